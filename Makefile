@@ -1,0 +1,338 @@
+# SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+#
+# One Makefile, everything it makes is under build/.
+#   make           build/ebpfrec
+#   make demo      dependencies, build, record a real workload, show the reports
+#   make test      dependencies, build, the whole suite
+#   make assess    its figures next to those of the kernel, iostat, pidstat, htop, node-exporter
+#   make bench     what recording costs, next to other tracers; bench-quick: the same in minutes
+#   make fuzz      FUZZ_TIME seconds of every fuzz target; T="trace column" picks
+#   make install   DESTDIR, PREFIX; make uninstall; make deb: a Debian package
+# V=1 shows commands. WERROR=1 turns warnings into errors. SAN=address,undefined (or thread)
+# builds instrumented under build-san/, STATIC=1 links statically, under build/static/.
+
+.DEFAULT_GOAL := all
+.SUFFIXES:
+.DELETE_ON_ERROR:
+.SECONDARY:
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+CC ?= gcc
+CLANG ?= clang
+# Ubuntu's /usr/sbin/bpftool only looks for the running kernel's tools; the tool itself is under /usr/lib
+BPFTOOL ?= $(firstword $(wildcard /usr/lib/linux-tools/*/bpftool /usr/sbin/bpftool /sbin/bpftool) bpftool)
+PKG_CONFIG ?= pkg-config
+VERSION := 0.1.0
+
+comma := ,
+ifdef FUZZ
+# libFuzzer comes with clang only
+B := build-san/fuzz
+CC := $(CLANG)
+SANFLAGS := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined \
+	-fno-omit-frame-pointer
+else ifdef SAN
+B := build-san/$(firstword $(subst $(comma), ,$(SAN)))
+SANFLAGS := -fsanitize=$(SAN) -fno-omit-frame-pointer
+else ifdef STATIC
+B := build/static
+else
+B := build
+endif
+
+ifeq ($(V),1)
+Q :=
+say = @:
+else
+Q := @
+say = @printf '  %-8s %s\n' $(1) $(2)
+endif
+
+ARCH := $(shell uname -m | sed -e 's/x86_64/x86/' -e 's/aarch64/arm64/' -e 's/ppc64le/powerpc/' -e 's/riscv64/riscv/')
+LIBS := libbpf libelf libzstd sqlite3
+# bundles (one zip file): Debian has no archive of libzip, so a static program does without
+ifndef STATIC
+LIBS += libzip
+endif
+STATIC_FLAG := $(if $(STATIC),--static)
+LIB_CFLAGS = $(shell $(PKG_CONFIG) --cflags $(LIBS))
+LIB_LDLIBS = $(shell $(PKG_CONFIG) $(STATIC_FLAG) --libs $(LIBS)) -lpthread -lm
+
+WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wpointer-arith \
+	-Wno-unused-parameter -Wno-missing-field-initializers $(if $(WERROR),-Werror)
+CFLAGS ?= -O2 -g
+ALL_CFLAGS = -std=gnu11 $(WARN) $(CFLAGS) $(SANFLAGS) -I. -Isrc -I$(B) -D_GNU_SOURCE \
+	-DEBPFREC_VERSION='"$(VERSION)"' $(if $(STATIC),-DEBPFREC_STATIC -DEBPFREC_NO_ZIP) $(LIB_CFLAGS)
+# muldefs: src/probe/kernel.c has its own btf__load_vmlinux_btf(), libbpf's archive another
+ALL_LDFLAGS = $(LDFLAGS) $(SANFLAGS) $(if $(STATIC),-static -Wl$(comma)-z$(comma)muldefs -Wl$(comma)--wrap=dlopen)
+
+LIB_SRC := $(sort $(wildcard src/*/*.c analyze/*.c))
+CMD_SRC := $(sort $(wildcard cmd/*.c))
+BPF_SRC := $(sort $(wildcard bpf/*.bpf.c))
+SQL_SRC := $(sort $(wildcard schema/*.sql))
+UNIT_SRC := $(sort $(wildcard tests/unit/test_*.c))
+UNIT_AUX := $(sort $(filter-out $(UNIT_SRC),$(wildcard tests/unit/*.c)))
+BENCH_SRC := $(sort $(wildcard tests/bench/load/*.c tests/bench/meter/*.c))
+CRASH_SRC := $(sort $(wildcard tests/crash/test_*.c))
+CRASH_AUX := $(filter-out $(CRASH_SRC),$(wildcard tests/crash/*.c))
+FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_AUX := tests/fuzz/fix_chunk.c tests/fuzz/scratch_trace.c $(if $(FUZZ),,tests/fuzz/replay_main.c)
+WORK_SRC := $(sort $(wildcard tests/kernel/work/*.c))
+
+LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o) $(B)/schema_sql.o
+CMD_OBJ := $(CMD_SRC:%.c=$(B)/%.o)
+UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(B)/unit/%)
+UNIT_AUX_OBJ := $(UNIT_AUX:%.c=$(B)/%.o)
+BENCH_BIN := $(addprefix $(B)/bench/bin/,$(patsubst preload_%,preload_%.so,$(basename $(notdir $(BENCH_SRC)))))
+CRASH_BIN := $(CRASH_SRC:tests/crash/%.c=$(B)/unit/%)
+CRASH_AUX_OBJ := $(CRASH_AUX:%.c=$(B)/%.o)
+FUZZ_BIN := $(FUZZ_SRC:tests/fuzz/%.c=$(B)/fuzz/%)
+FUZZ_AUX_OBJ := $(FUZZ_AUX:%.c=$(B)/%.o)
+WORK_BIN := $(WORK_SRC:tests/kernel/work/%.c=$(B)/work/%)
+
+.PHONY: all demo test test-vm soak assess fuzz fuzz-bin bench bench-quick bench-bin install uninstall deb clean deps deps-test \
+	unit work check-includes
+
+all: $(B)/ebpfrec
+
+# ---- BPF: objects, linked into one, one skeleton ----
+
+BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -D__BPF__ -Wall -Werror -Ibpf
+
+$(B)/bpf/%.bpf.o: bpf/%.bpf.c
+	$(call say,BPF,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) $(BPF_CFLAGS) -MMD -MP -MF $(@:.o=.d) -MT $@ -c $< -o $@
+
+$(B)/ebpfrec.bpf.o: $(BPF_SRC:bpf/%.bpf.c=$(B)/bpf/%.bpf.o)
+	$(call say,BPFLINK,$@)
+	$(Q)$(BPFTOOL) gen object $@ $^
+
+$(B)/ebpfrec.skel.h: $(B)/ebpfrec.bpf.o
+	$(call say,SKEL,$@)
+	$(Q)$(BPFTOOL) gen skeleton $< name ebpfrec_bpf > $@
+
+# ---- SQL files, embedded ----
+
+$(B)/schema_sql.c: schema/embed.sh $(SQL_SRC)
+	$(call say,EMBED,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)sh schema/embed.sh $(SQL_SRC) > $@
+
+# ---- C ----
+
+# (a pattern rule without a recipe would add nothing)
+$(filter $(B)/src/probe/%.o,$(LIB_OBJ)): | $(B)/ebpfrec.skel.h
+
+$(B)/%.o: %.c
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
+
+$(B)/schema_sql.o: $(B)/schema_sql.c
+	$(call say,CC,$<)
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
+
+$(B)/libebpfrec.a: $(LIB_OBJ)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+$(B)/ebpfrec: $(CMD_OBJ) $(B)/libebpfrec.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(CMD_OBJ) $(B)/libebpfrec.a $(LIB_LDLIBS)
+
+# ---- tests ----
+
+$(B)/unit/%: $(B)/tests/unit/%.o $(UNIT_AUX_OBJ) $(B)/libebpfrec.a
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $< $(UNIT_AUX_OBJ) $(B)/libebpfrec.a $(LIB_LDLIBS) -lcmocka
+
+# crash tests: a recording on a simulated disk
+$(CRASH_BIN): $(B)/unit/%: $(B)/tests/crash/%.o $(CRASH_AUX_OBJ) $(UNIT_AUX_OBJ) $(B)/libebpfrec.a
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIB_LDLIBS) -lcmocka
+
+# tests of cmd/ link everything of it but main()
+$(B)/libebpfrec-cmd.a: $(filter-out $(B)/cmd/main.o,$(CMD_OBJ))
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+$(B)/unit/test_cmd_%: $(B)/tests/unit/test_cmd_%.o $(UNIT_AUX_OBJ) $(B)/libebpfrec-cmd.a $(B)/libebpfrec.a
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $< $(UNIT_AUX_OBJ) $(B)/libebpfrec-cmd.a $(B)/libebpfrec.a $(LIB_LDLIBS) -lcmocka
+
+# the small deterministic trace of the golden command line tests
+$(B)/tests/cli/gen_golden: $(B)/tests/cli/gen_golden.o $(B)/tests/unit/gen_trace.o $(B)/libebpfrec.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIB_LDLIBS)
+
+# without FUZZ=1 a target only replays what it is given
+$(B)/fuzz/fuzz_%: $(B)/tests/fuzz/fuzz_%.o $(FUZZ_AUX_OBJ) $(B)/libebpfrec-cmd.a $(B)/libebpfrec.a
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_LDFLAGS) $(if $(FUZZ),-fsanitize=fuzzer) -o $@ $^ $(LIB_LDLIBS)
+
+$(B)/fuzz/make_seeds: $(B)/tests/fuzz/make_seeds.o $(B)/tests/fuzz/fix_chunk.o $(B)/tests/unit/gen_trace.o \
+		$(B)/tests/unit/gen_mix.o $(B)/libebpfrec.a
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIB_LDLIBS)
+
+$(B)/work/%: tests/kernel/work/%.c
+	$(call say,WORK,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 $(WARN) -O2 -g -D_GNU_SOURCE $(if $(STATIC),-static) -MMD -MP -MF $@.d -MT $@ -o $@ $< -lpthread
+
+# load generators and meters of the benchmark: never instrumented, never linked with the project
+BENCH_CC = $(CC) -std=gnu11 $(WARN) -O2 -g -D_GNU_SOURCE -MMD -MP -MF $@.d -MT $@ -o $@ $<
+
+$(B)/bench/bin/preload_%.so: tests/bench/meter/preload_%.c
+	$(call say,BENCH,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(BENCH_CC) -shared -fPIC -ldl
+
+$(B)/bench/bin/%: tests/bench/load/%.c
+	$(call say,BENCH,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(BENCH_CC) -lpthread
+
+$(B)/bench/bin/%: tests/bench/meter/%.c
+	$(call say,BENCH,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(BENCH_CC) $(shell $(PKG_CONFIG) --cflags --libs libbpf libzstd)
+
+# made of the project's own writers
+$(B)/bench/bin/gen_%: $(B)/tests/bench/gen/gen_%.o $(B)/libebpfrec.a
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIB_LDLIBS)
+
+# the block writer alone, fed from a trace (tests/bench/LEVELS.md)
+$(B)/bench/recode: $(B)/tests/bench/recode.o $(B)/libebpfrec.a
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIB_LDLIBS)
+
+# what recording an event is made of, piece by piece (tests/bench/KERNEL_COST.md)
+$(B)/bench/floor.skel.h: $(B)/tests/bench/floor/floor.bpf.o
+	$(call say,SKEL,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(BPFTOOL) gen skeleton $< name floor_bpf > $@
+
+$(B)/tests/bench/floor/%.bpf.o: tests/bench/floor/%.bpf.c
+	$(call say,BPF,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) $(BPF_CFLAGS) -MMD -MP -MF $(@:.o=.d) -MT $@ -c $< -o $@
+
+$(B)/tests/bench/floor/floor.o: | $(B)/bench/floor.skel.h
+
+$(B)/bench/bin/floor: $(B)/tests/bench/floor/floor.o $(B)/libebpfrec.a
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIB_LDLIBS)
+
+bench-bin: $(BENCH_BIN) $(B)/bench/bin/gen_trace_large $(B)/bench/bin/floor
+fuzz-bin: $(FUZZ_BIN) $(B)/fuzz/make_seeds
+unit: $(UNIT_BIN) $(CRASH_BIN) $(B)/tests/cli/gen_golden fuzz-bin
+work: $(WORK_BIN)
+
+# ---- what people run; recursive so that dependencies are there before anything is looked for ----
+
+deps:
+	$(Q)tests/deps.sh build
+
+deps-test:
+	$(Q)tests/deps.sh test
+
+demo: deps
+	$(Q)$(MAKE) --no-print-directory all work
+	$(Q)BUILD=$(abspath $(B)) tests/demo.sh
+
+# T="unit kernel/cpu_*" runs a part
+test: deps-test
+	$(Q)$(MAKE) --no-print-directory all unit work bench-bin
+	$(Q)BUILD=$(abspath $(B)) tests/run.sh $(T)
+
+# FUZZ_TIME seconds for each target, FUZZ_JOBS at a time; what crashes is kept in build-san/fuzz/found/
+FUZZ_TIME ?= 60
+FUZZ_JOBS ?= 2
+fuzz: deps
+	$(Q)$(MAKE) --no-print-directory FUZZ=1 fuzz-bin
+	$(Q)BUILD=$(abspath build-san/fuzz) FUZZ_TIME=$(FUZZ_TIME) FUZZ_JOBS=$(FUZZ_JOBS) tests/fuzz/fuzz.sh $(T)
+
+# ebpfrec's figures next to those of the kernel and of other tools; ASSESS="--only cpu,fio --quick" picks
+assess: $(B)/ebpfrec
+	$(Q)tests/deps.sh assess
+	$(Q)tests/assess/assess.sh $(ASSESS)
+
+# the recorder on Debian's kernels, oldest to newest, in emulated machines: no root, a few minutes.
+# T="5.10 newest" picks kernels; they are kept in VM_CACHE, VM_REFRESH=1 fetches them again
+test-vm:
+	$(Q)tests/deps.sh vm
+	$(Q)$(MAKE) --no-print-directory STATIC=1 all work
+	$(Q)$(MAKE) --no-print-directory STATIC= build/work/heap_user
+	$(Q)tests/vm/run.sh $(T)
+
+# a flight recorder under load for an hour: memory, descriptors and disk stay flat. As root.
+SOAK_S ?= 3600
+SOAK_KEEP ?= 60s,256MiB
+soak: deps
+	$(Q)$(MAKE) --no-print-directory all work
+	$(Q)EBPFREC=$(abspath $(B))/ebpfrec WORK=$(abspath $(B))/work tests/soak.sh $(SOAK_S) $(SOAK_KEEP)
+
+# against perf, ftrace and bpftrace; BENCH="--only mixed --rounds 20" picks. Results: build/bench/
+bench: deps
+	$(Q)tests/bench/bench_deps.sh
+	$(Q)$(MAKE) --no-print-directory all bench-bin
+	$(Q)BUILD=$(abspath $(B)) tests/bench/bench.sh $(BENCH)
+
+bench-quick: deps
+	$(Q)tests/bench/bench_deps.sh
+	$(Q)$(MAKE) --no-print-directory all bench-bin
+	$(Q)BUILD=$(abspath $(B)) tests/bench/bench.sh --quick $(BENCH)
+
+check-includes:
+	$(Q)tests/check_includes.sh
+
+# ---- installing ----
+
+MAN_PAGES := $(sort $(wildcard cmd/*.1))
+BINDIR := $(DESTDIR)$(PREFIX)/bin
+DATADIR := $(DESTDIR)$(PREFIX)/share
+MAN1DIR := $(DATADIR)/man/man1
+MAN5DIR := $(DATADIR)/man/man5
+DOCDIR := $(DATADIR)/doc/ebpfrec
+DOCS := README.md CHANGELOG.md LICENSE .github/SECURITY.md schema/FORMAT.md schema/CHANGES.md schema/TABLES.md schema/QUERIES.md schema/hosts.clickhouse
+BASHCOMPDIR := $(DATADIR)/bash-completion/completions
+ZSHCOMPDIR := $(DATADIR)/zsh/site-functions
+
+install: $(B)/ebpfrec
+	install -d $(BINDIR) $(MAN1DIR) $(MAN5DIR) $(DOCDIR) $(BASHCOMPDIR) $(ZSHCOMPDIR)
+	install -m 755 $(B)/ebpfrec $(BINDIR)/ebpfrec
+	install -m 644 $(MAN_PAGES) $(MAN1DIR)
+	sed 's,@DOCDIR@,$(PREFIX)/share/doc/ebpfrec,' cmd/ebpfrec-trace.5 > $(MAN5DIR)/ebpfrec-trace.5
+	chmod 644 $(MAN5DIR)/ebpfrec-trace.5
+	install -m 644 $(DOCS) $(DOCDIR)
+	install -m 644 cmd/completion/ebpfrec.bash $(BASHCOMPDIR)/ebpfrec
+	install -m 644 cmd/completion/_ebpfrec $(ZSHCOMPDIR)/_ebpfrec
+
+uninstall:
+	rm -f $(BINDIR)/ebpfrec $(MAN_PAGES:cmd/%=$(MAN1DIR)/%) $(MAN5DIR)/ebpfrec-trace.5 \
+		$(BASHCOMPDIR)/ebpfrec $(ZSHCOMPDIR)/_ebpfrec
+	rm -rf $(DOCDIR)
+
+# build/ebpfrec_VERSION_ARCH.deb
+deb: $(B)/ebpfrec
+	$(Q)rm -rf $(B)/deb
+	$(Q)$(MAKE) --no-print-directory install DESTDIR=$(abspath $(B))/deb PREFIX=/usr >/dev/null
+	$(Q)strip $(B)/deb/usr/bin/ebpfrec
+	$(Q)cmd/dist/deb.sh $(VERSION) $(B)/deb $(B)
+
+clean:
+	rm -rf build build-san
+
+-include $(shell find $(B) -type f -name '*.d' 2>/dev/null)

@@ -1,0 +1,502 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * One entry per request address, reused from life to life. An entry's state says what may come
+ * next; an event that does not fit begins a new life, since addresses are reused at once.
+ */
+#include "analyze/block_track.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/keymap.h"
+
+#define REQ_OP_MASK 0xffu
+#define REQ_OP_WRITE 1u
+#define REQ_OP_FLUSH 2u
+#define REQ_FUA (1u << 17)
+#define REQ_PREFLUSH (1u << 18)
+
+enum rq_state {
+	RQ_FREE = 0,
+	RQ_QUEUED,		/* started or inserted */
+	RQ_ISSUED,
+	RQ_REQUEUED,
+	RQ_COMPLETED,		/* all bytes; waits for its done */
+	RQ_FLUSH_TAIL,		/* over, but its flush sequence may complete once more */
+};
+
+struct rq_entry {
+	struct block_request r;
+	uint32_t key_dev;	/* the address is r.rq, or key_rq before a life */
+	uint64_t key_rq;
+	uint32_t noted;		/* in the notes of this cell */
+	uint8_t state;
+};
+
+struct block_track {
+	block_track_sink sink;
+	void *ctx;
+	struct keymap map;
+	struct rq_entry *entries;
+	size_t cap;
+	uint64_t lost_cnt;
+	uint32_t cell;		/* being noted, counted from 1; 0: none */
+	uint64_t cell_ns;
+	struct buf notes;
+};
+
+int block_track_new(struct block_track **ret, block_track_sink sink, void *ctx)
+{
+	struct block_track *b = calloc(1, sizeof(*b));
+
+	if (!b)
+		return -ENOMEM;
+	b->sink = sink;
+	b->ctx = ctx;
+	*ret = b;
+	return 0;
+}
+
+void block_track_free(struct block_track *b)
+{
+	if (!b)
+		return;
+	keymap_done(&b->map);
+	buf_done(&b->notes);
+	free(b->entries);
+	free(b);
+}
+
+/* ---- states for an index ---- */
+
+/* X(field) instants, Y(field) numbers: everything of a life but its end. */
+#define REQUEST_FIELDS(X, Y)                                                           \
+	X(start_ns) X(insert_ns) X(first_issue_ns) X(issue_ns) X(complete_ns)          \
+	Y(rq) Y(sector) Y(bytes) Y(dev) Y(part) Y(cmd_flags) Y(status) Y(submitter)    \
+	Y(requeue_cnt) Y(part_cnt) Y(submitter_rank) Y(ino) Y(ino_dev) Y(owner_upid)   \
+	Y(pages) Y(owner_how)
+
+static void put_state(const struct rq_entry *x, uint64_t ts_ns, struct buf *out)
+{
+	index_put(out, x->key_rq);
+	index_put(out, x->key_dev);
+	index_put(out, x->state);
+#define X(f) index_put(out, x->r.f ? zigzag_encode(ts_ns - x->r.f) + 1 : 0);
+#define Y(f) index_put(out, x->r.f);
+	REQUEST_FIELDS(X, Y)
+#undef X
+#undef Y
+}
+
+static void touch(struct block_track *b, struct rq_entry *x)
+{
+	if (x->noted == b->cell)
+		return;
+	x->noted = b->cell;
+	put_state(x, b->cell_ns, &b->notes);
+}
+
+void block_track_begin_cell(struct block_track *b, uint64_t from_ns)
+{
+	b->cell++;
+	b->cell_ns = from_ns;
+	buf_reset(&b->notes);
+}
+
+const struct buf *block_track_take_cell(const struct block_track *b)
+{
+	return &b->notes;
+}
+
+void block_track_save(const struct block_track *b, uint64_t ts_ns, struct buf *out)
+{
+	size_t i;
+
+	for (i = 0; i < b->map.cnt; i++)
+		put_state(&b->entries[i], ts_ns, out);
+}
+
+static struct rq_entry *entry_at(struct block_track *b, uint64_t rq, uint64_t dev)
+{
+	uint32_t i;
+	int ret = keymap_intern(&b->map, rq, dev, &i);
+
+	if (ret < 0)
+		return NULL;
+	if (ret && i >= b->cap) {
+		size_t cap = b->cap ? b->cap * 2 : 256;
+		struct rq_entry *entries = realloc(b->entries, cap * sizeof(*entries));
+
+		if (!entries) {
+			/* the map knows an entry the array has not: nothing may be looked up any
+			 * more */
+			keymap_clear(&b->map);
+			return NULL;
+		}
+		b->entries = entries;
+		b->cap = cap;
+	}
+	if (ret)
+		b->entries[i] = (struct rq_entry){ .key_rq = rq, .key_dev = (uint32_t)dev };
+	return &b->entries[i];
+}
+
+int block_track_load(struct block_track *b, struct index_in *in, uint64_t ts_ns)
+{
+	while (in->p != in->end && !in->bad) {
+		uint64_t rq = index_get(in), dev = index_get(in), state = index_get(in), v;
+		struct rq_entry *x = entry_at(b, rq, dev);
+
+		if (!x)
+			return -ENOMEM;
+		if (state > RQ_FLUSH_TAIL)
+			return -EBADMSG;
+		x->state = (uint8_t)state;
+#define X(f)                                                                                       \
+		v = index_get(in);                                                                 \
+		x->r.f = v ? ts_ns - zigzag_decode(v - 1) : 0;
+#define Y(f) x->r.f = (__typeof__(x->r.f))index_get(in);
+		REQUEST_FIELDS(X, Y)
+#undef X
+#undef Y
+	}
+	return in->bad ? -EBADMSG : 0;
+}
+
+/* ---- lives ---- */
+
+static struct rq_entry *entry_of(struct block_track *b, const struct event *ev)
+{
+	struct rq_entry *x = entry_at(b, ev->v[EV_BLOCK_RQ], ev->v[EV_BLOCK_DEV]);
+
+	if (x)
+		touch(b, x);
+	return x;
+}
+
+/* All of a life is forgotten; the entry stays who it is. */
+static void clear_life(struct rq_entry *x)
+{
+	memset(&x->r, 0, sizeof(x->r));
+	x->state = RQ_FREE;
+}
+
+static int hand_over(struct block_track *b, struct rq_entry *x, uint64_t end_ns, enum block_end end)
+{
+	x->r.end_ns = end_ns;
+	x->r.end = (uint8_t)end;
+	x->state = RQ_FREE;
+	if (end == BLOCK_END_DONE && (x->r.cmd_flags & (REQ_FUA | REQ_PREFLUSH)) && x->r.bytes)
+		x->state = RQ_FLUSH_TAIL;
+	return b->sink(b->ctx, &x->r);
+}
+
+static int begin_life(struct block_track *b, struct rq_entry *x, const struct event *ev)
+{
+	int ret = 0;
+
+	if (x->state == RQ_COMPLETED)	/* its done was lost */
+		ret = hand_over(b, x, ev->ts_ns, BLOCK_END_DONE);
+	else if (x->state == RQ_QUEUED || x->state == RQ_ISSUED || x->state == RQ_REQUEUED)
+		b->lost_cnt++;
+	clear_life(x);
+	x->r.rq = ev->v[EV_BLOCK_RQ];
+	x->r.submitter = EVENT_ID_UNKNOWN;
+	return ret;
+}
+
+static void describe(struct rq_entry *x, const struct event *ev)
+{
+	x->r.dev = (uint32_t)ev->v[EV_BLOCK_DEV];
+	if (ev->v[EV_BLOCK_PART])
+		x->r.part = (uint32_t)ev->v[EV_BLOCK_PART];
+	x->r.cmd_flags = (uint32_t)ev->v[EV_BLOCK_CMD_FLAGS];
+	x->r.sector = ev->v[EV_BLOCK_SECTOR];
+	x->r.bytes = ev->v[EV_BLOCK_BYTES];
+}
+
+static void submitted_by(struct rq_entry *x, const struct event *ev, uint8_t rank)
+{
+	if (x->r.submitter_rank >= rank)
+		return;
+	x->r.submitter_rank = rank;
+	x->r.submitter = ev->flags & EVENT_F_IRQ ? EVENT_ID_UNKNOWN : ev->utid;
+}
+
+static int on_queue(struct block_track *b, struct rq_entry *x, const struct event *ev,
+		    bool is_start)
+{
+	/* inserted twice without a requeue: the same request again only if it is the same I/O */
+	bool again = x->state == RQ_REQUEUED ||
+		     (x->state == RQ_QUEUED && !(is_start ? x->r.start_ns : x->r.insert_ns)) ||
+		     (x->state == RQ_QUEUED && !is_start && x->r.sector == ev->v[EV_BLOCK_SECTOR] &&
+		      x->r.bytes == ev->v[EV_BLOCK_BYTES]);
+	int ret;
+
+	if (!again || (is_start && x->state == RQ_REQUEUED)) {
+		ret = begin_life(b, x, ev);
+		if (ret < 0)
+			return ret;
+	}
+	describe(x, ev);
+	if (is_start)
+		x->r.start_ns = ev->ts_ns;
+	else if (!x->r.insert_ns)
+		x->r.insert_ns = ev->ts_ns;
+	submitted_by(x, ev, is_start ? 3 : 2);
+	x->state = RQ_QUEUED;
+	return 0;
+}
+
+static int on_issue(struct block_track *b, struct rq_entry *x, const struct event *ev)
+{
+	/* issued twice without a requeue: the same request again only if it is the same I/O */
+	bool again = x->state == RQ_QUEUED || x->state == RQ_REQUEUED ||
+		     (x->state == RQ_ISSUED && x->r.sector == ev->v[EV_BLOCK_SECTOR] &&
+		      x->r.bytes == ev->v[EV_BLOCK_BYTES] && !x->r.part_cnt);
+	uint64_t done = x->r.part_cnt ? x->r.bytes : 0;
+	uint64_t sector = x->r.sector;
+	int ret;
+
+	if (!again) {
+		ret = begin_life(b, x, ev);
+		if (ret < 0)
+			return ret;
+		done = 0;
+	}
+	describe(x, ev);
+	if (again && x->r.part_cnt) {	/* requeued for its rest: keep what is done */
+		x->r.bytes = done;
+		x->r.sector = sector;
+	}
+	if (!x->r.first_issue_ns)
+		x->r.first_issue_ns = ev->ts_ns;
+	x->r.issue_ns = ev->ts_ns;
+	if (ev->v[EV_BLOCK_PAGES]) {
+		x->r.ino = ev->v[EV_BLOCK_INO];
+		x->r.ino_dev = (uint32_t)ev->v[EV_BLOCK_INO_DEV];
+		x->r.pages = (uint8_t)ev->v[EV_BLOCK_PAGES];
+		x->r.owner_upid = (uint32_t)ev->v[EV_BLOCK_OWNER_UPID];
+		x->r.owner_how = (uint8_t)ev->v[EV_BLOCK_OWNER_HOW];
+	}
+	submitted_by(x, ev, 1);
+	x->state = RQ_ISSUED;
+	return 0;
+}
+
+/*
+ * True when a completion without a life is the tail of one that was counted, or of nothing. An empty
+ * flush of its own counts. Kernels that announce no start (before 6.5) take REQ_PREFLUSH and REQ_FUA off
+ * a write before its flush sequence: what is left of an empty flush is a write of nothing at sector 0,
+ * which they count among the writes, while a tail still has the sector of its data. Where that is
+ * sector 0 too, it is a tail unless the device does FUA itself (the flag stays): then there is none.
+ */
+static bool is_tail(const struct rq_entry *x, const struct event *ev)
+{
+	uint32_t flags = (uint32_t)ev->v[EV_BLOCK_CMD_FLAGS];
+
+	if (ev->v[EV_BLOCK_BYTES] || ev->v[EV_BLOCK_DONE_BYTES])
+		return false;
+	if (x->state == RQ_COMPLETED)
+		return true;
+	if ((flags & REQ_OP_MASK) == REQ_OP_WRITE && !ev->v[EV_BLOCK_SECTOR])
+		return x->r.bytes && !x->r.sector && !(x->r.cmd_flags & REQ_FUA);
+	if (x->state == RQ_FLUSH_TAIL)
+		return true;
+	return (flags & REQ_OP_MASK) != REQ_OP_FLUSH && !(flags & REQ_PREFLUSH);
+}
+
+static int on_complete(struct block_track *b, struct rq_entry *x, const struct event *ev)
+{
+	uint64_t total = ev->v[EV_BLOCK_BYTES], done = ev->v[EV_BLOCK_DONE_BYTES];
+	int ret;
+
+	if (x->state == RQ_FREE || x->state == RQ_FLUSH_TAIL || x->state == RQ_COMPLETED) {
+		if (is_tail(x, ev)) {
+			if (x->state == RQ_FLUSH_TAIL)
+				x->state = RQ_FREE;
+			if (x->state == RQ_FREE)
+				x->r.bytes = 0;	/* one tail only */
+			return 0;
+		}
+		ret = begin_life(
+			b, x,
+			ev); /* it was in flight before the recording, or its start was lost */
+		if (ret < 0)
+			return ret;
+		describe(x, ev);
+		x->state = RQ_ISSUED;
+	}
+	if (!x->r.part_cnt++)
+		x->r.bytes = 0;
+	x->r.bytes += done < total ? done : total;
+	if (ev->v[EV_BLOCK_STATUS])
+		x->r.status = (uint32_t)ev->v[EV_BLOCK_STATUS];
+	x->r.cmd_flags = (uint32_t)ev->v[EV_BLOCK_CMD_FLAGS];
+	x->r.complete_ns = ev->ts_ns;
+	if (done < total)
+		return 0;
+	if (!x->r.start_ns)
+		return hand_over(b, x, ev->ts_ns, BLOCK_END_DONE);
+	x->state = RQ_COMPLETED;
+	return 0;
+}
+
+static int on_done(struct block_track *b, struct rq_entry *x, const struct event *ev)
+{
+	if (x->state != RQ_COMPLETED) {
+		/* of a request without start: counted at its completion, or never seen; or the
+		 * completion was lost */
+		if (x->state != RQ_ISSUED || !x->r.start_ns)
+			return 0;
+		x->r.complete_ns = ev->ts_ns;
+	}
+	return hand_over(b, x, ev->ts_ns, BLOCK_END_DONE);
+}
+
+int block_track_event(struct block_track *b, const struct event *ev)
+{
+	struct rq_entry *x = entry_of(b, ev);
+
+	if (!x)
+		return -ENOMEM;
+	switch (ev->v[EV_BLOCK_ACTION]) {
+	case EVENT_BLOCK_START:
+		return on_queue(b, x, ev, true);
+	case EVENT_BLOCK_INSERT:
+		return on_queue(b, x, ev, false);
+	case EVENT_BLOCK_ISSUE:
+		return on_issue(b, x, ev);
+	case EVENT_BLOCK_REQUEUE:
+		if (x->state == RQ_ISSUED || x->state == RQ_QUEUED) {
+			x->state = RQ_REQUEUED;
+			x->r.requeue_cnt++;
+		}
+		return 0;
+	case EVENT_BLOCK_COMPLETE:
+		return on_complete(b, x, ev);
+	case EVENT_BLOCK_ERROR:
+		if (x->state == RQ_ISSUED && ev->v[EV_BLOCK_STATUS])
+			x->r.status = (uint32_t)ev->v[EV_BLOCK_STATUS];
+		return 0;
+	case EVENT_BLOCK_DONE:
+		return on_done(b, x, ev);
+	case EVENT_BLOCK_MERGE:
+		if (x->state == RQ_FREE || x->state == RQ_FLUSH_TAIL) {
+			clear_life(x);
+			x->r.rq = ev->v[EV_BLOCK_RQ];
+			x->r.submitter = EVENT_ID_UNKNOWN;
+			submitted_by(x, ev, 1);
+		}
+		describe(x, ev);
+		return hand_over(b, x, ev->ts_ns, BLOCK_END_MERGED);
+	default:
+		return 0;
+	}
+}
+
+int block_track_finish(struct block_track *b, uint64_t end_ns)
+{
+	size_t i;
+	int ret;
+
+	for (i = 0; i < b->map.cnt; i++) {
+		struct rq_entry *x = &b->entries[i];
+
+		if (x->state != RQ_COMPLETED)
+			continue;
+		touch(b, x);
+		ret = hand_over(b, x, end_ns ? end_ns - 1 : 0, BLOCK_END_DONE);
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
+}
+
+int block_track_pending(struct block_track *b, block_track_sink sink, void *ctx)
+{
+	size_t i;
+	int ret;
+
+	for (i = 0; i < b->map.cnt; i++) {
+		struct rq_entry *x = &b->entries[i];
+
+		if (x->state != RQ_QUEUED && x->state != RQ_ISSUED && x->state != RQ_REQUEUED)
+			continue;
+		ret = sink(ctx, &x->r);
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
+}
+
+bool block_track_in_flight(const struct block_track *b, uint64_t rq, uint32_t dev)
+{
+	uint32_t i;
+
+	return keymap_find(&b->map, rq, dev, &i) && b->entries[i].state != RQ_FREE &&
+	       b->entries[i].state != RQ_FLUSH_TAIL;
+}
+
+uint64_t block_track_lost_cnt(const struct block_track *b)
+{
+	return b->lost_cnt;
+}
+
+const char *block_op_name(uint32_t cmd_flags)
+{
+	switch (cmd_flags & REQ_OP_MASK) {
+	case 0:
+		return "read";
+	case 1:
+		return "write";
+	case REQ_OP_FLUSH:
+		return "flush";
+	case 3:
+		return "discard";
+	case 5:
+		return "secure_erase";
+	case 7:
+	case 13:
+		return "zone_append";
+	case 9:
+		return "write_zeroes";
+	case 10:
+	case 11:
+	case 12:
+	case 15:
+	case 17:
+		return "zone_mgmt";
+	default:
+		return "other";
+	}
+}
+
+uint64_t block_request_queued_ns(const struct block_request *r)
+{
+	return r->start_ns ? r->start_ns : r->insert_ns ? r->insert_ns : r->first_issue_ns;
+}
+
+static bool between(uint64_t from_ns, uint64_t to_ns, uint64_t *ret_ns)
+{
+	if (!from_ns || !to_ns)
+		return false;
+	*ret_ns = to_ns > from_ns ? to_ns - from_ns : 0;
+	return true;
+}
+
+bool block_request_latency(const struct block_request *r, uint64_t *ret_ns)
+{
+	return between(block_request_queued_ns(r), r->complete_ns, ret_ns);
+}
+
+bool block_request_queue_latency(const struct block_request *r, uint64_t *ret_ns)
+{
+	return between(block_request_queued_ns(r), r->first_issue_ns, ret_ns);
+}
+
+bool block_request_device_latency(const struct block_request *r, uint64_t *ret_ns)
+{
+	return between(r->issue_ns, r->complete_ns, ret_ns);
+}

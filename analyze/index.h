@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * index: what whole slices of a trace add up to, and what the state machines know at their edges.
+ *
+ *     trace --[index_build]--> blobs, one per cell and part --[index]--> window functions
+ *
+ * A cell is the slice of one block, [its from_ns, the next block's from_ns), and holds every event
+ * with a timestamp in there, whichever block keeps it. The cells of a trace fill its span. With
+ * the sums of a cell nobody has to decode it; with the states at its beginning it can be decoded
+ * alone. Nothing in an index is needed for any answer: whoever has none runs from the trace's start.
+ *
+ * Layout of the file and of every part: schema/INDEX.md. Bytes come from a file that anybody may
+ * have changed: they are checked against checksums and bounds, and -EBADMSG stands for "build it
+ * again". Ids are the trace's own utids and upids.
+ *
+ * Threads: index_add(), index_read() and their tails from any, the rest from one at a time.
+ */
+#ifndef INDEX_H
+#define INDEX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/varint.h"
+
+struct analysis;
+struct analysis_index_use;
+struct index;
+
+/* Memory sources that share events, and so a state. */
+enum index_group {
+	INDEX_SLAB = 0,
+	INDEX_PAGE = 1,
+	INDEX_LEVELS = 2,	/* rss and vm */
+	INDEX_HEAP = 3,
+	INDEX_GROUP_CNT = 4,
+};
+
+/* What is kept per cell. Append at the end, and raise INDEX_VERSION. */
+enum index_part {
+	INDEX_CPU = 0,		/* time on CPUs */
+	INDEX_WAITS,		/* waits for a CPU */
+	INDEX_WAIT_STATE,	/* threads at the cell's beginning */
+	INDEX_REQUESTS,		/* block requests that ended */
+	INDEX_REQUEST_STATE,	/* requests at the cell's beginning */
+	INDEX_SUMS,		/* + group: memory allocated and freed */
+	INDEX_STATE = INDEX_SUMS + INDEX_GROUP_CNT,	/* + group: older objects that end in the cell */
+	INDEX_BASE = INDEX_STATE + INDEX_GROUP_CNT,	/* + group: levels at its beginning, now and then */
+	INDEX_RATES = INDEX_BASE + INDEX_GROUP_CNT,	/* + group: bytes allocated per process and granule */
+	INDEX_PART_CNT = INDEX_RATES + INDEX_GROUP_CNT,
+};
+
+/* What is kept once: the machines' whole state behind the last cell, to go on from there. */
+enum index_tail {
+	INDEX_TAIL_WAITS = 0,
+	INDEX_TAIL_REQUESTS,
+	INDEX_TAIL_MEMORY,	/* + group */
+	INDEX_TAIL_SPIKES = INDEX_TAIL_MEMORY + INDEX_GROUP_CNT,	/* + group: medians, of a finished trace */
+	INDEX_TAIL_CNT = INDEX_TAIL_SPIKES + INDEX_GROUP_CNT,
+};
+
+#define INDEX_GRANULE_NS 10000000ull	/* of INDEX_RATES, from the trace's start */
+
+/* A blob being read; a reader that runs over its end gives zeros, and is bad. */
+struct index_in {
+	const uint8_t *p, *end;
+	bool bad;
+};
+
+static inline uint64_t index_get(struct index_in *in)
+{
+	uint64_t v = 0;
+	const uint8_t *p = in->p;
+
+	if (p != in->end && *p < 0x80) {
+		in->p++;
+		return *p;
+	}
+	p = varint_get(p, in->end, &v);
+	if (!p) {
+		in->bad = true;
+		in->p = in->end;
+		return 0;
+	}
+	in->p = p;
+	return v;
+}
+
+static inline int64_t index_get_signed(struct index_in *in)
+{
+	return (int64_t)zigzag_decode(index_get(in));
+}
+
+static inline void index_put(struct buf *b, uint64_t v)
+{
+	buf_add_varint(b, v);
+}
+
+static inline void index_put_signed(struct buf *b, int64_t v)
+{
+	buf_add_varint(b, zigzag_encode((uint64_t)v));
+}
+
+/* A number of rows that cannot be more than the bytes that are left; a wrong one makes in bad. */
+static inline size_t index_get_cnt(struct index_in *in)
+{
+	uint64_t v = index_get(in);
+
+	if (v > (uint64_t)(in->end - in->p)) {
+		in->bad = true;
+		in->p = in->end;
+		return 0;
+	}
+	return (size_t)v;
+}
+
+/* ---- cells ---- */
+
+size_t index_cell_cnt(const struct index *x);
+uint64_t index_cell_from(const struct index *x, size_t cell);
+uint64_t index_cell_to(const struct index *x, size_t cell);
+/* The cell that holds an instant of the trace's span. */
+size_t index_cell_at(const struct index *x, uint64_t ts_ns);
+
+/* ---- blobs ---- */
+
+/*
+ * A part of a cell. *ret_mem is the caller's buffer, grown as needed, and what in points into.
+ * 0; -EBADMSG: damaged; -ENOMEM, or what read gives. A part that is not there has no bytes.
+ */
+int index_read(const struct index *x, size_t cell, unsigned int part, struct buf *mem,
+	       struct index_in *ret);
+bool index_has(const struct index *x, size_t cell, unsigned int part);
+int index_read_tail(const struct index *x, unsigned int tail, struct buf *mem,
+		    struct index_in *ret);
+
+/* While it is built: 0 or -errno. Empty blobs take no room. */
+struct zpack;
+int index_add(struct index *x, struct zpack *z, size_t cell, unsigned int part,
+	      const struct buf *b);
+int index_add_tail(struct index *x, struct zpack *z, unsigned int tail, const struct buf *b);
+
+/* ---- the whole ---- */
+
+/*
+ * The index of the analysis' trace: opened, brought up to date, or built, as far as use allows.
+ * *ret is NULL when there is none and none is wanted. 0 or -errno.
+ */
+int index_open(struct index **ret, struct analysis *a, const struct analysis_index_use *use,
+	       struct err *e);
+void index_free(struct index *x);
+/* False when the trace has lost a block since, or a part of the index was found damaged. */
+bool index_is_true(const struct index *x);
+/*
+ * A function of this header, or what was made of its bytes, failed with ret: says so in e and returns ret.
+ * After -EBADMSG the index is not true any more, and its file is gone.
+ */
+int index_fail(const struct index *x, int ret, struct err *e);
+/* The next one, after this one proved untrue; frees it with itself: questions under way still hold it. */
+void index_follow(struct index *next, struct index *before);
+#endif /* INDEX_H */

@@ -1,0 +1,576 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * The file: header, blobs, directory. It is made without a name, in the directory where it will
+ * be, and gets its name when it is whole. What is read is believed after its checksum held, and
+ * only for blocks that are the ones it was made of: their headers' CRCs cover all their bytes.
+ */
+#include "analyze/index.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "analyze/context.h"
+#include "analyze/index_state.h"
+#include "base/crc32c.h"
+#include "chunk/chunk.h"
+#include "chunk/zpack.h"
+#include "store/chunk_name.h"
+
+#define INDEX_MAGIC "EBRINDX\n"
+#define INDEX_VERSION 1
+#define BLOB_RAW_MAX (1u << 30)
+
+struct disk_index {
+	uint8_t magic[8];
+	uint16_t version;
+	uint16_t part_cnt, tail_cnt;
+	uint16_t zero0;
+	uint64_t dir_offset;
+	uint64_t dir_bytes;
+	uint32_t cell_cnt;
+	uint32_t thread_cnt;	/* of the trace then */
+	uint64_t thread_hash;	/* of which process they belong to */
+	uint32_t dir_crc;
+	uint32_t zero1;
+	uint32_t zero2;
+	uint32_t crc;		/* of the 60 bytes before */
+};
+
+struct disk_index_blob {
+	uint64_t offset;
+	uint32_t stored_bytes, raw_bytes, crc;
+	uint32_t pack;
+};
+
+struct disk_index_cell {
+	uint64_t file, offset, bytes;	/* of the block */
+	uint64_t from_ns, to_ns;	/* of the cell */
+	uint32_t head_crc;
+	uint32_t damaged;
+	struct disk_index_blob parts[INDEX_PART_CNT];
+};
+
+_Static_assert(sizeof(struct disk_index) == 64, "layout of disk_index");
+_Static_assert(sizeof(struct disk_index_blob) == 24, "layout of disk_index_blob");
+_Static_assert(sizeof(struct disk_index_cell) == 48 + 24 * INDEX_PART_CNT, "layout of a cell");
+
+static int read_at(int fd, void *dst, size_t bytes, uint64_t offset)
+{
+	uint8_t *p = dst;
+
+	while (bytes) {
+		ssize_t n = pread(fd, p, bytes, (off_t)offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? -errno : -EBADMSG;
+		p += n;
+		bytes -= (size_t)n;
+		offset += (uint64_t)n;
+	}
+	return 0;
+}
+
+static int write_at(int fd, const void *src, size_t bytes, uint64_t offset)
+{
+	const uint8_t *p = src;
+
+	while (bytes) {
+		ssize_t n = pwrite(fd, p, bytes, (off_t)offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? -errno : -EIO;
+		p += n;
+		bytes -= (size_t)n;
+		offset += (uint64_t)n;
+	}
+	return 0;
+}
+
+/* ---- cells ---- */
+
+size_t index_cell_cnt(const struct index *x)
+{
+	return x->cell_cnt;
+}
+
+uint64_t index_cell_from(const struct index *x, size_t cell)
+{
+	return x->cells[cell].from_ns;
+}
+
+uint64_t index_cell_to(const struct index *x, size_t cell)
+{
+	return cell + 1 < x->cell_cnt ? x->cells[cell + 1].from_ns : x->a->end_ns;
+}
+
+size_t index_cell_at(const struct index *x, uint64_t ts_ns)
+{
+	size_t lo = 0, hi = x->cell_cnt;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (x->cells[mid].from_ns <= ts_ns)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	/* cells may have no length: the last that begins there holds the instant */
+	return lo ? lo - 1 : 0;
+}
+
+/* ---- blobs ---- */
+
+static int read_blob(const struct index *x, const struct index_blob *b, struct buf *mem,
+		     struct index_in *ret)
+{
+	uint8_t *room;
+	int r;
+
+	*ret = (struct index_in){ 0 };
+	if (!b->stored_bytes)
+		return 0;
+	buf_reset(mem);
+	/* the stored bytes behind the unpacked ones */
+	room = buf_room(mem, (size_t)b->raw_bytes + b->stored_bytes);
+	if (!room)
+		return -ENOMEM;
+	r = read_at(b->fresh ? x->fresh_fd : x->fd, room + b->raw_bytes, b->stored_bytes,
+		    b->offset);
+	if (r < 0)
+		return r;
+	if (crc32c(0, room + b->raw_bytes, b->stored_bytes) != b->crc)
+		return -EBADMSG;
+	/* jobs begin with the tails, side by side */
+	pthread_mutex_lock(&((struct index *)x)->lock);
+	r = zunpack_run(x->zunpack, b->pack, room, b->raw_bytes, room + b->raw_bytes,
+			b->stored_bytes);
+	pthread_mutex_unlock(&((struct index *)x)->lock);
+	if (r < 0)
+		return r == -ENOMEM ? r : -EBADMSG;
+	ret->p = room;
+	ret->end = room + b->raw_bytes;
+	return 0;
+}
+
+int index_read(const struct index *x, size_t cell, unsigned int part, struct buf *mem,
+	       struct index_in *ret)
+{
+	return read_blob(x, &x->cells[cell].parts[part], mem, ret);
+}
+
+bool index_has(const struct index *x, size_t cell, unsigned int part)
+{
+	return x->cells[cell].parts[part].stored_bytes != 0;
+}
+
+int index_read_tail(const struct index *x, unsigned int tail, struct buf *mem,
+		    struct index_in *ret)
+{
+	return read_blob(x, &x->tails[tail], mem, ret);
+}
+
+static int add_blob(struct index *x, struct zpack *z, struct index_blob *ret, const struct buf *b)
+{
+	struct index_blob blob = { .raw_bytes = (uint32_t)b->len, .fresh = 1 };
+	size_t room = zpack_bound(b->len), stored;
+	uint8_t *packed;
+	int pack, r;
+
+	*ret = (struct index_blob){ 0 };
+	if (b->failed)
+		return -ENOMEM;
+	if (b->len > BLOB_RAW_MAX)
+		return -EFBIG;
+	if (!b->len)
+		return 0;
+	packed = malloc(room);
+	if (!packed)
+		return -ENOMEM;
+	pack = zpack_run(z, packed, room, b->data, b->len, &stored);
+	if (pack < 0) {
+		free(packed);
+		return pack;
+	}
+	blob.pack = (uint8_t)pack;
+	blob.stored_bytes = (uint32_t)stored;
+	blob.crc = crc32c(0, packed, stored);
+	pthread_mutex_lock(&x->lock);
+	blob.offset = x->fresh_end;
+	x->fresh_end += stored;
+	pthread_mutex_unlock(&x->lock);
+	r = write_at(x->fresh_fd, packed, stored, blob.offset);
+	free(packed);
+	if (r == 0)
+		*ret = blob;
+	return r;
+}
+
+int index_add(struct index *x, struct zpack *z, size_t cell, unsigned int part,
+	      const struct buf *b)
+{
+	return add_blob(x, z, &x->cells[cell].parts[part], b);
+}
+
+int index_add_tail(struct index *x, struct zpack *z, unsigned int tail, const struct buf *b)
+{
+	return add_blob(x, z, &x->tails[tail], b);
+}
+
+/* ---- the whole ---- */
+
+void index_free(struct index *x)
+{
+	if (!x)
+		return;
+	index_free(x->before);
+	if (x->fd >= 0)
+		close(x->fd);
+	if (x->fresh_fd >= 0)
+		close(x->fresh_fd);
+	if (x->dir_fd >= 0)
+		close(x->dir_fd);
+	zunpack_free(x->zunpack);
+	pthread_mutex_destroy(&x->lock);
+	free(x->name);
+	free(x->cells);
+	free(x);
+}
+
+int index_new(struct index **ret, struct analysis *a)
+{
+	struct index *x = calloc(1, sizeof(*x));
+	const struct trace_block *blocks;
+	size_t i;
+
+	if (!x)
+		return -ENOMEM;
+	x->a = a;
+	x->fd = x->fresh_fd = x->dir_fd = -1;
+	pthread_mutex_init(&x->lock, NULL);
+	blocks = trace_blocks(a->trace, &x->cell_cnt);
+	trace_damages(a->trace, &x->damage_cnt);
+	x->cells = calloc(x->cell_cnt + 1, sizeof(*x->cells));
+	if (!x->cells || zunpack_new(&x->zunpack) < 0) {
+		index_free(x);
+		return -ENOMEM;
+	}
+	for (i = 0; i < x->cell_cnt; i++)
+		x->cells[i].from_ns = blocks[i].from_ns;
+	*ret = x;
+	return 0;
+}
+
+bool index_is_true(const struct index *x)
+{
+	size_t cnt;
+
+	trace_damages(x->a->trace, &cnt);
+	return !x->damaged && cnt == x->damage_cnt;
+}
+
+int index_fail(const struct index *x, int ret, struct err *e)
+{
+	if (ret != -EBADMSG)
+		return err_set(e, ret, "analysis index: %s", err_text(NULL, ret));
+	((struct index *)x)->damaged = true;
+	if (x->dir_fd >= 0)
+		(void)unlinkat(x->dir_fd, x->name, 0);
+	return err_set(e, ret, "the analysis index is damaged, and was removed: ask again, and it is "
+			       "made anew");
+}
+
+void index_follow(struct index *next, struct index *before)
+{
+	next->before = before;
+}
+
+static uint64_t thread_hash(const struct analysis *a, uint32_t cnt)
+{
+	uint64_t h = 0;
+	size_t i, all;
+	const struct trace_thread *t = trace_threads(a->trace, &all);
+
+	for (i = 0; i < all && i < cnt; i++)
+		h = (h ^ ((uint64_t)t[i].utid << 32 | t[i].upid)) * 0x9e3779b97f4a7c15ull + (h >> 29);
+	return h;
+}
+
+static void describe_cell(const struct index *x, size_t cell, struct disk_index_cell *d)
+{
+	size_t cnt;
+	const struct trace_block *b = trace_blocks(x->a->trace, &cnt) + cell;
+
+	memset(d, 0, sizeof(*d));
+	trace_block_identity(x->a->trace, cell, &d->file, &d->head_crc);
+	d->offset = b->offset;
+	d->bytes = b->bytes;
+	d->from_ns = x->cells[cell].from_ns;
+	d->to_ns = index_cell_to(x, cell);
+	d->damaged = trace_block_is_damaged(x->a->trace, cell);
+}
+
+static bool take_blob(const struct disk_index_blob *d, uint64_t end, struct index_blob *ret)
+{
+	if (d->stored_bytes &&
+	    (d->offset < sizeof(struct disk_index) || d->offset > end ||
+	     d->stored_bytes > end - d->offset || d->raw_bytes > BLOB_RAW_MAX || d->pack > 1 ||
+	     (uint64_t)d->raw_bytes > (uint64_t)d->stored_bytes * 4096))
+		return false;
+	*ret = (struct index_blob){ .offset = d->offset, .stored_bytes = d->stored_bytes,
+				    .raw_bytes = d->raw_bytes, .crc = d->crc,
+				    .pack = (uint8_t)d->pack };
+	return true;
+}
+
+/* All of the directory, or nothing of it. */
+static bool take_directory(struct index *x, const struct disk_index *h, const uint8_t *dir)
+{
+	const struct disk_index_cell *c = (const struct disk_index_cell *)dir;
+	const struct disk_index_blob *t = (const struct disk_index_blob *)(c + h->cell_cnt);
+	struct disk_index_cell now;
+	unsigned int p;
+	size_t i;
+
+	for (i = 0; i < h->cell_cnt; i++) {
+		describe_cell(x, i, &now);
+		if (memcmp(&now, &c[i], offsetof(struct disk_index_cell, parts)))
+			return false;
+		for (p = 0; p < INDEX_PART_CNT; p++)
+			if (!take_blob(&c[i].parts[p], h->dir_offset, &x->cells[i].parts[p]))
+				return false;
+	}
+	for (p = 0; p < INDEX_TAIL_CNT; p++)
+		if (!take_blob(&t[p], h->dir_offset, &x->tails[p]))
+			return false;
+	return true;
+}
+
+static bool read_index(struct index *x, int fd)
+{
+	struct disk_index h;
+	struct stat st;
+	uint8_t *dir = NULL;
+	bool good = false;
+
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || read_at(fd, &h, sizeof(h), 0) < 0)
+		return false;
+	if (memcmp(h.magic, INDEX_MAGIC, sizeof(h.magic)) || h.version != INDEX_VERSION ||
+	    h.part_cnt != INDEX_PART_CNT || h.tail_cnt != INDEX_TAIL_CNT ||
+	    crc32c(0, &h, offsetof(struct disk_index, crc)) != h.crc ||
+	    h.cell_cnt > x->cell_cnt ||
+	    h.dir_bytes != h.cell_cnt * sizeof(struct disk_index_cell) +
+				   INDEX_TAIL_CNT * sizeof(struct disk_index_blob) ||
+	    h.dir_offset > (uint64_t)st.st_size ||
+	    h.dir_bytes > (uint64_t)st.st_size - h.dir_offset ||
+	    thread_hash(x->a, h.thread_cnt) != h.thread_hash)
+		return false;
+	dir = malloc(h.dir_bytes + 1);
+	if (dir && read_at(fd, dir, h.dir_bytes, h.dir_offset) == 0 &&
+	    crc32c(0, dir, h.dir_bytes) == h.dir_crc)
+		good = take_directory(x, &h, dir);
+	free(dir);
+	if (!good) {
+		size_t i;
+
+		for (i = 0; i < x->cell_cnt; i++)
+			memset(x->cells[i].parts, 0, sizeof(x->cells[i].parts));
+		memset(x->tails, 0, sizeof(x->tails));
+		return false;
+	}
+	x->saved_cnt = h.cell_cnt;
+	return true;
+}
+
+static bool try_place(struct index *x, int dir_fd, const char *name)
+{
+	int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+
+	if (fd < 0)
+		return false;
+	if (!read_index(x, fd)) {
+		close(fd);
+		return false;
+	}
+	x->fd = fd;
+	return true;
+}
+
+/* $XDG_CACHE_HOME/ebpfrec; -1: there is none. */
+static int cache_dir(bool make)
+{
+	const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	char path[4096];
+	int n;
+
+	if (base && *base == '/')
+		n = snprintf(path, sizeof(path), "%s/ebpfrec", base);
+	else if (home && *home == '/')
+		n = snprintf(path, sizeof(path), "%s/.cache/ebpfrec", home);
+	else
+		return -1;
+	if (n < 0 || (size_t)n >= sizeof(path))
+		return -1;
+	if (make)
+		(void)mkdir(path, 0700);
+	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static int use_place(struct index *x, int dir_fd, const char *name)
+{
+	x->dir_fd = dir_fd;
+	x->name = strdup(name);
+	return x->name ? 0 : -ENOMEM;
+}
+
+int index_load(struct index *x, bool save)
+{
+	char name[64];
+	uint64_t file;
+	uint32_t crc;
+	int fd;
+
+	if (!x->cell_cnt)
+		return 0;
+	/* a bundle is one file, nothing goes beside it */
+	fd = trace_dir_fd(x->a->trace) < 0 ? -1 : dup(trace_dir_fd(x->a->trace));
+	if (fd < 0 && trace_dir_fd(x->a->trace) >= 0)
+		return -errno;
+	if (fd >= 0 && (try_place(x, fd, CHUNK_INDEX_NAME) ||
+			(save && faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) == 0)))
+		return use_place(x, fd, CHUNK_INDEX_NAME);
+	if (fd >= 0)
+		close(fd);
+	fd = cache_dir(save);
+	if (fd < 0)
+		return 0;
+	trace_block_identity(x->a->trace, 0, &file, &crc);
+	snprintf(name, sizeof(name), "%016" PRIx64 "%08" PRIx32 ".idx", x->a->start_ns, crc);
+	if (try_place(x, fd, name) || save)
+		return use_place(x, fd, name);
+	close(fd);
+	return 0;
+}
+
+/* Takes over the saved blobs' bytes, so that the new file has all. */
+static int copy_saved(struct index *x)
+{
+	uint64_t at = sizeof(struct disk_index), end = 0;
+	struct disk_index h;
+	uint8_t *block;
+	unsigned int p;
+	size_t i;
+	int r = read_at(x->fd, &h, sizeof(h), 0);
+
+	if (r < 0)
+		return r;
+	end = h.dir_offset;
+	block = malloc(1 << 20);
+	if (!block)
+		return -ENOMEM;
+	while (r == 0 && at < end) {
+		size_t n = end - at < 1 << 20 ? (size_t)(end - at) : 1 << 20;
+
+		r = read_at(x->fd, block, n, at);
+		if (r == 0)
+			r = write_at(x->fresh_fd, block, n, at);
+		at += n;
+	}
+	free(block);
+	if (r < 0)
+		return r;
+	x->fresh_end = end;
+	for (i = 0; i < x->saved_cnt; i++)
+		for (p = 0; p < INDEX_PART_CNT; p++)
+			x->cells[i].parts[p].fresh = 1;
+	return 0;
+}
+
+int index_begin(struct index *x, bool save)
+{
+	int r = 0;
+
+	x->fresh_end = sizeof(struct disk_index);
+	if (save && x->dir_fd >= 0)
+		x->fresh_fd = openat(x->dir_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (x->fresh_fd >= 0 && x->fd >= 0)
+		r = copy_saved(x);
+	if (x->fresh_fd < 0)
+		x->fresh_fd = memfd_create("ebpfrec-index", MFD_CLOEXEC);
+	return r < 0 ? r : x->fresh_fd < 0 ? -errno : 0;
+}
+
+/* Under root the file belongs to whom the directory belongs to. */
+static int name_file(const struct index *x)
+{
+	char proc[64], temp[96];
+	struct stat st;
+	int r = 0;
+
+	if (fstat(x->dir_fd, &st) < 0)
+		return -errno;
+	if (geteuid() == 0 && fchown(x->fresh_fd, st.st_uid, st.st_gid) < 0)
+		return -errno;
+	snprintf(proc, sizeof(proc), "/proc/self/fd/%d", x->fresh_fd);
+	snprintf(temp, sizeof(temp), "%s.new", x->name);
+	(void)unlinkat(x->dir_fd, temp, 0);
+	if (linkat(AT_FDCWD, proc, x->dir_fd, temp, AT_SYMLINK_FOLLOW) < 0)
+		return -errno;
+	if (renameat(x->dir_fd, temp, x->dir_fd, x->name) < 0) {
+		r = -errno;
+		(void)unlinkat(x->dir_fd, temp, 0);
+	}
+	return r;
+}
+
+static void describe_blob(struct disk_index_blob *d, const struct index_blob *b)
+{
+	*d = (struct disk_index_blob){ b->offset, b->stored_bytes, b->raw_bytes, b->crc, b->pack };
+}
+
+int index_save(struct index *x, size_t cnt)
+{
+	struct disk_index h = { .version = INDEX_VERSION, .part_cnt = INDEX_PART_CNT,
+				.tail_cnt = INDEX_TAIL_CNT, .dir_offset = (x->fresh_end + 7) & ~7ull,
+				.cell_cnt = (uint32_t)cnt };
+	struct disk_index_blob *tails;
+	struct disk_index_cell *cells;
+	size_t i, thread_cnt;
+	unsigned int p;
+	int r;
+
+	memcpy(h.magic, INDEX_MAGIC, sizeof(h.magic));
+	trace_threads(x->a->trace, &thread_cnt);
+	h.thread_cnt = (uint32_t)thread_cnt;
+	h.thread_hash = thread_hash(x->a, h.thread_cnt);
+	h.dir_bytes = cnt * sizeof(*cells) + INDEX_TAIL_CNT * sizeof(*tails);
+	cells = malloc(h.dir_bytes);
+	if (!cells)
+		return -ENOMEM;
+	tails = (struct disk_index_blob *)(cells + cnt);
+	for (i = 0; i < cnt; i++) {
+		describe_cell(x, i, &cells[i]);
+		for (p = 0; p < INDEX_PART_CNT; p++)
+			describe_blob(&cells[i].parts[p], &x->cells[i].parts[p]);
+	}
+	for (p = 0; p < INDEX_TAIL_CNT; p++)
+		describe_blob(&tails[p], &x->tails[p]);
+	h.dir_crc = crc32c(0, cells, h.dir_bytes);
+	h.crc = crc32c(0, &h, offsetof(struct disk_index, crc));
+	r = write_at(x->fresh_fd, cells, h.dir_bytes, h.dir_offset);
+	free(cells);
+	if (r == 0)
+		r = write_at(x->fresh_fd, &h, sizeof(h), 0);
+	return r < 0 ? r : name_file(x);
+}

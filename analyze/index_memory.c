@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* The reader's half: what is in the blobs that index_levels.c makes. */
+#include "analyze/index_memory.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "analyze/context.h"
+
+int index_memory_source(enum index_group group, unsigned int slot)
+{
+	static const int8_t sources[INDEX_GROUP_CNT][INDEX_SLOT_CNT] = {
+		[INDEX_SLAB] = { ALLOC_SLAB, -1 },
+		[INDEX_PAGE] = { ALLOC_PAGE, -1 },
+		[INDEX_LEVELS] = { ALLOC_RSS, ALLOC_VM },
+		[INDEX_HEAP] = { ALLOC_HEAP, -1 },
+	};
+
+	return sources[group][slot];
+}
+
+uint32_t index_memory_mask(enum index_group group)
+{
+	uint32_t mask = 0;
+	unsigned int slot;
+
+	for (slot = 0; slot < INDEX_SLOT_CNT; slot++)
+		if (index_memory_source(group, slot) >= 0)
+			mask |= 1u << index_memory_source(group, slot);
+	return mask;
+}
+
+uint32_t index_memory_holder_cnt(const struct analysis *a)
+{
+	return a->ident.thread_cnt + a->ident.process_cnt;
+}
+
+uint32_t index_memory_holder(const struct analysis *a, const struct alloc_change *c)
+{
+	bool whole = c->source == ALLOC_RSS || c->source == ALLOC_VM ||
+		     (c->source == ALLOC_HEAP && c->kind == ALLOC_CHANGE_EXIT);
+
+	return whole ? a->ident.thread_cnt + c->process : c->thread;
+}
+
+static uint64_t holder_id(const struct analysis *a, uint32_t holder)
+{
+	const struct ident *d = &a->ident;
+
+	return holder < d->thread_cnt ? (uint64_t)ident_utid(d, holder) << 1
+				      : (uint64_t)ident_upid(d, holder - d->thread_cnt) << 1 | 1;
+}
+
+uint64_t index_memory_hash(const struct analysis *a, uint32_t holder)
+{
+	uint64_t h = (holder_id(a, holder) + 1) * 0x9e3779b97f4a7c15ull;
+
+	h = (h ^ h >> 30) * 0xbf58476d1ce4e5b9ull;
+	h = (h ^ h >> 27) * 0x94d049bb133111ebull;
+	return h ^ h >> 31;
+}
+
+static int get_holder(const struct analysis *a, struct index_in *in, uint32_t *ret_holder,
+		      uint8_t *ret_slot)
+{
+	uint64_t id = index_get(in);
+	uint32_t n = (uint32_t)(id >> 2);
+
+	*ret_slot = (uint8_t)(id >> 1 & 1);
+	*ret_holder = id & 1 ? a->ident.thread_cnt + ident_process(&a->ident, n)
+			     : ident_thread(&a->ident, n);
+	return in->bad ? -EBADMSG : 0;
+}
+
+int index_memory_next(const struct analysis *a, struct index_in *in, uint64_t cell_ns,
+		      struct index_memory_row *ret)
+{
+	if (get_holder(a, in, &ret->holder, &ret->slot) < 0)
+		return -EBADMSG;
+	ret->allocs = index_get(in);
+	ret->frees = index_get(in);
+	ret->lost_frees = index_get(in);
+	ret->alloc_bytes = index_get(in);
+	ret->free_bytes = index_get(in);
+	ret->delta = index_get_signed(in);
+	ret->rise = index_get(in);
+	ret->rise_ns = ret->rise ? cell_ns + index_get(in) : 0;
+	return in->bad ? -EBADMSG : 0;
+}
+
+int index_memory_next_set(struct index_in *in, uint64_t cell_ns, struct index_memory_set *ret)
+{
+	ret->slot = (uint8_t)(index_get(in) & 1);
+	ret->hash = index_get(in);
+	ret->rise = index_get(in);
+	ret->rise_ns = ret->rise ? cell_ns + index_get(in) : 0;
+	return in->bad ? -EBADMSG : 0;
+}
+
+static int add_base(const struct analysis *a, struct index_in *in, int64_t *levels)
+{
+	uint32_t cnt = index_memory_holder_cnt(a), holder;
+	size_t n = index_get_cnt(in);
+	uint8_t slot;
+
+	for (; n; n--) {
+		if (get_holder(a, in, &holder, &slot) < 0)
+			return -EBADMSG;
+		levels[(size_t)slot * cnt + holder] += index_get_signed(in);
+	}
+	return in->bad ? -EBADMSG : 0;
+}
+
+static int add_deltas(const struct analysis *a, struct index_in *in, int64_t *levels)
+{
+	uint32_t cnt = index_memory_holder_cnt(a);
+	struct index_memory_row row;
+	size_t n = in->p == in->end ? 0 : index_get_cnt(in);
+
+	for (; n; n--) {
+		if (index_memory_next(a, in, 0, &row) < 0)
+			return -EBADMSG;
+		levels[(size_t)row.slot * cnt + row.holder] += row.delta;
+	}
+	return in->bad ? -EBADMSG : 0;
+}
+
+int index_memory_levels(const struct index *x, const struct analysis *a, enum index_group group,
+			size_t cell, int64_t *levels)
+{
+	struct buf mem = { 0 };
+	struct index_in in;
+	size_t base = cell;
+	int ret;
+
+	while (base && !index_has(x, base, INDEX_BASE + group))
+		base--;
+	ret = index_read(x, base, INDEX_BASE + group, &mem, &in);
+	if (!ret)
+		ret = add_base(a, &in, levels);
+	for (; !ret && base < cell; base++) {
+		ret = index_read(x, base, INDEX_SUMS + group, &mem, &in);
+		if (!ret)
+			ret = add_deltas(a, &in, levels);
+	}
+	buf_done(&mem);
+	return ret;
+}
+
+int index_rate_begin(const struct analysis *a, struct index_in *in, struct index_rate *ret)
+{
+	uint64_t id;
+
+	if (in->p == in->end)
+		return in->bad ? -EBADMSG : 0;
+	id = index_get(in);
+	ret->slot = (uint8_t)(id & 1);
+	ret->process = ident_process(&a->ident, (uint32_t)(id >> 1));
+	ret->cnt = index_get_cnt(in);
+	ret->granule = 0;
+	return in->bad ? -EBADMSG : 1;
+}
+
+int index_rate_next(struct index_in *in, struct index_rate *r, uint64_t *ret_bytes)
+{
+	r->granule += index_get(in);
+	*ret_bytes = index_get(in);
+	return in->bad ? -EBADMSG : 0;
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* Both are tables filled once per question and looked up per event. */
+#include "analyze/scope.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/keymap.h"
+
+static bool comm_matches(const struct scope_filter *f, const char *comm)
+{
+	/* "[kworker]" is a name before it is a pattern */
+	return !strcmp(f->comm, comm) || fnmatch(f->comm, comm, 0) == 0;
+}
+
+static bool process_in(const struct scope_filter *f, const struct trace_process *p)
+{
+	unsigned int i;
+
+	if ((p->flags & TRACE_TASK_RECORDER) && !f->with_recorder)
+		return false;
+	if (f->workload_only && !(p->flags & (TRACE_TASK_WORKLOAD | TRACE_TASK_RECORDER)))
+		return false;
+	if (!f->pids)
+		return true;
+	for (i = 0; i < f->pid_cnt; i++)
+		if (f->pids[i] == p->pid)
+			return true;
+	return false;
+}
+
+static bool pseudo_in(const struct scope_filter *f, uint32_t id)
+{
+	if (f->with_pseudo)
+		return true;
+	if (f->pids)
+		return false;
+	if (f->comm)
+		return !strcmp(f->comm, ident_pseudo_name(id) ? ident_pseudo_name(id) : "");
+	if (id == EVENT_ID_IDLE || id == EVENT_ID_FILTERED)
+		return f->with_idle;
+	return id == EVENT_ID_UNKNOWN || id == EVENT_ID_IRQ;
+}
+
+int scope_init(struct scope *s, const struct ident *d, const struct scope_filter *f)
+{
+	uint32_t i;
+
+	s->threads = calloc(d->thread_cnt, 1);
+	s->processes = calloc(d->process_cnt, 1);
+	if (!s->threads || !s->processes) {
+		scope_done(s);
+		return -ENOMEM;
+	}
+	for (i = 0; i < EVENT_ID_FIRST; i++)
+		s->threads[i] = s->processes[i] = pseudo_in(f, i);
+	/* first without names, which threads inherit only when names are the process's */
+	for (i = EVENT_ID_FIRST; i < d->process_cnt; i++)
+		s->processes[i] = process_in(f, ident_process_row(d, i));
+	for (i = EVENT_ID_FIRST; i < d->thread_cnt; i++) {
+		s->threads[i] = s->processes[d->thread_process[i]];
+		if (f->comm && f->comm_of_thread)
+			s->threads[i] &= comm_matches(f, ident_thread_comm(d, i));
+		else if (f->comm)
+			s->threads[i] &=
+				comm_matches(f, ident_process_comm(d, d->thread_process[i]));
+	}
+	for (i = EVENT_ID_FIRST; f->comm && i < d->process_cnt; i++)
+		s->processes[i] &= comm_matches(f, ident_process_comm(d, i));
+	return 0;
+}
+
+void scope_done(struct scope *s)
+{
+	free(s->threads);
+	free(s->processes);
+	s->threads = s->processes = NULL;
+}
+
+static int add_name(struct grouping *g, uint32_t group, const char *name)
+{
+	char **names = realloc(g->names, (group + 1) * sizeof(*names));
+
+	if (!names)
+		return -ENOMEM;
+	g->names = names;
+	g->names[group] = strdup(name);
+	if (!g->names[group])
+		return -ENOMEM;
+	g->cnt = group + 1;
+	return 0;
+}
+
+static int intern_comm(struct grouping *g, struct keymap *m, uint32_t process)
+{
+	const char *comm = ident_process_comm(g->ident, process);
+	uint64_t key[2] = { 0, 0 };
+	int ret;
+
+	memcpy(key, comm, strnlen(comm, sizeof(key)));
+	ret = keymap_intern(m, key[0], key[1], &g->process_group[process]);
+	return ret <= 0 ? ret : add_name(g, g->process_group[process], comm);
+}
+
+static int intern_cgroup(struct grouping *g, struct keymap *m, const struct trace *t,
+			 uint32_t process)
+{
+	const struct trace_process *p = ident_process_row(g->ident, process);
+	const struct trace_name *name;
+	char number[32];
+	int ret;
+
+	/* a pseudo process is a group of its own, apart from any cgroup id */
+	ret = keymap_intern(m, p ? p->cgroup_id : process, p ? 0 : 1, &g->process_group[process]);
+	if (ret <= 0)
+		return ret;
+	if (!p)
+		return add_name(g, g->process_group[process],
+				ident_process_comm(g->ident, process));
+	name = trace_name_find(t, TRACE_NAME_CGROUP, p->cgroup_id);
+	snprintf(number, sizeof(number), "cgroup:%" PRIu64, p->cgroup_id);
+	return add_name(g, g->process_group[process], name ? name->name : number);
+}
+
+int grouping_init(struct grouping *g, const struct ident *d, const struct trace *t,
+		  enum grouping_by by)
+{
+	struct keymap m = { 0 };
+	uint32_t i;
+	int ret = 0;
+
+	memset(g, 0, sizeof(*g));
+	g->by = by;
+	g->ident = d;
+	if (by != GROUPING_COMM && by != GROUPING_CGROUP) {
+		g->cnt = by == GROUPING_PROCESS ? d->process_cnt :
+			 by == GROUPING_THREAD ? d->thread_cnt + d->process_cnt : 1;
+		return 0;
+	}
+	g->process_group = calloc(d->process_cnt, sizeof(*g->process_group));
+	if (!g->process_group)
+		return -ENOMEM;
+	for (i = 0; i < d->process_cnt && ret >= 0; i++)
+		ret = by == GROUPING_COMM ? intern_comm(g, &m, i) : intern_cgroup(g, &m, t, i);
+	keymap_done(&m);
+	if (ret < 0)
+		grouping_done(g);
+	return ret < 0 ? ret : 0;
+}
+
+void grouping_done(struct grouping *g)
+{
+	uint32_t i;
+
+	for (i = 0; g->names && i < g->cnt; i++)
+		free(g->names[i]);
+	free(g->names);
+	free(g->process_group);
+	memset(g, 0, sizeof(*g));
+}
+
+int grouping_find(const char *name)
+{
+	static const char *const names[] = { "process", "thread", "comm",  "cgroup",
+					     "none",	"cpu",	  "device" };
+	unsigned int i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(name, names[i]))
+			return i < GROUPING_NONE ? (int)i : GROUPING_NONE;
+	return -1;
+}
+
+uint32_t grouping_of_thread(const struct grouping *g, uint32_t thread)
+{
+	switch (g->by) {
+	case GROUPING_PROCESS:
+		return g->ident->thread_process[thread];
+	case GROUPING_THREAD:
+		return thread;
+	case GROUPING_COMM:
+	case GROUPING_CGROUP:
+		return g->process_group[g->ident->thread_process[thread]];
+	default:
+		return 0;
+	}
+}
+
+uint32_t grouping_of_process(const struct grouping *g, uint32_t process)
+{
+	switch (g->by) {
+	case GROUPING_PROCESS:
+		return process;
+	case GROUPING_THREAD:
+		return g->ident->thread_cnt + process;
+	case GROUPING_COMM:
+	case GROUPING_CGROUP:
+		return g->process_group[process];
+	default:
+		return 0;
+	}
+}
+
+void grouping_label(const struct grouping *g, uint32_t group, struct grouping_label *ret)
+{
+	const struct ident *d = g->ident;
+	uint32_t process;
+
+	*ret = (struct grouping_label){ -1, -1, "" };
+	switch (g->by) {
+	case GROUPING_PROCESS:
+		ret->upid = ident_upid(d, group);
+		ret->name = ident_process_comm(d, group);
+		break;
+	case GROUPING_THREAD:
+		if (group >= d->thread_cnt) {
+			process = group - d->thread_cnt;
+			ret->name = ident_process_comm(d, process);
+		} else {
+			process = d->thread_process[group];
+			ret->utid = ident_utid(d, group);
+			ret->name = ident_thread_comm(d, group);
+		}
+		ret->upid = ident_upid(d, process);
+		break;
+	case GROUPING_COMM:
+	case GROUPING_CGROUP:
+		ret->name = g->names[group];
+		break;
+	default:
+		break;
+	}
+}

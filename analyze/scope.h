@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * scope: which threads and processes a question is about, and under which keys answers are summed.
+ *
+ *     report_request --[scope]--> thread in or out
+ *     by, thread     --[grouping]--> group number, and its labels
+ *
+ * Without a filter everything is in scope: that is what SQL sees. A report leaves out the recorder,
+ * the idle task and what --only left out, unless asked for; [unknown] and [irq] are in, but fall
+ * out as soon as a pid or a name is asked for. Threads: one.
+ */
+#ifndef SCOPE_H
+#define SCOPE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analyze/ident.h"
+
+enum grouping_by {
+	GROUPING_PROCESS,
+	GROUPING_THREAD,
+	GROUPING_COMM,
+	GROUPING_CGROUP,
+	GROUPING_NONE
+};
+
+struct scope_filter {
+	const uint32_t *pids;		/* NULL: all */
+	unsigned int pid_cnt;
+	const char *comm;		/* exact name or GLOB pattern; NULL: all */
+	bool comm_of_thread;		/* match the thread's name, not its process's */
+	bool with_recorder, with_idle;
+	bool workload_only; /* --only: of others there are only edges of the workload's slices */
+	bool with_pseudo; /* pseudo ids whatever else is asked for: a per-CPU account needs them */
+};
+
+struct scope {
+	uint8_t *threads;		/* by ident_thread(): 1 in; NULL: all are */
+	uint8_t *processes;
+};
+
+int scope_init(struct scope *s, const struct ident *d, const struct scope_filter *f);
+void scope_done(struct scope *s);
+
+static inline bool scope_has_thread(const struct scope *s, uint32_t thread)
+{
+	return !s->threads || s->threads[thread];
+}
+
+static inline bool scope_has_process(const struct scope *s, uint32_t process)
+{
+	return !s->processes || s->processes[process];
+}
+
+struct grouping {
+	enum grouping_by by;
+	const struct ident *ident;
+	uint32_t cnt;			/* groups: 0 .. cnt-1 */
+	uint32_t *process_group;	/* COMM, CGROUP */
+	char **names;			/* COMM, CGROUP: owned */
+};
+
+int grouping_init(struct grouping *g, const struct ident *d, const struct trace *t,
+		  enum grouping_by by);
+void grouping_done(struct grouping *g);
+
+/* "process", "thread", "comm", "cgroup", "none" (also "cpu", "device"); -1 for any other. */
+int grouping_find(const char *name);
+
+uint32_t grouping_of_thread(const struct grouping *g, uint32_t thread);
+/* Of what belongs to a process as a whole, such as its RSS: under GROUPING_THREAD a group of its
+ * own. */
+uint32_t grouping_of_process(const struct grouping *g, uint32_t process);
+
+struct grouping_label {
+	int64_t upid, utid;		/* -1: does not apply */
+	const char *name;		/* comm, cgroup path, or "" */
+};
+void grouping_label(const struct grouping *g, uint32_t group, struct grouping_label *ret);
+
+#endif /* SCOPE_H */

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * A bin is hot for a candidate when it and the one before reach the threshold together: while a
+ * burst is on, every event is in a hot bin, and events are less than a window apart, so a burst
+ * lies in one run of neighbouring hot bins and the bin before it. At the beginning of that bin
+ * nothing is on, and what came before is out of every window that matters: a machine that begins
+ * there finds what one that began at the trace's start does.
+ */
+#include "analyze/spike_search.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+void spike_search_init(struct spike_search *s, struct analysis *a, uint64_t window_ns,
+		       spike_sink sink, void *ctx)
+{
+	*s = (struct spike_search){ .a = a, .window_ns = window_ns, .sink = sink, .ctx = ctx };
+}
+
+void spike_search_done(struct spike_search *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->cnt; i++) {
+		burst_done(&s->candidates[i].burst);
+		rise_done(&s->candidates[i].rise);
+		free(s->candidates[i].ranges);
+	}
+	free(s->candidates);
+	keymap_done(&s->map);
+	s->cnt = 0;
+}
+
+int spike_search_add(struct spike_search *s, uint32_t process, unsigned int source,
+		     uint64_t threshold)
+{
+	struct spike_candidate *c;
+	uint32_t i;
+
+	if (s->cnt == s->cap) {
+		size_t cap = s->cap ? s->cap * 2 : 64;
+
+		c = realloc(s->candidates, cap * sizeof(*c));
+		if (!c)
+			return -ENOMEM;
+		s->candidates = c;
+		s->cap = cap;
+	}
+	if (keymap_intern(&s->map, process, source, &i) < 0)
+		return -ENOMEM;
+	c = &s->candidates[s->cnt++];
+	*c = (struct spike_candidate){ .process = process, .source = (uint8_t)source,
+				       .threshold = threshold };
+	burst_init(&c->burst, s->window_ns, threshold);
+	rise_init(&c->rise, s->window_ns, threshold);
+	return 0;
+}
+
+static bool is_level(const struct spike_candidate *c)
+{
+	return c->source == ALLOC_RSS || c->source == ALLOC_VM;
+}
+
+/* Whatever is on ends, and the machine is as new. */
+static int finish_one(struct spike_search *s, struct spike_candidate *c)
+{
+	struct burst_found found;
+	int ret = is_level(c) ? rise_finish(&c->rise, &found) : burst_finish(&c->burst, &found);
+
+	if (ret > 0)
+		ret = s->sink(s->ctx, c, &found);
+	burst_done(&c->burst);
+	rise_done(&c->rise);
+	burst_init(&c->burst, s->window_ns, c->threshold);
+	rise_init(&c->rise, s->window_ns, c->threshold);
+	return ret;
+}
+
+int spike_search_finish(struct spike_search *s)
+{
+	size_t i;
+	int ret = 0;
+
+	for (i = 0; i < s->cnt && ret >= 0; i++)
+		ret = finish_one(s, &s->candidates[i]);
+	return ret < 0 ? ret : 0;
+}
+
+/* 1: ts is in a stretch of the candidate's that is looked at; 0: it is not; or -errno. */
+static int in_range(struct spike_search *s, struct spike_candidate *c, uint64_t ts_ns)
+{
+	int ret = 0;
+
+	if (!s->ranged)
+		return 1;
+	while (c->range_at < c->range_cnt && ts_ns >= c->ranges[c->range_at].to_ns && !ret) {
+		ret = finish_one(s, c);
+		c->range_at++;
+	}
+	if (ret < 0)
+		return ret;
+	return c->range_at < c->range_cnt && ts_ns >= c->ranges[c->range_at].from_ns;
+}
+
+int spike_search_change(void *ctx, const struct alloc_change *change)
+{
+	struct spike_search *s = ctx;
+	struct burst_found found;
+	struct spike_candidate *c;
+	uint64_t level;
+	uint32_t i;
+	int ret = 0;
+
+	if (!keymap_find(&s->map, change->process, change->source, &i))
+		return 0;
+	c = &s->candidates[i];
+	level = c->level > 0 ? (uint64_t)c->level : 0;
+	c->level += change->delta;
+	if (change->kind != ALLOC_CHANGE_ALLOC && change->kind != ALLOC_CHANGE_BASELINE)
+		return 0;
+	ret = in_range(s, c, change->ts_ns);
+	if (change->kind == ALLOC_CHANGE_BASELINE) {
+		if (ret > 0)
+			rise_shift(&c->rise, change->delta);
+		return ret < 0 ? ret : 0;
+	}
+	if (ret > 0)
+		ret = is_level(c) ? rise_add(&c->rise, change->ts_ns, level,
+					     level + (uint64_t)change->delta, &found)
+				  : burst_add(&c->burst, change->ts_ns, (uint64_t)change->delta,
+					      level, &found);
+	return ret > 0 ? s->sink(s->ctx, c, &found) : ret;
+}
+
+/* ---- where to look ---- */
+
+struct stretch {		/* cells whose granules are known, and the window */
+	const struct index *x;
+	size_t lo, hi;
+	uint64_t from_bin, to_bin;	/* bins a burst of the window may have hot, [from, to) */
+	uint64_t first, end;	/* bins whose pairs are known, [first, end) */
+};
+
+static void known_bins(const struct spike_search *s, struct stretch *t)
+{
+	uint64_t start = s->a->start_ns, w = s->window_ns;
+
+	t->first = t->lo ? (index_cell_from(t->x, t->lo) - start + w - 1) / w + 1 : 0;
+	t->end = t->hi == index_cell_cnt(t->x) ? UINT64_MAX
+					       : (index_cell_to(t->x, t->hi - 1) - start) / w;
+}
+
+static bool is_hot(const struct spike_rate *r, size_t i, uint64_t threshold)
+{
+	uint64_t pair = r->bins[i].bytes;
+
+	if (i && r->bins[i - 1].bin + 1 == r->bins[i].bin)
+		pair += r->bins[i - 1].bytes;
+	return pair >= threshold;
+}
+
+static int add_range(const struct spike_search *s, struct spike_candidate *c, uint64_t first,
+		     uint64_t last)
+{
+	uint64_t start = s->a->start_ns;
+	struct spike_range *r;
+
+	if (c->range_cnt == c->range_cap) {
+		size_t cap = c->range_cap ? c->range_cap * 2 : 4;
+
+		r = realloc(c->ranges, cap * sizeof(*r));
+		if (!r)
+			return -ENOMEM;
+		c->ranges = r;
+		c->range_cap = cap;
+	}
+	c->ranges[c->range_cnt++] = (struct spike_range){
+		start + (first ? first - 1 : 0) * s->window_ns, start + (last + 1) * s->window_ns };
+	return 0;
+}
+
+/*
+ * The candidate's runs of hot bins that touch the window become its ranges. 1: one of them goes
+ * beyond what is known.
+ */
+static int find_ranges(const struct spike_search *s, const struct stretch *t,
+		       struct spike_candidate *c, const struct spike_rate *r)
+{
+	bool beyond = false;
+	size_t i, k;
+
+	c->range_cnt = 0;
+	for (i = 0; i < r->cnt; i = k) {
+		k = i + 1;
+		if (r->bins[i].bin < t->first || r->bins[i].bin >= t->end ||
+		    !is_hot(r, i, c->threshold))
+			continue;
+		while (k < r->cnt && r->bins[k].bin == r->bins[k - 1].bin + 1 &&
+		       r->bins[k].bin < t->end && is_hot(r, k, c->threshold))
+			k++;
+		if (r->bins[k - 1].bin < t->from_bin || r->bins[i].bin >= t->to_bin)
+			continue;
+		beyond = beyond || (t->lo && r->bins[i].bin == t->first) ||
+			 r->bins[k - 1].bin + 1 == t->end;
+		if (add_range(s, c, r->bins[i].bin, r->bins[k - 1].bin) < 0)
+			return -ENOMEM;
+	}
+	return beyond;
+}
+
+/* Reads granules of ever more cells around the window until no run of hot bins goes beyond. */
+static int find_all(struct spike_search *s, struct stretch *t, enum index_group group)
+{
+	struct spike_rates rates;
+	size_t cells = index_cell_cnt(t->x), i, more;
+	uint32_t at;
+	int ret = 1;
+
+	while (ret > 0) {
+		known_bins(s, t);
+		spike_rates_init(&rates, s->a, s->window_ns);
+		rates.only = &s->map;
+		ret = spike_rates_read(&rates, t->x, group, t->lo, t->hi);
+		if (!ret)
+			ret = t->first > t->from_bin || t->end < t->to_bin;
+		for (i = 0; i < rates.cnt && ret >= 0; i++) {
+			const struct spike_rate *r = &rates.rates[i];
+			int beyond = 0;
+
+			if (keymap_find(&s->map, r->process, r->source, &at))
+				beyond = find_ranges(s, t, &s->candidates[at], r);
+			ret = beyond < 0 ? beyond : ret | beyond;
+		}
+		spike_rates_done(&rates);
+		more = t->hi - t->lo + 1;
+		if (ret > 0) {
+			t->lo = t->lo > more ? t->lo - more : 0;
+			t->hi = cells - t->hi > more ? t->hi + more : cells;
+		}
+	}
+	return ret;
+}
+
+/* ---- looking ---- */
+
+/* The candidates' levels at a cell's beginning. */
+static int set_levels(struct spike_search *s, const struct index *x, enum index_group group,
+		      size_t cell)
+{
+	const struct ident *d = &s->a->ident;
+	uint32_t cnt = index_memory_holder_cnt(s->a), i, at, process;
+	int64_t *levels = calloc((size_t)cnt * INDEX_SLOT_CNT, sizeof(*levels));
+	unsigned int slot;
+	size_t k;
+	int ret;
+
+	if (!levels)
+		return -ENOMEM;
+	for (k = 0; k < s->cnt; k++)
+		s->candidates[k].level = 0;
+	ret = index_memory_levels(x, s->a, group, cell, levels);
+	for (slot = 0; slot < INDEX_SLOT_CNT && !ret; slot++) {
+		int source = index_memory_source(group, slot);
+
+		for (i = 0; i < cnt && source >= 0; i++) {
+			int64_t level = levels[(size_t)slot * cnt + i];
+
+			if (!level)
+				continue;
+			process = i < d->thread_cnt ? d->thread_process[i] : i - d->thread_cnt;
+			if (keymap_find(&s->map, process, (uint64_t)source, &at))
+				s->candidates[at].level += level;
+		}
+	}
+	free(levels);
+	return ret;
+}
+
+static int decode_cell(struct spike_search *s, const struct index *x, enum index_group group,
+		       size_t cell, struct buf *mem, struct err *e)
+{
+	struct alloc_account_start start = { .from_ns = index_cell_from(x, cell) };
+	struct alloc_account *account;
+	struct index_in in;
+	int ret = index_read(x, cell, INDEX_STATE + group, mem, &in);
+
+	start.in = &in;
+	if (ret < 0)
+		return ret;
+	ret = alloc_account_open_cell(&account, s->a, index_memory_mask(group), &start,
+				      index_cell_to(x, cell), spike_search_change, s, e);
+	if (ret < 0)
+		return ret;
+	ret = alloc_account_run(account, index_cell_to(x, cell), e);
+	alloc_account_close(account);
+	return ret;
+}
+
+/* Marks the cells of all ranges. */
+static uint8_t *mark_cells(const struct spike_search *s, const struct index *x,
+			   enum index_group group)
+{
+	uint8_t *marks = calloc(index_cell_cnt(x) + 1, 1);
+	uint32_t mask = index_memory_mask(group);
+	size_t i, k, cell;
+
+	for (i = 0; i < s->cnt && marks; i++) {
+		const struct spike_candidate *c = &s->candidates[i];
+
+		for (k = 0; k < c->range_cnt && mask & 1u << c->source; k++)
+			for (cell = index_cell_at(x, c->ranges[k].from_ns);
+			     cell < index_cell_cnt(x) &&
+			     index_cell_from(x, cell) < c->ranges[k].to_ns; cell++)
+				marks[cell] = 1;
+	}
+	return marks;
+}
+
+static int search_group(struct spike_search *s, struct stretch *t, enum index_group group,
+			struct err *e)
+{
+	struct buf mem = { 0 };
+	uint8_t *marks;
+	size_t cell;
+	int ret = find_all(s, t, group);
+
+	if (ret < 0)
+		return ret;
+	marks = mark_cells(s, t->x, group);
+	if (!marks)
+		return -ENOMEM;
+	for (cell = 0; cell < index_cell_cnt(t->x) && !ret; cell++) {
+		if (!marks[cell])
+			continue;
+		if (!cell || !marks[cell - 1])
+			ret = set_levels(s, t->x, group, cell);
+		if (!ret)
+			ret = decode_cell(s, t->x, group, cell, &mem, e);
+	}
+	free(marks);
+	buf_done(&mem);
+	return ret;
+}
+
+int spike_search_index(struct spike_search *s, const struct index *x, uint64_t from_ns,
+		       uint64_t to_ns, struct err *e)
+{
+	uint64_t from_bin = (from_ns - s->a->start_ns) / s->window_ns;
+	uint64_t to_bin = (to_ns - 1 - s->a->start_ns) / s->window_ns + 2;
+	uint32_t mask = 0;
+	unsigned int g;
+	size_t i;
+	int ret = 0;
+
+	for (i = 0; i < s->cnt; i++)
+		mask |= 1u << s->candidates[i].source;
+	s->ranged = true;
+	for (g = 0; g < INDEX_GROUP_CNT && !ret; g++) {
+		struct stretch t = { .x = x, .lo = index_cell_at(x, from_ns),
+				     .hi = index_cell_at(x, to_ns - 1) + 1, .from_bin = from_bin,
+				     .to_bin = to_bin };
+
+		if (mask & index_memory_mask((enum index_group)g))
+			ret = search_group(s, &t, (enum index_group)g, e);
+	}
+	if (!ret)
+		ret = spike_search_finish(s);
+	return ret;
+}

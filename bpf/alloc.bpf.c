@@ -1,0 +1,493 @@
+// SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+/*
+ * alloc: slab objects, pages, RSS counters and mapped size. Allocation hooks run
+ * anywhere, interrupts included, and often: they only send. Pairing of frees with
+ * allocations is done offline.
+ *
+ * Slab and page hooks are raw_tp, not tp_btf: addresses are numbers here, while tp_btf gives
+ * typed pointers that allow no arithmetic, and before 6.13 no access at all to a void *.
+ *
+ * The kernel skips a program that is already running on the CPU: what an interrupt allocates
+ * or frees while such a program works would be lost. So each of these tracepoints has a second
+ * program behind the first (NAME_2), which sends what the first was made to skip.
+ */
+#include "emit.bpf.h"
+#include "filter.bpf.h"
+#include "fixes.bpf.h"
+
+/* How an allocation hook begins. */
+struct begin {
+	__u64 key;	/* what the event is about: its address */
+	__u32 hook;
+	__u32 size;	/* of the record */
+	bool second;	/* this is the hook's second program */
+	bool is_free;
+	bool is_nothing; /* no event: the allocation failed, or there was nothing to free */
+};
+
+/*
+ * Whether this program is the one to send the event. The first program notes the address, at the level
+ * it runs at. The second comes right after it: a note of the same address says that it has been seen.
+ * Events in between are at higher levels and have notes of their own, which are void when a task is
+ * back at work: interrupting the second program, they may have been left without it.
+ */
+static __always_inline bool takes_turn(struct wire_counters *c, const struct begin *b, __u32 level)
+{
+	__u64 *seen = c->seen[b->hook];
+	__u64 note = b->key + 1;
+
+	if (!b->second) {
+		if (!level)
+			seen[1] = seen[2] = seen[3] = 0;
+		seen[level & (WIRE_LEVELS - 1)] = note;
+		return true;
+	}
+	if (seen[level & (WIRE_LEVELS - 1)] != note)
+		return true;
+	seen[level & (WIRE_LEVELS - 1)] = 0;
+	return false;
+}
+
+/* Whether there is nothing to do here: no event, or (mostly, in a second program) the first has seen it. */
+static __always_inline bool is_settled(const struct begin *b)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct wire_counters *c = bpf_map_lookup_elem(&counters, &cpu);
+
+	if (!c || !takes_turn(c, b, fix_level(c)))
+		return true;
+	if (b->is_nothing && b->second)
+		c->tally[1].passed[b->hook]++;
+	return b->is_nothing;
+}
+
+/*
+ * Reserves the record of an event, or returns NULL. Under --only an allocation is kept when its process is a
+ * target and no interrupt borrowed that process; a free always: whose object it was is known only by
+ * its address.
+ */
+static __always_inline void *begin_alloc(struct emit *e, struct begin b)
+{
+	__u32 level;
+	__u64 id;
+
+	if ((b.second || b.is_nothing) && is_settled(&b))
+		return NULL;
+	if (!emit_open_copy(e, b.hook, b.second))
+		return NULL;
+	level = fix_level(e->cnt);
+	if (conf_copies && !b.second)
+		takes_turn(e->cnt, &b, level);
+	id = fix_current_id(e->cnt);
+	if (conf_only && !b.is_free && (level || !filter_is_target(id >> 32))) {
+		if (b.second)
+			e->tally->passed[b.hook]++;
+		return NULL;
+	}
+	return emit_reserve(e, b.size, id, level ? WIRE_F_IRQ : 0);
+}
+
+static __always_inline int send_kmalloc(u64 *ctx, __u32 hook, bool second)
+{
+	struct wire_kmalloc *r;
+	struct emit e;
+
+	r = begin_alloc(&e, (struct begin){ .key = ctx[1], .hook = hook, .size = sizeof(*r),
+					    .second = second, .is_nothing = !ctx[1] });
+	if (!r)
+		return 0;
+	r->addr = ctx[1];
+	r->call_site = ctx[0];
+	if (conf_kmalloc_cache_arg) {
+		r->bytes_req = CTX_ARG(ctx, 3);
+		r->bytes_alloc = CTX_ARG(ctx, 4);
+	} else {
+		r->bytes_req = CTX_ARG(ctx, 2);
+		r->bytes_alloc = CTX_ARG(ctx, 3);
+	}
+	emit_submit(&e, r);
+	return 0;
+}
+
+SEC("raw_tp/kmalloc")
+int kmalloc(u64 *ctx)
+{
+	return send_kmalloc(ctx, WIRE_KMALLOC, false);
+}
+
+SEC("raw_tp/kmalloc")
+int kmalloc_2(u64 *ctx)
+{
+	return send_kmalloc(ctx, WIRE_KMALLOC, true);
+}
+
+/* until 6.0; merged into kmalloc by 11e9734bcb6a */
+SEC("raw_tp/kmalloc_node")
+int kmalloc_node(u64 *ctx)
+{
+	return send_kmalloc(ctx, WIRE_KMALLOC_NODE, false);
+}
+
+static __always_inline int send_cache_alloc(u64 *ctx, __u32 hook, bool second)
+{
+	struct wire_cache_alloc *r;
+	struct emit e;
+
+	r = begin_alloc(&e, (struct begin){ .key = ctx[1], .hook = hook, .size = sizeof(*r),
+					    .second = second, .is_nothing = !ctx[1] });
+	if (!r)
+		return 0;
+	r->addr = ctx[1];
+	r->call_site = ctx[0];
+	if (conf_cache_alloc_sizes == 1) {	/* until 5.18: no cache */
+		r->cache = 0;
+		r->bytes_req = CTX_ARG(ctx, 2);
+		r->bytes_alloc = CTX_ARG(ctx, 3);
+	} else if (conf_cache_alloc_sizes == 2) { /* 5.19 and 6.0 */
+		r->cache = CTX_ARG(ctx, 2);
+		r->bytes_req = CTX_ARG(ctx, 3);
+		r->bytes_alloc = CTX_ARG(ctx, 4);
+	} else {				/* since 6.1: sizes are the cache's */
+		struct cache_sizes sizes = fix_cache_sizes((void *)CTX_ARG(ctx, 2));
+
+		r->cache = CTX_ARG(ctx, 2);
+		r->bytes_req = sizes.object_size;
+		r->bytes_alloc = sizes.size;
+	}
+	emit_submit(&e, r);
+	return 0;
+}
+
+SEC("raw_tp/kmem_cache_alloc")
+int cache_alloc(u64 *ctx)
+{
+	return send_cache_alloc(ctx, WIRE_CACHE_ALLOC, false);
+}
+
+SEC("raw_tp/kmem_cache_alloc")
+int cache_alloc_2(u64 *ctx)
+{
+	return send_cache_alloc(ctx, WIRE_CACHE_ALLOC, true);
+}
+
+/* until 6.0 */
+SEC("raw_tp/kmem_cache_alloc_node")
+int cache_alloc_nod(u64 *ctx)
+{
+	return send_cache_alloc(ctx, WIRE_CACHE_ALLOC_NODE, false);
+}
+
+static __always_inline int send_kfree(u64 *ctx, bool second)
+{
+	struct wire_kfree *r;
+	struct emit e;
+
+	/* NULL and ZERO_SIZE_PTR come here, too */
+	r = begin_alloc(&e, (struct begin){ .key = ctx[1], .hook = WIRE_KFREE, .size = sizeof(*r),
+					    .second = second, .is_free = true,
+					    .is_nothing = ctx[1] <= 16 });
+	if (!r)
+		return 0;
+	r->addr = ctx[1];
+	emit_submit(&e, r);
+	return 0;
+}
+
+SEC("raw_tp/kfree")
+int kfree(u64 *ctx)
+{
+	return send_kfree(ctx, false);
+}
+
+SEC("raw_tp/kfree")
+int kfree_2(u64 *ctx)
+{
+	return send_kfree(ctx, true);
+}
+
+static __always_inline int send_cache_free(u64 *ctx, bool second)
+{
+	struct wire_cache_free *r;
+	struct emit e;
+
+	r = begin_alloc(&e, (struct begin){ .key = ctx[1], .hook = WIRE_CACHE_FREE,
+					    .size = sizeof(*r), .second = second,
+					    .is_free = true });
+	if (!r)
+		return 0;
+	r->addr = ctx[1];
+	r->cache = conf_cache_free_cache ? CTX_ARG(ctx, 2) : 0;
+	emit_submit(&e, r);
+	return 0;
+}
+
+SEC("raw_tp/kmem_cache_free")
+int cache_free(u64 *ctx)
+{
+	return send_cache_free(ctx, false);
+}
+
+SEC("raw_tp/kmem_cache_free")
+int cache_free_2(u64 *ctx)
+{
+	return send_cache_free(ctx, true);
+}
+
+static __always_inline __u64 page_pfn(__u64 page)
+{
+	return (page - kernel_vmemmap) / bpf_core_type_size(struct page);
+}
+
+static __always_inline int send_page_alloc(u64 *ctx, bool second)
+{
+	struct wire_page_alloc *r;
+	struct emit e;
+
+	r = begin_alloc(&e, (struct begin){ .key = ctx[0], .hook = WIRE_PAGE_ALLOC,
+					    .size = sizeof(*r), .second = second,
+					    .is_nothing = !ctx[0] });
+	if (!r)
+		return 0;
+	r->pfn = page_pfn(ctx[0]);
+	r->order = ctx[1];
+	r->gfp = ctx[2];
+	r->migratetype = ctx[3];
+	emit_submit(&e, r);
+	return 0;
+}
+
+SEC("raw_tp/mm_page_alloc")
+int page_alloc(u64 *ctx)
+{
+	return send_page_alloc(ctx, false);
+}
+
+SEC("raw_tp/mm_page_alloc")
+int page_alloc_2(u64 *ctx)
+{
+	return send_page_alloc(ctx, true);
+}
+
+/* Every page that mm_page_free_batched names comes here too (free_pages_prepare): hooking both would count twice. */
+static __always_inline int send_page_free(u64 *ctx, bool second)
+{
+	struct wire_page_free *r;
+	struct emit e;
+
+	r = begin_alloc(&e, (struct begin){ .key = ctx[0], .hook = WIRE_PAGE_FREE,
+					    .size = sizeof(*r), .second = second,
+					    .is_free = true });
+	if (!r)
+		return 0;
+	r->pfn = page_pfn(ctx[0]);
+	r->order = ctx[1];
+	r->zero = 0;
+	emit_submit(&e, r);
+	return 0;
+}
+
+SEC("raw_tp/mm_page_free")
+int page_free(u64 *ctx)
+{
+	return send_page_free(ctx, false);
+}
+
+SEC("raw_tp/mm_page_free")
+int page_free_2(u64 *ctx)
+{
+	return send_page_free(ctx, true);
+}
+
+SEC("tp_btf/rss_stat")
+int rss_stat(u64 *ctx)
+{
+	struct mm_struct *mm = (void *)ctx[0];
+	__u32 member = ctx[1];
+	__u32 pid = fix_mm_pid(mm);
+	struct wire_rss *r;
+	struct emit e;
+	__s64 pages;
+
+	if (!pid || filter_drops(pid))
+		return 0;
+	pages = conf_rss_count_arg ? (__s64)CTX_ARG(ctx, 2) : fix_rss_pages(mm, member);
+	if (!emit_open(&e, WIRE_RSS))
+		return 0;
+	r = emit_reserve(&e, sizeof(*r), fix_current_id(e.cnt), 0);
+	if (!r)
+		return 0;
+	r->pid = pid;
+	r->member = member;
+	r->pages = pages;
+	emit_submit(&e, r);
+	return 0;
+}
+
+/* ---- mapped size ---- */
+
+#if defined(__TARGET_ARCH_x86)
+#define NR_MMAP 9
+#define NR_MPROTECT 10
+#define NR_MUNMAP 11
+#define NR_BRK 12
+#define NR_MREMAP 25
+#define NR_MADVISE 28
+#define NR_CLONE 56
+#define NR_FORK 57
+#define NR_VFORK 58
+#define NR_CLONE3 435
+#define REGS_NR(regs) ((regs)->cs == 0x33 ? (long)(regs)->orig_ax : -1)	/* 64-bit callers only */
+#define REGS_ARG0(regs) ((regs)->di)
+#define REGS_ARG1(regs) ((regs)->si)
+#elif defined(__TARGET_ARCH_arm64)
+#define NR_MMAP 222
+#define NR_MPROTECT 226
+#define NR_MUNMAP 215
+#define NR_BRK 214
+#define NR_MREMAP 216
+#define NR_MADVISE 233
+#define NR_CLONE 220
+#define NR_FORK -2
+#define NR_VFORK -3
+#define NR_CLONE3 435
+#define REGS_NR(regs) ((long)(regs)->syscallno)
+#define REGS_ARG0(regs) ((regs)->orig_x0)
+#define REGS_ARG1(regs) ((regs)->user_regs.regs[1])
+#endif
+
+/* What the search for free address space found last on this CPU, and for whom. */
+struct vm_area_found {
+	__u64 addr;
+	__u32 tid;
+	__u32 zero;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct vm_area_found);
+} vm_found SEC(".maps");
+
+SEC("tp_btf/vm_unmapped_area")
+int vm_area(u64 *ctx)
+{
+	__u32 zero = 0;
+	struct vm_area_found *f = bpf_map_lookup_elem(&vm_found, &zero);
+
+	if (f) {
+		f->addr = ctx[0];
+		f->tid = bpf_get_current_pid_tgid();
+	}
+	return 0;
+}
+
+static __always_inline void send_vm(__u32 tid, __u32 pid, __u32 op, __u64 addr, __u64 len,
+				    __u64 total)
+{
+	struct wire_vm *r;
+	struct emit e;
+
+	if (!emit_open(&e, WIRE_VM))
+		return;
+	r = emit_reserve(&e, sizeof(*r), tid, 0);
+	if (!r)
+		return;
+	r->pid = pid;
+	r->op = op;
+	r->addr = addr;
+	r->len_bytes = len;
+	r->total_vm_pages = total;
+	emit_submit(&e, r);
+}
+
+/*
+ * The map's lock is released by whoever changed it, when total_vm is final, and that is
+ * far cheaper than a system call tracepoint, which slows every system call of every task.
+ * munmap, brk and mremap may have turned their write lock into a read lock by then.
+ */
+SEC("tp_btf/mmap_lock_released")
+int vm_released(u64 *ctx)
+{
+	struct mm_struct *mm = (void *)ctx[0];
+	bool write = conf_lock_write_arg == 1 ? CTX_ARG(ctx, 1) : CTX_ARG(ctx, 2);
+	struct task_struct *cur = bpf_get_current_task_btf();
+	__u32 zero = 0, op = WIRE_VM_OTHER, pid;
+	__u64 addr = 0, len = 0;
+	struct vm_area_found *f;
+	struct pt_regs *regs;
+	long nr;
+
+	if (cur->mm != mm)
+		return 0;
+	regs = (void *)bpf_task_pt_regs(cur);
+	nr = REGS_NR(regs);
+	switch (nr) {
+	case NR_MMAP:
+		op = WIRE_VM_MMAP;
+		break;
+	case NR_MUNMAP:
+		op = WIRE_VM_MUNMAP;
+		break;
+	case NR_BRK:
+		op = WIRE_VM_BRK;
+		break;
+	case NR_MREMAP:
+		op = WIRE_VM_MREMAP;
+		break;
+	case NR_MPROTECT:
+	case NR_MADVISE:
+	case NR_CLONE:
+	case NR_CLONE3:
+	case NR_FORK:
+	case NR_VFORK:
+		return 0;	/* do not change the size of this map */
+	}
+	if (!write && op != WIRE_VM_MUNMAP && op != WIRE_VM_BRK && op != WIRE_VM_MREMAP)
+		return 0;
+	pid = fix_mm_pid(mm);
+	if (!pid || filter_drops(pid))
+		return 0;
+	if (op != WIRE_VM_OTHER) {
+		addr = REGS_ARG0(regs);
+		len = op == WIRE_VM_BRK ? 0 : REGS_ARG1(regs);
+	}
+	if (op == WIRE_VM_MMAP) {
+		f = bpf_map_lookup_elem(&vm_found, &zero);
+		if (f && f->tid == (__u32)cur->pid) {
+			addr = f->addr;
+			f->tid = 0;
+		}
+	}
+	send_vm(cur->pid, pid, op, addr, len, PEEK(mm, total_vm));
+	return 0;
+}
+
+/* For kernels without mmap_lock_released (5.10): the successful returns of the four calls. */
+SEC("tp_btf/sys_exit")
+int vm_sys_exit(u64 *ctx)
+{
+	struct pt_regs *regs = (void *)ctx[0];
+	long ret = ctx[1];
+	long nr = REGS_NR(regs);
+	struct task_struct *cur;
+	struct mm_struct *mm;
+	__u32 op, pid;
+	__u64 addr, len;
+
+	if (nr != NR_MMAP && nr != NR_MUNMAP && nr != NR_BRK && nr != NR_MREMAP)
+		return 0;
+	if (ret < 0 && ret > -4096)
+		return 0;
+	cur = (void *)bpf_get_current_task();
+	mm = BPF_CORE_READ(cur, mm);
+	pid = bpf_get_current_pid_tgid() >> 32;
+	if (!mm || filter_drops(pid))
+		return 0;
+	op = nr == NR_MMAP ? WIRE_VM_MMAP : nr == NR_MUNMAP ? WIRE_VM_MUNMAP :
+	     nr == NR_BRK ? WIRE_VM_BRK : WIRE_VM_MREMAP;
+	addr = op == WIRE_VM_MUNMAP ? REGS_ARG0(regs) : (__u64)ret;
+	len = op == WIRE_VM_BRK ? 0 : REGS_ARG1(regs);
+	send_vm(bpf_get_current_pid_tgid(), pid, op, addr, len, BPF_CORE_READ(mm, total_vm));
+	return 0;
+}

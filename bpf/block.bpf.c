@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+/*
+ * block: the life of a request, each step one record of the same shape. Nothing is
+ * matched here: the request's address identifies it while it is in flight, and the
+ * analysis follows it from insert to completion.
+ */
+#include "emit.bpf.h"
+#include "filter.bpf.h"
+#include "fixes.bpf.h"
+#include "pages.bpf.h"
+
+/* Under --only: requests a target queued, by address, so that their later steps are kept too. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, __u64);
+	__type(value, __u8);
+} only_requests SEC(".maps");
+
+struct step {
+	__u32 hook;
+	__u32 done_bytes;
+	__u32 status;
+	bool first;	/* may begin a request: decides whether it is a target's */
+	bool last;	/* may end it */
+};
+
+static __always_inline bool drops_request(struct request *rq, const struct step *s, __u32 pid,
+					  __u8 flags)
+{
+	__u64 key = (__u64)rq;
+	__u8 one = 1;
+
+	if (!conf_only)
+		return false;
+	if (bpf_map_lookup_elem(&only_requests, &key)) {
+		if (s->last)
+			bpf_map_delete_elem(&only_requests, &key);
+		return false;
+	}
+	if (!s->first || (flags & WIRE_F_IRQ) || !filter_is_target(pid))
+		return true;
+	bpf_map_update_elem(&only_requests, &key, &one, BPF_ANY);
+	return false;
+}
+
+static __always_inline int send_step(struct request *rq, struct step s)
+{
+	bool is_issue = s.hook == WIRE_BLOCK_ISSUE;
+	struct wire_block_issue pages;
+	struct wire_block *r;
+	struct emit e;
+	__u8 flags;
+	__u64 id;
+
+	if (!emit_open(&e, s.hook))
+		return 0;
+	id = fix_current_id(e.cnt);
+	flags = fix_irq_flag(e.cnt);
+	if (drops_request(rq, &s, id >> 32, flags))
+		return 0;
+	if (is_issue)
+		pages_fill(&pages, rq);
+	r = emit_reserve(&e, is_issue ? sizeof(struct wire_block_issue) : sizeof(*r), id, flags);
+	if (!r)
+		return 0;
+	if (is_issue) {
+		struct wire_block_issue *x = (void *)r;
+
+		x->ino = pages.ino;
+		x->last_ino = pages.last_ino;
+		x->ino_dev = pages.ino_dev;
+		x->pages = pages.pages;
+	}
+	r->rq = (__u64)rq;
+	r->sector = rq->__sector;
+	r->dev = fix_rq_dev(rq);
+	r->bytes = rq->__data_len;
+	r->cmd_flags = rq->cmd_flags;
+	r->done_bytes = s.done_bytes;
+	r->status = s.status;
+	r->part = fix_rq_part(rq);
+	emit_submit(&e, r);
+	return 0;
+}
+
+/* block_rq_insert, issue, merge, requeue had the queue before the request: a54895fa057c (5.11, back-ported) */
+static __always_inline struct request *rq_arg(u64 *ctx)
+{
+	return (void *)(conf_rq_arg ? CTX_ARG(ctx, 1) : CTX_ARG(ctx, 0));
+}
+
+SEC("tp_btf/block_rq_insert")
+int rq_insert(u64 *ctx)
+{
+	return send_step(rq_arg(ctx), (struct step){ .hook = WIRE_BLOCK_INSERT, .first = true });
+}
+
+SEC("tp_btf/block_rq_issue")
+int rq_issue(u64 *ctx)
+{
+	return send_step(rq_arg(ctx), (struct step){ .hook = WIRE_BLOCK_ISSUE, .first = true });
+}
+
+SEC("tp_btf/block_rq_requeue")
+int rq_requeue(u64 *ctx)
+{
+	return send_step(rq_arg(ctx), (struct step){ .hook = WIRE_BLOCK_REQUEUE });
+}
+
+SEC("tp_btf/block_rq_merge")
+int rq_merge(u64 *ctx)
+{
+	return send_step(rq_arg(ctx), (struct step){ .hook = WIRE_BLOCK_MERGE });
+}
+
+SEC("tp_btf/block_rq_complete")
+int rq_complete(u64 *ctx)
+{
+	struct request *rq = (void *)ctx[0];
+	__s32 error = ctx[1];
+	__u32 bytes = ctx[2];
+
+	return send_step(rq, (struct step){ .hook = WIRE_BLOCK_COMPLETE, .done_bytes = bytes,
+					    .status = error < 0 ? -error : error,
+					    .last = bytes >= rq->__data_len });
+}
+
+SEC("tp_btf/block_rq_error")
+int rq_error(u64 *ctx)
+{
+	__s32 error = ctx[1];
+
+	return send_step((void *)ctx[0], (struct step){ .hook = WIRE_BLOCK_ERROR,
+							.done_bytes = ctx[2],
+							.status = error < 0 ? -error : error });
+}
+
+SEC("tp_btf/block_io_start")
+int io_start(u64 *ctx)
+{
+	return send_step((void *)ctx[0], (struct step){ .hook = WIRE_BLOCK_START, .first = true });
+}
+
+SEC("tp_btf/block_io_done")
+int io_done(u64 *ctx)
+{
+	return send_step((void *)ctx[0], (struct step){ .hook = WIRE_BLOCK_DONE, .last = true });
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+/*
+ * dirty: who made pages of a file dirty, so that their write-back has an owner.
+ *
+ * What matters is the last process that dirtied an inode, not each page: a record is sent when
+ * that process changes, and again after a while. Until then one look into a small table, shared by
+ * all CPUs because the processes are, says that nothing is new.
+ */
+#include "emit.bpf.h"
+#include "filter.bpf.h"
+#include "fixes.bpf.h"
+
+#define DIRTY_SLOTS 4096
+#define DIRTY_AGAIN_SHIFT 6	/* jiffies: sent again after 64 .. 128 ms (HZ 1000) to 1.3 s (HZ 100) */
+
+/*
+ * The last dirtier of an inode, in one word so that it is read and written whole: half a hash of
+ * the inode, 22 bits of the process (PID_MAX_LIMIT), 10 of the time. A slot belongs to the inode
+ * that took it last; an inode that finds another one's word there just sends its record again.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, DIRTY_SLOTS);
+	__type(key, __u32);
+	__type(value, __u64);
+} dirty_seen SEC(".maps");
+
+static __always_inline __u64 hash_inode(__u64 ino, __u32 dev)
+{
+	__u64 x = ino * 0x9e3779b97f4a7c15ull + dev * 0xc2b2ae3d27d4eb4full;
+
+	x ^= x >> 29;
+	x *= 0xbf58476d1ce4e5b9ull;
+	return x ^ x >> 32;
+}
+
+/* The file's name: that of the inode's first alias. Zeroed: what the name does not fill is sent too. */
+static __always_inline void read_name(struct inode *inode, char name[WIRE_NAME_LEN])
+{
+	struct dentry___named_union *d_old = NULL;
+	struct dentry___plain *d_new = NULL;
+	void *alias = inode->i_dentry.first;
+	struct dentry *dentry;
+
+	__builtin_memset(name, 0, WIRE_NAME_LEN);
+	if (!alias)
+		return;
+	if (bpf_core_field_exists(d_old->d_u.d_alias))
+		dentry = alias - bpf_core_field_offset(d_old->d_u.d_alias);
+	else
+		dentry = alias - bpf_core_field_offset(d_new->d_alias);
+	bpf_probe_read_kernel_str(name, WIRE_NAME_LEN, BPF_CORE_READ(dentry, d_name.name));
+}
+
+static __always_inline int note_dirty(struct address_space *mapping)
+{
+	__u64 id = bpf_get_current_pid_tgid(), ino, hash, word, *seen;
+	__u32 pid = id >> 32, slot, dev;
+	char name[WIRE_NAME_LEN];
+	struct wire_dirty *r;
+	struct inode *inode;
+	struct emit e;
+
+	if (!mapping || filter_drops(pid))
+		return 0;
+	inode = mapping->host;
+	if (!inode)
+		return 0;
+	ino = inode->i_ino;
+	dev = inode->i_sb->s_dev;
+	hash = hash_inode(ino, dev);
+	slot = hash & (DIRTY_SLOTS - 1);
+	word = hash >> 32 << 32 | (pid & 0x3fffff) << 10 |
+	       (bpf_jiffies64() >> DIRTY_AGAIN_SHIFT & 0x3ff);
+	seen = bpf_map_lookup_elem(&dirty_seen, &slot);
+	if (!seen || *(volatile __u64 *)seen == word)
+		return 0;
+	read_name(inode, name);
+	if (!emit_open(&e, WIRE_DIRTY))
+		return 0;
+	r = emit_reserve(&e, sizeof(*r), id, fix_irq_flag(e.cnt));
+	if (!r)
+		return 0;
+	r->ino = ino;
+	r->ino_dev = dev;
+	r->pid = pid;
+	__builtin_memcpy(r->name, name, WIRE_NAME_LEN);
+	emit_submit(&e, r);
+	*(volatile __u64 *)seen = word;
+	return 0;
+}
+
+/* writeback_dirty_page became writeback_dirty_folio: 203a31516616 (5.18) */
+SEC("tp_btf/writeback_dirty_folio")
+int dirty_folio(u64 *ctx)
+{
+	return note_dirty((void *)ctx[1]);
+}
+
+SEC("tp_btf/writeback_dirty_page")
+int dirty_page(u64 *ctx)
+{
+	return note_dirty((void *)ctx[1]);
+}

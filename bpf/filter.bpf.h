@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * filter.bpf.h: the target set, which is the workload's processes by tgid. User space
+ * seeds it, the task hooks let children inherit it, the other hooks only look it up.
+ */
+#ifndef FILTER_BPF_H
+#define FILTER_BPF_H
+
+#include "conf.bpf.h"
+
+/* What a target's value says. */
+#define TARGET_LIVES 1
+#define TARGET_ENDS 2	/* its last thread is on its way out; it is a target until it is gone */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u8);
+} targets __weak SEC(".maps");
+
+static __always_inline bool filter_is_target(__u32 pid)
+{
+	return bpf_map_lookup_elem(&targets, &pid) != NULL;
+}
+
+/* Whether a record about process pid is to be left out. */
+static __always_inline bool filter_drops(__u32 pid)
+{
+	return conf_only && !filter_is_target(pid);
+}
+
+static __always_inline bool filter_drops_current(void)
+{
+	return conf_only && !filter_is_target(bpf_get_current_pid_tgid() >> 32);
+}
+
+#endif /* FILTER_BPF_H */

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * fixes.bpf.h: kernel drift, one function per drift, each naming the change. Nothing
+ * here looks at a version number: CO-RE decides from the running kernel's BTF.
+ */
+#ifndef FIXES_BPF_H
+#define FIXES_BPF_H
+
+#include "emit.bpf.h"
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+
+/* Bits of preempt_count that mean an interrupt is being served (include/linux/preempt.h). */
+#define PREEMPT_SERVING_SOFTIRQ 0x100
+#define PREEMPT_HARDIRQ_MASK 0x000f0000
+#define PREEMPT_NMI_MASK 0x00f00000
+
+#define TASK_PF_KTHREAD 0x00200000
+
+/*
+ * Reading kernel memory costs tens of ns by helper and next to nothing by a load the verifier
+ * knows to be of a type: the kernel function bpf_rdonly_cast lets any address be declared to be
+ * one, and a bad one reads as 0. The loader puts that function where this number is called.
+ */
+static void *(*const fix_cast)(const void *addr, __u32 btf_id) = (void *)WIRE_CALL_RDONLY_CAST;
+
+/* p->field, of a p that the verifier knows nothing about. */
+#define PEEK(p, field)                                                                         \
+	(conf_peek ? ((typeof(p))fix_cast(p, bpf_core_type_id_kernel(typeof(*(p)))))->field \
+		   : BPF_CORE_READ(p, field))
+
+/* 8 bytes at a kernel address; any structure that begins with a word serves. */
+static __always_inline __u64 fix_peek(__u64 addr)
+{
+	struct thread_info___word *word = (void *)addr;
+
+	return PEEK(word, flags);
+}
+
+/* A level of WIRE_LEVELS: what this CPU is busy with. Where that cannot be told, a task. */
+static __always_inline __u32 fix_level(const struct wire_counters *c)
+{
+	__u32 count = 0;
+
+#if defined(__TARGET_ARCH_x86)
+	count = fix_peek(c->preempt_at);
+#elif defined(__TARGET_ARCH_arm64)
+	struct thread_info___arm64 {
+		u64 preempt_count;
+	} __attribute__((preserve_access_index));
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct thread_info___arm64 *ti = (void *)&task->thread_info;
+
+	count = BPF_CORE_READ(ti, preempt_count);
+#endif
+	if (!(count & (PREEMPT_SERVING_SOFTIRQ | PREEMPT_HARDIRQ_MASK | PREEMPT_NMI_MASK)))
+		return 0;
+	return count & PREEMPT_NMI_MASK ? 3 : count & PREEMPT_HARDIRQ_MASK ? 2 : 1;
+}
+
+/* WIRE_F_IRQ when an interrupt, a softirq or an NMI is being served on this CPU, else 0. */
+static __always_inline __u8 fix_irq_flag(const struct wire_counters *c)
+{
+	return fix_level(c) ? WIRE_F_IRQ : 0;
+}
+
+/* bpf_get_current_pid_tgid(), without the call where that is possible. */
+static __always_inline __u64 fix_current_id(const struct wire_counters *c)
+{
+	if (conf_peek && c->current_at) {
+		struct task_struct *task = (void *)fix_peek(c->current_at);
+
+		return (__u64)PEEK(task, tgid) << 32 | (__u32)PEEK(task, pid);
+	}
+	return bpf_get_current_pid_tgid();
+}
+
+/* task_struct.state became __state: 2f064a59a11f (5.14) */
+static __always_inline __u32 fix_task_state(struct task_struct *task)
+{
+	struct task_struct___new_state *t_new = (void *)task;
+	struct task_struct___old_state *t_old = (void *)task;
+
+	if (bpf_core_field_exists(t_new->__state))
+		return BPF_CORE_READ(t_new, __state);
+	return BPF_CORE_READ(t_old, state);
+}
+
+/* task_struct.cpu moved into thread_info: bcf9033e5449 (5.16) */
+static __always_inline __u32 fix_task_cpu(struct task_struct *task)
+{
+	struct task_struct___cpu *t_old = (void *)task;
+
+	if (bpf_core_field_exists(t_old->cpu))
+		return BPF_CORE_READ(t_old, cpu);
+	return BPF_CORE_READ(task, thread_info.cpu);
+}
+
+/*
+ * One RSS counter, in pages. Since f1a7941243c1 (6.2) it is a per-CPU counter whose
+ * central part lags by up to a batch per CPU; the parts of the first conf_rss_sum_cpus
+ * CPUs are added, which is exact on machines that small.
+ */
+static __always_inline __s64 fix_rss_pages(struct mm_struct *mm, __u32 member)
+{
+	struct mm_struct___percpu_rss *m_new = (void *)mm;
+	struct mm_struct___atomic_rss *m_old = (void *)mm;
+	struct percpu_counter *fbc;
+	__s64 pages;
+
+	if (member >= WIRE_RSS_MEMBERS)
+		return 0;
+	/* the barriers keep each kernel's offset inside its branch, where the other kernel never gets */
+	if (!bpf_core_field_exists(m_new->rss_stat[0].count)) {
+		long count = 0;
+
+		barrier_var(m_old);
+		bpf_probe_read_kernel(
+			&count, sizeof(count),
+			(void *)__builtin_preserve_access_index(&m_old->rss_stat.count[0]) +
+				member * 8);
+		return count;
+	}
+	barrier_var(m_new);
+	fbc = (void *)__builtin_preserve_access_index(&m_new->rss_stat[0]) +
+	      member * bpf_core_type_size(struct percpu_counter);
+	pages = PEEK(fbc, count);
+	if (conf_rss_sum_cpus) {
+		__u64 parts = (__u64)PEEK(fbc, counters);
+		__u32 cpu;
+
+#pragma unroll
+		for (cpu = 0; cpu < 4; cpu++) {
+			struct wire_counters *c;
+			__u32 key = cpu;
+			if (cpu >= conf_rss_sum_cpus)
+				break;
+			c = bpf_map_lookup_elem(&counters, &key);
+			if (!c || !c->percpu_offset)
+				continue;
+			pages += (__s32)fix_peek(parts + c->percpu_offset);
+		}
+	}
+	return pages < 0 ? 0 : pages;
+}
+
+/*
+ * tgid of the process a memory map belongs to, 0 if that cannot be told. While a fork
+ * copies the map, its owner is the child, which still carries its parent's ids; and at
+ * exec the new map has an owner before it is in use. Both look like "not my map, but my
+ * ids", and are left out: the task hooks send the counters once the map is the task's.
+ */
+static __always_inline __u32 fix_mm_pid(struct mm_struct *mm)
+{
+	/* the typed twin of this helper came with 5.11 */
+	struct task_struct *cur = (void *)bpf_get_current_task();
+	__u32 cur_pid = PEEK(cur, tgid), pid;
+
+	if (bpf_core_field_exists(mm->owner)) {
+		struct task_struct *owner = mm->owner;
+
+		if (!owner)
+			return 0;
+		pid = PEEK(owner, tgid);
+		if (pid == cur_pid && PEEK(cur, mm) != mm)
+			return 0;
+		return pid;
+	}
+	return PEEK(cur, mm) == mm ? cur_pid : 0;
+}
+
+/* request->rq_disk became request->q->disk: f3fa33acca9f (5.17), queue's disk since 5.15 */
+static __always_inline __u32 fix_rq_dev(struct request *rq)
+{
+	struct request___rq_disk *rq_old = (void *)rq;
+	struct gendisk *disk;
+
+	if (bpf_core_field_exists(rq_old->rq_disk)) {
+		disk = rq_old->rq_disk;
+	} else {
+		struct request_queue___disk *q = (void *)rq->q;
+
+		disk = q->disk;
+	}
+	if (!disk)
+		return 0;
+	return (__u32)disk->major << 20 | (__u32)disk->first_minor;
+}
+
+/* request->part is a block_device since 5.11 (8446fe9255be); older kernels' hd_struct is not read */
+static __always_inline __u32 fix_rq_part(struct request *rq)
+{
+	struct request___part_bdev *r = (void *)rq;
+
+	if (bpf_core_type_exists(struct block_device) &&
+	    bpf_core_field_exists(((struct block_device *)0)->bd_dev)) {
+		struct block_device *bd = r->part;
+
+		return bd ? bd->bd_dev : 0;
+	}
+	return 0;
+}
+
+struct cache_sizes {
+	__u32 size;		/* bytes an object takes */
+	__u32 object_size;	/* bytes its user asked for */
+};
+
+static __always_inline struct cache_sizes fix_cache_sizes(struct kmem_cache *s)
+{
+	struct cache_sizes r = {};
+
+	r.size = PEEK(s, size);
+	r.object_size = PEEK(s, object_size);
+	return r;
+}
+
+#endif /* FIXES_BPF_H */

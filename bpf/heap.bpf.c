@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+/*
+ * heap: the C library's allocator, by uprobes, opt-in, for the workload's processes only.
+ *
+ * An entry probe notes what was asked for, by thread; the return probe sends the record.
+ * Only the outermost call counts: realloc(NULL, n) calls malloc, which is one allocation.
+ * A uprobe runs in task context, where a hash update is safe; the cost of a probe
+ * (a trap, hundreds of ns) hides it.
+ */
+#include "emit.bpf.h"
+#include "filter.bpf.h"
+
+struct heap_call {
+	__u64 bytes;
+	__u64 old_addr;		/* realloc: what is given back */
+	__u64 call_site;
+	__u64 result_at;	/* posix_memalign: where the address is stored; 0: it is returned */
+	__u32 depth;
+	__u32 zero;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u32);
+	__type(value, struct heap_call);
+} heap_calls SEC(".maps");
+
+#if defined(__TARGET_ARCH_x86)
+#define ARG0(ctx) ((ctx)->di)
+#define ARG1(ctx) ((ctx)->si)
+#define ARG2(ctx) ((ctx)->dx)
+#define RESULT(ctx) ((ctx)->ax)
+static __always_inline __u64 return_address(struct pt_regs *ctx)
+{
+	__u64 ret = 0;
+
+	bpf_probe_read_user(&ret, sizeof(ret), (void *)ctx->sp);
+	return ret;
+}
+#elif defined(__TARGET_ARCH_arm64)
+#define ARG0(ctx) ((ctx)->user_regs.regs[0])
+#define ARG1(ctx) ((ctx)->user_regs.regs[1])
+#define ARG2(ctx) ((ctx)->user_regs.regs[2])
+#define RESULT(ctx) ((ctx)->user_regs.regs[0])
+static __always_inline __u64 return_address(struct pt_regs *ctx)
+{
+	return ctx->user_regs.regs[30];
+}
+#endif
+
+static __always_inline void send_free(__u32 tid, __u64 addr)
+{
+	struct wire_heap_free *r;
+	struct emit e;
+
+	if (!emit_open(&e, WIRE_HEAP_FREE))
+		return;
+	r = emit_reserve(&e, sizeof(*r), tid, 0);
+	if (!r)
+		return;
+	r->addr = addr;
+	emit_submit(&e, r);
+}
+
+static __always_inline int enter(struct pt_regs *ctx, __u64 bytes, __u64 old_addr, __u64 result_at)
+{
+	__u64 id = bpf_get_current_pid_tgid();
+	__u32 tid = id;
+	struct heap_call call = {}, *c;
+
+	if (!filter_is_target(id >> 32))
+		return 0;
+	c = bpf_map_lookup_elem(&heap_calls, &tid);
+	if (c && c->depth) {
+		c->depth++;
+		return 0;
+	}
+	call.bytes = bytes;
+	call.old_addr = old_addr;
+	call.result_at = result_at;
+	call.call_site = return_address(ctx);
+	call.depth = 1;
+	bpf_map_update_elem(&heap_calls, &tid, &call, BPF_ANY);
+	return 0;
+}
+
+SEC("uprobe")
+int heap_malloc(struct pt_regs *ctx)
+{
+	return enter(ctx, ARG0(ctx), 0, 0);
+}
+
+SEC("uprobe")
+int heap_calloc(struct pt_regs *ctx)
+{
+	return enter(ctx, ARG0(ctx) * ARG1(ctx), 0, 0);
+}
+
+SEC("uprobe")
+int heap_realloc(struct pt_regs *ctx)
+{
+	return enter(ctx, ARG1(ctx), ARG0(ctx), 0);
+}
+
+SEC("uprobe")
+int heap_reallocarr(struct pt_regs *ctx)
+{
+	return enter(ctx, ARG1(ctx) * ARG2(ctx), ARG0(ctx), 0);
+}
+
+/* memalign, aligned_alloc: (alignment, bytes) */
+SEC("uprobe")
+int heap_aligned(struct pt_regs *ctx)
+{
+	return enter(ctx, ARG1(ctx), 0, 0);
+}
+
+/* posix_memalign: (where, alignment, bytes) */
+SEC("uprobe")
+int heap_posix(struct pt_regs *ctx)
+{
+	return enter(ctx, ARG2(ctx), 0, ARG0(ctx));
+}
+
+SEC("uretprobe")
+int heap_return(struct pt_regs *ctx)
+{
+	__u64 id = bpf_get_current_pid_tgid(), addr = RESULT(ctx);
+	__u32 tid = id;
+	struct wire_heap_alloc *r;
+	struct heap_call *c, call;
+	struct emit e;
+
+	c = bpf_map_lookup_elem(&heap_calls, &tid);
+	if (!c || !c->depth)
+		return 0;
+	if (--c->depth)
+		return 0;
+	call = *c;
+	bpf_map_delete_elem(&heap_calls, &tid);
+	if (call.result_at) {
+		if (addr)	/* an error number: nothing was allocated */
+			return 0;
+		if (bpf_probe_read_user(&addr, sizeof(addr), (void *)call.result_at))
+			return 0;
+	}
+	/* a failed realloc leaves the old block alone; realloc(p, 0) frees it */
+	if (call.old_addr && (addr || !call.bytes))
+		send_free(tid, call.old_addr);
+	if (!addr)
+		return 0;
+	if (!emit_open(&e, WIRE_HEAP_ALLOC))
+		return 0;
+	r = emit_reserve(&e, sizeof(*r), tid, 0);
+	if (!r)
+		return 0;
+	r->addr = addr;
+	r->bytes = call.bytes;
+	r->call_site = call.call_site;
+	emit_submit(&e, r);
+	return 0;
+}
+
+SEC("uprobe")
+int heap_free(struct pt_regs *ctx)
+{
+	__u64 id = bpf_get_current_pid_tgid(), addr = ARG0(ctx);
+	__u32 tid = id;
+	struct heap_call *c;
+
+	if (!addr || !filter_is_target(id >> 32))
+		return 0;
+	c = bpf_map_lookup_elem(&heap_calls, &tid);
+	if (c && c->depth)	/* inside realloc: its return probe tells */
+		return 0;
+	send_free(tid, addr);
+	return 0;
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * pages.bpf.h: whose pages a block request carries: from a request through its first bio and
+ * page to the inode. Whatever cannot be followed is WIRE_PAGES_KERNEL: nothing is guessed.
+ */
+#ifndef PAGES_BPF_H
+#define PAGES_BPF_H
+
+#include "emit.bpf.h"
+#include <bpf/bpf_core_read.h>
+
+#define PAGES_MAPPING_BITS 3	/* page->mapping: bit 0 anonymous, bit 1 of a driver (or both: KSM) */
+#define PAGES_MAPPING_ANON 1
+#define PAGES_S_IFMT 0170000
+#define PAGES_S_IFBLK 0060000
+#define PAGES_OP_MASK 0xff
+#define PAGES_OP_WRITE 1
+
+struct pages_inode {
+	__u64 ino;
+	__u32 dev;
+	__u32 is_disk;		/* the inode of a block device, not of a file on one */
+};
+
+/* i_ino is unsigned long, or u64 in newer kernels: 8 bytes either way */
+static __always_inline bool pages_read_inode(struct address_space *mapping, struct pages_inode *ret)
+{
+	struct inode *inode = BPF_CORE_READ(mapping, host);
+
+	/* what is not the page cache of its inode (a slab's page, say) has no such way back */
+	if (!inode || (void *)inode + bpf_core_field_offset(inode->i_data) != (void *)mapping)
+		return false;
+	ret->ino = BPF_CORE_READ(inode, i_ino);
+	ret->dev = BPF_CORE_READ(inode, i_sb, s_dev);
+	ret->is_disk = (BPF_CORE_READ(inode, i_mode) & PAGES_S_IFMT) == PAGES_S_IFBLK;
+	return true;
+}
+
+/*
+ * The head of a compound page; any other page itself. compound_head became compound_info, which on
+ * some configurations is not the head's address but a mask that makes it from the tail's.
+ */
+static __always_inline struct page *pages_head(struct page *page)
+{
+	struct page___head *p_old = (void *)page;
+	struct page___info *p_new = (void *)page;
+	unsigned long head, low;
+
+	if (bpf_core_field_exists(p_old->compound_head))
+		head = BPF_CORE_READ(p_old, compound_head);
+	else if (bpf_core_field_exists(p_new->compound_info))
+		head = BPF_CORE_READ(p_new, compound_info);
+	else
+		return page;
+	if (!(head & 1))
+		return page;
+	head -= 1;
+	low = -head;
+	if (!(low & (low - 1)))
+		head &= (unsigned long)page;
+	return (void *)head;
+}
+
+/* The first page a bio still has to move, or NULL. */
+static __always_inline struct page *pages_of_bio(struct bio *bio)
+{
+	struct bio_vec *vec = BPF_CORE_READ(bio, bi_io_vec);
+	__u32 at = BPF_CORE_READ(bio, bi_iter.bi_idx);
+	struct page *page = NULL;
+
+	if (!vec)
+		return NULL;
+	vec = (void *)vec + (__u64)at * bpf_core_type_size(struct bio_vec);
+	page = BPF_CORE_READ(vec, bv_page);
+	return page ? pages_head(page) : NULL;
+}
+
+static __always_inline bool pages_have(unsigned long flags, __u64 bit)
+{
+	return flags >> bit & 1;
+}
+
+/* enum wire_pages; *ret is filled for FILE, DISK and MAPPED. */
+static __always_inline __u32 pages_look(struct page *page, bool is_write, struct pages_inode *ret)
+{
+	unsigned long mapping = (unsigned long)BPF_CORE_READ(page, mapping);
+	unsigned long flags = 0;
+
+	bpf_probe_read_kernel(&flags, sizeof(flags), page);
+	if (pages_have(flags, bpf_core_enum_value(enum pageflags, PG_swapcache)) &&
+	    pages_have(flags, bpf_core_enum_value(enum pageflags, PG_swapbacked)))
+		return WIRE_PAGES_SWAP;
+	if (mapping & PAGES_MAPPING_BITS)
+		return mapping & PAGES_MAPPING_ANON ? WIRE_PAGES_ANON : WIRE_PAGES_KERNEL;
+	if (!mapping || !pages_read_inode((void *)mapping, ret))
+		return WIRE_PAGES_KERNEL;
+	if (ret->is_disk)
+		return WIRE_PAGES_DISK;
+	if (is_write && !pages_have(flags, bpf_core_enum_value(enum pageflags, PG_writeback)))
+		return WIRE_PAGES_MAPPED;
+	return WIRE_PAGES_FILE;
+}
+
+/* Fills what an issue says beyond the other steps. */
+static __always_inline void pages_fill(struct wire_block_issue *r, struct request *rq)
+{
+	__u32 op = rq->cmd_flags & PAGES_OP_MASK;
+	struct pages_inode first = {}, last = {};
+	struct bio *bio = rq->bio;
+	struct page *page;
+
+	r->ino = 0;
+	r->last_ino = 0;
+	r->ino_dev = 0;
+	r->pages = WIRE_PAGES_NONE;
+	if (op > PAGES_OP_WRITE || !rq->__data_len || !bio)
+		return;
+	page = pages_of_bio(bio);
+	if (!page)
+		return;
+	r->pages = pages_look(page, op == PAGES_OP_WRITE, &first);
+	if (!first.ino)
+		return;
+	r->ino = first.ino;
+	r->last_ino = first.ino;
+	r->ino_dev = first.dev;
+	if (rq->biotail == bio)
+		return;
+	page = pages_of_bio(rq->biotail);
+	if (page && pages_look(page, op == PAGES_OP_WRITE, &last) != WIRE_PAGES_NONE)
+		r->last_ino = last.dev == first.dev ? last.ino : 0;
+}
+
+#endif /* PAGES_BPF_H */

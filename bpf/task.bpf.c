@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+/*
+ * task: identity. Names and kinship are taken here, at the event, because a short-lived
+ * process is gone before anyone could read /proc. Also the task iterator that makes the
+ * snapshots, and the reader of single kernel facts that user space runs by hand.
+ */
+#include "emit.bpf.h"
+#include "filter.bpf.h"
+#include "fixes.bpf.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+#define CGROUP_DEPTH_MAX 16
+
+static __always_inline __u8 task_flags(struct task_struct *t)
+{
+	__u8 flags = BPF_CORE_READ(t, flags) & TASK_PF_KTHREAD ? WIRE_F_KTHREAD : 0;
+
+	if (conf_track && filter_is_target(BPF_CORE_READ(t, tgid)))
+		flags |= WIRE_F_TARGET;
+	return flags;
+}
+
+static __always_inline __u32 ns_nr(struct pid *pid)
+{
+	unsigned int level = BPF_CORE_READ(pid, level);
+	__u32 nr = 0;
+
+	/* numbers[] is a flexible array: an index the verifier cannot bound goes through probe_read */
+	bpf_probe_read_kernel(&nr, sizeof(nr),
+			      (void *)__builtin_preserve_access_index(&pid->numbers[0]) +
+				      level * bpf_core_type_size(struct upid));
+	return nr;
+}
+
+/* Everything of a wire_task but its header's clock, hook and CPU. */
+static __always_inline void fill_task(struct wire_task *r, struct task_struct *t)
+{
+	r->tid = BPF_CORE_READ(t, pid);
+	r->pid = BPF_CORE_READ(t, tgid);
+	r->ppid = BPF_CORE_READ(t, real_parent, tgid);
+	r->ns_tid = ns_nr(BPF_CORE_READ(t, thread_pid));
+	r->ns_pid = ns_nr(BPF_CORE_READ(t, group_leader, thread_pid));
+	r->uid = BPF_CORE_READ(t, real_cred, uid.val);
+	r->start_ns = BPF_CORE_READ(t, start_time);
+	r->cgroup_id = BPF_CORE_READ(t, cgroups, dfl_cgrp, kn, id);
+	__builtin_memset(r->comm, 0, sizeof(r->comm));
+	BPF_CORE_READ_STR_INTO(&r->comm, t, comm);
+}
+
+/* The counters of a memory map that has just become process pid's. */
+static __always_inline void send_mm_state(struct mm_struct *mm, __u32 pid, __u32 tid)
+{
+	struct wire_vm *v;
+	struct emit e;
+	__u32 i;
+
+	if (!mm)
+		return;
+	if (conf_rss) {
+		for (i = 0; i < WIRE_RSS_MEMBERS; i++) {
+			__s64 pages = fix_rss_pages(mm, i);
+			struct wire_rss *r;
+
+			if (!emit_open(&e, WIRE_RSS))
+				return;
+			r = emit_reserve(&e, sizeof(*r), tid, 0);
+			if (!r)
+				continue;
+			r->pid = pid;
+			r->member = i;
+			r->pages = pages;
+			emit_submit(&e, r);
+		}
+	}
+	if (conf_vm) {
+		__u64 total = BPF_CORE_READ(mm, total_vm);
+
+		if (!emit_open(&e, WIRE_VM))
+			return;
+		v = emit_reserve(&e, sizeof(*v), tid, 0);
+		if (!v)
+			return;
+		v->pid = pid;
+		v->op = WIRE_VM_OTHER;
+		v->addr = 0;
+		v->len_bytes = 0;
+		v->total_vm_pages = total;
+		emit_submit(&e, v);
+	}
+}
+
+SEC("tp_btf/task_newtask")
+int task_newtask(u64 *ctx)
+{
+	struct task_struct *t = (void *)ctx[0];
+	__u64 clone_flags = ctx[1];
+	__u64 id = bpf_get_current_pid_tgid();
+	struct wire_task task = {};
+	struct wire_task *r;
+	struct emit e;
+
+	if (conf_track && filter_is_target(id >> 32)) {
+		__u32 pid = t->tgid;
+		__u8 lives = TARGET_LIVES;
+
+		bpf_map_update_elem(&targets, &pid, &lives, BPF_ANY);
+	}
+	fill_task(&task, t);
+	if (!emit_open(&e, WIRE_TASK_NEW))
+		return 0;
+	r = emit_reserve(&e, sizeof(*r), id, task_flags(t));
+	if (r) {
+		__builtin_memcpy(&r->tid, &task.tid, sizeof(task) - sizeof(task.hdr));
+		emit_submit(&e, r);
+	}
+	/* 0x100 is CLONE_VM: such a child shares its parent's memory */
+	if (!(clone_flags & 0x100) && !filter_drops(t->tgid))
+		send_mm_state(t->mm, t->tgid, id);
+	return 0;
+}
+
+/* Too large for the BPF stack. The program does not re-enter, so one per CPU is enough. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct wire_exec);
+} exec_scratch SEC(".maps");
+
+SEC("tp_btf/sched_process_exec")
+int task_exec(u64 *ctx)
+{
+	struct task_struct *t = (void *)ctx[0];
+	struct linux_binprm *bprm = (void *)ctx[2];
+	struct mm_struct *mm = t->mm;
+	__u64 file_len, args_len, start, end;
+	struct wire_exec *r;
+	__u32 zero = 0;
+	struct emit e;
+	long n;
+
+	r = bpf_map_lookup_elem(&exec_scratch, &zero);
+	if (!r)
+		return 0;
+	r->hdr.flags = task_flags(t);
+	r->hdr.tid = t->pid;
+	r->tid = t->pid;
+	r->pid = t->tgid;
+	r->old_tid = ctx[1];
+	r->uid = BPF_CORE_READ(t, real_cred, uid.val);
+	r->cgroup_id = BPF_CORE_READ(t, cgroups, dfl_cgrp, kn, id);
+	__builtin_memset(r->comm, 0, sizeof(r->comm));
+	BPF_CORE_READ_STR_INTO(&r->comm, t, comm);
+	r->zero = 0;
+	r->args_cut = 0;
+
+	n = bpf_probe_read_kernel_str(r->strings, WIRE_FILE_MAX, BPF_CORE_READ(bprm, filename));
+	file_len = n > 0 ? n : 0;
+	if (file_len > WIRE_FILE_MAX)
+		file_len = WIRE_FILE_MAX;
+	args_len = 0;
+	if (mm) {
+		start = BPF_CORE_READ(mm, arg_start);
+		end = BPF_CORE_READ(mm, arg_end);
+		args_len = end - start;
+		if (args_len > WIRE_ARGS_MAX) {
+			args_len = WIRE_ARGS_MAX;
+			r->args_cut = 1;
+		}
+		/* the pages were written by this exec, so a read that may not fault finds them */
+		if (args_len &&
+		    bpf_probe_read_user(r->strings + (file_len & (2 * WIRE_FILE_MAX - 1)), args_len,
+					(void *)start))
+			args_len = 0;
+	}
+	r->file_len = file_len;
+	r->args_len = args_len;
+	n = offsetof(struct wire_exec, strings) + ((file_len + args_len + 7) & ~7ULL);
+	if (n < 0 || n > sizeof(*r))
+		return 0;
+	if (emit_open(&e, WIRE_TASK_EXEC))
+		emit_output(&e, r, n);
+	if (!filter_drops(t->tgid))
+		send_mm_state(mm, t->tgid, t->pid);
+	return 0;
+}
+
+SEC("tp_btf/task_rename")
+int task_rename(u64 *ctx)
+{
+	struct task_struct *t = (void *)ctx[0];
+	const char *comm = (void *)ctx[1];
+	char name[WIRE_COMM_LEN] = {};
+	struct wire_rename *r;
+	struct emit e;
+
+	bpf_probe_read_kernel_str(name, sizeof(name), comm);
+	if (!emit_open(&e, WIRE_TASK_RENAME))
+		return 0;
+	r = emit_reserve(&e, sizeof(*r), bpf_get_current_pid_tgid(), task_flags(t));
+	if (!r)
+		return 0;
+	r->tid = t->pid;
+	r->pid = t->tgid;
+	__builtin_memcpy(r->comm, name, sizeof(name));
+	emit_submit(&e, r);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int task_exit(u64 *ctx)
+{
+	struct task_struct *t = (void *)ctx[0];
+	__u32 pid = t->tgid;
+	__u32 group_dead = t->signal->live.counter == 0;
+	__u64 sum_exec_ns = t->se.sum_exec_runtime;
+	__u32 exit_code = t->exit_code;
+	__u8 flags = task_flags(t);
+	struct wire_exit *r;
+	struct emit e;
+
+	if (conf_track && group_dead) {
+		__u8 ends = TARGET_ENDS;
+
+		bpf_map_update_elem(&targets, &pid, &ends, BPF_EXIST);
+	}
+	if (!emit_open(&e, WIRE_TASK_EXIT))
+		return 0;
+	r = emit_reserve(&e, sizeof(*r), t->pid, flags);
+	if (!r)
+		return 0;
+	r->tid = t->pid;
+	r->pid = pid;
+	r->exit_code = exit_code;
+	r->group_dead = group_dead;
+	r->sum_exec_ns = sum_exec_ns;
+	emit_submit(&e, r);
+	return 0;
+}
+
+/*
+ * A process still frees memory and leaves its CPU after sched_process_exit: it is a target until
+ * nothing is left of it. A new process may have got its pid by then; that one lives.
+ */
+SEC("tp_btf/sched_process_free")
+int task_free(u64 *ctx)
+{
+	struct task_struct *t = (void *)ctx[0];
+	__u32 pid = t->tgid;
+	__u8 *value;
+
+	if (t->pid != t->tgid)
+		return 0;
+	value = bpf_map_lookup_elem(&targets, &pid);
+	if (value && *value == TARGET_ENDS)
+		bpf_map_delete_elem(&targets, &pid);
+	return 0;
+}
+
+static __always_inline bool cgroup_is_under(struct cgroup *cg, __u64 id)
+{
+	struct cgroup_subsys_state *css = &cg->self;
+	int i;
+
+	for (i = 0; i < CGROUP_DEPTH_MAX && css; i++) {
+		struct cgroup *c = BPF_CORE_READ(css, cgroup);
+
+		if (BPF_CORE_READ(c, kn, id) == id)
+			return true;
+		css = BPF_CORE_READ(css, parent);
+	}
+	return false;
+}
+
+SEC("tp_btf/cgroup_attach_task")
+int task_cgroup(u64 *ctx)
+{
+	struct cgroup *cg = (void *)ctx[0];
+	struct task_struct *t = (void *)ctx[2];
+	__u64 new_id = BPF_CORE_READ(cg, kn, id);
+	__u32 pid = t->tgid;
+	struct wire_cgroup *r;
+	struct emit e;
+
+	if (conf_track && conf_cgroup_id) {
+		__u8 lives = TARGET_LIVES;
+
+		if (cgroup_is_under(cg, conf_cgroup_id))
+			bpf_map_update_elem(&targets, &pid, &lives, BPF_ANY);
+		else
+			bpf_map_delete_elem(&targets, &pid);
+	}
+	/* the event also comes for cgroup v1 hierarchies: what counts is the task's v2 group */
+	if (BPF_CORE_READ(t, cgroups, dfl_cgrp, kn, id) != new_id)
+		return 0;
+	if (!emit_open(&e, WIRE_TASK_CGROUP))
+		return 0;
+	r = emit_reserve(&e, sizeof(*r), bpf_get_current_pid_tgid(), task_flags(t));
+	if (!r)
+		return 0;
+	r->tid = t->pid;
+	r->pid = pid;
+	r->cgroup_id = new_id;
+	r->whole_process = ctx[3] & 1;
+	r->zero = 0;
+	emit_submit(&e, r);
+	return 0;
+}
+
+SEC("iter/task")
+int task_snapshot(struct bpf_iter__task *ctx)
+{
+	struct task_struct *t = ctx->task;
+	struct wire_snap s = {};
+	struct mm_struct *mm;
+	__u32 i;
+
+	if (!t)
+		return 0;
+	s.task.hdr.ts_ns = bpf_ktime_get_ns();
+	s.task.hdr.hook = WIRE_TASK_SNAP;
+	s.task.hdr.flags = task_flags(t);
+	s.task.hdr.cpu = bpf_get_smp_processor_id();
+	s.task.hdr.tid = BPF_CORE_READ(t, pid);
+	fill_task(&s.task, t);
+	s.sum_exec_ns = BPF_CORE_READ(t, se.sum_exec_runtime);
+	s.cpu = fix_task_cpu(t);
+	s.on_cpu = BPF_CORE_READ(t, on_cpu) != 0;
+	mm = BPF_CORE_READ(t, mm);
+	s.total_vm_pages = -1;
+	for (i = 0; i < WIRE_RSS_MEMBERS; i++)
+		s.rss_pages[i] = -1;
+	/* kernel threads may borrow a user's map */
+	if (mm && !(s.task.hdr.flags & WIRE_F_KTHREAD)) {
+		s.total_vm_pages = BPF_CORE_READ(mm, total_vm);
+		for (i = 0; i < WIRE_RSS_MEMBERS; i++)
+			s.rss_pages[i] = fix_rss_pages(mm, i);
+	}
+	bpf_seq_write(ctx->meta->seq, &s, sizeof(s));
+	return 0;
+}
+
+/*
+ * Finds each CPU's own memory: a kernel thread bound to a CPU leads through its run queue,
+ * a per-CPU variable whose place among the others BTF tells. Kernels without
+ * CONFIG_KALLSYMS_ALL have no other way to per-CPU variables.
+ */
+SEC("iter/task")
+int find_cpu_area(struct bpf_iter__task *ctx)
+{
+	struct task_struct *t = ctx->task;
+	struct wire_counters *c;
+	__u64 area, offset = 0;
+	__u32 cpu;
+	struct rq *rq;
+
+	if (!t || !(BPF_CORE_READ(t, flags) & TASK_PF_KTHREAD) ||
+	    BPF_CORE_READ(t, nr_cpus_allowed) != 1)
+		return 0;
+	cpu = fix_task_cpu(t);
+	rq = BPF_CORE_READ(t, se.cfs_rq, rq);
+	if (!rq || BPF_CORE_READ(rq, cpu) != cpu)
+		return 0;
+	c = bpf_map_lookup_elem(&counters, &cpu);
+	if (!c)
+		return 0;
+	area = (__u64)rq - conf_at_runqueues;
+	if (conf_at_preempt_count) {
+		c->preempt_at = area + conf_at_preempt_count;
+		if (conf_at_current_task)
+			c->current_at = area + conf_at_current_task;
+	} else if (conf_at_pcpu_hot && bpf_core_type_exists(struct pcpu_hot)) {
+		c->preempt_at = area + conf_at_pcpu_hot +
+				bpf_core_field_offset(struct pcpu_hot, preempt_count);
+		c->current_at = area + conf_at_pcpu_hot +
+				bpf_core_field_offset(struct pcpu_hot, current_task);
+	}
+	if (conf_at_this_cpu_off &&
+	    !bpf_probe_read_kernel(&offset, sizeof(offset), (void *)area + conf_at_this_cpu_off))
+		c->percpu_offset = offset;
+	return 0;
+}
+
+/*
+ * Reads the name and object size of a slab cache for user space, which runs this with
+ * BPF_PROG_TEST_RUN when it first meets the cache: no hook, no cost. Argument: address.
+ */
+struct raw_args {
+	__u64 args[1];
+};
+
+struct wire_fact fact = {};
+
+SEC("raw_tp")
+int read_fact(struct raw_args *ctx)
+{
+	struct kmem_cache *cache = (void *)ctx->args[0];
+
+	__builtin_memset(&fact, 0, sizeof(fact));
+	fact.value = BPF_CORE_READ(cache, object_size);
+	bpf_probe_read_kernel_str(fact.text, sizeof(fact.text), BPF_CORE_READ(cache, name));
+	return 0;
+}
+
+/* Attached for an instant before recording: which struct page belongs to pages user space knows by number. */
+struct wire_calib calib = {};
+
+SEC("raw_tp/mm_page_alloc")
+int page_calibrate(u64 *ctx)
+{
+	__u32 i = calib.cnt;
+
+	if ((__u32)bpf_get_current_pid_tgid() != calib.tid || ctx[1] || i >= WIRE_CALIB_MAX)
+		return 0;
+	calib.page[i] = ctx[0];
+	calib.cnt = i + 1;
+	return 0;
+}

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * vmlinux.h: the kernel types the programs read, by hand, with only the fields
+ * they read. Offsets are not these: CO-RE relocates every access against the
+ * running kernel's BTF. A field that exists only in some kernels sits in a
+ * flavour (name___suffix) and is guarded by bpf_core_field_exists().
+ */
+#ifndef VMLINUX_H
+#define VMLINUX_H
+
+typedef unsigned char __u8;
+typedef unsigned short __u16;
+typedef unsigned int __u32;
+typedef unsigned long long __u64;
+typedef signed char __s8;
+typedef short __s16;
+typedef int __s32;
+typedef long long __s64;
+typedef __u8 u8;
+typedef __u16 u16;
+typedef __u32 u32;
+typedef __u64 u64;
+typedef __s32 s32;
+typedef __s64 s64;
+typedef __u16 __be16;
+typedef __u32 __be32;
+typedef __u32 __wsum;
+typedef _Bool bool;
+typedef int pid_t;
+typedef unsigned long size_t;
+
+enum { false = 0, true = 1 };
+#define NULL ((void *)0)
+
+enum bpf_map_type {
+	BPF_MAP_TYPE_HASH = 1,
+	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,
+	BPF_MAP_TYPE_RINGBUF = 27,
+};
+
+enum {
+	BPF_ANY = 0,
+	BPF_EXIST = 2,
+	BPF_F_MMAPABLE = 1024,
+	BPF_RB_NO_WAKEUP = 1,
+	BPF_RB_FORCE_WAKEUP = 2,
+	BPF_RB_AVAIL_DATA = 0,
+	BPF_RB_RING_SIZE = 1,
+};
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+typedef struct {
+	int counter;
+} atomic_t;
+
+struct kernfs_node {
+	u64 id;
+};
+
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+	struct cgroup_subsys_state *parent;
+};
+
+struct cgroup {
+	struct cgroup_subsys_state self;
+	struct kernfs_node *kn;
+};
+
+struct css_set {
+	struct cgroup *dfl_cgrp;
+};
+
+struct upid {
+	int nr;
+};
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[1];
+};
+
+typedef struct {
+	u32 val;
+} kuid_t;
+
+struct cred {
+	kuid_t uid;
+};
+
+struct signal_struct {
+	atomic_t live;
+};
+
+struct rq {
+	int cpu;
+};
+
+/* rq is there with CONFIG_FAIR_GROUP_SCHED */
+struct cfs_rq {
+	struct rq *rq;
+};
+
+struct sched_entity {
+	u64 sum_exec_runtime;
+	struct cfs_rq *cfs_rq;
+};
+
+struct percpu_counter {
+	s64 count;
+	s32 *counters;
+};
+
+struct mm_struct {
+	struct task_struct *owner;
+	unsigned long total_vm;
+	unsigned long arg_start, arg_end;
+};
+
+/* since 6.2 (kernel f1a7941243c1) the RSS counters are per-CPU counters */
+struct mm_struct___percpu_rss {
+	struct percpu_counter rss_stat[4];
+};
+
+typedef struct {
+	long counter;
+} atomic_long_t;
+
+struct mm_rss_stat {
+	atomic_long_t count[4];
+};
+
+/* before 6.2 */
+struct mm_struct___atomic_rss {
+	struct mm_rss_stat rss_stat;
+};
+
+struct thread_info {
+	u32 cpu;
+};
+
+/* its first word, whatever that means: a type to read 8 bytes of anything by */
+struct thread_info___word {
+	unsigned long flags;
+};
+
+struct task_struct {
+	struct thread_info thread_info;
+	unsigned int flags;
+	int on_cpu;
+	int prio;
+	int nr_cpus_allowed;
+	struct sched_entity se;
+	struct mm_struct *mm;
+	pid_t pid;
+	pid_t tgid;
+	struct task_struct *real_parent;
+	struct task_struct *group_leader;
+	struct pid *thread_pid;
+	u64 start_time;
+	const struct cred *real_cred;
+	char comm[16];
+	struct css_set *cgroups;
+	struct signal_struct *signal;
+	int exit_code;
+};
+
+/* since 5.14 (kernel 2f064a59a11f) */
+struct task_struct___new_state {
+	unsigned int __state;
+};
+
+struct task_struct___old_state {
+	long state;
+};
+
+/* before 5.16 the CPU was in the task itself when thread_info was elsewhere */
+struct task_struct___cpu {
+	unsigned int cpu;
+};
+
+struct linux_binprm {
+	const char *filename;
+};
+
+struct kmem_cache {
+	unsigned int size;
+	unsigned int object_size;
+	const char *name;
+};
+
+struct hlist_node {
+	struct hlist_node *next;
+};
+
+struct hlist_head {
+	struct hlist_node *first;
+};
+
+struct qstr {
+	const unsigned char *name;
+};
+
+struct dentry {
+	struct qstr d_name;
+};
+
+/* until 7.0 the alias was in a union with a name; since then the union has none */
+struct dentry___named_union {
+	union {
+		struct hlist_node d_alias;
+	} d_u;
+};
+
+struct dentry___plain {
+	struct hlist_node d_alias;
+};
+
+struct super_block {
+	u32 s_dev;
+};
+
+struct address_space {
+	struct inode *host;
+};
+
+struct inode {
+	unsigned short i_mode;
+	struct super_block *i_sb;
+	unsigned long i_ino;
+	struct hlist_head i_dentry;
+	struct address_space i_data;
+};
+
+/* flags, the first word, is a structure in newer kernels: read by its place */
+struct page {
+	struct address_space *mapping;
+};
+
+struct page___head {
+	unsigned long compound_head;
+};
+
+/* newer kernels: an address or a mask */
+struct page___info {
+	unsigned long compound_info;
+};
+
+enum pageflags {
+	PG_writeback,
+	PG_swapcache,
+	PG_swapbacked,
+};
+
+struct bvec_iter {
+	unsigned int bi_idx;
+};
+
+struct bio_vec {
+	struct page *bv_page;
+};
+
+struct bio {
+	struct bvec_iter bi_iter;
+	struct bio_vec *bi_io_vec;
+};
+
+struct gendisk {
+	int major;
+	int first_minor;
+};
+
+struct request_queue {
+	int dummy_;
+};
+
+/* since 5.15 */
+struct request_queue___disk {
+	struct gendisk *disk;
+};
+
+struct block_device {
+	u32 bd_dev;
+};
+
+struct request {
+	struct request_queue *q;
+	unsigned int cmd_flags;
+	unsigned int __data_len;
+	u64 __sector;
+	struct bio *bio;
+	struct bio *biotail;
+};
+
+/* before 5.17 (kernel f3fa33acca9f) */
+struct request___rq_disk {
+	struct gendisk *rq_disk;
+};
+
+/* since 5.11 a partition is a block_device */
+struct request___part_bdev {
+	struct block_device *part;
+};
+
+struct vm_unmapped_area_info {
+	unsigned long length;
+};
+
+/* x86, 6.2 to 6.14: holds what before and after are variables of their own */
+struct pcpu_hot {
+	struct task_struct *current_task;
+	int preempt_count;
+};
+
+#if defined(__TARGET_ARCH_x86)
+struct pt_regs {
+	unsigned long si;
+	unsigned long di;
+	unsigned long dx;
+	unsigned long orig_ax;
+	unsigned long ax;
+	unsigned long cs;
+	unsigned long sp;
+	unsigned long ip;
+};
+#elif defined(__TARGET_ARCH_arm64)
+struct user_pt_regs {
+	u64 regs[31];
+	u64 sp;
+	u64 pc;
+	u64 pstate;
+};
+struct pt_regs {
+	struct user_pt_regs user_regs;
+	u64 orig_x0;
+	s32 syscallno;
+};
+#endif
+
+struct seq_file;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+	u64 session_id;
+	u64 seq_num;
+};
+
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+};
+
+#pragma clang attribute pop
+
+#endif /* VMLINUX_H */

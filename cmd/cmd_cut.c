@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * cmd_cut: `ebpfrec cut -o NEW`: a window of a trace, or some of its sources, as a trace of its own.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "cmd/cmd.h"
+#include "cmd/input.h"
+#include "cmd/say.h"
+#include "event/trace_cut.h"
+
+static const struct opts_option options[] = {
+	INPUT_OPTION_TRACE,
+	INPUT_OPTIONS_WINDOW,
+	{ 'e', 'e', "events", "LIST",
+	  "keep these sources or classes only: sched, alloc.page, block (default: all)" },
+	{ 'o', 'o', "output", "NEW", "the new trace, which must not exist yet" },
+	{ 0 },
+};
+
+const struct opts_command cut_opts = {
+	.name = "cut",
+	.about = "Write a window of a trace as a trace of its own.",
+	.synopsis = "[-i TRACE] [--from TIME] [--to TIME] [-e LIST] -o NEW",
+	.text = "The window grows to whole blocks, about a second each, which are copied as they are.\n"
+		"Clocks, names and ids stay; times count from the new trace's start. What began before\n"
+		"it and still matters (allocations, requests in flight, waits) is carried over: answers\n"
+		"about any window of the new trace are those of the old one, but for views that look\n"
+		"beyond it (spikes, lifetimes).\n",
+	.options = options,
+	.examples = "  ebpfrec cut --from 12s --to 14s -o two-seconds.ebpfrec\n"
+		    "  ebpfrec cut -e sched,block -o small.ebpfrec\n",
+};
+
+/* A source by its name, or all of a class by theirs. */
+static int keep_source(const char *word, size_t n, uint32_t *left_out)
+{
+	bool found = false;
+	unsigned int i;
+
+	for (i = 0; trace_cut_source(i); i++) {
+		const char *name = trace_cut_source(i);
+
+		if (strncmp(name, word, n) || (name[n] && name[n] != '.'))
+			continue;
+		*left_out &= ~(1u << i);
+		found = true;
+	}
+	return found || (n == 4 && !strncmp(word, "task", 4)) ? 0 : -1;
+}
+
+static int take_sources(const char *list, uint32_t *left_out)
+{
+	unsigned int i;
+	size_t n;
+
+	for (i = 0; trace_cut_source(i); i++)
+		*left_out |= 1u << i;
+	for (; *list; list += n + (list[n] == ',')) {
+		n = strcspn(list, ",");
+		if (!n || keep_source(list, n, left_out))
+			return opts_usage_error(&cut_opts,
+						"-e: unknown source '%.*s'; `ebpfrec record -e list` "
+						"shows what there is",
+						(int)n, list);
+	}
+	return 0;
+}
+
+static int cut(const struct input *in, struct trace *t, struct trace_cut_request *q,
+	       const char *path)
+{
+	char n[UNITS_TEXT_MAX], bytes[UNITS_TEXT_MAX], from[UNITS_TEXT_MAX], to[UNITS_TEXT_MAX];
+	struct trace_cut_result r = { 0 };
+	uint64_t start = trace_start_ns(t);
+	struct err e = { "" };
+	int c = input_window(in, &cut_opts, t, &q->from_ns, &q->to_ns);
+
+	if (c)
+		return c;
+	c = trace_cut(t, q, path, &r, &e);
+	if (c < 0) {
+		say_error("%s", err_text(&e, c));
+		return EXIT_FAILED;
+	}
+	say_note("%s: %s .. %s s of %s, %s in %s block%s", path,
+		 units_format_instant(from, sizeof(from), (int64_t)(r.from_ns - start)),
+		 units_format_instant(to, sizeof(to), (int64_t)(r.to_ns - start)), input_path(in),
+		 units_format_bytes_si(bytes, sizeof(bytes), r.bytes),
+		 units_format_count(n, sizeof(n), r.block_cnt), r.block_cnt == 1 ? "" : "s");
+	return 0;
+}
+
+int cmd_cut(int argc, char **argv)
+{
+	struct trace_cut_request q = { .reason = "cut" };
+	const char *value, *output = NULL;
+	struct input in = { 0 };
+	struct trace *t = NULL;
+	struct opts o;
+	int id, c;
+
+	opts_init(&o, &cut_opts, argc, argv);
+	while ((id = opts_next(&o, &value)) != OPTS_END) {
+		if (id == OPTS_HELP)
+			return 0;
+		if (id == OPTS_BAD)
+			return EXIT_USAGE;
+		if (id == OPTS_OPERAND)
+			return opts_usage_error(&cut_opts,
+						"unexpected argument '%s'; -i names the trace, -o "
+						"the new one",
+						value);
+		c = 0;
+		if (id == 'o')
+			output = value;
+		else if (id == 'e')
+			c = take_sources(value, &q.left_out);
+		else
+			c = input_take(&in, &cut_opts, id, value);
+		if (c)
+			return c;
+	}
+	if (!output || !*output)
+		return opts_usage_error(&cut_opts, "-o NEW is needed: the trace is not changed");
+	c = input_open(&in, true, &t);
+	if (c)
+		return c;
+	c = cut(&in, t, &q, output);
+	trace_close(t);
+	return c;
+}

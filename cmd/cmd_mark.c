@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * cmd_mark: `ebpfrec mark`: gives this instant a name in a recording under way. The clock is read before
+ * anything else is done: how long the letter takes does not matter.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "chunk/rows.h"
+#include "cmd/cmd.h"
+#include "cmd/input.h"
+#include "cmd/say.h"
+#include "store/store_post.h"
+
+static const struct opts_option options[] = {
+	{ INPUT_OPT_TRACE, 'i', "input", "TRACE",
+	  "trace being recorded (default: " INPUT_TRACE_DEFAULT ")" },
+	{ 0 },
+};
+
+const struct opts_command mark_opts = {
+	.name = "mark",
+	.about = "Give this instant a name in a recording under way.",
+	.synopsis = "[-i TRACE] TEXT",
+	.text = "Reports take it as a time: --from mark:TEXT, for the second one of the same text\n"
+		"--from mark:TEXT#2; 'report --phases' has a row per interval between marks.\n",
+	.options = options,
+	.examples = "  ebpfrec mark build\n"
+		    "  ebpfrec mark -i night.ebpfrec 'backup begins'\n"
+		    "  ebpfrec report --from mark:build --to mark:test\n",
+};
+
+static int mark(const struct input *in, uint64_t now_ns, const char *text)
+{
+	const char *path = input_path(in);
+	int dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), r;
+
+	if (dir_fd < 0) {
+		say_error("%s: %s; name the trace that is being recorded with -i", path,
+			  strerror(errno));
+		return EXIT_FAILED;
+	}
+	r = store_post_send(dir_fd, now_ns, text);
+	close(dir_fd);
+	switch (r) {
+	case 0:
+		return 0;
+	case -ENOENT:
+	case -ECONNREFUSED:
+		say_error("%s: nobody is recording into it now; a mark can only be made meanwhile",
+			  path);
+		return EXIT_FAILED;
+	case -EACCES:
+	case -EPERM:
+		say_error("%s: only root and the trace's owner may mark it", path);
+		return EXIT_FAILED;
+	default:
+		say_error("%s: the recorder does not take the mark: %s", path, strerror(-r));
+		return EXIT_FAILED;
+	}
+}
+
+int cmd_mark(int argc, char **argv)
+{
+	const uint64_t now_ns = clock_mono_ns();
+	struct input in = { .format = RENDER_TABLE };
+	const char *value, *text = NULL;
+	struct opts o;
+	int id, c;
+
+	opts_init(&o, &mark_opts, argc, argv);
+	while ((id = opts_next(&o, &value)) != OPTS_END) {
+		if (id == OPTS_HELP)
+			return 0;
+		if (id == OPTS_BAD)
+			return EXIT_USAGE;
+		if (id == OPTS_OPERAND && text)
+			return opts_usage_error(
+				&mark_opts, "unexpected argument '%s'; put the text in quotes", value);
+		if (id == OPTS_OPERAND) {
+			text = value;
+			continue;
+		}
+		c = input_take(&in, &mark_opts, id, value);
+		if (c)
+			return c;
+	}
+	if (!text || !*text)
+		return opts_usage_error(&mark_opts, "no text; what is this instant called?");
+	if (strlen(text) > TRACE_MARK_TEXT_MAX || strchr(text, '\n'))
+		return opts_usage_error(&mark_opts, "the text must be one line of at most %d bytes",
+					TRACE_MARK_TEXT_MAX);
+	return mark(&in, now_ns, text);
+}

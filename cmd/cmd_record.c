@@ -1,0 +1,633 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * cmd_record: `ebpfrec record`. Options to struct session_options, signals to session_stop(), and
+ * what the session reports to stderr. stdout belongs to COMMAND.
+ *
+ * The live status line is only drawn when it cannot get into COMMAND's output: stderr is a
+ * terminal, and there is no COMMAND or its stdout goes elsewhere, or --status asks for it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/units.h"
+#include "cmd/cmd.h"
+#include "cmd/lists.h"
+#include "cmd/say.h"
+#include "cmd/sources.h"
+#include "session/session.h"
+
+#define KEEP_BYTES_MIN (1ull << 20)
+
+enum {
+	OPT_CGROUP = 256,
+	OPT_ONLY,
+	OPT_RING_SIZE,
+	OPT_RINGS,
+	OPT_RING_KIND,
+	OPT_LEVEL,
+	OPT_NOTE,
+	OPT_KEEP,
+	OPT_TRIGGER,
+	OPT_TRIGGER_MAX,
+	OPT_MARK_FD,
+	OPT_CMDLINES,
+	OPT_STATUS,
+	OPT_MAX_OVERHEAD,
+	OPT_BTF
+};
+
+static const struct opts_option options[] = {
+	{ 'o', 'o', "output", "TRACE",
+	  "directory to write (default: trace.ebpfrec); an existing trace\nis renamed to "
+	  "TRACE.old" },
+	{ 'e', 'e', "events", "LIST",
+	  "classes and sources to record, such as sched,alloc.page,block\n(default: all but "
+	  "alloc.heap); "
+	  "'-e list' shows them" },
+	{ 'a', 'a', "all", NULL, "without COMMAND: record until -d or Ctrl-C" },
+	{ 'p', 'p', "pid", "PID,...", "these processes and their descendants are the workload" },
+	{ OPT_CGROUP, 0, "cgroup", "PATH", "the processes of this cgroup are the workload" },
+	{ OPT_ONLY, 0, "only", NULL, "keep events of the workload only, not of the whole system" },
+	{ 'd', 'd', "duration", "DUR", "stop after this time: 250ms, 10s, 2m" },
+	{ 'u', 'u', "user", "USER", "run COMMAND as this user" },
+	{ OPT_CMDLINES, 0, "cmdlines", NULL,
+	  "keep the command lines of all processes, not just the workload's" },
+	{ OPT_NOTE, 0, "note", "KEY=VALUE", "keep a remark with the trace; may be repeated" },
+	{ OPT_KEEP, 0, "keep", "DUR|SIZE",
+	  "keep only the last so much: 60s, 1GiB, or 60s,1GiB (whichever is\nless); older chunk "
+	  "files are removed" },
+	{ OPT_TRIGGER, 0, "trigger", "EXPR",
+	  "make a snapshot when this happens: spike>500MiB, io-latency>200ms,\n"
+	  "runq>50ms, loss>0, exit!=0; may be repeated" },
+	{ OPT_TRIGGER_MAX, 0, "trigger-max", "N",
+	  "snapshots --trigger makes at most (default: 10)" },
+	{ OPT_MARK_FD, 0, "mark-fd", "FD", "each line read from this descriptor is a mark" },
+	{ OPT_RING_SIZE, 0, "ring-size", "SIZE",
+	  "of each ring buffer, such as 16MiB; rounded up to a power of 2" },
+	{ OPT_RINGS, 0, "rings", "N|cpu|cache",
+	  "ring buffers: a number, one per CPU or one per last-level cache\n"
+	  "(default: cpu; on more than 16 CPUs, one per 8 that share a cache)" },
+	{ OPT_RING_KIND, 0, "ring-kind", "mapped|bpf",
+	  "what records travel through; mapped where the kernel can" },
+	{ OPT_LEVEL, 0, "level", "N", "zstd compression level, 1 to 19 (default: 1); 0: none" },
+	{ OPT_MAX_OVERHEAD, 0, "max-overhead", "PCT",
+	  "turn sources off while recording costs more than this share of the\n"
+	  "machine's CPU time, such as 2 or 0.5 (percent); reports know" },
+	{ OPT_BTF, 0, "btf", "FILE",
+	  "the kernel's BTF, where /sys/kernel/btf/vmlinux is not to be had" },
+	{ 'f', 'f', "force", NULL, "replace TRACE.old when it exists" },
+	{ 'q', 'q', "quiet", NULL, "neither status nor closing line" },
+	{ OPT_STATUS, 0, "status", NULL,
+	  "draw the live status line even if COMMAND writes to the same\nterminal" },
+	{ 0 },
+};
+
+const struct opts_command record_opts = {
+	.name = "record",
+	.about = "Record scheduling, memory and block I/O while a command runs.",
+	.synopsis = "[OPTIONS] [--] COMMAND [ARG...]\n"
+		    "       ebpfrec record [OPTIONS] -a | -p PID,... | --cgroup PATH | -d DUR",
+	.text = "The whole system is recorded; COMMAND (or -p, --cgroup) is marked as the "
+		"workload.\n"
+		"Recording ends when COMMAND ends, -d is over or Ctrl-C is pressed; a second "
+		"Ctrl-C\n"
+		"ends at once. The exit status is COMMAND's, 126 or 127 if it could not be run,\n"
+		"125 when recording failed. Needs root, or CAP_BPF and CAP_PERFMON: see\n"
+		"'ebpfrec doctor'.\n",
+	.options = options,
+	.examples = "  ebpfrec record -- make -j2\n"
+		    "  ebpfrec record -d 10s -o night.ebpfrec\n"
+		    "  ebpfrec record -e sched,block -p 1234 -d 2m\n"
+		    "  ebpfrec record --only -u \"$USER\" -- ./benchmark --fast\n",
+	.operand_ends = true,
+};
+
+/* Command-line state: what the signal handler has to reach. */
+static struct session *volatile running;
+static volatile sig_atomic_t early_stop;
+
+struct record {
+	struct session_options o;
+	uint32_t *pids;
+	char *events;
+	const char **notes, **triggers;
+	bool all, quiet, status, has_duration;
+	size_t status_cells; /* of the line on the terminal now; 0: none */
+};
+
+/* ---- signals ---- */
+
+static void on_stop(int sig)
+{
+	int saved = errno;
+
+	if (running)
+		session_stop(running);
+	else
+		early_stop = 1;
+	errno = saved;
+}
+
+static void on_snapshot(int sig)
+{
+	int saved = errno;
+
+	if (running)
+		session_snapshot(running);
+	errno = saved;
+}
+
+static void on_nothing(int sig)
+{
+}
+
+static void set_signals(void)
+{
+	struct sigaction stop = { .sa_handler = on_stop, .sa_flags = SA_RESTART };
+	struct sigaction snapshot = { .sa_handler = on_snapshot, .sa_flags = SA_RESTART };
+	struct sigaction nothing = { .sa_handler = on_nothing, .sa_flags = SA_RESTART };
+	struct sigaction old;
+
+	/*
+	 * Also when it was ignored, as in a script's background job: it is the way to end a
+	 * recording.
+	 */
+	sigaction(SIGINT, &stop, NULL);
+	sigaction(SIGTERM, &stop, NULL);
+	sigaction(SIGUSR2, &snapshot, NULL);
+	/* nohup: the recording is meant to outlive the terminal. */
+	if (!sigaction(SIGHUP, NULL, &old) && old.sa_handler != SIG_IGN)
+		sigaction(SIGHUP, &stop, NULL);
+	/* A handler and not SIG_IGN, which COMMAND would inherit. */
+	sigaction(SIGPIPE, &nothing, NULL);
+}
+
+/* ---- what the session reports ---- */
+
+static uint64_t sum(const uint64_t *v)
+{
+	uint64_t total = 0;
+
+	for (unsigned int i = 0; i < SESSION_CLASS_CNT; i++)
+		total += v[i];
+	return total;
+}
+
+static void erase_status(struct record *r)
+{
+	if (r->status_cells)
+		fprintf(stderr, "\r%*s\r", (int)r->status_cells, "");
+	r->status_cells = 0;
+}
+
+static void on_tick(void *ctx, const struct session *s)
+{
+	char events[UNITS_TEXT_MAX], bytes[UNITS_TEXT_MAX], lost[UNITS_TEXT_MAX], line[320];
+	struct session_stats st;
+	struct record *r = ctx;
+	int n;
+
+	session_get_stats(s, &st);
+	n = snprintf(line, sizeof(line),
+		     "recording: %" PRIu64 ".%" PRIu64 " s, %s events, %s, %s lost%s%s",
+		     st.duration_ns / UNITS_NS_PER_S, st.duration_ns % UNITS_NS_PER_S / 100000000,
+		     units_format_count(events, sizeof(events), sum(st.event_cnt)),
+		     units_format_bytes_si(bytes, sizeof(bytes), st.bytes),
+		     units_format_count(lost, sizeof(lost), sum(st.lost_cnt)),
+		     st.off && *st.off ? ", off: " : "", st.off ? st.off : "");
+	if (n >= (int)sizeof(line))
+		n = (int)sizeof(line) - 1;
+	/* Blanks instead of an erase sequence: works on any terminal. */
+	fprintf(stderr, "\r%s%*s", line, (int)r->status_cells > n ? (int)r->status_cells - n : 0,
+		"");
+	fflush(stderr);
+	r->status_cells = (size_t)n;
+}
+
+static void on_warn(void *ctx, const char *text)
+{
+	erase_status(ctx);
+	say_note("warning: %s", text);
+}
+
+static void on_notice(void *ctx, const char *text)
+{
+	struct record *r = ctx;
+
+	if (r->quiet)
+		return;
+	erase_status(r);
+	say_note("%s", text);
+}
+
+/* In the order people care about; the indices are enum wire_class. */
+static const struct {
+	const char *name;
+	unsigned int index;
+} classes[SESSION_CLASS_CNT] = { { "sched", 1 }, { "alloc", 2 }, { "block", 3 }, { "task", 0 } };
+
+/* "sched 1,234, block 5": the classes in which cnt is not 0. */
+static void list_classes(char *buf, size_t size, const uint64_t *cnt)
+{
+	char n[UNITS_TEXT_MAX];
+	size_t o = 0;
+
+	buf[0] = '\0';
+	for (unsigned int i = 0; i < SESSION_CLASS_CNT && o < size; i++) {
+		if (cnt[classes[i].index])
+			o += (size_t)snprintf(
+				buf + o, size - o, "%s%s %s", o ? ", " : "", classes[i].name,
+				units_format_count(n, sizeof(n), cnt[classes[i].index]));
+	}
+}
+
+static void print_closing(const struct record *r, const struct session_stats *st)
+{
+	uint64_t cpu_ms = (st->user_ns + st->sys_ns) / 1000000, dur_ms = st->duration_ns / 1000000;
+	uint64_t permille =
+		st->duration_ns ? (st->user_ns + st->sys_ns) * 1000 / st->duration_ns : 0;
+	char events[UNITS_TEXT_MAX], lost[UNITS_TEXT_MAX], bytes[UNITS_TEXT_MAX],
+		rss[UNITS_TEXT_MAX], last[UNITS_TEXT_MAX], left[UNITS_TEXT_MAX];
+	char kept[160], by_class[160], missing[400] = "", off[200] = "", gone[120] = "";
+	uint64_t lost_cnt = sum(st->lost_cnt);
+
+	list_classes(kept, sizeof(kept), st->event_cnt);
+	list_classes(by_class, sizeof(by_class), st->lost_cnt);
+	/* A larger ring helps where rings were full, not where the kernel skipped a program. */
+	if (lost_cnt)
+		snprintf(missing, sizeof(missing), " (%s; %s)", by_class,
+			 st->full_cnt ? "rings were full: try a larger --ring-size" :
+					"`ebpfrec report loss` says when and why");
+	if (st->off_cnt)
+		snprintf(off, sizeof(off),
+			 "; sources were turned off %u time%s (--max-overhead), `ebpfrec info` says which and when",
+			 st->off_cnt, st->off_cnt == 1 ? "" : "s");
+	if (st->dropped_bytes)
+		snprintf(gone, sizeof(gone), " (kept: the last %s, %s)",
+			 units_format_duration(last, sizeof(last), st->kept_ns),
+			 units_format_bytes_si(left, sizeof(left), st->bytes - st->dropped_bytes));
+	say_note("%s: %s events%s%s%s, %s%s, %s lost%s, %" PRIu64 ".%03u s, recorder used %" PRIu64
+		 ".%03u s CPU (%" PRIu64 ".%u %%), its programs in the kernel about %.3f s (%.1f %%), %s%s",
+		 r->o.output, units_format_count(events, sizeof(events), sum(st->event_cnt)),
+		 kept[0] ? " (" : "", kept, kept[0] ? ")" : "",
+		 units_format_bytes_si(bytes, sizeof(bytes), st->bytes), gone,
+		 units_format_count(lost, sizeof(lost), lost_cnt), missing, dur_ms / 1000,
+		 (unsigned int)(dur_ms % 1000), cpu_ms / 1000, (unsigned int)(cpu_ms % 1000),
+		 permille / 10, (unsigned int)(permille % 10), (double)st->bpf_ns / 1e9,
+		 st->duration_ns ? 100.0 * (double)st->bpf_ns / (double)st->duration_ns : 0.0,
+		 units_format_bytes_si(rss, sizeof(rss), st->rss_max_bytes), off);
+}
+
+/* ---- options ---- */
+
+/* Percent of the machine's CPU time, with or without the sign, to millionths. */
+static int take_overhead(struct record *r, const char *value)
+{
+	char *end;
+	double pct;
+
+	errno = 0;
+	pct = strtod(value, &end);
+	end += *end == '%';
+	if (end == value || *end || errno || !(pct >= 0.0001) || pct > 100)
+		return opts_usage_error(&record_opts,
+					"--max-overhead: '%s' is not a percentage of the machine's CPU "
+					"time, such as 2 or 0.5",
+					value);
+	r->o.budget_ppm = (uint64_t)(pct * 10000 + 0.5);
+	return 0;
+}
+
+static int take_rings(struct record *r, const char *value)
+{
+	struct err e = { "" };
+	uint64_t v = 0;
+	int c = 0;
+
+	r->o.rings.sharing = RINGS_COUNT;
+	if (!strcmp(value, "cpu"))
+		r->o.rings.sharing = RINGS_PER_CPU;
+	else if (!strcmp(value, "cache"))
+		r->o.rings.sharing = RINGS_PER_CACHE;
+	else
+		c = units_parse_count(value, &v, &e);
+	if (!c && r->o.rings.sharing == RINGS_COUNT && (v < 1 || v > 4096))
+		c = err_set(&e, -ERANGE, "%s is out of range; 1 to 4096, cpu or cache", value);
+	r->o.rings.cnt = (unsigned int)v;
+	return c ? opts_usage_error(&record_opts, "--rings: %s", err_text(&e, c)) : 0;
+}
+
+static int take_ring_kind(struct record *r, const char *value)
+{
+	r->o.rings.plain = !strcmp(value, "bpf");
+	if (r->o.rings.plain || !strcmp(value, "mapped"))
+		return 0;
+	return opts_usage_error(&record_opts, "--ring-kind: %s is neither mapped nor bpf", value);
+}
+
+static int take_number(struct record *r, int id, const char *value)
+{
+	struct err e = { "" };
+	uint64_t v;
+	int c;
+
+	switch (id) {
+	case 'd':
+		c = units_parse_duration(value, &v, &e);
+		if (!c && !v)
+			c = err_set(&e, -EINVAL, "a recording of no time has nothing in it");
+		r->o.duration_ns = v;
+		r->has_duration = true;
+		return c ? opts_usage_error(&record_opts, "-d: %s", err_text(&e, c)) : 0;
+	case OPT_RING_SIZE:
+		c = units_parse_size(value, &v, &e);
+		if (!c && (v < 4096 || v > (1ull << 30)))
+			c = err_set(&e, -ERANGE,
+				    "%s is out of range; a ring buffer has 4KiB to 1GiB", value);
+		r->o.rings.bytes = v;
+		return c ? opts_usage_error(&record_opts, "--ring-size: %s", err_text(&e, c)) : 0;
+	case OPT_RINGS:
+		return take_rings(r, value);
+	case OPT_RING_KIND:
+		return take_ring_kind(r, value);
+	case OPT_MAX_OVERHEAD:
+		return take_overhead(r, value);
+	case OPT_TRIGGER_MAX:
+		c = units_parse_count(value, &v, &e);
+		if (!c && !v)
+			c = err_set(&e, -ERANGE, "at least 1; leave --trigger out for none");
+		r->o.trigger_max = v;
+		return c ? opts_usage_error(&record_opts, "--trigger-max: %s", err_text(&e, c)) : 0;
+	case OPT_MARK_FD:
+		c = units_parse_count(value, &v, &e);
+		/* COMMAND is not to inherit it */
+		if (!c && (v > INT_MAX || fcntl((int)v, F_SETFD, FD_CLOEXEC) < 0))
+			c = err_set(&e, -EBADF, "%s is no open file descriptor", value);
+		r->o.has_mark_fd = true;
+		r->o.mark_fd = (int)v;
+		return c ? opts_usage_error(&record_opts, "--mark-fd: %s", err_text(&e, c)) : 0;
+	default: /* OPT_LEVEL */
+		c = units_parse_count(value, &v, &e);
+		if (!c && v > 19)
+			c = err_set(&e, -ERANGE, "%s is out of range; 0 to 19", value);
+		r->o.zstd_level = v ? (int)v : -1;
+		return c ? opts_usage_error(&record_opts, "--level: %s", err_text(&e, c)) : 0;
+	}
+}
+
+/* 0 or EXIT_RECORD */
+static int add_string(const char ***list, unsigned int *cnt, const char *value)
+{
+	const char **p = realloc(*list, (*cnt + 1) * sizeof(*p));
+
+	if (!p)
+		return EXIT_RECORD;
+	p[(*cnt)++] = value;
+	*list = p;
+	return 0;
+}
+
+static int add_note(struct record *r, const char *value)
+{
+	size_t key =
+		strspn(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
+
+	if (!key || key > 64 || value[key] != '=')
+		return opts_usage_error(
+			&record_opts,
+			"--note: '%s' is not KEY=VALUE with a key of up to 64 letters, digits, "
+			"'.', '_' and '-'",
+			value);
+	return add_string(&r->notes, &r->o.note_cnt, value);
+}
+
+/* One or more limits: a size, or a time of at least a second. */
+static int add_keep(struct record *r, const char *value)
+{
+	char item[64];
+	size_t len;
+	uint64_t v;
+
+	for (;; value += len + 1) {
+		len = strcspn(value, ",");
+		snprintf(item, sizeof(item), "%.*s", (int)len, value);
+		/* a bare number could be either */
+		if (!len || len >= sizeof(item) || strspn(item, "0123456789.") == len)
+			return opts_usage_error(
+				&record_opts,
+				"--keep: '%.*s' is neither a time nor a size; write 60s, 1GiB or "
+				"both: 60s,1GiB",
+				(int)len, value);
+		if (!units_parse_duration(item, &v, NULL)) {
+			if (v < UNITS_NS_PER_S)
+				return opts_usage_error(
+					&record_opts, "--keep: %s is too short; at least 1s", item);
+			r->o.keep_ns = v;
+		} else if (!units_parse_size(item, &v, NULL)) {
+			if (v < KEEP_BYTES_MIN)
+				return opts_usage_error(
+					&record_opts, "--keep: %s is too little; at least 1MiB",
+					item);
+			r->o.keep_bytes = v;
+		} else {
+			return opts_usage_error(
+				&record_opts,
+				"--keep: '%s' is neither a time nor a size; write 60s, 1GiB or "
+				"both: 60s,1GiB",
+				item);
+		}
+		if (!value[len])
+			return 0;
+	}
+}
+
+static int add_pids(struct record *r, const char *value)
+{
+	struct err e = { "" };
+	int c = lists_add_pids(value, &r->pids, &r->o.pid_cnt, &e);
+
+	r->o.pids = r->pids;
+	return c ? opts_usage_error(&record_opts, "-p: %s", err_text(&e, c)) : 0;
+}
+
+/* 0, or the exit status to leave with. */
+static int take_option(struct record *r, int id, const char *value)
+{
+	switch (id) {
+	case 'o':
+		r->o.output = value;
+		return *value ? 0
+			      : opts_usage_error(&record_opts,
+						 "-o: the name of a trace must not be empty");
+	case 'e':
+		return lists_join(&r->events, value) ? EXIT_RECORD : 0;
+	case 'a':
+		r->all = true;
+		return 0;
+	case 'p':
+		return add_pids(r, value);
+	case OPT_CGROUP:
+		r->o.cgroup = value;
+		return 0;
+	case OPT_ONLY:
+		r->o.only = true;
+		return 0;
+	case 'u':
+		r->o.user = value;
+		return 0;
+	case OPT_CMDLINES:
+		r->o.all_cmdlines = true;
+		return 0;
+	case OPT_BTF:
+		r->o.btf_file = value;
+		return 0;
+	case OPT_NOTE:
+		return add_note(r, value);
+	case OPT_KEEP:
+		return add_keep(r, value);
+	case OPT_TRIGGER:
+		return add_string(&r->triggers, &r->o.trigger_cnt, value);
+	case 'f':
+		r->o.force = true;
+		return 0;
+	case 'q':
+		r->quiet = true;
+		return 0;
+	case OPT_STATUS:
+		r->status = true;
+		return 0;
+	default:
+		return take_number(r, id, value);
+	}
+}
+
+/* What cannot be meant. 0 or EXIT_USAGE. */
+static int check_options(const struct record *r)
+{
+	const struct session_options *o = &r->o;
+	bool has_workload = o->command || o->pid_cnt || o->cgroup;
+
+	if (!has_workload && !r->all && !r->has_duration)
+		return opts_usage_error(
+			&record_opts,
+			"nothing says what to record: give a COMMAND, or -a (until Ctrl-C), "
+			"-p PID, --cgroup PATH or -d DUR");
+	if (!has_workload && r->events && sources_need_workload(r->events))
+		return opts_usage_error(
+			&record_opts,
+			"-e: alloc.heap is recorded for a workload only: give a COMMAND, -p or "
+			"--cgroup");
+	if (o->only && !has_workload)
+		return opts_usage_error(
+			&record_opts,
+			"--only keeps just the workload, and there is none: give a COMMAND, -p or "
+			"--cgroup");
+	if (o->user && !o->command)
+		return opts_usage_error(&record_opts,
+					"-u says who runs COMMAND, but there is no COMMAND");
+	return 0;
+}
+
+/* ---- the recording ---- */
+
+static int run(struct record *r)
+{
+	struct session_stats st;
+	struct err e = { "" };
+	int status = 0, c;
+
+	c = session_run(running, &status, &e);
+	erase_status(r);
+	if (c) {
+		say_error("%s", err_text(&e, c));
+		status = EXIT_RECORD;
+	} else if (e.text[0]) { /* COMMAND could not be run: there is no trace to speak of */
+		say_error("%s", e.text);
+		return status;
+	}
+	session_get_stats(running, &st);
+	if (!r->quiet)
+		print_closing(r, &st);
+	return status;
+}
+
+static int record(struct record *r)
+{
+	struct session *s;
+	struct err e = { "" };
+	int status, c;
+
+	if (!r->quiet && isatty(STDERR_FILENO) &&
+	    (!r->o.command || !isatty(STDOUT_FILENO) || r->status)) {
+		r->o.tick = on_tick;
+		r->o.tick_ctx = r;
+	}
+	r->o.warn = on_warn;
+	r->o.notice = on_notice;
+	r->o.warn_ctx = r;
+	set_signals();
+	c = session_open(&s, &r->o, &e);
+	if (c) {
+		say_error("%s", err_text(&e, c));
+		return EXIT_RECORD;
+	}
+	running = s;
+	if (early_stop) { /* while programs were being loaded */
+		say_error("interrupted before recording began; nothing was kept");
+		status = EXIT_RECORD;
+	} else {
+		status = run(r);
+	}
+	running = NULL;
+	session_close(s);
+	return status;
+}
+
+int cmd_record(int argc, char **argv)
+{
+	struct record r = { .o = { .output = "trace.ebpfrec" } };
+	char *line = lists_join_argv(argv);
+	int id, status = 0;
+	const char *value;
+	struct opts o;
+
+	opts_init(&o, &record_opts, argc, argv);
+	while (!status && (id = opts_next(&o, &value)) > 0)
+		status = take_option(&r, id, value);
+	if (!status && id == OPTS_HELP)
+		goto out;
+	if (!status && id == OPTS_BAD)
+		status = EXIT_USAGE;
+	if (status)
+		goto out;
+	r.o.events = r.events;
+	r.o.notes = r.notes;
+	r.o.triggers = r.triggers;
+	r.o.command_line = line;
+	if (o.next < argc)
+		r.o.command = argv + o.next;
+	if (r.events && (!strcmp(r.events, "list") || !strcmp(r.events, "help"))) {
+		status = sources_print();
+		goto out;
+	}
+	if (r.events)
+		status = sources_check(r.events, &record_opts);
+	if (!status)
+		status = check_options(&r);
+	if (!status)
+		status = record(&r);
+out:
+	free(r.pids);
+	free(r.events);
+	free(r.notes);
+	free(r.triggers);
+	free(line);
+	return status;
+}

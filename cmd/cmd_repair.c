@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * cmd_repair: `ebpfrec repair -o NEW`: checks a trace, writes a new one of all that is valid in it, and
+ * checks that one, too.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "cmd/cmd.h"
+#include "cmd/input.h"
+#include "cmd/say.h"
+#include "event/trace_check.h"
+#include "event/trace_repair.h"
+
+static const struct opts_option options[] = {
+	INPUT_OPTION_TRACE,
+	{ 'o', 'o', "output", "NEW", "the new trace, which must not exist yet" },
+	{ 0 },
+};
+
+const struct opts_command repair_opts = {
+	.name = "repair",
+	.about = "Write a new trace of all that is valid in a damaged one.",
+	.synopsis = "[-i TRACE] -o NEW",
+	.text = "The damaged trace is only read. Valid blocks are copied as they are; where one "
+		"was\n"
+		"lost the new trace has a gap, and reports over it say so. The new trace is "
+		"checked.\n",
+	.options = options,
+	.examples = "  ebpfrec repair -i trace.ebpfrec -o repaired.ebpfrec\n",
+};
+
+/* Whether what was written is what it should be. */
+static int check_new(const char *path, const struct repair_result *r)
+{
+	struct check_result c = { 0 };
+	struct err e = { "" };
+	struct trace *t;
+	int x;
+
+	x = trace_open(&t, path, &e);
+	if (!x) {
+		x = trace_check(t, NULL, NULL, &c, &e);
+		trace_close(t);
+	}
+	if (x)
+		say_error("%s: cannot be checked: %s", path, err_text(&e, x));
+	else if (c.damaged_cnt || c.block_cnt != r->block_cnt)
+		say_error("%s: is not whole after it was written; is the disk failing?", path);
+	return x || c.damaged_cnt || c.block_cnt != r->block_cnt ? EXIT_FAILED : 0;
+}
+
+static int repair(const struct input *in, struct trace *t, const char *path)
+{
+	char n[UNITS_TEXT_MAX], bytes[UNITS_TEXT_MAX], missing[UNITS_TEXT_MAX],
+		lost[UNITS_TEXT_MAX];
+	struct repair_result r = { 0 };
+	struct check_result c = { 0 };
+	struct err e = { "" };
+	int x;
+
+	x = trace_check(t, NULL, NULL, &c, &e);
+	if (!x)
+		x = trace_repair(t, path, &r, &e);
+	if (x) {
+		say_error("%s", err_text(&e, x));
+		return EXIT_FAILED;
+	}
+	say_note("%s: %s block%s, %s, of %s; left out: %" PRIu64 " damaged part%s (%s)", path,
+		 units_format_count(n, sizeof(n), r.block_cnt), r.block_cnt == 1 ? "" : "s",
+		 units_format_bytes_si(bytes, sizeof(bytes), r.bytes), input_path(in), c.damaged_cnt,
+		 c.damaged_cnt == 1 ? "" : "s",
+		 units_format_bytes_si(lost, sizeof(lost), c.damaged_bytes));
+	if (r.gap_cnt)
+		say_note("%s: %" PRIu64 " gap%s, %s in all; reports over %s are incomplete and say so",
+			 path, r.gap_cnt, r.gap_cnt == 1 ? "" : "s",
+			 units_format_duration(missing, sizeof(missing), c.missing_ns),
+			 r.gap_cnt == 1 ? "it" : "them");
+	return check_new(path, &r);
+}
+
+int cmd_repair(int argc, char **argv)
+{
+	struct input in = { .anyway = true };
+	const char *value, *output = NULL;
+	struct trace *t = NULL;
+	struct opts o;
+	int id, c;
+
+	opts_init(&o, &repair_opts, argc, argv);
+	while ((id = opts_next(&o, &value)) != OPTS_END) {
+		if (id == OPTS_HELP)
+			return 0;
+		if (id == OPTS_BAD)
+			return EXIT_USAGE;
+		if (id == OPTS_OPERAND)
+			return opts_usage_error(&repair_opts,
+						"unexpected argument '%s'; -i names the trace, -o "
+						"the new one",
+						value);
+		if (id == 'o') {
+			output = value;
+			continue;
+		}
+		c = input_take(&in, &repair_opts, id, value);
+		if (c)
+			return c;
+	}
+	if (!output || !*output)
+		return opts_usage_error(&repair_opts, "-o NEW is needed: the damaged trace is not "
+						      "changed");
+	c = input_open(&in, false, &t);
+	if (c)
+		return c;
+	c = repair(&in, t, output);
+	trace_close(t);
+	return c;
+}

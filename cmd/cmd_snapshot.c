@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * cmd_snapshot: `ebpfrec snapshot`: what a trace holds now, as a finished trace of its own. It needs
+ * nothing from the recorder, and works on a trace whose recorder died, too.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/units.h"
+#include "cmd/cmd.h"
+#include "cmd/input.h"
+#include "cmd/say.h"
+#include "store/store_snapshot.h"
+
+static const struct opts_option options[] = {
+	INPUT_OPTION_TRACE,
+	{ 'o', 'o', "output", "COPY", "directory to write, which must not exist" },
+	{ 0 },
+};
+
+const struct opts_command snapshot_opts = {
+	.name = "snapshot",
+	.about = "Save what a trace holds now, while it is recorded.",
+	.synopsis = "[-i TRACE] -o COPY",
+	.text = "The copy is a finished trace of its own: chunk files are linked where that can be\n"
+		"and copied elsewhere, so that it stays when the recorder removes them. The\n"
+		"recorder goes on undisturbed. SIGUSR2 makes it write TRACE.snapshot-TIME itself.\n",
+	.options = options,
+	.examples = "  ebpfrec snapshot -i flight.ebpfrec -o what-happened.ebpfrec\n",
+};
+
+static int describe(const char *path)
+{
+	char len[UNITS_TEXT_MAX];
+	struct err e = { "" };
+	struct trace *t;
+	size_t blocks;
+	int r = trace_open(&t, path, &e);
+
+	if (r) {
+		say_error("%s", err_text(&e, r));
+		return EXIT_FAILED;
+	}
+	trace_blocks(t, &blocks);
+	say_note("%s: %zu block%s, %s", path, blocks, blocks == 1 ? "" : "s",
+		 units_format_duration(len, sizeof(len), trace_end_ns(t) - trace_start_ns(t)));
+	trace_close(t);
+	return 0;
+}
+
+static int snapshot(const struct input *in, const char *copy)
+{
+	char mono[24], real[24];
+	const struct store_snapshot_note notes[] = {
+		{ "snapshot.mono_ns", mono },
+		{ "snapshot.real_ns", real },
+	};
+	struct store_snapshot s = { .path = copy, .notes = notes, .note_cnt = 2 };
+	const char *path = input_path(in);
+	struct err e = { "" };
+	struct stat st;
+	int dir_fd, r;
+
+	dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir_fd < 0 || fstat(dir_fd, &st) < 0) {
+		say_error("%s: %s; name the trace with -i", path, strerror(errno));
+		return EXIT_FAILED;
+	}
+	/* the trace's owner keeps it, also when root makes the copy */
+	s.uid = geteuid() ? (uid_t)-1 : st.st_uid;
+	s.gid = geteuid() ? (gid_t)-1 : st.st_gid;
+	snprintf(mono, sizeof(mono), "%" PRIu64, clock_mono_ns());
+	snprintf(real, sizeof(real), "%" PRIu64, clock_real_ns());
+	r = store_snapshot_take(dir_fd, &s, &e);
+	close(dir_fd);
+	if (r) {
+		say_error("%s: %s", path, err_text(&e, r));
+		return EXIT_FAILED;
+	}
+	return describe(copy);
+}
+
+int cmd_snapshot(int argc, char **argv)
+{
+	struct input in = { .format = RENDER_TABLE };
+	const char *value, *copy = NULL;
+	struct opts o;
+	int id, c;
+
+	opts_init(&o, &snapshot_opts, argc, argv);
+	while ((id = opts_next(&o, &value)) != OPTS_END) {
+		if (id == OPTS_HELP)
+			return 0;
+		if (id == OPTS_BAD)
+			return EXIT_USAGE;
+		if (id == OPTS_OPERAND)
+			return opts_usage_error(&snapshot_opts,
+						"unexpected argument '%s'; -i names the trace, -o "
+						"the copy",
+						value);
+		if (id == 'o') {
+			copy = value;
+			continue;
+		}
+		c = input_take(&in, &snapshot_opts, id, value);
+		if (c)
+			return c;
+	}
+	if (!copy || !*copy)
+		return opts_usage_error(&snapshot_opts, "-o has to say where the copy goes");
+	return snapshot(&in, copy);
+}

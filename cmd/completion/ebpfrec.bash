@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+# bash completion for ebpfrec. Commands, options, views, tables and event sources come from the program itself, so
+# that this file has nothing to forget.
+
+_ebpfrec_commands()
+{
+	"$1" --help 2>/dev/null | sed -n '/^Commands:/,/^$/s/^  \([a-z]\+\) .*/\1/p'
+}
+
+# Options of a command, "--name" or "--name=" when they take a value.
+_ebpfrec_options()
+{
+	"$1" "$2" --help 2>/dev/null | grep -oE '^ .{5}--[a-z-]+' | grep -oE -- '--[a-z-]+'
+}
+
+# The words an option takes, from what its line in the help says it takes.
+_ebpfrec_values()
+{
+	local program=$1 command=$2 option=$3 line
+
+	case $option in
+	-e | --events)
+		"$program" record -e list 2>/dev/null | sed -n 's/^\([a-z][a-z.]*\) .*/\1/p'
+		return
+		;;
+	-t | --table)
+		"$program" sql --list 2>/dev/null | sed 's/ .*//'
+		return
+		;;
+	--format) echo "table csv json"; return ;;
+	--by) echo "process thread comm cgroup cpu device"; return ;;
+	--to)
+		if [ "$command" = export ]; then
+			line=$("$program" export --help 2>/dev/null | sed -n 's/.*--to FORMAT *//p')
+			grep -oE '[a-z]+' <<<"$line" | grep -vE '^(or|and|a|the|default)$'
+		fi
+		return
+		;;
+	-u | --user) compgen -u; return ;;
+	-i | --input | -o | --output | --db | --cgroup | --btf) echo "<file>"; return ;;
+	esac
+	line=$("$program" "$command" --help 2>/dev/null | grep -E -- "(^|[ ,])$option( |,|\$)" | head -n 1)
+	# an option with a value shows it in capitals
+	grep -qE -- "$option [A-Z]" <<<"$line" && echo "<value>"
+}
+
+_ebpfrec()
+{
+	local program=${COMP_WORDS[0]} current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
+	local command='' word i values
+
+	COMPREPLY=()
+	for ((i = 1; i < COMP_CWORD; i++)); do
+		word=${COMP_WORDS[i]}
+		case $word in
+		--)
+			# what follows is another program's command line
+			declare -F _command_offset >/dev/null && _command_offset $((i + 1))
+			return
+			;;
+		-*) ;;
+		*) [ -n "$command" ] || command=$word ;;
+		esac
+	done
+	if [ -z "$command" ]; then
+		mapfile -t COMPREPLY < <(compgen -W "$(_ebpfrec_commands "$program") --help --version" -- "$current")
+		return
+	fi
+	if [[ $previous == -* && $previous != -- ]]; then
+		values=$(_ebpfrec_values "$program" "$command" "$previous")
+		case $values in
+		'') ;;
+		'<value>') return ;;
+		'<file>')
+			mapfile -t COMPREPLY < <(compgen -f -- "$current")
+			compopt -o filenames 2>/dev/null
+			return
+			;;
+		*)
+			# a list separated by commas: complete its last word
+			local head=''
+			[[ $current == *,* ]] && head=${current%,*},
+			mapfile -t COMPREPLY < <(compgen -W "$values" -P "$head" -- "${current##*,}")
+			return
+			;;
+		esac
+	fi
+	case $command in
+	report) values=$("$program" report --list 2>/dev/null | sed -n 's/^\([a-z]\+\) .*/\1/p') ;;
+	help) values=$(_ebpfrec_commands "$program") ;;
+	*) values='' ;;
+	esac
+	if [[ $current == -* || -n $values ]]; then
+		mapfile -t COMPREPLY < <(compgen -W "$values $(_ebpfrec_options "$program" "$command")" -- "$current")
+	else
+		mapfile -t COMPREPLY < <(compgen -f -- "$current")
+		compopt -o filenames 2>/dev/null
+	fi
+}
+
+complete -F _ebpfrec ebpfrec

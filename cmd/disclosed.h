@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * disclosed: the strings of a trace that tell something about people and machines, by class, each
+ * once: what whoever gets the trace gets to know. Threads: one. Errors: -ENOMEM.
+ */
+#ifndef DISCLOSED_H
+#define DISCLOSED_H
+
+#include <stddef.h>
+
+#include "event/trace.h"
+
+enum disclosed_class {
+	DISCLOSED_PROCESS,	/* names of processes and threads */
+	DISCLOSED_CMDLINE,
+	DISCLOSED_PATH,		/* programs, files, cgroups */
+	DISCLOSED_USER,		/* names in paths and command lines below /home */
+	DISCLOSED_UID,
+	DISCLOSED_HOST,
+	DISCLOSED_DEVICE,
+	DISCLOSED_NOTE,		/* marks and notes */
+	DISCLOSED_CLASS_CNT
+};
+
+struct disclosed {
+	char **strings[DISCLOSED_CLASS_CNT];	/* sorted, each once */
+	size_t cnt[DISCLOSED_CLASS_CNT], cap[DISCLOSED_CLASS_CNT];
+};
+
+/* "process names" */
+const char *disclosed_class_name(enum disclosed_class c);
+
+int disclosed_collect(struct disclosed *ret, const struct trace *t);
+void disclosed_done(struct disclosed *d);
+
+#endif /* DISCLOSED_H */

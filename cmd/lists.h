@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * lists: comma-separated values of one option, which may also be given several times.
+ * Threads: any. Errors: -EINVAL with text, -ENOMEM.
+ */
+#ifndef LISTS_H
+#define LISTS_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+
+/* Appends the process ids in s ("12,34") to *list (realloc'd; the caller frees it). */
+int lists_add_pids(const char *s, uint32_t **list, unsigned int *cnt, struct err *e);
+
+/* "a" then "b,c" gives "a,b,c". *list is realloc'd; the caller frees it. */
+int lists_join(char **list, const char *s);
+
+/*
+ * argv as one line: arguments with spaces or quotes are quoted as a shell would want them.
+ * malloc'd, or NULL.
+ */
+char *lists_join_argv(char *const *argv);
+
+#endif /* LISTS_H */

@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * render_table: the table format, for people. The first rows are kept as finished cells to find the
+ * widths; when there are many, the widths are then fixed and the rest is written as it comes.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "cmd/render_format.h"
+#include "cmd/textsafe.h"
+
+#define GAP	       2 /* spaces between columns */
+#define TEXT_CELLS_MIN 8 /* text is not cut below this */
+#define TEXT_CELLS_MAX 400 /* nor kept beyond it: a command line may be long */
+
+struct column {
+	enum render_kind kind;
+	unsigned int cells;
+	bool is_text; /* some value is: to the left */
+	bool is_zero; /* all values kept are 0 or NULL, of a kind that may then be left out */
+	bool is_hidden;
+	char heading[64];
+};
+
+struct cell {
+	char *text; /* NULL: nothing */
+	unsigned int cells;
+	bool is_text, is_zero;
+};
+
+struct table {
+	const struct render_options *options;
+	unsigned int col_cnt;
+	struct column *columns;
+	struct cell *cells; /* of the rows kept */
+	unsigned int held_cnt;
+	bool is_streaming;
+};
+
+/* ---- what a column means ---- */
+
+static bool ends_with(const char *s, const char *end)
+{
+	size_t n = strlen(s), m = strlen(end);
+
+	return n >= m && !strcmp(s + n - m, end);
+}
+
+static bool is_one_of(const char *s, const char *const *list)
+{
+	for (; *list; list++) {
+		if (!strcmp(s, *list))
+			return true;
+	}
+	return false;
+}
+
+enum render_kind render_column_kind(const char *name)
+{
+	static const char *const ids[] = {
+		"pid", "tid", "upid", "utid", "ppid", "cpu", "uid", NULL
+	};
+	static const char *const instants[] = { "t_ns",	    "ts_ns",   "start_ns", "end_ns",
+						"from_ns",  "to_ns",   "at_ns",	   "peak_ns",
+						"first_ns", "last_ns", NULL };
+
+	if (is_one_of(name, ids) || ends_with(name, "_pid"))
+		return RENDER_PLAIN;
+	if (is_one_of(name, instants) || ends_with(name, "_at_ns"))
+		return RENDER_INSTANT;
+	if (!strcmp(name, "complete"))
+		return RENDER_YES_NO;
+	if (ends_with(name, "bytes_per_s"))
+		return RENDER_BYTE_RATE;
+	if (ends_with(name, "_per_event"))
+		return RENDER_RATIO;
+	if (ends_with(name, "_per_s") || !strcmp(name, "iops") || strstr(name, "_per_"))
+		return RENDER_RATE;
+	if (ends_with(name, "_pct"))
+		return RENDER_PERCENT;
+	if (ends_with(name, "bytes") || !strncmp(name, "bytes_", 6))
+		return RENDER_BYTES;
+	if (ends_with(name, "_ns"))
+		return RENDER_DURATION;
+	return RENDER_COUNT;
+}
+
+char *render_heading(char *buf, size_t size, const char *name)
+{
+	enum render_kind kind = render_column_kind(name);
+	const char *unit = "";
+	size_t n = strlen(name);
+
+	if (kind == RENDER_INSTANT || kind == RENDER_DURATION)
+		n -= strlen("_ns");
+	else if (kind == RENDER_PERCENT)
+		n -= strlen("_pct");
+	else if (ends_with(name, "_per_s"))
+		n -= strlen("_per_s");
+	if (kind == RENDER_INSTANT)
+		unit = " (s)";
+	else if (kind == RENDER_PERCENT)
+		unit = " %";
+	else if (ends_with(name, "_per_s"))
+		unit = "/S";
+	snprintf(buf, size, "%.*s%s", (int)n, name, unit);
+	for (size_t i = 0; buf[i] && i < n; i++) {
+		if (buf[i] == '_')
+			buf[i] = ' ';
+		else if (buf[i] >= 'a' && buf[i] <= 'z')
+			buf[i] = (char)(buf[i] - 'a' + 'A');
+	}
+	return buf;
+}
+
+/* ---- one value ---- */
+
+static void format_rate(char *buf, size_t size, double v)
+{
+	char whole[UNITS_TEXT_MAX];
+	double a = v < 0 ? -v : v;
+	uint64_t tenths;
+
+	if (!(a < 1e15)) { /* too large to group, or not a number */
+		snprintf(buf, size, "%g", v);
+		return;
+	}
+	tenths = (uint64_t)(a * 10 + 0.5);
+	snprintf(buf, size, "%s%s.%u", v < 0 ? "-" : "",
+		 units_format_count(whole, sizeof(whole), tenths / 10),
+		 (unsigned int)(tenths % 10));
+}
+
+static void format_sized(char *buf, size_t size, int64_t v, enum render_kind kind)
+{
+	uint64_t a = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
+	char text[UNITS_TEXT_MAX];
+
+	if (kind == RENDER_DURATION)
+		units_format_duration(text, sizeof(text), a);
+	else
+		units_format_bytes(text, sizeof(text), a);
+	snprintf(buf, size, "%s%s%s", v < 0 ? "-" : "", text, kind == RENDER_BYTE_RATE ? "/s" : "");
+}
+
+static void format_int(char *buf, size_t size, int64_t v, enum render_kind kind)
+{
+	switch (kind) {
+	case RENDER_COUNT:
+		units_format_signed(buf, size, v);
+		break;
+	case RENDER_INSTANT:
+		units_format_instant(buf, size, v);
+		break;
+	case RENDER_DURATION:
+	case RENDER_BYTES:
+	case RENDER_BYTE_RATE:
+		format_sized(buf, size, v, kind);
+		break;
+	case RENDER_RATIO:
+	case RENDER_RATE:
+	case RENDER_PERCENT:
+		format_rate(buf, size, (double)v);
+		break;
+	case RENDER_YES_NO:
+		snprintf(buf, size, "%s", v ? "yes" : "NO");
+		break;
+	case RENDER_PLAIN:
+		snprintf(buf, size, "%" PRId64, v);
+		break;
+	}
+}
+
+static void format_real(char *buf, size_t size, double v, enum render_kind kind)
+{
+	if (kind == RENDER_RATE || kind == RENDER_PERCENT || kind == RENDER_COUNT)
+		format_rate(buf, size, v);
+	else if (kind == RENDER_RATIO)
+		snprintf(buf, size, "%.3f", v);
+	else if (kind == RENDER_PLAIN || !(v > -9e18 && v < 9e18))
+		snprintf(buf, size, "%.15g", v);
+	else
+		format_int(buf, size, (int64_t)(v < 0 ? v - 0.5 : v + 0.5), kind);
+}
+
+static int make_cell(const struct table *t, unsigned int col, const struct value *v,
+		     struct cell *ret)
+{
+	enum render_kind kind = t->options->human ? t->columns[col].kind : RENDER_PLAIN;
+	char text[64];
+	size_t size;
+
+	*ret = (struct cell){ 0 };
+	switch (v->type) {
+	case VALUE_INT:
+		ret->is_zero = !v->i;
+		format_int(text, sizeof(text), v->i, kind);
+		break;
+	case VALUE_REAL:
+		ret->is_zero = v->r == 0;
+		format_real(text, sizeof(text), v->r, kind);
+		break;
+	case VALUE_NULL:
+		ret->is_zero = true;
+		strcpy(text, t->options->human ? "-" : "NULL");
+		break;
+	case VALUE_TEXT:
+		size = v->text_bytes * TEXTSAFE_GROWTH + 1;
+		if (size > TEXT_CELLS_MAX * 4)
+			size = TEXT_CELLS_MAX * 4;
+		ret->text = malloc(size);
+		if (!ret->text)
+			return -ENOMEM;
+		textsafe_escape(ret->text, size, v->text, v->text_bytes, &ret->cells);
+		ret->is_text = true;
+		return 0;
+	}
+	ret->cells = (unsigned int)strlen(text);
+	ret->text = strdup(text);
+	return ret->text ? 0 : -ENOMEM;
+}
+
+/* ---- writing ---- */
+
+static void put_spaces(struct render_out *out, unsigned int n)
+{
+	char *p = render_out_room(out, n);
+
+	if (p) {
+		memset(p, ' ', n);
+		render_out_add(out, n);
+	}
+}
+
+static void put_cell(const struct table *t, struct render_out *out, unsigned int col,
+		     const char *text, unsigned int cells)
+{
+	const struct column *c = &t->columns[col];
+	unsigned int pad = c->cells > cells ? c->cells - cells : 0;
+
+	if (c->is_hidden)
+		return;
+	if (col)
+		put_spaces(out, GAP);
+	if (!c->is_text)
+		put_spaces(out, pad);
+	render_out_text(out, text);
+	if (c->is_text && col + 1 < t->col_cnt)
+		put_spaces(out, pad);
+}
+
+static void put_row(const struct table *t, struct render_out *out, const struct cell *cells)
+{
+	for (unsigned int i = 0; i < t->col_cnt; i++) {
+		const struct column *c = &t->columns[i];
+		unsigned int n = cells[i].cells;
+
+		if (cells[i].is_text && t->options->width && n > c->cells) {
+			textsafe_cut(cells[i].text, c->cells);
+			n = c->cells;
+		}
+		put_cell(t, out, i, cells[i].text, n);
+	}
+	render_out_text(out, "\n");
+}
+
+/*
+ * Makes the line fit: leaves out columns that say 0 in every row (all rows are at hand then), and
+ * then narrows the widest text columns, until the line fits or there is nothing left to take.
+ */
+static void fit_columns(struct table *t, bool has_all_rows)
+{
+	unsigned int total = 0, width = t->options->width;
+
+	for (unsigned int i = 0; i < t->col_cnt; i++)
+		total += t->columns[i].cells + (i ? GAP : 0);
+	for (unsigned int i = t->col_cnt; i-- > 1 && has_all_rows && t->held_cnt;) {
+		struct column *c = &t->columns[i];
+
+		if (width && total > width && c->is_zero) {
+			c->is_hidden = true;
+			total -= c->cells + GAP;
+		}
+	}
+	while (width && total > width) {
+		struct column *widest = NULL;
+
+		for (unsigned int i = 0; i < t->col_cnt; i++) {
+			struct column *c = &t->columns[i];
+
+			if (c->is_text && c->cells > TEXT_CELLS_MIN &&
+			    c->cells > strlen(c->heading) && (!widest || c->cells > widest->cells))
+				widest = c;
+		}
+		if (!widest)
+			break;
+		widest->cells--;
+		total--;
+	}
+}
+
+static void free_cells(struct cell *cells, unsigned int cnt)
+{
+	for (unsigned int i = 0; i < cnt; i++)
+		free(cells[i].text);
+}
+
+/* Fixes the widths and writes heading and kept rows; has_all_rows: no other will follow. */
+static void write_held(struct table *t, struct render_out *out, bool has_all_rows)
+{
+	for (unsigned int i = 0; i < t->col_cnt; i++) {
+		struct column *c = &t->columns[i];
+
+		c->cells = (unsigned int)strlen(c->heading);
+		c->is_zero = t->options->human && c->kind != RENDER_PLAIN &&
+			     c->kind != RENDER_INSTANT && c->kind != RENDER_YES_NO;
+		for (unsigned int r = 0; r < t->held_cnt; r++) {
+			const struct cell *cell = &t->cells[r * t->col_cnt + i];
+
+			if (cell->cells > c->cells)
+				c->cells = cell->cells;
+			c->is_text |= cell->is_text;
+			c->is_zero &= cell->is_zero;
+		}
+	}
+	fit_columns(t, has_all_rows);
+	for (unsigned int i = 0; i < t->col_cnt; i++)
+		put_cell(t, out, i, t->columns[i].heading,
+			 (unsigned int)strlen(t->columns[i].heading));
+	render_out_text(out, "\n");
+	for (unsigned int r = 0; r < t->held_cnt; r++)
+		put_row(t, out, t->cells + r * t->col_cnt);
+	free_cells(t->cells, t->held_cnt * t->col_cnt);
+	t->held_cnt = 0;
+	t->is_streaming = true;
+}
+
+/* ---- the format ---- */
+
+static void table_clear(struct table *t)
+{
+	free_cells(t->cells, t->held_cnt * t->col_cnt);
+	free(t->cells);
+	free(t->columns);
+	*t = (struct table){ .options = t->options };
+}
+
+static void *table_new(const struct render_options *o)
+{
+	struct table *t = calloc(1, sizeof(*t));
+
+	if (t)
+		t->options = o;
+	return t;
+}
+
+static void table_free(void *state)
+{
+	table_clear(state);
+	free(state);
+}
+
+static int table_begin(void *state, struct render_out *out, unsigned int cnt,
+		       const char *const *names)
+{
+	struct table *t = state;
+
+	table_clear(t);
+	t->columns = calloc(cnt ? cnt : 1, sizeof(*t->columns));
+	t->cells = calloc((size_t)(cnt ? cnt : 1) * RENDER_TABLE_HELD, sizeof(*t->cells));
+	if (!t->columns || !t->cells)
+		return -ENOMEM;
+	t->col_cnt = cnt;
+	for (unsigned int i = 0; i < cnt; i++) {
+		struct column *c = &t->columns[i];
+
+		c->kind = render_column_kind(names[i]);
+		if (t->options->human)
+			render_heading(c->heading, sizeof(c->heading), names[i]);
+		else
+			textsafe_escape(c->heading, sizeof(c->heading), names[i], strlen(names[i]),
+					NULL);
+	}
+	return 0;
+}
+
+static int table_row(void *state, struct render_out *out, const struct value *v)
+{
+	struct table *t = state;
+	struct cell *cells;
+	int e = 0;
+
+	if (t->held_cnt == RENDER_TABLE_HELD)
+		write_held(t, out, false);
+	cells = t->cells + (size_t)t->held_cnt * t->col_cnt;
+	for (unsigned int i = 0; i < t->col_cnt; i++) {
+		e = make_cell(t, i, &v[i], &cells[i]);
+		if (e) {
+			free_cells(cells, i);
+			return e;
+		}
+	}
+	if (t->is_streaming) {
+		put_row(t, out, cells);
+		free_cells(cells, t->col_cnt);
+	} else {
+		t->held_cnt++;
+	}
+	return 0;
+}
+
+/* "(0 in all rows: ERRORS, MERGES)" */
+static void name_hidden(const struct table *t, struct render_out *out)
+{
+	bool any = false;
+
+	for (unsigned int i = 0; i < t->col_cnt; i++) {
+		if (!t->columns[i].is_hidden)
+			continue;
+		render_out_text(out, any ? ", " : "(not shown, 0 in all rows: ");
+		render_out_text(out, t->columns[i].heading);
+		any = true;
+	}
+	if (any)
+		render_out_text(out, ")\n");
+}
+
+static int table_end(void *state, struct render_out *out, uint64_t left_out)
+{
+	struct table *t = state;
+	char n[UNITS_TEXT_MAX], line[128];
+	bool is_empty = !t->is_streaming && !t->held_cnt;
+
+	if (!t->is_streaming)
+		write_held(t, out, true);
+	if (is_empty)
+		render_out_text(out, "(nothing)\n");
+	name_hidden(t, out);
+	if (left_out) {
+		snprintf(line, sizeof(line), "(%s more; --limit 0 shows all)\n",
+			 units_format_count(n, sizeof(n), left_out));
+		render_out_text(out, line);
+	}
+	return 0;
+}
+
+const struct render_format_ops render_table_ops = {
+	.new = table_new,
+	.free = table_free,
+	.begin = table_begin,
+	.row = table_row,
+	.end = table_end,
+};

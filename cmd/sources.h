@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * sources: the words `record -e` takes, from the session's list of hooks.
+ * Threads: one. Print; return an exit status.
+ */
+#ifndef SOURCES_H
+#define SOURCES_H
+
+#include <stdbool.h>
+
+#include "cmd/opts.h"
+
+/* The table of `record -e list`, on stdout. */
+int sources_print(void);
+
+/* Every word of list must be a source, a class or "all"; EXIT_USAGE names the nearest one. */
+int sources_check(const char *list, const struct opts_command *command);
+
+/*
+ * True when list has a source that is only recorded for a workload: alloc.heap, by its name or by
+ * "all".
+ */
+bool sources_need_workload(const char *list);
+
+#endif /* SOURCES_H */

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * textsafe: the last step of any string on its way out of the program. Works character by
+ * character with utf8_decode(); what the decoder refuses is handled byte by byte.
+ */
+#include "cmd/textsafe.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/utf8.h"
+
+static const char hex[] = "0123456789abcdef";
+
+static size_t put_hex(char *dst, unsigned char byte)
+{
+	memcpy(dst, "\\x", 2);
+	dst[2] = hex[byte >> 4];
+	dst[3] = hex[byte & 15];
+	return 4;
+}
+
+/* One character (or bad byte) of src made safe at dst, which has 16 bytes. Returns bytes taken. */
+static size_t escape_one(char *dst, size_t *ret_written, const char *src, size_t n,
+			 unsigned int *ret_cells)
+{
+	uint32_t code;
+	size_t len = utf8_decode(src, n, &code), w = 0;
+
+	if (len && !utf8_is_unsafe(code)) {
+		memcpy(dst, src, len);
+		*ret_written = len;
+		*ret_cells = utf8_cells(code);
+		return len;
+	}
+	if (!len)
+		len = 1;
+	for (size_t i = 0; i < len; i++)
+		w += put_hex(dst + w, (unsigned char)src[i]);
+	*ret_written = w;
+	*ret_cells = (unsigned int)w;
+	return len;
+}
+
+size_t textsafe_escape(char *dst, size_t size, const char *src, size_t n, unsigned int *ret_cells)
+{
+	unsigned int cells = 0, c;
+	size_t o = 0, written;
+	char one[16];
+
+	for (size_t i = 0; i < n;) {
+		i += escape_one(one, &written, src + i, n - i, &c);
+		if (o + written >= size)
+			break;
+		memcpy(dst + o, one, written);
+		o += written;
+		cells += c;
+	}
+	dst[o] = '\0';
+	if (ret_cells)
+		*ret_cells = cells;
+	return o;
+}
+
+void textsafe_cut(char *text, unsigned int cells)
+{
+	size_t n = strlen(text), keep = 0, i = 0;
+	unsigned int used = 0;
+
+	while (i < n) {
+		uint32_t code = '?';
+		size_t len = utf8_decode(text + i, n - i, &code);
+
+		used += utf8_cells(code);
+		if (used > cells)
+			break;
+		i += len ? len : 1;
+		if (used < cells)
+			keep = i;
+	}
+	if (i < n && cells) {
+		text[keep] = '~';
+		text[keep + 1] = '\0';
+	}
+}
+
+size_t textsafe_csv(char *dst, const char *src, size_t n)
+{
+	bool quote = false;
+	size_t o = 1, written, start = 0;
+	unsigned int cells;
+
+	/* Written from dst[1] on, so that a quote found to be needed only later has its place. */
+	if (n && strchr("=+-@", src[0]) && src[0])
+		dst[o++] = '\'';
+	for (size_t i = 0; i < n;) {
+		if (src[i] == '"') {
+			dst[o++] = '"';
+			dst[o++] = '"';
+			quote = true;
+			i++;
+			continue;
+		}
+		/* A space at either end is lost by some readers unless quoted. */
+		if (src[i] == ',' || (src[i] == ' ' && (i == 0 || i == n - 1)))
+			quote = true;
+		i += escape_one(dst + o, &written, src + i, n - i, &cells);
+		o += written;
+	}
+	/* An empty string, unlike an empty cell (NULL), is quoted. */
+	if (quote || !n) {
+		dst[0] = '"';
+		dst[o++] = '"';
+	} else {
+		start = 1;
+	}
+	if (start)
+		memmove(dst, dst + 1, o - 1);
+	return o - start;
+}
+
+static size_t put_u16(char *dst, uint32_t unit)
+{
+	memcpy(dst, "\\u", 2);
+	for (int i = 0; i < 4; i++)
+		dst[2 + i] = hex[unit >> (12 - 4 * i) & 15];
+	return 6;
+}
+
+size_t textsafe_json(char *dst, const char *src, size_t n)
+{
+	size_t o = 0;
+
+	dst[o++] = '"';
+	for (size_t i = 0; i < n;) {
+		uint32_t code;
+		size_t len = utf8_decode(src + i, n - i, &code);
+
+		if (!len) {
+			memcpy(dst + o, "\xef\xbf\xbd", 3);
+			o += 3;
+			i++;
+			continue;
+		}
+		if (code == '"' || code == '\\') {
+			dst[o++] = '\\';
+			dst[o++] = (char)code;
+		} else if (!utf8_is_unsafe(code)) {
+			memcpy(dst + o, src + i, len);
+			o += len;
+		} else if (code < 0x10000) {
+			o += put_u16(dst + o, code);
+		} else {
+			o += put_u16(dst + o, 0xd800 + ((code - 0x10000) >> 10));
+			o += put_u16(dst + o, 0xdc00 + ((code - 0x10000) & 0x3ff));
+		}
+		i += len;
+	}
+	dst[o++] = '"';
+	return o;
+}

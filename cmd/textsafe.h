@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * textsafe: strings from a trace, made safe for a terminal, a CSV cell or a JSON string.
+ *
+ * A task may call itself anything: escape sequences, half a character, "=cmd()". None of that
+ * may act on a terminal, a spreadsheet or a parser.
+ *
+ *     terminal, CSV   a byte of an unsafe character (utf8_is_unsafe()) or of invalid UTF-8
+ *                     becomes \xNN; so a name is always one line and valid UTF-8
+ *     CSV             in addition, a cell that a spreadsheet would take for a formula (first byte
+ *                     = + - @) gets an apostrophe in front
+ *     JSON            RFC 8259; control and other unsafe characters as \uNNNN, invalid bytes as
+ *     U+FFFD
+ *
+ * Threads: any. No errors but a full output.
+ */
+#ifndef TEXTSAFE_H
+#define TEXTSAFE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* No byte takes more than this, NUL not counted. */
+#define TEXTSAFE_GROWTH 4
+
+/*
+ * Writes src made safe to dst, cut after a whole character when it does not fit, and a NUL (size >
+ * 0). Returns the bytes written without the NUL; *ret_cells (may be NULL) is the terminal width.
+ */
+size_t textsafe_escape(char *dst, size_t size, const char *src, size_t n, unsigned int *ret_cells);
+
+/*
+ * Cuts text, already safe, to at most cells terminal cells, ending in '~' when something was cut.
+ */
+void textsafe_cut(char *text, unsigned int cells);
+
+/*
+ * CSV cell and JSON string (with its quotes) of src. dst needs TEXTSAFE_CSV_MAX(n),
+ * TEXTSAFE_JSON_MAX(n) bytes. Return the bytes written; no NUL.
+ */
+#define TEXTSAFE_CSV_MAX(n) ((n) * 4 + 3)
+#define TEXTSAFE_JSON_MAX(n) ((n) * 6 + 2)
+size_t textsafe_csv(char *dst, const char *src, size_t n);
+size_t textsafe_json(char *dst, const char *src, size_t n);
+
+#endif /* TEXTSAFE_H */

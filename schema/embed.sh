@@ -1,0 +1,13 @@
+#!/bin/sh
+# SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+# Turns SQL files into a C table: schema_sql[] of { name, text }, name without directory and ".sql".
+set -eu
+printf '/* made by schema/embed.sh */\n#include "analyze/schema_sql.h"\n'
+printf 'const struct schema_sql schema_sql[] = {\n'
+for f; do
+	n=${f##*/}
+	printf '\t{ "%s",\n' "${n%.sql}"
+	sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/\t\t"/' -e 's/$/\\n"/' "$f"
+	printf '\t},\n'
+done
+printf '\t{ 0, 0 },\n};\n'

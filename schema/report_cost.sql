@@ -1,0 +1,46 @@
+-- What did recording cost?
+--
+-- One row for all, one each for the recorder's own CPU time in user and system mode, and one per kernel hook. Columns:
+--   cpu_ns, cpu_pct  CPU time, and per second of the window: 100 is one CPU
+--   machine_pct      the same of all CPUs online: what record --max-overhead limits
+--   runs, ns_per_run how often the hook's programs ran and how long
+--   measured         of these runs, those that were measured: the kernel measures for about 50 ms of a slice of 0.8 s,
+--                    because that costs, too. runs and cpu_ns of hooks are extrapolated from them, by the number of events
+--   events           events read; skipped: runs that the kernel left out
+--   bytes_written    on disk
+--   ring_used_max_bytes, queue_max_bytes, rss_bytes   highest fill of any ring, most records waiting to be encoded, and
+--                    resident memory of the recorder, of the samples that touch the window
+-- Counters are sampled about once a second; a window gets its share of a sample.
+WITH span AS (SELECT max(span_ns, 1) AS ns FROM window_loss(:from, :to) LIMIT 1),
+s AS (SELECT * FROM cost WHERE from_ns < :to AND to_ns > :from),
+c AS (SELECT sum(window_share(user_ns, from_ns, to_ns, :from, :to)) AS user_ns,
+	     sum(window_share(sys_ns, from_ns, to_ns, :from, :to)) AS sys_ns,
+	     sum(window_share(bytes_written, from_ns, to_ns, :from, :to)) AS bytes,
+	     max(ring_used_max_bytes) AS ring, max(queue_max_bytes) AS queue, max(rss_bytes) AS rss,
+	     coalesce(max(cpu_cnt), (SELECT count(*) FROM cpus)) AS cpus
+	FROM s),
+h AS (SELECT hook, sum(window_share(cost_ns, from_ns, to_ns, :from, :to)) AS run_ns,
+	     sum(run_time_ns) AS measured_ns, sum(run_cnt) AS measured,
+	     sum(window_share(read_cnt, from_ns, to_ns, :from, :to)) AS events
+	FROM hook_stats WHERE from_ns < :to AND to_ns > :from GROUP BY hook),
+m AS (SELECT hook, sum(window_share(missed_cnt, from_ns, to_ns, :from, :to)) AS skipped
+	FROM losses WHERE missed_cnt > 0 AND from_ns < :to AND to_ns > :from GROUP BY hook),
+parts AS (
+SELECT 0 AS n, 'all' AS part, '' AS name, c.user_ns + c.sys_ns + coalesce((SELECT sum(run_ns) FROM h), 0) AS cpu_ns,
+       NULL AS runs, NULL AS ns_per_run, NULL AS measured, (SELECT sum(events) FROM h) AS events,
+       coalesce((SELECT sum(skipped) FROM m), 0) AS skipped, bytes AS bytes_written, ring AS ring_used_max_bytes,
+       queue AS queue_max_bytes, rss AS rss_bytes
+  FROM c WHERE user_ns IS NOT NULL
+UNION ALL
+SELECT 1, 'recorder', 'user', user_ns, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM c WHERE user_ns IS NOT NULL
+UNION ALL
+SELECT 1, 'recorder', 'system', sys_ns, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM c WHERE sys_ns IS NOT NULL
+UNION ALL
+SELECT 2, 'kernel', lower(h.hook), run_ns, CAST(round(1.0 * run_ns * measured / nullif(measured_ns, 0)) AS INTEGER),
+       round(1.0 * measured_ns / nullif(measured, 0), 1), measured, events, coalesce(m.skipped, 0), NULL, NULL, NULL, NULL
+  FROM h LEFT JOIN m USING (hook) WHERE measured > 0 OR events > 0 OR run_ns > 0)
+SELECT part, name, cpu_ns, round(100.0 * cpu_ns / span.ns, 3) AS cpu_pct,
+       round(100.0 * cpu_ns / span.ns / c.cpus, 3) AS machine_pct,
+       runs, ns_per_run, measured, events, skipped, bytes_written, ring_used_max_bytes, queue_max_bytes, rss_bytes
+  FROM parts, span, c
+ ORDER BY n, cpu_ns DESC, events DESC

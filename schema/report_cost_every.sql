@@ -1,0 +1,24 @@
+-- What did recording cost?
+--
+-- One row per bin. user_ns, sys_ns: the recorder's own CPU time; kernel_ns: that of its programs in the kernel, extrapolated
+-- from samples. cpu_pct: all of it, 100 is one CPU; machine_pct: of all CPUs online, what record --max-overhead limits.
+-- Counters are sampled about once a second; a bin gets its share of a sample, and the maxima of those that touch it.
+WITH h AS (SELECT from_ns, to_ns, sum(cost_ns) AS kernel_ns, sum(read_cnt) AS events FROM hook_stats GROUP BY from_ns, to_ns),
+s AS (SELECT c.*, h.kernel_ns AS kernel_ns, h.events AS events FROM cost AS c LEFT JOIN h USING (from_ns, to_ns)),
+b AS (SELECT u.t_ns AS t_ns, u.span_ns AS span_ns,
+	     sum(window_share(s.user_ns, s.from_ns, s.to_ns, u.t_ns, u.t_end_ns)) AS user_ns,
+	     sum(window_share(s.sys_ns, s.from_ns, s.to_ns, u.t_ns, u.t_end_ns)) AS sys_ns,
+	     coalesce(sum(window_share(s.kernel_ns, s.from_ns, s.to_ns, u.t_ns, u.t_end_ns)), 0) AS kernel_ns,
+	     coalesce(sum(window_share(s.events, s.from_ns, s.to_ns, u.t_ns, u.t_end_ns)), 0) AS events,
+	     sum(window_share(s.bytes_written, s.from_ns, s.to_ns, u.t_ns, u.t_end_ns)) AS bytes_written,
+	     max(s.ring_used_max_bytes) AS ring_used_max_bytes, max(s.queue_max_bytes) AS queue_max_bytes,
+	     max(s.rss_bytes) AS rss_bytes, max(s.cpu_cnt) AS cpus
+	FROM window_loss(:from, :to, :every) AS u
+       CROSS JOIN s ON s.from_ns < u.t_end_ns AND s.to_ns > u.t_ns
+       WHERE u.class = 'sched'
+       GROUP BY u.t_ns)
+SELECT t_ns, user_ns, sys_ns, kernel_ns, round(100.0 * (user_ns + sys_ns + kernel_ns) / max(span_ns, 1), 3) AS cpu_pct,
+       round(100.0 * (user_ns + sys_ns + kernel_ns) / max(span_ns, 1) / coalesce(cpus, (SELECT count(*) FROM cpus)), 3)
+       AS machine_pct,
+       events, bytes_written, ring_used_max_bytes, queue_max_bytes, rss_bytes
+  FROM b ORDER BY t_ns

@@ -1,0 +1,24 @@
+-- Who used the CPU?
+--
+-- One row per process (or thread, comm, cgroup), with --every per bin. Columns:
+--   t_ns         bin's start, from the trace's start (only with --every)
+--   oncpu_ns     ns on any CPU inside the window; slices are cut exactly at its edges
+--   util_pct     oncpu_ns / window * 100: 100 is one CPU. The window is cut to the trace's span
+--   switches     times it left a CPU; preempted: of these, while it could have gone on
+--   complete     1: nothing of class sched was lost in the window, and all of it is in the trace
+--   lost_events  events of class sched that may have been lost in it
+-- Interrupts count for the thread they interrupted, as in the scheduler's own accounting.
+-- [unknown] is time between two switches that do not fit together, where events were lost.
+SELECT $t
+       $cpukeys
+       sum(u.oncpu_ns) AS oncpu_ns,
+       round(100.0 * sum(u.oncpu_ns) / u.span_ns, 3) AS util_pct,
+       sum(u.switches) AS switches,
+       sum(u.preempted) AS preempted,
+       is_complete('sched.switch', u.t_ns, u.t_end_ns) AS complete,
+       lost_events('sched', u.t_ns, u.t_end_ns) AS lost_events
+  FROM cpu_usage(:from, :to, :every) AS u
+ CROSS JOIN threads AS t ON t.utid = u.utid
+ CROSS JOIN processes AS p ON p.upid = u.upid
+ GROUP BY u.t_ns, $cpugroup
+ ORDER BY u.t_ns, sum(u.oncpu_ns) DESC, sum(u.switches) DESC

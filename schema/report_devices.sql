@@ -1,0 +1,24 @@
+-- How busy was each block device?
+--
+-- One row per device, of all requests, whoever they are for. Columns:
+--   busy_pct     share of the window in which at least one request was in flight (as io_ticks of /sys/block/*/stat)
+--   depth_avg    requests in flight, on average over the window (as time_in_queue, iostat's aqu-sz); depth_max: most at once
+--   iops, reads, writes, others, their bytes   requests that ended in the window
+--   lat_avg_ns   from queueing to the last completion, of these
+--   merges, errors   requests merged into another one; failed ones
+-- In flight is from queueing to the end of accounting. Devices stack (dm, md, loop): never add up layers.
+SELECT $t
+       device_name(u.dev) AS device,
+       round(100.0 * u.busy_ns / u.span_ns, 3) AS busy_pct,
+       round(1.0 * u.inflight_ns / u.span_ns, 3) AS depth_avg, u.depth_max AS depth_max,
+       round((u.read_ios + u.write_ios + u.other_ios) * 1e9 / u.span_ns, 3) AS iops,
+       round((u.read_bytes + u.write_bytes) * 1e9 / u.span_ns, 3) AS bytes_per_s,
+       u.read_ios AS reads, u.read_bytes AS read_bytes, u.write_ios AS writes, u.write_bytes AS write_bytes,
+       u.other_ios AS others,
+       u.lat_sum_ns / nullif(u.read_ios + u.write_ios + u.other_ios, 0) AS lat_avg_ns,
+       u.merges AS merges, u.errors AS errors,
+       u.busy_ns AS busy_ns, u.inflight_ns AS inflight_ns,
+       is_complete('block', u.t_ns, u.t_end_ns) AS complete,
+       lost_events('block', u.t_ns, u.t_end_ns) AS lost_events
+  FROM device_usage(:from, :to, :every) AS u
+ ORDER BY u.t_ns, u.busy_ns DESC

@@ -1,0 +1,19 @@
+-- Where did block requests spend their time?
+--
+-- Requests by latency, in powers of two: from low_ns, below high_ns. One row per device (or process, thread, comm, cgroup,
+-- device), operation, phase and step that has any. Columns:
+--   phase   total (queueing to last completion), queue (to the first hand-over), device (last hand-over to completion)
+--   ios     requests; pct: their share; upto_pct: share of the requests below high_ns
+SELECT $t
+       $keys
+       device_name(u.dev) AS device, u.op AS op, u.phase AS phase,
+       u.low_ns AS low_ns, u.high_ns AS high_ns, u.ios AS ios,
+       round(100.0 * u.ios / sum(u.ios) OVER each, 2) AS pct,
+       round(100.0 * sum(u.ios) OVER (each ORDER BY u.low_ns) / sum(u.ios) OVER each, 2) AS upto_pct,
+       is_complete('block', u.t_ns, u.t_end_ns) AS complete,
+       lost_events('block', u.t_ns, u.t_end_ns) AS lost_events
+  FROM latency_hist(:from, :to, :every, :by) AS u
+  LEFT JOIN processes AS p ON p.upid = u.upid
+  LEFT JOIN threads AS t ON t.utid = u.utid
+WINDOW each AS (PARTITION BY u.t_ns, u.upid, u.utid, u.name, u.dev, u.op, u.submitter, u.owner_how, u.phase)
+ ORDER BY u.t_ns, device, u.op, u.upid, u.utid, u.name, u.phase DESC, u.low_ns

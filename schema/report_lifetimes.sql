@@ -1,0 +1,21 @@
+-- How long did what was allocated live, and where was it allocated for nothing?
+--
+-- One row per process (or thread, comm, cgroup), source, kind and place of allocations in the window. Columns:
+--   kind, call_site    kmem_cache or order of the pages; kernel function that asked
+--   allocs, bytes      allocated in the window
+--   freed              of these, freed within the trace
+--   temporary, ..      of these, freed within 1 ms: number, share and bytes
+--   life_avg_ns, ..    of those that were freed
+SELECT $cpukeys u.source AS source, coalesce(u.cache, 'order ' || u.page_order, '') AS kind,
+       coalesce(u.symbol, CASE WHEN u.call_site IS NOT NULL THEN printf('0x%x', u.call_site) END, '') AS call_site,
+       count(*) AS allocs, sum(u.bytes) AS bytes, count(u.free_ns) AS freed,
+       count(*) FILTER (WHERE u.life_ns < 1000000) AS temporary,
+       round(100.0 * count(*) FILTER (WHERE u.life_ns < 1000000) / count(*), 1) AS temporary_pct,
+       coalesce(sum(u.bytes) FILTER (WHERE u.life_ns < 1000000), 0) AS temporary_bytes,
+       CAST(avg(u.life_ns) AS INTEGER) AS life_avg_ns, max(u.life_ns) AS life_max_ns,
+       is_complete('alloc.' || u.source, :from, :to) AS complete, lost_events('alloc', :from, :to) AS lost_events
+  FROM allocations AS u
+  JOIN threads AS t ON t.utid = u.utid JOIN processes AS p ON p.upid = t.upid
+ WHERE u.alloc_ns >= :from AND u.alloc_ns < :to AND in_scope(u.upid)
+ GROUP BY $cpugroup, u.source, u.cache, u.page_order, u.call_site
+ ORDER BY temporary_bytes DESC, bytes DESC

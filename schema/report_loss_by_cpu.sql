@@ -1,0 +1,12 @@
+-- What was lost?
+--
+-- One row per CPU, class and source with any loss, with --every per bin. An empty cpu: the kernel does not say
+-- which. A loss counts in every bin that its interval of about a second touches.
+SELECT $t
+       l.cpu AS cpu, l.class AS class, l.source AS source, sum(l.lost_cnt) AS lost_events,
+       sum(l.full_cnt) AS full, sum(l.other_cnt) AS other, sum(l.missed_cnt) AS missed
+  FROM window_loss(:from, :to, :every) AS u
+ CROSS JOIN losses AS l ON l.from_ns < u.t_end_ns AND max(l.to_ns, l.from_ns + 1) > u.t_ns
+ WHERE u.class = 'sched' AND l.lost_cnt > 0
+ GROUP BY u.t_ns, l.cpu, l.class, l.source
+ ORDER BY u.t_ns, l.cpu, l.class, l.source

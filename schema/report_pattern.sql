@@ -1,0 +1,19 @@
+-- How large are block requests, and do they follow each other?
+--
+-- One row per device and operation (or process, thread, comm, cgroup, device and operation; who is charged: report io).
+-- Requests that ended inside the window. Columns:
+--   seq_pct   share of the requests with data that border, in sectors, on one of the 16 of the same row that ended before
+--             (many are in flight at once, and end in another order than they were sent): 100 sequential, 0 random
+--   size_*    bytes of a request; percentiles are nearest-rank, exact up to 65536 requests a row, within 0.4 % beyond
+SELECT $t
+       $keys
+       device_name(u.dev) AS device, u.op AS op, u.ios AS ios, u.bytes AS bytes,
+       round(100.0 * u.seq_ios / nullif(u.sized_ios, 0), 1) AS seq_pct,
+       u.bytes / nullif(u.sized_ios, 0) AS size_avg_bytes, u.size_p50_bytes AS size_p50_bytes,
+       u.size_p90_bytes AS size_p90_bytes, u.size_p99_bytes AS size_p99_bytes, u.size_max_bytes AS size_max_bytes,
+       is_complete('block', u.t_ns, u.t_end_ns) AS complete,
+       lost_events('block', u.t_ns, u.t_end_ns) AS lost_events
+  FROM io_pattern(:from, :to, :every, :by) AS u
+  LEFT JOIN processes AS p ON p.upid = u.upid
+  LEFT JOIN threads AS t ON t.utid = u.utid
+ ORDER BY u.t_ns, u.bytes DESC

@@ -1,0 +1,17 @@
+-- Who took the CPU from whom?
+--
+-- One row per process that was preempted and process that ran next on that CPU. Columns:
+--   preempts           times a thread of the first left a CPU although it could have gone on, and the second came
+--   by_oncpu_ns, ..    how long the second then stayed, in all and at most
+-- A yield counts as well: the kernel does not tell it from a preemption.
+SELECT r.*, is_complete('sched', $binfrom, $binto) AS complete, lost_events('sched', $binfrom, $binto) AS lost_events
+  FROM (SELECT $t_spike
+               p.pid AS pid, p.comm AS comm, bp.pid AS by_pid, bp.comm AS by_comm, count(*) AS preempts,
+               sum(u.by_dur_ns) AS by_oncpu_ns, max(u.by_dur_ns) AS by_oncpu_max_ns
+          FROM (SELECT utid, end_ns AS start_ns, end_reason, lead(utid) OVER next AS by_utid, lead(dur_ns) OVER next AS by_dur_ns
+                  FROM sched_slices(:from, :to) WINDOW next AS (PARTITION BY cpu ORDER BY start_ns)) AS u
+          JOIN threads AS t ON t.utid = u.utid JOIN processes AS p ON p.upid = t.upid
+          JOIN threads AS bt ON bt.utid = u.by_utid JOIN processes AS bp ON bp.upid = bt.upid
+         WHERE u.end_reason = 'preempted' AND in_scope(t.upid)
+         GROUP BY $tgroup p.upid, bp.upid) AS r
+ ORDER BY $tgroup preempts DESC, by_oncpu_ns DESC

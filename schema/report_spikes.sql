@@ -1,0 +1,37 @@
+-- Which processes allocated much in a short time?
+--
+-- One row per spike: a burst in which the bytes a process allocated (rss: how far it grew) within any --spike-window
+-- (100 ms) reach the threshold: --spike-min, or ten times the process's own median per window, at least 16 MiB.
+-- Found event by event; bursts whose windows overlap are one. Columns:
+--   start_ns, dur_ns   first event of the burst, and from it to the last one
+--   bytes              slab, heap: allocated in between, frees not taken off; rss: from the lowest level to the highest
+--   bytes_per_s        bytes / dur_ns; empty when it was a single event
+--   baseline_bytes     level just before it (rss: all the process has; slab, heap: since the trace's start)
+--   threshold_bytes    what it had to reach
+--   cause              what most of its bytes were. slab, heap: kmem_cache and place that asked (heap: address);
+--                      rss: the counter that grew most, and the order of most of the pages the process allocated meanwhile
+-- Sources: rss, slab, heap. page and vm are left out: their bytes are the others' again, or not used yet.
+SELECT $t_spike
+       p.pid AS pid, p.comm AS comm, u.source AS source,
+       u.start_ns AS start_ns, u.dur_ns AS dur_ns, u.bytes AS bytes, u.bytes_per_s AS bytes_per_s,
+       u.baseline_bytes AS baseline_bytes, u.end_ns AS end_ns, u.threshold_bytes AS threshold_bytes,
+       CASE u.source
+       WHEN 'slab' THEN (SELECT coalesce(cache_name(x.cache), 'kmalloc') || ' at ' || coalesce(symbol(x.call_site), printf('0x%x', x.call_site))
+                           FROM slab_allocs AS x JOIN threads AS t ON t.utid = x.utid
+                          WHERE x.ts_ns >= u.start_ns AND x.ts_ns <= u.end_ns AND t.upid = u.upid AND NOT x.irq
+                          GROUP BY x.cache, x.call_site ORDER BY sum(x.bytes) DESC LIMIT 1)
+       WHEN 'heap' THEN (SELECT printf('0x%x', x.call_site) FROM heap_allocs AS x JOIN threads AS t ON t.utid = x.utid
+                          WHERE x.ts_ns >= u.start_ns AND x.ts_ns <= u.end_ns AND t.upid = u.upid
+                          GROUP BY x.call_site ORDER BY sum(x.bytes) DESC LIMIT 1)
+       ELSE (SELECT x.member FROM rss_points AS x
+              WHERE x.ts_ns >= u.start_ns AND x.ts_ns <= u.end_ns AND x.upid = u.upid AND x.member <> 'swap'
+              GROUP BY x.member ORDER BY max(x.bytes) - min(x.bytes) DESC LIMIT 1)
+         || coalesce((SELECT ', pages of order ' || x.page_order FROM page_allocs AS x JOIN threads AS t ON t.utid = x.utid
+              WHERE x.ts_ns >= u.start_ns AND x.ts_ns <= u.end_ns AND t.upid = u.upid AND NOT x.irq
+              GROUP BY x.page_order ORDER BY count(*) << x.page_order DESC LIMIT 1), '')
+       END AS cause,
+       is_complete('alloc.' || u.source, u.start_ns, u.end_ns + 1) AS complete,
+       lost_events('alloc', u.start_ns, u.end_ns + 1) AS lost_events
+  FROM spikes(:from, :to, :spike_window, :spike_min) AS u
+  LEFT JOIN processes AS p ON p.upid = u.upid
+ ORDER BY u.bytes DESC, u.start_ns

@@ -1,0 +1,12 @@
+-- What ran where, one after the other?
+--
+-- One row per stay of a thread on a CPU, in order of time, cut at the window's edges. Columns:
+--   wait_ns     how long it had been runnable before; empty: not known, or the wait began before the window
+--   end_reason  slept, preempted (or yielded), runnable (idle gave way), cut, unknown (switches were lost)
+SELECT u.start_ns AS start_ns, u.cpu AS cpu, u.dur_ns AS dur_ns, p.pid AS pid, t.tid AS tid, t.comm AS comm,
+       u.wait_ns AS wait_ns, u.end_reason AS end_reason,
+       is_complete('sched', u.start_ns, u.end_ns) AS complete, lost_events('sched', u.start_ns, u.end_ns) AS lost_events
+  FROM sched_slices(:from, :to) AS u
+  JOIN threads AS t ON t.utid = u.utid JOIN processes AS p ON p.upid = t.upid
+ WHERE in_scope(t.upid)
+ ORDER BY u.start_ns, u.cpu

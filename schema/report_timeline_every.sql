@@ -1,0 +1,14 @@
+-- What ran where, one after the other?
+--
+-- With --every: one row per bin and CPU. Columns:
+--   busy_pct             share of the bin in which the CPU was not idle (of the processes asked for)
+--   switches             times a thread left it
+--   pid, comm, oncpu_ns  the process that had most of it
+SELECT t_ns, cpu, round(100.0 * sum(ns) / span_ns, 3) AS busy_pct, sum(switches) AS switches,
+       pid, comm, max(ns) AS oncpu_ns,
+       is_complete('sched', t_ns, t_end_ns) AS complete, lost_events('sched', t_ns, t_end_ns) AS lost_events
+  FROM (SELECT u.t_ns AS t_ns, u.t_end_ns AS t_end_ns, u.span_ns AS span_ns, u.cpu AS cpu, p.pid AS pid, p.comm AS comm,
+               sum(u.oncpu_ns) AS ns, sum(u.switches) AS switches
+          FROM cpu_usage(:from, :to, :every) AS u JOIN processes AS p ON p.upid = u.upid
+         GROUP BY u.t_ns, u.cpu, u.upid)
+ GROUP BY t_ns, cpu ORDER BY t_ns, cpu

@@ -1,0 +1,42 @@
+-- How much of everything was there, in one row?
+--
+-- The same per bin, with its start t_ns first: the bins in which something happened.
+-- One row for the window, with --every per bin; with --phases one per interval between marks, each with phase (the mark
+-- it begins with), t_ns and dur_ns before these columns:
+--   oncpu_ns, util_pct   of all tasks but idle and the recorder; 100 is one CPU
+--   switches, preempted  times a task left a CPU; of these, while it could have gone on
+--   wait_max_ns          the longest wait for a CPU that ended in it
+--   rss_alloc_bytes      growth of resident memory of all processes, without what shrank; slab, page likewise
+--   slab_alloc_bytes, page_alloc_bytes
+--   rss_peak_bytes       the largest peak of a process; rss_peak_comm: whose
+--   ios, io_bytes        requests that ended in it, all devices: layers of stacked devices are in it twice
+--   io_lat_max_ns        the slowest
+--   complete             1: nothing that is in this row was lost, and all of the window is in the trace
+--   lost_events          events that may have been lost in it
+WITH cpu AS (SELECT t_ns, t_end_ns, sum(oncpu_ns) AS oncpu_ns, round(100.0 * sum(oncpu_ns) / max(span_ns), 3) AS util_pct,
+                    sum(switches) AS switches, sum(preempted) AS preempted
+               FROM cpu_usage(:from, :to, :every) GROUP BY t_ns),
+     waits AS (SELECT t_ns, t_end_ns, max(wait_max_ns) AS wait_max_ns FROM sched_waits(:from, :to, :every, 'none') GROUP BY t_ns),
+     usage AS MATERIALIZED (SELECT * FROM alloc_usage(:from, :to, :every, 'process')),
+     mem AS (SELECT t_ns, t_end_ns, coalesce(sum(alloc_bytes) FILTER (WHERE source = 'rss'), 0) AS rss_alloc_bytes,
+                    coalesce(sum(alloc_bytes) FILTER (WHERE source = 'slab'), 0) AS slab_alloc_bytes,
+                    coalesce(sum(alloc_bytes) FILTER (WHERE source = 'page'), 0) AS page_alloc_bytes,
+                    coalesce(max(peak_bytes) FILTER (WHERE source = 'rss'), 0) AS rss_peak_bytes
+               FROM usage GROUP BY t_ns),
+     io AS (SELECT t_ns, t_end_ns, sum(ios) AS ios, sum(bytes) AS io_bytes, max(lat_max_ns) AS io_lat_max_ns
+              FROM io_usage(:from, :to, :every, 'none') GROUP BY t_ns),
+     bins AS (SELECT t_ns, t_end_ns FROM cpu UNION SELECT t_ns, t_end_ns FROM waits
+              UNION SELECT t_ns, t_end_ns FROM mem UNION SELECT t_ns, t_end_ns FROM io)
+SELECT u.t_ns AS t_ns, coalesce(cpu.oncpu_ns, 0) AS oncpu_ns, coalesce(cpu.util_pct, 0.0) AS util_pct,
+       coalesce(cpu.switches, 0) AS switches, coalesce(cpu.preempted, 0) AS preempted, waits.wait_max_ns AS wait_max_ns,
+       coalesce(mem.rss_alloc_bytes, 0) AS rss_alloc_bytes, coalesce(mem.slab_alloc_bytes, 0) AS slab_alloc_bytes,
+       coalesce(mem.page_alloc_bytes, 0) AS page_alloc_bytes, coalesce(mem.rss_peak_bytes, 0) AS rss_peak_bytes,
+       (SELECT p.comm FROM usage AS w JOIN processes AS p ON p.upid = w.upid
+         WHERE w.source = 'rss' AND w.t_ns = u.t_ns ORDER BY w.peak_bytes DESC, w.upid LIMIT 1) AS rss_peak_comm,
+       coalesce(io.ios, 0) AS ios, coalesce(io.io_bytes, 0) AS io_bytes, io.io_lat_max_ns AS io_lat_max_ns,
+       is_complete('sched', u.t_ns, u.t_end_ns) AND is_complete('alloc', u.t_ns, u.t_end_ns)
+       AND is_complete('block', u.t_ns, u.t_end_ns) AS complete,
+       lost_events('sched', u.t_ns, u.t_end_ns) + lost_events('alloc', u.t_ns, u.t_end_ns)
+       + lost_events('block', u.t_ns, u.t_end_ns) AS lost_events
+  FROM bins AS u LEFT JOIN cpu USING (t_ns) LEFT JOIN waits USING (t_ns) LEFT JOIN mem USING (t_ns) LEFT JOIN io USING (t_ns)
+ ORDER BY u.t_ns

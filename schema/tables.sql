@@ -1,0 +1,395 @@
+-- The tables of a trace as an exported database has them. `ebpfrec sql` sees the same ones, computed from the trace.
+-- Times ("_ns" instants) count from the trace's start. Every column: schema/TABLES.md.
+
+-- Processes.
+CREATE TABLE processes (
+	upid INTEGER PRIMARY KEY,
+	pid INTEGER,
+	ns_pid INTEGER,
+	ppid INTEGER,
+	parent_upid INTEGER REFERENCES processes (upid),
+	uid INTEGER,
+	comm TEXT NOT NULL,
+	exe TEXT NOT NULL,
+	cmdline TEXT NOT NULL,
+	cgroup_id INTEGER,
+	cgroup TEXT,
+	start_ns INTEGER,
+	end_ns INTEGER,
+	exit_code INTEGER,
+	is_kthread INTEGER NOT NULL,
+	is_recorder INTEGER NOT NULL,
+	is_workload INTEGER NOT NULL,
+	at_start INTEGER NOT NULL
+) STRICT;
+
+-- Threads.
+CREATE TABLE threads (
+	utid INTEGER PRIMARY KEY,
+	upid INTEGER NOT NULL REFERENCES processes (upid),
+	tid INTEGER,
+	ns_tid INTEGER,
+	comm TEXT NOT NULL,
+	start_ns INTEGER,
+	end_ns INTEGER,
+	sum_exec_start_ns INTEGER,
+	sum_exec_end_ns INTEGER,
+	is_kthread INTEGER NOT NULL,
+	is_recorder INTEGER NOT NULL,
+	is_workload INTEGER NOT NULL,
+	at_start INTEGER NOT NULL
+) STRICT;
+
+-- CPUs that were seen; a possible CPU on which nobody ever ran is not one.
+CREATE TABLE cpus (
+	cpu INTEGER PRIMARY KEY
+) STRICT;
+
+-- Block devices.
+CREATE TABLE devices (
+	dev INTEGER PRIMARY KEY,
+	major INTEGER NOT NULL,
+	minor INTEGER NOT NULL,
+	name TEXT NOT NULL,
+	sectors INTEGER
+) STRICT;
+
+-- Names of numbers that appear in events.
+CREATE TABLE names (
+	type TEXT NOT NULL,
+	id INTEGER NOT NULL,
+	arg INTEGER NOT NULL,
+	name TEXT NOT NULL
+) STRICT;
+
+-- Steps in the life of tasks.
+CREATE TABLE task_events (
+	ts_ns INTEGER NOT NULL,
+	cpu INTEGER NOT NULL,
+	utid INTEGER NOT NULL REFERENCES threads (utid),
+	upid INTEGER NOT NULL REFERENCES processes (upid),
+	type TEXT NOT NULL,
+	exit_code INTEGER,
+	cgroup_id INTEGER,
+	comm TEXT,
+	exe TEXT,
+	cmdline TEXT
+) STRICT;
+
+-- Memory of each process when the recording began.
+CREATE TABLE rss_baselines (
+	ts_ns INTEGER NOT NULL,
+	upid INTEGER NOT NULL REFERENCES processes (upid),
+	file_bytes INTEGER NOT NULL,
+	anon_bytes INTEGER NOT NULL,
+	swap_bytes INTEGER NOT NULL,
+	shmem_bytes INTEGER NOT NULL,
+	total_vm_bytes INTEGER NOT NULL
+) STRICT;
+
+-- Events that were lost: lost_cnt of them somewhere in [from_ns, to_ns).
+CREATE TABLE losses (
+	from_ns INTEGER NOT NULL,
+	to_ns INTEGER NOT NULL,
+	cpu INTEGER,
+	class TEXT,
+	source TEXT,
+	hook TEXT,
+	lost_cnt INTEGER NOT NULL,
+	full_cnt INTEGER NOT NULL,
+	other_cnt INTEGER NOT NULL,
+	missed_cnt INTEGER NOT NULL
+) STRICT;
+
+-- What the recorder used in [from_ns, to_ns).
+CREATE TABLE cost (
+	from_ns INTEGER NOT NULL,
+	to_ns INTEGER NOT NULL,
+	user_ns INTEGER NOT NULL,
+	sys_ns INTEGER NOT NULL,
+	bytes_written INTEGER NOT NULL,
+	ring_used_max_bytes INTEGER NOT NULL,
+	ring_size_bytes INTEGER NOT NULL,
+	rss_bytes INTEGER NOT NULL,
+	queue_max_bytes INTEGER NOT NULL,
+	queue_size_bytes INTEGER NOT NULL,
+	cpu_cnt INTEGER
+) STRICT;
+
+-- Per kernel hook, in [from_ns, to_ns).
+CREATE TABLE hook_stats (
+	from_ns INTEGER NOT NULL,
+	to_ns INTEGER NOT NULL,
+	class TEXT,
+	source TEXT,
+	hook TEXT,
+	attempted_cnt INTEGER NOT NULL,
+	read_cnt INTEGER NOT NULL,
+	run_cnt INTEGER NOT NULL,
+	run_time_ns INTEGER NOT NULL,
+	sampled_ns INTEGER NOT NULL,
+	sampled_cnt INTEGER NOT NULL,
+	cost_ns INTEGER NOT NULL
+) STRICT;
+
+-- When a source was off on purpose: none of its events lies in [from_ns, to_ns).
+CREATE TABLE source_gaps (
+	from_ns INTEGER NOT NULL,
+	to_ns INTEGER NOT NULL,
+	class TEXT,
+	source TEXT NOT NULL,
+	reason TEXT NOT NULL,
+	cost_pct REAL NOT NULL,
+	budget_pct REAL NOT NULL
+) STRICT;
+
+-- Instants that were given a name while they were recorded.
+CREATE TABLE marks (
+	ts_ns INTEGER NOT NULL,
+	name TEXT NOT NULL,
+	nr INTEGER NOT NULL,
+	origin TEXT
+) STRICT;
+
+-- Clocks of the machine read together.
+CREATE TABLE clocks (
+	ts_ns INTEGER NOT NULL,
+	mono_ns INTEGER NOT NULL,
+	boot_ns INTEGER NOT NULL,
+	real_ns INTEGER NOT NULL,
+	tai_ns INTEGER NOT NULL,
+	uncertainty_ns INTEGER NOT NULL
+) STRICT;
+
+-- The trace's manifest.
+CREATE TABLE info (
+	key TEXT PRIMARY KEY NOT NULL,
+	value TEXT NOT NULL
+) STRICT;
+
+-- Blocks of the trace's files: each holds all of a slice of time.
+CREATE TABLE blocks (
+	block INTEGER PRIMARY KEY,
+	from_ns INTEGER NOT NULL,
+	to_ns INTEGER NOT NULL,
+	file TEXT NOT NULL,
+	offset_bytes INTEGER NOT NULL,
+	bytes INTEGER NOT NULL,
+	event_cnt INTEGER NOT NULL
+) STRICT;
+
+-- Parts of files that were skipped because they are damaged.
+CREATE TABLE damages (
+	file TEXT NOT NULL,
+	offset_bytes INTEGER NOT NULL,
+	bytes INTEGER NOT NULL,
+	reason TEXT NOT NULL
+) STRICT;
+
+-- Context switches: utid leaves the CPU, next_utid gets it.
+CREATE TABLE switches (
+	ts_ns INTEGER NOT NULL,
+	cpu INTEGER NOT NULL,
+	utid INTEGER NOT NULL REFERENCES threads (utid),
+	preempted INTEGER NOT NULL,
+	next_utid INTEGER NOT NULL REFERENCES threads (utid),
+	prev_state INTEGER NOT NULL,
+	prev_prio INTEGER NOT NULL,
+	next_prio INTEGER NOT NULL
+) STRICT;
+
+-- utid makes target_utid runnable.
+CREATE TABLE wakeups (
+	ts_ns INTEGER NOT NULL,
+	cpu INTEGER NOT NULL,
+	utid INTEGER NOT NULL REFERENCES threads (utid),
+	irq INTEGER NOT NULL,
+	target_utid INTEGER NOT NULL REFERENCES threads (utid),
+	target_cpu INTEGER NOT NULL,
+	prio INTEGER NOT NULL,
+	is_new INTEGER NOT NULL
+) STRICT;
+
+-- kmalloc and kmem_cache allocations.
+CREATE TABLE slab_allocs (
+	ts_ns INTEGER NOT NULL,
+	cpu INTEGER NOT NULL,
+	utid INTEGER NOT NULL REFERENCES threads (utid),
+	irq INTEGER NOT NULL,
+	addr INTEGER NOT NULL,
+	bytes_req INTEGER NOT NULL,
+	bytes INTEGER NOT NULL,
+	call_site INTEGER NOT NULL,
+	cache INTEGER NOT NULL
+) STRICT;
+
+-- kfree and kmem_cache frees.
+CREATE TABLE slab_frees (
+	ts_ns INTEGER NOT NULL,
+	cpu INTEGER NOT NULL,
+	utid INTEGER NOT NULL REFERENCES threads (utid),
+	irq INTEGER NOT NULL,
+	addr INTEGER NOT NULL,
+	cache INTEGER NOT NULL
+) STRICT;
+
+-- Page allocations.
+CREATE TABLE page_allocs (
+	ts_ns INTEGER NOT NULL,
+	cpu INTEGER NOT NULL,
+	utid INTEGER NOT NULL REFERENCES threads (utid),
+	irq INTEGER NOT NULL,
+	pfn INTEGER NOT NULL,
+	page_order INTEGER NOT NULL,
+	gfp INTEGER NOT NULL,
+	migratetype INTEGER NOT NULL
+) STRICT;
+
+-- Page frees.
+CREATE TABLE page_frees (
+	ts_ns INTEGER NOT NULL,
+	cpu INTEGER NOT NULL,
+	utid INTEGER NOT NULL REFERENCES threads (utid),
+	irq INTEGER NOT NULL,
+	pfn INTEGER NOT NULL,
+	page_order INTEGER NOT NULL
+) STRICT;
+
+-- A resident memory counter of a process changed.
+CREATE TABLE rss_points (
+	ts_ns INTEGER NOT NULL,
+	cpu INTEGER NOT NULL,
+	utid INTEGER NOT NULL REFERENCES threads (utid),
+	irq INTEGER NOT NULL,
+	upid INTEGER NOT NULL REFERENCES processes (upid),
+	member TEXT NOT NULL,
+	bytes INTEGER NOT NULL
+) STRICT;
+
+-- The mapped size of a process changed.
+CREATE TABLE vm_points (
+	ts_ns INTEGER NOT NULL,
+	cpu INTEGER NOT NULL,
+	utid INTEGER NOT NULL REFERENCES threads (utid),
+	irq INTEGER NOT NULL,
+	upid INTEGER NOT NULL REFERENCES processes (upid),
+	op TEXT NOT NULL,
+	addr INTEGER NOT NULL,
+	len_bytes INTEGER NOT NULL,
+	total_vm_bytes INTEGER NOT NULL
+) STRICT;
+
+-- Steps in the life of block requests.
+CREATE TABLE block_events (
+	ts_ns INTEGER NOT NULL,
+	cpu INTEGER NOT NULL,
+	utid INTEGER NOT NULL REFERENCES threads (utid),
+	irq INTEGER NOT NULL,
+	action TEXT NOT NULL,
+	rq INTEGER NOT NULL,
+	dev INTEGER NOT NULL,
+	sector INTEGER NOT NULL,
+	bytes INTEGER NOT NULL,
+	cmd_flags INTEGER NOT NULL,
+	done_bytes INTEGER NOT NULL,
+	status INTEGER NOT NULL,
+	part INTEGER NOT NULL,
+	ino INTEGER NOT NULL,
+	ino_dev INTEGER NOT NULL,
+	pages TEXT NOT NULL,
+	owner_upid INTEGER REFERENCES processes (upid),
+	owner_how TEXT
+) STRICT;
+
+-- User-space heap allocations (alloc.heap).
+CREATE TABLE heap_allocs (
+	ts_ns INTEGER NOT NULL,
+	cpu INTEGER NOT NULL,
+	utid INTEGER NOT NULL REFERENCES threads (utid),
+	irq INTEGER NOT NULL,
+	addr INTEGER NOT NULL,
+	bytes INTEGER NOT NULL,
+	call_site INTEGER NOT NULL
+) STRICT;
+
+-- User-space heap frees (alloc.heap).
+CREATE TABLE heap_frees (
+	ts_ns INTEGER NOT NULL,
+	cpu INTEGER NOT NULL,
+	utid INTEGER NOT NULL REFERENCES threads (utid),
+	irq INTEGER NOT NULL,
+	addr INTEGER NOT NULL
+) STRICT;
+
+-- A process made pages of a file dirty, and was not the last to have done so, or had not for a while.
+CREATE TABLE dirty_events (
+	ts_ns INTEGER NOT NULL,
+	cpu INTEGER NOT NULL,
+	utid INTEGER NOT NULL REFERENCES threads (utid),
+	irq INTEGER NOT NULL,
+	ino INTEGER NOT NULL,
+	ino_dev INTEGER NOT NULL
+) STRICT;
+
+-- Stays of threads on CPUs.
+CREATE TABLE sched_slices (
+	start_ns INTEGER NOT NULL,
+	end_ns INTEGER NOT NULL,
+	dur_ns INTEGER NOT NULL,
+	cpu INTEGER NOT NULL,
+	utid INTEGER NOT NULL REFERENCES threads (utid),
+	end_reason TEXT NOT NULL,
+	end_state INTEGER,
+	wait_ns INTEGER,
+	wait_reason TEXT
+) STRICT;
+
+-- Allocations paired with their frees, by address, over the whole trace.
+CREATE TABLE allocations (
+	source TEXT NOT NULL,
+	addr INTEGER NOT NULL,
+	bytes INTEGER NOT NULL,
+	bytes_req INTEGER NOT NULL,
+	alloc_ns INTEGER NOT NULL,
+	free_ns INTEGER,
+	life_ns INTEGER,
+	utid INTEGER NOT NULL REFERENCES threads (utid),
+	upid INTEGER NOT NULL REFERENCES processes (upid),
+	free_utid INTEGER REFERENCES threads (utid),
+	free_lost INTEGER NOT NULL,
+	irq INTEGER NOT NULL,
+	call_site INTEGER,
+	symbol TEXT,
+	cache TEXT,
+	page_order INTEGER,
+	gfp INTEGER,
+	unsure INTEGER NOT NULL
+) STRICT;
+
+-- Block requests from queueing to completion.
+CREATE TABLE block_requests (
+	queued_ns INTEGER,
+	issue_ns INTEGER,
+	complete_ns INTEGER,
+	end_ns INTEGER,
+	dev INTEGER NOT NULL,
+	part INTEGER,
+	sector INTEGER NOT NULL,
+	op TEXT NOT NULL,
+	cmd_flags INTEGER NOT NULL,
+	bytes INTEGER NOT NULL,
+	status INTEGER NOT NULL,
+	latency_ns INTEGER,
+	queue_ns INTEGER,
+	device_ns INTEGER,
+	submitter_utid INTEGER NOT NULL REFERENCES threads (utid),
+	submitter_upid INTEGER NOT NULL REFERENCES processes (upid),
+	owner_upid INTEGER NOT NULL REFERENCES processes (upid),
+	owner TEXT NOT NULL,
+	requeues INTEGER NOT NULL,
+	parts INTEGER NOT NULL,
+	owner_how TEXT NOT NULL,
+	ino INTEGER,
+	ino_dev INTEGER,
+	file TEXT
+) STRICT;

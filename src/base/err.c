@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * err: keeps the first thing that was said about a failure, and what callers put before it.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+
+int err_set(struct err *e, int code, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!e || e->text[0])
+		return code;
+	va_start(ap, fmt);
+	vsnprintf(e->text, sizeof(e->text), fmt, ap);
+	va_end(ap);
+	return code;
+}
+
+int err_prefix(struct err *e, int code, const char *fmt, ...)
+{
+	char old[sizeof(e->text)];
+	va_list ap;
+	size_t n;
+
+	if (!e)
+		return code;
+	memcpy(old, e->text, sizeof(old));
+	if (!old[0])
+		snprintf(old, sizeof(old), "%s", err_text(NULL, code));
+	va_start(ap, fmt);
+	vsnprintf(e->text, sizeof(e->text), fmt, ap);
+	va_end(ap);
+	n = strlen(e->text);
+	snprintf(e->text + n, sizeof(e->text) - n, ": %s", old);
+	return code;
+}
+
+const char *err_text(const struct err *e, int code)
+{
+	const char *s;
+
+	if (e && e->text[0])
+		return e->text;
+	/* GNU only: strerrordesc_np() hands out constants, so that no buffer is shared by threads. */
+	s = strerrordesc_np(code < 0 ? -code : code);
+	return s ? s : "unknown error";
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+/*
+ * privilege: raw system calls on purpose. The C library's setresuid() changes all threads at
+ * once, and ends the process when one of them may no longer; here each thread does its own.
+ */
+#include "base/privilege.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/account.h"
+
+#define CAPS_MAX 64
+
+struct caps {
+	uint64_t effective, permitted, inheritable;
+};
+
+static int caps_get(struct caps *c)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2];
+
+	if (syscall(SYS_capget, &head, data))
+		return -errno;
+	c->effective = data[0].effective | (uint64_t)data[1].effective << 32;
+	c->permitted = data[0].permitted | (uint64_t)data[1].permitted << 32;
+	c->inheritable = data[0].inheritable | (uint64_t)data[1].inheritable << 32;
+	return 0;
+}
+
+static int caps_set(const struct caps *c)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2] = {
+		{ c->effective, c->permitted, c->inheritable },
+		{ c->effective >> 32, c->permitted >> 32, c->inheritable >> 32 },
+	};
+
+	return syscall(SYS_capset, &head, data) ? -errno : 0;
+}
+
+bool privilege_has(int cap)
+{
+	struct caps c;
+
+	return !caps_get(&c) && c.effective & PRIVILEGE_BIT(cap);
+}
+
+bool privilege_is_global(void)
+{
+	unsigned long long inside = 0, outside = 1, cnt = 0;
+	FILE *f = fopen("/proc/self/uid_map", "re");
+
+	if (!f)
+		return true;	/* the kernel will tell */
+	if (fscanf(f, "%llu %llu %llu", &inside, &outside, &cnt) != 3)
+		cnt = 0;
+	fclose(f);
+	return !inside && !outside && cnt == UINT32_MAX;
+}
+
+void privilege_find_user(struct privilege_user *ret, uid_t uid, gid_t gid)
+{
+	struct account a;
+
+	memset(ret, 0, sizeof(*ret));
+	ret->change = true;
+	ret->uid = uid;
+	ret->gid = gid;
+	ret->groups[0] = gid;
+	ret->group_cnt = 1;
+	if (!account_find_uid(&a, uid))
+		ret->group_cnt = account_groups(a.name, gid, ret->groups, PRIVILEGE_GROUPS_MAX);
+}
+
+int privilege_without(int (*fn)(void *ctx), void *ctx)
+{
+	struct caps had, none;
+	int err = caps_get(&had), result;
+
+	if (err)
+		return err;
+	none = had;
+	none.effective = 0;
+	err = caps_set(&none);
+	if (err)
+		return err;
+	result = fn(ctx);
+	err = caps_set(&had);
+	return err ? err : result;
+}
+
+static int become(const struct privilege_user *user)
+{
+	/* the kernel takes all capabilities away with uid 0, unless told that we do it ourselves */
+	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) ||
+	    syscall(SYS_setgroups, (size_t)user->group_cnt, user->groups) ||
+	    syscall(SYS_setresgid, user->gid, user->gid, user->gid) ||
+	    syscall(SYS_setresuid, user->uid, user->uid, user->uid))
+		return -errno;
+	return prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0) ? -errno : 0;
+}
+
+int privilege_drop(uint64_t keep, const struct privilege_user *user)
+{
+	struct caps c;
+	int err, cap;
+
+	/* refused without CAP_SETPCAP, and then moot: no_new_privs keeps an exec from gaining any */
+	for (cap = 0; cap < CAPS_MAX; cap++)
+		prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
+	privilege_drop_ambient();
+	err = user && user->change ? become(user) : 0;
+	if (err)
+		return err;
+	err = caps_get(&c);
+	if (err)
+		return err;
+	c.permitted &= keep;
+	c.effective = c.permitted;
+	c.inheritable = 0;
+	err = caps_set(&c);
+	if (!err && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		err = -errno;
+	return err;
+}
+
+void privilege_drop_ambient(void)
+{
+	struct caps c;
+
+	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	if (!caps_get(&c) && c.inheritable) {
+		c.inheritable = 0;
+		caps_set(&c);
+	}
+}
+
+static int check_thread(const char *tid, uint64_t keep, struct err *e)
+{
+	unsigned long long caps = ~0ULL;
+	unsigned int no_new_privs = 0;
+	char path[64], line[256];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%.20s/status", tid);
+	f = fopen(path, "re");
+	if (!f)
+		return errno == ENOENT ? 0 : -errno;	/* it has ended */
+	while (fgets(line, sizeof(line), f)) {
+		sscanf(line, "CapPrm: %llx", &caps);
+		sscanf(line, "NoNewPrivs: %u", &no_new_privs);
+	}
+	fclose(f);
+#ifdef __SANITIZE_THREAD__
+	/* the sanitizer has a thread of its own, which takes no orders */
+	return 0;
+#endif
+	if (caps & ~keep || !no_new_privs)
+		return err_set(e, -EPERM, "thread %s still has capabilities %llx", tid, caps);
+	return 0;
+}
+
+int privilege_check_threads(uint64_t keep, struct err *e)
+{
+	DIR *d = opendir("/proc/self/task");
+	struct dirent *entry;
+	int err = 0;
+
+	if (!d && errno == ENOENT)
+		return 0;	/* no /proc: what privilege_drop() returned has to do */
+	if (!d)
+		return err_set(e, -errno, "cannot list the recorder's threads: %s",
+			       strerror(errno));
+	while (!err && (entry = readdir(d))) {
+		if (entry->d_name[0] != '.')
+			err = check_thread(entry->d_name, keep, e);
+	}
+	closedir(d);
+	return err;
+}

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * units: parsing and formatting of quantities; see units.h for the grammar. A leaf: text
+ * from a command line comes in, an exact integer goes out, and the other way round.
+ *
+ * A number is kept as its whole part and its decimals, so that (whole + frac / scale) * unit can
+ * be worked out in 128 bits without rounding.
+ */
+#include "base/units.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef unsigned __int128 wide;
+
+struct unit {
+	const char *name;
+	uint64_t factor;
+};
+
+#define KI   1024ull
+#define S_NS UNITS_NS_PER_S
+
+static const struct unit duration_units[] = {
+	{ "ns", 1 },
+	{ "us", 1000 },
+	{ "\xc2\xb5s", 1000 }, /* the micro sign */
+	{ "\xce\xbcs", 1000 }, /* the Greek letter */
+	{ "ms", 1000000 },
+	{ "s", S_NS },
+	{ "sec", S_NS },
+	{ "m", 60 * S_NS },
+	{ "min", 60 * S_NS },
+	{ "h", 3600 * S_NS },
+	{ "hour", 3600 * S_NS },
+	{ "hours", 3600 * S_NS },
+	{ "d", 86400 * S_NS },
+	{ "day", 86400 * S_NS },
+	{ "days", 86400 * S_NS },
+	{ NULL, 0 },
+};
+
+static const struct unit size_units[] = {
+	{ "B", 1 },
+	{ "k", 1000 },
+	{ "K", 1000 },
+	{ "kB", 1000 },
+	{ "KB", 1000 },
+	{ "M", 1000000 },
+	{ "MB", 1000000 },
+	{ "G", 1000000000 },
+	{ "GB", 1000000000 },
+	{ "T", 1000000000000 },
+	{ "TB", 1000000000000 },
+	{ "ki", KI },
+	{ "Ki", KI },
+	{ "kiB", KI },
+	{ "KiB", KI },
+	{ "Mi", KI *KI },
+	{ "MiB", KI *KI },
+	{ "Gi", KI *KI *KI },
+	{ "GiB", KI *KI *KI },
+	{ "Ti", KI *KI *KI *KI },
+	{ "TiB", KI *KI *KI *KI },
+	{ NULL, 0 },
+};
+
+/* What a number without a unit is in. */
+static const struct unit bare_duration = { "s", S_NS }, bare_size = { "B", 1 };
+
+struct number {
+	uint64_t whole;
+	uint64_t frac, scale; /* frac / scale is below 1; scale is a power of ten up to 10^15 */
+};
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/*
+ * Reads digits[.digits]. Returns the characters used, 0 if there is no digit, -ERANGE if too large,
+ * -EINVAL if too fine for any unit.
+ */
+static int scan_number(const char *s, struct number *n)
+{
+	const char *p = s;
+	bool any = false;
+	wide whole = 0;
+
+	n->frac = 0;
+	n->scale = 1;
+	for (; is_digit(*p); p++) {
+		whole = whole * 10 + (unsigned int)(*p - '0');
+		any = true;
+		if (whole > UINT64_MAX)
+			return -ERANGE;
+	}
+	n->whole = (uint64_t)whole;
+	if (*p == '.' && (any || is_digit(p[1]))) {
+		for (p++; is_digit(*p); p++) {
+			any = true;
+			if (n->scale < 1000000000000000ull) {
+				n->frac = n->frac * 10 + (unsigned int)(*p - '0');
+				n->scale *= 10;
+			} else if (*p != '0') {
+				return -EINVAL;
+			}
+		}
+	}
+	return any ? (int)(p - s) : 0;
+}
+
+/* n in units of factor. False when that is not a whole number; *ret is cut then. */
+static bool number_times(const struct number *n, uint64_t factor, wide *ret)
+{
+	wide part = (wide)n->frac * factor;
+
+	*ret = (wide)n->whole * factor + part / n->scale;
+	return part % n->scale == 0;
+}
+
+/* Finds the unit named by the letters at s. Returns it and their number, or NULL. */
+static const struct unit *scan_unit(const struct unit *units, const char *s, size_t *ret_len)
+{
+	size_t n = 0;
+
+	while (s[n] && !is_digit(s[n]) && s[n] != '.' && s[n] != ' ')
+		n++;
+	for (; units->name; units++) {
+		if (strlen(units->name) == n && !memcmp(units->name, s, n)) {
+			*ret_len = n;
+			return units;
+		}
+	}
+	return NULL;
+}
+
+static int bad_duration(struct err *e, const char *s)
+{
+	return err_set(e, -EINVAL,
+		       "'%s' is not a duration; write a number with a unit, such as 250ms, 1.5s, "
+		       "2m, 1m30s",
+		       s);
+}
+
+int units_parse_duration(const char *s, uint64_t *ret_ns, struct err *e)
+{
+	const char *p = s;
+	wide total = 0, piece;
+
+	do {
+		const struct unit *u;
+		struct number num;
+		size_t len = 0;
+		int n = scan_number(p, &num);
+
+		if (n == -ERANGE)
+			return err_set(e, -ERANGE, "'%s' is too long a duration", s);
+		if (n < 0)
+			return err_set(e, -EINVAL, "'%s' is finer than a nanosecond", s);
+		if (n == 0)
+			return bad_duration(e, s);
+		p += n;
+		if (!*p && p == s + n) {
+			u = &bare_duration;
+		} else {
+			while (*p == ' ')
+				p++;
+			u = scan_unit(duration_units, p, &len);
+		}
+		if (!u)
+			return bad_duration(e, s);
+		p += len;
+		if (!number_times(&num, u->factor, &piece))
+			return err_set(e, -EINVAL, "'%s' is finer than a nanosecond", s);
+		total += piece;
+		if (total > UINT64_MAX)
+			return err_set(e, -ERANGE, "'%s' is too long a duration", s);
+	} while (*p);
+	*ret_ns = (uint64_t)total;
+	return 0;
+}
+
+int units_parse_size(const char *s, uint64_t *ret_bytes, struct err *e)
+{
+	const struct unit *u = &bare_size;
+	struct number num;
+	size_t len = 0;
+	wide total;
+	int n = scan_number(s, &num);
+
+	if (n == -ERANGE)
+		return err_set(e, -ERANGE, "'%s' is too large a size", s);
+	if (n > 0) {
+		while (s[n] == ' ')
+			n++;
+		if (s[n])
+			u = scan_unit(size_units, s + n, &len);
+	}
+	if (n <= 0 || !u || s[n + len])
+		return err_set(e, -EINVAL,
+			       "'%s' is not a size; write bytes or a number with a unit, k M G T "
+			       "(powers of "
+			       "1000) or KiB MiB GiB TiB (powers of 1024), such as 64MiB",
+			       s);
+	number_times(&num, u->factor, &total);
+	if (total > UINT64_MAX)
+		return err_set(e, -ERANGE, "'%s' is too large a size", s);
+	*ret_bytes = (uint64_t)total;
+	return 0;
+}
+
+int units_parse_count(const char *s, uint64_t *ret, struct err *e)
+{
+	const char *p = s;
+	wide v = 0;
+
+	for (; is_digit(*p); p++) {
+		v = v * 10 + (unsigned int)(*p - '0');
+		if (v > UINT64_MAX)
+			return err_set(e, -ERANGE, "'%s' is too large a number", s);
+	}
+	if (p == s || *p)
+		return err_set(e, -EINVAL, "'%s' is not a whole number", s);
+	*ret = (uint64_t)v;
+	return 0;
+}
+
+int units_scan_seconds(const char *s, uint64_t *ret_ns)
+{
+	struct number num;
+	wide ns;
+	int n = scan_number(s, &num);
+
+	if (n <= 0)
+		return n;
+	if (!number_times(&num, S_NS, &ns))
+		return -EINVAL;
+	if (ns > UINT64_MAX)
+		return -ERANGE;
+	*ret_ns = (uint64_t)ns;
+	return n;
+}
+
+/* ---- formatting ---- */
+
+char *units_format_count(char *buf, size_t size, uint64_t v)
+{
+	char digits[24];
+	int len = snprintf(digits, sizeof(digits), "%" PRIu64, v);
+	size_t o = 0;
+
+	for (int i = 0; i < len && o + 2 < size; i++) {
+		if (i && (len - i) % 3 == 0)
+			buf[o++] = ',';
+		buf[o++] = digits[i];
+	}
+	if (size)
+		buf[o] = '\0';
+	return buf;
+}
+
+char *units_format_signed(char *buf, size_t size, int64_t v)
+{
+	if (v >= 0 || size < 2)
+		return units_format_count(buf, size, (uint64_t)v);
+	buf[0] = '-';
+	units_format_count(buf + 1, size - 1, 0 - (uint64_t)v);
+	return buf;
+}
+
+struct step {
+	uint64_t factor;
+	const char *name;
+};
+
+/*
+ * Three significant digits in the largest unit of steps (ascending, ended by factor 0) that the
+ * rounded value fills; rounding is half up and may carry into the next unit (999.9 us is 1 ms).
+ */
+static char *format_scaled(char *buf, size_t size, uint64_t v, const struct step *steps,
+			   uint64_t carry)
+{
+	const struct step *s = steps;
+
+	while (s[1].factor && v >= s[1].factor)
+		s++;
+	for (;; s++) {
+		unsigned int decimals = v < 10 * s->factor ? 2 : v < 100 * s->factor ? 1 : 0;
+		uint64_t ten = decimals == 2 ? 100 : decimals == 1 ? 10 : 1;
+		uint64_t scaled = (uint64_t)(((wide)v * ten + s->factor / 2) / s->factor);
+
+		/* 9.996 would read 10.00: one decimal less says the same. */
+		if (decimals && scaled >= 10 * 100 && ten == 100) {
+			ten = 10;
+			decimals = 1;
+			scaled = (uint64_t)(((wide)v * ten + s->factor / 2) / s->factor);
+		}
+		if (decimals && scaled >= 100 * 10 && ten == 10) {
+			ten = 1;
+			decimals = 0;
+			scaled = (uint64_t)(((wide)v + s->factor / 2) / s->factor);
+		}
+		if (!decimals && scaled >= carry && s[1].factor)
+			continue;
+		if (s == steps) /* whole units: no decimals to show */
+			snprintf(buf, size, "%" PRIu64 " %s", v, s->name);
+		else if (decimals)
+			snprintf(buf, size, "%" PRIu64 ".%0*" PRIu64 " %s", scaled / ten,
+				 (int)decimals, scaled % ten, s->name);
+		else
+			snprintf(buf, size, "%" PRIu64 " %s", scaled, s->name);
+		return buf;
+	}
+}
+
+char *units_format_duration(char *buf, size_t size, uint64_t ns)
+{
+	static const struct step steps[] = {
+		{ 1, "ns" }, { 1000, "us" }, { 1000000, "ms" }, { S_NS, "s" }, { 0, NULL },
+	};
+
+	return format_scaled(buf, size, ns, steps, 1000);
+}
+
+char *units_format_bytes(char *buf, size_t size, uint64_t bytes)
+{
+	static const struct step steps[] = {
+		{ 1, "B" },
+		{ KI, "KiB" },
+		{ KI * KI, "MiB" },
+		{ KI * KI * KI, "GiB" },
+		{ KI * KI * KI * KI, "TiB" },
+		{ 0, NULL },
+	};
+
+	return format_scaled(buf, size, bytes, steps, 1024);
+}
+
+char *units_format_bytes_si(char *buf, size_t size, uint64_t bytes)
+{
+	static const struct step steps[] = {
+		{ 1, "B" },	      { 1000, "kB" },	       { 1000000, "MB" },
+		{ 1000000000, "GB" }, { 1000000000000, "TB" }, { 0, NULL },
+	};
+
+	return format_scaled(buf, size, bytes, steps, 1000);
+}
+
+char *units_format_instant(char *buf, size_t size, int64_t ns)
+{
+	uint64_t abs = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
+	unsigned int frac = (unsigned int)(abs % S_NS);
+	const char *sign = ns < 0 ? "-" : "";
+
+	if (frac % 1000)
+		snprintf(buf, size, "%s%" PRIu64 ".%09u", sign, abs / S_NS, frac);
+	else if (frac % 1000000)
+		snprintf(buf, size, "%s%" PRIu64 ".%06u", sign, abs / S_NS, frac / 1000);
+	else
+		snprintf(buf, size, "%s%" PRIu64 ".%03u", sign, abs / S_NS, frac / 1000000);
+	return buf;
+}

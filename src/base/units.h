@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * units: durations, sizes and counts as people write them, and back.
+ *
+ * A number is decimal digits with an optional fraction, followed by a unit without or
+ * with a space between. Everything is exact integer arithmetic: no value passes
+ * through floating point.
+ *
+ *     durations   ns us ms s m h d   (also: min, sec, hour(s), day(s)); pieces may follow
+ *                 each other: 1m30s. A bare number is seconds.
+ *     sizes       decimal  B k kB M MB G GB T TB     64M   is 64,000,000
+ *                 binary   Ki KiB Mi MiB Gi GiB Ti TiB   64MiB is 67,108,864
+ *                 A bare number is bytes. Only the case of k/K is free.
+ *
+ * Threads: any. Errors: 0 or -EINVAL (no such thing) or -ERANGE (does not fit in 64
+ * bits); outputs are untouched on failure; struct err says what was expected.
+ */
+#ifndef UNITS_H
+#define UNITS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+#define UNITS_NS_PER_S ((uint64_t)1000000000)
+
+/* Enough for anything units_format_*() writes, with its NUL. */
+#define UNITS_TEXT_MAX 32
+
+/* Finer than a nanosecond is -EINVAL, not rounded. */
+int units_parse_duration(const char *s, uint64_t *ret_ns, struct err *e);
+/* A fraction of a byte is cut off: 1.3KiB is 1331. */
+int units_parse_size(const char *s, uint64_t *ret_bytes, struct err *e);
+/* Digits only; separators (1,000 or 1_000) are refused. */
+int units_parse_count(const char *s, uint64_t *ret, struct err *e);
+
+/*
+ * The longest number at the start of s (digits, optional '.' and up to 9 more digits) as ns of
+ * seconds: "12.5" is 12,500,000,000. Returns the characters used, 0 when there is no number, or
+ * -ERANGE/-EINVAL (more than 9 decimals that are not 0). For wall-clock fractions.
+ */
+int units_scan_seconds(const char *s, uint64_t *ret_ns);
+
+/* All return buf. size should be at least UNITS_TEXT_MAX. */
+char *units_format_count(char *buf, size_t size, uint64_t v);		/* 1,234,567 */
+char *units_format_signed(char *buf, size_t size, int64_t v);		/* -1,234,567 */
+char *units_format_duration(char *buf, size_t size, uint64_t ns);	/* 12.3 ms */
+char *units_format_bytes(char *buf, size_t size, uint64_t bytes);	/* 1.5 MiB, binary */
+char *units_format_bytes_si(char *buf, size_t size, uint64_t bytes);	/* 3.4 MB, decimal */
+/* An instant as seconds with as many decimals (3, 6 or 9) as it takes to be exact. */
+char *units_format_instant(char *buf, size_t size, int64_t ns);
+
+#endif /* UNITS_H */

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * block_events: events to the arrays of column_writer: counted by kind and CPU first, then each to
+ * its row, which keeps their order.
+ */
+#include "chunk/block_events.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/idmap.h"
+#include "base/varint.h"
+#include "chunk/column_writer.h"
+
+struct fill_events {
+	struct kind_rows rows[EVENT_KIND_CNT];
+	uint32_t *pos[EVENT_KIND_CNT];	/* next row by CPU */
+	struct idmap by_utid;		/* slot + 1 */
+	uint32_t *utids, *hits, *rank, *order;
+	uint32_t slot_cnt, slot_cap;
+	unsigned int cpu_cnt;
+};
+
+static void fill_done(struct fill_events *f)
+{
+	unsigned int k, i;
+
+	for (k = 0; k < EVENT_KIND_CNT; k++) {
+		struct kind_rows *r = &f->rows[k];
+
+		free(r->cpu_start);
+		free(r->ts_ns);
+		free(r->utid);
+		free(r->ref);
+		free(r->tuple);
+		for (i = 0; i < EVENT_VALUES; i++)
+			free(r->val[i]);
+		tuple_dict_done(&r->tuples);
+		free(f->pos[k]);
+	}
+	idmap_done(&f->by_utid);
+	free(f->utids);
+	free(f->hits);
+	free(f->rank);
+	free(f->order);
+}
+
+static int count(struct fill_events *f, const struct event *ev, size_t cnt)
+{
+	unsigned int k, i;
+	size_t n;
+
+	for (k = 1; k < EVENT_KIND_CNT; k++) {
+		f->rows[k].cpu_start = calloc(f->cpu_cnt + 2, sizeof(uint32_t));
+		f->pos[k] = calloc(f->cpu_cnt + 1, sizeof(uint32_t));
+		if (!f->rows[k].cpu_start || !f->pos[k])
+			return -ENOMEM;
+	}
+	for (n = 0; n < cnt; n++) {
+		if (!ev[n].kind || ev[n].kind >= EVENT_KIND_CNT || ev[n].cpu >= f->cpu_cnt)
+			return -EINVAL;
+		f->rows[ev[n].kind].cpu_start[ev[n].cpu + 1]++;
+		f->rows[ev[n].kind].cnt++;
+	}
+	for (k = 1; k < EVENT_KIND_CNT; k++) {
+		struct kind_rows *r = &f->rows[k];
+
+		for (i = 0; i < f->cpu_cnt; i++) {
+			r->cpu_start[i + 1] += r->cpu_start[i];
+			f->pos[k][i] = r->cpu_start[i];
+		}
+		r->tuples.width = 1 + column_tuple_cnt(k);
+		r->ts_ns = calloc(r->cnt + 1, sizeof(*r->ts_ns));
+		r->utid = calloc(r->cnt + 1, sizeof(*r->utid));
+		r->tuple = calloc(r->cnt + 1, sizeof(*r->tuple));
+		if (!r->ts_ns || !r->utid || !r->tuple)
+			return -ENOMEM;
+		for (i = 0; i < EVENT_VALUES; i++) {
+			unsigned int codec = column_codec(k, i);
+
+			if (codec == EVENT_CODEC_UTID)
+				r->ref = calloc(r->cnt + 1, sizeof(*r->ref));
+			else if (codec && codec != EVENT_CODEC_TUPLE)
+				r->val[i] = calloc(r->cnt + 1, sizeof(uint64_t));
+			if ((codec == EVENT_CODEC_UTID && !r->ref) ||
+			    (codec && codec != EVENT_CODEC_UTID && codec != EVENT_CODEC_TUPLE &&
+			     !r->val[i]))
+				return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+/* UINT32_MAX: out of memory. */
+static uint32_t slot_of(struct fill_events *f, uint32_t utid)
+{
+	uintptr_t at = (uintptr_t)idmap_get(&f->by_utid, (uint64_t)utid + 1);
+
+	if (!at) {
+		if (f->slot_cnt == f->slot_cap) {
+			uint32_t cap = f->slot_cap ? f->slot_cap * 2 : 256;
+			uint32_t *u = realloc(f->utids, cap * sizeof(*u)), *h;
+
+			if (!u)
+				return UINT32_MAX;
+			f->utids = u;
+			h = realloc(f->hits, cap * sizeof(*h));
+			if (!h)
+				return UINT32_MAX;
+			f->hits = h;
+			f->slot_cap = cap;
+		}
+		f->utids[f->slot_cnt] = utid;
+		f->hits[f->slot_cnt] = 0;
+		at = ++f->slot_cnt;
+		if (idmap_put(&f->by_utid, (uint64_t)utid + 1, (void *)at) < 0)
+			return UINT32_MAX;
+	}
+	f->hits[at - 1]++;
+	return (uint32_t)at - 1;
+}
+
+static int fill(struct fill_events *f, const struct event *ev)
+{
+	struct kind_rows *r = &f->rows[ev->kind];
+	uint32_t at = f->pos[ev->kind][ev->cpu]++;
+	uint64_t tuple[TUPLE_WIDTH_MAX] = { ev->flags };
+	unsigned int width = 1, i;
+
+	r->ts_ns[at] = ev->ts_ns;
+	r->utid[at] = slot_of(f, ev->utid);
+	if (r->utid[at] == UINT32_MAX)
+		return -ENOMEM;
+	for (i = 0; i < EVENT_VALUES; i++) {
+		unsigned int codec = column_codec(ev->kind, i);
+
+		if (codec == EVENT_CODEC_TUPLE) {
+			tuple[width++] = ev->v[i];
+		} else if (codec == EVENT_CODEC_UTID) {
+			r->ref[at] = slot_of(f, (uint32_t)ev->v[i]);
+			if (r->ref[at] == UINT32_MAX)
+				return -ENOMEM;
+		} else if (codec) {
+			r->val[i][at] = ev->v[i];
+		}
+	}
+	r->tuple[at] = tuple_dict_add(&r->tuples, tuple, r->tuples.width);
+	return r->tuple[at] == TUPLE_NONE ? -ENOMEM : 0;
+}
+
+static int add_utids(struct fill_events *f, struct block_out *o)
+{
+	struct disk_section what = { .type = CHUNK_UTIDS, .encoding = CHUNK_ENC_VARINT_DELTAS };
+	struct buf b = { 0 };
+	uint64_t prev = 0;
+	int i, n;
+
+	f->rank = calloc(f->slot_cnt + 1, sizeof(*f->rank));
+	f->order = calloc(f->slot_cnt + 1, sizeof(*f->order));
+	if (!f->rank || !f->order)
+		return -ENOMEM;
+	n = column_rank(f->hits, f->slot_cnt, f->rank, f->order);
+	if (n < 0)
+		return n;
+	for (i = 0; i < n; i++) {
+		buf_add_varint(&b, zigzag_encode(f->utids[f->order[i]] - prev));
+		prev = f->utids[f->order[i]];
+	}
+	what.item_cnt = (uint32_t)n;
+	if (!b.failed)
+		block_out_add(o, &what, b.data, b.len);
+	n = b.failed ? -ENOMEM : o->error;
+	buf_done(&b);
+	return n;
+}
+
+int block_events_add(struct block_out *o, const struct event *events, size_t cnt,
+		     struct disk_block *head)
+{
+	struct fill_events f = { .cpu_cnt = head->cpu_cnt };
+	struct column_writer columns = { 0 };
+	unsigned int k;
+	size_t i;
+	int r;
+
+	if (cnt > CHUNK_EVENTS_MAX)
+		return -E2BIG;
+	r = count(&f, events, cnt);
+	for (i = 0; i < cnt && r == 0; i++)
+		r = fill(&f, &events[i]);
+	if (r == 0)
+		r = add_utids(&f, o);
+	head->first_ns = cnt ? events[0].ts_ns : UINT64_MAX;
+	head->last_ns = cnt ? events[cnt - 1].ts_ns : 0;
+	for (k = 0; k < EVENT_KIND_CNT; k++)
+		head->kind_cnt[k] = f.rows[k].cnt;
+	if (r == 0 && cnt)
+		r = column_write_all(&columns, o, f.rows, f.cpu_cnt, head->first_ns, f.rank);
+	column_writer_done(&columns);
+	fill_done(&f);
+	return r < 0 ? r : o->error;
+}

@@ -1,0 +1,634 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * block_fill: wire records in, arrays per kind and column out.
+ *
+ * Two passes over the records. The first counts, so that every (kind, CPU) gets its place in the
+ * arrays; then identity applies the task records; the second resolves tids and writes each value
+ * to where it belongs. Both are one switch per record and no allocation.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "chunk/block_state.h"
+#include "chunk/chunk.h"
+
+/* ---- the first pass ---- */
+
+static int add_task(struct block_writer *w, const struct wire_hdr *h)
+{
+	if (w->task_cnt == w->task_cap) {
+		size_t cap = w->task_cap ? w->task_cap * 2 : 1024;
+		const struct wire_hdr **v = realloc(w->tasks, cap * sizeof(*v));
+
+		if (!v)
+			return -ENOMEM;
+		w->tasks = v;
+		w->task_cap = cap;
+	}
+	w->tasks[w->task_cnt++] = h;
+	return 0;
+}
+
+static int count_segment(struct block_writer *w, const struct block_segment *g)
+{
+	const uint8_t *p = g->data, *end = p + g->bytes;
+	unsigned int cpu_cnt = w->config.cpu_cnt;
+	int r;
+
+	while (p < end) {
+		const struct wire_hdr *h = (const struct wire_hdr *)p;
+		size_t bytes = wire_record_size_fast(p, (size_t)(end - p));
+
+		if (!bytes) {
+			w->stats.bad_cnt++;
+			break;
+		}
+		p += bytes;
+		if (h->hook == WIRE_TASK_SNAP) {
+			r = add_task(w, h);
+			if (r < 0)
+				return r;
+			continue;
+		}
+		if (h->cpu >= cpu_cnt) {
+			w->stats.bad_cnt++;
+			continue;
+		}
+		w->stats.event_cnt[wire_hook_class[h->hook]]++;
+		w->stats.late_cnt += h->ts_ns < w->from_ns;
+		if (wire_hook_kind[h->hook]) {
+			w->pos[wire_hook_kind[h->hook] * cpu_cnt + h->cpu]++;
+		} else {
+			r = add_task(w, h);
+			if (r < 0)
+				return r;
+		}
+	}
+	return 0;
+}
+
+/* Keeps the order of arrival among equals: merge sort, which qsort() is not said to be. */
+static int sort_tasks(struct block_writer *w)
+{
+	const struct wire_hdr **a = w->tasks, **b, **swap, **free_me;
+	size_t n = w->task_cnt, step, i;
+
+	b = malloc((n + 1) * sizeof(*b));
+	if (!b)
+		return -ENOMEM;
+	free_me = b;
+	for (step = 1; step < n; step *= 2) {
+		for (i = 0; i < n; i += 2 * step) {
+			size_t mid = i + step < n ? i + step : n;
+			size_t end = mid + step < n ? mid + step : n;
+			size_t l = i, r = mid, o = i;
+
+			while (l < mid && r < end)
+				b[o++] = a[l]->ts_ns <= a[r]->ts_ns ? a[l++] : a[r++];
+			while (l < mid)
+				b[o++] = a[l++];
+			while (r < end)
+				b[o++] = a[r++];
+		}
+		swap = a;
+		a = b;
+		b = swap;
+	}
+	if (a != w->tasks)
+		memcpy(w->tasks, a, n * sizeof(*a));
+	free(free_me);
+	return 0;
+}
+
+int block_count_records(struct block_writer *w, const struct block_slice *s)
+{
+	uint64_t total = 0;
+	size_t i;
+	int r;
+
+	memset(w->pos, 0, (size_t)EVENT_KIND_CNT * w->config.cpu_cnt * sizeof(*w->pos));
+	memset(&w->stats, 0, sizeof(w->stats));
+	w->task_cnt = 0;
+	for (i = 0; i < s->segment_cnt; i++) {
+		r = count_segment(w, &s->segments[i]);
+		if (r < 0)
+			return r;
+	}
+	for (i = 0; i < 4; i++)
+		total += w->stats.event_cnt[i];
+	if (total > CHUNK_EVENTS_MAX)
+		return -E2BIG;
+	return sort_tasks(w);
+}
+
+/* ---- slots ---- */
+
+static int slots_room(struct block_slots *s)
+{
+	uint32_t cap = s->cap ? s->cap * 2 : 256;
+	void *p;
+
+#define GROW(field)                                                      \
+	p = realloc(s->field, (size_t)cap * sizeof(*s->field));          \
+	if (!p)                                                          \
+		return -ENOMEM;                                          \
+	s->field = p;
+	GROW(thread)
+	GROW(sum)
+	GROW(hits)
+	GROW(rank)
+	GROW(order)
+#undef GROW
+	s->cap = cap;
+	return 0;
+}
+
+static uint32_t slot_add(struct block_slots *s, struct ident_thread *t, uint32_t utid)
+{
+	if (s->cnt == s->cap && slots_room(s) < 0)
+		return UINT32_MAX;
+	s->thread[s->cnt] = t;
+	s->sum[s->cnt] = (struct trace_summary){ .utid = utid };
+	s->hits[s->cnt] = 0;
+	s->rank[s->cnt] = 0;
+	return s->cnt++;
+}
+
+int block_slots_begin(struct block_writer *w)
+{
+	static const uint32_t pseudo[SLOT_FIRST] = {
+		[SLOT_IDLE] = EVENT_ID_IDLE, [SLOT_UNKNOWN] = EVENT_ID_UNKNOWN,
+		[SLOT_IRQ] = EVENT_ID_IRQ, [SLOT_FILTERED] = EVENT_ID_FILTERED,
+	};
+	unsigned int i;
+
+	w->slots.cnt = 0;
+	for (i = 0; i < SLOT_FIRST; i++)
+		if (slot_add(&w->slots, NULL, pseudo[i]) == UINT32_MAX)
+			return -ENOMEM;
+	memset(w->seen, 0, sizeof(w->seen));
+	return 0;
+}
+
+uint32_t block_slot_of(struct block_writer *w, struct ident_thread *t)
+{
+	if (t->slot_block == w->epoch)
+		return t->slot;
+	if (identity_use_thread(w->identity, t) < 0)
+		return UINT32_MAX;
+	t->slot = slot_add(&w->slots, t, t->utid);
+	if (t->slot != UINT32_MAX)
+		t->slot_block = w->epoch;
+	return t->slot;
+}
+
+static __attribute__((noinline)) uint32_t slot_slow(struct block_writer *w, uint32_t tid,
+						    uint64_t ts_ns)
+{
+	struct block_seen *seen = &w->seen[tid % BLOCK_SEEN_CNT];
+	struct ident_thread *t;
+	uint64_t until;
+	uint32_t slot;
+
+	t = identity_thread_at(w->identity, tid, ts_ns, &until);
+	slot = t ? block_slot_of(w, t) : UINT32_MAX;
+	if (slot == UINT32_MAX)
+		return UINT32_MAX;
+	*seen = (struct block_seen){ tid, slot, t->since_ns, until };
+	return slot;
+}
+
+/* ---- the second pass ---- */
+
+struct fill {
+	struct block_writer *w;
+	bool failed;
+};
+
+static inline uint32_t fill_slot(struct fill *f, uint32_t tid, uint64_t ts_ns)
+{
+	const struct block_seen *seen = &f->w->seen[tid % BLOCK_SEEN_CNT];
+	uint32_t slot;
+
+	if (!tid) {
+		slot = SLOT_IDLE;
+	} else if (seen->tid == tid && ts_ns >= seen->since_ns && ts_ns < seen->until_ns) {
+		slot = seen->slot;
+	} else {
+		slot = slot_slow(f->w, tid, ts_ns);
+		if (slot == UINT32_MAX) {
+			f->failed = true;
+			return SLOT_UNKNOWN;
+		}
+	}
+	f->w->slots.hits[slot]++;
+	return slot;
+}
+
+static inline struct kind_rows *fill_row(struct fill *f, const struct wire_hdr *h,
+					 unsigned int kind, uint32_t *ret_at)
+{
+	struct block_writer *w = f->w;
+	struct kind_rows *k = &w->rows[kind];
+	uint32_t at = w->pos[kind * w->config.cpu_cnt + h->cpu]++;
+
+	k->ts_ns[at] = h->ts_ns;
+	k->utid[at] = fill_slot(f, h->tid, h->ts_ns);
+	if (h->ts_ns < w->first_ns)
+		w->first_ns = h->ts_ns;
+	if (h->ts_ns > w->last_ns)
+		w->last_ns = h->ts_ns;
+	*ret_at = at;
+	return k;
+}
+
+static inline void fill_tuple(struct fill *f, struct kind_rows *k, uint32_t at,
+			      const uint64_t *tuple, unsigned int width)
+{
+	k->tuple[at] = tuple_dict_add(&k->tuples, tuple, width);
+	if (__builtin_expect(k->tuple[at] == TUPLE_NONE, 0)) {
+		k->tuple[at] = 0;
+		f->failed = true;
+	}
+}
+
+#define TUPLE(...)                                                              \
+	do {                                                                    \
+		const uint64_t tuple_[] = { flags, __VA_ARGS__ };               \
+		fill_tuple(f, k, at, tuple_, sizeof(tuple_) / sizeof(*tuple_)); \
+	} while (0)
+
+static inline bool in_slice(const struct block_writer *w, uint64_t ts_ns)
+{
+	return ts_ns >= w->from_ns && ts_ns < w->to_ns;
+}
+
+static void fill_sched(struct fill *f, const struct wire_hdr *h)
+{
+	struct block_writer *w = f->w;
+	uint64_t flags = h->flags & (EVENT_F_IRQ | EVENT_F_PREEMPT | EVENT_F_NEXT_OUT);
+	struct kind_rows *k;
+	uint32_t at;
+
+	if (h->hook == WIRE_SWITCH) {
+		const struct wire_switch *r = (const struct wire_switch *)h;
+
+		k = fill_row(f, h, EVENT_SWITCH, &at);
+		k->ref[at] = fill_slot(f, r->next_tid, h->ts_ns);
+		TUPLE(r->prev_state, r->prev_prio, r->next_prio);
+		if (in_slice(w, h->ts_ns)) {
+			struct trace_summary *s = &w->slots.sum[k->utid[at]];
+
+			s->switches++;
+			s->preempted += (flags & EVENT_F_PREEMPT) != 0;
+		}
+	} else {
+		const struct wire_waking *r = (const struct wire_waking *)h;
+
+		k = fill_row(f, h, EVENT_WAKEUP, &at);
+		k->ref[at] = fill_slot(f, r->target_tid, h->ts_ns);
+		TUPLE(r->target_cpu, r->prio, r->is_new);
+		if (in_slice(w, h->ts_ns))
+			w->slots.sum[k->ref[at]].wakeups++;
+	}
+}
+
+static void fill_slab_alloc(struct fill *f, const struct wire_hdr *h)
+{
+	struct block_writer *w = f->w;
+	uint64_t flags = h->flags & EVENT_F_IRQ, bytes;
+	struct kind_rows *k;
+	uint32_t at;
+
+	k = fill_row(f, h, EVENT_SLAB_ALLOC, &at);
+	if (h->hook == WIRE_KMALLOC || h->hook == WIRE_KMALLOC_NODE) {
+		const struct wire_kmalloc *r = (const struct wire_kmalloc *)h;
+
+		k->val[0][at] = r->addr;
+		bytes = r->bytes_alloc;
+		TUPLE(r->bytes_req, r->bytes_alloc, r->call_site, 0);
+	} else {
+		const struct wire_cache_alloc *r = (const struct wire_cache_alloc *)h;
+
+		k->val[0][at] = r->addr;
+		bytes = r->bytes_alloc;
+		TUPLE(r->bytes_req, r->bytes_alloc, r->call_site, r->cache);
+	}
+	if (in_slice(w, h->ts_ns)) {
+		struct trace_summary *s =
+			&w->slots.sum[flags & EVENT_F_IRQ ? SLOT_IRQ : k->utid[at]];
+
+		s->slab_allocs++;
+		s->slab_bytes += bytes;
+	}
+}
+
+static void fill_page_alloc(struct fill *f, const struct wire_page_alloc *r)
+{
+	struct block_writer *w = f->w;
+	uint64_t flags = r->hdr.flags & EVENT_F_IRQ;
+	struct kind_rows *k;
+	uint32_t at;
+
+	k = fill_row(f, &r->hdr, EVENT_PAGE_ALLOC, &at);
+	k->val[0][at] = r->pfn;
+	TUPLE(r->order, r->gfp, r->migratetype);
+	if (in_slice(w, r->hdr.ts_ns)) {
+		struct trace_summary *s =
+			&w->slots.sum[flags & EVENT_F_IRQ ? SLOT_IRQ : k->utid[at]];
+
+		s->page_allocs++;
+		s->page_bytes += (uint64_t)w->config.page_bytes << (r->order & 31);
+	}
+}
+
+static void fill_free(struct fill *f, const struct wire_hdr *h)
+{
+	uint64_t flags = h->flags & EVENT_F_IRQ;
+	struct kind_rows *k;
+	uint32_t at;
+
+	switch (h->hook) {
+	case WIRE_KFREE:
+		k = fill_row(f, h, EVENT_SLAB_FREE, &at);
+		k->val[0][at] = ((const struct wire_kfree *)h)->addr;
+		TUPLE(0);
+		break;
+	case WIRE_CACHE_FREE:
+		k = fill_row(f, h, EVENT_SLAB_FREE, &at);
+		k->val[0][at] = ((const struct wire_cache_free *)h)->addr;
+		TUPLE(((const struct wire_cache_free *)h)->cache);
+		break;
+	case WIRE_PAGE_FREE:
+		k = fill_row(f, h, EVENT_PAGE_FREE, &at);
+		k->val[0][at] = ((const struct wire_page_free *)h)->pfn;
+		TUPLE(((const struct wire_page_free *)h)->order);
+		break;
+	default:
+		k = fill_row(f, h, EVENT_HEAP_FREE, &at);
+		k->val[0][at] = ((const struct wire_heap_free *)h)->addr;
+		fill_tuple(f, k, at, &flags, 1);
+		break;
+	}
+}
+
+/* A process in a column gets a row in PROCESSES. */
+static uint64_t fill_upid(struct fill *f, uint32_t pid, uint64_t ts_ns, struct ident_process **ret)
+{
+	*ret = NULL;
+	if (!pid)
+		return EVENT_ID_UNKNOWN;
+	*ret = identity_process_at(f->w->identity, pid, ts_ns);
+	if (!*ret || identity_use_process(f->w->identity, *ret) < 0) {
+		f->failed = true;
+		return EVENT_ID_UNKNOWN;
+	}
+	return (*ret)->upid;
+}
+
+static void fill_memory(struct fill *f, const struct wire_hdr *h)
+{
+	uint64_t flags = h->flags & EVENT_F_IRQ, upid, page = f->w->config.page_bytes;
+	struct ident_process *p;
+	struct kind_rows *k;
+	uint32_t at;
+
+	if (h->hook == WIRE_RSS) {
+		const struct wire_rss *r = (const struct wire_rss *)h;
+
+		k = fill_row(f, h, EVENT_RSS, &at);
+		upid = fill_upid(f, r->pid, h->ts_ns, &p);
+		/* Below 0 for an instant, as the kernel batches per CPU: a reader sees 0, as in /proc. */
+		k->val[EV_RSS_BYTES][at] = r->pages < 0 ? 0 : (uint64_t)r->pages * page;
+		TUPLE(upid, r->member);
+		if (p && r->member < 4)
+			identity_note_rss(p, r->member, k->val[EV_RSS_BYTES][at], h->ts_ns);
+	} else {
+		const struct wire_vm *r = (const struct wire_vm *)h;
+
+		k = fill_row(f, h, EVENT_VM, &at);
+		upid = fill_upid(f, r->pid, h->ts_ns, &p);
+		k->val[EV_VM_ADDR][at] = r->addr;
+		k->val[EV_VM_LEN][at] = r->len_bytes;
+		k->val[EV_VM_TOTAL][at] = r->total_vm_pages * page;
+		TUPLE(upid, r->op);
+		if (p)
+			identity_note_rss(p, 4, k->val[EV_VM_TOTAL][at], h->ts_ns);
+	}
+}
+
+static void fill_block(struct fill *f, const struct wire_block *r)
+{
+	uint64_t flags = r->hdr.flags & EVENT_F_IRQ, ino_dev = 0, pages = 0;
+	struct kind_rows *k;
+	uint32_t at;
+
+	k = fill_row(f, &r->hdr, EVENT_BLOCK, &at);
+	k->val[EV_BLOCK_RQ][at] = r->rq;
+	k->val[EV_BLOCK_SECTOR][at] = r->sector;
+	k->val[EV_BLOCK_BYTES][at] = r->bytes;
+	k->val[EV_BLOCK_DONE_BYTES][at] = r->done_bytes;
+	k->val[EV_BLOCK_INO][at] = 0;
+	k->val[EV_BLOCK_OWNER_UPID][at] = 0;
+	k->val[EV_BLOCK_OWNER_HOW][at] = EVENT_OWNER_NONE;
+	if (r->hdr.hook == WIRE_BLOCK_ISSUE) {
+		const struct wire_block_issue *x = (const struct wire_block_issue *)r;
+
+		k->val[EV_BLOCK_INO][at] = x->ino;
+		ino_dev = x->ino_dev;
+		pages = x->pages;
+		if (block_owner_note(f->w->owners, &r->hdr, at) < 0)
+			f->failed = true;
+	}
+	TUPLE(wire_hook_action[r->hdr.hook], r->dev, r->cmd_flags, r->status, r->part, ino_dev,
+	      pages);
+}
+
+static void fill_dirty(struct fill *f, const struct wire_dirty *r)
+{
+	uint64_t flags = r->hdr.flags & EVENT_F_IRQ;
+	struct kind_rows *k;
+	uint32_t at;
+
+	k = fill_row(f, &r->hdr, EVENT_DIRTY, &at);
+	k->val[EV_DIRTY_INO][at] = r->ino;
+	TUPLE(r->ino_dev);
+	if (block_owner_note(f->w->owners, &r->hdr, at) < 0)
+		f->failed = true;
+}
+
+static void fill_heap_alloc(struct fill *f, const struct wire_heap_alloc *r)
+{
+	uint64_t flags = r->hdr.flags & EVENT_F_IRQ;
+	struct kind_rows *k;
+	uint32_t at;
+
+	k = fill_row(f, &r->hdr, EVENT_HEAP_ALLOC, &at);
+	k->val[EV_HEAP_ADDR][at] = r->addr;
+	k->val[EV_HEAP_BYTES][at] = r->bytes;
+	TUPLE(r->call_site);
+}
+
+static void fill_segment(struct fill *f, const struct block_segment *g)
+{
+	const uint8_t *p = g->data, *end = p + g->bytes;
+
+	while (p < end && !f->failed) {
+		const struct wire_hdr *h = (const struct wire_hdr *)p;
+		size_t bytes = wire_record_size_fast(p, (size_t)(end - p));
+
+		if (!bytes)
+			return;
+		p += bytes;
+		if (h->cpu >= f->w->config.cpu_cnt)
+			continue;
+		switch (wire_hook_kind[h->hook]) {
+		case EVENT_SWITCH:
+		case EVENT_WAKEUP:
+			fill_sched(f, h);
+			break;
+		case EVENT_SLAB_ALLOC:
+			fill_slab_alloc(f, h);
+			break;
+		case EVENT_SLAB_FREE:
+		case EVENT_PAGE_FREE:
+		case EVENT_HEAP_FREE:
+			fill_free(f, h);
+			break;
+		case EVENT_PAGE_ALLOC:
+			fill_page_alloc(f, (const struct wire_page_alloc *)h);
+			break;
+		case EVENT_RSS:
+		case EVENT_VM:
+			fill_memory(f, h);
+			break;
+		case EVENT_BLOCK:
+			fill_block(f, (const struct wire_block *)h);
+			break;
+		case EVENT_DIRTY:
+			fill_dirty(f, (const struct wire_dirty *)h);
+			break;
+		case EVENT_HEAP_ALLOC:
+			fill_heap_alloc(f, (const struct wire_heap_alloc *)h);
+			break;
+		default:
+			break;
+		}
+	}
+}
+
+/* ---- room ---- */
+
+static int rows_room(struct block_writer *w, unsigned int kind, uint32_t cnt)
+{
+	struct kind_rows *k = &w->rows[kind];
+	uint32_t cap = w->rows_cap[kind] ? w->rows_cap[kind] : 256;
+	unsigned int i;
+	void *p;
+
+	if (cnt <= w->rows_cap[kind])
+		return 0;
+	while (cap < cnt)
+		cap *= 2;
+#define GROW(field)                                                      \
+	p = realloc(k->field, (size_t)cap * sizeof(*k->field));          \
+	if (!p)                                                          \
+		return -ENOMEM;                                          \
+	k->field = p;
+	GROW(ts_ns)
+	GROW(utid)
+	GROW(tuple)
+	for (i = 0; i < EVENT_VALUES; i++) {
+		switch (column_codec(kind, i)) {
+		case 0:
+		case EVENT_CODEC_TUPLE:
+			break;
+		case EVENT_CODEC_UTID:
+			GROW(ref)
+			break;
+		default:
+			GROW(val[i])
+			break;
+		}
+	}
+#undef GROW
+	w->rows_cap[kind] = cap;
+	return 0;
+}
+
+static int rows_prepare(struct block_writer *w, unsigned int kind)
+{
+	struct kind_rows *k = &w->rows[kind];
+	uint32_t *pos = &w->pos[kind * w->config.cpu_cnt], total = 0;
+	unsigned int cpu;
+
+	for (cpu = 0; cpu < w->config.cpu_cnt; cpu++) {
+		uint32_t n = pos[cpu];
+
+		k->cpu_start[cpu] = total;
+		pos[cpu] = total;
+		total += n;
+	}
+	k->cpu_start[cpu] = total;
+	k->cnt = total;
+	tuple_dict_reset(&k->tuples);
+	return rows_room(w, kind, total);
+}
+
+int block_fill_rows(struct block_writer *w, const struct block_slice *s)
+{
+	struct fill f = { .w = w };
+	unsigned int kind, cpu;
+	size_t i;
+	int r;
+
+	for (kind = 1; kind < EVENT_KIND_CNT; kind++) {
+		r = rows_prepare(w, kind);
+		if (r < 0)
+			return r;
+	}
+	block_owner_begin(w->owners);
+	w->first_ns = UINT64_MAX;
+	w->last_ns = 0;
+	for (i = 0; i < s->segment_cnt; i++)
+		fill_segment(&f, &s->segments[i]);
+	if (f.failed)
+		return -ENOMEM;
+	r = block_owner_resolve(w, s);
+	if (r < 0)
+		return r;
+	for (kind = 1; kind < EVENT_KIND_CNT; kind++) {
+		for (cpu = 0; cpu < w->config.cpu_cnt; cpu++) {
+			r = block_order_rows(&w->rows[kind], w->rows[kind].cpu_start[cpu],
+					     w->rows[kind].cpu_start[cpu + 1]);
+			if (r < 0)
+				return r;
+		}
+	}
+	return 0;
+}
+
+void block_fill_done(struct block_writer *w)
+{
+	unsigned int kind, i;
+
+	for (kind = 0; kind < EVENT_KIND_CNT; kind++) {
+		struct kind_rows *k = &w->rows[kind];
+
+		free(k->cpu_start);
+		free(k->ts_ns);
+		free(k->utid);
+		free(k->ref);
+		free(k->tuple);
+		for (i = 0; i < EVENT_VALUES; i++)
+			free(k->val[i]);
+		tuple_dict_done(&k->tuples);
+	}
+	free(w->slots.thread);
+	free(w->slots.sum);
+	free(w->slots.hits);
+	free(w->slots.rank);
+	free(w->slots.order);
+	free(w->tasks);
+}

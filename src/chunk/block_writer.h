@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * block_writer: turns one slice of time, all CPUs, into one self-contained block.
+ *
+ *     src/ring --raw wire records--> [block_writer] --bytes--> src/store
+ *
+ * A slice is [from_ns, to_ns), and slices follow each other without a hole. The
+ * caller hands over every record it has read whose ts_ns lies below to_ns and
+ * that was in no earlier slice. A record that comes late (ts_ns < from_ns) is
+ * kept, with its true time; the block's first_ns then says so.
+ *
+ * The writer keeps the state that makes a block decodable alone: which thread a
+ * tid means, who runs on each CPU, RSS and mapped size per process, names.
+ * Layout and validity rule: schema/FORMAT.md.
+ *
+ * Threads: a writer belongs to one thread. Errors: 0 or -errno; never prints.
+ */
+#ifndef BLOCK_WRITER_H
+#define BLOCK_WRITER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "chunk/rows.h"
+
+struct block_writer;
+
+/* Names of ids that records carry only as numbers. Each is asked for once per id. 0, or -errno if not known. */
+struct block_names {
+	void *ctx;
+	int (*cache)(void *ctx, uint64_t addr, char *name, size_t size, uint64_t *ret_object_bytes);
+	int (*device)(void *ctx, uint32_t dev, char *name, size_t size, uint64_t *ret_sectors);
+	int (*cgroup)(void *ctx, uint64_t id, char *path, size_t size);
+	int (*symbol)(void *ctx, uint64_t addr, char *name, size_t size); /* "function+0x1a" */
+};
+
+#define BLOCK_LEVEL_NONE (-1)	/* sections are stored as they are */
+
+struct block_writer_config {
+	unsigned int cpu_cnt;		/* highest possible CPU number + 1 */
+	int zstd_level;			/* 1..19; 0 picks the default; BLOCK_LEVEL_NONE */
+	bool filtered;			/* --only: a CPU's chain of switches has holes on purpose */
+	uint32_t recorder_pid; /* its threads and they alone are tagged TRACE_TASK_RECORDER */
+	uint32_t helper_pid;   /* and those of this process of its own; 0: none */
+	uint32_t page_bytes;		/* 0: 4096 */
+	bool all_cmdlines; /* keep command lines of every process, not just the workload's */
+	const bool *
+		cpu_online; /* cpu_cnt entries, copied; NULL: not known, and then no CPU is called idle on no evidence */
+	struct block_names names;
+};
+
+/* A run of whole wire records, each at an 8-byte boundary, one after the other; each preceded by nothing. */
+struct block_segment {
+	const void *data;
+	size_t bytes;
+};
+
+struct block_slice {
+	uint64_t from_ns, to_ns;
+	const struct block_segment
+		*segments; /* records of one ring stay in arrival order across its segments */
+	size_t segment_cnt;
+	const struct trace_loss *losses;
+	size_t loss_cnt;
+	const struct trace_cost *costs;
+	size_t cost_cnt;
+	const struct trace_hook_stat *hook_stats;
+	size_t hook_stat_cnt;
+	const struct trace_gap *gaps;		/* cut to the slice; no record of theirs lies in one */
+	size_t gap_cnt;
+	const struct trace_clock *clocks;	/* at least one */
+	size_t clock_cnt;
+	const struct trace_mark *marks;
+	size_t mark_cnt;
+};
+
+/* What a caller may want to print. */
+struct block_stats {
+	uint64_t event_cnt[4]; /* by enum wire_class, task rows of the snapshots not counted */
+	uint64_t late_cnt;		/* records with ts_ns < from_ns */
+	uint64_t bad_cnt;		/* records that were no record: 0 unless there is a bug */
+};
+
+int block_writer_new(struct block_writer **ret, const struct block_writer_config *config);
+void block_writer_free(struct block_writer *w);
+
+/*
+ * Marks a process (by its pid now) as the workload's; its present and later descendants follow.
+ * May be called at any time before the slice in which it first matters.
+ */
+int block_writer_add_workload(struct block_writer *w, uint32_t pid);
+
+/* A command line learned elsewhere (/proc at the snapshot); arguments joined by NUL, args_len bytes. */
+int block_writer_set_cmdline(struct block_writer *w, uint32_t pid, const char *args,
+			     size_t args_len);
+
+/*
+ * The next block is one that a trace may come to begin with, because those before it are dropped: it gets a
+ * row for every task alive, whether its events refer to it or not.
+ */
+void block_writer_begin_anew(struct block_writer *w);
+
+/*
+ * Encodes a slice. *ret_block is owned by the writer and valid until the next call.
+ * TASK_SNAP records may be in the segments like any other. -E2BIG: more than CHUNK_EVENTS_MAX
+ * (8 Mi) events; -EINVAL: to_ns < from_ns. After an error there is no block; the next slice may start where this one did.
+ */
+int block_writer_encode(struct block_writer *w, const struct block_slice *s, const void **ret_block,
+			size_t *ret_bytes, struct block_stats *ret_stats);
+
+/* Size in bytes of the wire record at data (rounded up to 8), or 0 if it is none or does not fit in max. */
+size_t wire_record_size(const void *data, size_t max);
+
+#endif /* BLOCK_WRITER_H */

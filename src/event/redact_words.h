@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * redact_words: what stands for a string of a trace when it is redacted, by what the string is.
+ *
+ *     comm      proc-7f3a21              cmdline   word by word, options and '=' keep their place:
+ *     path      /p7f3a21/p09c1d2.so                p7f3a21 -oc01d5e --o77aa02=/p1b2c3d/p4e5f60.c a0d1e2f
+ *     cgroup    as a path                host      host-7f3a21
+ *     mark      mark-7f3a21              note      note-7f3a21
+ *     device    dev-7f3a21               cache     cache-7f3a21
+ *     symbol    sym-7f3a21+0x1f
+ *
+ * The digits depend on the string alone: a file that gave its name to a process has the same ones. Paths keep the
+ * number of components, and extensions of the list in the .c file. "" stays.
+ *
+ * What stays: names the kernel gives on every machine (kernel symbols, slab caches, disks like sda or dm-0), and what
+ * was declared to stay. Threads: one. Errors: NULL or -ENOMEM: out of memory.
+ */
+#ifndef REDACT_WORDS_H
+#define REDACT_WORDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/pseudonym.h"
+
+enum redact_kind {
+	REDACT_COMM, REDACT_CMDLINE, REDACT_PATH, REDACT_CGROUP, REDACT_HOST, REDACT_DEVICE,
+	REDACT_CACHE, REDACT_SYMBOL, REDACT_MARK, REDACT_NOTE,
+	REDACT_KIND_CNT
+};
+
+struct redact_words;
+
+/* keep: keep_cnt glob patterns, not copied. */
+int redact_words_new(struct redact_words **ret, const uint8_t key[PSEUDONYM_KEY_BYTES],
+		     const char *const *keep, unsigned int keep_cnt);
+void redact_words_free(struct redact_words *w);
+
+/* s stays as it is where it is of that kind. Before the first redact_word() of it. */
+int redact_words_keep(struct redact_words *w, enum redact_kind kind, const char *s);
+/* Whether a kernel thread of that name is one of the kernel's own everywhere. */
+bool redact_words_is_kernels(struct redact_words *w, const char *comm);
+
+/* What to write instead of s; lasts as long as w. */
+const char *redact_word(struct redact_words *w, enum redact_kind kind, const char *s);
+/* The same for user ids: those of people (1000 and up, but not nobody's) get others. */
+int redact_uid(struct redact_words *w, uint32_t *uid);
+
+/* How many different strings of the kind were replaced, and how many stayed. */
+uint64_t redact_words_replaced(const struct redact_words *w, enum redact_kind kind);
+uint64_t redact_words_kept(const struct redact_words *w, enum redact_kind kind);
+
+#endif /* REDACT_WORDS_H */

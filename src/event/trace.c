@@ -1,0 +1,531 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * trace: opens a trace, a directory or a bundle, and hands out the lists that trace_load.c made of it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "event/trace_state.h"
+#include "store/chunk_name.h"
+#include "store/store_post.h"
+
+void *trace_list_add(struct trace_list *l, size_t item_bytes)
+{
+	void *p;
+
+	if (l->cnt == l->cap) {
+		size_t cap = l->cap ? l->cap * 2 : 16;
+
+		p = realloc(l->v, cap * item_bytes);
+		if (!p)
+			return NULL;
+		l->v = p;
+		l->cap = cap;
+	}
+	p = (char *)l->v + l->cnt++ * item_bytes;
+	memset(p, 0, item_bytes);
+	return p;
+}
+
+int trace_add_damage(struct trace *t, const char *file, uint64_t offset, uint64_t bytes,
+		     const char *reason)
+{
+	struct trace_damage *d = trace_list_add(&t->damages, sizeof(*d));
+	const char *f = strpool_put(t->strings, file);
+
+	if (!d || !f)
+		return -ENOMEM;
+	*d = (struct trace_damage){ .file = f, .offset = offset, .bytes = bytes, .reason = reason };
+	return 0;
+}
+
+/* More files than this are not held: a recorder removes the oldest ones first. */
+#define HELD_MAX 256
+
+static int load_manifest(struct trace *t, struct err *e)
+{
+	struct manifest m = { 0 };
+	size_t i;
+	int r;
+
+	if (t->dir_fd >= 0)
+		r = manifest_read(&m, t->dir_fd, e);
+	else
+		r = manifest_parse_text(&m, t->bundle.manifest, t->bundle.manifest_bytes, e);
+	if (r < 0) {
+		manifest_done(&m);
+		return r;
+	}
+	manifest_done(&t->manifest);
+	t->manifest = m;
+	t->kv.cnt = 0;
+	for (i = 0; i < t->manifest.cnt; i++) {
+		struct trace_kv *kv = trace_list_add(&t->kv, sizeof(*kv));
+
+		if (!kv)
+			return err_set(e, -ENOMEM, "out of memory");
+		kv->key = t->manifest.entries[i].key;
+		kv->value = t->manifest.entries[i].value;
+	}
+	return 0;
+}
+
+static struct trace_held *find_held(const struct trace *t, uint64_t number)
+{
+	size_t i;
+
+	for (i = 0; i < t->held_cnt; i++)
+		if (t->held[i].number == number)
+			return &t->held[i];
+	return NULL;
+}
+
+int trace_file_list(const struct trace *t, uint64_t **ret, size_t *ret_cnt)
+{
+	size_t i;
+
+	if (t->dir_fd >= 0)
+		return chunk_name_list(t->dir_fd, ret, ret_cnt);
+	*ret = malloc((t->bundle.cnt + 1) * sizeof(**ret));
+	if (!*ret)
+		return -ENOMEM;
+	for (i = 0; i < t->bundle.cnt; i++)
+		(*ret)[i] = t->bundle.files[i].number;
+	*ret_cnt = t->bundle.cnt;
+	return 0;
+}
+
+int trace_file_open(const struct trace *t, uint64_t number)
+{
+	const struct trace_held *h = find_held(t, number);
+	char name[CHUNK_NAME_BYTES];
+	size_t i;
+	int fd;
+
+	if (h)
+		return h->fd;
+	for (i = 0; i < t->bundle.cnt; i++)
+		if (t->bundle.files[i].number == number)
+			return t->bundle.files[i].fd;
+	if (t->dir_fd < 0)
+		return -ENOENT;
+	chunk_name_format(name, number);
+	fd = openat(t->dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	return fd < 0 ? -errno : fd;
+}
+
+void trace_file_close(const struct trace *t, int fd)
+{
+	size_t i;
+
+	for (i = 0; i < t->held_cnt; i++)
+		if (t->held[i].fd == fd)
+			return;
+	for (i = 0; i < t->bundle.cnt; i++)
+		if (t->bundle.files[i].fd == fd)
+			return;
+	close(fd);
+}
+
+static void release_held(struct trace *t)
+{
+	while (t->held_cnt)
+		close(t->held[--t->held_cnt].fd);
+}
+
+/*
+ * Opens the files of a trace whose recorder may remove them. It removes the oldest first: where one is
+ * gone, so are those before it. *ret_first is the first that is still there.
+ */
+static int hold_files(struct trace *t, const uint64_t *numbers, size_t cnt, size_t *ret_first,
+		      struct err *e)
+{
+	size_t i;
+	int fd;
+
+	*ret_first = 0;
+	if (!t->is_live || (!trace_get(t, "keep.bytes") && !trace_get(t, "keep.ns")))
+		return 0;
+	if (!t->held)
+		t->held = calloc(HELD_MAX, sizeof(*t->held));
+	if (!t->held)
+		return err_set(e, -ENOMEM, "out of memory");
+	for (i = 0; i < cnt && t->held_cnt < HELD_MAX; i++) {
+		if (find_held(t, numbers[i]))
+			continue;
+		fd = trace_file_open(t, numbers[i]);
+		if (fd >= 0)
+			t->held[t->held_cnt++] = (struct trace_held){ numbers[i], fd };
+		else if (fd != -ENOENT)
+			continue;	/* said when it is read */
+		else if (t->scanned)
+			return -ESTALE;
+		else
+			release_held(t);
+		if (fd == -ENOENT)
+			*ret_first = i + 1;
+	}
+	return 0;
+}
+
+static int load_files(struct trace *t, struct err *e)
+{
+	uint64_t *numbers = NULL;
+	size_t cnt = 0, i;
+	int r;
+
+	r = trace_file_list(t, &numbers, &cnt);
+	if (r < 0)
+		return err_set(e, r, "cannot list the chunk files: %s", err_text(NULL, r));
+	if (t->scanned && (!cnt || numbers[0] != t->first_file))
+		r = -ESTALE;
+	if (r == 0)
+		r = hold_files(t, numbers, cnt, &i, e);
+	if (r == 0 && !t->scanned && i < cnt)
+		t->first_file = numbers[i];
+	if (r == 0 && t->quick && !t->scanned && trace_lists_load(t, numbers, cnt) > 0) {
+		free(numbers);
+		t->from_lists = true;
+		return 0;
+	}
+	for (; r == 0 && i < cnt; i++)
+		if (!t->scanned || numbers[i] >= t->scanned_file)
+			r = trace_load_file(t, numbers[i], i + 1 == cnt, e);
+	free(numbers);
+	if (r == 0)
+		r = trace_load_finish(t);
+	return r < 0 ? err_set(e, r, "%s", err_text(NULL, r)) : 0;
+}
+
+/* The manifest first: a recorder that ends writes it last, and then no more blocks. */
+static int load(struct trace *t, bool anyway, struct err *e)
+{
+	int r = load_manifest(t, anyway ? NULL : e);
+
+	if (anyway && r < 0 && r != -EPROTONOSUPPORT && r != -ENOMEM) {
+		t->no_manifest = true;
+		r = load_files(t, e);
+		return r < 0 || t->blocks.cnt ? r :
+		       err_set(e, -EINVAL, "not a trace: it has neither a manifest nor a block");
+	}
+	if (r < 0)
+		return err_set(e, r, "%s", err_text(NULL, r));
+	t->is_live = !trace_is_finished(t) && t->dir_fd >= 0 && store_post_has_owner(t->dir_fd);
+	/* it may have ended in between */
+	if (!t->is_live && !trace_is_finished(t))
+		r = load_manifest(t, e);
+	return r < 0 ? r : load_files(t, e);
+}
+
+int trace_refresh(struct trace *t, struct err *e)
+{
+	int r;
+
+	t->kv.cnt = 0;
+	r = load(t, false, e);
+	return r < 0 && r != -ESTALE ? err_prefix(e, r, "'%s'", t->path) : r;
+}
+
+static int open_trace(struct trace **ret, const char *path, bool anyway, bool quick,
+		      struct err *e)
+{
+	struct trace *t = calloc(1, sizeof(*t));
+	int r = -ENOMEM;
+
+	if (!t)
+		return err_set(e, r, "out of memory");
+	t->reader.fd = -1;
+	t->dir_fd = -1;
+	t->quick = quick;
+	pthread_mutex_init(&t->drop_lock, NULL);
+	t->path = strdup(path);
+	if (!t->path || strpool_new(&t->strings) < 0 || trace_reader_init(&t->reader) < 0) {
+		err_set(e, r, "out of memory");
+		goto fail;
+	}
+	t->dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	r = t->dir_fd < 0 ? -errno : 0;
+	if (r == -ENOTDIR)
+		r = bundle_open(&t->bundle, path, e);
+	else if (r < 0)
+		err_set(e, r, "cannot open trace '%s': %s", path, err_text(NULL, r));
+	if (r < 0)
+		goto fail;
+	r = load(t, anyway, e);
+	if (r < 0) {
+		err_prefix(e, r, "'%s'", path);
+		goto fail;
+	}
+	*ret = t;
+	return 0;
+fail:
+	trace_close(t);
+	return r;
+}
+
+int trace_open(struct trace **ret, const char *path, struct err *e)
+{
+	return open_trace(ret, path, false, false, e);
+}
+
+int trace_open_quick(struct trace **ret, const char *path, struct err *e)
+{
+	return open_trace(ret, path, false, true, e);
+}
+
+int trace_open_anyway(struct trace **ret, const char *path, struct err *e)
+{
+	return open_trace(ret, path, true, false, e);
+}
+
+void trace_close(struct trace *t)
+{
+	size_t i;
+
+	if (!t)
+		return;
+	for (i = 0; i < t->more.cnt; i++)
+		free(((struct trace_block_more *)t->more.v)[i].running);
+	trace_reader_done(t, &t->reader);
+	release_held(t);
+	free(t->held);
+	bundle_close(&t->bundle);
+	pthread_mutex_destroy(&t->drop_lock);
+	if (t->dir_fd >= 0)
+		close(t->dir_fd);
+	manifest_done(&t->manifest);
+	strpool_free(t->strings);
+	free(t->kv.v);
+	free(t->blocks.v);
+	free(t->more.v);
+	free(t->processes.v);
+	free(t->threads.v);
+	free(t->task_events.v);
+	free(t->baselines.v);
+	free(t->rss_snaps.v);
+	free(t->losses.v);
+	free(t->gaps.v);
+	free(t->costs.v);
+	free(t->hook_stats.v);
+	free(t->clocks.v);
+	free(t->marks.v);
+	free(t->damages.v);
+	free(t->summary.v);
+	free(t->rss.v);
+	for (i = 0; i < TRACE_NAME_TYPE_CNT; i++) {
+		free(t->names[i].v);
+		idmap_done(&t->by_name[i]);
+	}
+	idmap_done(&t->by_utid);
+	idmap_done(&t->by_upid);
+	idmap_done(&t->by_baseline);
+	free(t->path);
+	free(t);
+}
+
+const char *trace_path(const struct trace *t)
+{
+	return t->path;
+}
+
+uint64_t trace_start_ns(const struct trace *t)
+{
+	const struct trace_block *b = t->blocks.v;
+
+	return t->blocks.cnt ? b[0].from_ns : 0;
+}
+
+uint64_t trace_end_ns(const struct trace *t)
+{
+	const struct trace_block *b = t->blocks.v;
+
+	return t->blocks.cnt ? b[t->blocks.cnt - 1].to_ns : 0;
+}
+
+uint64_t trace_carried_ns(const struct trace *t)
+{
+	const struct trace_block_more *m = t->more.v;
+
+	return t->blocks.cnt && m[0].carried ? trace_start_ns(t) : 0;
+}
+
+const char *trace_get(const struct trace *t, const char *key)
+{
+	return manifest_get(&t->manifest, key);
+}
+
+bool trace_is_finished(const struct trace *t)
+{
+	const char *state = trace_get(t, "state");
+
+	return state && !strcmp(state, "finished");
+}
+
+const struct trace_mark *trace_mark_find(const struct trace *t, const char *text, uint64_t nr)
+{
+	const struct trace_mark *m = t->marks.v;
+	size_t i;
+
+	for (i = 0; i < t->marks.cnt; i++)
+		if (m[i].nr == nr && !strcmp(m[i].text, text))
+			return &m[i];
+	return NULL;
+}
+
+bool trace_is_live(const struct trace *t)
+{
+	return t->is_live;
+}
+
+void trace_block_identity(const struct trace *t, size_t block, uint64_t *ret_file, uint32_t *ret_crc)
+{
+	const struct trace_block_more *m = (const struct trace_block_more *)t->more.v + block;
+
+	*ret_file = m->file;
+	*ret_crc = m->head_crc;
+}
+
+uint64_t trace_decoded_blocks(const struct trace *t)
+{
+	return atomic_load(&t->decoded_blocks);
+}
+
+int trace_dir_fd(const struct trace *t)
+{
+	return t->dir_fd;
+}
+
+unsigned int trace_cpu_cnt(const struct trace *t)
+{
+	return t->cpu_cnt;
+}
+
+#define LIST(name, type, list)                                                   \
+	const struct type *trace_##name(const struct trace *t, size_t *ret_cnt)  \
+	{                                                                        \
+		*ret_cnt = t->list.cnt;                                          \
+		return t->list.v;                                                \
+	}
+LIST(manifest, trace_kv, kv)
+LIST(blocks, trace_block, blocks)
+LIST(processes, trace_process, processes)
+LIST(threads, trace_thread, threads)
+LIST(task_events, trace_task_event, task_events)
+LIST(rss_baselines, trace_rss, baselines)
+LIST(rss_snaps, trace_rss, rss_snaps)
+LIST(losses, trace_loss, losses)
+LIST(gaps, trace_gap, gaps)
+LIST(costs, trace_cost, costs)
+LIST(hook_stats, trace_hook_stat, hook_stats)
+LIST(clocks, trace_clock, clocks)
+LIST(marks, trace_mark, marks)
+LIST(damages, trace_damage, damages)
+
+const struct trace_name *trace_names(const struct trace *t, enum trace_name_type type,
+				     size_t *ret_cnt)
+{
+	*ret_cnt = 0;
+	if ((unsigned int)type >= TRACE_NAME_TYPE_CNT)
+		return NULL;
+	*ret_cnt = t->names[type].cnt;
+	return t->names[type].v;
+}
+
+/* Maps hold index + 1 in place of a pointer: the lists move while they grow. */
+static const void *by_id(const struct idmap *m, const struct trace_list *l, uint64_t id,
+			 size_t item_bytes)
+{
+	uintptr_t at = (uintptr_t)idmap_get(m, id);
+
+	return at ? (const char *)l->v + (at - 1) * item_bytes : NULL;
+}
+
+const struct trace_thread *trace_thread_find(const struct trace *t, uint32_t utid)
+{
+	return by_id(&t->by_utid, &t->threads, utid, sizeof(struct trace_thread));
+}
+
+const struct trace_process *trace_process_find(const struct trace *t, uint32_t upid)
+{
+	return by_id(&t->by_upid, &t->processes, upid, sizeof(struct trace_process));
+}
+
+const struct trace_name *trace_name_find(const struct trace *t, enum trace_name_type type,
+					 uint64_t id)
+{
+	if ((unsigned int)type >= TRACE_NAME_TYPE_CNT)
+		return NULL;
+	return by_id(&t->by_name[type], &t->names[type], id, sizeof(struct trace_name));
+}
+
+const struct trace_name *trace_file_find(const struct trace *t, uint32_t dev, uint64_t ino)
+{
+	const struct trace_name *n =
+		by_id(&t->by_name[TRACE_NAME_FILE], &t->names[TRACE_NAME_FILE],
+		      trace_name_key(TRACE_NAME_FILE, ino, dev), sizeof(struct trace_name));
+
+	return n && n->id == ino && n->arg == dev ? n : NULL;
+}
+
+/* ---- clocks ---- */
+
+uint64_t trace_real_ns(const struct trace *t, uint64_t mono_ns)
+{
+	const struct trace_clock *c = t->clocks.v;
+	uint64_t best = UINT64_MAX;
+	size_t i, at = 0;
+
+	for (i = 0; i < t->clocks.cnt; i++) {
+		uint64_t d =
+			c[i].mono_ns > mono_ns ? c[i].mono_ns - mono_ns : mono_ns - c[i].mono_ns;
+
+		if (d < best) {
+			best = d;
+			at = i;
+		}
+	}
+	return t->clocks.cnt ? c[at].real_ns + (mono_ns - c[at].mono_ns) : 0;
+}
+
+/* The instant that row at gives for real_ns; before the machine's start it is 0. */
+static uint64_t by_clock(const struct trace_clock *c, uint64_t real_ns)
+{
+	if (real_ns >= c->real_ns)
+		return c->mono_ns + (real_ns - c->real_ns);
+	return c->real_ns - real_ns < c->mono_ns ? c->mono_ns - (c->real_ns - real_ns) : 0;
+}
+
+uint64_t trace_mono_from_real_ns(const struct trace *t, uint64_t real_ns)
+{
+	const struct trace_clock *c = t->clocks.v;
+	size_t i, at = 0, cnt = t->clocks.cnt;
+	uint64_t best = UINT64_MAX, mono_ns, lo, hi;
+
+	for (i = 0; i < cnt; i++) {
+		uint64_t d =
+			c[i].real_ns > real_ns ? c[i].real_ns - real_ns : real_ns - c[i].real_ns;
+
+		if (d < best) {
+			best = d;
+			at = i;
+		}
+		/* a row is for the time between its neighbours; of two such instants the first */
+		lo = i ? c[i - 1].mono_ns : trace_start_ns(t);
+		hi = i + 1 < cnt ? c[i + 1].mono_ns : trace_end_ns(t);
+		mono_ns = by_clock(&c[i], real_ns);
+		if (mono_ns >= lo && mono_ns <= hi)
+			return mono_ns;
+	}
+	if (!cnt)
+		return 0;
+	/* before the trace, after it, or never: the clock was set past it, by then at the latest */
+	mono_ns = by_clock(&c[at], real_ns);
+	if (at && mono_ns < c[at - 1].mono_ns)
+		return c[at].mono_ns;
+	if (at + 1 < cnt && mono_ns > c[at + 1].mono_ns)
+		return c[at + 1].mono_ns;
+	return mono_ns;
+}

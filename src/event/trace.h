@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * trace: a recorded trace, opened for reading.
+ *
+ *     store/ files --> chunk/ (validate, decode) --> [trace] --> analyze
+ *
+ * Opening reads the manifest, the headers and the small sections (tasks, names,
+ * loss, cost, clocks) of every valid block, never the events. Memory is
+ * proportional to blocks + tasks + names, not to events.
+ *
+ * Everything in a trace is untrusted: damaged blocks are skipped and listed,
+ * sizes are checked before anything is allocated, strings may hold any byte
+ * (they are NUL-terminated here, but not safe for a terminal).
+ *
+ * Times are CLOCK_MONOTONIC ns of the recorded machine unless a name says
+ * otherwise; start_ns .. end_ns is the span in which every event of the picked
+ * sources was attempted. Threads: a trace belongs to one thread, except that cursors opened in that
+ * one may each run in a thread of its own while it does nothing but look at lists. Pointers handed
+ * out stay valid until trace_close() or trace_refresh().
+ *
+ * A trace that is being recorded opens as what is there at that moment: a prefix of
+ * whole blocks. It takes no lock and never disturbs the recorder. What it holds stays
+ * readable, even when the recorder removes old chunk files meanwhile.
+ */
+#ifndef TRACE_H
+#define TRACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "chunk/rows.h"
+#include "event/event.h"
+
+struct trace;
+
+struct trace_kv {			/* manifest entries: see FORMAT.md */
+	const char *key, *value;
+};
+
+struct trace_damage {
+	const char *file;		/* chunk file name */
+	uint64_t offset, bytes;		/* what was skipped */
+	const char *reason;
+};
+
+struct trace_block {
+	const char *file;
+	uint64_t offset, bytes;		/* in the chunk file */
+	uint64_t from_ns, to_ns;	/* slice of time the block stands for, half-open */
+	uint64_t first_ns,
+		last_ns; /* timestamps inside; first_ns may lie before from_ns (late records). No event: from_ns */
+	uint64_t kind_cnt[EVENT_KIND_CNT];
+};
+
+/*
+ * Opens TRACE, a directory or a bundle (bundle_reader.h). -ENOENT/-EACCES/-ENOTDIR..., -EINVAL not a trace, -EPROTONOSUPPORT a newer format.
+ * A trace with damage opens (see trace_damages); one without a single valid block opens with 0 blocks if its
+ * manifest is a trace's.
+ */
+int trace_open(struct trace **ret, const char *path, struct err *e);
+/* The same, and also opens a directory with chunk files whose manifest is missing or garbled: for check and repair. */
+int trace_open_anyway(struct trace **ret, const char *path, struct err *e);
+/*
+ * The same, but the lists of a finished trace may come from a file that trace_lists_save() made, which has them
+ * merged: then the fronts of blocks are read, and checked, only as blocks are.
+ */
+int trace_open_quick(struct trace **ret, const char *path, struct err *e);
+/*
+ * Keeps the lists of a finished and undamaged trace of many blocks in its directory (lists.idx, see schema/INDEX.md)
+ * for trace_open_quick(). Not being able to is no error.
+ */
+void trace_lists_save(struct trace *t);
+bool trace_has_lists(const struct trace *t);	/* it was opened that way */
+void trace_close(struct trace *t);
+
+/*
+ * Takes in what was recorded since the trace was opened or refreshed: reads that and no more. 0;
+ * -ESTALE: chunk files at its beginning have been removed, so it has to be opened again (what it holds stays
+ * readable); other errors as trace_open(), after which it may only be closed.
+ */
+int trace_refresh(struct trace *t, struct err *e);
+
+const char *trace_path(const struct trace *t);
+uint64_t trace_start_ns(const struct trace *t);	/* 0 when there is no block */
+uint64_t trace_end_ns(const struct trace *t);
+/*
+ * Of a trace that was cut from another one: its start; events before that were carried over, to be taken as
+ * state only, and are no events of its own. Else 0.
+ */
+uint64_t trace_carried_ns(const struct trace *t);
+bool trace_is_finished(const struct trace *t);	/* false: still recorded, or the recorder died */
+bool trace_is_live(const struct trace *t); /* somebody was recording into it when it was opened */
+const char *trace_get(const struct trace *t, const char *key);	/* manifest value or NULL */
+
+#define TRACE_LIST(name, type)                                                                     \
+	const struct type *trace_##name(const struct trace *t, size_t *ret_cnt)
+TRACE_LIST(manifest, trace_kv);
+TRACE_LIST(blocks, trace_block);
+TRACE_LIST(processes, trace_process);	/* by upid, ascending; pseudo ids are not in it */
+TRACE_LIST(threads, trace_thread);	/* by utid, ascending */
+TRACE_LIST(task_events, trace_task_event);
+TRACE_LIST(rss_baselines,
+	   trace_rss); /* one per process that lived before the trace's first block, at its start */
+TRACE_LIST(rss_snaps,
+	   trace_rss); /* all snapshot rows of processes, start and end, in order of time */
+TRACE_LIST(losses, trace_loss);
+TRACE_LIST(costs, trace_cost);
+TRACE_LIST(hook_stats, trace_hook_stat);
+TRACE_LIST(gaps, trace_gap);	/* by from_ns */
+TRACE_LIST(clocks, trace_clock);
+TRACE_LIST(marks, trace_mark);		/* in order of time */
+/* The mark of that text, nr counted from 1; NULL: there is none. */
+const struct trace_mark *trace_mark_find(const struct trace *t, const char *text, uint64_t nr);
+TRACE_LIST(damages, trace_damage);
+const struct trace_name *trace_names(const struct trace *t, enum trace_name_type type,
+				     size_t *ret_cnt); /* by id */
+
+const struct trace_thread *trace_thread_find(const struct trace *t,
+					     uint32_t utid); /* NULL: pseudo or unknown */
+const struct trace_process *trace_process_find(const struct trace *t, uint32_t upid);
+const struct trace_name *trace_name_find(const struct trace *t, enum trace_name_type type,
+					 uint64_t id);	/* not for files */
+/* The last name seen of a file, by file system and inode number; NULL: not known. */
+const struct trace_name *trace_file_find(const struct trace *t, uint32_t dev, uint64_t ino);
+
+/*
+ * Wall clock (CLOCK_REALTIME ns) of a monotonic instant, and back, through the nearest clock rows. Where the
+ * clock was set back, an instant that it showed twice is the first of the two; one that it never showed is where it
+ * was set.
+ */
+uint64_t trace_real_ns(const struct trace *t, uint64_t mono_ns);
+uint64_t trace_mono_from_real_ns(const struct trace *t, uint64_t real_ns);
+
+/*
+ * The summary rows of block i, by utid, counting what lies in [from_ns, to_ns) and nothing else. Where late
+ * records of a later block fall into that slice, they are counted in by decoding. CPU time follows the
+ * rule in FORMAT.md, "CPU time": for each CPU, the rows add up to to_ns - from_ns.
+ * Rows stay valid until the next call of this function.
+ */
+int trace_block_summary(struct trace *t, size_t block, const struct trace_summary **ret,
+			size_t *ret_cnt, struct err *e);
+
+/* Memory of each process known at the start of block i (the keyframe), by upid. Valid until the next call. */
+int trace_block_rss(struct trace *t, size_t block, const struct trace_rss **ret, size_t *ret_cnt,
+		    struct err *e);
+
+/*
+ * Checks every byte of block i. 0, or -EBADMSG: its event columns are damaged; it is then listed in
+ * trace_damages() and its events are left out from now on. The same happens when a cursor meets damage.
+ */
+int trace_block_verify(struct trace *t, size_t block, struct err *e);
+bool trace_block_is_damaged(const struct trace *t, size_t block);
+
+/*
+ * What tells block i from any other, for data derived from it: the number of its file, and the CRC of
+ * its header, which covers the CRCs of all its sections.
+ */
+void trace_block_identity(const struct trace *t, size_t block, uint64_t *ret_file,
+			  uint32_t *ret_crc);
+/* The trace's directory, open for reading; the trace keeps it. */
+int trace_dir_fd(const struct trace *t);
+
+/* How many blocks cursors of this trace have decoded columns of, for tests: what is skipped costs nothing. */
+uint64_t trace_decoded_blocks(const struct trace *t);
+
+/* Who runs on cpu at the start of block i: a utid or pseudo id. */
+uint32_t trace_block_running(const struct trace *t, size_t block, unsigned int cpu);
+unsigned int trace_cpu_cnt(
+	const struct trace *t); /* highest CPU number seen or possible, plus one */
+
+/* ---- reading events ---- */
+
+struct event_cursor;
+
+/*
+ * Events of the kinds in kind_mask (1u << EVENT_x) with from_ns <= ts_ns < to_ns, in order of
+ * (ts_ns, cpu, kind, order of arrival). Blocks that cannot hold any are not read, and columns that
+ * are not asked for are neither read nor decoded. One block (rarely two) is decoded at a time.
+ * A block that turns out to be damaged is left out as a whole and added to trace_damages().
+ */
+int event_cursor_open(struct event_cursor **ret, struct trace *t, uint32_t kind_mask,
+		      uint64_t from_ns, uint64_t to_ns, struct err *e);
+/*
+ * The same with the columns wanted: columns[EVENT_x] has bit 1 << EV_x for values, EVENT_COL_UTID and
+ * EVENT_COL_FLAGS for the rest; what is not asked for is 0 in struct event.
+ */
+#define EVENT_COL_UTID (1u << EVENT_VALUES)
+#define EVENT_COL_FLAGS (1u << (EVENT_VALUES + 1))
+int event_cursor_open_columns(struct event_cursor **ret, struct trace *t, uint32_t kind_mask,
+			      const uint32_t columns[EVENT_KIND_CNT], uint64_t from_ns,
+			      uint64_t to_ns, struct err *e);
+/*
+ * Blocks that have nothing of a thread are not decoded from now on; of others all events come. Call before the first
+ * event.
+ */
+void event_cursor_want_thread(struct event_cursor *c, uint32_t utid);
+/* 1: *ret points to the next event, valid until the next call; 0: no more; negative errno: failed. */
+int event_cursor_next(struct event_cursor *c, const struct event **ret, struct err *e);
+void event_cursor_close(struct event_cursor *c);
+
+#endif /* TRACE_H */

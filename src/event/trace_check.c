@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * trace_check: first every block for itself, then file by file what there is: blocks and damage by
+ * offset, in stretches; then the index, and what else lies in the directory.
+ */
+#include "event/trace_check.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "chunk/column_reader.h"
+#include "event/trace_repair.h"
+#include "event/trace_state.h"
+#include "store/chunk_index.h"
+#include "store/chunk_name.h"
+#include "store/store_post.h"
+
+/* ---- one block ---- */
+
+struct extent {
+	uint64_t first_ns, last_ns;
+};
+
+static void see_rows(const struct kind_columns *k, struct extent *x)
+{
+	uint32_t i, end;
+
+	for (i = 0; i < k->run_cnt; i++) {
+		if (!k->runs[i].cnt)
+			continue;
+		end = k->runs[i].start + k->runs[i].cnt;
+		if (k->ts_ns[k->runs[i].start] < x->first_ns)
+			x->first_ns = k->ts_ns[k->runs[i].start];
+		if (k->ts_ns[end - 1] > x->last_ns)
+			x->last_ns = k->ts_ns[end - 1];
+	}
+}
+
+/* Every column of every kind, and that the first and last event are when the header says. */
+static int check_columns(struct trace *t, struct block_front *f, struct chunk_io *cio,
+			 const char **ret_why)
+{
+	const struct disk_block *h = &f->head;
+	struct column_source s = { .front = f, .io = { chunk_io_read, cio }, .zunpack = t->reader.zunpack };
+	struct extent x = { UINT64_MAX, 0 };
+	uint32_t *utids = NULL;
+	struct kind_columns k;
+	unsigned int kind;
+	int r;
+
+	*ret_why = "list of threads";
+	r = block_front_utids(f, t->reader.zunpack, &utids, &s.utid_cnt);
+	if (r < 0)
+		return r;
+	s.utids = utids;
+	for (kind = 1; r == 0 && kind < EVENT_KIND_CNT; kind++) {
+		if (!h->kind_cnt[kind])
+			continue;
+		r = column_read_kind(&k, &s, kind, COLUMN_ASK_ALL, ret_why);
+		if (r == 0) {
+			see_rows(&k, &x);
+			kind_columns_done(&k);
+		}
+	}
+	free(utids);
+	/* where events were left out, the header's times are bounds; rows beyond them were refused */
+	if (r == 0 && x.last_ns && !(h->flags & CHUNK_BLOCK_TRIMMED) &&
+	    (x.first_ns != h->first_ns || x.last_ns != h->last_ns)) {
+		*ret_why = "the header names other times than its events have";
+		r = -EBADMSG;
+	}
+	return r;
+}
+
+static bool same_summary(const struct trace_summary *a, const struct trace_summary *b)
+{
+	return a->utid == b->utid && a->oncpu_ns == b->oncpu_ns && a->switches == b->switches &&
+	       a->preempted == b->preempted && a->wakeups == b->wakeups &&
+	       a->slab_allocs == b->slab_allocs && a->slab_bytes == b->slab_bytes &&
+	       a->page_allocs == b->page_allocs && a->page_bytes == b->page_bytes;
+}
+
+/* Rows of nothing but zeros may be left out. */
+static bool is_empty(const struct trace_summary *s)
+{
+	const struct trace_summary none = { .utid = s->utid };
+
+	return same_summary(s, &none);
+}
+
+/* The stored summary against a count of the events. */
+static int check_summary(struct trace *t, size_t block, const char **ret_why)
+{
+	const struct trace_summary *s;
+	struct trace_summary *stored;
+	size_t stored_cnt, cnt, i, k;
+	int r;
+
+	*ret_why = "the summary cannot be counted again";
+	r = trace_block_stored_summary(t, block, &s, &stored_cnt, NULL);
+	if (r < 0)
+		return r;
+	stored = malloc((stored_cnt + 1) * sizeof(*stored));
+	if (!stored)
+		return -ENOMEM;
+	if (stored_cnt)
+		memcpy(stored, s, stored_cnt * sizeof(*s));
+	r = trace_block_recount(t, block, &s, &cnt, NULL);
+	if (r < 0 && r != -ENOMEM)
+		r = -EBADMSG;
+	for (i = k = 0; r == 0 && (i < stored_cnt || k < cnt);) {
+		if (k < cnt && is_empty(&s[k])) {
+			k++;
+		} else if (i < stored_cnt && is_empty(&stored[i])) {
+			i++;
+		} else if (i == stored_cnt || k == cnt || !same_summary(&stored[i++], &s[k++])) {
+			*ret_why = "the summary is not what its events add up to";
+			r = -EBADMSG;
+		}
+	}
+	free(stored);
+	return r;
+}
+
+/* Everything but the summary. */
+static int check_block(struct trace *t, size_t block, const char **ret_why)
+{
+	struct trace_block_open o = { 0 };
+	struct block_io io;
+	uint8_t buf[65536];
+	int r;
+
+	*ret_why = "block changed while it was checked";
+	r = trace_block_open(t, &t->reader, block, &o, NULL);
+	if (r < 0)
+		return r == -ENOMEM ? r : -EBADMSG;
+	io = (struct block_io){ chunk_io_read, &o.io };
+	r = block_front_verify(o.front, &io, buf, sizeof(buf), ret_why);
+	if (r == 0)
+		r = check_columns(t, o.front, &o.io, ret_why);
+	block_front_free(o.front);
+	return r == 0 || r == -ENOMEM ? r : -EBADMSG;
+}
+
+static int check_blocks(struct trace *t)
+{
+	const struct trace_block *b = t->blocks.v;
+	uint64_t late_ns = UINT64_MAX;	/* lowest timestamp of all later blocks that are valid */
+	const char *why;
+	size_t i;
+	int r = 0;
+
+	for (i = 0; r == 0 && i < t->blocks.cnt; i++) {
+		r = trace_block_is_damaged(t, i) ? 0 : check_block(t, i, &why);
+		if (r == -EBADMSG)
+			r = trace_block_drop(t, i, why);
+	}
+	/*
+	 * Where a later block has records of this slice, nobody reads what its writer had counted. Backwards, so that
+	 * only what stays valid is taken for such a later block.
+	 */
+	for (i = t->blocks.cnt; r == 0 && i-- > 0;) {
+		if (trace_block_is_damaged(t, i))
+			continue;
+		if (late_ns >= b[i].to_ns)
+			r = check_summary(t, i, &why);
+		if (r == -EBADMSG)
+			r = trace_block_drop(t, i, why);
+		else if (b[i].first_ns < late_ns)
+			late_ns = b[i].first_ns;
+	}
+	return r;
+}
+
+/* ---- a trace ---- */
+
+struct check {
+	struct trace *t;
+	check_part_fn fn;
+	void *ctx;
+	struct check_result res;
+	size_t block;		/* the next one to tell of */
+	uint64_t covered_ns;	/* end of the last valid block */
+	bool hole_told;		/* that what follows is missing */
+};
+
+static int tell(struct check *c, const struct check_part *p)
+{
+	if (p->status == CHECK_DAMAGED) {
+		c->res.damaged_cnt++;
+		c->res.damaged_bytes += p->bytes;
+	}
+	c->res.note_cnt += p->status == CHECK_NOTE;
+	c->res.block_cnt += p->block_cnt;
+	c->res.event_cnt += p->event_cnt;
+	return c->fn ? c->fn(c->ctx, p) : 0;
+}
+
+static int note(struct check *c, const char *file, uint64_t offset, uint64_t bytes,
+		const char *reason)
+{
+	return tell(c, &(struct check_part){ .file = file, .status = CHECK_NOTE, .offset = offset,
+					     .bytes = bytes, .reason = reason });
+}
+
+static const struct trace_block *block_at(const struct check *c, size_t i)
+{
+	return i < c->t->blocks.cnt ? (const struct trace_block *)c->t->blocks.v + i : NULL;
+}
+
+/* The next valid block, in this file or a later one. */
+static const struct trace_block *next_valid(const struct check *c, size_t i)
+{
+	while (i < c->t->blocks.cnt && trace_block_is_damaged(c->t, i))
+		i++;
+	return block_at(c, i);
+}
+
+static int by_offset(const void *a, const void *b)
+{
+	const struct trace_damage *x = a, *y = b;
+
+	return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+/* The damages of one file, sorted; malloc'ed. */
+static struct trace_damage *damages_of(struct trace *t, const char *file, size_t *ret_cnt)
+{
+	size_t all, i, cnt = 0;
+	const struct trace_damage *d = trace_damages(t, &all);
+	struct trace_damage *mine = malloc((all + 1) * sizeof(*mine));
+
+	for (i = 0; mine && i < all; i++)
+		if (!strcmp(d[i].file, file))
+			mine[cnt++] = d[i];
+	if (mine && cnt)
+		qsort(mine, cnt, sizeof(*mine), by_offset);
+	*ret_cnt = cnt;
+	return mine;
+}
+
+/* Whether a repair left this hole, and said so. */
+static bool is_declared(const struct trace *t, uint64_t from_ns, uint64_t to_ns)
+{
+	const char *cnt = trace_get(t, "repaired.gaps"), *gap;
+	unsigned long long i, n = cnt ? strtoull(cnt, NULL, 10) : 0, from, to;
+	char key[48];
+
+	/* too many to name */
+	if (n > TRACE_REPAIR_GAPS_MAX)
+		return true;
+	for (i = 0; i < n; i++) {
+		snprintf(key, sizeof(key), "repaired.gap.%llu", i);
+		gap = trace_get(t, key);
+		if (gap && sscanf(gap, "%llu %llu", &from, &to) == 2 && from == from_ns &&
+		    to == to_ns)
+			return true;
+	}
+	return false;
+}
+
+/* No block stands for the time before the next one in this file, and no damage said so. */
+static int tell_hole(struct check *c, const char *file, uint64_t to_ns)
+{
+	struct check_part p = { .file = file, .status = CHECK_DAMAGED, .from_ns = c->covered_ns,
+				.to_ns = to_ns, .reason = "there is no block for this time" };
+
+	if (is_declared(c->t, c->covered_ns, to_ns)) {
+		p.status = CHECK_NOTE;
+		p.reason = "a gap that a repair left and declared";
+	} else {
+		c->res.missing_ns += to_ns - c->covered_ns;
+	}
+	return tell(c, &p);
+}
+
+/* A run of valid blocks of one file, to the next damage at stop. */
+static int tell_run(struct check *c, const char *file, uint64_t stop)
+{
+	struct check_part p = { .file = file, .status = CHECK_VALID, .reason = "" };
+	const struct trace_block *b;
+	unsigned int k;
+	int r;
+
+	for (; (b = block_at(c, c->block)) && !strcmp(b->file, file) && b->offset < stop; c->block++) {
+		if (trace_block_is_damaged(c->t, c->block))
+			continue;
+		/* after a hole in time a run of its own */
+		if (p.block_cnt && b->from_ns != p.to_ns)
+			break;
+		if (!p.block_cnt++) {
+			p.offset = b->offset;
+			p.from_ns = b->from_ns;
+		}
+		p.bytes = b->offset + b->bytes - p.offset;
+		p.to_ns = b->to_ns;
+		for (k = 0; k < EVENT_KIND_CNT; k++)
+			p.event_cnt += b->kind_cnt[k];
+	}
+	if (!p.block_cnt)
+		return 0;
+	if (c->covered_ns && p.from_ns > c->covered_ns && !c->hole_told) {
+		r = tell_hole(c, file, p.from_ns);
+		if (r < 0)
+			return r;
+	}
+	c->hole_told = false;
+	c->covered_ns = p.to_ns;
+	if (!c->res.missing_ns)
+		c->res.valid_to_ns = p.to_ns;
+	return tell(c, &p);
+}
+
+static int tell_damage(struct check *c, const struct trace_damage *d)
+{
+	const struct trace_block *next = next_valid(c, c->block);
+	struct check_part p = { .file = d->file, .status = CHECK_DAMAGED, .offset = d->offset,
+				.bytes = d->bytes, .reason = d->reason };
+
+	/* what lies between its neighbours is what it held */
+	if (next && c->covered_ns && next->from_ns > c->covered_ns) {
+		p.from_ns = c->covered_ns;
+		p.to_ns = next->from_ns;
+		if (!c->hole_told)
+			c->res.missing_ns += p.to_ns - p.from_ns;
+		c->hole_told = true;
+	}
+	return tell(c, &p);
+}
+
+/* The index against the blocks: those of the file are [first, c->block). */
+static int check_index(struct check *c, const char *file, int fd, size_t first, bool last)
+{
+	struct chunk_index x = { 0 };
+	const struct trace_block *b;
+	const char *why = NULL;
+	size_t i, k = 0;
+	int r;
+
+	r = chunk_index_read(&x, fd);
+	if (r == -ENOENT)
+		return last && !trace_is_finished(c->t) ? 0 :
+		       note(c, file, 0, 0, "was not closed: it has no index, which nobody needs");
+	if (r == -ENOMEM)
+		return r;
+	if (r < 0)
+		return note(c, file, 0, 0, "its index is damaged, which nobody needs");
+	if (x.cnt != x.block_cnt)
+		why = "its index has another number of blocks than its trailer says";
+	for (i = first; !why && i < c->block; i++) {
+		b = block_at(c, i);
+		while (k < x.cnt && x.rows[k].offset < b->offset)
+			k++;
+		if (k == x.cnt || x.rows[k].offset != b->offset || x.rows[k].bytes != b->bytes ||
+		    x.rows[k].from_ns != b->from_ns || x.rows[k].to_ns != b->to_ns)
+			why = "its index does not name the blocks there are";
+	}
+	r = why ? note(c, file, x.offset, 0, why) : 0;
+	chunk_index_done(&x);
+	return r;
+}
+
+static int check_file(struct check *c, uint64_t number, bool last, struct err *e)
+{
+	struct trace_damage *damages;
+	char name[CHUNK_NAME_BYTES];
+	struct disk_file header;
+	size_t cnt, i, first = c->block;
+	int fd, r = 0;
+
+	chunk_name_format(name, number);
+	damages = damages_of(c->t, name, &cnt);
+	if (!damages)
+		return err_set(e, -ENOMEM, "out of memory");
+	for (i = 0; r == 0 && i <= cnt; i++) {
+		uint64_t stop = i < cnt ? damages[i].offset : UINT64_MAX;
+		size_t before;
+
+		do {
+			before = c->block;
+			r = tell_run(c, name, stop);
+		} while (r == 0 && c->block != before);
+		if (r == 0 && i < cnt)
+			r = tell_damage(c, &damages[i]);
+	}
+	free(damages);
+	fd = trace_file_open(c->t, number);
+	if (r < 0 || fd < 0) {
+		if (fd >= 0)
+			trace_file_close(c->t, fd);
+		return r;
+	}
+	if (chunk_header_read(&header, fd) == 0 && header.number != number)
+		r = note(c, name, 0, sizeof(header), "its header has another file's number");
+	if (r == 0)
+		r = check_index(c, name, fd, first, last);
+	trace_file_close(c->t, fd);
+	return r;
+}
+
+static int check_manifest(struct check *c)
+{
+	struct check_part p = { .file = MANIFEST_NAME, .status = CHECK_VALID, .reason = "finished" };
+	const char *state = trace_get(c->t, "state"), *page = trace_get(c->t, "page_bytes");
+	struct stat st;
+
+	if (!fstatat(c->t->dir_fd, MANIFEST_NAME, &st, AT_SYMLINK_NOFOLLOW))
+		p.bytes = (uint64_t)st.st_size;
+	if (c->t->no_manifest) {
+		p.status = CHECK_DAMAGED;
+		p.reason = "cannot be read: what it said about the recording is lost";
+		return tell(c, &p);
+	}
+	if (trace_is_live(c->t))
+		p.reason = "still being recorded";
+	else if (!trace_is_finished(c->t))
+		p.reason = "not finished: its recorder was killed";
+	if (!state || (strcmp(state, "finished") && strcmp(state, "recording")))
+		p.reason = "does not say whether the recording was finished";
+	if (page && strspn(page, "0123456789") != strlen(page))
+		p.reason = "page_bytes is not a number";
+	return tell(c, &p);
+}
+
+/* What nobody will ever read. */
+static int check_strangers(struct check *c)
+{
+	int fd = openat(c->t->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), r = 0;
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	struct dirent *d;
+	uint64_t n;
+
+	if (!dir) {
+		if (fd >= 0)
+			close(fd);
+		return 0;
+	}
+	while (r == 0 && (d = readdir(dir))) {
+		if (!strcmp(d->d_name, ".") || !strcmp(d->d_name, "..") ||
+		    !strcmp(d->d_name, MANIFEST_NAME) || !chunk_name_parse(d->d_name, &n))
+			continue;
+		if (!strcmp(d->d_name, STORE_POST_NAME) && trace_is_live(c->t))
+			continue;
+		r = note(c, d->d_name, 0, 0,
+			 !strcmp(d->d_name, MANIFEST_NAME ".new") ?
+				 "is a manifest that was not written to its end" :
+			 !strcmp(d->d_name, STORE_POST_NAME) ?
+				 "was left by a recorder that was killed" :
+				 "is no file of a trace, and not looked at");
+	}
+	closedir(dir);
+	return r;
+}
+
+int trace_check(struct trace *t, check_part_fn fn, void *ctx, struct check_result *ret,
+		struct err *e)
+{
+	struct check c = { .t = t, .fn = fn, .ctx = ctx };
+	uint64_t *numbers = NULL;
+	size_t i, cnt = 0;
+	int r = check_blocks(t);
+
+	c.res.valid_to_ns = trace_start_ns(t);
+	if (r == 0)
+		r = check_manifest(&c);
+	if (r == 0)
+		r = trace_file_list(t, &numbers, &cnt);
+	for (i = 0; r == 0 && i < cnt; i++)
+		r = check_file(&c, numbers[i], i + 1 == cnt, e);
+	free(numbers);
+	if (r == 0)
+		r = check_strangers(&c);
+	if (r < 0)
+		return err_set(e, r, "%s", err_text(e, r));
+	*ret = c.res;
+	return 0;
+}

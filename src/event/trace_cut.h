@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * trace_cut: a smaller trace of another one, complete in itself.
+ *
+ *     trace --[trace_cut]--> new trace: the blocks of a window, fewer sources, as they are stored
+ *
+ * The window grows to whole blocks, at most about a second at each end; a block that has late records
+ * of the last one comes along, too. The first block tells of all tasks alive, as that of any chunk file does, the
+ * last one what became known of them later. Before it goes a block without a slice of what began earlier
+ * and still matters (trace_carry.h), so that answers about any window of the new trace are the old one's.
+ *
+ * A source that is left out is a declared gap (GAPS) of every block, so that reports over it say that
+ * they are incomplete. Clocks and identities stay. The manifest says what was done (cut.*).
+ *
+ * Threads: one. Errors: 0 or -errno and a struct err; after one there is no new trace.
+ */
+#ifndef TRACE_CUT_H
+#define TRACE_CUT_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+#include "event/trace.h"
+
+/* Sources of events by number, as `-e` of record names them. NULL: there are no more. */
+const char *trace_cut_source(unsigned int source);
+
+struct trace_cut_request {
+	uint64_t from_ns, to_ns;	/* what has to be in it; whole blocks are taken */
+	uint32_t left_out;	/* bit 1 << source */
+	const char *reason;	/* of the gaps that leaves: "cut" */
+};
+
+struct trace_cut_result {
+	uint64_t block_cnt, bytes;
+	uint64_t from_ns, to_ns;	/* what is in it */
+};
+
+/* The blocks that a cut of [from_ns, to_ns) would have: [*ret_first, *ret_end), and their bytes. */
+void trace_cut_blocks(const struct trace *t, uint64_t from_ns, uint64_t to_ns, size_t *ret_first,
+		      size_t *ret_end, uint64_t *ret_bytes);
+
+/* Bytes that leaving out a source saves in these blocks: what its columns are stored in. */
+int trace_cut_source_bytes(struct trace *t, const struct trace_cut_request *q, unsigned int source,
+			   uint64_t *ret, struct err *e);
+
+/* path must not exist nor lie inside of t. -ENODATA: there is no valid block. */
+int trace_cut(struct trace *t, const struct trace_cut_request *q, const char *path,
+	      struct trace_cut_result *ret, struct err *e);
+
+#endif /* TRACE_CUT_H */

@@ -1,0 +1,655 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * trace_load: the small sections of all valid blocks, merged into the lists of a trace.
+ *
+ * Blocks come in order, and a later row of a task is what was known later: it replaces the
+ * earlier one. A block whose rows do not parse, or whose slice overlaps one before it, is damage
+ * like any other; its rows are parsed into the lists only after all of them were seen to be good.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "chunk/hook_cost.h"
+#include "event/trace_state.h"
+#include "store/chunk_name.h"
+
+struct load {
+	struct trace *t;
+	uint64_t file;
+	char name[CHUNK_NAME_BYTES];
+	struct trace_damage tail;	/* the last one met, not yet told; reason NULL: none */
+};
+
+/* ---- a dry run, so that a block is taken whole or not at all ---- */
+
+#define X(row, type)                                                               \
+	static int check_##row(struct row_reader *r)                               \
+	{                                                                          \
+		struct type x;                                                     \
+		int k;                                                             \
+		while ((k = row_get_##row(r, &x)) > 0)                             \
+			;                                                          \
+		return k;                                                          \
+	}
+X(process, trace_process)
+X(thread, trace_thread)
+X(task_event, trace_task_event)
+X(cpu_state, row_cpu_state)
+X(rss, trace_rss)
+X(summary, trace_summary)
+X(loss, trace_loss)
+X(cost, trace_cost)
+X(hook_stat, trace_hook_stat)
+X(clock, trace_clock)
+X(gap, trace_gap)
+X(mark, trace_mark)
+X(name, row_name)
+#undef X
+
+static int check_rows(struct load *l, struct block_front *f)
+{
+	static const struct {
+		enum chunk_section_type type;
+		int (*check)(struct row_reader *r);
+	} sections[] = {
+		{ CHUNK_PROCESSES, check_process },
+		{ CHUNK_THREADS, check_thread },
+		{ CHUNK_TASK_EVENTS, check_task_event },
+		{ CHUNK_CPU_STATE, check_cpu_state },
+		{ CHUNK_RSS_STATE, check_rss },
+		{ CHUNK_RSS_SNAPS, check_rss },
+		{ CHUNK_SUMMARY, check_summary },
+		{ CHUNK_LOSS, check_loss },
+		{ CHUNK_COST, check_cost },
+		{ CHUNK_HOOK_STATS, check_hook_stat },
+		{ CHUNK_CLOCKS, check_clock },
+		{ CHUNK_MARKS, check_mark },
+		{ CHUNK_NAMES, check_name },
+		{ CHUNK_GAPS, check_gap },
+	};
+	struct row_reader r;
+	size_t i;
+	int k;
+
+	for (i = 0; i < sizeof(sections) / sizeof(*sections); i++) {
+		k = block_front_rows(f, l->t->reader.zunpack, sections[i].type, &r);
+		if (k == 0)
+			k = sections[i].check(&r);
+		if (k < 0)
+			return k;
+	}
+	return 0;
+}
+
+/* ---- rows into lists ---- */
+
+static int keep_string(struct trace *t, const char **s)
+{
+	*s = strpool_put(t->strings, *s);
+	return *s ? 0 : -ENOMEM;
+}
+
+static void *find_or_add(struct idmap *m, struct trace_list *l, uint64_t id, size_t item_bytes)
+{
+	uintptr_t at = (uintptr_t)idmap_get(m, id);
+	void *p;
+
+	if (at)
+		return (char *)l->v + (at - 1) * item_bytes;
+	p = trace_list_add(l, item_bytes);
+	if (!p || idmap_put(m, id, (void *)(uintptr_t)l->cnt) < 0)
+		return NULL;
+	return p;
+}
+
+static int load_process(struct trace *t, struct trace_process *row)
+{
+	struct trace_process *p;
+
+	if (row->upid < EVENT_ID_FIRST)
+		return 0;
+	p = find_or_add(&t->by_upid, &t->processes, row->upid, sizeof(*p));
+	if (!p || keep_string(t, &row->comm) < 0 || keep_string(t, &row->exe) < 0 ||
+	    keep_string(t, &row->cmdline) < 0)
+		return -ENOMEM;
+	*p = *row;
+	return 0;
+}
+
+static int load_thread(struct trace *t, struct trace_thread *row)
+{
+	struct trace_thread *p;
+
+	if (row->utid < EVENT_ID_FIRST)
+		return 0;
+	p = find_or_add(&t->by_utid, &t->threads, row->utid, sizeof(*p));
+	if (!p || keep_string(t, &row->comm) < 0)
+		return -ENOMEM;
+	*p = *row;
+	return 0;
+}
+
+static int load_task_event(struct trace *t, struct trace_task_event *row)
+{
+	struct trace_task_event *p = trace_list_add(&t->task_events, sizeof(*p));
+
+	if (!p || keep_string(t, &row->comm) < 0 || keep_string(t, &row->exe) < 0 ||
+	    keep_string(t, &row->cmdline) < 0)
+		return -ENOMEM;
+	*p = *row;
+	return 0;
+}
+
+static int load_name(struct trace *t, struct row_name *row)
+{
+	struct trace_name *p;
+
+	if (!row->type || row->type >= TRACE_NAME_TYPE_CNT)
+		return 0;
+	p = find_or_add(&t->by_name[row->type], &t->names[row->type],
+			trace_name_key(row->type, row->id, row->arg), sizeof(*p));
+	if (!p || keep_string(t, &row->name) < 0)
+		return -ENOMEM;
+	*p = (struct trace_name){ .id = row->id, .arg = row->arg, .name = row->name };
+	return 0;
+}
+
+static int add_baseline(struct trace *t, const struct trace_rss *row)
+{
+	struct trace_rss *p;
+
+	if (idmap_get(&t->by_baseline, row->upid))
+		return 0;
+	p = trace_list_add(&t->baselines, sizeof(*p));
+	if (!p || idmap_put(&t->by_baseline, row->upid, (void *)(uintptr_t)1) < 0)
+		return -ENOMEM;
+	*p = *row;
+	return 0;
+}
+
+static int load_rss_snap(struct trace *t, struct trace_rss *row)
+{
+	struct trace_rss *p = trace_list_add(&t->rss_snaps, sizeof(*p));
+
+	if (!p)
+		return -ENOMEM;
+	*p = *row;
+	return 0;
+}
+
+/* The keyframe of the first block there is: where older ones were dropped, it is the baseline. */
+static int load_rss_state(struct trace *t, struct trace_rss *row)
+{
+	return t->blocks.cnt == 1 ? add_baseline(t, row) : 0;
+}
+
+#define PLAIN(row_name_, type, list)                                               \
+	static int load_##row_name_(struct trace *t, struct type *row)             \
+	{                                                                          \
+		struct type *p = trace_list_add(&t->list, sizeof(*p));             \
+		if (!p)                                                            \
+			return -ENOMEM;                                            \
+		*p = *row;                                                         \
+		return 0;                                                          \
+	}
+PLAIN(loss, trace_loss, losses)
+PLAIN(hook_stat, trace_hook_stat, hook_stats)
+PLAIN(clock, trace_clock, clocks)
+
+/*
+ * What a slice cost on disk is the size of its block, which its row could not know: the row has what was
+ * written in the meantime, the block before.
+ */
+static int load_cost(struct trace *t, struct trace_cost *row)
+{
+	const struct trace_block *b = (struct trace_block *)t->blocks.v + t->blocks.cnt - 1;
+	struct trace_cost *p = trace_list_add(&t->costs, sizeof(*p));
+
+	if (!p)
+		return -ENOMEM;
+	*p = *row;
+	if (p->from_ns == b->from_ns && p->to_ns == b->to_ns)
+		p->bytes_written = b->bytes;
+	return 0;
+}
+
+/* A gap that goes on in the next block is one gap. */
+static int load_gap(struct trace *t, struct trace_gap *row)
+{
+	struct trace_gap *p = t->gaps.v;
+	size_t i;
+
+	if (row->to_ns <= row->from_ns)
+		return 0;
+	for (i = t->gaps.cnt; i-- > 0;) {
+		if (strcmp(p[i].source, row->source))
+			continue;
+		if (p[i].to_ns != row->from_ns)
+			break;
+		p[i].to_ns = row->to_ns;
+		return 0;
+	}
+	p = trace_list_add(&t->gaps, sizeof(*p));
+	if (!p || keep_string(t, &row->source) < 0 || keep_string(t, &row->reason) < 0)
+		return -ENOMEM;
+	*p = *row;
+	return 0;
+}
+
+static int load_mark(struct trace *t, struct trace_mark *row)
+{
+	struct trace_mark *p = trace_list_add(&t->marks, sizeof(*p));
+
+	if (!p || keep_string(t, &row->text) < 0)
+		return -ENOMEM;
+	*p = *row;
+	return 0;
+}
+
+static int load_cpu_state(struct trace *t, struct row_cpu_state *row)
+{
+	struct trace_block_more *m = (struct trace_block_more *)t->more.v + t->more.cnt - 1;
+
+	if (row->cpu < m->cpu_cnt)
+		m->running[row->cpu] = row->utid;
+	return 0;
+}
+
+#define SECTION(name, type, section, to)                                           \
+	static int rows_##to(struct trace *t, struct row_reader *r)                \
+	{                                                                          \
+		struct type row;                                                   \
+		int k = 0;                                                         \
+		while (k == 0 && (k = row_get_##name(r, &row)) > 0)                \
+			k = load_##to(t, &row);                                    \
+		return k;                                                          \
+	}                                                                          \
+	static int section_##to(struct load *l, struct block_front *f)             \
+	{                                                                          \
+		struct row_reader r;                                               \
+		int k = block_front_rows(f, l->t->reader.zunpack, section, &r);    \
+		return k < 0 ? k : rows_##to(l->t, &r);                            \
+	}
+SECTION(process, trace_process, CHUNK_PROCESSES, process)
+SECTION(thread, trace_thread, CHUNK_THREADS, thread)
+SECTION(task_event, trace_task_event, CHUNK_TASK_EVENTS, task_event)
+SECTION(cpu_state, row_cpu_state, CHUNK_CPU_STATE, cpu_state)
+SECTION(rss, trace_rss, CHUNK_RSS_STATE, rss_state)
+SECTION(rss, trace_rss, CHUNK_RSS_SNAPS, rss_snap)
+SECTION(loss, trace_loss, CHUNK_LOSS, loss)
+SECTION(cost, trace_cost, CHUNK_COST, cost)
+SECTION(hook_stat, trace_hook_stat, CHUNK_HOOK_STATS, hook_stat)
+SECTION(clock, trace_clock, CHUNK_CLOCKS, clock)
+SECTION(mark, trace_mark, CHUNK_MARKS, mark)
+SECTION(name, row_name, CHUNK_NAMES, name)
+SECTION(gap, trace_gap, CHUNK_GAPS, gap)
+
+int trace_load_rows(struct trace *t, enum chunk_section_type type, struct row_reader *r)
+{
+	struct trace_rss row;
+	int k = 0;
+
+	switch (type) {
+	case CHUNK_PROCESSES:
+		return rows_process(t, r);
+	case CHUNK_THREADS:
+		return rows_thread(t, r);
+	case CHUNK_TASK_EVENTS:
+		return rows_task_event(t, r);
+	case CHUNK_RSS_STATE:
+		while (k == 0 && (k = row_get_rss(r, &row)) > 0)
+			k = add_baseline(t, &row);
+		return k;
+	case CHUNK_RSS_SNAPS:
+		return rows_rss_snap(t, r);
+	case CHUNK_LOSS:
+		return rows_loss(t, r);
+	case CHUNK_COST:
+		return rows_cost(t, r);
+	case CHUNK_HOOK_STATS:
+		return rows_hook_stat(t, r);
+	case CHUNK_CLOCKS:
+		return rows_clock(t, r);
+	case CHUNK_MARKS:
+		return rows_mark(t, r);
+	case CHUNK_NAMES:
+		return rows_name(t, r);
+	case CHUNK_GAPS:
+		return rows_gap(t, r);
+	default:
+		return -EBADMSG;
+	}
+}
+
+static int load_sections(struct load *l, struct block_front *f)
+{
+	int (*const all[])(struct load *, struct block_front *) = {
+		section_process,   section_thread,   section_task_event, section_cpu_state,
+		section_rss_state, section_rss_snap, section_loss,	 section_cost,
+		section_hook_stat, section_clock,    section_name,	 section_gap,
+		section_mark,
+	};
+	size_t i;
+	int r;
+
+	for (i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		r = all[i](l, f);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int add_block(struct load *l, uint64_t offset, const struct block_front *f)
+{
+	struct trace *t = l->t;
+	const struct disk_block *h = &f->head;
+	struct trace_block_more *m;
+	struct trace_block *b;
+	uint64_t events = 0;
+	unsigned int i;
+
+	b = trace_list_add(&t->blocks, sizeof(*b));
+	m = trace_list_add(&t->more, sizeof(*m));
+	if (!b || !m)
+		return -ENOMEM;
+	b->file = strpool_put(t->strings, l->name);
+	b->offset = offset;
+	b->bytes = h->block_bytes;
+	b->from_ns = h->from_ns;
+	b->to_ns = h->to_ns;
+	for (i = 0; i < EVENT_KIND_CNT; i++) {
+		b->kind_cnt[i] = h->kind_cnt[i];
+		events += h->kind_cnt[i];
+	}
+	b->first_ns = events ? h->first_ns : h->from_ns;
+	b->last_ns = events ? h->last_ns : h->from_ns;
+	m->file = l->file;
+	m->number = h->number;
+	m->front_bytes = h->front_bytes;
+	m->head_crc = h->head_crc;
+	m->carried = h->flags & CHUNK_BLOCK_CARRIED;
+	m->cpu_cnt = h->cpu_cnt;
+	m->running = malloc((h->cpu_cnt + 1) * sizeof(*m->running));
+	if (!b->file || !m->running)
+		return -ENOMEM;
+	for (i = 0; i < h->cpu_cnt; i++)
+		m->running[i] = EVENT_ID_UNKNOWN;
+	if (h->cpu_cnt > t->cpu_cnt)
+		t->cpu_cnt = h->cpu_cnt;
+	return 0;
+}
+
+static int on_damage(void *ctx, uint64_t offset, uint64_t bytes, const char *reason)
+{
+	struct load *l = ctx;
+	int r = 0;
+
+	/* damage is told in order: if there was a tail, it was none */
+	if (l->tail.reason)
+		r = trace_add_damage(l->t, l->name, l->tail.offset, l->tail.bytes, l->tail.reason);
+	l->tail = (struct trace_damage){ .offset = offset, .bytes = bytes, .reason = reason };
+	return r;
+}
+
+static int on_block(void *ctx, uint64_t offset, struct block_front *f)
+{
+	struct load *l = ctx;
+	int r;
+
+	r = check_rows(l, f);
+	if (r < 0 && r != -ENOMEM)
+		r = on_damage(l, offset, f->head.block_bytes, "rows of a small section");
+	else if (r == 0 && l->t->blocks.cnt && f->head.from_ns < trace_end_ns(l->t))
+		r = on_damage(l, offset, f->head.block_bytes, "block overlaps the one before it");
+	else if (r == 0)
+		r = add_block(l, offset, f) < 0 || load_sections(l, f) < 0 ? -ENOMEM : 0;
+	block_front_free(f);
+	return r;
+}
+
+/* What is not whole at the end of a file that grows will be: that is no damage. */
+static int settle_tail(struct load *l, const struct chunk_scan_info *info, bool is_growing)
+{
+	const struct trace_damage *d = &l->tail;
+
+	if (!d->reason || (is_growing && !info->closed && !strncmp(d->reason, "incomplete", 10) &&
+			   d->offset + d->bytes == info->bytes))
+		return 0;
+	return trace_add_damage(l->t, l->name, d->offset, d->bytes, d->reason);
+}
+
+int trace_load_file(struct trace *t, uint64_t number, bool is_last, struct err *e)
+{
+	struct load l = { .t = t, .file = number };
+	struct chunk_sink sink = { .ctx = &l, .block = on_block, .damage = on_damage };
+	uint64_t from = t->scanned && t->scanned_file == number ? t->scanned_bytes : 0;
+	struct chunk_scan_info info = { 0 };
+	size_t i = t->more.cnt;
+	int fd, r;
+
+	chunk_name_format(l.name, number);
+	fd = trace_file_open(t, number);
+	if (fd < 0) {
+		r = fd;
+		/* Gone since the directory was read: a recorder that keeps only the last so-and-so much. */
+		if (r == -ENOENT)
+			return 0;
+		if (r == -EMFILE || r == -ENFILE || r == -ENOMEM || r == -EACCES)
+			return err_set(e, r, "cannot open '%s': %s", l.name, err_text(NULL, r));
+		return trace_add_damage(t, l.name, 0, 0, "file cannot be opened");
+	}
+	r = chunk_scan_from(fd, from, false, &sink, &info);
+	trace_file_close(t, fd);
+	if (r == 0)
+		r = settle_tail(&l, &info, t->is_live && is_last);
+	else if (r != -ENOMEM)
+		r = trace_add_damage(t, l.name, 0, 0, "file cannot be read");
+	/* the scan has read every byte of these */
+	for (; !info.closed && i < t->more.cnt; i++)
+		((struct trace_block_more *)t->more.v)[i].verified = true;
+	t->scanned = true;
+	t->scanned_file = number;
+	t->scanned_bytes = info.whole_bytes;
+	return r < 0 ? err_set(e, r, "'%s': %s", l.name, err_text(NULL, r)) : 0;
+}
+
+/* ---- when all is loaded ---- */
+
+static int process_cmp(const void *a, const void *b)
+{
+	const struct trace_process *x = a, *y = b;
+
+	return x->upid < y->upid ? -1 : x->upid > y->upid;
+}
+
+static int thread_cmp(const void *a, const void *b)
+{
+	const struct trace_thread *x = a, *y = b;
+
+	return x->utid < y->utid ? -1 : x->utid > y->utid;
+}
+
+static int name_cmp(const void *a, const void *b)
+{
+	const struct trace_name *x = a, *y = b;
+
+	if (x->id != y->id)
+		return x->id < y->id ? -1 : 1;
+	return x->arg < y->arg ? -1 : x->arg > y->arg;
+}
+
+static void sort_list(struct trace_list *l, size_t item_bytes,
+		      int (*cmp)(const void *, const void *))
+{
+	if (l->cnt)
+		qsort(l->v, l->cnt, item_bytes, cmp);
+}
+
+struct timed {
+	uint64_t ts_ns;
+	size_t at;
+};
+
+static int timed_cmp(const void *a, const void *b)
+{
+	const struct timed *x = a, *y = b;
+
+	if (x->ts_ns != y->ts_ns)
+		return x->ts_ns < y->ts_ns ? -1 : 1;
+	return x->at < y->at ? -1 : x->at > y->at;
+}
+
+/* Stable, by the uint64_t at the start of each item. */
+static int sort_by_time(struct trace_list *l, size_t item_bytes)
+{
+	struct timed *order;
+	bool sorted = true;
+	char *v = l->v, *out;
+	size_t i;
+
+	order = malloc((l->cnt + 1) * sizeof(*order));
+	if (!order)
+		return -ENOMEM;
+	for (i = 0; i < l->cnt; i++) {
+		memcpy(&order[i].ts_ns, v + i * item_bytes, sizeof(uint64_t));
+		order[i].at = i;
+		sorted = sorted && (!i || order[i - 1].ts_ns <= order[i].ts_ns);
+	}
+	if (!sorted) {
+		qsort(order, l->cnt, sizeof(*order), timed_cmp);
+		out = malloc(l->cnt * item_bytes);
+		if (!out) {
+			free(order);
+			return -ENOMEM;
+		}
+		for (i = 0; i < l->cnt; i++)
+			memcpy(out + i * item_bytes, v + order[i].at * item_bytes, item_bytes);
+		free(v);
+		l->v = out;
+		l->cap = l->cnt;
+	}
+	free(order);
+	return 0;
+}
+
+_Static_assert(offsetof(struct trace_task_event, ts_ns) == 0, "sort_by_time");
+_Static_assert(offsetof(struct trace_rss, ts_ns) == 0, "sort_by_time");
+_Static_assert(offsetof(struct trace_clock, mono_ns) == 0, "sort_by_time");
+_Static_assert(offsetof(struct trace_loss, from_ns) == 0, "sort_by_time");
+_Static_assert(offsetof(struct trace_gap, from_ns) == 0, "sort_by_time");
+_Static_assert(offsetof(struct trace_mark, ts_ns) == 0, "sort_by_time");
+
+static int link_tasks(struct trace *t)
+{
+	struct trace_process *p = t->processes.v;
+	struct trace_thread *h = t->threads.v;
+	size_t i;
+
+	sort_list(&t->processes, sizeof(*p), process_cmp);
+	sort_list(&t->threads, sizeof(*h), thread_cmp);
+	/* All keys are in the maps: putting them again allocates nothing. */
+	for (i = 0; i < t->processes.cnt; i++)
+		if (idmap_put(&t->by_upid, p[i].upid, (void *)(uintptr_t)(i + 1)) < 0)
+			return -ENOMEM;
+	for (i = 0; i < t->threads.cnt; i++) {
+		const struct trace_process *of = trace_process_find(t, h[i].upid);
+
+		if (idmap_put(&t->by_utid, h[i].utid, (void *)(uintptr_t)(i + 1)) < 0)
+			return -ENOMEM;
+		if (of)
+			h[i].flags |= of->flags & (TRACE_TASK_RECORDER | TRACE_TASK_WORKLOAD);
+	}
+	return 0;
+}
+
+static int link_names(struct trace *t)
+{
+	unsigned int type;
+	size_t i;
+
+	for (type = 1; type < TRACE_NAME_TYPE_CNT; type++) {
+		struct trace_name *n = t->names[type].v;
+
+		sort_list(&t->names[type], sizeof(*n), name_cmp);
+		for (i = 0; i < t->names[type].cnt; i++)
+			if (idmap_put(&t->by_name[type], trace_name_key(type, n[i].id, n[i].arg),
+				      (void *)(uintptr_t)(i + 1)) < 0)
+				return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Equal texts are one in the pool. */
+static int number_marks(struct trace *t)
+{
+	struct trace_mark *m = t->marks.v;
+	struct idmap seen = { 0 };
+	size_t i;
+	int r = 0;
+
+	for (i = 0; i < t->marks.cnt && r == 0; i++) {
+		uint64_t text = (uintptr_t)m[i].text;
+
+		m[i].nr = (uint32_t)(uintptr_t)idmap_get(&seen, text) + 1;
+		r = idmap_put(&seen, text, (void *)(uintptr_t)m[i].nr);
+	}
+	idmap_done(&seen);
+	return r;
+}
+
+static int make_baselines(struct trace *t)
+{
+	const struct trace_rss *row = t->rss_snaps.v;
+	size_t i;
+
+	for (i = 0; i < t->rss_snaps.cnt; i++) {
+		const struct trace_process *p = trace_process_find(t, row[i].upid);
+
+		/* One born during the recording starts from nothing, and its events tell the rest. */
+		if (p && p->flags & TRACE_TASK_AT_START && add_baseline(t, &row[i]) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static void estimate_costs(struct trace *t)
+{
+	struct trace_hook_stat *h = t->hook_stats.v;
+	struct hook_mean means[256] = { { 0 } };	/* by hook, a byte */
+	size_t i;
+
+	for (i = 0; i < t->hook_stats.cnt; i++)
+		hook_mean_add(&means[h[i].hook], &h[i]);
+	for (i = 0; i < t->hook_stats.cnt; i++)
+		h[i].cost_ns = hook_cost_ns(&h[i], &means[h[i].hook]);
+}
+
+int trace_load_finish(struct trace *t)
+{
+	struct trace_block_more *m = t->more.v;
+	const struct trace_block *b = t->blocks.v;
+	uint64_t late = UINT64_MAX;
+	size_t i;
+
+	for (i = t->blocks.cnt; i-- > 0;) {
+		if (b[i].first_ns < late)
+			late = b[i].first_ns;
+		m[i].late_ns = late;
+	}
+	estimate_costs(t);
+	if (link_tasks(t) < 0 || link_names(t) < 0 ||
+	    sort_by_time(&t->task_events, sizeof(struct trace_task_event)) < 0 ||
+	    sort_by_time(&t->rss_snaps, sizeof(struct trace_rss)) < 0 ||
+	    sort_by_time(&t->clocks, sizeof(struct trace_clock)) < 0 ||
+	    sort_by_time(&t->losses, sizeof(struct trace_loss)) < 0 ||
+	    sort_by_time(&t->marks, sizeof(struct trace_mark)) < 0 ||
+	    sort_by_time(&t->gaps, sizeof(struct trace_gap)) < 0)
+		return -ENOMEM;
+	if (number_marks(t) < 0)
+		return -ENOMEM;
+	return make_baselines(t);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * trace_repair: a new trace of all that is valid in another one.
+ *
+ *     checked trace --[trace_repair]--> new trace: the same blocks, byte for byte, new files, new index
+ *
+ * The old one is only read. Where a block was dropped the new trace has a hole in time, as the old one
+ * had for its readers: reports over it say that they are incomplete. The manifest says what was done:
+ * repaired=1, repaired.state (what the old one's state was), repaired.gaps, repaired.gap.N.
+ *
+ * Threads: one. Errors: 0 or -errno and a struct err; after one there is no new trace.
+ */
+#ifndef TRACE_REPAIR_H
+#define TRACE_REPAIR_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+#include "event/trace.h"
+
+#define TRACE_REPAIR_GAPS_MAX 1000	/* named in the manifest, which has a limit of its own */
+
+struct repair_result {
+	uint64_t block_cnt, bytes;	/* copied */
+	uint64_t gap_cnt;		/* holes in time */
+};
+
+/*
+ * trace_check() must have seen t: what it found damaged is left out. path must not exist (-EEXIST) nor lie inside
+ * of t (-EINVAL). -ENODATA: there is nothing valid in t.
+ */
+int trace_repair(struct trace *t, const char *path, struct repair_result *ret, struct err *e);
+
+#endif /* TRACE_REPAIR_H */

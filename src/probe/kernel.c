@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+/*
+ * kernel: reads tracepoint prototypes from BTF. The kernel declares, for every
+ * tracepoint X, a typedef btf_trace_X of a pointer to a function whose first argument is
+ * a hidden void pointer; a tp_btf program sees the rest as ctx[0], ctx[1], ...
+ */
+#include "probe/kernel.h"
+
+#include <bpf/btf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct kernel_info {
+	struct btf *btf;
+	__s32 func_ids;		/* enum bpf_func_id, or < 0 */
+};
+
+int kernel_info_open(struct kernel_info **ret, const char *btf_file, struct err *e)
+{
+	struct kernel_info *k = calloc(1, sizeof(*k));
+	int err;
+
+	if (!k)
+		return err_set(e, -ENOMEM, "out of memory");
+	k->btf = btf__parse(btf_file ? btf_file : KERNEL_BTF, NULL);
+	if (!k->btf) {
+		err = -errno;
+		free(k);
+		if (btf_file)
+			return err_set(e, err, "--btf %s: %s", btf_file,
+				       err == -ENOENT ? "no such file" :
+				       err == -EACCES ? "not permitted to read it" :
+				       "not a file of BTF (bpftool btf dump file FILE would read it)");
+		return err_set(e, err == -EACCES ? err : -ENOENT,
+			       "cannot read this kernel's BTF, " KERNEL_BTF
+			       " (%s): boot a kernel built with CONFIG_DEBUG_INFO_BTF=y, as Debian "
+			       "and Ubuntu kernels since 5.10 are, or, where it is only not to be "
+			       "seen, as in a container without /sys, give a copy with --btf FILE",
+			       strerror(-err));
+	}
+	k->func_ids = btf__find_by_name_kind(k->btf, "bpf_func_id", BTF_KIND_ENUM);
+	*ret = k;
+	return 0;
+}
+
+static const char *vmlinux_btf = KERNEL_BTF;
+
+void kernel_use_btf(const char *btf_file)
+{
+	vmlinux_btf = btf_file ? btf_file : KERNEL_BTF;
+}
+
+/*
+ * Takes the place of libbpf's function, which looks in fixed places only: no option names another
+ * for the targets of tracing programs (btf_custom_path is for relocations).
+ */
+struct btf *btf__load_vmlinux_btf(void)
+{
+	return btf__parse(vmlinux_btf, NULL);
+}
+
+void kernel_info_close(struct kernel_info *k)
+{
+	if (!k)
+		return;
+	btf__free(k->btf);
+	free(k);
+}
+
+static const struct btf_type *tracepoint_proto(const struct kernel_info *k, const char *name)
+{
+	const struct btf_type *t;
+	char type_name[128];
+	__s32 id;
+
+	snprintf(type_name, sizeof(type_name), "btf_trace_%s", name);
+	id = btf__find_by_name_kind(k->btf, type_name, BTF_KIND_TYPEDEF);
+	if (id < 0)
+		return NULL;
+	t = btf__type_by_id(k->btf, id);
+	t = btf__type_by_id(k->btf, t->type);
+	if (!t || !btf_is_ptr(t))
+		return NULL;
+	t = btf__type_by_id(k->btf, t->type);
+	return t && btf_is_func_proto(t) ? t : NULL;
+}
+
+bool kernel_has_tracepoint(const struct kernel_info *k, const char *name)
+{
+	return tracepoint_proto(k, name) != NULL;
+}
+
+int kernel_tracepoint_args(const struct kernel_info *k, const char *name)
+{
+	const struct btf_type *t = tracepoint_proto(k, name);
+
+	return t ? btf_vlen(t) - 1 : -1;
+}
+
+/* The type of argument i with typedefs and qualifiers taken off, or NULL. */
+static const struct btf_type *arg_type(const struct kernel_info *k, const char *name, int i)
+{
+	const struct btf_type *t = tracepoint_proto(k, name);
+
+	if (!t || i < 0 || i + 1 >= btf_vlen(t))
+		return NULL;
+	t = btf__type_by_id(k->btf, btf_params(t)[i + 1].type);
+	while (t && (btf_is_mod(t) || btf_is_typedef(t)))
+		t = btf__type_by_id(k->btf, t->type);
+	return t;
+}
+
+bool kernel_arg_is_pointer(const struct kernel_info *k, const char *name, int i)
+{
+	const struct btf_type *t = arg_type(k, name, i);
+
+	return t && btf_is_ptr(t);
+}
+
+bool kernel_arg_is_struct(const struct kernel_info *k, const char *name, int i, const char *type)
+{
+	const struct btf_type *t = arg_type(k, name, i);
+
+	if (!t || !btf_is_ptr(t))
+		return false;
+	t = btf__type_by_id(k->btf, t->type);
+	while (t && (btf_is_mod(t) || btf_is_typedef(t)))
+		t = btf__type_by_id(k->btf, t->type);
+	return t && btf_is_struct(t) && !strcmp(btf__name_by_offset(k->btf, t->name_off), type);
+}
+
+bool kernel_has_helper(const struct kernel_info *k, const char *name)
+{
+	const struct btf_type *t;
+	int i;
+
+	if (k->func_ids < 0)
+		return false;
+	t = btf__type_by_id(k->btf, k->func_ids);
+	for (i = 0; i < btf_vlen(t); i++) {
+		if (!strcmp(btf__name_by_offset(k->btf, btf_enum(t)[i].name_off), name))
+			return true;
+	}
+	return false;
+}
+
+uint32_t kernel_function_id(const struct kernel_info *k, const char *name)
+{
+	__s32 id = btf__find_by_name_kind(k->btf, name, BTF_KIND_FUNC);
+
+	return id > 0 ? id : 0;
+}
+
+/* Address of a data symbol; kernels hide them without CONFIG_KALLSYMS_ALL. Per-CPU ones may start at 0. */
+static bool find_data_symbol(const char *wanted, uint64_t *ret_addr)
+{
+	FILE *f = fopen("/proc/kallsyms", "re");
+	char line[512], name[256], type;
+	unsigned long long addr;
+	bool found = false;
+
+	while (f && !found && fgets(line, sizeof(line), f)) {
+		if (!strstr(line, wanted) || sscanf(line, "%llx %c %255s", &addr, &type, name) != 3)
+			continue;
+		found = !strcmp(name, wanted) && !strchr("tTwW", type);
+		*ret_addr = addr;
+	}
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/* For kernels whose BTF has no variables (5.10). */
+static uint64_t percpu_at_by_symbol(const char *variable)
+{
+	uint64_t start, addr;
+
+	if (!find_data_symbol("__per_cpu_start", &start) || !find_data_symbol(variable, &addr) ||
+	    addr < start)
+		return 0;
+	return addr - start;
+}
+
+uint64_t kernel_percpu_at(const struct kernel_info *k, const char *variable)
+{
+	__s32 sec = btf__find_by_name_kind(k->btf, ".data..percpu", BTF_KIND_DATASEC);
+	const struct btf_var_secinfo *vars;
+	const struct btf_type *t;
+	int i;
+
+	if (sec < 0)
+		return percpu_at_by_symbol(variable);
+	t = btf__type_by_id(k->btf, sec);
+	vars = btf_var_secinfos(t);
+	for (i = 0; i < btf_vlen(t); i++) {
+		const struct btf_type *var = btf__type_by_id(k->btf, vars[i].type);
+
+		if (!strcmp(btf__name_by_offset(k->btf, var->name_off), variable))
+			return vars[i].offset;
+	}
+	return 0;
+}

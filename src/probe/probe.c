@@ -1,0 +1,709 @@
+// SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+/*
+ * probe: opens the skeleton, tells the programs what the kernel's prototypes look like,
+ * loads only what was picked, by the cheapest ways this kernel offers.
+ */
+#include "probe/probe.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/privilege.h"
+#include "ebpfrec.skel.h"
+#include "probe/adapt.h"
+#include "probe/heap.h"
+#include "probe/kernel.h"
+#include "probe/pagemap.h"
+#include "probe/source.h"
+
+#define RSS_SUM_CPUS_MAX 4	/* as the loop in fix_rss_pages() */
+#define TARGETS_MAX 65536
+#define ONLY_REQUESTS_MAX 16384
+#define LINKS_MAX 256
+
+struct probe {
+	struct ebpfrec_bpf *skel;
+	struct kernel_info *kernel;
+	struct bpf_link *links[LINKS_MAX];
+	uint8_t link_source[LINKS_MAX];	/* enum source */
+	unsigned int link_cnt;
+	unsigned int cpu_cnt;
+	struct rings rings;
+	struct wire_counters *counters;
+	size_t counters_bytes;
+	uint32_t sources;
+	bool takes_skipped[WIRE_HOOK_MAX];	/* see probe_take_skipped() */
+	char programs[1024];
+};
+
+/* libbpf reports through a process-wide callback: keep its last complaint for the error text. */
+static __thread char libbpf_said[384];
+
+static int keep_libbpf_text(enum libbpf_print_level level, const char *fmt, va_list args)
+{
+	if (level == LIBBPF_WARN && !libbpf_said[0])
+		vsnprintf(libbpf_said, sizeof(libbpf_said), fmt, args);
+	libbpf_said[strcspn(libbpf_said, "\n")] = 0;
+	return 0;
+}
+
+static void warn(const struct probe_config *config, const char *fmt, ...)
+{
+	char text[256];
+	va_list args;
+
+	if (!config->warn)
+		return;
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	config->warn(config->warn_ctx, text);
+}
+
+/* What the tracepoints of this kernel look like: see conf.bpf.h. */
+static void describe_kernel(struct ebpfrec_bpf__rodata *r, const struct kernel_info *k,
+			    unsigned int cpu_cnt)
+{
+	int n;
+
+	r->conf_switch_state_arg = kernel_tracepoint_args(k, "sched_switch") >= 4;
+	r->conf_rq_arg = !kernel_arg_is_struct(k, "block_rq_issue", 0, "request");
+	r->conf_kmalloc_cache_arg = kernel_arg_is_pointer(k, "kmalloc", 2);
+	if (!kernel_arg_is_pointer(k, "kmem_cache_alloc", 2))
+		r->conf_cache_alloc_sizes = 1;
+	else if (kernel_tracepoint_args(k, "kmem_cache_alloc") >= 6)
+		r->conf_cache_alloc_sizes = 2;
+	r->conf_cache_free_cache = kernel_arg_is_struct(k, "kmem_cache_free", 2, "kmem_cache");
+	r->conf_rss_count_arg = kernel_tracepoint_args(k, "rss_stat") >= 3;
+	r->conf_rss_sum_cpus = cpu_cnt <= RSS_SUM_CPUS_MAX ? cpu_cnt : 0;
+	n = kernel_tracepoint_args(k, "mmap_lock_released");
+	r->conf_lock_write_arg = n == 2 ? 1 : 2;
+	r->conf_at_runqueues = kernel_percpu_at(k, "runqueues");
+	r->conf_at_preempt_count = kernel_percpu_at(k, "__preempt_count");
+	r->conf_at_pcpu_hot = kernel_percpu_at(k, "pcpu_hot");
+	r->conf_at_this_cpu_off = kernel_percpu_at(k, "this_cpu_off");
+	r->conf_at_current_task = kernel_percpu_at(k, "current_task");
+}
+
+/*
+ * What this kernel can do cheaper. With `plain` nothing of it is used: some of it depends on how a
+ * kernel was built or set up (no JIT compiler, say), which loading the programs tells.
+ */
+static int describe_ways(struct probe *p, const struct probe_config *config, bool plain)
+{
+	struct ebpfrec_bpf__rodata *r = p->skel->rodata;
+	/* an id of the kernel's own BTF, which a file would have to equal */
+	uint32_t cast_id = plain || config->btf_file ?
+			   0 : kernel_function_id(p->kernel, "bpf_rdonly_cast");
+	bool fetching = adapt_can_fetch(), mapped = fetching;
+	struct bpf_program *prog;
+	int err;
+
+#if !defined(__x86_64__)
+	mapped = false;		/* the order in which stores are seen is not enough */
+#endif
+	mapped = mapped && !plain && !config->rings.plain;
+	err = rings_plan(&p->rings, &config->rings, mapped, p->cpu_cnt);
+	if (err)
+		return err;
+	r->conf_mapped = p->rings.mapped;
+	r->conf_ring_mask = p->rings.bytes - 1;
+	r->conf_ring_room = p->rings.room_bytes;
+	r->conf_ring_key = p->rings.key;
+	r->conf_wake_bytes = p->rings.wake_bytes;
+	r->conf_peek = cast_id != 0;
+	r->conf_reentrant = !source_skips_nested(p->kernel);
+	r->conf_copies = source_has_seconds(p->kernel);
+	bpf_object__for_each_program(prog, p->skel->obj) {
+		err = adapt_program(prog, cast_id, fetching);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* Whether the set of the workload's processes is needed. */
+static bool needs_targets(const struct probe_config *config)
+{
+	return config->only || config->cgroup_id || (config->sources & SOURCE_BIT(SOURCE_HEAP));
+}
+
+static int pick_programs(struct probe *p, const struct probe_config *config, struct err *e)
+{
+	struct bpf_program *prog;
+	unsigned int i;
+
+	bpf_object__for_each_program(prog, p->skel->obj)
+		bpf_program__set_autoload(prog, false);
+	bpf_program__set_autoload(p->skel->progs.task_snapshot, true);
+	bpf_program__set_autoload(p->skel->progs.find_cpu_area, true);
+	bpf_program__set_autoload(p->skel->progs.page_calibrate,
+				  !!(config->sources & SOURCE_BIT(SOURCE_PAGE)));
+	bpf_program__set_autoload(p->skel->progs.read_fact, true);
+	for (i = 0; i < source_program_cnt; i++) {
+		const struct source_program *sp = &source_programs[i];
+
+		if (!(config->sources & SOURCE_BIT(sp->source)))
+			continue;
+		if (!strcmp(sp->program, "task_free") && !needs_targets(config))
+			continue;
+		if (source_program_usable(sp, p->kernel)) {
+			prog = bpf_object__find_program_by_name(p->skel->obj, sp->program);
+			if (!prog)
+				return err_set(e, -ENOENT, "program %s is not in the object: a bug",
+					       sp->program);
+			bpf_program__set_autoload(prog, true);
+			snprintf(p->programs + strlen(p->programs),
+				 sizeof(p->programs) - strlen(p->programs), "%s%s",
+				 p->programs[0] ? " " : "", sp->program);
+			continue;
+		}
+		if (sp->optional)
+			continue;
+		if (sp->source == SOURCE_TASK || sp->source == SOURCE_SWITCH)
+			return err_set(
+				e, -ENOSYS,
+				"this kernel is too old or cut down: it has no tracepoint %s (%s)",
+				sp->tracepoint, sp->used_for);
+		warn(config, "%s: this kernel has no tracepoint %s; %s will be missing",
+		     source_infos[sp->source].name, sp->tracepoint, sp->used_for);
+	}
+	return 0;
+}
+
+static int size_maps(struct probe *p, const struct probe_config *config)
+{
+	bool track = needs_targets(config);
+
+	bpf_map__set_max_entries(p->skel->maps.rings, p->cpu_cnt);
+	bpf_map__set_max_entries(p->skel->maps.counters, p->cpu_cnt);
+	if (p->rings.mapped) {
+		bpf_map__set_max_entries(p->skel->maps.mapped, p->rings.cnt);
+		bpf_map__set_value_size(p->skel->maps.mapped, RING_STRIDE(p->rings.bytes));
+	}
+	if (track)
+		bpf_map__set_max_entries(p->skel->maps.targets, TARGETS_MAX);
+	if (config->only)
+		bpf_map__set_max_entries(p->skel->maps.only_requests, ONLY_REQUESTS_MAX);
+	if (!(config->sources & SOURCE_BIT(SOURCE_HEAP)))
+		bpf_map__set_max_entries(p->skel->maps.heap_calls, 1);
+	return track;
+}
+
+static int map_counters(struct probe *p, struct err *e)
+{
+	long page = sysconf(_SC_PAGESIZE);
+	unsigned int cpu;
+
+	/* array values are laid out at multiples of 8 bytes, and the struct is made of u64 */
+	p->counters_bytes = (p->cpu_cnt * sizeof(struct wire_counters) + page - 1) / page * page;
+	p->counters = mmap(NULL, p->counters_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
+			   bpf_map__fd(p->skel->maps.counters), 0);
+	if (p->counters == MAP_FAILED) {
+		p->counters = NULL;
+		return err_set(e, -errno, "cannot map the event counters: %s", strerror(errno));
+	}
+	for (cpu = 0; cpu < p->cpu_cnt; cpu++)
+		p->counters[cpu].ring = p->rings.cpu_ring[cpu];
+	return 0;
+}
+
+/* Runs an iterator program to its end, for what it does, not for what it writes. */
+static int run_iterator(struct bpf_program *prog)
+{
+	struct bpf_link *link = bpf_program__attach_iter(prog, NULL);
+	char sink[64];
+	ssize_t n;
+	int fd;
+
+	if (!link)
+		return -errno;
+	fd = bpf_iter_create(bpf_link__fd(link));
+	if (fd >= 0) {
+		do {
+			n = read(fd, sink, sizeof(sink));
+		} while (n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN)));
+		close(fd);
+	}
+	bpf_link__destroy(link);
+	return fd < 0 ? fd : 0;
+}
+
+static void find_cpu_areas(struct probe *p, const struct probe_config *config)
+{
+	unsigned int cpu;
+
+	if (p->skel->rodata->conf_at_runqueues)
+		run_iterator(p->skel->progs.find_cpu_area);
+	for (cpu = 0; cpu < p->cpu_cnt; cpu++) {
+		if (p->counters[cpu].preempt_at)
+			return;
+	}
+#if defined(__x86_64__)
+	warn(config, "this kernel does not let interrupts be told from the tasks they interrupt: "
+		     "allocations and "
+		     "wake-ups in interrupts are charged to the interrupted task");
+#endif
+}
+
+static void calibrate_pages(struct probe *p, const struct probe_config *config)
+{
+	volatile struct wire_calib *calib = &p->skel->bss->calib;
+	struct bpf_link *link = NULL;
+	int err = -errno;
+
+	if (!(config->sources & SOURCE_BIT(SOURCE_PAGE)))
+		return;
+	calib->tid = gettid();
+	link = bpf_program__attach(p->skel->progs.page_calibrate);
+	if (link)
+		err = pagemap_find_base(calib, &p->skel->bss->kernel_vmemmap);
+	bpf_link__destroy(link);
+	calib->tid = 0;
+	if (err)
+		warn(config,
+		     "alloc.page: page frame numbers cannot be told %s; pages are "
+		     "numbered from an unknown base",
+		     privilege_has(CAP_SYS_ADMIN) ? "here" : "without CAP_SYS_ADMIN");
+}
+
+/* The programs in the kernel, with everything this kernel can do, or (plain) without what may fail. */
+static int load_programs(struct probe *p, const struct probe_config *config, bool plain,
+			 struct err *e)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, opts);
+	int err;
+
+	/*
+	 * Always named: libbpf then does not look through the modules' BTF for types that this
+	 * kernel does not have, which would take CAP_SYS_ADMIN.
+	 */
+	opts.btf_custom_path = config->btf_file ? config->btf_file : KERNEL_BTF;
+	p->skel = ebpfrec_bpf__open_opts(&opts);
+	if (!p->skel)
+		return err_set(e, -errno, "cannot open the BPF object: %s", strerror(errno));
+	p->programs[0] = 0;
+	err = pick_programs(p, config, e);
+	if (err)
+		return err;
+	err = describe_ways(p, config, plain);
+	if (err)
+		return err_set(e, err, "cannot fit the programs to this kernel: %s",
+			       strerror(-err));
+	p->skel->rodata->conf_track = size_maps(p, config);
+	p->skel->rodata->conf_only = config->only;
+	p->skel->rodata->conf_cgroup_id = config->cgroup_id;
+	p->skel->rodata->conf_rss = !!(config->sources & SOURCE_BIT(SOURCE_RSS));
+	p->skel->rodata->conf_vm = !!(config->sources & SOURCE_BIT(SOURCE_VM));
+	describe_kernel(p->skel->rodata, p->kernel, p->cpu_cnt);
+	libbpf_said[0] = 0;
+	err = ebpfrec_bpf__load(p->skel);
+	if (err == -ENOMEM)
+		return err_set(e, err,
+			       "not enough memory for %u rings of %llu bytes: try a smaller --ring-size",
+			       p->rings.cnt, (unsigned long long)p->rings.bytes);
+	if (err)
+		return err_set(e, err == -EPERM ? err : -ENOSYS,
+			       "the kernel refused the BPF programs: %s%s%s", strerror(-err),
+			       libbpf_said[0] ? "; " : "", libbpf_said);
+	return 0;
+}
+
+static void unload(struct probe *p)
+{
+	ebpfrec_bpf__destroy(p->skel);
+	p->skel = NULL;
+	rings_done(&p->rings);
+}
+
+static int load(struct probe *p, const struct probe_config *config, struct err *e)
+{
+	int err = load_programs(p, config, false, e);
+
+	if (err == -ENOSYS && p->rings.cnt) {	/* refused, not found missing before */
+		struct err first = *e;
+
+		unload(p);
+		e->text[0] = 0;
+		err = load_programs(p, config, true, e);
+		if (err)
+			*e = first;
+	}
+	if (!err)
+		err = map_counters(p, e);
+	if (!err)
+		err = rings_make(&p->rings, bpf_map__fd(p->skel->maps.rings), e);
+	if (err)
+		return err;
+	find_cpu_areas(p, config);
+	calibrate_pages(p, config);
+	return 0;
+}
+
+int probe_open(struct probe **ret, const struct probe_config *config, struct err *e)
+{
+	const char *missing = probe_missing_capability();
+	struct probe *p;
+	int err, cpus;
+
+	if (missing)
+		return err_set(e, -EPERM,
+			       "not permitted to record: %s missing; run with sudo, or have root "
+			       "give the program "
+			       "what it needs: setcap cap_bpf,cap_perfmon+ep FILE",
+			       missing);
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return err_set(e, -ENOMEM, "out of memory");
+	libbpf_set_print(keep_libbpf_text);
+	p->sources = config->sources;
+	kernel_use_btf(config->btf_file);
+	err = kernel_info_open(&p->kernel, config->btf_file, e);
+	if (err)
+		goto fail;
+	cpus = libbpf_num_possible_cpus();
+	if (cpus < 0) {
+		err = err_set(e, cpus, "cannot tell the number of CPUs: %s", strerror(-cpus));
+		goto fail;
+	}
+	p->cpu_cnt = cpus;
+	err = load(p, config, e);
+	if (err)
+		goto fail;
+	*ret = p;
+	return 0;
+fail:
+	probe_close(p);
+	return err;
+}
+
+void probe_close(struct probe *p)
+{
+	if (!p)
+		return;
+	probe_detach(p);
+	if (p->counters)
+		munmap(p->counters, p->counters_bytes);
+	unload(p);
+	kernel_info_close(p->kernel);
+	free(p);
+}
+
+unsigned int probe_cpu_cnt(const struct probe *p)
+{
+	return p->cpu_cnt;
+}
+
+unsigned int probe_ring_cnt(const struct probe *p)
+{
+	return p->rings.cnt;
+}
+
+struct ring_place probe_ring_place(const struct probe *p, unsigned int ring)
+{
+	return (struct ring_place){
+		.fd = p->rings.fds[ring],
+		.mapped_fd = p->rings.mapped ? bpf_map__fd(p->skel->maps.mapped) : -1,
+		.index = ring,
+		.bytes = p->rings.bytes,
+		.key = p->rings.key,
+	};
+}
+
+int probe_add_target(struct probe *p, uint32_t pid)
+{
+	uint8_t one = 1;
+
+	if (!p->skel->rodata->conf_track)
+		return 0;
+	return bpf_map_update_elem(bpf_map__fd(p->skel->maps.targets), &pid, &one, 0) ? -errno : 0;
+}
+
+static int keep_link(struct probe *p, struct bpf_link *link, const char *name, struct err *e)
+{
+	if (!link)
+		return err_set(e, -errno, "cannot attach %s: %s%s%s", name, strerror(errno),
+			       libbpf_said[0] ? "; " : "", libbpf_said);
+	if (p->link_cnt == LINKS_MAX) {
+		bpf_link__destroy(link);
+		return err_set(e, -E2BIG, "too many programs to attach: a bug");
+	}
+	p->links[p->link_cnt++] = link;
+	return 0;
+}
+
+static int attach_heap(struct probe *p, const struct source_program *sp, struct bpf_program *prog,
+		       struct err *e)
+{
+	struct heap_library libs[HEAP_LIBRARIES_MAX];
+	unsigned int i, lib_cnt = heap_find_libraries(libs);
+	int err = 0;
+
+	if (!lib_cnt)
+		return err_set(e, -ENOENT,
+			       "alloc.heap: no C library found to attach to; record without it");
+	for (i = 0; i < lib_cnt && !err; i++)
+		err = heap_attach(prog, sp->program, &libs[i], p->links, &p->link_cnt, LINKS_MAX,
+				  e);
+	return err;
+}
+
+static int attach_sources(struct probe *p, uint32_t sources, struct err *e)
+{
+	unsigned int i, first;
+	int err;
+
+	for (i = 0; i < source_program_cnt; i++) {
+		const struct source_program *sp = &source_programs[i];
+		struct bpf_program *prog =
+			bpf_object__find_program_by_name(p->skel->obj, sp->program);
+
+		if (!(sources & SOURCE_BIT(sp->source)) || !prog || !bpf_program__autoload(prog))
+			continue;
+		if (sp->copy == SOURCE_SECOND_WHEN_SKIPPED && !p->takes_skipped[sp->hook])
+			continue;
+		libbpf_said[0] = 0;
+		first = p->link_cnt;
+		if (sp->tracepoint)
+			err = keep_link(p, bpf_program__attach(prog), sp->tracepoint, e);
+		else
+			err = attach_heap(p, sp, prog, e);
+		if (err)
+			return err;
+		memset(p->link_source + first, sp->source, p->link_cnt - first);
+	}
+	return 0;
+}
+
+int probe_take_skipped(struct probe *p, unsigned int hook, struct err *e)
+{
+	unsigned int i;
+	int err;
+
+	if (p->takes_skipped[hook])
+		return 0;
+	p->takes_skipped[hook] = true;
+	for (i = 0; i < source_program_cnt; i++) {
+		const struct source_program *sp = &source_programs[i];
+		struct bpf_program *prog =
+			bpf_object__find_program_by_name(p->skel->obj, sp->program);
+
+		if (sp->hook != hook || sp->copy != SOURCE_SECOND_WHEN_SKIPPED || !prog ||
+		    !bpf_program__autoload(prog))
+			continue;
+		/* alone it would send everything; when its source comes on again, it does too */
+		if (!memchr(p->link_source, sp->source, p->link_cnt))
+			continue;
+		err = keep_link(p, bpf_program__attach(prog), sp->tracepoint, e);
+		if (err)
+			return err;
+		p->link_source[p->link_cnt - 1] = sp->source;
+	}
+	return 0;
+}
+
+int probe_attach(struct probe *p, struct err *e)
+{
+	return attach_sources(p, p->sources, e);
+}
+
+void probe_detach(struct probe *p)
+{
+	/* a hook's second program first: without the first before it, it would send everything */
+	while (p->link_cnt)
+		bpf_link__destroy(p->links[--p->link_cnt]);
+}
+
+void probe_source_off(struct probe *p, unsigned int source)
+{
+	unsigned int i, to = 0;
+
+	for (i = p->link_cnt; i > 0; i--) {	/* backwards: see probe_detach() */
+		if (p->link_source[i - 1] == source)
+			bpf_link__destroy(p->links[i - 1]);
+	}
+	for (i = 0; i < p->link_cnt; i++) {
+		if (p->link_source[i] == source)
+			continue;
+		p->links[to] = p->links[i];
+		p->link_source[to++] = p->link_source[i];
+	}
+	p->link_cnt = to;
+}
+
+int probe_source_on(struct probe *p, unsigned int source, struct err *e)
+{
+	int err = attach_sources(p, SOURCE_BIT(source), e);
+
+	if (err)
+		probe_source_off(p, source);
+	return err;
+}
+
+int probe_snapshot(struct probe *p, int (*row)(void *ctx, const struct wire_snap *snap), void *ctx,
+		   struct err *e)
+{
+	struct bpf_link *link = bpf_program__attach_iter(p->skel->progs.task_snapshot, NULL);
+	struct wire_snap rows[64];
+	size_t have = 0;
+	int err = 0, fd;
+
+	if (!link)
+		return err_set(e, -errno, "cannot attach the task iterator: %s", strerror(errno));
+	fd = bpf_iter_create(bpf_link__fd(link));
+	if (fd < 0) {
+		err = err_set(e, -errno, "cannot start the task iterator: %s", strerror(errno));
+		goto out;
+	}
+	for (;;) {
+		ssize_t n = read(fd, (char *)rows + have, sizeof(rows) - have);
+		size_t i;
+
+		if (n < 0 && (errno == EINTR || errno == EAGAIN))
+			continue;
+		if (n < 0)
+			err = err_set(e, -errno, "cannot read the list of tasks: %s",
+				      strerror(errno));
+		if (n <= 0)
+			break;
+		have += n;
+		for (i = 0; i < have / sizeof(rows[0]) && err >= 0; i++)
+			err = row(ctx, &rows[i]);
+		if (err < 0)
+			break;
+		have %= sizeof(rows[0]);
+		memmove(rows, rows + i, have);
+	}
+	close(fd);
+out:
+	bpf_link__destroy(link);
+	return err < 0 ? err : 0;
+}
+
+struct probe_count probe_count(const struct probe *p, unsigned int cpu, unsigned int hook)
+{
+	const volatile struct wire_tally *t = p->counters[cpu].tally;
+
+	return (struct probe_count){
+		.attempted = t[0].attempted[hook] + t[1].attempted[hook],
+		.lost_full = t[0].lost_full[hook] + t[1].lost_full[hook],
+		.lost_other = t[0].lost_other[hook] + t[1].lost_other[hook],
+	};
+}
+
+/* What a hook's second program sent, or found to be nothing, had been skipped, but is not missing. */
+static uint64_t settled_by_second(const struct probe *p, unsigned int hook)
+{
+	const volatile struct wire_counters *c = p->counters;
+	uint64_t sum = 0;
+	unsigned int cpu;
+
+	for (cpu = 0; cpu < p->cpu_cnt; cpu++)
+		sum += c[cpu].tally[1].attempted[hook] + c[cpu].tally[1].passed[hook];
+	return sum;
+}
+
+static unsigned int first_hook(enum source source)
+{
+	unsigned int i;
+
+	for (i = 0; i < source_program_cnt; i++) {
+		if (source_programs[i].source == source && source_programs[i].hook)
+			return source_programs[i].hook;
+	}
+	return 0;
+}
+
+int probe_read_stats(const struct probe *p, struct probe_run_stats stats[WIRE_HOOK_MAX])
+{
+	unsigned int i;
+
+	memset(stats, 0, WIRE_HOOK_MAX * sizeof(*stats));
+	for (i = 0; i < source_program_cnt; i++) {
+		const struct source_program *sp = &source_programs[i];
+		struct bpf_program *prog =
+			bpf_object__find_program_by_name(p->skel->obj, sp->program);
+		struct bpf_prog_info info = {};
+		__u32 len = sizeof(info);
+		unsigned int hook;
+
+		if (!prog || !bpf_program__autoload(prog))
+			continue;
+		if (bpf_obj_get_info_by_fd(bpf_program__fd(prog), &info, &len))
+			return -errno;
+		hook = sp->hook ? sp->hook : first_hook(sp->source);
+		stats[hook].run_time_ns += info.run_time_ns;
+		if (sp->copy)
+			continue;
+		if (sp->hook)
+			stats[hook].missed_cnt += info.recursion_misses;
+		stats[hook].run_cnt += info.run_cnt;
+	}
+	/* counted later than missed_cnt: at worst it is too much by what has just been skipped */
+	for (i = 0; i < WIRE_HOOK_MAX; i++) {
+		uint64_t done = settled_by_second(p, i);
+
+		stats[i].missed_cnt -= done < stats[i].missed_cnt ? done : stats[i].missed_cnt;
+	}
+	return 0;
+}
+
+static int try_stats(void *ctx)
+{
+	struct probe_run_stats stats[WIRE_HOOK_MAX];
+
+	return probe_read_stats(ctx, stats);
+}
+
+uint64_t probe_needs(struct probe *p)
+{
+	return privilege_without(try_stats, p) ? PRIVILEGE_BIT(CAP_BPF) : 0;
+}
+
+int probe_cache_name(struct probe *p, uint64_t addr, char *name, size_t size,
+		     uint64_t *ret_object_bytes)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = &addr, .ctx_size_in = sizeof(addr));
+	const struct wire_fact *fact = &p->skel->bss->fact;
+	int err = bpf_prog_test_run_opts(bpf_program__fd(p->skel->progs.read_fact), &opts);
+
+	if (err)
+		return err;
+	if (!fact->text[0])
+		return -ENOENT;
+	snprintf(name, size, "%.*s", (int)sizeof(fact->text) - 1, fact->text);
+	*ret_object_bytes = fact->value;
+	return 0;
+}
+
+const char *probe_programs(const struct probe *p)
+{
+	return p->programs;
+}
+
+const char *probe_missing_capability(void)
+{
+	bool bpf = privilege_has(CAP_BPF), perfmon = privilege_has(CAP_PERFMON);
+
+	if (!privilege_is_global())
+		return "CAP_BPF and CAP_PERFMON of the initial user namespace (this is another one)";
+	/* it implies the others */
+	if (privilege_has(CAP_SYS_ADMIN) || (bpf && perfmon))
+		return NULL;
+	if (!bpf && !perfmon)
+		return "CAP_BPF and CAP_PERFMON";
+	return bpf ? "CAP_PERFMON" : "CAP_BPF";
+}
+
+const char *probe_library_version(void)
+{
+	return libbpf_version_string();
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * source: the list of what can be recorded, and which program serves which hook. Adding
+ * a source means a BPF program, a hook in wire.h, a row here and the columns in event.h.
+ */
+#ifndef SOURCE_H
+#define SOURCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct kernel_info;
+
+enum source {
+	SOURCE_TASK,
+	SOURCE_SWITCH,
+	SOURCE_WAKEUP,
+	SOURCE_SLAB,
+	SOURCE_PAGE,
+	SOURCE_RSS,
+	SOURCE_VM,
+	SOURCE_HEAP,
+	SOURCE_BLOCK,
+	SOURCE_DIRTY,
+	SOURCE_CNT,
+};
+
+#define SOURCE_BIT(s) (1u << (s))
+
+struct source_info {
+	const char *name;	/* "alloc.slab" */
+	bool is_default;
+	const char *doc;
+};
+
+extern const struct source_info source_infos[SOURCE_CNT];
+
+/*
+ * A hook's second program sends what the kernel skips the first for (bpf/alloc.bpf.c), on kernels that
+ * skip. It costs every event as much as an empty program does, so it is there from the start only
+ * where interrupts are sure to nest: memory is freed in them, a batch at a time (RCU).
+ */
+enum source_copy {
+	SOURCE_FIRST,
+	SOURCE_SECOND,			/* always there */
+	SOURCE_SECOND_WHEN_SKIPPED,	/* from when the kernel has first skipped the first */
+};
+
+/* One BPF program. */
+struct source_program {
+	const char *program;	/* its name in the object */
+	const char *tracepoint;	/* kernel tracepoint, or NULL for a uprobe */
+	enum source source;
+	uint8_t hook;		/* enum wire_hook it counts under; 0: sends nothing itself */
+	bool optional; /* a kernel without it is still whole: another program or none is needed */
+	const char *used_for;
+	enum source_copy copy;
+};
+
+extern const struct source_program source_programs[];
+extern const unsigned int source_program_cnt;
+
+/* Whether this kernel skips a program that is already running on the CPU (05b24ff9b2cf, 6.1). */
+bool source_skips_nested(const struct kernel_info *k);
+
+/* Whether hooks have second programs: where it skips, unless a task may be preempted in between the two. */
+bool source_has_seconds(const struct kernel_info *k);
+
+/* Whether this kernel is to run the program (present, and not superseded by a better one). */
+bool source_program_usable(const struct source_program *p, const struct kernel_info *k);
+
+/*
+ * Parses "sched,alloc.slab,block" to a mask of SOURCE_BIT; a class name picks its default
+ * sources, "all" everything. NULL gives the default. task is always in. -EINVAL names the word.
+ */
+int source_parse(const char *list, uint32_t *ret_mask, struct err *e);
+
+#endif /* SOURCE_H */

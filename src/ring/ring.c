@@ -1,0 +1,437 @@
+// SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+/*
+ * ring: see ring.h. A reader sleeps until its ring is filled beyond the wake-up
+ * threshold or poll_ms have passed, then copies all there is. It never waits for the
+ * encoder: all it shares with it is the slab pool, behind one lock taken per slab.
+ */
+#include "ring/ring.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+#define SLAB_BYTES (256 * 1024)
+#define DEFAULT_MEMORY_BYTES                                                                       \
+	(128ULL << 20) /* and so no slice has more records than a block takes */
+#define DEFAULT_POLL_MS 50
+#define PUBLISH_BYTES (64 * 1024)
+/*
+ * A record's instant is read some ns before the record is in the ring, longer when a
+ * hypervisor takes the CPU away in between. A slice waits this long for stragglers.
+ */
+#define STRAGGLER_NS 2000000ULL
+
+struct reader {
+	struct ring_group *group;
+	struct ringmap map;
+	int epoll_fd;			/* the ring, by edge, and the group's wake_fd */
+	pthread_t thread;
+	bool started;
+	int entered;			/* 1: not yet; else what config.enter returned */
+	bool stalled;			/* no memory for slabs: not reading */
+
+	/* the reader's own */
+	struct ring_slice current;	/* before the cut */
+	struct ring_slice next;		/* at or after it */
+	uint64_t done_gen;		/* the last cut this reader has handed over */
+
+	/* handed over, under group->lock */
+	struct ring_slice ready;
+
+	/* counters: written by the reader, read by anyone */
+	uint64_t read_cnt[WIRE_HOOK_MAX];
+	uint64_t kept_cnt[WIRE_HOOK_MAX];
+	uint64_t used_max_bytes;
+	uint64_t pending_bytes;
+};
+
+struct ring_group {
+	struct ring_group_config config;
+	struct reader *readers;
+	int wake_fd;			/* eventfd: something to look at at once */
+	bool stop;
+
+	uint64_t start_ns;		/* atomic; UINT64_MAX: drop everything */
+	uint64_t cut_ns;		/* atomic; valid for generation cut_gen */
+	uint64_t cut_gen;		/* atomic */
+
+	pthread_mutex_t lock;		/* slabs and hand-over; never held while reading a ring */
+	pthread_cond_t handed;
+	unsigned int ready_cnt;
+	struct ring_slab *pool;
+	uint64_t slab_bytes;		/* of all slabs there are, pooled ones too */
+	uint64_t pool_bytes;
+	uint64_t used_max_bytes;	/* most of slab_bytes - pool_bytes */
+};
+
+#define load(p) __atomic_load_n(p, __ATOMIC_ACQUIRE)
+#define store(p, v) __atomic_store_n(p, v, __ATOMIC_RELEASE)
+
+static struct ring_slab *slab_get(struct ring_group *g)
+{
+	struct ring_slab *s = NULL;
+
+	pthread_mutex_lock(&g->lock);
+	if (g->pool) {
+		s = g->pool;
+		g->pool = s->next;
+		g->pool_bytes -= SLAB_BYTES;
+	} else if (g->slab_bytes + SLAB_BYTES <= g->config.memory_bytes) {
+		s = malloc(SLAB_BYTES);
+		if (s)
+			g->slab_bytes += SLAB_BYTES;
+	}
+	if (g->slab_bytes - g->pool_bytes > g->used_max_bytes)
+		g->used_max_bytes = g->slab_bytes - g->pool_bytes;
+	pthread_mutex_unlock(&g->lock);
+	if (s) {
+		s->next = NULL;
+		s->bytes = 0;
+	}
+	return s;
+}
+
+static void slabs_put(struct ring_group *g, struct ring_slice *slice)
+{
+	struct ring_slab *s, *next;
+
+	pthread_mutex_lock(&g->lock);
+	for (s = slice->first; s; s = next) {
+		next = s->next;
+		s->next = g->pool;
+		g->pool = s;
+		g->pool_bytes += SLAB_BYTES;
+	}
+	pthread_mutex_unlock(&g->lock);
+	slice->first = slice->last = NULL;
+}
+
+static bool slice_append(struct ring_group *g, struct ring_slice *slice, const void *record,
+			 size_t bytes)
+{
+	size_t room = (bytes + 7) & ~(size_t)7;
+	struct ring_slab *s = slice->last;
+
+	if (!s || sizeof(*s) + s->bytes + room > SLAB_BYTES) {
+		s = slab_get(g);
+		if (!s)
+			return false;
+		if (slice->last)
+			slice->last->next = s;
+		else
+			slice->first = s;
+		slice->last = s;
+	}
+	memcpy(s->data + s->bytes, record, bytes);
+	if (room != bytes)
+		memset(s->data + s->bytes + bytes, 0, room - bytes);
+	s->bytes += room;
+	return true;
+}
+
+/* Copies what there is up to position end. False: not all, because a record is uncommitted or memory is out. */
+static bool drain(struct reader *r, unsigned long end)
+{
+	struct ring_group *g = r->group;
+	uint64_t start_ns = load(&g->start_ns);
+	unsigned long published = r->map.pos;
+	unsigned long before;
+	const struct wire_hdr *h;
+	size_t bytes;
+
+	for (;;) {
+		before = r->map.pos;
+		h = ringmap_next(&r->map, end, &bytes);
+		if (!h)
+			break;
+		if (h->ts_ns >= start_ns) {
+			bool late =
+				load(&g->cut_gen) != r->done_gen && h->ts_ns >= load(&g->cut_ns);
+
+			if (!slice_append(g, late ? &r->next : &r->current, h, bytes)) {
+				r->map.pos = before;	/* not consumed: the ring keeps it */
+				r->stalled = true;
+				break;
+			}
+			store(&r->kept_cnt[h->hook % WIRE_HOOK_MAX],
+			      r->kept_cnt[h->hook % WIRE_HOOK_MAX] + 1);
+			store(&r->pending_bytes, r->pending_bytes + bytes);
+		}
+		store(&r->read_cnt[h->hook % WIRE_HOOK_MAX],
+		      r->read_cnt[h->hook % WIRE_HOOK_MAX] + 1);
+		if (r->map.pos - published >= PUBLISH_BYTES) {
+			ringmap_publish(&r->map);
+			published = r->map.pos;
+		}
+	}
+	ringmap_publish(&r->map);
+	return r->map.pos >= end;
+}
+
+static void hand_over(struct reader *r, uint64_t gen)
+{
+	struct ring_group *g = r->group;
+
+	pthread_mutex_lock(&g->lock);
+	r->ready = r->current;
+	g->ready_cnt++;
+	pthread_cond_signal(&g->handed);
+	pthread_mutex_unlock(&g->lock);
+	r->current = r->next;
+	r->next.first = r->next.last = NULL;
+	r->done_gen = gen;
+	store(&r->pending_bytes, 0);
+}
+
+static void *reader_main(void *arg)
+{
+	struct reader *r = arg;
+	struct ring_group *g = r->group;
+	struct epoll_event ev;
+	bool was_behind = false;
+	int err = g->config.enter ? g->config.enter(g->config.enter_ctx) : 0;
+
+	pthread_mutex_lock(&g->lock);
+	r->entered = err;
+	pthread_cond_signal(&g->handed);
+	pthread_mutex_unlock(&g->lock);
+	if (err)
+		return NULL;
+	while (!load(&g->stop)) {
+		uint64_t now_ns, gen, used;
+		unsigned long end;
+
+		if (!was_behind)
+			epoll_wait(r->epoll_fd, &ev, 1, g->config.poll_ms);
+		if (r->stalled) {
+			struct timespec pause = { .tv_nsec = 2000000 };
+
+			nanosleep(&pause, NULL);
+			r->stalled = false;
+		}
+		ringmap_hush(&r->map);
+		now_ns = clock_mono_ns();
+		gen = load(&g->cut_gen);
+		end = ringmap_producer(&r->map);
+		used = end - r->map.pos;
+		if (used > load(&r->used_max_bytes))
+			store(&r->used_max_bytes, used);
+		was_behind = !drain(r, end);
+		if (!was_behind && gen != r->done_gen && now_ns >= load(&g->cut_ns) + STRAGGLER_NS)
+			hand_over(r, gen);
+	}
+	return NULL;
+}
+
+/*
+ * A ring counts as readable while it is not empty, but records come without a wake-up until
+ * a batch waits. Edge-triggered epoll reports wake-ups only.
+ */
+static int watch(struct reader *r, int ring_fd)
+{
+	struct epoll_event ring = { .events = EPOLLIN | EPOLLET }, wake = { .events = EPOLLIN };
+
+	r->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (r->epoll_fd < 0)
+		return -errno;
+	if (epoll_ctl(r->epoll_fd, EPOLL_CTL_ADD, ring_fd, &ring) ||
+	    epoll_ctl(r->epoll_fd, EPOLL_CTL_ADD, r->group->wake_fd, &wake))
+		return -errno;
+	return 0;
+}
+
+static int wait_entered(struct ring_group *g, struct reader *r)
+{
+	int err;
+
+	pthread_mutex_lock(&g->lock);
+	while (r->entered > 0)
+		pthread_cond_wait(&g->handed, &g->lock);
+	err = r->entered;
+	pthread_mutex_unlock(&g->lock);
+	return err;
+}
+
+static int start_readers(struct ring_group *g, struct err *e)
+{
+	unsigned int i;
+	int err;
+
+	for (i = 0; i < g->config.ring_cnt; i++) {
+		struct reader *r = &g->readers[i];
+		char name[32];
+
+		r->group = g;
+		r->entered = 1;
+		err = watch(r, g->config.places[i].fd);
+		if (!err)
+			err = ringmap_init(&r->map, &g->config.places[i]);
+		if (err)
+			return err_set(e, err, "cannot map ring %u: %s", i, strerror(-err));
+		err = -pthread_create(&r->thread, NULL, reader_main, r);
+		if (err)
+			return err_set(e, err, "cannot start a reader thread: %s", strerror(-err));
+		r->started = true;
+		snprintf(name, sizeof(name), "ebpfrec-r%u", i);
+		name[15] = 0;	/* the kernel's limit */
+		pthread_setname_np(r->thread, name);
+		err = wait_entered(g, r);
+		if (err)
+			return err_set(e, err, "a reader thread cannot give up its privileges: %s",
+				       strerror(-err));
+	}
+	return 0;
+}
+
+int ring_group_new(struct ring_group **ret, const struct ring_group_config *config, struct err *e)
+{
+	struct ring_group *g = calloc(1, sizeof(*g));
+	int err;
+
+	if (!g)
+		return err_set(e, -ENOMEM, "out of memory");
+	g->config = *config;
+	if (!g->config.memory_bytes)
+		g->config.memory_bytes = DEFAULT_MEMORY_BYTES;
+	if (!g->config.poll_ms)
+		g->config.poll_ms = DEFAULT_POLL_MS;
+	g->start_ns = UINT64_MAX;
+	pthread_mutex_init(&g->lock, NULL);
+	pthread_cond_init(&g->handed, NULL);
+	g->readers = calloc(config->ring_cnt, sizeof(*g->readers));
+	g->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (!g->readers || g->wake_fd < 0)
+		err = err_set(e, -ENOMEM, "out of memory");
+	else
+		err = start_readers(g, e);
+	if (err) {
+		ring_group_free(g);
+		return err;
+	}
+	*ret = g;
+	return 0;
+}
+
+void ring_group_free(struct ring_group *g)
+{
+	struct ring_slab *s, *next;
+	uint64_t one = 1;
+	unsigned int i;
+
+	if (!g)
+		return;
+	store(&g->stop, true);
+	/* should this fail, the readers see stop at their next timeout */
+	if (g->wake_fd >= 0)
+		(void)!write(g->wake_fd, &one, sizeof(one));
+	for (i = 0; g->readers && i < g->config.ring_cnt; i++) {
+		struct reader *r = &g->readers[i];
+
+		if (r->started)
+			pthread_join(r->thread, NULL);
+		ringmap_done(&r->map);
+		if (r->epoll_fd > 0)
+			close(r->epoll_fd);
+		slabs_put(g, &r->current);
+		slabs_put(g, &r->next);
+		slabs_put(g, &r->ready);
+	}
+	for (s = g->pool; s; s = next) {
+		next = s->next;
+		free(s);
+	}
+	if (g->wake_fd >= 0)
+		close(g->wake_fd);
+	pthread_cond_destroy(&g->handed);
+	pthread_mutex_destroy(&g->lock);
+	free(g->readers);
+	free(g);
+}
+
+void ring_group_start_at(struct ring_group *g, uint64_t start_ns)
+{
+	store(&g->start_ns, start_ns);
+}
+
+void ring_group_cut(struct ring_group *g, uint64_t cut_ns)
+{
+	store(&g->cut_ns, cut_ns);
+	store(&g->cut_gen, g->cut_gen + 1);
+}
+
+int ring_group_take(struct ring_group *g, struct ring_slice *slices, unsigned int timeout_ms)
+{
+	struct timespec until;
+	unsigned int i;
+	int err = 0;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += (timeout_ms % 1000) * 1000000L;
+	until.tv_sec += timeout_ms / 1000 + until.tv_nsec / 1000000000L;
+	until.tv_nsec %= 1000000000L;
+	pthread_mutex_lock(&g->lock);
+	while (g->ready_cnt < g->config.ring_cnt && !err)
+		err = pthread_cond_timedwait(&g->handed, &g->lock, &until);
+	if (g->ready_cnt == g->config.ring_cnt) {
+		for (i = 0; i < g->config.ring_cnt; i++) {
+			slices[i] = g->readers[i].ready;
+			g->readers[i].ready.first = g->readers[i].ready.last = NULL;
+		}
+		g->ready_cnt = 0;
+		err = 0;
+	}
+	pthread_mutex_unlock(&g->lock);
+	return err ? -EAGAIN : 0;
+}
+
+void ring_group_release(struct ring_group *g, struct ring_slice *slices)
+{
+	unsigned int i;
+
+	for (i = 0; i < g->config.ring_cnt; i++)
+		slabs_put(g, &slices[i]);
+}
+
+void ring_group_stats(struct ring_group *g, struct ring_stats *ret)
+{
+	unsigned int i, h;
+
+	memset(ret, 0, sizeof(*ret));
+	for (i = 0; i < g->config.ring_cnt; i++) {
+		struct reader *r = &g->readers[i];
+		uint64_t used = load(&r->used_max_bytes);
+
+		for (h = 0; h < WIRE_HOOK_MAX; h++) {
+			ret->read_cnt[h] += load(&r->read_cnt[h]);
+			ret->kept_cnt[h] += load(&r->kept_cnt[h]);
+		}
+		if (used > ret->used_max_bytes)
+			ret->used_max_bytes = used;
+		ret->slab_bytes_pending += load(&r->pending_bytes);
+	}
+	pthread_mutex_lock(&g->lock);
+	ret->slab_bytes = g->slab_bytes - g->pool_bytes;
+	ret->slab_max_bytes = g->used_max_bytes;
+	ret->slab_limit_bytes = g->config.memory_bytes;
+	pthread_mutex_unlock(&g->lock);
+}
+
+void ring_group_reset_used_max(struct ring_group *g)
+{
+	unsigned int i;
+
+	for (i = 0; i < g->config.ring_cnt; i++)
+		store(&g->readers[i].used_max_bytes, 0);
+	pthread_mutex_lock(&g->lock);
+	g->used_max_bytes = g->slab_bytes - g->pool_bytes;
+	pthread_mutex_unlock(&g->lock);
+}

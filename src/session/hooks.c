@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+/*
+ * hooks: session_hooks(), the list of programs with what this kernel has for each, for
+ * `doctor` and `record -e list`; and session_privileges(), the same of capabilities.
+ */
+#include <linux/capability.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/privilege.h"
+#include "probe/kernel.h"
+#include "probe/source.h"
+#include "session/session.h"
+
+unsigned int session_privileges(const struct session_privilege **ret)
+{
+	static const int caps[] = { CAP_BPF,	CAP_PERFMON, CAP_SYS_ADMIN, CAP_SYSLOG,
+				    CAP_SETUID, CAP_SETGID,  CAP_SYS_RESOURCE };
+	static struct session_privilege rows[] = {
+		{ .name = "CAP_BPF", .used_for = "recording at all", .is_needed = true },
+		{ .name = "CAP_PERFMON", .used_for = "recording at all", .is_needed = true },
+		{ .name = "CAP_SYS_ADMIN",
+		  .used_for = "alloc.heap (on some kernels), page frame numbers in alloc.page, "
+			      "what programs cost in `report cost`" },
+		{ .name = "CAP_SYSLOG", .used_for = "names of kernel functions that allocate" },
+		{ .name = "CAP_SETUID", .used_for = "record -u" },
+		{ .name = "CAP_SETGID", .used_for = "record -u" },
+		{ .name = "CAP_SYS_RESOURCE",
+		  .used_for = "memory for the rings on kernels before 5.11, unless `ulimit -l` "
+			      "is unlimited" },
+	};
+	unsigned int i;
+
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		rows[i].is_there = privilege_is_global() && privilege_has(caps[i]);
+	/* the kernel takes it for both */
+	rows[0].is_there |= rows[2].is_there;
+	rows[1].is_there |= rows[2].is_there;
+	*ret = rows;
+	return sizeof(rows) / sizeof(rows[0]);
+}
+
+unsigned int session_hooks(const struct session_hook **ret)
+{
+	static struct session_hook *hooks;
+	static char (*texts)[64];
+	struct kernel_info *k = NULL;
+	unsigned int i;
+
+	if (!hooks) {
+		hooks = calloc(source_program_cnt, sizeof(*hooks));
+		texts = calloc(source_program_cnt, sizeof(*texts));
+	}
+	if (!hooks || !texts)
+		return 0;
+	kernel_info_open(&k, NULL, NULL);
+	for (i = 0; i < source_program_cnt; i++) {
+		const struct source_program *p = &source_programs[i];
+
+		snprintf(texts[i], sizeof(texts[i]), "%s%s",
+			 p->tracepoint ? "tracepoint " : "uprobe ",
+			 p->tracepoint ? p->tracepoint : p->program + strlen("heap_"));
+		hooks[i] = (struct session_hook){
+			.source = source_infos[p->source].name,
+			.name = p->program,
+			.hook = texts[i],
+			.is_default = source_infos[p->source].is_default,
+			.is_there = k && source_program_usable(p, k),
+			.used_for = p->used_for,
+		};
+	}
+	kernel_info_close(k);
+	*ret = hooks;
+	return source_program_cnt;
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+/*
+ * names: slab caches through a BPF program, devices through /sys/dev/block, cgroups
+ * through a walk of their file system, code through kallsyms.
+ */
+#include "session/names.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/idmap.h"
+#include "base/strpool.h"
+#include "probe/probe.h"
+#include "session/cgroup.h"
+#include "symbol/kallsyms.h"
+
+struct names {
+	struct probe *probe;
+	struct kallsyms *kallsyms;	/* NULL: hidden */
+	char cgroup_root[PATH_MAX];
+	int cgroup_fd;			/* -1: cgroup v2 is not mounted */
+	struct idmap cgroups;		/* id -> path, of the pool, as of the last walk */
+	struct strpool *pool;
+};
+
+int names_new(struct names **ret, struct probe *probe)
+{
+	struct names *n = calloc(1, sizeof(*n));
+
+	if (!n)
+		return -ENOMEM;
+	n->probe = probe;
+	n->cgroup_fd = -1;
+	if (kallsyms_open(&n->kallsyms))
+		n->kallsyms = NULL;
+	if (strpool_new(&n->pool)) {
+		names_free(n);
+		return -ENOMEM;
+	}
+	if (!cgroup_find_mount(n->cgroup_root))
+		n->cgroup_fd = open(n->cgroup_root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	*ret = n;
+	return 0;
+}
+
+void names_free(struct names *n)
+{
+	if (!n)
+		return;
+	if (n->cgroup_fd >= 0)
+		close(n->cgroup_fd);
+	kallsyms_close(n->kallsyms);
+	idmap_done(&n->cgroups);
+	strpool_free(n->pool);
+	free(n);
+}
+
+static int cache_name(void *ctx, uint64_t addr, char *name, size_t size, uint64_t *ret_object_bytes)
+{
+	struct names *n = ctx;
+
+	return probe_cache_name(n->probe, addr, name, size, ret_object_bytes);
+}
+
+static int device_name(void *ctx, uint32_t dev, char *name, size_t size, uint64_t *ret_sectors)
+{
+	char path[64], line[128];
+	unsigned long long sectors = 0;
+	int err = -ENOENT;
+	FILE *f;
+
+	/* the kernel's numbers: major << 20 | minor */
+	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/uevent", dev >> 20, dev & 0xfffff);
+	f = fopen(path, "re");
+	if (!f)
+		return -errno;
+	while (fgets(line, sizeof(line), f)) {
+		if (strncmp(line, "DEVNAME=", 8))
+			continue;
+		line[strcspn(line, "\n")] = 0;
+		snprintf(name, size, "%s", line + 8);
+		err = 0;
+	}
+	fclose(f);
+	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/size", dev >> 20, dev & 0xfffff);
+	f = fopen(path, "re");
+	if (f) {
+		if (fscanf(f, "%llu", &sectors) != 1)
+			sectors = 0;
+		fclose(f);
+	}
+	*ret_sectors = sectors;
+	return err;
+}
+
+static int keep_cgroup(void *ctx, uint64_t id, const char *path)
+{
+	struct names *n = ctx;
+	const char *kept = strpool_put(n->pool, path);
+
+	return kept ? idmap_put(&n->cgroups, id, (void *)kept) : -ENOMEM;
+}
+
+/* Each id is asked for once; one that is not known yet is of a new cgroup, and all are read again. */
+static int cgroup_name(void *ctx, uint64_t id, char *path, size_t size)
+{
+	struct names *n = ctx;
+	const char *kept;
+	int err;
+
+	if (n->cgroup_fd < 0)
+		return -ENOTSUP;
+	kept = idmap_get(&n->cgroups, id);
+	if (!kept) {
+		err = cgroup_walk(n->cgroup_fd, keep_cgroup, n);
+		if (err)
+			return err;
+		kept = idmap_get(&n->cgroups, id);
+	}
+	if (!kept)
+		return -ENOENT;
+	snprintf(path, size, "%s", kept);
+	return 0;
+}
+
+static int symbol_name(void *ctx, uint64_t addr, char *name, size_t size)
+{
+	struct names *n = ctx;
+
+	return n->kallsyms ? kallsyms_find(n->kallsyms, addr, name, size) : -EPERM;
+}
+
+struct block_names names_callbacks(struct names *n)
+{
+	return (struct block_names){ .ctx = n, .cache = cache_name, .device = device_name,
+				     .cgroup = cgroup_name, .symbol = symbol_name };
+}

@@ -1,0 +1,756 @@
+// SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+/*
+ * session: wires a recording together. The order of a start matters:
+ *
+ *   fork the command (it waits) - load - start readers (dropping) - attach - name the
+ *   start instant - snapshot - make every CPU switch once - release the command
+ *
+ * so that from the start instant on nothing is missed, and nothing before it is kept. At
+ * the end: end snapshot - name the end instant - cut - detach - drain - last block.
+ *
+ * In between, the main thread cuts a slice about every SLICE_NS (or when much is waiting),
+ * encodes it and appends it. The readers go on meanwhile.
+ */
+#include "session/session.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/privilege.h"
+#include "chunk/block_writer.h"
+#include "chunk/rows.h"
+#include "probe/probe.h"
+#include "probe/run_stats.h"
+#include "probe/source.h"
+#include "ring/ring.h"
+#include "session/about.h"
+#include "session/launch.h"
+#include "session/machine.h"
+#include "session/names.h"
+#include "session/only.h"
+#include "session/overhead.h"
+#include "session/sampler.h"
+#include "session/target.h"
+#include "session/watch.h"
+#include "store/store_writer.h"
+
+#define SLICE_NS 800000000ULL /* with encoding and sync, a crash costs less than a second */
+#define SLICE_BYTES (24ULL << 20)	/* of records: about half a million */
+#define LOOK_MS 50
+#define TICK_NS 250000000ULL
+#define AHEAD_NS 2000000ULL		/* an instant named for other threads lies this far ahead */
+
+struct session {
+	struct session_options o;
+	struct probe *probe;
+	struct ring_group *rings;
+	struct names *names;
+	struct sampler *sampler;
+	struct only_filter *only;	/* with --only */
+	struct overhead *overhead;	/* with --max-overhead */
+	struct block_writer *writer;
+	struct store_writer *store;
+	struct watch *watch;
+	struct launch *launch;
+	struct run_stats *run_stats;	/* NULL without CAP_SYS_ADMIN */
+	struct privilege_user user;	/* who the recorder is once it is attached */
+	struct buf lacks;		/* what this kernel or this user cannot record, a line each */
+	uint32_t sources;
+
+	struct ring_slice *slices;	/* one per ring */
+	struct buf snapshot;		/* wire_snap rows for the next slice */
+	uint64_t start_ns, slice_ns, end_ns;
+	bool no_command;		/* the command is not to be found: nothing was begun */
+	bool made_output;		/* the directory is ours to remove again */
+
+	int stop_fd;
+	volatile sig_atomic_t stop_cnt;
+	struct session_stats stats;
+};
+
+static int check_options(const struct session_options *o, uint32_t *ret_sources, struct err *e)
+{
+	int err = source_parse(o->events, ret_sources, e);
+
+	if (err)
+		return err;
+	if (o->rings.bytes > 1ULL << 30)
+		return err_set(e, -EINVAL, "a ring of %llu bytes is too large: at most 1 GiB",
+			       (unsigned long long)o->rings.bytes);
+	if (o->only && !o->command && !o->pid_cnt && !o->cgroup)
+		return err_set(e, -EINVAL,
+			       "--only needs to know whom: give a COMMAND, -p or --cgroup");
+	if (*ret_sources & SOURCE_BIT(SOURCE_HEAP) && !o->command && !o->pid_cnt && !o->cgroup)
+		return err_set(
+			e, -EINVAL,
+			"alloc.heap records the workload only: give a COMMAND, -p or --cgroup");
+	return 0;
+}
+
+/* ---- opening ---- */
+
+/* Goes to the caller, and into the manifest. */
+static void note_lack(void *ctx, const char *text)
+{
+	struct session *s = ctx;
+
+	if (s->lacks.len)
+		buf_add(&s->lacks, "; ", 2);
+	buf_add(&s->lacks, text, strlen(text));
+	if (s->o.warn)
+		s->o.warn(s->o.warn_ctx, text);
+}
+
+/* Under sudo the trace is the invoking user's, and so is the recorder from then on. */
+static void find_user(struct session *s)
+{
+	const char *uid = getenv("SUDO_UID"), *gid = getenv("SUDO_GID");
+
+	if (!geteuid() && uid && gid && strtoul(uid, NULL, 10))
+		privilege_find_user(&s->user, strtoul(uid, NULL, 10), strtoul(gid, NULL, 10));
+}
+
+static const char no_run_times[] = "; cost: run times of programs need CAP_SYS_ADMIN";
+
+static int open_probe(struct session *s, struct err *e)
+{
+	struct probe_config config = { .sources = s->sources, .only = s->o.only };
+	int err;
+
+	config.rings = s->o.rings;
+	config.btf_file = s->o.btf_file;
+	config.warn = note_lack;
+	config.warn_ctx = s;
+	if (s->o.cgroup) {
+		err = target_cgroup_id(s->o.cgroup, &config.cgroup_id, e);
+		if (err)
+			return err;
+	}
+	err = probe_open(&s->probe, &config, e);
+	if (err)
+		return err;
+	err = names_new(&s->names, s->probe);
+	if (err)
+		return err_set(e, err, "out of memory");
+	if (s->o.budget_ppm && !privilege_has(CAP_SYS_ADMIN))
+		return err_set(e, -EPERM,
+			       "--max-overhead: to measure what programs cost takes CAP_SYS_ADMIN; "
+			       "run with sudo");
+	/* not worth a warning each time: `doctor` tells, and the manifest */
+	if (run_stats_start(&s->run_stats))
+		buf_add(&s->lacks, no_run_times + (s->lacks.len ? 0 : 2),
+			strlen(no_run_times) - (s->lacks.len ? 0 : 2));
+	return 0;
+}
+
+static int open_writers(struct session *s, struct err *e)
+{
+	bool *online = calloc(probe_cpu_cnt(s->probe), sizeof(*online));
+	struct block_writer_config config = {
+		.cpu_cnt = probe_cpu_cnt(s->probe),
+		.zstd_level = s->o.zstd_level,
+		.filtered = s->o.only,
+		.recorder_pid = getpid(),
+		.helper_pid = run_stats_pid(s->run_stats),
+		.names = names_callbacks(s->names),
+		.page_bytes = sysconf(_SC_PAGESIZE),
+		.all_cmdlines = s->o.all_cmdlines,
+	};
+	struct store_config store = {
+		.uid = (uid_t)-1, .gid = (gid_t)-1,
+		.keep_bytes = s->o.keep_bytes, .keep_ns = s->o.keep_ns,
+	};
+	int err;
+
+	if (!online)
+		return err_set(e, -ENOMEM, "out of memory");
+	machine_online_cpus(online, probe_cpu_cnt(s->probe));
+	config.cpu_online = online;
+	err = block_writer_new(&s->writer, &config);
+	free(online);
+	if (!err && s->o.only)
+		err = only_filter_new(&s->only);
+	if (err)
+		return err_set(e, err, "cannot set up the encoder: %s", strerror(-err));
+	if (s->user.change) {
+		store.uid = s->user.uid;
+		store.gid = s->user.gid;
+	}
+	err = store_move_aside_of(s->o.output, s->o.force, store.uid, e);
+	if (!err)
+		err = store_writer_create(&s->store, s->o.output, &store, e);
+	s->made_output = !err;
+	return err;
+}
+
+/* A reader thread maps and copies: it needs no privilege at all. */
+static int drop_all(void *ctx)
+{
+	struct session *s = ctx;
+
+	return privilege_drop(0, &s->user);
+}
+
+static int start_readers(struct session *s, struct err *e)
+{
+	struct ring_group_config config = { .ring_cnt = probe_ring_cnt(s->probe),
+					    .enter = drop_all,
+					    .enter_ctx = s };
+	struct ring_place *places = calloc(config.ring_cnt, sizeof(*places));
+	unsigned int i;
+	int err;
+
+	s->slices = calloc(config.ring_cnt, sizeof(*s->slices));
+	if (!s->slices || !places) {
+		free(places);
+		return err_set(e, -ENOMEM, "out of memory");
+	}
+	for (i = 0; i < config.ring_cnt; i++)
+		places[i] = probe_ring_place(s->probe, i);
+	config.places = places;
+	err = ring_group_new(&s->rings, &config, e);
+	config.places = NULL;
+	free(places);
+	if (err)
+		return err;
+	err = sampler_new(&s->sampler, s->probe, s->rings, probe_ring_place(s->probe, 0).bytes,
+			  s->run_stats, clock_mono_ns());
+	return err ? err_set(e, err, "out of memory") : 0;
+}
+
+int session_open(struct session **ret, const struct session_options *o, struct err *e)
+{
+	struct session *s = calloc(1, sizeof(*s));
+	int err;
+
+	if (!s)
+		return err_set(e, -ENOMEM, "out of memory");
+	s->o = *o;
+	s->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	find_user(s);
+	err = check_options(o, &s->sources, e);
+	if (!err)
+		err = watch_check(o, s->sources, e);
+	/* found out before anything is made or moved aside */
+	if (!err && o->command && !launch_finds(o->command[0])) {
+		s->no_command = true;
+		*ret = s;
+		return 0;
+	}
+	if (!err && o->command)
+		err = launch_new(&s->launch, o->command, o->user, e);
+	if (!err)
+		err = open_probe(s, e);
+	if (!err)
+		err = open_writers(s, e);
+	if (!err)
+		err = about_describe(s->store, &s->o, s->sources, s->probe,
+				     s->launch ? launch_pid(s->launch) : 0, e);
+	if (!err && s->lacks.len) {
+		buf_add(&s->lacks, "", 1);
+		err = s->lacks.failed ? -ENOMEM :
+			store_writer_set(s->store, "lacks", (const char *)s->lacks.data);
+	}
+	if (!err)
+		err = store_writer_flush_manifest(s->store, e);
+	if (!err)
+		err = target_seed(s->probe, s->writer, s->launch ? launch_pid(s->launch) : 0, o, e);
+	if (!err)
+		err = watch_new(&s->watch, &s->o, s->sources, s->store, e);
+	if (!err)
+		err = start_readers(s, e);
+	if (!err)
+		err = probe_attach(s->probe, e);
+	if (err) {
+		session_close(s);
+		return err;
+	}
+	*ret = s;
+	return 0;
+}
+
+/* ---- starting ---- */
+
+static void sleep_until(uint64_t mono_ns)
+{
+	struct timespec t = { .tv_sec = mono_ns / 1000000000, .tv_nsec = mono_ns % 1000000000 };
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR)
+		;
+}
+
+static int keep_snapshot_row(void *ctx, const struct wire_snap *snap)
+{
+	struct session *s = ctx;
+	struct wire_snap row = *snap;
+
+	if (!s->slice_ns) {
+		/* the start: a task younger than the recording has sent its own record; an older one was
+		 * there at the start, whenever its row was read */
+		if (row.task.start_ns >= s->start_ns)
+			return 0;
+		row.task.hdr.ts_ns = s->start_ns;
+		/* what an outsider does from here on is not recorded, so that it runs is no news for long */
+		if (s->o.only && !(row.task.hdr.flags & WIRE_F_TARGET))
+			row.on_cpu = 0;
+	}
+	buf_add(&s->snapshot, &row, sizeof(row));
+	return s->snapshot.failed ? -ENOMEM : 0;
+}
+
+/* Before the command does anything: from here on there is nothing to gain in this process. */
+static int give_up_privileges(struct session *s, struct err *e)
+{
+	uint64_t keep = probe_needs(s->probe);
+	int err = privilege_drop(keep, &s->user);
+
+	if (err)
+		return err_set(e, err, "cannot give up privileges: %s", strerror(-err));
+	err = privilege_check_threads(keep, e);
+	return err ? err_prefix(e, err, "cannot give up privileges") : 0;
+}
+
+static int begin(struct session *s, struct err *e)
+{
+	int err;
+
+	s->start_ns = clock_mono_ns() + AHEAD_NS;
+	ring_group_start_at(s->rings, s->start_ns);
+	sleep_until(s->start_ns);
+	sampler_begin(s->sampler, s->start_ns);
+	if (s->o.budget_ppm) {
+		struct overhead_config config = { .probe = s->probe,
+						  .sampler = s->sampler,
+						  .sources = s->sources,
+						  .budget_ppm = s->o.budget_ppm,
+						  .warn = s->o.warn,
+						  .warn_ctx = s->o.warn_ctx };
+
+		err = overhead_new(&s->overhead, &config, s->start_ns);
+		if (err)
+			return err_set(e, err, "out of memory");
+	}
+	err = probe_snapshot(s->probe, keep_snapshot_row, s, e);
+	if (err)
+		return err;
+	s->slice_ns = s->start_ns;
+	machine_visit_cpus();
+	err = target_read_cmdlines(s->writer, &s->o, &s->snapshot);
+	return err ? err_set(e, err, "out of memory") : give_up_privileges(s, e);
+}
+
+/* ---- slices ---- */
+
+static int add_segment(struct buf *list, const void *data, size_t bytes)
+{
+	struct block_segment seg = { .data = data, .bytes = bytes };
+
+	buf_add(list, &seg, sizeof(seg));
+	return list->failed ? -ENOMEM : 0;
+}
+
+/* Encodes what the rings gave for [slice_ns, to_ns) and appends it. */
+static int write_slice(struct session *s, uint64_t to_ns, struct err *e)
+{
+	struct block_slice slice = { .from_ns = s->slice_ns, .to_ns = to_ns };
+	struct clock_tuple now;
+	struct trace_clock clock;
+	struct sampler_rows rows;
+	struct block_stats stats = {};
+	struct buf list = {};
+	struct ring_slab *slab;
+	const void *block;
+	size_t bytes;
+	unsigned int i;
+	int err;
+
+	if (s->overhead)
+		overhead_filter(s->overhead, s->slices, probe_ring_cnt(s->probe));
+	err = sampler_take(s->sampler, to_ns, store_writer_bytes(s->store), &rows);
+	if (!err && s->overhead)
+		err = overhead_gaps(s->overhead, s->slice_ns, to_ns, &slice.gaps, &slice.gap_cnt);
+	if (!err && s->only)
+		err = only_filter_apply(s->only, s->slices, probe_ring_cnt(s->probe));
+	if (!err)
+		err = watch_slice(s->watch, s->slices, probe_ring_cnt(s->probe), &s->snapshot,
+				  sampler_rows_lost(&rows), to_ns, &slice.marks, &slice.mark_cnt, e);
+	if (!err && s->snapshot.len)
+		err = add_segment(&list, s->snapshot.data, s->snapshot.len);
+	for (i = 0; i < probe_ring_cnt(s->probe); i++) {
+		for (slab = s->slices[i].first; slab && !err; slab = slab->next)
+			err = add_segment(&list, slab->data, slab->bytes);
+	}
+	clock_read_tuple(&now);
+	clock = (struct trace_clock){ .mono_ns = now.mono_ns,
+				      .boot_ns = now.boot_ns,
+				      .real_ns = now.real_ns,
+				      .tai_ns = now.tai_ns,
+				      .uncertainty_ns = now.uncertainty_ns };
+	slice.segments = (const struct block_segment *)list.data;
+	slice.segment_cnt = list.len / sizeof(struct block_segment);
+	slice.losses = rows.losses;
+	slice.loss_cnt = rows.loss_cnt;
+	slice.hook_stats = rows.hook_stats;
+	slice.hook_stat_cnt = rows.hook_stat_cnt;
+	slice.costs = &rows.cost;
+	slice.cost_cnt = 1;
+	slice.clocks = &clock;
+	slice.clock_cnt = 1;
+	if (store_writer_begins_file(s->store))
+		block_writer_begin_anew(s->writer);
+	if (!err)
+		err = block_writer_encode(s->writer, &slice, &block, &bytes, &stats);
+	if (err)
+		err_set(e, err, "cannot encode: %s", strerror(-err));
+	else
+		err = store_writer_append(s->store, block, bytes, 1, e);
+	ring_group_release(s->rings, s->slices);
+	buf_reset(&s->snapshot);
+	buf_done(&list);
+	if (err)
+		return err;
+	for (i = 0; i < SESSION_CLASS_CNT; i++)
+		s->stats.event_cnt[i] += stats.event_cnt[i];
+	s->slice_ns = to_ns;
+	watch_written(s->watch, to_ns);
+	return 0;
+}
+
+/* ---- running ---- */
+
+static bool slice_is_due(struct session *s, uint64_t now_ns)
+{
+	struct ring_stats r;
+
+	if (now_ns - s->slice_ns >= SLICE_NS || watch_wants_slice(s->watch))
+		return true;
+	ring_group_stats(s->rings, &r);
+	return r.slab_bytes_pending >= SLICE_BYTES;
+}
+
+/* Whether what was asked for is over: command ended, time is up, a signal came, watched processes are gone. */
+static bool is_over(struct session *s, uint64_t now_ns, int *ret_exit)
+{
+	unsigned int i;
+
+	if (s->stop_cnt)
+		return true;
+	if (s->launch && launch_wait(s->launch, 0, ret_exit))
+		return true;
+	if (s->o.duration_ns && now_ns - s->start_ns >= s->o.duration_ns)
+		return true;
+	if (s->launch || !s->o.pid_cnt || s->o.duration_ns)
+		return false;
+	for (i = 0; i < s->o.pid_cnt; i++) {
+		if (!kill(s->o.pids[i], 0) || errno == EPERM)
+			return false;
+	}
+	return true;
+}
+
+static int run_loop(struct session *s, int *ret_exit, struct err *e)
+{
+	struct pollfd fds[2 + WATCH_POLLS] = { { .fd = s->stop_fd, .events = POLLIN },
+					       { .fd = s->launch ? launch_fd(s->launch) : -1,
+						 .events = POLLIN } };
+	uint64_t cut_ns = 0, tick_ns = 0, now_ns;
+	int err = 0;
+
+	sampler_stats_begin(s->sampler);
+	for (;;) {
+		int timeout = LOOK_MS;
+
+		now_ns = clock_mono_ns();
+		if (s->o.duration_ns &&
+		    s->start_ns + s->o.duration_ns < now_ns + LOOK_MS * 1000000ULL)
+			timeout = s->start_ns + s->o.duration_ns > now_ns ?
+				  (s->start_ns + s->o.duration_ns - now_ns) / 1000000 + 1 : 0;
+		watch_polls(s->watch, fds + 2);
+		poll(fds, 2 + WATCH_POLLS, timeout);
+		now_ns = clock_mono_ns();
+		err = watch_look(s->watch, s->start_ns, now_ns, e);
+		if (err)
+			return err;
+		sampler_stats_end(s->sampler);
+		err = sampler_look(s->sampler, now_ns);
+		if (err)
+			return err_set(e, err, "out of memory");
+		if (!cut_ns && slice_is_due(s, now_ns)) {
+			cut_ns = now_ns + AHEAD_NS;
+			ring_group_cut(s->rings, cut_ns);
+		} else if (cut_ns && !ring_group_take(s->rings, s->slices, 0)) {
+			err = write_slice(s, cut_ns, e);
+			cut_ns = 0;
+			if (!err && s->overhead && overhead_look(s->overhead))
+				err = err_set(e, -ENOMEM, "out of memory");
+			if (err)
+				return err;
+			sampler_stats_begin(s->sampler);
+		}
+		if (s->o.tick && now_ns - tick_ns >= TICK_NS) {
+			tick_ns = now_ns;
+			s->o.tick(s->o.tick_ctx, s);
+		}
+		if (is_over(s, now_ns, ret_exit))
+			break;
+	}
+	/* a cut under way ends first: there is one at a time */
+	while (cut_ns && s->stop_cnt < 2 && !err) {
+		if (!ring_group_take(s->rings, s->slices, LOOK_MS)) {
+			err = write_slice(s, cut_ns, e);
+			cut_ns = 0;
+		}
+	}
+	return err;
+}
+
+/* Waits for a cut, however long the readers need, unless the user insists. */
+static bool take_cut(struct session *s, uint64_t cut_ns)
+{
+	ring_group_cut(s->rings, cut_ns);
+	while (ring_group_take(s->rings, s->slices, LOOK_MS)) {
+		if (s->stop_cnt >= 2)
+			return false;
+	}
+	return true;
+}
+
+/* The last block: everything up to one instant after the end snapshot, and the final counters. */
+static int end(struct session *s, struct err *e)
+{
+	struct ring_slice *last;
+	uint64_t end_ns;
+	size_t bytes;
+	int err;
+
+	if (s->stop_cnt >= 2)
+		return 0;
+	err = probe_snapshot(s->probe, keep_snapshot_row, s, e);
+	if (err)
+		return err;
+	end_ns = clock_mono_ns() + AHEAD_NS;
+	if (!take_cut(s, end_ns))
+		return 0;
+	/* now that the programs are off, drain what came after the end: it is counted, not kept */
+	probe_detach(s->probe);
+	bytes = probe_ring_cnt(s->probe) * sizeof(*last);
+	last = malloc(bytes);
+	if (!last)
+		return err_set(e, -ENOMEM, "out of memory");
+	memcpy(last, s->slices, bytes);
+	if (take_cut(s, clock_mono_ns() + AHEAD_NS)) {
+		sampler_drop(s->sampler, s->slices, probe_ring_cnt(s->probe));
+		ring_group_release(s->rings, s->slices);
+	}
+	memcpy(s->slices, last, bytes);
+	free(last);
+	return write_slice(s, end_ns, e);
+}
+
+static void count_stored(const struct session *s, struct session_stats *st)
+{
+	struct store_kept kept;
+
+	store_writer_kept(s->store, &kept);
+	st->bytes = store_writer_bytes(s->store);
+	st->dropped_bytes = kept.dropped_bytes;
+	st->kept_ns = kept.from_ns && s->slice_ns > kept.from_ns ? s->slice_ns - kept.from_ns : 0;
+}
+
+static int close_trace(struct session *s, int exit_code, struct err *e)
+{
+	struct store_sync_stats sync;
+	struct sampler_totals t;
+	int err = 0;
+
+	sampler_totals(s->sampler, &t);
+	store_writer_sync_stats(s->store, &sync);
+	if (s->launch)
+		err = store_writer_set_number(s->store, "command.exit", exit_code);
+	if (!err)
+		err = store_writer_set_number(s->store, "attempted", t.attempted);
+	if (!err)
+		err = store_writer_set_number(s->store, "read", t.read);
+	if (!err)
+		err = store_writer_set_number(s->store, "lost", t.lost);
+	if (!err)
+		err = store_writer_set_number(s->store, "disk.sync_max_ns", sync.max_ns);
+	count_stored(s, &s->stats);
+	if (err) {
+		store_writer_abort(s->store);
+		err_set(e, err, "cannot finish the manifest: %s", strerror(-err));
+	} else {
+		err = store_writer_finish(s->store, e);
+	}
+	s->store = NULL;
+	return err;
+}
+
+/* A snapshot under way reads from the store: it ends first. */
+static void close_watch(struct session *s)
+{
+	struct watch *w = s->watch;
+
+	s->watch = NULL;	/* a signal may ask for another at any time */
+	watch_free(w);
+}
+
+/* Recording has failed: keep what is there; the command goes on, and is waited for. */
+static void give_up(struct session *s, const struct err *e, int err)
+{
+	char text[600];
+	int code;
+
+	probe_detach(s->probe);
+	close_watch(s);
+	store_writer_abort(s->store);
+	s->store = NULL;
+	if (!s->launch || s->stop_cnt || launch_wait(s->launch, 0, &code))
+		return;
+	snprintf(text, sizeof(text), "%s; recording has ended, the command goes on",
+		 err_text(e, err));
+	if (s->o.warn)
+		s->o.warn(s->o.warn_ctx, text);
+	while (!s->stop_cnt && !launch_wait(s->launch, 0, &code)) {
+		struct pollfd fds[2] = { { .fd = s->stop_fd, .events = POLLIN },
+					 { .fd = launch_fd(s->launch), .events = POLLIN } };
+
+		poll(fds, 2, 1000);
+	}
+}
+
+int session_run(struct session *s, int *ret_exit, struct err *e)
+{
+	int err, exec_errno, code = 0;
+
+	if (s->no_command) {
+		err_set(e, 0, "cannot run %s: no such command", s->o.command[0]);
+		*ret_exit = 127;
+		return 0;
+	}
+	err = begin(s, e);
+	if (!err && s->launch) {
+		exec_errno = launch_release(s->launch);
+		if (exec_errno) {
+			err_set(e, 0, "cannot run %s: %s", s->o.command[0], strerror(exec_errno));
+			close_watch(s);
+			store_writer_abort(s->store);
+			s->store = NULL;
+			store_remove(s->o.output, NULL);
+			*ret_exit = exec_errno == ENOENT || exec_errno == ENOTDIR ? 127 : 126;
+			return 0;
+		}
+	}
+	if (!err)
+		err = run_loop(s, &code, e);
+	if (!err && s->launch && launch_wait(s->launch, 0, &code))
+		err = watch_exit(s->watch, clock_mono_ns(), code, e);
+	if (!err)
+		err = watch_look(s->watch, s->start_ns, clock_mono_ns(), e);
+	if (!err)
+		err = end(s, e);
+	if (!err)
+		watch_end(s->watch);
+	if (!err)
+		close_watch(s);
+	s->end_ns = s->slice_ns;
+	if (err) {
+		count_stored(s, &s->stats);
+		give_up(s, e, err);
+		return err;
+	}
+	/* a command that a signal to the recorder ended is still reported by its own status */
+	if (s->launch && !launch_wait(s->launch, 0, &code) && s->stop_cnt)
+		code = 128 + SIGINT;
+	err = close_trace(s, code, e);
+	*ret_exit = code;
+	return err;
+}
+
+void session_stop(struct session *s)
+{
+	uint64_t one = 1;
+
+	s->stop_cnt = s->stop_cnt + 1;
+	(void)!write(s->stop_fd, &one, sizeof(one));
+}
+
+void session_snapshot(struct session *s)
+{
+	if (s->watch)
+		watch_ask_snapshot(s->watch);
+}
+
+void session_get_stats(const struct session *s, struct session_stats *ret)
+{
+	struct sampler_totals t;
+	struct ring_stats ring;
+	unsigned int h;
+
+	*ret = s->stats;
+	if (!s->sampler)
+		return;
+	sampler_totals(s->sampler, &t);
+	memcpy(ret->lost_cnt, t.lost_cnt, sizeof(ret->lost_cnt));
+	ret->full_cnt = t.full_cnt;
+	ret->user_ns = t.user_ns;
+	ret->sys_ns = t.sys_ns;
+	ret->rss_max_bytes = t.rss_max_bytes;
+	ret->bpf_ns = t.bpf_ns;
+	if (s->overhead) {
+		ret->off_cnt = overhead_step_cnt(s->overhead);
+		ret->off = overhead_off(s->overhead);
+	}
+	if (s->end_ns) {
+		ret->duration_ns = s->end_ns - s->start_ns;
+		return;
+	}
+	/* while it runs: what has been read, encoded or not */
+	ring_group_stats(s->rings, &ring);
+	memset(ret->event_cnt, 0, sizeof(ret->event_cnt));
+	for (h = 1; h < WIRE_HOOK_MAX; h++)
+		ret->event_cnt[sampler_hook_class(h)] += ring.kept_cnt[h];
+	if (s->store)
+		count_stored(s, ret);
+	ret->duration_ns = s->start_ns ? clock_mono_ns() - s->start_ns : 0;
+}
+
+void session_close(struct session *s)
+{
+	bool unfinished;
+
+	if (!s)
+		return;
+	unfinished = s->made_output && !s->start_ns;
+	if (s->probe)
+		probe_detach(s->probe);
+	launch_free(s->launch);
+	ring_group_free(s->rings);
+	sampler_free(s->sampler);
+	only_filter_free(s->only);
+	overhead_free(s->overhead);
+	block_writer_free(s->writer);
+	close_watch(s);
+	store_writer_abort(s->store);
+	if (unfinished)
+		store_remove(s->o.output, NULL);
+	names_free(s->names);
+	probe_close(s->probe);
+	run_stats_end(s->run_stats);
+	buf_done(&s->lacks);
+	buf_done(&s->snapshot);
+	free(s->slices);
+	if (s->stop_fd >= 0)
+		close(s->stop_fd);
+	free(s);
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * session: one recording, from the first capability check to the closed trace.
+ *
+ *     options --> [session] --> probe (load, attach) + ring (consume) + chunk (encode) + store (write)
+ *
+ * The library never prints: what a person should see comes back in struct err, in
+ * session_stats, or through the callbacks. All functions are for one thread (the
+ * command's main thread), except session_stop(), which is async-signal-safe.
+ */
+#ifndef SESSION_H
+#define SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "probe/rings.h"
+
+struct session;
+
+struct session_options {
+	const char *output;		/* trace directory */
+	const char *events;		/* "-e" list, NULL = default */
+	char *const *command;		/* NULL-terminated argv, or NULL */
+	const uint32_t *pids;		/* -p */
+	unsigned int pid_cnt;
+	const char *cgroup;		/* --cgroup PATH, NULL = none */
+	bool only;			/* keep just the workload */
+	bool force;			/* -f */
+	bool all_cmdlines; /* keep command lines of all processes, not just the workload's */
+	uint64_t duration_ns;		/* 0 = until the command ends or session_stop() */
+	const char *btf_file;		/* --btf: instead of /sys/kernel/btf/vmlinux; may be NULL */
+	const char *user; /* -u: name or number to run the command as; NULL = as the caller */
+	uint64_t keep_bytes, keep_ns;	/* --keep: what of the trace stays, as in store_writer.h; 0 = all */
+	struct rings_config rings;
+	int zstd_level;			/* 1..19; 0 = default, -1 = no compression */
+	uint64_t budget_ppm; /* --max-overhead: millionths of the machine's CPU time; 0 = none */
+	const char *const *triggers;	/* --trigger, as in trigger.h */
+	unsigned int trigger_cnt;
+	uint64_t trigger_max;		/* snapshots they make at most; 0 = 10 */
+	bool has_mark_fd;
+	int mark_fd;			/* each line read from it is a mark; stays the caller's */
+	const char *const *notes;	/* "K=V" strings */
+	unsigned int note_cnt;
+	const char *command_line; /* how the recorder was called, for the manifest; may be NULL */
+	/* Called about every 250 ms from session_run(); may be NULL. */
+	void (*tick)(void *ctx, const struct session *s);
+	void *tick_ctx;
+	/* A warning that does not end the recording ("alloc.vm: this kernel has no ..."); may be NULL. */
+	void (*warn)(void *ctx, const char *text);
+	/* Something that happened and is as it should be ("snapshot written to ..."), same ctx; may be NULL. */
+	void (*notice)(void *ctx, const char *text);
+	void *warn_ctx;
+};
+
+enum { SESSION_CLASS_CNT = 4 };		/* task, sched, alloc, block: enum wire_class */
+
+struct session_stats {
+	uint64_t event_cnt[SESSION_CLASS_CNT];	/* records kept */
+	uint64_t lost_cnt[SESSION_CLASS_CNT];	/* no room, failed reservation or skipped program */
+	uint64_t full_cnt;			/* of all lost: the ring had no room */
+	uint64_t bytes;				/* written to disk */
+	uint64_t dropped_bytes;			/* of these, gone again by --keep */
+	uint64_t kept_ns;			/* what of the duration is still there */
+	uint64_t duration_ns;
+	uint64_t user_ns, sys_ns;		/* recorder CPU, without the workload */
+	uint64_t rss_max_bytes;
+	uint64_t bpf_ns;			/* run time of the BPF programs, extrapolated from samples */
+	unsigned int off_cnt;			/* how often a source was turned off to keep the budget */
+	const char *off;	/* sources that are off now, joined by blanks; valid until the next step */
+};
+
+/*
+ * Checks privileges and kernel, makes the trace directory, loads and attaches, takes the
+ * snapshot. Nothing is left behind on failure. Errors: -EPERM (says which capability),
+ * -ENOENT no BTF, -EINVAL bad option, -EEXIST the output is in the way, -ENOSYS kernel too old.
+ */
+int session_open(struct session **ret, const struct session_options *o, struct err *e);
+
+/*
+ * Starts the command and records until it ends, the duration is over or session_stop().
+ * *ret_exit is the exit status to leave with: the command's (128 + signal if killed, 126 or
+ * 127 if it could not run; then the trace directory is removed again), 0 without a command.
+ * < 0: recording itself failed; what was recorded up to there is valid and the command, if
+ * still running, goes on undisturbed.
+ */
+int session_run(struct session *s, int *ret_exit, struct err *e);
+
+/* First call: end, drain, close. Second: end at once. Safe in a signal handler. */
+void session_stop(struct session *s);
+
+/* Makes a snapshot of the trace soon, TRACE.snapshot-<time>. Safe in a signal handler. */
+void session_snapshot(struct session *s);
+
+void session_get_stats(const struct session *s, struct session_stats *ret);
+/* Ends everything; frees s. NULL is fine. */
+void session_close(struct session *s);
+
+/* A capability and what it is for, with whether the caller has it. The list is static. Returns its length. */
+struct session_privilege {
+	const char *name;		/* "CAP_BPF" */
+	const char *used_for;
+	bool is_there, is_needed;	/* needed: no recording without */
+};
+unsigned int session_privileges(const struct session_privilege **ret);
+
+/* One line of what this kernel offers per hook: for `doctor`, `record -e help` and tests. */
+struct session_hook {
+	const char *source;		/* "alloc.slab" */
+	const char *name;		/* "kmalloc" */
+	const char *hook;		/* "tp_btf/kmalloc" */
+	bool is_default;
+	bool is_there;
+	const char *used_for;
+};
+/* The list is static. Returns its length. */
+unsigned int session_hooks(const struct session_hook **ret);
+
+#endif /* SESSION_H */

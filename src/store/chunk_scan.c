@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * chunk_scan: from header to header. Where none is valid, the next one is found by its magic.
+ * A header whose own checksum holds is believed about the block's size, so that every byte is
+ * verified at most once, whatever nests in whatever.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/crc32c.h"
+#include "chunk/chunk.h"
+#include "store/chunk_scan.h"
+
+#define SCAN_BUF_BYTES (256u << 10)
+
+struct scan {
+	const struct chunk_sink *sink;
+	struct chunk_scan_info info;
+	int fd;
+	bool verify;
+	uint8_t *buf;
+};
+
+int chunk_io_read(void *ctx, uint64_t offset, void *dst, size_t bytes)
+{
+	const struct chunk_io *io = ctx;
+	uint8_t *p = dst;
+	ssize_t n;
+
+	offset += io->base;
+	while (bytes) {
+		n = pread(io->fd, p, bytes, (off_t)offset);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (!n)
+			return -ENODATA;
+		p += n;
+		bytes -= (size_t)n;
+		offset += (uint64_t)n;
+	}
+	return 0;
+}
+
+static int scan_read(struct scan *s, uint64_t offset, void *dst, size_t bytes)
+{
+	struct chunk_io io = { s->fd, offset };
+
+	return chunk_io_read(&io, 0, dst, bytes);
+}
+
+static int read_trailer(struct scan *s)
+{
+	struct disk_trailer t;
+	int r;
+
+	if (s->info.bytes < sizeof(struct disk_file) + sizeof(t))
+		return 0;
+	r = scan_read(s, s->info.bytes - sizeof(t), &t, sizeof(t));
+	if (r < 0)
+		return r;
+	s->info.closed = !memcmp(t.magic, CHUNK_TRAILER_MAGIC, sizeof(t.magic)) &&
+			 crc32c(0, &t, offsetof(struct disk_trailer, crc)) == t.crc;
+	return 0;
+}
+
+/* *ret_next is where blocks start, or where to look for one. */
+static int read_file_header(struct scan *s, uint64_t *ret_next)
+{
+	struct disk_file h;
+	int r;
+
+	*ret_next = 0;
+	if (s->info.bytes < sizeof(h))
+		return 0;
+	r = scan_read(s, 0, &h, sizeof(h));
+	if (r < 0)
+		return r;
+	/* A broken one costs nothing but itself: blocks stand on their own. */
+	if (memcmp(h.magic, CHUNK_FILE_MAGIC, sizeof(h.magic)) || h.version > CHUNK_VERSION ||
+	    crc32c(0, &h, offsetof(struct disk_file, crc)) != h.crc || h.bytes < sizeof(h) ||
+	    h.bytes > s->info.bytes)
+		return 0;
+	*ret_next = h.bytes;
+	return 0;
+}
+
+/* The next offset >= at with a valid block header that fits in the file; the file's end if there is none. */
+static int resync(struct scan *s, uint64_t at, uint64_t *ret)
+{
+	const size_t magic = 8;
+	struct disk_block h;
+	const char *why;
+	int r;
+
+	while (at + sizeof(h) <= s->info.bytes) {
+		size_t n = s->info.bytes - at < SCAN_BUF_BYTES ? (size_t)(s->info.bytes - at)
+							       : SCAN_BUF_BYTES;
+		const uint8_t *p;
+		uint64_t step;
+
+		r = scan_read(s, at, s->buf, n);
+		if (r < 0)
+			return r;
+		p = memmem(s->buf, n, CHUNK_BLOCK_MAGIC, magic);
+		if (!p) {
+			at += n - magic + 1;
+			continue;
+		}
+		step = (uint64_t)(p - s->buf);
+		if (step + sizeof(h) > n) {
+			if (at + n == s->info.bytes)
+				break;
+			at += step;
+			continue;
+		}
+		if (!block_head_check(p, &h, &why) && h.block_bytes <= s->info.bytes - at - step) {
+			*ret = at + step;
+			return 0;
+		}
+		at += step + 1;
+	}
+	*ret = s->info.bytes;
+	return 0;
+}
+
+/* 1: a block (or an index) was taken; 0: it is damaged, *ret_why; < 0: stop. */
+static int take_block(struct scan *s, uint64_t at, const struct disk_block *h, const char **ret_why)
+{
+	struct chunk_io cio = { s->fd, at };
+	struct block_io io = { chunk_io_read, &cio };
+	struct block_front *f = NULL;
+	int r;
+
+	r = block_front_open(&f, h, &io, ret_why);
+	if (r == 0 && (s->verify || !s->info.closed))
+		r = block_front_verify(f, &io, s->buf, SCAN_BUF_BYTES, ret_why);
+	if (r < 0) {
+		block_front_free(f);
+		return r == -ENOMEM ? r : 0;
+	}
+	if (h->flags & CHUNK_BLOCK_INDEX) {
+		block_front_free(f);
+		return 1;
+	}
+	s->info.block_cnt++;
+	r = s->sink->block(s->sink->ctx, at, f);
+	return r < 0 ? r : 1;
+}
+
+static int scan_blocks(struct scan *s, uint64_t at)
+{
+	uint64_t end = s->info.bytes - (s->info.closed ? sizeof(struct disk_trailer) : 0);
+	struct disk_block h;
+
+	while (at < end) {
+		const char *why = "incomplete block at the end of the file";
+		uint64_t next = end;
+		int r = -EBADMSG;
+
+		if (end - at >= sizeof(h)) {
+			uint8_t raw[sizeof(h)];
+
+			r = scan_read(s, at, raw, sizeof(raw));
+			if (r < 0)
+				return r;
+			r = block_head_check(raw, &h, &why);
+			if (r == 0 && h.block_bytes > s->info.bytes - at) {
+				why = "incomplete block at the end of the file";
+				r = -EBADMSG;
+			}
+		}
+		if (r == 0) {
+			r = take_block(s, at, &h, &why);
+			if (r < 0)
+				return r;
+			next = at + h.block_bytes;
+			if (r == 1) {
+				at = next;
+				s->info.whole_bytes = at;
+				continue;
+			}
+		} else {
+			r = resync(s, at + 1, &next);
+			if (r < 0)
+				return r;
+			if (next > end)
+				next = end;
+		}
+		r = s->sink->damage(s->sink->ctx, at, next - at, why);
+		if (r < 0)
+			return r;
+		at = next;
+	}
+	return 0;
+}
+
+int chunk_scan(int fd, bool verify, const struct chunk_sink *sink, struct chunk_scan_info *ret)
+{
+	return chunk_scan_from(fd, 0, verify, sink, ret);
+}
+
+int chunk_scan_from(int fd, uint64_t offset, bool verify, const struct chunk_sink *sink,
+		    struct chunk_scan_info *ret)
+{
+	struct scan s = { .sink = sink, .fd = fd, .verify = verify, .info.whole_bytes = offset };
+	uint64_t at = offset;
+	struct stat st;
+	int r;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -EINVAL;
+	s.info.bytes = (uint64_t)st.st_size;
+	s.buf = malloc(SCAN_BUF_BYTES);
+	if (!s.buf)
+		return -ENOMEM;
+	r = read_trailer(&s);
+	if (r == 0 && !offset)
+		r = read_file_header(&s, &at);
+	if (r == 0 && at == 0 && s.info.bytes) {
+		uint64_t next;
+
+		r = resync(&s, 0, &next);
+		if (r == 0)
+			r = sink->damage(sink->ctx, 0, next,
+					 s.info.bytes < sizeof(struct disk_file)
+						 ? "incomplete file header"
+						 : "file header");
+		at = next;
+	}
+	if (r == 0)
+		r = scan_blocks(&s, at);
+	free(s.buf);
+	*ret = s.info;
+	return r;
+}

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* manifest: a sorted list in memory, lines on disk. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "store/manifest.h"
+
+#define MANIFEST_MAGIC "ebpfrec trace "
+
+void manifest_done(struct manifest *m)
+{
+	size_t i;
+
+	for (i = 0; i < m->cnt; i++) {
+		free(m->entries[i].key);
+		free(m->entries[i].value);
+	}
+	free(m->entries);
+	memset(m, 0, sizeof(*m));
+}
+
+static size_t manifest_place(const struct manifest *m, const char *key, int *ret_there)
+{
+	size_t lo = 0, hi = m->cnt;
+
+	*ret_there = 0;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		int c = strcmp(m->entries[mid].key, key);
+
+		if (!c) {
+			*ret_there = 1;
+			return mid;
+		}
+		if (c < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+int manifest_set(struct manifest *m, const char *key, const char *value)
+{
+	char *v, *k;
+	size_t at;
+	int there;
+
+	if (!*key || key[strspn(key, "abcdefghijklmnopqrstuvwxyz0123456789._-")])
+		return -EINVAL;
+	at = manifest_place(m, key, &there);
+	v = strdup(value);
+	if (!v)
+		return -ENOMEM;
+	if (there) {
+		free(m->entries[at].value);
+		m->entries[at].value = v;
+		return 0;
+	}
+	if (m->cnt == m->cap) {
+		size_t cap = m->cap ? m->cap * 2 : 32;
+		void *p = realloc(m->entries, cap * sizeof(*m->entries));
+
+		if (!p) {
+			free(v);
+			return -ENOMEM;
+		}
+		m->entries = p;
+		m->cap = cap;
+	}
+	k = strdup(key);
+	if (!k) {
+		free(v);
+		return -ENOMEM;
+	}
+	memmove(m->entries + at + 1, m->entries + at, (m->cnt - at) * sizeof(*m->entries));
+	m->entries[at] = (struct manifest_entry){ k, v };
+	m->cnt++;
+	return 0;
+}
+
+const char *manifest_get(const struct manifest *m, const char *key)
+{
+	int there;
+	size_t at = manifest_place(m, key, &there);
+
+	return there ? m->entries[at].value : NULL;
+}
+
+int manifest_format(const struct manifest *m, char **ret, size_t *ret_bytes)
+{
+	struct buf b = { 0 };
+	const char *s;
+	char esc[8];
+	size_t i;
+	int n;
+
+	n = snprintf(esc, sizeof(esc), "%d\n", MANIFEST_VERSION);
+	buf_add(&b, MANIFEST_MAGIC, strlen(MANIFEST_MAGIC));
+	buf_add(&b, esc, (size_t)n);
+	for (i = 0; i < m->cnt; i++) {
+		buf_add(&b, m->entries[i].key, strlen(m->entries[i].key));
+		buf_add(&b, "=", 1);
+		for (s = m->entries[i].value; *s; s++) {
+			if (*s >= 0x20 && *s < 0x7f && *s != '\\') {
+				buf_add(&b, s, 1);
+				continue;
+			}
+			n = snprintf(esc, sizeof(esc), "\\x%02x", (unsigned char)*s);
+			buf_add(&b, esc, (size_t)n);
+		}
+		buf_add(&b, "\n", 1);
+	}
+	if (b.failed) {
+		buf_done(&b);
+		return -ENOMEM;
+	}
+	*ret = (char *)b.data;
+	*ret_bytes = b.len;
+	return 0;
+}
+
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	if (c >= 'A' && c <= 'F')
+		return c - 'A' + 10;
+	return -1;
+}
+
+/* In place. A NUL byte, escaped or not, ends the value: there is no way to hand it out. */
+static void unescape(char *s)
+{
+	char *d = s;
+
+	while (*s) {
+		if (s[0] == '\\' && s[1] == 'x' && hex_digit(s[2]) >= 0 && hex_digit(s[3]) >= 0) {
+			*d = (char)(hex_digit(s[2]) << 4 | hex_digit(s[3]));
+			if (!*d)
+				return;
+			d++;
+			s += 4;
+		} else {
+			*d++ = *s++;
+		}
+	}
+	*d = 0;
+}
+
+static int parse_line(struct manifest *m, const char *line, size_t bytes)
+{
+	char *copy = strndup(line, bytes), *eq;
+	int r = 0;
+
+	if (!copy)
+		return -ENOMEM;
+	eq = strchr(copy, '=');
+	if (eq && eq != copy) {
+		*eq = 0;
+		unescape(eq + 1);
+		r = manifest_set(m, copy, eq + 1);
+	}
+	free(copy);
+	return r == -EINVAL ? 0 : r;
+}
+
+int manifest_parse(struct manifest *m, const char *text, size_t bytes)
+{
+	size_t magic = strlen(MANIFEST_MAGIC), at;
+	const char *nl;
+	int r;
+
+	if (bytes <= magic || memcmp(text, MANIFEST_MAGIC, magic))
+		return -EINVAL;
+	nl = memchr(text, '\n', bytes);
+	/* The version is one digit until it needs more, which this program would not know. */
+	if (!nl || text[magic] < '1' || text[magic] > '9')
+		return -EINVAL;
+	if (text[magic] != '0' + MANIFEST_VERSION || text + magic + 1 != nl)
+		return -EPROTONOSUPPORT;
+	for (at = (size_t)(nl - text) + 1; at < bytes;) {
+		nl = memchr(text + at, '\n', bytes - at);
+		if (!nl)
+			nl = text + bytes;
+		r = parse_line(m, text + at, (size_t)(nl - text) - at);
+		if (r < 0)
+			return r;
+		at = (size_t)(nl - text) + 1;
+	}
+	return 0;
+}
+
+static int read_all(int fd, char **ret, size_t *ret_bytes)
+{
+	char *p = malloc(MANIFEST_MAX_BYTES);
+	size_t at = 0;
+	ssize_t n;
+
+	if (!p)
+		return -ENOMEM;
+	while (at < MANIFEST_MAX_BYTES) {
+		n = read(fd, p + at, MANIFEST_MAX_BYTES - at);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0) {
+			n = -errno;
+			free(p);
+			return (int)n;
+		}
+		if (!n)
+			break;
+		at += (size_t)n;
+	}
+	*ret = p;
+	*ret_bytes = at;
+	return 0;
+}
+
+int manifest_parse_text(struct manifest *m, const char *text, size_t bytes, struct err *e)
+{
+	int r = manifest_parse(m, text, bytes);
+
+	if (r == -EINVAL)
+		return err_set(e, r, "not a trace: '%s' does not start with '%s%d'", MANIFEST_NAME,
+			       MANIFEST_MAGIC, MANIFEST_VERSION);
+	if (r == -EPROTONOSUPPORT)
+		return err_set(e, r,
+			       "the trace is of a newer format than this program (%d); use a newer "
+			       "ebpfrec",
+			       MANIFEST_VERSION);
+	return r < 0 ? err_set(e, r, "cannot read '%s': %s", MANIFEST_NAME, err_text(NULL, r)) : 0;
+}
+
+int manifest_read(struct manifest *m, int dir_fd, struct err *e)
+{
+	char *text = NULL;
+	size_t bytes = 0;
+	struct stat st;
+	int fd, r;
+
+	fd = openat(dir_fd, MANIFEST_NAME, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0) {
+		r = -errno;
+		if (r == -ENOENT)
+			return err_set(e, -EINVAL, "not a trace: it has no file '%s'",
+				       MANIFEST_NAME);
+		return err_set(e, r, "cannot open '%s': %s", MANIFEST_NAME, err_text(NULL, r));
+	}
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+		close(fd);
+		return manifest_parse_text(m, "", 0, e);	/* none, and so it says */
+	}
+	r = read_all(fd, &text, &bytes);
+	close(fd);
+	if (r < 0)
+		return err_set(e, r, "cannot read '%s': %s", MANIFEST_NAME, err_text(NULL, r));
+	r = manifest_parse_text(m, text, bytes, e);
+	free(text);
+	return r;
+}
+
+int manifest_replace(const struct manifest_place *place, const char *text, size_t bytes)
+{
+	const struct files *f = place->files;
+	int fd, r, r2;
+
+	r = f->unlink(f->ctx, place->dir_fd, MANIFEST_NEW);
+	if (r < 0 && r != -ENOENT)
+		return r;
+	fd = f->create(f->ctx, place->dir_fd, MANIFEST_NEW);
+	if (fd < 0)
+		return fd;
+	r = 0;
+	if (place->uid != (uid_t)-1 || place->gid != (gid_t)-1)
+		r = f->set_owner(f->ctx, fd, place->uid, place->gid);
+	if (r == 0)
+		r = files_write_all(f, fd, text, bytes, 0);
+	if (r == 0)
+		r = f->sync(f->ctx, fd);
+	r2 = f->close(f->ctx, fd);
+	r = r < 0 ? r : r2;
+	if (r == 0)
+		r = f->rename(f->ctx, place->dir_fd, MANIFEST_NEW, MANIFEST_NAME);
+	if (r == 0)
+		r = f->sync_dir(f->ctx, place->dir_fd);
+	else
+		f->unlink(f->ctx, place->dir_fd, MANIFEST_NEW);
+	return r;
+}

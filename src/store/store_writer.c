@@ -1,0 +1,586 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * store_writer: blocks in, chunk files out.
+ *
+ * A file is only ever appended to. A block that could not be written whole is cut off again; if
+ * even that fails, the file is given up as it is and the next block starts a new one, so that
+ * damage is never followed by data in the same file. All names are relative to the directory's
+ * descriptor, and files are new ones: nobody can put another place under them.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/crc32c.h"
+#include "chunk/block_out.h"
+#include "chunk/chunk.h"
+#include "store/chunk_name.h"
+#include "store/manifest.h"
+#include "store/store_keep.h"
+#include "store/store_post.h"
+#include "store/store_writer.h"
+
+#define INDEX_ROW_MAX 64		/* six varints and a length */
+#define INDEX_FRAME_BYTES (sizeof(struct disk_block) + sizeof(struct disk_section) + \
+			   sizeof(struct disk_trailer) + 64)
+
+struct store_writer {
+	struct store_config config;
+	const struct files *files;
+	struct store_sync *sync;	/* made when it is needed first */
+	char *path;
+	int dir_fd;
+	int fd;				/* current chunk file, -1: none */
+	char name[CHUNK_NAME_BYTES];	/* of it */
+	uint64_t next_number;		/* of the next file */
+	uint64_t offset;		/* end of the last whole block in it */
+	uint64_t made_ns;
+	uint64_t last_bytes;		/* of the last block */
+	uint64_t bytes;			/* in all files, also those that went */
+	struct store_post *post;	/* NULL: there can be none here */
+	struct store_keep keep;
+	bool is_decided, rotates;	/* whether the next block begins a file */
+	struct row_writer index;	/* one row per block of the current file */
+	struct block_out out;		/* for the index block */
+	struct manifest manifest;
+};
+
+static int set_owner(const struct store_writer *w, int fd)
+{
+	if (w->config.uid == (uid_t)-1 && w->config.gid == (gid_t)-1)
+		return 0;
+	return w->files->set_owner(w->files->ctx, fd, w->config.uid, w->config.gid);
+}
+
+static int write_all(const struct store_writer *w, int fd, const void *data, size_t bytes,
+		     uint64_t offset)
+{
+	return files_write_all(w->files, fd, data, bytes, offset);
+}
+
+static int close_fd(const struct store_writer *w, int fd)
+{
+	return w->files->close(w->files->ctx, fd);
+}
+
+static int unlink_name(const struct store_writer *w, const char *name)
+{
+	return w->files->unlink(w->files->ctx, w->dir_fd, name);
+}
+
+/* The current file gets nothing more. */
+static void drop_file(struct store_writer *w)
+{
+	/* its descriptor may be waiting to be synced */
+	if (w->sync)
+		store_sync_wait(w->sync);
+	close_fd(w, w->fd);
+	w->fd = -1;
+}
+
+static void store_free(struct store_writer *w)
+{
+	if (!w)
+		return;
+	store_post_close(w->post);
+	if (w->fd >= 0)
+		drop_file(w);
+	store_sync_free(w->sync);
+	if (w->dir_fd >= 0)
+		close_fd(w, w->dir_fd);
+	buf_done(&w->index.out);
+	block_out_done(&w->out);
+	manifest_done(&w->manifest);
+	store_keep_done(&w->keep);
+	free(w->path);
+	free(w);
+}
+
+static int make_directory(struct store_writer *w, struct err *e)
+{
+	uid_t uid = 0;
+	mode_t mode = 0;
+	int r;
+
+	r = w->files->make_dir(w->files->ctx, w->path, 0700);
+	if (r == -EEXIST)
+		return err_set(e, r,
+			       "'%s' exists already; choose another name with -o, or move it away",
+			       w->path);
+	if (r == -ELOOP)
+		return err_set(e, r,
+			       "'%s' leads through a symbolic link that somebody else made where "
+			       "others may write; name the place itself with -o",
+			       w->path);
+	if (r < 0)
+		return err_set(e, r, "cannot make directory '%s': %s", w->path, err_text(NULL, r));
+	w->dir_fd = w->files->open_dir(w->files->ctx, w->path, &uid, &mode);
+	/* Somebody who may write to the parent may have swapped it. */
+	if (w->dir_fd == -ENOTEMPTY || w->dir_fd == -ELOOP || w->dir_fd == -ENOTDIR)
+		return err_set(e, -EPERM, "'%s' is not the directory just made: somebody else replaced it",
+			       w->path);
+	if (w->dir_fd < 0) {
+		r = w->dir_fd;
+		w->files->remove_dir(w->files->ctx, w->path);
+		return err_set(e, r, "cannot open the directory '%s' just made: %s", w->path,
+			       err_text(NULL, r));
+	}
+	if (uid != geteuid() || mode & 077)
+		return err_set(e, -EPERM,
+			       "'%s' is not the directory just made: somebody else replaced it",
+			       w->path);
+	r = set_owner(w, w->dir_fd);
+	if (r < 0) {
+		w->files->remove_dir(w->files->ctx, w->path);
+		return err_set(e, r, "cannot give '%s' to user %u: %s", w->path,
+			       (unsigned int)w->config.uid, err_text(NULL, r));
+	}
+	return 0;
+}
+
+int store_writer_create(struct store_writer **ret, const char *path,
+			const struct store_config *config, struct err *e)
+{
+	struct store_writer *w = calloc(1, sizeof(*w));
+	int r;
+
+	if (!w)
+		return err_set(e, -ENOMEM, "out of memory");
+	w->dir_fd = w->fd = -1;
+	w->config = *config;
+	w->files = config->files ? config->files : &files_kernel;
+	if (!w->config.file_bytes)
+		w->config.file_bytes = store_keep_file_bytes(config->keep_bytes);
+	if (!w->config.file_age_ns)
+		w->config.file_age_ns = store_keep_file_age_ns(config->keep_ns);
+	w->keep.keep_bytes = config->keep_bytes;
+	w->keep.keep_ns = config->keep_ns;
+	w->path = strdup(path);
+	r = w->path ? block_out_init(&w->out, 0) : -ENOMEM;
+	if (r < 0) {
+		store_free(w);
+		return err_set(e, r, "out of memory");
+	}
+	r = make_directory(w, e);
+	if (r == 0) {
+		r = manifest_set(&w->manifest, "state", "recording");
+		if (r == 0)
+			r = store_writer_flush_manifest(w, e);
+		if (r < 0 && w->dir_fd >= 0) {
+			unlink_name(w, MANIFEST_NEW);
+			unlink_name(w, MANIFEST_NAME);
+			w->files->remove_dir(w->files->ctx, path);
+		}
+	}
+	if (r < 0) {
+		store_free(w);
+		return r;
+	}
+	/* a simulated disk has no sockets, as some real file systems */
+	if (w->files != &files_kernel ||
+	    store_post_open(&w->post, w->dir_fd, w->config.uid, w->config.gid) < 0)
+		w->post = NULL;
+	*ret = w;
+	return 0;
+}
+
+int store_writer_set(struct store_writer *w, const char *key, const char *value)
+{
+	return manifest_set(&w->manifest, key, value);
+}
+
+int store_writer_set_number(struct store_writer *w, const char *key, uint64_t value)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%" PRIu64, value);
+	return store_writer_set(w, key, text);
+}
+
+/* The manifest's text, malloc'ed. */
+static int format_manifest(struct store_writer *w, char **ret, size_t *ret_bytes, struct err *e)
+{
+	char *text = NULL;
+	size_t bytes = 0;
+	int r;
+
+	r = manifest_format(&w->manifest, &text, &bytes);
+	if (r < 0)
+		return err_set(e, r, "out of memory");
+	if (bytes > MANIFEST_MAX_BYTES) {
+		free(text);
+		return err_set(e, -E2BIG, "the notes of this trace do not fit in %u bytes",
+			       MANIFEST_MAX_BYTES);
+	}
+	*ret = text;
+	*ret_bytes = bytes;
+	return 0;
+}
+
+int store_writer_flush_manifest(struct store_writer *w, struct err *e)
+{
+	const struct manifest_place place = { w->files, w->dir_fd, w->config.uid, w->config.gid };
+	char *text;
+	size_t bytes;
+	int r;
+
+	r = format_manifest(w, &text, &bytes, e);
+	if (r < 0)
+		return r;
+	r = manifest_replace(&place, text, bytes);
+	free(text);
+	if (r < 0)
+		return err_set(e, r, "cannot write '%s/%s': %s", w->path, MANIFEST_NAME,
+			       err_text(NULL, r));
+	return 0;
+}
+
+/* The same some time soon, without waiting for the disk. */
+static int flush_manifest_later(struct store_writer *w, struct err *e)
+{
+	const struct manifest_place place = { w->files, w->dir_fd, w->config.uid, w->config.gid };
+	char *text;
+	size_t bytes;
+	int r;
+
+	if (!w->sync)
+		return store_writer_flush_manifest(w, e);
+	r = format_manifest(w, &text, &bytes, e);
+	return r < 0 ? r : store_sync_manifest(w->sync, &place, text, bytes);
+}
+
+/* ---- chunk files ---- */
+
+static int file_error(const struct store_writer *w, int r, struct err *e)
+{
+	return err_set(e, r, "cannot write '%s/%s': %s; what was recorded before is kept", w->path,
+		       w->name, err_text(NULL, r));
+}
+
+static int start_file(struct store_writer *w, struct err *e)
+{
+	struct disk_file h = {
+		.version = CHUNK_VERSION, .bytes = sizeof(h), .number = w->next_number,
+		.mono_ns = clock_mono_ns(), .real_ns = clock_real_ns(),
+	};
+	int r;
+
+	memcpy(h.magic, CHUNK_FILE_MAGIC, sizeof(h.magic));
+	h.crc = crc32c(0, &h, offsetof(struct disk_file, crc));
+	chunk_name_format(w->name, w->next_number);
+	w->fd = w->files->create(w->files->ctx, w->dir_fd, w->name);
+	if (w->fd < 0) {
+		r = w->fd;
+		w->fd = -1;
+		return file_error(w, r, e);
+	}
+	r = set_owner(w, w->fd);
+	if (r == 0)
+		r = store_keep_add_file(&w->keep, w->next_number);
+	if (r == 0)
+		r = write_all(w, w->fd, &h, sizeof(h), 0);
+	/* The name must last as long as the blocks that will be synced into it. */
+	if (r == 0)
+		r = w->files->sync_dir(w->files->ctx, w->dir_fd);
+	if (r < 0) {
+		close_fd(w, w->fd);
+		w->fd = -1;
+		unlink_name(w, w->name);
+		store_keep_undo_file(&w->keep, w->next_number);
+		return file_error(w, r, e);
+	}
+	w->next_number++;
+	w->offset = sizeof(h);
+	w->bytes += sizeof(h);
+	store_keep_add_bytes(&w->keep, sizeof(h));
+	w->made_ns = h.mono_ns;
+	buf_reset(&w->index.out);
+	w->index.cnt = 0;
+	return 0;
+}
+
+/* Makes sure that there is a thread to sync, unless none is wanted. */
+static int need_sync(struct store_writer *w)
+{
+	return w->config.sync_inline || w->sync ? 0 : store_sync_new(&w->sync, w->files);
+}
+
+/* The error of an earlier sync, about the file it was in. */
+static int sync_error(struct store_writer *w, int r, struct err *e)
+{
+	if (w->sync)
+		chunk_name_format(w->name, store_sync_failed_number(w->sync));
+	return file_error(w, r, e);
+}
+
+/* Index and trailer: *ret is the trailer, still to be written at *ret_offset. */
+static int write_index(struct store_writer *w, struct disk_trailer *ret, uint64_t *ret_offset)
+{
+	struct disk_block head = { .flags = CHUNK_BLOCK_INDEX, .first_ns = UINT64_MAX };
+	struct disk_trailer t = { .index_offset = w->offset, .block_cnt = w->index.cnt };
+	const void *block;
+	size_t bytes;
+	int r;
+
+	block_out_begin(&w->out);
+	block_out_add_rows(&w->out, CHUNK_INDEX, &w->index);
+	r = block_out_seal(&w->out, &head, &block, &bytes);
+	if (r == 0)
+		r = write_all(w, w->fd, block, bytes, w->offset);
+	if (r < 0)
+		return r;
+	memcpy(t.magic, CHUNK_TRAILER_MAGIC, sizeof(t.magic));
+	t.crc = crc32c(0, &t, offsetof(struct disk_trailer, crc));
+	*ret = t;
+	*ret_offset = w->offset + bytes;
+	w->bytes += bytes + sizeof(t);
+	store_keep_add_bytes(&w->keep, bytes + sizeof(t));
+	return 0;
+}
+
+/*
+ * The trailer says that everything before it is whole, so it must not get to the disk before
+ * everything else has.
+ */
+static int write_trailer(struct store_writer *w, const struct disk_trailer *t, uint64_t offset)
+{
+	const struct files *f = w->files;
+	int r, r2;
+
+	r = f->sync(f->ctx, w->fd);
+	if (r == 0)
+		r = write_all(w, w->fd, t, sizeof(*t), offset);
+	if (r == 0)
+		r = f->sync(f->ctx, w->fd);
+	r2 = close_fd(w, w->fd);
+	return r < 0 ? r : r2;
+}
+
+static int close_file(struct store_writer *w, struct err *e)
+{
+	struct disk_trailer t;
+	uint64_t offset;
+	int r;
+
+	if (w->fd < 0)
+		return 0;
+	r = write_index(w, &t, &offset);
+	if (r < 0) {
+		/* without an index it reads all the same */
+		w->files->truncate(w->files->ctx, w->fd, w->offset);
+		drop_file(w);
+		return file_error(w, r, e);
+	}
+	/* both take over the descriptor */
+	if (w->sync)
+		r = store_sync_close(w->sync, w->fd, w->next_number - 1, &t, offset);
+	else
+		r = write_trailer(w, &t, offset);
+	w->fd = -1;
+	return r < 0 ? sync_error(w, r, e) : 0;
+}
+
+static void add_index_row(struct store_writer *w, const struct disk_block *h)
+{
+	struct row_index row = {
+		.offset = w->offset, .bytes = h->block_bytes, .front_bytes = h->front_bytes,
+		.from_ns = h->from_ns, .to_ns = h->to_ns,
+	};
+	unsigned int i;
+
+	for (i = 0; i < CHUNK_KINDS; i++)
+		row.event_cnt += h->kind_cnt[i];
+	row_put_index(&w->index, &row);
+	store_keep_add_block(&w->keep, h->block_bytes, h->from_ns, h->to_ns, row.event_cnt);
+}
+
+bool store_writer_begins_file(struct store_writer *w)
+{
+	if (!w->is_decided)
+		w->rotates = w->fd >= 0 && w->index.cnt &&
+			     (w->offset + w->last_bytes > w->config.file_bytes ||
+			      clock_mono_ns() - w->made_ns > w->config.file_age_ns);
+	w->is_decided = true;
+	return w->rotates || w->fd < 0;
+}
+
+static int note_dropped(struct store_writer *w, struct err *e)
+{
+	const struct {
+		const char *key;
+		uint64_t value;
+	} facts[] = {
+		{ "kept.from_ns", w->keep.files[0].from_ns },
+		{ "dropped.files", w->keep.dropped_files },
+		{ "dropped.blocks", w->keep.dropped_blocks },
+		{ "dropped.events", w->keep.dropped_events },
+		{ "dropped.bytes", w->keep.dropped_bytes },
+	};
+	size_t i;
+	int r = 0;
+
+	for (i = 0; i < sizeof(facts) / sizeof(*facts) && r == 0; i++)
+		r = store_writer_set_number(w, facts[i].key, facts[i].value);
+	return r == 0 ? flush_manifest_later(w, e) : err_set(e, r, "out of memory");
+}
+
+/* Makes room for a block. The files go first: on a full disk that is what lets the manifest be written. */
+static int drop_files(struct store_writer *w, const struct disk_block *h, struct err *e)
+{
+	char name[CHUNK_NAME_BYTES];
+	/* with what closing the file will add */
+	uint64_t bytes = h->block_bytes + (w->index.cnt + 1) * INDEX_ROW_MAX + INDEX_FRAME_BYTES;
+	bool dropped = false;
+	int r;
+
+	while (store_keep_has_excess(&w->keep, bytes, h->to_ns)) {
+		chunk_name_format(name, w->keep.files[0].number);
+		r = unlink_name(w, name);
+		if (r < 0 && r != -ENOENT)
+			return err_set(e, r, "cannot remove '%s/%s': %s", w->path, name,
+				       err_text(NULL, r));
+		store_keep_drop(&w->keep);
+		dropped = true;
+	}
+	/* the block that comes is the first where no other is left */
+	if (dropped && !w->keep.files[0].block_cnt)
+		w->keep.files[0].from_ns = h->from_ns;
+	return dropped ? note_dropped(w, e) : 0;
+}
+
+void store_writer_kept(const struct store_writer *w, struct store_kept *ret)
+{
+	*ret = (struct store_kept){
+		.bytes = w->keep.bytes,
+		.file_cnt = w->keep.cnt,
+		.from_ns = w->keep.cnt ? w->keep.files[0].from_ns : 0,
+		.dropped_files = w->keep.dropped_files,
+		.dropped_blocks = w->keep.dropped_blocks,
+		.dropped_events = w->keep.dropped_events,
+		.dropped_bytes = w->keep.dropped_bytes,
+	};
+}
+
+static int sync_block(struct store_writer *w)
+{
+	int r = need_sync(w);
+
+	if (r < 0)
+		return r;
+	if (w->sync)
+		return store_sync_ask(w->sync, w->fd, w->next_number - 1);
+	return w->files->sync(w->files->ctx, w->fd);
+}
+
+int store_writer_append(struct store_writer *w, const void *block, size_t bytes, int sync,
+			struct err *e)
+{
+	struct disk_block h;
+	int r;
+
+	if (bytes < sizeof(h))
+		return err_set(e, -EINVAL, "not a block");
+	memcpy(&h, block, sizeof(h));
+	store_writer_begins_file(w);
+	w->is_decided = false;
+	if (w->rotates) {
+		r = close_file(w, e);
+		if (r < 0)
+			return r;
+	}
+	if (w->fd < 0) {
+		r = start_file(w, e);
+		if (r < 0)
+			return r;
+	}
+	r = drop_files(w, &h, e);
+	if (r < 0)
+		return r;
+	r = w->files->still_there(w->files->ctx, w->fd);
+	if (r == -ENOENT) {
+		drop_file(w);
+		return err_set(e, r, "'%s/%s' was removed while it was being written", w->path,
+			       w->name);
+	}
+	if (r == 0)
+		r = write_all(w, w->fd, block, bytes, w->offset);
+	if (r < 0) {
+		if (w->files->truncate(w->files->ctx, w->fd, w->offset) < 0)
+			drop_file(w);
+		return file_error(w, r, e);
+	}
+	add_index_row(w, &h);
+	w->last_bytes = bytes;
+	w->offset += bytes;
+	w->bytes += bytes;
+	r = sync ? sync_block(w) : 0;
+	if (r < 0) {
+		/* The kernel may have dropped the pages and forgotten: nothing more goes into this file. */
+		drop_file(w);
+		return sync_error(w, r, e);
+	}
+	return w->index.out.failed ? err_set(e, -ENOMEM, "out of memory") : 0;
+}
+
+int store_writer_dir_fd(const struct store_writer *w)
+{
+	return w->dir_fd;
+}
+
+uid_t store_writer_uid(const struct store_writer *w)
+{
+	return w->config.uid;
+}
+
+gid_t store_writer_gid(const struct store_writer *w)
+{
+	return w->config.gid;
+}
+
+void store_writer_set_next_file(struct store_writer *w, uint64_t number)
+{
+	w->next_number = number;
+}
+
+struct store_post *store_writer_post(const struct store_writer *w)
+{
+	return w->post;
+}
+
+uint64_t store_writer_bytes(const struct store_writer *w)
+{
+	return w->bytes;
+}
+
+void store_writer_sync_stats(const struct store_writer *w, struct store_sync_stats *ret)
+{
+	*ret = (struct store_sync_stats){ 0 };
+	if (w->sync)
+		store_sync_get_stats(w->sync, ret);
+}
+
+int store_writer_finish(struct store_writer *w, struct err *e)
+{
+	int r = close_file(w, e);
+
+	if (r == 0 && w->sync) {
+		r = store_sync_wait(w->sync);
+		if (r < 0)
+			sync_error(w, r, e);
+	}
+	if (r == 0)
+		r = manifest_set(&w->manifest, "state", "finished");
+	if (r == 0)
+		r = store_writer_flush_manifest(w, e);
+	store_free(w);
+	return r;
+}
+
+void store_writer_abort(struct store_writer *w)
+{
+	store_free(w);
+}

@@ -1,0 +1,52 @@
+#!/bin/bash
+# SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+#
+# run.sh: builds the static program, its BPF programs and the workloads for arm64 with a cross compiler, warnings
+# are errors, and runs the command line tests with that program in user emulation. What it
+# records is not tested here: that takes an arm64 kernel.
+#
+# ARM64_SYSROOT keeps headers and libraries; default: build/arm64-sysroot. Without network (or with another
+# distribution) there is one SKIP. The last line is "N passed, N failed[, N skipped]".
+set -u
+
+here=$(cd "$(dirname "$0")" && pwd)
+top=$(cd "$here/../.." && pwd)
+cd "$top" || exit 1
+sysroot=${ARM64_SYSROOT:-$top/build/arm64-sysroot}
+log=$(mktemp "${TMPDIR:-/var/tmp}/ebpfrec-arm64.XXXXXX") || exit 1
+trap 'rm -f "$log" "$log".*' EXIT
+
+skip()
+{
+	if [ "${CI:-}" = true ] && ! grep -q '^arm64[[:space:]]' tests/ci_allowed_skips; then
+		echo "not ok arm64: skipped in CI: $1"
+		echo "0 passed, 1 failed"
+		exit 1
+	fi
+	echo "SKIP arm64: $1"
+	echo "0 passed, 0 failed, 1 skipped"
+	exit 0
+}
+
+tests/deps.sh arm64 2>"$log" || skip "no cross compiler: $(tail -n 1 "$log")"
+"$here/sysroot.sh" "$sysroot" 2>"$log" || skip "no libraries for arm64: $(tail -n 1 "$log")"
+if ! PKG_CONFIG_LIBDIR=$sysroot/usr/lib/aarch64-linux-gnu/pkgconfig PKG_CONFIG_SYSROOT_DIR=$sysroot \
+	make -j"$(nproc)" STATIC=1 WERROR=1 ARCH=arm64 B=build/arm64 CC="aarch64-linux-gnu-gcc --sysroot=$sysroot" \
+	AR=aarch64-linux-gnu-ar all work >"$log" 2>&1 || grep 'warning:' "$log"; then
+	echo "not ok arm64/build: $(grep -E 'error|warning' "$log" | head -n 3 | tr '\n' ' ')"
+	echo "0 passed, 1 failed"
+	exit 1
+fi
+echo "ok arm64/build"
+# the golden trace is made on this machine: traces do not depend on who wrote them
+make build/tests/cli/gen_golden >"$log" 2>&1
+# by its own name: examples call it through the PATH
+rm -rf build/arm64/emulated && mkdir build/arm64/emulated
+printf '#!/bin/sh\nexec qemu-aarch64-static "%s" "$@"\n' "$top/build/arm64/ebpfrec" >build/arm64/emulated/ebpfrec
+chmod +x build/arm64/emulated/ebpfrec
+EBPFREC=$top/build/arm64/emulated/ebpfrec tests/run.sh cli | sed 's/^ok cli/ok arm64\/cli/' >"$log"
+grep -v ' passed, ' "$log"
+line=$(tail -n 1 "$log")
+passed=${line%% passed*} failed=${line#*, } failed=${failed%% failed*}
+echo "$((passed + 1)) passed, $failed failed"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+"""bench_targets: what the project promises about cost, loss and speed, held against a run.
+
+A target is met or not by its median. When the limit lies inside the 90 % interval it is undecided:
+the run was too noisy or too short to say.
+"""
+import math
+
+import bench_stats
+
+HEAD = ["target", "limit", "measured", "90 % interval", "n", ""]
+SIZES = {"k": 1e3, "M": 1e6, "G": 1e9}
+
+
+class Target:
+    def __init__(self, what, limit, unit, measured, at_least=False, note="", ratio=False):
+        """measured: (point, low, high, n) or None. note: why a value that meets the limit shows nothing yet.
+        ratio: of two costs, of which none can be less than nothing."""
+        self.what, self.limit, self.unit, self.measured = what, limit, unit, measured
+        self.at_least, self.note, self.ratio = at_least, note, ratio
+
+    def verdict(self):
+        if self.measured is None:
+            return "not measured"
+        point, low, high, _ = self.measured
+        if math.isinf(point):
+            return "undecided: noise (what is compared with added nothing)"
+        if self.ratio and point <= 0:
+            return "undecided: noise (nothing was added, by the median)"
+        met = point >= self.limit if self.at_least else point <= self.limit
+        if low <= self.limit <= high and not low == high:
+            # The end that meets the limit may lie on it.
+            if (low if self.at_least else high) != self.limit:
+                return "undecided: noise (" + ("met" if met else "not met") + " by the median)"
+        if met and self.note:
+            return self.note
+        return "met" if met else "NOT MET"
+
+    def row(self):
+        def text(v):
+            return "0" if v == 0 else "inf" if math.isinf(v) else f"{v:,.0f}" if abs(v) >= 1000 else f"{v:.3f}"
+
+        unit = self.unit and " " + self.unit
+        sign = ">=" if self.at_least else "<=" if self.limit else "="
+        limit = f"{self.limit:,.0f}" if self.limit >= 1000 else f"{self.limit:.3g}"
+        row = [self.what, f"{sign} {limit}{unit}"]
+        if self.measured is None:
+            return row + ["-", "-", "-", self.verdict()]
+        point, low, high, n = self.measured
+        return row + [text(point) + unit, f"{text(low)} .. {text(high)}" if n > 1 else "-", str(n), self.verdict()]
+
+
+def cost_targets(run):
+    def added(case, metric, other):
+        return bench_stats.ratio_of_added(run, case, metric, "ebpfrec", other)
+
+    def ours(case, metric):
+        return bench_stats.interval(run.values(case, metric, "ebpfrec"))
+
+    yield Target("ping-pong: added per switch / ftrace's", .6, "", added("pingpong", "ns_per_switch", "ftrace"), ratio=True)
+    yield Target("ping-pong: added CPU time per switch / ftrace's", .6, "", added("pingpong", "cpu_ns_per_switch", "ftrace"), ratio=True)
+    yield Target("ping-pong: added per switch / ftrace keeping nothing", .6, "",
+                 added("pingpong", "ns_per_switch", "ftrace-ring"), ratio=True)
+    yield Target("ping-pong: added per switch / perf's", .35, "", added("pingpong", "ns_per_switch", "perf"), ratio=True)
+    yield Target("ping-pong: added CPU time per switch / perf's", .35, "", added("pingpong", "cpu_ns_per_switch", "perf"), ratio=True)
+    yield Target("dd bs=1, default sources: wall added", 3, "%", bench_stats.percent_added(run, "dd_null", "wall_s", "ebpfrec"))
+    yield Target("mixed: added CPU / perf's", 1 / 3, "", added("mixed", "cpu_busy_s", "perf"), ratio=True)
+    yield Target("mixed: the same, workload and tool only", 1 / 3, "", added("mixed", "cpu_own_s", "perf"), ratio=True)
+    yield Target("mixed: wall added", 4, "%", bench_stats.percent_added(run, "mixed", "wall_s", "ebpfrec"))
+    yield Target("mixed: recorder's user CPU per event", 60, "ns", ours("mixed", "user_ns_per_event"))
+    yield Target("mixed: bytes per event", 3, "bytes", ours("mixed", "bytes_per_event"))
+
+
+def loss_target(run):
+    lost, skipped, rate, seconds, cpus = (run.median("loss", m, "ebpfrec") for m in
+                                          ("lost_events", "skipped_events", "attempted_per_s", "seconds", "cpus"))
+    if lost is None:
+        return Target("lost at 1,000,000 events/s for 30 s", 0, "", None)
+    what = f"lost at {rate:,.0f} events/s for {seconds:.0f} s on {cpus:.0f} CPUs"
+    note = ""
+    if rate < 1e6:
+        note = f"not shown: the load reached {rate:,.0f} events/s"
+    elif seconds < 29:
+        note = f"met for {seconds:.0f} s"
+    target = Target(what, 0, "", (lost, lost, lost, 1), note=note)
+    if lost and skipped is not None:
+        plain = target.verdict
+        target.verdict = lambda: f"{plain()}: no room for {lost - skipped:,.0f}, program skipped for {skipped:,.0f}"
+    return target
+
+
+def size_of(side):
+    text = side.partition("-")[2]
+    return float(text[:-1]) * SIZES.get(text[-1], math.nan) if text[:-1].isdigit() else math.nan
+
+
+def reading_targets(run):
+    sides = sorted((s for s in run.sides("reading", "window_s") if s.startswith("ebpfrec-")), key=size_of)
+    # The promise is about 100 M events; a quick run can only show less.
+    large = next((s for s in sides if size_of(s) >= 1e8), sides[-1] if sides else None)
+    name = large.partition("-")[2] if large else "100M"
+    note = "" if large and size_of(large) >= 1e8 else f"met for {name}, not shown for 100M"
+
+    def of(metric):
+        return bench_stats.interval(run.values("reading", metric, large)) if large else None
+
+    yield Target(f"window of 1 s of {name} events: summary", .5, "s", of("window_s"), note=note)
+    yield Target(f"window of 1 s of {name} events: memory", 256, "MiB", of("window_mib"), note=note)
+    yield Target(f"window of 1 s of {name} events: report cpu", .5, "s", of("window_cpu_s"), note=note)
+    pair = next(((a, b) for a in reversed(sides) for b in sides if size_of(b) == 10 * size_of(a)), None)
+    for what, metric in ("summary", "window_s"), ("report cpu", "window_cpu_s"):
+        measured = None
+        if pair:
+            below, above = (run.values("reading", metric, s) for s in pair)
+            measured = bench_stats.interval_of_ratio(above, below)
+        names = " / ".join(s.partition("-")[2] for s in reversed(pair)) if pair else "10 x longer trace"
+        yield Target(f"window of 1 s, {names}: {what}", 1.2, "", measured)
+    yield Target(f"summary of all {name} events", 2, "s", of("summary_s"), note=note)
+    yield Target("loading into SQLite, with indexes", 1.5e6, "rows/s",
+                 bench_stats.interval(run.values("reading", "load_rows_per_s", "ebpfrec")), at_least=True)
+    yield Target("CPU time of a thread, off the scheduler's", .1, "%",
+                 bench_stats.interval(run.values("cpu_time", "off_pct", "ebpfrec")))
+
+
+def rows(run):
+    return [t.row() for t in (*cost_targets(run), loss_target(run), *reading_targets(run))]
+
+
+def markdown_table(rows):
+    def line(cells):
+        return "| " + " | ".join(c.replace("|", "\\|").strip() or " " for c in cells) + " |\n"
+
+    return line(rows[0]) + "|---" * len(rows[0]) + "|\n" + "".join(line(r) for r in rows[1:])
+
+
+def side_rows(run):
+    """What each side costs, next to each other."""
+    columns = (("ping-pong: ns added per switch", "pingpong", "ns_per_switch", False),
+               ("mixed: wall added", "mixed", "wall_s", True), ("mixed: CPU added", "mixed", "cpu_own_s", True),
+               ("bytes per event", "mixed", "bytes_per_event", None), ("user ns per event", "mixed", "user_ns_per_event", None),
+               ("lost events", "mixed", "lost_events", None), ("events/s without loss", "ladder", "lossless_per_s", None))
+    found = []
+    for _, case, metric, _ in columns:
+        found += [s for s in run.sides(case, metric) if s not in found and s != "none"]
+    result = [["side"] + [c[0] for c in columns]]
+    for side in found:
+        row = [side]
+        for _, case, metric, relative in columns:
+            if relative is None:
+                value = run.median(case, metric, side)
+                row.append(bench_stats.number(value))
+            elif relative:
+                value = bench_stats.percent_added(run, case, metric, side)
+                row.append(f"{value[0]:+.1f} %" if value else "-")
+            else:
+                added = run.added(case, metric, side)
+                row.append(bench_stats.number(bench_stats.median(added)) if added else "-")
+        result.append(row)
+    return result
+
+
+def markdown(run, target_rows, environment):
+    about = dict(line.partition(": ")[::2] for line in environment.splitlines())
+    return (f"`{about.get('command', '-')}`, {about.get('ebpfrec', '-')}, {about.get('kernel', '-')}, "
+            f"{about.get('cpu', '-')}, {about.get('memory', '-')}; {about.get('before', '-').partition(',')[0]}\n\n"
+            + markdown_table([HEAD[:-1] + ["verdict"]] + target_rows) + "\n" + markdown_table(side_rows(run))
+            + "\nAdded: to the same load unrecorded, median over rounds. bpf-print keeps an event's time, CPU and thread, "
+            "bpf-count nothing, the others all fields.\n")

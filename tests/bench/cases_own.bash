@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+#
+# cases_own.bash: what is measured of ebpfrec alone: its programs in the kernel, whether its CPU times are
+# right, how fast a trace answers.
+#
+# case programs 12 25: micro: ns per run of each BPF program under the mixed load, every run measured by the kernel
+# case cpu_time 10 25: difference between a thread's CPU time in the trace and the scheduler's own account of it
+# case reading 30 150: wake-up latencies next to perf sched; loading into SQLite, window of one second, whole summary
+#
+# The last three are asked of generated traces of two sizes. With EBPFREC_BENCH_SIZES="100M 1G" reading takes
+# traces of those sizes instead (5 GB of disk and four minutes for each 1G).
+
+program_samples()
+{
+	local program runs ns
+
+	while IFS=, read -r program runs ns; do
+		sample "$program" ns_per_run "$(awk -v t="$ns" -v n="$runs" 'BEGIN { printf "%.2f\n", t / n }')" ns lower
+		sample "$program" runs "$runs" runs -
+	done <"$scratch/programs"
+}
+
+# The statistics cost themselves, so these runs are for nothing else. What an empty program costs in the same
+# units is a matter of prog_cost.
+case_programs()
+{
+	wanted ebpfrec "$only_sides" && [ -x "$EBPFREC" ] || return
+	warm_up=0
+	for ((round = 1; round <= ${rounds:-$(pick 2 3)}; round++)); do
+		rm -f "$scratch/programs"
+		run_side ebpfrec default "$bin/prog_stats" "$scratch/programs" "$bench/mixed_load.sh" "$(pick 2 4)" "$scratch"
+		ran ebpfrec $? 10000 || continue
+		program_samples
+	done
+	rm -f "$scratch/programs"
+	grep -q '^programs,' "$samples" || { note "programs: no run times"; status=1; }
+}
+
+turn_cpu_time()
+{
+	local traced own
+
+	# Whatever else runs must not preempt it: with each preemption the two clocks differ by a moment. Where
+	# sessions are scheduled as groups (autogroup), nice only counts inside one.
+	run_side ebpfrec default setsid sh -c '[ ! -e /proc/self/autogroup ] || echo -20 >/proc/self/autogroup
+		exec nice -n -20 "$@"' sh "$bin/load_getpid" "$(pick 10000000 30000000)" "$cpu"
+	ran ebpfrec $? || return
+	traced=$("$EBPFREC" report -i "$run/trace" cpu --by thread --comm load_getpid --format csv |
+		awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "oncpu_ns") at = i; next }
+			{ sum += $at } END { if (NR == 2) printf "%.0f\n", sum }')
+	# What wait4() gave the meter: it started the thread, and the thread is the whole process.
+	own=$(($(kv "$run/work.kv" user_ns) + $(kv "$run/work.kv" sys_ns)))
+	[ -n "$traced" ] && [ "$own" -gt 0 ] || { invalid ebpfrec "no such thread in the report"; return; }
+	sample ebpfrec off_pct "$(awk -v t="$traced" -v o="$own" \
+		'BEGIN { d = 100 * (t - o) / o; printf "%.4f\n", d < 0 ? -d : d }')" % lower
+}
+
+case_cpu_time()
+{
+	take_turns "$(pick 3 8)" ebpfrec turn_cpu_time
+}
+
+# answer SIDE METRIC ARGS...: time, CPU time and memory of one ebpfrec command
+answer()
+{
+	local side=$1 metric=$2
+
+	shift 2
+	rm -rf "$run"
+	mkdir -p "$run"
+	metered "$EBPFREC" "$@"
+	ran none $? || return
+	[ -s "$run/work.out" ] || { invalid "$side" "$metric: no answer"; return 1; }
+	sample "$side" "${metric}_s" "$(ns_to_s "$(kv "$run/tool.kv" wall_ns)")" s lower
+	sample "$side" "${metric}_busy_s" \
+		"$(ns_to_s $(($(kv "$run/tool.kv" user_ns) + $(kv "$run/tool.kv" sys_ns))))" s lower
+	sample "$side" "${metric}_mib" \
+		"$(awk -v b="$(kv "$run/tool.kv" max_rss_bytes)" 'BEGIN { printf "%.1f\n", b / 1048576 }')" MiB lower
+}
+
+# read_trace SIDE TRACE: the same questions for every size; the window lies in the middle
+read_trace()
+{
+	local from start=$SECONDS
+
+	from=$("$EBPFREC" info -i "$2" --format csv | awk -F, '$2 == "duration_ns" { printf "%d\n", $3 / 2e9 }')
+	for ((round = 0; round <= ${rounds:-$(pick 3 5)}; round++)); do
+		answer "$1" window report -i "$2" --from "${from}s" --to "$((from + 1))s" --format csv
+		answer "$1" window_cpu report -i "$2" cpu --from "${from}s" --to "$((from + 1))s" --format csv
+		answer "$1" summary report -i "$2" --format csv
+		[ "$round" -eq 0 ] || ! time_is_up $((round + 1)) 3 "$start" $(($(share_s reading) / 3)) || break
+	done
+}
+
+# load_trace TRACE: into a SQLite file with its indexes; rows as SQLite counts them
+load_trace()
+{
+	local rows
+
+	for ((round = 0; round <= ${rounds:-$(pick 2 3)}; round++)); do
+		rm -rf "$run" && mkdir -p "$run"
+		metered "$EBPFREC" export -i "$1" --to sqlite -f -o "$scratch/load.db"
+		ran none $? || continue
+		rows=$(python3 -c 'import sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+tables = [t for t, in db.execute("SELECT name FROM sqlite_master WHERE type = '\''table'\''")]
+print(sum(db.execute("SELECT count(*) FROM \"%s\"" % t).fetchone()[0] for t in tables))' "$scratch/load.db")
+		sample ebpfrec load_rows "$rows" rows -
+		sample ebpfrec load_rows_per_s "$(awk -v n="$rows" -v t="$(kv "$run/tool.kv" wall_ns)" \
+			'BEGIN { printf "%.0f\n", n * 1e9 / t }')" 1/s higher
+	done
+	rm -f "$scratch/load.db"
+}
+
+# latency_report SIDE COMMAND...: how many recorded events a second a report of wake-up latencies takes in. Of
+# what the last run of SIDE recorded.
+latency_report()
+{
+	local side=$1 kept=$events
+
+	shift
+	for ((round = 0; round <= ${rounds:-$(pick 1 3)}; round++)); do
+		timeout -k 10 "$run_limit_s" "$meter" "$scratch/report.kv" "$@" >"$scratch/report.out" 2>"$run/tool.err"
+		ran none $? || continue
+		[ -s "$scratch/report.out" ] || { invalid "$side" "latency report: no answer"; continue; }
+		sample "$side" latency_events_per_s "$(awk -v n="$kept" -v t="$(kv "$scratch/report.kv" wall_ns)" \
+			'BEGIN { printf "%.0f\n", n * 1e9 / t }')" 1/s higher
+	done
+}
+
+# The same context switches and wake-ups recorded by both, and the same question.
+compare_latency_reports()
+{
+	local round_trips side
+
+	round_trips=$(pick 100000 500000)
+	for side in $(present_sides "ebpfrec perf"); do
+		round=0
+		run_side "$side" sched "$bin/load_switch" "$round_trips" "$cpu"
+		ran "$side" $? $((2 * round_trips)) || continue
+		case $side in
+		ebpfrec) latency_report "$side" "$EBPFREC" report -i "$run/trace" sched --by thread --limit 0 ;;
+		perf) latency_report "$side" perf sched -i "$run/perf.data" latency ;;
+		esac
+	done
+	rm -f "$scratch/report.kv" "$scratch/report.out"
+}
+
+case_reading()
+{
+	local size sizes generator=$bin/gen_trace_large load_events
+
+	wanted ebpfrec "$only_sides" && [ -x "$EBPFREC" ] || return
+	[ -x "$generator" ] || { note "reading: $generator is not built"; status=1; return; }
+	warm_up=1
+	compare_latency_reports
+	load_events=$(pick 1000000 4000000)
+	"$generator" -n "$load_events" "$scratch/load.trace" >/dev/null || { note "reading: no trace"; status=1; return; }
+	load_trace "$scratch/load.trace"
+	rm -rf "$scratch/load.trace"
+	sizes=${EBPFREC_BENCH_SIZES:-$(pick "1M 10M" "10M 100M")}
+	for size in $sizes; do
+		if ! "$generator" -n "$(numfmt --from=si "$size")" "$scratch/$size.trace" >/dev/null; then
+			note "reading: no trace of $size events"
+			status=1
+		else
+			read_trace "ebpfrec-$size" "$scratch/$size.trace"
+		fi
+		rm -rf "$scratch/$size.trace"
+	done
+	has_sample ebpfrec
+}

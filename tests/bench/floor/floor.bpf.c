@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+/*
+ * floor: the pieces that recording an event is made of, each a thousand times over in a program
+ * that user space runs by hand (BPF_PROG_TEST_RUN), and empty programs to attach. What a piece costs
+ * is its time less that of the empty loop; see floor.c.
+ */
+#include "conf.bpf.h"
+#include "wire.h"
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+
+#define RING_BYTES (1 << 20)
+#define ROUNDS 1000
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, RING_BYTES);
+} ringbuf SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, WIRE_RING_DATA + RING_BYTES + WIRE_RING_TAIL);
+} mapped SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} numbers SEC(".maps");
+
+__u64 sink = 0, result_ns = 0;
+static void *(*const cast)(const void *addr, __u32 btf_id) = (void *)WIRE_CALL_RDONLY_CAST;
+
+#define PIECE(name, code)                                                    \
+	SEC("raw_tp/sched_switch")                                           \
+	int name(u64 *ctx)                                                   \
+	{                                                                    \
+		__u64 task = bpf_get_current_task(), from = bpf_ktime_get_ns(); \
+		__u32 i, zero = 0;                                           \
+                                                                             \
+		for (i = 0; i < ROUNDS; i++) {                               \
+			barrier();                                           \
+			code;                                                \
+		}                                                            \
+		result_ns = bpf_ktime_get_ns() - from;                       \
+		sink += task + zero;                                         \
+		return 0;                                                    \
+	}
+
+static __always_inline void put_mapped(void *value)
+{
+	volatile struct wire_ring *ring = value;
+	__u64 *record, at;
+
+	if (ring->claimed + 32 - ring->consumed > RING_BYTES - WIRE_RING_GUARD)
+		return;
+	at = __sync_fetch_and_add((__u64 *)&ring->claimed, 32);
+	record = value + WIRE_RING_DATA + (at & (RING_BYTES - 1));
+	record[1] = record[2] = record[3] = at;
+	barrier();
+	record[0] = WIRE_RING_STAMP_OF(at, 24, 12345);
+}
+
+static __always_inline void put_ringbuf(void)
+{
+	__u64 *record = bpf_ringbuf_reserve(&ringbuf, 24, 0);
+
+	if (!record)
+		return;
+	record[0] = record[1] = record[2] = 1;
+	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+}
+
+PIECE(empty_loop, barrier())
+PIECE(clock_ktime, sink = bpf_ktime_get_ns())
+PIECE(clock_boot, sink = bpf_ktime_get_boot_ns())
+PIECE(clock_jiffies, sink = bpf_jiffies64())
+PIECE(cpu_number, sink = bpf_get_smp_processor_id())
+PIECE(task_ids, sink = bpf_get_current_pid_tgid())
+PIECE(map_lookup, __u64 *n = bpf_map_lookup_elem(&numbers, &zero); if (n) (*n)++)
+PIECE(map_atomic, __u64 *n = bpf_map_lookup_elem(&numbers, &zero);
+      if (n) sink = __sync_fetch_and_add(n, 1))
+PIECE(read_helper, __u64 v; bpf_probe_read_kernel(&v, sizeof(v), (void *)task); sink = v)
+PIECE(read_typed, struct task_struct *t = cast((void *)task, bpf_core_type_id_kernel(struct task_struct));
+      sink = t->pid)
+PIECE(ring_bpf, put_ringbuf())
+PIECE(ring_mapped, void *v = bpf_map_lookup_elem(&mapped, &zero); if (v) put_mapped(v))
+
+/* Attached, one after the other, to what a path look-up does once. */
+#define EMPTY(name)                       \
+	SEC("raw_tp/kmem_cache_free")     \
+	int name(u64 *ctx)                \
+	{                                 \
+		return 0;                 \
+	}
+EMPTY(attached_1)
+EMPTY(attached_2)
+EMPTY(attached_3)
+
+char _license[] SEC("license") = "Dual BSD/GPL";

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * floor [ROUNDS]: what the pieces of recording an event cost on this machine, as CSV
+ * (piece,ns,ns_p25,rounds): the floor that no recorder built of them can go below.
+ *
+ * Pieces are run a thousand times in a loop by BPF_PROG_TEST_RUN, all pieces in turn, ROUNDS times; the
+ * median, less that of the empty loop, is given. program_1 .. 3 are what one more empty program at a
+ * tracepoint adds to an event: the first is called directly, a second makes the kernel go
+ * through a list. Measured on failing path look-ups (CPU time, rounds in turn), by the number of
+ * events of one. Needs root, Linux 6.2 and a JIT compiler.
+ */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bench/floor.skel.h"
+#include "bpf/wire.h"
+#include "probe/adapt.h"
+#include "probe/kernel.h"
+
+#define ROUNDS_MAX 1001
+#define PIECES_MAX 32
+#define ATTACHED 3
+#define LOOKUPS 10000
+
+static double samples[PIECES_MAX][ROUNDS_MAX];
+static const char *names[PIECES_MAX];
+static double lookup_ns[ATTACHED + 1][ROUNDS_MAX];
+
+static void fail(const char *what)
+{
+	perror(what);
+	exit(1);
+}
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static void *map(int fd, int prot, off_t at)
+{
+	void *p = mmap(NULL, 4096, prot, MAP_SHARED, fd, at);
+
+	if (p == MAP_FAILED)
+		fail("mmap");
+	return p;
+}
+
+static double cpu_now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static double look_up(void)
+{
+	double from = cpu_now_ns();
+	int i;
+
+	for (i = 0; i < LOOKUPS; i++)
+		(void)!access("", F_OK);	/* the name is a slab object, freed at once */
+	return (cpu_now_ns() - from) / LOOKUPS;
+}
+
+/* Events of a look-up, by the kernel's own count of one program's runs. */
+static double events_per_lookup(struct bpf_program *prog)
+{
+	struct bpf_prog_info info = {};
+	int stats = bpf_enable_stats(BPF_STATS_RUN_TIME);
+	struct bpf_link *link = bpf_program__attach(prog);
+	__u32 len = sizeof(info);
+
+	if (stats < 0 || !link)
+		fail("statistics of programs");
+	look_up();
+	bpf_link__destroy(link);
+	close(stats);
+	if (bpf_obj_get_info_by_fd(bpf_program__fd(prog), &info, &len))
+		fail("statistics of programs");
+	return (double)info.run_cnt / LOOKUPS;
+}
+
+static struct floor_bpf *load(void)
+{
+	struct floor_bpf *skel = floor_bpf__open();
+	struct kernel_info *k;
+	struct bpf_program *prog;
+	uint32_t cast_id;
+
+	if (!skel || kernel_info_open(&k, NULL, NULL))
+		fail("open");
+	cast_id = kernel_function_id(k, "bpf_rdonly_cast");
+	kernel_info_close(k);
+	if (!cast_id || !adapt_can_fetch()) {
+		fprintf(stderr, "floor: this kernel is too old; 6.2 has all that is measured\n");
+		exit(1);
+	}
+	bpf_object__for_each_program(prog, skel->obj) {
+		if (adapt_program(prog, cast_id, true))
+			fail("adapt");
+	}
+	if (floor_bpf__load(skel))
+		fail("load");
+	return skel;
+}
+
+static unsigned int run_pieces(struct floor_bpf *skel, int rounds)
+{
+	unsigned long *consumer = map(bpf_map__fd(skel->maps.ringbuf), PROT_READ | PROT_WRITE, 0);
+	unsigned long *producer = map(bpf_map__fd(skel->maps.ringbuf), PROT_READ, 4096);
+	struct wire_ring *ring = map(bpf_map__fd(skel->maps.mapped), PROT_READ | PROT_WRITE, 0);
+	struct bpf_program *prog;
+	unsigned int n = 0;
+	int r;
+
+	for (r = -2; r < rounds; r++) {		/* two to warm up */
+		n = 0;
+		bpf_object__for_each_program(prog, skel->obj) {
+			unsigned long args[4] = {};
+			LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = args,
+				    .ctx_size_in = sizeof(args));
+
+			if (!strncmp(bpf_program__name(prog), "attached", 8))
+				continue;
+			if (bpf_prog_test_run_opts(bpf_program__fd(prog), &opts))
+				fail("test run");
+			names[n] = bpf_program__name(prog);
+			samples[n++][r < 0 ? 0 : r] = (double)skel->bss->result_ns / 1000;
+			*consumer = *producer;
+			ring->consumed = ring->claimed;
+		}
+	}
+	return n;
+}
+
+static void run_attached(struct floor_bpf *skel, int rounds)
+{
+	struct bpf_program *progs[] = { skel->progs.attached_1, skel->progs.attached_2,
+					skel->progs.attached_3 };
+	struct bpf_link *links[ATTACHED];
+	int r, i, cnt;
+
+	for (r = -1; r < rounds; r++) {
+		for (cnt = 0; cnt <= ATTACHED; cnt++) {
+			for (i = 0; i < cnt; i++)
+				links[i] = bpf_program__attach(progs[i]);
+			look_up();	/* attaching has patched code: warm up */
+			lookup_ns[cnt][r < 0 ? 0 : r] = look_up();
+			for (i = 0; i < cnt; i++)
+				bpf_link__destroy(links[i]);
+		}
+	}
+}
+
+int main(int argc, char **argv)
+{
+	int rounds = argc > 1 ? atoi(argv[1]) : 301, attach_rounds, i;
+	struct floor_bpf *skel;
+	unsigned int n, p;
+	cpu_set_t one;
+	double events;
+
+	if (rounds < 5 || rounds > ROUNDS_MAX) {
+		fprintf(stderr, "usage: floor [ROUNDS], 5 to %d\n", ROUNDS_MAX);
+		return 2;
+	}
+	attach_rounds = rounds;
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	sched_setaffinity(0, sizeof(one), &one);
+	skel = load();
+	n = run_pieces(skel, rounds);
+	events = events_per_lookup(skel->progs.attached_1);
+	run_attached(skel, attach_rounds);
+	for (p = 0; p < n; p++)
+		qsort(samples[p], rounds, sizeof(double), compare);
+	puts("piece,ns,ns_p25,rounds");
+	for (p = 0; p < n; p++)
+		printf("%s,%.1f,%.1f,%d\n", names[p],
+		       samples[p][rounds / 2] - (p ? samples[0][rounds / 2] : 0),
+		       samples[p][rounds / 4] - (p ? samples[0][rounds / 4] : 0), rounds);
+	for (i = 0; i <= ATTACHED; i++)
+		qsort(lookup_ns[i], attach_rounds, sizeof(double), compare);
+	for (i = 1; i <= ATTACHED; i++)
+		printf("program_%d,%.1f,%.1f,%d\n", i,
+		       (lookup_ns[i][attach_rounds / 2] - lookup_ns[i - 1][attach_rounds / 2]) / events,
+		       (lookup_ns[i][attach_rounds / 4] - lookup_ns[i - 1][attach_rounds / 4]) / events,
+		       attach_rounds);
+	floor_bpf__destroy(skel);
+	return 0;
+}

@@ -1,0 +1,98 @@
+#!/bin/bash
+# SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+#
+# run.sh: the benchmark's own tests, part of the suite. bench_check.py (does it calculate and judge right?),
+# and as root one case with two short rounds: is everything it writes there, well-formed, of one piece?
+# No time is judged. Prints "ok NAME", "not ok NAME: what it saw", "SKIP NAME: why".
+set -u
+
+here=$(cd "$(dirname "$0")" && pwd)
+top=$(cd "$here/../.." && pwd)
+export BUILD=${BUILD:-$top/build} LC_ALL=C
+export BENCH_BIN=$BUILD/bench/bin
+status=0
+python3 "$here/bench_check.py" || status=1
+
+if [ "$(id -u)" -ne 0 ]; then
+	echo "SKIP a short run: recording needs root"
+	exit $status
+fi
+dir=$(mktemp -d "${TMPDIR:-/var/tmp}/ebpfrec-bench-test.XXXXXX") || exit 1
+trap 'rm -rf "$dir"' EXIT
+
+check()
+{
+	if eval "$2"; then
+		echo "ok $1"
+	else
+		echo "not ok $1: $(tr '\n' '/' <<<"$3" | tr -c '[:print:]' '?')"
+		status=1
+	fi
+}
+
+short_run()
+{
+	"$here/bench.sh" --quick --rounds 2 --only pingpong --sides none,ebpfrec,ftrace --out "$dir/out" "$@" \
+		>"$dir/stdout" 2>"$dir/stderr"
+}
+
+short_run
+rc=$?
+check "a short run ends well" "[ $rc -eq 0 ]" "status $rc: $(tail -n 5 "$dir/stderr")"
+check "it first says how long it will take" "head -n 1 '$dir/stderr' | grep -q 'about [0-9]* minute'" "$(head -n 1 "$dir/stderr")"
+check "no run was lost" "[ ! -e '$dir/out/invalid.csv' ]" "$(cat "$dir/out/invalid.csv" 2>/dev/null)"
+check "what is printed is kept" "cmp -s '$dir/stdout' '$dir/out/report.txt'" "$(diff "$dir/stdout" "$dir/out/report.txt" | head -n 3)"
+python3 - "$dir/out" <<'END' || status=1
+import csv, json, os, sys
+out, bad = sys.argv[1], 0
+
+def check(name, condition, saw):
+    global bad
+    bad |= not condition
+    print("ok " + name if condition else f"not ok {name}: {saw}".replace("\n", " / "))
+
+samples = list(csv.DictReader(open(os.path.join(out, "samples.csv"))))
+per_switch = [(s["side"], s["round"], s["warm_up"]) for s in samples if s["metric"] == "ns_per_switch"]
+wanted = sorted((side, str(r), str(int(r == 0))) for side in ("none", "ebpfrec", "ftrace") for r in (0, 1, 2))
+check("one sample per side and round, the first a warm-up", sorted(per_switch) == wanted, per_switch)
+orders = [[s for s, r, _ in per_switch if r == str(n)] for n in (0, 1, 2)]
+check("each round has another order", len(set(map(tuple, orders))) == 3, orders)
+for side in ("ebpfrec", "ftrace"):
+    seen = [float(s["value"]) for s in samples if s["metric"] == "events" and s["side"] == side]
+    # 220,000 switches of the load with its own warm-up.
+    check(f"{side} saw every switch", len(seen) == 3 and min(seen) >= 200000, seen)
+results = list(csv.DictReader(open(os.path.join(out, "results.csv"))))
+check("results.csv has n of each", [r["n"] for r in results if r["metric"] == "ns_per_switch"] == ["2"] * 3, results)
+data = json.load(open(os.path.join(out, "results.json")))
+shape = [n for n, m in data.items() for v in m.values() if set(v) != {"value", "lower_value", "upper_value"} or
+         not v["lower_value"] <= v["value"] <= v["upper_value"]]
+check("results.json is Bencher Metric Format", data and not shape, shape or data)
+check("and has what is added", "pingpong/ebpfrec/ns_per_switch/added" in data, sorted(data))
+lines = [l.rstrip("\n") for l in open(os.path.join(out, "targets.md")) if l.startswith("|")]
+widths = {l.count("|") for l in lines}
+check("targets.md holds tables", len(lines) > 10 and len(widths) == 2, widths)
+check("what was not run is not called met", sum("| not measured |" in l for l in lines) >= 10, lines)
+sys.exit(bad)
+END
+"$here/compare" --partial "$dir/out" "$dir/out" >"$dir/compare"
+rc=$?
+check "a run compared with itself has nothing worse" "[ $rc -eq 0 ]" "$(cat "$dir/compare")"
+
+# A perf that never ends and a bpftrace that fails.
+mkdir "$dir/bin"
+printf '#!/bin/sh\n[ "$1" = version ] || exec sleep 1000\n' >"$dir/bin/perf"
+printf '#!/bin/sh\n[ "$1" = --version ] || exit 7\n' >"$dir/bin/bpftrace"
+chmod +x "$dir/bin/"*
+PATH=$dir/bin:$PATH EBPFREC_BENCH_LIMIT_S=3 "$here/bench.sh" --quick --rounds 1 --only getpid \
+	--sides none,perf,bpf-simple --out "$dir/bad" >"$dir/stdout" 2>"$dir/stderr"
+rc=$?
+check "a run with tools that fail ends with 1" "[ $rc -eq 1 ]" "status $rc: $(tail -n 5 "$dir/stderr")"
+check "what hangs is ended and no sample" "[ \$(grep -c '^getpid,perf,[01],\"not done after 3 s' '$dir/bad/invalid.csv') -eq 2 ]" \
+	"$(cat "$dir/bad/invalid.csv")"
+check "what fails is no sample" "[ \$(grep -c '^getpid,bpf-simple,[01],\"it failed, or' '$dir/bad/invalid.csv') -eq 2 ]" \
+	"$(cat "$dir/bad/invalid.csv")"
+check "the other sides are measured" "grep -q '^getpid,ns_per_call,none,ns,1,' '$dir/bad/results.csv'" \
+	"$(head -n 3 "$dir/bad/results.csv")"
+check "the report names the runs that were none" "grep -q '^Runs that were no sample: 4' '$dir/bad/report.txt'" \
+	"$(grep -a 'no sample' "$dir/bad/report.txt")"
+exit $status

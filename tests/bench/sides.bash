@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+#
+# sides.bash: the tools that are compared, one way to run each of them.
+#
+#     run_side SIDE SET COMMAND...
+#
+# runs COMMAND recorded by SIDE with the events of SET and leaves in $run: work.kv and tool.kv (see
+# meter/run_meter.c; work.kv only unless SIDE starts COMMAND itself), work.out, tool.err, and what was
+# recorded. side_counts SIDE then sets events, lost (of these, skipped: the kernel did not run the
+# program) and bytes.
+#
+# Sides
+#     none          COMMAND alone, under the same meters
+#     ebpfrec       ebpfrec record
+#     perf, perf-z  perf record, plain and compressed, system-wide, every event (-c 1), no build ids
+#     ftrace        tracefs, every event read and written to files
+#     ftrace-ring   tracefs, flight recorder: nothing is read or written
+#     bpf-count     bpftrace, one counter over all events: nothing is kept
+#     bpf-print     bpftrace, one line of text (time, CPU, thread) per event, to a file
+#
+# All keep what they record on the same disk and have the same buffer per CPU, $buffer_kib, which is
+# ebpfrec's default. All record the whole machine, themselves included.
+
+buffer_kib=8192
+
+# Events: what ebpfrec is asked for, and the same places in the kernel for the others. Two places are left out
+# for the others, where ebpfrec looks at every event and sends a small part of them on: mmap_lock_released (a
+# process's mapped memory changed) and writeback_dirty_folio (another process writes to a file). The others
+# could only record all of them, several times as many.
+declare -A ebpfrec_set=(
+	[switch]=sched.switch
+	[sched]=sched
+	[alloc]=alloc.slab,alloc.page
+	[default]=sched,alloc,block
+	[heap]=alloc.heap
+)
+sched_points="sched:sched_switch sched:sched_waking sched:sched_wakeup_new"
+task_points="task:task_newtask sched:sched_process_exec task:task_rename sched:sched_process_exit"
+alloc_points="kmem:kmalloc kmem:kmalloc_node kmem:kmem_cache_alloc kmem:kmem_cache_alloc_node kmem:kfree"
+alloc_points+=" kmem:kmem_cache_free kmem:mm_page_alloc kmem:mm_page_free"
+block_points="block:block_rq_insert block:block_rq_issue block:block_rq_complete block:block_rq_requeue"
+block_points+=" block:block_rq_error block:block_rq_merge block:block_io_start block:block_io_done"
+declare -A points_set=(
+	[switch]="sched:sched_switch"
+	[sched]="$sched_points $task_points"
+	[alloc]="$alloc_points"
+	[default]="$sched_points $task_points $alloc_points kmem:rss_stat mmap:vm_unmapped_area $block_points"
+	[getpid]="syscalls:sys_enter_getpid"
+	[read]="syscalls:sys_enter_read"
+)
+tracefs=/sys/kernel/tracing
+[ -d $tracefs/events ] || tracefs=/sys/kernel/debug/tracing
+
+# The tracepoints of a set this kernel has, separated by commas.
+points_of()
+{
+	local p list=
+
+	for p in ${points_set[$1]}; do
+		[ -d "$tracefs/events/${p/://}" ] && list+=${list:+,}$p
+	done
+	echo "$list"
+}
+
+# side_missing SIDE: why it cannot be run here; nothing when it can
+side_missing()
+{
+	case $1 in
+	ebpfrec) [ -x "$EBPFREC" ] || echo "$EBPFREC is not built" ;;
+	perf) perf version >/dev/null 2>&1 || echo "perf is not installed" ;;
+	perf-z)
+		perf version --build-options 2>/dev/null | grep -q 'zstd: \[ on' ||
+			echo "perf is not installed, or built without zstd"
+		;;
+	ftrace*) [ -d $tracefs/instances ] || echo "no tracefs" ;;
+	bpf-*)
+		# See run_bpftrace.
+		[[ $bin != *[[:space:]]* ]] || echo "bpftrace cannot run a command whose path has blanks"
+		bpftrace --version >/dev/null 2>&1 || echo "bpftrace is not installed"
+		;;
+	esac
+}
+
+# bpftrace_points SET: probe,probe,...
+bpftrace_points()
+{
+	local p
+	p=$(points_of "$1")
+	echo "tracepoint:${p//,/,tracepoint:}"
+}
+
+run_bpftrace()
+{
+	local program=$1
+	shift
+	# -c splits its argument at blanks and knows no quotes: no argument here has any.
+	metered env BPFTRACE_PERF_RB_PAGES=$((buffer_kib / 4)) BPFTRACE_MAX_PROBES=1024 \
+		bpftrace -o "$run/bpftrace.out" -e "$program" -c "$*"
+}
+
+# metered COMMAND...: the outer meter, and the end of what does not end
+metered()
+{
+	timeout -k 10 "$run_limit_s" "$meter" "$run/tool.kv" "$@" >"$run/work.out" 2>"$run/tool.err"
+}
+
+run_side()
+{
+	local side=$1 set=$2 inner=("$meter" "$run/work.kv" "${@:3}")
+
+	rm -rf "$run"
+	mkdir -p "$run"
+	case $side in
+	none)
+		metered "${inner[@]}"
+		;;
+	ebpfrec)
+		metered "$EBPFREC" record -o "$run/trace" -e "${ebpfrec_set[$set]}" -- "${inner[@]}"
+		;;
+	perf | perf-z)
+		local z=()
+		[ "$side" = perf ] || z=(-z)
+		metered perf record -q -a -B "${z[@]}" -c 1 -m "${buffer_kib}K" -e "$(points_of "$set")" \
+			-o "$run/perf.data" -- "${inner[@]}"
+		;;
+	ftrace | ftrace-ring)
+		local mode=keep
+		[ "$side" = ftrace ] || mode=ring
+		metered "$bench/ftrace_record.sh" $mode "$run/ftrace" "$buffer_kib" "$(points_of "$set")" "${inner[@]}"
+		;;
+	bpf-count)
+		run_bpftrace "$(bpftrace_points "$set") { @ = count(); }" "${inner[@]}"
+		;;
+	bpf-print)
+		run_bpftrace "$(bpftrace_points "$set")"' { printf("%llu %d %d\n", nsecs, cpu, tid); }' "${inner[@]}"
+		;;
+	*)
+		echo "no such side: $side" >"$run/tool.err"
+		return 125
+		;;
+	esac
+}
+
+# side_counts SIDE: what of the last run was recorded, lost, written. Empty: the side does not say.
+side_counts()
+{
+	events='' lost='' skipped='' bytes=''
+	case $1 in
+	ebpfrec)
+		# The closing line: "ebpfrec: TRACE: N events (...), SIZE, N lost, ...".
+		events=$(sed -nE 's/^ebpfrec: .*: ([0-9,]+) events.*/\1/p' "$run/tool.err" | tail -n 1 | tr -d ,)
+		lost=$(sed -nE 's/^ebpfrec: .* events.*, ([0-9,]+) lost.*/\1/p' "$run/tool.err" | tail -n 1 | tr -d ,)
+		skipped=$("$EBPFREC" sql -i "$run/trace" --format csv 'SELECT coalesce(sum(missed_cnt), 0) FROM losses' |
+			tail -n 1 | tr -d '\r')
+		bytes=$(find "$run/trace" -type f -printf '%s\n' | awk '{ sum += $1 } END { printf "%d\n", sum }')
+		;;
+	perf | perf-z)
+		"$bin/perf_count" "$run/perf.data" >"$run/counts" || return
+		events=$(kv "$run/counts" events) lost=$(kv "$run/counts" lost) bytes=$(kv "$run/counts" bytes)
+		;;
+	ftrace | ftrace-ring)
+		events=$(kv "$run/ftrace/counts" events) lost=$(kv "$run/ftrace/counts" lost)
+		bytes=$(kv "$run/ftrace/counts" bytes)
+		;;
+	bpf-count)
+		events=$(sed -n 's/^@: //p' "$run/bpftrace.out" | tail -n 1)
+		;;
+	bpf-print)
+		events=$(grep -c '^[0-9]* [0-9]* [0-9]*$' "$run/bpftrace.out")
+		lost=$(cat "$run/bpftrace.out" "$run/tool.err" |
+			awk '/^Lost [0-9]+ events/ { sum += $2 } END { printf "%d\n", sum }')
+		bytes=$(stat -c %s "$run/bpftrace.out")
+		;;
+	esac
+}

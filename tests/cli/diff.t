@@ -1,0 +1,38 @@
+# Two traces side by side. What counts as a change is tested on the real kernel, in tests/kernel/diff_burn.sh.
+
+$ ebpfrec diff golden.ebpfrec
+? 2
+2> ebpfrec diff: two traces are needed: ebpfrec diff A B
+2> Try 'ebpfrec diff --help'.
+
+$ ebpfrec diff a b c
+? 2
+2> ebpfrec diff: 'c': two traces are compared, no more
+2> Try 'ebpfrec diff --help'.
+
+$ ebpfrec diff --every 0 golden.ebpfrec golden.ebpfrec
+? 2
+2> ebpfrec diff: --every 0: must be more than 0
+2> Try 'ebpfrec diff --help'.
+
+$ ebpfrec diff golden.ebpfrec nothing.ebpfrec
+? 1
+2~ ebpfrec: nothing.ebpfrec: *
+
+$ ebpfrec diff --from 1h golden.ebpfrec golden.ebpfrec
+? 2
+2~ ebpfrec diff: the window is empty: *
+2...
+
+# A trace is the same as itself, whatever it holds.
+$ ebpfrec diff --changed --exit-code --format csv golden.ebpfrec golden.ebpfrec
+1> role,parent,metric,a,b,change_pct,verdict,p_value,procs_a,procs_b,complete
+2...
+
+$ ebpfrec diff --from 1s --to 2s golden.ebpfrec golden.ebpfrec --format csv | grep -E '^(role|cc1.*oncpu)'
+1> role,parent,metric,a,b,change_pct,verdict,p_value,procs_a,procs_b,complete
+1> cc1 a.c,make,oncpu_ns,1000000000,1000000000,0,same,1,1,1,1
+
+$ ebpfrec diff golden.ebpfrec golden.ebpfrec | tail -n 2
+1> 0 figures have changed: by more than what varies between bins of 80.0 ms explains, in all at 1 %.
+1> What varies from run to run of the same thing, but not inside one, two traces cannot tell.

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * gen_golden DIR: writes the trace that the golden tests of the command line read. All of it is
+ * made of round numbers, so that a person can work out every answer:
+ *
+ *     0 .. 4 s, two CPUs, wall clock 2023-11-14T22:30:00Z at the start
+ *     CPU 0   make 0 .. 0.5, idle .. 1, cc1 .. 2.5 (preempted), make .. 3, idle .. 4
+ *     CPU 1   idle 0 .. 1.5, a process with an ugly name .. 1.75, ebpfrec .. 1.85, idle .. 4
+ *     make    10 writes of 64 KiB from 0.1 s on, one every 10 ms: 1 ms queued, 4 ms in the device
+ *     cc1     100 kmallocs of 192 bytes at 1.1 s, 60 of them freed; RSS 0 to 32 MiB at 1.2 .. 1.25
+ *     s lost    3 context switches on CPU 1 in 2 .. 3 s
+ *
+ * With a second argument "damaged" a byte in the middle of the chunk file is changed; with "open"
+ * the trace is left as a killed recorder leaves it.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/unit/gen_trace.h"
+
+#define MS 1000000ull
+#define START (1000000 * MS)
+#define AT(ms) (START + (uint64_t)(ms) * MS)
+
+#define MAKE 100
+#define CC1 200
+#define UGLY 300
+#define RECORDER 900
+#define DISK (8u << 20)
+#define UGLY_NAME "=1+\x1b[31m,\"\xff"
+
+static void write_tasks(struct gen *g)
+{
+	static const int64_t rss[4] = { 256, 256, 0, 0 };
+
+	gen_snap_full(g, START, 1, 1, 0, 1000, "systemd", rss, 4096, 5 * MS, 1, false);
+	gen_snap_full(g, START, MAKE, MAKE, 1, AT(-1000), "make", rss, 4096, 100 * MS, 0, true);
+	gen_snap_full(g, START, UGLY, UGLY, 1, AT(-500), UGLY_NAME, rss, 4096, 0, 1, false);
+	gen_snap_full(g, START, RECORDER, RECORDER, 1, AT(-100), "ebpfrec", rss, 4096, 0, 1, false);
+	block_writer_add_workload(gen_block_writer(g), MAKE);
+}
+
+static void write_requests(struct gen *g)
+{
+	for (unsigned int i = 0; i < 10; i++) {
+		uint64_t rq = 0xffff888000001000ull + i % 2 * 512, sector = 2048 + i * 128;
+
+		gen_block(g, AT(100 + i * 10), 0, MAKE, WIRE_BLOCK_INSERT, rq, DISK, sector, 65536, 1);
+		gen_block(g, AT(101 + i * 10), 0, MAKE, WIRE_BLOCK_ISSUE, rq, DISK, sector, 65536, 1);
+		gen_block(g, AT(105 + i * 10), 1, 0, WIRE_BLOCK_COMPLETE, rq, DISK, sector, 65536, 1);
+	}
+}
+
+static void write_memory(struct gen *g)
+{
+	for (unsigned int i = 0; i < 100; i++)
+		gen_kmalloc(g, AT(1100) + i * 1000, 0, CC1, 0xffff888000100000ull + i * 192, 192,
+			    0xffffffff81001000ull, 0);
+	for (unsigned int i = 0; i < 60; i++)
+		gen_kfree(g, AT(1150) + i * 1000, 0, CC1, 0xffff888000100000ull + i * 192);
+	for (unsigned int i = 1; i <= 32; i++)
+		gen_rss(g, AT(1200) + i * 50 * MS / 32, 0, CC1, CC1, 1, i * 256);
+}
+
+static void write_loss(struct gen *g)
+{
+	const struct trace_loss loss = {
+		.from_ns = AT(2000), .to_ns = AT(3000), .cpu = 1, .hook = WIRE_SWITCH,
+		.cls = WIRE_CLASS_SCHED, .full_cnt = 3,
+	};
+
+	gen_loss(g, &loss);
+}
+
+static void write_cost(struct gen *g, unsigned int second)
+{
+	const struct trace_cost cost = {
+		.from_ns = AT(second * 1000), .to_ns = AT(second * 1000 + 1000), .user_ns = 8 * MS,
+		.sys_ns = 2 * MS, .bytes_written = 4096, .ring_used_max_bytes = 65536,
+		.ring_size_bytes = 8 << 20, .rss_bytes = 16 << 20,
+	};
+
+	gen_cost(g, &cost);
+}
+
+/* Changes a byte in the middle of the chunk file. */
+static void damage(const char *dir)
+{
+	unsigned char byte;
+	char path[4096];
+	off_t size;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/chunk-000000.ebr", dir);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	size = fd < 0 ? -1 : lseek(fd, 0, SEEK_END);
+	if (size < 0 || pread(fd, &byte, 1, size / 2) != 1)
+		abort();
+	byte ^= 0xff;
+	if (pwrite(fd, &byte, 1, size / 2) != 1 || close(fd))
+		abort();
+}
+
+int main(int argc, char **argv)
+{
+	struct gen *g;
+
+	if (argc < 2) {
+		fprintf(stderr, "usage: gen_golden DIR [damaged|open]\n");
+		return 2;
+	}
+	g = gen_open(argv[1], &(struct gen_config){ .cpu_cnt = 2,
+						    .from_ns = START,
+						    .recorder_pid = RECORDER,
+						    .cpus_online = true });
+	write_tasks(g);
+	write_requests(g);
+	gen_switch(g, AT(500), 0, MAKE, 0, 0);
+	gen_new(g, AT(900), 0, MAKE, CC1, CC1, MAKE, "make");
+	write_cost(g, 0);
+	gen_slice(g, AT(1000));
+	gen_switch(g, AT(1000), 0, 0, CC1, 0);
+	gen_exec(g, AT(1000) + 1000, 0, CC1, CC1, 0, "cc1", "/usr/lib/gcc/cc1", "cc1\0-O2\0a.c", 12);
+	write_memory(g);
+	gen_switch(g, AT(1500), 1, 0, UGLY, 0);
+	gen_switch(g, AT(1750), 1, UGLY, RECORDER, 0);
+	gen_switch(g, AT(1850), 1, RECORDER, 0, 0);
+	write_cost(g, 1);
+	gen_slice(g, AT(2000));
+	gen_switch(g, AT(2500), 0, CC1, MAKE, WIRE_F_PREEMPT);
+	write_loss(g);
+	write_cost(g, 2);
+	gen_slice(g, AT(3000));
+	gen_switch(g, AT(3000), 0, MAKE, 0, 0);
+	write_cost(g, 3);
+	gen_slice(g, AT(4000));
+	if (argc > 2 && !strcmp(argv[2], "open"))
+		gen_abort(g);
+	else
+		gen_finish(g);
+	if (argc > 2 && !strcmp(argv[2], "damaged"))
+		damage(argv[1]);
+	return 0;
+}

@@ -1,0 +1,207 @@
+#!/bin/bash
+# SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+#
+# run.sh [FILE.t...]: golden tests of the command line. Without root: they read a small trace that
+# build/tests/cli/gen_golden makes, always the same.
+#
+# A .t file is a list of cases:
+#
+#     $ ebpfrec report nope         the command, run by bash in an empty directory with golden.ebpfrec
+#     ? 2                           exit status wanted (0 when left out)
+#     1> text                       a line wanted on stdout; 2> on stderr: exactly
+#     1~ *.ebpfrec: no such*        the same, as a shell pattern
+#     1...                          any number of lines
+#
+# Everything the command prints must be wanted. Lines beginning with # are remarks.
+# Prints "ok NAME", "not ok NAME: reason"; UPDATE=1 prints what a case gave instead of comparing.
+set -u
+
+here=$(cd "$(dirname "$0")" && pwd)
+top=$(cd "$here/../.." && pwd)
+build=${BUILD:-$top/build}
+EBPFREC=${EBPFREC:-$build/ebpfrec}
+dir=$(mktemp -d "${TMPDIR:-/tmp}/ebpfrec-cli.XXXXXX") || exit 1
+trap 'rm -rf "$dir"' EXIT
+status=0
+
+# What a user's environment might change.
+export LC_ALL=C TZ=UTC PATH="$dir/bin:$PATH"
+unset COLUMNS EBPFREC_TRACE
+mkdir -p "$dir/bin" "$dir/run"
+ln -s "$EBPFREC" "$dir/bin/ebpfrec"
+ln -s "$build/tests/cli/gen_golden" "$dir/bin/gen_golden"
+
+fail()
+{
+	printf 'not ok %s: %s\n' "$1" "$2"
+	status=1
+}
+
+# Is line $2 what the wanted line $1 (">text" or "~pattern") asks for?
+line_matches()
+{
+	case $1 in
+	\>*) [[ $2 == "${1:1}" ]] ;;
+	# shellcheck disable=SC2053
+	\~*) [[ $2 == ${1:1} ]] ;;
+	*) return 1 ;;
+	esac
+}
+
+# compare FILE WANTED...: prints the first difference, or nothing
+compare()
+{
+	local file=$1 line w any=0 i=0 got=()
+
+	shift
+	mapfile -t got <"$file"
+	for w in "$@"; do
+		if [ "$w" = ... ]; then
+			any=1
+			continue
+		fi
+		if [ $any -eq 1 ]; then
+			while [ $i -lt ${#got[@]} ] && ! line_matches "$w" "${got[i]}"; do
+				i=$((i + 1))
+			done
+			any=0
+		fi
+		if [ $i -ge ${#got[@]} ]; then
+			printf 'no line "%s"' "${w:1}"
+			return
+		fi
+		if ! line_matches "$w" "${got[i]}"; then
+			line=${got[i]}
+			printf 'line %d is "%s", wanted "%s"' $((i + 1)) "$line" "${w:1}"
+			return
+		fi
+		i=$((i + 1))
+	done
+	if [ $any -eq 0 ] && [ $i -lt ${#got[@]} ]; then
+		printf 'line %d is too much: "%s"' $((i + 1)) "${got[i]}"
+	fi
+}
+
+# Runs the case in $command, $want_status, $out[], $err[]
+run_case()
+{
+	local name="$stem: $command" rc diff
+
+	(cd "$dir/run" && timeout 60 bash -c "$command") >"$dir/out" 2>"$dir/err" </dev/null
+	rc=$?
+	if [ -n "${UPDATE:-}" ]; then
+		printf '$ %s\n? %s\n' "$command" "$rc"
+		sed 's/^/1> /' "$dir/out"
+		sed 's/^/2> /' "$dir/err"
+		return
+	fi
+	if [ $rc -ne "$want_status" ]; then
+		fail "$name" "exit status $rc, wanted $want_status; stderr: $(head -n 3 "$dir/err" | tr '\n' '|')"
+		return
+	fi
+	diff=$(compare "$dir/out" ${out[@]+"${out[@]}"})
+	if [ -n "$diff" ]; then
+		fail "$name" "stdout: $diff"
+		return
+	fi
+	diff=$(compare "$dir/err" ${err[@]+"${err[@]}"})
+	if [ -n "$diff" ]; then
+		fail "$name" "stderr: $diff"
+		return
+	fi
+	printf 'ok %s\n' "$name"
+}
+
+run_file()
+{
+	local line command='' want_status=0 out=() err=() stem
+
+	stem=$(basename "$1" .t)
+	rm -rf "$dir/run"
+	mkdir "$dir/run"
+	cp -r "$dir/golden.ebpfrec" "$dir/run/"
+	while IFS= read -r line || [ -n "$line" ]; do
+		case $line in
+		'$ '*)
+			[ -n "$command" ] && run_case
+			command=${line:2} want_status=0 out=() err=()
+			;;
+		'? '*) want_status=${line:2} ;;
+		1...) out+=(...) ;;
+		2...) err+=(...) ;;
+		'1> '* | '1~ '*) out+=("${line:1:1}${line:3}") ;;
+		'2> '* | '2~ '*) err+=("${line:1:1}${line:3}") ;;
+		'1>') out+=('>') ;;
+		'2>') err+=('>') ;;
+		'' | '#'*) ;;
+		*) fail "$stem" "cannot read the line: $line" ;;
+		esac
+	done <"$1"
+	[ -n "$command" ] && run_case
+}
+
+if ! "$build/tests/cli/gen_golden" "$dir/golden.ebpfrec" >"$dir/out" 2>&1; then
+	fail golden "gen_golden failed: $(head -n 1 "$dir/out")"
+	exit 1
+fi
+files=("$@")
+[ ${#files[@]} -gt 0 ] || files=("$here"/*.t)
+for file in "${files[@]}"; do
+	run_file "$file"
+done
+
+# Every example that reads a trace runs: those of --help, of the man pages, of README.md, and each query of QUERIES.md.
+examples=$dir/examples
+mkdir -p "$examples"
+for name in trace before after night.ebpfrec before.ebpfrec after.ebpfrec trace.ebpfrec; do
+	cp -r "$dir/golden.ebpfrec" "$examples/$name"
+done
+{
+	for command in report sql export info check diff; do
+		"$EBPFREC" $command --help | sed -n '/^Examples:/,$p'
+	done
+	sed -n '/^\.SH EXAMPLES/,/^\.SH /p' "$top"/cmd/*.1 | sed 's/\\-/-/g; s/\\(aq/'"'"'/g'
+	cat "$top/README.md"
+} | sed -nE 's/^ *(ebpfrec (report|sql|export|info|check|diff) ?[^#|]*)( .*)?$/\1/p' | grep -vE 'mark:|--during|--phases|--follow|\.zip|^ebpfrec sql .*- <|"$|"[^"]*$|perfetto|snapshot|OUT|\[' | sed 's/ *$//' | sort -u >"$dir/example-lines"
+while read -r line; do
+	(cd "$examples" && rm -rf out trace.db && PATH=$(dirname "$EBPFREC"):$PATH timeout 60 bash -c "$line") >"$dir/example-out" 2>&1 </dev/null
+	code=$?
+	if [ $code -le 1 ] && ! grep -q '^Try ' "$dir/example-out" && { [ $code -eq 0 ] || [[ $line == *--exit-code* || $line == *check* ]]; }; then
+		echo "ok example: $line"
+	else
+		fail "example: $line" "status $code: $(tail -n 2 "$dir/example-out" | tr '\n' ' ')"
+	fi
+done <"$dir/example-lines"
+[ "$(wc -l <"$dir/example-lines")" -ge 15 ] || fail "examples" "only $(wc -l <"$dir/example-lines") found"
+awk -v dir="$dir" '/^```sql/ { n++; out = dir "/query-" n; next } /^```/ { out = "" } out { print > out }' "$top/schema/QUERIES.md"
+for query in "$dir"/query-*; do
+	if timeout 60 "$EBPFREC" sql -i "$examples/trace.ebpfrec" - <"$query" >"$dir/example-out" 2>&1; then
+		echo "ok query: $(head -n 1 "$query" | cut -c 1-60)"
+	else
+		fail "query: $(head -n 1 "$query" | cut -c 1-60)" "$(tail -n 2 "$dir/example-out" | tr '\n' ' ')"
+	fi
+done
+
+# Every option in a command's help is in its man page, and the other way round.
+for command in record report sql export info check snapshot mark diff doctor; do
+	page=$top/cmd/ebpfrec-$command.1
+	helped=$("$EBPFREC" $command --help | grep -oE '^ .{5}--[a-z-]+' | grep -oE '\-\-[a-z-]+' | sort -u)
+	paged=$(sed -n '/^\.SH OPTIONS/,/^\.SH E/p' "$page" | grep -E '^\.(BR|B) .*\\-\\-' | tr -d '\\' |
+		grep -oE '(^| |")--[a-z-]+' | grep -oE '\-\-[a-z-]+' | sort -u)
+	if [ -n "$helped" ] && [ "$helped" = "$paged" ]; then
+		echo "ok man page of $command"
+	else
+		fail "man page of $command" "differs from --help: $(diff <(echo "$helped") <(echo "$paged") | grep '^[<>]' | tr '\n' ' ')"
+	fi
+done
+if command -v groff >/dev/null; then
+	for page in "$top"/cmd/*.1; do
+		warnings=$(groff -man -ww -Tutf8 -z "$page" 2>&1)
+		if [ -z "$warnings" ]; then
+			echo "ok groff $(basename "$page")"
+		else
+			fail "groff $(basename "$page")" "$(head -n 1 <<<"$warnings")"
+		fi
+	done
+fi
+exit $status

@@ -1,0 +1,385 @@
+# Opening traces that are none, or not whole; windows; info, check, export and sql.
+
+$ ebpfrec report
+? 1
+2> ebpfrec: trace.ebpfrec: no such trace; record one with `ebpfrec record -- COMMAND`, or name it with -i
+
+$ ebpfrec info -i nowhere
+? 1
+2> ebpfrec: nowhere: no such trace; record one with `ebpfrec record -- COMMAND`, or name it with -i
+
+$ touch file; ebpfrec info -i file
+? 1
+2~ ebpfrec: 'file' is not a trace*
+
+$ mkdir dir; touch dir/x; ebpfrec report cpu -i dir
+? 1
+2~ ebpfrec: 'dir'*not a trace*manifest*
+
+$ mkdir empty; ebpfrec check -i empty
+? 1
+2~ ebpfrec: 'empty'*not a trace*manifest*
+
+$ cp -r golden.ebpfrec trace.ebpfrec; ebpfrec report cpu --format csv 2>/dev/null | wc -l
+1> 4
+
+$ ebpfrec report cpu -i golden.ebpfrec --from 3s --to 2s
+? 2
+2> ebpfrec report: the window is empty: it starts at 3.000 s and ends at 2.000 s (the trace has 0 .. 4.000 s); --from must be before --to
+2> Try 'ebpfrec report --help'.
+
+$ ebpfrec report cpu -i golden.ebpfrec --from 1s --to 1s
+? 2
+2> ebpfrec report: the window is empty: it starts at 1.000 s and ends at 1.000 s (the trace has 0 .. 4.000 s); --from must be before --to
+2> Try 'ebpfrec report --help'.
+
+$ ebpfrec report cpu -i golden.ebpfrec --from yesterday
+? 2
+2> ebpfrec report: --from: there is no mark 'yesterday' in the trace; write an offset (1.5s, 1500ms), -2s from the end, 2026-03-01T12:00:00.5Z, T12:00:03 or @SECONDS
+2> Try 'ebpfrec report --help'.
+
+$ ebpfrec report cpu -i golden.ebpfrec --to 1.5x
+? 2
+2> ebpfrec report: --to: '1.5x' is not a time; write an offset (1.5s, 1500ms), -2s from the end, 2026-03-01T12:00:00.5Z, T12:00:03 or @SECONDS
+2> Try 'ebpfrec report --help'.
+
+$ ebpfrec report cpu -i golden.ebpfrec --from 2026-02-30T00:00:00Z
+? 2
+2> ebpfrec report: --from: '2026-02-30T00:00:00Z' is not a time; write an offset (1.5s, 1500ms), -2s from the end, 2026-03-01T12:00:00.5Z, T12:00:03 or @SECONDS
+2> Try 'ebpfrec report --help'.
+
+$ ebpfrec check -i golden.ebpfrec
+1> FILE              STATUS  OFFSET     BYTES  FROM (s)  TO (s)  BLOCKS  EVENTS  REASON
+1> manifest          valid        0      47 B         -       -       -       -  finished
+1~ chunk-000000.ebr  valid       64  * KiB     0.000   4.000       4     229  
+2> ebpfrec: golden.ebpfrec: whole: 4 blocks, 229 events
+
+$ ebpfrec check -i golden.ebpfrec --format csv 2>/dev/null
+1> file,status,offset,bytes,from_ns,to_ns,blocks,events,reason
+1> manifest,valid,0,47,,,,,finished
+1~ chunk-000000.ebr,valid,64,*,0,4000000000,4,229,""
+
+$ gen_golden open.ebpfrec open; ebpfrec check -i open.ebpfrec
+1...
+2> ebpfrec: open.ebpfrec: whole: 4 blocks, 229 events; not finished: its recorder was killed
+
+$ ebpfrec report cpu -i open.ebpfrec --from 1s --to 2s --format csv
+1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events
+1> 200,cc1,1000000000,100,0,0,1,0
+1> 300,"'=1+\x1b[31m,""\xff",250000000,25,1,0,1,0
+
+$ gen_golden damaged.ebpfrec damaged; ebpfrec check -i damaged.ebpfrec
+? 1
+1> FILE              STATUS   OFFSET     BYTES  FROM (s)  TO (s)  BLOCKS  EVENTS  REASON
+1> manifest          valid         0      47 B         -       -       -       -  finished
+1~ chunk-000000.ebr  valid        64  * KiB     0.000   1.000       1      31  
+1~ chunk-000000.ebr  damaged  *,???  * KiB     1.000   2.000       -       -  *section*checksum
+1~ chunk-000000.ebr  valid     *,???  * KiB     2.000   4.000       2       2  
+2~ ebpfrec: damaged.ebpfrec: damaged: valid without a gap up to 1.000 s; 1 part (* kB) skipped, 1.00 s missing between valid blocks; 3 blocks with 33 events are valid
+2> ebpfrec: damaged.ebpfrec: reports leave out what is damaged; `ebpfrec repair -i damaged.ebpfrec -o NEW` writes a trace of what is valid
+
+$ ebpfrec repair -i damaged.ebpfrec -o fixed.ebpfrec
+2~ ebpfrec: fixed.ebpfrec: 3 blocks, * kB, of damaged.ebpfrec; left out: 1 damaged part (* kB)
+2> ebpfrec: fixed.ebpfrec: 1 gap, 1.00 s in all; reports over it are incomplete and say so
+
+$ ebpfrec check -i fixed.ebpfrec --format csv
+1> file,status,offset,bytes,from_ns,to_ns,blocks,events,reason
+1~ manifest,valid,0,*,,,,,finished
+1~ chunk-000000.ebr,valid,64,*,0,1000000000,1,31,""
+1> chunk-000000.ebr,note,,,1000000000,2000000000,,,a gap that a repair left and declared
+1~ chunk-000000.ebr,valid,*,2000000000,4000000000,2,2,""
+2> ebpfrec: fixed.ebpfrec: whole: 3 blocks, 33 events
+
+$ ebpfrec report cpu -i fixed.ebpfrec --from 0 --to 3s --format csv
+1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events
+1...
+2~ ebpfrec: fixed.ebpfrec: the window is incomplete: *1.000 .. 2.000 s is missing*
+
+$ ebpfrec repair -i damaged.ebpfrec -o fixed.ebpfrec
+? 1
+2> ebpfrec: 'fixed.ebpfrec' exists already, and is left alone; name a new one with -o
+
+$ ebpfrec repair -i damaged.ebpfrec -o damaged.ebpfrec/new
+? 1
+2~ ebpfrec: 'damaged.ebpfrec/new' lies inside of the trace that is read*
+
+$ ebpfrec repair -i damaged.ebpfrec
+? 2
+2> ebpfrec repair: -o NEW is needed: the damaged trace is not changed
+2> Try 'ebpfrec repair --help'.
+
+$ cp -r damaged.ebpfrec headless.ebpfrec; rm headless.ebpfrec/manifest; ebpfrec check -i headless.ebpfrec --format csv 2>/dev/null
+? 1
+1...
+1> manifest,damaged,0,0,,,,,cannot be read: what it said about the recording is lost
+1...
+
+$ ebpfrec report -i headless.ebpfrec
+? 1
+2~ ebpfrec: *headless.ebpfrec*not a trace*
+
+$ ebpfrec report cpu -i damaged.ebpfrec --from 0 --to 1s --format csv
+1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events
+1> 100,make,500000000,50,1,0,1,0
+2> ebpfrec: damaged.ebpfrec: 1 damaged part skipped; `ebpfrec check -i damaged.ebpfrec` lists it
+
+$ ebpfrec report cpu -i damaged.ebpfrec --format csv
+1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events
+1> ,[unknown],2000000000,50,0,0,0,3
+1> 100,make,1000000000,25,2,0,0,3
+1> 200,cc1,500000000,12.5,1,1,0,3
+2> ebpfrec: damaged.ebpfrec: 1 damaged part skipped; `ebpfrec check -i damaged.ebpfrec` lists it
+2> ebpfrec: damaged.ebpfrec: the window is incomplete: sched: 3 events lost; 1.000 .. 2.000 s is missing, its part of the trace is damaged
+
+$ ebpfrec info -i damaged.ebpfrec --format csv 2>/dev/null | grep damage
+1> trace,path,damaged.ebpfrec
+1~ damage,chunk-000000.ebr@[0-9]*,*bytes skipped: *
+
+$ cp -r golden.ebpfrec cut.ebpfrec; truncate -s 100 cut.ebpfrec/chunk-000000.ebr; ebpfrec check -i cut.ebpfrec
+? 1
+1> FILE              STATUS   OFFSET  BYTES  FROM (s)  TO (s)  BLOCKS  EVENTS  REASON
+1> manifest          valid         0   47 B         -       -       -       -  finished
+1> chunk-000000.ebr  damaged      64   36 B         -       -       -       -  incomplete block at the end of the file
+1> chunk-000000.ebr  note          -      -         -       -       -       -  was not closed: it has no index, which nobody needs
+2> ebpfrec: cut.ebpfrec: damaged: valid without a gap up to 0.000 s; 1 part (36 B) skipped, 0 ns missing between valid blocks; 0 blocks with 0 events are valid
+
+$ ebpfrec report cpu -i cut.ebpfrec --format csv
+1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events
+2> ebpfrec: cut.ebpfrec: there is no intact block in it, so there is nothing to tell
+2> ebpfrec: cut.ebpfrec: 1 damaged part skipped; `ebpfrec check -i cut.ebpfrec` lists it
+2> ebpfrec: cut.ebpfrec: the window is incomplete: the window lies outside of the trace
+
+$ ebpfrec report -i cut.ebpfrec
+1> summary: What happened, and who used the most?
+1> cut.ebpfrec, empty
+1...
+2> ebpfrec: cut.ebpfrec: there is no intact block in it, so there is nothing to tell
+2> ebpfrec: cut.ebpfrec: 1 damaged part skipped; `ebpfrec check -i cut.ebpfrec` lists it
+
+$ ebpfrec info -i cut.ebpfrec
+1> trace
+1>   path                 cut.ebpfrec
+1>   state                finished
+1>   duration             0.000 s
+1>   start_mono           0.000 s of CLOCK_MONOTONIC
+1>   cpus                 0
+1>
+1> events
+1>   all                  0
+1>
+1> lost
+1>   ring_full            0
+1>   reservation_failed   0
+1>   program_skipped      0
+1>
+1> tasks
+1>   processes            0
+1>   processes_at_start   0
+1>   threads              0
+1>
+1> files
+1~   all                  * in 0 blocks
+1>
+1> damage
+1~   chunk-000000.ebr@64 *bytes skipped: ?*
+1>
+1> manifest
+1>   page_bytes           4096
+1>   state                finished
+2> ebpfrec: cut.ebpfrec: there is no intact block in it, so there is nothing to tell
+2> ebpfrec: cut.ebpfrec: 1 damaged part skipped; `ebpfrec check -i cut.ebpfrec` lists it
+
+$ ebpfrec info -i golden.ebpfrec
+1> trace
+1>   path                 golden.ebpfrec
+1>   state                finished
+1>   duration             4.000 s
+1>   start_mono           1000.000 s of CLOCK_MONOTONIC
+1>   start                2023-11-14T22:30:00.000+00:00
+1>   start_utc            2023-11-14T22:30:00.000Z
+1>   end                  2023-11-14T22:30:04.000+00:00
+1>   cpus                 2
+1>
+1> events
+1>   switch               7
+1>   slab_alloc           100
+1>   slab_free            60
+1>   rss                  32
+1>   block                30
+1>   all                  229
+1~   bytes_per_event      [0-9]*.[0-9][0-9]
+1>
+1> lost
+1>   ring_full            3
+1>   reservation_failed   0
+1>   program_skipped      0
+1>
+1> tasks
+1>   processes            5
+1>   processes_at_start   4
+1>   threads              5
+1>
+1> files
+1~   chunk-000000.ebr     * in 4 blocks
+1~   all                  * in 4 blocks
+1>
+1> manifest
+1>   page_bytes           4096
+1>   state                finished
+
+$ ebpfrec info -i golden.ebpfrec --format csv | head -n 12
+1> section,name,value
+1> trace,path,golden.ebpfrec
+1> trace,state,finished
+1> trace,duration_ns,4000000000
+1> trace,start_mono_ns,1000000000000
+1> trace,start,2023-11-14T22:30:00.000+00:00
+1> trace,start_utc,2023-11-14T22:30:00.000Z
+1> trace,end,2023-11-14T22:30:04.000+00:00
+1> trace,cpus,2
+1> events,switch,7
+1> events,slab_alloc,100
+1> events,slab_free,60
+
+$ ebpfrec info -i golden.ebpfrec --format json | python3 -c 'import json,sys; print(len([r for r in json.load(sys.stdin) if r["section"] == "events"]))'
+1> 7
+
+$ ebpfrec info --columns -i golden.ebpfrec --format csv | head -n 4
+1> part,kind,column,codec,rows,raw_bytes,stored_bytes,bytes_per_event,share_pct
+1~ events,switch,next_utid,UTID,7,*,*,*,*
+1~ events,switch,prev_state,TUPLE,7,*
+1~ events,switch,prev_prio,TUPLE,7,*
+
+# every byte of the files is in one row: of a whole trace, one still open, a damaged and a torn one
+$ sums() { test "$(ebpfrec info --columns -i "$1" --format csv 2>/dev/null | awk -F, 'NR > 1 { s += $7 } END { print s }')" = "$(cat "$1"/* | wc -c)" && echo same; }; gen_golden half.ebpfrec open; gen_golden hurt.ebpfrec damaged; cp -r golden.ebpfrec torn.ebpfrec; truncate -s -1500 torn.ebpfrec/chunk-000000.ebr; for t in golden half hurt torn; do sums $t.ebpfrec; done
+1> same
+1> same
+1> same
+1> same
+
+$ ebpfrec info --columns -i golden.ebpfrec | tail -n 1
+1~ all * 229 * 100.0
+
+$ ebpfrec export -i golden.ebpfrec --to csv -o out
+2> ebpfrec: golden.ebpfrec: the window is incomplete: sched: 3 events lost
+2~ ebpfrec: out: [0-9]* rows
+
+$ ls out | wc -l
+1> 31
+
+$ head -n 3 out/switches.csv
+1> ts_ns,cpu,utid,preempted,next_utid,prev_state,prev_prio,next_prio
+1> 500000000,0,17,0,0,1,120,120
+1> 1000000000,0,0,0,20,1,120,120
+
+$ ebpfrec export -i golden.ebpfrec --to csv -o out
+? 1
+2> ebpfrec: golden.ebpfrec: the window is incomplete: sched: 3 events lost
+2> ebpfrec: out/processes.csv exists; -f replaces it, or name another directory with -o
+
+$ ebpfrec export -q -i golden.ebpfrec --to csv -o out -f --from 1s --to 2s
+
+$ cut -d, -f1-5 out/switches.csv
+1> ts_ns,cpu,utid,preempted,next_utid
+1> 1000000000,0,0,0,20
+1> 1500000000,1,0,0,18
+1> 1750000000,1,18,0,19
+1> 1850000000,1,19,0,0
+
+$ ls -A out | grep -c part
+? 1
+1> 0
+
+$ ebpfrec export -i golden.ebpfrec --to csv -t switches -o - --from 1s --to 1.5s
+1> ts_ns,cpu,utid,preempted,next_utid,prev_state,prev_prio,next_prio
+1> 1000000000,0,0,0,20,1,120,120
+
+$ ebpfrec export -i golden.ebpfrec --to csv -t swiches -o -
+? 2
+2> ebpfrec export: unknown table 'swiches'; did you mean 'switches'?; --list shows all
+2> Try 'ebpfrec export --help'.
+
+$ ebpfrec export -i golden.ebpfrec --to json -o out2 -q -t cpus,losses --from 1s --to 2s; ls out2; cat out2/cpus.json
+1> cpus.json
+1> losses.json
+1> [
+1> {"cpu":0},
+1> {"cpu":1}
+1> ]
+
+$ ebpfrec export -i golden.ebpfrec --to sqlite --from 0 --to 2s; sqlite3 golden.db 'PRAGMA integrity_check; SELECT count(*) FROM switches; SELECT comm FROM processes WHERE pid = 200'
+1> ok
+1> 5
+1> cc1
+2~ ebpfrec: golden.db: [0-9]* rows
+
+$ ebpfrec export -i golden.ebpfrec --to sqlite --from 0 --to 2s
+? 1
+2> ebpfrec: golden.db exists; -f replaces it
+
+$ ebpfrec export -i golden.ebpfrec --to csv -o /proc/nope --from 0 --to 1s
+? 1
+2> ebpfrec: cannot make the directory /proc/nope: No such file or directory
+
+$ ebpfrec report cpu -i golden.ebpfrec --from 0 --to 1s --db report.db --format csv; sqlite3 report.db 'SELECT count(*) FROM switches'
+1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events
+1> 100,make,500000000,50,1,0,1,0
+1> 1
+
+$ ebpfrec sql -i golden.ebpfrec --format csv 'SELECT pid, comm FROM processes WHERE pid IS NOT NULL ORDER BY pid'
+1> pid,comm
+1> 1,systemd
+1> 100,make
+1> 200,cc1
+1> 300,"'=1+\x1b[31m,""\xff"
+1> 900,ebpfrec
+
+$ echo 'SELECT count(*) AS n FROM slab_allocs' | ebpfrec sql -i golden.ebpfrec -
+1>   n
+1> 100
+
+$ ebpfrec sql -i golden.ebpfrec 'SELECT ts_ns, next_utid, NULL AS nil, 0.5 AS half FROM switches LIMIT 2'
+1>      ts_ns  next_utid   nil  half
+1>  500000000          0  NULL   0.5
+1> 1000000000         20  NULL   0.5
+
+$ ebpfrec sql -i golden.ebpfrec 'SELECT * FROM swiches'
+? 1
+2~ ebpfrec: no such table: swiches; there are processes, threads,*
+
+$ ebpfrec sql -i golden.ebpfrec 'SELEC 1'
+? 1
+2> ebpfrec: near "SELEC": syntax error
+
+$ ebpfrec sql -i golden.ebpfrec 'DELETE FROM processes'
+? 1
+2> ebpfrec: table processes may not be modified
+
+$ ebpfrec sql -i golden.ebpfrec "ATTACH 'x.db' AS x"; ls x.db 2>&1
+? 2
+1> ls: cannot access 'x.db': No such file or directory
+2~ ebpfrec: this statement is refused*
+
+$ ebpfrec sql -i golden.ebpfrec 'SELECT 1; SELECT 2'
+? 1
+2> ebpfrec: one statement at a time: there is more after the first ";"
+
+$ ebpfrec sql -i golden.ebpfrec --format json "SELECT char(27) || 'x' AS esc"
+1> [
+1> {"esc":"\u001bx"}
+1> ]
+
+$ ebpfrec report cpu -i golden.ebpfrec --from 0 --to 1s --format csv > /dev/full
+? 1
+2> ebpfrec: cannot write to stdout: No space left on device
+
+$ ebpfrec --version > /dev/full
+? 1
+2> ebpfrec: cannot write to stdout: No space left on device
+
+$ ebpfrec sql -i golden.ebpfrec --format csv 'SELECT * FROM slab_allocs' | head -n 1
+1> ts_ns,cpu,utid,irq,addr,bytes_req,bytes,call_site,cache
+
+$ ebpfrec export -i golden.ebpfrec --to csv -t slab_allocs -o - --from 0 --to 2s > /dev/full
+? 1
+2> ebpfrec: cannot write to stdout: No space left on device

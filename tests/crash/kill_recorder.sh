@@ -1,0 +1,84 @@
+#!/bin/bash
+# SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+#
+# kill -9 of the recorder at many instants, from its first milliseconds on: no process is left stopped or
+# waiting, a workload that had begun goes on to its end, and what is on disk is a whole trace up to
+# about a second before.
+. "$(dirname "$0")/../kernel/harness.bash"
+
+# The recorder starts, and is killed $2 ms later. Its command is a sleep of a length nobody else has.
+kill_after()
+{
+	local name=$1 ms=$2 length=$3
+
+	"$EBPFREC" record -o "$tmp/$name" -- sh -c "echo began >'$tmp/$name.began'; sleep $length; echo lived >'$tmp/$name.lived'" \
+		>/dev/null 2>"$tmp/$name.err" </dev/null &
+	recorder=$!
+	sleep "$(printf '%d.%03d' $((ms / 1000)) $((ms % 1000)))"
+	kill -9 $recorder
+	wait $recorder 2>/dev/null
+}
+
+# Everything that has the length of this one in its command line: the workload, or a child that waits to become it.
+family()
+{
+	pgrep -f -- "sleep $1" || true
+}
+
+# ---- while it starts: nobody may be left behind ----
+
+stuck='' stopped='' broken='' began=0
+for i in $(seq 0 9); do
+	name=early$i length=1.30$((i + 10))
+	kill_after $name $((3 + i * 33)) $length
+	if wait_for "the command begins" 1 "[ -e '$tmp/$name.began' ]"; then
+		began=$((began + 1))
+		# it begins only after everything is attached; from then on it is on its own
+		for pid in $(family $length); do
+			grep -q '^State:[[:space:]]*[Tt]' /proc/"$pid"/status 2>/dev/null && stopped+=" $name"
+		done
+	elif ! wait_for "the child is gone" 2 "[ -z \"\$(family $length)\" ]"; then
+		stuck+=" $name:$(family $length | tr '\n' ,)"
+	fi
+	if [ -e "$tmp/$name/manifest" ]; then
+		"$EBPFREC" check -i "$tmp/$name" >"$tmp/$name.check" 2>&1 || broken+=" $name:$(grep -a damaged "$tmp/$name.check" | head -1)"
+	fi
+done
+check "kill early: no waiting child is left" "[ -z '$stuck' ]" "$stuck"
+check "kill early: nobody is left stopped" "[ -z '$stopped' ]" "$stopped"
+check "kill early: no trace is damaged" "[ -z '$broken' ]" "$broken"
+check "kill early: some were killed before their command began" "[ $began -lt 10 ]" "$began of 10 began"
+
+# ---- while it records ----
+
+lost='' damaged=''
+for i in $(seq 1 3); do
+	name=late$i length=2.70$((i + 10)) ms=$((1000 + RANDOM % 1500))
+	kill_after $name $ms $length
+	"$WORK/stamp" killed >"$tmp/$name.killed"
+	"$EBPFREC" check -i "$tmp/$name" >"$tmp/$name.check" 2>&1 || damaged+=" $name:$(grep -a 'damaged' "$tmp/$name.check" | head -1)"
+	[ -e "$tmp/$name.began" ] || lost+=" $name:began"
+done
+for i in $(seq 1 3); do
+	wait_for "the workload lives" 6 "[ -e '$tmp/late$i.lived' ]" || lost+=" late$i"
+done
+for i in $(seq 0 9); do
+	[ ! -e "$tmp/early$i.began" ] || wait_for "the workload lives" 6 "[ -e '$tmp/early$i.lived' ]" || lost+=" early$i"
+done
+check "kill late: every workload that began runs to its end" "[ -z '$lost' ]" "$lost"
+check "kill late: no trace is damaged" "[ -z '$damaged' ]" "$damaged"
+checker <<'EOF_PY'
+from trace_query import *
+tmp = os.environ["tmp"]
+late = []
+for i in range(1, 4):
+    t = Trace(tmp + "/late%d" % i)
+    killed = truth(tmp + "/late%d.killed" % i)["killed"]
+    end = t.one("SELECT max(to_ns) FROM blocks")
+    if end is None:
+        late.append("late%d: no block" % i)
+    # a slice of 0.8 s, time to encode and write it, and this machine's other business
+    elif not 0 <= t.at(killed) - end <= 1.5e9:
+        late.append("late%d: %.3f s before the kill" % (i, (t.at(killed) - end) / 1e9))
+check("kill late: readable up to about the last second", len(late) <= 1, late)
+EOF_PY

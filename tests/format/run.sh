@@ -1,0 +1,126 @@
+#!/bin/bash
+# SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+#
+# run.sh: is schema/FORMAT.md enough to read a trace? second_reader.py was written from it alone; what
+# it decodes must be what `ebpfrec sql` says, row for row and in order: of the golden traces (whole, not closed,
+# damaged), and as root of a short real recording.
+# Prints "ok NAME", "not ok NAME: what it saw", "SKIP NAME: why".
+set -u
+
+here=$(cd "$(dirname "$0")" && pwd)
+top=$(cd "$here/../.." && pwd)
+build=${BUILD:-$top/build}
+EBPFREC=${EBPFREC:-$build/ebpfrec}
+dir=$(mktemp -d "${TMPDIR:-/tmp}/ebpfrec-format.XXXXXX") || exit 1
+trap 'rm -rf "$dir"' EXIT
+status=0
+export LC_ALL=C TZ=UTC
+unset EBPFREC_TRACE
+
+fail()
+{
+	printf 'not ok %s: %s\n' "$1" "$2"
+	status=1
+}
+
+# same NAME WANTED GOT: the first line that differs
+same()
+{
+	local n
+
+	if cmp -s "$2" "$3"; then
+		echo "ok $1 ($(($(wc -l <"$2"))) rows)"
+		return
+	fi
+	n=$(cmp "$2" "$3" 2>&1 | sed -n 's/.* line \([0-9]*\).*/\1/p')
+	n=${n:-1}
+	fail "$1" "line $n: sql says \"$(sed -n "${n}p" "$2")\", the second reader \"$(sed -n "${n}p" "$3")\" ($(wc -l <"$2") and $(wc -l <"$3") lines)"
+}
+
+# table NAME TRACE KIND TABLE FLAG COLUMNS: FLAG is the SQL column of a bit of flags
+table()
+{
+	local name=$1/$4 trace=$2 bit=1
+
+	[ "$5" = preempted ] && bit=2
+	if ! "$EBPFREC" sql -i "$trace" --format csv "SELECT ts_ns, cpu, $5, utid, $6 FROM $4" 2>"$dir/err" |
+		tail -n +2 >"$dir/want"; then
+		fail "$name" "sql: $(head -n 1 "$dir/err")"
+		return
+	fi
+	# A bit of flags as 0 or 1: what the tables show of it.
+	tail -n +2 "$dir/out/$3.csv" | awk -F, -v OFS=, -v bit=$bit '{ $3 = int($3 / bit) % 2; print }' >"$dir/got"
+	same "$name" "$dir/want" "$dir/got"
+}
+
+# number COLUMN NAME...: the SQL that turns names into the numbers FORMAT.md gives; "-" stands for none
+number()
+{
+	local sql="CASE $1" i=0 n
+
+	shift
+	for n in "$@"; do
+		[ "$n" = - ] || sql="$sql WHEN '$n' THEN $i"
+		i=$((i + 1))
+	done
+	echo "$sql END"
+}
+
+compare()
+{
+	local name=$1 trace=$2
+
+	rm -rf "$dir/out"
+	mkdir "$dir/out"
+	if ! python3 "$here/second_reader.py" "$trace" "$dir/out" 2>"$dir/err"; then
+		fail "$name" "second reader: $(tail -n 1 "$dir/err")"
+		return
+	fi
+	if [ "$3" = whole ] && [ -s "$dir/err" ]; then
+		fail "$name" "$(head -n 1 "$dir/err")"
+	fi
+	table "$name" "$trace" switch switches preempted 'next_utid, prev_state, prev_prio, next_prio'
+	table "$name" "$trace" wakeup wakeups irq 'target_utid, target_cpu, prio, is_new'
+	table "$name" "$trace" slab_alloc slab_allocs irq 'addr, bytes_req, bytes, call_site, cache'
+	table "$name" "$trace" slab_free slab_frees irq 'addr, cache'
+	table "$name" "$trace" page_alloc page_allocs irq 'pfn, page_order, gfp, migratetype'
+	table "$name" "$trace" page_free page_frees irq 'pfn, page_order'
+	table "$name" "$trace" rss rss_points irq "upid, $(number member file anon swap shmem), bytes"
+	table "$name" "$trace" vm vm_points irq \
+		"upid, $(number op other mmap munmap brk mremap), addr, len_bytes, total_vm_bytes"
+	table "$name" "$trace" block block_events irq \
+		"$(number action - insert issue complete requeue error merge start 'done'), rq, dev, sector, bytes, cmd_flags, done_bytes, status, part, \
+		ino, ino_dev, $(number pages none file disk anon swap mapped kernel), coalesce(owner_upid, 0), \
+		$(number "coalesce(owner_how, '')" '' dirtied dirtied_shared dirtied_mixed)"
+	table "$name" "$trace" dirty dirty_events irq 'ino, ino_dev'
+	"$EBPFREC" sql -i "$trace" --format csv \
+		'SELECT utid, upid, tid FROM threads WHERE utid >= 16 ORDER BY utid' 2>/dev/null | tail -n +2 >"$dir/want"
+	cut -d, -f1-3 "$dir/out/threads.csv" >"$dir/got"
+	same "$name/threads" "$dir/want" "$dir/got"
+	"$EBPFREC" sql -i "$trace" --format csv \
+		'SELECT upid, pid, ppid, uid FROM processes WHERE upid >= 16 ORDER BY upid' 2>/dev/null | tail -n +2 >"$dir/want"
+	cut -d, -f1-4 "$dir/out/processes.csv" >"$dir/got"
+	same "$name/processes" "$dir/want" "$dir/got"
+}
+
+set -o pipefail
+for how in whole open damaged; do
+	arg=$how
+	[ $how = whole ] && arg=
+	if ! "$build/tests/cli/gen_golden" "$dir/$how.ebpfrec" ${arg:+"$arg"} >"$dir/err" 2>&1; then
+		fail "golden-$how" "gen_golden: $(head -n 1 "$dir/err")"
+		continue
+	fi
+	compare "golden-$how" "$dir/$how.ebpfrec" $how
+done
+
+if [ "$(id -u)" -ne 0 ]; then
+	echo "SKIP real: recording needs root"
+elif ! timeout -k 5 60 "$EBPFREC" record -q -o "$dir/real.ebpfrec" -- \
+	sh -c 'ls -R /usr/lib; sleep 2' >/dev/null 2>"$dir/err"; then
+	echo "SKIP real: this machine cannot record: $(head -n 1 "$dir/err")"
+else
+	# Long enough for more than one block.
+	compare real "$dir/real.ebpfrec" whole
+fi
+exit $status

@@ -1,0 +1,495 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+#
+# second_reader.py TRACE OUT: a second implementation of schema/FORMAT.md, written from that document
+# alone; it shares nothing with src/. Writes the events of every kind as OUT/KIND.csv, the tasks as
+# OUT/processes.csv and OUT/threads.csv. Says on stderr what it passed over. Slow and simple on purpose.
+
+import ctypes
+import os
+import re
+import struct
+import sys
+
+M64 = (1 << 64) - 1
+
+
+class Bad(Exception):
+    """A block that does not exist."""
+
+
+# Section 1: conventions
+
+CRC_TABLE = []
+for n in range(256):
+    for _ in range(8):
+        n = n >> 1 ^ (0x82F63B78 if n & 1 else 0)
+    CRC_TABLE.append(n)
+
+
+def crc32c(data):
+    crc, table = 0xFFFFFFFF, CRC_TABLE
+    for byte in data:
+        crc = crc >> 8 ^ table[(crc ^ byte) & 255]
+    return crc ^ 0xFFFFFFFF
+
+
+assert crc32c(b"123456789") == 0xE3069283
+
+
+def varint(buf, pos):
+    value = 0
+    for i in range(10):
+        if pos >= len(buf):
+            raise Bad("a varint is cut off")
+        byte = buf[pos]
+        pos += 1
+        if i == 9 and byte > 1:
+            raise Bad("a varint is too long")
+        value |= (byte & 127) << 7 * i
+        if byte < 128:
+            return value, pos
+    raise Bad("a varint is too long")
+
+
+def varints(buf):
+    out, pos = [], 0
+    while pos < len(buf):
+        value, pos = varint(buf, pos)
+        out.append(value)
+    return out
+
+
+def unzigzag(z):
+    return (z >> 1 ^ -(z & 1)) & M64
+
+
+def deltas(values):
+    out, last = [], 0
+    for z in values:
+        last = (last + unzigzag(z)) & M64
+        out.append(last)
+    return out
+
+
+ZSTD = ctypes.CDLL("libzstd.so.1")
+ZSTD.ZSTD_decompress.restype = ctypes.c_size_t
+ZSTD.ZSTD_decompress.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t]
+
+
+def unzstd(data, size):
+    out = ctypes.create_string_buffer(max(size, 1))
+    if ZSTD.ZSTD_decompress(out, size, data, len(data)) != size:
+        raise Bad("a zstd frame is broken")
+    return out.raw[:size]
+
+
+# Section 4: blocks
+
+MAGIC = bytes.fromhex("EB4252626C6B0D0A")
+ROWS, TOKENS, BITS, INDEX, VARINTS, VARINT_DELTAS = 1, 2, 3, 4, 5, 6
+COLUMN, TUPLES = 33, 34
+CPU, TS, UTID, FLAGS, TUPLE = 0xF0, 0xF1, 0xF2, 0xF3, 0xF4
+
+# Section 5: the rows of small sections; U with its width in bits
+U = 64
+SMALL = {
+    1: [32] * 8 + ["T", "T", U, "S", "S", "S"],
+    2: [32] * 5 + ["T", "T", U, U, "S"],
+    3: ["T", 8, 16, 32, 32, 32, U, "S", "S", "S"],
+    4: [32, 32],
+    5: ["T", 32, U, U, U, U, U],
+    6: ["T", 32, U, U, U, U, U],
+    7: [32] + [U] * 8,
+    8: ["T", "T", 16, 8, 8, U, U, U],
+    9: ["T", "T", U, U, U, U, U, U, U, U, U],
+    10: ["T", "T", 8, U, U, U, U, U, U],
+    11: ["T", U, U, U, U],
+    12: [32, U, U, "S"],
+    14: [U] * 6,
+    15: ["T", "T", "S", "S", U, U],
+    16: ["T", 8, "S"],
+}
+
+
+class Section:
+    def __init__(self, entry):
+        (self.type, self.kind, self.column, self.part, self.encoding, self.pack, self.shift,
+         self.items, self.raw, self.stored, self.crc) = struct.unpack("<HBBBBBBIIII", entry)
+
+    def bytes(self):
+        if self.pack == 0:
+            if self.raw != self.stored:
+                raise Bad("an unpacked section has two sizes")
+            return self.data
+        if self.pack != 1 or self.encoding == BITS:
+            raise Bad("unknown pack")
+        return unzstd(self.data, self.raw)
+
+
+def parse_rows(section, from_ns):
+    buf, pos, rows = section.bytes(), 0, []
+    for _ in range(section.items):
+        size, pos = varint(buf, pos)
+        row, at, pos = buf[pos:pos + size], 0, pos + size
+        if len(row) != size:
+            raise Bad("a row is cut off")
+        fields = []
+        for field in SMALL[section.type]:
+            if at == len(row):
+                fields.append("" if field == "S" else 0)
+                continue
+            value, at = varint(row, at)
+            if field == "T":
+                value = (from_ns + unzigzag(value)) & M64
+            elif field == "S":
+                text = row[at:at + value]
+                if at + value >= len(row) or row[at + value] != 0 or 0 in text:
+                    raise Bad("a string is broken")
+                at += value + 1
+                value = text.decode("latin-1")
+            elif value >> field:
+                raise Bad("a value does not fit its width")
+            fields.append(value)
+        rows.append(fields)
+    if pos != len(buf):
+        raise Bad("a section is longer than its rows")
+    return rows
+
+
+def head_holds(buf, at):
+    return (buf[at:at + 8] == MAGIC and at + 224 <= len(buf)
+            and crc32c(buf[at:at + 220]) == struct.unpack_from("<I", buf, at + 220)[0])
+
+
+class Block:
+    """Raises Bad unless the block exists (the validity rule)."""
+
+    def __init__(self, buf, at, before):
+        (version, flags, head_bytes, size, front, section_cnt, self.from_ns, self.to_ns, self.first_ns,
+         self.last_ns, self.number, cpu_cnt, _) = struct.unpack_from("<HHIQIIQQQQQII", buf, at + 8)
+        self.kind_cnt = struct.unpack_from("<32I", buf, at + 80)
+        self.is_index = bool(flags & 1)
+        events = sum(self.kind_cnt)
+        if version != 1:
+            raise Bad("unknown version")
+        if (head_bytes != 224 + 24 * section_cnt or size % 8 or size > 1 << 30 or size < head_bytes
+                or front > 1 << 26 or front < head_bytes or section_cnt > 512 or self.to_ns < self.from_ns
+                or cpu_cnt > 8192 or events > min(1 << 23, 4096 + 1024 * size)
+                or events and self.first_ns > self.last_ns):
+            raise Bad("a limit is not kept")
+        if at + size > len(buf):
+            raise Bad("the file ends inside the block")
+        table = buf[at + 224:at + head_bytes]
+        if crc32c(table) != struct.unpack_from("<I", buf, at + 216)[0]:
+            raise Bad("table_crc")
+        self.sections = [Section(table[i:i + 24]) for i in range(0, len(table), 24)]
+        offset, small_end, large = head_bytes, head_bytes, False
+        for s in self.sections:
+            s.data = buf[at + offset:at + offset + s.stored]
+            offset += s.stored
+            if s.type < 32:
+                if large or s.raw > 1 << 26:
+                    raise Bad("small sections")
+                small_end = offset
+            else:
+                large = True
+        if small_end != front or not 0 <= size - offset < 8:
+            raise Bad("sections do not end where they should")
+        for s in self.sections:
+            if crc32c(s.data) != s.crc:
+                raise Bad("crc of section type %d kind %d" % (s.type, s.kind))
+        self.small = {}
+        self.utids = []
+        for s in self.sections:
+            if s.type == 13:
+                self.utids = self.list_of(s)
+            elif s.type in SMALL:
+                self.small.setdefault(s.type, []).extend(parse_rows(s, self.from_ns))
+        if not self.is_index and before is not None and self.from_ns < before.to_ns:
+            raise Bad("the slice overlaps the one before")
+        self.cache = {}
+        self.columns = {(s.type, s.kind, s.column, s.part): s for s in self.sections if s.type > 32}
+
+    @staticmethod
+    def list_of(s):
+        if s.encoding != VARINT_DELTAS:
+            raise Bad("unknown encoding")
+        values = deltas(varints(s.bytes()))
+        if len(values) != s.items:
+            raise Bad("wrong number of values")
+        return values
+
+    # Section 6: event columns
+
+    def stream(self, kind, column, part=0):
+        """(values as stored, shift); (None, 0) if it is not there."""
+        s = self.columns.get((COLUMN, kind, column, part))
+        if s is None:
+            return None, 0
+        if s.encoding != TOKENS:
+            raise Bad("not a stream")
+        tokens = s.bytes()
+        if len(tokens) != s.items:
+            raise Bad("wrong number of tokens")
+        b = self.columns.get((COLUMN, kind, column, part + 1))
+        if b is not None and b.encoding != BITS:
+            raise Bad("no bits")
+        bits = b.bytes() if b else b""
+        pos, held, held_cnt, out = 0, 0, 0, []
+        for t in tokens:
+            if t < 16:
+                out.append(t)
+                continue
+            extra = t // 4 - 2
+            if extra > 61:
+                raise Bad("a token is too high")
+            while held_cnt < extra:
+                if pos >= len(bits):
+                    raise Bad("the bits are cut off")
+                held |= bits[pos] << held_cnt
+                held_cnt += 8
+                pos += 1
+            # e = (t - 16) / 4 + 4 = extra + 2: the highest bit, two bits from the token, the extra bits
+            out.append((4 | t & 3) << extra | held & (1 << extra) - 1)
+            held >>= extra
+            held_cnt -= extra
+        if pos != len(bits) or held:
+            raise Bad("bits are left over")
+        return out, s.shift
+
+    def needed(self, kind, column, part=0, cnt=None):
+        values, shift = self.stream(kind, column, part)
+        if values is None or cnt is not None and len(values) != cnt:
+            raise Bad("kind %d has no column %d" % (kind, column))
+        return values, shift
+
+    def index(self, kind, column, cnt):
+        s = self.columns.get((COLUMN, kind, column, 0))
+        if s is None or s.encoding != INDEX:
+            raise Bad("no index")
+        more = self.columns.get((COLUMN, kind, column, 1))
+        escaped = iter(varints(more.bytes()) if more else [])
+        out = [i if i < 255 else 255 + next(escaped) for i in s.bytes()]
+        if len(out) != cnt:
+            raise Bad("wrong number of rows")
+        return out
+
+    def utid_column(self, kind, column):
+        return [self.utids[i] for i in self.index(kind, column, self.kind_cnt[kind])]
+
+    def tuples(self, kind):
+        """The row's tuple of each row."""
+        cnt = self.kind_cnt[kind]
+        if (COLUMN, kind, TUPLE, 0) not in self.columns:
+            return [0] * cnt
+        return self.index(kind, TUPLE, cnt)
+
+    def tuple_column(self, kind, column):
+        s = self.columns[(TUPLES, kind, column, 0)]
+        values = [v << s.shift & M64 for v in self.list_of(s)]
+        return [values[t] for t in self.tuples(kind)]
+
+    def values(self, kind, column):
+        """Column of a kind by its codec; remembered, because columns refer to others."""
+        key = (kind, column)
+        if column >= LATER.get(kind, 99) and not {(COLUMN, kind, column, 0), (TUPLES, kind, column, 0)} & set(self.columns):
+            return [0] * self.kind_cnt[kind]
+        if key not in self.cache:
+            codec, *of = KINDS[kind][1][column][1].split()
+            self.cache[key] = getattr(self, "codec_" + codec)(kind, column, *of)
+        return self.cache[key]
+
+    def codec_UTID(self, kind, column):
+        return self.utid_column(kind, column)
+
+    def codec_TUPLE(self, kind, column):
+        return self.tuple_column(kind, column)
+
+    def codec_PLAIN(self, kind, column):
+        values, shift = self.needed(kind, column, 0, self.kind_cnt[kind])
+        return [v << shift & M64 for v in values]
+
+    def codec_DELTA(self, kind, column):
+        values, shift = self.needed(kind, column, 0, self.kind_cnt[kind])
+        return [v << shift & M64 for v in deltas(values)]
+
+    def codec_TDELTA(self, kind, column):
+        values, shift = self.needed(kind, column, 0, self.kind_cnt[kind])
+        last, out = {}, []
+        for t, z in zip(self.tuples(kind), values):
+            last[t] = (last.get(t, 0) + unzigzag(z)) & M64
+            out.append(last[t] << shift & M64)
+        return out
+
+    def new_values(self, kind, column):
+        values, shift = self.stream(kind, column, 2)
+        return iter([v << shift & M64 for v in deltas(values or [])])
+
+    def codec_BACKREF(self, kind, column):
+        refs, _ = self.needed(kind, column, 0, self.kind_cnt[kind])
+        new, out = self.new_values(kind, column), []
+        for k in refs:
+            if k > len(out):
+                raise Bad("a reference before the first row")
+            out.append(out[-k] if k else next(new))
+        return out
+
+    def codec_XREF(self, kind, column, other):
+        refs, _ = self.needed(kind, column, 0, self.kind_cnt[kind])
+        new, out, row = self.new_values(kind, column), [], 0
+        other = next(k for k in KINDS if KINDS[k][0] == other)
+        named = self.values(other, 0) if self.kind_cnt[other] else []
+        for k in refs:
+            if k:
+                row = (row + unzigzag(k - 1)) & M64
+                out.append(named[row])
+            else:
+                out.append(next(new))
+        return out
+
+    def decode(self, kind):
+        """[(ts_ns, cpu, flags, utid, values...)] in the order stored."""
+        cnt = self.kind_cnt[kind]
+        pairs = self.columns[(COLUMN, kind, CPU, 0)]
+        if pairs.encoding != VARINTS:
+            raise Bad("unknown encoding")
+        pairs = varints(pairs.bytes())
+        cpus, first = [], set()
+        for cpu, rows in zip(pairs[::2], pairs[1::2]):
+            first.add(len(cpus))
+            cpus.extend([cpu] * rows)
+        if len(cpus) != cnt or len(pairs) % 2:
+            raise Bad("wrong number of rows of CPUs")
+        steps, shift = self.needed(kind, TS, 0, cnt)
+        times, ts = [], 0
+        for i, step in enumerate(steps):
+            ts = (self.first_ns if i in first else ts) + (step << shift)
+            times.append(ts)
+        if min(times) < self.first_ns or max(times) > self.last_ns:
+            raise Bad("a time outside first_ns .. last_ns")
+        columns = [self.values(kind, c) for c in range(len(KINDS[kind][1]))]
+        if kind == 1:
+            utids = []
+            for i, n in enumerate(self.index(kind, UTID, cnt)):
+                if n == 0 and i in first:
+                    raise Bad("PREV in the first row of a CPU")
+                utids.append(self.utids[n - 1] if n else columns[0][i - 1])
+        else:
+            utids = self.utid_column(kind, UTID)
+        return list(zip(times, cpus, self.tuple_column(kind, FLAGS), utids, *columns))
+
+
+def columns_of(text):
+    return [tuple(c.split(" ", 1)) for c in text.split(", ")]
+
+
+KINDS = {
+    1: ("switch", columns_of("next_utid UTID, prev_state TUPLE, prev_prio TUPLE, next_prio TUPLE")),
+    2: ("wakeup", columns_of("target_utid UTID, target_cpu TUPLE, prio TUPLE, is_new TUPLE")),
+    3: ("slab_alloc", columns_of("addr BACKREF, bytes_req TUPLE, bytes TUPLE, call_site TUPLE, cache TUPLE")),
+    4: ("slab_free", columns_of("addr XREF slab_alloc, cache TUPLE")),
+    5: ("page_alloc", columns_of("pfn BACKREF, page_order TUPLE, gfp TUPLE, migratetype TUPLE")),
+    6: ("page_free", columns_of("pfn XREF page_alloc, page_order TUPLE")),
+    7: ("rss", columns_of("upid TUPLE, member TUPLE, bytes TDELTA")),
+    8: ("vm", columns_of("upid TUPLE, op TUPLE, addr DELTA, len_bytes PLAIN, total_vm_bytes TDELTA")),
+    9: ("block", columns_of("action TUPLE, rq BACKREF, dev TUPLE, sector DELTA, bytes PLAIN, cmd_flags TUPLE, "
+                            "done_bytes PLAIN, status TUPLE, part TUPLE, ino TDELTA, ino_dev TUPLE, "
+                            "pages TUPLE, owner_upid TDELTA, owner_how PLAIN")),
+    10: ("heap_alloc", columns_of("addr BACKREF, bytes PLAIN, call_site TUPLE")),
+    11: ("heap_free", columns_of("addr XREF heap_alloc")),
+    12: ("dirty", columns_of("ino DELTA, ino_dev TUPLE")),
+}
+# Columns that came later, by kind: a block without them has 0 there.
+LATER = {9: 9}
+
+
+# Sections 2 and 3: the directory and its files
+
+def say(text):
+    print("second_reader: " + text, file=sys.stderr)
+
+
+def blocks_of(path, before):
+    """Yields (block, its event rows by kind) of one chunk file, the blocks that exist."""
+    with open(path, "rb") as f:
+        buf = f.read()
+    name, end, at = os.path.basename(path), len(buf), 64
+    trailer = buf[-32:]
+    if trailer[:8] == b"EBREND\r\n" and crc32c(trailer[:28]) == struct.unpack("<I", trailer[28:])[0]:
+        end -= 32
+    if (buf[:8] != b"EBRCHNK\n" or len(buf) < 64
+            or crc32c(buf[:60]) != struct.unpack_from("<I", buf, 60)[0]):
+        say("%s: broken file header" % name)
+        at = 0
+    else:
+        version, _, at = struct.unpack_from("<HHI", buf, 8)
+        if version != 1:
+            say("%s: version %d" % (name, version))
+            return
+    buf = buf[:end]
+    while at < end:
+        if not head_holds(buf, at):
+            bad, at = at, buf.find(MAGIC, at + 1)
+            while at >= 0 and not (head_holds(buf, at)
+                                   and at + struct.unpack_from("<Q", buf, at + 16)[0] <= end):
+                at = buf.find(MAGIC, at + 1)
+            say("%s: no block at %d" % (name, bad))
+            if at < 0:
+                return
+            continue
+        size = struct.unpack_from("<Q", buf, at + 16)[0]
+        try:
+            block = Block(buf, at, before)
+            if not block.is_index:
+                try:
+                    events = {k: block.decode(k) for k in KINDS if block.kind_cnt[k]}
+                except (KeyError, IndexError, StopIteration) as e:
+                    raise Bad("columns do not fit together: %r" % e) from e
+                before = block
+                yield block, events
+        except Bad as e:
+            say("%s: block at %d: %s" % (name, at, e))
+        # What does not lie within the file is looked for from the next byte on.
+        at += size if 224 <= size <= end - at else 1
+
+
+def signed(value):
+    return value - (1 << 64) if value >> 63 else value
+
+
+def main():
+    trace, out = sys.argv[1:]
+    with open(os.path.join(trace, "manifest"), "rb") as f:
+        if f.readline().rstrip(b"\n") != b"ebpfrec trace 1":
+            sys.exit("second_reader: not a trace of version 1")
+    files = sorted((int(m.group(1)), m.group(0)) for m in
+                   (re.fullmatch(r"chunk-(\d{6,})\.ebr", n) for n in os.listdir(trace)) if m)
+    start, before = None, None
+    rows = {kind: [] for kind in KINDS}
+    tasks = {1: {}, 2: {}}
+    for _, name in files:
+        for block, events in blocks_of(os.path.join(trace, name), before):
+            before = block
+            if start is None:
+                start = block.from_ns
+            for kind in events:
+                rows[kind].extend(events[kind])
+            for table in tasks:
+                for row in block.small.get(table, []):
+                    tasks[table][row[0]] = row
+    for kind, (name, columns) in KINDS.items():
+        rows[kind].sort(key=lambda r: r[:2])  # stable: arrival
+        with open(os.path.join(out, name + ".csv"), "w", encoding="ascii") as f:
+            f.write(",".join(["ts_ns", "cpu", "flags", "utid"] + [c[0] for c in columns]) + "\n")
+            for r in rows[kind]:
+                f.write(",".join(map(str, [r[0] - start] + [signed(v) for v in r[1:]])) + "\n")
+    for table, name, keep in (1, "processes", (0, 1, 3, 5, 7, 11)), (2, "threads", (0, 1, 2, 9)):
+        with open(os.path.join(out, name + ".csv"), "w", encoding="latin-1") as f:
+            for key in sorted(tasks[table]):
+                f.write(",".join(str(tasks[table][key][i]) for i in keep) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

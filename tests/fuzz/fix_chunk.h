@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * fix_chunk: makes checksums of a mutated chunk file right again, so that they do not stop a
+ * fuzzer at the door. The code under test is the one that ships: nothing in it is switched off.
+ * Threads: any.
+ */
+#ifndef FIX_CHUNK_H
+#define FIX_CHUNK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * The block at p, of which there are bytes; sizes: also makes head, front and block size agree with
+ * the section table, as far as the bytes reach. In place. Returns the block's size, 0: too short.
+ */
+size_t fix_block(uint8_t *p, size_t bytes, bool sizes);
+
+/* The file header at p, every block that has a magic, and the trailer. In place. */
+void fix_chunk(uint8_t *p, size_t bytes, bool sizes);
+
+#endif /* FIX_CHUNK_H */

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * fuzz: what every target has. With -fsanitize=fuzzer it is a libFuzzer binary; linked with
+ * replay_main.c it runs the files named on its command line, for `make test`.
+ */
+#ifndef FUZZ_H
+#define FUZZ_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
+
+/* A property that must hold, in every build. */
+#define FUZZ_CHECK(x)                                                                 \
+	do {                                                                          \
+		if (!(x)) {                                                           \
+			fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #x); \
+			abort();                                                      \
+		}                                                                     \
+	} while (0)
+
+#endif /* FUZZ_H */

@@ -1,0 +1,92 @@
+#!/bin/bash
+# SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+#
+# fuzz.sh [TARGET...]: runs libFuzzer targets of build-san/fuzz/fuzz/ for FUZZ_TIME seconds each,
+# FUZZ_JOBS at a time, at the lowest priority. They begin with tests/fuzz/corpus/TARGET and what
+# earlier runs have found (build-san/fuzz/corpus/); crashes go to build-san/fuzz/found/.
+# Prints a line per target; fails when anything was found.
+#
+# MINIMISE=1 instead makes the corpus in the tree from all that was found: the fewest inputs that
+# reach the same code, none larger than FUZZ_KEEP_BYTES.
+set -u
+
+here=$(cd "$(dirname "$0")" && pwd)
+build=${BUILD:-$here/../../build-san/fuzz}
+seconds=${FUZZ_TIME:-60} jobs=${FUZZ_JOBS:-2} keep=${FUZZ_KEEP_BYTES:-8192}
+export ASAN_OPTIONS=${ASAN_OPTIONS:-allocator_may_return_null=1:detect_leaks=1}
+export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
+
+# Memory a target may take, in all and in one piece, in MiB: a small input must not ask for much. A
+# small section may unpack to 64 MiB, and a column of the most events there can be is as large.
+limits()
+{
+	case $1 in
+	fuzz_manifest | fuzz_rows | fuzz_words | fuzz_names) echo 256 8 4096 ;;
+	fuzz_column) echo 512 16 8192 ;;
+	*) echo 1024 80 32768 ;;
+	esac
+}
+
+targets=()
+for bin in "$build"/fuzz/fuzz_*; do
+	name=${bin##*/}
+	case $name in *.*) continue ;; esac
+	if [ $# -eq 0 ] || [[ " $* " == *" $name "* || " $* " == *" ${name#fuzz_} "* ]]; then
+		targets+=("$name")
+	fi
+done
+[ ${#targets[@]} -gt 0 ] || { echo "fuzz.sh: no such target: $*" >&2; exit 2; }
+
+mkdir -p "$build/corpus" "$build/found" "$build/log" "$build/seeds"
+"$build/fuzz/make_seeds" "$build/seeds" || exit 1
+
+run_one()
+{
+	local name=$1 rss one longest dirs=()
+
+	read -r rss one longest < <(limits "$name")
+	mkdir -p "$build/corpus/$name"
+	for dir in "$here/corpus/$name" "$build/seeds/$name"; do
+		[ -d "$dir" ] && dirs+=("$dir")
+	done
+	nice -n 19 "$build/fuzz/$name" -max_total_time="$seconds" -rss_limit_mb="$rss" -malloc_limit_mb="$one" \
+		-max_len="$longest" -timeout=20 -print_final_stats=1 -artifact_prefix="$build/found/$name-" \
+		"$build/corpus/$name" "${dirs[@]}" >"$build/log/$name" 2>&1
+	rc=$?
+	awk -v name="$name" -v rc=$rc '/number_of_executed_units/ { n = $2 } /average_exec_per_sec/ { r = $2 }
+		/cov:/ { for (i = 1; i < NF; i++) if ($i == "cov:") c = $(i + 1) }
+		END { printf "%s %s: %d runs, %d a second, %d edges\n", rc ? "FOUND" : "ok", name, n, r, c }' "$build/log/$name"
+	[ $rc -eq 0 ] || { grep -a -m 3 'ERROR\|SUMMARY\|runtime error\|not true' "$build/log/$name" | sed 's/^/    /'; false; }
+}
+
+minimise_one()
+{
+	local name=$1 rss one longest small=$build/small/$1
+
+	read -r rss one longest < <(limits "$name")
+	rm -rf "$small" "$here/corpus/$name"
+	mkdir -p "$small" "$here/corpus/$name"
+	find "$build/corpus/$name" "$build/seeds/$name" -type f -size -"$((keep + 1))"c -exec cp -t "$small" {} +
+	"$build/fuzz/$name" -merge=1 -max_len="$keep" -rss_limit_mb="$rss" "$here/corpus/$name" "$small" >"$build/log/$name.merge" 2>&1
+	echo "$name: $(find "$here/corpus/$name" -type f | wc -l) inputs, $(du -sb "$here/corpus/$name" | cut -f1) bytes"
+}
+
+status=0
+running=0
+for name in "${targets[@]}"; do
+	if [ -n "${MINIMISE:-}" ]; then
+		minimise_one "$name"
+		continue
+	fi
+	run_one "$name" &
+	running=$((running + 1))
+	if [ $running -ge "$jobs" ]; then
+		wait -n || status=1
+		running=$((running - 1))
+	fi
+done
+while [ $running -gt 0 ]; do
+	wait -n || status=1
+	running=$((running - 1))
+done
+exit $status

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * make_seeds DIR: writes first inputs for every fuzz target to DIR/TARGET/, from generated traces: no
+ * byte of a real machine. Sections are also given unpacked, since a mutated zstd frame rarely unpacks.
+ */
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "chunk/chunk.h"
+#include "chunk/columns.h"
+#include "chunk/zpack.h"
+#include "column_input.h"
+#include "fix_chunk.h"
+#include "fuzz.h"
+#include "tests/unit/gen_trace.h"
+
+static const char *out_dir;
+static struct zunpack *zunpack;
+
+static void put_seed(const char *target, const char *name, uint8_t flags, const void *data,
+		     size_t bytes, bool with_flags)
+{
+	char path[512];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", out_dir, target);
+	mkdir(path, 0755);
+	snprintf(path, sizeof(path), "%s/%s/seed-%s", out_dir, target, name);
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	FUZZ_CHECK(fd >= 0);
+	if (with_flags)
+		FUZZ_CHECK(write(fd, &flags, 1) == 1);
+	FUZZ_CHECK(write(fd, data, bytes) == (ssize_t)bytes && !close(fd));
+}
+
+/* Every seed of a trace goes to all targets that take one. */
+static void put_trace(const char *name, uint8_t flags, const struct buf *b)
+{
+	static const char *const targets[] = { "fuzz_trace", "fuzz_analysis", "fuzz_repair" };
+	size_t i;
+
+	for (i = 0; i < sizeof(targets) / sizeof(*targets); i++)
+		put_seed(targets[i], name, flags, b->data, b->len, true);
+}
+
+static uint8_t *unpack(const struct disk_section *s, const uint8_t *stored)
+{
+	uint8_t *raw = malloc(s->raw_bytes + 1u);
+
+	FUZZ_CHECK(raw && !zunpack_run(zunpack, s->pack, raw, s->raw_bytes, stored, s->stored_bytes));
+	return raw;
+}
+
+/* The block at p with all its sections unpacked. */
+static void add_unpacked(struct buf *to, const uint8_t *p)
+{
+	const struct disk_section *table = (const void *)(p + sizeof(struct disk_block));
+	struct buf head = { 0 }, body = { 0 };
+	struct disk_block h;
+	uint8_t *raw, *start;
+	size_t at, from = to->len;
+	unsigned int i;
+
+	memcpy(&h, p, sizeof(h));
+	buf_add(&head, &h, sizeof(h));
+	at = h.head_bytes;
+	for (i = 0; i < h.section_cnt; i++) {
+		struct disk_section s = table[i];
+
+		raw = unpack(&s, p + at);
+		at += s.stored_bytes;
+		s.pack = CHUNK_PACK_NONE;
+		s.stored_bytes = s.raw_bytes;
+		buf_add(&head, &s, sizeof(s));
+		buf_add(&body, raw, s.raw_bytes);
+		free(raw);
+	}
+	buf_add(&body, "\0\0\0\0\0\0\0", -(head.len + body.len) & 7);
+	buf_add(to, head.data, head.len);
+	buf_add(to, body.data, body.len);
+	start = to->data + from;
+	fix_block(start, to->len - from, true);
+	buf_done(&head);
+	buf_done(&body);
+}
+
+static void put_columns(const char *name, const uint8_t *p)
+{
+	const struct disk_section *table = (const void *)(p + sizeof(struct disk_block));
+	struct column_input in = { .cpu_cnt = 4, .utid_cnt = 255 };
+	struct buf one[EVENT_KIND_CNT] = { 0 };
+	struct disk_block h;
+	unsigned int i, k;
+	uint8_t *raw;
+	size_t at;
+
+	memcpy(&h, p, sizeof(h));
+	at = h.head_bytes;
+	for (i = 0; i < h.section_cnt; i++) {
+		const struct disk_section *s = &table[i];
+		struct column_section c = {
+			.type = s->type == CHUNK_TUPLES, .kind = s->kind, .column = s->column,
+			.part = s->part, .encoding = s->encoding, .shift = s->shift,
+			.item_cnt = (uint16_t)s->item_cnt, .bytes = (uint16_t)s->raw_bytes,
+		};
+
+		if (s->type > CHUNK_SMALL_END && s->kind < EVENT_KIND_CNT) {
+			raw = unpack(s, p + at);
+			/* a free names the rows of its allocations: they come along */
+			for (k = 1; k < EVENT_KIND_CNT; k++) {
+				if (k != s->kind && column_xref_kind(k) != s->kind)
+					continue;
+				buf_add(&one[k], &c, sizeof(c));
+				buf_add(&one[k], raw, s->raw_bytes);
+			}
+			free(raw);
+		}
+		at += s->stored_bytes;
+	}
+	for (k = 1; k < EVENT_KIND_CNT; k++) {
+		struct buf b = { 0 };
+		char file[96];
+
+		if (!h.kind_cnt[k])
+			continue;
+		memset(in.kind_cnt, 0, sizeof(in.kind_cnt));
+		in.kind_cnt[k] = (uint16_t)h.kind_cnt[k];
+		if (column_xref_kind(k))
+			in.kind_cnt[column_xref_kind(k)] = (uint16_t)h.kind_cnt[column_xref_kind(k)];
+		buf_add(&b, &in, sizeof(in));
+		buf_add(&b, one[k].data, one[k].len);
+		snprintf(file, sizeof(file), "%.60s-kind%u", name, k);
+		put_seed("fuzz_column", file, 0, b.data, b.len, false);
+		buf_done(&b);
+		buf_done(&one[k]);
+	}
+}
+
+static void put_rows(const char *name, const uint8_t *p)
+{
+	/* CHUNK_x to the number of its row type in ROW_TYPES */
+	static const uint8_t types[CHUNK_SMALL_END] = {
+		[CHUNK_PROCESSES] = 1, [CHUNK_THREADS] = 2, [CHUNK_TASK_EVENTS] = 3,
+		[CHUNK_RSS_STATE] = 4, [CHUNK_CPU_STATE] = 5, [CHUNK_SUMMARY] = 6, [CHUNK_LOSS] = 7,
+		[CHUNK_COST] = 8, [CHUNK_HOOK_STATS] = 9, [CHUNK_CLOCKS] = 10, [CHUNK_NAMES] = 11,
+		[CHUNK_INDEX] = 12,
+	};
+	const struct disk_section *table = (const void *)(p + sizeof(struct disk_block));
+	struct disk_block h;
+	unsigned int i;
+	size_t at;
+
+	memcpy(&h, p, sizeof(h));
+	at = h.head_bytes;
+	for (i = 0; i < h.section_cnt; at += table[i++].stored_bytes) {
+		uint8_t head[9], *raw;
+		struct buf b = { 0 };
+		char file[96];
+
+		if (table[i].type >= CHUNK_SMALL_END || !types[table[i].type])
+			continue;
+		raw = unpack(&table[i], p + at);
+		head[0] = (uint8_t)(types[table[i].type] - 1);
+		memcpy(head + 1, &h.from_ns, 8);
+		buf_add(&b, head, 9);
+		buf_add(&b, raw, table[i].raw_bytes < 400 ? table[i].raw_bytes : 400);
+		snprintf(file, sizeof(file), "%.60s-%u", name, table[i].type);
+		put_seed("fuzz_rows", file, 0, b.data, b.len, false);
+		buf_done(&b);
+		free(raw);
+	}
+}
+
+static void add_file_header(struct buf *b)
+{
+	struct disk_file h = { .version = CHUNK_VERSION, .bytes = sizeof(h) };
+
+	memcpy(h.magic, CHUNK_FILE_MAGIC, sizeof(h.magic));
+	buf_add(b, &h, sizeof(h));
+}
+
+/* A little of every kind that the dice do not throw: identities, heap, memory maps, losses. */
+static void tell_a_story(struct gen *g, uint64_t ts)
+{
+	const struct trace_loss loss = { .from_ns = ts, .to_ns = ts + 50, .cpu = 1, .hook = 3,
+					 .cls = 1, .full_cnt = 4 };
+	const struct trace_cost cost = { .from_ns = ts, .to_ns = ts + 99, .user_ns = 5 };
+	const struct trace_hook_stat stat = { .from_ns = ts, .to_ns = ts + 99, .hook = 1,
+					      .attempted_cnt = 9, .read_cnt = 9, .run_cnt = 9 };
+
+	gen_snap(g, ts, 0, 100, 100, 1, "init");
+	gen_new(g, ts + 1, 0, 100, 101, 101, 100, "child");
+	gen_exec(g, ts + 2, 0, 101, 101, 0, "=1+1", "/bin/\"x\"", "x\0-\x1b[31m\0\xff\n", 10);
+	gen_rename(g, ts + 3, 0, 101, 101, "a,b\nc");
+	gen_cgroup(g, ts + 4, 1, 101, 101, 77);
+	gen_switch(g, ts + 5, 0, 100, 101, 0);
+	gen_wakeup(g, ts + 6, 1, 0, 100, 0);
+	gen_switch(g, ts + 7, 1, 0, 100, 0);
+	gen_kmalloc(g, ts + 8, 0, 101, 0xffff888000001000ull, 192, 0xffffffff81000000ull, 0);
+	gen_cache_alloc(g, ts + 9, 0, 101, 0xffff888000002000ull, 64, 0xffffffff81000010ull, 5);
+	gen_cache_free(g, ts + 10, 0, 101, 0xffff888000002000ull, 5);
+	gen_kfree(g, ts + 11, 1, 100, 0xffff888000001000ull);
+	gen_page_alloc(g, ts + 12, 0, 101, 4096, 2, 0);
+	gen_page_free(g, ts + 13, 0, 101, 4096, 2);
+	gen_rss(g, ts + 14, 0, 101, 101, 1, 5000);
+	gen_vm(g, ts + 15, 0, 101, 101, 1, 0x7f0000000000ull, 65536, 1016);
+	gen_heap(g, ts + 16, 0, 101, 0x55550000, 128);
+	gen_heap(g, ts + 17, 0, 101, 0x55550000, 0);
+	gen_block(g, ts + 18, 0, 101, WIRE_BLOCK_INSERT, 1, 8 << 20, 2048, 4096, 1);
+	gen_block(g, ts + 19, 0, 101, WIRE_BLOCK_ISSUE, 1, 8 << 20, 2048, 4096, 1);
+	gen_block(g, ts + 29, 1, 0, WIRE_BLOCK_COMPLETE, 1, 8 << 20, 2048, 4096, 1);
+	gen_switch(g, ts + 30, 0, 101, 0, WIRE_F_PREEMPT);
+	gen_exit(g, ts + 31, 0, 101, 101, 256, true, 25);
+	gen_loss(g, &loss);
+	gen_cost(g, &cost);
+	gen_hook_stat(g, &stat);
+}
+
+static void read_chunk(struct buf *b, const char *trace)
+{
+	char path[256], data[4096];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/chunk-000000.ebr", trace);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	FUZZ_CHECK(fd >= 0);
+	while ((n = read(fd, data, sizeof(data))) > 0)
+		buf_add(b, data, (size_t)n);
+	close(fd);
+}
+
+static void make_traces(unsigned int records, const char *name)
+{
+	struct buf raw = { 0 }, packed = { 0 }, two = { 0 };
+	struct gen_mix m = { .seed = records + 1, .now_ns = 1000000 };
+	char dir[64], path[96], file[96];
+	const void *block;
+	struct gen *g;
+	size_t bytes;
+	int i;
+
+	gen_temp_dir(dir);
+	snprintf(path, sizeof(path), "%s/t", dir);
+	g = gen_open(path, &(struct gen_config){ .from_ns = m.now_ns });
+	add_file_header(&raw);
+	add_file_header(&two);
+	if (records)
+		gen_mix_start(g, &m);
+	for (i = 0; i < 3; i++) {
+		struct buf one = { 0 };
+
+		tell_a_story(g, m.now_ns + 1);
+		m.now_ns += 40;
+		if (records)
+			gen_mix_run(g, &m, records);
+		gen_slice(g, ++m.now_ns);
+		block = gen_last_block(g, &bytes);
+		add_unpacked(&raw, block);
+		add_unpacked(&one, block);
+		if (i == 2)
+			add_file_header(&two);
+		buf_add(&two, block, bytes);
+		snprintf(file, sizeof(file), "%s-%d", name, i);
+		put_seed("fuzz_front", file, 3, one.data, one.len, true);
+		snprintf(file, sizeof(file), "%s-%d-packed", name, i);
+		put_seed("fuzz_front", file, 1, block, bytes, true);
+		snprintf(file, sizeof(file), "%s-%d", name, i);
+		put_columns(file, block);
+		put_rows(file, block);
+		buf_done(&one);
+	}
+	if (records)
+		gen_mix_done(&m);
+	gen_finish(g);
+	read_chunk(&packed, path);
+	snprintf(file, sizeof(file), "%s-raw", name);
+	put_trace(file, 3, &raw);
+	snprintf(file, sizeof(file), "%s-packed", name);
+	put_trace(file, 1 | 4, &packed);
+	snprintf(file, sizeof(file), "%s-two", name);
+	put_trace(file, 1, &two);
+	gen_remove_dir(dir);
+	buf_done(&raw);
+	buf_done(&packed);
+	buf_done(&two);
+}
+
+static void put_words(const char *target, const char *const *words)
+{
+	char name[32];
+	int i;
+
+	for (i = 0; words[i]; i++) {
+		snprintf(name, sizeof(name), "word-%02d", i);
+		put_seed(target, name, 0, words[i], strlen(words[i]), false);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static const char *const words[] = {
+		"1.5s", "-2s", "90", "1m30s", "250ms", "64MiB", "1.3KiB", "10G", "@1772366400.5",
+		"2026-03-01T12:00:00.5Z", "2026-03-01T12:00:00+01:00", "T12:00:03", "12,34,56",
+		"sched,alloc.slab,block", "all", "sched.swich", "1d2h", "18446744073709551615",
+		"a b 'c' \"d\"", NULL
+	};
+	static const char *const names[] = {
+		"make", "=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\x1b[31mred", "a,b\"c\nd\r",
+		"\xff\xfe half \xc3", "\xe2\x80\xaereverse", "caf\xc3\xa9 \xe6\xbc\xa2", "\t\x01\x7f",
+		NULL
+	};
+	static const char *const manifests[] = {
+		"ebpfrec trace 1\nstate=recording\npage_bytes=4096\n",
+		"ebpfrec trace 1\nnote.n=\\x1b[31m\\x5c\ncommand=sh -c 'a=b'\nstate=finished\n",
+		"ebpfrec trace 2\n", NULL
+	};
+
+	if (argc != 2) {
+		fprintf(stderr, "usage: make_seeds DIR\n");
+		return 2;
+	}
+	out_dir = argv[1];
+	mkdir(out_dir, 0755);
+	FUZZ_CHECK(!zunpack_new(&zunpack));
+	make_traces(0, "story");
+	make_traces(60, "mix");
+	put_words("fuzz_words", words);
+	put_words("fuzz_names", names);
+	put_words("fuzz_manifest", manifests);
+	zunpack_free(zunpack);
+	return 0;
+}

@@ -1,0 +1,103 @@
+#!/bin/bash
+# SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+#
+# A recording as one zip file: the same answers from the bundle as from the trace, other programs take the
+# file, and below a size limit what was left out is declared.
+. "$(dirname "$0")/harness.bash"
+
+cd "$tmp" || exit 1
+"$EBPFREC" record -q -o run.ebpfrec -- sh -c \
+	"for i in 1 2 3; do dd if=/dev/zero of='$tmp/f' bs=64k count=64 conv=fsync 2>/dev/null; /bin/true; done" >out 2>&1 </dev/null
+check "bundle: recording" "[ $? -eq 0 ]" "$(tail -n 3 out)"
+
+mkdir scratch
+TMPDIR=$tmp/scratch "$EBPFREC" bundle -i run.ebpfrec --show-strings >strings 2>said
+check "bundle: written, by its default name" "[ $? -eq 0 ] && [ -f run.zip ]" "$(cat said)"
+check "bundle: other programs take it" "unzip -t run.zip >out 2>&1" "$(cat out)"
+check "bundle: members are stored as they are" "[ -z \"\$(unzip -v run.zip | grep Defl)\" ]" "$(unzip -v run.zip)"
+check "bundle: for its owner only" "[ \$(stat -c %a run.zip) = 600 ]" "$(stat -c %a run.zip)"
+check "bundle: lists what it discloses" "grep -qx 'process names: dd' strings && grep -q '^host names: ' strings" "$(head -n 3 strings)"
+check "bundle: and counts it" "grep -q ' 1 host names' said" "$(cat said)"
+for view in cpu sched alloc io latency spikes devices loss; do
+	"$EBPFREC" report -i run.ebpfrec "$view" --format csv >a 2>/dev/null
+	"$EBPFREC" report -i run.zip "$view" --format csv >b 2>/dev/null
+	check "bundle: $view is the trace's" "[ -s a ] && cmp a b >out 2>&1" "$(cat out)"
+done
+for command in "check" "info --columns" "sql 'SELECT count(*) FROM switches'" "export --to csv -o exported"; do
+	check "bundle: ${command%% *} reads it" "TMPDIR=$tmp/scratch $EBPFREC $command -i run.zip >out 2>&1" "$(tail -n 2 out)"
+done
+unzip -q -d unpacked run.zip
+check "bundle: tells of the machine" "grep -q ^kernel.release= unpacked/environment.txt && grep -q '^mounts=.* / ' unpacked/environment.txt" "$(cat unpacked/environment.txt)"
+"$EBPFREC" report -i unpacked cpu --format csv >b 2>/dev/null
+"$EBPFREC" report -i run.ebpfrec cpu --format csv >a 2>/dev/null
+check "bundle: unpacked, it is the trace" "cmp a b >out 2>&1" "$(cat out)"
+
+# a window: blocks are at most about a second
+"$EBPFREC" record -q -d 5s -o long.ebpfrec -- sh -c \
+	"for i in 1 2 3 4 5 6 7 8; do dd if=/dev/zero of='$tmp/f' bs=64k count=32 conv=fsync 2>/dev/null; sleep 0.4; done" >out 2>&1 </dev/null
+"$EBPFREC" cut -i long.ebpfrec --from 1.9s --to 2.1s -o part >out 2>&1
+check "cut: written" "[ $? -eq 0 ]" "$(cat out)"
+"$EBPFREC" check -i part >out 2>&1
+check "cut: whole" "[ $? -eq 0 ]" "$(cat out)"
+value() { "$EBPFREC" info -i part --format csv | sed -n "s/.*,$1,//p"; }
+from=$(value cut.offset_ns) length=$(value duration_ns)
+check "cut: smaller, around the window" "[ $from -gt 0 ] && [ $from -le 1900000000 ] && [ $((from + length)) -ge 2100000000 ] && [ $length -lt 2500000000 ]" "$from $length"
+for view in cpu sched io latency pattern devices; do
+	"$EBPFREC" report -i long.ebpfrec "$view" --from "${from}ns" --to "$((from + length))ns" --format csv >a 2>/dev/null
+	"$EBPFREC" report -i part "$view" --format csv >b 2>/dev/null
+	check "cut: $view is the old trace's of that window" "[ -s a ] && cmp a b >out 2>&1" "$(diff a b | head -n 3)"
+done
+# levels and peaks of allocations, and windows inside: peaks are instants, which count from each trace's start
+for window in 0:$length $(for i in 1 2 3; do a=$((RANDOM * length / 40000)); echo "$a:$((a + 1 + RANDOM * (length - a) / 32768))"; done); do
+	window=${window/:/ } at=${window% *} to=${window#* }
+	for view in cpu sched alloc io latency; do
+		"$EBPFREC" report -i long.ebpfrec "$view" --from "$((from + at))ns" --to "$((from + to))ns" --format csv 2>/dev/null |
+			awk -F, -v OFS=, -v from="$from" -v alloc="$view" 'NR > 1 && alloc == "alloc" && $10 != "" { $10 = sprintf("%.0f", $10 - from) } 1' >a
+		"$EBPFREC" report -i part "$view" --from "${at}ns" --to "${to}ns" --format csv >b 2>/dev/null
+		check "cut: $view of a window inside is the old trace's" "[ -s a ] && cmp a b >out 2>&1" "$at $to $(diff a b | head -n 4)"
+	done
+done
+check "cut: what is carried over is no event of its own" "[ $("$EBPFREC" sql -i part --format csv 'SELECT count(*) FROM slab_allocs WHERE ts_ns < 0' | tail -n 1) = 0 ]" "rows before its start"
+for trace in long.ebpfrec part; do
+	"$EBPFREC" sql -i $trace --format csv "SELECT pid, comm, cmdline, exit_code FROM processes WHERE comm = 'dd' OR pid < 50 ORDER BY pid" | sort >"who.$trace"
+done
+comm -13 who.long.ebpfrec who.part >out
+check "cut: knows tasks as the old trace does" "[ -s who.part ] && [ ! -s out ]" "$(cat out)"
+"$EBPFREC" bundle -i long.ebpfrec --from 1.9s --to 2.1s -o part.zip 2>out
+"$EBPFREC" report -i part cpu --format csv >a 2>/dev/null
+"$EBPFREC" report -i part.zip cpu --format csv >b 2>/dev/null
+check "bundle: of a window is the cut" "[ -s a ] && cmp a b" "$(cat out)"
+"$EBPFREC" cut -i part -o again >out 2>&1
+"$EBPFREC" report -i part alloc --format csv >a 2>/dev/null
+"$EBPFREC" report -i again alloc --format csv >b 2>/dev/null
+check "cut: of a cut, what was carried is carried on" "[ -s a ] && cmp a b && [ $from = $("$EBPFREC" info -i again --format csv | sed -n 's/.*,cut.offset_ns,//p') ]" "$(cat out)"
+"$EBPFREC" report -i part cpu --format csv >a 2>/dev/null
+"$EBPFREC" cut -i part.zip -e sched -o sched >out 2>&1
+"$EBPFREC" report -i sched cpu --format csv >b 2>/dev/null
+check "cut: sources of a bundle" "cmp a b" "$(cat out)"
+"$EBPFREC" check -i sched >out 2>&1
+check "cut: sources left, whole" "[ $? -eq 0 ]" "$(cat out)"
+"$EBPFREC" cut -i part -e block -o no_sched >out 2>&1 && "$EBPFREC" check -i no_sched >>out 2>&1
+check "cut: without switches, whole" "[ $? -eq 0 ]" "$(cat out)"
+
+# so far below its size that one source has to go
+slab=$("$EBPFREC" info -i run.zip --columns --format csv | awk -F, '$2 ~ /^slab_/ { n += $7 } END { print int(n / 2) }')
+limit=$(($(stat -c %s run.zip) - slab))
+"$EBPFREC" bundle -i run.zip -o small.zip --max-size $limit 2>said
+check "bundle: of a bundle, below a limit" "[ $? -eq 0 ] && [ \$(stat -c %s small.zip) -le $limit ]" "$(cat said)"
+check "bundle: says what went" "grep -q 'left out.*alloc.slab' said && ! grep -q 'alloc.page' said" "$(cat said)"
+"$EBPFREC" check -i small.zip >out 2>&1
+check "bundle: trimmed, it is whole" "[ $? -eq 0 ]" "$(tail -n 2 out)"
+"$EBPFREC" report -i small.zip alloc >b 2>/dev/null
+check "bundle: trimmed, alloc says it is incomplete" "grep -q 'INCOMPLETE.*alloc.slab was off.*bundle' b" "$(head -n 2 b)"
+"$EBPFREC" report -i run.ebpfrec cpu --format csv >a 2>/dev/null
+"$EBPFREC" report -i small.zip cpu --format csv >b 2>/dev/null
+check "bundle: trimmed, cpu is the trace's" "cmp a b >out 2>&1" "$(cat out)"
+# and so far that only the window's middle is left
+"$EBPFREC" cut -i long.ebpfrec -e sched.switch,alloc.rss,alloc.vm,block -o few 2>said
+limit=$(($(cat few/chunk-* | wc -c) * 8 / 10))
+"$EBPFREC" bundle -i long.ebpfrec -o middle.zip --max-size $limit 2>said
+check "bundle: trims the window's ends" "[ $? -eq 0 ] && grep -q 'at the window.s ends' said && $EBPFREC check -i middle.zip >out 2>&1" "$(cat said)"
+"$EBPFREC" bundle -i run.ebpfrec -o none.zip --max-size 1000 2>said
+check "bundle: what cannot fit is refused" "[ $? -eq 1 ] && [ ! -e none.zip ] && grep -q 'the least it takes' said" "$(cat said)"
+check "bundle: nothing is left behind" "[ -z \"\$(ls -A scratch)\" ] && [ -z \"\$(find . -maxdepth 1 -name '.ebpfrec*' -o -maxdepth 1 -name '*bundle.*')\" ]" "$(ls -A . scratch)"

@@ -1,0 +1,49 @@
+#!/bin/bash
+# SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+#
+# Two recordings of one workload, the second with 10 % of a CPU burnt in one process more: diff points at
+# that process and at nothing else of the workload. Two of the same: at nothing.
+. "$(dirname "$0")/harness.bash"
+
+workload()
+{
+	"${undisturbed[@]}" sh -c "
+		'$WORK/duty' steady 20 3 & '$WORK/duty' worker $1 3 & '$WORK/pingpong' 20000 0 process >/dev/null &
+		for i in 1 2 3 4 5 6 7 8; do dd if=/dev/zero of='$tmp/f' bs=64k count=32 conv=fsync 2>/dev/null; sleep 0.2; done
+		for i in \$(seq 40); do /bin/true; done; wait"
+}
+export -f workload
+export tmp
+for run in before:5 again:5 after:15; do
+	args=${run#*:}
+	# shellcheck disable=SC2016
+	"$EBPFREC" record -q -o "$tmp/${run%:*}" -- bash -c "$(declare -p undisturbed); workload $args" >"$tmp/out" 2>&1 </dev/null
+	check "diff: recording ${run%:*}" "[ $? -eq 0 ]" "$(tail -n 3 "$tmp/out")"
+done
+
+checker <<'EOF_PY'
+from trace_query import *
+tmp = os.environ["tmp"]
+def changed(a, b):
+    rows = rows_of(run("diff", "--workload", "--format", "csv", tmp + "/" + a, tmp + "/" + b))
+    # What a request takes depends on whatever else uses this machine's disk.
+    return rows, [r for r in rows if r["verdict"] != "same" and not r["metric"].startswith("lat_")]
+
+rows, mine = changed("before", "after")
+cpu = [r for r in mine if r["metric"] == "oncpu_ns"]
+check("diff: points at the process that burns more", [r["role"] for r in cpu] == ["duty[worker] worker"], mine)
+check("diff: and at nothing else", len(mine) == 1, mine)
+if cpu:
+    near("diff: three times the CPU time, as it was", cpu[0]["change_pct"], 200, rel=0.1)
+    check("diff: small p", cpu[0]["p_value"] < 0.001, cpu[0])
+steady = [r for r in rows if r["role"].startswith("duty[steady]") and r["metric"] == "oncpu_ns"]
+check("diff: the steady one is the same", len(steady) == 1 and steady[0]["verdict"] == "same", steady)
+t = Trace(tmp + "/after")
+truth_ns = t.one("SELECT sum(oncpu_ns) FROM cpu_usage WHERE upid IN (SELECT upid FROM processes WHERE comm = 'worker')")
+check("diff: values are those of the reports", cpu and cpu[0]["b"] == truth_ns, (cpu, truth_ns))
+rows, mine = changed("before", "again")
+check("diff: the same again has not changed", not mine, mine)
+check("diff: but has all it is made of", {"dd zero", "true", "seq #", "pingpong #"} <= {r["role"] for r in rows}, sorted({r["role"] for r in rows}))
+code = subprocess.run([EBPFREC, "diff", "--exit-code", "--format", "csv", tmp + "/before", tmp + "/after"], stdout=subprocess.DEVNULL).returncode
+check("diff: --exit-code says so", code == 1, code)
+EOF_PY

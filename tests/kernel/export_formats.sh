@@ -1,0 +1,97 @@
+#!/bin/bash
+# SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+#
+# What leaves the program is what others can read: CSV for a strict parser and for gnuplot, SQLite for
+# sqlite3 (integrity_check, same numbers as report), JSON for a parser; nothing overwritten unasked.
+. "$(dirname "$0")/harness.bash"
+
+recorded mixed -- sh -c "setsid -w nice -n -20 '$WORK/busy_threads' two 400 >/dev/null & '$WORK/touch_memory' 40 100 200 100 >/dev/null &
+	dd if=/dev/zero of='$tmp/file' bs=64k count=100 conv=fsync 2>/dev/null; wait"
+T=$tmp/mixed
+
+"$EBPFREC" export -i "$T" --to csv -o "$tmp/csv" 2>"$tmp/csv.err" || not_ok "export csv" "$(cat "$tmp/csv.err")"
+"$EBPFREC" export -i "$T" --to sqlite -o "$tmp/mixed.db" 2>"$tmp/db.err" || not_ok "export sqlite" "$(cat "$tmp/db.err")"
+
+check "export: refuses to overwrite a database" "! '$EBPFREC' export -i '$T' --to sqlite -o '$tmp/mixed.db' 2>/dev/null" "it overwrote"
+check "export: refuses to overwrite a directory of CSV" "! '$EBPFREC' export -i '$T' --to csv -o '$tmp/csv' 2>/dev/null" "it overwrote"
+check "export: leaves nothing half-done beside the database" "[ \$(ls '$tmp' | grep -c '^mixed.db') -eq 1 ]" "$(ls "$tmp")"
+check "export sqlite: integrity_check is ok" "[ \"\$(sqlite3 '$tmp/mixed.db' 'PRAGMA integrity_check')\" = ok ]" "$(sqlite3 "$tmp/mixed.db" 'PRAGMA integrity_check' 2>&1 | head -3)"
+check "export sqlite: foreign keys hold" "[ -z \"\$(sqlite3 '$tmp/mixed.db' 'PRAGMA foreign_key_check')\" ]" "$(sqlite3 "$tmp/mixed.db" 'PRAGMA foreign_key_check' 2>&1 | sort | uniq -c | sort -rn | head -3)"
+
+# Plot what a user would plot: CPU of the busiest process over time.
+"$EBPFREC" report -i "$T" cpu --every 20ms --comm busy_threads --format csv >"$tmp/cpu.csv"
+gnuplot >"$tmp/gnuplot.err" 2>&1 <<END
+set datafile separator comma
+set terminal png size 640,400
+set output "$tmp/cpu.png"
+stats "$tmp/cpu.csv" using (column("t_ns")):(column("util_pct")) name "U" nooutput
+set print "$tmp/stats"
+print U_records, U_max_y
+plot "$tmp/cpu.csv" using (column("t_ns")/1e9):(column("util_pct")) with steps title columnheader("comm")
+END
+check "export: gnuplot reads and plots the CSV" "[ \"\$(head -c 8 '$tmp/cpu.png' | od -An -tx1 | tr -d ' ')\" = 89504e470d0a1a0a ] && [ \$(stat -c %s '$tmp/cpu.png') -gt 1500 ]" "$(cat "$tmp/gnuplot.err")"
+check "export: gnuplot saw the bins and the load" "awk '{ exit !(\$1 >= 10 && \$2 > 50 && \$2 <= 200) }' '$tmp/stats'" "records, max %: $(cat "$tmp/stats" 2>&1)"
+
+checker <<'EOF_PY'
+import json
+from trace_query import *
+tmp = os.environ["tmp"]
+t = Trace(tmp + "/mixed")
+
+def db(query):
+    p = subprocess.run(["sqlite3", "-csv", "-header", tmp + "/mixed.db", query], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    if p.returncode:
+        sys.exit("sqlite3: %s: %s" % (query, p.stderr.decode()))
+    return rows_of(p.stdout.decode(errors="surrogateescape"))
+
+files = sorted(f for f in os.listdir(tmp + "/csv") if f.endswith(".csv"))
+must = {"switches", "wakeups", "sched_slices", "allocations", "rss_points", "block_requests", "losses", "processes", "threads", "task_events"}
+check("export csv: every table is there", must <= {f[:-4] for f in files}, files)
+bad = []
+for f in files:
+    with open(tmp + "/csv/" + f, newline="", encoding="utf-8", errors="surrogateescape") as fd:
+        rows = csv.reader(fd, strict=True)
+        head = next(rows, None)
+        cnt = 0
+        for row in rows:
+            cnt += 1
+            if len(row) != len(head):
+                bad.append("%s row %d has %d fields, not %d" % (f, cnt, len(row), len(head)))
+                break
+    if not head or len(set(head)) != len(head):
+        bad.append("%s: header %s" % (f, head))
+    want = t.one("SELECT count(*) FROM " + f[:-4])
+    in_db = db("SELECT count(*) AS n FROM " + f[:-4])[0]["n"]
+    if cnt != want or in_db != want:
+        bad.append("%s: %d rows in CSV, %d in SQLite, %d in sql" % (f, cnt, in_db, want))
+check("export: CSV parses strictly, same number of rows in CSV, SQLite and sql", files and not bad, bad[:5])
+check("export: the tables hold what was recorded", t.one("SELECT count(*) FROM allocations") > 1000 and t.one("SELECT count(*) FROM block_requests") > 0, "allocations or block_requests empty")
+
+# The same numbers from plain SQL on real tables as from report.
+ours = {r["pid"]: r["oncpu_ns"] for r in t.report("cpu", "--by", "process", "--with-recorder") if r["pid"]}
+plain = {r["pid"]: r["ns"] for r in db("SELECT p.pid AS pid, sum(s.dur_ns) AS ns FROM sched_slices s JOIN threads USING (utid) JOIN processes p USING (upid) WHERE p.pid > 0 GROUP BY p.upid HAVING ns > 0")}
+diff = {p: (ours.get(p), plain.get(p)) for p in set(ours) | set(plain) if ours.get(p) != plain.get(p)}
+check("export sqlite: CPU per process is report's", ours and not diff, list(diff.items())[:4])
+io = {}
+for r in t.report("io", "--by", "device", "--with-recorder"):
+    io[r["device"], r["op"]] = (r["ios"], r["bytes"])
+plain = {(r["device"], r["op"]): (r["n"], r["b"]) for r in db("SELECT d.name AS device, op, count(*) AS n, sum(bytes) AS b FROM block_requests JOIN devices d USING (dev) WHERE end_ns IS NOT NULL GROUP BY 1, 2")}
+check("export sqlite: I/O per device is report's", io and io == plain, (io, plain))
+
+for view in ("summary", "cpu", "sched", "alloc", "spikes", "io", "latency", "loss", "cost"):
+    text = run("report", "-i", t.path, view, "--format", "json")
+    try:
+        parsed = json.loads(text)
+        rows = t.report(view)
+        check("export: %s as JSON has the rows of the CSV" % view, isinstance(parsed, list) and len(parsed) == len(rows) and
+              (not rows or set(parsed[0]) == set(rows[0])), "%d and %d rows" % (len(parsed), len(rows)))
+    except ValueError as e:
+        not_ok("export: %s as JSON parses" % view, e)
+
+# A window of an export holds exactly that window's events.
+span = t.one("SELECT max(to_ns) FROM blocks")
+lo, hi = span // 3, span // 2
+run("export", "-i", t.path, "--to", "csv", "-o", tmp + "/part", *t.window(lo, hi))
+part = list(csv.DictReader(open(tmp + "/part/switches.csv", newline="")))
+check("export: --from/--to cut exactly", len(part) == t.one("SELECT count(*) FROM switches WHERE ts_ns >= %d AND ts_ns < %d" % (lo, hi)) > 0, len(part))
+EOF_PY

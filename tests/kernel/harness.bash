@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+#
+# harness.bash: sourced by every known-answer test. Gives a scratch directory on a real disk ($tmp),
+# verdicts (ok, not_ok, skip, check), recordings, loop devices, mounts; everything is undone at exit.
+#
+# A test is one line of output: "ok NAME", "not ok NAME: what it saw" or "SKIP NAME: why".
+set -u
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+top=$(cd "$here/../.." && pwd)
+EBPFREC=${EBPFREC:-$top/build/ebpfrec}
+WORK=${WORK:-$top/build/work}
+export EBPFREC WORK PYTHONPATH=$here PYTHONDONTWRITEBYTECODE=1
+export LC_ALL=C TZ=UTC
+test_status=0
+undo=()
+
+# /var/tmp is on a disk, /tmp may be memory: loop devices with direct I/O need the former.
+tmp=$(mktemp -d "${EBPFREC_TEST_DIR:-/var/tmp}/ebpfrec-test.XXXXXX") || exit 1
+export tmp
+
+at_exit()
+{
+	local status=$? i
+
+	set +e
+	[ $test_status -eq 0 ] && test_status=$status
+	# shellcheck disable=SC2046
+	kill $(jobs -p) 2>/dev/null
+	wait 2>/dev/null
+	for ((i = ${#undo[@]} - 1; i >= 0; i--)); do
+		eval "${undo[i]}" >/dev/null 2>&1
+	done
+	rm -rf "$tmp"
+	exit "$test_status"
+}
+trap at_exit EXIT
+trap 'test_status=1; exit 1' INT TERM HUP
+
+# Before a command: it gets the CPU it wants, whatever else this machine does. Where sessions are scheduled as
+# groups (autogroup), nice only counts inside one: a session of its own with the best weight.
+# shellcheck disable=SC2016,SC2034
+undisturbed=(setsid -w sh -c 'echo -20 >/proc/self/autogroup; exec nice -n -20 "$@"' sh)
+[ -e /proc/self/autogroup ] || undisturbed=(nice -n -20)
+
+ok()
+{
+	echo "ok $1"
+}
+
+not_ok()
+{
+	test_status=1
+	echo "not ok $1: ${2//$'\n'/ / }"
+}
+
+skip()
+{
+	echo "SKIP $1: $2"
+}
+
+# check NAME CONDITION SAW: CONDITION is evaluated by the shell, SAW is printed when it is false.
+check()
+{
+	if eval "$2"; then
+		ok "$1"
+	else
+		not_ok "$1" "$3"
+	fi
+}
+
+# kv FILE KEY: the value of KEY=value in what a workload printed
+kv()
+{
+	sed -n "s/^$2=//p" "$1" | tail -n 1
+}
+
+# record NAME ARGS...: records into $tmp/NAME; the recorder's stderr goes to $tmp/NAME.err, the
+# workload's stdout to $tmp/NAME.out. Returns the recorder's status.
+record()
+{
+	local name=$1
+
+	shift
+	"$EBPFREC" record -o "$tmp/$name" "$@" >"$tmp/$name.out" 2>"$tmp/$name.err" </dev/null
+}
+
+# recorded NAME ARGS...: as record, and a failing recording ends the script as a failed test.
+recorded()
+{
+	local name=$1 rc
+
+	record "$@"
+	rc=$?
+	if [ $rc -ne 0 ]; then
+		not_ok "recording $name" "status $rc: $(tail -n 5 "$tmp/$name.err" | tr -c '[:print:]\n' '?')"
+		exit 1
+	fi
+}
+
+# start_recorder NAME ARGS...: in the background, returns when it records; its pid is in $recorder.
+start_recorder()
+{
+	local name=$1
+
+	shift
+	"$EBPFREC" record -o "$tmp/$name" "$@" >"$tmp/$name.out" 2>"$tmp/$name.err" </dev/null &
+	recorder=$!
+	wait_for "trace $name has a block" 15 "compgen -G '$tmp/$name/*.ebr' >/dev/null && [ -n \"\$(find '$tmp/$name' -name '*.ebr' -size +1k)\" ]"
+}
+
+# wait_for WHAT SECONDS CONDITION: polls; false when the time is over
+wait_for()
+{
+	local end=$((SECONDS + $2))
+
+	until eval "$3"; do
+		[ $SECONDS -ge $end ] && return 1
+		sleep 0.05
+	done
+}
+
+# Runs a checker: python on stdin, with trace_query imported. Its "not ok" lines count, and so does
+# ending with anything but 0.
+checker()
+{
+	local out rc
+
+	out=$(python3 - "$@" 2>&1)
+	rc=$?
+	printf '%s\n' "$out"
+	if [ $rc -ne 0 ] || grep -q '^not ok ' <<<"$out"; then
+		test_status=1
+		[ $rc -eq 0 ] || grep -q '^not ok ' <<<"$out" ||
+			echo "not ok checker in $(basename "$0"): status $rc: $(tail -n 1 <<<"$out")"
+	fi
+}
+
+# Ubuntu's own bpftool is a script that may find no tools for the running kernel.
+bpftool_run()
+{
+	[ -n "${bpftool:-}" ] ||
+		for bpftool in /usr/lib/linux-tools/*/bpftool /usr/sbin/bpftool bpftool; do
+			"$bpftool" version >/dev/null 2>&1 && break
+		done
+	"$bpftool" "$@"
+}
+
+# Programs that process $1 holds: "id name" lines. Other recorders may run on this machine.
+programs_of()
+{
+	local id
+
+	for id in $(cat /proc/"$1"/fdinfo/* 2>/dev/null | sed -n 's/^prog_id:[[:space:]]*//p' | sort -un); do
+		bpftool_run prog show id "$id" 2>/dev/null | sed -n 's/^\([0-9]*\): .* name \([^ ]*\) .*/\1 \2/p'
+	done
+}
+
+# programs_are_loaded FILE: true when one of those in FILE (of programs_of) is still in the kernel
+programs_are_loaded()
+{
+	local id rest
+
+	while read -r id rest; do
+		bpftool_run prog show id "$id" >/dev/null 2>&1 && return 0
+	done <"$1"
+	return 1
+}
+
+# make_loop NAME MIB: a loop device with direct I/O over $tmp/NAME.img; its path in $loop
+make_loop()
+{
+	truncate -s "$2M" "$tmp/$1.img" &&
+		loop=$(losetup --direct-io=on --show -f "$tmp/$1.img" 2>&1) || {
+		echo "# losetup: $loop"
+		return 1
+	}
+	undo+=("losetup -d $loop")
+	loop_name=${loop#/dev/}
+	export loop loop_name
+}
+
+# mount_at DIR ARGS...: mounts and unmounts at the end
+mount_at()
+{
+	local dir=$1
+
+	shift
+	mkdir -p "$dir" && mount "$@" "$dir" && undo+=("umount $dir || umount -l $dir")
+}
+
+[ -x "$EBPFREC" ] || { not_ok "$(basename "$0")" "$EBPFREC is not built"; exit 1; }
+[ "$(id -u)" -eq 0 ] || { skip "$(basename "$0" .sh)" "recording needs root"; exit 0; }

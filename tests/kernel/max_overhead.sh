@@ -1,0 +1,72 @@
+#!/bin/bash
+# SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+#
+# record --max-overhead: a storm of allocations costs more than is allowed, so alloc.slab goes off, and comes back when
+# all is quiet. The workload allocates at least once a millisecond all the time: outside of what
+# source_gaps says there is no hole, inside there is nothing; reports, counts and pairing know. With a budget
+# that nothing reaches no source is touched.
+. "$(dirname "$0")/harness.bash"
+
+recorded tight --max-overhead 4 --only -e sched.switch,alloc.slab -- "${undisturbed[@]}" "$WORK/alloc_storm" 2500 7000
+recorded wide --max-overhead 100 -e alloc.slab -- "$WORK/alloc_storm" 1500 200
+
+checker <<'EOF_PY'
+from trace_query import *
+tmp = os.environ["tmp"]
+t = Trace(tmp + "/tight")
+w = truth(tmp + "/tight.out")
+gaps = t.sql("SELECT * FROM source_gaps ORDER BY from_ns")
+slab = [g for g in gaps if g["source"] == "alloc.slab"]
+check("overhead: the storm turns alloc.slab off, and nothing else", slab and len(gaps) == len(slab), gaps)
+if not slab:
+    sys.exit(0)
+check("overhead: while the storm goes on", t.at(w["storm"]) < slab[0]["from_ns"] < t.at(w["quiet"]), (slab[0], w))
+check("overhead: cost and budget are with it", slab[0]["cost_pct"] > slab[0]["budget_pct"] == 4 and slab[0]["reason"] == "max-overhead", slab[0])
+check("overhead: when all is quiet it comes back", any(t.at(w["quiet"]) < g["to_ns"] < t.at(w["end"]) - 500_000_000 for g in slab), (slab, t.at(w["quiet"]), t.at(w["end"])))
+
+inside = " OR ".join("(ts_ns >= %d AND ts_ns < %d)" % (g["from_ns"], g["to_ns"]) for g in slab)
+for table in ("slab_allocs", "slab_frees"):
+    n = t.one("SELECT count(*) FROM %s WHERE %s" % (table, inside))
+    check("overhead: %s have nothing inside a gap" % table, n == 0, n)
+ts = [r["ts_ns"] for r in t.sql("SELECT ts_ns FROM slab_allocs WHERE ts_ns >= %d AND ts_ns < %d ORDER BY ts_ns" % (t.at(w["storm"]), t.at(w["end"])))]
+holes = [(a, b) for a, b in zip(ts, ts[1:]) if b - a > 200_000_000]
+want = [(g["from_ns"], g["to_ns"]) for g in slab if g["to_ns"] < t.at(w["end"])]
+fits = len(holes) == len(want) and all(a < f <= a + 100_000_000 and b - 100_000_000 <= u <= b for (a, b), (f, u) in zip(holes, want))
+check("overhead: the gaps are just where the events are missing", fits, "holes %s, gaps %s" % (holes, want))
+n = t.one("SELECT count(*) FROM switches WHERE %s" % inside)
+check("overhead: the other source goes on meanwhile", n > 500, n)
+sums = t.balance(("alloc", "sched"))
+for c, s in sums.items():
+    check("overhead: read + lost = attempted, class %s" % c, s and s[0] == s[1] + s[2], s)
+
+g = slab[0]
+def loss(lo, hi):
+    return {r["source"]: r for r in t.report("loss", *t.window(lo, hi))}
+before, there, across = loss(0, g["from_ns"]), loss(g["from_ns"], g["to_ns"]), loss(g["from_ns"] - 1000, g["from_ns"] + 1000)
+check("overhead: report loss knows how long it was off", before["alloc.slab"]["off_ns"] == 0 and there["alloc.slab"]["off_ns"] == g["to_ns"] - g["from_ns"]
+      and across["alloc.slab"]["off_ns"] == 1000 and there["alloc.slab"]["complete"] == 0, (before, there, across))
+check("overhead: of the other source nothing is missing", there["sched.switch"]["off_ns"] == 0, there)
+lo, hi = g["to_ns"] - 1000, g["to_ns"] + 500_000_000
+rows = [r for r in t.report("alloc", *t.window(lo, hi)) if r["source"] == "slab"]
+check("overhead: report alloc is incomplete for slab, then and later", rows and all(r["complete"] == 0 for r in rows), rows[:2])
+done = t.sql("SELECT is_complete('alloc.slab', %d, %d) AS a, is_complete('alloc', %d, %d) AS b, is_complete('sched.switch', %d, %d) AS c, lost_events('sched', %d, %d) AS lost"
+             % ((g["from_ns"], g["from_ns"] + 1) * 4))[0]
+check("overhead: is_complete() knows sources apart", done["a"] == 0 and done["b"] == 0 and done["c"] == (done["lost"] == 0), done)
+cpu = t.report("cpu", *t.window(g["from_ns"], g["to_ns"]))
+check("overhead: report cpu needs no allocations", cpu and all(r["complete"] == (r["lost_events"] == 0) for r in cpu), cpu[:2])
+
+bad = t.one("SELECT count(*) FROM allocations WHERE source = 'slab' AND alloc_ns < %d AND (free_ns IS NULL OR free_ns >= %d) AND NOT unsure" % (g["from_ns"], g["to_ns"]))
+check("overhead: what was live across the gap is marked unsure", bad == 0, bad)
+bad = t.one("SELECT count(*) FROM allocations WHERE source = 'slab' AND free_ns < %d AND unsure" % g["from_ns"])
+check("overhead: what ended before is not", bad == 0, bad)
+
+err = open(tmp + "/tight.err").read()
+check("overhead: said once", err.count("alloc.slab is off until") == 1 and "--max-overhead" in err, err)
+p = subprocess.run([EBPFREC, "report", "-i", t.path, "alloc"], stdout=subprocess.PIPE)
+check("overhead: the heading names the source", b"alloc.slab was off for" in p.stdout.split(b"\n")[1], p.stdout[:300])
+info = run("info", "-i", t.path)
+check("overhead: info lists it", "sources that were off" in info and "max-overhead" in info, info[:600])
+
+t = Trace(tmp + "/wide")
+check("overhead: within the budget nothing is turned off", t.one("SELECT count(*) FROM source_gaps") == 0 and "is off" not in open(tmp + "/wide.err").read(), t.sql("SELECT * FROM source_gaps"))
+EOF_PY

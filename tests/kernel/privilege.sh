@@ -1,0 +1,151 @@
+#!/bin/bash
+# SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+#
+# What .github/SECURITY.md claims about privilege: recording with file capabilities alone, as an ordinary user; what is
+# missing is named; nothing is kept once recording runs; the workload gets neither descriptors nor
+# capabilities; secrets stay out of the trace.
+. "$(dirname "$0")/harness.bash"
+
+chmod 755 "$tmp"
+mkdir -m 777 "$tmp/open"
+cp "$EBPFREC" "$tmp/ebpfrec" && chmod 755 "$tmp/ebpfrec"
+PATH=$PATH:/usr/sbin:/sbin
+# as_user COMMAND...: an ordinary user's shell has an empty inheritable set and a full bounding set
+as_user()
+{
+	(cd "$tmp/open" && setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all --ambient-caps=-all "$@")
+}
+# fields FILE NAME: the values of a /proc/PID/status field, each once
+fields()
+{
+	sed -n "s/^$2:[[:space:]]*//p" "$1" | sort -u | tr '\n' ' '
+}
+# The recorder's own threads, as the workload sees them while it runs.
+# shellcheck disable=SC2016
+look='sleep 0.2; for t in /proc/$PPID/task/*; do cat $t/status; done'
+
+# ---- file capabilities ----
+
+if setcap cap_bpf,cap_perfmon+ep "$tmp/ebpfrec" 2>"$tmp/setcap.err"; then
+	as_user "$tmp/ebpfrec" record -o "$tmp/open/caps" -- sh -c "$look" >"$tmp/caps.threads" 2>"$tmp/caps.err" </dev/null
+	check "file capabilities: an ordinary user records all default sources" \
+		"[ $? -eq 0 ] && grep -Eq '[1-9][0-9,]* events' '$tmp/caps.err'" "$(cat "$tmp/caps.err")"
+	check "file capabilities: the trace is the user's alone" \
+		"[ \"\$(stat -c '%u %a' '$tmp/open/caps')\" = '65534 700' ] && [ -z \"\$(find '$tmp/open/caps' -type f ! -perm 600)\" ]" \
+		"$(ls -laR "$tmp/open/caps")"
+	check "file capabilities: what cannot be had is in the manifest" "grep -q '^lacks=.*CAP_SYS_ADMIN' '$tmp/open/caps/manifest'" \
+		"$(grep lacks "$tmp/open/caps/manifest")"
+	check "file capabilities: recording keeps none" \
+		"[ \$(grep -c ^Pid: '$tmp/caps.threads') -ge 2 ] && [ \"\$(fields '$tmp/caps.threads' CapPrm)\" = '0000000000000000 ' ] &&
+			[ \"\$(fields '$tmp/caps.threads' NoNewPrivs)\" = '1 ' ]" "$(cat "$tmp/caps.threads")"
+	as_user "$tmp/ebpfrec" report -i "$tmp/open/caps" cpu --format csv >"$tmp/caps.csv" 2>"$tmp/caps.err2"
+	check "file capabilities: and the user reports on it" "[ $? -eq 0 ] && [ \$(wc -l <'$tmp/caps.csv') -gt 3 ]" "$(cat "$tmp/caps.err2")"
+	# Reading a trace, which may be anybody's, happens without them: seen from outside, in a query without end.
+	(cd "$tmp/open" && exec setpriv --reuid=65534 --regid=65534 --clear-groups "$tmp/ebpfrec" sql -i caps \
+		'WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n' >/dev/null 2>&1) &
+	sleep 0.3
+	cat /proc/$!/status >"$tmp/reader" 2>/dev/null
+	kill -9 $! && wait $! 2>/dev/null
+	check "file capabilities: reading a trace has given them up" \
+		"[ \"\$(fields '$tmp/reader' CapPrm)\" = '0000000000000000 ' ] && [ \"\$(fields '$tmp/reader' NoNewPrivs)\" = '1 ' ]" \
+		"$(grep -E '^(Name|Cap|NoNew)' "$tmp/reader")"
+	as_user "$tmp/ebpfrec" record -o "$tmp/open/heap" -e alloc.heap -- true 2>"$tmp/heap.err"
+	check "file capabilities: alloc.heap works, or names CAP_SYS_ADMIN" "[ $? -eq 0 ] || grep -q 'alloc.heap.*CAP_SYS_ADMIN' '$tmp/heap.err'" \
+		"$(cat "$tmp/heap.err")"
+	as_user "$tmp/ebpfrec" record -o "$tmp/open/asroot" -u root -e sched -- id >"$tmp/asroot" 2>&1
+	check "file capabilities: -u another user names what it takes" "[ $? -eq 125 ] && grep -q CAP_SETUID '$tmp/asroot'" "$(cat "$tmp/asroot")"
+	as_user "$tmp/ebpfrec" record -o "$tmp/open/self" -u 65534 -e sched -- id -u >"$tmp/self" 2>"$tmp/self.err"
+	check "file capabilities: -u oneself is fine" "[ \"\$(cat '$tmp/self')\" = 65534 ]" "$(cat "$tmp/self.err")"
+	for cap in cap_bpf cap_perfmon; do
+		setcap $cap+ep "$tmp/ebpfrec"
+		[ $cap = cap_bpf ] && missing=CAP_PERFMON || missing=CAP_BPF
+		as_user "$tmp/ebpfrec" record -o "$tmp/open/x" -e sched -- true 2>"$tmp/x.err"
+		check "file capabilities: $missing is named when it is missing" "[ $? -eq 125 ] && grep -q '$missing missing' '$tmp/x.err'" "$(cat "$tmp/x.err")"
+	done
+	setcap -r "$tmp/ebpfrec"
+else
+	skip "file capabilities" "$(cat "$tmp/setcap.err")"
+fi
+as_user "$tmp/ebpfrec" doctor >"$tmp/doctor.out" 2>"$tmp/doctor.err"
+for cap in CAP_BPF CAP_PERFMON CAP_SYS_ADMIN CAP_SYSLOG; do
+	check "doctor: names $cap to who lacks it" "grep -q '$cap' '$tmp/doctor.err'" "$(cat "$tmp/doctor.err")"
+done
+chmod u+s "$tmp/ebpfrec"
+as_user "$tmp/ebpfrec" record -o "$tmp/open/suid" -e sched -- true 2>"$tmp/suid.err"
+check "setuid: refused, with what to do instead" "[ $? -ne 0 ] && grep -q setcap '$tmp/suid.err'" "$(cat "$tmp/suid.err")"
+
+# ---- root ----
+
+recorded root -- sh -c "$look" # record() sends stdout to root.out
+check "root: recording keeps no capability, in any thread" \
+	"[ \$(grep -c ^Pid: '$tmp/root.out') -ge 2 ] && [ \"\$(fields '$tmp/root.out' CapPrm)\" = '0000000000000000 ' ] &&
+		[ \"\$(fields '$tmp/root.out' CapBnd)\" = '0000000000000000 ' ] && [ \"\$(fields '$tmp/root.out' NoNewPrivs)\" = '1 ' ]" \
+	"$(grep -E '^(Name|Cap|NoNew)' "$tmp/root.out")"
+SUDO_UID=65534 SUDO_GID=65534 record sudo -- sh -c "$look"
+check "sudo: the recorder has become the user who called it" \
+	"[ \"\$(fields '$tmp/sudo.out' Uid | tr '\t' ' ')\" = '65534 65534 65534 65534 ' ] && [ \"\$(fields '$tmp/sudo.out' CapPrm)\" = '0000000000000000 ' ]" \
+	"$(grep -E '^(Name|Uid|Cap)' "$tmp/sudo.out")"
+# shellcheck disable=SC2016
+recorded stats -- sh -c 'sleep 0.2; cat /proc/$(pgrep -n -f "^[^ ]*ebpfrec record -o '"$tmp/stats"'" -P $PPID)/status; ls /proc/$(pgrep -n -f "^[^ ]*ebpfrec record -o '"$tmp/stats"'" -P $PPID)/fd | wc -l'
+check "helper: keeps CAP_SYS_ADMIN alone, and no descriptor but its socket" \
+	"[ \"\$(fields '$tmp/stats.out' CapPrm)\" = '0000000000200000 ' ] && [ \"\$(tail -1 '$tmp/stats.out')\" = 1 ] && [ \"\$(fields '$tmp/stats.out' Name)\" = 'ebpfrec-stats ' ]" \
+	"$(grep -E '^(Name|Cap)' "$tmp/stats.out")"
+checker <<'EOF_PY'
+from trace_query import *
+t = Trace(os.environ["tmp"] + "/root")
+check("helper: run times of programs are in the trace", t.one("SELECT sum(run_cnt) FROM hook_stats") > 0, t.sql("SELECT * FROM hook_stats LIMIT 3"))
+check("helper: is told from others as the recorder's", t.one("SELECT count(*) FROM processes WHERE comm = 'ebpfrec-stats' AND NOT is_recorder") == 0, t.sql("SELECT * FROM processes"))
+EOF_PY
+
+as_user unshare -Ur true 2>/dev/null && {
+	as_user unshare -Ur "$tmp/ebpfrec" record -o "$tmp/open/userns" -e sched -- true 2>"$tmp/userns.err"
+	check "user namespace: its root is told that it is not enough" "[ $? -eq 125 ] && grep -q 'user namespace' '$tmp/userns.err'" "$(cat "$tmp/userns.err")"
+}
+
+# ---- the workload ----
+
+# Exactly what it would have without a recorder.
+sh -c 'cd /proc/self/fd; echo *' >"$tmp/fds.want" 2>/dev/null </dev/null 8</dev/null
+"$EBPFREC" record -q -o "$tmp/fds" -e sched,alloc.heap,block -- sh -c 'cd /proc/self/fd; echo *' >"$tmp/fds.got" 2>/dev/null </dev/null 8</dev/null
+check "workload: has the caller's descriptors and no other" "cmp -s '$tmp/fds.got' '$tmp/fds.want'" "$(cat "$tmp/fds.got") instead of $(cat "$tmp/fds.want")"
+chmod u-s "$tmp/ebpfrec"
+(cd "$tmp/open" && setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all,+bpf,+perfmon --ambient-caps=-all,+bpf,+perfmon \
+	"$tmp/ebpfrec" record -q -o ambient -e sched -- cat /proc/self/status) >"$tmp/ambient.out" 2>"$tmp/ambient.err"
+check "workload: ambient capabilities of the recorder end with it" \
+	"[ \"\$(fields '$tmp/ambient.out' CapEff)\" = '0000000000000000 ' ] && [ \"\$(fields '$tmp/ambient.out' CapInh)\" = '0000000000000000 ' ]" \
+	"$(cat "$tmp/ambient.err"; grep Cap "$tmp/ambient.out")"
+check "workload: may gain privileges as ever (sudo inside it works)" "[ \"\$(fields '$tmp/ambient.out' NoNewPrivs)\" = '0 ' ]" "$(grep NoNew "$tmp/ambient.out")"
+record user -u nobody -e sched -- sh -c 'cat /proc/self/status; echo "HOME: $HOME"; echo "USER: $USER $LOGNAME"'
+check "workload: -u gives uid, gid and groups" \
+	"[ \"\$(fields '$tmp/user.out' Uid | tr '\t' ' ')\" = '$(id -u nobody) $(id -u nobody) $(id -u nobody) $(id -u nobody) ' ] &&
+		[ \"\$(fields '$tmp/user.out' Groups | tr -d ' ')\" = '$(id -G nobody | tr -d ' ')' ]" "$(grep -E '^(Uid|Gid|Groups)' "$tmp/user.out")"
+check "workload: -u leaves no capability" "[ \"\$(grep -c '^Cap\(Inh\|Prm\|Eff\|Amb\):.0000000000000000' '$tmp/user.out')\" = 4 ]" "$(grep Cap "$tmp/user.out")"
+check "workload: -u sets HOME, USER and LOGNAME as sudo does" \
+	"grep -q '^HOME: $(getent passwd nobody | cut -d: -f6)$' '$tmp/user.out' && grep -q '^USER: nobody nobody$' '$tmp/user.out'" "$(tail -2 "$tmp/user.out")"
+
+# ---- secrets ----
+
+# A stranger's command line, there before the recording (snapshot) and begun during it (exec).
+stranger()
+{
+	SECRET_IN_ENVIRONMENT=x1 exec sh -c 'sleep "$1"; : ' "$@"
+}
+stranger before-7be21 100 &
+snapshot_pid=$!
+for kind in plain cmdlines; do
+	option=()
+	[ $kind = cmdlines ] && option=(--cmdlines)
+	SECRET_IN_ENVIRONMENT=x2 start_recorder $kind "${option[@]}" -e task -- sh -c 'sleep 1; : workload-9ac45'
+	(stranger during-51ffe 0.1) # not of the workload: a child of this shell
+	wait $recorder
+	"$EBPFREC" sql -i "$tmp/$kind" --format csv "SELECT * FROM processes" >"$tmp/$kind.rows"
+	"$EBPFREC" sql -i "$tmp/$kind" --format csv "SELECT * FROM task_events" >>"$tmp/$kind.rows"
+	"$EBPFREC" info -i "$tmp/$kind" >>"$tmp/$kind.rows"
+	check "secrets: $kind: the workload's command line is kept" "grep -q workload-9ac45 '$tmp/$kind.rows'" "$(cat "$tmp/$kind.rows")"
+	check "secrets: $kind: no environment" "! grep -q SECRET_IN_ENVIRONMENT '$tmp/$kind.rows' '$tmp/$kind/manifest'" "$(grep SECRET "$tmp/$kind.rows")"
+done
+kill $snapshot_pid 2>/dev/null
+for which in before-7be21 during-51ffe; do
+	check "secrets: a stranger's command line ($which) is not kept" "! grep -q $which '$tmp/plain.rows'" "$(grep $which "$tmp/plain.rows")"
+	check "secrets: with --cmdlines it is ($which)" "grep -q $which '$tmp/cmdlines.rows'" "$(head -c 600 "$tmp/cmdlines.rows")"
+done

@@ -1,0 +1,143 @@
+#!/bin/bash
+# SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+#
+# The workload's life under `record`: its exit status, its first instruction, how a recording ends,
+# what happens to an older trace, whose identity it runs with.
+. "$(dirname "$0")/harness.bash"
+
+# ---- exit statuses ----
+
+record st3 -e task -- sh -c 'exit 3'
+check "status: the command's own" "[ $? -eq 3 ]" "not 3: $(tail -1 "$tmp/st3.err")"
+record st9 -e task -- sh -c 'kill -9 $$'
+check "status: 128 + signal of a killed command" "[ $? -eq 137 ]" "not 137: $(tail -1 "$tmp/st9.err")"
+record st127 -e task -- no-such-command-here
+check "status: 127 when the command is not found" "[ $? -eq 127 ]" "$(tail -1 "$tmp/st127.err")"
+check "status: and nothing is left behind" "[ ! -e '$tmp/st127' ]" "$(ls -la "$tmp/st127" 2>&1)"
+record keepold -e task -- true
+before=$(cksum <"$tmp/keepold/manifest")
+record keepold -e task -- no-such-command-here
+check "status: and an older trace stays where it is" "[ \"\$(cksum <'$tmp/keepold/manifest')\" = '$before' ] && [ ! -e '$tmp/keepold.old' ]" "$(ls -d "$tmp"/keepold* 2>&1)"
+check "status: and the message names it" "grep -q no-such-command-here '$tmp/st127.err'" "$(cat "$tmp/st127.err")"
+echo text >"$tmp/no-exec"
+record st126 -e task -- "$tmp/no-exec"
+check "status: 126 when it cannot be run" "[ $? -eq 126 ]" "$(tail -1 "$tmp/st126.err")"
+check "status: 126 leaves nothing either" "[ ! -e '$tmp/st126' ]" "$(ls -la "$tmp/st126" 2>&1)"
+printf 'exit 5\n' >"$tmp/no-interpreter"
+printf '#!/no/such/interpreter\n' >"$tmp/no-interpreter"
+chmod +x "$tmp/no-interpreter"
+record st127b -e task -- "$tmp/no-interpreter"
+check "status: 126 or 127 when its interpreter is missing" "[ $? -ge 126 ] && [ ! -e '$tmp/st127b' ]" "$(tail -1 "$tmp/st127b.err")"
+
+# ---- the whole workload is there ----
+
+# Its standard streams are the caller's.
+echo hello | "$EBPFREC" record -q -o "$tmp/cat" -e task -- cat >"$tmp/cat.out" 2>"$tmp/cat.err"
+check "command: reads and writes the caller's streams" "[ \"\$(cat '$tmp/cat.out')\" = hello ]" "$(cat "$tmp/cat.out" "$tmp/cat.err")"
+check "command: -q prints nothing" "[ ! -s '$tmp/cat.err' ]" "$(cat "$tmp/cat.err")"
+# A descriptor of the recorder in the workload would keep BPF programs and the trace open.
+record fds -e task -- readlink /proc/self/fd/0 /proc/self/fd/3 /proc/self/fd/4 /proc/self/fd/5 /proc/self/fd/6 /proc/self/fd/7
+check "command: inherits no descriptor of the recorder" "[ \"\$(cat '$tmp/fds.out')\" = /dev/null ]" "$(cat "$tmp/fds.out")"
+# Blocked or ignored signals would change how it behaves.
+record sigs -e task -- sh -c "grep -E 'SigBlk|SigIgn' /proc/self/status"
+grep -E 'SigBlk|SigIgn' /proc/self/status >"$tmp/sigs.want"
+check "command: has the caller's signal mask and dispositions" "cmp -s '$tmp/sigs.out' '$tmp/sigs.want'" "$(cat "$tmp/sigs.out") instead of $(cat "$tmp/sigs.want")"
+
+cp "$WORK/stamp" "$tmp/first_thing"
+record first -e sched,alloc.rss,alloc.vm -- "$tmp/first_thing" now
+check "command: closing line names the events" "grep -Eq '[0-9,]+ events' '$tmp/first.err'" "$(cat "$tmp/first.err")"
+checker <<'EOF_PY'
+from trace_query import *
+tmp = os.environ["tmp"]
+t = Trace(tmp + "/first")
+w = truth(tmp + "/first.out")
+rows = t.sql("SELECT ts_ns, utid, upid, exe FROM task_events WHERE type = 'exec' AND comm = 'first_thing'")
+check("command: its exec is recorded", len(rows) == 1 and rows[0]["exe"] == tmp + "/first_thing", rows)
+if rows:
+    r = rows[0]
+    check("command: exec comes before its first instruction", 0 < r["ts_ns"] < t.at(w["now"]), (r, t.at(w["now"])))
+    # Everything from exec on: mapping its program and libraries, page faults, first run.
+    n = t.sql("SELECT (SELECT count(*) FROM rss_points WHERE upid = %(upid)d AND ts_ns >= %(ts_ns)d AND ts_ns < %(now)d) AS rss, "
+              "(SELECT count(*) FROM vm_points WHERE upid = %(upid)d AND ts_ns >= %(ts_ns)d AND ts_ns < %(now)d) AS vm"
+              % dict(r, now=t.at(w["now"])))[0]
+    check("command: what it did before main() is recorded", n["rss"] > 0 and n["vm"] > 3, n)
+    flags = t.sql("SELECT * FROM processes WHERE upid = %d" % r["upid"])[0]
+    check("command: it is marked as workload", flags["is_workload"] == 1, flags)
+check("command: nothing lost", t.one("SELECT coalesce(sum(full_cnt + other_cnt + missed_cnt), 0) FROM losses") == 0, t.report("loss"))
+EOF_PY
+
+# ---- how it ends ----
+
+start=$(date +%s%N)
+record dur -e sched -a -d 700ms
+check "end: -d without a command, status 0" "[ $? -eq 0 ]" "$(cat "$tmp/dur.err")"
+took=$(( ($(date +%s%N) - start) / 1000000 ))
+check "end: -d takes about that long" "[ $took -ge 700 ] && [ $took -lt 5700 ]" "$took ms"
+checker <<'EOF_PY'
+from trace_query import *
+t = Trace(os.environ["tmp"] + "/dur")
+near("end: -d 700ms gives a trace of 700 ms", t.one("SELECT max(to_ns) - min(from_ns) FROM blocks"), 700e6, rel=0, absolute=60e6)
+EOF_PY
+
+start_recorder int -e sched -- sleep 8
+sleep 0.7
+kill -INT $recorder
+start=$SECONDS
+wait $recorder
+rc=$?
+check "end: Ctrl-C ends the recording soon" "[ $((SECONDS - start)) -le 5 ]" "$((SECONDS - start)) s"
+check "end: Ctrl-C leaves a finished trace" "'$EBPFREC' info -i '$tmp/int' | grep -Eq 'state +finished'" "status $rc: $(cat "$tmp/int.err")"
+check "end: Ctrl-C still prints the closing line" "grep -Eq '[0-9,]+ events' '$tmp/int.err'" "$(cat "$tmp/int.err")"
+
+# A workload that ignores the signal: the recording ends, and the second signal ends it at once.
+start_recorder int2 -a -e sched
+sleep 0.4
+kill -INT $recorder
+kill -INT $recorder 2>/dev/null
+start=$SECONDS
+wait $recorder
+check "end: a second Ctrl-C ends at once" "[ $((SECONDS - start)) -le 2 ]" "$((SECONDS - start)) s"
+"$EBPFREC" check -i "$tmp/int2" >"$tmp/int2.check" 2>&1
+check "end: and the trace is still valid" "[ $? -eq 0 ]" "$(cat "$tmp/int2.check")"
+start_recorder term -a -e sched
+sleep 0.4
+kill -TERM $recorder
+wait $recorder
+check "end: SIGTERM drains too" "[ $? -eq 0 ] && '$EBPFREC' info -i '$tmp/term' | grep -Eq 'state +finished'" "$(cat "$tmp/term.err")"
+
+# ---- an older trace ----
+
+record again -e task -- true
+touch "$tmp/again/mine"
+first=$(stat -c %i "$tmp/again")
+record again -e task -- true
+check "older: is renamed to .old" "[ \"\$(stat -c %i '$tmp/again.old')\" = $first ]" "$(ls -d "$tmp"/again*)"
+record again -e task -- true
+rc=$?
+check "older: a second time is refused" "[ $rc -eq 125 ]" "status $rc: $(cat "$tmp/again.err")"
+check "older: and nothing was destroyed" "[ \"\$(stat -c %i '$tmp/again.old')\" = $first ] && '$EBPFREC' info -i '$tmp/again' >/dev/null" "$(ls -d "$tmp"/again*)"
+rm -f "$tmp/again.old/mine"
+record again -f -e task -- true
+check "older: -f replaces it" "[ $? -eq 0 ] && [ \"\$(stat -c %i '$tmp/again.old')\" != $first ]" "$(cat "$tmp/again.err")"
+mkdir "$tmp/precious" && echo data >"$tmp/precious/file"
+record precious -f -e task -- true
+check "older: what is no trace is never touched, even with -f" "[ $? -eq 125 ] && [ \"\$(cat '$tmp/precious/file')\" = data ]" "$(ls -la "$tmp/precious" "$tmp"/precious.* 2>&1)"
+
+# ---- whose ----
+
+chmod 755 "$tmp"
+record user -u nobody -e task -- sh -c 'id -un; id -gn; id -G; grep -E "^Cap(Eff|Prm)" /proc/self/status; echo "$HOME"'
+check "user: -u runs the command as that user" "[ \"\$(head -1 '$tmp/user.out')\" = nobody ]" "$(cat "$tmp/user.out" "$tmp/user.err")"
+check "user: with its groups only, and no capabilities" "[ \"\$(sed -n 3p '$tmp/user.out')\" = \"\$(id -G nobody)\" ] && grep -q 'CapEff:.0000000000000000' '$tmp/user.out'" "$(cat "$tmp/user.out")"
+record nouser -u no-such-user-x -e task -- true
+check "user: an unknown one is named, status 125" "[ $? -eq 125 ] && grep -q no-such-user-x '$tmp/nouser.err' && [ ! -e '$tmp/nouser' ]" "$(cat "$tmp/nouser.err")"
+if id -u nobody >/dev/null 2>&1; then
+	SUDO_UID=$(id -u nobody) SUDO_GID=$(id -g nobody) record sudo -e task -- true
+	check "user: under sudo the trace belongs to the invoking user" "[ -z \"\$(find '$tmp/sudo' ! -user nobody)\" ]" "$(ls -laR "$tmp/sudo")"
+fi
+check "user: a trace is readable by its owner only" "[ -z \"\$(find '$tmp/first' -type f ! -perm 600)\" ] && [ \"\$(stat -c %a '$tmp/first')\" = 700 ]" "$(ls -laR "$tmp/first")"
+
+record note -e task --note build=1234 --note 'why=a b=c' -- true
+check "note: kept in the trace" "'$EBPFREC' info -i '$tmp/note' | grep -q 1234 && '$EBPFREC' info -i '$tmp/note' | grep -q 'a b=c'" "$("$EBPFREC" info -i "$tmp/note" 2>&1)"
+SECRET_TOKEN=hunter2xyz record env -e task -- true
+check "manifest: quotes no environment" "! grep -rq hunter2xyz '$tmp/env'" "found it"

@@ -1,0 +1,127 @@
+#!/bin/bash
+# SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+#
+# What is recorded is what was asked for: -e loads only the programs picked (bpftool sees which),
+# --only, -p, --cgroup keep just those processes and say which belong to the workload.
+. "$(dirname "$0")/harness.bash"
+
+
+loaded_with()
+{
+	rm -rf "$tmp"/sel*
+	start_recorder "sel" -a -e "$1"
+	programs_of $recorder >"$tmp/programs"
+	kill -INT $recorder
+	wait $recorder
+	wait_for "programs are gone" 5 '! programs_are_loaded "$tmp/programs"'
+	programs_are_loaded "$tmp/programs" && echo "STILL LOADED"
+	cut -d' ' -f2 "$tmp/programs" | sort -u | tr '\n' ' '
+}
+
+sched=$(loaded_with sched)
+check "-e sched: loads scheduler and identity programs" "[[ '$sched' == *sched_switch* && '$sched' == *exec* ]]" "$sched"
+check "-e sched: loads no allocation or block program" "! [[ '$sched' =~ kmalloc|kfree|cache|page|rss|rq_|io_ ]]" "$sched"
+switch=$(loaded_with sched.switch)
+check "-e sched.switch: no wake-up program" "[[ '$switch' == *switch* ]] && ! [[ '$switch' =~ waking|wakeup ]]" "$switch"
+rss=$(loaded_with alloc.rss,block)
+check "-e alloc.rss,block: loads these" "[[ '$rss' == *rss* && '$rss' == *rq_issue* ]]" "$rss"
+check "-e alloc.rss,block: and not others" "! [[ '$rss' =~ kmalloc|kfree|cache_|page_|sched_switch ]]" "$rss"
+check "-e: no program stays after the recorder" "! [[ '$sched$switch$rss' == *STILL* ]]" "$sched$switch$rss"
+
+"$EBPFREC" record -e list >"$tmp/list" 2>&1
+for source in sched.switch sched.wakeup alloc.slab alloc.page alloc.rss alloc.vm alloc.heap block; do
+	grep -q "$source" "$tmp/list" || missing="${missing:-} $source"
+done
+check "-e list: names every source" "[ -z '${missing:-}' ]" "without${missing:-}: $(cat "$tmp/list")"
+
+# ---- --only ----
+
+"$WORK/busy_threads" one 20000 >/dev/null &
+outsider=$!
+recorded only --only -- "${undisturbed[@]}" sh -c "'$WORK/busy_threads' one 700; '$WORK/touch_memory' 50 50 100 50 >/dev/null; '$WORK/direct_io' '$tmp/file' write 20 65536"
+recorded all -- sh -c "'$WORK/busy_threads' one 300"
+kill $outsider
+wait $outsider 2>/dev/null
+
+outsider=$outsider checker <<'EOF_PY'
+from trace_query import *
+tmp = os.environ["tmp"]
+t = Trace(tmp + "/only")
+w = truth(tmp + "/only.out")
+outsider = int(os.environ["outsider"])
+procs = t.sql("SELECT upid, pid, comm, is_workload, is_recorder FROM processes")
+inside = {r["upid"] for r in procs if r["is_workload"]}
+check("--only: the workload's tree is marked", {"sh", "busy_threads", "touch_memory", "direct_io"} <= {r["comm"] for r in procs if r["is_workload"]},
+      sorted({str(r["comm"]) for r in procs if r["is_workload"]}))
+check("--only: nothing else is", not [r for r in procs if r["pid"] == outsider and r["is_workload"]] and
+      not [r for r in procs if r["is_recorder"] and r["is_workload"]], "outsider or recorder marked")
+rows = t.report("cpu", "--by", "process")
+strangers = [r for r in rows if isinstance(r["pid"], int) and r["pid"] > 0 and r["pid"] not in {p["pid"] for p in procs if p["is_workload"]}]
+check("--only: reports show the workload only", rows and not strangers, strangers[:3])
+busy = [r for r in t.report("cpu", "--by", "thread") if r.get("tid") == w["tid_0"]]
+# When it comes after a task that the kernel hides (see Trace.unknown_ns), how long it had run is not known.
+orphaned, last, busy_utid = 0, {}, t.utid(w["tid_0"])
+for r in t.sql("SELECT ts_ns, cpu, utid, next_utid FROM switches ORDER BY ts_ns"):
+    if r["utid"] == busy_utid and last.get(r["cpu"], (0, r["utid"]))[1] != r["utid"]:
+        orphaned += r["ts_ns"] - last[r["cpu"]][0]
+    last[r["cpu"]] = (r["ts_ns"], r["next_utid"])
+within("--only: its CPU time is exact all the same", busy[0]["oncpu_ns"] if busy else None, w["own_total"], 0.005,
+       orphaned + t.unknown_ns(0, 1 << 60), stolen(w) + SWITCH_NS * (busy[0]["switches"] if busy else 0))
+n = t.one("SELECT count(*) FROM slab_allocs WHERE utid >= 16 AND irq = 0 AND utid NOT IN (SELECT utid FROM threads WHERE upid IN (%s))" % ",".join(map(str, inside)))
+check("--only: no allocation of others", n == 0, n)
+n = t.one("SELECT count(*) FROM switches WHERE utid NOT IN (SELECT utid FROM threads WHERE upid IN (%s)) AND next_utid NOT IN (SELECT utid FROM threads WHERE upid IN (%s))"
+          % ((",".join(map(str, inside)),) * 2))
+check("--only: every switch kept is from or to it", n == 0 and t.one("SELECT count(*) FROM switches") > 5, n)
+rows = [r for r in t.report("alloc", "--by", "process") if r["comm"] == "touch_memory" and r["source"] == "rss"]
+check("--only: its memory is there", rows and rows[0]["peak_bytes"] >= 50 << 20, rows)
+rows = [r for r in t.report("io", "--by", "process") if r["comm"] == "direct_io" and r["op"] == "write"]
+check("--only: its I/O is there", rows and sum(r["ios"] for r in rows) >= 20 and sum(r["bytes"] for r in rows) >= 20 * 65536, rows)
+for c, sums in t.balance(("sched", "alloc", "block", "task")).items():
+    check("--only: read + lost = attempted, class %s" % c, sums and sums[0] == sums[1] + sums[2], sums)
+
+t = Trace(tmp + "/all")
+mine = {r["pid"] for r in t.sql("SELECT pid FROM processes WHERE is_workload")}
+seen = [r for r in t.report("cpu", "--by", "process") if r["pid"] == outsider]
+check("without --only the whole machine is recorded", seen and seen[0]["oncpu_ns"] > 50_000_000 and outsider not in mine, seen)
+EOF_PY
+
+# ---- -p and --cgroup ----
+
+"$WORK/busy_threads" two 4000 >"$tmp/victim.out" &
+victim=$!
+"$WORK/busy_threads" one 4000 >/dev/null &
+other=$!
+recorded pid -p $victim -e sched -d 600ms
+record nopid -p 4999999 -e sched -d 100ms
+check "-p: an unknown pid is named" "[ $? -ne 0 ] && grep -q 4999999 '$tmp/nopid.err' && [ ! -e '$tmp/nopid' ]" "$(cat "$tmp/nopid.err")"
+cgroot=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
+have_cgroup=0
+if [ -n "$cgroot" ] && mkdir "$cgroot/ebpfrec-test-$$" 2>/dev/null; then
+	undo+=("rmdir '$cgroot/ebpfrec-test-$$'")
+	have_cgroup=1
+	sh -c "echo \$\$ >'$cgroot/ebpfrec-test-$$/cgroup.procs'; exec '$WORK/busy_threads' one 2500" >"$tmp/grouped.out" &
+	grouped=$!
+	sleep 0.2
+	recorded cgroup --cgroup "$cgroot/ebpfrec-test-$$" --only -e sched -d 600ms
+	wait $grouped
+else
+	skip record_select_cgroup "no cgroup v2 tree to make a group in"
+fi
+wait
+victim=$victim other=$other have_cgroup=$have_cgroup grouped=${grouped:-0} checker <<'EOF_PY'
+from trace_query import *
+tmp = os.environ["tmp"]
+t = Trace(tmp + "/pid")
+marked = {r["pid"] for r in t.sql("SELECT pid FROM processes WHERE is_workload")}
+check("-p: that process is the workload, no other", marked == {int(os.environ["victim"])}, marked)
+if os.environ["have_cgroup"] == "1":
+    t = Trace(tmp + "/cgroup")
+    w = truth(tmp + "/grouped.out")
+    marked = {r["pid"] for r in t.sql("SELECT pid FROM processes WHERE is_workload")}
+    check("--cgroup: its processes are the workload, no other", marked == {w["pid"]}, marked)
+    rows = t.report("cpu", "--by", "process")
+    real = [r for r in rows if isinstance(r["pid"], int) and r["pid"] > 0]
+    check("--cgroup --only: only they are recorded", [r["pid"] for r in real] == [w["pid"]], rows)
+    by = [r for r in t.report("cpu", "--by", "cgroup") if "ebpfrec-test-" in str(r)]
+    check("--by cgroup: the group by name", len(by) == 1 and by[0]["oncpu_ns"] == (real[0]["oncpu_ns"] if real else None), by)
+EOF_PY

@@ -1,0 +1,113 @@
+#!/bin/bash
+# SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+#
+# Bad days: no privilege, bad arguments, unwritable output, a full disk, kill -9. Every message names the
+# thing, nothing already recorded is lost, the workload is left alone.
+. "$(dirname "$0")/harness.bash"
+
+# says NAME STATUS WORD...: the last `try` ended with STATUS and its stderr holds every WORD
+try()
+{
+	"$@" >"$tmp/try.out" 2>"$tmp/try.err" </dev/null
+	try_status=$?
+}
+says()
+{
+	local name=$1 want=$2 word missing=''
+
+	shift 2
+	for word in "$@"; do
+		grep -qi -- "$word" "$tmp/try.err" || missing+=" $word"
+	done
+	if [ $try_status -ne "$want" ] || [ -n "$missing" ]; then
+		not_ok "$name" "status $try_status, not $want; message lacks:${missing:- nothing}; it says: $(cat "$tmp/try.err")"
+	else
+		ok "$name"
+	fi
+}
+
+# ---- before anything is recorded ----
+
+chmod 755 "$tmp"
+cp "$EBPFREC" "$tmp/ebpfrec" && mkdir -m 777 "$tmp/open"
+unprivileged=(setpriv --reuid=nobody --regid=nogroup --clear-groups --inh-caps=-all)
+"${unprivileged[@]}" true 2>/dev/null || unprivileged=(setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all)
+try "${unprivileged[@]}" "$tmp/ebpfrec" record -o "$tmp/open/t" -e sched -- true
+says "not root: status 125, names what is missing and the way out" 125 'root\|CAP_' 'sudo\|CAP_'
+check "not root: nothing left behind" "[ -z \"\$(ls '$tmp/open')\" ]" "$(ls "$tmp/open")"
+try "$EBPFREC" record -o "$tmp/x" -e sched.swich -- true
+says "unknown event: named, with a next step" 2 'sched.swich'
+check "unknown event: lists or suggests what there is" "grep -q 'sched.switch\|-e list\|-e help' '$tmp/try.err'" "$(cat "$tmp/try.err")"
+check "unknown event: nothing left behind" "[ ! -e '$tmp/x' ]" "$(ls -la "$tmp/x" 2>&1)"
+try "$EBPFREC" record -o "$tmp/no/such/dir/t" -e sched -- true
+says "unwritable output: named" 125 "no/such/dir"
+try "$EBPFREC" record -o /proc/t -e sched -- true
+says "output on a file system that cannot hold it: named" 125 /proc/t
+echo data >"$tmp/a-file"
+try "$EBPFREC" record -o "$tmp/a-file" -e sched -- true
+says "output is a file: named, and left alone" 125 a-file
+check "output is a file: its content is there" "[ \"\$(cat '$tmp/a-file')\" = data ]" "$(ls -la "$tmp"/a-file*)"
+
+recorded small -e sched,task -- sh -c 'sleep 0.3; ls / >/dev/null'
+try "$EBPFREC" report -i "$tmp/small" --from 'half past'
+says "bad time expression: quoted, with the forms there are" 2 'half past'
+try "$EBPFREC" report -i "$tmp/small" --from 2s --to 1s
+check "from after to: an error" "[ $try_status -ne 0 ] && [ -s '$tmp/try.err' ]" "status $try_status"
+try "$EBPFREC" report -i "$tmp/nothing-here"
+says "no such trace: named, with the next step" 1 nothing-here 'record'
+try "$EBPFREC" report -i "$tmp/a-file"
+says "not a trace: a file" 1 a-file
+mkdir "$tmp/empty"
+try "$EBPFREC" report -i "$tmp/empty"
+says "not a trace: a directory" 1 empty
+try "$EBPFREC" sql -i "$tmp/small" 'SELECT * FROM no_such_table'
+says "sql: unknown table is named" 1 no_such_table
+for statement in "ATTACH '$tmp/evil.db' AS e" "CREATE TABLE t(x)" "PRAGMA journal_mode=WAL" "SELECT load_extension('x')" "DELETE FROM processes"; do
+	try "$EBPFREC" sql -i "$tmp/small" "$statement"
+	check "sql: refuses ${statement%% *}" "[ $try_status -ne 0 ] && [ ! -e '$tmp/evil.db' ]" "status $try_status"
+done
+try "$EBPFREC" report -i "$tmp/small" cpu --from 100s --to 101s --format csv
+check "window outside the trace: an answer without rows of tasks" "[ $try_status -eq 0 ] && head -1 '$tmp/try.out' | grep -q oncpu_ns" "status $try_status: $(cat "$tmp/try.err")"
+"$EBPFREC" report -i "$tmp/small" cpu --format csv >/dev/full 2>"$tmp/full.err"
+check "output error: reported, not swallowed" "[ $? -ne 0 ] && [ -s '$tmp/full.err' ]" "silent"
+
+# ---- full disk ----
+
+mount_at "$tmp/tiny" -t tmpfs -o size=900k tmpfs || skip record_trouble_full_disk "cannot mount a tmpfs"
+if mountpoint -q "$tmp/tiny"; then
+	# It begins quietly: the first block is small and has room, a later one has not.
+	"$EBPFREC" record --only -o "$tmp/tiny/t" -- sh -c "sleep 1.3; '$WORK/short_lived' storm 1200 >/dev/null; '$WORK/give_away' 300000 500 >/dev/null; sleep 0.2; echo done >'$tmp/survived'" >"$tmp/try.out" 2>"$tmp/try.err"
+	try_status=$?
+	says "full disk: status 125, says so" 125 'space'
+	try "$EBPFREC" report -i "$tmp/tiny/t" cpu --format csv
+	check "full disk: the trace is readable up to there" "[ $try_status -eq 0 ] && [ \$(wc -l <'$tmp/try.out') -gt 2 ]" "status $try_status, $(wc -l <"$tmp/try.out") lines: $(cat "$tmp/try.err"); $(ls -la "$tmp/tiny/t" 2>&1)"
+	wait_for "workload survives" 20 "[ -e '$tmp/survived' ]"
+	check "full disk: the workload runs to its end" "[ -e '$tmp/survived' ]" "it was killed"
+fi
+
+# ---- kill -9 ----
+
+start_recorder killed -- "${undisturbed[@]}" sh -c "'$WORK/stamp' start; '$WORK/busy_threads' one 6000; echo lived"
+programs_of $recorder >"$tmp/programs"
+sleep 1.5
+"$WORK/stamp" killed >"$tmp/kill.stamp"
+kill -9 $recorder
+wait $recorder 2>/dev/null
+try "$EBPFREC" report -i "$tmp/killed" cpu
+check "kill -9: the trace opens" "[ $try_status -eq 0 ]" "status $try_status: $(cat "$tmp/try.err")"
+wait_for "workload goes on" 15 "grep -q lived '$tmp/killed.out'"
+check "kill -9: the workload goes on" "grep -q lived '$tmp/killed.out'" "$(cat "$tmp/killed.out")"
+wait_for "programs are gone" 5 '! programs_are_loaded "$tmp/programs"'
+check "kill -9: no program stays in the kernel" "[ -s '$tmp/programs' ] && ! programs_are_loaded '$tmp/programs'" "$(cat "$tmp/programs")"
+checker <<'EOF_PY'
+from trace_query import *
+tmp = os.environ["tmp"]
+t = Trace(tmp + "/killed")
+w = dict(truth(tmp + "/killed.out"), **truth(tmp + "/kill.stamp"))
+end = t.one("SELECT max(to_ns) FROM blocks")
+# A block covers at most about 0.8 s and is written when it is full: 1.5 s leaves time to write it.
+check("kill -9: readable up to about the last second", 0 <= t.at(w["killed"]) - end <= 1.5e9, "%.3f s before the kill" % ((t.at(w["killed"]) - end) / 1e9))
+rows = [r for r in t.report("cpu", "--by", "process") if r["comm"] == "busy_threads"]
+check("kill -9: what it holds is right", rows and 0.5 * (end - t.at(w["start"])) <= rows[0]["oncpu_ns"] <= end, rows)
+check("kill -9: the trace knows that it was not finished", "finished" not in str(t.sql("SELECT * FROM info WHERE key = 'state'")), t.sql("SELECT * FROM info"))
+EOF_PY

@@ -1,0 +1,52 @@
+#!/bin/bash
+# SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+#
+# The recorder among what it records: left out by default, there with --with-recorder, its CPU time is what
+# the kernel says; it does not feed itself; its cost is in the trace.
+#
+# It does not feed itself: in a recording without workload the events that the recorder's own threads cause stay
+# below 30,000 a second (two CPUs writing a block a second cause some hundred), and the fourth second has at most
+# twice the second one's. A recorder that records its own writes in a loop passes both at once.
+. "$(dirname "$0")/harness.bash"
+
+recorded busy -- sh -c "'$WORK/give_away' 40000 500 >/dev/null; '$WORK/short_lived' storm 800 >/dev/null"
+recorded idle -a -d 4s
+
+checker <<'EOF_PY'
+import re
+from trace_query import *
+tmp = os.environ["tmp"]
+t = Trace(tmp + "/busy")
+me = {r["pid"] for r in t.sql("SELECT pid FROM processes WHERE is_recorder")}
+names = sorted(r["comm"] for r in t.sql("SELECT comm FROM processes WHERE is_recorder"))
+check("self: the recorder is tagged, and its helper", names == ["ebpfrec", "ebpfrec-stats"], names)
+def oncpu(*args):
+    return sum(r["oncpu_ns"] for r in t.report("cpu", "--by", "process", *args) if r["pid"] in me)
+check("self: not in report cpu by default", oncpu() == 0, oncpu())
+check("self: in it with --with-recorder", oncpu("--with-recorder") > 1_000_000, oncpu("--with-recorder"))
+for view in ("alloc", "io", "spikes", "sched"):
+    n = [r for r in t.report(view) if r.get("pid") in me]
+    check("self: not in report %s by default" % view, not n, n[:2])
+cost = t.sql("SELECT sum(user_ns + sys_ns) AS cpu, sum(bytes_written) AS bytes, max(rss_bytes) AS rss, min(from_ns) AS lo, max(to_ns) AS hi FROM cost")[0]
+near("self: the CPU it says it used is what the switches show", cost["cpu"], oncpu("--with-recorder", *t.window(cost["lo"], cost["hi"])), rel=0.15, absolute=15_000_000)
+disk = sum(os.path.getsize(tmp + "/busy/" + f) for f in os.listdir(tmp + "/busy"))
+check("self: bytes written as on disk", 0.5 * disk <= cost["bytes"] <= 1.05 * disk, (cost, disk))
+check("self: memory is bounded", 0 < cost["rss"] < 300 << 20, cost)
+check("self: report cost answers", len(t.report("cost")) > 0, "no rows")
+
+def events(name):
+    m = re.search(r"([0-9][0-9,]*) events", open("%s/%s.err" % (tmp, name)).read())
+    return int(m.group(1).replace(",", "")) if m else None
+TABLES = ("switches", "wakeups", "slab_allocs", "slab_frees", "page_allocs", "page_frees", "rss_points", "vm_points", "block_events", "dirty_events")
+t = Trace(tmp + "/idle")
+def own(second):
+    return sum(t.one("SELECT count(*) FROM %s WHERE utid IN (SELECT utid FROM threads WHERE is_recorder) AND ts_ns >= %d AND ts_ns < %d"
+                     % (x, second * 10**9, (second + 1) * 10**9)) for x in TABLES)
+early, late = own(1), own(3)
+check("self: it does not feed itself", 0 < early < 30000 and late < max(2 * early, 2000), "%d events of its own in the second second, %d in the fourth" % (early, late))
+for name in ("idle", "busy"):
+    kinds = Trace(tmp + "/" + name)
+    rows = sum(kinds.one("SELECT count(*) FROM " + x) for x in TABLES)
+    tasks = kinds.balance(["task"])["task"]
+    near("self: %s: the closing line's number is what the tables hold" % name, events(name), rows + (tasks[1] if tasks else 0), rel=0.02)
+EOF_PY

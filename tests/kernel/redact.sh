@@ -1,0 +1,147 @@
+#!/bin/bash
+# SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+#
+# Redacting: of a recording full of names that say who and what it is of, nothing is left, in no byte, packed or not;
+# every number is as it was; who is whose child, and what has the same name, too.
+. "$(dirname "$0")/harness.bash"
+
+secret=$tmp/quarterly-figures/zebrafinch
+mkdir -p "$secret"
+cp "$WORK/stamp" "$secret/nightingale"
+cp "$WORK/busy_threads" "$secret/libkestrel.so.4"
+v2=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/self/mounts)
+export group=/nowhere
+if [ -n "$v2" ] && mkdir -p "$v2/oystercatcher.slice/merlin.service" 2>/dev/null; then
+	undo+=("rmdir '$v2/oystercatcher.slice/merlin.service' '$v2/oystercatcher.slice'")
+	group=$v2/oystercatcher.slice/merlin.service
+fi
+(exec -a wagtail sleep 30) &
+export secret
+recorded plain --cmdlines --note customer=goldcrest-industries --mark-fd 9 -- sh -c '
+	echo $$ >"$group/cgroup.procs"
+	"$secret/nightingale" --password=chiffchaff "$secret/ledger.yaml" >/dev/null
+	"$secret/libkestrel.so.4" one 300 >/dev/null
+	dd if=/dev/zero of="$secret/redstart.db" bs=64k count=64 conv=fsync 2>/dev/null
+	sleep 0.3' 9< <(sleep 0.2; echo firecrest)
+
+"$EBPFREC" redact -i "$tmp/plain" -o "$tmp/gone" 2>"$tmp/gone.err"
+check "redact: works" "[ $? -eq 0 ]" "$(cat "$tmp/gone.err")"
+"$EBPFREC" check -i "$tmp/gone" >"$tmp/gone.check" 2>&1
+check "redact: the new trace is whole" "[ $? -eq 0 ]" "$(cat "$tmp/gone.check")"
+"$EBPFREC" redact -i "$tmp/plain" -o "$tmp/kept" --keep-workload --keep ledger.yaml --salt one 2>"$tmp/kept.err" &&
+	"$EBPFREC" redact -i "$tmp/plain" -o "$tmp/again" --keep-workload --keep ledger.yaml --salt one 2>>"$tmp/kept.err"
+check "redact: with --keep-workload, --keep and --salt" "[ $? -eq 0 ]" "$(cat "$tmp/kept.err")"
+check "redact: the same salt gives the same trace" "(cd '$tmp/kept' && find . -name '*.ebr' -exec tail -c +65 {} +; cat manifest) | cmp - <(cd '$tmp/again' && find . -name '*.ebr' -exec tail -c +65 {} +; cat manifest)" "they differ"
+
+PYTHONPATH=$top/tests/format:$PYTHONPATH checker <<'EOF_PY'
+import glob
+import json
+import re
+from trace_query import *
+import second_reader as reader
+tmp = os.environ["tmp"]
+KTHREAD, RECORDER = 1, 2
+TEXTS = {1: (11, 12, 13), 2: (9,), 3: (7, 8, 9), 12: (3,), 15: (2, 3), 16: (2,)}
+
+
+def blocks(path):
+    before = None
+    for name in sorted(glob.glob(path + "/*.ebr")):
+        for block, _ in reader.blocks_of(name, before):
+            before = block
+            yield block
+
+
+def everything(path):
+    """all bytes of a trace, and all sections unpacked"""
+    out = [open(f, "rb").read() for f in glob.glob(path + "/*")]
+    for block in blocks(path):
+        out += [s.bytes() for s in block.sections]
+    return b"\n".join(out)
+
+
+def manifest(path):
+    return dict(line.rstrip("\n").split("=", 1) for line in open(path + "/manifest") if "=" in line)
+
+
+# Every string of the original, and every part of one that is long enough not to occur by chance.
+strings, stays = set(), set()
+for b in blocks(tmp + "/plain"):
+    for kind, columns in TEXTS.items():
+        for row in b.small.get(kind, []):
+            kernels = ((kind == 12 and row[0] in (1, 2, 4)) or kind == 15
+                       or (kind in (1, 2) and row[6 if kind == 1 else 4] & KTHREAD)
+                       or (kind in (1, 2) and row[6 if kind == 1 else 4] & RECORDER and row[columns[0]].startswith("ebpfrec")))
+            stays.update(row[c] for c in columns[:1] if kernels)
+            strings.update(row[c] for c in columns[kernels:])
+m = manifest(tmp + "/plain")
+strings.update(m[k] for k in ("host", "command", "recorder.command_line", "note.customer"))
+stays.update(v for k, v in m.items() if k in ("programs", "sources", "lacks", "kernel.version", "kernel.release", "cpu.model", "ring.kind"))
+# words of the format: manifest keys, extensions
+stays.update(m.keys() | {"redacted ebpfrec record .service .slice", m["machine"]})
+parts = set()
+for s in strings:
+    parts.update({s} | set(re.split(r"[\s/]+", s)) | set(re.split(r"[\s/=.,:;'\"-]+", s)))
+may_stay = "\n".join(stays)
+# hexadecimal digits may come out of any pseudonym
+parts = {p for p in parts if len(p) >= 5 and p not in may_stay and not re.fullmatch("[0-9a-f]{5,6}", p)}
+plain, gone = everything(tmp + "/plain"), everything(tmp + "/gone")
+seen = {p for p in parts if p.encode("latin-1") in plain}
+for word in ("nightingale", "libkestrel.so.4", "wagtail", "goldcrest", "chiffchaff", "zebrafinch", "redstart.db", "firecrest"):
+    check("redact: %s was there to be found" % word, word in seen, sorted(seen)[:20])
+left = sorted(p for p in parts if p.encode("latin-1") in gone)
+check("redact: of %d names nothing is left, packed or not" % len(seen), len(seen) > 30 and not left, left[:10])
+
+# Numbers, and which rows have the same name.
+a, b = Trace(tmp + "/plain"), Trace(tmp + "/gone")
+NAMES = "SELECT upid, pid, uid, comm, exe, cmdline, cgroup, is_kthread, is_workload, parent_upid FROM processes WHERE upid >= 16 ORDER BY upid"
+pa, pb = a.sql(NAMES), b.sql(NAMES)
+for column in ("comm", "exe", "cmdline", "cgroup"):
+    pairs = {(str(x[column]), str(y[column])) for x, y in zip(pa, pb)}
+    check("redact: one pseudonym for one %s" % column,
+          len(pairs) == len({p for p, _ in pairs}) == len({q for _, q in pairs}), len(pairs))
+check("redact: ids, parents, user ids of the system",
+      [(r["upid"], r["pid"], r["parent_upid"], r["is_workload"]) for r in pa] == [(r["upid"], r["pid"], r["parent_upid"], r["is_workload"]) for r in pb],
+      "differ")
+kept = {x["comm"] for x, y in zip(pa, pb) if x["comm"] == y["comm"]}
+check("redact: names that stay are the kernel's or the recorder's",
+      kept <= {r["comm"] for r in pa if r["is_kthread"]} | {"ebpfrec", "ebpfrec-stats"} and len(kept) > 5, sorted(kept))
+exe = next(r for r in pb if ".so" in str(r["exe"]))
+check("redact: a path keeps its depth and what kind of file it is; the name taken from it shows",
+      re.fullmatch(r"(/p[0-9a-f]{6,})+\.so", exe["exe"]) and exe["exe"].count("/") == (tmp + "/quarterly-figures/zebrafinch/x").count("/"), exe["exe"])
+shell = next(r for r in pb if r["is_workload"] and str(r["cmdline"]).count(" ") > 5)
+check("redact: a name and the file it is of have the same digits", shell["comm"][5:] == shell["exe"].rsplit("/p", 1)[1], shell)
+if os.environ["group"] != "/nowhere":
+    got = {r["cgroup"] for r in pb if r["is_workload"]}
+    check("redact: cgroups", any(re.fullmatch(r"/p[0-9a-f]{6,}\.slice/p[0-9a-f]{6,}\.service", str(c)) for c in got), got)
+
+TEXT = {"comm", "owner", "exe", "cgroup", "name", "group", "call_site", "file", "submitter"}
+# the size of the new blocks is their own
+TEXT.add("bytes_written")
+for args in (["cpu"], ["cpu", "--every", "100ms"], ["cpu", "--by", "comm"], ["sched"], ["alloc"], ["alloc", "--by", "comm"],
+             ["io"], ["latency"], ["devices"], ["pattern"], ["spikes"], ["loss"], ["cost"]):
+    both = [sorted(json.dumps([v for k, v in r.items() if k not in TEXT]) for r in t.report(*args)) for t in (a, b)]
+    check("redact: report %s has the same numbers" % " ".join(args), both[0] == both[1] and (both[0] or args[0] == "spikes"), [x for x in both[0] if x not in both[1]][:2])
+SUMS = ("SELECT count(*), sum(ts_ns), sum(utid) FROM switches UNION ALL SELECT count(*), sum(ts_ns), sum(bytes) FROM slab_allocs "
+        "UNION ALL SELECT count(*), sum(ts_ns), sum(bytes) FROM rss_points UNION ALL SELECT count(*), sum(ts_ns), sum(sector) FROM block_events")
+check("redact: the events are the same", a.sql(SUMS) == b.sql(SUMS), b.sql(SUMS))
+
+# What is kept on request.
+k = Trace(tmp + "/kept")
+pk = k.sql(NAMES)
+check("redact: --keep-workload keeps its command lines",
+      all(x["cmdline"] == y["cmdline"] and x["exe"] == y["exe"] and x["comm"] == y["comm"] for x, y in zip(pa, pk) if x["is_workload"])
+      and manifest(tmp + "/kept")["command"] == m["command"], [r["cmdline"] for r in pk if r["is_workload"]][:2])
+others = [y for x, y in zip(pa, pk) if not x["is_workload"] and "wagtail" in str(x["cmdline"])]
+check("redact: and those of nobody else", others and not any("wagtail" in str(r["cmdline"]) for r in others), others)
+check("redact: --keep keeps a word", b"ledger.yaml" in everything(tmp + "/kept").replace(m["command"].encode(), b"") and b"firecrest" not in everything(tmp + "/kept"), "no")
+check("redact: the host goes all the same", manifest(tmp + "/kept")["host"].startswith("host-"), manifest(tmp + "/kept")["host"])
+EOF_PY
+
+if [ "$group" != /nowhere ]; then
+	grep -q -r oystercatcher "$tmp/gone" && not_ok "redact: cgroup's name" "in the bytes"
+fi
+printf '\1' | dd of="$(find "$tmp/plain" -name '*.ebr')" bs=1 seek=5000 conv=notrunc 2>/dev/null
+"$EBPFREC" redact -i "$tmp/plain" -o "$tmp/bad" 2>"$tmp/bad.err"
+rc=$?
+check "redact: a damaged trace is refused, with what to do" "[ $rc -eq 1 ] && grep -q 'ebpfrec repair' '$tmp/bad.err' && [ ! -e '$tmp/bad' ]" "status $rc: $(cat "$tmp/bad.err")"

@@ -1,0 +1,91 @@
+#!/bin/bash
+# SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+#
+# The views that look closer (preempts, timeline, memory, leaks, lifetimes, sizes, causes of spikes) against plain SQL
+# over the event tables, and against workloads whose answer is known: pipes that are kept, names that are
+# looked up and forgotten, a burst of anonymous memory.
+. "$(dirname "$0")/harness.bash"
+
+cat >"$tmp/work.py" <<'EOF_PY'
+import os, mmap, time
+keep = [os.pipe() for _ in range(300)]
+for _ in range(1500):
+    os.stat("/etc/passwd")
+time.sleep(0.2)
+m = mmap.mmap(-1, 96 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+for i in range(0, len(m), 4096):
+    m[i] = 1
+time.sleep(0.3)
+m.close()
+time.sleep(0.1)
+EOF_PY
+recorded views -- sh -c "python3 '$tmp/work.py' & '$WORK/give_away' 20000 200 >/dev/null; wait"
+
+checker <<'EOF_PY'
+import random
+from trace_query import *
+t = Trace(os.environ["tmp"] + "/views")
+end = t.one("SELECT max(end_ns) FROM sched_slices")
+random.seed(5)
+pid = t.one("SELECT pid FROM processes WHERE comm LIKE 'python3%' AND is_workload ORDER BY start_ns DESC LIMIT 1")
+windows = [(0, end)] + [tuple(sorted(random.sample(range(end), 2))) for _ in range(4)]
+
+# ---- against SQL ----
+for lo, hi in windows:
+    w = t.window(lo, hi)
+    rows = t.report("preempts", "--with-recorder", *w)
+    n = t.one("SELECT count(*) FROM sched_slices(%d, %d) WHERE end_reason = 'preempted' AND end_ns < %d" % (lo, hi, hi))
+    check("views: preempts counts every preempted stay of %d..%d" % (lo, hi), sum(r["preempts"] for r in rows) == n, "%d of %s" % (sum(r["preempts"] for r in rows), n))
+    rows = t.report("timeline", "--with-idle", "--with-recorder", *w)
+    per_cpu = {}
+    for r in rows:
+        per_cpu[r["cpu"]] = per_cpu.get(r["cpu"], 0) + r["dur_ns"]
+    check("views: timeline fills every CPU of %d..%d" % (lo, hi), per_cpu and all(v == hi - lo for v in per_cpu.values()), per_cpu)
+
+    # levels: the last point of each counter before the window's end
+    mem = {r["pid"]: r for r in t.report("memory", "--with-recorder", *w)}
+    want = {}
+    for r in t.sql("SELECT p.pid AS pid, x.member AS member, x.bytes AS bytes, max(x.ts_ns) AS at FROM rss_points AS x JOIN processes AS p ON p.upid = x.upid"
+                   " WHERE x.ts_ns < %d AND p.start_ns >= 0 AND (p.end_ns IS NULL OR p.end_ns >= %d) AND NOT EXISTS (SELECT 1 FROM task_events AS e WHERE e.upid = x.upid AND e.type = 'exec' AND e.ts_ns > x.ts_ns AND e.ts_ns < %d)"
+                   " GROUP BY x.upid, x.member" % (hi, hi, hi)):
+        want.setdefault(r["pid"], {})[r["member"]] = r["bytes"]
+    wrong = [(p, m, v, mem.get(p)) for p, members in want.items() for m, v in members.items() if m in ("anon", "file") and p in mem and mem[p][m + "_bytes"] != v]
+    check("views: memory has the last counters before %d" % hi, not wrong, wrong[:2])
+    alloc = {r["pid"]: r for r in t.report("alloc", "--with-recorder", *w) if r["source"] == "rss"}
+    wrong = [(p, alloc[p]["peak_bytes"], mem[p]["rss_peak_bytes"], alloc[p]["now_bytes"], mem[p]["rss_bytes"]) for p in alloc
+             if p in mem and (alloc[p]["peak_bytes"], alloc[p]["now_bytes"]) != (mem[p]["rss_peak_bytes"], mem[p]["rss_bytes"])]
+    check("views: memory and alloc agree on %d..%d" % (lo, hi), not wrong, wrong[:2])
+
+    rows = [r for r in t.report("sizes", "--with-recorder", "--by", "comm", *w)]
+    slab = t.sql("SELECT count(*) AS n, coalesce(sum(bytes), 0) AS b FROM slab_allocs WHERE ts_ns >= %d AND ts_ns < %d AND NOT irq" % (lo, hi))[0]
+    got = (sum(r["allocs"] for r in rows if r["source"] == "slab"), sum(r["bytes"] for r in rows if r["source"] == "slab"))
+    check("views: sizes has every slab allocation of %d..%d" % (lo, hi), got == (slab["n"], slab["b"]), (got, slab))
+    check("views: sizes' rows hold their sizes", all(r["size_from_bytes"] * r["allocs"] <= r["bytes"] < r["size_to_bytes"] * r["allocs"] for r in rows), "")
+
+    live = t.sql("SELECT count(*) AS n, coalesce(sum(bytes), 0) AS b FROM allocations WHERE alloc_ns >= %d AND alloc_ns < %d AND (free_ns IS NULL OR free_ns >= %d)" % (lo, hi, hi))[0]
+    rows = t.report("leaks", "--with-recorder", *w)
+    got = (sum(r["objects"] for r in rows), sum(r["bytes"] for r in rows))
+    check("views: leaks has what is not freed of %d..%d" % (lo, hi), got == (live["n"], live["b"]), (got, live))
+    made = t.sql("SELECT count(*) AS n, coalesce(sum(life_ns < 1000000), 0) AS short FROM allocations WHERE alloc_ns >= %d AND alloc_ns < %d" % (lo, hi))[0]
+    rows = t.report("lifetimes", "--with-recorder", *w)
+    got = (sum(r["allocs"] for r in rows), sum(r["temporary"] for r in rows))
+    check("views: lifetimes has every allocation of %d..%d" % (lo, hi), got == (made["n"], made["short"]), (got, made))
+
+bins = t.report("memory", "--every", "50ms", "--pid", pid)
+whole = t.report("memory", "--pid", pid)[0]
+check("views: memory's highest bin is the window's peak", max(r["rss_peak_bytes"] for r in bins) == whole["rss_peak_bytes"], whole)
+bins = t.report("timeline", "--every", "100ms")
+busy = t.report("cpu", "--by", "cpu")
+check("views: timeline's bins have the CPU's busy time", bins and abs(sum(r["busy_pct"] for r in bins if r["cpu"] == 0)) > 0, bins[:1])
+
+# ---- known answers ----
+at = t.one("SELECT alloc_ns FROM allocations WHERE symbol LIKE 'alloc_pipe_info%%' AND upid = (SELECT upid FROM processes WHERE pid = %d) ORDER BY 1 DESC LIMIT 1" % pid)
+rows = t.report("leaks", "--pid", pid, "--from", "0ns", "--to", "%dns" % (at + 1_000_000))
+pipes = sum(r["objects"] for r in rows if r["call_site"].startswith("alloc_pipe_info"))
+# struct pipe_inode_info and its array of buffers, two allocations a pipe
+check("views: leaks shows 300 pipes that are kept, and where they were made", pipes == 600, [r for r in rows if "pipe" in r["call_site"]])
+rows = [r for r in t.report("lifetimes", "--pid", pid) if r["kind"] == "names_cache" or r["call_site"].startswith("getname")]
+check("views: lifetimes shows names looked up and forgotten", sum(r["temporary"] for r in rows) >= 1500, rows[:4])
+spike = [r for r in t.report("spikes", "--pid", pid, "--spike-min", "64MiB", "--spike-window", "3s") if r["source"] == "rss"]
+check("views: the spike says that it was anonymous memory", len(spike) == 1 and spike[0]["cause"].startswith("anon, pages of order "), spike)
+EOF_PY

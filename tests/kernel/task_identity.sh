@@ -1,0 +1,73 @@
+#!/bin/bash
+# SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+#
+# Identity is taken in the kernel: 200 programs that live for less than a millisecond within 2 s, 50 that
+# rename themselves, all by name with parent and exit status; two processes with one pid stay two;
+# everything that ran before the recording is known by name and parent. No tolerance.
+. "$(dirname "$0")/harness.bash"
+
+mkdir "$tmp/bin"
+cp /bin/dash "$tmp/bin/shell" 2>/dev/null || cp /bin/sh "$tmp/bin/shell"
+for i in $(seq -f %03g 0 199); do
+	ln "$tmp/bin/shell" "$tmp/bin/sl_$i"
+done
+
+ps -e -o pid=,ppid=,comm= >"$tmp/ps.before"
+recorded exec -e task -- "$WORK/short_lived" exec "$tmp/bin" 200 2000
+ps -e -o pid=,ppid=,comm= >"$tmp/ps.after"
+recorded rename -e sched -- "$WORK/short_lived" rename 50 200
+record pids -e sched -- "${undisturbed[@]}" "$WORK/same_pid" 200 350
+pids_status=$?
+[ $pids_status -eq 0 ] || skip task_identity_pid_reuse "the kernel did not give the same pid twice (status $pids_status)"
+
+pids_status=$pids_status checker <<'EOF_PY'
+from trace_query import *
+tmp = os.environ["tmp"]
+
+for kind, cnt, prefix in (("exec", 200, "sl_"), ("rename", 50, "rn_")):
+    t = Trace(tmp + "/" + kind)
+    w = truth("%s/%s.out" % (tmp, kind))
+    procs = {}
+    for r in t.sql("SELECT pid, ppid, comm, exit_code, start_ns, end_ns, parent_upid FROM processes"):
+        procs.setdefault(r["pid"], []).append(r)
+    parent = t.one("SELECT upid FROM processes WHERE pid = %d" % w["pid"])
+    children = [tuple(map(int, c.split(":"))) for c in w["child"]]
+    check("%s: all %d children ran" % (kind, cnt), len(children) == cnt, len(children))
+    wrong = []
+    for i, pid in children:
+        rows = [r for r in procs.get(pid, []) if r["comm"] == "%s%03d" % (prefix, i)]
+        if len(rows) != 1 or rows[0]["ppid"] != w["pid"] or rows[0]["parent_upid"] != parent:
+            wrong.append((i, pid, procs.get(pid)))
+    check("%s: all appear by name, once, with their parent" % kind, not wrong, "%d wrong: %s" % (len(wrong), wrong[:2]))
+    late = [(i, pid) for i, pid in children for r in procs.get(pid, []) if r["exit_code"] != (i % 100) << 8 or not 0 < r["start_ns"] < r["end_ns"]]
+    check("%s: with their exit status, start and end" % kind, not late, "%d wrong: %s" % (len(late), [procs[p] for i, p in late[:2]]))
+
+# What lived before: in both listings around the recording, so certainly alive all through it.
+t = Trace(tmp + "/exec")
+def listing(when):
+    ret = {}
+    for line in open("%s/ps.%s" % (tmp, when), errors="surrogateescape"):
+        pid, ppid, comm = line.strip().split(None, 2)
+        ret[int(pid)] = (int(ppid), comm)
+    return ret
+before, after = listing("before"), listing("after")
+known = {r["pid"]: (r["ppid"], str(r["comm"])) for r in t.sql("SELECT pid, ppid, comm FROM processes")}
+# ps shows more of a kernel thread's name than its comm holds: what a worker does ("kworker/0:1-events"), and what
+# does not fit into 15 bytes.
+def same(a, b):
+    return a[0] == b[0] and (a[1][:15] == b[1] or (a[1].startswith("kworker/") and a[1].replace("+", "-").startswith(b[1].replace("+", "-"))))
+stable = {p: v for p, v in before.items() if after.get(p) == v}
+# Some hosted machines' kernels keep init out of every BPF program's sight.
+wrong = {p: (v, known.get(p)) for p, v in stable.items() if (p not in known and p != 1) or (p in known and not same(v, known[p]))}
+check("snapshot: every process that was there is known by name and parent", stable and not wrong,
+      "%d of %d wrong, (ps, trace): %s" % (len(wrong), len(stable), list(wrong.items())[:3]))
+
+if os.environ["pids_status"] == "0":
+    t = Trace(tmp + "/pids")
+    w = truth(tmp + "/pids.out")
+    rows = {r["comm"]: r for r in t.report("cpu", "--by", "process") if r["pid"] == w["pid"]}
+    check("pid reuse: two processes, not one", set(rows) == {"first", "second"}, rows)
+    # They read their clock before they end: what ending takes, well under 10 ms, is on top.
+    for name in ("first", "second"):
+        within("pid reuse: the time of the %s one" % name, rows.get(name, {}).get("oncpu_ns"), w["used_" + name], 0.005, t.unknown_ns(0, 1 << 60), 10_000_000 + stolen(w))
+EOF_PY

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * odd_names MS: one child per hostile process name; each burns MS of CPU under that name.
+ * Names hold what a terminal, a CSV reader, a spreadsheet or a JSON parser would act upon.
+ */
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "truth.h"
+
+static const char *const names[] = {
+	"\033[31mred\033[0m",
+	"new\nline",
+	"=cmd|' /C x'!A0",
+	"a\"b,c",
+	"tab\there",
+	"\x9b"
+	"31mC1\xff",
+	"+1+1",
+	"@SUM(1)",
+	"cr\rover",
+	"\\x41\\n",
+};
+
+int main(int argc, char **argv)
+{
+	long ms = truth_arg(argc, argv, 1, 30);
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		pid_t pid = fork();
+
+		if (pid < 0)
+			truth_fail("fork");
+		if (pid == 0) {
+			uint64_t end_ns;
+
+			if (prctl(PR_SET_NAME, names[i]) != 0)
+				truth_fail("prctl");
+			end_ns = truth_now_ns() + (uint64_t)ms * 1000000u;
+			while (truth_now_ns() < end_ns)
+				;
+			_exit(0);
+		}
+		waitpid(pid, NULL, 0);
+		printf("child=%zu:%d\n", i, (int)pid);
+	}
+	return 0;
+}

@@ -1,0 +1,181 @@
+#!/bin/bash
+# SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+#
+# run.sh [PATTERN...]: runs the suite; with patterns only what matches (unit/*, cli, kernel/busy*, includes).
+#
+#     unit        every cmocka test of build/unit/*
+#     cli         tests/cli/run.sh
+#     format      tests/format/run.sh
+#     package     tests/package/run.sh
+#     fuzz        tests/fuzz/replay.sh: what fuzzing found, replayed
+#     includes    tests/check_includes.sh
+#     bench       tests/bench/run.sh: the benchmark's own tests
+#     kernel      tests/kernel/*.sh, on the running kernel, as root (through sudo if need be)
+#     crash       tests/crash/*.sh: likewise; the recorder is killed, its disk fails
+#
+# A script prints "ok NAME", "not ok NAME: what it saw" or "SKIP NAME: why", one line per test; ending
+# with a non-zero status without a "not ok", or printing no test at all, is a failure of its own.
+# The last line is "N passed, N failed[, N skipped]"; the exit status is 0 only without failures.
+# With CI=true a SKIP not named in tests/ci_allowed_skips is a failure: a test that did not run
+# proves nothing.
+set -u
+
+here=$(cd "$(dirname "$0")" && pwd)
+top=$(dirname "$here")
+build=${BUILD:-$top/build}
+export BUILD=$build EBPFREC=${EBPFREC:-$build/ebpfrec} WORK=${WORK:-$build/work}
+limit_s=${TEST_TIMEOUT:-240}
+patterns=("$@")
+passed=0 failed=0 skipped=0
+failures=()
+logs=$(mktemp -d "${TMPDIR:-/var/tmp}/ebpfrec-suite.XXXXXX") || exit 1
+trap 'rm -rf "$logs"' EXIT
+
+wanted()
+{
+	local p
+
+	[ ${#patterns[@]} -eq 0 ] && return 0
+	for p in "${patterns[@]}"; do
+		# shellcheck disable=SC2053
+		[[ $1 == $p || ${1%%/*} == "$p" || $1 == */"$p" ]] && return 0
+	done
+	return 1
+}
+
+fail_one()
+{
+	failed=$((failed + 1))
+	failures+=("$1")
+	echo "FAILED $1"
+}
+
+skip_one()
+{
+	local name=$1 why=$2
+
+	if [ "${CI:-}" = true ] && ! grep -q "^${name%% *}[[:space:]]" "$here/ci_allowed_skips"; then
+		fail_one "$name: skipped in CI: $why"
+		return
+	fi
+	skipped=$((skipped + 1))
+	echo "SKIP $name: $why"
+}
+
+show_tail()
+{
+	sed -e 's/[^[:print:][:space:]]/?/g' -e 's/^/    | /' "$1" | tail -n 40
+}
+
+# A cmocka binary: its lines "[       OK ] name", "[  FAILED  ] name", "[  SKIPPED ] name" before the closing
+# "[==========] N test(s) run." each stand for one test.
+run_unit()
+{
+	local bin=$1 name=${1##*/} log=$logs/unit-${1##*/} rc ok_cnt bad skip line
+
+	timeout "$limit_s" "$bin" >"$log" 2>&1
+	rc=$?
+	ok_cnt=$(grep -c '^\[       OK \]' "$log")
+	bad=$(awk '/^\[==========\].*run\./ { exit } /^\[  FAILED  \]/ { print $4 }' "$log" | sort -u)
+	skip=$(awk '/^\[==========\].*run\./ { exit } /^\[  SKIPPED \]/ { print $4 }' "$log" | sort -u)
+	passed=$((passed + ok_cnt))
+	for line in $bad; do
+		fail_one "unit/$name: $line"
+	done
+	for line in $skip; do
+		skip_one "unit/$name:$line" "the test skipped itself"
+	done
+	if [ $rc -ne 0 ] && [ -z "$bad" ]; then
+		fail_one "unit/$name: ended with status $rc after $ok_cnt tests"
+	elif [ $rc -eq 0 ] && [ "$ok_cnt" -eq 0 ] && [ -z "$skip" ]; then
+		fail_one "unit/$name: no test ran"
+	fi
+	if [ $rc -ne 0 ] || [ -n "$bad" ]; then
+		show_tail "$log"
+	else
+		echo "ok unit/$name ($ok_cnt tests)"
+	fi
+}
+
+# A script that prints ok/not ok/SKIP lines.
+run_script()
+{
+	local name=$1 log=$logs/${1//\//-} rc ok_cnt bad_cnt skip_cnt start=$SECONDS line
+
+	shift
+	timeout -k 20 "$limit_s" "$@" >"$log" 2>&1 </dev/null
+	rc=$?
+	ok_cnt=$(grep -ac '^ok ' "$log")
+	bad_cnt=$(grep -ac '^not ok ' "$log")
+	skip_cnt=$(grep -ac '^SKIP ' "$log")
+	passed=$((passed + ok_cnt))
+	while IFS= read -r line; do
+		fail_one "$name: ${line#not ok }"
+	done < <(grep -a '^not ok ' "$log")
+	while IFS= read -r line; do
+		line=${line#SKIP }
+		skip_one "$name:${line%%:*}" "${line#*: }"
+	done < <(grep -a '^SKIP ' "$log")
+	if [ $rc -eq 124 ] || [ $rc -eq 137 ]; then
+		fail_one "$name: not done after $limit_s s"
+	elif [ $rc -ne 0 ] && [ "$bad_cnt" -eq 0 ]; then
+		fail_one "$name: ended with status $rc"
+	elif [ $((ok_cnt + bad_cnt + skip_cnt)) -eq 0 ]; then
+		fail_one "$name: no test ran"
+	fi
+	if [ $rc -ne 0 ] || [ "$bad_cnt" -gt 0 ]; then
+		show_tail "$log"
+	elif [ "$ok_cnt" -gt 0 ]; then
+		echo "ok $name ($ok_cnt tests, $((SECONDS - start)) s)"
+	fi
+}
+
+cd "$top" || exit 1
+
+for bin in "$build"/unit/test_*; do
+	[ -x "$bin" ] && [ ! -d "$bin" ] || continue
+	case $bin in *.d | *.o) continue ;; esac
+	wanted "unit/${bin##*/}" && run_unit "$bin"
+done
+
+wanted includes && run_script includes bash "$here/check_includes.sh"
+[ -e "$here/cli/run.sh" ] && wanted cli && run_script cli bash "$here/cli/run.sh"
+[ -e "$here/format/run.sh" ] && wanted format && run_script format bash "$here/format/run.sh"
+wanted package && run_script package bash "$here/package/run.sh"
+[ -e "$here/fuzz/replay.sh" ] && wanted fuzz && run_script fuzz bash "$here/fuzz/replay.sh"
+
+as_root=()
+cannot=
+if [ "$(id -u)" -ne 0 ]; then
+	if sudo -n true 2>/dev/null; then
+		as_root=(sudo -n --preserve-env=BUILD,EBPFREC,WORK,CI,PATH)
+	else
+		cannot='needs root: run make test as root, or allow sudo without a password'
+	fi
+fi
+wanted bench && run_script bench ${as_root[@]+"${as_root[@]}"} bash "$here/bench/run.sh"
+# What measures cost or pace says nothing about an instrumented recorder, ten times as slow.
+paced='assessment cpu_busy cpu_windows damaged_trace diff_burn live_reading max_overhead overload recorder_self sched_pingpong thesis_checks'
+instrumented=$(grep -qa '__tsan_init\|__asan_init' "$EBPFREC" 2>/dev/null && echo yes)
+for script in "$here"/kernel/*.sh "$here"/crash/*.sh; do
+	name=$(basename "$(dirname "$script")")/$(basename "$script" .sh)
+	if [ -n "$instrumented" ] && [[ " $paced " == *" ${name##*/} "* ]]; then
+		continue
+	fi
+	wanted "$name" || continue
+	if [ -n "$cannot" ]; then
+		skip_one "$name" "$cannot"
+	else
+		run_script "$name" "${as_root[@]}" bash "$script"
+	fi
+done
+
+if [ ${#failures[@]} -gt 0 ]; then
+	echo
+	echo "Failures:"
+	printf '  %s\n' "${failures[@]}"
+fi
+line="$passed passed, $failed failed"
+[ $skipped -gt 0 ] && line="$line, $skipped skipped"
+echo "$line"
+[ $failed -eq 0 ] && [ $((passed + skipped)) -gt 0 ]

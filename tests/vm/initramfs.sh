@@ -1,0 +1,61 @@
+#!/bin/bash
+# SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+#
+# initramfs.sh base OUT BUILD DYNAMIC_HEAP_USER: what all kernels share (busybox, a static recorder, static workloads,
+#     the checks, and one C library with a dynamic program for the heap probes).
+# initramfs.sh modules OUT KERNEL_DIR: what fetch.sh unpacked, under /lib/modules/RELEASE.
+# initramfs.sh checks OUT SCRIPT: SCRIPT in place of guest/checks.sh.
+#
+# These are cpio archives, which the kernel unpacks one after the other when they are concatenated, later
+# files over earlier ones. Not compressed: an emulated processor takes longer to unpack than to copy.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+what=$1 out=$2
+root=$(mktemp -d "${TMPDIR:-/var/tmp}/ebpfrec-initramfs.XXXXXX")
+trap 'rm -rf "$root"' EXIT
+
+# with_libraries PROGRAM TARGET: a dynamic program and all it is linked with, where it looks for it
+with_libraries()
+{
+	local lib
+
+	install -D "$1" "$root/$2"
+	for lib in $(ldd "$1" | grep -o '/[^ ]*'); do
+		install -D "$lib" "$root/$lib"
+	done
+}
+
+case $what in
+base)
+	build=$3
+	mkdir -p "$root"/bin "$root"/work "$root"/tests "$root"/proc "$root"/sys "$root"/dev "$root"/tmp "$root"/mnt
+	install "$(command -v busybox)" "$root/bin/busybox"
+	# the checks call it by path: without debug information it is a fifth
+	strip -o "$root/bin/ebpfrec" "$build/ebpfrec"
+	for program in "$build"/work/*; do
+		case $program in
+		*.d | *.o) ;;
+		*) strip -o "$root/work/${program##*/}" "$program" ;;
+		esac
+	done
+	with_libraries "$4" work/heap_user_dynamic
+	# busybox looks at the name it was called by; this one may be called anything
+	with_libraries "$(readlink -f /bin/sh)" work/shell
+	install "$here"/guest/*.sh "$root/tests/"
+	install -m 755 "$here/guest/init" "$root/init"
+	;;
+modules)
+	dest=$root/lib/modules/$(cat "$3/release")
+	mkdir -p "$dest"
+	cp "$3"/modules/*.ko "$dest/"
+	;;
+checks)
+	install -D "$3" "$root/tests/checks.sh"
+	;;
+*)
+	echo "initramfs.sh: what is '$what'?" >&2
+	exit 2
+	;;
+esac
+(cd "$root" && find . -mindepth 1 | LC_ALL=C sort | cpio --quiet -o -H newc -R 0:0) >"$out"

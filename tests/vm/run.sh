@@ -1,0 +1,166 @@
+#!/bin/bash
+# SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+#
+# run.sh [KERNEL...]: the recorder on other kernels than this machine's. Fetches Debian's cloud
+# kernels, boots each in an emulated machine (qemu, software emulation: works without KVM, without root
+# and inside other virtual machines), runs guest/checks.sh in it and collects the verdicts:
+#
+#     ok vm/6.1/NAME
+#     not ok vm/6.1/NAME: what it saw
+#     SKIP vm/6.1/NAME: why
+#
+# The last line is "N passed, N failed[, N skipped]"; the exit status is 0 only without failures.
+# KERNEL picks rows of the table below. From the environment:
+#
+#     BUILD, HEAP_USER   the static build; the dynamic program for the heap probes
+#     VM_CACHE, VM_LOGS  where kernels are kept; where consoles and results go
+#     VM_TIMEOUT         seconds a machine may take
+#     VM_JOBS            machines at a time; each uses one CPU and 512 MiB. Default: this machine's CPUs
+#     VM_CHECKS          a script to run instead of guest/checks.sh, to look into something
+#     CI=true            a SKIP is a failure, unless tests/ci_allowed_skips names it: a test that did not run proves nothing
+set -u
+
+here=$(cd "$(dirname "$0")" && pwd)
+top=$(cd "$here/../.." && pwd)
+build=${BUILD:-$top/build/static}
+heap_user=${HEAP_USER:-$top/build/work/heap_user}
+cache=${VM_CACHE:-$top/build/vm-cache}
+logs=${VM_LOGS:-$top/build/vm-logs}
+timeout_s=${VM_TIMEOUT:-240}
+at_a_time=${VM_JOBS:-$(nproc)}
+passed=0 failed=0 skipped=0
+
+# Name, and the suites to take it from: the first that can be had.
+kernels=(
+	"5.10 bullseye"
+	"6.1 bookworm"
+	"6.12 trixie"
+	"newest sid forky trixie-backports"
+)
+
+# boot DIR KERNEL LOG: LOG.console is what the kernel says, LOG.results what the checks say
+boot()
+{
+	local dir=$1 kernel=$2 log=$3
+
+	"$here/initramfs.sh" modules "$dir/modules.cpio" "$kernel" || return 1
+	cat "$dir/../base.cpio" "$dir/modules.cpio" >"$dir/initramfs"
+	[ ! -e "$dir/../checks.cpio" ] || cat "$dir/../checks.cpio" >>"$dir/initramfs"
+	truncate -s 128M "$dir/virtio.img" "$dir/nvme.img"
+	# Both CPUs in one host thread: with a thread each, qemu 7.2 now and then runs code that the kernel has
+	# just patched (static keys), or leaves cmpxchg16b with garbage flags, and the kernel crashes.
+	exec timeout -k 5 "$timeout_s" qemu-system-x86_64 -accel tcg,thread=single -cpu qemu64,-cx16 \
+		-m 512 -smp 2 -no-reboot -display none -monitor none -nic none -nodefaults \
+		-serial "file:$log.console" -serial "file:$log.results" \
+		-drive "if=none,id=virtio,file=$dir/virtio.img,format=raw,cache=unsafe,discard=unmap" \
+		-device virtio-blk-pci,drive=virtio \
+		-drive "if=none,id=nvme,file=$dir/nvme.img,format=raw,cache=unsafe,discard=unmap" \
+		-device nvme,drive=nvme,serial=1 \
+		-kernel "$kernel/vmlinuz" -initrd "$dir/initramfs" \
+		-append 'console=ttyS0 loglevel=5 panic=-1 oops=panic' </dev/null >"$log.qemu" 2>&1
+}
+
+# collect NAME LOG QEMU_STATUS: the verdicts of a machine that has ended
+collect()
+{
+	local name=$1 log=$2 status=$3 why
+
+	# The serial port may have dropped or mangled what the kernel wrote to it; the checks' lines are ASCII.
+	LC_ALL=C tr -cd '\t\n -~' <"$log.results" |
+		sed -n "s,^\(ok \|not ok \|SKIP \),&vm/$name/,p; s,^# ,&vm/$name/,p"
+	grep -aq '^done 0' "$log.results" && return
+	if [ "$status" -eq 124 ] || [ "$status" -eq 137 ]; then
+		why="not done after $timeout_s s"
+	else
+		why="the machine ended (qemu status $status) before its checks did"
+	fi
+	echo "not ok vm/$name/machine: $why; see $log.console"
+	tail -n 15 "$log.console" "$log.qemu" | LC_ALL=C tr -cd '\n -~' | sed 's/^/    | /'
+}
+
+# run_kernel DIR SUITE...: one kernel from fetching to verdicts
+run_kernel()
+{
+	local dir=$1 kernel name start=$SECONDS
+
+	shift
+	if ! kernel=$("$here/fetch.sh" "$cache" "$@"); then
+		echo "SKIP vm/fetch: cannot fetch a kernel of $*"
+		return
+	fi
+	# all are called by their version, the newest too
+	name=$(sed 's/^\([0-9]*\.[0-9]*\).*/\1/' "$kernel/release")
+	rm -f "$logs/$name".*
+	touch "$logs/$name.results" "$logs/$name.console" "$logs/$name.qemu"
+	(boot "$dir" "$kernel" "$logs/$name")
+	collect "$name" "$logs/$name" $?
+	echo "# vm/$name: $(cat "$kernel/release"), $((SECONDS - start)) s"
+}
+
+# count FILE: prints verdicts and counts them
+count()
+{
+	local line name
+
+	while IFS= read -r line; do
+		case $line in
+		'ok '*) passed=$((passed + 1)) ;;
+		'not ok '*) failed=$((failed + 1)) ;;
+		'SKIP '*)
+			skipped=$((skipped + 1))
+			name=${line#SKIP } name=${name%%:*}
+			if [ "${CI:-}" = true ] && ! grep -q "^$name[[:space:]]" "$top/tests/ci_allowed_skips"; then
+				skipped=$((skipped - 1)) failed=$((failed + 1))
+				line="not ok ${line#SKIP } (skipped, in CI)"
+			fi
+			;;
+		esac
+		printf '%s\n' "$line"
+	done <"$1"
+}
+
+# run_all KERNEL...: all, or these
+run_all()
+{
+	local row i cnt=0 pids=()
+
+	for row in "${kernels[@]}"; do
+		case " ${*:-${row%% *}} " in
+		*" ${row%% *} "*) ;;
+		*) continue ;;
+		esac
+		mkdir "$dir/$cnt"
+		[ $cnt -lt "$at_a_time" ] || wait -n
+		# shellcheck disable=SC2086
+		run_kernel "$dir/$cnt" ${row#* } >"$dir/$cnt.verdicts" &
+		pids+=($!)
+		cnt=$((cnt + 1))
+	done
+	[ $cnt -gt 0 ] || { echo "run.sh: no such kernel: $*; there are: ${kernels[*]%% *}" >&2; exit 2; }
+	for ((i = 0; i < cnt; i++)); do
+		# one that `wait -n` has seen end is no job any more
+		wait "${pids[i]}" 2>/dev/null
+		count "$dir/$i.verdicts"
+	done
+}
+
+for file in "$build/ebpfrec" "$build/work/pingpong" "$heap_user"; do
+	[ -x "$file" ] || { echo "not ok vm: $file is not built; run make test-vm"; exit 1; }
+done
+dir=$(mktemp -d "${TMPDIR:-/var/tmp}/ebpfrec-vm.XXXXXX") || exit 1
+# shellcheck disable=SC2046
+trap 'kill $(jobs -p) 2>/dev/null; wait; rm -rf "$dir"' EXIT
+trap 'exit 1' INT TERM HUP
+if [ "$(uname -m)" != x86_64 ]; then
+	echo "SKIP vm: the kernels of the matrix are for x86_64" >"$dir/none.verdicts"
+	count "$dir/none.verdicts"
+else
+	mkdir -p "$logs"
+	"$here/initramfs.sh" base "$dir/base.cpio" "$build" "$heap_user" || exit 1
+	[ -z "${VM_CHECKS:-}" ] || "$here/initramfs.sh" checks "$dir/checks.cpio" "$VM_CHECKS" || exit 1
+	run_all "$@"
+fi
+line="$passed passed, $failed failed"
+[ $skipped -gt 0 ] && line="$line, $skipped skipped"
+echo "$line"
+[ $failed -eq 0 ] && [ $((passed + skipped)) -gt 0 ]
