@@ -30,14 +30,18 @@ static struct rise_low *low_at(const struct rise *r, size_t i)
 	return &r->lows[(r->head + i) & (r->cap - 1)];
 }
 
+static void drop_first_low(struct rise *r)
+{
+	r->head = (r->head + 1) & (r->cap - 1);
+	r->cnt--;
+}
+
 static int add_low(struct rise *r, uint64_t ts_ns, uint64_t level)
 {
 	while (r->cnt && low_at(r, r->cnt - 1)->level >= level)
 		r->cnt--;
-	while (r->cnt && ts_ns - low_at(r, 0)->ts_ns >= r->window_ns) {
-		r->head = (r->head + 1) & (r->cap - 1);
-		r->cnt--;
-	}
+	while (r->cnt && ts_ns - low_at(r, 0)->ts_ns >= r->window_ns)
+		drop_first_low(r);
 	if (r->cnt == r->cap) {
 		size_t cap = r->cap ? r->cap * 2 : 64, i;
 		struct rise_low *lows = malloc(cap * sizeof(*lows));
@@ -74,6 +78,9 @@ static void end(struct rise *r, struct burst_found *ret)
 {
 	r->active = false;
 	*ret = r->found;
+	/* what belonged to it must not help to begin another one */
+	while (r->cnt && low_at(r, 0)->ts_ns <= r->found.end_ns)
+		drop_first_low(r);
 }
 
 int rise_add(struct rise *r, uint64_t ts_ns, uint64_t before, uint64_t after,

@@ -7,8 +7,8 @@
  *
  * A rise is active after a step when the level is the minimum or more above its lowest in (ts -
  * window, ts]. It begins with the first step up from that lowest level and ends where it was
- * highest; its bytes are that difference. What goes up and down without getting anywhere is no
- * rise. A little growth (5 % or less) that a gap (window/16 or more) separates from its beginning
+ * highest; its bytes are that difference. Rises do not overlap: no step belongs to two. What goes
+ * up and down without getting anywhere is no rise. A little growth (5 % or less) that a gap (window/16 or more) separates from its beginning
  * does not belong to it.
  *
  * Only steps up are given, in time order; steps down show in the next one's level before. Memory:

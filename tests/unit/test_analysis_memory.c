@@ -305,6 +305,35 @@ static void test_rise_has_exact_edges(void **state)
 	rise_done(&r);
 }
 
+/* Fast, too slow for less than a window, faster: what made the first one does not count twice. */
+static void test_rises_do_not_overlap(void **state)
+{
+	struct burst_found f, last = { 0 };
+	struct rise r;
+	uint64_t t, level = 0, bytes = 0;
+	int found = 0;
+
+	rise_init(&r, 100, 1000);
+	for (t = 0; t < 1000; t++) {
+		uint64_t step = t < 300 ? 11 : t < 320 ? 1 : 30;
+
+		if (rise_add(&r, t, level, level + step, &f) == 1) {
+			assert_true(!found || f.start_ns > last.end_ns);
+			assert_true(f.baseline >= last.baseline + last.bytes);
+			last = f;
+			bytes += f.bytes;
+			found++;
+		}
+		level += step;
+	}
+	assert_int_equal(rise_finish(&r, &f), 1);
+	assert_true(f.start_ns > last.end_ns);
+	assert_true(f.baseline >= last.baseline + last.bytes);
+	assert_int_equal(found, 1);
+	assert_true(bytes + f.bytes <= level);
+	rise_done(&r);
+}
+
 static int compare_u64(const void *pa, const void *pb)
 {
 	uint64_t a = *(const uint64_t *)pa, b = *(const uint64_t *)pb;
@@ -374,6 +403,7 @@ int main(void)
 		cmocka_unit_test(test_burst_below_the_minimum_is_none),
 		cmocka_unit_test(test_rise_ignores_what_goes_nowhere),
 		cmocka_unit_test(test_rise_has_exact_edges),
+		cmocka_unit_test(test_rises_do_not_overlap),
 		cmocka_unit_test(test_quantile_is_nearest_rank_and_close_when_bucketed),
 		cmocka_unit_test(test_keymap_numbers_new_keys_in_order),
 	};
