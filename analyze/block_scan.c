@@ -10,7 +10,7 @@ struct block_scan {
 	struct block_track *track;
 	struct event_cursor *cursor;
 	const struct event *next;
-	bool at_end, finished;
+	bool at_end;
 };
 
 static int open_at(struct block_scan **ret, struct analysis *a, uint64_t from_ns,
@@ -77,14 +77,7 @@ int block_scan_run(struct block_scan *s, uint64_t to_ns, size_t max, struct err 
 			if (!ret)
 				s->next = NULL;
 		}
-		if (s->at_end) {
-			if (s->finished || to_ns < s->a->end_ns)
-				return 0;
-			s->finished = true;
-			ret = block_track_finish(s->track, s->a->end_ns);
-			return ret < 0 ? err_set(e, ret, "out of memory") : 0;
-		}
-		if (s->next->ts_ns >= to_ns)
+		if (s->at_end || s->next->ts_ns >= to_ns)
 			return 0;
 		ret = block_track_event(s->track, s->next);
 		s->next = NULL;

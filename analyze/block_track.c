@@ -396,24 +396,6 @@ int block_track_event(struct block_track *b, const struct event *ev)
 	}
 }
 
-int block_track_finish(struct block_track *b, uint64_t end_ns)
-{
-	size_t i;
-	int ret;
-
-	for (i = 0; i < b->map.cnt; i++) {
-		struct rq_entry *x = &b->entries[i];
-
-		if (x->state != RQ_COMPLETED)
-			continue;
-		touch(b, x);
-		ret = hand_over(b, x, end_ns ? end_ns - 1 : 0, BLOCK_END_DONE);
-		if (ret < 0)
-			return ret;
-	}
-	return 0;
-}
-
 int block_track_pending(struct block_track *b, block_track_sink sink, void *ctx)
 {
 	size_t i;
@@ -422,7 +404,7 @@ int block_track_pending(struct block_track *b, block_track_sink sink, void *ctx)
 	for (i = 0; i < b->map.cnt; i++) {
 		struct rq_entry *x = &b->entries[i];
 
-		if (x->state != RQ_QUEUED && x->state != RQ_ISSUED && x->state != RQ_REQUEUED)
+		if (x->state == RQ_FREE || x->state == RQ_FLUSH_TAIL)
 			continue;
 		ret = sink(ctx, &x->r);
 		if (ret < 0)

@@ -70,11 +70,9 @@ void block_track_free(struct block_track *b);
 int block_track_event(struct block_track *b, const struct event *ev);
 
 /*
- * The trace is over at end_ns: requests that completed but whose end of accounting did not come are
- * handed out as ended at the last instant before it.
+ * Hands out those still in flight (end 0): a request that completed but whose end of accounting did not come
+ * is not counted. The end of a trace, which may be cut from a longer one, is no event of a request.
  */
-int block_track_finish(struct block_track *b, uint64_t end_ns);
-/* Hands out those still in flight (end 0). */
 int block_track_pending(struct block_track *b, block_track_sink sink, void *ctx);
 
 /* Whether a request of that address is on its way: queued, and not yet handed out. */

@@ -50,7 +50,7 @@ struct device_scan {
 	struct keymap map;
 	struct device_sum *sums;
 	size_t cap;
-	uint64_t bin, end_ns;
+	uint64_t bin;
 	bool at_end, before, open;
 };
 
@@ -187,7 +187,6 @@ static int device_open(struct analysis *a, const struct table_def *def, const st
 	if (!s)
 		return err_set(e, -ENOMEM, "out of memory");
 	s->before = true;
-	s->end_ns = a->end_ns;
 	ret = window_init(&s->w, a, q, e);
 	if (!ret && block_track_new(&s->track, on_request, s) < 0)
 		ret = err_set(e, -ENOMEM, "out of memory");
@@ -251,8 +250,6 @@ static int device_step(void *state, struct rowbuf *out, struct err *e)
 		return 0;
 	window_bin_span(&s->w, s->bin, &from, &to);
 	ret = run_to(s, to, e);
-	if (!ret && to == s->end_ns && block_track_finish(s->track, s->end_ns) < 0)
-		ret = err_set(e, -ENOMEM, "out of memory");
 	if (ret < 0)
 		return ret;
 	if (give_rows(s, to, out) < 0)
