@@ -77,7 +77,8 @@ BENCH_SRC := $(sort $(wildcard tests/bench/load/*.c tests/bench/meter/*.c))
 CRASH_SRC := $(sort $(wildcard tests/crash/test_*.c))
 CRASH_AUX := $(filter-out $(CRASH_SRC),$(wildcard tests/crash/*.c))
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
-FUZZ_AUX := tests/fuzz/fix_chunk.c tests/fuzz/scratch_trace.c $(if $(FUZZ),,tests/fuzz/replay_main.c)
+FUZZ_AUX := tests/fuzz/fix_chunk.c tests/fuzz/scratch_trace.c tests/fuzz/index_trace.c \
+	tests/unit/gen_trace.c tests/unit/gen_mix.c $(if $(FUZZ),,tests/fuzz/replay_main.c)
 WORK_SRC := $(sort $(wildcard tests/kernel/work/*.c))
 
 LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o) $(B)/schema_sql.o
@@ -176,8 +177,8 @@ $(B)/fuzz/fuzz_%: $(B)/tests/fuzz/fuzz_%.o $(FUZZ_AUX_OBJ) $(B)/libebpfrec-cmd.a
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_LDFLAGS) $(if $(FUZZ),-fsanitize=fuzzer) -o $@ $^ $(LIB_LDLIBS)
 
-$(B)/fuzz/make_seeds: $(B)/tests/fuzz/make_seeds.o $(B)/tests/fuzz/fix_chunk.o $(B)/tests/unit/gen_trace.o \
-		$(B)/tests/unit/gen_mix.o $(B)/libebpfrec.a
+$(B)/fuzz/make_seeds: $(B)/tests/fuzz/make_seeds.o $(B)/tests/fuzz/fix_chunk.o $(B)/tests/fuzz/index_trace.o \
+		$(B)/tests/unit/gen_trace.o $(B)/tests/unit/gen_mix.o $(B)/libebpfrec.a
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIB_LDLIBS)

@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analyze/analysis.h"
+#include "analyze/index_state.h"
 #include "base/buf.h"
 #include "chunk/chunk.h"
 #include "chunk/columns.h"
@@ -15,6 +17,8 @@
 #include "column_input.h"
 #include "fix_chunk.h"
 #include "fuzz.h"
+#include "index_trace.h"
+#include "store/bundle_writer.h"
 #include "tests/unit/gen_trace.h"
 
 static const char *out_dir;
@@ -50,7 +54,8 @@ static uint8_t *unpack(const struct disk_section *s, const uint8_t *stored)
 {
 	uint8_t *raw = malloc(s->raw_bytes + 1u);
 
-	FUZZ_CHECK(raw && !zunpack_run(zunpack, s->pack, raw, s->raw_bytes, stored, s->stored_bytes));
+	FUZZ_CHECK(raw &&
+		   !zunpack_run(zunpack, s->pack, raw, s->raw_bytes, stored, s->stored_bytes));
 	return raw;
 }
 
@@ -102,9 +107,14 @@ static void put_columns(const char *name, const uint8_t *p)
 	for (i = 0; i < h.section_cnt; i++) {
 		const struct disk_section *s = &table[i];
 		struct column_section c = {
-			.type = s->type == CHUNK_TUPLES, .kind = s->kind, .column = s->column,
-			.part = s->part, .encoding = s->encoding, .shift = s->shift,
-			.item_cnt = (uint16_t)s->item_cnt, .bytes = (uint16_t)s->raw_bytes,
+			.type = s->type == CHUNK_TUPLES,
+			.kind = s->kind,
+			.column = s->column,
+			.part = s->part,
+			.encoding = s->encoding,
+			.shift = s->shift,
+			.item_cnt = (uint16_t)s->item_cnt,
+			.bytes = (uint16_t)s->raw_bytes,
 		};
 
 		if (s->type > CHUNK_SMALL_END && s->kind < EVENT_KIND_CNT) {
@@ -129,7 +139,8 @@ static void put_columns(const char *name, const uint8_t *p)
 		memset(in.kind_cnt, 0, sizeof(in.kind_cnt));
 		in.kind_cnt[k] = (uint16_t)h.kind_cnt[k];
 		if (column_xref_kind(k))
-			in.kind_cnt[column_xref_kind(k)] = (uint16_t)h.kind_cnt[column_xref_kind(k)];
+			in.kind_cnt[column_xref_kind(k)] =
+				(uint16_t)h.kind_cnt[column_xref_kind(k)];
 		buf_add(&b, &in, sizeof(in));
 		buf_add(&b, one[k].data, one[k].len);
 		snprintf(file, sizeof(file), "%.60s-kind%u", name, k);
@@ -143,10 +154,10 @@ static void put_rows(const char *name, const uint8_t *p)
 {
 	/* CHUNK_x to the number of its row type in ROW_TYPES */
 	static const uint8_t types[CHUNK_SMALL_END] = {
-		[CHUNK_PROCESSES] = 1, [CHUNK_THREADS] = 2, [CHUNK_TASK_EVENTS] = 3,
-		[CHUNK_RSS_STATE] = 4, [CHUNK_CPU_STATE] = 5, [CHUNK_SUMMARY] = 6, [CHUNK_LOSS] = 7,
-		[CHUNK_COST] = 8, [CHUNK_HOOK_STATS] = 9, [CHUNK_CLOCKS] = 10, [CHUNK_NAMES] = 11,
-		[CHUNK_INDEX] = 12,
+		[CHUNK_PROCESSES] = 1, [CHUNK_THREADS] = 2,   [CHUNK_TASK_EVENTS] = 3,
+		[CHUNK_RSS_STATE] = 4, [CHUNK_CPU_STATE] = 5, [CHUNK_SUMMARY] = 6,
+		[CHUNK_LOSS] = 7,      [CHUNK_COST] = 8,      [CHUNK_HOOK_STATS] = 9,
+		[CHUNK_CLOCKS] = 10,   [CHUNK_NAMES] = 11,    [CHUNK_INDEX] = 12,
 	};
 	const struct disk_section *table = (const void *)(p + sizeof(struct disk_block));
 	struct disk_block h;
@@ -185,11 +196,16 @@ static void add_file_header(struct buf *b)
 /* A little of every kind that the dice do not throw: identities, heap, memory maps, losses. */
 static void tell_a_story(struct gen *g, uint64_t ts)
 {
-	const struct trace_loss loss = { .from_ns = ts, .to_ns = ts + 50, .cpu = 1, .hook = 3,
-					 .cls = 1, .full_cnt = 4 };
+	const struct trace_loss loss = {
+		.from_ns = ts, .to_ns = ts + 50, .cpu = 1, .hook = 3, .cls = 1, .full_cnt = 4
+	};
 	const struct trace_cost cost = { .from_ns = ts, .to_ns = ts + 99, .user_ns = 5 };
-	const struct trace_hook_stat stat = { .from_ns = ts, .to_ns = ts + 99, .hook = 1,
-					      .attempted_cnt = 9, .read_cnt = 9, .run_cnt = 9 };
+	const struct trace_hook_stat stat = { .from_ns = ts,
+					      .to_ns = ts + 99,
+					      .hook = 1,
+					      .attempted_cnt = 9,
+					      .read_cnt = 9,
+					      .run_cnt = 9 };
 
 	gen_snap(g, ts, 0, 100, 100, 1, "init");
 	gen_new(g, ts + 1, 0, 100, 101, 101, 100, "child");
@@ -233,7 +249,35 @@ static void read_chunk(struct buf *b, const char *trace)
 	close(fd);
 }
 
-static void make_traces(unsigned int records, const char *name)
+/* The chunk file as `ebpfrec bundle` would pack it, and once more with a comment and a stranger in it. */
+static void put_bundles(const char *name, const struct buf *chunk)
+{
+	static const char manifest[] = "ebpfrec trace 1\npage_bytes=4096\nstate=finished\n";
+	const struct bundle_member m[] = {
+		{ .name = "README.txt", .data = "a trace\n", .bytes = 8 },
+		{ .name = "manifest", .data = manifest, .bytes = sizeof(manifest) - 1 },
+		{ .name = "chunk-000000.ebr", .data = chunk->data, .bytes = chunk->len },
+		{ .name = "chunk-000007.ebr", .data = chunk->data, .bytes = 60 },
+	};
+	char dir[64], path[96], file[96];
+	uint64_t bytes;
+	uint8_t *zip;
+	size_t i, n;
+
+	for (i = 2; i <= 4; i++) {
+		gen_temp_dir(dir);
+		snprintf(path, sizeof(path), "%s/b.zip", dir);
+		if (bundle_write(path, m + (i == 2), i, 1700000000, &bytes, NULL) == 0) {
+			zip = index_trace_read(dir, "b.zip", &n);
+			snprintf(file, sizeof(file), "%s-%zu", name, i);
+			put_seed("fuzz_bundle", file, 0, zip, n, false);
+			free(zip);
+		}
+		gen_remove_dir(dir);
+	}
+}
+
+static void make_traces(unsigned int records, int blocks, const char *name)
 {
 	struct buf raw = { 0 }, packed = { 0 }, two = { 0 };
 	struct gen_mix m = { .seed = records + 1, .now_ns = 1000000 };
@@ -250,7 +294,7 @@ static void make_traces(unsigned int records, const char *name)
 	add_file_header(&two);
 	if (records)
 		gen_mix_start(g, &m);
-	for (i = 0; i < 3; i++) {
+	for (i = 0; i < blocks; i++) {
 		struct buf one = { 0 };
 
 		tell_a_story(g, m.now_ns + 1);
@@ -261,7 +305,7 @@ static void make_traces(unsigned int records, const char *name)
 		block = gen_last_block(g, &bytes);
 		add_unpacked(&raw, block);
 		add_unpacked(&one, block);
-		if (i == 2)
+		if (i && i == blocks - 1)
 			add_file_header(&two);
 		buf_add(&two, block, bytes);
 		snprintf(file, sizeof(file), "%s-%d", name, i);
@@ -281,12 +325,84 @@ static void make_traces(unsigned int records, const char *name)
 	put_trace(file, 3, &raw);
 	snprintf(file, sizeof(file), "%s-packed", name);
 	put_trace(file, 1 | 4, &packed);
+	put_bundles(name, &packed);
 	snprintf(file, sizeof(file), "%s-two", name);
 	put_trace(file, 1, &two);
 	gen_remove_dir(dir);
 	buf_done(&raw);
 	buf_done(&packed);
 	buf_done(&two);
+}
+
+static void put_index(uint8_t mode, uint8_t question, unsigned int cell, unsigned int part,
+		      const void *data, size_t bytes)
+{
+	const uint8_t head[] = { mode, question, (uint8_t)cell, (uint8_t)part };
+	struct buf b = { 0 };
+	char name[64];
+
+	buf_add(&b, head, sizeof(head));
+	buf_add(&b, data, bytes);
+	snprintf(name, sizeof(name), "%u-%u-%u-%u", mode, question, cell, part);
+	put_seed("fuzz_index", name, 0, b.data, b.len, false);
+	buf_done(&b);
+}
+
+/* Every part of the first cells, every tail; the files as they are; a changed byte here and there. */
+static void make_index_seeds(void)
+{
+	/* the question that reads a part: schema/INDEX.md's order, then the tails */
+	static const uint8_t readers[INDEX_PART_CNT + INDEX_TAIL_CNT] = {
+		0, 1, 1, 4, 4, 2, 2, 2, 2, 3, 3, 3, 3, 2, 2, 2,
+		2, 6, 6, 6, 6, 1, 4, 2, 2, 2, 2, 6, 6, 6, 6,
+	};
+	char dir[64], path[96];
+	struct buf mem = { 0 };
+	struct analysis *a;
+	struct index_in in;
+	struct index *x;
+	struct trace *t;
+	unsigned int cell, part;
+	uint8_t *file, *raw;
+	uint64_t raw_bytes, stored_bytes;
+	uint32_t pack;
+	size_t bytes;
+
+	gen_temp_dir(dir);
+	snprintf(path, sizeof(path), "%s/t", dir);
+	index_trace_make(path);
+	FUZZ_CHECK(!trace_open(&t, path, NULL) && !analysis_open(&a, t, NULL));
+	FUZZ_CHECK(!index_new(&x, a) && !index_load(x, false));
+	for (cell = 0; cell < 4; cell++)
+		for (part = 0; part < INDEX_PART_CNT; part++)
+			if (!index_read(x, cell, part, &mem, &in) && in.p != in.end)
+				put_index(0, readers[part], cell, part, in.p,
+					  (size_t)(in.end - in.p));
+	for (part = 0; part < INDEX_TAIL_CNT; part++)
+		if (!index_read_tail(x, part, &mem, &in) && in.p != in.end)
+			put_index(0, readers[INDEX_PART_CNT + part], 0, INDEX_PART_CNT + part, in.p,
+				  (size_t)(in.end - in.p));
+	index_free(x);
+	analysis_close(a);
+	trace_close(t);
+	file = index_trace_read(path, INDEX_FILE, &bytes);
+	put_index(1, 3, 0, 0, file, bytes);
+	free(file);
+	file = index_trace_read(path, LISTS_FILE, &bytes);
+	memcpy(&pack, file + 12, 4);
+	memcpy(&stored_bytes, file + 16, 8);
+	memcpy(&raw_bytes, file + 24, 8);
+	raw = malloc(raw_bytes);
+	FUZZ_CHECK(raw && !zunpack_run(zunpack, pack, raw, raw_bytes, file + 40, stored_bytes));
+	put_index(3, 7, 0, 0, raw, raw_bytes);
+	free(raw);
+	free(file);
+	for (part = 0; part < 8; part++) {
+		put_index(2, (uint8_t)part, 0, 0, "\x50\x01\x00\x55", 4);
+		put_index(4, (uint8_t)part, 0, 0, "\x80\x00\x00\xff\x22\x00\x00\x01", 8);
+	}
+	buf_done(&mem);
+	gen_remove_dir(dir);
 }
 
 static void put_words(const char *target, const char *const *words)
@@ -302,22 +418,49 @@ static void put_words(const char *target, const char *const *words)
 
 int main(int argc, char **argv)
 {
-	static const char *const words[] = {
-		"1.5s", "-2s", "90", "1m30s", "250ms", "64MiB", "1.3KiB", "10G", "@1772366400.5",
-		"2026-03-01T12:00:00.5Z", "2026-03-01T12:00:00+01:00", "T12:00:03", "12,34,56",
-		"sched,alloc.slab,block", "all", "sched.swich", "1d2h", "18446744073709551615",
-		"a b 'c' \"d\"", NULL
-	};
-	static const char *const names[] = {
-		"make", "=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\x1b[31mred", "a,b\"c\nd\r",
-		"\xff\xfe half \xc3", "\xe2\x80\xaereverse", "caf\xc3\xa9 \xe6\xbc\xa2", "\t\x01\x7f",
-		NULL
-	};
+	static const char *const words[] = { "1.5s",
+					     "-2s",
+					     "90",
+					     "1m30s",
+					     "250ms",
+					     "64MiB",
+					     "1.3KiB",
+					     "10G",
+					     "@1772366400.5",
+					     "2026-03-01T12:00:00.5Z",
+					     "2026-03-01T12:00:00+01:00",
+					     "T12:00:03",
+					     "12,34,56",
+					     "sched,alloc.slab,block",
+					     "all",
+					     "sched.swich",
+					     "1d2h",
+					     "18446744073709551615",
+					     "a b 'c' \"d\"",
+					     NULL };
+	static const char *const names[] = { "make",
+					     "=1+1",
+					     "+cmd|' /C calc'!A0",
+					     "-2+3",
+					     "@SUM(A1)",
+					     "\x1b[31mred",
+					     "a,b\"c\nd\r",
+					     "\xff\xfe half \xc3",
+					     "\xe2\x80\xaereverse",
+					     "caf\xc3\xa9 \xe6\xbc\xa2",
+					     "\t\x01\x7f",
+					     NULL };
 	static const char *const manifests[] = {
 		"ebpfrec trace 1\nstate=recording\npage_bytes=4096\n",
 		"ebpfrec trace 1\nnote.n=\\x1b[31m\\x5c\ncommand=sh -c 'a=b'\nstate=finished\n",
 		"ebpfrec trace 2\n", NULL
 	};
+	static const char *const triggers[] = { "\377spike>500MiB",	"\377spike>1.5GiB/250ms",
+						"\377io-latency>200ms", "\377runq>50ms",
+						"\377loss>0",		"\377exit!=0",
+						"\377exit=1",		"\377exit>128",
+						"\001spike>5",		"\377exit!=256",
+						"\377runq=5ms",		NULL };
 
 	if (argc != 2) {
 		fprintf(stderr, "usage: make_seeds DIR\n");
@@ -326,11 +469,14 @@ int main(int argc, char **argv)
 	out_dir = argv[1];
 	mkdir(out_dir, 0755);
 	FUZZ_CHECK(!zunpack_new(&zunpack));
-	make_traces(0, "story");
-	make_traces(60, "mix");
+	make_traces(0, 1, "short");
+	make_traces(0, 3, "story");
+	make_traces(60, 3, "mix");
 	put_words("fuzz_words", words);
 	put_words("fuzz_names", names);
 	put_words("fuzz_manifest", manifests);
+	put_words("fuzz_trigger", triggers);
+	make_index_seeds();
 	zunpack_free(zunpack);
 	return 0;
 }

@@ -24,7 +24,7 @@ for source in "$here"/fuzz_*.c; do
 	limit='ulimit -v 2000000'
 	grep -qa __asan_init "$build/fuzz/$name" && limit=:
 	grep -qa __tsan_init "$build/fuzz/$name" && limit=:
-	if (eval "$limit"; timeout 120 "$build/fuzz/$name" "${dirs[@]}") >"$tmp/out" 2>"$tmp/err"; then
+	if (eval "$limit"; FUZZ_ASK_ALL=1 timeout 120 "$build/fuzz/$name" "${dirs[@]}") >"$tmp/out" 2>"$tmp/err"; then
 		echo "ok $name: $(tail -n 1 "$tmp/out")"
 	else
 		echo "not ok $name: $(grep -a '/' "$tmp/err" | grep -av '^ ' | tail -n 1): $(grep -a -m 1 'ERROR\|runtime error\|not true' "$tmp/err")"

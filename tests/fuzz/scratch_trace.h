@@ -13,7 +13,7 @@
 const char *scratch_dir(void);
 
 /*
- * data[0]: 1 checksums are made right, 2 sizes too, 4 the manifest says "finished". The rest is chunk files; a
+ * data[0]: 1 checksums are made right, 2 sizes too, 4 the manifest says "finished"; the other bits are the caller's. The rest is chunk files; a
  * new one begins at every file magic. Writes them into scratch_dir()/t and returns its path.
  */
 const char *scratch_trace(const uint8_t *data, size_t bytes);

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* index_trace: offsets are those of schema/INDEX.md. */
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "analyze/analysis.h"
+#include "base/crc32c.h"
+#include "fuzz.h"
+#include "index_trace.h"
+#include "tests/unit/gen_trace.h"
+
+#define BLOCKS 66 /* lists.idx is for 64 and more */
+#define RICH_BLOCKS 3
+
+void index_trace_make(const char *path)
+{
+	const struct analysis_index_use use = { .use = true, .always = true, .save = true };
+	struct gen_mix m = { .seed = 11, .now_ns = 1000000 };
+	struct analysis *a;
+	struct trace *t;
+	struct gen *g = gen_open(path, &(struct gen_config){ .from_ns = m.now_ns });
+	int i;
+
+	gen_mix_start(g, &m);
+	for (i = 0; i < BLOCKS; i++) {
+		gen_mix_run(g, &m, i < RICH_BLOCKS ? 60 : 2);
+		gen_heap(g, m.now_ns, 0, 1001, 0x55550000 + 32 * (uint64_t)(i / 2),
+			 i % 2 ? 0 : 128);
+		gen_slice(g, ++m.now_ns);
+	}
+	gen_mix_done(&m);
+	gen_finish(g);
+	FUZZ_CHECK(trace_open(&t, path, NULL) == 0);
+	trace_lists_save(t);
+	FUZZ_CHECK(analysis_open(&a, t, NULL) == 0);
+	analysis_use_index(a, &use);
+	FUZZ_CHECK(analysis_prepare(a, NULL) == 0 && analysis_knows_block(a, 0));
+	analysis_close(a);
+	trace_close(t);
+}
+
+uint8_t *index_trace_read(const char *path, const char *file, size_t *ret_bytes)
+{
+	char name[256];
+	struct stat st;
+	uint8_t *p;
+	int fd;
+
+	snprintf(name, sizeof(name), "%s/%s", path, file);
+	fd = open(name, O_RDONLY | O_CLOEXEC);
+	FUZZ_CHECK(fd >= 0 && !fstat(fd, &st));
+	p = malloc((size_t)st.st_size + 1);
+	FUZZ_CHECK(p && read(fd, p, (size_t)st.st_size) == st.st_size);
+	close(fd);
+	*ret_bytes = (size_t)st.st_size;
+	return p;
+}
+
+void index_trace_write(const char *path, const char *file, const void *data, size_t bytes)
+{
+	char name[256];
+	int fd;
+
+	snprintf(name, sizeof(name), "%s/%s", path, file);
+	fd = open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	FUZZ_CHECK(fd >= 0 && pwrite(fd, data, bytes, 0) == (ssize_t)bytes);
+	FUZZ_CHECK(!ftruncate(fd, (off_t)bytes) && !close(fd));
+}
+
+static void put32(uint8_t *p, uint32_t v)
+{
+	memcpy(p, &v, sizeof(v));
+}
+
+/* The checksum of what a blob entry names. */
+static void fix_blob(uint8_t *p, size_t bytes, uint8_t *entry)
+{
+	uint32_t stored;
+	uint64_t at;
+
+	memcpy(&at, entry, sizeof(at));
+	memcpy(&stored, entry + 8, sizeof(stored));
+	if (at <= bytes && stored <= bytes - at)
+		put32(entry + 16, crc32c(0, p + at, stored));
+}
+
+void index_trace_fix(uint8_t *p, size_t bytes)
+{
+	const size_t head = 64, blob = 24, cell_head = 48;
+	uint16_t part_cnt, tail_cnt;
+	uint64_t dir, dir_bytes;
+	uint32_t cell_cnt, i, k;
+	uint8_t *at;
+
+	if (bytes < head)
+		return;
+	memcpy(&part_cnt, p + 10, 2);
+	memcpy(&tail_cnt, p + 12, 2);
+	memcpy(&dir, p + 16, 8);
+	memcpy(&dir_bytes, p + 24, 8);
+	memcpy(&cell_cnt, p + 32, 4);
+	if (dir <= bytes && dir_bytes <= bytes - dir) {
+		at = p + dir;
+		for (i = 0; i < cell_cnt &&
+			    (size_t)(p + dir + dir_bytes - at) >= cell_head + part_cnt * blob;
+		     i++) {
+			at += cell_head;
+			for (k = 0; k < part_cnt; k++, at += blob)
+				fix_blob(p, bytes, at);
+		}
+		for (k = 0; k < tail_cnt && (size_t)(p + dir + dir_bytes - at) >= blob;
+		     k++, at += blob)
+			fix_blob(p, bytes, at);
+		put32(p + 48, crc32c(0, p + dir, dir_bytes));
+	}
+	put32(p + 60, crc32c(0, p, 60));
+}
