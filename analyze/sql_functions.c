@@ -5,6 +5,7 @@
  *   symbol(addr)                  kernel function + offset of a code address, NULL when not known
  *   device_name(dev)              "sda"; "major:minor" when not known
  *   cache_name(addr)              name of a kmem_cache, NULL when not known
+ *   irq_name(type, vector)        what an interrupt is called, NULL when not known
  *   lost_events(class, from, to)  events of the class ('all' for any) that may have been lost in
  *                                 [from, to)
  *   is_complete(class, from, to)  1: nothing lost there, no source of it off, all of it inside the
@@ -30,6 +31,7 @@
 #include <time.h>
 
 #include "analyze/alloc_account.h"
+#include "analyze/irq_name.h"
 #include "analyze/quantile.h"
 
 static uint64_t real_of(const struct analysis *a, int64_t ts_ns)
@@ -112,6 +114,18 @@ static void fn_device_name(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	snprintf(number, sizeof(number), "%u:%u", (unsigned int)(dev >> 20),
 		 (unsigned int)(dev & 0xfffff));
 	sqlite3_result_text(ctx, number, -1, SQLITE_TRANSIENT);
+}
+
+static void fn_irq_name(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	const struct analysis *a = sqlite3_user_data(ctx);
+	const char *type = (const char *)sqlite3_value_text(argv[0]), *name = NULL;
+
+	if (type && sqlite3_value_type(argv[1]) == SQLITE_INTEGER)
+		name = irq_vector_name(a->trace, irq_type_find(type),
+				       (uint64_t)sqlite3_value_int64(argv[1]));
+	if (name)
+		sqlite3_result_text(ctx, name, -1, SQLITE_TRANSIENT);
 }
 
 /* A source ("alloc.slab") stands for its class where losses are told by class. */
@@ -291,7 +305,7 @@ int sql_functions_register(struct analysis *a, struct err *e)
 		{ "window_share", 5, fn_window_share },
 		{ "in_scope", 1, fn_in_scope },       { "size_class", 1, fn_size_class },
 		{ "page_bytes", 0, fn_page_bytes },
-		{ "file_name", 2, fn_file_name },
+		{ "file_name", 2, fn_file_name },     { "irq_name", 2, fn_irq_name },
 	};
 	/* not DETERMINISTIC: reading may find damage, and is_complete() must be asked again then */
 	int flags = SQLITE_UTF8 | SQLITE_INNOCUOUS;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/irq_name.h"
 #include "analyze/table.h"
 
 #define BATCH_ROWS 256
@@ -79,6 +80,12 @@ static const struct table_column heap_free_cols[] = {
 };
 static const struct table_column dirty_cols[] = {
 	FIXED("irq"), { "ino", COLUMN_INT }, { "ino_dev", COLUMN_INT },
+};
+
+static const struct table_column irq_cols[] = {
+	FIXED("irq"),
+	{ "action", COLUMN_TEXT }, { "type", COLUMN_TEXT }, { "vector", COLUMN_INT },
+	{ "handled", COLUMN_INT },
 };
 
 static double events_row_cnt(const struct analysis *a, const struct table_def *def)
@@ -152,6 +159,7 @@ static void name_values(const struct event *ev, struct cell *c)
 					       "error", "merge",  "start", "done" };
 	static const char *const pages[] = { "none", "file",   "disk",	"anon",
 					     "swap", "mapped", "kernel" };
+	static const char *const irq_actions[] = { "?", "entry", "exit" };
 	static const char *const hows[] = { NULL, "dirtied", "dirtied_shared", "dirtied_mixed" };
 
 	switch (ev->kind) {
@@ -169,6 +177,11 @@ static void name_values(const struct event *ev, struct cell *c)
 			  name_of(ev->v[EV_BLOCK_PAGES], pages, 7));
 		cell_text(&c[FIXED_COLS + EV_BLOCK_OWNER_HOW],
 			  name_of(ev->v[EV_BLOCK_OWNER_HOW], hows, 4));
+		break;
+	case EVENT_IRQ:
+		cell_text(&c[FIXED_COLS + EV_IRQ_ACTION],
+			  name_of(ev->v[EV_IRQ_ACTION], irq_actions, 3));
+		cell_text(&c[FIXED_COLS + EV_IRQ_TYPE], irq_type_name(ev->v[EV_IRQ_TYPE]));
 		break;
 	default:
 		break;
@@ -265,5 +278,7 @@ const struct table_def tables_of_events[] = {
 	EVENT_TABLE("heap_frees", EVENT_HEAP_FREE, heap_free_cols, "user-space heap frees"),
 	EVENT_TABLE("dirty_events", EVENT_DIRTY, dirty_cols,
 		    "a process made pages of a file dirty, and was not the last to have done so"),
+	EVENT_TABLE("irq_events", EVENT_IRQ, irq_cols,
+		    "a CPU begins or ends to serve an interrupt, in utid's time"),
 	{ .name = NULL },
 };

@@ -297,7 +297,7 @@ static const struct table_column name_cols[] = {
 };
 
 static const char *const name_types[] = { "?",      "cache",  "device",
-					  "cgroup", "symbol", "file" };
+					  "cgroup", "symbol", "file", "irq" };
 
 static size_t name_cnt(const struct analysis *a)
 {
@@ -322,7 +322,7 @@ static void name_row(const struct analysis *a, size_t i, struct cell *c)
 		type++;
 	}
 	cell_text(&c[0], name_types[type]);
-	cell_int(&c[1], (int64_t)n[i].id);
+	cell_int(&c[1], (int64_t)n[i].id - (type == TRACE_NAME_IRQ));
 	cell_int(&c[2], (int64_t)n[i].arg);
 	cell_text(&c[3], n[i].name);
 }

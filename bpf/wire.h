@@ -74,7 +74,13 @@ typedef __s64 wire_s64;
 	X(26, HEAP_FREE, ALLOC, "alloc.heap")          \
 	X(27, KMALLOC_NODE, ALLOC, "alloc.slab")       \
 	X(28, CACHE_ALLOC_NODE, ALLOC, "alloc.slab")   \
-	X(29, DIRTY, BLOCK, "block.dirty")
+	X(29, DIRTY, BLOCK, "block.dirty")             \
+	X(31, IRQ_ENTRY, SCHED, "sched.irq")           \
+	X(32, IRQ_EXIT, SCHED, "sched.irq")            \
+	X(33, SOFTIRQ_ENTRY, SCHED, "sched.irq")       \
+	X(34, SOFTIRQ_EXIT, SCHED, "sched.irq")        \
+	X(35, VECTOR_ENTRY, SCHED, "sched.irq")        \
+	X(36, VECTOR_EXIT, SCHED, "sched.irq")
 
 enum wire_class {
 	WIRE_CLASS_TASK = 0,
@@ -90,7 +96,7 @@ enum wire_hook {
 #undef X
 	/* Never sent by the kernel: a row of the start or end snapshot, built in user space. */
 	WIRE_TASK_SNAP = 30,
-	WIRE_HOOK_MAX = 32,
+	WIRE_HOOK_MAX = 64,	/* of arrays by hook, here and in memory; a trace stores 8 bits */
 };
 
 /* wire_hdr.flags */
@@ -313,6 +319,29 @@ struct wire_dirty {
 	char name[WIRE_NAME_LEN];	/* of the file, without directory, maybe cut; "" if it has none */
 };
 
+/* What was served; numbers are stored in traces. */
+enum wire_irq_type {
+	WIRE_IRQ_LINE = 1,	/* a handler of an interrupt line, vector is its number */
+	WIRE_IRQ_SOFT = 2,	/* a soft interrupt, the kernel's HI_SOFTIRQ .. RCU_SOFTIRQ */
+	WIRE_IRQ_LOCAL = 3,	/* x86: one of the CPU's own, vector is an enum wire_vector */
+};
+
+enum wire_vector {
+	WIRE_VECTOR_TIMER = 1,
+	WIRE_VECTOR_RESCHEDULE = 2,
+	WIRE_VECTOR_CALL = 3,
+	WIRE_VECTOR_CALL_SINGLE = 4,
+	WIRE_VECTOR_IRQ_WORK = 5,
+};
+
+/* IRQ_*, SOFTIRQ_*, VECTOR_*; hdr.tid is the task that was interrupted */
+struct wire_irq {
+	struct wire_hdr hdr;
+	wire_u32 vector;
+	wire_u16 type;		/* enum wire_irq_type */
+	wire_u16 handled;	/* IRQ_EXIT: irqreturn_t of the handler: 0 not its own, 1 done, 2 wakes a thread */
+};
+
 /* HEAP_ALLOC */
 struct wire_heap_alloc {
 	struct wire_hdr hdr;
@@ -422,6 +451,7 @@ WIRE_ASSERT_SIZE(wire_vm, 48);
 WIRE_ASSERT_SIZE(wire_block, 56);
 WIRE_ASSERT_SIZE(wire_block_issue, 80);
 WIRE_ASSERT_SIZE(wire_dirty, 72);
+WIRE_ASSERT_SIZE(wire_irq, 24);
 WIRE_ASSERT_SIZE(wire_heap_alloc, 40);
 WIRE_ASSERT_SIZE(wire_heap_free, 24);
 #endif

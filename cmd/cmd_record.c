@@ -49,8 +49,7 @@ static const struct opts_option options[] = {
 	  "TRACE.old" },
 	{ 'e', 'e', "events", "LIST",
 	  "classes and sources to record, such as sched,alloc.page,block\n(default: all but "
-	  "alloc.heap); "
-	  "'-e list' shows them" },
+	  "alloc.heap and sched.irq); '-e list' shows them" },
 	{ 'a', 'a', "all", NULL, "without COMMAND: record until -d or Ctrl-C" },
 	{ 'p', 'p', "pid", "PID,...", "these processes and their descendants are the workload" },
 	{ OPT_CGROUP, 0, "cgroup", "PATH", "the processes of this cgroup are the workload" },

@@ -172,6 +172,8 @@ int disclosed_collect(struct disclosed *ret, const struct trace *t)
 	if (r == 0)
 		r = add_names(&d, t, TRACE_NAME_DEVICE, DISCLOSED_DEVICE);
 	if (r == 0)
+		r = add_names(&d, t, TRACE_NAME_IRQ, DISCLOSED_DEVICE);
+	if (r == 0)
 		r = add_manifest(&d, t);
 	if (r < 0) {
 		disclosed_done(&d);

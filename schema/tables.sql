@@ -331,6 +331,18 @@ CREATE TABLE dirty_events (
 	ino_dev INTEGER NOT NULL
 ) STRICT;
 
+-- A CPU begins or ends to serve an interrupt, in the time of utid (sched.irq).
+CREATE TABLE irq_events (
+	ts_ns INTEGER NOT NULL,
+	cpu INTEGER NOT NULL,
+	utid INTEGER NOT NULL REFERENCES threads (utid),
+	irq INTEGER NOT NULL,
+	action TEXT NOT NULL,
+	type TEXT NOT NULL,
+	vector INTEGER NOT NULL,
+	handled INTEGER NOT NULL
+) STRICT;
+
 -- Stays of threads on CPUs.
 CREATE TABLE sched_slices (
 	start_ns INTEGER NOT NULL,

@@ -458,6 +458,16 @@ static void fill_dirty(struct fill *f, const struct wire_dirty *r)
 		f->failed = true;
 }
 
+static void fill_irq(struct fill *f, const struct wire_irq *r)
+{
+	uint64_t flags = r->hdr.flags & EVENT_F_IRQ;
+	struct kind_rows *k;
+	uint32_t at;
+
+	k = fill_row(f, &r->hdr, EVENT_IRQ, &at);
+	TUPLE(wire_hook_action[r->hdr.hook], r->type, r->vector, r->handled);
+}
+
 static void fill_heap_alloc(struct fill *f, const struct wire_heap_alloc *r)
 {
 	uint64_t flags = r->hdr.flags & EVENT_F_IRQ;
@@ -508,6 +518,9 @@ static void fill_segment(struct fill *f, const struct block_segment *g)
 			break;
 		case EVENT_DIRTY:
 			fill_dirty(f, (const struct wire_dirty *)h);
+			break;
+		case EVENT_IRQ:
+			fill_irq(f, (const struct wire_irq *)h);
 			break;
 		case EVENT_HEAP_ALLOC:
 			fill_heap_alloc(f, (const struct wire_heap_alloc *)h);

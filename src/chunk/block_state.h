@@ -91,7 +91,7 @@ struct block_writer {
 
 extern const uint8_t wire_hook_kind[WIRE_HOOK_MAX];	/* enum event_kind; 0: not a column kind */
 extern const uint8_t wire_hook_class[WIRE_HOOK_MAX];	/* enum wire_class */
-extern const uint8_t wire_hook_action[WIRE_HOOK_MAX];	/* EVENT_BLOCK_* */
+extern const uint8_t wire_hook_action[WIRE_HOOK_MAX];	/* EVENT_BLOCK_*, EVENT_IRQ_* */
 extern const uint16_t wire_record_room[WIRE_HOOK_MAX];	/* bytes, rounded up to 8; 0: not by its hook */
 
 size_t wire_record_size_odd(const void *data, size_t max);

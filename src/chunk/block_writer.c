@@ -172,6 +172,23 @@ static int use_tuple_names(struct block_writer *w, unsigned int kind, unsigned i
 	return 0;
 }
 
+/* Of lines only: soft interrupts and the CPU's own have names of their own (FORMAT.md). */
+static int use_irq_names(struct block_writer *w)
+{
+	const struct tuple_dict *d = &w->rows[EVENT_IRQ].tuples;
+	uint32_t i;
+	int r = 0;
+
+	for (i = 0; i < d->cnt && r == 0; i++) {
+		/* flags, then the TUPLE columns */
+		const uint64_t *v = &d->values[(size_t)i * d->width + 1];
+
+		if (v[EV_IRQ_TYPE] == EVENT_IRQ_LINE)
+			r = use_name(w, TRACE_NAME_IRQ, v[EV_IRQ_VECTOR] + 1);
+	}
+	return r;
+}
+
 struct cgroup_use {
 	struct block_writer *w;
 	int error;
@@ -206,6 +223,9 @@ static int put_names(struct block_writer *w)
 		if (r < 0)
 			return r;
 	}
+	r = use_irq_names(w);
+	if (r < 0)
+		return r;
 	identity_each_used_process(w->identity, use_cgroup, &u);
 	return u.error;
 }

@@ -33,6 +33,7 @@ struct block_names {
 	int (*device)(void *ctx, uint32_t dev, char *name, size_t size, uint64_t *ret_sectors);
 	int (*cgroup)(void *ctx, uint64_t id, char *path, size_t size);
 	int (*symbol)(void *ctx, uint64_t addr, char *name, size_t size); /* "function+0x1a" */
+	int (*irq)(void *ctx, uint32_t irq, char *name, size_t size); /* its handlers: "ehci,eth0" */
 };
 
 #define BLOCK_LEVEL_NONE (-1)	/* sections are stored as they are */

@@ -32,13 +32,14 @@ enum {
 	X(9, BLOCK, "block")             \
 	X(10, HEAP_ALLOC, "heap_alloc")  \
 	X(11, HEAP_FREE, "heap_free")    \
-	X(12, DIRTY, "dirty")
+	X(12, DIRTY, "dirty")            \
+	X(13, IRQ, "irq")
 
 enum event_kind {
 #define X(id, kind, name) EVENT_##kind = id,
 	EVENT_KINDS(X)
 #undef X
-	EVENT_KIND_CNT = 13,
+	EVENT_KIND_CNT = 14,
 };
 
 #define EVENT_VALUES 14
@@ -118,7 +119,11 @@ enum event_codec {
 	X(HEAP_ALLOC, 2, "call_site", TUPLE, "user code address of the caller")                       \
 	X(HEAP_FREE, 0, "addr", XREF, "user address")                                                 \
 	X(DIRTY, 0, "ino", DELTA, "inode a page of which was made dirty")                             \
-	X(DIRTY, 1, "ino_dev", TUPLE, "its file system, major << 20 | minor")
+	X(DIRTY, 1, "ino_dev", TUPLE, "its file system, major << 20 | minor")                         \
+	X(IRQ, 0, "action", TUPLE, "EVENT_IRQ_ENTRY or EVENT_IRQ_EXIT")                               \
+	X(IRQ, 1, "type", TUPLE, "EVENT_IRQ_LINE, _SOFT or _LOCAL")                                   \
+	X(IRQ, 2, "vector", TUPLE, "number of the line, of the soft interrupt, or EVENT_VECTOR_*")    \
+	X(IRQ, 3, "handled", TUPLE, "exit of a line's handler: 0 not its own, 1 done, 2 wakes a thread")
 
 enum event_block_action {
 	EVENT_BLOCK_INSERT = 1,
@@ -150,6 +155,27 @@ enum event_owner_how {
 	EVENT_OWNER_MIXED = 3,	/* the request holds pages of another inode with another dirtier, too */
 };
 
+enum event_irq_action {
+	EVENT_IRQ_ENTRY = 1,
+	EVENT_IRQ_EXIT = 2,
+};
+
+enum event_irq_type {
+	EVENT_IRQ_LINE = 1,	/* a handler of an interrupt line */
+	EVENT_IRQ_SOFT = 2,	/* a soft interrupt */
+	EVENT_IRQ_LOCAL = 3,	/* an interrupt of the CPU's own */
+	EVENT_IRQ_TYPE_CNT = 4,
+};
+
+/* Vectors of EVENT_IRQ_LOCAL. */
+enum event_vector {
+	EVENT_VECTOR_TIMER = 1,
+	EVENT_VECTOR_RESCHEDULE = 2,
+	EVENT_VECTOR_CALL = 3,		/* by another CPU, of many */
+	EVENT_VECTOR_CALL_SINGLE = 4,	/* by another CPU, of this one */
+	EVENT_VECTOR_IRQ_WORK = 5,
+};
+
 /* Named indices into event.v */
 enum {
 	EV_SWITCH_NEXT = 0, EV_SWITCH_PREV_STATE, EV_SWITCH_PREV_PRIO, EV_SWITCH_NEXT_PRIO,
@@ -164,6 +190,7 @@ enum {
 	EV_BLOCK_INO, EV_BLOCK_INO_DEV, EV_BLOCK_PAGES, EV_BLOCK_OWNER_UPID, EV_BLOCK_OWNER_HOW,
 	EV_HEAP_ADDR = 0, EV_HEAP_BYTES, EV_HEAP_CALL_SITE,
 	EV_DIRTY_INO = 0, EV_DIRTY_INO_DEV,
+	EV_IRQ_ACTION = 0, EV_IRQ_TYPE, EV_IRQ_VECTOR, EV_IRQ_HANDLED,
 };
 
 /* event.flags */

@@ -85,6 +85,8 @@ static int name_ask(const struct block_names *n, enum trace_name_type type, uint
 		return n->cgroup ? n->cgroup(n->ctx, id, name, NAME_MAX_BYTES) : -ENOENT;
 	case TRACE_NAME_SYMBOL:
 		return n->symbol ? n->symbol(n->ctx, id, name, NAME_MAX_BYTES) : -ENOENT;
+	case TRACE_NAME_IRQ:
+		return n->irq ? n->irq(n->ctx, (uint32_t)(id - 1), name, NAME_MAX_BYTES) : -ENOENT;
 	default:
 		break;
 	}

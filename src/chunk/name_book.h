@@ -11,7 +11,7 @@
 #include "chunk/block_writer.h"
 #include "chunk/row_codec.h"
 
-#define NAME_BOOK_TYPES TRACE_NAME_FILE	/* files come with their names: block_owner.c */
+#define NAME_BOOK_TYPES TRACE_NAME_TYPE_CNT	/* but files come with their names: block_owner.c */
 
 struct name_book {
 	struct block_names names;

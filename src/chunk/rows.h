@@ -142,8 +142,8 @@ struct trace_clock {
 	uint64_t uncertainty_ns;
 };
 
-struct trace_name {			/* kmem_cache, device, cgroup, kernel symbol, file */
-	uint64_t id;			/* address, major << 20 | minor, cgroup id, inode number */
+struct trace_name {			/* kmem_cache, device, cgroup, kernel symbol, file, interrupt line */
+	uint64_t id; /* address, major << 20 | minor, cgroup id, inode number, 1 + number of the line */
 	/* cache: object bytes; device: logical sectors of 512 bytes; file: its file system; else 0 */
 	uint64_t arg;
 	const char *name;
@@ -154,7 +154,8 @@ enum trace_name_type {
 	TRACE_NAME_CGROUP = 3,
 	TRACE_NAME_SYMBOL = 4,
 	TRACE_NAME_FILE = 5,
-	TRACE_NAME_TYPE_CNT = 6
+	TRACE_NAME_IRQ = 6,
+	TRACE_NAME_TYPE_CNT = 7
 };
 
 /* One summary row: a thread's share of one block. Times and sums as an event-by-event count would give. */

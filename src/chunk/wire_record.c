@@ -17,6 +17,9 @@ const uint8_t wire_hook_kind[WIRE_HOOK_MAX] = {
 	[WIRE_BLOCK_START] = EVENT_BLOCK, [WIRE_BLOCK_DONE] = EVENT_BLOCK,
 	[WIRE_HEAP_ALLOC] = EVENT_HEAP_ALLOC, [WIRE_HEAP_FREE] = EVENT_HEAP_FREE,
 	[WIRE_DIRTY] = EVENT_DIRTY,
+	[WIRE_IRQ_ENTRY] = EVENT_IRQ, [WIRE_IRQ_EXIT] = EVENT_IRQ,
+	[WIRE_SOFTIRQ_ENTRY] = EVENT_IRQ, [WIRE_SOFTIRQ_EXIT] = EVENT_IRQ,
+	[WIRE_VECTOR_ENTRY] = EVENT_IRQ, [WIRE_VECTOR_EXIT] = EVENT_IRQ,
 };
 
 const uint8_t wire_hook_class[WIRE_HOOK_MAX] = {
@@ -30,6 +33,9 @@ const uint8_t wire_hook_action[WIRE_HOOK_MAX] = {
 	[WIRE_BLOCK_COMPLETE] = EVENT_BLOCK_COMPLETE, [WIRE_BLOCK_REQUEUE] = EVENT_BLOCK_REQUEUE,
 	[WIRE_BLOCK_ERROR] = EVENT_BLOCK_ERROR, [WIRE_BLOCK_MERGE] = EVENT_BLOCK_MERGE,
 	[WIRE_BLOCK_START] = EVENT_BLOCK_START, [WIRE_BLOCK_DONE] = EVENT_BLOCK_DONE,
+	[WIRE_IRQ_ENTRY] = EVENT_IRQ_ENTRY, [WIRE_IRQ_EXIT] = EVENT_IRQ_EXIT,
+	[WIRE_SOFTIRQ_ENTRY] = EVENT_IRQ_ENTRY, [WIRE_SOFTIRQ_EXIT] = EVENT_IRQ_EXIT,
+	[WIRE_VECTOR_ENTRY] = EVENT_IRQ_ENTRY, [WIRE_VECTOR_EXIT] = EVENT_IRQ_EXIT,
 };
 
 #define ROOM(bytes) (((bytes) + 7) & ~7u)
@@ -63,6 +69,12 @@ const uint16_t wire_record_room[WIRE_HOOK_MAX] = {
 	[WIRE_HEAP_ALLOC] = ROOM(sizeof(struct wire_heap_alloc)),
 	[WIRE_HEAP_FREE] = ROOM(sizeof(struct wire_heap_free)),
 	[WIRE_DIRTY] = ROOM(sizeof(struct wire_dirty)),
+	[WIRE_IRQ_ENTRY] = ROOM(sizeof(struct wire_irq)),
+	[WIRE_IRQ_EXIT] = ROOM(sizeof(struct wire_irq)),
+	[WIRE_SOFTIRQ_ENTRY] = ROOM(sizeof(struct wire_irq)),
+	[WIRE_SOFTIRQ_EXIT] = ROOM(sizeof(struct wire_irq)),
+	[WIRE_VECTOR_ENTRY] = ROOM(sizeof(struct wire_irq)),
+	[WIRE_VECTOR_EXIT] = ROOM(sizeof(struct wire_irq)),
 	[WIRE_TASK_SNAP] = ROOM(sizeof(struct wire_snap)),
 };
 

@@ -23,6 +23,7 @@ static const struct cut_source {
 } cut_sources[] = {
 	{ "sched.switch", 1u << EVENT_SWITCH },
 	{ "sched.wakeup", 1u << EVENT_WAKEUP },
+	{ "sched.irq", 1u << EVENT_IRQ },
 	{ "alloc.slab", 1u << EVENT_SLAB_ALLOC | 1u << EVENT_SLAB_FREE },
 	{ "alloc.page", 1u << EVENT_PAGE_ALLOC | 1u << EVENT_PAGE_FREE },
 	{ "alloc.rss", 1u << EVENT_RSS },

@@ -59,7 +59,7 @@ static int edit_name(struct redact *x, struct row_name *n)
 	static const enum redact_kind kinds[TRACE_NAME_TYPE_CNT] = {
 		[TRACE_NAME_CACHE] = REDACT_CACHE,   [TRACE_NAME_DEVICE] = REDACT_DEVICE,
 		[TRACE_NAME_CGROUP] = REDACT_CGROUP, [TRACE_NAME_SYMBOL] = REDACT_SYMBOL,
-		[TRACE_NAME_FILE] = REDACT_PATH,
+		[TRACE_NAME_FILE] = REDACT_PATH,     [TRACE_NAME_IRQ] = REDACT_DEVICE,
 	};
 
 	if (n->type && n->type < TRACE_NAME_TYPE_CNT)

@@ -26,8 +26,15 @@ const struct source_info source_infos[SOURCE_CNT] = {
 	[SOURCE_BLOCK] = { "block", true, "block I/O requests" },
 	[SOURCE_DIRTY] = { "block.dirty", true,
 			   "who dirties the pages that are written back later: owners of requests" },
+	[SOURCE_IRQ] = { "sched.irq", false, "interrupts and soft interrupts: whose time they took" },
 };
 
+#define SOFTIRQS "time in soft interrupts (not on PREEMPT_RT)"
+#define VECTOR(program, tracepoint, used_for)                                                    \
+	{ program "_in", tracepoint "_entry", SOURCE_IRQ, WIRE_VECTOR_ENTRY, true, used_for },   \
+	{                                                                                        \
+		program "_out", tracepoint "_exit", SOURCE_IRQ, WIRE_VECTOR_EXIT, true, used_for \
+	}
 #define NESTED "what interrupts a program of the same hook"
 
 /* A second program comes after the first: that is the order in which the kernel runs them. */
@@ -92,6 +99,17 @@ const struct source_program source_programs[] = {
 	  "owners of written-back pages" },
 	{ "dirty_page", "writeback_dirty_page", SOURCE_DIRTY, WIRE_DIRTY, true,
 	  "the same, kernels until 5.17" },
+	{ "irq_entry", "irq_handler_entry", SOURCE_IRQ, WIRE_IRQ_ENTRY, false,
+	  "time in interrupt handlers" },
+	{ "irq_exit", "irq_handler_exit", SOURCE_IRQ, WIRE_IRQ_EXIT, false,
+	  "time in interrupt handlers" },
+	{ "softirq_entry", "softirq_entry", SOURCE_IRQ, WIRE_SOFTIRQ_ENTRY, true, SOFTIRQS },
+	{ "softirq_exit", "softirq_exit", SOURCE_IRQ, WIRE_SOFTIRQ_EXIT, true, SOFTIRQS },
+	VECTOR("vec_timer", "local_timer", "the CPU's own timer (x86)"),
+	VECTOR("vec_resched", "reschedule", "wake-ups from other CPUs (x86)"),
+	VECTOR("vec_call", "call_function", "calls from other CPUs (x86)"),
+	VECTOR("vec_call1", "call_function_single", "calls from other CPUs (x86)"),
+	VECTOR("vec_work", "irq_work", "work a CPU defers to itself (x86)"),
 	{ "heap_malloc", NULL, SOURCE_HEAP, 0, true, "malloc" },
 	{ "heap_calloc", NULL, SOURCE_HEAP, 0, true, "calloc" },
 	{ "heap_realloc", NULL, SOURCE_HEAP, 0, true, "realloc" },
@@ -110,9 +128,14 @@ bool source_skips_nested(const struct kernel_info *k)
 	return kernel_function_id(k, "bpf_prog_inc_misses_counter") != 0;
 }
 
+static bool is_realtime(void)
+{
+	return !access("/sys/kernel/realtime", F_OK);
+}
+
 bool source_has_seconds(const struct kernel_info *k)
 {
-	return source_skips_nested(k) && access("/sys/kernel/realtime", F_OK);
+	return source_skips_nested(k) && !is_realtime();
 }
 
 bool source_program_usable(const struct source_program *p, const struct kernel_info *k)
@@ -125,6 +148,9 @@ bool source_program_usable(const struct source_program *p, const struct kernel_i
 		return false;
 	if (p->copy)
 		return source_has_seconds(k);
+	/* there another task may run in the middle of one: it is no interruption then */
+	if (p->hook == WIRE_SOFTIRQ_ENTRY || p->hook == WIRE_SOFTIRQ_EXIT)
+		return !is_realtime();
 	if (p->source != SOURCE_VM)
 		return true;
 	/* one of two ways to the mapped size; the cheap one reads the caller's registers */
@@ -175,7 +201,7 @@ int source_parse(const char *list, uint32_t *ret_mask, struct err *e)
 			return err_set(e, -EINVAL,
 				       "unknown event '%.*s': pick from sched, alloc, block, task, "
 				       "sched.switch, "
-				       "sched.wakeup, alloc.slab, alloc.page, alloc.rss, alloc.vm, "
+				       "sched.wakeup, sched.irq, alloc.slab, alloc.page, alloc.rss, alloc.vm, "
 				       "alloc.heap, block.dirty or all",
 				       (int)len, list);
 		mask |= hit;

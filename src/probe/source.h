@@ -24,6 +24,7 @@ enum source {
 	SOURCE_HEAP,
 	SOURCE_BLOCK,
 	SOURCE_DIRTY,
+	SOURCE_IRQ,
 	SOURCE_CNT,
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 /*
  * names: slab caches through a BPF program, devices through /sys/dev/block, cgroups
- * through a walk of their file system, code through kallsyms.
+ * through a walk of their file system, code through kallsyms, interrupt lines through /sys/kernel/irq.
  */
 #include "session/names.h"
 
@@ -135,8 +135,27 @@ static int symbol_name(void *ctx, uint64_t addr, char *name, size_t size)
 	return n->kallsyms ? kallsyms_find(n->kallsyms, addr, name, size) : -EPERM;
 }
 
+/* Those that have the line now, separated by commas. */
+static int irq_name(void *ctx, uint32_t irq, char *name, size_t size)
+{
+	char path[64];
+	FILE *f;
+	int err;
+
+	snprintf(path, sizeof(path), "/sys/kernel/irq/%u/actions", irq);
+	f = fopen(path, "re");
+	if (!f)
+		return -errno;
+	err = fgets(name, (int)size, f) ? 0 : -ENOENT;
+	fclose(f);
+	if (!err)
+		name[strcspn(name, "\n")] = 0;
+	return err || name[0] ? err : -ENOENT;
+}
+
 struct block_names names_callbacks(struct names *n)
 {
 	return (struct block_names){ .ctx = n, .cache = cache_name, .device = device_name,
-				     .cgroup = cgroup_name, .symbol = symbol_name };
+				     .cgroup = cgroup_name, .symbol = symbol_name,
+				     .irq = irq_name };
 }

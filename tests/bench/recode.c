@@ -110,6 +110,21 @@ static void add_dirty(const struct recode *r, struct buf *b, const struct event 
 	add(b, &x, sizeof(x));
 }
 
+static void add_irq(struct buf *b, const struct event *ev)
+{
+	static const uint8_t entries[] = { [EVENT_IRQ_LINE] = WIRE_IRQ_ENTRY,
+					   [EVENT_IRQ_SOFT] = WIRE_SOFTIRQ_ENTRY,
+					   [EVENT_IRQ_LOCAL] = WIRE_VECTOR_ENTRY };
+	unsigned int type = ev->v[EV_IRQ_TYPE] < EVENT_IRQ_TYPE_CNT ? (unsigned int)ev->v[EV_IRQ_TYPE] : 0;
+	struct wire_irq x = { HDR((uint8_t)(entries[type] + (ev->v[EV_IRQ_ACTION] == EVENT_IRQ_EXIT)), ev),
+			      .vector = (uint32_t)ev->v[EV_IRQ_VECTOR],
+			      .type = (uint16_t)type,
+			      .handled = (uint16_t)ev->v[EV_IRQ_HANDLED] };
+
+	if (type)
+		add(b, &x, sizeof(x));
+}
+
 static void add_slab_event(const struct recode *r, struct buf *b, const struct event *ev)
 {
 	const uint64_t *v = ev->v;
@@ -220,6 +235,9 @@ static void add_event(struct recode *r, struct slice *s, const struct event *ev)
 		break;
 	case EVENT_DIRTY:
 		add_dirty(r, b, ev);
+		break;
+	case EVENT_IRQ:
+		add_irq(b, ev);
 		break;
 	default:
 		return;

@@ -399,6 +399,7 @@ KINDS = {
     10: ("heap_alloc", columns_of("addr BACKREF, bytes PLAIN, call_site TUPLE")),
     11: ("heap_free", columns_of("addr XREF heap_alloc")),
     12: ("dirty", columns_of("ino DELTA, ino_dev TUPLE")),
+    13: ("irq", columns_of("action TUPLE, type TUPLE, vector TUPLE, handled TUPLE")),
 }
 # Columns that came later, by kind: a block without them has 0 there.
 LATER = {9: 9}

@@ -29,7 +29,7 @@ check "-e alloc.rss,block: and not others" "! [[ '$rss' =~ kmalloc|kfree|cache_|
 check "-e: no program stays after the recorder" "! [[ '$sched$switch$rss' == *STILL* ]]" "$sched$switch$rss"
 
 "$EBPFREC" record -e list >"$tmp/list" 2>&1
-for source in sched.switch sched.wakeup alloc.slab alloc.page alloc.rss alloc.vm alloc.heap block; do
+for source in sched.switch sched.wakeup sched.irq alloc.slab alloc.page alloc.rss alloc.vm alloc.heap block; do
 	grep -q "$source" "$tmp/list" || missing="${missing:-} $source"
 done
 check "-e list: names every source" "[ -z '${missing:-}' ]" "without${missing:-}: $(cat "$tmp/list")"

@@ -281,6 +281,15 @@ void gen_dirty(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t tid, uint3
 	gen_raw(g, &r, sizeof(r));
 }
 
+void gen_irq(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t tid, unsigned int hook,
+	     unsigned int vector)
+{
+	EMIT(wire_irq, HDR(hook, WIRE_F_IRQ), .vector = vector,
+	     .type = hook <= WIRE_IRQ_EXIT ? WIRE_IRQ_LINE :
+		     hook <= WIRE_SOFTIRQ_EXIT ? WIRE_IRQ_SOFT : WIRE_IRQ_LOCAL,
+	     .handled = hook == WIRE_IRQ_EXIT);
+}
+
 void gen_heap(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t tid, uint64_t addr,
 	      uint64_t bytes)
 {

@@ -76,6 +76,9 @@ void gen_block_pages(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t tid,
 		     uint64_t last_ino, uint32_t ino_dev);
 void gen_dirty(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t tid, uint32_t pid,
 	       uint64_t ino, uint32_t ino_dev, const char *name);
+/* hook: WIRE_IRQ_ENTRY .. WIRE_VECTOR_EXIT; tid is interrupted. */
+void gen_irq(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t tid, unsigned int hook,
+	     unsigned int vector);
 void gen_heap(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t tid, uint64_t addr,
 	      uint64_t bytes); /* bytes 0: free */
 

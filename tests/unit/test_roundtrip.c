@@ -284,6 +284,21 @@ static void add_dirty(struct gen *g, struct model *m, uint64_t *seed, uint64_t t
 	model_add(m, &ev);
 }
 
+static void add_irq(struct gen *g, struct model *m, uint64_t *seed, unsigned int hook, uint64_t ts,
+		    unsigned int cpus)
+{
+	struct wire_irq r = { any_hdr(seed, hook, ts, cpus), (wire_u32)wild(seed),
+			      (wire_u16)wild(seed), (wire_u16)wild(seed) };
+	struct event ev = base_of(&r.hdr, EVENT_IRQ);
+
+	gen_raw(g, &r, sizeof(r));
+	ev.v[EV_IRQ_ACTION] = (hook - WIRE_IRQ_ENTRY) % 2 ? EVENT_IRQ_EXIT : EVENT_IRQ_ENTRY;
+	ev.v[EV_IRQ_TYPE] = r.type;
+	ev.v[EV_IRQ_VECTOR] = r.vector;
+	ev.v[EV_IRQ_HANDLED] = r.handled;
+	model_add(m, &ev);
+}
+
 static void add_heap(struct gen *g, struct model *m, uint64_t *seed, unsigned int hook, uint64_t ts,
 		     unsigned int cpus)
 {
@@ -334,6 +349,12 @@ static void add_any(struct gen *g, struct model *m, uint64_t *seed, uint64_t ts,
 		WIRE_KMALLOC_NODE,
 		WIRE_CACHE_ALLOC_NODE,
 		WIRE_DIRTY,
+		WIRE_IRQ_ENTRY,
+		WIRE_IRQ_EXIT,
+		WIRE_SOFTIRQ_ENTRY,
+		WIRE_SOFTIRQ_EXIT,
+		WIRE_VECTOR_ENTRY,
+		WIRE_VECTOR_EXIT,
 	};
 	unsigned int hook = hooks[gen_random(seed) % sizeof(hooks)];
 
@@ -359,7 +380,9 @@ static void add_any(struct gen *g, struct model *m, uint64_t *seed, uint64_t ts,
 		add_dirty(g, m, seed, ts, cpus);
 		break;
 	default:
-		if (hook >= WIRE_BLOCK_INSERT && hook <= WIRE_BLOCK_DONE)
+		if (hook >= WIRE_IRQ_ENTRY)
+			add_irq(g, m, seed, hook, ts, cpus);
+		else if (hook >= WIRE_BLOCK_INSERT && hook <= WIRE_BLOCK_DONE)
 			add_block(g, m, seed, hook, ts, cpus);
 		else
 			add_slab(g, m, seed, hook, ts, cpus);
@@ -643,7 +666,7 @@ static void test_record_size_of_every_hook(void **state)
 		((struct wire_hdr *)rec)->hook = (wire_u8)hook;
 		n = wire_record_size(rec, sizeof(rec));
 		assert_int_equal(n % 8, 0);
-		assert_int_equal(n != 0, (hook >= 1 && hook <= 29) || hook == WIRE_TASK_SNAP);
+		assert_int_equal(n != 0, hook >= 1 && hook <= WIRE_VECTOR_EXIT);
 		if (n) {
 			assert_int_equal(wire_record_size(rec, n), n);
 			assert_int_equal(wire_record_size(rec, n - 1), 0);

@@ -19,11 +19,11 @@ static uint32_t mask_of(const char *list)
 	return mask;
 }
 
-static void test_source_default_is_all_but_heap(void **state)
+static void test_source_default_is_all_but_heap_and_irq(void **state)
 {
 	uint32_t all = SOURCE_BIT(SOURCE_CNT) - 1;
 
-	assert_int_equal(mask_of(NULL), all & ~SOURCE_BIT(SOURCE_HEAP));
+	assert_int_equal(mask_of(NULL), all & ~SOURCE_BIT(SOURCE_HEAP) & ~SOURCE_BIT(SOURCE_IRQ));
 	assert_int_equal(mask_of("all"), all);
 }
 
@@ -38,6 +38,7 @@ static void test_source_class_picks_its_default_sources(void **state)
 {
 	assert_int_equal(mask_of("sched"), SOURCE_BIT(SOURCE_TASK) | SOURCE_BIT(SOURCE_SWITCH) |
 						   SOURCE_BIT(SOURCE_WAKEUP));
+	assert_true(mask_of("sched,sched.irq") & SOURCE_BIT(SOURCE_IRQ));
 	assert_false(mask_of("alloc") & SOURCE_BIT(SOURCE_HEAP));
 	assert_true(mask_of("alloc,alloc.heap") & SOURCE_BIT(SOURCE_HEAP));
 	assert_int_equal(mask_of("sched.switch,alloc.rss"), SOURCE_BIT(SOURCE_TASK) |
@@ -103,7 +104,7 @@ static void test_source_hook_belongs_to_its_source(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_source_default_is_all_but_heap),
+		cmocka_unit_test(test_source_default_is_all_but_heap_and_irq),
 		cmocka_unit_test(test_source_task_is_always_on),
 		cmocka_unit_test(test_source_class_picks_its_default_sources),
 		cmocka_unit_test(test_source_names_the_unknown_word),

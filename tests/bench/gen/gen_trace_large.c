@@ -163,7 +163,7 @@ static void *put(size_t bytes, unsigned int hook, unsigned int flags, unsigned i
 	b->len += n;
 	*h = (struct wire_hdr){ .ts_ns = G.now_ns, .hook = (wire_u8)hook, .flags = (wire_u8)flags,
 				.cpu = (wire_u16)cpu, .tid = G.tasks[task].tid };
-	if (hook < WIRE_TASK_SNAP) {
+	if (hook != WIRE_TASK_SNAP) {
 		G.t.events++;
 		G.t.by_hook[hook]++;
 	}
