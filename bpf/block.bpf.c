@@ -25,23 +25,32 @@ struct step {
 	bool last;	/* may end it */
 };
 
+/* What a request's value says. */
+#define REQUEST_QUEUED 1
+#define REQUEST_STARTED 2	/* its accounting began, and will end: after its completion */
+
 static __always_inline bool drops_request(struct request *rq, const struct step *s, __u32 pid,
 					  __u8 flags)
 {
+	bool is_start = s->hook == WIRE_BLOCK_START, is_mine;
 	__u64 key = (__u64)rq;
-	__u8 one = 1;
+	__u8 *kept, value = is_start ? REQUEST_STARTED : REQUEST_QUEUED;
 
 	if (!conf_only)
 		return false;
-	if (bpf_map_lookup_elem(&only_requests, &key)) {
-		if (s->last)
+	kept = bpf_map_lookup_elem(&only_requests, &key);
+	/* a start is of a new request, whatever the address was of */
+	if (kept && !is_start) {
+		if (s->last && (s->hook != WIRE_BLOCK_COMPLETE || *kept != REQUEST_STARTED))
 			bpf_map_delete_elem(&only_requests, &key);
 		return false;
 	}
-	if (!s->first || (flags & WIRE_F_IRQ) || !filter_is_target(pid))
-		return true;
-	bpf_map_update_elem(&only_requests, &key, &one, BPF_ANY);
-	return false;
+	is_mine = s->first && !(flags & WIRE_F_IRQ) && filter_is_target(pid);
+	if (is_mine)
+		bpf_map_update_elem(&only_requests, &key, &value, BPF_ANY);
+	else if (kept)
+		bpf_map_delete_elem(&only_requests, &key);
+	return !is_mine;
 }
 
 static __always_inline int send_step(struct request *rq, struct step s)
@@ -111,7 +120,7 @@ int rq_requeue(u64 *ctx)
 SEC("tp_btf/block_rq_merge")
 int rq_merge(u64 *ctx)
 {
-	return send_step(rq_arg(ctx), (struct step){ .hook = WIRE_BLOCK_MERGE });
+	return send_step(rq_arg(ctx), (struct step){ .hook = WIRE_BLOCK_MERGE, .last = true });
 }
 
 SEC("tp_btf/block_rq_complete")

