@@ -9,8 +9,8 @@
 
 # Inside, the shell is 1, and the sleep 2.
 recorded ns -e task -- unshare --pid --fork --mount-proc sh -c 'cp "$WORK/stamp" "$tmp/in_a_namespace"; "$tmp/in_a_namespace" x; readlink /proc/self; sleep 0.1'
-unshare --pid --fork --kill-child sh -c 'sleep 60; :' &
-sleep 0.5
+unshare --pid --fork --kill-child sh -c 'echo >"$tmp/is_there"; sleep 600; :' &
+wait_for "the shell in a namespace" 60 "[ -e '$tmp/is_there' ]"
 recorded before -e task -- true
 checker <<'EOF_PY'
 from trace_query import *

@@ -6,13 +6,19 @@
 . "$(dirname "$0")/harness.bash"
 
 # names of their own: other tests may run the same programs meanwhile
-cp "$WORK/busy_threads" "$tmp/phase_busy"
-cp "$WORK/touch_memory" "$tmp/phase_touch"
-start_recorder marked -- sh -c "sleep 1.2; '$EBPFREC' mark -i '$tmp/marked' build; '$tmp/phase_busy' one 500 >/dev/null
-	'$EBPFREC' mark -i '$tmp/marked' test; '$tmp/phase_touch' 60 0 200 0 >/dev/null
-	'$EBPFREC' mark -i '$tmp/marked' build; sleep 0.5; '$EBPFREC' mark -i '$tmp/marked' 'all done'; sleep 1.5"
+export busy=busy_$$ touch=touch_$$
+cp "$WORK/busy_threads" "$tmp/$busy"
+cp "$WORK/touch_memory" "$tmp/$touch"
+hold follow
+start_recorder marked -- sh -c "sleep 1.2; '$EBPFREC' mark -i '$tmp/marked' build; '$tmp/$busy' one 500 >'$tmp/busy.out'
+	'$EBPFREC' mark -i '$tmp/marked' test; '$tmp/$touch' 60 0 200 0 >/dev/null
+	'$EBPFREC' mark -i '$tmp/marked' build; sleep 0.5; '$EBPFREC' mark -i '$tmp/marked' 'all done'; sleep 1; $(until_released follow)"
 # (the first block is there: what follows has something to tell from the beginning)
-timeout 30 "$EBPFREC" report -i "$tmp/marked" cpu --from -500ms --follow=300ms --format csv --by cpu --with-idle >"$tmp/follow.csv" 2>"$tmp/follow.err"
+timeout 100 "$EBPFREC" report -i "$tmp/marked" cpu --from -500ms --follow=300ms --format csv --by cpu --with-idle >"$tmp/follow.csv" 2>"$tmp/follow.err" &
+follower=$!
+wait_for "three answers" 60 "[ \$(grep -c '^cpu,' '$tmp/follow.csv') -ge 3 ]"
+release follow
+wait $follower
 rc=$?
 wait $recorder
 check "follow: ends with the recording" "[ $rc -eq 0 ]" "status $rc: $(tail -n 3 "$tmp/follow.err")"
@@ -20,7 +26,7 @@ check "follow: several answers, each with its heading" "[ $(grep -c '^cpu,' "$tm
 
 checker <<'EOF_PY'
 from trace_query import *
-tmp = os.environ["tmp"]
+tmp, busy, touch = (os.environ[k] for k in ("tmp", "busy", "touch"))
 t = Trace(tmp + "/marked")
 span = t.one("SELECT max(to_ns) FROM blocks")
 marks = t.sql("SELECT * FROM marks ORDER BY ts_ns")
@@ -47,15 +53,18 @@ for name, col, source in ("oncpu_ns", "oncpu_ns", "cpu"), ("ios", "ios", "io"):
 by = {p["phase"]: p for p in phases}
 check("phases: memory is in the interval that touched it", by["test"]["rss_alloc_bytes"] >= 60 << 20, by["test"])
 
-burn = t.report("cpu", "--phases", "--comm", "phase_busy")
-check("cpu --phases: the busy one is in its interval alone", [r["phase"] for r in burn] == ["build"] and burn[0]["oncpu_ns"] > 100e6, burn)
-window = t.report("cpu", "--from", "mark:build", "--to", "mark:test", "--comm", "phase_busy")
+burn = t.report("cpu", "--phases", "--comm", busy)
+check("cpu --phases: the busy one is in its interval alone", [r["phase"] for r in burn] == ["build"], burn)
+# all of it, from exec to exit: what it used itself, and what loading and ending it took
+w = truth(tmp + "/busy.out")
+check("cpu --phases: and with all of its CPU time", burn and burn[0]["oncpu_ns"] >= 0.995 * w["own_total"] - t.unknown_ns(0, 1 << 60) - SWITCH_NS * burn[0]["switches"], (burn, w))
+window = t.report("cpu", "--from", "mark:build", "--to", "mark:test", "--comm", busy)
 check("--from mark: and --to mark: are that interval", window and window[0]["oncpu_ns"] == burn[0]["oncpu_ns"], (window, burn))
-idle = t.report("cpu", "--from", "mark:build#2", "--to", "all done", "--comm", "phase_busy")
+idle = t.report("cpu", "--from", "mark:build#2", "--to", "all done", "--comm", busy)
 check("mark:NAME#2, and a name by itself", not idle, idle)
 
-p = t.sql("SELECT pid, start_ns, end_ns FROM processes WHERE comm = 'phase_touch'")[0]
-a = t.report("cpu", "--during", "phase_touch", "--by", "cpu", "--with-idle")
+p = t.sql("SELECT pid, start_ns, end_ns FROM processes WHERE comm = '%s'" % touch)[0]
+a = t.report("cpu", "--during", touch, "--by", "cpu", "--with-idle")
 b = t.report("cpu", "--during", p["pid"], "--by", "cpu", "--with-idle")
 check("--during: the life of a process, by name and by pid", a == b and all(account(r) == p["end_ns"] - p["start_ns"] for r in a), (a, p))
 for args, word in (["--during", "sleep"], "processes are 'sleep'"), (["--during", "nobody"], "no process"), \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * busy_threads one|two|share|hop MS: threads that use all the CPU they can get.
+ * busy_threads one|two|share|hop MS: threads that use all the CPU they can get. busy_threads until FILE: as one, until FILE
+ * is gone; said=CLOCK_MONOTONIC:CPU time every 10 ms.
  *
  *   one    the main thread, not bound
  *   two    two threads, bound to the first two CPUs
@@ -19,7 +20,20 @@ struct burner {
 	long ms;
 	uint64_t start_ns, end_ns, cpu_start_ns, cpu_end_ns;
 	long moves;
+	const char *until;	/* a file; NULL: until ms are over */
+	uint64_t said_ns;
 };
+
+/* True when it is to go on; says what it has used. */
+static int burner_says(struct burner *b, uint64_t now_ns)
+{
+	if (now_ns < b->said_ns + 10000000)
+		return 1;
+	b->said_ns = now_ns;
+	printf("said=%llu:%llu\n", (unsigned long long)now_ns, (unsigned long long)truth_cpu_ns());
+	fflush(stdout);
+	return access(b->until, F_OK) == 0;
+}
 
 static void *burner_run(void *arg)
 {
@@ -44,7 +58,8 @@ static void *burner_run(void *arg)
 			truth_pin((int)(b->moves % cpus));
 			next_move_ns += 20000000;
 		}
-	} while (now_ns < b->start_ns + (uint64_t)b->ms * 1000000u);
+	} while (b->until ? burner_says(b, now_ns) :
+			    now_ns < b->start_ns + (uint64_t)b->ms * 1000000u);
 	b->cpu_end_ns = truth_cpu_ns();
 	b->end_ns = truth_now_ns();
 	return NULL;
@@ -66,6 +81,7 @@ int main(int argc, char **argv)
 		burners[i].cpu = strcmp(mode, "two") == 0 ? i : strcmp(mode, "share") == 0 ? 0 : -1;
 		burners[i].hop = strcmp(mode, "hop") == 0;
 	}
+	burners[0].until = strcmp(mode, "until") == 0 ? argv[2] : NULL;
 	if (cnt == 1)
 		burner_run(&burners[0]);
 	for (i = 0; cnt > 1 && i < cnt; i++) {

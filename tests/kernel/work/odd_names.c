@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * odd_names MS: one child per hostile process name; each burns MS of CPU under that name.
+ * odd_names MS: one child per hostile process name; each burns MS of CPU time under that name.
  * Names hold what a terminal, a CSV reader, a spreadsheet or a JSON parser would act upon.
  */
 #include <sys/prctl.h>
@@ -33,12 +33,9 @@ int main(int argc, char **argv)
 		if (pid < 0)
 			truth_fail("fork");
 		if (pid == 0) {
-			uint64_t end_ns;
-
 			if (prctl(PR_SET_NAME, names[i]) != 0)
 				truth_fail("prctl");
-			end_ns = truth_now_ns() + (uint64_t)ms * 1000000u;
-			while (truth_now_ns() < end_ns)
+			while (truth_cpu_ns() < (uint64_t)ms * 1000000u)
 				;
 			_exit(0);
 		}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * touch_memory MIB BEFORE_MS HOLD_MS AFTER_MS: maps MIB, writes to every page, keeps it, unmaps it.
- * Prints the instants of each step and the kernel's high-water mark (VmHWM) before and after.
+ * Prints the instants of each step and the kernel's high-water mark (VmHWM) before and after. slowest= is the longest that
+ * it took for 1/64 of the pages, begin= when the first such part was done.
  */
 #include <sys/mman.h>
 
@@ -31,8 +32,9 @@ int main(int argc, char **argv)
 	unsigned int after_ms = (unsigned int)truth_arg(argc, argv, 4, 500);
 	uint64_t start_ns, touched_ns, free_ns, freed_ns;
 	long hwm_before, hwm_after, rss_held;
+	uint64_t part_ns, slowest_ns = 0, begin_ns = 0;
 	volatile char *p;
-	size_t i;
+	size_t i, part = bytes / 4096 / 64 + 1;
 
 	hwm_before = status_kib("VmHWM");
 	truth_sleep_ms(before_ms);
@@ -40,9 +42,22 @@ int main(int argc, char **argv)
 	p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (p == MAP_FAILED)
 		truth_fail("mmap");
-	for (i = 0; i < bytes; i += 4096)
+	part_ns = start_ns;
+	for (i = 0; i < bytes; i += 4096) {
 		p[i] = 1;
+		if ((i / 4096 + 1) % part == 0) {
+			uint64_t now_ns = truth_now_ns();
+
+			if (now_ns - part_ns > slowest_ns)
+				slowest_ns = now_ns - part_ns;
+			if (!begin_ns)
+				begin_ns = now_ns;
+			part_ns = now_ns;
+		}
+	}
 	touched_ns = truth_now_ns();
+	if (touched_ns - part_ns > slowest_ns)
+		slowest_ns = touched_ns - part_ns;
 	truth_sleep_ms(hold_ms);
 	rss_held = status_kib("VmRSS");
 	hwm_after = status_kib("VmHWM");
@@ -53,6 +68,8 @@ int main(int argc, char **argv)
 	printf("pid=%d\nbytes=%zu\nstart=%llu\ntouched=%llu\nfree=%llu\nfreed=%llu\n",
 	       (int)getpid(), bytes, (unsigned long long)start_ns, (unsigned long long)touched_ns,
 	       (unsigned long long)free_ns, (unsigned long long)freed_ns);
+	printf("begin=%llu\nslowest=%llu\n", (unsigned long long)begin_ns,
+	       (unsigned long long)slowest_ns);
 	printf("hwm_before_kib=%ld\nhwm_kib=%ld\nrss_held_kib=%ld\nrss_end_kib=%ld\nend=%llu\n",
 	       hwm_before, hwm_after, rss_held, status_kib("VmRSS"),
 	       (unsigned long long)truth_now_ns());
