@@ -26,6 +26,7 @@
 #define INDEX_MAGIC "EBRINDX\n"
 #define INDEX_VERSION 1
 #define BLOB_RAW_MAX (1u << 30)
+#define BLOB_RATIO_MAX 256	/* more is stored as it is: a file makes a reader take so many times its size */
 
 struct disk_index {
 	uint8_t magic[8];
@@ -198,7 +199,7 @@ static int add_blob(struct index *x, struct zpack *z, struct index_blob *ret, co
 	packed = malloc(room);
 	if (!packed)
 		return -ENOMEM;
-	pack = zpack_run(z, packed, room, b->data, b->len, &stored);
+	pack = zpack_run(z, packed, room, b->data, b->len, b->len / BLOB_RATIO_MAX + 1, &stored);
 	if (pack < 0) {
 		free(packed);
 		return pack;
@@ -326,7 +327,7 @@ static bool take_blob(const struct disk_index_blob *d, uint64_t end, struct inde
 	if (d->stored_bytes &&
 	    (d->offset < sizeof(struct disk_index) || d->offset > end ||
 	     d->stored_bytes > end - d->offset || d->raw_bytes > BLOB_RAW_MAX || d->pack > 1 ||
-	     (uint64_t)d->raw_bytes > (uint64_t)d->stored_bytes * 4096))
+	     (uint64_t)d->raw_bytes > (uint64_t)d->stored_bytes * BLOB_RATIO_MAX))
 		return false;
 	*ret = (struct index_blob){ .offset = d->offset, .stored_bytes = d->stored_bytes,
 				    .raw_bytes = d->raw_bytes, .crc = d->crc,

@@ -44,19 +44,39 @@ int block_head_check(const void *data, struct disk_block *ret, const char **ret_
 		return -EBADMSG;
 	for (i = 0; i < CHUNK_KINDS; i++)
 		events += h.kind_cnt[i];
-	/* No real block packs a thousand events into a byte: one that says so wants memory, not readers. */
-	if (events > CHUNK_EVENTS_MAX || events > 4096 + h.block_bytes * 1024 ||
-	    (events && h.first_ns > h.last_ns))
+	if (events && h.first_ns > h.last_ns)
+		return -EBADMSG;
+	*ret_why = "more events than the limit of 2^23 a block, or 8 a byte";
+	if (events > CHUNK_EVENTS_MAX || events > h.block_bytes * CHUNK_EVENTS_PER_BYTE)
 		return -EBADMSG;
 	*ret = h;
+	return 0;
+}
+
+/* Held before anything is unpacked. */
+static int check_rows_limits(const struct disk_section *s, uint64_t *rows_bytes,
+			     const char **ret_why)
+{
+	*rows_bytes += s->raw_bytes;
+	*ret_why = "small sections that unpack to more than the limit of 64 MiB a block";
+	if (*rows_bytes > CHUNK_ROWS_MAX)
+		return -EBADMSG;
+	*ret_why = "a small section that unpacks to more than the limit of 32 times its size";
+	if (s->raw_bytes > (uint64_t)s->stored_bytes * CHUNK_ROWS_RATIO)
+		return -EBADMSG;
+	*ret_why = "a small section with more rows than the limit of one a byte";
+	if (s->item_cnt > (uint64_t)s->stored_bytes * CHUNK_ROWS_PER_BYTE)
+		return -EBADMSG;
+	*ret_why = "section table";
 	return 0;
 }
 
 static int check_table(struct block_front *f, const char **ret_why)
 {
 	const struct disk_block *h = &f->head;
-	uint64_t at = h->head_bytes, front_end = at;
+	uint64_t at = h->head_bytes, front_end = at, rows_bytes = 0;
 	unsigned int i;
+	int r;
 
 	*ret_why = "section table checksum";
 	if (crc32c(0, f->sections, h->section_cnt * sizeof(*f->sections)) != h->table_crc)
@@ -69,9 +89,12 @@ static int check_table(struct block_front *f, const char **ret_why)
 		at += s->stored_bytes;
 		if (s->type < CHUNK_SMALL_END) {
 			/* small ones come first, so that one read gets them all */
-			if (front_end != f->offsets[i] || s->raw_bytes > CHUNK_ROWS_MAX)
+			if (front_end != f->offsets[i])
 				return -EBADMSG;
 			front_end = at;
+			r = check_rows_limits(s, &rows_bytes, ret_why);
+			if (r < 0)
+				return r;
 		}
 		if (at > h->block_bytes || s->shift > 63)
 			return -EBADMSG;

@@ -29,6 +29,7 @@ void block_out_begin(struct block_out *o)
 	buf_reset(&o->bytes);
 	o->cnt = 0;
 	o->error = 0;
+	o->rows_bytes = 0;
 	o->front_end = HEAD_GAP;
 	if (buf_room(&o->bytes, HEAD_GAP))
 		o->bytes.len = HEAD_GAP;
@@ -36,8 +37,26 @@ void block_out_begin(struct block_out *o)
 		o->error = -ENOMEM;
 }
 
+/* What a small section has to be stored as, at least, for a reader to take it. */
+static size_t least_of_rows(const struct disk_section *s, size_t raw_bytes)
+{
+	size_t by_bytes = (raw_bytes + CHUNK_ROWS_RATIO - 1) / CHUNK_ROWS_RATIO;
+	size_t by_rows = (s->item_cnt + CHUNK_ROWS_PER_BYTE - 1) / CHUNK_ROWS_PER_BYTE;
+
+	return by_bytes > by_rows ? by_bytes : by_rows;
+}
+
 void block_out_add(struct block_out *o, const struct disk_section *what, const void *raw,
 		   size_t raw_bytes)
+{
+	bool is_small = what->type < CHUNK_SMALL_END;
+
+	o->rows_bytes += is_small ? raw_bytes : 0;
+	block_out_add_least(o, what, raw, raw_bytes, is_small ? least_of_rows(what, raw_bytes) : 0);
+}
+
+void block_out_add_least(struct block_out *o, const struct disk_section *what, const void *raw,
+			 size_t raw_bytes, size_t least)
 {
 	struct disk_section *s;
 	size_t room, stored = 0;
@@ -63,7 +82,7 @@ void block_out_add(struct block_out *o, const struct disk_section *what, const v
 		stored = raw_bytes;
 		r = CHUNK_PACK_NONE;
 	} else {
-		r = zpack_run(o->zpack, p, room, raw, raw_bytes, &stored);
+		r = zpack_run(o->zpack, p, room, raw, raw_bytes, least, &stored);
 	}
 	if (r < 0) {
 		o->error = r;
@@ -110,7 +129,7 @@ int block_out_seal(struct block_out *o, const struct disk_block *head, const voi
 	if (o->bytes.failed)
 		return -ENOMEM;
 	bytes = (bytes + 7) & ~(size_t)7;
-	if (bytes > CHUNK_BLOCK_MAX || head_bytes + o->front_end - HEAD_GAP > CHUNK_FRONT_MAX)
+	if (bytes > CHUNK_BLOCK_MAX || o->rows_bytes > CHUNK_ROWS_MAX || head_bytes + o->front_end - HEAD_GAP > CHUNK_FRONT_MAX)
 		return -E2BIG;
 	memcpy(h.magic, CHUNK_BLOCK_MAGIC, sizeof(h.magic));
 	h.version = CHUNK_VERSION;

@@ -20,6 +20,7 @@ struct block_out {
 	struct disk_section table[CHUNK_SECTIONS_MAX];
 	unsigned int cnt;
 	size_t front_end;	/* in bytes, where the columns start */
+	size_t rows_bytes;	/* of small sections, unpacked */
 	struct zpack *zpack;
 	int error;
 };
@@ -28,9 +29,14 @@ int block_out_init(struct block_out *o, int zstd_level);
 void block_out_done(struct block_out *o);
 void block_out_begin(struct block_out *o);
 
-/* Adds a section of raw_bytes at raw; s gives type, kind, column, part, encoding, shift, item_cnt. */
+/*
+ * Adds a section of raw_bytes at raw; s gives type, kind, column, part, encoding, shift, item_cnt. A small one that
+ * would unpack to more than a reader takes (chunk.h) is not packed; the other does the same for less than least bytes.
+ */
 void block_out_add(struct block_out *o, const struct disk_section *s, const void *raw,
 		   size_t raw_bytes);
+void block_out_add_least(struct block_out *o, const struct disk_section *s, const void *raw,
+			 size_t raw_bytes, size_t least);
 /* The same for rows; leaves the section out when there are none. Takes over w's memory failure. */
 void block_out_add_rows(struct block_out *o, enum chunk_section_type type, struct row_writer *w);
 

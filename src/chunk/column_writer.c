@@ -82,6 +82,7 @@ struct column_out {
 	struct kind_rows *k;
 	unsigned int cpu_cnt;
 	uint8_t kind, column;
+	size_t least;	/* bytes that the part has to take, packed or not */
 };
 
 static void add_part(const struct column_out *x, unsigned int part, unsigned int encoding,
@@ -92,16 +93,18 @@ static void add_part(const struct column_out *x, unsigned int part, unsigned int
 		.encoding = (uint8_t)encoding, .shift = (uint8_t)shift, .item_cnt = items,
 	};
 
-	block_out_add(x->o, &s, raw, bytes);
+	block_out_add_least(x->o, &s, raw, bytes, x->least);
 }
 
-static void add_tokens(const struct column_out *x, unsigned int part, unsigned int shift,
+static void add_tokens(struct column_out *x, unsigned int part, unsigned int shift,
 		       struct token_writer *w, const uint8_t *tokens, const uint8_t *bits)
 {
 	uint32_t n = (uint32_t)(w->token - tokens);
 	size_t bits_bytes = (size_t)(token_finish(w) - bits);
 
+	x->least = x->least > bits_bytes ? x->least - bits_bytes : 0;
 	add_part(x, part, CHUNK_ENC_TOKENS, shift, n, tokens, n);
+	x->least = 0;
 	if (bits_bytes)
 		add_part(x, part + 1, CHUNK_ENC_BITS, 0, n, bits, bits_bytes);
 }
@@ -152,6 +155,8 @@ static void write_ts(struct column_out *x, uint64_t base_ns)
 		}
 	}
 	x->column = CHUNK_COL_TS;
+	/* events of the same distance, to the nanosecond, for long: the times alone keep the limit */
+	x->least = (k->cnt + CHUNK_EVENTS_PER_BYTE - 1) / CHUNK_EVENTS_PER_BYTE;
 	add_tokens(x, CHUNK_PART_MAIN, 0, &w, x->c->main, x->c->bits);
 }
 

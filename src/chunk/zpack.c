@@ -57,7 +57,7 @@ size_t zpack_bound(size_t bytes)
 	return ZSTD_compressBound(bytes);
 }
 
-int zpack_run(struct zpack *z, void *dst, size_t room, const void *src, size_t bytes,
+int zpack_run(struct zpack *z, void *dst, size_t room, const void *src, size_t bytes, size_t least,
 	      size_t *ret_bytes)
 {
 	size_t n;
@@ -66,7 +66,7 @@ int zpack_run(struct zpack *z, void *dst, size_t room, const void *src, size_t b
 		n = ZSTD_compress2(z->cctx, dst, room, src, bytes);
 		if (ZSTD_isError(n))
 			return -ENOMEM;
-		if (n < bytes) {
+		if (n < bytes && n >= least) {
 			*ret_bytes = n;
 			return CHUNK_PACK_ZSTD;
 		}

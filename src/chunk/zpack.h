@@ -20,9 +20,10 @@ void zpack_free(struct zpack *z);
 size_t zpack_bound(size_t bytes);
 /*
  * Packs into dst (zpack_bound() bytes of room). Returns an enum chunk_pack and the size; stores the
- * bytes as they are when packing does not make them smaller. Negative errno: failed.
+ * bytes as they are when packing does not make them smaller, or makes them smaller than least: what unpacks to
+ * too many times its size is refused by readers. Negative errno: failed.
  */
-int zpack_run(struct zpack *z, void *dst, size_t room, const void *src, size_t bytes,
+int zpack_run(struct zpack *z, void *dst, size_t room, const void *src, size_t bytes, size_t least,
 	      size_t *ret_bytes);
 
 int zunpack_new(struct zunpack **ret);

@@ -26,6 +26,7 @@
 #define LISTS_VERSION 1
 #define LISTS_MIN_BLOCKS 64	/* fewer are opened as fast without */
 #define LISTS_RAW_MAX (1u << 30)
+#define LISTS_RATIO_MAX 256	/* more is stored as it is: a file makes a reader take so many times its size */
 
 struct disk_lists {
 	uint8_t magic[8];
@@ -214,7 +215,8 @@ void trace_lists_save(struct trace *t)
 	stored = malloc(zpack_bound(raw.len));
 	if (!stored)
 		goto out;
-	pack = zpack_run(z, stored, zpack_bound(raw.len), raw.data, raw.len, &bytes);
+	pack = zpack_run(z, stored, zpack_bound(raw.len), raw.data, raw.len,
+			 raw.len / LISTS_RATIO_MAX + 1, &bytes);
 	if (pack < 0)
 		goto out;
 	memcpy(h.magic, LISTS_MAGIC, sizeof(h.magic));
@@ -250,7 +252,7 @@ static int read_file(const struct trace *t, uint8_t **ret, size_t *ret_bytes)
 	    h.kind_cnt == EVENT_KIND_CNT &&
 	    crc32c(0, &h, offsetof(struct disk_lists, crc)) == h.crc &&
 	    h.stored_bytes <= (uint64_t)st.st_size && h.raw_bytes <= LISTS_RAW_MAX &&
-	    h.raw_bytes / 4096 <= h.stored_bytes) {
+	    h.raw_bytes / LISTS_RATIO_MAX <= h.stored_bytes) {
 		stored = malloc(h.stored_bytes + 1);
 		raw = malloc(h.raw_bytes + 1);
 		if (stored && raw && chunk_io_read(&io, sizeof(h), stored, h.stored_bytes) == 0 &&

@@ -26,13 +26,13 @@ struct load {
 /* ---- a dry run, so that a block is taken whole or not at all ---- */
 
 #define X(row, type)                                                               \
-	static int check_##row(struct row_reader *r)                               \
+	static int check_##row(struct row_reader *r, uint32_t cnt)                 \
 	{                                                                          \
 		struct type x;                                                     \
 		int k;                                                             \
-		while ((k = row_get_##row(r, &x)) > 0)                             \
-			;                                                          \
-		return k;                                                          \
+		while ((k = row_get_##row(r, &x)) > 0 && cnt)                      \
+			cnt--;                                                     \
+		return k < 0 ? k : k > 0 || cnt ? -EBADMSG : 0;                    \
 	}
 X(process, trace_process)
 X(thread, trace_thread)
@@ -53,7 +53,7 @@ static int check_rows(struct load *l, struct block_front *f)
 {
 	static const struct {
 		enum chunk_section_type type;
-		int (*check)(struct row_reader *r);
+		int (*check)(struct row_reader *r, uint32_t cnt);
 	} sections[] = {
 		{ CHUNK_PROCESSES, check_process },
 		{ CHUNK_THREADS, check_thread },
@@ -70,14 +70,17 @@ static int check_rows(struct load *l, struct block_front *f)
 		{ CHUNK_NAMES, check_name },
 		{ CHUNK_GAPS, check_gap },
 	};
+	const struct disk_section *s;
 	struct row_reader r;
 	size_t i;
 	int k;
 
 	for (i = 0; i < sizeof(sections) / sizeof(*sections); i++) {
+		s = block_front_find(f, sections[i].type, 0, 0, 0);
 		k = block_front_rows(f, l->t->reader.zunpack, sections[i].type, &r);
+		/* no more rows than the table was held to */
 		if (k == 0)
-			k = sections[i].check(&r);
+			k = sections[i].check(&r, s ? s->item_cnt : 0);
 		if (k < 0)
 			return k;
 	}

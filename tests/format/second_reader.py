@@ -175,7 +175,7 @@ class Block:
             raise Bad("unknown version")
         if (head_bytes != 224 + 24 * section_cnt or size % 8 or size > 1 << 30 or size < head_bytes
                 or front > 1 << 26 or front < head_bytes or section_cnt > 512 or self.to_ns < self.from_ns
-                or cpu_cnt > 8192 or events > min(1 << 23, 4096 + 1024 * size)
+                or cpu_cnt > 8192 or events > min(1 << 23, 8 * size)
                 or events and self.first_ns > self.last_ns):
             raise Bad("a limit is not kept")
         if at + size > len(buf):
@@ -184,12 +184,13 @@ class Block:
         if crc32c(table) != struct.unpack_from("<I", buf, at + 216)[0]:
             raise Bad("table_crc")
         self.sections = [Section(table[i:i + 24]) for i in range(0, len(table), 24)]
-        offset, small_end, large = head_bytes, head_bytes, False
+        offset, small_end, large, rows = head_bytes, head_bytes, False, 0
         for s in self.sections:
             s.data = buf[at + offset:at + offset + s.stored]
             offset += s.stored
             if s.type < 32:
-                if large or s.raw > 1 << 26:
+                rows += s.raw
+                if large or rows > 1 << 26 or s.raw > 32 * s.stored or s.items > s.stored:
                     raise Bad("small sections")
                 small_end = offset
             else:

@@ -16,16 +16,16 @@ seconds=${FUZZ_TIME:-60} jobs=${FUZZ_JOBS:-2} keep=${FUZZ_KEEP_BYTES:-8192}
 export ASAN_OPTIONS=${ASAN_OPTIONS:-allocator_may_return_null=1:detect_leaks=1:malloc_context_size=8:quarantine_size_mb=16}
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 
-# Memory a target may take, in all and in one piece, in MiB: a small input must not ask for much. A
-# small section may unpack to 64 MiB, and a column of the most events there can be is as large.
+# Memory a target may take, in all and in one piece, in MiB: a small input must not ask for much. A section may unpack
+# to 32 times its size, and a column has 8 events of 8 bytes for each byte of its block.
 limits()
 {
 	case $1 in
 	fuzz_manifest | fuzz_rows | fuzz_words | fuzz_names | fuzz_trigger) echo 256 8 4096 ;;
 	fuzz_column) echo 512 16 8192 ;;
 	# short ones: a question costs what its trace has
-	fuzz_analysis) echo 1024 80 8192 ;;
-	*) echo 1024 80 32768 ;;
+	fuzz_analysis) echo 1024 8 8192 ;;
+	*) echo 1024 8 32768 ;;
 	esac
 }
 

@@ -87,7 +87,7 @@ static void test_zpack_round_trip_and_raw_fallback(void **state)
 	assert_int_equal(zpack_new(&z, 0), 0);
 	assert_int_equal(zunpack_new(&u), 0);
 	memset(src, 7, sizeof(src));
-	pack = zpack_run(z, dst, zpack_bound(sizeof(src)), src, sizeof(src), &n);
+	pack = zpack_run(z, dst, zpack_bound(sizeof(src)), src, sizeof(src), 0, &n);
 	assert_int_equal(pack, CHUNK_PACK_ZSTD);
 	assert_true(n < 100);
 	assert_int_equal(zunpack_run(u, CHUNK_PACK_ZSTD, back, sizeof(back), dst, n), 0);
@@ -101,10 +101,10 @@ static void test_zpack_round_trip_and_raw_fallback(void **state)
 	assert_int_equal(zunpack_run(u, CHUNK_PACK_NONE, back, 10, dst, 11), -EBADMSG);
 	for (i = 0; i < sizeof(src); i++)
 		src[i] = (uint8_t)gen_random(&seed);
-	assert_int_equal(zpack_run(z, dst, zpack_bound(sizeof(src)), src, sizeof(src), &n),
+	assert_int_equal(zpack_run(z, dst, zpack_bound(sizeof(src)), src, sizeof(src), 0, &n),
 			 CHUNK_PACK_NONE);
 	assert_int_equal(n, sizeof(src));
-	assert_int_equal(zpack_run(z, dst, sizeof(dst), src, 0, &n), CHUNK_PACK_NONE);
+	assert_int_equal(zpack_run(z, dst, sizeof(dst), src, 0, 0, &n), CHUNK_PACK_NONE);
 	assert_int_equal(n, 0);
 	zpack_free(z);
 	zunpack_free(u);
