@@ -126,12 +126,20 @@ int analysis_table(struct analysis *a, const char *table, uint64_t from_ns, uint
 		   const struct row_sink *sink, struct err *e);
 
 /*
- * Writes all documented tables of the window as a real SQLite file with types and indexes. Written beside path
- * and renamed into place; an existing file is refused (-EEXIST) unless force.
- * progress (may be NULL) gets (ctx, rows done).
+ * Writes all documented tables of the window as a real SQLite file with types and indexes, texts made safe
+ * (base/textsafe.h). Written as path.part and renamed into place when it is whole; what a killed export left
+ * there is written anew. An existing file is refused (-EEXIST) unless force.
  */
-int analysis_export_sqlite(struct analysis *a, const char *path, uint64_t from_ns, uint64_t to_ns,
-			   bool force, void (*progress)(void *ctx, uint64_t rows), void *ctx,
+struct export_request {
+	const char *path;
+	uint64_t from_ns, to_ns;
+	bool force;
+	/* Some times a second; may be NULL. all: known from the summaries of blocks, about. */
+	void (*progress)(void *ctx, uint64_t rows, uint64_t all_rows);
+	void *ctx;
+};
+/* *ret_rows: rows written. */
+int analysis_export_sqlite(struct analysis *a, const struct export_request *r, uint64_t *ret_rows,
 			   struct err *e);
 
 /* SQLite's version at run time: "3.40.1". */

@@ -35,7 +35,6 @@ struct analysis {
 	uint8_t *block_is_clean;
 	bool declaring; /* a virtual table is naming its columns: the guard lets it */
 	bool guarded;			/* only reading statements are compiled */
-	uint64_t rows_read;		/* rows virtual tables have given out, for progress */
 	struct alloc_turn *turns;	/* alloc_turns_prepare(); NULL: not yet */
 	size_t turn_cnt;
 	struct analysis_index_use index_use;

@@ -286,7 +286,6 @@ static int cursor_fill(struct vtab_cursor *c)
 			return vtab_fail(t, ret, &e);
 		c->more = ret > 0;
 	}
-	t->analysis->rows_read += c->rows.row_cnt;
 	c->eof = !c->rows.row_cnt;
 	return SQLITE_OK;
 }

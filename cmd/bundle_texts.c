@@ -12,7 +12,7 @@
 #include "analyze/analysis.h"
 #include "base/units.h"
 #include "cmd/input.h"
-#include "cmd/textsafe.h"
+#include "base/textsafe.h"
 #include "cmd/timeexpr.h"
 
 static int stream_end(FILE *f, struct bundle_text *text, int r)

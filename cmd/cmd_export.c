@@ -18,6 +18,7 @@
 #include "cmd/input.h"
 #include "cmd/lists.h"
 #include "cmd/nearest.h"
+#include "cmd/progress.h"
 #include "cmd/say.h"
 
 #define TABLES_MAX    64
@@ -80,29 +81,10 @@ struct export
 	const char *table; /* being written */
 	const struct row_sink *next; /* where its rows go */
 	uint64_t row_cnt, total_cnt;
-	size_t status_cells;
+	struct progress progress;
 };
 
 /* ---- progress ---- */
-
-static void erase_progress(struct export *x)
-{
-	if (x->status_cells)
-		fprintf(stderr, "\r%*s\r", (int)x->status_cells, "");
-	x->status_cells = 0;
-}
-
-static void show_progress(struct export *x, const char *what, uint64_t rows)
-{
-	char n[UNITS_TEXT_MAX], line[128];
-	int len = snprintf(line, sizeof(line), "%s: %s rows", what,
-			   units_format_count(n, sizeof(n), rows));
-
-	fprintf(stderr, "\r%s%*s", line,
-		(int)x->status_cells > len ? (int)x->status_cells - len : 0, "");
-	fflush(stderr);
-	x->status_cells = (size_t)len;
-}
 
 static int count_begin(void *ctx, unsigned int col_cnt, const char *const *names)
 {
@@ -117,7 +99,7 @@ static int count_row(void *ctx, const struct value *values)
 	struct export *x = ctx;
 
 	if (++x->row_cnt % PROGRESS_ROWS == 0 && x->shows_progress)
-		show_progress(x, x->table, x->row_cnt);
+		progress_show(&x->progress, x->table, x->row_cnt, 0, "rows");
 	return x->next->row(x->next->ctx, values);
 }
 
@@ -129,13 +111,11 @@ static int count_end(void *ctx)
 	return x->next->end(x->next->ctx);
 }
 
-static void sqlite_progress(void *ctx, uint64_t rows)
+static void sqlite_progress(void *ctx, uint64_t rows, uint64_t all_rows)
 {
 	struct export *x = ctx;
 
-	x->total_cnt = rows;
-	if (x->shows_progress)
-		show_progress(x, "sqlite", rows);
+	progress_show(&x->progress, "sqlite", rows, all_rows, "rows");
 }
 
 /* ---- csv and json ---- */
@@ -194,7 +174,7 @@ static int write_file(struct export *x, struct analysis *a, const char *table)
 		c = errno ? -errno : -EIO;
 	if (!c && rename(part, path))
 		c = -errno;
-	erase_progress(x);
+	progress_erase(&x->progress);
 	if (!c)
 		return 0;
 	unlink(part);
@@ -230,7 +210,7 @@ static int export_files(struct export *x, struct analysis *a)
 
 	if (!strcmp(x->output, "-")) {
 		c = write_table(x, a, x->tables[0]->name, stdout, &e);
-		erase_progress(x);
+		progress_erase(&x->progress);
 		return c ? input_failed(c, &e) : 0;
 	}
 	c = prepare_directory(x);
@@ -241,12 +221,15 @@ static int export_files(struct export *x, struct analysis *a)
 
 static int export_sqlite(struct export *x, struct analysis *a)
 {
+	const struct export_request r = {
+		.path = x->output, .from_ns = x->from_ns, .to_ns = x->to_ns, .force = x->force,
+		.progress = x->shows_progress ? sqlite_progress : NULL, .ctx = x,
+	};
 	struct err e = { "" };
 	int c;
 
-	c = analysis_export_sqlite(a, x->output, x->from_ns, x->to_ns, x->force, sqlite_progress, x,
-				   &e);
-	erase_progress(x);
+	c = analysis_export_sqlite(a, &r, &x->total_cnt, &e);
+	progress_erase(&x->progress);
 	if (c == -EEXIST) {
 		say_error("%s exists; -f replaces it", x->output);
 		return EXIT_FAILED;

@@ -19,6 +19,7 @@
 #include "cmd/lists.h"
 #include "cmd/nearest.h"
 #include "cmd/phases.h"
+#include "cmd/progress.h"
 #include "cmd/say.h"
 #include "cmd/sparkline.h"
 #include "cmd/timeexpr.h"
@@ -446,12 +447,23 @@ static int said_section(void *ctx, const char *title)
 	return r->next->section(r->next->ctx, title);
 }
 
+static void db_progress(void *ctx, uint64_t rows, uint64_t all_rows)
+{
+	progress_show(ctx, "sqlite", rows, all_rows, "rows");
+}
+
 static int write_db(const struct report *r, struct analysis *a)
 {
+	struct progress progress = { 0 };
+	const struct export_request x = {
+		.path = r->db, .from_ns = r->q.from_ns, .to_ns = r->q.to_ns, .force = r->force,
+		.progress = isatty(STDERR_FILENO) ? db_progress : NULL, .ctx = &progress,
+	};
 	struct err e = { "" };
-	int c = analysis_export_sqlite(a, r->db, r->q.from_ns, r->q.to_ns, r->force, NULL, NULL,
-				       &e);
+	uint64_t rows;
+	int c = analysis_export_sqlite(a, &x, &rows, &e);
 
+	progress_erase(&progress);
 	if (c == -EEXIST) {
 		say_error("%s exists; -f replaces it", r->db);
 		return EXIT_FAILED;

@@ -71,20 +71,8 @@ void input_verify(struct trace *t, struct analysis *a, uint64_t from_ns, uint64_
 static void show_progress(void *ctx, uint64_t done, uint64_t all)
 {
 	struct input *in = ctx;
-	char n[UNITS_TEXT_MAX], m[UNITS_TEXT_MAX], line[128], bar[21];
-	unsigned int tenth = all ? (unsigned int)(done * 20 / all) : 20, i;
-	int len;
 
-	for (i = 0; i < 20; i++)
-		bar[i] = i < tenth ? '#' : '.';
-	bar[20] = '\0';
-	len = snprintf(line, sizeof(line), "indexing, once: [%s] %s of %s events", bar,
-		       units_format_count(n, sizeof(n), done),
-		       units_format_count(m, sizeof(m), all));
-	fprintf(stderr, "\r%s%*s", line,
-		in->progress_cells > (size_t)len ? (int)in->progress_cells - len : 0, "");
-	fflush(stderr);
-	in->progress_cells = (size_t)len;
+	progress_show(&in->progress, "indexing, once", done, all, "events");
 }
 
 int input_analysis(struct input *in, struct trace *t, struct analysis **ret)
@@ -99,9 +87,7 @@ int input_analysis(struct input *in, struct trace *t, struct analysis **ret)
 		use.progress = show_progress;
 	analysis_use_index(*ret, &use);
 	r = analysis_prepare(*ret, &e);
-	if (in->progress_cells)
-		fprintf(stderr, "\r%*s\r", (int)in->progress_cells, "");
-	in->progress_cells = 0;
+	progress_erase(&in->progress);
 	if (!r && in->quick)
 		trace_lists_save(t);
 	if (!r)

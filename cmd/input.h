@@ -13,6 +13,7 @@
 
 #include "analyze/analysis.h"
 #include "cmd/opts.h"
+#include "cmd/progress.h"
 #include "cmd/render.h"
 #include "event/trace.h"
 
@@ -27,7 +28,7 @@ struct input {
 	bool anyway;		/* open it without a manifest, too */
 	bool quick;		/* its lists may come from lists.idx, and go there */
 	bool no_index;		/* decode all that an answer needs */
-	size_t progress_cells;	/* of the progress line on the terminal now */
+	struct progress progress;
 };
 
 /* Ids of the shared options, apart from a command's own, which use characters. */

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "cmd/render_format.h"
-#include "cmd/textsafe.h"
+#include "base/textsafe.h"
 
 struct columns {
 	unsigned int cnt;

@@ -10,7 +10,7 @@
 
 #include "base/units.h"
 #include "cmd/render_format.h"
-#include "cmd/textsafe.h"
+#include "base/textsafe.h"
 
 #define GAP	       2 /* spaces between columns */
 #define TEXT_CELLS_MIN 8 /* text is not cut below this */

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cmd/textsafe.h"
+#include "base/textsafe.h"
 
 #define TEXT_BYTES 1024
 

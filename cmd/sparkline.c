@@ -14,7 +14,7 @@
 
 #include "base/units.h"
 #include "cmd/render.h"
-#include "cmd/textsafe.h"
+#include "base/textsafe.h"
 
 #define LABEL_MAX  48
 #define LINE_MIN   10

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "cmd/textsafe.h"
+#include "base/textsafe.h"
 #include "fuzz.h"
 
 static void check_text(const char *s, size_t n)

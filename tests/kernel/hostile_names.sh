@@ -25,6 +25,10 @@ done
 for file in "$tmp"/csv/*.csv; do
 	cp "$file" "$tmp/out.export-$(basename "$file" .csv).csv"
 done
+"$EBPFREC" export -i "$tmp/odd" --to sqlite -o "$tmp/odd.db" 2>/dev/null
+for table in processes threads task_events names info block_requests; do
+	sqlite3 "$tmp/odd.db" "SELECT * FROM $table" >"$tmp/out.db.$table"
+done
 
 checker <<'EOF_PY'
 import glob
@@ -70,5 +74,6 @@ missing = [c for c in children if c[1] not in rows or
            rows[c[1]]["oncpu_ns"] < 40_000_000 * 0.995 - unknown - SWITCH_NS * rows[c[1]]["switches"]]
 check("names: all of them are reported, one row each", len(children) == 10 and not missing, missing)
 lines = open(tmp + "/out.cpu.table", encoding="utf-8", errors="replace").read()
+check("names: escapes are shown in an exported database, too", any("\\x1b[31mred" in x for x in open(tmp + "/out.db.processes", encoding="utf-8")), "no \\x1b[31mred")
 check("names: escapes are shown, not dropped", "\\x1b[31mred" in lines and "new\\" in lines, [x for x in lines.split("\n") if "red" in x][:2])
 EOF_PY

@@ -2,6 +2,7 @@
 /* The SQL surface: what is refused, the documented schema, and the exported database against the
  * reports. */
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -21,6 +23,10 @@
 #include "table_rows.h"
 
 #define T0 5000000000ull
+
+/* a colour, a line of its own, half a character, and a quote; 15 bytes */
+#define HOSTILE "\033[31mr\na\xc3'\"x"
+#define HOSTILE_SAFE "\\x1b[31mr\\x0aa\\xc3'\"x"
 
 static char dir[64], path[80], db_path[96];
 static struct trace *trace;
@@ -38,6 +44,7 @@ static int setup(void **state)
 	snprintf(db_path, sizeof(db_path), "%s/out.db", dir);
 	g = gen_open(path, &(struct gen_config){ .cpu_cnt = 2, .from_ns = T0 });
 	gen_mix_start(g, &m);
+	gen_snap(g, T0, 0, 9001, 9001, 1, HOSTILE);
 	for (i = 0; i < 4; i++) {
 		struct trace_cost c = {
 			.from_ns = m.now_ns, .user_ns = 100, .sys_ns = 50, .bytes_written = 1000
@@ -227,6 +234,16 @@ static void test_summary_comes_flat_or_in_sections(void **state)
 	rows_done(&r);
 }
 
+static int export_to(const char *to_path, uint64_t from, uint64_t to, bool force, struct err *e)
+{
+	const struct export_request r = {
+		.path = to_path, .from_ns = from, .to_ns = to, .force = force
+	};
+	uint64_t rows;
+
+	return analysis_export_sqlite(a, &r, &rows, e);
+}
+
 static int64_t db_int(sqlite3 *db, const char *sql)
 {
 	sqlite3_stmt *stmt;
@@ -307,6 +324,42 @@ static void compare_with_reports(sqlite3 *db, uint64_t from, uint64_t to)
 	rows_done(&r);
 }
 
+/* Every row of the window, as SQL on the trace has it, is there, and no other. */
+static void compare_with_tables(sqlite3 *db, uint64_t from, uint64_t to)
+{
+	const struct table_def *d;
+	char sql[256];
+	unsigned int i, c, k;
+	int64_t sum;
+
+	for (i = 0; (d = table_at(i)); i++) {
+		struct err e = { "" };
+		struct rows r;
+		struct row_sink sink = rows_sink(&r);
+
+		if (!d->is_exported)
+			continue;
+		if (analysis_table(a, d->name, from, to, &sink, &e) < 0)
+			fail_msg("%s: %s", d->name, e.text);
+		snprintf(sql, sizeof(sql), "SELECT count(*) FROM %s", d->name);
+		if (db_int(db, sql) != r.row_cnt)
+			fail_msg("%s: %lld rows, not %u", d->name, (long long)db_int(db, sql), r.row_cnt);
+		for (c = 0; c < d->col_cnt; c++) {
+			if (d->cols[c].type != COLUMN_INT)
+				continue;
+			/* wraps, as the reference does */
+			for (sum = 0, k = 0; k < r.row_cnt; k++)
+				sum += rows_int(&r, k, c) % 1000003 * (rows_int(&r, k, c) % 1009);
+			snprintf(sql, sizeof(sql), "SELECT coalesce(sum(\"%s\" %% 1000003 * (\"%s\" %% 1009)), 0) FROM %s",
+				 d->cols[c].name, d->cols[c].name, d->name);
+			if (db_int(db, sql) != sum)
+				fail_msg("%s.%s: %lld, not %lld", d->name, d->cols[c].name,
+					 (long long)db_int(db, sql), (long long)sum);
+		}
+		rows_done(&r);
+	}
+}
+
 static void check_database(uint64_t from, uint64_t to)
 {
 	const struct table_def *d;
@@ -333,6 +386,7 @@ static void check_database(uint64_t from, uint64_t to)
 	}
 	assert_true(db_int(db, "SELECT count(*) FROM slices_named") > 1000);
 	assert_true(db_int(db, "SELECT min(unix_s) > 1e9 FROM rss_named"));
+	compare_with_tables(db, from, to);
 	compare_with_reports(db, from, to);
 	sqlite3_close(db);
 }
@@ -343,28 +397,72 @@ static void test_export_answers_the_same_numbers(void **state)
 	struct err e = { "" };
 	struct stat st;
 
-	assert_int_equal(analysis_export_sqlite(a, db_path, from, to, false, NULL, NULL, &e), 0);
+	if (export_to(db_path, from, to, false, &e) < 0)
+		fail_msg("%s", e.text);
 	assert_int_equal(stat(db_path, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0600);
 	check_database(from, to);
-	assert_int_equal(analysis_export_sqlite(a, db_path, from, to, false, NULL, NULL, &e),
-			 -EEXIST);
+	assert_int_equal(export_to(db_path, from, to, false, &e), -EEXIST);
 	/* a window, in place of it */
 	from += (to - from) / 3 + 7;
 	to -= 12345;
 	e.text[0] = 0;
-	if (analysis_export_sqlite(a, db_path, from, to, true, NULL, NULL, &e) < 0)
+	if (export_to(db_path, from, to, true, &e) < 0)
 		fail_msg("%s", e.text);
 	check_database(from, to);
+}
+
+static void test_names_are_safe_to_print(void **state)
+{
+	uint64_t from = trace_start_ns(trace);
+	struct err e = { "" };
+	struct rows r;
+	sqlite3 *db;
+
+	assert_int_equal(export_to(db_path, from, from + 1000, true, &e), 0);
+	assert_int_equal(sqlite3_open_v2(db_path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+	expect_text(db, "SELECT comm FROM processes WHERE pid = 9001", HOSTILE_SAFE);
+	expect_text(db, "SELECT comm FROM threads WHERE tid = 9001", HOSTILE_SAFE);
+	sqlite3_close(db);
+	/* as the trace has it, for whoever compares in SQL */
+	rows_sql(&r, a, "SELECT comm FROM processes WHERE pid = 9001");
+	assert_string_equal(rows_text(&r, 0, 0), HOSTILE);
+	rows_done(&r);
+}
+
+/* What a killed export left is written anew; what is being written is left alone. */
+static void test_a_part_that_was_left_is_begun_again(void **state)
+{
+	uint64_t from = trace_start_ns(trace), to = trace_end_ns(trace);
+	struct err e = { "" };
+	char part[128];
+	sqlite3 *db;
+	int fd;
+
+	snprintf(part, sizeof(part), "%s.part", db_path);
+	fd = open(part, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	assert_int_equal(write(fd, "SQLite format 3", 16), 16);
+	assert_int_equal(flock(fd, LOCK_EX), 0);
+	assert_int_equal(export_to(db_path, from, to, true, &e), -EBUSY);
+	assert_non_null(strstr(e.text, "another export"));
+	close(fd);
+	assert_int_equal(export_to(db_path, from, to, true, &e), 0);
+	assert_int_equal(access(part, F_OK), -1);
+	assert_int_equal(sqlite3_open_v2(db_path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+	expect_text(db, "PRAGMA integrity_check", "ok");
+	sqlite3_close(db);
+	/* not ours, so not to be written through */
+	assert_int_equal(symlink("/dev/null", part), 0);
+	e.text[0] = 0;
+	assert_int_equal(export_to(db_path, from, to, true, &e), -ELOOP);
+	assert_int_equal(unlink(part), 0);
 }
 
 static void test_export_to_nowhere_leaves_nothing(void **state)
 {
 	struct err e = { "" };
 
-	assert_int_equal(analysis_export_sqlite(a, "/nonexistent/x.db", 0, UINT64_MAX, false, NULL,
-						NULL, &e),
-			 -ENOENT);
+	assert_int_equal(export_to("/nonexistent/x.db", 0, UINT64_MAX, false, &e), -ENOENT);
 	assert_non_null(strstr(e.text, "/nonexistent/x.db"));
 }
 
@@ -403,6 +501,8 @@ int main(void)
 		cmocka_unit_test(test_reports_begin_with_their_question),
 		cmocka_unit_test(test_summary_comes_flat_or_in_sections),
 		cmocka_unit_test(test_export_answers_the_same_numbers),
+		cmocka_unit_test(test_names_are_safe_to_print),
+		cmocka_unit_test(test_a_part_that_was_left_is_begun_again),
 		cmocka_unit_test(test_export_to_nowhere_leaves_nothing),
 		cmocka_unit_test(test_tables_stream_in_order_of_time),
 	};

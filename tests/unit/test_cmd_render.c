@@ -19,7 +19,7 @@
 #include "cmd/nearest.h"
 #include "cmd/opts.h"
 #include "cmd/render.h"
-#include "cmd/textsafe.h"
+#include "base/textsafe.h"
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 

@@ -3,7 +3,7 @@
  * textsafe: the last step of any string on its way out of the program. Works character by
  * character with utf8_decode(); what the decoder refuses is handled byte by byte.
  */
-#include "cmd/textsafe.h"
+#include "base/textsafe.h"
 
 #include <stdbool.h>
 #include <string.h>
