@@ -3,7 +3,8 @@
 -- One row per source of each class. Columns:
 --   attempted    events the kernel had for us: read + lost
 --   read         events that arrived
---   lost_events  full (the ring had no room) + other (a reservation failed) + missed (the kernel skipped the program)
+--   lost_events  full (the ring had no room) + other (a reservation failed) + missed (the kernel skipped the
+--                program; of block requests also ends that must have been, and that no program was run for)
 --   off_ns       time in which the source was off on purpose (record --max-overhead); what happened then is not counted
 --   complete     1: nothing of the source was lost, it was not off, and the window is inside the trace
 -- Counters are sampled about once a second: a sample counts when it touches the window.

@@ -424,6 +424,8 @@ static void fill_block(struct fill *f, const struct wire_block *r)
 	struct kind_rows *k;
 	uint32_t at;
 
+	if (f->w->unseen && block_unseen_note(f->w, r) < 0)
+		f->failed = true;
 	k = fill_row(f, &r->hdr, EVENT_BLOCK, &at);
 	k->val[EV_BLOCK_RQ][at] = r->rq;
 	k->val[EV_BLOCK_SECTOR][at] = r->sector;
@@ -602,6 +604,8 @@ int block_fill_rows(struct block_writer *w, const struct block_slice *s)
 			return r;
 	}
 	block_owner_begin(w->owners);
+	if (w->unseen)
+		block_unseen_begin(w->unseen);
 	w->first_ns = UINT64_MAX;
 	w->last_ns = 0;
 	for (i = 0; i < s->segment_cnt; i++)
@@ -609,6 +613,8 @@ int block_fill_rows(struct block_writer *w, const struct block_slice *s)
 	if (f.failed)
 		return -ENOMEM;
 	r = block_owner_resolve(w, s);
+	if (r == 0 && w->unseen)
+		r = block_unseen_resolve(w, s);
 	if (r < 0)
 		return r;
 	for (kind = 1; kind < EVENT_KIND_CNT; kind++) {

@@ -2,7 +2,7 @@
 /*
  * block_state: what the parts of the block writer share: block_writer.c (sections),
  * block_fill.c (records to arrays), block_summary.c (who ran when), block_owner.c (whose pages a
- * request writes back). Nobody else.
+ * request writes back), block_unseen.c (ends of requests that nobody saw). Nobody else.
  */
 #ifndef BLOCK_STATE_H
 #define BLOCK_STATE_H
@@ -53,6 +53,7 @@ struct block_cpu {
 };
 
 struct block_owners;
+struct block_unseen;
 
 struct block_writer {
 	struct block_writer_config config;
@@ -60,6 +61,7 @@ struct block_writer {
 	struct identity *identity;
 	struct name_book names;
 	struct block_owners *owners;
+	struct block_unseen *unseen;	/* NULL unless config.watch_requests */
 	struct block_out out;
 	struct column_writer columns;
 	struct block_slots slots;
@@ -141,5 +143,15 @@ void block_owner_begin(struct block_owners *o);
 int block_owner_note(struct block_owners *o, const struct wire_hdr *h, uint32_t row);
 /* Fills owner_upid and owner_how of the block's issues. Before the rows are ordered. */
 int block_owner_resolve(struct block_writer *w, const struct block_slice *s);
+
+/* ---- block_unseen.c ---- */
+
+int block_unseen_new(struct block_unseen **ret);
+void block_unseen_free(struct block_unseen *u);
+/* Any record of class block, between begin and resolve of a block. 0 or -ENOMEM. */
+void block_unseen_begin(struct block_unseen *u);
+int block_unseen_note(struct block_writer *w, const struct wire_block *r);
+/* Puts LOSS rows for what must have happened. */
+int block_unseen_resolve(struct block_writer *w, const struct block_slice *s);
 
 #endif /* BLOCK_STATE_H */

@@ -68,6 +68,8 @@ int block_writer_new(struct block_writer **ret, const struct block_writer_config
 		r = block_out_init(&w->out, config->zstd_level);
 	if (r == 0)
 		r = block_owners_new(&w->owners);
+	if (r == 0 && config->watch_requests)
+		r = block_unseen_new(&w->unseen);
 	if (r < 0) {
 		block_writer_free(w);
 		return r;
@@ -101,6 +103,7 @@ void block_writer_free(struct block_writer *w)
 	block_out_done(&w->out);
 	name_book_done(&w->names);
 	block_owners_free(w->owners);
+	block_unseen_free(w->unseen);
 	identity_free(w->identity);
 	free(w->cpu_online);
 	free(w->pos);

@@ -45,6 +45,7 @@ struct block_writer_config {
 	uint32_t recorder_pid; /* its threads and they alone are tagged TRACE_TASK_RECORDER */
 	uint32_t helper_pid;   /* and those of this process of its own; 0: none */
 	uint32_t page_bytes;		/* 0: 4096 */
+	bool watch_requests;		/* declare ends of block requests that were not seen, see block_unseen.c */
 	bool all_cmdlines; /* keep command lines of every process, not just the workload's */
 	const bool *
 		cpu_online; /* cpu_cnt entries, copied; NULL: not known, and then no CPU is called idle on no evidence */
@@ -74,6 +75,7 @@ struct block_slice {
 	size_t clock_cnt;
 	const struct trace_mark *marks;
 	size_t mark_cnt;
+	bool is_last;			/* no other follows */
 };
 
 /* What a caller may want to print. */
@@ -81,6 +83,7 @@ struct block_stats {
 	uint64_t event_cnt[4]; /* by enum wire_class, task rows of the snapshots not counted */
 	uint64_t late_cnt;		/* records with ts_ns < from_ns */
 	uint64_t bad_cnt;		/* records that were no record: 0 unless there is a bug */
+	uint64_t unseen_cnt;		/* losses of class block declared by watch_requests */
 };
 
 int block_writer_new(struct block_writer **ret, const struct block_writer_config *config);

@@ -83,7 +83,7 @@ struct trace_loss {
 	uint64_t full_cnt;		/* the ring had no room */
 	uint64_t other_cnt;		/* the reservation failed for another reason */
 	uint64_t
-		missed_cnt; /* the kernel skipped the program (recursion_misses); cpu is 0xffff: not known */
+		missed_cnt; /* the kernel skipped the program (recursion_misses), or see block_unseen.c; cpu is 0xffff: not known */
 };
 
 /* What observing cost in [from_ns, to_ns); counters are increments. */

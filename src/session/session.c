@@ -76,6 +76,7 @@ struct session {
 	int stop_fd;
 	volatile sig_atomic_t stop_cnt;
 	struct session_stats stats;
+	uint64_t unseen_cnt;		/* losses of class block that the encoder found */
 };
 
 static int check_options(const struct session_options *o, uint32_t *ret_sources, struct err *e)
@@ -164,6 +165,7 @@ static int open_writers(struct session *s, struct err *e)
 		.helper_pid = run_stats_pid(s->run_stats),
 		.names = names_callbacks(s->names),
 		.page_bytes = sysconf(_SC_PAGESIZE),
+		.watch_requests = true,
 		.all_cmdlines = s->o.all_cmdlines,
 	};
 	struct store_config store = {
@@ -360,9 +362,9 @@ static int add_segment(struct buf *list, const void *data, size_t bytes)
 }
 
 /* Encodes what the rings gave for [slice_ns, to_ns) and appends it. */
-static int write_slice(struct session *s, uint64_t to_ns, struct err *e)
+static int write_slice(struct session *s, uint64_t to_ns, bool is_last, struct err *e)
 {
-	struct block_slice slice = { .from_ns = s->slice_ns, .to_ns = to_ns };
+	struct block_slice slice = { .from_ns = s->slice_ns, .to_ns = to_ns, .is_last = is_last };
 	struct clock_tuple now;
 	struct trace_clock clock;
 	struct sampler_rows rows;
@@ -421,6 +423,7 @@ static int write_slice(struct session *s, uint64_t to_ns, struct err *e)
 		return err;
 	for (i = 0; i < SESSION_CLASS_CNT; i++)
 		s->stats.event_cnt[i] += stats.event_cnt[i];
+	s->unseen_cnt += stats.unseen_cnt;
 	s->slice_ns = to_ns;
 	watch_written(s->watch, to_ns);
 	return 0;
@@ -489,7 +492,7 @@ static int run_loop(struct session *s, int *ret_exit, struct err *e)
 			cut_ns = now_ns + AHEAD_NS;
 			ring_group_cut(s->rings, cut_ns);
 		} else if (cut_ns && !ring_group_take(s->rings, s->slices, 0)) {
-			err = write_slice(s, cut_ns, e);
+			err = write_slice(s, cut_ns, false, e);
 			cut_ns = 0;
 			if (!err && s->overhead && overhead_look(s->overhead))
 				err = err_set(e, -ENOMEM, "out of memory");
@@ -507,7 +510,7 @@ static int run_loop(struct session *s, int *ret_exit, struct err *e)
 	/* a cut under way ends first: there is one at a time */
 	while (cut_ns && s->stop_cnt < 2 && !err) {
 		if (!ring_group_take(s->rings, s->slices, LOOK_MS)) {
-			err = write_slice(s, cut_ns, e);
+			err = write_slice(s, cut_ns, false, e);
 			cut_ns = 0;
 		}
 	}
@@ -554,7 +557,7 @@ static int end(struct session *s, struct err *e)
 	}
 	memcpy(s->slices, last, bytes);
 	free(last);
-	return write_slice(s, end_ns, e);
+	return write_slice(s, end_ns, true, e);
 }
 
 static void count_stored(const struct session *s, struct session_stats *st)
@@ -702,6 +705,7 @@ void session_get_stats(const struct session *s, struct session_stats *ret)
 		return;
 	sampler_totals(s->sampler, &t);
 	memcpy(ret->lost_cnt, t.lost_cnt, sizeof(ret->lost_cnt));
+	ret->lost_cnt[WIRE_CLASS_BLOCK] += s->unseen_cnt;
 	ret->full_cnt = t.full_cnt;
 	ret->user_ns = t.user_ns;
 	ret->sys_ns = t.sys_ns;

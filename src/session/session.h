@@ -59,7 +59,7 @@ enum { SESSION_CLASS_CNT = 4 };		/* task, sched, alloc, block: enum wire_class *
 
 struct session_stats {
 	uint64_t event_cnt[SESSION_CLASS_CNT];	/* records kept */
-	uint64_t lost_cnt[SESSION_CLASS_CNT];	/* no room, failed reservation or skipped program */
+	uint64_t lost_cnt[SESSION_CLASS_CNT];	/* no room, failed reservation, skipped program, block: or not seen */
 	uint64_t full_cnt;			/* of all lost: the ring had no room */
 	uint64_t bytes;				/* written to disk */
 	uint64_t dropped_bytes;			/* of these, gone again by --keep */

@@ -217,7 +217,7 @@ class Loop:
         self.path = subprocess.run(["losetup", "--direct-io=on", "--show", "-f", self.image], check=True, stdout=subprocess.PIPE).stdout.decode().strip()
         self.name = os.path.basename(self.path)
         if fs:
-            subprocess.run(["mkfs.ext4", "-q", "-F", self.path], check=True)
+            subprocess.run(["mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0", self.path], check=True)
             mount = os.path.join(scratch, "mnt")
             os.makedirs(mount, exist_ok=True)
             subprocess.run(["mount", self.path, mount], check=True)

@@ -18,7 +18,12 @@ raw=$loop_name raw_dev=$loop
 swap=
 make_loop swap 64 && mkswap -q "$loop" >/dev/null && swapon "$loop" 2>/dev/null && undo+=("swapoff $loop") && swap=$loop_name
 export fs raw swap
-echo 3 >/proc/sys/vm/drop_caches 2>/dev/null
+before_t()
+{
+	(cd "$tmp/mnt" && rm -f one two three shared four direct)
+	sync
+	echo 3 >/proc/sys/vm/drop_caches 2>/dev/null
+}
 
 cat >"$tmp/work.sh" <<-END
 	# writer KEY COMMAND...: prints its pid and becomes it
@@ -39,7 +44,7 @@ cat >"$tmp/work.sh" <<-END
 	writer sync3 sync $raw_dev
 	[ -z "$swap" ] || "$WORK/page_out" 8388608
 END
-recorded t -e sched,block -- bash "$tmp/work.sh"
+recorded_seen t -e sched,block -- bash "$tmp/work.sh"
 [ -n "$swap" ] || skip "block_owner swap" "no swap on a loop device here"
 
 checker <<'EOF_PY'

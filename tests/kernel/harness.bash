@@ -101,6 +101,7 @@ recorded()
 # recorded_until N NAME REASON ARGS...: as recorded, and again, N times at most, while the shell command REASON prints
 # why the workload was not what the test is about: something else on this machine disturbed it. Each is said; the
 # last recording stands. REASON must look at what the workload or the kernel says of it, never at what is claimed.
+# A function before_NAME is called before each.
 recorded_until()
 {
 	local times=$1 name=$2 reason=$3 i why
@@ -108,6 +109,7 @@ recorded_until()
 	shift 3
 	for ((i = 1; ; i++)); do
 		rm -rf "${tmp:?}/$name"
+		! declare -F "before_$name" >/dev/null || "before_$name"
 		recorded "$name" "$@"
 		why=$(eval "$reason")
 		[ -n "$why" ] || return 0
@@ -128,6 +130,29 @@ best_of()
 		"$@" && return
 	done
 	return 1
+}
+
+# hides_tasks NAME: this kernel keeps some tasks (its init, at least) out of every BPF program's sight. Programs do not
+# run in their context either: what an interrupt does while one is current is not seen, by any recorder.
+hides_tasks()
+{
+	[ "$("$EBPFREC" sql -i "$tmp/$1" --format csv 'SELECT count(*) FROM processes WHERE pid = 1' | tail -n 1)" = 0 ]
+}
+
+# Says so when a hidden task ran as requests ended: the trace declares it, or has requests without an end.
+unseen_ends()
+{
+	local query="SELECT (SELECT count(*) FROM losses WHERE hook = 'BLOCK_DONE') +
+		(SELECT count(*) FROM block_requests WHERE end_ns IS NULL)"
+
+	hides_tasks "$1" && [ "$("$EBPFREC" sql -i "$tmp/$1" --format csv "$query" | tail -n 1)" != 0 ] &&
+		echo "a task that is hidden from BPF ran as requests ended"
+}
+
+# recorded_seen NAME ARGS...: as recorded, for what is compared request by request
+recorded_seen()
+{
+	recorded_until 6 "$1" "unseen_ends '$1'" "${@:2}"
 }
 
 # start_recorder NAME ARGS...: in the background, returns when it records; its pid is in $recorder. How long that takes is

@@ -14,6 +14,7 @@
 
 struct gen {
 	struct gen_config config;
+	bool is_last;
 	struct block_writer *bw;
 	struct store_writer *sw;
 	struct buf records;
@@ -93,6 +94,7 @@ struct gen *gen_open(const char *dir, const struct gen_config *config)
 		bc.cpu_online = online;
 	if (config->no_names)
 		memset(&bc.names, 0, sizeof(bc.names));
+	bc.watch_requests = config->watch_requests;
 	g->from_ns = config->from_ns;
 	MUST(block_writer_new(&g->bw, &bc));
 	if (dir && store_writer_create(&g->sw, dir, &sc, &e) < 0) {
@@ -415,6 +417,11 @@ const struct block_segment *gen_records(const struct gen *g)
 	return &m->segment;
 }
 
+void gen_last(struct gen *g)
+{
+	g->is_last = true;
+}
+
 void gen_slice(struct gen *g, uint64_t to_ns)
 {
 	struct trace_clock clock = {
@@ -434,6 +441,7 @@ void gen_slice(struct gen *g, uint64_t to_ns)
 		.hook_stat_cnt = g->hook_stats.len / sizeof(struct trace_hook_stat),
 		.clocks = &clock,
 		.clock_cnt = 1,
+		.is_last = g->is_last,
 	};
 	struct err e = { 0 };
 

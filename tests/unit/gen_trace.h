@@ -31,6 +31,7 @@ struct gen_config {
 	bool cpus_online;		/* say that all CPUs are online */
 	uint64_t file_bytes, keep_bytes, keep_ns;	/* store_config */
 	bool no_names;			/* ids get no names */
+	bool watch_requests;		/* as in block_writer_config */
 };
 
 /* dir NULL: blocks are encoded, not stored. */
@@ -108,6 +109,8 @@ void gen_hook_stat(struct gen *g, const struct trace_hook_stat *stat);
 
 /* Ends the slice that began where the last one ended. All records so far go into its block. */
 void gen_slice(struct gen *g, uint64_t to_ns);
+/* The next slice is the last one. */
+void gen_last(struct gen *g);
 /* The last block's bytes, valid until the next slice. */
 const void *gen_last_block(const struct gen *g, size_t *ret_bytes);
 const struct block_stats *gen_last_stats(const struct gen *g);
