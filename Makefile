@@ -178,7 +178,7 @@ $(B)/fuzz/fuzz_%: $(B)/tests/fuzz/fuzz_%.o $(FUZZ_AUX_OBJ) $(B)/libebpfrec-cmd.a
 	$(Q)$(CC) $(ALL_LDFLAGS) $(if $(FUZZ),-fsanitize=fuzzer) -o $@ $^ $(LIB_LDLIBS)
 
 $(B)/fuzz/make_seeds: $(B)/tests/fuzz/make_seeds.o $(B)/tests/fuzz/fix_chunk.o $(B)/tests/fuzz/index_trace.o \
-		$(B)/tests/unit/gen_trace.o $(B)/tests/unit/gen_mix.o $(B)/libebpfrec.a
+		$(B)/tests/unit/gen_trace.o $(B)/tests/unit/gen_mix.o $(B)/tests/unit/make_elf.o $(B)/libebpfrec.a
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIB_LDLIBS)
@@ -186,7 +186,14 @@ $(B)/fuzz/make_seeds: $(B)/tests/fuzz/make_seeds.o $(B)/tests/fuzz/fix_chunk.o $
 $(B)/work/%: tests/kernel/work/%.c
 	$(call say,WORK,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu11 $(WARN) -O2 -g -D_GNU_SOURCE $(if $(STATIC),-static) -MMD -MP -MF $@.d -MT $@ -o $@ $< -lpthread
+	$(Q)$(CC) -std=gnu11 $(WARN) -O2 -g -D_GNU_SOURCE $(if $(STATIC),-static) -MMD -MP -MF $@.d -MT $@ -o $@ $< -lpthread $(WORK_FLAGS)
+
+# its frames are walked, and the same source is a library it loads
+$(B)/work/heap_sites: WORK_FLAGS = -fno-omit-frame-pointer -ldl
+$(B)/work/heap_sites.so: tests/kernel/work/heap_sites.c
+	$(call say,WORK,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 $(WARN) -O2 -g -D_GNU_SOURCE -fno-omit-frame-pointer -shared -fPIC -DLIBRARY -MMD -MP -MF $@.d -MT $@ -o $@ $<
 
 # load generators and meters of the benchmark: never instrumented, never linked with the project
 BENCH_CC = $(CC) -std=gnu11 $(WARN) -O2 -g -D_GNU_SOURCE -MMD -MP -MF $@.d -MT $@ -o $@ $<
@@ -239,7 +246,7 @@ $(B)/bench/bin/floor: $(B)/tests/bench/floor/floor.o $(B)/libebpfrec.a
 bench-bin: $(BENCH_BIN) $(B)/bench/bin/gen_trace_large $(B)/bench/bin/floor
 fuzz-bin: $(FUZZ_BIN) $(B)/fuzz/make_seeds
 unit: $(UNIT_BIN) $(CRASH_BIN) $(B)/tests/cli/gen_golden fuzz-bin
-work: $(WORK_BIN)
+work: $(WORK_BIN) $(B)/work/heap_sites.so
 
 # ---- what people run; recursive so that dependencies are there before anything is looked for ----
 

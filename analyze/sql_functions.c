@@ -3,6 +3,7 @@
  *   wall_time(ts_ns)              instant as RFC 3339 in UTC, with nanoseconds
  *   unix_ns(ts_ns)                the same as nanoseconds since 1970
  *   symbol(addr)                  kernel function + offset of a code address, NULL when not known
+ *   user_symbol(upid, addr, ts_ns)  the same of a process at an instant
  *   device_name(dev)              "sda"; "major:minor" when not known
  *   cache_name(addr)              name of a kmem_cache, NULL when not known
  *   irq_name(type, vector)        what an interrupt is called, NULL when not known
@@ -33,6 +34,7 @@
 #include "analyze/alloc_account.h"
 #include "analyze/irq_name.h"
 #include "analyze/quantile.h"
+#include "analyze/site_text.h"
 
 static uint64_t real_of(const struct analysis *a, int64_t ts_ns)
 {
@@ -79,6 +81,26 @@ static void name_result(sqlite3_context *ctx, enum trace_name_type type, sqlite3
 static void fn_symbol(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	name_result(ctx, TRACE_NAME_SYMBOL, argv[0]);
+}
+
+/* user_symbol(upid, addr, ts_ns) */
+static void fn_user_symbol(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	const struct analysis *a = sqlite3_user_data(ctx);
+	const struct trace_site *s;
+	char text[SITE_TEXT_MAX];
+	int i;
+
+	for (i = 0; i < 3; i++)
+		if (sqlite3_value_type(argv[i]) != SQLITE_INTEGER)
+			return;
+	s = trace_site_find(a->trace, (uint32_t)sqlite3_value_int64(argv[0]),
+			    (uint64_t)sqlite3_value_int64(argv[1]),
+			    context_abs(a, sqlite3_value_int64(argv[2])));
+	if (!s)
+		return;
+	site_text_format(text, sizeof(text), s);
+	sqlite3_result_text(ctx, text, -1, SQLITE_TRANSIENT);
 }
 
 static void fn_cache_name(sqlite3_context *ctx, int argc, sqlite3_value **argv)
@@ -306,6 +328,7 @@ int sql_functions_register(struct analysis *a, struct err *e)
 		{ "in_scope", 1, fn_in_scope },       { "size_class", 1, fn_size_class },
 		{ "page_bytes", 0, fn_page_bytes },
 		{ "file_name", 2, fn_file_name },     { "irq_name", 2, fn_irq_name },
+		{ "user_symbol", 3, fn_user_symbol },
 	};
 	/* not DETERMINISTIC: reading may find damage, and is_complete() must be asked again then */
 	int flags = SQLITE_UTF8 | SQLITE_INNOCUOUS;

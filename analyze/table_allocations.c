@@ -14,7 +14,9 @@
 #include "analyze/alloc_account.h"
 #include "analyze/keymap.h"
 #include "analyze/live_objects.h"
+#include "analyze/site_text.h"
 #include "analyze/table.h"
+#include "base/strpool.h"
 
 #define BATCH_ROWS 256
 
@@ -34,6 +36,7 @@ struct allocation_scan {
 	struct table_query q;
 	struct event_cursor *cursor;
 	struct live_objects *objects[FAMILY_CNT];
+	struct strpool *texts;		/* of call sites: as many as there are */
 	struct keymap heaps;		/* (process, times it called exec) -> space */
 	uint32_t *exec_cnt;		/* by process */
 	const struct trace_task_event *turns;
@@ -75,6 +78,7 @@ static void allocations_close(void *state)
 	for (i = 0; i < FAMILY_CNT; i++)
 		live_objects_free(s->objects[i]);
 	keymap_done(&s->heaps);
+	strpool_free(s->texts);
 	free(s->exec_cnt);
 	free(s);
 }
@@ -101,6 +105,7 @@ static int allocations_open(struct analysis *a, const struct table_def *def,
 	s->until_ns = q->to_ns == INT64_MAX ? UINT64_MAX : context_abs(a, q->to_ns);
 	s->turns = trace_task_events(a->trace, &s->turn_cnt);
 	s->exec_cnt = calloc(a->ident.process_cnt, sizeof(*s->exec_cnt));
+	ret = strpool_new(&s->texts);
 	for (i = 0; i < FAMILY_CNT && !ret; i++)
 		ret = live_objects_new(&s->objects[i], i == FAMILY_PAGE ? s->page_bytes : 0);
 	if (ret < 0 || !s->exec_cnt)
@@ -121,6 +126,18 @@ static const char *name_or_null(const struct analysis *a, enum trace_name_type t
 	const struct trace_name *n = id ? trace_name_find(a->trace, type, id) : NULL;
 
 	return n ? n->name : NULL;
+}
+
+/* What stood at the heap's caller when it called; NULL: the trace does not say. cell_text() copies nothing. */
+static const char *heap_symbol(struct allocation_scan *s, uint32_t upid, uint64_t addr, uint64_t ts_ns)
+{
+	const struct trace_site *site = trace_site_find(s->a->trace, upid, addr, ts_ns);
+	char text[SITE_TEXT_MAX];
+
+	if (!site)
+		return NULL;
+	site_text_format(text, sizeof(text), site);
+	return strpool_put(s->texts, text);
 }
 
 static bool was_off(const struct allocation_scan *s, uint64_t from_ns, uint64_t to_ns)
@@ -165,6 +182,9 @@ static int give_row(void *ctx, const struct live_object *obj, uint64_t bytes, en
 	if (s->family == FAMILY_SLAB) {
 		cell_text(&c[13], name_or_null(s->a, TRACE_NAME_SYMBOL, k->call_site));
 		cell_text(&c[14], name_or_null(s->a, TRACE_NAME_CACHE, k->cache));
+	} else {
+		cell_text(&c[13], heap_symbol(s, ident_upid(d, d->thread_process[obj->owner]), k->call_site,
+					      obj->ts_ns));
 	}
 	return 0;
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/site_text.h"
 #include "analyze/table.h"
 #include "chunk/hook_name.h"
 
@@ -327,6 +328,32 @@ static void name_row(const struct analysis *a, size_t i, struct cell *c)
 	cell_text(&c[3], n[i].name);
 }
 
+static const struct table_column user_site_cols[] = {
+	{ "upid", COLUMN_INT },		 { "addr", COLUMN_INT },	  { "from_ns", COLUMN_INT },
+	{ "symbol", COLUMN_TEXT },	 { "symbol_offset", COLUMN_INT }, { "module", COLUMN_TEXT },
+	{ "module_offset", COLUMN_INT }, { "build_id", COLUMN_TEXT },	  { "unresolved", COLUMN_TEXT },
+};
+
+static void user_site_row(const struct analysis *a, size_t i, struct cell *c)
+{
+	size_t cnt;
+	const struct trace_site *s = &trace_sites(a->trace, &cnt)[i];
+
+	cell_int(&c[0], s->upid);
+	cell_int(&c[1], (int64_t)s->addr);
+	cell_int(&c[2], s->from_ns ? context_rel(a, s->from_ns) : INT64_MIN);
+	if (s->symbol[0]) {
+		cell_text(&c[3], s->symbol);
+		cell_int(&c[4], (int64_t)s->symbol_offset);
+	}
+	if (s->module[0]) {
+		cell_text(&c[5], s->module);
+		cell_int(&c[6], (int64_t)s->module_offset);
+	}
+	cell_text(&c[7], s->build_id[0] ? s->build_id : NULL);
+	cell_text(&c[8], site_text_why(s));
+}
+
 /* ---- what was lost, what it cost ---- */
 
 static const struct table_column loss_cols[] = {
@@ -530,6 +557,7 @@ static void damage_row(const struct analysis *a, size_t i, struct cell *c)
 	}
 
 LIST_CNT(task_event_cnt, trace_task_events)
+LIST_CNT(user_site_cnt, trace_sites)
 LIST_CNT(rss_baseline_cnt, trace_rss_baselines)
 LIST_CNT(loss_cnt, trace_losses)
 LIST_CNT(cost_cnt, trace_costs)
@@ -564,6 +592,8 @@ const struct table_def tables_of_lists[] = {
 	LIST_TABLE("devices", device_cols, -1, -1, device_cnt, device_row, NULL, "block devices"),
 	LIST_TABLE("names", name_cols, -1, -1, name_cnt, name_row, NULL,
 		   "names of caches, devices, cgroups, kernel code addresses and files"),
+	LIST_TABLE("user_sites", user_site_cols, -1, -1, user_site_cnt, user_site_row, NULL,
+		   "what is at user-space code addresses that asked for memory"),
 	LIST_TABLE("task_events", task_event_cols, 0, -1, task_event_cnt, task_event_row, NULL,
 		   "forks, execs, renames, exits, cgroup moves, snapshot rows"),
 	LIST_TABLE("rss_baselines", rss_baseline_cols, -1, -1, rss_baseline_cnt, rss_baseline_row, NULL,

@@ -170,7 +170,7 @@ static void say_counts(const char *path, const char *what, const uint64_t *count
 		[REDACT_COMM] = "process name", [REDACT_CMDLINE] = "command line", [REDACT_PATH] = "path",
 		[REDACT_CGROUP] = "cgroup", [REDACT_HOST] = "host", [REDACT_DEVICE] = "device",
 		[REDACT_CACHE] = "slab cache", [REDACT_SYMBOL] = "kernel symbol", [REDACT_MARK] = "mark",
-		[REDACT_NOTE] = "note",
+		[REDACT_NOTE] = "note", [REDACT_FUNCTION] = "function", [REDACT_BUILD_ID] = "build id",
 	};
 	char text[512], n[UNITS_TEXT_MAX];
 	size_t at = 0;

@@ -14,6 +14,7 @@ const char *disclosed_class_name(enum disclosed_class c)
 	static const char *const names[DISCLOSED_CLASS_CNT] = {
 		"process names", "command lines", "paths",   "user names",
 		"user ids",	 "host names",	  "devices", "marks and notes",
+		"functions",
 	};
 
 	return names[c];
@@ -108,6 +109,20 @@ static int add_names(struct disclosed *d, const struct trace *t, enum trace_name
 	return r;
 }
 
+static int add_sites(struct disclosed *d, const struct trace *t)
+{
+	size_t cnt, i;
+	const struct trace_site *s = trace_sites(t, &cnt);
+	int r = 0;
+
+	for (i = 0; i < cnt && r == 0; i++) {
+		r = add(d, DISCLOSED_FUNCTION, s[i].symbol);
+		if (r == 0)
+			r = add(d, DISCLOSED_PATH, s[i].module);
+	}
+	return r;
+}
+
 static int add_manifest(struct disclosed *d, const struct trace *t)
 {
 	static const struct {
@@ -173,6 +188,8 @@ int disclosed_collect(struct disclosed *ret, const struct trace *t)
 		r = add_names(&d, t, TRACE_NAME_DEVICE, DISCLOSED_DEVICE);
 	if (r == 0)
 		r = add_names(&d, t, TRACE_NAME_IRQ, DISCLOSED_DEVICE);
+	if (r == 0)
+		r = add_sites(&d, t);
 	if (r == 0)
 		r = add_manifest(&d, t);
 	if (r < 0) {

@@ -19,6 +19,7 @@ enum disclosed_class {
 	DISCLOSED_HOST,
 	DISCLOSED_DEVICE,
 	DISCLOSED_NOTE,		/* marks and notes */
+	DISCLOSED_FUNCTION,	/* of programs, that asked for memory */
 	DISCLOSED_CLASS_CNT
 };
 

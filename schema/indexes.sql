@@ -5,6 +5,7 @@ CREATE INDEX processes_comm ON processes (comm);
 CREATE INDEX threads_upid ON threads (upid);
 CREATE INDEX threads_tid ON threads (tid);
 CREATE INDEX names_type_id ON names (type, id);
+CREATE INDEX user_sites_upid_addr ON user_sites (upid, addr, from_ns);
 CREATE INDEX task_events_ts_ns ON task_events (ts_ns);
 CREATE INDEX task_events_utid ON task_events (utid);
 CREATE INDEX rss_baselines_upid ON rss_baselines (upid);

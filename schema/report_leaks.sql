@@ -2,7 +2,7 @@
 --
 -- One row per process (or thread, comm, cgroup), source, kind and place. Columns:
 --   kind       kmem_cache, or order of the pages
---   call_site  kernel function that asked; empty for pages
+--   call_site  function that asked, kernel's or (heap) program's, or why it has no name; empty for pages
 --   objects, bytes        that were still there at the window's end
 --   oldest_ns, newest_ns  their ages at that instant
 --   unsure     of objects, those whose free could have been missed: their source was off for a time
@@ -16,5 +16,5 @@ SELECT $cpukeys u.source AS source, coalesce(u.cache, 'order ' || u.page_order, 
   JOIN threads AS t ON t.utid = u.utid JOIN processes AS p ON p.upid = t.upid
  WHERE u.alloc_ns >= :from AND u.alloc_ns < :to AND (u.free_ns IS NULL OR u.free_ns >= :to) AND in_scope(u.upid)
    AND (u.source <> 'heap' OR p.end_ns IS NULL OR p.end_ns >= :to)
- GROUP BY $cpugroup, u.source, u.cache, u.page_order, u.call_site
+ GROUP BY $cpugroup, u.source, u.cache, u.page_order, coalesce(u.symbol, u.call_site)
  ORDER BY bytes DESC

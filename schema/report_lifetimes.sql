@@ -1,7 +1,7 @@
 -- How long did what was allocated live, and where was it allocated for nothing?
 --
 -- One row per process (or thread, comm, cgroup), source, kind and place of allocations in the window. Columns:
---   kind, call_site    kmem_cache or order of the pages; kernel function that asked
+--   kind, call_site    kmem_cache or order of the pages; function that asked, as in leaks
 --   allocs, bytes      allocated in the window
 --   freed              of these, freed within the trace
 --   temporary, ..      of these, freed within 1 ms: number, share and bytes
@@ -17,5 +17,5 @@ SELECT $cpukeys u.source AS source, coalesce(u.cache, 'order ' || u.page_order, 
   FROM allocations AS u
   JOIN threads AS t ON t.utid = u.utid JOIN processes AS p ON p.upid = t.upid
  WHERE u.alloc_ns >= :from AND u.alloc_ns < :to AND in_scope(u.upid)
- GROUP BY $cpugroup, u.source, u.cache, u.page_order, u.call_site
+ GROUP BY $cpugroup, u.source, u.cache, u.page_order, coalesce(u.symbol, u.call_site)
  ORDER BY temporary_bytes DESC, bytes DESC

@@ -8,7 +8,7 @@
 --   bytes_per_s        bytes / dur_ns; empty when it was a single event
 --   baseline_bytes     level just before it (rss: all the process has; slab, heap: since the trace's start)
 --   threshold_bytes    what it had to reach
---   cause              what most of its bytes were. slab, heap: kmem_cache and place that asked (heap: address);
+--   cause              what most of its bytes were. slab, heap: kmem_cache and place that asked (heap: function of the program);
 --                      rss: the counter that grew most, and the order of most of the pages the process allocated meanwhile
 -- Sources: rss, slab, heap. page and vm are left out: their bytes are the others' again, or not used yet.
 SELECT $t_spike
@@ -20,7 +20,8 @@ SELECT $t_spike
                            FROM slab_allocs AS x JOIN threads AS t ON t.utid = x.utid
                           WHERE x.ts_ns >= u.start_ns AND x.ts_ns <= u.end_ns AND t.upid = u.upid AND NOT x.irq
                           GROUP BY x.cache, x.call_site ORDER BY sum(x.bytes) DESC LIMIT 1)
-       WHEN 'heap' THEN (SELECT printf('0x%x', x.call_site) FROM heap_allocs AS x JOIN threads AS t ON t.utid = x.utid
+       WHEN 'heap' THEN (SELECT coalesce(user_symbol(u.upid, x.call_site, max(x.ts_ns)), printf('0x%x', x.call_site))
+                           FROM heap_allocs AS x JOIN threads AS t ON t.utid = x.utid
                           WHERE x.ts_ns >= u.start_ns AND x.ts_ns <= u.end_ns AND t.upid = u.upid
                           GROUP BY x.call_site ORDER BY sum(x.bytes) DESC LIMIT 1)
        ELSE (SELECT x.member FROM rss_points AS x

@@ -62,6 +62,19 @@ CREATE TABLE names (
 	name TEXT NOT NULL
 ) STRICT;
 
+-- What is at user-space code addresses that asked for memory.
+CREATE TABLE user_sites (
+	upid INTEGER NOT NULL,
+	addr INTEGER NOT NULL,
+	from_ns INTEGER NOT NULL,
+	symbol TEXT,
+	symbol_offset INTEGER,
+	module TEXT,
+	module_offset INTEGER,
+	build_id TEXT,
+	unresolved TEXT
+) STRICT;
+
 -- Steps in the life of tasks.
 CREATE TABLE task_events (
 	ts_ns INTEGER NOT NULL,

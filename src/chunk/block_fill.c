@@ -470,6 +470,17 @@ static void fill_irq(struct fill *f, const struct wire_irq *r)
 	TUPLE(wire_hook_action[r->hdr.hook], r->type, r->vector, r->handled);
 }
 
+/* A user-space code address of the thread in a slot. */
+static void fill_site(struct fill *f, uint32_t slot, uint64_t addr, uint64_t ts_ns)
+{
+	const struct ident_thread *t = f->w->slots.thread[slot];
+
+	if (t && t->process &&
+	    site_book_use(&f->w->sites, &f->w->site_rows, t->process->upid, t->process->pid, addr,
+			  ts_ns) < 0)
+		f->failed = true;
+}
+
 static void fill_heap_alloc(struct fill *f, const struct wire_heap_alloc *r)
 {
 	uint64_t flags = r->hdr.flags & EVENT_F_IRQ;
@@ -480,6 +491,7 @@ static void fill_heap_alloc(struct fill *f, const struct wire_heap_alloc *r)
 	k->val[EV_HEAP_ADDR][at] = r->addr;
 	k->val[EV_HEAP_BYTES][at] = r->bytes;
 	TUPLE(r->call_site);
+	fill_site(f, k->utid[at], r->call_site, r->hdr.ts_ns);
 }
 
 static void fill_segment(struct fill *f, const struct block_segment *g)
@@ -606,6 +618,7 @@ int block_fill_rows(struct block_writer *w, const struct block_slice *s)
 	block_owner_begin(w->owners);
 	if (w->unseen)
 		block_unseen_begin(w->unseen);
+	site_book_begin(&w->sites);
 	w->first_ns = UINT64_MAX;
 	w->last_ns = 0;
 	for (i = 0; i < s->segment_cnt; i++)

@@ -13,6 +13,7 @@
 #include "chunk/column_writer.h"
 #include "chunk/identity.h"
 #include "chunk/name_book.h"
+#include "chunk/site_book.h"
 
 /*
  * A slot is a thread, or a pseudo id, that this block's events refer to. Slots are numbered as
@@ -60,6 +61,7 @@ struct block_writer {
 	bool *cpu_online;		/* NULL: not known */
 	struct identity *identity;
 	struct name_book names;
+	struct site_book sites;
 	struct block_owners *owners;
 	struct block_unseen *unseen;	/* NULL unless config.watch_requests */
 	struct block_out out;
@@ -86,7 +88,7 @@ struct block_writer {
 	uint64_t first_ns, last_ns;
 	struct block_stats stats;
 	struct row_writer processes, threads, task_events, cpu_state, rss_state, rss_snaps, summary;
-	struct row_writer loss, cost, hook_stats, clocks, marks, name_rows, gaps;
+	struct row_writer loss, cost, hook_stats, clocks, marks, name_rows, gaps, site_rows;
 };
 
 /* ---- wire_record.c ---- */

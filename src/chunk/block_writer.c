@@ -44,7 +44,7 @@ static int writer_alloc(struct block_writer *w)
 int block_writer_new(struct block_writer **ret, const struct block_writer_config *config)
 {
 	struct identity_config ic = {
-		.recorder_pid = config->recorder_pid, .helper_pid = config->helper_pid,
+		.recorder_pid = config->recorder_pid, .helper_cnt = BLOCK_HELPERS,
 		.page_bytes = config->page_bytes,
 		.all_cmdlines = config->all_cmdlines,
 	};
@@ -61,6 +61,8 @@ int block_writer_new(struct block_writer **ret, const struct block_writer_config
 	if (!w->config.page_bytes)
 		w->config.page_bytes = 4096;
 	name_book_init(&w->names, &config->names);
+	site_book_init(&w->sites, &config->names);
+	ic.helper_pids = w->config.helper_pids;
 	r = writer_alloc(w);
 	if (r == 0)
 		r = identity_new(&w->identity, &ic);
@@ -92,7 +94,8 @@ int block_writer_new(struct block_writer **ret, const struct block_writer_config
 	X(CHUNK_CLOCKS, clocks)                 \
 	X(CHUNK_MARKS, marks)                   \
 	X(CHUNK_NAMES, name_rows)               \
-	X(CHUNK_GAPS, gaps)
+	X(CHUNK_GAPS, gaps)                     \
+	X(CHUNK_SITES, site_rows)
 
 void block_writer_free(struct block_writer *w)
 {
@@ -102,6 +105,7 @@ void block_writer_free(struct block_writer *w)
 	column_writer_done(&w->columns);
 	block_out_done(&w->out);
 	name_book_done(&w->names);
+	site_book_done(&w->sites);
 	block_owners_free(w->owners);
 	block_unseen_free(w->unseen);
 	identity_free(w->identity);

@@ -34,8 +34,15 @@ struct block_names {
 	int (*cgroup)(void *ctx, uint64_t id, char *path, size_t size);
 	int (*symbol)(void *ctx, uint64_t addr, char *name, size_t size); /* "function+0x1a" */
 	int (*irq)(void *ctx, uint32_t irq, char *name, size_t size); /* its handlers: "ehci,eth0" */
+	/*
+	 * What process pid has at ret->addr at ts_ns: fills all of ret but upid and addr, strings good until the next
+	 * call. It is so from ret->from_ns to *ret_until_ns. < 0: nothing is to be said.
+	 */
+	int (*site)(void *ctx, uint32_t pid, uint64_t ts_ns, struct trace_site *ret,
+		    uint64_t *ret_until_ns);
 };
 
+#define BLOCK_HELPERS 2
 #define BLOCK_LEVEL_NONE (-1)	/* sections are stored as they are */
 
 struct block_writer_config {
@@ -43,7 +50,7 @@ struct block_writer_config {
 	int zstd_level;			/* 1..19; 0 picks the default; BLOCK_LEVEL_NONE */
 	bool filtered;			/* --only: a CPU's chain of switches has holes on purpose */
 	uint32_t recorder_pid; /* its threads and they alone are tagged TRACE_TASK_RECORDER */
-	uint32_t helper_pid;   /* and those of this process of its own; 0: none */
+	uint32_t helper_pids[BLOCK_HELPERS];	/* and those of these processes of its own; 0: none */
 	uint32_t page_bytes;		/* 0: 4096 */
 	bool watch_requests;		/* declare ends of block requests that were not seen, see block_unseen.c */
 	bool all_cmdlines; /* keep command lines of every process, not just the workload's */

@@ -99,6 +99,7 @@ enum chunk_section_type {
 	CHUNK_INDEX = 14,	/* in an index block: one row per block of the file */
 	CHUNK_GAPS = 15,	/* sources that were off on purpose */
 	CHUNK_MARKS = 16,	/* instants with a name */
+	CHUNK_SITES = 17,	/* what is at user-space code addresses */
 	CHUNK_SMALL_END = 32,
 	/* event columns */
 	CHUNK_COLUMN = 33,	/* a column, or a part of one */

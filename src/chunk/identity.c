@@ -306,6 +306,16 @@ fail:
 	return NULL;
 }
 
+static bool is_recorders(const struct identity *id, uint32_t pid)
+{
+	unsigned int i;
+
+	for (i = 0; i < id->config.helper_cnt; i++)
+		if (pid && pid == id->config.helper_pids[i])
+			return true;
+	return pid == id->config.recorder_pid;
+}
+
 struct ident_process *ident_process_make(struct identity *id, uint32_t pid, uint64_t since_ns)
 {
 	struct ident_process *p = calloc(1, sizeof(*p)), *newer = NULL, *at;
@@ -317,7 +327,7 @@ struct ident_process *ident_process_make(struct identity *id, uint32_t pid, uint
 	p->pid = pid;
 	p->parent_upid = EVENT_ID_UNKNOWN;
 	p->since_ns = since_ns;
-	if (pid == id->config.recorder_pid || (pid && pid == id->config.helper_pid))
+	if (is_recorders(id, pid))
 		p->flags |= TRACE_TASK_RECORDER;
 	if (ident_list_add(&id->processes, p) < 0)
 		goto fail;

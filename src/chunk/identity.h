@@ -66,7 +66,9 @@ struct ident_thread {
 };
 
 struct identity_config {
-	uint32_t recorder_pid, helper_pid;
+	uint32_t recorder_pid;
+	const uint32_t *helper_pids;	/* helper_cnt, 0: none; they outlive the identity */
+	unsigned int helper_cnt;
 	uint32_t page_bytes;
 	bool all_cmdlines;
 };

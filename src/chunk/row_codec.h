@@ -65,6 +65,9 @@ struct row_index {
 #define ROW_CLOCK(U, T, S) T(mono_ns) U(boot_ns) U(real_ns) U(tai_ns) U(uncertainty_ns)
 #define ROW_MARK(U, T, S) T(ts_ns) U(origin) S(text)
 #define ROW_NAME(U, T, S) U(type) U(id) U(arg) S(name)
+#define ROW_SITE(U, T, S)                                                                   \
+	U(upid) U(addr) T(from_ns) U(why) U(symbol_offset) U(module_offset)                 \
+	S(symbol) S(module) S(build_id)
 #define ROW_INDEX(U, T, S)                                                                  \
 	U(offset) U(bytes) U(front_bytes) U(from_ns) U(to_ns) U(event_cnt)
 
@@ -83,6 +86,7 @@ struct row_index {
 	X(mark, trace_mark, ROW_MARK)                     \
 	X(name, row_name, ROW_NAME)                       \
 	X(gap, trace_gap, ROW_GAP)                        \
+	X(site, trace_site, ROW_SITE)                     \
 	X(index, row_index, ROW_INDEX)
 
 /* Rows being made. Memory failures are kept in out.failed. */

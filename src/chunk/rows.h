@@ -158,6 +158,33 @@ enum trace_name_type {
 	TRACE_NAME_TYPE_CNT = 7
 };
 
+/* Why a user-space code address has no name; stored in traces, append only. */
+enum trace_site_why {
+	TRACE_SITE_NAMED = 0,		/* it has */
+	TRACE_SITE_STRIPPED = 1,	/* the file has no symbol table, and none was found beside it */
+	TRACE_SITE_NO_FUNCTION = 2,	/* it has one, with no function there */
+	TRACE_SITE_ANONYMOUS = 3,	/* no file: code made at run time, or the kernel's own pages */
+	TRACE_SITE_EXITED = 4,		/* the process was gone before the file could be opened */
+	TRACE_SITE_DELETED = 5,		/* the file was */
+	TRACE_SITE_CHANGED = 6,		/* another file was there by then */
+	TRACE_SITE_UNREADABLE = 7,	/* it may not be opened, or is no ELF file that makes sense */
+	TRACE_SITE_UNMAPPED = 8,	/* no mapping is known at that address */
+	TRACE_SITE_WHY_CNT = 9
+};
+
+/* What is at a code address of a process, from from_ns on, until the next row of the same address. */
+struct trace_site {
+	uint32_t upid;
+	uint8_t why;			/* enum trace_site_why */
+	uint64_t addr;			/* where a call returns to: its function has the byte before */
+	uint64_t from_ns;		/* when that came there; 0: not known */
+	uint64_t symbol_offset;		/* of addr in the function */
+	uint64_t module_offset;		/* of addr in the file */
+	const char *symbol;		/* function, as the linker knows it; "" if not known */
+	const char *module;		/* file, as the process sees it, "[vdso]", ...; "" if there is none */
+	const char *build_id;		/* hexadecimal digits; "" if not known */
+};
+
 /* One summary row: a thread's share of one block. Times and sums as an event-by-event count would give. */
 struct trace_summary {
 	uint32_t utid;

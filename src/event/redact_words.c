@@ -295,6 +295,7 @@ static void add_string(struct redact_words *w, enum redact_kind kind, const char
 	static const char *const prefixes[REDACT_KIND_CNT] = {
 		[REDACT_COMM] = "proc-", [REDACT_HOST] = "host-", [REDACT_DEVICE] = "dev-",
 		[REDACT_CACHE] = "cache-", [REDACT_MARK] = "mark-", [REDACT_NOTE] = "note-",
+		[REDACT_FUNCTION] = "fn-", [REDACT_BUILD_ID] = "id-",
 	};
 	size_t len = strlen(s);
 

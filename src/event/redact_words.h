@@ -7,7 +7,8 @@
  *     cgroup    as a path                host      host-7f3a21
  *     mark      mark-7f3a21              note      note-7f3a21
  *     device    dev-7f3a21               cache     cache-7f3a21
- *     symbol    sym-7f3a21+0x1f
+ *     symbol    sym-7f3a21+0x1f          function  fn-7f3a21 (of user space)
+ *     build id  id-7f3a21
  *
  * The digits depend on the string alone: a file that gave its name to a process has the same ones. Paths keep the
  * number of components, and extensions of the list in the .c file. "" stays.
@@ -26,7 +27,7 @@
 
 enum redact_kind {
 	REDACT_COMM, REDACT_CMDLINE, REDACT_PATH, REDACT_CGROUP, REDACT_HOST, REDACT_DEVICE,
-	REDACT_CACHE, REDACT_SYMBOL, REDACT_MARK, REDACT_NOTE,
+	REDACT_CACHE, REDACT_SYMBOL, REDACT_MARK, REDACT_NOTE, REDACT_FUNCTION, REDACT_BUILD_ID,
 	REDACT_KIND_CNT
 };
 

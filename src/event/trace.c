@@ -308,6 +308,7 @@ void trace_close(struct trace *t)
 	free(t->rss_snaps.v);
 	free(t->losses.v);
 	free(t->gaps.v);
+	free(t->sites.v);
 	free(t->costs.v);
 	free(t->hook_stats.v);
 	free(t->clocks.v);
@@ -322,6 +323,7 @@ void trace_close(struct trace *t)
 	idmap_done(&t->by_utid);
 	idmap_done(&t->by_upid);
 	idmap_done(&t->by_baseline);
+	idmap_done(&t->by_site);
 	free(t->path);
 	free(t);
 }
@@ -418,6 +420,7 @@ LIST(rss_baselines, trace_rss, baselines)
 LIST(rss_snaps, trace_rss, rss_snaps)
 LIST(losses, trace_loss, losses)
 LIST(gaps, trace_gap, gaps)
+LIST(sites, trace_site, sites)
 LIST(costs, trace_cost, costs)
 LIST(hook_stats, trace_hook_stat, hook_stats)
 LIST(clocks, trace_clock, clocks)

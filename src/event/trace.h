@@ -109,6 +109,7 @@ TRACE_LIST(losses, trace_loss);
 TRACE_LIST(costs, trace_cost);
 TRACE_LIST(hook_stats, trace_hook_stat);
 TRACE_LIST(gaps, trace_gap);	/* by from_ns */
+TRACE_LIST(sites, trace_site);	/* by upid, addr, from_ns */
 TRACE_LIST(clocks, trace_clock);
 TRACE_LIST(marks, trace_mark);		/* in order of time */
 /* The mark of that text, nr counted from 1; NULL: there is none. */
@@ -124,6 +125,10 @@ const struct trace_name *trace_name_find(const struct trace *t, enum trace_name_
 					 uint64_t id);	/* not for files */
 /* The last name seen of a file, by file system and inode number; NULL: not known. */
 const struct trace_name *trace_file_find(const struct trace *t, uint32_t dev, uint64_t ino);
+
+/* What process upid had at a user-space code address at ts_ns; NULL: the trace does not say. */
+const struct trace_site *trace_site_find(const struct trace *t, uint32_t upid, uint64_t addr,
+					 uint64_t ts_ns);
 
 /*
  * Wall clock (CLOCK_REALTIME ns) of a monotonic instant, and back, through the nearest clock rows. Where the

@@ -45,7 +45,7 @@ struct cut {
 	const struct trace_cut_request *q;
 	struct store_writer *w;
 	struct block_out out;
-	struct row_writer gaps, summary, processes, threads, names;
+	struct row_writer gaps, summary, processes, threads, names, sites;
 	size_t first, end;	/* blocks */
 	struct event *carried;	/* from before the first block, while it is written */
 	size_t carried_cnt;
@@ -228,6 +228,36 @@ static int put_carried_names(struct cut *c)
 	return r;
 }
 
+/* What stands at the code addresses of heap objects that are carried, beside the block's own. */
+static int put_sites(struct cut *c, struct block_front *f)
+{
+	struct trace_site row;
+	struct row_reader rows;
+	size_t i;
+	int r = block_front_rows(f, c->t->reader.zunpack, CHUNK_SITES, &rows);
+
+	buf_reset(&c->sites.out);
+	c->sites.cnt = 0;
+	c->sites.base_ns = f->head.from_ns;
+	while (r == 0 && (r = row_get_site(&rows, &row)) > 0) {
+		row_put_site(&c->sites, &row);
+		r = 0;
+	}
+	for (i = 0; i < c->carried_cnt && r == 0; i++) {
+		const struct event *ev = &c->carried[i];
+		const struct trace_thread *of = trace_thread_find(c->t, ev->utid);
+		const struct trace_site *s = NULL;
+
+		if (ev->kind == EVENT_HEAP_ALLOC && of)
+			s = trace_site_find(c->t, of->upid, ev->v[EV_HEAP_CALL_SITE], ev->ts_ns);
+		if (s)
+			row_put_site(&c->sites, s);
+	}
+	if (r == 0)
+		block_out_add_rows(&c->out, CHUNK_SITES, &c->sites);
+	return r;
+}
+
 /* Every task of the window as it came to be known, and the block's own, and names of their cgroups. */
 static int put_tasks(struct cut *c, struct block_front *f)
 {
@@ -268,7 +298,7 @@ static int put_tasks(struct cut *c, struct block_front *f)
 	block_out_add_rows(&c->out, CHUNK_PROCESSES, &c->processes);
 	block_out_add_rows(&c->out, CHUNK_THREADS, &c->threads);
 	block_out_add_rows(&c->out, CHUNK_NAMES, &c->names);
-	return 0;
+	return c->kinds_left & 1u << EVENT_HEAP_ALLOC ? put_sites(c, f) : 0;
 }
 
 /* ---- blocks ---- */
@@ -286,6 +316,8 @@ static bool is_made(const struct cut *c, unsigned int type, bool tasks)
 	case CHUNK_THREADS:
 	case CHUNK_NAMES:
 		return tasks;
+	case CHUNK_SITES:
+		return tasks || !(c->kinds_left & 1u << EVENT_HEAP_ALLOC);
 	default:
 		return type >= CHUNK_SMALL_END;
 	}
@@ -486,6 +518,7 @@ int trace_cut(struct trace *t, const struct trace_cut_request *q, const char *pa
 	buf_done(&c.processes.out);
 	buf_done(&c.threads.out);
 	buf_done(&c.names.out);
+	buf_done(&c.sites.out);
 	if (r < 0)
 		store_writer_abort(c.w);
 	else

@@ -47,6 +47,7 @@ X(clock, trace_clock)
 X(gap, trace_gap)
 X(mark, trace_mark)
 X(name, row_name)
+X(site, trace_site)
 #undef X
 
 static int check_rows(struct load *l, struct block_front *f)
@@ -69,6 +70,7 @@ static int check_rows(struct load *l, struct block_front *f)
 		{ CHUNK_MARKS, check_mark },
 		{ CHUNK_NAMES, check_name },
 		{ CHUNK_GAPS, check_gap },
+		{ CHUNK_SITES, check_site },
 	};
 	const struct disk_section *s;
 	struct row_reader r;
@@ -261,6 +263,11 @@ static int load_cpu_state(struct trace *t, struct row_cpu_state *row)
 	return 0;
 }
 
+static int load_site(struct trace *t, struct trace_site *row)
+{
+	return trace_site_load(t, row);
+}
+
 #define SECTION(name, type, section, to)                                           \
 	static int rows_##to(struct trace *t, struct row_reader *r)                \
 	{                                                                          \
@@ -289,6 +296,7 @@ SECTION(clock, trace_clock, CHUNK_CLOCKS, clock)
 SECTION(mark, trace_mark, CHUNK_MARKS, mark)
 SECTION(name, row_name, CHUNK_NAMES, name)
 SECTION(gap, trace_gap, CHUNK_GAPS, gap)
+SECTION(site, trace_site, CHUNK_SITES, site)
 
 int trace_load_rows(struct trace *t, enum chunk_section_type type, struct row_reader *r)
 {
@@ -322,6 +330,8 @@ int trace_load_rows(struct trace *t, enum chunk_section_type type, struct row_re
 		return rows_name(t, r);
 	case CHUNK_GAPS:
 		return rows_gap(t, r);
+	case CHUNK_SITES:
+		return rows_site(t, r);
 	default:
 		return -EBADMSG;
 	}
@@ -333,7 +343,7 @@ static int load_sections(struct load *l, struct block_front *f)
 		section_process,   section_thread,   section_task_event, section_cpu_state,
 		section_rss_state, section_rss_snap, section_loss,	 section_cost,
 		section_hook_stat, section_clock,    section_name,	 section_gap,
-		section_mark,
+		section_mark,	   section_site,
 	};
 	size_t i;
 	int r;
@@ -644,7 +654,7 @@ int trace_load_finish(struct trace *t)
 		m[i].late_ns = late;
 	}
 	estimate_costs(t);
-	if (link_tasks(t) < 0 || link_names(t) < 0 ||
+	if (link_tasks(t) < 0 || link_names(t) < 0 || trace_sites_link(t) < 0 ||
 	    sort_by_time(&t->task_events, sizeof(struct trace_task_event)) < 0 ||
 	    sort_by_time(&t->rss_snaps, sizeof(struct trace_rss)) < 0 ||
 	    sort_by_time(&t->clocks, sizeof(struct trace_clock)) < 0 ||

@@ -78,6 +78,16 @@ static int edit_gap(struct redact *x, struct trace_gap *g)
 	return g->reason[strspn(g->reason, own)] ? replace(x, REDACT_NOTE, &g->reason) : 0;
 }
 
+/* "[vdso]" is the kernel's. */
+static int edit_site(struct redact *x, struct trace_site *s)
+{
+	int r = replace(x, REDACT_FUNCTION, &s->symbol);
+
+	if (r == 0 && s->module[0] != '[')
+		r = replace(x, REDACT_PATH, &s->module);
+	return r ? r : replace(x, REDACT_BUILD_ID, &s->build_id);
+}
+
 #define COPY_ROWS(name, type, edit)                                               \
 	static int copy_##name(struct redact *x, struct row_reader *in)           \
 	{                                                                         \
@@ -105,6 +115,7 @@ COPY_ROWS(hook_stat, trace_hook_stat, 0)
 COPY_ROWS(clock, trace_clock, 0)
 COPY_ROWS(name, row_name, edit_name(x, &row))
 COPY_ROWS(gap, trace_gap, edit_gap(x, &row))
+COPY_ROWS(site, trace_site, edit_site(x, &row))
 COPY_ROWS(mark, trace_mark, replace(x, REDACT_MARK, &row.text))
 
 static int (*const copy_rows[CHUNK_SMALL_END])(struct redact *x, struct row_reader *in) = {
@@ -113,7 +124,7 @@ static int (*const copy_rows[CHUNK_SMALL_END])(struct redact *x, struct row_read
 	[CHUNK_RSS_STATE] = copy_rss, [CHUNK_RSS_SNAPS] = copy_rss, [CHUNK_SUMMARY] = copy_summary,
 	[CHUNK_LOSS] = copy_loss, [CHUNK_COST] = copy_cost, [CHUNK_HOOK_STATS] = copy_hook_stat,
 	[CHUNK_CLOCKS] = copy_clock, [CHUNK_NAMES] = copy_name, [CHUNK_GAPS] = copy_gap,
-	[CHUNK_MARKS] = copy_mark,
+	[CHUNK_MARKS] = copy_mark, [CHUNK_SITES] = copy_site,
 };
 
 static int copy_section(struct redact *x, struct block_front *f, unsigned int type)
@@ -206,6 +217,7 @@ static int keep_names(struct redact *x)
 	const struct trace_task_event *ev;
 	const struct trace_process *p;
 	const struct trace_thread *th;
+	const struct trace_site *site;
 	size_t cnt, i;
 	int r = 0;
 
@@ -214,6 +226,17 @@ static int keep_names(struct redact *x)
 		r = keep_comm(x, p[i].flags, p[i].comm);
 		if (r == 0)
 			r = keep_program(x, p[i].flags, p[i].exe, p[i].cmdline, p[i].cgroup_id);
+	}
+	site = trace_sites(x->t, &cnt);
+	for (i = 0; r == 0 && x->o->keep_workload && i < cnt; i++) {
+		p = trace_process_find(x->t, site[i].upid);
+		if (!p || !(p->flags & TRACE_TASK_WORKLOAD))
+			continue;
+		r = redact_words_keep(x->words, REDACT_FUNCTION, site[i].symbol);
+		if (r == 0)
+			r = redact_words_keep(x->words, REDACT_PATH, site[i].module);
+		if (r == 0)
+			r = redact_words_keep(x->words, REDACT_BUILD_ID, site[i].build_id);
 	}
 	th = trace_threads(x->t, &cnt);
 	for (i = 0; r == 0 && i < cnt; i++)

@@ -13,32 +13,16 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/fds.h"
 #include "base/privilege.h"
 
 struct run_stats {
 	pid_t pid;
 	int fd;
 };
-
-/* Closes every descriptor but keep. */
-static void close_others(int keep)
-{
-	int fd, max = (int)sysconf(_SC_OPEN_MAX);
-
-#ifdef SYS_close_range
-	if ((!keep || !syscall(SYS_close_range, 0, keep - 1, 0)) &&
-	    !syscall(SYS_close_range, keep + 1, ~0U, 0))
-		return;
-#endif
-	for (fd = 0; fd < max; fd++) {
-		if (fd != keep)
-			close(fd);
-	}
-}
 
 static void helper_main(int fd) __attribute__((noreturn));
 
@@ -55,7 +39,7 @@ static void helper_main(int fd)
 	signal(SIGUSR1, SIG_IGN);
 	signal(SIGUSR2, SIG_IGN);
 	prctl(PR_SET_NAME, "ebpfrec-stats", 0, 0, 0);
-	close_others(fd);
+	fds_close_others(fd);
 	if (privilege_drop(PRIVILEGE_BIT(CAP_SYS_ADMIN), NULL))
 		_exit(1);
 	while (read(fd, &c, 1) == 1) {

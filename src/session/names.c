@@ -17,10 +17,12 @@
 #include "base/strpool.h"
 #include "probe/probe.h"
 #include "session/cgroup.h"
+#include "session/user_sites.h"
 #include "symbol/kallsyms.h"
 
 struct names {
 	struct probe *probe;
+	struct user_sites *sites;
 	struct kallsyms *kallsyms;	/* NULL: hidden */
 	char cgroup_root[PATH_MAX];
 	int cgroup_fd;			/* -1: cgroup v2 is not mounted */
@@ -153,9 +155,17 @@ static int irq_name(void *ctx, uint32_t irq, char *name, size_t size)
 	return err || name[0] ? err : -ENOENT;
 }
 
-struct block_names names_callbacks(struct names *n)
+static int site_name(void *ctx, uint32_t pid, uint64_t ts_ns, struct trace_site *ret,
+		     uint64_t *ret_until_ns)
 {
+	return user_sites_find(((struct names *)ctx)->sites, pid, ts_ns, ret, ret_until_ns);
+}
+
+struct block_names names_callbacks(struct names *n, struct user_sites *sites)
+{
+	n->sites = sites;
 	return (struct block_names){ .ctx = n, .cache = cache_name, .device = device_name,
 				     .cgroup = cgroup_name, .symbol = symbol_name,
-				     .irq = irq_name };
+				     .irq = irq_name,
+				     .site = sites ? site_name : NULL };
 }

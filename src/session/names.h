@@ -11,12 +11,13 @@
 
 struct probe;
 struct names;
+struct user_sites;
 
 /* Finds the cgroup file system and reads the kernel's symbols; what is missing stays unresolved. */
 int names_new(struct names **ret, struct probe *probe);
 void names_free(struct names *n);
 
-/* The callbacks for block_writer_config; n must outlive the writer. */
-struct block_names names_callbacks(struct names *n);
+/* The callbacks for block_writer_config; n and sites (NULL: user space is not named) must outlive the writer. */
+struct block_names names_callbacks(struct names *n, struct user_sites *sites);
 
 #endif /* NAMES_H */

@@ -41,6 +41,7 @@
 #include "session/overhead.h"
 #include "session/sampler.h"
 #include "session/target.h"
+#include "session/user_sites.h"
 #include "session/watch.h"
 #include "store/store_writer.h"
 
@@ -55,6 +56,7 @@ struct session {
 	struct probe *probe;
 	struct ring_group *rings;
 	struct names *names;
+	struct user_sites *sites;	/* with alloc.heap; NULL: not to be had */
 	struct sampler *sampler;
 	struct only_filter *only;	/* with --only */
 	struct overhead *overhead;	/* with --max-overhead */
@@ -143,6 +145,11 @@ static int open_probe(struct session *s, struct err *e)
 	err = names_new(&s->names, s->probe);
 	if (err)
 		return err_set(e, err, "out of memory");
+	if (s->sources & SOURCE_BIT(SOURCE_HEAP)) {
+		err = user_sites_new(&s->sites, probe_cpu_cnt(s->probe), note_lack, s, e);
+		if (err)
+			return err;
+	}
 	if (s->o.budget_ppm && !privilege_has(CAP_SYS_ADMIN))
 		return err_set(e, -EPERM,
 			       "--max-overhead: to measure what programs cost takes CAP_SYS_ADMIN; "
@@ -162,8 +169,8 @@ static int open_writers(struct session *s, struct err *e)
 		.zstd_level = s->o.zstd_level,
 		.filtered = s->o.only,
 		.recorder_pid = getpid(),
-		.helper_pid = run_stats_pid(s->run_stats),
-		.names = names_callbacks(s->names),
+		.helper_pids = { run_stats_pid(s->run_stats), user_sites_pid(s->sites) },
+		.names = names_callbacks(s->names, s->sites),
 		.page_bytes = sysconf(_SC_PAGESIZE),
 		.watch_requests = true,
 		.all_cmdlines = s->o.all_cmdlines,
@@ -306,6 +313,9 @@ static int keep_snapshot_row(void *ctx, const struct wire_snap *snap)
 		if (s->o.only && !(row.task.hdr.flags & WIRE_F_TARGET))
 			row.on_cpu = 0;
 	}
+	if (s->sites && !s->slice_ns && row.task.hdr.flags & WIRE_F_TARGET &&
+	    row.task.tid == row.task.pid && user_sites_add(s->sites, row.task.pid))
+		return -ENOMEM;
 	buf_add(&s->snapshot, &row, sizeof(row));
 	return s->snapshot.failed ? -ENOMEM : 0;
 }
@@ -408,6 +418,8 @@ static int write_slice(struct session *s, uint64_t to_ns, bool is_last, struct e
 	slice.cost_cnt = 1;
 	slice.clocks = &clock;
 	slice.clock_cnt = 1;
+	if (!err)
+		err = user_sites_look(s->sites);
 	if (store_writer_begins_file(s->store))
 		block_writer_begin_anew(s->writer);
 	if (!err)
@@ -426,7 +438,7 @@ static int write_slice(struct session *s, uint64_t to_ns, bool is_last, struct e
 	s->unseen_cnt += stats.unseen_cnt;
 	s->slice_ns = to_ns;
 	watch_written(s->watch, to_ns);
-	return 0;
+	return user_sites_end_slice(s->sites, to_ns) ? err_set(e, -ENOMEM, "out of memory") : 0;
 }
 
 /* ---- running ---- */
@@ -486,6 +498,8 @@ static int run_loop(struct session *s, int *ret_exit, struct err *e)
 			return err;
 		sampler_stats_end(s->sampler);
 		err = sampler_look(s->sampler, now_ns);
+		if (!err)
+			err = user_sites_look(s->sites);
 		if (err)
 			return err_set(e, err, "out of memory");
 		if (!cut_ns && slice_is_due(s, now_ns)) {
@@ -749,6 +763,7 @@ void session_close(struct session *s)
 	if (unfinished)
 		store_remove(s->o.output, NULL);
 	names_free(s->names);
+	user_sites_free(s->sites);
 	probe_close(s->probe);
 	run_stats_end(s->run_stats);
 	buf_done(&s->lacks);

@@ -23,6 +23,7 @@ limits()
 	case $1 in
 	fuzz_manifest | fuzz_rows | fuzz_words | fuzz_names | fuzz_trigger) echo 256 8 4096 ;;
 	fuzz_column) echo 512 16 8192 ;;
+	fuzz_elf_symbols) echo 512 80 16384 ;;
 	# short ones: a question costs what its trace has
 	fuzz_analysis) echo 1024 8 8192 ;;
 	*) echo 1024 8 32768 ;;

@@ -20,6 +20,7 @@
 #include "index_trace.h"
 #include "store/bundle_writer.h"
 #include "tests/unit/gen_trace.h"
+#include "tests/unit/make_elf.h"
 
 static const char *out_dir;
 static struct zunpack *zunpack;
@@ -416,6 +417,31 @@ static void put_words(const char *target, const char *const *words)
 	}
 }
 
+/* Symbols of both tables, with a build id and a link and without; one cut off. */
+static void put_elf(void)
+{
+	static const struct elf_function functions[] = {
+		{ "outer", 0x401000, 0x100, 1, 0 }, { "inner", 0x401040, 0x10, 0, 0 },
+		{ "sizeless", 0x401300, 0, 2, 0 },
+	};
+	static const uint8_t id[20] = { 1, 2, 3 };
+	struct elf_plan plan = { .functions = functions, .cnt = 3, .build_id = id,
+				 .build_id_bytes = sizeof(id), .link = "x.debug",
+				 .text_offset = 0x1000, .text_addr = 0x401000, .text_bytes = 0x1000 };
+	struct buf b = { 0 };
+
+	make_elf(&b, &plan);
+	put_seed("fuzz_elf_symbols", "full", 0, b.data, b.len, false);
+	put_seed("fuzz_elf_symbols", "cut", 0, b.data, b.len / 2, false);
+	buf_reset(&b);
+	plan.dynamic = 1;
+	plan.build_id = NULL;
+	plan.link = NULL;
+	make_elf(&b, &plan);
+	put_seed("fuzz_elf_symbols", "dynamic", 0, b.data, b.len, false);
+	buf_done(&b);
+}
+
 int main(int argc, char **argv)
 {
 	static const char *const words[] = { "1.5s",
@@ -472,6 +498,7 @@ int main(int argc, char **argv)
 	make_traces(0, 1, "short");
 	make_traces(0, 3, "story");
 	make_traces(60, 3, "mix");
+	put_elf();
 	put_words("fuzz_words", words);
 	put_words("fuzz_names", names);
 	put_words("fuzz_manifest", manifests);

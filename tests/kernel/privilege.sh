@@ -87,6 +87,10 @@ check "sudo: the recorder has become the user who called it" \
 	"[ \"\$(fields '$tmp/sudo.out' Uid | tr '\t' ' ')\" = '65534 65534 65534 65534 ' ] && [ \"\$(fields '$tmp/sudo.out' CapPrm)\" = '0000000000000000 ' ]" \
 	"$(grep -E '^(Name|Uid|Cap)' "$tmp/sudo.out")"
 # shellcheck disable=SC2016
+recorded opener -e alloc.heap,task -- sh -c 'sleep 0.2; p=$(pgrep -x ebpfrec-open -P $PPID); cat /proc/$p/status; ls /proc/$p/fd | wc -l'
+check "opener: keeps CAP_SYS_PTRACE and CAP_CHECKPOINT_RESTORE, and no descriptor but its socket" \
+	"[ \"\$(fields '$tmp/opener.out' CapPrm)\" = '0000010000080000 ' ] && [ \"\$(tail -1 '$tmp/opener.out')\" = 1 ]" \
+	"$(grep -E '^(Name|Cap)' "$tmp/opener.out"; tail -1 "$tmp/opener.out")"
 recorded stats -- sh -c 'sleep 0.2; cat /proc/$(pgrep -n -f "^[^ ]*ebpfrec record -o '"$tmp/stats"'" -P $PPID)/status; ls /proc/$(pgrep -n -f "^[^ ]*ebpfrec record -o '"$tmp/stats"'" -P $PPID)/fd | wc -l'
 check "helper: keeps CAP_SYS_ADMIN alone, and no descriptor but its socket" \
 	"[ \"\$(fields '$tmp/stats.out' CapPrm)\" = '0000000000200000 ' ] && [ \"\$(tail -1 '$tmp/stats.out')\" = 1 ] && [ \"\$(fields '$tmp/stats.out' Name)\" = 'ebpfrec-stats ' ]" \

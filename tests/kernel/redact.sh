@@ -17,7 +17,7 @@ if [ -n "$v2" ] && mkdir -p "$v2/oystercatcher.slice/merlin.service" 2>/dev/null
 fi
 (exec -a wagtail sleep 30) &
 export secret
-recorded plain --cmdlines --note customer=goldcrest-industries --mark-fd 9 -- sh -c '
+recorded plain -e sched,alloc,block,alloc.heap --cmdlines --note customer=goldcrest-industries --mark-fd 9 -- sh -c '
 	echo $$ >"$group/cgroup.procs"
 	"$secret/nightingale" --password=chiffchaff "$secret/ledger.yaml" >/dev/null
 	"$secret/libkestrel.so.4" one 300 >/dev/null
@@ -41,7 +41,7 @@ from trace_query import *
 import second_reader as reader
 tmp = os.environ["tmp"]
 KTHREAD, RECORDER = 1, 2
-TEXTS = {1: (11, 12, 13), 2: (9,), 3: (7, 8, 9), 12: (3,), 15: (2, 3), 16: (2,)}
+TEXTS = {1: (11, 12, 13), 2: (9,), 3: (7, 8, 9), 12: (3,), 15: (2, 3), 16: (2,), 17: (7, 6, 8)}
 
 
 def blocks(path):
@@ -78,7 +78,7 @@ m = manifest(tmp + "/plain")
 strings.update(m[k] for k in ("host", "command", "recorder.command_line", "note.customer"))
 stays.update(v for k, v in m.items() if k in ("programs", "sources", "lacks", "kernel.version", "kernel.release", "cpu.model", "ring.kind"))
 # words of the format: manifest keys, extensions
-stays.update(m.keys() | {"redacted ebpfrec record .service .slice", m["machine"]})
+stays.update(m.keys() | {"redacted ebpfrec record .service .slice [vdso]", m["machine"]})
 parts = set()
 for s in strings:
     parts.update({s} | set(re.split(r"[\s/]+", s)) | set(re.split(r"[\s/=.,:;'\"-]+", s)))
@@ -91,6 +91,11 @@ for word in ("nightingale", "libkestrel.so.4", "wagtail", "goldcrest", "chiffcha
     check("redact: %s was there to be found" % word, word in seen, sorted(seen)[:20])
 left = sorted(p for p in parts if p.encode("latin-1") in gone)
 check("redact: of %d names nothing is left, packed or not" % len(seen), len(seen) > 30 and not left, left[:10])
+
+functions = {r["symbol"] for r in Trace(tmp + "/plain").sql("SELECT DISTINCT symbol FROM user_sites WHERE symbol IS NOT NULL")}
+new = {r["symbol"] for r in Trace(tmp + "/gone").sql("SELECT DISTINCT symbol FROM user_sites WHERE symbol IS NOT NULL")}
+check("redact: functions of programs have pseudonyms, one each", len(functions) == len(new) > 0 and all(re.fullmatch("fn-[0-9a-f]+", f) for f in new),
+      (sorted(functions)[:5], sorted(new)[:5]))
 
 # Numbers, and which rows have the same name.
 a, b = Trace(tmp + "/plain"), Trace(tmp + "/gone")
@@ -105,7 +110,7 @@ check("redact: ids, parents, user ids of the system",
       "differ")
 kept = {x["comm"] for x, y in zip(pa, pb) if x["comm"] == y["comm"]}
 check("redact: names that stay are the kernel's or the recorder's",
-      kept <= {r["comm"] for r in pa if r["is_kthread"]} | {"ebpfrec", "ebpfrec-stats"} and len(kept) > 5, sorted(kept))
+      kept <= {r["comm"] for r in pa if r["is_kthread"]} | {"ebpfrec", "ebpfrec-stats", "ebpfrec-open"} and len(kept) > 5, sorted(kept))
 exe = next(r for r in pb if ".so" in str(r["exe"]))
 check("redact: a path keeps its depth and what kind of file it is; the name taken from it shows",
       re.fullmatch(r"(/p[0-9a-f]{6,})+\.so", exe["exe"]) and exe["exe"].count("/") == (tmp + "/quarterly-figures/zebrafinch/x").count("/"), exe["exe"])
@@ -118,6 +123,8 @@ if os.environ["group"] != "/nowhere":
 TEXT = {"comm", "owner", "exe", "cgroup", "name", "group", "call_site", "file", "submitter"}
 # the size of the new blocks is their own
 TEXT.add("bytes_written")
+# of a heap it names functions
+TEXT.add("cause")
 for args in (["cpu"], ["cpu", "--every", "100ms"], ["cpu", "--by", "comm"], ["sched"], ["alloc"], ["alloc", "--by", "comm"],
              ["io"], ["latency"], ["devices"], ["pattern"], ["spikes"], ["loss"], ["cost"]):
     both = [sorted(json.dumps([v for k, v in r.items() if k not in TEXT]) for r in t.report(*args)) for t in (a, b)]

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * elf_symbols: through libelf, which checks what it hands out against the file's size. Here each section and
+ * segment is held to a limit before its data is asked for. Functions are kept sorted by address, names in one arena.
+ */
+#include "symbol/elf_symbols.h"
+
+#include <errno.h>
+#include <gelf.h>
+#include <libelf.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+
+#define SYMBOLS_MAX (8u << 20)
+#define NAMES_MAX (512u << 20)
+#define NOTES_MAX (64u << 10)
+#define SEGMENTS_MAX 4096
+#define SECTIONS_MAX (1u << 20)
+
+struct function {
+	uint64_t addr, size;	/* size 0: not given */
+	uint32_t name;		/* offset into the arena */
+	uint32_t rank;		/* of several at one address the lowest is shown */
+};
+
+struct segment {
+	uint64_t offset, bytes, addr;
+};
+
+struct elf_symbols {
+	struct function *functions;
+	size_t cnt, room;
+	struct buf arena;
+	struct segment *segments;
+	size_t segment_cnt;
+	uint8_t build_id[ELF_BUILD_ID_MAX];
+	size_t build_id_bytes;
+	char link[ELF_LINK_MAX];
+	uint32_t link_crc;
+	bool is_full;
+};
+
+/* ---- reading ---- */
+
+static int add_function(struct elf_symbols *s, const GElf_Sym *sym, const char *name)
+{
+	size_t len = strlen(name);
+	struct function *f;
+
+	if (s->cnt == SYMBOLS_MAX || s->arena.len + len >= NAMES_MAX)
+		return -E2BIG;
+	if (s->cnt == s->room) {
+		size_t room = s->room ? s->room * 2 : 1024;
+
+		f = realloc(s->functions, room * sizeof(*f));
+		if (!f)
+			return -ENOMEM;
+		s->functions = f;
+		s->room = room;
+	}
+	f = &s->functions[s->cnt++];
+	f->addr = sym->st_value;
+	f->size = sym->st_size;
+	f->name = (uint32_t)s->arena.len;
+	f->rank = GELF_ST_BIND(sym->st_info) == STB_GLOBAL ? 0 :
+		  GELF_ST_BIND(sym->st_info) == STB_WEAK   ? 1 : 2;
+	buf_add(&s->arena, name, len + 1);
+	return s->arena.failed ? -ENOMEM : 0;
+}
+
+static int read_table(struct elf_symbols *s, Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh)
+{
+	Elf_Data *data;
+	GElf_Shdr names;
+	size_t i, cnt;
+	int r = 0;
+
+	if (!sh->sh_entsize || sh->sh_size / sh->sh_entsize > SYMBOLS_MAX)
+		return sh->sh_entsize ? -E2BIG : -ENOEXEC;
+	/* asked for here, so that no string table is read that is larger than what may be kept */
+	if (!gelf_getshdr(elf_getscn(elf, sh->sh_link), &names) || names.sh_type != SHT_STRTAB)
+		return -ENOEXEC;
+	if (names.sh_size > NAMES_MAX)
+		return -E2BIG;
+	data = elf_getdata(scn, NULL);
+	if (!data || !data->d_buf)
+		return -ENOEXEC;
+	cnt = data->d_size / sh->sh_entsize;
+	for (i = 0; i < cnt && !r; i++) {
+		const char *name;
+		GElf_Sym sym;
+
+		if (!gelf_getsym(data, (int)i, &sym))
+			return -ENOEXEC;
+		if ((GELF_ST_TYPE(sym.st_info) != STT_FUNC &&
+		     GELF_ST_TYPE(sym.st_info) != STT_GNU_IFUNC) ||
+		    sym.st_shndx == SHN_UNDEF || !sym.st_value)
+			continue;
+		name = elf_strptr(elf, sh->sh_link, sym.st_name);
+		if (name && *name)
+			r = add_function(s, &sym, name);
+	}
+	return r;
+}
+
+static void read_link(struct elf_symbols *s, Elf_Scn *scn, const GElf_Shdr *sh)
+{
+	const Elf_Data *data;
+	size_t len, at;
+
+	if (sh->sh_size > ELF_LINK_MAX + 8 || sh->sh_type == SHT_NOBITS)
+		return;
+	data = elf_rawdata(scn, NULL);
+	if (!data || !data->d_buf)
+		return;
+	len = strnlen(data->d_buf, data->d_size);
+	at = (len + 4) & ~(size_t)3;	/* its NUL, filled up to 4 bytes */
+	if (!len || len >= ELF_LINK_MAX || at + 4 > data->d_size || memchr(data->d_buf, '/', len))
+		return;
+	memcpy(s->link, data->d_buf, len + 1);
+	memcpy(&s->link_crc, (const char *)data->d_buf + at, 4);
+}
+
+static int read_sections(struct elf_symbols *s, Elf *elf, bool is_first)
+{
+	Elf_Scn *scn = NULL;
+	size_t names, cnt = 0;
+	GElf_Shdr sh;
+	int r = 0;
+
+	if (elf_getshdrstrndx(elf, &names))
+		return 0;	/* no section headers: nothing to be known from them */
+	while (!r && (scn = elf_nextscn(elf, scn)) != NULL) {
+		const char *name;
+
+		if (++cnt > SECTIONS_MAX)
+			return -E2BIG;
+		if (!gelf_getshdr(scn, &sh))
+			return -ENOEXEC;
+		if (sh.sh_type == SHT_SYMTAB || sh.sh_type == SHT_DYNSYM) {
+			r = read_table(s, elf, scn, &sh);
+			s->is_full |= !r && sh.sh_type == SHT_SYMTAB;
+		} else if (is_first && sh.sh_type == SHT_PROGBITS) {
+			name = elf_strptr(elf, names, sh.sh_name);
+			if (name && !strcmp(name, ".gnu_debuglink"))
+				read_link(s, scn, &sh);
+		}
+	}
+	return r;
+}
+
+static void read_notes(struct elf_symbols *s, Elf *elf, const GElf_Phdr *ph)
+{
+	Elf_Data *data;
+	GElf_Nhdr note;
+	size_t at = 0, name, desc;
+
+	if (!ph->p_filesz || ph->p_filesz > NOTES_MAX || ph->p_offset > INT64_MAX)
+		return;
+	data = elf_getdata_rawchunk(elf, (int64_t)ph->p_offset, ph->p_filesz,
+				    ph->p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
+	while (data && (at = gelf_getnote(data, at, &note, &name, &desc)) != 0) {
+		if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != 4 ||
+		    memcmp((const char *)data->d_buf + name, "GNU", 4) || !note.n_descsz)
+			continue;
+		s->build_id_bytes = note.n_descsz < ELF_BUILD_ID_MAX ? note.n_descsz : ELF_BUILD_ID_MAX;
+		memcpy(s->build_id, (const char *)data->d_buf + desc, s->build_id_bytes);
+		return;
+	}
+}
+
+static int read_segments(struct elf_symbols *s, Elf *elf)
+{
+	GElf_Phdr ph;
+	size_t cnt, i;
+
+	if (elf_getphdrnum(elf, &cnt))
+		return -ENOEXEC;
+	if (cnt > SEGMENTS_MAX)
+		return -E2BIG;
+	s->segments = calloc(cnt + 1, sizeof(*s->segments));
+	if (!s->segments)
+		return -ENOMEM;
+	for (i = 0; i < cnt; i++) {
+		if (!gelf_getphdr(elf, (int)i, &ph))
+			return -ENOEXEC;
+		if (ph.p_type == PT_LOAD && ph.p_filesz)
+			s->segments[s->segment_cnt++] = (struct segment){ ph.p_offset, ph.p_filesz,
+									  ph.p_vaddr };
+		else if (ph.p_type == PT_NOTE && !s->build_id_bytes)
+			read_notes(s, elf, &ph);
+	}
+	return 0;
+}
+
+static int by_addr(const void *a, const void *b)
+{
+	const struct function *x = a, *y = b;
+
+	if (x->addr != y->addr)
+		return x->addr < y->addr ? -1 : 1;
+	if (x->rank != y->rank)
+		return x->rank > y->rank ? -1 : 1;	/* the one to be shown is found first, from behind */
+	return x->name > y->name ? -1 : x->name < y->name;
+}
+
+static int read_elf(struct elf_symbols *s, int fd, bool is_first)
+{
+	Elf *elf;
+	int r;
+
+	if (elf_version(EV_CURRENT) == EV_NONE)
+		return -ENOEXEC;
+	elf = elf_begin(fd, ELF_C_READ, NULL);
+	if (!elf)
+		return -ENOEXEC;
+	r = elf_kind(elf) == ELF_K_ELF ? 0 : -ENOEXEC;
+	if (!r && is_first)
+		r = read_segments(s, elf);
+	if (!r)
+		r = read_sections(s, elf, is_first);
+	elf_end(elf);
+	if (!r && s->cnt)
+		qsort(s->functions, s->cnt, sizeof(*s->functions), by_addr);
+	return r;
+}
+
+int elf_symbols_read(struct elf_symbols **ret, int fd)
+{
+	struct elf_symbols *s = calloc(1, sizeof(*s));
+	int r;
+
+	if (!s)
+		return -ENOMEM;
+	r = read_elf(s, fd, true);
+	if (r) {
+		elf_symbols_free(s);
+		return r;
+	}
+	*ret = s;
+	return 0;
+}
+
+int elf_symbols_add(struct elf_symbols *s, int fd)
+{
+	return read_elf(s, fd, false);
+}
+
+void elf_symbols_free(struct elf_symbols *s)
+{
+	if (!s)
+		return;
+	free(s->functions);
+	free(s->segments);
+	buf_done(&s->arena);
+	free(s);
+}
+
+/* ---- asking ---- */
+
+size_t elf_symbols_build_id(const struct elf_symbols *s, uint8_t ret[ELF_BUILD_ID_MAX])
+{
+	memcpy(ret, s->build_id, s->build_id_bytes);
+	return s->build_id_bytes;
+}
+
+const char *elf_symbols_link(const struct elf_symbols *s, uint32_t *ret_crc)
+{
+	*ret_crc = s->link_crc;
+	return s->link[0] ? s->link : NULL;
+}
+
+size_t elf_symbols_cnt(const struct elf_symbols *s)
+{
+	return s->cnt;
+}
+
+int elf_symbols_is_full(const struct elf_symbols *s)
+{
+	return s->is_full;
+}
+
+size_t elf_symbols_bytes(const struct elf_symbols *s)
+{
+	return s->room * sizeof(*s->functions) + s->arena.cap + sizeof(*s);
+}
+
+static bool addr_of(const struct elf_symbols *s, uint64_t offset, uint64_t *ret)
+{
+	size_t i;
+
+	for (i = 0; i < s->segment_cnt; i++) {
+		const struct segment *g = &s->segments[i];
+
+		if (offset >= g->offset && offset - g->offset < g->bytes) {
+			*ret = offset - g->offset + g->addr;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Functions may lie in one another (parts with a name of their own): a few are looked back over. */
+#define LOOK_BACK 16
+
+const char *elf_symbols_find(const struct elf_symbols *s, uint64_t file_offset, uint64_t *ret_offset)
+{
+	size_t lo = 0, hi = s->cnt, i;
+	uint64_t addr;
+
+	if (!addr_of(s, file_offset, &addr))
+		return NULL;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (s->functions[mid].addr <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (i = lo; i-- > 0 && lo - i <= LOOK_BACK;) {
+		const struct function *f = &s->functions[i];
+
+		if (!f->size && f->addr != s->functions[lo - 1].addr)
+			continue;	/* another one begins between it and the address */
+		if (!f->size || addr - f->addr < f->size) {
+			*ret_offset = addr - f->addr;
+			return (const char *)s->arena.data + f->name;
+		}
+	}
+	return NULL;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* fuzz_elf_symbols: an ELF file as the recorder meets it, which anybody may have made. */
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "fuzz.h"
+#include "symbol/elf_symbols.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
+{
+	static const uint64_t offsets[] = { 0, 1, 0x1000, 0x1045, 0x1fff, 0x401000, UINT64_MAX };
+	uint8_t id[ELF_BUILD_ID_MAX];
+	struct elf_symbols *s = NULL;
+	uint64_t offset;
+	uint32_t crc;
+	size_t i;
+	int fd = memfd_create("elf", MFD_CLOEXEC), r;
+
+	FUZZ_CHECK(fd >= 0 && write(fd, data, bytes) == (ssize_t)bytes);
+	r = elf_symbols_read(&s, fd);
+	FUZZ_CHECK(r == 0 || r == -ENOEXEC || r == -E2BIG || r == -ENOMEM);
+	if (r == 0) {
+		const char *link = elf_symbols_link(s, &crc);
+
+		FUZZ_CHECK(elf_symbols_build_id(s, id) <= sizeof(id));
+		FUZZ_CHECK(!link || (*link && !strchr(link, '/')));
+		(void)elf_symbols_add(s, fd);
+		for (i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
+			const char *name = elf_symbols_find(s, offsets[i], &offset);
+
+			FUZZ_CHECK(!name || *name);
+		}
+	}
+	elf_symbols_free(s);
+	close(fd);
+	return 0;
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * heap_sites MODE [LIBRARY]: allocations of known sizes from functions of known names, none of them freed.
+ *
+ *     here COUNT     COUNT malloc(4321) in sites_alpha(), called by sites_outer()
+ *     dlopen LIB     7 calls of lib_alloc(8642) of LIB (this program, built as a library: see below)
+ *     code           5 malloc(6543) from code written into anonymous memory
+ *     serve [FILE]   waits for a line on stdin; as "here 3"; unlinks FILE; as "here 3"; waits for another line
+ *
+ * Built with -shared -fPIC -DLIBRARY it is the library, with lib_alloc() and, below it, a function that is
+ * not exported, lib_inner().
+ */
+#include "truth.h"
+
+#define NOINLINE __attribute__((noinline))
+
+/* calls are not the last thing a function does: none may become a jump, and frames stay */
+static volatile int after;
+static void *volatile kept;
+
+#ifdef LIBRARY
+static NOINLINE void lib_inner(size_t bytes)
+{
+	kept = malloc(bytes);
+	after++;
+}
+
+void lib_alloc(size_t bytes);
+void lib_alloc(size_t bytes)
+{
+	lib_inner(bytes);
+	after++;
+}
+#else
+#include <dlfcn.h>
+#include <sys/mman.h>
+
+static NOINLINE void sites_alpha(void)
+{
+	kept = malloc(4321);
+	after++;
+}
+
+static NOINLINE void sites_outer(long cnt)
+{
+	long i;
+
+	for (i = 0; i < cnt; i++)
+		sites_alpha();
+	after++;
+}
+
+static void run_library(const char *path)
+{
+	void *lib = dlopen(path, RTLD_NOW);
+	void (*call)(size_t bytes);
+	int i;
+
+	if (!lib)
+		truth_fail(dlerror());
+	*(void **)&call = dlsym(lib, "lib_alloc");
+	if (!call)
+		truth_fail("lib_alloc");
+	for (i = 0; i < 7; i++)
+		call(8642);
+}
+
+static void run_code(void)
+{
+#if defined(__x86_64__)
+	/* push %rbp; mov %rsp,%rbp; mov $6543,%edi; call *%rax (set by the caller); pop %rbp; ret */
+	static const unsigned char code[] = { 0x55, 0x48, 0x89, 0xe5, 0xbf, 0x8f, 0x19, 0,
+					      0,    0xff, 0xd6, 0x5d, 0xc3 };
+	unsigned char *at = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int i;
+
+	if (at == MAP_FAILED)
+		truth_fail("mmap");
+	memcpy(at, code, sizeof(code));
+	if (mprotect(at, 4096, PROT_READ | PROT_EXEC))
+		truth_fail("mprotect");
+	/* its second argument, in %rsi, is what it calls */
+	for (i = 0; i < 5; i++)
+		((void (*)(long, void *))(void *)at)(0, (void *)malloc);
+#endif
+}
+
+int main(int argc, char **argv)
+{
+	const char *mode = argc > 1 ? argv[1] : "here";
+	char c;
+
+	setvbuf(stdout, NULL, _IONBF, 0);
+	printf("pid=%d\n", (int)getpid());
+	if (!strcmp(mode, "here")) {
+		sites_outer(truth_arg(argc, argv, 2, 10));
+	} else if (!strcmp(mode, "dlopen")) {
+		run_library(argv[2]);
+	} else if (!strcmp(mode, "code")) {
+		run_code();
+	} else if (!strcmp(mode, "serve")) {
+		(void)!read(0, &c, 1);
+		sites_outer(3);
+		if (argc > 2 && unlink(argv[2]))
+			truth_fail("unlink");
+		sites_outer(3);
+		printf("done=%d\n", (int)getpid());
+		(void)!read(0, &c, 1);
+	} else {
+		truth_fail(mode);
+	}
+	return 0;
+}
+#endif

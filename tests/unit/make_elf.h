@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* make_elf: small ELF files for tests of what reads them. */
+#ifndef MAKE_ELF_H
+#define MAKE_ELF_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+
+struct elf_function {
+	const char *name;
+	uint64_t addr, size;
+	unsigned int bind;	/* STB_* */
+	unsigned int type;	/* STT_*; 0: STT_FUNC */
+};
+
+struct elf_plan {
+	const struct elf_function *functions;
+	size_t cnt;
+	const uint8_t *build_id;	/* NULL: none */
+	size_t build_id_bytes;
+	const char *link;		/* of .gnu_debuglink; NULL: none */
+	uint32_t link_crc;
+	int dynamic;			/* .dynsym in place of .symtab */
+	uint64_t text_offset, text_addr, text_bytes;	/* of the one PT_LOAD */
+};
+
+void make_elf(struct buf *out, const struct elf_plan *plan);
+/* A descriptor of a file without a name that has these bytes. */
+int make_elf_fd(const void *data, size_t bytes);
+
+#endif /* MAKE_ELF_H */
