@@ -9,7 +9,7 @@
 . "$(dirname "$0")/harness.bash"
 
 make_loop disk 256 || { skip block_owner "no loop device here"; exit 0; }
-mkfs.ext4 -q -F -E lazy_itable_init=0,lazy_journal_init=0 "$loop" && mount_at "$tmp/mnt" "$loop" || { not_ok "file system on $loop" "cannot make or mount it"; exit 1; }
+quiet_ext4 "$tmp/mnt" || { not_ok "file system on $loop" "cannot make or mount it"; exit 1; }
 fs=$loop_name fs_dev=$loop
 dd if=/dev/zero of="$tmp/mnt/cold" bs=64k count=80 2>/dev/null
 sync -f "$tmp/mnt"

@@ -26,7 +26,7 @@ step read "$WORK/direct_io" "$loop" read 500 65536 4
 step both sh -c "'$WORK/direct_io' '$loop' write 200 16384 2 >/dev/null & '$WORK/direct_io' '$loop' read 300 8192 3 >/dev/null; wait"
 step discard blkdiscard -o 1048576 -l 8388608 "$loop"
 step flush "$WORK/direct_io" "$loop" write 10 4096 1 1
-mkfs.ext4 -q -F -E lazy_itable_init=0,lazy_journal_init=0 "$loop" && mount_at "$tmp/mnt" "$loop" || not_ok "file system on $loop" "cannot make or mount it"
+quiet_ext4 "$tmp/mnt" || not_ok "file system on $loop" "cannot make or mount it"
 step files sh -c "dd if=/dev/zero of='$tmp/mnt/buffered' bs=64k count=200 conv=fsync 2>/dev/null; '$WORK/direct_io' '$tmp/mnt/direct' write 200 65536; sync -f '$tmp/mnt'"
 
 checker <<'EOF_PY'

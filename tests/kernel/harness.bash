@@ -265,5 +265,13 @@ mount_at()
 	mkdir -p "$dir" && mount "$@" "$dir" && undo+=("umount $dir || umount -l $dir")
 }
 
+# quiet_ext4 DIR: a new ext4 on $loop, at DIR, whose kernel threads do not read and write on their own: neither to
+# initialise what mkfs left out, nor (5.13) to read bitmaps ahead.
+quiet_ext4()
+{
+	mkfs.ext4 -q -F -E lazy_itable_init=0,lazy_journal_init=0 "$loop" || return
+	mount_at "$1" -o no_prefetch_block_bitmaps "$loop" 2>/dev/null || mount_at "$1" "$loop"
+}
+
 [ -x "$EBPFREC" ] || { not_ok "$(basename "$0")" "$EBPFREC is not built"; exit 1; }
 [ "$(id -u)" -eq 0 ] || { skip "$(basename "$0" .sh)" "recording needs root"; exit 0; }

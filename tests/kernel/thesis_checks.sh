@@ -19,7 +19,7 @@ recorded memory -e alloc.rss,task -- stress -q -m 1 --vm-bytes 512M --vm-keep -t
 have_disk=0
 if ! make_loop thesis 700; then
 	skip thesis_hdd "no loop device here"
-elif ! mkfs.ext4 -q -F -E lazy_itable_init=0,lazy_journal_init=0 "$loop" || ! mount_at "$tmp/mnt" "$loop"; then
+elif ! quiet_ext4 "$tmp/mnt"; then
 	not_ok thesis_hdd "cannot make or mount a file system on $loop"
 else
 	have_disk=1
