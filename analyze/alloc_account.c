@@ -244,7 +244,7 @@ static int begin(struct alloc_account *x)
 		/* one row per process; a later one (of the end) is no baseline */
 		if (p < EVENT_ID_FIRST || x->mem[p].known)
 			continue;
-		mem_process_baseline(&x->mem[p], rows[i].bytes, rows[i].total_vm_bytes);
+		mem_process_baseline(&x->mem[p], &rows[i]);
 		rss.after = mem_process_rss(&x->mem[p]);
 		vm.after = x->mem[p].vm_bytes;
 		ret = give_step(x, ALLOC_RSS, p, &rss, ALLOC_CHANGE_BASELINE);

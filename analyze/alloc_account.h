@@ -18,7 +18,7 @@
 
 #include "analyze/context.h"
 #include "analyze/index.h"
-#include "analyze/live_objects.h"
+#include "event/live_objects.h"
 
 enum alloc_source {
 	ALLOC_RSS = 0,

@@ -7,7 +7,7 @@
 #define ALLOC_STATE_H
 
 #include "analyze/alloc_account.h"
-#include "analyze/mem_levels.h"
+#include "event/mem_levels.h"
 
 enum alloc_turn_kind { ALLOC_TURN_EXEC = 1, ALLOC_TURN_EXIT = 2 };
 

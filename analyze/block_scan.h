@@ -10,7 +10,7 @@
 #ifndef BLOCK_SCAN_H
 #define BLOCK_SCAN_H
 
-#include "analyze/block_track.h"
+#include "event/block_track.h"
 #include "analyze/context.h"
 
 struct block_scan;

@@ -78,8 +78,9 @@ int cpu_scan_open(struct cpu_scan **ret, struct analysis *a, const struct cpu_sc
 	s->until_ns = s->end ? s->blocks[s->end - 1].to_ns : s->begin_ns;
 	if (s->until_ns < c->to_ns)
 		s->until_ns = c->to_ns;
-	r = event_cursor_open_columns(&s->cursor, a->trace, kinds, columns, s->begin_ns,
-				      s->until_ns, e);
+	/* what a cut carried over is heard, but is nobody's time */
+	r = event_cursor_open_columns(&s->cursor, a->trace, kinds, columns,
+				      c->from_start ? 0 : s->begin_ns, s->until_ns, e);
 	if (r < 0)
 		goto fail;
 	/* before the first block, if there is anything, nothing is known */
@@ -123,13 +124,26 @@ static int feed_until(struct cpu_scan *s, uint64_t to_ns, struct err *e)
 		}
 		if (s->next->ts_ns >= to_ns)
 			return 0;
-		ret = s->next->kind == EVENT_SWITCH ? cpu_timeline_switch(s->tl, s->next) : 0;
+		ret = s->next->kind == EVENT_SWITCH && s->next->ts_ns >= s->begin_ns ?
+			      cpu_timeline_switch(s->tl, s->next) :
+			      0;
 		if (ret >= 0 && s->c.event)
 			ret = s->c.event(s->c.ctx, s->next);
 		if (ret < 0)
 			return ret;
 		s->next = NULL;
 	}
+}
+
+/* Of the last block of a trace that was cut: what came after it is told. */
+static void settle(struct cpu_scan *s)
+{
+	unsigned int cpu;
+	uint32_t utid;
+
+	for (cpu = 0; cpu < trace_cpu_cnt(s->a->trace); cpu++)
+		if (trace_block_ends(s->a->trace, s->at, cpu, &utid))
+			cpu_timeline_settle(s->tl, cpu, utid);
 }
 
 static int step_block(struct cpu_scan *s, struct err *e)
@@ -157,6 +171,8 @@ static int step_block(struct cpu_scan *s, struct err *e)
 		ret = feed_until(s, b->to_ns, e);
 	if (!ret && trace_block_is_damaged(s->a->trace, s->at))
 		cpu_timeline_forget(s->tl);
+	else if (!ret)
+		settle(s);
 	if (!ret)
 		ret = cpu_timeline_boundary(s->tl, b->to_ns, NULL, NULL);
 	return ret;

@@ -7,7 +7,7 @@
 #include "analyze/block_scan.h"
 #include "analyze/index_job.h"
 #include "analyze/io_sums.h"
-#include "analyze/keymap.h"
+#include "event/keymap.h"
 
 struct block_row {
 	struct block_request key;

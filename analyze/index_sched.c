@@ -12,7 +12,7 @@
 
 #include "analyze/cpu_scan.h"
 #include "analyze/index_job.h"
-#include "analyze/keymap.h"
+#include "event/keymap.h"
 #include "analyze/quantile.h"
 #include "analyze/run_queue.h"
 

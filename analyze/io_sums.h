@@ -9,7 +9,7 @@
 #ifndef IO_SUMS_H
 #define IO_SUMS_H
 
-#include "analyze/block_track.h"
+#include "event/block_track.h"
 #include "analyze/context.h"
 #include "analyze/quantile.h"
 

@@ -10,7 +10,7 @@
 #ifndef REQUEST_OWNER_H
 #define REQUEST_OWNER_H
 
-#include "analyze/block_track.h"
+#include "event/block_track.h"
 #include "analyze/context.h"
 
 enum owner_how {

@@ -10,8 +10,8 @@
 #ifndef REQUEST_ROWS_H
 #define REQUEST_ROWS_H
 
-#include "analyze/block_track.h"
-#include "analyze/keymap.h"
+#include "event/block_track.h"
+#include "event/keymap.h"
 #include "analyze/request_owner.h"
 #include "analyze/table.h"
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/keymap.h"
+#include "event/keymap.h"
 
 static bool comm_matches(const struct scope_filter *f, const char *comm)
 {

@@ -12,7 +12,7 @@
 
 #include "analyze/context.h"
 #include "analyze/index_memory.h"
-#include "analyze/keymap.h"
+#include "event/keymap.h"
 
 #define SPIKE_WINDOW_NS 100000000ull
 #define SPIKE_MIN_BYTES (16ull << 20)

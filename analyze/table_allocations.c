@@ -12,11 +12,11 @@
 #include <string.h>
 
 #include "analyze/alloc_account.h"
-#include "analyze/keymap.h"
-#include "analyze/live_objects.h"
 #include "analyze/site_text.h"
 #include "analyze/table.h"
 #include "base/strpool.h"
+#include "event/keymap.h"
+#include "event/live_objects.h"
 
 #define BATCH_ROWS 256
 

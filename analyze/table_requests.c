@@ -58,7 +58,8 @@ static int give_request(void *ctx, const struct block_request *r)
 	uint64_t ns;
 	struct cell *c;
 
-	if (r->end == BLOCK_END_MERGED)
+	/* what a cut carried over may have been over by then */
+	if (r->end == BLOCK_END_MERGED || (r->end && r->end_ns < trace_carried_ns(s->a->trace)))
 		return 0;
 	c = rowbuf_add(s->out);
 	if (!c)

@@ -14,7 +14,7 @@
 
 #include "analyze/cpu_scan.h"
 #include "analyze/index_sched.h"
-#include "analyze/keymap.h"
+#include "event/keymap.h"
 #include "analyze/table.h"
 #include "analyze/window.h"
 

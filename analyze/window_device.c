@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/block_track.h"
-#include "analyze/keymap.h"
+#include "event/block_track.h"
+#include "event/keymap.h"
 #include "analyze/table.h"
 #include "analyze/window.h"
 

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/mem_levels.h"
 #include "analyze/table.h"
 #include "analyze/window.h"
+#include "event/mem_levels.h"
 
 static const struct table_column level_cols[] = {
 	WINDOW_COLUMNS,
@@ -108,7 +108,7 @@ static int load_keyframe(struct level_scan *s, size_t block, uint64_t from_ns, s
 		p = ident_process(d, rows[i].upid);
 		/* of several baselines the first one counts */
 		if (p >= EVENT_ID_FIRST && !s->levels[p].mem.known)
-			mem_process_baseline(&s->levels[p].mem, rows[i].bytes, rows[i].total_vm_bytes);
+			mem_process_baseline(&s->levels[p].mem, &rows[i]);
 	}
 	return 0;
 }

@@ -19,7 +19,7 @@
 
 #include "analyze/alloc_account.h"
 #include "analyze/index_memory.h"
-#include "analyze/keymap.h"
+#include "event/keymap.h"
 #include "analyze/table.h"
 #include "analyze/walk.h"
 #include "analyze/window.h"

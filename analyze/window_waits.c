@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "analyze/index_sched.h"
-#include "analyze/keymap.h"
+#include "event/keymap.h"
 #include "analyze/quantile.h"
 #include "analyze/run_queue.h"
 #include "analyze/table.h"

@@ -50,7 +50,7 @@ const struct opts_command bundle_opts = {
 		"Every command reads it as it is: ebpfrec report -i FILE.zip. What does not fit is\n"
 		"left out: sources, in this order: alloc.slab, alloc.page, block.dirty, sched.wakeup,\n"
 		"and reports then say that they are incomplete; then the window's ends. What the\n"
-		"bundle discloses is counted. A window grows to whole blocks, about a second each.\n",
+		"bundle discloses is counted.\n",
 	.options = options,
 	.examples = "  ebpfrec bundle\n"
 		    "  ebpfrec bundle -i trace.ebpfrec -o bug.zip --max-size 10MB --show-strings\n"

@@ -26,11 +26,10 @@ const struct opts_command cut_opts = {
 	.name = "cut",
 	.about = "Write a window of a trace as a trace of its own.",
 	.synopsis = "[-i TRACE] [--from TIME] [--to TIME] [-e LIST] -o NEW",
-	.text = "The window grows to whole blocks, about a second each, which are copied as they are.\n"
-		"Clocks, names and ids stay; times count from the new trace's start. What began before\n"
+	.text = "Clocks, names and ids stay; times count from the new trace's start. What began before\n"
 		"it and still matters (allocations, requests in flight, waits) is carried over: answers\n"
 		"about any window of the new trace are those of the old one, but for views that look\n"
-		"beyond it (spikes, lifetimes).\n",
+		"beyond it (spikes, lifetimes), which say so.\n",
 	.options = options,
 	.examples = "  ebpfrec cut --from 12s --to 14s -o two-seconds.ebpfrec\n"
 		    "  ebpfrec cut -e sched,block -o small.ebpfrec\n",

@@ -376,6 +376,19 @@ static int list_views(void)
 	return 0;
 }
 
+/* What a view that looks beyond its window cannot know of a trace that was cut out of another one; NULL: nothing. */
+static const char *cut_note(const struct report *r)
+{
+	bool begins = trace_carried_ns(r->trace), ends = trace_is_cut_short(r->trace);
+
+	if (!strcmp(r->view->name, "lifetimes") && ends)
+		return "Cut out of a larger trace: what was freed after its end counts as not freed.";
+	if (!strcmp(r->view->name, "spikes") && (begins || ends))
+		return "Cut out of a larger trace: the median rate is that of what is left, and a burst at "
+		       "its edge is told as far as it lies inside.";
+	return NULL;
+}
+
 static void print_heading(const struct report *r)
 {
 	uint64_t start = trace_start_ns(r->trace);
@@ -395,6 +408,8 @@ static void print_heading(const struct report *r)
 	       r->missing[0] ? "INCOMPLETE: " : "complete", r->missing);
 	if (r->view->notes && r->view->notes[0])
 		printf("%s\n", r->view->notes);
+	if (cut_note(r))
+		printf("%s\n", cut_note(r));
 	printf("\n");
 }
 
@@ -411,6 +426,8 @@ static void say_what(struct report *r)
 		print_heading(r);
 	else if (r->missing[0])
 		say_note("%s: the window is incomplete: %s", input_path(&r->in), r->missing);
+	if (r->in.format != RENDER_TABLE && cut_note(r))
+		say_note("%s: %s", input_path(&r->in), cut_note(r));
 }
 
 static int said_begin(void *ctx, unsigned int col_cnt, const char *const *names)

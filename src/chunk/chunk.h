@@ -59,6 +59,8 @@ struct disk_file {
 #define CHUNK_BLOCK_INDEX 0x0001 /* no slice of time: the index at the end of a closed file */
 #define CHUNK_BLOCK_TRIMMED 0x0002 /* kinds of events were left out: first_ns and last_ns are bounds */
 #define CHUNK_BLOCK_CARRIED 0x0004 /* no slice: events before from_ns that still matter after it */
+#define CHUNK_BLOCK_CUT 0x0010	/* the last of a trace that was cut: the larger one went on */
+#define CHUNK_BLOCK_REMADE 0x0008 /* a part of a block: its COST rows know what that one took on disk */
 
 struct disk_block {
 	uint8_t magic[8];	/* CHUNK_BLOCK_MAGIC */
@@ -100,6 +102,7 @@ enum chunk_section_type {
 	CHUNK_GAPS = 15,	/* sources that were off on purpose */
 	CHUNK_MARKS = 16,	/* instants with a name */
 	CHUNK_SITES = 17,	/* what is at user-space code addresses */
+	CHUNK_CPU_END = 18,	/* of a cut trace's last block: who has each CPU up to to_ns */
 	CHUNK_SMALL_END = 32,
 	/* event columns */
 	CHUNK_COLUMN = 33,	/* a column, or a part of one */

@@ -47,7 +47,7 @@ struct row_index {
 	T(ts_ns) U(type) U(cpu) U(utid) U(upid) U(exit_code) U(cgroup_id)                   \
 	S(comm) S(exe) S(cmdline)
 #define ROW_RSS(U, T, S)                                                                    \
-	T(ts_ns) U(upid) U(bytes[0]) U(bytes[1]) U(bytes[2]) U(bytes[3]) U(total_vm_bytes)
+	T(ts_ns) U(upid) U(bytes[0]) U(bytes[1]) U(bytes[2]) U(bytes[3]) U(total_vm_bytes) U(unknown)
 #define ROW_CPU_STATE(U, T, S) U(cpu) U(utid)
 #define ROW_SUMMARY(U, T, S)                                                                \
 	U(utid) U(oncpu_ns) U(switches) U(preempted) U(wakeups)                             \

@@ -72,6 +72,7 @@ struct trace_rss {
 	uint32_t upid;
 	uint64_t bytes[4];		/* file, anon, swap, shmem */
 	uint64_t total_vm_bytes;
+	uint32_t unknown;		/* bit per member of bytes, bit 4 total_vm_bytes: 0 because nothing is known */
 };
 
 /* cnt records of one hook on one CPU were lost somewhere in [from_ns, to_ns). */

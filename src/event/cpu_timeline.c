@@ -132,6 +132,12 @@ int cpu_timeline_switch(struct cpu_timeline *tl, const struct event *ev)
 	return end_piece(tl, ev->cpu, owner, ev->ts_ns, ev);
 }
 
+void cpu_timeline_settle(struct cpu_timeline *tl, unsigned int cpu, uint32_t utid)
+{
+	tl->runs[cpu] = utid;
+	tl->cpus[cpu].doubt_ns = UINT64_MAX;
+}
+
 void cpu_timeline_forget(struct cpu_timeline *tl)
 {
 	unsigned int i;

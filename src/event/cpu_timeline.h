@@ -56,6 +56,9 @@ int cpu_timeline_boundary(struct cpu_timeline *tl, uint64_t ts_ns, cpu_timeline_
 /* ev->kind is EVENT_SWITCH. An event of a CPU >= cpu_cnt is ignored. */
 int cpu_timeline_switch(struct cpu_timeline *tl, const struct event *ev);
 
+/* What cpu does since its last switch is known from elsewhere (FORMAT.md, CPU_END): utid has it. */
+void cpu_timeline_settle(struct cpu_timeline *tl, unsigned int cpu, uint32_t utid);
+
 /* Nobody knows who runs, from the last instant of each CPU on: what told of it is damaged. */
 void cpu_timeline_forget(struct cpu_timeline *tl);
 

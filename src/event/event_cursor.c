@@ -120,9 +120,10 @@ static bool has_utid(const uint32_t *utids, uint32_t cnt, uint32_t utid)
 	return false;
 }
 
-void event_cursor_end_at(struct event_cursor *c, size_t block)
+void event_cursor_blocks(struct event_cursor *c, size_t first, size_t end)
 {
-	c->end_block = block;
+	c->next_block = first;
+	c->end_block = end;
 }
 
 /* ---- the heap ---- */

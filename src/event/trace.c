@@ -30,6 +30,18 @@ void *trace_list_add(struct trace_list *l, size_t item_bytes)
 	return p;
 }
 
+void trace_blocks_done(struct trace *t)
+{
+	struct trace_block_more *m = t->more.v;
+	size_t i;
+
+	for (i = 0; i < t->more.cnt; i++) {
+		free(m[i].running);
+		free(m[i].ends);
+	}
+	t->blocks.cnt = t->more.cnt = 0;
+}
+
 int trace_add_damage(struct trace *t, const char *file, uint64_t offset, uint64_t bytes,
 		     const char *reason)
 {
@@ -287,8 +299,7 @@ void trace_close(struct trace *t)
 
 	if (!t)
 		return;
-	for (i = 0; i < t->more.cnt; i++)
-		free(((struct trace_block_more *)t->more.v)[i].running);
+	trace_blocks_done(t);
 	trace_reader_done(t, &t->reader);
 	release_held(t);
 	free(t->held);
@@ -352,6 +363,13 @@ uint64_t trace_carried_ns(const struct trace *t)
 	const struct trace_block_more *m = t->more.v;
 
 	return t->blocks.cnt && m[0].carried ? trace_start_ns(t) : 0;
+}
+
+bool trace_is_cut_short(const struct trace *t)
+{
+	const struct trace_block_more *m = t->more.v;
+
+	return t->blocks.cnt && m[t->more.cnt - 1].cut;
 }
 
 const char *trace_get(const struct trace *t, const char *key)

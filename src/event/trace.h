@@ -90,6 +90,8 @@ uint64_t trace_end_ns(const struct trace *t);
  * state only, and are no events of its own. Else 0.
  */
 uint64_t trace_carried_ns(const struct trace *t);
+/* It was cut from another one that went on: what became of requests and allocations after its end is not known. */
+bool trace_is_cut_short(const struct trace *t);
 bool trace_is_finished(const struct trace *t);	/* false: still recorded, or the recorder died */
 bool trace_is_live(const struct trace *t); /* somebody was recording into it when it was opened */
 const char *trace_get(const struct trace *t, const char *key);	/* manifest value or NULL */
@@ -172,6 +174,8 @@ uint64_t trace_decoded_blocks(const struct trace *t);
 
 /* Who runs on cpu at the start of block i: a utid or pseudo id. */
 uint32_t trace_block_running(const struct trace *t, size_t block, unsigned int cpu);
+/* Who has cpu from its last switch in block i to the block's end (FORMAT.md, CPU_END). false: it is not told. */
+bool trace_block_ends(const struct trace *t, size_t block, unsigned int cpu, uint32_t *ret_utid);
 unsigned int trace_cpu_cnt(
 	const struct trace *t); /* highest CPU number seen or possible, plus one */
 

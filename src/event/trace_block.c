@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "event/cpu_timeline.h"
+#include "event/summary_count.h"
 #include "event/trace_state.h"
 #include "store/chunk_name.h"
 
@@ -145,6 +145,14 @@ uint32_t trace_block_running(const struct trace *t, size_t block, unsigned int c
 	return more_at(t, block)->running[cpu];
 }
 
+bool trace_block_ends(const struct trace *t, size_t block, unsigned int cpu, uint32_t *ret_utid)
+{
+	if (block >= t->more.cnt || cpu >= more_at(t, block)->cpu_cnt || !more_at(t, block)->ends)
+		return false;
+	*ret_utid = more_at(t, block)->ends[cpu];
+	return true;
+}
+
 int trace_block_rss(struct trace *t, size_t block, const struct trace_rss **ret, size_t *ret_cnt,
 		    struct err *e)
 {
@@ -183,101 +191,37 @@ static bool summary_is_stale(const struct trace *t, size_t block)
 	       more_at(t, block + 1)->late_ns < block_at(t, block)->to_ns;
 }
 
-struct recount {
-	struct trace *t;
-	struct idmap by_utid;		/* index + 1 in t->summary */
-	struct cpu_timeline *cpus;
+struct block_runner {
+	const struct trace *t;
 	size_t block;
-	uint64_t page_bytes;
 };
 
-static struct trace_summary *recount_row(struct recount *c, uint32_t utid)
+static uint32_t block_runner(void *ctx, unsigned int cpu)
 {
-	uintptr_t at = (uintptr_t)idmap_get(&c->by_utid, utid);
-	struct trace_summary *s;
+	const struct block_runner *r = ctx;
 
-	if (at)
-		return (struct trace_summary *)c->t->summary.v + at - 1;
-	s = trace_list_add(&c->t->summary, sizeof(*s));
-	if (!s || idmap_put(&c->by_utid, utid, (void *)(uintptr_t)c->t->summary.cnt) < 0)
-		return NULL;
-	s->utid = utid;
-	return s;
+	return trace_block_running(r->t, r->block, cpu);
 }
 
-static int recount_piece(void *ctx, const struct cpu_piece *p)
+uint64_t trace_page_bytes(const struct trace *t)
 {
-	struct recount *c = ctx;
-	struct trace_summary *s;
+	const char *page = trace_get(t, "page_bytes");
 
-	/* the block may have been written with fewer CPUs than the trace has in all */
-	if (p->cpu >= more_at(c->t, c->block)->cpu_cnt)
-		return 0;
-	s = recount_row(c, p->utid);
-	if (!s)
-		return -ENOMEM;
-	s->oncpu_ns += p->to_ns - p->from_ns;
-	if (!p->end)
-		return 0;
-	s = recount_row(c, p->end->utid);
-	if (!s)
-		return -ENOMEM;
-	s->switches++;
-	s->preempted += (p->end->flags & EVENT_F_PREEMPT) != 0;
-	return 0;
+	return page ? strtoull(page, NULL, 10) : 4096;
 }
 
-static uint32_t recount_runner(void *ctx, unsigned int cpu)
-{
-	struct recount *c = ctx;
-
-	return trace_block_running(c->t, c->block, cpu);
-}
-
-static int recount_event(struct recount *c, const struct event *ev)
-{
-	uint32_t who = ev->flags & EVENT_F_IRQ ? EVENT_ID_IRQ : ev->utid;
-	struct trace_summary *s;
-
-	switch (ev->kind) {
-	case EVENT_SWITCH:
-		return cpu_timeline_switch(c->cpus, ev);
-	case EVENT_WAKEUP:
-		s = recount_row(c, (uint32_t)ev->v[EV_WAKEUP_TARGET]);
-		if (s)
-			s->wakeups++;
-		return s ? 0 : -ENOMEM;
-	case EVENT_SLAB_ALLOC:
-		s = recount_row(c, who);
-		if (s) {
-			s->slab_allocs++;
-			s->slab_bytes += ev->v[EV_SLAB_BYTES];
-		}
-		return s ? 0 : -ENOMEM;
-	default:
-		s = recount_row(c, who);
-		if (s) {
-			s->page_allocs++;
-			s->page_bytes += c->page_bytes << (ev->v[EV_PAGE_ORDER] & 31);
-		}
-		return s ? 0 : -ENOMEM;
-	}
-}
-
-static int recount_events(struct recount *c, const struct trace_block *b, struct err *e)
+static int recount_events(struct trace *t, struct summary_count *c, const struct trace_block *b,
+			  struct err *e)
 {
 	struct event_cursor *cur;
 	const struct event *ev;
 	int r;
 
-	r = event_cursor_open(&cur, c->t,
-			      1u << EVENT_SWITCH | 1u << EVENT_WAKEUP | 1u << EVENT_SLAB_ALLOC |
-				      1u << EVENT_PAGE_ALLOC,
-			      b->from_ns, b->to_ns, e);
+	r = event_cursor_open(&cur, t, SUMMARY_COUNT_KINDS, b->from_ns, b->to_ns, e);
 	if (r < 0)
 		return r;
 	while ((r = event_cursor_next(cur, &ev, e)) > 0) {
-		r = ev->cpu < c->t->cpu_cnt ? recount_event(c, ev) : 0;
+		r = ev->cpu < t->cpu_cnt ? summary_count_event(c, ev) : 0;
 		if (r < 0)
 			break;
 	}
@@ -285,33 +229,34 @@ static int recount_events(struct recount *c, const struct trace_block *b, struct
 	return r;
 }
 
-static int summary_cmp(const void *a, const void *b)
-{
-	const struct trace_summary *x = a, *y = b;
-
-	return x->utid < y->utid ? -1 : x->utid > y->utid;
-}
-
 /* The writer could not know: counts event by event. */
 static int recount_block(struct trace *t, size_t block, struct err *e)
 {
 	const struct trace_block *b = block_at(t, block);
-	const char *page = trace_get(t, "page_bytes");
-	struct recount c = { .t = t, .block = block, .page_bytes = page ? strtoull(page, NULL, 10) : 4096 };
+	struct block_runner at = { t, block };
+	const struct trace_summary *rows;
+	struct summary_count *c;
+	struct trace_summary *to;
+	size_t cnt, i;
 	int r;
 
-	r = cpu_timeline_new(&c.cpus, t->cpu_cnt, recount_piece, &c);
+	/* the block may have been written with fewer CPUs than the trace has in all */
+	r = summary_count_new(&c, more_at(t, block)->cpu_cnt, trace_page_bytes(t));
 	if (r < 0)
 		return err_set(e, r, "out of memory");
-	r = cpu_timeline_boundary(c.cpus, b->from_ns, recount_runner, &c);
+	r = summary_count_begin(c, b->from_ns, block_runner, &at);
 	if (r == 0)
-		r = recount_events(&c, b, e);
+		r = recount_events(t, c, b, e);
 	if (r == 0)
-		r = cpu_timeline_boundary(c.cpus, b->to_ns, NULL, NULL);
-	cpu_timeline_free(c.cpus);
-	idmap_done(&c.by_utid);
-	if (r == 0 && t->summary.cnt)
-		qsort(t->summary.v, t->summary.cnt, sizeof(struct trace_summary), summary_cmp);
+		r = summary_count_end(c, b->to_ns, more_at(t, block)->ends, &rows, &cnt);
+	for (i = 0; r == 0 && i < cnt; i++) {
+		to = trace_list_add(&t->summary, sizeof(*to));
+		if (to)
+			*to = rows[i];
+		else
+			r = -ENOMEM;
+	}
+	summary_count_free(c);
 	return r;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * trace_carry: goes through all events before the cut once. Events that may matter are in a pool; maps
- * by address, request and thread say which still do.
+ * trace_carry: goes through all events before the instant once. Those that may matter are in a pool; what readers pair
+ * them with (live_objects.h, block_track.h) says which still do.
  */
 #include "event/trace_carry.h"
 
@@ -9,14 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "event/block_track.h"
+#include "event/carry_memory.h"
+#include "event/keymap.h"
+#include "event/live_objects.h"
 #include "event/trace_state.h"
 
-#define ORDER_MAX 10	/* of the kernel's page allocator */
 #define NONE UINT32_MAX
 
 struct carried {
 	struct event ev;
 	uint64_t nr;		/* in order of time */
+	uint64_t left_bytes;	/* of a page block */
 	uint32_t next;		/* of a request's events, or of free ones */
 	bool used;
 };
@@ -27,14 +31,28 @@ struct carried_thread {
 	uint64_t nr[4];		/* of these, + 1; 0: none */
 };
 
+/* The events of a request's life. */
+struct carried_request {
+	uint64_t life;
+	uint32_t last;		/* in the pool, NONE */
+};
+
+enum family { SLAB, PAGES, HEAP, FAMILY_CNT };
+
 struct carry {
 	struct trace *t;
 	struct carried *pool;
 	uint32_t cnt, cap, free;
 	uint64_t nr;
-	struct idmap slab, pages, heap, requests;	/* pool index + 1; of a request its last event's */
+	struct live_objects *objects[FAMILY_CNT];	/* owner: of the allocation, in the pool */
+	struct idmap heap_space;	/* upid to a number; another one after each exec */
+	uint32_t heap_space_cnt, gone_space;
+	struct block_track *track;
+	struct keymap requests;
+	struct trace_list request_list;
 	struct idmap by_utid;				/* index + 1 in threads */
 	struct trace_list threads;
+	struct carry_memory *memory;
 };
 
 static uint32_t keep(struct carry *c, const struct event *ev)
@@ -66,96 +84,136 @@ static void drop(struct carry *c, uint32_t at)
 	c->free = at;
 }
 
-static uint32_t find(const struct idmap *m, uint64_t key)
-{
-	uintptr_t at = (uintptr_t)idmap_get(m, key);
+/* ---- allocations ---- */
 
-	return at ? (uint32_t)at - 1 : NONE;
-}
-
-static int put(struct idmap *m, uint64_t key, uint32_t at)
-{
-	return at == NONE ? -ENOMEM : idmap_put(m, key, (void *)((uintptr_t)at + 1));
-}
-
-static void end_object(struct carry *c, struct idmap *m, uint64_t key)
-{
-	uintptr_t at = (uintptr_t)idmap_remove(m, key);
-
-	if (at)
-		drop(c, (uint32_t)at - 1);
-}
-
-static int begin_object(struct carry *c, struct idmap *m, uint64_t key, const struct event *ev)
-{
-	end_object(c, m, key);
-	return put(m, key, keep(c, ev));
-}
-
-/* Addresses of a heap are its process's. */
-static uint64_t heap_key(const struct carry *c, const struct event *ev)
+/* Heaps are their processes', and begin anew with an exec. 0: out of memory. */
+static uint32_t space_of(struct carry *c, const struct event *ev)
 {
 	const struct trace_thread *h = trace_thread_find(c->t, ev->utid);
+	uint64_t upid = h ? h->upid : EVENT_ID_UNKNOWN;
+	uintptr_t space = (uintptr_t)idmap_get(&c->heap_space, upid);
 
-	return ev->v[EV_HEAP_ADDR] ^ (uint64_t)(h ? h->upid : 0) << 48;
+	if (space)
+		return (uint32_t)space;
+	return idmap_put(&c->heap_space, upid, (void *)(uintptr_t)(c->heap_space_cnt + 1)) < 0 ?
+		       0 : ++c->heap_space_cnt;
 }
 
-/* Ends what lies in the frames; a part of a larger block stays a part: then the free matters, too. */
-static int free_pages(struct carry *c, const struct event *ev)
+static int drop_object(void *ctx, const struct live_object *o, uint64_t bytes, enum live_end end)
 {
-	uint64_t pfn = ev->v[EV_PAGE_PFN], i, head;
-	unsigned int order = ev->v[EV_PAGE_ORDER] < ORDER_MAX ? (unsigned int)ev->v[EV_PAGE_ORDER]
-							      : ORDER_MAX;
-	unsigned int o;
-	uint32_t at;
+	struct carry *c = ctx;
 
-	at = find(&c->pages, pfn);
-	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): what is found is in the pool */
-	if (at != NONE && c->pool[at].ev.v[EV_PAGE_ORDER] == ev->v[EV_PAGE_ORDER]) {
-		end_object(c, &c->pages, pfn);
-		return 0;
-	}
-	for (i = 0; i < (uint64_t)1 << order; i++) {
-		at = find(&c->pages, pfn + i);
-		/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): what is found is in the pool */
-		if (at != NONE && c->pool[at].ev.v[EV_PAGE_ORDER] <= order)
-			end_object(c, &c->pages, pfn + i);
-	}
-	for (o = order + 1; o <= ORDER_MAX; o++) {
-		head = pfn & ~(((uint64_t)1 << o) - 1);
-		at = find(&c->pages, head);
-		/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): likewise */
-		if (at != NONE && c->pool[at].ev.v[EV_PAGE_ORDER] == o)
-			return keep(c, ev) == NONE ? -ENOMEM : 0;
-	}
+	if (o->space == c->gone_space)
+		drop(c, o->owner);
 	return 0;
 }
 
-static bool ends_request(const struct event *ev)
+static void forget_heap(void *ctx, uint32_t upid)
 {
-	uint64_t a = ev->v[EV_BLOCK_ACTION];
+	struct carry *c = ctx;
 
-	return a == EVENT_BLOCK_COMPLETE || a == EVENT_BLOCK_DONE || a == EVENT_BLOCK_ERROR;
+	c->gone_space = (uint32_t)(uintptr_t)idmap_remove(&c->heap_space, upid);
+	if (c->gone_space)
+		(void)live_objects_rest(c->objects[HEAP], drop_object, c);
 }
 
-/* A request's events since it was new: its identity is used again and again. */
+/*
+ * What is left of a page block that was freed in part is as if allocated in these parts, each at the place and
+ * time of the whole.
+ */
+static int end_object(void *ctx, const struct live_object *o, uint64_t bytes, enum live_end end)
+{
+	struct carry *c = ctx;
+
+	if (c->pool[o->owner].ev.kind != EVENT_PAGE_ALLOC)
+		drop(c, o->owner);
+	else if (bytes == c->pool[o->owner].left_bytes)
+		drop(c, o->owner);
+	else
+		c->pool[o->owner].left_bytes -= bytes;
+	return 0;
+}
+
+static int begin_object(struct carry *c, enum family f, const struct event *ev)
+{
+	uint64_t page_bytes = trace_page_bytes(c->t);
+	struct live_kind k = { .bytes = 1 };
+	uint32_t at, space = f == HEAP ? space_of(c, ev) : 1;
+
+	if (f == PAGES) {
+		k.order = ev->v[EV_PAGE_ORDER] < 64 ? (uint8_t)ev->v[EV_PAGE_ORDER] : 63;
+		k.bytes = k.order < 32 ? page_bytes << k.order : 0;
+	}
+	at = space ? keep(c, ev) : NONE;
+	if (at == NONE)
+		return -ENOMEM;
+	c->pool[at].left_bytes = k.bytes;
+	return live_objects_add(c->objects[f], f == PAGES ? 0 : space, ev->v[0], ev->ts_ns, at, &k, end_object, c);
+}
+
+static int free_object(struct carry *c, enum family f, const struct event *ev)
+{
+	uint32_t space = f == HEAP ? space_of(c, ev) : 1;
+	uint64_t unknown;
+
+	if (!space)
+		return -ENOMEM;
+	return live_objects_end(c->objects[f], f == PAGES ? 0 : space, ev->v[0],
+				f == PAGES && ev->v[EV_PAGE_ORDER] < 64 ? (unsigned int)ev->v[EV_PAGE_ORDER] : 0,
+				end_object, c, &unknown);
+}
+
+/* Of page blocks in parts, an allocation for each. */
+static int keep_part(void *ctx, const struct live_object *o, uint64_t bytes, enum live_end end)
+{
+	struct carry *c = ctx;
+	struct event part = c->pool[o->owner].ev;
+
+	c->pool[o->owner].used = false;
+	c->nr = c->pool[o->owner].nr;
+	part.v[EV_PAGE_PFN] = o->addr;
+	part.v[EV_PAGE_ORDER] = live_objects_kind(c->objects[PAGES], o->kind)->order;
+	return keep(c, &part) == NONE ? -ENOMEM : 0;
+}
+
+/* ---- requests and threads ---- */
+
 static int block_event(struct carry *c, const struct event *ev)
 {
-	uint64_t a = ev->v[EV_BLOCK_ACTION], key = ev->v[EV_BLOCK_RQ];
-	uint32_t last = find(&c->requests, key), at, next;
+	struct carried_request *r;
+	uint32_t i, at, next;
+	uint64_t life;
+	int known = keymap_intern(&c->requests, ev->v[EV_BLOCK_RQ], ev->v[EV_BLOCK_DEV], &i);
 
-	if (last != NONE && ends_request(&c->pool[last].ev) &&
-	    (a == EVENT_BLOCK_START || a == EVENT_BLOCK_INSERT || a == EVENT_BLOCK_ISSUE)) {
-		for (at = last; at != NONE; at = next) {
+	if (known < 0 || block_track_event(c->track, ev) < 0)
+		return -ENOMEM;
+	if (known) {
+		r = trace_list_add(&c->request_list, sizeof(*r));
+		if (!r)
+			return -ENOMEM;
+		r->last = NONE;
+	}
+	r = (struct carried_request *)c->request_list.v + i;
+	life = block_track_life(c->track, ev->v[EV_BLOCK_RQ], (uint32_t)ev->v[EV_BLOCK_DEV]);
+	if (life != r->life) {
+		for (at = r->last; at != NONE; at = next) {
 			next = c->pool[at].next;
 			drop(c, at);
 		}
-		last = NONE;
+		r->last = NONE;
+		r->life = life;
 	}
 	at = keep(c, ev);
-	if (at != NONE)
-		c->pool[at].next = last;
-	return put(&c->requests, key, at);
+	if (at == NONE)
+		return -ENOMEM;
+	c->pool[at].next = r->last;
+	r->last = at;
+	return 0;
+}
+
+static int request_over(void *ctx, const struct block_request *r)
+{
+	return 0;
 }
 
 static struct carried_thread *thread_of(struct carry *c, uint32_t utid)
@@ -207,24 +265,27 @@ static int sched_event(struct carry *c, const struct event *ev)
 static int see(struct carry *c, const struct event *ev)
 {
 	c->nr++;
+	carry_memory_until(c->memory, ev->ts_ns);
 	switch (ev->kind) {
+	case EVENT_RSS:
+	case EVENT_VM:
+		carry_memory_event(c->memory, ev);
+		return 0;
 	case EVENT_SWITCH:
 	case EVENT_WAKEUP:
 		return sched_event(c, ev);
 	case EVENT_SLAB_ALLOC:
-		return begin_object(c, &c->slab, ev->v[EV_SLAB_ADDR], ev);
+		return begin_object(c, SLAB, ev);
 	case EVENT_SLAB_FREE:
-		end_object(c, &c->slab, ev->v[EV_SLAB_ADDR]);
-		return 0;
+		return free_object(c, SLAB, ev);
 	case EVENT_PAGE_ALLOC:
-		return begin_object(c, &c->pages, ev->v[EV_PAGE_PFN], ev);
+		return begin_object(c, PAGES, ev);
 	case EVENT_PAGE_FREE:
-		return free_pages(c, ev);
+		return free_object(c, PAGES, ev);
 	case EVENT_HEAP_ALLOC:
-		return begin_object(c, &c->heap, heap_key(c, ev), ev);
+		return begin_object(c, HEAP, ev);
 	case EVENT_HEAP_FREE:
-		end_object(c, &c->heap, heap_key(c, ev));
-		return 0;
+		return free_object(c, HEAP, ev);
 	default:
 		return block_event(c, ev);
 	}
@@ -260,11 +321,10 @@ static int keep_threads(struct carry *c)
 	return 0;
 }
 
-/* In order; a switch that two threads need is there once. */
-static int give(struct carry *c, struct event **ret, size_t *ret_cnt)
+/* In order; a switch that two threads need is there once, an allocation once for each part that is left. */
+static int give(struct carry *c, struct trace_carry *ret)
 {
 	struct carried **order = malloc((c->cnt + 1) * sizeof(struct carried *));
-	struct event *out;
 	size_t cnt = 0, n = 0, i;
 
 	if (!order)
@@ -274,55 +334,89 @@ static int give(struct carry *c, struct event **ret, size_t *ret_cnt)
 			order[cnt++] = &c->pool[i];
 	if (cnt)
 		qsort(order, cnt, sizeof(struct carried *), nr_cmp);
-	out = malloc((cnt + 1) * sizeof(*out));
-	for (i = 0; out && i < cnt; i++)
-		if (!i || order[i]->nr != order[i - 1]->nr)
-			out[n++] = order[i]->ev;
+	ret->events = malloc((cnt + 1) * sizeof(*ret->events));
+	for (i = 0; ret->events && i < cnt; i++)
+		if (!i || order[i]->nr != order[i - 1]->nr || order[i]->ev.kind == EVENT_PAGE_ALLOC)
+			ret->events[n++] = order[i]->ev;
+	ret->event_cnt = n;
 	free(order);
-	if (!out)
-		return -ENOMEM;
-	*ret = out;
-	*ret_cnt = n;
-	return 0;
+	return ret->events ? 0 : -ENOMEM;
 }
 
-static void carry_done(struct carry *c)
+static void carry_free(struct carry *c)
 {
+	unsigned int f;
+
 	free(c->pool);
-	idmap_done(&c->slab);
-	idmap_done(&c->pages);
-	idmap_done(&c->heap);
-	idmap_done(&c->requests);
+	for (f = 0; f < FAMILY_CNT; f++)
+		live_objects_free(c->objects[f]);
+	idmap_done(&c->heap_space);
+	block_track_free(c->track);
+	keymap_done(&c->requests);
+	free(c->request_list.v);
 	idmap_done(&c->by_utid);
 	free(c->threads.v);
+	carry_memory_free(c->memory);
 }
 
-int trace_carry(struct trace *t, size_t block, uint32_t kind_mask, struct event **ret,
-		size_t *ret_cnt, struct err *e)
+static int see_all(struct carry *c, uint64_t at_ns, uint32_t kind_mask, struct err *e)
 {
 	const uint32_t kinds = 1u << EVENT_SWITCH | 1u << EVENT_WAKEUP | 1u << EVENT_SLAB_ALLOC |
 			       1u << EVENT_SLAB_FREE | 1u << EVENT_PAGE_ALLOC |
 			       1u << EVENT_PAGE_FREE | 1u << EVENT_HEAP_ALLOC |
 			       1u << EVENT_HEAP_FREE | 1u << EVENT_BLOCK;
-	struct carry c = { .t = t, .free = NONE };
 	struct event_cursor *cur;
 	const struct event *ev;
 	int r;
 
-	r = event_cursor_open(&cur, t, kinds & kind_mask, 0, UINT64_MAX, e);
+	r = event_cursor_open(&cur, c->t, (kinds & kind_mask) | 1u << EVENT_RSS | 1u << EVENT_VM, 0, at_ns, e);
 	if (r < 0)
 		return r;
-	event_cursor_end_at(cur, block);
 	while ((r = event_cursor_next(cur, &ev, e)) > 0) {
-		r = see(&c, ev);
+		r = see(c, ev);
 		if (r < 0)
 			break;
 	}
 	event_cursor_close(cur);
+	return r;
+}
+
+int trace_carry(struct trace *t, uint64_t at_ns, uint32_t kind_mask, struct trace_carry *ret,
+		struct err *e)
+{
+	struct carry c = { .t = t, .free = NONE };
+	struct trace_carry out = { 0 };
+	unsigned int f;
+	int r = 0;
+
+	for (f = 0; f < FAMILY_CNT && r == 0; f++)
+		r = live_objects_new(&c.objects[f], f == PAGES ? (uint32_t)trace_page_bytes(t) : 0);
+	if (r == 0)
+		r = block_track_new(&c.track, request_over, &c);
+	if (r == 0)
+		r = carry_memory_new(&c.memory, t, forget_heap, &c);
+	if (r == 0)
+		r = see_all(&c, at_ns, kind_mask, e);
+	if (r == 0)
+		r = carry_memory_rows(c.memory, at_ns, &out.memory, &out.memory_cnt);
+	if (r == 0)
+		r = live_objects_rest(c.objects[PAGES], keep_part, &c);
 	if (r == 0)
 		r = keep_threads(&c);
 	if (r == 0)
-		r = give(&c, ret, ret_cnt);
-	carry_done(&c);
-	return r < 0 ? err_set(e, r, "%s", err_text(e, r)) : 0;
+		r = give(&c, &out);
+	carry_free(&c);
+	if (r < 0) {
+		trace_carry_done(&out);
+		return err_set(e, r, "%s", err_text(e, r));
+	}
+	*ret = out;
+	return 0;
+}
+
+void trace_carry_done(struct trace_carry *c)
+{
+	free(c->events);
+	free(c->memory);
+	*c = (struct trace_carry){ 0 };
 }

@@ -1,21 +1,30 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * trace_carry: the events before an instant that still matter after it.
+ * trace_carry: the events before an instant that still matter after it, and the memory of processes then.
  *
- *     blocks before the cut --[trace_carry]--> events, with their true times
+ *     everything before the instant --[trace_carry]--> events, with their true times; levels of memory
  *
- * Replayed, they leave readers in the state that all events before the cut would have: allocations that are not freed
- * yet, the last life of every block request, and of every thread the switches and wake-ups that say
- * whether, and since when, it waits. Memory and switch counters need none: keyframes have them.
- * Threads: one. Memory: in proportion to what is live.
+ * Replayed, the events leave readers in the state that all events before the instant would have: allocations that are
+ * not freed yet, the last life of every block request, and of every thread the switches and wake-ups that say
+ * whether, and since when, it waits. Threads: one. Memory: in proportion to what is live.
  */
 #ifndef TRACE_CARRY_H
 #define TRACE_CARRY_H
 
+#include <stddef.h>
+
 #include "event/trace.h"
 
-/* Of the blocks before `block`, kinds of kind_mask. *ret is malloc'ed, in order of time. */
-int trace_carry(struct trace *t, size_t block, uint32_t kind_mask, struct event **ret,
-		size_t *ret_cnt, struct err *e);
+struct trace_carry {
+	struct event *events;		/* in order of time */
+	size_t event_cnt;
+	struct trace_rss *memory;	/* by upid, of processes alive of which something is known */
+	size_t memory_cnt;
+};
+
+/* Of what came before at_ns. Events of kinds of kind_mask; memory whatever it says. */
+int trace_carry(struct trace *t, uint64_t at_ns, uint32_t kind_mask, struct trace_carry *ret,
+		struct err *e);
+void trace_carry_done(struct trace_carry *c);
 
 #endif /* TRACE_CARRY_H */

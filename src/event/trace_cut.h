@@ -2,12 +2,12 @@
 /*
  * trace_cut: a smaller trace of another one, complete in itself.
  *
- *     trace --[trace_cut]--> new trace: the blocks of a window, fewer sources, as they are stored
+ *     trace --[trace_cut]--> new trace: a window, fewer sources
  *
- * The window grows to whole blocks, at most about a second at each end; a block that has late records
- * of the last one comes along, too. The first block tells of all tasks alive, as that of any chunk file does, the
- * last one what became known of them later. Before it goes a block without a slice of what began earlier
- * and still matters (trace_carry.h), so that answers about any window of the new trace are the old one's.
+ * It has exactly the window. Blocks inside are copied as they are stored; the one at each end is made anew of what
+ * lies in the window, with the state at its start, and tells of all tasks alive. Before the first goes a block without a
+ * slice of what began earlier and still matters (trace_carry.h), so that answers about any window of the new
+ * trace are the old one's.
  *
  * A source that is left out is a declared gap (GAPS) of every block, so that reports over it say that
  * they are incomplete. Clocks and identities stay. The manifest says what was done (cut.*).
@@ -26,7 +26,7 @@
 const char *trace_cut_source(unsigned int source);
 
 struct trace_cut_request {
-	uint64_t from_ns, to_ns;	/* what has to be in it; whole blocks are taken */
+	uint64_t from_ns, to_ns;	/* the window; what lies outside of the trace is not in it */
 	uint32_t left_out;	/* bit 1 << source */
 	const char *reason;	/* of the gaps that leaves: "cut" */
 };

@@ -162,6 +162,7 @@ static const char *part_name(uint32_t part)
 		[CHUNK_COST] = "cost",		   [CHUNK_HOOK_STATS] = "hook_stats",
 		[CHUNK_CLOCKS] = "clocks",	   [CHUNK_NAMES] = "names",
 		[CHUNK_UTIDS] = "utids",	   [CHUNK_GAPS] = "gaps",
+		[CHUNK_MARKS] = "marks",	   [CHUNK_CPU_END] = "cpu_end",
 	};
 
 	switch (part) {

@@ -23,7 +23,7 @@
 #include "store/chunk_name.h"
 
 #define LISTS_MAGIC "EBRLIST\n"
-#define LISTS_VERSION 1
+#define LISTS_VERSION 2
 #define LISTS_MIN_BLOCKS 64	/* fewer are opened as fast without */
 #define LISTS_RAW_MAX (1u << 30)
 #define LISTS_RATIO_MAX 256	/* more is stored as it is: a file makes a reader take so many times its size */
@@ -96,9 +96,12 @@ static void put_blocks(const struct trace *t, struct buf *out)
 		buf_add_varint(out, m[i].head_crc);
 		for (k = 0; k < EVENT_KIND_CNT; k++)
 			buf_add_varint(out, b[i].kind_cnt[k]);
+		buf_add_varint(out, m[i].carried | m[i].remade << 1 | (m[i].ends != NULL) << 2 | m[i].cut << 3);
 		buf_add_varint(out, m[i].cpu_cnt);
 		for (k = 0; k < m[i].cpu_cnt; k++)
 			buf_add_varint(out, m[i].running[k]);
+		for (k = 0; m[i].ends && k < m[i].cpu_cnt; k++)
+			buf_add_varint(out, m[i].ends[k]);
 	}
 }
 
@@ -320,7 +323,7 @@ static int get_block(struct trace *t, struct reading *in)
 	struct trace_block *b = trace_list_add(&t->blocks, sizeof(*b));
 	struct trace_block_more *m = trace_list_add(&t->more, sizeof(*m));
 	char name[CHUNK_NAME_BYTES];
-	unsigned int k;
+	unsigned int k, flags;
 
 	if (!b || !m)
 		return -ENOMEM;
@@ -338,16 +341,24 @@ static int get_block(struct trace *t, struct reading *in)
 	m->head_crc = (uint32_t)get(in);
 	for (k = 0; k < EVENT_KIND_CNT; k++)
 		b->kind_cnt[k] = get(in);
+	flags = (unsigned int)get(in);
+	m->carried = flags & 1;
+	m->remade = flags & 2;
+	m->cut = flags & 8;
 	m->cpu_cnt = (uint32_t)get(in);
 	if (in->bad || m->cpu_cnt > CHUNK_CPUS_MAX) {
 		m->cpu_cnt = 0;
 		return -EBADMSG;
 	}
 	m->running = malloc((m->cpu_cnt + 1) * sizeof(*m->running));
-	if (!m->running || !b->file)
+	if (flags & 4)
+		m->ends = malloc((m->cpu_cnt + 1) * sizeof(*m->ends));
+	if (!m->running || !b->file || (flags & 4 && !m->ends))
 		return -ENOMEM;
 	for (k = 0; k < m->cpu_cnt; k++)
 		m->running[k] = (uint32_t)get(in);
+	for (k = 0; m->ends && k < m->cpu_cnt; k++)
+		m->ends[k] = (uint32_t)get(in);
 	if (m->cpu_cnt > t->cpu_cnt)
 		t->cpu_cnt = m->cpu_cnt;
 	if (in->bad || !block_fits(t, b, m) ||
@@ -381,11 +392,8 @@ static int get_all(struct trace *t, struct reading *in, const uint64_t *numbers,
 static void clear_lists(struct trace *t)
 {
 	unsigned int type;
-	size_t i;
 
-	for (i = 0; i < t->more.cnt; i++)
-		free(((struct trace_block_more *)t->more.v)[i].running);
-	t->blocks.cnt = t->more.cnt = 0;
+	trace_blocks_done(t);
 #define X(section, row, of, list) t->list.cnt = 0;
 	LISTS(X)
 #undef X

@@ -60,6 +60,7 @@ static int check_rows(struct load *l, struct block_front *f)
 		{ CHUNK_THREADS, check_thread },
 		{ CHUNK_TASK_EVENTS, check_task_event },
 		{ CHUNK_CPU_STATE, check_cpu_state },
+		{ CHUNK_CPU_END, check_cpu_state },
 		{ CHUNK_RSS_STATE, check_rss },
 		{ CHUNK_RSS_SNAPS, check_rss },
 		{ CHUNK_SUMMARY, check_summary },
@@ -211,12 +212,13 @@ PLAIN(clock, trace_clock, clocks)
 static int load_cost(struct trace *t, struct trace_cost *row)
 {
 	const struct trace_block *b = (struct trace_block *)t->blocks.v + t->blocks.cnt - 1;
+	const struct trace_block_more *m = (struct trace_block_more *)t->more.v + t->more.cnt - 1;
 	struct trace_cost *p = trace_list_add(&t->costs, sizeof(*p));
 
 	if (!p)
 		return -ENOMEM;
 	*p = *row;
-	if (p->from_ns == b->from_ns && p->to_ns == b->to_ns)
+	if (p->from_ns == b->from_ns && p->to_ns == b->to_ns && !m->remade)
 		p->bytes_written = b->bytes;
 	return 0;
 }
@@ -268,6 +270,23 @@ static int load_site(struct trace *t, struct trace_site *row)
 	return trace_site_load(t, row);
 }
 
+static int load_cpu_end(struct trace *t, struct row_cpu_state *row)
+{
+	struct trace_block_more *m = (struct trace_block_more *)t->more.v + t->more.cnt - 1;
+	unsigned int cpu;
+
+	if (!m->ends) {
+		m->ends = malloc((m->cpu_cnt + 1) * sizeof(*m->ends));
+		if (!m->ends)
+			return -ENOMEM;
+		for (cpu = 0; cpu < m->cpu_cnt; cpu++)
+			m->ends[cpu] = EVENT_ID_UNKNOWN;
+	}
+	if (row->cpu < m->cpu_cnt)
+		m->ends[row->cpu] = row->utid;
+	return 0;
+}
+
 #define SECTION(name, type, section, to)                                           \
 	static int rows_##to(struct trace *t, struct row_reader *r)                \
 	{                                                                          \
@@ -287,6 +306,7 @@ SECTION(process, trace_process, CHUNK_PROCESSES, process)
 SECTION(thread, trace_thread, CHUNK_THREADS, thread)
 SECTION(task_event, trace_task_event, CHUNK_TASK_EVENTS, task_event)
 SECTION(cpu_state, row_cpu_state, CHUNK_CPU_STATE, cpu_state)
+SECTION(cpu_state, row_cpu_state, CHUNK_CPU_END, cpu_end)
 SECTION(rss, trace_rss, CHUNK_RSS_STATE, rss_state)
 SECTION(rss, trace_rss, CHUNK_RSS_SNAPS, rss_snap)
 SECTION(loss, trace_loss, CHUNK_LOSS, loss)
@@ -343,7 +363,7 @@ static int load_sections(struct load *l, struct block_front *f)
 		section_process,   section_thread,   section_task_event, section_cpu_state,
 		section_rss_state, section_rss_snap, section_loss,	 section_cost,
 		section_hook_stat, section_clock,    section_name,	 section_gap,
-		section_mark,	   section_site,
+		section_mark,	   section_site,     section_cpu_end,
 	};
 	size_t i;
 	int r;
@@ -385,6 +405,8 @@ static int add_block(struct load *l, uint64_t offset, const struct block_front *
 	m->front_bytes = h->front_bytes;
 	m->head_crc = h->head_crc;
 	m->carried = h->flags & CHUNK_BLOCK_CARRIED;
+	m->remade = h->flags & CHUNK_BLOCK_REMADE;
+	m->cut = h->flags & CHUNK_BLOCK_CUT;
 	m->cpu_cnt = h->cpu_cnt;
 	m->running = malloc((h->cpu_cnt + 1) * sizeof(*m->running));
 	if (!b->file || !m->running)

@@ -124,7 +124,7 @@ static int (*const copy_rows[CHUNK_SMALL_END])(struct redact *x, struct row_read
 	[CHUNK_RSS_STATE] = copy_rss, [CHUNK_RSS_SNAPS] = copy_rss, [CHUNK_SUMMARY] = copy_summary,
 	[CHUNK_LOSS] = copy_loss, [CHUNK_COST] = copy_cost, [CHUNK_HOOK_STATS] = copy_hook_stat,
 	[CHUNK_CLOCKS] = copy_clock, [CHUNK_NAMES] = copy_name, [CHUNK_GAPS] = copy_gap,
-	[CHUNK_MARKS] = copy_mark, [CHUNK_SITES] = copy_site,
+	[CHUNK_MARKS] = copy_mark, [CHUNK_SITES] = copy_site, [CHUNK_CPU_END] = copy_cpu_state,
 };
 
 static int copy_section(struct redact *x, struct block_front *f, unsigned int type)

@@ -33,6 +33,9 @@ struct trace_block_more {
 	uint32_t cpu_cnt;
 	uint32_t *running;	/* cpu_cnt; in the keyframe */
 	bool carried;		/* CHUNK_BLOCK_CARRIED */
+	bool remade;		/* CHUNK_BLOCK_REMADE */
+	bool cut;		/* CHUNK_BLOCK_CUT */
+	uint32_t *ends;		/* cpu_cnt, of a block with CPU_END; else NULL */
 	bool damaged;		/* under drop_lock while cursors run in threads */
 	uint32_t head_crc;	/* of its header, which has those of all its sections behind it */
 	bool verified;		/* every byte of it was read and found good */
@@ -92,6 +95,9 @@ static inline uint64_t trace_name_key(enum trace_name_type type, uint64_t id, ui
 /* Room for one more, zeroed; NULL: out of memory. Earlier pointers into the list move. */
 void *trace_list_add(struct trace_list *l, size_t item_bytes);
 
+/* Forgets all blocks. */
+void trace_blocks_done(struct trace *t);
+
 int trace_add_damage(struct trace *t, const char *file, uint64_t offset, uint64_t bytes,
 		     const char *reason);
 
@@ -142,8 +148,9 @@ int trace_block_stored_summary(struct trace *t, size_t block, const struct trace
 			       size_t *ret_cnt, struct err *e);
 int trace_block_recount(struct trace *t, size_t block, const struct trace_summary **ret,
 			size_t *ret_cnt, struct err *e);
-/* Of a cursor that was just opened: no events of this block and those after it. */
-void event_cursor_end_at(struct event_cursor *c, size_t block);
+/* Of a cursor that was just opened: the events of blocks [first, end) only. */
+void event_cursor_blocks(struct event_cursor *c, size_t first, size_t end);
+uint64_t trace_page_bytes(const struct trace *t);
 
 /* Remembers that block i is damaged. */
 int trace_block_drop(struct trace *t, size_t block, const char *reason);

@@ -114,6 +114,12 @@ for how in whole open damaged; do
 	fi
 	compare "golden-$how" "$dir/$how.ebpfrec" $how
 done
+# What was carried over from before the window is no event of the cut.
+if "$EBPFREC" cut -i "$dir/whole.ebpfrec" --from 1ms --to -1ms -o "$dir/cut.ebpfrec" 2>"$dir/err"; then
+	compare golden-cut "$dir/cut.ebpfrec" whole
+else
+	fail golden-cut "cut: $(head -n 1 "$dir/err")"
+fi
 
 if [ "$(id -u)" -ne 0 ]; then
 	echo "SKIP real: recording needs root"
@@ -123,5 +129,10 @@ elif ! timeout -k 5 60 "$EBPFREC" record -q -o "$dir/real.ebpfrec" -- \
 else
 	# Long enough for more than one block.
 	compare real "$dir/real.ebpfrec" whole
+	if "$EBPFREC" cut -i "$dir/real.ebpfrec" --from 0.3s --to -0.3s -o "$dir/real-cut.ebpfrec" 2>"$dir/err"; then
+		compare real-cut "$dir/real-cut.ebpfrec" whole
+	else
+		fail real-cut "cut: $(head -n 1 "$dir/err")"
+	fi
 fi
 exit $status

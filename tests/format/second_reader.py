@@ -98,8 +98,8 @@ SMALL = {
     2: [32] * 5 + ["T", "T", U, U, "S"],
     3: ["T", 8, 16, 32, 32, 32, U, "S", "S", "S"],
     4: [32, 32],
-    5: ["T", 32, U, U, U, U, U],
-    6: ["T", 32, U, U, U, U, U],
+    5: ["T", 32, U, U, U, U, U, 32],
+    6: ["T", 32, U, U, U, U, U, 32],
     7: [32] + [U] * 8,
     8: ["T", "T", 16, 8, 8, U, U, U],
     9: ["T", "T", U, U, U, U, U, U, U, U, U],
@@ -110,6 +110,7 @@ SMALL = {
     15: ["T", "T", "S", "S", U, U],
     16: ["T", 8, "S"],
     17: [32, U, "T", 8, U, U, "S", "S", "S"],
+    18: [32, 32],
 }
 
 
@@ -171,6 +172,7 @@ class Block:
          self.last_ns, self.number, cpu_cnt, _) = struct.unpack_from("<HHIQIIQQQQQII", buf, at + 8)
         self.kind_cnt = struct.unpack_from("<32I", buf, at + 80)
         self.is_index = bool(flags & 1)
+        self.is_carried = bool(flags & 4)
         events = sum(self.kind_cnt)
         if version != 1:
             raise Bad("unknown version")
@@ -449,6 +451,8 @@ def blocks_of(path, before):
                     events = {k: block.decode(k) for k in KINDS if block.kind_cnt[k]}
                 except (KeyError, IndexError, StopIteration) as e:
                     raise Bad("columns do not fit together: %r" % e) from e
+                if block.is_carried and (before or block.from_ns != block.to_ns):
+                    raise Bad("carried over, but not what a trace begins with")
                 before = block
                 yield block, events
         except Bad as e:
@@ -476,7 +480,8 @@ def main():
             before = block
             if start is None:
                 start = block.from_ns
-            for kind in events:
+            # What was carried over is state, and part of no span.
+            for kind in events if not block.is_carried else ():
                 rows[kind].extend(events[kind])
             for table in tasks:
                 for row in block.small.get(table, []):

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analyze/block_track.h"
+#include "event/block_track.h"
 
 #define WRITE 1u
 #define FLUSH 2u

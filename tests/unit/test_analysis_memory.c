@@ -10,9 +10,9 @@
 #include <cmocka.h>
 
 #include "analyze/burst.h"
-#include "analyze/keymap.h"
-#include "analyze/live_objects.h"
-#include "analyze/mem_levels.h"
+#include "event/keymap.h"
+#include "event/live_objects.h"
+#include "event/mem_levels.h"
 #include "analyze/quantile.h"
 #include "analyze/rise.h"
 
@@ -182,14 +182,15 @@ static struct event rss(unsigned int member, int64_t bytes)
 
 static void test_mem_levels_go_from_baseline_through_events_to_exit(void **state)
 {
-	static const uint64_t base[4] = { 100, 200, 5000, 50 };
+	static const struct trace_rss base = { .bytes = { 100, 200, 5000, 50 },
+					       .total_vm_bytes = 9000 };
 	struct event grow = rss(MEM_ANON, 1200), swap = rss(MEM_SWAP, 9),
 		     negative = rss(MEM_FILE, -4096);
 	struct mem_process p;
 	struct mem_step s, vm;
 
 	mem_process_init(&p, false);
-	mem_process_baseline(&p, base, 9000);
+	mem_process_baseline(&p, &base);
 	assert_int_equal(mem_process_rss(&p), 350);	/* swap is not resident */
 	assert_true(mem_process_event(&p, &grow, &s));
 	assert_int_equal(s.before, 350);

@@ -18,132 +18,10 @@
 #include <cmocka.h>
 
 #include "analyze/analysis.h"
-#include "gen_trace.h"
+#include "gen_chaos.h"
 #include "table_rows.h"
 
-#define T0 5000000000ull
-
-static uint64_t dice = 7;
-
-static uint64_t below(uint64_t n)
-{
-	return (gen_random(&dice) >> 11) % n;
-}
-
-struct fixture {
-	char dir[64], path[80], index[128];
-	struct gen *g;
-	struct gen_mix m;
-	uint64_t edge_ns;	/* where the last block ended */
-};
-
-/* ---- traces ---- */
-
-/* What gen_mix never does: heaps, pages in parts, lost frees and switches, all steps of requests. */
-static void chaos(struct fixture *f)
-{
-	struct gen *g = f->g;
-	uint32_t tid = 1000 + (uint32_t)below(90), cpu = (uint32_t)below(2);
-	uint64_t addr = 0xffff8880f0000000ull + below(40) * 256, pfn = below(64) << 4;
-	uint64_t heap = 0x5000 + below(64) * 32, rq = 0xffff8881f0000000ull + below(6) * 64;
-	unsigned int order = (unsigned int)below(5);
-
-	f->m.now_ns += 1 + below(3000);
-	switch (below(14)) {
-	case 0:
-	case 1:
-		gen_kmalloc(g, f->m.now_ns, cpu, tid, addr, 32 + (uint32_t)below(4000), 0x81000,
-			    below(4) ? 0 : WIRE_F_IRQ);
-		break;
-	case 2:
-		gen_kfree(g, f->m.now_ns, cpu, tid, addr);
-		break;
-	case 3:
-	case 4:
-		pfn += below(16) >> order << order;
-		gen_page_alloc(g, f->m.now_ns, cpu, tid, pfn, order, 0);
-		break;
-	case 5:
-		pfn += below(16) >> order << order;
-		gen_page_free(g, f->m.now_ns, cpu, tid, pfn, order);
-		break;
-	case 6:
-	case 7:
-		gen_heap(g, f->m.now_ns, cpu, tid, heap, 16 + below(100000));
-		break;
-	case 8:
-		gen_heap(g, f->m.now_ns, cpu, tid, heap, 0);
-		break;
-	case 9:
-		gen_block(g, f->m.now_ns, cpu, tid, WIRE_BLOCK_START + (unsigned int)below(2), rq,
-			  8 << 20, 64, 4096, (uint32_t)below(2));
-		break;
-	case 10:
-		gen_block(g, f->m.now_ns, cpu, tid, WIRE_BLOCK_INSERT + (unsigned int)below(6), rq,
-			  8 << 20, 64, 4096, (uint32_t)below(2));
-		break;
-	case 11:	/* a thread nobody heard of, from a CPU on which another one ran */
-		gen_switch(g, f->m.now_ns, cpu, 70000 + (uint32_t)below(3),
-			   1000 + (uint32_t)below(90), below(2) ? WIRE_F_PREEMPT : 0);
-		break;
-	case 12:
-		gen_wakeup(g, f->m.now_ns, cpu, tid, 1000 + (uint32_t)below(96), 0);
-		break;
-	default:
-		gen_rss(g, f->m.now_ns, cpu, tid, tid, (unsigned int)below(4),
-			(int64_t)below(100000));
-	}
-}
-
-static void add_blocks(struct fixture *f, unsigned int cnt)
-{
-	while (cnt--) {
-		uint64_t n = below(4) ? below(60) : below(3000), from = f->m.now_ns;
-
-		while (n--) {
-			gen_mix_run(f->g, &f->m, 1 + below(4));
-			chaos(f);
-		}
-		if (!below(5)) {
-			struct trace_loss l = { .from_ns = from, .to_ns = f->m.now_ns, .cpu = 1,
-						.hook = WIRE_SWITCH, .cls = WIRE_CLASS_SCHED,
-						.full_cnt = 3 };
-
-			gen_loss(f->g, &l);
-		}
-		f->m.now_ns++;
-		if (f->m.now_ns < f->edge_ns)
-			f->m.now_ns = f->edge_ns;
-		gen_slice(f->g, f->m.now_ns);
-		f->edge_ns = f->m.now_ns;
-		if (!below(3))		/* what comes next came too late for this block */
-			f->m.now_ns -= below(2000);
-	}
-}
-
-static void begin_trace(struct fixture *f, uint64_t seed)
-{
-	memset(f, 0, sizeof(*f));
-	dice = seed * 77 + 1;
-	f->m = (struct gen_mix){ .seed = seed, .now_ns = T0 };
-	f->edge_ns = T0;
-	gen_temp_dir(f->dir);
-	snprintf(f->path, sizeof(f->path), "%s/trace", f->dir);
-	snprintf(f->index, sizeof(f->index), "%s/analysis.idx", f->path);
-	f->g = gen_open(f->path, &(struct gen_config){ .cpu_cnt = 3, .from_ns = T0,
-						       .recorder_pid = 1004,
-						       .file_bytes = 200000 });
-	gen_mix_start(f->g, &f->m);
-}
-
-static void end_trace(struct fixture *f, bool finished)
-{
-	gen_mix_done(&f->m);
-	if (finished)
-		gen_finish(f->g);
-	else
-		gen_abort(f->g);
-}
+#define below chaos_below
 
 /* ---- comparing ---- */
 
@@ -152,7 +30,7 @@ struct pair {
 	struct analysis *plain, *indexed;
 };
 
-static void open_pair(struct pair *p, const struct fixture *f)
+static void open_pair(struct pair *p, const struct chaos *f)
 {
 	struct analysis_index_use use = { .use = true, .always = true, .save = true };
 	struct err e = { "" };
@@ -319,14 +197,14 @@ static void compare_reports(struct pair *p)
 
 static void test_index_answers_as_the_whole_trace_does(void **state)
 {
-	struct fixture f;
+	struct chaos f;
 	struct pair p;
 	unsigned int i;
 
 	for (i = 0; i < 12; i++) {
-		begin_trace(&f, 100 + i);
-		add_blocks(&f, 4 + (unsigned int)below(16));
-		end_trace(&f, i % 3 != 2);
+		chaos_begin(&f, 100 + i);
+		chaos_add_blocks(&f, 4 + (unsigned int)below(16));
+		chaos_end(&f, i % 3 != 2);
 		open_pair(&p, &f);
 		compare_windows(&p, 30);
 		compare_reports(&p);
@@ -343,20 +221,20 @@ static void test_index_answers_as_the_whole_trace_does(void **state)
 static void test_index_of_a_growing_trace_grows(void **state)
 {
 	struct stat before, after;
-	struct fixture f;
+	struct chaos f;
 	struct pair p;
 	unsigned int i;
 
-	begin_trace(&f, 5);
+	chaos_begin(&f, 5);
 	for (i = 0; i < 5; i++) {
-		add_blocks(&f, 1 + (unsigned int)below(5));
+		chaos_add_blocks(&f, 1 + (unsigned int)below(5));
 		open_pair(&p, &f);
 		compare_windows(&p, 10);
 		close_pair(&p);
 	}
 	assert_int_equal(stat(f.index, &before), 0);
 	assert_int_equal(before.st_mode & 0777, 0600);
-	end_trace(&f, true);
+	chaos_end(&f, true);
 	open_pair(&p, &f);
 	compare_windows(&p, 10);
 	close_pair(&p);
@@ -380,14 +258,14 @@ static void flip(const char *path, off_t at)
 /* A damaged part is found when it is needed: the question fails or is answered right, nothing else. */
 static void test_index_that_is_damaged_gives_no_wrong_answer(void **state)
 {
-	struct fixture f;
+	struct chaos f;
 	struct stat st;
 	struct pair p;
 	unsigned int i;
 
-	begin_trace(&f, 9);
-	add_blocks(&f, 8);
-	end_trace(&f, true);
+	chaos_begin(&f, 9);
+	chaos_add_blocks(&f, 8);
+	chaos_end(&f, true);
 	open_pair(&p, &f);
 	close_pair(&p);
 	assert_int_equal(stat(f.index, &st), 0);
@@ -411,17 +289,17 @@ static void test_index_that_is_damaged_gives_no_wrong_answer(void **state)
 
 static void test_index_of_another_trace_is_not_used(void **state)
 {
-	struct fixture f, other;
+	struct chaos f, other;
 	struct pair p;
 
-	begin_trace(&other, 21);
-	add_blocks(&other, 6);
-	end_trace(&other, true);
+	chaos_begin(&other, 21);
+	chaos_add_blocks(&other, 6);
+	chaos_end(&other, true);
 	open_pair(&p, &other);
 	close_pair(&p);
-	begin_trace(&f, 22);
-	add_blocks(&f, 6);
-	end_trace(&f, true);
+	chaos_begin(&f, 22);
+	chaos_add_blocks(&f, 6);
+	chaos_end(&f, true);
 	assert_int_equal(rename(other.index, f.index), 0);
 	open_pair(&p, &f);
 	compare_windows(&p, 10);
@@ -432,12 +310,12 @@ static void test_index_of_another_trace_is_not_used(void **state)
 
 static void test_index_goes_elsewhere_or_into_memory_where_nothing_may_be_written(void **state)
 {
-	struct fixture f;
+	struct chaos f;
 	struct pair p;
 
-	begin_trace(&f, 31);
-	add_blocks(&f, 6);
-	end_trace(&f, true);
+	chaos_begin(&f, 31);
+	chaos_add_blocks(&f, 6);
+	chaos_end(&f, true);
 	/* a directory of that name: nothing can be put in its place */
 	assert_int_equal(mkdir(f.index, 0700), 0);
 	open_pair(&p, &f);
@@ -448,7 +326,7 @@ static void test_index_goes_elsewhere_or_into_memory_where_nothing_may_be_writte
 
 /* ---- lists.idx ---- */
 
-static void compare_lists(const struct fixture *f, bool wants_quick)
+static void compare_lists(const struct chaos *f, bool wants_quick)
 {
 	static const char *const tables[] = { "processes", "threads", "cpus", "names", "task_events",
 					      "rss_baselines", "losses", "cost", "hook_stats",
@@ -492,16 +370,16 @@ static void compare_lists(const struct fixture *f, bool wants_quick)
 
 static void test_lists_are_those_of_the_blocks(void **state)
 {
-	struct fixture f;
+	struct chaos f;
 	struct trace *t;
 	struct err e = { "" };
 	struct stat st;
 	char lists[128], chunk[128];
 	unsigned int i;
 
-	begin_trace(&f, 41);
-	add_blocks(&f, 70);
-	end_trace(&f, true);
+	chaos_begin(&f, 41);
+	chaos_add_blocks(&f, 70);
+	chaos_end(&f, true);
 	snprintf(lists, sizeof(lists), "%s/lists.idx", f.path);
 	snprintf(chunk, sizeof(chunk), "%s/chunk-000001.ebr", f.path);
 	compare_lists(&f, false);

@@ -31,8 +31,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyze/index.h"
 #include "event/event.h"
+#include "event/index_number.h"
 
 struct block_track;
 
@@ -77,6 +77,9 @@ int block_track_pending(struct block_track *b, block_track_sink sink, void *ctx)
 
 /* Whether a request of that address is on its way: queued, and not yet handed out. */
 bool block_track_in_flight(const struct block_track *b, uint64_t rq, uint32_t dev);
+
+/* A number that changes when a new life begins at that address: nothing from before it matters any more. */
+uint64_t block_track_life(const struct block_track *b, uint64_t rq, uint32_t dev);
 
 uint64_t block_track_lost_cnt(const struct block_track *b);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* The levels of one process. Who the process is, and when it ends, is the caller's knowledge. */
-#include "analyze/mem_levels.h"
+#include "event/mem_levels.h"
 
 #include <string.h>
 
@@ -19,12 +19,19 @@ bool mem_process_same(const struct mem_process *a, const struct mem_process *b)
 	       a->known == b->known && a->ended == b->ended;
 }
 
-void mem_process_baseline(struct mem_process *p, const uint64_t bytes[MEM_MEMBER_CNT],
-			  uint64_t vm_bytes)
+void mem_process_baseline(struct mem_process *p, const struct trace_rss *row)
 {
-	memcpy(p->bytes, bytes, sizeof(p->bytes));
-	p->vm_bytes = vm_bytes;
-	p->known = KNOWN_ALL;
+	memcpy(p->bytes, row->bytes, sizeof(p->bytes));
+	p->vm_bytes = row->total_vm_bytes;
+	p->known = KNOWN_ALL & ~row->unknown;
+}
+
+struct trace_rss mem_process_row(const struct mem_process *p)
+{
+	struct trace_rss row = { .total_vm_bytes = p->vm_bytes, .unknown = KNOWN_ALL & ~p->known };
+
+	memcpy(row.bytes, p->bytes, sizeof(row.bytes));
+	return row;
 }
 
 uint64_t mem_process_rss(const struct mem_process *p)

@@ -3,7 +3,7 @@
  * Open addressing with linear probing, at most 5/8 full. The hash is two rounds of
  * multiply and fold over both keys: addresses, pids and time bins are all near-sequential.
  */
-#include "analyze/keymap.h"
+#include "event/keymap.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -5,13 +5,13 @@
  * tombstones. For pages the number of live blocks of each order is kept, so that a free looks
  * only where something can be.
  */
-#include "analyze/live_objects.h"
+#include "event/live_objects.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/keymap.h"
+#include "event/keymap.h"
 
 #define ORDER_MAX 20		/* far above any kernel's MAX_ORDER; larger ones are damage */
 #define KIND_EMPTY UINT32_MAX

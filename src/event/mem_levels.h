@@ -20,6 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "chunk/rows.h"
 #include "event/event.h"
 
 enum { MEM_FILE = 0, MEM_ANON = 1, MEM_SWAP = 2, MEM_SHMEM = 3, MEM_MEMBER_CNT = 4 };
@@ -40,9 +41,10 @@ struct mem_step {
 void mem_process_init(struct mem_process *p, bool born_inside);
 /* All that is known of both is the same. */
 bool mem_process_same(const struct mem_process *a, const struct mem_process *b);
-/* From the start snapshot. */
-void mem_process_baseline(struct mem_process *p, const uint64_t bytes[MEM_MEMBER_CNT],
-			  uint64_t vm_bytes);
+/* From a snapshot or keyframe. */
+void mem_process_baseline(struct mem_process *p, const struct trace_rss *row);
+/* The same as a row: what p is now. */
+struct trace_rss mem_process_row(const struct mem_process *p);
 
 /* An RSS or VM event of the process. True when the resident (RSS) or mapped (VM) bytes changed:
  * *ret_step. */

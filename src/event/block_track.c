@@ -3,13 +3,13 @@
  * One entry per request address, reused from life to life. An entry's state says what may come
  * next; an event that does not fit begins a new life, since addresses are reused at once.
  */
-#include "analyze/block_track.h"
+#include "event/block_track.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/keymap.h"
+#include "event/keymap.h"
 
 #define REQ_OP_MASK 0xffu
 #define REQ_OP_WRITE 1u
@@ -30,6 +30,7 @@ struct rq_entry {
 	struct block_request r;
 	uint32_t key_dev;	/* the address is r.rq, or key_rq before a life */
 	uint64_t key_rq;
+	uint64_t life;		/* how many there were */
 	uint32_t noted;		/* in the notes of this cell */
 	uint8_t state;
 };
@@ -180,6 +181,7 @@ static void clear_life(struct rq_entry *x)
 {
 	memset(&x->r, 0, sizeof(x->r));
 	x->state = RQ_FREE;
+	x->life++;
 }
 
 static int hand_over(struct block_track *b, struct rq_entry *x, uint64_t end_ns, enum block_end end)
@@ -419,6 +421,13 @@ bool block_track_in_flight(const struct block_track *b, uint64_t rq, uint32_t de
 
 	return keymap_find(&b->map, rq, dev, &i) && b->entries[i].state != RQ_FREE &&
 	       b->entries[i].state != RQ_FLUSH_TAIL;
+}
+
+uint64_t block_track_life(const struct block_track *b, uint64_t rq, uint32_t dev)
+{
+	uint32_t i;
+
+	return keymap_find(&b->map, rq, dev, &i) ? b->entries[i].life : 0;
 }
 
 uint64_t block_track_lost_cnt(const struct block_track *b)

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * gen_chaos: random traces as a bad day makes them: losses, late records, unknown threads, lost frees, split
+ * pages, heaps, requests in any order, tiny and empty blocks. By dice of their own, so the same seed gives
+ * the same trace.
+ */
+#ifndef GEN_CHAOS_H
+#define GEN_CHAOS_H
+
+#include "gen_trace.h"
+
+#define CHAOS_T0 5000000000ull	/* start of the traces */
+
+struct chaos {
+	char dir[64], path[80], index[128];	/* of its own; the trace; its analysis.idx */
+	struct gen *g;
+	struct gen_mix m;
+	uint64_t edge_ns;	/* where the last block ended */
+};
+
+/* The dice: chaos_begin() sets them. */
+uint64_t chaos_below(uint64_t n);
+
+void chaos_begin(struct chaos *f, uint64_t seed);
+void chaos_add_blocks(struct chaos *f, unsigned int cnt);
+/* finished: closed as a recorder does, or left as by one that was killed. The caller removes f->dir. */
+void chaos_end(struct chaos *f, bool finished);
+
+#endif /* GEN_CHAOS_H */
