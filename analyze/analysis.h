@@ -128,7 +128,11 @@ int analysis_table(struct analysis *a, const char *table, uint64_t from_ns, uint
 /*
  * Writes all documented tables of the window as a real SQLite file with types and indexes, texts made safe
  * (base/textsafe.h). Written as path.part and renamed into place when it is whole; what a killed export left
- * there is written anew. An existing file is refused (-EEXIST) unless force.
+ * there is written anew.
+ *
+ * A file that exists is replaced when force is set. Else, when it is an export of this whole trace as it was
+ * earlier, and the whole trace is asked for, what is new is added, all or nothing; afterwards it holds the same rows as a
+ * new export. Any other file is refused: -EEXIST, with the reason.
  */
 struct export_request {
 	const char *path;
@@ -138,9 +142,12 @@ struct export_request {
 	void (*progress)(void *ctx, uint64_t rows, uint64_t all_rows);
 	void *ctx;
 };
-/* *ret_rows: rows written. */
-int analysis_export_sqlite(struct analysis *a, const struct export_request *r, uint64_t *ret_rows,
-			   struct err *e);
+struct export_result {
+	uint64_t rows;	/* written; added: those of lists, which are written again, not counted */
+	bool added;
+};
+int analysis_export_sqlite(struct analysis *a, const struct export_request *r,
+			   struct export_result *ret_result, struct err *e);
 
 /* SQLite's version at run time: "3.40.1". */
 const char *analysis_library_version(void);

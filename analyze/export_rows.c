@@ -10,6 +10,17 @@
 
 /* Columns of block_requests that say when. */
 enum { REQUEST_QUEUED = 0, REQUEST_COMPLETE = 2, REQUEST_END = 3 };
+/* And of the others made of events. */
+enum { SLICE_END = 1, SLICE_CPU = 3, ALLOCATION_FREE = 5 };
+
+int export_end_column(const struct table_def *def)
+{
+	if (!strcmp(def->name, "sched_slices"))
+		return SLICE_END;
+	if (!strcmp(def->name, "allocations"))
+		return ALLOCATION_FREE;
+	return strcmp(def->name, "block_requests") ? -1 : REQUEST_END;
+}
 
 struct export_rows {
 	const struct table_def *def;
@@ -17,7 +28,8 @@ struct export_rows {
 	void *state;
 	struct rowbuf rows;
 	size_t at;
-	bool more, is_requests;
+	int end_col;
+	bool more, is_requests, is_slices;
 };
 
 int export_rows_open(struct export_rows **ret, struct analysis *a, const struct table_def *def,
@@ -35,13 +47,17 @@ int export_rows_open(struct export_rows **ret, struct analysis *a, const struct 
 	r->part = part;
 	r->rows.col_cnt = def->col_cnt + def->arg_cnt;
 	r->more = true;
-	r->is_requests = !strcmp(def->name, "block_requests");
+	r->end_col = export_end_column(def);
+	r->is_requests = r->end_col == REQUEST_END;
+	r->is_slices = r->end_col == SLICE_END;
 	if (!part->whole && def->arg_cnt) { /* sched_slices(from, to): cut at the edges */
 		cell_int(&q.args[0], part->from_ns);
 		cell_int(&q.args[1], part->to_ns);
 	} else if (!part->whole && !r->is_requests) {
 		q.from_ns = part->from_ns;
 		q.to_ns = part->to_ns;
+	} else if (part->has_cut && r->end_col < 0) {
+		q.from_ns = part->cut_ns;
 	}
 	c = def->open(a, def, &q, &r->state, e);
 	if (c < 0) {
@@ -61,12 +77,25 @@ void export_rows_close(struct export_rows *r)
 	free(r);
 }
 
+static bool is_new(const struct export_rows *r, const struct cell *row)
+{
+	const struct export_part *p = r->part;
+
+	if (!p->has_cut || r->end_col < 0 || row[r->end_col].type == VALUE_NULL ||
+	    row[r->end_col].i >= p->cut_ns)
+		return true;
+	return r->is_slices &&
+	       ((size_t)row[SLICE_CPU].i >= p->old_cpu_cnt || !p->old_cpus[row[SLICE_CPU].i]);
+}
+
 /* A request belongs to every window that it was in flight in; the same as schema_list.c's condition. */
 static bool is_wanted(const struct export_rows *r, const struct cell *row)
 {
 	const struct cell *begin = &row[REQUEST_QUEUED], *end = &row[REQUEST_END];
 
-	if (r->part->whole || !r->is_requests)
+	if (r->part->whole)
+		return is_new(r, row);
+	if (!r->is_requests)
 		return true;
 	if (begin->type == VALUE_NULL)
 		begin = &row[REQUEST_COMPLETE];

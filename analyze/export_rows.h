@@ -14,7 +14,19 @@
 struct export_part {
 	bool whole; /* the whole trace; else the window */
 	int64_t from_ns, to_ns; /* the window, from the trace's start */
+	/*
+	 * Of the whole trace those rows only that were not settled before cut_ns: events from there on, and what
+	 * is made of events unless it ended before. Slices of CPUs that are not in old_cpus (a byte for each) are
+	 * all new.
+	 */
+	bool has_cut;
+	int64_t cut_ns;
+	const uint8_t *old_cpus;
+	size_t old_cpu_cnt;
 };
+
+/* The column that says when a row made of events was settled; -1: of an event table, whose time says. */
+int export_end_column(const struct table_def *def);
 
 struct export_rows;
 

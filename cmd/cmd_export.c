@@ -51,7 +51,8 @@ const struct opts_command export_opts = {
 	.text = "--to takes the format or the end of the window: a word that is a format is the\n"
 		"format, anything else is a time. Times in the files are ns from the trace's "
 		"start.\n"
-		"Tables are streamed: memory does not grow with the trace.\n",
+		"Tables are streamed: memory does not grow with the trace.\n"
+		"A database of the whole trace, exported to again, gets what is new.\n",
 	.options = options,
 	.examples =
 		"  ebpfrec export --to csv -o out/\n"
@@ -75,6 +76,7 @@ struct export
 	const struct schema_table *tables[TABLES_MAX]; /* picked */
 	unsigned int table_cnt;
 	bool force, quiet, shows_progress, with_host;
+	bool added; /* to a database that was there */
 	uint64_t from_ns, to_ns;
 	/* while running */
 	const struct trace *trace;
@@ -225,15 +227,14 @@ static int export_sqlite(struct export *x, struct analysis *a)
 		.path = x->output, .from_ns = x->from_ns, .to_ns = x->to_ns, .force = x->force,
 		.progress = x->shows_progress ? sqlite_progress : NULL, .ctx = x,
 	};
+	struct export_result result;
 	struct err e = { "" };
 	int c;
 
-	c = analysis_export_sqlite(a, &r, &x->total_cnt, &e);
+	c = analysis_export_sqlite(a, &r, &result, &e);
+	x->total_cnt = result.rows;
+	x->added = result.added;
 	progress_erase(&x->progress);
-	if (c == -EEXIST) {
-		say_error("%s exists; -f replaces it", x->output);
-		return EXIT_FAILED;
-	}
 	return c ? input_failed(c, &e) : 0;
 }
 
@@ -370,7 +371,8 @@ static int export(struct export *x)
 	else
 		c = export_files(x, a);
 	if (!c && !x->quiet && strcmp(x->output, "-"))
-		say_note("%s: %s rows", x->output, units_format_count(n, sizeof(n), x->total_cnt));
+		say_note("%s: %s rows%s", x->output,
+			 units_format_count(n, sizeof(n), x->total_cnt), x->added ? " added" : "");
 out:
 	analysis_close(a);
 	trace_close(t);

@@ -477,14 +477,10 @@ static int write_db(const struct report *r, struct analysis *a)
 		.progress = isatty(STDERR_FILENO) ? db_progress : NULL, .ctx = &progress,
 	};
 	struct err e = { "" };
-	uint64_t rows;
-	int c = analysis_export_sqlite(a, &x, &rows, &e);
+	struct export_result result;
+	int c = analysis_export_sqlite(a, &x, &result, &e);
 
 	progress_erase(&progress);
-	if (c == -EEXIST) {
-		say_error("%s exists; -f replaces it", r->db);
-		return EXIT_FAILED;
-	}
 	return c ? input_failed(c, &e) : 0;
 }
 

@@ -317,6 +317,20 @@ $ ebpfrec export -i golden.ebpfrec --to sqlite --from 0 --to 2s
 ? 1
 2> ebpfrec: golden.db exists; -f replaces it
 
+$ ebpfrec export -i golden.ebpfrec --to sqlite -o whole.db 2>/dev/null; ebpfrec export -i golden.ebpfrec --to sqlite -o whole.db
+2> ebpfrec: golden.ebpfrec: the window is incomplete: sched: 3 events lost
+2> ebpfrec: whole.db: 0 rows added
+
+$ ebpfrec export -i golden.ebpfrec --to sqlite -o whole.db --from 1s
+? 1
+2> ebpfrec: golden.ebpfrec: the window is incomplete: sched: 3 events lost
+2> ebpfrec: whole.db exists; -f replaces it
+
+$ ebpfrec export -q -i golden.ebpfrec --to sqlite -o golden.db --from 0
+? 1
+2> ebpfrec: golden.ebpfrec: the window is incomplete: sched: 3 events lost
+2> ebpfrec: golden.db exists, and is no export of a whole trace, so nothing can be added; -f replaces it
+
 $ ebpfrec export -i golden.ebpfrec --to csv -o /proc/nope --from 0 --to 1s
 ? 1
 2> ebpfrec: cannot make the directory /proc/nope: No such file or directory

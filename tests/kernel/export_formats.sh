@@ -12,7 +12,18 @@ T=$tmp/mixed
 "$EBPFREC" export -i "$T" --to csv -o "$tmp/csv" 2>"$tmp/csv.err" || not_ok "export csv" "$(cat "$tmp/csv.err")"
 "$EBPFREC" export -i "$T" --to sqlite -o "$tmp/mixed.db" 2>"$tmp/db.err" || not_ok "export sqlite" "$(cat "$tmp/db.err")"
 
-check "export: refuses to overwrite a database" "! '$EBPFREC' export -i '$T' --to sqlite -o '$tmp/mixed.db' 2>/dev/null" "it overwrote"
+check "export: refuses to overwrite a database with a part of it" "! '$EBPFREC' export -i '$T' --to sqlite --from 100ms -o '$tmp/mixed.db' 2>/dev/null" "it overwrote"
+"$EBPFREC" export -i "$T" --to sqlite -o "$tmp/mixed.db" 2>"$tmp/again.err" || not_ok "export sqlite: again" "$(cat "$tmp/again.err")"
+check "export: adds nothing to a database that has it all" "grep -q 'mixed.db: 0 rows added' '$tmp/again.err'" "$(cat "$tmp/again.err")"
+
+# A disk on which there is no room for it.
+if mount_at "$tmp/small" -t tmpfs -o size=256k tmpfs 2>/dev/null; then
+	"$EBPFREC" export -i "$T" --to sqlite -o "$tmp/small/x.db" 2>"$tmp/full.err"
+	check "export sqlite: a full disk is an error that names it" "[ $? -ne 0 ] && grep -q 'x.db.*no space left' '$tmp/full.err'" "$(cat "$tmp/full.err")"
+	check "export sqlite: on a full disk nothing is left" "[ -z \"\$(ls '$tmp/small')\" ]" "$(ls -l "$tmp/small")"
+else
+	skip "export sqlite: a full disk" "tmpfs cannot be mounted here"
+fi
 check "export: refuses to overwrite a directory of CSV" "! '$EBPFREC' export -i '$T' --to csv -o '$tmp/csv' 2>/dev/null" "it overwrote"
 check "export: leaves nothing half-done beside the database" "[ \$(ls '$tmp' | grep -c '^mixed.db') -eq 1 ]" "$(ls "$tmp")"
 check "export sqlite: integrity_check is ok" "[ \"\$(sqlite3 '$tmp/mixed.db' 'PRAGMA integrity_check')\" = ok ]" "$(sqlite3 "$tmp/mixed.db" 'PRAGMA integrity_check' 2>&1 | head -3)"
