@@ -66,6 +66,13 @@ int analysis_prepare(struct analysis *a, struct err *e);
 /* Block i was read whole, and found good, when the index in use was made. */
 bool analysis_knows_block(struct analysis *a, size_t block);
 
+/*
+ * The index file beside the trace (not one in the user's cache), all of it: 1, it holds for this trace, of *ret_bytes; 0, there is
+ * none; -EBADMSG damaged; -ESTALE made of other blocks; -ENOMEM. *ret_why says what it is. Whoever uses an index
+ * finds out the same by itself, part by part.
+ */
+int analysis_index_check(struct analysis *a, uint64_t *ret_bytes, const char **ret_why);
+
 /* Any single SQL statement. Statements that would write outside the analysis' own memory are refused. */
 int analysis_sql(struct analysis *a, const char *sql, const struct row_sink *sink, struct err *e);
 

@@ -358,54 +358,91 @@ static bool take_directory(struct index *x, const struct disk_index *h, const ui
 	return true;
 }
 
-static bool read_index(struct index *x, int fd)
+/* What there is of the file is one of ours, and the directory is where it says. */
+static int read_head(const struct index *x, int fd, struct disk_index *ret, const char **ret_why)
 {
 	struct disk_index h;
 	struct stat st;
-	uint8_t *dir = NULL;
-	bool good = false;
 
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || read_at(fd, &h, sizeof(h), 0) < 0)
-		return false;
-	if (memcmp(h.magic, INDEX_MAGIC, sizeof(h.magic)) || h.version != INDEX_VERSION ||
-	    h.part_cnt != INDEX_PART_CNT || h.tail_cnt != INDEX_TAIL_CNT ||
-	    crc32c(0, &h, offsetof(struct disk_index, crc)) != h.crc ||
-	    h.cell_cnt > x->cell_cnt ||
-	    h.dir_bytes != h.cell_cnt * sizeof(struct disk_index_cell) +
+	*ret_why = "is no index, or its checksum does not hold: it is not used";
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || read_at(fd, &h, sizeof(h), 0) < 0 ||
+	    memcmp(h.magic, INDEX_MAGIC, sizeof(h.magic)) ||
+	    crc32c(0, &h, offsetof(struct disk_index, crc)) != h.crc)
+		return -EBADMSG;
+	*ret_why = "is of another version of this program: it is not used";
+	if (h.version != INDEX_VERSION || h.part_cnt != INDEX_PART_CNT ||
+	    h.tail_cnt != INDEX_TAIL_CNT)
+		return -ESTALE;
+	*ret_why = "was cut off, or is damaged: it is not used";
+	if (h.dir_bytes != h.cell_cnt * sizeof(struct disk_index_cell) +
 				   INDEX_TAIL_CNT * sizeof(struct disk_index_blob) ||
 	    h.dir_offset > (uint64_t)st.st_size ||
-	    h.dir_bytes > (uint64_t)st.st_size - h.dir_offset ||
-	    thread_hash(x->a, h.thread_cnt) != h.thread_hash)
-		return false;
-	dir = malloc(h.dir_bytes + 1);
-	if (dir && read_at(fd, dir, h.dir_bytes, h.dir_offset) == 0 &&
-	    crc32c(0, dir, h.dir_bytes) == h.dir_crc)
-		good = take_directory(x, &h, dir);
-	free(dir);
-	if (!good) {
-		size_t i;
+	    h.dir_bytes > (uint64_t)st.st_size - h.dir_offset)
+		return -EBADMSG;
+	*ret_why = "was made of other blocks than there are: it is not used";
+	if (h.cell_cnt > x->cell_cnt || thread_hash(x->a, h.thread_cnt) != h.thread_hash)
+		return -ESTALE;
+	*ret = h;
+	return 0;
+}
 
+static int read_index(struct index *x, int fd, const char **ret_why)
+{
+	struct disk_index h;
+	uint8_t *dir;
+	size_t i;
+	int r = read_head(x, fd, &h, ret_why);
+
+	if (r < 0)
+		return r;
+	dir = malloc(h.dir_bytes + 1);
+	if (!dir)
+		return -ENOMEM;
+	if (read_at(fd, dir, h.dir_bytes, h.dir_offset) < 0 ||
+	    crc32c(0, dir, h.dir_bytes) != h.dir_crc) {
+		*ret_why = "its directory is damaged: it is not used";
+		r = -EBADMSG;
+	} else if (!take_directory(x, &h, dir)) {
+		r = -ESTALE;
+	}
+	free(dir);
+	if (r < 0) {
 		for (i = 0; i < x->cell_cnt; i++)
 			memset(x->cells[i].parts, 0, sizeof(x->cells[i].parts));
 		memset(x->tails, 0, sizeof(x->tails));
-		return false;
+		return r;
 	}
 	x->saved_cnt = h.cell_cnt;
-	return true;
+	return 0;
 }
 
 static bool try_place(struct index *x, int dir_fd, const char *name)
 {
 	int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	const char *why;
 
 	if (fd < 0)
 		return false;
-	if (!read_index(x, fd)) {
+	if (read_index(x, fd, &why) < 0) {
 		close(fd);
 		return false;
 	}
 	x->fd = fd;
 	return true;
+}
+
+int index_look(struct index *x, const char **ret_why)
+{
+	int dir_fd = trace_dir_fd(x->a->trace), r;
+
+	if (dir_fd < 0)
+		return 0;
+	x->fd = openat(dir_fd, CHUNK_INDEX_NAME, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	*ret_why = "cannot be opened, or is no file: it is not used";
+	if (x->fd < 0)
+		return errno == ENOENT ? 0 : -EBADMSG;
+	r = read_index(x, x->fd, ret_why);
+	return r < 0 ? r : 1;
 }
 
 /* $XDG_CACHE_HOME/ebpfrec; -1: there is none. */

@@ -46,6 +46,8 @@ int index_new(struct index **ret, struct analysis *a);
  * may be none. save: the place must be writable, else there is none and dir_fd is -1.
  */
 int index_load(struct index *x, bool save);
+/* Only the file beside the trace, to look at it. 1: x has it; 0: there is none; else it is of no use, *ret_why says why. */
+int index_look(struct index *x, const char **ret_why);
 /* Opens fresh_fd: an unnamed file in the place, or memory. */
 int index_begin(struct index *x, bool save);
 /* Writes the directory for the first cnt cells behind what is fresh, and puts the file in place. */

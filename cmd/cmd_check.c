@@ -3,10 +3,12 @@
  * cmd_check: `ebpfrec check`: is a trace whole? One row per stretch of every file, valid or not, and
  * a line that says what it comes to.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/analysis.h"
 #include "base/units.h"
 #include "cmd/check_rows.h"
 #include "cmd/cmd.h"
@@ -64,6 +66,24 @@ static void conclude(const struct input *in, const struct trace *t, const struct
 			 path, path);
 }
 
+/* Readers find out by themselves, and then read the blocks, so nothing is lost by a wrong one. */
+static int check_index(struct trace *t, struct check_rows *rows)
+{
+	struct check_part p = { .file = "analysis.idx", .status = CHECK_VALID };
+	struct analysis *a;
+	int r = analysis_open(&a, t, NULL);
+
+	if (r < 0)
+		return r == -ENOMEM ? r : 0;
+	r = analysis_index_check(a, &p.bytes, &p.reason);
+	analysis_close(a);
+	if (r == 0 || r == -ENOMEM)
+		return r;
+	if (r < 0)
+		p = (struct check_part){ .file = p.file, .status = CHECK_NOTE, .reason = p.reason };
+	return check_rows_add(rows, &p);
+}
+
 static int check(const struct input *in, struct trace *t)
 {
 	struct render *render = input_render(in, 0, true);
@@ -77,6 +97,8 @@ static int check(const struct input *in, struct trace *t)
 	c = check_rows_begin(&rows, render_sink(render), trace_start_ns(t));
 	if (!c)
 		c = trace_check(t, check_rows_add, &rows, &r, &e);
+	if (!c)
+		c = check_index(t, &rows);
 	if (!c)
 		c = check_rows_end(&rows);
 	render_free(render);

@@ -7,16 +7,22 @@
 
 #define MEAN_WEIGHT 16
 
+/* A row of a trace may say anything, and what does not fit is no number at all in C. */
+static uint64_t whole_ns(double ns)
+{
+	return ns >= 0x1p63 ? INT64_MAX : (uint64_t)ns;
+}
+
 uint64_t hook_cost_ns(const struct trace_hook_stat *row, const struct hook_mean *mean)
 {
 	double ns = (double)row->run_time_ns, cnt = (double)row->sampled_cnt;
 
 	if (!row->sampled_cnt && row->run_time_ns && row->sampled_ns)
-		return (uint64_t)(ns * (double)(row->to_ns - row->from_ns) /
-				  (double)row->sampled_ns);
+		return whole_ns(ns * (double)(row->to_ns - row->from_ns) /
+				(double)row->sampled_ns);
 	if (mean->sampled_cnt) {
 		ns += MEAN_WEIGHT * (double)mean->run_time_ns / (double)mean->sampled_cnt;
 		cnt += MEAN_WEIGHT;
 	}
-	return cnt > 0 ? (uint64_t)(ns / cnt * (double)row->attempted_cnt) : 0;
+	return cnt > 0 ? whole_ns(ns / cnt * (double)row->attempted_cnt) : 0;
 }

@@ -24,7 +24,7 @@ static inline void hook_mean_add(struct hook_mean *m, const struct trace_hook_st
 /*
  * Estimated run time in the row's interval: time per event, as measured in the interval and, where few events
  * were, as it is on average, times the events there were. Programs that ran and had no event
- * (they left all out) are taken to the interval by time. 0 when nothing is known.
+ * (they left all out) are taken to the interval by time. 0 when nothing is known; INT64_MAX at most.
  */
 uint64_t hook_cost_ns(const struct trace_hook_stat *row, const struct hook_mean *mean);
 

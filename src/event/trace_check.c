@@ -428,6 +428,22 @@ static int check_manifest(struct check *c)
 	return tell(c, &p);
 }
 
+/* Readers find out by themselves and use the blocks instead, so nothing is lost by a wrong one. */
+static int check_lists(struct check *c, const uint64_t *numbers, size_t cnt)
+{
+	struct check_part p = { .file = CHUNK_LISTS_NAME, .status = CHECK_VALID };
+	struct stat st;
+	int r = trace_lists_check(c->t, numbers, cnt, &p.reason);
+
+	if (r == 0 || r == -ENOMEM)
+		return r;
+	if (r < 0)
+		return note(c, CHUNK_LISTS_NAME, 0, 0, p.reason);
+	if (!fstatat(c->t->dir_fd, CHUNK_LISTS_NAME, &st, AT_SYMLINK_NOFOLLOW))
+		p.bytes = (uint64_t)st.st_size;
+	return tell(c, &p);
+}
+
 /* What nobody will ever read. */
 static int check_strangers(struct check *c)
 {
@@ -446,6 +462,8 @@ static int check_strangers(struct check *c)
 		    !strcmp(d->d_name, MANIFEST_NAME) || !chunk_name_parse(d->d_name, &n))
 			continue;
 		if (!strcmp(d->d_name, STORE_POST_NAME) && trace_is_live(c->t))
+			continue;
+		if (!strcmp(d->d_name, CHUNK_LISTS_NAME) || !strcmp(d->d_name, CHUNK_INDEX_NAME))
 			continue;
 		r = note(c, d->d_name, 0, 0,
 			 !strcmp(d->d_name, MANIFEST_NAME ".new") ?
@@ -473,6 +491,8 @@ int trace_check(struct trace *t, check_part_fn fn, void *ctx, struct check_resul
 		r = trace_file_list(t, &numbers, &cnt);
 	for (i = 0; r == 0 && i < cnt; i++)
 		r = check_file(&c, numbers[i], i + 1 == cnt, e);
+	if (r == 0 && t->dir_fd >= 0)
+		r = check_lists(&c, numbers, cnt);
 	free(numbers);
 	if (r == 0)
 		r = check_strangers(&c);

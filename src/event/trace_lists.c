@@ -408,6 +408,42 @@ static void clear_lists(struct trace *t)
 	t->cpu_cnt = 0;
 }
 
+int trace_lists_check(struct trace *t, const uint64_t *numbers, size_t cnt, const char **ret_why)
+{
+	struct reading in = { 0 };
+	struct buf now = { 0 };
+	uint8_t *raw = NULL;
+	size_t bytes = 0;
+	int r;
+
+	*ret_why = "cannot be read, or its checksum does not hold: it is not used";
+	r = read_file(t, &raw, &bytes);
+	if (r == -ENOENT || r == -ENOMEM)
+		return r == -ENOMEM ? r : 0;
+	if (r < 0)
+		return -EBADMSG;
+	in.p = raw;
+	in.end = raw + bytes;
+	*ret_why = "was made when the chunk files were others: it is not used";
+	r = files_fit(t, &in, numbers, cnt) ? 0 : -ESTALE;
+	/* with damage in the trace there is nothing to hold it against */
+	*ret_why = r < 0 ? *ret_why : "checksum holds";
+	if (r == 0 && !t->damages.cnt && !t->is_live && trace_is_finished(t)) {
+		r = put_files(t, &now);
+		put_blocks(t, &now);
+		put_lists(t, &now);
+		if (now.failed)
+			r = -ENOMEM;
+		else if (r == 0 && (now.len != bytes || memcmp(now.data, raw, bytes)))
+			r = -ESTALE;
+		*ret_why = r == -ESTALE ? "does not say what the blocks say: delete it" :
+					  "says what the blocks say";
+	}
+	buf_done(&now);
+	free(raw);
+	return r < 0 ? r : 1;
+}
+
 bool trace_has_lists(const struct trace *t)
 {
 	return t->from_lists;

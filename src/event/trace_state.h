@@ -129,6 +129,11 @@ int trace_sites_link(struct trace *t);
 
 /* All lists from the file trace_lists_save() made. 1: done; 0: there is none that fits, and nothing is changed. */
 int trace_lists_load(struct trace *t, const uint64_t *numbers, size_t cnt);
+/*
+ * The same file against the lists as they were read from the blocks. 1: it holds; 0: there is none; -EBADMSG, -ESTALE: it is
+ * damaged, or of other files or blocks; -ENOMEM. *ret_why says so.
+ */
+int trace_lists_check(struct trace *t, const uint64_t *numbers, size_t cnt, const char **ret_why);
 
 /* ---- trace_block.c ---- */
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "chunk/hook_cost.h"
 #include "session/budget.h"
 #include "session/gaps.h"
 
@@ -217,6 +218,22 @@ static void test_gaps_are_cut_to_slices_without_a_hole(void **state)
 	gaps_free(g);
 }
 
+/* What a hostile trace says was measured: an estimate that does not fit is the most there is (found by fuzzing). */
+static void test_hook_cost_of_anything_is_a_number(void **state)
+{
+	const struct hook_mean none = { 0 };
+	struct trace_hook_stat row = { .to_ns = UINT64_MAX, .run_time_ns = UINT64_MAX,
+				       .sampled_ns = 1 };
+
+	assert_true(hook_cost_ns(&row, &none) == INT64_MAX);
+	row.sampled_cnt = 1;
+	row.attempted_cnt = UINT64_MAX;
+	assert_true(hook_cost_ns(&row, &none) == INT64_MAX);
+	row = (struct trace_hook_stat){ .to_ns = 100, .run_time_ns = 30, .sampled_cnt = 3,
+					.attempted_cnt = 12 };
+	assert_int_equal(hook_cost_ns(&row, &none), 120);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -227,6 +244,7 @@ int main(void)
 		cmocka_unit_test(test_budget_brings_back_the_last_and_waits_longer_after_a_relapse),
 		cmocka_unit_test(test_gaps_take_out_what_lies_inside_and_nothing_else),
 		cmocka_unit_test(test_gaps_are_cut_to_slices_without_a_hole),
+		cmocka_unit_test(test_hook_cost_of_anything_is_a_number),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
