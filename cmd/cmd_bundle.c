@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * cmd_bundle: `ebpfrec bundle`: a trace and what goes with it as one zip file, not larger than asked
- * for, and what it discloses. The new trace is made in a directory of its own beside the output, which is gone
- * at the end, and everything else is told from that new trace.
+ * for, and what it discloses. The new trace is made in a directory of its own beside the output (bundle_place.h),
+ * and everything else is told from that new trace.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -15,17 +15,19 @@
 #include <unistd.h>
 
 #include "base/units.h"
+#include "cmd/bundle_place.h"
 #include "cmd/bundle_texts.h"
 #include "cmd/cmd.h"
 #include "cmd/disclosed.h"
 #include "cmd/input.h"
+#include "cmd/redact_options.h"
 #include "cmd/say.h"
 #include "event/trace_cut.h"
 #include "store/bundle_reader.h"
 #include "store/bundle_writer.h"
 #include "store/store_writer.h"
 
-enum { OPT_MAX_SIZE = 256, OPT_SHOW_STRINGS };
+enum { OPT_MAX_SIZE = 256, OPT_SHOW_STRINGS, OPT_REDACT };
 
 #define MAX_SIZE_DEFAULT UINT64_C(24000000)
 #define MAX_SIZE_MAX	 UINT64_C(4000000000)	/* beyond, a zip file is one of another kind */
@@ -38,6 +40,8 @@ static const struct opts_option options[] = {
 	  "leave out what matters least until it fits (default: 24MB)" },
 	{ OPT_SHOW_STRINGS, 0, "show-strings", NULL,
 	  "list every name, command line, path and so on that the bundle discloses" },
+	{ OPT_REDACT, 0, "redact", NULL, "pseudonyms for names, as `ebpfrec redact` has them" },
+	REDACT_OPTIONS,
 	{ 'f', 'f', "force", NULL, "replace FILE when it exists" },
 	{ 0 },
 };
@@ -54,6 +58,7 @@ const struct opts_command bundle_opts = {
 	.options = options,
 	.examples = "  ebpfrec bundle\n"
 		    "  ebpfrec bundle -i trace.ebpfrec -o bug.zip --max-size 10MB --show-strings\n"
+		    "  ebpfrec bundle --redact --keep-workload --from 12s --to 14s -o public.zip\n"
 		    "  ebpfrec report -i bug.zip cpu --from 1s --to 2s\n",
 };
 
@@ -61,10 +66,12 @@ struct bundle_job {
 	struct input in;
 	const char *output;
 	uint64_t max_bytes;
-	bool show_strings, force;
+	bool show_strings, force, redact;
+	struct redact_options_taken taken;
 	/* while it runs */
 	struct trace *t;	/* what is bundled */
-	char *place, *cut_path, *zip_path;
+	struct bundle_place place;
+	struct redact_result redacted;
 	struct trace_cut_request cut;
 	struct trace_cut_result made;
 	unsigned int end_trims;	/* blocks that went from the window's ends */
@@ -85,52 +92,6 @@ static unsigned int source_number(const char *name)
 		if (!strcmp(trace_cut_source(i), name))
 			break;
 	return i;
-}
-
-/* ---- the place it is made in ---- */
-
-static int make_place(struct bundle_job *j)
-{
-	const char *slash = strrchr(j->output, '/');
-	int dir = slash ? (int)(slash - j->output) + 1 : 0;
-
-	if (asprintf(&j->place, "%.*s.ebpfrec-bundle.XXXXXX", dir, j->output) < 0) {
-		j->place = NULL;
-	} else if (!mkdtemp(j->place)) {
-		say_error("cannot make a directory beside '%s': %s", j->output, strerror(errno));
-		free(j->place);
-		j->place = NULL;
-		return EXIT_FAILED;
-	}
-	if (!j->place || asprintf(&j->cut_path, "%s/trace", j->place) < 0 ||
-	    asprintf(&j->zip_path, "%s/zip", j->place) < 0) {
-		say_error("out of memory");
-		return EXIT_FAILED;
-	}
-	return 0;
-}
-
-static void drop_trace(const struct bundle_job *j)
-{
-	struct err e = { "" };
-	int r = store_remove(j->cut_path, &e);
-
-	if (r < 0 && access(j->cut_path, F_OK) == 0)
-		say_note("%s", err_text(&e, r));
-}
-
-static void drop_place(struct bundle_job *j)
-{
-	if (!j->place)
-		return;
-	if (j->zip_path)
-		(void)unlink(j->zip_path);
-	if (j->cut_path && access(j->cut_path, F_OK) == 0)
-		drop_trace(j);
-	(void)rmdir(j->place);
-	free(j->place);
-	free(j->cut_path);
-	free(j->zip_path);
 }
 
 /* ---- what goes in ---- */
@@ -198,12 +159,12 @@ static int write_zip(struct bundle_job *j, struct trace *t, struct err *e)
 {
 	struct members *m = calloc(1, sizeof(*m));
 	struct bundle_text environment = { 0 }, table = { 0 }, csv = { 0 };
-	int r = m ? add_trace(m, j->cut_path) : -ENOMEM;
+	int r = m ? add_trace(m, j->place.trace) : -ENOMEM;
 
 	if (r == 0)
 		r = bundle_text_environment(&environment, t);
 	if (r < 0)
-		err_set(e, r, "'%s': %s", j->cut_path,
+		err_set(e, r, "'%s': %s", j->place.trace,
 			r == -E2BIG ? "it has too many files for a bundle" : err_text(NULL, r));
 	if (r == 0)
 		r = bundle_text_summary(&table, t, RENDER_TABLE, e);
@@ -213,8 +174,8 @@ static int write_zip(struct bundle_job *j, struct trace *t, struct err *e)
 		add_text(m, "environment.txt", &environment);
 		add_text(m, "summary.txt", &table);
 		add_text(m, "summary.csv", &csv);
-		(void)unlink(j->zip_path);
-		r = bundle_write(j->zip_path, m->v, m->cnt,
+		(void)unlink(j->place.zip);
+		r = bundle_write(j->place.zip, m->v, m->cnt,
 				 (int64_t)(trace_real_ns(t, trace_end_ns(t)) / UNITS_NS_PER_S),
 				 &j->zip_bytes, e);
 	}
@@ -301,13 +262,33 @@ static int plan(struct bundle_job *j, struct err *e)
 	return r;
 }
 
+/* The trace gives way to one with pseudonyms. It was just made: what was damaged did not get into it. */
+static int redact(struct bundle_job *j, struct err *e)
+{
+	struct trace *t;
+	int r = trace_open(&t, j->place.trace, e);
+
+	if (r < 0)
+		return r;
+	r = trace_redact(t, j->place.redacted, &j->taken.o, &j->redacted, e);
+	trace_close(t);
+	if (r < 0)
+		return r;
+	r = store_remove(j->place.trace, e);
+	if (r == 0 && rename(j->place.redacted, j->place.trace) < 0)
+		r = err_set(e, -errno, "cannot rename '%s': %s", j->place.redacted, strerror(errno));
+	return r;
+}
+
 static int make_once(struct bundle_job *j, struct err *e)
 {
 	struct trace *t;
-	int r = trace_cut(j->t, &j->cut, j->cut_path, &j->made, e);
+	int r = trace_cut(j->t, &j->cut, j->place.trace, &j->made, e);
 
+	if (r == 0 && j->redact)
+		r = redact(j, e);
 	if (r == 0)
-		r = trace_open(&t, j->cut_path, e);
+		r = trace_open(&t, j->place.trace, e);
 	if (r < 0)
 		return r;
 	r = write_zip(j, t, e);
@@ -326,7 +307,7 @@ static int make(struct bundle_job *j)
 		r = make_once(j, &e);
 		if (r < 0 || j->zip_bytes <= j->max_bytes)
 			break;
-		drop_trace(j);
+		bundle_place_drop_trace(&j->place);
 		r = trim_more(j, &saved, &e);
 		if (r == 0 && !saved)
 			saved = trim_ends(j);
@@ -364,7 +345,7 @@ static int say_disclosed(const struct bundle_job *j)
 	struct disclosed d;
 	struct trace *t;
 	unsigned int c;
-	int r = trace_open(&t, j->zip_path, NULL);
+	int r = trace_open(&t, j->place.zip, NULL);
 
 	if (r == 0) {
 		r = disclosed_collect(&d, t);
@@ -387,12 +368,12 @@ static int say_disclosed(const struct bundle_job *j)
 
 static int put_in_place(const struct bundle_job *j)
 {
-	int r = j->force ? rename(j->zip_path, j->output) :
-			   renameat2(AT_FDCWD, j->zip_path, AT_FDCWD, j->output, RENAME_NOREPLACE);
+	int r = j->force ? rename(j->place.zip, j->output) :
+			   renameat2(AT_FDCWD, j->place.zip, AT_FDCWD, j->output, RENAME_NOREPLACE);
 
 	/* a file system that cannot do that can do this */
 	if (r < 0 && errno == EINVAL)
-		r = link(j->zip_path, j->output);
+		r = link(j->place.zip, j->output);
 	if (r == 0)
 		return 0;
 	say_error(errno == EEXIST ? "%s exists; -f replaces it" : "cannot make '%s': %s", j->output,
@@ -409,10 +390,10 @@ static int run(struct bundle_job *j)
 		say_error("%s exists; -f replaces it", j->output);
 		return EXIT_FAILED;
 	}
-	c = make_place(j);
+	c = bundle_place_make(&j->place, j->output);
 	if (!c)
 		c = make(j);
-	if (!c && chmod(j->zip_path, 0600) < 0)
+	if (!c && chmod(j->place.zip, 0600) < 0)
 		c = EXIT_FAILED;
 	if (!c)
 		c = say_disclosed(j);
@@ -421,6 +402,8 @@ static int run(struct bundle_job *j)
 	if (c)
 		return c;
 	say_trimmed(j);
+	if (j->redact)
+		redact_options_say(j->output, &j->redacted);
 	say_note("%s: %s, %s of %s, from %s s on, in %s block%s", j->output,
 		 units_format_bytes_si(n, sizeof(n), j->zip_bytes),
 		 units_format_duration(len, sizeof(len), j->made.to_ns - j->made.from_ns),
@@ -481,11 +464,15 @@ int cmd_bundle(int argc, char **argv)
 			j.force = true;
 		else if (id == OPT_SHOW_STRINGS)
 			j.show_strings = true;
+		else if (id == OPT_REDACT)
+			j.redact = true;
 		else if (id == OPT_MAX_SIZE)
 			c = take_size(&j, value);
-		else
+		else if ((c = redact_options_take(&j.taken, &bundle_opts, id, value)) < 0)
 			c = input_take(&j.in, &bundle_opts, id, value);
 	}
+	if (!c && j.taken.any && !j.redact)
+		c = opts_usage_error(&bundle_opts, "--keep, --keep-workload and --salt go with --redact");
 	if (!c && !j.output)
 		j.output = output = default_output(input_path(&j.in));
 	if (!c && (!j.output || !*j.output))
@@ -496,9 +483,10 @@ int cmd_bundle(int argc, char **argv)
 		c = input_window(&j.in, &bundle_opts, j.t, &j.cut.from_ns, &j.cut.to_ns);
 		if (!c)
 			c = run(&j);
-		drop_place(&j);
+		bundle_place_drop(&j.place);
 		trace_close(j.t);
 	}
+	redact_options_done(&j.taken);
 	free(output);
 	return c;
 }

@@ -3,36 +3,19 @@
  * cmd_redact: `ebpfrec redact -o OUT`: checks a trace, writes a new one with pseudonyms for names, checks that one,
  * and says how many names went and how many stayed.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "base/buf.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/input.h"
+#include "cmd/redact_options.h"
 #include "cmd/say.h"
 #include "event/trace_check.h"
-#include "event/trace_redact.h"
-
-#define SALT_MAX_BYTES (1u << 20)
-
-enum { OPT_KEEP = 256, OPT_KEEP_WORKLOAD, OPT_SALT };
 
 static const struct opts_option options[] = {
 	INPUT_OPTION_TRACE,
 	{ 'o', 'o', "output", "OUT", "the new trace, which must not exist yet" },
-	{ OPT_KEEP, 0, "keep", "PATTERN",
-	  "names, words and path components that match stay: 'python*', '/usr/*';\n"
-	  "may be given more than once" },
-	{ OPT_KEEP_WORKLOAD, 0, "keep-workload", NULL,
-	  "what the recorded command, -p or --cgroup ran keeps its names and\ncommand lines" },
-	{ OPT_SALT, 0, "salt", "TEXT|@FILE",
-	  "the same salt gives the same pseudonyms (default: a random one that is\nforgotten)" },
+	REDACT_OPTIONS,
 	{ 0 },
 };
 
@@ -51,62 +34,14 @@ const struct opts_command redact_opts = {
 
 struct redact {
 	struct input in;
-	struct redact_options o;
-	const char **keep;
+	struct redact_options_taken taken;
 	const char *output;
-	struct buf salt;
 };
-
-/* ---- options ---- */
-
-static int read_salt(struct redact *r, const char *value)
-{
-	uint8_t *p;
-	ssize_t n;
-	int fd;
-
-	buf_reset(&r->salt);
-	if (*value != '@') {
-		buf_add(&r->salt, value, strlen(value));
-	} else {
-		fd = open(value + 1, O_RDONLY | O_CLOEXEC);
-		p = fd < 0 ? NULL : buf_room(&r->salt, SALT_MAX_BYTES + 1);
-		n = p ? read(fd, p, SALT_MAX_BYTES + 1) : -1;
-		if (n < 0) {
-			say_error("--salt: cannot read %s: %s", value + 1, strerror(errno));
-			if (fd >= 0)
-				close(fd);
-			return EXIT_FAILED;
-		}
-		close(fd);
-		r->salt.len = (size_t)n;
-	}
-	if (!r->salt.len)
-		return opts_usage_error(&redact_opts, "--salt: it is empty; leave --salt out for a random one");
-	if (r->salt.len > SALT_MAX_BYTES)
-		return opts_usage_error(&redact_opts, "--salt: %s has more than 1 MiB", value + 1);
-	r->o.salt = r->salt.data;
-	r->o.salt_bytes = r->salt.len;
-	return 0;
-}
-
-static int add_keep(struct redact *r, const char *pattern)
-{
-	const char **more;
-
-	if (!*pattern)
-		return opts_usage_error(&redact_opts, "--keep: the pattern is empty");
-	more = realloc(r->keep, (r->o.keep_cnt + 1) * sizeof(*more));
-	if (!more)
-		return input_failed(-ENOMEM, NULL);
-	more[r->o.keep_cnt++] = pattern;
-	r->keep = more;
-	r->o.keep = more;
-	return 0;
-}
 
 static int take_option(struct redact *r, int id, const char *value)
 {
+	int x;
+
 	switch (id) {
 	case OPTS_BAD:
 		return EXIT_USAGE;
@@ -116,15 +51,9 @@ static int take_option(struct redact *r, int id, const char *value)
 	case 'o':
 		r->output = value;
 		return 0;
-	case OPT_KEEP:
-		return add_keep(r, value);
-	case OPT_KEEP_WORKLOAD:
-		r->o.keep_workload = true;
-		return 0;
-	case OPT_SALT:
-		return read_salt(r, value);
 	default:
-		return input_take(&r->in, &redact_opts, id, value);
+		x = redact_options_take(&r->taken, &redact_opts, id, value);
+		return x < 0 ? input_take(&r->in, &redact_opts, id, value) : x;
 	}
 }
 
@@ -164,26 +93,6 @@ static int check_new(const struct redact *r, const struct redact_result *res)
 	return x || c.damaged_cnt || c.block_cnt != res->block_cnt ? EXIT_FAILED : 0;
 }
 
-static void say_counts(const char *path, const char *what, const uint64_t *counts, const char *nothing)
-{
-	static const char *const names[REDACT_KIND_CNT] = {
-		[REDACT_COMM] = "process name", [REDACT_CMDLINE] = "command line", [REDACT_PATH] = "path",
-		[REDACT_CGROUP] = "cgroup", [REDACT_HOST] = "host", [REDACT_DEVICE] = "device",
-		[REDACT_CACHE] = "slab cache", [REDACT_SYMBOL] = "kernel symbol", [REDACT_MARK] = "mark",
-		[REDACT_NOTE] = "note", [REDACT_FUNCTION] = "function", [REDACT_BUILD_ID] = "build id",
-	};
-	char text[512], n[UNITS_TEXT_MAX];
-	size_t at = 0;
-
-	for (int k = 0; k < REDACT_KIND_CNT; k++) {
-		if (counts[k] && at < sizeof(text))
-			at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%s %s%s", at ? ", " : "",
-					       units_format_count(n, sizeof(n), counts[k]), names[k],
-					       counts[k] == 1 ? "" : "s");
-	}
-	say_note("%s: %s: %s", path, what, at ? text : nothing);
-}
-
 static int redact(struct redact *r, struct trace *t)
 {
 	char n[UNITS_TEXT_MAX], bytes[UNITS_TEXT_MAX];
@@ -194,7 +103,7 @@ static int redact(struct redact *r, struct trace *t)
 	c = check_old(r, t);
 	if (c)
 		return c;
-	x = trace_redact(t, r->output, &r->o, &res, &e);
+	x = trace_redact(t, r->output, &r->taken.o, &res, &e);
 	if (x) {
 		say_error("%s", err_text(&e, x));
 		return EXIT_FAILED;
@@ -202,11 +111,7 @@ static int redact(struct redact *r, struct trace *t)
 	say_note("%s: %s block%s, %s, of %s", r->output, units_format_count(n, sizeof(n), res.block_cnt),
 		 res.block_cnt == 1 ? "" : "s", units_format_bytes_si(bytes, sizeof(bytes), res.bytes),
 		 input_path(&r->in));
-	say_counts(r->output, "replaced", res.replaced, "nothing");
-	say_counts(r->output, "still there", res.kept, "no name");
-	if (res.entries_left_out)
-		say_note("%s: left out: %" PRIu64 " manifest entr%s of unknown meaning", r->output,
-			 res.entries_left_out, res.entries_left_out == 1 ? "y" : "ies");
+	redact_options_say(r->output, &res);
 	return check_new(r, &res);
 }
 
@@ -232,9 +137,6 @@ int cmd_redact(int argc, char **argv)
 		status = redact(&r, t);
 	trace_close(t);
 out:
-	free(r.keep);
-	if (r.salt.data)
-		explicit_bzero(r.salt.data, r.salt.len);
-	buf_done(&r.salt);
+	redact_options_done(&r.taken);
 	return status;
 }

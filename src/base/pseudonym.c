@@ -6,7 +6,7 @@
 #include "base/pseudonym.h"
 
 #include <errno.h>
-#include <inttypes.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,6 +120,9 @@ void pseudonyms_free(struct pseudonyms *p)
 	free(p);
 }
 
+/* No digits, since names that differ in digits only are taken for the same thing (role.h), and no vowels: no words. */
+static const char letters[] = "bcdfghjklmnpqrst";
+
 /* The shortest word of this hash that nobody has; NULL: there is none, or no memory (*ret_err). */
 static const char *take_word(struct pseudonyms *p, uint64_t hash, int *ret_err)
 {
@@ -127,7 +130,9 @@ static const char *take_word(struct pseudonyms *p, uint64_t hash, int *ret_err)
 	const char *kept;
 
 	*ret_err = 0;
-	snprintf(text, sizeof(text), "%016" PRIx64, hash);
+	for (size_t i = 0; i < sizeof(text) - 1; i++)
+		text[i] = letters[hash >> (60 - 4 * i) & 15];
+	text[sizeof(text) - 1] = 0;
 	for (int n = DIGITS_FIRST; n <= DIGITS_LAST; n += 2) {
 		/* n digits and their number, told apart from any other word's */
 		uint64_t id = n == DIGITS_LAST ? hash : (hash >> (64 - 4 * n)) << 4 | (uint64_t)n / 2;

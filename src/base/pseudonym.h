@@ -3,7 +3,7 @@
  * pseudonym: a short word for every string, the same for the same string, telling nothing about it to whoever
  * does not have the key.
  *
- * Words are hexadecimal digits of a keyed hash (SipHash-2-4): 6 of them, more where two strings would get the same
+ * Words are letters, a digit of base 16 each, of a keyed hash (SipHash-2-4): 6 of them, more where two strings would get the same
  * word. So within one book different strings have different words; with the same key, books of different traces
  * agree but for these rare longer ones, which depend on who came first. Threads: one per book.
  */

@@ -2,13 +2,13 @@
 /*
  * redact_words: what stands for a string of a trace when it is redacted, by what the string is.
  *
- *     comm      proc-7f3a21              cmdline   word by word, options and '=' keep their place:
- *     path      /p7f3a21/p09c1d2.so                p7f3a21 -oc01d5e --o77aa02=/p1b2c3d/p4e5f60.c a0d1e2f
- *     cgroup    as a path                host      host-7f3a21
- *     mark      mark-7f3a21              note      note-7f3a21
- *     device    dev-7f3a21               cache     cache-7f3a21
- *     symbol    sym-7f3a21+0x1f          function  fn-7f3a21 (of user space)
- *     build id  id-7f3a21
+ *     comm      proc-ktfndc              cmdline   word by word, options and '=' keep their place:
+ *     path      /pktfndc/pbmqcrd.so                pktfndc -oqbcrhs --okknnbd=/pcpdqfr/pgshtjb.c abrcsdt
+ *     cgroup    as a path                host      host-ktfndc
+ *     mark      mark-ktfndc              note      note-ktfndc
+ *     device    dev-ktfndc               cache     cache-ktfndc
+ *     symbol    sym-ktfndc+0x1f          function  fn-ktfndc (of user space)
+ *     build id  id-ktfndc
  *
  * The digits depend on the string alone: a file that gave its name to a process has the same ones. Paths keep the
  * number of components, and extensions of the list in the .c file. "" stays.

@@ -7,17 +7,17 @@ $ ebpfrec redact -i golden.ebpfrec -o public.ebpfrec --salt pepper
 
 $ ebpfrec report cpu -i public.ebpfrec --format csv 2>/dev/null
 1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events
-1> 200,proc-c3abf0,1500000000,37.5,1,1,0,3
-1> 100,proc-046af3,1000000000,25,2,0,0,3
-1> 300,proc-73ca68,250000000,6.25,1,0,0,3
+1> 200,proc-qfnptb,1500000000,37.5,1,1,0,3
+1> 100,proc-bgjntf,1000000000,25,2,0,0,3
+1> 300,proc-kfqnjl,250000000,6.25,1,0,0,3
 
 $ ebpfrec sql -i public.ebpfrec --format csv 'SELECT pid, comm, exe, cmdline FROM processes WHERE upid >= 16'
 1> pid,comm,exe,cmdline
-1> 1,proc-46534c,"",""
-1> 100,proc-046af3,"",""
-1> 300,proc-73ca68,"",""
+1> 1,proc-gjhfgq,"",""
+1> 100,proc-bgjntf,"",""
+1> 300,proc-kfqnjl,"",""
 1> 900,ebpfrec,"",""
-1> 200,proc-c3abf0,/pb7735a/p564797/pd51be2/pc3abf0,ac3abf0 -o795b64 p6a66f6.c
+1> 200,proc-qfnptb,/ppkkfhn/phjgkmk/prhcpsd/pqfnptb,aqfnptb -okmhpjg pjnjjtj.c
 
 $ ebpfrec check -i public.ebpfrec >/dev/null
 2> ebpfrec: public.ebpfrec: whole: 4 blocks, 229 events
@@ -31,14 +31,14 @@ $ printf pepper >salt; ebpfrec redact -i golden.ebpfrec -o usr.ebpfrec --salt @s
 
 $ ebpfrec sql -i usr.ebpfrec --format csv 'SELECT pid, comm, exe, cmdline FROM processes WHERE upid >= 16'
 1> pid,comm,exe,cmdline
-1> 1,proc-46534c,"",""
+1> 1,proc-gjhfgq,"",""
 1> 100,make,"",""
-1> 300,proc-73ca68,"",""
+1> 300,proc-kfqnjl,"",""
 1> 900,ebpfrec,"",""
-1> 200,cc1,/usr/lib/gcc/cc1,cc1 -o795b64 a.c
+1> 200,cc1,/usr/lib/gcc/cc1,cc1 -okmhpjg a.c
 
 # A random salt by default.
-$ ebpfrec redact -i golden.ebpfrec -o other.ebpfrec 2>/dev/null; ebpfrec report cpu -i other.ebpfrec --format csv 2>/dev/null | grep -c 'c3abf0\|046af3'
+$ ebpfrec redact -i golden.ebpfrec -o other.ebpfrec 2>/dev/null; ebpfrec report cpu -i other.ebpfrec --format csv 2>/dev/null | grep -c 'qfnptb\|bgjntf'
 ? 1
 1> 0
 

@@ -23,9 +23,28 @@ for view in cpu sched alloc io latency spikes devices loss; do
 	"$EBPFREC" report -i run.zip "$view" --format csv >b 2>/dev/null
 	check "bundle: $view is the trace's" "[ -s a ] && cmp a b >out 2>&1" "$(cat out)"
 done
-for command in "check" "info --columns" "sql 'SELECT count(*) FROM switches'" "export --to csv -o exported"; do
+for command in "check" "info --columns" "sql 'SELECT count(*) FROM switches'" "export --to csv -o exported" "repair -o repaired" \
+	"redact -o redacted" "cut -e sched -o switches" "bundle -o again.zip" "report --phases"; do
 	check "bundle: ${command%% *} reads it" "TMPDIR=$tmp/scratch $EBPFREC $command -i run.zip >out 2>&1" "$(tail -n 2 out)"
 done
+"$EBPFREC" diff run.zip run.ebpfrec --format csv >a 2>out
+check "bundle: diff reads it, and sees no change" "[ $? -eq 0 ] && [ $(wc -l <a) -gt 1 ] && ! grep -qv ',same,\|verdict' a" "$(cat out) $(grep -v ',same,' a | head -n 3)"
+for trace in repaired redacted switches again.zip; do
+	"$EBPFREC" check -i $trace >out 2>&1
+	check "bundle: what is made of it is whole: $trace" "[ $? -eq 0 ]" "$(tail -n 1 out)"
+done
+# what a killed one left behind goes with the next, what is in use does not
+mkdir .ebpfrec-bundle.killed .ebpfrec-bundle.in_use
+cp -r run.ebpfrec .ebpfrec-bundle.killed/trace
+: >.ebpfrec-bundle.killed/zip
+exec 8<.ebpfrec-bundle.in_use
+flock 8
+"$EBPFREC" bundle -i run.ebpfrec -f 2>out
+check "bundle: clears away what a killed one left" "[ $? -eq 0 ] && [ ! -e .ebpfrec-bundle.killed ] && [ -d .ebpfrec-bundle.in_use ]" "$(cat out; ls -A)"
+exec 8<&-
+rmdir .ebpfrec-bundle.in_use
+"$EBPFREC" bundle -i run.ebpfrec --salt x -o none.zip >out 2>&1
+check "bundle: --salt without --redact" "[ $? -eq 2 ] && grep -q 'go with --redact' out" "$(cat out)"
 unzip -q -d unpacked run.zip
 check "bundle: tells of the machine" "grep -q ^kernel.release= unpacked/environment.txt && grep -q '^mounts=.* / ' unpacked/environment.txt" "$(cat unpacked/environment.txt)"
 "$EBPFREC" report -i unpacked cpu --format csv >b 2>/dev/null

@@ -41,6 +41,13 @@ check("diff: the steady one is the same", len(steady) == 1 and steady[0]["verdic
 t = Trace(tmp + "/after")
 truth_ns = t.one("SELECT sum(oncpu_ns) FROM cpu_usage WHERE upid IN (SELECT upid FROM processes WHERE comm = 'worker')")
 check("diff: values are those of the reports", cpu and cpu[0]["b"] == truth_ns, (cpu, truth_ns))
+# Names that differ in digits are one role; pseudonyms must not become so.
+for name in ("before", "after"):
+    run("redact", "-i", tmp + "/" + name, "-o", tmp + "/redacted-" + name, "--salt", "one")
+hidden, hidden_mine = changed("redacted-before", "redacted-after")
+check("diff: of redacted traces, the same roles", len({r["role"] for r in hidden}) == len({r["role"] for r in rows}),
+      (sorted({r["role"] for r in hidden}), sorted({r["role"] for r in rows})))
+check("diff: of redacted traces, one process", [r["metric"] for r in hidden_mine] == ["oncpu_ns"] == [r["metric"] for r in mine], hidden_mine)
 rows, mine = changed("before", "again")
 check("diff: the same again has not changed", not mine, mine)
 check("diff: but has all it is made of", {"dd zero", "true", "seq #", "pingpong #"} <= {r["role"] for r in rows}, sorted({r["role"] for r in rows}))

@@ -33,6 +33,10 @@ check "redact: the new trace is whole" "[ $? -eq 0 ]" "$(cat "$tmp/gone.check")"
 check "redact: with --keep-workload, --keep and --salt" "[ $? -eq 0 ]" "$(cat "$tmp/kept.err")"
 check "redact: the same salt gives the same trace" "(cd '$tmp/kept' && find . -name '*.ebr' -exec tail -c +65 {} +; cat manifest) | cmp - <(cd '$tmp/again' && find . -name '*.ebr' -exec tail -c +65 {} +; cat manifest)" "they differ"
 
+"$EBPFREC" bundle -i "$tmp/plain" --redact --from 100ms --to -100ms --max-size 24MB -o "$tmp/gone.zip" --show-strings >"$tmp/shown" 2>"$tmp/bundle.err"
+check "redact: as a bundle" "[ $? -eq 0 ] && unzip -q -d '$tmp/unzipped' '$tmp/gone.zip'" "$(cat "$tmp/bundle.err")"
+check "redact: a bundle lists what is left" "grep -q '^process names: proc-' '$tmp/shown' && ! grep -q 'nightingale\|zebrafinch\|goldcrest' '$tmp/shown'" "$(head -n 5 "$tmp/shown")"
+
 PYTHONPATH=$top/tests/format:$PYTHONPATH checker <<'EOF_PY'
 import glob
 import json
@@ -83,8 +87,10 @@ parts = set()
 for s in strings:
     parts.update({s} | set(re.split(r"[\s/]+", s)) | set(re.split(r"[\s/=.,:;'\"-]+", s)))
 may_stay = "\n".join(stays)
-# hexadecimal digits may come out of any pseudonym
-parts = {p for p in parts if len(p) >= 5 and p not in may_stay and not re.fullmatch("[0-9a-f]{5,6}", p)}
+# such letters may come out of any pseudonym
+# what the program itself says (headings, names of members) is no name, nor is a number
+may_stay += open(os.environ["EBPFREC"], "rb").read().decode("latin-1") + "chunk-000000.ebr"
+parts = {p for p in parts if len(p) >= 5 and p not in may_stay and not p.isdigit() and not re.fullmatch("[bcdfghjklmnpqrst]{5,6}", p)}
 plain, gone = everything(tmp + "/plain"), everything(tmp + "/gone")
 seen = {p for p in parts if p.encode("latin-1") in plain}
 for word in ("nightingale", "libkestrel.so.4", "wagtail", "goldcrest", "chiffchaff", "zebrafinch", "redstart.db", "firecrest"):
@@ -92,9 +98,13 @@ for word in ("nightingale", "libkestrel.so.4", "wagtail", "goldcrest", "chiffcha
 left = sorted(p for p in parts if p.encode("latin-1") in gone)
 check("redact: of %d names nothing is left, packed or not" % len(seen), len(seen) > 30 and not left, left[:10])
 
+zipped = everything(tmp + "/unzipped") + open(tmp + "/gone.zip", "rb").read()
+left = sorted(p for p in parts if p.encode("latin-1") in zipped)
+check("redact: nor in a bundle", not left and b"environment.txt" in zipped, left[:10])
+
 functions = {r["symbol"] for r in Trace(tmp + "/plain").sql("SELECT DISTINCT symbol FROM user_sites WHERE symbol IS NOT NULL")}
 new = {r["symbol"] for r in Trace(tmp + "/gone").sql("SELECT DISTINCT symbol FROM user_sites WHERE symbol IS NOT NULL")}
-check("redact: functions of programs have pseudonyms, one each", len(functions) == len(new) > 0 and all(re.fullmatch("fn-[0-9a-f]+", f) for f in new),
+check("redact: functions of programs have pseudonyms, one each", len(functions) == len(new) > 0 and all(re.fullmatch("fn-[bcdfghjklmnpqrst]+", f) for f in new),
       (sorted(functions)[:5], sorted(new)[:5]))
 
 # Numbers, and which rows have the same name.
@@ -110,15 +120,15 @@ check("redact: ids, parents, user ids of the system",
       "differ")
 kept = {x["comm"] for x, y in zip(pa, pb) if x["comm"] == y["comm"]}
 check("redact: names that stay are the kernel's or the recorder's",
-      kept <= {r["comm"] for r in pa if r["is_kthread"]} | {"ebpfrec", "ebpfrec-stats", "ebpfrec-open"} and len(kept) > 5, sorted(kept))
+      kept <= {r["comm"] for r in pa if r["is_kthread"]} | {"ebpfrec", "ebpfrec-stats", "ebpfrec-open", ""} and len(kept) > 5, sorted(kept))
 exe = next(r for r in pb if ".so" in str(r["exe"]))
 check("redact: a path keeps its depth and what kind of file it is; the name taken from it shows",
-      re.fullmatch(r"(/p[0-9a-f]{6,})+\.so", exe["exe"]) and exe["exe"].count("/") == (tmp + "/quarterly-figures/zebrafinch/x").count("/"), exe["exe"])
+      re.fullmatch(r"(/p[bcdfghjklmnpqrst]{6,})+\.so", exe["exe"]) and exe["exe"].count("/") == (tmp + "/quarterly-figures/zebrafinch/x").count("/"), exe["exe"])
 shell = next(r for r in pb if r["is_workload"] and str(r["cmdline"]).count(" ") > 5)
 check("redact: a name and the file it is of have the same digits", shell["comm"][5:] == shell["exe"].rsplit("/p", 1)[1], shell)
 if os.environ["group"] != "/nowhere":
     got = {r["cgroup"] for r in pb if r["is_workload"]}
-    check("redact: cgroups", any(re.fullmatch(r"/p[0-9a-f]{6,}\.slice/p[0-9a-f]{6,}\.service", str(c)) for c in got), got)
+    check("redact: cgroups", any(re.fullmatch(r"/p[bcdfghjklmnpqrst]{6,}\.slice/p[bcdfghjklmnpqrst]{6,}\.service", str(c)) for c in got), got)
 
 TEXT = {"comm", "owner", "exe", "cgroup", "name", "group", "call_site", "file", "submitter"}
 # the size of the new blocks is their own
@@ -129,6 +139,12 @@ for args in (["cpu"], ["cpu", "--every", "100ms"], ["cpu", "--by", "comm"], ["sc
              ["io"], ["latency"], ["devices"], ["pattern"], ["spikes"], ["loss"], ["cost"]):
     both = [sorted(json.dumps([v for k, v in r.items() if k not in TEXT]) for r in t.report(*args)) for t in (a, b)]
     check("redact: report %s has the same numbers" % " ".join(args), both[0] == both[1] and (both[0] or args[0] == "spikes"), [x for x in both[0] if x not in both[1]][:2])
+z = Trace(tmp + "/gone.zip")
+for args in (["cpu"], ["cpu", "--every", "100ms"], ["sched"], ["alloc"], ["io"], ["latency"], ["devices"], ["pattern"], ["memory"], ["loss"]):
+    both = [sorted(json.dumps([v for k, v in r.items() if k not in TEXT | {"peak_ns", "rss_peak_at_ns", "t_ns"}]) for r in rows)
+            for rows in (a.report(*args, "--from", "100ms", "--to", "-100ms"), z.report(*args))]
+    check("redact: report %s of a bundle has the numbers of that window" % " ".join(args), both[0] == both[1] and both[0],
+          [x for x in both[0] if x not in both[1]][:2])
 SUMS = ("SELECT count(*), sum(ts_ns), sum(utid) FROM switches UNION ALL SELECT count(*), sum(ts_ns), sum(bytes) FROM slab_allocs "
         "UNION ALL SELECT count(*), sum(ts_ns), sum(bytes) FROM rss_points UNION ALL SELECT count(*), sum(ts_ns), sum(sector) FROM block_events")
 check("redact: the events are the same", a.sql(SUMS) == b.sql(SUMS), b.sql(SUMS))
