@@ -79,9 +79,9 @@ static int print_verdict(const struct session_hook *hooks, unsigned int cnt, boo
 	if (uname(&u))
 		memset(&u, 0, sizeof(u));
 	if (!has_btf) {
-		say_error("kernel %s: cannot read /sys/kernel/btf/vmlinux; recording needs a "
-			  "kernel built with "
-			  "CONFIG_DEBUG_INFO_BTF",
+		say_error("kernel %s: cannot read /sys/kernel/btf/vmlinux, so no hook could be looked "
+			  "for; recording needs a kernel built with CONFIG_DEBUG_INFO_BTF, or a file "
+			  "with its BTF (record --btf FILE)",
 			  u.release);
 		return EXIT_FAILED;
 	}

@@ -104,6 +104,16 @@ compare()
 	same "$name/processes" "$dir/want" "$dir/got"
 }
 
+# Nothing swaps bytes, so a compiler for a big-endian machine must not get through.
+if printf '#undef __BYTE_ORDER__\n#define __BYTE_ORDER__ __ORDER_BIG_ENDIAN__\n#include "chunk/chunk.h"\n' |
+	"${CC:-cc}" -w -I"$here/../../src" -fsyntax-only -x c - 2>"$dir/err"; then
+	fail "big-endian" "it compiles"
+elif ! grep -q 'traces are little-endian' "$dir/err"; then
+	fail "big-endian" "refused for another reason: $(head -n 1 "$dir/err")"
+else
+	echo "ok big-endian machines are refused when it is built"
+fi
+
 set -o pipefail
 for how in whole open damaged; do
 	arg=$how

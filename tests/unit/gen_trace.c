@@ -15,6 +15,7 @@
 struct gen {
 	struct gen_config config;
 	bool is_last;
+	uint64_t suspended_ns;
 	struct block_writer *bw;
 	struct store_writer *sw;
 	struct buf records;
@@ -422,11 +423,20 @@ void gen_last(struct gen *g)
 	g->is_last = true;
 }
 
+void gen_suspend(struct gen *g, uint64_t dur_ns)
+{
+	g->suspended_ns += dur_ns;
+}
+
 void gen_slice(struct gen *g, uint64_t to_ns)
 {
+	uint64_t elapsed_ns = to_ns + g->suspended_ns;
 	struct trace_clock clock = {
-		.mono_ns = to_ns, .boot_ns = to_ns + 7, .real_ns = to_ns + 1700000000000000000ull,
-		.tai_ns = to_ns + 1700000037000000000ull, .uncertainty_ns = 20,
+		.mono_ns = to_ns,
+		.boot_ns = elapsed_ns + 7,
+		.real_ns = elapsed_ns + 1700000000000000000ull,
+		.tai_ns = elapsed_ns + 1700000037000000000ull,
+		.uncertainty_ns = 20,
 	};
 	struct block_slice s = {
 		.from_ns = g->from_ns,

@@ -107,6 +107,9 @@ void gen_loss(struct gen *g, const struct trace_loss *loss);
 void gen_cost(struct gen *g, const struct trace_cost *cost);
 void gen_hook_stat(struct gen *g, const struct trace_hook_stat *stat);
 
+/* The machine is suspended for so long now: clock rows from here on have it, but for CLOCK_MONOTONIC, which stops. */
+void gen_suspend(struct gen *g, uint64_t dur_ns);
+
 /* Ends the slice that began where the last one ended. All records so far go into its block. */
 void gen_slice(struct gen *g, uint64_t to_ns);
 /* The next slice is the last one. */

@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -390,6 +391,41 @@ static void test_letters_that_make_no_sense_are_thrown_away(void **state)
 	close(dir_fd);
 }
 
+/* Somebody else's, who was somehow let in: the kernel says who sent it. */
+static void test_letters_of_other_users_are_thrown_away(void **state)
+{
+	int dir_fd = open(dir, O_RDONLY | O_DIRECTORY), status;
+	char text[STORE_POST_MAX], file[96];
+	struct store_post *p = NULL;
+	uint64_t ts;
+	pid_t child;
+	int open_to_all;
+
+	if (geteuid())
+		skip();
+	assert_int_equal(store_post_open(&p, dir_fd, (uid_t)-1, (gid_t)-1), 0);
+	snprintf(file, sizeof(file), "%s/" STORE_POST_NAME, dir);
+	assert_int_equal(chmod(dir, 0711), 0);
+	for (open_to_all = 0; open_to_all < 2; open_to_all++) {
+		assert_int_equal(chmod(file, open_to_all ? 0666 : 0600), 0);
+		child = fork();
+		if (!child) {
+			if (setgid(65534) || setuid(65534))
+				_exit(100);
+			_exit(-store_post_send(dir_fd, 5, "let me in"));
+		}
+		assert_int_equal(waitpid(child, &status, 0), child);
+		assert_true(WIFEXITED(status));
+		assert_int_equal(WEXITSTATUS(status), open_to_all ? 0 : EACCES);
+		assert_int_equal(store_post_receive(p, &ts, text), 0);
+	}
+	assert_int_equal(store_post_send(dir_fd, 6, "mine"), 0);
+	assert_int_equal(store_post_receive(p, &ts, text), 1);
+	assert_string_equal(text, "mine");
+	store_post_close(p);
+	close(dir_fd);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -404,6 +440,7 @@ int main(void)
 		T(test_half_a_block_is_damage_only_without_its_writer),
 		T(test_letters_arrive_with_their_instant),
 		T(test_letters_that_make_no_sense_are_thrown_away),
+		T(test_letters_of_other_users_are_thrown_away),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
