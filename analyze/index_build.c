@@ -242,9 +242,7 @@ int index_open(struct index **ret, struct analysis *a, const struct analysis_ind
 	*ret = NULL;
 	if (r < 0)
 		return err_set(e, r, "out of memory");
-	r = alloc_turns_prepare(a);
-	if (!r)
-		r = index_load(x, use->save);
+	r = index_load(x, use->save);
 	if (r < 0 || !x->cell_cnt)
 		goto none;
 	fresh = range_events(a, x->saved_cnt, x->cell_cnt, UINT32_MAX);
@@ -256,7 +254,9 @@ int index_open(struct index **ret, struct analysis *a, const struct analysis_ind
 		last = trace_is_finished(a->trace) ? x->cell_cnt : x->cell_cnt - 1;
 		if (last < x->saved_cnt)
 			last = x->saved_cnt;
-		r = index_begin(x, save);
+		r = alloc_turns_prepare(a);	/* threads share them */
+		if (!r)
+			r = index_begin(x, save);
 		if (!r)
 			r = build_until_true(x, last, use, e);
 		if (!r && last == x->cell_cnt)

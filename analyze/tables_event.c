@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * The event tables: one row per kept event, straight from the trace's cursor. Time is pushed down
- * to the cursor, which skips blocks; cpu and thread are checked here, before a row is built.
+ * to the cursor, which skips blocks, and so is cpu, of which it skips the others' rows; the thread is
+ * checked here, before a row is built.
  *
  * Columns are those of EVENT_COLUMNS. Kernel addresses have their top bit set and so are negative
  * as SQL integers; hex(), symbol() and joins do not mind.
@@ -134,6 +135,11 @@ static int events_open(struct analysis *a, const struct table_def *def, const st
 	/* an id that no thread has stands for every unknown one */
 	if (q->has_utid && q->utid >= EVENT_ID_FIRST && q->utid <= UINT32_MAX)
 		event_cursor_want_thread(s->cursor, (uint32_t)q->utid);
+	/* a number that no CPU can have: none has any event */
+	if (q->has_cpu)
+		event_cursor_want_cpu(s->cursor, q->cpu >= 0 && q->cpu <= UINT16_MAX
+							 ? (uint32_t)q->cpu
+							 : UINT32_MAX);
 	*ret_state = s;
 	return 0;
 }
@@ -233,7 +239,7 @@ static int events_step(void *state, struct rowbuf *out, struct err *e)
 		if (ret <= 0)
 			return ret;
 		utid = ident_utid(d, ident_thread(d, ev->utid));
-		if ((s->q.has_cpu && s->q.cpu != ev->cpu) || (s->q.has_utid && s->q.utid != utid))
+		if (s->q.has_utid && s->q.utid != utid)
 			continue;
 		c = rowbuf_add(out);
 		if (!c)

@@ -43,6 +43,8 @@ struct event_cursor {
 	uint64_t from_ns, to_ns;
 	bool has_thread;		/* only blocks that know this thread */
 	uint32_t thread;
+	bool has_cpu;			/* only runs of this CPU */
+	uint32_t cpu;
 	size_t next_block, end_block;
 	struct open_block blocks[CURSOR_BLOCKS_MAX];
 	struct cursor_run *heap;
@@ -108,6 +110,12 @@ void event_cursor_want_thread(struct event_cursor *c, uint32_t utid)
 {
 	c->has_thread = true;
 	c->thread = utid;
+}
+
+void event_cursor_want_cpu(struct event_cursor *c, uint32_t cpu)
+{
+	c->has_cpu = true;
+	c->cpu = cpu;
 }
 
 static bool has_utid(const uint32_t *utids, uint32_t cnt, uint32_t utid)
@@ -202,6 +210,8 @@ static int add_runs(struct event_cursor *c, struct open_block *o, struct kind_co
 		uint32_t end = r->start + r->cnt;
 		struct cursor_run run = { .block = o, .k = k, .order = r->cpu << 8 | k->kind };
 
+		if (c->has_cpu && r->cpu != c->cpu)
+			continue;
 		run.row = first_at(k->ts_ns, r->start, end, c->from_ns);
 		run.end = first_at(k->ts_ns, run.row, end, c->to_ns);
 		if (run.row == run.end)

@@ -205,6 +205,8 @@ int event_cursor_open_columns(struct event_cursor **ret, struct trace *t, uint32
  * event.
  */
 void event_cursor_want_thread(struct event_cursor *c, uint32_t utid);
+/* Only events of that CPU come; those of others are not even put in order. Call before the first event. */
+void event_cursor_want_cpu(struct event_cursor *c, uint32_t cpu);
 /* 1: *ret points to the next event, valid until the next call; 0: no more; negative errno: failed. */
 int event_cursor_next(struct event_cursor *c, const struct event **ret, struct err *e);
 void event_cursor_close(struct event_cursor *c);

@@ -520,7 +520,14 @@ static int name_cmp(const void *a, const void *b)
 static void sort_list(struct trace_list *l, size_t item_bytes,
 		      int (*cmp)(const void *, const void *))
 {
-	if (l->cnt)
+	const char *v = l->v;
+	size_t i;
+
+	/* as a rule they are in order: ids count up, and lists.idx was sorted when it was saved */
+	for (i = 1; i < l->cnt; i++)
+		if (cmp(v + (i - 1) * item_bytes, v + i * item_bytes) > 0)
+			break;
+	if (i < l->cnt)
 		qsort(l->v, l->cnt, item_bytes, cmp);
 }
 

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "analyze/analysis.h"
+#include "analyze/table.h"
 #include "gen_trace.h"
 #include "table_rows.h"
 
@@ -385,6 +386,32 @@ static void test_push_down_changes_no_answer(void **state)
 	}
 }
 
+/* Rows of one CPU are picked while they are read: the same ones, in the same order; of no CPU none. */
+static void test_rows_of_a_cpu_are_those_of_the_condition(void **state)
+{
+	static const char *const cpus[] = { "0", "1", "2", "3", "65535", "65536", "-1",
+					    "4294967296", "1.0", "1.5", "NULL", "'1'" };
+	const struct table_def *d;
+	char sql[256];
+	unsigned int i;
+	struct rows picked, all;
+
+	for (d = tables_of_events; d->name; d++) {
+		for (i = 0; i < sizeof(cpus) / sizeof(cpus[0]); i++) {
+			snprintf(sql, sizeof(sql), "SELECT * FROM %s WHERE cpu = %s", d->name, cpus[i]);
+			rows_sql(&picked, mix.a, sql);
+			snprintf(sql, sizeof(sql), "SELECT * FROM %s WHERE CAST(cpu AS INTEGER) = %s + 0", d->name,
+				 cpus[i]);
+			rows_sql(&all, mix.a, sql);
+			rows_compare(&picked, &all);
+			if (!i && !strcmp(d->name, "switches"))
+				assert_true(picked.row_cnt > 0);
+			rows_done(&picked);
+			rows_done(&all);
+		}
+	}
+}
+
 /* Blocks that a question decodes. */
 static uint64_t decoded_by(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 static uint64_t decoded_by(const char *fmt, ...)
@@ -524,6 +551,7 @@ int main(void)
 		cmocka_unit_test(test_event_tables_are_in_order_of_time_by_themselves),
 		cmocka_unit_test(test_every_report_runs_with_every_key_and_window),
 		cmocka_unit_test(test_bad_requests_say_what_is_wrong),
+		cmocka_unit_test(test_rows_of_a_cpu_are_those_of_the_condition),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
