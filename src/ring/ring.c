@@ -76,7 +76,8 @@ struct ring_group {
 #define load(p) __atomic_load_n(p, __ATOMIC_ACQUIRE)
 #define store(p, v) __atomic_store_n(p, v, __ATOMIC_RELEASE)
 
-static struct ring_slab *slab_get(struct ring_group *g)
+/* beyond_limit: what a cut still needs, so that the slabs of its slice can be given back at all */
+static struct ring_slab *slab_get(struct ring_group *g, bool beyond_limit)
 {
 	struct ring_slab *s = NULL;
 
@@ -85,7 +86,7 @@ static struct ring_slab *slab_get(struct ring_group *g)
 		s = g->pool;
 		g->pool = s->next;
 		g->pool_bytes -= SLAB_BYTES;
-	} else if (g->slab_bytes + SLAB_BYTES <= g->config.memory_bytes) {
+	} else if (beyond_limit || g->slab_bytes + SLAB_BYTES <= g->config.memory_bytes) {
 		s = malloc(SLAB_BYTES);
 		if (s)
 			g->slab_bytes += SLAB_BYTES;
@@ -107,6 +108,11 @@ static void slabs_put(struct ring_group *g, struct ring_slice *slice)
 	pthread_mutex_lock(&g->lock);
 	for (s = slice->first; s; s = next) {
 		next = s->next;
+		if (g->slab_bytes > g->config.memory_bytes) {
+			free(s);
+			g->slab_bytes -= SLAB_BYTES;
+			continue;
+		}
 		s->next = g->pool;
 		g->pool = s;
 		g->pool_bytes += SLAB_BYTES;
@@ -116,13 +122,13 @@ static void slabs_put(struct ring_group *g, struct ring_slice *slice)
 }
 
 static bool slice_append(struct ring_group *g, struct ring_slice *slice, const void *record,
-			 size_t bytes)
+			 size_t bytes, bool beyond_limit)
 {
 	size_t room = (bytes + 7) & ~(size_t)7;
 	struct ring_slab *s = slice->last;
 
 	if (!s || sizeof(*s) + s->bytes + room > SLAB_BYTES) {
-		s = slab_get(g);
+		s = slab_get(g, beyond_limit);
 		if (!s)
 			return false;
 		if (slice->last)
@@ -138,8 +144,12 @@ static bool slice_append(struct ring_group *g, struct ring_slice *slice, const v
 	return true;
 }
 
-/* Copies what there is up to position end. False: not all, because a record is uncommitted or memory is out. */
-static bool drain(struct reader *r, unsigned long end)
+/*
+ * Copies what there is up to position end. False: not all, because a record is uncommitted or memory is out. While a cut
+ * is due the limit does not hold: memory comes back only when all readers have handed over, so
+ * a reader that waited for memory then would wait for ever. What it takes is what the ring held at that instant.
+ */
+static bool drain(struct reader *r, unsigned long end, bool cut_is_due)
 {
 	struct ring_group *g = r->group;
 	uint64_t start_ns = load(&g->start_ns);
@@ -157,7 +167,8 @@ static bool drain(struct reader *r, unsigned long end)
 			bool late =
 				load(&g->cut_gen) != r->done_gen && h->ts_ns >= load(&g->cut_ns);
 
-			if (!slice_append(g, late ? &r->next : &r->current, h, bytes)) {
+			if (!slice_append(g, late ? &r->next : &r->current, h, bytes,
+					  cut_is_due)) {
 				r->map.pos = before;	/* not consumed: the ring keeps it */
 				r->stalled = true;
 				break;
@@ -209,6 +220,7 @@ static void *reader_main(void *arg)
 	while (!load(&g->stop)) {
 		uint64_t now_ns, gen, used;
 		unsigned long end;
+		bool is_due;
 
 		if (!was_behind)
 			epoll_wait(r->epoll_fd, &ev, 1, g->config.poll_ms);
@@ -225,8 +237,9 @@ static void *reader_main(void *arg)
 		used = end - r->map.pos;
 		if (used > load(&r->used_max_bytes))
 			store(&r->used_max_bytes, used);
-		was_behind = !drain(r, end);
-		if (!was_behind && gen != r->done_gen && now_ns >= load(&g->cut_ns) + STRAGGLER_NS)
+		is_due = gen != r->done_gen && now_ns >= load(&g->cut_ns) + STRAGGLER_NS;
+		was_behind = !drain(r, end, is_due);
+		if (!was_behind && is_due)
 			hand_over(r, gen);
 	}
 	return NULL;

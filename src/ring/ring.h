@@ -10,7 +10,8 @@
  * slice they belong to; they are in the next one (and first_ns of its block tells).
  *
  * Memory is bounded: when the slabs not yet given back reach the limit, readers stop, the
- * rings fill, and the kernel side counts what it could not store.
+ * rings fill, and the kernel side counts what it could not store. To finish a cut a reader may go
+ * beyond the limit, by what its ring holds: else nothing could ever be given back.
  *
  * Threads: functions are for one controlling thread; readers are internal.
  */
@@ -29,7 +30,7 @@ struct ring_group;
 struct ring_group_config {
 	const struct ring_place *places;	/* read by ring_group_new() only; descriptors stay the caller's */
 	unsigned int ring_cnt;
-	uint64_t memory_bytes;		/* limit for all slabs together; 0 = 128 MiB */
+	uint64_t memory_bytes;		/* limit for all slabs together, but for a cut's end; 0 = 128 MiB */
 	unsigned int poll_ms;		/* look at a ring at least this often; 0 = 50 */
 	/* What a reader thread does first; may be NULL. < 0: ring_group_new() fails with it. */
 	int (*enter)(void *ctx);

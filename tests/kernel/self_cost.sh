@@ -70,10 +70,12 @@ high = t.sql("SELECT max(queue_max_bytes) AS q, max(queue_size_bytes) AS size, m
 check("self_cost: the queue's high-water mark is there, below its limit", 0 < high["q"] <= high["size"] and high["cpus"] == os.cpu_count(), high)
 EOF_PY
 
-# The slowest compression, two storms: records come faster than they can be encoded.
+# The slowest compression, two storms, and a recorder that competes with them at the lowest priority: records come faster
+# than they can be encoded, on any machine.
 # shellcheck disable=SC2016
-recorded flood --level 19 -- bash -c 'for i in 1 2; do "$WORK/alloc_storm" 5000 0 >/dev/null & done; wait
-	sed -n "s/^VmHWM:[[:space:]]*\([0-9]*\) kB/hwm_kib=\1/p" /proc/$PPID/status' sh
+nice -n 19 "$EBPFREC" record -o "$tmp/flood" --level 19 -- bash -c 'for i in 1 2; do nice -n -20 "$WORK/alloc_storm" 5000 0 >/dev/null & done; wait
+	sed -n "s/^VmHWM:[[:space:]]*\([0-9]*\) kB/hwm_kib=\1/p" /proc/$PPID/status' sh >"$tmp/flood.out" 2>"$tmp/flood.err" </dev/null
+check "self_cost: a flood is recorded" "[ $? -eq 0 ]" "$(cat "$tmp/flood.err")"
 
 checker <<'EOF_PY'
 from trace_query import *
@@ -84,11 +86,13 @@ info = {r["key"]: r["value"] for r in t.sql("SELECT key, value FROM info")}
 high = t.sql("SELECT max(queue_max_bytes) AS q, max(queue_size_bytes) AS size, max(rss_bytes) AS rss FROM cost")[0]
 tasks = t.one("SELECT count(*) FROM threads")
 # as ebpfrec-record(1) states it
-bound = 2 * int(info["ring.cnt"]) * int(info["ring.bytes"]) + 3 * high["size"] + (32 << 20) + 2048 * tasks
+bound = 6 * int(info["ring.cnt"]) * int(info["ring.bytes"]) + 3 * high["size"] + (32 << 20) + 2048 * tasks
 check("self_cost: in a flood the recorder stays below the bound of the manual", 0 < hwm <= bound, (hwm, bound))
 # (what was still in the queue is encoded after the high-water mark was read)
 check("self_cost: and so do its samples", 0 < high["rss"] <= bound, (high, bound))
-check("self_cost: the queue was used and kept its limit", 0.3 * high["size"] < high["q"] <= high["size"], high)
+# beyond the limit only by what the rings hold when a block ends, in slabs
+rings = int(info["ring.cnt"]) * (int(info["ring.bytes"]) + (2 << 20))
+check("self_cost: the queue was used and kept its limit", 0.3 * high["size"] < high["q"] <= high["size"] + rings, high)
 lost = t.one("SELECT sum(full_cnt) FROM losses")
 check("self_cost: what did not fit is declared", lost and lost > 0, lost)
 for c, s in t.balance(("sched", "alloc")).items():
