@@ -82,7 +82,8 @@ enum report_by {
 	REPORT_BY_COMM,
 	REPORT_BY_CGROUP,
 	REPORT_BY_CPU,
-	REPORT_BY_DEVICE
+	REPORT_BY_DEVICE,
+	REPORT_BY_VECTOR	/* of interrupts */
 };
 
 struct report_request {
@@ -112,6 +113,7 @@ struct report_view {
 	unsigned int by_mask;		/* 1u << REPORT_BY_x that make sense; 0: it has no --by */
 	enum report_by by_default;
 	bool whole_only;		/* no --every */
+	bool whole_machine;		/* the recorder and idle time are in it unless a filter says otherwise */
 };
 /* The views there are. Returns their number. */
 unsigned int report_views(const struct report_view **ret);

@@ -27,6 +27,7 @@ struct analysis {
 	uint64_t start_ns, end_ns;	/* the trace's span, CLOCK_MONOTONIC */
 	struct ident ident;
 	struct loss_index losses;
+	uint8_t has_irqs;		/* whether sched.irq was recorded: 0 not known yet, 1 no, 2 yes */
 	struct scope scope;		/* of the report that runs */
 	uint32_t *cpus;			/* CPUs that exist in the trace, ascending */
 	unsigned int cpu_cnt;

@@ -50,7 +50,8 @@ enum index_part {
 	INDEX_STATE = INDEX_SUMS + INDEX_GROUP_CNT,	/* + group: older objects that end in the cell */
 	INDEX_BASE = INDEX_STATE + INDEX_GROUP_CNT,	/* + group: levels at its beginning, now and then */
 	INDEX_RATES = INDEX_BASE + INDEX_GROUP_CNT,	/* + group: bytes allocated per process and granule */
-	INDEX_PART_CNT = INDEX_RATES + INDEX_GROUP_CNT,
+	INDEX_IRQ_STATE = INDEX_RATES + INDEX_GROUP_CNT,	/* interrupts being served at the cell's beginning */
+	INDEX_PART_CNT,
 };
 
 /* What is kept once: the machines' whole state behind the last cell, to go on from there. */
@@ -59,7 +60,8 @@ enum index_tail {
 	INDEX_TAIL_REQUESTS,
 	INDEX_TAIL_MEMORY,	/* + group */
 	INDEX_TAIL_SPIKES = INDEX_TAIL_MEMORY + INDEX_GROUP_CNT,	/* + group: medians, of a finished trace */
-	INDEX_TAIL_CNT = INDEX_TAIL_SPIKES + INDEX_GROUP_CNT,
+	INDEX_TAIL_IRQ = INDEX_TAIL_SPIKES + INDEX_GROUP_CNT,
+	INDEX_TAIL_CNT,
 };
 
 #define INDEX_GRANULE_NS 10000000ull	/* of INDEX_RATES, from the trace's start */

@@ -26,7 +26,7 @@
 #define THREADS_MAX 8
 #define ROUNDS_MAX 8
 
-enum { JOB_SCHED, JOB_BLOCK, JOB_MEMORY, JOB_CNT = JOB_MEMORY + INDEX_GROUP_CNT };
+enum { JOB_SCHED, JOB_BLOCK, JOB_IRQ, JOB_MEMORY, JOB_CNT = JOB_MEMORY + INDEX_GROUP_CNT };
 
 struct build {
 	struct index_job jobs[JOB_CNT];
@@ -78,6 +78,8 @@ static int run_job(struct build *b, unsigned int i)
 		ret = index_sched_job(j);
 	else if (i == JOB_BLOCK)
 		ret = index_block_job(j);
+	else if (i == JOB_IRQ)
+		ret = index_irq_job(j);
 	else
 		ret = index_memory_job(j, (enum index_group)(i - JOB_MEMORY));
 	zpack_free(j->z);
@@ -141,6 +143,7 @@ static void make_jobs(struct build *b, struct index *x, size_t from, size_t last
 	static const uint32_t kinds[JOB_CNT] = {
 		[JOB_SCHED] = 1u << EVENT_SWITCH | 1u << EVENT_WAKEUP,
 		[JOB_BLOCK] = 1u << EVENT_BLOCK,
+		[JOB_IRQ] = 1u << EVENT_IRQ,
 		[JOB_MEMORY + INDEX_SLAB] = 1u << EVENT_SLAB_ALLOC | 1u << EVENT_SLAB_FREE,
 		[JOB_MEMORY + INDEX_PAGE] = 1u << EVENT_PAGE_ALLOC | 1u << EVENT_PAGE_FREE,
 		[JOB_MEMORY + INDEX_LEVELS] = 1u << EVENT_RSS | 1u << EVENT_VM,

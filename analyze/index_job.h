@@ -40,6 +40,7 @@ int index_job_done_cell(struct index_job *j, size_t cell);
 
 int index_sched_job(struct index_job *j);
 int index_block_job(struct index_job *j);
+int index_irq_job(struct index_job *j);
 int index_memory_job(struct index_job *j, enum index_group group);
 
 #endif /* INDEX_JOB_H */

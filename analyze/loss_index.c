@@ -152,6 +152,12 @@ static bool is_of(const char *source, const char *what)
 	       (!strncmp(source, what, len) && source[len] == '.');
 }
 
+/* What is recorded on request is for questions that name it: nothing else of its class needs it. */
+static bool is_needed_for(const char *source, const char *what)
+{
+	return is_of(source, what) && (strcmp(source, "sched.irq") || strcmp(what, "sched"));
+}
+
 uint64_t loss_index_off_ns(const struct loss_index *x, const char *what, uint64_t from_ns,
 			   uint64_t to_ns)
 {
@@ -164,7 +170,7 @@ uint64_t loss_index_off_ns(const struct loss_index *x, const char *what, uint64_
 		uint64_t from = g[i].from_ns > done ? g[i].from_ns : done;
 		uint64_t to = g[i].to_ns < to_ns ? g[i].to_ns : to_ns;
 
-		if (from >= to || !is_of(g[i].source, what))
+		if (from >= to || !is_needed_for(g[i].source, what))
 			continue;
 		sum += to - from;
 		done = to;

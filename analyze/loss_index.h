@@ -42,7 +42,7 @@ uint64_t loss_index_lost(const struct loss_index *x, unsigned int cls, uint64_t 
 
 /*
  * Time within [from_ns, to_ns) in which a source was off on purpose. what: a source ("alloc.slab"), a
- * class ("alloc": any of its sources) or "all".
+ * class ("alloc": any of its sources, but "sched" without sched.irq) or "all".
  */
 uint64_t loss_index_off_ns(const struct loss_index *x, const char *what, uint64_t from_ns,
 			   uint64_t to_ns);

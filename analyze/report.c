@@ -35,8 +35,13 @@ static const struct report_view views[] = {
 	  "Requests of stacked devices count in each layer.",
 	  0, REPORT_BY_PROCESS },
 	{ "cpu", "Who used the CPU?",
-	  "Interrupts count for the thread they interrupted, as in the scheduler's own accounting.",
+	  "Interrupts count for the thread they interrupted, as in the scheduler's own accounting; "
+	  "irq and softirq are that part of it, where sched.irq was recorded.",
 	  BY_TASKS | BY(CPU), REPORT_BY_PROCESS },
+	{ "irq", "Which interrupts took time, and whose?",
+	  "Recorded on request: record -e sched,sched.irq. Times are without what interrupted the interrupt itself. "
+	  "Handlers that share a line are one row.",
+	  BY_TASKS | BY(CPU) | BY(VECTOR), REPORT_BY_VECTOR, .whole_machine = true },
 	{ "sched", "Who waited for a CPU, and for how long?",
 	  "A wait counts where it ends, with its whole length. Percentiles are exact up to 65536 "
 	  "waits a row in a window of up to a million events, within 0.4 % beyond.",
@@ -101,7 +106,8 @@ static const struct report_view views[] = {
 
 #define VIEW_CNT (sizeof(views) / sizeof(views[0]))
 
-static const char *const by_names[] = { "process", "thread", "comm", "cgroup", "cpu", "device" };
+static const char *const by_names[] = { "process", "thread", "comm", "cgroup", "cpu",
+				       "device",  "vector" };
 
 unsigned int report_views(const struct report_view **ret)
 {
@@ -130,6 +136,8 @@ static const char *macro_keys(enum report_by by)
 		return "u.name AS comm,";
 	case REPORT_BY_CGROUP:
 		return "u.name AS cgroup,";
+	case REPORT_BY_CPU:
+		return "u.cpu AS cpu,";
 	default:
 		return "";
 	}
@@ -267,7 +275,7 @@ static int check_request(const struct report_request *r, const struct report_vie
 			len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%s",
 						len ? ", " : "", by_names[i]);
 	return err_set(e, -EINVAL, "report %s: --by %s makes no sense there; it knows %s", v->name,
-		       (unsigned int)by < 6 ? by_names[by] : "?", list);
+		       (unsigned int)by < sizeof(by_names) / sizeof(by_names[0]) ? by_names[by] : "?", list);
 }
 
 static int check_sort(struct analysis *a, const struct report_request *r, const char *inner,
@@ -361,6 +369,8 @@ int analysis_report(struct analysis *a, const struct report_request *r, const st
 	ret = check_request(r, v, by, e);
 	if (ret < 0)
 		return ret;
+	if (v->whole_machine)
+		f.with_recorder = f.with_idle = true;
 	f.comm_of_thread = by == REPORT_BY_THREAD;
 	f.with_pseudo = by == REPORT_BY_CPU;
 	f.workload_only = only && !strcmp(only, "1");

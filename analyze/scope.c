@@ -166,7 +166,7 @@ void grouping_done(struct grouping *g)
 int grouping_find(const char *name)
 {
 	static const char *const names[] = { "process", "thread", "comm",  "cgroup",
-					     "none",	"cpu",	  "device" };
+					     "none",	"cpu",	  "device", "vector" };
 	unsigned int i;
 
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)

@@ -65,7 +65,7 @@ int grouping_init(struct grouping *g, const struct ident *d, const struct trace 
 		  enum grouping_by by);
 void grouping_done(struct grouping *g);
 
-/* "process", "thread", "comm", "cgroup", "none" (also "cpu", "device"); -1 for any other. */
+/* "process", "thread", "comm", "cgroup", "none" (also "cpu", "device", "vector"); -1 for any other. */
 int grouping_find(const char *name);
 
 uint32_t grouping_of_thread(const struct grouping *g, uint32_t thread);

@@ -6,6 +6,7 @@
  *   user_symbol(upid, addr, ts_ns)  the same of a process at an instant
  *   device_name(dev)              "sda"; "major:minor" when not known
  *   cache_name(addr)              name of a kmem_cache, NULL when not known
+ *   irq_recorded(from, to)        1: interrupts were recorded in some of [from, to)
  *   irq_name(type, vector)        what an interrupt is called, NULL when not known
  *   lost_events(class, from, to)  events of the class ('all' for any) that may have been lost in
  *                                 [from, to)
@@ -210,6 +211,31 @@ static void fn_source_off_ns(sqlite3_context *ctx, int argc, sqlite3_value **arg
 							from, to));
 }
 
+static bool has_irqs(struct analysis *a)
+{
+	const char *sources = trace_get(a->trace, "sources");
+	size_t cnt, i;
+	const struct trace_block *b = trace_blocks(a->trace, &cnt);
+
+	if (!a->has_irqs) {
+		a->has_irqs = sources && strstr(sources, "sched.irq") ? 2 : 1;
+		for (i = 0; i < cnt && a->has_irqs == 1; i++)
+			a->has_irqs += b[i].kind_cnt[EVENT_IRQ] != 0;
+	}
+	return a->has_irqs == 2;
+}
+
+static void fn_irq_recorded(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	struct analysis *a = sqlite3_user_data(ctx);
+	uint64_t from = context_abs(a, sqlite3_value_int64(argv[0]));
+	uint64_t to = context_abs(a, sqlite3_value_int64(argv[1]));
+
+	context_clip(a, &from, &to);
+	sqlite3_result_int(ctx, has_irqs(a) && loss_index_off_ns(&a->losses, "sched.irq", from, to) <
+						       to - from);
+}
+
 /*
  * window_share(value, from, to, window_from, window_to): the part of a value, spread evenly over [from, to), that
  * lies in the window. Shares of neighbouring windows add up to the share of both, to the unit.
@@ -328,6 +354,7 @@ int sql_functions_register(struct analysis *a, struct err *e)
 		{ "in_scope", 1, fn_in_scope },       { "size_class", 1, fn_size_class },
 		{ "page_bytes", 0, fn_page_bytes },
 		{ "file_name", 2, fn_file_name },     { "irq_name", 2, fn_irq_name },
+		{ "irq_recorded", 2, fn_irq_recorded },
 		{ "user_symbol", 3, fn_user_symbol },
 	};
 	/* not DETERMINISTIC: reading may find damage, and is_complete() must be asked again then */

@@ -111,6 +111,7 @@ extern const struct table_def tables_of_patterns[];	/* io_pattern, latency_hist 
 extern const struct table_def tables_of_devices[];	/* device_usage */
 extern const struct table_def tables_of_loss[];		/* window_loss */
 extern const struct table_def tables_of_levels[];	/* memory_levels */
+extern const struct table_def tables_of_irqs[];	/* irq_usage */
 
 /* Registers all of them with a->db. */
 int table_vtab_register(struct analysis *a, struct err *e);

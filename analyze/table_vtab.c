@@ -42,7 +42,7 @@ static const struct table_def *const families[] = {
 	tables_of_lists,    tables_of_events, tables_of_slices, tables_of_allocations,
 	tables_of_requests, tables_of_cpu,    tables_of_waits,	tables_of_memory,
 	tables_of_spikes,   tables_of_io,     tables_of_loss,	tables_of_patterns,
-	tables_of_devices,  tables_of_levels,
+	tables_of_devices,  tables_of_levels,	tables_of_irqs,
 };
 
 #define FAMILY_CNT (sizeof(families) / sizeof(families[0]))

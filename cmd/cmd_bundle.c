@@ -52,9 +52,9 @@ const struct opts_command bundle_opts = {
 	.synopsis = "[-i TRACE] [-o FILE.zip] [OPTIONS]",
 	.text = "The bundle holds the trace, facts about the machine, and the summary as text and CSV.\n"
 		"Every command reads it as it is: ebpfrec report -i FILE.zip. What does not fit is\n"
-		"left out: sources, in this order: alloc.slab, alloc.page, block.dirty, sched.wakeup,\n"
-		"and reports then say that they are incomplete; then the window's ends. What the\n"
-		"bundle discloses is counted.\n",
+		"left out: sources, in this order: alloc.slab, alloc.page, block.dirty, sched.irq,\n"
+		"sched.wakeup, and reports then say that they are incomplete; then the window's ends.\n"
+		"What the bundle discloses is counted.\n",
 	.options = options,
 	.examples = "  ebpfrec bundle\n"
 		    "  ebpfrec bundle -i trace.ebpfrec -o bug.zip --max-size 10MB --show-strings\n"
@@ -79,7 +79,7 @@ struct bundle_job {
 };
 
 /* Least useful first: what costs most bytes for what it tells in a bug report. */
-static const char *const trim_steps[] = { "alloc.slab", "alloc.page", "block.dirty",
+static const char *const trim_steps[] = { "alloc.slab", "alloc.page", "block.dirty", "sched.irq",
 					  "sched.wakeup" };
 
 #define TRIM_STEPS (sizeof(trim_steps) / sizeof(trim_steps[0]))

@@ -55,7 +55,7 @@ static const struct opts_option options[] = {
 	  "one answer per interval between marks; without VIEW a row each" },
 	{ OPT_FOLLOW, 0, "follow", "[=DUR]",
 	  "while it is recorded: a new answer every DUR (2s) until it ends" },
-	{ OPT_BY, 0, "by", "KEY", "one row per process, thread, comm, cgroup, cpu or device" },
+	{ OPT_BY, 0, "by", "KEY", "one row per process, thread, comm, cgroup, cpu, device or vector" },
 	{ OPT_PID, 0, "pid", "PID,...", "these processes only" },
 	{ OPT_COMM, 0, "comm", "NAME", "processes of this name only; may be a pattern: 'cc*'" },
 	{ OPT_SORT, 0, "sort", "COLUMN", "largest first by this column; -COLUMN smallest first" },
@@ -106,6 +106,7 @@ static const char *const by_names[] = {
 	[REPORT_BY_PROCESS] = "process", [REPORT_BY_THREAD] = "thread",
 	[REPORT_BY_COMM] = "comm",	 [REPORT_BY_CGROUP] = "cgroup",
 	[REPORT_BY_CPU] = "cpu",	 [REPORT_BY_DEVICE] = "device",
+	[REPORT_BY_VECTOR] = "vector",
 };
 
 #define BY_CNT (sizeof(by_names) / sizeof(by_names[0]))
@@ -144,8 +145,8 @@ static int take_by(struct report *r, const char *value)
 	near = nearest_find(value, by_names, BY_CNT);
 	return opts_usage_error(
 		&report_opts,
-		"--by: unknown key '%s'%s%s%s; there are process, thread, comm, cgroup, cpu and "
-		"device",
+		"--by: unknown key '%s'%s%s%s; there are process, thread, comm, cgroup, cpu, "
+		"device and vector",
 		value, near >= 0 ? "; did you mean '" : "", near >= 0 ? by_names[near] : "",
 		near >= 0 ? "'?" : "");
 }
@@ -491,9 +492,11 @@ static unsigned int view_classes(const char *view)
 		const char *view;
 		unsigned int classes;
 	} table[] = {
-		{ "cpu", INPUT_SCHED | INPUT_NO_WAKEUPS }, { "sched", INPUT_SCHED },
+		{ "cpu", INPUT_SCHED | INPUT_NO_WAKEUPS }, { "sched", INPUT_SCHED | INPUT_NO_IRQS },
+		{ "irq", INPUT_SCHED | INPUT_NO_WAKEUPS },
 		{ "alloc", INPUT_ALLOC | INPUT_LEVELS },   { "spikes", INPUT_ALLOC },
-		{ "preempts", INPUT_SCHED | INPUT_NO_WAKEUPS }, { "timeline", INPUT_SCHED },
+		{ "preempts", INPUT_SCHED | INPUT_NO_WAKEUPS | INPUT_NO_IRQS },
+		{ "timeline", INPUT_SCHED | INPUT_NO_IRQS },
 		{ "memory", INPUT_ALLOC | INPUT_LEVELS }, { "leaks", INPUT_ALLOC },
 		{ "lifetimes", INPUT_ALLOC }, { "sizes", INPUT_ALLOC },
 		{ "io", INPUT_BLOCK },			     { "latency", INPUT_BLOCK },
@@ -511,7 +514,7 @@ static unsigned int view_classes(const char *view)
 static const char *drawn_column(const char *view)
 {
 	static const char *const table[][2] = {
-		{ "cpu", "util_pct" },	 { "sched", "wait_ns" },      { "alloc", "alloc_bytes" },
+		{ "cpu", "util_pct" },	 { "irq", "util_pct" },	      { "sched", "wait_ns" },      { "alloc", "alloc_bytes" },
 		{ "io", "bytes_per_s" }, { "memory", "rss_bytes" },   { "timeline", "busy_pct" },
 		{ "sizes", "bytes" },	 { "preempts", "preempts" },
 	};

@@ -337,7 +337,8 @@ static void add_gaps(const struct trace *t, unsigned int class_mask, uint64_t fr
 		uint64_t ns;
 
 		if (!(class_bit(gaps[i].source) & class_mask) ||
-		    (class_mask & INPUT_NO_WAKEUPS && !strcmp(gaps[i].source, "sched.wakeup")))
+		    (class_mask & INPUT_NO_WAKEUPS && !strcmp(gaps[i].source, "sched.wakeup")) ||
+		    (class_mask & INPUT_NO_IRQS && !strcmp(gaps[i].source, "sched.irq")))
 			continue;
 		ns = off_ns(gaps, cnt, i, from_ns, to_ns);
 		if (!ns)

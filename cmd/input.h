@@ -93,6 +93,7 @@ enum {
 	INPUT_BLOCK = 8,
 	INPUT_ALL = 15,
 	INPUT_NO_WAKEUPS = 16,	/* of sched, only the switches matter */
+	INPUT_NO_IRQS = 64,	/* nor interrupts */
 	INPUT_LEVELS = 32,	/* what was off before the window matters too */
 };
 

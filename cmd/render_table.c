@@ -21,6 +21,7 @@ struct column {
 	unsigned int cells;
 	bool is_text; /* some value is: to the left */
 	bool is_zero; /* all values kept are 0 or NULL, of a kind that may then be left out */
+	bool is_empty; /* a length of time that no row kept has: it was not measured */
 	bool is_hidden;
 	char heading[64];
 };
@@ -28,7 +29,7 @@ struct column {
 struct cell {
 	char *text; /* NULL: nothing */
 	unsigned int cells;
-	bool is_text, is_zero;
+	bool is_text, is_zero, is_null;
 };
 
 struct table {
@@ -204,7 +205,7 @@ static int make_cell(const struct table *t, unsigned int col, const struct value
 		format_real(text, sizeof(text), v->r, kind);
 		break;
 	case VALUE_NULL:
-		ret->is_zero = true;
+		ret->is_zero = ret->is_null = true;
 		strcpy(text, t->options->human ? "-" : "NULL");
 		break;
 	case VALUE_TEXT:
@@ -268,19 +269,23 @@ static void put_row(const struct table *t, struct render_out *out, const struct 
 }
 
 /*
- * Makes the line fit: leaves out columns that say 0 in every row (all rows are at hand then), and
- * then narrows the widest text columns, until the line fits or there is nothing left to take.
+ * Makes the line fit: leaves out columns that say 0 in every row, and lengths of time that no row has
+ * even where there is room (all rows are at hand then), and then narrows the widest text columns, until the line fits or there is nothing left to take.
  */
 static void fit_columns(struct table *t, bool has_all_rows)
 {
 	unsigned int total = 0, width = t->options->width;
 
-	for (unsigned int i = 0; i < t->col_cnt; i++)
-		total += t->columns[i].cells + (i ? GAP : 0);
+	for (unsigned int i = 0; i < t->col_cnt; i++) {
+		struct column *c = &t->columns[i];
+
+		c->is_hidden = i && c->is_empty && has_all_rows && t->held_cnt;
+		total += c->is_hidden ? 0 : c->cells + (i ? GAP : 0);
+	}
 	for (unsigned int i = t->col_cnt; i-- > 1 && has_all_rows && t->held_cnt;) {
 		struct column *c = &t->columns[i];
 
-		if (width && total > width && c->is_zero) {
+		if (width && total > width && c->is_zero && !c->is_hidden) {
 			c->is_hidden = true;
 			total -= c->cells + GAP;
 		}
@@ -291,7 +296,7 @@ static void fit_columns(struct table *t, bool has_all_rows)
 		for (unsigned int i = 0; i < t->col_cnt; i++) {
 			struct column *c = &t->columns[i];
 
-			if (c->is_text && c->cells > TEXT_CELLS_MIN &&
+			if (!c->is_hidden && c->is_text && c->cells > TEXT_CELLS_MIN &&
 			    c->cells > strlen(c->heading) && (!widest || c->cells > widest->cells))
 				widest = c;
 		}
@@ -315,6 +320,7 @@ static void write_held(struct table *t, struct render_out *out, bool has_all_row
 		struct column *c = &t->columns[i];
 
 		c->cells = (unsigned int)strlen(c->heading);
+		c->is_empty = t->options->human && c->kind == RENDER_DURATION;
 		c->is_zero = t->options->human && c->kind != RENDER_PLAIN &&
 			     c->kind != RENDER_INSTANT && c->kind != RENDER_YES_NO;
 		for (unsigned int r = 0; r < t->held_cnt; r++) {
@@ -324,6 +330,7 @@ static void write_held(struct table *t, struct render_out *out, bool has_all_row
 				c->cells = cell->cells;
 			c->is_text |= cell->is_text;
 			c->is_zero &= cell->is_zero;
+			c->is_empty &= cell->is_null;
 		}
 	}
 	fit_columns(t, has_all_rows);
@@ -418,7 +425,7 @@ static void name_hidden(const struct table *t, struct render_out *out)
 	bool any = false;
 
 	for (unsigned int i = 0; i < t->col_cnt; i++) {
-		if (!t->columns[i].is_hidden)
+		if (!t->columns[i].is_hidden || t->columns[i].is_empty)
 			continue;
 		render_out_text(out, any ? ", " : "(not shown, 0 in all rows: ");
 		render_out_text(out, t->columns[i].heading);

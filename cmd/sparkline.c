@@ -65,7 +65,7 @@ void sparkline_free(struct sparkline *s)
 static bool names_a_group(const char *column)
 {
 	static const char *const keys[] = { "pid", "tid", "comm", "cgroup", "cpu", "device", "op", "source",
-					    "by_pid", "by_comm", NULL };
+					    "by_pid", "by_comm", "type", "vector", "name", NULL };
 
 	for (unsigned int i = 0; keys[i]; i++)
 		if (!strcmp(keys[i], column))

@@ -7,6 +7,7 @@
 --   switches     times it left a CPU; preempted: of these, while it could have gone on
 --   complete     1: nothing of class sched was lost in the window, and all of it is in the trace
 --   lost_events  events of class sched that may have been lost in it
+--   irq_ns, softirq_ns  of oncpu_ns, the time in interrupts and in soft interrupts (report irq); empty unless sched.irq was recorded
 -- Interrupts count for the thread they interrupted, as in the scheduler's own accounting.
 -- [unknown] is time between two switches that do not fit together, where events were lost.
 SELECT $t
@@ -16,8 +17,15 @@ SELECT $t
        sum(u.switches) AS switches,
        sum(u.preempted) AS preempted,
        is_complete('sched.switch', u.t_ns, u.t_end_ns) AS complete,
-       lost_events('sched', u.t_ns, u.t_end_ns) AS lost_events
-  FROM cpu_usage(:from, :to, :every) AS u
+       lost_events('sched', u.t_ns, u.t_end_ns) AS lost_events,
+       CASE WHEN irq_recorded(u.t_ns, u.t_end_ns) THEN sum(u.irq_ns) END AS irq_ns,
+       CASE WHEN irq_recorded(u.t_ns, u.t_end_ns) THEN sum(u.softirq_ns) END AS softirq_ns
+  FROM (SELECT t_ns, t_end_ns, span_ns, utid, upid, oncpu_ns, switches, preempted, 0 AS irq_ns, 0 AS softirq_ns
+          FROM cpu_usage(:from, :to, :every)
+         UNION ALL
+        SELECT t_ns, t_end_ns, span_ns, utid, upid, 0, 0, 0,
+               iif(type = 'softirq', 0, run_ns), iif(type = 'softirq', run_ns, 0)
+          FROM irq_usage(:from, :to, :every, 'thread')) AS u
  CROSS JOIN threads AS t ON t.utid = u.utid
  CROSS JOIN processes AS p ON p.upid = u.upid
  GROUP BY u.t_ns, $cpugroup

@@ -2,6 +2,8 @@
 --
 -- One row per CPU. oncpu_ns is the time of the threads asked for (without the recorder unless asked for); then
 -- oncpu_ns + idle_ns + unknown_ns + other_ns is the window's part inside the trace's span, exactly.
+--   irq_ns, softirq_ns  time of the CPU in interrupts and in soft interrupts (report irq), whether they interrupted a thread asked
+--             for or idle time: part of oncpu_ns, idle_ns and unknown_ns; empty unless sched.irq was recorded
 --   other_ns  threads not asked for, the recorder, and what --only left out
 -- It is the same with or without --with-idle.
 SELECT $t
@@ -14,7 +16,14 @@ SELECT $t
        lost_events('sched', u.t_ns, u.t_end_ns) AS lost_events,
        sum(CASE WHEN u.utid = 0 THEN u.oncpu_ns ELSE 0 END) AS idle_ns,
        sum(CASE WHEN u.utid = 1 THEN u.oncpu_ns ELSE 0 END) AS unknown_ns,
-       u.span_ns - sum(CASE WHEN u.utid = 3 THEN 0 ELSE u.oncpu_ns END) AS other_ns
-  FROM cpu_usage(:from, :to, :every) AS u
+       u.span_ns - sum(CASE WHEN u.utid = 3 THEN 0 ELSE u.oncpu_ns END) AS other_ns,
+       CASE WHEN irq_recorded(u.t_ns, u.t_end_ns) THEN sum(u.irq_ns) END AS irq_ns,
+       CASE WHEN irq_recorded(u.t_ns, u.t_end_ns) THEN sum(u.softirq_ns) END AS softirq_ns
+  FROM (SELECT t_ns, t_end_ns, span_ns, cpu, utid, oncpu_ns, switches, preempted, 0 AS irq_ns, 0 AS softirq_ns
+          FROM cpu_usage(:from, :to, :every)
+         UNION ALL
+        SELECT t_ns, t_end_ns, span_ns, cpu, 0, 0, 0, 0,
+               iif(type = 'softirq', 0, run_ns), iif(type = 'softirq', run_ns, 0)
+          FROM irq_usage(:from, :to, :every, 'cpu')) AS u
  GROUP BY u.t_ns, u.cpu
  ORDER BY u.t_ns, u.cpu

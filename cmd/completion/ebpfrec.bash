@@ -28,7 +28,7 @@ _ebpfrec_values()
 		return
 		;;
 	--format) echo "table csv json"; return ;;
-	--by) echo "process thread comm cgroup cpu device"; return ;;
+	--by) echo "process thread comm cgroup cpu device vector"; return ;;
 	--to)
 		if [ "$command" = export ]; then
 			line=$("$program" export --help 2>/dev/null | sed -n 's/.*--to FORMAT *//p')

@@ -28,7 +28,7 @@ case_programs()
 	warm_up=0
 	for ((round = 1; round <= ${rounds:-$(pick 2 3)}; round++)); do
 		rm -f "$scratch/programs"
-		run_side ebpfrec default "$bin/prog_stats" "$scratch/programs" "$bench/mixed_load.sh" "$(pick 2 4)" "$scratch"
+		run_side ebpfrec programs "$bin/prog_stats" "$scratch/programs" "$bench/mixed_load.sh" "$(pick 2 4)" "$scratch"
 		ran ebpfrec $? 10000 || continue
 		program_samples
 	done

@@ -32,6 +32,7 @@ declare -A ebpfrec_set=(
 	[sched]=sched
 	[alloc]=alloc.slab,alloc.page
 	[default]=sched,alloc,block
+	[programs]=sched,alloc,block,sched.irq
 	[heap]=alloc.heap
 )
 sched_points="sched:sched_switch sched:sched_waking sched:sched_wakeup_new"

@@ -5,7 +5,7 @@ $ cp -r golden.ebpfrec db.ebpfrec; echo host=db >>db.ebpfrec/manifest; cp -r db.
 1~ 2 traces, aligned by wall clock, as read within *; how far the hosts' clocks were apart is not known
 1> golden.ebpfrec: golden.ebpfrec, 0.000 .. 4.000 s, from 2023-11-14T22:30:00.000+00:00, INCOMPLETE: sched: 3 events lost
 1> db: db.ebpfrec, 0.000 .. 4.000 s, from 2023-11-14T22:30:00.000+00:00, INCOMPLETE: sched: 3 events lost
-1> Interrupts count for the thread they interrupted, as in the scheduler's own accounting.
+1> Interrupts count for the thread they interrupted, as in the scheduler's own accounting; irq and softirq are that part of it, where sched.irq was recorded.
 1> At most 1 rows of each host; --limit 0 shows all.
 1>
 1> HOST            PID  COMM   ONCPU  UTIL %  SWITCHES  PREEMPTED  COMPLETE  LOST EVENTS
@@ -14,13 +14,13 @@ $ cp -r golden.ebpfrec db.ebpfrec; echo host=db >>db.ebpfrec/manifest; cp -r db.
 
 # A pattern of the shell; hosts of the same name are told apart.
 $ ebpfrec report cpu --from 1s --to 2s --every 500ms --format csv -i copy.ebpfrec db.ebpfrec
-1> host,t_ns,pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events
-1> db,1000000000,200,cc1,500000000,100,0,0,1,0
-1> db,1500000000,200,cc1,500000000,100,0,0,1,0
-1> db,1500000000,300,"'=1+\x1b[31m,""\xff",250000000,50,1,0,1,0
-1> db#2,1000000000,200,cc1,500000000,100,0,0,1,0
-1> db#2,1500000000,200,cc1,500000000,100,0,0,1,0
-1> db#2,1500000000,300,"'=1+\x1b[31m,""\xff",250000000,50,1,0,1,0
+1> host,t_ns,pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,irq_ns,softirq_ns
+1> db,1000000000,200,cc1,500000000,100,0,0,1,0,,
+1> db,1500000000,200,cc1,500000000,100,0,0,1,0,,
+1> db,1500000000,300,"'=1+\x1b[31m,""\xff",250000000,50,1,0,1,0,,
+1> db#2,1000000000,200,cc1,500000000,100,0,0,1,0,,
+1> db#2,1500000000,200,cc1,500000000,100,0,0,1,0,,
+1> db#2,1500000000,300,"'=1+\x1b[31m,""\xff",250000000,50,1,0,1,0,,
 2~ ebpfrec: 2 traces, aligned by wall clock, as read within *; all of one host
 
 $ ebpfrec report cpu -i db.ebpfrec copy.ebpfrec --follow

@@ -20,54 +20,54 @@ $ ebpfrec report cpu -i golden.ebpfrec --from 1s --to 2s
 1> 300  =1+\x1b[31m,"\xff  250 ms    25.0         1          0       yes            0
 
 $ ebpfrec report cpu -i golden.ebpfrec --from -3s --to 2023-11-14T22:30:02Z --format csv
-1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events
-1> 200,cc1,1000000000,100,0,0,1,0
-1> 300,"'=1+\x1b[31m,""\xff",250000000,25,1,0,1,0
+1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,irq_ns,softirq_ns
+1> 200,cc1,1000000000,100,0,0,1,0,,
+1> 300,"'=1+\x1b[31m,""\xff",250000000,25,1,0,1,0,,
 
 $ ebpfrec report cpu -i golden.ebpfrec --from @1700001001 --to T22:30:02 --format csv
-1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events
-1> 200,cc1,1000000000,100,0,0,1,0
-1> 300,"'=1+\x1b[31m,""\xff",250000000,25,1,0,1,0
+1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,irq_ns,softirq_ns
+1> 200,cc1,1000000000,100,0,0,1,0,,
+1> 300,"'=1+\x1b[31m,""\xff",250000000,25,1,0,1,0,,
 
 $ ebpfrec report cpu -i golden.ebpfrec --from 0.25s --to 0.250000001s --format csv
-1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events
-1> 100,make,1,100,0,0,1,0
+1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,irq_ns,softirq_ns
+1> 100,make,1,100,0,0,1,0,,
 
 $ ebpfrec report cpu -i golden.ebpfrec --every 1s --format csv 2>/dev/null
-1> t_ns,pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events
-1> 0,100,make,500000000,50,1,0,1,0
-1> 1000000000,200,cc1,1000000000,100,0,0,1,0
-1> 1000000000,300,"'=1+\x1b[31m,""\xff",250000000,25,1,0,1,0
-1> 2000000000,200,cc1,500000000,50,1,1,0,3
-1> 2000000000,100,make,500000000,50,0,0,0,3
-1> 3000000000,100,make,0,0,1,0,1,0
+1> t_ns,pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,irq_ns,softirq_ns
+1> 0,100,make,500000000,50,1,0,1,0,,
+1> 1000000000,200,cc1,1000000000,100,0,0,1,0,,
+1> 1000000000,300,"'=1+\x1b[31m,""\xff",250000000,25,1,0,1,0,,
+1> 2000000000,200,cc1,500000000,50,1,1,0,3,,
+1> 2000000000,100,make,500000000,50,0,0,0,3,,
+1> 3000000000,100,make,0,0,1,0,1,0,,
 
 $ ebpfrec report cpu -i golden.ebpfrec --by cpu --from 0 --to 2s --format csv
-1> cpu,oncpu_ns,util_pct,switches,preempted,complete,lost_events,idle_ns,unknown_ns,other_ns
-1> 0,1500000000,75,1,0,1,0,500000000,0,0
-1> 1,250000000,12.5,1,0,1,0,1650000000,0,100000000
+1> cpu,oncpu_ns,util_pct,switches,preempted,complete,lost_events,idle_ns,unknown_ns,other_ns,irq_ns,softirq_ns
+1> 0,1500000000,75,1,0,1,0,500000000,0,0,,
+1> 1,250000000,12.5,1,0,1,0,1650000000,0,100000000,,
 
 # by CPU, idle time has its own column: --with-idle adds nothing
 $ ebpfrec report cpu -i golden.ebpfrec --by cpu --with-idle --from 0 --to 2s --format csv
-1> cpu,oncpu_ns,util_pct,switches,preempted,complete,lost_events,idle_ns,unknown_ns,other_ns
-1> 0,1500000000,75,1,0,1,0,500000000,0,0
-1> 1,250000000,12.5,1,0,1,0,1650000000,0,100000000
+1> cpu,oncpu_ns,util_pct,switches,preempted,complete,lost_events,idle_ns,unknown_ns,other_ns,irq_ns,softirq_ns
+1> 0,1500000000,75,1,0,1,0,500000000,0,0,,
+1> 1,250000000,12.5,1,0,1,0,1650000000,0,100000000,,
 
 $ ebpfrec report cpu -i golden.ebpfrec --with-recorder --from 1s --to 2s --format csv
-1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events
-1> 200,cc1,1000000000,100,0,0,1,0
-1> 300,"'=1+\x1b[31m,""\xff",250000000,25,1,0,1,0
-1> 900,ebpfrec,100000000,10,1,0,1,0
+1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,irq_ns,softirq_ns
+1> 200,cc1,1000000000,100,0,0,1,0,,
+1> 300,"'=1+\x1b[31m,""\xff",250000000,25,1,0,1,0,,
+1> 900,ebpfrec,100000000,10,1,0,1,0,,
 
 $ ebpfrec report cpu -i golden.ebpfrec --comm 'c*' --format json
 1> [
-1> {"pid":200,"comm":"cc1","oncpu_ns":1500000000,"util_pct":37.5,"switches":1,"preempted":1,"complete":0,"lost_events":3}
+1> {"pid":200,"comm":"cc1","oncpu_ns":1500000000,"util_pct":37.5,"switches":1,"preempted":1,"complete":0,"lost_events":3,"irq_ns":null,"softirq_ns":null}
 1> ]
 2> ebpfrec: golden.ebpfrec: the window is incomplete: sched: 3 events lost
 
 $ ebpfrec report cpu -i golden.ebpfrec --pid 100 --from 0 --to 1s --format csv
-1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events
-1> 100,make,500000000,50,1,0,1,0
+1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,irq_ns,softirq_ns
+1> 100,make,500000000,50,1,0,1,0,,
 
 $ ebpfrec report cpu -i golden.ebpfrec --sort comm --limit 1
 1> cpu: Who used the CPU?
@@ -79,13 +79,13 @@ $ ebpfrec report cpu -i golden.ebpfrec --sort comm --limit 1
 1> (2 more; --limit 0 shows all)
 
 $ ebpfrec report cpu -i golden.ebpfrec --sort -oncpu_ns --limit 1 --format csv
-1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events
-1> 300,"'=1+\x1b[31m,""\xff",250000000,6.25,1,0,0,3
+1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,irq_ns,softirq_ns
+1> 300,"'=1+\x1b[31m,""\xff",250000000,6.25,1,0,0,3,,
 2> ebpfrec: golden.ebpfrec: the window is incomplete: sched: 3 events lost
 
 $ ebpfrec report cpu -i golden.ebpfrec --sort nope
 ? 2
-2> ebpfrec report: --sort: there is no column "nope" here; there are pid, comm, oncpu_ns, util_pct, switches, preempted, complete, lost_events
+2> ebpfrec report: --sort: there is no column "nope" here; there are pid, comm, oncpu_ns, util_pct, switches, preempted, complete, lost_events, irq_ns, softirq_ns
 2> Try 'ebpfrec report --help'.
 
 $ ebpfrec report cpu -i golden.ebpfrec --from 3.5s --to 4s
@@ -93,11 +93,11 @@ $ ebpfrec report cpu -i golden.ebpfrec --from 3.5s --to 4s
 1> golden.ebpfrec, 3.500 .. 4.000 s (500 ms), from 2023-11-14T22:30:03.500+00:00, complete
 1...
 1>
-1> PID  COMM  ONCPU  UTIL %  SWITCHES  PREEMPTED  COMPLETE  LOST EVENTS
+1> PID  COMM  ONCPU  UTIL %  SWITCHES  PREEMPTED  COMPLETE  LOST EVENTS  IRQ  SOFTIRQ
 1> (nothing)
 
 $ ebpfrec report cpu -i golden.ebpfrec --from 10s --to 11s --format csv
-1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events
+1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,irq_ns,softirq_ns
 2> ebpfrec: golden.ebpfrec: the window is incomplete: the window lies outside of the trace
 
 $ ebpfrec report io -i golden.ebpfrec --format csv | cut -d, -f1-11
@@ -150,7 +150,7 @@ $ ebpfrec report -i golden.ebpfrec --format csv 2>/dev/null | grep '^CPU'
 1> CPU by process,3,preempted,0
 
 $ ebpfrec report --list | grep -c '?$'
-1> 18
+1> 19
 
 $ ebpfrec report -i golden.ebpfrec --phases --format csv
 1> phase,t_ns,dur_ns,oncpu_ns,util_pct,switches,preempted,wait_max_ns,rss_alloc_bytes,slab_alloc_bytes,page_alloc_bytes,rss_peak_bytes,rss_peak_comm,ios,io_bytes,io_lat_max_ns,complete,lost_events
@@ -158,8 +158,8 @@ $ ebpfrec report -i golden.ebpfrec --phases --format csv
 2> ebpfrec: golden.ebpfrec: the window is incomplete: sched: 3 events lost
 
 $ ebpfrec report -i golden.ebpfrec cpu --phases --comm cc1 --format csv 2>/dev/null
-1> phase,t_ns,dur_ns,pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events
-1> [start],0,4000000000,200,cc1,1500000000,37.5,1,1,0,3
+1> phase,t_ns,dur_ns,pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,irq_ns,softirq_ns
+1> [start],0,4000000000,200,cc1,1500000000,37.5,1,1,0,3,,
 
 $ ebpfrec report -i golden.ebpfrec cpu --phases --every 1s
 ? 2
@@ -172,8 +172,8 @@ $ ebpfrec report -i golden.ebpfrec cpu --follow=1ms
 2> Try 'ebpfrec report --help'.
 
 $ ebpfrec report -i golden.ebpfrec cpu --follow --comm cc1 --format csv 2>/dev/null
-1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events
-1> 200,cc1,1500000000,37.5,1,1,0,3
+1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,irq_ns,softirq_ns
+1> 200,cc1,1500000000,37.5,1,1,0,3,,
 
 $ ebpfrec report -i golden.ebpfrec cpu --during nobody
 ? 2
@@ -197,8 +197,8 @@ $ ebpfrec snapshot -i golden.ebpfrec -o golden.copy
 2~ ebpfrec: golden.ebpfrec: 'golden.copy' exists already; ?*
 
 $ ebpfrec report -i golden.copy cpu --comm cc1 --format csv 2>/dev/null
-1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events
-1> 200,cc1,1500000000,37.5,1,1,0,3
+1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,irq_ns,softirq_ns
+1> 200,cc1,1500000000,37.5,1,1,0,3,,
 
 $ ebpfrec snapshot
 ? 2

@@ -64,9 +64,9 @@ $ gen_golden open.ebpfrec open; ebpfrec check -i open.ebpfrec
 2> ebpfrec: open.ebpfrec: whole: 4 blocks, 229 events; not finished: its recorder was killed
 
 $ ebpfrec report cpu -i open.ebpfrec --from 1s --to 2s --format csv
-1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events
-1> 200,cc1,1000000000,100,0,0,1,0
-1> 300,"'=1+\x1b[31m,""\xff",250000000,25,1,0,1,0
+1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,irq_ns,softirq_ns
+1> 200,cc1,1000000000,100,0,0,1,0,,
+1> 300,"'=1+\x1b[31m,""\xff",250000000,25,1,0,1,0,,
 
 $ gen_golden damaged.ebpfrec damaged; ebpfrec check -i damaged.ebpfrec
 ? 1
@@ -91,7 +91,7 @@ $ ebpfrec check -i fixed.ebpfrec --format csv
 2> ebpfrec: fixed.ebpfrec: whole: 3 blocks, 33 events
 
 $ ebpfrec report cpu -i fixed.ebpfrec --from 0 --to 3s --format csv
-1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events
+1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,irq_ns,softirq_ns
 1...
 2~ ebpfrec: fixed.ebpfrec: the window is incomplete: *1.000 .. 2.000 s is missing*
 
@@ -119,15 +119,15 @@ $ ebpfrec report -i headless.ebpfrec
 2~ ebpfrec: *headless.ebpfrec*not a trace*
 
 $ ebpfrec report cpu -i damaged.ebpfrec --from 0 --to 1s --format csv
-1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events
-1> 100,make,500000000,50,1,0,1,0
+1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,irq_ns,softirq_ns
+1> 100,make,500000000,50,1,0,1,0,,
 2> ebpfrec: damaged.ebpfrec: 1 damaged part skipped; `ebpfrec check -i damaged.ebpfrec` lists it
 
 $ ebpfrec report cpu -i damaged.ebpfrec --format csv
-1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events
-1> ,[unknown],2000000000,50,0,0,0,3
-1> 100,make,1000000000,25,2,0,0,3
-1> 200,cc1,500000000,12.5,1,1,0,3
+1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,irq_ns,softirq_ns
+1> ,[unknown],2000000000,50,0,0,0,3,,
+1> 100,make,1000000000,25,2,0,0,3,,
+1> 200,cc1,500000000,12.5,1,1,0,3,,
 2> ebpfrec: damaged.ebpfrec: 1 damaged part skipped; `ebpfrec check -i damaged.ebpfrec` lists it
 2> ebpfrec: damaged.ebpfrec: the window is incomplete: sched: 3 events lost; 1.000 .. 2.000 s is missing, its part of the trace is damaged
 
@@ -144,7 +144,7 @@ $ cp -r golden.ebpfrec cut.ebpfrec; truncate -s 100 cut.ebpfrec/chunk-000000.ebr
 2> ebpfrec: cut.ebpfrec: damaged: valid without a gap up to 0.000 s; 1 part (36 B) skipped, 0 ns missing between valid blocks; 0 blocks with 0 events are valid
 
 $ ebpfrec report cpu -i cut.ebpfrec --format csv
-1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events
+1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,irq_ns,softirq_ns
 2> ebpfrec: cut.ebpfrec: there is no intact block in it, so there is nothing to tell
 2> ebpfrec: cut.ebpfrec: 1 damaged part skipped; `ebpfrec check -i cut.ebpfrec` lists it
 2> ebpfrec: cut.ebpfrec: the window is incomplete: the window lies outside of the trace
@@ -336,8 +336,8 @@ $ ebpfrec export -i golden.ebpfrec --to csv -o /proc/nope --from 0 --to 1s
 2> ebpfrec: cannot make the directory /proc/nope: No such file or directory
 
 $ ebpfrec report cpu -i golden.ebpfrec --from 0 --to 1s --db report.db --format csv; sqlite3 report.db 'SELECT count(*) FROM switches'
-1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events
-1> 100,make,500000000,50,1,0,1,0
+1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,irq_ns,softirq_ns
+1> 100,make,500000000,50,1,0,1,0,,
 1> 1
 
 $ ebpfrec sql -i golden.ebpfrec --format csv 'SELECT pid, comm FROM processes WHERE pid IS NOT NULL ORDER BY pid'

@@ -82,7 +82,7 @@ $ ebpfrec report cpu io
 
 $ ebpfrec report cpu --by proces
 ? 2
-2> ebpfrec report: --by: unknown key 'proces'; did you mean 'process'?; there are process, thread, comm, cgroup, cpu and device
+2> ebpfrec report: --by: unknown key 'proces'; did you mean 'process'?; there are process, thread, comm, cgroup, cpu, device and vector
 2> Try 'ebpfrec report --help'.
 
 $ ebpfrec report cpu --by device

@@ -39,6 +39,7 @@ struct gen_mix_state {
 	uint64_t rq[8];
 	unsigned int rq_stage[8];
 	uint64_t rq_sector[8];
+	uint8_t served[MIX_CPUS][2];	/* hook + 1 of the entry, the inner one second; 0: none */
 	uint8_t site_cache[MIX_SITES];
 	uint16_t site_bytes[MIX_SITES];
 };
@@ -245,6 +246,24 @@ static void mix_fork(struct gen *g, struct gen_mix *m, unsigned int cpu)
 	s->pids[i] = tid;
 }
 
+/* Nested at most once. A switch in the middle, which no kernel makes, says that an exit was lost. */
+static void mix_irq(struct gen *g, struct gen_mix *m, unsigned int cpu)
+{
+	static const uint8_t hooks[] = { WIRE_SOFTIRQ_ENTRY, WIRE_IRQ_ENTRY, WIRE_VECTOR_ENTRY };
+	struct gen_mix_state *s = m->state;
+	uint8_t *served = s->served[cpu];
+	unsigned int inner = served[0] && !served[1] && below(m, 2) ? 1 : served[1] ? 2 : 0;
+
+	if (!served[0] || inner == 1) {
+		served[inner] = (uint8_t)(hooks[inner ? 1 + below(m, 2) : below(m, 3)] + 1);
+		gen_irq(g, m->now_ns, cpu, s->running[cpu], served[inner] - 1u, 3 + inner);
+	} else {
+		inner = inner == 2;
+		gen_irq(g, m->now_ns, cpu, s->running[cpu], served[inner], 3 + inner);
+		served[inner] = 0;
+	}
+}
+
 void gen_mix_run(struct gen *g, struct gen_mix *m, uint64_t cnt)
 {
 	uint64_t gap = 1000000000ull / m->per_second;
@@ -255,7 +274,9 @@ void gen_mix_run(struct gen *g, struct gen_mix *m, uint64_t cnt)
 
 		/* bursts: most gaps are a quarter of the mean, some are four times as long */
 		m->now_ns += 20 + (below(m, 5) ? below(m, gap / 2 + 1) : below(m, gap * 6 + 1));
-		if (dice < 130)
+		if (m->irqs && below(m, 1000) < m->irqs)
+			mix_irq(g, m, cpu);
+		else if (dice < 130)
 			mix_switch(g, m, cpu);
 		else if (dice < 750)
 			mix_slab(g, m, cpu);

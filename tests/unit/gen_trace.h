@@ -134,6 +134,7 @@ struct gen_mix {
 	uint64_t seed;
 	uint64_t now_ns;
 	uint64_t per_second;	/* records of all CPUs; 0: 300000 */
+	unsigned int irqs;	/* of 1000 records, entries and exits of interrupts; 0: none */
 	struct gen_mix_state *state;
 };
 void gen_mix_start(struct gen *g, struct gen_mix *m);

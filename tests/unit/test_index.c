@@ -23,6 +23,12 @@
 
 #define below chaos_below
 
+static void begin(struct chaos *f, uint64_t seed)
+{
+	chaos_begin(f, seed);
+	f->m.irqs = 100;	/* interrupts, too */
+}
+
 /* ---- comparing ---- */
 
 struct pair {
@@ -90,6 +96,7 @@ static const struct {
 	{ "sched_waits", "1, 4, 5, 6", true },
 	{ "alloc_usage", "1, 4, 5, 6, 7", true },
 	{ "io_usage", "1, 4, 5, 6, 7, 8, 27, 28", true },
+	{ "irq_usage", "1, 4, 5, 6, 7, 8, 9", true },
 };
 
 static const char *const keys[] = { "process", "thread", "comm", "cgroup", "none" };
@@ -202,7 +209,7 @@ static void test_index_answers_as_the_whole_trace_does(void **state)
 	unsigned int i;
 
 	for (i = 0; i < 12; i++) {
-		chaos_begin(&f, 100 + i);
+		begin(&f, 100 + i);
 		chaos_add_blocks(&f, 4 + (unsigned int)below(16));
 		chaos_end(&f, i % 3 != 2);
 		open_pair(&p, &f);
@@ -225,7 +232,7 @@ static void test_index_of_a_growing_trace_grows(void **state)
 	struct pair p;
 	unsigned int i;
 
-	chaos_begin(&f, 5);
+	begin(&f, 5);
 	for (i = 0; i < 5; i++) {
 		chaos_add_blocks(&f, 1 + (unsigned int)below(5));
 		open_pair(&p, &f);
@@ -263,7 +270,7 @@ static void test_index_that_is_damaged_gives_no_wrong_answer(void **state)
 	struct pair p;
 	unsigned int i;
 
-	chaos_begin(&f, 9);
+	begin(&f, 9);
 	chaos_add_blocks(&f, 8);
 	chaos_end(&f, true);
 	open_pair(&p, &f);
@@ -292,12 +299,12 @@ static void test_index_of_another_trace_is_not_used(void **state)
 	struct chaos f, other;
 	struct pair p;
 
-	chaos_begin(&other, 21);
+	begin(&other, 21);
 	chaos_add_blocks(&other, 6);
 	chaos_end(&other, true);
 	open_pair(&p, &other);
 	close_pair(&p);
-	chaos_begin(&f, 22);
+	begin(&f, 22);
 	chaos_add_blocks(&f, 6);
 	chaos_end(&f, true);
 	assert_int_equal(rename(other.index, f.index), 0);
@@ -313,7 +320,7 @@ static void test_index_goes_elsewhere_or_into_memory_where_nothing_may_be_writte
 	struct chaos f;
 	struct pair p;
 
-	chaos_begin(&f, 31);
+	begin(&f, 31);
 	chaos_add_blocks(&f, 6);
 	chaos_end(&f, true);
 	/* a directory of that name: nothing can be put in its place */
@@ -377,7 +384,7 @@ static void test_lists_are_those_of_the_blocks(void **state)
 	char lists[128], chunk[128];
 	unsigned int i;
 
-	chaos_begin(&f, 41);
+	begin(&f, 41);
 	chaos_add_blocks(&f, 70);
 	chaos_end(&f, true);
 	snprintf(lists, sizeof(lists), "%s/lists.idx", f.path);
