@@ -22,10 +22,9 @@ const struct opts_command doctor_opts = {
 	.name = "doctor",
 	.about = "Show what this kernel can record.",
 	.synopsis = "[--format FORMAT]",
-	.text = "One row per kernel hook. 'there' is no where this kernel lacks the hook or a "
-		"better one\n"
-		"is used instead. Then: which capabilities this user lacks, and what for. The exit\n"
-		"status is 1 when a default source has no hook at all or this user may not record.\n",
+	.text = "One row per kernel hook. 'there' is no where this kernel lacks the hook, unused where\n"
+		"a better one takes its place. Then: which capabilities this user lacks, and what for.\n"
+		"The exit status is 1 when a default source has no hook at all or this user may not record.\n",
 	.options = options,
 	.examples = "  ebpfrec doctor\n",
 };
@@ -43,7 +42,7 @@ static int print_hooks(struct render *r, const struct session_hook *hooks, unsig
 				       h->name,
 				       h->hook,
 				       h->is_default ? "yes" : "no",
-				       h->is_there ? "yes" : "no",
+				       h->is_there ? "yes" : h->is_spare ? "unused" : "no",
 				       h->used_for };
 		struct value v[6];
 

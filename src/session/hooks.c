@@ -67,6 +67,8 @@ unsigned int session_hooks(const struct session_hook **ret)
 			.hook = texts[i],
 			.is_default = source_infos[p->source].is_default,
 			.is_there = k && source_program_usable(p, k),
+			.is_spare = k && p->tracepoint && !source_program_usable(p, k) &&
+				    kernel_has_tracepoint(k, p->tracepoint),
 			.used_for = p->used_for,
 		};
 	}

@@ -112,7 +112,8 @@ struct session_hook {
 	const char *name;		/* "kmalloc" */
 	const char *hook;		/* "tp_btf/kmalloc" */
 	bool is_default;
-	bool is_there;
+	bool is_there;		/* and used when its source is recorded */
+	bool is_spare;		/* there, and not used: another one gives the same */
 	const char *used_for;
 };
 /* The list is static. Returns its length. */
