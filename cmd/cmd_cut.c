@@ -2,6 +2,8 @@
 /*
  * cmd_cut: `ebpfrec cut -o NEW`: a window of a trace, or some of its sources, as a trace of its own.
  */
+#include <errno.h>
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,11 +15,16 @@
 #include "cmd/say.h"
 #include "event/trace_cut.h"
 
+enum { OPT_PID = 256, OPT_COMM, OPT_CGROUP };
+
 static const struct opts_option options[] = {
 	INPUT_OPTION_TRACE,
 	INPUT_OPTIONS_WINDOW,
 	{ 'e', 'e', "events", "LIST",
 	  "keep these sources or classes only: sched, alloc.page, block (default: all)" },
+	{ OPT_PID, 0, "pid", "PID[,PID...]", "keep events of these processes only" },
+	{ OPT_COMM, 0, "comm", "NAME", "of processes of this name; may be a pattern: 'cc*'" },
+	{ OPT_CGROUP, 0, "cgroup", "PATH", "of processes in this cgroup or below; may be a pattern" },
 	{ 'o', 'o', "output", "NEW", "the new trace, which must not exist yet" },
 	{ 0 },
 };
@@ -25,14 +32,17 @@ static const struct opts_option options[] = {
 const struct opts_command cut_opts = {
 	.name = "cut",
 	.about = "Write a window of a trace as a trace of its own.",
-	.synopsis = "[-i TRACE] [--from TIME] [--to TIME] [-e LIST] -o NEW",
+	.synopsis = "[-i TRACE] [--from TIME] [--to TIME] [-e LIST] [--pid PID] [--comm NAME]\n"
+		    "  [--cgroup PATH] -o NEW",
 	.text = "Clocks, names and ids stay; times count from the new trace's start. What began before\n"
 		"it and still matters (allocations, requests in flight, waits) is carried over: answers\n"
 		"about any window of the new trace are those of the old one, but for views that look\n"
-		"beyond it (spikes, lifetimes), which say so.\n",
+		"beyond it (spikes, lifetimes), which say so. Of other processes than those asked for\n"
+		"nothing is left but what concerns these; what whole devices did is then not known.\n",
 	.options = options,
 	.examples = "  ebpfrec cut --from 12s --to 14s -o two-seconds.ebpfrec\n"
-		    "  ebpfrec cut -e sched,block -o small.ebpfrec\n",
+		    "  ebpfrec cut -e sched,block -o small.ebpfrec\n"
+		    "  ebpfrec cut --comm 'cc*' --from 2s --to 3s -o compiler.ebpfrec\n",
 };
 
 /* A source by its name, or all of a class by theirs. */
@@ -70,6 +80,81 @@ static int take_sources(const char *list, uint32_t *left_out)
 	return 0;
 }
 
+/* ---- processes ---- */
+
+/* What was asked for; any of them is enough. */
+struct who {
+	const char *pids, *comm, *cgroup;
+};
+
+static bool is_listed(const char *pids, uint32_t pid)
+{
+	char *end;
+
+	for (; *pids; pids = end + (*end == ','))
+		if (strtoul(pids, &end, 10) == pid)
+			return true;
+	return false;
+}
+
+/* At the path, or below it. */
+static bool is_in_cgroup(const char *path, const char *pattern)
+{
+	return !fnmatch(pattern, path, 0) || !fnmatch(pattern, path, FNM_LEADING_DIR);
+}
+
+static bool is_wanted(const struct trace *t, const struct who *w, const struct trace_process *p)
+{
+	const struct trace_name *cgroup = trace_name_find(t, TRACE_NAME_CGROUP, p->cgroup_id);
+
+	return (w->pids && is_listed(w->pids, p->pid)) || (w->comm && !fnmatch(w->comm, p->comm, 0)) ||
+	       (w->cgroup && cgroup && is_in_cgroup(cgroup->name, w->cgroup));
+}
+
+static int check_pids(const char *pids)
+{
+	char *end;
+
+	do {
+		if (*pids < '1' || *pids > '9' || strtoul(pids, &end, 10) > UINT32_MAX || (*end && *end != ','))
+			return opts_usage_error(&cut_opts, "--pid: '%s' is no list of process ids", pids);
+		pids = end + 1;
+	} while (*end);
+	return 0;
+}
+
+/* *ret_upids malloc'ed. EXIT_FAILED: there is none. */
+static int find_processes(const struct trace *t, const struct who *w, uint32_t **ret_upids, size_t *ret_cnt)
+{
+	size_t cnt, i, n = 0;
+	const struct trace_process *p = trace_processes(t, &cnt);
+	uint32_t *upids = malloc((cnt + 1) * sizeof(*upids));
+
+	if (!upids)
+		return input_failed(-ENOMEM, NULL);
+	for (i = 0; i < cnt; i++)
+		if (is_wanted(t, w, &p[i]))
+			upids[n++] = p[i].upid;
+	*ret_upids = upids;
+	*ret_cnt = n;
+	if (n)
+		return 0;
+	say_error("no process of the trace is one of those; `ebpfrec sql 'SELECT pid, comm, cgroup FROM "
+		  "processes'` lists what there is");
+	return EXIT_FAILED;
+}
+
+/* As the manifest tells people. NULL: out of memory. */
+static char *say_who(const struct who *w, size_t cnt)
+{
+	char *text;
+	int n = asprintf(&text, "%zu%s%s%s%s%s%s", cnt, w->pids ? ", pid " : "", w->pids ? w->pids : "",
+			 w->comm ? ", comm " : "", w->comm ? w->comm : "", w->cgroup ? ", cgroup " : "",
+			 w->cgroup ? w->cgroup : "");
+
+	return n < 0 ? NULL : text;
+}
+
 static int cut(const struct input *in, struct trace *t, struct trace_cut_request *q,
 	       const char *path)
 {
@@ -97,6 +182,9 @@ static int cut(const struct input *in, struct trace *t, struct trace_cut_request
 int cmd_cut(int argc, char **argv)
 {
 	struct trace_cut_request q = { .reason = "cut" };
+	struct who who = { NULL };
+	uint32_t *upids = NULL;
+	char *processes = NULL;
 	const char *value, *output = NULL;
 	struct input in = { 0 };
 	struct trace *t = NULL;
@@ -119,6 +207,12 @@ int cmd_cut(int argc, char **argv)
 			output = value;
 		else if (id == 'e')
 			c = take_sources(value, &q.left_out);
+		else if (id == OPT_PID)
+			c = check_pids(who.pids = value);
+		else if (id == OPT_COMM)
+			who.comm = value;
+		else if (id == OPT_CGROUP)
+			who.cgroup = value;
 		else
 			c = input_take(&in, &cut_opts, id, value);
 		if (c)
@@ -129,7 +223,18 @@ int cmd_cut(int argc, char **argv)
 	c = input_open(&in, true, &t);
 	if (c)
 		return c;
-	c = cut(&in, t, &q, output);
+	if (who.pids || who.comm || who.cgroup) {
+		c = find_processes(t, &who, &upids, &q.upid_cnt);
+		processes = c ? NULL : say_who(&who, q.upid_cnt);
+		if (!c && !processes)
+			c = input_failed(-ENOMEM, NULL);
+		q.upids = upids;
+		q.processes = processes;
+	}
+	if (!c)
+		c = cut(&in, t, &q, output);
+	free(upids);
+	free(processes);
 	trace_close(t);
 	return c;
 }

@@ -382,6 +382,9 @@ static const char *cut_note(const struct report *r)
 {
 	bool begins = trace_carried_ns(r->trace), ends = trace_is_cut_short(r->trace);
 
+	if (trace_get(r->trace, "cut.processes"))
+		return "Cut: events of some processes only (cut.processes in `ebpfrec info`). What others did, and "
+		       "so machines, CPUs and devices as a whole, is not in it.";
 	if (!strcmp(r->view->name, "lifetimes") && ends)
 		return "Cut out of a larger trace: what was freed after its end counts as not freed.";
 	if (!strcmp(r->view->name, "spikes") && (begins || ends))

@@ -160,6 +160,11 @@ static bool is_inside(const struct cut *c, uint64_t ts_ns)
 	return ts_ns >= c->from_ns && ts_ns < c->to_ns;
 }
 
+static bool keeps(const struct cut *c, uint32_t upid)
+{
+	return !c->filter || cut_filter_has_process(c->filter, upid);
+}
+
 /* An interval without length is an instant. */
 static bool overlaps(const struct cut *c, uint64_t from_ns, uint64_t to_ns)
 {
@@ -181,8 +186,8 @@ static bool edit_cost(struct cut *c, const struct disk_block *old, struct trace_
 	return overlaps(c, row->from_ns, row->to_ns);
 }
 
-#define KEEP_ROWS(name, type, section, cond)                                                       \
-	static int keep_##name(struct cut *c, struct block_front *f)                               \
+#define KEEP_ROWS_AS(as, name, type, section, cond)                                                       \
+	static int keep_##as(struct cut *c, struct block_front *f)                               \
 	{                                                                                          \
 		struct row_reader rows;                                                            \
 		struct type row;                                                                   \
@@ -195,8 +200,10 @@ static bool edit_cost(struct cut *c, const struct disk_block *old, struct trace_
 		}                                                                                  \
 		return r;                                                                          \
 	}
-KEEP_ROWS(task_event, trace_task_event, CHUNK_TASK_EVENTS, is_inside(c, row.ts_ns))
-KEEP_ROWS(rss, trace_rss, CHUNK_RSS_SNAPS, is_inside(c, row.ts_ns))
+#define KEEP_ROWS(name, type, section, cond) KEEP_ROWS_AS(name, name, type, section, cond)
+KEEP_ROWS(task_event, trace_task_event, CHUNK_TASK_EVENTS, is_inside(c, row.ts_ns) && keeps(c, row.upid))
+KEEP_ROWS(rss, trace_rss, CHUNK_RSS_SNAPS, is_inside(c, row.ts_ns) && keeps(c, row.upid))
+KEEP_ROWS_AS(rss_state, rss, trace_rss, CHUNK_RSS_STATE, keeps(c, row.upid))
 KEEP_ROWS(mark, trace_mark, CHUNK_MARKS, is_inside(c, row.ts_ns))
 KEEP_ROWS(loss, trace_loss, CHUNK_LOSS, overlaps(c, row.from_ns, row.to_ns))
 KEEP_ROWS(hook_stat, trace_hook_stat, CHUNK_HOOK_STATS, hook_stat_stays(c, &row))
@@ -301,6 +308,18 @@ static bool is_earlier(const struct cut *c, unsigned int cpu)
 	return false;
 }
 
+/* Whoever runs and is not kept. */
+static int runners_at(struct cut *c, uint64_t ts_ns, struct err *e)
+{
+	unsigned int cpu;
+	int r = cpu_owners_at(c->t, ts_ns, c->runners, e);
+
+	for (cpu = 0; c->filter && cpu < c->t->cpu_cnt; cpu++)
+		if (c->runners[cpu] != EVENT_ID_UNKNOWN && !cut_filter_has_thread(c->filter, c->runners[cpu]))
+			c->runners[cpu] = EVENT_ID_FILTERED;
+	return r;
+}
+
 static void put_runners(struct cut *c, enum chunk_section_type type, const struct disk_block *head)
 {
 	unsigned int cpu;
@@ -321,7 +340,8 @@ static void put_memory(struct cut *c, uint64_t base_ns)
 
 	cut_begin_rows(c, base_ns);
 	for (i = 0; i < c->carry.memory_cnt; i++)
-		row_put_rss(&c->rows, &c->carry.memory[i]);
+		if (keeps(c, c->carry.memory[i].upid))
+			row_put_rss(&c->rows, &c->carry.memory[i]);
 	block_out_add_rows(&c->out, CHUNK_RSS_STATE, &c->rows);
 }
 
@@ -371,7 +391,7 @@ static int put_cpus(struct cut *c, size_t i, const struct disk_block *head)
 	for (cpu = 0; cpu < c->t->cpu_cnt; cpu++)
 		c->runners[cpu] = EVENT_ID_UNKNOWN;
 	if (known && cut_end) {
-		r = cpu_owners_at(c->t, head->to_ns - 1, c->runners, &e);
+		r = runners_at(c, head->to_ns - 1, &e);
 		if (r == 0)
 			put_runners(c, CHUNK_CPU_END, head);
 		ends = malloc((c->t->cpu_cnt + 1) * sizeof(*ends));
@@ -380,7 +400,7 @@ static int put_cpus(struct cut *c, size_t i, const struct disk_block *head)
 		memcpy(ends, c->runners, c->t->cpu_cnt * sizeof(*ends));
 	}
 	if (known && r == 0)
-		r = cpu_owners_at(c->t, head->from_ns, c->runners, &e);
+		r = runners_at(c, head->from_ns, &e);
 	if (known && r == 0)
 		put_runners(c, CHUNK_CPU_STATE, head);
 	if (r == 0)
@@ -404,6 +424,31 @@ static int keep_event(struct cut *c, const struct event *ev)
 	}
 	c->events[c->event_cnt++] = *ev;
 	return 0;
+}
+
+/* By time: what came late finds its place. */
+static int collect_kept(struct cut *c, uint64_t to_ns, struct err *e)
+{
+	const struct event *ev;
+	int r = 0;
+
+	c->event_cnt = 0;
+	cut_filter_begin_block(c->filter);
+	while (r >= 0) {
+		if (!c->next.kind) {
+			r = event_cursor_next(c->cursor, &ev, e);
+			if (r <= 0)
+				return r;
+			c->next = *ev;
+		}
+		if (c->next.ts_ns >= to_ns)
+			return 0;
+		r = cut_filter_event(c->filter, &c->next);
+		if (r > 0)
+			r = keep_event(c, &c->next);
+		c->next.kind = 0;
+	}
+	return r;
 }
 
 /* The block's own events inside the window; the last one gets those that came too late for it. */
@@ -440,7 +485,7 @@ static int put_anew(struct cut *c, size_t i, struct trace_block_open *o, struct 
 	head.flags = (head.flags & ~CHUNK_BLOCK_TRIMMED) | CHUNK_BLOCK_REMADE;
 	if (c->to_ns < trace_end_ns(c->t) && i + 1 == c->end)
 		head.flags |= CHUNK_BLOCK_CUT;
-	r = collect(c, i, e);
+	r = c->filter ? collect_kept(c, i + 1 == c->end ? UINT64_MAX : head.to_ns, e) : collect(c, i, e);
 	block_out_begin(&c->out);
 	if (r == 0)
 		r = put_kept(c, i, head.from_ns);
@@ -448,10 +493,13 @@ static int put_anew(struct cut *c, size_t i, struct trace_block_open *o, struct 
 		r = put_gaps(c, o->front, &head);
 	if (r == 0)
 		r = put_cpus(c, i, &head);
-	if (i == c->first)
+	if (i == c->first) {
 		put_memory(c, head.from_ns);
-	else
-		block_copy_small(&c->out, o->front, CHUNK_RSS_STATE);
+	} else if (r == 0) {
+		cut_begin_rows(c, head.from_ns);
+		r = keep_rss_state(c, o->front);
+		block_out_add_rows(&c->out, CHUNK_RSS_STATE, &c->rows);
+	}
 	if (r == 0)
 		r = cut_put_tasks(c, c->events, c->event_cnt, edge, head.from_ns);
 	if (r == 0)
@@ -498,6 +546,7 @@ int cut_put_block(struct cut *c, size_t i, struct err *e)
 	if (r < 0)
 		return r;
 	/* what came late from before the window is carried over, or gone */
+	anew |= c->filter != NULL;
 	if (!anew && part)
 		anew = b->first_ns < c->from_ns || has_late_rows(c, o.front);
 	if (anew)
@@ -556,9 +605,9 @@ int cut_put_carried(struct cut *c, struct err *e)
 	struct disk_block head;
 	int r;
 
-	r = trace_carry(c->t, c->from_ns, c->kinds_left, &c->carry, e);
+	r = trace_carry(c->t, c->from_ns, c->kinds_left, c->filter, &c->carry, e);
 	if (r == 0)
-		r = cpu_owners_at(c->t, c->from_ns, c->runners, e);
+		r = runners_at(c, c->from_ns, e);
 	if (r == 0)
 		r = trace_block_open(c->t, &c->t->reader, c->first, &o, e);
 	if (r < 0)

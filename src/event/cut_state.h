@@ -22,6 +22,9 @@ struct cut {
 	size_t first, end;	/* blocks with a part of it */
 	uint32_t kinds_left;	/* bit 1 << kind, of events that stay */
 	struct trace_carry carry;	/* at from_ns */
+	struct cut_filter *filter;	/* of processes; NULL: all stay */
+	struct event_cursor *cursor;	/* with a filter: over all the window, in order */
+	struct event next;		/* read from it, not yet used; kind 0: none */
 	struct event *events;	/* of the block that is being made */
 	size_t event_cnt, event_cap;
 	uint32_t *runners;	/* trace_cpu_cnt() of the old trace */

@@ -33,8 +33,10 @@ static int tell_event(struct cut *c, struct told *told, const struct event *ev)
 	return r;
 }
 
-static bool lives(const struct cut *c, uint64_t start_ns, uint64_t end_ns)
+static bool lives(const struct cut *c, uint32_t upid, uint64_t start_ns, uint64_t end_ns)
 {
+	if (c->filter && !cut_filter_has_process(c->filter, upid))
+		return false;
 	return start_ns < c->to_ns && (!end_ns || end_ns >= c->from_ns);
 }
 
@@ -176,10 +178,10 @@ static int tell_living(struct cut *c, struct told *told)
 	int r = 0;
 
 	for (i = 0; i < c->t->processes.cnt && r == 0; i++)
-		if (lives(c, p[i].start_ns, p[i].end_ns))
+		if (lives(c, p[i].upid, p[i].start_ns, p[i].end_ns))
 			r = idmap_put(&told->processes, p[i].upid, (void *)1);
 	for (i = 0; i < c->t->threads.cnt && r == 0; i++)
-		if (lives(c, h[i].start_ns, h[i].end_ns))
+		if (lives(c, h[i].upid, h[i].start_ns, h[i].end_ns))
 			r = tell_thread(c, told, h[i].utid);
 	return r;
 }

@@ -53,6 +53,7 @@ struct carry {
 	struct idmap by_utid;				/* index + 1 in threads */
 	struct trace_list threads;
 	struct carry_memory *memory;
+	struct cut_filter *filter;	/* NULL: all events matter */
 };
 
 static uint32_t keep(struct carry *c, const struct event *ev)
@@ -373,7 +374,11 @@ static int see_all(struct carry *c, uint64_t at_ns, uint32_t kind_mask, struct e
 	if (r < 0)
 		return r;
 	while ((r = event_cursor_next(cur, &ev, e)) > 0) {
-		r = see(c, ev);
+		struct event copy = *ev;
+
+		r = c->filter ? cut_filter_event(c->filter, &copy) : 1;
+		if (r > 0)
+			r = see(c, &copy);
 		if (r < 0)
 			break;
 	}
@@ -381,10 +386,10 @@ static int see_all(struct carry *c, uint64_t at_ns, uint32_t kind_mask, struct e
 	return r;
 }
 
-int trace_carry(struct trace *t, uint64_t at_ns, uint32_t kind_mask, struct trace_carry *ret,
-		struct err *e)
+int trace_carry(struct trace *t, uint64_t at_ns, uint32_t kind_mask, struct cut_filter *filter,
+		struct trace_carry *ret, struct err *e)
 {
-	struct carry c = { .t = t, .free = NONE };
+	struct carry c = { .t = t, .free = NONE, .filter = filter };
 	struct trace_carry out = { 0 };
 	unsigned int f;
 	int r = 0;

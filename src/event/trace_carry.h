@@ -13,6 +13,7 @@
 
 #include <stddef.h>
 
+#include "event/cut_filter.h"
 #include "event/trace.h"
 
 struct trace_carry {
@@ -22,9 +23,9 @@ struct trace_carry {
 	size_t memory_cnt;
 };
 
-/* Of what came before at_ns. Events of kinds of kind_mask; memory whatever it says. */
-int trace_carry(struct trace *t, uint64_t at_ns, uint32_t kind_mask, struct trace_carry *ret,
-		struct err *e);
+/* Of what came before at_ns. Events of kinds of kind_mask; memory whatever it says. filter: may be NULL. */
+int trace_carry(struct trace *t, uint64_t at_ns, uint32_t kind_mask, struct cut_filter *filter,
+		struct trace_carry *ret, struct err *e);
 void trace_carry_done(struct trace_carry *c);
 
 #endif /* TRACE_CARRY_H */

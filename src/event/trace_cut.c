@@ -58,7 +58,7 @@ static void clip(struct cut *c)
 
 bool cut_is_part(const struct cut *c)
 {
-	return c->from_ns > trace_start_ns(c->t) || c->to_ns < trace_end_ns(c->t);
+	return c->filter || c->from_ns > trace_start_ns(c->t) || c->to_ns < trace_end_ns(c->t);
 }
 
 static int copy_blocks(struct cut *c, struct err *e)
@@ -77,6 +77,13 @@ static int copy_blocks(struct cut *c, struct err *e)
 		return err_set(e, -ENODATA, "'%s' has no valid block in that window: there is nothing to cut out",
 			       c->t->path);
 	clip(c);
+	if (c->q->upids) {
+		r = cut_filter_new(&c->filter, c->t, c->q->upids, c->q->upid_cnt, c->to_ns, e);
+		if (r == 0)
+			r = event_cursor_open(&c->cursor, c->t, c->kinds_left, c->from_ns, c->to_ns, e);
+		if (r < 0)
+			return r;
+	}
 	/* a trace that was itself cut has such a block already, in front of the window */
 	if (cut_is_part(c) || c->first)
 		r = cut_put_carried(c, e);
@@ -116,6 +123,8 @@ static int copy_manifest(struct cut *c)
 						    c->from_ns - trace_start_ns(c->t) +
 							    (before ? strtoull(before, NULL, 10) : 0));
 	}
+	if (r == 0 && c->q->processes)
+		r = store_writer_set(c->w, "cut.processes", c->q->processes);
 	if (r == 0 && *left_out)
 		r = store_writer_set(c->w, "cut.left_out", left_out);
 	return r;
@@ -143,6 +152,8 @@ static void cut_done(struct cut *c)
 	block_out_done(&c->out);
 	buf_done(&c->rows.out);
 	trace_carry_done(&c->carry);
+	cut_filter_free(c->filter);
+	event_cursor_close(c->cursor);
 	free(c->events);
 	free(c->runners);
 }

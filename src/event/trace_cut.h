@@ -17,6 +17,7 @@
 #ifndef TRACE_CUT_H
 #define TRACE_CUT_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -28,6 +29,9 @@ const char *trace_cut_source(unsigned int source);
 struct trace_cut_request {
 	uint64_t from_ns, to_ns;	/* the window; what lies outside of the trace is not in it */
 	uint32_t left_out;	/* bit 1 << source */
+	const uint32_t *upids;	/* the processes whose events stay (cut_filter.h); NULL: all */
+	size_t upid_cnt;
+	const char *processes;	/* which these are, for people */
 	const char *reason;	/* of the gaps that leaves: "cut" */
 };
 

@@ -269,7 +269,7 @@ static const struct {
 	{ "max_overhead_ppm", ENTRY_NUMBERS }, { "ring.*", ENTRY_NUMBERS }, { "disk.*", ENTRY_NUMBERS },
 	{ "keep.*", ENTRY_NUMBERS }, { "kept.*", ENTRY_NUMBERS }, { "dropped.*", ENTRY_NUMBERS },
 	{ "snapshot.*", ENTRY_NUMBERS }, { "repaired", ENTRY_NUMBERS }, { "repaired.gap*", ENTRY_NUMBERS },
-	{ "cut", ENTRY_NUMBERS }, { "cut.*_ns", ENTRY_NUMBERS }, { "cut.left_out", ENTRY_AS_IS }, { "redacted", ENTRY_NUMBERS },
+	{ "cut", ENTRY_NUMBERS }, { "cut.*_ns", ENTRY_NUMBERS }, { "cut.left_out", ENTRY_AS_IS }, { "cut.processes", ENTRY_CMDLINE }, { "redacted", ENTRY_NUMBERS },
 	{ "ring.kind", ENTRY_AS_IS }, { "repaired.state", ENTRY_AS_IS }, { "redacted.state", ENTRY_AS_IS },
 	{ "recorder.version", ENTRY_AS_IS }, { "kernel.release", ENTRY_AS_IS },
 	{ "kernel.version", ENTRY_AS_IS }, { "machine", ENTRY_AS_IS }, { "cpu.model", ENTRY_AS_IS },

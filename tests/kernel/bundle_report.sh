@@ -99,6 +99,25 @@ check "cut: sources left, whole" "[ $? -eq 0 ]" "$(cat out)"
 "$EBPFREC" cut -i part -e block -o no_sched >out 2>&1 && "$EBPFREC" check -i no_sched >>out 2>&1
 check "cut: without switches, whole" "[ $? -eq 0 ]" "$(cat out)"
 
+# some processes only
+"$EBPFREC" cut -i long.ebpfrec --from 1s --to 3s --comm 'd[d]' -o dd >out 2>&1 && "$EBPFREC" check -i dd >>out 2>&1
+check "cut: of processes, whole" "[ $? -eq 0 ]" "$(cat out)"
+for view in cpu sched io latency sizes leaks; do
+	"$EBPFREC" report -i long.ebpfrec "$view" --from 1s --to 3s --comm dd --format csv >a 2>/dev/null
+	"$EBPFREC" report -i dd "$view" --comm dd --format csv >b 2>/dev/null
+	check "cut: of processes, $view of theirs is as it was" "[ $(wc -l <a) -gt 1 ] && cmp a b >out 2>&1" "$(diff a b | head -n 3)"
+done
+"$EBPFREC" report -i dd devices >out 2>&1
+check "cut: of processes, reports say so" "grep -q 'events of some processes only' out" "$(cat out)"
+"$EBPFREC" sql -i dd --format csv "SELECT count(*) FROM switches JOIN threads t USING (utid) JOIN processes p ON p.upid = t.upid WHERE p.upid >= 16 AND p.comm != 'dd'" >out
+check "cut: of processes, others' switches are gone" "[ $(tail -n 1 out) = 0 ]" "$(cat out)"
+"$EBPFREC" cut -i dd -o dd_again >out 2>&1 && "$EBPFREC" check -i dd_again >>out 2>&1
+check "cut: of such a cut" "[ $? -eq 0 ]" "$(cat out)"
+"$EBPFREC" cut -i long.ebpfrec --comm nobody -o none >out 2>&1
+check "cut: of no process" "[ $? -eq 1 ] && grep -q 'no process of the trace' out && [ ! -e none ]" "$(cat out)"
+"$EBPFREC" cut -i long.ebpfrec --pid 12,x -o none >out 2>&1
+check "cut: --pid takes numbers" "[ $? -eq 2 ]" "$(cat out)"
+
 # so far below its size that one source has to go
 slab=$("$EBPFREC" info -i run.zip --columns --format csv | awk -F, '$2 ~ /^slab_/ { n += $7 } END { print int(n / 2) }')
 limit=$(($(stat -c %s run.zip) - slab))

@@ -411,6 +411,7 @@ static void test_cut_tells_what_the_trace_tells(void **state)
 	struct chaos f;
 	unsigned int i, k;
 
+	difference_cnt = 0;
 	for (i = 0; i < seeds(); i++) {
 		chaos_begin(&f, 500 + i);
 		chaos_add_blocks(&f, 3 + (unsigned int)below(8));
@@ -432,9 +433,100 @@ static void test_cut_tells_what_the_trace_tells(void **state)
 	assert_int_equal(difference_cnt, 0);
 }
 
+/* ---- some processes only ---- */
+
+/* Every process with one of some pids. */
+static size_t pick(struct trace *t, uint32_t *pids, unsigned int *ret_pid_cnt, uint32_t *upids)
+{
+	size_t cnt, i, k, n = 0;
+	const struct trace_process *p = trace_processes(t, &cnt);
+
+	*ret_pid_cnt = 1 + (unsigned int)below(6);
+	for (i = 0; i < *ret_pid_cnt; i++)
+		pids[i] = p[below(cnt)].pid;
+	for (i = 0; i < cnt; i++) {
+		for (k = 0; k < *ret_pid_cnt && pids[k] != p[i].pid; k++)
+			;
+		if (k < *ret_pid_cnt)
+			upids[n++] = p[i].upid;
+	}
+	return n;
+}
+
+/* What is told of each of them is as it was. */
+static void compare_processes(const struct pair *p, const uint32_t *pids, unsigned int pid_cnt,
+			      bool chaos)
+{
+	/* a request whose end was lost is told from the next one by what others do at its address, which is gone */
+	static const char *const names[] = { "io",     "latency", "cpu",       "sched", "alloc",
+					     "memory", "leaks",	  "lifetimes", "sizes" };
+	struct report_request q = { .from_ns = p->from_ns,
+				    .to_ns = p->to_ns,
+				    .by_set = true,
+				    .pids = pids,
+				    .pid_cnt = pid_cnt };
+	struct rows a, b;
+	char what[64];
+
+	for (unsigned int i = chaos ? 4 : 0; i < 2 * sizeof(names) / sizeof(names[0]); i++) {
+		q.view = names[i / 2];
+		q.by = i % 2 && strcmp(q.view, "memory") ? REPORT_BY_THREAD : REPORT_BY_PROCESS;
+		snprintf(what, sizeof(what), "report %s by %d of %u", q.view, (int)q.by, pids[0]);
+		rows_report(&a, p->old.a, &q);
+		rows_report(&b, p->cut.a, &q);
+		compare(p, &a, &b, what);
+	}
+}
+
+static void test_cut_of_processes_keeps_their_numbers(void **state)
+{
+	static uint32_t upids[4096];
+	struct trace_cut_request q = { .reason = "test", .upids = upids, .processes = "some" };
+	struct trace_cut_result made;
+	struct check_result checked;
+	struct pair p = { .from_ns = 0 };
+	struct err e = { "" };
+	unsigned int i, k, pid_cnt;
+	uint32_t pids[8];
+	struct chaos f;
+
+	difference_cnt = 0;
+	for (i = 0; i < seeds(); i++) {
+		chaos_begin(&f, 900 + i);
+		if (i % 2)
+			chaos_add_blocks(&f, 3 + (unsigned int)below(8));
+		for (k = 0; !(i % 2) && k < 6; k++) {
+			gen_mix_run(f.g, &f.m, 1 + below(8000));
+			gen_slice(f.g, ++f.m.now_ns);
+		}
+		chaos_end(&f, true);
+		open_side(&p.old, f.path);
+		for (k = 0; k < 4; k++) {
+			snprintf(p.cut_path, sizeof(p.cut_path), "%s/cut-%u", f.dir, k);
+			random_window(p.old.t, &p);
+			if (p.from_ns >= p.to_ns)
+				continue;
+			q.from_ns = p.from_ns;
+			q.to_ns = p.to_ns;
+			q.upid_cnt = pick(p.old.t, pids, &pid_cnt, upids);
+			if (trace_cut(p.old.t, &q, p.cut_path, &made, &e) < 0)
+				fail_msg("%s", e.text);
+			open_side(&p.cut, p.cut_path);
+			assert_int_equal(trace_check(p.cut.t, NULL, NULL, &checked, &e), 0);
+			assert_int_equal(checked.damaged_cnt, 0);
+			compare_processes(&p, pids, pid_cnt, i % 2);
+			close_side(&p.cut);
+		}
+		close_side(&p.old);
+		gen_remove_dir(f.dir);
+	}
+	assert_int_equal(difference_cnt, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_cut_of_processes_keeps_their_numbers),
 		cmocka_unit_test(test_cut_tells_what_the_trace_tells),
 	};
 
