@@ -224,7 +224,7 @@ tool_ns()
 	awk -F= -v what="$1" '
 		FILENAME ~ /work\.kv$/ { work[$1] = $2; next }
 		{ tool[$1] = $2 }
-		END { printf "%d\n", tool[what "_ns"] - work[what "_ns"] - work["parent_" what "_ns"] }' "$run/work.kv" "$run/tool.kv"
+		END { printf "%.0f\n", tool[what "_ns"] - work[what "_ns"] - work["parent_" what "_ns"] }' "$run/work.kv" "$run/tool.kv"
 }
 
 # own_s: CPU time of workload and tool by their own accounts; without what the kernel does later on

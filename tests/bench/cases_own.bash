@@ -3,7 +3,7 @@
 # cases_own.bash: what is measured of ebpfrec alone: its programs in the kernel, whether its CPU times are
 # right, how fast a trace answers.
 #
-# case programs 12 25: micro: ns per run of each BPF program under the mixed load, every run measured by the kernel
+# case programs 14 30: micro: ns per run of each BPF program under the mixed load, by the kernel; and the floor below them
 # case cpu_time 10 25: difference between a thread's CPU time in the trace and the scheduler's own account of it
 # case reading 30 150: wake-up latencies next to perf sched; loading into SQLite, window of one second, whole summary
 #
@@ -20,8 +20,20 @@ program_samples()
 	done <"$scratch/programs"
 }
 
-# The statistics cost themselves, so these runs are for nothing else. What an empty program costs in the same
-# units is a matter of prog_cost.
+# What the pieces of recording an event cost here, as side "floor".
+floor_samples()
+{
+	local piece ns rest
+
+	round=1
+	"$bin/floor" "$(pick 21 101)" >"$scratch/floor" 2>"$scratch/floor.err" ||
+		{ note "programs: without the floor: $(tail -n 1 "$scratch/floor.err")"; return; }
+	while IFS=, read -r piece ns rest; do
+		[ "$piece" = piece ] || sample floor "$piece" "$ns" ns lower
+	done <"$scratch/floor"
+}
+
+# The statistics cost themselves, so these runs are for nothing else.
 case_programs()
 {
 	wanted ebpfrec "$only_sides" && [ -x "$EBPFREC" ] || return
@@ -33,7 +45,8 @@ case_programs()
 		program_samples
 	done
 	rm -f "$scratch/programs"
-	grep -q '^programs,' "$samples" || { note "programs: no run times"; status=1; }
+	floor_samples
+	grep -q '^programs,.*,ns_per_run,' "$samples" || { note "programs: no run times"; status=1; }
 }
 
 turn_cpu_time()

@@ -153,7 +153,7 @@ side_counts()
 		lost=$(sed -nE 's/^ebpfrec: .* events.*, ([0-9,]+) lost.*/\1/p' "$run/tool.err" | tail -n 1 | tr -d ,)
 		skipped=$("$EBPFREC" sql -i "$run/trace" --format csv 'SELECT coalesce(sum(missed_cnt), 0) FROM losses' |
 			tail -n 1 | tr -d '\r')
-		bytes=$(find "$run/trace" -type f -printf '%s\n' | awk '{ sum += $1 } END { printf "%d\n", sum }')
+		bytes=$(find "$run/trace" -type f -printf '%s\n' | awk '{ sum += $1 } END { printf "%.0f\n", sum }')
 		;;
 	perf | perf-z)
 		"$bin/perf_count" "$run/perf.data" >"$run/counts" || return

@@ -6,8 +6,11 @@
  * Pieces are run a thousand times in a loop by BPF_PROG_TEST_RUN, all pieces in turn, ROUNDS times; the
  * median, less that of the empty loop, is given. program_1 .. 3 are what one more empty program at a
  * tracepoint adds to an event: the first is called directly, a second makes the kernel go
- * through a list. Measured on failing path look-ups (CPU time, rounds in turn), by the number of
- * events of one. Needs root, Linux 6.2 and a JIT compiler.
+ * through a list. program_clock is a first program that reads the clock: no recorder of the
+ * kind can cost less per event, and it is more than the sum of the two, because the clock waits for what
+ * came before it. Measured (CPU time, rounds in turn) at the tracepoint of prctl() calls that mean nothing, which
+ * nobody else traces; on kernels without it at the frees of failing path look-ups, where floor must be the
+ * only tracer. Needs root, Linux 6.2 and a JIT compiler.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -16,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -26,12 +30,15 @@
 
 #define ROUNDS_MAX 1001
 #define PIECES_MAX 32
-#define ATTACHED 3
-#define LOOKUPS 10000
+#define ATTACHED 3 /* empty programs at most */
+#define CALLS 5000
+#define NO_OPTION 0x65627066 /* of prctl() */
 
 static double samples[PIECES_MAX][ROUNDS_MAX];
 static const char *names[PIECES_MAX];
-static double lookup_ns[ATTACHED + 1][ROUNDS_MAX];
+static double call_ns[ATTACHED + 2]
+		     [ROUNDS_MAX]; /* with that many empty programs; last: the clock */
+static const char *tracepoint = "task_prctl_unknown";
 
 static void fail(const char *what)
 {
@@ -63,32 +70,56 @@ static double cpu_now_ns(void)
 	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-static double look_up(void)
+static double call(void)
 {
+	bool has_prctl = !strcmp(tracepoint, "task_prctl_unknown");
 	double from = cpu_now_ns();
 	int i;
 
-	for (i = 0; i < LOOKUPS; i++)
-		(void)!access("", F_OK);	/* the name is a slab object, freed at once */
-	return (cpu_now_ns() - from) / LOOKUPS;
+	for (i = 0; i < CALLS; i++) {
+		if (has_prctl)
+			prctl(NO_OPTION, 0, 0, 0, 0);
+		else
+			(void)!access("", F_OK); /* the name is a slab object, freed at once */
+	}
+	return (cpu_now_ns() - from) / CALLS;
 }
 
-/* Events of a look-up, by the kernel's own count of one program's runs. */
-static double events_per_lookup(struct bpf_program *prog)
+static struct bpf_link *attach(struct bpf_program *prog)
+{
+	struct bpf_link *link = bpf_program__attach_raw_tracepoint(prog, tracepoint);
+
+	if (!link)
+		fail(tracepoint);
+	return link;
+}
+
+static void pick_tracepoint(struct bpf_program *prog)
+{
+	struct bpf_link *link = bpf_program__attach_raw_tracepoint(prog, tracepoint);
+
+	if (link)
+		bpf_link__destroy(link);
+	else
+		tracepoint = "kmem_cache_free";
+}
+
+/* Events of a call, by the kernel's own count of one program's runs. */
+static double events_per_call(struct bpf_program *prog)
 {
 	struct bpf_prog_info info = {};
 	int stats = bpf_enable_stats(BPF_STATS_RUN_TIME);
-	struct bpf_link *link = bpf_program__attach(prog);
+	struct bpf_link *link = attach(prog);
 	__u32 len = sizeof(info);
 
-	if (stats < 0 || !link)
+	if (stats < 0)
 		fail("statistics of programs");
-	look_up();
+	call();
 	bpf_link__destroy(link);
 	close(stats);
 	if (bpf_obj_get_info_by_fd(bpf_program__fd(prog), &info, &len))
 		fail("statistics of programs");
-	return (double)info.run_cnt / LOOKUPS;
+	return (double)info.run_cnt / CALLS;
 }
 
 static struct floor_bpf *load(void)
@@ -106,7 +137,8 @@ static struct floor_bpf *load(void)
 		fprintf(stderr, "floor: this kernel is too old; 6.2 has all that is measured\n");
 		exit(1);
 	}
-	bpf_object__for_each_program(prog, skel->obj) {
+	bpf_object__for_each_program(prog, skel->obj)
+	{
 		if (adapt_program(prog, cast_id, true))
 			fail("adapt");
 	}
@@ -124,9 +156,10 @@ static unsigned int run_pieces(struct floor_bpf *skel, int rounds)
 	unsigned int n = 0;
 	int r;
 
-	for (r = -2; r < rounds; r++) {		/* two to warm up */
+	for (r = -2; r < rounds; r++) { /* two to warm up */
 		n = 0;
-		bpf_object__for_each_program(prog, skel->obj) {
+		bpf_object__for_each_program(prog, skel->obj)
+		{
 			unsigned long args[4] = {};
 			LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = args,
 				    .ctx_size_in = sizeof(args));
@@ -149,23 +182,32 @@ static void run_attached(struct floor_bpf *skel, int rounds)
 	struct bpf_program *progs[] = { skel->progs.attached_1, skel->progs.attached_2,
 					skel->progs.attached_3 };
 	struct bpf_link *links[ATTACHED];
-	int r, i, cnt;
+	int r, i, set, cnt;
 
 	for (r = -1; r < rounds; r++) {
-		for (cnt = 0; cnt <= ATTACHED; cnt++) {
+		for (set = 0; set <= ATTACHED + 1; set++) {
+			cnt = set > ATTACHED ? 1 : set;
 			for (i = 0; i < cnt; i++)
-				links[i] = bpf_program__attach(progs[i]);
-			look_up();	/* attaching has patched code: warm up */
-			lookup_ns[cnt][r < 0 ? 0 : r] = look_up();
+				links[i] = attach(set > ATTACHED ? skel->progs.attached_clock
+								 : progs[i]);
+			call(); /* attaching has patched code: warm up */
+			call_ns[set][r < 0 ? 0 : r] = call();
 			for (i = 0; i < cnt; i++)
 				bpf_link__destroy(links[i]);
 		}
 	}
 }
 
+static void print_attached(const char *name, int set, int less, double events, int rounds)
+{
+	printf("%s,%.1f,%.1f,%d\n", name,
+	       (call_ns[set][rounds / 2] - call_ns[less][rounds / 2]) / events,
+	       (call_ns[set][rounds / 4] - call_ns[less][rounds / 4]) / events, rounds);
+}
+
 int main(int argc, char **argv)
 {
-	int rounds = argc > 1 ? atoi(argv[1]) : 301, attach_rounds, i;
+	int rounds = argc > 1 ? atoi(argv[1]) : 301, i;
 	struct floor_bpf *skel;
 	unsigned int n, p;
 	cpu_set_t one;
@@ -175,14 +217,14 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: floor [ROUNDS], 5 to %d\n", ROUNDS_MAX);
 		return 2;
 	}
-	attach_rounds = rounds;
 	CPU_ZERO(&one);
 	CPU_SET(sched_getcpu(), &one);
 	sched_setaffinity(0, sizeof(one), &one);
 	skel = load();
 	n = run_pieces(skel, rounds);
-	events = events_per_lookup(skel->progs.attached_1);
-	run_attached(skel, attach_rounds);
+	pick_tracepoint(skel->progs.attached_1);
+	events = events_per_call(skel->progs.attached_1);
+	run_attached(skel, rounds);
 	for (p = 0; p < n; p++)
 		qsort(samples[p], rounds, sizeof(double), compare);
 	puts("piece,ns,ns_p25,rounds");
@@ -190,13 +232,12 @@ int main(int argc, char **argv)
 		printf("%s,%.1f,%.1f,%d\n", names[p],
 		       samples[p][rounds / 2] - (p ? samples[0][rounds / 2] : 0),
 		       samples[p][rounds / 4] - (p ? samples[0][rounds / 4] : 0), rounds);
-	for (i = 0; i <= ATTACHED; i++)
-		qsort(lookup_ns[i], attach_rounds, sizeof(double), compare);
-	for (i = 1; i <= ATTACHED; i++)
-		printf("program_%d,%.1f,%.1f,%d\n", i,
-		       (lookup_ns[i][attach_rounds / 2] - lookup_ns[i - 1][attach_rounds / 2]) / events,
-		       (lookup_ns[i][attach_rounds / 4] - lookup_ns[i - 1][attach_rounds / 4]) / events,
-		       attach_rounds);
+	for (i = 0; i <= ATTACHED + 1; i++)
+		qsort(call_ns[i], rounds, sizeof(double), compare);
+	print_attached("program_1", 1, 0, events, rounds);
+	print_attached("program_2", 2, 1, events, rounds);
+	print_attached("program_3", 3, 2, events, rounds);
+	print_attached("program_clock", ATTACHED + 1, 0, events, rounds);
 	floor_bpf__destroy(skel);
 	return 0;
 }
