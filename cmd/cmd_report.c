@@ -517,9 +517,10 @@ static unsigned int view_classes(const char *view)
 static const char *drawn_column(const char *view)
 {
 	static const char *const table[][2] = {
-		{ "cpu", "util_pct" },	 { "irq", "util_pct" },	      { "sched", "wait_ns" },      { "alloc", "alloc_bytes" },
-		{ "io", "bytes_per_s" }, { "memory", "rss_bytes" },   { "timeline", "busy_pct" },
-		{ "sizes", "bytes" },	 { "preempts", "preempts" },
+		{ "cpu", "util_pct" },	    { "irq", "util_pct" },	  { "sched", "wait_ns" },
+		{ "alloc", "alloc_bytes" }, { "io", "bytes_per_s" },	  { "memory", "rss_bytes" },
+		{ "timeline", "busy_pct" }, { "devices", "depth_avg" }, { "sizes", "bytes" },
+		{ "preempts", "preempts" },
 	};
 
 	for (unsigned int i = 0; i < sizeof(table) / sizeof(table[0]); i++)

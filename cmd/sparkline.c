@@ -208,7 +208,11 @@ static char *value_text(char *buf, size_t size, const char *metric, double v)
 	case RENDER_PERCENT:
 		snprintf(buf, size, "%.1f %%", v);
 		return buf;
-	default:
+	default:	/* a count, or an average of one, with a digit as in the table */
+		if (v < 1000 && v != floor(v)) {
+			snprintf(buf, size, "%.1f", v);
+			return buf;
+		}
 		return units_format_count(buf, size, (uint64_t)llround(v));
 	}
 }

@@ -204,3 +204,13 @@ $ ebpfrec snapshot
 ? 2
 2> ebpfrec snapshot: -o has to say where the copy goes
 2> Try 'ebpfrec snapshot --help'.
+
+# queue depth over time, and an average below 1 is not called 1
+$ ebpfrec report devices -i golden.ebpfrec --every 10ms --from 100ms --to 200ms --sparklines --limit 1
+1> devices: How busy was each block device?
+1...
+1> (9 more; --limit 0 shows all)
+1>
+1> DEPTH AVG over time, each line from 0 to its own highest value:
+1>
+1> dev8:0  @@@@@@@@@@  0.5
