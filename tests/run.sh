@@ -24,7 +24,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 top=$(dirname "$here")
 build=${BUILD:-$top/build}
 export BUILD=$build EBPFREC=${EBPFREC:-$build/ebpfrec} WORK=${WORK:-$build/work}
-limit_s=${TEST_TIMEOUT:-240}
+limit_s=${TEST_TIMEOUT:-600}	# for what hangs: the longest takes half a minute on a quiet machine
 patterns=("$@")
 passed=0 failed=0 skipped=0
 failures=()

@@ -17,12 +17,18 @@ if [ -n "$v2" ] && mkdir -p "$v2/oystercatcher.slice/merlin.service" 2>/dev/null
 fi
 (exec -a wagtail sleep 30) &
 export secret
-recorded plain -e sched,alloc,block,alloc.heap --cmdlines --note customer=goldcrest-industries --mark-fd 9 -- sh -c '
+# it goes on until the mark is in the trace
+hold mark
+start_recorder plain -e sched,alloc,block,alloc.heap --cmdlines --note customer=goldcrest-industries --mark-fd 9 -- sh -c '
 	echo $$ >"$group/cgroup.procs"
 	"$secret/nightingale" --password=chiffchaff "$secret/ledger.yaml" >/dev/null
 	"$secret/libkestrel.so.4" one 300 >/dev/null
 	dd if=/dev/zero of="$secret/redstart.db" bs=64k count=64 conv=fsync 2>/dev/null
-	sleep 0.3' 9< <(sleep 0.2; echo firecrest)
+	'"$(until_released mark)" 9< <(sleep 0.2; echo firecrest)
+wait_for "the mark" 60 "[ \"\$('$EBPFREC' sql -i '$tmp/plain' --format csv 'SELECT count(*) FROM marks' 2>/dev/null | tail -n 1 | tr -d '\\r')\" = 1 ]"
+release mark
+wait $recorder
+check "redact: there is something to redact" "[ $? -eq 0 ]" "$(cat "$tmp/plain.err")"
 
 "$EBPFREC" redact -i "$tmp/plain" -o "$tmp/gone" 2>"$tmp/gone.err"
 check "redact: works" "[ $? -eq 0 ]" "$(cat "$tmp/gone.err")"
@@ -90,7 +96,7 @@ may_stay = "\n".join(stays)
 # such letters may come out of any pseudonym
 # what the program itself says (headings, names of members) is no name, nor is a number
 may_stay += open(os.environ["EBPFREC"], "rb").read().decode("latin-1") + "chunk-000000.ebr"
-parts = {p for p in parts if len(p) >= 5 and p not in may_stay and not p.isdigit() and not re.fullmatch("[bcdfghjklmnpqrst]{5,6}", p)}
+parts = {p for p in parts if len(p) >= 5 and p not in may_stay and not re.fullmatch("-?[0-9]+", p) and not re.fullmatch("[bcdfghjklmnpqrst]{5,6}", p)}
 plain, gone = everything(tmp + "/plain"), everything(tmp + "/gone")
 seen = {p for p in parts if p.encode("latin-1") in plain}
 for word in ("nightingale", "libkestrel.so.4", "wagtail", "goldcrest", "chiffchaff", "zebrafinch", "redstart.db", "firecrest"):
