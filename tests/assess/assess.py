@@ -207,8 +207,12 @@ class Assessment:
             self.table.add(name, "CPU time of the cgroup", "ns", ours, "cgroup cpu.stat", theirs, 0.001 * theirs + 2 * TICK_NS + unknown,
                            "the kernel adds a running task's time at its next tick")
         util = 100 * self.cpu_ns(t, pids, before.ns, after.ns) / (after.ns - before.ns)
-        self.table.add(name, "busiest process, %", "%", util, "stress -c 1 means", 100.0, 3 + 100 * (unknown + ref.steal_ns(before, after)) / (after.ns - before.ns),
-                       "one CPU, less what even the highest priority does not get")
+        a, b = t.at(before.ns), t.at(after.ns)
+        waits = t.one("SELECT coalesce(sum(min(end, %d) - max(start, %d)), 0) FROM (SELECT start_ns - wait_ns AS start, start_ns AS end FROM sched_slices WHERE utid IN "
+                      "(SELECT utid FROM threads JOIN processes USING (upid) WHERE pid IN (%s))) WHERE start < %d AND end > %d" % (b, a, ",".join(map(str, pids)), b, a))
+        self.table.add(name, "busiest process, %", "%", util, "stress -c 1 means", 100.0,
+                       3 + 100 * (unknown + ref.steal_ns(before, after) + waits) / (after.ns - before.ns),
+                       "one CPU, less what even the highest priority does not get: it waited %.0f ms for a CPU" % (waits / 1e6))
         rec.remove()
 
     def memory(self):

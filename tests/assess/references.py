@@ -97,7 +97,10 @@ def memory_of(pid):
     kib = lambda key: int(status[key].split()[0]) * 1024 if key in status else 0
     if "VmHWM" not in status:
         return None
-    ret = {"rss": int(read("/proc/%d/statm" % pid).split()[1]) * PAGE, "anon": kib("RssAnon"), "hwm": kib("VmHWM"), "vm": kib("VmSize")}
+    statm = read("/proc/%d/statm" % pid).split()
+    if not statm:	# it ended in between
+        return None
+    ret = {"rss": int(statm[1]) * PAGE, "anon": kib("RssAnon"), "hwm": kib("VmHWM"), "vm": kib("VmSize")}
     for line in read("/proc/%d/smaps_rollup" % pid).splitlines():
         if line.startswith("Rss:"):
             ret["smaps_rss"] = int(line.split()[1]) * 1024

@@ -54,7 +54,10 @@ for table in ("slab_allocs", "slab_frees"):
     n = t.one("SELECT count(*) FROM %s WHERE %s" % (table, inside))
     check("overhead: %s have nothing inside a gap" % table, n == 0, n)
 ts = [r["ts_ns"] for r in t.sql("SELECT ts_ns FROM slab_allocs WHERE ts_ns >= %d AND ts_ns < %d ORDER BY ts_ns" % (t.at(w["storm"]), t.at(w["end"])))]
-holes = [(a, b) for a, b in zip(ts, ts[1:]) if b - a > 200_000_000]
+# (what is declared lost explains a hole, too: on one CPU the recorder and the storm take turns)
+lost = [(r["from_ns"], r["to_ns"]) for r in t.sql("SELECT from_ns, to_ns FROM losses WHERE class = 'alloc' AND full_cnt + other_cnt > 0")]
+holes = [(a, b) for a, b in zip(ts, ts[1:]) if b - a > 200_000_000 and
+         (any(a <= g["from_ns"] <= b for g in slab) or not any(lo < b and a < hi for lo, hi in lost))]
 want = [(g["from_ns"], g["to_ns"]) for g in slab if g["to_ns"] < t.at(w["end"])]
 fits = len(holes) == len(want) and all(a < f <= a + 100_000_000 and b - 100_000_000 <= u <= b for (a, b), (f, u) in zip(holes, want))
 check("overhead: the gaps are just where the events are missing", fits, "holes %s, gaps %s" % (holes, want))
