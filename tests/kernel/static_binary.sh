@@ -21,6 +21,11 @@ chroot "$tmp/root" /ebpfrec report -i /t cpu --format csv --limit 0 >"$tmp/chroo
 check "static: and reports there" "[ $? -eq 0 ] && grep -q ',ebpfrec,' '$tmp/chroot.csv'" "$(cat "$tmp/chroot.err" "$tmp/chroot.csv")"
 chroot "$tmp/root" /ebpfrec check -i /t >"$tmp/chroot.check" 2>&1
 check "static: and the trace is whole" "[ $? -eq 0 ]" "$(cat "$tmp/chroot.check")"
+"$static" bundle -i "$tmp/root/t" -o "$tmp/static.zip" >"$tmp/zip.out" 2>&1
+check "static: makes no bundle, says why and what to do" "[ $? -eq 1 ] && grep -q 'without libzip.*ebpfrec cut' '$tmp/zip.out' && [ ! -e '$tmp/static.zip' ]" "$(cat "$tmp/zip.out")"
+"$EBPFREC" bundle -i "$tmp/root/t" -o "$tmp/full.zip" 2>"$tmp/zip.out"
+"$static" report -i "$tmp/full.zip" >"$tmp/zip.out" 2>&1
+check "static: reads no bundle, says why and what to do" "[ $? -eq 1 ] && grep -q 'without libzip; unpack' '$tmp/zip.out'" "$(cat "$tmp/zip.out")"
 mkdir "$tmp/root/etc"
 echo 'someone:x:12345:54321:::/bin/none' >"$tmp/root/etc/passwd"
 echo 'others:x:777:other,someone' >"$tmp/root/etc/group"

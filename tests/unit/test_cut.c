@@ -523,10 +523,49 @@ static void test_cut_of_processes_keeps_their_numbers(void **state)
 	assert_int_equal(difference_cnt, 0);
 }
 
+/* What a file of lists gives of a cut is what its blocks say. */
+static void test_lists_know_what_was_carried_over(void **state)
+{
+	struct pair p = { .from_ns = 0 };
+	struct trace *t, *quick;
+	struct chaos f;
+
+	chaos_begin(&f, 41);
+	chaos_add_blocks(&f, 80);
+	chaos_end(&f, true);
+	assert_int_equal(trace_open(&t, f.path, NULL), 0);
+	snprintf(p.cut_path, sizeof(p.cut_path), "%s/cut", f.dir);
+	p.from_ns = trace_start_ns(t) + 1000;
+	p.to_ns = trace_end_ns(t) - 1000;
+	make_cut(t, &p, p.cut_path);
+	trace_close(t);
+	assert_int_equal(trace_open(&t, p.cut_path, NULL), 0);
+	trace_lists_save(t);
+	assert_int_equal(trace_open_quick(&quick, p.cut_path, NULL), 0);
+	assert_true(trace_has_lists(quick));
+	assert_true(trace_carried_ns(t));
+	assert_int_equal(trace_carried_ns(quick), trace_carried_ns(t));
+	assert_true(trace_is_cut_short(t) && trace_is_cut_short(quick));
+	for (unsigned int cpu = 0; cpu < trace_cpu_cnt(t); cpu++) {
+		uint32_t a = 0, b = 0;
+		size_t cnt;
+
+		trace_blocks(t, &cnt);
+		assert_true(trace_block_ends(t, cnt - 1, cpu, &a));
+		assert_true(trace_block_ends(quick, cnt - 1, cpu, &b));
+		assert_int_equal(a, b);
+		assert_false(trace_block_ends(quick, 1, cpu, &b));
+	}
+	trace_close(t);
+	trace_close(quick);
+	gen_remove_dir(f.dir);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cut_of_processes_keeps_their_numbers),
+		cmocka_unit_test(test_lists_know_what_was_carried_over),
 		cmocka_unit_test(test_cut_tells_what_the_trace_tells),
 	};
 
