@@ -115,7 +115,7 @@ static ssize_t make_record(struct record *rec, const struct cell *cells, unsigne
 		rec->cap = (n + head + body) * 2;
 	}
 	at = db_put_varint(rec->data, n + head);
-	memcpy(rec->data + at, types, head);
+	memcpy(rec->data + at, types, head); /* cppcheck-suppress uninitvar ; head bytes of it are */
 	at += head;
 	for (i = 0; i < cnt; i++) {
 		if (out[i].text) {
@@ -426,7 +426,7 @@ static int find_tables(struct fill *f, struct err *e)
 
 	for (i = 0; table_at(i); i++)
 		;
-	f->tables = calloc(i, sizeof(*f->tables));
+	f->tables = calloc(i + 1, sizeof(*f->tables));
 	if (!f->tables)
 		return err_set(e, -ENOMEM, "out of memory");
 	if (sqlite3_open_v2(f->job->path, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL) !=
