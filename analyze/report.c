@@ -92,6 +92,11 @@ static const struct report_view views[] = {
 	{ "sizes", "Of which sizes were allocations?",
 	  "One row per power of two. Sources overlap: never add them up.", BY_TASKS,
 	  REPORT_BY_PROCESS },
+	{ "stacks", "From which stacks was memory allocated?",
+	  "Only of allocations whose stacks were recorded (record --stacks): their bytes are no totals. User-space frames "
+	  "are found by frame pointers: code without them, as most C libraries, cuts a stack short or leaves callers out. "
+	  "Sources overlap: never add them up.",
+	  BY_TASKS, REPORT_BY_PROCESS, .whole_only = true },
 	{ "loss", "What was lost?",
 	  "A loss is known to lie in an interval of about a second; it counts in every window that "
 	  "interval touches.",

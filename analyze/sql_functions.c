@@ -4,6 +4,7 @@
  *   unix_ns(ts_ns)                the same as nanoseconds since 1970
  *   symbol(addr)                  kernel function + offset of a code address, NULL when not known
  *   user_symbol(upid, addr, ts_ns)  the same of a process at an instant
+ *   stack_text(stack, ts_ns)      a stack in one line, outermost function first
  *   device_name(dev)              "sda"; "major:minor" when not known
  *   cache_name(addr)              name of a kmem_cache, NULL when not known
  *   irq_recorded(from, to)        1: interrupts were recorded in some of [from, to)
@@ -36,6 +37,7 @@
 #include "analyze/irq_name.h"
 #include "analyze/quantile.h"
 #include "analyze/site_text.h"
+#include "analyze/stack_text.h"
 
 static uint64_t real_of(const struct analysis *a, int64_t ts_ns)
 {
@@ -102,6 +104,24 @@ static void fn_user_symbol(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 		return;
 	site_text_format(text, sizeof(text), s);
 	sqlite3_result_text(ctx, text, -1, SQLITE_TRANSIENT);
+}
+
+/* stack_text(stack, ts_ns) */
+static void fn_stack_text(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	const struct analysis *a = sqlite3_user_data(ctx);
+	struct buf out = { 0 };
+
+	if (sqlite3_value_type(argv[0]) != SQLITE_INTEGER ||
+	    sqlite3_value_type(argv[1]) != SQLITE_INTEGER)
+		return;
+	stack_text_add(&out, a->trace, (uint64_t)sqlite3_value_int64(argv[0]),
+		       context_abs(a, sqlite3_value_int64(argv[1])));
+	if (out.failed)
+		sqlite3_result_error_nomem(ctx);
+	else
+		sqlite3_result_text(ctx, (const char *)out.data, -1, SQLITE_TRANSIENT);
+	buf_done(&out);
 }
 
 static void fn_cache_name(sqlite3_context *ctx, int argc, sqlite3_value **argv)
@@ -355,7 +375,7 @@ int sql_functions_register(struct analysis *a, struct err *e)
 		{ "page_bytes", 0, fn_page_bytes },
 		{ "file_name", 2, fn_file_name },     { "irq_name", 2, fn_irq_name },
 		{ "irq_recorded", 2, fn_irq_recorded },
-		{ "user_symbol", 3, fn_user_symbol },
+		{ "user_symbol", 3, fn_user_symbol }, { "stack_text", 2, fn_stack_text },
 	};
 	/* not DETERMINISTIC: reading may find damage, and is_complete() must be asked again then */
 	int flags = SQLITE_UTF8 | SQLITE_INNOCUOUS;

@@ -89,6 +89,12 @@ static const struct table_column irq_cols[] = {
 	{ "handled", COLUMN_INT },
 };
 
+static const struct table_column stack_cols[] = {
+	FIXED("irq"),
+	{ "source", COLUMN_TEXT }, { "stack", COLUMN_INT }, { "addr", COLUMN_INT },
+	{ "bytes", COLUMN_INT },
+};
+
 static double events_row_cnt(const struct analysis *a, const struct table_def *def)
 {
 	size_t cnt, i;
@@ -183,6 +189,12 @@ static void name_values(const struct event *ev, struct cell *c)
 			  name_of(ev->v[EV_BLOCK_PAGES], pages, 7));
 		cell_text(&c[FIXED_COLS + EV_BLOCK_OWNER_HOW],
 			  name_of(ev->v[EV_BLOCK_OWNER_HOW], hows, 4));
+		break;
+	case EVENT_STACK:
+		cell_text(&c[FIXED_COLS + EV_STACK_OF],
+			  ev->v[EV_STACK_OF] == EVENT_SLAB_ALLOC ? "slab" :
+			  ev->v[EV_STACK_OF] == EVENT_PAGE_ALLOC ? "page" :
+			  ev->v[EV_STACK_OF] == EVENT_HEAP_ALLOC ? "heap" : "?");
 		break;
 	case EVENT_IRQ:
 		cell_text(&c[FIXED_COLS + EV_IRQ_ACTION],
@@ -286,5 +298,7 @@ const struct table_def tables_of_events[] = {
 		    "a process made pages of a file dirty, and was not the last to have done so"),
 	EVENT_TABLE("irq_events", EVENT_IRQ, irq_cols,
 		    "a CPU begins or ends to serve an interrupt, in utid's time"),
+	EVENT_TABLE("stack_samples", EVENT_STACK, stack_cols,
+		    "stacks of allocations, of those that record --stacks picked"),
 	{ .name = NULL },
 };

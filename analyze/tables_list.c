@@ -354,6 +354,22 @@ static void user_site_row(const struct analysis *a, size_t i, struct cell *c)
 	cell_text(&c[8], site_text_why(s));
 }
 
+static const struct table_column frame_cols[] = {
+	{ "stack", COLUMN_INT }, { "nth", COLUMN_INT }, { "upid", COLUMN_INT }, { "addr", COLUMN_INT },
+};
+
+static void frame_row(const struct analysis *a, size_t i, struct cell *c)
+{
+	size_t cnt;
+	const struct trace_frame *f = &trace_frames(a->trace, &cnt)[i];
+
+	cell_int(&c[0], (int64_t)f->stack);
+	cell_int(&c[1], f->nth);
+	if (f->upid)
+		cell_int(&c[2], f->upid);
+	cell_int(&c[3], (int64_t)f->addr);
+}
+
 /* ---- what was lost, what it cost ---- */
 
 static const struct table_column loss_cols[] = {
@@ -558,6 +574,7 @@ static void damage_row(const struct analysis *a, size_t i, struct cell *c)
 
 LIST_CNT(task_event_cnt, trace_task_events)
 LIST_CNT(user_site_cnt, trace_sites)
+LIST_CNT(frame_cnt, trace_frames)
 LIST_CNT(rss_baseline_cnt, trace_rss_baselines)
 LIST_CNT(loss_cnt, trace_losses)
 LIST_CNT(cost_cnt, trace_costs)
@@ -594,6 +611,8 @@ const struct table_def tables_of_lists[] = {
 		   "names of caches, devices, cgroups, kernel code addresses and files"),
 	LIST_TABLE("user_sites", user_site_cols, -1, -1, user_site_cnt, user_site_row, NULL,
 		   "what is at user-space code addresses that asked for memory"),
+	LIST_TABLE("stack_frames", frame_cols, -1, -1, frame_cnt, frame_row, NULL,
+		   "frames of the stacks of allocations"),
 	LIST_TABLE("task_events", task_event_cols, 0, -1, task_event_cnt, task_event_row, NULL,
 		   "forks, execs, renames, exits, cgroup moves, snapshot rows"),
 	LIST_TABLE("rss_baselines", rss_baseline_cols, -1, -1, rss_baseline_cnt, rss_baseline_row, NULL,

@@ -14,6 +14,7 @@
 #include "emit.bpf.h"
 #include "filter.bpf.h"
 #include "fixes.bpf.h"
+#include "stacks.bpf.h"
 
 /* How an allocation hook begins. */
 struct begin {
@@ -91,6 +92,7 @@ static __always_inline int send_kmalloc(u64 *ctx, __u32 hook, bool second)
 {
 	struct wire_kmalloc *r;
 	struct emit e;
+	__u64 bytes;
 
 	r = begin_alloc(&e, (struct begin){ .key = ctx[1], .hook = hook, .size = sizeof(*r),
 					    .second = second, .is_nothing = !ctx[1] });
@@ -105,7 +107,9 @@ static __always_inline int send_kmalloc(u64 *ctx, __u32 hook, bool second)
 		r->bytes_req = CTX_ARG(ctx, 2);
 		r->bytes_alloc = CTX_ARG(ctx, 3);
 	}
+	bytes = r->bytes_alloc;
 	emit_submit(&e, r);
+	stack_send(ctx, &e, ctx[1], bytes, ctx[0], false);
 	return 0;
 }
 
@@ -132,6 +136,7 @@ static __always_inline int send_cache_alloc(u64 *ctx, __u32 hook, bool second)
 {
 	struct wire_cache_alloc *r;
 	struct emit e;
+	__u64 bytes;
 
 	r = begin_alloc(&e, (struct begin){ .key = ctx[1], .hook = hook, .size = sizeof(*r),
 					    .second = second, .is_nothing = !ctx[1] });
@@ -154,7 +159,9 @@ static __always_inline int send_cache_alloc(u64 *ctx, __u32 hook, bool second)
 		r->bytes_req = sizes.object_size;
 		r->bytes_alloc = sizes.size;
 	}
+	bytes = r->bytes_alloc;
 	emit_submit(&e, r);
+	stack_send(ctx, &e, ctx[1], bytes, ctx[0], false);
 	return 0;
 }
 
@@ -253,6 +260,7 @@ static __always_inline int send_page_alloc(u64 *ctx, bool second)
 	r->gfp = ctx[2];
 	r->migratetype = ctx[3];
 	emit_submit(&e, r);
+	stack_send(ctx, &e, page_pfn(ctx[0]), (__u64)conf_page_bytes << (ctx[1] & 31), 0, false);
 	return 0;
 }
 

@@ -28,6 +28,9 @@ const volatile __u32 conf_track __weak = 0; /* maintain the target set (only, or
 const volatile __u64 conf_cgroup_id __weak = 0; /* the target set follows this cgroup; 0: none */
 const volatile __u32 conf_wake_bytes __weak = 0;	/* wake the consumer beyond this fill */
 const volatile __u32 conf_rss __weak = 0; /* alloc.rss picked: task hooks send baselines */
+const volatile __u32 conf_page_bytes __weak = 4096;
+const volatile __u64 conf_stacks_min __weak = 0; /* stacks of allocations of so many bytes and more; 0: none */
+const volatile __u32 conf_stacks_every __weak = 0; /* stacks of every so-manieth allocation; 0: by size */
 const volatile __u32 conf_vm __weak = 0;		/* alloc.vm picked */
 
 /* How records travel; see struct wire_ring. */

@@ -9,6 +9,7 @@
  */
 #include "emit.bpf.h"
 #include "filter.bpf.h"
+#include "stacks.bpf.h"
 
 struct heap_call {
 	__u64 bytes;
@@ -159,6 +160,7 @@ int heap_return(struct pt_regs *ctx)
 	r->bytes = call.bytes;
 	r->call_site = call.call_site;
 	emit_submit(&e, r);
+	stack_send(ctx, &e, addr, call.bytes, call.call_site, true);
 	return 0;
 }
 

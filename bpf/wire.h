@@ -5,7 +5,7 @@
  *     bpf/x.bpf.c --ring buffer--> [wire records] --> src/ring, src/chunk
  *
  * Every record starts with struct wire_hdr and has the fixed size of its hook,
- * except WIRE_TASK_EXEC, whose tail is cut to the strings it carries. Records
+ * except WIRE_TASK_EXEC, whose tail is cut to the strings it carries, and WIRE_STACK. Records
  * never reach the disk as they are: src/chunk turns them into columns. The two
  * ends are built together, so this layout may change freely; what is on disk
  * (schema/FORMAT.md) may not.
@@ -80,7 +80,8 @@ typedef __s64 wire_s64;
 	X(33, SOFTIRQ_ENTRY, SCHED, "sched.irq")       \
 	X(34, SOFTIRQ_EXIT, SCHED, "sched.irq")        \
 	X(35, VECTOR_ENTRY, SCHED, "sched.irq")        \
-	X(36, VECTOR_EXIT, SCHED, "sched.irq")
+	X(36, VECTOR_EXIT, SCHED, "sched.irq")         \
+	X(37, STACK, ALLOC, "alloc.stacks")
 
 enum wire_class {
 	WIRE_CLASS_TASK = 0,
@@ -356,6 +357,24 @@ struct wire_heap_free {
 	wire_u64 addr;
 };
 
+#define WIRE_STACK_KERNEL 40	/* innermost frames; what is further out is cut */
+#define WIRE_STACK_USER 48
+
+/*
+ * STACK: the stack of the allocation whose record has the same ts_ns, cpu and addr. Frames are return addresses,
+ * innermost first; the record ends with the last one.
+ */
+struct wire_stack {
+	struct wire_hdr hdr;
+	wire_u64 addr;		/* or page frame number */
+	wire_u64 bytes;
+	wire_u64 call_site;	/* as in the allocation's record; 0: it has none */
+	wire_u16 of;		/* enum wire_hook of the allocation */
+	wire_u16 kernel_cnt, user_cnt;
+	wire_u16 zero;
+	wire_u64 frames[WIRE_STACK_KERNEL + WIRE_STACK_USER];
+};
+
 /* attempted = submitted + full + other, per hook, exactly. */
 struct wire_tally {
 	wire_u64 attempted[WIRE_HOOK_MAX];
@@ -454,6 +473,7 @@ WIRE_ASSERT_SIZE(wire_dirty, 72);
 WIRE_ASSERT_SIZE(wire_irq, 24);
 WIRE_ASSERT_SIZE(wire_heap_alloc, 40);
 WIRE_ASSERT_SIZE(wire_heap_free, 24);
+WIRE_ASSERT_SIZE(wire_stack, 48 + 8 * (WIRE_STACK_KERNEL + WIRE_STACK_USER));
 #endif
 
 #endif /* WIRE_H */

@@ -40,6 +40,7 @@ enum {
 	OPT_CMDLINES,
 	OPT_STATUS,
 	OPT_MAX_OVERHEAD,
+	OPT_STACKS,
 	OPT_BTF
 };
 
@@ -58,6 +59,8 @@ static const struct opts_option options[] = {
 	{ 'u', 'u', "user", "USER", "run COMMAND as this user" },
 	{ OPT_CMDLINES, 0, "cmdlines", NULL,
 	  "keep the command lines of all processes, not just the workload's" },
+	{ OPT_STACKS, 0, "stacks", "SIZE|1/N",
+	  "stacks of allocations of at least SIZE, or of every N-th (of a hook,\non a CPU)" },
 	{ OPT_NOTE, 0, "note", "KEY=VALUE", "keep a remark with the trace; may be repeated" },
 	{ OPT_KEEP, 0, "keep", "DUR|SIZE",
 	  "keep only the last so much: 60s, 1GiB, or 60s,1GiB (whichever is\nless); older chunk "
@@ -331,6 +334,28 @@ static int take_ring_kind(struct record *r, const char *value)
 	return opts_usage_error(&record_opts, "--ring-kind: %s is neither mapped nor bpf", value);
 }
 
+static int take_stacks(struct record *r, const char *value)
+{
+	struct err e = { "" };
+	uint64_t v;
+	int c;
+
+	r->o.stacks_every = 0;
+	r->o.stacks_min_bytes = 0;
+	if (!strncmp(value, "1/", 2)) {
+		c = units_parse_count(value + 2, &v, &e);
+		if (!c && (!v || v > UINT32_MAX))
+			c = err_set(&e, -ERANGE, "%s: N is 1 or more", value);
+		r->o.stacks_every = (uint32_t)v;
+	} else {
+		c = units_parse_size(value, &v, &e);
+		if (!c && !v)
+			c = err_set(&e, -ERANGE, "of at least 1 byte; 1/1 is of all");
+		r->o.stacks_min_bytes = v;
+	}
+	return c ? opts_usage_error(&record_opts, "--stacks: %s", err_text(&e, c)) : 0;
+}
+
 static int take_number(struct record *r, int id, const char *value)
 {
 	struct err e = { "" };
@@ -491,6 +516,8 @@ static int take_option(struct record *r, int id, const char *value)
 		return add_note(r, value);
 	case OPT_KEEP:
 		return add_keep(r, value);
+	case OPT_STACKS:
+		return take_stacks(r, value);
 	case OPT_TRIGGER:
 		return add_string(&r->triggers, &r->o.trigger_cnt, value);
 	case 'f':

@@ -89,7 +89,7 @@ const struct opts_command report_opts = {
 	.text = "VIEW is one of those 'ebpfrec report --list' shows; the default is summary.\n"
 		"Tables are for reading; csv and json hold raw numbers, with the unit in the "
 		"column's\n"
-		"name, and all rows. Several traces (-i again, or names after the options) are put on\n"
+		"name, and all rows; folded, of the view stacks, is what flame graph tools read. Several traces (-i again, or names after the options) are put on\n"
 		"one axis of time by wall clock; rows then begin with the host.\n",
 	.options = options,
 	.examples = "  ebpfrec report\n"
@@ -270,6 +270,9 @@ static int check_together(struct report *r)
 		return opts_usage_error(&report_opts,
 					"the summary has many parts; --phases without a view has a "
 					"row per interval");
+	if (r->in.format == RENDER_FOLDED && (strcmp(r->view->name, "stacks") || r->path_cnt > 1))
+		return opts_usage_error(&report_opts, "--format folded is for the view stacks, of one trace");
+	r->in.folded_samples = r->q.sort && !strcmp(r->q.sort, "samples");
 	if (r->follow_ns && r->db)
 		return opts_usage_error(&report_opts, "--db is written once: leave out --follow");
 	return 0;
@@ -278,8 +281,13 @@ static int check_together(struct report *r)
 /* 0, or the exit status to leave with. */
 static int take_option(struct report *r, int id, const char *value)
 {
-	int c = id == INPUT_OPT_TRACE ? add_path(r, value) : input_take(&r->in, &report_opts, id, value);
+	int c;
 
+	if (id == INPUT_OPT_FORMAT && !strcmp(value, "folded")) {
+		r->in.format = RENDER_FOLDED;
+		return 0;
+	}
+	c = id == INPUT_OPT_TRACE ? add_path(r, value) : input_take(&r->in, &report_opts, id, value);
 	if (c != -1)
 		return c;
 	switch (id) {
@@ -501,7 +509,7 @@ static unsigned int view_classes(const char *view)
 		{ "preempts", INPUT_SCHED | INPUT_NO_WAKEUPS | INPUT_NO_IRQS },
 		{ "timeline", INPUT_SCHED | INPUT_NO_IRQS },
 		{ "memory", INPUT_ALLOC | INPUT_LEVELS }, { "leaks", INPUT_ALLOC },
-		{ "lifetimes", INPUT_ALLOC }, { "sizes", INPUT_ALLOC },
+		{ "lifetimes", INPUT_ALLOC }, { "sizes", INPUT_ALLOC }, { "stacks", INPUT_ALLOC },
 		{ "io", INPUT_BLOCK },			     { "latency", INPUT_BLOCK },
 		{ "devices", INPUT_BLOCK },		     { "pattern", INPUT_BLOCK },
 	};

@@ -174,6 +174,7 @@ int render_new(struct render **ret, const struct render_options *o)
 		[RENDER_TABLE] = &render_table_ops,
 		[RENDER_CSV] = &render_csv_ops,
 		[RENDER_JSON] = &render_json_ops,
+		[RENDER_FOLDED] = &render_folded_ops,
 	};
 	struct render *r = calloc(1, sizeof(*r));
 

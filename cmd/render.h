@@ -27,12 +27,14 @@
 
 #define RENDER_TABLE_HELD 1000
 
-enum render_format { RENDER_TABLE, RENDER_CSV, RENDER_JSON };
+/* FOLDED is the report's alone, of a view of stacks: render_parse_format() does not know it. */
+enum render_format { RENDER_TABLE, RENDER_CSV, RENDER_JSON, RENDER_FOLDED };
 
 struct render_options {
 	enum render_format format;
 	FILE *out;		/* not owned */
 	uint64_t limit;		/* rows shown at most (of each section); 0: all */
+	bool folded_samples;	/* folded: count allocations, not bytes */
 	bool human;		/* table: headings and values with units */
 	unsigned int width;	/* table: cells to fit into by cutting text; 0: never cut */
 };

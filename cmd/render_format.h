@@ -38,6 +38,7 @@ struct render_format_ops {
 	void (*free)(void *state);
 };
 
-extern const struct render_format_ops render_table_ops, render_csv_ops, render_json_ops;
+extern const struct render_format_ops render_table_ops, render_csv_ops, render_json_ops,
+	render_folded_ops;
 
 #endif /* RENDER_FORMAT_H */

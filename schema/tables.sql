@@ -75,6 +75,14 @@ CREATE TABLE user_sites (
 	unresolved TEXT
 ) STRICT;
 
+-- Frames of the stacks of allocations.
+CREATE TABLE stack_frames (
+	stack INTEGER NOT NULL,
+	nth INTEGER NOT NULL,
+	upid INTEGER,
+	addr INTEGER NOT NULL
+) STRICT;
+
 -- Steps in the life of tasks.
 CREATE TABLE task_events (
 	ts_ns INTEGER NOT NULL,
@@ -354,6 +362,18 @@ CREATE TABLE irq_events (
 	type TEXT NOT NULL,
 	vector INTEGER NOT NULL,
 	handled INTEGER NOT NULL
+) STRICT;
+
+-- Stacks of allocations (record --stacks).
+CREATE TABLE stack_samples (
+	ts_ns INTEGER NOT NULL,
+	cpu INTEGER NOT NULL,
+	utid INTEGER NOT NULL REFERENCES threads (utid),
+	irq INTEGER NOT NULL,
+	source TEXT NOT NULL,
+	stack INTEGER NOT NULL,
+	addr INTEGER NOT NULL,
+	bytes INTEGER NOT NULL
 ) STRICT;
 
 -- Stays of threads on CPUs.

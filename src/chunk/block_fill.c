@@ -494,6 +494,55 @@ static void fill_heap_alloc(struct fill *f, const struct wire_heap_alloc *r)
 	fill_site(f, k->utid[at], r->call_site, r->hdr.ts_ns);
 }
 
+/* Frames from the one that asked on: those before it are the tracepoint's and the program's. */
+static void cut_frames(const uint64_t **frames, uint32_t *cnt, uint64_t call_site)
+{
+	uint32_t i;
+
+	for (i = 0; i < *cnt && (*frames)[i] != call_site; i++)
+		;
+	if (i == *cnt)
+		return;
+	*frames += i;
+	*cnt -= i;
+}
+
+static void fill_stack(struct fill *f, const struct wire_stack *r)
+{
+	uint64_t flags = r->hdr.flags & EVENT_F_IRQ, id = 0;
+	struct stack_frames s = { .kernel = r->frames, .kernel_cnt = r->kernel_cnt,
+				  .user = r->frames + r->kernel_cnt, .user_cnt = r->user_cnt };
+	struct block_writer *w = f->w;
+	const struct ident_thread *t;
+	struct kind_rows *k;
+	uint32_t at, i;
+	bool is_new;
+
+	k = fill_row(f, &r->hdr, EVENT_STACK, &at);
+	t = w->slots.thread[k->utid[at]];
+	if (r->of == WIRE_HEAP_ALLOC)
+		cut_frames(&s.user, &s.user_cnt, r->call_site);
+	else
+		cut_frames(&s.kernel, &s.kernel_cnt, r->call_site);
+	if (!t || !t->process)
+		s.user_cnt = 0;
+	/* the chain of frame pointers has ended: no code is in the first page */
+	for (i = 0; i < s.user_cnt; i++)
+		if (s.user[i] < 4096)
+			s.user_cnt = i;
+	s.upid = s.user_cnt ? t->process->upid : 0;
+	if (stack_book_use(&w->stacks, &w->frame_rows, &s, &id, &is_new) < 0)
+		f->failed = true;
+	for (i = 0; i < s.user_cnt; i++)
+		fill_site(f, k->utid[at], s.user[i], r->hdr.ts_ns);
+	for (i = 0; is_new && i < s.kernel_cnt; i++)
+		if (name_book_use(&w->names, &w->name_rows, w->epoch, TRACE_NAME_SYMBOL, s.kernel[i]) < 0)
+			f->failed = true;
+	k->val[EV_STACK_ADDR][at] = r->addr;
+	k->val[EV_STACK_BYTES][at] = r->bytes;
+	TUPLE(wire_hook_kind[r->of], id);
+}
+
 static void fill_segment(struct fill *f, const struct block_segment *g)
 {
 	const uint8_t *p = g->data, *end = p + g->bytes;
@@ -535,6 +584,9 @@ static void fill_segment(struct fill *f, const struct block_segment *g)
 			break;
 		case EVENT_IRQ:
 			fill_irq(f, (const struct wire_irq *)h);
+			break;
+		case EVENT_STACK:
+			fill_stack(f, (const struct wire_stack *)h);
 			break;
 		case EVENT_HEAP_ALLOC:
 			fill_heap_alloc(f, (const struct wire_heap_alloc *)h);
@@ -619,6 +671,7 @@ int block_fill_rows(struct block_writer *w, const struct block_slice *s)
 	if (w->unseen)
 		block_unseen_begin(w->unseen);
 	site_book_begin(&w->sites);
+	stack_book_begin(&w->stacks);
 	w->first_ns = UINT64_MAX;
 	w->last_ns = 0;
 	for (i = 0; i < s->segment_cnt; i++)

@@ -14,6 +14,7 @@
 #include "chunk/identity.h"
 #include "chunk/name_book.h"
 #include "chunk/site_book.h"
+#include "chunk/stack_book.h"
 
 /*
  * A slot is a thread, or a pseudo id, that this block's events refer to. Slots are numbered as
@@ -62,6 +63,7 @@ struct block_writer {
 	struct identity *identity;
 	struct name_book names;
 	struct site_book sites;
+	struct stack_book stacks;
 	struct block_owners *owners;
 	struct block_unseen *unseen;	/* NULL unless config.watch_requests */
 	struct block_out out;
@@ -88,7 +90,7 @@ struct block_writer {
 	uint64_t first_ns, last_ns;
 	struct block_stats stats;
 	struct row_writer processes, threads, task_events, cpu_state, rss_state, rss_snaps, summary;
-	struct row_writer loss, cost, hook_stats, clocks, marks, name_rows, gaps, site_rows;
+	struct row_writer loss, cost, hook_stats, clocks, marks, name_rows, gaps, site_rows, frame_rows;
 };
 
 /* ---- wire_record.c ---- */

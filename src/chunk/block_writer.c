@@ -95,7 +95,8 @@ int block_writer_new(struct block_writer **ret, const struct block_writer_config
 	X(CHUNK_MARKS, marks)                   \
 	X(CHUNK_NAMES, name_rows)               \
 	X(CHUNK_GAPS, gaps)                     \
-	X(CHUNK_SITES, site_rows)
+	X(CHUNK_SITES, site_rows)               \
+	X(CHUNK_FRAMES, frame_rows)
 
 void block_writer_free(struct block_writer *w)
 {
@@ -106,6 +107,7 @@ void block_writer_free(struct block_writer *w)
 	block_out_done(&w->out);
 	name_book_done(&w->names);
 	site_book_done(&w->sites);
+	stack_book_done(&w->stacks);
 	block_owners_free(w->owners);
 	block_unseen_free(w->unseen);
 	identity_free(w->identity);

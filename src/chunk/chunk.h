@@ -103,6 +103,7 @@ enum chunk_section_type {
 	CHUNK_MARKS = 16,	/* instants with a name */
 	CHUNK_SITES = 17,	/* what is at user-space code addresses */
 	CHUNK_CPU_END = 18,	/* of a cut trace's last block: who has each CPU up to to_ns */
+	CHUNK_FRAMES = 19,	/* stacks, a row for each frame */
 	CHUNK_SMALL_END = 32,
 	/* event columns */
 	CHUNK_COLUMN = 33,	/* a column, or a part of one */

@@ -33,13 +33,14 @@ enum {
 	X(10, HEAP_ALLOC, "heap_alloc")  \
 	X(11, HEAP_FREE, "heap_free")    \
 	X(12, DIRTY, "dirty")            \
-	X(13, IRQ, "irq")
+	X(13, IRQ, "irq")                \
+	X(14, STACK, "stack")
 
 enum event_kind {
 #define X(id, kind, name) EVENT_##kind = id,
 	EVENT_KINDS(X)
 #undef X
-	EVENT_KIND_CNT = 14,
+	EVENT_KIND_CNT = 15,
 };
 
 #define EVENT_VALUES 14
@@ -123,7 +124,11 @@ enum event_codec {
 	X(IRQ, 0, "action", TUPLE, "EVENT_IRQ_ENTRY or EVENT_IRQ_EXIT")                               \
 	X(IRQ, 1, "type", TUPLE, "EVENT_IRQ_LINE, _SOFT or _LOCAL")                                   \
 	X(IRQ, 2, "vector", TUPLE, "number of the line, of the soft interrupt, or EVENT_VECTOR_*")    \
-	X(IRQ, 3, "handled", TUPLE, "exit of a line's handler: 0 not its own, 1 done, 2 wakes a thread")
+	X(IRQ, 3, "handled", TUPLE, "exit of a line's handler: 0 not its own, 1 done, 2 wakes a thread") \
+	X(STACK, 0, "source", TUPLE, "kind of the allocation of the same ts_ns, cpu and addr")            \
+	X(STACK, 1, "stack", TUPLE, "number of the stack")                                            \
+	X(STACK, 2, "addr", DELTA, "address, or page frame number")                                   \
+	X(STACK, 3, "bytes", PLAIN, "bytes allocated; heap: asked for")
 
 enum event_block_action {
 	EVENT_BLOCK_INSERT = 1,
@@ -191,6 +196,7 @@ enum {
 	EV_HEAP_ADDR = 0, EV_HEAP_BYTES, EV_HEAP_CALL_SITE,
 	EV_DIRTY_INO = 0, EV_DIRTY_INO_DEV,
 	EV_IRQ_ACTION = 0, EV_IRQ_TYPE, EV_IRQ_VECTOR, EV_IRQ_HANDLED,
+	EV_STACK_OF = 0, EV_STACK_STACK, EV_STACK_ADDR, EV_STACK_BYTES,
 };
 
 /* event.flags */

@@ -68,6 +68,7 @@ struct row_index {
 #define ROW_SITE(U, T, S)                                                                   \
 	U(upid) U(addr) T(from_ns) U(why) U(symbol_offset) U(module_offset)                 \
 	S(symbol) S(module) S(build_id)
+#define ROW_FRAME(U, T, S) U(stack) U(nth) U(upid) U(addr)
 #define ROW_INDEX(U, T, S)                                                                  \
 	U(offset) U(bytes) U(front_bytes) U(from_ns) U(to_ns) U(event_cnt)
 
@@ -87,6 +88,7 @@ struct row_index {
 	X(name, row_name, ROW_NAME)                       \
 	X(gap, trace_gap, ROW_GAP)                        \
 	X(site, trace_site, ROW_SITE)                     \
+	X(frame, trace_frame, ROW_FRAME)                  \
 	X(index, row_index, ROW_INDEX)
 
 /* Rows being made. Memory failures are kept in out.failed. */

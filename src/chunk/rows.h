@@ -186,6 +186,14 @@ struct trace_site {
 	const char *build_id;		/* hexadecimal digits; "" if not known */
 };
 
+/* A frame of a stack: a return address. Those of a stack follow each other, innermost first. */
+struct trace_frame {
+	uint64_t stack;		/* number of the stack, not 0 */
+	uint64_t addr;
+	uint32_t nth;		/* from 0, the innermost */
+	uint32_t upid;		/* whose code it is; 0: the kernel's */
+};
+
 /* One summary row: a thread's share of one block. Times and sums as an event-by-event count would give. */
 struct trace_summary {
 	uint32_t utid;

@@ -20,6 +20,7 @@ const uint8_t wire_hook_kind[WIRE_HOOK_MAX] = {
 	[WIRE_IRQ_ENTRY] = EVENT_IRQ, [WIRE_IRQ_EXIT] = EVENT_IRQ,
 	[WIRE_SOFTIRQ_ENTRY] = EVENT_IRQ, [WIRE_SOFTIRQ_EXIT] = EVENT_IRQ,
 	[WIRE_VECTOR_ENTRY] = EVENT_IRQ, [WIRE_VECTOR_EXIT] = EVENT_IRQ,
+	[WIRE_STACK] = EVENT_STACK,
 };
 
 const uint8_t wire_hook_class[WIRE_HOOK_MAX] = {
@@ -78,12 +79,22 @@ const uint16_t wire_record_room[WIRE_HOOK_MAX] = {
 	[WIRE_TASK_SNAP] = ROOM(sizeof(struct wire_snap)),
 };
 
-/* Those whose size is not their hook's: an exec's strings, and what is no record. */
+/* Those whose size is not their hook's: an exec's strings, a stack, and what is no record. */
 size_t wire_record_size_odd(const void *data, size_t max)
 {
 	const struct wire_hdr *h = data;
 	const struct wire_exec *x = data;
+	const struct wire_stack *s = data;
 	size_t bytes = offsetof(struct wire_exec, strings);
+
+	if (h->hook == WIRE_STACK) {
+		bytes = offsetof(struct wire_stack, frames);
+		if (max < bytes || s->kernel_cnt > WIRE_STACK_KERNEL || s->user_cnt > WIRE_STACK_USER ||
+		    s->of >= WIRE_HOOK_MAX)
+			return 0;
+		bytes += 8u * (s->kernel_cnt + s->user_cnt);
+		return bytes <= max ? bytes : 0;
+	}
 
 	if (max < bytes || h->hook != WIRE_TASK_EXEC || x->file_len > WIRE_FILE_MAX ||
 	    x->args_len > WIRE_ARGS_MAX)

@@ -109,7 +109,9 @@ static bool is_made(const struct cut *c, unsigned int type)
 	case CHUNK_CPU_END:
 		return !(c->kinds_left & 1u << EVENT_SWITCH);
 	case CHUNK_SITES:
-		return !(c->kinds_left & 1u << EVENT_HEAP_ALLOC);
+		return !(c->kinds_left & (1u << EVENT_HEAP_ALLOC | 1u << EVENT_STACK));
+	case CHUNK_FRAMES:
+		return !(c->kinds_left & 1u << EVENT_STACK);
 	default:
 		return type >= CHUNK_SMALL_END;
 	}

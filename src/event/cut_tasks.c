@@ -59,6 +59,18 @@ static int put_name_of(struct cut *c, struct told *told, enum trace_name_type ty
 	return put_name(c, told, type, trace_name_find(c->t, type, id));
 }
 
+static int put_stack_names(struct cut *c, struct told *told, uint64_t stack)
+{
+	size_t cnt, i;
+	const struct trace_frame *f = trace_stack_find(c->t, stack, &cnt);
+	int r = 0;
+
+	for (i = 0; i < cnt && r == 0; i++)
+		if (!f[i].upid)
+			r = put_name_of(c, told, TRACE_NAME_SYMBOL, f[i].addr);
+	return r;
+}
+
 static int put_event_names(struct cut *c, struct told *told, const struct event *ev)
 {
 	int r;
@@ -78,6 +90,8 @@ static int put_event_names(struct cut *c, struct told *told, const struct event 
 				     trace_file_find(c->t, (uint32_t)ev->v[EV_BLOCK_INO_DEV],
 						     ev->v[EV_BLOCK_INO]));
 		return r;
+	case EVENT_STACK:
+		return put_stack_names(c, told, ev->v[EV_STACK_STACK]);
 	case EVENT_DIRTY:
 		return put_name(c, told, TRACE_NAME_FILE,
 				trace_file_find(c->t, (uint32_t)ev->v[EV_DIRTY_INO_DEV],
@@ -132,29 +146,65 @@ static int put_names(struct cut *c, struct told *told, const struct event *event
 	return r;
 }
 
-/* What stands at the code addresses of heap objects. */
+static int put_site(struct cut *c, struct idmap *told, uint32_t upid, uint64_t addr, uint64_t ts_ns)
+{
+	const struct trace_site *s = trace_site_find(c->t, upid, addr, ts_ns);
+
+	if (!s || idmap_get(told, (uintptr_t)s))
+		return 0;
+	row_put_site(&c->rows, s);
+	return idmap_put(told, (uintptr_t)s, (void *)1);
+}
+
+/* The stacks that events refer to. */
+static int put_frames(struct cut *c, const struct event *events, size_t cnt, uint64_t base_ns)
+{
+	struct idmap told = { 0 };
+	size_t i, k, frame_cnt;
+	int r = 0;
+
+	cut_begin_rows(c, base_ns);
+	for (i = 0; i < cnt && r == 0; i++) {
+		const struct trace_frame *f;
+
+		if (events[i].kind != EVENT_STACK || idmap_get(&told, events[i].v[EV_STACK_STACK]))
+			continue;
+		f = trace_stack_find(c->t, events[i].v[EV_STACK_STACK], &frame_cnt);
+		for (k = 0; k < frame_cnt; k++)
+			row_put_frame(&c->rows, &f[k]);
+		r = idmap_put(&told, events[i].v[EV_STACK_STACK], (void *)1);
+	}
+	idmap_done(&told);
+	if (r == 0)
+		block_out_add_rows(&c->out, CHUNK_FRAMES, &c->rows);
+	return r;
+}
+
+/* What stands at the code addresses of heap objects, and in stacks. */
 static int put_sites(struct cut *c, const struct event *events, size_t cnt, uint64_t base_ns)
 {
 	struct idmap told = { 0 };	/* by the row's place */
-	size_t i;
+	size_t i, k, frame_cnt;
 	int r = 0;
 
 	cut_begin_rows(c, base_ns);
 	for (i = 0; i < cnt && r == 0; i++) {
 		const struct trace_thread *of = trace_thread_find(c->t, events[i].utid);
-		const struct trace_site *s = NULL;
+		const struct trace_frame *f;
 
 		if (events[i].kind == EVENT_HEAP_ALLOC && of)
-			s = trace_site_find(c->t, of->upid, events[i].v[EV_HEAP_CALL_SITE], events[i].ts_ns);
-		if (!s || idmap_get(&told, (uintptr_t)s))
+			r = put_site(c, &told, of->upid, events[i].v[EV_HEAP_CALL_SITE], events[i].ts_ns);
+		if (events[i].kind != EVENT_STACK)
 			continue;
-		row_put_site(&c->rows, s);
-		r = idmap_put(&told, (uintptr_t)s, (void *)1);
+		f = trace_stack_find(c->t, events[i].v[EV_STACK_STACK], &frame_cnt);
+		for (k = 0; k < frame_cnt && r == 0; k++)
+			if (f[k].upid)
+				r = put_site(c, &told, f[k].upid, f[k].addr, events[i].ts_ns);
 	}
 	idmap_done(&told);
 	if (r == 0)
 		block_out_add_rows(&c->out, CHUNK_SITES, &c->rows);
-	return r;
+	return r < 0 ? r : put_frames(c, events, cnt, base_ns);
 }
 
 /* Where a process comes from is part of what it is. Parents have lower ids than their children. */

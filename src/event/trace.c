@@ -320,6 +320,7 @@ void trace_close(struct trace *t)
 	free(t->losses.v);
 	free(t->gaps.v);
 	free(t->sites.v);
+	free(t->frames.v);
 	free(t->costs.v);
 	free(t->hook_stats.v);
 	free(t->clocks.v);
@@ -335,6 +336,7 @@ void trace_close(struct trace *t)
 	idmap_done(&t->by_upid);
 	idmap_done(&t->by_baseline);
 	idmap_done(&t->by_site);
+	idmap_done(&t->by_stack);
 	free(t->path);
 	free(t);
 }
@@ -439,6 +441,7 @@ LIST(rss_snaps, trace_rss, rss_snaps)
 LIST(losses, trace_loss, losses)
 LIST(gaps, trace_gap, gaps)
 LIST(sites, trace_site, sites)
+LIST(frames, trace_frame, frames)
 LIST(costs, trace_cost, costs)
 LIST(hook_stats, trace_hook_stat, hook_stats)
 LIST(clocks, trace_clock, clocks)

@@ -112,6 +112,7 @@ TRACE_LIST(costs, trace_cost);
 TRACE_LIST(hook_stats, trace_hook_stat);
 TRACE_LIST(gaps, trace_gap);	/* by from_ns */
 TRACE_LIST(sites, trace_site);	/* by upid, addr, from_ns */
+TRACE_LIST(frames, trace_frame);	/* those of a stack together, innermost first */
 TRACE_LIST(clocks, trace_clock);
 TRACE_LIST(marks, trace_mark);		/* in order of time */
 /* The mark of that text, nr counted from 1; NULL: there is none. */
@@ -131,6 +132,9 @@ const struct trace_name *trace_file_find(const struct trace *t, uint32_t dev, ui
 /* What process upid had at a user-space code address at ts_ns; NULL: the trace does not say. */
 const struct trace_site *trace_site_find(const struct trace *t, uint32_t upid, uint64_t addr,
 					 uint64_t ts_ns);
+
+/* The frames of a stack, innermost first; NULL: there is no such stack. */
+const struct trace_frame *trace_stack_find(const struct trace *t, uint64_t stack, size_t *ret_cnt);
 
 /*
  * Wall clock (CLOCK_REALTIME ns) of a monotonic instant, and back, through the nearest clock rows. Where the

@@ -24,6 +24,7 @@ static const struct cut_source {
 	{ "alloc.rss", 1u << EVENT_RSS },
 	{ "alloc.vm", 1u << EVENT_VM },
 	{ "alloc.heap", 1u << EVENT_HEAP_ALLOC | 1u << EVENT_HEAP_FREE },
+	{ "alloc.stacks", 1u << EVENT_STACK },
 	{ "block", 1u << EVENT_BLOCK },
 	{ "block.dirty", 1u << EVENT_DIRTY },
 };

@@ -71,7 +71,8 @@ static uint64_t get(struct reading *in)
 	X(CHUNK_CLOCKS, clock, trace_clock, clocks)                     \
 	X(CHUNK_MARKS, mark, trace_mark, marks)                         \
 	X(CHUNK_GAPS, gap, trace_gap, gaps)                             \
-	X(CHUNK_SITES, site, trace_site, sites)
+	X(CHUNK_SITES, site, trace_site, sites)                         \
+	X(CHUNK_FRAMES, frame, trace_frame, frames)
 
 /* ---- saving ---- */
 
@@ -401,6 +402,7 @@ static void clear_lists(struct trace *t)
 	idmap_done(&t->by_utid);
 	idmap_done(&t->by_baseline);
 	idmap_done(&t->by_site);
+	idmap_done(&t->by_stack);
 	for (type = 0; type < TRACE_NAME_TYPE_CNT; type++) {
 		t->names[type].cnt = 0;
 		idmap_done(&t->by_name[type]);

@@ -48,6 +48,7 @@ X(gap, trace_gap)
 X(mark, trace_mark)
 X(name, row_name)
 X(site, trace_site)
+X(frame, trace_frame)
 #undef X
 
 static int check_rows(struct load *l, struct block_front *f)
@@ -72,6 +73,7 @@ static int check_rows(struct load *l, struct block_front *f)
 		{ CHUNK_NAMES, check_name },
 		{ CHUNK_GAPS, check_gap },
 		{ CHUNK_SITES, check_site },
+		{ CHUNK_FRAMES, check_frame },
 	};
 	const struct disk_section *s;
 	struct row_reader r;
@@ -265,6 +267,11 @@ static int load_cpu_state(struct trace *t, struct row_cpu_state *row)
 	return 0;
 }
 
+static int load_frame(struct trace *t, struct trace_frame *row)
+{
+	return trace_frame_load(t, row);
+}
+
 static int load_site(struct trace *t, struct trace_site *row)
 {
 	return trace_site_load(t, row);
@@ -317,6 +324,7 @@ SECTION(mark, trace_mark, CHUNK_MARKS, mark)
 SECTION(name, row_name, CHUNK_NAMES, name)
 SECTION(gap, trace_gap, CHUNK_GAPS, gap)
 SECTION(site, trace_site, CHUNK_SITES, site)
+SECTION(frame, trace_frame, CHUNK_FRAMES, frame)
 
 int trace_load_rows(struct trace *t, enum chunk_section_type type, struct row_reader *r)
 {
@@ -352,6 +360,8 @@ int trace_load_rows(struct trace *t, enum chunk_section_type type, struct row_re
 		return rows_gap(t, r);
 	case CHUNK_SITES:
 		return rows_site(t, r);
+	case CHUNK_FRAMES:
+		return rows_frame(t, r);
 	default:
 		return -EBADMSG;
 	}
@@ -364,6 +374,7 @@ static int load_sections(struct load *l, struct block_front *f)
 		section_rss_state, section_rss_snap, section_loss,	 section_cost,
 		section_hook_stat, section_clock,    section_name,	 section_gap,
 		section_mark,	   section_site,     section_cpu_end,
+		section_frame,
 	};
 	size_t i;
 	int r;

@@ -116,6 +116,7 @@ COPY_ROWS(clock, trace_clock, 0)
 COPY_ROWS(name, row_name, edit_name(x, &row))
 COPY_ROWS(gap, trace_gap, edit_gap(x, &row))
 COPY_ROWS(site, trace_site, edit_site(x, &row))
+COPY_ROWS(frame, trace_frame, 0)
 COPY_ROWS(mark, trace_mark, replace(x, REDACT_MARK, &row.text))
 
 static int (*const copy_rows[CHUNK_SMALL_END])(struct redact *x, struct row_reader *in) = {
@@ -125,6 +126,7 @@ static int (*const copy_rows[CHUNK_SMALL_END])(struct redact *x, struct row_read
 	[CHUNK_LOSS] = copy_loss, [CHUNK_COST] = copy_cost, [CHUNK_HOOK_STATS] = copy_hook_stat,
 	[CHUNK_CLOCKS] = copy_clock, [CHUNK_NAMES] = copy_name, [CHUNK_GAPS] = copy_gap,
 	[CHUNK_MARKS] = copy_mark, [CHUNK_SITES] = copy_site, [CHUNK_CPU_END] = copy_cpu_state,
+	[CHUNK_FRAMES] = copy_frame,
 };
 
 static int copy_section(struct redact *x, struct block_front *f, unsigned int type)
@@ -265,7 +267,7 @@ static const struct {
 	{ "command.exit", ENTRY_NUMBERS }, { "command.pid", ENTRY_NUMBERS },
 	{ "recorder.pid", ENTRY_NUMBERS }, { "cpu.online", ENTRY_NUMBERS },
 	{ "cpu.possible", ENTRY_NUMBERS }, { "mem.bytes", ENTRY_NUMBERS },
-	{ "page_bytes", ENTRY_NUMBERS }, { "only", ENTRY_NUMBERS },
+	{ "page_bytes", ENTRY_NUMBERS }, { "only", ENTRY_NUMBERS }, { "stacks.*", ENTRY_NUMBERS },
 	{ "max_overhead_ppm", ENTRY_NUMBERS }, { "ring.*", ENTRY_NUMBERS }, { "disk.*", ENTRY_NUMBERS },
 	{ "keep.*", ENTRY_NUMBERS }, { "kept.*", ENTRY_NUMBERS }, { "dropped.*", ENTRY_NUMBERS },
 	{ "snapshot.*", ENTRY_NUMBERS }, { "repaired", ENTRY_NUMBERS }, { "repaired.gap*", ENTRY_NUMBERS },

@@ -74,12 +74,13 @@ struct trace {
 	bool from_lists;	/* they did */
 	struct strpool *strings;
 	struct trace_list kv, blocks, more, processes, threads, task_events, baselines, rss_snaps;
-	struct trace_list losses, costs, hook_stats, clocks, marks, damages, gaps, sites;
+	struct trace_list losses, costs, hook_stats, clocks, marks, damages, gaps, sites, frames;
 	struct trace_list names[TRACE_NAME_TYPE_CNT];
 	struct idmap by_utid, by_upid;	/* to index + 1 */
 	struct idmap by_name[TRACE_NAME_TYPE_CNT];	/* by trace_name_key() */
 	struct idmap by_site;		/* see trace_sites.c */
 	uint64_t site_seed;
+	struct idmap by_stack;		/* number to the index of its first frame + 1 */
 	struct idmap by_baseline;	/* upids that have one */
 	unsigned int cpu_cnt;
 	struct trace_list summary, rss;	/* of the last call */
@@ -124,6 +125,10 @@ int trace_load_finish(struct trace *t);
 
 int trace_site_load(struct trace *t, struct trace_site *row);	/* its strings become t's */
 int trace_sites_link(struct trace *t);
+
+/* ---- trace_stacks.c ---- */
+
+int trace_frame_load(struct trace *t, const struct trace_frame *row);
 
 /* ---- trace_lists.c ---- */
 

@@ -191,6 +191,8 @@ static int size_maps(struct probe *p, const struct probe_config *config)
 	}
 	if (track)
 		bpf_map__set_max_entries(p->skel->maps.targets, TARGETS_MAX);
+	if (config->stacks_min_bytes || config->stacks_every)
+		bpf_map__set_max_entries(p->skel->maps.stack_places, p->cpu_cnt * WIRE_LEVELS);
 	if (config->only)
 		bpf_map__set_max_entries(p->skel->maps.only_requests, ONLY_REQUESTS_MAX);
 	if (!(config->sources & SOURCE_BIT(SOURCE_HEAP)))
@@ -300,6 +302,9 @@ static int load_programs(struct probe *p, const struct probe_config *config, boo
 			       strerror(-err));
 	p->skel->rodata->conf_track = size_maps(p, config);
 	p->skel->rodata->conf_only = config->only;
+	p->skel->rodata->conf_stacks_min = config->stacks_min_bytes;
+	p->skel->rodata->conf_stacks_every = config->stacks_every;
+	p->skel->rodata->conf_page_bytes = (uint32_t)sysconf(_SC_PAGESIZE);
 	p->skel->rodata->conf_cgroup_id = config->cgroup_id;
 	p->skel->rodata->conf_rss = !!(config->sources & SOURCE_BIT(SOURCE_RSS));
 	p->skel->rodata->conf_vm = !!(config->sources & SOURCE_BIT(SOURCE_VM));

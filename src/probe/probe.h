@@ -22,6 +22,8 @@ struct probe;
 
 struct probe_config {
 	uint32_t sources;	/* mask of SOURCE_BIT */
+	uint64_t stacks_min_bytes;	/* stacks of allocations of that size and more; 0: none */
+	uint32_t stacks_every;		/* stacks of every so-manieth instead; 0: by size */
 	bool only;		/* the kernel drops what is not of the target set */
 	uint64_t cgroup_id;	/* the target set follows this cgroup; 0: none */
 	struct rings_config rings;

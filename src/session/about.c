@@ -57,6 +57,10 @@ int about_describe(struct store_writer *w, const struct session_options *o, uint
 		err = store_writer_set_number(w, "keep.bytes", o->keep_bytes);
 	if (!err && o->keep_ns)
 		err = store_writer_set_number(w, "keep.ns", o->keep_ns);
+	if (!err && o->stacks_min_bytes)
+		err = store_writer_set_number(w, "stacks.min_bytes", o->stacks_min_bytes);
+	if (!err && o->stacks_every)
+		err = store_writer_set_number(w, "stacks.every", o->stacks_every);
 	if (!err && o->cgroup)
 		err = store_writer_set(w, "cgroup", o->cgroup);
 	if (!err && o->budget_ppm)

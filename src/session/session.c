@@ -56,7 +56,7 @@ struct session {
 	struct probe *probe;
 	struct ring_group *rings;
 	struct names *names;
-	struct user_sites *sites;	/* with alloc.heap; NULL: not to be had */
+	struct user_sites *sites;	/* with alloc.heap or --stacks; NULL: not to be had */
 	struct sampler *sampler;
 	struct only_filter *only;	/* with --only */
 	struct overhead *overhead;	/* with --max-overhead */
@@ -90,6 +90,10 @@ static int check_options(const struct session_options *o, uint32_t *ret_sources,
 	if (o->rings.bytes > 1ULL << 30)
 		return err_set(e, -EINVAL, "a ring of %llu bytes is too large: at most 1 GiB",
 			       (unsigned long long)o->rings.bytes);
+	if ((o->stacks_min_bytes || o->stacks_every) &&
+	    !(*ret_sources & (SOURCE_BIT(SOURCE_SLAB) | SOURCE_BIT(SOURCE_PAGE) | SOURCE_BIT(SOURCE_HEAP))))
+		return err_set(e, -EINVAL,
+			       "--stacks is of allocations: record alloc.slab, alloc.page or alloc.heap, too");
 	if (o->only && !o->command && !o->pid_cnt && !o->cgroup)
 		return err_set(e, -EINVAL,
 			       "--only needs to know whom: give a COMMAND, -p or --cgroup");
@@ -127,7 +131,9 @@ static const char no_run_times[] = "; cost: run times of programs need CAP_SYS_A
 
 static int open_probe(struct session *s, struct err *e)
 {
-	struct probe_config config = { .sources = s->sources, .only = s->o.only };
+	struct probe_config config = { .sources = s->sources, .only = s->o.only,
+				       .stacks_min_bytes = s->o.stacks_min_bytes,
+				       .stacks_every = s->o.stacks_every };
 	int err;
 
 	config.rings = s->o.rings;
@@ -145,7 +151,7 @@ static int open_probe(struct session *s, struct err *e)
 	err = names_new(&s->names, s->probe);
 	if (err)
 		return err_set(e, err, "out of memory");
-	if (s->sources & SOURCE_BIT(SOURCE_HEAP)) {
+	if (s->sources & SOURCE_BIT(SOURCE_HEAP) || s->o.stacks_min_bytes || s->o.stacks_every) {
 		err = user_sites_new(&s->sites, probe_cpu_cnt(s->probe), note_lack, s, e);
 		if (err)
 			return err;

@@ -27,6 +27,8 @@ struct session_options {
 	const uint32_t *pids;		/* -p */
 	unsigned int pid_cnt;
 	const char *cgroup;		/* --cgroup PATH, NULL = none */
+	uint64_t stacks_min_bytes;	/* --stacks SIZE; 0 = none */
+	uint32_t stacks_every;		/* --stacks 1/N; 0 = none */
 	bool only;			/* keep just the workload */
 	bool force;			/* -f */
 	bool all_cmdlines; /* keep command lines of all processes, not just the workload's */

@@ -64,7 +64,7 @@ int user_sites_new(struct user_sites **ret, unsigned int cpu_cnt,
 	*ret = u;
 	/* perf and /proc would tell other numbers than BPF, and so of other processes */
 	if (stat("/proc/self/ns/pid", &ns) || ns.st_ino != PID_NS_INITIAL) {
-		warn(warn_ctx, "alloc.heap: functions are not named in a pid namespace of its own; "
+		warn(warn_ctx, "functions of programs are not named in a pid namespace of its own; "
 			       "record from the host's");
 		user_sites_free(u);
 		*ret = NULL;
@@ -73,7 +73,7 @@ int user_sites_new(struct user_sites **ret, unsigned int cpu_cnt,
 	r = exec_maps_open(&u->maps, cpu_cnt);
 	if (r) {
 		snprintf(text, sizeof(text),
-			 "alloc.heap: functions of short-lived processes are not named: "
+			 "functions of short-lived processes are not named: "
 			 "perf_event_open: %s", strerror(-r));
 		warn(warn_ctx, text);
 	}

@@ -150,7 +150,7 @@ $ ebpfrec report -i golden.ebpfrec --format csv 2>/dev/null | grep '^CPU'
 1> CPU by process,3,preempted,0
 
 $ ebpfrec report --list | grep -c '?$'
-1> 19
+1> 20
 
 $ ebpfrec report -i golden.ebpfrec --phases --format csv
 1> phase,t_ns,dur_ns,oncpu_ns,util_pct,switches,preempted,wait_max_ns,rss_alloc_bytes,slab_alloc_bytes,page_alloc_bytes,rss_peak_bytes,rss_peak_comm,ios,io_bytes,io_lat_max_ns,complete,lost_events

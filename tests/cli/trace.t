@@ -265,7 +265,7 @@ $ ebpfrec export -i golden.ebpfrec --to csv -o out
 2~ ebpfrec: out: [0-9]* rows
 
 $ ls out | wc -l
-1> 33
+1> 35
 
 $ head -n 3 out/switches.csv
 1> ts_ns,cpu,utid,preempted,next_utid,prev_state,prev_prio,next_prio

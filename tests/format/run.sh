@@ -94,6 +94,7 @@ compare()
 		$(number "coalesce(owner_how, '')" '' dirtied dirtied_shared dirtied_mixed)"
 	table "$name" "$trace" dirty dirty_events irq 'ino, ino_dev'
 	table "$name" "$trace" irq irq_events irq "$(number action - entry exit), $(number type - irq softirq local), vector, handled"
+	table "$name" "$trace" stack stack_samples irq "CASE source WHEN 'slab' THEN 3 WHEN 'page' THEN 5 ELSE 10 END, stack, addr, bytes"
 	"$EBPFREC" sql -i "$trace" --format csv \
 		'SELECT utid, upid, tid FROM threads WHERE utid >= 16 ORDER BY utid' 2>/dev/null | tail -n +2 >"$dir/want"
 	cut -d, -f1-3 "$dir/out/threads.csv" >"$dir/got"

@@ -111,6 +111,7 @@ SMALL = {
     16: ["T", 8, "S"],
     17: [32, U, "T", 8, U, U, "S", "S", "S"],
     18: [32, 32],
+    19: [U, 32, 32, U],
 }
 
 
@@ -403,6 +404,7 @@ KINDS = {
     10: ("heap_alloc", columns_of("addr BACKREF, bytes PLAIN, call_site TUPLE")),
     11: ("heap_free", columns_of("addr XREF heap_alloc")),
     12: ("dirty", columns_of("ino DELTA, ino_dev TUPLE")),
+    14: ("stack", columns_of("source TUPLE, stack TUPLE, addr DELTA, bytes PLAIN")),
     13: ("irq", columns_of("action TUPLE, type TUPLE, vector TUPLE, handled TUPLE")),
 }
 # Columns that came later, by kind: a block without them has 0 there.

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "chunk/stack_book.h"
 #include "event/trace.h"
 #include "gen_trace.h"
 
@@ -284,6 +285,33 @@ static void add_dirty(struct gen *g, struct model *m, uint64_t *seed, uint64_t t
 	model_add(m, &ev);
 }
 
+/* Kernel frames only: user frames belong to a process, which the model does not know by then. */
+static void add_stack(struct gen *g, struct model *m, uint64_t *seed, uint64_t ts, unsigned int cpus)
+{
+	struct wire_stack r = { .hdr = any_hdr(seed, WIRE_STACK, ts, cpus), .addr = wild(seed),
+				.bytes = wild(seed), .of = WIRE_PAGE_ALLOC,
+				.kernel_cnt = (wire_u16)(gen_random(seed) % 4) };
+	struct event ev = base_of(&r.hdr, EVENT_STACK);
+	struct stack_frames f = { .kernel = r.frames, .kernel_cnt = r.kernel_cnt, .user = r.frames };
+	struct stack_book book = { 0 };
+	struct row_writer rows = { 0 };
+	unsigned int i;
+	bool is_new;
+
+	for (i = 0; i < r.kernel_cnt; i++)
+		r.frames[i] = gen_random(seed) % 3 + 0xffffffff81000001;
+	gen_raw(g, &r, offsetof(struct wire_stack, frames) + 8 * r.kernel_cnt);
+	ev.v[EV_STACK_OF] = EVENT_PAGE_ALLOC;
+	assert_int_equal(stack_book_use(&book, &rows, &f, &ev.v[EV_STACK_STACK], &is_new), 0);
+	assert_true(is_new);
+	assert_int_equal(rows.cnt, r.kernel_cnt);
+	stack_book_done(&book);
+	buf_done(&rows.out);
+	ev.v[EV_STACK_ADDR] = r.addr;
+	ev.v[EV_STACK_BYTES] = r.bytes;
+	model_add(m, &ev);
+}
+
 static void add_irq(struct gen *g, struct model *m, uint64_t *seed, unsigned int hook, uint64_t ts,
 		    unsigned int cpus)
 {
@@ -355,6 +383,7 @@ static void add_any(struct gen *g, struct model *m, uint64_t *seed, uint64_t ts,
 		WIRE_SOFTIRQ_EXIT,
 		WIRE_VECTOR_ENTRY,
 		WIRE_VECTOR_EXIT,
+		WIRE_STACK,
 	};
 	unsigned int hook = hooks[gen_random(seed) % sizeof(hooks)];
 
@@ -378,6 +407,9 @@ static void add_any(struct gen *g, struct model *m, uint64_t *seed, uint64_t ts,
 		break;
 	case WIRE_DIRTY:
 		add_dirty(g, m, seed, ts, cpus);
+		break;
+	case WIRE_STACK:
+		add_stack(g, m, seed, ts, cpus);
 		break;
 	default:
 		if (hook >= WIRE_IRQ_ENTRY)
@@ -666,7 +698,7 @@ static void test_record_size_of_every_hook(void **state)
 		((struct wire_hdr *)rec)->hook = (wire_u8)hook;
 		n = wire_record_size(rec, sizeof(rec));
 		assert_int_equal(n % 8, 0);
-		assert_int_equal(n != 0, hook >= 1 && hook <= WIRE_VECTOR_EXIT);
+		assert_int_equal(n != 0, hook >= 1 && hook <= WIRE_STACK);
 		if (n) {
 			assert_int_equal(wire_record_size(rec, n), n);
 			assert_int_equal(wire_record_size(rec, n - 1), 0);

@@ -76,6 +76,8 @@ static void test_source_every_hook_has_a_program(void **state)
 	unsigned int i, j;
 
 	for (i = 0; i < sizeof(ids); i++) {
+		if (ids[i] == WIRE_STACK)	/* sent by those of allocations */
+			continue;
 		for (j = 0; j < source_program_cnt && source_programs[j].hook != ids[i]; j++)
 			;
 		if (j == source_program_cnt)

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * stacks.bpf.h: the stack of an allocation, in a record of its own behind the allocation's, for those that are large
+ * enough, or every so-manieth of a hook on a CPU. Off, it is no code: conf_stacks_* are constants.
+ *
+ * A stack is walked into memory of its own, one place per CPU and level, since a reserved record would hide all
+ * behind it meanwhile. Where a kernel lets a program be preempted, two may want one place: the second stack is lost.
+ * User space is walked by frame pointers, which is all the kernel can do.
+ */
+#ifndef STACKS_BPF_H
+#define STACKS_BPF_H
+
+#include "emit.bpf.h"
+#include "fixes.bpf.h"
+
+#ifndef BPF_F_USER_STACK
+#define BPF_F_USER_STACK (1ULL << 8)
+#endif
+
+struct stack_place {
+	__u64 busy;
+	struct wire_stack stack;
+};
+
+/* Sized by user space: a place per CPU and level; 1 when stacks are off. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct stack_place);
+} stack_places __weak SEC(".maps");
+
+static __always_inline bool stack_is_wanted(struct emit *e, __u64 bytes)
+{
+	if (conf_stacks_every)
+		return e->tally->attempted[e->hook] % conf_stacks_every == 0;
+	return conf_stacks_min && bytes >= conf_stacks_min;
+}
+
+static __always_inline __u32 stack_walk(void *ctx, __u64 *frames, __u32 bytes, __u64 flags)
+{
+	long n = bpf_get_stack(ctx, frames, bytes, flags);
+
+	if (n < 0)
+		return 0;
+	n /= 8;
+	return n > bytes / 8 ? bytes / 8 : n;
+}
+
+/* After the allocation was submitted: e is used up. */
+static __always_inline void stack_send(void *ctx, struct emit *e, __u64 addr, __u64 bytes,
+				       __u64 call_site, bool user_only)
+{
+	__u32 level, at, kernel_cnt = 0, user_cnt;
+	struct stack_place *p;
+	struct wire_stack *s;
+
+	if (!stack_is_wanted(e, bytes))
+		return;
+	level = fix_level(e->cnt);
+	at = e->cpu * WIRE_LEVELS + (level & (WIRE_LEVELS - 1));
+	p = bpf_map_lookup_elem(&stack_places, &at);
+	if (!p)
+		return;
+	s = &p->stack;
+	s->of = e->hook;
+	e->hook = WIRE_STACK;
+	if (__sync_fetch_and_add(&p->busy, 1)) {
+		__sync_fetch_and_add(&p->busy, -1);
+		emit_count(&e->tally->attempted[WIRE_STACK]);
+		emit_count(&e->tally->lost_other[WIRE_STACK]);
+		return;
+	}
+	if (!user_only)
+		kernel_cnt = stack_walk(ctx, s->frames, WIRE_STACK_KERNEL * 8, 0);
+	if (kernel_cnt > WIRE_STACK_KERNEL)
+		kernel_cnt = WIRE_STACK_KERNEL;
+	user_cnt = level ? 0 :
+			   stack_walk(ctx, s->frames + kernel_cnt, WIRE_STACK_USER * 8,
+				      BPF_F_USER_STACK);
+	s->addr = addr;
+	s->bytes = bytes;
+	s->call_site = call_site;
+	s->kernel_cnt = kernel_cnt;
+	s->user_cnt = user_cnt;
+	s->zero = 0;
+	s->hdr.tid = fix_current_id(e->cnt);
+	s->hdr.flags = level ? WIRE_F_IRQ : 0;
+	kernel_cnt += user_cnt;
+	if (kernel_cnt <= WIRE_STACK_KERNEL + WIRE_STACK_USER)
+		emit_output(e, s, offsetof(struct wire_stack, frames) + kernel_cnt * 8);
+	__sync_fetch_and_add(&p->busy, -1);
+}
+
+#endif /* STACKS_BPF_H */

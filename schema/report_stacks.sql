@@ -1,0 +1,18 @@
+-- From which stacks was memory allocated?
+--
+-- One row per process (or thread, comm, cgroup), source and stack, of allocations whose stacks were recorded (record --stacks).
+-- Columns:
+--   samples, bytes   such allocations, and their bytes
+--   stack            outermost function first, with ';' between; user-space frames, then the kernel's
+-- What interrupts allocated is nobody's and is left out.
+SELECT $cpukeys u.source AS source, sum(u.samples) AS samples, sum(u.bytes) AS bytes, u.text AS stack,
+       is_complete('alloc.' || u.source, :from, :to) AS complete, lost_events('alloc', :from, :to) AS lost_events
+  FROM (SELECT x.*, t.upid AS upid, stack_text(x.stack, x.last_ns) AS text
+          FROM (SELECT utid, source, stack, count(*) AS samples, sum(bytes) AS bytes, max(ts_ns) AS last_ns
+                  FROM stack_samples WHERE ts_ns >= :from AND ts_ns < :to AND NOT irq
+                 GROUP BY utid, source, stack) AS x
+          JOIN threads AS t ON t.utid = x.utid) AS u
+  JOIN threads AS t ON t.utid = u.utid JOIN processes AS p ON p.upid = u.upid
+ WHERE in_scope(u.upid)
+ GROUP BY $cpugroup, u.source, u.text
+ ORDER BY sum(u.bytes) DESC, u.text

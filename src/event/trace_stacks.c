@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* trace_stacks: frames of each stack, once, together, innermost first. Blocks repeat the stacks their events refer to. */
+#include <errno.h>
+
+#include "event/trace_state.h"
+
+int trace_frame_load(struct trace *t, const struct trace_frame *row)
+{
+	const struct trace_frame *v = t->frames.v;
+	uintptr_t at = (uintptr_t)idmap_get(&t->by_stack, row->stack);
+	struct trace_frame *p;
+
+	/* a stack begins with its frame 0, and goes on while it is the last one there is */
+	if (at ? row->nth == 0 || v[t->frames.cnt - 1].stack != row->stack ||
+			 v[t->frames.cnt - 1].nth + 1 != row->nth
+	       : row->nth != 0)
+		return 0;
+	p = trace_list_add(&t->frames, sizeof(*p));
+	if (!p)
+		return -ENOMEM;
+	*p = *row;
+	return at ? 0 : idmap_put(&t->by_stack, row->stack, (void *)(uintptr_t)t->frames.cnt);
+}
+
+const struct trace_frame *trace_stack_find(const struct trace *t, uint64_t stack, size_t *ret_cnt)
+{
+	const struct trace_frame *v = t->frames.v;
+	uintptr_t at = (uintptr_t)idmap_get(&t->by_stack, stack);
+	size_t i;
+
+	*ret_cnt = 0;
+	if (!at)
+		return NULL;
+	for (i = at - 1; i < t->frames.cnt && v[i].stack == stack; i++)
+		++*ret_cnt;
+	return &v[at - 1];
+}
