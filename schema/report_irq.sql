@@ -11,7 +11,7 @@
 --            nearest-rank, exact up to 65536 runs a row, within 0.4 % beyond
 --   broken   entries whose exit, and exits whose entry, is not in the trace: counted, without any time
 --   complete, lost_events   as in report cpu, for sched.irq
--- Each time holds what the recorder's own programs took at its entry, which is some 100 ns.
+-- Each time holds what the recorder's own programs took at its entry, which is 0.1 to 0.6 us.
 SELECT $t
        $keys
        u.type AS type, u.vector AS vector, irq_name(u.type, u.vector) AS name,
