@@ -248,7 +248,7 @@ class Assessment:
                 "requests that complete while the file is read")
         if tools.iostat:
             span = (tools.to_ns - tools.from_ns) / 1e9
-            ours = self.device(t, loop.name, tools.from_ns, tools.to_ns)
+            ours = self.device(t, loop.name, tools.from_ns + tools.io_late_ns, tools.to_ns + tools.io_late_ns)
             add("writes per second", "", ours["writes"] / span, "iostat -dx", tools.iostat["w/s"], 0.05 * tools.iostat["w/s"] + 2,
                 "its interval begins and ends some ms elsewhere")
             add("KiB written per second", "", ours["write_bytes"] / 1024 / span, "iostat -dx", tools.iostat["wkB/s"],
