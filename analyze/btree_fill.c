@@ -392,7 +392,7 @@ int btree_fill_row(struct btree_fill *b, uint64_t rowid, const uint8_t *record, 
 {
 	size_t local = local_bytes(b, bytes), head_bytes, cell_bytes;
 	struct level *leaf = &b->levels[0];
-	uint8_t head[CELL_HEAD_MAX], key[10], *cell;
+	uint8_t head[CELL_HEAD_MAX], key[10] = { 0 }, *cell;
 	uint32_t number;
 	int ret;
 

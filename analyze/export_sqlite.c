@@ -37,7 +37,7 @@ static void on_fill(void *ctx, uint64_t rows)
 
 static int make_tables(struct export_to *x, struct err *e)
 {
-	const char *const texts[] = { UNSAFE
+	const char *const texts[] = { UNSAFE,
 				      "PRAGMA page_size = 8192; PRAGMA auto_vacuum = NONE; BEGIN;",
 				      schema_text("tables"),
 				      schema_text("indexes"),
