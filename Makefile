@@ -91,6 +91,11 @@ CRASH_AUX_OBJ := $(CRASH_AUX:%.c=$(B)/%.o)
 FUZZ_BIN := $(FUZZ_SRC:tests/fuzz/%.c=$(B)/fuzz/%)
 FUZZ_AUX_OBJ := $(FUZZ_AUX:%.c=$(B)/%.o)
 WORK_BIN := $(WORK_SRC:tests/kernel/work/%.c=$(B)/work/%)
+WORK_LIB := $(B)/work/heap_sites.so
+ifdef STATIC	# it loads a library, which a static program had better not
+WORK_BIN := $(filter-out $(B)/work/heap_sites,$(WORK_BIN))
+WORK_LIB :=
+endif
 
 .PHONY: all demo test test-vm soak assess fuzz fuzz-bin bench bench-quick bench-bin install uninstall deb clean deps deps-test \
 	unit work check-includes
@@ -246,7 +251,7 @@ $(B)/bench/bin/floor: $(B)/tests/bench/floor/floor.o $(B)/libebpfrec.a
 bench-bin: $(BENCH_BIN) $(B)/bench/bin/gen_trace_large $(B)/bench/bin/floor
 fuzz-bin: $(FUZZ_BIN) $(B)/fuzz/make_seeds
 unit: $(UNIT_BIN) $(CRASH_BIN) $(B)/tests/cli/gen_golden fuzz-bin
-work: $(WORK_BIN) $(B)/work/heap_sites.so
+work: $(WORK_BIN) $(WORK_LIB)
 
 # ---- what people run; recursive so that dependencies are there before anything is looked for ----
 

@@ -14,8 +14,8 @@ if [ -w $full ]; then
 fi
 export -f programs_of bpftool_run
 # shellcheck disable=SC2016
-recorded steady -e sched.switch,alloc.slab -- bash -c '"$WORK/alloc_storm" 4000 0
-	for id in $(programs_of $PPID | sed "s/ .*//"); do bpftool_run -j prog show id $id; echo; done' sh
+recorded steady -e sched.switch,alloc.slab -- bash -c '"$WORK/alloc_storm" 4000 0; "$WORK/stamp" before
+	for id in $(programs_of $PPID | sed "s/ .*//"); do bpftool_run -j prog show id $id; echo; done; "$WORK/stamp" after' sh
 recorded mixed -- sh -c "'$WORK/alloc_storm' 1500 500; '$WORK/short_lived' storm 200 >/dev/null"
 
 checker <<'EOF_PY'
@@ -29,13 +29,16 @@ for line in open(tmp + "/steady.out"):
     if line.startswith("{"):
         p = json.loads(line)
         progs[p["name"]] = p
-rows = {r["name"]: r for r in t.report("cost") if r["part"] == "kernel"}
+# the kernel's counts were read one after the other, while the programs went on
+rows, rows_after = ({r["name"]: r for r in t.report("cost", *t.window(0, t.at(w[when]))) if r["part"] == "kernel"} for when in ("before", "after"))
 # the programs ran before the recording's start, too, while the others were attached: little
 for name, hook in (("cache_alloc", "cache_alloc"), ("cache_free", "cache_free")):
     if "run_time_ns" not in progs.get(name, {}):
         print("SKIP self_cost: run time of %s: this bpftool shows none" % name)
         continue
-    near("self_cost: %s: the extrapolated number of runs is the kernel's" % name, rows[hook]["runs"], progs[name]["run_cnt"], rel=0.1)
+    check("self_cost: %s: the extrapolated number of runs is the kernel's" % name,
+          0.9 * rows[hook]["runs"] <= progs[name]["run_cnt"] <= 1.1 * rows_after[hook]["runs"],
+          (rows[hook]["runs"], progs[name]["run_cnt"], rows_after[hook]["runs"]))
     # A run takes up to twice as long while others use the caches: the samples, one tick in a slice, may be unlucky.
     # A hook's time is that of both its programs: the second one runs when the first was interrupted.
     ratio = rows[hook]["cpu_ns"] / (progs[name]["run_time_ns"] + progs.get(name + "_2", {}).get("run_time_ns", 0))

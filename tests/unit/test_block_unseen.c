@@ -56,7 +56,7 @@ static void put_life(struct fixture *f, uint64_t at_us, uint64_t rq, unsigned in
 static void lost(struct fixture *f, uint64_t end_us, const char *want)
 {
 	struct err e = { "" };
-	struct analysis *a;
+	struct analysis *a = NULL;
 	struct trace *t;
 	char got[400] = "";
 	struct rows r;

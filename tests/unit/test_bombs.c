@@ -203,6 +203,13 @@ static void test_more_rows_than_bytes_are_refused(void **state)
 	end(&f);
 }
 
+/* Sanitizers: it alone takes terabytes of addresses. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { HAS_SHADOW_MEMORY = 1 };
+#else
+enum { HAS_SHADOW_MEMORY = 0 };
+#endif
+
 /* The worst that is allowed, over and over: what opening takes is so many times the file, and not more. */
 static void test_opening_takes_memory_in_proportion(void **state)
 {
@@ -216,9 +223,8 @@ static void test_opening_takes_memory_in_proportion(void **state)
 	bytes = put_bombs(&f, copies, -1, CHUNK_LOSS, sizeof(rows), rows, sizeof(rows), 0);
 	getrlimit(RLIMIT_AS, &old);
 	tight = old;
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)	/* their shadow memory alone takes terabytes */
-	tight.rlim_cur = (128u << 20) + bytes * 256;
-#endif
+	if (!HAS_SHADOW_MEMORY)
+		tight.rlim_cur = (128u << 20) + bytes * 256;
 	setrlimit(RLIMIT_AS, &tight);
 	expect_blocks(&f, copies);
 	setrlimit(RLIMIT_AS, &old);

@@ -29,7 +29,7 @@ static int export_as(const struct chaos *f, const char *path, bool force, struct
 		     struct err *e)
 {
 	struct export_request r = { .path = path, .to_ns = UINT64_MAX, .force = force };
-	struct analysis *a;
+	struct analysis *a = NULL;
 	struct trace *t;
 	int c;
 
