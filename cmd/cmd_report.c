@@ -255,6 +255,7 @@ static int take_operand(struct report *r, const char *value)
 /* What excludes what. */
 static int check_together(struct report *r)
 {
+	const char *view = r->view ? r->view->name : "";
 	const char *alone = r->phases ? "--phases" : r->follow_ns ? "--follow" : r->db ? "--db" :
 			    r->in.during ? "--during" : r->sparklines ? "--sparklines" : NULL;
 
@@ -265,12 +266,11 @@ static int check_together(struct report *r)
 		return opts_usage_error(&report_opts,
 					"--phases and --every are two ways to cut the window: "
 					"choose one");
-	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): a report has a view */
-	if (r->phases && !strcmp(r->view->name, "summary"))
+	if (r->phases && !strcmp(view, "summary"))
 		return opts_usage_error(&report_opts,
 					"the summary has many parts; --phases without a view has a "
 					"row per interval");
-	if (r->in.format == RENDER_FOLDED && (strcmp(r->view->name, "stacks") || r->path_cnt > 1))
+	if (r->in.format == RENDER_FOLDED && (strcmp(view, "stacks") || r->path_cnt > 1))
 		return opts_usage_error(&report_opts, "--format folded is for the view stacks, of one trace");
 	r->in.folded_samples = r->q.sort && !strcmp(r->q.sort, "samples");
 	if (r->follow_ns && r->db)

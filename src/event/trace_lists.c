@@ -436,7 +436,7 @@ int trace_lists_check(struct trace *t, const uint64_t *numbers, size_t cnt, cons
 		put_lists(t, &now);
 		if (now.failed)
 			r = -ENOMEM;
-		else if (r == 0 && (now.len != bytes || memcmp(now.data, raw, bytes)))
+		else if (r == 0 && (now.len != bytes || (bytes && memcmp(now.data, raw, bytes))))
 			r = -ESTALE;
 		*ret_why = r == -ESTALE ? "does not say what the blocks say: delete it" :
 					  "says what the blocks say";
