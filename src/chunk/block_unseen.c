@@ -196,6 +196,8 @@ static void declare(struct block_writer *w, size_t cnt)
 	struct block_unseen *u = w->unseen;
 	size_t i;
 
+	if (!cnt)
+		return;
 	for (i = 0; i < cnt; i++)
 		row_put_loss(&w->loss, &u->suspects[i]);
 	w->stats.unseen_cnt += cnt;
@@ -220,7 +222,6 @@ int block_unseen_resolve(struct block_writer *w, const struct block_slice *s)
 		forget_addresses(u);
 		return 0;
 	}
-	if (old_cnt || s->is_last)
-		declare(w, s->is_last ? u->suspect_cnt : old_cnt);
+	declare(w, s->is_last ? u->suspect_cnt : old_cnt);
 	return 0;
 }
