@@ -69,12 +69,20 @@ show_tail()
 
 # A cmocka binary: its lines "[       OK ] name", "[  FAILED  ] name", "[  SKIPPED ] name" before the closing
 # "[==========] N test(s) run." each stand for one test.
-run_unit()
+# start_unit BINARY runs one, judge_unit BINARY tells what it said.
+start_unit()
 {
-	local bin=$1 name=${1##*/} log=$logs/unit-${1##*/} rc ok_cnt bad skip line
+	local log=$logs/unit-${1##*/}
 
-	timeout "$limit_s" "$bin" >"$log" 2>&1
-	rc=$?
+	timeout "$limit_s" "$1" >"$log" 2>&1
+	echo $? >"$log.rc"
+}
+
+judge_unit()
+{
+	local name=${1##*/} log=$logs/unit-${1##*/} rc ok_cnt bad skip line
+
+	rc=$(cat "$log.rc")
 	ok_cnt=$(grep -c '^\[       OK \]' "$log")
 	bad=$(awk '/^\[==========\].*run\./ { exit } /^\[  FAILED  \]/ { print $4 }' "$log" | sort -u)
 	skip=$(awk '/^\[==========\].*run\./ { exit } /^\[  SKIPPED \]/ { print $4 }' "$log" | sort -u)
@@ -132,10 +140,20 @@ run_script()
 
 cd "$top" || exit 1
 
+# They share nothing: as many at a time as there are CPUs.
+units=()
 for bin in "$build"/unit/test_*; do
 	[ -x "$bin" ] && [ ! -d "$bin" ] || continue
 	case $bin in *.d | *.o) continue ;; esac
-	wanted "unit/${bin##*/}" && run_unit "$bin"
+	wanted "unit/${bin##*/}" && units+=("$bin")
+done
+for bin in ${units[@]+"${units[@]}"}; do
+	[ "$(jobs -pr | wc -l)" -lt "$(nproc)" ] || wait -n
+	start_unit "$bin" &
+done
+wait
+for bin in ${units[@]+"${units[@]}"}; do
+	judge_unit "$bin"
 done
 
 wanted includes && run_script includes bash "$here/check_includes.sh"
