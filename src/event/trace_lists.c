@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 #include "base/crc32c.h"
-#include "base/varint.h"
 #include "chunk/zpack.h"
+#include "event/index_number.h"
 #include "event/trace_state.h"
 #include "store/chunk_name.h"
 
@@ -38,25 +38,6 @@ struct disk_lists {
 };
 
 _Static_assert(sizeof(struct disk_lists) == 40, "layout of disk_lists");
-
-struct reading {
-	const uint8_t *p, *end;
-	bool bad;
-};
-
-static uint64_t get(struct reading *in)
-{
-	uint64_t v = 0;
-	const uint8_t *p = varint_get(in->p, in->end, &v);
-
-	if (!p) {
-		in->bad = true;
-		in->p = in->end;
-		return 0;
-	}
-	in->p = p;
-	return v;
-}
 
 /* Sections in the order they are written and read. X(type, row of row_codec, struct, list) */
 #define LISTS(X)                                                        \
@@ -276,17 +257,17 @@ static int read_file(const struct trace *t, uint8_t **ret, size_t *ret_bytes)
 	return 0;
 }
 
-static bool files_fit(const struct trace *t, struct reading *in, const uint64_t *numbers,
+static bool files_fit(const struct trace *t, struct index_in *in, const uint64_t *numbers,
 		      size_t cnt)
 {
 	char name[CHUNK_NAME_BYTES];
 	struct stat st;
 	size_t i;
 
-	if (get(in) != cnt)
+	if (index_get(in) != cnt)
 		return false;
 	for (i = 0; i < cnt; i++) {
-		uint64_t number = get(in), bytes = get(in);
+		uint64_t number = index_get(in), bytes = index_get(in);
 
 		chunk_name_format(name, numbers[i]);
 		if (number != numbers[i] ||
@@ -319,7 +300,7 @@ static bool block_fits(struct trace *t, const struct trace_block *b,
 	       crc32c(0, &head, offsetof(struct disk_block, head_crc)) == head.head_crc;
 }
 
-static int get_block(struct trace *t, struct reading *in)
+static int get_block(struct trace *t, struct index_in *in)
 {
 	struct trace_block *b = trace_list_add(&t->blocks, sizeof(*b));
 	struct trace_block_more *m = trace_list_add(&t->more, sizeof(*m));
@@ -328,25 +309,25 @@ static int get_block(struct trace *t, struct reading *in)
 
 	if (!b || !m)
 		return -ENOMEM;
-	m->file = get(in);
+	m->file = index_get(in);
 	chunk_name_format(name, m->file);
 	b->file = strpool_put(t->strings, name);
-	b->offset = get(in);
-	b->bytes = get(in);
-	b->from_ns = get(in);
-	b->to_ns = b->from_ns + get(in);
-	b->first_ns = get(in);
-	b->last_ns = get(in);
-	m->number = get(in);
-	m->front_bytes = (uint32_t)get(in);
-	m->head_crc = (uint32_t)get(in);
+	b->offset = index_get(in);
+	b->bytes = index_get(in);
+	b->from_ns = index_get(in);
+	b->to_ns = b->from_ns + index_get(in);
+	b->first_ns = index_get(in);
+	b->last_ns = index_get(in);
+	m->number = index_get(in);
+	m->front_bytes = (uint32_t)index_get(in);
+	m->head_crc = (uint32_t)index_get(in);
 	for (k = 0; k < EVENT_KIND_CNT; k++)
-		b->kind_cnt[k] = get(in);
-	flags = (unsigned int)get(in);
+		b->kind_cnt[k] = index_get(in);
+	flags = (unsigned int)index_get(in);
 	m->carried = flags & 1;
 	m->remade = flags & 2;
 	m->cut = flags & 8;
-	m->cpu_cnt = (uint32_t)get(in);
+	m->cpu_cnt = (uint32_t)index_get(in);
 	if (in->bad || m->cpu_cnt > CHUNK_CPUS_MAX) {
 		m->cpu_cnt = 0;
 		return -EBADMSG;
@@ -357,9 +338,9 @@ static int get_block(struct trace *t, struct reading *in)
 	if (!m->running || !b->file || (flags & 4 && !m->ends))
 		return -ENOMEM;
 	for (k = 0; k < m->cpu_cnt; k++)
-		m->running[k] = (uint32_t)get(in);
+		m->running[k] = (uint32_t)index_get(in);
 	for (k = 0; m->ends && k < m->cpu_cnt; k++)
-		m->ends[k] = (uint32_t)get(in);
+		m->ends[k] = (uint32_t)index_get(in);
 	if (m->cpu_cnt > t->cpu_cnt)
 		t->cpu_cnt = m->cpu_cnt;
 	if (in->bad || !block_fits(t, b, m) ||
@@ -368,17 +349,17 @@ static int get_block(struct trace *t, struct reading *in)
 	return 0;
 }
 
-static int get_all(struct trace *t, struct reading *in, const uint64_t *numbers, size_t cnt)
+static int get_all(struct trace *t, struct index_in *in, const uint64_t *numbers, size_t cnt)
 {
 	uint64_t blocks;
 	int r = 0;
 
 	if (!files_fit(t, in, numbers, cnt))
 		return -EBADMSG;
-	for (blocks = get(in); blocks && r == 0 && !in->bad; blocks--)
+	for (blocks = index_get(in); blocks && r == 0 && !in->bad; blocks--)
 		r = get_block(t, in);
 	while (r == 0 && in->p != in->end) {
-		uint64_t type = get(in), bytes = get(in);
+		uint64_t type = index_get(in), bytes = index_get(in);
 		struct row_reader rows = { .p = in->p, .base_ns = trace_start_ns(t) };
 
 		if (in->bad || bytes > (uint64_t)(in->end - in->p))
@@ -412,7 +393,7 @@ static void clear_lists(struct trace *t)
 
 int trace_lists_check(struct trace *t, const uint64_t *numbers, size_t cnt, const char **ret_why)
 {
-	struct reading in = { 0 };
+	struct index_in in = { 0 };
 	struct buf now = { 0 };
 	uint8_t *raw = NULL;
 	size_t bytes = 0;
@@ -453,7 +434,7 @@ bool trace_has_lists(const struct trace *t)
 
 int trace_lists_load(struct trace *t, const uint64_t *numbers, size_t cnt)
 {
-	struct reading in = { 0 };
+	struct index_in in = { 0 };
 	uint8_t *raw = NULL;
 	size_t bytes = 0;
 	int r;
