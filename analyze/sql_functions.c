@@ -5,6 +5,7 @@
  *   symbol(addr)                  kernel function + offset of a code address, NULL when not known
  *   user_symbol(upid, addr, ts_ns)  the same of a process at an instant
  *   stack_text(stack, ts_ns)      a stack in one line, outermost function first
+ *   stack_text(stack, ts_ns, part)  the same of its frames in 'user' space or the 'kernel', NULL when it has none
  *   device_name(dev)              "sda"; "major:minor" when not known
  *   cache_name(addr)              name of a kmem_cache, NULL when not known
  *   irq_recorded(from, to)        1: interrupts were recorded in some of [from, to)
@@ -106,20 +107,30 @@ static void fn_user_symbol(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	sqlite3_result_text(ctx, text, -1, SQLITE_TRANSIENT);
 }
 
-/* stack_text(stack, ts_ns) */
+/* stack_text(stack, ts_ns [, part]) */
 static void fn_stack_text(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	const struct analysis *a = sqlite3_user_data(ctx);
+	const char *name = argc > 2 ? (const char *)sqlite3_value_text(argv[2]) : NULL;
+	enum stack_part part = STACK_ALL;
 	struct buf out = { 0 };
+	bool has;
 
+	if (argc > 2) {
+		if (!name || (strcmp(name, "user") && strcmp(name, "kernel"))) {
+			sqlite3_result_error(ctx, "stack_text(): a part is 'user' or 'kernel'", -1);
+			return;
+		}
+		part = *name == 'u' ? STACK_USER : STACK_KERNEL;
+	}
 	if (sqlite3_value_type(argv[0]) != SQLITE_INTEGER ||
 	    sqlite3_value_type(argv[1]) != SQLITE_INTEGER)
 		return;
-	stack_text_add(&out, a->trace, (uint64_t)sqlite3_value_int64(argv[0]),
-		       context_abs(a, sqlite3_value_int64(argv[1])));
+	has = stack_text_add(&out, a->trace, (uint64_t)sqlite3_value_int64(argv[0]),
+			     context_abs(a, sqlite3_value_int64(argv[1])), part);
 	if (out.failed)
 		sqlite3_result_error_nomem(ctx);
-	else
+	else if (has)
 		sqlite3_result_text(ctx, (const char *)out.data, -1, SQLITE_TRANSIENT);
 	buf_done(&out);
 }
@@ -376,6 +387,7 @@ int sql_functions_register(struct analysis *a, struct err *e)
 		{ "file_name", 2, fn_file_name },     { "irq_name", 2, fn_irq_name },
 		{ "irq_recorded", 2, fn_irq_recorded },
 		{ "user_symbol", 3, fn_user_symbol }, { "stack_text", 2, fn_stack_text },
+		{ "stack_text", 3, fn_stack_text },
 	};
 	/* not DETERMINISTIC: reading may find damage, and is_complete() must be asked again then */
 	int flags = SQLITE_UTF8 | SQLITE_INNOCUOUS;

@@ -48,23 +48,38 @@ static size_t own_frames(const struct trace *t, const struct trace_frame *f, siz
 	return skip;
 }
 
-void stack_text_add(struct buf *out, const struct trace *t, uint64_t stack, uint64_t ts_ns)
+/* The kernel's frames come first, as the innermost ones. */
+static size_t kernel_frames(const struct trace_frame *f, size_t cnt)
+{
+	size_t i = 0;
+
+	while (i < cnt && !f[i].upid)
+		i++;
+	return i;
+}
+
+bool stack_text_add(struct buf *out, const struct trace *t, uint64_t stack, uint64_t ts_ns,
+		    enum stack_part part)
 {
 	char text[SITE_TEXT_MAX], *p;
-	size_t cnt, i, own;
+	size_t cnt, i, inner, outer;
 	const struct trace_frame *f = trace_stack_find(t, stack, &cnt);
 
+	inner = part == STACK_USER ? kernel_frames(f, cnt) : own_frames(t, f, cnt);
+	outer = part == STACK_KERNEL ? kernel_frames(f, cnt) : cnt;
+	if (part == STACK_KERNEL ? inner >= outer : part == STACK_USER && cnt && inner >= outer)
+		return false;
 	if (!cnt)
 		buf_add(out, "[no stack]", 10);
-	own = own_frames(t, f, cnt);
-	for (i = cnt; i-- > own;) {
+	for (i = outer; i-- > inner;) {
 		frame_text(text, sizeof(text), t, &f[i], ts_ns);
 		for (p = text; *p; p++)
 			if (*p == ';' || *p == '\n')
 				*p = ':';
 		buf_add(out, text, strlen(text));
-		if (i > own)
+		if (i > inner)
 			buf_add(out, ";", 1);
 	}
 	buf_add(out, "", 1);
+	return true;
 }

@@ -9,10 +9,19 @@
 #ifndef STACK_TEXT_H
 #define STACK_TEXT_H
 
+#include <stdbool.h>
+
 #include "base/buf.h"
 #include "event/trace.h"
 
-/* Appends it with a NUL; user frames are what they were at ts_ns. Memory failures are kept in out. */
-void stack_text_add(struct buf *out, const struct trace *t, uint64_t stack, uint64_t ts_ns);
+enum stack_part { STACK_ALL, STACK_USER, STACK_KERNEL };
+
+/*
+ * Appends it, or its frames of user space or of the kernel, with a NUL; user frames are what they were at ts_ns. False:
+ * a part of which it has no frame; nothing was appended. Of a stack without any frame, all and the user's part are
+ * "[no stack]". Memory failures are kept in out.
+ */
+bool stack_text_add(struct buf *out, const struct trace *t, uint64_t stack, uint64_t ts_ns,
+		    enum stack_part part);
 
 #endif /* STACK_TEXT_H */

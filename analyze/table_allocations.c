@@ -27,7 +27,10 @@ static const struct table_column allocation_cols[] = {
 	{ "free_utid", COLUMN_INT },  { "free_lost", COLUMN_INT }, { "irq", COLUMN_INT },
 	{ "call_site", COLUMN_INT },  { "symbol", COLUMN_TEXT },   { "cache", COLUMN_TEXT },
 	{ "page_order", COLUMN_INT }, { "gfp", COLUMN_INT },	   { "unsure", COLUMN_INT },
+	{ "stack", COLUMN_INT },
 };
+
+enum { COL_STACK = 18 };
 
 enum family { FAMILY_SLAB = 0, FAMILY_PAGE = 1, FAMILY_HEAP = 2, FAMILY_CNT = 3 };
 
@@ -59,7 +62,7 @@ static uint32_t kinds_of(const struct table_query *q)
 		1u << EVENT_PAGE_ALLOC | 1u << EVENT_PAGE_FREE,
 		1u << EVENT_HEAP_ALLOC | 1u << EVENT_HEAP_FREE,
 	};
-	uint32_t all = 0;
+	uint32_t all = q->cols_used & 1u << COL_STACK ? 1u << EVENT_STACK : 0;
 	unsigned int i;
 
 	for (i = 0; i < FAMILY_CNT; i++)
@@ -173,6 +176,8 @@ static int give_row(void *ctx, const struct live_object *obj, uint64_t bytes, en
 	cell_int(&c[10], end == LIVE_LOST);
 	cell_int(&c[11], k->irq);
 	cell_int(&c[17], was_off(s, obj->ts_ns, end == LIVE_REMAINS ? UINT64_MAX : s->ev->ts_ns));
+	if (k->stack)
+		cell_int(&c[COL_STACK], (int64_t)k->stack);
 	if (s->family == FAMILY_PAGE) {
 		cell_int(&c[15], __builtin_ctzll((bytes / s->page_bytes) | 1ull << 63));
 		cell_int(&c[16], k->gfp);
@@ -198,6 +203,33 @@ static int heap_space(struct allocation_scan *s, uint32_t process, uint64_t ts_n
 	return keymap_intern(&s->heaps, process, s->exec_cnt[process], ret);
 }
 
+/* Comes right behind its allocation's event, which has the same instant. */
+static int on_stack(struct allocation_scan *s, const struct event *ev)
+{
+	const struct ident *d = &s->a->ident;
+	uint32_t space = 0;
+	unsigned int family;
+	int ret = 0;
+
+	switch (ev->v[EV_STACK_OF]) {
+	case EVENT_SLAB_ALLOC:
+		family = FAMILY_SLAB;
+		break;
+	case EVENT_PAGE_ALLOC:
+		family = FAMILY_PAGE;
+		break;
+	case EVENT_HEAP_ALLOC:
+		family = FAMILY_HEAP;
+		ret = heap_space(s, d->thread_process[ident_thread(d, ev->utid)], ev->ts_ns, &space);
+		break;
+	default:
+		return 0;
+	}
+	return ret < 0 ? ret
+		       : live_objects_set_stack(s->objects[family], space, ev->v[EV_STACK_ADDR],
+						ev->ts_ns, ev->v[EV_STACK_STACK]);
+}
+
 static int on_event(struct allocation_scan *s, const struct event *ev)
 {
 	const struct ident *d = &s->a->ident;
@@ -210,6 +242,8 @@ static int on_event(struct allocation_scan *s, const struct event *ev)
 	uint64_t addr, unknown;
 	int ret;
 
+	if (ev->kind == EVENT_STACK)
+		return on_stack(s, ev);
 	s->family = is_page ? FAMILY_PAGE : is_heap ? FAMILY_HEAP : FAMILY_SLAB;
 	s->ev = ev;
 	if (is_heap && (ret = heap_space(s, d->thread_process[thread], ev->ts_ns, &space)) < 0)

@@ -89,7 +89,7 @@ const struct opts_command report_opts = {
 	.text = "VIEW is one of those 'ebpfrec report --list' shows; the default is summary.\n"
 		"Tables are for reading; csv and json hold raw numbers, with the unit in the "
 		"column's\n"
-		"name, and all rows; folded, of the view stacks, is what flame graph tools read. Several traces (-i again, or names after the options) are put on\n"
+		"name, and all rows; folded, of the views stacks and leaks, is what flame graph tools read. Several traces (-i again, or names after the options) are put on\n"
 		"one axis of time by wall clock; rows then begin with the host.\n",
 	.options = options,
 	.examples = "  ebpfrec report\n"
@@ -270,9 +270,12 @@ static int check_together(struct report *r)
 		return opts_usage_error(&report_opts,
 					"the summary has many parts; --phases without a view has a "
 					"row per interval");
-	if (r->in.format == RENDER_FOLDED && (strcmp(view, "stacks") || r->path_cnt > 1))
-		return opts_usage_error(&report_opts, "--format folded is for the view stacks, of one trace");
-	r->in.folded_samples = r->q.sort && !strcmp(r->q.sort, "samples");
+	if (r->in.format == RENDER_FOLDED &&
+	    ((strcmp(view, "stacks") && strcmp(view, "leaks")) || r->path_cnt > 1))
+		return opts_usage_error(&report_opts,
+					"--format folded is for the views stacks and leaks, of one trace; what made a spike "
+					"is in the stacks of its time: report stacks --from --to");
+	r->in.folded_count = r->q.sort && (!strcmp(r->q.sort, "samples") || !strcmp(r->q.sort, "objects"));
 	if (r->follow_ns && r->db)
 		return opts_usage_error(&report_opts, "--db is written once: leave out --follow");
 	return 0;

@@ -428,7 +428,7 @@ struct render *input_render(const struct input *in, uint64_t table_limit, bool h
 		.out = stdout,
 		.limit = in->format == RENDER_TABLE ? table_limit : 0,
 		.human = human,
-		.folded_samples = in->folded_samples,
+		.folded_count = in->folded_count,
 		.width = terminal_width(),
 	};
 	struct render *r;

@@ -27,7 +27,7 @@ struct input {
 	size_t damage_noted;	/* damaged parts already told of */
 	bool anyway;		/* open it without a manifest, too */
 	bool quick;		/* its lists may come from lists.idx, and go there */
-	bool folded_samples;	/* with RENDER_FOLDED: see struct render_options */
+	bool folded_count;	/* with RENDER_FOLDED: see struct render_options */
 	bool no_index;		/* decode all that an answer needs */
 	struct progress progress;
 };

@@ -34,7 +34,7 @@ struct render_options {
 	enum render_format format;
 	FILE *out;		/* not owned */
 	uint64_t limit;		/* rows shown at most (of each section); 0: all */
-	bool folded_samples;	/* folded: count allocations, not bytes */
+	bool folded_count;	/* folded: samples or objects, not bytes */
 	bool human;		/* table: headings and values with units */
 	unsigned int width;	/* table: cells to fit into by cutting text; 0: never cut */
 };

@@ -13,6 +13,7 @@
 #include "base/textsafe.h"
 
 #define GAP	       2 /* spaces between columns */
+#define BELOW_INDENT   6 /* of a stack under its row */
 #define TEXT_CELLS_MIN 8 /* text is not cut below this */
 #define TEXT_CELLS_MAX 400 /* nor kept beyond it: a command line may be long */
 
@@ -21,14 +22,15 @@ struct column {
 	unsigned int cells;
 	bool is_text; /* some value is: to the left */
 	bool is_zero; /* all values kept are 0 or NULL, of a kind that may then be left out */
-	bool is_empty; /* a length of time that no row kept has: it was not measured */
+	bool is_empty; /* a length of time, or bytes of stacks, that no row kept has: it was not measured */
 	bool is_hidden;
+	const char *below;	/* a stack, in a line of its own under the row: what it is called; NULL: a column */
 	char heading[64];
 };
 
 struct cell {
 	char *text; /* NULL: nothing */
-	unsigned int cells;
+	unsigned int cells; /* not of a stack */
 	bool is_text, is_zero, is_null;
 };
 
@@ -187,6 +189,58 @@ static void format_real(char *buf, size_t size, double v, enum render_kind kind)
 		format_int(buf, size, (int64_t)(v < 0 ? v - 0.5 : v + 0.5), kind);
 }
 
+/* ---- a stack ---- */
+
+static const char *stack_label(const char *name)
+{
+	static const char *const labels[][2] = {
+		{ "stack", "stack" }, { "user_stack", "user" }, { "kernel_stack", "kernel" },
+	};
+
+	for (size_t i = 0; i < sizeof(labels) / sizeof(labels[0]); i++)
+		if (!strcmp(name, labels[i][0]))
+			return labels[i][1];
+	return NULL;
+}
+
+/* "outer;middle;inner" as people read it, from where it happened: "inner < middle < outer". NULL: out of memory. */
+static char *turn_stack(const char *text, size_t len)
+{
+	char *turned = malloc(len * 3 + 1), *to = turned;
+	size_t end = len, at = len;
+
+	if (!turned)
+		return NULL;
+	for (;;) {
+		while (at && text[at - 1] != ';')
+			at--;
+		memcpy(to, text + at, end - at);
+		to += end - at;
+		if (!at)
+			break;
+		memcpy(to, " < ", 3);
+		to += 3;
+		end = --at;
+	}
+	*to = 0;
+	return turned;
+}
+
+static int make_stack(const struct value *v, struct cell *ret)
+{
+	char *turned;
+
+	*ret = (struct cell){ .is_null = v->type != VALUE_TEXT };
+	if (v->type != VALUE_TEXT)
+		return 0;
+	turned = turn_stack(v->text, v->text_bytes);
+	ret->text = turned ? malloc(TEXT_CELLS_MAX * 4) : NULL;
+	if (ret->text)
+		textsafe_escape(ret->text, TEXT_CELLS_MAX * 4, turned, strlen(turned), NULL);
+	free(turned);
+	return ret->text ? 0 : -ENOMEM;
+}
+
 static int make_cell(const struct table *t, unsigned int col, const struct value *v,
 		     struct cell *ret)
 {
@@ -194,6 +248,8 @@ static int make_cell(const struct table *t, unsigned int col, const struct value
 	char text[64];
 	size_t size;
 
+	if (t->columns[col].below)
+		return make_stack(v, ret);
 	*ret = (struct cell){ 0 };
 	switch (v->type) {
 	case VALUE_INT:
@@ -242,7 +298,7 @@ static void put_cell(const struct table *t, struct render_out *out, unsigned int
 	const struct column *c = &t->columns[col];
 	unsigned int pad = c->cells > cells ? c->cells - cells : 0;
 
-	if (c->is_hidden)
+	if (c->is_hidden || c->below)
 		return;
 	if (col)
 		put_spaces(out, GAP);
@@ -253,19 +309,35 @@ static void put_cell(const struct table *t, struct render_out *out, unsigned int
 		put_spaces(out, pad);
 }
 
+static void put_below(const struct table *t, struct render_out *out, const char *label, char *text)
+{
+	unsigned int used = BELOW_INDENT + (unsigned int)strlen(label) + 2;
+
+	if (t->options->width > used)
+		textsafe_cut(text, t->options->width - used);
+	put_spaces(out, BELOW_INDENT);
+	render_out_text(out, label);
+	render_out_text(out, ": ");
+	render_out_text(out, text);
+	render_out_text(out, "\n");
+}
+
 static void put_row(const struct table *t, struct render_out *out, const struct cell *cells)
 {
 	for (unsigned int i = 0; i < t->col_cnt; i++) {
 		const struct column *c = &t->columns[i];
 		unsigned int n = cells[i].cells;
 
-		if (cells[i].is_text && t->options->width && n > c->cells) {
+		if (cells[i].is_text && !c->below && t->options->width && n > c->cells) {
 			textsafe_cut(cells[i].text, c->cells);
 			n = c->cells;
 		}
 		put_cell(t, out, i, cells[i].text, n);
 	}
 	render_out_text(out, "\n");
+	for (unsigned int i = 0; i < t->col_cnt; i++)
+		if (t->columns[i].below && cells[i].text)
+			put_below(t, out, t->columns[i].below, cells[i].text);
 }
 
 /*
@@ -280,12 +352,12 @@ static void fit_columns(struct table *t, bool has_all_rows)
 		struct column *c = &t->columns[i];
 
 		c->is_hidden = i && c->is_empty && has_all_rows && t->held_cnt;
-		total += c->is_hidden ? 0 : c->cells + (i ? GAP : 0);
+		total += c->is_hidden || c->below ? 0 : c->cells + (i ? GAP : 0);
 	}
 	for (unsigned int i = t->col_cnt; i-- > 1 && has_all_rows && t->held_cnt;) {
 		struct column *c = &t->columns[i];
 
-		if (width && total > width && c->is_zero && !c->is_hidden) {
+		if (width && total > width && c->is_zero && !c->is_hidden && !c->below) {
 			c->is_hidden = true;
 			total -= c->cells + GAP;
 		}
@@ -296,7 +368,7 @@ static void fit_columns(struct table *t, bool has_all_rows)
 		for (unsigned int i = 0; i < t->col_cnt; i++) {
 			struct column *c = &t->columns[i];
 
-			if (!c->is_hidden && c->is_text && c->cells > TEXT_CELLS_MIN &&
+			if (!c->is_hidden && !c->below && c->is_text && c->cells > TEXT_CELLS_MIN &&
 			    c->cells > strlen(c->heading) && (!widest || c->cells > widest->cells))
 				widest = c;
 		}
@@ -320,7 +392,8 @@ static void write_held(struct table *t, struct render_out *out, bool has_all_row
 		struct column *c = &t->columns[i];
 
 		c->cells = (unsigned int)strlen(c->heading);
-		c->is_empty = t->options->human && c->kind == RENDER_DURATION;
+		c->is_empty = t->options->human && !c->below &&
+			      (c->kind == RENDER_DURATION || !strcmp(c->heading, "STACK BYTES"));
 		c->is_zero = t->options->human && c->kind != RENDER_PLAIN &&
 			     c->kind != RENDER_INSTANT && c->kind != RENDER_YES_NO;
 		for (unsigned int r = 0; r < t->held_cnt; r++) {
@@ -385,6 +458,7 @@ static int table_begin(void *state, struct render_out *out, unsigned int cnt,
 		struct column *c = &t->columns[i];
 
 		c->kind = render_column_kind(names[i]);
+		c->below = t->options->human ? stack_label(names[i]) : NULL;
 		if (t->options->human)
 			render_heading(c->heading, sizeof(c->heading), names[i]);
 		else

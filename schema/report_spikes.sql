@@ -10,7 +10,29 @@
 --   threshold_bytes    what it had to reach
 --   cause              what most of its bytes were. slab, heap: kmem_cache and place that asked (heap: function of the program);
 --                      rss: the counter that grew most, and the order of most of the pages the process allocated meanwhile
+--   user_stack, kernel_stack  who called whom (outermost function first, ';' between) when most of its bytes were allocated, of
+--                      those allocations whose stacks were recorded (record --stacks); rss: of the process's pages
+--   stack_bytes        what was allocated from there; empty: no stack was recorded in the burst
 -- Sources: rss, slab, heap. page and vm are left out: their bytes are the others' again, or not used yet.
+WITH sp AS MATERIALIZED (SELECT *, CASE source WHEN 'rss' THEN 'page' ELSE source END AS stacks_of
+                           FROM spikes(:from, :to, :spike_window, :spike_min)),
+by_number AS (
+	SELECT sp.upid AS upid, sp.source AS source, sp.start_ns AS start_ns, x.stack AS stack, sum(x.bytes) AS bytes,
+	       max(x.ts_ns) AS last_ns
+	  FROM sp CROSS JOIN stack_samples AS x CROSS JOIN threads AS t
+	 WHERE x.ts_ns >= sp.start_ns AND x.ts_ns <= sp.end_ns AND t.utid = x.utid AND t.upid = sp.upid
+	   AND x.source = sp.stacks_of AND NOT x.irq
+	 GROUP BY sp.upid, sp.source, sp.start_ns, x.stack
+),
+by_text AS (
+	SELECT upid, source, start_ns, stack_text(stack, last_ns, 'user') AS user_stack,
+	       stack_text(stack, last_ns, 'kernel') AS kernel_stack, sum(bytes) AS bytes
+	  FROM by_number GROUP BY upid, source, start_ns, user_stack, kernel_stack
+),
+top AS (
+	SELECT *, row_number() OVER (PARTITION BY upid, source, start_ns
+	                             ORDER BY bytes DESC, user_stack, kernel_stack) AS place FROM by_text
+)
 SELECT $t_spike
        p.pid AS pid, p.comm AS comm, u.source AS source,
        u.start_ns AS start_ns, u.dur_ns AS dur_ns, u.bytes AS bytes, u.bytes_per_s AS bytes_per_s,
@@ -32,7 +54,9 @@ SELECT $t_spike
               GROUP BY x.page_order ORDER BY count(*) << x.page_order DESC LIMIT 1), '')
        END AS cause,
        is_complete('alloc.' || u.source, u.start_ns, u.end_ns + 1) AS complete,
-       lost_events('alloc', u.start_ns, u.end_ns + 1) AS lost_events
-  FROM spikes(:from, :to, :spike_window, :spike_min) AS u
+       lost_events('alloc', u.start_ns, u.end_ns + 1) AS lost_events,
+       k.user_stack AS user_stack, k.kernel_stack AS kernel_stack, k.bytes AS stack_bytes
+  FROM sp AS u
+  LEFT JOIN top AS k ON k.upid = u.upid AND k.source = u.source AND k.start_ns = u.start_ns AND k.place = 1
   LEFT JOIN processes AS p ON p.upid = u.upid
  ORDER BY u.bytes DESC, u.start_ns

@@ -408,7 +408,8 @@ CREATE TABLE allocations (
 	cache TEXT,
 	page_order INTEGER,
 	gfp INTEGER,
-	unsure INTEGER NOT NULL
+	unsure INTEGER NOT NULL,
+	stack INTEGER
 ) STRICT;
 
 -- Block requests from queueing to completion.

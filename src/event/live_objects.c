@@ -31,7 +31,7 @@ struct live_objects {
 	size_t cap, cnt;
 	uint32_t page_bytes;
 	size_t order_cnt[ORDER_MAX + 1];
-	struct keymap sites, sizes, kinds;
+	struct keymap sites, places, sizes, kinds;	/* a place: site and stack */
 	struct live_kind *kind_rows;
 	size_t kind_cap;
 	uint32_t recent[RECENT_KINDS];	/* by a hash: kinds used lately, plus one */
@@ -56,6 +56,7 @@ void live_objects_free(struct live_objects *o)
 	if (!o)
 		return;
 	keymap_done(&o->sites);
+	keymap_done(&o->places);
 	keymap_done(&o->sizes);
 	keymap_done(&o->kinds);
 	free(o->kind_rows);
@@ -166,14 +167,15 @@ static bool same_kind(const struct live_kind *a, const struct live_kind *b)
 {
 	return a->call_site == b->call_site && a->cache == b->cache &&
 	       a->bytes_req == b->bytes_req && a->bytes == b->bytes && a->gfp == b->gfp &&
-	       a->migratetype == b->migratetype && a->order == b->order && a->irq == b->irq;
+	       a->migratetype == b->migratetype && a->order == b->order && a->irq == b->irq &&
+	       a->stack == b->stack;
 }
 
 /* Few kinds make most objects: one of those used lately costs one look. */
 static uint32_t *recent_kind(struct live_objects *o, const struct live_kind *k)
 {
 	uint64_t h = (k->call_site ^ k->bytes << 7 ^ k->bytes_req << 3 ^ k->gfp ^ k->order ^
-		      (uint64_t)k->irq << 5 ^ k->cache >> 6) * 0x9e3779b97f4a7c15ull;
+		      (uint64_t)k->irq << 5 ^ k->cache >> 6 ^ k->stack) * 0x9e3779b97f4a7c15ull;
 
 	return &o->recent[h >> 56];
 }
@@ -182,13 +184,14 @@ static int intern_slow(struct live_objects *o, const struct live_kind *k, uint32
 {
 	uint64_t small = (uint64_t)k->gfp << 32 | (uint64_t)k->migratetype << 16 |
 			 (uint64_t)k->order << 8 | k->irq;
-	uint32_t site, size;
+	uint32_t site, place, size;
 	int r;
 
 	if (keymap_intern(&o->sites, k->call_site, k->cache, &site) < 0 ||
+	    keymap_intern(&o->places, site, k->stack, &place) < 0 ||
 	    keymap_intern(&o->sizes, k->bytes_req, k->bytes, &size) < 0)
 		return -ENOMEM;
-	r = keymap_intern(&o->kinds, (uint64_t)site << 32 | size, small, ret);
+	r = keymap_intern(&o->kinds, (uint64_t)place << 32 | size, small, ret);
 	if (r <= 0)
 		return r;
 	if (*ret >= o->kind_cap) {
@@ -387,6 +390,19 @@ int live_objects_add(struct live_objects *o, uint32_t space, uint64_t addr, uint
 		return ret;
 	ret = intern_kind(o, kind, &entry.kind);
 	return ret < 0 ? ret : insert(o, &entry);
+}
+
+int live_objects_set_stack(struct live_objects *o, uint32_t space, uint64_t addr, uint64_t ts_ns,
+			   uint64_t stack)
+{
+	struct live_slot *s = find_live(o, space, addr);
+	struct live_kind k;
+
+	if (!s || s->ts_ns != ts_ns)
+		return 0;
+	k = o->kind_rows[s->kind];
+	k.stack = stack;
+	return intern_kind(o, &k, &s->kind);
 }
 
 int live_objects_rest(struct live_objects *o, live_objects_sink sink, void *ctx)

@@ -11,7 +11,7 @@
  *
  * An allocation at an address that is still live means that its free was lost: the old object
  * is handed out first, as lost. Memory is proportional to live objects (32 bytes each, the table
- * at most 3/4 full) plus the distinct (call site, cache, sizes, flags) there are. Calls come in
+ * at most 3/4 full) plus the distinct (call site, cache, sizes, flags, stack) there are. Calls come in
  * time order. Threads: one. Errors: -ENOMEM or what a callback returned.
  */
 #ifndef LIVE_OBJECTS_H
@@ -27,6 +27,7 @@ struct live_objects;
 struct live_kind {
 	uint64_t call_site, cache;
 	uint64_t bytes_req, bytes;	/* pages: both of the whole block */
+	uint64_t stack;			/* number of the recorded stack; 0: none was */
 	uint32_t gfp;
 	uint16_t migratetype;
 	uint8_t order;			/* pages; else 0 */
@@ -55,6 +56,10 @@ void live_objects_free(struct live_objects *o);
 int live_objects_add(struct live_objects *o, uint32_t space, uint64_t addr, uint64_t ts_ns,
 		     uint32_t owner, const struct live_kind *kind, live_objects_sink sink,
 		     void *ctx);
+
+/* The object at addr that was added at ts_ns, if it is still there, has this stack. 0 or -ENOMEM. */
+int live_objects_set_stack(struct live_objects *o, uint32_t space, uint64_t addr, uint64_t ts_ns,
+			   uint64_t stack);
 
 /*
  * Ends what lives at addr (pages: in the 2^order frames from addr on). sink gets each object or

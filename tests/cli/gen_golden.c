@@ -10,6 +10,8 @@
  *     cc1     100 kmallocs of 192 bytes at 1.1 s, 60 of them freed; RSS 0 to 32 MiB at 1.2 .. 1.25
  *     s lost    3 context switches on CPU 1 in 2 .. 3 s
  *
+ * With a second argument "stacks" there are stacks, and what they are of: a page for each MiB that cc1 grows by, and two
+ * heap objects, one of them freed; not of the last 20 kmallocs.
  * With a second argument "damaged" a byte in the middle of the chunk file is changed; with "open"
  * the trace is left as a killed recorder leaves it.
  */
@@ -65,6 +67,46 @@ static void write_memory(struct gen *g)
 		gen_rss(g, AT(1200) + i * 50 * MS / 32, 0, CC1, CC1, 1, i * 256);
 }
 
+/* Frames from where it happened out: kernel's, 0, user's, 0. */
+static void write_stack(struct gen *g, uint64_t ts, unsigned int of, uint64_t addr, uint64_t bytes,
+			uint64_t call_site, const uint64_t *frames)
+{
+	struct wire_stack r = { .hdr = { .ts_ns = ts, .hook = WIRE_STACK, .tid = CC1 }, .addr = addr,
+				.bytes = bytes, .call_site = call_site, .of = (wire_u8)of };
+	unsigned int n = 0;
+
+	for (; *frames; frames++, r.kernel_cnt++)
+		r.frames[n++] = *frames;
+	for (frames++; *frames; frames++, r.user_cnt++)
+		r.frames[n++] = *frames;
+	gen_raw(g, &r, offsetof(struct wire_stack, frames) + n * 8);
+}
+
+static void write_stacks(struct gen *g)
+{
+	static const uint64_t open_file[] = { 0xffffffff81001000, 0xffffffff81abc010, 0, 0x555555501240,
+					      0x555555500180, 0 };
+	static const uint64_t map_file[] = { 0xffffffff81001000, 0xffffffff81def010, 0, 0x555555501341,
+					     0x555555500180, 0 };
+	static const uint64_t touch[] = { 0xffffffff81777010, 0, 0x555555502220, 0x555555500184, 0 };
+	static const uint64_t build[] = { 0, 0x555555503330, 0x555555500188, 0 };
+
+	for (unsigned int i = 0; i < 80; i++)
+		write_stack(g, AT(1100) + i * 1000, WIRE_KMALLOC, 0xffff888000100000ull + i * 192, 192,
+			    0xffffffff81001000, i % 4 ? open_file : map_file);
+	for (unsigned int i = 1; i <= 32; i++) {
+		uint64_t ts = AT(1200) + i * 50 * MS / 32;
+
+		gen_page_alloc(g, ts, 0, CC1, 0x100000 + i * 256, 8, 0);
+		write_stack(g, ts, WIRE_PAGE_ALLOC, 0x100000 + i * 256, 1 << 20, 0, touch);
+	}
+	for (unsigned int i = 0; i < 2; i++) {
+		gen_heap(g, AT(1300) + i, 0, CC1, 0x7000000 + i * 4096, 4000);
+		write_stack(g, AT(1300) + i, WIRE_HEAP_ALLOC, 0x7000000 + i * 4096, 4000, 0x55551234, build);
+	}
+	gen_heap(g, AT(1301), 0, CC1, 0x7000000, 0);
+}
+
 static void write_loss(struct gen *g)
 {
 	const struct trace_loss loss = {
@@ -106,16 +148,18 @@ static void damage(const char *dir)
 
 int main(int argc, char **argv)
 {
+	bool stacks = argc > 2 && !strcmp(argv[2], "stacks");
 	struct gen *g;
 
 	if (argc < 2) {
-		fprintf(stderr, "usage: gen_golden DIR [damaged|open]\n");
+		fprintf(stderr, "usage: gen_golden DIR [stacks|damaged|open]\n");
 		return 2;
 	}
 	g = gen_open(argv[1], &(struct gen_config){ .cpu_cnt = 2,
 						    .from_ns = START,
 						    .recorder_pid = RECORDER,
-						    .cpus_online = true });
+						    .cpus_online = true,
+						    .sites = stacks });
 	write_tasks(g);
 	write_requests(g);
 	gen_switch(g, AT(500), 0, MAKE, 0, 0);
@@ -125,6 +169,8 @@ int main(int argc, char **argv)
 	gen_switch(g, AT(1000), 0, 0, CC1, 0);
 	gen_exec(g, AT(1000) + 1000, 0, CC1, CC1, 0, "cc1", "/usr/lib/gcc/cc1", "cc1\0-O2\0a.c", 12);
 	write_memory(g);
+	if (stacks)
+		write_stacks(g);
 	gen_switch(g, AT(1500), 1, 0, UGLY, 0);
 	gen_switch(g, AT(1750), 1, UGLY, RECORDER, 0);
 	gen_switch(g, AT(1850), 1, RECORDER, 0, 0);

@@ -66,6 +66,24 @@ static int name_symbol(void *ctx, uint64_t addr, char *name, size_t size)
 	return 0;
 }
 
+/* An even address has a name; an odd one is in a file without symbols. */
+static int name_site(void *ctx, uint32_t pid, uint64_t ts_ns, struct trace_site *ret,
+		     uint64_t *ret_until_ns)
+{
+	static char symbol[32];
+
+	snprintf(symbol, sizeof(symbol), "ufunc_%llx", (unsigned long long)(ret->addr >> 8 & 0xfff));
+	ret->why = ret->addr & 1 ? TRACE_SITE_STRIPPED : TRACE_SITE_NAMED;
+	ret->symbol = ret->addr & 1 ? "" : symbol;
+	ret->symbol_offset = ret->addr & 1 ? 0 : ret->addr & 0xff;
+	ret->module = "/opt/prog";
+	ret->module_offset = ret->addr & 0xfffff;
+	ret->build_id = "c0ffee0123";
+	ret->from_ns = 0;
+	*ret_until_ns = UINT64_MAX;
+	return 0;
+}
+
 struct gen *gen_open(const char *dir, const struct gen_config *config)
 {
 	struct gen *g = calloc(1, sizeof(*g));
@@ -93,6 +111,8 @@ struct gen *gen_open(const char *dir, const struct gen_config *config)
 	memset(online, 1, sizeof(online));
 	if (config->cpus_online)
 		bc.cpu_online = online;
+	if (config->sites)
+		bc.names.site = name_site;
 	if (config->no_names)
 		memset(&bc.names, 0, sizeof(bc.names));
 	bc.watch_requests = config->watch_requests;

@@ -31,6 +31,7 @@ struct gen_config {
 	bool cpus_online;		/* say that all CPUs are online */
 	uint64_t file_bytes, keep_bytes, keep_ns;	/* store_config */
 	bool no_names;			/* ids get no names */
+	bool sites;			/* user-space addresses get names: uFUNC_x of /opt/prog */
 	bool watch_requests;		/* as in block_writer_config */
 };
 

@@ -104,6 +104,49 @@ static void test_live_objects_allocation_at_live_address_is_a_lost_free(void **s
 	live_objects_free(o);
 }
 
+static uint64_t stack_of(const struct live_objects *o, unsigned int nth)
+{
+	return live_objects_kind(o, ends.e[nth].obj.kind)->stack;
+}
+
+static void test_live_objects_keep_the_stack_of_their_allocation(void **state)
+{
+	struct live_objects *o = objects_new(0);
+
+	add(o, 0, 0x1000, 10, 20, 64);
+	add(o, 1, 0x1000, 11, 21, 64);
+	add(o, 0, 0x2000, 12, 22, 64);
+	assert_int_equal(live_objects_set_stack(o, 0, 0x1000, 10, 77), 0);
+	assert_int_equal(live_objects_set_stack(o, 0, 0x2000, 10, 78), 0);	/* of another one, that was there before */
+	assert_int_equal(live_objects_set_stack(o, 0, 0x3000, 10, 79), 0);	/* is not on record */
+	end(o, 0, 0x1000, 0);
+	end(o, 1, 0x1000, 0);
+	end(o, 0, 0x2000, 0);
+	assert_int_equal(stack_of(o, 0), 77);
+	assert_int_equal(stack_of(o, 1), 0);
+	assert_int_equal(stack_of(o, 2), 0);
+	add(o, 0, 0x1000, 20, 20, 64);		/* the same place, size and address: not the same stack */
+	end(o, 0, 0x1000, 0);
+	assert_int_equal(stack_of(o, 3), 0);
+	assert_int_equal(live_objects_kind(o, ends.e[0].obj.kind)->call_site, 7);
+	live_objects_free(o);
+}
+
+static void test_live_objects_parts_of_pages_keep_the_stack(void **state)
+{
+	struct live_objects *o = objects_new(4096);
+	unsigned int i;
+
+	add_pages(o, 512, 3, 20);
+	assert_int_equal(live_objects_set_stack(o, 0, 512, 1, 77), 0);
+	end(o, 0, 515, 0);
+	assert_int_equal(live_objects_rest(o, collect, &ends), 0);
+	assert_int_equal(ends.bytes, 8 * 4096);
+	for (i = 0; i < ends.cnt; i++)
+		assert_int_equal(stack_of(o, i), 77);
+	live_objects_free(o);
+}
+
 static void test_live_objects_pages_freed_in_parts(void **state)
 {
 	struct live_objects *o = objects_new(4096);
@@ -394,6 +437,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_live_objects_credit_the_allocator),
 		cmocka_unit_test(test_live_objects_allocation_at_live_address_is_a_lost_free),
+		cmocka_unit_test(test_live_objects_keep_the_stack_of_their_allocation),
+		cmocka_unit_test(test_live_objects_parts_of_pages_keep_the_stack),
 		cmocka_unit_test(test_live_objects_pages_freed_in_parts),
 		cmocka_unit_test(test_live_objects_pages_freed_together),
 		cmocka_unit_test(test_live_objects_equal_a_plain_array),

@@ -305,6 +305,52 @@ static void test_render_fits_tables_to_the_terminal(void **state)
 	free(text);
 }
 
+/* One table of one row; what it is. Free it. */
+static char *table_of(unsigned int cnt, const char *const *cols, const struct value *row,
+		      unsigned int width, bool human)
+{
+	char *text = NULL;
+	size_t size;
+	struct render_options o = { .format = RENDER_TABLE, .human = human, .width = width };
+	const struct row_sink *sink;
+	struct render *r;
+
+	o.out = open_memstream(&text, &size);
+	assert_int_equal(render_new(&r, &o), 0);
+	sink = render_sink(r);
+	assert_int_equal(sink->begin(sink->ctx, cnt, cols), 0);
+	assert_int_equal(sink->row(sink->ctx, row), 0);
+	assert_int_equal(sink->end(sink->ctx), 0);
+	render_free(r);
+	fclose(o.out);
+	return text;
+}
+
+static void test_render_table_puts_stacks_under_their_row(void **state)
+{
+	static const char *const cols[] = { "pid", "user_stack", "bytes", "kernel_stack", "stack" };
+	struct value row[] = { val_int(1), val_text("main;outer\x1b;inner"), val_int(2048),
+			       { .type = VALUE_NULL }, val_text("one") };
+	char *text = table_of(5, cols, row, 0, true);
+
+	assert_string_equal(text, "PID     BYTES\n  1  2.00 KiB\n      user: inner < outer\\x1b < main\n"
+				  "      stack: one\n");
+	free(text);
+	text = table_of(5, cols, row, 28, true);	/* the outer end goes */
+	assert_string_equal(text, "PID     BYTES\n  1  2.00 KiB\n      user: inner < outer\\x~\n"
+				  "      stack: one\n");
+	free(text);
+	row[1] = val_text("");
+	row[4] = val_text(";;");
+	text = table_of(5, cols, row, 28, true);
+	assert_string_equal(text, "PID     BYTES\n  1  2.00 KiB\n      user: \n      stack:  <  < \n");
+	free(text);
+	row[1] = val_text("a;b");	/* of a query, not of a report: columns like any other */
+	text = table_of(3, cols, row, 0, false);
+	assert_string_equal(text, "pid  user_stack  bytes\n  1  a;b          2048\n");
+	free(text);
+}
+
 static void test_render_csv_reals_read_back_exactly(void **state)
 {
 	static const double cases[] = { 0.1, 1.0 / 3, 1e300, 5e-324, 123456789.125, -0.0, 100 };
@@ -475,6 +521,7 @@ int main(void)
 		cmocka_unit_test(test_render_leaves_sql_tables_as_they_are),
 		cmocka_unit_test(test_render_streams_long_tables_whole),
 		cmocka_unit_test(test_render_fits_tables_to_the_terminal),
+		cmocka_unit_test(test_render_table_puts_stacks_under_their_row),
 		cmocka_unit_test(test_render_csv_reals_read_back_exactly),
 		cmocka_unit_test(test_render_reports_a_full_disk),
 		cmocka_unit_test(test_opts_understands_the_usual_forms),

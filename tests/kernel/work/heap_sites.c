@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * heap_sites MODE [LIBRARY]: allocations of known sizes from functions of known names, none of them freed.
+ * heap_sites MODE [LIBRARY]: allocations of known sizes from functions of known names, none of them freed but those of leak.
  *
  *     here COUNT     COUNT malloc(4321) in sites_alpha(), called by sites_outer()
  *     dlopen LIB     7 calls of lib_alloc(8642) of LIB (this program, built as a library: see below)
  *     code           5 malloc(6543) from code written into anonymous memory
+ *     leak           leak_alpha(), called by leak_outer(): 50 malloc(7001) that stay, 50 malloc(7003) that are freed;
+ *                    keep_pipes(), called by keep_outer(): 40 pipes that stay open; burst_beta(), called by burst_outer():
+ *                    2000 malloc(10007), freed at once; touch_gamma(), called by touch_outer(): touches 24 MiB of its own
  *     serve [FILE]   waits for a line on stdin; as "here 3"; unlinks FILE; as "here 3"; waits for another line
  *
  * Built with -shared -fPIC -DLIBRARY it is the library, with lib_alloc() and, below it, a function that is
@@ -16,7 +19,7 @@
 
 /* calls are not the last thing a function does: none may become a jump, and frames stay */
 static volatile int after;
-static void *volatile kept;
+static void *volatile kept, *volatile passing;
 
 #ifdef LIBRARY
 static NOINLINE void lib_inner(size_t bytes)
@@ -85,6 +88,81 @@ static void run_code(void)
 #endif
 }
 
+/* not known to the compiler, or it makes a function of another name for just this one */
+static volatile int leak_cnt = 50, pipe_cnt = 40, burst_cnt = 2000, touch_bytes = 24 << 20;
+
+static NOINLINE void leak_alpha(int cnt)
+{
+	int i;
+
+	for (i = 0; i < cnt; i++) {
+		kept = malloc(7001);
+		passing = malloc(7003);
+		free(passing);
+		after++;
+	}
+}
+
+static NOINLINE void leak_outer(void)
+{
+	leak_alpha(leak_cnt);
+	after++;
+}
+
+static NOINLINE void keep_pipes(int cnt)
+{
+	int fds[2], i;
+
+	for (i = 0; i < cnt; i++)
+		if (pipe(fds))
+			truth_fail("pipe");
+	after++;
+}
+
+static NOINLINE void keep_outer(void)
+{
+	keep_pipes(pipe_cnt);
+	after++;
+}
+
+static NOINLINE void burst_beta(int cnt)
+{
+	int i;
+
+	for (i = 0; i < cnt; i++) {
+		passing = malloc(10007);
+		free(passing);
+	}
+	after++;
+}
+
+static NOINLINE void burst_outer(void)
+{
+	burst_beta(burst_cnt);
+	after++;
+}
+
+static NOINLINE void touch_gamma(char *at, size_t bytes)
+{
+	size_t i;
+
+	for (i = 0; i < bytes; i += 4096)
+		((volatile char *)at)[i] = 1;
+	after++;
+}
+
+static NOINLINE void touch_outer(void)
+{
+	size_t bytes = (size_t)touch_bytes;
+	char *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (at == MAP_FAILED)
+		truth_fail("mmap");
+	touch_gamma(at, bytes);
+	munmap(at, bytes);
+	after++;
+}
+
 int main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "here";
@@ -98,6 +176,11 @@ int main(int argc, char **argv)
 		run_library(argv[2]);
 	} else if (!strcmp(mode, "code")) {
 		run_code();
+	} else if (!strcmp(mode, "leak")) {
+		leak_outer();
+		keep_outer();
+		burst_outer();
+		touch_outer();
 	} else if (!strcmp(mode, "serve")) {
 		(void)!read(0, &c, 1);
 		sites_outer(3);

@@ -1,0 +1,120 @@
+# Stacks in the views that say where from: gen_golden's 80 of 100 kmallocs have one, of two stacks, and 60 of those are freed.
+$ gen_golden stacks.ebpfrec stacks; ebpfrec report -i stacks.ebpfrec leaks
+1> leaks: What was allocated in the window and not freed by its end?
+1> stacks.ebpfrec, 0.000 .. 4.000 s (4.00 s), from 2023-11-14T22:30:00.000+00:00, complete
+1> Caches, and whatever is meant to live, are in it too. Sources overlap: never add them up.
+1>
+1> PID  COMM  SOURCE  KIND     CALL SITE                    OBJECTS     BYTES  OLDEST  NEWEST  UNSURE  COMPLETE  LOST EVENTS
+1> 200  cc1   page    order 8                                    32  32.0 MiB  2.80 s  2.75 s       0       yes            0
+1>       user: ufunc_22 < ufunc_1
+1>       kernel: function_ffffffff817770
+1> 200  cc1   heap             ufunc_512+0x34 [prog]              1  3.91 KiB  2.70 s  2.70 s       0       yes            0
+1>       user: ufunc_33 < ufunc_1
+1> 200  cc1   slab             function_ffffffff810010+0x0       20  3.75 KiB  2.90 s  2.90 s       0       yes            0
+1> 200  cc1   slab             function_ffffffff810010+0x0       15  2.81 KiB  2.90 s  2.90 s       0       yes            0
+1>       user: ufunc_12 < ufunc_1
+1>       kernel: function_ffffffff810010 < function_ffffffff81abc0
+1> 200  cc1   slab             function_ffffffff810010+0x0        5     960 B  2.90 s  2.90 s       0       yes            0
+1>       user: prog+0x1341 (stripped) < ufunc_1
+1>       kernel: function_ffffffff810010 < function_ffffffff81def0
+
+$ ebpfrec report -i stacks.ebpfrec leaks --format csv
+1> pid,comm,source,kind,call_site,objects,bytes,oldest_ns,newest_ns,unsure,complete,lost_events,user_stack,kernel_stack
+1> 200,cc1,page,order 8,"",32,33554432,2798437500,2750000000,0,1,0,ufunc_1;ufunc_22,function_ffffffff817770
+1> 200,cc1,heap,"",ufunc_512+0x34 [prog],1,4000,2699999999,2699999999,0,1,0,ufunc_1;ufunc_33,
+1> 200,cc1,slab,"",function_ffffffff810010+0x0,20,3840,2899920000,2899901000,0,1,0,,
+1> 200,cc1,slab,"",function_ffffffff810010+0x0,15,2880,2899939000,2899921000,0,1,0,ufunc_1;ufunc_12,function_ffffffff81abc0;function_ffffffff810010
+1> 200,cc1,slab,"",function_ffffffff810010+0x0,5,960,2899940000,2899924000,0,1,0,ufunc_1;prog+0x1341 (stripped),function_ffffffff81def0;function_ffffffff810010
+
+$ ebpfrec report -i stacks.ebpfrec leaks --by comm --format json
+1> [
+1> {"comm":"cc1","source":"page","kind":"order 8","call_site":"","objects":32,"bytes":33554432,"oldest_ns":2798437500,"newest_ns":2750000000,"unsure":0,"complete":1,"lost_events":0,"user_stack":"ufunc_1;ufunc_22","kernel_stack":"function_ffffffff817770"},
+1> {"comm":"cc1","source":"heap","kind":"","call_site":"ufunc_512+0x34 [prog]","objects":1,"bytes":4000,"oldest_ns":2699999999,"newest_ns":2699999999,"unsure":0,"complete":1,"lost_events":0,"user_stack":"ufunc_1;ufunc_33","kernel_stack":null},
+1> {"comm":"cc1","source":"slab","kind":"","call_site":"function_ffffffff810010+0x0","objects":20,"bytes":3840,"oldest_ns":2899920000,"newest_ns":2899901000,"unsure":0,"complete":1,"lost_events":0,"user_stack":null,"kernel_stack":null},
+1> {"comm":"cc1","source":"slab","kind":"","call_site":"function_ffffffff810010+0x0","objects":15,"bytes":2880,"oldest_ns":2899939000,"newest_ns":2899921000,"unsure":0,"complete":1,"lost_events":0,"user_stack":"ufunc_1;ufunc_12","kernel_stack":"function_ffffffff81abc0;function_ffffffff810010"},
+1> {"comm":"cc1","source":"slab","kind":"","call_site":"function_ffffffff810010+0x0","objects":5,"bytes":960,"oldest_ns":2899940000,"newest_ns":2899924000,"unsure":0,"complete":1,"lost_events":0,"user_stack":"ufunc_1;prog+0x1341 (stripped)","kernel_stack":"function_ffffffff81def0;function_ffffffff810010"}
+1> ]
+
+$ ebpfrec report -i stacks.ebpfrec leaks --format folded
+1> cc1;[page];ufunc_1;ufunc_22;function_ffffffff817770 33554432
+1> cc1;[heap];ufunc_1;ufunc_33 4000
+1> cc1;[slab];[not recorded] 3840
+1> cc1;[slab];ufunc_1;ufunc_12;function_ffffffff81abc0;function_ffffffff810010 2880
+1> cc1;[slab];ufunc_1;prog+0x1341 (stripped);function_ffffffff81def0;function_ffffffff810010 960
+
+# a window of 15 of them: every fourth, from the first on, is of the one stack, the others of the other
+$ ebpfrec report -i stacks.ebpfrec leaks --from 1.1s --to 1.100015s --format folded --sort objects
+1> cc1;[slab];ufunc_1;ufunc_12;function_ffffffff81abc0;function_ffffffff810010 11
+1> cc1;[slab];ufunc_1;prog+0x1341 (stripped);function_ffffffff81def0;function_ffffffff810010 4
+
+$ ebpfrec report -i stacks.ebpfrec spikes
+1> spikes: Which processes allocated much in a short time?
+1> stacks.ebpfrec, 0.000 .. 4.000 s (4.00 s), from 2023-11-14T22:30:00.000+00:00, complete
+1> A spike reaches the threshold within the spike window: ten times the process's own median rate, at least 16 MiB, unless --spike-min says otherwise.
+1>
+1> PID  COMM  SOURCE    START (s)      DUR     BYTES    BYTES/S  BASELINE BYTES  END (s)  THRESHOLD BYTES  CAUSE                   COMPLETE  LOST EVENTS  STACK BYTES
+1> 200  cc1   rss     1.201562500  48.4 ms  32.0 MiB  661 MiB/s             0 B    1.250         16.0 MiB  anon, pages of order 8       yes            0     32.0 MiB
+1>       user: ufunc_22 < ufunc_1
+1>       kernel: function_ffffffff817770
+
+$ ebpfrec report -i stacks.ebpfrec spikes --format csv
+1> pid,comm,source,start_ns,dur_ns,bytes,bytes_per_s,baseline_bytes,end_ns,threshold_bytes,cause,complete,lost_events,user_stack,kernel_stack,stack_bytes
+1> 200,cc1,rss,1201562500,48437500,33554432,692736660.6451613,0,1250000000,16777216,"anon, pages of order 8",1,0,ufunc_1;ufunc_22,function_ffffffff817770,33554432
+
+$ ebpfrec report -i stacks.ebpfrec spikes --every 1s --format csv
+1> t_ns,pid,comm,source,start_ns,dur_ns,bytes,bytes_per_s,baseline_bytes,end_ns,threshold_bytes,cause,complete,lost_events,user_stack,kernel_stack,stack_bytes
+1> 1000000000,200,cc1,rss,1201562500,48437500,33554432,692736660.6451613,0,1250000000,16777216,"anon, pages of order 8",1,0,ufunc_1;ufunc_22,function_ffffffff817770,33554432
+
+$ ebpfrec report -i stacks.ebpfrec stacks
+1> stacks: From which stacks was memory allocated?
+1> stacks.ebpfrec, 0.000 .. 4.000 s (4.00 s), from 2023-11-14T22:30:00.000+00:00, complete
+1> Only of allocations whose stacks were recorded (record --stacks): their bytes are no totals. User-space frames are found by frame pointers: code without them, as most C libraries, cuts a stack short or leaves callers out. Sources overlap: never add them up.
+1>
+1> PID  COMM  SOURCE  SAMPLES     BYTES  COMPLETE  LOST EVENTS
+1> 200  cc1   page         32  32.0 MiB       yes            0
+1>       stack: function_ffffffff817770 < ufunc_22 < ufunc_1
+1> 200  cc1   slab         60  11.3 KiB       yes            0
+1>       stack: function_ffffffff810010 < function_ffffffff81abc0 < ufunc_12 < ufunc_1
+1> 200  cc1   heap          2  7.81 KiB       yes            0
+1>       stack: ufunc_33 < ufunc_1
+1> 200  cc1   slab         20  3.75 KiB       yes            0
+1>       stack: function_ffffffff810010 < function_ffffffff81def0 < prog+0x1341 (stripped) < ufunc_1
+
+$ ebpfrec report -i stacks.ebpfrec stacks --format folded --sort samples
+1> cc1;[slab];ufunc_1;ufunc_12;function_ffffffff81abc0;function_ffffffff810010 60
+1> cc1;[page];ufunc_1;ufunc_22;function_ffffffff817770 32
+1> cc1;[slab];ufunc_1;prog+0x1341 (stripped);function_ffffffff81def0;function_ffffffff810010 20
+1> cc1;[heap];ufunc_1;ufunc_33 2
+
+$ ebpfrec report -i stacks.ebpfrec spikes --format folded
+? 2
+2> ebpfrec report: --format folded is for the views stacks and leaks, of one trace; what made a spike is in the stacks of its time: report stacks --from --to
+2> Try 'ebpfrec report --help'.
+
+$ ebpfrec sql -i stacks.ebpfrec "SELECT stack_text(stack, alloc_ns) AS whole, stack_text(stack, alloc_ns, 'user') AS u, stack_text(stack, alloc_ns, 'kernel') AS k, count(*) AS n FROM allocations GROUP BY 1, 2, 3 ORDER BY n" --format csv
+1> whole,u,k,n
+1> ufunc_1;ufunc_33,ufunc_1;ufunc_33,,2
+1> ,,,20
+1> ufunc_1;prog+0x1341 (stripped);function_ffffffff81def0;function_ffffffff810010,ufunc_1;prog+0x1341 (stripped),function_ffffffff81def0;function_ffffffff810010,20
+1> ufunc_1;ufunc_22;function_ffffffff817770,ufunc_1;ufunc_22,function_ffffffff817770,32
+1> ufunc_1;ufunc_12;function_ffffffff81abc0;function_ffffffff810010,ufunc_1;ufunc_12,function_ffffffff81abc0;function_ffffffff810010,60
+
+$ ebpfrec sql -i stacks.ebpfrec "SELECT stack_text(1, 0, 'both')"
+? 1
+2> ebpfrec: stack_text(): a part is 'user' or 'kernel'
+
+# several traces: each its own
+$ ebpfrec report leaks -i stacks.ebpfrec -i golden.ebpfrec --format csv
+1> host,pid,comm,source,kind,call_site,objects,bytes,oldest_ns,newest_ns,unsure,complete,lost_events,user_stack,kernel_stack
+1> stacks.ebpfrec,200,cc1,page,order 8,"",32,33554432,2798437500,2750000000,0,1,0,ufunc_1;ufunc_22,function_ffffffff817770
+1> stacks.ebpfrec,200,cc1,heap,"",ufunc_512+0x34 [prog],1,4000,2699999999,2699999999,0,1,0,ufunc_1;ufunc_33,
+1> stacks.ebpfrec,200,cc1,slab,"",function_ffffffff810010+0x0,20,3840,2899920000,2899901000,0,1,0,,
+1> stacks.ebpfrec,200,cc1,slab,"",function_ffffffff810010+0x0,15,2880,2899939000,2899921000,0,1,0,ufunc_1;ufunc_12,function_ffffffff81abc0;function_ffffffff810010
+1> stacks.ebpfrec,200,cc1,slab,"",function_ffffffff810010+0x0,5,960,2899940000,2899924000,0,1,0,ufunc_1;prog+0x1341 (stripped),function_ffffffff81def0;function_ffffffff810010
+1> golden.ebpfrec,200,cc1,slab,"",function_ffffffff810010+0x0,40,7680,2899940000,2899901000,0,1,0,,
+2> ebpfrec: 2 traces, aligned by wall clock, as read within 40 ns; how far the hosts' clocks were apart is not known
+
+# nothing of a trace without them changes but the empty columns
+$ ebpfrec report leaks --format csv -i golden.ebpfrec
+1> pid,comm,source,kind,call_site,objects,bytes,oldest_ns,newest_ns,unsure,complete,lost_events,user_stack,kernel_stack
+1> 200,cc1,slab,"",function_ffffffff810010+0x0,40,7680,2899940000,2899901000,0,1,0,,
