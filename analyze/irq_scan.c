@@ -4,49 +4,23 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
+
+#include "analyze/index.h"
 
 struct irq_scan {
+	const struct trace *trace;
 	struct irq_track *track;
 	struct event_cursor *cursor;
 	const struct event *next;	/* read, not yet used */
-	uint64_t *holes;		/* ascending */
-	size_t hole_cnt, hole_at;
+	struct irq_holes holes;
 	bool at_end;
 };
-
-static int compare_instants(const void *pa, const void *pb)
-{
-	uint64_t a = *(const uint64_t *)pa, b = *(const uint64_t *)pb;
-
-	return a < b ? -1 : a > b;
-}
-
-static int find_holes(struct irq_scan *s, const struct trace *t)
-{
-	size_t block_cnt, gap_cnt, i;
-	const struct trace_block *b = trace_blocks(t, &block_cnt);
-	const struct trace_gap *g = trace_gaps(t, &gap_cnt);
-
-	s->holes = calloc(block_cnt + gap_cnt + 1, sizeof(*s->holes));
-	if (!s->holes)
-		return -ENOMEM;
-	for (i = 0; i < gap_cnt; i++)
-		if (!strcmp(g[i].source, "sched.irq"))
-			s->holes[s->hole_cnt++] = g[i].from_ns;
-	for (i = 0; i < block_cnt; i++)
-		if (trace_block_is_damaged(t, i) || (i && b[i].from_ns > b[i - 1].to_ns))
-			s->holes[s->hole_cnt++] =
-				i && b[i].from_ns > b[i - 1].to_ns ? b[i - 1].to_ns : b[i].from_ns;
-	qsort(s->holes, s->hole_cnt, sizeof(*s->holes), compare_instants);
-	return 0;
-}
 
 static int open_at(struct irq_scan **ret, struct analysis *a, uint64_t from_ns,
 		   struct index_in *state, const struct irq_sink *sink, struct err *e)
 {
 	static const uint32_t columns[EVENT_KIND_CNT] = {
-		[EVENT_IRQ] = EVENT_COL_UTID | 1u << EV_IRQ_ACTION | 1u << EV_IRQ_TYPE |
+		[EVENT_IRQ] = EVENT_COL_UTID | EVENT_COL_FLAGS | 1u << EV_IRQ_ACTION | 1u << EV_IRQ_TYPE |
 			      1u << EV_IRQ_VECTOR,
 	};
 	struct irq_scan *s = calloc(1, sizeof(*s));
@@ -54,11 +28,12 @@ static int open_at(struct irq_scan **ret, struct analysis *a, uint64_t from_ns,
 
 	if (!s)
 		return err_set(e, -ENOMEM, "out of memory");
+	s->trace = a->trace;
 	r = irq_track_new(&s->track, trace_cpu_cnt(a->trace), sink);
 	if (!r && state)
 		r = irq_track_load(s->track, state, from_ns);
 	if (!r)
-		r = find_holes(s, a->trace);
+		r = irq_holes_find(&s->holes, a->trace);
 	if (r < 0)
 		err_set(e, r, "%s", err_text(NULL, r));
 	else
@@ -68,8 +43,7 @@ static int open_at(struct irq_scan **ret, struct analysis *a, uint64_t from_ns,
 		irq_scan_close(s);
 		return r;
 	}
-	while (s->hole_at < s->hole_cnt && s->holes[s->hole_at] < from_ns)
-		s->hole_at++;
+	(void)irq_holes_pass(&s->holes, from_ns);
 	*ret = s;
 	return 0;
 }
@@ -104,18 +78,14 @@ void irq_scan_close(struct irq_scan *s)
 		return;
 	event_cursor_close(s->cursor);
 	irq_track_free(s->track);
-	free(s->holes);
+	irq_holes_done(&s->holes);
 	free(s);
 }
 
 /* What is being served at a hole has no end that can be told. */
 static int pass_holes(struct irq_scan *s, uint64_t below_ns)
 {
-	int r = 0;
-
-	for (; s->hole_at < s->hole_cnt && s->holes[s->hole_at] < below_ns && r >= 0; s->hole_at++)
-		r = irq_track_hole(s->track);
-	return r;
+	return irq_holes_pass(&s->holes, below_ns) ? irq_track_hole(s->track) : 0;
 }
 
 static int read_next(struct irq_scan *s, struct err *e)
@@ -142,7 +112,8 @@ int irq_scan_next(struct irq_scan *s, uint64_t to_ns, struct err *e)
 	if (!ev || ev->ts_ns >= to_ns) {
 		r = pass_holes(s, to_ns);
 		if (r >= 0 && !ev && to_ns == UINT64_MAX)
-			r = irq_track_hole(s->track);
+			r = trace_is_cut_short(s->trace) ? irq_track_cut(s->track, trace_end_ns(s->trace)) :
+							   irq_track_hole(s->track);
 		return r < 0 ? err_set(e, r, "out of memory") : 0;
 	}
 	r = pass_holes(s, ev->ts_ns + 1);

@@ -12,7 +12,7 @@
 #define IRQ_SCAN_H
 
 #include "analyze/context.h"
-#include "analyze/irq_track.h"
+#include "event/irq_track.h"
 
 struct irq_scan;
 
@@ -26,7 +26,8 @@ void irq_scan_close(struct irq_scan *s);
 
 /*
  * Takes the next event if it is before to_ns: 1; there is none: 0; or -errno. Behind the trace's last event, with
- * to_ns at UINT64_MAX, what is still being served is given as broken.
+ * to_ns at UINT64_MAX, what is still being served is given as broken; in a trace that was cut short, as a run that lasts
+ * until its end.
  */
 int irq_scan_next(struct irq_scan *s, uint64_t to_ns, struct err *e);
 const struct irq_track *irq_scan_track(const struct irq_scan *s);

@@ -424,7 +424,8 @@ static int keep_event(struct cut *c, const struct event *ev)
 		c->events = p;
 		c->event_cap = cap;
 	}
-	c->events[c->event_cnt++] = *ev;
+	c->events[c->event_cnt] = *ev;
+	cut_mark_broken(c, &c->events[c->event_cnt++]);
 	return 0;
 }
 
@@ -550,7 +551,7 @@ int cut_put_block(struct cut *c, size_t i, struct err *e)
 	/* what came late from before the window is carried over, or gone */
 	anew |= c->filter != NULL;
 	if (!anew && part)
-		anew = b->first_ns < c->from_ns || has_late_rows(c, o.front);
+		anew = b->first_ns < c->from_ns || cut_has_broken(c, b) || has_late_rows(c, o.front);
 	if (anew)
 		r = put_anew(c, i, &o, e);
 	else if (c->q->left_out)
@@ -605,9 +606,14 @@ int cut_put_carried(struct cut *c, struct err *e)
 {
 	struct trace_block_open o = { 0 };
 	struct disk_block head;
+	size_t i;
 	int r;
 
 	r = trace_carry(c->t, c->from_ns, c->kinds_left, c->filter, &c->carry, e);
+	if (r == 0)
+		r = cut_find_broken(c, e);
+	for (i = 0; i < c->carry.event_cnt && r == 0; i++)
+		cut_mark_broken(c, &c->carry.events[i]);
 	if (r == 0)
 		r = runners_at(c, c->from_ns, e);
 	if (r == 0)

@@ -10,6 +10,7 @@
 
 #include "base/idmap.h"
 #include "event/block_track.h"
+#include "event/irq_track.h"
 #include "event/keymap.h"
 #include "event/live_objects.h"
 #include "event/trace_state.h"
@@ -26,6 +27,7 @@ struct cut_filter {
 	struct idmap upids;
 	struct live_objects *objects[FAMILY_CNT]; /* of the processes */
 	bool *is_on; /* by CPU: one of their threads may have it */
+	struct irq_track *irq; /* of the events that are kept */
 	bool hit; /* the last free, or allocation, ended one of them */
 	uint32_t *life_of; /* of each block event in order */
 	size_t event_cnt, event_cap, event_at;
@@ -204,6 +206,28 @@ static int on_memory(const struct cut_filter *f, struct event *ev)
 	return 1;
 }
 
+static int on_run(void *ctx, const struct irq_run *r)
+{
+	return 0;
+}
+
+/* That another thread is interrupted shows that the exit of one of theirs was lost. */
+static int on_irq(struct cut_filter *f, struct event *ev)
+{
+	int r;
+
+	if (!cut_filter_has_thread(f, ev->utid)) {
+		if (!irq_track_depth(f->irq, ev->cpu))
+			return 0;
+		ev->utid = EVENT_ID_FILTERED;
+		/* which is all that it is kept for */
+		r = irq_track_hole_on(f->irq, ev->cpu);
+	} else {
+		r = irq_track_event(f->irq, ev);
+	}
+	return r < 0 ? r : 1;
+}
+
 int cut_filter_event(struct cut_filter *f, struct event *ev)
 {
 	switch (ev->kind) {
@@ -227,6 +251,8 @@ int cut_filter_event(struct cut_filter *f, struct event *ev)
 		if (f->event_at >= f->event_cnt)
 			return 0;
 		return ((bool *)f->is_kept.v)[f->life_of[f->event_at++]];
+	case EVENT_IRQ:
+		return on_irq(f, ev);
 	default:
 		return cut_filter_has_thread(f, ev->utid);
 	}
@@ -260,6 +286,8 @@ int cut_filter_new(struct cut_filter **ret, struct trace *t, const uint32_t *upi
 	if (r == 0)
 		r = live_objects_new(&f->objects[PAGES], (uint32_t)trace_page_bytes(t));
 	if (r == 0)
+		r = irq_track_new(&f->irq, t->cpu_cnt, &(struct irq_sink){ .run = on_run });
+	if (r == 0)
 		r = number_requests(f, t, to_ns, e);
 	if (r < 0) {
 		cut_filter_free(f);
@@ -278,6 +306,7 @@ void cut_filter_free(struct cut_filter *f)
 	idmap_done(&f->upids);
 	for (i = 0; i < FAMILY_CNT; i++)
 		live_objects_free(f->objects[i]);
+	irq_track_free(f->irq);
 	free(f->is_on);
 	free(f->life_of);
 	free(f->is_kept.v);

@@ -7,7 +7,8 @@
  * Kept are switches to and from their threads and wake-ups of these; what they allocate, and its frees by anybody;
  * changes of their memory; what they dirty; and all of every request that they queued, issued, or own. Of what is
  * kept but for its other side, a thread of another process is EVENT_ID_FILTERED; in requests it stays who it is. An
- * allocation by others is kept, as filtered, where it shows that a free was lost.
+ * allocation by others is kept, as filtered, where it shows that a free was lost; an interrupt of others, where it
+ * shows that the end of one of theirs was.
  *
  * Threads: one. Errors: -errno.
  */

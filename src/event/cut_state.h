@@ -27,6 +27,7 @@ struct cut {
 	struct event next;		/* read from it, not yet used; kind 0: none */
 	struct event *events;	/* of the block that is being made */
 	size_t event_cnt, event_cap;
+	struct trace_list broken;	/* struct event: entries of interrupts that are marked */
 	uint32_t *runners;	/* trace_cpu_cnt() of the old trace */
 	struct trace_cut_result res;
 };
@@ -44,6 +45,15 @@ bool cut_leaves_out(const struct cut *c, const char *source);
 int cut_put_carried(struct cut *c, struct err *e);
 /* Block i, which has a part of the window: as it is stored if it can be, made anew if not. */
 int cut_put_block(struct cut *c, size_t i, struct err *e);
+
+/* ---- cut_irq.c ---- */
+
+/* Finds the interrupts that are being served at the window's end, and never seen to end. After trace_carry(). */
+int cut_find_broken(struct cut *c, struct err *e);
+/* Marks ev if it is where one of them begins. */
+void cut_mark_broken(const struct cut *c, struct event *ev);
+/* b may have such an event. */
+bool cut_has_broken(const struct cut *c, const struct trace_block *b);
 
 /* ---- cut_tasks.c ---- */
 

@@ -141,6 +141,8 @@ static int put_names(struct cut *c, struct told *told, const struct event *event
 		r = put_event_names(c, told, &events[i]);
 	if (r == 0 && all)
 		r = put_file_names(c, told);
+	for (i = 0; all && i < c->t->names[TRACE_NAME_IRQ].cnt && r == 0; i++)
+		r = put_name(c, told, TRACE_NAME_IRQ, (const struct trace_name *)c->t->names[TRACE_NAME_IRQ].v + i);
 	if (r == 0)
 		block_out_add_rows(&c->out, CHUNK_NAMES, &c->rows);
 	return r;

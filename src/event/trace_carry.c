@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "event/block_track.h"
+#include "event/carry_irq.h"
 #include "event/carry_memory.h"
 #include "event/keymap.h"
 #include "event/live_objects.h"
@@ -53,6 +54,7 @@ struct carry {
 	struct idmap by_utid;				/* index + 1 in threads */
 	struct trace_list threads;
 	struct carry_memory *memory;
+	struct carry_irq *irq;
 	struct cut_filter *filter;	/* NULL: all events matter */
 };
 
@@ -287,6 +289,8 @@ static int see(struct carry *c, const struct event *ev)
 		return begin_object(c, HEAP, ev);
 	case EVENT_HEAP_FREE:
 		return free_object(c, HEAP, ev);
+	case EVENT_IRQ:
+		return carry_irq_event(c->irq, ev, c->nr);
 	default:
 		return block_event(c, ev);
 	}
@@ -320,6 +324,14 @@ static int keep_threads(struct carry *c)
 		}
 	}
 	return 0;
+}
+
+static int keep_irq(void *ctx, const struct event *ev, uint64_t nr)
+{
+	struct carry *c = ctx;
+
+	c->nr = nr;
+	return keep(c, ev) == NONE ? -ENOMEM : 0;
 }
 
 /* In order; a switch that two threads need is there once, an allocation once for each part that is left. */
@@ -358,6 +370,7 @@ static void carry_free(struct carry *c)
 	idmap_done(&c->by_utid);
 	free(c->threads.v);
 	carry_memory_free(c->memory);
+	carry_irq_free(c->irq);
 }
 
 static int see_all(struct carry *c, uint64_t at_ns, uint32_t kind_mask, struct err *e)
@@ -365,7 +378,7 @@ static int see_all(struct carry *c, uint64_t at_ns, uint32_t kind_mask, struct e
 	const uint32_t kinds = 1u << EVENT_SWITCH | 1u << EVENT_WAKEUP | 1u << EVENT_SLAB_ALLOC |
 			       1u << EVENT_SLAB_FREE | 1u << EVENT_PAGE_ALLOC |
 			       1u << EVENT_PAGE_FREE | 1u << EVENT_HEAP_ALLOC |
-			       1u << EVENT_HEAP_FREE | 1u << EVENT_BLOCK;
+			       1u << EVENT_HEAP_FREE | 1u << EVENT_BLOCK | 1u << EVENT_IRQ;
 	struct event_cursor *cur;
 	const struct event *ev;
 	int r;
@@ -401,6 +414,8 @@ int trace_carry(struct trace *t, uint64_t at_ns, uint32_t kind_mask, struct cut_
 	if (r == 0)
 		r = carry_memory_new(&c.memory, t, forget_heap, &c);
 	if (r == 0)
+		r = carry_irq_new(&c.irq, t);
+	if (r == 0)
 		r = see_all(&c, at_ns, kind_mask, e);
 	if (r == 0)
 		r = carry_memory_rows(c.memory, at_ns, &out.memory, &out.memory_cnt);
@@ -408,6 +423,8 @@ int trace_carry(struct trace *t, uint64_t at_ns, uint32_t kind_mask, struct cut_
 		r = live_objects_rest(c.objects[PAGES], keep_part, &c);
 	if (r == 0)
 		r = keep_threads(&c);
+	if (r == 0)
+		r = carry_irq_give(c.irq, at_ns, keep_irq, &c);
 	if (r == 0)
 		r = give(&c, &out);
 	carry_free(&c);

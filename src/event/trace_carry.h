@@ -5,8 +5,8 @@
  *     everything before the instant --[trace_carry]--> events, with their true times; levels of memory
  *
  * Replayed, the events leave readers in the state that all events before the instant would have: allocations that are
- * not freed yet, the last life of every block request, and of every thread the switches and wake-ups that say
- * whether, and since when, it waits. Threads: one. Memory: in proportion to what is live.
+ * not freed yet, the last life of every block request, of every thread the switches and wake-ups that say
+ * whether, and since when, it waits, and the interrupts that are being served. Threads: one. Memory: in proportion to what is live.
  */
 #ifndef TRACE_CARRY_H
 #define TRACE_CARRY_H

@@ -157,6 +157,7 @@ static void cut_done(struct cut *c)
 	event_cursor_close(c->cursor);
 	free(c->events);
 	free(c->runners);
+	free(c->broken.v);
 }
 
 int trace_cut(struct trace *t, const struct trace_cut_request *q, const char *path,

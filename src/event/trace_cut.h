@@ -9,6 +9,8 @@
  * slice of what began earlier and still matters (trace_carry.h), so that answers about any window of the new
  * trace are the old one's.
  *
+ * An interrupt that is being served when the window ends goes on; that it is never seen to end is marked at its entry.
+ *
  * A source that is left out is a declared gap (GAPS) of every block, so that reports over it say that
  * they are incomplete. Clocks and identities stay. The manifest says what was done (cut.*).
  *

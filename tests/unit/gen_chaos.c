@@ -15,6 +15,38 @@ uint64_t chaos_below(uint64_t n)
 #define below chaos_below
 #define T0 CHAOS_T0
 
+/* Interrupts in the middle of others, now and then without entry or exit, or with another thread's. */
+static void interrupt(struct chaos *f)
+{
+	static const unsigned int entry[] = { WIRE_IRQ_ENTRY, WIRE_SOFTIRQ_ENTRY, WIRE_VECTOR_ENTRY };
+	unsigned int cpu = (unsigned int)below(3), kind, vector;
+	struct chaos_irq *q = &f->irq[cpu];
+	bool ends = q->depth && (q->depth == 3 || below(2));
+
+	if (!q->depth)
+		q->tid = 1000 + (uint32_t)below(90);
+	if (!ends) {
+		kind = q->depth ? 2 * (unsigned int)below(2) : (unsigned int)below(3);
+		vector = kind == 1 ? (unsigned int)below(10) : 4 * q->depth + 1 + (unsigned int)below(4);
+		q->open[q->depth++] = entry[kind] << 8 | vector;
+	}
+	vector = q->open[q->depth - 1];
+	if (below(12))
+		gen_irq(f->g, f->m.now_ns, cpu, below(40) ? q->tid : 1000, (vector >> 8) + ends, vector & 0xff);
+	q->depth -= ends;
+}
+
+/* Few kinds of stacks, so that they come again in other blocks. */
+static void stack(struct chaos *f, unsigned int cpu, uint32_t tid, unsigned int of, uint64_t addr, uint64_t bytes)
+{
+	uint64_t frames[8];
+	unsigned int kernel = (unsigned int)below(4), user = (unsigned int)below(4), i;
+
+	for (i = 0; i < kernel + user; i++)
+		frames[i] = i < kernel ? 0xffffffff81000000ull + (i + below(2)) * 256 : 0x7f0000 + (i + below(2)) * 64;
+	gen_stack(f->g, f->m.now_ns, cpu, tid, of, addr, bytes, frames, kernel, user);
+}
+
 /* Heaps, pages in parts, lost frees and switches, all steps of requests. */
 static void one(struct chaos *f)
 {
@@ -25,7 +57,7 @@ static void one(struct chaos *f)
 	unsigned int order = (unsigned int)below(5);
 
 	f->m.now_ns += 1 + below(3000);
-	switch (below(14)) {
+	switch (below(17)) {
 	case 0:
 	case 1:
 		gen_kmalloc(g, f->m.now_ns, cpu, tid, addr, 32 + (uint32_t)below(4000), 0x81000,
@@ -38,6 +70,8 @@ static void one(struct chaos *f)
 	case 4:
 		pfn += below(16) >> order << order;
 		gen_page_alloc(g, f->m.now_ns, cpu, tid, pfn, order, 0);
+		if (!below(3))
+			stack(f, cpu, tid, WIRE_PAGE_ALLOC, pfn, 4096ull << order);
 		break;
 	case 5:
 		pfn += below(16) >> order << order;
@@ -46,6 +80,8 @@ static void one(struct chaos *f)
 	case 6:
 	case 7:
 		gen_heap(g, f->m.now_ns, cpu, tid, heap, 16 + below(100000));
+		if (!below(3))
+			stack(f, cpu, tid, WIRE_HEAP_ALLOC, heap, 5000);
 		break;
 	case 8:
 		gen_heap(g, f->m.now_ns, cpu, tid, heap, 0);
@@ -64,6 +100,11 @@ static void one(struct chaos *f)
 		break;
 	case 12:
 		gen_wakeup(g, f->m.now_ns, cpu, tid, 1000 + (uint32_t)below(96), 0);
+		break;
+	case 13:
+	case 14:
+	case 15:
+		interrupt(f);
 		break;
 	default:
 		gen_rss(g, f->m.now_ns, cpu, tid, tid, (unsigned int)below(4),
@@ -108,6 +149,9 @@ void chaos_begin(struct chaos *f, uint64_t seed)
 	snprintf(f->index, sizeof(f->index), "%s/analysis.idx", f->path);
 	f->g = gen_open(f->path, &(struct gen_config){ .cpu_cnt = 3, .from_ns = T0,
 						       .recorder_pid = 1004,
+						       .sources = "sched.switch,sched.wakeup,sched.irq,"
+								  "alloc.slab,alloc.page,alloc.rss,alloc.vm,"
+								  "alloc.heap,block,block.dirty",
 						       .file_bytes = 200000 });
 	gen_mix_start(f->g, &f->m);
 }

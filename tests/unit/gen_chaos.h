@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * gen_chaos: random traces as a bad day makes them: losses, late records, unknown threads, lost frees, split
- * pages, heaps, requests in any order, tiny and empty blocks. By dice of their own, so the same seed gives
+ * pages, heaps, interrupts in interrupts, requests in any order, tiny and empty blocks. By dice of their own, so the same seed gives
  * the same trace.
  */
 #ifndef GEN_CHAOS_H
@@ -11,10 +11,16 @@
 
 #define CHAOS_T0 5000000000ull	/* start of the traces */
 
+struct chaos_irq {
+	unsigned int depth, open[3];	/* entry hook << 8 | vector */
+	uint32_t tid;
+};
+
 struct chaos {
 	char dir[64], path[80], index[128];	/* of its own; the trace; its analysis.idx */
 	struct gen *g;
 	struct gen_mix m;
+	struct chaos_irq irq[3];	/* by CPU: what is being served */
 	uint64_t edge_ns;	/* where the last block ended */
 };
 

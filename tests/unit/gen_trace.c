@@ -124,6 +124,8 @@ struct gen *gen_open(const char *dir, const struct gen_config *config)
 	}
 	if (g->sw)
 		MUST(store_writer_set(g->sw, "page_bytes", "4096"));
+	if (g->sw && config->sources)
+		MUST(store_writer_set(g->sw, "sources", config->sources));
 	return g;
 }
 
@@ -311,6 +313,16 @@ void gen_irq(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t tid, unsigne
 	     .type = hook <= WIRE_IRQ_EXIT ? WIRE_IRQ_LINE :
 		     hook <= WIRE_SOFTIRQ_EXIT ? WIRE_IRQ_SOFT : WIRE_IRQ_LOCAL,
 	     .handled = hook == WIRE_IRQ_EXIT);
+}
+
+void gen_stack(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t tid, unsigned int of, uint64_t addr,
+	       uint64_t bytes, const uint64_t *frames, unsigned int kernel_cnt, unsigned int user_cnt)
+{
+	struct wire_stack r = { HDR(WIRE_STACK, 0), .addr = addr, .bytes = bytes, .of = (wire_u16)of,
+				.kernel_cnt = (wire_u16)kernel_cnt, .user_cnt = (wire_u16)user_cnt };
+
+	memcpy(r.frames, frames, (kernel_cnt + user_cnt) * sizeof(*frames));
+	gen_raw(g, &r, offsetof(struct wire_stack, frames) + (kernel_cnt + user_cnt) * sizeof(*frames));
 }
 
 void gen_heap(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t tid, uint64_t addr,

@@ -32,6 +32,7 @@ struct gen_config {
 	uint64_t file_bytes, keep_bytes, keep_ns;	/* store_config */
 	bool no_names;			/* ids get no names */
 	bool sites;			/* user-space addresses get names: uFUNC_x of /opt/prog */
+	const char *sources;		/* what the manifest says was recorded; NULL: nothing is said */
 	bool watch_requests;		/* as in block_writer_config */
 };
 
@@ -81,6 +82,9 @@ void gen_dirty(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t tid, uint3
 /* hook: WIRE_IRQ_ENTRY .. WIRE_VECTOR_EXIT; tid is interrupted. */
 void gen_irq(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t tid, unsigned int hook,
 	     unsigned int vector);
+/* Of an allocation (hook of) at the same instant; frames: the kernel's, then user space's, innermost first. */
+void gen_stack(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t tid, unsigned int of, uint64_t addr,
+	       uint64_t bytes, const uint64_t *frames, unsigned int kernel_cnt, unsigned int user_cnt);
 void gen_heap(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t tid, uint64_t addr,
 	      uint64_t bytes); /* bytes 0: free */
 

@@ -459,7 +459,7 @@ static void compare_processes(const struct pair *p, const uint32_t *pids, unsign
 {
 	/* a request whose end was lost is told from the next one by what others do at its address, which is gone */
 	static const char *const names[] = { "io",     "latency", "cpu",       "sched", "alloc",
-					     "memory", "leaks",	  "lifetimes", "sizes" };
+					     "memory", "leaks",	  "lifetimes", "sizes", "irq",	 "stacks" };
 	struct report_request q = { .from_ns = p->from_ns,
 				    .to_ns = p->to_ns,
 				    .by_set = true,

@@ -3,7 +3,7 @@
  * A stack per CPU. Its depth is bounded: what is open twice has lost an exit, and a soft interrupt
  * lies at the bottom; a trace that says otherwise is told to have lost exits.
  */
-#include "analyze/irq_track.h"
+#include "event/irq_track.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -98,7 +98,7 @@ static unsigned int find(const struct cpu_stack *c, const struct irq_run *r)
 	return DEPTH_MAX;
 }
 
-static int enter(struct irq_track *t, struct cpu_stack *c, const struct irq_run *r)
+static int enter(struct irq_track *t, struct cpu_stack *c, const struct irq_run *r, bool is_broken)
 {
 	unsigned int at = r->type == EVENT_IRQ_SOFT ? 0 : find(c, r);
 	struct open_run *o;
@@ -113,7 +113,7 @@ static int enter(struct irq_track *t, struct cpu_stack *c, const struct irq_run 
 	o = &c->open[c->depth++];
 	o->run = *r;
 	o->cut_cnt = 0;
-	o->is_broken = false;
+	o->is_broken = is_broken;
 	t->open_cnt++;
 	return 0;
 }
@@ -186,7 +186,13 @@ int irq_track_event(struct irq_track *t, const struct event *ev)
 		ret = drop_to(t, c, 0);
 	if (ret < 0)
 		return ret;
-	return ev->v[EV_IRQ_ACTION] == EVENT_IRQ_ENTRY ? enter(t, c, &r) : leave(t, c, &r);
+	return ev->v[EV_IRQ_ACTION] == EVENT_IRQ_ENTRY ? enter(t, c, &r, ev->flags & EVENT_F_BROKEN) :
+							 leave(t, c, &r);
+}
+
+int irq_track_hole_on(struct irq_track *t, unsigned int cpu)
+{
+	return cpu < t->cpu_cnt ? drop_to(t, &t->cpus[cpu], 0) : 0;
 }
 
 int irq_track_hole(struct irq_track *t)
@@ -199,6 +205,24 @@ int irq_track_hole(struct irq_track *t)
 	return ret;
 }
 
+int irq_track_cut(struct irq_track *t, uint64_t end_ns)
+{
+	unsigned int i;
+	int ret = 0;
+
+	for (i = 0; i < t->cpu_cnt && t->open_cnt && ret >= 0; i++) {
+		struct cpu_stack *c = &t->cpus[i];
+
+		while (c->depth && ret >= 0) {
+			struct irq_run r = c->open[c->depth - 1].run;
+
+			r.from_ns = end_ns;
+			ret = leave(t, c, &r);
+		}
+	}
+	return ret;
+}
+
 uint64_t irq_track_oldest_ns(const struct irq_track *t)
 {
 	uint64_t oldest = UINT64_MAX;
@@ -208,6 +232,11 @@ uint64_t irq_track_oldest_ns(const struct irq_track *t)
 		if (t->cpus[i].depth && t->cpus[i].open[0].run.from_ns < oldest)
 			oldest = t->cpus[i].open[0].run.from_ns;
 	return oldest;
+}
+
+unsigned int irq_track_depth(const struct irq_track *t, unsigned int cpu)
+{
+	return cpu < t->cpu_cnt ? t->cpus[cpu].depth : 0;
 }
 
 void irq_track_save(const struct irq_track *t, uint64_t at_ns, struct buf *out)
@@ -281,4 +310,47 @@ int irq_track_load(struct irq_track *t, struct index_in *in, uint64_t at_ns)
 			return ret;
 	}
 	return 0;
+}
+
+/* ---- holes ---- */
+
+static int compare_instants(const void *pa, const void *pb)
+{
+	uint64_t a = *(const uint64_t *)pa, b = *(const uint64_t *)pb;
+
+	return a < b ? -1 : a > b;
+}
+
+int irq_holes_find(struct irq_holes *h, const struct trace *t)
+{
+	size_t block_cnt, gap_cnt, i;
+	const struct trace_block *b = trace_blocks(t, &block_cnt);
+	const struct trace_gap *g = trace_gaps(t, &gap_cnt);
+
+	*h = (struct irq_holes){ .at_ns = calloc(block_cnt + gap_cnt + 1, sizeof(*h->at_ns)) };
+	if (!h->at_ns)
+		return -ENOMEM;
+	for (i = 0; i < gap_cnt; i++)
+		if (!strcmp(g[i].source, "sched.irq"))
+			h->at_ns[h->cnt++] = g[i].from_ns;
+	for (i = 0; i < block_cnt; i++)
+		if (trace_block_is_damaged(t, i) || (i && b[i].from_ns > b[i - 1].to_ns))
+			h->at_ns[h->cnt++] =
+				i && b[i].from_ns > b[i - 1].to_ns ? b[i - 1].to_ns : b[i].from_ns;
+	qsort(h->at_ns, h->cnt, sizeof(*h->at_ns), compare_instants);
+	return 0;
+}
+
+void irq_holes_done(struct irq_holes *h)
+{
+	free(h->at_ns);
+}
+
+bool irq_holes_pass(struct irq_holes *h, uint64_t below_ns)
+{
+	bool passed = false;
+
+	for (; h->next < h->cnt && h->at_ns[h->next] < below_ns; h->next++)
+		passed = true;
+	return passed;
 }

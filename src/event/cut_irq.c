@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * cut_irq: interrupts that are being served when the window ends. Readers of the cut take them to go on; those of which the
+ * larger trace says later that their exit was lost are marked so at their entry (EVENT_F_BROKEN).
+ */
+#include <errno.h>
+
+#include "event/cut_state.h"
+#include "event/irq_track.h"
+
+struct look {
+	struct cut *c;
+	bool beyond; /* the end of the window is passed */
+};
+
+static int on_run(void *ctx, const struct irq_run *r)
+{
+	return 0;
+}
+
+static int on_broken(void *ctx, const struct irq_run *r)
+{
+	struct look *l = ctx;
+	struct event *ev;
+
+	if (!l->beyond || r->from_ns >= l->c->to_ns)
+		return 0;
+	ev = trace_list_add(&l->c->broken, sizeof(*ev));
+	if (!ev)
+		return -ENOMEM;
+	*ev = (struct event){ .ts_ns = r->from_ns, .cpu = (uint16_t)r->cpu };
+	ev->v[EV_IRQ_TYPE] = r->type;
+	ev->v[EV_IRQ_VECTOR] = r->vector;
+	return 0;
+}
+
+static int take(struct irq_track *track, struct irq_holes *holes, struct look *l,
+		const struct event *ev)
+{
+	int r = 0;
+
+	l->beyond = ev->ts_ns >= l->c->to_ns;
+	if (irq_holes_pass(holes, ev->ts_ns + 1))
+		r = irq_track_hole(track);
+	return r < 0 ? r : irq_track_event(track, ev);
+}
+
+/* From the window's first event until all is over that was being served at its end. */
+static int look_on(struct cut *c, struct irq_track *track, struct irq_holes *holes, struct look *l,
+		   struct err *e)
+{
+	struct event_cursor *cur;
+	const struct event *ev;
+	int r = event_cursor_open(&cur, c->t, 1u << EVENT_IRQ, c->from_ns, UINT64_MAX, e);
+
+	if (r < 0)
+		return r;
+	while ((r = event_cursor_next(cur, &ev, e)) > 0) {
+		r = take(track, holes, l, ev);
+		if (r < 0 || (l->beyond && irq_track_oldest_ns(track) >= c->to_ns))
+			break;
+	}
+	event_cursor_close(cur);
+	if (r != 0)
+		return r;
+	l->beyond = true;
+	return trace_is_cut_short(c->t) ? irq_track_cut(track, trace_end_ns(c->t))
+					: irq_track_hole(track);
+}
+
+int cut_find_broken(struct cut *c, struct err *e)
+{
+	struct look l = { .c = c };
+	const struct irq_sink sink = { .ctx = &l, .run = on_run, .broken = on_broken };
+	struct irq_track *track = NULL;
+	struct irq_holes holes = { 0 };
+	size_t i;
+	int r;
+
+	if (!(c->kinds_left & 1u << EVENT_IRQ) || c->to_ns >= trace_end_ns(c->t))
+		return 0;
+	r = irq_track_new(&track, c->t->cpu_cnt, &sink);
+	if (r == 0)
+		r = irq_holes_find(&holes, c->t);
+	if (r == 0)
+		(void)irq_holes_pass(&holes, c->from_ns);
+	for (i = 0; i < c->carry.event_cnt && r >= 0; i++)
+		r = irq_track_event(track, &c->carry.events[i]);
+	if (r >= 0)
+		r = look_on(c, track, &holes, &l, e);
+	irq_track_free(track);
+	irq_holes_done(&holes);
+	return r < 0 ? r : 0;
+}
+
+static bool is_same(const struct event *a, const struct event *b)
+{
+	return a->ts_ns == b->ts_ns && a->cpu == b->cpu && a->v[EV_IRQ_TYPE] == b->v[EV_IRQ_TYPE] &&
+	       a->v[EV_IRQ_VECTOR] == b->v[EV_IRQ_VECTOR];
+}
+
+void cut_mark_broken(const struct cut *c, struct event *ev)
+{
+	const struct event *b = c->broken.v;
+	size_t i;
+
+	for (i = 0;
+	     ev->kind == EVENT_IRQ && ev->v[EV_IRQ_ACTION] == EVENT_IRQ_ENTRY && i < c->broken.cnt;
+	     i++)
+		if (is_same(&b[i], ev))
+			ev->flags |= EVENT_F_BROKEN;
+}
+
+bool cut_has_broken(const struct cut *c, const struct trace_block *b)
+{
+	const struct event *ev = c->broken.v;
+	size_t i;
+
+	for (i = 0; i < c->broken.cnt; i++)
+		if (ev[i].ts_ns >= b->first_ns && ev[i].ts_ns <= b->last_ns)
+			return true;
+	return false;
+}
