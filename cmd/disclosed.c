@@ -14,7 +14,7 @@ const char *disclosed_class_name(enum disclosed_class c)
 	static const char *const names[DISCLOSED_CLASS_CNT] = {
 		"process names", "command lines", "paths",   "user names",
 		"user ids",	 "host names",	  "devices", "marks and notes",
-		"functions",
+		"functions",     "build ids",
 	};
 
 	return names[c];
@@ -119,6 +119,8 @@ static int add_sites(struct disclosed *d, const struct trace *t)
 		r = add(d, DISCLOSED_FUNCTION, s[i].symbol);
 		if (r == 0)
 			r = add(d, DISCLOSED_PATH, s[i].module);
+		if (r == 0)
+			r = add(d, DISCLOSED_BUILD_ID, s[i].build_id);
 	}
 	return r;
 }

@@ -19,7 +19,8 @@ enum disclosed_class {
 	DISCLOSED_HOST,
 	DISCLOSED_DEVICE,
 	DISCLOSED_NOTE,		/* marks and notes */
-	DISCLOSED_FUNCTION,	/* of programs, that asked for memory */
+	DISCLOSED_FUNCTION,	/* of programs, that asked for memory or were on such a stack */
+	DISCLOSED_BUILD_ID,	/* of their files: who has the file too can tell which it is */
 	DISCLOSED_CLASS_CNT
 };
 

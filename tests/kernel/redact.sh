@@ -9,6 +9,7 @@ secret=$tmp/quarterly-figures/zebrafinch
 mkdir -p "$secret"
 cp "$WORK/stamp" "$secret/nightingale"
 cp "$WORK/busy_threads" "$secret/libkestrel.so.4"
+cp "$WORK/heap_sites" "$secret/whimbrel"
 v2=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/self/mounts)
 export group=/nowhere
 if [ -n "$v2" ] && mkdir -p "$v2/oystercatcher.slice/merlin.service" 2>/dev/null; then
@@ -19,10 +20,11 @@ fi
 export secret
 # it goes on until the mark is in the trace
 hold mark
-start_recorder plain -e sched,alloc,block,alloc.heap --cmdlines --note customer=goldcrest-industries --mark-fd 9 -- sh -c '
+start_recorder plain -e sched,alloc,block,alloc.heap --stacks 7000 --cmdlines --note customer=goldcrest-industries --mark-fd 9 -- sh -c '
 	echo $$ >"$group/cgroup.procs"
 	"$secret/nightingale" --password=chiffchaff "$secret/ledger.yaml" >/dev/null
 	"$secret/libkestrel.so.4" one 300 >/dev/null
+	"$secret/whimbrel" leak >/dev/null
 	dd if=/dev/zero of="$secret/redstart.db" bs=64k count=64 conv=fsync 2>/dev/null
 	'"$(until_released mark)" 9< <(sleep 0.2; echo firecrest)
 wait_for "the mark" 60 "[ \"\$('$EBPFREC' sql -i '$tmp/plain' --format csv 'SELECT count(*) FROM marks' 2>/dev/null | tail -n 1 | tr -d '\\r')\" = 1 ]"
@@ -99,7 +101,8 @@ may_stay += open(os.environ["EBPFREC"], "rb").read().decode("latin-1") + "chunk-
 parts = {p for p in parts if len(p) >= 5 and p not in may_stay and not re.fullmatch("-?[0-9]+", p) and not re.fullmatch("[bcdfghjklmnpqrst]{5,6}", p)}
 plain, gone = everything(tmp + "/plain"), everything(tmp + "/gone")
 seen = {p for p in parts if p.encode("latin-1") in plain}
-for word in ("nightingale", "libkestrel.so.4", "wagtail", "goldcrest", "chiffchaff", "zebrafinch", "redstart.db", "firecrest"):
+for word in ("nightingale", "libkestrel.so.4", "wagtail", "goldcrest", "chiffchaff", "zebrafinch", "redstart.db", "firecrest", "whimbrel",
+             "burst_outer"):	# this one is only in stacks
     check("redact: %s was there to be found" % word, word in seen, sorted(seen)[:20])
 left = sorted(p for p in parts if p.encode("latin-1") in gone)
 check("redact: of %d names nothing is left, packed or not" % len(seen), len(seen) > 30 and not left, left[:10])
@@ -136,17 +139,18 @@ if os.environ["group"] != "/nowhere":
     got = {r["cgroup"] for r in pb if r["is_workload"]}
     check("redact: cgroups", any(re.fullmatch(r"/p[bcdfghjklmnpqrst]{6,}\.slice/p[bcdfghjklmnpqrst]{6,}\.service", str(c)) for c in got), got)
 
-TEXT = {"comm", "owner", "exe", "cgroup", "name", "group", "call_site", "file", "submitter"}
+TEXT = {"comm", "owner", "exe", "cgroup", "name", "group", "call_site", "file", "submitter",
+        "stack", "user_stack", "kernel_stack"}
 # the size of the new blocks is their own
 TEXT.add("bytes_written")
 # of a heap it names functions
 TEXT.add("cause")
 for args in (["cpu"], ["cpu", "--every", "100ms"], ["cpu", "--by", "comm"], ["sched"], ["alloc"], ["alloc", "--by", "comm"],
-             ["io"], ["latency"], ["devices"], ["pattern"], ["spikes"], ["loss"], ["cost"]):
+             ["io"], ["latency"], ["devices"], ["pattern"], ["spikes"], ["stacks"], ["leaks"], ["loss"], ["cost"]):
     both = [sorted(json.dumps([v for k, v in r.items() if k not in TEXT]) for r in t.report(*args)) for t in (a, b)]
     check("redact: report %s has the same numbers" % " ".join(args), both[0] == both[1] and (both[0] or args[0] == "spikes"), [x for x in both[0] if x not in both[1]][:2])
 z = Trace(tmp + "/gone.zip")
-for args in (["cpu"], ["cpu", "--every", "100ms"], ["sched"], ["alloc"], ["io"], ["latency"], ["devices"], ["pattern"], ["memory"], ["loss"]):
+for args in (["cpu"], ["cpu", "--every", "100ms"], ["sched"], ["alloc"], ["io"], ["latency"], ["devices"], ["pattern"], ["memory"], ["stacks"], ["loss"]):
     both = [sorted(json.dumps([v for k, v in r.items() if k not in TEXT | {"peak_ns", "rss_peak_at_ns", "t_ns"}]) for r in rows)
             for rows in (a.report(*args, "--from", "100ms", "--to", "-100ms"), z.report(*args))]
     check("redact: report %s of a bundle has the numbers of that window" % " ".join(args), both[0] == both[1] and both[0],

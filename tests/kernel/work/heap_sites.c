@@ -19,7 +19,7 @@
 
 /* calls are not the last thing a function does: none may become a jump, and frames stay */
 static volatile int after;
-static void *volatile kept, *volatile passing;
+static void *volatile kept;
 
 #ifdef LIBRARY
 static NOINLINE void lib_inner(size_t bytes)
@@ -88,6 +88,7 @@ static void run_code(void)
 #endif
 }
 
+static void *volatile passing;
 /* not known to the compiler, or it makes a function of another name for just this one */
 static volatile int leak_cnt = 50, pipe_cnt = 40, burst_cnt = 2000, touch_bytes = 24 << 20;
 
