@@ -308,6 +308,7 @@ static int start_readers(struct ring_group *g, struct err *e)
 int ring_group_new(struct ring_group **ret, const struct ring_group_config *config, struct err *e)
 {
 	struct ring_group *g = calloc(1, sizeof(*g));
+	pthread_condattr_t monotonic;
 	int err;
 
 	if (!g)
@@ -319,7 +320,11 @@ int ring_group_new(struct ring_group **ret, const struct ring_group_config *conf
 		g->config.poll_ms = DEFAULT_POLL_MS;
 	g->start_ns = UINT64_MAX;
 	pthread_mutex_init(&g->lock, NULL);
-	pthread_cond_init(&g->handed, NULL);
+	/* the wall clock may be set back while somebody waits */
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&g->handed, &monotonic);
+	pthread_condattr_destroy(&monotonic);
 	g->readers = calloc(config->ring_cnt, sizeof(*g->readers));
 	g->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (!g->readers || g->wake_fd < 0)
@@ -387,7 +392,7 @@ int ring_group_take(struct ring_group *g, struct ring_slice *slices, unsigned in
 	unsigned int i;
 	int err = 0;
 
-	clock_gettime(CLOCK_REALTIME, &until);
+	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_nsec += (timeout_ms % 1000) * 1000000L;
 	until.tv_sec += timeout_ms / 1000 + until.tv_nsec / 1000000000L;
 	until.tv_nsec %= 1000000000L;
