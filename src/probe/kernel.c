@@ -146,6 +146,12 @@ bool kernel_has_helper(const struct kernel_info *k, const char *name)
 	return false;
 }
 
+/* What a map was charged with; gone with the limit in 5.11, 80ee81e0403c. */
+bool kernel_locks_map_memory(const struct kernel_info *k)
+{
+	return btf__find_by_name_kind(k->btf, "bpf_map_memory", BTF_KIND_STRUCT) > 0;
+}
+
 uint32_t kernel_function_id(const struct kernel_info *k, const char *name)
 {
 	__s32 id = btf__find_by_name_kind(k->btf, name, BTF_KIND_FUNC);

@@ -34,6 +34,9 @@ bool kernel_arg_is_pointer(const struct kernel_info *k, const char *name, int i)
 /* Whether enum bpf_func_id has this value name: the helper exists. */
 bool kernel_has_helper(const struct kernel_info *k, const char *name);
 
+/* Whether the memory of maps counts as locked memory of its user (RLIMIT_MEMLOCK): kernels before 5.11. */
+bool kernel_locks_map_memory(const struct kernel_info *k);
+
 /* BTF id of a function of the kernel, or 0 if it has none of that name. */
 uint32_t kernel_function_id(const struct kernel_info *k, const char *name);
 

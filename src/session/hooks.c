@@ -7,11 +7,26 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/privilege.h"
 #include "probe/kernel.h"
 #include "probe/source.h"
 #include "session/session.h"
+
+/* Where BTF is not to be had nobody knows: it may be needed. */
+static bool rings_take_locked_memory(void)
+{
+	struct kernel_info *k = NULL;
+	struct rlimit limit;
+	bool ret;
+
+	if (!getrlimit(RLIMIT_MEMLOCK, &limit) && limit.rlim_cur == RLIM_INFINITY)
+		return false;
+	ret = kernel_info_open(&k, NULL, NULL) < 0 || kernel_locks_map_memory(k);
+	kernel_info_close(k);
+	return ret;
+}
 
 unsigned int session_privileges(const struct session_privilege **ret)
 {
@@ -27,18 +42,20 @@ unsigned int session_privileges(const struct session_privilege **ret)
 		{ .name = "CAP_SETUID", .used_for = "record -u" },
 		{ .name = "CAP_SETGID", .used_for = "record -u" },
 		{ .name = "CAP_SYS_RESOURCE",
-		  .used_for = "memory for the rings on kernels before 5.11, unless `ulimit -l` "
-			      "is unlimited" },
+		  .used_for = "memory for the rings, which is locked memory on kernels before "
+			      "5.11, unless `ulimit -l` is unlimited" },
 	};
-	unsigned int i;
+	unsigned int cnt = sizeof(rows) / sizeof(rows[0]), i;
 
-	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+	if (!rings_take_locked_memory())
+		cnt--;
+	for (i = 0; i < cnt; i++)
 		rows[i].is_there = privilege_is_global() && privilege_has(caps[i]);
 	/* the kernel takes it for both */
 	rows[0].is_there |= rows[2].is_there;
 	rows[1].is_there |= rows[2].is_there;
 	*ret = rows;
-	return sizeof(rows) / sizeof(rows[0]);
+	return cnt;
 }
 
 unsigned int session_hooks(const struct session_hook **ret)

@@ -71,6 +71,10 @@ as_user "$tmp/ebpfrec" doctor >"$tmp/doctor.out" 2>"$tmp/doctor.err"
 for cap in CAP_BPF CAP_PERFMON CAP_SYS_ADMIN CAP_SYSLOG; do
 	check "doctor: names $cap to who lacks it" "grep -q '$cap' '$tmp/doctor.err'" "$(cat "$tmp/doctor.err")"
 done
+# Rings are locked memory before 5.11 only, and where that is limited.
+[ "$(printf '%s\n5.11\n' "$(uname -r)" | sort -V | head -n 1)" = 5.11 ] && wanted=0 || wanted=1
+got=$(ulimit -l 64 && as_user "$tmp/ebpfrec" doctor 2>&1 >/dev/null | grep -c CAP_SYS_RESOURCE)
+check "doctor: names CAP_SYS_RESOURCE where the rings are locked memory, and only there" "[ '$got' = $wanted ]" "$got times on $(uname -r)"
 chmod u+s "$tmp/ebpfrec"
 as_user "$tmp/ebpfrec" record -o "$tmp/open/suid" -e sched -- true 2>"$tmp/suid.err"
 check "setuid: refused, with what to do instead" "[ $? -ne 0 ] && grep -q setcap '$tmp/suid.err'" "$(cat "$tmp/suid.err")"
