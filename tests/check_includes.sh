@@ -108,6 +108,12 @@ bad=$(for f in $(find cmd analyze src bpf tests schema \( -name '*.[ch]' -o -nam
 done)
 verdict "every source file names its license" "$bad"
 
+# Nothing swaps bytes: a machine of the other order is told so by the first header that it matters to.
+bad=$("${CC:-cc}" -fsyntax-only -U__BYTE_ORDER__ -D__BYTE_ORDER__=__ORDER_BIG_ENDIAN__ -Isrc -x c src/chunk/chunk.h 2>&1) &&
+	bad='a build for a big-endian machine is not refused'
+grep -q 'error.*traces are little-endian' <<<"$bad" && bad=
+verdict "a build for a big-endian machine is refused by name" "$bad"
+
 # The library neither prints nor exits; a child process that it forked may end.
 bad=$(grep -nE '(^|[^a-z_.>])(printf|puts|putchar|perror|exit|_exit|abort)[[:space:]]*\(' \
 	$(find src analyze -name '*.c' 2>/dev/null) /dev/null |

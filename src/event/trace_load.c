@@ -490,6 +490,11 @@ int trace_load_file(struct trace *t, uint64_t number, bool is_last, struct err *
 	}
 	r = chunk_scan_from(fd, from, false, &sink, &info);
 	trace_file_close(t, fd);
+	if (r == -EPROTONOSUPPORT)
+		return err_set(e, r,
+			       "'%s' was written by a big-endian machine, most significant byte "
+			       "first; traces are little-endian, and nothing here reads others",
+			       l.name);
 	if (r == 0)
 		r = settle_tail(&l, &info, t->is_live && is_last);
 	else if (r != -ENOMEM)

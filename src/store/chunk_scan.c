@@ -4,6 +4,7 @@
  * A header whose own checksum holds is believed about the block's size, so that every byte is
  * verified at most once, whatever nests in whatever.
  */
+#include <byteswap.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,6 +69,14 @@ static int read_trailer(struct scan *s)
 	return 0;
 }
 
+/* Whole, and every number of it the other way round: no damage, and nothing here could read what follows. */
+static bool is_big_endian(const struct disk_file *h)
+{
+	return !memcmp(h->magic, CHUNK_FILE_MAGIC, sizeof(h->magic)) &&
+	       bswap_32(h->bytes) == sizeof(*h) &&
+	       crc32c(0, h, offsetof(struct disk_file, crc)) == bswap_32(h->crc);
+}
+
 /* *ret_next is where blocks start, or where to look for one. */
 static int read_file_header(struct scan *s, uint64_t *ret_next)
 {
@@ -80,6 +89,8 @@ static int read_file_header(struct scan *s, uint64_t *ret_next)
 	r = scan_read(s, 0, &h, sizeof(h));
 	if (r < 0)
 		return r;
+	if (is_big_endian(&h))
+		return -EPROTONOSUPPORT;
 	/* A broken one costs nothing but itself: blocks stand on their own. */
 	if (memcmp(h.magic, CHUNK_FILE_MAGIC, sizeof(h.magic)) || h.version > CHUNK_VERSION ||
 	    crc32c(0, &h, offsetof(struct disk_file, crc)) != h.crc || h.bytes < sizeof(h) ||

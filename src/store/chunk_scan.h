@@ -33,7 +33,10 @@ struct chunk_scan_info {
 	uint64_t block_cnt;
 };
 
-/* verify: also check column data of a closed file. Errors: what read gives, -ENOMEM, or the sink's. */
+/*
+ * verify: also check column data of a closed file. Errors: what read gives, -ENOMEM, or the sink's;
+ * -EPROTONOSUPPORT: the file is big-endian.
+ */
 int chunk_scan(int fd, bool verify, const struct chunk_sink *sink, struct chunk_scan_info *ret);
 
 /* The same from an offset on that an earlier scan of the file gave as whole_bytes; 0: from the start. */

@@ -4,6 +4,7 @@
  * the wall clock has gone on when it wakes. And a trace with the bytes of a machine of the other byte order.
  */
 #include <byteswap.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,6 +16,7 @@
 #include <cmocka.h>
 
 #include "base/crc32c.h"
+#include "base/err.h"
 #include "chunk/chunk.h"
 #include "event/trace.h"
 #include "gen_trace.h"
@@ -115,12 +117,11 @@ static void swap_file(const char *path)
 	close(fd);
 }
 
-static void test_other_byte_order_is_damage_and_no_number(void **state)
+static void test_other_byte_order_is_refused_by_name(void **state)
 {
-	const struct trace_damage *d;
+	struct err e = { 0 };
+	struct trace *t = NULL;
 	struct fixture f;
-	struct trace *t;
-	size_t cnt, damages;
 	char file[120];
 	struct gen *g;
 
@@ -132,6 +133,35 @@ static void test_other_byte_order_is_damage_and_no_number(void **state)
 	gen_slice(g, 2 * S);
 	gen_finish(g);
 	swap_file(file);
+	assert_int_equal(trace_open(&t, f.path, &e), -EPROTONOSUPPORT);
+	assert_null(t);
+	assert_non_null(strstr(e.text, "chunk-000000.ebr"));
+	assert_non_null(strstr(e.text, "big-endian"));
+	gen_remove_dir(f.dir);
+}
+
+/* Without its file header there is nothing that says so: damage, and no number. */
+static void test_other_byte_order_without_header_is_damage(void **state)
+{
+	const struct trace_damage *d;
+	struct fixture f;
+	struct trace *t;
+	size_t cnt, damages;
+	char file[120];
+	struct gen *g;
+	int fd;
+
+	gen_temp_dir(f.dir);
+	snprintf(f.path, sizeof(f.path), "%s/trace", f.dir);
+	snprintf(file, sizeof(file), "%s/chunk-000000.ebr", f.path);
+	g = gen_open(f.path, &(struct gen_config){ .from_ns = S });
+	gen_snap(g, S, 0, 100, 100, 1, "init");
+	gen_slice(g, 2 * S);
+	gen_finish(g);
+	swap_file(file);
+	fd = open(file, O_WRONLY);
+	assert_int_equal(pwrite(fd, "x", 1, 40), 1);
+	close(fd);
 	assert_int_equal(trace_open(&t, f.path, NULL), 0);
 	trace_blocks(t, &cnt);
 	assert_int_equal(cnt, 0);
@@ -145,7 +175,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_suspend_moves_the_wall_clock_and_not_the_trace),
-		cmocka_unit_test(test_other_byte_order_is_damage_and_no_number),
+		cmocka_unit_test(test_other_byte_order_is_refused_by_name),
+		cmocka_unit_test(test_other_byte_order_without_header_is_damage),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
