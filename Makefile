@@ -248,7 +248,7 @@ $(B)/bench/bin/floor: $(B)/tests/bench/floor/floor.o $(B)/libebpfrec.a
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIB_LDLIBS)
 
-bench-bin: $(BENCH_BIN) $(B)/bench/bin/gen_trace_large $(B)/bench/bin/floor
+bench-bin: $(BENCH_BIN) $(B)/bench/bin/gen_trace_large $(B)/bench/bin/floor $(B)/bench/recode
 fuzz-bin: $(FUZZ_BIN) $(B)/fuzz/make_seeds
 unit: $(UNIT_BIN) $(CRASH_BIN) $(B)/tests/cli/gen_golden fuzz-bin
 work: $(WORK_BIN) $(WORK_LIB)

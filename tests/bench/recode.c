@@ -110,7 +110,7 @@ static void add_dirty(const struct recode *r, struct buf *b, const struct event 
 	add(b, &x, sizeof(x));
 }
 
-static void add_irq(struct buf *b, const struct event *ev)
+static void add_irq(const struct recode *r, struct buf *b, const struct event *ev)
 {
 	static const uint8_t entries[] = { [EVENT_IRQ_LINE] = WIRE_IRQ_ENTRY,
 					   [EVENT_IRQ_SOFT] = WIRE_SOFTIRQ_ENTRY,
@@ -237,7 +237,7 @@ static void add_event(struct recode *r, struct slice *s, const struct event *ev)
 		add_dirty(r, b, ev);
 		break;
 	case EVENT_IRQ:
-		add_irq(b, ev);
+		add_irq(r, b, ev);
 		break;
 	default:
 		return;
