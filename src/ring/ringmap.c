@@ -92,24 +92,8 @@ unsigned long ringmap_producer(const struct ringmap *m)
 	return __atomic_load_n(m->producer_pos, __ATOMIC_ACQUIRE);
 }
 
-static const void *next_mapped(struct ringmap *m, unsigned long end, size_t *ret_bytes)
+const void *ringmap_next_bpf(struct ringmap *m, unsigned long end, size_t *ret_bytes)
 {
-	const uint64_t *stamp = (const void *)(m->data + (m->pos & (m->bytes - 1)));
-	uint64_t v = __atomic_load_n(stamp, __ATOMIC_ACQUIRE) ^ m->key;
-	size_t len = v & ((1 << WIRE_RING_LEN_BITS) - 1);
-
-	/* what another position's record left here, or anything else but this position's stamp */
-	if (m->pos >= end || v != WIRE_RING_STAMP_OF(m->pos, len, 0))
-		return NULL;
-	m->pos += (len + WIRE_RING_STAMP + 7) & ~7UL;
-	*ret_bytes = len;
-	return stamp + 1;
-}
-
-const void *ringmap_next(struct ringmap *m, unsigned long end, size_t *ret_bytes)
-{
-	if (m->mapped)
-		return next_mapped(m, end, ret_bytes);
 	while (m->pos < end) {
 		const uint32_t *head = (const void *)(m->data + (m->pos & (m->bytes - 1)));
 		uint32_t word = __atomic_load_n(head, __ATOMIC_ACQUIRE);

@@ -59,8 +59,28 @@ void ringmap_hush(struct ringmap *m);
 /* Where the producers are now: a bound for ringmap_next(). */
 unsigned long ringmap_producer(const struct ringmap *m);
 
+const void *ringmap_next_bpf(struct ringmap *m, unsigned long end, size_t *ret_bytes);
+
 /* The next record before position end, or NULL (none, or one not committed yet). Valid until published. */
-const void *ringmap_next(struct ringmap *m, unsigned long end, size_t *ret_bytes);
+static inline const void *ringmap_next(struct ringmap *m, unsigned long end, size_t *ret_bytes)
+{
+	const uint64_t *stamp = (const void *)(m->data + (m->pos & (m->bytes - 1)));
+	uint64_t v;
+	size_t len;
+
+	if (!m->mapped)
+		return ringmap_next_bpf(m, end, ret_bytes);
+	if (m->pos >= end)
+		return NULL;
+	v = __atomic_load_n(stamp, __ATOMIC_ACQUIRE) ^ m->key;
+	len = v & ((1 << WIRE_RING_LEN_BITS) - 1);
+	/* what another position's record left here, or anything else but this position's stamp */
+	if (v != WIRE_RING_STAMP_OF(m->pos, len, 0))
+		return NULL;
+	m->pos += (len + WIRE_RING_STAMP + 7) & ~7UL;
+	*ret_bytes = len;
+	return stamp + 1;
+}
 
 /* Gives the space of what was consumed back to the producers. */
 void ringmap_publish(struct ringmap *m);
