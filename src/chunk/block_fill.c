@@ -2,9 +2,9 @@
 /*
  * block_fill: wire records in, arrays per kind and column out.
  *
- * Two passes over the records. The first counts, so that every (kind, CPU) gets its place in the
- * arrays; then identity applies the task records; the second resolves tids and writes each value
- * to where it belongs. Both are one switch per record and no allocation.
+ * The second of two passes over the records. The first (block_count) has counted, so that every (kind, CPU)
+ * gets its place in the arrays; then identity has applied the task records. This one resolves tids and
+ * writes each value to where it belongs: one switch per record and no allocation.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,115 +12,6 @@
 
 #include "chunk/block_state.h"
 #include "chunk/chunk.h"
-
-/* ---- the first pass ---- */
-
-static int add_task(struct block_writer *w, const struct wire_hdr *h)
-{
-	if (w->task_cnt == w->task_cap) {
-		size_t cap = w->task_cap ? w->task_cap * 2 : 1024;
-		const struct wire_hdr **v = realloc(w->tasks, cap * sizeof(*v));
-
-		if (!v)
-			return -ENOMEM;
-		w->tasks = v;
-		w->task_cap = cap;
-	}
-	w->tasks[w->task_cnt++] = h;
-	return 0;
-}
-
-static int count_segment(struct block_writer *w, const struct block_segment *g)
-{
-	const uint8_t *p = g->data, *end = p + g->bytes;
-	unsigned int cpu_cnt = w->config.cpu_cnt;
-	int r;
-
-	while (p < end) {
-		const struct wire_hdr *h = (const struct wire_hdr *)p;
-		size_t bytes = wire_record_size_fast(p, (size_t)(end - p));
-
-		if (!bytes) {
-			w->stats.bad_cnt++;
-			break;
-		}
-		p += bytes;
-		if (h->hook == WIRE_TASK_SNAP) {
-			r = add_task(w, h);
-			if (r < 0)
-				return r;
-			continue;
-		}
-		if (h->cpu >= cpu_cnt) {
-			w->stats.bad_cnt++;
-			continue;
-		}
-		w->stats.event_cnt[wire_hook_class[h->hook]]++;
-		w->stats.late_cnt += h->ts_ns < w->from_ns;
-		if (wire_hook_kind[h->hook]) {
-			w->pos[wire_hook_kind[h->hook] * cpu_cnt + h->cpu]++;
-		} else {
-			r = add_task(w, h);
-			if (r < 0)
-				return r;
-		}
-	}
-	return 0;
-}
-
-/* Keeps the order of arrival among equals: merge sort, which qsort() is not said to be. */
-static int sort_tasks(struct block_writer *w)
-{
-	const struct wire_hdr **a = w->tasks, **b, **swap, **free_me;
-	size_t n = w->task_cnt, step, i;
-
-	b = malloc((n + 1) * sizeof(*b));
-	if (!b)
-		return -ENOMEM;
-	free_me = b;
-	for (step = 1; step < n; step *= 2) {
-		for (i = 0; i < n; i += 2 * step) {
-			size_t mid = i + step < n ? i + step : n;
-			size_t end = mid + step < n ? mid + step : n;
-			size_t l = i, r = mid, o = i;
-
-			while (l < mid && r < end)
-				b[o++] = a[l]->ts_ns <= a[r]->ts_ns ? a[l++] : a[r++];
-			while (l < mid)
-				b[o++] = a[l++];
-			while (r < end)
-				b[o++] = a[r++];
-		}
-		swap = a;
-		a = b;
-		b = swap;
-	}
-	if (a != w->tasks)
-		memcpy(w->tasks, a, n * sizeof(*a));
-	free(free_me);
-	return 0;
-}
-
-int block_count_records(struct block_writer *w, const struct block_slice *s)
-{
-	uint64_t total = 0;
-	size_t i;
-	int r;
-
-	memset(w->pos, 0, (size_t)EVENT_KIND_CNT * w->config.cpu_cnt * sizeof(*w->pos));
-	memset(&w->stats, 0, sizeof(w->stats));
-	w->task_cnt = 0;
-	for (i = 0; i < s->segment_cnt; i++) {
-		r = count_segment(w, &s->segments[i]);
-		if (r < 0)
-			return r;
-	}
-	for (i = 0; i < 4; i++)
-		total += w->stats.event_cnt[i];
-	if (total > CHUNK_EVENTS_MAX)
-		return -E2BIG;
-	return sort_tasks(w);
-}
 
 /* ---- slots ---- */
 
@@ -168,6 +59,7 @@ int block_slots_begin(struct block_writer *w)
 		if (slot_add(&w->slots, NULL, pseudo[i]) == UINT32_MAX)
 			return -ENOMEM;
 	memset(w->seen, 0, sizeof(w->seen));
+	memset(w->seen_pids, 0, sizeof(w->seen_pids));
 	return 0;
 }
 
@@ -231,14 +123,10 @@ static inline struct kind_rows *fill_row(struct fill *f, const struct wire_hdr *
 {
 	struct block_writer *w = f->w;
 	struct kind_rows *k = &w->rows[kind];
-	uint32_t at = w->pos[kind * w->config.cpu_cnt + h->cpu]++;
+	uint32_t at = w->pos[h->cpu * EVENT_KIND_CNT + kind]++;
 
 	k->ts_ns[at] = h->ts_ns;
 	k->utid[at] = fill_slot(f, h->tid, h->ts_ns);
-	if (h->ts_ns < w->first_ns)
-		w->first_ns = h->ts_ns;
-	if (h->ts_ns > w->last_ns)
-		w->last_ns = h->ts_ns;
 	*ret_at = at;
 	return k;
 }
@@ -261,7 +149,7 @@ static inline void fill_tuple(struct fill *f, struct kind_rows *k, uint32_t at,
 
 static inline bool in_slice(const struct block_writer *w, uint64_t ts_ns)
 {
-	return ts_ns >= w->from_ns && ts_ns < w->to_ns;
+	return ts_ns - w->from_ns < w->to_ns - w->from_ns;
 }
 
 static void fill_sched(struct fill *f, const struct wire_hdr *h)
@@ -373,18 +261,32 @@ static void fill_free(struct fill *f, const struct wire_hdr *h)
 	}
 }
 
-/* A process in a column gets a row in PROCESSES. */
-static uint64_t fill_upid(struct fill *f, uint32_t pid, uint64_t ts_ns, struct ident_process **ret)
+/* A process in a column gets a row in PROCESSES. NULL: not known, or no memory. */
+static __attribute__((noinline)) struct ident_process *process_slow(struct fill *f, uint32_t pid,
+								    uint64_t ts_ns)
 {
-	*ret = NULL;
+	struct block_seen_pid *seen = &f->w->seen_pids[pid % BLOCK_SEEN_PIDS];
+	struct ident_process *p;
+	uint64_t until;
+
 	if (!pid)
-		return EVENT_ID_UNKNOWN;
-	*ret = identity_process_at(f->w->identity, pid, ts_ns);
-	if (!*ret || identity_use_process(f->w->identity, *ret) < 0) {
+		return NULL;
+	p = identity_process_at(f->w->identity, pid, ts_ns, &until);
+	if (!p || identity_use_process(f->w->identity, p) < 0) {
 		f->failed = true;
-		return EVENT_ID_UNKNOWN;
+		return NULL;
 	}
-	return (*ret)->upid;
+	*seen = (struct block_seen_pid){ pid, p, p->since_ns, until };
+	return p;
+}
+
+static inline struct ident_process *fill_process(struct fill *f, uint32_t pid, uint64_t ts_ns)
+{
+	const struct block_seen_pid *seen = &f->w->seen_pids[pid % BLOCK_SEEN_PIDS];
+
+	if (seen->pid == pid && ts_ns >= seen->since_ns && ts_ns < seen->until_ns)
+		return seen->process;
+	return process_slow(f, pid, ts_ns);
 }
 
 static void fill_memory(struct fill *f, const struct wire_hdr *h)
@@ -398,7 +300,8 @@ static void fill_memory(struct fill *f, const struct wire_hdr *h)
 		const struct wire_rss *r = (const struct wire_rss *)h;
 
 		k = fill_row(f, h, EVENT_RSS, &at);
-		upid = fill_upid(f, r->pid, h->ts_ns, &p);
+		p = fill_process(f, r->pid, h->ts_ns);
+		upid = p ? p->upid : EVENT_ID_UNKNOWN;
 		/* Below 0 for an instant, as the kernel batches per CPU: a reader sees 0, as in /proc. */
 		k->val[EV_RSS_BYTES][at] = r->pages < 0 ? 0 : (uint64_t)r->pages * page;
 		TUPLE(upid, r->member);
@@ -408,7 +311,8 @@ static void fill_memory(struct fill *f, const struct wire_hdr *h)
 		const struct wire_vm *r = (const struct wire_vm *)h;
 
 		k = fill_row(f, h, EVENT_VM, &at);
-		upid = fill_upid(f, r->pid, h->ts_ns, &p);
+		p = fill_process(f, r->pid, h->ts_ns);
+		upid = p ? p->upid : EVENT_ID_UNKNOWN;
 		k->val[EV_VM_ADDR][at] = r->addr;
 		k->val[EV_VM_LEN][at] = r->len_bytes;
 		k->val[EV_VM_TOTAL][at] = r->total_vm_pages * page;
@@ -546,15 +450,16 @@ static void fill_stack(struct fill *f, const struct wire_stack *r)
 static void fill_segment(struct fill *f, const struct block_segment *g)
 {
 	const uint8_t *p = g->data, *end = p + g->bytes;
+	unsigned int cpu_cnt = f->w->config.cpu_cnt;
 
-	while (p < end && !f->failed) {
+	while (p < end) {
 		const struct wire_hdr *h = (const struct wire_hdr *)p;
 		size_t bytes = wire_record_size_fast(p, (size_t)(end - p));
 
 		if (!bytes)
 			return;
 		p += bytes;
-		if (h->cpu >= f->w->config.cpu_cnt)
+		if (h->cpu >= cpu_cnt)
 			continue;
 		switch (wire_hook_kind[h->hook]) {
 		case EVENT_SWITCH:
@@ -639,20 +544,35 @@ static int rows_room(struct block_writer *w, unsigned int kind, uint32_t cnt)
 static int rows_prepare(struct block_writer *w, unsigned int kind)
 {
 	struct kind_rows *k = &w->rows[kind];
-	uint32_t *pos = &w->pos[kind * w->config.cpu_cnt], total = 0;
+	uint32_t *pos = &w->pos[kind], total = 0;
 	unsigned int cpu;
 
-	for (cpu = 0; cpu < w->config.cpu_cnt; cpu++) {
-		uint32_t n = pos[cpu];
+	for (cpu = 0; cpu < w->config.cpu_cnt; cpu++, pos += EVENT_KIND_CNT) {
+		uint32_t n = *pos;
 
 		k->cpu_start[cpu] = total;
-		pos[cpu] = total;
+		*pos = total;
 		total += n;
 	}
 	k->cpu_start[cpu] = total;
 	k->cnt = total;
 	tuple_dict_reset(&k->tuples);
 	return rows_room(w, kind, total);
+}
+
+/* First and last instant of the block, and what came late, from the rows of one kind and CPU in order. */
+static void note_ends(struct block_writer *w, const struct kind_rows *k, unsigned int cpu)
+{
+	uint32_t i, start = k->cpu_start[cpu], end = k->cpu_start[cpu + 1];
+
+	if (start == end)
+		return;
+	if (k->ts_ns[start] < w->first_ns)
+		w->first_ns = k->ts_ns[start];
+	if (k->ts_ns[end - 1] > w->last_ns)
+		w->last_ns = k->ts_ns[end - 1];
+	for (i = start; i < end && k->ts_ns[i] < w->from_ns; i++)
+		w->stats.late_cnt++;
 }
 
 int block_fill_rows(struct block_writer *w, const struct block_slice *s)
@@ -674,7 +594,7 @@ int block_fill_rows(struct block_writer *w, const struct block_slice *s)
 	stack_book_begin(&w->stacks);
 	w->first_ns = UINT64_MAX;
 	w->last_ns = 0;
-	for (i = 0; i < s->segment_cnt; i++)
+	for (i = 0; i < s->segment_cnt && !f.failed; i++)
 		fill_segment(&f, &s->segments[i]);
 	if (f.failed)
 		return -ENOMEM;
@@ -689,6 +609,7 @@ int block_fill_rows(struct block_writer *w, const struct block_slice *s)
 					     w->rows[kind].cpu_start[cpu + 1]);
 			if (r < 0)
 				return r;
+			note_ends(w, &w->rows[kind], cpu);
 		}
 	}
 	return 0;

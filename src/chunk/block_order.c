@@ -112,11 +112,12 @@ out:
 
 int block_order_rows(struct kind_rows *k, uint32_t start, uint32_t end)
 {
+	const uint64_t *ts = k->ts_ns;
 	uint32_t i, lo, hi;
 	unsigned int c;
 
 	for (i = start + 1; i < end; i++) {
-		if (k->ts_ns[i - 1] <= k->ts_ns[i])
+		if (ts[i - 1] <= ts[i])
 			continue;
 		for (lo = start, hi = i; lo < hi;) {
 			uint32_t mid = lo + (hi - lo) / 2;

@@ -166,7 +166,7 @@ static void put_name(struct block_writer *w, struct owner_inode *x)
 static int on_dirty(struct block_writer *w, const struct wire_dirty *r)
 {
 	struct block_owners *o = w->owners;
-	struct ident_process *p = identity_process_at(w->identity, r->pid, r->hdr.ts_ns);
+	struct ident_process *p = identity_process_at(w->identity, r->pid, r->hdr.ts_ns, NULL);
 	struct owner_inode *x = inode_find(o, r->ino, r->ino_dev);
 
 	if (!p)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * block_state: what the parts of the block writer share: block_writer.c (sections),
- * block_fill.c (records to arrays), block_summary.c (who ran when), block_owner.c (whose pages a
- * request writes back), block_unseen.c (ends of requests that nobody saw). Nobody else.
+ * block_count.c (how many of what), block_fill.c (records to arrays), block_summary.c (who ran when),
+ * block_owner.c (whose pages a request writes back), block_unseen.c (ends of requests that nobody
+ * saw). Nobody else.
  */
 #ifndef BLOCK_STATE_H
 #define BLOCK_STATE_H
@@ -38,6 +39,14 @@ struct block_seen {
 };
 #define BLOCK_SEEN_CNT 512
 
+/* The same for pids, and what was last found out about one. */
+struct block_seen_pid {
+	uint32_t pid;			/* 0: nothing yet */
+	struct ident_process *process;	/* has its row in this block */
+	uint64_t since_ns, until_ns;	/* the pid means it in [since, until) */
+};
+#define BLOCK_SEEN_PIDS 64
+
 /* Who runs on a CPU at the end of the last block. */
 struct block_runner {
 	bool known;			/* a switch was seen, or a snapshot told */
@@ -70,9 +79,11 @@ struct block_writer {
 	struct column_writer columns;
 	struct block_slots slots;
 	struct block_seen seen[BLOCK_SEEN_CNT];
+	struct block_seen_pid seen_pids[BLOCK_SEEN_PIDS];
 	struct kind_rows rows[EVENT_KIND_CNT];
 	uint32_t rows_cap[EVENT_KIND_CNT];
-	uint32_t *pos; /* kind * cpu_cnt + cpu: counts, then the next row to fill */
+	uint32_t *tally;		/* cpu * WIRE_HOOK_MAX + hook: the slice's records */
+	uint32_t *pos;			/* cpu * EVENT_KIND_CNT + kind: counts, then the next row to fill */
 	const struct wire_hdr **tasks;	/* the slice's task records */
 	size_t task_cnt, task_cap;
 	struct block_runner *runners;	/* by cpu */
@@ -120,10 +131,13 @@ static inline size_t wire_record_size_fast(const void *data, size_t max)
 
 int block_order_rows(struct kind_rows *k, uint32_t start, uint32_t end);
 
+/* ---- block_count.c ---- */
+
+/* Counts records per kind and CPU, finds the task records and sorts them by time. Late rows are counted with the fill. */
+int block_count_records(struct block_writer *w, const struct block_slice *s);
+
 /* ---- block_fill.c ---- */
 
-/* Counts records per kind and CPU, finds the task records and sorts them by time. */
-int block_count_records(struct block_writer *w, const struct block_slice *s);
 /* Makes room and fills the arrays; rows end up in order of (cpu, ts_ns, arrival). */
 int block_fill_rows(struct block_writer *w, const struct block_slice *s);
 /* The slot of a thread in this block. UINT32_MAX: out of memory. */

@@ -2,7 +2,7 @@
 /*
  * block_writer: one slice of wire records in, one block of bytes out.
  *
- * Counting (block_fill), who is who (identity), arrays (block_fill), who ran when
+ * Counting (block_count), who is who (identity), arrays (block_fill), who ran when
  * (block_summary), small sections (here), event columns (column_writer), packing (block_out).
  * Between blocks it keeps identity, the runner of each CPU, and memory to work in.
  */
@@ -24,12 +24,13 @@ static int writer_alloc(struct block_writer *w)
 		if (!w->rows[kind].cpu_start)
 			return -ENOMEM;
 	}
+	w->tally = calloc((size_t)WIRE_HOOK_MAX * cpu_cnt, sizeof(*w->tally));
 	w->pos = calloc((size_t)EVENT_KIND_CNT * cpu_cnt, sizeof(*w->pos));
 	w->runners = calloc(cpu_cnt, sizeof(*w->runners));
 	w->running = calloc(cpu_cnt, sizeof(*w->running));
 	w->cpus = calloc(cpu_cnt, sizeof(*w->cpus));
 	w->turn = calloc(cpu_cnt, sizeof(*w->turn));
-	if (!w->pos || !w->runners || !w->running || !w->cpus || !w->turn)
+	if (!w->tally || !w->pos || !w->runners || !w->running || !w->cpus || !w->turn)
 		return -ENOMEM;
 	if (w->config.cpu_online) {
 		w->cpu_online = calloc(cpu_cnt, sizeof(*w->cpu_online));
@@ -112,6 +113,7 @@ void block_writer_free(struct block_writer *w)
 	block_unseen_free(w->unseen);
 	identity_free(w->identity);
 	free(w->cpu_online);
+	free(w->tally);
 	free(w->pos);
 	free(w->runners);
 	free(w->running);

@@ -96,11 +96,15 @@ static void add_part(const struct column_out *x, unsigned int part, unsigned int
 	block_out_add_least(x->o, &s, raw, bytes, x->least);
 }
 
+/*
+ * Writers of tokens are handed over as they are, not by their address: what is written byte by byte could
+ * then be they themselves, for all the compiler knows, and each token would wait for memory.
+ */
 static void add_tokens(struct column_out *x, unsigned int part, unsigned int shift,
-		       struct token_writer *w, const uint8_t *tokens, const uint8_t *bits)
+		       struct token_writer w, const uint8_t *tokens, const uint8_t *bits)
 {
-	uint32_t n = (uint32_t)(w->token - tokens);
-	size_t bits_bytes = (size_t)(token_finish(w) - bits);
+	uint32_t n = (uint32_t)(w.token - tokens);
+	size_t bits_bytes = (size_t)(token_finish(&w) - bits);
 
 	x->least = x->least > bits_bytes ? x->least - bits_bytes : 0;
 	add_part(x, part, CHUNK_ENC_TOKENS, shift, n, tokens, n);
@@ -143,21 +147,23 @@ static void write_ts(struct column_out *x, uint64_t base_ns)
 {
 	struct token_writer w = { .token = x->c->main, .bits = x->c->bits };
 	const struct kind_rows *k = x->k;
+	const uint64_t *ts = k->ts_ns;
 	unsigned int cpu;
 	uint32_t i;
 
 	for (cpu = 0; cpu < x->cpu_cnt; cpu++) {
+		uint32_t end = k->cpu_start[cpu + 1];
 		uint64_t prev = base_ns;
 
-		for (i = k->cpu_start[cpu]; i < k->cpu_start[cpu + 1]; i++) {
-			token_put(&w, k->ts_ns[i] - prev);
-			prev = k->ts_ns[i];
+		for (i = k->cpu_start[cpu]; i < end; i++) {
+			token_put(&w, ts[i] - prev);
+			prev = ts[i];
 		}
 	}
 	x->column = CHUNK_COL_TS;
 	/* events of the same distance, to the nanosecond, for long: the times alone keep the limit */
 	x->least = (k->cnt + CHUNK_EVENTS_PER_BYTE - 1) / CHUNK_EVENTS_PER_BYTE;
-	add_tokens(x, CHUNK_PART_MAIN, 0, &w, x->c->main, x->c->bits);
+	add_tokens(x, CHUNK_PART_MAIN, 0, w, x->c->main, x->c->bits);
 }
 
 /* One byte where the index is small, and ranks are by frequency, so nearly all are. */
@@ -184,9 +190,9 @@ static void write_index(struct column_out *x, unsigned int column, const uint32_
 			const uint32_t *rank)
 {
 	uint8_t *main = x->c->main, *escape = x->c->bits;
-	uint32_t i;
+	uint32_t i, cnt = x->k->cnt;
 
-	for (i = 0; i < x->k->cnt; i++)
+	for (i = 0; i < cnt; i++)
 		put_index(&main, &escape, rank[v[i]]);
 	x->column = (uint8_t)column;
 	add_index(x, escape);
@@ -216,45 +222,52 @@ static void write_plain(struct column_out *x, unsigned int index, bool delta)
 {
 	struct token_writer w = { .token = x->c->main, .bits = x->c->bits };
 	const uint64_t *v = x->k->val[index];
-	unsigned int shift = common_shift(v, x->k->cnt);
+	uint32_t i, cnt = x->k->cnt;
+	unsigned int shift = common_shift(v, cnt);
 	uint64_t prev = 0;
-	uint32_t i;
 
-	for (i = 0; i < x->k->cnt; i++) {
+	for (i = 0; i < cnt; i++) {
 		uint64_t now = v[i] >> shift;
 
 		token_put(&w, delta ? zigzag_encode(now - prev) : now);
 		prev = now;
 	}
 	x->column = (uint8_t)index;
-	add_tokens(x, CHUNK_PART_MAIN, shift, &w, x->c->main, x->c->bits);
+	add_tokens(x, CHUNK_PART_MAIN, shift, w, x->c->main, x->c->bits);
 }
 
 static int write_tuple_delta(struct column_out *x, unsigned int index)
 {
 	struct token_writer w = { .token = x->c->main, .bits = x->c->bits };
 	const uint64_t *v = x->k->val[index];
-	unsigned int shift = common_shift(v, x->k->cnt);
+	const uint32_t *tuple = x->k->tuple;
+	uint32_t i, cnt = x->k->cnt;
+	unsigned int shift = common_shift(v, cnt);
 	uint64_t *last = calloc(x->k->tuples.cnt, sizeof(*last));
-	uint32_t i;
 
 	if (!last)
 		return -ENOMEM;
-	for (i = 0; i < x->k->cnt; i++) {
-		uint64_t *l = &last[x->k->tuple[i]];
+	for (i = 0; i < cnt; i++) {
+		uint64_t *l = &last[tuple[i]];
 
 		token_put(&w, zigzag_encode((v[i] >> shift) - *l));
 		*l = v[i] >> shift;
 	}
 	free(last);
 	x->column = (uint8_t)index;
-	add_tokens(x, CHUNK_PART_MAIN, shift, &w, x->c->main, x->c->bits);
+	add_tokens(x, CHUNK_PART_MAIN, shift, w, x->c->main, x->c->bits);
 	return 0;
 }
 
 /* ---- values that come back: BACKREF and XREF ---- */
 
-static int recent_reset(struct column_writer *c, uint32_t rows)
+/* A copy of where the table is, for the loops: see add_tokens(). */
+struct recent {
+	uint32_t *row;		/* hash of a value to a row + 1 */
+	unsigned int shift;
+};
+
+static int recent_reset(struct column_writer *c, uint32_t rows, struct recent *ret)
 {
 	unsigned int bits = 8;
 	uint32_t *p;
@@ -267,14 +280,14 @@ static int recent_reset(struct column_writer *c, uint32_t rows)
 			return -ENOMEM;
 		c->recent = p;
 	}
-	c->recent_bits = bits;
 	memset(c->recent, 0, sizeof(*c->recent) << bits);
+	*ret = (struct recent){ c->recent, 64 - bits };
 	return 0;
 }
 
-static inline uint32_t *recent_slot(struct column_writer *c, uint64_t v)
+static inline uint32_t *recent_slot(struct recent r, uint64_t v)
 {
-	return &c->recent[(v * 0x9e3779b97f4a7c15ull) >> (64 - c->recent_bits)];
+	return r.row + ((v * 0x9e3779b97f4a7c15ull) >> r.shift);
 }
 
 /* What is not found is new: the difference to the new one before. */
@@ -284,11 +297,11 @@ static inline void put_new(struct token_writer *fresh, uint64_t *last, uint64_t 
 	*last = v;
 }
 
-static void add_refs(struct column_out *x, unsigned int shift, struct token_writer *w,
-		     struct token_writer *fresh)
+static void add_refs(struct column_out *x, unsigned int shift, struct token_writer w,
+		     struct token_writer fresh)
 {
 	add_tokens(x, CHUNK_PART_MAIN, 0, w, x->c->main, x->c->bits);
-	if (fresh->token != x->c->fresh)
+	if (fresh.token != x->c->fresh)
 		add_tokens(x, CHUNK_PART_NEW, shift, fresh, x->c->fresh, x->c->fresh_bits);
 }
 
@@ -298,14 +311,15 @@ static int write_backref(struct column_out *x, unsigned int index)
 	struct token_writer w = { .token = c->main, .bits = c->bits };
 	struct token_writer fresh = { .token = c->fresh, .bits = c->fresh_bits };
 	const uint64_t *v = x->k->val[index];
-	unsigned int shift = common_shift(v, x->k->cnt);
+	uint32_t i, cnt = x->k->cnt;
+	unsigned int shift = common_shift(v, cnt);
+	struct recent recent;
 	uint64_t last = 0;
-	uint32_t i;
 
-	if (recent_reset(c, x->k->cnt) < 0)
+	if (recent_reset(c, cnt, &recent) < 0)
 		return -ENOMEM;
-	for (i = 0; i < x->k->cnt; i++) {
-		uint32_t *slot = recent_slot(c, v[i]);
+	for (i = 0; i < cnt; i++) {
+		uint32_t *slot = recent_slot(recent, v[i]);
 
 		if (*slot && v[*slot - 1] == v[i]) {
 			token_put(&w, i + 1 - *slot);
@@ -316,7 +330,7 @@ static int write_backref(struct column_out *x, unsigned int index)
 		*slot = i + 1;
 	}
 	x->column = (uint8_t)index;
-	add_refs(x, shift, &w, &fresh);
+	add_refs(x, shift, w, fresh);
 	return 0;
 }
 
@@ -332,22 +346,25 @@ static int write_xref(struct column_out *x, unsigned int index, const struct kin
 	struct token_writer fresh = { .token = c->fresh, .bits = c->fresh_bits };
 	const struct kind_rows *k = x->k;
 	const uint64_t *v = k->val[index], *there = other->val[0];
+	const uint64_t *ts = k->ts_ns, *there_ns = other->ts_ns;
+	struct recent recent;
 	unsigned int shift = common_shift(v, k->cnt), cpu;
 	uint64_t last = 0;
 	uint32_t i, j, ref = 0;
 
-	if (recent_reset(c, other->cnt) < 0)
+	if (recent_reset(c, other->cnt, &recent) < 0)
 		return -ENOMEM;
 	for (cpu = 0; cpu < x->cpu_cnt; cpu++) {
-		uint32_t end = other->cnt ? other->cpu_start[cpu + 1] : 0;
+		uint32_t end = k->cpu_start[cpu + 1];
+		uint32_t there_end = other->cnt ? other->cpu_start[cpu + 1] : 0;
 
 		j = other->cnt ? other->cpu_start[cpu] : 0;
-		for (i = k->cpu_start[cpu]; i < k->cpu_start[cpu + 1]; i++) {
+		for (i = k->cpu_start[cpu]; i < end; i++) {
 			uint32_t *slot;
 
-			for (; j < end && other->ts_ns[j] <= k->ts_ns[i]; j++)
-				*recent_slot(c, there[j]) = j + 1;
-			slot = recent_slot(c, v[i]);
+			for (; j < there_end && there_ns[j] <= ts[i]; j++)
+				*recent_slot(recent, there[j]) = j + 1;
+			slot = recent_slot(recent, v[i]);
 			if (*slot && there[*slot - 1] == v[i]) {
 				token_put(&w, 1 + zigzag_encode((uint64_t)*slot - 1 - ref));
 				ref = *slot - 1;
@@ -356,11 +373,11 @@ static int write_xref(struct column_out *x, unsigned int index, const struct kin
 				put_new(&fresh, &last, v[i] >> shift);
 			}
 		}
-		for (; j < end; j++)
-			*recent_slot(c, there[j]) = j + 1;
+		for (; j < there_end; j++)
+			*recent_slot(recent, there[j]) = j + 1;
 	}
 	x->column = (uint8_t)index;
-	add_refs(x, shift, &w, &fresh);
+	add_refs(x, shift, w, fresh);
 	return 0;
 }
 

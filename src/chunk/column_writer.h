@@ -30,7 +30,6 @@ struct column_writer {
 	uint32_t *rank;					/* scratch: tuple number to rank */
 	uint32_t rank_room;
 	uint32_t *recent;	/* hash of a value to a row + 1; lossy on purpose */
-	unsigned int recent_bits;
 };
 
 void column_writer_done(struct column_writer *c);

@@ -393,10 +393,16 @@ struct ident_thread *identity_thread_at(struct identity *id, uint32_t tid, uint6
 	return t ? t : ident_thread_make(id, tid, 0, ts_ns);
 }
 
-struct ident_process *identity_process_at(struct identity *id, uint32_t pid, uint64_t ts_ns)
+struct ident_process *identity_process_at(struct identity *id, uint32_t pid, uint64_t ts_ns,
+					  uint64_t *ret_until_ns)
 {
-	struct ident_process *p = ident_process_find(id, pid, ts_ns);
+	uint64_t until = UINT64_MAX;
+	struct ident_process *p;
 
+	for (p = idmap_get(&id->by_pid, pid); p && ts_ns < p->since_ns; p = p->older)
+		until = p->since_ns;
+	if (ret_until_ns)
+		*ret_until_ns = until;
 	return p ? p : ident_process_make(id, pid, 0);
 }
 

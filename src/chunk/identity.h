@@ -90,11 +90,12 @@ int identity_apply(struct identity *id, const struct wire_hdr *const *records, s
 
 /*
  * Who tid (not 0) or pid (not 0) is at ts_ns. Makes one up if nobody is known; NULL: out of memory.
- * *ret_until_ns (may be NULL): from then on the tid means another thread.
+ * *ret_until_ns (may be NULL): from then on the id means another one.
  */
 struct ident_thread *identity_thread_at(struct identity *id, uint32_t tid, uint64_t ts_ns,
 					uint64_t *ret_until_ns);
-struct ident_process *identity_process_at(struct identity *id, uint32_t pid, uint64_t ts_ns);
+struct ident_process *identity_process_at(struct identity *id, uint32_t pid, uint64_t ts_ns,
+					  uint64_t *ret_until_ns);
 
 /* The block refers to it: it gets a row. */
 int identity_use_thread(struct identity *id, struct ident_thread *t);

@@ -63,7 +63,7 @@ static struct ident_thread *thread_of(struct identity *id, uint32_t tid, uint32_
 	if (!t)
 		return NULL;
 	if (!t->process) {
-		p = identity_process_at(id, pid, ts_ns);
+		p = identity_process_at(id, pid, ts_ns, NULL);
 		if (!p)
 			return NULL;
 		t->process = p;
@@ -157,7 +157,7 @@ static int apply_new(struct apply *a, const struct wire_task *r)
 	else if (r->tid == r->pid)
 		p = ident_process_make(id, r->pid, ts);
 	else
-		p = identity_process_at(id, r->pid, ts);
+		p = identity_process_at(id, r->pid, ts, NULL);
 	if (!p)
 		return -ENOMEM;
 	if (r->tid == r->pid || !p->ppid)

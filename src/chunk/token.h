@@ -38,13 +38,14 @@ static inline void token_put_bits(struct token_writer *w, uint64_t v, unsigned i
 	w->used += n;
 	memcpy(w->bits, &w->acc, 8);
 	w->bits += w->used >> 3;
-	w->acc = w->used >= 8 ? w->acc >> (w->used & 56) : w->acc;
+	w->acc >>= w->used & 56;
 	w->used &= 7;
 }
 
 static inline void token_put(struct token_writer *w, uint64_t v)
 {
 	unsigned int e, n;
+	uint64_t top;
 
 	if (v < 16) {
 		*w->token++ = (uint8_t)v;
@@ -52,9 +53,10 @@ static inline void token_put(struct token_writer *w, uint64_t v)
 	}
 	e = 63 - (unsigned int)__builtin_clzll(v);
 	n = e - 2;
-	*w->token++ = (uint8_t)(16 + (e - 4) * 4 + (v >> n & 3));
-	v &= ((uint64_t)1 << n) - 1;
-	if (n > 32) {
+	top = v >> n;	/* 4..7: the highest bit and the two below it */
+	*w->token++ = (uint8_t)(e * 4 - 4 + top);
+	v -= top << n;
+	if (n > 56) {
 		token_put_bits(w, v & 0xffffffff, 32);
 		v >>= 32;
 		n -= 32;

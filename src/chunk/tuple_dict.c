@@ -24,7 +24,7 @@ void tuple_dict_reset(struct tuple_dict *d)
 
 static void tuple_place(uint32_t *slots, unsigned int bits, uint64_t hash, uint32_t index)
 {
-	uint32_t mask = (1u << bits) - 1, slot = (uint32_t)hash & mask;
+	uint32_t mask = (1u << bits) - 1, slot = (uint32_t)(hash >> (64 - bits));
 
 	while (slots[slot])
 		slot = (slot + 1) & mask;

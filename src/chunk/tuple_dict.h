@@ -28,13 +28,10 @@ void tuple_dict_reset(struct tuple_dict *d);	/* empty, keeps the memory */
 
 uint32_t tuple_dict_add_slow(struct tuple_dict *d, const uint64_t *tuple, uint64_t hash);
 
-static const uint64_t tuple_odd[TUPLE_WIDTH_MAX] = {
-	0x9e3779b97f4a7c15ull, 0xbf58476d1ce4e5b9ull, 0x94d049bb133111ebull, 0xd6e8feb86659fd93ull,
-	0xa0761d6478bd642full, 0xe7037ed1a0b428dbull, 0x8ebc6af09c88c6e3ull, 0x589965cc75374cc3ull,
-	0x1d8e4e27c47d124full, 0xeb44accab455d165ull,
-};
-
-/* Products that do not wait for each other, then one step that brings the high bits down. */
+/*
+ * Each value turned by another number of bits, so that equal ones in other places differ; the product then brings all
+ * bits to the top, from where they are taken.
+ */
 static inline uint64_t tuple_hash(const uint64_t *tuple, unsigned int width)
 {
 	uint64_t hash = 0;
@@ -42,9 +39,8 @@ static inline uint64_t tuple_hash(const uint64_t *tuple, unsigned int width)
 
 #pragma GCC unroll 10
 	for (k = 0; k < width; k++)
-		hash += tuple[k] * tuple_odd[k];
-	hash = (hash ^ hash >> 32) * 0x9e3779b97f4a7c15ull;
-	return hash ^ hash >> 32;
+		hash += tuple[k] << (k * 13 & 63) | tuple[k] >> (-k * 13 & 63);
+	return hash * 0x9e3779b97f4a7c15ull;
 }
 
 /* The number of tuple (width values; pass a constant equal to d->width); TUPLE_NONE: no memory. */
@@ -56,13 +52,15 @@ static inline uint32_t tuple_dict_add(struct tuple_dict *d, const uint64_t *tupl
 	unsigned int k;
 
 	if (d->slots) {
+		const uint32_t *slots = d->slots;
 		uint32_t mask = (1u << d->bits) - 1;
 
-		for (slot = (uint32_t)hash & mask; d->slots[slot]; slot = (slot + 1) & mask) {
+		for (slot = (uint32_t)(hash >> (64 - d->bits)); slots[slot];
+		     slot = (slot + 1) & mask) {
 			const uint64_t *v;
 			uint64_t diff = 0;
 
-			i = d->slots[slot] - 1;
+			i = slots[slot] - 1;
 			v = d->values + (size_t)i * width;
 #pragma GCC unroll 10
 			for (k = 0; k < width; k++)
