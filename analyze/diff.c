@@ -268,7 +268,9 @@ static int load_deeds(struct side *s, struct err *e)
 		s->from_ns, s->to_ns);
 	if (r)
 		return r;
-	return ask(s, take_complete, e, "SELECT class, complete FROM window_loss(%" PRId64 ", %" PRId64 ", 0)",
+	return ask(s, take_complete, e,
+		   "SELECT column1, is_complete(column2, %" PRId64 ", %" PRId64 ") FROM (VALUES"
+		   " ('sched', 'sched.switch'), ('alloc', 'alloc.rss'), ('block', 'block'))",
 		   s->from_ns, s->to_ns);
 }
 

@@ -178,6 +178,22 @@ uint64_t loss_index_off_ns(const struct loss_index *x, const char *what, uint64_
 	return sum;
 }
 
+bool loss_index_recorded(const struct loss_index *x, const char *what)
+{
+	static const char *const needs[][2] = {
+		{ "sched", "sched.switch" }, { "sched", "sched.wakeup" }, { "alloc", "alloc.rss" },
+		{ "alloc", "alloc.slab" },   { "alloc", "alloc.page" },
+	};
+	size_t i;
+
+	if (strcmp(what, "all") && !trace_was_recorded(x->trace, what))
+		return false;
+	for (i = 0; i < sizeof(needs) / sizeof(*needs); i++)
+		if (!strcmp(what, needs[i][0]) && !trace_was_recorded(x->trace, needs[i][1]))
+			return false;
+	return true;
+}
+
 bool loss_index_covered(struct loss_index *x, uint64_t from_ns, uint64_t to_ns)
 {
 	size_t cnt, i;

@@ -48,6 +48,12 @@ uint64_t loss_index_off_ns(const struct loss_index *x, const char *what, uint64_
 			   uint64_t to_ns);
 
 /*
+ * True when the source, or all that answers about a class need of it, was recorded at all. what: as above; "all" is what
+ * was recorded.
+ */
+bool loss_index_recorded(const struct loss_index *x, const char *what);
+
+/*
  * True when every instant of [from_ns, to_ns) lies in the span and in a valid block. Damage inside
  * a block is found when the block is read: ask after reading.
  */

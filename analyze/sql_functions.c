@@ -12,9 +12,10 @@
  *   irq_name(type, vector)        what an interrupt is called, NULL when not known
  *   lost_events(class, from, to)  events of the class ('all' for any) that may have been lost in
  *                                 [from, to)
- *   is_complete(class, from, to)  1: nothing lost there, no source of it off, all of it inside the
+ *   is_complete(class, from, to)  1: recorded, nothing lost there, no source of it off, all of it inside the
  *                                 trace and its valid blocks; a source in place of the class: it
- *                                 alone is not to be off
+ *                                 alone is to be recorded, and not off
+ *   was_recorded(source)          1: the source, or any of a class, was asked for when the trace was recorded
  *   source_off_ns(source, from, to)  time in which the source (or any of a class) was off
  *   window_share(v, from, to, a, b)  of v, spread over [from, to), the part in [a, b)
  *   is_covered(from, to)          1: all of it lies inside the trace and its valid blocks
@@ -217,16 +218,25 @@ static void fn_lost_events(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 static void fn_is_complete(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	struct analysis *a = sqlite3_user_data(ctx);
+	const char *what = (const char *)sqlite3_value_text(argv[0]);
 	uint64_t from, to;
 	int cls;
 
 	if (loss_args(ctx, argv, &cls, &from, &to))
-		sqlite3_result_int(
-			ctx, !loss_index_lost(&a->losses, (unsigned int)cls, from, to) &&
-				     loss_index_covered(&a->losses, from, to) &&
-				     !loss_index_off_ns(&a->losses,
-							(const char *)sqlite3_value_text(argv[0]),
-							from, to));
+		sqlite3_result_int(ctx,
+				   !loss_index_lost(&a->losses, (unsigned int)cls, from, to) &&
+					   loss_index_covered(&a->losses, from, to) &&
+					   loss_index_recorded(&a->losses, what) &&
+					   !loss_index_off_ns(&a->losses, what, from, to));
+}
+
+static void fn_was_recorded(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	const struct analysis *a = sqlite3_user_data(ctx);
+	const char *source = (const char *)sqlite3_value_text(argv[0]);
+
+	if (source)
+		sqlite3_result_int(ctx, trace_was_recorded(a->trace, source));
 }
 
 static void fn_source_off_ns(sqlite3_context *ctx, int argc, sqlite3_value **argv)
@@ -381,6 +391,7 @@ int sql_functions_register(struct analysis *a, struct err *e)
 		{ "device_name", 1, fn_device_name }, { "lost_events", 3, fn_lost_events },
 		{ "is_complete", 3, fn_is_complete }, { "trace_finished", 0, fn_finished },
 		{ "is_covered", 2, fn_is_covered }, { "source_off_ns", 3, fn_source_off_ns },
+		{ "was_recorded", 1, fn_was_recorded },
 		{ "window_share", 5, fn_window_share },
 		{ "in_scope", 1, fn_in_scope },       { "size_class", 1, fn_size_class },
 		{ "page_bytes", 0, fn_page_bytes },

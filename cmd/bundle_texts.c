@@ -67,7 +67,7 @@ static void put_heading(FILE *f, const struct trace *t)
 	uint64_t from = trace_start_ns(t), to = trace_end_ns(t);
 	char missing[400], len[UNITS_TEXT_MAX], wall[TIMEEXPR_TEXT_MAX];
 
-	input_is_complete(t, INPUT_ALL, from, to, missing, sizeof(missing));
+	input_is_complete(t, INPUT_NEEDS_SUMMARY, from, to, missing, sizeof(missing));
 	fprintf(f, "%s from %s, %s%s\n\n", units_format_duration(len, sizeof(len), to - from),
 		timeexpr_format_real(wall, trace_real_ns(t, from), 0),
 		missing[0] ? "INCOMPLETE: " : "complete", missing);

@@ -145,8 +145,8 @@ static int put_row(void *ctx, const struct diff_row *r)
 static void say_side(const struct diff *d, int side, uint64_t from_ns, uint64_t to_ns)
 {
 	char missing[256], length[UNITS_TEXT_MAX];
-	bool complete = input_is_complete(d->trace[side], INPUT_ALL, from_ns, to_ns, missing,
-					  sizeof(missing));
+	bool complete = input_is_complete(d->trace[side], INPUT_NEEDS_SUMMARY, from_ns, to_ns,
+					  missing, sizeof(missing));
 
 	units_format_duration(length, sizeof(length), to_ns - from_ns);
 	if (d->in[0].format == RENDER_TABLE)

@@ -361,7 +361,8 @@ static int export(struct export *x)
 		goto out;
 	input_verify(t, NULL, x->from_ns, x->to_ns);
 	input_note_damage(&x->in, t);
-	if (!input_is_complete(t, INPUT_ALL, x->from_ns, x->to_ns, missing, sizeof(missing)))
+	if (!input_is_complete(t, (struct input_needs){ .classes = INPUT_ALL }, x->from_ns,
+			       x->to_ns, missing, sizeof(missing)))
 		say_note("%s: the window is incomplete: %s", input_path(&x->in), missing);
 	c = analysis_open(&a, t, &e);
 	if (c)

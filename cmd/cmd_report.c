@@ -500,28 +500,40 @@ static int write_db(const struct report *r, struct analysis *a)
 }
 
 /* A view is complete when nothing it is made of was lost; names are lost with task events. */
-static unsigned int view_classes(const char *view)
+static struct input_needs view_needs(const char *view)
 {
 	static const struct {
 		const char *view;
-		unsigned int classes;
+		struct input_needs needs;
 	} table[] = {
-		{ "cpu", INPUT_SCHED | INPUT_NO_WAKEUPS }, { "sched", INPUT_SCHED | INPUT_NO_IRQS },
-		{ "irq", INPUT_SCHED | INPUT_NO_WAKEUPS },
-		{ "alloc", INPUT_ALLOC | INPUT_LEVELS },   { "spikes", INPUT_ALLOC },
-		{ "preempts", INPUT_SCHED | INPUT_NO_WAKEUPS | INPUT_NO_IRQS },
-		{ "timeline", INPUT_SCHED | INPUT_NO_IRQS },
-		{ "memory", INPUT_ALLOC | INPUT_LEVELS }, { "leaks", INPUT_ALLOC },
-		{ "lifetimes", INPUT_ALLOC }, { "sizes", INPUT_ALLOC }, { "stacks", INPUT_ALLOC },
-		{ "io", INPUT_BLOCK },			     { "latency", INPUT_BLOCK },
-		{ "devices", INPUT_BLOCK },		     { "pattern", INPUT_BLOCK },
+		{ "summary", { INPUT_ALL, INPUT_SOURCES_SUMMARY } },
+		{ "totals",
+		  { INPUT_ALL,
+		    "sched.switch,sched.wakeup,alloc.rss,alloc.slab,alloc.page,block" } },
+		{ "cpu", { INPUT_SCHED | INPUT_NO_WAKEUPS, "sched.switch" } },
+		{ "sched", { INPUT_SCHED | INPUT_NO_IRQS, "sched.switch,sched.wakeup" } },
+		{ "irq", { INPUT_SCHED | INPUT_NO_WAKEUPS, "sched.irq" } },
+		{ "preempts", { INPUT_SCHED | INPUT_NO_WAKEUPS | INPUT_NO_IRQS, "sched.switch" } },
+		{ "timeline", { INPUT_SCHED | INPUT_NO_IRQS, "sched.switch,sched.wakeup" } },
+		{ "alloc", { INPUT_ALLOC | INPUT_LEVELS, "alloc" } },
+		{ "memory", { INPUT_ALLOC | INPUT_LEVELS, "alloc.rss" } },
+		{ "spikes", { INPUT_ALLOC, "alloc" } },
+		{ "leaks", { INPUT_ALLOC, "alloc" } },
+		{ "lifetimes", { INPUT_ALLOC, "alloc" } },
+		{ "sizes", { INPUT_ALLOC, "alloc" } },
+		{ "stacks", { INPUT_ALLOC, "alloc" } },
+		{ "io", { INPUT_BLOCK, "block" } },
+		{ "latency", { INPUT_BLOCK, "block" } },
+		{ "devices", { INPUT_BLOCK, "block" } },
+		{ "pattern", { INPUT_BLOCK, "block" } },
 	};
 
 	for (unsigned int i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		if (!strcmp(view, table[i].view))
-			return table[i].classes | INPUT_TASK;
+			return (struct input_needs){ table[i].needs.classes | INPUT_TASK,
+						     table[i].needs.sources };
 	}
-	return INPUT_ALL;
+	return (struct input_needs){ .classes = INPUT_ALL };
 }
 
 /* What a view's lines are of. NULL: it has none. */
@@ -581,7 +593,7 @@ static int run(struct report *r, struct analysis *a)
 	out = input_render(&r->in, limit, true);
 	if (!out)
 		return EXIT_FAILED;
-	input_is_complete(r->trace, view_classes(r->q.view), r->q.from_ns, r->q.to_ns, r->missing,
+	input_is_complete(r->trace, view_needs(r->q.view), r->q.from_ns, r->q.to_ns, r->missing,
 			  sizeof(r->missing));
 	r->next = render_sink(out);
 	if (r->next->section)
@@ -682,7 +694,7 @@ static int report_hosts(struct report *r)
 
 	if (c)
 		return c;
-	c = hosts_window(&h, &r->in, &report_opts, r->q.every_ns, view_classes(r->q.view));
+	c = hosts_window(&h, &r->in, &report_opts, r->q.every_ns, view_needs(r->q.view));
 	if (!c)
 		c = hosts_report(&h, &r->in, &report_opts, r->view, &r->q, limit);
 	hosts_close(&h);

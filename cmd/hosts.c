@@ -136,7 +136,7 @@ static int resolve(struct hosts *h, const struct input *in, const struct opts_co
 }
 
 int hosts_window(struct hosts *h, const struct input *in, const struct opts_command *command,
-		 uint64_t every_ns, unsigned int classes)
+		 uint64_t every_ns, struct input_needs needs)
 {
 	uint64_t from_real = h->origin_real_ns, to_real = 0, end, start, real, into;
 	bool given = in->from || in->to;
@@ -166,7 +166,8 @@ int hosts_window(struct hosts *h, const struct input *in, const struct opts_comm
 		one->shift_ns = (int64_t)(start - one->from_ns + (real - h->origin_real_ns));
 		input_verify(one->trace, NULL, one->from_ns, one->to_ns);
 		input_note_damage(&one->in, one->trace);
-		input_is_complete(one->trace, classes, one->from_ns, one->to_ns, one->missing, sizeof(one->missing));
+		input_is_complete(one->trace, needs, one->from_ns, one->to_ns, one->missing,
+				  sizeof(one->missing));
 	}
 	return c;
 }

@@ -43,10 +43,10 @@ void hosts_close(struct hosts *h);
 
 /*
  * The window of --from and --to in all of them; without these, of each trace its whole, beginning with a whole step
- * of the axis when every_ns is not 0. classes: for missing, as input_is_complete() takes them.
+ * of the axis when every_ns is not 0. needs: for missing, as input_is_complete() takes them.
  */
 int hosts_window(struct hosts *h, const struct input *in, const struct opts_command *command,
-		 uint64_t every_ns, unsigned int classes);
+		 uint64_t every_ns, struct input_needs needs);
 
 /* One view of all of them, into one table on stdout. limit: rows of each host, 0 for all. */
 int hosts_report(struct hosts *h, const struct input *in, const struct opts_command *command,

@@ -349,7 +349,23 @@ static void add_gaps(const struct trace *t, unsigned int class_mask, uint64_t fr
 	}
 }
 
-bool input_is_complete(const struct trace *t, unsigned int class_mask, uint64_t from_ns,
+/* What was never asked for, and is needed all the same. */
+static void add_not_recorded(const struct trace *t, const char *needs, char *buf, size_t size)
+{
+	char source[32], line[64];
+	size_t n;
+
+	for (; needs && *needs; needs += n + (needs[n] == ',')) {
+		n = strcspn(needs, ",");
+		snprintf(source, sizeof(source), "%.*s", (int)n, needs);
+		if (trace_was_recorded(t, source))
+			continue;
+		snprintf(line, sizeof(line), "%s was not recorded", source);
+		add(buf, size, line);
+	}
+}
+
+bool input_is_complete(const struct trace *t, struct input_needs needs, uint64_t from_ns,
 		       uint64_t to_ns, char *buf, size_t size)
 {
 	uint64_t lost[CLASS_CNT] = { 0 };
@@ -365,13 +381,14 @@ bool input_is_complete(const struct trace *t, unsigned int class_mask, uint64_t 
 			lost[l->cls] += l->full_cnt + l->other_cnt + l->missed_cnt;
 	}
 	for (unsigned int i = 0; i < CLASS_CNT; i++) {
-		if (!lost[i] || !(class_mask & 1u << i))
+		if (!lost[i] || !(needs.classes & 1u << i))
 			continue;
 		snprintf(line, sizeof(line), "%s: %s events lost", class_names[i],
 			 units_format_count(n, sizeof(n), lost[i]));
 		add(buf, size, line);
 	}
-	add_gaps(t, class_mask, from_ns, to_ns, buf, size);
+	add_not_recorded(t, needs.sources, buf, size);
+	add_gaps(t, needs.classes, from_ns, to_ns, buf, size);
 	if (to_ns <= trace_start_ns(t) || from_ns >= trace_end_ns(t)) {
 		add(buf, size, "the window lies outside of the trace");
 	} else {

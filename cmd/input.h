@@ -98,12 +98,26 @@ enum {
 	INPUT_LEVELS = 32,	/* what was off before the window matters too */
 };
 
+struct input_needs {
+	unsigned int classes; /* INPUT_* */
+	/* Sources without which there is no answer: "sched.switch,block"; a class: any of its. NULL: whatever was recorded. */
+	const char *sources;
+};
+
+/* What shows some of everything: the summary, a comparison. */
+#define INPUT_SOURCES_SUMMARY "sched.switch,alloc.rss,block"
+#define INPUT_NEEDS_SUMMARY                                                                        \
+	(struct input_needs)                                                                       \
+	{                                                                                          \
+		INPUT_ALL, INPUT_SOURCES_SUMMARY                                                   \
+	}
+
 /*
- * True when the trace has every event of the classes and of the window [from_ns, to_ns). If not,
- * buf says what is missing: "alloc: 1,200 events lost; block: ...", which source was off, or that the window lies outside
- * of the trace.
+ * True when the trace has every event of the classes and of the window [from_ns, to_ns), and has the sources. If not,
+ * buf says what is missing: "alloc: 1,200 events lost; block: ...", which source was off or never recorded, or that the
+ * window lies outside of the trace.
  */
-bool input_is_complete(const struct trace *t, unsigned int classes, uint64_t from_ns,
+bool input_is_complete(const struct trace *t, struct input_needs needs, uint64_t from_ns,
 		       uint64_t to_ns, char *buf, size_t size);
 
 /* What stdout can show: its width (80 when it is no terminal), and whether it takes more than ASCII. */

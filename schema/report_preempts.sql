@@ -4,7 +4,7 @@
 --   preempts           times a thread of the first left a CPU although it could have gone on, and the second came
 --   by_oncpu_ns, ..    how long the second then stayed, in all and at most
 -- A yield counts as well: the kernel does not tell it from a preemption.
-SELECT r.*, is_complete('sched', $binfrom, $binto) AS complete, lost_events('sched', $binfrom, $binto) AS lost_events
+SELECT r.*, is_complete('sched.switch', $binfrom, $binto) AS complete, lost_events('sched', $binfrom, $binto) AS lost_events
   FROM (SELECT $t_spike
                p.pid AS pid, p.comm AS comm, bp.pid AS by_pid, bp.comm AS by_comm, count(*) AS preempts,
                sum(u.by_dur_ns) AS by_oncpu_ns, max(u.by_dur_ns) AS by_oncpu_max_ns

@@ -8,7 +8,9 @@ SELECT 1 AS n, 'command' AS item, (SELECT value FROM info WHERE key = 'command')
 UNION ALL SELECT 2, 'started', wall_time(0)
 UNION ALL SELECT 3, 'window', printf('%.6f s .. %.6f s', :from / 1e9, :to / 1e9)
 UNION ALL SELECT 4, 'length', printf('%.6f s', (SELECT span_ns / 1e9 FROM window_loss(:from, :to) LIMIT 1))
-UNION ALL SELECT 5, 'complete', CASE WHEN is_complete('all', :from, :to) THEN 'yes'
+UNION ALL SELECT 5, 'complete', CASE
+       WHEN is_complete('all', :from, :to) THEN coalesce('as far as recorded; not recorded: ' ||
+	    (SELECT group_concat(column1, ', ') FROM (VALUES ('sched.switch'), ('alloc.rss'), ('block')) WHERE NOT was_recorded(column1)), 'yes')
        WHEN lost_events('all', :from, :to) > 0 THEN printf('no: %d events lost%s', lost_events('all', :from, :to),
 	    coalesce((SELECT '; off for a time: ' || group_concat(DISTINCT source) FROM source_gaps
 		       WHERE from_ns < :to AND to_ns > :from), ''))
@@ -18,7 +20,8 @@ UNION ALL SELECT 5, 'complete', CASE WHEN is_complete('all', :from, :to) THEN 'y
 UNION ALL SELECT 6, 'sources', (SELECT value FROM info WHERE key = 'sources')
 UNION ALL SELECT 7, 'host', (SELECT value FROM info WHERE key = 'host')
 UNION ALL SELECT 8, 'kernel', (SELECT value FROM info WHERE key = 'kernel.release')
-UNION ALL SELECT 9, 'cpus', (SELECT count(*) || ' ' || coalesce((SELECT value FROM info WHERE key = 'cpu.model'), '') FROM cpus)
+UNION ALL SELECT 9, 'cpus', (SELECT coalesce(nullif(count(*), 0), (SELECT value FROM info WHERE key = 'cpu.online'), 0) || ' ' ||
+	    coalesce((SELECT value FROM info WHERE key = 'cpu.model'), '') FROM cpus)
 UNION ALL SELECT 10, 'state', CASE WHEN NOT trace_finished() THEN 'still recording, or cut off' END
 UNION ALL SELECT 11, 'damage', (SELECT printf('%d parts skipped, %d bytes', count(*), sum(bytes)) FROM damages HAVING count(*) > 0)
 UNION ALL SELECT 12, 'only', (SELECT 'just the workload was recorded' FROM info WHERE key = 'only' AND value = '1'))
@@ -26,7 +29,8 @@ UNION ALL SELECT 12, 'only', (SELECT 'just the workload was recorded' FROM info 
 
 -- section: Events
 SELECT class, sum(attempted_cnt) AS attempted, sum(read_cnt) AS read,
-       lost_events(class, :from, :to) AS lost_events, is_complete(class, :from, :to) AS complete
+       lost_events(class, :from, :to) AS lost_events, lost_events(class, :from, :to) = 0
+       AND source_off_ns(class, :from, :to) = 0 AND is_covered(:from, :to) AS complete
   FROM hook_stats WHERE from_ns < :to AND to_ns > :from
  GROUP BY class ORDER BY class
 

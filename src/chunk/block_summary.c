@@ -52,6 +52,10 @@ static uint32_t first_runner(struct block_writer *w, const struct block_slice *s
 	struct ident_thread *t;
 	uint32_t slot;
 
+	if (w->config.no_switches) {
+		*ret_known = false;
+		return SLOT_UNKNOWN;
+	}
 	*ret_known = true;
 	if (row < end) {
 		slot = k->utid[row];

@@ -49,6 +49,7 @@ struct block_writer_config {
 	unsigned int cpu_cnt;		/* highest possible CPU number + 1 */
 	int zstd_level;			/* 1..19; 0 picks the default; BLOCK_LEVEL_NONE */
 	bool filtered;			/* --only: a CPU's chain of switches has holes on purpose */
+	bool no_switches; /* they are not recorded: nobody knows who runs */
 	uint32_t recorder_pid; /* its threads and they alone are tagged TRACE_TASK_RECORDER */
 	uint32_t helper_pids[BLOCK_HELPERS];	/* and those of these processes of its own; 0: none */
 	uint32_t page_bytes;		/* 0: 4096 */

@@ -379,6 +379,19 @@ const char *trace_get(const struct trace *t, const char *key)
 	return manifest_get(&t->manifest, key);
 }
 
+bool trace_was_recorded(const struct trace *t, const char *source)
+{
+	const char *at = trace_get(t, "sources");
+	size_t n = strlen(source);
+
+	if (!at || !strcmp(source, "task"))
+		return true;
+	for (; *at; at += strcspn(at, ","), at += *at == ',')
+		if (!strncmp(at, source, n) && (!at[n] || strchr(",.", at[n])))
+			return true;
+	return false;
+}
+
 bool trace_is_finished(const struct trace *t)
 {
 	const char *state = trace_get(t, "state");

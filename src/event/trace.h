@@ -95,6 +95,11 @@ bool trace_is_cut_short(const struct trace *t);
 bool trace_is_finished(const struct trace *t);	/* false: still recorded, or the recorder died */
 bool trace_is_live(const struct trace *t); /* somebody was recording into it when it was opened */
 const char *trace_get(const struct trace *t, const char *key);	/* manifest value or NULL */
+/*
+ * Whether a source ("sched.switch"), or any of a class ("alloc"), was asked for when the trace was recorded. True when the
+ * manifest does not say. A source that is left out of a cut was recorded, and has gaps.
+ */
+bool trace_was_recorded(const struct trace *t, const char *source);
 
 #define TRACE_LIST(name, type)                                                                     \
 	const struct type *trace_##name(const struct trace *t, size_t *ret_cnt)

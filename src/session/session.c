@@ -174,6 +174,7 @@ static int open_writers(struct session *s, struct err *e)
 		.cpu_cnt = probe_cpu_cnt(s->probe),
 		.zstd_level = s->o.zstd_level,
 		.filtered = s->o.only,
+		.no_switches = !(s->sources & SOURCE_BIT(SOURCE_SWITCH)),
 		.recorder_pid = getpid(),
 		.helper_pids = { run_stats_pid(s->run_stats), user_sites_pid(s->sites) },
 		.names = names_callbacks(s->names, s->sites),

@@ -93,8 +93,11 @@ struct gen *gen_open(const char *dir, const struct gen_config *config)
 				   .uid = (uid_t)-1,
 				   .gid = (gid_t)-1 };
 	struct block_writer_config bc = {
-		.zstd_level = config->zstd_level, .filtered = config->filtered,
-		.recorder_pid = config->recorder_pid, .all_cmdlines = config->all_cmdlines,
+		.zstd_level = config->zstd_level,
+		.filtered = config->filtered,
+		.no_switches = config->no_switches,
+		.recorder_pid = config->recorder_pid,
+		.all_cmdlines = config->all_cmdlines,
 		.names = { NULL, name_cache, name_device, name_cgroup, name_symbol },
 	};
 	struct err e = { 0 };

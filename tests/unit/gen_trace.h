@@ -27,7 +27,7 @@ struct gen_config {
 	uint64_t from_ns;		/* start of the trace */
 	uint32_t recorder_pid;
 	int zstd_level;
-	bool filtered, all_cmdlines;
+	bool filtered, no_switches, all_cmdlines;
 	bool cpus_online;		/* say that all CPUs are online */
 	uint64_t file_bytes, keep_bytes, keep_ns;	/* store_config */
 	bool no_names;			/* ids get no names */

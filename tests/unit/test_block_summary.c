@@ -421,6 +421,30 @@ static void test_filtered_time_is_not_unknown(void **state)
 	end(&f);
 }
 
+static void test_without_switches_nobody_is_known_to_run(void **state)
+{
+	struct fixture f;
+	int filtered;
+
+	for (filtered = 0; filtered < 2; filtered++) {
+		begin(&f, &(struct gen_config){ .cpu_cnt = 2,
+						.from_ns = 100 * MS,
+						.no_switches = true,
+						.filtered = filtered,
+						.cpus_online = true });
+		gen_snap_full(f.g, 100 * MS, 5, 5, 1, 6, "there", (const int64_t[4]){ 1 }, 10, 0, 0,
+			      true);
+		gen_slice(f.g, 150 * MS);
+		gen_slice(f.g, 200 * MS);
+		read_back(&f);
+		check_blocks(f.t);
+		assert_int_equal(trace_block_running(f.t, 0, 0), EVENT_ID_UNKNOWN);
+		assert_int_equal(trace_block_running(f.t, 1, 1), EVENT_ID_UNKNOWN);
+		assert_int_equal(oncpu_of(f.t, EVENT_ID_UNKNOWN), 2 * 100 * MS);
+		end(&f);
+	}
+}
+
 static void test_first_runner_is_who_the_first_switch_leaves(void **state)
 {
 	struct fixture f;
@@ -528,6 +552,7 @@ int main(void)
 		cmocka_unit_test(test_a_thread_never_has_two_cpus),
 		cmocka_unit_test(test_no_thread_exceeds_the_window_whatever_is_lost),
 		cmocka_unit_test(test_filtered_time_is_not_unknown),
+		cmocka_unit_test(test_without_switches_nobody_is_known_to_run),
 		cmocka_unit_test(test_first_runner_is_who_the_first_switch_leaves),
 		cmocka_unit_test(test_snapshot_tells_who_runs_where_nothing_switches),
 		cmocka_unit_test(test_allocations_in_interrupts_are_charged_to_none),
