@@ -149,6 +149,12 @@ struct export_request {
 	bool force;
 	/* Some times a second; may be NULL. all: known from the summaries of blocks, about. */
 	void (*progress)(void *ctx, uint64_t rows, uint64_t all_rows);
+	/*
+	 * A new file is made beside path: making with NULL before, with its name when it is there; made: it is in place, or
+	 * gone, or could not be made. Both or none.
+	 */
+	void (*making)(void *ctx, const char *part);
+	void (*made)(void *ctx);
 	void *ctx;
 };
 struct export_result {

@@ -156,16 +156,32 @@ static int open_part(const struct export_to *x, struct err *e)
 	return err_set(e, -EBUSY, "%s: others write it, too", x->path);
 }
 
-static int write_new(struct export_to *x, struct err *e)
+static int write_locked(struct export_to *x, struct err *e)
 {
+	const struct export_request *r = x->request;
 	int fd = open_part(x, e), ret;
 
 	if (fd < 0)
 		return fd;
+	if (r->making)
+		r->making(r->ctx, x->path);
 	ret = write_file(x, fd, e);
 	if (ret < 0)
 		unlink(x->path);
 	close(fd);
+	return ret;
+}
+
+static int write_new(struct export_to *x, struct err *e)
+{
+	const struct export_request *r = x->request;
+	int ret;
+
+	if (r->making)
+		r->making(r->ctx, NULL);
+	ret = write_locked(x, e);
+	if (r->made)
+		r->made(r->ctx);
 	return ret;
 }
 

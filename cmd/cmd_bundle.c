@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * cmd_bundle: `ebpfrec bundle`: a trace and what goes with it as one zip file, not larger than asked
- * for, and what it discloses. The new trace is made in a directory of its own beside the output (bundle_place.h),
+ * for, and what it discloses. The new trace is made in a directory of its own beside the output (draft.h),
  * and everything else is told from that new trace.
  */
 #include <dirent.h>
@@ -15,10 +15,10 @@
 #include <unistd.h>
 
 #include "base/units.h"
-#include "cmd/bundle_place.h"
 #include "cmd/bundle_texts.h"
 #include "cmd/cmd.h"
 #include "cmd/disclosed.h"
+#include "cmd/draft.h"
 #include "cmd/input.h"
 #include "cmd/redact_options.h"
 #include "cmd/say.h"
@@ -70,8 +70,9 @@ struct bundle_job {
 	struct redact_options_taken taken;
 	/* while it runs */
 	struct trace *t;	/* what is bundled */
-	struct bundle_place place;
-	struct redact_result redacted;
+	struct draft draft;
+	char *new_trace, *redacted, *zip; /* paths of what is made in it */
+	struct redact_result renamed;
 	struct trace_cut_request cut;
 	struct trace_cut_result made;
 	unsigned int end_trims;	/* blocks that went from the window's ends */
@@ -159,12 +160,12 @@ static int write_zip(struct bundle_job *j, struct trace *t, struct err *e)
 {
 	struct members *m = calloc(1, sizeof(*m));
 	struct bundle_text environment = { 0 }, table = { 0 }, csv = { 0 };
-	int r = m ? add_trace(m, j->place.trace) : -ENOMEM;
+	int r = m ? add_trace(m, j->new_trace) : -ENOMEM;
 
 	if (r == 0)
 		r = bundle_text_environment(&environment, t);
 	if (r < 0)
-		err_set(e, r, "'%s': %s", j->place.trace,
+		err_set(e, r, "'%s': %s", j->new_trace,
 			r == -E2BIG ? "it has too many files for a bundle" : err_text(NULL, r));
 	if (r == 0)
 		r = bundle_text_summary(&table, t, RENDER_TABLE, e);
@@ -174,8 +175,8 @@ static int write_zip(struct bundle_job *j, struct trace *t, struct err *e)
 		add_text(m, "environment.txt", &environment);
 		add_text(m, "summary.txt", &table);
 		add_text(m, "summary.csv", &csv);
-		(void)unlink(j->place.zip);
-		r = bundle_write(j->place.zip, m->v, m->cnt,
+		(void)unlink(j->zip);
+		r = bundle_write(j->zip, m->v, m->cnt,
 				 (int64_t)(trace_real_ns(t, trace_end_ns(t)) / UNITS_NS_PER_S),
 				 &j->zip_bytes, e);
 	}
@@ -266,29 +267,29 @@ static int plan(struct bundle_job *j, struct err *e)
 static int redact(struct bundle_job *j, struct err *e)
 {
 	struct trace *t;
-	int r = trace_open(&t, j->place.trace, e);
+	int r = trace_open(&t, j->new_trace, e);
 
 	if (r < 0)
 		return r;
-	r = trace_redact(t, j->place.redacted, &j->taken.o, &j->redacted, e);
+	r = trace_redact(t, j->redacted, &j->taken.o, &j->renamed, e);
 	trace_close(t);
 	if (r < 0)
 		return r;
-	r = store_remove(j->place.trace, e);
-	if (r == 0 && rename(j->place.redacted, j->place.trace) < 0)
-		r = err_set(e, -errno, "cannot rename '%s': %s", j->place.redacted, strerror(errno));
+	r = store_remove(j->new_trace, e);
+	if (r == 0 && rename(j->redacted, j->new_trace) < 0)
+		r = err_set(e, -errno, "cannot rename '%s': %s", j->redacted, strerror(errno));
 	return r;
 }
 
 static int make_once(struct bundle_job *j, struct err *e)
 {
 	struct trace *t;
-	int r = trace_cut(j->t, &j->cut, j->place.trace, &j->made, e);
+	int r = trace_cut(j->t, &j->cut, j->new_trace, &j->made, e);
 
 	if (r == 0 && j->redact)
 		r = redact(j, e);
 	if (r == 0)
-		r = trace_open(&t, j->place.trace, e);
+		r = trace_open(&t, j->new_trace, e);
 	if (r < 0)
 		return r;
 	r = write_zip(j, t, e);
@@ -307,8 +308,9 @@ static int make(struct bundle_job *j)
 		r = make_once(j, &e);
 		if (r < 0 || j->zip_bytes <= j->max_bytes)
 			break;
-		bundle_place_drop_trace(&j->place);
-		r = trim_more(j, &saved, &e);
+		r = store_remove(j->new_trace, &e);
+		if (r == 0)
+			r = trim_more(j, &saved, &e);
 		if (r == 0 && !saved)
 			saved = trim_ends(j);
 	}
@@ -345,7 +347,7 @@ static int say_disclosed(const struct bundle_job *j)
 	struct disclosed d;
 	struct trace *t;
 	unsigned int c;
-	int r = trace_open(&t, j->place.zip, NULL);
+	int r = trace_open(&t, j->zip, NULL);
 
 	if (r == 0) {
 		r = disclosed_collect(&d, t);
@@ -366,44 +368,46 @@ static int say_disclosed(const struct bundle_job *j)
 	return 0;
 }
 
-static int put_in_place(const struct bundle_job *j)
+static int begin(struct bundle_job *j)
 {
-	int r = j->force ? rename(j->place.zip, j->output) :
-			   renameat2(AT_FDCWD, j->place.zip, AT_FDCWD, j->output, RENAME_NOREPLACE);
+	if (!j->force && access(j->output, F_OK) == 0) {
+		say_error("%s exists; -f replaces it", j->output);
+		return EXIT_FAILED;
+	}
+	if (draft_make(&j->draft, j->output))
+		return EXIT_FAILED;
+	j->new_trace = draft_path(&j->draft, "trace");
+	j->redacted = draft_path(&j->draft, "redacted");
+	j->zip = draft_path(&j->draft, "zip");
+	return j->new_trace && j->redacted && j->zip ? 0 : EXIT_FAILED;
+}
 
-	/* a file system that cannot do that can do this */
-	if (r < 0 && errno == EINVAL)
-		r = link(j->place.zip, j->output);
-	if (r == 0)
-		return 0;
-	say_error(errno == EEXIST ? "%s exists; -f replaces it" : "cannot make '%s': %s", j->output,
-		  strerror(errno));
-	return EXIT_FAILED;
+static void done(struct bundle_job *j)
+{
+	draft_drop(&j->draft);
+	free(j->new_trace);
+	free(j->redacted);
+	free(j->zip);
 }
 
 static int run(struct bundle_job *j)
 {
 	char n[UNITS_TEXT_MAX], m[UNITS_TEXT_MAX], len[UNITS_TEXT_MAX], at[UNITS_TEXT_MAX];
-	int c;
+	int c = begin(j);
 
-	if (!j->force && access(j->output, F_OK) == 0) {
-		say_error("%s exists; -f replaces it", j->output);
-		return EXIT_FAILED;
-	}
-	c = bundle_place_make(&j->place, j->output);
 	if (!c)
 		c = make(j);
-	if (!c && chmod(j->place.zip, 0600) < 0)
+	if (!c && chmod(j->zip, 0600) < 0)
 		c = EXIT_FAILED;
 	if (!c)
 		c = say_disclosed(j);
 	if (!c)
-		c = put_in_place(j);
+		c = draft_place(&j->draft, "zip", j->output, j->force);
 	if (c)
 		return c;
 	say_trimmed(j);
 	if (j->redact)
-		redact_options_say(j->output, &j->redacted);
+		redact_options_say(j->output, &j->renamed);
 	say_note("%s: %s, %s of %s, from %s s on, in %s block%s", j->output,
 		 units_format_bytes_si(n, sizeof(n), j->zip_bytes),
 		 units_format_duration(len, sizeof(len), j->made.to_ns - j->made.from_ns),
@@ -483,7 +487,7 @@ int cmd_bundle(int argc, char **argv)
 		c = input_window(&j.in, &bundle_opts, j.t, &j.cut.from_ns, &j.cut.to_ns);
 		if (!c)
 			c = run(&j);
-		bundle_place_drop(&j.place);
+		done(&j);
 		trace_close(j.t);
 	}
 	redact_options_done(&j.taken);

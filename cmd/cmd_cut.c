@@ -11,8 +11,10 @@
 
 #include "base/units.h"
 #include "cmd/cmd.h"
+#include "cmd/draft.h"
 #include "cmd/input.h"
 #include "cmd/say.h"
+#include "event/trace_copy.h"
 #include "event/trace_cut.h"
 
 enum { OPT_PID = 256, OPT_COMM, OPT_CGROUP };
@@ -155,22 +157,43 @@ static char *say_who(const struct who *w, size_t cnt)
 	return n < 0 ? NULL : text;
 }
 
+/* In a draft, which gets its name when it is whole. */
+static int make(struct trace *t, const struct trace_cut_request *q, const char *path,
+		struct trace_cut_result *ret)
+{
+	struct draft draft = { 0 };
+	struct err e = { "" };
+	char *new = NULL;
+	int c, r = trace_copy_refuse(t, path, &e);
+
+	if (r < 0) {
+		say_error("%s", err_text(&e, r));
+		return EXIT_FAILED;
+	}
+	c = draft_make_trace(&draft, path, &new);
+	if (!c) {
+		r = trace_cut(t, q, new, ret, &e);
+		if (r < 0)
+			say_error("%s", err_text(&e, r));
+		c = r < 0 ? EXIT_FAILED : draft_place_trace(&draft, path);
+	}
+	draft_drop(&draft);
+	free(new);
+	return c;
+}
+
 static int cut(const struct input *in, struct trace *t, struct trace_cut_request *q,
 	       const char *path)
 {
 	char n[UNITS_TEXT_MAX], bytes[UNITS_TEXT_MAX], from[UNITS_TEXT_MAX], to[UNITS_TEXT_MAX];
 	struct trace_cut_result r = { 0 };
 	uint64_t start = trace_start_ns(t);
-	struct err e = { "" };
 	int c = input_window(in, &cut_opts, t, &q->from_ns, &q->to_ns);
 
+	if (!c)
+		c = make(t, q, path, &r);
 	if (c)
 		return c;
-	c = trace_cut(t, q, path, &r, &e);
-	if (c < 0) {
-		say_error("%s", err_text(&e, c));
-		return EXIT_FAILED;
-	}
 	say_note("%s: %s .. %s s of %s, %s in %s block%s", path,
 		 units_format_instant(from, sizeof(from), (int64_t)(r.from_ns - start)),
 		 units_format_instant(to, sizeof(to), (int64_t)(r.to_ns - start)), input_path(in),

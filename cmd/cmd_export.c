@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * cmd_export: `ebpfrec export`: the window's tables as files for other tools. csv and json are one
- * file per table, streamed; each is written beside its name and renamed when whole, so that a
- * broken export leaves no half table under a good name. sqlite is analysis_export_sqlite()'s.
+ * file per table, streamed; all are made in a draft, and get their names when all are whole, so that an
+ * export that is broken off leaves nothing behind. sqlite is analysis_export_sqlite()'s.
  */
 #include <errno.h>
 #include <limits.h>
@@ -14,14 +14,17 @@
 
 #include "base/units.h"
 #include "cmd/cmd.h"
+#include "cmd/draft.h"
 #include "cmd/host_columns.h"
 #include "cmd/input.h"
+#include "cmd/leftover.h"
 #include "cmd/lists.h"
 #include "cmd/nearest.h"
 #include "cmd/progress.h"
 #include "cmd/say.h"
 
 #define TABLES_MAX    64
+#define DRAFT_TABLES "tables"
 #define PROGRESS_ROWS (1u << 18)
 
 enum { OPT_WITH_HOST = 256 };
@@ -152,47 +155,36 @@ static int write_table(struct export *x, struct analysis *a, const char *table, 
 	return c;
 }
 
-static int write_file(struct export *x, struct analysis *a, const char *table)
+static int write_file(struct export *x, struct analysis *a, const char *dir, const char *table)
 {
-	char path[PATH_MAX], part[PATH_MAX];
+	char path[PATH_MAX];
 	struct err e = { "" };
-	FILE *f;
-	int c;
+	FILE *f = NULL;
+	int c = 0;
 
-	if (snprintf(path, sizeof(path), "%s/%s.%s", x->output, table, format_names[x->format]) >=
-		    PATH_MAX ||
-	    snprintf(part, sizeof(part), "%s/.%s.%s.part", x->output, table,
-		     format_names[x->format]) >= PATH_MAX) {
-		say_error("%s: %s", x->output, strerror(ENAMETOOLONG));
-		return EXIT_FAILED;
-	}
-	f = fopen(part, "we");
-	if (!f) {
-		say_error("cannot write %s: %s", part, strerror(errno));
-		return EXIT_FAILED;
-	}
-	c = write_table(x, a, table, f, &e);
-	if (fclose(f) && !c)
-		c = errno ? -errno : -EIO;
-	if (!c && rename(part, path))
+	if (snprintf(path, sizeof(path), "%s/%s.%s", dir, table, format_names[x->format]) >=
+	    PATH_MAX)
+		errno = ENAMETOOLONG;
+	else
+		f = fopen(path, "we");
+	if (!f)
 		c = -errno;
+	else
+		c = write_table(x, a, table, f, &e);
+	if (f && fclose(f) && !c)
+		c = errno ? -errno : -EIO;
 	progress_erase(&x->progress);
 	if (!c)
 		return 0;
-	unlink(part);
-	say_error("%s: %s; the files written before it are whole", path, err_text(&e, c));
+	say_error("%s/%s.%s: %s", x->output, table, format_names[x->format], err_text(&e, c));
 	return EXIT_FAILED;
 }
 
-/* Makes the directory; refuses to overwrite before anything is written. */
-static int prepare_directory(const struct export *x)
+/* Refuses to overwrite before anything is written. */
+static int check_directory(const struct export *x)
 {
 	char path[PATH_MAX];
 
-	if (mkdir(x->output, 0777) && errno != EEXIST) {
-		say_error("cannot make the directory %s: %s", x->output, strerror(errno));
-		return EXIT_FAILED;
-	}
 	for (unsigned int i = 0; i < x->table_cnt && !x->force; i++) {
 		snprintf(path, sizeof(path), "%s/%s.%s", x->output, x->tables[i]->name,
 			 format_names[x->format]);
@@ -205,27 +197,76 @@ static int prepare_directory(const struct export *x)
 	return 0;
 }
 
+/* A file at a time, into a directory that is there. */
+static int place_files(struct export *x, const struct draft *d, const char *dir)
+{
+	char from[PATH_MAX], to[PATH_MAX];
+	int c = 0;
+
+	for (unsigned int i = 0; !c && i < x->table_cnt; i++) {
+		snprintf(from, sizeof(from), "%s/%s.%s", dir, x->tables[i]->name,
+			 format_names[x->format]);
+		snprintf(to, sizeof(to), "%s/%s.%s", x->output, x->tables[i]->name,
+			 format_names[x->format]);
+		c = draft_place(d, from, to, x->force);
+	}
+	return c;
+}
+
+/* What is made is a directory in the draft: it becomes the output, or its files go into the one that is there. */
+static int export_directory(struct export *x, struct analysis *a)
+{
+	char inside[PATH_MAX], *dir = NULL;
+	struct draft d = { 0 };
+	struct stat st;
+	bool exists = !stat(x->output, &st);
+	int c = exists ? check_directory(x) : 0;
+
+	snprintf(inside, sizeof(inside), "%s/.", x->output); /* where it can be renamed from */
+	if (!c)
+		c = draft_make(&d, exists ? inside : x->output);
+	if (!c) {
+		dir = draft_path(&d, DRAFT_TABLES);
+		c = dir ? 0 : EXIT_FAILED;
+	}
+	if (!c && mkdir(dir, 0777)) {
+		say_error("cannot make the directory %s: %s", dir, strerror(errno));
+		c = EXIT_FAILED;
+	}
+	for (unsigned int i = 0; !c && i < x->table_cnt; i++)
+		c = write_file(x, a, dir, x->tables[i]->name);
+	if (!c)
+		c = exists ? place_files(x, &d, DRAFT_TABLES)
+			   : draft_place(&d, DRAFT_TABLES, x->output, false);
+	draft_drop(&d);
+	free(dir);
+	return c;
+}
+
 static int export_files(struct export *x, struct analysis *a)
 {
 	struct err e = { "" };
-	int c = 0;
+	int c;
 
 	if (!strcmp(x->output, "-")) {
 		c = write_table(x, a, x->tables[0]->name, stdout, &e);
 		progress_erase(&x->progress);
 		return c ? input_failed(c, &e) : 0;
 	}
-	c = prepare_directory(x);
-	for (unsigned int i = 0; !c && i < x->table_cnt; i++)
-		c = write_file(x, a, x->tables[i]->name);
-	return c;
+	return export_directory(x, a);
 }
 
 static int export_sqlite(struct export *x, struct analysis *a)
 {
 	const struct export_request r = {
-		.path = x->output, .from_ns = x->from_ns, .to_ns = x->to_ns, .force = x->force,
-		.progress = x->shows_progress ? sqlite_progress : NULL, .ctx = x,
+		.path = x->output,
+		.from_ns = x->from_ns,
+		.to_ns = x->to_ns,
+		.force = x->force,
+		.progress = x->shows_progress ? sqlite_progress : NULL,
+		.making = leftover_of_export,
+		.made = leftover_of_export_done,
+		.ctx = x,
 	};
 	struct export_result result;
 	struct err e = { "" };

@@ -4,13 +4,16 @@
  * and says how many names went and how many stayed.
  */
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "base/units.h"
 #include "cmd/cmd.h"
+#include "cmd/draft.h"
 #include "cmd/input.h"
 #include "cmd/redact_options.h"
 #include "cmd/say.h"
 #include "event/trace_check.h"
+#include "event/trace_copy.h"
 
 static const struct opts_option options[] = {
 	INPUT_OPTION_TRACE,
@@ -36,6 +39,8 @@ struct redact {
 	struct input in;
 	struct redact_options_taken taken;
 	const char *output;
+	struct draft draft; /* in which it is made, until it is checked */
+	char *new;
 };
 
 static int take_option(struct redact *r, int id, const char *value)
@@ -81,7 +86,7 @@ static int check_new(const struct redact *r, const struct redact_result *res)
 	struct trace *t;
 	int x;
 
-	x = trace_open(&t, r->output, &e);
+	x = trace_open(&t, r->new, &e);
 	if (!x) {
 		x = trace_check(t, NULL, NULL, &c, &e);
 		trace_close(t);
@@ -103,16 +108,25 @@ static int redact(struct redact *r, struct trace *t)
 	c = check_old(r, t);
 	if (c)
 		return c;
-	x = trace_redact(t, r->output, &r->taken.o, &res, &e);
+	x = trace_copy_refuse(t, r->output, &e);
+	if (!x && draft_make_trace(&r->draft, r->output, &r->new))
+		return EXIT_FAILED;
+	if (!x)
+		x = trace_redact(t, r->new, &r->taken.o, &res, &e);
 	if (x) {
 		say_error("%s", err_text(&e, x));
 		return EXIT_FAILED;
 	}
+	c = check_new(r, &res);
+	if (!c)
+		c = draft_place_trace(&r->draft, r->output);
+	if (c)
+		return c;
 	say_note("%s: %s block%s, %s, of %s", r->output, units_format_count(n, sizeof(n), res.block_cnt),
 		 res.block_cnt == 1 ? "" : "s", units_format_bytes_si(bytes, sizeof(bytes), res.bytes),
 		 input_path(&r->in));
 	redact_options_say(r->output, &res);
-	return check_new(r, &res);
+	return 0;
 }
 
 int cmd_redact(int argc, char **argv)
@@ -135,6 +149,8 @@ int cmd_redact(int argc, char **argv)
 		status = input_open(&r.in, false, &t);
 	if (!status)
 		status = redact(&r, t);
+	draft_drop(&r.draft);
+	free(r.new);
 	trace_close(t);
 out:
 	redact_options_done(&r.taken);

@@ -5,13 +5,16 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/units.h"
 #include "cmd/cmd.h"
+#include "cmd/draft.h"
 #include "cmd/input.h"
 #include "cmd/say.h"
 #include "event/trace_check.h"
+#include "event/trace_copy.h"
 #include "event/trace_repair.h"
 
 static const struct opts_option options[] = {
@@ -33,14 +36,14 @@ const struct opts_command repair_opts = {
 };
 
 /* Whether what was written is what it should be. */
-static int check_new(const char *path, const struct repair_result *r)
+static int check_new(const char *path, const char *new, const struct repair_result *r)
 {
 	struct check_result c = { 0 };
 	struct err e = { "" };
 	struct trace *t;
 	int x;
 
-	x = trace_open(&t, path, &e);
+	x = trace_open(&t, new, &e);
 	if (!x) {
 		x = trace_check(t, NULL, NULL, &c, &e);
 		trace_close(t);
@@ -50,6 +53,32 @@ static int check_new(const char *path, const struct repair_result *r)
 	else if (c.damaged_cnt || c.block_cnt != r->block_cnt)
 		say_error("%s: is not whole after it was written; is the disk failing?", path);
 	return x || c.damaged_cnt || c.block_cnt != r->block_cnt ? EXIT_FAILED : 0;
+}
+
+/* In a draft, which gets its name when it is whole. */
+static int make(struct trace *t, const char *path, struct repair_result *ret)
+{
+	struct draft draft = { 0 };
+	struct err e = { "" };
+	char *new = NULL;
+	int c, r = trace_copy_refuse(t, path, &e);
+
+	if (r) {
+		say_error("%s", err_text(&e, r));
+		return EXIT_FAILED;
+	}
+	c = draft_make_trace(&draft, path, &new);
+	if (!c) {
+		r = trace_repair(t, new, ret, &e);
+		if (r)
+			say_error("%s", err_text(&e, r));
+		c = r ? EXIT_FAILED : check_new(path, new, ret);
+	}
+	if (!c)
+		c = draft_place_trace(&draft, path);
+	draft_drop(&draft);
+	free(new);
+	return c;
 }
 
 static int repair(const struct input *in, struct trace *t, const char *path)
@@ -62,12 +91,13 @@ static int repair(const struct input *in, struct trace *t, const char *path)
 	int x;
 
 	x = trace_check(t, NULL, NULL, &c, &e);
-	if (!x)
-		x = trace_repair(t, path, &r, &e);
 	if (x) {
 		say_error("%s", err_text(&e, x));
 		return EXIT_FAILED;
 	}
+	x = make(t, path, &r);
+	if (x)
+		return x;
 	say_note("%s: %s block%s, %s, of %s; left out: %" PRIu64 " damaged part%s (%s)", path,
 		 units_format_count(n, sizeof(n), r.block_cnt), r.block_cnt == 1 ? "" : "s",
 		 units_format_bytes_si(bytes, sizeof(bytes), r.bytes), input_path(in), c.damaged_cnt,
@@ -78,7 +108,7 @@ static int repair(const struct input *in, struct trace *t, const char *path)
 			 path, r.gap_cnt, r.gap_cnt == 1 ? "" : "s",
 			 units_format_duration(missing, sizeof(missing), c.missing_ns),
 			 r.gap_cnt == 1 ? "it" : "them");
-	return check_new(path, &r);
+	return 0;
 }
 
 int cmd_repair(int argc, char **argv)

@@ -16,6 +16,7 @@
 #include "cmd/cmd.h"
 #include "cmd/hosts.h"
 #include "cmd/input.h"
+#include "cmd/leftover.h"
 #include "cmd/lists.h"
 #include "cmd/nearest.h"
 #include "cmd/phases.h"
@@ -488,8 +489,14 @@ static int write_db(const struct report *r, struct analysis *a)
 {
 	struct progress progress = { 0 };
 	const struct export_request x = {
-		.path = r->db, .from_ns = r->q.from_ns, .to_ns = r->q.to_ns, .force = r->force,
-		.progress = isatty(STDERR_FILENO) ? db_progress : NULL, .ctx = &progress,
+		.path = r->db,
+		.from_ns = r->q.from_ns,
+		.to_ns = r->q.to_ns,
+		.force = r->force,
+		.progress = isatty(STDERR_FILENO) ? db_progress : NULL,
+		.making = leftover_of_export,
+		.made = leftover_of_export_done,
+		.ctx = &progress,
 	};
 	struct err e = { "" };
 	struct export_result result;

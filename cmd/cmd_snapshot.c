@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 #include "base/clock.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
+#include "cmd/draft.h"
 #include "cmd/input.h"
 #include "cmd/say.h"
 #include "store/store_snapshot.h"
@@ -35,23 +37,45 @@ const struct opts_command snapshot_opts = {
 	.examples = "  ebpfrec snapshot -i flight.ebpfrec -o what-happened.ebpfrec\n",
 };
 
-static int describe(const char *path)
+static int describe(const char *copy, const char *new)
 {
 	char len[UNITS_TEXT_MAX];
 	struct err e = { "" };
 	struct trace *t;
 	size_t blocks;
-	int r = trace_open(&t, path, &e);
+	int r = trace_open(&t, new, &e);
 
 	if (r) {
 		say_error("%s", err_text(&e, r));
 		return EXIT_FAILED;
 	}
 	trace_blocks(t, &blocks);
-	say_note("%s: %zu block%s, %s", path, blocks, blocks == 1 ? "" : "s",
+	say_note("%s: %zu block%s, %s", copy, blocks, blocks == 1 ? "" : "s",
 		 units_format_duration(len, sizeof(len), trace_end_ns(t) - trace_start_ns(t)));
 	trace_close(t);
 	return 0;
+}
+
+/* In a draft, which gets its name when it is whole. */
+static int take(int dir_fd, struct store_snapshot *s, const char *path, const char *copy)
+{
+	struct draft draft = { 0 };
+	struct err e = { "" };
+	char *new = NULL;
+	int c = draft_make_trace(&draft, copy, &new), r;
+
+	s->path = new;
+	if (!c) {
+		r = store_snapshot_take(dir_fd, s, &e);
+		if (r)
+			say_error("%s: %s", path, err_text(&e, r));
+		c = r ? EXIT_FAILED : describe(copy, new);
+	}
+	if (!c)
+		c = draft_place_trace(&draft, copy);
+	draft_drop(&draft);
+	free(new);
+	return c;
 }
 
 static int snapshot(const struct input *in, const char *copy)
@@ -61,11 +85,10 @@ static int snapshot(const struct input *in, const char *copy)
 		{ "snapshot.mono_ns", mono },
 		{ "snapshot.real_ns", real },
 	};
-	struct store_snapshot s = { .path = copy, .notes = notes, .note_cnt = 2 };
+	struct store_snapshot s = { .notes = notes, .note_cnt = 2 };
 	const char *path = input_path(in);
-	struct err e = { "" };
 	struct stat st;
-	int dir_fd, r;
+	int dir_fd, c;
 
 	dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir_fd < 0 || fstat(dir_fd, &st) < 0) {
@@ -77,13 +100,9 @@ static int snapshot(const struct input *in, const char *copy)
 	s.gid = geteuid() ? (gid_t)-1 : st.st_gid;
 	snprintf(mono, sizeof(mono), "%" PRIu64, clock_mono_ns());
 	snprintf(real, sizeof(real), "%" PRIu64, clock_real_ns());
-	r = store_snapshot_take(dir_fd, &s, &e);
+	c = take(dir_fd, &s, path, copy);
 	close(dir_fd);
-	if (r) {
-		say_error("%s: %s", path, err_text(&e, r));
-		return EXIT_FAILED;
-	}
-	return describe(copy);
+	return c;
 }
 
 int cmd_snapshot(int argc, char **argv)

@@ -194,7 +194,7 @@ $ ebpfrec snapshot -i golden.ebpfrec -o golden.copy
 
 $ ebpfrec snapshot -i golden.ebpfrec -o golden.copy
 ? 1
-2~ ebpfrec: golden.ebpfrec: 'golden.copy' exists already; ?*
+2~ ebpfrec: 'golden.copy' exists already, ?*
 
 $ ebpfrec report -i golden.copy cpu --comm cc1 --format csv 2>/dev/null
 1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,irq_ns,softirq_ns

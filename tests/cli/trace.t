@@ -333,7 +333,7 @@ $ ebpfrec export -q -i golden.ebpfrec --to sqlite -o golden.db --from 0
 
 $ ebpfrec export -i golden.ebpfrec --to csv -o /proc/nope --from 0 --to 1s
 ? 1
-2> ebpfrec: cannot make the directory /proc/nope: No such file or directory
+2> ebpfrec: cannot make a directory beside '/proc/nope': No such file or directory
 
 $ ebpfrec report cpu -i golden.ebpfrec --from 0 --to 1s --db report.db --format csv; sqlite3 report.db 'SELECT count(*) FROM switches'
 1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,irq_ns,softirq_ns

@@ -34,15 +34,15 @@ for trace in repaired redacted switches again.zip; do
 	check "bundle: what is made of it is whole: $trace" "[ $? -eq 0 ]" "$(tail -n 1 out)"
 done
 # what a killed one left behind goes with the next, what is in use does not
-mkdir .ebpfrec-bundle.killed .ebpfrec-bundle.in_use
-cp -r run.ebpfrec .ebpfrec-bundle.killed/trace
-: >.ebpfrec-bundle.killed/zip
-exec 8<.ebpfrec-bundle.in_use
+mkdir .ebpfrec-new.killed .ebpfrec-new.in_use
+cp -r run.ebpfrec .ebpfrec-new.killed/trace
+: >.ebpfrec-new.killed/zip
+exec 8<.ebpfrec-new.in_use
 flock 8
 "$EBPFREC" bundle -i run.ebpfrec -f 2>out
-check "bundle: clears away what a killed one left" "[ $? -eq 0 ] && [ ! -e .ebpfrec-bundle.killed ] && [ -d .ebpfrec-bundle.in_use ]" "$(cat out; ls -A)"
+check "bundle: clears away what a killed one left" "[ $? -eq 0 ] && [ ! -e .ebpfrec-new.killed ] && [ -d .ebpfrec-new.in_use ]" "$(cat out; ls -A)"
 exec 8<&-
-rmdir .ebpfrec-bundle.in_use
+rmdir .ebpfrec-new.in_use
 "$EBPFREC" bundle -i run.ebpfrec --salt x -o none.zip >out 2>&1
 check "bundle: --salt without --redact" "[ $? -eq 2 ] && grep -q 'go with --redact' out" "$(cat out)"
 unzip -q -d unpacked run.zip
