@@ -314,7 +314,7 @@ static int on_object_end(void *ctx, const struct live_object *obj, uint64_t byte
 {
 	struct alloc_account *x = ctx;
 
-	return give(x, obj->owner, x->a->ident.thread_process[obj->owner],
+	return give(x, obj->owner, ident_process_of(&x->a->ident, obj->owner),
 		    end == LIVE_LOST ? ALLOC_CHANGE_LOST : ALLOC_CHANGE_FREE, -(int64_t)bytes);
 }
 
@@ -362,7 +362,7 @@ static int on_object(struct alloc_account *x, const struct event *ev)
 	int ret;
 
 	if (o == x->heap)
-		space = alloc_state_space(x, d->thread_process[thread]);
+		space = alloc_state_space(x, ident_process_of(d, thread));
 	else if (ev->flags & EVENT_F_IRQ)
 		thread = EVENT_ID_IRQ;
 	x->op++;
@@ -377,7 +377,7 @@ static int on_object(struct alloc_account *x, const struct event *ev)
 		ret = live_objects_add(o, space, addr, ev->ts_ns, thread, &kind, on_object_end, x);
 		if (ret < 0)
 			return ret;
-		return give(x, thread, d->thread_process[thread], ALLOC_CHANGE_ALLOC,
+		return give(x, thread, ident_process_of(d, thread), ALLOC_CHANGE_ALLOC,
 			    (int64_t)kind.bytes);
 	}
 	ret = live_objects_end(o, space, ev->v[0],

@@ -110,7 +110,7 @@ static int save_object(void *ctx, const struct live_object *obj, uint64_t bytes,
 
 	/* of a heap that ended with an exec nothing is freed any more */
 	if ((x->source_mask & 1u << ALLOC_HEAP) &&
-	    obj->space != alloc_state_space(x, x->a->ident.thread_process[obj->owner]))
+	    obj->space != alloc_state_space(x, ident_process_of(&x->a->ident, obj->owner)))
 		return 0;
 	put_object(x, obj, s->last_addr, s->out);
 	s->last_addr = obj->addr;
@@ -203,7 +203,7 @@ static int load_objects(struct alloc_account *x, struct index_in *in)
 		get_object(x, in, &older);
 		addr += (uint64_t)older.addr;
 		ret = add_object(x, o,
-				 o == x->heap ? x->a->ident.thread_process[older.owner] : 0, addr,
+				 o == x->heap ? ident_process_of(&x->a->ident, older.owner) : 0, addr,
 				 &older);
 	}
 	return ret < 0 ? ret : in->bad ? -EBADMSG : 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Ids are handed out in sequence by the recorder, so row i nearly always has id 16 + i: that
- * is tried first, a binary search stands behind it.
+ * Ids are handed out in sequence by the recorder, so row i nearly always has id 16 + i: the number is the id then, and a
+ * byte says so. Others are looked up in the trace each time.
  */
 #include "analyze/ident.h"
 
@@ -11,67 +11,81 @@
 
 int ident_init(struct ident *d, const struct trace *t)
 {
-	size_t thread_cnt, process_cnt, i;
+	size_t thread_cnt = trace_thread_cnt(t), process_cnt = trace_process_cnt(t);
+	uint32_t i;
 
 	memset(d, 0, sizeof(*d));
-	d->threads = trace_threads(t, &thread_cnt);
-	d->processes = trace_processes(t, &process_cnt);
 	if (thread_cnt > UINT32_MAX / 2 || process_cnt > UINT32_MAX / 2)
 		return -EFBIG;
+	d->trace = t;
 	d->thread_cnt = EVENT_ID_FIRST + (uint32_t)thread_cnt;
 	d->process_cnt = EVENT_ID_FIRST + (uint32_t)process_cnt;
-	d->thread_process = malloc(d->thread_cnt * sizeof(*d->thread_process));
-	if (!d->thread_process)
+	d->thread_is_id = calloc(d->thread_cnt, sizeof(*d->thread_is_id));
+	d->process_is_id = calloc(d->process_cnt, sizeof(*d->process_is_id));
+	d->process_of = calloc(d->thread_cnt, sizeof(*d->process_of));
+	if (!d->thread_is_id || !d->process_is_id || !d->process_of) {
+		ident_done(d);
 		return -ENOMEM;
-	for (i = 0; i < EVENT_ID_FIRST; i++)
-		d->thread_process[i] = (uint32_t)i;
-	for (i = 0; i < thread_cnt; i++)
-		d->thread_process[EVENT_ID_FIRST + i] = ident_process(d, d->threads[i].upid);
+	}
+	for (i = 0; i < EVENT_ID_FIRST; i++) {
+		d->thread_is_id[i] = d->process_is_id[i] = ident_pseudo_name(i) != NULL;
+		d->process_of[i] = i + 1;
+	}
 	return 0;
 }
 
 void ident_done(struct ident *d)
 {
-	free(d->thread_process);
+	free((void *)d->thread_is_id);
+	free((void *)d->process_is_id);
+	free((void *)d->process_of);
 	memset(d, 0, sizeof(*d));
 }
 
-#define IDENT_FIND(name, rows, cnt, field)                                                         \
-	uint32_t name(const struct ident *d, uint32_t id)                                          \
-	{                                                                                          \
-		uint32_t lo = 0, hi = d->cnt - EVENT_ID_FIRST, mid;                                \
-                                                                                                   \
-		if (id < EVENT_ID_FIRST)                                                           \
-			return ident_pseudo_name(id) ? id : EVENT_ID_UNKNOWN;                      \
-		if (id < d->cnt && d->rows[id - EVENT_ID_FIRST].field == id)                       \
-			return id;                                                                 \
-		while (lo < hi) {                                                                  \
-			mid = lo + (hi - lo) / 2;                                                  \
-			if (d->rows[mid].field < id)                                               \
-				lo = mid + 1;                                                      \
-			else                                                                       \
-				hi = mid;                                                          \
-		}                                                                                  \
-		if (lo < d->cnt - EVENT_ID_FIRST && d->rows[lo].field == id)                       \
-			return EVENT_ID_FIRST + lo;                                                \
-		return EVENT_ID_UNKNOWN;                                                           \
-	}
+static uint32_t look_up(size_t row, uint32_t id, _Atomic uint8_t *is_id)
+{
+	uint32_t dense;
 
-IDENT_FIND(ident_thread, threads, thread_cnt, utid)
-IDENT_FIND(ident_process, processes, process_cnt, upid)
+	if (row == SIZE_MAX)
+		return EVENT_ID_UNKNOWN;
+	dense = EVENT_ID_FIRST + (uint32_t)row;
+	if (dense == id)
+		atomic_store_explicit(&is_id[id], 1, memory_order_relaxed);
+	return dense;
+}
+
+uint32_t ident_look_up_thread(const struct ident *d, uint32_t utid)
+{
+	return look_up(utid < EVENT_ID_FIRST ? SIZE_MAX : trace_thread_index(d->trace, utid), utid,
+		       d->thread_is_id);
+}
+
+uint32_t ident_look_up_process(const struct ident *d, uint32_t upid)
+{
+	return look_up(upid < EVENT_ID_FIRST ? SIZE_MAX : trace_process_index(d->trace, upid), upid,
+		       d->process_is_id);
+}
+
+uint32_t ident_look_up_process_of(const struct ident *d, uint32_t thread)
+{
+	uint32_t p = ident_process(d, trace_thread_at(d->trace, thread - EVENT_ID_FIRST)->upid);
+
+	atomic_store_explicit(&d->process_of[thread], p + 1, memory_order_relaxed);
+	return p;
+}
 
 const struct trace_thread *ident_thread_row(const struct ident *d, uint32_t thread)
 {
 	if (thread < EVENT_ID_FIRST || thread >= d->thread_cnt)
 		return NULL;
-	return &d->threads[thread - EVENT_ID_FIRST];
+	return trace_thread_at(d->trace, thread - EVENT_ID_FIRST);
 }
 
 const struct trace_process *ident_process_row(const struct ident *d, uint32_t process)
 {
 	if (process < EVENT_ID_FIRST || process >= d->process_cnt)
 		return NULL;
-	return &d->processes[process - EVENT_ID_FIRST];
+	return trace_process_at(d->trace, process - EVENT_ID_FIRST);
 }
 
 const char *ident_pseudo_name(uint32_t id)

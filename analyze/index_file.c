@@ -297,17 +297,6 @@ void index_follow(struct index *next, struct index *before)
 	next->before = before;
 }
 
-static uint64_t thread_hash(const struct analysis *a, uint32_t cnt)
-{
-	uint64_t h = 0;
-	size_t i, all;
-	const struct trace_thread *t = trace_threads(a->trace, &all);
-
-	for (i = 0; i < all && i < cnt; i++)
-		h = (h ^ ((uint64_t)t[i].utid << 32 | t[i].upid)) * 0x9e3779b97f4a7c15ull + (h >> 29);
-	return h;
-}
-
 static void describe_cell(const struct index *x, size_t cell, struct disk_index_cell *d)
 {
 	size_t cnt;
@@ -380,7 +369,7 @@ static int read_head(const struct index *x, int fd, struct disk_index *ret, cons
 	    h.dir_bytes > (uint64_t)st.st_size - h.dir_offset)
 		return -EBADMSG;
 	*ret_why = "was made of other blocks than there are: it is not used";
-	if (h.cell_cnt > x->cell_cnt || thread_hash(x->a, h.thread_cnt) != h.thread_hash)
+	if (h.cell_cnt > x->cell_cnt || trace_thread_hash(x->a->trace, h.thread_cnt) != h.thread_hash)
 		return -ESTALE;
 	*ret = h;
 	return 0;
@@ -584,14 +573,13 @@ int index_save(struct index *x, size_t cnt)
 				.cell_cnt = (uint32_t)cnt };
 	struct disk_index_blob *tails;
 	struct disk_index_cell *cells;
-	size_t i, thread_cnt;
+	size_t i;
 	unsigned int p;
 	int r;
 
 	memcpy(h.magic, INDEX_MAGIC, sizeof(h.magic));
-	trace_threads(x->a->trace, &thread_cnt);
-	h.thread_cnt = (uint32_t)thread_cnt;
-	h.thread_hash = thread_hash(x->a, h.thread_cnt);
+	h.thread_cnt = (uint32_t)trace_thread_cnt(x->a->trace);
+	h.thread_hash = trace_thread_hash(x->a->trace, h.thread_cnt);
 	h.dir_bytes = cnt * sizeof(*cells) + INDEX_TAIL_CNT * sizeof(*tails);
 	cells = malloc(h.dir_bytes);
 	if (!cells)

@@ -196,7 +196,7 @@ static int on_change(void *ctx, const struct alloc_change *c)
 	struct holder_state *h = &s->holders[(size_t)slot * s->holder_cnt + holder];
 	/* as groups see it: a thread counts for the process it has, which may be none that is known */
 	uint32_t process = holder < s->j->a->ident.thread_cnt
-				   ? s->j->a->ident.thread_process[holder]
+				   ? ident_process_of(&s->j->a->ident, holder)
 				   : c->process;
 	struct level_row *row;
 

@@ -91,7 +91,7 @@ static enum owner_how write_how(const struct analysis *a, const struct block_req
 uint32_t request_owner(const struct analysis *a, const struct block_request *r,
 		       enum owner_how *ret_how)
 {
-	uint32_t submitter = a->ident.thread_process[ident_thread(&a->ident, r->submitter)];
+	uint32_t submitter = ident_process_of(&a->ident, ident_thread(&a->ident, r->submitter));
 	uint32_t owner = is_user(a, submitter) ? submitter : EVENT_ID_UNKNOWN;
 	enum owner_how how;
 
@@ -120,7 +120,7 @@ uint32_t request_owner(const struct analysis *a, const struct block_request *r,
 
 const char *request_submitter_name(const struct analysis *a, const struct block_request *r)
 {
-	uint32_t process = a->ident.thread_process[ident_thread(&a->ident, r->submitter)];
+	uint32_t process = ident_process_of(&a->ident, ident_thread(&a->ident, r->submitter));
 	const struct trace_process *row = ident_process_row(&a->ident, process);
 
 	if (row && row->flags & TRACE_TASK_KTHREAD && !strncmp(row->comm, "kworker/", 8))
@@ -138,7 +138,7 @@ void request_charge(const struct analysis *a, const struct grouping *groups,
 	ret->is_known = owner != EVENT_ID_UNKNOWN;
 	if (!ret->is_known)
 		thread = EVENT_ID_UNKNOWN;
-	if (owner == a->ident.thread_process[thread]) {
+	if (owner == ident_process_of(&a->ident, thread)) {
 		ret->in_scope = scope_has_thread(&a->scope, thread);
 		ret->group = grouping_of_thread(groups, thread);
 	} else {

@@ -48,30 +48,47 @@ static bool pseudo_in(const struct scope_filter *f, uint32_t id)
 
 int scope_init(struct scope *s, const struct ident *d, const struct scope_filter *f)
 {
-	uint32_t i;
-
 	s->threads = calloc(d->thread_cnt, 1);
 	s->processes = calloc(d->process_cnt, 1);
+	s->ident = d;
+	s->filter = *f;
 	if (!s->threads || !s->processes) {
 		scope_done(s);
 		return -ENOMEM;
 	}
-	for (i = 0; i < EVENT_ID_FIRST; i++)
-		s->threads[i] = s->processes[i] = pseudo_in(f, i);
-	/* first without names, which threads inherit only when names are the process's */
-	for (i = EVENT_ID_FIRST; i < d->process_cnt; i++)
-		s->processes[i] = process_in(f, ident_process_row(d, i));
-	for (i = EVENT_ID_FIRST; i < d->thread_cnt; i++) {
-		s->threads[i] = s->processes[d->thread_process[i]];
-		if (f->comm && f->comm_of_thread)
-			s->threads[i] &= comm_matches(f, ident_thread_comm(d, i));
-		else if (f->comm)
-			s->threads[i] &=
-				comm_matches(f, ident_process_comm(d, d->thread_process[i]));
-	}
-	for (i = EVENT_ID_FIRST; f->comm && i < d->process_cnt; i++)
-		s->processes[i] &= comm_matches(f, ident_process_comm(d, i));
 	return 0;
+}
+
+/* Whose names do not count, or are not looked at. */
+static bool nameless_in(const struct scope *s, uint32_t process)
+{
+	const struct trace_process *p = ident_process_row(s->ident, process);
+
+	return p ? process_in(&s->filter, p) : pseudo_in(&s->filter, process);
+}
+
+bool scope_decide_process(const struct scope *s, uint32_t process)
+{
+	const struct scope_filter *f = &s->filter;
+	bool in = nameless_in(s, process);
+
+	if (f->comm && process >= EVENT_ID_FIRST)
+		in = in && comm_matches(f, ident_process_comm(s->ident, process));
+	s->processes[process] = in ? SCOPE_IN : SCOPE_OUT;
+	return in;
+}
+
+bool scope_decide_thread(const struct scope *s, uint32_t thread)
+{
+	uint32_t process = ident_process_of(s->ident, thread);
+	const struct scope_filter *f = &s->filter;
+	bool in = nameless_in(s, process);
+
+	if (f->comm && thread >= EVENT_ID_FIRST)
+		in = in && comm_matches(f, f->comm_of_thread ? ident_thread_comm(s->ident, thread) :
+							       ident_process_comm(s->ident, process));
+	s->threads[thread] = in ? SCOPE_IN : SCOPE_OUT;
+	return in;
 }
 
 void scope_done(struct scope *s)
@@ -179,12 +196,12 @@ uint32_t grouping_of_thread(const struct grouping *g, uint32_t thread)
 {
 	switch (g->by) {
 	case GROUPING_PROCESS:
-		return g->ident->thread_process[thread];
+		return ident_process_of(g->ident, thread);
 	case GROUPING_THREAD:
 		return thread;
 	case GROUPING_COMM:
 	case GROUPING_CGROUP:
-		return g->process_group[g->ident->thread_process[thread]];
+		return g->process_group[ident_process_of(g->ident, thread)];
 	default:
 		return 0;
 	}
@@ -221,7 +238,7 @@ void grouping_label(const struct grouping *g, uint32_t group, struct grouping_la
 			process = group - d->thread_cnt;
 			ret->name = ident_process_comm(d, process);
 		} else {
-			process = d->thread_process[group];
+			process = ident_process_of(d, group);
 			ret->utid = ident_utid(d, group);
 			ret->name = ident_thread_comm(d, group);
 		}

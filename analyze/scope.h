@@ -36,21 +36,32 @@ struct scope_filter {
 };
 
 struct scope {
-	uint8_t *threads;		/* by ident_thread(): 1 in; NULL: all are */
+	uint8_t *threads;		/* by ident_thread(): SCOPE_*; NULL: all are in */
 	uint8_t *processes;
+	const struct ident *ident;
+	struct scope_filter filter;
 };
 
+/* What is in is decided for each when it is first asked for. f's pids and comm must outlive s. */
 int scope_init(struct scope *s, const struct ident *d, const struct scope_filter *f);
 void scope_done(struct scope *s);
 
+enum { SCOPE_UNDECIDED, SCOPE_OUT, SCOPE_IN };
+
+/* The same for what is not decided yet. */
+bool scope_decide_thread(const struct scope *s, uint32_t thread);
+bool scope_decide_process(const struct scope *s, uint32_t process);
+
 static inline bool scope_has_thread(const struct scope *s, uint32_t thread)
 {
-	return !s->threads || s->threads[thread];
+	return !s->threads || s->threads[thread] == SCOPE_IN ||
+	       (s->threads[thread] == SCOPE_UNDECIDED && scope_decide_thread(s, thread));
 }
 
 static inline bool scope_has_process(const struct scope *s, uint32_t process)
 {
-	return !s->processes || s->processes[process];
+	return !s->processes || s->processes[process] == SCOPE_IN ||
+	       (s->processes[process] == SCOPE_UNDECIDED && scope_decide_process(s, process));
 }
 
 struct grouping {

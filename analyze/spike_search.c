@@ -268,7 +268,7 @@ static int set_levels(struct spike_search *s, const struct index *x, enum index_
 
 			if (!level)
 				continue;
-			process = i < d->thread_cnt ? d->thread_process[i] : i - d->thread_cnt;
+			process = i < d->thread_cnt ? ident_process_of(d, i) : i - d->thread_cnt;
 			if (keymap_find(&s->map, process, (uint64_t)source, &at))
 				s->candidates[at].level += level;
 		}

@@ -174,6 +174,18 @@ static void read_value(sqlite3_stmt *stmt, int i, struct value *v)
 	}
 }
 
+/* No row is given out that was made of lists which could not be read. */
+static int check_lists(const struct analysis *a, struct err *e)
+{
+	int ret = trace_lists_trouble(a->trace);
+
+	return ret == 0	      ? 0 :
+	       ret == -ENOMEM ? err_set(e, ret, "out of memory") :
+				err_set(e, -EIO,
+					"lists.idx of the trace is damaged, and could not be made again: it was "
+					"removed; ask again, and the blocks are read");
+}
+
 /* *ret_begun: the sink has got something. */
 static int pump(struct analysis *a, sqlite3_stmt *stmt, const struct row_sink *sink,
 		bool *ret_begun, struct err *e)
@@ -195,10 +207,14 @@ static int pump(struct analysis *a, sqlite3_stmt *stmt, const struct row_sink *s
 		names[i] = sqlite3_column_name(stmt, (int)i);
 	ret = sink->begin ? sink->begin(sink->ctx, cnt, names) : 0;
 	for (; ret >= 0 && rc == SQLITE_ROW; rc = ret < 0 ? rc : sqlite3_step(stmt)) {
+		ret = check_lists(a, e);
 		for (i = 0; i < cnt; i++)
 			read_value(stmt, (int)i, &values[i]);
-		ret = sink->row(sink->ctx, values);
+		if (ret >= 0)
+			ret = sink->row(sink->ctx, values);
 	}
+	if (ret >= 0)
+		ret = check_lists(a, e);
 	if (ret >= 0 && rc != SQLITE_DONE)
 		ret = fail(a, e);
 	else if (ret >= 0)

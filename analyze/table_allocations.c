@@ -169,7 +169,7 @@ static int give_row(void *ctx, const struct live_object *obj, uint64_t bytes, en
 		cell_int(&c[6], (int64_t)(s->ev->ts_ns - obj->ts_ns));
 	}
 	cell_int(&c[7], ident_utid(d, obj->owner));
-	cell_int(&c[8], ident_upid(d, d->thread_process[obj->owner]));
+	cell_int(&c[8], ident_upid(d, ident_process_of(d, obj->owner)));
 	if (end == LIVE_FREED)
 		cell_int(&c[9], s->ev->flags & EVENT_F_IRQ ? EVENT_ID_IRQ :
 				ident_utid(d, ident_thread(d, s->ev->utid)));
@@ -188,7 +188,7 @@ static int give_row(void *ctx, const struct live_object *obj, uint64_t bytes, en
 		cell_text(&c[13], name_or_null(s->a, TRACE_NAME_SYMBOL, k->call_site));
 		cell_text(&c[14], name_or_null(s->a, TRACE_NAME_CACHE, k->cache));
 	} else {
-		cell_text(&c[13], heap_symbol(s, ident_upid(d, d->thread_process[obj->owner]), k->call_site,
+		cell_text(&c[13], heap_symbol(s, ident_upid(d, ident_process_of(d, obj->owner)), k->call_site,
 					      obj->ts_ns));
 	}
 	return 0;
@@ -220,7 +220,8 @@ static int on_stack(struct allocation_scan *s, const struct event *ev)
 		break;
 	case EVENT_HEAP_ALLOC:
 		family = FAMILY_HEAP;
-		ret = heap_space(s, d->thread_process[ident_thread(d, ev->utid)], ev->ts_ns, &space);
+		ret = heap_space(s, ident_process_of(d, ident_thread(d, ev->utid)), ev->ts_ns,
+				 &space);
 		break;
 	default:
 		return 0;
@@ -246,7 +247,7 @@ static int on_event(struct allocation_scan *s, const struct event *ev)
 		return on_stack(s, ev);
 	s->family = is_page ? FAMILY_PAGE : is_heap ? FAMILY_HEAP : FAMILY_SLAB;
 	s->ev = ev;
-	if (is_heap && (ret = heap_space(s, d->thread_process[thread], ev->ts_ns, &space)) < 0)
+	if (is_heap && (ret = heap_space(s, ident_process_of(d, thread), ev->ts_ns, &space)) < 0)
 		return ret;
 	if (!is_alloc)
 		return live_objects_end(s->objects[s->family], space, ev->v[0],

@@ -88,7 +88,7 @@ static int give_request(void *ctx, const struct block_request *r)
 	if (r->end && block_request_device_latency(r, &ns))
 		cell_int(&c[13], (int64_t)ns);
 	cell_int(&c[14], ident_utid(d, thread));
-	cell_int(&c[15], ident_upid(d, d->thread_process[thread]));
+	cell_int(&c[15], ident_upid(d, ident_process_of(d, thread)));
 	cell_int(&c[16], ident_upid(d, owner));
 	cell_text(&c[17], owner < EVENT_ID_FIRST ? "unknown" : ident_process_comm(d, owner));
 	cell_int(&c[18], r->requeue_cnt);

@@ -199,7 +199,7 @@ static int give_rows(struct usage_scan *s, const struct usage *u, size_t cnt, st
 		window_cells(&s->w, u->bin, c);
 		cell_int(&c[3], u->cpu);
 		cell_int(&c[4], ident_utid(d, u->thread));
-		cell_int(&c[5], ident_upid(d, d->thread_process[u->thread]));
+		cell_int(&c[5], ident_upid(d, ident_process_of(d, u->thread)));
 		cell_int(&c[6], (int64_t)u->oncpu_ns);
 		cell_int(&c[7], (int64_t)u->switches);
 		cell_int(&c[8], (int64_t)u->preempted);

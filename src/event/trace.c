@@ -200,7 +200,6 @@ static int load_files(struct trace *t, struct err *e)
 		t->first_file = numbers[i];
 	if (r == 0 && t->quick && !t->scanned && trace_lists_load(t, numbers, cnt) > 0) {
 		free(numbers);
-		t->from_lists = true;
 		return 0;
 	}
 	for (; r == 0 && i < cnt; i++)
@@ -300,6 +299,7 @@ void trace_close(struct trace *t)
 	if (!t)
 		return;
 	trace_blocks_done(t);
+	trace_lists_close(t);
 	trace_reader_done(t, &t->reader);
 	release_held(t);
 	free(t->held);
@@ -428,6 +428,11 @@ uint64_t trace_decoded_blocks(const struct trace *t)
 	return atomic_load(&t->decoded_blocks);
 }
 
+uint64_t trace_headers_read(const struct trace *t)
+{
+	return t->headers_read;
+}
+
 int trace_dir_fd(const struct trace *t)
 {
 	return t->dir_fd;
@@ -446,20 +451,33 @@ unsigned int trace_cpu_cnt(const struct trace *t)
 	}
 LIST(manifest, trace_kv, kv)
 LIST(blocks, trace_block, blocks)
-LIST(processes, trace_process, processes)
-LIST(threads, trace_thread, threads)
-LIST(task_events, trace_task_event, task_events)
-LIST(rss_baselines, trace_rss, baselines)
-LIST(rss_snaps, trace_rss, rss_snaps)
 LIST(losses, trace_loss, losses)
 LIST(gaps, trace_gap, gaps)
-LIST(sites, trace_site, sites)
-LIST(frames, trace_frame, frames)
-LIST(costs, trace_cost, costs)
-LIST(hook_stats, trace_hook_stat, hook_stats)
 LIST(clocks, trace_clock, clocks)
 LIST(marks, trace_mark, marks)
 LIST(damages, trace_damage, damages)
+
+/* A trace with lists.idx reads a list when it is first asked for: to whoever asks it was always there. */
+static inline void need(const struct trace *t, unsigned int what)
+{
+	if (t->lists)
+		trace_lists_need((struct trace *)t, what);
+}
+
+#define NEEDED_LIST(name, type, list, what)                                      \
+	const struct type *trace_##name(const struct trace *t, size_t *ret_cnt)  \
+	{                                                                        \
+		need(t, what);                                                   \
+		*ret_cnt = t->list.cnt;                                          \
+		return t->list.v;                                                \
+	}
+NEEDED_LIST(task_events, trace_task_event, task_events, TRACE_NEED_TASK_EVENTS)
+NEEDED_LIST(rss_baselines, trace_rss, baselines, TRACE_NEED_BASELINES)
+NEEDED_LIST(rss_snaps, trace_rss, rss_snaps, TRACE_NEED_RSS_SNAPS)
+NEEDED_LIST(sites, trace_site, sites, TRACE_NEED_SITES)
+NEEDED_LIST(frames, trace_frame, frames, TRACE_NEED_FRAMES)
+NEEDED_LIST(costs, trace_cost, costs, TRACE_NEED_COSTS)
+NEEDED_LIST(hook_stats, trace_hook_stat, hook_stats, TRACE_NEED_HOOK_STATS)
 
 const struct trace_name *trace_names(const struct trace *t, enum trace_name_type type,
 				     size_t *ret_cnt)
@@ -467,42 +485,84 @@ const struct trace_name *trace_names(const struct trace *t, enum trace_name_type
 	*ret_cnt = 0;
 	if ((unsigned int)type >= TRACE_NAME_TYPE_CNT)
 		return NULL;
+	need(t, TRACE_NEED_NAMES + type);
 	*ret_cnt = t->names[type].cnt;
 	return t->names[type].v;
 }
 
 /* Maps hold index + 1 in place of a pointer: the lists move while they grow. */
-static const void *by_id(const struct idmap *m, const struct trace_list *l, uint64_t id,
-			 size_t item_bytes)
+static size_t by_id(const struct idmap *m, uint64_t id)
 {
 	uintptr_t at = (uintptr_t)idmap_get(m, id);
 
-	return at ? (const char *)l->v + (at - 1) * item_bytes : NULL;
+	return at ? at - 1 : SIZE_MAX;
 }
 
-const struct trace_thread *trace_thread_find(const struct trace *t, uint32_t utid)
+#define TASKS(name, names, type, list, map, is_thread)                                      \
+	const struct type *trace_##names(const struct trace *t, size_t *ret_cnt)            \
+	{                                                                                   \
+		if (t->lists)                                                               \
+			trace_lists_need_tasks((struct trace *)t, is_thread);               \
+		*ret_cnt = t->list.cnt;                                                     \
+		return t->list.v;                                                           \
+	}                                                                                   \
+	size_t trace_##name##_cnt(const struct trace *t)                                    \
+	{                                                                                   \
+		return t->list.cnt;                                                         \
+	}                                                                                   \
+	size_t trace_##name##_index(const struct trace *t, uint32_t id)                     \
+	{                                                                                   \
+		return t->lists ? trace_lists_find((struct trace *)t, is_thread, id) :      \
+				  by_id(&t->map, id);                                       \
+	}                                                                                   \
+	const struct type *trace_##name##_at(const struct trace *t, size_t i)               \
+	{                                                                                   \
+		if (t->lists)                                                               \
+			trace_lists_need_row((struct trace *)t, is_thread, i);              \
+		return (const struct type *)t->list.v + i;                                  \
+	}                                                                                   \
+	const struct type *trace_##name##_find(const struct trace *t, uint32_t id)          \
+	{                                                                                   \
+		size_t i = trace_##name##_index(t, id);                                     \
+		return i == SIZE_MAX ? NULL : (const struct type *)t->list.v + i;           \
+	}
+TASKS(process, processes, trace_process, processes, by_upid, false)
+TASKS(thread, threads, trace_thread, threads, by_utid, true)
+
+uint64_t trace_thread_hash(const struct trace *t, size_t cnt)
 {
-	return by_id(&t->by_utid, &t->threads, utid, sizeof(struct trace_thread));
+	const struct trace_thread *v;
+	uint64_t h = 0;
+	size_t i, all;
+
+	if (t->lists && cnt >= t->threads.cnt)
+		return trace_lists_thread_hash(t);
+	v = trace_threads(t, &all);
+	for (i = 0; i < all && i < cnt; i++)
+		h = (h ^ ((uint64_t)v[i].utid << 32 | v[i].upid)) * 0x9e3779b97f4a7c15ull + (h >> 29);
+	return h;
 }
 
-const struct trace_process *trace_process_find(const struct trace *t, uint32_t upid)
+static const struct trace_name *name_by_key(const struct trace *t, enum trace_name_type type,
+					    uint64_t key)
 {
-	return by_id(&t->by_upid, &t->processes, upid, sizeof(struct trace_process));
+	size_t i;
+
+	need(t, TRACE_NEED_NAMES + type);
+	i = by_id(&t->by_name[type], key);
+	return i == SIZE_MAX ? NULL : (const struct trace_name *)t->names[type].v + i;
 }
 
 const struct trace_name *trace_name_find(const struct trace *t, enum trace_name_type type,
 					 uint64_t id)
 {
-	if ((unsigned int)type >= TRACE_NAME_TYPE_CNT)
-		return NULL;
-	return by_id(&t->by_name[type], &t->names[type], id, sizeof(struct trace_name));
+	return (unsigned int)type >= TRACE_NAME_TYPE_CNT ? NULL : name_by_key(t, type, id);
 }
 
 const struct trace_name *trace_file_find(const struct trace *t, uint32_t dev, uint64_t ino)
 {
 	const struct trace_name *n =
-		by_id(&t->by_name[TRACE_NAME_FILE], &t->names[TRACE_NAME_FILE],
-		      trace_name_key(TRACE_NAME_FILE, ino, dev), sizeof(struct trace_name));
+		name_by_key(t, TRACE_NAME_FILE, trace_name_key(TRACE_NAME_FILE, ino, dev));
 
 	return n && n->id == ino && n->arg == dev ? n : NULL;
 }

@@ -64,7 +64,8 @@ int trace_open(struct trace **ret, const char *path, struct err *e);
 int trace_open_anyway(struct trace **ret, const char *path, struct err *e);
 /*
  * The same, but the lists of a finished trace may come from a file that trace_lists_save() made, which has them
- * merged: then the fronts of blocks are read, and checked, only as blocks are.
+ * merged. Then fronts of blocks are read, and checked, only as blocks are; of the lists blocks, losses, gaps, clocks and
+ * marks are read, and the others when they are first asked for.
  */
 int trace_open_quick(struct trace **ret, const char *path, struct err *e);
 /*
@@ -73,6 +74,11 @@ int trace_open_quick(struct trace **ret, const char *path, struct err *e);
  */
 void trace_lists_save(struct trace *t);
 bool trace_has_lists(const struct trace *t);	/* it was opened that way */
+/*
+ * 0; < 0: a list that was asked for could be read neither from that file nor from the blocks, so that rows were handed out
+ * that are empty. Answers made since the trace was opened are not to be believed; opened again, it reads the blocks.
+ */
+int trace_lists_trouble(const struct trace *t);
 void trace_close(struct trace *t);
 
 /*
@@ -126,9 +132,18 @@ TRACE_LIST(damages, trace_damage);
 const struct trace_name *trace_names(const struct trace *t, enum trace_name_type type,
 				     size_t *ret_cnt); /* by id */
 
-const struct trace_thread *trace_thread_find(const struct trace *t,
-					     uint32_t utid); /* NULL: pseudo or unknown */
+/* NULL: pseudo or unknown. Of a trace opened quickly only rows near that one are read, here and below. */
+const struct trace_thread *trace_thread_find(const struct trace *t, uint32_t utid);
 const struct trace_process *trace_process_find(const struct trace *t, uint32_t upid);
+/* How many rows trace_threads() and trace_processes() have, the one at a place, and the place of an id (SIZE_MAX: none). */
+size_t trace_thread_cnt(const struct trace *t);
+size_t trace_process_cnt(const struct trace *t);
+const struct trace_thread *trace_thread_at(const struct trace *t, size_t i);
+const struct trace_process *trace_process_at(const struct trace *t, size_t i);
+size_t trace_thread_index(const struct trace *t, uint32_t utid);
+size_t trace_process_index(const struct trace *t, uint32_t upid);
+/* Over (utid, upid) of the first cnt threads: tells whether ids stand for what they stood for. */
+uint64_t trace_thread_hash(const struct trace *t, size_t cnt);
 const struct trace_name *trace_name_find(const struct trace *t, enum trace_name_type type,
 					 uint64_t id);	/* not for files */
 /* The last name seen of a file, by file system and inode number; NULL: not known. */
@@ -180,6 +195,9 @@ int trace_dir_fd(const struct trace *t);
 
 /* How many blocks cursors of this trace have decoded columns of, for tests: what is skipped costs nothing. */
 uint64_t trace_decoded_blocks(const struct trace *t);
+
+/* How many blocks' headers were read to tell whether lists.idx still holds, for tests. */
+uint64_t trace_headers_read(const struct trace *t);
 
 /* Who runs on cpu at the start of block i: a utid or pseudo id. */
 uint32_t trace_block_running(const struct trace *t, size_t block, unsigned int cpu);

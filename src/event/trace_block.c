@@ -77,7 +77,7 @@ int trace_block_open(const struct trace *t, struct trace_reader *reader, size_t 
 		r = block_head_check(raw, &head, &why);
 	/* It was good when the trace was opened: who changes it meanwhile gets no say. */
 	if (r == 0 && (head.block_bytes != b->bytes || head.number != m->number ||
-		       head.from_ns != b->from_ns))
+		       head.from_ns != b->from_ns || head.head_crc != m->head_crc))
 		r = -EBADMSG;
 	if (r == 0)
 		r = block_front_open(&ret->front, &head, &io, &why);

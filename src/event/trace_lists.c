@@ -1,282 +1,47 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * trace_lists: the merged lists of a finished trace in one file beside it, so that opening a trace of
- * thousands of blocks does not read the front of each. The lists' rows are written as in the blocks'
- * small sections, and read by the same code.
+ * trace_lists: the lists of a finished trace from a file beside it (lists.idx), read as far as they are asked for: blocks,
+ * losses, gaps, clocks and marks when the trace is opened, processes and threads by the piece, the rest list by list.
+ * So opening a trace of thousands of blocks neither reads the front of each, nor every task there ever was.
  *
- * The file holds for the trace when its chunk files are as long as they were, and the CRC of every
- * block's header is what it was: that covers all bytes of the block. What is in a block is checked
- * when it is opened. Derived data: it can be deleted at any time.
+ * The file holds for the trace when its chunk files are as long as they were and have not been changed since; of one that
+ * may have been, or that was copied, every block's header must still have the CRC it had, which covers all bytes of the
+ * block. What is in a block is checked when it is opened. Derived data: it can be deleted at any time.
+ *
+ * Each piece has a checksum, looked at when it is read. One that does not hold is made again from the blocks, with the
+ * whole file; where that cannot be, its rows are empty and trace_lists_trouble() says so for good.
+ *
+ * Threads: any may ask; one reads at a time, under drop_lock.
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/crc32c.h"
-#include "chunk/zpack.h"
-#include "event/index_number.h"
-#include "event/trace_state.h"
+#include "event/lists_disk.h"
 #include "store/chunk_name.h"
 
-#define LISTS_MAGIC "EBRLIST\n"
-#define LISTS_VERSION 2
-#define LISTS_MIN_BLOCKS 64	/* fewer are opened as fast without */
-#define LISTS_RAW_MAX (1u << 30)
-#define LISTS_RATIO_MAX 256	/* more is stored as it is: a file makes a reader take so many times its size */
-
-struct disk_lists {
-	uint8_t magic[8];
-	uint16_t version, kind_cnt;
-	uint32_t pack;
-	uint64_t stored_bytes, raw_bytes;
-	uint32_t stored_crc;	/* of what follows */
-	uint32_t crc;		/* of the 36 bytes before */
+/* Processes or threads: rows lie where they will be, filled by the piece. */
+struct task_rows {
+	struct trace_list *list;
+	size_t row_bytes;
+	const struct disk_piece *pieces;
+	size_t piece_cnt;
+	_Atomic uint8_t *ready;		/* by piece */
 };
 
-_Static_assert(sizeof(struct disk_lists) == 40, "layout of disk_lists");
+struct trace_lists {
+	struct lists_file f;
+	struct task_rows processes, threads;
+	_Atomic uint8_t done[TRACE_NEED_CNT];
+	_Atomic int trouble;
+	bool made_again;
+};
 
-/* Sections in the order they are written and read. X(type, row of row_codec, struct, list) */
-#define LISTS(X)                                                        \
-	X(CHUNK_PROCESSES, process, trace_process, processes)           \
-	X(CHUNK_THREADS, thread, trace_thread, threads)                 \
-	X(CHUNK_TASK_EVENTS, task_event, trace_task_event, task_events) \
-	X(CHUNK_RSS_STATE, rss, trace_rss, baselines)                   \
-	X(CHUNK_RSS_SNAPS, rss, trace_rss, rss_snaps)                   \
-	X(CHUNK_LOSS, loss, trace_loss, losses)                         \
-	X(CHUNK_COST, cost, trace_cost, costs)                          \
-	X(CHUNK_HOOK_STATS, hook_stat, trace_hook_stat, hook_stats)     \
-	X(CHUNK_CLOCKS, clock, trace_clock, clocks)                     \
-	X(CHUNK_MARKS, mark, trace_mark, marks)                         \
-	X(CHUNK_GAPS, gap, trace_gap, gaps)                             \
-	X(CHUNK_SITES, site, trace_site, sites)                         \
-	X(CHUNK_FRAMES, frame, trace_frame, frames)
-
-/* ---- saving ---- */
-
-static void put_blocks(const struct trace *t, struct buf *out)
-{
-	const struct trace_block *b = t->blocks.v;
-	const struct trace_block_more *m = t->more.v;
-	unsigned int k;
-	size_t i;
-
-	buf_add_varint(out, t->blocks.cnt);
-	for (i = 0; i < t->blocks.cnt; i++) {
-		buf_add_varint(out, m[i].file);
-		buf_add_varint(out, b[i].offset);
-		buf_add_varint(out, b[i].bytes);
-		buf_add_varint(out, b[i].from_ns);
-		buf_add_varint(out, b[i].to_ns - b[i].from_ns);
-		buf_add_varint(out, b[i].first_ns);
-		buf_add_varint(out, b[i].last_ns);
-		buf_add_varint(out, m[i].number);
-		buf_add_varint(out, m[i].front_bytes);
-		buf_add_varint(out, m[i].head_crc);
-		for (k = 0; k < EVENT_KIND_CNT; k++)
-			buf_add_varint(out, b[i].kind_cnt[k]);
-		buf_add_varint(out, m[i].carried | m[i].remade << 1 | (m[i].ends != NULL) << 2 | m[i].cut << 3);
-		buf_add_varint(out, m[i].cpu_cnt);
-		for (k = 0; k < m[i].cpu_cnt; k++)
-			buf_add_varint(out, m[i].running[k]);
-		for (k = 0; m[i].ends && k < m[i].cpu_cnt; k++)
-			buf_add_varint(out, m[i].ends[k]);
-	}
-}
-
-static void put_section(struct buf *out, unsigned int type, struct row_writer *rows)
-{
-	buf_add_varint(out, type);
-	buf_add_varint(out, rows->out.len);
-	buf_add(out, rows->out.data, rows->out.len);
-	out->failed |= rows->out.failed;
-	buf_reset(&rows->out);
-}
-
-static void put_lists(const struct trace *t, struct buf *out)
-{
-	struct row_writer rows = { .base_ns = trace_start_ns(t) };
-	unsigned int type;
-	size_t i;
-
-#define X(section, row, of, list)                                       \
-	for (i = 0; i < t->list.cnt; i++)                               \
-		row_put_##row(&rows, (const struct of *)t->list.v + i); \
-	put_section(out, section, &rows);
-	LISTS(X)
-#undef X
-	for (type = 1; type < TRACE_NAME_TYPE_CNT; type++)
-		for (i = 0; i < t->names[type].cnt; i++) {
-			const struct trace_name *n = (const struct trace_name *)t->names[type].v + i;
-			struct row_name row = { .type = type, .id = n->id, .arg = n->arg,
-						.name = n->name };
-
-			row_put_name(&rows, &row);
-		}
-	put_section(out, CHUNK_NAMES, &rows);
-	buf_done(&rows.out);
-}
-
-static int put_files(const struct trace *t, struct buf *out)
-{
-	uint64_t *numbers = NULL;
-	size_t cnt = 0, i;
-	struct stat st;
-	int r = chunk_name_list(t->dir_fd, &numbers, &cnt);
-
-	buf_add_varint(out, cnt);
-	for (i = 0; r == 0 && i < cnt; i++) {
-		char name[CHUNK_NAME_BYTES];
-
-		chunk_name_format(name, numbers[i]);
-		if (fstatat(t->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-			r = -errno;
-		buf_add_varint(out, numbers[i]);
-		buf_add_varint(out, (uint64_t)st.st_size);
-	}
-	free(numbers);
-	return r;
-}
-
-static bool write_whole(int fd, const void *data, size_t bytes)
-{
-	const uint8_t *p = data;
-
-	while (bytes) {
-		ssize_t n = write(fd, p, bytes);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		p += n;
-		bytes -= (size_t)n;
-	}
-	return true;
-}
-
-/* Made without a name, so that a half-made one is never seen. */
-static void write_file(const struct trace *t, const struct disk_lists *h, const uint8_t *stored)
-{
-	int fd = openat(t->dir_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
-	struct stat st;
-	char proc[64];
-
-	if (fd < 0)
-		return;
-	if (fstat(t->dir_fd, &st) == 0 &&
-	    (geteuid() || fchown(fd, st.st_uid, st.st_gid) == 0) &&
-	    write_whole(fd, h, sizeof(*h)) && write_whole(fd, stored, h->stored_bytes)) {
-		snprintf(proc, sizeof(proc), "/proc/self/fd/%d", fd);
-		(void)unlinkat(t->dir_fd, CHUNK_LISTS_NAME ".new", 0);
-		if (linkat(AT_FDCWD, proc, t->dir_fd, CHUNK_LISTS_NAME ".new",
-			   AT_SYMLINK_FOLLOW) == 0 &&
-		    renameat(t->dir_fd, CHUNK_LISTS_NAME ".new", t->dir_fd, CHUNK_LISTS_NAME) < 0)
-			(void)unlinkat(t->dir_fd, CHUNK_LISTS_NAME ".new", 0);
-	}
-	close(fd);
-}
-
-void trace_lists_save(struct trace *t)
-{
-	struct disk_lists h = { .version = LISTS_VERSION, .kind_cnt = EVENT_KIND_CNT };
-	struct buf raw = { 0 };
-	struct zpack *z = NULL;
-	uint8_t *stored = NULL;
-	size_t bytes;
-	int pack;
-
-	if (t->from_lists || t->is_live || !trace_is_finished(t) || t->damages.cnt ||
-	    t->blocks.cnt < LISTS_MIN_BLOCKS || zpack_new(&z, 0) < 0)
-		return;
-	if (put_files(t, &raw) < 0)
-		goto out;
-	put_blocks(t, &raw);
-	put_lists(t, &raw);
-	if (raw.failed || raw.len > LISTS_RAW_MAX)
-		goto out;
-	stored = malloc(zpack_bound(raw.len));
-	if (!stored)
-		goto out;
-	pack = zpack_run(z, stored, zpack_bound(raw.len), raw.data, raw.len,
-			 raw.len / LISTS_RATIO_MAX + 1, &bytes);
-	if (pack < 0)
-		goto out;
-	memcpy(h.magic, LISTS_MAGIC, sizeof(h.magic));
-	h.pack = (uint32_t)pack;
-	h.stored_bytes = bytes;
-	h.raw_bytes = raw.len;
-	h.stored_crc = crc32c(0, stored, bytes);
-	h.crc = crc32c(0, &h, offsetof(struct disk_lists, crc));
-	write_file(t, &h, stored);
-out:
-	zpack_free(z);
-	free(stored);
-	buf_done(&raw);
-}
-
-/* ---- loading ---- */
-
-static int read_file(const struct trace *t, uint8_t **ret, size_t *ret_bytes)
-{
-	int fd = openat(t->dir_fd, CHUNK_LISTS_NAME,
-			O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	struct chunk_io io = { fd, 0 };
-	struct disk_lists h;
-	uint8_t *stored = NULL, *raw = NULL;
-	struct stat st;
-	int r = -EBADMSG;
-
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-	    chunk_io_read(&io, 0, &h, sizeof(h)) == 0 &&
-	    !memcmp(h.magic, LISTS_MAGIC, sizeof(h.magic)) && h.version == LISTS_VERSION &&
-	    h.kind_cnt == EVENT_KIND_CNT &&
-	    crc32c(0, &h, offsetof(struct disk_lists, crc)) == h.crc &&
-	    h.stored_bytes <= (uint64_t)st.st_size && h.raw_bytes <= LISTS_RAW_MAX &&
-	    h.raw_bytes / LISTS_RATIO_MAX <= h.stored_bytes) {
-		stored = malloc(h.stored_bytes + 1);
-		raw = malloc(h.raw_bytes + 1);
-		if (stored && raw && chunk_io_read(&io, sizeof(h), stored, h.stored_bytes) == 0 &&
-		    crc32c(0, stored, h.stored_bytes) == h.stored_crc)
-			r = zunpack_run(t->reader.zunpack, h.pack, raw, h.raw_bytes, stored,
-					h.stored_bytes);
-	}
-	close(fd);
-	free(stored);
-	if (r < 0) {
-		free(raw);
-		return r;
-	}
-	*ret = raw;
-	*ret_bytes = h.raw_bytes;
-	return 0;
-}
-
-static bool files_fit(const struct trace *t, struct index_in *in, const uint64_t *numbers,
-		      size_t cnt)
-{
-	char name[CHUNK_NAME_BYTES];
-	struct stat st;
-	size_t i;
-
-	if (index_get(in) != cnt)
-		return false;
-	for (i = 0; i < cnt; i++) {
-		uint64_t number = index_get(in), bytes = index_get(in);
-
-		chunk_name_format(name, numbers[i]);
-		if (number != numbers[i] ||
-		    fstatat(t->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-		    !S_ISREG(st.st_mode) || (uint64_t)st.st_size != bytes)
-			return false;
-	}
-	return !in->bad;
-}
+/* ---- blocks ---- */
 
 /* The header that is there now is the one the lists were made of. */
 static bool block_fits(struct trace *t, const struct trace_block *b,
@@ -296,159 +61,544 @@ static bool block_fits(struct trace *t, const struct trace_block *b,
 		}
 	}
 	io = (struct chunk_io){ t->reader.fd, b->offset };
+	t->headers_read++;
 	return chunk_io_read(&io, 0, &head, sizeof(head)) == 0 && head.head_crc == m->head_crc &&
 	       crc32c(0, &head, offsetof(struct disk_block, head_crc)) == head.head_crc;
 }
 
-static int get_block(struct trace *t, struct index_in *in)
+/* What is being read of a list of blocks. */
+struct block_in {
+	const uint8_t *p, *end;
+	const uint64_t *numbers;	/* of the chunk files, ascending */
+	const bool *changed;
+	size_t file_cnt, file;		/* the one that the last block was in */
+	const char *name;		/* of it */
+};
+
+static uint32_t *take_utids(struct block_in *in, uint32_t cnt)
+{
+	size_t bytes = (size_t)cnt * sizeof(uint32_t);
+	uint32_t *v;
+
+	if (bytes > (size_t)(in->end - in->p))
+		return NULL;
+	v = malloc(bytes + 1);
+	if (v) {
+		memcpy(v, in->p, bytes);
+		in->p += bytes;
+	}
+	return v;
+}
+
+/* Blocks are in order of their files. */
+static bool find_file(struct trace *t, struct block_in *in, uint64_t number)
+{
+	char name[CHUNK_NAME_BYTES];
+
+	if (in->name && in->numbers[in->file] == number)
+		return true;
+	while (in->file < in->file_cnt && in->numbers[in->file] != number)
+		in->file++;
+	if (in->file == in->file_cnt)
+		return false;
+	chunk_name_format(name, number);
+	in->name = strpool_put(t->strings, name);
+	return in->name;
+}
+
+static int take_block(struct trace *t, struct block_in *in)
 {
 	struct trace_block *b = trace_list_add(&t->blocks, sizeof(*b));
 	struct trace_block_more *m = trace_list_add(&t->more, sizeof(*m));
-	char name[CHUNK_NAME_BYTES];
-	unsigned int k, flags;
+	struct disk_list_block d;
+	unsigned int k;
 
 	if (!b || !m)
 		return -ENOMEM;
-	m->file = index_get(in);
-	chunk_name_format(name, m->file);
-	b->file = strpool_put(t->strings, name);
-	b->offset = index_get(in);
-	b->bytes = index_get(in);
-	b->from_ns = index_get(in);
-	b->to_ns = b->from_ns + index_get(in);
-	b->first_ns = index_get(in);
-	b->last_ns = index_get(in);
-	m->number = index_get(in);
-	m->front_bytes = (uint32_t)index_get(in);
-	m->head_crc = (uint32_t)index_get(in);
-	for (k = 0; k < EVENT_KIND_CNT; k++)
-		b->kind_cnt[k] = index_get(in);
-	flags = (unsigned int)index_get(in);
-	m->carried = flags & 1;
-	m->remade = flags & 2;
-	m->cut = flags & 8;
-	m->cpu_cnt = (uint32_t)index_get(in);
-	if (in->bad || m->cpu_cnt > CHUNK_CPUS_MAX) {
-		m->cpu_cnt = 0;
+	if ((size_t)(in->end - in->p) < sizeof(d))
 		return -EBADMSG;
-	}
-	m->running = malloc((m->cpu_cnt + 1) * sizeof(*m->running));
-	if (flags & 4)
-		m->ends = malloc((m->cpu_cnt + 1) * sizeof(*m->ends));
-	if (!m->running || !b->file || (flags & 4 && !m->ends))
-		return -ENOMEM;
-	for (k = 0; k < m->cpu_cnt; k++)
-		m->running[k] = (uint32_t)index_get(in);
-	for (k = 0; m->ends && k < m->cpu_cnt; k++)
-		m->ends[k] = (uint32_t)index_get(in);
+	memcpy(&d, in->p, sizeof(d));
+	in->p += sizeof(d);
+	if (d.cpu_cnt > CHUNK_CPUS_MAX || !find_file(t, in, d.file))
+		return -EBADMSG;
+	b->file = in->name;
+	b->offset = d.offset;
+	b->bytes = d.bytes;
+	b->from_ns = d.from_ns;
+	b->to_ns = d.to_ns;
+	b->first_ns = d.first_ns;
+	b->last_ns = d.last_ns;
+	for (k = 0; k < EVENT_KIND_CNT; k++)
+		b->kind_cnt[k] = d.kind_cnt[k];
+	m->file = d.file;
+	m->number = d.number;
+	m->front_bytes = d.front_bytes;
+	m->head_crc = d.head_crc;
+	m->carried = d.flags & LISTS_BLOCK_CARRIED;
+	m->remade = d.flags & LISTS_BLOCK_REMADE;
+	m->cut = d.flags & LISTS_BLOCK_CUT;
+	m->cpu_cnt = d.cpu_cnt;
+	m->running = take_utids(in, d.cpu_cnt);
+	if (d.flags & LISTS_BLOCK_ENDS)
+		m->ends = take_utids(in, d.cpu_cnt);
+	if (!m->running || (d.flags & LISTS_BLOCK_ENDS && !m->ends))
+		return -EBADMSG;
 	if (m->cpu_cnt > t->cpu_cnt)
 		t->cpu_cnt = m->cpu_cnt;
-	if (in->bad || !block_fits(t, b, m) ||
-	    (t->blocks.cnt > 1 && b->from_ns < b[-1].to_ns) || b->to_ns < b->from_ns)
+	if (b->to_ns < b->from_ns || (t->blocks.cnt > 1 && b->from_ns < b[-1].to_ns) ||
+	    (in->changed[in->file] && !block_fits(t, b, m)))
 		return -EBADMSG;
 	return 0;
 }
 
-static int get_all(struct trace *t, struct index_in *in, const uint64_t *numbers, size_t cnt)
+static int take_blocks(struct trace *t, const struct lists_file *f, const uint64_t *numbers, size_t cnt)
 {
-	uint64_t blocks;
-	int r = 0;
-
-	if (!files_fit(t, in, numbers, cnt))
-		return -EBADMSG;
-	for (blocks = index_get(in); blocks && r == 0 && !in->bad; blocks--)
-		r = get_block(t, in);
-	while (r == 0 && in->p != in->end) {
-		uint64_t type = index_get(in), bytes = index_get(in);
-		struct row_reader rows = { .p = in->p, .base_ns = trace_start_ns(t) };
-
-		if (in->bad || bytes > (uint64_t)(in->end - in->p))
-			return -EBADMSG;
-		in->p += bytes;
-		rows.end = in->p;
-		r = trace_load_rows(t, (enum chunk_section_type)type, &rows);
-	}
-	return r < 0 ? r : in->bad ? -EBADMSG : 0;
-}
-
-static void clear_lists(struct trace *t)
-{
-	unsigned int type;
-
-	trace_blocks_done(t);
-#define X(section, row, of, list) t->list.cnt = 0;
-	LISTS(X)
-#undef X
-	idmap_done(&t->by_upid);
-	idmap_done(&t->by_utid);
-	idmap_done(&t->by_baseline);
-	idmap_done(&t->by_site);
-	idmap_done(&t->by_stack);
-	for (type = 0; type < TRACE_NAME_TYPE_CNT; type++) {
-		t->names[type].cnt = 0;
-		idmap_done(&t->by_name[type]);
-	}
-	t->cpu_cnt = 0;
-}
-
-int trace_lists_check(struct trace *t, const uint64_t *numbers, size_t cnt, const char **ret_why)
-{
-	struct index_in in = { 0 };
-	struct buf now = { 0 };
+	struct block_in in = { .numbers = numbers, .file_cnt = cnt };
+	bool *changed = calloc(cnt + 1, sizeof(*changed));
 	uint8_t *raw = NULL;
-	size_t bytes = 0;
+	uint32_t i, rows;
 	int r;
 
-	*ret_why = "cannot be read, or its checksum does not hold: it is not used";
-	r = read_file(t, &raw, &bytes);
-	if (r == -ENOENT || r == -ENOMEM)
-		return r == -ENOMEM ? r : 0;
-	if (r < 0)
-		return -EBADMSG;
-	in.p = raw;
-	in.end = raw + bytes;
-	*ret_why = "was made when the chunk files were others: it is not used";
-	r = files_fit(t, &in, numbers, cnt) ? 0 : -ESTALE;
-	/* with damage in the trace there is nothing to hold it against */
-	*ret_why = r < 0 ? *ret_why : "checksum holds";
-	if (r == 0 && !t->damages.cnt && !t->is_live && trace_is_finished(t)) {
-		r = put_files(t, &now);
-		put_blocks(t, &now);
-		put_lists(t, &now);
-		if (now.failed)
-			r = -ENOMEM;
-		else if (r == 0 && (now.len != bytes || (bytes && memcmp(now.data, raw, bytes))))
-			r = -ESTALE;
-		*ret_why = r == -ESTALE ? "does not say what the blocks say: delete it" :
-					  "says what the blocks say";
+	in.changed = changed;
+	r = changed ? lists_files_fit(t, f, numbers, cnt, changed) : -ENOMEM;
+	for (i = 1; r == 0 && i < f->head.piece_cnt && f->dir[i].type == LISTS_BLOCKS; i++) {
+		r = lists_read_piece(f, &f->dir[i], &raw);
+		in.p = raw;
+		in.end = raw + (r == 0 ? f->dir[i].raw_bytes : 0);
+		for (rows = f->dir[i].row_cnt; r == 0 && rows; rows--)
+			r = take_block(t, &in);
+		if (r == 0 && in.p != in.end)
+			r = -EBADMSG;
+		free(raw);
+		raw = NULL;
 	}
-	buf_done(&now);
-	free(raw);
-	return r < 0 ? r : 1;
+	free(changed);
+	return r;
 }
 
-bool trace_has_lists(const struct trace *t)
+/* ---- lists ---- */
+
+/* The blocks' pieces again, for when one of the file's has gone bad. */
+static int make_again(struct trace *t, struct trace_lists *l)
 {
-	return t->from_lists;
+	struct disk_piece *dir = NULL;
+	struct trace *whole;
+	struct disk_lists h;
+	uint32_t i;
+	int fd, r;
+
+	if (l->made_again)
+		return -EBADMSG;
+	l->made_again = true;
+	r = trace_open(&whole, t->path, NULL);
+	if (r < 0)
+		return r;
+	fd = lists_make_file(whole, true);
+	trace_close(whole);
+	r = fd < 0 ? -EBADMSG : lists_read_head(fd, &h, &dir);
+	if (r == 0 && h.piece_cnt != l->f.head.piece_cnt)
+		r = -EBADMSG;
+	/* the same lists: what was read before still holds */
+	for (i = 0; r == 0 && i < h.piece_cnt; i++)
+		if (dir[i].type != l->f.dir[i].type || dir[i].name_type != l->f.dir[i].name_type ||
+		    dir[i].row_cnt != l->f.dir[i].row_cnt || dir[i].first_id != l->f.dir[i].first_id ||
+		    dir[i].raw_bytes != l->f.dir[i].raw_bytes ||
+		    (dir[i].type == LISTS_BLOCKS && dir[i].crc != l->f.dir[i].crc))
+			r = -EBADMSG;
+	if (r == 0) {
+		close(l->f.fd);
+		l->f.fd = fd;
+		/* in place: task_rows point into it */
+		memcpy(l->f.dir, dir, h.piece_cnt * sizeof(*dir));
+	} else if (fd >= 0) {
+		close(fd);
+	}
+	free(dir);
+	return r;
+}
+
+static int read_rows(const struct trace *t, const struct trace_lists *l, const struct disk_piece *p,
+		     uint8_t **ret, struct row_reader *rows)
+{
+	int r = lists_read_piece(&l->f, p, ret);
+
+	if (r == 0)
+		*rows = (struct row_reader){ .p = *ret, .end = *ret + p->raw_bytes,
+					     .base_ns = trace_start_ns(t) };
+	return r;
+}
+
+/* A list that somebody looks at must not grow for the sake of another one. */
+static bool names_fit(struct row_reader rows, unsigned int names)
+{
+	struct row_name row;
+	int r;
+
+	while ((r = row_get_name(&rows, &row)) > 0)
+		if (row.type != names)
+			return false;
+	return r == 0;
+}
+
+/* All rows of a list. */
+static int load_whole(struct trace *t, struct trace_lists *l, unsigned int type, unsigned int names)
+{
+	struct row_reader rows;
+	uint8_t *raw = NULL;
+	uint32_t i;
+	int r = 0;
+
+	for (i = 0; r == 0 && i < l->f.head.piece_cnt; i++) {
+		if (l->f.dir[i].type != type || l->f.dir[i].name_type != names)
+			continue;
+		r = read_rows(t, l, &l->f.dir[i], &raw, &rows);
+		if (r == 0 && type == CHUNK_NAMES && !names_fit(rows, names))
+			r = -EBADMSG;
+		if (r == 0)
+			r = trace_load_rows(t, (enum chunk_section_type)type, &rows);
+		free(raw);
+		raw = NULL;
+	}
+	if (r == 0)
+		r = type == CHUNK_NAMES ? trace_settle_names(t, names) :
+			trace_settle_list(t, (enum chunk_section_type)type);
+	return r;
+}
+
+static const struct {
+	uint16_t type;
+	uint8_t names;
+} needs[TRACE_NEED_CNT] = {
+	[TRACE_NEED_TASK_EVENTS] = { CHUNK_TASK_EVENTS },
+	[TRACE_NEED_BASELINES] = { CHUNK_RSS_STATE },
+	[TRACE_NEED_RSS_SNAPS] = { CHUNK_RSS_SNAPS },
+	[TRACE_NEED_COSTS] = { CHUNK_COST },
+	[TRACE_NEED_HOOK_STATS] = { CHUNK_HOOK_STATS },
+	[TRACE_NEED_SITES] = { CHUNK_SITES },
+	[TRACE_NEED_FRAMES] = { CHUNK_FRAMES },
+	[TRACE_NEED_NAMES + TRACE_NAME_CACHE] = { CHUNK_NAMES, TRACE_NAME_CACHE },
+	[TRACE_NEED_NAMES + TRACE_NAME_DEVICE] = { CHUNK_NAMES, TRACE_NAME_DEVICE },
+	[TRACE_NEED_NAMES + TRACE_NAME_CGROUP] = { CHUNK_NAMES, TRACE_NAME_CGROUP },
+	[TRACE_NEED_NAMES + TRACE_NAME_SYMBOL] = { CHUNK_NAMES, TRACE_NAME_SYMBOL },
+	[TRACE_NEED_NAMES + TRACE_NAME_FILE] = { CHUNK_NAMES, TRACE_NAME_FILE },
+	[TRACE_NEED_NAMES + TRACE_NAME_IRQ] = { CHUNK_NAMES, TRACE_NAME_IRQ },
+};
+
+static void note_trouble(struct trace *t, struct trace_lists *l, int r)
+{
+	atomic_store(&l->trouble, r);
+	if (r != -ENOMEM)
+		(void)unlinkat(t->dir_fd, CHUNK_LISTS_NAME, 0);
+}
+
+static void forget_list(struct trace *t, unsigned int type, unsigned int names)
+{
+	if (type == CHUNK_NAMES) {
+		t->names[names].cnt = 0;
+		idmap_done(&t->by_name[names]);
+	}
+#define X(section, row, of, list)    \
+	if (type == (section))       \
+		t->list.cnt = 0;
+	LISTS_OF_ROWS(X)
+#undef X
+	if (type == CHUNK_SITES)
+		idmap_done(&t->by_site);
+	if (type == CHUNK_FRAMES)
+		idmap_done(&t->by_stack);
+	if (type == CHUNK_RSS_STATE)
+		idmap_done(&t->by_baseline);
+}
+
+void trace_lists_need(struct trace *t, unsigned int what)
+{
+	struct trace_lists *l = t->lists;
+	int r;
+
+	if (atomic_load_explicit(&l->done[what], memory_order_acquire))
+		return;
+	pthread_mutex_lock(&t->drop_lock);
+	if (!atomic_load(&l->done[what]) && needs[what].type) {
+		r = load_whole(t, l, needs[what].type, needs[what].names);
+		if (r < 0)
+			forget_list(t, needs[what].type, needs[what].names);
+		if (r == -EBADMSG && make_again(t, l) == 0) {
+			r = load_whole(t, l, needs[what].type, needs[what].names);
+			if (r < 0)
+				forget_list(t, needs[what].type, needs[what].names);
+		}
+		if (r < 0)
+			note_trouble(t, l, r);
+	}
+	atomic_store_explicit(&l->done[what], 1, memory_order_release);
+	pthread_mutex_unlock(&t->drop_lock);
+}
+
+/* ---- tasks ---- */
+
+/* What stands where a row could not be read: nobody's. */
+static void fill_nothing(const struct trace_lists *l, const struct task_rows *tasks, void *rows,
+			 size_t cnt)
+{
+	size_t i;
+
+	memset(rows, 0, cnt * tasks->row_bytes);
+	for (i = 0; i < cnt; i++) {
+		struct trace_process *p = (struct trace_process *)rows + i;
+
+		if (tasks == &l->threads)
+			((struct trace_thread *)rows)[i].comm = "";
+		else
+			p->comm = p->exe = p->cmdline = "";
+	}
+}
+
+static bool keep(struct trace *t, const char **s)
+{
+	*s = strpool_put(t->strings, *s);
+	return *s;
+}
+
+static int take_processes(struct trace *t, struct row_reader *in, struct trace_process *v, size_t cnt)
+{
+	struct trace_process row;
+	uint32_t last = 0;
+	int r = 0;
+
+	for (; cnt && (r = row_get_process(in, &row)) > 0; cnt--, v++) {
+		if (row.upid <= last)
+			return -EBADMSG;
+		last = row.upid;
+		if (!keep(t, &row.comm) || !keep(t, &row.exe) || !keep(t, &row.cmdline))
+			return -ENOMEM;
+		*v = row;
+	}
+	return r < 0 ? r : cnt || in->p != in->end ? -EBADMSG : 0;
+}
+
+static int take_threads(struct trace *t, struct row_reader *in, struct trace_thread *v, size_t cnt)
+{
+	struct trace_thread row;
+	uint32_t last = 0;
+	int r = 0;
+
+	for (; cnt && (r = row_get_thread(in, &row)) > 0; cnt--, v++) {
+		if (row.utid <= last)
+			return -EBADMSG;
+		last = row.utid;
+		if (!keep(t, &row.comm))
+			return -ENOMEM;
+		*v = row;
+	}
+	return r < 0 ? r : cnt || in->p != in->end ? -EBADMSG : 0;
+}
+
+static int take_piece(struct trace *t, struct trace_lists *l, const struct task_rows *tasks,
+		      const struct disk_piece *p, void *rows)
+{
+	struct row_reader in;
+	uint8_t *raw = NULL;
+	int r = read_rows(t, l, p, &raw, &in);
+
+	if (r == 0 && tasks == &l->threads)
+		r = take_threads(t, &in, rows, p->row_cnt);
+	else if (r == 0)
+		r = take_processes(t, &in, rows, p->row_cnt);
+	if (r == 0 && *(const uint32_t *)rows != p->first_id)
+		r = -EBADMSG;
+	free(raw);
+	return r;
+}
+
+static void load_piece(struct trace *t, struct trace_lists *l, struct task_rows *tasks, size_t piece)
+{
+	const struct disk_piece *p = &tasks->pieces[piece];
+	void *rows = (char *)tasks->list->v + piece * LISTS_TASK_ROWS * tasks->row_bytes;
+	int r;
+
+	pthread_mutex_lock(&t->drop_lock);
+	if (!atomic_load(&tasks->ready[piece])) {
+		r = take_piece(t, l, tasks, p, rows);
+		if (r == -EBADMSG && make_again(t, l) == 0)
+			r = take_piece(t, l, tasks, p, rows);
+		if (r < 0) {
+			fill_nothing(l, tasks, rows, p->row_cnt);
+			note_trouble(t, l, r);
+		}
+		atomic_store_explicit(&tasks->ready[piece], 1, memory_order_release);
+	}
+	pthread_mutex_unlock(&t->drop_lock);
+}
+
+static void need_piece(struct trace *t, struct task_rows *tasks, size_t piece)
+{
+	if (!atomic_load_explicit(&tasks->ready[piece], memory_order_acquire))
+		load_piece(t, t->lists, tasks, piece);
+}
+
+static void need_all(struct trace *t, struct task_rows *tasks)
+{
+	size_t i;
+
+	for (i = 0; i < tasks->piece_cnt; i++)
+		need_piece(t, tasks, i);
+}
+
+static size_t find_row(struct trace *t, struct task_rows *tasks, uint32_t id)
+{
+	size_t lo = 0, hi = tasks->piece_cnt, piece;
+	const char *rows = tasks->list->v;
+	uint32_t at;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (tasks->pieces[mid].first_id <= id)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (!lo)
+		return SIZE_MAX;
+	piece = lo - 1;
+	need_piece(t, tasks, piece);
+	lo = piece * LISTS_TASK_ROWS;
+	hi = lo + tasks->pieces[piece].row_cnt;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		memcpy(&at, rows + mid * tasks->row_bytes, sizeof(at));
+		if (at == id)
+			return mid;
+		if (at < id)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return SIZE_MAX;
+}
+
+_Static_assert(offsetof(struct trace_process, upid) == 0, "find_row");
+_Static_assert(offsetof(struct trace_thread, utid) == 0, "find_row");
+
+size_t trace_lists_find(struct trace *t, bool is_thread, uint32_t id)
+{
+	return find_row(t, is_thread ? &t->lists->threads : &t->lists->processes, id);
+}
+
+void trace_lists_need_row(struct trace *t, bool is_thread, size_t row)
+{
+	need_piece(t, is_thread ? &t->lists->threads : &t->lists->processes, row / LISTS_TASK_ROWS);
+}
+
+void trace_lists_need_tasks(struct trace *t, bool is_thread)
+{
+	need_all(t, is_thread ? &t->lists->threads : &t->lists->processes);
+}
+
+uint64_t trace_lists_thread_hash(const struct trace *t)
+{
+	return t->lists->f.head.thread_hash;
+}
+
+static int begin_tasks(struct trace_lists *l, struct task_rows *tasks, struct trace_list *list,
+		       unsigned int type, size_t row_bytes)
+{
+	size_t cnt = 0;
+	uint32_t i;
+
+	tasks->list = list;
+	tasks->row_bytes = row_bytes;
+	for (i = 0; i < l->f.head.piece_cnt; i++) {
+		if (l->f.dir[i].type != type)
+			continue;
+		if (!tasks->piece_cnt++)
+			tasks->pieces = &l->f.dir[i];
+		else if (l->f.dir[i - 1].type != type)
+			return -EBADMSG;
+		cnt += l->f.dir[i].row_cnt;
+	}
+	tasks->ready = calloc(tasks->piece_cnt + 1, 1);
+	free(list->v);
+	/* pages that nobody asks for stay as they are */
+	list->v = calloc(cnt + 1, row_bytes);
+	list->cnt = list->cap = list->v ? cnt : 0;
+	return list->v && tasks->ready ? 0 : -ENOMEM;
+}
+
+/* ---- opening and closing ---- */
+
+static void lists_free(struct trace_lists *l)
+{
+	if (!l)
+		return;
+	lists_file_close(&l->f);
+	free((void *)l->processes.ready);
+	free((void *)l->threads.ready);
+	free(l);
+}
+
+static int take_all(struct trace *t, struct trace_lists *l, const uint64_t *numbers, size_t cnt)
+{
+	static const enum chunk_section_type now[] = { CHUNK_LOSS, CHUNK_GAPS, CHUNK_CLOCKS,
+						       CHUNK_MARKS };
+	int r = take_blocks(t, &l->f, numbers, cnt);
+	size_t i;
+
+	if (r < 0)
+		return r;
+	l->made_again = true;	/* as long as it is opened: the blocks are there to be read */
+	trace_settle_blocks(t);
+	for (i = 0; r == 0 && i < sizeof(now) / sizeof(*now); i++)
+		r = load_whole(t, l, now[i], 0);
+	l->made_again = false;
+	if (r == 0)
+		r = begin_tasks(l, &l->processes, &t->processes, CHUNK_PROCESSES,
+				sizeof(struct trace_process));
+	if (r == 0)
+		r = begin_tasks(l, &l->threads, &t->threads, CHUNK_THREADS,
+				sizeof(struct trace_thread));
+	return r;
 }
 
 int trace_lists_load(struct trace *t, const uint64_t *numbers, size_t cnt)
 {
-	struct index_in in = { 0 };
-	uint8_t *raw = NULL;
-	size_t bytes = 0;
-	int r;
+	struct trace_lists *l;
 
-	if (t->is_live || !trace_is_finished(t) || read_file(t, &raw, &bytes) < 0)
+	if (t->is_live || t->dir_fd < 0 || !trace_is_finished(t))
 		return 0;
-	in.p = raw;
-	in.end = raw + bytes;
-	r = get_all(t, &in, numbers, cnt);
-	free(raw);
-	if (r == 0)
-		r = trace_load_finish(t);
-	if (r == 0)
+	l = calloc(1, sizeof(*l));
+	if (!l)
+		return 0;
+	if (lists_file_open(&l->f, t) < 0) {
+		lists_free(l);
+		return 0;
+	}
+	if (take_all(t, l, numbers, cnt) == 0) {
+		t->lists = l;
 		return 1;
-	clear_lists(t);
+	}
+	trace_blocks_done(t);
+	t->cpu_cnt = 0;
+#define X(section, row, of, list) forget_list(t, section, 0);
+	LISTS_OF_ROWS(X)
+#undef X
+	lists_free(l);
 	return 0;
+}
+
+void trace_lists_close(struct trace *t)
+{
+	lists_free(t->lists);
+	t->lists = NULL;
+}
+
+bool trace_has_lists(const struct trace *t)
+{
+	return t->lists;
+}
+
+int trace_lists_trouble(const struct trace *t)
+{
+	return t->lists ? atomic_load_explicit(&t->lists->trouble, memory_order_relaxed) : 0;
 }

@@ -12,7 +12,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "chunk/hook_cost.h"
 #include "event/trace_state.h"
 #include "store/chunk_name.h"
 
@@ -165,7 +164,7 @@ static int load_name(struct trace *t, struct row_name *row)
 	return 0;
 }
 
-static int add_baseline(struct trace *t, const struct trace_rss *row)
+int trace_load_baseline(struct trace *t, const struct trace_rss *row)
 {
 	struct trace_rss *p;
 
@@ -191,7 +190,7 @@ static int load_rss_snap(struct trace *t, struct trace_rss *row)
 /* The keyframe of the first block there is: where older ones were dropped, it is the baseline. */
 static int load_rss_state(struct trace *t, struct trace_rss *row)
 {
-	return t->blocks.cnt == 1 ? add_baseline(t, row) : 0;
+	return t->blocks.cnt == 1 ? trace_load_baseline(t, row) : 0;
 }
 
 #define PLAIN(row_name_, type, list)                                               \
@@ -340,7 +339,7 @@ int trace_load_rows(struct trace *t, enum chunk_section_type type, struct row_re
 		return rows_task_event(t, r);
 	case CHUNK_RSS_STATE:
 		while (k == 0 && (k = row_get_rss(r, &row)) > 0)
-			k = add_baseline(t, &row);
+			k = trace_load_baseline(t, &row);
 		return k;
 	case CHUNK_RSS_SNAPS:
 		return rows_rss_snap(t, r);
@@ -506,208 +505,4 @@ int trace_load_file(struct trace *t, uint64_t number, bool is_last, struct err *
 	t->scanned_file = number;
 	t->scanned_bytes = info.whole_bytes;
 	return r < 0 ? err_set(e, r, "'%s': %s", l.name, err_text(NULL, r)) : 0;
-}
-
-/* ---- when all is loaded ---- */
-
-static int process_cmp(const void *a, const void *b)
-{
-	const struct trace_process *x = a, *y = b;
-
-	return x->upid < y->upid ? -1 : x->upid > y->upid;
-}
-
-static int thread_cmp(const void *a, const void *b)
-{
-	const struct trace_thread *x = a, *y = b;
-
-	return x->utid < y->utid ? -1 : x->utid > y->utid;
-}
-
-static int name_cmp(const void *a, const void *b)
-{
-	const struct trace_name *x = a, *y = b;
-
-	if (x->id != y->id)
-		return x->id < y->id ? -1 : 1;
-	return x->arg < y->arg ? -1 : x->arg > y->arg;
-}
-
-static void sort_list(struct trace_list *l, size_t item_bytes,
-		      int (*cmp)(const void *, const void *))
-{
-	const char *v = l->v;
-	size_t i;
-
-	/* as a rule they are in order: ids count up, and lists.idx was sorted when it was saved */
-	for (i = 1; i < l->cnt; i++)
-		if (cmp(v + (i - 1) * item_bytes, v + i * item_bytes) > 0)
-			break;
-	if (i < l->cnt)
-		qsort(l->v, l->cnt, item_bytes, cmp);
-}
-
-struct timed {
-	uint64_t ts_ns;
-	size_t at;
-};
-
-static int timed_cmp(const void *a, const void *b)
-{
-	const struct timed *x = a, *y = b;
-
-	if (x->ts_ns != y->ts_ns)
-		return x->ts_ns < y->ts_ns ? -1 : 1;
-	return x->at < y->at ? -1 : x->at > y->at;
-}
-
-/* Stable, by the uint64_t at the start of each item. */
-static int sort_by_time(struct trace_list *l, size_t item_bytes)
-{
-	struct timed *order;
-	bool sorted = true;
-	char *v = l->v, *out;
-	size_t i;
-
-	order = malloc((l->cnt + 1) * sizeof(*order));
-	if (!order)
-		return -ENOMEM;
-	for (i = 0; i < l->cnt; i++) {
-		memcpy(&order[i].ts_ns, v + i * item_bytes, sizeof(uint64_t));
-		order[i].at = i;
-		sorted = sorted && (!i || order[i - 1].ts_ns <= order[i].ts_ns);
-	}
-	if (!sorted) {
-		qsort(order, l->cnt, sizeof(*order), timed_cmp);
-		out = malloc(l->cnt * item_bytes);
-		if (!out) {
-			free(order);
-			return -ENOMEM;
-		}
-		for (i = 0; i < l->cnt; i++)
-			memcpy(out + i * item_bytes, v + order[i].at * item_bytes, item_bytes);
-		free(v);
-		l->v = out;
-		l->cap = l->cnt;
-	}
-	free(order);
-	return 0;
-}
-
-_Static_assert(offsetof(struct trace_task_event, ts_ns) == 0, "sort_by_time");
-_Static_assert(offsetof(struct trace_rss, ts_ns) == 0, "sort_by_time");
-_Static_assert(offsetof(struct trace_clock, mono_ns) == 0, "sort_by_time");
-_Static_assert(offsetof(struct trace_loss, from_ns) == 0, "sort_by_time");
-_Static_assert(offsetof(struct trace_gap, from_ns) == 0, "sort_by_time");
-_Static_assert(offsetof(struct trace_mark, ts_ns) == 0, "sort_by_time");
-
-static int link_tasks(struct trace *t)
-{
-	struct trace_process *p = t->processes.v;
-	struct trace_thread *h = t->threads.v;
-	size_t i;
-
-	sort_list(&t->processes, sizeof(*p), process_cmp);
-	sort_list(&t->threads, sizeof(*h), thread_cmp);
-	/* All keys are in the maps: putting them again allocates nothing. */
-	for (i = 0; i < t->processes.cnt; i++)
-		if (idmap_put(&t->by_upid, p[i].upid, (void *)(uintptr_t)(i + 1)) < 0)
-			return -ENOMEM;
-	for (i = 0; i < t->threads.cnt; i++) {
-		const struct trace_process *of = trace_process_find(t, h[i].upid);
-
-		if (idmap_put(&t->by_utid, h[i].utid, (void *)(uintptr_t)(i + 1)) < 0)
-			return -ENOMEM;
-		if (of)
-			h[i].flags |= of->flags & (TRACE_TASK_RECORDER | TRACE_TASK_WORKLOAD);
-	}
-	return 0;
-}
-
-static int link_names(struct trace *t)
-{
-	unsigned int type;
-	size_t i;
-
-	for (type = 1; type < TRACE_NAME_TYPE_CNT; type++) {
-		struct trace_name *n = t->names[type].v;
-
-		sort_list(&t->names[type], sizeof(*n), name_cmp);
-		for (i = 0; i < t->names[type].cnt; i++)
-			if (idmap_put(&t->by_name[type], trace_name_key(type, n[i].id, n[i].arg),
-				      (void *)(uintptr_t)(i + 1)) < 0)
-				return -ENOMEM;
-	}
-	return 0;
-}
-
-/* Equal texts are one in the pool. */
-static int number_marks(struct trace *t)
-{
-	struct trace_mark *m = t->marks.v;
-	struct idmap seen = { 0 };
-	size_t i;
-	int r = 0;
-
-	for (i = 0; i < t->marks.cnt && r == 0; i++) {
-		uint64_t text = (uintptr_t)m[i].text;
-
-		m[i].nr = (uint32_t)(uintptr_t)idmap_get(&seen, text) + 1;
-		r = idmap_put(&seen, text, (void *)(uintptr_t)m[i].nr);
-	}
-	idmap_done(&seen);
-	return r;
-}
-
-static int make_baselines(struct trace *t)
-{
-	const struct trace_rss *row = t->rss_snaps.v;
-	size_t i;
-
-	for (i = 0; i < t->rss_snaps.cnt; i++) {
-		const struct trace_process *p = trace_process_find(t, row[i].upid);
-
-		/* One born during the recording starts from nothing, and its events tell the rest. */
-		if (p && p->flags & TRACE_TASK_AT_START && add_baseline(t, &row[i]) < 0)
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-static void estimate_costs(struct trace *t)
-{
-	struct trace_hook_stat *h = t->hook_stats.v;
-	struct hook_mean means[256] = { { 0 } };	/* by hook, a byte */
-	size_t i;
-
-	for (i = 0; i < t->hook_stats.cnt; i++)
-		hook_mean_add(&means[h[i].hook], &h[i]);
-	for (i = 0; i < t->hook_stats.cnt; i++)
-		h[i].cost_ns = hook_cost_ns(&h[i], &means[h[i].hook]);
-}
-
-int trace_load_finish(struct trace *t)
-{
-	struct trace_block_more *m = t->more.v;
-	const struct trace_block *b = t->blocks.v;
-	uint64_t late = UINT64_MAX;
-	size_t i;
-
-	for (i = t->blocks.cnt; i-- > 0;) {
-		if (b[i].first_ns < late)
-			late = b[i].first_ns;
-		m[i].late_ns = late;
-	}
-	estimate_costs(t);
-	if (link_tasks(t) < 0 || link_names(t) < 0 || trace_sites_link(t) < 0 ||
-	    sort_by_time(&t->task_events, sizeof(struct trace_task_event)) < 0 ||
-	    sort_by_time(&t->rss_snaps, sizeof(struct trace_rss)) < 0 ||
-	    sort_by_time(&t->clocks, sizeof(struct trace_clock)) < 0 ||
-	    sort_by_time(&t->losses, sizeof(struct trace_loss)) < 0 ||
-	    sort_by_time(&t->marks, sizeof(struct trace_mark)) < 0 ||
-	    sort_by_time(&t->gaps, sizeof(struct trace_gap)) < 0)
-		return -ENOMEM;
-	if (number_marks(t) < 0)
-		return -ENOMEM;
-	return make_baselines(t);
 }

@@ -95,9 +95,9 @@ int trace_sites_link(struct trace *t)
 const struct trace_site *trace_site_find(const struct trace *t, uint32_t upid, uint64_t addr,
 					 uint64_t ts_ns)
 {
-	const struct trace_site *v = t->sites.v;
 	struct trace_site want = { .upid = upid, .addr = addr, .from_ns = ts_ns };
-	size_t lo = 0, hi = t->sites.cnt;
+	size_t lo = 0, hi;
+	const struct trace_site *v = trace_sites(t, &hi);
 
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;

@@ -24,14 +24,14 @@ int trace_frame_load(struct trace *t, const struct trace_frame *row)
 
 const struct trace_frame *trace_stack_find(const struct trace *t, uint64_t stack, size_t *ret_cnt)
 {
-	const struct trace_frame *v = t->frames.v;
+	size_t cnt, i;
+	const struct trace_frame *v = trace_frames(t, &cnt);
 	uintptr_t at = (uintptr_t)idmap_get(&t->by_stack, stack);
-	size_t i;
 
 	*ret_cnt = 0;
 	if (!at)
 		return NULL;
-	for (i = at - 1; i < t->frames.cnt && v[i].stack == stack; i++)
+	for (i = at - 1; i < cnt && v[i].stack == stack; i++)
 		++*ret_cnt;
 	return &v[at - 1];
 }

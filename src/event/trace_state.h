@@ -70,8 +70,9 @@ struct trace {
 	struct manifest manifest;
 	bool no_manifest;	/* opened all the same */
 	_Atomic uint64_t decoded_blocks;
+	uint64_t headers_read;
 	bool quick;		/* lists may come from a file of them */
-	bool from_lists;	/* they did */
+	struct trace_lists *lists;	/* they do: what of them is asked for is read then (trace_lists.c); else NULL */
 	struct strpool *strings;
 	struct trace_list kv, blocks, more, processes, threads, task_events, baselines, rss_snaps;
 	struct trace_list losses, costs, hook_stats, clocks, marks, damages, gaps, sites, frames;
@@ -84,7 +85,7 @@ struct trace {
 	struct idmap by_baseline;	/* upids that have one */
 	unsigned int cpu_cnt;
 	struct trace_list summary, rss;	/* of the last call */
-	pthread_mutex_t drop_lock;	/* damages, strings and trace_block_more.damaged, for cursors in threads */
+	pthread_mutex_t drop_lock;	/* damages, strings, trace_block_more.damaged and lists that are read, for threads */
 };
 
 /* A file is known by inode number and file system, every other name by its id. */
@@ -118,8 +119,17 @@ void trace_file_close(const struct trace *t, int fd);
 int trace_load_file(struct trace *t, uint64_t number, bool is_last, struct err *e);
 /* Rows of all blocks as one section of them would have. CHUNK_RSS_STATE: the baselines. */
 int trace_load_rows(struct trace *t, enum chunk_section_type type, struct row_reader *r);
+/* A row of the baselines, unless its process has one. */
+int trace_load_baseline(struct trace *t, const struct trace_rss *row);
+
+/* ---- trace_settle.c ---- */
+
 /* After the last file: sorts, links, and drops what contradicts. */
 int trace_load_finish(struct trace *t);
+/* The same for one list, for the names of one type, and for the blocks. */
+int trace_settle_list(struct trace *t, enum chunk_section_type type);
+int trace_settle_names(struct trace *t, unsigned int type);
+void trace_settle_blocks(struct trace *t);
 
 /* ---- trace_sites.c ---- */
 
@@ -132,8 +142,28 @@ int trace_frame_load(struct trace *t, const struct trace_frame *row);
 
 /* ---- trace_lists.c ---- */
 
-/* All lists from the file trace_lists_save() made. 1: done; 0: there is none that fits, and nothing is changed. */
+/* What is read when it is first asked for. */
+enum trace_need {
+	TRACE_NEED_TASK_EVENTS,
+	TRACE_NEED_BASELINES,
+	TRACE_NEED_RSS_SNAPS,
+	TRACE_NEED_COSTS,
+	TRACE_NEED_HOOK_STATS,
+	TRACE_NEED_SITES,
+	TRACE_NEED_FRAMES,
+	TRACE_NEED_NAMES,	/* + enum trace_name_type */
+	TRACE_NEED_CNT = TRACE_NEED_NAMES + TRACE_NAME_TYPE_CNT,
+};
+
+/* Lists from the file trace_lists_save() made. 1: t->lists has them; 0: there is none that fits, and nothing is changed. */
 int trace_lists_load(struct trace *t, const uint64_t *numbers, size_t cnt);
+void trace_lists_close(struct trace *t);
+/* Of a trace with t->lists: reads what is not there yet. What cannot be read is empty, and trouble (trace.h). */
+void trace_lists_need(struct trace *t, unsigned int what);
+void trace_lists_need_tasks(struct trace *t, bool is_thread);
+void trace_lists_need_row(struct trace *t, bool is_thread, size_t row);
+size_t trace_lists_find(struct trace *t, bool is_thread, uint32_t id);	/* SIZE_MAX: there is none */
+uint64_t trace_lists_thread_hash(const struct trace *t);
 /*
  * The same file against the lists as they were read from the blocks. 1: it holds; 0: there is none; -EBADMSG, -ESTALE: it is
  * damaged, or of other files or blocks; -ENOMEM. *ret_why says so.

@@ -365,8 +365,8 @@ static void make_index_seeds(void)
 	struct trace *t;
 	unsigned int cell, part;
 	uint8_t *file, *raw;
-	uint64_t raw_bytes, stored_bytes;
-	uint32_t pack;
+	uint64_t piece_dir;
+	uint32_t pieces;
 	size_t bytes;
 
 	gen_temp_dir(dir);
@@ -390,13 +390,21 @@ static void make_index_seeds(void)
 	put_index(1, 3, 0, 0, file, bytes);
 	free(file);
 	file = index_trace_read(path, LISTS_FILE, &bytes);
-	memcpy(&pack, file + 12, 4);
-	memcpy(&stored_bytes, file + 16, 8);
-	memcpy(&raw_bytes, file + 24, 8);
-	raw = malloc(raw_bytes);
-	FUZZ_CHECK(raw && !zunpack_run(zunpack, pack, raw, raw_bytes, file + 40, stored_bytes));
-	put_index(3, 7, 0, 0, raw, raw_bytes);
-	free(raw);
+	memcpy(&pieces, file + 12, 4);
+	memcpy(&piece_dir, file + 16, 8);
+	for (cell = 0; cell < pieces; cell++) {
+		const uint8_t *entry = file + piece_dir + 32 * (size_t)cell;
+		uint32_t stored_bytes, raw_bytes;
+		uint64_t at;
+
+		memcpy(&at, entry, 8);
+		memcpy(&stored_bytes, entry + 8, 4);
+		memcpy(&raw_bytes, entry + 12, 4);
+		raw = malloc(raw_bytes);
+		FUZZ_CHECK(raw && !zunpack_run(zunpack, entry[23], raw, raw_bytes, file + at, stored_bytes));
+		put_index(3, 8, cell, 0, raw, raw_bytes);
+		free(raw);
+	}
 	free(file);
 	for (part = 0; part < 8; part++) {
 		put_index(2, (uint8_t)part, 0, 0, "\x50\x01\x00\x55", 4);

@@ -188,12 +188,13 @@ static void test_cpu_timeline_never_goes_back_in_time(void **state)
 
 /* ---- run queue: an ident of two real threads, utids 16 and 17, made without a trace ---- */
 
-static uint32_t own_process[EVENT_ID_FIRST + 2];
-static struct trace_thread two[2] = { { .utid = 16 }, { .utid = 17 } };
-static const struct ident ident_of_two = { .threads = two,
-					   .thread_cnt = EVENT_ID_FIRST + 2,
+static _Atomic uint32_t own_process[EVENT_ID_FIRST + 2];
+static _Atomic uint8_t is_id[EVENT_ID_FIRST + 2] = { 1, 1, 1, 1, [16] = 1, 1 };
+static const struct ident ident_of_two = { .thread_cnt = EVENT_ID_FIRST + 2,
 					   .process_cnt = EVENT_ID_FIRST,
-					   .thread_process = own_process };
+					   .thread_is_id = is_id,
+					   .process_is_id = is_id,
+					   .process_of = own_process };
 
 static void expect_wait(struct run_queue *q, struct event ev, unsigned int reason, uint64_t from,
 			uint64_t to)

@@ -333,7 +333,10 @@ static void test_index_goes_elsewhere_or_into_memory_where_nothing_may_be_writte
 
 /* ---- lists.idx ---- */
 
-static void compare_lists(const struct chaos *f, bool wants_quick)
+/* Damage shows when the file is opened, which then is not used, or in a piece, which then is made again. */
+#define USED_OR_NOT (-1)
+
+static void compare_lists(const struct chaos *f, int wants_quick)
 {
 	static const char *const tables[] = { "processes", "threads", "cpus", "names", "task_events",
 					      "rss_baselines", "losses", "cost", "hook_stats",
@@ -348,7 +351,8 @@ static void compare_lists(const struct chaos *f, bool wants_quick)
 	if (trace_open(&full, f->path, &e) < 0 || trace_open_quick(&quick, f->path, &e) < 0 ||
 	    analysis_open(&a, full, &e) < 0 || analysis_open(&b, quick, &e) < 0)
 		fail_msg("%s", e.text);
-	assert_int_equal(trace_has_lists(quick), wants_quick);
+	if (wants_quick != USED_OR_NOT)
+		assert_int_equal(trace_has_lists(quick), wants_quick);
 	for (i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
 		snprintf(sql, sizeof(sql), "SELECT * FROM %s", tables[i]);
 		rows_sql(&x, a, sql);
@@ -399,7 +403,7 @@ static void test_lists_are_those_of_the_blocks(void **state)
 		if (i < 2)
 			compare_lists(&f, true);
 		flip(lists, (off_t)below((uint64_t)st.st_size));
-		compare_lists(&f, false);
+		compare_lists(&f, USED_OR_NOT);
 	}
 	/* of a trace that is another one now */
 	assert_int_equal(trace_open(&t, f.path, &e), 0);

@@ -13,12 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
 
 #include "analyze/analysis.h"
 #include "base/crc32c.h"
-#include "chunk/zpack.h"
 #include "event/trace_check.h"
 #include "gen_trace.h"
 #include "table_rows.h"
@@ -271,71 +271,228 @@ static struct seen lists_check_path(const struct fixture *f)
 	return s;
 }
 
+static uint32_t add_text(uint32_t crc, const char *text)
+{
+	return crc32c(crc, text, strlen(text) + 1);
+}
+
+/* Over something of every list. */
+static uint32_t digest(const struct trace *t)
+{
+	const struct trace_process *p;
+	const struct trace_thread *h;
+	const struct trace_name *n;
+	uint32_t crc = 0;
+	unsigned int type;
+	size_t cnt, i;
+
+	p = trace_processes(t, &cnt);
+	for (i = 0; i < cnt; i++) {
+		crc = crc32c(crc, &p[i], offsetof(struct trace_process, comm));
+		crc = add_text(add_text(add_text(crc, p[i].comm), p[i].exe), p[i].cmdline);
+	}
+	h = trace_threads(t, &cnt);
+	for (i = 0; i < cnt; i++)
+		crc = add_text(crc32c(crc, &h[i], offsetof(struct trace_thread, comm)), h[i].comm);
+	for (type = 1; type < TRACE_NAME_TYPE_CNT; type++)
+		for (n = trace_names(t, type, &cnt), i = 0; i < cnt; i++)
+			crc = add_text(crc32c(crc, &n[i].id, 2 * sizeof(n[i].id)), n[i].name);
+#define WHOLE(list, type_)                                              \
+	do {                                                            \
+		const struct type_ *v = trace_##list(t, &cnt);          \
+		crc = crc32c(crc, &cnt, sizeof(cnt));                   \
+		for (i = 0; i < cnt; i++)                               \
+			crc = crc32c(crc, &v[i], sizeof(uint64_t));     \
+	} while (0)
+	WHOLE(task_events, trace_task_event);
+	WHOLE(rss_baselines, trace_rss);
+	WHOLE(rss_snaps, trace_rss);
+	WHOLE(losses, trace_loss);
+	WHOLE(costs, trace_cost);
+	WHOLE(hook_stats, trace_hook_stat);
+	WHOLE(gaps, trace_gap);
+	WHOLE(sites, trace_site);
+	WHOLE(frames, trace_frame);
+	WHOLE(clocks, trace_clock);
+	WHOLE(marks, trace_mark);
+#undef WHOLE
+	return crc;
+}
+
+/* What is wrong in a piece comes to light when that is read, and is made again from the blocks. */
 static void test_lists_with_any_bit_flipped_are_found_and_not_believed(void **state)
 {
 	struct fixture f;
 	struct trace *t, *quick;
+	uint32_t want;
 	struct seen s;
-	size_t i, cnt, quick_cnt;
+	bool checks;
+	size_t i;
 
 	begin(&f, LISTS, 66, 5);
 	s = lists_check_path(&f);
 	assert_int_equal(s.status, CHECK_VALID);
 	assert_string_equal(s.reason, "says what the blocks say");
 	assert_int_equal(trace_open(&t, f.path, NULL), 0);
-	trace_threads(t, &cnt);
+	want = digest(t);
+	assert_int_equal(trace_open_quick(&quick, f.path, NULL), 0);
+	assert_true(trace_has_lists(quick));
+	assert_int_equal(digest(quick), want);
+	trace_close(quick);
 	for (i = 0; i < f.cnt; i += BYTE_STEP) {
 		f.bytes[i] ^= (uint8_t)(1u << i % 8);
 		put(&f, f.bytes, f.cnt);
 		f.bytes[i] ^= (uint8_t)(1u << i % 8);
+		checks = i / BYTE_STEP % 16 == 0;	/* reads every block */
+		if (checks) {
+			s = lists_check(t);
+			assert_int_equal(s.status, CHECK_NOTE);
+			assert_non_null(strstr(s.reason, "not used"));
+		}
 		assert_int_equal(trace_open_quick(&quick, f.path, NULL), 0);
-		if (trace_has_lists(quick))
-			fail_msg("byte %zu of %zu is changed, and the lists are used", i, f.cnt);
-		trace_threads(quick, &quick_cnt);
-		assert_int_equal(quick_cnt, cnt);
+		if (digest(quick) != want || trace_lists_trouble(quick))
+			fail_msg("byte %zu of %zu is changed, and the lists are wrong", i, f.cnt);
+		/* what was used is there anew */
+		if (checks && trace_has_lists(quick) && lists_check(t).status != CHECK_VALID)
+			fail_msg("byte %zu of %zu is changed, and was not seen", i, f.cnt);
 		trace_close(quick);
-		if (i / BYTE_STEP % 16)	/* reads every block */
-			continue;
-		s = lists_check(t);
-		assert_int_equal(s.status, CHECK_NOTE);
-		assert_non_null(strstr(s.reason, "not used"));
 	}
 	trace_close(t);
+	end(&f);
+}
+
+static void flip_in(const char *dir, const char *name, size_t at)
+{
+	char path[160];
+	uint8_t byte;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	fd = open(path, O_RDWR);
+	assert_true(fd >= 0);
+	assert_int_equal(pread(fd, &byte, 1, (off_t)at), 1);
+	byte ^= 4;
+	assert_int_equal(pwrite(fd, &byte, 1, (off_t)at), 1);
+	close(fd);
+}
+
+/* The first piece of that type, as schema/INDEX.md has it. */
+static size_t piece_at(const struct fixture *f, unsigned int type)
+{
+	uint64_t dir, at;
+	uint16_t is;
+
+	memcpy(&dir, f->bytes + 16, 8);
+	for (; dir < f->cnt; dir += 32) {
+		memcpy(&at, f->bytes + dir, 8);
+		memcpy(&is, f->bytes + dir + 20, 2);
+		if (is == type)
+			return at;
+	}
+	fail_msg("there is no piece of type %u", type);
+	return 0;
+}
+
+static int no_row(void *ctx, const struct value *v)
+{
+	fail_msg("a row came: %s", v[0].type == VALUE_TEXT ? v[0].text : "(a number)");
+	return 0;
+}
+
+/* Neither the file nor the blocks can be read any more: there is no answer, and it is said why. */
+static void test_lists_that_cannot_be_made_again_give_no_answer(void **state)
+{
+	const struct row_sink sink = { .row = no_row };
+	struct err e = { "" };
+	struct analysis *a;
+	struct fixture f;
+	struct trace *quick;
+
+	begin(&f, LISTS, 66, 5);
+	assert_int_equal(trace_open_quick(&quick, f.path, NULL), 0);
+	assert_true(trace_has_lists(quick));
+	assert_int_equal(analysis_open(&a, quick, NULL), 0);
+	flip_in(f.path, LISTS, piece_at(&f, 2));
+	flip_in(f.path, "chunk-000000.ebr", 64 + 40);
+	assert_true(analysis_sql(a, "SELECT comm FROM threads WHERE utid >= 16", &sink, &e) < 0);
+	assert_non_null(strstr(e.text, "lists.idx"));
+	assert_int_equal(trace_lists_trouble(quick), -EBADMSG);
+	assert_int_not_equal(access(f.file, F_OK), 0);
+	/* and no other question is answered as if nothing had been */
+	assert_true(analysis_sql(a, "SELECT 1", &sink, &e) < 0);
+	analysis_close(a);
+	trace_close(quick);
+	end(&f);
+}
+
+/* Of files that have not been changed for a while, opening reads nothing. */
+static void test_lists_of_settled_files_are_opened_without_them(void **state)
+{
+	const struct timespec settled = { .tv_sec = 2, .tv_nsec = 200000000 };
+	const struct trace_block *b;
+	struct fixture f;
+	struct trace *quick;
+	size_t cnt, i;
+	char path[160];
+	struct stat st, now;
+
+	begin(&f, LISTS, 66, 5);
+	nanosleep(&settled, NULL);
+	unlink(f.file);
+	assert_int_equal(trace_open(&quick, f.path, NULL), 0);
+	trace_lists_save(quick);
+	trace_close(quick);
+	/* a file that cannot be read as a trace's, and does not look changed: its time was put in the lists */
+	snprintf(path, sizeof(path), "%s/chunk-000000.ebr", f.path);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(trace_open_quick(&quick, f.path, NULL), 0);
+	assert_true(trace_has_lists(quick));
+	assert_int_equal(trace_headers_read(quick), 0);
+	trace_close(quick);
+	/* touched, it may be another one: then each block says that it is not */
+	assert_int_equal(chmod(path, 0640), 0);
+	assert_int_equal(stat(path, &now), 0);
+	assert_true(now.st_ctim.tv_sec != st.st_ctim.tv_sec || now.st_ctim.tv_nsec != st.st_ctim.tv_nsec);
+	assert_int_equal(trace_open_quick(&quick, f.path, NULL), 0);
+	assert_true(trace_has_lists(quick));
+	b = trace_blocks(quick, &cnt);
+	for (i = 0; i < cnt && !strcmp(b[i].file, "chunk-000000.ebr"); i++)
+		;
+	assert_int_equal(trace_headers_read(quick), i);
+	trace_close(quick);
+	flip_in(f.path, "chunk-000000.ebr", 64 + 40);
+	assert_int_equal(trace_open_quick(&quick, f.path, NULL), 0);
+	assert_false(trace_has_lists(quick));
+	trace_close(quick);
 	end(&f);
 }
 
 /* Right checksums, wrong lists: only the blocks can tell. */
 static void test_lists_that_lie_are_found(void **state)
 {
+	const size_t entry = 32;
+	uint64_t dir, at;
+	uint32_t crc;
 	struct fixture f;
-	struct zunpack *u;
-	uint64_t raw_bytes, stored_bytes;
-	uint32_t pack, crc, none = 0;
-	uint8_t *p;
 	struct seen s;
 
 	begin(&f, LISTS, 66, 5);
-	memcpy(&pack, f.bytes + 12, 4);
-	memcpy(&stored_bytes, f.bytes + 16, 8);
-	memcpy(&raw_bytes, f.bytes + 24, 8);
-	p = malloc(40 + raw_bytes);
-	assert_non_null(p);
-	assert_int_equal(zunpack_new(&u), 0);
-	assert_int_equal(zunpack_run(u, pack, p + 40, raw_bytes, f.bytes + 40, stored_bytes), 0);
-	zunpack_free(u);
-	p[40 + raw_bytes - 1] ^= 1;
-	memcpy(p, f.bytes, 40);
-	memcpy(p + 12, &none, 4);
-	memcpy(p + 16, &raw_bytes, 8);
-	crc = crc32c(0, p + 40, raw_bytes);
-	memcpy(p + 32, &crc, 4);
-	crc = crc32c(0, p, 36);
-	memcpy(p + 36, &crc, 4);
-	put(&f, p, 40 + raw_bytes);
+	/* the first block's end of events, in the clear */
+	memcpy(&dir, f.bytes + 16, 8);
+	dir += entry;
+	at = piece_at(&f, 0x101);
+	f.bytes[at + 48] ^= 1;
+	memcpy(&crc, f.bytes + dir + 8, 4);
+	crc = crc32c(0, f.bytes + at, crc);
+	memcpy(f.bytes + dir + 16, &crc, 4);
+	crc = crc32c(0, f.bytes + dir - entry, f.cnt - (dir - entry));
+	memcpy(f.bytes + 32, &crc, 4);
+	crc = crc32c(0, f.bytes, 36);
+	memcpy(f.bytes + 36, &crc, 4);
+	put(&f, f.bytes, f.cnt);
 	s = lists_check_path(&f);
 	assert_int_equal(s.status, CHECK_NOTE);
 	assert_non_null(strstr(s.reason, "does not say what the blocks say"));
-	free(p);
 	end(&f);
 }
 
@@ -346,6 +503,8 @@ int main(void)
 		cmocka_unit_test(test_index_cut_off_anywhere_is_found),
 		cmocka_unit_test(test_index_of_another_trace_or_version_is_named),
 		cmocka_unit_test(test_lists_with_any_bit_flipped_are_found_and_not_believed),
+		cmocka_unit_test(test_lists_that_cannot_be_made_again_give_no_answer),
+		cmocka_unit_test(test_lists_of_settled_files_are_opened_without_them),
 		cmocka_unit_test(test_lists_that_lie_are_found),
 	};
 
