@@ -39,6 +39,8 @@ const volatile __u64 conf_ring_mask __weak = 0;		/* mapped: bytes of data - 1 */
 const volatile __u64 conf_ring_room __weak = 0;		/* mapped: bytes that may wait */
 const volatile __u64 conf_ring_key __weak = 0;
 const volatile __u32 conf_copies __weak = 0; /* hooks that interrupts can nest have a second program */
+/* Atomic operations give what was there (5.12); where not, adapt.c makes plain ones of them, which give nothing. */
+const volatile __u32 conf_fetching __weak = 0;
 const volatile __u32 conf_reentrant __weak = 0;	/* the kernel runs a program inside itself (until 6.0) */
 
 /* What the kernel's tracepoints look like. */

@@ -47,6 +47,22 @@ static __always_inline __u32 stack_walk(void *ctx, __u64 *frames, __u32 bytes, _
 	return n > bytes / 8 ? bytes / 8 : n;
 }
 
+/*
+ * Without atomics that fetch a look is enough: kernels that old run programs with preemption off, and an interrupt, on
+ * another level, has another place.
+ */
+static __always_inline bool stack_place_take(struct stack_place *p)
+{
+	__u64 was = conf_fetching ? __sync_fetch_and_add(&p->busy, 1) : p->busy;
+
+	if (!conf_fetching)
+		__sync_fetch_and_add(&p->busy, 1);
+	if (!was)
+		return true;
+	__sync_fetch_and_add(&p->busy, -1);
+	return false;
+}
+
 /* After the allocation was submitted: e is used up. */
 static __always_inline void stack_send(void *ctx, struct emit *e, __u64 addr, __u64 bytes,
 				       __u64 call_site, bool user_only)
@@ -65,8 +81,7 @@ static __always_inline void stack_send(void *ctx, struct emit *e, __u64 addr, __
 	s = &p->stack;
 	s->of = e->hook;
 	e->hook = WIRE_STACK;
-	if (__sync_fetch_and_add(&p->busy, 1)) {
-		__sync_fetch_and_add(&p->busy, -1);
+	if (!stack_place_take(p)) {
 		emit_count(&e->tally->attempted[WIRE_STACK]);
 		emit_count(&e->tally->lost_other[WIRE_STACK]);
 		return;

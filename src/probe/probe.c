@@ -120,6 +120,7 @@ static int describe_ways(struct probe *p, const struct probe_config *config, boo
 	r->conf_ring_key = p->rings.key;
 	r->conf_wake_bytes = p->rings.wake_bytes;
 	r->conf_peek = cast_id != 0;
+	r->conf_fetching = fetching;
 	r->conf_reentrant = !source_skips_nested(p->kernel);
 	r->conf_copies = source_has_seconds(p->kernel);
 	bpf_object__for_each_program(prog, p->skel->obj) {

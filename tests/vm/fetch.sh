@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
 # fetch.sh CACHE SUITE...: Debian's cloud kernel of the first SUITE that can be had, into
-# CACHE/SUITE/. Prints that directory on stdout; diagnostics go to stderr.
+# CACHE/SUITE/. Prints that directory on stdout; diagnostics go to stderr. VM_ARCH=arm64: the one for that, in
+# CACHE/SUITE-arm64/.
 #
 #     vmlinuz     what qemu boots
 #     release     uname -r, and so the name of the module directory
@@ -13,6 +14,7 @@
 # is not needed; the archive's signatures are checked. VM_MIRROR names another mirror.
 set -u
 
+arch=${VM_ARCH:-amd64}
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 # The mirror that this machine's own apt uses for Debian, unless VM_MIRROR (or two, for suites that have
 # moved to the archive: "MIRROR MIRROR2") says otherwise.
@@ -39,7 +41,7 @@ make_apt()
 	local dir=$1 suite=$2 mirror=$3
 
 	mkdir -p "$dir/lists/partial" "$dir/cache/archives/partial" "$dir/none.d" || return 1
-	echo "deb [arch=amd64 signed-by=$keyring] $mirror $suite main" >"$dir/sources.list"
+	echo "deb [arch=$arch signed-by=$keyring] $mirror $suite main" >"$dir/sources.list"
 	cat >"$dir/apt.conf" <<-END
 		Dir::Etc::sourcelist "$dir/sources.list";
 		Dir::Etc::sourceparts "$dir/none.d";
@@ -48,7 +50,8 @@ make_apt()
 		Dir::State::lists "$dir/lists";
 		Dir::State::status "/dev/null";
 		Dir::Cache "$dir/cache";
-		APT::Architecture "amd64";
+		APT::Architecture "$arch";
+		APT::Architectures { "$arch"; };
 		APT::Sandbox::User "";
 		Acquire::Languages "none";
 		Acquire::Check-Valid-Until "false";
@@ -71,7 +74,7 @@ packages_of()
 		for dep in $(apt-cache show --no-all-versions "$name" 2>/dev/null |
 			sed -n 's/^Depends: //p' | tr ',|' '\n' | sed 's/^ *//; s/ .*//'); do
 			case $dep in
-			linux-image-[0-9]*-cloud-amd64 | linux-binary-[0-9]*-cloud-amd64 | linux-modules-[0-9]*-cloud-amd64)
+			linux-image-[0-9]*-cloud-"$arch" | linux-binary-[0-9]*-cloud-"$arch" | linux-modules-[0-9]*-cloud-"$arch")
 				todo+=("$dep") ;;
 			esac
 		done
@@ -115,9 +118,9 @@ fetch_suite()
 		say "$mirror has no $suite, or cannot be reached"
 		return 1
 	fi
-	package=$(apt-cache show --no-all-versions linux-image-cloud-amd64 2>/dev/null |
+	package=$(apt-cache show --no-all-versions "linux-image-cloud-$arch" 2>/dev/null |
 		sed -n 's/^Depends: //p' | tr ',' '\n' | sed -n 's/^ *\(linux-image-[0-9][^ ]*\).*/\1/p' | head -n 1)
-	[ -n "$package" ] || { say "$suite has no linux-image-cloud-amd64"; return 1; }
+	[ -n "$package" ] || { say "$suite has no linux-image-cloud-$arch"; return 1; }
 	say "$suite: $(packages_of "$package" | tr '\n' ' ')"
 	# shellcheck disable=SC2046
 	(cd "$work/debs" && apt-get -qq download $(packages_of "$package") >&2) || return 1
@@ -135,6 +138,7 @@ shift
 mkdir -p "$cache" || exit 1
 for suite; do
 	dest=$cache/$suite
+	[ "$arch" = amd64 ] || dest=$dest-$arch
 	if [ -s "$dest/vmlinuz" ] && [ -z "${VM_REFRESH:-}" ]; then
 		echo "$dest"
 		exit 0

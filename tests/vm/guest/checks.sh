@@ -9,6 +9,7 @@
 # The machine is emulated and slow, with two CPUs that stall each other; so nothing here depends on
 # how long a thing took, only on counts, bytes, sums, and on clocks of the machine itself.
 . /tests/verdicts.sh
+. /tests/on_request.sh
 
 # ---- what this kernel offers ----
 
@@ -22,6 +23,14 @@ check_doctor()
 	awk -F, '$5 == "no"' "$tmp/doctor" | for_people 'doctor: not here'
 	for_people doctor <"$tmp/doctor.err"
 	check "doctor: finds every default source" "[ $rc -eq 0 ]" "status $rc"
+	# To a user without privilege: rings are locked memory before 5.11 only.
+	mkdir -p /etc && echo 'nobody:x:65534:65534:nobody:/:/bin/sh' >/etc/passwd
+	recorded doctor_user -e sched -u nobody -- sh -c 'ulimit -l 64; ebpfrec doctor 2>&1 >/dev/null; true' || return
+	case $(uname -r) in 5.10.*) rc=1 ;; *) rc=0 ;; esac
+	near "doctor: speaks of CAP_SYS_RESOURCE where rings are locked memory" \
+		"$(grep -c CAP_SYS_RESOURCE "$tmp/doctor_user.out")" $rc 0
+	check "doctor: tells a user what is lacking" "grep -q 'lacking CAP_BPF' $tmp/doctor_user.out" "$(cat "$tmp/doctor_user.out")"
+	forget doctor_user
 }
 
 # Every default source at once: all programs pass this kernel's verifier, attach, and see something.
@@ -492,6 +501,9 @@ check_tasks
 check_memory
 check_slab
 check_heap
+check_stacks
+check_irq
+check_btf_file
 check_disk nvme nvme0n1
 check_disk virtio vda
 truncate -s 64M "$tmp/loop.img"
