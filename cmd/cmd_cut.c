@@ -27,6 +27,9 @@ static const struct opts_option options[] = {
 	{ OPT_PID, 0, "pid", "PID[,PID...]", "keep events of these processes only" },
 	{ OPT_COMM, 0, "comm", "NAME", "of processes of this name; may be a pattern: 'cc*'" },
 	{ OPT_CGROUP, 0, "cgroup", "PATH", "of processes in this cgroup or below; may be a pattern" },
+	{ INPUT_OPT_NO_INDEX, 0, "no-index", NULL,
+	  "read all that lies before the window, instead of using or making carry.idx\n"
+	  "beside the trace" },
 	{ 'o', 'o', "output", "NEW", "the new trace, which must not exist yet" },
 	{ 0 },
 };
@@ -35,7 +38,7 @@ const struct opts_command cut_opts = {
 	.name = "cut",
 	.about = "Write a window of a trace as a trace of its own.",
 	.synopsis = "[-i TRACE] [--from TIME] [--to TIME] [-e LIST] [--pid PID] [--comm NAME]\n"
-		    "  [--cgroup PATH] -o NEW",
+		    "  [--cgroup PATH] [--no-index] -o NEW",
 	.text = "Clocks, names and ids stay; times count from the new trace's start. What began before\n"
 		"it and still matters (allocations, requests in flight, waits) is carried over: answers\n"
 		"about any window of the new trace are those of the old one, but for views that look\n"
@@ -190,6 +193,7 @@ static int cut(const struct input *in, struct trace *t, struct trace_cut_request
 	uint64_t start = trace_start_ns(t);
 	int c = input_window(in, &cut_opts, t, &q->from_ns, &q->to_ns);
 
+	q->no_points = in->no_index;
 	if (!c)
 		c = make(t, q, path, &r);
 	if (c)

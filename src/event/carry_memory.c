@@ -165,3 +165,17 @@ int carry_memory_rows(struct carry_memory *m, uint64_t at_ns, struct trace_rss *
 	*ret_cnt = cnt;
 	return 0;
 }
+
+void carry_memory_set(struct carry_memory *m, uint64_t at_ns, const struct trace_rss *rows, size_t cnt)
+{
+	size_t i, at;
+
+	carry_memory_until(m, at_ns);
+	for (i = 0; i < cnt; i++) {
+		at = find_process(m, rows[i].upid);
+		if (at == SIZE_MAX)
+			continue;
+		mem_process_init(&m->levels[at], false);
+		mem_process_baseline(&m->levels[at], &rows[i]);
+	}
+}

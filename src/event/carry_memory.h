@@ -28,4 +28,7 @@ void carry_memory_event(struct carry_memory *m, const struct event *ev);
 /* Rows as of at_ns, by upid; malloc'ed. 0 or -ENOMEM. */
 int carry_memory_rows(struct carry_memory *m, uint64_t at_ns, struct trace_rss **ret, size_t *ret_cnt);
 
+/* The rows are what carry_memory_rows() gave at at_ns: goes on from there. */
+void carry_memory_set(struct carry_memory *m, uint64_t at_ns, const struct trace_rss *rows, size_t cnt);
+
 #endif /* CARRY_MEMORY_H */

@@ -602,14 +602,35 @@ static void put_hook_means(struct cut *c)
 	block_out_add_rows(&c->out, CHUNK_HOOK_STATS, &c->rows);
 }
 
+/* Of what is carried over, what concerns the processes that stay. */
+static int filter_carried(struct cut *c, struct err *e)
+{
+	struct event *ev = c->carry.events;
+	size_t i, cnt = 0;
+	int r = cut_filter_new(&c->filter, c->t, c->q->upids, c->q->upid_cnt, &c->carry, c->from_ns, c->to_ns, e);
+
+	for (i = 0; i < c->carry.event_cnt && r >= 0; i++) {
+		r = cut_filter_event(c->filter, &ev[i]);
+		if (r > 0)
+			ev[cnt++] = ev[i];
+	}
+	c->carry.event_cnt = cnt;
+	return r < 0 ? r : 0;
+}
+
 int cut_put_carried(struct cut *c, struct err *e)
 {
+	const struct trace_carry_request q = { .kind_mask = c->kinds_left,
+					       .no_points = c->q->no_points,
+					       .point_events = c->q->point_events };
 	struct trace_block_open o = { 0 };
 	struct disk_block head;
 	size_t i;
 	int r;
 
-	r = trace_carry(c->t, c->from_ns, c->kinds_left, c->filter, &c->carry, e);
+	r = trace_carry(c->t, c->from_ns, &q, &c->carry, e);
+	if (r == 0 && c->q->upids)
+		r = filter_carried(c, e);
 	if (r == 0)
 		r = cut_find_broken(c, e);
 	for (i = 0; i < c->carry.event_cnt && r == 0; i++)

@@ -107,16 +107,21 @@ static int number_event(struct cut_filter *f, struct request_pass *p, const stru
 	return note_life(f, l->at);
 }
 
-static int number_requests(struct cut_filter *f, struct trace *t, uint64_t to_ns, struct err *e)
+static int number_requests(struct cut_filter *f, struct trace *t, const struct trace_carry *carry, uint64_t from_ns,
+			   uint64_t to_ns, struct err *e)
 {
 	struct request_pass p = { .track = NULL };
 	struct event_cursor *cur;
 	const struct event *ev;
-	int r = event_cursor_open(&cur, t, 1u << EVENT_BLOCK, 0, to_ns, e);
+	size_t i;
+	int r = event_cursor_open(&cur, t, 1u << EVENT_BLOCK, from_ns, to_ns, e);
 
 	if (r < 0)
 		return r;
 	r = block_track_new(&p.track, over, NULL);
+	for (i = 0; i < carry->event_cnt && r >= 0; i++)
+		if (carry->events[i].kind == EVENT_BLOCK)
+			r = number_event(f, &p, &carry->events[i]);
 	while (r >= 0 && (r = event_cursor_next(cur, &ev, e)) > 0)
 		r = number_event(f, &p, ev);
 	event_cursor_close(cur);
@@ -267,7 +272,7 @@ void cut_filter_begin_block(struct cut_filter *f)
 }
 
 int cut_filter_new(struct cut_filter **ret, struct trace *t, const uint32_t *upids, size_t cnt,
-		   uint64_t to_ns, struct err *e)
+		   const struct trace_carry *carry, uint64_t from_ns, uint64_t to_ns, struct err *e)
 {
 	struct cut_filter *f = calloc(1, sizeof(*f));
 	size_t i;
@@ -288,7 +293,7 @@ int cut_filter_new(struct cut_filter **ret, struct trace *t, const uint32_t *upi
 	if (r == 0)
 		r = irq_track_new(&f->irq, t->cpu_cnt, &(struct irq_sink){ .run = on_run });
 	if (r == 0)
-		r = number_requests(f, t, to_ns, e);
+		r = number_requests(f, t, carry, from_ns, to_ns, e);
 	if (r < 0) {
 		cut_filter_free(f);
 		return err_set(e, r, "%s", err_text(e, r));

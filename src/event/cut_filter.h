@@ -18,12 +18,13 @@
 #include <stddef.h>
 
 #include "event/trace.h"
+#include "event/trace_carry.h"
 
 struct cut_filter;
 
-/* Reads the block requests up to to_ns. */
-int cut_filter_new(struct cut_filter **ret, struct trace *t, const uint32_t *upids, size_t cnt, uint64_t to_ns,
-		   struct err *e);
+/* Begins with what is carried over at from_ns (trace_carry.h); reads the block requests from there to to_ns. */
+int cut_filter_new(struct cut_filter **ret, struct trace *t, const uint32_t *upids, size_t cnt,
+		   const struct trace_carry *carry, uint64_t from_ns, uint64_t to_ns, struct err *e);
 void cut_filter_free(struct cut_filter *f);
 
 bool cut_filter_has_process(const struct cut_filter *f, uint64_t upid);
@@ -33,7 +34,7 @@ bool cut_filter_has_thread(const struct cut_filter *f, uint64_t utid);
 void cut_filter_begin_block(struct cut_filter *f);
 
 /*
- * Every event of the trace from its first one on, in order, but for kinds that are left out altogether. 1: ev, which
+ * Every event that is carried over, and then every one from from_ns on, in order, but for kinds that are left out altogether. 1: ev, which
  * may be changed, is kept; 0: it is not.
  */
 int cut_filter_event(struct cut_filter *f, struct event *ev);

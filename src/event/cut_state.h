@@ -7,6 +7,7 @@
 #define CUT_STATE_H
 
 #include "chunk/block_out.h"
+#include "event/cut_filter.h"
 #include "event/trace_carry.h"
 #include "event/trace_cut.h"
 #include "event/trace_state.h"

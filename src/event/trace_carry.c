@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * trace_carry: goes through all events before the instant once. Those that may matter are in a pool; what readers pair
+ * trace_carry: goes through the events before the instant once, from the last point that is known (carry_points.h): what was
+ * carried over there is gone through like any other events. Those that may matter are in a pool; what readers pair
  * them with (live_objects.h, block_track.h) says which still do.
  */
 #include "event/trace_carry.h"
@@ -12,11 +13,19 @@
 #include "event/block_track.h"
 #include "event/carry_irq.h"
 #include "event/carry_memory.h"
+#include "event/carry_points.h"
 #include "event/keymap.h"
 #include "event/live_objects.h"
 #include "event/trace_state.h"
 
 #define NONE UINT32_MAX
+
+/*
+ * A point is made of every so many events, and as many times what is live: so a file of points is small beside the trace, and
+ * a cut reads few events but those of its window.
+ */
+#define POINT_EVENTS 2000000
+#define POINT_TIMES_LIVE 32
 
 struct carried {
 	struct event ev;
@@ -43,7 +52,7 @@ enum family { SLAB, PAGES, HEAP, FAMILY_CNT };
 struct carry {
 	struct trace *t;
 	struct carried *pool;
-	uint32_t cnt, cap, free;
+	uint32_t cnt, cap, free, used_cnt;
 	uint64_t nr;
 	struct live_objects *objects[FAMILY_CNT];	/* owner: of the allocation, in the pool */
 	struct idmap heap_space;	/* upid to a number; another one after each exec */
@@ -55,7 +64,9 @@ struct carry {
 	struct trace_list threads;
 	struct carry_memory *memory;
 	struct carry_irq *irq;
-	struct cut_filter *filter;	/* NULL: all events matter */
+	struct carry_points *points;	/* NULL: none are made */
+	uint64_t point_events, times_live;	/* between points at least */
+	uint64_t point_nr, last_ns;	/* events before the last one; of the last event */
 };
 
 static uint32_t keep(struct carry *c, const struct event *ev)
@@ -76,6 +87,7 @@ static uint32_t keep(struct carry *c, const struct event *ev)
 		}
 		at = c->cnt++;
 	}
+	c->used_cnt++;
 	c->pool[at] = (struct carried){ .ev = *ev, .nr = c->nr, .next = NONE, .used = true };
 	return at;
 }
@@ -85,6 +97,7 @@ static void drop(struct carry *c, uint32_t at)
 	c->pool[at].used = false;
 	c->pool[at].next = c->free;
 	c->free = at;
+	c->used_cnt--;
 }
 
 /* ---- allocations ---- */
@@ -164,19 +177,6 @@ static int free_object(struct carry *c, enum family f, const struct event *ev)
 	return live_objects_end(c->objects[f], f == PAGES ? 0 : space, ev->v[0],
 				f == PAGES && ev->v[EV_PAGE_ORDER] < 64 ? (unsigned int)ev->v[EV_PAGE_ORDER] : 0,
 				end_object, c, &unknown);
-}
-
-/* Of page blocks in parts, an allocation for each. */
-static int keep_part(void *ctx, const struct live_object *o, uint64_t bytes, enum live_end end)
-{
-	struct carry *c = ctx;
-	struct event part = c->pool[o->owner].ev;
-
-	c->pool[o->owner].used = false;
-	c->nr = c->pool[o->owner].nr;
-	part.v[EV_PAGE_PFN] = o->addr;
-	part.v[EV_PAGE_ORDER] = live_objects_kind(c->objects[PAGES], o->kind)->order;
-	return keep(c, &part) == NONE ? -ENOMEM : 0;
 }
 
 /* ---- requests and threads ---- */
@@ -296,64 +296,153 @@ static int see(struct carry *c, const struct event *ev)
 	}
 }
 
-static int nr_cmp(const void *a, const void *b)
+/* ---- what there is at an instant ---- */
+
+struct order {
+	uint64_t nr, part;	/* page frame of a part of a page block */
+	size_t at;
+};
+
+struct gathered {
+	struct carry *c;
+	struct trace_list events, order;	/* struct event, struct order */
+};
+
+static int gather_event(void *ctx, const struct event *ev, uint64_t nr)
 {
-	const struct carried *x = *(const struct carried *const *)a;
-	const struct carried *y = *(const struct carried *const *)b;
+	struct gathered *g = ctx;
+	struct event *to = trace_list_add(&g->events, sizeof(*to));
+	struct order *o = trace_list_add(&g->order, sizeof(*o));
 
-	return x->nr < y->nr ? -1 : x->nr > y->nr;
-}
-
-/* What threads still need, into the pool. */
-static int keep_threads(struct carry *c)
-{
-	const struct carried_thread *h = c->threads.v;
-	unsigned int k;
-	size_t i;
-
-	for (i = 0; i < c->threads.cnt; i++) {
-		const struct event *const ev[] = { &h[i].enter, &h[i].leave, &h[i].woken_running,
-						   &h[i].woken };
-
-		for (k = 0; k < 4; k++) {
-			if (!h[i].nr[k])
-				continue;
-			c->nr = h[i].nr[k] - 1;
-			if (keep(c, ev[k]) == NONE)
-				return -ENOMEM;
-		}
-	}
+	if (!to || !o)
+		return -ENOMEM;
+	*to = *ev;
+	*o = (struct order){ nr, ev->kind == EVENT_PAGE_ALLOC ? ev->v[EV_PAGE_PFN] : 0, g->events.cnt - 1 };
 	return 0;
 }
 
-static int keep_irq(void *ctx, const struct event *ev, uint64_t nr)
+/* Of page blocks in parts, an allocation for each. */
+static int gather_part(void *ctx, const struct live_object *o, uint64_t bytes, enum live_end end)
 {
-	struct carry *c = ctx;
+	struct gathered *g = ctx;
+	struct event part = g->c->pool[o->owner].ev;
 
-	c->nr = nr;
-	return keep(c, ev) == NONE ? -ENOMEM : 0;
+	part.v[EV_PAGE_PFN] = o->addr;
+	part.v[EV_PAGE_ORDER] = live_objects_kind(g->c->objects[PAGES], o->kind)->order;
+	return gather_event(g, &part, g->c->pool[o->owner].nr);
+}
+
+/* What threads still need. */
+static int gather_threads(struct gathered *g)
+{
+	const struct carried_thread *h = g->c->threads.v;
+	unsigned int k;
+	size_t i;
+	int r = 0;
+
+	for (i = 0; i < g->c->threads.cnt; i++) {
+		const struct event *const ev[] = { &h[i].enter, &h[i].leave, &h[i].woken_running,
+						   &h[i].woken };
+
+		for (k = 0; k < 4 && r == 0; k++)
+			if (h[i].nr[k])
+				r = gather_event(g, ev[k], h[i].nr[k] - 1);
+	}
+	return r;
+}
+
+static int gather(struct gathered *g, uint64_t at_ns)
+{
+	struct carry *c = g->c;
+	uint32_t i;
+	int r = 0;
+
+	for (i = 0; i < c->cnt && r == 0; i++)
+		if (c->pool[i].used && c->pool[i].ev.kind != EVENT_PAGE_ALLOC)
+			r = gather_event(g, &c->pool[i].ev, c->pool[i].nr);
+	if (r == 0)
+		r = live_objects_rest(c->objects[PAGES], gather_part, g);
+	if (r == 0)
+		r = gather_threads(g);
+	return r == 0 ? carry_irq_give(c->irq, at_ns, gather_event, g) : r;
+}
+
+static int order_cmp(const void *a, const void *b)
+{
+	const struct order *x = a, *y = b;
+
+	if (x->nr != y->nr)
+		return x->nr < y->nr ? -1 : 1;
+	return x->part < y->part ? -1 : x->part > y->part;
 }
 
 /* In order; a switch that two threads need is there once, an allocation once for each part that is left. */
-static int give(struct carry *c, struct trace_carry *ret)
+static int sort(const struct gathered *g, struct trace_carry *ret)
 {
-	struct carried **order = malloc((c->cnt + 1) * sizeof(struct carried *));
-	size_t cnt = 0, n = 0, i;
+	const struct event *ev = g->events.v;
+	struct order *o = g->order.v;
+	size_t cnt = g->order.cnt, i;
 
-	if (!order)
-		return -ENOMEM;
-	for (i = 0; i < c->cnt; i++)
-		if (c->pool[i].used)
-			order[cnt++] = &c->pool[i];
 	if (cnt)
-		qsort(order, cnt, sizeof(struct carried *), nr_cmp);
+		qsort(o, cnt, sizeof(*o), order_cmp);
 	ret->events = malloc((cnt + 1) * sizeof(*ret->events));
 	for (i = 0; ret->events && i < cnt; i++)
-		if (!i || order[i]->nr != order[i - 1]->nr || order[i]->ev.kind == EVENT_PAGE_ALLOC)
-			ret->events[n++] = order[i]->ev;
-	ret->event_cnt = n;
-	free(order);
+		if (!i || o[i].nr != o[i - 1].nr || ev[o[i].at].kind == EVENT_PAGE_ALLOC)
+			ret->events[ret->event_cnt++] = ev[o[i].at];
 	return ret->events ? 0 : -ENOMEM;
+}
+
+/* Nothing of c is changed by this. */
+static int give(struct carry *c, uint64_t at_ns, struct trace_carry *ret)
+{
+	struct gathered g = { .c = c };
+	int r = carry_memory_rows(c->memory, at_ns, &ret->memory, &ret->memory_cnt);
+
+	if (r == 0)
+		r = gather(&g, at_ns);
+	if (r == 0)
+		r = sort(&g, ret);
+	free(g.events.v);
+	free(g.order.v);
+	return r;
+}
+
+/* ---- points ---- */
+
+/* Before an event, when it is time for one: everything before ts_ns was seen, and nothing of that instant. */
+static int make_point(struct carry *c, uint64_t ts_ns)
+{
+	uint64_t cnt = c->nr - c->point_nr;
+	struct trace_carry at = { 0 };
+	int r;
+
+	if (!c->points || cnt < c->point_events || cnt < c->times_live * c->used_cnt || ts_ns == c->last_ns)
+		return 0;
+	c->point_nr = c->nr;
+	r = give(c, ts_ns, &at);
+	if (r == 0)
+		r = carry_points_add(c->points, ts_ns, &at);
+	trace_carry_done(&at);
+	return r;
+}
+
+/* What was carried over at a point is gone through like any other events; *ret_ns: the point, or 0. */
+static int begin_at_point(struct carry *c, uint64_t at_ns, uint32_t kind_mask, uint64_t *ret_ns)
+{
+	struct trace_carry from;
+	size_t i;
+	int r = carry_points_find(c->points, at_ns, ret_ns, &from);
+
+	if (r <= 0)
+		return r;
+	for (i = 0, r = 0; i < from.event_cnt && r >= 0; i++)
+		if (kind_mask & 1u << from.events[i].kind)
+			r = see(c, &from.events[i]);
+	if (r >= 0)
+		carry_memory_set(c->memory, *ret_ns, from.memory, from.memory_cnt);
+	trace_carry_done(&from);
+	c->point_nr = c->nr;
+	return r;
 }
 
 static void carry_free(struct carry *c)
@@ -371,62 +460,75 @@ static void carry_free(struct carry *c)
 	free(c->threads.v);
 	carry_memory_free(c->memory);
 	carry_irq_free(c->irq);
+	carry_points_free(c->points);
 }
 
-static int see_all(struct carry *c, uint64_t at_ns, uint32_t kind_mask, struct err *e)
+#define CARRIED_KINDS                                                                                \
+	(1u << EVENT_SWITCH | 1u << EVENT_WAKEUP | 1u << EVENT_SLAB_ALLOC | 1u << EVENT_SLAB_FREE |  \
+	 1u << EVENT_PAGE_ALLOC | 1u << EVENT_PAGE_FREE | 1u << EVENT_HEAP_ALLOC |                   \
+	 1u << EVENT_HEAP_FREE | 1u << EVENT_BLOCK | 1u << EVENT_IRQ)
+#define MEMORY_KINDS (1u << EVENT_RSS | 1u << EVENT_VM)
+
+static int see_all(struct carry *c, uint64_t from_ns, uint64_t at_ns, uint32_t kind_mask, struct err *e)
 {
-	const uint32_t kinds = 1u << EVENT_SWITCH | 1u << EVENT_WAKEUP | 1u << EVENT_SLAB_ALLOC |
-			       1u << EVENT_SLAB_FREE | 1u << EVENT_PAGE_ALLOC |
-			       1u << EVENT_PAGE_FREE | 1u << EVENT_HEAP_ALLOC |
-			       1u << EVENT_HEAP_FREE | 1u << EVENT_BLOCK | 1u << EVENT_IRQ;
 	struct event_cursor *cur;
 	const struct event *ev;
 	int r;
 
-	r = event_cursor_open(&cur, c->t, (kinds & kind_mask) | 1u << EVENT_RSS | 1u << EVENT_VM, 0, at_ns, e);
+	r = event_cursor_open(&cur, c->t, (CARRIED_KINDS & kind_mask) | MEMORY_KINDS, from_ns, at_ns, e);
 	if (r < 0)
 		return r;
 	while ((r = event_cursor_next(cur, &ev, e)) > 0) {
-		struct event copy = *ev;
-
-		r = c->filter ? cut_filter_event(c->filter, &copy) : 1;
-		if (r > 0)
-			r = see(c, &copy);
+		r = make_point(c, ev->ts_ns);
+		if (r == 0)
+			r = see(c, ev);
 		if (r < 0)
 			break;
+		c->last_ns = ev->ts_ns;
 	}
 	event_cursor_close(cur);
 	return r;
 }
 
-int trace_carry(struct trace *t, uint64_t at_ns, uint32_t kind_mask, struct cut_filter *filter,
-		struct trace_carry *ret, struct err *e)
+static int carry_new(struct carry *c)
 {
-	struct carry c = { .t = t, .free = NONE, .filter = filter };
-	struct trace_carry out = { 0 };
 	unsigned int f;
 	int r = 0;
 
 	for (f = 0; f < FAMILY_CNT && r == 0; f++)
-		r = live_objects_new(&c.objects[f], f == PAGES ? (uint32_t)trace_page_bytes(t) : 0);
+		r = live_objects_new(&c->objects[f], f == PAGES ? (uint32_t)trace_page_bytes(c->t) : 0);
 	if (r == 0)
-		r = block_track_new(&c.track, request_over, &c);
+		r = block_track_new(&c->track, request_over, c);
 	if (r == 0)
-		r = carry_memory_new(&c.memory, t, forget_heap, &c);
-	if (r == 0)
-		r = carry_irq_new(&c.irq, t);
-	if (r == 0)
-		r = see_all(&c, at_ns, kind_mask, e);
-	if (r == 0)
-		r = carry_memory_rows(c.memory, at_ns, &out.memory, &out.memory_cnt);
-	if (r == 0)
-		r = live_objects_rest(c.objects[PAGES], keep_part, &c);
-	if (r == 0)
-		r = keep_threads(&c);
-	if (r == 0)
-		r = carry_irq_give(c.irq, at_ns, keep_irq, &c);
-	if (r == 0)
-		r = give(&c, &out);
+		r = carry_memory_new(&c->memory, c->t, forget_heap, c);
+	return r == 0 ? carry_irq_new(&c->irq, c->t) : r;
+}
+
+int trace_carry(struct trace *t, uint64_t at_ns, const struct trace_carry_request *q, struct trace_carry *ret,
+		struct err *e)
+{
+	struct carry c = { .t = t, .free = NONE, .last_ns = UINT64_MAX };
+	struct trace_carry out = { 0 };
+	uint64_t from_ns = 0;
+	int r = carry_new(&c);
+
+	c.point_events = q->point_events ? q->point_events : POINT_EVENTS;
+	c.times_live = q->point_events ? 0 : POINT_TIMES_LIVE;
+	if (r == 0 && !q->no_points)
+		r = carry_points_open(&c.points, t);
+	if (r == 0 && c.points)
+		r = begin_at_point(&c, at_ns, q->kind_mask, &from_ns);
+	/* a point has everything */
+	if (r >= 0 && (q->kind_mask & CARRIED_KINDS) != CARRIED_KINDS) {
+		carry_points_free(c.points);
+		c.points = NULL;
+	}
+	if (r >= 0)
+		r = see_all(&c, from_ns, at_ns, q->kind_mask, e);
+	if (r >= 0)
+		r = give(&c, at_ns, &out);
+	if (r >= 0 && c.points)
+		carry_points_save(c.points);
 	carry_free(&c);
 	if (r < 0) {
 		trace_carry_done(&out);

@@ -13,7 +13,6 @@
 
 #include <stddef.h>
 
-#include "event/cut_filter.h"
 #include "event/trace.h"
 
 struct trace_carry {
@@ -23,9 +22,15 @@ struct trace_carry {
 	size_t memory_cnt;
 };
 
-/* Of what came before at_ns. Events of kinds of kind_mask; memory whatever it says. filter: may be NULL. */
-int trace_carry(struct trace *t, uint64_t at_ns, uint32_t kind_mask, struct cut_filter *filter,
-		struct trace_carry *ret, struct err *e);
+struct trace_carry_request {
+	uint32_t kind_mask;		/* events of these kinds; memory whatever it says */
+	bool no_points;			/* neither uses nor makes carry.idx */
+	uint64_t point_events;		/* between points at least; 0: as many as is best */
+};
+
+/* Of what came before at_ns. Points that it passes are kept beside the trace, as far as that can be (carry_points.h). */
+int trace_carry(struct trace *t, uint64_t at_ns, const struct trace_carry_request *q, struct trace_carry *ret,
+		struct err *e);
 void trace_carry_done(struct trace_carry *c);
 
 #endif /* TRACE_CARRY_H */

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "chunk/column_reader.h"
+#include "event/carry_points.h"
 #include "event/trace_repair.h"
 #include "event/trace_state.h"
 #include "store/chunk_index.h"
@@ -444,6 +445,21 @@ static int check_lists(struct check *c, const uint64_t *numbers, size_t cnt)
 	return tell(c, &p);
 }
 
+/* Those who cut find out by themselves, and read what lies before. */
+static int check_points(struct check *c)
+{
+	struct check_part p = { .file = CHUNK_CARRY_NAME, .status = CHECK_VALID, .reason = "checksums hold" };
+	int r = carry_points_check(c->t, &p.bytes);
+
+	if (r == 0 || r == -ENOMEM)
+		return r;
+	if (r < 0)
+		return note(c, CHUNK_CARRY_NAME, 0, 0,
+			    r == -ESTALE ? "is of other blocks: it is not used" :
+					   "cannot be read, or its checksum does not hold: it is not used");
+	return tell(c, &p);
+}
+
 /* What nobody will ever read. */
 static int check_strangers(struct check *c)
 {
@@ -463,7 +479,8 @@ static int check_strangers(struct check *c)
 			continue;
 		if (!strcmp(d->d_name, STORE_POST_NAME) && trace_is_live(c->t))
 			continue;
-		if (!strcmp(d->d_name, CHUNK_LISTS_NAME) || !strcmp(d->d_name, CHUNK_INDEX_NAME))
+		if (!strcmp(d->d_name, CHUNK_LISTS_NAME) || !strcmp(d->d_name, CHUNK_INDEX_NAME) ||
+		    !strcmp(d->d_name, CHUNK_CARRY_NAME))
 			continue;
 		r = note(c, d->d_name, 0, 0,
 			 !strcmp(d->d_name, MANIFEST_NAME ".new") ?
@@ -493,6 +510,8 @@ int trace_check(struct trace *t, check_part_fn fn, void *ctx, struct check_resul
 		r = check_file(&c, numbers[i], i + 1 == cnt, e);
 	if (r == 0 && t->dir_fd >= 0)
 		r = check_lists(&c, numbers, cnt);
+	if (r == 0 && t->dir_fd >= 0)
+		r = check_points(&c);
 	free(numbers);
 	if (r == 0)
 		r = check_strangers(&c);

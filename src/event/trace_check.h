@@ -6,7 +6,7 @@
  *
  * Of every block: all checksums, every row, every column of every kind, that the events are where the
  * header says, and that the summary is what a count of the events gives. Of every file: header, index,
- * trailer. Of the trace: that slices follow each other, the manifest, lists.idx, files that do not belong to it
+ * trailer. Of the trace: that slices follow each other, the manifest, lists.idx, carry.idx, files that do not belong to it
  * (analysis.idx is for analyze/analysis.h, analysis_index_check()).
  *
  * A block that fails is damaged from then on for the trace it was found in (trace_damages()).

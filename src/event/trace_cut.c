@@ -59,7 +59,7 @@ static void clip(struct cut *c)
 
 bool cut_is_part(const struct cut *c)
 {
-	return c->filter || c->from_ns > trace_start_ns(c->t) || c->to_ns < trace_end_ns(c->t);
+	return c->q->upids || c->from_ns > trace_start_ns(c->t) || c->to_ns < trace_end_ns(c->t);
 }
 
 static int copy_blocks(struct cut *c, struct err *e)
@@ -78,13 +78,10 @@ static int copy_blocks(struct cut *c, struct err *e)
 		return err_set(e, -ENODATA, "'%s' has no valid block in that window: there is nothing to cut out",
 			       c->t->path);
 	clip(c);
-	if (c->q->upids) {
-		r = cut_filter_new(&c->filter, c->t, c->q->upids, c->q->upid_cnt, c->to_ns, e);
-		if (r == 0)
-			r = event_cursor_open(&c->cursor, c->t, c->kinds_left, c->from_ns, c->to_ns, e);
-		if (r < 0)
-			return r;
-	}
+	if (c->q->upids)
+		r = event_cursor_open(&c->cursor, c->t, c->kinds_left, c->from_ns, c->to_ns, e);
+	if (r < 0)
+		return r;
 	/* a trace that was itself cut has such a block already, in front of the window */
 	if (cut_is_part(c) || c->first)
 		r = cut_put_carried(c, e);

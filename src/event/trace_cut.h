@@ -34,6 +34,8 @@ struct trace_cut_request {
 	const uint32_t *upids;	/* the processes whose events stay (cut_filter.h); NULL: all */
 	size_t upid_cnt;
 	const char *processes;	/* which these are, for people */
+	bool no_points;		/* neither reads nor makes carry.idx beside the old trace (trace_carry.h) */
+	uint64_t point_events;	/* between its points; 0: as many as is best */
 	const char *reason;	/* of the gaps that leaves: "cut" */
 };
 

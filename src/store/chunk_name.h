@@ -12,6 +12,7 @@
 /* Data derived from a trace, beside it: schema/INDEX.md. */
 #define CHUNK_INDEX_NAME "analysis.idx"
 #define CHUNK_LISTS_NAME "lists.idx"
+#define CHUNK_CARRY_NAME "carry.idx"
 
 /* "chunk-000000.ebr" */
 void chunk_name_format(char name[CHUNK_NAME_BYTES], uint64_t number);

@@ -46,7 +46,8 @@ static int open_trace(const char *path, struct err *e)
 int store_remove(const char *path, struct err *e)
 {
 	static const char *const derived[] = { CHUNK_INDEX_NAME ".new", CHUNK_INDEX_NAME,
-					       CHUNK_LISTS_NAME ".new", CHUNK_LISTS_NAME };
+					       CHUNK_LISTS_NAME ".new", CHUNK_LISTS_NAME,
+					       CHUNK_CARRY_NAME ".new", CHUNK_CARRY_NAME };
 	char name[CHUNK_NAME_BYTES];
 	uint64_t *numbers = NULL;
 	size_t cnt = 0, i;

@@ -350,7 +350,8 @@ static void random_window(struct trace *t, struct pair *p)
 
 static void make_cut(struct trace *t, struct pair *p, const char *path)
 {
-	struct trace_cut_request q = { .from_ns = p->from_ns, .to_ns = p->to_ns, .reason = "test" };
+	struct trace_cut_request q = { .from_ns = p->from_ns, .to_ns = p->to_ns, .reason = "test",
+				       .no_points = !below(3), .point_events = 1 + below(1000) };
 	struct trace_cut_result made;
 	struct check_result checked;
 	struct err e = { "" };
@@ -509,6 +510,8 @@ static void test_cut_of_processes_keeps_their_numbers(void **state)
 			q.from_ns = p.from_ns;
 			q.to_ns = p.to_ns;
 			q.upid_cnt = pick(p.old.t, pids, &pid_cnt, upids);
+			q.no_points = !below(3);
+			q.point_events = 1 + below(1000);
 			if (trace_cut(p.old.t, &q, p.cut_path, &made, &e) < 0)
 				fail_msg("%s", e.text);
 			open_side(&p.cut, p.cut_path);

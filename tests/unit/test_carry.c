@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * What a cut carries over is the same to the byte, whether everything before the window was read or the last point before it
+ * (carry.idx), wherever points are; and a file of points that is damaged, or another trace's, is not used.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "event/carry_code.h"
+#include "event/carry_points.h"
+#include "event/trace_carry.h"
+#include "gen_chaos.h"
+
+#define below chaos_below
+
+struct fixture {
+	struct chaos f;
+	char points[128]; /* carry.idx */
+	struct trace *t;
+};
+
+static void begin(struct fixture *x, uint64_t seed, unsigned int blocks)
+{
+	chaos_begin(&x->f, seed);
+	chaos_add_blocks(&x->f, blocks);
+	chaos_end(&x->f, true);
+	snprintf(x->points, sizeof(x->points), "%s/carry.idx", x->f.path);
+	assert_int_equal(trace_open(&x->t, x->f.path, NULL), 0);
+}
+
+static void end(struct fixture *x)
+{
+	trace_close(x->t);
+	gen_remove_dir(x->f.dir);
+}
+
+static struct trace_carry carry(struct trace *t, uint64_t at_ns, uint32_t kinds, uint64_t point_events)
+{
+	struct trace_carry_request q = { .kind_mask = kinds, .no_points = !point_events, .point_events = point_events };
+	struct trace_carry c;
+	struct err e = { "" };
+
+	if (trace_carry(t, at_ns, &q, &c, &e) < 0)
+		fail_msg("%s", e.text);
+	return c;
+}
+
+static void check_same(const struct trace_carry *a, const struct trace_carry *b, uint64_t at_ns, const char *what)
+{
+	struct buf x = { 0 }, y = { 0 };
+	size_t i;
+
+	for (i = 0; i < a->event_cnt && i < b->event_cnt; i++)
+		if (memcmp(&a->events[i], &b->events[i], sizeof(*a->events)))
+			fail_msg("%s, at %llu: event %zu is %s of %llu, and %s of %llu", what, (unsigned long long)at_ns, i,
+				 event_kind_name(a->events[i].kind), (unsigned long long)a->events[i].ts_ns,
+				 event_kind_name(b->events[i].kind), (unsigned long long)b->events[i].ts_ns);
+	assert_int_equal(a->event_cnt, b->event_cnt);
+	for (i = 0; i < a->memory_cnt && i < b->memory_cnt; i++)
+		if (a->memory[i].upid != b->memory[i].upid)
+			fail_msg("%s, at %llu: memory of %u and %u", what, (unsigned long long)at_ns, a->memory[i].upid,
+				 b->memory[i].upid);
+	assert_int_equal(a->memory_cnt, b->memory_cnt);
+	assert_int_equal(carry_encode(a, at_ns, &x), 0);
+	assert_int_equal(carry_encode(b, at_ns, &y), 0);
+	assert_int_equal(x.len, y.len);
+	assert_memory_equal(x.data, y.data, x.len);
+	buf_done(&x);
+	buf_done(&y);
+}
+
+static uint64_t instant(struct trace *t)
+{
+	uint64_t start = trace_start_ns(t), end = trace_end_ns(t);
+	size_t cnt;
+	const struct trace_block *b = trace_blocks(t, &cnt);
+
+	return below(4) ? start + below(end - start + 1) : b[below(cnt)].from_ns;
+}
+
+static unsigned int seeds(void)
+{
+	const char *s = getenv("EBPFREC_TEST_SEEDS");
+
+	return s ? (unsigned int)atoi(s) : 12;
+}
+
+/* Instants in any order: points are added behind those there are, and used from before them. */
+static void test_carried_from_points_is_carried_from_the_start(void **state)
+{
+	static const uint32_t kinds[] = { UINT32_MAX, UINT32_MAX, 1u << EVENT_SWITCH | 1u << EVENT_WAKEUP };
+	struct trace_carry whole, points;
+	uint64_t at_ns, every, used_ns;
+	unsigned int i, k, used_cnt = 0;
+	struct carry_points *p;
+	struct fixture x;
+	uint32_t mask;
+
+	for (i = 0; i < seeds(); i++) {
+		begin(&x, 3000 + i, 3 + (unsigned int)below(8));
+		every = 1 + below(below(2) ? 20 : 2000);
+		for (k = 0; k < 8; k++) {
+			at_ns = instant(x.t);
+			mask = kinds[below(3)];
+			assert_int_equal(carry_points_open(&p, x.t), 0);
+			if (carry_points_find(p, at_ns, &used_ns, &points) > 0) {
+				used_cnt++;
+				trace_carry_done(&points);
+			}
+			carry_points_free(p);
+			whole = carry(x.t, at_ns, mask, 0);
+			points = carry(x.t, at_ns, mask, every);
+			check_same(&whole, &points, at_ns, x.f.path);
+			trace_carry_done(&whole);
+			trace_carry_done(&points);
+		}
+		end(&x);
+	}
+	assert_true(used_cnt > seeds());
+}
+
+static void test_what_is_carried_comes_back_from_bytes(void **state)
+{
+	struct trace_carry a, b;
+	struct buf bytes = { 0 };
+	struct fixture x;
+	uint64_t at_ns;
+	size_t i;
+
+	begin(&x, 71, 6);
+	at_ns = trace_start_ns(x.t) + (trace_end_ns(x.t) - trace_start_ns(x.t)) / 2;
+	a = carry(x.t, at_ns, UINT32_MAX, 0);
+	assert_true(a.event_cnt > 100 && a.memory_cnt > 3);
+	assert_int_equal(carry_encode(&a, at_ns, &bytes), 0);
+	assert_int_equal(carry_decode(bytes.data, bytes.len, at_ns, trace_cpu_cnt(x.t), &b), 0);
+	check_same(&a, &b, at_ns, "decoded");
+	trace_carry_done(&b);
+	/* of no CPU there is; not before the instant; cut short, at any place; more than there is */
+	assert_int_equal(carry_decode(bytes.data, bytes.len, at_ns, 1, &b), -EBADMSG);
+	assert_int_equal(carry_decode(bytes.data, bytes.len, at_ns - 20000000, trace_cpu_cnt(x.t), &b), 0);
+	trace_carry_done(&b);
+	for (i = 0; i < bytes.len; i += 1 + bytes.len / 500)
+		assert_int_equal(carry_decode(bytes.data, i, at_ns, trace_cpu_cnt(x.t), &b), -EBADMSG);
+	buf_add(&bytes, "", 1);
+	assert_int_equal(carry_decode(bytes.data, bytes.len, at_ns, trace_cpu_cnt(x.t), &b), -EBADMSG);
+	trace_carry_done(&a);
+	buf_done(&bytes);
+	end(&x);
+}
+
+static uint8_t *read_whole(const char *path, size_t *ret_cnt)
+{
+	FILE *f = fopen(path, "rb");
+	uint8_t *bytes;
+
+	assert_non_null(f);
+	assert_int_equal(fseek(f, 0, SEEK_END), 0);
+	*ret_cnt = (size_t)ftell(f);
+	rewind(f);
+	bytes = malloc(*ret_cnt + 1);
+	assert_non_null(bytes);
+	assert_int_equal(fread(bytes, 1, *ret_cnt, f), *ret_cnt);
+	assert_int_equal(fclose(f), 0);
+	return bytes;
+}
+
+static void write_whole(const char *path, const uint8_t *bytes, size_t cnt)
+{
+	FILE *f = fopen(path, "wb");
+
+	assert_non_null(f);
+	assert_int_equal(fwrite(bytes, 1, cnt, f), cnt);
+	assert_int_equal(fclose(f), 0);
+}
+
+static void test_points_with_any_bit_flipped_are_found_and_not_used(void **state)
+{
+	struct trace_carry whole, c;
+	uint64_t at_ns, size;
+	struct fixture x;
+	uint8_t *bytes;
+	size_t i, cnt;
+
+	begin(&x, 81, 5);
+	at_ns = trace_end_ns(x.t) - 1000;
+	whole = carry(x.t, at_ns, UINT32_MAX, 0);
+	c = carry(x.t, at_ns, UINT32_MAX, 3000);
+	trace_carry_done(&c);
+	assert_int_equal(carry_points_check(x.t, &size), 1);
+	bytes = read_whole(x.points, &cnt);
+	assert_int_equal(size, cnt);
+	for (i = 0; i < cnt; i += 1 + cnt / 120) {
+		bytes[i] ^= (uint8_t)(1u << i % 8);
+		write_whole(x.points, bytes, cnt);
+		bytes[i] ^= (uint8_t)(1u << i % 8);
+		if (carry_points_check(x.t, &size) >= 0)
+			fail_msg("byte %zu of %zu is changed, and not found", i, cnt);
+		c = carry(x.t, at_ns, UINT32_MAX, 3000);
+		check_same(&whole, &c, at_ns, "with damaged points");
+		trace_carry_done(&c);
+	}
+	/* cut short, too; and then it was made anew */
+	write_whole(x.points, bytes, cnt / 2);
+	assert_int_equal(carry_points_check(x.t, &size), -EBADMSG);
+	c = carry(x.t, at_ns, UINT32_MAX, 3000);
+	trace_carry_done(&c);
+	assert_int_equal(carry_points_check(x.t, &size), 1);
+	free(bytes);
+	trace_carry_done(&whole);
+	end(&x);
+}
+
+static void test_points_of_another_trace_are_not_used(void **state)
+{
+	struct trace_carry whole, c;
+	struct fixture x, y;
+	uint64_t at_ns, size;
+	uint8_t *bytes;
+	size_t cnt;
+
+	begin(&x, 91, 5);
+	c = carry(x.t, trace_end_ns(x.t), UINT32_MAX, 2000);
+	trace_carry_done(&c);
+	bytes = read_whole(x.points, &cnt);
+	end(&x);
+	begin(&y, 92, 5);
+	write_whole(y.points, bytes, cnt);
+	free(bytes);
+	assert_int_equal(carry_points_check(y.t, &size), -ESTALE);
+	at_ns = trace_end_ns(y.t) - 1000;
+	whole = carry(y.t, at_ns, UINT32_MAX, 0);
+	c = carry(y.t, at_ns, UINT32_MAX, 2000);
+	check_same(&whole, &c, at_ns, "with points of another trace");
+	trace_carry_done(&c);
+	trace_carry_done(&whole);
+	end(&y);
+}
+
+/* A trace that is not finished may still change, and one of few events needs none. */
+static void test_points_are_kept_only_where_they_are_of_use(void **state)
+{
+	struct trace_carry c;
+	struct fixture x;
+
+	begin(&x, 95, 4);
+	c = carry(x.t, trace_end_ns(x.t), UINT32_MAX, 1000000);
+	trace_carry_done(&c);
+	assert_int_not_equal(access(x.points, F_OK), 0);
+	/* a point has all kinds */
+	c = carry(x.t, trace_end_ns(x.t), 1u << EVENT_SWITCH, 10);
+	trace_carry_done(&c);
+	assert_int_not_equal(access(x.points, F_OK), 0);
+	end(&x);
+	chaos_begin(&x.f, 96);
+	chaos_add_blocks(&x.f, 4);
+	chaos_end(&x.f, false);
+	snprintf(x.points, sizeof(x.points), "%s/carry.idx", x.f.path);
+	assert_int_equal(trace_open(&x.t, x.f.path, NULL), 0);
+	c = carry(x.t, trace_end_ns(x.t), UINT32_MAX, 10);
+	trace_carry_done(&c);
+	assert_int_not_equal(access(x.points, F_OK), 0);
+	end(&x);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_carried_from_points_is_carried_from_the_start),
+		cmocka_unit_test(test_what_is_carried_comes_back_from_bytes),
+		cmocka_unit_test(test_points_with_any_bit_flipped_are_found_and_not_used),
+		cmocka_unit_test(test_points_of_another_trace_are_not_used),
+		cmocka_unit_test(test_points_are_kept_only_where_they_are_of_use),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
