@@ -57,6 +57,7 @@ need libzip-dev lib libzip
 if [ "$what" = test ]; then
 	need libcmocka-dev lib cmocka
 	need python3 cmd python3
+	need zsh cmd zsh
 	need sqlite3 cmd sqlite3
 	need gnuplot-nox cmd gnuplot
 	need stress cmd stress

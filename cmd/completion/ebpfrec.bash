@@ -27,7 +27,11 @@ _ebpfrec_values()
 		"$program" sql --list 2>/dev/null | sed 's/ .*//'
 		return
 		;;
-	--format) echo "table csv json"; return ;;
+	--format)
+		[ "$command" = report ] && echo folded
+		echo "table csv json"
+		return
+		;;
 	--by) echo "process thread comm cgroup cpu device vector"; return ;;
 	--to)
 		if [ "$command" = export ]; then

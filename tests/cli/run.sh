@@ -182,18 +182,11 @@ for query in "$dir"/query-*; do
 	fi
 done
 
-# Every option in a command's help is in its man page, and the other way round.
-for command in record report sql export info check snapshot mark diff doctor; do
-	page=$top/cmd/ebpfrec-$command.1
-	helped=$("$EBPFREC" $command --help | grep -oE '^ .{5}--[a-z-]+' | grep -oE '\-\-[a-z-]+' | sort -u)
-	paged=$(sed -n '/^\.SH OPTIONS/,/^\.SH E/p' "$page" | grep -E '^\.(BR|B) .*\\-\\-' | tr -d '\\' |
-		grep -oE '(^| |")--[a-z-]+' | grep -oE '\-\-[a-z-]+' | sort -u)
-	if [ -n "$helped" ] && [ "$helped" = "$paged" ]; then
-		echo "ok man page of $command"
-	else
-		fail "man page of $command" "differs from --help: $(diff <(echo "$helped") <(echo "$paged") | grep '^[<>]' | tr '\n' ' ')"
-	fi
-done
+# Every option of a command is in its help, its man page and both completions.
+while IFS= read -r line; do
+	echo "$line"
+	[[ $line != not\ ok* ]] || status=1
+done < <(python3 "$here/options.py" "$EBPFREC" 2>&1 || echo "not ok options: the script failed")
 if command -v groff >/dev/null; then
 	for page in "$top"/cmd/*.1; do
 		warnings=$(groff -man -ww -Tutf8 -z "$page" 2>&1)

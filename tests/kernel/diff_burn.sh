@@ -39,7 +39,7 @@ if cpu:
 steady = [r for r in rows if r["role"].startswith("duty[steady]") and r["metric"] == "oncpu_ns"]
 check("diff: the steady one is the same", len(steady) == 1 and steady[0]["verdict"] == "same", steady)
 t = Trace(tmp + "/after")
-truth_ns = t.one("SELECT sum(oncpu_ns) FROM cpu_usage WHERE upid IN (SELECT upid FROM processes WHERE comm = 'worker')")
+truth_ns = t.one("SELECT sum(oncpu_ns) FROM cpu_usage WHERE upid IN (SELECT upid FROM processes WHERE comm = 'worker' AND is_workload)")
 check("diff: values are those of the reports", cpu and cpu[0]["b"] == truth_ns, (cpu, truth_ns))
 # Names that differ in digits are one role; pseudonyms must not become so.
 for name in ("before", "after"):
