@@ -119,6 +119,9 @@ int spike_search_change(void *ctx, const struct alloc_change *change)
 	c->level += change->delta;
 	if (change->kind != ALLOC_CHANGE_ALLOC && change->kind != ALLOC_CHANGE_BASELINE)
 		return 0;
+	/* what a cut carried over is part of the level, and of no burst */
+	if (change->kind == ALLOC_CHANGE_ALLOC && change->ts_ns < s->a->start_ns)
+		return 0;
 	ret = in_range(s, c, change->ts_ns);
 	if (change->kind == ALLOC_CHANGE_BASELINE) {
 		if (ret > 0)
