@@ -19,8 +19,11 @@
 struct list_ops {
 	size_t (*cnt)(const struct analysis *a);
 	void (*row)(const struct analysis *a, size_t i, struct cell *c);
-	/* The row with this key, or SIZE_MAX; NULL: the list is searched. */
-	size_t (*find)(const struct analysis *a, int64_t key);
+	/*
+	 * The first row with this key, or SIZE_MAX; *ret_cnt, 1 when called: such rows, which follow each other. NULL:
+	 * the list is searched.
+	 */
+	size_t (*find)(const struct analysis *a, int64_t key, size_t *ret_cnt);
 };
 
 struct list_scan {
@@ -40,10 +43,10 @@ static int list_open(struct analysis *a, const struct table_def *def, const stru
 	s->ops = def->data;
 	s->end = s->ops->cnt(a);
 	if (q->has_key && q->key.type == VALUE_INT && s->ops->find) {
-		size_t i = s->ops->find(a, q->key.i);
+		size_t cnt = 1, i = s->ops->find(a, q->key.i, &cnt);
 
 		s->at = i < s->end ? i : s->end;
-		s->end = i < s->end ? i + 1 : s->end;
+		s->end = i < s->end && cnt < s->end - i ? i + cnt : s->end;
 	}
 	*ret_state = s;
 	return 0;
@@ -136,7 +139,7 @@ static size_t row_of_dense(uint32_t dense, int64_t key, bool is_real)
 	return is_real ? dense - EVENT_ID_FIRST + PSEUDO_CNT : SIZE_MAX;
 }
 
-static size_t process_find(const struct analysis *a, int64_t key)
+static size_t process_find(const struct analysis *a, int64_t key, size_t *ret_cnt)
 {
 	uint32_t dense =
 		key >= 0 && key <= UINT32_MAX ? ident_process(&a->ident, (uint32_t)key) : 0;
@@ -191,7 +194,7 @@ static void thread_row(const struct analysis *a, size_t i, struct cell *c)
 	flag_cells(&c[9], t->flags);
 }
 
-static size_t thread_find(const struct analysis *a, int64_t key)
+static size_t thread_find(const struct analysis *a, int64_t key, size_t *ret_cnt)
 {
 	uint32_t dense = key >= 0 && key <= UINT32_MAX ? ident_thread(&a->ident, (uint32_t)key) : 0;
 
@@ -368,6 +371,14 @@ static void frame_row(const struct analysis *a, size_t i, struct cell *c)
 	if (f->upid)
 		cell_int(&c[2], f->upid);
 	cell_int(&c[3], (int64_t)f->addr);
+}
+
+static size_t frame_find(const struct analysis *a, int64_t key, size_t *ret_cnt)
+{
+	size_t cnt;
+	const struct trace_frame *f = trace_stack_find(a->trace, (uint64_t)key, ret_cnt);
+
+	return f ? (size_t)(f - trace_frames(a->trace, &cnt)) : SIZE_MAX;
 }
 
 /* ---- what was lost, what it cost ---- */
@@ -611,7 +622,7 @@ const struct table_def tables_of_lists[] = {
 		   "names of caches, devices, cgroups, kernel code addresses and files"),
 	LIST_TABLE("user_sites", user_site_cols, -1, -1, user_site_cnt, user_site_row, NULL,
 		   "what is at user-space code addresses that asked for memory"),
-	LIST_TABLE("stack_frames", frame_cols, -1, -1, frame_cnt, frame_row, NULL,
+	LIST_TABLE("stack_frames", frame_cols, -1, 0, frame_cnt, frame_row, frame_find,
 		   "frames of the stacks of allocations"),
 	LIST_TABLE("task_events", task_event_cols, 0, -1, task_event_cnt, task_event_row, NULL,
 		   "forks, execs, renames, exits, cgroup moves, snapshot rows"),

@@ -4,10 +4,11 @@
 # right, how fast a trace answers.
 #
 # case programs 14 30: micro: ns per run of each BPF program under the mixed load, by the kernel; and the floor below them
+# case stacks 12 60: micro: ns per stack (record --stacks) of an allocation, on top of its program, under the mixed load, and its frames
 # case cpu_time 10 25: difference between a thread's CPU time in the trace and the scheduler's own account of it
 # case reading 30 150: wake-up latencies next to perf sched; loading into SQLite, window of one second, whole summary
 #
-# The last three are asked of generated traces of two sizes. With EBPFREC_BENCH_SIZES="100M 1G" reading takes
+# The questions of reading are asked of generated traces of two sizes. With EBPFREC_BENCH_SIZES="100M 1G" reading takes
 # traces of those sizes instead (5 GB of disk and four minutes for each 1G).
 
 program_samples()
@@ -47,6 +48,40 @@ case_programs()
 	rm -f "$scratch/programs"
 	floor_samples
 	grep -q '^programs,.*,ns_per_run,' "$samples" || { note "programs: no run times"; status=1; }
+}
+
+# One recording without stacks and one with that of every fourth allocation, one after the other: what a run of the programs
+# that take them is longer by, times four, and how deep the stacks were. The kernel's statistics cost the same in both. Of
+# every allocation the recorder would not keep up, and not the programs but the load would be another.
+turn_stacks()
+{
+	local set file name runs ns
+
+	for set in alloc stacks; do
+		file=$scratch/programs.$set
+		rm -f "$file"
+		run_side ebpfrec $set "$bin/prog_stats" "$file" "$bench/mixed_load.sh" "$(pick 1 2)" "$scratch"
+		ran ebpfrec $? 10000 || return
+	done
+	while IFS=, read -r name runs ns; do
+		sample "$name" stack_ns "$ns" ns lower
+		sample "$name" runs "$runs" runs -
+	done < <(awk -F, '$1 !~ /^(kmalloc|cache_alloc|page_alloc)$/ { next } FNR == NR { plain[$1] = $3 / $2; next }
+		$1 in plain { printf "%s,%d,%.1f\n", $1, $2, 4 * ($3 / $2 - plain[$1]) }' "$scratch/programs.alloc" "$file")
+	while IFS=, read -r name ns; do
+		[ "$name" = what ] || sample ebpfrec "$name" "$ns" frames -
+	done < <("$EBPFREC" sql -i "$run/trace" --format csv "SELECT CASE WHEN f.upid IS NULL THEN 'kernel_frames' ELSE 'user_frames' END AS what,
+		round(1.0 * count(*) / (SELECT count(*) FROM stack_samples), 2) AS frames
+		FROM stack_samples AS s JOIN stack_frames AS f ON f.stack = s.stack GROUP BY 1" | tr -d '\r')
+	sample ebpfrec stacks "$("$EBPFREC" sql -i "$run/trace" --format csv "SELECT count(*) FROM stack_samples" | tail -n 1 | tr -d '\r')" stacks -
+	sample ebpfrec lost "$((lost))" events -
+	rm -f "$scratch"/programs.*
+}
+
+case_stacks()
+{
+	take_turns "$(pick 2 5)" ebpfrec turn_stacks
+	grep -q '^stacks,.*,stack_ns,' "$samples" || { note "stacks: no run times"; status=1; }
 }
 
 turn_cpu_time()

@@ -34,7 +34,9 @@ declare -A ebpfrec_set=(
 	[default]=sched,alloc,block
 	[programs]=sched,alloc,block,sched.irq
 	[heap]=alloc.heap
+	[stacks]=alloc.slab,alloc.page
 )
+declare -A ebpfrec_more=([stacks]="--stacks 1/4")	# options
 sched_points="sched:sched_switch sched:sched_waking sched:sched_wakeup_new"
 task_points="task:task_newtask sched:sched_process_exec task:task_rename sched:sched_process_exit"
 alloc_points="kmem:kmalloc kmem:kmalloc_node kmem:kmem_cache_alloc kmem:kmem_cache_alloc_node kmem:kfree"
@@ -116,7 +118,8 @@ run_side()
 		metered "${inner[@]}"
 		;;
 	ebpfrec)
-		metered "$EBPFREC" record -o "$run/trace" -e "${ebpfrec_set[$set]}" -- "${inner[@]}"
+		# shellcheck disable=SC2086
+		metered "$EBPFREC" record -o "$run/trace" -e "${ebpfrec_set[$set]}" ${ebpfrec_more[$set]:-} -- "${inner[@]}"
 		;;
 	perf | perf-z)
 		local z=()

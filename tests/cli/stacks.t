@@ -103,6 +103,27 @@ $ ebpfrec sql -i stacks.ebpfrec "SELECT stack_text(1, 0, 'both')"
 ? 1
 2> ebpfrec: stack_text(): a part is 'user' or 'kernel'
 
+# frames are found by their stack, not searched for in all of them
+$ ebpfrec sql -i stacks.ebpfrec --format csv "SELECT f.nth, coalesce(user_symbol(f.upid, f.addr, s.ts_ns), symbol(f.addr)) AS at, count(*) AS n FROM stack_samples AS s JOIN stack_frames AS f ON f.stack = s.stack WHERE s.source = 'slab' GROUP BY 1, 2 ORDER BY 1, 2"
+1> nth,at,n
+1> 0,function_ffffffff810010+0x0,80
+1> 1,function_ffffffff81abc0+0x10,60
+1> 1,function_ffffffff81def0+0x10,20
+1> 2,prog+0x1341 (stripped),20
+1> 2,ufunc_12+0x40 [prog],60
+1> 3,ufunc_1+0x80 [prog],80
+
+$ ebpfrec sql -i stacks.ebpfrec --format csv "SELECT count(*) AS n FROM stack_frames WHERE stack IN (SELECT stack FROM stack_samples) UNION ALL SELECT count(*) FROM stack_frames UNION ALL SELECT count(*) FROM stack_frames WHERE stack = -1 UNION ALL SELECT count(*) FROM stack_frames WHERE stack = 'x'"
+1> n
+1> 13
+1> 13
+1> 0
+1> 0
+
+$ ebpfrec sql -i stacks.ebpfrec --format csv "EXPLAIN QUERY PLAN SELECT * FROM stack_frames WHERE stack = 5"
+1> id,parent,notused,detail
+1~ *VIRTUAL TABLE INDEX*:k
+
 # several traces: each its own
 $ ebpfrec report leaks -i stacks.ebpfrec -i golden.ebpfrec --format csv
 1> host,pid,comm,source,kind,call_site,objects,bytes,oldest_ns,newest_ns,unsure,complete,lost_events,user_stack,kernel_stack
