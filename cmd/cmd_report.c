@@ -423,7 +423,7 @@ static void print_heading(const struct report *r)
 	       timeexpr_format_real(wall, trace_real_ns(r->trace, r->q.from_ns), 1),
 	       r->missing[0] ? "INCOMPLETE: " : "complete", r->missing);
 	if (r->view->notes && r->view->notes[0])
-		printf("%s\n", r->view->notes);
+		render_wrap(stdout, r->view->notes, input_wrap_width());
 	if (cut_note(r))
 		printf("%s\n", cut_note(r));
 	printf("\n");

@@ -217,7 +217,7 @@ static void say_what(struct joined *j)
 		       one->missing[0] ? "INCOMPLETE: " : "complete", one->missing);
 	}
 	if (j->view->notes && j->view->notes[0])
-		printf("%s\n", j->view->notes);
+		render_wrap(stdout, j->view->notes, input_wrap_width());
 	if (j->limit)
 		printf("At most %llu rows of each host; --limit 0 shows all.\n", (unsigned long long)j->limit);
 	printf("\n");

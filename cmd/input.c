@@ -417,6 +417,11 @@ static unsigned int terminal_width(void)
 	return 80;
 }
 
+unsigned int input_wrap_width(void)
+{
+	return terminal_width();
+}
+
 unsigned int input_terminal_width(void)
 {
 	unsigned int width = terminal_width();

@@ -122,6 +122,8 @@ bool input_is_complete(const struct trace *t, struct input_needs needs, uint64_t
 
 /* What stdout can show: its width (80 when it is no terminal), and whether it takes more than ASCII. */
 unsigned int input_terminal_width(void);
+/* Where lines of text are to be wrapped; 0: nowhere, stdout is no terminal. */
+unsigned int input_wrap_width(void);
 bool input_speaks_utf8(void);
 
 /* A renderer on stdout for in->format. NULL: out of memory, said so. */

@@ -221,3 +221,25 @@ int render_parse_format(const char *name, enum render_format *ret)
 	}
 	return -EINVAL;
 }
+
+void render_wrap(FILE *f, const char *text, unsigned int width)
+{
+	size_t used = 0, len;
+
+	for (;; text += len) {
+		text += strspn(text, " ");
+		len = strcspn(text, " ");
+		if (!len)
+			break;
+		if (used && width && used + 1 + len > width) {
+			fputc('\n', f);
+			used = 0;
+		} else if (used) {
+			fputc(' ', f);
+			used++;
+		}
+		fwrite(text, 1, len, f);
+		used += len;
+	}
+	fputc('\n', f);
+}

@@ -68,4 +68,7 @@ enum render_kind render_column_kind(const char *name);
 /* The heading people see: "UTIL %" for util_pct. Returns buf. */
 char *render_heading(char *buf, size_t size, const char *name);
 
+/* Writes text and a newline, in lines of at most so many bytes where words allow; 0: in one line. */
+void render_wrap(FILE *f, const char *text, unsigned int width);
+
 #endif /* RENDER_H */

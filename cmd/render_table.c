@@ -14,6 +14,7 @@
 
 #define GAP	       2 /* spaces between columns */
 #define BELOW_INDENT   6 /* of a stack under its row */
+#define TEXT_CELLS_GOOD 12 /* rather than cut it below this, other columns are left out */
 #define TEXT_CELLS_MIN 8 /* text is not cut below this */
 #define TEXT_CELLS_MAX 400 /* nor kept beyond it: a command line may be long */
 
@@ -24,6 +25,7 @@ struct column {
 	bool is_zero; /* all values kept are 0 or NULL, of a kind that may then be left out */
 	bool is_empty; /* a length of time, or bytes of stacks, that no row kept has: it was not measured */
 	bool is_hidden;
+	bool is_dropped; /* hidden for want of room */
 	const char *below;	/* a stack, in a line of its own under the row: what it is called; NULL: a column */
 	char heading[64];
 };
@@ -309,17 +311,46 @@ static void put_cell(const struct table *t, struct render_out *out, unsigned int
 		put_spaces(out, pad);
 }
 
+/* Cuts a stack's line at the last caller that begins within so many cells; its rest, or NULL: it fits or cannot be divided. */
+static char *split_stack(char *text, unsigned int cells)
+{
+	char *at, *last = NULL;
+
+	if (strlen(text) <= cells)
+		return NULL;
+	for (at = strstr(text, " < "); at && at - text <= (ptrdiff_t)cells; at = strstr(at + 1, " < "))
+		last = at;
+	if (!last) {
+		textsafe_cut(text, cells);
+		return NULL;
+	}
+	*last = 0;
+	return last + 1;
+}
+
 static void put_below(const struct table *t, struct render_out *out, const char *label, char *text)
 {
 	unsigned int used = BELOW_INDENT + (unsigned int)strlen(label) + 2;
+	char *rest = t->options->width > used ? split_stack(text, t->options->width - used) : NULL;
 
-	if (t->options->width > used)
-		textsafe_cut(text, t->options->width - used);
 	put_spaces(out, BELOW_INDENT);
 	render_out_text(out, label);
 	render_out_text(out, ": ");
 	render_out_text(out, text);
 	render_out_text(out, "\n");
+	if (!rest)
+		return;
+	textsafe_cut(rest, t->options->width - used);
+	put_spaces(out, used);
+	render_out_text(out, rest);
+	render_out_text(out, "\n");
+}
+
+static void put_stacks(const struct table *t, struct render_out *out, const struct cell *cells)
+{
+	for (unsigned int i = 0; i < t->col_cnt; i++)
+		if (t->columns[i].below && cells[i].text)
+			put_below(t, out, t->columns[i].below, cells[i].text);
 }
 
 static void put_row(const struct table *t, struct render_out *out, const struct cell *cells)
@@ -335,18 +366,78 @@ static void put_row(const struct table *t, struct render_out *out, const struct 
 		put_cell(t, out, i, cells[i].text, n);
 	}
 	render_out_text(out, "\n");
+	put_stacks(t, out, cells);
+}
+
+static unsigned int text_cells_wanted(const struct column *c)
+{
+	unsigned int heading = (unsigned int)strlen(c->heading);
+
+	if (!c->is_text || c->cells <= TEXT_CELLS_GOOD)
+		return c->cells;
+	return heading > TEXT_CELLS_GOOD ? heading : TEXT_CELLS_GOOD;
+}
+
+static bool may_drop(const struct column *c)
+{
+	return !c->is_hidden && !c->below && !c->is_text && c->kind != RENDER_PLAIN &&
+	       c->kind != RENDER_YES_NO;
+}
+
+/* Columns of reports, those first that are missed least: others imply them, or go further into detail than most want. */
+static const char *const expendable[] = {
+	"END (s)",	   "THRESHOLD BYTES", "BASELINE BYTES", "STACK BYTES", "OWNER HOW",
+	"SUBMITTER",	   "BYTES/S",	      "IOPS",		"LOST FREES",  "PEAK (s)",
+	"FREE BYTES",	   "FREES",	      "RSS LOW BYTES",	"VM BYTES",    "RSS PEAK AT (s)",
+	"MEASURED",	   "CPU %",	      "MERGES",		"QUEUE P999",  "QUEUE P90",
+	"DEVICE P999",	   "DEVICE P90",      "NEWEST",
+};
+
+#define EXPENDABLE_CNT (sizeof(expendable) / sizeof(expendable[0]))
+
+/* Leaves out these one after the other, and then columns of numbers from the right, until the rest fits. True: some. */
+static bool drop_columns(struct table *t)
+{
+	unsigned int total = 0, width = t->options->width;
+	bool any = false;
+
 	for (unsigned int i = 0; i < t->col_cnt; i++)
-		if (t->columns[i].below && cells[i].text)
-			put_below(t, out, t->columns[i].below, cells[i].text);
+		if (!t->columns[i].is_hidden && !t->columns[i].below)
+			total += text_cells_wanted(&t->columns[i]) + (i ? GAP : 0);
+	for (unsigned int pass = 0; pass <= EXPENDABLE_CNT; pass++) {
+		for (unsigned int i = t->col_cnt; i-- > 1 && total > width;) {
+			struct column *c = &t->columns[i];
+			bool picked = pass < EXPENDABLE_CNT ? !c->is_hidden && !strcmp(c->heading, expendable[pass])
+							    : may_drop(c);
+
+			if (!picked)
+				continue;
+			c->is_hidden = c->is_dropped = any = true;
+			total -= text_cells_wanted(c) + GAP;
+		}
+	}
+	return any;
+}
+
+static unsigned int total_cells(const struct table *t)
+{
+	unsigned int total = 0;
+
+	for (unsigned int i = 0; i < t->col_cnt; i++)
+		if (!t->columns[i].is_hidden && !t->columns[i].below)
+			total += t->columns[i].cells + (i ? GAP : 0);
+	return total;
 }
 
 /*
  * Makes the line fit: leaves out columns that say 0 in every row, and lengths of time that no row has
- * even where there is room (all rows are at hand then), and then narrows the widest text columns, until the line fits or there is nothing left to take.
+ * even where there is room (all rows are at hand then); then columns there is no room for; and then narrows the widest text
+ * columns, until the line fits or there is nothing left to take. True: there was no room for some columns.
  */
-static void fit_columns(struct table *t, bool has_all_rows)
+static bool fit_columns(struct table *t, bool has_all_rows)
 {
 	unsigned int total = 0, width = t->options->width;
+	bool dropped = false;
 
 	for (unsigned int i = 0; i < t->col_cnt; i++) {
 		struct column *c = &t->columns[i];
@@ -361,6 +452,10 @@ static void fit_columns(struct table *t, bool has_all_rows)
 			c->is_hidden = true;
 			total -= c->cells + GAP;
 		}
+	}
+	if (width && total > width && t->options->human) {
+		dropped = drop_columns(t);
+		total = total_cells(t);
 	}
 	while (width && total > width) {
 		struct column *widest = NULL;
@@ -377,6 +472,7 @@ static void fit_columns(struct table *t, bool has_all_rows)
 		widest->cells--;
 		total--;
 	}
+	return dropped;
 }
 
 static void free_cells(struct cell *cells, unsigned int cnt)
@@ -385,8 +481,33 @@ static void free_cells(struct cell *cells, unsigned int cnt)
 		free(cells[i].text);
 }
 
-/* Fixes the widths and writes heading and kept rows; has_all_rows: no other will follow. */
-static void write_held(struct table *t, struct render_out *out, bool has_all_rows)
+/* A report's only row, where it is too wide: a line for each column. */
+static void write_upright(struct table *t, struct render_out *out)
+{
+	unsigned int widest = 0;
+
+	for (unsigned int i = 0; i < t->col_cnt; i++)
+		if (!t->columns[i].below && strlen(t->columns[i].heading) > widest)
+			widest = (unsigned int)strlen(t->columns[i].heading);
+	for (unsigned int i = 0; i < t->col_cnt; i++) {
+		struct column *c = &t->columns[i];
+		unsigned int len = (unsigned int)strlen(c->heading);
+
+		c->is_hidden = c->is_dropped = false;
+
+		if (c->below || t->cells[i].is_null)
+			continue;
+		render_out_text(out, c->heading);
+		put_spaces(out, widest - len + GAP);
+		if (c->is_text && t->options->width > widest + GAP)
+			textsafe_cut(t->cells[i].text, t->options->width - widest - GAP);
+		render_out_text(out, t->cells[i].text);
+		render_out_text(out, "\n");
+	}
+	put_stacks(t, out, t->cells);
+}
+
+static void find_widths(struct table *t)
 {
 	for (unsigned int i = 0; i < t->col_cnt; i++) {
 		struct column *c = &t->columns[i];
@@ -406,13 +527,22 @@ static void write_held(struct table *t, struct render_out *out, bool has_all_row
 			c->is_empty &= cell->is_null;
 		}
 	}
-	fit_columns(t, has_all_rows);
-	for (unsigned int i = 0; i < t->col_cnt; i++)
-		put_cell(t, out, i, t->columns[i].heading,
-			 (unsigned int)strlen(t->columns[i].heading));
-	render_out_text(out, "\n");
-	for (unsigned int r = 0; r < t->held_cnt; r++)
-		put_row(t, out, t->cells + r * t->col_cnt);
+}
+
+/* Fixes the widths and writes heading and kept rows; has_all_rows: no other will follow. */
+static void write_held(struct table *t, struct render_out *out, bool has_all_rows)
+{
+	find_widths(t);
+	if (fit_columns(t, has_all_rows) && has_all_rows && t->held_cnt == 1) {
+		write_upright(t, out);
+	} else {
+		for (unsigned int i = 0; i < t->col_cnt; i++)
+			put_cell(t, out, i, t->columns[i].heading,
+				 (unsigned int)strlen(t->columns[i].heading));
+		render_out_text(out, "\n");
+		for (unsigned int r = 0; r < t->held_cnt; r++)
+			put_row(t, out, t->cells + r * t->col_cnt);
+	}
 	free_cells(t->cells, t->held_cnt * t->col_cnt);
 	t->held_cnt = 0;
 	t->is_streaming = true;
@@ -493,16 +623,20 @@ static int table_row(void *state, struct render_out *out, const struct value *v)
 	return 0;
 }
 
-/* "(0 in all rows: ERRORS, MERGES)" */
-static void name_hidden(const struct table *t, struct render_out *out)
+/* "(not shown, 0 in all rows: ERRORS, MERGES)" */
+static void name_hidden(const struct table *t, struct render_out *out, bool is_dropped)
 {
 	bool any = false;
 
 	for (unsigned int i = 0; i < t->col_cnt; i++) {
-		if (!t->columns[i].is_hidden || t->columns[i].is_empty)
+		const struct column *c = &t->columns[i];
+
+		if (!c->is_hidden || c->is_empty || c->is_dropped != is_dropped)
 			continue;
-		render_out_text(out, any ? ", " : "(not shown, 0 in all rows: ");
-		render_out_text(out, t->columns[i].heading);
+		render_out_text(out, any	  ? ", "
+				     : is_dropped ? "(no room for: "
+						  : "(not shown, 0 in all rows: ");
+		render_out_text(out, c->heading);
 		any = true;
 	}
 	if (any)
@@ -519,7 +653,8 @@ static int table_end(void *state, struct render_out *out, uint64_t left_out)
 		write_held(t, out, true);
 	if (is_empty)
 		render_out_text(out, "(nothing)\n");
-	name_hidden(t, out);
+	name_hidden(t, out, false);
+	name_hidden(t, out, true);
 	if (left_out) {
 		snprintf(line, sizeof(line), "(%s more; --limit 0 shows all)\n",
 			 units_format_count(n, sizeof(n), left_out));

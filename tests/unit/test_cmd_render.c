@@ -336,8 +336,8 @@ static void test_render_table_puts_stacks_under_their_row(void **state)
 	assert_string_equal(text, "PID     BYTES\n  1  2.00 KiB\n      user: inner < outer\\x1b < main\n"
 				  "      stack: one\n");
 	free(text);
-	text = table_of(5, cols, row, 28, true);	/* the outer end goes */
-	assert_string_equal(text, "PID     BYTES\n  1  2.00 KiB\n      user: inner < outer\\x~\n"
+	text = table_of(5, cols, row, 28, true);	/* two lines at most, the outer end goes */
+	assert_string_equal(text, "PID     BYTES\n  1  2.00 KiB\n      user: inner\n            < outer\\x1b < m~\n"
 				  "      stack: one\n");
 	free(text);
 	row[1] = val_text("");
@@ -348,6 +348,63 @@ static void test_render_table_puts_stacks_under_their_row(void **state)
 	row[1] = val_text("a;b");	/* of a query, not of a report: columns like any other */
 	text = table_of(3, cols, row, 0, false);
 	assert_string_equal(text, "pid  user_stack  bytes\n  1  a;b          2048\n");
+	free(text);
+}
+
+static void test_render_leaves_out_columns_there_is_no_room_for(void **state)
+{
+	static const char *const cols[] = { "pid", "comm", "ios", "threshold_bytes", "bytes", "errors",
+					    "wait_ns", "complete" };
+	const struct value row[] = { val_int(1), val_text("a-name-of-20-letters"), val_int(7),
+				     val_int(1024), val_int(2048), val_int(0), val_int(1000), val_int(1) };
+	const struct row_sink *sink;
+	struct render_options o = { .format = RENDER_TABLE, .human = true, .width = 44 };
+	struct render *r;
+	char *text = NULL;
+	size_t size;
+
+	o.out = open_memstream(&text, &size);
+	assert_int_equal(render_new(&r, &o), 0);
+	sink = render_sink(r);
+	assert_int_equal(sink->begin(sink->ctx, 8, cols), 0);
+	assert_int_equal(sink->row(sink->ctx, row), 0);
+	assert_int_equal(sink->row(sink->ctx, row), 0);
+	assert_int_equal(sink->end(sink->ctx), 0);
+	render_free(r);
+	fclose(o.out);
+	/* zeros, then what others imply, then from the right; never who and whether it is complete */
+	assert_string_equal(text, "PID  COMM            IOS     BYTES  COMPLETE\n"
+				  "  1  a-name-of-20-~    7  2.00 KiB       yes\n"
+				  "  1  a-name-of-20-~    7  2.00 KiB       yes\n"
+				  "(not shown, 0 in all rows: ERRORS)\n(no room for: THRESHOLD BYTES, WAIT)\n");
+	free(text);
+	text = table_of(8, cols, row, 44, true);	/* a row alone stands upright */
+	assert_string_equal(text, "PID              1\nCOMM             a-name-of-20-letters\nIOS              7\n"
+				  "THRESHOLD BYTES  1.00 KiB\nBYTES            2.00 KiB\nERRORS           0\n"
+				  "WAIT             1.00 us\nCOMPLETE         yes\n");
+	free(text);
+	text = table_of(8, cols, row, 0, true);
+	assert_null(strstr(text, "not shown"));
+	assert_null(strstr(text, "no room"));
+	free(text);
+	text = table_of(8, cols, row, 44, false);	/* of a query: what was asked for is there */
+	assert_non_null(strstr(text, "threshold_bytes"));
+	assert_null(strstr(text, "no room"));
+	free(text);
+}
+
+static void test_render_wraps_between_words(void **state)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	render_wrap(f, "one two three", 8);
+	render_wrap(f, "a-long-word b", 4);
+	render_wrap(f, "", 4);
+	render_wrap(f, "as it is", 0);
+	fclose(f);
+	assert_string_equal(text, "one two\nthree\na-long-word\nb\n\nas it is\n");
 	free(text);
 }
 
@@ -522,6 +579,8 @@ int main(void)
 		cmocka_unit_test(test_render_streams_long_tables_whole),
 		cmocka_unit_test(test_render_fits_tables_to_the_terminal),
 		cmocka_unit_test(test_render_table_puts_stacks_under_their_row),
+		cmocka_unit_test(test_render_leaves_out_columns_there_is_no_room_for),
+		cmocka_unit_test(test_render_wraps_between_words),
 		cmocka_unit_test(test_render_csv_reals_read_back_exactly),
 		cmocka_unit_test(test_render_reports_a_full_disk),
 		cmocka_unit_test(test_opts_understands_the_usual_forms),
