@@ -11,12 +11,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
 
 #include "event/carry_code.h"
 #include "event/carry_points.h"
 #include "event/trace_carry.h"
+#include "event/trace_check.h"
 #include "gen_chaos.h"
 
 #define below chaos_below
@@ -270,6 +272,52 @@ static void test_points_are_kept_only_where_they_are_of_use(void **state)
 	end(&x);
 }
 
+static int on_part(void *ctx, const struct check_part *p)
+{
+	if (!strcmp(p->file, "carry.idx"))
+		*(struct check_part *)ctx = *p;
+	return 0;
+}
+
+static struct check_part check_points(struct trace *t)
+{
+	struct check_part p = { .reason = "not told of" };
+	struct check_result r;
+
+	assert_int_equal(trace_check(t, on_part, &p, &r, NULL), 0);
+	assert_int_equal(r.damaged_cnt, 0);
+	return p;
+}
+
+/* It is the trace's: told of by `check`, for its owner only, and gone with it. */
+static void test_points_belong_to_their_trace(void **state)
+{
+	struct trace_carry c;
+	struct fixture x;
+	struct stat st;
+	uint8_t *bytes;
+	size_t cnt;
+
+	begin(&x, 81, 5);
+	assert_string_equal(check_points(x.t).reason, "not told of");
+	c = carry(x.t, trace_end_ns(x.t), UINT32_MAX, 2000);
+	trace_carry_done(&c);
+	assert_int_equal(check_points(x.t).status, CHECK_VALID);
+	assert_string_equal(check_points(x.t).reason, "checksums hold");
+	assert_int_equal(stat(x.points, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0600);
+	assert_int_equal(check_points(x.t).bytes, st.st_size);
+	bytes = read_whole(x.points, &cnt);
+	bytes[cnt / 2] ^= 1;
+	write_whole(x.points, bytes, cnt);
+	free(bytes);
+	assert_int_equal(check_points(x.t).status, CHECK_NOTE);
+	assert_non_null(strstr(check_points(x.t).reason, "it is not used"));
+	assert_int_equal(store_remove(x.f.path, NULL), 0);
+	assert_int_not_equal(access(x.f.path, F_OK), 0);
+	end(&x);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -278,6 +326,7 @@ int main(void)
 		cmocka_unit_test(test_points_with_any_bit_flipped_are_found_and_not_used),
 		cmocka_unit_test(test_points_of_another_trace_are_not_used),
 		cmocka_unit_test(test_points_are_kept_only_where_they_are_of_use),
+		cmocka_unit_test(test_points_belong_to_their_trace),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
