@@ -82,7 +82,8 @@ size_t index_cell_at(const struct index *x, uint64_t ts_ns);
  */
 int index_read(const struct index *x, size_t cell, unsigned int part, struct buf *mem,
 	       struct index_in *ret);
-bool index_has(const struct index *x, size_t cell, unsigned int part);
+/* 1: there is such a part; 0: there is none; < 0 as index_read(). */
+int index_has(const struct index *x, size_t cell, unsigned int part);
 int index_read_tail(const struct index *x, unsigned int tail, struct buf *mem,
 		    struct index_in *ret);
 

@@ -228,8 +228,7 @@ static int build_until_true(struct index *x, size_t last, const struct analysis_
 		if (ret < 0 || index_is_true(x))
 			return ret;
 		trace_damages(x->a->trace, &x->damage_cnt);
-		x->saved_cnt = 0;
-		memset(x->tails, 0, sizeof(x->tails));
+		index_forget_saved(x);
 	}
 	return -EBADMSG;
 }

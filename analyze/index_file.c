@@ -3,6 +3,7 @@
  * The file: header, blobs, directory. It is made without a name, in the directory where it will
  * be, and gets its name when it is whole. What is read is believed after its checksum held, and
  * only for blocks that are the ones it was made of: their headers' CRCs cover all their bytes.
+ * Entries of the directory are read as cells are asked for: a window needs few.
  */
 #include "analyze/index.h"
 
@@ -24,7 +25,7 @@
 #include "store/chunk_name.h"
 
 #define INDEX_MAGIC "EBRINDX\n"
-#define INDEX_VERSION 2
+#define INDEX_VERSION 3
 #define BLOB_RAW_MAX (1u << 30)
 #define BLOB_RATIO_MAX 256	/* more is stored as it is: a file makes a reader take so many times its size */
 
@@ -34,11 +35,11 @@ struct disk_index {
 	uint16_t part_cnt, tail_cnt;
 	uint16_t zero0;
 	uint64_t dir_offset;
-	uint64_t dir_bytes;
+	uint64_t cells_hash;	/* of which blocks the cells were made */
 	uint32_t cell_cnt;
 	uint32_t thread_cnt;	/* of the trace then */
 	uint64_t thread_hash;	/* of which process they belong to */
-	uint32_t dir_crc;
+	uint32_t tails_crc;	/* of their entries */
 	uint32_t zero1;
 	uint32_t zero2;
 	uint32_t crc;		/* of the 60 bytes before */
@@ -51,16 +52,14 @@ struct disk_index_blob {
 };
 
 struct disk_index_cell {
-	uint64_t file, offset, bytes;	/* of the block */
-	uint64_t from_ns, to_ns;	/* of the cell */
-	uint32_t head_crc;
-	uint32_t damaged;
 	struct disk_index_blob parts[INDEX_PART_CNT];
+	uint32_t cell;		/* its number */
+	uint32_t crc;		/* of what is before */
 };
 
 _Static_assert(sizeof(struct disk_index) == 64, "layout of disk_index");
 _Static_assert(sizeof(struct disk_index_blob) == 24, "layout of disk_index_blob");
-_Static_assert(sizeof(struct disk_index_cell) == 48 + 24 * INDEX_PART_CNT, "layout of a cell");
+_Static_assert(sizeof(struct disk_index_cell) == 24 * INDEX_PART_CNT + 8, "layout of a cell");
 
 static int read_at(int fd, void *dst, size_t bytes, uint64_t offset)
 {
@@ -107,12 +106,12 @@ size_t index_cell_cnt(const struct index *x)
 
 uint64_t index_cell_from(const struct index *x, size_t cell)
 {
-	return x->cells[cell].from_ns;
+	return x->from_ns[cell];
 }
 
 uint64_t index_cell_to(const struct index *x, size_t cell)
 {
-	return cell + 1 < x->cell_cnt ? x->cells[cell + 1].from_ns : x->a->end_ns;
+	return cell + 1 < x->cell_cnt ? x->from_ns[cell + 1] : x->a->end_ns;
 }
 
 size_t index_cell_at(const struct index *x, uint64_t ts_ns)
@@ -122,7 +121,7 @@ size_t index_cell_at(const struct index *x, uint64_t ts_ns)
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
-		if (x->cells[mid].from_ns <= ts_ns)
+		if (x->from_ns[mid] <= ts_ns)
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -132,6 +131,52 @@ size_t index_cell_at(const struct index *x, uint64_t ts_ns)
 }
 
 /* ---- blobs ---- */
+
+static bool take_blob(const struct disk_index_blob *d, uint64_t end, struct index_blob *ret)
+{
+	if (d->stored_bytes &&
+	    (d->offset < sizeof(struct disk_index) || d->offset > end ||
+	     d->stored_bytes > end - d->offset || d->raw_bytes > BLOB_RAW_MAX || d->pack > 1 ||
+	     (uint64_t)d->raw_bytes > (uint64_t)d->stored_bytes * BLOB_RATIO_MAX))
+		return false;
+	*ret = (struct index_blob){ .offset = d->offset, .stored_bytes = d->stored_bytes,
+				    .raw_bytes = d->raw_bytes, .crc = d->crc,
+				    .pack = (uint8_t)d->pack };
+	return true;
+}
+
+/* An entry of the directory, when its cell is first asked for. */
+static int read_cell(struct index *x, size_t cell)
+{
+	struct disk_index_cell d;
+	unsigned int p;
+	int r = read_at(x->fd, &d, sizeof(d), x->dir_offset + cell * sizeof(d));
+
+	if (r < 0)
+		return r;
+	if (d.cell != cell || crc32c(0, &d, offsetof(struct disk_index_cell, crc)) != d.crc)
+		return -EBADMSG;
+	for (p = 0; p < INDEX_PART_CNT; p++)
+		if (!take_blob(&d.parts[p], x->dir_offset, &x->cells[cell].parts[p]))
+			return -EBADMSG;
+	return 0;
+}
+
+static int know_cell(const struct index *index, size_t cell)
+{
+	struct index *x = (struct index *)index;
+	int r = 0;
+
+	if (atomic_load_explicit(&x->known[cell], memory_order_acquire))
+		return 0;
+	pthread_mutex_lock(&x->lock);
+	if (!atomic_load(&x->known[cell]))
+		r = read_cell(x, cell);
+	if (r == 0)
+		atomic_store_explicit(&x->known[cell], 1, memory_order_release);
+	pthread_mutex_unlock(&x->lock);
+	return r;
+}
 
 static int read_blob(const struct index *x, const struct index_blob *b, struct buf *mem,
 		     struct index_in *ret)
@@ -168,12 +213,17 @@ static int read_blob(const struct index *x, const struct index_blob *b, struct b
 int index_read(const struct index *x, size_t cell, unsigned int part, struct buf *mem,
 	       struct index_in *ret)
 {
-	return read_blob(x, &x->cells[cell].parts[part], mem, ret);
+	int r = know_cell(x, cell);
+
+	*ret = (struct index_in){ 0 };
+	return r < 0 ? r : read_blob(x, &x->cells[cell].parts[part], mem, ret);
 }
 
-bool index_has(const struct index *x, size_t cell, unsigned int part)
+int index_has(const struct index *x, size_t cell, unsigned int part)
 {
-	return x->cells[cell].parts[part].stored_bytes != 0;
+	int r = know_cell(x, cell);
+
+	return r < 0 ? r : x->cells[cell].parts[part].stored_bytes != 0;
 }
 
 int index_read_tail(const struct index *x, unsigned int tail, struct buf *mem,
@@ -245,6 +295,8 @@ void index_free(struct index *x)
 	zunpack_free(x->zunpack);
 	pthread_mutex_destroy(&x->lock);
 	free(x->name);
+	free(x->from_ns);
+	free((void *)x->known);
 	free(x->cells);
 	free(x);
 }
@@ -263,12 +315,15 @@ int index_new(struct index **ret, struct analysis *a)
 	blocks = trace_blocks(a->trace, &x->cell_cnt);
 	trace_damages(a->trace, &x->damage_cnt);
 	x->cells = calloc(x->cell_cnt + 1, sizeof(*x->cells));
-	if (!x->cells || zunpack_new(&x->zunpack) < 0) {
+	x->from_ns = calloc(x->cell_cnt + 1, sizeof(*x->from_ns));
+	x->known = malloc(x->cell_cnt + 1);
+	if (!x->cells || !x->from_ns || !x->known || zunpack_new(&x->zunpack) < 0) {
 		index_free(x);
 		return -ENOMEM;
 	}
+	memset((void *)x->known, 1, x->cell_cnt);
 	for (i = 0; i < x->cell_cnt; i++)
-		x->cells[i].from_ns = blocks[i].from_ns;
+		x->from_ns[i] = blocks[i].from_ns;
 	*ret = x;
 	return 0;
 }
@@ -297,54 +352,38 @@ void index_follow(struct index *next, struct index *before)
 	next->before = before;
 }
 
-static void describe_cell(const struct index *x, size_t cell, struct disk_index_cell *d)
+/* Over what the first cells were made of. */
+static uint64_t cells_hash(const struct index *x, size_t cell_cnt)
 {
-	size_t cnt;
-	const struct trace_block *b = trace_blocks(x->a->trace, &cnt) + cell;
+	size_t cnt, i, k;
+	const struct trace_block *b = trace_blocks(x->a->trace, &cnt);
+	uint64_t h = 0, file;
+	uint32_t crc;
 
-	memset(d, 0, sizeof(*d));
-	trace_block_identity(x->a->trace, cell, &d->file, &d->head_crc);
-	d->offset = b->offset;
-	d->bytes = b->bytes;
-	d->from_ns = x->cells[cell].from_ns;
-	d->to_ns = index_cell_to(x, cell);
-	d->damaged = trace_block_is_damaged(x->a->trace, cell);
-}
+	for (i = 0; i < cell_cnt; i++) {
+		trace_block_identity(x->a->trace, i, &file, &crc);
+		const uint64_t v[] = { file, b[i].offset, b[i].bytes, x->from_ns[i], index_cell_to(x, i),
+				       (uint64_t)crc << 1 | trace_block_is_damaged(x->a->trace, i) };
 
-static bool take_blob(const struct disk_index_blob *d, uint64_t end, struct index_blob *ret)
-{
-	if (d->stored_bytes &&
-	    (d->offset < sizeof(struct disk_index) || d->offset > end ||
-	     d->stored_bytes > end - d->offset || d->raw_bytes > BLOB_RAW_MAX || d->pack > 1 ||
-	     (uint64_t)d->raw_bytes > (uint64_t)d->stored_bytes * BLOB_RATIO_MAX))
-		return false;
-	*ret = (struct index_blob){ .offset = d->offset, .stored_bytes = d->stored_bytes,
-				    .raw_bytes = d->raw_bytes, .crc = d->crc,
-				    .pack = (uint8_t)d->pack };
-	return true;
-}
-
-/* All of the directory, or nothing of it. */
-static bool take_directory(struct index *x, const struct disk_index *h, const uint8_t *dir)
-{
-	const struct disk_index_cell *c = (const struct disk_index_cell *)dir;
-	const struct disk_index_blob *t = (const struct disk_index_blob *)(c + h->cell_cnt);
-	struct disk_index_cell now;
-	unsigned int p;
-	size_t i;
-
-	for (i = 0; i < h->cell_cnt; i++) {
-		describe_cell(x, i, &now);
-		if (memcmp(&now, &c[i], offsetof(struct disk_index_cell, parts)))
-			return false;
-		for (p = 0; p < INDEX_PART_CNT; p++)
-			if (!take_blob(&c[i].parts[p], h->dir_offset, &x->cells[i].parts[p]))
-				return false;
+		for (k = 0; k < sizeof(v) / sizeof(*v); k++)
+			h = (h ^ v[k]) * 0x9e3779b97f4a7c15ull + (h >> 29);
 	}
-	for (p = 0; p < INDEX_TAIL_CNT; p++)
-		if (!take_blob(&t[p], h->dir_offset, &x->tails[p]))
-			return false;
-	return true;
+	return h;
+}
+
+void index_forget_saved(struct index *x)
+{
+	x->saved_cnt = 0;
+	memset(x->cells, 0, x->cell_cnt * sizeof(*x->cells));
+	memset((void *)x->known, 1, x->cell_cnt);
+	memset(x->tails, 0, sizeof(x->tails));
+}
+
+#define TAILS_BYTES (INDEX_TAIL_CNT * sizeof(struct disk_index_blob))
+
+static uint64_t tails_offset(const struct disk_index *h)
+{
+	return h->dir_offset + h->cell_cnt * sizeof(struct disk_index_cell);
 }
 
 /* What there is of the file is one of ours, and the directory is where it says. */
@@ -363,13 +402,12 @@ static int read_head(const struct index *x, int fd, struct disk_index *ret, cons
 	    h.tail_cnt != INDEX_TAIL_CNT)
 		return -ESTALE;
 	*ret_why = "was cut off, or is damaged: it is not used";
-	if (h.dir_bytes != h.cell_cnt * sizeof(struct disk_index_cell) +
-				   INDEX_TAIL_CNT * sizeof(struct disk_index_blob) ||
-	    h.dir_offset > (uint64_t)st.st_size ||
-	    h.dir_bytes > (uint64_t)st.st_size - h.dir_offset)
+	if (h.dir_offset > (uint64_t)st.st_size ||
+	    tails_offset(&h) - h.dir_offset + TAILS_BYTES > (uint64_t)st.st_size - h.dir_offset)
 		return -EBADMSG;
 	*ret_why = "was made of other blocks than there are: it is not used";
-	if (h.cell_cnt > x->cell_cnt || trace_thread_hash(x->a->trace, h.thread_cnt) != h.thread_hash)
+	if (h.cell_cnt > x->cell_cnt || cells_hash(x, h.cell_cnt) != h.cells_hash ||
+	    trace_thread_hash(x->a->trace, h.thread_cnt) != h.thread_hash)
 		return -ESTALE;
 	*ret = h;
 	return 0;
@@ -377,31 +415,27 @@ static int read_head(const struct index *x, int fd, struct disk_index *ret, cons
 
 static int read_index(struct index *x, int fd, const char **ret_why)
 {
+	struct disk_index_blob tails[INDEX_TAIL_CNT];
 	struct disk_index h;
-	uint8_t *dir;
-	size_t i;
+	unsigned int p;
 	int r = read_head(x, fd, &h, ret_why);
 
 	if (r < 0)
 		return r;
-	dir = malloc(h.dir_bytes + 1);
-	if (!dir)
-		return -ENOMEM;
-	if (read_at(fd, dir, h.dir_bytes, h.dir_offset) < 0 ||
-	    crc32c(0, dir, h.dir_bytes) != h.dir_crc) {
-		*ret_why = "its directory is damaged: it is not used";
+	*ret_why = "its directory is damaged: it is not used";
+	if (read_at(fd, tails, sizeof(tails), tails_offset(&h)) < 0 ||
+	    crc32c(0, tails, sizeof(tails)) != h.tails_crc)
 		r = -EBADMSG;
-	} else if (!take_directory(x, &h, dir)) {
-		r = -ESTALE;
-	}
-	free(dir);
+	for (p = 0; r == 0 && p < INDEX_TAIL_CNT; p++)
+		if (!take_blob(&tails[p], h.dir_offset, &x->tails[p]))
+			r = -EBADMSG;
 	if (r < 0) {
-		for (i = 0; i < x->cell_cnt; i++)
-			memset(x->cells[i].parts, 0, sizeof(x->cells[i].parts));
 		memset(x->tails, 0, sizeof(x->tails));
 		return r;
 	}
 	x->saved_cnt = h.cell_cnt;
+	x->dir_offset = h.dir_offset;
+	memset((void *)x->known, 0, h.cell_cnt);
 	return 0;
 }
 
@@ -518,10 +552,12 @@ static int copy_saved(struct index *x)
 	if (r < 0)
 		return r;
 	x->fresh_end = end;
-	for (i = 0; i < x->saved_cnt; i++)
+	for (i = 0; i < x->saved_cnt && r == 0; i++) {
+		r = know_cell(x, i);
 		for (p = 0; p < INDEX_PART_CNT; p++)
 			x->cells[i].parts[p].fresh = 1;
-	return 0;
+	}
+	return r;
 }
 
 int index_begin(struct index *x, bool save)
@@ -533,6 +569,11 @@ int index_begin(struct index *x, bool save)
 		x->fresh_fd = openat(x->dir_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (x->fresh_fd >= 0 && x->fd >= 0)
 		r = copy_saved(x);
+	if (r == -EBADMSG) {
+		index_forget_saved(x);
+		x->fresh_end = sizeof(struct disk_index);
+		r = 0;
+	}
 	if (x->fresh_fd < 0)
 		x->fresh_fd = memfd_create("ebpfrec-index", MFD_CLOEXEC);
 	return r < 0 ? r : x->fresh_fd < 0 ? -errno : 0;
@@ -566,35 +607,44 @@ static void describe_blob(struct disk_index_blob *d, const struct index_blob *b)
 	*d = (struct disk_index_blob){ b->offset, b->stored_bytes, b->raw_bytes, b->crc, b->pack };
 }
 
+static int describe_cell(const struct index *x, size_t cell, struct disk_index_cell *d)
+{
+	int r = know_cell(x, cell);
+	unsigned int p;
+
+	for (p = 0; p < INDEX_PART_CNT; p++)
+		describe_blob(&d->parts[p], &x->cells[cell].parts[p]);
+	d->cell = (uint32_t)cell;
+	d->crc = crc32c(0, d, offsetof(struct disk_index_cell, crc));
+	return r;
+}
+
 int index_save(struct index *x, size_t cnt)
 {
 	struct disk_index h = { .version = INDEX_VERSION, .part_cnt = INDEX_PART_CNT,
 				.tail_cnt = INDEX_TAIL_CNT, .dir_offset = (x->fresh_end + 7) & ~7ull,
 				.cell_cnt = (uint32_t)cnt };
+	size_t bytes = cnt * sizeof(struct disk_index_cell) + TAILS_BYTES, i;
+	struct disk_index_cell *cells = malloc(bytes);
 	struct disk_index_blob *tails;
-	struct disk_index_cell *cells;
-	size_t i;
 	unsigned int p;
-	int r;
+	int r = 0;
 
-	memcpy(h.magic, INDEX_MAGIC, sizeof(h.magic));
-	h.thread_cnt = (uint32_t)trace_thread_cnt(x->a->trace);
-	h.thread_hash = trace_thread_hash(x->a->trace, h.thread_cnt);
-	h.dir_bytes = cnt * sizeof(*cells) + INDEX_TAIL_CNT * sizeof(*tails);
-	cells = malloc(h.dir_bytes);
 	if (!cells)
 		return -ENOMEM;
 	tails = (struct disk_index_blob *)(cells + cnt);
-	for (i = 0; i < cnt; i++) {
-		describe_cell(x, i, &cells[i]);
-		for (p = 0; p < INDEX_PART_CNT; p++)
-			describe_blob(&cells[i].parts[p], &x->cells[i].parts[p]);
-	}
+	for (i = 0; i < cnt && r == 0; i++)
+		r = describe_cell(x, i, &cells[i]);
 	for (p = 0; p < INDEX_TAIL_CNT; p++)
 		describe_blob(&tails[p], &x->tails[p]);
-	h.dir_crc = crc32c(0, cells, h.dir_bytes);
+	memcpy(h.magic, INDEX_MAGIC, sizeof(h.magic));
+	h.cells_hash = cells_hash(x, cnt);
+	h.thread_cnt = (uint32_t)trace_thread_cnt(x->a->trace);
+	h.thread_hash = trace_thread_hash(x->a->trace, h.thread_cnt);
+	h.tails_crc = crc32c(0, tails, TAILS_BYTES);
 	h.crc = crc32c(0, &h, offsetof(struct disk_index, crc));
-	r = write_at(x->fresh_fd, cells, h.dir_bytes, h.dir_offset);
+	if (r == 0)
+		r = write_at(x->fresh_fd, cells, bytes, h.dir_offset);
 	free(cells);
 	if (r == 0)
 		r = write_at(x->fresh_fd, &h, sizeof(h), 0);

@@ -131,11 +131,12 @@ int index_memory_levels(const struct index *x, const struct analysis *a, enum in
 	struct buf mem = { 0 };
 	struct index_in in;
 	size_t base = cell;
-	int ret;
+	int ret = 0;
 
-	while (base && !index_has(x, base, INDEX_BASE + group))
+	while (base && (ret = index_has(x, base, INDEX_BASE + group)) == 0)
 		base--;
-	ret = index_read(x, base, INDEX_BASE + group, &mem, &in);
+	if (ret >= 0)
+		ret = index_read(x, base, INDEX_BASE + group, &mem, &in);
 	if (!ret)
 		ret = add_base(a, &in, levels);
 	for (; !ret && base < cell; base++) {

@@ -4,6 +4,7 @@
 #define INDEX_STATE_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "analyze/index.h"
 
@@ -15,7 +16,6 @@ struct index_blob {
 };
 
 struct index_cell {
-	uint64_t from_ns;
 	struct index_blob parts[INDEX_PART_CNT];
 };
 
@@ -29,7 +29,10 @@ struct index {
 	pthread_mutex_t lock;
 	size_t cell_cnt;	/* as many as the trace has blocks */
 	size_t saved_cnt;	/* of these, the first are in fd */
+	uint64_t *from_ns;	/* of the cells */
 	struct index_cell *cells;
+	_Atomic uint8_t *known;	/* by cell: 1: its parts are there; 0: they are in fd's directory */
+	uint64_t dir_offset;	/* in fd */
 	struct index_blob tails[INDEX_TAIL_CNT];
 	struct zunpack *zunpack;
 	size_t damage_cnt;	/* of the trace, when all this was found true */
@@ -48,6 +51,8 @@ int index_new(struct index **ret, struct analysis *a);
 int index_load(struct index *x, bool save);
 /* Only the file beside the trace, to look at it. 1: x has it; 0: there is none; else it is of no use, *ret_why says why. */
 int index_look(struct index *x, const char **ret_why);
+/* What was saved is of no use any more: all cells are empty. */
+void index_forget_saved(struct index *x);
 /* Opens fresh_fd: an unnamed file in the place, or memory. */
 int index_begin(struct index *x, bool save);
 /* Writes the directory for the first cnt cells behind what is fresh, and puts the file in place. */

@@ -186,7 +186,8 @@ int spike_rates_save(struct index *x, struct zpack *z, const struct analysis *a,
 	return ret;
 }
 
-int spike_rates_load(struct spike_rates *s, const struct index *x, enum index_group group)
+int spike_rates_load(struct spike_rates *s, const struct index *x, enum index_group group,
+		     const struct keymap *only)
 {
 	struct buf mem = { 0 };
 	struct index_in in;
@@ -198,19 +199,25 @@ int spike_rates_load(struct spike_rates *s, const struct index *x, enum index_gr
 		return ret;
 	}
 	for (n = index_get_cnt(&in); n && !ret; n--) {
-		uint64_t id = index_get(&in);
+		uint64_t id = index_get(&in), median_bytes = index_get(&in), pair = index_get(&in);
 		struct spike_rate *r;
+		uint32_t i;
 
 		source = index_memory_source(group, id & 1);
-		r = source < 0 ? NULL
-			       : rate_of(s, ident_process(&s->a->ident, (uint32_t)(id >> 1)),
-					 (unsigned int)source);
-		if (!r) {
-			ret = source < 0 ? -EBADMSG : -ENOMEM;
+		if (source < 0) {
+			ret = -EBADMSG;
 			break;
 		}
-		r->median = index_get(&in);
-		r->pair_max = index_get(&in);
+		if (only && !keymap_find(only, id >> 1, (uint64_t)source, &i))
+			continue;
+		r = rate_of(s, ident_process(&s->a->ident, (uint32_t)(id >> 1)),
+			    (unsigned int)source);
+		if (!r) {
+			ret = -ENOMEM;
+			break;
+		}
+		r->median = median_bytes;
+		r->pair_max = pair;
 	}
 	if (!ret && in.bad)
 		ret = -EBADMSG;

@@ -53,11 +53,13 @@ int spike_rates_finish(struct spike_rates *s);
 
 /*
  * The tail INDEX_TAIL_SPIKES of a group: medians and pairs for SPIKE_WINDOW_NS of those that could have a
- * spike of SPIKE_MIN_BYTES. rates_load(): 1: read, 0: it is not there, or -errno.
+ * spike of SPIKE_MIN_BYTES. rates_load(): 1: read, 0: it is not there, or -errno. only: (upid, source) of those that
+ * are wanted; NULL: all.
  */
 struct zpack;
 int spike_rates_save(struct index *x, struct zpack *z, const struct analysis *a,
 		     enum index_group group);
-int spike_rates_load(struct spike_rates *s, const struct index *x, enum index_group group);
+int spike_rates_load(struct spike_rates *s, const struct index *x, enum index_group group,
+		     const struct keymap *only);
 
 #endif /* SPIKE_RATES_H */

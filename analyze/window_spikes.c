@@ -23,6 +23,7 @@
 #include "analyze/window.h"
 
 #define SPIKE_MEDIANS 10
+#define SHORT_WINDOW 4	/* less than this part of the trace */
 /* page: its bytes are slab's and rss's again; vm: nothing is used by mapping it */
 #define SPIKE_SOURCES "rss,slab,heap"
 
@@ -75,17 +76,50 @@ static bool group_is_asked(const struct spike_scan *s, unsigned int group)
 	return index_memory_mask((enum index_group)group) & s->source_mask;
 }
 
+/*
+ * Who allocated anything in the window's cells, as (upid, source): no one else can have a spike that begins there. Of
+ * all who ever might have had one, a short window needs to know few.
+ */
+static int find_present(const struct spike_scan *s, size_t from, size_t to, struct keymap *ret_present)
+{
+	struct spike_rates here;
+	unsigned int g;
+	uint32_t number;
+	size_t i;
+	int ret = 0;
+
+	spike_rates_init(&here, s->a, s->window_ns);
+	for (g = 0; g < INDEX_GROUP_CNT && !ret; g++)
+		if (group_is_asked(s, g))
+			ret = spike_rates_read(&here, s->index, (enum index_group)g, from, to);
+	for (i = 0; i < here.cnt && ret >= 0; i++)
+		ret = keymap_intern(ret_present, ident_upid(&s->a->ident, here.rates[i].process),
+				    here.rates[i].source, &number);
+	spike_rates_done(&here);
+	return ret < 0 ? ret : 0;
+}
+
 /* What the index has summed up already. 1: all there is to know; 0: the granules must be read. */
 static int load_rates(struct spike_scan *s)
 {
+	size_t from = index_cell_at(s->index, s->w.from_ns),
+	       to = index_cell_at(s->index, s->w.to_ns - 1) + 1;
+	bool is_short = to - from < index_cell_cnt(s->index) / SHORT_WINDOW;
+	struct keymap present = { 0 };
 	unsigned int g;
 	int ret = 1;
 
 	if (s->window_ns != SPIKE_WINDOW_NS || (s->min_bytes && s->min_bytes < SPIKE_MIN_BYTES))
 		return 0;
+	if (is_short) {
+		ret = find_present(s, from, to, &present);
+		ret = ret < 0 ? ret : 1;
+	}
 	for (g = 0; g < INDEX_GROUP_CNT && ret > 0; g++)
 		if (group_is_asked(s, g))
-			ret = spike_rates_load(&s->rates, s->index, (enum index_group)g);
+			ret = spike_rates_load(&s->rates, s->index, (enum index_group)g,
+					       is_short ? &present : NULL);
+	keymap_done(&present);
 	return ret;
 }
 

@@ -28,7 +28,7 @@
 #define ROWS_MAX 5000
 #define PARTS INDEX_PART_CNT
 #define TAILS INDEX_TAIL_CNT
-#define CELL_BYTES (48 + 24 * PARTS)
+#define CELL_BYTES (24 * PARTS + 8)
 
 static const char *const questions[] = {
 	"SELECT * FROM cpu_usage(0, 1 << 62, 0) ORDER BY 1, 4, 5",
@@ -162,7 +162,7 @@ static void put_blob(const uint8_t *data, size_t bytes, unsigned int cell, unsig
 	memcpy(p + moved, index_file + dir, index_bytes - dir);
 	memcpy(p + 16, &moved, 8);
 	if (part < PARTS)
-		entry = p + moved + (size_t)(cell % cells) * CELL_BYTES + 48 + 24 * (size_t)part;
+		entry = p + moved + (size_t)(cell % cells) * CELL_BYTES + 24 * (size_t)part;
 	else
 		entry = p + moved + (size_t)cells * CELL_BYTES + 24 * (size_t)(part - PARTS);
 	memcpy(entry, &dir, 8);

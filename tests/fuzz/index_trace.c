@@ -88,32 +88,31 @@ static void fix_blob(uint8_t *p, size_t bytes, uint8_t *entry)
 
 void index_trace_fix(uint8_t *p, size_t bytes)
 {
-	const size_t head = 64, blob = 24, cell_head = 48;
+	const size_t head = 64, blob = 24;
 	uint16_t part_cnt, tail_cnt;
-	uint64_t dir, dir_bytes;
 	uint32_t cell_cnt, i, k;
-	uint8_t *at;
+	uint8_t *at, *cell, *end = p + bytes;
+	uint64_t dir;
 
 	if (bytes < head)
 		return;
 	memcpy(&part_cnt, p + 10, 2);
 	memcpy(&tail_cnt, p + 12, 2);
 	memcpy(&dir, p + 16, 8);
-	memcpy(&dir_bytes, p + 24, 8);
 	memcpy(&cell_cnt, p + 32, 4);
-	if (dir <= bytes && dir_bytes <= bytes - dir) {
+	if (dir <= bytes) {
 		at = p + dir;
-		for (i = 0; i < cell_cnt &&
-			    (size_t)(p + dir + dir_bytes - at) >= cell_head + part_cnt * blob;
-		     i++) {
-			at += cell_head;
+		for (i = 0; i < cell_cnt && (size_t)(end - at) >= part_cnt * blob + 8; i++, at += 8) {
+			cell = at;
 			for (k = 0; k < part_cnt; k++, at += blob)
 				fix_blob(p, bytes, at);
+			put32(at, i);
+			put32(at + 4, crc32c(0, cell, part_cnt * blob + 4));
 		}
-		for (k = 0; k < tail_cnt && (size_t)(p + dir + dir_bytes - at) >= blob;
-		     k++, at += blob)
+		cell = at;
+		for (k = 0; i == cell_cnt && k < tail_cnt && (size_t)(end - at) >= blob; k++, at += blob)
 			fix_blob(p, bytes, at);
-		put32(p + 48, crc32c(0, p + dir, dir_bytes));
+		put32(p + 48, crc32c(0, cell, (size_t)(at - cell)));
 	}
 	put32(p + 60, crc32c(0, p, 60));
 }
