@@ -175,6 +175,8 @@ def check_sizes(tmp):
     check("with 1 G beside them 100 M events are judged", "0.400" in line, line)
     line = verdict_of(text, "window of 1 s, 1G / 100M: summary")
     check("and a thousand million against them", "1.025" in line and line.endswith("  met"), line)
+    line = verdict_of(text, "window of 1 s of 1G events: summary, 1.2 x the limit")
+    check("and for themselves", "0.410" in line and line.endswith("  met"), line)
 
 
 def check_compare(tmp):
