@@ -232,6 +232,32 @@ def check_tool_times(tmp):
     check("a tool that used 7 s of CPU time used 7 s", done.stdout == "7000000000\n", done.stdout + done.stderr)
 
 
+METER_CALLER = """
+import subprocess, sys, time
+while time.process_time_ns() < 27_000_000:
+    pass
+before = time.process_time_ns()
+subprocess.run([sys.argv[1], sys.argv[2], "true"], check=True)
+print(before, time.process_time_ns())
+"""
+
+
+def check_meter(tmp):
+    """What the caller had used before, to the nanosecond: /proc cuts it down to whole ticks of 10 ms."""
+    meter = os.path.join(os.environ.get("BENCH_BIN", os.path.join(here, "../../build/bench/bin")), "run_meter")
+    name = "what the caller of run_meter had used is what its own clock says"
+    if not os.access(meter, os.X_OK):
+        print(f"SKIP {name}: {meter} is not built")
+        return
+    out = os.path.join(tmp, "meter.kv")
+    done = subprocess.run([sys.executable, "-c", METER_CALLER, meter, out], check=True, capture_output=True, text=True)
+    before, after = map(int, done.stdout.split())
+    with open(out) as f:
+        said = dict(line.strip().split("=") for line in f)
+    used = int(said["parent_user_ns"]) + int(said["parent_sys_ns"])
+    check(name, before <= used <= after, f"{before} ns before it, {after} after it, said {used}")
+
+
 def check_perf_count(tmp):
     counter = os.path.join(os.environ.get("BENCH_BIN", os.path.join(here, "../../build/bench/bin")), "perf_count")
     name = "perf_count agrees with perf"
@@ -262,6 +288,7 @@ def main():
         check_sizes(tmp)
         check_compare(tmp)
         check_tool_times(tmp)
+        check_meter(tmp)
         check_perf_count(tmp)
     sys.exit(1 if failed else 0)
 
