@@ -57,6 +57,7 @@ static int count_segment(struct block_writer *w, const struct block_segment *g)
 			break;
 		}
 		p += bytes;
+		__builtin_prefetch(p + BLOCK_AHEAD_BYTES);
 		if (!wire_hook_kind[h->hook]) {
 			r = count_task(w, h);
 			if (r < 0)

@@ -95,6 +95,7 @@ static __attribute__((noinline)) uint32_t slot_slow(struct block_writer *w, uint
 
 struct fill {
 	struct block_writer *w;
+	bool doubtful;		/* the count met what is no record: look at each again */
 	bool failed;
 };
 
@@ -131,21 +132,28 @@ static inline struct kind_rows *fill_row(struct fill *f, const struct wire_hdr *
 	return k;
 }
 
-static inline void fill_tuple(struct fill *f, struct kind_rows *k, uint32_t at,
-			      const uint64_t *tuple, unsigned int width)
+/* again: the kind's rows mostly have the tuple of the row before */
+static inline __attribute__((always_inline)) void
+fill_tuple(struct fill *f, struct kind_rows *k, uint32_t at, const uint64_t *tuple,
+	   unsigned int width, bool again)
 {
-	k->tuple[at] = tuple_dict_add(&k->tuples, tuple, width);
-	if (__builtin_expect(k->tuple[at] == TUPLE_NONE, 0)) {
-		k->tuple[at] = 0;
+	uint32_t i = again ? tuple_dict_add_again(&k->tuples, tuple, width) :
+			     tuple_dict_add(&k->tuples, tuple, width);
+
+	if (__builtin_expect(i == TUPLE_NONE, 0)) {
+		i = 0;
 		f->failed = true;
 	}
+	k->tuple[at] = i;
 }
 
-#define TUPLE(...)                                                              \
-	do {                                                                    \
-		const uint64_t tuple_[] = { flags, __VA_ARGS__ };               \
-		fill_tuple(f, k, at, tuple_, sizeof(tuple_) / sizeof(*tuple_)); \
+#define TUPLE_OF(again, ...)                                                           \
+	do {                                                                           \
+		const uint64_t tuple_[] = { flags, __VA_ARGS__ };                      \
+		fill_tuple(f, k, at, tuple_, sizeof(tuple_) / sizeof(*tuple_), again); \
 	} while (0)
+#define TUPLE(...) TUPLE_OF(false, __VA_ARGS__)
+#define TUPLE_AGAIN(...) TUPLE_OF(true, __VA_ARGS__)
 
 static inline bool in_slice(const struct block_writer *w, uint64_t ts_ns)
 {
@@ -221,7 +229,7 @@ static void fill_page_alloc(struct fill *f, const struct wire_page_alloc *r)
 
 	k = fill_row(f, &r->hdr, EVENT_PAGE_ALLOC, &at);
 	k->val[0][at] = r->pfn;
-	TUPLE(r->order, r->gfp, r->migratetype);
+	TUPLE_AGAIN(r->order, r->gfp, r->migratetype);
 	if (in_slice(w, r->hdr.ts_ns)) {
 		struct trace_summary *s =
 			&w->slots.sum[flags & EVENT_F_IRQ ? SLOT_IRQ : k->utid[at]];
@@ -251,12 +259,12 @@ static void fill_free(struct fill *f, const struct wire_hdr *h)
 	case WIRE_PAGE_FREE:
 		k = fill_row(f, h, EVENT_PAGE_FREE, &at);
 		k->val[0][at] = ((const struct wire_page_free *)h)->pfn;
-		TUPLE(((const struct wire_page_free *)h)->order);
+		TUPLE_AGAIN(((const struct wire_page_free *)h)->order);
 		break;
 	default:
 		k = fill_row(f, h, EVENT_HEAP_FREE, &at);
 		k->val[0][at] = ((const struct wire_heap_free *)h)->addr;
-		fill_tuple(f, k, at, &flags, 1);
+		fill_tuple(f, k, at, &flags, 1, true);
 		break;
 	}
 }
@@ -304,7 +312,7 @@ static void fill_memory(struct fill *f, const struct wire_hdr *h)
 		upid = p ? p->upid : EVENT_ID_UNKNOWN;
 		/* Below 0 for an instant, as the kernel batches per CPU: a reader sees 0, as in /proc. */
 		k->val[EV_RSS_BYTES][at] = r->pages < 0 ? 0 : (uint64_t)r->pages * page;
-		TUPLE(upid, r->member);
+		TUPLE_AGAIN(upid, r->member);
 		if (p && r->member < 4)
 			identity_note_rss(p, r->member, k->val[EV_RSS_BYTES][at], h->ts_ns);
 	} else {
@@ -454,12 +462,16 @@ static void fill_segment(struct fill *f, const struct block_segment *g)
 
 	while (p < end) {
 		const struct wire_hdr *h = (const struct wire_hdr *)p;
-		size_t bytes = wire_record_size_fast(p, (size_t)(end - p));
+		size_t bytes;
 
-		if (!bytes)
+		if (__builtin_expect(f->doubtful, 0) && !wire_record_size_fast(p, (size_t)(end - p)))
 			return;
+		bytes = wire_record_room[h->hook];
+		if (!bytes)
+			bytes = wire_record_size_odd(p, (size_t)(end - p));
 		p += bytes;
-		if (h->cpu >= cpu_cnt)
+		__builtin_prefetch(p + BLOCK_AHEAD_BYTES);
+		if (__builtin_expect(f->doubtful, 0) && h->cpu >= cpu_cnt)
 			continue;
 		switch (wire_hook_kind[h->hook]) {
 		case EVENT_SWITCH:
@@ -577,7 +589,7 @@ static void note_ends(struct block_writer *w, const struct kind_rows *k, unsigne
 
 int block_fill_rows(struct block_writer *w, const struct block_slice *s)
 {
-	struct fill f = { .w = w };
+	struct fill f = { .w = w, .doubtful = w->stats.bad_cnt };
 	unsigned int kind, cpu;
 	size_t i;
 	int r;

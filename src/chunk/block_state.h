@@ -113,6 +113,9 @@ extern const uint16_t wire_record_room[WIRE_HOOK_MAX];	/* bytes, rounded up to 8
 
 size_t wire_record_size_odd(const void *data, size_t max);
 
+/* Records lie one behind the other and were written long ago, by another CPU maybe: ask for them that far ahead. */
+#define BLOCK_AHEAD_BYTES 768
+
 /* As wire_record_size(), for where every record passes. */
 static inline size_t wire_record_size_fast(const void *data, size_t max)
 {

@@ -20,6 +20,7 @@ void tuple_dict_reset(struct tuple_dict *d)
 	if (d->slots)
 		memset(d->slots, 0, sizeof(*d->slots) << d->bits);
 	d->cnt = 0;
+	d->last = 0;
 }
 
 static void tuple_place(uint32_t *slots, unsigned int bits, uint64_t hash, uint32_t index)

@@ -21,6 +21,7 @@ struct tuple_dict {
 	uint64_t *values;	/* cnt * width */
 	uint32_t *hits;		/* how often each was asked for */
 	uint32_t cap;
+	uint32_t last;		/* what tuple_dict_add_again() found last */
 };
 
 void tuple_dict_done(struct tuple_dict *d);
@@ -72,6 +73,31 @@ static inline uint32_t tuple_dict_add(struct tuple_dict *d, const uint64_t *tupl
 		}
 	}
 	return tuple_dict_add_slow(d, tuple, hash);
+}
+
+/* As tuple_dict_add(), for where a tuple mostly is that of the row before. */
+static inline uint32_t tuple_dict_add_again(struct tuple_dict *d, const uint64_t *tuple,
+					    unsigned int width)
+{
+	uint64_t diff = 0;
+	uint32_t i;
+	unsigned int k;
+
+	if (d->cnt) {
+		const uint64_t *v = d->values + (size_t)d->last * width;
+
+#pragma GCC unroll 10
+		for (k = 0; k < width; k++)
+			diff |= v[k] ^ tuple[k];
+		if (!diff) {
+			d->hits[d->last]++;
+			return d->last;
+		}
+	}
+	i = tuple_dict_add(d, tuple, width);
+	if (i != TUPLE_NONE)
+		d->last = i;
+	return i;
 }
 
 #endif /* TUPLE_DICT_H */
