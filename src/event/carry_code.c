@@ -148,6 +148,9 @@ static int get_kinds(struct index_in *in, struct trace_carry *c)
 	size_t cnt = index_get_cnt(in), i;
 	uint64_t kind;
 
+	/* the kind, four columns, and a value at least: a file makes a reader take so many times its size */
+	if (cnt > (size_t)(in->end - in->p) / 6)
+		return -EBADMSG;
 	c->events = calloc(cnt + 1, sizeof(*c->events));
 	if (!c->events)
 		return -ENOMEM;

@@ -22,8 +22,8 @@
 #define CARRY_VERSION 1
 #define CARRY_POINTS_MAX 100000
 #define CARRY_RAW_MAX (1ull << 31)
-#define CARRY_RATIO_MAX                                                                            \
-	256 /* more is stored as it is: a file makes a reader take so many times its size */
+/* More is stored as it is: a file makes a reader take so many times its size. */
+#define CARRY_RATIO_MAX 16
 
 struct disk_carry {
 	uint8_t magic[8];

@@ -153,6 +153,13 @@ static void test_what_is_carried_comes_back_from_bytes(void **state)
 		assert_int_equal(carry_decode(bytes.data, i, at_ns, trace_cpu_cnt(x.t), &b), -EBADMSG);
 	buf_add(&bytes, "", 1);
 	assert_int_equal(carry_decode(bytes.data, bytes.len, at_ns, trace_cpu_cnt(x.t), &b), -EBADMSG);
+	/* 100 events, of which there is little but the kinds */
+	buf_reset(&bytes);
+	buf_add_varint(&bytes, 0);
+	buf_add_varint(&bytes, 100);
+	for (i = 0; i < 599; i++)
+		buf_add_varint(&bytes, EVENT_SWITCH);
+	assert_int_equal(carry_decode(bytes.data, bytes.len, at_ns, trace_cpu_cnt(x.t), &b), -EBADMSG);
 	trace_carry_done(&a);
 	buf_done(&bytes);
 	end(&x);
