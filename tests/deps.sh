@@ -98,8 +98,16 @@ if [ "$what" = arm64 ]; then
 	[ -e /usr/share/keyrings/debian-archive-keyring.gpg ] || missing="$missing debian-archive-keyring"
 fi
 
+if [ "$what" = arm64 ]; then
+	need qemu-system-arm cmd qemu-system-aarch64
+fi
+
 if [ "$what" = vm ]; then
 	need qemu-system-x86 cmd qemu-system-x86_64
+fi
+
+# what machines are booted with
+if [ "$what" = vm ] || [ "$what" = arm64 ]; then
 	# it has to run where there is no C library
 	busybox=$(command -v busybox) && ! ldd "$busybox" >/dev/null 2>&1 || missing="$missing busybox-static"
 	need cpio cmd cpio

@@ -134,7 +134,7 @@ fi
 
 if [ "$(id -u)" -ne 0 ]; then
 	echo "SKIP real: recording needs root"
-elif ! timeout -k 5 60 "$EBPFREC" record -q -o "$dir/real.ebpfrec" -- \
+elif ! timeout -k 5 300 "$EBPFREC" record -q -o "$dir/real.ebpfrec" -- \
 	sh -c 'ls -R /usr/lib; sleep 2' >/dev/null 2>"$dir/err"; then
 	echo "SKIP real: this machine cannot record: $(head -n 1 "$dir/err")"
 else

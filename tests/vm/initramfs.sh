@@ -3,6 +3,7 @@
 #
 # initramfs.sh base OUT BUILD DYNAMIC_HEAP_USER: what all kernels share (busybox, a static recorder, static workloads,
 #     the checks, and one C library with a dynamic program for the heap probes).
+#     For another architecture SYSROOT names where its busybox, shell and C library are, CROSS how its tools' names begin.
 # initramfs.sh modules OUT KERNEL_DIR: what fetch.sh unpacked, under /lib/modules/RELEASE.
 # initramfs.sh checks OUT SCRIPT: SCRIPT in place of guest/checks.sh.
 #
@@ -15,12 +16,20 @@ what=$1 out=$2
 root=$(mktemp -d "${TMPDIR:-/var/tmp}/ebpfrec-initramfs.XXXXXX")
 trap 'rm -rf "$root"' EXIT
 
-# with_libraries PROGRAM TARGET: a dynamic program and all it is linked with, where it looks for it
+# with_libraries PROGRAM TARGET: a dynamic program and all it is linked with, where it looks for it. Of a sysroot: the C library, which
+# is all that ours need.
 with_libraries()
 {
 	local lib
 
 	install -D "$1" "$root/$2"
+	if [ -n "${SYSROOT:-}" ]; then
+		install -D "$SYSROOT"/lib/ld-linux-*.so.* -t "$root/lib"
+		for lib in "$SYSROOT"/usr/lib/*/libc.so.6; do
+			install -D "$lib" "$root${lib#"$SYSROOT/usr"}"
+		done
+		return
+	fi
 	for lib in $(ldd "$1" | grep -o '/[^ ]*'); do
 		install -D "$lib" "$root/$lib"
 	done
@@ -30,18 +39,24 @@ case $what in
 base)
 	build=$3
 	mkdir -p "$root"/bin "$root"/work "$root"/tests "$root"/proc "$root"/sys "$root"/dev "$root"/tmp "$root"/mnt
-	install "$(command -v busybox)" "$root/bin/busybox"
+	strip=${CROSS:-}strip
+	if [ -n "${SYSROOT:-}" ]; then
+		busybox=$SYSROOT/bin/busybox shell=$SYSROOT/bin/dash
+	else
+		busybox=$(command -v busybox) shell=$(readlink -f /bin/sh)
+	fi
+	install "$busybox" "$root/bin/busybox"
 	# the checks call it by path: without debug information it is a fifth
-	strip -o "$root/bin/ebpfrec" "$build/ebpfrec"
+	"$strip" -o "$root/bin/ebpfrec" "$build/ebpfrec"
 	for program in "$build"/work/*; do
 		case $program in
 		*.d | *.o) ;;
-		*) strip -o "$root/work/${program##*/}" "$program" ;;
+		*) "$strip" -o "$root/work/${program##*/}" "$program" ;;
 		esac
 	done
 	with_libraries "$4" work/heap_user_dynamic
 	# busybox looks at the name it was called by; this one may be called anything
-	with_libraries "$(readlink -f /bin/sh)" work/shell
+	with_libraries "$shell" work/shell
 	install "$here"/guest/*.sh "$root/tests/"
 	install -m 755 "$here/guest/init" "$root/init"
 	;;

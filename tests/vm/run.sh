@@ -12,9 +12,11 @@
 # The last line is "N passed, N failed[, N skipped]"; the exit status is 0 only without failures.
 # KERNEL picks rows of the table below. From the environment:
 #
+#     VM_ARCH            arm64: Debian's kernels for that, with a build for it, SYSROOT and CROSS as initramfs.sh wants them
 #     BUILD, HEAP_USER   the static build; the dynamic program for the heap probes
 #     VM_CACHE, VM_LOGS  where kernels are kept; where consoles and results go
-#     VM_TIMEOUT         seconds a machine may take
+#     VM_TIMEOUT         seconds a machine may take: for what hangs
+#     VM_LIST            all: the whole list of checks on arm64, too
 #     VM_JOBS            machines at a time; each uses one CPU and 512 MiB. Default: this machine's CPUs
 #     VM_CHECKS          a script to run instead of guest/checks.sh, to look into something
 #     CI=true            a SKIP is a failure, unless tests/ci_allowed_skips names it: a test that did not run proves nothing
@@ -26,38 +28,58 @@ build=${BUILD:-$top/build/static}
 heap_user=${HEAP_USER:-$top/build/work/heap_user}
 cache=${VM_CACHE:-$top/build/vm-cache}
 logs=${VM_LOGS:-$top/build/vm-logs}
-timeout_s=${VM_TIMEOUT:-240}
+timeout_s=${VM_TIMEOUT:-480}
 at_a_time=${VM_JOBS:-$(nproc)}
 passed=0 failed=0 skipped=0
 
 # Name, and the suites to take it from: the first that can be had.
-kernels=(
-	"5.10 bullseye"
-	"6.1 bookworm"
-	"6.12 trixie"
-	"newest sid forky trixie-backports"
-)
+case ${VM_ARCH:=$(uname -m)} in
+amd64 | x86_64)
+	VM_ARCH=amd64
+	kernels=(
+		"5.10 bullseye"
+		"6.1 bookworm"
+		"6.12 trixie"
+		"newest sid forky trixie-backports"
+	)
+	# Both CPUs in one host thread: with a thread each, qemu 7.2 now and then runs code that the kernel has
+	# just patched (static keys), or leaves cmpxchg16b with garbage flags, and the kernel crashes.
+	machine=(qemu-system-x86_64 -accel "tcg,thread=single" -cpu "qemu64,-cx16")
+	console=ttyS0 results=ttyS1 checks=all
+	;;
+arm64)
+	kernels=("6.12 trixie")
+	machine=(qemu-system-aarch64 -accel "tcg,thread=single" -machine virt -cpu cortex-a57)
+	# slower than the others: what depends on the architecture is in the short list
+	console=ttyAMA0 results=ttyS0 checks=${VM_LIST:-short}
+	;;
+*)
+	kernels=()
+	;;
+esac
+export VM_ARCH
 
 # boot DIR KERNEL LOG: LOG.console is what the kernel says, LOG.results what the checks say
 boot()
 {
-	local dir=$1 kernel=$2 log=$3
+	local dir=$1 kernel=$2 log=$3 second
 
 	"$here/initramfs.sh" modules "$dir/modules.cpio" "$kernel" || return 1
 	cat "$dir/../base.cpio" "$dir/modules.cpio" >"$dir/initramfs"
 	[ ! -e "$dir/../checks.cpio" ] || cat "$dir/../checks.cpio" >>"$dir/initramfs"
 	truncate -s 128M "$dir/virtio.img" "$dir/nvme.img"
-	# Both CPUs in one host thread: with a thread each, qemu 7.2 now and then runs code that the kernel has
-	# just patched (static keys), or leaves cmpxchg16b with garbage flags, and the kernel crashes.
-	exec timeout -k 5 "$timeout_s" qemu-system-x86_64 -accel tcg,thread=single -cpu qemu64,-cx16 \
+	second=(-serial "file:$log.results")
+	# qemu's arm64 machine has one serial port
+	[ "$VM_ARCH" = amd64 ] || second=(-chardev "file,id=results,path=$log.results" -device "pci-serial,chardev=results")
+	exec timeout -k 5 "$timeout_s" "${machine[@]}" \
 		-m 512 -smp 2 -no-reboot -display none -monitor none -nic none -nodefaults \
-		-serial "file:$log.console" -serial "file:$log.results" \
+		-serial "file:$log.console" "${second[@]}" \
 		-drive "if=none,id=virtio,file=$dir/virtio.img,format=raw,cache=unsafe,discard=unmap" \
 		-device virtio-blk-pci,drive=virtio \
 		-drive "if=none,id=nvme,file=$dir/nvme.img,format=raw,cache=unsafe,discard=unmap" \
 		-device nvme,drive=nvme,serial=1 \
 		-kernel "$kernel/vmlinuz" -initrd "$dir/initramfs" \
-		-append 'console=ttyS0 loglevel=5 panic=-1 oops=panic' </dev/null >"$log.qemu" 2>&1
+		-append "console=$console results=$results checks=$checks loglevel=5 panic=-1 oops=panic" </dev/null >"$log.qemu" 2>&1
 }
 
 # collect NAME LOG QEMU_STATUS: the verdicts of a machine that has ended
@@ -90,6 +112,7 @@ run_kernel()
 	fi
 	# all are called by their version, the newest too
 	name=$(sed 's/^\([0-9]*\.[0-9]*\).*/\1/' "$kernel/release")
+	[ "$VM_ARCH" = amd64 ] || name=$name-$VM_ARCH
 	rm -f "$logs/$name".*
 	touch "$logs/$name.results" "$logs/$name.console" "$logs/$name.qemu"
 	(boot "$dir" "$kernel" "$logs/$name")
@@ -151,8 +174,8 @@ dir=$(mktemp -d "${TMPDIR:-/var/tmp}/ebpfrec-vm.XXXXXX") || exit 1
 # shellcheck disable=SC2046
 trap 'kill $(jobs -p) 2>/dev/null; wait; rm -rf "$dir"' EXIT
 trap 'exit 1' INT TERM HUP
-if [ "$(uname -m)" != x86_64 ]; then
-	echo "SKIP vm: the kernels of the matrix are for x86_64" >"$dir/none.verdicts"
+if [ ${#kernels[@]} -eq 0 ]; then
+	echo "SKIP vm: the kernels of the matrix are for amd64 and arm64" >"$dir/none.verdicts"
 	count "$dir/none.verdicts"
 else
 	mkdir -p "$logs"
