@@ -172,8 +172,8 @@ if [ "$(id -u)" -ne 0 ]; then
 	fi
 fi
 wanted bench && run_script bench ${as_root[@]+"${as_root[@]}"} bash "$here/bench/run.sh"
-# What measures cost or pace says nothing about an instrumented recorder, ten times as slow.
-paced='assessment cpu_busy cpu_windows damaged_trace diff_burn live_reading max_overhead overload recorder_self sched_pingpong thesis_checks'
+# What measures cost, memory or pace says nothing about an instrumented recorder, ten times as slow.
+paced='assessment cpu_busy cpu_windows damaged_trace diff_burn flight_recorder live_reading max_overhead overload recorder_self sched_pingpong soak_short thesis_checks'
 instrumented=$(grep -qa '__tsan_init\|__asan_init' "$EBPFREC" 2>/dev/null && echo yes)
 for script in "$here"/kernel/*.sh "$here"/crash/*.sh; do
 	name=$(basename "$(dirname "$script")")/$(basename "$script" .sh)
