@@ -16,6 +16,9 @@ if [ -n "$v2" ] && mkdir -p "$v2/oystercatcher.slice/merlin.service" 2>/dev/null
 	undo+=("rmdir '$v2/oystercatcher.slice/merlin.service' '$v2/oystercatcher.slice'")
 	group=$v2/oystercatcher.slice/merlin.service
 fi
+mounted=
+make_loop disk 16 && quiet_ext4 "$tmp/brambling" && mounted=brambling
+export mounted
 (exec -a wagtail sleep 30) &
 export secret
 # it goes on until the mark is in the trace
@@ -87,7 +90,9 @@ for b in blocks(tmp + "/plain"):
             stays.update(row[c] for c in columns[:1] if kernels)
             strings.update(row[c] for c in columns[kernels:])
 m = manifest(tmp + "/plain")
-strings.update(m[k] for k in ("host", "command", "recorder.command_line", "note.customer"))
+strings.update(m[k] for k in ("host", "command", "recorder.command_line", "note.customer", "mounts"))
+if os.environ["mounted"]:
+    check("redact: a mount point was there to be found", os.environ["mounted"] in m["mounts"], m["mounts"])
 stays.update(v for k, v in m.items() if k in ("programs", "sources", "lacks", "kernel.version", "kernel.release", "cpu.model", "ring.kind"))
 # words of the format: manifest keys, extensions
 stays.update(m.keys() | {"redacted ebpfrec record .service .slice [vdso]", m["machine"]})
@@ -171,6 +176,14 @@ check("redact: --keep keeps a word", b"ledger.yaml" in everything(tmp + "/kept")
 check("redact: the host goes all the same", manifest(tmp + "/kept")["host"].startswith("host-"), manifest(tmp + "/kept")["host"])
 EOF_PY
 
+# What other recordings have in their manifests: a trigger's text, processes of a cut, and keys that nobody knows yet.
+cp -r "$tmp/plain" "$tmp/keys"
+rm -f "$tmp"/keys/*.idx
+printf '%s\n' 'note.trigger=cpu>90% of whinchat' 'cut.processes=2, comm whinchat' 'cgroup=/whinchat.slice' 'serial.sda=whinchat' \
+	'keep.bytes=whinchat' 'ring.bytes.more=whinchat' 'user=whinchat' >>"$tmp/keys/manifest"
+"$EBPFREC" redact -i "$tmp/keys" -o "$tmp/keys-gone" 2>"$tmp/keys.err" && "$EBPFREC" check -i "$tmp/keys-gone" 2>>"$tmp/keys.err"
+check "redact: no entry of a manifest goes over as it is but those known to be no name" "[ $? -eq 0 ] && ! grep -q -r whinchat '$tmp/keys-gone' && grep -q ^note.trigger= '$tmp/keys-gone/manifest'" \
+	"$(cat "$tmp/keys.err"; grep -r whinchat "$tmp/keys-gone")"
 if [ "$group" != /nowhere ]; then
 	grep -q -r oystercatcher "$tmp/gone" && not_ok "redact: cgroup's name" "in the bytes"
 fi
