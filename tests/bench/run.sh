@@ -36,6 +36,11 @@ short_run()
 		>"$dir/stdout" 2>"$dir/stderr"
 }
 
+"$BENCH_BIN/gen_trace_large" -n 1M "$dir/generated" >/dev/null && "$BUILD/ebpfrec" check -i "$dir/generated" >"$dir/checked" 2>&1
+rc=$?
+check "a generated trace is a valid one" "[ $rc -eq 0 ]" "$(tail -n 3 "$dir/checked")"
+rm -rf "$dir/generated"
+
 short_run
 rc=$?
 check "a short run ends well" "[ $rc -eq 0 ]" "status $rc: $(tail -n 5 "$dir/stderr")"

@@ -125,7 +125,7 @@ static double events_per_call(struct bpf_program *prog)
 static struct floor_bpf *load(void)
 {
 	struct floor_bpf *skel = floor_bpf__open();
-	struct kernel_info *k;
+	struct kernel_info *k = NULL;
 	struct bpf_program *prog;
 	uint32_t cast_id;
 

@@ -625,6 +625,9 @@ static void run(void)
 			step(gap);
 			continue;
 		}
+		/* a step may have gone past the second: its events are of this slice */
+		if (to <= G.now_ns)
+			to = G.now_ns + 1;
 		G.b->to_ns = to;
 		pthread_mutex_lock(&lock);
 		G.b->full = true;

@@ -40,7 +40,6 @@ static void *burner_run(void *arg)
 	struct burner *b = arg;
 	uint64_t next_move_ns, now_ns;
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	volatile unsigned long sink = 0;
 
 	truth_pin(b->cpu);
 	b->tid = truth_tid();
@@ -48,10 +47,10 @@ static void *burner_run(void *arg)
 	b->cpu_start_ns = truth_cpu_ns();
 	next_move_ns = b->start_ns + 20000000;
 	do {
-		int i;
+		volatile unsigned int i;
 
 		for (i = 0; i < 20000; i++)
-			sink += (unsigned long)i * 2654435761u;
+			;
 		now_ns = truth_now_ns();
 		if (b->hop && now_ns >= next_move_ns) {
 			b->moves++;

@@ -14,8 +14,8 @@ static const char *const names[] = {
 	"=cmd|' /C x'!A0",
 	"a\"b,c",
 	"tab\there",
-	"\x9b"
-	"31mC1\xff",
+	("\x9b"
+	 "31mC1\xff"),
 	"+1+1",
 	"@SUM(1)",
 	"cr\rover",
