@@ -64,9 +64,10 @@ struct emit {
 	__u32 hook;
 };
 
-static __always_inline void emit_count(__u64 *counter)
+static __always_inline void emit_count(__u32 hook, __u64 *counter)
 {
-	if (conf_reentrant)
+	/* stacks are sent by many programs, which interrupt each other */
+	if (conf_reentrant || hook == WIRE_STACK)
 		__sync_fetch_and_add(counter, 1);
 	else
 		(*counter)++;
@@ -108,11 +109,11 @@ static __always_inline void emit_count_loss(struct emit *e, __u64 size)
 	if (!conf_mapped) {
 		used = bpf_ringbuf_query(e->ring, BPF_RB_AVAIL_DATA);
 		if (used + size + 8 <= bpf_ringbuf_query(e->ring, BPF_RB_RING_SIZE)) {
-			emit_count(&e->tally->lost_other[e->hook]);
+			emit_count(e->hook, &e->tally->lost_other[e->hook]);
 			return;
 		}
 	}
-	emit_count(&e->tally->lost_full[e->hook]);
+	emit_count(e->hook, &e->tally->lost_full[e->hook]);
 }
 
 /* Claims room for a record of size bytes in a mapped ring, or returns NULL: it is full. */
@@ -150,7 +151,7 @@ static __always_inline void *emit_reserve(struct emit *e, __u64 size, __u32 tid,
 {
 	struct wire_hdr *h;
 
-	emit_count(&e->tally->attempted[e->hook]);
+	emit_count(e->hook, &e->tally->attempted[e->hook]);
 	if (conf_mapped)
 		h = emit_claim(e, size);
 	else
@@ -192,7 +193,7 @@ static __always_inline void emit_output(struct emit *e, void *record, __u64 size
 	h->ts_ns = e->ts_ns;
 	h->hook = e->hook;
 	h->cpu = e->cpu;
-	emit_count(&e->tally->attempted[e->hook]);
+	emit_count(e->hook, &e->tally->attempted[e->hook]);
 	if (conf_mapped) {
 		void *to = emit_claim(e, size);
 

@@ -82,8 +82,8 @@ static __always_inline void stack_send(void *ctx, struct emit *e, __u64 addr, __
 	s->of = e->hook;
 	e->hook = WIRE_STACK;
 	if (!stack_place_take(p)) {
-		emit_count(&e->tally->attempted[WIRE_STACK]);
-		emit_count(&e->tally->lost_other[WIRE_STACK]);
+		emit_count(WIRE_STACK, &e->tally->attempted[WIRE_STACK]);
+		emit_count(WIRE_STACK, &e->tally->lost_other[WIRE_STACK]);
 		return;
 	}
 	if (!user_only)

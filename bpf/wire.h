@@ -41,8 +41,8 @@ typedef __s64 wire_s64;
  * One row per hook: X(id, NAME, class, "source").
  * A hook is one place in the kernel a record can come from. Counters are kept
  * per hook and CPU. One BPF program serves one hook (or two do, each with counters
- * of its own: struct wire_tally). Where the kernel does not re-enter a program on a CPU,
- * a plain increment of that counter is exact; conf_reentrant tells where it does.
+ * of its own: struct wire_tally), but for WIRE_STACK. Where the kernel does not re-enter a program on
+ * a CPU, a plain increment of that counter is exact; conf_reentrant tells where it does.
  * Append only; ids are stored in loss and cost rows of traces.
  */
 #define WIRE_HOOKS(X)                                  \
