@@ -12,6 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "store/files.h"
+
 #define LEVEL_MAX 20
 #define CELL_HEAD_MAX 22 /* a page number and two varints */
 #define LOCK_BYTE 0x40000000u
@@ -139,27 +141,12 @@ int db_file_open(struct db_file *f, int fd, const char *path, struct err *e)
 static int put_bytes(const struct db_file *f, const uint8_t *data, size_t bytes, uint64_t offset,
 		     struct err *e)
 {
-	while (bytes) {
-		ssize_t n = pwrite(f->fd, data, bytes, (off_t)offset);
+	int r = files_write_all(&files_kernel, f->fd, data, bytes, offset);
 
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0) {
-			int code = n < 0 ? -errno : -EIO;
-
-			if (code == -ENOSPC || code == -EDQUOT)
-				return err_set(
-					e, code,
-					"%s: no space left: free some, or export a shorter window",
-					f->path);
-			return err_set(e, code, "%s: cannot be written: %s", f->path,
-				       strerror(-code));
-		}
-		data += n;
-		bytes -= (size_t)n;
-		offset += (uint64_t)n;
-	}
-	return 0;
+	if (r == -ENOSPC || r == -EDQUOT)
+		return err_set(e, r, "%s: no space left: free some, or export a shorter window",
+			       f->path);
+	return r ? err_set(e, r, "%s: cannot be written: %s", f->path, strerror(-r)) : 0;
 }
 
 static int put_page(const struct db_file *f, uint32_t number, const uint8_t *page, struct err *e)

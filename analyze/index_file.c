@@ -23,6 +23,7 @@
 #include "chunk/chunk.h"
 #include "chunk/zpack.h"
 #include "store/chunk_name.h"
+#include "store/files.h"
 
 #define INDEX_MAGIC "EBRINDX\n"
 #define INDEX_VERSION 3
@@ -72,24 +73,6 @@ static int read_at(int fd, void *dst, size_t bytes, uint64_t offset)
 			continue;
 		if (n <= 0)
 			return n < 0 ? -errno : -EBADMSG;
-		p += n;
-		bytes -= (size_t)n;
-		offset += (uint64_t)n;
-	}
-	return 0;
-}
-
-static int write_at(int fd, const void *src, size_t bytes, uint64_t offset)
-{
-	const uint8_t *p = src;
-
-	while (bytes) {
-		ssize_t n = pwrite(fd, p, bytes, (off_t)offset);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -EIO;
 		p += n;
 		bytes -= (size_t)n;
 		offset += (uint64_t)n;
@@ -261,7 +244,7 @@ static int add_blob(struct index *x, struct zpack *z, struct index_blob *ret, co
 	blob.offset = x->fresh_end;
 	x->fresh_end += stored;
 	pthread_mutex_unlock(&x->lock);
-	r = write_at(x->fresh_fd, packed, stored, blob.offset);
+	r = files_write_all(&files_kernel, x->fresh_fd, packed, stored, blob.offset);
 	free(packed);
 	if (r == 0)
 		*ret = blob;
@@ -545,7 +528,7 @@ static int copy_saved(struct index *x)
 
 		r = read_at(x->fd, block, n, at);
 		if (r == 0)
-			r = write_at(x->fresh_fd, block, n, at);
+			r = files_write_all(&files_kernel, x->fresh_fd, block, n, at);
 		at += n;
 	}
 	free(block);
@@ -644,9 +627,9 @@ int index_save(struct index *x, size_t cnt)
 	h.tails_crc = crc32c(0, tails, TAILS_BYTES);
 	h.crc = crc32c(0, &h, offsetof(struct disk_index, crc));
 	if (r == 0)
-		r = write_at(x->fresh_fd, cells, bytes, h.dir_offset);
+		r = files_write_all(&files_kernel, x->fresh_fd, cells, bytes, h.dir_offset);
 	free(cells);
 	if (r == 0)
-		r = write_at(x->fresh_fd, &h, sizeof(h), 0);
+		r = files_write_all(&files_kernel, x->fresh_fd, &h, sizeof(h), 0);
 	return r < 0 ? r : name_file(x);
 }

@@ -17,6 +17,7 @@
 #include "event/carry_code.h"
 #include "event/trace_state.h"
 #include "store/chunk_name.h"
+#include "store/files.h"
 
 #define CARRY_MAGIC "EBRCARR\n"
 #define CARRY_VERSION 1
@@ -67,20 +68,11 @@ static int read_at(int fd, uint64_t offset, void *to, uint64_t bytes)
 
 static int append(struct carry_points *p, const void *from, uint64_t bytes)
 {
-	const uint8_t *at = from;
+	int r = files_write_all(&files_kernel, p->new_fd, from, bytes, p->new_bytes);
 
-	while (bytes) {
-		ssize_t n = pwrite(p->new_fd, at, bytes, (off_t)p->new_bytes);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return -EIO;
-		at += n;
-		bytes -= (uint64_t)n;
-		p->new_bytes += (uint64_t)n;
-	}
-	return 0;
+	if (r == 0)
+		p->new_bytes += bytes;
+	return r;
 }
 
 static uint32_t blocks_crc(const struct trace *t)

@@ -17,6 +17,7 @@
 #include "chunk/zpack.h"
 #include "event/lists_disk.h"
 #include "store/chunk_name.h"
+#include "store/files.h"
 
 #define LISTS_MIN_BLOCKS 64	/* fewer are opened as fast without */
 #define PIECE_BYTES (1u << 20)	/* a list that is read as a whole is cut at this */
@@ -219,24 +220,6 @@ struct out_file {
 	uint32_t piece_cnt;
 };
 
-static int write_at(int fd, const void *src, size_t bytes, uint64_t offset)
-{
-	const uint8_t *p = src;
-
-	while (bytes) {
-		ssize_t n = pwrite(fd, p, bytes, (off_t)offset);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -EIO;
-		p += n;
-		bytes -= (size_t)n;
-		offset += (uint64_t)n;
-	}
-	return 0;
-}
-
 static int store_piece(void *ctx, const struct disk_piece *piece, const struct buf *raw)
 {
 	struct disk_piece p = *piece;
@@ -264,7 +247,9 @@ static int store_piece(void *ctx, const struct disk_piece *piece, const struct b
 	f->end += bytes;
 	f->piece_cnt++;
 	buf_add(&f->dir, &p, sizeof(p));
-	return f->dir.failed ? -ENOMEM : write_at(f->fd, stored, bytes, p.offset);
+	if (f->dir.failed)
+		return -ENOMEM;
+	return files_write_all(&files_kernel, f->fd, stored, bytes, p.offset);
 }
 
 static int write_file(const struct trace *t, int fd)
@@ -282,10 +267,10 @@ static int write_file(const struct trace *t, int fd)
 		h.thread_hash = trace_thread_hash(t, SIZE_MAX);
 		h.dir_crc = crc32c(0, f.dir.data, f.dir.len);
 		h.crc = crc32c(0, &h, offsetof(struct disk_lists, crc));
-		r = write_at(fd, f.dir.data, f.dir.len, f.end);
+		r = files_write_all(&files_kernel, fd, f.dir.data, f.dir.len, f.end);
 	}
 	if (r == 0)
-		r = write_at(fd, &h, sizeof(h), 0);
+		r = files_write_all(&files_kernel, fd, &h, sizeof(h), 0);
 	zpack_free(f.z);
 	free(f.packed);
 	buf_done(&f.dir);
