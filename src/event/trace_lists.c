@@ -163,8 +163,10 @@ static int take_blocks(struct trace *t, const struct lists_file *f, const uint64
 	r = changed ? lists_files_fit(t, f, numbers, cnt, changed) : -ENOMEM;
 	for (i = 1; r == 0 && i < f->head.piece_cnt && f->dir[i].type == LISTS_BLOCKS; i++) {
 		r = lists_read_piece(f, &f->dir[i], &raw);
+		if (r)
+			break;
 		in.p = raw;
-		in.end = raw + (r == 0 ? f->dir[i].raw_bytes : 0);
+		in.end = raw + f->dir[i].raw_bytes;
 		for (rows = f->dir[i].row_cnt; r == 0 && rows; rows--)
 			r = take_block(t, &in);
 		if (r == 0 && in.p != in.end)

@@ -45,7 +45,7 @@ mkdir -p "$build/corpus" "$build/found" "$build/log" "$build/seeds"
 
 run_one()
 {
-	local name=$1 rss one longest dirs=()
+	local name=$1 rss one longest cpu dirs=()
 
 	read -r rss one longest < <(limits "$name")
 	mkdir -p "$build/corpus/$name"
@@ -56,9 +56,12 @@ run_one()
 		-max_len="$longest" -timeout=20 -print_final_stats=1 -artifact_prefix="$build/found/$name-" \
 		"$build/corpus/$name" "${dirs[@]}" >"$build/log/$name" 2>&1
 	rc=$?
-	awk -v name="$name" -v rc=$rc '/number_of_executed_units/ { n = $2 } /average_exec_per_sec/ { r = $2 }
+	# of this shell, which has had no other children that took any
+	times >"$build/log/$name.times"
+	cpu=$(tail -n 1 "$build/log/$name.times")
+	awk -v name="$name" -v rc=$rc -v cpu="${cpu%% *}" '/number_of_executed_units/ { n = $2 } /average_exec_per_sec/ { r = $2 }
 		/cov:/ { for (i = 1; i < NF; i++) if ($i == "cov:") c = $(i + 1) }
-		END { printf "%s %s: %d runs, %d a second, %d edges\n", rc ? "FOUND" : "ok", name, n, r, c }' "$build/log/$name"
+		END { printf "%s %s: %d runs, %d a second, %s user CPU, %d edges\n", rc ? "FOUND" : "ok", name, n, r, cpu, c }' "$build/log/$name"
 	[ $rc -eq 0 ] || { grep -a -m 3 'ERROR\|SUMMARY\|runtime error\|not true' "$build/log/$name" | sed 's/^/    /'; false; }
 }
 
