@@ -25,7 +25,7 @@ limits()
 	fuzz_column) echo 512 16 8192 ;;
 	fuzz_elf_symbols) echo 512 80 16384 ;;
 	# short ones: a question costs what its trace has
-	fuzz_analysis) echo 1024 8 8192 ;;
+	fuzz_analysis) echo 1024 8 16384 ;;
 	*) echo 1024 8 32768 ;;
 	esac
 }
@@ -41,7 +41,7 @@ done
 [ ${#targets[@]} -gt 0 ] || { echo "fuzz.sh: no such target: $*" >&2; exit 2; }
 
 mkdir -p "$build/corpus" "$build/found" "$build/log" "$build/seeds"
-"$build/fuzz/make_seeds" "$build/seeds" || exit 1
+"$build/fuzz/make_seeds" "$build/seeds" "$here"/real/* || exit 1
 
 run_one()
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * make_seeds DIR: writes first inputs for every fuzz target to DIR/TARGET/, from generated traces: no
- * byte of a real machine. Sections are also given unpacked, since a mutated zstd frame rarely unpacks.
+ * make_seeds DIR [TRACE...]: writes first inputs for every fuzz target to DIR/TARGET/, from generated traces, and from
+ * these, which have one chunk file each. Sections are also given unpacked, since a mutated zstd frame rarely unpacks.
  */
 #include <fcntl.h>
 #include <string.h>
@@ -15,6 +15,7 @@
 #include "chunk/columns.h"
 #include "chunk/zpack.h"
 #include "column_input.h"
+#include "event/carry_code.h"
 #include "fix_chunk.h"
 #include "fuzz.h"
 #include "index_trace.h"
@@ -135,8 +136,10 @@ static void put_columns(const char *name, const uint8_t *p)
 		struct buf b = { 0 };
 		char file[96];
 
-		if (!h.kind_cnt[k])
+		if (!h.kind_cnt[k]) {
+			buf_done(&one[k]);
 			continue;
+		}
 		memset(in.kind_cnt, 0, sizeof(in.kind_cnt));
 		in.kind_cnt[k] = (uint16_t)h.kind_cnt[k];
 		if (column_xref_kind(k))
@@ -158,7 +161,9 @@ static void put_rows(const char *name, const uint8_t *p)
 		[CHUNK_PROCESSES] = 1, [CHUNK_THREADS] = 2,   [CHUNK_TASK_EVENTS] = 3,
 		[CHUNK_RSS_STATE] = 4, [CHUNK_CPU_STATE] = 5, [CHUNK_SUMMARY] = 6,
 		[CHUNK_LOSS] = 7,      [CHUNK_COST] = 8,      [CHUNK_HOOK_STATS] = 9,
-		[CHUNK_CLOCKS] = 10,   [CHUNK_NAMES] = 11,    [CHUNK_INDEX] = 12,
+		[CHUNK_CLOCKS] = 10,   [CHUNK_NAMES] = 12,    [CHUNK_INDEX] = 16,
+		[CHUNK_RSS_SNAPS] = 4, [CHUNK_CPU_END] = 5,   [CHUNK_MARKS] = 11,
+		[CHUNK_GAPS] = 13,     [CHUNK_SITES] = 14,    [CHUNK_FRAMES] = 15,
 	};
 	const struct disk_section *table = (const void *)(p + sizeof(struct disk_block));
 	struct disk_block h;
@@ -178,7 +183,7 @@ static void put_rows(const char *name, const uint8_t *p)
 		head[0] = (uint8_t)(types[table[i].type] - 1);
 		memcpy(head + 1, &h.from_ns, 8);
 		buf_add(&b, head, 9);
-		buf_add(&b, raw, table[i].raw_bytes < 400 ? table[i].raw_bytes : 400);
+		buf_add(&b, raw, table[i].raw_bytes < 2000 ? table[i].raw_bytes : 2000);
 		snprintf(file, sizeof(file), "%.60s-%u", name, table[i].type);
 		put_seed("fuzz_rows", file, 0, b.data, b.len, false);
 		buf_done(&b);
@@ -414,6 +419,94 @@ static void make_index_seeds(void)
 	gen_remove_dir(dir);
 }
 
+/* What is carried over at some instants, and a file with bytes changed. */
+static void make_carry_seeds(void)
+{
+	const struct trace_carry_request q = { .kind_mask = (uint32_t)-1, .no_points = true };
+	char dir[64], path[96], name[32];
+	struct trace_carry c = { 0 };
+	struct buf b = { 0 };
+	struct trace *t;
+	unsigned int i;
+	uint64_t at_ns;
+
+	gen_temp_dir(dir);
+	snprintf(path, sizeof(path), "%s/t", dir);
+	index_trace_make(path);
+	FUZZ_CHECK(!trace_open(&t, path, NULL));
+	for (i = 1; i < 8; i++) {
+		const uint8_t heads[][4] = { { 0, 0, 0, 0 }, { 1, (uint8_t)(32 * i), (uint8_t)i, 0 } };
+		size_t mode;
+
+		at_ns = trace_start_ns(t) + (trace_end_ns(t) - trace_start_ns(t)) / 8 * i;
+		FUZZ_CHECK(!trace_carry(t, at_ns, &q, &c, NULL));
+		for (mode = 0; mode < 2; mode++) {
+			buf_reset(&b);
+			buf_add(&b, heads[mode], 4);
+			FUZZ_CHECK(!carry_encode(&c, at_ns, &b));
+			snprintf(name, sizeof(name), "%zu-%u", mode, i);
+			put_seed("fuzz_carry", name, 0, b.data, b.len, false);
+		}
+		trace_carry_done(&c);
+		snprintf(name, sizeof(name), "2-%u", i);
+		buf_reset(&b);
+		buf_add(&b, (const uint8_t[]){ 2, (uint8_t)(32 * i), 0, 0, (uint8_t)(7 * i), 0, 0, 0x55 }, 8);
+		put_seed("fuzz_carry", name, 0, b.data, b.len, false);
+	}
+	trace_close(t);
+	buf_done(&b);
+	gen_remove_dir(dir);
+}
+
+/* A recorded trace of one chunk file: the file, each block alone, its manifest. */
+static void put_recorded(const char *trace)
+{
+	const char *name = strrchr(trace, '/') ? strrchr(trace, '/') + 1 : trace;
+	struct buf packed = { 0 }, raw = { 0 };
+	struct disk_block h;
+	char file[96];
+	uint8_t *manifest;
+	size_t at, bytes;
+	int i = 0;
+
+	manifest = index_trace_read(trace, "manifest", &bytes);
+	put_seed("fuzz_manifest", name, 0, manifest, bytes, false);
+	free(manifest);
+	read_chunk(&packed, trace);
+	add_file_header(&raw);
+	for (at = sizeof(struct disk_file); at + sizeof(h) <= packed.len; at += h.block_bytes) {
+		struct buf one = { 0 };
+
+		memcpy(&h, packed.data + at, sizeof(h));
+		if (memcmp(h.magic, CHUNK_BLOCK_MAGIC, sizeof(h.magic)))
+			break;
+		FUZZ_CHECK(h.block_bytes <= packed.len - at);
+		snprintf(file, sizeof(file), "%.60s-%d", name, i++);
+		put_columns(file, packed.data + at);
+		put_rows(file, packed.data + at);
+		add_unpacked(&raw, packed.data + at);
+		add_file_header(&one);
+		add_unpacked(&one, packed.data + at);
+		put_seed("fuzz_front", file, 3, one.data + sizeof(struct disk_file),
+			 one.len - sizeof(struct disk_file), true);
+		put_trace(file, 3, &one);
+		buf_reset(&one);
+		add_file_header(&one);
+		buf_add(&one, packed.data + at, h.block_bytes);
+		snprintf(file, sizeof(file), "%.60s-%d-packed", name, i);
+		put_trace(file, 1, &one);
+		buf_done(&one);
+	}
+	FUZZ_CHECK(i);
+	snprintf(file, sizeof(file), "%.60s-raw", name);
+	put_trace(file, 3, &raw);
+	snprintf(file, sizeof(file), "%.60s-packed", name);
+	put_trace(file, 1 | 4, &packed);
+	put_bundles(name, &packed);
+	buf_done(&packed);
+	buf_done(&raw);
+}
+
 static void put_words(const char *target, const char *const *words)
 {
 	char name[32];
@@ -495,9 +588,10 @@ int main(int argc, char **argv)
 						"\377exit=1",		"\377exit>128",
 						"\001spike>5",		"\377exit!=256",
 						"\377runq=5ms",		NULL };
+	int i;
 
-	if (argc != 2) {
-		fprintf(stderr, "usage: make_seeds DIR\n");
+	if (argc < 2) {
+		fprintf(stderr, "usage: make_seeds DIR [TRACE...]\n");
 		return 2;
 	}
 	out_dir = argv[1];
@@ -512,6 +606,9 @@ int main(int argc, char **argv)
 	put_words("fuzz_manifest", manifests);
 	put_words("fuzz_trigger", triggers);
 	make_index_seeds();
+	make_carry_seeds();
+	for (i = 2; i < argc; i++)
+		put_recorded(argv[i]);
 	zunpack_free(zunpack);
 	return 0;
 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
 # replay.sh: every fuzz target over its corpus (tests/fuzz/corpus/TARGET: what fuzzing has found worth
-# keeping) and over fresh seeds of the format as it is now. Prints "ok NAME" or "not ok NAME: reason".
+# keeping) and over fresh seeds: generated traces and recorded ones (real/). Prints "ok NAME" or "not ok NAME: reason".
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -11,7 +11,7 @@ tmp=$(mktemp -d "${TMPDIR:-/tmp}/ebpfrec-replay.XXXXXX") || exit 1
 trap 'rm -rf "$tmp"' EXIT
 status=0
 
-"$build/fuzz/make_seeds" "$tmp/seeds" || { echo "not ok fuzz: seeds cannot be made"; exit 1; }
+"$build/fuzz/make_seeds" "$tmp/seeds" "$here"/real/* || { echo "not ok fuzz: seeds cannot be made"; exit 1; }
 for source in "$here"/fuzz_*.c; do
 	name=$(basename "$source" .c)
 	dirs=()
