@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * draft: the directory beside an output in which it is made, .ebpfrec-new.XXXXXX, so that under the output's name there is
- * all of it or nothing.
- *
- * It is locked while it is in use, and gone at the end, by a signal, too (leftover.h). One that was killed left it
- * unlocked: the next one that makes a draft in the same directory removes it. Threads: one. Says what is wrong.
+ * draft: the directory beside an output in which a command makes it (base/draft_dir.h), so that under the output's name
+ * there is all of it or nothing. It is gone at the end, by a signal, too (leftover.h); one that was killed is removed by the
+ * next that makes a draft in the same directory. Threads: one. Says what is wrong.
  */
 #ifndef DRAFT_H
 #define DRAFT_H
 
 #include <stdbool.h>
 
+#include "base/draft_dir.h"
+
 struct draft {
-	char *dir; /* NULL: there is none */
-	int fd; /* of dir; holds the lock */
+	struct draft_dir dir;
 };
 
 /* Beside output, which need not exist. 0 or EXIT_FAILED. */

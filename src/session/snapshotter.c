@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 /*
- * snapshotter: a thread per snapshot; they are rare.
+ * snapshotter: a thread per snapshot; they are rare. Made in a draft, which gets its name when it is whole.
  */
 #include "session/snapshotter.h"
 
@@ -12,11 +12,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/draft_dir.h"
 #include "store/store_snapshot.h"
+
+#define DRAFT_TRACE "trace"
+#define NAMES_MAX 1000
 
 struct snapshotter {
 	int dir_fd;
@@ -26,7 +29,8 @@ struct snapshotter {
 	bool busy;			/* the thread is to be joined */
 	pthread_t thread;
 	atomic_bool done;		/* it has ended, what is below is ours again */
-	char *path;
+	time_t begun;
+	char *path;			/* what it became */
 	char *trigger;			/* NULL: asked for */
 	uint64_t ts_ns;
 	int result;
@@ -68,48 +72,70 @@ void snapshotter_free(struct snapshotter *s)
 	free(s);
 }
 
-/* TRACE.snapshot-20260301T120000Z, or with -2, -3, ... behind. */
-static int name_it(struct snapshotter *s)
+/*
+ * It becomes TRACE.snapshot-20260301T120000Z, after the instant it was asked for; or with -2, -3, ... behind, where something
+ * has that name.
+ */
+static int place(struct snapshotter *s, const struct draft_dir *draft, struct err *e)
 {
-	time_t now = time(NULL);
-	struct stat st;
-	struct tm tm;
 	char text[32];
+	struct tm tm;
 	unsigned int i;
+	int r = -EEXIST;
 
-	gmtime_r(&now, &tm);
+	gmtime_r(&s->begun, &tm);
 	strftime(text, sizeof(text), "%Y%m%dT%H%M%SZ", &tm);
-	for (i = 1; i < 1000; i++) {
+	for (i = 1; r == -EEXIST && i < NAMES_MAX; i++) {
 		free(s->path);
 		s->path = NULL;
 		if ((i == 1 ? asprintf(&s->path, "%s.snapshot-%s", s->trace_path, text)
 			    : asprintf(&s->path, "%s.snapshot-%s-%u", s->trace_path, text, i)) < 0) {
 			s->path = NULL;
-			return -ENOMEM;
+			return err_set(e, -ENOMEM, "out of memory");
 		}
-		if (lstat(s->path, &st) < 0)
-			return 0;
+		r = draft_dir_place(draft, DRAFT_TRACE, s->path, false);
 	}
-	return -EEXIST;
+	return r < 0 ? err_set(e, r, "cannot make '%s': %s", s->path, strerror(-r)) : 0;
 }
 
-static void *snapshot_main(void *arg)
+static int take(struct snapshotter *s, const struct draft_dir *draft)
 {
-	struct snapshotter *s = arg;
-	char real[24], mono[24];
+	char real[24], mono[24], *path;
 	const struct store_snapshot_note notes[] = {
 		{ "snapshot.mono_ns", mono },
 		{ "snapshot.real_ns", real },
 		{ "note.trigger", s->trigger },
 	};
-	const struct store_snapshot what = {
-		.path = s->path, .uid = s->uid, .gid = s->gid,
-		.notes = notes, .note_cnt = s->trigger ? 3 : 2,
+	struct store_snapshot what = {
+		.uid = s->uid, .gid = s->gid, .notes = notes, .note_cnt = s->trigger ? 3 : 2,
 	};
+	int r;
 
+	if (asprintf(&path, "%s/" DRAFT_TRACE, draft->path) < 0)
+		return err_set(&s->e, -ENOMEM, "out of memory");
+	what.path = path;
 	snprintf(mono, sizeof(mono), "%" PRIu64, s->ts_ns);
 	snprintf(real, sizeof(real), "%" PRIu64, clock_real_ns() - (clock_mono_ns() - s->ts_ns));
-	s->result = store_snapshot_take(s->dir_fd, &what, &s->e);
+	r = store_snapshot_take(s->dir_fd, &what, &s->e);
+	free(path);
+	return r < 0 ? r : place(s, draft, &s->e);
+}
+
+static void *snapshot_main(void *arg)
+{
+	struct snapshotter *s = arg;
+	struct draft_dir draft;
+	int r;
+
+	draft_dir_clear(s->trace_path);
+	r = draft_dir_make(&draft, s->trace_path);
+	if (r < 0) {
+		s->result = err_set(&s->e, r, "cannot make a directory beside '%s': %s", s->trace_path,
+				    strerror(-r));
+	} else {
+		s->result = take(s, &draft);
+		draft_dir_drop(&draft);
+	}
 	atomic_store(&s->done, true);
 	return NULL;
 }
@@ -121,9 +147,7 @@ int snapshotter_begin(struct snapshotter *s, const char *trigger, uint64_t ts_ns
 
 	if (s->busy)
 		return -EBUSY;
-	r = name_it(s);
-	if (r < 0)
-		return r;
+	s->begun = time(NULL);
 	free(s->trigger);
 	s->trigger = trigger ? strdup(trigger) : NULL;
 	if (trigger && !s->trigger)

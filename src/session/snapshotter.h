@@ -4,6 +4,7 @@
  *
  *     SIGUSR2, triggers --> [snapshotter] --> TRACE.snapshot-<time>
  *
+ * It has that name when it is whole, and not before (base/draft_dir.h); what has such a name already is left alone.
  * One at a time. Threads: functions are for the session's; the one that copies is internal.
  */
 #ifndef SNAPSHOTTER_H

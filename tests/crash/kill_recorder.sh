@@ -3,7 +3,7 @@
 #
 # kill -9 of the recorder at many instants, from its first milliseconds on: no process is left stopped or
 # waiting, a workload that had begun goes on to its end, and what is on disk is a whole trace up to
-# about a second before.
+# about a second before. A snapshot it was making is whole, or is not there.
 . "$(dirname "$0")/../kernel/harness.bash"
 
 # The recorder starts, and is killed $2 ms later, or $2 ms after its command has begun. Its command is a sleep of a length
@@ -84,3 +84,31 @@ for i in range(1, 4):
 check("kill late: readable up to about the last second", late and min(late) <= 1.5, "seconds before the kill: %s" % late)
 check("kill late: and not beyond", all(s >= 0 for s in late), late)
 EOF_PY
+
+# ---- while it makes a snapshot ----
+
+# Killed as soon as there is anything of one, on the way to its name or there: what must hold holds at any instant.
+half='' seen=0
+for i in 1 2 3; do
+	hold "snap$i"
+	start_recorder "snap$i" -- sh -c "$(until_released "snap$i")"
+	kill -USR2 $recorder
+	wait_for "a snapshot begins" 60 "[ -n \"\$(find '$tmp' -maxdepth 1 '(' -name '.ebpfrec-new.*' -o -name 'snap$i.snapshot-*' ')')\" ]" && seen=$((seen + 1))
+	kill -9 $recorder
+	wait $recorder 2>/dev/null
+	release "snap$i"
+	for s in "$tmp/snap$i".snapshot-*; do
+		[ ! -e "$s" ] || { grep -qx state=finished "$s/manifest" && "$EBPFREC" check -i "$s" >/dev/null 2>&1; } || half+=" $(ls -R "$s")"
+	done
+done
+check "kill in a snapshot: each was begun" "[ $seen -eq 3 ]" "$seen of 3"
+check "kill in a snapshot: what has a snapshot's name is whole" "[ -z '$half' ]" "$half"
+mkdir -p "$tmp/.ebpfrec-new.killed/trace"
+hold again
+start_recorder again -- sh -c "$(until_released again)"
+kill -USR2 $recorder
+wait_for "the snapshot" 60 "grep -q 'snapshot written' '$tmp/again.err'"
+release again
+wait $recorder
+left=$(find "$tmp" -maxdepth 1 -name '.ebpfrec-new.*')
+check "kill in a snapshot: the next one clears away what is left" "[ -z '$left' ]" "$left: $(cat "$tmp/again.err")"
