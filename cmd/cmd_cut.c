@@ -85,6 +85,24 @@ static int take_sources(const char *list, uint32_t *left_out)
 	return 0;
 }
 
+/* What was asked for and is not there is named; EXIT_FAILED: that is all of it. */
+static int check_recorded(const struct trace *t, const char *path, const char *list)
+{
+	char word[32];
+	bool any = false;
+	size_t n;
+
+	for (; *list; list += n + (list[n] == ',')) {
+		n = strcspn(list, ",");
+		snprintf(word, sizeof(word), "%.*s", (int)n, list);
+		if (trace_was_recorded(t, word))
+			any = true;
+		else
+			say_note("%s: %s was not recorded: nothing of it can be kept", path, word);
+	}
+	return any ? 0 : EXIT_FAILED;
+}
+
 /* ---- processes ---- */
 
 /* What was asked for; any of them is enough. */
@@ -212,7 +230,7 @@ int cmd_cut(int argc, char **argv)
 	struct who who = { NULL };
 	uint32_t *upids = NULL;
 	char *processes = NULL;
-	const char *value, *output = NULL;
+	const char *value, *output = NULL, *events = NULL;
 	struct input in = { 0 };
 	struct trace *t = NULL;
 	struct opts o;
@@ -233,7 +251,7 @@ int cmd_cut(int argc, char **argv)
 		if (id == 'o')
 			output = value;
 		else if (id == 'e')
-			c = take_sources(value, &q.left_out);
+			c = take_sources(events = value, &q.left_out);
 		else if (id == OPT_PID)
 			c = check_pids(who.pids = value);
 		else if (id == OPT_COMM)
@@ -250,7 +268,9 @@ int cmd_cut(int argc, char **argv)
 	c = input_open(&in, true, &t);
 	if (c)
 		return c;
-	if (who.pids || who.comm || who.cgroup) {
+	if (events)
+		c = check_recorded(t, input_path(&in), events);
+	if (!c && (who.pids || who.comm || who.cgroup)) {
 		c = find_processes(t, &who, &upids, &q.upid_cnt);
 		processes = c ? NULL : say_who(&who, q.upid_cnt);
 		if (!c && !processes)

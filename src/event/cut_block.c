@@ -48,7 +48,7 @@ static int put_gaps(struct cut *c, struct block_front *f, const struct disk_bloc
 					  .to_ns = head->to_ns,
 					  .source = trace_cut_source(i),
 					  .reason = c->q->reason };
-		if (c->q->left_out & 1u << i)
+		if (c->left_out & 1u << i)
 			row_put_gap(&c->rows, &row);
 	}
 	if (r == 0)
@@ -554,10 +554,10 @@ int cut_put_block(struct cut *c, size_t i, struct err *e)
 		anew = b->first_ns < c->from_ns || cut_has_broken(c, b) || has_late_rows(c, o.front);
 	if (anew)
 		r = put_anew(c, i, &o, e);
-	else if (c->q->left_out)
+	else if (c->left_out)
 		r = put_less(c, &o, e);
 	block_front_free(o.front);
-	if (r == 0 && !anew && !c->q->left_out) {
+	if (r == 0 && !anew && !c->left_out) {
 		c->res.bytes += b->bytes;
 		r = trace_copy_block(c->t, i, c->w, e);
 	}

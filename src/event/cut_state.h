@@ -21,6 +21,7 @@ struct cut {
 	struct row_writer rows;	/* of the section that is being made */
 	uint64_t from_ns, to_ns;	/* what is in the new trace, inside of the old one */
 	size_t first, end;	/* blocks with a part of it */
+	uint32_t left_out;	/* bit 1 << source: of what was recorded */
 	uint32_t kinds_left;	/* bit 1 << kind, of events that stay */
 	struct trace_carry carry;	/* at from_ns */
 	struct cut_filter *filter;	/* of processes; NULL: all stay */

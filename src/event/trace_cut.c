@@ -41,7 +41,7 @@ bool cut_leaves_out(const struct cut *c, const char *source)
 	unsigned int i;
 
 	for (i = 0; i < CUT_SOURCE_CNT; i++)
-		if (c->q->left_out & 1u << i && !strcmp(cut_sources[i].name, source))
+		if (c->left_out & 1u << i && !strcmp(cut_sources[i].name, source))
 			return true;
 	return false;
 }
@@ -104,7 +104,7 @@ static int copy_manifest(struct cut *c)
 		if (strcmp(m->entries[i].key, "state"))
 			r = store_writer_set(c->w, m->entries[i].key, m->entries[i].value);
 	for (s = 0; s < CUT_SOURCE_CNT; s++) {
-		if (!(c->q->left_out & 1u << s))
+		if (!(c->left_out & 1u << s))
 			continue;
 		if (*left_out)
 			strcat(left_out, ",");
@@ -166,9 +166,13 @@ int trace_cut(struct trace *t, const struct trace_cut_request *q, const char *pa
 	uint64_t bytes;
 	int r;
 
-	for (s = 0; s < CUT_SOURCE_CNT; s++)
-		if (q->left_out & 1u << s)
-			c.kinds_left &= ~cut_sources[s].kinds;
+	/* of what was not recorded nothing is left out: that it is not there has another reason, which the manifest tells */
+	for (s = 0; s < CUT_SOURCE_CNT; s++) {
+		if (!(q->left_out & 1u << s) || !trace_was_recorded(t, cut_sources[s].name))
+			continue;
+		c.left_out |= 1u << s;
+		c.kinds_left &= ~cut_sources[s].kinds;
+	}
 	trace_cut_blocks(t, q->from_ns, q->to_ns, &c.first, &c.end, &bytes);
 	r = trace_copy_refuse(t, path, e);
 	if (r == 0)

@@ -30,7 +30,7 @@ const char *trace_cut_source(unsigned int source);
 
 struct trace_cut_request {
 	uint64_t from_ns, to_ns;	/* the window; what lies outside of the trace is not in it */
-	uint32_t left_out;	/* bit 1 << source */
+	uint32_t left_out;	/* bit 1 << source; one that was not recorded changes nothing */
 	const uint32_t *upids;	/* the processes whose events stay (cut_filter.h); NULL: all */
 	size_t upid_cnt;
 	const char *processes;	/* which these are, for people */

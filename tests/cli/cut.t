@@ -1,0 +1,28 @@
+# What a cut says of sources: one that was recorded and is left out is off; one that was not recorded was not.
+
+$ cp -r golden.ebpfrec some.ebpfrec; echo sources=sched.switch,sched.wakeup,alloc.slab,block >>some.ebpfrec/manifest; ebpfrec cut -i some.ebpfrec -e sched -o sched.ebpfrec
+2~ ebpfrec: sched.ebpfrec: 0.000 .. 4.000 s of some.ebpfrec, * in 4 blocks
+
+$ ebpfrec sql -i sched.ebpfrec --format csv "SELECT DISTINCT source, reason FROM source_gaps ORDER BY source"
+1> source,reason
+1> alloc.slab,cut
+1> block,cut
+
+$ grep cut.left_out sched.ebpfrec/manifest
+1> cut.left_out=alloc.slab,block
+
+$ ebpfrec report irq -i sched.ebpfrec --format csv 2>&1 | grep -c 'sched.irq was off'
+? 1
+1> 0
+
+$ ebpfrec report irq -i sched.ebpfrec 2>&1 | grep -o 'sched.irq was not recorded'
+1> sched.irq was not recorded
+
+$ ebpfrec cut -i some.ebpfrec -e sched,sched.irq,alloc.heap -o asked.ebpfrec
+2> ebpfrec: some.ebpfrec: sched.irq was not recorded: nothing of it can be kept
+2> ebpfrec: some.ebpfrec: alloc.heap was not recorded: nothing of it can be kept
+2~ ebpfrec: asked.ebpfrec: 0.000 .. 4.000 s of some.ebpfrec, * in 4 blocks
+
+$ ebpfrec cut -i some.ebpfrec -e alloc.heap -o none.ebpfrec
+? 1
+2> ebpfrec: some.ebpfrec: alloc.heap was not recorded: nothing of it can be kept
