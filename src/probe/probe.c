@@ -346,7 +346,8 @@ static int load(struct probe *p, const struct probe_config *config, struct err *
 	if (!err)
 		err = map_counters(p, e);
 	if (!err)
-		err = rings_make(&p->rings, bpf_map__fd(p->skel->maps.rings), e);
+		err = rings_make(&p->rings, bpf_map__fd(p->skel->maps.rings),
+				 kernel_locks_map_memory(p->kernel), e);
 	if (err)
 		return err;
 	find_cpu_areas(p, config);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #define WAKE_SHARE 8	/* of a ring: filled to this part, it wakes its reader */
@@ -55,7 +56,29 @@ int rings_plan(struct rings *r, const struct rings_config *config, bool mapped,
 	return 0;
 }
 
-int rings_make(struct rings *r, int slots_fd, struct err *e)
+/* What is known of why, and what to do about it. */
+static const char *next_step(int error, bool locked)
+{
+	if (error == EPERM && locked)
+		return "this kernel counts rings as locked memory: raise `ulimit -l` or have CAP_SYS_RESOURCE";
+	if (error == EPERM)
+		return "this kernel does not count rings as locked memory, so it is a right: CAP_BPF is missing, or a "
+		       "container's seccomp filter or a security module forbids bpf()";
+	if (error == ENOMEM)
+		return "rings count for the memory limit of the recorder's cgroup: raise that, or try a smaller --ring-size";
+	return "try a smaller --ring-size";
+}
+
+static int cannot_make(uint64_t bytes, int error, bool locked, struct err *e)
+{
+	struct utsname u = { .release = "?" };
+
+	uname(&u);
+	return err_set(e, -error, "cannot make a ring of %llu bytes on Linux %s: %s; %s",
+		       (unsigned long long)bytes, u.release, strerror(error), next_step(error, locked));
+}
+
+int rings_make(struct rings *r, int slots_fd, bool locked, struct err *e)
 {
 	uint64_t bytes = r->mapped ? (uint64_t)sysconf(_SC_PAGESIZE) : r->bytes;
 	unsigned int i, cpu;
@@ -68,13 +91,7 @@ int rings_make(struct rings *r, int slots_fd, struct err *e)
 	for (i = 0; i < r->cnt; i++) {
 		r->fds[i] = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "ebpfrec_ring", 0, 0, bytes, NULL);
 		if (r->fds[i] < 0)
-			return err_set(
-				e, -errno,
-				"cannot make a ring of %llu bytes: %s; %s", (unsigned long long)bytes,
-				strerror(errno),
-				errno == EPERM ? "before Linux 5.11 rings are locked memory: raise "
-						 "`ulimit -l` or have CAP_SYS_RESOURCE" :
-						 "try a smaller --ring-size");
+			return cannot_make(bytes, errno, locked, e);
 	}
 	for (cpu = 0; cpu < r->cpu_cnt; cpu++) {
 		if (bpf_map_update_elem(slots_fd, &cpu, &r->fds[r->cpu_ring[cpu]], 0))

@@ -38,8 +38,11 @@ struct rings {
 int rings_plan(struct rings *r, const struct rings_config *config, bool mapped,
 	       unsigned int cpu_cnt);
 
-/* Makes the BPF ring buffers and puts them into the array of maps behind slots_fd, one slot per CPU. */
-int rings_make(struct rings *r, int slots_fd, struct err *e);
+/*
+ * Makes the BPF ring buffers and puts them into the array of maps behind slots_fd, one slot per CPU. locked: this kernel
+ * counts them as locked memory (kernel_locks_map_memory()), which is what it says -EPERM for.
+ */
+int rings_make(struct rings *r, int slots_fd, bool locked, struct err *e);
 void rings_done(struct rings *r);
 
 #endif /* RINGS_H */
