@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include "cmd/cmd.h"
 #include "cmd/input.h"
 #include "cmd/say.h"
+#include "store/manifest.h"
 #include "store/store_post.h"
 
 static const struct opts_option options[] = {
@@ -33,18 +35,24 @@ const struct opts_command mark_opts = {
 		    "  ebpfrec report --from mark:build --to mark:test\n",
 };
 
-static int mark(const struct input *in, uint64_t now_ns, const char *text)
+static int mark(struct input *in, uint64_t now_ns, const char *text)
 {
 	const char *path = input_path(in);
-	int dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), r;
+	bool is_trace;
+	int dir_fd, r;
 
-	if (dir_fd < 0) {
-		say_error("%s: %s; name the trace that is being recorded with -i", path,
-			  strerror(errno));
+	r = input_open_dir(in, "its recording is over; a mark can only be made meanwhile", &dir_fd);
+	if (r)
+		return r;
+	r = store_post_send(dir_fd, now_ns, text);
+	is_trace = r != -ENOENT || !faccessat(dir_fd, MANIFEST_NAME, F_OK, AT_SYMLINK_NOFOLLOW);
+	close(dir_fd);
+	if (!is_trace) {
+		say_error("%s: not a trace: it has no file '" MANIFEST_NAME "'; name the one that is being "
+			  "recorded with -i",
+			  path);
 		return EXIT_FAILED;
 	}
-	r = store_post_send(dir_fd, now_ns, text);
-	close(dir_fd);
 	switch (r) {
 	case 0:
 		return 0;

@@ -68,7 +68,7 @@ static int take(int dir_fd, struct store_snapshot *s, const char *path, const ch
 	if (!c) {
 		r = store_snapshot_take(dir_fd, s, &e);
 		if (r)
-			say_error("%s: %s", path, err_text(&e, r));
+			say_error("%s: %s%s", path, err_text(&e, r), input_owner_hint(r));
 		c = r ? EXIT_FAILED : describe(copy, new);
 	}
 	if (!c)
@@ -78,7 +78,7 @@ static int take(int dir_fd, struct store_snapshot *s, const char *path, const ch
 	return c;
 }
 
-static int snapshot(const struct input *in, const char *copy)
+static int snapshot(struct input *in, const char *copy)
 {
 	char mono[24], real[24];
 	const struct store_snapshot_note notes[] = {
@@ -90,9 +90,13 @@ static int snapshot(const struct input *in, const char *copy)
 	struct stat st;
 	int dir_fd, c;
 
-	dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (dir_fd < 0 || fstat(dir_fd, &st) < 0) {
-		say_error("%s: %s; name the trace with -i", path, strerror(errno));
+	c = input_open_dir(in, "it is whole and nobody writes to it; copy the file, or take a part with "
+			       "`ebpfrec cut`", &dir_fd);
+	if (c)
+		return c;
+	if (fstat(dir_fd, &st) < 0) {
+		say_error("%s: %s", path, strerror(errno));
+		close(dir_fd);
 		return EXIT_FAILED;
 	}
 	/* the trace's owner keeps it, also when root makes the copy */

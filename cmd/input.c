@@ -6,6 +6,7 @@
 #include "cmd/input.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,6 +110,43 @@ void input_note_damage(struct input *in, const struct trace *t)
 	in->damage_noted = cnt;
 }
 
+const char *input_owner_hint(int code)
+{
+	return code == -EACCES || code == -EPERM ? "; only its owner can read a trace, so try sudo or chown" : "";
+}
+
+static int say_no_such(const char *path)
+{
+	say_error("%s: no such trace; record one with `ebpfrec record -- COMMAND`, or name it with -i",
+		  path);
+	return EXIT_FAILED;
+}
+
+int input_open_dir(struct input *in, const char *of_bundle, int *ret_fd)
+{
+	const char *path = input_path(in);
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), r = fd < 0 ? errno : 0;
+	struct trace *t;
+
+	*ret_fd = fd;
+	switch (r) {
+	case 0:
+		return 0;
+	case ENOENT:
+		return say_no_such(path);
+	case ENOTDIR:
+		/* what it is, if it is no bundle, is known where traces are opened */
+		if (input_open(in, false, &t))
+			return EXIT_FAILED;
+		trace_close(t);
+		say_error("%s: a bundle: %s", path, of_bundle);
+		return EXIT_FAILED;
+	default:
+		say_error("%s: %s%s", path, strerror(r), input_owner_hint(-r));
+		return EXIT_FAILED;
+	}
+}
+
 int input_open(struct input *in, bool notes, struct trace **ret)
 {
 	const char *path = input_path(in);
@@ -118,21 +156,14 @@ int input_open(struct input *in, bool notes, struct trace **ret)
 	int r = (in->anyway ? trace_open_anyway :
 		 in->quick ? trace_open_quick : trace_open)(&t, path, &e);
 
-	if (r == -ENOENT && access(path, F_OK)) {
-		say_error("%s: no such trace; record one with `ebpfrec record -- COMMAND`, or name "
-			  "it with -i",
-			  path);
-		return EXIT_FAILED;
-	}
+	if (r == -ENOENT && access(path, F_OK))
+		return say_no_such(path);
 	if (r) {
 		/* The library mostly names the path, or a file inside; do not name it twice. */
 		const char *text = err_text(&e, r);
 		bool named = strstr(text, path);
 
-		say_error("%s%s%s%s", named ? "" : path, named ? "" : ": ", text,
-			  r == -EACCES || r == -EPERM ?
-				  "; only its owner can read a trace, so try sudo or chown" :
-				  "");
+		say_error("%s%s%s%s", named ? "" : path, named ? "" : ": ", text, input_owner_hint(r));
 		return EXIT_FAILED;
 	}
 	trace_damages(t, &damage_cnt);

@@ -70,6 +70,12 @@ const char *input_path(const struct input *in);
 int input_open(struct input *in, bool notes, struct trace **ret);
 
 /*
+ * The trace's directory, for what only one can be asked for. EXIT_FAILED: there is none, or it is a bundle; of_bundle says
+ * why that will not do, and what will.
+ */
+int input_open_dir(struct input *in, const char *of_bundle, int *ret_fd);
+
+/*
  * Damage in the events of a closed file shows only when they are read. This reads the blocks of a window
  * before a question is asked, so that its answer knows, and says so, what is left out. Blocks that an index
  * was made of were read then. a may be NULL.
@@ -128,6 +134,9 @@ bool input_speaks_utf8(void);
 
 /* A renderer on stdout for in->format. NULL: out of memory, said so. */
 struct render *input_render(const struct input *in, uint64_t table_limit, bool human);
+
+/* What to do about -EACCES and -EPERM of a trace, to go behind their text; "" for other codes. */
+const char *input_owner_hint(int code);
 
 /* Ends a command whose query failed with code: EPIPE is quiet. Returns the exit status. */
 int input_failed(int code, const struct err *e);

@@ -135,6 +135,26 @@ check "workload: -u leaves no capability" "[ \"\$(grep -c '^Cap\(Inh\|Prm\|Eff\|
 check "workload: -u sets HOME, USER and LOGNAME as sudo does" \
 	"grep -q '^HOME: $(getent passwd nobody | cut -d: -f6)$' '$tmp/user.out' && grep -q '^USER: nobody nobody$' '$tmp/user.out'" "$(tail -2 "$tmp/user.out")"
 
+# ---- a trace that somebody else is recording ----
+
+# Its directory is closed to a stranger; where its owner opened that, the files are.
+hold theirs
+start_recorder theirs -e sched -- sh -c "$(until_released theirs)"
+for mode in 700 755; do
+	chmod $mode "$tmp/theirs"
+	as_user "$tmp/ebpfrec" mark -i "$tmp/theirs" hello 2>"$tmp/theirs.mark"
+	check "another user's recording, mode $mode: no mark, and why" \
+		"[ $? -eq 1 ] && grep -q \"$tmp/theirs: .*owner\" '$tmp/theirs.mark'" "$(cat "$tmp/theirs.mark")"
+	as_user "$tmp/ebpfrec" snapshot -i "$tmp/theirs" -o "$tmp/open/copy" 2>"$tmp/theirs.copy"
+	check "another user's recording, mode $mode: no snapshot, and why" \
+		"[ $? -eq 1 ] && grep -q \"$tmp/theirs.*ermission denied.*sudo\" '$tmp/theirs.copy' && [ -z \"\$(find '$tmp/open' -name 'copy' -o -name '.ebpfrec-new.*')\" ]" \
+		"$(cat "$tmp/theirs.copy"; ls -A "$tmp/open")"
+done
+release theirs
+wait $recorder
+n=$("$EBPFREC" sql -i "$tmp/theirs" --format csv "SELECT count(*) FROM marks" | tail -n 1)
+check "another user's recording: no mark is in it" "[ '$n' = 0 ]" "$n"
+
 # ---- secrets ----
 
 # A stranger's command line, there before the recording (snapshot) and begun during it (exec).

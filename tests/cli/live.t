@@ -1,0 +1,45 @@
+# What is only for a trace that is being recorded, or for a directory, given something else.
+
+$ ebpfrec bundle -i golden.ebpfrec -o golden.zip 2>/dev/null; mkdir empty; echo text >file; ebpfrec mark -i golden.zip hello
+? 1
+2> ebpfrec: golden.zip: a bundle: its recording is over; a mark can only be made meanwhile
+
+$ ebpfrec mark -i empty hello
+? 1
+2> ebpfrec: empty: not a trace: it has no file 'manifest'; name the one that is being recorded with -i
+
+$ ebpfrec mark -i file hello
+? 1
+2> ebpfrec: 'file' is not a trace: a trace is a directory, or a zip file that `ebpfrec bundle` made
+
+$ ebpfrec mark -i nowhere hello
+? 1
+2> ebpfrec: nowhere: no such trace; record one with `ebpfrec record -- COMMAND`, or name it with -i
+
+$ gen_golden killed.ebpfrec open; ebpfrec mark -i killed.ebpfrec hello
+? 1
+2> ebpfrec: killed.ebpfrec: nobody is recording into it now; a mark can only be made meanwhile
+
+$ ebpfrec snapshot -i golden.zip -o copy
+? 1
+2> ebpfrec: golden.zip: a bundle: it is whole and nobody writes to it; copy the file, or take a part with `ebpfrec cut`
+
+$ ebpfrec snapshot -i empty -o copy
+? 1
+2> ebpfrec: empty: not a trace: it has no file 'manifest'
+
+$ ebpfrec snapshot -i file -o copy
+? 1
+2> ebpfrec: 'file' is not a trace: a trace is a directory, or a zip file that `ebpfrec bundle` made
+
+$ ebpfrec snapshot -i nowhere -o copy
+? 1
+2> ebpfrec: nowhere: no such trace; record one with `ebpfrec record -- COMMAND`, or name it with -i
+
+$ ebpfrec snapshot -i killed.ebpfrec -o copy && ebpfrec check -i copy
+1...
+2> ebpfrec: copy: 4 blocks, 4.00 s
+2> ebpfrec: copy: whole: 4 blocks, 229 events
+
+$ ls -A | grep ebpfrec-new
+? 1
