@@ -338,11 +338,11 @@ uninstall:
 		$(BASHCOMPDIR)/ebpfrec $(ZSHCOMPDIR)/_ebpfrec
 	rm -rf $(DOCDIR)
 
-# build/ebpfrec_VERSION_ARCH.deb
+# build/ebpfrec_VERSION-1_ARCH.deb; DEBFULLNAME and DEBEMAIL say whose it is
 deb: $(B)/ebpfrec
-	$(Q)rm -rf $(B)/deb
+	$(Q)rm -rf $(B)/deb $(B)/ebpfrec_*.deb
 	$(Q)$(MAKE) --no-print-directory install DESTDIR=$(abspath $(B))/deb PREFIX=/usr >/dev/null
-	$(Q)strip $(B)/deb/usr/bin/ebpfrec
+	$(Q)strip --remove-section=.comment $(B)/deb/usr/bin/ebpfrec
 	$(Q)cmd/dist/deb.sh $(VERSION) $(B)/deb $(B)
 
 clean:

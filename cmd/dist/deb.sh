@@ -5,9 +5,15 @@
 #
 # It depends on the packages of the shared libraries the binary is linked with, found by file; a static
 # binary depends on none. There are no scripts to run at installation: nothing is started, nobody is added.
+# Who builds it is its maintainer, and is named as for Debian's own tools: DEBFULLNAME, DEBEMAIL.
 set -eu
 
-version=$1 stage=$2 out=$3
+upstream_version=$1 stage=$2 out=$3
+here=$(dirname "$0")
+top=$here/../..
+version=$upstream_version-1
+maintainer="${DEBFULLNAME:-ebpfrec authors} <${DEBEMAIL:-ebpfrec@localhost}>"
+doc=$stage/usr/share/doc/ebpfrec
 binary=$stage/usr/bin/ebpfrec
 arch=$(dpkg --print-architecture)
 
@@ -31,23 +37,39 @@ for soname in $(objdump -p "$binary" | sed -n 's/^ *NEEDED *//p'); do
 	esac
 done
 
-mkdir -p "$stage/DEBIAN" "$stage/usr/share/doc/ebpfrec"
+# As Debian's policy wants documents: changelogs compressed, under fixed names; the licenses in one file.
+mkdir -p "$stage/DEBIAN"
 find "$stage/usr/share/man" -type f -name '*.[0-9]' -exec gzip -9nf {} +
-cat >"$stage/usr/share/doc/ebpfrec/copyright" <<-END
+gzip -9nc "$doc/CHANGELOG.md" >"$doc/changelog.gz"
+"$here/debian_changelog.sh" "$version" "$maintainer" "$top/CHANGELOG.md" | gzip -9nc >"$doc/changelog.Debian.gz"
+rm "$doc/CHANGELOG.md" "$doc/LICENSE"
+notice=$(sed -n 's/^Copyright (c) //p' "$top/LICENSE")
+[ -n "$notice" ] || { echo "deb.sh: LICENSE has no copyright notice" >&2; exit 1; }
+# its text from the first condition on, in the form of a field: indented, empty lines as a dot
+bsd=$(sed -n '/^Redistribution and use/,$p' "$top/LICENSE" | sed 's/^$/./; s/^/ /')
+cat >"$doc/copyright" <<-END
 	Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
 	Upstream-Name: ebpfrec
 
 	Files: *
-	Copyright: the ebpfrec authors
-	License: GPL-2.0-only or BSD-2-Clause
-	 See LICENSE, beside this file.
+	Copyright: $notice
+	License: GPL-2 or BSD-2-clause
+
+	License: GPL-2
+	 Version 2 of the GNU General Public License, and no other.
+	 .
+	 On Debian systems its text is in /usr/share/common-licenses/GPL-2.
+
+	License: BSD-2-clause
+	$bsd
 END
+chmod 644 "$doc"/*
 size=$(du -sk --exclude=DEBIAN "$stage" | cut -f 1)
 cat >"$stage/DEBIAN/control" <<-END
 	Package: ebpfrec
 	Version: $version
 	Architecture: $arch
-	Maintainer: ebpfrec authors <ebpfrec@localhost>
+	Maintainer: $maintainer
 	Installed-Size: $size
 	${list:+Depends: $list}
 	Section: utils

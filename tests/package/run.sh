@@ -36,7 +36,7 @@ make_here uninstall DESTDIR="$tmp/inst" PREFIX=/opt/x
 check "make uninstall leaves no file" "[ -z \"\$(find '$tmp/inst' -type f)\" ]" "$(find "$tmp/inst" -type f)"
 
 if command -v dpkg-deb >/dev/null; then
-	make_here deb
+	make_here deb DEBFULLNAME='A Packager' DEBEMAIL=packager@example.org
 	check "make deb" "[ $? -eq 0 ]" "$(tail -n 5 "$tmp/log")"
 	deb=$(ls "$build"/ebpfrec_*.deb)
 	root=$tmp/root
@@ -52,6 +52,28 @@ if command -v dpkg-deb >/dev/null; then
 	else
 		echo "SKIP package: installing: dpkg wants root"
 	fi
+	# Documents as Debian's policy wants them.
+	mkdir "$tmp/deb" && dpkg-deb --extract "$deb" "$tmp/deb"
+	doc=$tmp/deb/usr/share/doc/ebpfrec
+	version=$(dpkg-deb -f "$deb" Version)
+	zcat "$doc/changelog.Debian.gz" >"$tmp/changelog" 2>"$tmp/log"
+	check "Debian's changelog begins with the package's version" "[ \"\$(head -n 1 '$tmp/changelog')\" = 'ebpfrec ($version) unstable; urgency=medium' ]" "$version, $(head -n 1 "$tmp/changelog")"
+	# what a line " -- " ends with is what `date -R` prints
+	check "Debian's changelog ends with who and when" "[ \"\$(tail -n 1 '$tmp/changelog')\" = \" -- A Packager <packager@example.org>  \$(date -u -R -d \"\$(sed -n '\$s/.*>  //p' '$tmp/changelog')\")\" ]" "$(tail -n 1 "$tmp/changelog")"
+	words='{ for (i = 1; i <= NF; i++) if ($i !~ /^[-*]$/) print $i }'
+	sed '/^ -- /d; 1d' "$tmp/changelog" | awk "$words" >"$tmp/words.debian"
+	sed '1,/^## /d; /^## /,$d' "$top/CHANGELOG.md" | awk "$words" >"$tmp/words"
+	check "Debian's changelog says what the first section of CHANGELOG.md says" "[ -s '$tmp/words' ] && cmp -s '$tmp/words' '$tmp/words.debian'" "$(diff "$tmp/words" "$tmp/words.debian" | head -n 5)"
+	check "Debian's changelog: no line is too long" "[ \$(wc -L <'$tmp/changelog') -le 80 ]" "$(wc -L <"$tmp/changelog")"
+	check "the package has the whole changelog" "zcat '$doc/changelog.gz' | cmp -s - '$top/CHANGELOG.md'" "$(ls -l "$doc")"
+	for field in 'Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/' 'Files: *' \
+		'License: GPL-2 or BSD-2-clause' 'License: GPL-2' 'License: BSD-2-clause' "Copyright: $(sed -n 's/^Copyright (c) //p' "$top/LICENSE")"; do
+		check "copyright: '$field'" "grep -qxF -- \"\$field\" '$doc/copyright'" "$(cat "$doc/copyright")"
+	done
+	sed -n '/^Redistribution/,$p' "$top/LICENSE" | awk "$words" >"$tmp/words"
+	sed -n '/^ Redistribution/,$p' "$doc/copyright" | sed '/^ \.$/d' | awk "$words" >"$tmp/words.debian"
+	check "copyright has all of the license's text" "[ -s '$tmp/words' ] && cmp -s '$tmp/words' '$tmp/words.debian'" "$(diff "$tmp/words" "$tmp/words.debian" | head -n 5)"
+	check "the maintainer is who builds it" "[ \"\$(dpkg-deb -f '$deb' Maintainer)\" = 'A Packager <packager@example.org>' ]" "$(dpkg-deb -f "$deb" Maintainer)"
 	# shellcheck disable=SC2034
 	depends=$(dpkg-deb -f "$deb" Depends)
 	check "it depends on what the binary is linked with" "ldd '$build/ebpfrec' | grep -q '=>' && grep -q libbpf <<<\"\$depends\" && grep -q sqlite <<<\"\$depends\" || ! ldd '$build/ebpfrec' | grep -q '=>'" "$depends"
