@@ -150,13 +150,19 @@ static void on_nothing(int sig)
 {
 }
 
-static void set_signals(void)
+/* *ret_ignored: which of them the caller ignores, and COMMAND is to, too. */
+static void set_signals(sigset_t *ret_ignored)
 {
+	static const int handled[] = { SIGHUP, SIGINT, SIGPIPE, SIGTERM, SIGUSR2 };
 	struct sigaction stop = { .sa_handler = on_stop, .sa_flags = SA_RESTART };
 	struct sigaction snapshot = { .sa_handler = on_snapshot, .sa_flags = SA_RESTART };
 	struct sigaction nothing = { .sa_handler = on_nothing, .sa_flags = SA_RESTART };
 	struct sigaction old;
 
+	sigemptyset(ret_ignored);
+	for (size_t i = 0; i < sizeof(handled) / sizeof(handled[0]); i++)
+		if (!sigaction(handled[i], NULL, &old) && old.sa_handler == SIG_IGN)
+			sigaddset(ret_ignored, handled[i]);
 	/*
 	 * Also when it was ignored, as in a script's background job: it is the way to end a
 	 * recording.
@@ -165,7 +171,7 @@ static void set_signals(void)
 	sigaction(SIGTERM, &stop, NULL);
 	sigaction(SIGUSR2, &snapshot, NULL);
 	/* nohup: the recording is meant to outlive the terminal. */
-	if (!sigaction(SIGHUP, NULL, &old) && old.sa_handler != SIG_IGN)
+	if (!sigismember(ret_ignored, SIGHUP))
 		sigaction(SIGHUP, &stop, NULL);
 	/* A handler and not SIG_IGN, which COMMAND would inherit. */
 	sigaction(SIGPIPE, &nothing, NULL);
@@ -598,7 +604,7 @@ static int record(struct record *r)
 	r->o.warn = on_warn;
 	r->o.notice = on_notice;
 	r->o.warn_ctx = r;
-	set_signals();
+	set_signals(&r->o.ignored);
 	c = session_open(&s, &r->o, &e);
 	if (c) {
 		say_error("%s", err_text(&e, c));

@@ -97,18 +97,29 @@ static int become(const struct identity *id)
 	return 0;
 }
 
-static void child_main(int go_fd, int status_fd, char *const *argv, const struct identity *id)
-	__attribute__((noreturn));
+/*
+ * The recorder's handlers do not survive the exec: what the caller ignores would come out as the default. A
+ * background job of a script ignores SIGINT, what nohup starts SIGHUP, what Python starts often SIGPIPE.
+ */
+static void restore_signals(const sigset_t *ignored)
+{
+	static const int handled[] = { SIGHUP, SIGINT, SIGPIPE, SIGTERM, SIGUSR2 };
+	unsigned int i;
 
-static void child_main(int go_fd, int status_fd, char *const *argv, const struct identity *id)
+	for (i = 0; i < sizeof(handled) / sizeof(handled[0]); i++)
+		signal(handled[i], sigismember(ignored, handled[i]) == 1 ? SIG_IGN : SIG_DFL);
+}
+
+static void child_main(int go_fd, int status_fd, char *const *argv, const struct identity *id,
+		       const sigset_t *ignored) __attribute__((noreturn));
+
+static void child_main(int go_fd, int status_fd, char *const *argv, const struct identity *id,
+		       const sigset_t *ignored)
 {
 	char go;
 	int err;
 
-	/* the recorder's handlers do not survive the exec, but what it ignores would */
-	signal(SIGPIPE, SIG_DFL);
-	signal(SIGINT, SIG_DFL);
-	signal(SIGTERM, SIG_DFL);
+	restore_signals(ignored);
 	if (read(go_fd, &go, 1) != 1)
 		_exit(0);
 	err = become(id);
@@ -121,7 +132,8 @@ static void child_main(int go_fd, int status_fd, char *const *argv, const struct
 	_exit(127);
 }
 
-int launch_new(struct launch **ret, char *const *argv, const char *user, struct err *e)
+int launch_new(struct launch **ret, char *const *argv, const char *user, const sigset_t *ignored,
+	       struct err *e)
 {
 	int go[2] = { -1, -1 }, status[2] = { -1, -1 };
 	struct identity id;
@@ -147,7 +159,7 @@ int launch_new(struct launch **ret, char *const *argv, const char *user, struct 
 	if (!l->pid) {
 		close(go[1]);
 		close(status[0]);
-		child_main(go[0], status[1], argv, &id);
+		child_main(go[0], status[1], argv, &id, ignored);
 	}
 	close(go[0]);
 	close(status[1]);

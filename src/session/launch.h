@@ -7,6 +7,7 @@
 #ifndef LAUNCH_H
 #define LAUNCH_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -20,8 +21,12 @@ struct launch;
  */
 bool launch_finds(const char *command);
 
-/* Forks the waiting child. user: name or number to become, NULL = stay. -ENOENT: no such user. */
-int launch_new(struct launch **ret, char *const *argv, const char *user, struct err *e);
+/*
+ * Forks the waiting child. user: name or number to become, NULL = stay. ignored: of the signals that the recorder
+ * handles, those that the command ignores; the others do what they do by default. -ENOENT: no such user.
+ */
+int launch_new(struct launch **ret, char *const *argv, const char *user, const sigset_t *ignored,
+	       struct err *e);
 pid_t launch_pid(const struct launch *l);
 /* Descriptor that becomes readable when the command has ended. */
 int launch_fd(const struct launch *l);

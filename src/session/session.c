@@ -264,7 +264,7 @@ int session_open(struct session **ret, const struct session_options *o, struct e
 		return 0;
 	}
 	if (!err && o->command)
-		err = launch_new(&s->launch, o->command, o->user, e);
+		err = launch_new(&s->launch, o->command, o->user, &o->ignored, e);
 	if (!err)
 		err = open_probe(s, e);
 	if (!err)

@@ -11,6 +11,7 @@
 #ifndef SESSION_H
 #define SESSION_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -35,6 +36,7 @@ struct session_options {
 	uint64_t duration_ns;		/* 0 = until the command ends or session_stop() */
 	const char *btf_file;		/* --btf: instead of /sys/kernel/btf/vmlinux; may be NULL */
 	const char *user; /* -u: name or number to run the command as; NULL = as the caller */
+	sigset_t ignored;		/* signals that the command ignores, because the caller does */
 	uint64_t keep_bytes, keep_ns;	/* --keep: what of the trace stays, as in store_writer.h; 0 = all */
 	struct rings_config rings;
 	int zstd_level;			/* 1..19; 0 = default, -1 = no compression */

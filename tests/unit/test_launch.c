@@ -2,6 +2,7 @@
 /* Starting the workload: released late, statuses as a shell gives them. */
 #include <errno.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -12,12 +13,14 @@
 
 #include "session/launch.h"
 
+static const sigset_t none; /* ignored by the caller */
+
 static int run(char *const *argv, int *ret_errno)
 {
 	struct launch *l;
 	int code = -1;
 
-	assert_int_equal(launch_new(&l, argv, NULL, NULL), 0);
+	assert_int_equal(launch_new(&l, argv, NULL, &none, NULL), 0);
 	*ret_errno = launch_release(l);
 	if (!*ret_errno)
 		assert_int_equal(launch_wait(l, 1, &code), 1);
@@ -64,7 +67,7 @@ static void test_launch_runs_nothing_before_release(void **state)
 
 	assert_true(fd >= 0);
 	close(fd);
-	assert_int_equal(launch_new(&l, argv, NULL, NULL), 0);
+	assert_int_equal(launch_new(&l, argv, NULL, &none, NULL), 0);
 	usleep(50000);
 	assert_int_equal(access(path, F_OK), 0);
 	assert_int_equal(launch_wait(l, 0, &code), 0);
@@ -73,13 +76,35 @@ static void test_launch_runs_nothing_before_release(void **state)
 	unlink(path);
 }
 
+/* Of the signals that a recorder handles: what the caller ignores, and the default of the others. */
+static void test_launch_leaves_signals_as_the_caller_has_them(void **state)
+{
+	char *const argv[] = { "sh", "-c", "kill -INT $$; kill -USR2 $$; kill -TERM $$; exit 7",
+			       NULL };
+	sigset_t ignored;
+	struct launch *l;
+	int code = -1;
+
+	sigemptyset(&ignored);
+	sigaddset(&ignored, SIGINT);
+	sigaddset(&ignored, SIGUSR2);
+	signal(SIGINT, SIG_DFL);
+	signal(SIGTERM, SIG_IGN);
+	assert_int_equal(launch_new(&l, argv, NULL, &ignored, NULL), 0);
+	signal(SIGTERM, SIG_DFL);
+	assert_int_equal(launch_release(l), 0);
+	assert_int_equal(launch_wait(l, 1, &code), 1);
+	assert_int_equal(code, 128 + SIGTERM);
+	launch_free(l);
+}
+
 static void test_launch_refuses_an_unknown_user(void **state)
 {
 	char *const argv[] = { "true", NULL };
 	struct err e = {};
 	struct launch *l;
 
-	assert_int_equal(launch_new(&l, argv, "no-such-user-here", &e), -ENOENT);
+	assert_int_equal(launch_new(&l, argv, "no-such-user-here", &none, &e), -ENOENT);
 	assert_non_null(strstr(e.text, "no-such-user-here"));
 }
 
@@ -100,6 +125,7 @@ int main(void)
 		cmocka_unit_test(test_launch_gives_128_plus_signal),
 		cmocka_unit_test(test_launch_tells_missing_from_not_executable),
 		cmocka_unit_test(test_launch_runs_nothing_before_release),
+		cmocka_unit_test(test_launch_leaves_signals_as_the_caller_has_them),
 		cmocka_unit_test(test_launch_refuses_an_unknown_user),
 		cmocka_unit_test(test_launch_finds_what_exec_would_find),
 	};
