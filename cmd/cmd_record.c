@@ -585,7 +585,7 @@ static int run(struct record *r)
 		return status;
 	}
 	session_get_stats(running, &st);
-	if (!r->quiet)
+	if (!r->quiet && st.has_trace)
 		print_closing(r, &st);
 	return status;
 }

@@ -629,6 +629,16 @@ static void close_watch(struct session *s)
 	watch_free(w);
 }
 
+/* Nothing is recorded, and no command has run: as if it had never been begun. */
+static void drop_trace(struct session *s)
+{
+	close_watch(s);
+	store_writer_abort(s->store);
+	s->store = NULL;
+	store_remove(s->o.output, NULL);
+	s->made_output = false;
+}
+
 /* Recording has failed: keep what is there; the command goes on, and is waited for. */
 static void give_up(struct session *s, const struct err *e, int err)
 {
@@ -663,20 +673,20 @@ int session_run(struct session *s, int *ret_exit, struct err *e)
 		return 0;
 	}
 	err = begin(s, e);
-	if (!err && s->launch) {
+	if (err) {
+		drop_trace(s);
+		return err;
+	}
+	if (s->launch) {
 		exec_errno = launch_release(s->launch);
 		if (exec_errno) {
 			err_set(e, 0, "cannot run %s: %s", s->o.command[0], strerror(exec_errno));
-			close_watch(s);
-			store_writer_abort(s->store);
-			s->store = NULL;
-			store_remove(s->o.output, NULL);
+			drop_trace(s);
 			*ret_exit = exec_errno == ENOENT || exec_errno == ENOTDIR ? 127 : 126;
 			return 0;
 		}
 	}
-	if (!err)
-		err = run_loop(s, &code, e);
+	err = run_loop(s, &code, e);
 	if (!err && s->launch && launch_wait(s->launch, 0, &code))
 		err = watch_exit(s->watch, clock_mono_ns(), code, e);
 	if (!err)
@@ -722,6 +732,7 @@ void session_get_stats(const struct session *s, struct session_stats *ret)
 	unsigned int h;
 
 	*ret = s->stats;
+	ret->has_trace = s->made_output;
 	if (!s->sampler)
 		return;
 	sampler_totals(s->sampler, &t);

@@ -62,6 +62,7 @@ struct session_options {
 enum { SESSION_CLASS_CNT = 4 };		/* task, sched, alloc, block: enum wire_class */
 
 struct session_stats {
+	bool has_trace;				/* false: it ended before it was begun, and nothing was kept */
 	uint64_t event_cnt[SESSION_CLASS_CNT];	/* records kept */
 	uint64_t lost_cnt[SESSION_CLASS_CNT];	/* no room, failed reservation, skipped program, block: or not seen */
 	uint64_t full_cnt;			/* of all lost: the ring had no room */
@@ -88,7 +89,7 @@ int session_open(struct session **ret, const struct session_options *o, struct e
  * *ret_exit is the exit status to leave with: the command's (128 + signal if killed, 126 or
  * 127 if it could not run; then the trace directory is removed again), 0 without a command.
  * < 0: recording itself failed; what was recorded up to there is valid and the command, if
- * still running, goes on undisturbed.
+ * still running, goes on undisturbed. Failed before the command was started: it is not started, and there is no trace.
  */
 int session_run(struct session *s, int *ret_exit, struct err *e);
 

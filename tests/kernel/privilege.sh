@@ -20,9 +20,9 @@ fields()
 {
 	sed -n "s/^$2:[[:space:]]*//p" "$1" | sort -u | tr '\n' ' '
 }
-# The recorder's own threads, as the workload sees them while it runs.
+# The recorder's own threads, as the workload sees them first thing.
 # shellcheck disable=SC2016
-look='sleep 0.2; for t in /proc/$PPID/task/*; do cat $t/status; done'
+look='cat /proc/$PPID/task/*/status'
 
 # ---- file capabilities ----
 
@@ -40,7 +40,23 @@ if setcap cap_bpf,cap_perfmon+ep "$tmp/ebpfrec" 2>"$tmp/setcap.err"; then
 			[ \"\$(fields '$tmp/caps.threads' NoNewPrivs)\" = '1 ' ]" "$(cat "$tmp/caps.threads")"
 	as_user "$tmp/ebpfrec" report -i "$tmp/open/caps" cpu --format csv >"$tmp/caps.csv" 2>"$tmp/caps.err2"
 	check "file capabilities: and the user reports on it" "[ $? -eq 0 ] && [ \$(wc -l <'$tmp/caps.csv') -gt 3 ]" "$(cat "$tmp/caps.err2")"
-	# Reading a trace, which may be anybody's, happens without them: seen from outside, in a query without end.
+	# What only reads, or writes what it has read, has given them up before it looks at its options: seen from
+	# outside, as it cannot get rid of its complaint about one.
+	mkfifo "$tmp/full"
+	exec 7<>"$tmp/full"
+	dd if=/dev/zero of="$tmp/full" bs=4096 count=1024 oflag=nonblock 2>/dev/null
+	mapfile -t commands < <("$EBPFREC" --help | sed -n '/^Commands/,/^$/s/^  \([a-z]*\)  .*/\1/p' | grep -vx 'record\|doctor\|help\|version')
+	for command in "${commands[@]}"; do
+		(cd "$tmp/open" && exec setpriv --reuid=65534 --regid=65534 --clear-groups "$tmp/ebpfrec" "$command" --no-such-option >/dev/null 2>&7) &
+		wait_for "$command has read its options" 30 "grep -q '^Name:[[:space:]]*ebpfrec' /proc/$!/status && grep -q '^NoNewPrivs:[[:space:]]*1' /proc/$!/status"
+		cat /proc/$!/status >"$tmp/reader" 2>/dev/null
+		kill -9 $! && wait $! 2>/dev/null
+		check "file capabilities: $command has given them up" "[ \"\$(fields '$tmp/reader' CapPrm)\" = '0000000000000000 ' ]" \
+			"$(grep -E '^(Name|Cap|NoNew)' "$tmp/reader")"
+	done
+	exec 7>&-
+	check "file capabilities: these were all commands that read" "[ ${#commands[@]} -ge 12 ]" "${commands[*]}"
+	# Reading a trace, which may be anybody's, happens without them, too: in a query without end.
 	(cd "$tmp/open" && exec setpriv --reuid=65534 --regid=65534 --clear-groups "$tmp/ebpfrec" sql -i caps \
 		'WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n' >/dev/null 2>&1) &
 	# (its first instructions are setpriv's)
@@ -77,7 +93,11 @@ got=$(ulimit -l 64 && as_user "$tmp/ebpfrec" doctor 2>&1 >/dev/null | grep -c CA
 check "doctor: names CAP_SYS_RESOURCE where the rings are locked memory, and only there" "[ '$got' = $wanted ]" "$got times on $(uname -r)"
 chmod u+s "$tmp/ebpfrec"
 as_user "$tmp/ebpfrec" record -o "$tmp/open/suid" -e sched -- true 2>"$tmp/suid.err"
-check "setuid: refused, with what to do instead" "[ $? -ne 0 ] && grep -q setcap '$tmp/suid.err'" "$(cat "$tmp/suid.err")"
+check "setuid: refused, with what to do instead" "[ $? -ne 0 ] && grep -q 'not to be installed setuid.*setcap' '$tmp/suid.err'" "$(cat "$tmp/suid.err")"
+chmod u-s,g+s "$tmp/ebpfrec"
+as_user "$tmp/ebpfrec" info 2>"$tmp/sgid.err"
+check "setuid: and setgid, whatever the command" "[ $? -ne 0 ] && grep -q 'not to be installed.*setgid.*setcap' '$tmp/sgid.err'" "$(cat "$tmp/sgid.err")"
+chmod g-s "$tmp/ebpfrec"
 
 # ---- root ----
 
@@ -86,10 +106,36 @@ check "root: recording keeps no capability, in any thread" \
 	"[ \$(grep -c ^Pid: '$tmp/root.out') -ge 2 ] && [ \"\$(fields '$tmp/root.out' CapPrm)\" = '0000000000000000 ' ] &&
 		[ \"\$(fields '$tmp/root.out' CapBnd)\" = '0000000000000000 ' ] && [ \"\$(fields '$tmp/root.out' NoNewPrivs)\" = '1 ' ]" \
 	"$(grep -E '^(Name|Cap|NoNew)' "$tmp/root.out")"
-SUDO_UID=65534 SUDO_GID=65534 record sudo -- sh -c "$look"
+SUDO_UID=65534 SUDO_GID=65534 setpriv --groups 0,4242 "$EBPFREC" record -o "$tmp/sudo" -- sh -c "$look" >"$tmp/sudo.out" 2>"$tmp/sudo.err" </dev/null
 check "sudo: the recorder has become the user who called it" \
 	"[ \"\$(fields '$tmp/sudo.out' Uid | tr '\t' ' ')\" = '65534 65534 65534 65534 ' ] && [ \"\$(fields '$tmp/sudo.out' CapPrm)\" = '0000000000000000 ' ]" \
 	"$(grep -E '^(Name|Uid|Cap)' "$tmp/sudo.out")"
+check "sudo: with that user's groups, and no other" \
+	"[ \"\$(fields '$tmp/sudo.out' Gid | tr '\t' ' ')\" = '65534 65534 65534 65534 ' ] && [ \"\$(fields '$tmp/sudo.out' Groups | tr -s ' ')\" = '$(id -G 65534) ' ]" \
+	"$(grep -E '^(Name|Gid|Groups)' "$tmp/sudo.out")"
+# A kernel that says it took the capabilities away, and did not: the recorder looks, and the workload never begins.
+timeout 60 python3 - "$EBPFREC" record -o "$tmp/kept" -e task -- touch "$tmp/began" >"$tmp/kept.out" 2>"$tmp/kept.err" <<'EOF_PY'
+import ctypes
+import os
+import platform
+import struct
+import sys
+capset = {"x86_64": 126, "aarch64": 91}[platform.machine()]
+code = [(0x20, 0, 0, 0),                # the call's number
+        (0x15, 0, 1, capset),
+        (0x06, 0, 0, 0x00050000),       # capset: returns 0, and is not done
+        (0x06, 0, 0, 0x7fff0000)]       # others: allowed
+rows = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *c) for c in code))
+program = ctypes.create_string_buffer(struct.pack("@HP", len(code), ctypes.addressof(rows)))
+libc = ctypes.CDLL(None, use_errno=True)
+if libc.prctl(22, 2, program, 0, 0):    # PR_SET_SECCOMP, SECCOMP_MODE_FILTER
+    sys.exit("seccomp: " + os.strerror(ctypes.get_errno()))
+os.execv(sys.argv[1], sys.argv[1:])
+EOF_PY
+check "root: capabilities that did not go are found: no recording" "[ $? -eq 125 ] && grep -q 'still has capabilities' '$tmp/kept.err'" "$(cat "$tmp/kept.err")"
+# (the workload of a recorder that released it and then looked would be on its way)
+sleep 0.3
+check "root: and no workload, and no trace" "[ ! -e '$tmp/began' ] && [ ! -e '$tmp/kept' ]" "$(ls -la "$tmp")"
 # shellcheck disable=SC2016
 recorded opener -e alloc.heap,task -- sh -c 'sleep 0.2; p=$(pgrep -x ebpfrec-open -P $PPID); cat /proc/$p/status; ls /proc/$p/fd | wc -l'
 check "opener: keeps CAP_SYS_PTRACE and CAP_CHECKPOINT_RESTORE, and no descriptor but its socket" \
@@ -99,6 +145,25 @@ recorded stats -- sh -c 'sleep 0.2; cat /proc/$(pgrep -n -f "^[^ ]*ebpfrec recor
 check "helper: keeps CAP_SYS_ADMIN alone, and no descriptor but its socket" \
 	"[ \"\$(fields '$tmp/stats.out' CapPrm)\" = '0000000000200000 ' ] && [ \"\$(tail -1 '$tmp/stats.out')\" = 1 ] && [ \"\$(fields '$tmp/stats.out' Name)\" = 'ebpfrec-stats ' ]" \
 	"$(grep -E '^(Name|Cap)' "$tmp/stats.out")"
+# Killed, it can tell nobody: they see their socket's end.
+helpers_run()
+{
+	local pid
+
+	for pid in $helpers; do
+		grep -qs '^State:[[:space:]]*[^ZX]' "/proc/$pid/status" && return 0
+	done
+	return 1
+}
+hold helpers
+start_recorder helpers -e alloc.heap,task -- sh -c "$(until_released helpers)"
+helpers=$(pgrep -P $recorder 'ebpfrec-(stats|open)')
+check "helper, opener: are there while it records" "[ $(wc -w <<<"$helpers") -eq 2 ] && helpers_run" "$helpers"
+kill -9 $recorder
+wait $recorder 2>/dev/null
+wait_for "they have ended" 60 "! helpers_run"
+check "helper, opener: end with the recorder" "! helpers_run" "$helpers"
+release helpers
 checker <<'EOF_PY'
 from trace_query import *
 t = Trace(os.environ["tmp"] + "/root")
@@ -127,13 +192,18 @@ check "workload: ambient capabilities of the recorder end with it" \
 	"[ \"\$(fields '$tmp/ambient.out' CapEff)\" = '0000000000000000 ' ] && [ \"\$(fields '$tmp/ambient.out' CapInh)\" = '0000000000000000 ' ]" \
 	"$(cat "$tmp/ambient.err"; grep Cap "$tmp/ambient.out")"
 check "workload: may gain privileges as ever (sudo inside it works)" "[ \"\$(fields '$tmp/ambient.out' NoNewPrivs)\" = '0 ' ]" "$(grep NoNew "$tmp/ambient.out")"
-record user -u nobody -e sched -- sh -c 'cat /proc/self/status; echo "HOME: $HOME"; echo "USER: $USER $LOGNAME"'
+KEPT=1a2b setpriv --groups 0,4242 "$EBPFREC" record -o "$tmp/user" -u nobody -e sched -- \
+	sh -c 'cat /proc/self/status; echo "HOME: $HOME"; echo "USER: $USER $LOGNAME"; echo "SHELL: $SHELL"; echo "KEPT: $KEPT"' \
+	>"$tmp/user.out" 2>"$tmp/user.err" </dev/null
 check "workload: -u gives uid, gid and groups" \
 	"[ \"\$(fields '$tmp/user.out' Uid | tr '\t' ' ')\" = '$(id -u nobody) $(id -u nobody) $(id -u nobody) $(id -u nobody) ' ] &&
+		[ \"\$(fields '$tmp/user.out' Gid | tr '\t' ' ')\" = '$(id -g nobody) $(id -g nobody) $(id -g nobody) $(id -g nobody) ' ] &&
 		[ \"\$(fields '$tmp/user.out' Groups | tr -d ' ')\" = '$(id -G nobody | tr -d ' ')' ]" "$(grep -E '^(Uid|Gid|Groups)' "$tmp/user.out")"
 check "workload: -u leaves no capability" "[ \"\$(grep -c '^Cap\(Inh\|Prm\|Eff\|Amb\):.0000000000000000' '$tmp/user.out')\" = 4 ]" "$(grep Cap "$tmp/user.out")"
-check "workload: -u sets HOME, USER and LOGNAME as sudo does" \
-	"grep -q '^HOME: $(getent passwd nobody | cut -d: -f6)$' '$tmp/user.out' && grep -q '^USER: nobody nobody$' '$tmp/user.out'" "$(tail -2 "$tmp/user.out")"
+check "workload: -u sets HOME, USER, LOGNAME and SHELL as sudo does" \
+	"grep -q '^HOME: $(getent passwd nobody | cut -d: -f6)$' '$tmp/user.out' && grep -q '^USER: nobody nobody$' '$tmp/user.out' &&
+		grep -q '^SHELL: $(getent passwd nobody | cut -d: -f7)$' '$tmp/user.out'" "$(tail -4 "$tmp/user.out")"
+check "workload: -u leaves the rest of the environment" "grep -q '^KEPT: 1a2b$' '$tmp/user.out'" "$(tail -4 "$tmp/user.out")"
 
 # ---- a trace that somebody else is recording ----
 
