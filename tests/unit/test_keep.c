@@ -426,6 +426,34 @@ static void test_letters_of_other_users_are_thrown_away(void **state)
 	close(dir_fd);
 }
 
+/* Whom the trace belongs to is not root when root records for them. */
+static void test_letters_of_the_owner_arrive(void **state)
+{
+	int dir_fd = open(dir, O_RDONLY | O_DIRECTORY), status;
+	struct store_post *p = NULL;
+	char text[STORE_POST_MAX];
+	uint64_t ts;
+	pid_t child;
+
+	if (geteuid())
+		skip();
+	assert_int_equal(chmod(dir, 0711), 0);
+	assert_int_equal(store_post_open(&p, dir_fd, 4242, 4242), 0);
+	child = fork();
+	if (!child) {
+		if (setgid(4242) || setuid(4242))
+			_exit(100);
+		_exit(-store_post_send(dir_fd, 5, "theirs"));
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+	assert_int_equal(store_post_receive(p, &ts, text), 1);
+	assert_string_equal(text, "theirs");
+	store_post_close(p);
+	close(dir_fd);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -441,6 +469,7 @@ int main(void)
 		T(test_letters_arrive_with_their_instant),
 		T(test_letters_that_make_no_sense_are_thrown_away),
 		T(test_letters_of_other_users_are_thrown_away),
+		T(test_letters_of_the_owner_arrive),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

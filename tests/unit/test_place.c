@@ -108,6 +108,35 @@ static void test_place_refuses_links_of_others_where_others_write(void **state)
 	/* the owner of the directory may: it is theirs */
 	assert_int_equal(chown("open", 1234, 1234), 0);
 	assert_int_equal(where("open/theirs/t", name), inode("a"));
+	/* others are those of a group, too */
+	assert_int_equal(chown("open", 0, 1234), 0);
+	assert_int_equal(chmod("open", 0770), 0);
+	assert_int_equal(where("open/theirs/t", name), -ELOOP);
+	assert_int_equal(chmod("open", 0750), 0);
+	assert_int_equal(where("open/theirs/t", name), inode("a"));
+}
+
+static void test_place_follows_links_of_root_for_everybody(void **state)
+{
+	char name[NAME_MAX + 1];
+	long got_root, got_theirs;
+
+	if (geteuid())
+		skip();
+	assert_int_equal(chmod(dir, 0755), 0);
+	assert_int_equal(mkdir("a", 0755), 0);
+	assert_int_equal(mkdir("open", 0777), 0);
+	assert_int_equal(chown("open", 1234, 1234), 0);
+	assert_int_equal(chmod("open", 01777), 0);
+	assert_int_equal(symlink("../a", "open/roots"), 0);
+	assert_int_equal(symlink("../a", "open/theirs"), 0);
+	assert_int_equal(lchown("open/theirs", 4321, 4321), 0);
+	assert_int_equal(seteuid(65534), 0);
+	got_root = where("open/roots/t", name);
+	got_theirs = where("open/theirs/t", name);
+	assert_int_equal(seteuid(0), 0);
+	assert_int_equal(got_root, inode("a"));
+	assert_int_equal(got_theirs, -ELOOP);
 }
 
 static void test_trace_is_not_made_through_anothers_link(void **state)
@@ -170,14 +199,68 @@ static void test_swapped_directory_is_refused(void **state)
 	assert_int_equal(mkdir("swapped", 0700), 0);
 	close(open("swapped/manifest", O_CREAT | O_WRONLY, 0600));
 	assert_int_equal(files_kernel.open_dir(NULL, "swapped", &uid, &mode), -ENOTEMPTY);
-	assert_int_equal(symlink("swapped", "link"), 0);
-	assert_true(files_kernel.open_dir(NULL, "link", &uid, &mode) < 0);
 	assert_int_equal(mkdir("empty", 0700), 0);
+	assert_int_equal(symlink("empty", "link"), 0);
+	assert_true(files_kernel.open_dir(NULL, "link", &uid, &mode) < 0);
 	fd = files_kernel.open_dir(NULL, "empty", &uid, &mode);
 	assert_true(fd >= 0);
 	assert_int_equal(uid, geteuid());
 	assert_int_equal(mode, 0700);
 	close(fd);
+}
+
+/* The kernel's, but the moment a directory is made somebody puts another one in its place. */
+static mode_t swapped_mode;
+static uid_t swapped_uid;
+
+static int make_swapped(void *ctx, const char *name, mode_t mode)
+{
+	char mine[100];
+	int r = files_kernel.make_dir(NULL, name, mode);
+
+	if (r < 0)
+		return r;
+	snprintf(mine, sizeof(mine), "%s.mine", name);
+	assert_int_equal(rename(name, mine), 0);
+	assert_int_equal(mkdir(name, 0700), 0);
+	assert_int_equal(chmod(name, swapped_mode), 0);
+	assert_int_equal(chown(name, swapped_uid, (gid_t)-1), 0);
+	return 0;
+}
+
+static void test_trace_is_not_made_in_anothers_empty_directory(void **state)
+{
+	struct files swaps = files_kernel;
+	struct store_config config = { .uid = (uid_t)-1, .gid = (gid_t)-1, .files = &swaps };
+	struct store_writer *w;
+	struct err e = { "" };
+
+	if (geteuid())
+		skip();
+	swaps.make_dir = make_swapped;
+	swapped_mode = 0700;
+	swapped_uid = 1234;
+	assert_int_equal(store_writer_create(&w, "of-another", &config, &e), -EPERM);
+	assert_non_null(strstr(e.text, "somebody else replaced it"));
+	assert_int_equal(access("of-another/manifest", F_OK), -1);
+	swapped_mode = 0777;
+	swapped_uid = 0;
+	assert_int_equal(store_writer_create(&w, "open-to-all", &config, NULL), -EPERM);
+	assert_int_equal(access("open-to-all/manifest", F_OK), -1);
+}
+
+static void test_files_are_new_ones(void **state)
+{
+	int dir_fd = open(".", O_RDONLY | O_DIRECTORY), fd;
+
+	fd = files_kernel.create(NULL, dir_fd, "new");
+	assert_true(fd >= 0);
+	close(fd);
+	assert_int_equal(files_kernel.create(NULL, dir_fd, "new"), -EEXIST);
+	assert_int_equal(symlink("elsewhere", "link"), 0);
+	assert_true(files_kernel.create(NULL, dir_fd, "link") < 0);
+	assert_int_equal(access("elsewhere", F_OK), -1);
+	close(dir_fd);
 }
 
 int main(void)
@@ -191,7 +274,12 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(test_anothers_trace_is_not_moved_where_others_write,
 						setup, teardown),
+		cmocka_unit_test_setup_teardown(test_place_follows_links_of_root_for_everybody,
+						setup, teardown),
 		cmocka_unit_test_setup_teardown(test_swapped_directory_is_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_trace_is_not_made_in_anothers_empty_directory,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(test_files_are_new_ones, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
