@@ -120,4 +120,8 @@ bad=$(grep -nE '(^|[^a-z_.>])(printf|puts|putchar|perror|exit|_exit|abort)[[:spa
 	grep -vE '^src/(session/[a-z_]*|probe/run_stats)\.c:[0-9]+:.*_exit[[:space:]]*\(' | grep -vE ':[0-9]+:[[:space:]]*/?\*')
 verdict "the library never prints, never exits" "$bad"
 
+# Somebody else's file may shrink or change at any time: read() says so, a mapping ends the process.
+bad=$(grep -nE '(^|[^a-z_])mmap[[:space:]]*\(|_MMAP' $(find src/symbol src/session -name '*.c' 2>/dev/null) /dev/null)
+verdict "files of the workload are never mapped" "$bad"
+
 exit $status

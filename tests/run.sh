@@ -9,6 +9,7 @@
 #     package     tests/package/run.sh
 #     fuzz        tests/fuzz/replay.sh: what fuzzing found, replayed
 #     includes    tests/check_includes.sh
+#     claims      tests/check_claims.py: the tests that SECURITY.md names
 #     bench       tests/bench/run.sh: the benchmark's own tests
 #     kernel      tests/kernel/*.sh, on the running kernel, as root (through sudo if need be)
 #     crash       tests/crash/*.sh: likewise; the recorder is killed, its disk fails
@@ -157,6 +158,7 @@ for bin in ${units[@]+"${units[@]}"}; do
 done
 
 wanted includes && run_script includes bash "$here/check_includes.sh"
+wanted claims && run_script claims python3 "$here/check_claims.py"
 [ -e "$here/cli/run.sh" ] && wanted cli && run_script cli bash "$here/cli/run.sh"
 [ -e "$here/format/run.sh" ] && wanted format && run_script format bash "$here/format/run.sh"
 wanted package && run_script package bash "$here/package/run.sh"

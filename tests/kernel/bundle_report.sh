@@ -6,12 +6,12 @@
 . "$(dirname "$0")/harness.bash"
 
 cd "$tmp" || exit 1
-"$EBPFREC" record -q -o run.ebpfrec -- sh -c \
+SECRET_IN_ENV=x3f9a "$EBPFREC" record -q -o run.ebpfrec -- sh -c \
 	"for i in 1 2 3; do dd if=/dev/zero of='$tmp/f' bs=64k count=64 conv=fsync 2>/dev/null; /bin/true; done" >out 2>&1 </dev/null
 check "bundle: recording" "[ $? -eq 0 ]" "$(tail -n 3 out)"
 
 mkdir scratch
-TMPDIR=$tmp/scratch "$EBPFREC" bundle -i run.ebpfrec --show-strings >strings 2>said
+SECRET_IN_ENV=x3f9a TMPDIR=$tmp/scratch "$EBPFREC" bundle -i run.ebpfrec --show-strings >strings 2>said
 check "bundle: written, by its default name" "[ $? -eq 0 ] && [ -f run.zip ]" "$(cat said)"
 check "bundle: other programs take it" "unzip -t run.zip >out 2>&1" "$(cat out)"
 check "bundle: members are stored as they are" "[ -z \"\$(unzip -v run.zip | grep Defl)\" ]" "$(unzip -v run.zip)"
@@ -47,6 +47,7 @@ rmdir .ebpfrec-new.in_use
 check "bundle: --salt without --redact" "[ $? -eq 2 ] && grep -q 'go with --redact' out" "$(cat out)"
 unzip -q -d unpacked run.zip
 check "bundle: tells of the machine" "grep -q ^kernel.release= unpacked/environment.txt && grep -q '^mounts=.* / ' unpacked/environment.txt" "$(cat unpacked/environment.txt)"
+check "bundle: quotes no environment" "! grep -rq 'SECRET_IN_ENV\|x3f9a' unpacked" "$(grep -r 'SECRET_IN_ENV\|x3f9a' unpacked)"
 "$EBPFREC" report -i unpacked cpu --format csv >b 2>/dev/null
 "$EBPFREC" report -i run.ebpfrec cpu --format csv >a 2>/dev/null
 check "bundle: unpacked, it is the trace" "cmp a b >out 2>&1" "$(cat out)"
@@ -56,6 +57,7 @@ check "bundle: unpacked, it is the trace" "cmp a b >out 2>&1" "$(cat out)"
 	"for i in 1 2 3 4 5 6 7 8; do dd if=/dev/zero of='$tmp/f' bs=64k count=32 conv=fsync 2>/dev/null; sleep 0.4; done" >out 2>&1 </dev/null
 "$EBPFREC" cut -i long.ebpfrec --from 1.9s --to 2.1s -o part >out 2>&1
 check "cut: written" "[ $? -eq 0 ]" "$(cat out)"
+check "cut: for its owner only" "[ -z \"\$(find part \\( -type d ! -perm 700 -o -type f ! -perm 600 \\) 2>&1)\" ]" "$(ls -la part)"
 "$EBPFREC" check -i part >out 2>&1
 check "cut: whole" "[ $? -eq 0 ]" "$(cat out)"
 value() { "$EBPFREC" info -i part --format csv | sed -n "s/.*,$1,//p"; }

@@ -37,6 +37,7 @@ check "redact: there is something to redact" "[ $? -eq 0 ]" "$(cat "$tmp/plain.e
 
 "$EBPFREC" redact -i "$tmp/plain" -o "$tmp/gone" 2>"$tmp/gone.err"
 check "redact: works" "[ $? -eq 0 ]" "$(cat "$tmp/gone.err")"
+check "redact: for its owner only" "[ -z \"\$(find '$tmp/gone' \\( -type d ! -perm 700 -o -type f ! -perm 600 \\) 2>&1)\" ]" "$(ls -la "$tmp/gone")"
 "$EBPFREC" check -i "$tmp/gone" >"$tmp/gone.check" 2>&1
 check "redact: the new trace is whole" "[ $? -eq 0 ]" "$(cat "$tmp/gone.check")"
 "$EBPFREC" redact -i "$tmp/plain" -o "$tmp/kept" --keep-workload --keep ledger.yaml --salt one 2>"$tmp/kept.err" &&

@@ -168,6 +168,28 @@ static void test_events_beyond_the_size_of_a_block_are_refused(void **state)
 	end(&f);
 }
 
+/* A block that is large enough for 8 a byte. */
+static void test_more_events_than_a_block_may_have_are_refused(void **state)
+{
+	enum { BYTES = (1 << 20) + 4096 };
+	uint8_t *noise = malloc(BYTES);
+	struct fixture f;
+	uint32_t x = 1;
+	size_t i, bytes;
+
+	assert_non_null(noise);
+	for (i = 0; i < BYTES; i++) {	/* packs to no less: the high byte of a linear congruence */
+		x = x * 1664525 + 1013904223;
+		noise[i] = (uint8_t)(x >> 24);
+	}
+	begin(&f);
+	bytes = put_bomb(&f, CHUNK_LOSS, 1, noise, BYTES, CHUNK_EVENTS_MAX + 1);
+	assert_true(bytes * CHUNK_EVENTS_PER_BYTE > CHUNK_EVENTS_MAX + 1);
+	expect_refusal(&f, "2^23 a block");
+	end(&f);
+	free(noise);
+}
+
 static void test_rows_that_unpack_to_much_are_refused(void **state)
 {
 	const uint32_t large = CHUNK_ROWS_MAX + 1;
@@ -354,6 +376,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_events_beyond_the_size_of_a_block_are_refused),
+		cmocka_unit_test(test_more_events_than_a_block_may_have_are_refused),
 		cmocka_unit_test(test_rows_that_unpack_to_much_are_refused),
 		cmocka_unit_test(test_more_rows_than_bytes_are_refused),
 		cmocka_unit_test(test_opening_takes_memory_in_proportion),

@@ -301,11 +301,13 @@ static void test_points_belong_to_their_trace(void **state)
 {
 	struct trace_carry c;
 	struct fixture x;
-	struct stat st;
+	struct stat st, of;
 	uint8_t *bytes;
 	size_t cnt;
 
 	begin(&x, 81, 5);
+	if (!geteuid())
+		assert_int_equal(chown(x.f.path, 4242, 4243), 0);
 	assert_string_equal(check_points(x.t).reason, "not told of");
 	c = carry(x.t, trace_end_ns(x.t), UINT32_MAX, 2000);
 	trace_carry_done(&c);
@@ -313,6 +315,9 @@ static void test_points_belong_to_their_trace(void **state)
 	assert_string_equal(check_points(x.t).reason, "checksums hold");
 	assert_int_equal(stat(x.points, &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0600);
+	assert_int_equal(stat(x.f.path, &of), 0);
+	assert_int_equal(st.st_uid, of.st_uid);
+	assert_int_equal(st.st_gid, of.st_gid);
 	assert_int_equal(check_points(x.t).bytes, st.st_size);
 	bytes = read_whole(x.points, &cnt);
 	bytes[cnt / 2] ^= 1;

@@ -162,6 +162,8 @@ static void test_elf_symbols_refuses_what_is_too_much(void **state)
 	sh[2].sh_size = (9ull << 20) * sizeof(Elf64_Sym);	/* of symbols that are not there */
 	assert_int_equal(read_bytes(&s, b.data, b.len), -E2BIG);
 	sh[2].sh_size = 48;
+	sh[sh[2].sh_link].sh_size = (512ull << 20) + 1;		/* of names */
+	assert_int_equal(read_bytes(&s, b.data, b.len), -E2BIG);
 	sh[2].sh_link = 77;
 	assert_int_equal(read_bytes(&s, b.data, b.len), -ENOEXEC);
 	buf_done(&b);

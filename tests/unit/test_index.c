@@ -225,6 +225,16 @@ static void test_index_answers_as_the_whole_trace_does(void **state)
 	}
 }
 
+/* What is left beside a trace is of whom the trace is of, whoever reads it. */
+static void expect_owner_of(const char *path, const struct stat *file)
+{
+	struct stat of;
+
+	assert_int_equal(stat(path, &of), 0);
+	assert_int_equal(file->st_uid, of.st_uid);
+	assert_int_equal(file->st_gid, of.st_gid);
+}
+
 static void test_index_of_a_growing_trace_grows(void **state)
 {
 	struct stat before, after;
@@ -233,6 +243,8 @@ static void test_index_of_a_growing_trace_grows(void **state)
 	unsigned int i;
 
 	begin(&f, 5);
+	if (!geteuid())
+		assert_int_equal(chown(f.path, 4242, 4243), 0);
 	for (i = 0; i < 5; i++) {
 		chaos_add_blocks(&f, 1 + (unsigned int)below(5));
 		open_pair(&p, &f);
@@ -241,6 +253,7 @@ static void test_index_of_a_growing_trace_grows(void **state)
 	}
 	assert_int_equal(stat(f.index, &before), 0);
 	assert_int_equal(before.st_mode & 0777, 0600);
+	expect_owner_of(f.path, &before);
 	chaos_end(&f, true);
 	open_pair(&p, &f);
 	compare_windows(&p, 10);
@@ -394,12 +407,15 @@ static void test_lists_are_those_of_the_blocks(void **state)
 	snprintf(lists, sizeof(lists), "%s/lists.idx", f.path);
 	snprintf(chunk, sizeof(chunk), "%s/chunk-000001.ebr", f.path);
 	compare_lists(&f, false);
+	if (!geteuid())
+		assert_int_equal(chown(f.path, 4242, 4243), 0);
 	for (i = 0; i < 30; i++) {
 		assert_int_equal(trace_open(&t, f.path, &e), 0);
 		trace_lists_save(t);
 		trace_close(t);
 		assert_int_equal(stat(lists, &st), 0);
 		assert_int_equal(st.st_mode & 0777, 0600);
+		expect_owner_of(f.path, &st);
 		if (i < 2)
 			compare_lists(&f, true);
 		flip(lists, (off_t)below((uint64_t)st.st_size));
