@@ -20,11 +20,12 @@ export full
 
 checker <<'EOF_PY'
 import fcntl
+import multiprocessing
 import signal
 import time
 from trace_query import *
 tmp, full = os.environ["tmp"], os.environ["full"]
-place = tmp + "/place"
+place = tmp + "/place"		# of this process: where its outputs go
 os.mkdir(place)
 COMMANDS = {
     "bundle": ["bundle", "-i", tmp + "/long", "-o", "out.zip"],
@@ -39,8 +40,8 @@ COMMANDS = {
 }
 
 
-def listing(path=place):
-    return sorted(os.listdir(path))
+def listing(path=None):
+    return sorted(os.listdir(path or place))
 
 
 def start(args, signals=signal.SIG_DFL, stdout=subprocess.DEVNULL):
@@ -83,23 +84,34 @@ p = start(COMMANDS["export csv"])
 p.communicate()
 csv_files = len(os.listdir(place + "/out"))
 check("interrupted: export writes all tables", csv_files > 10 and p.returncode == 0, csv_files)
-for name, args in COMMANDS.items():
-    bad, hits = [], 0
+
+
+def interrupted(name):
+    """one command, by each signal and by kill -9: what to check"""
+    global place
+    place, args, bad, hits = tmp + "/place of " + name, COMMANDS[name], [], 0
     for i, number in enumerate((signal.SIGINT, signal.SIGTERM, signal.SIGHUP)):
         clean()
         code, said = interrupt(args, number, i * 0.02)
         hits += code != 0
         if not (listing() == [] and code == -number and not said) and not (is_whole(args) and code in (0, -number)):
             bad.append((number, code, said, listing()))
-    check("interrupted: %s leaves all or nothing, and ends by the signal (%d of 3 were under way)" % (name, hits), not bad, bad[:2])
+    checks = [("interrupted: %s leaves all or nothing, and ends by the signal (%d of 3 were under way)" % (name, hits), not bad, bad[:2])]
     clean()
     code, said = interrupt(args, signal.SIGKILL, 0)
     left = listing()
     half = args[-1] in left and not is_whole(args)
     p = start(args if code else args + ["-f"] if args[0] in ("bundle", "export", "report") else ["--help"])
     said = p.communicate()[1].decode()
-    check("interrupted: %s killed has no half output (but %s), and the next clears that away" % (name, left),
-          not half and p.returncode == 0 and is_whole(args), (left, listing(), said))
+    return checks + [("interrupted: %s killed has no half output (but %s), and the next clears that away" % (name, left),
+                      not half and p.returncode == 0 and is_whole(args), (left, listing(), said))]
+
+
+# each in a place of its own, as many at a time as there are CPUs
+with multiprocessing.Pool(os.cpu_count()) as pool:
+    for checks in pool.map(interrupted, COMMANDS, 1):
+        for c in checks:
+            check(*c)
 
 # nothing reads what it says, so that it cannot go on
 for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

@@ -79,7 +79,7 @@ check("stack copies: there is something on both sides of the hole", len([r for r
 for name, t in ("repaired", mended), ("damaged", hole):
     # the repaired trace may begin later, if its first block were the damaged one
     got = t.sql(SAMPLES % "")
-    check("stack copies: a %s trace has the stacks of all intact blocks, and their names" % name, got == want, (len(got), len(want), [r for r in want if r not in got][:2]))
+    check("stack copies: a %s trace has the stacks of all intact blocks, and their names" % name, got == want, (len(got), len(want), [pair for pair in zip(want, got) if pair[0] != pair[1]][:1]))
 # what begins to be on record behind the hole was on record before it: the names were told again
 after = [r for r in want if r["ts_ns"] >= hi and r["text"].endswith("main;burst_outer;burst_beta")]
 check("stack copies: with the program's functions behind the hole", len(after) >= 2000 or good.one("SELECT coalesce(sum(lost_cnt), 0) FROM losses"), len(after))

@@ -60,6 +60,7 @@ if command -v dpkg-deb >/dev/null; then
 	check "Debian's changelog begins with the package's version" "[ \"\$(head -n 1 '$tmp/changelog')\" = 'ebpfrec ($version) unstable; urgency=medium' ]" "$version, $(head -n 1 "$tmp/changelog")"
 	# what a line " -- " ends with is what `date -R` prints
 	check "Debian's changelog ends with who and when" "[ \"\$(tail -n 1 '$tmp/changelog')\" = \" -- A Packager <packager@example.org>  \$(date -u -R -d \"\$(sed -n '\$s/.*>  //p' '$tmp/changelog')\")\" ]" "$(tail -n 1 "$tmp/changelog")"
+	# shellcheck disable=SC2016
 	words='{ for (i = 1; i <= NF; i++) if ($i !~ /^[-*]$/) print $i }'
 	sed '/^ -- /d; 1d' "$tmp/changelog" | awk "$words" >"$tmp/words.debian"
 	sed '1,/^## /d; /^## /,$d' "$top/CHANGELOG.md" | awk "$words" >"$tmp/words"
