@@ -107,13 +107,21 @@ judge_unit()
 }
 
 # A script that prints ok/not ok/SKIP lines.
-run_script()
+# start_script NAME COMMAND... runs one, judge_script NAME tells what it said.
+start_script()
 {
-	local name=$1 log=$logs/${1//\//-} rc ok_cnt bad_cnt skip_cnt start=$SECONDS line
+	local log=$logs/${1//\//-} start=$SECONDS
 
 	shift
 	timeout -k 20 "$limit_s" "$@" >"$log" 2>&1 </dev/null
-	rc=$?
+	echo "$? $((SECONDS - start))" >"$log.rc"
+}
+
+judge_script()
+{
+	local name=$1 log=$logs/${1//\//-} rc took_s ok_cnt bad_cnt skip_cnt line
+
+	read -r rc took_s <"$log.rc"
 	ok_cnt=$(grep -ac '^ok ' "$log")
 	bad_cnt=$(grep -ac '^not ok ' "$log")
 	skip_cnt=$(grep -ac '^SKIP ' "$log")
@@ -135,13 +143,31 @@ run_script()
 	if [ $rc -ne 0 ] || [ "$bad_cnt" -gt 0 ]; then
 		show_tail "$log"
 	elif [ "$ok_cnt" -gt 0 ]; then
-		echo "ok $name ($ok_cnt tests, $((SECONDS - start)) s)"
+		echo "ok $name ($ok_cnt tests, $took_s s)"
 	fi
+}
+
+run_script()
+{
+	start_script "$@"
+	judge_script "$1"
 }
 
 cd "$top" || exit 1
 
-# They share nothing: as many at a time as there are CPUs.
+wait_turn()
+{
+	[ "$(jobs -pr | wc -l)" -lt "$(nproc)" ] || wait -n
+}
+
+# These share nothing: as many at a time as there are CPUs. Then come those that record, one at a time.
+scripts=()
+for name in includes:check_includes.sh claims:check_claims.py cli:cli/run.sh format:format/run.sh fuzz:fuzz/replay.sh; do
+	[ -e "$here/${name#*:}" ] && wanted "${name%%:*}" || continue
+	scripts+=("${name%%:*}")
+	wait_turn
+	start_script "${name%%:*}" "$here/${name#*:}" &
+done
 units=()
 for bin in "$build"/unit/test_*; do
 	[ -x "$bin" ] && [ ! -d "$bin" ] || continue
@@ -149,20 +175,18 @@ for bin in "$build"/unit/test_*; do
 	wanted "unit/${bin##*/}" && units+=("$bin")
 done
 for bin in ${units[@]+"${units[@]}"}; do
-	[ "$(jobs -pr | wc -l)" -lt "$(nproc)" ] || wait -n
+	wait_turn
 	start_unit "$bin" &
 done
 wait
 for bin in ${units[@]+"${units[@]}"}; do
 	judge_unit "$bin"
 done
+for name in ${scripts[@]+"${scripts[@]}"}; do
+	judge_script "$name"
+done
 
-wanted includes && run_script includes bash "$here/check_includes.sh"
-wanted claims && run_script claims python3 "$here/check_claims.py"
-[ -e "$here/cli/run.sh" ] && wanted cli && run_script cli bash "$here/cli/run.sh"
-[ -e "$here/format/run.sh" ] && wanted format && run_script format bash "$here/format/run.sh"
 wanted package && run_script package bash "$here/package/run.sh"
-[ -e "$here/fuzz/replay.sh" ] && wanted fuzz && run_script fuzz bash "$here/fuzz/replay.sh"
 
 as_root=()
 cannot=
