@@ -40,7 +40,7 @@ enum event_kind {
 #define X(id, kind, name) EVENT_##kind = id,
 	EVENT_KINDS(X)
 #undef X
-	EVENT_KIND_CNT = 15,
+	EVENT_KIND_CNT	/* one more than the last: ids are in order */
 };
 
 #define EVENT_VALUES 14

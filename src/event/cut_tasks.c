@@ -23,9 +23,11 @@ static int tell_thread(struct cut *c, struct told *told, uint32_t utid)
 static int tell_event(struct cut *c, struct told *told, const struct event *ev)
 {
 	int r = tell_thread(c, told, ev->utid);
+	unsigned int i, cnt = event_kind_values(ev->kind);
 
-	if (r == 0 && (ev->kind == EVENT_SWITCH || ev->kind == EVENT_WAKEUP))
-		return tell_thread(c, told, (uint32_t)ev->v[0]);
+	for (i = 0; r == 0 && i < cnt; i++)
+		if (column_codec(ev->kind, i) == EVENT_CODEC_UTID)
+			r = tell_thread(c, told, (uint32_t)ev->v[i]);
 	if (r == 0 && (ev->kind == EVENT_RSS || ev->kind == EVENT_VM))
 		return idmap_put(&told->processes, ev->v[EV_RSS_UPID], (void *)1);
 	if (r == 0 && ev->kind == EVENT_BLOCK && ev->v[EV_BLOCK_OWNER_UPID])

@@ -49,6 +49,9 @@ struct disk_list_file {
 	uint64_t changed_ns;	/* its ctime; 0: too fresh to tell a change by */
 };
 
+/* Room by kind, with no hole behind it; what is not a kind's is 0. */
+#define LISTS_KINDS ((EVENT_KIND_CNT + 1u) & ~1u)
+
 /* Followed by cpu_cnt utids running at its beginning, and with LISTS_BLOCK_ENDS by those of CPU_END; 4 bytes each. */
 struct disk_list_block {
 	uint64_t file, offset, bytes;
@@ -57,8 +60,7 @@ struct disk_list_block {
 	uint32_t front_bytes, head_crc;
 	uint32_t flags;		/* LISTS_BLOCK_* */
 	uint32_t cpu_cnt;
-	uint32_t kind_cnt[EVENT_KIND_CNT];
-	uint32_t zero;
+	uint32_t kind_cnt[LISTS_KINDS];
 };
 
 enum {
@@ -71,7 +73,7 @@ enum {
 _Static_assert(sizeof(struct disk_lists) == 40, "layout of disk_lists");
 _Static_assert(sizeof(struct disk_piece) == 32, "layout of disk_piece");
 _Static_assert(sizeof(struct disk_list_file) == 24, "layout of disk_list_file");
-_Static_assert(sizeof(struct disk_list_block) == 80 + 4 * (EVENT_KIND_CNT + 1),
+_Static_assert(sizeof(struct disk_list_block) == 80 + 4 * LISTS_KINDS,
 	       "layout of disk_list_block");
 
 /* Lists of rows, in the order of their pieces. X(type, row of row_codec, struct, list) */

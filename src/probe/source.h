@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * source: the list of what can be recorded, and which program serves which hook. Adding
- * a source means a BPF program, a hook in wire.h, a row here and the columns in event.h.
+ * a source is worked through in CONTRIBUTING.md.
  */
 #ifndef SOURCE_H
 #define SOURCE_H

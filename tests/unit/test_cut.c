@@ -17,6 +17,7 @@
 #include "event/trace_check.h"
 #include "event/trace_cut.h"
 #include "gen_chaos.h"
+#include "probe/source.h"
 #include "table_rows.h"
 
 #define below chaos_below
@@ -690,9 +691,26 @@ static void test_lists_know_what_was_carried_over(void **state)
 	gen_remove_dir(f.dir);
 }
 
+/* One that it does not know would stay in every cut, whatever was asked for. */
+static void test_cut_knows_every_source(void **state)
+{
+	unsigned int i, s;
+
+	for (i = 0; i < SOURCE_CNT; i++) {
+		const char *name = source_infos[i].name;
+
+		for (s = 0; trace_cut_source(s) && strcmp(trace_cut_source(s), name); s++)
+			;
+		/* (tasks are in every trace) */
+		if (!trace_cut_source(s) && i != SOURCE_TASK)
+			fail_msg("trace_cut.c does not know %s", name);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_cut_knows_every_source),
 		cmocka_unit_test(test_cut_of_processes_keeps_their_numbers),
 		cmocka_unit_test(test_lists_know_what_was_carried_over),
 		cmocka_unit_test(test_cut_tells_what_the_trace_tells),
