@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Merges two streams: events from the trace's cursor, and exec and exit of processes, sorted
- * once at the beginning. At one instant an exit comes after the events.
+ * Merges two streams: events from the trace's cursor, and exec and exit of processes (trace_turn_at()).
+ * At one instant an exit comes after the events.
  */
 #include "analyze/alloc_account.h"
 
@@ -38,46 +38,6 @@ uint32_t alloc_page_bytes(const struct trace *t)
 	return v >= 512 && v <= 1u << 24 ? (uint32_t)v : PAGE_BYTES_DEFAULT;
 }
 
-static int compare_turns(const void *pa, const void *pb)
-{
-	const struct alloc_turn *a = pa, *b = pb;
-
-	if (a->ts_ns != b->ts_ns)
-		return a->ts_ns < b->ts_ns ? -1 : 1;
-	if (a->kind != b->kind)
-		return a->kind < b->kind ? -1 : 1;
-	return a->process < b->process ? -1 : a->process > b->process;
-}
-
-int alloc_turns_prepare(struct analysis *a)
-{
-	const struct trace_task_event *events;
-	const struct ident *d = &a->ident;
-	struct alloc_turn *turns;
-	size_t cnt, i, n = 0;
-
-	if (a->turns)
-		return 0;
-	events = trace_task_events(a->trace, &cnt);
-	turns = calloc(cnt + d->process_cnt, sizeof(*turns));
-	if (!turns)
-		return -ENOMEM;
-	for (i = 0; i < cnt; i++)
-		if (events[i].type == TRACE_TASK_EXEC)
-			turns[n++] = (struct alloc_turn){ events[i].ts_ns,
-							  ident_process(d, events[i].upid),
-							  ALLOC_TURN_EXEC };
-	for (i = EVENT_ID_FIRST; i < d->process_cnt; i++)
-		if (ident_process_row(d, (uint32_t)i)->end_ns)
-			turns[n++] = (struct alloc_turn){
-				ident_process_row(d, (uint32_t)i)->end_ns, (uint32_t)i,
-				ALLOC_TURN_EXIT };
-	qsort(turns, n, sizeof(*turns), compare_turns);
-	a->turns = turns;
-	a->turn_cnt = n;
-	return 0;
-}
-
 static uint32_t kinds_of(uint32_t source_mask)
 {
 	uint32_t kinds = 0;
@@ -109,7 +69,7 @@ static int account_init(struct alloc_account *x)
 	    live_objects_new(&x->heap, 0) < 0)
 		return -ENOMEM;
 	x->heap_space_cnt = cnt;
-	return alloc_turns_prepare(x->a);
+	return 0;
 }
 
 /* What is known of each process when nothing was seen of it yet. */
@@ -151,6 +111,10 @@ static int open_at(struct alloc_account **ret, struct analysis *a, uint32_t sour
 	x->ctx = ctx;
 	x->source_mask = source_mask;
 	r = account_init(x);
+	if (!r && source_mask & (1u << ALLOC_HEAP | 1u << ALLOC_RSS | 1u << ALLOC_VM)) {
+		r = trace_turns_prepare(a->trace);
+		x->turn_cnt = trace_turn_cnt(a->trace);
+	}
 	/* a cell's notes have every process that matters there */
 	for (i = 0; !r && i < a->ident.process_cnt && (!start || start->whole); i++)
 		alloc_state_fresh(x, i, &x->mem[i]);
@@ -254,31 +218,29 @@ static int begin(struct alloc_account *x)
 	return ret;
 }
 
-static int on_turn(struct alloc_account *x, const struct alloc_turn *t)
+static int on_turn(struct alloc_account *x, const struct trace_turn *t)
 {
+	uint32_t process = ident_process(&x->a->ident, t->upid);
 	struct mem_step rss = { 0 }, vm = { 0 };
 	int ret;
 
-	if (!(x->source_mask & (1u << ALLOC_HEAP | 1u << ALLOC_RSS | 1u << ALLOC_VM)))
-		return 0;
-	alloc_state_touch(x, t->process);
-
+	alloc_state_touch(x, process);
 	x->change.ts_ns = t->ts_ns;
-	if (x->heap_bytes[t->process]) {
+	if (x->heap_bytes[process]) {
 		x->change.source = ALLOC_HEAP;
-		ret = give(x, EVENT_ID_UNKNOWN, t->process, ALLOC_CHANGE_EXIT,
-			   -x->heap_bytes[t->process]);
+		ret = give(x, EVENT_ID_UNKNOWN, process, ALLOC_CHANGE_EXIT,
+			   -x->heap_bytes[process]);
 		if (ret < 0)
 			return ret;
 	}
-	if (t->kind == ALLOC_TURN_EXEC) {
-		x->heap_space[t->process] = x->heap_space_cnt++;
-		mem_process_exec(&x->mem[t->process], &rss);
-		return give_step(x, ALLOC_RSS, t->process, &rss, ALLOC_CHANGE_EXIT);
+	if (t->kind == TRACE_TURN_EXEC) {
+		x->heap_space[process] = x->heap_space_cnt++;
+		mem_process_exec(&x->mem[process], &rss);
+		return give_step(x, ALLOC_RSS, process, &rss, ALLOC_CHANGE_EXIT);
 	}
-	mem_process_exit(&x->mem[t->process], &rss, &vm);
-	ret = give_step(x, ALLOC_RSS, t->process, &rss, ALLOC_CHANGE_EXIT);
-	return ret < 0 ? ret : give_step(x, ALLOC_VM, t->process, &vm, ALLOC_CHANGE_EXIT);
+	mem_process_exit(&x->mem[process], &rss, &vm);
+	ret = give_step(x, ALLOC_RSS, process, &rss, ALLOC_CHANGE_EXIT);
+	return ret < 0 ? ret : give_step(x, ALLOC_VM, process, &vm, ALLOC_CHANGE_EXIT);
 }
 
 void alloc_event_kind(const struct event *ev, uint32_t page_bytes, struct live_kind *k,
@@ -414,9 +376,11 @@ int alloc_account_run(struct alloc_account *x, uint64_t to_ns, struct err *e)
 	int ret = x->begun ? 0 : begin(x);
 
 	while (ret >= 0) {
-		uint64_t turn_ns =
-			x->turn_at < x->a->turn_cnt ? x->a->turns[x->turn_at].ts_ns : UINT64_MAX;
+		uint64_t turn_ns;
 
+		if (!x->turn && x->turn_at < x->turn_cnt)
+			x->turn = trace_turn_at(x->a->trace, x->turn_at++);
+		turn_ns = x->turn ? x->turn->ts_ns : UINT64_MAX;
 		if (!x->next && !x->at_end) {
 			ret = event_cursor_next(x->cursor, &x->next, e);
 			if (ret < 0)
@@ -433,7 +397,8 @@ int alloc_account_run(struct alloc_account *x, uint64_t to_ns, struct err *e)
 		} else {
 			if (turn_ns >= to_ns)
 				return 0;
-			ret = on_turn(x, &x->a->turns[x->turn_at++]);
+			ret = on_turn(x, x->turn);
+			x->turn = NULL;
 		}
 	}
 	return err_set(e, ret, "out of memory");

@@ -211,19 +211,12 @@ static int load_objects(struct alloc_account *x, struct index_in *in)
 
 int alloc_state_load(struct alloc_account *x, const struct alloc_account_start *start)
 {
-	size_t lo = 0, hi = x->a->turn_cnt, cnt;
+	size_t cnt;
 	int ret = 0;
 
 	x->begun = true;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (x->a->turns[mid].ts_ns < start->from_ns)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	x->turn_at = lo;
+	if (x->turn_cnt)
+		x->turn_at = trace_turn_from(x->a->trace, start->from_ns);
 	if (start->in->p == start->in->end)
 		return start->in->bad ? -EBADMSG : 0;
 	for (cnt = index_get_cnt(start->in); cnt && !ret; cnt--)

@@ -1,21 +1,13 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * alloc_state: what alloc_account.c (the machine) and alloc_state.c (its state as bytes, for an
- * index) share. Nobody else, except for alloc_turns_prepare().
+ * index) share. Nobody else.
  */
 #ifndef ALLOC_STATE_H
 #define ALLOC_STATE_H
 
 #include "analyze/alloc_account.h"
 #include "event/mem_levels.h"
-
-enum alloc_turn_kind { ALLOC_TURN_EXEC = 1, ALLOC_TURN_EXIT = 2 };
-
-struct alloc_turn {		/* of a process's life */
-	uint64_t ts_ns;
-	uint32_t process;
-	uint32_t kind;
-};
 
 struct alloc_older {		/* an object from before the cell, put back in front of operation op */
 	uint64_t op;
@@ -39,7 +31,8 @@ struct alloc_account {
 	uint32_t *heap_space;		/* the same: number of the heap it uses now, 0: its own */
 	int64_t *heap_bytes;
 	uint32_t heap_space_cnt;
-	size_t turn_at;
+	const struct trace_turn *turn;	/* the next one; NULL: that at turn_at */
+	size_t turn_at, turn_cnt;
 	struct alloc_change change;	/* being made: for the pairing callbacks */
 	uint64_t op, op_addr;		/* allocations and frees of this cell so far; the last one's */
 	/* notes being made */
@@ -52,9 +45,6 @@ struct alloc_account {
 	struct alloc_older *older;
 	size_t older_cnt, older_at;
 };
-
-/* Exec and exit of all processes, in order of time, in a->turns. 0 or -ENOMEM. */
-int alloc_turns_prepare(struct analysis *a);
 
 /* The process is about to change, or to matter. */
 void alloc_state_note(struct alloc_account *x, uint32_t process);

@@ -149,7 +149,6 @@ void analysis_close(struct analysis *a)
 	ident_done(&a->ident);
 	loss_index_done(&a->losses);
 	index_free(a->index);
-	free(a->turns);
 	free(a->block_is_clean);
 	free(a->cpus);
 	free(a);

@@ -19,7 +19,6 @@
 #include "event/trace.h"
 
 struct index;
-struct alloc_turn;
 
 struct analysis {
 	struct trace *trace;
@@ -36,8 +35,6 @@ struct analysis {
 	uint8_t *block_is_clean;
 	bool declaring; /* a virtual table is naming its columns: the guard lets it */
 	bool guarded;			/* only reading statements are compiled */
-	struct alloc_turn *turns;	/* alloc_turns_prepare(); NULL: not yet */
-	size_t turn_cnt;
 	struct analysis_index_use index_use;
 	struct index *index;
 	unsigned int index_tries;	/* so often it was made or looked for */

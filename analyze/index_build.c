@@ -13,7 +13,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "analyze/alloc_state.h"
 #include "analyze/context.h"
 #include "analyze/index_job.h"
 #include "analyze/index_state.h"
@@ -256,7 +255,7 @@ int index_open(struct index **ret, struct analysis *a, const struct analysis_ind
 		last = trace_is_finished(a->trace) ? x->cell_cnt : x->cell_cnt - 1;
 		if (last < x->saved_cnt)
 			last = x->saved_cnt;
-		r = alloc_turns_prepare(a);	/* threads share them */
+		r = trace_turns_prepare(a->trace);	/* threads share them */
 		if (!r)
 			r = index_begin(x, save);
 		if (!r)

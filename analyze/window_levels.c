@@ -31,68 +31,45 @@ static const struct table_column level_cols[] = {
 
 enum { LEVEL_COLS = WINDOW_COLS + 10 };
 
-/* A process calls exec, or ends. */
-struct turn {
-	uint64_t ts_ns;
-	uint32_t process;
-	bool is_exit;
-};
-
 struct level {
 	struct mem_process mem;
 	uint64_t peak, low, peak_ns;	/* of the current bin */
+	bool is_met;
 };
 
 struct level_scan {
 	struct analysis *a;
 	struct window w;
+	uint64_t read_ns;		/* where reading begins */
 	struct event_cursor *cursor;
 	const struct event *next;
-	struct level *levels;		/* by process */
-	struct turn *turns;
-	size_t turn_cnt, turn_at;
+	struct level *levels;		/* by process, of those met so far */
+	uint32_t *met;			/* by number, as far as they are sorted */
+	size_t met_cnt, sorted_cnt;
+	const struct trace_turn *turn;	/* the next one; NULL: that at turn_at */
+	size_t turn_at;
 	uint64_t bin, bin_from_ns;
 };
 
-static int by_time(const void *pa, const void *pb)
+/* Of a trace with many processes only those are looked at that keyframe, events or turns name. */
+static struct level *level_of(struct level_scan *s, uint32_t process)
 {
-	const struct turn *a = pa, *b = pb;
+	struct level *l = &s->levels[process];
 
-	if (a->ts_ns != b->ts_ns)
-		return a->ts_ns < b->ts_ns ? -1 : 1;
-	return (int)a->is_exit - (int)b->is_exit;
-}
-
-static int collect_turns(struct level_scan *s, uint64_t from_ns)
-{
-	const struct ident *d = &s->a->ident;
-	const struct trace_task_event *events;
-	size_t cnt, i;
-
-	events = trace_task_events(s->a->trace, &cnt);
-	s->turns = malloc((cnt + d->process_cnt + 1) * sizeof(*s->turns));
-	if (!s->turns)
-		return -ENOMEM;
-	for (i = 0; i < cnt; i++)
-		if (events[i].type == TRACE_TASK_EXEC && events[i].ts_ns >= from_ns)
-			s->turns[s->turn_cnt++] = (struct turn){
-				events[i].ts_ns, ident_process(d, events[i].upid), false };
-	for (i = EVENT_ID_FIRST; i < d->process_cnt; i++) {
-		uint64_t end_ns = ident_process_row(d, (uint32_t)i)->end_ns;
-
-		if (end_ns && end_ns >= from_ns)
-			s->turns[s->turn_cnt++] = (struct turn){ end_ns, (uint32_t)i, true };
+	if (!l->is_met) {
+		mem_process_init(&l->mem,
+				 ident_process_row(&s->a->ident, process)->start_ns >= s->read_ns);
+		l->peak_ns = s->bin_from_ns;
+		l->is_met = true;
+		s->met[s->met_cnt++] = process;
 	}
-	qsort(s->turns, s->turn_cnt, sizeof(*s->turns), by_time);
-	return 0;
+	return l;
 }
 
-static int load_keyframe(struct level_scan *s, size_t block, uint64_t from_ns, struct err *e)
+static int load_keyframe(struct level_scan *s, size_t block, struct err *e)
 {
-	const struct ident *d = &s->a->ident;
 	const struct trace_rss *rows;
 	size_t cnt, i;
-	uint32_t p;
 	int ret;
 
 	if (block) {
@@ -102,13 +79,13 @@ static int load_keyframe(struct level_scan *s, size_t block, uint64_t from_ns, s
 	} else {
 		rows = trace_rss_baselines(s->a->trace, &cnt);
 	}
-	for (i = EVENT_ID_FIRST; i < d->process_cnt; i++)
-		mem_process_init(&s->levels[i].mem, ident_process_row(d, (uint32_t)i)->start_ns >= from_ns);
 	for (i = 0; i < cnt; i++) {
-		p = ident_process(d, rows[i].upid);
+		uint32_t p = ident_process(&s->a->ident, rows[i].upid);
+		struct level *l = p >= EVENT_ID_FIRST ? level_of(s, p) : NULL;
+
 		/* of several baselines the first one counts */
-		if (p >= EVENT_ID_FIRST && !s->levels[p].mem.known)
-			mem_process_baseline(&s->levels[p].mem, &rows[i]);
+		if (l && !l->mem.known)
+			mem_process_baseline(&l->mem, &rows[i]);
 	}
 	return 0;
 }
@@ -132,7 +109,7 @@ static void levels_close(void *state)
 
 	event_cursor_close(s->cursor);
 	free(s->levels);
-	free(s->turns);
+	free(s->met);
 	free(s);
 }
 
@@ -144,25 +121,28 @@ static int levels_open(struct analysis *a, const struct table_def *def, const st
 		[EVENT_VM] = 1u << EV_VM_UPID | 1u << EV_VM_TOTAL,
 	};
 	struct level_scan *s = calloc(1, sizeof(*s));
-	uint64_t from_ns;
 	size_t block, cnt;
 	int ret;
 
 	if (!s)
 		return err_set(e, -ENOMEM, "out of memory");
 	s->a = a;
-	s->levels = calloc(a->ident.process_cnt + 1, sizeof(*s->levels));
-	ret = s->levels ? window_init(&s->w, a, q, e) : err_set(e, -ENOMEM, "out of memory");
+	s->levels = calloc(a->ident.process_cnt, sizeof(*s->levels));
+	s->met = malloc(a->ident.process_cnt * sizeof(*s->met));
+	if (!s->levels || !s->met || trace_turns_prepare(a->trace) < 0)
+		ret = err_set(e, -ENOMEM, "out of memory");
+	else
+		ret = window_init(&s->w, a, q, e);
 	if (ret < 0 || s->w.from_ns == s->w.to_ns)
 		goto out;
 	block = first_block(s);
-	from_ns = block ? trace_blocks(a->trace, &cnt)[block].from_ns : a->start_ns;
-	ret = load_keyframe(s, block, from_ns, e);
-	if (ret == 0 && collect_turns(s, from_ns) < 0)
-		ret = err_set(e, -ENOMEM, "out of memory");
+	s->read_ns = block ? trace_blocks(a->trace, &cnt)[block].from_ns : a->start_ns;
+	s->turn_at = trace_turn_from(a->trace, s->read_ns);
+	ret = load_keyframe(s, block, e);
 	if (ret == 0)
-		ret = event_cursor_open_columns(&s->cursor, a->trace, 1u << EVENT_RSS | 1u << EVENT_VM, columns,
-						from_ns, s->w.to_ns, e);
+		ret = event_cursor_open_columns(&s->cursor, a->trace,
+						1u << EVENT_RSS | 1u << EVENT_VM, columns,
+						s->read_ns, s->w.to_ns, e);
 	s->bin = s->w.first_bin;
 out:
 	if (ret < 0) {
@@ -185,24 +165,40 @@ static void note_level(struct level_scan *s, struct level *l, uint64_t ts_ns)
 		l->low = rss;
 }
 
-static void take_turn(struct level_scan *s, const struct turn *t)
+static void take_turn(struct level_scan *s, const struct trace_turn *t)
 {
-	struct level *l = &s->levels[t->process];
+	uint32_t process = ident_process(&s->a->ident, t->upid);
 	struct mem_step rss = { 0 }, vm = { 0 };
+	struct level *l;
 
-	if (t->is_exit)
+	if (process < EVENT_ID_FIRST)
+		return;
+	l = level_of(s, process);
+	if (t->kind == TRACE_TURN_EXIT)
 		mem_process_exit(&l->mem, &rss, &vm);
 	else
 		mem_process_exec(&l->mem, &rss);
 	note_level(s, l, t->ts_ns);
 }
 
+static void take_event(struct level_scan *s, const struct event *ev)
+{
+	/* both kinds have the process at the same place */
+	uint32_t process = ident_process(&s->a->ident, (uint32_t)ev->v[EV_RSS_UPID]);
+	struct mem_step step;
+	struct level *l;
+
+	if (process < EVENT_ID_FIRST)
+		return;
+	l = level_of(s, process);
+	mem_process_event(&l->mem, ev, &step);
+	note_level(s, l, ev->ts_ns);
+}
+
 /* Takes in everything before to_ns. At one instant events come before turns. */
 static int run_until(struct level_scan *s, uint64_t to_ns, struct err *e)
 {
-	struct mem_step step;
 	uint64_t turn_ns;
-	uint32_t p;
 	int ret;
 
 	for (;;) {
@@ -213,21 +209,26 @@ static int run_until(struct level_scan *s, uint64_t to_ns, struct err *e)
 			if (!ret)
 				s->next = NULL;
 		}
-		turn_ns = s->turn_at < s->turn_cnt ? s->turns[s->turn_at].ts_ns : UINT64_MAX;
+		if (!s->turn && s->turn_at < trace_turn_cnt(s->a->trace))
+			s->turn = trace_turn_at(s->a->trace, s->turn_at++);
+		turn_ns = s->turn ? s->turn->ts_ns : UINT64_MAX;
 		if (s->next && s->next->ts_ns <= turn_ns && s->next->ts_ns < to_ns) {
-			/* both kinds have the process at the same place */
-			p = ident_process(&s->a->ident, (uint32_t)s->next->v[EV_RSS_UPID]);
-			if (p >= EVENT_ID_FIRST) {
-				mem_process_event(&s->levels[p].mem, s->next, &step);
-				note_level(s, &s->levels[p], s->next->ts_ns);
-			}
+			take_event(s, s->next);
 			s->next = NULL;
 		} else if (turn_ns < to_ns) {
-			take_turn(s, &s->turns[s->turn_at++]);
+			take_turn(s, s->turn);
+			s->turn = NULL;
 		} else {
 			return 0;
 		}
 	}
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
 }
 
 static int give_row(struct level_scan *s, uint32_t process, struct rowbuf *out)
@@ -255,7 +256,7 @@ static int levels_step(void *state, struct rowbuf *out, struct err *e)
 {
 	struct level_scan *s = state;
 	uint64_t to;
-	uint32_t p;
+	size_t i;
 	int ret;
 
 	if (s->w.from_ns == s->w.to_ns || s->bin >= s->w.end_bin)
@@ -264,17 +265,23 @@ static int levels_step(void *state, struct rowbuf *out, struct err *e)
 	ret = run_until(s, s->bin_from_ns, e);
 	if (ret < 0)
 		return ret;
-	for (p = EVENT_ID_FIRST; p < s->a->ident.process_cnt; p++) {
-		struct level *l = &s->levels[p];
+	for (i = 0; i < s->met_cnt; i++) {
+		struct level *l = &s->levels[s->met[i]];
 
 		l->peak = l->low = mem_process_rss(&l->mem);
 		l->peak_ns = s->bin_from_ns;
 	}
 	ret = run_until(s, to, e);
-	for (p = EVENT_ID_FIRST; ret == 0 && p < s->a->ident.process_cnt; p++)
+	if (s->sorted_cnt < s->met_cnt)
+		qsort(s->met, s->met_cnt, sizeof(*s->met), by_number);
+	s->sorted_cnt = s->met_cnt;
+	for (i = 0; ret == 0 && i < s->met_cnt; i++) {
+		uint32_t p = s->met[i];
+
 		if (scope_has_process(&s->a->scope, p) && (s->levels[p].peak || s->levels[p].mem.vm_bytes))
 			if (give_row(s, p, out) < 0)
 				ret = err_set(e, -ENOMEM, "out of memory");
+	}
 	if (ret < 0)
 		return ret;
 	return ++s->bin < s->w.end_bin;

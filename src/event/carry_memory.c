@@ -7,62 +7,32 @@
 
 #include "event/mem_levels.h"
 
-struct turn {
-	uint64_t ts_ns;
-	uint32_t process; /* index */
-	bool is_exit;
-};
-
 struct carry_memory {
+	const struct trace *t;
 	const struct trace_process *processes;
 	size_t cnt;
 	struct mem_process *levels; /* by index of processes */
-	struct turn *turns;
-	size_t turn_cnt, turn_at;
+	size_t turn_at;
 	carry_memory_turn on_turn;
 	void *ctx;
 };
 
-static int by_time(const void *a, const void *b)
-{
-	const struct turn *x = a, *y = b;
-
-	if (x->ts_ns != y->ts_ns)
-		return x->ts_ns < y->ts_ns ? -1 : 1;
-	return (int)x->is_exit - (int)y->is_exit;
-}
-
 /* SIZE_MAX: not known. */
-static size_t index_of(const struct carry_memory *m, const struct trace *t, uint32_t upid)
+static size_t find_process(const struct carry_memory *m, uint32_t upid)
 {
-	const struct trace_process *p = trace_process_find(t, upid);
+	size_t lo = 0, hi = m->cnt, mid;
 
-	return p ? (size_t)(p - m->processes) : SIZE_MAX;
-}
-
-static int collect_turns(struct carry_memory *m, const struct trace *t)
-{
-	const struct trace_task_event *ev;
-	size_t cnt, i, at;
-
-	ev = trace_task_events(t, &cnt);
-	m->turns = malloc((cnt + m->cnt + 1) * sizeof(*m->turns));
-	if (!m->turns)
-		return -ENOMEM;
-	for (i = 0; i < cnt; i++) {
-		at = index_of(m, t, ev[i].upid);
-		if (ev[i].type == TRACE_TASK_EXEC && at != SIZE_MAX)
-			m->turns[m->turn_cnt++] = (struct turn){ ev[i].ts_ns, (uint32_t)at, false };
+	while (lo < hi) {
+		mid = lo + (hi - lo) / 2;
+		if (m->processes[mid].upid < upid)
+			lo = mid + 1;
+		else
+			hi = mid;
 	}
-	for (i = 0; i < m->cnt; i++)
-		if (m->processes[i].end_ns)
-			m->turns[m->turn_cnt++] =
-				(struct turn){ m->processes[i].end_ns, (uint32_t)i, true };
-	qsort(m->turns, m->turn_cnt, sizeof(*m->turns), by_time);
-	return 0;
+	return lo < m->cnt && m->processes[lo].upid == upid ? lo : SIZE_MAX;
 }
 
-int carry_memory_new(struct carry_memory **ret, const struct trace *t, carry_memory_turn on_turn,
+int carry_memory_new(struct carry_memory **ret, struct trace *t, carry_memory_turn on_turn,
 		     void *ctx)
 {
 	struct carry_memory *m = calloc(1, sizeof(*m));
@@ -71,11 +41,12 @@ int carry_memory_new(struct carry_memory **ret, const struct trace *t, carry_mem
 
 	if (!m)
 		return -ENOMEM;
+	m->t = t;
 	m->on_turn = on_turn;
 	m->ctx = ctx;
 	m->processes = trace_processes(t, &m->cnt);
 	m->levels = calloc(m->cnt + 1, sizeof(*m->levels));
-	if (!m->levels || collect_turns(m, t) < 0) {
+	if (!m->levels || trace_turns_prepare(t) < 0) {
 		carry_memory_free(m);
 		return -ENOMEM;
 	}
@@ -85,7 +56,7 @@ int carry_memory_new(struct carry_memory **ret, const struct trace *t, carry_mem
 					 m->processes[i].start_ns >= trace_start_ns(t));
 	rows = trace_rss_baselines(t, &cnt);
 	for (i = 0; i < cnt; i++) {
-		at = index_of(m, t, rows[i].upid);
+		at = find_process(m, rows[i].upid);
 		/* of several baselines the first one counts */
 		if (at != SIZE_MAX && !m->levels[at].known)
 			mem_process_baseline(&m->levels[at], &rows[i]);
@@ -99,37 +70,29 @@ void carry_memory_free(struct carry_memory *m)
 	if (!m)
 		return;
 	free(m->levels);
-	free(m->turns);
 	free(m);
 }
 
 void carry_memory_until(struct carry_memory *m, uint64_t ts_ns)
 {
+	const struct trace_turn *x;
 	struct mem_step rss, vm;
 
-	for (; m->turn_at < m->turn_cnt && m->turns[m->turn_at].ts_ns < ts_ns; m->turn_at++) {
-		const struct turn *x = &m->turns[m->turn_at];
+	for (; m->turn_at < trace_turn_cnt(m->t); m->turn_at++) {
+		size_t at;
 
-		if (x->is_exit)
-			mem_process_exit(&m->levels[x->process], &rss, &vm);
+		x = trace_turn_at(m->t, m->turn_at);
+		if (x->ts_ns >= ts_ns)
+			break;
+		at = find_process(m, x->upid);
+		if (at == SIZE_MAX)
+			continue;
+		if (x->kind == TRACE_TURN_EXIT)
+			mem_process_exit(&m->levels[at], &rss, &vm);
 		else
-			mem_process_exec(&m->levels[x->process], &rss);
-		m->on_turn(m->ctx, m->processes[x->process].upid);
+			mem_process_exec(&m->levels[at], &rss);
+		m->on_turn(m->ctx, x->upid);
 	}
-}
-
-static size_t find_process(const struct carry_memory *m, uint32_t upid)
-{
-	size_t lo = 0, hi = m->cnt, mid;
-
-	while (lo < hi) {
-		mid = lo + (hi - lo) / 2;
-		if (m->processes[mid].upid < upid)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < m->cnt && m->processes[lo].upid == upid ? lo : SIZE_MAX;
 }
 
 void carry_memory_event(struct carry_memory *m, const struct event *ev)

@@ -18,7 +18,8 @@ struct carry_memory;
 typedef void (*carry_memory_turn)(void *ctx, uint32_t upid);
 
 /* on_turn hears of what mattered to the events handed over later: called from carry_memory_until(). */
-int carry_memory_new(struct carry_memory **ret, const struct trace *t, carry_memory_turn on_turn, void *ctx);
+int carry_memory_new(struct carry_memory **ret, struct trace *t, carry_memory_turn on_turn,
+		     void *ctx);
 void carry_memory_free(struct carry_memory *m);
 
 /* Takes in what happened to processes before ts_ns. At one instant events come first. */

@@ -12,8 +12,8 @@
 #include "event/trace_state.h"
 
 #define LISTS_MAGIC "EBRLIST\n"
-#define LISTS_VERSION 3
-#define LISTS_TASK_ROWS 256	/* of a piece of processes or threads; the last has what is left */
+#define LISTS_VERSION 4
+#define LISTS_PIECE_ROWS 256	/* see lists_is_by_piece(); the last piece has what is left */
 #define LISTS_RAW_MAX (1u << 28)	/* of a piece */
 #define LISTS_RATIO_MAX 256	/* more is stored as it is: a file makes a reader take so many times its size */
 
@@ -21,6 +21,7 @@
 enum lists_piece_type {
 	LISTS_FILES = 0x100,
 	LISTS_BLOCKS = 0x101,
+	LISTS_TURNS = 0x102,
 };
 
 struct disk_lists {
@@ -41,7 +42,8 @@ struct disk_piece {
 	uint8_t name_type;	/* of CHUNK_NAMES */
 	uint8_t pack;		/* enum chunk_pack */
 	uint32_t row_cnt;
-	uint32_t first_id;	/* of processes and threads: of the first row */
+	uint32_t zero;
+	uint64_t first;		/* its first row's id, of turns ts_ns; of what is read as a whole 0 */
 };
 
 struct disk_list_file {
@@ -70,8 +72,15 @@ enum {
 	LISTS_BLOCK_CUT = 8,
 };
 
+/* Of struct trace_turn, in its order. */
+struct disk_turn {
+	uint64_t ts_ns;
+	uint32_t upid, kind;
+};
+
+_Static_assert(sizeof(struct disk_turn) == 16, "layout of disk_turn");
 _Static_assert(sizeof(struct disk_lists) == 40, "layout of disk_lists");
-_Static_assert(sizeof(struct disk_piece) == 32, "layout of disk_piece");
+_Static_assert(sizeof(struct disk_piece) == 40, "layout of disk_piece");
 _Static_assert(sizeof(struct disk_list_file) == 24, "layout of disk_list_file");
 _Static_assert(sizeof(struct disk_list_block) == 80 + 4 * LISTS_KINDS,
 	       "layout of disk_list_block");
@@ -91,6 +100,12 @@ _Static_assert(sizeof(struct disk_list_block) == 80 + 4 * LISTS_KINDS,
 	X(CHUNK_GAPS, gap, trace_gap, gaps)                             \
 	X(CHUNK_SITES, site, trace_site, sites)                         \
 	X(CHUNK_FRAMES, frame, trace_frame, frames)
+
+/* Of such a type rows are read by the piece, which has LISTS_PIECE_ROWS. */
+static inline bool lists_is_by_piece(unsigned int type)
+{
+	return type == CHUNK_PROCESSES || type == CHUNK_THREADS || type == LISTS_TURNS;
+}
 
 /* ---- lists_file.c ---- */
 
@@ -117,7 +132,7 @@ int lists_files_fit(const struct trace *t, const struct lists_file *f, const uin
 /* ---- lists_make.c ---- */
 
 /*
- * The pieces of a trace that was read from its blocks, one after the other: type, name_type, row_cnt, first_id and
+ * The pieces of a trace that was read from its blocks, one after the other: type, name_type, row_cnt, first and
  * raw_bytes of p, and the raw bytes. What the sink returns below 0 ends it.
  */
 typedef int (*lists_sink)(void *ctx, const struct disk_piece *p, const struct buf *raw);

@@ -24,18 +24,22 @@ static bool dir_fits(const struct disk_lists *h, const struct disk_piece *p)
 	uint32_t i;
 
 	for (i = 0; i < h->piece_cnt; i++) {
-		bool tasks = p[i].type == CHUNK_PROCESSES || p[i].type == CHUNK_THREADS;
+		bool is_task = p[i].type == CHUNK_PROCESSES || p[i].type == CHUNK_THREADS;
 		bool goes_on = i && p[i - 1].type == p[i].type;
 
 		if (p[i].offset != at || p[i].stored_bytes > h->dir_offset - at ||
 		    p[i].raw_bytes > LISTS_RAW_MAX ||
 		    p[i].raw_bytes / LISTS_RATIO_MAX > p[i].stored_bytes ||
-		    p[i].row_cnt > p[i].raw_bytes || !p[i].row_cnt ||
+		    p[i].row_cnt > p[i].raw_bytes || !p[i].row_cnt || p[i].zero ||
 		    p[i].name_type >= TRACE_NAME_TYPE_CNT)
 			return false;
-		if (tasks && (p[i].row_cnt > LISTS_TASK_ROWS || p[i].first_id < EVENT_ID_FIRST ||
-			      (goes_on && (p[i - 1].row_cnt != LISTS_TASK_ROWS ||
-					   p[i - 1].first_id >= p[i].first_id))))
+		if (is_task && (p[i].first < EVENT_ID_FIRST || p[i].first > UINT32_MAX ||
+				(goes_on && p[i - 1].first == p[i].first)))
+			return false;
+		if (lists_is_by_piece(p[i].type) &&
+		    (p[i].row_cnt > LISTS_PIECE_ROWS ||
+		     (goes_on &&
+		      (p[i - 1].row_cnt != LISTS_PIECE_ROWS || p[i - 1].first > p[i].first))))
 			return false;
 		at += p[i].stored_bytes;
 	}
@@ -183,7 +187,7 @@ static int compare_piece(void *ctx, const struct disk_piece *now, const struct b
 
 	if (c->next++ >= c->f->head.piece_cnt || p->type != now->type ||
 	    p->name_type != now->name_type || p->row_cnt != now->row_cnt ||
-	    p->first_id != now->first_id || p->raw_bytes != bytes)
+	    p->first != now->first || p->raw_bytes != bytes)
 		return -ESTALE;
 	r = lists_read_piece(c->f, p, &was);
 	if (r < 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * lists_make: the lists of a trace, as they were read from its blocks, in pieces for lists.idx. Rows are written as
- * in the blocks' small sections; processes and threads by id, so many to a piece, so that one is found by reading one.
+ * in the blocks' small sections; processes and threads by id, turns by time, so many to a piece, so that one is found by reading one.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -50,11 +50,12 @@ static int give(struct making *m)
 /* A row was added. */
 static int count(struct making *m)
 {
-	bool tasks = m->p.type == CHUNK_PROCESSES || m->p.type == CHUNK_THREADS;
+	bool is_full;
 
 	m->p.row_cnt++;
-	return (tasks ? m->p.row_cnt == LISTS_TASK_ROWS : m->rows.out.len >= PIECE_BYTES) ?
-		       give(m) : 0;
+	is_full = lists_is_by_piece(m->p.type) ? m->p.row_cnt == LISTS_PIECE_ROWS :
+						 m->rows.out.len >= PIECE_BYTES;
+	return is_full ? give(m) : 0;
 }
 
 static int begin(struct making *m, unsigned int type, unsigned int name_type)
@@ -163,7 +164,7 @@ static int make_names(const struct trace *t, struct making *m, unsigned int type
 		int r = 0;                                                   \
 		for (i = 0; r == 0 && i < t->list.cnt; i++) {                \
 			if (!m->p.row_cnt)                                   \
-				m->p.first_id = first_id(section, &v[i]);    \
+				m->p.first = first_id(section, &v[i]);       \
 			row_put_##row(&m->rows, &v[i]);                      \
 			r = count(m);                                        \
 		}                                                            \
@@ -178,6 +179,28 @@ static uint32_t first_id(enum chunk_section_type type, const void *row)
 
 LISTS_OF_ROWS(X)
 #undef X
+
+static int make_turns(const struct trace *t, struct making *m)
+{
+	struct trace_list turns;
+	const struct trace_turn *v;
+	int r = trace_turns_make(t, &turns);
+	size_t i;
+
+	if (r < 0)
+		return r;
+	v = turns.v;
+	for (i = 0; r == 0 && i < turns.cnt; i++) {
+		const struct disk_turn d = { v[i].ts_ns, v[i].upid, v[i].kind };
+
+		if (!m->p.row_cnt)
+			m->p.first = d.ts_ns;
+		buf_add(&m->rows.out, &d, sizeof(d));
+		r = count(m);
+	}
+	free(turns.v);
+	return r;
+}
 
 int lists_make(const struct trace *t, lists_sink sink, void *ctx)
 {
@@ -198,6 +221,10 @@ int lists_make(const struct trace *t, lists_sink sink, void *ctx)
 		r = make_##list(t, &m);
 	LISTS_OF_ROWS(X)
 #undef X
+	if (r == 0)
+		r = begin(&m, LISTS_TURNS, 0);
+	if (r == 0)
+		r = make_turns(t, &m);
 	for (type = 1; r == 0 && type < TRACE_NAME_TYPE_CNT; type++) {
 		r = begin(&m, CHUNK_NAMES, type);
 		if (r == 0)

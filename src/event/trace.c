@@ -315,6 +315,7 @@ void trace_close(struct trace *t)
 	free(t->processes.v);
 	free(t->threads.v);
 	free(t->task_events.v);
+	free(t->turns.v);
 	free(t->baselines.v);
 	free(t->rss_snaps.v);
 	free(t->losses.v);
@@ -498,11 +499,11 @@ static size_t by_id(const struct idmap *m, uint64_t id)
 	return at ? at - 1 : SIZE_MAX;
 }
 
-#define TASKS(name, names, type, list, map, is_thread)                                      \
+#define TASKS(name, names, type, list, map, rows)                                           \
 	const struct type *trace_##names(const struct trace *t, size_t *ret_cnt)            \
 	{                                                                                   \
 		if (t->lists)                                                               \
-			trace_lists_need_tasks((struct trace *)t, is_thread);               \
+			trace_lists_need_rows((struct trace *)t, rows);                     \
 		*ret_cnt = t->list.cnt;                                                     \
 		return t->list.v;                                                           \
 	}                                                                                   \
@@ -512,13 +513,13 @@ static size_t by_id(const struct idmap *m, uint64_t id)
 	}                                                                                   \
 	size_t trace_##name##_index(const struct trace *t, uint32_t id)                     \
 	{                                                                                   \
-		return t->lists ? trace_lists_find((struct trace *)t, is_thread, id) :      \
+		return t->lists ? trace_lists_find((struct trace *)t, rows, id) :           \
 				  by_id(&t->map, id);                                       \
 	}                                                                                   \
 	const struct type *trace_##name##_at(const struct trace *t, size_t i)               \
 	{                                                                                   \
 		if (t->lists)                                                               \
-			trace_lists_need_row((struct trace *)t, is_thread, i);              \
+			trace_lists_need_row((struct trace *)t, rows, i);                   \
 		return (const struct type *)t->list.v + i;                                  \
 	}                                                                                   \
 	const struct type *trace_##name##_find(const struct trace *t, uint32_t id)          \
@@ -526,8 +527,8 @@ static size_t by_id(const struct idmap *m, uint64_t id)
 		size_t i = trace_##name##_index(t, id);                                     \
 		return i == SIZE_MAX ? NULL : (const struct type *)t->list.v + i;           \
 	}
-TASKS(process, processes, trace_process, processes, by_upid, false)
-TASKS(thread, threads, trace_thread, threads, by_utid, true)
+TASKS(process, processes, trace_process, processes, by_upid, TRACE_ROWS_PROCESSES)
+TASKS(thread, threads, trace_thread, threads, by_utid, TRACE_ROWS_THREADS)
 
 uint64_t trace_thread_hash(const struct trace *t, size_t cnt)
 {

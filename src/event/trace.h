@@ -142,6 +142,23 @@ const struct trace_thread *trace_thread_at(const struct trace *t, size_t i);
 const struct trace_process *trace_process_at(const struct trace *t, size_t i);
 size_t trace_thread_index(const struct trace *t, uint32_t utid);
 size_t trace_process_index(const struct trace *t, uint32_t upid);
+
+/* What ends a process's memory, or has it begin anew. */
+enum trace_turn_kind { TRACE_TURN_EXEC = 1, TRACE_TURN_EXIT = 2 };
+struct trace_turn {
+	uint64_t ts_ns;
+	uint32_t upid;			/* EVENT_ID_UNKNOWN: of a process that is not in the trace */
+	uint32_t kind;
+};
+/*
+ * Those of all processes, in order of time; at one instant exec before exit, then by upid. trace_turns_prepare() first, in the
+ * trace's thread: 0 or -ENOMEM. Of a trace opened quickly only rows near those asked for are read.
+ */
+int trace_turns_prepare(struct trace *t);
+size_t trace_turn_cnt(const struct trace *t);
+const struct trace_turn *trace_turn_at(const struct trace *t, size_t i);
+size_t trace_turn_from(const struct trace *t, uint64_t ts_ns);	/* place of the first at ts_ns or later */
+
 /* Over (utid, upid) of the first cnt threads: tells whether ids stand for what they stood for. */
 uint64_t trace_thread_hash(const struct trace *t, size_t cnt);
 const struct trace_name *trace_name_find(const struct trace *t, enum trace_name_type type,

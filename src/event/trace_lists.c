@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * trace_lists: the lists of a finished trace from a file beside it (lists.idx), read as far as they are asked for: blocks,
- * losses, gaps, clocks and marks when the trace is opened, processes and threads by the piece, the rest list by list.
+ * losses, gaps, clocks and marks when the trace is opened, processes, threads and turns by the piece, the rest list by list.
  * So opening a trace of thousands of blocks neither reads the front of each, nor every task there ever was.
  *
  * The file holds for the trace when its chunk files are as long as they were and have not been changed since; of one that
@@ -24,8 +24,8 @@
 #include "event/lists_disk.h"
 #include "store/chunk_name.h"
 
-/* Processes or threads: rows lie where they will be, filled by the piece. */
-struct task_rows {
+/* Processes, threads or turns: rows lie where they will be, filled by the piece. */
+struct piece_rows {
 	struct trace_list *list;
 	size_t row_bytes;
 	const struct disk_piece *pieces;
@@ -35,7 +35,7 @@ struct task_rows {
 
 struct trace_lists {
 	struct lists_file f;
-	struct task_rows processes, threads;
+	struct piece_rows rows[TRACE_ROWS_CNT];
 	_Atomic uint8_t done[TRACE_NEED_CNT];
 	_Atomic int trouble;
 	bool made_again;
@@ -203,14 +203,14 @@ static int make_again(struct trace *t, struct trace_lists *l)
 	/* the same lists: what was read before still holds */
 	for (i = 0; r == 0 && i < h.piece_cnt; i++)
 		if (dir[i].type != l->f.dir[i].type || dir[i].name_type != l->f.dir[i].name_type ||
-		    dir[i].row_cnt != l->f.dir[i].row_cnt || dir[i].first_id != l->f.dir[i].first_id ||
+		    dir[i].row_cnt != l->f.dir[i].row_cnt || dir[i].first != l->f.dir[i].first ||
 		    dir[i].raw_bytes != l->f.dir[i].raw_bytes ||
 		    (dir[i].type == LISTS_BLOCKS && dir[i].crc != l->f.dir[i].crc))
 			r = -EBADMSG;
 	if (r == 0) {
 		close(l->f.fd);
 		l->f.fd = fd;
-		/* in place: task_rows point into it */
+		/* in place: piece_rows point into it */
 		memcpy(l->f.dir, dir, h.piece_cnt * sizeof(*dir));
 	} else if (fd >= 0) {
 		close(fd);
@@ -336,23 +336,26 @@ void trace_lists_need(struct trace *t, unsigned int what)
 	pthread_mutex_unlock(&t->drop_lock);
 }
 
-/* ---- tasks ---- */
+/* ---- rows by the piece ---- */
 
 /* What stands where a row could not be read: nobody's. */
-static void fill_nothing(const struct trace_lists *l, const struct task_rows *tasks, void *rows,
-			 size_t cnt)
+static void fill_nothing(enum trace_rows of, void *rows, size_t cnt)
 {
 	size_t i;
 
-	memset(rows, 0, cnt * tasks->row_bytes);
-	for (i = 0; i < cnt; i++) {
-		struct trace_process *p = (struct trace_process *)rows + i;
-
-		if (tasks == &l->threads)
-			((struct trace_thread *)rows)[i].comm = "";
-		else
-			p->comm = p->exe = p->cmdline = "";
-	}
+	for (i = 0; i < cnt; i++)
+		switch (of) {
+		case TRACE_ROWS_PROCESSES:
+			((struct trace_process *)rows)[i] =
+				(struct trace_process){ .comm = "", .exe = "", .cmdline = "" };
+			break;
+		case TRACE_ROWS_THREADS:
+			((struct trace_thread *)rows)[i] = (struct trace_thread){ .comm = "" };
+			break;
+		default:
+			((struct trace_turn *)rows)[i] = (struct trace_turn){ .upid = EVENT_ID_UNKNOWN };
+			break;
+		}
 }
 
 static bool keep(struct trace *t, const char **s)
@@ -395,107 +398,135 @@ static int take_threads(struct trace *t, struct row_reader *in, struct trace_thr
 	return r < 0 ? r : cnt || in->p != in->end ? -EBADMSG : 0;
 }
 
-static int take_piece(struct trace *t, struct trace_lists *l, const struct task_rows *tasks,
-		      const struct disk_piece *p, void *rows)
+static int take_turns(struct row_reader *in, struct trace_turn *v, size_t cnt)
 {
+	uint64_t last = 0;
+	struct disk_turn d;
+
+	if ((size_t)(in->end - in->p) != cnt * sizeof(d))
+		return -EBADMSG;
+	for (; cnt; cnt--, in->p += sizeof(d)) {
+		memcpy(&d, in->p, sizeof(d));
+		if (d.ts_ns < last || (d.kind != TRACE_TURN_EXEC && d.kind != TRACE_TURN_EXIT))
+			return -EBADMSG;
+		last = d.ts_ns;
+		*v++ = (struct trace_turn){ d.ts_ns, d.upid, d.kind };
+	}
+	return 0;
+}
+
+/* What rows are in the order of. */
+static uint64_t key_of(const struct piece_rows *rows, enum trace_rows of, size_t i)
+{
+	switch (of) {
+	case TRACE_ROWS_PROCESSES:
+		return ((const struct trace_process *)rows->list->v)[i].upid;
+	case TRACE_ROWS_THREADS:
+		return ((const struct trace_thread *)rows->list->v)[i].utid;
+	default:
+		return ((const struct trace_turn *)rows->list->v)[i].ts_ns;
+	}
+}
+
+static int take_piece(struct trace *t, struct trace_lists *l, enum trace_rows of, size_t piece)
+{
+	const struct piece_rows *rows = &l->rows[of];
+	const struct disk_piece *p = &rows->pieces[piece];
+	size_t at = piece * LISTS_PIECE_ROWS;
 	struct row_reader in;
 	uint8_t *raw = NULL;
 	int r = read_rows(t, l, p, &raw, &in);
 
-	if (r == 0 && tasks == &l->threads)
-		r = take_threads(t, &in, rows, p->row_cnt);
+	if (r == 0 && of == TRACE_ROWS_PROCESSES)
+		r = take_processes(t, &in, (struct trace_process *)rows->list->v + at, p->row_cnt);
+	else if (r == 0 && of == TRACE_ROWS_THREADS)
+		r = take_threads(t, &in, (struct trace_thread *)rows->list->v + at, p->row_cnt);
 	else if (r == 0)
-		r = take_processes(t, &in, rows, p->row_cnt);
-	if (r == 0 && *(const uint32_t *)rows != p->first_id)
+		r = take_turns(&in, (struct trace_turn *)rows->list->v + at, p->row_cnt);
+	if (r == 0 && key_of(rows, of, at) != p->first)
 		r = -EBADMSG;
 	free(raw);
 	return r;
 }
 
-static void load_piece(struct trace *t, struct trace_lists *l, struct task_rows *tasks, size_t piece)
+static void load_piece(struct trace *t, enum trace_rows of, size_t piece)
 {
-	const struct disk_piece *p = &tasks->pieces[piece];
-	void *rows = (char *)tasks->list->v + piece * LISTS_TASK_ROWS * tasks->row_bytes;
+	struct trace_lists *l = t->lists;
+	struct piece_rows *rows = &l->rows[of];
 	int r;
 
 	pthread_mutex_lock(&t->drop_lock);
-	if (!atomic_load(&tasks->ready[piece])) {
-		r = take_piece(t, l, tasks, p, rows);
+	if (!atomic_load(&rows->ready[piece])) {
+		r = take_piece(t, l, of, piece);
 		if (r == -EBADMSG && make_again(t, l) == 0)
-			r = take_piece(t, l, tasks, p, rows);
+			r = take_piece(t, l, of, piece);
 		if (r < 0) {
-			fill_nothing(l, tasks, rows, p->row_cnt);
+			fill_nothing(of, (char *)rows->list->v + piece * LISTS_PIECE_ROWS * rows->row_bytes,
+				     rows->pieces[piece].row_cnt);
 			note_trouble(t, l, r);
 		}
-		atomic_store_explicit(&tasks->ready[piece], 1, memory_order_release);
+		atomic_store_explicit(&rows->ready[piece], 1, memory_order_release);
 	}
 	pthread_mutex_unlock(&t->drop_lock);
 }
 
-static void need_piece(struct trace *t, struct task_rows *tasks, size_t piece)
+static void need_piece(struct trace *t, enum trace_rows of, size_t piece)
 {
-	if (!atomic_load_explicit(&tasks->ready[piece], memory_order_acquire))
-		load_piece(t, t->lists, tasks, piece);
+	if (!atomic_load_explicit(&t->lists->rows[of].ready[piece], memory_order_acquire))
+		load_piece(t, of, piece);
 }
 
-static void need_all(struct trace *t, struct task_rows *tasks)
+void trace_lists_need_row(struct trace *t, enum trace_rows of, size_t row)
+{
+	need_piece(t, of, row / LISTS_PIECE_ROWS);
+}
+
+void trace_lists_need_rows(struct trace *t, enum trace_rows of)
 {
 	size_t i;
 
-	for (i = 0; i < tasks->piece_cnt; i++)
-		need_piece(t, tasks, i);
+	for (i = 0; i < t->lists->rows[of].piece_cnt; i++)
+		need_piece(t, of, i);
 }
 
-static size_t find_row(struct trace *t, struct task_rows *tasks, uint32_t id)
+size_t trace_lists_lower_bound(struct trace *t, enum trace_rows of, uint64_t key)
 {
-	size_t lo = 0, hi = tasks->piece_cnt, piece;
-	const char *rows = tasks->list->v;
-	uint32_t at;
+	const struct piece_rows *rows = &t->lists->rows[of];
+	size_t lo = 0, hi = rows->piece_cnt;
 
+	/* all of a piece that begins lower may be lower, of one that does not nothing is */
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
-		if (tasks->pieces[mid].first_id <= id)
+		if (rows->pieces[mid].first < key)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
 	if (!lo)
-		return SIZE_MAX;
-	piece = lo - 1;
-	need_piece(t, tasks, piece);
-	lo = piece * LISTS_TASK_ROWS;
-	hi = lo + tasks->pieces[piece].row_cnt;
+		return 0;
+	need_piece(t, of, lo - 1);
+	hi = (lo - 1) * LISTS_PIECE_ROWS + rows->pieces[lo - 1].row_cnt;
+	lo = (lo - 1) * LISTS_PIECE_ROWS;
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
-		memcpy(&at, rows + mid * tasks->row_bytes, sizeof(at));
-		if (at == id)
-			return mid;
-		if (at < id)
+		if (key_of(rows, of, mid) < key)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	return SIZE_MAX;
+	return lo;
 }
 
-_Static_assert(offsetof(struct trace_process, upid) == 0, "find_row");
-_Static_assert(offsetof(struct trace_thread, utid) == 0, "find_row");
-
-size_t trace_lists_find(struct trace *t, bool is_thread, uint32_t id)
+size_t trace_lists_find(struct trace *t, enum trace_rows of, uint32_t id)
 {
-	return find_row(t, is_thread ? &t->lists->threads : &t->lists->processes, id);
-}
+	size_t i = trace_lists_lower_bound(t, of, id);
 
-void trace_lists_need_row(struct trace *t, bool is_thread, size_t row)
-{
-	need_piece(t, is_thread ? &t->lists->threads : &t->lists->processes, row / LISTS_TASK_ROWS);
-}
-
-void trace_lists_need_tasks(struct trace *t, bool is_thread)
-{
-	need_all(t, is_thread ? &t->lists->threads : &t->lists->processes);
+	if (i == t->lists->rows[of].list->cnt)
+		return SIZE_MAX;
+	trace_lists_need_row(t, of, i);
+	return key_of(&t->lists->rows[of], of, i) == id ? i : SIZE_MAX;
 }
 
 uint64_t trace_lists_thread_hash(const struct trace *t)
@@ -503,40 +534,50 @@ uint64_t trace_lists_thread_hash(const struct trace *t)
 	return t->lists->f.head.thread_hash;
 }
 
-static int begin_tasks(struct trace_lists *l, struct task_rows *tasks, struct trace_list *list,
-		       unsigned int type, size_t row_bytes)
+static int begin_rows(struct trace_lists *l, enum trace_rows of, struct trace_list *list)
 {
+	static const struct {
+		unsigned int type;
+		size_t row_bytes;
+	} kinds[TRACE_ROWS_CNT] = {
+		[TRACE_ROWS_PROCESSES] = { CHUNK_PROCESSES, sizeof(struct trace_process) },
+		[TRACE_ROWS_THREADS] = { CHUNK_THREADS, sizeof(struct trace_thread) },
+		[TRACE_ROWS_TURNS] = { LISTS_TURNS, sizeof(struct trace_turn) },
+	};
+	struct piece_rows *rows = &l->rows[of];
 	size_t cnt = 0;
 	uint32_t i;
 
-	tasks->list = list;
-	tasks->row_bytes = row_bytes;
+	rows->list = list;
+	rows->row_bytes = kinds[of].row_bytes;
 	for (i = 0; i < l->f.head.piece_cnt; i++) {
-		if (l->f.dir[i].type != type)
+		if (l->f.dir[i].type != kinds[of].type)
 			continue;
-		if (!tasks->piece_cnt++)
-			tasks->pieces = &l->f.dir[i];
-		else if (l->f.dir[i - 1].type != type)
+		if (!rows->piece_cnt++)
+			rows->pieces = &l->f.dir[i];
+		else if (l->f.dir[i - 1].type != kinds[of].type)
 			return -EBADMSG;
 		cnt += l->f.dir[i].row_cnt;
 	}
-	tasks->ready = calloc(tasks->piece_cnt + 1, 1);
+	rows->ready = calloc(rows->piece_cnt + 1, 1);
 	free(list->v);
 	/* pages that nobody asks for stay as they are */
-	list->v = calloc(cnt + 1, row_bytes);
+	list->v = calloc(cnt + 1, rows->row_bytes);
 	list->cnt = list->cap = list->v ? cnt : 0;
-	return list->v && tasks->ready ? 0 : -ENOMEM;
+	return list->v && rows->ready ? 0 : -ENOMEM;
 }
 
 /* ---- opening and closing ---- */
 
 static void lists_free(struct trace_lists *l)
 {
+	unsigned int i;
+
 	if (!l)
 		return;
 	lists_file_close(&l->f);
-	free((void *)l->processes.ready);
-	free((void *)l->threads.ready);
+	for (i = 0; i < TRACE_ROWS_CNT; i++)
+		free((void *)l->rows[i].ready);
 	free(l);
 }
 
@@ -555,11 +596,11 @@ static int take_all(struct trace *t, struct trace_lists *l, const uint64_t *numb
 		r = load_whole(t, l, now[i], 0);
 	l->made_again = false;
 	if (r == 0)
-		r = begin_tasks(l, &l->processes, &t->processes, CHUNK_PROCESSES,
-				sizeof(struct trace_process));
+		r = begin_rows(l, TRACE_ROWS_PROCESSES, &t->processes);
 	if (r == 0)
-		r = begin_tasks(l, &l->threads, &t->threads, CHUNK_THREADS,
-				sizeof(struct trace_thread));
+		r = begin_rows(l, TRACE_ROWS_THREADS, &t->threads);
+	if (r == 0)
+		r = begin_rows(l, TRACE_ROWS_TURNS, &t->turns);
 	return r;
 }
 
@@ -585,6 +626,7 @@ int trace_lists_load(struct trace *t, const uint64_t *numbers, size_t cnt)
 #define X(section, row, of, list) forget_list(t, section, 0);
 	LISTS_OF_ROWS(X)
 #undef X
+	t->turns.cnt = 0;
 	lists_free(l);
 	return 0;
 }

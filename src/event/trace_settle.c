@@ -232,6 +232,7 @@ int trace_load_finish(struct trace *t)
 	size_t i;
 
 	trace_settle_blocks(t);
+	t->has_turns = false;
 	if (link_tasks(t) < 0)
 		return -ENOMEM;
 	for (type = 1; type < TRACE_NAME_TYPE_CNT; type++)

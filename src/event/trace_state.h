@@ -77,6 +77,8 @@ struct trace {
 	struct trace_list kv, blocks, more, processes, threads, task_events, baselines, rss_snaps;
 	struct trace_list losses, costs, hook_stats, clocks, marks, damages, gaps, sites, frames;
 	struct trace_list names[TRACE_NAME_TYPE_CNT];
+	struct trace_list turns;	/* with lists, or once has_turns */
+	bool has_turns;
 	struct idmap by_utid, by_upid;	/* to index + 1 */
 	struct idmap by_name[TRACE_NAME_TYPE_CNT];	/* by trace_name_key() */
 	struct idmap by_site;		/* see trace_sites.c */
@@ -155,20 +157,29 @@ enum trace_need {
 	TRACE_NEED_CNT = TRACE_NEED_NAMES + TRACE_NAME_TYPE_CNT,
 };
 
+/* Lists of which rows are read by the piece. */
+enum trace_rows { TRACE_ROWS_PROCESSES, TRACE_ROWS_THREADS, TRACE_ROWS_TURNS, TRACE_ROWS_CNT };
+
 /* Lists from the file trace_lists_save() made. 1: t->lists has them; 0: there is none that fits, and nothing is changed. */
 int trace_lists_load(struct trace *t, const uint64_t *numbers, size_t cnt);
 void trace_lists_close(struct trace *t);
 /* Of a trace with t->lists: reads what is not there yet. What cannot be read is empty, and trouble (trace.h). */
 void trace_lists_need(struct trace *t, unsigned int what);
-void trace_lists_need_tasks(struct trace *t, bool is_thread);
-void trace_lists_need_row(struct trace *t, bool is_thread, size_t row);
-size_t trace_lists_find(struct trace *t, bool is_thread, uint32_t id);	/* SIZE_MAX: there is none */
+void trace_lists_need_rows(struct trace *t, enum trace_rows of);
+void trace_lists_need_row(struct trace *t, enum trace_rows of, size_t row);
+/* The first row whose id, of turns its instant, is key or higher; the number of rows: there is none. */
+size_t trace_lists_lower_bound(struct trace *t, enum trace_rows of, uint64_t key);
+size_t trace_lists_find(struct trace *t, enum trace_rows of, uint32_t id);	/* SIZE_MAX: there is none */
 uint64_t trace_lists_thread_hash(const struct trace *t);
 /*
  * The same file against the lists as they were read from the blocks. 1: it holds; 0: there is none; -EBADMSG, -ESTALE: it is
  * damaged, or of other files or blocks; -ENOMEM. *ret_why says so.
  */
 int trace_lists_check(struct trace *t, const uint64_t *numbers, size_t cnt, const char **ret_why);
+
+/* ---- trace_turns.c ---- */
+
+int trace_turns_make(const struct trace *t, struct trace_list *ret);	/* 0 or -ENOMEM */
 
 /* ---- trace_block.c ---- */
 

@@ -29,6 +29,7 @@
 #define PARTS INDEX_PART_CNT
 #define TAILS INDEX_TAIL_CNT
 #define CELL_BYTES (24 * PARTS + 8)
+#define PIECE_ENTRY 40 /* bytes of a piece's entry in lists.idx */
 
 static const char *const questions[] = {
 	"SELECT * FROM cpu_usage(0, 1 << 62, 0) ORDER BY 1, 4, 5",
@@ -43,6 +44,7 @@ static const char *const questions[] = {
 	" (SELECT count(*) || max(comm) FROM task_events), (SELECT sum(anon_bytes) FROM rss_baselines),"
 	" (SELECT sum(user_ns) FROM cost), (SELECT sum(attempted_cnt) FROM hook_stats), (SELECT max(symbol) FROM user_sites),"
 	" (SELECT max(comm) FROM threads WHERE utid = 17), (SELECT max(comm) FROM processes WHERE upid = 17)",
+	"SELECT * FROM memory_levels(40000, 900000, 200000) ORDER BY 1, 4",
 };
 #define QUESTIONS (sizeof(questions) / sizeof(*questions))
 
@@ -211,14 +213,14 @@ static void put_lists(const uint8_t *data, size_t bytes, unsigned int piece)
 	FUZZ_CHECK(p);
 	memcpy(&cnt, lists_file + 12, 4);
 	memcpy(&dir, lists_file + 16, 8);
-	memcpy(&at, lists_file + dir + (size_t)(piece % cnt) * 32, 8);
-	memcpy(&was, lists_file + dir + (size_t)(piece % cnt) * 32 + 8, 4);
+	memcpy(&at, lists_file + dir + (size_t)(piece % cnt) * PIECE_ENTRY, 8);
+	memcpy(&was, lists_file + dir + (size_t)(piece % cnt) * PIECE_ENTRY + 8, 4);
 	memcpy(p, lists_file, at);
 	memcpy(p + at, data, bytes);
 	memcpy(p + at + bytes, lists_file + at + was, lists_bytes - at - was);
 	dir += bytes - was;
 	memcpy(p + 16, &dir, 8);
-	for (i = 0, entry = p + dir; i < cnt; i++, entry += 32) {
+	for (i = 0, entry = p + dir; i < cnt; i++, entry += PIECE_ENTRY) {
 		memcpy(&offset, entry, 8);
 		offset += i > piece % cnt ? bytes - was : 0;
 		memcpy(entry, &offset, 8);
@@ -229,7 +231,7 @@ static void put_lists(const uint8_t *data, size_t bytes, unsigned int piece)
 		memcpy(entry + 16, &crc, 4);
 		entry[23] = CHUNK_PACK_NONE;
 	}
-	crc = crc32c(0, p + dir, (size_t)cnt * 32);
+	crc = crc32c(0, p + dir, (size_t)cnt * PIECE_ENTRY);
 	memcpy(p + 32, &crc, 4);
 	crc = crc32c(0, p, 36);
 	memcpy(p + 36, &crc, 4);

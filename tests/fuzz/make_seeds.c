@@ -16,6 +16,7 @@
 #include "chunk/zpack.h"
 #include "column_input.h"
 #include "event/carry_code.h"
+#include "event/lists_disk.h"
 #include "fix_chunk.h"
 #include "fuzz.h"
 #include "index_trace.h"
@@ -398,16 +399,18 @@ static void make_index_seeds(void)
 	memcpy(&pieces, file + 12, 4);
 	memcpy(&piece_dir, file + 16, 8);
 	for (cell = 0; cell < pieces; cell++) {
-		const uint8_t *entry = file + piece_dir + 32 * (size_t)cell;
+		const uint8_t *entry = file + piece_dir + 40 * (size_t)cell;
 		uint32_t stored_bytes, raw_bytes;
+		uint16_t type;
 		uint64_t at;
 
+		memcpy(&type, entry + 20, 2);
 		memcpy(&at, entry, 8);
 		memcpy(&stored_bytes, entry + 8, 4);
 		memcpy(&raw_bytes, entry + 12, 4);
 		raw = malloc(raw_bytes);
 		FUZZ_CHECK(raw && !zunpack_run(zunpack, entry[23], raw, raw_bytes, file + at, stored_bytes));
-		put_index(3, 8, cell, 0, raw, raw_bytes);
+		put_index(3, type == LISTS_TURNS ? 2 : 8, cell, 0, raw, raw_bytes);
 		free(raw);
 	}
 	free(file);

@@ -349,13 +349,62 @@ static void test_index_goes_elsewhere_or_into_memory_where_nothing_may_be_writte
 /* Damage shows when the file is opened, which then is not used, or in a piece, which then is made again. */
 #define USED_OR_NOT (-1)
 
+static void expect_turn(const struct trace *full, const struct trace *quick, size_t i)
+{
+	const struct trace_turn *x = trace_turn_at(full, i), *y = trace_turn_at(quick, i);
+
+	assert_int_equal(x->ts_ns, y->ts_ns);
+	assert_int_equal(x->upid, y->upid);
+	assert_int_equal(x->kind, y->kind);
+}
+
+/* Those of the full trace are in order, and all there are; the quick one's are those, whichever is asked for first. */
+static void compare_turns(struct trace *full, struct trace *quick, struct analysis *a)
+{
+	const struct trace_turn *x, *before = NULL;
+	struct rows want;
+	size_t cnt, i, at;
+
+	assert_int_equal(trace_turns_prepare(full), 0);
+	assert_int_equal(trace_turns_prepare(quick), 0);
+	cnt = trace_turn_cnt(full);
+	assert_int_equal(trace_turn_cnt(quick), cnt);
+	for (i = 0; cnt && i < 10; i++) {
+		uint64_t ts_ns = trace_turn_at(full, below(cnt))->ts_ns + below(3) - 1;
+
+		at = trace_turn_from(quick, ts_ns);
+		assert_int_equal(trace_turn_from(full, ts_ns), at);
+		if (at < cnt)
+			expect_turn(full, quick, at);
+	}
+	assert_int_equal(trace_turn_from(quick, 0), 0);
+	assert_int_equal(trace_turn_from(quick, UINT64_MAX), cnt);
+	for (i = 0; i < cnt; i++) {
+		x = trace_turn_at(full, i);
+		assert_true(!before || before->ts_ns < x->ts_ns ||
+			    (before->ts_ns == x->ts_ns &&
+			     (before->kind < x->kind || (before->kind == x->kind && before->upid <= x->upid))));
+		before = x;
+		at = trace_turn_from(full, x->ts_ns);
+		assert_true(at <= i && trace_turn_at(full, at)->ts_ns == x->ts_ns);
+		assert_true(!at || trace_turn_at(full, at - 1)->ts_ns < x->ts_ns);
+		expect_turn(full, quick, i);
+	}
+	rows_sql(&want, a, "SELECT (SELECT count(*) FROM task_events WHERE type = 'exec') +"
+			   " (SELECT count(*) FROM processes WHERE end_ns IS NOT NULL)");
+	assert_int_equal(rows_int(&want, 0, 0), cnt);
+	rows_done(&want);
+}
+
 static void compare_lists(const struct chaos *f, int wants_quick)
 {
 	static const char *const tables[] = { "processes", "threads", "cpus", "names", "task_events",
 					      "rss_baselines", "losses", "cost", "hook_stats",
-					      "clocks", "blocks", "damages", "info" };
-	struct trace *full, *quick;
-	struct analysis *a, *b;
+					      "clocks", "blocks", "damages", "info",
+					      "memory_levels(3000000, 9000000, 500000)",
+					      "alloc_usage(3000000, 9000000, 500000, 'process')" };
+	struct trace *full, *quick = NULL;
+	struct analysis *a = NULL, *b;
 	struct err e = { "" };
 	struct rows x, y;
 	char sql[100];
@@ -366,6 +415,7 @@ static void compare_lists(const struct chaos *f, int wants_quick)
 		fail_msg("%s", e.text);
 	if (wants_quick != USED_OR_NOT)
 		assert_int_equal(trace_has_lists(quick), wants_quick);
+	compare_turns(full, quick, a);
 	for (i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
 		snprintf(sql, sizeof(sql), "SELECT * FROM %s", tables[i]);
 		rows_sql(&x, a, sql);
@@ -430,6 +480,39 @@ static void test_lists_are_those_of_the_blocks(void **state)
 	gen_remove_dir(f.dir);
 }
 
+/* More than two pieces of them, most at one instant: it lies on both sides of a border. */
+static void test_turns_of_many_processes_are_read_by_the_piece(void **state)
+{
+	const uint32_t first = 100000, cnt = 600;
+	struct err e = { "" };
+	struct chaos f;
+	struct trace *t;
+	uint32_t i;
+
+	begin(&f, 43);
+	chaos_add_blocks(&f, 66);
+	f.m.now_ns += 1000;
+	for (i = first; i < first + cnt; i++)
+		gen_new(f.g, f.m.now_ns, 0, 1, i, i, 1, "many");
+	for (i = first; i < first + cnt; i++)
+		gen_exec(f.g, f.m.now_ns + 1000, 0, i, i, 0, "many", "/bin/many", "many", sizeof("many"));
+	for (i = first; i < first + cnt; i++)
+		gen_exit(f.g, f.m.now_ns + 2000 + i / 100, 0, i, i, 0, true, 1);
+	f.m.now_ns += 100000;
+	gen_slice(f.g, f.m.now_ns);
+	f.edge_ns = f.m.now_ns;
+	chaos_end(&f, true);
+	compare_lists(&f, false);
+	assert_int_equal(trace_open(&t, f.path, &e), 0);
+	assert_int_equal(trace_turns_prepare(t), 0);
+	assert_true(trace_turn_cnt(t) >= 2 * cnt);
+	trace_lists_save(t);
+	trace_close(t);
+	for (i = 0; i < 5; i++)
+		compare_lists(&f, true);
+	gen_remove_dir(f.dir);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -438,6 +521,7 @@ int main(void)
 		cmocka_unit_test(test_index_that_is_damaged_gives_no_wrong_answer),
 		cmocka_unit_test(test_index_of_another_trace_is_not_used),
 		cmocka_unit_test(test_lists_are_those_of_the_blocks),
+		cmocka_unit_test(test_turns_of_many_processes_are_read_by_the_piece),
 		cmocka_unit_test(test_index_goes_elsewhere_or_into_memory_where_nothing_may_be_written),
 	};
 

@@ -277,7 +277,7 @@ static uint32_t add_text(uint32_t crc, const char *text)
 }
 
 /* Over something of every list. */
-static uint32_t digest(const struct trace *t)
+static uint32_t digest(struct trace *t)
 {
 	const struct trace_process *p;
 	const struct trace_thread *h;
@@ -316,6 +316,9 @@ static uint32_t digest(const struct trace *t)
 	WHOLE(clocks, trace_clock);
 	WHOLE(marks, trace_mark);
 #undef WHOLE
+	assert_int_equal(trace_turns_prepare(t), 0);
+	for (i = 0; i < trace_turn_cnt(t); i++)
+		crc = crc32c(crc, trace_turn_at(t, i), sizeof(struct trace_turn));
 	return crc;
 }
 
@@ -383,7 +386,7 @@ static size_t piece_at(const struct fixture *f, unsigned int type)
 	uint16_t is;
 
 	memcpy(&dir, f->bytes + 16, 8);
-	for (; dir < f->cnt; dir += 32) {
+	for (; dir < f->cnt; dir += 40) {
 		memcpy(&at, f->bytes + dir, 8);
 		memcpy(&is, f->bytes + dir + 20, 2);
 		if (is == type)
@@ -470,7 +473,7 @@ static void test_lists_of_settled_files_are_opened_without_them(void **state)
 /* Right checksums, wrong lists: only the blocks can tell. */
 static void test_lists_that_lie_are_found(void **state)
 {
-	const size_t entry = 32;
+	const size_t entry = 40;
 	uint64_t dir, at;
 	uint32_t crc;
 	struct fixture f;
