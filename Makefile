@@ -31,10 +31,11 @@ ifdef FUZZ
 B := build-san/fuzz
 CC := $(CLANG)
 SANFLAGS := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined \
-	-fno-omit-frame-pointer
+	-fno-omit-frame-pointer -DSANITIZED_address
 else ifdef SAN
 B := build-san/$(firstword $(subst $(comma), ,$(SAN)))
-SANFLAGS := -fsanitize=$(SAN) -fno-omit-frame-pointer
+# each compiler has its own way of saying which sanitizer it is
+SANFLAGS := -fsanitize=$(SAN) -fno-omit-frame-pointer -DSANITIZED_$(firstword $(subst $(comma), ,$(SAN)))
 else ifdef STATIC
 B := build/static
 else

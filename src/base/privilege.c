@@ -159,7 +159,7 @@ static int check_thread(const char *tid, uint64_t keep, struct err *e)
 		sscanf(line, "NoNewPrivs: %u", &no_new_privs);
 	}
 	fclose(f);
-#ifdef __SANITIZE_THREAD__
+#ifdef SANITIZED_thread
 	/* the sanitizer has a thread of its own, which takes no orders */
 	return 0;
 #endif

@@ -62,7 +62,7 @@ struct block_writer_config {
 
 /* A run of whole wire records, each at an 8-byte boundary, one after the other; each preceded by nothing. */
 struct block_segment {
-	const void *data;
+	const void *data;	/* not NULL */
 	size_t bytes;
 };
 

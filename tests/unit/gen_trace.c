@@ -452,7 +452,7 @@ const struct block_segment *gen_records(const struct gen *g)
 {
 	struct gen *m = (struct gen *)g;
 
-	m->segment = (struct block_segment){ g->records.data, g->records.len };
+	m->segment = (struct block_segment){ g->records.len ? (const void *)g->records.data : "", g->records.len };
 	return &m->segment;
 }
 

@@ -226,7 +226,7 @@ static void test_more_rows_than_bytes_are_refused(void **state)
 }
 
 /* Sanitizers: it alone takes terabytes of addresses. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(SANITIZED_address) || defined(SANITIZED_thread)
 enum { HAS_SHADOW_MEMORY = 1 };
 #else
 enum { HAS_SHADOW_MEMORY = 0 };

@@ -447,7 +447,7 @@ static void test_promised_events_cost_no_memory(void **state)
 	write_file(&f, f.bytes, f.cnt);
 	getrlimit(RLIMIT_AS, &old);
 	tight = old;
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)	/* their shadow memory alone takes terabytes */
+#if !defined(SANITIZED_address) && !defined(SANITIZED_thread)	/* their shadow memory alone takes terabytes */
 	tight.rlim_cur = 256u << 20;
 #endif
 	setrlimit(RLIMIT_AS, &tight);

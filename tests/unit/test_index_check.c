@@ -27,7 +27,7 @@
 #define LISTS "lists.idx"
 
 /* Sanitizers take ten times as long, and look for something else. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(SANITIZED_address) || defined(SANITIZED_thread)
 #define BYTE_STEP 7
 #else
 #define BYTE_STEP 1

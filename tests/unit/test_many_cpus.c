@@ -260,7 +260,7 @@ static void test_columns_take_at_most_twice_the_records(void **state)
 	before = resident_bytes();
 	assert_int_equal(block_writer_new(&w, &(struct block_writer_config){ .cpu_cnt = 200 }), 0);
 	assert_int_equal(block_writer_encode(w, &s, &block, &bytes, NULL), 0);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)	/* they take memory of their own */
+#if !defined(SANITIZED_address) && !defined(SANITIZED_thread)	/* they take memory of their own */
 	assert_true(resident_bytes() - before < 2 * wire + (4 << 20));
 #else
 	assert_true(before && wire);

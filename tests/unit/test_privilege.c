@@ -79,7 +79,7 @@ static int forget_a_thread(void)
 
 static void test_privilege_finds_the_thread_that_was_forgotten(void **state)
 {
-#ifdef __SANITIZE_THREAD__
+#ifdef SANITIZED_thread
 	skip(); /* it has a thread of its own, which takes no orders: nothing is checked */
 #endif
 	assert_int_equal(in_child(forget_a_thread), 0);
@@ -103,7 +103,7 @@ static void test_privilege_keeps_what_is_asked_for_and_no_more(void **state)
 {
 	if (!privilege_has(CAP_SYS_ADMIN) || !privilege_has(CAP_SYS_PTRACE))
 		skip();
-#ifdef __SANITIZE_THREAD__
+#ifdef SANITIZED_thread
 	skip();
 #endif
 	assert_int_equal(in_child(keep_one), 0);
