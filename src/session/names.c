@@ -62,6 +62,11 @@ void names_free(struct names *n)
 	free(n);
 }
 
+bool names_has_kernel_symbols(const struct names *n)
+{
+	return n->kallsyms != NULL;
+}
+
 static int cache_name(void *ctx, uint64_t addr, char *name, size_t size, uint64_t *ret_object_bytes)
 {
 	struct names *n = ctx;

@@ -106,14 +106,20 @@ static int check_options(const struct session_options *o, uint32_t *ret_sources,
 
 /* ---- opening ---- */
 
-/* Goes to the caller, and into the manifest. */
+/* Into the manifest. What `doctor` tells, too, is not worth a warning each time. */
+static void add_lack(struct session *s, const char *text)
+{
+	if (s->lacks.len)
+		buf_add(&s->lacks, "; ", 2);
+	buf_add(&s->lacks, text, strlen(text));
+}
+
+/* To the caller, too. */
 static void note_lack(void *ctx, const char *text)
 {
 	struct session *s = ctx;
 
-	if (s->lacks.len)
-		buf_add(&s->lacks, "; ", 2);
-	buf_add(&s->lacks, text, strlen(text));
+	add_lack(s, text);
 	if (s->o.warn)
 		s->o.warn(s->o.warn_ctx, text);
 }
@@ -126,8 +132,6 @@ static void find_user(struct session *s)
 	if (!geteuid() && uid && gid && strtoul(uid, NULL, 10))
 		privilege_find_user(&s->user, strtoul(uid, NULL, 10), strtoul(gid, NULL, 10));
 }
-
-static const char no_run_times[] = "; cost: run times of programs need CAP_SYS_ADMIN";
 
 static int open_probe(struct session *s, struct err *e)
 {
@@ -160,10 +164,11 @@ static int open_probe(struct session *s, struct err *e)
 		return err_set(e, -EPERM,
 			       "--max-overhead: to measure what programs cost takes CAP_SYS_ADMIN; "
 			       "run with sudo");
-	/* not worth a warning each time: `doctor` tells, and the manifest */
+	if ((s->sources & SOURCE_BIT(SOURCE_SLAB) || s->o.stacks_min_bytes || s->o.stacks_every) &&
+	    !names_has_kernel_symbols(s->names))
+		add_lack(s, "kernel functions: their names need CAP_SYSLOG here");
 	if (run_stats_start(&s->run_stats))
-		buf_add(&s->lacks, no_run_times + (s->lacks.len ? 0 : 2),
-			strlen(no_run_times) - (s->lacks.len ? 0 : 2));
+		add_lack(s, "cost: run times of programs need CAP_SYS_ADMIN");
 	return 0;
 }
 

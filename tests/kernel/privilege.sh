@@ -35,6 +35,10 @@ if setcap cap_bpf,cap_perfmon+ep "$tmp/ebpfrec" 2>"$tmp/setcap.err"; then
 		"$(ls -laR "$tmp/open/caps")"
 	check "file capabilities: what cannot be had is in the manifest" "grep -q '^lacks=.*CAP_SYS_ADMIN' '$tmp/open/caps/manifest'" \
 		"$(grep lacks "$tmp/open/caps/manifest")"
+	# What the kernel hides of itself depends on its settings: whether it does so for this user is seen there.
+	hidden=$(as_user awk '$1 !~ /^0*$/ { n++ } END { print n ? 0 : 1 }' /proc/kallsyms)
+	check "file capabilities: names of kernel functions, too, where they are hidden" \
+		"[ \$(grep -c '^lacks=.*CAP_SYSLOG' '$tmp/open/caps/manifest') = $hidden ]" "hidden: $hidden; $(grep lacks "$tmp/open/caps/manifest")"
 	check "file capabilities: recording keeps none" \
 		"[ \$(grep -c ^Pid: '$tmp/caps.threads') -ge 2 ] && [ \"\$(fields '$tmp/caps.threads' CapPrm)\" = '0000000000000000 ' ] &&
 			[ \"\$(fields '$tmp/caps.threads' NoNewPrivs)\" = '1 ' ]" "$(cat "$tmp/caps.threads")"
@@ -84,7 +88,7 @@ else
 	skip "file capabilities" "$(cat "$tmp/setcap.err")"
 fi
 as_user "$tmp/ebpfrec" doctor >"$tmp/doctor.out" 2>"$tmp/doctor.err"
-for cap in CAP_BPF CAP_PERFMON CAP_SYS_ADMIN CAP_SYSLOG; do
+for cap in CAP_BPF CAP_PERFMON CAP_SYS_ADMIN CAP_SYSLOG CAP_SETUID CAP_SETGID; do
 	check "doctor: names $cap to who lacks it" "grep -q '$cap' '$tmp/doctor.err'" "$(cat "$tmp/doctor.err")"
 done
 # Rings are locked memory before 5.11 only, and where that is limited.
