@@ -110,13 +110,20 @@ check "root: recording keeps no capability, in any thread" \
 	"[ \$(grep -c ^Pid: '$tmp/root.out') -ge 2 ] && [ \"\$(fields '$tmp/root.out' CapPrm)\" = '0000000000000000 ' ] &&
 		[ \"\$(fields '$tmp/root.out' CapBnd)\" = '0000000000000000 ' ] && [ \"\$(fields '$tmp/root.out' NoNewPrivs)\" = '1 ' ]" \
 	"$(grep -E '^(Name|Cap|NoNew)' "$tmp/root.out")"
-SUDO_UID=65534 SUDO_GID=65534 setpriv --groups 0,4242 "$EBPFREC" record -o "$tmp/sudo" -- sh -c "$look" >"$tmp/sudo.out" 2>"$tmp/sudo.err" </dev/null
+SUDO_UID=65534 SUDO_GID=65534 setpriv --groups 0,4242 "$EBPFREC" record -o "$tmp/sudo" -- sh -c "$look; id -u >'$tmp/sudo.id'" >"$tmp/sudo.out" 2>"$tmp/sudo.err" </dev/null
 check "sudo: the recorder has become the user who called it" \
 	"[ \"\$(fields '$tmp/sudo.out' Uid | tr '\t' ' ')\" = '65534 65534 65534 65534 ' ] && [ \"\$(fields '$tmp/sudo.out' CapPrm)\" = '0000000000000000 ' ]" \
 	"$(grep -E '^(Name|Uid|Cap)' "$tmp/sudo.out")"
 check "sudo: with that user's groups, and no other" \
 	"[ \"\$(fields '$tmp/sudo.out' Gid | tr '\t' ' ')\" = '65534 65534 65534 65534 ' ] && [ \"\$(fields '$tmp/sudo.out' Groups | tr -s ' ')\" = '$(id -G 65534) ' ]" \
 	"$(grep -E '^(Name|Gid|Groups)' "$tmp/sudo.out")"
+check "sudo: the workload is root's" "[ \"\$(cat '$tmp/sudo.id')\" = 0 ]" "$(cat "$tmp/sudo.id")"
+start_recorder all -a -e sched
+cat /proc/$recorder/task/*/status >"$tmp/all.threads"
+kill -INT $recorder
+wait $recorder
+check "root: nor without a workload" "[ \$(grep -c ^Pid: '$tmp/all.threads') -ge 2 ] && [ \"\$(fields '$tmp/all.threads' CapPrm)\" = '0000000000000000 ' ]" \
+	"$(grep -E '^(Name|Cap)' "$tmp/all.threads")"
 # A kernel that says it took the capabilities away, and did not: the recorder looks, and the workload never begins.
 timeout 60 python3 - "$EBPFREC" record -o "$tmp/kept" -e task -- touch "$tmp/began" >"$tmp/kept.out" 2>"$tmp/kept.err" <<'EOF_PY'
 import ctypes
