@@ -22,7 +22,7 @@ fields()
 }
 # The recorder's own threads, as the workload sees them first thing.
 # shellcheck disable=SC2016
-look='cat /proc/$PPID/task/*/status'
+look='cat /proc/$PPID/task/*/status; true'
 
 # ---- file capabilities ----
 
