@@ -238,10 +238,12 @@ check "another user's recording: no mark is in it" "[ '$n' = 0 ]" "$n"
 
 # ---- secrets ----
 
+# (another run's search for it would be a command line with it)
+secret=quiet-$$-$RANDOM
 # A stranger's command line, there before the recording (snapshot) and begun during it (exec).
 stranger()
 {
-	SECRET_IN_ENVIRONMENT=x1 exec sh -c 'sleep "$1"; : ' "$@"
+	SECRET_IN_ENVIRONMENT=$secret exec sh -c 'sleep "$1"; : ' "$@"
 }
 stranger before-7be21 100 &
 snapshot_pid=$!
@@ -249,7 +251,7 @@ for kind in plain cmdlines; do
 	option=()
 	[ $kind = cmdlines ] && option=(--cmdlines)
 	hold stranger
-	SECRET_IN_ENVIRONMENT=x2 start_recorder $kind "${option[@]}" -e task -- sh -c "$(until_released stranger); : workload-9ac45"
+	SECRET_IN_ENVIRONMENT=$secret start_recorder $kind "${option[@]}" -e task -- sh -c "$(until_released stranger); : workload-9ac45"
 	(stranger during-51ffe 0.1) # not of the workload: a child of this shell
 	release stranger
 	wait $recorder
@@ -257,7 +259,7 @@ for kind in plain cmdlines; do
 	"$EBPFREC" sql -i "$tmp/$kind" --format csv "SELECT * FROM task_events" >>"$tmp/$kind.rows"
 	"$EBPFREC" info -i "$tmp/$kind" >>"$tmp/$kind.rows"
 	check "secrets: $kind: the workload's command line is kept" "grep -q workload-9ac45 '$tmp/$kind.rows'" "$(cat "$tmp/$kind.rows")"
-	check "secrets: $kind: no environment" "! grep -q SECRET_IN_ENVIRONMENT '$tmp/$kind.rows' '$tmp/$kind/manifest'" "$(grep SECRET "$tmp/$kind.rows")"
+	check "secrets: $kind: no environment" "! grep -q '$secret' '$tmp/$kind.rows' '$tmp/$kind/manifest'" "$(grep "$secret" "$tmp/$kind.rows")"
 done
 kill $snapshot_pid 2>/dev/null
 for which in before-7be21 during-51ffe; do
