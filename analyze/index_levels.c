@@ -83,7 +83,7 @@ static unsigned int slot_of(const struct alloc_change *c)
 	return c->source == ALLOC_VM;
 }
 
-static uint32_t set_of(const struct level_job *s, unsigned int which, uint32_t process)
+static uint32_t set_of(struct level_job *s, unsigned int which, uint32_t process)
 {
 	const struct trace_process *p = ident_process_row(&s->j->a->ident, process);
 	uint32_t at = s->j->a->ident.process_cnt;
@@ -92,14 +92,14 @@ static uint32_t set_of(const struct level_job *s, unsigned int which, uint32_t p
 	case SET_PROCESS:
 		return process;
 	case SET_COMM:
-		return at + s->comms.process_group[process];
+		return at + grouping_of_process(&s->comms, process);
 	case SET_CGROUP:
-		return at + s->comms.cnt + s->cgroups.process_group[process];
+		return at + s->comms.cnt + grouping_of_process(&s->cgroups, process);
 	case SET_CGROUP_OTHERS:
 		return p && p->flags & TRACE_TASK_RECORDER
 			       ? UINT32_MAX
 			       : at + s->comms.cnt + s->cgroups.cnt +
-					 s->cgroups.process_group[process];
+					 grouping_of_process(&s->cgroups, process);
 	default:
 		return s->set_cnt - 1;
 	}
@@ -450,7 +450,8 @@ static int prepare(struct level_job *s)
 	const struct analysis *a = s->j->a;
 
 	if (grouping_init(&s->comms, &a->ident, a->trace, GROUPING_COMM) < 0 ||
-	    grouping_init(&s->cgroups, &a->ident, a->trace, GROUPING_CGROUP) < 0)
+	    grouping_init(&s->cgroups, &a->ident, a->trace, GROUPING_CGROUP) < 0 ||
+	    grouping_number_all(&s->comms) < 0 || grouping_number_all(&s->cgroups) < 0)
 		return -ENOMEM;
 	s->holder_cnt = index_memory_holder_cnt(a);
 	s->set_cnt = a->ident.process_cnt + s->comms.cnt + 2 * s->cgroups.cnt + 1;

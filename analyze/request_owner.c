@@ -128,7 +128,7 @@ const char *request_submitter_name(const struct analysis *a, const struct block_
 	return ident_process_comm(&a->ident, process);
 }
 
-void request_charge(const struct analysis *a, const struct grouping *groups,
+void request_charge(const struct analysis *a, struct grouping *groups,
 		    const struct block_request *r, struct request_charge *ret)
 {
 	uint32_t thread = ident_thread(&a->ident, r->submitter);

@@ -41,7 +41,7 @@ struct request_charge {
 	const char *submitter;		/* request_submitter_name() */
 };
 /* The owner's group: the submitting thread's where that is of the owner, else the owner's as a whole. */
-void request_charge(const struct analysis *a, const struct grouping *groups,
+void request_charge(const struct analysis *a, struct grouping *groups,
 		    const struct block_request *r, struct request_charge *ret);
 
 /* The process that queued it; "kworker" for any kernel worker, whose names say nothing. */

@@ -83,7 +83,7 @@ int request_rows_find(struct request_rows *rr, const struct block_request *r, ui
 		*ret_is_known = to.is_known;
 	if (!to.in_scope)
 		return -ESRCH;
-	if (kind_of(rr, &to, op, &kind) < 0)
+	if (to.group == GROUPING_FAILED || kind_of(rr, &to, op, &kind) < 0)
 		return -ENOMEM;
 	is_new = keymap_intern(&rr->map, (uint64_t)to.group << 32 | r->dev, kind, ret);
 	if (is_new < 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Both are tables filled once per question and looked up per event. */
+/* Both are tables filled as a question comes upon threads and processes, and looked up per event. */
 #include "analyze/scope.h"
 
 #include <errno.h>
@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "event/keymap.h"
 
 static bool comm_matches(const struct scope_filter *f, const char *comm)
 {
@@ -98,75 +97,85 @@ void scope_done(struct scope *s)
 	s->threads = s->processes = NULL;
 }
 
-static int add_name(struct grouping *g, uint32_t group, const char *name)
+static int add_name(struct grouping *g, const char *name)
 {
-	char **names = realloc(g->names, (group + 1) * sizeof(*names));
+	char **names = realloc(g->names, (g->cnt + 1) * sizeof(*names));
 
 	if (!names)
 		return -ENOMEM;
 	g->names = names;
-	g->names[group] = strdup(name);
-	if (!g->names[group])
+	g->names[g->cnt] = strdup(name);
+	if (!g->names[g->cnt])
 		return -ENOMEM;
-	g->cnt = group + 1;
+	g->cnt++;
 	return 0;
 }
 
-static int intern_comm(struct grouping *g, struct keymap *m, uint32_t process)
+static int intern_comm(struct grouping *g, uint32_t process, uint32_t *ret)
 {
 	const char *comm = ident_process_comm(g->ident, process);
 	uint64_t key[2] = { 0, 0 };
-	int ret;
+	int r;
 
 	memcpy(key, comm, strnlen(comm, sizeof(key)));
-	ret = keymap_intern(m, key[0], key[1], &g->process_group[process]);
-	return ret <= 0 ? ret : add_name(g, g->process_group[process], comm);
+	r = keymap_intern(&g->map, key[0], key[1], ret);
+	return r <= 0 ? r : add_name(g, comm);
 }
 
-static int intern_cgroup(struct grouping *g, struct keymap *m, const struct trace *t,
-			 uint32_t process)
+static int intern_cgroup(struct grouping *g, uint32_t process, uint32_t *ret)
 {
 	const struct trace_process *p = ident_process_row(g->ident, process);
 	const struct trace_name *name;
 	char number[32];
-	int ret;
+	int r;
 
 	/* a pseudo process is a group of its own, apart from any cgroup id */
-	ret = keymap_intern(m, p ? p->cgroup_id : process, p ? 0 : 1, &g->process_group[process]);
-	if (ret <= 0)
-		return ret;
+	r = keymap_intern(&g->map, p ? p->cgroup_id : process, p ? 0 : 1, ret);
+	if (r <= 0)
+		return r;
 	if (!p)
-		return add_name(g, g->process_group[process],
-				ident_process_comm(g->ident, process));
-	name = trace_name_find(t, TRACE_NAME_CGROUP, p->cgroup_id);
+		return add_name(g, ident_process_comm(g->ident, process));
+	name = trace_name_find(g->trace, TRACE_NAME_CGROUP, p->cgroup_id);
 	snprintf(number, sizeof(number), "cgroup:%" PRIu64, p->cgroup_id);
-	return add_name(g, g->process_group[process], name ? name->name : number);
+	return add_name(g, name ? name->name : number);
+}
+
+static uint32_t named_group(struct grouping *g, uint32_t process)
+{
+	uint32_t group = 0;
+	int r;
+
+	if (g->process_group[process])
+		return g->process_group[process] - 1;
+	r = g->by == GROUPING_COMM ? intern_comm(g, process, &group) :
+				     intern_cgroup(g, process, &group);
+	if (r < 0)
+		return GROUPING_FAILED;
+	g->process_group[process] = group + 1;
+	return group;
 }
 
 int grouping_init(struct grouping *g, const struct ident *d, const struct trace *t,
 		  enum grouping_by by)
 {
-	struct keymap m = { 0 };
-	uint32_t i;
-	int ret = 0;
-
 	memset(g, 0, sizeof(*g));
 	g->by = by;
 	g->ident = d;
-	if (by != GROUPING_COMM && by != GROUPING_CGROUP) {
-		g->cnt = by == GROUPING_PROCESS ? d->process_cnt :
-			 by == GROUPING_THREAD ? d->thread_cnt + d->process_cnt : 1;
+	g->trace = t;
+	if (by != GROUPING_COMM && by != GROUPING_CGROUP)
 		return 0;
-	}
 	g->process_group = calloc(d->process_cnt, sizeof(*g->process_group));
-	if (!g->process_group)
-		return -ENOMEM;
-	for (i = 0; i < d->process_cnt && ret >= 0; i++)
-		ret = by == GROUPING_COMM ? intern_comm(g, &m, i) : intern_cgroup(g, &m, t, i);
-	keymap_done(&m);
-	if (ret < 0)
-		grouping_done(g);
-	return ret < 0 ? ret : 0;
+	return g->process_group ? 0 : -ENOMEM;
+}
+
+int grouping_number_all(struct grouping *g)
+{
+	uint32_t i;
+
+	for (i = 0; g->process_group && i < g->ident->process_cnt; i++)
+		if (named_group(g, i) == GROUPING_FAILED)
+			return -ENOMEM;
+	return 0;
 }
 
 void grouping_done(struct grouping *g)
@@ -177,6 +186,7 @@ void grouping_done(struct grouping *g)
 		free(g->names[i]);
 	free(g->names);
 	free(g->process_group);
+	keymap_done(&g->map);
 	memset(g, 0, sizeof(*g));
 }
 
@@ -192,7 +202,7 @@ int grouping_find(const char *name)
 	return -1;
 }
 
-uint32_t grouping_of_thread(const struct grouping *g, uint32_t thread)
+uint32_t grouping_of_thread(struct grouping *g, uint32_t thread)
 {
 	switch (g->by) {
 	case GROUPING_PROCESS:
@@ -201,13 +211,13 @@ uint32_t grouping_of_thread(const struct grouping *g, uint32_t thread)
 		return thread;
 	case GROUPING_COMM:
 	case GROUPING_CGROUP:
-		return g->process_group[ident_process_of(g->ident, thread)];
+		return named_group(g, ident_process_of(g->ident, thread));
 	default:
 		return 0;
 	}
 }
 
-uint32_t grouping_of_process(const struct grouping *g, uint32_t process)
+uint32_t grouping_of_process(struct grouping *g, uint32_t process)
 {
 	switch (g->by) {
 	case GROUPING_PROCESS:
@@ -216,7 +226,7 @@ uint32_t grouping_of_process(const struct grouping *g, uint32_t process)
 		return g->ident->thread_cnt + process;
 	case GROUPING_COMM:
 	case GROUPING_CGROUP:
-		return g->process_group[process];
+		return named_group(g, process);
 	default:
 		return 0;
 	}

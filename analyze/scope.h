@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "analyze/ident.h"
+#include "event/keymap.h"
 
 enum grouping_by {
 	GROUPING_PROCESS,
@@ -67,22 +68,29 @@ static inline bool scope_has_process(const struct scope *s, uint32_t process)
 struct grouping {
 	enum grouping_by by;
 	const struct ident *ident;
-	uint32_t cnt;			/* groups: 0 .. cnt-1 */
-	uint32_t *process_group;	/* COMM, CGROUP */
-	char **names;			/* COMM, CGROUP: owned */
+	/* COMM, CGROUP: groups are numbered as processes are asked for */
+	const struct trace *trace;
+	uint32_t cnt;			/* groups so far: 0 .. cnt-1 */
+	uint32_t *process_group;	/* + 1; 0: not asked for yet */
+	char **names;			/* owned */
+	struct keymap map;
 };
 
+/* 0 or -ENOMEM. */
 int grouping_init(struct grouping *g, const struct ident *d, const struct trace *t,
 		  enum grouping_by by);
+/* All processes at once: cnt is that of all groups then, and their numbers are in the order of processes. 0 or -ENOMEM. */
+int grouping_number_all(struct grouping *g);
 void grouping_done(struct grouping *g);
 
 /* "process", "thread", "comm", "cgroup", "none" (also "cpu", "device", "vector"); -1 for any other. */
 int grouping_find(const char *name);
 
-uint32_t grouping_of_thread(const struct grouping *g, uint32_t thread);
+#define GROUPING_FAILED UINT32_MAX	/* out of memory */
+uint32_t grouping_of_thread(struct grouping *g, uint32_t thread);
 /* Of what belongs to a process as a whole, such as its RSS: under GROUPING_THREAD a group of its
  * own. */
-uint32_t grouping_of_process(const struct grouping *g, uint32_t process);
+uint32_t grouping_of_process(struct grouping *g, uint32_t process);
 
 struct grouping_label {
 	int64_t upid, utid;		/* -1: does not apply */

@@ -63,7 +63,7 @@ static struct irq_sum *sum_of(struct usage_scan *s, uint64_t ts_ns, const struct
 	int ret = keymap_intern(&s->map, (bin - s->w.first_bin) << 32 | group,
 				(uint64_t)r->type << 32 | r->vector, &i);
 
-	if (ret < 0)
+	if (ret < 0 || group == GROUPING_FAILED)
 		return NULL;
 	if (i >= s->cap) {
 		size_t cap = s->cap ? s->cap * 2 : 64;
@@ -167,9 +167,15 @@ static void usage_close(void *state)
 static int find_grouping(struct usage_scan *s, const struct cell *by, struct err *e)
 {
 	const struct cell none = { .type = VALUE_TEXT, .s = "none" };
+	int ret;
 
 	s->by_cpu = by->type == VALUE_TEXT && !strcmp(by->s, "cpu");
-	return window_grouping(&s->groups, s->a, by->type == VALUE_NULL ? &none : by, e);
+	ret = window_grouping(&s->groups, s->a, by->type == VALUE_NULL ? &none : by, e);
+
+	/* rows are given out in the order of groups' numbers */
+	if (!ret && grouping_number_all(&s->groups) < 0)
+		ret = err_set(e, -ENOMEM, "out of memory");
+	return ret;
 }
 
 static int usage_open(struct analysis *a, const struct table_def *def, const struct table_query *q,

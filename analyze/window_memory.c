@@ -90,7 +90,7 @@ static struct holder *holder_of(struct memory_scan *s, uint32_t group, uint8_t s
 	uint32_t i;
 	int ret = keymap_intern(&s->map, group, source, &i);
 
-	if (ret < 0)
+	if (ret < 0 || group == GROUPING_FAILED)
 		return NULL;
 	if (i >= s->cap) {
 		size_t cap = s->cap ? s->cap * 2 : 256;
@@ -116,7 +116,7 @@ static void begin_counts(struct memory_scan *s, struct holder *h)
 }
 
 /* Whether the question is about whoever holds; *ret_group is the row it goes to. */
-static bool group_of(const struct memory_scan *s, uint32_t holder, uint32_t *ret_group)
+static bool group_of(struct memory_scan *s, uint32_t holder, uint32_t *ret_group)
 {
 	uint32_t threads = s->a->ident.thread_cnt;
 	bool whole = holder >= threads;

@@ -58,7 +58,7 @@ static struct wait_sum *sum_of(struct wait_scan *s, uint32_t thread)
 	struct wait_sum *x;
 	int ret = keymap_intern(&s->map, group, 0, &i);
 
-	if (ret < 0)
+	if (ret < 0 || group == GROUPING_FAILED)
 		return NULL;
 	if (i >= s->cap) {
 		size_t cap = s->cap ? s->cap * 2 : 64;
