@@ -33,6 +33,11 @@ for trace in repaired redacted switches again.zip; do
 	"$EBPFREC" check -i $trace >out 2>&1
 	check "bundle: what is made of it is whole: $trace" "[ $? -eq 0 ]" "$(tail -n 1 out)"
 done
+"$EBPFREC" mark -i run.zip hello 2>out
+check "bundle: takes no mark" "[ $? -eq 1 ] && grep -qx 'ebpfrec: run.zip: a bundle: its recording is over; a mark can only be made meanwhile' out" "$(cat out)"
+"$EBPFREC" snapshot -i run.zip -o copy 2>out
+check "bundle: is no recorder's that could be asked for a snapshot" "[ $? -eq 1 ] && [ ! -e copy ] &&
+	grep -q '^ebpfrec: run.zip: a bundle: it is whole and nobody writes to it; copy the file, or' out" "$(cat out)"
 # what a killed one left behind goes with the next, what is in use does not
 mkdir .ebpfrec-new.killed .ebpfrec-new.in_use
 cp -r run.ebpfrec .ebpfrec-new.killed/trace
