@@ -152,20 +152,6 @@ static void compare(uint64_t at_ns)
 	buf_done(&b);
 }
 
-static void put_changed(const uint8_t *data, size_t bytes)
-{
-	uint8_t *p = malloc(carry_bytes);
-	size_t i;
-
-	FUZZ_CHECK(p);
-	memcpy(p, carry_file, carry_bytes);
-	for (i = 0; i + 4 <= bytes; i += 4)
-		p[(data[i] | (size_t)data[i + 1] << 8 | (size_t)data[i + 2] << 16) % carry_bytes] =
-			data[i + 3];
-	index_trace_write(path, CHUNK_CARRY_NAME, p, carry_bytes);
-	free(p);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
 	if (!t)
@@ -181,7 +167,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 		cut(instant(data[1]));
 		break;
 	default:
-		put_changed(data + HEAD_BYTES, bytes - HEAD_BYTES);
+		index_trace_write_changed(path, CHUNK_CARRY_NAME, carry_file, carry_bytes, data + HEAD_BYTES,
+					  bytes - HEAD_BYTES);
 		compare(instant(data[1]));
 		break;
 	}

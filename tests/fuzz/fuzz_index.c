@@ -187,22 +187,6 @@ static void put_fixed(const uint8_t *data, size_t bytes)
 	free(p);
 }
 
-/* Four bytes a change: where, in three, and what is to be there. */
-static void put_changed(const char *file, const uint8_t *whole, size_t whole_bytes,
-			const uint8_t *data, size_t bytes)
-{
-	uint8_t *p = malloc(whole_bytes);
-	size_t i;
-
-	FUZZ_CHECK(p);
-	memcpy(p, whole, whole_bytes);
-	for (i = 0; i + 4 <= bytes; i += 4)
-		p[(data[i] | (size_t)data[i + 1] << 8 | (size_t)data[i + 2] << 16) % whole_bytes] =
-			data[i + 3];
-	index_trace_write(trace, file, p, whole_bytes);
-	free(p);
-}
-
 /* The lists with one piece in place of another, all checksums right. */
 static void put_lists(const uint8_t *data, size_t bytes, unsigned int piece)
 {
@@ -257,13 +241,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	else if (mode == 1)
 		put_fixed(data + HEAD_BYTES, bytes - HEAD_BYTES);
 	else if (mode == 2)
-		put_changed(INDEX_FILE, index_file, index_bytes, data + HEAD_BYTES,
-			    bytes - HEAD_BYTES);
+		index_trace_write_changed(trace, INDEX_FILE, index_file, index_bytes, data + HEAD_BYTES,
+					  bytes - HEAD_BYTES);
 	else if (mode == 3)
 		put_lists(data + HEAD_BYTES, bytes - HEAD_BYTES, data[2]);
 	else
-		put_changed(LISTS_FILE, lists_file, lists_bytes, data + HEAD_BYTES,
-			    bytes - HEAD_BYTES);
+		index_trace_write_changed(trace, LISTS_FILE, lists_file, lists_bytes, data + HEAD_BYTES,
+					  bytes - HEAD_BYTES);
 	t = plain;
 	if (mode >= 3)
 		r = trace_open_quick(&t, trace, NULL);

@@ -69,6 +69,20 @@ void index_trace_write(const char *path, const char *file, const void *data, siz
 	FUZZ_CHECK(!ftruncate(fd, (off_t)bytes) && !close(fd));
 }
 
+void index_trace_write_changed(const char *path, const char *file, const uint8_t *whole, size_t whole_bytes, const uint8_t *data,
+			       size_t bytes)
+{
+	uint8_t *p = malloc(whole_bytes);
+	size_t i;
+
+	FUZZ_CHECK(p);
+	memcpy(p, whole, whole_bytes);
+	for (i = 0; i + 4 <= bytes; i += 4)
+		p[(data[i] | (size_t)data[i + 1] << 8 | (size_t)data[i + 2] << 16) % whole_bytes] = data[i + 3];
+	index_trace_write(path, file, p, whole_bytes);
+	free(p);
+}
+
 static void put32(uint8_t *p, uint32_t v)
 {
 	memcpy(p, &v, sizeof(v));
