@@ -16,11 +16,10 @@ check "real: part" "[ $? -eq 0 ]" "$(cat /tmp/out)"
 ebpfrec cut -i whole -o few --comm pingpong 2>/tmp/out
 check "real: few" "[ $? -eq 0 ]" "$(cat /tmp/out)"
 # everything there is
-record all -e all --stacks 1/7 --cmdlines --only -- sh -c 'heap_user 20 >/dev/null 2>&1; dd if=/dev/nvme0n1 of=/dev/null bs=32k count=3 2>/dev/null'
-# short, with a mark and another user's work
-record short -e sched,block --note 'a=b' -- true
-# kept files beside one
-ebpfrec report cpu -i part >/dev/null 2>&1
+record all -e all --stacks 1/7 --cmdlines --only -- sh -c 'heap_user_dynamic 20 5000 3 >/dev/null; dd if=/dev/nvme0n1 of=/dev/null bs=32k count=3 2>/dev/null'
+# short, with a note and a mark
+echo firecrest >mark
+record short -e sched,block --note 'a=b' --mark-fd 9 -- sleep 0.3 9<mark
 mkdir real
 for name in whole part few all short; do
 	mkdir real/$name
