@@ -36,11 +36,12 @@ static const struct report_view views[] = {
 	  0, REPORT_BY_PROCESS },
 	{ "cpu", "Who used the CPU?",
 	  "Interrupts count for the thread they interrupted, as in the scheduler's own accounting; "
-	  "irq and softirq are that part of it, where sched.irq was recorded.",
+	  "irq and softirq are that part of it, where sched.irq was recorded. "
+	  "[unknown]: switches were lost, or are of tasks that the kernel hides from BPF.",
 	  BY_TASKS | BY(CPU), REPORT_BY_PROCESS },
 	{ "irq", "Which interrupts took time, and whose?",
 	  "Recorded on request: record -e sched,sched.irq. Times are without what interrupted the interrupt itself. "
-	  "Handlers that share a line are one row.",
+	  "Handlers that share a line are one row. What interrupts a task that the kernel hides from BPF is not seen.",
 	  BY_TASKS | BY(CPU) | BY(VECTOR), REPORT_BY_VECTOR, .whole_machine = true },
 	{ "sched", "Who waited for a CPU, and for how long?",
 	  "A wait counts where it ends, with its whole length. Percentiles are exact up to 65536 "

@@ -68,6 +68,9 @@ static __always_inline int send_step(struct request *rq, struct step s)
 	flags = fix_irq_flag(e.cnt);
 	if (drops_request(rq, &s, id >> 32, flags))
 		return 0;
+	/* a write's data is done: what is left of it completes as well, and looks like a request before 6.5 */
+	if (s.hook == WIRE_BLOCK_COMPLETE && rq->end_io)
+		flags |= WIRE_F_FLUSH_SEQ;
 	if (is_issue)
 		pages_fill(&pages, rq);
 	r = emit_reserve(&e, is_issue ? sizeof(struct wire_block_issue) : sizeof(*r), id, flags);

@@ -293,6 +293,7 @@ struct request {
 	u64 __sector;
 	struct bio *bio;
 	struct bio *biotail;
+	void *end_io;
 };
 
 /* before 5.17 (kernel f3fa33acca9f) */

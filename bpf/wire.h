@@ -107,6 +107,7 @@ enum wire_hook {
 #define WIRE_F_TARGET 0x04	/* TASK_*, SNAP: the task is in the recording's target set */
 #define WIRE_F_NEXT_OUT 0x08	/* SWITCH under --only: next is not in the target set */
 #define WIRE_F_KTHREAD 0x10	/* TASK_*, SNAP: a kernel thread */
+#define WIRE_F_FLUSH_SEQ 0x20 /* BLOCK_COMPLETE: someone is told of the end, so a flush sequence may go on */
 
 struct wire_hdr {
 	wire_u64 ts_ns;		/* CLOCK_MONOTONIC, read before the reservation */

@@ -9,7 +9,8 @@
 --   lost_events  events of class sched that may have been lost in it
 --   irq_ns, softirq_ns  of oncpu_ns, the time in interrupts and in soft interrupts (report irq); empty unless sched.irq was recorded
 -- Interrupts count for the thread they interrupted, as in the scheduler's own accounting.
--- [unknown] is time between two switches that do not fit together, where events were lost.
+-- [unknown] is time between two switches that do not fit together: events were lost there, or a task ran that the kernel hides
+-- from BPF (some virtual machines do so with their init): its coming is seen, its leaving and what it does is not.
 SELECT $t
        $cpukeys
        sum(u.oncpu_ns) AS oncpu_ns,

@@ -332,7 +332,7 @@ static void fill_memory(struct fill *f, const struct wire_hdr *h)
 
 static void fill_block(struct fill *f, const struct wire_block *r)
 {
-	uint64_t flags = r->hdr.flags & EVENT_F_IRQ, ino_dev = 0, pages = 0;
+	uint64_t flags = r->hdr.flags & (EVENT_F_IRQ | EVENT_F_FLUSH_SEQ), ino_dev = 0, pages = 0;
 	struct kind_rows *k;
 	uint32_t at;
 

@@ -203,6 +203,7 @@ enum {
 #define EVENT_F_IRQ 0x01	/* interrupt context: utid is who was interrupted, not who did it */
 #define EVENT_F_PREEMPT 0x02	/* SWITCH: the thread that leaves could have gone on */
 #define EVENT_F_NEXT_OUT 0x08	/* SWITCH under --only: next is not a recorded thread */
+#define EVENT_F_FLUSH_SEQ 0x20	/* BLOCK complete: a flush sequence may go on with this request */
 #define EVENT_F_BROKEN 0x10	/* IRQ entry, in a cut: how it ended was lost, after the end of the cut */
 
 unsigned int column_codec(unsigned int kind,

@@ -292,7 +292,7 @@ static int on_issue(struct block_track *b, struct rq_entry *x, const struct even
  * flush of its own counts. Kernels that announce no start (before 6.5) take REQ_PREFLUSH and REQ_FUA off
  * a write before its flush sequence: what is left of an empty flush is a write of nothing at sector 0,
  * which they count among the writes, while a tail still has the sector of its data. Where that is
- * sector 0 too, it is a tail unless the device does FUA itself (the flag stays): then there is none.
+ * sector 0 too, it is a tail if the data was told to be of a flush sequence.
  */
 static bool is_tail(const struct rq_entry *x, const struct event *ev)
 {
@@ -303,7 +303,7 @@ static bool is_tail(const struct rq_entry *x, const struct event *ev)
 	if (x->state == RQ_COMPLETED)
 		return true;
 	if ((flags & REQ_OP_MASK) == REQ_OP_WRITE && !ev->v[EV_BLOCK_SECTOR])
-		return x->r.bytes && !x->r.sector && !(x->r.cmd_flags & REQ_FUA);
+		return x->state == RQ_FLUSH_TAIL && !x->r.sector;
 	if (x->state == RQ_FLUSH_TAIL)
 		return true;
 	return (flags & REQ_OP_MASK) != REQ_OP_FLUSH && !(flags & REQ_PREFLUSH);
@@ -317,9 +317,7 @@ static int on_complete(struct block_track *b, struct rq_entry *x, const struct e
 	if (x->state == RQ_FREE || x->state == RQ_FLUSH_TAIL || x->state == RQ_COMPLETED) {
 		if (is_tail(x, ev)) {
 			if (x->state == RQ_FLUSH_TAIL)
-				x->state = RQ_FREE;
-			if (x->state == RQ_FREE)
-				x->r.bytes = 0;	/* one tail only */
+				x->state = RQ_FREE;	/* one tail only */
 			return 0;
 		}
 		ret = begin_life(
@@ -339,8 +337,11 @@ static int on_complete(struct block_track *b, struct rq_entry *x, const struct e
 	x->r.complete_ns = ev->ts_ns;
 	if (done < total)
 		return 0;
-	if (!x->r.start_ns)
-		return hand_over(b, x, ev->ts_ns, BLOCK_END_DONE);
+	if (!x->r.start_ns) {
+		ret = hand_over(b, x, ev->ts_ns, BLOCK_END_DONE);
+		x->state = ev->flags & EVENT_F_FLUSH_SEQ && x->r.bytes ? RQ_FLUSH_TAIL : RQ_FREE;
+		return ret;
+	}
 	x->state = RQ_COMPLETED;
 	return 0;
 }

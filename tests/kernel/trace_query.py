@@ -134,9 +134,12 @@ class Trace:
         to be recorded. See gaps(). Such a task, nameless and in no snapshot, is charged from the switch to it
         up to the end of the block or of the trace, if nothing contradicts it before: that time is as unsure.
         """
-        return self.one("SELECT coalesce(sum(oncpu_ns), 0) FROM cpu_usage(%d, %d, 0) WHERE utid = 1 OR utid IN "
-                        "(SELECT utid FROM threads WHERE utid >= 16 AND start_ns IS NULL AND utid NOT IN (SELECT utid FROM switches))"
-                        % (from_ns, to_ns))
+        return self.one("SELECT coalesce(sum(oncpu_ns), 0) FROM cpu_usage(%d, %d, 0) WHERE utid = 1 OR utid IN (%s)"
+                        % (from_ns, to_ns, HIDDEN))
+
+    def hidden(self):
+        """utids of tasks that never show themselves, only by switches and wake-ups to them; see unknown_ns()"""
+        return {r["utid"] for r in self.sql(HIDDEN)}
 
     def gaps(self):
         """
@@ -164,6 +167,8 @@ class Trace:
             ret[row["class"]] = (row["attempted"], row["read"], row["lost"])
         return {c: ret.get(c) for c in classes}
 
+
+HIDDEN = "SELECT utid FROM threads WHERE utid >= 16 AND start_ns IS NULL AND utid NOT IN (SELECT utid FROM switches)"
 
 BALANCE = """
 SELECT class, sum(attempted) AS attempted, sum(read) AS read, sum(lost) AS lost FROM (

@@ -182,7 +182,7 @@ static void test_block_write_with_flush_sequence_counts_once(void **state)
 	/* the data part completes, then the whole with 0 bytes: before 6.5, and from 6.5 on */
 	feed(b, (struct step){ 100, 1, EVENT_BLOCK_INSERT, 20, 4096, 0, op });
 	feed(b, (struct step){ 110, 1, EVENT_BLOCK_ISSUE, 20, 4096, 0, op });
-	feed(b, (struct step){ 120, 1, EVENT_BLOCK_COMPLETE, 99, 4096, 4096, op });
+	feed(b, (struct step){ 120, 1, EVENT_BLOCK_COMPLETE, 99, 4096, 4096, op, EVENT_F_FLUSH_SEQ });
 	feed(b, (struct step){ 150, 1, EVENT_BLOCK_COMPLETE, 99, 0, 0, op });
 	assert_int_equal(ended.cnt, 1);
 	feed(b, (struct step){ 200, 2, EVENT_BLOCK_START, 20, 4096, 0, op });
@@ -215,16 +215,21 @@ static void test_block_empty_flush_without_flags_counts_and_a_tail_does_not(void
 	feed(b, (struct step){ 320, 1, EVENT_BLOCK_COMPLETE, 99, 0, 0, WRITE });
 	assert_int_equal(ended.cnt, 3);
 	feed_at(b, (struct step){ 400, 1, EVENT_BLOCK_ISSUE, 20, 4096, 0, WRITE }, 0);
-	feed_at(b, (struct step){ 410, 1, EVENT_BLOCK_COMPLETE, 99, 4096, 4096, WRITE }, 0);
+	feed_at(b, (struct step){ 410, 1, EVENT_BLOCK_COMPLETE, 99, 4096, 4096, WRITE, EVENT_F_FLUSH_SEQ }, 0);
 	feed_at(b, (struct step){ 420, 1, EVENT_BLOCK_COMPLETE, 99, 0, 0, WRITE }, 0);
 	assert_int_equal(ended.cnt, 4);
 	feed_at(b, (struct step){ 430, 1, EVENT_BLOCK_COMPLETE, 99, 0, 0, WRITE }, 0);
 	assert_int_equal(ended.cnt, 5);
-	/* a device that does FUA itself needs no sequence, and so has no tail */
-	feed_at(b, (struct step){ 500, 1, EVENT_BLOCK_ISSUE, 20, 4096, 0, WRITE | FUA }, 0);
-	feed_at(b, (struct step){ 510, 1, EVENT_BLOCK_COMPLETE, 99, 4096, 4096, WRITE | FUA }, 0);
+	/* what was written without a sequence has no tail: an empty flush that gets its request next is one */
+	feed_at(b, (struct step){ 500, 1, EVENT_BLOCK_ISSUE, 20, 4096, 0, WRITE }, 0);
+	feed_at(b, (struct step){ 510, 1, EVENT_BLOCK_COMPLETE, 99, 4096, 4096, WRITE }, 0);
 	feed_at(b, (struct step){ 520, 1, EVENT_BLOCK_COMPLETE, 99, 0, 0, WRITE }, 0);
 	assert_int_equal(ended.cnt, 7);
+	/* nor has what a device with FUA writes */
+	feed_at(b, (struct step){ 600, 1, EVENT_BLOCK_ISSUE, 20, 4096, 0, WRITE | FUA }, 0);
+	feed_at(b, (struct step){ 610, 1, EVENT_BLOCK_COMPLETE, 99, 4096, 4096, WRITE | FUA }, 0);
+	feed_at(b, (struct step){ 620, 1, EVENT_BLOCK_COMPLETE, 99, 0, 0, WRITE }, 0);
+	assert_int_equal(ended.cnt, 9);
 	block_track_free(b);
 }
 
