@@ -26,7 +26,7 @@
 #include "store/files.h"
 
 #define INDEX_MAGIC "EBRINDX\n"
-#define INDEX_VERSION 3
+#define INDEX_VERSION 4
 #define BLOB_RAW_MAX (1u << 30)
 #define BLOB_RATIO_MAX 256	/* more is stored as it is: a file makes a reader take so many times its size */
 

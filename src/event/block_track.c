@@ -14,7 +14,6 @@
 #define REQ_OP_MASK 0xffu
 #define REQ_OP_WRITE 1u
 #define REQ_OP_FLUSH 2u
-#define REQ_FUA (1u << 17)
 #define REQ_PREFLUSH (1u << 18)
 
 enum rq_state {
@@ -76,7 +75,7 @@ void block_track_free(struct block_track *b)
 	X(start_ns) X(insert_ns) X(first_issue_ns) X(issue_ns) X(complete_ns)          \
 	Y(rq) Y(sector) Y(bytes) Y(dev) Y(part) Y(cmd_flags) Y(status) Y(submitter)    \
 	Y(requeue_cnt) Y(part_cnt) Y(submitter_rank) Y(ino) Y(ino_dev) Y(owner_upid)   \
-	Y(pages) Y(owner_how)
+	Y(pages) Y(owner_how) Y(flush_seq)
 
 static void put_state(const struct rq_entry *x, uint64_t ts_ns, struct buf *out)
 {
@@ -189,7 +188,7 @@ static int hand_over(struct block_track *b, struct rq_entry *x, uint64_t end_ns,
 	x->r.end_ns = end_ns;
 	x->r.end = (uint8_t)end;
 	x->state = RQ_FREE;
-	if (end == BLOCK_END_DONE && (x->r.cmd_flags & (REQ_FUA | REQ_PREFLUSH)) && x->r.bytes)
+	if (end == BLOCK_END_DONE && x->r.flush_seq && x->r.bytes)
 		x->state = RQ_FLUSH_TAIL;
 	return b->sink(b->ctx, &x->r);
 }
@@ -334,14 +333,12 @@ static int on_complete(struct block_track *b, struct rq_entry *x, const struct e
 	if (ev->v[EV_BLOCK_STATUS])
 		x->r.status = (uint32_t)ev->v[EV_BLOCK_STATUS];
 	x->r.cmd_flags = (uint32_t)ev->v[EV_BLOCK_CMD_FLAGS];
+	x->r.flush_seq = !!(ev->flags & EVENT_F_FLUSH_SEQ);
 	x->r.complete_ns = ev->ts_ns;
 	if (done < total)
 		return 0;
-	if (!x->r.start_ns) {
-		ret = hand_over(b, x, ev->ts_ns, BLOCK_END_DONE);
-		x->state = ev->flags & EVENT_F_FLUSH_SEQ && x->r.bytes ? RQ_FLUSH_TAIL : RQ_FREE;
-		return ret;
-	}
+	if (!x->r.start_ns)
+		return hand_over(b, x, ev->ts_ns, BLOCK_END_DONE);
 	x->state = RQ_COMPLETED;
 	return 0;
 }

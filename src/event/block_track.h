@@ -58,6 +58,7 @@ struct block_request {
 	uint8_t owner_how;		/* EVENT_OWNER_* */
 	uint8_t submitter_rank;		/* 3 start, 2 insert, 1 issue, 0 none */
 	uint8_t end;			/* enum block_end */
+	uint8_t flush_seq;		/* 1: may complete once more under its address, the flush sequence it is of */
 };
 
 /* The address stays valid during the call. */

@@ -187,7 +187,7 @@ static void test_block_write_with_flush_sequence_counts_once(void **state)
 	assert_int_equal(ended.cnt, 1);
 	feed(b, (struct step){ 200, 2, EVENT_BLOCK_START, 20, 4096, 0, op });
 	feed(b, (struct step){ 210, 2, EVENT_BLOCK_ISSUE, 20, 4096, 0, op });
-	feed(b, (struct step){ 220, 2, EVENT_BLOCK_COMPLETE, 99, 4096, 4096, op });
+	feed(b, (struct step){ 220, 2, EVENT_BLOCK_COMPLETE, 99, 4096, 4096, op, EVENT_F_FLUSH_SEQ });
 	feed(b, (struct step){ 221, 2, EVENT_BLOCK_DONE, 99, 0, 0, op });
 	feed(b, (struct step){ 250, 2, EVENT_BLOCK_COMPLETE, 99, 0, 0, op });
 	feed(b, (struct step){ 251, 2, EVENT_BLOCK_DONE, 99, 0, 0, op });

@@ -318,11 +318,13 @@ check_disk()
 	fi
 	recorded_on "$kind" "$device" sh -c "direct_io /dev/$device write 200 65536 | sed 's/^/write_/'
 		direct_io /dev/$device dsync 5 4096 >/dev/null
+		# empty flushes after writes at sector 0: the one must not be taken for the end of the other
+		for i in 1 2 3 4 5 6 7 8; do direct_io /dev/$device write 1 4096 1 1 >/dev/null; done
 		direct_io /dev/$device read 100 16384 4 | sed 's/^/read_/'
 		blkdiscard -o 1048576 -l 4194304 /dev/$device" || return
 	as_the_kernel "$kind" "$device"
 	# The test would prove nothing if the device had not seen what it was given.
-	check "$kind: the device saw writes" "[ '$(stat_grew "$kind" 5)' -ge 205 ]" "$(stat_grew "$kind" 5)"
+	check "$kind: the device saw writes" "[ '$(stat_grew "$kind" 5)' -ge 213 ]" "$(stat_grew "$kind" 5)"
 	check "$kind: the device saw reads" "[ '$(stat_grew "$kind" 1)' -ge 100 ]" "$(stat_grew "$kind" 1)"
 	check "$kind: the device saw a discard" "[ '$(stat_grew "$kind" 14)' -eq 8192 ]" "$(stat_grew "$kind" 14)"
 	report "$kind" io --by process >"$tmp/$kind.csv"
