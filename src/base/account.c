@@ -81,13 +81,17 @@ int account_groups(const char *name, gid_t gid, gid_t *groups, int max)
 
 int account_find(struct account *ret, const char *name_or_uid)
 {
+	unsigned long long uid;
 	char *end;
-	long uid;
 
 	if (!find(ret, name_or_uid, 0))
 		return 0;
-	uid = strtol(name_or_uid, &end, 10);
-	return *name_or_uid && !*end && uid >= 0 ? find(ret, NULL, (uid_t)uid) : -ENOENT;
+	if (*name_or_uid < '0' || *name_or_uid > '9')
+		return -ENOENT;
+	errno = 0;
+	uid = strtoull(name_or_uid, &end, 10);
+	/* a number that no uid can be is nobody's, and not that of its lower 32 bits */
+	return !*end && !errno && uid < (uid_t)-1 ? find(ret, NULL, (uid_t)uid) : -ENOENT;
 }
 
 int account_find_uid(struct account *ret, uid_t uid)

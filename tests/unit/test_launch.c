@@ -108,6 +108,20 @@ static void test_launch_refuses_an_unknown_user(void **state)
 	assert_non_null(strstr(e.text, "no-such-user-here"));
 }
 
+/* The lower 32 bits of these are root's. */
+static void test_launch_refuses_a_number_that_is_no_uid(void **state)
+{
+	static const char *const users[] = { "4294967296",  "18446744073709551616",
+					     "-4294967296", "4294967295",
+					     "+0",	    " 0",
+					     "0x",	    "" };
+	char *const argv[] = { "true", NULL };
+	struct launch *l;
+
+	for (size_t i = 0; i < sizeof(users) / sizeof(users[0]); i++)
+		assert_int_equal(launch_new(&l, argv, users[i], &none, NULL), -ENOENT);
+}
+
 static void test_launch_finds_what_exec_would_find(void **state)
 {
 	assert_true(launch_finds("sh"));
@@ -127,6 +141,7 @@ int main(void)
 		cmocka_unit_test(test_launch_runs_nothing_before_release),
 		cmocka_unit_test(test_launch_leaves_signals_as_the_caller_has_them),
 		cmocka_unit_test(test_launch_refuses_an_unknown_user),
+		cmocka_unit_test(test_launch_refuses_a_number_that_is_no_uid),
 		cmocka_unit_test(test_launch_finds_what_exec_would_find),
 	};
 
