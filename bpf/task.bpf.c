@@ -48,6 +48,9 @@ static __always_inline void fill_task(struct wire_task *r, struct task_struct *t
 	BPF_CORE_READ_STR_INTO(&r->comm, t, comm);
 }
 
+/* Sources that are off for now (WIRE_MM_*), of which no baselines are wanted either. */
+__u32 mm_state_off = 0;
+
 /* The counters of a memory map that has just become process pid's. */
 static __always_inline void send_mm_state(struct mm_struct *mm, __u32 pid, __u32 tid)
 {
@@ -57,7 +60,7 @@ static __always_inline void send_mm_state(struct mm_struct *mm, __u32 pid, __u32
 
 	if (!mm)
 		return;
-	if (conf_rss) {
+	if (conf_rss && !(mm_state_off & WIRE_MM_RSS)) {
 		for (i = 0; i < WIRE_RSS_MEMBERS; i++) {
 			__s64 pages = fix_rss_pages(mm, i);
 			struct wire_rss *r;
@@ -73,7 +76,7 @@ static __always_inline void send_mm_state(struct mm_struct *mm, __u32 pid, __u32
 			emit_submit(&e, r);
 		}
 	}
-	if (conf_vm) {
+	if (conf_vm && !(mm_state_off & WIRE_MM_VM)) {
 		__u64 total = BPF_CORE_READ(mm, total_vm);
 
 		if (!emit_open(&e, WIRE_VM))

@@ -440,6 +440,10 @@ struct wire_fact {
 	char text[64];		/* read_fact: its name */
 };
 
+/* Bits of mm_state_off: of which sources task hooks send no baselines for now. */
+#define WIRE_MM_RSS 1u
+#define WIRE_MM_VM 2u
+
 /* Pages the recorder itself was given while it calibrates; see src/probe/pagemap.h. */
 #define WIRE_CALIB_MAX 64
 struct wire_calib {

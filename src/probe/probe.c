@@ -529,10 +529,20 @@ void probe_detach(struct probe *p)
 		bpf_link__destroy(p->links[--p->link_cnt]);
 }
 
+/* Task hooks, which stay on, send what is alloc.rss's and alloc.vm's, too. */
+static void switch_mm_state(struct probe *p, unsigned int source, bool off)
+{
+	uint32_t bit = source == SOURCE_RSS ? WIRE_MM_RSS : source == SOURCE_VM ? WIRE_MM_VM : 0;
+	volatile uint32_t *mask = &p->skel->bss->mm_state_off;
+
+	*mask = off ? *mask | bit : *mask & ~bit;
+}
+
 void probe_source_off(struct probe *p, unsigned int source)
 {
 	unsigned int i, to = 0;
 
+	switch_mm_state(p, source, true);
 	for (i = p->link_cnt; i > 0; i--) {	/* backwards: see probe_detach() */
 		if (p->link_source[i - 1] == source)
 			bpf_link__destroy(p->links[i - 1]);
@@ -550,6 +560,7 @@ int probe_source_on(struct probe *p, unsigned int source, struct err *e)
 {
 	int err = attach_sources(p, SOURCE_BIT(source), e);
 
+	switch_mm_state(p, source, false);
 	if (err)
 		probe_source_off(p, source);
 	return err;

@@ -33,6 +33,13 @@ storm_and_quiet()
 	[ "$(gaps "source <> 'alloc.slab'")" = 0 ]
 }
 best_of 4 storm_and_quiet
+# Programs are started all the time, which task hooks tell of, in place of sources that are off.
+hold starts
+start_recorder starts --max-overhead 0.001 -e alloc.rss,alloc.vm -- sh -c "while [ -e '$tmp/hold.starts' ]; do /bin/true; done"
+wait_for "both are off for a while" 100 "[ \"\$('$EBPFREC' sql -i '$tmp/starts' --format csv 'SELECT count(DISTINCT source) FROM source_gaps
+	WHERE from_ns < (SELECT max(to_ns) FROM blocks) - 3000000000' | tail -n 1 | tr -d '\\r')\" = 2 ]"
+release starts
+wait $recorder || not_ok "recording starts" "$(cat "$tmp/starts.err")"
 recorded wide --max-overhead 100 -e alloc.slab -- "$WORK/alloc_storm" 1500 200
 
 checker <<'EOF_PY'
@@ -94,6 +101,19 @@ p = subprocess.run([EBPFREC, "report", "-i", t.path, "alloc"], stdout=subprocess
 check("overhead: the heading names the source", b"alloc.slab was off for" in p.stdout.split(b"\n")[1], p.stdout[:300])
 info = run("info", "-i", t.path)
 check("overhead: info lists it", "sources that were off" in info and "max-overhead" in info, info[:600])
+
+t = Trace(tmp + "/starts")
+gaps = {g["source"]: g for g in t.sql("SELECT source, min(from_ns) AS from_ns, count(*) AS n FROM source_gaps GROUP BY source")}
+check("overhead: alloc.rss and alloc.vm go off and stay so", set(gaps) == {"alloc.rss", "alloc.vm"}, gaps)
+for source, g in gaps.items():
+    rows = t.sql("SELECT * FROM hook_stats WHERE source = '%s' AND from_ns >= %d AND (attempted_cnt <> 0 OR read_cnt <> 0)" % (source, g["from_ns"]))
+    check("overhead: %s has no events once it is off, whatever programs start" % source, not rows, rows[:3])
+bad = t.sql("SELECT * FROM hook_stats WHERE attempted_cnt < 0 OR read_cnt < 0 OR sampled_cnt < 0")
+check("overhead: no count is below nothing", not bad, bad[:3])
+p = subprocess.run([EBPFREC, "report", "-i", t.path, "cost", "--format", "csv"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+rows = rows_of(p.stdout.decode()) if p.returncode == 0 else []
+span = t.one("SELECT max(to_ns) FROM blocks") * os.cpu_count()
+check("overhead: report cost knows what was spent, and not more than there was", rows and all(0 <= r["cpu_ns"] <= span for r in rows), (span, [r for r in rows if not 0 <= r["cpu_ns"] <= span] or p.stderr))
 
 t = Trace(tmp + "/wide")
 check("overhead: within the budget nothing is turned off", t.one("SELECT count(*) FROM source_gaps") == 0 and "is off" not in open(tmp + "/wide.err").read(), t.sql("SELECT * FROM source_gaps"))
