@@ -153,7 +153,7 @@ static void on_nothing(int sig)
 /* *ret_ignored: which of them the caller ignores, and COMMAND is to, too. */
 static void set_signals(sigset_t *ret_ignored)
 {
-	static const int handled[] = { SIGHUP, SIGINT, SIGPIPE, SIGTERM, SIGUSR2 };
+	static const int handled[] = { SIGHUP, SIGINT, SIGPIPE, SIGTERM, SIGUSR2, SIGXFSZ };
 	struct sigaction stop = { .sa_handler = on_stop, .sa_flags = SA_RESTART };
 	struct sigaction snapshot = { .sa_handler = on_snapshot, .sa_flags = SA_RESTART };
 	struct sigaction nothing = { .sa_handler = on_nothing, .sa_flags = SA_RESTART };
@@ -173,8 +173,12 @@ static void set_signals(sigset_t *ret_ignored)
 	/* nohup: the recording is meant to outlive the terminal. */
 	if (!sigismember(ret_ignored, SIGHUP))
 		sigaction(SIGHUP, &stop, NULL);
-	/* A handler and not SIG_IGN, which COMMAND would inherit. */
+	/*
+	 * A handler and not SIG_IGN, which COMMAND would inherit. A file that reaches `ulimit -f` is then an
+	 * error of writing, as a full disk is.
+	 */
 	sigaction(SIGPIPE, &nothing, NULL);
+	sigaction(SIGXFSZ, &nothing, NULL);
 }
 
 /* ---- what the session reports ---- */

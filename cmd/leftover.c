@@ -87,8 +87,9 @@ static int start(void)
 		return -r;
 	}
 	pthread_detach(thread);
-	/* nor does somebody who has read enough of stdout */
+	/* nor does somebody who has read enough of stdout, or a file that reaches `ulimit -f` */
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
 	is_watching = true;
 	return 0;
 }

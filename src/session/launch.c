@@ -103,7 +103,7 @@ static int become(const struct identity *id)
  */
 static void restore_signals(const sigset_t *ignored)
 {
-	static const int handled[] = { SIGHUP, SIGINT, SIGPIPE, SIGTERM, SIGUSR2 };
+	static const int handled[] = { SIGHUP, SIGINT, SIGPIPE, SIGTERM, SIGUSR2, SIGXFSZ };
 	unsigned int i;
 
 	for (i = 0; i < sizeof(handled) / sizeof(handled[0]); i++)

@@ -21,6 +21,7 @@ export full
 checker <<'EOF_PY'
 import fcntl
 import multiprocessing
+import resource
 import signal
 import time
 from trace_query import *
@@ -164,6 +165,15 @@ check("interrupted: what is cleared away is what nobody uses, and links are not 
       listing() == [".ebpfrec-new.in_use", ".ebpfrec-new.link00", ".ebpfrec-new.longer-name", "out"] and
       subprocess.run([EBPFREC, "check", "-i", tmp + "/long"], stdout=subprocess.DEVNULL).returncode == 0, listing())
 os.close(fd)
+
+# A file that may not grow is an error, not a death that leaves what was begun.
+clean()
+for name, args in COMMANDS.items():
+    p = subprocess.run([EBPFREC] + args, cwd=place, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                       preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)))
+    check("interrupted: %s with ulimit -f says so, and leaves nothing" % name,
+          p.returncode == 1 and p.stderr and listing() == [], (p.returncode, p.stderr, listing()))
+    clean()
 
 if full:
     for name, args in COMMANDS.items():

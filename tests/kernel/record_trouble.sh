@@ -85,6 +85,17 @@ if mountpoint -q "$tmp/tiny"; then
 	check "full disk: the workload runs to its end" "[ -e '$tmp/survived' ]" "it was killed"
 fi
 
+# A file that may not grow is an error as any other. What the recorder may write, the workload may, too.
+(
+	ulimit -f 200
+	"$EBPFREC" record -o "$tmp/limited" -- sh -c "'$WORK/short_lived' storm 1200 >/dev/null; '$WORK/give_away' 300000 500 >/dev/null; echo done >'$tmp/limited.survived'" >"$tmp/try.out" 2>"$tmp/try.err"
+)
+try_status=$?
+says "ulimit -f: status 125, says so" 125 'chunk-000000.ebr' 'too large'
+check "ulimit -f: the workload runs to its end" "[ -e '$tmp/limited.survived' ]" "it was killed"
+"$EBPFREC" check -i "$tmp/limited" >"$tmp/check.out" 2>&1
+check "ulimit -f: the trace is whole up to there" "[ $? -eq 0 ]" "$(cat "$tmp/check.out")"
+
 # ---- kill -9 ----
 
 # A workload that says now and then what it has used, until it is told to end.
