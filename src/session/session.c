@@ -596,7 +596,8 @@ static void count_stored(const struct session *s, struct session_stats *st)
 	st->kept_ns = kept.from_ns && s->slice_ns > kept.from_ns ? s->slice_ns - kept.from_ns : 0;
 }
 
-static int close_trace(struct session *s, int exit_code, struct err *e)
+/* ended: the command has, with exit_code */
+static int close_trace(struct session *s, bool ended, int exit_code, struct err *e)
 {
 	struct store_sync_stats sync;
 	struct sampler_totals t;
@@ -604,7 +605,7 @@ static int close_trace(struct session *s, int exit_code, struct err *e)
 
 	sampler_totals(s->sampler, &t);
 	store_writer_sync_stats(s->store, &sync);
-	if (s->launch)
+	if (ended)
 		err = store_writer_set_number(s->store, "command.exit", exit_code);
 	if (!err)
 		err = store_writer_set_number(s->store, "attempted", t.attempted);
@@ -671,6 +672,7 @@ static void give_up(struct session *s, const struct err *e, int err)
 int session_run(struct session *s, int *ret_exit, struct err *e)
 {
 	int err, exec_errno, code = 0;
+	bool ended;
 
 	if (s->no_command) {
 		err_set(e, 0, "cannot run %s: no such command", s->o.command[0]);
@@ -709,9 +711,10 @@ int session_run(struct session *s, int *ret_exit, struct err *e)
 		return err;
 	}
 	/* a command that a signal to the recorder ended is still reported by its own status */
-	if (s->launch && !launch_wait(s->launch, 0, &code) && s->stop_cnt)
+	ended = s->launch && launch_wait(s->launch, 0, &code);
+	if (s->launch && !ended && s->stop_cnt)
 		code = 128 + SIGINT;
-	err = close_trace(s, code, e);
+	err = close_trace(s, ended, code, e);
 	*ret_exit = code;
 	return err;
 }

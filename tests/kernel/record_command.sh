@@ -29,6 +29,19 @@ chmod +x "$tmp/no-interpreter"
 record st127b -e task -- "$tmp/no-interpreter"
 check "status: 126 or 127 when its interpreter is missing" "[ $? -ge 126 ] && [ ! -e '$tmp/st127b' ]" "$(tail -1 "$tmp/st127b.err")"
 
+# A command that outlives the recording has not ended: nothing says how.
+hold longer
+record longer -e task -d 300ms -- sh -c "$(until_released longer)"
+rc=$?
+check "status: 0 when -d is over before the command, and the manifest knows no end of it" \
+	"[ $rc -eq 0 ] && grep -q '^command=' '$tmp/longer/manifest' && ! grep -q '^command.exit' '$tmp/longer/manifest'" "$rc: $(cat "$tmp/longer/manifest")"
+start_recorder stopped -e task -- sh -c "$(until_released longer)"
+kill -INT $recorder
+wait $recorder
+rc=$?
+check "status: 130 when a signal ends the recording before the command" "[ $rc -eq 130 ] && ! grep -q '^command.exit' '$tmp/stopped/manifest'" "$rc: $(cat "$tmp/stopped/manifest")"
+release longer
+
 # ---- the whole workload is there ----
 
 # Its standard streams are the caller's.
@@ -44,7 +57,7 @@ grep -E 'SigBlk|SigIgn' /proc/self/status >"$tmp/sigs.want"
 check "command: has the caller's signal mask and dispositions" "cmp -s '$tmp/sigs.out' '$tmp/sigs.want'" "$(cat "$tmp/sigs.out") instead of $(cat "$tmp/sigs.want")"
 # As of a caller who ignores what the recorder handles (nohup, a script's background job), and blocks something.
 (
-	trap '' HUP INT PIPE TERM USR2
+	trap '' HUP INT PIPE TERM USR2 XFSZ
 	env --block-signal=USR1 grep -E 'SigBlk|SigIgn' /proc/self/status >"$tmp/ignored.want"
 	exec env --block-signal=USR1 "$EBPFREC" record -q -o "$tmp/ignored" -e task -- grep -E 'SigBlk|SigIgn' /proc/self/status >"$tmp/ignored.out"
 )
