@@ -45,6 +45,7 @@ struct side {
 	size_t cnt, cap;
 	struct deeds *deeds;		/* by role */
 	bool complete[DIFF_METRIC_CNT];
+	bool absent[DIFF_METRIC_CNT];	/* its source was off for all of the window, or never recorded */
 	bool only_workload;
 	int series;			/* what the rows coming in are about */
 	uint64_t bin_ns;
@@ -66,9 +67,14 @@ const char *diff_metric_name(enum diff_metric m)
 	return names[m];
 }
 
+bool diff_is_change(enum diff_verdict v)
+{
+	return v != DIFF_SAME && v != DIFF_UNKNOWN;
+}
+
 const char *diff_verdict_name(enum diff_verdict v)
 {
-	static const char *const names[] = { "same", "changed", "only A", "only B" };
+	static const char *const names[] = { "same", "changed", "only A", "only B", "unknown" };
 
 	return names[v];
 }
@@ -212,7 +218,7 @@ static int take_request(void *ctx, const struct value *v)
 	return add_latency(&d->lat, (double)v[3].i);
 }
 
-/* class, complete */
+/* class, complete, absent */
 static int take_complete(void *ctx, const struct value *v)
 {
 	static const struct {
@@ -228,8 +234,10 @@ static int take_complete(void *ctx, const struct value *v)
 	for (size_t i = 0; i < sizeof(uses) / sizeof(*uses); i++)
 		for (int m = 0; m < DIFF_METRIC_CNT; m++)
 			if (uses[i].metrics & 1u << m && v[0].type == VALUE_TEXT &&
-			    !strcmp(uses[i].class, v[0].text) && !v[1].i)
-				s->complete[m] = false;
+			    !strcmp(uses[i].class, v[0].text)) {
+				s->complete[m] = v[1].i;
+				s->absent[m] = v[2].i;
+			}
 	return 0;
 }
 
@@ -269,9 +277,11 @@ static int load_deeds(struct side *s, struct err *e)
 	if (r)
 		return r;
 	return ask(s, take_complete, e,
-		   "SELECT column1, is_complete(column2, %" PRId64 ", %" PRId64 ") FROM (VALUES"
-		   " ('sched', 'sched.switch'), ('alloc', 'alloc.rss'), ('block', 'block'))",
-		   s->from_ns, s->to_ns);
+		   "SELECT column1, is_complete(column2, %" PRId64 ", %" PRId64 "),"
+		   " EXISTS (SELECT 1 FROM source_gaps WHERE source = column2 AND from_ns <= %" PRId64 " AND to_ns >= %" PRId64 ")"
+		   " OR EXISTS (SELECT 1 FROM info WHERE key = 'sources' AND instr(',' || value || ',', ',' || column2 || ',') = 0)"
+		   " FROM (VALUES ('sched', 'sched.switch'), ('alloc', 'alloc.rss'), ('block', 'block'))",
+		   s->from_ns, s->to_ns, s->from_ns, s->to_ns);
 }
 
 /* ---- comparing ---- */
@@ -376,6 +386,7 @@ static void compare(const struct side s[2], const struct deeds *const d[2], enum
 	bool worth = change >= least(s, m) && change >= RELATIVE_MIN * fmin(e[0].value, e[1].value);
 
 	row->metric = m;
+	row->verdict = DIFF_SAME;
 	row->complete = s[0].complete[m] && s[1].complete[m];
 	for (int side = 0; side < 2; side++) {
 		row->processes[side] = d[side]->processes;
@@ -384,7 +395,9 @@ static void compare(const struct side s[2], const struct deeds *const d[2], enum
 	}
 	ret->change = larger > 0 ? change / larger : 0;
 	row->p = 1;
-	if (!worth)
+	if (s[0].absent[m] != s[1].absent[m])
+		row->verdict = DIFF_UNKNOWN;
+	if (!worth || row->verdict == DIFF_UNKNOWN)
 		return;
 	if (m >= DIFF_LAT_P50 && (d[0]->lat.cnt < LAT_REQUESTS_MIN || d[1]->lat.cnt < LAT_REQUESTS_MIN))
 		return;
@@ -428,7 +441,7 @@ static int hold_all(struct compared *rows, size_t cnt)
 static int by_importance(const void *a, const void *b)
 {
 	const struct compared *x = a, *y = b;
-	bool cx = x->row.verdict != DIFF_SAME, cy = y->row.verdict != DIFF_SAME;
+	bool cx = diff_is_change(x->row.verdict), cy = diff_is_change(y->row.verdict);
 
 	if (cx != cy)
 		return cx ? -1 : 1;
@@ -568,7 +581,7 @@ int diff_run(const struct diff_side sides[2], uint64_t bin_ns, bool only_workloa
 		for (i = 0; i < 2; i++)
 			ret->complete[i] = ret->complete[i] && s[i].complete[m];
 	for (i = 0; i < cnt && !r; i++) {
-		ret->changed += rows[i].row.verdict != DIFF_SAME;
+		ret->changed += diff_is_change(rows[i].row.verdict);
 		r = row(ctx, &rows[i].row);
 	}
 	free(rows);

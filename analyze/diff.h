@@ -39,7 +39,13 @@ enum diff_metric {
 	DIFF_METRIC_CNT
 };
 
-enum diff_verdict { DIFF_SAME, DIFF_CHANGED, DIFF_ONLY_A, DIFF_ONLY_B };
+enum diff_verdict {
+	DIFF_SAME,
+	DIFF_CHANGED,
+	DIFF_ONLY_A,
+	DIFF_ONLY_B,
+	DIFF_UNKNOWN	/* one side did not record the figure's source in its window */
+};
 
 struct diff_row {
 	const char *role, *parent;	/* valid during the call */
@@ -54,12 +60,13 @@ struct diff_row {
 
 struct diff_summary {
 	uint64_t bin_ns;
-	uint64_t changed;		/* rows with another verdict than DIFF_SAME */
+	uint64_t changed;		/* rows whose verdict is one */
 	bool complete[2];
 };
 
+bool diff_is_change(enum diff_verdict v);	/* neither DIFF_SAME nor DIFF_UNKNOWN */
 const char *diff_metric_name(enum diff_metric m);	/* "oncpu_ns" */
-const char *diff_verdict_name(enum diff_verdict v);	/* "same", "changed", "only A", "only B" */
+const char *diff_verdict_name(enum diff_verdict v);	/* "same", "changed", "only A", "only B", "unknown" */
 
 /*
  * only_workload leaves out what does not belong to the recorded workload. bin_ns 0: a fiftieth of the shorter window, at least 10 ms. Rows come changed ones first, then by size of the

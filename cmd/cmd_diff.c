@@ -90,7 +90,7 @@ static struct value amount(enum render_format format, enum diff_metric m, bool h
 
 static struct value chance(enum render_format format, const struct diff_row *r, char *buf, size_t size)
 {
-	if (r->verdict == DIFF_ONLY_A || r->verdict == DIFF_ONLY_B)
+	if (r->verdict != DIFF_SAME && r->verdict != DIFF_CHANGED)
 		return (struct value){ .type = VALUE_NULL };
 	if (format != RENDER_TABLE)
 		return (struct value){ .type = VALUE_REAL, .r = r->p };
@@ -118,7 +118,7 @@ static int put_row(void *ctx, const struct diff_row *r)
 	char a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX], pct[32], p[32];
 	struct value row[COLUMN_CNT];
 
-	if (d->only_changed && r->verdict == DIFF_SAME)
+	if (d->only_changed && !diff_is_change(r->verdict))
 		return 0;
 	row[0] = text(r->role);
 	row[1] = text(r->parent);
@@ -147,6 +147,7 @@ static void say_side(const struct diff *d, int side, uint64_t from_ns, uint64_t 
 	char missing[256], length[UNITS_TEXT_MAX];
 	bool complete = input_is_complete(d->trace[side], INPUT_NEEDS_SUMMARY, from_ns, to_ns,
 					  missing, sizeof(missing));
+	const char *part = input_part_note(d->trace[side]);
 
 	units_format_duration(length, sizeof(length), to_ns - from_ns);
 	if (d->in[0].format == RENDER_TABLE)
@@ -154,6 +155,10 @@ static void say_side(const struct diff *d, int side, uint64_t from_ns, uint64_t 
 		       complete ? "complete" : "INCOMPLETE: ", complete ? "" : missing);
 	else if (!complete)
 		say_note("%s: the window is incomplete: %s", input_path(&d->in[side]), missing);
+	if (part && d->in[0].format == RENDER_TABLE)
+		printf("%c: %s\n", "AB"[side], part);
+	else if (part)
+		say_note("%s: %s", input_path(&d->in[side]), part);
 }
 
 static int clip_window(const struct diff *d, int side, struct diff_side *ret)

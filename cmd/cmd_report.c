@@ -389,14 +389,13 @@ static int list_views(void)
 	return 0;
 }
 
-/* What a view that looks beyond its window cannot know of a trace that was cut out of another one; NULL: nothing. */
+/* What a view cannot know of a trace of some processes, or, as it looks beyond its window, of one that was cut; NULL: nothing. */
 static const char *cut_note(const struct report *r)
 {
 	bool begins = trace_carried_ns(r->trace), ends = trace_is_cut_short(r->trace);
 
-	if (trace_get(r->trace, "cut.processes"))
-		return "Cut: events of some processes only (cut.processes in `ebpfrec info`). What others did, and "
-		       "so machines, CPUs and devices as a whole, is not in it.";
+	if (input_part_note(r->trace))
+		return input_part_note(r->trace);
 	if (!strcmp(r->view->name, "lifetimes") && ends)
 		return "Cut out of a larger trace: what was freed after its end counts as not freed.";
 	if (!strcmp(r->view->name, "spikes") && (begins || ends))

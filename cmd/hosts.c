@@ -203,6 +203,9 @@ static void say_what(struct joined *j)
 		for (unsigned int i = 0; i < h->cnt; i++)
 			if (h->v[i].missing[0])
 				say_note("%s: the window is incomplete: %s", h->v[i].in.path, h->v[i].missing);
+		for (unsigned int i = 0; i < h->cnt; i++)
+			if (input_part_note(h->v[i].trace))
+				say_note("%s: %s", h->v[i].in.path, input_part_note(h->v[i].trace));
 		return;
 	}
 	printf("%s: %s\n%s\n", j->view->name, j->view->question, text);
@@ -215,11 +218,14 @@ static void say_what(struct joined *j)
 		       units_format_instant(to, sizeof(to), (int64_t)(one->to_ns - start) + one->shift_ns),
 		       timeexpr_format_real(wall, trace_real_ns(one->trace, one->from_ns), 1),
 		       one->missing[0] ? "INCOMPLETE: " : "complete", one->missing);
+		if (input_part_note(one->trace))
+			printf("%s: %s\n", say_text(one->name), input_part_note(one->trace));
 	}
 	if (j->view->notes && j->view->notes[0])
 		render_wrap(stdout, j->view->notes, input_wrap_width());
 	if (j->limit)
-		printf("At most %llu rows of each host; --limit 0 shows all.\n", (unsigned long long)j->limit);
+		printf("At most %llu row%s of each host; --limit 0 shows all.\n", (unsigned long long)j->limit,
+		       j->limit == 1 ? "" : "s");
 	printf("\n");
 }
 

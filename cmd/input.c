@@ -26,6 +26,9 @@ int input_take(struct input *in, const struct opts_command *command, int id, con
 {
 	switch (id) {
 	case INPUT_OPT_TRACE:
+		if (in->path)
+			return opts_usage_error(command, "-i: one trace at a time, and there are '%s' and '%s'",
+						in->path, value);
 		in->path = value;
 		return 0;
 	case INPUT_OPT_FROM:
@@ -55,6 +58,19 @@ int input_take(struct input *in, const struct opts_command *command, int id, con
 const char *input_path(const struct input *in)
 {
 	return in->path ? in->path : INPUT_TRACE_DEFAULT;
+}
+
+const char *input_part_note(const struct trace *t)
+{
+	const char *only = trace_get(t, "only");
+
+	if (trace_get(t, "cut.processes"))
+		return "Cut: events of some processes only (cut.processes in `ebpfrec info`). What others did, and "
+		       "so machines, CPUs and devices as a whole, is not in it.";
+	if (only && !strcmp(only, "1"))
+		return "Recorded with --only: what others than the workload did, and so machines, CPUs and devices as "
+		       "a whole, is not in it.";
+	return NULL;
 }
 
 void input_verify(struct trace *t, struct analysis *a, uint64_t from_ns, uint64_t to_ns)

@@ -126,6 +126,12 @@ struct input_needs {
 bool input_is_complete(const struct trace *t, struct input_needs needs, uint64_t from_ns,
 		       uint64_t to_ns, char *buf, size_t size);
 
+/*
+ * What a trace of some processes only cannot tell, a sentence: it was cut by process, or recorded with --only. NULL: it is of
+ * the whole machine.
+ */
+const char *input_part_note(const struct trace *t);
+
 /* What stdout can show: its width (80 when it is no terminal), and whether it takes more than ASCII. */
 unsigned int input_terminal_width(void);
 /* Where lines of text are to be wrapped; 0: nowhere, stdout is no terminal. */

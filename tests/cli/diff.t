@@ -36,3 +36,27 @@ $ ebpfrec diff --from 1s --to 2s golden.ebpfrec golden.ebpfrec --format csv | gr
 $ ebpfrec diff golden.ebpfrec golden.ebpfrec | tail -n 2
 1> 0 figures have changed: by more than what varies between bins of 80.0 ms explains, in all at 1 %.
 1> What varies from run to run of the same thing, but not inside one, two traces cannot tell.
+
+# What one side did not record is no change; what a trace of some processes cannot tell is said, as report does.
+$ ebpfrec cut -i golden.ebpfrec -e sched -o cpu.ebpfrec 2>/dev/null; ebpfrec diff golden.ebpfrec cpu.ebpfrec --format csv 2>/dev/null | grep -E '^(cc1|make)' | cut -d, -f1-9
+1> cc1 a.c,make,oncpu_ns,1500000000,1500000000,0,same,1,1
+1> make,systemd,oncpu_ns,1000000000,1000000000,0,same,1,1
+1> cc1 a.c,make,rss_peak_bytes,33554432,,,unknown,,1
+1> make,systemd,rss_peak_bytes,2097152,2097152,0,unknown,,1
+1> make,systemd,ios,10,,,unknown,,1
+1> make,systemd,io_bytes,655360,,,unknown,,1
+1> make,systemd,lat_p50_ns,5000000,,,unknown,,1
+1> make,systemd,lat_p99_ns,5000000,,,unknown,,1
+
+$ ebpfrec diff golden.ebpfrec cpu.ebpfrec --changed --exit-code --format csv
+1> role,parent,metric,a,b,change_pct,verdict,p_value,procs_a,procs_b,complete
+2...
+
+$ ebpfrec cut -i golden.ebpfrec --comm cc1 -o cc1.ebpfrec 2>/dev/null; ebpfrec diff golden.ebpfrec cc1.ebpfrec | head -n 4
+1~ A: golden.ebpfrec, *
+1~ B: cc1.ebpfrec, *
+1> B: Cut: events of some processes only (cut.processes in `ebpfrec info`). What others did, and so machines, CPUs and devices as a whole, is not in it.
+1>
+
+$ ebpfrec diff golden.ebpfrec cc1.ebpfrec --format csv 2>&1 >/dev/null | grep -c '^ebpfrec: cc1.ebpfrec: Cut: events of some processes only'
+1> 1

@@ -6,7 +6,7 @@ $ cp -r golden.ebpfrec db.ebpfrec; echo host=db >>db.ebpfrec/manifest; cp -r db.
 1> golden.ebpfrec: golden.ebpfrec, 0.000 .. 4.000 s, from 2023-11-14T22:30:00.000+00:00, INCOMPLETE: sched: 3 events lost
 1> db: db.ebpfrec, 0.000 .. 4.000 s, from 2023-11-14T22:30:00.000+00:00, INCOMPLETE: sched: 3 events lost
 1> Interrupts count for the thread they interrupted, as in the scheduler's own accounting; irq and softirq are that part of it, where sched.irq was recorded. [unknown]: switches were lost, or are of tasks that the kernel hides from BPF.
-1> At most 1 rows of each host; --limit 0 shows all.
+1> At most 1 row of each host; --limit 0 shows all.
 1>
 1> HOST            PID  COMM   ONCPU  UTIL %  SWITCHES  PREEMPTED  COMPLETE  LOST EVENTS
 1> golden.ebpfrec  200  cc1   1.50 s    37.5         1          1        NO            3
@@ -40,3 +40,19 @@ $ ebpfrec export -i db.ebpfrec --to sqlite --with-host
 ? 2
 2> ebpfrec export: --with-host is for csv and json
 2> Try 'ebpfrec export --help'.
+
+# One of them is of some processes only: said for that one.
+$ ebpfrec cut -i golden.ebpfrec --comm cc1 -o cc1.ebpfrec 2>/dev/null; ebpfrec report cpu -i db.ebpfrec cc1.ebpfrec | grep 'Cut:'
+1~ cc1.ebpfrec: Cut: events of some processes only *
+
+$ ebpfrec report cpu -i db.ebpfrec cc1.ebpfrec --format csv 2>&1 >/dev/null | grep 'Cut:'
+1~ ebpfrec: cc1.ebpfrec: Cut: events of some processes only *
+
+$ cp -r golden.ebpfrec only.ebpfrec; echo only=1 >>only.ebpfrec/manifest; ebpfrec report devices -i only.ebpfrec | sed -n 4p
+1> Recorded with --only: what others than the workload did, and so machines, CPUs and devices as a whole, is not in it.
+
+# All but report are of one trace, and do not take the last of two.
+$ ebpfrec cut -i golden.ebpfrec -i db.ebpfrec -o both.ebpfrec
+? 2
+2> ebpfrec cut: -i: one trace at a time, and there are 'golden.ebpfrec' and 'db.ebpfrec'
+2> Try 'ebpfrec cut --help'.
