@@ -439,7 +439,7 @@ static int take_size(struct bundle_job *j, const char *value)
 	int r = units_parse_size(value, &j->max_bytes, &e);
 
 	if (r == 0 && (!j->max_bytes || j->max_bytes > MAX_SIZE_MAX))
-		r = err_set(&e, -ERANGE, "at most 4GB");
+		r = err_set(&e, -ERANGE, "from 1 byte to 4GB");
 	return r ? opts_usage_error(&bundle_opts, "--max-size: %s", err_text(&e, r)) : 0;
 }
 

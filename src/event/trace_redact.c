@@ -334,7 +334,7 @@ static int copy_manifest(struct redact *x, struct redact_result *ret)
 		value = entry_value(x, m, &r);
 		if (r == 0 && value)
 			r = store_writer_set(x->store, m->key, value);
-		else if (r == 0 && strcmp(m->key, "state"))
+		else if (r == 0 && strcmp(m->key, "state") && strcmp(m->key, "mounts"))
 			ret->entries_left_out++;
 	}
 	if (r == 0)

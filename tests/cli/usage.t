@@ -215,3 +215,8 @@ $ ebpfrec record -p 0
 $ ebpfrec record --help | head -n 2
 1> Usage: ebpfrec record [OPTIONS] [--] COMMAND [ARG...]
 1>        ebpfrec record [OPTIONS] -a | -p PID,... | --cgroup PATH | -d DUR
+
+$ ebpfrec bundle --max-size 0
+? 2
+2> ebpfrec bundle: --max-size: from 1 byte to 4GB
+2> Try 'ebpfrec bundle --help'.
