@@ -251,8 +251,9 @@ static void find_cpu_areas(struct probe *p, const struct probe_config *config)
 			return;
 	}
 #if defined(__x86_64__)
-	warn(config, "this kernel does not let interrupts be told from the tasks they interrupt: "
-		     "allocations and "
+	/* in a pid namespace of its own the kernel threads are not to be seen that lead there */
+	warn(config, "interrupts cannot be told from the tasks they interrupt, on this kernel or from this pid "
+		     "namespace: allocations and "
 		     "wake-ups in interrupts are charged to the interrupted task");
 #endif
 }

@@ -16,7 +16,8 @@
 #include "store/store_writer.h"
 
 int about_describe(struct store_writer *w, const struct session_options *o, uint32_t sources,
-		   const struct probe *probe, pid_t command_pid, struct err *e)
+		   const struct probe *probe, uint32_t recorder_pid, uint32_t command_pid,
+		   struct err *e)
 {
 	struct buf text = {};
 	unsigned int i;
@@ -49,8 +50,8 @@ int about_describe(struct store_writer *w, const struct session_options *o, uint
 		err = store_writer_set(w, "programs", probe_programs(probe));
 	if (!err)
 		err = store_writer_set(w, "only", o->only ? "1" : "0");
-	if (!err)
-		err = store_writer_set_number(w, "recorder.pid", getpid());
+	if (!err && recorder_pid)
+		err = store_writer_set_number(w, "recorder.pid", recorder_pid);
 	if (!err && o->command_line)
 		err = store_writer_set(w, "recorder.command_line", o->command_line);
 	if (!err && o->keep_bytes)

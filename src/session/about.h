@@ -14,8 +14,12 @@ struct probe;
 struct session_options;
 struct store_writer;
 
-/* Sets the entries known before the recording begins. command_pid: 0 = none. */
+/*
+ * Sets the entries known before the recording begins. recorder_pid, command_pid: in the initial pid namespace; 0 = none,
+ * or not known.
+ */
 int about_describe(struct store_writer *w, const struct session_options *o, uint32_t sources,
-		   const struct probe *probe, pid_t command_pid, struct err *e);
+		   const struct probe *probe, uint32_t recorder_pid, uint32_t command_pid,
+		   struct err *e);
 
 #endif /* ABOUT_H */

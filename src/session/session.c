@@ -39,6 +39,7 @@
 #include "session/names.h"
 #include "session/only.h"
 #include "session/overhead.h"
+#include "session/own_pids.h"
 #include "session/sampler.h"
 #include "session/target.h"
 #include "session/user_sites.h"
@@ -50,6 +51,8 @@
 #define LOOK_MS 50
 #define TICK_NS 250000000ULL
 #define AHEAD_NS 2000000ULL		/* an instant named for other threads lies this far ahead */
+
+enum { OWN_RECORDER, OWN_COMMAND, OWN_STATS, OWN_OPENER, OWN_CNT };
 
 struct session {
 	struct session_options o;
@@ -68,6 +71,8 @@ struct session {
 	struct privilege_user user;	/* who the recorder is once it is attached */
 	struct buf lacks;		/* what this kernel or this user cannot record, a line each */
 	uint32_t sources;
+	bool other_ids;			/* in a pid namespace whose ids are not those that BPF sees */
+	uint32_t own_pids[OWN_CNT];	/* in the initial namespace; 0: none, or not known */
 
 	struct ring_slice *slices;	/* one per ring */
 	struct buf snapshot;		/* wire_snap rows for the next slice */
@@ -101,6 +106,11 @@ static int check_options(const struct session_options *o, uint32_t *ret_sources,
 		return err_set(
 			e, -EINVAL,
 			"alloc.heap records the workload only: give a COMMAND, -p or --cgroup");
+	/* their numbers are other processes' outside */
+	if ((o->pid_cnt || o->cgroup) && own_pids_are_other())
+		return err_set(e, -EINVAL,
+			       "-p and --cgroup name processes of the host, and this is a pid "
+			       "namespace of its own: give a COMMAND, or record from the host's");
 	return 0;
 }
 
@@ -172,6 +182,23 @@ static int open_probe(struct session *s, struct err *e)
 	return 0;
 }
 
+static int find_own_pids(struct session *s, struct err *e)
+{
+	int err;
+
+	s->own_pids[OWN_RECORDER] = getpid();
+	s->own_pids[OWN_COMMAND] = s->launch ? launch_pid(s->launch) : 0;
+	s->own_pids[OWN_STATS] = run_stats_pid(s->run_stats);
+	s->own_pids[OWN_OPENER] = user_sites_pid(s->sites);
+	if (!s->other_ids)
+		return 0;
+	err = own_pids_translate(s->probe, s->own_pids, OWN_CNT, e);
+	if (!err && s->launch && !s->own_pids[OWN_COMMAND])
+		err = err_set(e, -ESRCH, "in this pid namespace COMMAND cannot be told from others; "
+					 "record from the host's");
+	return err;
+}
+
 static int open_writers(struct session *s, struct err *e)
 {
 	bool *online = calloc(probe_cpu_cnt(s->probe), sizeof(*online));
@@ -180,8 +207,8 @@ static int open_writers(struct session *s, struct err *e)
 		.zstd_level = s->o.zstd_level,
 		.filtered = s->o.only,
 		.no_switches = !(s->sources & SOURCE_BIT(SOURCE_SWITCH)),
-		.recorder_pid = getpid(),
-		.helper_pids = { run_stats_pid(s->run_stats), user_sites_pid(s->sites) },
+		.recorder_pid = s->own_pids[OWN_RECORDER],
+		.helper_pids = { s->own_pids[OWN_STATS], s->own_pids[OWN_OPENER] },
 		.names = names_callbacks(s->names, s->sites),
 		.page_bytes = sysconf(_SC_PAGESIZE),
 		.watch_requests = true,
@@ -258,6 +285,7 @@ int session_open(struct session **ret, const struct session_options *o, struct e
 		return err_set(e, -ENOMEM, "out of memory");
 	s->o = *o;
 	s->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	s->other_ids = own_pids_are_other();
 	find_user(s);
 	err = check_options(o, &s->sources, e);
 	if (!err)
@@ -273,10 +301,12 @@ int session_open(struct session **ret, const struct session_options *o, struct e
 	if (!err)
 		err = open_probe(s, e);
 	if (!err)
+		err = find_own_pids(s, e);
+	if (!err)
 		err = open_writers(s, e);
 	if (!err)
 		err = about_describe(s->store, &s->o, s->sources, s->probe,
-				     s->launch ? launch_pid(s->launch) : 0, e);
+				     s->own_pids[OWN_RECORDER], s->own_pids[OWN_COMMAND], e);
 	if (!err && s->lacks.len) {
 		buf_add(&s->lacks, "", 1);
 		err = s->lacks.failed ? -ENOMEM :
@@ -285,7 +315,7 @@ int session_open(struct session **ret, const struct session_options *o, struct e
 	if (!err)
 		err = store_writer_flush_manifest(s->store, e);
 	if (!err)
-		err = target_seed(s->probe, s->writer, s->launch ? launch_pid(s->launch) : 0, o, e);
+		err = target_seed(s->probe, s->writer, s->own_pids[OWN_COMMAND], o, e);
 	if (!err)
 		err = watch_new(&s->watch, &s->o, s->sources, s->store, e);
 	if (!err)
@@ -369,7 +399,9 @@ static int begin(struct session *s, struct err *e)
 		return err;
 	s->slice_ns = s->start_ns;
 	machine_visit_cpus();
-	err = target_read_cmdlines(s->writer, &s->o, &s->snapshot);
+	/* /proc has other processes under these numbers then */
+	if (!s->other_ids)
+		err = target_read_cmdlines(s->writer, &s->o, &s->snapshot);
 	return err ? err_set(e, err, "out of memory") : give_up_privileges(s, e);
 }
 

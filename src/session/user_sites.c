@@ -9,16 +9,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "probe/exec_maps.h"
 #include "session/opener.h"
+#include "session/own_pids.h"
 #include "symbol/module_book.h"
 
 #define KEEP_NS 2000000000ULL	/* records of one ring may be a slice late */
-#define PID_NS_INITIAL 0xEFFFFFFCu	/* inode of /proc/self/ns/pid: PROC_PID_INIT_INO */
 
 struct user_sites {
 	struct opener *opener;
@@ -46,7 +45,6 @@ int user_sites_new(struct user_sites **ret, unsigned int cpu_cnt,
 		   void (*warn)(void *ctx, const char *text), void *warn_ctx, struct err *e)
 {
 	struct user_sites *u = calloc(1, sizeof(*u));
-	struct stat ns;
 	char text[160];
 	int r;
 
@@ -63,7 +61,7 @@ int user_sites_new(struct user_sites **ret, unsigned int cpu_cnt,
 	}
 	*ret = u;
 	/* perf and /proc would tell other numbers than BPF, and so of other processes */
-	if (stat("/proc/self/ns/pid", &ns) || ns.st_ino != PID_NS_INITIAL) {
+	if (own_pids_are_other()) {
 		warn(warn_ctx, "functions of programs are not named in a pid namespace of its own; "
 			       "record from the host's");
 		user_sites_free(u);

@@ -35,6 +35,29 @@ kill -9 $!
 # The recorder itself in one: ids of the trace are the initial namespace's, the workload is its own.
 unshare --pid --fork --mount-proc "$EBPFREC" record -o "$tmp/inside" -e sched,task -- sh -c 'echo $$; sleep 0.2' >"$tmp/inside.out" 2>"$tmp/inside.err"
 check "pid namespace: a recorder in one records" "[ $? -eq 0 ]" "$(cat "$tmp/inside.err")"
+checker <<'EOF_PY'
+from trace_query import *
+tmp = os.environ["tmp"]
+t = Trace(tmp + "/inside")
+shell = int(open(tmp + "/inside.out").read())
+rows = t.sql("SELECT pid, ns_pid, comm FROM processes WHERE is_workload ORDER BY pid")
+check("pid namespace: the command of a recorder in one is its workload", [r["comm"] for r in rows] == ["sh", "sleep"] and rows[0]["ns_pid"] == shell and
+      rows[0]["pid"] != shell, (shell, rows))
+rows = t.sql("SELECT pid, ns_pid, comm FROM processes WHERE is_recorder")
+check("pid namespace: and it knows itself and its helper, and nobody else", 1 <= len(rows) <= 2 and rows[0]["ns_pid"] == 1 and
+      all(r["comm"].startswith("ebpfrec") for r in rows), rows)
+manifest = dict(line.split("=", 1) for line in open(tmp + "/inside/manifest").read().split("\n") if "=" in line)
+check("pid namespace: the manifest has ids as the trace does", [manifest["recorder.pid"], manifest["command.pid"]] ==
+      [str(rows[0]["pid"]), str(t.one("SELECT pid FROM processes WHERE is_workload AND ns_pid = %d" % shell))], manifest)
+EOF_PY
+unshare --pid --fork --mount-proc "$EBPFREC" record -o "$tmp/only" --only -e sched,task -- sh -c 'exec sleep 0.2' >"$tmp/only.out" 2>"$tmp/only.err"
+n=$("$EBPFREC" sql -i "$tmp/only" --format csv "SELECT count(*) FROM switches JOIN threads USING (utid) JOIN processes AS p USING (upid) WHERE p.is_workload AND p.comm = 'sleep'" | tail -n 1 | tr -d '\r')
+check "pid namespace: --only keeps the command's events" "[ '$n' -gt 0 ]" "'$n' switches: $(cat "$tmp/only.err")"
+for who in '-p 1' '--cgroup /'; do
+	# shellcheck disable=SC2086
+	unshare --pid --fork --mount-proc "$EBPFREC" record -o "$tmp/others" $who -d 1s 2>"$tmp/others.err"
+	check "pid namespace: $who is refused in one, with the reason" "[ $? -eq 125 ] && [ ! -e '$tmp/others' ] && grep -q 'pid namespace.*from the host' '$tmp/others.err'" "$(cat "$tmp/others.err")"
+done
 
 # ---- no tracefs, no debugfs ----
 
