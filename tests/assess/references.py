@@ -23,7 +23,8 @@ UNDISTURBED = ["setsid", "-w", "sh", "-c", "[ ! -e /proc/self/autogroup ] || ech
 
 def read(path):
     try:
-        with open(path) as f:
+        # names are any bytes
+        with open(path, errors="surrogateescape") as f:
             return f.read()
     except OSError:
         return ""
@@ -287,7 +288,7 @@ class Tools:
         for p, parse in ((self.io, self.parse_iostat), (self.pid, self.parse_pidstat)):
             if p:
                 late = p.poll() is None
-                parse([line.split() for line in p.communicate(timeout=30)[0].decode().splitlines() if line.strip()])
+                parse([line.split() for line in p.communicate(timeout=30)[0].decode(errors="replace").splitlines() if line.strip()])
                 if p is self.io and late:	# it began later than it was started, by as much as it ends later
                     self.io_late_ns = max(0, time.monotonic_ns() - self.to_ns)
         if self.node:

@@ -96,7 +96,10 @@ b = tuple(good.sql("SELECT count(*) AS n, count(stack) AS s, count(DISTINCT stac
 check("stack copies: allocations know theirs in SQLite too", a == b and a[1] > 0, (a, b))
 a = db.execute("""SELECT count(*) FROM allocations AS a JOIN stack_frames AS f ON f.stack = a.stack AND f.nth = 0
                     JOIN user_sites AS u ON u.upid = f.upid AND u.addr = f.addr WHERE u.symbol = 'leak_alpha' AND a.bytes = 7001""").fetchone()[0]
-check("stack copies: plain SQL finds the leak by its innermost frame", a == 150 or good.one("SELECT coalesce(sum(lost_cnt), 0) FROM losses"), a)
+# a program that ended before its file could be opened has no names, and this is said
+exited = db.execute("""SELECT count(*) FROM allocations AS a JOIN stack_frames AS f ON f.stack = a.stack AND f.nth = 0
+                         JOIN user_sites AS u ON u.upid = f.upid AND u.addr = f.addr WHERE u.unresolved = 'exited' AND a.bytes = 7001""").fetchone()[0]
+check("stack copies: plain SQL finds the leak by its innermost frame", a == 150 - exited or good.one("SELECT coalesce(sum(lost_cnt), 0) FROM losses"), a)
 
 rows = rows_of(open("several", newline="").read())
 alone = {k: v for k, v in (("with", good.report("stacks")),)}

@@ -67,8 +67,12 @@ def number(text):
             return text
 
 
+# Columns that are names: a process may be called "0" or "inf".
+NAMES = {"cgroup", "cmdline", "comm", "exe", "file", "host", "name", "owner", "parent", "role", "submitter", "thread"}
+
+
 def rows_of(text):
-    return [{k: number(v) for k, v in row.items()} for row in csv.DictReader(io.StringIO(text, newline=""), strict=True)]
+    return [{k: v if k in NAMES else number(v) for k, v in row.items()} for row in csv.DictReader(io.StringIO(text, newline=""), strict=True)]
 
 
 def run(*args):
