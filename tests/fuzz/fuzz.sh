@@ -4,7 +4,8 @@
 # fuzz.sh [TARGET...]: runs libFuzzer targets of build-san/fuzz/fuzz/ for FUZZ_TIME seconds each,
 # FUZZ_JOBS at a time, at the lowest priority. They begin with tests/fuzz/corpus/TARGET and what
 # earlier runs have found (build-san/fuzz/corpus/); crashes go to build-san/fuzz/found/.
-# Prints a line per target; fails when anything was found.
+# Prints a line per target; fails when anything was found. An input that takes FUZZ_TIMEOUT seconds hangs; they are of the clock,
+# so at the lowest priority beside other work there must be enough of them (300).
 #
 # MINIMISE=1 instead makes the corpus in the tree from all that was found: the fewest inputs that
 # reach the same code, none larger than FUZZ_KEEP_BYTES.
@@ -53,7 +54,7 @@ run_one()
 		[ -d "$dir" ] && dirs+=("$dir")
 	done
 	nice -n 19 "$build/fuzz/$name" -max_total_time="$seconds" -rss_limit_mb="$rss" -malloc_limit_mb="$one" \
-		-max_len="$longest" -timeout=20 -print_final_stats=1 -artifact_prefix="$build/found/$name-" \
+		-max_len="$longest" -timeout="${FUZZ_TIMEOUT:-300}" -print_final_stats=1 -artifact_prefix="$build/found/$name-" \
 		"$build/corpus/$name" "${dirs[@]}" >"$build/log/$name" 2>&1
 	rc=$?
 	# of this shell, which has had no other children that took any
