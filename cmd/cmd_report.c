@@ -349,16 +349,25 @@ static void list_keys(const struct report_view *v, char *buf, size_t size)
 	}
 }
 
-static int check_by(const struct report *r)
+/* An option that a view has no use for is refused: its answer would look as if it had been heeded. */
+static int check_view(const struct report *r)
 {
+	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): a report has a view */
+	const char *view = r->view->name;
+	bool spikes = !strcmp(view, "spikes"), summary = !strcmp(view, "summary");
 	char list[128];
 
-	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): a report has a view */
-	if (r->q.histogram && strcmp(r->view->name, "latency"))
+	if (r->q.histogram && strcmp(view, "latency"))
 		return opts_usage_error(&report_opts,
-					"--histogram is of the view 'latency', not of '%s'",
-					r->view->name);
-	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): likewise */
+					"--histogram is of the view 'latency', not of '%s'", view);
+	if ((r->q.spike_window_ns || r->q.spike_min_bytes) && !spikes && !summary)
+		return opts_usage_error(&report_opts, "--spike-window and --spike-min are of the view 'spikes', not of '%s'",
+					view);
+	if (summary && (r->q.every_ns || r->q.sort))
+		return opts_usage_error(&report_opts,
+					"the summary has many parts; --%s is of one view: `ebpfrec report --list` "
+					"shows them, and 'totals' has a row for all",
+					r->q.every_ns ? "every" : "sort");
 	if (!r->q.by_set || r->view->by_mask & 1u << r->q.by)
 		return 0;
 	list_keys(r->view, list, sizeof(list));
@@ -739,7 +748,7 @@ int cmd_report(int argc, char **argv)
 	if (!status)
 		status = check_together(&r);
 	if (!status)
-		status = check_by(&r);
+		status = check_view(&r);
 	r.q.view = r.view ? r.view->name : NULL;
 	if (!status)
 		status = r.path_cnt > 1 ? report_hosts(&r) : report(&r);

@@ -3,16 +3,16 @@
 -- One row per process (or thread, comm, cgroup), source and power of two. Columns:
 --   size_from_bytes, size_to_bytes  sizes of the row, the upper bound not included
 --   allocs, bytes                   number and sum
--- What interrupts allocated is nobody's and is left out.
+-- What interrupts allocated is [irq]'s.
 SELECT r.*, is_complete('alloc.' || r.source, $binfrom, $binto) AS complete, lost_events('alloc', $binfrom, $binto) AS lost_events
   FROM (SELECT $t_spike $cpukeys
                u.source AS source, size_class(u.size) AS size_from_bytes, max(2 * size_class(u.size), 1) AS size_to_bytes,
                count(*) AS allocs, sum(u.size) AS bytes
           FROM (SELECT x.*, t.upid AS upid
-                  FROM (SELECT ts_ns AS start_ns, utid, 'slab' AS source, bytes AS size FROM slab_allocs
-                         WHERE ts_ns >= :from AND ts_ns < :to AND NOT irq
-                        UNION ALL SELECT ts_ns, utid, 'page', page_bytes() << page_order FROM page_allocs
-                         WHERE ts_ns >= :from AND ts_ns < :to AND NOT irq
+                  FROM (SELECT ts_ns AS start_ns, CASE WHEN irq THEN 2 ELSE utid END AS utid, 'slab' AS source, bytes AS size FROM slab_allocs
+                         WHERE ts_ns >= :from AND ts_ns < :to
+                        UNION ALL SELECT ts_ns, CASE WHEN irq THEN 2 ELSE utid END, 'page', page_bytes() << page_order FROM page_allocs
+                         WHERE ts_ns >= :from AND ts_ns < :to
                         UNION ALL SELECT ts_ns, utid, 'heap', bytes FROM heap_allocs
                          WHERE ts_ns >= :from AND ts_ns < :to) AS x
                   JOIN threads AS t ON t.utid = x.utid) AS u

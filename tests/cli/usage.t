@@ -220,3 +220,19 @@ $ ebpfrec bundle --max-size 0
 ? 2
 2> ebpfrec bundle: --max-size: from 1 byte to 4GB
 2> Try 'ebpfrec bundle --help'.
+
+# What a view has no use for is refused, not ignored.
+$ ebpfrec report --every 1s
+? 2
+2> ebpfrec report: the summary has many parts; --every is of one view: `ebpfrec report --list` shows them, and 'totals' has a row for all
+2> Try 'ebpfrec report --help'.
+
+$ ebpfrec report summary --sort oncpu_ns
+? 2
+2~ ebpfrec report: the summary has many parts; --sort is of one view: *
+2> Try 'ebpfrec report --help'.
+
+$ ebpfrec report cpu --spike-min 1MiB
+? 2
+2> ebpfrec report: --spike-window and --spike-min are of the view 'spikes', not of 'cpu'
+2> Try 'ebpfrec report --help'.

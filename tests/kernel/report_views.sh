@@ -57,9 +57,15 @@ for lo, hi in windows:
     check("views: memory and alloc agree on %d..%d" % (lo, hi), not wrong, wrong[:2])
 
     rows = [r for r in t.report("sizes", "--with-recorder", "--by", "comm", *w)]
-    slab = t.sql("SELECT count(*) AS n, coalesce(sum(bytes), 0) AS b FROM slab_allocs WHERE ts_ns >= %d AND ts_ns < %d AND NOT irq" % (lo, hi))[0]
+    slab = t.sql("SELECT count(*) AS n, coalesce(sum(bytes), 0) AS b FROM slab_allocs WHERE ts_ns >= %d AND ts_ns < %d" % (lo, hi))[0]
     got = (sum(r["allocs"] for r in rows if r["source"] == "slab"), sum(r["bytes"] for r in rows if r["source"] == "slab"))
     check("views: sizes has every slab allocation of %d..%d" % (lo, hi), got == (slab["n"], slab["b"]), (got, slab))
+    by_comm = {}
+    for r in rows:
+        by_comm[r["comm"], r["source"]] = by_comm.get((r["comm"], r["source"]), 0) + r["bytes"]
+    want = {(r["comm"], r["source"]): r["alloc_bytes"] for r in t.report("alloc", "--with-recorder", "--by", "comm", *w)
+            if r["source"] in ("slab", "page") and r["allocs"]}
+    check("views: sizes and alloc agree on %d..%d, interrupts too" % (lo, hi), by_comm == want, sorted(set(by_comm.items()) ^ set(want.items()))[:4])
     check("views: sizes' rows hold their sizes", all(r["size_from_bytes"] * r["allocs"] <= r["bytes"] < r["size_to_bytes"] * r["allocs"] for r in rows), "")
 
     live = t.sql("SELECT count(*) AS n, coalesce(sum(bytes), 0) AS b FROM allocations WHERE alloc_ns >= %d AND alloc_ns < %d AND (free_ns IS NULL OR free_ns >= %d)" % (lo, hi, hi))[0]
