@@ -49,7 +49,7 @@ static void conclude(const struct input *in, const struct trace *t, const struct
 			 r->block_cnt == 1 ? "" : "s", events,
 			 trace_is_live(t)     ? " so far; it is still being recorded" :
 			 trace_is_finished(t) ? "" :
-						"; not finished: its recorder was killed");
+						"; not finished: its recorder was killed, or could not write");
 		return;
 	}
 	say_note("%s: damaged: valid without a gap up to %s s; %" PRIu64 " part%s (%s) skipped, %s missing "

@@ -122,7 +122,7 @@ static const char *state_of(const struct trace *t, bool for_people)
 	if (trace_is_live(t))
 		return for_people ? "being recorded; this is what was there a moment ago"
 				  : "recording";
-	return for_people ? "not finished: its recorder was killed" : "not finished";
+	return for_people ? "not finished: its recorder was killed, or could not write" : "not finished";
 }
 
 static void add_span(struct facts *f, const struct trace *t)

@@ -1,7 +1,8 @@
 -- What was lost?
 --
 -- One row per source of each class. Columns:
---   attempted    events the kernel had for us: read + lost
+--   attempted    events the kernel had for us: read + lost in a whole, finished recording; in a window, or where the
+--                recorder was killed, less or more by what was on its way when the counters were read at the ends
 --   read         events that arrived
 --   lost_events  full (the ring had no room) + other (a reservation failed) + missed (the kernel skipped the
 --                program; of block requests also ends that must have been, and that no program was run for)

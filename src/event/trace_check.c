@@ -421,7 +421,7 @@ static int check_manifest(struct check *c)
 	if (trace_is_live(c->t))
 		p.reason = "still being recorded";
 	else if (!trace_is_finished(c->t))
-		p.reason = "not finished: its recorder was killed";
+		p.reason = "not finished: its recorder was killed, or could not write";
 	if (!state || (strcmp(state, "finished") && strcmp(state, "recording")))
 		p.reason = "does not say whether the recording was finished";
 	if (page && strspn(page, "0123456789") != strlen(page))

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct kernel_info {
 	struct btf *btf;
@@ -29,8 +30,9 @@ int kernel_info_open(struct kernel_info **ret, const char *btf_file, struct err 
 		err = -errno;
 		free(k);
 		if (btf_file)
+			/* of an ELF file without a section .BTF libbpf says ENOENT, too */
 			return err_set(e, err, "--btf %s: %s", btf_file,
-				       err == -ENOENT ? "no such file" :
+				       access(btf_file, F_OK) ? "no such file" :
 				       err == -EACCES ? "not permitted to read it" :
 				       "not a file of BTF (bpftool btf dump file FILE would read it)");
 		return err_set(e, err == -EACCES ? err : -ENOENT,

@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -50,6 +51,9 @@
 #define SLICE_BYTES (24ULL << 20)	/* of records: about half a million */
 #define LOOK_MS 50
 #define TICK_NS 250000000ULL
+/* Beside rings: with two of them 94 are open on 6.18, and 188 with every source. */
+#define FILES_NEEDED 128
+#define FILES_NEEDED_HEAP 128
 #define AHEAD_NS 2000000ULL		/* an instant named for other threads lies this far ahead */
 
 enum { OWN_RECORDER, OWN_COMMAND, OWN_STATS, OWN_OPENER, OWN_CNT };
@@ -276,6 +280,22 @@ static int start_readers(struct session *s, struct err *e)
 	return err ? err_set(e, err, "out of memory") : 0;
 }
 
+/* Each program, its link and each ring is a descriptor; in the middle of it the kernel's word for too few is any. */
+static int check_descriptors(uint32_t sources, struct err *e)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	rlim_t need = FILES_NEEDED + 2 * (rlim_t)(cpus < 1 ? 1 : cpus > 64 ? 64 : cpus);
+	struct rlimit limit;
+
+	if (sources & SOURCE_BIT(SOURCE_HEAP))
+		need += FILES_NEEDED_HEAP;
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= need)
+		return 0;
+	return err_set(e, -EMFILE,
+		       "recording takes up to %llu open files, and %llu are allowed; raise that with `ulimit -n`",
+		       (unsigned long long)need, (unsigned long long)limit.rlim_cur);
+}
+
 int session_open(struct session **ret, const struct session_options *o, struct err *e)
 {
 	struct session *s = calloc(1, sizeof(*s));
@@ -288,6 +308,8 @@ int session_open(struct session **ret, const struct session_options *o, struct e
 	s->other_ids = own_pids_are_other();
 	find_user(s);
 	err = check_options(o, &s->sources, e);
+	if (!err)
+		err = check_descriptors(s->sources, e);
 	if (!err)
 		err = watch_check(o, s->sources, e);
 	/* found out before anything is made or moved aside */

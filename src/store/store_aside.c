@@ -102,6 +102,17 @@ static int check_owner(const struct place *p, const struct stat *st, uid_t user,
 		       path, (unsigned int)st->st_uid);
 }
 
+/* Its recorder would go on under a name that it does not know of. */
+static int check_idle(int dir_fd, const char *path, struct err *e)
+{
+	if (!store_post_has_owner(dir_fd))
+		return 0;
+	return err_set(e, -EBUSY,
+		       "'%s' is still being recorded; end that recording, or choose another name "
+		       "with -o",
+		       path);
+}
+
 static int check_aside(const struct place *p, uid_t user, const char *path, struct err *e)
 {
 	struct stat st;
@@ -118,8 +129,9 @@ static int check_aside(const struct place *p, uid_t user, const char *path, stru
 		return r;
 	fd = open_trace(path, NULL);
 	if (fd >= 0) {
+		r = check_idle(fd, path, e);
 		close(fd);
-		return 0;
+		return r;
 	}
 	r = fd == -EINVAL ? -ENOTEMPTY : fd;
 	return err_set(e, r,
@@ -127,6 +139,17 @@ static int check_aside(const struct place *p, uid_t user, const char *path, stru
 					 "name with -o"
 				       : "'%s' is in the way and cannot be opened",
 		       path);
+}
+
+static int remove_old(const char *old, struct err *e)
+{
+	int fd = open_trace(old, NULL), r = 0;
+
+	if (fd >= 0) {
+		r = check_idle(fd, old, e);
+		close(fd);
+	}
+	return r < 0 ? r : store_remove(old, e);
 }
 
 static int move_aside(const struct place *p, const char *path, int force, uid_t user, struct err *e)
@@ -150,7 +173,7 @@ static int move_aside(const struct place *p, const char *path, int force, uid_t 
 				    "or use -f to drop the old one",
 				    path, old);
 		else
-			r = store_remove(old, e);
+			r = remove_old(old, e);
 	}
 	if (r == 0 && renameat(p->dir_fd, p->name, p->dir_fd, old_name) < 0)
 		r = err_set(e, -errno, "cannot rename '%s' to '%s': %s", path, old,

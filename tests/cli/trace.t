@@ -61,7 +61,7 @@ $ ebpfrec check -i golden.ebpfrec --format csv 2>/dev/null
 
 $ gen_golden open.ebpfrec open; ebpfrec check -i open.ebpfrec
 1...
-2> ebpfrec: open.ebpfrec: whole: 4 blocks, 229 events; not finished: its recorder was killed
+2> ebpfrec: open.ebpfrec: whole: 4 blocks, 229 events; not finished: its recorder was killed, or could not write
 
 $ ebpfrec report cpu -i open.ebpfrec --from 1s --to 2s --format csv
 1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,irq_ns,softirq_ns

@@ -48,6 +48,12 @@ try "$EBPFREC" record -o "$tmp/a-file" -e sched -- true
 says "output is a file: named, and left alone" 125 a-file
 check "output is a file: its content is there" "[ \"\$(cat '$tmp/a-file')\" = data ]" "$(ls -la "$tmp"/a-file*)"
 
+for n in 20 60; do
+	try sh -c "ulimit -n $n; exec \"\$0\" record -o '$tmp/few' -- touch '$tmp/few.ran'" "$EBPFREC"
+	says "ulimit -n $n: said as such, with the way out" 125 'open files' "$n are allowed" 'ulimit -n'
+	check "ulimit -n $n: nothing left behind, nothing run" "[ ! -e '$tmp/few' ] && [ ! -e '$tmp/few.ran' ]" "$(ls -la "$tmp")"
+done
+
 recorded small -e sched,task -- sh -c 'sleep 0.3; ls / >/dev/null'
 try "$EBPFREC" report -i "$tmp/small" --from 'half past'
 says "bad time expression: quoted, with the forms there are" 2 'half past'
@@ -70,6 +76,22 @@ try "$EBPFREC" report -i "$tmp/small" cpu --from 100s --to 101s --format csv
 check "window outside the trace: an answer without rows of tasks" "[ $try_status -eq 0 ] && head -1 '$tmp/try.out' | grep -q oncpu_ns" "status $try_status: $(cat "$tmp/try.err")"
 "$EBPFREC" report -i "$tmp/small" cpu --format csv >/dev/full 2>"$tmp/full.err"
 check "output error: reported, not swallowed" "[ $? -ne 0 ] && [ -s '$tmp/full.err' ]" "silent"
+
+# ---- one trace, two recorders ----
+
+start_recorder live -e sched -a
+inode=$(stat -c %i "$tmp/live")
+try "$EBPFREC" record -o "$tmp/live" -e sched -- touch "$tmp/live.ran"
+says "a trace that is being recorded: not moved aside" 125 'live' 'still being recorded' '-o'
+mv "$tmp/live" "$tmp/idle.old"
+recorded idle -e task -- true
+try "$EBPFREC" record -f -o "$tmp/idle" -e sched -- touch "$tmp/live.ran"
+says "an old one that is: not removed by -f" 125 'idle.old' 'still being recorded'
+check "being recorded: it stays as it is, and nothing is run" \
+	"[ $inode = \"\$(stat -c %i '$tmp/idle.old')\" ] && [ ! -e '$tmp/live.ran' ] && kill -0 $recorder" "$(ls -lai "$tmp")"
+kill -INT $recorder
+wait $recorder
+check "being recorded: and ends well" "[ $? -eq 0 ] && '$EBPFREC' check -i '$tmp/idle.old' >/dev/null 2>&1" "$(cat "$tmp/live.err")"
 
 # ---- full disk ----
 

@@ -50,6 +50,8 @@ record nofile --btf "$tmp/no-such-file" -- true
 check "btf: a missing file is named" "[ $? -eq 125 ] && grep -q 'no-such-file: no such file' '$tmp/nofile.err' && [ ! -e '$tmp/nofile' ]" "$(cat "$tmp/nofile.err")"
 record nobtf --btf /etc/passwd -- true
 check "btf: a file of something else is named" "[ $? -eq 125 ] && grep -q '/etc/passwd: not a file of BTF' '$tmp/nobtf.err'" "$(cat "$tmp/nobtf.err")"
+record nosection --btf /bin/true -- true
+check "btf: so is a program without it" "[ $? -eq 125 ] && grep -q '/bin/true: not a file of BTF' '$tmp/nosection.err'" "$(cat "$tmp/nosection.err")"
 head -c 100000 "$tmp/root/btf" >"$tmp/cut"
 record cutbtf --btf "$tmp/cut" -- true
 check "btf: and a damaged one" "[ $? -eq 125 ] && grep -q 'not a file of BTF' '$tmp/cutbtf.err'" "$(cat "$tmp/cutbtf.err")"
