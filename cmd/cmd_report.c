@@ -398,13 +398,16 @@ static int list_views(void)
 	return 0;
 }
 
-/* What a view cannot know of a trace of some processes, or, as it looks beyond its window, of one that was cut; NULL: nothing. */
+/* What a view cannot know: of a trace of some processes, or without stacks, or, as it looks beyond its window, of one that was cut; NULL: nothing. */
 static const char *cut_note(const struct report *r)
 {
 	bool begins = trace_carried_ns(r->trace), ends = trace_is_cut_short(r->trace);
 
 	if (input_part_note(r->trace))
 		return input_part_note(r->trace);
+	if (!strcmp(r->view->name, "stacks") && trace_get(r->trace, "sources") &&
+	    !trace_get(r->trace, "stacks.min_bytes") && !trace_get(r->trace, "stacks.every"))
+		return "No stacks were recorded: they are on request, record --stacks.";
 	if (!strcmp(r->view->name, "lifetimes") && ends)
 		return "Cut out of a larger trace: what was freed after its end counts as not freed.";
 	if (!strcmp(r->view->name, "spikes") && (begins || ends))

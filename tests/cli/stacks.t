@@ -139,3 +139,9 @@ $ ebpfrec report leaks -i stacks.ebpfrec -i golden.ebpfrec --format csv
 $ ebpfrec report leaks --format csv -i golden.ebpfrec
 1> pid,comm,source,kind,call_site,objects,bytes,oldest_ns,newest_ns,unsure,complete,lost_events,user_stack,kernel_stack
 1> 200,cc1,slab,"",function_ffffffff810010+0x0,40,7680,2899940000,2899901000,0,1,0,,
+
+# no stacks, and that none were asked for, are two things
+$ cp -r golden.ebpfrec asked.ebpfrec; echo sources=alloc.slab,alloc.page >>asked.ebpfrec/manifest; cp -r asked.ebpfrec some.ebpfrec; echo stacks.every=9 >>some.ebpfrec/manifest; for t in asked some; do ebpfrec report stacks -i $t.ebpfrec --format csv; done
+1> pid,comm,source,samples,bytes,stack,complete,lost_events
+1> pid,comm,source,samples,bytes,stack,complete,lost_events
+2> ebpfrec: asked.ebpfrec: No stacks were recorded: they are on request, record --stacks.
