@@ -6,6 +6,7 @@
 --   runs, ns_per_run how often the hook's programs ran and how long
 --   measured         of these runs, those that were measured: the kernel measures for about 50 ms of a slice of 0.8 s,
 --                    because that costs, too. runs and cpu_ns of hooks are extrapolated from them, by the number of events
+--                    (cpu_ns of neighbouring windows adds up; runs is taken from it by each window's own ns_per_run, and need not)
 --   events           events read; skipped: runs that the kernel left out
 --   bytes_written    on disk
 --   ring_used_max_bytes, queue_max_bytes, rss_bytes   highest fill of any ring, most records waiting to be encoded, and
