@@ -497,7 +497,8 @@ def main():
     for table, name, keep in (1, "processes", (0, 1, 3, 5, 7, 11)), (2, "threads", (0, 1, 2, 9)):
         with open(os.path.join(out, name + ".csv"), "w", encoding="latin-1") as f:
             for key in sorted(tasks[table]):
-                f.write(",".join(str(tasks[table][key][i]) for i in keep) + "\n")
+                # A name may hold what ends a line.
+                f.write(",".join(str(tasks[table][key][i]).replace("\n", " ") for i in keep) + "\n")
     return 0
 
 
