@@ -93,6 +93,9 @@ size_t textsafe_csv(char *dst, const char *src, size_t n)
 	/* Written from dst[1] on, so that a quote found to be needed only later has its place. */
 	if (n && strchr("=+-@", src[0]) && src[0])
 		dst[o++] = '\'';
+	/* Some readers (ClickHouse) take apostrophes around a cell for quotes. */
+	if (n && (o > 1 || src[0] == '\''))
+		quote = true;
 	for (size_t i = 0; i < n;) {
 		if (src[i] == '"') {
 			dst[o++] = '"';

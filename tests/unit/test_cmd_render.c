@@ -128,12 +128,15 @@ static void test_textsafe_quotes_csv_and_stops_formulas(void **state)
 	assert_csv("a,b", "\"a,b\"");
 	assert_csv("say \"hi\"", "\"say \"\"hi\"\"\"");
 	assert_csv(" lead", "\" lead\"");
-	assert_csv("=1+1", "'=1+1");
-	assert_csv("+a", "'+a");
-	assert_csv("-a", "'-a");
-	assert_csv("@SUM(A1)", "'@SUM(A1)");
+	assert_csv("=1+1", "\"'=1+1\"");
+	assert_csv("+a", "\"'+a\"");
+	assert_csv("-a", "\"'-a\"");
+	assert_csv("@SUM(A1)", "\"'@SUM(A1)\"");
 	assert_csv("\t=1", "\\x09=1");
 	assert_csv("\r=1", "\\x0d=1");
+	/* apostrophes are quotes to some readers */
+	assert_csv("'a' b", "\"'a' b\"");
+	assert_csv("it's", "it's");
 	assert_csv("=HYPERLINK(\"x\",1)", "\"'=HYPERLINK(\"\"x\"\",1)\"");
 	assert_csv("two\nlines", "two\\x0alines");
 	assert_csv("a=b", "a=b");
@@ -221,7 +224,7 @@ static void test_render_writes_raw_csv(void **state)
 
 	assert_string_equal(text, "pid,comm,oncpu_ns,util_pct,net_bytes,complete\n"
 				  "1000,make,12345678,33.333333333333336,-2097152,\n"
-				  "1001,'=x\\x1b,12345678,33.333333333333336,-2097152,\n");
+				  "1001,\"'=x\\x1b\",12345678,33.333333333333336,-2097152,\n");
 	free(text);
 }
 
