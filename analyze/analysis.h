@@ -99,6 +99,7 @@ struct report_request {
 	const char *comm;		/* filter by exact name or GLOB pattern; NULL: all */
 	const char *sort;		/* column, "-col" ascending; NULL: the view's default */
 	uint64_t limit;			/* 0: all */
+	int64_t summary_rows;		/* of each section of the summary; 0: the first ten, -1: all */
 	bool histogram;			/* latency: counts by powers of two instead */
 	bool with_recorder;
 	bool with_idle; /* cpu: rows of the idle task, [unknown], [filtered]: needed for sums */

@@ -10,7 +10,7 @@
  * name) $cpukeys the key's columns, of cpu_usage; $cpugroup what to group by
  *
  * and the parameters :from :to :every (ns from the trace's start), :by, :spike_window,
- * :spike_min. Which processes a report is about is the scope, which the table-valued functions look
+ * :spike_min, :top (rows of a summary's section). Which processes a report is about is the scope, which the table-valued functions look
  * at themselves.
  */
 #include "analyze/analysis.h"
@@ -25,6 +25,7 @@
 #include "analyze/statement.h"
 #include "analyze/summary.h"
 
+#define SUMMARY_ROWS 10		/* of each section */
 #define BY(x) (1u << REPORT_BY_##x)
 #define BY_TASKS (BY(PROCESS) | BY(THREAD) | BY(COMM) | BY(CGROUP))
 
@@ -314,6 +315,7 @@ static int run_view(struct analysis *a, const struct report_request *r, const st
 		{ ":every", VALUE_INT, r->every_ns > INT64_MAX ? INT64_MAX : (int64_t)r->every_ns,
 		  NULL },
 		{ ":by", VALUE_TEXT, 0, by_names[by] },
+		{ ":top", VALUE_INT, r->summary_rows ? r->summary_rows : SUMMARY_ROWS, NULL },
 		{ ":spike_window", VALUE_INT, (int64_t)r->spike_window_ns, NULL },
 		{ ":spike_min", VALUE_INT, (int64_t)r->spike_min_bytes, NULL },
 		{ NULL, VALUE_NULL, 0, NULL },

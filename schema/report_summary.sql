@@ -39,25 +39,25 @@ SELECT p.pid AS pid, p.comm AS comm, sum(u.oncpu_ns) AS oncpu_ns,
        round(100.0 * sum(u.oncpu_ns) / u.span_ns, 3) AS util_pct,
        sum(u.switches) AS switches, sum(u.preempted) AS preempted
   FROM cpu_usage(:from, :to) AS u CROSS JOIN processes AS p ON p.upid = u.upid
- GROUP BY u.upid ORDER BY oncpu_ns DESC LIMIT 10
+ GROUP BY u.upid ORDER BY oncpu_ns DESC LIMIT :top
 
 -- section: Memory by process
 SELECT p.pid AS pid, u.name AS comm, u.peak_bytes AS rss_peak_bytes, u.peak_ns AS rss_peak_at_ns,
        u.alloc_bytes AS rss_grown_bytes, u.net_bytes AS rss_net_bytes
   FROM alloc_usage(:from, :to, 0, 'process') AS u LEFT JOIN processes AS p ON p.upid = u.upid
- WHERE u.source = 'rss' ORDER BY u.peak_bytes DESC LIMIT 10
+ WHERE u.source = 'rss' ORDER BY u.peak_bytes DESC LIMIT :top
 
 -- section: Spikes
 SELECT p.pid AS pid, p.comm AS comm, u.source AS source, u.start_ns AS start_ns, u.dur_ns AS dur_ns,
        u.bytes AS bytes, u.bytes_per_s AS bytes_per_s
   FROM spikes(:from, :to, :spike_window, :spike_min) AS u LEFT JOIN processes AS p ON p.upid = u.upid
- ORDER BY u.bytes DESC LIMIT 5
+ ORDER BY u.bytes DESC LIMIT :top
 
 -- section: Block I/O by process
 SELECT p.pid AS pid, u.name AS comm, device_name(u.dev) AS device, u.op AS op, u.ios AS ios, u.bytes AS bytes,
        u.lat_p50_ns AS lat_p50_ns, u.lat_p99_ns AS lat_p99_ns, u.lat_max_ns AS lat_max_ns
   FROM io_usage(:from, :to, 0, 'process') AS u LEFT JOIN processes AS p ON p.upid = u.upid
- ORDER BY u.bytes DESC, u.ios DESC LIMIT 10
+ ORDER BY u.bytes DESC, u.ios DESC LIMIT :top
 
 -- section: Recording cost
 WITH span AS (SELECT max(span_ns, 1) AS ns FROM window_loss(:from, :to) LIMIT 1),

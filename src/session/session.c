@@ -11,17 +11,12 @@
  * In between, the main thread cuts a slice about every SLICE_NS (or when much is waiting),
  * encodes it and appends it. The readers go on meanwhile.
  */
-#include "session/session.h"
-
 #include <errno.h>
-#include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -32,16 +27,14 @@
 #include "chunk/rows.h"
 #include "probe/probe.h"
 #include "probe/run_stats.h"
-#include "probe/source.h"
 #include "ring/ring.h"
-#include "session/about.h"
 #include "session/launch.h"
 #include "session/machine.h"
 #include "session/names.h"
 #include "session/only.h"
 #include "session/overhead.h"
-#include "session/own_pids.h"
 #include "session/sampler.h"
+#include "session/session_state.h"
 #include "session/target.h"
 #include "session/user_sites.h"
 #include "session/watch.h"
@@ -51,306 +44,7 @@
 #define SLICE_BYTES (24ULL << 20)	/* of records: about half a million */
 #define LOOK_MS 50
 #define TICK_NS 250000000ULL
-/* Beside rings: with two of them 94 are open on 6.18, and 188 with every source. */
-#define FILES_NEEDED 128
-#define FILES_NEEDED_HEAP 128
 #define AHEAD_NS 2000000ULL		/* an instant named for other threads lies this far ahead */
-
-enum { OWN_RECORDER, OWN_COMMAND, OWN_STATS, OWN_OPENER, OWN_CNT };
-
-struct session {
-	struct session_options o;
-	struct probe *probe;
-	struct ring_group *rings;
-	struct names *names;
-	struct user_sites *sites;	/* with alloc.heap or --stacks; NULL: not to be had */
-	struct sampler *sampler;
-	struct only_filter *only;	/* with --only */
-	struct overhead *overhead;	/* with --max-overhead */
-	struct block_writer *writer;
-	struct store_writer *store;
-	struct watch *watch;
-	struct launch *launch;
-	struct run_stats *run_stats;	/* NULL without CAP_SYS_ADMIN */
-	struct privilege_user user;	/* who the recorder is once it is attached */
-	struct buf lacks;		/* what this kernel or this user cannot record, a line each */
-	uint32_t sources;
-	bool other_ids;			/* in a pid namespace whose ids are not those that BPF sees */
-	uint32_t own_pids[OWN_CNT];	/* in the initial namespace; 0: none, or not known */
-
-	struct ring_slice *slices;	/* one per ring */
-	struct buf snapshot;		/* wire_snap rows for the next slice */
-	uint64_t start_ns, slice_ns, end_ns;
-	bool no_command;		/* the command is not to be found: nothing was begun */
-	bool made_output;		/* the directory is ours to remove again */
-
-	int stop_fd;
-	volatile sig_atomic_t stop_cnt;
-	struct session_stats stats;
-	uint64_t unseen_cnt;		/* losses of class block that the encoder found */
-};
-
-static int check_options(const struct session_options *o, uint32_t *ret_sources, struct err *e)
-{
-	int err = source_parse(o->events, ret_sources, e);
-
-	if (err)
-		return err;
-	if (o->rings.bytes > 1ULL << 30)
-		return err_set(e, -EINVAL, "a ring of %llu bytes is too large: at most 1 GiB",
-			       (unsigned long long)o->rings.bytes);
-	if ((o->stacks_min_bytes || o->stacks_every) &&
-	    !(*ret_sources & (SOURCE_BIT(SOURCE_SLAB) | SOURCE_BIT(SOURCE_PAGE) | SOURCE_BIT(SOURCE_HEAP))))
-		return err_set(e, -EINVAL,
-			       "--stacks is of allocations: record alloc.slab, alloc.page or alloc.heap, too");
-	if (o->only && !o->command && !o->pid_cnt && !o->cgroup)
-		return err_set(e, -EINVAL,
-			       "--only needs to know whom: give a COMMAND, -p or --cgroup");
-	if (*ret_sources & SOURCE_BIT(SOURCE_HEAP) && !o->command && !o->pid_cnt && !o->cgroup)
-		return err_set(
-			e, -EINVAL,
-			"alloc.heap records the workload only: give a COMMAND, -p or --cgroup");
-	/* their numbers are other processes' outside */
-	if ((o->pid_cnt || o->cgroup) && own_pids_are_other())
-		return err_set(e, -EINVAL,
-			       "-p and --cgroup name processes of the host, and this is a pid "
-			       "namespace of its own: give a COMMAND, or record from the host's");
-	return 0;
-}
-
-/* ---- opening ---- */
-
-/* Into the manifest. What `doctor` tells, too, is not worth a warning each time. */
-static void add_lack(struct session *s, const char *text)
-{
-	if (s->lacks.len)
-		buf_add(&s->lacks, "; ", 2);
-	buf_add(&s->lacks, text, strlen(text));
-}
-
-/* To the caller, too. */
-static void note_lack(void *ctx, const char *text)
-{
-	struct session *s = ctx;
-
-	add_lack(s, text);
-	if (s->o.warn)
-		s->o.warn(s->o.warn_ctx, text);
-}
-
-/* Under sudo the trace is the invoking user's, and so is the recorder from then on. */
-static void find_user(struct session *s)
-{
-	const char *uid = getenv("SUDO_UID"), *gid = getenv("SUDO_GID");
-
-	if (!geteuid() && uid && gid && strtoul(uid, NULL, 10))
-		privilege_find_user(&s->user, strtoul(uid, NULL, 10), strtoul(gid, NULL, 10));
-}
-
-static int open_probe(struct session *s, struct err *e)
-{
-	struct probe_config config = { .sources = s->sources, .only = s->o.only,
-				       .stacks_min_bytes = s->o.stacks_min_bytes,
-				       .stacks_every = s->o.stacks_every };
-	int err;
-
-	config.rings = s->o.rings;
-	config.btf_file = s->o.btf_file;
-	config.warn = note_lack;
-	config.warn_ctx = s;
-	if (s->o.cgroup) {
-		err = target_cgroup_id(s->o.cgroup, &config.cgroup_id, e);
-		if (err)
-			return err;
-	}
-	err = probe_open(&s->probe, &config, e);
-	if (err)
-		return err;
-	err = names_new(&s->names, s->probe);
-	if (err)
-		return err_set(e, err, "out of memory");
-	if (s->sources & SOURCE_BIT(SOURCE_HEAP) || s->o.stacks_min_bytes || s->o.stacks_every) {
-		err = user_sites_new(&s->sites, probe_cpu_cnt(s->probe), note_lack, s, e);
-		if (err)
-			return err;
-	}
-	if (s->o.budget_ppm && !privilege_has(CAP_SYS_ADMIN))
-		return err_set(e, -EPERM,
-			       "--max-overhead: to measure what programs cost takes CAP_SYS_ADMIN; "
-			       "run with sudo");
-	if ((s->sources & SOURCE_BIT(SOURCE_SLAB) || s->o.stacks_min_bytes || s->o.stacks_every) &&
-	    !names_has_kernel_symbols(s->names))
-		add_lack(s, "kernel functions: their names need CAP_SYSLOG here");
-	if (run_stats_start(&s->run_stats))
-		add_lack(s, "cost: run times of programs need CAP_SYS_ADMIN");
-	return 0;
-}
-
-static int find_own_pids(struct session *s, struct err *e)
-{
-	int err;
-
-	s->own_pids[OWN_RECORDER] = getpid();
-	s->own_pids[OWN_COMMAND] = s->launch ? launch_pid(s->launch) : 0;
-	s->own_pids[OWN_STATS] = run_stats_pid(s->run_stats);
-	s->own_pids[OWN_OPENER] = user_sites_pid(s->sites);
-	if (!s->other_ids)
-		return 0;
-	err = own_pids_translate(s->probe, s->own_pids, OWN_CNT, e);
-	if (!err && s->launch && !s->own_pids[OWN_COMMAND])
-		err = err_set(e, -ESRCH, "in this pid namespace COMMAND cannot be told from others; "
-					 "record from the host's");
-	return err;
-}
-
-static int open_writers(struct session *s, struct err *e)
-{
-	bool *online = calloc(probe_cpu_cnt(s->probe), sizeof(*online));
-	struct block_writer_config config = {
-		.cpu_cnt = probe_cpu_cnt(s->probe),
-		.zstd_level = s->o.zstd_level,
-		.filtered = s->o.only,
-		.no_switches = !(s->sources & SOURCE_BIT(SOURCE_SWITCH)),
-		.recorder_pid = s->own_pids[OWN_RECORDER],
-		.helper_pids = { s->own_pids[OWN_STATS], s->own_pids[OWN_OPENER] },
-		.names = names_callbacks(s->names, s->sites),
-		.page_bytes = sysconf(_SC_PAGESIZE),
-		.watch_requests = true,
-		.all_cmdlines = s->o.all_cmdlines,
-	};
-	struct store_config store = {
-		.uid = (uid_t)-1, .gid = (gid_t)-1,
-		.keep_bytes = s->o.keep_bytes, .keep_ns = s->o.keep_ns,
-	};
-	int err;
-
-	if (!online)
-		return err_set(e, -ENOMEM, "out of memory");
-	machine_online_cpus(online, probe_cpu_cnt(s->probe));
-	config.cpu_online = online;
-	err = block_writer_new(&s->writer, &config);
-	free(online);
-	if (!err && s->o.only)
-		err = only_filter_new(&s->only);
-	if (err)
-		return err_set(e, err, "cannot set up the encoder: %s", strerror(-err));
-	if (s->user.change) {
-		store.uid = s->user.uid;
-		store.gid = s->user.gid;
-	}
-	err = store_move_aside_of(s->o.output, s->o.force, store.uid, e);
-	if (!err)
-		err = store_writer_create(&s->store, s->o.output, &store, e);
-	s->made_output = !err;
-	return err;
-}
-
-/* A reader thread maps and copies: it needs no privilege at all. */
-static int drop_all(void *ctx)
-{
-	struct session *s = ctx;
-
-	return privilege_drop(0, &s->user);
-}
-
-static int start_readers(struct session *s, struct err *e)
-{
-	struct ring_group_config config = { .ring_cnt = probe_ring_cnt(s->probe),
-					    .enter = drop_all,
-					    .enter_ctx = s };
-	struct ring_place *places = calloc(config.ring_cnt, sizeof(*places));
-	unsigned int i;
-	int err;
-
-	s->slices = calloc(config.ring_cnt, sizeof(*s->slices));
-	if (!s->slices || !places) {
-		free(places);
-		return err_set(e, -ENOMEM, "out of memory");
-	}
-	for (i = 0; i < config.ring_cnt; i++)
-		places[i] = probe_ring_place(s->probe, i);
-	config.places = places;
-	err = ring_group_new(&s->rings, &config, e);
-	config.places = NULL;
-	free(places);
-	if (err)
-		return err;
-	err = sampler_new(&s->sampler, s->probe, s->rings, probe_ring_place(s->probe, 0).bytes,
-			  s->run_stats, clock_mono_ns());
-	return err ? err_set(e, err, "out of memory") : 0;
-}
-
-/* Each program, its link and each ring is a descriptor; in the middle of it the kernel's word for too few is any. */
-static int check_descriptors(uint32_t sources, struct err *e)
-{
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	rlim_t need = FILES_NEEDED + 2 * (rlim_t)(cpus < 1 ? 1 : cpus > 64 ? 64 : cpus);
-	struct rlimit limit;
-
-	if (sources & SOURCE_BIT(SOURCE_HEAP))
-		need += FILES_NEEDED_HEAP;
-	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= need)
-		return 0;
-	return err_set(e, -EMFILE,
-		       "recording takes up to %llu open files, and %llu are allowed; raise that with `ulimit -n`",
-		       (unsigned long long)need, (unsigned long long)limit.rlim_cur);
-}
-
-int session_open(struct session **ret, const struct session_options *o, struct err *e)
-{
-	struct session *s = calloc(1, sizeof(*s));
-	int err;
-
-	if (!s)
-		return err_set(e, -ENOMEM, "out of memory");
-	s->o = *o;
-	s->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	s->other_ids = own_pids_are_other();
-	find_user(s);
-	err = check_options(o, &s->sources, e);
-	if (!err)
-		err = check_descriptors(s->sources, e);
-	if (!err)
-		err = watch_check(o, s->sources, e);
-	/* found out before anything is made or moved aside */
-	if (!err && o->command && !launch_finds(o->command[0])) {
-		s->no_command = true;
-		*ret = s;
-		return 0;
-	}
-	if (!err && o->command)
-		err = launch_new(&s->launch, o->command, o->user, &o->ignored, e);
-	if (!err)
-		err = open_probe(s, e);
-	if (!err)
-		err = find_own_pids(s, e);
-	if (!err)
-		err = open_writers(s, e);
-	if (!err)
-		err = about_describe(s->store, &s->o, s->sources, s->probe,
-				     s->own_pids[OWN_RECORDER], s->own_pids[OWN_COMMAND], e);
-	if (!err && s->lacks.len) {
-		buf_add(&s->lacks, "", 1);
-		err = s->lacks.failed ? -ENOMEM :
-			store_writer_set(s->store, "lacks", (const char *)s->lacks.data);
-	}
-	if (!err)
-		err = store_writer_flush_manifest(s->store, e);
-	if (!err)
-		err = target_seed(s->probe, s->writer, s->own_pids[OWN_COMMAND], o, e);
-	if (!err)
-		err = watch_new(&s->watch, &s->o, s->sources, s->store, e);
-	if (!err)
-		err = start_readers(s, e);
-	if (!err)
-		err = probe_attach(s->probe, e);
-	if (err) {
-		session_close(s);
-		return err;
-	}
-	*ret = s;
-	return 0;
-}
 
 /* ---- starting ---- */
 

@@ -214,3 +214,8 @@ $ ebpfrec report devices -i golden.ebpfrec --every 10ms --from 100ms --to 200ms 
 1> DEPTH AVG over time, each line from 0 to its own highest value:
 1>
 1> dev8:0  @@@@@@@@@@  0.5
+
+# of each section of the summary, too
+$ ebpfrec report -i golden.ebpfrec --format csv 2>err | grep -c '^CPU by process,.*,pid,'; ebpfrec report -i golden.ebpfrec --limit 2 --format csv 2>err | grep -c '^CPU by process,.*,pid,'
+1> 3
+1> 2

@@ -94,4 +94,10 @@ rows = [r for r in t.report("lifetimes", "--pid", pid) if r["kind"] == "names_ca
 check("views: lifetimes shows names looked up and forgotten", sum(r["temporary"] for r in rows) >= 1500, rows[:4])
 spike = [r for r in t.report("spikes", "--pid", pid, "--spike-min", "64MiB", "--spike-window", "3s") if r["source"] == "rss"]
 check("views: the spike says that it was anonymous memory", len(spike) == 1 and spike[0]["cause"].startswith("anon, pages of order "), spike)
+
+# ---- the summary's sections ----
+every = sum(r["source"] == "rss" for r in t.report("alloc"))
+for limit, want in ((), min(every, 10)), (("--limit", "0"), every), (("--limit", "12"), min(every, 12)):
+    got = sum(r["section"] == "Memory by process" and r["name"] == "pid" for r in t.report("summary", *limit))
+    check("views: a section of the summary has as many rows as asked for, %s" % (limit[-1:] or "ten"), got == want > 3, (got, want))
 EOF_PY
