@@ -17,12 +17,16 @@ static int remove_level(int dir_fd, const char *name, dev_t dev, bool is_top, in
 static int remove_entry(int dir_fd, const char *name, dev_t dev, int depth)
 {
 	struct stat st;
+	int r;
 
+	/* what somebody else has removed meanwhile is gone all the same */
 	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return errno == ENOENT ? 0 : -errno;
-	if (S_ISDIR(st.st_mode))
-		return remove_level(dir_fd, name, dev, false, depth);
-	return unlinkat(dir_fd, name, 0) < 0 && errno != ENOENT ? -errno : 0;
+		r = -errno;
+	else if (S_ISDIR(st.st_mode))
+		r = remove_level(dir_fd, name, dev, false, depth);
+	else
+		r = unlinkat(dir_fd, name, 0) < 0 ? -errno : 0;
+	return r == -ENOENT ? 0 : r;
 }
 
 static int remove_level(int dir_fd, const char *name, dev_t dev, bool is_top, int depth)
