@@ -404,6 +404,8 @@ static int take_number(struct record *r, int id, const char *value)
 		/* COMMAND is not to inherit it */
 		if (!c && (v > INT_MAX || fcntl((int)v, F_SETFD, FD_CLOEXEC) < 0))
 			c = err_set(&e, -EBADF, "%s is no open file descriptor", value);
+		if (!c && (fcntl((int)v, F_GETFL) & O_ACCMODE) == O_WRONLY)
+			c = err_set(&e, -EBADF, "%s is not open for reading", value);
 		r->o.has_mark_fd = true;
 		r->o.mark_fd = (int)v;
 		return c ? opts_usage_error(&record_opts, "--mark-fd: %s", err_text(&e, c)) : 0;

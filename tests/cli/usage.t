@@ -236,3 +236,13 @@ $ ebpfrec report cpu --spike-min 1MiB
 ? 2
 2> ebpfrec report: --spike-window and --spike-min are of the view 'spikes', not of 'cpu'
 2> Try 'ebpfrec report --help'.
+
+$ ebpfrec record --mark-fd 9 -- true 9>/dev/null
+? 2
+2> ebpfrec record: --mark-fd: 9 is not open for reading
+2> Try 'ebpfrec record --help'.
+
+$ ebpfrec record --mark-fd 9 -- true 9<&-
+? 2
+2> ebpfrec record: --mark-fd: 9 is no open file descriptor
+2> Try 'ebpfrec record --help'.
