@@ -10,8 +10,8 @@
  * name) $cpukeys the key's columns, of cpu_usage; $cpugroup what to group by
  *
  * and the parameters :from :to :every (ns from the trace's start), :by, :spike_window,
- * :spike_min, :top (rows of a summary's section). Which processes a report is about is the scope, which the table-valued functions look
- * at themselves.
+ * :spike_min, :top (rows of a summary's section). Which processes a report is about is the scope,
+ * which the table-valued functions look at themselves.
  */
 #include "analyze/analysis.h"
 

@@ -608,6 +608,7 @@ static int run(struct report *r, struct analysis *a)
 	/* A table counts what it leaves out, so it has to see all rows. */
 	if (r->in.format == RENDER_TABLE)
 		r->q.limit = 0;
+	/* nor does a section of the summary stop at ten before it is counted */
 	if (r->has_limit)
 		r->q.summary_rows = r->q.limit ? (int64_t)(r->q.limit & INT64_MAX) : -1;
 	out = input_render(&r->in, limit, true);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 /*
  * session_open: makes the parts of a recording, from its options to attached programs, in the
- * order that session.c tells. What fails before the directory is made leaves nothing behind.
+ * order that session.c tells. What fails leaves nothing behind: session_close() removes a
+ * directory in which nothing was begun.
  */
 #include <errno.h>
 #include <linux/capability.h>
