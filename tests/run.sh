@@ -199,14 +199,14 @@ if [ "$(id -u)" -ne 0 ]; then
 fi
 wanted bench && run_script bench ${as_root[@]+"${as_root[@]}"} bash "$here/bench/run.sh"
 # What measures cost, memory or pace says nothing about an instrumented recorder, ten times as slow.
-paced='assessment cpu_busy cpu_windows damaged_trace diff_burn flight_recorder live_reading max_overhead overload recorder_self sched_pingpong soak_short thesis_checks'
+left_out='assessment cpu_busy cpu_windows damaged_trace diff_burn flight_recorder live_reading max_overhead overload recorder_self sched_pingpong soak_short thesis_checks'
 instrumented=$(grep -qa '__tsan_init\|__asan_init' "$EBPFREC" 2>/dev/null && echo yes)
 # ThreadSanitizer has a thread of its own in the recorder, which keeps the privileges that the others drop, and several
 # times its memory.
-grep -qa '__tsan_init' "$EBPFREC" 2>/dev/null && paced="$paced privilege self_cost"
+grep -qa '__tsan_init' "$EBPFREC" 2>/dev/null && left_out="$left_out privilege self_cost"
 for script in "$here"/kernel/*.sh "$here"/crash/*.sh; do
 	name=$(basename "$(dirname "$script")")/$(basename "$script" .sh)
-	if [ -n "$instrumented" ] && [[ " $paced " == *" ${name##*/} "* ]]; then
+	if [ -n "$instrumented" ] && [[ " $left_out " == *" ${name##*/} "* ]]; then
 		continue
 	fi
 	wanted "$name" || continue
