@@ -7,6 +7,7 @@
 #   make assess    its figures next to those of the kernel, iostat, pidstat, htop, node-exporter
 #   make bench     what recording costs, next to other tracers; bench-quick: the same in minutes
 #   make fuzz      FUZZ_TIME seconds of every fuzz target; T="trace column" picks
+#   make fuzz-keep puts what fuzzing found into its corpus; fuzz-seeds: all of it anew, for a new trace format
 #   make install   DESTDIR, PREFIX; make uninstall; make deb: a Debian package
 # V=1 shows commands. WERROR=1 turns warnings into errors. SAN=address,undefined (or thread)
 # builds instrumented under build-san/, STATIC=1 links statically, under build/static/.
@@ -65,32 +66,32 @@ WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -W
 CFLAGS ?= -O2 -g
 ALL_CFLAGS = -std=gnu11 $(WARN) $(CFLAGS) $(SANFLAGS) -I. -Isrc -I$(B) -D_GNU_SOURCE \
 	-DEBPFREC_VERSION='"$(VERSION)"' $(if $(STATIC),-DEBPFREC_STATIC -DEBPFREC_NO_ZIP) $(LIB_CFLAGS)
-# muldefs: src/probe/kernel.c has its own btf__load_vmlinux_btf(), libbpf's archive another
-ALL_LDFLAGS = $(LDFLAGS) $(SANFLAGS) $(if $(STATIC),-static -Wl$(comma)-z$(comma)muldefs -Wl$(comma)--wrap=dlopen)
+ALL_LDFLAGS = $(LDFLAGS) $(SANFLAGS) $(if $(STATIC),-static -Wl$(comma)--wrap=dlopen)
 
-LIB_SRC := $(sort $(wildcard src/*/*.c analyze/*.c))
-CMD_SRC := $(sort $(wildcard cmd/*.c))
+LIB_SRC := $(sort $(wildcard src/*/*.c src/*/*/*.c analyze/*/*.c))
+CMD_SRC := $(sort $(wildcard cmd/*.c cmd/*/*.c))
 BPF_SRC := $(sort $(wildcard bpf/*.bpf.c))
 SQL_SRC := $(sort $(wildcard schema/*.sql))
-UNIT_SRC := $(sort $(wildcard tests/unit/test_*.c))
-UNIT_AUX := $(sort $(filter-out $(UNIT_SRC),$(wildcard tests/unit/*.c)))
+UNIT_SRC := $(sort $(wildcard tests/unit/*/test_*.c))
+UNIT_AUX := $(sort $(wildcard tests/unit/gen/*.c))
 BENCH_SRC := $(sort $(wildcard tests/bench/load/*.c tests/bench/meter/*.c))
 CRASH_SRC := $(sort $(wildcard tests/crash/test_*.c))
 CRASH_AUX := $(filter-out $(CRASH_SRC),$(wildcard tests/crash/*.c))
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_AUX := tests/fuzz/fix_chunk.c tests/fuzz/scratch_trace.c tests/fuzz/index_trace.c \
-	tests/unit/gen_trace.c tests/unit/gen_mix.c $(if $(FUZZ),,tests/fuzz/replay_main.c)
+	tests/unit/gen/gen_trace.c tests/unit/gen/gen_mix.c $(if $(FUZZ),,tests/fuzz/replay_main.c)
 WORK_SRC := $(sort $(wildcard tests/kernel/work/*.c))
 
 LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o) $(B)/schema_sql.o
 CMD_OBJ := $(CMD_SRC:%.c=$(B)/%.o)
-UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(B)/unit/%)
+UNIT_BIN := $(addprefix $(B)/unit/,$(basename $(notdir $(UNIT_SRC))))
 UNIT_AUX_OBJ := $(UNIT_AUX:%.c=$(B)/%.o)
 BENCH_BIN := $(addprefix $(B)/bench/bin/,$(patsubst preload_%,preload_%.so,$(basename $(notdir $(BENCH_SRC)))))
 CRASH_BIN := $(CRASH_SRC:tests/crash/%.c=$(B)/unit/%)
 CRASH_AUX_OBJ := $(CRASH_AUX:%.c=$(B)/%.o)
 FUZZ_BIN := $(FUZZ_SRC:tests/fuzz/%.c=$(B)/fuzz/%)
 FUZZ_AUX_OBJ := $(FUZZ_AUX:%.c=$(B)/%.o)
+FUZZ_CORPUS := $(patsubst tests/fuzz/%.tar.xz,$(B)/fuzz/%.unpacked,$(sort $(wildcard tests/fuzz/corpus/*.tar.xz)))
 WORK_BIN := $(WORK_SRC:tests/kernel/work/%.c=$(B)/work/%)
 WORK_LIB := $(B)/work/heap_sites.so
 ifdef STATIC	# it loads a library, which a static program had better not
@@ -98,16 +99,33 @@ WORK_BIN := $(filter-out $(B)/work/heap_sites,$(WORK_BIN))
 WORK_LIB :=
 endif
 
-.PHONY: all demo test test-vm soak assess fuzz fuzz-bin bench bench-quick bench-bin install uninstall deb clean deps deps-test \
-	unit work check-includes
+.PHONY: all demo test test-vm soak assess fuzz fuzz-bin fuzz-keep fuzz-real fuzz-seeds bench bench-quick bench-bin install \
+	uninstall deb clean deps deps-test unit work check-includes documents
 
 all: $(B)/ebpfrec
 
+# ---- event sources: what their declarations give to C and BPF ----
+
+EVENT_SRC := $(sort $(wildcard schema/events/*.event))
+EVENT_GEN := $(B)/event_lists.h $(B)/wire_records.h $(B)/fill_records.h
+
+$(B)/event_lists.h: OUT := lists
+$(B)/wire_records.h: OUT := wire
+$(B)/fill_records.h: OUT := fill
+$(EVENT_GEN): schema/events.awk $(EVENT_SRC)
+	$(call say,EVENTS,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)LC_ALL=C awk -f schema/events.awk -v out=$(OUT) $(EVENT_SRC) > $@
+
+# the tables in documents that are made from declarations; tests/format/run.sh compares them
+documents:
+	$(Q)schema/documents.sh
+
 # ---- BPF: objects, linked into one, one skeleton ----
 
-BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -D__BPF__ -Wall -Werror -Ibpf
+BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -D__BPF__ -Wall -Werror -Ibpf -I$(B)
 
-$(B)/bpf/%.bpf.o: bpf/%.bpf.c
+$(B)/bpf/%.bpf.o: bpf/%.bpf.c | $(EVENT_GEN)
 	$(call say,BPF,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) $(BPF_CFLAGS) -MMD -MP -MF $(@:.o=.d) -MT $@ -c $< -o $@
@@ -132,7 +150,7 @@ $(B)/schema_sql.c: schema/embed.sh $(SQL_SRC)
 # (a pattern rule without a recipe would add nothing)
 $(filter $(B)/src/probe/%.o,$(LIB_OBJ)): | $(B)/ebpfrec.skel.h
 
-$(B)/%.o: %.c
+$(B)/%.o: %.c | $(EVENT_GEN)
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
@@ -151,10 +169,14 @@ $(B)/ebpfrec: $(CMD_OBJ) $(B)/libebpfrec.a
 
 # ---- tests ----
 
-$(B)/unit/%: $(B)/tests/unit/%.o $(UNIT_AUX_OBJ) $(B)/libebpfrec.a
-	$(call say,LD,$@)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $< $(UNIT_AUX_OBJ) $(B)/libebpfrec.a $(LIB_LDLIBS) -lcmocka
+# build/unit/test_x is made of tests/unit/ROOM/test_x.c; those of cmd/ link everything of it but main()
+define UNIT_RULE
+$(B)/unit/$(basename $(notdir $(1))): $(1:%.c=$(B)/%.o) $(UNIT_AUX_OBJ) $(if $(filter tests/unit/cmd/%,$(1)),$(B)/libebpfrec-cmd.a) $(B)/libebpfrec.a
+	$$(call say,LD,$$@)
+	$$(Q)mkdir -p $$(@D)
+	$$(Q)$$(CC) $$(ALL_LDFLAGS) -o $$@ $$^ $$(LIB_LDLIBS) -lcmocka
+endef
+$(foreach src,$(UNIT_SRC),$(eval $(call UNIT_RULE,$(src))))
 
 # crash tests: a recording on a simulated disk
 $(CRASH_BIN): $(B)/unit/%: $(B)/tests/crash/%.o $(CRASH_AUX_OBJ) $(UNIT_AUX_OBJ) $(B)/libebpfrec.a
@@ -162,18 +184,12 @@ $(CRASH_BIN): $(B)/unit/%: $(B)/tests/crash/%.o $(CRASH_AUX_OBJ) $(UNIT_AUX_OBJ)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIB_LDLIBS) -lcmocka
 
-# tests of cmd/ link everything of it but main()
 $(B)/libebpfrec-cmd.a: $(filter-out $(B)/cmd/main.o,$(CMD_OBJ))
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $^
 
-$(B)/unit/test_cmd_%: $(B)/tests/unit/test_cmd_%.o $(UNIT_AUX_OBJ) $(B)/libebpfrec-cmd.a $(B)/libebpfrec.a
-	$(call say,LD,$@)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $< $(UNIT_AUX_OBJ) $(B)/libebpfrec-cmd.a $(B)/libebpfrec.a $(LIB_LDLIBS) -lcmocka
-
 # the small deterministic trace of the golden command line tests
-$(B)/tests/cli/gen_golden: $(B)/tests/cli/gen_golden.o $(B)/tests/unit/gen_trace.o $(B)/libebpfrec.a
+$(B)/tests/cli/gen_golden: $(B)/tests/cli/gen_golden.o $(B)/tests/unit/gen/gen_trace.o $(B)/libebpfrec.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIB_LDLIBS)
 
@@ -184,10 +200,17 @@ $(B)/fuzz/fuzz_%: $(B)/tests/fuzz/fuzz_%.o $(FUZZ_AUX_OBJ) $(B)/libebpfrec-cmd.a
 	$(Q)$(CC) $(ALL_LDFLAGS) $(if $(FUZZ),-fsanitize=fuzzer) -o $@ $^ $(LIB_LDLIBS)
 
 $(B)/fuzz/make_seeds: $(B)/tests/fuzz/make_seeds.o $(B)/tests/fuzz/fix_chunk.o $(B)/tests/fuzz/index_trace.o \
-		$(B)/tests/unit/gen_trace.o $(B)/tests/unit/gen_mix.o $(B)/tests/unit/make_elf.o $(B)/libebpfrec.a
+		$(B)/tests/unit/gen/gen_trace.o $(B)/tests/unit/gen/gen_mix.o $(B)/tests/unit/gen/make_elf.o $(B)/libebpfrec.a
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIB_LDLIBS)
+
+# the inputs that fuzzing found, one archive per target
+$(B)/fuzz/corpus/%.unpacked: tests/fuzz/corpus/%.tar.xz
+	$(call say,UNPACK,$<)
+	$(Q)rm -rf $(@D)/$* && mkdir -p $(@D)
+	$(Q)tar -xJmf $< -C $(@D)
+	$(Q)touch $@
 
 $(B)/work/%: tests/kernel/work/%.c
 	$(call say,WORK,$<)
@@ -250,7 +273,7 @@ $(B)/bench/bin/floor: $(B)/tests/bench/floor/floor.o $(B)/libebpfrec.a
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIB_LDLIBS)
 
 bench-bin: $(BENCH_BIN) $(B)/bench/bin/gen_trace_large $(B)/bench/bin/floor $(B)/bench/recode
-fuzz-bin: $(FUZZ_BIN) $(B)/fuzz/make_seeds
+fuzz-bin: $(FUZZ_BIN) $(B)/fuzz/make_seeds $(FUZZ_CORPUS)
 unit: $(UNIT_BIN) $(CRASH_BIN) $(B)/tests/cli/gen_golden fuzz-bin
 work: $(WORK_BIN) $(WORK_LIB)
 
@@ -274,9 +297,31 @@ test: deps-test
 # FUZZ_TIME seconds for each target, FUZZ_JOBS at a time; what crashes is kept in build-san/fuzz/found/
 FUZZ_TIME ?= 60
 FUZZ_JOBS ?= 2
-fuzz: deps
+FUZZ_ENV = BUILD=$(abspath build-san/fuzz) FUZZ_TIME=$(FUZZ_TIME) FUZZ_JOBS=$(FUZZ_JOBS)
+fuzz:
+	$(Q)tests/deps.sh fuzz
 	$(Q)$(MAKE) --no-print-directory FUZZ=1 fuzz-bin
-	$(Q)BUILD=$(abspath build-san/fuzz) FUZZ_TIME=$(FUZZ_TIME) FUZZ_JOBS=$(FUZZ_JOBS) tests/fuzz/fuzz.sh $(T)
+	$(Q)$(FUZZ_ENV) tests/fuzz/fuzz.sh $(T)
+
+# what earlier runs of `make fuzz` found goes into tests/fuzz/corpus/, as far as it reaches code that nothing else reaches
+fuzz-keep:
+	$(Q)tests/deps.sh fuzz
+	$(Q)$(MAKE) --no-print-directory FUZZ=1 fuzz-bin
+	$(Q)$(FUZZ_ENV) tests/fuzz/fuzz.sh --keep $(T)
+
+# recorded seeds (tests/fuzz/real/), from an emulated machine
+fuzz-real:
+	$(Q)tests/deps.sh vm
+	$(Q)$(MAKE) --no-print-directory STATIC=1 all work
+	$(Q)$(MAKE) --no-print-directory STATIC= build/work/heap_user
+	$(Q)tests/fuzz/record_real.sh
+
+# when the format of traces has changed: recorded seeds, FUZZ_TIME seconds of each target, and archives that have only
+# inputs of the new format
+fuzz-seeds:
+	$(Q)$(MAKE) --no-print-directory fuzz-real
+	$(Q)$(MAKE) --no-print-directory fuzz
+	$(Q)$(MAKE) --no-print-directory fuzz-keep
 
 # ebpfrec's figures next to those of the kernel and of other tools; ASSESS="--only cpu,fio --quick" picks
 assess: $(B)/ebpfrec
@@ -320,7 +365,7 @@ DATADIR := $(DESTDIR)$(PREFIX)/share
 MAN1DIR := $(DATADIR)/man/man1
 MAN5DIR := $(DATADIR)/man/man5
 DOCDIR := $(DATADIR)/doc/ebpfrec
-DOCS := README.md CHANGELOG.md LICENSE .github/SECURITY.md schema/FORMAT.md schema/CHANGES.md schema/TABLES.md schema/QUERIES.md schema/hosts.clickhouse
+DOCS := README.md CHANGELOG.md LICENSE .github/SECURITY.md schema/FORMAT.md schema/CHANGES.md schema/LIMITS.md schema/TABLES.md schema/QUERIES.md schema/hosts.clickhouse
 BASHCOMPDIR := $(DATADIR)/bash-completion/completions
 ZSHCOMPDIR := $(DATADIR)/zsh/site-functions
 

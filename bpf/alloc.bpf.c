@@ -1,15 +1,15 @@
-// SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * alloc: slab objects, pages, RSS counters and mapped size. Allocation hooks run
- * anywhere, interrupts included, and often: they only send. Pairing of frees with
- * allocations is done offline.
+ * alloc: slab objects, pages, RSS counters and mapped size. Allocation hooks run everywhere, in
+ * interrupts too, and often. So they only send records; frees are paired with allocations later,
+ * when the trace is read.
  *
- * Slab and page hooks are raw_tp, not tp_btf: addresses are numbers here, while tp_btf gives
- * typed pointers that allow no arithmetic, and before 6.13 no access at all to a void *.
+ * Slab and page hooks are raw_tp programs, not tp_btf. There addresses are numbers, while tp_btf
+ * gives typed pointers that allow no arithmetic, and before 6.13 no access to a void * at all.
  *
- * The kernel skips a program that is already running on the CPU: what an interrupt allocates
- * or frees while such a program works would be lost. So each of these tracepoints has a second
- * program behind the first (NAME_2), which sends what the first was made to skip.
+ * The kernel skips a program that already runs on the CPU. What an interrupt allocates or frees
+ * while such a program works would be lost. So each of these tracepoints has a second program
+ * behind the first (NAME_2), which sends what the kernel made the first one skip.
  */
 #include "emit.bpf.h"
 #include "filter.bpf.h"
@@ -18,21 +18,22 @@
 
 /* How an allocation hook begins. */
 struct begin {
-	__u64 key;	/* what the event is about: its address */
+	__u64 key;	/* the address that is allocated or freed */
 	__u32 hook;
 	__u32 size;	/* of the record */
 	bool second;	/* this is the hook's second program */
 	bool is_free;
-	bool is_nothing; /* no event: the allocation failed, or there was nothing to free */
+	bool is_nothing; /* the allocation failed, or there was nothing to free */
 };
 
 /*
- * Whether this program is the one to send the event. The first program notes the address, at the level
- * it runs at. The second comes right after it: a note of the same address says that it has been seen.
- * Events in between are at higher levels and have notes of their own, which are void when a task is
- * back at work: interrupting the second program, they may have been left without it.
+ * Whether this program is the one to send the event. The first program notes the address, by the
+ * level at which it runs. The second program runs right after it and finds the same address noted
+ * if the first has sent the event. Events in between are at higher levels, which have notes of
+ * their own. These notes are void when a task runs again: an event that interrupts the second
+ * program may have had no second program itself.
  */
-static __always_inline bool takes_turn(struct wire_counters *c, const struct begin *b, __u32 level)
+static __always_inline bool is_sender(struct wire_counters *c, const struct begin *b, __u32 level)
 {
 	__u64 *seen = c->seen[b->hook];
 	__u64 note = b->key + 1;
@@ -49,13 +50,16 @@ static __always_inline bool takes_turn(struct wire_counters *c, const struct beg
 	return false;
 }
 
-/* Whether there is nothing to do here: no event, or (mostly, in a second program) the first has seen it. */
-static __always_inline bool is_settled(const struct begin *b)
+/*
+ * Whether this program has nothing to send. Either there was no event, or this is the second
+ * program and the first one has sent the event, which is the usual case.
+ */
+static __always_inline bool has_nothing_to_send(const struct begin *b)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct wire_counters *c = bpf_map_lookup_elem(&counters, &cpu);
 
-	if (!c || !takes_turn(c, b, fix_level(c)))
+	if (!c || !is_sender(c, b, fix_level(c)))
 		return true;
 	if (b->is_nothing && b->second)
 		c->tally[1].passed[b->hook]++;
@@ -63,22 +67,22 @@ static __always_inline bool is_settled(const struct begin *b)
 }
 
 /*
- * Reserves the record of an event, or returns NULL. Under --only an allocation is kept when its process is a
- * target and no interrupt borrowed that process; a free always: whose object it was is known only by
- * its address.
+ * Reserves the record of an event, or returns NULL. Under --only an allocation is kept when a
+ * target process made it, and not an interrupt that runs meanwhile. A free is always kept, because
+ * only the address tells whose object it was.
  */
 static __always_inline void *begin_alloc(struct emit *e, struct begin b)
 {
 	__u32 level;
 	__u64 id;
 
-	if ((b.second || b.is_nothing) && is_settled(&b))
+	if ((b.second || b.is_nothing) && has_nothing_to_send(&b))
 		return NULL;
 	if (!emit_open_copy(e, b.hook, b.second))
 		return NULL;
 	level = fix_level(e->cnt);
 	if (conf_copies && !b.second)
-		takes_turn(e->cnt, &b, level);
+		is_sender(e->cnt, &b, level);
 	id = fix_current_id(e->cnt);
 	if (conf_only && !b.is_free && (level || !filter_is_target(id >> 32))) {
 		if (b.second)
@@ -87,6 +91,21 @@ static __always_inline void *begin_alloc(struct emit *e, struct begin b)
 	}
 	return emit_reserve(e, b.size, id, level ? WIRE_F_IRQ : 0);
 }
+
+/* clang-format off */
+/* The programs NAME and NAME_2 of a tracepoint: send(ctx, ..., whether it is the second). */
+#define BOTH_PROGRAMS(tracepoint, name, send, ...)                                            \
+	SEC("raw_tp/" tracepoint)                                                             \
+	int name(u64 *ctx)                                                                    \
+	{                                                                                     \
+		return send(ctx, ##__VA_ARGS__, false);                                        \
+	}                                                                                     \
+	SEC("raw_tp/" tracepoint)                                                             \
+	int name##_2(u64 *ctx)                                                                \
+	{                                                                                     \
+		return send(ctx, ##__VA_ARGS__, true);                                         \
+	}
+/* clang-format on */
 
 static __always_inline int send_kmalloc(u64 *ctx, __u32 hook, bool second)
 {
@@ -113,19 +132,9 @@ static __always_inline int send_kmalloc(u64 *ctx, __u32 hook, bool second)
 	return 0;
 }
 
-SEC("raw_tp/kmalloc")
-int kmalloc(u64 *ctx)
-{
-	return send_kmalloc(ctx, WIRE_KMALLOC, false);
-}
+BOTH_PROGRAMS("kmalloc", kmalloc, send_kmalloc, WIRE_KMALLOC)
 
-SEC("raw_tp/kmalloc")
-int kmalloc_2(u64 *ctx)
-{
-	return send_kmalloc(ctx, WIRE_KMALLOC, true);
-}
-
-/* until 6.0; merged into kmalloc by 11e9734bcb6a */
+/* Until 6.0; 11e9734bcb6a merged it into kmalloc. */
 SEC("raw_tp/kmalloc_node")
 int kmalloc_node(u64 *ctx)
 {
@@ -152,7 +161,7 @@ static __always_inline int send_cache_alloc(u64 *ctx, __u32 hook, bool second)
 		r->cache = CTX_ARG(ctx, 2);
 		r->bytes_req = CTX_ARG(ctx, 3);
 		r->bytes_alloc = CTX_ARG(ctx, 4);
-	} else {				/* since 6.1: sizes are the cache's */
+	} else {				/* since 6.1: the cache has the sizes */
 		struct cache_sizes sizes = fix_cache_sizes((void *)CTX_ARG(ctx, 2));
 
 		r->cache = CTX_ARG(ctx, 2);
@@ -165,19 +174,9 @@ static __always_inline int send_cache_alloc(u64 *ctx, __u32 hook, bool second)
 	return 0;
 }
 
-SEC("raw_tp/kmem_cache_alloc")
-int cache_alloc(u64 *ctx)
-{
-	return send_cache_alloc(ctx, WIRE_CACHE_ALLOC, false);
-}
+BOTH_PROGRAMS("kmem_cache_alloc", cache_alloc, send_cache_alloc, WIRE_CACHE_ALLOC)
 
-SEC("raw_tp/kmem_cache_alloc")
-int cache_alloc_2(u64 *ctx)
-{
-	return send_cache_alloc(ctx, WIRE_CACHE_ALLOC, true);
-}
-
-/* until 6.0 */
+/* Until 6.0. */
 SEC("raw_tp/kmem_cache_alloc_node")
 int cache_alloc_nod(u64 *ctx)
 {
@@ -189,7 +188,7 @@ static __always_inline int send_kfree(u64 *ctx, bool second)
 	struct wire_kfree *r;
 	struct emit e;
 
-	/* NULL and ZERO_SIZE_PTR come here, too */
+	/* NULL and ZERO_SIZE_PTR come here, too. */
 	r = begin_alloc(&e, (struct begin){ .key = ctx[1], .hook = WIRE_KFREE, .size = sizeof(*r),
 					    .second = second, .is_free = true,
 					    .is_nothing = ctx[1] <= 16 });
@@ -200,17 +199,7 @@ static __always_inline int send_kfree(u64 *ctx, bool second)
 	return 0;
 }
 
-SEC("raw_tp/kfree")
-int kfree(u64 *ctx)
-{
-	return send_kfree(ctx, false);
-}
-
-SEC("raw_tp/kfree")
-int kfree_2(u64 *ctx)
-{
-	return send_kfree(ctx, true);
-}
+BOTH_PROGRAMS("kfree", kfree, send_kfree)
 
 static __always_inline int send_cache_free(u64 *ctx, bool second)
 {
@@ -228,17 +217,7 @@ static __always_inline int send_cache_free(u64 *ctx, bool second)
 	return 0;
 }
 
-SEC("raw_tp/kmem_cache_free")
-int cache_free(u64 *ctx)
-{
-	return send_cache_free(ctx, false);
-}
-
-SEC("raw_tp/kmem_cache_free")
-int cache_free_2(u64 *ctx)
-{
-	return send_cache_free(ctx, true);
-}
+BOTH_PROGRAMS("kmem_cache_free", cache_free, send_cache_free)
 
 static __always_inline __u64 page_pfn(__u64 page)
 {
@@ -264,19 +243,12 @@ static __always_inline int send_page_alloc(u64 *ctx, bool second)
 	return 0;
 }
 
-SEC("raw_tp/mm_page_alloc")
-int page_alloc(u64 *ctx)
-{
-	return send_page_alloc(ctx, false);
-}
+BOTH_PROGRAMS("mm_page_alloc", page_alloc, send_page_alloc)
 
-SEC("raw_tp/mm_page_alloc")
-int page_alloc_2(u64 *ctx)
-{
-	return send_page_alloc(ctx, true);
-}
-
-/* Every page that mm_page_free_batched names comes here too (free_pages_prepare): hooking both would count twice. */
+/*
+ * Every page that mm_page_free_batched names comes here, too (free_pages_prepare). Programs at both
+ * tracepoints would count such pages twice.
+ */
 static __always_inline int send_page_free(u64 *ctx, bool second)
 {
 	struct wire_page_free *r;
@@ -294,17 +266,7 @@ static __always_inline int send_page_free(u64 *ctx, bool second)
 	return 0;
 }
 
-SEC("raw_tp/mm_page_free")
-int page_free(u64 *ctx)
-{
-	return send_page_free(ctx, false);
-}
-
-SEC("raw_tp/mm_page_free")
-int page_free_2(u64 *ctx)
-{
-	return send_page_free(ctx, true);
-}
+BOTH_PROGRAMS("mm_page_free", page_free, send_page_free)
 
 SEC("tp_btf/rss_stat")
 int rss_stat(u64 *ctx)
@@ -396,9 +358,7 @@ static __always_inline void send_vm(__u32 tid, __u32 pid, __u32 op, __u64 addr, 
 	struct wire_vm *r;
 	struct emit e;
 
-	if (!emit_open(&e, WIRE_VM))
-		return;
-	r = emit_reserve(&e, sizeof(*r), tid, 0);
+	r = emit_begin(&e, WIRE_VM, sizeof(*r), tid, 0);
 	if (!r)
 		return;
 	r->pid = pid;
@@ -410,9 +370,9 @@ static __always_inline void send_vm(__u32 tid, __u32 pid, __u32 op, __u64 addr, 
 }
 
 /*
- * The map's lock is released by whoever changed it, when total_vm is final, and that is
- * far cheaper than a system call tracepoint, which slows every system call of every task.
- * munmap, brk and mremap may have turned their write lock into a read lock by then.
+ * A task that changes a memory map releases the map's lock afterwards, when total_vm is final.
+ * This tracepoint is far cheaper than those of system calls, which slow every system call of every
+ * task. munmap, brk and mremap may have turned their write lock into a read lock by then.
  */
 SEC("tp_btf/mmap_lock_released")
 int vm_released(u64 *ctx)
@@ -420,7 +380,7 @@ int vm_released(u64 *ctx)
 	struct mm_struct *mm = (void *)ctx[0];
 	bool write = conf_lock_write_arg == 1 ? CTX_ARG(ctx, 1) : CTX_ARG(ctx, 2);
 	struct task_struct *cur = bpf_get_current_task_btf();
-	__u32 zero = 0, op = WIRE_VM_OTHER, pid;
+	__u32 zero = 0, op = EVENT_VM_OTHER, pid;
 	__u64 addr = 0, len = 0;
 	struct vm_area_found *f;
 	struct pt_regs *regs;
@@ -432,16 +392,16 @@ int vm_released(u64 *ctx)
 	nr = REGS_NR(regs);
 	switch (nr) {
 	case NR_MMAP:
-		op = WIRE_VM_MMAP;
+		op = EVENT_VM_MMAP;
 		break;
 	case NR_MUNMAP:
-		op = WIRE_VM_MUNMAP;
+		op = EVENT_VM_MUNMAP;
 		break;
 	case NR_BRK:
-		op = WIRE_VM_BRK;
+		op = EVENT_VM_BRK;
 		break;
 	case NR_MREMAP:
-		op = WIRE_VM_MREMAP;
+		op = EVENT_VM_MREMAP;
 		break;
 	case NR_MPROTECT:
 	case NR_MADVISE:
@@ -449,18 +409,18 @@ int vm_released(u64 *ctx)
 	case NR_CLONE3:
 	case NR_FORK:
 	case NR_VFORK:
-		return 0;	/* do not change the size of this map */
+		return 0;	/* they do not change the size of this map */
 	}
-	if (!write && op != WIRE_VM_MUNMAP && op != WIRE_VM_BRK && op != WIRE_VM_MREMAP)
+	if (!write && op != EVENT_VM_MUNMAP && op != EVENT_VM_BRK && op != EVENT_VM_MREMAP)
 		return 0;
 	pid = fix_mm_pid(mm);
 	if (!pid || filter_drops(pid))
 		return 0;
-	if (op != WIRE_VM_OTHER) {
+	if (op != EVENT_VM_OTHER) {
 		addr = REGS_ARG0(regs);
-		len = op == WIRE_VM_BRK ? 0 : REGS_ARG1(regs);
+		len = op == EVENT_VM_BRK ? 0 : REGS_ARG1(regs);
 	}
-	if (op == WIRE_VM_MMAP) {
+	if (op == EVENT_VM_MMAP) {
 		f = bpf_map_lookup_elem(&vm_found, &zero);
 		if (f && f->tid == (__u32)cur->pid) {
 			addr = f->addr;
@@ -471,7 +431,7 @@ int vm_released(u64 *ctx)
 	return 0;
 }
 
-/* For kernels without mmap_lock_released (5.10): the successful returns of the four calls. */
+/* For kernels without mmap_lock_released (5.10): the four calls, where they succeed. */
 SEC("tp_btf/sys_exit")
 int vm_sys_exit(u64 *ctx)
 {
@@ -492,10 +452,10 @@ int vm_sys_exit(u64 *ctx)
 	pid = bpf_get_current_pid_tgid() >> 32;
 	if (!mm || filter_drops(pid))
 		return 0;
-	op = nr == NR_MMAP ? WIRE_VM_MMAP : nr == NR_MUNMAP ? WIRE_VM_MUNMAP :
-	     nr == NR_BRK ? WIRE_VM_BRK : WIRE_VM_MREMAP;
-	addr = op == WIRE_VM_MUNMAP ? REGS_ARG0(regs) : (__u64)ret;
-	len = op == WIRE_VM_BRK ? 0 : REGS_ARG1(regs);
+	op = nr == NR_MMAP ? EVENT_VM_MMAP : nr == NR_MUNMAP ? EVENT_VM_MUNMAP :
+	     nr == NR_BRK ? EVENT_VM_BRK : EVENT_VM_MREMAP;
+	addr = op == EVENT_VM_MUNMAP ? REGS_ARG0(regs) : (__u64)ret;
+	len = op == EVENT_VM_BRK ? 0 : REGS_ARG1(regs);
 	send_vm(bpf_get_current_pid_tgid(), pid, op, addr, len, BPF_CORE_READ(mm, total_vm));
 	return 0;
 }

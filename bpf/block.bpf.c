@@ -1,15 +1,15 @@
-// SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * block: the life of a request, each step one record of the same shape. Nothing is
- * matched here: the request's address identifies it while it is in flight, and the
- * analysis follows it from insert to completion.
+ * block: the life of a block I/O request. Each step is one record of the same shape. Nothing is
+ * matched here: a request's address identifies it while it is in flight, and the analysis follows
+ * it from insert to completion.
  */
 #include "emit.bpf.h"
 #include "filter.bpf.h"
 #include "fixes.bpf.h"
 #include "pages.bpf.h"
 
-/* Under --only: requests a target queued, by address, so that their later steps are kept too. */
+/* Under --only: the requests that a target queued, by address. Their later steps are kept, too. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
@@ -21,13 +21,13 @@ struct step {
 	__u32 hook;
 	__u32 done_bytes;
 	__u32 status;
-	bool first;	/* may begin a request: decides whether it is a target's */
-	bool last;	/* may end it */
+	bool first;	/* may begin a request, and so decides whether it is a target's */
+	bool last;	/* may end a request */
 };
 
-/* What a request's value says. */
+/* Values of the map. */
 #define REQUEST_QUEUED 1
-#define REQUEST_STARTED 2	/* its accounting began, and will end: after its completion */
+#define REQUEST_STARTED 2	/* its accounting began, and will end after its completion */
 
 static __always_inline bool drops_request(struct request *rq, const struct step *s, __u32 pid,
 					  __u8 flags)
@@ -39,7 +39,7 @@ static __always_inline bool drops_request(struct request *rq, const struct step 
 	if (!conf_only)
 		return false;
 	kept = bpf_map_lookup_elem(&only_requests, &key);
-	/* a start is of a new request, whatever the address was of */
+	/* A start begins a new request, whatever request had the address before. */
 	if (kept && !is_start) {
 		if (s->last && (s->hook != WIRE_BLOCK_COMPLETE || *kept != REQUEST_STARTED))
 			bpf_map_delete_elem(&only_requests, &key);
@@ -56,8 +56,8 @@ static __always_inline bool drops_request(struct request *rq, const struct step 
 static __always_inline int send_step(struct request *rq, struct step s)
 {
 	bool is_issue = s.hook == WIRE_BLOCK_ISSUE;
-	struct wire_block_issue pages;
-	struct wire_block *r;
+	struct wire_request_issue pages;
+	struct wire_request *r;
 	struct emit e;
 	__u8 flags;
 	__u64 id;
@@ -68,16 +68,19 @@ static __always_inline int send_step(struct request *rq, struct step s)
 	flags = fix_irq_flag(e.cnt);
 	if (drops_request(rq, &s, id >> 32, flags))
 		return 0;
-	/* a write's data is done: what is left of it completes as well, and looks like a request before 6.5 */
+	/*
+	 * The data of a write is done. What the flush sequence still has to do completes as well,
+	 * which before 6.5 looks like a request.
+	 */
 	if (s.hook == WIRE_BLOCK_COMPLETE && rq->end_io)
 		flags |= WIRE_F_FLUSH_SEQ;
 	if (is_issue)
 		pages_fill(&pages, rq);
-	r = emit_reserve(&e, is_issue ? sizeof(struct wire_block_issue) : sizeof(*r), id, flags);
+	r = emit_reserve(&e, is_issue ? sizeof(struct wire_request_issue) : sizeof(*r), id, flags);
 	if (!r)
 		return 0;
 	if (is_issue) {
-		struct wire_block_issue *x = (void *)r;
+		struct wire_request_issue *x = (void *)r;
 
 		x->ino = pages.ino;
 		x->last_ino = pages.last_ino;
@@ -96,7 +99,10 @@ static __always_inline int send_step(struct request *rq, struct step s)
 	return 0;
 }
 
-/* block_rq_insert, issue, merge, requeue had the queue before the request: a54895fa057c (5.11, back-ported) */
+/*
+ * block_rq_insert, issue, merge and requeue had the queue before the request until a54895fa057c
+ * (5.11, which was back-ported).
+ */
 static __always_inline struct request *rq_arg(u64 *ctx)
 {
 	return (void *)(conf_rq_arg ? CTX_ARG(ctx, 1) : CTX_ARG(ctx, 0));

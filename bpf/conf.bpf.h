@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * conf.bpf.h: what user space decides before the programs are loaded. All of it is
- * .rodata, so that the verifier sees constants and drops the code not taken.
- * Facts about the kernel's prototypes come from its BTF (src/probe/kernel.c).
+ * conf.bpf.h: what user space decides before the programs are loaded. All of it is .rodata, so
+ * that the verifier sees constants and drops the code that is not taken. src/probe/kernel.c reads
+ * the facts about the kernel's prototypes from the kernel's BTF.
  */
 #ifndef CONF_BPF_H
 #define CONF_BPF_H
@@ -12,8 +12,9 @@
 #include <bpf/bpf_helpers.h>
 
 /*
- * Argument n of a tracepoint, where which argument it is depends on the kernel: the compiler
- * would turn two such reads into one at a variable offset, which the verifier refuses.
+ * Argument n of a tracepoint, where it depends on the kernel which argument is wanted. Without the
+ * assembler the compiler would turn two such reads into one at a variable offset, which the
+ * verifier refuses.
  */
 #define CTX_ARG(ctx, n)                                                                        \
 	({                                                                                     \
@@ -23,54 +24,68 @@
 	})
 
 /* What the recording is. */
-const volatile __u32 conf_only __weak = 0;		/* keep just the target set */
-const volatile __u32 conf_track __weak = 0; /* maintain the target set (only, or heap) */
-const volatile __u64 conf_cgroup_id __weak = 0; /* the target set follows this cgroup; 0: none */
-const volatile __u32 conf_wake_bytes __weak = 0;	/* wake the consumer beyond this fill */
-const volatile __u32 conf_rss __weak = 0; /* alloc.rss picked: task hooks send baselines */
+/* Keep only what belongs to the target set. */
+const volatile __u32 conf_only __weak = 0;
+/* Maintain the target set, for conf_only or for heap sources. */
+const volatile __u32 conf_track __weak = 0;
+/* The target set follows this cgroup; 0: none. */
+const volatile __u64 conf_cgroup_id __weak = 0;
+/* Wake the reader of a ring that is filled beyond this. */
+const volatile __u32 conf_wake_bytes __weak = 0;
+/* alloc.rss or alloc.vm is recorded: task hooks send the state of a new memory map. */
+const volatile __u32 conf_rss __weak = 0;
+const volatile __u32 conf_vm __weak = 0;
 const volatile __u32 conf_page_bytes __weak = 4096;
-const volatile __u64 conf_stacks_min __weak = 0; /* stacks of allocations of so many bytes and more; 0: none */
-const volatile __u32 conf_stacks_every __weak = 0; /* stacks of every so-manieth allocation; 0: by size */
-const volatile __u32 conf_vm __weak = 0;		/* alloc.vm picked */
+/* Take the stacks of allocations of at least so many bytes; 0: of none. */
+const volatile __u64 conf_stacks_min __weak = 0;
+/* Take the stack of every n-th allocation instead; 0: by size. */
+const volatile __u32 conf_stacks_every __weak = 0;
 
-/* How records travel; see struct wire_ring. */
-const volatile __u32 conf_mapped __weak = 0;		/* through mapped rings, else through BPF ring buffers */
-const volatile __u64 conf_ring_mask __weak = 0;		/* mapped: bytes of data - 1 */
-const volatile __u64 conf_ring_room __weak = 0;		/* mapped: bytes that may wait */
-const volatile __u64 conf_ring_key __weak = 0;
-const volatile __u32 conf_copies __weak = 0; /* hooks that interrupts can nest have a second program */
-/* Atomic operations give what was there (5.12); where not, adapt.c makes plain ones of them, which give nothing. */
+/* How the kernel runs the programs. */
+/* Hooks that interrupts can nest have a second program. */
+const volatile __u32 conf_copies __weak = 0;
+/*
+ * Atomic additions can give the old value (5.12). On other kernels src/probe/adapt.c replaces them
+ * by additions that give nothing.
+ */
 const volatile __u32 conf_fetching __weak = 0;
-const volatile __u32 conf_reentrant __weak = 0;	/* the kernel runs a program inside itself (until 6.0) */
+/* The kernel runs a program inside itself (until 6.0). */
+const volatile __u32 conf_reentrant __weak = 0;
 
 /* What the kernel's tracepoints look like. */
-const volatile __u32 conf_switch_state_arg __weak =
-	0; /* sched_switch passes prev_state as argument 3 */
-const volatile __u32 conf_rq_arg __weak = 0; /* block_rq_*: which argument is the request */
-const volatile __u32 conf_kmalloc_cache_arg __weak =
-	0; /* kmalloc has the cache before the sizes (5.19, 6.0) */
-const volatile __u32 conf_cache_alloc_sizes __weak =
-	0; /* kmem_cache_alloc: sizes are arguments 2, 3 (1) or 3, 4 (2) */
-const volatile __u32 conf_cache_free_cache __weak =
-	0; /* kmem_cache_free: argument 2 is the cache */
-const volatile __u32 conf_rss_count_arg __weak = 0; /* rss_stat passes the count as argument 2 */
-const volatile __u32 conf_rss_sum_cpus __weak =
-	0; /* add the per-CPU parts of this many CPUs; 0: none */
-const volatile __u32 conf_lock_write_arg __weak =
-	0; /* mmap_lock_released: which argument is `write` */
+/* sched_switch passes prev_state as argument 3. */
+const volatile __u32 conf_switch_state_arg __weak = 0;
+/* block_rq_*: which argument is the request. */
+const volatile __u32 conf_rq_arg __weak = 0;
+/* kmalloc has the cache before the sizes (5.19, 6.0). */
+const volatile __u32 conf_kmalloc_cache_arg __weak = 0;
+/* kmem_cache_alloc has the sizes as arguments 2 and 3 (1), or 3 and 4 (2), or not at all (0). */
+const volatile __u32 conf_cache_alloc_sizes __weak = 0;
+/* kmem_cache_free has the cache as argument 2. */
+const volatile __u32 conf_cache_free_cache __weak = 0;
+/* rss_stat passes the count as argument 2. */
+const volatile __u32 conf_rss_count_arg __weak = 0;
+/* Add the per-CPU parts of an RSS counter of this many CPUs; 0: of none. */
+const volatile __u32 conf_rss_sum_cpus __weak = 0;
+/* mmap_lock_released: which argument is `write`. */
+const volatile __u32 conf_lock_write_arg __weak = 0;
 
-/* The kernel lets any address be read as if it were typed, without a call (fd264ca020948, 6.2). */
+/* A program can read any address as if it were typed, without a call (fd264ca020948, 6.2). */
 const volatile __u32 conf_peek __weak = 0;
 
 /* Where per-CPU variables are in a CPU's area (BTF's .data..percpu section); 0: not there. */
 const volatile __u64 conf_at_runqueues __weak = 0;
-const volatile __u64 conf_at_preempt_count __weak =
-	0; /* x86: until 6.1, and from 6.15 (46e8fff6d45f) */
-const volatile __u64 conf_at_pcpu_hot __weak = 0;	/* x86: between (64701838bf05) */
+/* x86: the preemption count is a variable of its own until 6.1, and from 6.15 (46e8fff6d45f) ... */
+const volatile __u64 conf_at_preempt_count __weak = 0;
+const volatile __u64 conf_at_current_task __weak = 0;
+/* ... and between these a field of pcpu_hot (64701838bf05), as is the current task. */
+const volatile __u64 conf_at_pcpu_hot __weak = 0;
 const volatile __u64 conf_at_this_cpu_off __weak = 0;
-const volatile __u64 conf_at_current_task __weak = 0; /* x86: with __preempt_count */
 
-/* Known only after loading (needs a program to read it): set before attaching. */
-__u64 kernel_vmemmap __weak = 0;			/* address of struct page 0 */
+/*
+ * Address of struct page 0. A program has to run to find it, so that user space sets it after
+ * loading and before attaching.
+ */
+__u64 kernel_vmemmap __weak = 0;
 
 #endif /* CONF_BPF_H */

@@ -1,22 +1,23 @@
-// SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * dirty: who made pages of a file dirty, so that their write-back has an owner.
+ * dirty: which process made pages of a file dirty, so that their write-back has an owner.
  *
- * What matters is the last process that dirtied an inode, not each page: a record is sent when
- * that process changes, and again after a while. Until then one look into a small table, shared by
- * all CPUs because the processes are, says that nothing is new.
+ * What matters is the last process that dirtied an inode, not each page. A record is sent when
+ * that process changes, and again after a while. Until then one look into a small table says that
+ * nothing is new. All CPUs share the table, because processes move between CPUs.
  */
 #include "emit.bpf.h"
 #include "filter.bpf.h"
 #include "fixes.bpf.h"
 
 #define DIRTY_SLOTS 4096
-#define DIRTY_AGAIN_SHIFT 6	/* jiffies: sent again after 64 .. 128 ms (HZ 1000) to 1.3 s (HZ 100) */
+/* In jiffies. A record is sent again after 64 to 128 ms (HZ 1000), or up to 1.3 s (HZ 100). */
+#define DIRTY_AGAIN_SHIFT 6
 
 /*
- * The last dirtier of an inode, in one word so that it is read and written whole: half a hash of
- * the inode, 22 bits of the process (PID_MAX_LIMIT), 10 of the time. A slot belongs to the inode
- * that took it last; an inode that finds another one's word there just sends its record again.
+ * The last process that dirtied an inode, in one word, so that it is read and written whole: half a
+ * hash of the inode, 22 bits of the pid (PID_MAX_LIMIT) and 10 bits of the time. A slot belongs to
+ * the inode that took it last. Where an inode finds another inode's word, its record is sent again.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -34,7 +35,7 @@ static __always_inline __u64 hash_inode(__u64 ino, __u32 dev)
 	return x ^ x >> 32;
 }
 
-/* The file's name: that of the inode's first alias. Zeroed: what the name does not fill is sent too. */
+/* The file's name, from the inode's first alias. The rest of the array is zeroed and sent, too. */
 static __always_inline void read_name(struct inode *inode, char name[WIRE_NAME_LEN])
 {
 	struct dentry___named_union *d_old = NULL;
@@ -90,7 +91,7 @@ static __always_inline int note_dirty(struct address_space *mapping)
 	return 0;
 }
 
-/* writeback_dirty_page became writeback_dirty_folio: 203a31516616 (5.18) */
+/* writeback_dirty_page became writeback_dirty_folio in 203a31516616 (5.18). */
 SEC("tp_btf/writeback_dirty_folio")
 int dirty_folio(u64 *ctx)
 {

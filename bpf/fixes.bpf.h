@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * fixes.bpf.h: kernel drift, one function per drift, each naming the change. Nothing
- * here looks at a version number: CO-RE decides from the running kernel's BTF.
+ * fixes.bpf.h: where kernels differ. There is one function per difference, and its comment names
+ * the change in the kernel. Nothing here looks at a version number: CO-RE decides from the running
+ * kernel's BTF.
  */
 #ifndef FIXES_BPF_H
 #define FIXES_BPF_H
@@ -18,9 +19,9 @@
 #define TASK_PF_KTHREAD 0x00200000
 
 /*
- * Reading kernel memory costs tens of ns by helper and next to nothing by a load the verifier
- * knows to be of a type: the kernel function bpf_rdonly_cast lets any address be declared to be
- * one, and a bad one reads as 0. The loader puts that function where this number is called.
+ * A helper that reads kernel memory costs tens of ns. A load whose type the verifier knows costs
+ * next to nothing. The kernel function bpf_rdonly_cast declares any address to be of a type; a bad
+ * address then reads as 0. src/probe/adapt.c puts that function where this number is called.
  */
 static void *(*const fix_cast)(const void *addr, __u32 btf_id) = (void *)WIRE_CALL_RDONLY_CAST;
 
@@ -29,7 +30,7 @@ static void *(*const fix_cast)(const void *addr, __u32 btf_id) = (void *)WIRE_CA
 	(conf_peek ? ((typeof(p))fix_cast(p, bpf_core_type_id_kernel(typeof(*(p)))))->field \
 		   : BPF_CORE_READ(p, field))
 
-/* 8 bytes at a kernel address; any structure that begins with a word serves. */
+/* 8 bytes at a kernel address. Any structure that begins with a word would do. */
 static __always_inline __u64 fix_peek(__u64 addr)
 {
 	struct thread_info___word *word = (void *)addr;
@@ -37,7 +38,7 @@ static __always_inline __u64 fix_peek(__u64 addr)
 	return PEEK(word, flags);
 }
 
-/* A level of WIRE_LEVELS: what this CPU is busy with. Where that cannot be told, a task. */
+/* Which of the WIRE_LEVELS this CPU works at. Where the kernel does not tell, it is the task's. */
 static __always_inline __u32 fix_level(const struct wire_counters *c)
 {
 	__u32 count = 0;
@@ -64,7 +65,7 @@ static __always_inline __u8 fix_irq_flag(const struct wire_counters *c)
 	return fix_level(c) ? WIRE_F_IRQ : 0;
 }
 
-/* bpf_get_current_pid_tgid(), without the call where that is possible. */
+/* The same as bpf_get_current_pid_tgid(), without the call where that is possible. */
 static __always_inline __u64 fix_current_id(const struct wire_counters *c)
 {
 	if (conf_peek && c->current_at) {
@@ -97,9 +98,9 @@ static __always_inline __u32 fix_task_cpu(struct task_struct *task)
 }
 
 /*
- * One RSS counter, in pages. Since f1a7941243c1 (6.2) it is a per-CPU counter whose
- * central part lags by up to a batch per CPU; the parts of the first conf_rss_sum_cpus
- * CPUs are added, which is exact on machines that small.
+ * One RSS counter, in pages. Since f1a7941243c1 (6.2) it is a per-CPU counter, whose central part
+ * lags by up to a batch per CPU. The parts of the first conf_rss_sum_cpus CPUs are added, which
+ * makes it exact on small machines.
  */
 static __always_inline __s64 fix_rss_pages(struct mm_struct *mm, __u32 member)
 {
@@ -110,7 +111,7 @@ static __always_inline __s64 fix_rss_pages(struct mm_struct *mm, __u32 member)
 
 	if (member >= WIRE_RSS_MEMBERS)
 		return 0;
-	/* the barriers keep each kernel's offset inside its branch, where the other kernel never gets */
+	/* The barriers keep each kernel's offset in its branch, which other kernels never reach. */
 	if (!bpf_core_field_exists(m_new->rss_stat[0].count)) {
 		long count = 0;
 
@@ -145,14 +146,14 @@ static __always_inline __s64 fix_rss_pages(struct mm_struct *mm, __u32 member)
 }
 
 /*
- * tgid of the process a memory map belongs to, 0 if that cannot be told. While a fork
- * copies the map, its owner is the child, which still carries its parent's ids; and at
- * exec the new map has an owner before it is in use. Both look like "not my map, but my
- * ids", and are left out: the task hooks send the counters once the map is the task's.
+ * tgid of the process that a memory map belongs to, or 0 if that is not known. While a fork copies
+ * the map, the owner is the child, which still has its parent's ids. At exec the new map has an
+ * owner before it is in use. In both cases the map is not the current task's, but the ids are.
+ * Such events are left out; the task hooks send the counters once the map is the task's.
  */
 static __always_inline __u32 fix_mm_pid(struct mm_struct *mm)
 {
-	/* the typed twin of this helper came with 5.11 */
+	/* The variant of this helper that gives a typed pointer came with 5.11. */
 	struct task_struct *cur = (void *)bpf_get_current_task();
 	__u32 cur_pid = PEEK(cur, tgid), pid;
 
@@ -187,7 +188,7 @@ static __always_inline __u32 fix_rq_dev(struct request *rq)
 	return (__u32)disk->major << 20 | (__u32)disk->first_minor;
 }
 
-/* request->part is a block_device since 5.11 (8446fe9255be); older kernels' hd_struct is not read */
+/* request->part is a block_device since 5.11 (8446fe9255be). The older hd_struct is not read. */
 static __always_inline __u32 fix_rq_part(struct request *rq)
 {
 	struct request___part_bdev *r = (void *)rq;

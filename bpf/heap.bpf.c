@@ -1,11 +1,12 @@
-// SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * heap: the C library's allocator, by uprobes, opt-in, for the workload's processes only.
+ * heap: the C library's allocator, by uprobes. The user has to ask for it, and it covers the
+ * workload's processes only.
  *
- * An entry probe notes what was asked for, by thread; the return probe sends the record.
- * Only the outermost call counts: realloc(NULL, n) calls malloc, which is one allocation.
- * A uprobe runs in task context, where a hash update is safe; the cost of a probe
- * (a trap, hundreds of ns) hides it.
+ * A probe at the entry of a function notes by thread what was asked for, and a probe at its return
+ * sends the record. Only the outermost call counts: realloc(NULL, n) calls malloc, which is one
+ * allocation. A uprobe runs in task context, where a hash map may be updated. That costs little
+ * next to the probe itself, which is a trap of hundreds of ns.
  */
 #include "emit.bpf.h"
 #include "filter.bpf.h"
@@ -55,9 +56,7 @@ static __always_inline void send_free(__u32 tid, __u64 addr)
 	struct wire_heap_free *r;
 	struct emit e;
 
-	if (!emit_open(&e, WIRE_HEAP_FREE))
-		return;
-	r = emit_reserve(&e, sizeof(*r), tid, 0);
+	r = emit_begin(&e, WIRE_HEAP_FREE, sizeof(*r), tid, 0);
 	if (!r)
 		return;
 	r->addr = addr;
@@ -110,14 +109,14 @@ int heap_reallocarr(struct pt_regs *ctx)
 	return enter(ctx, ARG1(ctx) * ARG2(ctx), ARG0(ctx), 0);
 }
 
-/* memalign, aligned_alloc: (alignment, bytes) */
+/* memalign and aligned_alloc have the arguments (alignment, bytes). */
 SEC("uprobe")
 int heap_aligned(struct pt_regs *ctx)
 {
 	return enter(ctx, ARG1(ctx), 0, 0);
 }
 
-/* posix_memalign: (where, alignment, bytes) */
+/* posix_memalign has the arguments (where, alignment, bytes). */
 SEC("uprobe")
 int heap_posix(struct pt_regs *ctx)
 {
@@ -141,19 +140,17 @@ int heap_return(struct pt_regs *ctx)
 	call = *c;
 	bpf_map_delete_elem(&heap_calls, &tid);
 	if (call.result_at) {
-		if (addr)	/* an error number: nothing was allocated */
+		if (addr)	/* an error number, so nothing was allocated */
 			return 0;
 		if (bpf_probe_read_user(&addr, sizeof(addr), (void *)call.result_at))
 			return 0;
 	}
-	/* a failed realloc leaves the old block alone; realloc(p, 0) frees it */
+	/* A failed realloc leaves the old block alone; realloc(p, 0) frees it. */
 	if (call.old_addr && (addr || !call.bytes))
 		send_free(tid, call.old_addr);
 	if (!addr)
 		return 0;
-	if (!emit_open(&e, WIRE_HEAP_ALLOC))
-		return 0;
-	r = emit_reserve(&e, sizeof(*r), tid, 0);
+	r = emit_begin(&e, WIRE_HEAP_ALLOC, sizeof(*r), tid, 0);
 	if (!r)
 		return 0;
 	r->addr = addr;
@@ -174,7 +171,7 @@ int heap_free(struct pt_regs *ctx)
 	if (!addr || !filter_is_target(id >> 32))
 		return 0;
 	c = bpf_map_lookup_elem(&heap_calls, &tid);
-	if (c && c->depth)	/* inside realloc: its return probe tells */
+	if (c && c->depth)	/* inside realloc, whose return probe sends the free */
 		return 0;
 	send_free(tid, addr);
 	return 0;

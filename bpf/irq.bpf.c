@@ -1,11 +1,11 @@
-// SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * irq: when a CPU begins and ends to serve an interrupt: handlers of interrupt lines, soft interrupts
- * and, on x86, the CPU's own vectors (local timer, calls of other CPUs), which have no handler in
- * that sense. The task that is current is the one whose time it takes.
+ * irq: when a CPU begins and ends to serve an interrupt. These are handlers of interrupt lines,
+ * soft interrupts and, on x86, the CPU's own vectors (local timer, calls of other CPUs), which have
+ * no such handler. The interrupt takes the time of the current task.
  *
  * None of these programs can interrupt itself: handlers and vectors run with interrupts off, and a
- * soft interrupt waits for the one that runs.
+ * soft interrupt waits for the soft interrupt that runs.
  */
 #include "emit.bpf.h"
 #include "filter.bpf.h"
@@ -35,44 +35,44 @@ static __always_inline int send_irq(__u32 hook, __u32 vector, __u32 type, __u32 
 SEC("tp_btf/irq_handler_entry")
 int irq_entry(u64 *ctx)
 {
-	return send_irq(WIRE_IRQ_ENTRY, ctx[0], WIRE_IRQ_LINE, 0);
+	return send_irq(WIRE_IRQ_ENTRY, ctx[0], EVENT_IRQ_LINE, 0);
 }
 
 SEC("tp_btf/irq_handler_exit")
 int irq_exit(u64 *ctx)
 {
-	return send_irq(WIRE_IRQ_EXIT, ctx[0], WIRE_IRQ_LINE, ctx[2]);
+	return send_irq(WIRE_IRQ_EXIT, ctx[0], EVENT_IRQ_LINE, ctx[2]);
 }
 
 SEC("tp_btf/softirq_entry")
 int softirq_entry(u64 *ctx)
 {
-	return send_irq(WIRE_SOFTIRQ_ENTRY, ctx[0], WIRE_IRQ_SOFT, 0);
+	return send_irq(WIRE_SOFTIRQ_ENTRY, ctx[0], EVENT_IRQ_SOFT, 0);
 }
 
 SEC("tp_btf/softirq_exit")
 int softirq_exit(u64 *ctx)
 {
-	return send_irq(WIRE_SOFTIRQ_EXIT, ctx[0], WIRE_IRQ_SOFT, 0);
+	return send_irq(WIRE_SOFTIRQ_EXIT, ctx[0], EVENT_IRQ_SOFT, 0);
 }
 
-/* Their argument is the number of the vector, which a build may place elsewhere: the name is what counts. */
+/* The number of a vector differs between kernel builds, so each vector is told by its name. */
 /* clang-format off */
 #define VECTOR(program, tracepoint, which)                                                    \
 	SEC("tp_btf/" tracepoint "_entry")                                                    \
 	int program##_in(u64 *ctx)                                                            \
 	{                                                                                     \
-		return send_irq(WIRE_VECTOR_ENTRY, which, WIRE_IRQ_LOCAL, 0);                 \
+		return send_irq(WIRE_VECTOR_ENTRY, which, EVENT_IRQ_LOCAL, 0);                 \
 	}                                                                                     \
 	SEC("tp_btf/" tracepoint "_exit")                                                     \
 	int program##_out(u64 *ctx)                                                           \
 	{                                                                                     \
-		return send_irq(WIRE_VECTOR_EXIT, which, WIRE_IRQ_LOCAL, 0);                  \
+		return send_irq(WIRE_VECTOR_EXIT, which, EVENT_IRQ_LOCAL, 0);                  \
 	}
 /* clang-format on */
 
-VECTOR(vec_timer, "local_timer", WIRE_VECTOR_TIMER)
-VECTOR(vec_resched, "reschedule", WIRE_VECTOR_RESCHEDULE)
-VECTOR(vec_call, "call_function", WIRE_VECTOR_CALL)
-VECTOR(vec_call1, "call_function_single", WIRE_VECTOR_CALL_SINGLE)
-VECTOR(vec_work, "irq_work", WIRE_VECTOR_IRQ_WORK)
+VECTOR(vec_timer, "local_timer", EVENT_VECTOR_TIMER)
+VECTOR(vec_resched, "reschedule", EVENT_VECTOR_RESCHEDULE)
+VECTOR(vec_call, "call_function", EVENT_VECTOR_CALL)
+VECTOR(vec_call1, "call_function_single", EVENT_VECTOR_CALL_SINGLE)
+VECTOR(vec_work, "irq_work", EVENT_VECTOR_IRQ_WORK)

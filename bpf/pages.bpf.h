@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * pages.bpf.h: whose pages a block request carries: from a request through its first bio and
- * page to the inode. Whatever cannot be followed is WIRE_PAGES_KERNEL: nothing is guessed.
+ * pages.bpf.h: whose pages a block request carries. The way goes from the request through its
+ * first bio and page to the inode. Where the way ends early the answer is EVENT_PAGES_KERNEL;
+ * nothing is guessed.
  */
 #ifndef PAGES_BPF_H
 #define PAGES_BPF_H
@@ -9,7 +10,7 @@
 #include "emit.bpf.h"
 #include <bpf/bpf_core_read.h>
 
-#define PAGES_MAPPING_BITS 3	/* page->mapping: bit 0 anonymous, bit 1 of a driver (or both: KSM) */
+#define PAGES_MAPPING_BITS 3	/* page->mapping: bit 0 anonymous, bit 1 a driver's, both KSM */
 #define PAGES_MAPPING_ANON 1
 #define PAGES_S_IFMT 0170000
 #define PAGES_S_IFBLK 0060000
@@ -22,12 +23,12 @@ struct pages_inode {
 	__u32 is_disk;		/* the inode of a block device, not of a file on one */
 };
 
-/* i_ino is unsigned long, or u64 in newer kernels: 8 bytes either way */
+/* i_ino is an unsigned long, or a u64 in newer kernels; both have 8 bytes. */
 static __always_inline bool pages_read_inode(struct address_space *mapping, struct pages_inode *ret)
 {
 	struct inode *inode = BPF_CORE_READ(mapping, host);
 
-	/* what is not the page cache of its inode (a slab's page, say) has no such way back */
+	/* Other things than an inode's page cache, such as a slab's page, do not lead back. */
 	if (!inode || (void *)inode + bpf_core_field_offset(inode->i_data) != (void *)mapping)
 		return false;
 	ret->ino = BPF_CORE_READ(inode, i_ino);
@@ -37,8 +38,8 @@ static __always_inline bool pages_read_inode(struct address_space *mapping, stru
 }
 
 /*
- * The head of a compound page; any other page itself. compound_head became compound_info, which on
- * some configurations is not the head's address but a mask that makes it from the tail's.
+ * The head of a compound page, or the page itself. compound_head became compound_info. On some
+ * configurations that is not the head's address, but a mask that makes it from the tail's address.
  */
 static __always_inline struct page *pages_head(struct page *page)
 {
@@ -61,7 +62,7 @@ static __always_inline struct page *pages_head(struct page *page)
 	return (void *)head;
 }
 
-/* The first page a bio still has to move, or NULL. */
+/* The first page that a bio still has to move, or NULL. */
 static __always_inline struct page *pages_of_bio(struct bio *bio)
 {
 	struct bio_vec *vec = BPF_CORE_READ(bio, bi_io_vec);
@@ -80,7 +81,7 @@ static __always_inline bool pages_have(unsigned long flags, __u64 bit)
 	return flags >> bit & 1;
 }
 
-/* enum wire_pages; *ret is filled for FILE, DISK and MAPPED. */
+/* Gives an enum event_pages. *ret is filled for FILE, DISK and MAPPED. */
 static __always_inline __u32 pages_look(struct page *page, bool is_write, struct pages_inode *ret)
 {
 	unsigned long mapping = (unsigned long)BPF_CORE_READ(page, mapping);
@@ -89,20 +90,20 @@ static __always_inline __u32 pages_look(struct page *page, bool is_write, struct
 	bpf_probe_read_kernel(&flags, sizeof(flags), page);
 	if (pages_have(flags, bpf_core_enum_value(enum pageflags, PG_swapcache)) &&
 	    pages_have(flags, bpf_core_enum_value(enum pageflags, PG_swapbacked)))
-		return WIRE_PAGES_SWAP;
+		return EVENT_PAGES_SWAP;
 	if (mapping & PAGES_MAPPING_BITS)
-		return mapping & PAGES_MAPPING_ANON ? WIRE_PAGES_ANON : WIRE_PAGES_KERNEL;
+		return mapping & PAGES_MAPPING_ANON ? EVENT_PAGES_ANON : EVENT_PAGES_KERNEL;
 	if (!mapping || !pages_read_inode((void *)mapping, ret))
-		return WIRE_PAGES_KERNEL;
+		return EVENT_PAGES_KERNEL;
 	if (ret->is_disk)
-		return WIRE_PAGES_DISK;
+		return EVENT_PAGES_DISK;
 	if (is_write && !pages_have(flags, bpf_core_enum_value(enum pageflags, PG_writeback)))
-		return WIRE_PAGES_MAPPED;
-	return WIRE_PAGES_FILE;
+		return EVENT_PAGES_MAPPED;
+	return EVENT_PAGES_FILE;
 }
 
-/* Fills what an issue says beyond the other steps. */
-static __always_inline void pages_fill(struct wire_block_issue *r, struct request *rq)
+/* Fills the fields that only the record of an issue has. */
+static __always_inline void pages_fill(struct wire_request_issue *r, struct request *rq)
 {
 	__u32 op = rq->cmd_flags & PAGES_OP_MASK;
 	struct pages_inode first = {}, last = {};
@@ -112,7 +113,7 @@ static __always_inline void pages_fill(struct wire_block_issue *r, struct reques
 	r->ino = 0;
 	r->last_ino = 0;
 	r->ino_dev = 0;
-	r->pages = WIRE_PAGES_NONE;
+	r->pages = EVENT_PAGES_NONE;
 	if (op > PAGES_OP_WRITE || !rq->__data_len || !bio)
 		return;
 	page = pages_of_bio(bio);
@@ -127,7 +128,7 @@ static __always_inline void pages_fill(struct wire_block_issue *r, struct reques
 	if (rq->biotail == bio)
 		return;
 	page = pages_of_bio(rq->biotail);
-	if (page && pages_look(page, op == PAGES_OP_WRITE, &last) != WIRE_PAGES_NONE)
+	if (page && pages_look(page, op == PAGES_OP_WRITE, &last) != EVENT_PAGES_NONE)
 		r->last_ino = last.dev == first.dev ? last.ino : 0;
 }
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * stacks.bpf.h: the stack of an allocation, in a record of its own behind the allocation's, for those that are large
- * enough, or every so-manieth of a hook on a CPU. Off, it is no code: conf_stacks_* are constants.
+ * stacks.bpf.h: the stack of an allocation, in a record of its own behind the allocation's. Stacks
+ * are taken of allocations that are large enough, or of every n-th of a hook on a CPU. When stacks
+ * are off there is no code for them, because conf_stacks_* are constants.
  *
- * A stack is walked into memory of its own, one place per CPU and level, since a reserved record would hide all
- * behind it meanwhile. Where a kernel lets a program be preempted, two may want one place: the second stack is lost.
- * User space is walked by frame pointers, which is all the kernel can do.
+ * The stack is walked into memory of its own, because a record that is reserved meanwhile would
+ * hide everything behind it. There is one place per CPU and level. Where the kernel lets programs
+ * be preempted, two programs may want the same place; the second stack is lost and counted.
+ * The kernel walks user space by frame pointers only.
  */
 #ifndef STACKS_BPF_H
 #define STACKS_BPF_H
@@ -22,7 +24,7 @@ struct stack_place {
 	struct wire_stack stack;
 };
 
-/* Sized by user space: a place per CPU and level; 1 when stacks are off. */
+/* User space sets the number of places: one per CPU and level, or 1 when stacks are off. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -48,8 +50,8 @@ static __always_inline __u32 stack_walk(void *ctx, __u64 *frames, __u32 bytes, _
 }
 
 /*
- * Without atomics that fetch a look is enough: kernels that old run programs with preemption off, and an interrupt, on
- * another level, has another place.
+ * Where atomic additions give nothing, a plain look is enough. Kernels that old run programs with
+ * preemption off, and an interrupt runs on another level, which has another place.
  */
 static __always_inline bool stack_place_take(struct stack_place *p)
 {
@@ -63,7 +65,7 @@ static __always_inline bool stack_place_take(struct stack_place *p)
 	return false;
 }
 
-/* After the allocation was submitted: e is used up. */
+/* To be called after the allocation was submitted. It uses e up. */
 static __always_inline void stack_send(void *ctx, struct emit *e, __u64 addr, __u64 bytes,
 				       __u64 call_site, bool user_only)
 {

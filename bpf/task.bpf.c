@@ -1,8 +1,8 @@
-// SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * task: identity. Names and kinship are taken here, at the event, because a short-lived
- * process is gone before anyone could read /proc. Also the task iterator that makes the
- * snapshots, and the reader of single kernel facts that user space runs by hand.
+ * task: the identity of tasks. Names and parents are read here, at the event, because a short-lived
+ * process is gone before anything could read /proc. The task iterator that makes the snapshots is
+ * here, too, and the reader of single facts, which user space runs by hand.
  */
 #include "emit.bpf.h"
 #include "filter.bpf.h"
@@ -26,14 +26,14 @@ static __always_inline __u32 ns_nr(struct pid *pid)
 	unsigned int level = BPF_CORE_READ(pid, level);
 	__u32 nr = 0;
 
-	/* numbers[] is a flexible array: an index the verifier cannot bound goes through probe_read */
+	/* numbers[] is a flexible array, whose index the verifier cannot bound: a helper reads. */
 	bpf_probe_read_kernel(&nr, sizeof(nr),
 			      (void *)__builtin_preserve_access_index(&pid->numbers[0]) +
 				      level * bpf_core_type_size(struct upid));
 	return nr;
 }
 
-/* Everything of a wire_task but its header's clock, hook and CPU. */
+/* Fills everything of a wire_task but its header. */
 static __always_inline void fill_task(struct wire_task *r, struct task_struct *t)
 {
 	r->tid = BPF_CORE_READ(t, pid);
@@ -48,10 +48,10 @@ static __always_inline void fill_task(struct wire_task *r, struct task_struct *t
 	BPF_CORE_READ_STR_INTO(&r->comm, t, comm);
 }
 
-/* Sources that are off for now (WIRE_MM_*), of which no baselines are wanted either. */
+/* Sources that are off for now (WIRE_MM_*): the task hooks send no state of maps for them. */
 __u32 mm_state_off = 0;
 
-/* The counters of a memory map that has just become process pid's. */
+/* Sends the counters of a memory map that has just become the process's. */
 static __always_inline void send_mm_state(struct mm_struct *mm, __u32 pid, __u32 tid)
 {
 	struct wire_vm *v;
@@ -65,9 +65,7 @@ static __always_inline void send_mm_state(struct mm_struct *mm, __u32 pid, __u32
 			__s64 pages = fix_rss_pages(mm, i);
 			struct wire_rss *r;
 
-			if (!emit_open(&e, WIRE_RSS))
-				return;
-			r = emit_reserve(&e, sizeof(*r), tid, 0);
+			r = emit_begin(&e, WIRE_RSS, sizeof(*r), tid, 0);
 			if (!r)
 				continue;
 			r->pid = pid;
@@ -79,13 +77,11 @@ static __always_inline void send_mm_state(struct mm_struct *mm, __u32 pid, __u32
 	if (conf_vm && !(mm_state_off & WIRE_MM_VM)) {
 		__u64 total = BPF_CORE_READ(mm, total_vm);
 
-		if (!emit_open(&e, WIRE_VM))
-			return;
-		v = emit_reserve(&e, sizeof(*v), tid, 0);
+		v = emit_begin(&e, WIRE_VM, sizeof(*v), tid, 0);
 		if (!v)
 			return;
 		v->pid = pid;
-		v->op = WIRE_VM_OTHER;
+		v->op = EVENT_VM_OTHER;
 		v->addr = 0;
 		v->len_bytes = 0;
 		v->total_vm_pages = total;
@@ -110,20 +106,18 @@ int task_newtask(u64 *ctx)
 		bpf_map_update_elem(&targets, &pid, &lives, BPF_ANY);
 	}
 	fill_task(&task, t);
-	if (!emit_open(&e, WIRE_TASK_NEW))
-		return 0;
-	r = emit_reserve(&e, sizeof(*r), id, task_flags(t));
+	r = emit_begin(&e, WIRE_TASK_NEW, sizeof(*r), id, task_flags(t));
 	if (r) {
 		__builtin_memcpy(&r->tid, &task.tid, sizeof(task) - sizeof(task.hdr));
 		emit_submit(&e, r);
 	}
-	/* 0x100 is CLONE_VM: such a child shares its parent's memory */
+	/* 0x100 is CLONE_VM: such a child shares its parent's memory. */
 	if (!(clone_flags & 0x100) && !filter_drops(t->tgid))
 		send_mm_state(t->mm, t->tgid, id);
 	return 0;
 }
 
-/* Too large for the BPF stack. The program does not re-enter, so one per CPU is enough. */
+/* The record is too large for the BPF stack. One per CPU is enough: the program does not nest. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -171,7 +165,7 @@ int task_exec(u64 *ctx)
 			args_len = WIRE_ARGS_MAX;
 			r->args_cut = 1;
 		}
-		/* the pages were written by this exec, so a read that may not fault finds them */
+		/* This exec has just written the pages, so a read that may not fault finds them. */
 		if (args_len &&
 		    bpf_probe_read_user(r->strings + (file_len & (2 * WIRE_FILE_MAX - 1)), args_len,
 					(void *)start))
@@ -199,9 +193,7 @@ int task_rename(u64 *ctx)
 	struct emit e;
 
 	bpf_probe_read_kernel_str(name, sizeof(name), comm);
-	if (!emit_open(&e, WIRE_TASK_RENAME))
-		return 0;
-	r = emit_reserve(&e, sizeof(*r), bpf_get_current_pid_tgid(), task_flags(t));
+	r = emit_begin(&e, WIRE_TASK_RENAME, sizeof(*r), bpf_get_current_pid_tgid(), task_flags(t));
 	if (!r)
 		return 0;
 	r->tid = t->pid;
@@ -228,9 +220,7 @@ int task_exit(u64 *ctx)
 
 		bpf_map_update_elem(&targets, &pid, &ends, BPF_EXIST);
 	}
-	if (!emit_open(&e, WIRE_TASK_EXIT))
-		return 0;
-	r = emit_reserve(&e, sizeof(*r), t->pid, flags);
+	r = emit_begin(&e, WIRE_TASK_EXIT, sizeof(*r), t->pid, flags);
 	if (!r)
 		return 0;
 	r->tid = t->pid;
@@ -243,8 +233,8 @@ int task_exit(u64 *ctx)
 }
 
 /*
- * A process still frees memory and leaves its CPU after sched_process_exit: it is a target until
- * nothing is left of it. A new process may have got its pid by then; that one lives.
+ * After sched_process_exit a process still frees memory and leaves its CPU. It is a target until
+ * nothing is left of it. A new process may have got its pid by then; the new one stays a target.
  */
 SEC("tp_btf/sched_process_free")
 int task_free(u64 *ctx)
@@ -294,12 +284,10 @@ int task_cgroup(u64 *ctx)
 		else
 			bpf_map_delete_elem(&targets, &pid);
 	}
-	/* the event also comes for cgroup v1 hierarchies: what counts is the task's v2 group */
+	/* The event also comes for cgroup v1 hierarchies, but only the task's v2 group counts. */
 	if (BPF_CORE_READ(t, cgroups, dfl_cgrp, kn, id) != new_id)
 		return 0;
-	if (!emit_open(&e, WIRE_TASK_CGROUP))
-		return 0;
-	r = emit_reserve(&e, sizeof(*r), bpf_get_current_pid_tgid(), task_flags(t));
+	r = emit_begin(&e, WIRE_TASK_CGROUP, sizeof(*r), bpf_get_current_pid_tgid(), task_flags(t));
 	if (!r)
 		return 0;
 	r->tid = t->pid;
@@ -334,7 +322,7 @@ int task_snapshot(struct bpf_iter__task *ctx)
 	s.total_vm_pages = -1;
 	for (i = 0; i < WIRE_RSS_MEMBERS; i++)
 		s.rss_pages[i] = -1;
-	/* kernel threads may borrow a user's map */
+	/* Kernel threads may borrow the map of a process. */
 	if (mm && !(s.task.hdr.flags & WIRE_F_KTHREAD)) {
 		s.total_vm_pages = BPF_CORE_READ(mm, total_vm);
 		for (i = 0; i < WIRE_RSS_MEMBERS; i++)
@@ -345,9 +333,9 @@ int task_snapshot(struct bpf_iter__task *ctx)
 }
 
 /*
- * Finds each CPU's own memory: a kernel thread bound to a CPU leads through its run queue,
- * a per-CPU variable whose place among the others BTF tells. Kernels without
- * CONFIG_KALLSYMS_ALL have no other way to per-CPU variables.
+ * Finds the memory of each CPU's own variables. A kernel thread that is bound to a CPU leads to the
+ * CPU's run queue, which is a per-CPU variable, and BTF tells where it is among the others. Kernels
+ * without CONFIG_KALLSYMS_ALL have no other way to per-CPU variables.
  */
 SEC("iter/task")
 int find_cpu_area(struct bpf_iter__task *ctx)
@@ -386,8 +374,8 @@ int find_cpu_area(struct bpf_iter__task *ctx)
 }
 
 /*
- * Reads the name and object size of a slab cache for user space, which runs this with
- * BPF_PROG_TEST_RUN when it first meets the cache: no hook, no cost. Argument: address.
+ * Reads the name and object size of the slab cache at the address that is its argument. User space
+ * runs this program with BPF_PROG_TEST_RUN when it meets a cache for the first time.
  */
 struct raw_args {
 	__u64 args[1];
@@ -406,7 +394,10 @@ int read_fact(struct raw_args *ctx)
 	return 0;
 }
 
-/* Attached for an instant before recording: which struct page belongs to pages user space knows by number. */
+/*
+ * Notes the struct page of each page that the recorder allocates. It is attached for an instant
+ * before the recording; user space knows the page frame numbers of these pages.
+ */
 struct wire_calib calib = {};
 
 SEC("raw_tp/mm_page_alloc")

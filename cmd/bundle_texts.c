@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/analysis.h"
+#include "analyze/engine/analysis.h"
 #include "base/units.h"
-#include "cmd/input.h"
+#include "cmd/input/input.h"
 #include "base/textsafe.h"
-#include "cmd/timeexpr.h"
+#include "cmd/input/timeexpr.h"
 
 static int stream_end(FILE *f, struct bundle_text *text, int r)
 {

@@ -8,8 +8,8 @@
 
 #include <stddef.h>
 
-#include "cmd/render.h"
-#include "event/trace.h"
+#include "cmd/render/render.h"
+#include "trace/trace.h"
 
 struct bundle_text {
 	char *data;

@@ -9,7 +9,7 @@
 #ifndef CMD_H
 #define CMD_H
 
-#include "cmd/opts.h"
+#include "cmd/input/opts.h"
 
 /* Exit statuses. record has its own (see session_run()): the command's, 125, 126, 127. */
 enum {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * cmd_bundle: `ebpfrec bundle`: a trace and what goes with it as one zip file, not larger than asked
- * for, and what it discloses. The new trace is made in a directory of its own beside the output (draft.h),
- * and everything else is told from that new trace.
+ * cmd_bundle: `ebpfrec bundle`: a trace and what goes with it as one zip file, not larger than
+ * asked for, and what it discloses. The new trace is made in a directory of its own beside the
+ * output (base/atomic_output.h), and everything else is derived from that new trace.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -14,17 +14,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/atomic_output.h"
 #include "base/units.h"
 #include "cmd/bundle_texts.h"
 #include "cmd/cmd.h"
 #include "cmd/disclosed.h"
-#include "cmd/draft.h"
-#include "cmd/input.h"
-#include "cmd/redact_options.h"
-#include "cmd/say.h"
-#include "event/trace_cut.h"
+#include "cmd/input/input.h"
+#include "cmd/input/redact_options.h"
+#include "cmd/render/say.h"
+#include "edit/trace_cut.h"
 #include "store/bundle_reader.h"
 #include "store/bundle_writer.h"
+#include "event_lists.h"
 #include "store/store_writer.h"
 
 enum { OPT_MAX_SIZE = 256, OPT_SHOW_STRINGS, OPT_REDACT };
@@ -40,7 +41,8 @@ static const struct opts_option options[] = {
 	  "leave out what matters least until it fits (default: 24MB)" },
 	{ OPT_SHOW_STRINGS, 0, "show-strings", NULL,
 	  "list every name, command line, path and so on that the bundle discloses" },
-	{ OPT_REDACT, 0, "redact", NULL, "pseudonyms for names, as `ebpfrec redact` has them" },
+	{ OPT_REDACT, 0, "redact", NULL,
+	  "replace names with pseudonyms, as `ebpfrec redact` does" },
 	REDACT_OPTIONS,
 	{ 'f', 'f', "force", NULL, "replace FILE when it exists" },
 	{ 0 },
@@ -50,11 +52,12 @@ const struct opts_command bundle_opts = {
 	.name = "bundle",
 	.about = "Pack a trace into one zip file for a bug report.",
 	.synopsis = "[-i TRACE] [-o FILE.zip] [OPTIONS]",
-	.text = "The bundle holds the trace, facts about the machine, and the summary as text and CSV.\n"
-		"Every command reads it as it is: ebpfrec report -i FILE.zip. What does not fit is\n"
-		"left out: sources, in this order: alloc.slab, alloc.page, block.dirty, sched.irq,\n"
-		"sched.wakeup, and reports then say that they are incomplete; then the window's ends.\n"
-		"What the bundle discloses is counted.\n",
+	.text = "The bundle holds the trace, facts about the machine, and the summary as text and\n"
+		"CSV. Every command reads it: ebpfrec report -i FILE.zip. When the bundle is too\n"
+		"large, these sources are left out, in this order:\n"
+		EVENT_TRIM_ORDER ".\n"
+		"Then the window's ends are left out. Reports mark what is missing.\n"
+		"The command counts what the bundle discloses.\n",
 	.options = options,
 	.examples = "  ebpfrec bundle\n"
 		    "  ebpfrec bundle -i trace.ebpfrec -o bug.zip --max-size 10MB --show-strings\n"
@@ -70,7 +73,7 @@ struct bundle_job {
 	struct redact_options_taken taken;
 	/* while it runs */
 	struct trace *t;	/* what is bundled */
-	struct draft draft;
+	struct atomic_output out;
 	char *new_trace, *redacted, *zip; /* paths of what is made in it */
 	struct redact_result renamed;
 	struct trace_cut_request cut;
@@ -80,8 +83,11 @@ struct bundle_job {
 };
 
 /* Least useful first: what costs most bytes for what it tells in a bug report. */
-static const char *const trim_steps[] = { "alloc.slab", "alloc.page", "block.dirty", "sched.irq",
-					  "sched.wakeup" };
+static const char *const trim_steps[] = {
+#define X(name) name,
+	EVENT_TRIMS(X)
+#undef X
+};
 
 #define TRIM_STEPS (sizeof(trim_steps) / sizeof(trim_steps[0]))
 
@@ -119,7 +125,8 @@ static int add_file(struct members *m, const char *dir, const char *name)
 
 static int name_cmp(const void *a, const void *b)
 {
-	return strcmp(((const struct bundle_member *)a)->name, ((const struct bundle_member *)b)->name);
+	return strcmp(((const struct bundle_member *)a)->name,
+		      ((const struct bundle_member *)b)->name);
 }
 
 /* The trace's files: the manifest and the chunk files, nothing that an analysis left there. */
@@ -263,7 +270,7 @@ static int plan(struct bundle_job *j, struct err *e)
 	return r;
 }
 
-/* The trace gives way to one with pseudonyms. It was just made: what was damaged did not get into it. */
+/* Replaces the trace, which has no damage since it was just made, by one with pseudonyms. */
 static int redact(struct bundle_job *j, struct err *e)
 {
 	struct trace *t;
@@ -327,7 +334,7 @@ static int make(struct bundle_job *j)
 	return EXIT_FAILED;
 }
 
-/* ---- what is said ---- */
+/* ---- messages ---- */
 
 static void say_trimmed(const struct bundle_job *j)
 {
@@ -370,21 +377,26 @@ static int say_disclosed(const struct bundle_job *j)
 
 static int begin(struct bundle_job *j)
 {
+	struct err e = { "" };
+	int r;
+
 	if (!j->force && access(j->output, F_OK) == 0) {
 		say_error("%s exists; -f replaces it", j->output);
 		return EXIT_FAILED;
 	}
-	if (draft_make(&j->draft, j->output))
-		return EXIT_FAILED;
-	j->new_trace = draft_path(&j->draft, "trace");
-	j->redacted = draft_path(&j->draft, "redacted");
-	j->zip = draft_path(&j->draft, "zip");
-	return j->new_trace && j->redacted && j->zip ? 0 : EXIT_FAILED;
+	atomic_output_catch_signals();
+	r = atomic_output_begin(&j->out, j->output, false, &e);
+	if (r)
+		return input_failed(r, &e);
+	j->new_trace = atomic_output_item(&j->out, "trace");
+	j->redacted = atomic_output_item(&j->out, "redacted");
+	j->zip = atomic_output_item(&j->out, "zip");
+	return j->new_trace && j->redacted && j->zip ? 0 : input_failed(-ENOMEM, &e);
 }
 
 static void done(struct bundle_job *j)
 {
-	draft_drop(&j->draft);
+	atomic_output_drop(&j->out);
 	free(j->new_trace);
 	free(j->redacted);
 	free(j->zip);
@@ -393,6 +405,7 @@ static void done(struct bundle_job *j)
 static int run(struct bundle_job *j)
 {
 	char n[UNITS_TEXT_MAX], m[UNITS_TEXT_MAX], len[UNITS_TEXT_MAX], at[UNITS_TEXT_MAX];
+	struct err e = { "" };
 	int c = begin(j);
 
 	if (!c)
@@ -402,9 +415,9 @@ static int run(struct bundle_job *j)
 	if (!c)
 		c = say_disclosed(j);
 	if (!c)
-		c = draft_place(&j->draft, "zip", j->output, j->force);
+		c = atomic_output_commit_item(&j->out, "zip", j->output, j->force, &e);
 	if (c)
-		return c;
+		return c < 0 ? input_failed(c, &e) : c;
 	say_trimmed(j);
 	if (j->redact)
 		redact_options_say(j->output, &j->renamed);
@@ -412,7 +425,8 @@ static int run(struct bundle_job *j)
 		 units_format_bytes_si(n, sizeof(n), j->zip_bytes),
 		 units_format_duration(len, sizeof(len), j->made.to_ns - j->made.from_ns),
 		 input_path(&j->in),
-		 units_format_instant(at, sizeof(at), (int64_t)(j->made.from_ns - trace_start_ns(j->t))),
+		 units_format_instant(at, sizeof(at),
+				      (int64_t)(j->made.from_ns - trace_start_ns(j->t))),
 		 units_format_count(m, sizeof(m), j->made.block_cnt),
 		 j->made.block_cnt == 1 ? "" : "s");
 	return 0;
@@ -476,7 +490,8 @@ int cmd_bundle(int argc, char **argv)
 			c = input_take(&j.in, &bundle_opts, id, value);
 	}
 	if (!c && j.taken.any && !j.redact)
-		c = opts_usage_error(&bundle_opts, "--keep, --keep-workload and --salt go with --redact");
+		c = opts_usage_error(&bundle_opts,
+				     "--keep, --keep-workload and --salt go with --redact");
 	if (!c && !j.output)
 		j.output = output = default_output(input_path(&j.in));
 	if (!c && (!j.output || !*j.output))

@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * cmd_check: `ebpfrec check`: is a trace whole? One row per stretch of every file, valid or not, and
- * a line that says what it comes to.
+ * cmd_check: `ebpfrec check`: is a trace whole? One row per stretch of every file, valid or not,
+ * and a line that says what it comes to.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/analysis.h"
 #include "base/units.h"
-#include "cmd/check_rows.h"
+#include "cmd/render/check_rows.h"
 #include "cmd/cmd.h"
-#include "cmd/input.h"
-#include "cmd/say.h"
+#include "cmd/input/input.h"
+#include "cmd/render/say.h"
 
 static const struct opts_option options[] = {
 	INPUT_OPTION_TRACE,
@@ -25,11 +23,10 @@ const struct opts_command check_opts = {
 	.name = "check",
 	.about = "Check that a trace is undamaged.",
 	.synopsis = "[-i TRACE] [--format FORMAT]",
-	.text = "Reads every byte: checksums, all columns of all events, summaries against the "
-		"events,\n"
-		"indexes. Lists what is valid, what is damaged and skipped, and what time is "
-		"missing\n"
-		"for it. The exit status is 0 when nothing is damaged, 1 otherwise.\n",
+	.text = "Reads every byte and verifies checksums, all columns of all events, summaries\n"
+		"against events, and indexes. Lists what is valid, what is damaged and skipped, "
+		"and\n"
+		"what time is missing. The exit status is 0 when nothing is damaged, else 1.\n",
 	.options = options,
 	.examples = "  ebpfrec check -i trace.ebpfrec\n"
 		    "  ebpfrec repair -i trace.ebpfrec -o repaired.ebpfrec\n",
@@ -47,41 +44,26 @@ static void conclude(const struct input *in, const struct trace *t, const struct
 	if (!r->damaged_cnt) {
 		say_note("%s: whole: %s block%s, %s events%s", path, blocks,
 			 r->block_cnt == 1 ? "" : "s", events,
-			 trace_is_live(t)     ? " so far; it is still being recorded" :
-			 trace_is_finished(t) ? "" :
-						"; not finished: its recorder was killed, or could not write");
+			 trace_is_live(t) ? " so far; it is still being recorded"
+			 : trace_is_finished(t)
+				 ? ""
+				 : "; not finished: its recorder was killed, or could not write");
 		return;
 	}
-	say_note("%s: damaged: valid without a gap up to %s s; %" PRIu64 " part%s (%s) skipped, %s missing "
-		 "between valid blocks; %s block%s with %s events %s valid",
-		 path,
-		 units_format_instant(to, sizeof(to), (int64_t)(r->valid_to_ns - trace_start_ns(t))),
-		 r->damaged_cnt, r->damaged_cnt == 1 ? "" : "s",
-		 units_format_bytes_si(bytes, sizeof(bytes), r->damaged_bytes),
-		 units_format_duration(missing, sizeof(missing), r->missing_ns), blocks,
-		 r->block_cnt == 1 ? "" : "s", events, r->block_cnt == 1 ? "is" : "are");
+	say_note(
+		"%s: damaged: valid without a gap up to %s s; %" PRIu64
+		" part%s (%s) skipped, %s missing "
+		"between valid blocks; %s block%s with %s events %s valid",
+		path,
+		units_format_instant(to, sizeof(to), (int64_t)(r->valid_to_ns - trace_start_ns(t))),
+		r->damaged_cnt, r->damaged_cnt == 1 ? "" : "s",
+		units_format_bytes_si(bytes, sizeof(bytes), r->damaged_bytes),
+		units_format_duration(missing, sizeof(missing), r->missing_ns), blocks,
+		r->block_cnt == 1 ? "" : "s", events, r->block_cnt == 1 ? "is" : "are");
 	if (r->block_cnt)
-		say_note("%s: reports leave out what is damaged; `ebpfrec repair -i %s -o NEW` writes "
-			 "a trace of what is valid",
+		say_note("%s: reports leave out what is damaged; `ebpfrec repair -i %s -o NEW` "
+			 "writes a trace of what is valid",
 			 path, path);
-}
-
-/* Readers find out by themselves, and then read the blocks, so nothing is lost by a wrong one. */
-static int check_index(struct trace *t, struct check_rows *rows)
-{
-	struct check_part p = { .file = "analysis.idx", .status = CHECK_VALID };
-	struct analysis *a;
-	int r = analysis_open(&a, t, NULL);
-
-	if (r < 0)
-		return r == -ENOMEM ? r : 0;
-	r = analysis_index_check(a, &p.bytes, &p.reason);
-	analysis_close(a);
-	if (r == 0 || r == -ENOMEM)
-		return r;
-	if (r < 0)
-		p = (struct check_part){ .file = p.file, .status = CHECK_NOTE, .reason = p.reason };
-	return check_rows_add(rows, &p);
 }
 
 static int check(const struct input *in, struct trace *t)
@@ -97,8 +79,6 @@ static int check(const struct input *in, struct trace *t)
 	c = check_rows_begin(&rows, render_sink(render), trace_start_ns(t));
 	if (!c)
 		c = trace_check(t, check_rows_add, &rows, &r, &e);
-	if (!c)
-		c = check_index(t, &rows);
 	if (!c)
 		c = check_rows_end(&rows);
 	render_free(render);

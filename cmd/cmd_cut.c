@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * cmd_cut: `ebpfrec cut -o NEW`: a window of a trace, or some of its sources, as a trace of its own.
+ * cmd_cut: `ebpfrec cut -o NEW` makes a new trace of a window of a trace, or of some sources.
  */
 #include <errno.h>
 #include <fnmatch.h>
@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/atomic_output.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
-#include "cmd/draft.h"
-#include "cmd/input.h"
-#include "cmd/say.h"
-#include "event/trace_copy.h"
-#include "event/trace_cut.h"
+#include "cmd/input/input.h"
+#include "cmd/render/say.h"
+#include "edit/trace_copy.h"
+#include "edit/trace_cut.h"
 
 enum { OPT_PID = 256, OPT_COMM, OPT_CGROUP };
 
@@ -25,10 +25,12 @@ static const struct opts_option options[] = {
 	{ 'e', 'e', "events", "LIST",
 	  "keep these sources or classes only: sched, alloc.page, block (default: all)" },
 	{ OPT_PID, 0, "pid", "PID[,PID...]", "keep events of these processes only" },
-	{ OPT_COMM, 0, "comm", "NAME", "of processes of this name; may be a pattern: 'cc*'" },
-	{ OPT_CGROUP, 0, "cgroup", "PATH", "of processes in this cgroup or below; may be a pattern" },
+	{ OPT_COMM, 0, "comm", "NAME",
+	  "keep those of processes of this name; may be a pattern: 'cc*'" },
+	{ OPT_CGROUP, 0, "cgroup", "PATH",
+	  "keep those of processes in this cgroup or below; may be a pattern" },
 	{ INPUT_OPT_NO_INDEX, 0, "no-index", NULL,
-	  "read all that lies before the window, instead of using or making carry.idx\n"
+	  "read all that lies before the window, instead of using or making derived.idx\n"
 	  "beside the trace" },
 	{ 'o', 'o', "output", "NEW", "the new trace, which must not exist yet" },
 	{ 0 },
@@ -39,11 +41,13 @@ const struct opts_command cut_opts = {
 	.about = "Write a window of a trace as a trace of its own.",
 	.synopsis = "[-i TRACE] [--from TIME] [--to TIME] [-e LIST] [--pid PID] [--comm NAME]\n"
 		    "  [--cgroup PATH] [--no-index] -o NEW",
-	.text = "Clocks, names and ids stay; times count from the new trace's start. What began before\n"
-		"it and still matters (allocations, requests in flight, waits) is carried over: answers\n"
-		"about any window of the new trace are those of the old one, but for views that look\n"
-		"beyond it (spikes, lifetimes), which say so. Of other processes than those asked for\n"
-		"nothing is left but what concerns these; what whole devices did is then not known.\n",
+	.text = "Clocks, names and ids stay; times count from the new trace's start. The new "
+		"trace\n"
+		"also holds what began before it and still matters (allocations, requests in "
+		"flight,\n"
+		"waits), so it answers as the old one does. Views that look beyond the window\n"
+		"(spikes, lifetimes) say so. With --pid, --comm or --cgroup, the new trace cannot\n"
+		"tell what whole devices did.\n",
 	.options = options,
 	.examples = "  ebpfrec cut --from 12s --to 14s -o two-seconds.ebpfrec\n"
 		    "  ebpfrec cut -e sched,block -o small.ebpfrec\n"
@@ -77,10 +81,11 @@ static int take_sources(const char *list, uint32_t *left_out)
 	for (; *list; list += n + (list[n] == ',')) {
 		n = strcspn(list, ",");
 		if (!n || keep_source(list, n, left_out))
-			return opts_usage_error(&cut_opts,
-						"-e: unknown source '%.*s'; `ebpfrec record -e list` "
-						"shows what there is",
-						(int)n, list);
+			return opts_usage_error(
+				&cut_opts,
+				"-e: unknown source '%.*s'; `ebpfrec record -e list` "
+				"shows what there is",
+				(int)n, list);
 	}
 	return 0;
 }
@@ -130,7 +135,8 @@ static bool is_wanted(const struct trace *t, const struct who *w, const struct t
 {
 	const struct trace_name *cgroup = trace_name_find(t, TRACE_NAME_CGROUP, p->cgroup_id);
 
-	return (w->pids && is_listed(w->pids, p->pid)) || (w->comm && !fnmatch(w->comm, p->comm, 0)) ||
+	return (w->pids && is_listed(w->pids, p->pid)) ||
+	       (w->comm && !fnmatch(w->comm, p->comm, 0)) ||
 	       (w->cgroup && cgroup && is_in_cgroup(cgroup->name, w->cgroup));
 }
 
@@ -139,15 +145,18 @@ static int check_pids(const char *pids)
 	char *end;
 
 	do {
-		if (*pids < '1' || *pids > '9' || strtoul(pids, &end, 10) > UINT32_MAX || (*end && *end != ','))
-			return opts_usage_error(&cut_opts, "--pid: '%s' is no list of process ids", pids);
+		if (*pids < '1' || *pids > '9' || strtoul(pids, &end, 10) > UINT32_MAX ||
+		    (*end && *end != ','))
+			return opts_usage_error(&cut_opts, "--pid: '%s' is no list of process ids",
+						pids);
 		pids = end + 1;
 	} while (*end);
 	return 0;
 }
 
 /* *ret_upids malloc'ed. EXIT_FAILED: there is none. */
-static int find_processes(const struct trace *t, const struct who *w, uint32_t **ret_upids, size_t *ret_cnt)
+static int find_processes(const struct trace *t, const struct who *w, uint32_t **ret_upids,
+			  size_t *ret_cnt)
 {
 	size_t cnt, i, n = 0;
 	const struct trace_process *p = trace_processes(t, &cnt);
@@ -162,8 +171,8 @@ static int find_processes(const struct trace *t, const struct who *w, uint32_t *
 	*ret_cnt = n;
 	if (n)
 		return 0;
-	say_error("no process of the trace is one of those; `ebpfrec sql 'SELECT pid, comm, cgroup FROM "
-		  "processes'` lists what there is");
+	say_error("no process of the trace is one of those; `ebpfrec sql 'SELECT pid, comm, "
+		  "cgroup FROM processes'` lists what there is");
 	return EXIT_FAILED;
 }
 
@@ -171,36 +180,29 @@ static int find_processes(const struct trace *t, const struct who *w, uint32_t *
 static char *say_who(const struct who *w, size_t cnt)
 {
 	char *text;
-	int n = asprintf(&text, "%zu%s%s%s%s%s%s", cnt, w->pids ? ", pid " : "", w->pids ? w->pids : "",
-			 w->comm ? ", comm " : "", w->comm ? w->comm : "", w->cgroup ? ", cgroup " : "",
-			 w->cgroup ? w->cgroup : "");
+	int n = asprintf(&text, "%zu%s%s%s%s%s%s", cnt, w->pids ? ", pid " : "",
+			 w->pids ? w->pids : "", w->comm ? ", comm " : "", w->comm ? w->comm : "",
+			 w->cgroup ? ", cgroup " : "", w->cgroup ? w->cgroup : "");
 
 	return n < 0 ? NULL : text;
 }
 
-/* In a draft, which gets its name when it is whole. */
 static int make(struct trace *t, const struct trace_cut_request *q, const char *path,
 		struct trace_cut_result *ret)
 {
-	struct draft draft = { 0 };
+	struct atomic_output out = { 0 };
 	struct err e = { "" };
-	char *new = NULL;
-	int c, r = trace_copy_refuse(t, path, &e);
+	int r = trace_copy_refuse(t, path, &e);
 
-	if (r < 0) {
-		say_error("%s", err_text(&e, r));
-		return EXIT_FAILED;
-	}
-	c = draft_make_trace(&draft, path, &new);
-	if (!c) {
-		r = trace_cut(t, q, new, ret, &e);
-		if (r < 0)
-			say_error("%s", err_text(&e, r));
-		c = r < 0 ? EXIT_FAILED : draft_place_trace(&draft, path);
-	}
-	draft_drop(&draft);
-	free(new);
-	return c;
+	atomic_output_catch_signals();
+	if (!r)
+		r = atomic_output_begin(&out, path, true, &e);
+	if (!r)
+		r = trace_cut(t, q, out.path, ret, &e);
+	if (!r)
+		r = atomic_output_commit(&out, path, false, &e);
+	atomic_output_drop(&out);
+	return r < 0 ? input_failed(r, &e) : 0;
 }
 
 static int cut(const struct input *in, struct trace *t, struct trace_cut_request *q,

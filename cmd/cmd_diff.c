@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * cmd_diff: `ebpfrec diff A B`: what has changed between two traces, per role and figure. See
- * analyze/diff.h for what counts as a change.
+ * analyze/diff/diff.h for what counts as a change.
  */
 #include <errno.h>
 #include <math.h>
@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/diff.h"
+#include "analyze/diff/diff.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
-#include "cmd/input.h"
-#include "cmd/say.h"
+#include "cmd/input/input.h"
+#include "cmd/render/say.h"
 
 #define TABLE_ROWS_DEFAULT 30
 #define COLUMN_CNT	   11
@@ -27,7 +27,8 @@ static const struct opts_option options[] = {
 	  "fiftieth of the shorter window, at least 10ms)" },
 	{ OPT_WORKLOAD, 0, "workload", NULL, "only the recorded workload's own processes" },
 	{ OPT_CHANGED, 0, "changed", NULL, "only what has changed" },
-	{ OPT_LIMIT, 0, "limit", "N", "rows at most, 0 for all (default: 30 for tables, else all)" },
+	{ OPT_LIMIT, 0, "limit", "N",
+	  "rows at most, 0 for all (default: 30 for tables, else all)" },
 	{ OPT_EXIT_CODE, 0, "exit-code", NULL, "end with 1 when something has changed" },
 	INPUT_OPTION_FORMAT,
 	{ 0 },
@@ -37,10 +38,12 @@ const struct opts_command diff_opts = {
 	.name = "diff",
 	.about = "Compare two traces.",
 	.synopsis = "[OPTIONS] A B",
-	.text = "Processes are matched by what they run and who started them, never by pid. A figure\n"
-		"has changed when the difference is more than its variation from bin to bin explains,\n"
-		"at least 5 %, and large enough to matter. --from and --to count from each trace's\n"
-		"own start.\n",
+	.text = "Processes are matched by what they run and who started them, never by PID. A "
+		"figure\n"
+		"has changed when the difference is larger than its variation from bin to bin\n"
+		"explains, at least 5 %, and large enough to matter. --from and --to count from "
+		"the\n"
+		"start of each trace.\n",
 	.options = options,
 	.examples = "  ebpfrec diff before.ebpfrec after.ebpfrec\n"
 		    "  ebpfrec diff --workload --exit-code before.ebpfrec after.ebpfrec\n"
@@ -88,7 +91,8 @@ static struct value amount(enum render_format format, enum diff_metric m, bool h
 	}
 }
 
-static struct value chance(enum render_format format, const struct diff_row *r, char *buf, size_t size)
+static struct value chance(enum render_format format, const struct diff_row *r, char *buf,
+			   size_t size)
 {
 	if (r->verdict != DIFF_SAME && r->verdict != DIFF_CHANGED)
 		return (struct value){ .type = VALUE_NULL };
@@ -122,7 +126,8 @@ static int put_row(void *ctx, const struct diff_row *r)
 		return 0;
 	row[0] = text(r->role);
 	row[1] = text(r->parent);
-	row[2] = text(format == RENDER_TABLE ? metric_for_people(r->metric) : diff_metric_name(r->metric));
+	row[2] = text(format == RENDER_TABLE ? metric_for_people(r->metric)
+					     : diff_metric_name(r->metric));
 	row[3] = amount(format, r->metric, r->has[0], r->value[0], a, sizeof(a));
 	row[4] = amount(format, r->metric, r->has[1], r->value[1], b, sizeof(b));
 	row[5] = (struct value){ .type = VALUE_NULL };
@@ -130,9 +135,10 @@ static int put_row(void *ctx, const struct diff_row *r)
 		double change = 100 * (r->value[1] - r->value[0]) / r->value[0];
 
 		snprintf(pct, sizeof(pct), "%+.1f", change);
-		row[5] = format == RENDER_TABLE ? text(pct)
-						: (struct value){ .type = VALUE_REAL,
-								  .r = round(change * 1000) / 1000 };
+		row[5] = format == RENDER_TABLE
+				 ? text(pct)
+				 : (struct value){ .type = VALUE_REAL,
+						   .r = round(change * 1000) / 1000 };
 	}
 	row[6] = text(diff_verdict_name(r->verdict));
 	row[7] = chance(format, r, p, sizeof(p));
@@ -209,8 +215,10 @@ static int compare(struct diff *d)
 		return input_failed(c, &e);
 	if (d->in[0].format == RENDER_TABLE) {
 		units_format_duration(bin, sizeof(bin), sum.bin_ns);
-		printf("\n%llu figure%s changed: by more than what varies between bins of %s explains, in all at 1 %%.\n"
-		       "What varies from run to run of the same thing, but not inside one, two traces cannot tell.\n",
+		printf("\n%llu figure%s changed: by more than what varies between bins of %s "
+		       "explains, in all at 1 %%.\n"
+		       "What varies from run to run of the same thing, but not inside one, two "
+		       "traces cannot tell.\n",
 		       (unsigned long long)sum.changed, sum.changed == 1 ? " has" : "s have", bin);
 	}
 	return d->exit_code && sum.changed ? EXIT_FAILED : 0;
@@ -226,7 +234,8 @@ static int diff(struct diff *d)
 			c = input_analysis(&d->in[side], d->trace[side], &d->analysis[side]);
 	}
 	if (!c) {
-		d->render = input_render(&d->in[0], d->has_limit ? d->limit : TABLE_ROWS_DEFAULT, true);
+		d->render =
+			input_render(&d->in[0], d->has_limit ? d->limit : TABLE_ROWS_DEFAULT, true);
 		d->sink = d->render ? render_sink(d->render) : NULL;
 		c = d->render ? compare(d) : EXIT_FAILED;
 		render_free(d->render);
@@ -247,7 +256,8 @@ static int take_option(struct diff *d, int id, const char *value)
 	case OPT_EVERY:
 		c = units_parse_duration(value, &d->every_ns, &e);
 		if (c || !d->every_ns)
-			return opts_usage_error(&diff_opts, "--every %s: %s", value, c ? e.text : "must be more than 0");
+			return opts_usage_error(&diff_opts, "--every %s: %s", value,
+						c ? e.text : "must be more than 0");
 		return 0;
 	case OPT_LIMIT:
 		d->has_limit = true;
@@ -284,7 +294,8 @@ int cmd_diff(int argc, char **argv)
 		if (id == OPTS_BAD)
 			return EXIT_USAGE;
 		if (id == OPTS_OPERAND && operands == 2)
-			return opts_usage_error(&diff_opts, "'%s': two traces are compared, no more", value);
+			return opts_usage_error(&diff_opts,
+						"'%s': two traces are compared, no more", value);
 		if (id == OPTS_OPERAND) {
 			d.in[operands++].path = value;
 			continue;

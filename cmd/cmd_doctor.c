@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
-#include "cmd/input.h"
-#include "cmd/say.h"
-#include "session/session.h"
+#include "cmd/input/input.h"
+#include "cmd/render/say.h"
+#include "record/session.h"
 
 static const struct opts_option options[] = {
 	INPUT_OPTION_FORMAT,
@@ -22,9 +22,13 @@ const struct opts_command doctor_opts = {
 	.name = "doctor",
 	.about = "Show what this kernel can record.",
 	.synopsis = "[--format FORMAT]",
-	.text = "One row per kernel hook. 'there' is no where this kernel lacks the hook, unused where\n"
-		"a better one takes its place. Then: which capabilities this user lacks, and what for.\n"
-		"The exit status is 1 when a default source has no hook at all or this user may not record.\n",
+	.text = "One row per kernel hook. 'there' is no where this kernel lacks the hook, and "
+		"unused\n"
+		"where a better hook takes its place. Then come the capabilities this user lacks, "
+		"and\n"
+		"what for. The exit status is 1 when a default source has no hook or this user "
+		"may\n"
+		"not record.\n",
 	.options = options,
 	.examples = "  ebpfrec doctor\n",
 };
@@ -78,10 +82,11 @@ static int print_verdict(const struct session_hook *hooks, unsigned int cnt, boo
 	if (uname(&u))
 		memset(&u, 0, sizeof(u));
 	if (!has_btf) {
-		say_error("kernel %s: cannot read /sys/kernel/btf/vmlinux, so no hook could be looked "
-			  "for; recording needs a kernel built with CONFIG_DEBUG_INFO_BTF, or a file "
-			  "with its BTF (record --btf FILE)",
-			  u.release);
+		say_error(
+			"kernel %s: cannot read /sys/kernel/btf/vmlinux, so no hook could be "
+			"looked for; recording needs a kernel built with CONFIG_DEBUG_INFO_BTF, "
+			"or a file with its BTF (record --btf FILE)",
+			u.release);
 		return EXIT_FAILED;
 	}
 	if (missing) {
@@ -94,7 +99,7 @@ static int print_verdict(const struct session_hook *hooks, unsigned int cnt, boo
 	return may_record ? 0 : EXIT_FAILED;
 }
 
-/* What the caller lacks, and what for. Whether the caller may record at all. */
+/* The capabilities the caller lacks, and what for. Returns whether the caller may record. */
 static bool print_privileges(void)
 {
 	const struct session_privilege *rows;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * cmd_export: `ebpfrec export`: the window's tables as files for other tools. csv and json are one
- * file per table, streamed; all are made in a draft, and get their names when all are whole, so that an
- * export that is broken off leaves nothing behind. sqlite is analysis_export_sqlite()'s.
+ * cmd_export: `ebpfrec export` writes the window's tables as files for other tools. csv and json
+ * are one file per table, streamed. The files get their names when all are complete, so an
+ * interrupted export leaves nothing behind. analysis_export_sqlite() writes databases.
  */
 #include <errno.h>
 #include <limits.h>
@@ -12,19 +12,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/atomic_output.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
-#include "cmd/draft.h"
-#include "cmd/host_columns.h"
-#include "cmd/input.h"
-#include "cmd/leftover.h"
-#include "cmd/lists.h"
-#include "cmd/nearest.h"
-#include "cmd/progress.h"
-#include "cmd/say.h"
+#include "cmd/render/host_columns.h"
+#include "cmd/input/input.h"
+#include "cmd/input/lists.h"
+#include "cmd/input/nearest.h"
+#include "cmd/render/progress.h"
+#include "cmd/render/say.h"
 
 #define TABLES_MAX    64
-#define DRAFT_TABLES "tables"
+#define TABLES_ITEM   "tables"
 #define PROGRESS_ROWS (1u << 18)
 
 enum { OPT_WITH_HOST = 256 };
@@ -42,7 +41,7 @@ static const struct opts_option options[] = {
 	  "csv, json: each row begins with host and unix_ns, the wall-clock time of its\n"
 	  "first instant, so that tables of many hosts can be put together" },
 	{ 'f', 'f', "force", NULL, "replace files that exist" },
-	{ 'q', 'q', "quiet", NULL, "no progress, no closing line" },
+	{ 'q', 'q', "quiet", NULL, "print no progress and no closing line" },
 	{ 'l', 'l', "list", NULL, "list the tables" },
 	{ 0 },
 };
@@ -55,13 +54,14 @@ const struct opts_command export_opts = {
 		"format, anything else is a time. Times in the files are ns from the trace's "
 		"start.\n"
 		"Tables are streamed: memory does not grow with the trace.\n"
-		"A database of the whole trace, exported to again, gets what is new.\n",
+		"Exporting a whole trace again replaces the database of an earlier export.\n",
 	.options = options,
 	.examples =
 		"  ebpfrec export --to csv -o out/\n"
 		"  ebpfrec export --to csv -t sched_slices --from 2s --to 3s -o - > slices.csv\n"
 		"  ebpfrec export --to sqlite -o trace.db\n"
-		"  ebpfrec export --to csv --with-host -t sched_slices -o - | ssh db 'load sched_slices'\n",
+		"  ebpfrec export --to csv --with-host -t sched_slices -o - | ssh db 'load "
+		"sched_slices'\n",
 };
 
 enum format { FORMAT_NONE, FORMAT_CSV, FORMAT_JSON, FORMAT_SQLITE };
@@ -79,7 +79,6 @@ struct export
 	const struct schema_table *tables[TABLES_MAX]; /* picked */
 	unsigned int table_cnt;
 	bool force, quiet, shows_progress, with_host;
-	bool added; /* to a database that was there */
 	uint64_t from_ns, to_ns;
 	/* while running */
 	const struct trace *trace;
@@ -197,50 +196,60 @@ static int check_directory(const struct export *x)
 	return 0;
 }
 
-/* A file at a time, into a directory that is there. */
-static int place_files(struct export *x, const struct draft *d, const char *dir)
+/* Into a directory that exists: one file after the other. */
+static int commit_files(struct export *x, const struct atomic_output *out, struct err *e)
 {
 	char from[PATH_MAX], to[PATH_MAX];
+	int r = 0;
+
+	for (unsigned int i = 0; !r && i < x->table_cnt; i++) {
+		const char *name = x->tables[i]->name, *ending = format_names[x->format];
+
+		snprintf(from, sizeof(from), TABLES_ITEM "/%s.%s", name, ending);
+		snprintf(to, sizeof(to), "%s/%s.%s", x->output, name, ending);
+		r = atomic_output_commit_item(out, from, to, x->force, e);
+	}
+	return r;
+}
+
+static int write_files(struct export *x, struct analysis *a, const struct atomic_output *out,
+		       struct err *e)
+{
+	char *dir = atomic_output_item(out, TABLES_ITEM);
 	int c = 0;
 
-	for (unsigned int i = 0; !c && i < x->table_cnt; i++) {
-		snprintf(from, sizeof(from), "%s/%s.%s", dir, x->tables[i]->name,
-			 format_names[x->format]);
-		snprintf(to, sizeof(to), "%s/%s.%s", x->output, x->tables[i]->name,
-			 format_names[x->format]);
-		c = draft_place(d, from, to, x->force);
-	}
+	if (!dir)
+		return -ENOMEM;
+	if (mkdir(dir, 0777))
+		c = err_set(e, -errno, "cannot make the directory %s: %s", dir, strerror(errno));
+	for (unsigned int i = 0; !c && i < x->table_cnt; i++)
+		c = write_file(x, a, dir, x->tables[i]->name);
+	free(dir);
 	return c;
 }
 
-/* What is made is a directory in the draft: it becomes the output, or its files go into the one that is there. */
+/* The new directory becomes the output; into an output that exists, its files are moved. */
 static int export_directory(struct export *x, struct analysis *a)
 {
-	char inside[PATH_MAX], *dir = NULL;
-	struct draft d = { 0 };
+	struct atomic_output out = { 0 };
+	struct err e = { "" };
+	char inside[PATH_MAX];
 	struct stat st;
 	bool exists = !stat(x->output, &st);
 	int c = exists ? check_directory(x) : 0;
 
-	snprintf(inside, sizeof(inside), "%s/.", x->output); /* where it can be renamed from */
+	if (c)
+		return c;
+	snprintf(inside, sizeof(inside), "%s/.", x->output);
+	atomic_output_catch_signals();
+	c = atomic_output_begin(&out, exists ? inside : x->output, false, &e);
 	if (!c)
-		c = draft_make(&d, exists ? inside : x->output);
-	if (!c) {
-		dir = draft_path(&d, DRAFT_TABLES);
-		c = dir ? 0 : EXIT_FAILED;
-	}
-	if (!c && mkdir(dir, 0777)) {
-		say_error("cannot make the directory %s: %s", dir, strerror(errno));
-		c = EXIT_FAILED;
-	}
-	for (unsigned int i = 0; !c && i < x->table_cnt; i++)
-		c = write_file(x, a, dir, x->tables[i]->name);
+		c = write_files(x, a, &out, &e);
 	if (!c)
-		c = exists ? place_files(x, &d, DRAFT_TABLES)
-			   : draft_place(&d, DRAFT_TABLES, x->output, false);
-	draft_drop(&d);
-	free(dir);
-	return c;
+		c = exists ? commit_files(x, &out, &e)
+			   : atomic_output_commit_item(&out, TABLES_ITEM, x->output, false, &e);
+	atomic_output_drop(&out);
+	return c < 0 ? input_failed(c, &e) : c;
 }
 
 static int export_files(struct export *x, struct analysis *a)
@@ -264,17 +273,13 @@ static int export_sqlite(struct export *x, struct analysis *a)
 		.to_ns = x->to_ns,
 		.force = x->force,
 		.progress = x->shows_progress ? sqlite_progress : NULL,
-		.making = leftover_of_export,
-		.made = leftover_of_export_done,
 		.ctx = x,
 	};
-	struct export_result result;
 	struct err e = { "" };
 	int c;
 
-	c = analysis_export_sqlite(a, &r, &result, &e);
-	x->total_cnt = result.rows;
-	x->added = result.added;
+	atomic_output_catch_signals();
+	c = analysis_export_sqlite(a, &r, &x->total_cnt, &e);
 	progress_erase(&x->progress);
 	return c ? input_failed(c, &e) : 0;
 }
@@ -413,8 +418,7 @@ static int export(struct export *x)
 	else
 		c = export_files(x, a);
 	if (!c && !x->quiet && strcmp(x->output, "-"))
-		say_note("%s: %s rows%s", x->output,
-			 units_format_count(n, sizeof(n), x->total_cnt), x->added ? " added" : "");
+		say_note("%s: %s rows", x->output, units_format_count(n, sizeof(n), x->total_cnt));
 out:
 	analysis_close(a);
 	trace_close(t);

@@ -11,16 +11,17 @@
 
 #include "base/units.h"
 #include "cmd/cmd.h"
-#include "cmd/input.h"
-#include "cmd/say.h"
-#include "cmd/timeexpr.h"
-#include "event/trace_layout.h"
+#include "cmd/input/input.h"
+#include "cmd/render/say.h"
+#include "cmd/input/timeexpr.h"
+#include "trace/trace_layout.h"
 
 enum { OPT_COLUMNS = 256 };
 
 static const struct opts_option options[] = {
 	INPUT_OPTION_TRACE,
-	{ OPT_COLUMNS, 0, "columns", NULL, "bytes on disk of each column of events, and of all the rest" },
+	{ OPT_COLUMNS, 0, "columns", NULL,
+	  "bytes on disk of each column of events, and of all the rest" },
 	INPUT_OPTION_FORMAT,
 	{ 0 },
 };
@@ -29,11 +30,12 @@ const struct opts_command info_opts = {
 	.name = "info",
 	.about = "Show what is in a trace.",
 	.synopsis = "[-i TRACE] [--columns] [--format FORMAT]",
-	.text = "Span, wall-clock time, events by kind, losses, chunk files, damage and the "
-		"manifest.\n"
-		"csv and json have the columns section, name and value; values are raw.\n",
+	.text = "Shows span, wall-clock time, events by kind, losses, chunk files, damage and the\n"
+		"manifest. csv and json have the columns section, name and value, with raw "
+		"values.\n",
 	.options = options,
-	.examples = "  ebpfrec info\n  ebpfrec info -i night.ebpfrec --format json\n  ebpfrec info --columns\n",
+	.examples = "  ebpfrec info\n  ebpfrec info -i night.ebpfrec --format json\n  ebpfrec info "
+		    "--columns\n",
 };
 
 /* Writes facts: as rows of (section, name, value), or as lines under headings. */
@@ -122,7 +124,8 @@ static const char *state_of(const struct trace *t, bool for_people)
 	if (trace_is_live(t))
 		return for_people ? "being recorded; this is what was there a moment ago"
 				  : "recording";
-	return for_people ? "not finished: its recorder was killed, or could not write" : "not finished";
+	return for_people ? "not finished: its recorder was killed, or could not write"
+			  : "not finished";
 }
 
 static void add_span(struct facts *f, const struct trace *t)
@@ -219,8 +222,8 @@ static void add_gaps(struct facts *f, const struct trace *t)
 	for (size_t i = 0; i < cnt; i++) {
 		units_format_instant(a, sizeof(a), (int64_t)(g[i].from_ns - start));
 		units_format_instant(b, sizeof(b), (int64_t)(g[i].to_ns - start));
-		snprintf(text, sizeof(text), "%s .. %s s (%s): %s; cost %.2f %% of the CPU time, allowed %.2f %%",
-			 a, b,
+		snprintf(text, sizeof(text),
+			 "%s .. %s s (%s): %s; cost %.2f %% of the CPU time, allowed %.2f %%", a, b,
 			 units_format_duration(len, sizeof(len), g[i].to_ns - g[i].from_ns),
 			 g[i].reason, (double)g[i].cost_ppm / 1e4, (double)g[i].budget_ppm / 1e4);
 		add_text(f, "sources that were off", g[i].source, text);
@@ -386,8 +389,10 @@ static int columns(const struct input *in, struct trace *t)
 	sink = render_sink(r);
 	c = sink->begin(sink->ctx, sizeof(names) / sizeof(names[0]), names);
 	for (i = 0; i < cnt && !c; i++)
-		c = column_row(sink, l[i].is_event ? "events" : l[i].part < TRACE_LAYOUT_FILE_HEADERS
-								      ? "state" : "files",
+		c = column_row(sink,
+			       l[i].is_event			       ? "events"
+			       : l[i].part < TRACE_LAYOUT_FILE_HEADERS ? "state"
+								       : "files",
 			       &l[i], l[i].is_event ? l[i].row_cnt : all.row_cnt, all.stored_bytes);
 	/* the sum is for people; programs add up themselves */
 	if (!c && in->format == RENDER_TABLE)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * cmd_mark: `ebpfrec mark`: gives this instant a name in a recording under way. The clock is read before
- * anything else is done: how long the letter takes does not matter.
+ * cmd_mark: `ebpfrec mark`: gives this instant a name in a recording under way. The clock is read
+ * before anything else is done: how long the message takes does not matter.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -10,12 +10,12 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "chunk/rows.h"
+#include "format/rows.h"
 #include "cmd/cmd.h"
-#include "cmd/input.h"
-#include "cmd/say.h"
+#include "cmd/input/input.h"
+#include "cmd/render/say.h"
 #include "store/manifest.h"
-#include "store/store_post.h"
+#include "store/control_socket.h"
 
 static const struct opts_option options[] = {
 	{ INPUT_OPT_TRACE, 'i', "input", "TRACE",
@@ -27,8 +27,8 @@ const struct opts_command mark_opts = {
 	.name = "mark",
 	.about = "Give this instant a name in a recording under way.",
 	.synopsis = "[-i TRACE] TEXT",
-	.text = "Reports take it as a time: --from mark:TEXT, for the second one of the same text\n"
-		"--from mark:TEXT#2; 'report --phases' has a row per interval between marks.\n",
+	.text = "Reports take a mark as a time: --from mark:TEXT; mark:TEXT#2 is the second mark\n"
+		"with the same text. 'report --phases' has a row per interval between marks.\n",
 	.options = options,
 	.examples = "  ebpfrec mark build\n"
 		    "  ebpfrec mark -i night.ebpfrec 'backup begins'\n"
@@ -44,12 +44,12 @@ static int mark(struct input *in, uint64_t now_ns, const char *text)
 	r = input_open_dir(in, "its recording is over; a mark can only be made meanwhile", &dir_fd);
 	if (r)
 		return r;
-	r = store_post_send(dir_fd, now_ns, text);
+	r = control_socket_send(dir_fd, now_ns, text);
 	is_trace = r != -ENOENT || !faccessat(dir_fd, MANIFEST_NAME, F_OK, AT_SYMLINK_NOFOLLOW);
 	close(dir_fd);
 	if (!is_trace) {
-		say_error("%s: not a trace: it has no file '" MANIFEST_NAME "'; name the one that is being "
-			  "recorded with -i",
+		say_error("%s: not a trace: it has no file '" MANIFEST_NAME
+			  "'; name the one that is being recorded with -i",
 			  path);
 		return EXIT_FAILED;
 	}
@@ -86,8 +86,9 @@ int cmd_mark(int argc, char **argv)
 		if (id == OPTS_BAD)
 			return EXIT_USAGE;
 		if (id == OPTS_OPERAND && text)
-			return opts_usage_error(
-				&mark_opts, "unexpected argument '%s'; put the text in quotes", value);
+			return opts_usage_error(&mark_opts,
+						"unexpected argument '%s'; put the text in quotes",
+						value);
 		if (id == OPTS_OPERAND) {
 			text = value;
 			continue;

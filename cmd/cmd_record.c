@@ -18,10 +18,11 @@
 
 #include "base/units.h"
 #include "cmd/cmd.h"
-#include "cmd/lists.h"
-#include "cmd/say.h"
+#include "cmd/input/lists.h"
+#include "cmd/render/say.h"
 #include "cmd/sources.h"
-#include "session/session.h"
+#include "event_lists.h"
+#include "record/session.h"
 
 #define KEEP_BYTES_MIN (1ull << 20)
 
@@ -30,7 +31,6 @@ enum {
 	OPT_ONLY,
 	OPT_RING_SIZE,
 	OPT_RINGS,
-	OPT_RING_KIND,
 	OPT_LEVEL,
 	OPT_NOTE,
 	OPT_KEEP,
@@ -49,9 +49,9 @@ static const struct opts_option options[] = {
 	  "directory to write (default: trace.ebpfrec); an existing trace\nis renamed to "
 	  "TRACE.old" },
 	{ 'e', 'e', "events", "LIST",
-	  "classes and sources to record, such as sched,alloc.page,block\n(default: all but "
-	  "alloc.heap and sched.irq); '-e list' shows them" },
-	{ 'a', 'a', "all", NULL, "without COMMAND: record until -d or Ctrl-C" },
+	  "classes and sources to record, such as sched,alloc.page,block\n(default: all "
+	  "but " EVENT_NOT_DEFAULT "); '-e list' shows them" },
+	{ 'a', 'a', "all", NULL, "record without COMMAND, until -d or Ctrl-C" },
 	{ 'p', 'p', "pid", "PID,...", "these processes and their descendants are the workload" },
 	{ OPT_CGROUP, 0, "cgroup", "PATH", "the processes of this cgroup are the workload" },
 	{ OPT_ONLY, 0, "only", NULL, "keep events of the workload only, not of the whole system" },
@@ -60,32 +60,31 @@ static const struct opts_option options[] = {
 	{ OPT_CMDLINES, 0, "cmdlines", NULL,
 	  "keep the command lines of all processes, not just the workload's" },
 	{ OPT_STACKS, 0, "stacks", "SIZE|1/N",
-	  "stacks of allocations of at least SIZE, or of every N-th (of a hook,\non a CPU)" },
+	  "record stacks of allocations of at least SIZE, or of every N-th (of a\nhook, on a "
+	  "CPU)" },
 	{ OPT_NOTE, 0, "note", "KEY=VALUE", "keep a remark with the trace; may be repeated" },
 	{ OPT_KEEP, 0, "keep", "DUR|SIZE",
-	  "keep only the last so much: 60s, 1GiB, or 60s,1GiB (whichever is\nless); older chunk "
-	  "files are removed" },
+	  "keep only the most recent part: 60s, 1GiB, or 60s,1GiB (the smaller of\nthe two); older "
+	  "chunk files are removed" },
 	{ OPT_TRIGGER, 0, "trigger", "EXPR",
 	  "make a snapshot when this happens: spike>500MiB, io-latency>200ms,\n"
 	  "runq>50ms, loss>0, exit!=0; may be repeated" },
 	{ OPT_TRIGGER_MAX, 0, "trigger-max", "N",
-	  "snapshots --trigger makes at most (default: 10)" },
+	  "at most so many snapshots by --trigger (default: 10)" },
 	{ OPT_MARK_FD, 0, "mark-fd", "FD", "each line read from this descriptor is a mark" },
 	{ OPT_RING_SIZE, 0, "ring-size", "SIZE",
-	  "of each ring buffer, such as 16MiB; rounded up to a power of 2" },
+	  "size of each ring buffer, such as 16MiB; rounded up to a power of 2" },
 	{ OPT_RINGS, 0, "rings", "N|cpu|cache",
 	  "ring buffers: a number, one per CPU or one per last-level cache\n"
 	  "(default: cpu; on more than 16 CPUs, one per 8 that share a cache)" },
-	{ OPT_RING_KIND, 0, "ring-kind", "mapped|bpf",
-	  "what records travel through; mapped where the kernel can" },
 	{ OPT_LEVEL, 0, "level", "N", "zstd compression level, 1 to 19 (default: 1); 0: none" },
 	{ OPT_MAX_OVERHEAD, 0, "max-overhead", "PCT",
 	  "turn sources off while recording costs more than this share of the\n"
-	  "machine's CPU time, such as 2 or 0.5 (percent); reports know" },
+	  "machine's CPU time, such as 2 or 0.5 (percent); reports mark the gap" },
 	{ OPT_BTF, 0, "btf", "FILE",
-	  "the kernel's BTF, where /sys/kernel/btf/vmlinux is not to be had" },
+	  "the kernel's BTF, where /sys/kernel/btf/vmlinux is not available" },
 	{ 'f', 'f', "force", NULL, "replace TRACE.old when it exists" },
-	{ 'q', 'q', "quiet", NULL, "neither status nor closing line" },
+	{ 'q', 'q', "quiet", NULL, "print no status and no closing line" },
 	{ OPT_STATUS, 0, "status", NULL,
 	  "draw the live status line even if COMMAND writes to the same\nterminal" },
 	{ 0 },
@@ -98,11 +97,11 @@ const struct opts_command record_opts = {
 		    "       ebpfrec record [OPTIONS] -a | -p PID,... | --cgroup PATH | -d DUR",
 	.text = "The whole system is recorded; COMMAND (or -p, --cgroup) is marked as the "
 		"workload.\n"
-		"Recording ends when COMMAND ends, -d is over or Ctrl-C is pressed; a second "
-		"Ctrl-C\n"
-		"ends at once. The exit status is COMMAND's, 126 or 127 if it could not be run,\n"
-		"125 when recording failed. Needs root, or CAP_BPF and CAP_PERFMON: see\n"
-		"'ebpfrec doctor'.\n",
+		"Recording ends when COMMAND ends, when -d is over, or at Ctrl-C; a second Ctrl-C\n"
+		"ends it at once. The exit status is COMMAND's, 126 or 127 if COMMAND could not "
+		"be\n"
+		"run, and 125 when recording failed. Recording needs root, or CAP_BPF and\n"
+		"CAP_PERFMON: see 'ebpfrec doctor'.\n",
 	.options = options,
 	.examples = "  ebpfrec record -- make -j2\n"
 		    "  ebpfrec record -d 10s -o night.ebpfrec\n"
@@ -174,8 +173,8 @@ static void set_signals(sigset_t *ret_ignored)
 	if (!sigismember(ret_ignored, SIGHUP))
 		sigaction(SIGHUP, &stop, NULL);
 	/*
-	 * A handler and not SIG_IGN, which COMMAND would inherit. A file that reaches `ulimit -f` is then an
-	 * error of writing, as a full disk is.
+	 * A handler and not SIG_IGN, which COMMAND would inherit. A file that reaches `ulimit -f`
+	 * is then an error of writing, as a full disk is.
 	 */
 	sigaction(SIGPIPE, &nothing, NULL);
 	sigaction(SIGXFSZ, &nothing, NULL);
@@ -239,7 +238,7 @@ static void on_notice(void *ctx, const char *text)
 	say_note("%s", text);
 }
 
-/* In the order people care about; the indices are enum wire_class. */
+/* In the order people care about; the indices are enum event_class. */
 static const struct {
 	const char *name;
 	unsigned int index;
@@ -279,14 +278,16 @@ static void print_closing(const struct record *r, const struct session_stats *st
 					"`ebpfrec report loss` says when and why");
 	if (st->off_cnt)
 		snprintf(off, sizeof(off),
-			 "; sources were turned off %u time%s (--max-overhead), `ebpfrec info` says which and when",
+			 "; sources were turned off %u time%s (--max-overhead), `ebpfrec info` "
+			 "says which and when",
 			 st->off_cnt, st->off_cnt == 1 ? "" : "s");
 	if (st->dropped_bytes)
 		snprintf(gone, sizeof(gone), " (kept: the last %s, %s)",
 			 units_format_duration(last, sizeof(last), st->kept_ns),
 			 units_format_bytes_si(left, sizeof(left), st->bytes - st->dropped_bytes));
 	say_note("%s: %s events%s%s%s, %s%s, %s lost%s, %" PRIu64 ".%03u s, recorder used %" PRIu64
-		 ".%03u s CPU (%" PRIu64 ".%u %%), its programs in the kernel about %.3f s (%.1f %%), %s%s",
+		 ".%03u s CPU (%" PRIu64
+		 ".%u %%), its programs in the kernel about %.3f s (%.1f %%), %s%s",
 		 r->o.output, units_format_count(events, sizeof(events), sum(st->event_cnt)),
 		 kept[0] ? " (" : "", kept, kept[0] ? ")" : "",
 		 units_format_bytes_si(bytes, sizeof(bytes), st->bytes), gone,
@@ -309,10 +310,11 @@ static int take_overhead(struct record *r, const char *value)
 	pct = strtod(value, &end);
 	end += *end == '%';
 	if (end == value || *end || errno || !(pct >= 0.0001) || pct > 100)
-		return opts_usage_error(&record_opts,
-					"--max-overhead: '%s' is not a percentage of the machine's CPU "
-					"time, such as 2 or 0.5",
-					value);
+		return opts_usage_error(
+			&record_opts,
+			"--max-overhead: '%s' is not a percentage of the machine's CPU "
+			"time, such as 2 or 0.5",
+			value);
 	r->o.budget_ppm = (uint64_t)(pct * 10000 + 0.5);
 	return 0;
 }
@@ -334,14 +336,6 @@ static int take_rings(struct record *r, const char *value)
 		c = err_set(&e, -ERANGE, "%s is out of range; 1 to 4096, cpu or cache", value);
 	r->o.rings.cnt = (unsigned int)v;
 	return c ? opts_usage_error(&record_opts, "--rings: %s", err_text(&e, c)) : 0;
-}
-
-static int take_ring_kind(struct record *r, const char *value)
-{
-	r->o.rings.plain = !strcmp(value, "bpf");
-	if (r->o.rings.plain || !strcmp(value, "mapped"))
-		return 0;
-	return opts_usage_error(&record_opts, "--ring-kind: %s is neither mapped nor bpf", value);
 }
 
 static int take_stacks(struct record *r, const char *value)
@@ -389,8 +383,6 @@ static int take_number(struct record *r, int id, const char *value)
 		return c ? opts_usage_error(&record_opts, "--ring-size: %s", err_text(&e, c)) : 0;
 	case OPT_RINGS:
 		return take_rings(r, value);
-	case OPT_RING_KIND:
-		return take_ring_kind(r, value);
 	case OPT_MAX_OVERHEAD:
 		return take_overhead(r, value);
 	case OPT_TRIGGER_MAX:
@@ -555,7 +547,7 @@ static int check_options(const struct record *r)
 	if (!has_workload && !r->all && !r->has_duration)
 		return opts_usage_error(
 			&record_opts,
-			"nothing says what to record: give a COMMAND, or -a (until Ctrl-C), "
+			"nothing to record: give a COMMAND, or -a (until Ctrl-C), "
 			"-p PID, --cgroup PATH or -d DUR");
 	if (!has_workload && r->events && sources_need_workload(r->events))
 		return opts_usage_error(

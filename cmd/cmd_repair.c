@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * cmd_repair: `ebpfrec repair -o NEW`: checks a trace, writes a new one of all that is valid in it, and
- * checks that one, too.
+ * cmd_repair: `ebpfrec repair -o NEW`: checks a trace, writes a new one of all that is valid in it,
+ * and checks that one, too.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/atomic_output.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
-#include "cmd/draft.h"
-#include "cmd/input.h"
-#include "cmd/say.h"
-#include "event/trace_check.h"
-#include "event/trace_copy.h"
-#include "event/trace_repair.h"
+#include "cmd/input/input.h"
+#include "cmd/render/say.h"
+#include "edit/trace_check.h"
+#include "edit/trace_copy.h"
+#include "edit/trace_repair.h"
 
 static const struct opts_option options[] = {
 	INPUT_OPTION_TRACE,
@@ -27,9 +27,9 @@ const struct opts_command repair_opts = {
 	.name = "repair",
 	.about = "Write a new trace of all that is valid in a damaged one.",
 	.synopsis = "[-i TRACE] -o NEW",
-	.text = "The damaged trace is only read. Valid blocks are copied as they are; where one "
-		"was\n"
-		"lost the new trace has a gap, and reports over it say so. The new trace is "
+	.text = "The damaged trace is only read. Valid blocks are copied as they are. Where a "
+		"block\n"
+		"was lost, the new trace has a gap, and reports mark it. The new trace is "
 		"checked.\n",
 	.options = options,
 	.examples = "  ebpfrec repair -i trace.ebpfrec -o repaired.ebpfrec\n",
@@ -55,30 +55,23 @@ static int check_new(const char *path, const char *new, const struct repair_resu
 	return x || c.damaged_cnt || c.block_cnt != r->block_cnt ? EXIT_FAILED : 0;
 }
 
-/* In a draft, which gets its name when it is whole. */
 static int make(struct trace *t, const char *path, struct repair_result *ret)
 {
-	struct draft draft = { 0 };
+	struct atomic_output out = { 0 };
 	struct err e = { "" };
-	char *new = NULL;
-	int c, r = trace_copy_refuse(t, path, &e);
+	int r = trace_copy_refuse(t, path, &e), c = 0;
 
-	if (r) {
-		say_error("%s", err_text(&e, r));
-		return EXIT_FAILED;
-	}
-	c = draft_make_trace(&draft, path, &new);
-	if (!c) {
-		r = trace_repair(t, new, ret, &e);
-		if (r)
-			say_error("%s", err_text(&e, r));
-		c = r ? EXIT_FAILED : check_new(path, new, ret);
-	}
-	if (!c)
-		c = draft_place_trace(&draft, path);
-	draft_drop(&draft);
-	free(new);
-	return c;
+	atomic_output_catch_signals();
+	if (!r)
+		r = atomic_output_begin(&out, path, true, &e);
+	if (!r)
+		r = trace_repair(t, out.path, ret, &e);
+	if (!r)
+		c = check_new(path, out.path, ret);
+	if (!r && !c)
+		r = atomic_output_commit(&out, path, false, &e);
+	atomic_output_drop(&out);
+	return r ? input_failed(r, &e) : c;
 }
 
 static int repair(const struct input *in, struct trace *t, const char *path)
@@ -100,11 +93,12 @@ static int repair(const struct input *in, struct trace *t, const char *path)
 		return x;
 	say_note("%s: %s block%s, %s, of %s; left out: %" PRIu64 " damaged part%s (%s)", path,
 		 units_format_count(n, sizeof(n), r.block_cnt), r.block_cnt == 1 ? "" : "s",
-		 units_format_bytes_si(bytes, sizeof(bytes), r.bytes), input_path(in), c.damaged_cnt,
-		 c.damaged_cnt == 1 ? "" : "s",
+		 units_format_bytes_si(bytes, sizeof(bytes), r.bytes), input_path(in),
+		 c.damaged_cnt, c.damaged_cnt == 1 ? "" : "s",
 		 units_format_bytes_si(lost, sizeof(lost), c.damaged_bytes));
 	if (r.gap_cnt)
-		say_note("%s: %" PRIu64 " gap%s, %s in all; reports over %s are incomplete and say so",
+		say_note("%s: %" PRIu64
+			 " gap%s, %s in all; reports over %s are incomplete and say so",
 			 path, r.gap_cnt, r.gap_cnt == 1 ? "" : "s",
 			 units_format_duration(missing, sizeof(missing), c.missing_ns),
 			 r.gap_cnt == 1 ? "it" : "them");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * cmd_snapshot: `ebpfrec snapshot`: what a trace holds now, as a finished trace of its own. It needs
- * nothing from the recorder, and works on a trace whose recorder died, too.
+ * cmd_snapshot: `ebpfrec snapshot` copies what a trace holds now to a new, finished trace. It
+ * needs nothing from the recorder, and works on a trace whose recorder died, too.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,12 +12,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/atomic_output.h"
 #include "base/clock.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
-#include "cmd/draft.h"
-#include "cmd/input.h"
-#include "cmd/say.h"
+#include "cmd/input/input.h"
+#include "cmd/render/say.h"
 #include "store/store_snapshot.h"
 
 static const struct opts_option options[] = {
@@ -30,9 +30,10 @@ const struct opts_command snapshot_opts = {
 	.name = "snapshot",
 	.about = "Save what a trace holds now, while it is recorded.",
 	.synopsis = "[-i TRACE] -o COPY",
-	.text = "The copy is a finished trace of its own: chunk files are linked where that can be\n"
-		"and copied elsewhere, so that it stays when the recorder removes them. The\n"
-		"recorder goes on undisturbed. SIGUSR2 makes it write TRACE.snapshot-TIME itself.\n",
+	.text = "The copy is a finished trace. Chunk files are linked where the file system can,\n"
+		"else copied, so they stay when the recorder removes its own. The recorder goes "
+		"on\n"
+		"undisturbed. On SIGUSR2, the recorder itself writes TRACE.snapshot-TIME.\n",
 	.options = options,
 	.examples = "  ebpfrec snapshot -i flight.ebpfrec -o what-happened.ebpfrec\n",
 };
@@ -56,25 +57,26 @@ static int describe(const char *copy, const char *new)
 	return 0;
 }
 
-/* In a draft, which gets its name when it is whole. */
 static int take(int dir_fd, struct store_snapshot *s, const char *path, const char *copy)
 {
-	struct draft draft = { 0 };
+	struct atomic_output out = { 0 };
 	struct err e = { "" };
-	char *new = NULL;
-	int c = draft_make_trace(&draft, copy, &new), r;
+	int c, r;
 
-	s->path = new;
+	atomic_output_catch_signals();
+	r = atomic_output_begin(&out, copy, true, &e);
+	if (r)
+		return input_failed(r, &e);
+	s->path = out.path;
+	r = store_snapshot_take(dir_fd, s, &e);
+	if (r)
+		say_error("%s: %s%s", path, err_text(&e, r), input_owner_hint(r));
+	c = r ? EXIT_FAILED : describe(copy, out.path);
 	if (!c) {
-		r = store_snapshot_take(dir_fd, s, &e);
-		if (r)
-			say_error("%s: %s%s", path, err_text(&e, r), input_owner_hint(r));
-		c = r ? EXIT_FAILED : describe(copy, new);
+		r = atomic_output_commit(&out, copy, false, &e);
+		c = r < 0 ? input_failed(r, &e) : 0;
 	}
-	if (!c)
-		c = draft_place_trace(&draft, copy);
-	draft_drop(&draft);
-	free(new);
+	atomic_output_drop(&out);
 	return c;
 }
 
@@ -90,8 +92,11 @@ static int snapshot(struct input *in, const char *copy)
 	struct stat st;
 	int dir_fd, c;
 
-	c = input_open_dir(in, "it is whole and nobody writes to it; copy the file, or take a part with "
-			       "`ebpfrec cut`", &dir_fd);
+	c = input_open_dir(
+		in,
+		"it is whole and nobody writes to it; copy the file, or take a part with "
+		"`ebpfrec cut`",
+		&dir_fd);
 	if (c)
 		return c;
 	if (fstat(dir_fd, &st) < 0) {

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
-#include "cmd/input.h"
-#include "cmd/say.h"
+#include "cmd/input/input.h"
+#include "cmd/render/say.h"
 
 #define STATEMENT_MAX (1 << 20)
 
@@ -26,11 +26,11 @@ const struct opts_command sql_opts = {
 	.name = "sql",
 	.about = "Ask a trace in SQL.",
 	.synopsis = "[-i TRACE] [--format FORMAT] 'SELECT ...' | -",
-	.text = "With - the statement is read from stdin. Times are in ns from the trace's start. "
-		"The\n"
-		"dialect is SQLite's; nothing can be written. A query reads only the time it asks "
-		"for:\n"
-		"say WHERE ts_ns >= ... AND ts_ns < ... on event tables.\n",
+	.text = "With -, the statement is read from stdin. Times are in ns from the trace's "
+		"start.\n"
+		"The dialect is SQLite's; statements that write are refused. A query reads only "
+		"the\n"
+		"time it asks for: say WHERE ts_ns >= ... AND ts_ns < ... on event tables.\n",
 	.options = options,
 	.examples = "  ebpfrec sql --list\n"
 		    "  ebpfrec sql 'SELECT pid, comm, cmdline FROM processes ORDER BY start_ns'\n"
@@ -47,7 +47,7 @@ static int list_tables(void)
 	return 0;
 }
 
-/* All of stdin, NUL-terminated; the caller frees it. NULL: said why. */
+/* All of stdin, NUL-terminated; the caller frees it. NULL: the error is printed. */
 static char *read_statement(void)
 {
 	char *text = malloc(STATEMENT_MAX + 1);

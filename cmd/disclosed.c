@@ -3,6 +3,7 @@
  * disclosed: all strings of the trace's lists and of its manifest, sorted, doubles dropped.
  */
 #include "cmd/disclosed.h"
+#include "base/array.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -24,15 +25,8 @@ static int add_bytes(struct disclosed *d, enum disclosed_class c, const char *s,
 {
 	char *copy;
 
-	if (d->cnt[c] == d->cap[c]) {
-		size_t cap = d->cap[c] ? d->cap[c] * 2 : 64;
-		void *p = realloc(d->strings[c], cap * sizeof(char *));
-
-		if (!p)
-			return -ENOMEM;
-		d->strings[c] = p;
-		d->cap[c] = cap;
-	}
+	if (array_reserve(&d->strings[c], &d->cap[c], d->cnt[c] + 1) < 0)
+		return -ENOMEM;
 	copy = strndup(s, bytes);
 	if (!copy)
 		return -ENOMEM;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * disclosed: the strings of a trace that tell something about people and machines, by class, each
- * once: what whoever gets the trace gets to know. Threads: one. Errors: -ENOMEM.
+ * once: what a reader of the trace learns. Threads: one. Errors: -ENOMEM.
  */
 #ifndef DISCLOSED_H
 #define DISCLOSED_H
 
 #include <stddef.h>
 
-#include "event/trace.h"
+#include "trace/trace.h"
 
 enum disclosed_class {
 	DISCLOSED_PROCESS,	/* names of processes and threads */

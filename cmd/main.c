@@ -11,15 +11,15 @@
 #include <unistd.h>
 
 #include "base/privilege.h"
-#include "analyze/analysis.h"
-#include "chunk/chunk.h"
-#include "chunk/zpack.h"
+#include "analyze/engine/analysis.h"
+#include "format/chunk.h"
+#include "format/zpack.h"
 #include "cmd/cmd.h"
-#include "cmd/nearest.h"
-#include "cmd/say.h"
+#include "cmd/input/nearest.h"
+#include "cmd/render/say.h"
 #include "probe/probe.h"
 #include "store/bundle_reader.h"
-#include "symbol/elf_version.h"
+#include "symbol/elf_symbols.h"
 
 static const struct cmd commands[] = {
 	{ &record_opts, cmd_record }, { &report_opts, cmd_report }, { &sql_opts, cmd_sql },
@@ -71,7 +71,7 @@ static int print_version(void)
 {
 	printf("ebpfrec %s\n"
 	       "trace format %d, libbpf %s, libelf 0.%u, zstd %s, SQLite %s, libzip %s\n",
-	       EBPFREC_VERSION, CHUNK_VERSION, probe_library_version() + 1, elf_version_built(),
+	       EBPFREC_VERSION, CHUNK_VERSION, probe_library_version() + 1, elf_symbols_library(),
 	       zpack_library_version(), analysis_library_version(),
 	       bundle_library_version() ? bundle_library_version() : "(without)");
 	return 0;
@@ -116,8 +116,8 @@ static int help(int argc, char **argv)
 }
 
 /*
- * File capabilities are for recording. What reads a trace, which may come from anybody, does without
- * them. Root keeps what the caller has anyway.
+ * File capabilities are for recording. What reads a trace, which may come from anybody, does
+ * without them. Root keeps what the caller has anyway.
  */
 static bool give_up_gained(void)
 {
@@ -173,7 +173,7 @@ static int close_stdout(int status)
 		failed = 1;
 	if (!failed)
 		return status;
-	/* A command that failed has said why. */
+	/* A command that failed has printed the reason. */
 	if (!status && errno != EPIPE)
 		say_error("cannot write to stdout: %s",
 			  errno ? strerror(errno) : "an earlier write failed");

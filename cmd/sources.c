@@ -9,10 +9,10 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
-#include "cmd/input.h"
-#include "cmd/nearest.h"
-#include "cmd/say.h"
-#include "session/session.h"
+#include "cmd/input/input.h"
+#include "cmd/input/nearest.h"
+#include "cmd/render/say.h"
+#include "record/session.h"
 
 #define WORDS_MAX 64
 
@@ -66,8 +66,7 @@ int sources_check(const char *list, const struct opts_command *command)
 			if (near >= 0)
 				return opts_usage_error(command,
 							"-e: unknown event '%s'; did you mean "
-							"'%s'? '-e list' shows "
-							"what there is",
+							"'%s'? '-e list' shows what there is",
 							word, words[near]);
 			return opts_usage_error(
 				command, "-e: unknown event '%s'; '-e list' shows what there is",

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "cmd/opts.h"
+#include "cmd/input/opts.h"
 
 /* The table of `record -e list`, on stdout. */
 int sources_print(void);

@@ -1,22 +1,28 @@
 -- Who allocated, freed and held how much memory?
 --
--- One row per process (or thread, comm, cgroup) and source. Sources overlap, never add them up:
---   rss   resident memory (anon + file + shmem): growth is allocated, shrinking is freed
---   slab  kernel objects allocated on behalf of it; page: page frames likewise
---   vm    mapped address space (VmSize); heap: the C library's allocator, if recorded
+-- The result has one row per process (or thread, comm, cgroup) and source. The sources overlap, so
+-- do not add them:
+--   rss   resident memory (anon + file + shmem): growth counts as allocated, shrinking as freed
+--   slab  kernel objects allocated on behalf of the process; page: page frames, likewise
+--   vm    mapped address space (VmSize); heap: the C library's allocator, if it was recorded
 -- Columns:
---   allocs, frees            events (rss, vm: steps up, steps down); a free counts for whoever allocated
---   alloc_bytes, free_bytes  their bytes; what a process held at its end is freed there
+--   allocs, frees            events (rss, vm: steps up, steps down); a free counts for the allocating
+--                            process
+--   alloc_bytes, free_bytes  bytes of these events; memory that a process held at its exit counts as
+--                            freed at that instant
 --   net_bytes                alloc_bytes - free_bytes
---   peak_bytes, peak_ns      highest level inside the window, and when it was first reached. rss, vm: all the process
---                            has, its memory at the trace's start included; slab, page, heap: allocated since then
+--   peak_bytes, peak_ns      highest level inside the window, and the instant it was first reached.
+--                            rss, vm: the level includes what the process had when the trace began;
+--                            slab, page, heap: the level counts allocations since then
 --   now_bytes                level at the window's end
---   lost_frees               objects whose address was allocated again without a free event: the kernel announces no bulk
---                            frees, or the free was lost. Their bytes are freed at that instant
--- The kernel batches RSS counters per CPU: a value may be off by some tens of pages per CPU, not accumulating.
--- complete: levels count from the trace's start, so a time in which the source was off makes all that follows
--- incomplete.
--- [irq] is what interrupts allocated; [unknown] frees what was allocated before the trace.
+--   lost_frees               objects whose address was allocated again without a free event in
+--                            between. The kernel does not report bulk frees, or the free was lost.
+--                            The bytes count as freed when the address is allocated again
+-- The kernel batches RSS counters per CPU. A value may be off by some tens of pages per CPU; the
+-- error does not accumulate.
+-- complete: levels count from the trace's start, so an interval without the source makes all later
+-- windows incomplete.
+-- [irq] is memory that interrupts allocated. [unknown] frees memory from before the trace.
 -- Threads: rss and vm belong to a process and have no tid.
 SELECT $t
        $keys

@@ -1,17 +1,20 @@
 -- What did recording cost?
 --
--- One row for all, one each for the recorder's own CPU time in user and system mode, and one per kernel hook. Columns:
---   cpu_ns, cpu_pct  CPU time, and per second of the window: 100 is one CPU
---   machine_pct      the same of all CPUs online: what record --max-overhead limits
---   runs, ns_per_run how often the hook's programs ran and how long
---   measured         of these runs, those that were measured: the kernel measures for about 50 ms of a slice of 0.8 s,
---                    because that costs, too. runs and cpu_ns of hooks are extrapolated from them, by the number of events
---                    (cpu_ns of neighbouring windows adds up; runs is taken from it by each window's own ns_per_run, and need not)
+-- The result has one row for everything, one each for the recorder's CPU time in user and in system
+-- mode, and one per kernel hook. Columns:
+--   cpu_ns, cpu_pct  CPU time, and its share of the window: 100 is one CPU
+--   machine_pct      its share of all CPUs online: record --max-overhead limits this figure
+--   runs, ns_per_run number of runs of the hook's programs, and mean length of a run
+--   measured         number of runs that were measured. Measuring costs CPU time itself, so the
+--                    recorder measures for about 50 ms of every 0.8 s and extrapolates runs and
+--                    cpu_ns of hooks by the number of events. cpu_ns of adjacent windows adds up.
+--                    runs need not, because each window divides cpu_ns by its own ns_per_run
 --   events           events read; skipped: runs that the kernel left out
---   bytes_written    on disk
---   ring_used_max_bytes, queue_max_bytes, rss_bytes   highest fill of any ring, most records waiting to be encoded, and
---                    resident memory of the recorder, of the samples that touch the window
--- Counters are sampled about once a second; a window gets its share of a sample.
+--   bytes_written    bytes on disk
+--   ring_used_max_bytes, queue_max_bytes, rss_bytes   highest fill of any ring, most bytes that waited
+--                    to be encoded, and resident memory of the recorder, each the maximum over the
+--                    samples that touch the window
+-- The recorder samples its counters about once a second. A window gets its share of a sample.
 WITH span AS (SELECT max(span_ns, 1) AS ns FROM window_loss(:from, :to) LIMIT 1),
 s AS (SELECT * FROM cost WHERE from_ns < :to AND to_ns > :from),
 c AS (SELECT sum(window_share(user_ns, from_ns, to_ns, :from, :to)) AS user_ns,

@@ -1,8 +1,10 @@
 -- What did recording cost?
 --
--- One row per bin. user_ns, sys_ns: the recorder's own CPU time; kernel_ns: that of its programs in the kernel, extrapolated
--- from samples. cpu_pct: all of it, 100 is one CPU; machine_pct: of all CPUs online, what record --max-overhead limits.
--- Counters are sampled about once a second; a bin gets its share of a sample, and the maxima of those that touch it.
+-- The result has one row per bin. user_ns, sys_ns: CPU time of the recorder; kernel_ns: CPU time of
+-- its programs in the kernel, extrapolated from samples. cpu_pct: share of the sum, 100 is one CPU;
+-- machine_pct: share of all CPUs online, which record --max-overhead limits.
+-- The recorder samples its counters about once a second. A bin gets its share of a sample, and the
+-- maximum over the samples that touch the bin.
 WITH h AS (SELECT from_ns, to_ns, sum(cost_ns) AS kernel_ns, sum(read_cnt) AS events FROM hook_stats GROUP BY from_ns, to_ns),
 s AS (SELECT c.*, h.kernel_ns AS kernel_ns, h.events AS events FROM cost AS c LEFT JOIN h USING (from_ns, to_ns)),
 b AS (SELECT u.t_ns AS t_ns, u.span_ns AS span_ns,

@@ -1,16 +1,18 @@
 -- Who used the CPU?
 --
--- One row per process (or thread, comm, cgroup), with --every per bin. Columns:
---   t_ns         bin's start, from the trace's start (only with --every)
---   oncpu_ns     ns on any CPU inside the window; slices are cut exactly at its edges
+-- The result has one row per process (or thread, comm, cgroup), with --every per bin. Columns:
+--   t_ns         start of the bin, counted from the trace's start (only with --every)
+--   oncpu_ns     time on any CPU inside the window; slices are cut exactly at the window's edges
 --   util_pct     oncpu_ns / window * 100: 100 is one CPU. The window is cut to the trace's span
---   switches     times it left a CPU; preempted: of these, while it could have gone on
---   complete     1: nothing of class sched was lost in the window, and all of it is in the trace
---   lost_events  events of class sched that may have been lost in it
---   irq_ns, softirq_ns  of oncpu_ns, the time in interrupts and in soft interrupts (report irq); empty unless sched.irq was recorded
+--   switches     switches away from a CPU; preempted: switches away while still runnable
+--   complete     1: no event of class sched was lost in the window, and the trace covers the window
+--   lost_events  events of class sched that may have been lost in the window
+--   irq_ns, softirq_ns  the part of oncpu_ns in interrupts and in soft interrupts (report irq); empty
+--                unless sched.irq was recorded
 -- Interrupts count for the thread they interrupted, as in the scheduler's own accounting.
--- [unknown] is time between two switches that do not fit together: events were lost there, or a task ran that the kernel hides
--- from BPF (some virtual machines do so with their init): its coming is seen, its leaving and what it does is not.
+-- [unknown] is time between two switches that do not match. Either events were lost there, or the
+-- kernel hides a task from BPF, as some virtual machines do with their init: the switch to such a
+-- task is recorded, its later events are not.
 SELECT $t
        $cpukeys
        sum(u.oncpu_ns) AS oncpu_ns,

@@ -1,11 +1,13 @@
 -- Who used the CPU?
 --
--- One row per CPU. oncpu_ns is the time of the threads asked for (without the recorder unless asked for); then
--- oncpu_ns + idle_ns + unknown_ns + other_ns is the window's part inside the trace's span, exactly.
---   irq_ns, softirq_ns  time of the CPU in interrupts and in soft interrupts (report irq), whether they interrupted a thread asked
---             for or idle time: part of oncpu_ns, idle_ns and unknown_ns; empty unless sched.irq was recorded
---   other_ns  threads not asked for, the recorder, and what --only left out
--- It is the same with or without --with-idle.
+-- The result has one row per CPU. oncpu_ns is the time of the selected threads (the recorder only
+-- with --with-recorder). oncpu_ns + idle_ns + unknown_ns + other_ns is exactly the part of the window
+-- that lies inside the trace's span.
+--   irq_ns, softirq_ns  time of the CPU in interrupts and in soft interrupts (report irq), over
+--             selected threads and idle time: part of oncpu_ns, idle_ns and unknown_ns; empty unless
+--             sched.irq was recorded
+--   other_ns  time of threads that are not selected, of the recorder, and of tasks left out by --only
+-- --with-idle does not change these figures.
 SELECT $t
        u.cpu AS cpu,
        sum(CASE WHEN u.utid NOT IN (0, 1, 3) THEN u.oncpu_ns ELSE 0 END) AS oncpu_ns,

@@ -1,12 +1,15 @@
 -- How busy was each block device?
 --
--- One row per device, of all requests, whoever they are for. Columns:
---   busy_pct     share of the window in which at least one request was in flight (as io_ticks of /sys/block/*/stat)
---   depth_avg    requests in flight, on average over the window (as time_in_queue, iostat's aqu-sz); depth_max: most at once
---   iops, reads, writes, others, their bytes   requests that ended in the window
---   lat_avg_ns   from queueing to the last completion, of these
---   merges, errors   requests merged into another one; failed ones
--- In flight is from queueing to the end of accounting. Devices stack (dm, md, loop): never add up layers.
+-- The result has one row per device and counts all requests, whatever process owns them. Columns:
+--   busy_pct     share of the window with at least one request in flight (io_ticks of
+--                /sys/block/*/stat)
+--   depth_avg    mean number of requests in flight (time_in_queue; iostat's aqu-sz); depth_max: the
+--                maximum
+--   iops, reads, writes, others, and their bytes   requests that ended in the window
+--   lat_avg_ns   mean time of these requests from queueing to the last completion
+--   merges, errors   requests that were merged into another request; requests that failed
+-- A request is in flight from queueing to the end of its accounting. Devices stack (dm, md, loop), so
+-- do not add layers.
 SELECT $t
        device_name(u.dev) AS device,
        round(100.0 * u.busy_ns / u.span_ns, 3) AS busy_pct,

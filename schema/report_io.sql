@@ -1,22 +1,27 @@
 -- Who made which block requests, and how long did they take?
 --
--- One row per process (or thread, comm, cgroup) that owns the requests, device and operation; --by device: per
--- device and operation. The owner of a read or of direct I/O is who submitted it; of pages written back, who dirtied
--- their inode last. Requests whose owner is not known are [unknown]'s, a row for each submitter and reason. Columns:
---   ios, bytes         requests that ended inside the window, and their bytes; as /proc/diskstats count them
+-- The result has one row per owning process (or thread, comm, cgroup), device and operation; with
+-- --by device, one per device and operation. The submitter owns a read or a direct I/O request. The
+-- process that last dirtied the inode owns a write-back. Requests without a known owner count for
+-- [unknown], with one row per submitter and reason. Columns:
+--   ios, bytes         requests that ended inside the window, and their bytes, as in /proc/diskstats
 --   iops, bytes_per_s  per second of the window, which is cut to the trace's span
---   lat_p50_ns ..      from queueing to last completion; nearest-rank percentiles, exact up to 65536 requests a row in a
---                      window of up to a million block events,
---                      within 0.4 % beyond. Requests in flight when the recording began have none
---   errors, requeues   requests that failed; times a request went back to the queue
---   merges             requests that were merged into another one; they are not among ios
---   unknown_owner_ios  of ios, those whose owner is not known
---   submitter          process that queued them, "kworker" for any kernel worker, "several" if not one
---   owner_how          how the owner is known (or why not), "several" if not in one way:
---                      dirtied, dirtied_shared (others dirtied the inode, too, in the 30 s before), dirtied_mixed (merged
---                      with pages of another inode), read, direct, submitted (no pages: flush, discard);
---                      unknown are metadata, journal, swap (written), unknown
--- Devices stack: a request to a loop or device-mapper device causes others below. Never add up layers.
+--   lat_p50_ns ..      time from queueing to the last completion. Percentiles are nearest-rank: exact
+--                      up to 65536 requests a row in a window of up to a million block events,
+--                      otherwise within 0.4 %. Requests already in flight at the trace's start have no
+--                      latency
+--   errors, requeues   requests that failed; number of returns to the queue
+--   merges             requests that were merged into another request; ios does not include them
+--   unknown_owner_ios  the part of ios without a known owner
+--   submitter          process that queued the requests, "kworker" for any kernel worker, "several"
+--                      if there is more than one
+--   owner_how          how the owner was found, or why not; "several" if there is more than one way:
+--                      dirtied, dirtied_shared (other processes dirtied the inode too, in the 30 s
+--                      before), dirtied_mixed (merged with pages of another inode), read, direct,
+--                      submitted (no pages: flush, discard). Without an owner: metadata, journal,
+--                      swap (written), unknown
+-- Devices stack: a request to a loop or device-mapper device causes further requests below it. Do not
+-- add layers.
 SELECT $t
        $keys
        device_name(u.dev) AS device, u.op AS op, u.ios AS ios, u.bytes AS bytes,

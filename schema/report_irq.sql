@@ -1,17 +1,20 @@
 -- Which interrupts took time, and whose?
 --
--- One row per interrupt line, soft interrupt or interrupt of the CPU's own (or CPU, process, thread, comm or cgroup whose
--- time it took, and interrupt). Needs sched.irq, which is recorded on request only. Columns:
---   type     irq: a handler of an interrupt line; softirq; local: the CPU's own timer, and calls of other CPUs (x86)
+-- The result has one row per interrupt line, soft interrupt or CPU-local interrupt; with --by also
+-- per CPU, process, thread, comm or cgroup that was interrupted. The view needs the source sched.irq,
+-- which is recorded on request only. Columns:
+--   type     irq: handler of an interrupt line; softirq; local: the CPU's own timer, and calls from
+--            other CPUs (x86)
 --   vector   number of the line or soft interrupt; name: handlers of the line, or the kernel's name
---   runs     how many ended in the window
---   run_ns   time in it inside the window, without what interrupted it: rows of a CPU add up to no more than the window
+--   runs     number of interrupts that ended in the window
+--   run_ns   time inside the window, without nested interrupts: the rows of a CPU add up to no more
+--            than the window
 --   util_pct run_ns / window * 100: 100 is one CPU
---   run_*    of the whole runs that ended in the window, likewise without what interrupted them. Percentiles are
---            nearest-rank, exact up to 65536 runs a row, within 0.4 % beyond
---   broken   entries whose exit, and exits whose entry, is not in the trace: counted, without any time
+--   run_*    length of the complete runs that ended in the window, also without nested interrupts.
+--            Percentiles are nearest-rank: exact up to 65536 runs a row, otherwise within 0.4 %
+--   broken   entries without an exit, and exits without an entry, in the trace: counted without time
 --   complete, lost_events   as in report cpu, for sched.irq
--- Each time holds what the recorder's own programs took at its entry, which is 0.1 to 0.6 us.
+-- Each time includes 0.1 to 0.6 us of the recorder's own program at the entry.
 SELECT $t
        $keys
        u.type AS type, u.vector AS vector, irq_name(u.type, u.vector) AS name,

@@ -1,13 +1,14 @@
 -- Where did block requests spend their time?
 --
--- One row per device and operation (or process, thread, comm, cgroup, device and operation). Columns:
+-- The result has one row per device and operation; with --by also per process, thread, comm or
+-- cgroup. Columns:
 --   lat_*     from queueing to the last completion
---   queue_*   from queueing to the first hand-over to the device
---   device_*  from the last hand-over to the last completion
--- Percentiles are nearest-rank, exact up to 65536 requests a row in a window of up to a million
--- block events, within 0.4 % beyond.
+--   queue_*   from queueing to the first issue to the device
+--   device_*  from the last issue to the last completion
+-- Percentiles are nearest-rank: exact up to 65536 requests a row in a window of up to a million block
+-- events, otherwise within 0.4 %.
 --   errors, merges, requeues   as in report io
--- A histogram: --histogram.
+-- --histogram shows a histogram instead.
 SELECT $t
        $keys
        device_name(u.dev) AS device, u.op AS op, u.ios AS ios,

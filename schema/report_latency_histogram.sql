@@ -1,9 +1,11 @@
 -- Where did block requests spend their time?
 --
--- Requests by latency, in powers of two: from low_ns, below high_ns. One row per device (or process, thread, comm, cgroup,
--- device), operation, phase and step that has any. Columns:
---   phase   total (queueing to last completion), queue (to the first hand-over), device (last hand-over to completion)
---   ios     requests; pct: their share; upto_pct: share of the requests below high_ns
+-- The result is a histogram of latencies in powers of two: a step includes low_ns and excludes
+-- high_ns. It has one row per device (with --by also per process, thread, comm or cgroup), operation,
+-- phase and step that is not empty. Columns:
+--   phase   total (queueing to last completion), queue (queueing to first issue), device (last issue
+--           to last completion)
+--   ios     requests; pct: share of the step; upto_pct: share of the requests below high_ns
 SELECT $t
        $keys
        device_name(u.dev) AS device, u.op AS op, u.phase AS phase,

@@ -1,14 +1,17 @@
 -- What was allocated in the window and not freed by its end?
 --
--- One row per process (or thread, comm, cgroup), source, kind, place and (where it was recorded) stack. Columns:
+-- The result has one row per process (or thread, comm, cgroup), source, kind, call site and recorded
+-- stack. Columns:
 --   kind       kmem_cache, or order of the pages
---   call_site  function that asked, kernel's or (heap) program's, or why it has no name; empty for pages
---   objects, bytes        that were still there at the window's end
---   oldest_ns, newest_ns  their ages at that instant
---   unsure     of objects, those whose free could have been missed: their source was off for a time
---   user_stack, kernel_stack  who called whom, outermost function first, ';' between; both empty: no stack was recorded of
---              these objects (record --stacks), which says nothing about where they are from
--- What an ended process had on its heap is gone with it and not listed.
+--   call_site  kernel function that allocated, or (heap) function of the program, or the reason why
+--              it has no name; empty for pages
+--   objects, bytes        objects that still existed at the window's end, and their bytes
+--   oldest_ns, newest_ns  greatest and smallest age of these objects at that instant
+--   unsure     the part of objects whose free may have been missed, because the source was off for a
+--              time
+--   user_stack, kernel_stack  call chain, outermost function first, separated by ';'. Both are empty
+--              if no stack of these objects was recorded (record --stacks)
+-- The heap of a process ends with the process, so its objects are not listed after that.
 WITH u AS (
 	SELECT x.utid AS utid, x.upid AS upid, x.source AS source, x.cache AS cache, x.page_order AS page_order,
 	       max(x.symbol) AS symbol, max(x.call_site) AS call_site, count(*) AS objects, sum(x.bytes) AS bytes,

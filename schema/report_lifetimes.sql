@@ -1,11 +1,12 @@
--- How long did what was allocated live, and where was it allocated for nothing?
+-- How long did allocations live, and which were short-lived?
 --
--- One row per process (or thread, comm, cgroup), source, kind and place of allocations in the window. Columns:
---   kind, call_site    kmem_cache or order of the pages; function that asked, as in leaks
---   allocs, bytes      allocated in the window
---   freed              of these, freed within the trace
---   temporary, ..      of these, freed within 1 ms: number, share and bytes
---   life_avg_ns, ..    of those that were freed
+-- The result has one row per process (or thread, comm, cgroup), source, kind and call site of the
+-- allocations in the window. Columns:
+--   kind, call_site    kmem_cache or order of the pages; function that allocated, as in leaks
+--   allocs, bytes      allocations in the window, and their bytes
+--   freed              the part of allocs that was freed within the trace
+--   temporary, ..      the part that was freed within 1 ms: number, share and bytes
+--   life_avg_ns, ..    lifetimes of the freed allocations
 SELECT $cpukeys u.source AS source, coalesce(u.cache, 'order ' || u.page_order, '') AS kind,
        coalesce(u.symbol, CASE WHEN u.call_site IS NOT NULL THEN printf('0x%x', u.call_site) END, '') AS call_site,
        count(*) AS allocs, sum(u.bytes) AS bytes, count(u.free_ns) AS freed,

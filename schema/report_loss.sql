@@ -1,14 +1,17 @@
 -- What was lost?
 --
--- One row per source of each class. Columns:
---   attempted    events the kernel had for us: read + lost in a whole, finished recording; in a window, or where the
---                recorder was killed, less or more by what was on its way when the counters were read at the ends
+-- The result has one row per source of each class. Columns:
+--   attempted    events that the kernel offered: read + lost in a whole, finished recording. In a
+--                window, or if the recorder was killed, the sum may differ by the events that were in
+--                the buffers when the counters were read
 --   read         events that arrived
---   lost_events  full (the ring had no room) + other (a reservation failed) + missed (the kernel skipped the
---                program; of block requests also ends that must have been, and that no program was run for)
---   off_ns       time in which the source was off on purpose (record --max-overhead); what happened then is not counted
---   complete     1: nothing of the source was lost, it was not off, and the window is inside the trace
--- Counters are sampled about once a second: a sample counts when it touches the window.
+--   lost_events  full (the ring had no room) + other (a reservation failed) + missed (the kernel
+--                skipped the program; for block requests also ends that no program reported)
+--   off_ns       time in which record --max-overhead had turned the source off; events of that time
+--                are not counted
+--   complete     1: no event of the source was lost, the source was on, and the window lies inside
+--                the trace
+-- The recorder samples its counters about once a second. A sample counts if it touches the window.
 WITH read AS (
 	SELECT class, source, sum(attempted_cnt) AS attempted, sum(read_cnt) AS read
 	  FROM hook_stats

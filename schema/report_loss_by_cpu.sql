@@ -1,7 +1,8 @@
 -- What was lost?
 --
--- One row per CPU, class and source with any loss, with --every per bin. An empty cpu: the kernel does not say
--- which. A loss counts in every bin that its interval of about a second touches.
+-- The result has one row per CPU, class and source with a loss, with --every per bin. An empty cpu
+-- means that the kernel does not report the CPU. Losses are known per interval of about a second, and
+-- a loss counts in every bin that its interval touches.
 SELECT $t
        l.cpu AS cpu, l.class AS class, l.source AS source, sum(l.lost_cnt) AS lost_events,
        sum(l.full_cnt) AS full, sum(l.other_cnt) AS other, sum(l.missed_cnt) AS missed

@@ -1,13 +1,15 @@
 -- How much memory did processes have?
 --
--- One row per process that had any. Columns:
+-- The result has one row per process with memory. Columns:
 --   rss_bytes                    resident at the end of the window (or bin): anon + file + shmem
---   anon_bytes .. swap_bytes     its parts, and what is swapped out
---   vm_bytes                     mapped (VmSize)
---   rss_peak_bytes, rss_peak_ns  highest resident size inside the window, and when it was first reached
---   rss_low_bytes                lowest
--- The kernel's counters are batched: each may be off by max(32, 2 x CPUs) pages per CPU, never accumulating. From Linux 6.2 on
--- a machine of up to four CPUs ebpfrec adds up the parts and is exact.
+--   anon_bytes .. swap_bytes     parts of it, and swapped-out memory
+--   vm_bytes                     mapped address space (VmSize)
+--   rss_peak_bytes, rss_peak_ns  highest resident size inside the window, and the instant it was
+--                                first reached
+--   rss_low_bytes                lowest resident size inside the window
+-- The kernel batches these counters per CPU: each may be off by max(32, 2 x CPUs) pages per CPU, and
+-- the error does not accumulate. From Linux 6.2 on, on a machine of up to four CPUs, ebpfrec adds the
+-- per-CPU parts and is exact.
 SELECT $t
        p.pid AS pid, p.comm AS comm, u.rss_bytes AS rss_bytes, u.anon_bytes AS anon_bytes, u.file_bytes AS file_bytes,
        u.shmem_bytes AS shmem_bytes, u.swap_bytes AS swap_bytes, u.vm_bytes AS vm_bytes,

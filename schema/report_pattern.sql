@@ -1,10 +1,12 @@
 -- How large are block requests, and do they follow each other?
 --
--- One row per device and operation (or process, thread, comm, cgroup, device and operation; who is charged: report io).
--- Requests that ended inside the window. Columns:
---   seq_pct   share of the requests with data that border, in sectors, on one of the 16 of the same row that ended before
---             (many are in flight at once, and end in another order than they were sent): 100 sequential, 0 random
---   size_*    bytes of a request; percentiles are nearest-rank, exact up to 65536 requests a row, within 0.4 % beyond
+-- The result has one row per device and operation; with --by also per owning process, thread, comm or
+-- cgroup (see report io). It covers requests that ended inside the window. Columns:
+--   seq_pct   share of the requests with data that are adjacent, in sectors, to one of the 16 requests
+--             of the same row that ended before (many are in flight at once and complete out of
+--             order): 100 is sequential, 0 is random
+--   size_*    bytes of a request. Percentiles are nearest-rank: exact up to 65536 requests a row,
+--             otherwise within 0.4 %
 SELECT $t
        $keys
        device_name(u.dev) AS device, u.op AS op, u.ios AS ios, u.bytes AS bytes,

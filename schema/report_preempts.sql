@@ -1,9 +1,10 @@
 -- Who took the CPU from whom?
 --
--- One row per process that was preempted and process that ran next on that CPU. Columns:
---   preempts           times a thread of the first left a CPU although it could have gone on, and the second came
---   by_oncpu_ns, ..    how long the second then stayed, in all and at most
--- A yield counts as well: the kernel does not tell it from a preemption.
+-- The result has one row per preempted process and process that ran next on that CPU. Columns:
+--   preempts           number of times a thread of the first process left a CPU while still runnable,
+--                      and a thread of the second process followed
+--   by_oncpu_ns, ..    time that the second process then ran, in total and at most
+-- A yield counts too, because the kernel does not distinguish a yield from a preemption.
 SELECT r.*, is_complete('sched.switch', $binfrom, $binto) AS complete, lost_events('sched', $binfrom, $binto) AS lost_events
   FROM (SELECT $t_spike
                p.pid AS pid, p.comm AS comm, bp.pid AS by_pid, bp.comm AS by_comm, count(*) AS preempts,

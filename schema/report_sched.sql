@@ -1,14 +1,14 @@
 -- Who waited for a CPU, and for how long?
 --
--- One row per process (or thread, comm, cgroup). Columns:
---   waits          times it was switched in after a wait whose beginning is known
---   wait_ns        their sum, from wake-up or preemption to switch-in
---   wait_p50_ns .. nearest-rank percentiles and maximum; exact up to 65536 waits a row in a window
---                of up to a million switches and wake-ups, within 0.4 % beyond
---   wakeups        waits that began with a wake-up; preempts: with a preemption or yield
---   unknown_waits  switch-ins whose wake-up was not recorded
---   migrations     switch-ins on another CPU than the one before
--- A wait counts in the window in which it ends, with its whole length.
+-- The result has one row per process (or thread, comm, cgroup). Columns:
+--   waits          switch-ins after a wait whose start is known
+--   wait_ns        sum of these waits, from wake-up or preemption to switch-in
+--   wait_p50_ns .. nearest-rank percentiles and maximum: exact up to 65536 waits a row in a window of
+--                  up to a million switches and wake-ups, otherwise within 0.4 %
+--   wakeups        waits that began with a wake-up; preempts: with a preemption or a yield
+--   unknown_waits  switch-ins without a recorded wake-up
+--   migrations     switch-ins on another CPU than before
+-- A wait counts, with its whole length, in the window in which it ends.
 SELECT $t
        $keys
        u.waits AS waits, u.wait_ns AS wait_ns,

@@ -1,9 +1,9 @@
--- Of which sizes were allocations?
+-- How large were allocations?
 --
--- One row per process (or thread, comm, cgroup), source and power of two. Columns:
---   size_from_bytes, size_to_bytes  sizes of the row, the upper bound not included
---   allocs, bytes                   number and sum
--- What interrupts allocated is [irq]'s.
+-- The result has one row per process (or thread, comm, cgroup), source and power of two. Columns:
+--   size_from_bytes, size_to_bytes  range of sizes; the upper bound is excluded
+--   allocs, bytes                   number of allocations, and sum of their bytes
+-- Memory that interrupts allocated counts for [irq].
 SELECT r.*, is_complete('alloc.' || r.source, $binfrom, $binto) AS complete, lost_events('alloc', $binfrom, $binto) AS lost_events
   FROM (SELECT $t_spike $cpukeys
                u.source AS source, size_class(u.size) AS size_from_bytes, max(2 * size_class(u.size), 1) AS size_to_bytes,

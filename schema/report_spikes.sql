@@ -1,19 +1,25 @@
 -- Which processes allocated much in a short time?
 --
--- One row per spike: a burst in which the bytes a process allocated (rss: how far it grew) within any --spike-window
--- (100 ms) reach the threshold: --spike-min, or ten times the process's own median per window, at least 16 MiB.
--- Found event by event; bursts whose windows overlap are one. Columns:
---   start_ns, dur_ns   first event of the burst, and from it to the last one
---   bytes              slab, heap: allocated in between, frees not taken off; rss: from the lowest level to the highest
---   bytes_per_s        bytes / dur_ns; empty when it was a single event
---   baseline_bytes     level just before it (rss: all the process has; slab, heap: since the trace's start)
---   threshold_bytes    what it had to reach
---   cause              what most of its bytes were. slab, heap: kmem_cache and place that asked (heap: function of the program);
---                      rss: the counter that grew most, and the order of most of the pages the process allocated meanwhile
---   user_stack, kernel_stack  who called whom (outermost function first, ';' between) when most of its bytes were allocated, of
---                      those allocations whose stacks were recorded (record --stacks); rss: of the process's pages
---   stack_bytes        what was allocated from there; empty: no stack was recorded in the burst
--- Sources: rss, slab, heap. page and vm are left out: their bytes are the others' again, or not used yet.
+-- The result has one row per spike. A spike is a burst in which a process allocates (rss: grows by) at
+-- least the threshold within some --spike-window (100 ms). The threshold is --spike-min, or else ten
+-- times the process's own median per window, at least 16 MiB.
+-- The search goes event by event. Bursts with overlapping windows form one spike. Columns:
+--   start_ns, dur_ns   first event of the burst, and time from there to the last event
+--   bytes              slab, heap: bytes allocated in between, without subtracting frees; rss: growth
+--                      from the lowest level to the highest
+--   bytes_per_s        bytes / dur_ns; empty if the burst is a single event
+--   baseline_bytes     level just before the burst (rss: all resident memory; slab, heap: allocated
+--                      since the trace's start)
+--   threshold_bytes    threshold that the burst reached
+--   cause              origin of most bytes. slab, heap: kmem_cache and call site (heap: function of
+--                      the program); rss: the counter with the largest growth, and the most frequent
+--                      order of the pages that the process allocated meanwhile
+--   user_stack, kernel_stack  call chain (outermost function first, separated by ';') of most bytes,
+--                      among allocations whose stacks were recorded (record --stacks); rss: of the
+--                      process's pages
+--   stack_bytes        bytes allocated with that stack; empty if the burst has no recorded stack
+-- Sources: rss, slab, heap. The view leaves out page, because its bytes are in the other sources too,
+-- and vm, because mapped memory may be unused.
 WITH sp AS MATERIALIZED (SELECT *, CASE source WHEN 'rss' THEN 'page' ELSE source END AS stacks_of
                            FROM spikes(:from, :to, :spike_window, :spike_min)),
 by_number AS (

@@ -1,10 +1,10 @@
 -- From which stacks was memory allocated?
 --
--- One row per process (or thread, comm, cgroup), source and stack, of allocations whose stacks were recorded (record --stacks).
--- Columns:
+-- The result has one row per process (or thread, comm, cgroup), source and stack, over the allocations
+-- whose stacks were recorded (record --stacks). Columns:
 --   samples, bytes   such allocations, and their bytes
---   stack            outermost function first, with ';' between; user-space frames, then the kernel's
--- What interrupts allocated is nobody's and is left out.
+--   stack            frames, outermost function first, separated by ';': user space, then the kernel
+-- The view leaves out memory that interrupts allocated, because no process owns it.
 SELECT $cpukeys u.source AS source, sum(u.samples) AS samples, sum(u.bytes) AS bytes, u.text AS stack,
        is_complete('alloc.' || u.source, :from, :to) AS complete, lost_events('alloc', :from, :to) AS lost_events
   FROM (SELECT x.*, t.upid AS upid, stack_text(x.stack, x.last_ns) AS text

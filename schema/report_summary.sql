@@ -1,6 +1,7 @@
 -- What happened, and who used the most?
 --
--- Several results, one per section; each is one of the other views cut short, with that view's definitions.
+-- The result has several sections. Each section is the beginning of another view, with the
+-- definitions of that view.
 
 -- section: Recording
 SELECT item, value FROM (

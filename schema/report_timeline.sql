@@ -1,8 +1,11 @@
--- What ran where, one after the other?
+-- Which thread ran on which CPU, and when?
 --
--- One row per stay of a thread on a CPU, in order of time, cut at the window's edges. Columns:
---   wait_ns     how long it had been runnable before; empty: not known, or the wait began before the window
---   end_reason  slept, preempted (or yielded), runnable (idle gave way), cut, unknown (switches were lost)
+-- The result has one row per slice (a thread's uninterrupted time on a CPU), in order of time, cut at
+-- the window's edges. Columns:
+--   wait_ns     time for which the thread was runnable before the slice; empty if it is not known, or
+--               if the wait began before the window
+--   end_reason  slept, preempted (or yielded), runnable (idle gave way), cut, unknown (switches were
+--               lost)
 SELECT u.start_ns AS start_ns, u.cpu AS cpu, u.dur_ns AS dur_ns, p.pid AS pid, t.tid AS tid, t.comm AS comm,
        u.wait_ns AS wait_ns, u.end_reason AS end_reason,
        is_complete('sched', u.start_ns, u.end_ns) AS complete, lost_events('sched', u.start_ns, u.end_ns) AS lost_events

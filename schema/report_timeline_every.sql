@@ -1,9 +1,9 @@
--- What ran where, one after the other?
+-- Which thread ran on which CPU, and when?
 --
--- With --every: one row per bin and CPU. Columns:
---   busy_pct             share of the bin in which the CPU was not idle (of the processes asked for)
---   switches             times a thread left it
---   pid, comm, oncpu_ns  the process that had most of it
+-- With --every the result has one row per bin and CPU. Columns:
+--   busy_pct             share of the bin in which the CPU ran one of the selected processes
+--   switches             number of switches away from a thread
+--   pid, comm, oncpu_ns  the process with the most CPU time
 SELECT t_ns, cpu, round(100.0 * sum(ns) / span_ns, 3) AS busy_pct, sum(switches) AS switches,
        pid, comm, max(ns) AS oncpu_ns,
        is_complete('sched', t_ns, t_end_ns) AS complete, lost_events('sched', t_ns, t_end_ns) AS lost_events

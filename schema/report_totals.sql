@@ -1,17 +1,19 @@
--- How much of everything was there, in one row?
+-- How much CPU time, memory and I/O was there in all?
 --
--- One row for the window, with --every per bin; with --phases one per interval between marks, each with phase (the mark
--- it begins with), t_ns and dur_ns before these columns:
---   oncpu_ns, util_pct   of all tasks but idle and the recorder; 100 is one CPU
---   switches, preempted  times a task left a CPU; of these, while it could have gone on
---   wait_max_ns          the longest wait for a CPU that ended in it
---   rss_alloc_bytes      growth of resident memory of all processes, without what shrank; slab, page likewise
---   slab_alloc_bytes, page_alloc_bytes
---   rss_peak_bytes       the largest peak of a process; rss_peak_comm: whose
---   ios, io_bytes        requests that ended in it, all devices: layers of stacked devices are in it twice
---   io_lat_max_ns        the slowest
---   complete             1: nothing that is in this row was lost, and all of the window is in the trace
---   lost_events          events that may have been lost in it
+-- The result has one row for the window; with --every one per bin; with --phases one per interval
+-- between marks, which begins with phase (the mark that starts the interval), t_ns and dur_ns.
+-- Columns:
+--   oncpu_ns, util_pct   CPU time of all tasks except idle and the recorder; 100 is one CPU
+--   switches, preempted  switches away from a CPU; switches away while still runnable
+--   wait_max_ns          longest wait for a CPU that ended in the window
+--   rss_alloc_bytes      growth of resident memory of all processes, without subtracting what shrank
+--   slab_alloc_bytes, page_alloc_bytes   bytes allocated
+--   rss_peak_bytes       largest peak of a process; rss_peak_comm: name of that process
+--   ios, io_bytes        requests that ended in the window, on all devices: layers of stacked devices
+--                        count once each
+--   io_lat_max_ns        longest latency of these requests
+--   complete             1: no event behind this row was lost, and the trace covers the window
+--   lost_events          events that may have been lost in the window
 SELECT cpu.oncpu_ns AS oncpu_ns, cpu.util_pct AS util_pct, cpu.switches AS switches, cpu.preempted AS preempted,
        waits.wait_max_ns AS wait_max_ns,
        mem.rss_alloc_bytes AS rss_alloc_bytes, mem.slab_alloc_bytes AS slab_alloc_bytes,

@@ -1,18 +1,7 @@
--- How much of everything was there, in one row?
+-- How much CPU time, memory and I/O was there in all?
 --
--- The same per bin, with its start t_ns first: the bins in which something happened.
--- One row for the window, with --every per bin; with --phases one per interval between marks, each with phase (the mark
--- it begins with), t_ns and dur_ns before these columns:
---   oncpu_ns, util_pct   of all tasks but idle and the recorder; 100 is one CPU
---   switches, preempted  times a task left a CPU; of these, while it could have gone on
---   wait_max_ns          the longest wait for a CPU that ended in it
---   rss_alloc_bytes      growth of resident memory of all processes, without what shrank; slab, page likewise
---   slab_alloc_bytes, page_alloc_bytes
---   rss_peak_bytes       the largest peak of a process; rss_peak_comm: whose
---   ios, io_bytes        requests that ended in it, all devices: layers of stacked devices are in it twice
---   io_lat_max_ns        the slowest
---   complete             1: nothing that is in this row was lost, and all of the window is in the trace
---   lost_events          events that may have been lost in it
+-- With --every the result has one row per bin in which something happened. The first column, t_ns, is
+-- the start of the bin. The other columns are those of report_totals.sql.
 WITH cpu AS (SELECT t_ns, t_end_ns, sum(oncpu_ns) AS oncpu_ns, round(100.0 * sum(oncpu_ns) / max(span_ns), 3) AS util_pct,
                     sum(switches) AS switches, sum(preempted) AS preempted
                FROM cpu_usage(:from, :to, :every) GROUP BY t_ns),

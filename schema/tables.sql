@@ -207,6 +207,7 @@ CREATE TABLE damages (
 	reason TEXT NOT NULL
 ) STRICT;
 
+-- made from schema/events/ by `make documents`: sql
 -- Context switches: utid leaves the CPU, next_utid gets it.
 CREATE TABLE switches (
 	ts_ns INTEGER NOT NULL,
@@ -219,7 +220,7 @@ CREATE TABLE switches (
 	next_prio INTEGER NOT NULL
 ) STRICT;
 
--- utid makes target_utid runnable.
+-- Wake-ups: thread utid makes target_utid runnable.
 CREATE TABLE wakeups (
 	ts_ns INTEGER NOT NULL,
 	cpu INTEGER NOT NULL,
@@ -231,7 +232,7 @@ CREATE TABLE wakeups (
 	is_new INTEGER NOT NULL
 ) STRICT;
 
--- kmalloc and kmem_cache allocations.
+-- Slab allocations: kmalloc and kmem_cache.
 CREATE TABLE slab_allocs (
 	ts_ns INTEGER NOT NULL,
 	cpu INTEGER NOT NULL,
@@ -244,7 +245,7 @@ CREATE TABLE slab_allocs (
 	cache INTEGER NOT NULL
 ) STRICT;
 
--- kfree and kmem_cache frees.
+-- Slab frees: kfree and kmem_cache.
 CREATE TABLE slab_frees (
 	ts_ns INTEGER NOT NULL,
 	cpu INTEGER NOT NULL,
@@ -276,7 +277,7 @@ CREATE TABLE page_frees (
 	page_order INTEGER NOT NULL
 ) STRICT;
 
--- A resident memory counter of a process changed.
+-- Changes of the resident memory counters of processes.
 CREATE TABLE rss_points (
 	ts_ns INTEGER NOT NULL,
 	cpu INTEGER NOT NULL,
@@ -287,7 +288,7 @@ CREATE TABLE rss_points (
 	bytes INTEGER NOT NULL
 ) STRICT;
 
--- The mapped size of a process changed.
+-- Changes of the mapped size of processes.
 CREATE TABLE vm_points (
 	ts_ns INTEGER NOT NULL,
 	cpu INTEGER NOT NULL,
@@ -342,7 +343,7 @@ CREATE TABLE heap_frees (
 	addr INTEGER NOT NULL
 ) STRICT;
 
--- A process made pages of a file dirty, and was not the last to have done so, or had not for a while.
+-- Processes that dirty pages of files.
 CREATE TABLE dirty_events (
 	ts_ns INTEGER NOT NULL,
 	cpu INTEGER NOT NULL,
@@ -352,7 +353,7 @@ CREATE TABLE dirty_events (
 	ino_dev INTEGER NOT NULL
 ) STRICT;
 
--- A CPU begins or ends to serve an interrupt, in the time of utid (sched.irq).
+-- Beginnings and ends of interrupts, in the time of thread utid (sched.irq).
 CREATE TABLE irq_events (
 	ts_ns INTEGER NOT NULL,
 	cpu INTEGER NOT NULL,
@@ -364,7 +365,7 @@ CREATE TABLE irq_events (
 	handled INTEGER NOT NULL
 ) STRICT;
 
--- Stacks of allocations (record --stacks).
+-- Stacks of the allocations that record --stacks selected.
 CREATE TABLE stack_samples (
 	ts_ns INTEGER NOT NULL,
 	cpu INTEGER NOT NULL,
@@ -375,6 +376,19 @@ CREATE TABLE stack_samples (
 	addr INTEGER NOT NULL,
 	bytes INTEGER NOT NULL
 ) STRICT;
+
+-- Moves of thread target_utid from the run queue of one CPU to another (sched.migrate).
+CREATE TABLE migrations (
+	ts_ns INTEGER NOT NULL,
+	cpu INTEGER NOT NULL,
+	utid INTEGER NOT NULL REFERENCES threads (utid),
+	irq INTEGER NOT NULL,
+	target_utid INTEGER NOT NULL REFERENCES threads (utid),
+	from_cpu INTEGER NOT NULL,
+	to_cpu INTEGER NOT NULL
+) STRICT;
+
+-- end
 
 -- Stays of threads on CPUs.
 CREATE TABLE sched_slices (

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
-# deps.sh [build|test|vm|assess]: installs what building (and testing, testing on other kernels, and the
-# comparison with other tools) needs, only what is missing.
+# deps.sh [build|test|fuzz|lint|vm|arm64|assess]: installs what building needs, and testing, fuzzing, static analysis,
+# testing on other kernels, testing for arm64, or the comparison with other tools. It installs only what is missing.
 #
 # Debian and Ubuntu: through apt-get, as root or through sudo. Elsewhere it says what is missing and
 # what it is called there, and ends with 1. What counts is whether the thing works (a command is
@@ -72,6 +72,12 @@ if [ "$what" = test ]; then
 	# a column store for tests/kernel/many_hosts.sh; not every release has it, and the test can do without
 	! apt-cache show clickhouse-server >/dev/null 2>&1 || need clickhouse-server cmd clickhouse-server
 	need unzip cmd unzip
+fi
+
+# the corpora of the fuzz targets are .tar.xz
+if [ "$what" = test ] || [ "$what" = fuzz ]; then
+	need tar cmd tar
+	need xz-utils cmd xz
 fi
 
 if [ "$what" = assess ]; then

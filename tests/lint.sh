@@ -9,7 +9,7 @@ set -u
 cd "$(dirname "$0")/.." || exit 1
 build=${BUILD:-build}
 jobs=${LINT_JOBS:-$(nproc)}
-files=(src/*/*.c analyze/*.c cmd/*.c)
+files=(src/*/*.c src/*/*/*.c analyze/*/*.c cmd/*.c cmd/*/*.c)
 passed=0 failed=0
 out=$(mktemp -d "${TMPDIR:-/tmp}/ebpfrec-lint.XXXXXX") || exit 1
 trap 'rm -rf "$out"' EXIT

@@ -9,13 +9,17 @@
 #     package     tests/package/run.sh
 #     fuzz        tests/fuzz/replay.sh: what fuzzing found, replayed
 #     includes    tests/check_includes.sh
+#     style       tests/check_style.py: columns, lengths of functions and files, licences, names
 #     claims      tests/check_claims.py: the tests that SECURITY.md names
+#     runner      tests/check_runner.sh: this script: what it counts, what it runs once more
 #     bench       tests/bench/run.sh: the benchmark's own tests
 #     kernel      tests/kernel/*.sh, on the running kernel, as root (through sudo if need be)
 #     crash       tests/crash/*.sh: likewise; the recorder is killed, its disk fails
 #
 # A script prints "ok NAME", "not ok NAME: what it saw" or "SKIP NAME: why", one line per test; ending
 # with a non-zero status without a "not ok", or printing no test at all, is a failure of its own.
+# A script of kernel/ or crash/ that fails is run once more at the end, when nothing else of the suite runs. If it passes then,
+# it counts as passed, and is listed as unsteady with both outputs. More than two unsteady scripts are a failure.
 # The last line is "N passed, N failed[, N skipped]"; the exit status is 0 only without failures.
 # With CI=true a SKIP not named in tests/ci_allowed_skips is a failure: a test that did not run
 # proves nothing.
@@ -29,6 +33,7 @@ limit_s=${TEST_TIMEOUT:-600}	# for what hangs: the longest takes half a minute o
 patterns=("$@")
 passed=0 failed=0 skipped=0
 failures=()
+unsteady=() unsteady_max=2
 logs=$(mktemp -d "${TMPDIR:-/var/tmp}/ebpfrec-suite.XXXXXX") || exit 1
 trap 'rm -rf "$logs"' EXIT
 
@@ -63,9 +68,10 @@ skip_one()
 	echo "SKIP $name: $why"
 }
 
-show_tail()
+# show_log FILE [LINES]: its last lines
+show_log()
 {
-	sed -e 's/[^[:print:][:space:]]/?/g' -e 's/^/    | /' "$1" | tail -n 40
+	sed -e 's/[^[:print:][:space:]]/?/g' -e 's/^/    | /' "$1" | tail -n "${2:-40}"
 }
 
 # A cmocka binary: its lines "[       OK ] name", "[  FAILED  ] name", "[  SKIPPED ] name" before the closing
@@ -100,7 +106,7 @@ judge_unit()
 		fail_one "unit/$name: no test ran"
 	fi
 	if [ $rc -ne 0 ] || [ -n "$bad" ]; then
-		show_tail "$log"
+		show_log "$log"
 	else
 		echo "ok unit/$name ($ok_cnt tests)"
 	fi
@@ -141,10 +147,50 @@ judge_script()
 		fail_one "$name: no test ran"
 	fi
 	if [ $rc -ne 0 ] || [ "$bad_cnt" -gt 0 ]; then
-		show_tail "$log"
+		show_log "$log"
 	elif [ "$ok_cnt" -gt 0 ]; then
 		echo "ok $name ($ok_cnt tests, $took_s s)"
 	fi
+}
+
+# script_failed NAME: did what start_script ran fail?
+script_failed()
+{
+	local log=$logs/${1//\//-} rc
+
+	read -r rc _ <"$log.rc"
+	[ "$rc" -ne 0 ] || grep -aq '^not ok ' "$log" || ! grep -aqE '^(ok|SKIP) ' "$log"
+}
+
+# judge_again NAME COMMAND...: runs what failed once more. That run is the one that counts.
+judge_again()
+{
+	local name=$1 log=$logs/${1//\//-}
+
+	mv "$log" "$log.first"
+	start_script "$@"
+	if script_failed "$name"; then
+		echo "$name failed, and failed again. The first time:"
+		show_log "$log.first"
+	else
+		unsteady+=("$name")
+	fi
+	judge_script "$name"
+}
+
+list_unsteady()
+{
+	local name log
+
+	for name in "${unsteady[@]}"; do
+		log=$logs/${name//\//-}
+		echo
+		echo "unsteady: $name"
+		echo "    the first run, which failed:"
+		show_log "$log.first" 1000
+		echo "    the second run, alone, which passed:"
+		show_log "$log" 1000
+	done
 }
 
 run_script()
@@ -162,7 +208,8 @@ wait_turn()
 
 # These share nothing: as many at a time as there are CPUs. Then come those that record, one at a time.
 scripts=()
-for name in includes:check_includes.sh claims:check_claims.py cli:cli/run.sh format:format/run.sh fuzz:fuzz/replay.sh; do
+for name in includes:check_includes.sh style:check_style.py claims:check_claims.py runner:check_runner.sh cli:cli/run.sh \
+	format:format/run.sh fuzz:fuzz/replay.sh; do
 	[ -e "$here/${name#*:}" ] && wanted "${name%%:*}" || continue
 	scripts+=("${name%%:*}")
 	wait_turn
@@ -204,6 +251,7 @@ instrumented=$(grep -qa '__tsan_init\|__asan_init' "$EBPFREC" 2>/dev/null && ech
 # ThreadSanitizer has a thread of its own in the recorder, which keeps the privileges that the others drop, and several
 # times its memory.
 grep -qa '__tsan_init' "$EBPFREC" 2>/dev/null && left_out="$left_out privilege self_cost"
+again=()
 for script in "$here"/kernel/*.sh "$here"/crash/*.sh; do
 	name=$(basename "$(dirname "$script")")/$(basename "$script" .sh)
 	if [ -n "$instrumented" ] && [[ " $left_out " == *" ${name##*/} "* ]]; then
@@ -212,16 +260,29 @@ for script in "$here"/kernel/*.sh "$here"/crash/*.sh; do
 	wanted "$name" || continue
 	if [ -n "$cannot" ]; then
 		skip_one "$name" "$cannot"
+		continue
+	fi
+	start_script "$name" "${as_root[@]}" bash "$script"
+	if script_failed "$name"; then
+		again+=("$name")
+		echo "$name failed; it runs once more, at the end"
 	else
-		run_script "$name" "${as_root[@]}" bash "$script"
+		judge_script "$name"
 	fi
 done
+for name in ${again[@]+"${again[@]}"}; do
+	judge_again "$name" "${as_root[@]}" bash "$here/$name.sh"
+done
+if [ ${#unsteady[@]} -gt $unsteady_max ]; then
+	fail_one "unsteady: ${#unsteady[@]} scripts passed only when run again; more than $unsteady_max are a failure"
+fi
 
 if [ ${#failures[@]} -gt 0 ]; then
 	echo
 	echo "Failures:"
 	printf '  %s\n' "${failures[@]}"
 fi
+[ ${#unsteady[@]} -eq 0 ] || list_unsteady
 line="$passed passed, $failed failed"
 [ $skipped -gt 0 ] && line="$line, $skipped skipped"
 echo "$line"

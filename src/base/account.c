@@ -1,7 +1,5 @@
-// SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
-/*
- * account: one way to ask in a dynamic program, another in a static one (EBPFREC_STATIC).
- */
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* account: a dynamic program asks the C library; a static one (EBPFREC_STATIC) reads the files. */
 #include "base/account.h"
 
 #include <errno.h>
@@ -90,7 +88,7 @@ int account_find(struct account *ret, const char *name_or_uid)
 		return -ENOENT;
 	errno = 0;
 	uid = strtoull(name_or_uid, &end, 10);
-	/* a number that no uid can be is nobody's, and not that of its lower 32 bits */
+	/* a number above all uids names no user, and must not be cut to its lower 32 bits */
 	return !*end && !errno && uid < (uid_t)-1 ? find(ret, NULL, (uid_t)uid) : -ENOENT;
 }
 

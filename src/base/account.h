@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * account: users and their groups. From all the system's databases (nsswitch), except in a static
- * program: that reads /etc/passwd and /etc/group, because the C library would load modules that
- * fit only the library it was built with. Threads: one.
+ * account: users and their groups, from all databases that nsswitch.conf names. A static program
+ * reads only /etc/passwd and /etc/group, because the C library would load modules that fit only the
+ * library it was built with. Threads: one.
  */
 #ifndef ACCOUNT_H
 #define ACCOUNT_H
@@ -15,11 +15,13 @@ struct account {
 	char name[64], home[256], shell[256];
 };
 
-/* By name, or by number when there is no such name. -ENOENT: neither. */
+/* Finds a user by name, or by number when no user has that name. -ENOENT: there is neither. */
 int account_find(struct account *ret, const char *name_or_uid);
 int account_find_uid(struct account *ret, uid_t uid);
 
-/* The groups of a user, gid first; those beyond max are left out. Returns how many. max is 1 or more. */
+/*
+ * Fills gids with a user's groups, gid first, at most max (1 or more). Returns the number filled.
+ */
 int account_groups(const char *name, gid_t gid, gid_t *groups, int max);
 
 #endif /* ACCOUNT_H */

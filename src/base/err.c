@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/*
- * err: keeps the first thing that was said about a failure, and what callers put before it.
- */
+/* err: keeps the first message about a failure, and the context that callers put before it. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -46,7 +44,7 @@ const char *err_text(const struct err *e, int code)
 
 	if (e && e->text[0])
 		return e->text;
-	/* GNU only: strerrordesc_np() hands out constants, so that no buffer is shared by threads. */
+	/* GNU only: strerrordesc_np() returns constants, so threads share no buffer. */
 	s = strerrordesc_np(code < 0 ? -code : code);
 	return s ? s : "unknown error";
 }

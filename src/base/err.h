@@ -14,13 +14,15 @@ struct err {
 	char text[512];
 };
 
-/* Sets the text (only when still empty) and returns code, so that `return err_set(e, -EINVAL, ...)` reads well. */
+/*
+ * Sets the text, unless there is one already, and returns code: `return err_set(e, -EINVAL, ...)`.
+ */
 int err_set(struct err *e, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* Puts "prefix: " before what is there. Returns code. */
+/* Puts "prefix: " before the text. Returns code. */
 int err_prefix(struct err *e, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* The text, or strerror of code when nothing was said. Never NULL; the returned pointer may be e->text. */
+/* The text, or strerror of code without one. Never NULL; may point to e->text. */
 const char *err_text(const struct err *e, int code);
 
 #endif /* ERR_H */

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * privilege: raw system calls on purpose. The C library's setresuid() changes all threads at
  * once, and ends the process when one of them may no longer; here each thread does its own.
@@ -59,7 +59,7 @@ bool privilege_is_global(void)
 	FILE *f = fopen("/proc/self/uid_map", "re");
 
 	if (!f)
-		return true;	/* the kernel will tell */
+		return true;	/* the kernel will refuse if it is not */
 	if (fscanf(f, "%llu %llu %llu", &inside, &outside, &cnt) != 3)
 		cnt = 0;
 	fclose(f);
@@ -99,7 +99,10 @@ int privilege_without(int (*fn)(void *ctx), void *ctx)
 
 static int become(const struct privilege_user *user)
 {
-	/* the kernel takes all capabilities away with uid 0, unless told that we do it ourselves */
+	/*
+	 * The kernel drops all capabilities with uid 0, unless keepcaps is set; then this code
+	 * drops them.
+	 */
 	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) ||
 	    syscall(SYS_setgroups, (size_t)user->group_cnt, user->groups) ||
 	    syscall(SYS_setresgid, user->gid, user->gid, user->gid) ||
@@ -113,7 +116,10 @@ int privilege_drop(uint64_t keep, const struct privilege_user *user)
 	struct caps c;
 	int err, cap;
 
-	/* refused without CAP_SETPCAP, and then moot: no_new_privs keeps an exec from gaining any */
+	/*
+	 * Fails without CAP_SETPCAP, which does not matter: no_new_privs keeps an exec from gaining
+	 * any.
+	 */
 	for (cap = 0; cap < CAPS_MAX; cap++)
 		prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
 	privilege_drop_ambient();
@@ -153,14 +159,14 @@ static int check_thread(const char *tid, uint64_t keep, struct err *e)
 	snprintf(path, sizeof(path), "/proc/self/task/%.20s/status", tid);
 	f = fopen(path, "re");
 	if (!f)
-		return errno == ENOENT ? 0 : -errno;	/* it has ended */
+		return errno == ENOENT ? 0 : -errno;	/* the thread has ended */
 	while (fgets(line, sizeof(line), f)) {
 		sscanf(line, "CapPrm: %llx", &caps);
 		sscanf(line, "NoNewPrivs: %u", &no_new_privs);
 	}
 	fclose(f);
 #ifdef SANITIZED_thread
-	/* the sanitizer has a thread of its own, which takes no orders */
+	/* The sanitizer runs a thread of its own, which cannot drop its privileges. */
 	return 0;
 #endif
 	if (caps & ~keep || !no_new_privs)
@@ -175,7 +181,7 @@ int privilege_check_threads(uint64_t keep, struct err *e)
 	int err = 0;
 
 	if (!d && errno == ENOENT)
-		return 0;	/* no /proc: what privilege_drop() returned has to do */
+		return 0;	/* Without /proc only the results of privilege_drop() count. */
 	if (!d)
 		return err_set(e, -errno, "cannot list the recorder's threads: %s",
 			       strerror(errno));

@@ -2,9 +2,9 @@
 /*
  * privilege: which capabilities the calling thread has, and giving them up for good.
  *
- * Capabilities, identity and no_new_privs belong to a thread, not to a process: every thread
- * that there is calls privilege_drop() for itself, and threads started later inherit what is
- * left. privilege_check_threads() looks that none was forgotten.
+ * Capabilities, identity and no_new_privs belong to a thread, not to a process: every running
+ * thread calls privilege_drop() for itself, and threads started later inherit what is left.
+ * privilege_check_threads() verifies that no thread was forgotten.
  *
  * Capabilities are the numbers of linux/capability.h; masks have bit 1 << number.
  */
@@ -21,38 +21,38 @@
 #define PRIVILEGE_BIT(cap) (1ULL << (cap))
 #define PRIVILEGE_GROUPS_MAX 256
 
-/* Who to become. */
+/* The user to become. */
 struct privilege_user {
-	bool change;			/* false: stay who we are */
+	bool change;			/* false: keep the current user */
 	uid_t uid;
 	gid_t gid;
 	gid_t groups[PRIVILEGE_GROUPS_MAX];
 	int group_cnt;
 };
 
-/* Whether the capability is in effect for the calling thread. */
+/* True when the capability is in effect for the calling thread. */
 bool privilege_has(int cap);
 
 /*
- * Whether this is the initial user namespace. In another one capabilities look the same, but are
- * for what belongs to that namespace, which loading BPF programs never does.
+ * True in the initial user namespace. In any other, capabilities look the same but are valid only
+ * for what belongs to that namespace, and loading BPF programs never does.
  */
 bool privilege_is_global(void);
 
-/* A user's groups, from the system's databases; beyond PRIVILEGE_GROUPS_MAX they are left out. */
+/* Fills in a user's groups from the system's databases, at most PRIVILEGE_GROUPS_MAX of them. */
 void privilege_find_user(struct privilege_user *ret, uid_t uid, gid_t gid);
 
-/* Calls fn with no capability in effect, and has them back afterwards. Returns what fn returned. */
+/* Calls fn with no capability in effect, and restores them afterwards. Returns what fn returned. */
 int privilege_without(int (*fn)(void *ctx), void *ctx);
 
 /*
- * For the calling thread, and irrevocably: becomes user (NULL: stays), keeps the capabilities of
- * keep that it has, loses all others from every set it may (the bounding set needs CAP_SETPCAP),
- * and never gains any by an exec (no_new_privs). < 0: the thread is not to go on.
+ * Irrevocably for the calling thread: becomes user (NULL: stays), keeps those capabilities of keep
+ * that the thread has, drops all others from every set (the bounding set needs CAP_SETPCAP), and
+ * sets no_new_privs. < 0: the thread must not continue.
  */
 int privilege_drop(uint64_t keep, const struct privilege_user *user);
 
-/* For a child before its exec: what it runs gets no capability through us. */
+/* For a child before its exec: the new program inherits no capability from this one. */
 void privilege_drop_ambient(void);
 
 /*

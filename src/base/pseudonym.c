@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * pseudonym: SipHash-2-4 (Aumasson and Bernstein, 2012), a pseudo-random function of a 128-bit key, and a book
- * of the words given away so far.
+ * pseudonym: SipHash-2-4 (Aumasson and Bernstein, 2012), a pseudo-random function of a 128-bit key,
+ * and a dictionary of the words given out so far.
  */
 #include "base/pseudonym.h"
 
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "base/idmap.h"
+#include "base/hash_map.h"
 #include "base/strpool.h"
 
 #define DIGITS_FIRST 6
@@ -21,9 +21,9 @@
 struct pseudonyms {
 	uint8_t key[PSEUDONYM_KEY_BYTES];
 	struct strpool *pool;
-	struct idmap words;	/* address of the string in the pool -> its word */
-	struct idmap taken;	/* hash of a word -> itself */
-	struct idmap numbers, numbers_taken;	/* + 1, as pointers */
+	struct hash_map words;	/* address of the string in the pool -> its word */
+	struct hash_map taken;	/* hash of a word -> itself */
+	struct hash_map numbers, numbers_taken;	/* + 1, as pointers */
 };
 
 static uint64_t rotate(uint64_t v, unsigned int bits)
@@ -112,18 +112,23 @@ void pseudonyms_free(struct pseudonyms *p)
 	if (!p)
 		return;
 	strpool_free(p->pool);
-	idmap_done(&p->words);
-	idmap_done(&p->taken);
-	idmap_done(&p->numbers);
-	idmap_done(&p->numbers_taken);
+	hash_map_done(&p->words);
+	hash_map_done(&p->taken);
+	hash_map_done(&p->numbers);
+	hash_map_done(&p->numbers_taken);
 	explicit_bzero(p->key, sizeof(p->key));
 	free(p);
 }
 
-/* No digits, since names that differ in digits only are taken for the same thing (role.h), and no vowels: no words. */
+/*
+ * Words have no digits, since names that differ only in digits count as the same role (role.h), and
+ * no vowels, so that they spell nothing.
+ */
 static const char letters[] = "bcdfghjklmnpqrst";
 
-/* The shortest word of this hash that nobody has; NULL: there is none, or no memory (*ret_err). */
+/*
+ * The shortest word of this hash that is still free; NULL: there is none, or no memory (*ret_err).
+ */
 static const char *take_word(struct pseudonyms *p, uint64_t hash, int *ret_err)
 {
 	char text[PSEUDONYM_WORD_MAX], word[PSEUDONYM_WORD_MAX];
@@ -134,14 +139,15 @@ static const char *take_word(struct pseudonyms *p, uint64_t hash, int *ret_err)
 		text[i] = letters[hash >> (60 - 4 * i) & 15];
 	text[sizeof(text) - 1] = 0;
 	for (int n = DIGITS_FIRST; n <= DIGITS_LAST; n += 2) {
-		/* n digits and their number, told apart from any other word's */
-		uint64_t id = n == DIGITS_LAST ? hash : (hash >> (64 - 4 * n)) << 4 | (uint64_t)n / 2;
+		/* An id for n digits and their number, distinct from the id of any other word. */
+		uint64_t id = n == DIGITS_LAST ? hash :
+						 (hash >> (64 - 4 * n)) << 4 | (uint64_t)n / 2;
 
-		if (idmap_get(&p->taken, id))
+		if (hash_map_get(&p->taken, id))
 			continue;
 		snprintf(word, sizeof(word), "%.*s", n, text);
 		kept = strpool_put(p->pool, word);
-		if (!kept || idmap_put(&p->taken, id, (void *)kept))
+		if (!kept || hash_map_put(&p->taken, id, (void *)kept))
 			*ret_err = -ENOMEM;
 		return *ret_err ? NULL : kept;
 	}
@@ -159,13 +165,13 @@ const char *pseudonym_word(struct pseudonyms *p, const char *s, size_t bytes)
 	free(copy);
 	if (!mine)
 		return NULL;
-	word = idmap_get(&p->words, (uintptr_t)mine);
+	word = hash_map_get(&p->words, (uintptr_t)mine);
 	hash = siphash(p->key, mine, strlen(mine));
 	while (!word && !err) {
 		word = take_word(p, hash, &err);
 		if (!word && !err)
 			hash = siphash(p->key, &hash, sizeof(hash));
-		else if (!err && idmap_put(&p->words, (uintptr_t)mine, (void *)word))
+		else if (!err && hash_map_put(&p->words, (uintptr_t)mine, (void *)word))
 			return NULL;
 	}
 	return word;
@@ -173,14 +179,15 @@ const char *pseudonym_word(struct pseudonyms *p, const char *s, size_t bytes)
 
 uint64_t pseudonym_number(struct pseudonyms *p, uint64_t v, uint64_t from, uint64_t span)
 {
-	uint64_t n = (uintptr_t)idmap_get(&p->numbers, v);
+	uint64_t n = (uintptr_t)hash_map_get(&p->numbers, v);
 
 	if (n)
 		return n - 1;
 	n = siphash(p->key, &v, sizeof(v)) % span;
-	while (idmap_get(&p->numbers_taken, n))
+	while (hash_map_get(&p->numbers_taken, n))
 		n = (n + 1) % span;
-	if (idmap_put(&p->numbers_taken, n, p) || idmap_put(&p->numbers, v, (void *)(uintptr_t)(from + n + 1)))
+	if (hash_map_put(&p->numbers_taken, n, p) ||
+	    hash_map_put(&p->numbers, v, (void *)(uintptr_t)(from + n + 1)))
 		return 0;
 	return from + n;
 }

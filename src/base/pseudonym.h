@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * pseudonym: a short word for every string, the same for the same string, telling nothing about it to whoever
- * does not have the key.
+ * pseudonym: a short word for every string. The same string gets the same word, and the word tells
+ * nothing about the string without the key.
  *
- * Words are letters, a digit of base 16 each, of a keyed hash (SipHash-2-4): 6 of them, more where two strings would get the same
- * word. So within one book different strings have different words; with the same key, books of different traces
- * agree but for these rare longer ones, which depend on who came first. Threads: one per book.
+ * A word is 6 letters, one per 4 bits of a keyed hash (SipHash-2-4), or more letters where two
+ * strings would get the same word. So different strings have different words in one dictionary;
+ * dictionaries of several traces with the same key agree except for those rare longer words, which
+ * depend on the order of strings. Threads: one per dictionary.
  */
 #ifndef PSEUDONYM_H
 #define PSEUDONYM_H
@@ -14,21 +15,25 @@
 #include <stdint.h>
 
 #define PSEUDONYM_KEY_BYTES 16
-#define PSEUDONYM_WORD_MAX  17	/* with the 0 at its end */
+#define PSEUDONYM_WORD_MAX  17	/* with the NUL */
 
 struct pseudonyms;
 
-/* A key of random bytes; -errno when the kernel has none. */
+/* Fills in a key of random bytes; -errno when the kernel has none. */
 int pseudonym_key_random(uint8_t key[PSEUDONYM_KEY_BYTES]);
-/* A key made of a text of any length: as hard to guess as the text is. */
+/* Derives a key from a text of any length; it is as hard to guess as the text. */
 void pseudonym_key_from(uint8_t key[PSEUDONYM_KEY_BYTES], const void *text, size_t bytes);
 
-int pseudonyms_new(struct pseudonyms **ret, const uint8_t key[PSEUDONYM_KEY_BYTES]); /* 0 or -ENOMEM */
+/* 0 or -ENOMEM */
+int pseudonyms_new(struct pseudonyms **ret, const uint8_t key[PSEUDONYM_KEY_BYTES]);
 void pseudonyms_free(struct pseudonyms *p);	/* wipes the key */
 
-/* The word for a string, lasting as long as p; NULL: out of memory. */
+/* The word of a string, valid as long as p; NULL: out of memory. */
 const char *pseudonym_word(struct pseudonyms *p, const char *s, size_t bytes);
-/* A number for a number, in [from, from + span); different ones for different ones. 0: out of memory. */
+/*
+ * A number in [from, from + span) for a number; different numbers get different ones. 0: out of
+ * memory.
+ */
 uint64_t pseudonym_number(struct pseudonyms *p, uint64_t v, uint64_t from, uint64_t span);
 
 #endif /* PSEUDONYM_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * strpool: strings in pages that never move, found through an idmap of hashes to chains. The
+ * strpool: strings in pages that never move, found through a hash map of hashes to chains. The
  * hash is seeded: strings may come from an untrusted file that would like them all to collide.
  */
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "base/idmap.h"
+#include "base/hash_map.h"
 #include "base/strpool.h"
 
 #define STRPOOL_PAGE 65536
@@ -26,7 +26,7 @@ struct strpool_page {
 };
 
 struct strpool {
-	struct idmap by_hash;
+	struct hash_map by_hash;
 	struct strpool_page *pages;
 	uint64_t seed;
 };
@@ -53,7 +53,7 @@ void strpool_free(struct strpool *p)
 		next = page->next;
 		free(page);
 	}
-	idmap_done(&p->by_hash);
+	hash_map_done(&p->by_hash);
 	free(p);
 }
 
@@ -90,7 +90,7 @@ const char *strpool_put(struct strpool *p, const char *s)
 	n = strlen(s);
 	for (i = 0; i < n; i++)
 		h = (h ^ (uint8_t)s[i]) * 0x100000001b3ull, h ^= h >> 32;
-	head = idmap_get(&p->by_hash, h);
+	head = hash_map_get(&p->by_hash, h);
 	for (e = head; e; e = e->next)
 		if (!strcmp(e->text, s))
 			return e->text;
@@ -99,7 +99,7 @@ const char *strpool_put(struct strpool *p, const char *s)
 		return NULL;
 	memcpy(e->text, s, n + 1);
 	e->next = head;
-	if (idmap_put(&p->by_hash, h, e) < 0)
+	if (hash_map_put(&p->by_hash, h, e) < 0)
 		return NULL;
 	return e->text;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* strpool: keeps one copy of each string; handed-out pointers last as long as the pool. Threads: one. */
+/* strpool: keeps one copy of each string. Pointers stay valid as long as the pool. Threads: one. */
 #ifndef STRPOOL_H
 #define STRPOOL_H
 
@@ -9,7 +9,7 @@ struct strpool;
 
 int strpool_new(struct strpool **ret);
 void strpool_free(struct strpool *p);
-/* A lasting copy of s; NULL: out of memory. "" is always the same static string. */
+/* The pool's copy of s; NULL: out of memory. "" is always the same static string. */
 const char *strpool_put(struct strpool *p, const char *s);
 
 #endif /* STRPOOL_H */

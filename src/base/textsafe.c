@@ -20,7 +20,10 @@ static size_t put_hex(char *dst, unsigned char byte)
 	return 4;
 }
 
-/* One character (or bad byte) of src made safe at dst, which has 16 bytes. Returns bytes taken. */
+/*
+ * Writes one character (or bad byte) of src, made safe, at dst (16 bytes). Returns the bytes
+ * consumed.
+ */
 static size_t escape_one(char *dst, size_t *ret_written, const char *src, size_t n,
 			 unsigned int *ret_cells)
 {
@@ -90,10 +93,10 @@ size_t textsafe_csv(char *dst, const char *src, size_t n)
 	size_t o = 1, written, start = 0;
 	unsigned int cells;
 
-	/* Written from dst[1] on, so that a quote found to be needed only later has its place. */
+	/* Writes from dst[1] on, so that there is room for a quote that turns out to be needed. */
 	if (n && strchr("=+-@", src[0]) && src[0])
 		dst[o++] = '\'';
-	/* Some readers (ClickHouse) take apostrophes around a cell for quotes. */
+	/* ClickHouse, among others, takes apostrophes around a cell for quotes. */
 	if (n && (o > 1 || src[0] == '\''))
 		quote = true;
 	for (size_t i = 0; i < n;) {
@@ -104,13 +107,13 @@ size_t textsafe_csv(char *dst, const char *src, size_t n)
 			i++;
 			continue;
 		}
-		/* A space at either end is lost by some readers unless quoted. */
+		/* Some readers drop a space at either end unless it is quoted. */
 		if (src[i] == ',' || (src[i] == ' ' && (i == 0 || i == n - 1)))
 			quote = true;
 		i += escape_one(dst + o, &written, src + i, n - i, &cells);
 		o += written;
 	}
-	/* An empty string, unlike an empty cell (NULL), is quoted. */
+	/* An empty string is quoted; an empty cell means NULL. */
 	if (quote || !n) {
 		dst[0] = '"';
 		dst[o++] = '"';

@@ -68,7 +68,7 @@ static const struct unit size_units[] = {
 	{ NULL, 0 },
 };
 
-/* What a number without a unit is in. */
+/* The unit of a number that has none. */
 static const struct unit bare_duration = { "s", S_NS }, bare_size = { "B", 1 };
 
 struct number {
@@ -114,7 +114,7 @@ static int scan_number(const char *s, struct number *n)
 	return any ? (int)(p - s) : 0;
 }
 
-/* n in units of factor. False when that is not a whole number; *ret is cut then. */
+/* n in units of factor. False when n is not a multiple; *ret is cut then. */
 static bool number_times(const struct number *n, uint64_t factor, wide *ret)
 {
 	wide part = (wide)n->frac * factor;
@@ -294,7 +294,7 @@ static char *format_scaled(char *buf, size_t size, uint64_t v, const struct step
 		uint64_t ten = decimals == 2 ? 100 : decimals == 1 ? 10 : 1;
 		uint64_t scaled = (uint64_t)(((wide)v * ten + s->factor / 2) / s->factor);
 
-		/* 9.996 would read 10.00: one decimal less says the same. */
+		/* 9.996 would print as 10.00, so it gets one decimal less. */
 		if (decimals && scaled >= 10 * 100 && ten == 100) {
 			ten = 10;
 			decimals = 1;

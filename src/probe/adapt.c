@@ -1,8 +1,8 @@
-// SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * adapt: see adapt.h. Kernel functions are called by BTF id, which libbpf would fill in from a
- * declaration; but linking objects that share such a declaration fails in libbpf 1.1, and a
- * kernel from 5.13 to 5.16 refuses an unresolved call even where it cannot be reached.
+ * adapt: see adapt.h. Kernel functions are called by BTF id. libbpf would fill it in from a
+ * declaration, but libbpf 1.1 fails to link objects that share such a declaration, and kernels from
+ * 5.13 to 5.16 refuse an unresolved call even where it cannot be reached.
  */
 #include "probe/adapt.h"
 
@@ -10,11 +10,59 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/bpf.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "bpf/wire.h"
+#include "probe/kernel.h"
+
+static const struct kernel_info *target_kernel;
+
+/*
+ * Gives a program the BTF id of what it is attached to. Such programs have the type tracing. They
+ * get that type only here, right before they are loaded, because libbpf reads the kernel's BTF
+ * itself when an object has a program of this type.
+ */
+static int set_target(struct bpf_program *prog, struct bpf_prog_load_opts *opts, long is_iterator)
+{
+	const char *target = strchr(bpf_program__section_name(prog), '/');
+	char function[64];
+
+	if (!target)
+		return -EINVAL;
+	target++;
+	if (is_iterator) {
+		snprintf(function, sizeof(function), "bpf_iter_%s", target);
+		opts->attach_btf_id = kernel_function_id(target_kernel, function);
+	} else {
+		opts->attach_btf_id = kernel_tracepoint_id(target_kernel, target);
+	}
+	if (!opts->attach_btf_id)
+		return -ESRCH;
+	return bpf_program__set_type(prog, BPF_PROG_TYPE_TRACING);
+}
+
+int adapt_register_targets(const struct kernel_info *k)
+{
+	LIBBPF_OPTS(libbpf_prog_handler_opts, tracepoint, .prog_prepare_load_fn = set_target);
+	LIBBPF_OPTS(libbpf_prog_handler_opts, iterator, .prog_prepare_load_fn = set_target,
+		    .cookie = true);
+	static bool registered;
+	int r = 0;
+
+	target_kernel = k;
+	if (registered)
+		return 0;
+	r = libbpf_register_prog_handler("tp_btf/", BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_TRACE_RAW_TP,
+					 &tracepoint);
+	if (r >= 0)
+		r = libbpf_register_prog_handler("iter/", BPF_PROG_TYPE_RAW_TRACEPOINT,
+						 BPF_TRACE_ITER, &iterator);
+	registered = r >= 0;
+	return r < 0 ? r : 0;
+}
 
 bool adapt_can_fetch(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * adapt: makes programs fit a kernel where the verifier's removal of dead code comes too late,
- * because instructions are looked at before it is known whether they can run.
+ * adapt: makes programs fit this kernel where constants are not enough. The verifier removes code
+ * that cannot run, but it looks at some instructions before it knows that they cannot run.
  */
 #ifndef ADAPT_H
 #define ADAPT_H
@@ -10,14 +10,27 @@
 #include <stdint.h>
 
 struct bpf_program;
+struct kernel_info;
 
-/* Whether BPF atomics can return the old value (5.12 and later; not on every architecture): tried out. */
+/*
+ * To be called before a BPF object is opened. libbpf looks for the BTF ids of tracepoints and
+ * iterators in the kernel's BTF at fixed places of the file system. From here on it takes these ids
+ * from k, which may come from another file. k must stay until the object is loaded. One thread.
+ * 0 or -errno.
+ */
+int adapt_register_targets(const struct kernel_info *k);
+
+/*
+ * Whether atomic additions can return the old value. They can from 5.12 on, but not on every
+ * architecture; a small program is loaded to find out.
+ */
 bool adapt_can_fetch(void);
 
 /*
- * cast_id: BTF id of the kernel function bpf_rdonly_cast, which replaces calls of WIRE_CALL_RDONLY_CAST;
- * 0: none, these calls cannot be reached. fetching: atomics that return the old value may stay; else they
- * cannot be reached, and lose that. Call before loading. 0 or -errno.
+ * Rewrites a program before it is loaded. cast_id is the BTF id of the kernel function
+ * bpf_rdonly_cast, which replaces the calls of WIRE_CALL_RDONLY_CAST; 0: there is none, and the
+ * calls cannot be reached. fetching: atomic additions that return the old value may stay; otherwise
+ * they cannot be reached, and become plain ones. 0 or -errno.
  */
 int adapt_program(struct bpf_program *prog, uint32_t cast_id, bool fetching);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * exec_maps: a software event that never fires, one per CPU, for the sake of the side-band records that come with it.
- * Records are copied out of the rings, sorted and parsed.
+ * exec_maps: see exec_maps.h. Each CPU has a software event that never fires, and the kernel writes
+ * the wanted records into its ring. The records are copied out of the rings, sorted and parsed.
  */
 #include "probe/exec_maps.h"
 
@@ -18,16 +18,16 @@
 
 #include "base/buf.h"
 
-/* 128 KiB hold about a thousand mappings: an exec of a program with ten libraries makes 12. */
+/* 128 KiB hold about a thousand mappings. An exec of a program with ten libraries makes 12. */
 #define DATA_PAGES 32
 
-/* Since 5.12, and so newer than the oldest headers that this is built with. */
+/* These came with 5.12, so that the oldest headers this is built with lack them. */
 #define ATTR_BUILD_ID (1ULL << 34)	/* of the bits behind perf_event_attr.read_format */
 #define MISC_BUILD_ID (1 << 14)
 
 struct cpu_ring {
 	int fd;
-	struct perf_event_mmap_page *page;	/* NULL: this CPU is not watched */
+	struct perf_event_mmap_page *page;	/* NULL: this CPU is not covered */
 };
 
 struct exec_maps {
@@ -35,11 +35,11 @@ struct exec_maps {
 	unsigned int cnt;
 	size_t page_bytes;
 	struct buf bytes;	/* whole records, of one call */
-	struct buf order;	/* struct place of each */
+	struct buf order;	/* struct event_place of each */
 	uint64_t lost;
 };
 
-struct place {
+struct event_place {
 	uint64_t ts_ns;
 	size_t at;
 };
@@ -51,7 +51,7 @@ static int open_event(unsigned int cpu, bool build_id)
 		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
 		.mmap = 1, .mmap2 = 1, .comm = 1, .comm_exec = 1, .task = 1, .sample_id_all = 1,
 		.use_clockid = 1, .clockid = CLOCK_MONOTONIC,
-		.watermark = 1, .wakeup_watermark = 1 << 30,	/* it is looked at anyway */
+		.watermark = 1, .wakeup_watermark = 1 << 30,	/* no wake-ups: the caller polls */
 	};
 
 	if (build_id) {
@@ -145,18 +145,18 @@ static void drain(struct exec_maps *m, struct cpu_ring *r)
 	uint64_t tail = r->page->data_tail;
 
 	while (tail < head) {
-		struct place p = { .at = m->bytes.len };
+		struct event_place p = { .at = m->bytes.len };
 		struct perf_event_header h;
 		uint8_t *to;
 
 		copy_out(m, r, tail, &h, sizeof(h));
 		if (h.size < sizeof(h) + sizeof(p.ts_ns) || h.size > head - tail)
-			break;		/* no record: the kernel does not write such */
+			break;		/* the kernel does not write such records */
 		to = buf_room(&m->bytes, (h.size + 7u) & ~7u);
 		if (!to)
 			break;
 		copy_out(m, r, tail, to, h.size);
-		/* the time is the last field of every record: sample_type */
+		/* sample_type makes the time the last field of every record */
 		memcpy(&p.ts_ns, to + h.size - sizeof(p.ts_ns), sizeof(p.ts_ns));
 		m->bytes.len += (h.size + 7u) & ~7u;
 		buf_add(&m->order, &p, sizeof(p));
@@ -167,14 +167,14 @@ static void drain(struct exec_maps *m, struct cpu_ring *r)
 
 static int by_time(const void *a, const void *b)
 {
-	const struct place *x = a, *y = b;
+	const struct event_place *x = a, *y = b;
 
 	if (x->ts_ns != y->ts_ns)
 		return x->ts_ns < y->ts_ns ? -1 : 1;
 	return x->at < y->at ? -1 : x->at > y->at;
 }
 
-/* Of a record that ends with a path, in front of pid and tid, and time. */
+/* A path, pid and tid, and the time follow. */
 struct mmap2 {
 	struct perf_event_header h;
 	uint32_t pid, tid;
@@ -217,7 +217,7 @@ static bool parse_mmap(const struct mmap2 *x, struct map_record *ret)
 	return true;
 }
 
-/* false: it says nothing that matters here. */
+/* False: the record says nothing that matters here. */
 static bool parse(struct exec_maps *m, const struct perf_event_header *h, struct map_record *ret)
 {
 	const struct task *t = (const struct task *)h;
@@ -230,7 +230,8 @@ static bool parse(struct exec_maps *m, const struct perf_event_header *h, struct
 		*ret = (struct map_record){ .what = MAP_EXEC, .pid = t->pid };
 		return h->misc & PERF_RECORD_MISC_COMM_EXEC;
 	case PERF_RECORD_FORK:
-		*ret = (struct map_record){ .what = MAP_FORK, .pid = t->pid, .parent_pid = t->ppid };
+		*ret = (struct map_record){ .what = MAP_FORK, .pid = t->pid,
+					    .parent_pid = t->ppid };
 		return t->pid != t->ppid;
 	case PERF_RECORD_EXIT:
 		*ret = (struct map_record){ .what = MAP_EXIT, .pid = t->pid };
@@ -244,9 +245,10 @@ static bool parse(struct exec_maps *m, const struct perf_event_header *h, struct
 	}
 }
 
-int exec_maps_read(struct exec_maps *m, int (*note)(void *ctx, const struct map_record *r), void *ctx)
+int exec_maps_read(struct exec_maps *m, int (*note)(void *ctx, const struct map_record *r),
+		   void *ctx)
 {
-	struct place *order;
+	struct event_place *order;
 	struct map_record rec;
 	unsigned int i;
 	size_t k, cnt;
@@ -259,7 +261,7 @@ int exec_maps_read(struct exec_maps *m, int (*note)(void *ctx, const struct map_
 			drain(m, &m->rings[i]);
 	if (m->bytes.failed || m->order.failed)
 		return -ENOMEM;
-	order = (struct place *)m->order.data;
+	order = (struct event_place *)m->order.data;
 	cnt = m->order.len / sizeof(*order);
 	if (cnt)
 		qsort(order, cnt, sizeof(*order), by_time);

@@ -1,30 +1,32 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * exec_maps: what all processes map as code, as the kernel tells it to perf: mmap, mprotect and dlopen of
- * executable memory, exec, fork, exit, each with its time; with the file's build id since 5.12, before that with
- * its device and inode. Costs nothing but those records. Needs CAP_PERFMON when it is opened, later nothing.
+ * exec_maps: what all processes map as code, as the kernel tells it to perf. There is a record of
+ * each mmap, mprotect and dlopen of executable memory, and of exec, fork and exit, with its time.
+ * The file is named by its build id since 5.12, and before that by device and inode. Only these
+ * records cost anything. Opening needs CAP_PERFMON; reading needs no capability.
  *
- * CPUs that come online later are not watched. Threads: one.
+ * CPUs that come online later are not covered. Threads: one.
  */
 #ifndef EXEC_MAPS_H
 #define EXEC_MAPS_H
 
 #include <stdint.h>
 
-#include "symbol/map_book.h"
+#include "symbol/map_cache.h"
 
 struct exec_maps;
 
-/* < 0: what perf_event_open() said. */
+/* < 0: the error of perf_event_open(). */
 int exec_maps_open(struct exec_maps **ret, unsigned int cpu_cnt);
 void exec_maps_close(struct exec_maps *m);
 
 /*
- * Hands out what came since the last call, in order of time; records are good during the call. < 0 from note ends it,
- * and is returned.
+ * Calls note for what came since the last call, in the order of time. A record is valid during the
+ * call of note. A result < 0 of note ends the reading and is returned.
  */
-int exec_maps_read(struct exec_maps *m, int (*note)(void *ctx, const struct map_record *r), void *ctx);
-/* How many records the kernel had no room for since the last call of this. */
+int exec_maps_read(struct exec_maps *m, int (*note)(void *ctx, const struct map_record *r),
+		   void *ctx);
+/* How many records the kernel had no room for since this was called last. */
 uint64_t exec_maps_take_lost(struct exec_maps *m);
 
 #endif /* EXEC_MAPS_H */

@@ -1,8 +1,8 @@
-// SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * kernel: reads tracepoint prototypes from BTF. The kernel declares, for every
- * tracepoint X, a typedef btf_trace_X of a pointer to a function whose first argument is
- * a hidden void pointer; a tp_btf program sees the rest as ctx[0], ctx[1], ...
+ * kernel: see kernel.h. For every tracepoint X the kernel's BTF has a typedef btf_trace_X of a
+ * pointer to a function, whose first argument is a hidden void pointer. A tp_btf program sees the
+ * other arguments as ctx[0], ctx[1], ...
  */
 #include "probe/kernel.h"
 
@@ -18,6 +18,18 @@ struct kernel_info {
 	__s32 func_ids;		/* enum bpf_func_id, or < 0 */
 };
 
+/* libbpf says ENOENT also of an ELF file that has no section .BTF. */
+static int btf_file_error(const char *btf_file, int err, struct err *e)
+{
+	const char *why = "not a file of BTF (bpftool btf dump file FILE would read it)";
+
+	if (access(btf_file, F_OK))
+		why = "no such file";
+	else if (err == -EACCES)
+		why = "not permitted to read it";
+	return err_set(e, err, "--btf %s: %s", btf_file, why);
+}
+
 int kernel_info_open(struct kernel_info **ret, const char *btf_file, struct err *e)
 {
 	struct kernel_info *k = calloc(1, sizeof(*k));
@@ -30,11 +42,7 @@ int kernel_info_open(struct kernel_info **ret, const char *btf_file, struct err 
 		err = -errno;
 		free(k);
 		if (btf_file)
-			/* of an ELF file without a section .BTF libbpf says ENOENT, too */
-			return err_set(e, err, "--btf %s: %s", btf_file,
-				       access(btf_file, F_OK) ? "no such file" :
-				       err == -EACCES ? "not permitted to read it" :
-				       "not a file of BTF (bpftool btf dump file FILE would read it)");
+			return btf_file_error(btf_file, err, e);
 		return err_set(e, err == -EACCES ? err : -ENOENT,
 			       "cannot read this kernel's BTF, " KERNEL_BTF
 			       " (%s): boot a kernel built with CONFIG_DEBUG_INFO_BTF=y, as Debian "
@@ -47,22 +55,6 @@ int kernel_info_open(struct kernel_info **ret, const char *btf_file, struct err 
 	return 0;
 }
 
-static const char *vmlinux_btf = KERNEL_BTF;
-
-void kernel_use_btf(const char *btf_file)
-{
-	vmlinux_btf = btf_file ? btf_file : KERNEL_BTF;
-}
-
-/*
- * Takes the place of libbpf's function, which looks in fixed places only: no option names another
- * for the targets of tracing programs (btf_custom_path is for relocations).
- */
-struct btf *btf__load_vmlinux_btf(void)
-{
-	return btf__parse(vmlinux_btf, NULL);
-}
-
 void kernel_info_close(struct kernel_info *k)
 {
 	if (!k)
@@ -71,15 +63,22 @@ void kernel_info_close(struct kernel_info *k)
 	free(k);
 }
 
-static const struct btf_type *tracepoint_proto(const struct kernel_info *k, const char *name)
+uint32_t kernel_tracepoint_id(const struct kernel_info *k, const char *name)
 {
-	const struct btf_type *t;
 	char type_name[128];
 	__s32 id;
 
 	snprintf(type_name, sizeof(type_name), "btf_trace_%s", name);
 	id = btf__find_by_name_kind(k->btf, type_name, BTF_KIND_TYPEDEF);
-	if (id < 0)
+	return id > 0 ? id : 0;
+}
+
+static const struct btf_type *tracepoint_proto(const struct kernel_info *k, const char *name)
+{
+	uint32_t id = kernel_tracepoint_id(k, name);
+	const struct btf_type *t;
+
+	if (!id)
 		return NULL;
 	t = btf__type_by_id(k->btf, id);
 	t = btf__type_by_id(k->btf, t->type);
@@ -148,7 +147,7 @@ bool kernel_has_helper(const struct kernel_info *k, const char *name)
 	return false;
 }
 
-/* What a map was charged with; gone with the limit in 5.11, 80ee81e0403c. */
+/* The structure that charged maps went together with the limit in 80ee81e0403c (5.11). */
 bool kernel_locks_map_memory(const struct kernel_info *k)
 {
 	return btf__find_by_name_kind(k->btf, "bpf_map_memory", BTF_KIND_STRUCT) > 0;
@@ -161,7 +160,10 @@ uint32_t kernel_function_id(const struct kernel_info *k, const char *name)
 	return id > 0 ? id : 0;
 }
 
-/* Address of a data symbol; kernels hide them without CONFIG_KALLSYMS_ALL. Per-CPU ones may start at 0. */
+/*
+ * Finds the address of a data symbol, which kernels without CONFIG_KALLSYMS_ALL do not show. The
+ * addresses of per-CPU variables may start at 0.
+ */
 static bool find_data_symbol(const char *wanted, uint64_t *ret_addr)
 {
 	FILE *f = fopen("/proc/kallsyms", "re");

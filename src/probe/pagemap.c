@@ -1,9 +1,9 @@
-// SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * pagemap: page frame n has its struct page at base + n * size. Each page touched here
- * gives one frame number, and each allocation seen one struct page; which belongs to
- * which is not known (page tables are allocated in between), but only the true base
- * explains most of the pairs.
+ * pagemap: see pagemap.h. Page frame n has its struct page at base + n * size. Each page that is
+ * touched here gives one frame number, and each allocation that the program sees gives one struct
+ * page. It is not known which belong together, because page tables are allocated in between. But
+ * only the true base explains most of the pairs.
  */
 #include "probe/pagemap.h"
 

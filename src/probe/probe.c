@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * probe: opens the skeleton, tells the programs what the kernel's prototypes look like,
- * loads only what was picked, by the cheapest ways this kernel offers.
+ * probe: see probe.h. It opens the skeleton, tells the programs what the kernel's prototypes look
+ * like, and loads only what was picked, in the cheapest way that this kernel offers.
  */
 #include "probe/probe.h"
 
@@ -19,41 +19,27 @@
 #include "base/privilege.h"
 #include "ebpfrec.skel.h"
 #include "probe/adapt.h"
-#include "probe/heap.h"
+#include "probe/attach.h"
 #include "probe/kernel.h"
+#include "probe/libbpf_text.h"
 #include "probe/pagemap.h"
 #include "probe/source.h"
 
-#define RSS_SUM_CPUS_MAX 4	/* as the loop in fix_rss_pages() */
+#define RSS_SUM_CPUS_MAX 4	/* the number of rounds of the loop in fix_rss_pages() */
 #define TARGETS_MAX 65536
 #define ONLY_REQUESTS_MAX 16384
-#define LINKS_MAX 256
 
 struct probe {
 	struct ebpfrec_bpf *skel;
 	struct kernel_info *kernel;
-	struct bpf_link *links[LINKS_MAX];
-	uint8_t link_source[LINKS_MAX];	/* enum source */
-	unsigned int link_cnt;
+	struct attached attached;
 	unsigned int cpu_cnt;
 	struct rings rings;
 	struct wire_counters *counters;
 	size_t counters_bytes;
 	uint32_t sources;
-	bool takes_skipped[WIRE_HOOK_MAX];	/* see probe_take_skipped() */
 	char programs[1024];
 };
-
-/* libbpf reports through a process-wide callback: keep its last complaint for the error text. */
-static __thread char libbpf_said[384];
-
-static int keep_libbpf_text(enum libbpf_print_level level, const char *fmt, va_list args)
-{
-	if (level == LIBBPF_WARN && !libbpf_said[0])
-		vsnprintf(libbpf_said, sizeof(libbpf_said), fmt, args);
-	libbpf_said[strcspn(libbpf_said, "\n")] = 0;
-	return 0;
-}
 
 static void warn(const struct probe_config *config, const char *fmt, ...)
 {
@@ -68,7 +54,7 @@ static void warn(const struct probe_config *config, const char *fmt, ...)
 	config->warn(config->warn_ctx, text);
 }
 
-/* What the tracepoints of this kernel look like: see conf.bpf.h. */
+/* Sets the constants that say what the tracepoints of this kernel look like: see conf.bpf.h. */
 static void describe_kernel(struct ebpfrec_bpf__rodata *r, const struct kernel_info *k,
 			    unsigned int cpu_cnt)
 {
@@ -94,30 +80,22 @@ static void describe_kernel(struct ebpfrec_bpf__rodata *r, const struct kernel_i
 }
 
 /*
- * What this kernel can do cheaper. With `plain` nothing of it is used: some of it depends on how a
- * kernel was built or set up (no JIT compiler, say), which loading the programs tells.
+ * Sets what this kernel can do cheaper. With `plain` some of it is left out that depends on how the
+ * kernel was built or set up, such as without a JIT compiler. Only loading the programs tells that.
  */
 static int describe_ways(struct probe *p, const struct probe_config *config, bool plain)
 {
 	struct ebpfrec_bpf__rodata *r = p->skel->rodata;
-	/* an id of the kernel's own BTF, which a file would have to equal */
+	/* The id is of the kernel's own BTF; a file might differ from that. */
 	uint32_t cast_id = plain || config->btf_file ?
 			   0 : kernel_function_id(p->kernel, "bpf_rdonly_cast");
-	bool fetching = adapt_can_fetch(), mapped = fetching;
+	bool fetching = adapt_can_fetch();
 	struct bpf_program *prog;
 	int err;
 
-#if !defined(__x86_64__)
-	mapped = false;		/* the order in which stores are seen is not enough */
-#endif
-	mapped = mapped && !plain && !config->rings.plain;
-	err = rings_plan(&p->rings, &config->rings, mapped, p->cpu_cnt);
+	err = rings_plan(&p->rings, &config->rings, p->cpu_cnt);
 	if (err)
 		return err;
-	r->conf_mapped = p->rings.mapped;
-	r->conf_ring_mask = p->rings.bytes - 1;
-	r->conf_ring_room = p->rings.room_bytes;
-	r->conf_ring_key = p->rings.key;
 	r->conf_wake_bytes = p->rings.wake_bytes;
 	r->conf_peek = cast_id != 0;
 	r->conf_fetching = fetching;
@@ -131,7 +109,7 @@ static int describe_ways(struct probe *p, const struct probe_config *config, boo
 	return 0;
 }
 
-/* Whether the set of the workload's processes is needed. */
+/* Whether the programs need the set of the workload's processes. */
 static bool needs_targets(const struct probe_config *config)
 {
 	return config->only || config->cgroup_id || (config->sources & SOURCE_BIT(SOURCE_HEAP));
@@ -186,10 +164,6 @@ static int size_maps(struct probe *p, const struct probe_config *config)
 
 	bpf_map__set_max_entries(p->skel->maps.rings, p->cpu_cnt);
 	bpf_map__set_max_entries(p->skel->maps.counters, p->cpu_cnt);
-	if (p->rings.mapped) {
-		bpf_map__set_max_entries(p->skel->maps.mapped, p->rings.cnt);
-		bpf_map__set_value_size(p->skel->maps.mapped, RING_STRIDE(p->rings.bytes));
-	}
 	if (track)
 		bpf_map__set_max_entries(p->skel->maps.targets, TARGETS_MAX);
 	if (config->stacks_min_bytes || config->stacks_every)
@@ -204,9 +178,8 @@ static int size_maps(struct probe *p, const struct probe_config *config)
 static int map_counters(struct probe *p, struct err *e)
 {
 	long page = sysconf(_SC_PAGESIZE);
-	unsigned int cpu;
 
-	/* array values are laid out at multiples of 8 bytes, and the struct is made of u64 */
+	/* Array values lie at multiples of 8 bytes, and the struct is made of u64. */
 	p->counters_bytes = (p->cpu_cnt * sizeof(struct wire_counters) + page - 1) / page * page;
 	p->counters = mmap(NULL, p->counters_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
 			   bpf_map__fd(p->skel->maps.counters), 0);
@@ -214,12 +187,10 @@ static int map_counters(struct probe *p, struct err *e)
 		p->counters = NULL;
 		return err_set(e, -errno, "cannot map the event counters: %s", strerror(errno));
 	}
-	for (cpu = 0; cpu < p->cpu_cnt; cpu++)
-		p->counters[cpu].ring = p->rings.cpu_ring[cpu];
 	return 0;
 }
 
-/* Runs an iterator program to its end, for what it does, not for what it writes. */
+/* Runs an iterator program to its end, for its effects; what it writes is dropped. */
 static int run_iterator(struct bpf_program *prog)
 {
 	struct bpf_link *link = bpf_program__attach_iter(prog, NULL);
@@ -251,10 +222,10 @@ static void find_cpu_areas(struct probe *p, const struct probe_config *config)
 			return;
 	}
 #if defined(__x86_64__)
-	/* in a pid namespace of its own the kernel threads are not to be seen that lead there */
-	warn(config, "interrupts cannot be told from the tasks they interrupt, on this kernel or from this pid "
-		     "namespace: allocations and "
-		     "wake-ups in interrupts are charged to the interrupted task");
+	/* The kernel threads that lead to these areas are not visible from other pid namespaces. */
+	warn(config, "interrupts cannot be told from the tasks they interrupt, on this kernel or "
+		     "from this pid namespace: allocations and wake-ups in interrupts are charged "
+		     "to the interrupted task");
 #endif
 }
 
@@ -279,7 +250,7 @@ static void calibrate_pages(struct probe *p, const struct probe_config *config)
 		     privilege_has(CAP_SYS_ADMIN) ? "here" : "without CAP_SYS_ADMIN");
 }
 
-/* The programs in the kernel, with everything this kernel can do, or (plain) without what may fail. */
+/* Loads the programs, with everything this kernel can do or, plain, without what may fail. */
 static int load_programs(struct probe *p, const struct probe_config *config, bool plain,
 			 struct err *e)
 {
@@ -287,10 +258,13 @@ static int load_programs(struct probe *p, const struct probe_config *config, boo
 	int err;
 
 	/*
-	 * Always named: libbpf then does not look through the modules' BTF for types that this
-	 * kernel does not have, which would take CAP_SYS_ADMIN.
+	 * The file is always named. Otherwise libbpf would look for types that this kernel does not
+	 * have in the modules' BTF, which takes CAP_SYS_ADMIN.
 	 */
 	opts.btf_custom_path = config->btf_file ? config->btf_file : KERNEL_BTF;
+	err = adapt_register_targets(p->kernel);
+	if (err)
+		return err_set(e, err, "cannot open the BPF object: %s", strerror(-err));
 	p->skel = ebpfrec_bpf__open_opts(&opts);
 	if (!p->skel)
 		return err_set(e, -errno, "cannot open the BPF object: %s", strerror(errno));
@@ -311,16 +285,17 @@ static int load_programs(struct probe *p, const struct probe_config *config, boo
 	p->skel->rodata->conf_rss = !!(config->sources & SOURCE_BIT(SOURCE_RSS));
 	p->skel->rodata->conf_vm = !!(config->sources & SOURCE_BIT(SOURCE_VM));
 	describe_kernel(p->skel->rodata, p->kernel, p->cpu_cnt);
-	libbpf_said[0] = 0;
+	libbpf_text_clear();
 	err = ebpfrec_bpf__load(p->skel);
 	if (err == -ENOMEM)
 		return err_set(e, err,
-			       "not enough memory for %u rings of %llu bytes: try a smaller --ring-size",
+			       "not enough memory for %u rings of %llu bytes: try a smaller "
+			       "--ring-size",
 			       p->rings.cnt, (unsigned long long)p->rings.bytes);
 	if (err)
 		return err_set(e, err == -EPERM ? err : -ENOSYS,
 			       "the kernel refused the BPF programs: %s%s%s", strerror(-err),
-			       libbpf_said[0] ? "; " : "", libbpf_said);
+			       *libbpf_text() ? "; " : "", libbpf_text());
 	return 0;
 }
 
@@ -335,7 +310,7 @@ static int load(struct probe *p, const struct probe_config *config, struct err *
 {
 	int err = load_programs(p, config, false, e);
 
-	if (err == -ENOSYS && p->rings.cnt) {	/* refused, not found missing before */
+	if (err == -ENOSYS && p->rings.cnt) {	/* the kernel refused a program */
 		struct err first = *e;
 
 		unload(p);
@@ -351,29 +326,44 @@ static int load(struct probe *p, const struct probe_config *config, struct err *
 				 kernel_locks_map_memory(p->kernel), e);
 	if (err)
 		return err;
+	p->attached.obj = p->skel->obj;
 	find_cpu_areas(p, config);
 	calibrate_pages(p, config);
 	return 0;
 }
 
+/* What the caller lacks to record, or NULL. */
+static const char *missing_capability(void)
+{
+	bool bpf = privilege_has(CAP_BPF), perfmon = privilege_has(CAP_PERFMON);
+
+	if (!privilege_is_global())
+		return "CAP_BPF and CAP_PERFMON of the initial user namespace "
+		       "(this is another one)";
+	/* CAP_SYS_ADMIN implies the others. */
+	if (privilege_has(CAP_SYS_ADMIN) || (bpf && perfmon))
+		return NULL;
+	if (!bpf && !perfmon)
+		return "CAP_BPF and CAP_PERFMON";
+	return bpf ? "CAP_PERFMON" : "CAP_BPF";
+}
+
 int probe_open(struct probe **ret, const struct probe_config *config, struct err *e)
 {
-	const char *missing = probe_missing_capability();
+	const char *missing = missing_capability();
 	struct probe *p;
 	int err, cpus;
 
 	if (missing)
 		return err_set(e, -EPERM,
 			       "not permitted to record: %s missing; run with sudo, or have root "
-			       "give the program "
-			       "what it needs: setcap cap_bpf,cap_perfmon+ep FILE",
+			       "give the program what it needs: setcap cap_bpf,cap_perfmon+ep FILE",
 			       missing);
 	p = calloc(1, sizeof(*p));
 	if (!p)
 		return err_set(e, -ENOMEM, "out of memory");
-	libbpf_set_print(keep_libbpf_text);
+	libbpf_text_keep();
 	p->sources = config->sources;
-	kernel_use_btf(config->btf_file);
 	err = kernel_info_open(&p->kernel, config->btf_file, e);
 	if (err)
 		goto fail;
@@ -415,15 +405,14 @@ unsigned int probe_ring_cnt(const struct probe *p)
 	return p->rings.cnt;
 }
 
-struct ring_place probe_ring_place(const struct probe *p, unsigned int ring)
+uint64_t probe_ring_bytes(const struct probe *p)
 {
-	return (struct ring_place){
-		.fd = p->rings.fds[ring],
-		.mapped_fd = p->rings.mapped ? bpf_map__fd(p->skel->maps.mapped) : -1,
-		.index = ring,
-		.bytes = p->rings.bytes,
-		.key = p->rings.key,
-	};
+	return p->rings.bytes;
+}
+
+const int *probe_ring_fds(const struct probe *p)
+{
+	return p->rings.fds;
 }
 
 int probe_add_target(struct probe *p, uint32_t pid)
@@ -435,102 +424,22 @@ int probe_add_target(struct probe *p, uint32_t pid)
 	return bpf_map_update_elem(bpf_map__fd(p->skel->maps.targets), &pid, &one, 0) ? -errno : 0;
 }
 
-static int keep_link(struct probe *p, struct bpf_link *link, const char *name, struct err *e)
-{
-	if (!link)
-		return err_set(e, -errno, "cannot attach %s: %s%s%s", name, strerror(errno),
-			       libbpf_said[0] ? "; " : "", libbpf_said);
-	if (p->link_cnt == LINKS_MAX) {
-		bpf_link__destroy(link);
-		return err_set(e, -E2BIG, "too many programs to attach: a bug");
-	}
-	p->links[p->link_cnt++] = link;
-	return 0;
-}
-
-static int attach_heap(struct probe *p, const struct source_program *sp, struct bpf_program *prog,
-		       struct err *e)
-{
-	struct heap_library libs[HEAP_LIBRARIES_MAX];
-	unsigned int i, lib_cnt = heap_find_libraries(libs);
-	int err = 0;
-
-	if (!lib_cnt)
-		return err_set(e, -ENOENT,
-			       "alloc.heap: no C library found to attach to; record without it");
-	for (i = 0; i < lib_cnt && !err; i++)
-		err = heap_attach(prog, sp->program, &libs[i], p->links, &p->link_cnt, LINKS_MAX,
-				  e);
-	return err;
-}
-
-static int attach_sources(struct probe *p, uint32_t sources, struct err *e)
-{
-	unsigned int i, first;
-	int err;
-
-	for (i = 0; i < source_program_cnt; i++) {
-		const struct source_program *sp = &source_programs[i];
-		struct bpf_program *prog =
-			bpf_object__find_program_by_name(p->skel->obj, sp->program);
-
-		if (!(sources & SOURCE_BIT(sp->source)) || !prog || !bpf_program__autoload(prog))
-			continue;
-		if (sp->copy == SOURCE_SECOND_WHEN_SKIPPED && !p->takes_skipped[sp->hook])
-			continue;
-		libbpf_said[0] = 0;
-		first = p->link_cnt;
-		if (sp->tracepoint)
-			err = keep_link(p, bpf_program__attach(prog), sp->tracepoint, e);
-		else
-			err = attach_heap(p, sp, prog, e);
-		if (err)
-			return err;
-		memset(p->link_source + first, sp->source, p->link_cnt - first);
-	}
-	return 0;
-}
-
-int probe_take_skipped(struct probe *p, unsigned int hook, struct err *e)
-{
-	unsigned int i;
-	int err;
-
-	if (p->takes_skipped[hook])
-		return 0;
-	p->takes_skipped[hook] = true;
-	for (i = 0; i < source_program_cnt; i++) {
-		const struct source_program *sp = &source_programs[i];
-		struct bpf_program *prog =
-			bpf_object__find_program_by_name(p->skel->obj, sp->program);
-
-		if (sp->hook != hook || sp->copy != SOURCE_SECOND_WHEN_SKIPPED || !prog ||
-		    !bpf_program__autoload(prog))
-			continue;
-		/* alone it would send everything; when its source comes on again, it does too */
-		if (!memchr(p->link_source, sp->source, p->link_cnt))
-			continue;
-		err = keep_link(p, bpf_program__attach(prog), sp->tracepoint, e);
-		if (err)
-			return err;
-		p->link_source[p->link_cnt - 1] = sp->source;
-	}
-	return 0;
-}
-
 int probe_attach(struct probe *p, struct err *e)
 {
-	return attach_sources(p, p->sources, e);
+	return attach_sources(&p->attached, p->sources, e);
 }
 
 void probe_detach(struct probe *p)
 {
-	/* a hook's second program first: without the first before it, it would send everything */
-	while (p->link_cnt)
-		bpf_link__destroy(p->links[--p->link_cnt]);
+	attach_drop_all(&p->attached);
 }
 
-/* Task hooks, which stay on, send what is alloc.rss's and alloc.vm's, too. */
+int probe_take_skipped(struct probe *p, unsigned int hook, struct err *e)
+{
+	return attach_second(&p->attached, hook, e);
+}
+
+/* The task hooks, which stay attached, also send state of alloc.rss and alloc.vm. */
 static void switch_mm_state(struct probe *p, unsigned int source, bool off)
 {
 	uint32_t bit = source == SOURCE_RSS ? WIRE_MM_RSS : source == SOURCE_VM ? WIRE_MM_VM : 0;
@@ -541,25 +450,13 @@ static void switch_mm_state(struct probe *p, unsigned int source, bool off)
 
 void probe_source_off(struct probe *p, unsigned int source)
 {
-	unsigned int i, to = 0;
-
 	switch_mm_state(p, source, true);
-	for (i = p->link_cnt; i > 0; i--) {	/* backwards: see probe_detach() */
-		if (p->link_source[i - 1] == source)
-			bpf_link__destroy(p->links[i - 1]);
-	}
-	for (i = 0; i < p->link_cnt; i++) {
-		if (p->link_source[i] == source)
-			continue;
-		p->links[to] = p->links[i];
-		p->link_source[to++] = p->link_source[i];
-	}
-	p->link_cnt = to;
+	attach_drop_source(&p->attached, source);
 }
 
 int probe_source_on(struct probe *p, unsigned int source, struct err *e)
 {
-	int err = attach_sources(p, SOURCE_BIT(source), e);
+	int err = attach_sources(&p->attached, SOURCE_BIT(source), e);
 
 	switch_mm_state(p, source, false);
 	if (err)
@@ -618,8 +515,8 @@ struct probe_count probe_count(const struct probe *p, unsigned int cpu, unsigned
 	};
 }
 
-/* What a hook's second program sent, or found to be nothing, had been skipped, but is not missing. */
-static uint64_t settled_by_second(const struct probe *p, unsigned int hook)
+/* The skipped events that are not missing: the second program sent them, or found no event. */
+static uint64_t seen_by_second(const struct probe *p, unsigned int hook)
 {
 	const volatile struct wire_counters *c = p->counters;
 	uint64_t sum = 0;
@@ -666,9 +563,9 @@ int probe_read_stats(const struct probe *p, struct probe_run_stats stats[WIRE_HO
 			stats[hook].missed_cnt += info.recursion_misses;
 		stats[hook].run_cnt += info.run_cnt;
 	}
-	/* counted later than missed_cnt: at worst it is too much by what has just been skipped */
+	/* This is read after missed_cnt: at worst it is too much by what has just been skipped. */
 	for (i = 0; i < WIRE_HOOK_MAX; i++) {
-		uint64_t done = settled_by_second(p, i);
+		uint64_t done = seen_by_second(p, i);
 
 		stats[i].missed_cnt -= done < stats[i].missed_cnt ? done : stats[i].missed_cnt;
 	}
@@ -706,20 +603,6 @@ int probe_cache_name(struct probe *p, uint64_t addr, char *name, size_t size,
 const char *probe_programs(const struct probe *p)
 {
 	return p->programs;
-}
-
-const char *probe_missing_capability(void)
-{
-	bool bpf = privilege_has(CAP_BPF), perfmon = privilege_has(CAP_PERFMON);
-
-	if (!privilege_is_global())
-		return "CAP_BPF and CAP_PERFMON of the initial user namespace (this is another one)";
-	/* it implies the others */
-	if (privilege_has(CAP_SYS_ADMIN) || (bpf && perfmon))
-		return NULL;
-	if (!bpf && !perfmon)
-		return "CAP_BPF and CAP_PERFMON";
-	return bpf ? "CAP_PERFMON" : "CAP_BPF";
 }
 
 const char *probe_library_version(void)

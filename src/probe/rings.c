@@ -1,19 +1,134 @@
-// SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * rings: see rings.h. With mapped rings, whose memory is a map of the programs' own, a BPF ring
- * buffer of a page goes with each: nothing but the bell that wakes its reader.
+ * rings: see rings.h. The CPUs are put in the order of their caches, and that order is cut into
+ * rings.
  */
 #include "probe/rings.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#define WAKE_SHARE 8	/* of a ring: filled to this part, it wakes its reader */
+#define WAKE_SHARE 8	/* a ring that is filled to an eighth wakes its reader */
+
+/* ---- which CPUs share a ring ---- */
+
+/* The number that a file begins with, or -1. Of a list like "0-7,64-71" that is the first CPU. */
+static long read_first(const char *path)
+{
+	FILE *f = fopen(path, "re");
+	long n = -1;
+
+	if (!f)
+		return -1;
+	if (fscanf(f, "%ld", &n) != 1)
+		n = -1;
+	fclose(f);
+	return n;
+}
+
+void topology_read(const char *dir, unsigned int cpu_cnt, unsigned int *group)
+{
+	unsigned int cpu, i;
+	char path[512];
+
+	for (cpu = 0; cpu < cpu_cnt; cpu++) {
+		long best = 0;
+
+		group[cpu] = cpu;
+		for (i = 0; i < 16; i++) {
+			long level, first;
+
+			snprintf(path, sizeof(path), "%s/cpu%u/cache/index%u/level", dir, cpu, i);
+			level = read_first(path);
+			if (level < 0)
+				break;
+			snprintf(path, sizeof(path), "%s/cpu%u/cache/index%u/shared_cpu_list", dir,
+				 cpu, i);
+			first = read_first(path);
+			if (level > best && first >= 0 && first < (long)cpu_cnt) {
+				best = level;
+				group[cpu] = first;
+			}
+		}
+	}
+	/* A CPU leads its group where the leader is off and so does not name itself. */
+	for (cpu = 0; cpu < cpu_cnt; cpu++) {
+		if (group[group[cpu]] != group[cpu])
+			group[cpu] = cpu;
+	}
+}
+
+/*
+ * Deals the CPUs of one group to rings, beginning with ring first, and at most `most` CPUs to each.
+ * Returns the number of rings.
+ */
+static unsigned int deal_group(const unsigned int *group, unsigned int cpu_cnt, unsigned int leader,
+			       unsigned int most, unsigned int first, unsigned int *ring)
+{
+	unsigned int cpu, cnt = 0, parts, i = 0;
+
+	for (cpu = 0; cpu < cpu_cnt; cpu++)
+		cnt += group[cpu] == leader;
+	parts = (cnt + most - 1) / most;
+	for (cpu = 0; cpu < cpu_cnt; cpu++) {
+		if (group[cpu] == leader)
+			ring[cpu] = first + (uint64_t)i++ * parts / cnt;
+	}
+	return parts;
+}
+
+static unsigned int deal_groups(const unsigned int *group, unsigned int cpu_cnt, unsigned int most,
+				unsigned int *ring)
+{
+	unsigned int cpu, cnt = 0;
+
+	for (cpu = 0; cpu < cpu_cnt; cpu++) {
+		/* The first CPU of a group brings the whole group. */
+		if (group[cpu] == cpu)
+			cnt += deal_group(group, cpu_cnt, cpu, most, cnt, ring);
+	}
+	return cnt;
+}
+
+/* Lets neighbours share until there are at most cnt rings. */
+static unsigned int merge(unsigned int cpu_cnt, unsigned int have, unsigned int cnt,
+			  unsigned int *ring)
+{
+	unsigned int cpu;
+
+	if (have <= cnt)
+		return have;
+	for (cpu = 0; cpu < cpu_cnt; cpu++)
+		ring[cpu] = (uint64_t)ring[cpu] * cnt / have;
+	return cnt;
+}
+
+unsigned int topology_deal(const unsigned int *group, unsigned int cpu_cnt,
+			   enum ring_sharing sharing, unsigned int cnt, unsigned int *ring)
+{
+	unsigned int have;
+
+	if (sharing == RINGS_AUTO && cpu_cnt > TOPOLOGY_ALONE_MAX) {
+		have = deal_groups(group, cpu_cnt, TOPOLOGY_SHARE_MAX, ring);
+		cnt = TOPOLOGY_RINGS_MAX;
+	} else if (sharing == RINGS_PER_CACHE) {
+		have = deal_groups(group, cpu_cnt, cpu_cnt, ring);
+		cnt = cpu_cnt;
+	} else {
+		/* Each CPU has a ring, in the order of the caches. */
+		have = deal_groups(group, cpu_cnt, 1, ring);
+		if (sharing != RINGS_COUNT || !cnt)
+			cnt = cpu_cnt;
+	}
+	return merge(cpu_cnt, have, cnt, ring);
+}
+
+/* ---- the rings ---- */
 
 static uint64_t round_up_power_of_two(uint64_t v)
 {
@@ -24,11 +139,9 @@ static uint64_t round_up_power_of_two(uint64_t v)
 	return p;
 }
 
-int rings_plan(struct rings *r, const struct rings_config *config, bool mapped,
-	       unsigned int cpu_cnt)
+int rings_plan(struct rings *r, const struct rings_config *config, unsigned int cpu_cnt)
 {
-	unsigned int *group = calloc(cpu_cnt, sizeof(*group)), most;
-	uint64_t guard;
+	unsigned int *group = calloc(cpu_cnt, sizeof(*group));
 
 	memset(r, 0, sizeof(*r));
 	r->cpu_ring = calloc(cpu_cnt, sizeof(*r->cpu_ring));
@@ -37,35 +150,28 @@ int rings_plan(struct rings *r, const struct rings_config *config, bool mapped,
 		rings_done(r);
 		return -ENOMEM;
 	}
-	r->mapped = mapped;
 	r->cpu_cnt = cpu_cnt;
 	topology_read("/sys/devices/system/cpu", cpu_cnt, group);
-	r->cnt = topology_deal(group, cpu_cnt, config->sharing, config->cnt, r->cpu_ring, &most);
+	r->cnt = topology_deal(group, cpu_cnt, config->sharing, config->cnt, r->cpu_ring);
 	free(group);
 	r->bytes = round_up_power_of_two(config->bytes ? config->bytes : RINGS_DEFAULT_BYTES);
-	if (mapped) {
-		guard = (uint64_t)WIRE_RING_GUARD * most;
-		if (r->bytes < 2 * guard)
-			r->bytes = round_up_power_of_two(2 * guard);
-		r->room_bytes = r->bytes - guard;
-		/* the stamps only have to differ from what else may lie in the ring */
-		if (getrandom(&r->key, sizeof(r->key), 0) != sizeof(r->key))
-			r->key = 0x9e3779b97f4a7c15ULL * (uint64_t)getpid();
-	}
 	r->wake_bytes = r->bytes / WAKE_SHARE;
 	return 0;
 }
 
-/* What is known of why, and what to do about it. */
+/* What is known of the reason, and what to do about it. */
 static const char *next_step(int error, bool locked)
 {
 	if (error == EPERM && locked)
-		return "this kernel counts rings as locked memory: raise `ulimit -l` or have CAP_SYS_RESOURCE";
+		return "this kernel counts rings as locked memory: raise `ulimit -l` or have "
+		       "CAP_SYS_RESOURCE";
 	if (error == EPERM)
-		return "this kernel does not count rings as locked memory, so it is a right: CAP_BPF is missing, or a "
-		       "container's seccomp filter or a security module forbids bpf()";
+		return "this kernel does not count rings as locked memory, so it is a right: "
+		       "CAP_BPF is missing, or a container's seccomp filter or a security module "
+		       "forbids bpf()";
 	if (error == ENOMEM)
-		return "rings count for the memory limit of the recorder's cgroup: raise that, or try a smaller --ring-size";
+		return "rings count for the memory limit of the recorder's cgroup: raise that, or "
+		       "try a smaller --ring-size";
 	return "try a smaller --ring-size";
 }
 
@@ -75,12 +181,12 @@ static int cannot_make(uint64_t bytes, int error, bool locked, struct err *e)
 
 	uname(&u);
 	return err_set(e, -error, "cannot make a ring of %llu bytes on Linux %s: %s; %s",
-		       (unsigned long long)bytes, u.release, strerror(error), next_step(error, locked));
+		       (unsigned long long)bytes, u.release, strerror(error),
+		       next_step(error, locked));
 }
 
 int rings_make(struct rings *r, int slots_fd, bool locked, struct err *e)
 {
-	uint64_t bytes = r->mapped ? (uint64_t)sysconf(_SC_PAGESIZE) : r->bytes;
 	unsigned int i, cpu;
 
 	r->fds = calloc(r->cnt, sizeof(*r->fds));
@@ -89,9 +195,10 @@ int rings_make(struct rings *r, int slots_fd, bool locked, struct err *e)
 	for (i = 0; i < r->cnt; i++)
 		r->fds[i] = -1;
 	for (i = 0; i < r->cnt; i++) {
-		r->fds[i] = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "ebpfrec_ring", 0, 0, bytes, NULL);
+		r->fds[i] = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "ebpfrec_ring", 0, 0, r->bytes,
+					   NULL);
 		if (r->fds[i] < 0)
-			return cannot_make(bytes, errno, locked, e);
+			return cannot_make(r->bytes, errno, locked, e);
 	}
 	for (cpu = 0; cpu < r->cpu_cnt; cpu++) {
 		if (bpf_map_update_elem(slots_fd, &cpu, &r->fds[r->cpu_ring[cpu]], 0))

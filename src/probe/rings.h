@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * rings: how many rings there are, of what kind and size, and which CPU writes to which.
- * Decided before the programs are loaded, made after.
+ * rings: how many BPF ring buffers there are, how large they are, and which CPU writes to which.
+ * That is decided before the programs are loaded; the ring buffers are made afterwards.
+ *
+ * A ring for each CPU is cheapest for the CPUs. But each ring takes a thread and memory, so CPUs
+ * of larger machines share rings. They share with CPUs behind the same last-level cache, where the
+ * positions of the ring stay.
  */
 #ifndef RINGS_H
 #define RINGS_H
@@ -10,39 +14,61 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "probe/topology.h"
-#include "ring/ringmap.h"
+
+enum ring_sharing {
+	RINGS_AUTO = 0,		/* as RINGS_PER_CPU up to TOPOLOGY_ALONE_MAX CPUs; else as below */
+	RINGS_PER_CPU,
+	RINGS_PER_CACHE,	/* one for each last-level cache */
+	RINGS_COUNT,		/* a given number of rings; neighbouring CPUs share */
+};
+
+/*
+ * RINGS_AUTO on more CPUs than TOPOLOGY_ALONE_MAX: up to TOPOLOGY_SHARE_MAX CPUs of one cache share
+ * a ring. More CPUs share only where there would be more than TOPOLOGY_RINGS_MAX rings.
+ */
+#define TOPOLOGY_ALONE_MAX 16
+#define TOPOLOGY_SHARE_MAX 8
+#define TOPOLOGY_RINGS_MAX 64
 
 struct rings_config {
 	enum ring_sharing sharing;
-	unsigned int cnt;	/* RINGS_COUNT */
-	uint64_t bytes;		/* of each, rounded up to a power of two; 0 = RINGS_DEFAULT_BYTES */
-	bool plain;		/* BPF ring buffers even where the kernel offers what mapped rings need */
+	unsigned int cnt;	/* for RINGS_COUNT */
+	uint64_t bytes;		/* of each ring, rounded up to a power of two; 0 = default */
 };
 
 #define RINGS_DEFAULT_BYTES (8ULL << 20)
 
-/* What the programs are to be told. */
 struct rings {
-	bool mapped;
 	unsigned int cpu_cnt, cnt;
-	unsigned int *cpu_ring;		/* by CPU */
+	unsigned int *cpu_ring;		/* number of the ring, by CPU */
 	uint64_t bytes;			/* of data in each; a power of two */
-	uint64_t room_bytes;		/* of these, how many may wait (mapped) */
-	uint32_t wake_bytes;		/* a ring filled beyond this wakes its reader */
-	uint64_t key;
-	int *fds;			/* of the BPF ring buffers, made by rings_make() */
+	uint32_t wake_bytes;		/* programs wake the reader of a ring filled beyond this */
+	int *fds;			/* by ring; rings_make() makes them */
 };
 
-/* Decides everything but fds. -ENOMEM. */
-int rings_plan(struct rings *r, const struct rings_config *config, bool mapped,
-	       unsigned int cpu_cnt);
+/* Decides everything but fds. 0 or -ENOMEM. */
+int rings_plan(struct rings *r, const struct rings_config *config, unsigned int cpu_cnt);
 
 /*
- * Makes the BPF ring buffers and puts them into the array of maps behind slots_fd, one slot per CPU. locked: this kernel
- * counts them as locked memory (kernel_locks_map_memory()), which is what it says -EPERM for.
+ * Makes the BPF ring buffers and puts them into the array of maps slots_fd, which has a slot per
+ * CPU. locked: this kernel counts them as locked memory (kernel_locks_map_memory()) and says -EPERM
+ * where that is too much.
  */
 int rings_make(struct rings *r, int slots_fd, bool locked, struct err *e);
 void rings_done(struct rings *r);
+
+/*
+ * Finds which last-level cache each of cpu_cnt CPUs is behind. group[cpu] is the lowest CPU behind
+ * the same cache. It is the CPU itself where that is not known, because the CPU is off or there is
+ * no such file. dir is /sys/devices/system/cpu.
+ */
+void topology_read(const char *dir, unsigned int cpu_cnt, unsigned int *group);
+
+/*
+ * Deals cpu_cnt CPUs to rings: ring[cpu] is the number of the CPU's ring. Returns how many rings
+ * there are (1..cpu_cnt); each has a CPU. cnt: for RINGS_COUNT.
+ */
+unsigned int topology_deal(const unsigned int *group, unsigned int cpu_cnt,
+			   enum ring_sharing sharing, unsigned int cnt, unsigned int *ring);
 
 #endif /* RINGS_H */

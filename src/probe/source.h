@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * source: the list of what can be recorded, and which program serves which hook. Adding
- * a source is worked through in CONTRIBUTING.md.
+ * source: the list of what can be recorded, and which program serves which hook, as declared in
+ * schema/events/. CONTRIBUTING.md tells how a source is added.
  */
 #ifndef SOURCE_H
 #define SOURCE_H
@@ -10,21 +10,14 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "event_lists.h"
 
 struct kernel_info;
 
 enum source {
-	SOURCE_TASK,
-	SOURCE_SWITCH,
-	SOURCE_WAKEUP,
-	SOURCE_SLAB,
-	SOURCE_PAGE,
-	SOURCE_RSS,
-	SOURCE_VM,
-	SOURCE_HEAP,
-	SOURCE_BLOCK,
-	SOURCE_DIRTY,
-	SOURCE_IRQ,
+#define X(source, name, is_default, doc) SOURCE_##source,
+	EVENT_SOURCES(X)
+#undef X
 	SOURCE_CNT,
 };
 
@@ -39,9 +32,9 @@ struct source_info {
 extern const struct source_info source_infos[SOURCE_CNT];
 
 /*
- * A hook's second program sends what the kernel skips the first for (bpf/alloc.bpf.c), on kernels that
- * skip. It costs every event as much as an empty program does, so it is there from the start only
- * where interrupts are sure to nest: memory is freed in them, a batch at a time (RCU).
+ * A hook's second program sends what the kernel skips the first for (bpf/alloc.bpf.c), on kernels
+ * that skip. It costs every event as much as an empty program does, so it is there from the start
+ * only where interrupts are sure to nest: memory is freed in them, a batch at a time (RCU).
  */
 enum source_copy {
 	SOURCE_FIRST,
@@ -66,7 +59,7 @@ extern const unsigned int source_program_cnt;
 /* Whether this kernel skips a program that is already running on the CPU (05b24ff9b2cf, 6.1). */
 bool source_skips_nested(const struct kernel_info *k);
 
-/* Whether hooks have second programs: where it skips, unless a task may be preempted in between the two. */
+/* Whether hooks have second programs: where it skips, unless it may preempt between the two. */
 bool source_has_seconds(const struct kernel_info *k);
 
 /* Whether this kernel is to run the program (present, and not superseded by a better one). */

@@ -1,8 +1,8 @@
-// SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * ring: see ring.h. A reader sleeps until its ring is filled beyond the wake-up
- * threshold or poll_ms have passed, then copies all there is. It never waits for the
- * encoder: all it shares with it is the slab pool, behind one lock taken per slab.
+ * ring: see ring.h. A reader sleeps until its ring is filled beyond the wake-up threshold or
+ * poll_ms have passed, and then copies everything that is there. It never waits for the encoder.
+ * The two share only the pool of slabs, behind a lock that is taken once per slab.
  */
 #include "ring/ring.h"
 
@@ -18,36 +18,37 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "ring/ringmap.h"
 
 #define SLAB_BYTES (256 * 1024)
-#define DEFAULT_MEMORY_BYTES                                                                       \
-	(128ULL << 20) /* and so no slice has more records than a block takes */
+/* So much that no slice has more records than a block takes. */
+#define DEFAULT_MEMORY_BYTES (128ULL << 20)
 #define DEFAULT_POLL_MS 50
 #define PUBLISH_BYTES (64 * 1024)
 /*
- * A record's instant is read some ns before the record is in the ring, longer when a
- * hypervisor takes the CPU away in between. A slice waits this long for stragglers.
+ * A record's instant is read some ns before the record is in the ring, or longer before when a
+ * hypervisor takes the CPU away in between. A slice waits so long for such records.
  */
 #define STRAGGLER_NS 2000000ULL
 
 struct reader {
 	struct ring_group *group;
 	struct ringmap map;
-	int epoll_fd;			/* the ring, by edge, and the group's wake_fd */
+	int epoll_fd;			/* watches the ring, edge-triggered, and wake_fd */
 	pthread_t thread;
 	bool started;
-	int entered;			/* 1: not yet; else what config.enter returned */
-	bool stalled;			/* no memory for slabs: not reading */
+	int entered;			/* 1: not yet; otherwise what config.enter returned */
+	bool stalled;			/* there was no memory for slabs */
 
 	/* the reader's own */
 	struct ring_slice current;	/* before the cut */
 	struct ring_slice next;		/* at or after it */
 	uint64_t done_gen;		/* the last cut this reader has handed over */
 
-	/* handed over, under group->lock */
+	/* what was handed over, under group->lock */
 	struct ring_slice ready;
 
-	/* counters: written by the reader, read by anyone */
+	/* counters, which the reader writes and any thread reads */
 	uint64_t kept_cnt[WIRE_HOOK_MAX];
 	uint64_t dropped_cnt[WIRE_HOOK_MAX];	/* before the start */
 	uint64_t used_max_bytes;
@@ -57,18 +58,18 @@ struct reader {
 struct ring_group {
 	struct ring_group_config config;
 	struct reader *readers;
-	int wake_fd;			/* eventfd: something to look at at once */
+	int wake_fd;			/* eventfd, written to end the readers' sleep */
 	bool stop;
 
 	uint64_t start_ns;		/* atomic; UINT64_MAX: drop everything */
 	uint64_t cut_ns;		/* atomic; valid for generation cut_gen */
 	uint64_t cut_gen;		/* atomic */
 
-	pthread_mutex_t lock;		/* slabs and hand-over; never held while reading a ring */
+	pthread_mutex_t lock;		/* of slabs and handing over; never held while reading */
 	pthread_cond_t handed;
 	unsigned int ready_cnt;
 	struct ring_slab *pool;
-	uint64_t slab_bytes;		/* of all slabs there are, pooled ones too */
+	uint64_t slab_bytes;		/* of all slabs, also those in the pool */
 	uint64_t pool_bytes;
 	uint64_t used_max_bytes;	/* most of slab_bytes - pool_bytes */
 };
@@ -76,7 +77,7 @@ struct ring_group {
 #define load(p) __atomic_load_n(p, __ATOMIC_ACQUIRE)
 #define store(p, v) __atomic_store_n(p, v, __ATOMIC_RELEASE)
 
-/* beyond_limit: what a cut still needs, so that the slabs of its slice can be given back at all */
+/* beyond_limit: a cut needs the slab, because only its end lets slabs be given back. */
 static struct ring_slab *slab_get(struct ring_group *g, bool beyond_limit)
 {
 	struct ring_slab *s = NULL;
@@ -121,7 +122,7 @@ static void slabs_put(struct ring_group *g, struct ring_slice *slice)
 	slice->first = slice->last = NULL;
 }
 
-/* Nearly all records are 24 to 48 bytes long: less work than a call of memcpy(). */
+/* Nearly all records are 24 to 48 bytes long, for which this is less work than memcpy(). */
 static inline void copy_record(unsigned char *to, const unsigned char *from, size_t bytes)
 {
 	if (bytes > 64 || bytes < 16) {
@@ -160,12 +161,13 @@ static inline bool slice_append(struct ring_group *g, struct ring_slice *slice, 
 }
 
 /*
- * Copies what there is up to position end. False: not all, because a record is uncommitted or memory is out. While a cut
- * is due the limit does not hold: memory comes back only when all readers have handed over, so
- * a reader that waited for memory then would wait for ever. What it takes is what the ring held at that instant.
+ * Copies what is in the ring up to position end. False: some of it stays there, because a record is
+ * not committed or memory is out. The limit does not hold while a cut is due: memory comes back
+ * only when all readers have handed over, so a reader that waited for memory would wait for ever.
+ * It takes what the ring held at that instant.
  *
- * Start and cut are looked at once: the records up to end had their instants when end was read, and an instant that
- * is named later than that lies ahead of them all.
+ * Start and cut are read once. The records up to end had their instants when end was read, and an
+ * instant that is named later is later than all of them.
  */
 static bool drain(struct reader *r, unsigned long end, bool cut_is_due)
 {
@@ -250,7 +252,6 @@ static void *reader_main(void *arg)
 			nanosleep(&pause, NULL);
 			r->stalled = false;
 		}
-		ringmap_hush(&r->map);
 		now_ns = clock_mono_ns();
 		gen = load(&g->cut_gen);
 		end = ringmap_producer(&r->map);
@@ -266,8 +267,8 @@ static void *reader_main(void *arg)
 }
 
 /*
- * A ring counts as readable while it is not empty, but records come without a wake-up until
- * a batch waits. Edge-triggered epoll reports wake-ups only.
+ * A ring counts as readable while it is not empty, but the programs wake the reader only when a
+ * batch waits. Edge-triggered epoll reports these wake-ups and nothing else.
  */
 static int watch(struct reader *r, int ring_fd)
 {
@@ -305,9 +306,9 @@ static int start_readers(struct ring_group *g, struct err *e)
 
 		r->group = g;
 		r->entered = 1;
-		err = watch(r, g->config.places[i].fd);
+		err = watch(r, g->config.fds[i]);
 		if (!err)
-			err = ringmap_init(&r->map, &g->config.places[i]);
+			err = ringmap_init(&r->map, g->config.fds[i], g->config.ring_bytes);
 		if (err)
 			return err_set(e, err, "cannot map ring %u: %s", i, strerror(-err));
 		err = -pthread_create(&r->thread, NULL, reader_main, r);
@@ -340,7 +341,7 @@ int ring_group_new(struct ring_group **ret, const struct ring_group_config *conf
 		g->config.poll_ms = DEFAULT_POLL_MS;
 	g->start_ns = UINT64_MAX;
 	pthread_mutex_init(&g->lock, NULL);
-	/* the wall clock may be set back while somebody waits */
+	/* The wall clock may be set back while a thread waits. */
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&g->handed, &monotonic);
@@ -368,7 +369,7 @@ void ring_group_free(struct ring_group *g)
 	if (!g)
 		return;
 	store(&g->stop, true);
-	/* should this fail, the readers see stop at their next timeout */
+	/* Should this fail, the readers see stop at their next timeout. */
 	if (g->wake_fd >= 0)
 		(void)!write(g->wake_fd, &one, sizeof(one));
 	for (i = 0; g->readers && i < g->config.ring_cnt; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * bundle_reader: libzip reads the directory of the file; what it would have to allocate for is bounded
- * before it gets to see it.
+ * bundle_reader: libzip reads the file's directory. The code below bounds what libzip would
+ * allocate before libzip sees the file.
  */
 #include "store/bundle_reader.h"
 
@@ -27,7 +27,7 @@ void bundle_close(struct bundle *b)
 	*b = (struct bundle){ 0 };
 }
 
-/* A regular file that starts as a zip file does. */
+/* Opens a regular file that begins as a zip file does. */
 static int open_file(const char *path, uint64_t *ret_bytes, struct err *e)
 {
 	char magic[4] = "";
@@ -86,8 +86,8 @@ const char *bundle_library_version(void)
 #define ZIP64_LOCATOR_BYTES 20
 
 /*
- * The end of a zip file says how many members its directory has, and a comment may follow, so there may be
- * several places that look like it. All of them must be fine, whichever libzip takes.
+ * The end of a zip file says how many members its directory has, and a comment may follow, so
+ * several places may look like the end. All of them must be valid, whichever libzip takes.
  */
 static int check_end(int fd, uint64_t bytes)
 {
@@ -115,7 +115,7 @@ static int check_end(int fd, uint64_t bytes)
 	return r;
 }
 
-/* A file without a name. */
+/* Creates a file without a name. */
 static int open_unnamed(void)
 {
 	const char *places[] = { getenv("TMPDIR"), "/var/tmp", "/tmp" };
@@ -148,7 +148,7 @@ static int write_all(int fd, const char *p, size_t bytes)
 	return 0;
 }
 
-/* All bytes of a member, as they are stored, to fd, or to text when there is one. */
+/* Copies a stored member to fd, or to text unless that is NULL. */
 static int copy_member(zip_t *z, const zip_stat_t *st, int fd, char *text)
 {
 	zip_file_t *f = zip_fopen_index(z, st->index, ZIP_FL_COMPRESSED);
@@ -166,8 +166,9 @@ static int copy_member(zip_t *z, const zip_stat_t *st, int fd, char *text)
 		uint64_t want = st->size - at < 1 << 16 ? st->size - at : 1 << 16;
 
 		n = zip_fread(f, buf, want);
+		/* the file ends early: what is there is read, like a truncated chunk file */
 		if (n <= 0 || (uint64_t)n > want)
-			break;	/* the file ends early: what is there is read, like a chunk file that is cut off */
+			break;
 		if (text)
 			memcpy(text + at, buf, (size_t)n);
 		else
@@ -226,7 +227,8 @@ static int check_member(const zip_stat_t *st, struct err *e)
 			       "a member is compressed, which `ebpfrec bundle` does not do; unpack "
 			       "it (unzip -d DIR) and name the directory");
 	if (st->valid & ZIP_STAT_ENCRYPTION_METHOD && st->encryption_method != ZIP_EM_NONE)
-		return err_set(e, -EINVAL, "a member is encrypted; unpack it and name the directory");
+		return err_set(e, -EINVAL,
+			       "a member is encrypted; unpack it and name the directory");
 	return 0;
 }
 
@@ -246,7 +248,8 @@ static int stat_members(zip_t *z, zip_stat_t *st, size_t cnt, uint64_t file_byte
 			return r;
 		for (j = 0; j < i; j++)
 			if (!strcmp(st[i].name, st[j].name))
-				return err_set(e, -EINVAL, "not a bundle: two members have one name");
+				return err_set(e, -EINVAL,
+					       "not a bundle: two members have one name");
 		if (st[i].size > file_bytes - sum)
 			return err_set(e, -EINVAL,
 				       "not a bundle: its members are larger than the file");
@@ -276,7 +279,8 @@ static int take_members(struct bundle *b, zip_t *z, uint64_t file_bytes, struct 
 	r = st && b->files ? stat_members(z, st, (size_t)cnt, file_bytes, e) :
 			     err_set(e, -ENOMEM, "out of memory");
 	for (i = 0; i < cnt && st && r == 0; i++) {
-		/* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): stat_members() checked */
+		/* stat_members() checked the names */
+		/* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker) */
 		if (!strcmp(st[i].name, MANIFEST_NAME))
 			r = take_manifest(b, z, &st[i], e);
 		else if (!chunk_name_parse(st[i].name, &number))
@@ -304,8 +308,9 @@ int bundle_open(struct bundle *ret, const char *path, struct err *e)
 	if (r < 0) {
 		close(fd);
 		return err_set(e, r, "'%s' is not a bundle: %s", path,
-			       r == -E2BIG ? "it has too many members" :
-			       r == -ENOMEM ? "out of memory" : "the zip file has no end; was it cut off?");
+			       r == -E2BIG    ? "it has too many members"
+			       : r == -ENOMEM ? "out of memory"
+					      : "the zip file has no end; was it cut off?");
 	}
 	z = zip_fdopen(fd, 0, &code);
 	if (!z) {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * bundle_reader: a trace in one zip file, as `ebpfrec bundle` makes it, without unpacking it by hand.
+ * bundle_reader: reads a trace in one zip file, as `ebpfrec bundle` makes it.
  *
- *     FILE.zip --[bundle_reader]--> manifest text, a descriptor per chunk file --> src/event
+ *     FILE.zip --[bundle_reader]--> manifest text, a descriptor per chunk file --> src/trace
  *
- * Members are stored, not compressed, and their names are a trace directory's. They are copied into
- * files without a name ($TMPDIR, /var/tmp, /tmp, else memory), which go with the descriptors.
+ * Members are stored, not compressed, and have a trace directory's names. The reader copies them
+ * into unnamed files ($TMPDIR, /var/tmp, /tmp, else memory), which vanish with their descriptors.
  *
- * A bundle comes from anybody. Refused: more than BUNDLE_MEMBERS_MAX members, compressed or encrypted
- * ones, names with '/', '\' or used twice, members that are larger together than the file, zip64. So what it takes to
- * open one is bounded by the file's own size. CRCs of the zip are not looked at: each block has its own, and
- * one that does not hold costs that block alone.
+ * Nobody vouches for a bundle. Refused: more than BUNDLE_MEMBERS_MAX members, compressed or
+ * encrypted members, names with '/' or '\' or used twice, members that together exceed the file,
+ * zip64. So the file's own size bounds the cost of opening it. The zip's CRCs are not checked: each
+ * block has its own, and a wrong one costs only that block.
  *
  * Threads: one per bundle. Errors: 0 or -errno and a struct err.
  */
@@ -38,13 +38,13 @@ struct bundle {
 };
 
 /*
- * -ENOTDIR: path is neither a directory nor a zip file; -EINVAL: a zip file that is no bundle; -ENOTSUP: this program was
- * built without libzip.
+ * -ENOTDIR: path is neither a directory nor a zip file; -EINVAL: the zip file is no bundle;
+ * -ENOTSUP: this program was built without libzip.
  */
 int bundle_open(struct bundle *ret, const char *path, struct err *e);
 void bundle_close(struct bundle *b);
 
-/* "1.7.3"; NULL: built without. */
+/* "1.7.3"; NULL: built without libzip. */
 const char *bundle_library_version(void);
 
 #endif /* BUNDLE_READER_H */

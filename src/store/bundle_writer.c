@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * bundle_writer: through libzip, which writes beside and renames when it closes.
+ * bundle_writer: libzip writes a temporary file beside the bundle, and renames it when it closes.
  */
 #include "store/bundle_writer.h"
 
@@ -57,7 +57,8 @@ int bundle_write(const char *path, const struct bundle_member *members, size_t c
 
 	z = zip_open(path, ZIP_CREATE | ZIP_EXCL, &code);
 	if (!z)
-		return err_set(e, code == ZIP_ER_EXISTS ? -EEXIST : -EIO, "cannot create '%s'", path);
+		return err_set(e, code == ZIP_ER_EXISTS ? -EEXIST : -EIO, "cannot create '%s'",
+			       path);
 	for (i = 0; i < cnt && r == 0; i++)
 		r = add(z, &members[i], mtime_s);
 	if (r == 0 && zip_close(z) < 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* chunk_name: six digits, more when six do not do. */
+/* chunk_name: six digits, or more where six are too few. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "store/chunk_name.h"
 
 void chunk_name_format(char name[CHUNK_NAME_BYTES], uint64_t number)
@@ -45,7 +46,7 @@ int chunk_name_list(int dir_fd, uint64_t **ret, size_t *ret_cnt)
 	int fd, r;
 	DIR *dir;
 
-	/* an own descriptor, for its own position */
+	/* a descriptor of its own has a position of its own */
 	fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
@@ -63,15 +64,9 @@ int chunk_name_list(int dir_fd, uint64_t **ret, size_t *ret_cnt)
 			r = -E2BIG;
 			break;
 		}
-		if (cnt == cap) {
-			void *p = realloc(v, (cap = cap ? cap * 2 : 64) * sizeof(*v));
-
-			if (!p) {
-				r = -ENOMEM;
-				break;
-			}
-			v = p;
-		}
+		r = array_reserve(&v, &cap, cnt + 1);
+		if (r < 0)
+			break;
 		v[cnt++] = n;
 	}
 	closedir(dir);

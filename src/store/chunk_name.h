@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* chunk_name: names of chunk files, and which there are in a directory. Threads: any. */
+/* chunk_name: names of chunk files, and the list of those in a directory. Threads: any. */
 #ifndef CHUNK_NAME_H
 #define CHUNK_NAME_H
 
@@ -9,14 +9,12 @@
 #define CHUNK_NAME_BYTES 32
 #define CHUNK_FILES_MAX 1000000
 
-/* Data derived from a trace, beside it: schema/INDEX.md. */
-#define CHUNK_INDEX_NAME "analysis.idx"
-#define CHUNK_LISTS_NAME "lists.idx"
-#define CHUNK_CARRY_NAME "carry.idx"
+/* Data derived from a trace, beside it: schema/FORMAT.md, section 8. */
+#define DERIVED_FILE_NAME "derived.idx"	/* trace/derived_file.h */
 
 /* "chunk-000000.ebr" */
 void chunk_name_format(char name[CHUNK_NAME_BYTES], uint64_t number);
-/* 0, or -EINVAL when name is not exactly what chunk_name_format() makes. */
+/* 0, or -EINVAL unless name is exactly what chunk_name_format() makes. */
 int chunk_name_parse(const char *name, uint64_t *ret_number);
 /* Numbers of the chunk files in dir_fd, ascending, malloc'ed. */
 int chunk_name_list(int dir_fd, uint64_t **ret, size_t *ret_cnt);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * chunk_scan: from header to header. Where none is valid, the next one is found by its magic.
- * A header whose own checksum holds is believed about the block's size, so that every byte is
- * verified at most once, whatever nests in whatever.
+ * chunk_scan: goes from header to header. After an invalid one, it searches for the next magic. It
+ * trusts the block size of a header with a valid checksum, so that every byte is verified at most
+ * once, however blocks nest.
  */
 #include <byteswap.h>
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/crc32c.h"
-#include "chunk/chunk.h"
+#include "format/chunk.h"
 #include "store/chunk_scan.h"
 
 #define SCAN_BUF_BYTES (256u << 10)
@@ -54,22 +54,25 @@ static int scan_read(struct scan *s, uint64_t offset, void *dst, size_t bytes)
 	return chunk_io_read(&io, 0, dst, bytes);
 }
 
-static int read_trailer(struct scan *s)
+int chunk_header_read(struct disk_file *ret, int fd)
 {
-	struct disk_trailer t;
-	int r;
+	struct chunk_io io = { fd, 0 };
+	struct disk_file h;
+	int r = chunk_io_read(&io, 0, &h, sizeof(h));
 
-	if (s->info.bytes < sizeof(struct disk_file) + sizeof(t))
-		return 0;
-	r = scan_read(s, s->info.bytes - sizeof(t), &t, sizeof(t));
 	if (r < 0)
-		return r;
-	s->info.closed = !memcmp(t.magic, CHUNK_TRAILER_MAGIC, sizeof(t.magic)) &&
-			 crc32c(0, &t, offsetof(struct disk_trailer, crc)) == t.crc;
+		return r == -ENODATA ? -EBADMSG : r;
+	if (memcmp(h.magic, CHUNK_FILE_MAGIC, sizeof(h.magic)) ||
+	    crc32c(0, &h, offsetof(struct disk_file, crc)) != h.crc)
+		return -EBADMSG;
+	*ret = h;
 	return 0;
 }
 
-/* Whole, and every number of it the other way round: no damage, and nothing here could read what follows. */
+/*
+ * True for a whole header with every number in the other byte order. This is no damage, and nothing
+ * here could read what follows.
+ */
 static bool is_big_endian(const struct disk_file *h)
 {
 	return !memcmp(h->magic, CHUNK_FILE_MAGIC, sizeof(h->magic)) &&
@@ -77,7 +80,7 @@ static bool is_big_endian(const struct disk_file *h)
 	       crc32c(0, h, offsetof(struct disk_file, crc)) == bswap_32(h->crc);
 }
 
-/* *ret_next is where blocks start, or where to look for one. */
+/* *ret_next is where blocks start, or where the search for one starts. */
 static int read_file_header(struct scan *s, uint64_t *ret_next)
 {
 	struct disk_file h;
@@ -91,8 +94,8 @@ static int read_file_header(struct scan *s, uint64_t *ret_next)
 		return r;
 	if (is_big_endian(&h))
 		return -EPROTONOSUPPORT;
-	/* A broken one costs nothing but itself: blocks stand on their own. */
-	if (memcmp(h.magic, CHUNK_FILE_MAGIC, sizeof(h.magic)) || h.version > CHUNK_VERSION ||
+	/* A broken file header costs nothing else: blocks stand on their own. */
+	if (memcmp(h.magic, CHUNK_FILE_MAGIC, sizeof(h.magic)) || h.version != CHUNK_VERSION ||
 	    crc32c(0, &h, offsetof(struct disk_file, crc)) != h.crc || h.bytes < sizeof(h) ||
 	    h.bytes > s->info.bytes)
 		return 0;
@@ -100,7 +103,10 @@ static int read_file_header(struct scan *s, uint64_t *ret_next)
 	return 0;
 }
 
-/* The next offset >= at with a valid block header that fits in the file; the file's end if there is none. */
+/*
+ * The next offset >= at of a valid block header that fits in the file; the file's end if there is
+ * none.
+ */
 static int resync(struct scan *s, uint64_t at, uint64_t *ret)
 {
 	const size_t magic = 8;
@@ -139,24 +145,20 @@ static int resync(struct scan *s, uint64_t at, uint64_t *ret)
 	return 0;
 }
 
-/* 1: a block (or an index) was taken; 0: it is damaged, *ret_why; < 0: stop. */
+/* 1: a block was taken; 0: the block is damaged, *ret_why says how; < 0: stop. */
 static int take_block(struct scan *s, uint64_t at, const struct disk_block *h, const char **ret_why)
 {
 	struct chunk_io cio = { s->fd, at };
 	struct block_io io = { chunk_io_read, &cio };
-	struct block_front *f = NULL;
+	struct block_meta *f = NULL;
 	int r;
 
-	r = block_front_open(&f, h, &io, ret_why);
-	if (r == 0 && (s->verify || !s->info.closed))
-		r = block_front_verify(f, &io, s->buf, SCAN_BUF_BYTES, ret_why);
+	r = block_meta_open(&f, h, &io, ret_why);
+	if (r == 0 && s->verify)
+		r = block_meta_verify(f, &io, s->buf, SCAN_BUF_BYTES, ret_why);
 	if (r < 0) {
-		block_front_free(f);
+		block_meta_free(f);
 		return r == -ENOMEM ? r : 0;
-	}
-	if (h->flags & CHUNK_BLOCK_INDEX) {
-		block_front_free(f);
-		return 1;
 	}
 	s->info.block_cnt++;
 	r = s->sink->block(s->sink->ctx, at, f);
@@ -165,7 +167,7 @@ static int take_block(struct scan *s, uint64_t at, const struct disk_block *h, c
 
 static int scan_blocks(struct scan *s, uint64_t at)
 {
-	uint64_t end = s->info.bytes - (s->info.closed ? sizeof(struct disk_trailer) : 0);
+	uint64_t end = s->info.bytes;
 	struct disk_block h;
 
 	while (at < end) {
@@ -231,9 +233,7 @@ int chunk_scan_from(int fd, uint64_t offset, bool verify, const struct chunk_sin
 	s.buf = malloc(SCAN_BUF_BYTES);
 	if (!s.buf)
 		return -ENOMEM;
-	r = read_trailer(&s);
-	if (r == 0 && !offset)
-		r = read_file_header(&s, &at);
+	r = offset ? 0 : read_file_header(&s, &at);
 	if (r == 0 && at == 0 && s.info.bytes) {
 		uint64_t next;
 

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/place.h"
+#include "base/path_parent.h"
 #include "store/files.h"
 
 static int result(int r)
@@ -20,35 +20,35 @@ static int result(int r)
 
 static int kernel_make_dir(void *ctx, const char *path, mode_t mode)
 {
-	struct place p;
-	int r = place_open(&p, path), fd;
+	struct path_parent p;
+	int r = path_parent_open(&p, path), fd;
 
 	if (r < 0)
 		return r;
 	r = result(mkdirat(p.dir_fd, p.name, mode));
-	/* One may be allowed to write into a directory and not to open it: then there is nothing to sync. */
+	/* A directory may allow writing but not opening; then it cannot be synced. */
 	fd = r == 0 ? openat(p.dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 	if (fd >= 0) {
 		(void)fsync(fd);
 		close(fd);
 	}
-	place_close(&p);
+	path_parent_close(&p);
 	return r;
 }
 
 static int kernel_remove_dir(void *ctx, const char *path)
 {
-	struct place p;
-	int r = place_open(&p, path);
+	struct path_parent p;
+	int r = path_parent_open(&p, path);
 
 	if (r < 0)
 		return r;
 	r = result(unlinkat(p.dir_fd, p.name, AT_REMOVEDIR));
-	place_close(&p);
+	path_parent_close(&p);
 	return r;
 }
 
-/* Whether there is any name in the directory. */
+/* True when the directory has any entry. */
 static bool has_names(int dir_fd)
 {
 	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -69,14 +69,14 @@ static bool has_names(int dir_fd)
 
 static int kernel_open_dir(void *ctx, const char *path, uid_t *ret_uid, mode_t *ret_mode)
 {
-	struct place p;
+	struct path_parent p;
 	struct stat st;
-	int r = place_open(&p, path), fd;
+	int r = path_parent_open(&p, path), fd;
 
 	if (r < 0)
 		return r;
 	fd = result(openat(p.dir_fd, p.name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-	place_close(&p);
+	path_parent_close(&p);
 	if (fd < 0)
 		return fd;
 	r = result(fstat(fd, &st));

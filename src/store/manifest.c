@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/buf.h"
 #include "store/manifest.h"
 
@@ -63,18 +64,7 @@ int manifest_set(struct manifest *m, const char *key, const char *value)
 		m->entries[at].value = v;
 		return 0;
 	}
-	if (m->cnt == m->cap) {
-		size_t cap = m->cap ? m->cap * 2 : 32;
-		void *p = realloc(m->entries, cap * sizeof(*m->entries));
-
-		if (!p) {
-			free(v);
-			return -ENOMEM;
-		}
-		m->entries = p;
-		m->cap = cap;
-	}
-	k = strdup(key);
+	k = array_reserve(&m->entries, &m->cap, m->cnt + 1) < 0 ? NULL : strdup(key);
 	if (!k) {
 		free(v);
 		return -ENOMEM;
@@ -137,7 +127,7 @@ static int hex_digit(char c)
 	return -1;
 }
 
-/* In place. A NUL byte, escaped or not, ends the value: there is no way to hand it out. */
+/* Works in place. A NUL byte, escaped or not, ends the value, since callers get C strings. */
 static void unescape(char *s)
 {
 	char *d = s;
@@ -182,7 +172,7 @@ int manifest_parse(struct manifest *m, const char *text, size_t bytes)
 	if (bytes <= magic || memcmp(text, MANIFEST_MAGIC, magic))
 		return -EINVAL;
 	nl = memchr(text, '\n', bytes);
-	/* The version is one digit until it needs more, which this program would not know. */
+	/* the version is one digit; a longer one is unknown to this program */
 	if (!nl || text[magic] < '1' || text[magic] > '9')
 		return -EINVAL;
 	if (text[magic] != '0' + MANIFEST_VERSION || text + magic + 1 != nl)
@@ -232,6 +222,12 @@ int manifest_parse_text(struct manifest *m, const char *text, size_t bytes, stru
 	if (r == -EINVAL)
 		return err_set(e, r, "not a trace: '%s' does not start with '%s%d'", MANIFEST_NAME,
 			       MANIFEST_MAGIC, MANIFEST_VERSION);
+	if (r == -EPROTONOSUPPORT &&
+	    !memcmp(text, MANIFEST_MAGIC "1\n", strlen(MANIFEST_MAGIC) + 2))
+		return err_set(
+			e, r,
+			"the trace was recorded by a development version of ebpfrec before 0.1.0 "
+			"(format 1), which this one does not read; record it again");
 	if (r == -EPROTONOSUPPORT)
 		return err_set(e, r,
 			       "the trace is of a newer format than this program (%d); use a newer "
@@ -257,7 +253,7 @@ int manifest_read(struct manifest *m, int dir_fd, struct err *e)
 	}
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
 		close(fd);
-		return manifest_parse_text(m, "", 0, e);	/* none, and so it says */
+		return manifest_parse_text(m, "", 0, e); /* an empty text gives the right error */
 	}
 	r = read_all(fd, &text, &bytes);
 	close(fd);

@@ -2,7 +2,7 @@
 /*
  * manifest: the small text file of a trace directory.
  *
- *     ebpfrec trace 1
+ *     ebpfrec trace 2
  *     key=value
  *     ...
  *
@@ -19,8 +19,8 @@
 #include "store/files.h"
 
 #define MANIFEST_NAME "manifest"
-#define MANIFEST_NEW "manifest.new"	/* one being written, to replace it */
-#define MANIFEST_VERSION 1
+#define MANIFEST_NEW "manifest.new"	/* a new manifest that is to replace the old one */
+#define MANIFEST_VERSION 2
 #define MANIFEST_MAX_BYTES (1u << 20)
 
 struct manifest_entry {
@@ -34,25 +34,25 @@ struct manifest {
 
 void manifest_done(struct manifest *m);
 int manifest_set(struct manifest *m, const char *key, const char *value); /* -EINVAL: not a key */
-const char *manifest_get(const struct manifest *m, const char *key);		/* NULL: none */
+const char *manifest_get(const struct manifest *m, const char *key);	/* NULL: no such key */
 
-/* The file's text, malloc'ed. */
+/* Formats the file's text, malloc'ed. */
 int manifest_format(const struct manifest *m, char **ret, size_t *ret_bytes);
-/* -EINVAL: not a manifest; -EPROTONOSUPPORT: of a newer format. Lines that make no sense are passed over. */
+/* -EINVAL: not a manifest; -EPROTONOSUPPORT: of another format. Ignores malformed lines. */
 int manifest_parse(struct manifest *m, const char *text, size_t bytes);
 
-/* The same, and says what is wrong. */
+/* The same, with the error's text. */
 int manifest_parse_text(struct manifest *m, const char *text, size_t bytes, struct err *e);
 
-/* Where one is written. */
+/* Where a manifest is written. */
 struct manifest_place {
 	const struct files *files;
 	int dir_fd;
-	uid_t uid;	/* owner of the file; -1 each leaves it */
+	uid_t uid;	/* the file's owner; -1: no change */
 	gid_t gid;
 };
 
-/* Writes text beside the manifest there may be, syncs it, and puts it in its place. */
+/* Writes text to a new file, syncs it, and renames it over the present manifest. */
 int manifest_replace(const struct manifest_place *place, const char *text, size_t bytes);
 
 /* Reads dir_fd/manifest. Errors as manifest_parse() and openat(). */

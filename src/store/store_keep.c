@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* store_keep: a short list; a trace that keeps a bounded amount has a bounded number of files. */
+/* store_keep: a short list, since a bounded trace has a bounded number of files. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "store/store_keep.h"
 
-#define PARTS 16			/* a file is about this part of what is kept */
+#define PARTS 16			/* a file has about this fraction of what is kept */
 #define FILE_BYTES_MIN (64ull << 10)
 #define FILE_BYTES_MAX (64ull << 20)
 #define FILE_AGE_MIN_NS 1000000000ull
@@ -20,15 +21,8 @@ void store_keep_done(struct store_keep *k)
 
 int store_keep_add_file(struct store_keep *k, uint64_t number)
 {
-	if (k->cnt == k->cap) {
-		size_t cap = k->cap ? k->cap * 2 : 32;
-		void *p = realloc(k->files, cap * sizeof(*k->files));
-
-		if (!p)
-			return -ENOMEM;
-		k->files = p;
-		k->cap = cap;
-	}
+	if (array_reserve(&k->files, &k->cap, k->cnt + 1) < 0)
+		return -ENOMEM;
 	k->files[k->cnt++] = (struct store_file){ .number = number };
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * store_snapshot: a store_writer that adopts the closed files of another trace, and is then given the
- * blocks of its newest file.
+ * store_snapshot: a store_writer adopts the closed files of the other trace, and gets the blocks of
+ * its newest file appended.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,14 +28,14 @@ struct copy {
 	struct err *e;
 };
 
-static int copy_block(void *ctx, uint64_t offset, struct block_front *front)
+static int copy_block(void *ctx, uint64_t offset, struct block_meta *front)
 {
 	struct copy *c = ctx;
 	size_t bytes = (size_t)front->head.block_bytes;
 	struct chunk_io io = { c->fd, offset };
 	int r = 0;
 
-	block_front_free(front);
+	block_meta_free(front);
 	if (bytes > c->cap) {
 		void *p = realloc(c->buf, bytes);
 
@@ -48,13 +48,13 @@ static int copy_block(void *ctx, uint64_t offset, struct block_front *front)
 	return r < 0 ? r : store_writer_append(c->w, c->buf, bytes, 0, c->e);
 }
 
-/* What does not hold is not copied: a block that never existed, or does not yet. */
+/* Skips invalid blocks, which never existed or are still being written. */
 static int skip_damage(void *ctx, uint64_t offset, uint64_t bytes, const char *reason)
 {
 	return 0;
 }
 
-/* The same file, not a copy, where that can be; else a clone that shares its blocks; else the bytes. */
+/* Links the file if possible, else clones it, else copies its bytes. */
 static int adopt_file(struct copy *c, uint64_t number)
 {
 	int to_dir = store_writer_dir_fd(c->w), from, to, r = 0;
@@ -125,7 +125,7 @@ static int copy_files(struct copy *c)
 				: copy_blocks(c, numbers[i]);
 		if (r != -ENOENT)
 			continue;
-		/* removed since, and so are those before it: the copy begins behind it */
+		/* removed meanwhile, as are all earlier files: the copy begins after it */
 		for (r = 0; first < i && r == 0; first++)
 			r = disown_file(c, numbers[first]);
 		first = i + 1;

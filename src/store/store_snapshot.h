@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * store_snapshot: a trace as it is now, as a finished trace of its own.
+ * store_snapshot: saves a trace as it is now, as a finished trace of its own.
  *
  *     TRACE/ (being written, or not) --[store_snapshot]--> COPY/
  *
- * Closed chunk files are linked, or cloned or copied where that cannot be; of the newest one the whole
- * blocks are copied. It reads the directory like any reader: whoever records into it is neither asked
- * nor stopped, and files it removes meanwhile are left out from the beginning.
+ * Closed chunk files are linked, else cloned, else copied; of the newest file the whole blocks are
+ * copied. It reads the directory like any reader, without the recorder's help. Files that the
+ * recorder removes meanwhile are missing at the copy's beginning.
  *
  * Threads: any. Errors: 0 or -errno and a struct err; nothing is left behind.
  */
@@ -23,8 +23,8 @@ struct store_snapshot_note {
 };
 
 struct store_snapshot {
-	const char *path;	/* of the copy, which must not exist */
-	uid_t uid;		/* owner of what is made; -1 each leaves it */
+	const char *path;	/* the copy, which must not exist */
+	uid_t uid;		/* owner of the copy; -1: no change */
 	gid_t gid;
 	const struct store_snapshot_note *notes;	/* more manifest entries */
 	size_t note_cnt;

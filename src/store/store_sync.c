@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * store_sync: a queue of files, in order. Closing goes through it as well, because a trailer may get
- * to the disk only after everything before it has: that is two syncs.
+ * store_sync: a queue of files, in order. Closing a file is queued as well, since it is synced
+ * first.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -12,19 +12,18 @@
 #include "base/clock.h"
 #include "store/store_sync.h"
 
-#define CLOSES_MAX 4	/* more files waiting to be closed: the disk is far behind, the writer waits */
+#define CLOSES_MAX                                                                                 \
+	4 /* with more files waiting to be closed, the disk is far behind and the writer waits */
 
 struct job {
 	struct job *next;
 	int fd;
 	bool close;
-	char *text;		/* not NULL: no file but a manifest to be replaced */
+	char *text;		/* NULL: a file; else the text that replaces the manifest */
 	size_t bytes;
 	struct manifest_place place;
-	uint64_t number;	/* of the file */
+	uint64_t number;	/* the file's number */
 	uint64_t asked_ns;
-	struct disk_trailer trailer;
-	uint64_t offset;	/* of the trailer */
 };
 
 struct store_sync {
@@ -33,10 +32,11 @@ struct store_sync {
 	pthread_mutex_t lock;		/* all below */
 	pthread_cond_t work, idle;
 	struct job *first, *last;	/* waiting */
-	unsigned int closes;		/* of these */
+	unsigned int closes;		/* waiting jobs that close a file */
 	bool busy, stop;
 	int error;
 	uint64_t failed_number;
+	uint64_t whole_below;
 	struct store_sync_stats stats;
 };
 
@@ -49,10 +49,6 @@ static int run_job(const struct files *f, const struct job *j)
 	r = f->sync(f->ctx, j->fd);
 	if (!j->close)
 		return r;
-	if (r == 0)
-		r = files_write_all(f, j->fd, &j->trailer, sizeof(j->trailer), j->offset);
-	if (r == 0)
-		r = f->sync(f->ctx, j->fd);
 	r2 = f->close(f->ctx, j->fd);
 	return r < 0 ? r : r2;
 }
@@ -65,6 +61,8 @@ static void finish_job(struct store_sync *s, struct job *j, int r)
 	s->stats.cnt++;
 	if (ns > s->stats.max_ns)
 		s->stats.max_ns = ns;
+	if (r == 0 && j->close)
+		s->whole_below = j->number + 1;
 	if (r < 0 && !s->error) {
 		s->error = r;
 		s->failed_number = j->number;
@@ -93,7 +91,7 @@ static void *sync_main(void *arg)
 		s->closes -= j->close;
 		s->busy = true;
 		if (s->error) {
-			/* given up: nothing more gets to the disk in any order, but nothing leaks either */
+			/* after an error nothing more is synced, but nothing leaks either */
 			if (j->close)
 				s->files->close(s->files->ctx, j->fd);
 			s->stats.cnt--;
@@ -121,7 +119,7 @@ int store_sync_new(struct store_sync **ret, const struct files *files)
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->work, NULL);
 	pthread_cond_init(&s->idle, NULL);
-	/* signals are the main thread's */
+	/* the main thread handles signals */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	r = pthread_create(&s->thread, NULL, sync_main, s);
@@ -150,7 +148,7 @@ void store_sync_free(struct store_sync *s)
 	free(s);
 }
 
-/* With the lock held. */
+/* The caller holds the lock. */
 static int add_job(struct store_sync *s, const struct job *job)
 {
 	struct job *j = malloc(sizeof(*j));
@@ -176,18 +174,16 @@ int store_sync_ask(struct store_sync *s, int fd, uint64_t number)
 
 	pthread_mutex_lock(&s->lock);
 	r = s->error;
-	/* one that has not begun yet will find these bytes, too */
+	/* a sync that has not begun yet will include these bytes */
 	if (r == 0 && !(s->last && s->last->fd == fd && !s->last->close && !s->last->text))
 		r = add_job(s, &(struct job){ .fd = fd, .number = number });
 	pthread_mutex_unlock(&s->lock);
 	return r;
 }
 
-int store_sync_close(struct store_sync *s, int fd, uint64_t number,
-		     const struct disk_trailer *trailer, uint64_t offset)
+int store_sync_close(struct store_sync *s, int fd, uint64_t number)
 {
-	const struct job j = { .fd = fd, .close = true, .number = number, .trailer = *trailer,
-			       .offset = offset };
+	const struct job j = { .fd = fd, .close = true, .number = number };
 	int r;
 
 	pthread_mutex_lock(&s->lock);
@@ -236,6 +232,16 @@ uint64_t store_sync_failed_number(struct store_sync *s)
 
 	pthread_mutex_lock(&s->lock);
 	n = s->failed_number;
+	pthread_mutex_unlock(&s->lock);
+	return n;
+}
+
+uint64_t store_sync_whole_below(struct store_sync *s)
+{
+	uint64_t n;
+
+	pthread_mutex_lock(&s->lock);
+	n = s->whole_below;
 	pthread_mutex_unlock(&s->lock);
 	return n;
 }

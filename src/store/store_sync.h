@@ -1,54 +1,52 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * store_sync: gets chunk files onto the disk without making the one who fills them wait.
+ * store_sync: brings chunk files to the disk without making their writer wait.
  *
  *     [store_writer] --"this file, please"--> [store_sync: a thread] --> files->sync()
  *
- * A sync can take seconds on a busy disk. While one runs, blocks are written on into the page cache,
- * where they outlive the recorder; requests that wait for the same file become one. So a block is on
- * the disk after at most two syncs, and the one being synced holds up no other.
+ * A sync can take seconds on a busy disk. Meanwhile blocks are written to the page cache, where
+ * they outlive the recorder; waiting requests for the same file become one. So a block is on the
+ * disk after at most two syncs, and no file waits for another one's blocks.
  *
- * The first error stays: all later calls return it, and nothing more is done. What was handed over
- * for closing is closed in any case.
+ * The first error stays: all later calls return it and do nothing. Files handed over for closing
+ * are closed in any case.
  *
- * Threads: functions are for one controlling thread; the one that syncs is internal.
+ * Threads: functions are for one controlling thread; the syncing thread is internal.
  */
 #ifndef STORE_SYNC_H
 #define STORE_SYNC_H
 
 #include <stdint.h>
 
-#include "chunk/chunk.h"
+#include "format/chunk.h"
 #include "store/files.h"
 #include "store/manifest.h"
 
 struct store_sync;
 
-/* files must outlive it. -ENOMEM, -EAGAIN: no thread to be had. */
+/* files must outlive it. -ENOMEM; -EAGAIN: no thread could be started. */
 int store_sync_new(struct store_sync **ret, const struct files *files);
-/* Does what was asked for, or after an error only closes what was handed over; frees s. NULL is fine. */
+/* Finishes the queue, or after an error only closes the files in it; frees s. NULL is fine. */
 void store_sync_free(struct store_sync *s);
 
-/* Soon, all that was written to fd so far is on the disk. fd stays the caller's. number is told with an error. */
+/* Queues a sync of what was written to fd so far. The caller keeps fd. An error names number. */
 int store_sync_ask(struct store_sync *s, int fd, uint64_t number);
-/*
- * Takes over fd: soon, everything in it is on the disk, then trailer at offset is written and on the disk, too,
- * and fd is closed.
- */
-int store_sync_close(struct store_sync *s, int fd, uint64_t number,
-		     const struct disk_trailer *trailer, uint64_t offset);
-/* Soon, text (malloc'ed, taken over) is the manifest of a directory. */
+/* Queues a sync of fd, takes fd over and closes it afterwards. */
+int store_sync_close(struct store_sync *s, int fd, uint64_t number);
+/* One more than the number of the last file closed in this way; 0: none yet. */
+uint64_t store_sync_whole_below(struct store_sync *s);
+/* Queues the replacement of a directory's manifest by text (malloc'ed, taken over). */
 int store_sync_manifest(struct store_sync *s, const struct manifest_place *place, char *text,
 			size_t bytes);
-/* Waits until all of it is done. */
+/* Waits until the queue is empty. */
 int store_sync_wait(struct store_sync *s);
 
-/* The file an error was in. */
+/* The number of the file whose sync failed. */
 uint64_t store_sync_failed_number(struct store_sync *s);
 
 struct store_sync_stats {
 	uint64_t cnt;
-	uint64_t max_ns;	/* from asking for a sync to its end */
+	uint64_t max_ns;	/* from the request to the end of its sync */
 };
 void store_sync_get_stats(struct store_sync *s, struct store_sync_stats *ret);
 

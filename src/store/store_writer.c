@@ -3,9 +3,9 @@
  * store_writer: blocks in, chunk files out.
  *
  * A file is only ever appended to. A block that could not be written whole is cut off again; if
- * even that fails, the file is given up as it is and the next block starts a new one, so that
- * damage is never followed by data in the same file. All names are relative to the directory's
- * descriptor, and files are new ones: nobody can put another place under them.
+ * that fails, too, the file stays as it is and the next block starts a new one, so that no data
+ * follows damage in a file. Names are relative to the directory's descriptor, and files are newly
+ * made: nobody can redirect them.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -16,36 +16,33 @@
 
 #include "base/clock.h"
 #include "base/crc32c.h"
-#include "chunk/block_out.h"
-#include "chunk/chunk.h"
+#include "format/chunk.h"
 #include "store/chunk_name.h"
 #include "store/manifest.h"
 #include "store/store_keep.h"
-#include "store/store_post.h"
+#include "store/control_socket.h"
 #include "store/store_writer.h"
-
-#define INDEX_ROW_MAX 64		/* six varints and a length */
-#define INDEX_FRAME_BYTES (sizeof(struct disk_block) + sizeof(struct disk_section) + \
-			   sizeof(struct disk_trailer) + 64)
 
 struct store_writer {
 	struct store_config config;
 	const struct files *files;
-	struct store_sync *sync;	/* made when it is needed first */
+	struct store_sync *sync;	/* made on demand */
 	char *path;
 	int dir_fd;
 	int fd;				/* current chunk file, -1: none */
-	char name[CHUNK_NAME_BYTES];	/* of it */
+	char name[CHUNK_NAME_BYTES];	/* the chunk file's name */
 	uint64_t next_number;		/* of the next file */
-	uint64_t offset;		/* end of the last whole block in it */
+	uint64_t offset;		/* the end of the file's last whole block */
 	uint64_t made_ns;
 	uint64_t last_bytes;		/* of the last block */
-	uint64_t bytes;			/* in all files, also those that went */
-	struct store_post *post;	/* NULL: there can be none here */
+	uint64_t bytes;			/* in all files, removed ones included */
+	struct control_socket *socket;	/* NULL: the file system has no sockets */
 	struct store_keep keep;
-	bool is_decided, rotates;	/* whether the next block begins a file */
-	struct row_writer index;	/* one row per block of the current file */
-	struct block_out out;		/* for the index block */
+	/* is_decided: rotates says whether the next block begins a file */
+	bool is_decided, rotates;
+	uint64_t file_blocks;		/* in the current file */
+	uint64_t whole_below;		/* files with lower numbers are completely on the disk */
+	bool gave_up_file;		/* a file was given up, so whole_below stays as it is */
 	struct manifest manifest;
 };
 
@@ -72,28 +69,27 @@ static int unlink_name(const struct store_writer *w, const char *name)
 	return w->files->unlink(w->files->ctx, w->dir_fd, name);
 }
 
-/* The current file gets nothing more. */
+/* Gives the current file up. */
 static void drop_file(struct store_writer *w)
 {
-	/* its descriptor may be waiting to be synced */
+	/* its descriptor may be queued for a sync */
 	if (w->sync)
 		store_sync_wait(w->sync);
 	close_fd(w, w->fd);
 	w->fd = -1;
+	w->gave_up_file = true;
 }
 
 static void store_free(struct store_writer *w)
 {
 	if (!w)
 		return;
-	store_post_close(w->post);
+	control_socket_close(w->socket);
 	if (w->fd >= 0)
 		drop_file(w);
 	store_sync_free(w->sync);
 	if (w->dir_fd >= 0)
 		close_fd(w, w->dir_fd);
-	buf_done(&w->index.out);
-	block_out_done(&w->out);
 	manifest_done(&w->manifest);
 	store_keep_done(&w->keep);
 	free(w->path);
@@ -119,9 +115,10 @@ static int make_directory(struct store_writer *w, struct err *e)
 	if (r < 0)
 		return err_set(e, r, "cannot make directory '%s': %s", w->path, err_text(NULL, r));
 	w->dir_fd = w->files->open_dir(w->files->ctx, w->path, &uid, &mode);
-	/* Somebody who may write to the parent may have swapped it. */
+	/* somebody who may write to the parent may have replaced the directory */
 	if (w->dir_fd == -ENOTEMPTY || w->dir_fd == -ELOOP || w->dir_fd == -ENOTDIR)
-		return err_set(e, -EPERM, "'%s' is not the directory just made: somebody else replaced it",
+		return err_set(e, -EPERM,
+			       "'%s' is not the directory just made: somebody else replaced it",
 			       w->path);
 	if (w->dir_fd < 0) {
 		r = w->dir_fd;
@@ -160,10 +157,9 @@ int store_writer_create(struct store_writer **ret, const char *path,
 	w->keep.keep_bytes = config->keep_bytes;
 	w->keep.keep_ns = config->keep_ns;
 	w->path = strdup(path);
-	r = w->path ? block_out_init(&w->out, 0) : -ENOMEM;
-	if (r < 0) {
+	if (!w->path) {
 		store_free(w);
-		return err_set(e, r, "out of memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	}
 	r = make_directory(w, e);
 	if (r == 0) {
@@ -180,10 +176,10 @@ int store_writer_create(struct store_writer **ret, const char *path,
 		store_free(w);
 		return r;
 	}
-	/* a simulated disk has no sockets, as some real file systems */
+	/* a simulated disk has no sockets; some real file systems have none either */
 	if (w->files != &files_kernel ||
-	    store_post_open(&w->post, w->dir_fd, w->config.uid, w->config.gid) < 0)
-		w->post = NULL;
+	    control_socket_open(&w->socket, w->dir_fd, w->config.uid, w->config.gid) < 0)
+		w->socket = NULL;
 	*ret = w;
 	return 0;
 }
@@ -201,7 +197,7 @@ int store_writer_set_number(struct store_writer *w, const char *key, uint64_t va
 	return store_writer_set(w, key, text);
 }
 
-/* The manifest's text, malloc'ed. */
+/* Formats the manifest, malloc'ed. */
 static int format_manifest(struct store_writer *w, char **ret, size_t *ret_bytes, struct err *e)
 {
 	char *text = NULL;
@@ -239,7 +235,7 @@ int store_writer_flush_manifest(struct store_writer *w, struct err *e)
 	return 0;
 }
 
-/* The same some time soon, without waiting for the disk. */
+/* The same, without waiting for the disk. */
 static int flush_manifest_later(struct store_writer *w, struct err *e)
 {
 	const struct manifest_place place = { w->files, w->dir_fd, w->config.uid, w->config.gid };
@@ -269,6 +265,10 @@ static int start_file(struct store_writer *w, struct err *e)
 	};
 	int r;
 
+	if (w->sync && !w->gave_up_file)
+		w->whole_below = store_sync_whole_below(w->sync);
+	h.whole_below = w->whole_below;
+
 	memcpy(h.magic, CHUNK_FILE_MAGIC, sizeof(h.magic));
 	h.crc = crc32c(0, &h, offsetof(struct disk_file, crc));
 	chunk_name_format(w->name, w->next_number);
@@ -283,7 +283,7 @@ static int start_file(struct store_writer *w, struct err *e)
 		r = store_keep_add_file(&w->keep, w->next_number);
 	if (r == 0)
 		r = write_all(w, w->fd, &h, sizeof(h), 0);
-	/* The name must last as long as the blocks that will be synced into it. */
+	/* The name must last as long as the blocks in the file. */
 	if (r == 0)
 		r = w->files->sync_dir(w->files->ctx, w->dir_fd);
 	if (r < 0) {
@@ -298,18 +298,17 @@ static int start_file(struct store_writer *w, struct err *e)
 	w->bytes += sizeof(h);
 	store_keep_add_bytes(&w->keep, sizeof(h));
 	w->made_ns = h.mono_ns;
-	buf_reset(&w->index.out);
-	w->index.cnt = 0;
+	w->file_blocks = 0;
 	return 0;
 }
 
-/* Makes sure that there is a thread to sync, unless none is wanted. */
+/* Starts the syncing thread, unless none is wanted. */
 static int need_sync(struct store_writer *w)
 {
 	return w->config.sync_inline || w->sync ? 0 : store_sync_new(&w->sync, w->files);
 }
 
-/* The error of an earlier sync, about the file it was in. */
+/* Reports an earlier sync's error, with its file. */
 static int sync_error(struct store_writer *w, int r, struct err *e)
 {
 	if (w->sync)
@@ -317,91 +316,42 @@ static int sync_error(struct store_writer *w, int r, struct err *e)
 	return file_error(w, r, e);
 }
 
-/* Index and trailer: *ret is the trailer, still to be written at *ret_offset. */
-static int write_index(struct store_writer *w, struct disk_trailer *ret, uint64_t *ret_offset)
-{
-	struct disk_block head = { .flags = CHUNK_BLOCK_INDEX, .first_ns = UINT64_MAX };
-	struct disk_trailer t = { .index_offset = w->offset, .block_cnt = w->index.cnt };
-	const void *block;
-	size_t bytes;
-	int r;
-
-	block_out_begin(&w->out);
-	block_out_add_rows(&w->out, CHUNK_INDEX, &w->index);
-	r = block_out_seal(&w->out, &head, &block, &bytes);
-	if (r == 0)
-		r = write_all(w, w->fd, block, bytes, w->offset);
-	if (r < 0)
-		return r;
-	memcpy(t.magic, CHUNK_TRAILER_MAGIC, sizeof(t.magic));
-	t.crc = crc32c(0, &t, offsetof(struct disk_trailer, crc));
-	*ret = t;
-	*ret_offset = w->offset + bytes;
-	w->bytes += bytes + sizeof(t);
-	store_keep_add_bytes(&w->keep, bytes + sizeof(t));
-	return 0;
-}
-
-/*
- * The trailer says that everything before it is whole, so it must not get to the disk before
- * everything else has.
- */
-static int write_trailer(struct store_writer *w, const struct disk_trailer *t, uint64_t offset)
-{
-	const struct files *f = w->files;
-	int r, r2;
-
-	r = f->sync(f->ctx, w->fd);
-	if (r == 0)
-		r = write_all(w, w->fd, t, sizeof(*t), offset);
-	if (r == 0)
-		r = f->sync(f->ctx, w->fd);
-	r2 = close_fd(w, w->fd);
-	return r < 0 ? r : r2;
-}
-
+/* Closes the current file after a sync. */
 static int close_file(struct store_writer *w, struct err *e)
 {
-	struct disk_trailer t;
-	uint64_t offset;
-	int r;
+	int r, r2;
 
 	if (w->fd < 0)
 		return 0;
-	r = write_index(w, &t, &offset);
-	if (r < 0) {
-		/* without an index it reads all the same */
-		w->files->truncate(w->files->ctx, w->fd, w->offset);
-		drop_file(w);
-		return file_error(w, r, e);
+	if (w->sync) {
+		/* takes over the descriptor */
+		r = store_sync_close(w->sync, w->fd, w->next_number - 1);
+	} else {
+		r = w->files->sync(w->files->ctx, w->fd);
+		r2 = close_fd(w, w->fd);
+		r = r < 0 ? r : r2;
+		if (r == 0 && !w->gave_up_file)
+			w->whole_below = w->next_number;
 	}
-	/* both take over the descriptor */
-	if (w->sync)
-		r = store_sync_close(w->sync, w->fd, w->next_number - 1, &t, offset);
-	else
-		r = write_trailer(w, &t, offset);
 	w->fd = -1;
 	return r < 0 ? sync_error(w, r, e) : 0;
 }
 
-static void add_index_row(struct store_writer *w, const struct disk_block *h)
+static void count_block(struct store_writer *w, const struct disk_block *h)
 {
-	struct row_index row = {
-		.offset = w->offset, .bytes = h->block_bytes, .front_bytes = h->front_bytes,
-		.from_ns = h->from_ns, .to_ns = h->to_ns,
-	};
+	uint64_t events = 0;
 	unsigned int i;
 
 	for (i = 0; i < CHUNK_KINDS; i++)
-		row.event_cnt += h->kind_cnt[i];
-	row_put_index(&w->index, &row);
-	store_keep_add_block(&w->keep, h->block_bytes, h->from_ns, h->to_ns, row.event_cnt);
+		events += h->kind_cnt[i];
+	w->file_blocks++;
+	store_keep_add_block(&w->keep, h->block_bytes, h->from_ns, h->to_ns, events);
 }
 
 bool store_writer_begins_file(struct store_writer *w)
 {
 	if (!w->is_decided)
-		w->rotates = w->fd >= 0 && w->index.cnt &&
+		w->rotates = w->fd >= 0 && w->file_blocks &&
 			     (w->offset + w->last_bytes > w->config.file_bytes ||
 			      clock_mono_ns() - w->made_ns > w->config.file_age_ns);
 	w->is_decided = true;
@@ -428,16 +378,14 @@ static int note_dropped(struct store_writer *w, struct err *e)
 	return r == 0 ? flush_manifest_later(w, e) : err_set(e, r, "out of memory");
 }
 
-/* Makes room for a block. The files go first: on a full disk that is what lets the manifest be written. */
+/* Makes room for a block. Files go first: on a full disk the manifest needs their space. */
 static int drop_files(struct store_writer *w, const struct disk_block *h, struct err *e)
 {
 	char name[CHUNK_NAME_BYTES];
-	/* with what closing the file will add */
-	uint64_t bytes = h->block_bytes + (w->index.cnt + 1) * INDEX_ROW_MAX + INDEX_FRAME_BYTES;
 	bool dropped = false;
 	int r;
 
-	while (store_keep_has_excess(&w->keep, bytes, h->to_ns)) {
+	while (store_keep_has_excess(&w->keep, h->block_bytes, h->to_ns)) {
 		chunk_name_format(name, w->keep.files[0].number);
 		r = unlink_name(w, name);
 		if (r < 0 && r != -ENOENT)
@@ -446,7 +394,7 @@ static int drop_files(struct store_writer *w, const struct disk_block *h, struct
 		store_keep_drop(&w->keep);
 		dropped = true;
 	}
-	/* the block that comes is the first where no other is left */
+	/* the new block becomes the first one if none is left */
 	if (dropped && !w->keep.files[0].block_cnt)
 		w->keep.files[0].from_ns = h->from_ns;
 	return dropped ? note_dropped(w, e) : 0;
@@ -513,17 +461,17 @@ int store_writer_append(struct store_writer *w, const void *block, size_t bytes,
 			drop_file(w);
 		return file_error(w, r, e);
 	}
-	add_index_row(w, &h);
+	count_block(w, &h);
 	w->last_bytes = bytes;
 	w->offset += bytes;
 	w->bytes += bytes;
 	r = sync ? sync_block(w) : 0;
 	if (r < 0) {
-		/* The kernel may have dropped the pages and forgotten: nothing more goes into this file. */
+		/* The kernel may have dropped the unwritten pages: the file gets nothing more. */
 		drop_file(w);
 		return sync_error(w, r, e);
 	}
-	return w->index.out.failed ? err_set(e, -ENOMEM, "out of memory") : 0;
+	return 0;
 }
 
 int store_writer_dir_fd(const struct store_writer *w)
@@ -546,9 +494,9 @@ void store_writer_set_next_file(struct store_writer *w, uint64_t number)
 	w->next_number = number;
 }
 
-struct store_post *store_writer_post(const struct store_writer *w)
+struct control_socket *store_writer_control_socket(const struct store_writer *w)
 {
-	return w->post;
+	return w->socket;
 }
 
 uint64_t store_writer_bytes(const struct store_writer *w)

@@ -2,18 +2,18 @@
 /*
  * store_writer: a trace directory being written.
  *
- *     src/chunk --block--> [store_writer] --> TRACE/manifest, TRACE/chunk-000000.ebr, ...
+ *     src/record --block--> [store_writer] --> TRACE/manifest, TRACE/chunk-000000.ebr, ...
  *
- * Appends blocks to the current chunk file, syncs, and starts a new file at a size or age. A
- * chunk file that is closed gets an index at its end; without one it reads all the same. With a
- * limit on what is kept, the oldest files are removed, and the manifest says so.
- * The manifest is small text, replaced atomically. Files are made 0600, the directory 0700.
+ * Appends blocks to the current chunk file, syncs, and starts a new file at a size or age. A chunk
+ * file is synced before it is closed. With a limit on what is kept, the oldest files are removed,
+ * and the manifest says so. The manifest is small text, replaced atomically. Files are made 0600,
+ * the directory 0700.
  *
  * What a crash costs. Of the recorder alone (kill -9): nothing that was appended; it is in the page
- * cache. Of the machine: what the disk had not got yet. Every block is on its way to the disk as soon
- * as it is appended, by a thread that the caller does not wait for (store_sync.h); names are synced
- * before the first block is. So with a block about every 0.8 s and a disk that syncs in 0.2 s, a
- * second. A write or sync that fails ends the trace there: the error comes from the next call.
+ * cache. Of the machine: what the disk had not got yet. Every block is on its way to the disk as
+ * soon as it is appended, by a thread that the caller does not wait for (store_sync.h); names are
+ * synced before the first block is. So with a block about every 0.8 s and a disk that syncs in 0.2
+ * s, a second. A write or sync that fails ends the trace there: the error comes from the next call.
  *
  * Threads: one. Errors: 0 or -errno and a struct err; what was appended before stays valid.
  */
@@ -29,48 +29,54 @@
 #include "store/files.h"
 #include "store/store_sync.h"
 
-struct store_post;
+struct control_socket;
 struct store_writer;
 
 struct store_config {
-	/* Start a new chunk file when one more block of the last one's size would go beyond this. */
-	uint64_t file_bytes;	/* 0 = 64 MiB, or a part of keep_bytes */
-	uint64_t file_age_ns;	/* or when the file is older than this; 0 = 10 min, or a part of keep_ns */
 	/*
-	 * Flight recorder: the oldest chunk file goes when the rest is at least keep_bytes, or at least
-	 * keep_ns of time; 0 = no such limit. So all chunk files together never have more than keep_bytes
-	 * and the size of the oldest one.
+	 * A new chunk file is started when another block of the last one's size would exceed this.
+	 */
+	uint64_t file_bytes;	/* 0 = 64 MiB, or a part of keep_bytes */
+	/* or when the file is older than this; 0 = 10 min, or a part of keep_ns */
+	uint64_t file_age_ns;
+	/*
+	 * Flight recorder: the oldest chunk file goes when the rest is at least keep_bytes, or at
+	 * least keep_ns of time; 0 = no such limit. So all chunk files together never have more
+	 * than keep_bytes and the size of the oldest one.
 	 */
 	uint64_t keep_bytes, keep_ns;
-	uid_t uid;		/* owner of all that is made; (uid_t)-1 leaves it */
+	uid_t uid;		/* owner of everything made; (uid_t)-1: no change */
 	gid_t gid;
-	const struct files *files;	/* NULL: the kernel's */
-	bool sync_inline;	/* append waits for the disk: for tests that need an order */
+	const struct files *files;	/* NULL: the kernel's operations */
+	bool sync_inline;	/* append waits for the disk; for tests that need an order */
 };
 
 /*
- * Creates the directory path, which must not exist (-EEXIST), with a manifest saying state=recording.
- * store_move_aside() deals with an existing one.
+ * Creates the directory path, which must not exist (-EEXIST), with a manifest saying
+ * state=recording. store_backup() deals with an existing one.
  */
 int store_writer_create(struct store_writer **ret, const char *path,
 			const struct store_config *config, struct err *e);
 
-/* Sets a manifest entry; keys [a-z0-9._-]+, values any bytes (escaped in the file). Written at the next flush. */
+/*
+ * Sets a manifest entry; keys [a-z0-9._-]+, values any bytes (escaped in the file). The next flush
+ * writes it.
+ */
 int store_writer_set(struct store_writer *w, const char *key, const char *value);
 int store_writer_set_number(struct store_writer *w, const char *key, uint64_t value);
 int store_writer_flush_manifest(struct store_writer *w, struct err *e);
 
-/* Appends one block, and when sync is not 0 sends it on its way to the disk. */
+/* Appends one block; with sync, queues it for the disk. */
 int store_writer_append(struct store_writer *w, const void *block, size_t bytes, int sync,
 			struct err *e);
 
-/* Whether the next block will be the first of a new chunk file. Asked once, it stays so for that block. */
+/* Whether the next block will begin a chunk file. The answer holds for that block. */
 bool store_writer_begins_file(struct store_writer *w);
 
 uint64_t store_writer_bytes(const struct store_writer *w);	/* all chunk bytes written so far */
 void store_writer_sync_stats(const struct store_writer *w, struct store_sync_stats *ret);
 
-/* What there is now, and what the limits of store_config made go. */
+/* What is there now, and what the limits of store_config removed. */
 struct store_kept {
 	uint64_t bytes, file_cnt;
 	uint64_t from_ns;		/* of the first block still there; 0: none yet */
@@ -78,30 +84,36 @@ struct store_kept {
 };
 void store_writer_kept(const struct store_writer *w, struct store_kept *ret);
 
-/* The directory, for reading it; stays the writer's. */
+/* The directory's descriptor; the writer keeps it. */
 int store_writer_dir_fd(const struct store_writer *w);
 /* As in store_config. */
 uid_t store_writer_uid(const struct store_writer *w);
 gid_t store_writer_gid(const struct store_writer *w);
-/* The next chunk file gets this number, and not the one after the last. */
+/* Sets the next chunk file's number. */
 void store_writer_set_next_file(struct store_writer *w, uint64_t number);
 
-/* The letter box for marks; NULL where the file system knows no sockets. It goes with the writer. */
-struct store_post *store_writer_post(const struct store_writer *w);
+/* The socket for marks; NULL where the file system has no sockets. Valid as long as the writer. */
+struct control_socket *store_writer_control_socket(const struct store_writer *w);
 
-/* Writes index and manifest (state=finished) and closes; frees w in every case. */
+/* Writes the manifest (state=finished) and closes; frees w in every case. */
 int store_writer_finish(struct store_writer *w, struct err *e);
-/* Closes without calling it finished, what was appended goes to the disk still; frees w. NULL is fine. */
+/*
+ * Closes without marking the trace as finished; appended blocks still reach the disk; frees w. NULL
+ * is fine.
+ */
 void store_writer_abort(struct store_writer *w);
-/* Removes a trace directory this program made (manifest and chunk files, nothing else) after abort. */
+/*
+ * Removes a trace directory that this program made (manifest and chunk files, nothing else), after
+ * abort.
+ */
 int store_remove(const char *path, struct err *e);
 
 /*
- * If path exists and is a trace: renames it to path.old. If path.old exists too: with force it is
- * removed first (only if it is a trace), otherwise -EEXIST. If path exists and is no trace: -ENOTEMPTY/-EEXIST.
+ * If path exists and is a trace: renames it to path.old. If path.old exists, too: with force a
+ * trace of that name is removed first, otherwise -EEXIST. If path exists and is no trace:
+ * -ENOTEMPTY or -EEXIST. Where others may write, a trace that belongs neither to the caller nor to
+ * user is refused: -EPERM. user (uid_t)-1: none.
  */
-int store_move_aside(const char *path, int force, struct err *e);
-/* The same; where others may write, a trace that is neither the caller's nor user's is refused: -EPERM. */
-int store_move_aside_of(const char *path, int force, uid_t user, struct err *e);
+int store_backup(const char *path, int force, uid_t user, struct err *e);
 
 #endif /* STORE_WRITER_H */

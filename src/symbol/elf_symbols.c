@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * elf_symbols: through libelf, which checks what it hands out against the file's size. Here each section and
- * segment is held to a limit before its data is asked for. Functions are kept sorted by address, names in one arena.
+ * elf_symbols: uses libelf, which checks offsets against the file's size. This code checks every
+ * section and segment against a limit before it asks for the data. Functions are sorted by address;
+ * their names share one arena.
  */
 #include "symbol/elf_symbols.h"
 
+#include <elfutils/version.h>
 #include <errno.h>
 #include <gelf.h>
 #include <libelf.h>
@@ -12,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/buf.h"
 
 #define SYMBOLS_MAX (8u << 20)
@@ -21,9 +24,9 @@
 #define SECTIONS_MAX (1u << 20)
 
 struct function {
-	uint64_t addr, size;	/* size 0: not given */
+	uint64_t addr, size;	/* size 0: the file does not say */
 	uint32_t name;		/* offset into the arena */
-	uint32_t rank;		/* of several at one address the lowest is shown */
+	uint32_t rank;	/* of several functions at one address, the one of lowest rank is shown */
 };
 
 struct segment {
@@ -32,7 +35,7 @@ struct segment {
 
 struct elf_symbols {
 	struct function *functions;
-	size_t cnt, room;
+	size_t cnt, cap;
 	struct buf arena;
 	struct segment *segments;
 	size_t segment_cnt;
@@ -52,15 +55,8 @@ static int add_function(struct elf_symbols *s, const GElf_Sym *sym, const char *
 
 	if (s->cnt == SYMBOLS_MAX || s->arena.len + len >= NAMES_MAX)
 		return -E2BIG;
-	if (s->cnt == s->room) {
-		size_t room = s->room ? s->room * 2 : 1024;
-
-		f = realloc(s->functions, room * sizeof(*f));
-		if (!f)
-			return -ENOMEM;
-		s->functions = f;
-		s->room = room;
-	}
+	if (array_reserve(&s->functions, &s->cap, s->cnt + 1) < 0)
+		return -ENOMEM;
 	f = &s->functions[s->cnt++];
 	f->addr = sym->st_value;
 	f->size = sym->st_size;
@@ -80,7 +76,7 @@ static int read_table(struct elf_symbols *s, Elf *elf, Elf_Scn *scn, const GElf_
 
 	if (!sh->sh_entsize || sh->sh_size / sh->sh_entsize > SYMBOLS_MAX)
 		return sh->sh_entsize ? -E2BIG : -ENOEXEC;
-	/* asked for here, so that no string table is read that is larger than what may be kept */
+	/* libelf reads a string table whole, so its size is checked first */
 	if (!gelf_getshdr(elf_getscn(elf, sh->sh_link), &names) || names.sh_type != SHT_STRTAB)
 		return -ENOEXEC;
 	if (names.sh_size > NAMES_MAX)
@@ -117,7 +113,7 @@ static void read_link(struct elf_symbols *s, Elf_Scn *scn, const GElf_Shdr *sh)
 	if (!data || !data->d_buf)
 		return;
 	len = strnlen(data->d_buf, data->d_size);
-	at = (len + 4) & ~(size_t)3;	/* its NUL, filled up to 4 bytes */
+	at = (len + 4) & ~(size_t)3;	/* with its NUL, padded to 4 bytes */
 	if (!len || len >= ELF_LINK_MAX || at + 4 > data->d_size || memchr(data->d_buf, '/', len))
 		return;
 	memcpy(s->link, data->d_buf, len + 1);
@@ -132,7 +128,7 @@ static int read_sections(struct elf_symbols *s, Elf *elf, bool is_first)
 	int r = 0;
 
 	if (elf_getshdrstrndx(elf, &names))
-		return 0;	/* no section headers: nothing to be known from them */
+		return 0;	/* without section headers nothing is known */
 	while (!r && (scn = elf_nextscn(elf, scn)) != NULL) {
 		const char *name;
 
@@ -166,7 +162,8 @@ static void read_notes(struct elf_symbols *s, Elf *elf, const GElf_Phdr *ph)
 		if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != 4 ||
 		    memcmp((const char *)data->d_buf + name, "GNU", 4) || !note.n_descsz)
 			continue;
-		s->build_id_bytes = note.n_descsz < ELF_BUILD_ID_MAX ? note.n_descsz : ELF_BUILD_ID_MAX;
+		s->build_id_bytes =
+			note.n_descsz < ELF_BUILD_ID_MAX ? note.n_descsz : ELF_BUILD_ID_MAX;
 		memcpy(s->build_id, (const char *)data->d_buf + desc, s->build_id_bytes);
 		return;
 	}
@@ -202,8 +199,9 @@ static int by_addr(const void *a, const void *b)
 
 	if (x->addr != y->addr)
 		return x->addr < y->addr ? -1 : 1;
+	/* the search runs backwards, so the function to show comes last */
 	if (x->rank != y->rank)
-		return x->rank > y->rank ? -1 : 1;	/* the one to be shown is found first, from behind */
+		return x->rank > y->rank ? -1 : 1;
 	return x->name > y->name ? -1 : x->name < y->name;
 }
 
@@ -273,11 +271,6 @@ const char *elf_symbols_link(const struct elf_symbols *s, uint32_t *ret_crc)
 	return s->link[0] ? s->link : NULL;
 }
 
-size_t elf_symbols_cnt(const struct elf_symbols *s)
-{
-	return s->cnt;
-}
-
 int elf_symbols_is_full(const struct elf_symbols *s)
 {
 	return s->is_full;
@@ -285,7 +278,7 @@ int elf_symbols_is_full(const struct elf_symbols *s)
 
 size_t elf_symbols_bytes(const struct elf_symbols *s)
 {
-	return s->room * sizeof(*s->functions) + s->arena.cap + sizeof(*s);
+	return s->cap * sizeof(*s->functions) + s->arena.cap + sizeof(*s);
 }
 
 static bool addr_of(const struct elf_symbols *s, uint64_t offset, uint64_t *ret)
@@ -303,33 +296,35 @@ static bool addr_of(const struct elf_symbols *s, uint64_t offset, uint64_t *ret)
 	return false;
 }
 
-/* Functions may lie in one another (parts with a name of their own): a few are looked back over. */
+/*
+ * A function may lie inside another (parts with names of their own), so the search looks back a
+ * little.
+ */
 #define LOOK_BACK 16
 
-const char *elf_symbols_find(const struct elf_symbols *s, uint64_t file_offset, uint64_t *ret_offset)
+const char *elf_symbols_find(const struct elf_symbols *s, uint64_t file_offset,
+			     uint64_t *ret_offset)
 {
-	size_t lo = 0, hi = s->cnt, i;
+	size_t after, i;
 	uint64_t addr;
 
 	if (!addr_of(s, file_offset, &addr))
 		return NULL;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (s->functions[mid].addr <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	for (i = lo; i-- > 0 && lo - i <= LOOK_BACK;) {
+	after = lower_bound(s->functions, s->cnt, addr, addr + 1);
+	for (i = after; i-- > 0 && after - i <= LOOK_BACK;) {
 		const struct function *f = &s->functions[i];
 
-		if (!f->size && f->addr != s->functions[lo - 1].addr)
-			continue;	/* another one begins between it and the address */
+		if (!f->size && f->addr != s->functions[after - 1].addr)
+			continue; /* another function begins between this one and the address */
 		if (!f->size || addr - f->addr < f->size) {
 			*ret_offset = addr - f->addr;
 			return (const char *)s->arena.data + f->name;
 		}
 	}
 	return NULL;
+}
+
+unsigned int elf_symbols_library(void)
+{
+	return _ELFUTILS_VERSION;
 }

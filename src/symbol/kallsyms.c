@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * kallsyms: the text symbols of /proc/kallsyms, sorted by address. Names are kept in one
  * arena; a module's name follows its function's.
@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/buf.h"
 
 struct symbol {
@@ -19,7 +20,7 @@ struct symbol {
 
 struct kallsyms {
 	struct symbol *symbols;
-	size_t cnt, room;
+	size_t cnt, cap;
 	struct buf arena;
 };
 
@@ -35,15 +36,8 @@ static int add(struct kallsyms *k, uint64_t addr, const char *name, const char *
 	char full[256];
 	int n;
 
-	if (k->cnt == k->room) {
-		size_t room = k->room ? k->room * 2 : 65536;
-		struct symbol *s = realloc(k->symbols, room * sizeof(*s));
-
-		if (!s)
-			return -ENOMEM;
-		k->symbols = s;
-		k->room = room;
-	}
+	if (array_reserve(&k->symbols, &k->cap, k->cnt + 1) < 0)
+		return -ENOMEM;
 	n = snprintf(full, sizeof(full), "%s%s%s", name, module[0] ? " " : "", module);
 	k->symbols[k->cnt].addr = addr;
 	k->symbols[k->cnt++].name = k->arena.len;
@@ -97,23 +91,19 @@ void kallsyms_close(struct kallsyms *k)
 
 int kallsyms_find(const struct kallsyms *k, uint64_t addr, char *name, size_t size)
 {
-	size_t lo = 0, hi = k->cnt;
+	size_t after = lower_bound(k->symbols, k->cnt, addr, addr + 1);
+	const struct symbol *s;
 	const char *text, *module;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (k->symbols[mid].addr <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	/* beyond a MiB after its start it is no part of that function */
-	if (!lo || addr - k->symbols[lo - 1].addr > 1 << 20)
+	if (!after)
 		return -ENOENT;
-	text = (const char *)k->arena.data + k->symbols[lo - 1].name;
+	s = &k->symbols[after - 1];
+	/* more than 1 MiB after its start, the address is not in that function */
+	if (addr - s->addr > 1 << 20)
+		return -ENOENT;
+	text = (const char *)k->arena.data + s->name;
 	module = strchr(text, ' ');
 	snprintf(name, size, "%.*s+0x%llx%s", (int)(module ? module - text : (long)strlen(text)),
-		 text, (unsigned long long)(addr - k->symbols[lo - 1].addr), module ? module : "");
+		 text, (unsigned long long)(addr - s->addr), module ? module : "");
 	return 0;
 }

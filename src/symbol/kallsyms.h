@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * kallsyms: kernel code addresses to names, for the kernel that runs now. Addresses are
- * valid for this boot only, so they are resolved while recording.
+ * kallsyms: names of kernel code addresses, for the running kernel. Addresses are valid for this
+ * boot only, so they are resolved while recording.
  */
 #ifndef KALLSYMS_H
 #define KALLSYMS_H
@@ -15,7 +15,9 @@ struct kallsyms;
 int kallsyms_open(struct kallsyms **ret);
 void kallsyms_close(struct kallsyms *k);
 
-/* "function+0x1a", with " [module]" if it is one's. -ENOENT: the address is in no function known. */
+/*
+ * Writes "function+0x1a", followed by " [module]" in a module. -ENOENT: no function there is known.
+ */
 int kallsyms_find(const struct kallsyms *k, uint64_t addr, char *name, size_t size);
 
 #endif /* KALLSYMS_H */

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * recode TRACE [ROUNDS [LEVEL...]]: the block writer alone, fed with what a real recording had.
+ * recode TRACE [ROUNDS [LEVEL...]]: the block writer alone, fed with the events of a real
+ * recording.
  *
- * Reads a trace, turns its events and tasks back into wire records, slice by slice and CPU by CPU as
- * the rings gave them, and encodes them again: at each compression level ("none" or 1 .. 19), ROUNDS
- * times, levels taking turns. Prints for each level the bytes, and the CPU time per event (lowest and
- * median of the rounds). One round of one level under callgrind tells instructions.
+ * It reads a trace, turns its events and tasks back into wire records, slice by slice and CPU by
+ * CPU as the rings gave them, and encodes them again: at each compression level ("none" or 1 ..
+ * 19), ROUNDS times, levels in turn. It prints the bytes for each level, and the CPU time per
+ * event (lowest and median of the rounds). One round of one level under callgrind tells the
+ * number of instructions.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -15,8 +17,8 @@
 
 #include "base/buf.h"
 #include "bpf/wire.h"
-#include "chunk/block_writer.h"
-#include "event/trace.h"
+#include "record/encode/block_writer.h"
+#include "trace/trace.h"
 
 #define LEVELS_MAX 24
 #define ROUNDS_MAX 1000
@@ -66,7 +68,10 @@ static void add(struct buf *b, const void *record, size_t bytes)
 }
 
 #define HDR(hook_, ev)                                                                             \
-	.hdr = { .ts_ns = (ev)->ts_ns, .hook = (hook_), .flags = (ev)->flags, .cpu = (ev)->cpu,     \
+	.hdr = { .ts_ns = (ev)->ts_ns,                                                             \
+		 .hook = (hook_),                                                                  \
+		 .flags = (ev)->flags,                                                             \
+		 .cpu = (ev)->cpu,                                                                 \
 		 .tid = tid_of(r, (ev)->utid) }
 
 static void add_block_event(const struct recode *r, struct buf *b, const struct event *ev)
@@ -81,20 +86,20 @@ static void add_block_event(const struct recode *r, struct buf *b, const struct 
 					 WIRE_BLOCK_START,
 					 WIRE_BLOCK_DONE };
 	const uint64_t *v = ev->v;
-	struct wire_block_issue x = {
-		.step = { HDR(hooks[v[EV_BLOCK_ACTION] % sizeof(hooks)], ev),
-			  .rq = v[EV_BLOCK_RQ],
-			  .dev = (uint32_t)v[EV_BLOCK_DEV],
-			  .sector = v[EV_BLOCK_SECTOR],
-			  .bytes = (uint32_t)v[EV_BLOCK_BYTES],
-			  .cmd_flags = (uint32_t)v[EV_BLOCK_CMD_FLAGS],
-			  .done_bytes = (uint32_t)v[EV_BLOCK_DONE_BYTES],
-			  .status = (uint32_t)v[EV_BLOCK_STATUS],
-			  .part = (uint32_t)v[EV_BLOCK_PART] },
-		.ino = v[EV_BLOCK_INO],
-		.last_ino = v[EV_BLOCK_INO],
-		.ino_dev = (uint32_t)v[EV_BLOCK_INO_DEV],
-		.pages = (uint32_t)v[EV_BLOCK_PAGES],
+	struct wire_request_issue x = {
+		.step = { HDR(hooks[v[EV_REQUEST_ACTION] % sizeof(hooks)], ev),
+			  .rq = v[EV_REQUEST_RQ],
+			  .dev = (uint32_t)v[EV_REQUEST_DEV],
+			  .sector = v[EV_REQUEST_SECTOR],
+			  .bytes = (uint32_t)v[EV_REQUEST_BYTES],
+			  .cmd_flags = (uint32_t)v[EV_REQUEST_CMD_FLAGS],
+			  .done_bytes = (uint32_t)v[EV_REQUEST_DONE_BYTES],
+			  .status = (uint32_t)v[EV_REQUEST_STATUS],
+			  .part = (uint32_t)v[EV_REQUEST_PART] },
+		.ino = v[EV_REQUEST_INO],
+		.last_ino = v[EV_REQUEST_INO],
+		.ino_dev = (uint32_t)v[EV_REQUEST_INO_DEV],
+		.pages = (uint32_t)v[EV_REQUEST_PAGES],
 	};
 
 	add(b, &x, x.step.hdr.hook == WIRE_BLOCK_ISSUE ? sizeof(x) : sizeof(x.step));
@@ -115,11 +120,13 @@ static void add_irq(const struct recode *r, struct buf *b, const struct event *e
 	static const uint8_t entries[] = { [EVENT_IRQ_LINE] = WIRE_IRQ_ENTRY,
 					   [EVENT_IRQ_SOFT] = WIRE_SOFTIRQ_ENTRY,
 					   [EVENT_IRQ_LOCAL] = WIRE_VECTOR_ENTRY };
-	unsigned int type = ev->v[EV_IRQ_TYPE] < EVENT_IRQ_TYPE_CNT ? (unsigned int)ev->v[EV_IRQ_TYPE] : 0;
-	struct wire_irq x = { HDR((uint8_t)(entries[type] + (ev->v[EV_IRQ_ACTION] == EVENT_IRQ_EXIT)), ev),
-			      .vector = (uint32_t)ev->v[EV_IRQ_VECTOR],
-			      .type = (uint16_t)type,
-			      .handled = (uint16_t)ev->v[EV_IRQ_HANDLED] };
+	unsigned int type =
+		ev->v[EV_IRQ_TYPE] < EVENT_IRQ_TYPE_CNT ? (unsigned int)ev->v[EV_IRQ_TYPE] : 0;
+	struct wire_irq x = {
+		HDR((uint8_t)(entries[type] + (ev->v[EV_IRQ_ACTION] == EVENT_IRQ_EXIT)), ev),
+		.vector = (uint32_t)ev->v[EV_IRQ_VECTOR], .type = (uint16_t)type,
+		.handled = (uint16_t)ev->v[EV_IRQ_HANDLED]
+	};
 
 	if (type)
 		add(b, &x, sizeof(x));
@@ -129,28 +136,30 @@ static void add_slab_event(const struct recode *r, struct buf *b, const struct e
 {
 	const uint64_t *v = ev->v;
 
-	if (ev->kind == EVENT_SLAB_ALLOC && v[EV_SLAB_CACHE]) {
-		struct wire_cache_alloc x = { HDR(WIRE_CACHE_ALLOC, ev), .addr = v[EV_SLAB_ADDR],
-					      .call_site = v[EV_SLAB_CALL_SITE],
-					      .cache = v[EV_SLAB_CACHE],
-					      .bytes_req = (uint32_t)v[EV_SLAB_BYTES_REQ],
-					      .bytes_alloc = (uint32_t)v[EV_SLAB_BYTES] };
+	if (ev->kind == EVENT_SLAB_ALLOC && v[EV_SLAB_ALLOC_CACHE]) {
+		struct wire_cache_alloc x = { HDR(WIRE_CACHE_ALLOC, ev),
+					      .addr = v[EV_SLAB_ALLOC_ADDR],
+					      .call_site = v[EV_SLAB_ALLOC_CALL_SITE],
+					      .cache = v[EV_SLAB_ALLOC_CACHE],
+					      .bytes_req = (uint32_t)v[EV_SLAB_ALLOC_BYTES_REQ],
+					      .bytes_alloc = (uint32_t)v[EV_SLAB_ALLOC_BYTES] };
 
 		add(b, &x, sizeof(x));
 	} else if (ev->kind == EVENT_SLAB_ALLOC) {
-		struct wire_kmalloc x = { HDR(WIRE_KMALLOC, ev), .addr = v[EV_SLAB_ADDR],
-					  .call_site = v[EV_SLAB_CALL_SITE],
-					  .bytes_req = (uint32_t)v[EV_SLAB_BYTES_REQ],
-					  .bytes_alloc = (uint32_t)v[EV_SLAB_BYTES] };
+		struct wire_kmalloc x = { HDR(WIRE_KMALLOC, ev), .addr = v[EV_SLAB_ALLOC_ADDR],
+					  .call_site = v[EV_SLAB_ALLOC_CALL_SITE],
+					  .bytes_req = (uint32_t)v[EV_SLAB_ALLOC_BYTES_REQ],
+					  .bytes_alloc = (uint32_t)v[EV_SLAB_ALLOC_BYTES] };
 
 		add(b, &x, sizeof(x));
 	} else if (v[EV_SLAB_FREE_CACHE]) {
-		struct wire_cache_free x = { HDR(WIRE_CACHE_FREE, ev), .addr = v[EV_SLAB_ADDR],
+		struct wire_cache_free x = { HDR(WIRE_CACHE_FREE, ev),
+					     .addr = v[EV_SLAB_ALLOC_ADDR],
 					     .cache = v[EV_SLAB_FREE_CACHE] };
 
 		add(b, &x, sizeof(x));
 	} else {
-		struct wire_kfree x = { HDR(WIRE_KFREE, ev), .addr = v[EV_SLAB_ADDR] };
+		struct wire_kfree x = { HDR(WIRE_KFREE, ev), .addr = v[EV_SLAB_ALLOC_ADDR] };
 
 		add(b, &x, sizeof(x));
 	}
@@ -162,18 +171,19 @@ static void add_sched_event(const struct recode *r, struct buf *b, const struct 
 
 	if (ev->kind == EVENT_SWITCH) {
 		struct wire_switch x = { HDR(WIRE_SWITCH, ev),
-					 .next_tid = tid_of(r, v[EV_SWITCH_NEXT]),
+					 .next_tid = tid_of(r, v[EV_SWITCH_NEXT_UTID]),
 					 .prev_state = (uint16_t)v[EV_SWITCH_PREV_STATE],
 					 .prev_prio = (uint8_t)v[EV_SWITCH_PREV_PRIO],
 					 .next_prio = (uint8_t)v[EV_SWITCH_NEXT_PRIO] };
 
 		add(b, &x, sizeof(x));
 	} else {
-		struct wire_waking x = { HDR(v[EV_WAKEUP_IS_NEW] ? WIRE_WAKEUP_NEW : WIRE_WAKING, ev),
-					 .target_tid = tid_of(r, v[EV_WAKEUP_TARGET]),
-					 .target_cpu = (uint16_t)v[EV_WAKEUP_TARGET_CPU],
-					 .prio = (uint8_t)v[EV_WAKEUP_PRIO],
-					 .is_new = (uint8_t)v[EV_WAKEUP_IS_NEW] };
+		struct wire_waking x = {
+			HDR(v[EV_WAKEUP_IS_NEW] ? WIRE_WAKEUP_NEW : WIRE_WAKING, ev),
+			.target_tid = tid_of(r, v[EV_WAKEUP_TARGET_UTID]),
+			.target_cpu = (uint16_t)v[EV_WAKEUP_TARGET_CPU],
+			.prio = (uint8_t)v[EV_WAKEUP_PRIO], .is_new = (uint8_t)v[EV_WAKEUP_IS_NEW]
+		};
 
 		add(b, &x, sizeof(x));
 	}
@@ -184,15 +194,16 @@ static void add_memory_event(const struct recode *r, struct buf *b, const struct
 	const uint64_t *v = ev->v;
 
 	if (ev->kind == EVENT_PAGE_ALLOC) {
-		struct wire_page_alloc x = { HDR(WIRE_PAGE_ALLOC, ev), .pfn = v[EV_PAGE_PFN],
-					     .order = (uint16_t)v[EV_PAGE_ORDER],
-					     .gfp = (uint32_t)v[EV_PAGE_GFP],
-					     .migratetype = (uint16_t)v[EV_PAGE_MIGRATETYPE] };
+		struct wire_page_alloc x = { HDR(WIRE_PAGE_ALLOC, ev), .pfn = v[EV_PAGE_ALLOC_PFN],
+					     .order = (uint16_t)v[EV_PAGE_ALLOC_PAGE_ORDER],
+					     .gfp = (uint32_t)v[EV_PAGE_ALLOC_GFP],
+					     .migratetype =
+						     (uint16_t)v[EV_PAGE_ALLOC_MIGRATETYPE] };
 
 		add(b, &x, sizeof(x));
 	} else if (ev->kind == EVENT_PAGE_FREE) {
-		struct wire_page_free x = { HDR(WIRE_PAGE_FREE, ev), .pfn = v[EV_PAGE_PFN],
-					    .order = (uint32_t)v[EV_PAGE_ORDER] };
+		struct wire_page_free x = { HDR(WIRE_PAGE_FREE, ev), .pfn = v[EV_PAGE_ALLOC_PFN],
+					    .order = (uint32_t)v[EV_PAGE_ALLOC_PAGE_ORDER] };
 
 		add(b, &x, sizeof(x));
 	} else if (ev->kind == EVENT_RSS) {
@@ -204,8 +215,8 @@ static void add_memory_event(const struct recode *r, struct buf *b, const struct
 	} else {
 		struct wire_vm x = { HDR(WIRE_VM, ev), .pid = pid_of(r, v[EV_VM_UPID]),
 				     .op = (uint32_t)v[EV_VM_OP], .addr = v[EV_VM_ADDR],
-				     .len_bytes = v[EV_VM_LEN],
-				     .total_vm_pages = v[EV_VM_TOTAL] / r->page_bytes };
+				     .len_bytes = v[EV_VM_LEN_BYTES],
+				     .total_vm_pages = v[EV_VM_TOTAL_VM_BYTES] / r->page_bytes };
 
 		add(b, &x, sizeof(x));
 	}
@@ -230,7 +241,7 @@ static void add_event(struct recode *r, struct slice *s, const struct event *ev)
 	case EVENT_VM:
 		add_memory_event(r, b, ev);
 		break;
-	case EVENT_BLOCK:
+	case EVENT_REQUEST:
 		add_block_event(r, b, ev);
 		break;
 	case EVENT_DIRTY:
@@ -257,7 +268,8 @@ static void add_tasks(struct recode *r)
 
 		if (!(t[i].flags & TRACE_TASK_AT_START))
 			continue;
-		x.task.hdr = (struct wire_hdr){ .ts_ns = r->slices[0].from_ns, .hook = WIRE_TASK_SNAP };
+		x.task.hdr =
+			(struct wire_hdr){ .ts_ns = r->slices[0].from_ns, .hook = WIRE_TASK_SNAP };
 		x.task.tid = x.task.ns_tid = t[i].tid;
 		x.task.pid = x.task.ns_pid = pid_of(r, t[i].upid);
 		x.task.start_ns = t[i].start_ns;
@@ -279,7 +291,9 @@ static void add_tasks(struct recode *r)
 			snprintf(x.comm, sizeof(x.comm), "%.15s", ev[i].comm);
 			add(&r->slices[at].bufs[0], &x, sizeof(x));
 		} else if (ev[i].type == TRACE_TASK_EXIT) {
-			struct wire_exit x = { .hdr = h, .tid = tid, .pid = pid, .group_dead = tid == pid };
+			struct wire_exit x = {
+				.hdr = h, .tid = tid, .pid = pid, .group_dead = tid == pid
+			};
 
 			x.hdr.hook = WIRE_TASK_EXIT;
 			add(&r->slices[at].bufs[0], &x, sizeof(x));
@@ -307,7 +321,8 @@ static void read_trace(struct recode *r, const char *path)
 		die("an empty trace", EINVAL);
 	r->slices = calloc(r->slice_cnt, sizeof(*r->slices));
 	for (i = 0; r->slices && i < r->slice_cnt; i++) {
-		r->slices[i] = (struct slice){ .from_ns = blocks[i].from_ns, .to_ns = blocks[i].to_ns };
+		r->slices[i] =
+			(struct slice){ .from_ns = blocks[i].from_ns, .to_ns = blocks[i].to_ns };
 		r->slices[i].bufs = calloc(r->cpu_cnt + 1, sizeof(struct buf));
 		r->slices[i].segments = calloc(r->cpu_cnt + 1, sizeof(struct block_segment));
 	}
@@ -373,7 +388,8 @@ static double encode(const struct recode *r, int level, uint64_t *ret_bytes)
 
 static int cmp(const void *a, const void *b)
 {
-	return *(const double *)a < *(const double *)b ? -1 : *(const double *)a > *(const double *)b;
+	return *(const double *)a < *(const double *)b ? -1
+						       : *(const double *)a > *(const double *)b;
 }
 
 int main(int argc, char **argv)
@@ -399,7 +415,8 @@ int main(int argc, char **argv)
 	printf("%llu events in %zu blocks, %.1f bytes an event in the rings; %d rounds\n\n",
 	       (unsigned long long)r.event_cnt, r.slice_cnt,
 	       (double)r.wire_bytes / (double)r.event_cnt, rounds);
-	printf("| level | bytes/event | ns/event, median | ns/event, lowest |\n|---|---|---|---|\n");
+	printf("| level | bytes/event | ns/event, median | ns/event, lowest |\n"
+	       "|---|---|---|---|\n");
 	for (i = 0; i < level_cnt; i++) {
 		char name[16];
 

@@ -8,12 +8,14 @@
  *     CPU 1   idle 0 .. 1.5, a process with an ugly name .. 1.75, ebpfrec .. 1.85, idle .. 4
  *     make    10 writes of 64 KiB from 0.1 s on, one every 10 ms: 1 ms queued, 4 ms in the device
  *     cc1     100 kmallocs of 192 bytes at 1.1 s, 60 of them freed; RSS 0 to 32 MiB at 1.2 .. 1.25
- *     s lost    3 context switches on CPU 1 in 2 .. 3 s
+ *     lost    3 context switches on CPU 1 in 2 .. 3 s
  *
- * With a second argument "stacks" there are stacks, and what they are of: a page for each MiB that cc1 grows by, and two
- * heap objects, one of them freed; not of the last 20 kmallocs.
- * With a second argument "damaged" a byte in the middle of the chunk file is changed; with "open"
- * the trace is left as a killed recorder leaves it.
+ * A second argument changes the trace:
+ *
+ *     stacks   cc1's first 80 kmallocs have stacks. Added, with stacks, are a page for each
+ *              MiB that cc1 grows by, and two heap objects, one of which is freed.
+ *     damaged  a byte in the middle of the chunk file is changed
+ *     open     the trace is left as a killed recorder leaves it
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -21,7 +23,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tests/unit/gen_trace.h"
+#include "tests/unit/gen/gen_trace.h"
 
 #define MS 1000000ull
 #define START (1000000 * MS)
@@ -50,9 +52,12 @@ static void write_requests(struct gen *g)
 	for (unsigned int i = 0; i < 10; i++) {
 		uint64_t rq = 0xffff888000001000ull + i % 2 * 512, sector = 2048 + i * 128;
 
-		gen_block(g, AT(100 + i * 10), 0, MAKE, WIRE_BLOCK_INSERT, rq, DISK, sector, 65536, 1);
-		gen_block(g, AT(101 + i * 10), 0, MAKE, WIRE_BLOCK_ISSUE, rq, DISK, sector, 65536, 1);
-		gen_block(g, AT(105 + i * 10), 1, 0, WIRE_BLOCK_COMPLETE, rq, DISK, sector, 65536, 1);
+		gen_block(g, AT(100 + i * 10), 0, MAKE, WIRE_BLOCK_INSERT, rq, DISK, sector, 65536,
+			  1);
+		gen_block(g, AT(101 + i * 10), 0, MAKE, WIRE_BLOCK_ISSUE, rq, DISK, sector, 65536,
+			  1);
+		gen_block(g, AT(105 + i * 10), 1, 0, WIRE_BLOCK_COMPLETE, rq, DISK, sector, 65536,
+			  1);
 	}
 }
 
@@ -71,8 +76,11 @@ static void write_memory(struct gen *g)
 static void write_stack(struct gen *g, uint64_t ts, unsigned int of, uint64_t addr, uint64_t bytes,
 			uint64_t call_site, const uint64_t *frames)
 {
-	struct wire_stack r = { .hdr = { .ts_ns = ts, .hook = WIRE_STACK, .tid = CC1 }, .addr = addr,
-				.bytes = bytes, .call_site = call_site, .of = (wire_u8)of };
+	struct wire_stack r = { .hdr = { .ts_ns = ts, .hook = WIRE_STACK, .tid = CC1 },
+				.addr = addr,
+				.bytes = bytes,
+				.call_site = call_site,
+				.of = (wire_u8)of };
 	unsigned int n = 0;
 
 	for (; *frames; frames++, r.kernel_cnt++)
@@ -84,16 +92,17 @@ static void write_stack(struct gen *g, uint64_t ts, unsigned int of, uint64_t ad
 
 static void write_stacks(struct gen *g)
 {
-	static const uint64_t open_file[] = { 0xffffffff81001000, 0xffffffff81abc010, 0, 0x555555501240,
-					      0x555555500180, 0 };
-	static const uint64_t map_file[] = { 0xffffffff81001000, 0xffffffff81def010, 0, 0x555555501341,
-					     0x555555500180, 0 };
-	static const uint64_t touch[] = { 0xffffffff81777010, 0, 0x555555502220, 0x555555500184, 0 };
+	static const uint64_t open_file[] = { 0xffffffff81001000, 0xffffffff81abc010, 0,
+					      0x555555501240,	  0x555555500180,     0 };
+	static const uint64_t map_file[] = { 0xffffffff81001000, 0xffffffff81def010, 0,
+					     0x555555501341,	 0x555555500180,     0 };
+	static const uint64_t touch[] = { 0xffffffff81777010, 0, 0x555555502220, 0x555555500184,
+					  0 };
 	static const uint64_t build[] = { 0, 0x555555503330, 0x555555500188, 0 };
 
 	for (unsigned int i = 0; i < 80; i++)
-		write_stack(g, AT(1100) + i * 1000, WIRE_KMALLOC, 0xffff888000100000ull + i * 192, 192,
-			    0xffffffff81001000, i % 4 ? open_file : map_file);
+		write_stack(g, AT(1100) + i * 1000, WIRE_KMALLOC, 0xffff888000100000ull + i * 192,
+			    192, 0xffffffff81001000, i % 4 ? open_file : map_file);
 	for (unsigned int i = 1; i <= 32; i++) {
 		uint64_t ts = AT(1200) + i * 50 * MS / 32;
 
@@ -102,7 +111,8 @@ static void write_stacks(struct gen *g)
 	}
 	for (unsigned int i = 0; i < 2; i++) {
 		gen_heap(g, AT(1300) + i, 0, CC1, 0x7000000 + i * 4096, 4000);
-		write_stack(g, AT(1300) + i, WIRE_HEAP_ALLOC, 0x7000000 + i * 4096, 4000, 0x55551234, build);
+		write_stack(g, AT(1300) + i, WIRE_HEAP_ALLOC, 0x7000000 + i * 4096, 4000,
+			    0x55551234, build);
 	}
 	gen_heap(g, AT(1301), 0, CC1, 0x7000000, 0);
 }
@@ -111,7 +121,7 @@ static void write_loss(struct gen *g)
 {
 	const struct trace_loss loss = {
 		.from_ns = AT(2000), .to_ns = AT(3000), .cpu = 1, .hook = WIRE_SWITCH,
-		.cls = WIRE_CLASS_SCHED, .full_cnt = 3,
+		.cls = EVENT_CLASS_SCHED, .full_cnt = 3,
 	};
 
 	gen_loss(g, &loss);
@@ -167,7 +177,8 @@ int main(int argc, char **argv)
 	write_cost(g, 0);
 	gen_slice(g, AT(1000));
 	gen_switch(g, AT(1000), 0, 0, CC1, 0);
-	gen_exec(g, AT(1000) + 1000, 0, CC1, CC1, 0, "cc1", "/usr/lib/gcc/cc1", "cc1\0-O2\0a.c", 12);
+	gen_exec(g, AT(1000) + 1000, 0, CC1, CC1, 0, "cc1", "/usr/lib/gcc/cc1", "cc1\0-O2\0a.c",
+		 12);
 	write_memory(g);
 	if (stacks)
 		write_stacks(g);

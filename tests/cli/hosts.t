@@ -5,7 +5,7 @@ $ cp -r golden.ebpfrec db.ebpfrec; echo host=db >>db.ebpfrec/manifest; cp -r db.
 1~ 2 traces, aligned by wall clock, as read within *; how far the hosts' clocks were apart is not known
 1> golden.ebpfrec: golden.ebpfrec, 0.000 .. 4.000 s, from 2023-11-14T22:30:00.000+00:00, INCOMPLETE: sched: 3 events lost
 1> db: db.ebpfrec, 0.000 .. 4.000 s, from 2023-11-14T22:30:00.000+00:00, INCOMPLETE: sched: 3 events lost
-1> Interrupts count for the thread they interrupted, as in the scheduler's own accounting; irq and softirq are that part of it, where sched.irq was recorded. [unknown]: switches were lost, or are of tasks that the kernel hides from BPF.
+1> Interrupts count for the thread they interrupted, as in the scheduler's own accounting; irq and softirq are the interrupts' part, if sched.irq was recorded. [unknown]: switches were lost, or belong to tasks that the kernel hides from BPF.
 1> At most 1 row of each host; --limit 0 shows all.
 1>
 1> HOST            PID  COMM   ONCPU  UTIL %  SWITCHES  PREEMPTED  COMPLETE  LOST EVENTS

@@ -13,7 +13,10 @@
 #     1...                          any number of lines
 #
 # Everything the command prints must be wanted. Lines beginning with # are remarks.
-# Prints "ok NAME", "not ok NAME: reason"; UPDATE=1 prints what a case gave instead of comparing.
+# Prints "ok NAME", "not ok NAME: reason".
+#
+# UPDATE=1 rewrites the files of which a case fails, in place (update.py), prints "updated FILE" and runs them once more: a case
+# that still fails prints something else each time. `UPDATE=1 tests/run.sh cli`, then look at `git diff tests/cli`.
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -85,26 +88,23 @@ compare()
 # Runs the case in $command, $want_status, $out[], $err[]
 run_case()
 {
-	local name="$stem: $command" rc diff
+	local name="$stem: $command" rc diff result
 
-	(cd "$dir/run" && timeout 60 bash -c "$command") >"$dir/out" 2>"$dir/err" </dev/null
+	number=$((number + 1))
+	result=$dir/results/$number
+	(cd "$dir/run" && timeout 60 bash -c "$command") >"$result.out" 2>"$result.err" </dev/null
 	rc=$?
-	if [ -n "${UPDATE:-}" ]; then
-		printf '$ %s\n? %s\n' "$command" "$rc"
-		sed 's/^/1> /' "$dir/out"
-		sed 's/^/2> /' "$dir/err"
-		return
-	fi
+	echo $rc >"$result.rc"
 	if [ $rc -ne "$want_status" ]; then
-		fail "$name" "exit status $rc, wanted $want_status; stderr: $(head -n 3 "$dir/err" | tr '\n' '|')"
+		fail "$name" "exit status $rc, wanted $want_status; stderr: $(head -n 3 "$result.err" | tr '\n' '|')"
 		return
 	fi
-	diff=$(compare "$dir/out" ${out[@]+"${out[@]}"})
+	diff=$(compare "$result.out" ${out[@]+"${out[@]}"})
 	if [ -n "$diff" ]; then
 		fail "$name" "stdout: $diff"
 		return
 	fi
-	diff=$(compare "$dir/err" ${err[@]+"${err[@]}"})
+	diff=$(compare "$result.err" ${err[@]+"${err[@]}"})
 	if [ -n "$diff" ]; then
 		fail "$name" "stderr: $diff"
 		return
@@ -114,11 +114,11 @@ run_case()
 
 run_file()
 {
-	local line command='' want_status=0 out=() err=() stem
+	local line command='' want_status=0 out=() err=() stem number=0
 
 	stem=$(basename "$1" .t)
-	rm -rf "$dir/run"
-	mkdir "$dir/run"
+	rm -rf "$dir/run" "$dir/results"
+	mkdir "$dir/run" "$dir/results"
 	cp -r "$dir/golden.ebpfrec" "$dir/run/"
 	while IFS= read -r line || [ -n "$line" ]; do
 		case $line in
@@ -147,6 +147,14 @@ fi
 files=("$@")
 [ ${#files[@]} -gt 0 ] || files=("$here"/*.t)
 for file in "${files[@]}"; do
+	if [ -n "${UPDATE:-}" ]; then
+		before=$status
+		run_file "$file" >"$dir/verdicts"
+		status=$before
+		if grep -q '^not ok' "$dir/verdicts" && python3 "$here/update.py" "$file" "$dir/results"; then
+			echo "updated $file"
+		fi
+	fi
 	run_file "$file"
 done
 

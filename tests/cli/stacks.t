@@ -2,7 +2,7 @@
 $ gen_golden stacks.ebpfrec stacks; ebpfrec report -i stacks.ebpfrec leaks
 1> leaks: What was allocated in the window and not freed by its end?
 1> stacks.ebpfrec, 0.000 .. 4.000 s (4.00 s), from 2023-11-14T22:30:00.000+00:00, complete
-1> Caches, and whatever is meant to live, are in it too. Sources overlap: never add them up.
+1> The rows include caches and other memory that is meant to stay. Sources overlap; do not add them.
 1>
 1> PID  COMM  SOURCE  KIND     CALL SITE                    OBJECTS     BYTES  OLDEST  NEWEST  UNSURE  COMPLETE  LOST EVENTS
 1> 200  cc1   page    order 8                                    32  32.0 MiB  2.80 s  2.75 s       0       yes            0
@@ -50,7 +50,7 @@ $ ebpfrec report -i stacks.ebpfrec leaks --from 1.1s --to 1.100015s --format fol
 $ ebpfrec report -i stacks.ebpfrec spikes
 1> spikes: Which processes allocated much in a short time?
 1> stacks.ebpfrec, 0.000 .. 4.000 s (4.00 s), from 2023-11-14T22:30:00.000+00:00, complete
-1> A spike reaches the threshold within the spike window: ten times the process's own median rate, at least 16 MiB, unless --spike-min says otherwise.
+1> A spike reaches the threshold within the spike window. The threshold is ten times the process's own median rate, at least 16 MiB, unless --spike-min sets it.
 1>
 1> PID  COMM  SOURCE    START (s)      DUR     BYTES    BYTES/S  BASELINE BYTES  END (s)  THRESHOLD BYTES  CAUSE                   COMPLETE  LOST EVENTS  STACK BYTES
 1> 200  cc1   rss     1.201562500  48.4 ms  32.0 MiB  661 MiB/s             0 B    1.250         16.0 MiB  anon, pages of order 8       yes            0     32.0 MiB
@@ -68,7 +68,7 @@ $ ebpfrec report -i stacks.ebpfrec spikes --every 1s --format csv
 $ ebpfrec report -i stacks.ebpfrec stacks
 1> stacks: From which stacks was memory allocated?
 1> stacks.ebpfrec, 0.000 .. 4.000 s (4.00 s), from 2023-11-14T22:30:00.000+00:00, complete
-1> Only of allocations whose stacks were recorded (record --stacks): their bytes are no totals. User-space frames are found by frame pointers: code without them, as most C libraries, cuts a stack short or leaves callers out. Sources overlap: never add them up.
+1> The bytes are no totals: only allocations with a recorded stack count (record --stacks). User-space frames come from frame pointers: code without them, as most C libraries, cuts a stack short or omits callers. Sources overlap; do not add them.
 1>
 1> PID  COMM  SOURCE  SAMPLES     BYTES  COMPLETE  LOST EVENTS
 1> 200  cc1   page         32  32.0 MiB       yes            0

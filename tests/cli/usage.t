@@ -31,11 +31,11 @@ $ ebpfrec $'\033[31mred'
 
 $ ebpfrec --version
 1~ ebpfrec [0-9]*.[0-9]*.[0-9]*
-1~ trace format 1, libbpf [0-9]*.[0-9]*, libelf 0.[0-9]*, zstd [0-9]*.[0-9]*.[0-9]*, SQLite [0-9]*.[0-9]*.[0-9]*, libzip *
+1~ trace format 2, libbpf [0-9]*.[0-9]*, libelf 0.[0-9]*, zstd [0-9]*.[0-9]*.[0-9]*, SQLite [0-9]*.[0-9]*.[0-9]*, libzip *
 
 $ ebpfrec version
 1~ ebpfrec [0-9]*.[0-9]*.[0-9]*
-1~ trace format 1, libbpf [0-9]*.[0-9]*, libelf 0.[0-9]*, zstd [0-9]*.[0-9]*.[0-9]*, SQLite [0-9]*.[0-9]*.[0-9]*, libzip *
+1~ trace format 2, libbpf [0-9]*.[0-9]*, libelf 0.[0-9]*, zstd [0-9]*.[0-9]*.[0-9]*, SQLite [0-9]*.[0-9]*.[0-9]*, libzip *
 
 $ ebpfrec --help | head -n 1
 1> Usage: ebpfrec COMMAND [OPTIONS]
@@ -159,7 +159,7 @@ $ ebpfrec info golden.ebpfrec
 
 $ ebpfrec record
 ? 2
-2> ebpfrec record: nothing says what to record: give a COMMAND, or -a (until Ctrl-C), -p PID, --cgroup PATH or -d DUR
+2> ebpfrec record: nothing to record: give a COMMAND, or -a (until Ctrl-C), -p PID, --cgroup PATH or -d DUR
 2> Try 'ebpfrec record --help'.
 
 $ ebpfrec record --only -a

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tests/unit/gen_trace.h"
+#include "tests/unit/gen/gen_trace.h"
 
 #define SECTOR 512
 #define FILES_MAX 128
@@ -48,7 +48,7 @@ struct sim_file {
 	unsigned int names;
 };
 
-/* A name given to a file, or taken away (file -1); a rename is both, in one. */
+/* A name is given to a file, or taken away (file -1). A rename is both in one change. */
 struct name_change {
 	char name[40], gone[40];
 	int file;
@@ -117,7 +117,10 @@ static void drop_changes(struct sim_file *f)
 	f->last = &f->first;
 }
 
-/* Takes the lock. 0, or what the plan says about this operation; HALF: it does half of its work. */
+/*
+ * Takes the lock. Returns 0, or the error of the plan; HALF: the operation does half of its
+ * work.
+ */
 #define HALF (-4095)
 enum sim_op { SIM_LOOK, SIM_CHANGE, SIM_WRITE };
 static int begin(struct sim_disk *d, enum sim_op what)
@@ -130,7 +133,8 @@ static int begin(struct sim_disk *d, enum sim_op what)
 		d->power_gone = true;
 	if (d->power_gone)
 		return -EIO;
-	if (op == d->plan.fail_at || (d->plan.fail_on && what != SIM_LOOK && op > d->plan.fail_at)) {
+	if (op == d->plan.fail_at ||
+	    (d->plan.fail_on && what != SIM_LOOK && op > d->plan.fail_at)) {
 		if (!d->plan.error)
 			return what == SIM_WRITE ? HALF : 0;
 		d->failed = true;
@@ -293,7 +297,10 @@ static int sim_sync(void *ctx, int fd)
 		memcpy(f->synced.data, f->now.data, f->now.bytes);
 		drop_changes(f);
 	} else if (r != HALF && !d->power_gone) {
-		/* as Linux does: pages that could not be written are called clean, and never will be */
+		/*
+		 * As Linux does: pages that could not be written are called clean, and are never
+		 * written.
+		 */
 		drop_changes(f);
 	}
 	return end(d, r);
@@ -452,7 +459,8 @@ static void save_file(const char *path, const char *name, const struct content *
 
 	snprintf(full, sizeof(full), "%s/%s", path, name);
 	fd = open(full, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	MUST(fd >= 0 && write(fd, c->data ? c->data : (uint8_t *)"", c->bytes) == (ssize_t)c->bytes);
+	MUST(fd >= 0 &&
+	     write(fd, c->data ? c->data : (uint8_t *)"", c->bytes) == (ssize_t)c->bytes);
 	close(fd);
 }
 

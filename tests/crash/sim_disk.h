@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * sim_disk: a disk in memory behind struct files, that fails, and that loses its power.
+ * sim_disk: a disk in memory behind struct files, which fails and loses its power on demand.
  *
- * Model. What was written is in a cache until the file is synced; names until the directory is. When
- * the power goes, of everything not synced any part may have got to the disk: every 512-byte sector of every
- * write for itself (so writes are torn and out of order), any of the sizes the file has had since, any of the
- * changes of names (a rename happens as a whole or not at all). Where a file is long enough and its
- * sector never arrived there are zeros or rubbish. Nothing that was synced is ever lost.
+ * Model. What was written is in a cache until its file is synced; changes of names are in a
+ * cache until the directory is synced. When the power goes, any part of what is not synced may
+ * have reached the disk:
+ *   - every 512-byte sector of every write by itself (so writes are torn and out of order);
+ *   - any of the sizes that the file has had since;
+ *   - any of the changes of names (a rename happens as a whole or not at all).
+ * Where a file is long enough and its sector never arrived there are zeros or rubbish. Nothing
+ * that was synced is ever lost.
  *
- * Operations are counted from 0. Threads: any. Whatever fails here aborts the program.
+ * Operations are counted from 0. Threads: any. An error of the simulation itself aborts the
+ * program.
  */
 #ifndef SIM_DISK_H
 #define SIM_DISK_H
@@ -21,10 +25,14 @@
 struct sim_disk;
 
 struct sim_plan {
-	uint64_t fail_at;	/* the operation that fails; UINT64_MAX: none */
-	bool fail_on;		/* and all writing ones after it */
-	int error;		/* with this; 0: it is a write that takes half of what it was given */
-	uint64_t power_at;	/* before this operation the power goes: all fail from then on; UINT64_MAX: never */
+	/* The number of the operation that fails. UINT64_MAX: none fails. */
+	uint64_t fail_at;
+	/* Every later operation that writes fails, too. */
+	bool fail_on;
+	/* The errno it fails with. 0: a write succeeds with half of the bytes. */
+	int error;
+	/* The power goes before this operation: it and all later ones fail. UINT64_MAX: never. */
+	uint64_t power_at;
 };
 
 struct sim_disk *sim_new(const struct sim_plan *plan);
@@ -38,12 +46,21 @@ bool sim_failed(struct sim_disk *d);		/* whether the plan's failure has happened
 /* While held, a sync does not return. */
 void sim_hold_syncs(struct sim_disk *d, bool hold);
 
-/* The directory as its user sees it now, as files in the new directory path. False: there is none. */
+/*
+ * Writes the directory as its user sees it now to files in the new directory path. False: there
+ * is no such directory.
+ */
 bool sim_save(struct sim_disk *d, const char *path);
-/* As it is found after the power has gone; what of the rest has got to the disk depends on the dice. */
+/*
+ * Writes the directory as it is found after the power has gone. Dice decide what of the unsynced
+ * rest has reached the disk.
+ */
 bool sim_save_after_crash(struct sim_disk *d, const char *path, uint64_t seed);
 
-/* Whether [offset, offset + bytes) of the file with this name, and the name, are on the disk for sure. */
+/*
+ * Whether the name and [offset, offset + bytes) of the file with this name are on the disk for
+ * sure.
+ */
 bool sim_is_durable(struct sim_disk *d, const char *name, uint64_t offset, uint64_t bytes);
 
 #endif /* SIM_DISK_H */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * A recording on a disk that fails or loses its power before every one of its operations: what was
- * handed to the disk is there, nothing partial is taken for whole, every error is told, no file stays open.
+ * A recording on a disk that fails, or loses its power, before every one of its operations. What
+ * was handed to the disk is there, nothing partial counts as whole, every error is reported, and
+ * no file stays open.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,15 +16,15 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "event/trace.h"
+#include "trace/trace.h"
 #include "sim_disk.h"
 #include "store/chunk_name.h"
 #include "store/chunk_scan.h"
 #include "store/store_writer.h"
-#include "tests/unit/gen_trace.h"
+#include "tests/unit/gen/gen_trace.h"
 
 #define BLOCKS 10
-#define DICE 6		/* crashes per operation */
+#define DICE 8		/* crashes per operation */
 #define NEVER UINT64_MAX
 
 static struct {
@@ -42,7 +43,7 @@ static int make_blocks(void **state)
 
 	gen_mix_start(g, &m);
 	for (i = 0; i < BLOCKS; i++) {
-		/* small ones and large ones: what fits in a sector, and what tears in many places */
+		/* Small blocks fit into a sector; large blocks tear in many places. */
 		gen_mix_run(g, &m, i % 3 == 2 ? 1200 : 40);
 		blocks[i].from_ns = m.now_ns;
 		gen_slice(g, ++m.now_ns);
@@ -78,7 +79,7 @@ struct recording {
 	bool finished;
 };
 
-/* synced: so many of the blocks are appended with a sync. */
+/* synced: the number of blocks that are appended with a sync. */
 static struct recording record_how(struct sim_disk *d, bool with_thread, int synced)
 {
 	const struct store_config config = { .uid = (uid_t)-1, .gid = (gid_t)-1,
@@ -106,7 +107,7 @@ static struct recording record_how(struct sim_disk *d, bool with_thread, int syn
 	return r;
 }
 
-/* Records all blocks, and as the session does ends with the first error. */
+/* Records all blocks, and ends with the first error, as the session does. */
 static struct recording record(struct sim_disk *d, bool with_thread)
 {
 	return record_how(d, with_thread, BLOCKS);
@@ -114,9 +115,9 @@ static struct recording record(struct sim_disk *d, bool with_thread)
 
 /* ---- what is found afterwards ---- */
 
-static int on_block(void *ctx, uint64_t offset, struct block_front *front)
+static int on_block(void *ctx, uint64_t offset, struct block_meta *front)
 {
-	block_front_free(front);
+	block_meta_free(front);
 	return 0;
 }
 
@@ -126,8 +127,8 @@ static int on_damage(void *ctx, uint64_t offset, uint64_t bytes, const char *rea
 	return 0;
 }
 
-/* A file that says it was closed is whole, index and all: readers rely on it and look no further. */
-static void check_closed_files(void)
+/* The files of a trace that says it is finished are whole. */
+static void check_finished_files(void)
 {
 	const char *reason = NULL;
 	const struct chunk_sink sink = { &reason, on_block, on_damage };
@@ -144,14 +145,14 @@ static void check_closed_files(void)
 		fd = openat(dir_fd, name, O_RDONLY);
 		assert_int_equal(chunk_scan(fd, true, &sink, &info), 0);
 		close(fd);
-		if (info.closed && reason)
-			fail_msg("%s is closed, and has a damaged %s", name, reason);
+		if (reason)
+			fail_msg("%s is of a finished trace, and has a damaged %s", name, reason);
 	}
 	free(numbers);
 	close(dir_fd);
 }
 
-/* The block that b is of those recorded; fails when it is none, or not byte for byte. */
+/* Which of the recorded blocks b is. Fails when it is none of them, or differs in a byte. */
 static unsigned int which(const struct trace_block *b)
 {
 	uint8_t *p = malloc(b->bytes);
@@ -204,9 +205,10 @@ static unsigned int check(unsigned int must, bool finished, bool damage_ok)
 		fail_msg("blocks %x are there, not all of %x", there, must);
 	if (finished)
 		assert_true(trace_is_finished(t));
-	if (trace_is_finished(t))
+	if (trace_is_finished(t)) {
 		assert_int_equal(there, (1u << BLOCKS) - 1);
-	check_closed_files();
+		check_finished_files();
+	}
 	d = trace_damages(t, &cnt);
 	if (!damage_ok && cnt)
 		fail_msg("%s at %llu of %s", d->reason, (unsigned long long)d->offset, d->file);
@@ -230,7 +232,7 @@ static uint64_t op_cnt(void)
 	return n;
 }
 
-/* What append() has said to be on the disk is there after the power went, at whatever operation. */
+/* What append() has reported as on the disk is there after the power went, before any operation. */
 static void test_power_goes_before_every_operation(void **state)
 {
 	uint64_t n = op_cnt(), at, dice;
@@ -261,7 +263,9 @@ static void test_power_goes_before_every_operation(void **state)
 	assert_true(more > 5 && damaged > 50);
 }
 
-/* Without a sync per block, closing a file syncs it: no trailer stands behind what is not there. */
+/*
+ * Without a sync per block, closing a file syncs it: a trace that is finished has all its blocks.
+ */
 static void run_without_syncs(bool with_thread)
 {
 	uint64_t n = op_cnt(), at, dice;
@@ -292,7 +296,7 @@ static void test_power_goes_while_a_thread_closes(void **state)
 	run_without_syncs(true);
 }
 
-/* With syncs in a thread of their own: what the disk has is read, what it has not is not. */
+/* Syncs have a thread of their own: a reader sees the blocks that the disk has, and no others. */
 static void test_power_goes_while_a_thread_syncs(void **state)
 {
 	uint64_t n = op_cnt(), at, dice;
@@ -369,7 +373,10 @@ static void test_slow_sync_holds_up_nobody(void **state)
 
 static const int errors[] = { ENOSPC, EIO, EROFS, ENOENT, EDQUOT, 0 };
 
-/* An operation fails, once or with all after it: the error is told, what was taken before is there. */
+/*
+ * One operation fails, or one and all after it. The error is reported, and what was accepted
+ * before is there.
+ */
 static void run_failures(bool with_thread, bool fail_on)
 {
 	uint64_t n = op_cnt(), at;
@@ -396,7 +403,10 @@ static void run_failures(bool with_thread, bool fail_on)
 				assert_true(r.finished);
 			}
 			if (!r.created && sim_save(d, path)) {
-				/* what a sync could not write is still in the cache; half a block was cut off */
+				/*
+				 * What a sync could not write is still in the cache; half of a
+				 * block was cut off.
+				 */
 				check(must, r.finished, fail_on);
 				gen_remove_dir(path);
 			}
@@ -428,7 +438,7 @@ static void test_every_operation_fails_beside_a_thread(void **state)
 	run_failures(true, true);
 }
 
-/* A sync fails, then the power: the blocks synced before are there. */
+/* A sync fails, then the power goes: the blocks that were synced before are there. */
 static void test_failed_sync_then_power(void **state)
 {
 	uint64_t n = op_cnt(), at, dice;

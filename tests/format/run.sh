@@ -37,6 +37,15 @@ same()
 	fail "$1" "line $n: sql says \"$(sed -n "${n}p" "$2")\", the second reader \"$(sed -n "${n}p" "$3")\" ($(wc -l <"$2") and $(wc -l <"$3") lines)"
 }
 
+# Every kind: KIND TABLE FLAG COLUMNS, as schema/events/ declares them
+awk -f "$top/schema/events.awk" -v out=tests "$top"/schema/events/*.event >"$dir/kinds" || fail kinds "events.awk failed"
+
+if changed=$("$top/schema/documents.sh" --check); then
+	echo "ok documents are what schema/events/ makes of them"
+else
+	fail documents "$(head -n 1 <<<"$changed")"
+fi
+
 # table NAME TRACE KIND TABLE FLAG COLUMNS: FLAG is the SQL column of a bit of flags
 table()
 {
@@ -53,19 +62,6 @@ table()
 	same "$name" "$dir/want" "$dir/got"
 }
 
-# number COLUMN NAME...: the SQL that turns names into the numbers FORMAT.md gives; "-" stands for none
-number()
-{
-	local sql="CASE $1" i=0 n
-
-	shift
-	for n in "$@"; do
-		[ "$n" = - ] || sql="$sql WHEN '$n' THEN $i"
-		i=$((i + 1))
-	done
-	echo "$sql END"
-}
-
 compare()
 {
 	local name=$1 trace=$2
@@ -79,22 +75,9 @@ compare()
 	if [ "$3" = whole ] && [ -s "$dir/err" ]; then
 		fail "$name" "$(head -n 1 "$dir/err")"
 	fi
-	table "$name" "$trace" switch switches preempted 'next_utid, prev_state, prev_prio, next_prio'
-	table "$name" "$trace" wakeup wakeups irq 'target_utid, target_cpu, prio, is_new'
-	table "$name" "$trace" slab_alloc slab_allocs irq 'addr, bytes_req, bytes, call_site, cache'
-	table "$name" "$trace" slab_free slab_frees irq 'addr, cache'
-	table "$name" "$trace" page_alloc page_allocs irq 'pfn, page_order, gfp, migratetype'
-	table "$name" "$trace" page_free page_frees irq 'pfn, page_order'
-	table "$name" "$trace" rss rss_points irq "upid, $(number member file anon swap shmem), bytes"
-	table "$name" "$trace" vm vm_points irq \
-		"upid, $(number op other mmap munmap brk mremap), addr, len_bytes, total_vm_bytes"
-	table "$name" "$trace" block block_events irq \
-		"$(number action - insert issue complete requeue error merge start 'done'), rq, dev, sector, bytes, cmd_flags, done_bytes, status, part, \
-		ino, ino_dev, $(number pages none file disk anon swap mapped kernel), coalesce(owner_upid, 0), \
-		$(number "coalesce(owner_how, '')" '' dirtied dirtied_shared dirtied_mixed)"
-	table "$name" "$trace" dirty dirty_events irq 'ino, ino_dev'
-	table "$name" "$trace" irq irq_events irq "$(number action - entry exit), $(number type - irq softirq local), vector, handled"
-	table "$name" "$trace" stack stack_samples irq "CASE source WHEN 'slab' THEN 3 WHEN 'page' THEN 5 ELSE 10 END, stack, addr, bytes"
+	while read -r kind sql_table flag columns; do
+		table "$name" "$trace" "$kind" "$sql_table" "$flag" "$columns"
+	done <"$dir/kinds"
 	"$EBPFREC" sql -i "$trace" --format csv \
 		'SELECT utid, upid, tid FROM threads WHERE utid >= 16 ORDER BY utid' 2>/dev/null | tail -n +2 >"$dir/want"
 	cut -d, -f1-3 "$dir/out/threads.csv" >"$dir/got"
@@ -106,7 +89,7 @@ compare()
 }
 
 # Nothing swaps bytes, so a compiler for a big-endian machine must not get through.
-if printf '#undef __BYTE_ORDER__\n#define __BYTE_ORDER__ __ORDER_BIG_ENDIAN__\n#include "chunk/chunk.h"\n' |
+if printf '#undef __BYTE_ORDER__\n#define __BYTE_ORDER__ __ORDER_BIG_ENDIAN__\n#include "format/chunk.h"\n' |
 	"${CC:-cc}" -w -I"$here/../../src" -fsyntax-only -x c - 2>"$dir/err"; then
 	fail "big-endian" "it compiles"
 elif ! grep -q 'traces are little-endian' "$dir/err"; then

@@ -172,10 +172,9 @@ class Block:
         (version, flags, head_bytes, size, front, section_cnt, self.from_ns, self.to_ns, self.first_ns,
          self.last_ns, self.number, cpu_cnt, _) = struct.unpack_from("<HHIQIIQQQQQII", buf, at + 8)
         self.kind_cnt = struct.unpack_from("<32I", buf, at + 80)
-        self.is_index = bool(flags & 1)
         self.is_carried = bool(flags & 4)
         events = sum(self.kind_cnt)
-        if version != 1:
+        if version != 2:
             raise Bad("unknown version")
         if (head_bytes != 224 + 24 * section_cnt or size % 8 or size > 1 << 30 or size < head_bytes
                 or front > 1 << 26 or front < head_bytes or section_cnt > 512 or self.to_ns < self.from_ns
@@ -211,7 +210,7 @@ class Block:
                 self.utids = self.list_of(s)
             elif s.type in SMALL:
                 self.small.setdefault(s.type, []).extend(parse_rows(s, self.from_ns))
-        if not self.is_index and before is not None and self.from_ns < before.to_ns:
+        if before is not None and self.from_ns < before.to_ns:
             raise Bad("the slice overlaps the one before")
         self.cache = {}
         self.columns = {(s.type, s.kind, s.column, s.part): s for s in self.sections if s.type > 32}
@@ -298,7 +297,7 @@ class Block:
     def values(self, kind, column):
         """Column of a kind by its codec; remembered, because columns refer to others."""
         key = (kind, column)
-        if column >= LATER.get(kind, 99) and not {(COLUMN, kind, column, 0), (TUPLES, kind, column, 0)} & set(self.columns):
+        if KINDS[kind][1][column][2] and not {(COLUMN, kind, column, 0), (TUPLES, kind, column, 0)} & set(self.columns):
             return [0] * self.kind_cnt[kind]
         if key not in self.cache:
             codec, *of = KINDS[kind][1][column][1].split()
@@ -385,30 +384,17 @@ class Block:
         return list(zip(times, cpus, self.tuple_column(kind, FLAGS), utids, *columns))
 
 
-def columns_of(text):
-    return [tuple(c.split(" ", 1)) for c in text.split(", ")]
+def kinds_of(document):
+    """Number, name and columns (name, codec, is later) of each kind: the table in the document."""
+    found = {}
+    for row in re.finditer(r"(?m)^\| (\d+) (\w+) \| (0 .*) \|$", document):
+        columns = [re.fullmatch(r"\d+ (\w+) ([A-Z]+(?: \(\w+\))?)( later)?", c).groups() for c in row.group(3).split(", ")]
+        found[int(row.group(1))] = (row.group(2), [(c[0], c[1].replace("(", "").replace(")", ""), bool(c[2])) for c in columns])
+    return found
 
 
-KINDS = {
-    1: ("switch", columns_of("next_utid UTID, prev_state TUPLE, prev_prio TUPLE, next_prio TUPLE")),
-    2: ("wakeup", columns_of("target_utid UTID, target_cpu TUPLE, prio TUPLE, is_new TUPLE")),
-    3: ("slab_alloc", columns_of("addr BACKREF, bytes_req TUPLE, bytes TUPLE, call_site TUPLE, cache TUPLE")),
-    4: ("slab_free", columns_of("addr XREF slab_alloc, cache TUPLE")),
-    5: ("page_alloc", columns_of("pfn BACKREF, page_order TUPLE, gfp TUPLE, migratetype TUPLE")),
-    6: ("page_free", columns_of("pfn XREF page_alloc, page_order TUPLE")),
-    7: ("rss", columns_of("upid TUPLE, member TUPLE, bytes TDELTA")),
-    8: ("vm", columns_of("upid TUPLE, op TUPLE, addr DELTA, len_bytes PLAIN, total_vm_bytes TDELTA")),
-    9: ("block", columns_of("action TUPLE, rq BACKREF, dev TUPLE, sector DELTA, bytes PLAIN, cmd_flags TUPLE, "
-                            "done_bytes PLAIN, status TUPLE, part TUPLE, ino TDELTA, ino_dev TUPLE, "
-                            "pages TUPLE, owner_upid TDELTA, owner_how PLAIN")),
-    10: ("heap_alloc", columns_of("addr BACKREF, bytes PLAIN, call_site TUPLE")),
-    11: ("heap_free", columns_of("addr XREF heap_alloc")),
-    12: ("dirty", columns_of("ino DELTA, ino_dev TUPLE")),
-    14: ("stack", columns_of("source TUPLE, stack TUPLE, addr DELTA, bytes PLAIN")),
-    13: ("irq", columns_of("action TUPLE, type TUPLE, vector TUPLE, handled TUPLE")),
-}
-# Columns that came later, by kind: a block without them has 0 there.
-LATER = {9: 9}
+with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../schema/FORMAT.md"), encoding="utf-8") as f:
+    KINDS = kinds_of(f.read())
 
 
 # Sections 2 and 3: the directory and its files
@@ -422,19 +408,15 @@ def blocks_of(path, before):
     with open(path, "rb") as f:
         buf = f.read()
     name, end, at = os.path.basename(path), len(buf), 64
-    trailer = buf[-32:]
-    if trailer[:8] == b"EBREND\r\n" and crc32c(trailer[:28]) == struct.unpack("<I", trailer[28:])[0]:
-        end -= 32
     if (buf[:8] != b"EBRCHNK\n" or len(buf) < 64
             or crc32c(buf[:60]) != struct.unpack_from("<I", buf, 60)[0]):
         say("%s: broken file header" % name)
         at = 0
     else:
         version, _, at = struct.unpack_from("<HHI", buf, 8)
-        if version != 1:
+        if version != 2:
             say("%s: version %d" % (name, version))
             return
-    buf = buf[:end]
     while at < end:
         if not head_holds(buf, at):
             bad, at = at, buf.find(MAGIC, at + 1)
@@ -448,15 +430,14 @@ def blocks_of(path, before):
         size = struct.unpack_from("<Q", buf, at + 16)[0]
         try:
             block = Block(buf, at, before)
-            if not block.is_index:
-                try:
-                    events = {k: block.decode(k) for k in KINDS if block.kind_cnt[k]}
-                except (KeyError, IndexError, StopIteration) as e:
-                    raise Bad("columns do not fit together: %r" % e) from e
-                if block.is_carried and (before or block.from_ns != block.to_ns):
-                    raise Bad("carried over, but not what a trace begins with")
-                before = block
-                yield block, events
+            try:
+                events = {k: block.decode(k) for k in KINDS if block.kind_cnt[k]}
+            except (KeyError, IndexError, StopIteration) as e:
+                raise Bad("columns do not fit together: %r" % e) from e
+            if block.is_carried and (before or block.from_ns != block.to_ns):
+                raise Bad("carried over, but not what a trace begins with")
+            before = block
+            yield block, events
         except Bad as e:
             say("%s: block at %d: %s" % (name, at, e))
         # What does not lie within the file is looked for from the next byte on.
@@ -470,8 +451,8 @@ def signed(value):
 def main():
     trace, out = sys.argv[1:]
     with open(os.path.join(trace, "manifest"), "rb") as f:
-        if f.readline().rstrip(b"\n") != b"ebpfrec trace 1":
-            sys.exit("second_reader: not a trace of version 1")
+        if f.readline().rstrip(b"\n") != b"ebpfrec trace 2":
+            sys.exit("second_reader: not a trace of version 2")
     files = sorted((int(m.group(1)), m.group(0)) for m in
                    (re.fullmatch(r"chunk-(\d{6,})\.ebr", n) for n in os.listdir(trace)) if m)
     start, before = None, None

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* fix_chunk: what a writer would have put there. */
+/* fix_chunk: recomputes sizes and checksums as a writer would have written them. */
 #include <string.h>
 
 #include "base/crc32c.h"
-#include "chunk/chunk.h"
+#include "format/chunk.h"
 #include "fix_chunk.h"
 
 static void fix_sizes(struct disk_block *h, uint8_t *table, size_t bytes)
@@ -69,21 +69,14 @@ size_t fix_block(uint8_t *p, size_t bytes, bool sizes)
 void fix_chunk(uint8_t *p, size_t bytes, bool sizes)
 {
 	const size_t magic = 8;
-	struct disk_trailer t;
 	struct disk_file f;
 	size_t at = sizeof(f);
 
 	if (bytes >= sizeof(f)) {
 		memcpy(&f, p, sizeof(f));
+		f.version = CHUNK_VERSION;
 		f.crc = crc32c(0, &f, offsetof(struct disk_file, crc));
 		memcpy(p, &f, sizeof(f));
-	}
-	if (bytes >= sizeof(t) + sizeof(f)) {
-		memcpy(&t, p + bytes - sizeof(t), sizeof(t));
-		if (!memcmp(t.magic, CHUNK_TRAILER_MAGIC, magic)) {
-			t.crc = crc32c(0, &t, offsetof(struct disk_trailer, crc));
-			memcpy(p + bytes - sizeof(t), &t, sizeof(t));
-		}
 	}
 	while (at < bytes) {
 		uint8_t *q = memmem(p + at, bytes - at, CHUNK_BLOCK_MAGIC, magic), *next;

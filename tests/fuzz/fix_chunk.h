@@ -17,7 +17,7 @@
  */
 size_t fix_block(uint8_t *p, size_t bytes, bool sizes);
 
-/* The file header at p, every block that has a magic, and the trailer. In place. */
+/* The file header at p, and every block that has a magic. In place. */
 void fix_chunk(uint8_t *p, size_t bytes, bool sizes);
 
 #endif /* FIX_CHUNK_H */

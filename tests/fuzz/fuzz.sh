@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
 # fuzz.sh [TARGET...]: runs libFuzzer targets of build-san/fuzz/fuzz/ for FUZZ_TIME seconds each,
-# FUZZ_JOBS at a time, at the lowest priority. They begin with tests/fuzz/corpus/TARGET and what
-# earlier runs have found (build-san/fuzz/corpus/); crashes go to build-san/fuzz/found/.
-# Prints a line per target; fails when anything was found. An input that takes FUZZ_TIMEOUT seconds hangs; they are of the clock,
-# so at the lowest priority beside other work there must be enough of them (300).
+# FUZZ_JOBS at a time, at the lowest priority. They begin with fresh seeds, with the corpus that the build has unpacked
+# (tests/fuzz/corpus/TARGET.tar.xz) and with what earlier runs have gathered (build-san/fuzz/gathered/). What crashes
+# goes to build-san/fuzz/found/.
+# Prints a line per target; fails when anything was found. An input that takes FUZZ_TIMEOUT seconds hangs. These are
+# seconds of the clock: a target at the lowest priority beside other work needs many (300).
 #
-# MINIMISE=1 instead makes the corpus in the tree from all that was found: the fewest inputs that
-# reach the same code, none larger than FUZZ_KEEP_BYTES.
+# fuzz.sh --keep [TARGET...]: makes the archives anew instead. Of the old corpus and of what was gathered, an archive keeps
+# the fewest inputs that reach code which no seed reaches, none larger than FUZZ_KEEP_BYTES. Inputs of an older trace
+# format reach no code and go. Inputs named found-* (somebody put them there, they crashed once) always stay.
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -31,6 +33,8 @@ limits()
 	esac
 }
 
+keeping=
+[ "${1:-}" = --keep ] && keeping=1 && shift
 targets=()
 for bin in "$build"/fuzz/fuzz_*; do
 	name=${bin##*/}
@@ -41,7 +45,8 @@ for bin in "$build"/fuzz/fuzz_*; do
 done
 [ ${#targets[@]} -gt 0 ] || { echo "fuzz.sh: no such target: $*" >&2; exit 2; }
 
-mkdir -p "$build/corpus" "$build/found" "$build/log" "$build/seeds"
+mkdir -p "$build/gathered" "$build/found" "$build/log"
+rm -rf "$build/seeds"
 "$build/fuzz/make_seeds" "$build/seeds" "$here"/real/* || exit 1
 
 run_one()
@@ -49,13 +54,13 @@ run_one()
 	local name=$1 rss one longest cpu dirs=()
 
 	read -r rss one longest < <(limits "$name")
-	mkdir -p "$build/corpus/$name"
-	for dir in "$here/corpus/$name" "$build/seeds/$name"; do
+	mkdir -p "$build/gathered/$name"
+	for dir in "$build/fuzz/corpus/$name" "$build/seeds/$name"; do
 		[ -d "$dir" ] && dirs+=("$dir")
 	done
 	nice -n 19 "$build/fuzz/$name" -max_total_time="$seconds" -rss_limit_mb="$rss" -malloc_limit_mb="$one" \
 		-max_len="$longest" -timeout="${FUZZ_TIMEOUT:-300}" -print_final_stats=1 -artifact_prefix="$build/found/$name-" \
-		"$build/corpus/$name" "${dirs[@]}" >"$build/log/$name" 2>&1
+		"$build/gathered/$name" "${dirs[@]}" >"$build/log/$name" 2>&1
 	rc=$?
 	# of this shell, which has had no other children that took any
 	times >"$build/log/$name.times"
@@ -66,23 +71,44 @@ run_one()
 	[ $rc -eq 0 ] || { grep -a -m 3 'ERROR\|SUMMARY\|runtime error\|not true' "$build/log/$name" | sed 's/^/    /'; false; }
 }
 
-minimise_one()
+# Merging adds to a directory what reaches code that no input there reaches: it begins with the seeds.
+keep_one()
 {
-	local name=$1 rss one longest small=$build/small/$1
+	local name=$1 rss one longest merged=$build/keep/merged candidates=$build/keep/candidates packed=$build/keep/$1
+	local corpus=$build/fuzz/corpus/$1
 
 	read -r rss one longest < <(limits "$name")
-	rm -rf "$small" "$here/corpus/$name"
-	mkdir -p "$small" "$here/corpus/$name"
-	find "$build/corpus/$name" "$build/seeds/$name" -type f -size -"$((keep + 1))"c -exec cp -t "$small" {} +
-	"$build/fuzz/$name" -merge=1 -max_len="$keep" -rss_limit_mb="$rss" "$here/corpus/$name" "$small" >"$build/log/$name.merge" 2>&1
-	echo "$name: $(find "$here/corpus/$name" -type f | wc -l) inputs, $(du -sb "$here/corpus/$name" | cut -f1) bytes"
+	rm -rf "$merged" "$candidates" "$packed"
+	mkdir -p "$merged" "$candidates" "$packed" "$build/gathered/$name" "$corpus"
+	[ ! -d "$build/seeds/$name" ] || cp -r "$build/seeds/$name/." "$merged"
+	# replay.sh gives these the corpus of fuzz_trace, too; its archive was made first
+	case $name in fuzz_analysis | fuzz_repair) tar -xJf "$here/corpus/fuzz_trace.tar.xz" --strip-components=1 -C "$merged" ;; esac
+	find "$corpus" -type f -name 'found-*' -exec cp -t "$packed" {} + -exec cp -t "$merged" {} +
+	find "$corpus" "$build/gathered/$name" -type f ! -name 'found-*' -size -"$((keep + 1))"c -exec cp -t "$candidates" {} +
+	ls "$merged" >"$build/keep/before"
+	if ! nice -n 19 "$build/fuzz/$name" -merge=1 -max_len="$longest" -rss_limit_mb="$rss" "$merged" "$candidates" \
+		>"$build/log/$name.merge" 2>&1; then
+		echo "not ok $name: merging failed: $(tail -n 1 "$build/log/$name.merge")"
+		return 1
+	fi
+	(cd "$merged" && ls | comm -13 "$build/keep/before" - | xargs -r cp -t "$packed")
+	if [ -n "$(ls "$packed")" ]; then
+		"$here/pack.sh" "$packed" "$here/corpus/$name.tar.xz"
+	else
+		rm -f "$here/corpus/$name.tar.xz"
+	fi
+	echo "ok $name: $(find "$packed" -type f | wc -l) inputs"
 }
+
+# The others build upon the corpus of fuzz_trace: it comes first.
+[ -z "$keeping" ] || mapfile -t targets < <(printf '%s\n' "${targets[@]}" |
+	awk '{ print $1 == "fuzz_trace" ? 0 : 1, $1 }' | sort | cut -d ' ' -f 2)
 
 status=0
 running=0
 for name in "${targets[@]}"; do
-	if [ -n "${MINIMISE:-}" ]; then
-		minimise_one "$name"
+	if [ -n "$keeping" ]; then
+		keep_one "$name" || status=1
 		continue
 	fi
 	run_one "$name" &

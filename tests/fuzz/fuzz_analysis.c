@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * fuzz_analysis: a whole trace (scratch_trace.h) through SQL: every documented table, and every view
- * of `report`, whole and for a window inside. Answers may be errors; they may not be crashes.
+ * fuzz_analysis: a whole trace (scratch_trace.h) through SQL: every documented table, and every
+ * view of `report`, for the whole trace and for a window inside. Answers may be errors, but not
+ * crashes.
  *
- * All questions take a tenth of a second. A fuzzer finds more by asking few of many traces, so the bits of data[0] that
- * scratch_trace() leaves pick one question in 32. FUZZ_ASK_ALL=1 in the environment asks all (replay.sh).
+ * All questions together take a tenth of a second. A fuzzer finds more by asking few questions
+ * of many traces, so the bits of data[0] that scratch_trace() leaves pick one question in 32.
+ * With FUZZ_ASK_ALL=1 in the environment (replay.sh) the target asks all.
  */
 #include <string.h>
 
-#include "analyze/analysis.h"
+#include "analyze/engine/analysis.h"
 #include "fuzz.h"
 #include "scratch_trace.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * fuzz_bundle: a zip file that says it is a trace. What comes out of it is not larger than the file, has
- * each chunk file once and in order, and can be read like any other trace.
+ * fuzz_bundle: a zip file that claims to be a trace. What comes out of it is not larger than the
+ * file, has each chunk file once and in order, and can be read like any other trace.
  */
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "event/trace.h"
+#include "trace/trace.h"
 #include "fuzz.h"
 #include "scratch_trace.h"
 #include "store/bundle_reader.h"

@@ -1,66 +1,84 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * fuzz_carry: carry.idx, what a cut begins with.
+ * fuzz_carry: stored checkpoints, from which a cut takes the state at its beginning.
  *
- *     data[0] % 3: 0 data[4..] is a point, unpacked: what can be read is written and read to the same
- *                  1 a point of carry.idx is data[4..], all checksums right; a cut begins with it
- *                  2 carry.idx with a few bytes changed, as they are
+ *     data[0] % 3: 0 data[4..] is a checkpoint, its checksums made right: what can be read is
+ *                    written and read to the same
+ *                  1 a stored one is data[4..], all checksums right; a cut begins with it
+ *                  2 the derived file with a few bytes changed, and checksums as they are
  *     data[1]      the instant, in 256ths of the trace; data[2] for 1: which point
  *
- * Whoever makes checksums right may lie about what came before a cut, and must do no other harm: the cut is a whole trace. What
- * merely was damaged must never show: in 2 what is carried over is what it is without points.
+ * Somebody who makes checksums right may lie about what came before a cut, but do no other harm:
+ * the cut is a whole trace. Mere damage must never show: in case 2 the state is what it is
+ * without points.
  */
 #include <string.h>
 
-#include "base/crc32c.h"
-#include "chunk/chunk.h"
-#include "event/carry_code.h"
-#include "event/trace_check.h"
-#include "event/trace_cut.h"
+#include "edit/checkpoint_file.h"
+#include "fix_chunk.h"
+#include "format/chunk.h"
+#include "edit/trace_check.h"
+#include "edit/trace_cut.h"
 #include "fuzz.h"
 #include "index_trace.h"
 #include "scratch_trace.h"
-#include "store/chunk_name.h"
+#include "trace/derived_file.h"
 
 #define HEAD_BYTES 4
 #define POINT_EVENTS 60
 #define CUT_NS 300000
-#define DIR_ENTRY_BYTES 40
 #define ALL_KINDS ((uint32_t)-1)
 
 static char path[128], cut_path[128];
 static struct trace *t;
+static struct derived_part *points;
+static size_t point_cnt;
 static uint8_t *carry_file;
-static size_t carry_bytes;
+static size_t checkpoint_bytes;
 
 static void at_exit(void)
 {
 	trace_close(t);
+	free(points);
 	free(carry_file);
 }
 
-static struct trace_carry carry(uint64_t at_ns, bool points, bool make)
+static struct checkpoint carry(uint64_t at_ns, bool use, bool make)
 {
-	const struct trace_carry_request q = { .kind_mask = ALL_KINDS,
-					       .no_points = !points,
+	const struct checkpoint_request q = { .kind_mask = ALL_KINDS,
+					       .no_points = !use,
 					       .point_events = make ? POINT_EVENTS : 0 };
-	struct trace_carry c = { 0 };
+	struct checkpoint c = { 0 };
 
-	FUZZ_CHECK(trace_carry(t, at_ns, &q, &c, NULL) == 0);
+	FUZZ_CHECK(checkpoint(t, at_ns, &q, &c, NULL) == 0);
 	return c;
+}
+
+static void list_points(void)
+{
+	const struct derived_part *parts;
+	struct derived_file *d;
+
+	FUZZ_CHECK(derived_file_open(&d, t, DERIVED_BESIDE) == 0);
+	FUZZ_CHECK(derived_file_parts(d, DERIVED_CHECKPOINT, &parts, &point_cnt) == 0 && point_cnt);
+	points = malloc(point_cnt * sizeof(*points));
+	FUZZ_CHECK(points);
+	memcpy(points, parts, point_cnt * sizeof(*points));
+	derived_file_close(d);
 }
 
 static void begin(void)
 {
-	struct trace_carry c;
+	struct checkpoint c;
 
 	snprintf(path, sizeof(path), "%s/t", scratch_dir());
 	snprintf(cut_path, sizeof(cut_path), "%s/cut", scratch_dir());
 	index_trace_make(path);
 	FUZZ_CHECK(trace_open(&t, path, NULL) == 0);
 	c = carry(trace_end_ns(t), true, true);
-	trace_carry_done(&c);
-	carry_file = index_trace_read(path, CHUNK_CARRY_NAME, &carry_bytes);
+	checkpoint_done(&c);
+	list_points();
+	carry_file = index_trace_read(path, DERIVED_FILE_NAME, &checkpoint_bytes);
 	atexit(at_exit);
 }
 
@@ -69,56 +87,71 @@ static uint64_t instant(uint8_t part)
 	return trace_start_ns(t) + (trace_end_ns(t) - trace_start_ns(t)) / 256 * part + 1;
 }
 
-static void read_point(const uint8_t *data, size_t bytes)
-{
-	uint64_t at_ns = trace_end_ns(t);
-	struct trace_carry c, again;
-	struct buf b = { 0 }, b2 = { 0 };
-
-	if (carry_decode(data, bytes, at_ns, 2, &c) < 0)
-		return;
-	FUZZ_CHECK(carry_encode(&c, at_ns, &b) == 0);
-	FUZZ_CHECK(carry_decode(b.data, b.len, at_ns, 2, &again) == 0);
-	FUZZ_CHECK(carry_encode(&again, at_ns, &b2) == 0 && b.len == b2.len &&
-		   !memcmp(b.data, b2.data, b.len));
-	trace_carry_done(&c);
-	trace_carry_done(&again);
-	buf_done(&b);
-	buf_done(&b2);
-}
-
 static void put(uint8_t *p, uint64_t v, size_t bytes)
 {
 	memcpy(p, &v, bytes);
 }
 
-/* The point's bytes are behind everything else, and the list of points behind them (schema/INDEX.md). */
-static void put_point(const uint8_t *data, size_t bytes, unsigned int point)
+/* The bytes as a block that says it is a checkpoint at at_ns; malloc'ed. */
+static uint8_t *make_block(const uint8_t *data, size_t bytes, uint64_t at_ns)
 {
-	uint8_t *p = malloc(carry_bytes + bytes), *entry;
-	uint64_t dir;
-	uint32_t cnt;
-	size_t dir_bytes;
+	uint8_t *p = malloc(bytes + 1);
 
 	FUZZ_CHECK(p);
-	memcpy(&cnt, carry_file + 12, 4);
-	memcpy(&dir, carry_file + 16, 8);
-	FUZZ_CHECK(cnt);
-	dir_bytes = (size_t)cnt * DIR_ENTRY_BYTES;
-	memcpy(p, carry_file, dir);
-	memcpy(p + dir, data, bytes);
-	memcpy(p + dir + bytes, carry_file + dir, dir_bytes);
-	entry = p + dir + bytes + (size_t)(point % cnt) * DIR_ENTRY_BYTES;
-	put(entry + 8, dir, 8);
-	put(entry + 16, bytes, 8);
-	put(entry + 24, bytes, 8);
-	put(entry + 32, CHUNK_PACK_NONE, 4);
-	put(entry + 36, crc32c(0, data, bytes), 4);
-	put(p + 16, dir + bytes, 8);
-	put(p + 36, crc32c(0, p + dir + bytes, dir_bytes), 4);
-	put(p + 44, crc32c(0, p, 44), 4);
-	index_trace_write(path, CHUNK_CARRY_NAME, p, carry_bytes + bytes);
-	free(p);
+	memcpy(p, data, bytes);
+	if (bytes >= sizeof(struct disk_block)) {
+		put(p + offsetof(struct disk_block, from_ns), at_ns, 8);
+		put(p + offsetof(struct disk_block, to_ns), at_ns, 8);
+		fix_block(p, bytes, true);
+	}
+	return p;
+}
+
+static bool is_same(const struct checkpoint *a, const struct checkpoint *b)
+{
+	size_t i;
+
+	if (a->event_cnt != b->event_cnt || a->memory_cnt != b->memory_cnt)
+		return false;
+	for (i = 0; i < a->memory_cnt; i++)
+		if (a->memory[i].upid != b->memory[i].upid ||
+		    a->memory[i].unknown != b->memory[i].unknown ||
+		    memcmp(a->memory[i].bytes, b->memory[i].bytes, sizeof(a->memory[i].bytes)) ||
+		    a->memory[i].total_vm_bytes != b->memory[i].total_vm_bytes)
+			return false;
+	return !a->event_cnt || !memcmp(a->events, b->events, a->event_cnt * sizeof(*a->events));
+}
+
+static void read_point(const uint8_t *data, size_t bytes)
+{
+	uint64_t at_ns = trace_end_ns(t);
+	uint8_t *block = make_block(data, bytes, at_ns);
+	struct checkpoint c, again;
+	struct block_out out;
+	const void *made;
+	size_t cnt;
+
+	if (checkpoint_decode(block, bytes, at_ns, 2, &c) == 0) {
+		FUZZ_CHECK(block_out_init(&out, 0) == 0);
+		FUZZ_CHECK(checkpoint_encode(&c, at_ns, 2, &out, &made, &cnt) == 0);
+		FUZZ_CHECK(checkpoint_decode(made, cnt, at_ns, 2, &again) == 0);
+		FUZZ_CHECK(is_same(&c, &again));
+		checkpoint_done(&c);
+		checkpoint_done(&again);
+		block_out_done(&out);
+	}
+	free(block);
+}
+
+/* The block takes the place of a stored checkpoint. */
+static void put_point(const uint8_t *data, size_t bytes, unsigned int point)
+{
+	const struct derived_part *part = &points[point % point_cnt];
+	uint8_t *block = make_block(data, bytes, part->key);
+
+	index_trace_write(path, DERIVED_FILE_NAME, carry_file, checkpoint_bytes);
+	index_trace_put_part(t, part, block, bytes);
+	free(block);
 }
 
 static void cut(uint64_t at_ns)
@@ -141,15 +174,11 @@ static void cut(uint64_t at_ns)
 
 static void compare(uint64_t at_ns)
 {
-	struct trace_carry with = carry(at_ns, true, false), without = carry(at_ns, false, false);
-	struct buf a = { 0 }, b = { 0 };
+	struct checkpoint with = carry(at_ns, true, false), without = carry(at_ns, false, false);
 
-	FUZZ_CHECK(carry_encode(&with, at_ns, &a) == 0 && carry_encode(&without, at_ns, &b) == 0);
-	FUZZ_CHECK(a.len == b.len && !memcmp(a.data, b.data, a.len));
-	trace_carry_done(&with);
-	trace_carry_done(&without);
-	buf_done(&a);
-	buf_done(&b);
+	FUZZ_CHECK(is_same(&with, &without));
+	checkpoint_done(&with);
+	checkpoint_done(&without);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
@@ -167,8 +196,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 		cut(instant(data[1]));
 		break;
 	default:
-		index_trace_write_changed(path, CHUNK_CARRY_NAME, carry_file, carry_bytes, data + HEAD_BYTES,
-					  bytes - HEAD_BYTES);
+		index_trace_write_changed(path, DERIVED_FILE_NAME, carry_file, checkpoint_bytes,
+					  data + HEAD_BYTES, bytes - HEAD_BYTES);
 		compare(instant(data[1]));
 		break;
 	}

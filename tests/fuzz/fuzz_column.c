@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * fuzz_column: each column codec, without a block around that would have to be mutated rightly, too:
+ * fuzz_column: each column codec, without a block around it that the fuzzer would have to keep
+ * valid:
  *
  *     struct column_input | sections: struct column_section and its bytes, until the end
  *
- * from which this makes a block whose frame is right and whose columns are whatever they are.
- * Layouts in column_input.h; make_seeds.c writes them from real blocks.
+ * From these bytes the target makes a block whose frame is right and whose columns are whatever
+ * they are. column_input.h has the layouts; make_seeds.c writes such inputs from real blocks.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/crc32c.h"
-#include "chunk/column_reader.h"
+#include "format/column_reader.h"
 #include "column_input.h"
 #include "fuzz.h"
 
@@ -27,7 +28,7 @@ static int read_block(void *ctx, uint64_t offset, void *dst, size_t bytes)
 	return 0;
 }
 
-/* Table and bytes of the sections; the number of them. */
+/* Reads the table and the bytes of the sections. Returns the number of sections. */
 static unsigned int take_sections(const uint8_t *p, const uint8_t *end, struct buf *table,
 				  struct buf *body)
 {
@@ -93,7 +94,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	static const uint8_t zeros[8];
 	struct column_source s = { .io = { read_block, &block } };
 	struct column_input in;
-	struct block_front *f;
+	struct block_meta *f;
 	struct disk_block head;
 	uint32_t utids[256];
 	const char *why;
@@ -122,12 +123,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	s.utids = utids;
 	s.utid_cnt = in.utid_cnt;
 	if (block_head_check(block.data, &head, &why) == 0 && zunpack_new(&s.zunpack) == 0) {
-		FUZZ_CHECK(block_front_open(&f, &head, &s.io, &why) == 0);
+		FUZZ_CHECK(block_meta_open(&f, &head, &s.io, &why) == 0);
 		s.front = f;
 		for (i = 1; i < EVENT_KIND_CNT; i++)
 			if (h.kind_cnt[i])
 				read_kind(&s, i);
-		block_front_free(f);
+		block_meta_free(f);
 		zunpack_free(s.zunpack);
 	}
 	buf_done(&table);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* fuzz_elf_symbols: an ELF file as the recorder meets it, which anybody may have made. */
+/* fuzz_elf_symbols: an ELF file that the recorder reads, and that anybody may have made. */
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -6,8 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "chunk/block_front.h"
-#include "chunk/column_reader.h"
+#include "format/block_meta.h"
+#include "format/column_reader.h"
 #include "fix_chunk.h"
 #include "fuzz.h"
 
@@ -46,14 +46,14 @@ static void touch_columns(const struct kind_columns *k)
 	}
 }
 
-static void read_columns(struct block_front *f, struct zunpack *z, const struct block_io *io)
+static void read_columns(struct block_meta *f, struct zunpack *z, const struct block_io *io)
 {
 	struct column_source s = { .front = f, .io = *io, .zunpack = z };
 	uint32_t *utids = NULL;
 	unsigned int kind;
 	const char *why;
 
-	if (block_front_utids(f, z, &utids, &s.utid_cnt) < 0)
+	if (block_meta_utids(f, z, &utids, &s.utid_cnt) < 0)
 		return;
 	s.utids = utids;
 	for (kind = 1; kind < EVENT_KIND_CNT; kind++) {
@@ -70,14 +70,14 @@ static void read_columns(struct block_front *f, struct zunpack *z, const struct 
 	free(utids);
 }
 
-static void read_rows(struct block_front *f, struct zunpack *z)
+static void read_rows(struct block_meta *f, struct zunpack *z)
 {
 	struct row_reader r;
 
 #define X(name, type, fields)                                                        \
 	for (unsigned int t = 1; t < CHUNK_SMALL_END; t++) {                         \
 		struct type row;                                                     \
-		if (block_front_rows(f, z, (enum chunk_section_type)t, &r) == 0)     \
+		if (block_meta_rows(f, z, (enum chunk_section_type)t, &r) == 0)     \
 			while (row_get_##name(&r, &row) > 0)                         \
 				;                                                    \
 	}
@@ -89,7 +89,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
 	struct memory m = { .bytes = bytes - 1 };
 	struct block_io io = { read_memory, &m };
-	struct block_front *f;
+	struct block_meta *f;
 	struct disk_block head;
 	struct zunpack *z;
 	uint8_t *p, buf[4096];
@@ -103,11 +103,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	m.p = p;
 	if (data[0] & 3)
 		fix_block(p, m.bytes, data[0] & 2);
-	if (block_head_check(p, &head, &why) == 0 && block_front_open(&f, &head, &io, &why) == 0) {
-		block_front_verify(f, &io, buf, sizeof(buf), &why);
+	if (block_head_check(p, &head, &why) == 0 && block_meta_open(&f, &head, &io, &why) == 0) {
+		block_meta_verify(f, &io, buf, sizeof(buf), &why);
 		read_rows(f, z);
 		read_columns(f, z, &io);
-		block_front_free(f);
+		block_meta_free(f);
 	}
 	FUZZ_CHECK(why);
 	zunpack_free(z);

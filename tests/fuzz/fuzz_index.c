@@ -1,35 +1,36 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * fuzz_index: what is kept beside a trace to answer faster, changed at will: analysis.idx and lists.idx.
+ * fuzz_index: the derived file of a trace, with lists and index, changed at will.
  *
- *     data[0] % 5: 0 a part of a cell (or a tail) is data[4..], all checksums right
- *                  1 analysis.idx is data[4..], checksums made right
- *                  2 analysis.idx with a few bytes changed, as they are
- *                  3 a piece of lists.idx is data[4..], checksums right
- *                  4 lists.idx with a few bytes changed, as they are
- *     data[1]      the question; data[2], data[3] for 0: which cell, which part; data[2] for 3: which piece
+ *     data[0] % 5: 0 a part of the index is data[4..], all checksums right
+ *                  1 the file is data[4..], checksums made right
+ *                  2 the file with a few bytes changed, as they are
+ *                  3 a part of the lists is data[4..], all checksums right
+ *                  4 as 2, but the lists are used, too
+ *     data[1]      the question
+ *     data[2]      for 0: which interval; for 3: which part
+ *     data[3]      for 0: which part
  *
- * Whoever makes checksums right may lie, and must do no other harm. What merely was damaged must never show: in 2 and
- * 4 the answers are those without any such file.
+ * Somebody who makes checksums right may lie, but do no other harm. Mere damage must never show: in
+ * cases 2 and 4 the answers are those without any such file.
  */
 #include <errno.h>
 #include <string.h>
 
-#include "analyze/analysis.h"
-#include "analyze/context.h"
-#include "analyze/index.h"
+#include "analyze/engine/analysis.h"
+#include "analyze/engine/context.h"
+#include "analyze/fold/index.h"
 #include "base/crc32c.h"
-#include "chunk/chunk.h"
+#include "format/chunk.h"
 #include "fuzz.h"
 #include "index_trace.h"
 #include "scratch_trace.h"
+#include "trace/derived_file.h"
 
 #define HEAD_BYTES 4
 #define ROWS_MAX 5000
 #define PARTS INDEX_PART_CNT
 #define TAILS INDEX_TAIL_CNT
-#define CELL_BYTES (24 * PARTS + 8)
-#define PIECE_ENTRY 40 /* bytes of a piece's entry in lists.idx */
 
 static const char *const questions[] = {
 	"SELECT * FROM cpu_usage(0, 1 << 62, 0) ORDER BY 1, 4, 5",
@@ -40,17 +41,22 @@ static const char *const questions[] = {
 	"SELECT * FROM cpu_usage(123456, 654321, 100000) ORDER BY 1, 4, 5",
 	"SELECT * FROM spikes(0, 1 << 62, 3333333, 20000) ORDER BY 3, 1, 2, 4",
 	"SELECT count(*), sum(start_ns), sum(end_ns), max(comm) FROM threads",
-	"SELECT (SELECT count(*) || max(comm) || max(cmdline) FROM processes), (SELECT count(*) || max(name) FROM names),"
-	" (SELECT count(*) || max(comm) FROM task_events), (SELECT sum(anon_bytes) FROM rss_baselines),"
-	" (SELECT sum(user_ns) FROM cost), (SELECT sum(attempted_cnt) FROM hook_stats), (SELECT max(symbol) FROM user_sites),"
-	" (SELECT max(comm) FROM threads WHERE utid = 17), (SELECT max(comm) FROM processes WHERE upid = 17)",
+	"SELECT (SELECT count(*) || max(comm) || max(cmdline) FROM processes),"
+	" (SELECT count(*) || max(name) FROM names),"
+	" (SELECT count(*) || max(comm) FROM task_events),"
+	" (SELECT sum(anon_bytes) FROM rss_baselines), (SELECT sum(user_ns) FROM cost),"
+	" (SELECT sum(attempted_cnt) FROM hook_stats), (SELECT max(symbol) FROM user_sites),"
+	" (SELECT max(comm) FROM threads WHERE utid = 17),"
+	" (SELECT max(comm) FROM processes WHERE upid = 17)",
 	"SELECT * FROM memory_levels(40000, 900000, 200000) ORDER BY 1, 4",
 };
 #define QUESTIONS (sizeof(questions) / sizeof(*questions))
 
 static char trace[128];
-static uint8_t *index_file, *lists_file;
-static size_t index_bytes, lists_bytes;
+static uint8_t *file;
+static size_t file_bytes;
+static struct derived_part lists[4096]; /* the parts of the lists */
+static size_t list_cnt;
 static uint32_t wanted[QUESTIONS];
 
 struct answer {
@@ -108,11 +114,6 @@ static int ask(struct trace *t, unsigned int question, bool indexed, uint32_t *r
 	FUZZ_CHECK(r == 0);
 	analysis_use_index(a, &use);
 	r = analysis_sql(a, questions[question], &sink, &e);
-	/* of lists that lie, and cannot be made again in their place, it is said */
-	if (r < 0 && !indexed && !trace_lists_trouble(t)) {
-		fprintf(stderr, "%s: %s\n", questions[question], e.text);
-		abort();
-	}
 	/* said to be damaged: a caller asks again */
 	if (r < 0 && analysis_index_failed(a)) {
 		got = (struct answer){ 0 };
@@ -123,14 +124,30 @@ static int ask(struct trace *t, unsigned int question, bool indexed, uint32_t *r
 	return r;
 }
 
-/* The trace itself never changes, so it stays open for what is asked of its analysis.idx. */
+/* The trace itself never changes, so it stays open for what is asked of its index. */
 static struct trace *plain;
 
 static void at_exit(void)
 {
 	trace_close(plain);
-	free(index_file);
-	free(lists_file);
+	free(file);
+}
+
+static void find_lists(void)
+{
+	const struct derived_part *p;
+	struct derived_file *d;
+	unsigned int type;
+	size_t cnt, i;
+
+	FUZZ_CHECK(derived_file_open(&d, plain, DERIVED_BESIDE) == 0 &&
+		   derived_file_state(d, NULL) == 1);
+	for (type = 0; type < DERIVED_CHECKPOINT; type++) {
+		FUZZ_CHECK(derived_file_parts(d, type, &p, &cnt) == 0);
+		for (i = 0; i < cnt && list_cnt < sizeof(lists) / sizeof(*lists); i++)
+			lists[list_cnt++] = p[i];
+	}
+	derived_file_close(d);
 }
 
 static void begin(void)
@@ -139,41 +156,32 @@ static void begin(void)
 
 	snprintf(trace, sizeof(trace), "%s/indexed", scratch_dir());
 	index_trace_make(trace);
-	index_file = index_trace_read(trace, INDEX_FILE, &index_bytes);
-	lists_file = index_trace_read(trace, LISTS_FILE, &lists_bytes);
+	file = index_trace_read(trace, DERIVED_FILE_NAME, &file_bytes);
 	FUZZ_CHECK(trace_open(&plain, trace, NULL) == 0);
+	find_lists();
 	atexit(at_exit);
 	for (i = 0; i < QUESTIONS; i++)
 		FUZZ_CHECK(ask(plain, i, false, &wanted[i]) == 0);
 }
 
-/* The index with one blob in place of another. */
-static void put_blob(const uint8_t *data, size_t bytes, unsigned int cell, unsigned int part)
+/* The file with one part in place of another. */
+static void put_part(const uint8_t *data, size_t bytes, const struct derived_part *part)
 {
-	uint32_t cells, size = (uint32_t)bytes, none = 0;
-	uint8_t *p, *entry;
-	uint64_t dir, moved;
+	index_trace_write(trace, DERIVED_FILE_NAME, file, file_bytes);
+	index_trace_put_part(plain, part, data, bytes);
+}
 
-	memcpy(&dir, index_file + 16, 8);
-	memcpy(&cells, index_file + 32, 4);
-	p = malloc(index_bytes + bytes);
-	FUZZ_CHECK(p);
-	memcpy(p, index_file, dir);
-	memcpy(p + dir, data, bytes);
-	moved = dir + bytes;
-	memcpy(p + moved, index_file + dir, index_bytes - dir);
-	memcpy(p + 16, &moved, 8);
+static struct derived_part index_part(unsigned int cell, unsigned int part)
+{
+	struct derived_part p = { .type = (uint16_t)(DERIVED_INDEX + part) };
+	size_t cells;
+
+	trace_blocks(plain, &cells);
 	if (part < PARTS)
-		entry = p + moved + (size_t)(cell % cells) * CELL_BYTES + 24 * (size_t)part;
+		p.key = cell % cells;
 	else
-		entry = p + moved + (size_t)cells * CELL_BYTES + 24 * (size_t)(part - PARTS);
-	memcpy(entry, &dir, 8);
-	memcpy(entry + 8, &size, 4);
-	memcpy(entry + 12, &size, 4);
-	memcpy(entry + 20, &none, 4);
-	index_trace_fix(p, index_bytes + bytes);
-	index_trace_write(trace, INDEX_FILE, p, index_bytes + bytes);
-	free(p);
+		p.type = (uint16_t)(DERIVED_INDEX_TAIL + part - PARTS);
+	return p;
 }
 
 static void put_fixed(const uint8_t *data, size_t bytes)
@@ -183,49 +191,14 @@ static void put_fixed(const uint8_t *data, size_t bytes)
 	FUZZ_CHECK(p);
 	memcpy(p, data, bytes);
 	index_trace_fix(p, bytes);
-	index_trace_write(trace, INDEX_FILE, p, bytes);
-	free(p);
-}
-
-/* The lists with one piece in place of another, all checksums right. */
-static void put_lists(const uint8_t *data, size_t bytes, unsigned int piece)
-{
-	uint32_t cnt, size = (uint32_t)bytes, was, crc = crc32c(0, data, bytes), i;
-	uint8_t *p = malloc(lists_bytes + bytes), *entry;
-	uint64_t dir, at, offset;
-
-	FUZZ_CHECK(p);
-	memcpy(&cnt, lists_file + 12, 4);
-	memcpy(&dir, lists_file + 16, 8);
-	memcpy(&at, lists_file + dir + (size_t)(piece % cnt) * PIECE_ENTRY, 8);
-	memcpy(&was, lists_file + dir + (size_t)(piece % cnt) * PIECE_ENTRY + 8, 4);
-	memcpy(p, lists_file, at);
-	memcpy(p + at, data, bytes);
-	memcpy(p + at + bytes, lists_file + at + was, lists_bytes - at - was);
-	dir += bytes - was;
-	memcpy(p + 16, &dir, 8);
-	for (i = 0, entry = p + dir; i < cnt; i++, entry += PIECE_ENTRY) {
-		memcpy(&offset, entry, 8);
-		offset += i > piece % cnt ? bytes - was : 0;
-		memcpy(entry, &offset, 8);
-		if (i != piece % cnt)
-			continue;
-		memcpy(entry + 8, &size, 4);
-		memcpy(entry + 12, &size, 4);
-		memcpy(entry + 16, &crc, 4);
-		entry[23] = CHUNK_PACK_NONE;
-	}
-	crc = crc32c(0, p + dir, (size_t)cnt * PIECE_ENTRY);
-	memcpy(p + 32, &crc, 4);
-	crc = crc32c(0, p, 36);
-	memcpy(p + 36, &crc, 4);
-	index_trace_write(trace, LISTS_FILE, p, lists_bytes - was + bytes);
+	index_trace_write(trace, DERIVED_FILE_NAME, p, bytes);
 	free(p);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
 	unsigned int mode, question;
+	struct derived_part part;
 	struct trace *t;
 	uint32_t crc;
 	int r = 0;
@@ -236,18 +209,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 		return 0;
 	mode = data[0] % 5;
 	question = data[1] % QUESTIONS;
-	if (mode == 0)
-		put_blob(data + HEAD_BYTES, bytes - HEAD_BYTES, data[2], data[3] % (PARTS + TAILS));
+	part = mode == 0 ? index_part(data[2], data[3] % (PARTS + TAILS))
+			 : lists[data[2] % list_cnt];
+	if (mode == 0 || mode == 3)
+		put_part(data + HEAD_BYTES, bytes - HEAD_BYTES, &part);
 	else if (mode == 1)
 		put_fixed(data + HEAD_BYTES, bytes - HEAD_BYTES);
-	else if (mode == 2)
-		index_trace_write_changed(trace, INDEX_FILE, index_file, index_bytes, data + HEAD_BYTES,
-					  bytes - HEAD_BYTES);
-	else if (mode == 3)
-		put_lists(data + HEAD_BYTES, bytes - HEAD_BYTES, data[2]);
 	else
-		index_trace_write_changed(trace, LISTS_FILE, lists_file, lists_bytes, data + HEAD_BYTES,
-					  bytes - HEAD_BYTES);
+		index_trace_write_changed(trace, DERIVED_FILE_NAME, file, file_bytes,
+					  data + HEAD_BYTES, bytes - HEAD_BYTES);
 	t = plain;
 	if (mode >= 3)
 		r = trace_open_quick(&t, trace, NULL);

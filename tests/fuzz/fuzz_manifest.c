@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* fuzz_manifest: any bytes as a manifest. What parses is written and parsed again to the same. */
+/*
+ * fuzz_manifest: any bytes as a manifest. What parses is the same after writing and parsing
+ * again.
+ */
 #include <string.h>
 
 #include "fuzz.h"

@@ -22,7 +22,7 @@ static void check_text(const char *s, size_t n)
 	}
 }
 
-/* One cell: quoted as a whole with quotes doubled, or without anything that would need it. */
+/* One cell: either it is quoted, with quotes doubled, or nothing in it needs quotes. */
 static void check_csv(const char *s, size_t n)
 {
 	size_t i;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * fuzz_repair: a whole trace (scratch_trace.h) is checked and repaired. What comes out holds what the
- * check called valid, no more and no less, and passes the check.
+ * fuzz_repair: checks and repairs a whole trace (scratch_trace.h). What comes out holds exactly
+ * what the check called valid, and passes the check.
  */
 #include <errno.h>
 #include <string.h>
 
-#include "event/trace_check.h"
-#include "event/trace_repair.h"
+#include "edit/trace_check.h"
+#include "edit/trace_repair.h"
 #include "fuzz.h"
 #include "scratch_trace.h"
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * fuzz_trace: a whole trace: chunk files (scratch_trace.h), their index and trailer, and everything
- * that is asked of an open one. Events come in order, blocks do not overlap, what is damaged is listed.
+ * fuzz_trace: a whole trace: chunk files (scratch_trace.h), and
+ * everything that can be asked of an open trace. Events come in order, blocks do not overlap,
+ * and damage is listed.
  */
 #include <string.h>
 
-#include "event/trace.h"
+#include "trace/trace.h"
 #include "fuzz.h"
 #include "scratch_trace.h"
 
@@ -47,7 +48,6 @@ static void read_lists(struct trace *t)
 
 static void read_blocks(struct trace *t)
 {
-	const struct trace_summary *sum;
 	const struct trace_block *b;
 	const struct trace_rss *rss;
 	size_t cnt, i, n;
@@ -56,7 +56,6 @@ static void read_blocks(struct trace *t)
 	for (i = 0; i < cnt; i++) {
 		FUZZ_CHECK(b[i].from_ns <= b[i].to_ns);
 		FUZZ_CHECK(!i || b[i - 1].to_ns <= b[i].from_ns);
-		trace_block_summary(t, i, &sum, &n, NULL);
 		trace_block_rss(t, i, &rss, &n, NULL);
 		sink += trace_block_running(t, i, (unsigned int)i);
 	}

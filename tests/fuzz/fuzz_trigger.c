@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * fuzz_trigger: conditions of `record --trigger`: data[0] & 1: there is a command, the other bits are recorded sources.
- * What is refused is refused with a reason; what is taken has values within their bounds, and works.
+ * fuzz_trigger: conditions of `record --trigger`. data[0] & 1: there is a command; the other
+ * bits are recorded sources. Every refusal has a reason; what is accepted has values within
+ * their bounds, and works.
  */
 #include <string.h>
 
 #include "fuzz.h"
-#include "session/trigger.h"
+#include "record/flight/trigger.h"
 
 static int on_fired(void *ctx, const struct trigger *t, uint64_t ts_ns, const char *why)
 {

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * fuzz_words: what people type: times, durations, sizes, counts, lists of processes and of sources,
- * formats. What parses as a size or a duration is the same when it is read again after printing exactly.
+ * fuzz_words: what people type: times, durations, sizes, counts, lists of processes and of
+ * sources, formats. What parses as a size or a duration is the same after it was printed exactly
+ * and parsed again.
  */
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/units.h"
-#include "cmd/lists.h"
-#include "cmd/render_format.h"
-#include "cmd/timeexpr.h"
+#include "cmd/input/lists.h"
+#include "cmd/render/render_format.h"
+#include "cmd/input/timeexpr.h"
 #include "fuzz.h"
 #include "probe/source.h"
 

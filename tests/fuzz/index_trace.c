@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* index_trace: offsets are those of schema/INDEX.md. */
+/* index_trace: offsets are those of schema/FORMAT.md, "The derived file". */
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "analyze/analysis.h"
+#include "analyze/engine/analysis.h"
 #include "base/crc32c.h"
 #include "fuzz.h"
 #include "index_trace.h"
-#include "tests/unit/gen_trace.h"
+#include "tests/unit/gen/gen_trace.h"
+#include "trace/derived_file.h"
 
-#define BLOCKS 66 /* lists.idx is for 64 and more */
+#define BLOCKS 66 /* lists are kept of 64 and more */
 #define RICH_BLOCKS 3
 
 void index_trace_make(const char *path)
@@ -69,8 +70,8 @@ void index_trace_write(const char *path, const char *file, const void *data, siz
 	FUZZ_CHECK(!ftruncate(fd, (off_t)bytes) && !close(fd));
 }
 
-void index_trace_write_changed(const char *path, const char *file, const uint8_t *whole, size_t whole_bytes, const uint8_t *data,
-			       size_t bytes)
+void index_trace_write_changed(const char *path, const char *file, const uint8_t *whole,
+			       size_t whole_bytes, const uint8_t *data, size_t bytes)
 {
 	uint8_t *p = malloc(whole_bytes);
 	size_t i;
@@ -78,7 +79,8 @@ void index_trace_write_changed(const char *path, const char *file, const uint8_t
 	FUZZ_CHECK(p);
 	memcpy(p, whole, whole_bytes);
 	for (i = 0; i + 4 <= bytes; i += 4)
-		p[(data[i] | (size_t)data[i + 1] << 8 | (size_t)data[i + 2] << 16) % whole_bytes] = data[i + 3];
+		p[(data[i] | (size_t)data[i + 1] << 8 | (size_t)data[i + 2] << 16) % whole_bytes] =
+			data[i + 3];
 	index_trace_write(path, file, p, whole_bytes);
 	free(p);
 }
@@ -88,45 +90,61 @@ static void put32(uint8_t *p, uint32_t v)
 	memcpy(p, &v, sizeof(v));
 }
 
-/* The checksum of what a blob entry names. */
-static void fix_blob(uint8_t *p, size_t bytes, uint8_t *entry)
+static uint32_t get32(const uint8_t *p)
 {
-	uint32_t stored;
+	uint32_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+/* The checksum of what an entry of a table names. */
+static void fix_part(uint8_t *p, size_t bytes, uint8_t *entry)
+{
 	uint64_t at;
 
-	memcpy(&at, entry, sizeof(at));
-	memcpy(&stored, entry + 8, sizeof(stored));
-	if (at <= bytes && stored <= bytes - at)
-		put32(entry + 16, crc32c(0, p + at, stored));
+	memcpy(&at, entry + 8, sizeof(at));
+	if (at <= bytes && get32(entry + 16) <= bytes - at)
+		put32(entry + 24, crc32c(0, p + at, get32(entry + 16)));
 }
 
 void index_trace_fix(uint8_t *p, size_t bytes)
 {
-	const size_t head = 64, blob = 24;
-	uint16_t part_cnt, tail_cnt;
-	uint32_t cell_cnt, i, k;
-	uint8_t *at, *cell, *end = p + bytes;
+	const size_t head = 64, entry = sizeof(struct derived_part), tables = 8 * DERIVED_TYPE_CNT;
+	uint32_t type, i, cnt;
 	uint64_t dir;
+	size_t at, table;
 
 	if (bytes < head)
 		return;
-	memcpy(&part_cnt, p + 10, 2);
-	memcpy(&tail_cnt, p + 12, 2);
 	memcpy(&dir, p + 16, 8);
-	memcpy(&cell_cnt, p + 32, 4);
-	if (dir <= bytes) {
-		at = p + dir;
-		for (i = 0; i < cell_cnt && (size_t)(end - at) >= part_cnt * blob + 8; i++, at += 8) {
-			cell = at;
-			for (k = 0; k < part_cnt; k++, at += blob)
-				fix_blob(p, bytes, at);
-			put32(at, i);
-			put32(at + 4, crc32c(0, cell, part_cnt * blob + 4));
+	if (dir <= bytes && tables <= bytes - dir) {
+		at = (size_t)dir + tables;
+		for (type = 0; type < DERIVED_TYPE_CNT; type++) {
+			table = at;
+			cnt = get32(p + dir + 8 * type);
+			for (i = 0; i < cnt && entry <= bytes - at; i++, at += entry)
+				fix_part(p, bytes, p + at);
+			put32(p + dir + 8 * type + 4, crc32c(0, p + table, at - table));
 		}
-		cell = at;
-		for (k = 0; i == cell_cnt && k < tail_cnt && (size_t)(end - at) >= blob; k++, at += blob)
-			fix_blob(p, bytes, at);
-		put32(p + 48, crc32c(0, cell, (size_t)(at - cell)));
+		put32(p + 48, crc32c(0, p + dir, tables));
 	}
 	put32(p + 60, crc32c(0, p, 60));
+}
+
+void index_trace_put_part(struct trace *t, const struct derived_part *part, const uint8_t *data,
+			  size_t bytes)
+{
+	struct derived_file *d;
+	struct buf raw = { 0 };
+	size_t cnt;
+
+	trace_blocks(t, &cnt);
+	buf_add(&raw, data, bytes);
+	FUZZ_CHECK(derived_file_open(&d, t, DERIVED_BESIDE | DERIVED_SAVE) == 0 &&
+		   derived_file_begin(d, true) == 0);
+	FUZZ_CHECK(derived_file_add_plain(d, part->type, part->key, part->row_cnt, &raw) == 0);
+	FUZZ_CHECK(derived_file_commit(d, t, cnt) == 0);
+	derived_file_close(d);
+	buf_done(&raw);
 }

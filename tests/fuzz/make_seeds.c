@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * make_seeds DIR [TRACE...]: writes first inputs for every fuzz target to DIR/TARGET/, from generated traces, and from
- * these, which have one chunk file each. Sections are also given unpacked, since a mutated zstd frame rarely unpacks.
+ * make_seeds DIR [TRACE...]: writes first inputs for every fuzz target to DIR/TARGET/. They come
+ * from generated traces, and from each TRACE, which has one chunk file. Seeds have sections
+ * unpacked, too, since a mutated zstd frame rarely unpacks.
  */
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "analyze/analysis.h"
-#include "analyze/index_state.h"
+#include "analyze/engine/analysis.h"
+#include "analyze/fold/index_state.h"
 #include "base/buf.h"
-#include "chunk/chunk.h"
-#include "chunk/columns.h"
-#include "chunk/zpack.h"
+#include "format/chunk.h"
+#include "format/columns.h"
+#include "format/zpack.h"
 #include "column_input.h"
-#include "event/carry_code.h"
-#include "event/lists_disk.h"
+#include "edit/checkpoint_file.h"
+#include "trace/derived_file.h"
 #include "fix_chunk.h"
 #include "fuzz.h"
 #include "index_trace.h"
 #include "store/bundle_writer.h"
-#include "tests/unit/gen_trace.h"
-#include "tests/unit/make_elf.h"
+#include "tests/unit/gen/gen_trace.h"
+#include "tests/unit/gen/make_elf.h"
 
 static const char *out_dir;
 static struct zunpack *zunpack;
@@ -43,7 +44,7 @@ static void put_seed(const char *target, const char *name, uint8_t flags, const 
 	FUZZ_CHECK(write(fd, data, bytes) == (ssize_t)bytes && !close(fd));
 }
 
-/* Every seed of a trace goes to all targets that take one. */
+/* A seed that is a trace goes to all targets that read traces. */
 static void put_trace(const char *name, uint8_t flags, const struct buf *b)
 {
 	static const char *const targets[] = { "fuzz_trace", "fuzz_analysis", "fuzz_repair" };
@@ -160,11 +161,11 @@ static void put_rows(const char *name, const uint8_t *p)
 	/* CHUNK_x to the number of its row type in ROW_TYPES */
 	static const uint8_t types[CHUNK_SMALL_END] = {
 		[CHUNK_PROCESSES] = 1, [CHUNK_THREADS] = 2,   [CHUNK_TASK_EVENTS] = 3,
-		[CHUNK_RSS_STATE] = 4, [CHUNK_CPU_STATE] = 5, [CHUNK_SUMMARY] = 6,
-		[CHUNK_LOSS] = 7,      [CHUNK_COST] = 8,      [CHUNK_HOOK_STATS] = 9,
-		[CHUNK_CLOCKS] = 10,   [CHUNK_NAMES] = 12,    [CHUNK_INDEX] = 16,
-		[CHUNK_RSS_SNAPS] = 4, [CHUNK_CPU_END] = 5,   [CHUNK_MARKS] = 11,
-		[CHUNK_GAPS] = 13,     [CHUNK_SITES] = 14,    [CHUNK_FRAMES] = 15,
+		[CHUNK_RSS_STATE] = 4, [CHUNK_CPU_STATE] = 5, [CHUNK_LOSS] = 6,
+		[CHUNK_COST] = 7,      [CHUNK_HOOK_STATS] = 8, [CHUNK_CLOCKS] = 9,
+		[CHUNK_NAMES] = 11,    [CHUNK_RSS_SNAPS] = 4, [CHUNK_CPU_END] = 5,
+		[CHUNK_MARKS] = 10,    [CHUNK_GAPS] = 12,     [CHUNK_SITES] = 13,
+		[CHUNK_FRAMES] = 14,
 	};
 	const struct disk_section *table = (const void *)(p + sizeof(struct disk_block));
 	struct disk_block h;
@@ -200,7 +201,7 @@ static void add_file_header(struct buf *b)
 	buf_add(b, &h, sizeof(h));
 }
 
-/* A little of every kind that the dice do not throw: identities, heap, memory maps, losses. */
+/* Some events of every kind that gen_mix does not make: tasks, heap, memory maps, losses. */
 static void tell_a_story(struct gen *g, uint64_t ts)
 {
 	const struct trace_loss loss = {
@@ -256,10 +257,13 @@ static void read_chunk(struct buf *b, const char *trace)
 	close(fd);
 }
 
-/* The chunk file as `ebpfrec bundle` would pack it, and once more with a comment and a stranger in it. */
+/*
+ * The chunk file as `ebpfrec bundle` packs it, and once more with a comment and an unknown file
+ * in the bundle.
+ */
 static void put_bundles(const char *name, const struct buf *chunk)
 {
-	static const char manifest[] = "ebpfrec trace 1\npage_bytes=4096\nstate=finished\n";
+	static const char manifest[] = "ebpfrec trace 2\npage_bytes=4096\nstate=finished\n";
 	const struct bundle_member m[] = {
 		{ .name = "README.txt", .data = "a trace\n", .bytes = 8 },
 		{ .name = "manifest", .data = manifest, .bytes = sizeof(manifest) - 1 },
@@ -355,10 +359,37 @@ static void put_index(uint8_t mode, uint8_t question, unsigned int cell, unsigne
 	buf_done(&b);
 }
 
-/* Every part of the first cells, every tail; the files as they are; a changed byte here and there. */
+/* Every part of the lists. */
+static void put_list_seeds(const char *path)
+{
+	const struct derived_part *p;
+	struct derived_file *d;
+	struct buf mem = { 0 };
+	const uint8_t *raw;
+	unsigned int type, nth = 0;
+	struct trace *t;
+	size_t cnt, i;
+
+	FUZZ_CHECK(!trace_open(&t, path, NULL) && !derived_file_open(&d, t, DERIVED_BESIDE));
+	for (type = 0; type < DERIVED_CHECKPOINT; type++) {
+		FUZZ_CHECK(!derived_file_parts(d, type, &p, &cnt));
+		for (i = 0; i < cnt; i++) {
+			FUZZ_CHECK(!derived_file_read(d, &p[i], &mem, &raw));
+			put_index(3, type == DERIVED_MM_RESETS ? 2 : 8, nth++, 0, raw,
+				  p[i].raw_bytes);
+		}
+	}
+	buf_done(&mem);
+	derived_file_close(d);
+	trace_close(t);
+}
+
+/*
+ * Every part of the first cells, every tail; the files as they are; a changed byte here and there.
+ */
 static void make_index_seeds(void)
 {
-	/* the question that reads a part: schema/INDEX.md's order, then the tails */
+	/* the question that reads a part: enum index_part's order, then the tails */
 	static const uint8_t readers[INDEX_PART_CNT + INDEX_TAIL_CNT] = {
 		0, 1, 1, 4, 4, 2, 2, 2, 2, 3, 3, 3, 3, 2, 2, 2,
 		2, 6, 6, 6, 6, 1, 4, 2, 2, 2, 2, 6, 6, 6, 6,
@@ -366,20 +397,18 @@ static void make_index_seeds(void)
 	char dir[64], path[96];
 	struct buf mem = { 0 };
 	struct analysis *a;
-	struct index_in in;
+	struct packed_in in;
 	struct index *x;
 	struct trace *t;
 	unsigned int cell, part;
-	uint8_t *file, *raw;
-	uint64_t piece_dir;
-	uint32_t pieces;
+	uint8_t *file;
 	size_t bytes;
 
 	gen_temp_dir(dir);
 	snprintf(path, sizeof(path), "%s/t", dir);
 	index_trace_make(path);
 	FUZZ_CHECK(!trace_open(&t, path, NULL) && !analysis_open(&a, t, NULL));
-	FUZZ_CHECK(!index_new(&x, a) && !index_load(x, false));
+	FUZZ_CHECK(!index_new(&x, a, false));
 	for (cell = 0; cell < 4; cell++)
 		for (part = 0; part < INDEX_PART_CNT; part++)
 			if (!index_read(x, cell, part, &mem, &in) && in.p != in.end)
@@ -392,27 +421,9 @@ static void make_index_seeds(void)
 	index_free(x);
 	analysis_close(a);
 	trace_close(t);
-	file = index_trace_read(path, INDEX_FILE, &bytes);
+	put_list_seeds(path);
+	file = index_trace_read(path, DERIVED_FILE_NAME, &bytes);
 	put_index(1, 3, 0, 0, file, bytes);
-	free(file);
-	file = index_trace_read(path, LISTS_FILE, &bytes);
-	memcpy(&pieces, file + 12, 4);
-	memcpy(&piece_dir, file + 16, 8);
-	for (cell = 0; cell < pieces; cell++) {
-		const uint8_t *entry = file + piece_dir + 40 * (size_t)cell;
-		uint32_t stored_bytes, raw_bytes;
-		uint16_t type;
-		uint64_t at;
-
-		memcpy(&type, entry + 20, 2);
-		memcpy(&at, entry, 8);
-		memcpy(&stored_bytes, entry + 8, 4);
-		memcpy(&raw_bytes, entry + 12, 4);
-		raw = malloc(raw_bytes);
-		FUZZ_CHECK(raw && !zunpack_run(zunpack, entry[23], raw, raw_bytes, file + at, stored_bytes));
-		put_index(3, type == LISTS_TURNS ? 2 : 8, cell, 0, raw, raw_bytes);
-		free(raw);
-	}
 	free(file);
 	for (part = 0; part < 8; part++) {
 		put_index(2, (uint8_t)part, 0, 0, "\x50\x01\x00\x55", 4);
@@ -425,38 +436,49 @@ static void make_index_seeds(void)
 /* What is carried over at some instants, and a file with bytes changed. */
 static void make_carry_seeds(void)
 {
-	const struct trace_carry_request q = { .kind_mask = (uint32_t)-1, .no_points = true };
+	const struct checkpoint_request q = { .kind_mask = (uint32_t)-1, .no_points = true };
 	char dir[64], path[96], name[32];
-	struct trace_carry c = { 0 };
+	struct checkpoint c = { 0 };
 	struct buf b = { 0 };
+	struct block_out out;
+	const void *block;
 	struct trace *t;
 	unsigned int i;
 	uint64_t at_ns;
+	size_t cnt;
 
+	FUZZ_CHECK(!block_out_init(&out, 0));
 	gen_temp_dir(dir);
 	snprintf(path, sizeof(path), "%s/t", dir);
 	index_trace_make(path);
 	FUZZ_CHECK(!trace_open(&t, path, NULL));
 	for (i = 1; i < 8; i++) {
-		const uint8_t heads[][4] = { { 0, 0, 0, 0 }, { 1, (uint8_t)(32 * i), (uint8_t)i, 0 } };
+		const uint8_t heads[][4] = { { 0, 0, 0, 0 },
+					     { 1, (uint8_t)(32 * i), (uint8_t)i, 0 } };
 		size_t mode;
 
 		at_ns = trace_start_ns(t) + (trace_end_ns(t) - trace_start_ns(t)) / 8 * i;
-		FUZZ_CHECK(!trace_carry(t, at_ns, &q, &c, NULL));
+		FUZZ_CHECK(!checkpoint(t, at_ns, &q, &c, NULL));
 		for (mode = 0; mode < 2; mode++) {
 			buf_reset(&b);
 			buf_add(&b, heads[mode], 4);
-			FUZZ_CHECK(!carry_encode(&c, at_ns, &b));
+			FUZZ_CHECK(!checkpoint_encode(&c, at_ns, trace_cpu_cnt(t), &out, &block,
+						      &cnt));
+			buf_add(&b, block, cnt);
 			snprintf(name, sizeof(name), "%zu-%u", mode, i);
 			put_seed("fuzz_carry", name, 0, b.data, b.len, false);
 		}
-		trace_carry_done(&c);
+		checkpoint_done(&c);
 		snprintf(name, sizeof(name), "2-%u", i);
 		buf_reset(&b);
-		buf_add(&b, (const uint8_t[]){ 2, (uint8_t)(32 * i), 0, 0, (uint8_t)(7 * i), 0, 0, 0x55 }, 8);
+		buf_add(&b,
+			(const uint8_t[]){ 2, (uint8_t)(32 * i), 0, 0, (uint8_t)(7 * i), 0, 0,
+					   0x55 },
+			8);
 		put_seed("fuzz_carry", name, 0, b.data, b.len, false);
 	}
 	trace_close(t);
+	block_out_done(&out);
 	buf_done(&b);
 	gen_remove_dir(dir);
 }
@@ -521,7 +543,7 @@ static void put_words(const char *target, const char *const *words)
 	}
 }
 
-/* Symbols of both tables, with a build id and a link and without; one cut off. */
+/* Symbols of both tables, with and without a build id and a link; one file is cut off. */
 static void put_elf(void)
 {
 	static const struct elf_function functions[] = {
@@ -529,9 +551,14 @@ static void put_elf(void)
 		{ "sizeless", 0x401300, 0, 2, 0 },
 	};
 	static const uint8_t id[20] = { 1, 2, 3 };
-	struct elf_plan plan = { .functions = functions, .cnt = 3, .build_id = id,
-				 .build_id_bytes = sizeof(id), .link = "x.debug",
-				 .text_offset = 0x1000, .text_addr = 0x401000, .text_bytes = 0x1000 };
+	struct elf_plan plan = { .functions = functions,
+				 .cnt = 3,
+				 .build_id = id,
+				 .build_id_bytes = sizeof(id),
+				 .link = "x.debug",
+				 .text_offset = 0x1000,
+				 .text_addr = 0x401000,
+				 .text_bytes = 0x1000 };
 	struct buf b = { 0 };
 
 	make_elf(&b, &plan);
@@ -581,8 +608,8 @@ int main(int argc, char **argv)
 					     "\t\x01\x7f",
 					     NULL };
 	static const char *const manifests[] = {
-		"ebpfrec trace 1\nstate=recording\npage_bytes=4096\n",
-		"ebpfrec trace 1\nnote.n=\\x1b[31m\\x5c\ncommand=sh -c 'a=b'\nstate=finished\n",
+		"ebpfrec trace 2\nstate=recording\npage_bytes=4096\n",
+		"ebpfrec trace 2\nnote.n=\\x1b[31m\\x5c\ncommand=sh -c 'a=b'\nstate=finished\n",
 		"ebpfrec trace 2\n", NULL
 	};
 	static const char *const triggers[] = { "\377spike>500MiB",	"\377spike>1.5GiB/250ms",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* scratch_trace: files are overwritten, not made anew: that is most of the time of a run. */
+/* scratch_trace: files are overwritten, since making them anew would take most of a run's time. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "chunk/chunk.h"
+#include "format/chunk.h"
 #include "fix_chunk.h"
 #include "fuzz.h"
 #include "scratch_trace.h"
@@ -81,8 +81,8 @@ static void put_chunk(unsigned int number, const uint8_t *data, size_t bytes, un
 const char *scratch_trace(const uint8_t *data, size_t bytes)
 {
 	static const char *const manifests[] = {
-		"ebpfrec trace 1\npage_bytes=4096\nstate=recording\n",
-		"ebpfrec trace 1\npage_bytes=4096\nstate=finished\n",
+		"ebpfrec trace 2\npage_bytes=4096\nstate=recording\n",
+		"ebpfrec trace 2\npage_bytes=4096\nstate=finished\n",
 	};
 	unsigned int flags = bytes ? data[0] : 0, i;
 	const char *m = manifests[!!(flags & 4)];

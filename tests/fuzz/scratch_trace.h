@@ -13,12 +13,13 @@
 const char *scratch_dir(void);
 
 /*
- * data[0]: 1 checksums are made right, 2 sizes too, 4 the manifest says "finished"; the other bits are the caller's. The rest is chunk files; a
- * new one begins at every file magic. Writes them into scratch_dir()/t and returns its path.
+ * Writes chunk files into scratch_dir()/t and returns its path. Bits of data[0]: 1: checksums
+ * are made right, 2: sizes too, 4: the manifest says "finished"; the caller may use the other
+ * bits. The chunk files are data[1..]; a new one begins at every file magic.
  */
 const char *scratch_trace(const uint8_t *data, size_t bytes);
 
-/* Removes the files of a directory, and the directory. What is not there is fine. */
+/* Removes the files of a directory, and the directory. Missing ones are no error. */
 void scratch_remove(const char *path);
 
 #endif /* SCRATCH_TRACE_H */

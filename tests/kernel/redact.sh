@@ -94,7 +94,7 @@ m = manifest(tmp + "/plain")
 strings.update(m[k] for k in ("host", "command", "recorder.command_line", "note.customer", "mounts"))
 if os.environ["mounted"]:
     check("redact: a mount point was there to be found", os.environ["mounted"] in m["mounts"], m["mounts"])
-stays.update(v for k, v in m.items() if k in ("programs", "sources", "lacks", "kernel.version", "kernel.release", "cpu.model", "ring.kind"))
+stays.update(v for k, v in m.items() if k in ("programs", "sources", "lacks", "kernel.version", "kernel.release", "cpu.model"))
 # words of the format: manifest keys, extensions
 stays.update(m.keys() | {"redacted ebpfrec record .service .slice [vdso]", m["machine"]})
 parts = set()

@@ -4,22 +4,20 @@
 # A recorder that is stopped (SIGSTOP) while much happens, and goes on later: what its rings could not hold
 # is lost, counted and placed around the stop; what came before and after is complete; read + lost =
 # attempted per class, in total and along the way. And with rings of the default size a storm loses
-# nothing at all. Both kinds of rings.
+# nothing at all.
 . "$(dirname "$0")/harness.bash"
 
 # Only the recorder is undisturbed: it has to get its CPU before its workload does, where there is only one.
-for kind in mapped bpf; do
-	"${undisturbed[@]}" "$EBPFREC" record -o "$tmp/stopped.$kind" --ring-kind $kind --ring-size 4MiB -- sh -c "
-		renice -n 0 -p \$\$ >/dev/null; '$WORK/stamp' begin; sleep 1; '$WORK/stamp' stop; kill -STOP \$PPID
-		'$WORK/pingpong' 100000 0 thread >/dev/null & '$WORK/give_away' 30000 500 >/dev/null; wait
-		kill -CONT \$PPID; '$WORK/stamp' cont; sleep 1.2; '$WORK/stamp' end" \
-		>"$tmp/stopped.$kind.out" 2>"$tmp/stopped.$kind.err" </dev/null
-	check "$kind: the recording itself succeeds" "[ $? -eq 0 ]" "$(cat "$tmp/stopped.$kind.err")"
-	"${undisturbed[@]}" "$EBPFREC" record -o "$tmp/storm.$kind" --ring-kind $kind -- sh -c "
-		renice -n 0 -p \$\$ >/dev/null; '$WORK/pingpong' 50000 0 thread & '$WORK/give_away' 30000 500 >/dev/null; wait" \
-		>"$tmp/storm.$kind.out" 2>"$tmp/storm.$kind.err" </dev/null
-	check "$kind: a storm is recorded" "[ $? -eq 0 ]" "$(cat "$tmp/storm.$kind.err")"
-done
+"${undisturbed[@]}" "$EBPFREC" record -o "$tmp/stopped" --ring-size 4MiB -- sh -c "
+	renice -n 0 -p \$\$ >/dev/null; '$WORK/stamp' begin; sleep 1; '$WORK/stamp' stop; kill -STOP \$PPID
+	'$WORK/pingpong' 100000 0 thread >/dev/null & '$WORK/give_away' 30000 500 >/dev/null; wait
+	kill -CONT \$PPID; '$WORK/stamp' cont; sleep 1.2; '$WORK/stamp' end" \
+	>"$tmp/stopped.out" 2>"$tmp/stopped.err" </dev/null
+check "the recording itself succeeds" "[ $? -eq 0 ]" "$(cat "$tmp/stopped.err")"
+"${undisturbed[@]}" "$EBPFREC" record -o "$tmp/storm" -- sh -c "
+	renice -n 0 -p \$\$ >/dev/null; '$WORK/pingpong' 50000 0 thread & '$WORK/give_away' 30000 500 >/dev/null; wait" \
+	>"$tmp/storm.out" 2>"$tmp/storm.err" </dev/null
+check "a storm is recorded" "[ $? -eq 0 ]" "$(cat "$tmp/storm.err")"
 
 checker <<'EOF_PY'
 from trace_query import *
@@ -33,40 +31,35 @@ FROM hook_stats h GROUP BY h.to_ns, h.class
 """
 RECORDS = 2 * (4 << 20) // 32 * os.cpu_count()
 
-for kind in ("mapped", "bpf"):
-    t = Trace(os.environ["tmp"] + "/stopped." + kind)
-    w = truth(os.environ["tmp"] + "/stopped.%s.out" % kind)
-    used = [line for line in open(os.environ["tmp"] + "/stopped.%s/manifest" % kind) if line.startswith("ring.kind")]
-    if kind == "mapped" and used and "mapped" not in used[0]:
-        print("SKIP mapped: this kernel does not offer it")
-        continue
-    sums = t.balance(("sched", "alloc", "task", "block"))
-    for c, s in sums.items():
-        if s:
-            check("%s: read + lost = attempted, class %s" % (kind, c), s[0] == s[1] + s[2], "attempted, read, lost = %s" % (s,))
-    for c in ("sched", "alloc"):
-        check("%s: the stop cost events, class %s" % (kind, c), sums[c] and sums[c][2] > 0, sums[c])
-    stop, cont = t.at(w["stop"]), t.at(w["cont"])
-    losses = t.sql("SELECT from_ns, to_ns, class, full_cnt + other_cnt AS n FROM losses WHERE full_cnt + other_cnt > 0")
-    # from the last look before the stop to the first after it, on a busy machine
-    far = [r for r in losses if r["from_ns"] < stop - 500_000_000 or r["to_ns"] > cont + 500_000_000]
-    check("%s: losses are placed around the stop" % kind, losses and not far, (stop, cont, far[:3]))
-    along = t.sql(ALONG)
-    odd = [r for r in along if r["open"] < 0]
-    check("%s: at no instant more is read and lost than was attempted" % kind, len(along) > 4 and not odd, odd[:3])
-    odd = [r for r in along if (r["at"] < stop or r["at"] > cont + 900_000_000) and r["open"] > RECORDS]
-    check("%s: nor is more on its way than rings hold, but for the stop" % kind, not odd, odd[:3])
-    first = min([r["from_ns"] for r in losses], default=0)
-    last = max([r["to_ns"] for r in losses], default=0)
-    for name, lo, hi in (("before", t.at(w["begin"]), first), ("after", last, t.at(w["end"]))):
-        rows = t.report("cpu", *t.window(lo, hi)) if hi > lo else []
-        check("%s: the time %s the losses is complete" % (kind, name), rows and all(r["complete"] == 1 and r["lost_events"] == 0 for r in rows), (lo, hi, rows[:2]))
-    rows = t.report("cpu", *t.window(stop, cont))
-    check("%s: the time of the stop says incomplete" % kind, rows and all(r["complete"] == 0 for r in rows) and rows[0]["lost_events"] > 0, rows[:2])
+t = Trace(os.environ["tmp"] + "/stopped")
+w = truth(os.environ["tmp"] + "/stopped.out")
+sums = t.balance(("sched", "alloc", "task", "block"))
+for c, s in sums.items():
+    if s:
+        check("read + lost = attempted, class %s" % c, s[0] == s[1] + s[2], "attempted, read, lost = %s" % (s,))
+for c in ("sched", "alloc"):
+    check("the stop cost events, class %s" % c, sums[c] and sums[c][2] > 0, sums[c])
+stop, cont = t.at(w["stop"]), t.at(w["cont"])
+losses = t.sql("SELECT from_ns, to_ns, class, full_cnt + other_cnt AS n FROM losses WHERE full_cnt + other_cnt > 0")
+# from the last look before the stop to the first after it, on a busy machine
+far = [r for r in losses if r["from_ns"] < stop - 500_000_000 or r["to_ns"] > cont + 500_000_000]
+check("losses are placed around the stop", losses and not far, (stop, cont, far[:3]))
+along = t.sql(ALONG)
+odd = [r for r in along if r["open"] < 0]
+check("at no instant more is read and lost than was attempted", len(along) > 4 and not odd, odd[:3])
+odd = [r for r in along if (r["at"] < stop or r["at"] > cont + 900_000_000) and r["open"] > RECORDS]
+check("nor is more on its way than rings hold, but for the stop", not odd, odd[:3])
+first = min([r["from_ns"] for r in losses], default=0)
+last = max([r["to_ns"] for r in losses], default=0)
+for name, lo, hi in (("before", t.at(w["begin"]), first), ("after", last, t.at(w["end"]))):
+    rows = t.report("cpu", *t.window(lo, hi)) if hi > lo else []
+    check("the time %s the losses is complete" % name, rows and all(r["complete"] == 1 and r["lost_events"] == 0 for r in rows), (lo, hi, rows[:2]))
+rows = t.report("cpu", *t.window(stop, cont))
+check("the time of the stop says incomplete", rows and all(r["complete"] == 0 for r in rows) and rows[0]["lost_events"] > 0, rows[:2])
 
-    t = Trace(os.environ["tmp"] + "/storm." + kind)
-    lost = t.sql("SELECT hook, sum(full_cnt) AS f, sum(other_cnt) AS o FROM losses GROUP BY 1 HAVING f + o > 0")
-    check("%s: rings of the default size lose nothing in a storm" % kind, not lost, lost)
-    n = sum(t.one("SELECT sum(read_cnt) FROM hook_stats WHERE class = '%s'" % c) for c in ("sched", "alloc"))
-    check("%s: and all of it is there" % kind, n >= 2 * 2 * 50000 + 30000, n)
+t = Trace(os.environ["tmp"] + "/storm")
+lost = t.sql("SELECT hook, sum(full_cnt) AS f, sum(other_cnt) AS o FROM losses GROUP BY 1 HAVING f + o > 0")
+check("rings of the default size lose nothing in a storm", not lost, lost)
+n = sum(t.one("SELECT sum(read_cnt) FROM hook_stats WHERE class = '%s'" % c) for c in ("sched", "alloc"))
+check("and all of it is there", n >= 2 * 2 * 50000 + 30000, n)
 EOF_PY

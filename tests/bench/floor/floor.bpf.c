@@ -1,8 +1,8 @@
-// SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * floor: the pieces that recording an event is made of, each a thousand times over in a program
- * that user space runs by hand (BPF_PROG_TEST_RUN), and empty programs to attach. What a piece costs
- * is its time less that of the empty loop; see floor.c.
+ * floor: the pieces that recording an event is made of. Each piece runs a thousand times in a
+ * program that user space runs by hand (BPF_PROG_TEST_RUN); there are also empty programs to
+ * attach. A piece costs its time less the time of the empty loop; see floor.c.
  */
 #include "conf.bpf.h"
 #include "wire.h"
@@ -16,14 +16,6 @@ struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, RING_BYTES);
 } ringbuf SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__uint(key_size, sizeof(__u32));
-	__uint(value_size, WIRE_RING_DATA + RING_BYTES + WIRE_RING_TAIL);
-} mapped SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -51,20 +43,6 @@ static void *(*const cast)(const void *addr, __u32 btf_id) = (void *)WIRE_CALL_R
 		return 0;                                                    \
 	}
 
-static __always_inline void put_mapped(void *value)
-{
-	volatile struct wire_ring *ring = value;
-	__u64 *record, at;
-
-	if (ring->claimed + 32 - ring->consumed > RING_BYTES - WIRE_RING_GUARD)
-		return;
-	at = __sync_fetch_and_add((__u64 *)&ring->claimed, 32);
-	record = value + WIRE_RING_DATA + (at & (RING_BYTES - 1));
-	record[1] = record[2] = record[3] = at;
-	barrier();
-	record[0] = WIRE_RING_STAMP_OF(at, 24, 12345);
-}
-
 static __always_inline void put_ringbuf(void)
 {
 	__u64 *record = bpf_ringbuf_reserve(&ringbuf, 24, 0);
@@ -85,12 +63,15 @@ PIECE(map_lookup, __u64 *n = bpf_map_lookup_elem(&numbers, &zero); if (n) (*n)++
 PIECE(map_atomic, __u64 *n = bpf_map_lookup_elem(&numbers, &zero);
       if (n) sink = __sync_fetch_and_add(n, 1))
 PIECE(read_helper, __u64 v; bpf_probe_read_kernel(&v, sizeof(v), (void *)task); sink = v)
-PIECE(read_typed, struct task_struct *t = cast((void *)task, bpf_core_type_id_kernel(struct task_struct));
+PIECE(read_typed,
+      struct task_struct *t = cast((void *)task, bpf_core_type_id_kernel(struct task_struct));
       sink = t->pid)
 PIECE(ring_bpf, put_ringbuf())
-PIECE(ring_mapped, void *v = bpf_map_lookup_elem(&mapped, &zero); if (v) put_mapped(v))
 
-/* Attached to a tracepoint that floor.c picks: empty ones, one after the other, and one that reads the clock. */
+/*
+ * These are attached to a tracepoint that floor.c picks: empty programs, one after the other,
+ * and one that reads the clock.
+ */
 #define ATTACHED(name, code)  \
 	SEC("raw_tp")         \
 	int name(u64 *ctx)    \

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * floor [ROUNDS]: what the pieces of recording an event cost on this machine, as CSV
- * (piece,ns,ns_p25,rounds): the floor that no recorder built of them can go below.
+ * (piece,ns,ns_p25,rounds). No recorder made of these pieces can cost less.
  *
- * Pieces are run a thousand times in a loop by BPF_PROG_TEST_RUN, all pieces in turn, ROUNDS times; the
- * median, less that of the empty loop, is given. program_1 .. 3 are what one more empty program at a
- * tracepoint adds to an event: the first is called directly, a second makes the kernel go
- * through a list. program_clock is a first program that reads the clock: no recorder of the
- * kind can cost less per event, and it is more than the sum of the two, because the clock waits for what
- * came before it. Measured (CPU time, rounds in turn) at the tracepoint of prctl() calls that mean nothing, which
- * nobody else traces; on kernels without it at the frees of failing path look-ups, where floor must be the
- * only tracer. Needs root, Linux 6.2 and a JIT compiler.
+ * BPF_PROG_TEST_RUN runs each piece a thousand times in a loop, all pieces in turn, ROUNDS
+ * times. The result is the median, less the median of the empty loop. program_1 .. 3 are what
+ * one more empty program at a tracepoint adds to an event: the kernel calls the first directly,
+ * and goes through a list from the second on. program_clock is a first program that reads the
+ * clock. No recorder of this kind can cost less per event. It costs more than the sum of
+ * program_1 and the clock, because the clock waits for what came before it.
+ *
+ * The programs are measured (CPU time, rounds in turn) at the tracepoint of prctl() calls
+ * without effect, which nobody else traces. Kernels without that tracepoint are measured at the
+ * frees of failing path look-ups, where floor must be the only tracer. Needs root, Linux 6.2 and
+ * a JIT compiler.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -151,7 +154,6 @@ static unsigned int run_pieces(struct floor_bpf *skel, int rounds)
 {
 	unsigned long *consumer = map(bpf_map__fd(skel->maps.ringbuf), PROT_READ | PROT_WRITE, 0);
 	unsigned long *producer = map(bpf_map__fd(skel->maps.ringbuf), PROT_READ, 4096);
-	struct wire_ring *ring = map(bpf_map__fd(skel->maps.mapped), PROT_READ | PROT_WRITE, 0);
 	struct bpf_program *prog;
 	unsigned int n = 0;
 	int r;
@@ -171,7 +173,6 @@ static unsigned int run_pieces(struct floor_bpf *skel, int rounds)
 			names[n] = bpf_program__name(prog);
 			samples[n++][r < 0 ? 0 : r] = (double)skel->bss->result_ns / 1000;
 			*consumer = *producer;
-			ring->consumed = ring->claimed;
 		}
 	}
 	return n;

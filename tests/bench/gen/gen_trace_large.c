@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * gen_trace_large: writes a trace of any size, through the recorder's own block and store writers.
+ * gen_trace_large: writes a trace of any size, through the recorder's own block and store
+ * writers.
  *
- *     gen_trace_large [-n EVENTS] [-c CPUS] [-r EVENTS_PER_S] [-s SEED] [-l LIVE_OBJECTS] [-t TASKS]
- *                     [-f FORKS_PER_MILLION] DIR
+ *     gen_trace_large [-n EVENTS] [-c CPUS] [-r EVENTS_PER_S] [-s SEED] [-l LIVE_OBJECTS]
+ *                     [-t TASKS] [-f FORKS_PER_MILLION] DIR
  *
- * A simulated machine that builds software with some I/O: tasks come and go, threads wake each
- * other and wait for CPUs, a slab allocator with free lists (most objects die young, some live for
- * minutes), pages, resident memory, block requests in flight, now and then a burst of allocations.
- * One block per simulated second. Generating and encoding each have a thread.
+ * A simulated machine builds software with some I/O: tasks come and go, threads wake each other
+ * and wait for CPUs. There is a slab allocator with free lists (most objects die young, some
+ * live for minutes), and there are pages, resident memory, block requests in flight, and now and
+ * then a burst of allocations. A block holds one simulated second. Generating and encoding have
+ * a thread each.
  *
- * Prints what is in the trace as key=value lines, so that a test can hold reports against it:
- * events by kind, bytes allocated, requests and their bytes, tasks, length. The same arguments give
- * the same trace.
+ * Prints what is in the trace as key=value lines, so that a test can compare reports with it:
+ * events by kind, bytes allocated, requests and their bytes, tasks, length. The same arguments
+ * give the same trace.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -25,7 +27,7 @@
 #include <unistd.h>
 
 #include "bpf/wire.h"
-#include "chunk/block_writer.h"
+#include "record/encode/block_writer.h"
 #include "store/store_writer.h"
 
 #define T0 1000000000000ull
@@ -445,7 +447,7 @@ static void memory(unsigned int cpu, uint32_t task, int64_t grow)
 		if (t->vm_pages < 0)
 			t->vm_pages = 5000;
 		r->pid = t->pid;
-		r->op = WIRE_VM_MMAP;
+		r->op = EVENT_VM_MMAP;
 		r->addr = 0x7f0000000000ull;
 		r->len_bytes = 4096 * 16;
 		r->total_vm_pages = (wire_u64)t->vm_pages;
@@ -461,7 +463,7 @@ static void request(unsigned int cpu, uint32_t task)
 	unsigned int i = (unsigned int)skewed(RQS);
 	struct request *q = &G.rqs[i];
 	bool is_issue = hooks[q->stage] == WIRE_BLOCK_ISSUE;
-	struct wire_block *r = put(is_issue ? sizeof(struct wire_block_issue) : sizeof(*r),
+	struct wire_request *r = put(is_issue ? sizeof(struct wire_request_issue) : sizeof(*r),
 				   hooks[q->stage], q->stage > 2 ? WIRE_F_IRQ : 0, cpu, task);
 
 	if (!q->stage) {
@@ -477,7 +479,7 @@ static void request(unsigned int cpu, uint32_t task)
 	r->cmd_flags = q->flags;
 	r->done_bytes = q->stage == 3 ? q->bytes : 0;
 	if (is_issue)
-		((struct wire_block_issue *)r)->pages = WIRE_PAGES_ANON;
+		((struct wire_request_issue *)r)->pages = EVENT_PAGES_ANON;
 	/* one that has completed at the trace's end is over, done or not */
 	if (q->stage == 3) {
 		G.t.ios++;
@@ -685,7 +687,7 @@ static void print_totals(const struct encoder *x, double seconds)
 #define X(id, name, class, source)                                             \
 	if (G.t.by_hook[id])                                                   \
 		printf("hook." #name "=%" PRIu64 "\n", G.t.by_hook[id]);
-	WIRE_HOOKS(X)
+	EVENT_HOOKS(X)
 #undef X
 	printf("events=%" PRIu64 "\nslab_bytes=%" PRIu64 "\npage_bytes=%" PRIu64 "\nios=%" PRIu64
 	       "\nio_bytes=%" PRIu64 "\nforks=%" PRIu64 "\nexits=%" PRIu64 "\nbursts=%" PRIu64
@@ -751,8 +753,9 @@ int main(int argc, char **argv)
 		}
 	}
 	if (optind + 1 != argc || G.task_max < 64)
-		die("usage", "gen_trace_large [-n EVENTS] [-c CPUS] [-r EVENTS_PER_S] [-s SEED] "
-			     "[-l LIVE_OBJECTS] [-t TASKS, 64 at least] [-f FORKS_PER_MILLION] DIR");
+		die("usage",
+		    "gen_trace_large [-n EVENTS] [-c CPUS] [-r EVENTS_PER_S] [-s SEED] "
+		    "[-l LIVE_OBJECTS] [-t TASKS, 64 at least] [-f FORKS_PER_MILLION] DIR");
 	bc.cpu_cnt = G.cpu_cnt;
 	if (block_writer_new(&x.bw, &bc) < 0)
 		die("block writer", "out of memory");

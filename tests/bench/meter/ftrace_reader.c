@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * ftrace_reader PIPE_RAW OUT: moves one CPU's trace pages to a file until SIGTERM, then what is left.
+ * ftrace_reader PIPE_RAW OUT: moves one CPU's trace pages to a file until SIGTERM, and then what
+ * is left in the buffer.
  *
  * splice() takes whole pages without copying and sleeps until the buffer is half full, as the
  * tracer's own front end does. read(), and so cat, is woken by every single event: recording

@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * run_meter OUT COMMAND...: runs COMMAND and writes to OUT what it took; the exit status is COMMAND's.
+ * run_meter OUT COMMAND...: runs COMMAND and writes to OUT what it used. The exit status is
+ * COMMAND's.
  *
- * Used twice in one run: around a tool, and by the tool around the workload. From the two files
- * follows what the tool used from the workload's first instruction until its file was closed:
+ * It is used twice in one run: around a tool, and by the tool around the workload. The two files
+ * tell what the tool used from the workload's first instruction until the tool's file was
+ * closed:
  *
- *     tool CPU = outer user + sys - inner user + sys - what the tool had used when the workload began
+ *     tool CPU = outer user + sys - inner user + sys
+ *                - what the tool had used when the workload began
  *     machine's busy time = CPUs x (outer end - inner start) - idle time between the two
  *
  * wall_ns, user_ns, sys_ns: of COMMAND and its descendants. start_ns, end_ns: CLOCK_MONOTONIC.
- * idle_start_ns, idle_end_ns: idle and iowait time of all CPUs, which tickless kernels keep exactly
- * (read with a resolution of one USER_HZ tick); steal_ns: taken by the hypervisor in between.
+ * idle_start_ns, idle_end_ns: idle and iowait time of all CPUs, which tickless kernels keep
+ * exactly (read with a resolution of one USER_HZ tick). steal_ns: what the hypervisor took in
+ * between.
  * max_rss_bytes: the most memory COMMAND, or any one of its descendants, had resident at a time.
- * parent_user_ns, parent_sys_ns: used by the caller and its descendants when COMMAND started; their sum is the
- * caller's CPU clock, exactly.
+ * parent_user_ns, parent_sys_ns: what the caller and its descendants had used when COMMAND
+ * started. Their sum is exactly the caller's CPU clock.
  */
 #include <errno.h>
 #include <signal.h>
@@ -72,9 +76,10 @@ static uint64_t process_ns(pid_t pid)
 /*
  * CPU time of the parent, of all its threads and of those of its children it has waited for.
  *
- * /proc tells in whole ticks, 10 ms, and cuts off what is less: taken for all there was, a recorder would be charged
- * later for up to two ticks that it had used before, on average one. Its CPU clock is exact. What it has beyond the
- * ticks is missing from user and system time alike.
+ * /proc gives whole ticks of 10 ms, and cuts off the rest. If that were all, a recorder would
+ * later be charged for up to two ticks that it had used before, for one on average. The parent's
+ * CPU clock is exact: user and system time get equal shares of what the clock has beyond the
+ * ticks.
  */
 static void parent_cpu(uint64_t *ret_user_ns, uint64_t *ret_sys_ns)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * alloc_storm STORM_MS QUIET_MS [STORM_FILE QUIET_FILE]: kernel allocations without a pause (pipes opened and closed)
- * on one CPU, then one pipe a millisecond. A phase goes on while its file is there. Prints storm=, quiet= and end=, CLOCK_MONOTONIC ns, where the
- * phases begin and end.
+ * alloc_storm STORM_MS QUIET_MS [STORM_FILE QUIET_FILE]: kernel allocations without a pause (it
+ * opens and closes pipes) on one CPU, then one pipe a millisecond. A phase goes on while its
+ * file exists. Prints when the phases begin and end, as storm=, quiet= and end=
+ * (CLOCK_MONOTONIC, ns).
  */
 #include <time.h>
 #include <unistd.h>
@@ -30,7 +31,8 @@ int main(int argc, char **argv)
 
 	printf("storm=%llu\n", (unsigned long long)truth_now_ns());
 	until_ns = truth_now_ns() + storm_ns;
-	while (truth_now_ns() < until_ns || (i++ % 1000 == 0 ? access(storm_file, F_OK) == 0 : i % 1000))
+	while (truth_now_ns() < until_ns ||
+	       (i++ % 1000 == 0 ? access(storm_file, F_OK) == 0 : i % 1000))
 		one_pipe();
 	printf("quiet=%llu\n", (unsigned long long)truth_now_ns());
 	until_ns = truth_now_ns() + quiet_ns;

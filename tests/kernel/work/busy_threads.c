@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * busy_threads one|two|share|hop MS: threads that use all the CPU they can get. busy_threads until FILE: as one, until FILE
- * is gone; said=CLOCK_MONOTONIC:CPU time every 10 ms.
+ * busy_threads one|two|share|hop MS: threads that use all the CPU they can get.
+ * busy_threads until FILE: like `one`, until FILE is gone. It prints said=CLOCK_MONOTONIC:CPU
+ * time every 10 ms.
  *
  *   one    the main thread, not bound
  *   two    two threads, bound to the first two CPUs
  *   share  two threads, both bound to CPU 0
  *   hop    one thread that moves to the next CPU every 20 ms
  *
- * Every thread prints what the scheduler says it used between its own two clock readings. The CPU
- * clock is read inside the monotonic pair, so the true value lies within what the pair allows.
+ * Every thread prints what the scheduler says it used between its own two clock readings. The
+ * CPU clock is read inside the monotonic pair, so the true value lies within what the pair
+ * allows.
  */
 #include <pthread.h>
 
@@ -24,7 +26,7 @@ struct burner {
 	uint64_t said_ns;
 };
 
-/* True when it is to go on; says what it has used. */
+/* Prints the CPU time used so far. Returns true when the thread has to go on. */
 static int burner_says(struct burner *b, uint64_t now_ns)
 {
 	if (now_ns < b->said_ns + 10000000)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * direct_io FILE read|write|dsync COUNT BYTES [THREADS [SYNC]]: O_DIRECT transfers, one after the other in
- * each of THREADS threads, every one at its own offset. With SYNC 1 ends with one fdatasync(). dsync:
- * writes that are each on the medium before the next (O_DSYNC: the kernel sends FUA or a flush).
+ * direct_io FILE read|write|dsync COUNT BYTES [THREADS [SYNC]]: O_DIRECT transfers. Each of
+ * THREADS threads does one after the other, at its own offset. With SYNC 1 the program ends with
+ * one fdatasync(). dsync: each write is on the medium before the next (O_DSYNC: the kernel sends
+ * FUA or a flush).
  */
 #include <fcntl.h>
 #include <pthread.h>

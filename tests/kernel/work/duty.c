@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * duty NAME PERCENT SECONDS: calls itself NAME and is busy for PERCENT of every 20 ms of its own CPU
- * clock, then sleeps to the end of the 20 ms.
+ * duty NAME PERCENT SECONDS: takes the name NAME. In every 20 ms it is busy for PERCENT of them,
+ * by its own CPU clock, then sleeps until the 20 ms are over.
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * give_away COUNT BYTES: one process ("giver") sends COUNT datagrams of BYTES over a Unix socket,
- * another ("taker") receives them. The kernel allocates each buffer for the giver and frees it in
- * the taker: whoever books frees to the task that runs gets a giver that leaks and a taker below zero.
+ * give_away COUNT BYTES: one process ("giver") sends COUNT datagrams of BYTES over a Unix
+ * socket, another ("taker") receives them. The kernel allocates each buffer for the giver and
+ * frees it in the taker. A tool that charges frees to the running task shows a giver that leaks
+ * and a taker below zero.
  */
 #include <sys/prctl.h>
 #include <sys/socket.h>

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * heap_sites MODE [LIBRARY]: allocations of known sizes from functions of known names, none of them freed but those of leak.
+ * heap_sites MODE [LIBRARY]: allocations of known sizes from functions of known names. Only mode
+ * `leak` frees any.
  *
  *     here COUNT     COUNT malloc(4321) in sites_alpha(), called by sites_outer()
- *     dlopen LIB     7 calls of lib_alloc(8642) of LIB (this program, built as a library: see below)
+ *     dlopen LIB     7 calls of lib_alloc(8642) of LIB (this file, built as a library: see below)
  *     code           5 malloc(6543) from code written into anonymous memory
- *     leak           leak_alpha(), called by leak_outer(): 50 malloc(7001) that stay, 50 malloc(7003) that are freed;
- *                    keep_pipes(), called by keep_outer(): 40 pipes that stay open; burst_beta(), called by burst_outer():
- *                    2000 malloc(10007), freed at once; touch_gamma(), called by touch_outer(): touches 24 MiB of its own
- *     serve [FILE]   waits for a line on stdin; as "here 3"; unlinks FILE; as "here 3"; waits for another line
+ *     leak           leak_alpha(), called by leak_outer(): 50 malloc(7001) that stay, and 50
+ *                    malloc(7003) that are freed;
+ *                    keep_pipes(), called by keep_outer(): 40 pipes that stay open;
+ *                    burst_beta(), called by burst_outer(): 2000 malloc(10007), freed at once;
+ *                    touch_gamma(), called by touch_outer(): touches 24 MiB of its own
+ *     serve [FILE]   waits for a line on stdin; does "here 3"; unlinks FILE; does "here 3"; waits
+ *                    for another line
  *
- * Built with -shared -fPIC -DLIBRARY it is the library, with lib_alloc() and, below it, a function that is
- * not exported, lib_inner().
+ * Built with -shared -fPIC -DLIBRARY this file is the library, with lib_alloc() and, below it,
+ * lib_inner(), which is not exported.
  */
 #include "truth.h"
 
@@ -71,10 +75,14 @@ static void run_library(const char *path)
 static void run_code(void)
 {
 #if defined(__x86_64__)
-	/* push %rbp; mov %rsp,%rbp; mov $6543,%edi; call *%rax (set by the caller); pop %rbp; ret */
+	/*
+	 * push %rbp; mov %rsp,%rbp; mov $6543,%edi; call *%rax (the caller sets it); pop %rbp;
+	 * ret
+	 */
 	static const unsigned char code[] = { 0x55, 0x48, 0x89, 0xe5, 0xbf, 0x8f, 0x19, 0,
 					      0,    0xff, 0xd6, 0x5d, 0xc3 };
-	unsigned char *at = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned char *at =
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	int i;
 
 	if (at == MAP_FAILED)

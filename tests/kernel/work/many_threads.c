@@ -1,8 +1,9 @@
-// SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * many_threads CNT [PROCESSES]: that many threads that do nothing, and processes that do nothing either and share this one's
- * memory, which makes them as cheap. Prints pid=N, started=CNT and processes=CNT when all are there, or as many as
- * the system allows. All are gone when its standard input ends, or it is killed.
+ * many_threads CNT [PROCESSES]: CNT idle threads, and PROCESSES idle processes, which share this
+ * one's memory and so cost no more than threads. Prints pid=N, started=CNT and processes=CNT
+ * when all are there, or as many as the system allows. All end when the standard input ends, or
+ * when the program is killed.
  */
 #include <pthread.h>
 #include <signal.h>

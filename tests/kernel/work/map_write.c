@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * map_write FILE BYTES: makes FILE that long and writes every page of it through a shared mapping. Does
- * not sync.
+ * map_write FILE BYTES: makes FILE that long and writes every page of it through a shared
+ * mapping. It does not sync.
  */
 #include <fcntl.h>
 #include <sys/mman.h>

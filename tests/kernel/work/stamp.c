@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * stamp NAME [ctxt]: prints NAME=CLOCK_MONOTONIC ns; with "ctxt" also NAME_ctxt, the number of context
- * switches of the whole machine since boot (/proc/stat), and the instant after it was read.
+ * stamp NAME [ctxt]: prints NAME=CLOCK_MONOTONIC ns. With "ctxt" it also prints NAME_ctxt, the
+ * number of context switches of the whole machine since boot (/proc/stat), and the instant after
+ * it was read.
  */
 #include "truth.h"
 

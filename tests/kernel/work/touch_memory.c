@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * touch_memory MIB BEFORE_MS HOLD_MS AFTER_MS: maps MIB, writes to every page, keeps it, unmaps it.
- * Prints the instants of each step and the kernel's high-water mark (VmHWM) before and after. slowest= is the longest that
- * it took for 1/64 of the pages, begin= when the first such part was done.
+ * touch_memory MIB BEFORE_MS HOLD_MS AFTER_MS: maps MIB, writes to every page, keeps the memory,
+ * unmaps it. Prints the instant of each step and the kernel's high-water mark (VmHWM) before and
+ * after. slowest= is the longest time that 1/64 of the pages took; begin= is when the first such
+ * part was done.
  */
 #include <sys/mman.h>
 

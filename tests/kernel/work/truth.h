@@ -50,7 +50,10 @@ static inline int truth_tid(void)
 	return (int)syscall(SYS_gettid);
 }
 
-/* Time that the hypervisor took from this machine's CPUs since boot, all together, in whole clock ticks. */
+/*
+ * Time that the hypervisor took from all of this machine's CPUs together since boot, in whole
+ * clock ticks.
+ */
 static inline uint64_t truth_steal_ns(void)
 {
 	unsigned long long v[8] = { 0 };

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * with_stats COMMAND...: runs COMMAND while the kernel counts every run of every BPF program and its time; the exit
- * status is COMMAND's. The kernel counts for as long as this process holds a descriptor (BPF_ENABLE_STATS): whatever
- * becomes of it, and whoever else asks for the same, kernel.bpf_stats_enabled is as it was. COMMAND does not get the
- * descriptor, and is killed when this process dies.
+ * with_stats COMMAND...: runs COMMAND while the kernel counts every run of every BPF program and
+ * its time. The exit status is COMMAND's. The kernel counts for as long as this process holds a
+ * descriptor (BPF_ENABLE_STATS). So kernel.bpf_stats_enabled is never changed, even if this
+ * process is killed or another one asks for the same. COMMAND does not get the descriptor, and
+ * is killed when this process dies.
  */
 #include <linux/bpf.h>
 #include <signal.h>

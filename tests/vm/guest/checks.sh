@@ -42,18 +42,10 @@ check_default()
 		dd if=/dev/nvme0n1 of=/dev/null bs=64k count=4 2>/dev/null
 		dd if=/dev/zero of=/dev/nvme0n1 bs=64k count=4 2>/dev/null; true' || return
 	balanced default sched task alloc block
-	for source in task sched.switch sched.wakeup alloc.slab alloc.page alloc.rss alloc.vm block block.dirty; do
+	for source in $(ebpfrec record -e list | awk '$2 == "yes" && $3 == "yes" { print $1 }'); do
 		cnt=$(sql default "SELECT sum(read_cnt) FROM hook_stats WHERE source = '$source'")
 		check "default: source $source has events" "[ '${cnt:-0}' -gt 0 ]" "'$cnt'"
 	done
-	# Mapped rings wherever the kernel offers what they need: the other way is a fallback nobody would notice.
-	case $(uname -m)-$(uname -r) in
-	x86_64-5.*) source=bpf ;;
-	x86_64-*) source=mapped ;;
-	*) source=bpf ;;
-	esac
-	cnt=$(sed -n 's/^ring.kind=//p' "$tmp/default/manifest")
-	check "default: records travel through $source rings" "[ '$cnt' = $source ]" "'$cnt'"
 	sql default "SELECT hook || ' attempted ' || sum(attempted_cnt) || ' read ' || sum(read_cnt)
 		FROM hook_stats GROUP BY hook" |
 		for_people default
@@ -504,6 +496,7 @@ check_slab
 check_heap
 check_stacks
 check_irq
+check_optional
 check_btf_file
 check_disk nvme nvme0n1
 # "checks=short" on the kernel's command line: one of each kind, and none that compares clocks, which differ where the

@@ -1,0 +1,595 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * Each side is asked four questions in SQL (processes, CPU, memory, requests); what comes back is
+ * added up per role and bin, and the roles are then compared figure by figure.
+ */
+#include "analyze/diff/diff.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/diff/bin_noise.h"
+#include "analyze/engine/context.h"
+#include "analyze/diff/role.h"
+#include "base/array.h"
+
+#define BINS_DEFAULT	 50
+#define BIN_MIN_NS	 10000000ull
+#define LEVEL		 0.01
+#define RELATIVE_MIN	 0.05
+#define LAT_REQUESTS_MIN 30
+
+enum { SERIES_ONCPU, SERIES_RSS, SERIES_IOS, SERIES_BYTES, SERIES_LAT, SERIES_CNT };
+
+struct latencies {
+	double *ns;
+	size_t cnt, cap;
+};
+
+/* What a role did on one side. */
+struct totals {
+	uint64_t processes;
+	/* NULL: nothing of it; SERIES_LAT: sums, to be divided by SERIES_IOS */
+	double *bins[SERIES_CNT];
+	struct latencies lat;
+};
+
+struct side {
+	const struct diff_side *of;
+	int64_t from_ns, to_ns;		/* from the trace's start */
+	size_t bin_cnt;
+	struct role_process *p;
+	size_t cnt, cap;
+	struct totals *totals;		/* by role */
+	bool complete[DIFF_METRIC_CNT];
+	/* its source was off for all of the window, or never recorded */
+	bool absent[DIFF_METRIC_CNT];
+	bool only_workload;
+	int series;			/* what the rows coming in are about */
+	uint64_t bin_ns;
+};
+
+struct compared {
+	struct diff_row row;
+	double change;			/* relative, for the order */
+};
+
+const char *diff_metric_name(enum diff_metric m)
+{
+	static const char *const names[] = {
+		[DIFF_ONCPU] = "oncpu_ns",   [DIFF_RSS_PEAK] = "rss_peak_bytes", [DIFF_IOS] = "ios",
+		[DIFF_IO_BYTES] = "io_bytes", [DIFF_LAT_P50] = "lat_p50_ns",
+		[DIFF_LAT_P99] = "lat_p99_ns",
+	};
+
+	return names[m];
+}
+
+bool diff_is_change(enum diff_verdict v)
+{
+	return v != DIFF_SAME && v != DIFF_UNKNOWN;
+}
+
+const char *diff_verdict_name(enum diff_verdict v)
+{
+	static const char *const names[] = { "same", "changed", "only A", "only B", "unknown" };
+
+	return names[v];
+}
+
+/* ---- what the traces say ---- */
+
+static int begin_rows(void *ctx, unsigned int col_cnt, const char *const *names)
+{
+	return 0;
+}
+
+static int end_rows(void *ctx)
+{
+	return 0;
+}
+
+static int ask(struct side *s, int (*row)(void *ctx, const struct value *v), struct err *e,
+	       const char *fmt, ...)
+{
+	const struct row_sink sink = { .ctx = s, .begin = begin_rows, .row = row, .end = end_rows };
+	char *sql = NULL;
+	va_list ap;
+	int n, r;
+
+	va_start(ap, fmt);
+	n = vasprintf(&sql, fmt, ap);
+	va_end(ap);
+	if (n < 0)
+		return err_set(e, -ENOMEM, "out of memory");
+	r = analysis_sql(s->of->a, sql, &sink, e);
+	free(sql);
+	return r;
+}
+
+static char *text_of(const struct value *v)
+{
+	return v->type == VALUE_TEXT ? strndup(v->text, v->text_bytes) : strdup("");
+}
+
+static int take_process(void *ctx, const struct value *v)
+{
+	struct side *s = ctx;
+	struct role_process *p;
+
+	if (array_reserve(&s->p, &s->cap, s->cnt + 1) < 0)
+		return -ENOMEM;
+	p = &s->p[s->cnt++];
+	*p = (struct role_process){ .upid = (uint32_t)v[0].i,
+				    .parent_upid = (uint32_t)v[1].i,
+				    .is_kthread = v[2].i != 0,
+				    .comm = text_of(&v[3]),
+				    .exe = text_of(&v[4]),
+				    .cmdline = text_of(&v[5]) };
+	return p->comm && p->exe && p->cmdline ? 0 : -ENOMEM;
+}
+
+static struct totals *totals_of(struct side *s, int64_t upid)
+{
+	size_t lo = 0, hi = s->cnt;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (s->p[mid].upid < upid)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < s->cnt && s->p[lo].upid == upid ? &s->totals[s->p[lo].role] : NULL;
+}
+
+static double *bin_of(struct side *s, struct totals *d, int series, int64_t t_ns)
+{
+	uint64_t at = (uint64_t)(t_ns - s->from_ns) / s->bin_ns;
+
+	if (t_ns < s->from_ns || at >= s->bin_cnt)
+		return NULL;
+	if (!d->bins[series])
+		d->bins[series] = calloc(s->bin_cnt, sizeof(double));
+	return d->bins[series] ? &d->bins[series][at] : NULL;
+}
+
+/* upid, t_ns, value */
+static int take_bin(void *ctx, const struct value *v)
+{
+	struct side *s = ctx;
+	struct totals *d = totals_of(s, v[0].i);
+	double *bin;
+
+	if (!d || v[2].type == VALUE_NULL)
+		return 0;
+	bin = bin_of(s, d, s->series, v[1].i);
+	if (!bin)
+		return 0;
+	if (s->series == SERIES_RSS)
+		*bin = fmax(*bin, (double)v[2].i);
+	else
+		*bin += (double)v[2].i;
+	return 0;
+}
+
+static int add_latency(struct latencies *l, double ns)
+{
+	if (array_reserve(&l->ns, &l->cap, l->cnt + 1) < 0)
+		return -ENOMEM;
+	l->ns[l->cnt++] = ns;
+	return 0;
+}
+
+/* upid, t_ns, bytes, latency */
+static int take_request(void *ctx, const struct value *v)
+{
+	struct side *s = ctx;
+	struct totals *d = totals_of(s, v[0].i);
+	double *ios, *bytes, *lat;
+
+	if (!d)
+		return 0;
+	ios = bin_of(s, d, SERIES_IOS, v[1].i);
+	bytes = bin_of(s, d, SERIES_BYTES, v[1].i);
+	lat = bin_of(s, d, SERIES_LAT, v[1].i);
+	if (!ios || !bytes || !lat)
+		return 0;
+	*ios += 1;
+	*bytes += (double)v[2].i;
+	if (v[3].type == VALUE_NULL)
+		return 0;
+	*lat += (double)v[3].i;
+	return add_latency(&d->lat, (double)v[3].i);
+}
+
+/* class, complete, absent */
+static int take_complete(void *ctx, const struct value *v)
+{
+	static const struct {
+		const char *class;
+		unsigned int metrics;
+	} uses[] = {
+		{ "sched", 1u << DIFF_ONCPU },
+		{ "alloc", 1u << DIFF_RSS_PEAK },
+		{ "block",
+		  1u << DIFF_IOS | 1u << DIFF_IO_BYTES | 1u << DIFF_LAT_P50 | 1u << DIFF_LAT_P99 },
+	};
+	struct side *s = ctx;
+
+	for (size_t i = 0; i < sizeof(uses) / sizeof(*uses); i++)
+		for (int m = 0; m < DIFF_METRIC_CNT; m++)
+			if (uses[i].metrics & 1u << m && v[0].type == VALUE_TEXT &&
+			    !strcmp(uses[i].class, v[0].text)) {
+				s->complete[m] = v[1].i;
+				s->absent[m] = v[2].i;
+			}
+	return 0;
+}
+
+static int load_processes(struct side *s, struct err *e)
+{
+	for (int m = 0; m < DIFF_METRIC_CNT; m++)
+		s->complete[m] = true;
+	return ask(s, take_process, e,
+		   "SELECT upid, parent_upid, is_kthread, comm, exe, cmdline FROM processes"
+		   " WHERE pid IS NOT NULL AND NOT is_recorder AND coalesce(start_ns, 0) < %" PRId64
+		   " AND coalesce(end_ns, %" PRId64 ") > %" PRId64
+		   " AND (is_workload OR NOT %d) ORDER BY upid",
+		   s->to_ns, s->to_ns, s->from_ns, s->only_workload);
+}
+
+static int load_totals(struct side *s, struct err *e)
+{
+	int r;
+
+	s->series = SERIES_ONCPU;
+	r = ask(s, take_bin, e,
+		"SELECT upid, t_ns, sum(oncpu_ns) FROM cpu_usage(%" PRId64 ", %" PRId64 ", %" PRIu64
+		") WHERE utid >= 16 GROUP BY 1, 2",
+		s->from_ns, s->to_ns, s->bin_ns);
+	if (r)
+		return r;
+	s->series = SERIES_RSS;
+	r = ask(s, take_bin, e,
+		"SELECT upid, t_ns, peak_bytes FROM alloc_usage(%" PRId64 ", %" PRId64 ", %" PRIu64
+		", 'process') WHERE source = 'rss'",
+		s->from_ns, s->to_ns, s->bin_ns);
+	if (r)
+		return r;
+	r = ask(s, take_request, e,
+		"SELECT CASE WHEN owner_upid > 1 THEN owner_upid ELSE submitter_upid END, end_ns, "
+		"bytes, latency_ns"
+		" FROM block_requests WHERE end_ns >= %" PRId64 " AND end_ns < %" PRId64,
+		s->from_ns, s->to_ns);
+	if (r)
+		return r;
+	return ask(
+		s, take_complete, e,
+		"SELECT column1, is_complete(column2, %" PRId64 ", %" PRId64 "),"
+		" EXISTS (SELECT 1 FROM source_gaps WHERE source = column2 AND from_ns <= %" PRId64
+		" AND to_ns >= %" PRId64 ")"
+		" OR EXISTS (SELECT 1 FROM info WHERE key = 'sources' AND instr(',' || value || "
+		"',', ',' || column2 || ',') = 0) FROM (VALUES ('sched', 'sched.switch'), "
+		"('alloc', 'alloc.rss'), ('block', 'block'))",
+		s->from_ns, s->to_ns, s->from_ns, s->to_ns);
+}
+
+/* ---- comparing ---- */
+
+static int by_double(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* Nearest rank, as the reports' percentiles. The list is sorted. */
+static double percentile(const struct latencies *l, double q)
+{
+	size_t rank = (size_t)ceil(q * (double)l->cnt);
+
+	return l->cnt ? l->ns[rank ? rank - 1 : 0] : 0;
+}
+
+/* Mean latency of the bins that have requests: how the percentiles' noise is judged. */
+static struct bin_estimate latency_estimate(const struct side *s, const struct totals *d)
+{
+	struct bin_estimate e = { 0, 0, 1 };
+	double *means = malloc((s->bin_cnt + 1) * sizeof(*means));
+	size_t i, n = 0;
+
+	if (!means)
+		return e;
+	for (i = 0; i < s->bin_cnt; i++)
+		if (d->bins[SERIES_IOS] && d->bins[SERIES_IOS][i] > 0)
+			means[n++] = d->bins[SERIES_LAT][i] / d->bins[SERIES_IOS][i];
+	if (n > 1) {
+		e = bin_estimate_sum(means, n);
+		e.value /= (double)n;
+		e.variance /= (double)n * (double)n;
+	}
+	free(means);
+	return e;
+}
+
+static struct bin_estimate estimate(const struct side *s, const struct totals *d,
+				    enum diff_metric m)
+{
+	static const int series[] = { [DIFF_ONCPU] = SERIES_ONCPU, [DIFF_RSS_PEAK] = SERIES_RSS,
+				      [DIFF_IOS] = SERIES_IOS,	   [DIFF_IO_BYTES] = SERIES_BYTES };
+	struct bin_estimate e = { 0, 0, 1 };
+	const double *bins;
+	size_t first = 0, end = s->bin_cnt;
+
+	if (m == DIFF_LAT_P50 || m == DIFF_LAT_P99) {
+		e = latency_estimate(s, d);
+		e.value = percentile(&d->lat, m == DIFF_LAT_P50 ? 0.5 : 0.99);
+		return e;
+	}
+	bins = d->bins[series[m]];
+	if (!bins)
+		return e;
+	/* the time before it began and after it ended is no part of its noise */
+	while (first < end && bins[first] == 0)
+		first++;
+	while (end > first && bins[end - 1] == 0)
+		end--;
+	return m == DIFF_RSS_PEAK ? bin_estimate_max(bins + first, end - first)
+				  : bin_estimate_sum(bins + first, end - first);
+}
+
+static bool has_metric(const struct totals *d, enum diff_metric m)
+{
+	switch (m) {
+	case DIFF_ONCPU:
+		return d->bins[SERIES_ONCPU] != NULL;
+	case DIFF_RSS_PEAK:
+		return d->bins[SERIES_RSS] != NULL;
+	case DIFF_IOS:
+	case DIFF_IO_BYTES:
+		return d->bins[SERIES_IOS] != NULL;
+	default:
+		return d->lat.cnt > 0;
+	}
+}
+
+static double least(const struct side s[2], enum diff_metric m)
+{
+	switch (m) {
+	case DIFF_ONCPU:
+		return 0.005 * (double)(s[0].to_ns - s[0].from_ns + s[1].to_ns - s[1].from_ns) / 2;
+	case DIFF_RSS_PEAK:
+	case DIFF_IO_BYTES:
+		return 1 << 20;
+	case DIFF_IOS:
+		return 10;
+	default:
+		return 10000;
+	}
+}
+
+static void compare(const struct side s[2], const struct totals *const d[2], enum diff_metric m,
+		    struct compared *ret)
+{
+	struct bin_estimate e[2] = { estimate(&s[0], d[0], m), estimate(&s[1], d[1], m) };
+	struct diff_row *row = &ret->row;
+	double change = fabs(e[1].value - e[0].value), larger = fmax(e[0].value, e[1].value);
+	bool worth = change >= least(s, m) && change >= RELATIVE_MIN * fmin(e[0].value, e[1].value);
+
+	row->metric = m;
+	row->verdict = DIFF_SAME;
+	row->complete = s[0].complete[m] && s[1].complete[m];
+	for (int side = 0; side < 2; side++) {
+		row->processes[side] = d[side]->processes;
+		row->value[side] = e[side].value;
+		row->has[side] = has_metric(d[side], m);
+	}
+	ret->change = larger > 0 ? change / larger : 0;
+	row->p = 1;
+	if (s[0].absent[m] != s[1].absent[m])
+		row->verdict = DIFF_UNKNOWN;
+	if (!worth || row->verdict == DIFF_UNKNOWN)
+		return;
+	if (m >= DIFF_LAT_P50 &&
+	    (d[0]->lat.cnt < LAT_REQUESTS_MIN || d[1]->lat.cnt < LAT_REQUESTS_MIN))
+		return;
+	if (!d[0]->processes || !d[1]->processes) {
+		row->verdict = d[0]->processes ? DIFF_ONLY_A : DIFF_ONLY_B;
+		row->p = 0;
+		return;
+	}
+	row->p = bin_compare(&e[0], &e[1]);
+	row->verdict = DIFF_CHANGED;	/* unless noise explains it: hold_all() */
+}
+
+static int by_p(const void *a, const void *b)
+{
+	const struct compared *const *x = a, *const *y = b;
+
+	return (*x)->row.p < (*y)->row.p ? -1 : (*x)->row.p > (*y)->row.p;
+}
+
+/*
+ * Holm 1979: the k-th smallest of n p-values has to be below LEVEL / (n - k), k from 0; the first
+ * that is not ends it.
+ */
+static int hold_all(struct compared *rows, size_t cnt)
+{
+	struct compared **sorted = malloc((cnt + 1) * sizeof(*sorted));
+	bool held = true;
+	size_t i;
+
+	if (!sorted)
+		return -ENOMEM;
+	for (i = 0; i < cnt; i++)
+		sorted[i] = &rows[i];
+	qsort(sorted, cnt, sizeof(*sorted), by_p);
+	for (i = 0; i < cnt; i++) {
+		held = held && sorted[i]->row.p < LEVEL / (double)(cnt - i);
+		if (!held && sorted[i]->row.verdict == DIFF_CHANGED)
+			sorted[i]->row.verdict = DIFF_SAME;
+	}
+	free(sorted);
+	return 0;
+}
+
+static int by_importance(const void *a, const void *b)
+{
+	const struct compared *x = a, *y = b;
+	bool cx = diff_is_change(x->row.verdict), cy = diff_is_change(y->row.verdict);
+
+	if (cx != cy)
+		return cx ? -1 : 1;
+	if (cx && x->change != y->change)
+		return x->change > y->change ? -1 : 1;
+	/* what is the same, the greatest users of the CPU first, each role's figures together */
+	if (x->row.metric != y->row.metric)
+		return x->row.metric < y->row.metric ? -1 : 1;
+	return fmax(x->row.value[0], x->row.value[1]) > fmax(y->row.value[0], y->row.value[1]) ? -1
+											       : 1;
+}
+
+static int compare_roles(struct side s[2], const struct role *roles, size_t role_cnt,
+			 struct compared **ret, size_t *ret_cnt)
+{
+	struct compared *rows = calloc(role_cnt * DIFF_METRIC_CNT + 1, sizeof(*rows));
+	size_t i, n = 0;
+	int m, r;
+
+	if (!rows)
+		return -ENOMEM;
+	for (i = 0; i < role_cnt; i++) {
+		const struct totals *d[2] = { &s[0].totals[i], &s[1].totals[i] };
+
+		for (int side = 0; side < 2; side++)
+			/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): role_cnt roles */
+			if (d[side]->lat.cnt)
+				qsort(d[side]->lat.ns, d[side]->lat.cnt, sizeof(double), by_double);
+		for (m = 0; m < DIFF_METRIC_CNT; m++) {
+			if (!has_metric(d[0], m) && !has_metric(d[1], m))
+				continue;
+			rows[n].row.role = roles[i].name;
+			rows[n].row.parent = roles[i].parent;
+			compare(s, d, m, &rows[n++]);
+		}
+	}
+	r = hold_all(rows, n);
+	if (r < 0) {
+		free(rows);
+		return r;
+	}
+	qsort(rows, n, sizeof(*rows), by_importance);
+	*ret = rows;
+	*ret_cnt = n;
+	return 0;
+}
+
+/* ---- putting it together ---- */
+
+static int make_sides(struct side s[2], struct role **roles, size_t *role_cnt, struct err *e)
+{
+	struct role_process *p[2];
+	size_t cnt[2], i;
+	int side, r;
+
+	for (side = 0; side < 2; side++) {
+		r = load_processes(&s[side], e);
+		if (r)
+			return r;
+		p[side] = s[side].p;
+		cnt[side] = s[side].cnt;
+	}
+	r = role_assign(p, cnt, roles, role_cnt);
+	if (r)
+		return err_set(e, r, "out of memory");
+	for (side = 0; side < 2; side++) {
+		s[side].totals = calloc(*role_cnt + 1, sizeof(*s[side].totals));
+		if (!s[side].totals)
+			return err_set(e, -ENOMEM, "out of memory");
+		for (i = 0; i < s[side].cnt; i++)
+			s[side].totals[s[side].p[i].role].processes++;
+		r = load_totals(&s[side], e);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+static void free_side(struct side *s, size_t role_cnt)
+{
+	size_t i;
+
+	for (i = 0; s->totals && i < role_cnt; i++) {
+		for (int k = 0; k < SERIES_CNT; k++)
+			free(s->totals[i].bins[k]);
+		free(s->totals[i].lat.ns);
+	}
+	free(s->totals);
+	for (i = 0; i < s->cnt; i++) {
+		free(s->p[i].comm);
+		free(s->p[i].exe);
+		free(s->p[i].cmdline);
+	}
+	free(s->p);
+}
+
+static void give_windows(struct side s[2], const struct diff_side sides[2], uint64_t bin_ns)
+{
+	uint64_t len[2];
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		s[i] = (struct side){ .of = &sides[i],
+				      .from_ns = context_rel(sides[i].a, sides[i].from_ns),
+				      .to_ns = context_rel(sides[i].a, sides[i].to_ns) };
+		len[i] = sides[i].to_ns - sides[i].from_ns;
+	}
+	if (!bin_ns)
+		bin_ns = (len[0] < len[1] ? len[0] : len[1]) / BINS_DEFAULT;
+	if (bin_ns < BIN_MIN_NS)
+		bin_ns = BIN_MIN_NS;
+	for (i = 0; i < 2; i++) {
+		s[i].bin_ns = bin_ns;
+		s[i].bin_cnt = (len[i] + bin_ns - 1) / bin_ns;
+	}
+}
+
+int diff_run(const struct diff_side sides[2], uint64_t bin_ns, bool only_workload,
+	     int (*row)(void *ctx, const struct diff_row *row), void *ctx, struct diff_summary *ret,
+	     struct err *e)
+{
+	struct compared *rows = NULL;
+	struct role *roles = NULL;
+	size_t role_cnt = 0, cnt = 0, i;
+	struct side s[2];
+	int m, r;
+
+	give_windows(s, sides, bin_ns);
+	s[0].only_workload = s[1].only_workload = only_workload;
+	*ret = (struct diff_summary){ .bin_ns = s[0].bin_ns, .complete = { true, true } };
+	r = make_sides(s, &roles, &role_cnt, e);
+	if (!r) {
+		r = compare_roles(s, roles, role_cnt, &rows, &cnt);
+		if (r)
+			err_set(e, r, "out of memory");
+	}
+	for (m = 0; m < DIFF_METRIC_CNT; m++)
+		for (i = 0; i < 2; i++)
+			ret->complete[i] = ret->complete[i] && s[i].complete[m];
+	for (i = 0; i < cnt && !r; i++) {
+		ret->changed += diff_is_change(rows[i].row.verdict);
+		r = row(ctx, &rows[i].row);
+	}
+	free(rows);
+	for (i = 0; i < 2; i++)
+		free_side(&s[i], role_cnt);
+	role_free(roles, role_cnt);
+	return r;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * diff: two traces side by side, role by role (role.h), figure by figure.
+ *
+ * A figure has changed when the difference is
+ *   - more than the variation from bin to bin explains (bin_noise.h), at a level of 1 % for all
+ *     figures of the comparison together (Holm's correction), and
+ *   - relevant: at least 5 %, and at least the figure's own minimum (diff_metric).
+ * Two traces cannot show a variation between runs of the same workload that no single run has.
+ *
+ *     figure            value                                               minimum
+ *     oncpu_ns          CPU time of all processes of the role               0.5 % of the window
+ *     rss_peak_bytes    highest resident size of the largest of them        1 MiB
+ *     ios, io_bytes     block requests that ended in the window, as owner   10; 1 MiB
+ *     lat_p50_ns, lat_p99_ns  of these, queueing to completion              10 us, at 30 requests
+ *                                                                           on either side
+ *
+ * Threads: one.
+ */
+#ifndef DIFF_H
+#define DIFF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analyze/engine/analysis.h"
+
+struct diff_side {
+	struct analysis *a;
+	uint64_t from_ns, to_ns;	/* CLOCK_MONOTONIC of that trace, inside its span */
+};
+
+enum diff_metric {
+	DIFF_ONCPU,
+	DIFF_RSS_PEAK,
+	DIFF_IOS,
+	DIFF_IO_BYTES,
+	DIFF_LAT_P50,
+	DIFF_LAT_P99,
+	DIFF_METRIC_CNT
+};
+
+enum diff_verdict {
+	DIFF_SAME,
+	DIFF_CHANGED,
+	DIFF_ONLY_A,
+	DIFF_ONLY_B,
+	DIFF_UNKNOWN	/* one side did not record the figure's source in its window */
+};
+
+struct diff_row {
+	const char *role, *parent;	/* valid during the call */
+	enum diff_metric metric;
+	uint64_t processes[2];
+	double value[2];		/* in the metric's unit; has[] is false: there is none */
+	bool has[2];
+	double p; /* probability that noise alone makes such a difference; 1: not tested */
+	enum diff_verdict verdict;
+	bool complete; /* no event of the metric's class was lost in either window */
+};
+
+struct diff_summary {
+	uint64_t bin_ns;
+	uint64_t changed;		/* rows whose verdict is one */
+	bool complete[2];
+};
+
+bool diff_is_change(enum diff_verdict v);	/* neither DIFF_SAME nor DIFF_UNKNOWN */
+const char *diff_metric_name(enum diff_metric m);	/* "oncpu_ns" */
+/* "same", "changed", "only A", "only B", "unknown" */
+const char *diff_verdict_name(enum diff_verdict v);
+
+/*
+ * only_workload leaves out all but the recorded workload. bin_ns 0: a fiftieth of the shorter
+ * window, at least 10 ms. Changed rows come first, then rows by size of the change. A negative
+ * return of row() ends the call with that error. 0 or -errno.
+ */
+int diff_run(const struct diff_side sides[2], uint64_t bin_ns, bool only_workload,
+	     int (*row)(void *ctx, const struct diff_row *row), void *ctx, struct diff_summary *ret,
+	     struct err *e);
+
+#endif /* DIFF_H */

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* Opening: an in-memory SQLite database whose tables read the trace, and what all of them share. */
+#include "analyze/engine/analysis.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/engine/context.h"
+#include "analyze/fold/index.h"
+#include "analyze/engine/schema_list.h"
+#include "analyze/engine/sql_functions.h"
+#include "analyze/engine/statement.h"
+#include "analyze/engine/table.h"
+
+#define INDEX_TRIES 3
+
+/* An edge is clean when no record from before it is stored behind it. */
+static int find_clean_blocks(struct analysis *a)
+{
+	size_t cnt, i;
+	const struct trace_block *blocks = trace_blocks(a->trace, &cnt);
+	uint64_t first = UINT64_MAX, events;
+	unsigned int k;
+
+	a->block_is_clean = calloc(cnt + 1, 1);
+	if (!a->block_is_clean)
+		return -ENOMEM;
+	for (i = cnt; i-- > 0;) {
+		for (events = 0, k = 0; k < EVENT_KIND_CNT; k++)
+			events += blocks[i].kind_cnt[k];
+		if (events && blocks[i].first_ns < first)
+			first = blocks[i].first_ns;
+		a->block_is_clean[i] = first >= blocks[i].from_ns;
+	}
+	return 0;
+}
+
+/* Marks the CPUs that switched in the last blocks, where no later keyframe tells of it. */
+static int mark_switching(struct analysis *a, uint8_t *exists, unsigned int cnt, struct err *e)
+{
+	size_t block_cnt;
+	const struct trace_block *blocks = trace_blocks(a->trace, &block_cnt);
+	const struct event *ev;
+	struct event_cursor *c;
+	int ret;
+
+	if (!block_cnt)
+		return 0;
+	ret = event_cursor_open(&c, a->trace, 1u << EVENT_SWITCH, blocks[block_cnt - 1].from_ns,
+				UINT64_MAX, e);
+	if (ret < 0)
+		return ret;
+	while ((ret = event_cursor_next(c, &ev, e)) > 0)
+		if (ev->cpu < cnt)
+			exists[ev->cpu] = 1;
+	event_cursor_close(c);
+	return ret;
+}
+
+/* A possible CPU on which no thread ever ran is left out. */
+static int find_cpus(struct analysis *a, struct err *e)
+{
+	unsigned int cnt = trace_cpu_cnt(a->trace), i, missing = 0;
+	uint8_t *exists = calloc(cnt + 1, 1);
+	size_t block_cnt, b;
+	int ret = 0;
+
+	a->cpus = calloc(cnt + 1, sizeof(*a->cpus));
+	if (!exists || !a->cpus) {
+		free(exists);
+		return err_set(e, -ENOMEM, "out of memory");
+	}
+	trace_blocks(a->trace, &block_cnt);
+	for (i = 0; i < cnt; i++) {
+		for (b = block_cnt; b-- > 0 && !exists[i];)
+			exists[i] = trace_block_running(a->trace, b, i) != EVENT_ID_UNKNOWN;
+		missing += !exists[i];
+	}
+	if (missing)
+		ret = mark_switching(a, exists, cnt, e);
+	for (i = 0; i < cnt; i++)
+		if (exists[i])
+			a->cpus[a->cpu_cnt++] = i;
+	free(exists);
+	return ret;
+}
+
+static int open_db(struct analysis *a, struct err *e)
+{
+	char *msg = NULL;
+	int ret;
+
+	if (sqlite3_open_v2(":memory:", &a->db,
+			    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+			    NULL) != SQLITE_OK)
+		return err_set(e, -ENOMEM, "SQLite: %s",
+			       a->db ? sqlite3_errmsg(a->db) : "out of memory");
+	/* a misspelt "column" is an error, not a text */
+	sqlite3_db_config(a->db, SQLITE_DBCONFIG_DQS_DML, 0, NULL);
+	sqlite3_db_config(a->db, SQLITE_DBCONFIG_DQS_DDL, 0, NULL);
+	ret = table_vtab_register(a, e);
+	if (!ret)
+		ret = sql_functions_register(a, e);
+	if (!ret && sqlite3_exec(a->db, schema_text("views"), NULL, NULL, &msg) != SQLITE_OK)
+		ret = err_set(e, -EIO, "schema/views.sql: %s", msg ? msg : "out of memory");
+	sqlite3_free(msg);
+	return ret;
+}
+
+int analysis_open(struct analysis **ret, struct trace *t, struct err *e)
+{
+	struct analysis *a = calloc(1, sizeof(*a));
+	int r;
+
+	if (!a)
+		return err_set(e, -ENOMEM, "out of memory");
+	a->trace = t;
+	a->start_ns = trace_start_ns(t);
+	a->end_ns = trace_end_ns(t);
+	if (a->end_ns < a->start_ns)
+		a->end_ns = a->start_ns;
+	r = dense_init(&a->ids, t);
+	if (!r)
+		r = loss_index_init(&a->losses, t);
+	if (!r)
+		r = find_clean_blocks(a);
+	if (r < 0)
+		err_set(e, r, "out of memory");
+	if (!r)
+		r = find_cpus(a, e);
+	if (!r)
+		r = open_db(a, e);
+	if (r < 0) {
+		analysis_close(a);
+		return r;
+	}
+	*ret = a;
+	return 0;
+}
+
+void analysis_close(struct analysis *a)
+{
+	if (!a)
+		return;
+	sqlite3_close_v2(a->db);
+	scope_done(&a->scope);
+	dense_done(&a->ids);
+	loss_index_done(&a->losses);
+	index_free(a->index);
+	free(a->block_is_clean);
+	free(a->cpus);
+	free(a);
+}
+
+void analysis_use_index(struct analysis *a, const struct analysis_index_use *use)
+{
+	index_free(a->index);
+	a->index = NULL;
+	a->index_use = *use;
+	a->index_tries = 0;
+}
+
+int analysis_index(struct analysis *a, const struct index **ret, struct err *e)
+{
+	struct index *before = a->index, *x = NULL;
+	int r = 0;
+
+	*ret = before && index_is_true(before) ? before : NULL;
+	if (*ret || !a->index_use.use || a->index_tries >= INDEX_TRIES)
+		return 0;
+	/* the first, or another after damage came to light in the trace or in the index */
+	a->index_tries++;
+	r = index_open(&x, a, &a->index_use, e);
+	if (x) {
+		index_follow(x, before);
+		a->index = x;
+	}
+	*ret = x;
+	return r == -ENOMEM ? r : 0;
+}
+
+bool analysis_index_failed(const struct analysis *a)
+{
+	return a->index && !index_is_true(a->index);
+}
+
+int analysis_prepare(struct analysis *a, struct err *e)
+{
+	const struct index *x;
+
+	return analysis_index(a, &x, e);
+}
+
+bool analysis_knows_block(struct analysis *a, size_t block)
+{
+	return a->index && index_is_true(a->index) && block < index_interval_cnt(a->index);
+}
+
+int analysis_sql(struct analysis *a, const char *sql, const struct row_sink *sink, struct err *e)
+{
+	int ret;
+
+	statement_guard(a, true);
+	ret = statement_run(a, sql, NULL, sink, e);
+	statement_guard(a, false);
+	return ret;
+}
+
+int analysis_table(struct analysis *a, const char *table, uint64_t from_ns, uint64_t to_ns,
+		   const struct row_sink *sink, struct err *e)
+{
+	const struct table_def *def = table_find(table);
+	struct statement_param params[3];
+	char sql[512];
+	int ret;
+
+	if (!def || !def->is_exported)
+		return err_set(e, -ENOENT, "there is no table \"%.80s\"", table);
+	schema_window_params(a, from_ns, to_ns, params);
+	ret = schema_select(def, from_ns <= a->start_ns && to_ns >= a->end_ns, sql, sizeof(sql));
+	if (ret < 0)
+		return err_set(e, ret, "table %s: the statement is too long", def->name);
+	return statement_run(a, sql, params, sink, e);
+}
+
+const char *analysis_library_version(void)
+{
+	return sqlite3_libversion();
+}

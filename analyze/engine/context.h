@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * context: what all parts of one open analysis share. Private to analyze/.
+ *
+ * SQL counts time from the trace's start, the trace in CLOCK_MONOTONIC: context_rel() and
+ * context_abs() convert. Threads: one.
+ */
+#ifndef CONTEXT_H
+#define CONTEXT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sqlite3.h>
+
+#include "analyze/engine/analysis.h"
+#include "analyze/engine/dense_ids.h"
+#include "analyze/engine/loss_index.h"
+#include "analyze/engine/scope.h"
+#include "trace/trace.h"
+
+struct index;
+
+struct analysis {
+	struct trace *trace;
+	sqlite3 *db;
+	uint64_t start_ns, end_ns;	/* the trace's span, CLOCK_MONOTONIC */
+	struct dense_ids ids;
+	struct loss_index losses;
+	/* whether sched.irq was recorded: 0 not known yet, 1 no, 2 yes */
+	uint8_t has_irqs;
+	struct scope scope;		/* of the report that runs */
+	uint32_t *cpus;			/* CPUs that exist in the trace, ascending */
+	unsigned int cpu_cnt;
+	/* Blocks at whose start the keyframe and later events tell all: no record of before comes
+	 * after. */
+	uint8_t *block_is_clean;
+	bool declaring; /* a virtual table is naming its columns: the guard lets it */
+	bool guarded;			/* only reading statements are compiled */
+	struct analysis_index_use index_use;
+	struct index *index;
+	unsigned int index_tries;	/* so often it was made or looked for */
+	int failed;			/* negative errno behind a failed statement */
+	char failed_text[512];
+};
+
+static inline int64_t context_rel(const struct analysis *a, uint64_t mono_ns)
+{
+	return (int64_t)(mono_ns - a->start_ns);
+}
+
+/* The same for instants that may be far outside the trace: saturates. */
+static inline int64_t context_rel_clamped(const struct analysis *a, uint64_t mono_ns)
+{
+	if (mono_ns >= a->start_ns)
+		return mono_ns - a->start_ns > INT64_MAX ? INT64_MAX
+							 : (int64_t)(mono_ns - a->start_ns);
+	return a->start_ns - mono_ns > INT64_MAX ? INT64_MIN : -(int64_t)(a->start_ns - mono_ns);
+}
+
+/* Saturates: an instant before 0 or after 2^64 becomes those. */
+static inline uint64_t context_abs(const struct analysis *a, int64_t ts_ns)
+{
+	if (ts_ns < 0 && (uint64_t)-(ts_ns + 1) >= a->start_ns)
+		return 0;
+	if (ts_ns > 0 && (uint64_t)ts_ns > UINT64_MAX - a->start_ns)
+		return UINT64_MAX;
+	return a->start_ns + (uint64_t)ts_ns;
+}
+
+/*
+ * The index to answer with, made on first use; NULL when there is none. 0 or -errno: one that
+ * cannot be made is none, so errors are those that would hit any answer (-ENOMEM).
+ */
+int analysis_index(struct analysis *a, const struct index **ret, struct err *e);
+
+/* The index in use proved untrue: the question may be asked again. */
+bool analysis_index_failed(const struct analysis *a);
+
+/* The part of [from, to) inside the trace's span; from == to when there is none. */
+void context_clip(const struct analysis *a, uint64_t *from_ns, uint64_t *to_ns);
+
+#endif /* CONTEXT_H */

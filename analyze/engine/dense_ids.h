@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * dense_ids: numbers the threads and processes of a trace from 0 on, for use as array indexes.
+ *
+ *     utid, upid --[dense_ids]--> 0 .. cnt-1
+ *
+ * Numbers 0..15 are the pseudo ids (EVENT_ID_*) themselves, 16 + i is row i of trace_threads() or
+ * trace_processes(). An id that is in neither list is EVENT_ID_UNKNOWN. A row is
+ * looked up when its id is first used: a trace opened quickly does not read the other rows.
+ * Threads: any. The trace must outlive the numbers.
+ */
+#ifndef DENSE_IDS_H
+#define DENSE_IDS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "trace/trace.h"
+
+struct dense_ids {
+	const struct trace *trace;
+	uint32_t thread_cnt, process_cnt;	/* with the 16 pseudo ones */
+	/*
+	 * By dense number; relaxed, since no element depends on another. 1: the number is the id.
+	 */
+	_Atomic uint8_t *thread_is_id, *process_is_id;
+	_Atomic uint32_t *process_of;	/* a thread's process + 1; 0: not looked up yet */
+};
+
+int dense_init(struct dense_ids *d, const struct trace *t);
+void dense_done(struct dense_ids *d);
+
+/* The slow path of the functions below. */
+uint32_t dense_look_up_thread(const struct dense_ids *d, uint32_t utid);
+uint32_t dense_look_up_process(const struct dense_ids *d, uint32_t upid);
+uint32_t dense_look_up_process_of(const struct dense_ids *d, uint32_t thread);
+
+static inline uint32_t dense_thread(const struct dense_ids *d, uint32_t utid)
+{
+	if (utid < d->thread_cnt &&
+	    atomic_load_explicit(&d->thread_is_id[utid], memory_order_relaxed))
+		return utid;
+	return dense_look_up_thread(d, utid);
+}
+
+static inline uint32_t dense_process(const struct dense_ids *d, uint32_t upid)
+{
+	if (upid < d->process_cnt &&
+	    atomic_load_explicit(&d->process_is_id[upid], memory_order_relaxed))
+		return upid;
+	return dense_look_up_process(d, upid);
+}
+
+/* The dense process of a dense thread. */
+static inline uint32_t dense_process_of(const struct dense_ids *d, uint32_t thread)
+{
+	uint32_t p = atomic_load_explicit(&d->process_of[thread], memory_order_relaxed);
+
+	return p ? p - 1 : dense_look_up_process_of(d, thread);
+}
+
+/* By dense number; NULL for a pseudo one. */
+const struct trace_thread *dense_thread_row(const struct dense_ids *d, uint32_t thread);
+const struct trace_process *dense_process_row(const struct dense_ids *d, uint32_t process);
+
+/* "[idle]", "[unknown]", "[irq]", "[filtered]"; NULL for an id that is no pseudo id in use. */
+const char *dense_pseudo_name(uint32_t id);
+
+/* Names by dense number, never NULL. */
+const char *dense_thread_comm(const struct dense_ids *d, uint32_t thread);
+const char *dense_process_comm(const struct dense_ids *d, uint32_t process);
+/* The ids in the trace. */
+uint32_t dense_utid(const struct dense_ids *d, uint32_t thread);
+uint32_t dense_upid(const struct dense_ids *d, uint32_t process);
+
+#endif /* DENSE_IDS_H */

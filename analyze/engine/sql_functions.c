@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ *   wall_time(ts_ns)              instant as RFC 3339 in UTC, with nanoseconds
+ *   unix_ns(ts_ns)                the same as nanoseconds since 1970
+ *   symbol(addr)                  kernel function + offset of a code address, NULL when not known
+ *   user_symbol(upid, addr, ts_ns)  the same of a process at an instant
+ *   stack_text(stack, ts_ns)      a stack in one line, outermost function first
+ *   stack_text(stack, ts_ns, part)  the same of its frames in 'user' space or the 'kernel', NULL
+ *                                 when it has none
+ *   device_name(dev)              "sda"; "major:minor" when not known
+ *   cache_name(addr)              name of a kmem_cache, NULL when not known
+ *   irq_recorded(from, to)        1: interrupts were recorded in some of [from, to)
+ *   irq_name(type, vector)        what an interrupt is called, NULL when not known
+ *   lost_events(class, from, to)  events of the class ('all' for any) that may have been lost in
+ *                                 [from, to)
+ *   is_complete(class, from, to)  1: recorded, nothing lost there, no source of it off, all of it
+ *                                 inside the trace and its valid blocks; a source in place of the
+ *                                 class: that source alone was recorded, and not off
+ *   was_recorded(source)          1: the source, or any of a class, was requested when the trace
+ *                                 was recorded
+ *   source_off_ns(source, from, to)  time in which the source (or any of a class) was off
+ *   window_share(v, from, to, a, b)  of v, spread over [from, to), the part in [a, b)
+ *   is_covered(from, to)          1: all of it lies inside the trace and its valid blocks
+ *   percentile(x, p)              aggregate: nearest-rank, exact up to 65536 values, within 0.4 %
+ *                                 beyond
+ *   in_scope(upid)                1: the report that runs is about this process (or nothing was
+ *                                 picked)
+ *   size_class(bytes)             the largest power of two that is not above bytes; 0 of 0
+ *   page_bytes()                  size of a page of the recorded machine
+ *   trace_finished()              1: the recorder closed the trace; 0: it is still recorded, or
+ *                                 was cut off
+ */
+#include "analyze/engine/sql_functions.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "analyze/fold/fold_memory.h"
+#include "analyze/engine/irq_name.h"
+#include "analyze/fold/quantile.h"
+#include "analyze/engine/site_text.h"
+#include "analyze/engine/stack_text.h"
+
+static uint64_t real_of(const struct analysis *a, int64_t ts_ns)
+{
+	return trace_real_ns(a->trace, context_abs(a, ts_ns));
+}
+
+static void fn_wall_time(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	const struct analysis *a = sqlite3_user_data(ctx);
+	char date[64], text[96];
+	uint64_t real;
+	struct tm tm;
+	time_t s;
+
+	if (sqlite3_value_type(argv[0]) == SQLITE_NULL)
+		return;
+	real = real_of(a, sqlite3_value_int64(argv[0]));
+	s = (time_t)(real / 1000000000u);
+	if (!real || !gmtime_r(&s, &tm) || !strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &tm))
+		return;
+	snprintf(text, sizeof(text), "%s.%09uZ", date, (unsigned int)(real % 1000000000u));
+	sqlite3_result_text(ctx, text, -1, SQLITE_TRANSIENT);
+}
+
+static void fn_unix_ns(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	if (sqlite3_value_type(argv[0]) != SQLITE_NULL)
+		sqlite3_result_int64(ctx, (int64_t)real_of(sqlite3_user_data(ctx),
+							   sqlite3_value_int64(argv[0])));
+}
+
+static void name_result(sqlite3_context *ctx, enum trace_name_type type, sqlite3_value *id)
+{
+	const struct analysis *a = sqlite3_user_data(ctx);
+	const struct trace_name *n;
+
+	if (sqlite3_value_type(id) != SQLITE_INTEGER)
+		return;
+	n = trace_name_find(a->trace, type, (uint64_t)sqlite3_value_int64(id));
+	if (n)
+		sqlite3_result_text(ctx, n->name, -1, SQLITE_TRANSIENT);
+}
+
+static void fn_symbol(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	name_result(ctx, TRACE_NAME_SYMBOL, argv[0]);
+}
+
+/* False: they could not be read, and the result is that error. */
+static bool has_lists(sqlite3_context *ctx, const struct analysis *a, unsigned int needs)
+{
+	struct err e = { "" };
+
+	if (trace_need(a->trace, needs, &e) == 0)
+		return true;
+	sqlite3_result_error(ctx, e.text, -1);
+	return false;
+}
+
+/* user_symbol(upid, addr, ts_ns) */
+static void fn_user_symbol(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	const struct analysis *a = sqlite3_user_data(ctx);
+	const struct trace_site *s;
+	char text[SITE_TEXT_MAX];
+	int i;
+
+	for (i = 0; i < 3; i++)
+		if (sqlite3_value_type(argv[i]) != SQLITE_INTEGER)
+			return;
+	if (!has_lists(ctx, a, TRACE_NEED_SITES))
+		return;
+	s = trace_site_find(a->trace, (uint32_t)sqlite3_value_int64(argv[0]),
+			    (uint64_t)sqlite3_value_int64(argv[1]),
+			    context_abs(a, sqlite3_value_int64(argv[2])));
+	if (!s)
+		return;
+	site_text_format(text, sizeof(text), s);
+	sqlite3_result_text(ctx, text, -1, SQLITE_TRANSIENT);
+}
+
+/* stack_text(stack, ts_ns [, part]) */
+static void fn_stack_text(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	const struct analysis *a = sqlite3_user_data(ctx);
+	const char *name = argc > 2 ? (const char *)sqlite3_value_text(argv[2]) : NULL;
+	enum stack_part part = STACK_ALL;
+	struct buf out = { 0 };
+	bool has;
+
+	if (argc > 2) {
+		if (!name || (strcmp(name, "user") && strcmp(name, "kernel"))) {
+			sqlite3_result_error(ctx, "stack_text(): a part is 'user' or 'kernel'", -1);
+			return;
+		}
+		part = *name == 'u' ? STACK_USER : STACK_KERNEL;
+	}
+	if (sqlite3_value_type(argv[0]) != SQLITE_INTEGER ||
+	    sqlite3_value_type(argv[1]) != SQLITE_INTEGER ||
+	    !has_lists(ctx, a, TRACE_NEED_SITES | TRACE_NEED_FRAMES))
+		return;
+	has = stack_text_add(&out, a->trace, (uint64_t)sqlite3_value_int64(argv[0]),
+			     context_abs(a, sqlite3_value_int64(argv[1])), part);
+	if (out.failed)
+		sqlite3_result_error_nomem(ctx);
+	else if (has)
+		sqlite3_result_text(ctx, (const char *)out.data, -1, SQLITE_TRANSIENT);
+	buf_done(&out);
+}
+
+static void fn_cache_name(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	name_result(ctx, TRACE_NAME_CACHE, argv[0]);
+}
+
+static void fn_file_name(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	const struct analysis *a = sqlite3_user_data(ctx);
+	const struct trace_name *n = NULL;
+
+	if (sqlite3_value_type(argv[0]) == SQLITE_INTEGER &&
+	    sqlite3_value_type(argv[1]) == SQLITE_INTEGER)
+		n = trace_file_find(a->trace, (uint32_t)sqlite3_value_int64(argv[0]),
+				    (uint64_t)sqlite3_value_int64(argv[1]));
+	if (n)
+		sqlite3_result_text(ctx, n->name, -1, SQLITE_TRANSIENT);
+}
+
+static void fn_device_name(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	const struct analysis *a = sqlite3_user_data(ctx);
+	uint64_t dev = (uint64_t)sqlite3_value_int64(argv[0]);
+	char number[32];
+
+	if (sqlite3_value_type(argv[0]) != SQLITE_INTEGER)
+		return;
+	if (trace_name_find(a->trace, TRACE_NAME_DEVICE, dev)) {
+		name_result(ctx, TRACE_NAME_DEVICE, argv[0]);
+		return;
+	}
+	snprintf(number, sizeof(number), "%u:%u", (unsigned int)(dev >> 20),
+		 (unsigned int)(dev & 0xfffff));
+	sqlite3_result_text(ctx, number, -1, SQLITE_TRANSIENT);
+}
+
+static void fn_irq_name(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	const struct analysis *a = sqlite3_user_data(ctx);
+	const char *type = (const char *)sqlite3_value_text(argv[0]), *name = NULL;
+
+	if (type && sqlite3_value_type(argv[1]) == SQLITE_INTEGER)
+		name = irq_vector_name(a->trace, irq_type_find(type),
+				       (uint64_t)sqlite3_value_int64(argv[1]));
+	if (name)
+		sqlite3_result_text(ctx, name, -1, SQLITE_TRANSIENT);
+}
+
+/* A source ("alloc.slab") stands for its class where losses are told by class. */
+static bool loss_args(sqlite3_context *ctx, sqlite3_value **argv, int *cls, uint64_t *from,
+		      uint64_t *to)
+{
+	const struct analysis *a = sqlite3_user_data(ctx);
+	const char *name = (const char *)sqlite3_value_text(argv[0]);
+
+	*cls = name ? loss_class_find(name) : -1;
+	if (name && *cls < 0 && loss_source_class(name) < LOSS_CLASS_CNT)
+		*cls = (int)loss_source_class(name);
+	if (*cls < 0) {
+		sqlite3_result_error(ctx,
+				     "a class ('task', 'sched', 'alloc', 'block', 'all') or a "
+				     "source is expected",
+				     -1);
+		return false;
+	}
+	*from = context_abs(a, sqlite3_value_int64(argv[1]));
+	*to = context_abs(a, sqlite3_value_int64(argv[2]));
+	return true;
+}
+
+static void fn_lost_events(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	const struct analysis *a = sqlite3_user_data(ctx);
+	uint64_t from, to;
+	int cls;
+
+	if (loss_args(ctx, argv, &cls, &from, &to))
+		sqlite3_result_int64(
+			ctx, (int64_t)loss_index_lost(&a->losses, (unsigned int)cls, from, to));
+}
+
+static void fn_is_complete(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	struct analysis *a = sqlite3_user_data(ctx);
+	const char *what = (const char *)sqlite3_value_text(argv[0]);
+	uint64_t from, to;
+	int cls;
+
+	if (loss_args(ctx, argv, &cls, &from, &to))
+		sqlite3_result_int(ctx,
+				   !loss_index_lost(&a->losses, (unsigned int)cls, from, to) &&
+					   loss_index_covered(&a->losses, from, to) &&
+					   loss_index_recorded(&a->losses, what) &&
+					   !loss_index_off_ns(&a->losses, what, from, to));
+}
+
+static void fn_was_recorded(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	const struct analysis *a = sqlite3_user_data(ctx);
+	const char *source = (const char *)sqlite3_value_text(argv[0]);
+
+	if (source)
+		sqlite3_result_int(ctx, trace_was_recorded(a->trace, source));
+}
+
+static void fn_source_off_ns(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	struct analysis *a = sqlite3_user_data(ctx);
+	uint64_t from, to;
+	int cls;
+
+	if (loss_args(ctx, argv, &cls, &from, &to))
+		sqlite3_result_int64(
+			ctx, (int64_t)loss_index_off_ns(&a->losses,
+							(const char *)sqlite3_value_text(argv[0]),
+							from, to));
+}
+
+static bool has_irqs(struct analysis *a)
+{
+	const char *sources = trace_get(a->trace, "sources");
+	size_t cnt, i;
+	const struct trace_block *b = trace_blocks(a->trace, &cnt);
+
+	if (!a->has_irqs) {
+		a->has_irqs = sources && strstr(sources, "sched.irq") ? 2 : 1;
+		for (i = 0; i < cnt && a->has_irqs == 1; i++)
+			a->has_irqs += b[i].kind_cnt[EVENT_IRQ] != 0;
+	}
+	return a->has_irqs == 2;
+}
+
+static void fn_irq_recorded(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	struct analysis *a = sqlite3_user_data(ctx);
+	uint64_t from = context_abs(a, sqlite3_value_int64(argv[0]));
+	uint64_t to = context_abs(a, sqlite3_value_int64(argv[1]));
+
+	context_clip(a, &from, &to);
+	sqlite3_result_int(ctx, has_irqs(a) && loss_index_off_ns(&a->losses, "sched.irq", from,
+								 to) < to - from);
+}
+
+/*
+ * window_share(value, from, to, window_from, window_to): the part of a value, spread evenly over
+ * [from, to), that lies in the window. Shares of neighbouring windows add up to the share of both,
+ * to the unit.
+ */
+static void fn_window_share(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	int64_t v[5], lo, hi, len;
+	int i;
+
+	for (i = 0; i < 5; i++) {
+		if (sqlite3_value_type(argv[i]) == SQLITE_NULL)
+			return;
+		v[i] = sqlite3_value_int64(argv[i]);
+	}
+	len = v[2] - v[1];
+	if (len <= 0) {		/* an instant */
+		sqlite3_result_int64(ctx, v[1] >= v[3] && v[1] < v[4] ? v[0] : 0);
+		return;
+	}
+	lo = v[3] > v[1] ? v[3] - v[1] : 0;
+	hi = v[4] < v[2] ? v[4] - v[1] : len;
+	if (lo >= hi || v[3] >= v[2] || v[4] <= v[1]) {
+		sqlite3_result_int64(ctx, 0);
+		return;
+	}
+	sqlite3_result_int64(ctx, (int64_t)((__int128)v[0] * hi / len) -
+					  (int64_t)((__int128)v[0] * lo / len));
+}
+
+static void fn_is_covered(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	struct analysis *a = sqlite3_user_data(ctx);
+
+	sqlite3_result_int(ctx, loss_index_covered(&a->losses,
+						   context_abs(a, sqlite3_value_int64(argv[0])),
+						   context_abs(a, sqlite3_value_int64(argv[1]))));
+}
+
+static void fn_in_scope(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	struct analysis *a = sqlite3_user_data(ctx);
+	int64_t upid = sqlite3_value_int64(argv[0]);
+
+	sqlite3_result_int(
+		ctx, upid >= 0 && upid <= UINT32_MAX &&
+			     scope_has_process(&a->scope, dense_process(&a->ids, (uint32_t)upid)));
+}
+
+static void fn_size_class(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	int64_t v = sqlite3_value_int64(argv[0]);
+
+	if (sqlite3_value_type(argv[0]) != SQLITE_NULL)
+		sqlite3_result_int64(
+			ctx, v > 0 ? (int64_t)(1ull << (63 - __builtin_clzll((uint64_t)v))) : 0);
+}
+
+static void fn_page_bytes(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	const struct analysis *a = sqlite3_user_data(ctx);
+
+	sqlite3_result_int64(ctx, alloc_page_bytes(a->trace));
+}
+
+static void fn_finished(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	const struct analysis *a = sqlite3_user_data(ctx);
+
+	sqlite3_result_int(ctx, trace_is_finished(a->trace));
+}
+
+struct percentile {
+	struct quantile q;
+	double pct;
+};
+
+static void percentile_step(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	struct percentile *p = sqlite3_aggregate_context(ctx, sizeof(*p));
+	int64_t v;
+
+	if (!p) {
+		sqlite3_result_error_nomem(ctx);
+		return;
+	}
+	p->pct = sqlite3_value_double(argv[1]);
+	if (sqlite3_value_type(argv[0]) == SQLITE_NULL)
+		return;
+	v = sqlite3_value_int64(argv[0]);
+	if (quantile_add(&p->q, v > 0 ? (uint64_t)v : 0) < 0)
+		sqlite3_result_error_nomem(ctx);
+}
+
+static void percentile_final(sqlite3_context *ctx)
+{
+	struct percentile *p = sqlite3_aggregate_context(ctx, 0);
+
+	if (!p)
+		return;
+	if (p->q.cnt)
+		sqlite3_result_int64(ctx, (int64_t)quantile_get(&p->q, p->pct));
+	quantile_done(&p->q);
+}
+
+int sql_functions_register(struct analysis *a, struct err *e)
+{
+	static const struct {
+		const char *name;
+		int args;
+		void (*fn)(sqlite3_context *, int, sqlite3_value **);
+	} functions[] = {
+		{ "wall_time", 1, fn_wall_time },     { "unix_ns", 1, fn_unix_ns },
+		{ "symbol", 1, fn_symbol },           { "cache_name", 1, fn_cache_name },
+		{ "device_name", 1, fn_device_name }, { "lost_events", 3, fn_lost_events },
+		{ "is_complete", 3, fn_is_complete }, { "trace_finished", 0, fn_finished },
+		{ "is_covered", 2, fn_is_covered }, { "source_off_ns", 3, fn_source_off_ns },
+		{ "was_recorded", 1, fn_was_recorded },
+		{ "window_share", 5, fn_window_share },
+		{ "in_scope", 1, fn_in_scope },       { "size_class", 1, fn_size_class },
+		{ "page_bytes", 0, fn_page_bytes },
+		{ "file_name", 2, fn_file_name },     { "irq_name", 2, fn_irq_name },
+		{ "irq_recorded", 2, fn_irq_recorded },
+		{ "user_symbol", 3, fn_user_symbol }, { "stack_text", 2, fn_stack_text },
+		{ "stack_text", 3, fn_stack_text },
+	};
+	/* not DETERMINISTIC: reading may find damage, and is_complete() must be asked again then */
+	int flags = SQLITE_UTF8 | SQLITE_INNOCUOUS;
+	size_t i;
+	int rc = SQLITE_OK;
+
+	for (i = 0; i < sizeof(functions) / sizeof(functions[0]) && rc == SQLITE_OK; i++)
+		rc = sqlite3_create_function(a->db, functions[i].name, functions[i].args, flags, a,
+					     functions[i].fn, NULL, NULL);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_create_function(a->db, "percentile", 2, flags, a, NULL,
+					     percentile_step, percentile_final);
+	return rc == SQLITE_OK ? 0 : err_set(e, -EIO, "SQL functions: %s", sqlite3_errmsg(a->db));
+}

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * The guard is SQLite's authorizer: it is asked for every action while a statement is compiled.
+ * What reads is allowed, and functions; nothing else.
+ */
+#include "analyze/engine/statement.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/engine/table.h"
+
+#define STATEMENT_TRIES 4
+
+static bool pragma_reads(const char *name, const char *arg)
+{
+	static const char *const with_arg[] = { "table_info", "table_xinfo", "index_list",
+						"index_info" };
+	static const char *const without[] = {
+		"table_list",	  "function_list",   "module_list",
+		"collation_list", "compile_options", "database_list"
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(with_arg) / sizeof(with_arg[0]); i++)
+		if (!sqlite3_stricmp(name, with_arg[i]))
+			return true;
+	for (i = 0; i < sizeof(without) / sizeof(without[0]); i++)
+		if (!sqlite3_stricmp(name, without[i]))
+			return !arg;
+	return false;
+}
+
+static int authorize(void *ctx, int action, const char *p1, const char *p2, const char *db,
+		     const char *trigger)
+{
+	const struct analysis *a = ctx;
+
+	/* sqlite3_declare_vtab() compiles a CREATE TABLE that creates nothing */
+	if (a->declaring)
+		return SQLITE_OK;
+	switch (action) {
+	case SQLITE_SELECT:
+	case SQLITE_READ:
+	case SQLITE_RECURSIVE:
+		return SQLITE_OK;
+	case SQLITE_FUNCTION:
+		return p2 && !sqlite3_stricmp(p2, "load_extension") ? SQLITE_DENY : SQLITE_OK;
+	case SQLITE_PRAGMA:
+		return p1 && pragma_reads(p1, p2) ? SQLITE_OK : SQLITE_DENY;
+	default:
+		return SQLITE_DENY;
+	}
+}
+
+void statement_guard(struct analysis *a, bool on)
+{
+	sqlite3_set_authorizer(a->db, on ? authorize : NULL, a);
+}
+
+static void list_tables(char *buf, size_t size)
+{
+	const struct table_def *d;
+	unsigned int i;
+	size_t len = 0;
+
+	buf[0] = 0;
+	for (i = 0; (d = table_at(i)) && len < size; i++)
+		len += (size_t)snprintf(buf + len, size - len, "%s%s", i ? ", " : "", d->name);
+}
+
+static int fail(struct analysis *a, struct err *e)
+{
+	const char *msg = sqlite3_errmsg(a->db);
+	int rc = sqlite3_errcode(a->db);
+	char tables[400];
+
+	if (a->failed)
+		return err_set(e, a->failed, "%s", a->failed_text);
+	if (rc == SQLITE_NOMEM)
+		return err_set(e, -ENOMEM, "out of memory");
+	if (rc == SQLITE_AUTH || strstr(msg, "not authorized"))
+		return err_set(e, -EPERM,
+			       "this statement is refused (%s): a trace is only read; SELECT is "
+			       "what works",
+			       msg);
+	if (!strncmp(msg, "no such table", 13)) {
+		list_tables(tables, sizeof(tables));
+		return err_set(e, -EINVAL, "%s; there are %s", msg, tables);
+	}
+	return err_set(e, rc == SQLITE_IOERR || rc == SQLITE_FULL ? -EIO : -EINVAL, "%s", msg);
+}
+
+/* True when only blanks, comments and semicolons are left. */
+static bool is_blank(const char *s)
+{
+	for (;;) {
+		s += strspn(s, " \t\r\n\f;");
+		if (!strncmp(s, "--", 2)) {
+			s += strcspn(s, "\n");
+		} else if (!strncmp(s, "/*", 2)) {
+			const char *end = strstr(s + 2, "*/");
+
+			if (!end)
+				return true;
+			s = end + 2;
+		} else {
+			return !*s;
+		}
+	}
+}
+
+static int prepare(struct analysis *a, const char *text, sqlite3_stmt **ret, struct err *e)
+{
+	const char *tail;
+
+	a->failed = 0;
+	if (is_blank(text))
+		return err_set(e, -EINVAL, "there is no statement");
+	if (sqlite3_prepare_v2(a->db, text, -1, ret, &tail) != SQLITE_OK)
+		return fail(a, e);
+	/* VACUUM INTO asks the authorizer only when it runs */
+	if (a->guarded && !sqlite3_stmt_readonly(*ret)) {
+		sqlite3_finalize(*ret);
+		return err_set(
+			e, -EPERM,
+			"this statement is refused: a trace is only read; SELECT is what works");
+	}
+	if (!is_blank(tail)) {
+		sqlite3_finalize(*ret);
+		return err_set(e, -EINVAL,
+			       "one statement at a time: there is more after the first \";\"");
+	}
+	return 0;
+}
+
+static void bind(sqlite3_stmt *stmt, const struct statement_param *p)
+{
+	int i;
+
+	for (; p && p->name; p++) {
+		i = sqlite3_bind_parameter_index(stmt, p->name);
+		if (!i)
+			continue;
+		if (p->type == VALUE_INT)
+			sqlite3_bind_int64(stmt, i, p->i);
+		else if (p->type == VALUE_TEXT)
+			sqlite3_bind_text(stmt, i, p->text, -1, SQLITE_STATIC);
+	}
+}
+
+static void read_value(sqlite3_stmt *stmt, int i, struct value *v)
+{
+	memset(v, 0, sizeof(*v));
+	switch (sqlite3_column_type(stmt, i)) {
+	case SQLITE_INTEGER:
+		v->type = VALUE_INT;
+		v->i = sqlite3_column_int64(stmt, i);
+		break;
+	case SQLITE_FLOAT:
+		v->type = VALUE_REAL;
+		v->r = sqlite3_column_double(stmt, i);
+		break;
+	case SQLITE_NULL:
+		break;
+	default:
+		v->type = VALUE_TEXT;
+		v->text = (const char *)sqlite3_column_text(stmt, i);
+		v->text_bytes = (size_t)sqlite3_column_bytes(stmt, i);
+		if (!v->text)
+			v->text = "";
+	}
+}
+
+/* *ret_begun: the sink has got something. */
+static int pump(struct analysis *a, sqlite3_stmt *stmt, const struct row_sink *sink,
+		bool *ret_begun, struct err *e)
+{
+	unsigned int cnt = (unsigned int)sqlite3_column_count(stmt), i;
+	const char **names = calloc(cnt + 1, sizeof(*names));
+	struct value *values = calloc(cnt + 1, sizeof(*values));
+	int ret = -ENOMEM, rc;
+
+	if (!names || !values)
+		goto out;
+	rc = sqlite3_step(stmt);
+	if (rc != SQLITE_ROW && rc != SQLITE_DONE) {
+		ret = fail(a, e);
+		goto out;
+	}
+	*ret_begun = true;
+	for (i = 0; i < cnt; i++)
+		names[i] = sqlite3_column_name(stmt, (int)i);
+	ret = sink->begin ? sink->begin(sink->ctx, cnt, names) : 0;
+	for (; ret >= 0 && rc == SQLITE_ROW; rc = ret < 0 ? rc : sqlite3_step(stmt)) {
+		for (i = 0; i < cnt; i++)
+			read_value(stmt, (int)i, &values[i]);
+		ret = sink->row(sink->ctx, values);
+	}
+	if (ret >= 0 && rc != SQLITE_DONE)
+		ret = fail(a, e);
+	else if (ret >= 0)
+		ret = sink->end ? sink->end(sink->ctx) : 0;
+out:
+	free(names);
+	free(values);
+	return ret < 0 ? ret : 0;
+}
+
+int statement_run(struct analysis *a, const char *text, const struct statement_param *params,
+		  const struct row_sink *sink, struct err *e)
+{
+	sqlite3_stmt *stmt;
+	unsigned int tries = 0;
+	bool begun = false;
+	int ret;
+
+	do {
+		ret = prepare(a, text, &stmt, e);
+		if (ret < 0)
+			return ret;
+		bind(stmt, params);
+		ret = pump(a, stmt, sink, &begun, e);
+		sqlite3_finalize(stmt);
+		/* a damaged index costs nothing but time */
+	} while (ret == -EBADMSG && !begun && analysis_index_failed(a) &&
+		 ++tries < STATEMENT_TRIES);
+	return ret;
+}
+
+int statement_columns(struct analysis *a, const char *text, char *buf, size_t size)
+{
+	sqlite3_stmt *stmt;
+	size_t len = 0;
+	int i, ret = prepare(a, text, &stmt, NULL);
+
+	if (ret < 0)
+		return ret;
+	buf[0] = 0;
+	for (i = 0; i < sqlite3_column_count(stmt) && len < size; i++)
+		len += (size_t)snprintf(buf + len, size - len, "%s%s", i ? ", " : "",
+					sqlite3_column_name(stmt, i));
+	sqlite3_finalize(stmt);
+	return 0;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * statement: runs one SQL statement into a row sink. Private to analyze/.
+ * Threads: one. Errors: 0 or -errno; a message of SQLite's is completed with what may help.
+ */
+#ifndef STATEMENT_H
+#define STATEMENT_H
+
+#include "analyze/engine/context.h"
+
+struct statement_param {
+	const char *name;		/* ":from" */
+	enum value_type type;
+	int64_t i;
+	const char *text;
+};
+
+/*
+ * text holds one statement only. params end with a row whose name is NULL; NULL: none. A parameter
+ * the statement does not have is left out, one that is not given stays NULL.
+ */
+int statement_run(struct analysis *a, const char *text, const struct statement_param *params,
+		  const struct row_sink *sink, struct err *e);
+
+/* Refuses everything that could write, open files or change the connection, as long as it is set.
+ */
+void statement_guard(struct analysis *a, bool on);
+
+/* Column names of a query, joined by ", ". 0 or -errno. */
+int statement_columns(struct analysis *a, const char *text, char *buf, size_t size);
+
+#endif /* STATEMENT_H */

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * table: how a SQL table that is computed from the trace describes itself. Private to analyze/.
+ *
+ *     [table_def: open, step, close] --rows of cells--> table_vtab.c --> SQLite
+ *
+ * A table fills a rowbuf, some rows at each step. What SQLite knows of the rows it wants (time
+ * range, cpu, thread, key) is in the table_query; a table may use it to read less but need not:
+ * SQLite checks again. Arguments of a table-valued function are its hidden columns. Threads: one.
+ */
+#ifndef TABLE_H
+#define TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/engine/context.h"
+
+enum column_type { COLUMN_INT, COLUMN_REAL, COLUMN_TEXT };
+
+struct table_column {
+	const char *name;
+	enum column_type type;
+};
+
+struct cell {
+	enum value_type type;		/* VALUE_NULL is 0: a zeroed cell */
+	union {
+		int64_t i;
+		double r;
+		const char *s;		/* lives until the table's next step */
+	};
+};
+
+struct rowbuf {
+	struct cell *cells;
+	unsigned int col_cnt;
+	size_t row_cnt, row_cap;
+};
+
+enum { TABLE_ARG_MAX = 5 };
+
+struct table_query {
+	int64_t from_ns,
+		to_ns; /* wanted range of the time column, [from, to), from the trace's start */
+	bool has_cpu, has_utid, has_key;
+	int64_t cpu, utid;
+	struct cell key;
+	uint32_t cols_used;		/* bit per column; bit 31: any from there on */
+	struct cell args[TABLE_ARG_MAX];	/* VALUE_NULL: not given */
+};
+
+struct table_def {
+	const char *name;
+	const char *doc;			/* one line */
+	const struct table_column *cols;	/* hidden ones last */
+	unsigned int col_cnt;			/* without the hidden ones */
+	unsigned int arg_cnt;			/* hidden ones */
+	int time_col, cpu_col, utid_col, key_col;	/* -1: there is none */
+	bool is_ordered;			/* rows come in ascending order of time_col */
+	bool is_event_table;
+	bool is_exported;
+	unsigned int kind;			/* for tables of one family */
+	const void *data;
+	double (*row_cnt)(const struct analysis *a,
+			  const struct table_def *def); /* estimate; NULL: few */
+	/* 0 or -errno. *ret_state is given to step and close. */
+	int (*open)(struct analysis *a, const struct table_def *def, const struct table_query *q,
+		    void **ret_state, struct err *e);
+	/* 1: there may be more (rows may have been added), 0: no more, -errno. */
+	int (*step)(void *state, struct rowbuf *out, struct err *e);
+	void (*close)(void *state);
+};
+
+/* A new row of zeroed cells, valid until the next one; NULL when out of memory. */
+struct cell *rowbuf_add(struct rowbuf *rb);
+
+static inline void cell_int(struct cell *c, int64_t v)
+{
+	c->type = VALUE_INT;
+	c->i = v;
+}
+
+static inline void cell_real(struct cell *c, double v)
+{
+	c->type = VALUE_REAL;
+	c->r = v;
+}
+
+/* s outlives the row; NULL is SQL's NULL. */
+static inline void cell_text(struct cell *c, const char *s)
+{
+	c->type = s ? VALUE_TEXT : VALUE_NULL;
+	c->s = s;
+}
+
+/* All tables, by family; each list ends with a row without name. */
+extern const struct table_def tables_of_events[];
+extern const struct table_def tables_of_lists[];
+extern const struct table_def tables_of_slices[];	/* sched_slices */
+extern const struct table_def tables_of_allocations[];	/* allocations */
+extern const struct table_def tables_of_requests[];	/* block_requests */
+/* Table-valued functions: */
+extern const struct table_def tables_of_cpu[];		/* cpu_usage */
+extern const struct table_def tables_of_waits[];	/* sched_waits */
+extern const struct table_def tables_of_memory[];	/* alloc_usage */
+extern const struct table_def tables_of_spikes[];	/* spikes */
+extern const struct table_def tables_of_io[];		/* io_usage */
+extern const struct table_def tables_of_patterns[];	/* io_pattern, latency_hist */
+extern const struct table_def tables_of_devices[];	/* device_usage */
+extern const struct table_def tables_of_loss[];		/* window_loss */
+extern const struct table_def tables_of_levels[];	/* memory_levels */
+extern const struct table_def tables_of_irqs[];	/* irq_usage */
+
+/* Registers all of them with a->db. */
+int table_vtab_register(struct analysis *a, struct err *e);
+
+/* By name, without regard to case; NULL: there is none. */
+const struct table_def *table_find(const char *name);
+/* The n-th of all tables, NULL after the last. */
+const struct table_def *table_at(unsigned int n);
+
+#endif /* TABLE_H */

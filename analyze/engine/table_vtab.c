@@ -1,0 +1,493 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * The one SQLite module behind every computed table: eponymous (no CREATE needed), read only.
+ *
+ * Planning. idxStr has one letter per argument handed to xFilter, in order:
+ *     g  time > ?     G  time >= ?     l  time < ?     L  time <= ?     t  time = ?
+ *     c  cpu = ?      u  utid = ?      k  key = ?      0..4  argument n of a table-valued function
+ * idxNum has bit i set when column i is used (bit 30: any column from 30 on). Constraints narrow
+ * what a table reads; SQLite still checks each row, except for the arguments, which are no
+ * conditions. A table-valued function whose argument depends on a later table cannot be planned.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/engine/table.h"
+
+struct vtab {
+	sqlite3_vtab base;
+	struct analysis *analysis;
+	const struct table_def *def;
+};
+
+struct vtab_cursor {
+	sqlite3_vtab_cursor base;
+	void *state;
+	struct rowbuf rows;
+	size_t at;
+	int64_t rowid;
+	bool more, eof;
+	char *texts[TABLE_ARG_MAX + 1];	/* copies of text arguments and key */
+};
+
+struct vtab_binding {
+	struct analysis *analysis;
+	const struct table_def *def;
+};
+
+static const struct table_def *const families[] = {
+	tables_of_lists,    tables_of_events, tables_of_slices, tables_of_allocations,
+	tables_of_requests, tables_of_cpu,    tables_of_waits,	tables_of_memory,
+	tables_of_spikes,   tables_of_io,     tables_of_loss,	tables_of_patterns,
+	tables_of_devices,  tables_of_levels,	tables_of_irqs,
+};
+
+#define FAMILY_CNT (sizeof(families) / sizeof(families[0]))
+#define BATCH_KEEP_ROWS 4096
+
+struct cell *rowbuf_add(struct rowbuf *rb)
+{
+	struct cell *row;
+
+	if (rb->row_cnt == rb->row_cap) {
+		size_t cap = rb->row_cap ? rb->row_cap * 2 : 64;
+		struct cell *cells = realloc(rb->cells, cap * rb->col_cnt * sizeof(*cells));
+
+		if (!cells)
+			return NULL;
+		rb->cells = cells;
+		rb->row_cap = cap;
+	}
+	row = &rb->cells[rb->row_cnt++ * rb->col_cnt];
+	memset(row, 0, rb->col_cnt * sizeof(*row));
+	return row;
+}
+
+const struct table_def *table_find(const char *name)
+{
+	const struct table_def *d;
+	size_t i;
+
+	for (i = 0; i < FAMILY_CNT; i++)
+		for (d = families[i]; d->name; d++)
+			if (!sqlite3_stricmp(d->name, name))
+				return d;
+	return NULL;
+}
+
+const struct table_def *table_at(unsigned int n)
+{
+	const struct table_def *d;
+	size_t i;
+
+	for (i = 0; i < FAMILY_CNT; i++)
+		for (d = families[i]; d->name; d++)
+			if (!n--)
+				return d;
+	return NULL;
+}
+
+static int vtab_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
+			sqlite3_vtab **ret, char **err)
+{
+	static const char *const types[] = { "INTEGER", "REAL", "TEXT" };
+	const struct vtab_binding *b = aux;
+	const struct table_def *def = b->def;
+	sqlite3_str *s = sqlite3_str_new(db);
+	struct vtab *t;
+	unsigned int i;
+	char *ddl;
+	int rc;
+
+	sqlite3_str_appendf(s, "CREATE TABLE x(");
+	for (i = 0; i < def->col_cnt + def->arg_cnt; i++)
+		sqlite3_str_appendf(s, "%s\"%w\" %s%s", i ? ", " : "", def->cols[i].name,
+				    types[def->cols[i].type], i >= def->col_cnt ? " HIDDEN" : "");
+	sqlite3_str_appendf(s, ")");
+	ddl = sqlite3_str_finish(s);
+	if (!ddl)
+		return SQLITE_NOMEM;
+	b->analysis->declaring = true;
+	rc = sqlite3_declare_vtab(db, ddl);
+	b->analysis->declaring = false;
+	sqlite3_free(ddl);
+	if (rc != SQLITE_OK)
+		return rc;
+	sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
+	t = sqlite3_malloc(sizeof(*t));
+	if (!t)
+		return SQLITE_NOMEM;
+	memset(t, 0, sizeof(*t));
+	t->analysis = b->analysis;
+	t->def = def;
+	*ret = &t->base;
+	return SQLITE_OK;
+}
+
+static int vtab_disconnect(sqlite3_vtab *t)
+{
+	sqlite3_free(t);
+	return SQLITE_OK;
+}
+
+/* The letter of a constraint, or 0 if the table does not use the constraint. */
+static char plan_letter(const struct table_def *def, const struct sqlite3_index_constraint *c)
+{
+	bool eq = c->op == SQLITE_INDEX_CONSTRAINT_EQ;
+
+	if (c->iColumn >= (int)def->col_cnt)
+		return eq ? (char)('0' + c->iColumn - (int)def->col_cnt) : 0;
+	if (c->iColumn < 0)
+		return 0;
+	if (c->iColumn == def->time_col) {
+		switch (c->op) {
+		case SQLITE_INDEX_CONSTRAINT_GT:
+			return 'g';
+		case SQLITE_INDEX_CONSTRAINT_GE:
+			return 'G';
+		case SQLITE_INDEX_CONSTRAINT_LT:
+			return 'l';
+		case SQLITE_INDEX_CONSTRAINT_LE:
+			return 'L';
+		case SQLITE_INDEX_CONSTRAINT_EQ:
+			return 't';
+		default:
+			return 0;
+		}
+	}
+	if (!eq)
+		return 0;
+	return c->iColumn == def->cpu_col ? 'c' : c->iColumn == def->utid_col ? 'u' :
+	       c->iColumn == def->key_col ? 'k' : 0;
+}
+
+static double letter_selectivity(char letter)
+{
+	switch (letter) {
+	case 't':
+	case 'k':
+		return 1e-6;
+	case 'u':
+		return 0.02;
+	case 'c':
+		return 0.25;
+	default:
+		return 0.1;
+	}
+}
+
+static int vtab_best_index(sqlite3_vtab *vt, sqlite3_index_info *info)
+{
+	const struct vtab *t = (const struct vtab *)vt;
+	double rows = t->def->row_cnt ? t->def->row_cnt(t->analysis, t->def) : 100.0;
+	unsigned int i, n = 0;
+	char letters[64];
+
+	for (i = 0; i < (unsigned int)info->nConstraint && n < sizeof(letters) - 1; i++) {
+		const struct sqlite3_index_constraint *c = &info->aConstraint[i];
+		char letter = plan_letter(t->def, c);
+
+		if (!letter)
+			continue;
+		if (!c->usable) {
+			if (letter >= '0' && letter <= '9')
+				return SQLITE_CONSTRAINT;
+			continue;
+		}
+		letters[n++] = letter;
+		info->aConstraintUsage[i].argvIndex = (int)n;
+		info->aConstraintUsage[i].omit = letter >= '0' && letter <= '9';
+		if (letter < '0' || letter > '9')
+			rows *= letter_selectivity(letter);
+	}
+	letters[n] = 0;
+	info->idxStr = sqlite3_mprintf("%s", letters);
+	if (!info->idxStr)
+		return SQLITE_NOMEM;
+	info->needToFreeIdxStr = 1;
+	info->idxNum = (int)(info->colUsed & 0x3fffffff) | (info->colUsed >> 30 ? 1 << 30 : 0);
+	if (rows < 1)
+		rows = 1;
+	info->estimatedRows = (sqlite3_int64)rows;
+	info->estimatedCost = rows * 2 + 10;
+	if (t->def->is_ordered && info->nOrderBy == 1 && !info->aOrderBy[0].desc &&
+	    info->aOrderBy[0].iColumn == t->def->time_col)
+		info->orderByConsumed = 1;
+	return SQLITE_OK;
+}
+
+static int vtab_open(sqlite3_vtab *vt, sqlite3_vtab_cursor **ret)
+{
+	struct vtab_cursor *c = sqlite3_malloc(sizeof(*c));
+
+	if (!c)
+		return SQLITE_NOMEM;
+	memset(c, 0, sizeof(*c));
+	c->eof = true;
+	*ret = &c->base;
+	return SQLITE_OK;
+}
+
+static void cursor_reset(struct vtab_cursor *c)
+{
+	struct vtab *t = (struct vtab *)c->base.pVtab;
+	size_t i;
+
+	if (c->state)
+		t->def->close(c->state);
+	c->state = NULL;
+	for (i = 0; i < sizeof(c->texts) / sizeof(c->texts[0]); i++) {
+		free(c->texts[i]);
+		c->texts[i] = NULL;
+	}
+	c->rows.row_cnt = c->at = 0;
+	c->more = false;
+	c->eof = true;
+}
+
+static int vtab_close(sqlite3_vtab_cursor *vc)
+{
+	struct vtab_cursor *c = (struct vtab_cursor *)vc;
+
+	cursor_reset(c);
+	free(c->rows.cells);
+	sqlite3_free(c);
+	return SQLITE_OK;
+}
+
+static int vtab_fail(struct vtab *t, int ret, const struct err *e)
+{
+	t->analysis->failed = ret;
+	snprintf(t->analysis->failed_text, sizeof(t->analysis->failed_text), "%s",
+		 err_text(e, ret));
+	sqlite3_free(t->base.zErrMsg);
+	t->base.zErrMsg = sqlite3_mprintf("%s", err_text(e, ret));
+	return ret == -ENOMEM ? SQLITE_NOMEM : SQLITE_ERROR;
+}
+
+static int cursor_fill(struct vtab_cursor *c)
+{
+	struct vtab *t = (struct vtab *)c->base.pVtab;
+	struct err e = { "" };
+	int ret;
+
+	if (c->rows.row_cap > BATCH_KEEP_ROWS) {
+		free(c->rows.cells);
+		c->rows.cells = NULL;
+		c->rows.row_cap = 0;
+	}
+	c->rows.row_cnt = c->at = 0;
+	while (c->more && !c->rows.row_cnt) {
+		ret = t->def->step(c->state, &c->rows, &e);
+		if (ret < 0)
+			return vtab_fail(t, ret, &e);
+		c->more = ret > 0;
+	}
+	c->eof = !c->rows.row_cnt;
+	return SQLITE_OK;
+}
+
+/*
+ * Gives the bounds that v sets for an instant. Returns false if v is not a number and therefore
+ * sets no bounds.
+ */
+static bool instant_bounds(sqlite3_value *v, int64_t *ret_floor, int64_t *ret_ceil)
+{
+	double r;
+
+	switch (sqlite3_value_numeric_type(v)) {
+	case SQLITE_INTEGER:
+		*ret_floor = *ret_ceil = sqlite3_value_int64(v);
+		return true;
+	case SQLITE_FLOAT:
+		r = sqlite3_value_double(v);
+		if (!(r > -9.2e18 && r < 9.2e18))
+			return false;
+		*ret_floor = (int64_t)floor(r);
+		*ret_ceil = (int64_t)ceil(r);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static int64_t after(int64_t ts)
+{
+	return ts == INT64_MAX ? ts : ts + 1;
+}
+
+static void narrow_time(struct table_query *q, char letter, sqlite3_value *v)
+{
+	int64_t lo, hi;
+
+	if (!instant_bounds(v, &lo, &hi))
+		return;
+	if ((letter == 'g' || letter == 'G' || letter == 't') && lo > q->from_ns)
+		q->from_ns = lo;
+	if ((letter == 'l' || letter == 'L' || letter == 't')) {
+		int64_t to = letter == 'l' ? hi : after(hi);
+
+		if (to < q->to_ns)
+			q->to_ns = to;
+	}
+}
+
+static int take_cell(struct vtab_cursor *c, struct cell *ret, sqlite3_value *v, unsigned int slot)
+{
+	switch (sqlite3_value_type(v)) {
+	case SQLITE_INTEGER:
+		cell_int(ret, sqlite3_value_int64(v));
+		return 0;
+	case SQLITE_FLOAT:
+		cell_real(ret, sqlite3_value_double(v));
+		return 0;
+	case SQLITE_NULL:
+		return 0;
+	default:
+		free(c->texts[slot]);
+		c->texts[slot] =
+			strdup(sqlite3_value_text(v) ? (const char *)sqlite3_value_text(v) : "");
+		cell_text(ret, c->texts[slot]);
+		return c->texts[slot] ? 0 : -ENOMEM;
+	}
+}
+
+static int take_constraint(struct vtab_cursor *c, struct table_query *q, char letter,
+			   sqlite3_value *v)
+{
+	bool is_int = sqlite3_value_type(v) == SQLITE_INTEGER;
+
+	switch (letter) {
+	case 'c':
+		q->has_cpu = is_int;
+		q->cpu = sqlite3_value_int64(v);
+		return 0;
+	case 'u':
+		q->has_utid = is_int;
+		q->utid = sqlite3_value_int64(v);
+		return 0;
+	case 'k':
+		q->has_key = sqlite3_value_type(v) != SQLITE_NULL;
+		return take_cell(c, &q->key, v, TABLE_ARG_MAX);
+	default:
+		if (letter >= '0' && letter < '0' + TABLE_ARG_MAX)
+			return take_cell(c, &q->args[letter - '0'], v,
+					 (unsigned int)(letter - '0'));
+		narrow_time(q, letter, v);
+		return 0;
+	}
+}
+
+static int vtab_filter(sqlite3_vtab_cursor *vc, int idx_num, const char *idx_str, int argc,
+		       sqlite3_value **argv)
+{
+	struct vtab_cursor *c = (struct vtab_cursor *)vc;
+	struct vtab *t = (struct vtab *)c->base.pVtab;
+	struct table_query q = { .from_ns = INT64_MIN, .to_ns = INT64_MAX };
+	struct err e = { "" };
+	int i, ret;
+
+	cursor_reset(c);
+	q.cols_used = (uint32_t)idx_num & 0x3fffffff;
+	if (idx_num & (1 << 30))
+		q.cols_used |= 0xc0000000u;
+	for (i = 0; i < argc && idx_str && idx_str[i]; i++) {
+		bool is_arg = idx_str[i] >= '0' && idx_str[i] < '0' + TABLE_ARG_MAX;
+
+		/* a comparison with NULL is never true: the table has no matching row */
+		if (!is_arg && sqlite3_value_type(argv[i]) == SQLITE_NULL)
+			return SQLITE_OK;
+		if (take_constraint(c, &q, idx_str[i], argv[i]) < 0)
+			return SQLITE_NOMEM;
+	}
+	c->rows.col_cnt = t->def->col_cnt + t->def->arg_cnt;
+	c->rowid = 0;
+	ret = t->def->open(t->analysis, t->def, &q, &c->state, &e);
+	if (ret < 0)
+		return vtab_fail(t, ret, &e);
+	c->more = true;
+	return cursor_fill(c);
+}
+
+static int vtab_next(sqlite3_vtab_cursor *vc)
+{
+	struct vtab_cursor *c = (struct vtab_cursor *)vc;
+
+	c->rowid++;
+	if (++c->at < c->rows.row_cnt)
+		return SQLITE_OK;
+	return cursor_fill(c);
+}
+
+static int vtab_eof(sqlite3_vtab_cursor *vc)
+{
+	return ((struct vtab_cursor *)vc)->eof;
+}
+
+static int vtab_column(sqlite3_vtab_cursor *vc, sqlite3_context *ctx, int col)
+{
+	struct vtab_cursor *c = (struct vtab_cursor *)vc;
+	const struct cell *x = &c->rows.cells[c->at * c->rows.col_cnt + (size_t)col];
+
+	switch (x->type) {
+	case VALUE_INT:
+		sqlite3_result_int64(ctx, x->i);
+		break;
+	case VALUE_REAL:
+		sqlite3_result_double(ctx, x->r);
+		break;
+	case VALUE_TEXT:
+		sqlite3_result_text(ctx, x->s, -1, SQLITE_TRANSIENT);
+		break;
+	default:
+		break;
+	}
+	return SQLITE_OK;
+}
+
+static int vtab_rowid(sqlite3_vtab_cursor *vc, sqlite3_int64 *ret)
+{
+	*ret = ((struct vtab_cursor *)vc)->rowid;
+	return SQLITE_OK;
+}
+
+static const sqlite3_module vtab_module = {
+	.iVersion = 2,
+	.xConnect = vtab_connect,	/* without xCreate: eponymous only */
+	.xBestIndex = vtab_best_index,
+	.xDisconnect = vtab_disconnect,
+	.xDestroy = vtab_disconnect,
+	.xOpen = vtab_open,
+	.xClose = vtab_close,
+	.xFilter = vtab_filter,
+	.xNext = vtab_next,
+	.xEof = vtab_eof,
+	.xColumn = vtab_column,
+	.xRowid = vtab_rowid,
+};
+
+int table_vtab_register(struct analysis *a, struct err *e)
+{
+	const struct table_def *d;
+	struct vtab_binding *b;
+	size_t i;
+
+	for (i = 0; i < FAMILY_CNT; i++) {
+		for (d = families[i]; d->name; d++) {
+			b = malloc(sizeof(*b));
+			if (!b)
+				return err_set(e, -ENOMEM, "out of memory");
+			b->analysis = a;
+			b->def = d;
+			/* SQLite frees b, also on failure */
+			if (sqlite3_create_module_v2(a->db, d->name, &vtab_module, b, free) !=
+			    SQLITE_OK)
+				return err_set(e, -EIO, "table %s: %s", d->name,
+					       sqlite3_errmsg(a->db));
+		}
+	}
+	return 0;
+}

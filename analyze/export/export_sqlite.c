@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * Writes the tables of a window as a real SQLite file: as an atomic output, filled without a
+ * journal and synced.
+ *
+ * SQLite makes the tables and indexes, empty (schema/tables.sql, indexes.sql). export_fill writes
+ * the event tables, export_sql the lists.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/atomic_output.h"
+#include "analyze/engine/context.h"
+#include "analyze/export/export_fill.h"
+#include "analyze/export/export_sql.h"
+#include "analyze/engine/schema_list.h"
+#include "analyze/engine/table.h"
+
+/* Good enough for a file that is thrown away if anything goes wrong. */
+#define UNSAFE "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;"
+
+static void on_fill(void *ctx, uint64_t rows)
+{
+	const struct export_to *x = ctx;
+
+	x->request->progress(x->request->ctx, rows, x->all_rows);
+}
+
+static int make_tables(struct export_to *x, struct err *e)
+{
+	const char *const texts[] = { UNSAFE,
+				      "PRAGMA page_size = 8192; PRAGMA auto_vacuum = NONE; BEGIN;",
+				      schema_text("tables"),
+				      schema_text("indexes"),
+				      schema_text("views"),
+				      "COMMIT;" };
+	int ret = export_sql_open(x, e), closed;
+	size_t i;
+
+	for (i = 0; !ret && i < sizeof(texts) / sizeof(texts[0]); i++)
+		ret = export_sql_run(x, texts[i], e);
+	closed = export_sql_close(x, e);
+	return ret ? ret : closed;
+}
+
+/* Lists come last: reading the events may find damage, which one of the lists shows. */
+static int fill_lists(struct export_to *x, struct err *e)
+{
+	char end[128];
+	int ret = export_sql_open(x, e), closed;
+
+	snprintf(end, sizeof(end),
+		 "PRAGMA application_id = %d; COMMIT; PRAGMA analysis_limit = 1000; ANALYZE;",
+		 x->part.whole ? EXPORT_APPLICATION_ID : 0);
+	if (!ret)
+		ret = export_sql_run(x, UNSAFE "BEGIN", e);
+	if (!ret)
+		ret = export_sql_lists(x, e);
+	if (!ret)
+		ret = export_sql_run(x, end, e);
+	closed = export_sql_close(x, e);
+	return ret ? ret : closed;
+}
+
+/*
+ * A journal or write-ahead log beside the file that is replaced would be applied to the new one:
+ * SQLite applies it to the old one, and removes it.
+ */
+static void clear_journal(const char *path)
+{
+	sqlite3 *db = NULL;
+
+	if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) ==
+	    SQLITE_OK)
+		sqlite3_exec(db, "SELECT count(*) FROM sqlite_schema", NULL, NULL, NULL);
+	sqlite3_close(db);
+}
+
+static int sync_file(int fd, const char *path, struct err *e)
+{
+	if (fsync(fd) < 0)
+		return err_set(e, -errno, "%s: cannot be synced: %s", path, strerror(errno));
+	return 0;
+}
+
+/* Writes x->path, an empty file. dir: for temporary files. */
+static int write_file(struct export_to *x, int fd, const char *dir, struct err *e)
+{
+	const struct export_request *r = x->request;
+	const struct export_fill_job job = {
+		.a = x->a,
+		.path = x->path,
+		.dir = dir,
+		.part = x->part,
+		.progress = r->progress ? on_fill : NULL,
+		.ctx = x,
+	};
+	int ret = make_tables(x, e);
+
+	if (!ret)
+		ret = export_fill(&job, &x->row_cnt, e);
+	if (!ret)
+		ret = fill_lists(x, e);
+	if (!ret)
+		ret = sync_file(fd, x->path, e);
+	if (!ret && r->progress)
+		r->progress(r->ctx, x->row_cnt, x->row_cnt);
+	return ret;
+}
+
+static int write_new(struct export_to *x, struct err *e)
+{
+	const char *path = x->request->path;
+	struct atomic_output out;
+	int fd = -1, ret = atomic_output_begin(&out, path, false, e);
+
+	if (!ret) {
+		x->path = out.path;
+		fd = open(out.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+		ret = fd < 0 ? err_set(e, -errno, "%s: cannot be made: %s", path, strerror(errno))
+			     : write_file(x, fd, out.dir, e);
+	}
+	if (!ret && x->replaces)
+		clear_journal(path);
+	if (!ret)
+		ret = atomic_output_commit(&out, path, x->replaces, e);
+	if (fd >= 0)
+		close(fd);
+	atomic_output_drop(&out);
+	return ret;
+}
+
+static uint64_t expected_rows(const struct analysis *a)
+{
+	const struct table_def *def;
+	double sum = 0;
+	unsigned int i;
+
+	for (i = 0; (def = table_at(i)); i++)
+		if (def->is_exported && def->row_cnt)
+			sum += def->row_cnt(a, def);
+	return (uint64_t)sum;
+}
+
+static int refuse(const char *path, const char *why, struct err *e)
+{
+	return err_set(e, -EEXIST, "%s exists%s%s; -f replaces it", path, *why ? ", and " : "",
+		       why);
+}
+
+/* Whether a file may be replaced that is there already. 0 or -errno. */
+static int check_old_file(const struct export_to *x, struct err *e)
+{
+	const char *path = x->request->path;
+	uint8_t head[100];
+	struct stat st;
+	ssize_t n = -1;
+	int fd;
+
+	if (!x->part.whole)
+		return refuse(path, "", e);
+	/* Not waited for: it may be a pipe or a device. */
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+		if (fd >= 0)
+			close(fd);
+		return refuse(path, "is not a regular file", e);
+	}
+	n = pread(fd, head, sizeof(head), 0);
+	close(fd);
+	if (n != (ssize_t)sizeof(head) || memcmp(head, "SQLite format 3", 16) != 0)
+		return refuse(path, "is not a SQLite database", e);
+	if (memcmp(head + 68, "ebpf", 4) != 0) /* EXPORT_APPLICATION_ID, big-endian */
+		return refuse(path, "is not the export of a whole trace", e);
+	return 0;
+}
+
+int analysis_export_sqlite(struct analysis *a, const struct export_request *r, uint64_t *ret_rows,
+			   struct err *e)
+{
+	struct export_to x = {
+		.a = a,
+		.request = r,
+		.part = { .whole = r->from_ns <= a->start_ns && r->to_ns >= a->end_ns,
+			  .from_ns = context_rel_clamped(a, r->from_ns),
+			  .to_ns = context_rel_clamped(a, r->to_ns) },
+		.all_rows = expected_rows(a),
+		.replaces = r->force,
+	};
+	struct stat st;
+	int ret = 0;
+
+	if (!r->force && !lstat(r->path, &st)) {
+		ret = check_old_file(&x, e);
+		x.replaces = !ret;
+	}
+	if (!ret)
+		ret = write_new(&x, e);
+	*ret_rows = x.row_cnt;
+	return ret;
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * fold: one kind of answer that grows from events: CPU time, waits, requests, interrupts, memory.
+ *
+ *     events --[machine]--> what it found (a wait, a request) --[add]--> sums --[merge]--> sums
+ *
+ * A fold has a machine, which is a state machine of src/model with a trace's ids, and it may have
+ * sums. The builder of the index runs the machine over the whole trace, stores the sums of every
+ * interval and what the machine has to know at the interval's beginning. A window takes the stored
+ * sums of the intervals that lie in it, and decodes the others from the stored states
+ * (fold_run.h). Both run the same machine and the same add(), so their answers are equal.
+ *
+ * Errors: 0 or -errno. Threads: a machine belongs to one.
+ */
+#ifndef FOLD_H
+#define FOLD_H
+
+#include "analyze/engine/context.h"
+#include "analyze/fold/index.h"
+
+/* Receives what a machine finds; what found points to depends on the fold. 0 or -errno. */
+struct fold_sink {
+	void *ctx;
+	int (*found)(void *ctx, const void *found);
+};
+
+/* Where a machine has to begin to know the truth about an instant. */
+enum fold_begin {
+	FOLD_FROM_STATE,	/* at a stored state, or at the trace's start */
+	FOLD_FROM_EDGE,		/* at a block whose keyframe tells all */
+	FOLD_FROM_MINUTE,	/* a minute before: nothing older matters */
+};
+
+/* What the index keeps of a machine. */
+struct fold_state_def {
+	unsigned int part, tail;	/* enum index_part, enum index_tail */
+	bool is_whole;	/* part is the whole state: a machine that goes on needs no other one */
+	/* An interval begins: from now on, note what its events need to know of the time before. */
+	int (*begin_interval)(void *m, uint64_t from_ns);
+	int (*put_interval)(void *m, struct buf *out);
+	/* All that is known at at_ns. */
+	int (*save)(void *m, uint64_t at_ns, struct buf *out);
+	/* The machine goes on from what put_interval() or (is_tail) save() wrote. Or -EBADMSG. */
+	int (*load)(void *m, uint64_t at_ns, struct packed_in *in, bool is_tail);
+};
+
+/* What sums are kept for, in dense ids; how the two numbers are used is the fold's. */
+struct fold_key {
+	uint64_t a, b;
+};
+
+/* The owner of sums: the builder of the index, or a view. */
+struct fold_target {
+	const struct dense_ids *ids;
+	uint64_t from_ns, to_ns;	/* only what lies in here is added */
+	/*
+	 * The sum of a key that holds an instant. 1: *ret_sum; 0: it is not wanted; -errno. The
+	 * same sum holds all instants before *ret_end_ns.
+	 */
+	int (*sum)(struct fold_target *t, uint64_t ts_ns, const struct fold_key *key,
+		   void **ret_sum, uint64_t *ret_end_ns);
+};
+
+/* Sums of what a machine finds. Each sum is a struct that the fold's header names. */
+struct fold_sums_def {
+	size_t bytes;
+	void (*reset)(void *sum);	/* an empty sum again, which may keep its memory */
+	void (*done)(void *sum);	/* NULL: a sum has no memory of its own */
+	/* A fold_sink's found(); ctx is a struct fold_target. */
+	int (*add)(void *ctx, const void *found);
+
+	/* In the index; NULL: these sums are not kept there. */
+	void (*put)(const struct dense_ids *d, const struct fold_key *key, void *sum,
+		    struct buf *out);
+	/* 1: the next row's key; 0: there is no more; -EBADMSG. Then merge() adds the row's sum. */
+	int (*get_key)(const struct dense_ids *d, struct packed_in *in, struct fold_key *ret);
+	int (*merge)(void *sum, struct packed_in *in);
+	unsigned int part;		/* enum index_part */
+	bool is_exact_decoded;	/* order statistics are exact only when all events are decoded */
+};
+
+struct fold_def {
+	uint32_t kinds;			/* of events: 1u << EVENT_x */
+	const uint32_t *columns;	/* by kind; NULL: all */
+	enum fold_begin begin;
+	const struct fold_state_def *state;	/* NULL: the index has none */
+	const struct fold_sums_def *sums;	/* NULL: the index has none */
+	uint32_t arg;			/* for folds that share functions */
+
+	int (*open)(void **ret_machine, const struct fold_def *def, struct analysis *a,
+		    const struct fold_sink *sink);
+	void (*close)(void *m);
+	/* Nothing was loaded: the machine begins here, at the beginning of block. May be NULL. */
+	int (*start)(void *m, uint64_t from_ns, size_t block, struct err *e);
+	int (*event)(void *m, const struct event *ev);
+	int (*edge)(void *m, size_t block, bool is_end);		/* NULL: not wanted */
+	int (*reset)(void *m, const struct trace_mm_reset *t);	/* NULL: not wanted */
+	/* Everything before to_ns has been handed in. May be NULL. */
+	int (*until)(void *m, uint64_t to_ns);
+	/* There is no more in the trace. May be NULL. */
+	int (*end)(void *m);
+	/*
+	 * What the machine finds from now on lies at this instant or later. NULL: where it
+	 * stands.
+	 */
+	uint64_t (*undecided_ns)(const void *m);
+};
+
+extern const struct fold_def fold_cpu;		/* found: struct cpu_piece */
+extern const struct fold_def fold_waits;	/* found: struct run_queue_wait */
+
+#endif /* FOLD_H */

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * Blocks are slices of time that follow each other. A hole between two (a damaged block) is
+ * nobody's: EVENT_ID_UNKNOWN. What was recorded inside a hole came late, in another block. A
+ * keyframe counts when its edge is clean, that is when no record from before the edge sits in a
+ * later block; otherwise the chain of switches goes on across the edge.
+ */
+#include "analyze/fold/fold_cpu.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct cpu_machine {
+	struct analysis *a;
+	struct cpu_timeline *tl;
+	struct fold_sink sink;
+	const struct trace_block *blocks;
+	size_t block_cnt;
+	uint64_t begin_ns;		/* where the timeline began */
+};
+
+struct keyframe {
+	const struct trace *trace;
+	size_t block;
+};
+
+static uint32_t runner_of_keyframe(void *ctx, unsigned int cpu)
+{
+	const struct keyframe *k = ctx;
+
+	return trace_block_running(k->trace, k->block, cpu);
+}
+
+static uint32_t runner_unknown(void *ctx, unsigned int cpu)
+{
+	return EVENT_ID_UNKNOWN;
+}
+
+static int on_piece(void *ctx, const struct cpu_piece *p)
+{
+	struct cpu_machine *m = ctx;
+
+	return m->sink.found(m->sink.ctx, p);
+}
+
+static void cpu_close(void *machine)
+{
+	struct cpu_machine *m = machine;
+
+	cpu_timeline_free(m->tl);
+	free(m);
+}
+
+static int cpu_open(void **ret, const struct fold_def *def, struct analysis *a,
+		    const struct fold_sink *sink)
+{
+	struct cpu_machine *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return -ENOMEM;
+	m->a = a;
+	m->sink = *sink;
+	m->blocks = trace_blocks(a->trace, &m->block_cnt);
+	if (cpu_timeline_new(&m->tl, trace_cpu_cnt(a->trace), on_piece, m) < 0) {
+		free(m);
+		return -ENOMEM;
+	}
+	*ret = m;
+	return 0;
+}
+
+static int cpu_start(void *machine, uint64_t from_ns, size_t block, struct err *e)
+{
+	struct cpu_machine *m = machine;
+
+	m->begin_ns = from_ns;
+	/* before the first block, if there is anything, nothing is known */
+	return cpu_timeline_boundary(m->tl, from_ns, runner_unknown, NULL);
+}
+
+static int cpu_event(void *machine, const struct event *ev)
+{
+	struct cpu_machine *m = machine;
+
+	return cpu_timeline_switch(m->tl, ev);
+}
+
+static bool is_hole_behind(const struct cpu_machine *m, size_t block)
+{
+	return block + 1 == m->block_cnt ||
+	       m->blocks[block + 1].from_ns > m->blocks[block].to_ns ||
+	       trace_block_is_damaged(m->a->trace, block);
+}
+
+/* Of the last block of a trace that was cut: the block tells what came after it. */
+static void finalize(struct cpu_machine *m, size_t block)
+{
+	unsigned int cpu;
+	uint32_t utid;
+
+	for (cpu = 0; cpu < trace_cpu_cnt(m->a->trace); cpu++)
+		if (trace_block_ends(m->a->trace, block, cpu, &utid))
+			cpu_timeline_finalize(m->tl, cpu, utid);
+}
+
+static int cpu_edge(void *machine, size_t block, bool is_end)
+{
+	struct cpu_machine *m = machine;
+	const struct trace_block *b = &m->blocks[block];
+	struct keyframe k = { m->a->trace, block };
+	bool is_told;
+
+	if (is_end) {
+		if (trace_block_is_damaged(m->a->trace, block))
+			cpu_timeline_forget(m->tl);
+		else
+			finalize(m, block);
+		return cpu_timeline_boundary(m->tl, b->to_ns,
+					     is_hole_behind(m, block) ? runner_unknown : NULL,
+					     NULL);
+	}
+	/* the first block stands for the trace's start */
+	is_told = !block || b->from_ns == m->begin_ns || m->a->block_is_clean[block] ||
+		  is_hole_behind(m, block - 1);
+	return cpu_timeline_boundary(m->tl, b->from_ns, is_told ? runner_of_keyframe : NULL, &k);
+}
+
+/* Every piece up to there is known: to_ns is an edge, or the trace's end. */
+static int cpu_until(void *machine, uint64_t to_ns)
+{
+	struct cpu_machine *m = machine;
+
+	return cpu_timeline_boundary(m->tl, to_ns, NULL, NULL);
+}
+
+/* ---- sums ---- */
+
+/* A stretch of time may lie in several sums of the target. */
+static int add_time(struct fold_target *t, const struct cpu_piece *p)
+{
+	const struct fold_key key = { dense_thread(t->ids, p->utid), p->cpu };
+	uint64_t from = p->from_ns > t->from_ns ? p->from_ns : t->from_ns, end;
+	uint64_t to = p->to_ns < t->to_ns ? p->to_ns : t->to_ns;
+	void *sum;
+	int ret = 1;
+
+	for (; from < to && ret > 0; from = end) {
+		ret = t->sum(t, from, &key, &sum, &end);
+		end = end < to ? end : to;
+		if (ret > 0)
+			((struct cpu_sum *)sum)->oncpu_ns += end - from;
+	}
+	return ret < 0 ? ret : 0;
+}
+
+static int cpu_add(void *ctx, const void *found)
+{
+	struct fold_target *t = ctx;
+	const struct cpu_piece *p = found;
+	const struct event *ev = p->end;
+	struct fold_key key;
+	struct cpu_sum *x;
+	uint64_t end;
+	void *sum;
+	int ret = add_time(t, p);
+
+	if (ret < 0 || !ev || ev->ts_ns < t->from_ns || ev->ts_ns >= t->to_ns)
+		return ret;
+	key = (struct fold_key){ dense_thread(t->ids, ev->utid), p->cpu };
+	ret = t->sum(t, ev->ts_ns, &key, &sum, &end);
+	if (ret <= 0)
+		return ret;
+	x = sum;
+	x->switches++;
+	x->preempted += !!(ev->flags & EVENT_F_PREEMPT);
+	return 0;
+}
+
+static void cpu_reset(void *sum)
+{
+	*(struct cpu_sum *)sum = (struct cpu_sum){ 0 };
+}
+
+static void cpu_put(const struct dense_ids *d, const struct fold_key *key, void *sum,
+		    struct buf *out)
+{
+	const struct cpu_sum *x = sum;
+
+	packed_put(out, dense_utid(d, (uint32_t)key->a));
+	packed_put(out, key->b);
+	packed_put(out, x->oncpu_ns);
+	packed_put(out, x->switches);
+	packed_put(out, x->preempted);
+}
+
+static int cpu_get_key(const struct dense_ids *d, struct packed_in *in, struct fold_key *ret)
+{
+	if (in->p == in->end)
+		return in->bad ? -EBADMSG : 0;
+	ret->a = dense_thread(d, (uint32_t)packed_get(in));
+	ret->b = (uint32_t)packed_get(in);
+	return in->bad ? -EBADMSG : 1;
+}
+
+static int cpu_merge(void *sum, struct packed_in *in)
+{
+	struct cpu_sum *x = sum;
+
+	x->oncpu_ns += packed_get(in);
+	x->switches += packed_get(in);
+	x->preempted += packed_get(in);
+	return in->bad ? -EBADMSG : 0;
+}
+
+static const struct fold_sums_def cpu_sums = {
+	.bytes = sizeof(struct cpu_sum), .reset = cpu_reset, .add = cpu_add, .put = cpu_put,
+	.get_key = cpu_get_key, .merge = cpu_merge, .part = INDEX_CPU,
+};
+
+static const uint32_t cpu_columns[EVENT_KIND_CNT] = {
+	[EVENT_SWITCH] = EVENT_COL_UTID | EVENT_COL_FLAGS | 1u << EV_SWITCH_NEXT_UTID,
+};
+
+const struct fold_def fold_cpu = {
+	.kinds = 1u << EVENT_SWITCH, .columns = cpu_columns, .begin = FOLD_FROM_EDGE,
+	.sums = &cpu_sums, .open = cpu_open, .close = cpu_close, .start = cpu_start,
+	.event = cpu_event, .edge = cpu_edge, .until = cpu_until,
+};

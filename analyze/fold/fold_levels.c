@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * Processes are met in keyframes, events and resets; of a trace with many, the others cost
+ * nothing.
+ */
+#include "analyze/fold/fold_levels.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct level {
+	struct mem_process mem;
+	bool is_met;
+};
+
+struct levels_machine {
+	struct analysis *a;
+	struct fold_sink sink;
+	uint64_t begin_ns;	/* where reading began */
+	struct level levels[];	/* by dense_process() */
+};
+
+static int machine_open(void **ret, const struct fold_def *def, struct analysis *a,
+			const struct fold_sink *sink)
+{
+	struct levels_machine *m =
+		calloc(1, sizeof(*m) + a->ids.process_cnt * sizeof(m->levels[0]));
+
+	if (!m)
+		return -ENOMEM;
+	m->a = a;
+	m->sink = *sink;
+	*ret = m;
+	return 0;
+}
+
+/* NULL: a process that is not known. */
+static struct mem_process *process_of(struct levels_machine *m, uint32_t process)
+{
+	struct level *l = &m->levels[process];
+
+	if (process < EVENT_ID_FIRST)
+		return NULL;
+	if (!l->is_met)
+		mem_process_init(&l->mem, dense_process_row(&m->a->ids, process)->start_ns >=
+						  m->begin_ns);
+	l->is_met = true;
+	return &l->mem;
+}
+
+static int give(struct levels_machine *m, uint32_t process, uint64_t ts_ns)
+{
+	return m->sink.found(m->sink.ctx,
+			     &(struct level_found){ ts_ns, process, &m->levels[process].mem });
+}
+
+static int start(void *machine, uint64_t from_ns, size_t block, struct err *e)
+{
+	struct levels_machine *m = machine;
+	const struct trace_rss *rows;
+	size_t cnt, i;
+	int ret = 0;
+
+	m->begin_ns = from_ns;
+	if (block)
+		ret = trace_block_rss(m->a->trace, block, &rows, &cnt, e);
+	else
+		rows = trace_rss_baselines(m->a->trace, &cnt);
+	for (i = 0; !ret && i < cnt; i++) {
+		uint32_t process = dense_process(&m->a->ids, rows[i].upid);
+		struct mem_process *p = process_of(m, process);
+
+		/* of several baselines the first one counts */
+		if (p && !p->known)
+			mem_process_baseline(p, &rows[i]);
+		if (p)
+			ret = give(m, process, from_ns);
+	}
+	return ret;
+}
+
+static int on_event(void *machine, const struct event *ev)
+{
+	struct levels_machine *m = machine;
+	/* both kinds have the process at the same place */
+	uint32_t process = dense_process(&m->a->ids, (uint32_t)ev->v[EV_RSS_UPID]);
+	struct mem_process *p = process_of(m, process);
+	struct mem_step step;
+
+	if (!p)
+		return 0;
+	mem_process_event(p, ev, &step);
+	return give(m, process, ev->ts_ns);
+}
+
+static int on_reset(void *machine, const struct trace_mm_reset *t)
+{
+	struct levels_machine *m = machine;
+	uint32_t process = dense_process(&m->a->ids, t->upid);
+	struct mem_process *p = process_of(m, process);
+	struct mem_step rss, vm;
+
+	if (!p)
+		return 0;
+	if (t->kind == TRACE_MM_RESET_EXIT)
+		mem_process_exit(p, &rss, &vm);
+	else
+		mem_process_exec(p, &rss);
+	return give(m, process, t->ts_ns);
+}
+
+static const uint32_t level_columns[EVENT_KIND_CNT] = {
+	[EVENT_RSS] = 1u << EV_RSS_UPID | 1u << EV_RSS_MEMBER | 1u << EV_RSS_BYTES,
+	[EVENT_VM] = 1u << EV_VM_UPID | 1u << EV_VM_TOTAL_VM_BYTES,
+};
+
+const struct fold_def fold_levels = {
+	.kinds = 1u << EVENT_RSS | 1u << EVENT_VM, .columns = level_columns,
+	.begin = FOLD_FROM_EDGE, .open = machine_open, .close = free, .start = start,
+	.event = on_event, .reset = on_reset,
+};

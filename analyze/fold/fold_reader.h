@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * fold_reader: the machines of one or more folds, fed with a trace's events from where they have to
+ * begin.
+ *
+ *     trace, index --[fold_reader: feed --> machines]--> what the machines find
+ *
+ * With an index a machine begins at the interval that holds the instant asked for, with the state
+ * that is stored there, and takes over the next interval's state at each edge. Without, it begins
+ * at the trace's start. A machine may find something that lies before that instant. Threads: one.
+ */
+#ifndef FOLD_READER_H
+#define FOLD_READER_H
+
+#include "analyze/fold/fold.h"
+
+struct fold_use {
+	const struct fold_def *def;
+	struct fold_sink sink;
+};
+
+enum fold_reader_start {
+	FOLD_READER_AT,		/* where the truth about from_ns begins */
+	FOLD_READER_TRACE,	/* at the trace's start all the same */
+	FOLD_READER_TAIL,	/* at from_ns, with the index's tails */
+};
+
+struct fold_range {
+	uint64_t from_ns, to_ns;
+	const struct index *index;	/* NULL: none */
+	enum fold_reader_start start;
+};
+
+struct fold_reader;
+
+/* -EBADMSG: the index is damaged. */
+int fold_reader_open(struct fold_reader **ret, struct analysis *a, const struct fold_range *r,
+		     const struct fold_use *uses, unsigned int cnt, struct err *e);
+void fold_reader_close(struct fold_reader *r);
+
+/*
+ * Handles all before to_ns (at most the range's end), but at most max events. 1: there are more; 0;
+ * -errno. *ret_decided_ns (may be NULL): all that lies before has been found; it is to_ns, or the
+ * next edge of a block for folds that go by them.
+ */
+int fold_reader_run(struct fold_reader *r, uint64_t to_ns, size_t max, uint64_t *ret_decided_ns,
+		    struct err *e);
+/* Goes on behind the range's end until all that lies before to_ns has been found. */
+int fold_reader_run_on(struct fold_reader *r, uint64_t to_ns, struct err *e);
+
+/* The machine of a fold, for its own functions. */
+void *fold_reader_machine(const struct fold_reader *r, unsigned int n);
+/* Where block edges began to be told of. */
+uint64_t fold_reader_begin_ns(const struct fold_reader *r);
+
+/*
+ * The first instant at or after ts_ns up to where CPU time can be told: a block's edge, or the
+ * end.
+ */
+uint64_t fold_edge_after(const struct analysis *a, uint64_t ts_ns);
+
+#endif /* FOLD_READER_H */

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* Goes from interval to interval, or through a stretch of them, up to the end of each bin. */
+#include "analyze/fold/fold_run.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* So many events are decoded in some tenths of a second: then order statistics are exact. */
+#define FEW_EVENTS 1000000
+
+static bool has_few_events(const struct fold_run *r)
+{
+	const struct window *w = r->c.window;
+	size_t cnt, i;
+	const struct trace_block *b = trace_blocks(r->a->trace, &cnt);
+	uint64_t events = 0;
+	unsigned int k;
+
+	for (i = index_interval_at(r->index, w->from_ns); i < cnt && b[i].from_ns < w->to_ns; i++)
+		for (k = 0; k < EVENT_KIND_CNT; k++)
+			if (r->c.def->kinds & 1u << k)
+				events += b[i].kind_cnt[k];
+	return events <= FEW_EVENTS;
+}
+
+static bool can_merge(const struct fold_run *r)
+{
+	return r->c.target ? r->c.sums->merge != NULL : r->c.merge != NULL;
+}
+
+int fold_run_begin(struct fold_run *r, struct analysis *a, const struct fold_run_config *c,
+		   struct err *e)
+{
+	int ret;
+
+	*r = (struct fold_run){ .a = a, .c = *c, .at_ns = c->window->from_ns };
+	ret = c->def->state || can_merge(r) ? analysis_index(a, &r->index, e) : 0;
+	if (ret < 0)
+		return ret;
+	if (c->target) {
+		r->c.sink = (struct fold_sink){ c->target, c->sums->add };
+		r->ignored = calloc(1, c->sums->bytes);
+		if (!r->ignored)
+			return err_set(e, -ENOMEM, "out of memory");
+	}
+	r->decode_all = !r->index || !can_merge(r) ||
+			(c->sums && c->sums->is_exact_decoded && !a->index_use.always &&
+			 has_few_events(r));
+	return 0;
+}
+
+void fold_run_done(struct fold_run *r)
+{
+	fold_reader_close(r->reader);
+	if (r->ignored && r->c.sums->done)
+		r->c.sums->done(r->ignored);
+	free(r->ignored);
+	buf_done(&r->mem);
+	r->reader = NULL;
+	r->ignored = NULL;
+}
+
+/* ---- merging ---- */
+
+/* The interval that begins at ts, if all of it lies in one bin; else SIZE_MAX. */
+static size_t whole_interval_at(const struct fold_run *r, uint64_t ts_ns)
+{
+	uint64_t bin_from, bin_to;
+	size_t i;
+
+	if (r->decode_all || ts_ns >= r->c.window->to_ns)
+		return SIZE_MAX;
+	i = index_interval_at(r->index, ts_ns);
+	window_bin_span(r->c.window, window_bin(r->c.window, ts_ns), &bin_from, &bin_to);
+	return index_interval_from(r->index, i) == ts_ns && index_interval_to(r->index, i) <= bin_to
+		       ? i
+		       : SIZE_MAX;
+}
+
+static int merge_sums(struct fold_run *r, size_t interval)
+{
+	const struct fold_sums_def *sums = r->c.sums;
+	struct fold_target *t = r->c.target;
+	struct fold_key key;
+	struct packed_in in;
+	uint64_t end;
+	void *sum;
+	int ret = index_read(r->index, interval, sums->part, &r->mem, &in);
+
+	while (!ret && (ret = sums->get_key(t->ids, &in, &key)) > 0) {
+		ret = t->sum(t, r->at_ns, &key, &sum, &end);
+		if (ret >= 0)
+			ret = sums->merge(ret ? sum : r->ignored, &in);
+	}
+	return ret;
+}
+
+/* 1: the interval is merged; 0: it has to be decoded. */
+static int merge(struct fold_run *r, size_t interval, struct err *e)
+{
+	int ret;
+
+	if (!r->c.target)
+		return r->c.merge(r->c.ctx, r->index, interval, e);
+	ret = merge_sums(r, interval);
+	return ret < 0 ? index_fail(r->index, ret, e) : 1;
+}
+
+/* ---- decoding ---- */
+
+/* Where the stretch that begins at at_ns ends: at the next interval that need not be decoded. */
+static uint64_t end_of_stretch(const struct fold_run *r)
+{
+	uint64_t to = r->c.window->to_ns, at = r->at_ns;
+
+	if (r->decode_all)
+		return to;
+	do {
+		at = index_interval_to(r->index, index_interval_at(r->index, at));
+	} while (at < to && whole_interval_at(r, at) == SIZE_MAX);
+	return at < to ? at : to;
+}
+
+static int open_stretch(struct fold_run *r, struct err *e)
+{
+	const struct fold_use use = { r->c.def, r->c.sink };
+	struct fold_range range = { r->at_ns, 0, r->index, FOLD_READER_AT };
+	int ret;
+
+	r->stretch_to_ns = range.to_ns = end_of_stretch(r);
+	r->decided_ns = r->at_ns;
+	if (r->c.target) {
+		r->c.target->from_ns = r->at_ns;
+		r->c.target->to_ns = r->stretch_to_ns;
+	}
+	r->before = true;
+	ret = fold_reader_open(&r->reader, r->a, &range, &use, 1, e);
+	if (!ret && !r->c.def->edge)
+		ret = fold_reader_run(r->reader, r->at_ns, SIZE_MAX, NULL, e);
+	r->before = false;
+	return ret == -EBADMSG && r->index && r->c.def->state ? index_fail(r->index, ret, e) : ret;
+}
+
+int fold_run_enter(struct fold_run *r, struct err *e)
+{
+	bool is_at_edge =
+		r->index &&
+		index_interval_from(r->index, index_interval_at(r->index, r->at_ns)) == r->at_ns;
+
+	return is_at_edge ? 0 : open_stretch(r, e);
+}
+
+static int decode_to(struct fold_run *r, uint64_t to_ns, struct err *e)
+{
+	int ret = r->reader ? 0 : open_stretch(r, e);
+
+	if (ret < 0)
+		return ret;
+	if (to_ns > r->stretch_to_ns)
+		to_ns = r->stretch_to_ns;
+	if (to_ns > r->decided_ns)
+		ret = fold_reader_run(r->reader, to_ns, SIZE_MAX, &r->decided_ns, e);
+	if (!ret)
+		ret = fold_reader_run_on(r->reader, to_ns, e);
+	if (ret < 0)
+		return ret == -EBADMSG && r->index && r->c.def->state ?
+			       index_fail(r->index, ret, e) :
+			       ret;
+	if (r->decided_ns > r->stretch_to_ns)
+		r->decided_ns = r->stretch_to_ns;
+	r->at_ns = to_ns;
+	if (to_ns == r->stretch_to_ns) {
+		fold_reader_close(r->reader);
+		r->reader = NULL;
+	}
+	return 0;
+}
+
+int fold_run_to(struct fold_run *r, uint64_t to_ns, uint64_t *ret_decided_ns, struct err *e)
+{
+	int ret = 0;
+
+	while (r->at_ns < to_ns && ret >= 0) {
+		size_t interval = r->reader ? SIZE_MAX : whole_interval_at(r, r->at_ns);
+
+		ret = interval == SIZE_MAX ? 0 : merge(r, interval, e);
+		if (ret > 0)
+			r->at_ns = index_interval_to(r->index, interval);
+		else if (!ret)
+			ret = decode_to(r, to_ns, e);
+	}
+	if (ret < 0)
+		return ret;
+	*ret_decided_ns = r->reader && r->decided_ns > to_ns ? r->decided_ns : to_ns;
+	return 0;
+}

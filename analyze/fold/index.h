@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * index: what whole slices of a trace add up to, and what the state machines know at their edges.
+ *
+ *     trace --[index_build]--> blobs, one per interval and part --[index]--> window functions
+ *
+ * An interval is the slice of one block, [its from_ns, the next block's from_ns), and holds every
+ * event with a timestamp in there, whichever block keeps it. The intervals of a trace fill its
+ * span. With the sums of an interval nobody has to decode it; with the states at its beginning it
+ * can be decoded alone. Nothing in an index is needed for any answer: whoever has none runs from
+ * the trace's start.
+ *
+ * Layout of the file and of every part: schema/FORMAT.md, section 8. Bytes come from a file that
+ * anybody may have changed: they are checked against checksums and bounds, and -EBADMSG stands for
+ * "build it again". Ids are the trace's own utids and upids.
+ *
+ * Threads: index_add(), index_read() and their tails from any, the rest from one at a time.
+ */
+#ifndef INDEX_H
+#define INDEX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/packed.h"
+
+struct analysis;
+struct analysis_index_use;
+struct index;
+
+/* Memory sources that share events, and so a state. */
+enum index_group {
+	INDEX_SLAB = 0,
+	INDEX_PAGE = 1,
+	INDEX_LEVELS = 2,	/* rss and vm */
+	INDEX_HEAP = 3,
+	INDEX_GROUP_CNT = 4,
+};
+
+/* What is kept per interval. Append at the end, and raise DERIVED_VERSION. */
+enum index_part {
+	INDEX_CPU = 0,		/* time on CPUs */
+	INDEX_WAITS,		/* waits for a CPU */
+	INDEX_WAIT_STATE,	/* threads at the interval's beginning */
+	INDEX_REQUESTS,		/* block requests that ended */
+	INDEX_REQUEST_STATE,	/* requests at the interval's beginning */
+	INDEX_SUMS,		/* + group: memory allocated and freed */
+	/* + group: older objects that end in the interval */
+	INDEX_STATE = INDEX_SUMS + INDEX_GROUP_CNT,
+	/* + group: levels at its beginning, now and then */
+	INDEX_BASE = INDEX_STATE + INDEX_GROUP_CNT,
+	/* + group: bytes allocated per process and granule */
+	INDEX_RATES = INDEX_BASE + INDEX_GROUP_CNT,
+	/* interrupts being served at the interval's beginning */
+	INDEX_IRQ_STATE = INDEX_RATES + INDEX_GROUP_CNT,
+	INDEX_PART_CNT,
+};
+
+/* What is kept once: the machines' whole state behind the last interval, to go on from there. */
+enum index_tail {
+	INDEX_TAIL_WAITS = 0,
+	INDEX_TAIL_REQUESTS,
+	INDEX_TAIL_MEMORY,	/* + group */
+	/* + group: medians, of a finished trace */
+	INDEX_TAIL_SPIKES = INDEX_TAIL_MEMORY + INDEX_GROUP_CNT,
+	INDEX_TAIL_IRQ = INDEX_TAIL_SPIKES + INDEX_GROUP_CNT,
+	INDEX_TAIL_CNT,
+};
+
+#define INDEX_GRANULE_NS 10000000ull	/* of INDEX_RATES, from the trace's start */
+
+/* ---- intervals ---- */
+
+size_t index_interval_cnt(const struct index *x);
+uint64_t index_interval_from(const struct index *x, size_t interval);
+uint64_t index_interval_to(const struct index *x, size_t interval);
+/* The interval that holds an instant of the trace's span. */
+size_t index_interval_at(const struct index *x, uint64_t ts_ns);
+
+/* ---- blobs ---- */
+
+/*
+ * A part of an interval. *ret_mem is the caller's buffer, grown as needed, and what in points into.
+ * 0; -EBADMSG: damaged; -ENOMEM, or what read gives. A part that is not there has no bytes.
+ */
+int index_read(const struct index *x, size_t interval, unsigned int part, struct buf *mem,
+	       struct packed_in *ret);
+/* 1: there is such a part; 0: there is none; < 0 as index_read(). */
+int index_has(const struct index *x, size_t interval, unsigned int part);
+int index_read_tail(const struct index *x, unsigned int tail, struct buf *mem,
+		    struct packed_in *ret);
+
+/* While it is built: 0 or -errno. Empty blobs take no room. */
+struct zpack;
+int index_add(struct index *x, struct zpack *z, size_t interval, unsigned int part,
+	      const struct buf *b);
+int index_add_tail(struct index *x, struct zpack *z, unsigned int tail, const struct buf *b);
+
+/* ---- the whole ---- */
+
+/*
+ * The index of the analysis' trace: opened, brought up to date, or built, as far as use allows.
+ * *ret is NULL when there is none and none is wanted. 0 or -errno.
+ */
+int index_open(struct index **ret, struct analysis *a, const struct analysis_index_use *use,
+	       struct err *e);
+void index_free(struct index *x);
+/* False when the trace has lost a block since, or a part of the index was found damaged. */
+bool index_is_true(const struct index *x);
+/*
+ * A function of this header, or what was made of its bytes, failed with ret: says so in e and
+ * returns ret. After -EBADMSG the index is not true any more, and its file is gone.
+ */
+int index_fail(const struct index *x, int ret, struct err *e);
+/*
+ * The next one, after this one proved untrue; frees it with itself: questions under way still
+ * hold it.
+ */
+void index_follow(struct index *next, struct index *before);
+#endif /* INDEX_H */

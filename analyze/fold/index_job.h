@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * index_job: making one share of an index: the parts that folds with the same events give.
+ *
+ *     [index_build: threads] --job--> events of some kinds --> blobs of intervals [from, end)
+ *
+ * Jobs have nothing in common but the trace, and run side by side. Private to index_*.c.
+ * Threads: a job belongs to one.
+ */
+#ifndef INDEX_JOB_H
+#define INDEX_JOB_H
+
+#include <stdatomic.h>
+
+#include "analyze/engine/context.h"
+#include "analyze/fold/fold.h"
+#include "analyze/fold/index.h"
+
+struct zpack;
+
+struct index_job {
+	struct analysis *a;
+	struct index *x;
+	struct zpack *z;
+	size_t from, end;	/* intervals to make */
+	/* the tail is the state at this interval's beginning; end: there is none */
+	size_t last;
+	uint32_t kinds;		/* of events it reads */
+	_Atomic uint64_t done_events;	/* for progress: of the intervals that are done */
+	_Atomic bool *stop;	/* somebody failed */
+	struct err e;
+};
+
+/* The beginning of the first interval to make: before it events only make state. */
+static inline uint64_t index_job_from_ns(const struct index_job *j)
+{
+	return index_interval_from(j->x, j->from);
+}
+
+/* Cell is done. -ECANCELED when there is no need to go on. */
+int index_job_done_interval(struct index_job *j, size_t interval);
+
+/* Adds up what a fold finds in an interval, and stores it, in place of the fold's own sums. */
+struct index_keeper {
+	struct fold_sink sink;	/* its ctx is that of the functions, too */
+	/* The interval begins. 0 or -errno, here and below. */
+	int (*begin)(void *ctx, size_t interval);
+	/* Goes before the machine's state in the tail. */
+	int (*put_tail)(void *ctx, struct buf *out);
+	/* The interval is over. */
+	int (*put)(void *ctx, size_t interval);
+};
+
+/*
+ * What one or more folds keep in the index, made in one pass over the events they need. keeper is
+ * that of the only fold; NULL: the folds' own sums are kept.
+ */
+int index_fold_job(struct index_job *j, const struct fold_def *const *defs, unsigned int cnt,
+		   const struct index_keeper *keeper);
+int index_memory_job(struct index_job *j, enum index_group group);
+
+#endif /* INDEX_JOB_H */

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * quantile: order statistics of a stream of non-negative integers (latencies in ns).
+ *
+ * Exact up to QUANTILE_EXACT values. Beyond that the values are counted in buckets whose
+ * width is at most 1/128 of their value, and a quantile is the middle of its bucket: an
+ * error of at most 0.4 %. Count, sum, minimum and maximum stay exact.
+ *
+ * A quantile p is the nearest-rank one: the smallest value that at least p percent of all
+ * values do not exceed. All zeros is an empty one. Threads: one.
+ */
+#ifndef QUANTILE_H
+#define QUANTILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/fold/index.h"
+
+#define QUANTILE_EXACT 65536
+
+enum quantile_form {
+	QUANTILE_VALUES = 0,	/* exact: every value */
+	QUANTILE_SPARSE,	/* (bucket, count) pairs, by bucket */
+	QUANTILE_DENSE,		/* a count per bucket */
+};
+
+struct quantile {
+	uint64_t cnt, sum, min, max;
+	uint64_t *values;	/* as form says */
+	size_t cap, pairs;	/* cap: of values in words, except DENSE; pairs: of SPARSE */
+	uint8_t form;		/* enum quantile_form */
+	bool sorted;
+};
+
+int quantile_add(struct quantile *q, uint64_t value);	/* 0 or -ENOMEM */
+/* pct in 0..100. 0 when empty. */
+uint64_t quantile_get(struct quantile *q, double pct);
+/*
+ * Writes count, sum, minimum, maximum and bucket counts; adds what another one has written, after
+ * which quantiles are those of buckets. 0, -ENOMEM or -EBADMSG. quantile_put() keeps memory
+ * failures in out.
+ */
+void quantile_put(struct quantile *q, struct buf *out);
+int quantile_merge(struct quantile *q, struct packed_in *in);
+void quantile_reset(struct quantile *q);	/* empty, keeps exact memory */
+void quantile_done(struct quantile *q);
+
+#endif /* QUANTILE_H */

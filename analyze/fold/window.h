@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * window: what a table-valued function was asked for: [from, to), cut into bins of "every".
+ *
+ * Bins are counted from "from"; the last one is cut at "to". Only bins that touch the trace's span
+ * exist. Instants here are CLOCK_MONOTONIC, cells hold time from the trace's start. Threads: one.
+ */
+#ifndef WINDOW_H
+#define WINDOW_H
+
+#include <stdint.h>
+
+#include "analyze/engine/table.h"
+
+struct window {
+	int64_t from, to;		/* as asked, from the trace's start */
+	uint64_t every_ns;		/* 0: one bin */
+	uint64_t from_ns, to_ns; /* the part inside the trace's span; equal when there is none */
+	uint64_t base_ns; /* the instant bin 0 would begin, as if time went back far enough (wraps)
+			   */
+	uint64_t first_bin, end_bin;	/* the bins that exist: [first, end) */
+	uint64_t span_end_ns;		/* of the trace */
+	uint64_t start_ns;
+};
+
+enum { WINDOW_COLS = 3 }; /* t_ns, t_end_ns, span_ns: the first columns of every such function */
+#define WINDOW_COLUMNS \
+	{ "t_ns", COLUMN_INT }, { "t_end_ns", COLUMN_INT }, { "span_ns", COLUMN_INT }
+#define WINDOW_ARGS \
+	{ "from_ns", COLUMN_INT }, { "to_ns", COLUMN_INT }, { "every_ns", COLUMN_INT }
+
+/* Arguments 0..2 of q; those not given: the whole trace, one bin. -EINVAL, or -E2BIG for too many
+ * bins. */
+int window_init(struct window *w, const struct analysis *a, const struct table_query *q,
+		struct err *e);
+
+static inline uint64_t window_bin(const struct window *w, uint64_t ts_ns)
+{
+	return w->every_ns ? (ts_ns - w->base_ns) / w->every_ns : 0;
+}
+
+/* The part of a bin inside window and span, absolute. */
+void window_bin_span(const struct window *w, uint64_t bin, uint64_t *ret_from_ns,
+		     uint64_t *ret_to_ns);
+/* Fills the first WINDOW_COLS cells. */
+void window_cells(const struct window *w, uint64_t bin, struct cell *c);
+
+/* Argument "by" of such a function: the grouping it names; not given: by process. -EINVAL. */
+int window_grouping(struct grouping *g, const struct analysis *a, const struct cell *arg,
+		    struct err *e);
+
+#endif /* WINDOW_H */

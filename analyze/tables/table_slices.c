@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * sched_slices: each uninterrupted time of a thread on a CPU, and the wait before.
+ *
+ * The table joins pieces of the CPU timeline across block edges. With the arguments from_ns and
+ * to_ns it cuts slices at the window's edges, so the slices of every CPU fill the window exactly.
+ * Without arguments slices are whole. A wait may begin at any earlier time, so the table reads the
+ * trace from its start if a query uses the wait columns.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/fold/fold_cpu.h"
+#include "analyze/fold/fold_reader.h"
+#include "analyze/fold/fold_waits.h"
+#include "analyze/engine/table.h"
+#include "analyze/fold/window.h"
+
+static const struct table_column slice_cols[] = {
+	{ "start_ns", COLUMN_INT },  { "end_ns", COLUMN_INT },	{ "dur_ns", COLUMN_INT },
+	{ "cpu", COLUMN_INT },	     { "utid", COLUMN_INT },	{ "end_reason", COLUMN_TEXT },
+	{ "end_state", COLUMN_INT }, { "wait_ns", COLUMN_INT }, { "wait_reason", COLUMN_TEXT },
+	{ "from_ns", COLUMN_INT },   { "to_ns", COLUMN_INT },
+};
+
+enum { SLICE_COLS = 9, SLICE_COL_WAIT = 7, SLICE_COL_WAIT_REASON = 8 };
+
+struct slice {
+	uint64_t from_ns, to_ns;
+	uint64_t wait_ns;
+	uint32_t utid;
+	uint8_t wait_reason;
+	bool open;
+};
+
+struct slice_scan {
+	struct analysis *a;
+	struct table_query q;
+	struct fold_def cpu;	/* fold_cpu, and the states in which threads leave the CPU */
+	struct fold_reader *reader;	/* reads CPU time and, if a query uses them, waits */
+	struct rowbuf *out;		/* during a step */
+	uint64_t from_ns, to_ns;	/* edges of the window */
+	uint64_t decided_ns;		/* all pieces up to this instant were handed out */
+	bool cuts;			/* the query has a window */
+	unsigned int cpu_cnt;
+	uint8_t *exists;		/* by CPU */
+	struct slice *slices;		/* by CPU: the slice that is being joined */
+	struct run_queue_wait *wait;	/* by CPU: the wait of the current thread */
+};
+
+static const char *end_reason(const struct event *ev, uint32_t utid)
+{
+	if (!ev)
+		return "cut";
+	if (ev->utid != utid)
+		return "unknown";
+	if (ev->flags & EVENT_F_PREEMPT)
+		return "preempted";
+	return ev->v[EV_SWITCH_PREV_STATE] ? "slept" : "runnable";
+}
+
+/* ev: the switch that ended the slice at its to_ns; NULL: no switch ended it. */
+static int give_slice(struct slice_scan *s, unsigned int cpu, const struct event *ev)
+{
+	struct slice *x = &s->slices[cpu];
+	uint64_t from = x->from_ns, to = x->to_ns;
+	uint32_t utid = dense_utid(&s->a->ids, dense_thread(&s->a->ids, x->utid));
+	struct cell *c;
+
+	if (!x->open)
+		return 0;
+	x->open = false;
+	if (from < s->from_ns)
+		from = s->from_ns;
+	if (to > s->to_ns) {
+		to = s->to_ns;
+		ev = NULL;
+	}
+	/*
+	 * the slice was open when the scan began, after the trace's start: its start is not known
+	 */
+	if (!s->cuts && x->from_ns == fold_reader_begin_ns(s->reader) &&
+	    x->from_ns != s->a->start_ns)
+		return 0;
+	if (from > to || (from == to && (!ev || from == s->to_ns)) || !s->exists[cpu] ||
+	    (s->q.has_cpu && s->q.cpu != cpu) || (s->q.has_utid && s->q.utid != utid))
+		return 0;
+	c = rowbuf_add(s->out);
+	if (!c)
+		return -ENOMEM;
+	cell_int(&c[0], context_rel(s->a, from));
+	cell_int(&c[1], context_rel(s->a, to));
+	cell_int(&c[2], (int64_t)(to - from));
+	cell_int(&c[3], cpu);
+	cell_int(&c[4], utid);
+	cell_text(&c[5], end_reason(ev, x->utid));
+	if (ev && ev->utid == x->utid)
+		cell_int(&c[6], (int64_t)ev->v[EV_SWITCH_PREV_STATE]);
+	if (x->wait_reason && x->from_ns >= s->from_ns) {
+		cell_int(&c[SLICE_COL_WAIT], (int64_t)x->wait_ns);
+		cell_text(&c[SLICE_COL_WAIT_REASON], run_queue_reason_name(x->wait_reason));
+	}
+	return 0;
+}
+
+static int on_piece(void *ctx, const void *found)
+{
+	struct slice_scan *s = ctx;
+	const struct cpu_piece *p = found;
+	struct slice *x = &s->slices[p->cpu];
+	const struct run_queue_wait *w = &s->wait[p->cpu];
+	int ret = 0;
+
+	if (x->open && x->utid != p->utid)
+		ret = give_slice(s, p->cpu, NULL);
+	if (ret < 0)
+		return ret;
+	if (!x->open) {
+		*x = (struct slice){ .from_ns = p->from_ns, .utid = p->utid, .open = true };
+		if (w->reason && w->to_ns == p->from_ns &&
+		    dense_utid(&s->a->ids, w->thread) == p->utid) {
+			x->wait_ns = w->to_ns - w->from_ns;
+			x->wait_reason = w->reason;
+		}
+	}
+	x->to_ns = p->to_ns;
+	if (!p->end)
+		return 0;
+	s->wait[p->cpu].reason = RUN_QUEUE_UNKNOWN;	/* the next thread may have a wait */
+	return give_slice(s, p->cpu, p->end);
+}
+
+/*
+ * A piece comes before the wait that starts at its end, so this wait belongs to the current thread.
+ */
+static int on_wait(void *ctx, const void *found)
+{
+	struct slice_scan *s = ctx;
+	const struct run_queue_wait *w = found;
+
+	if (w->cpu < s->cpu_cnt)
+		s->wait[w->cpu] = *w;
+	return 0;
+}
+
+static void slices_close(void *state)
+{
+	struct slice_scan *s = state;
+
+	fold_reader_close(s->reader);
+	free(s->exists);
+	free(s->slices);
+	free(s->wait);
+	free(s);
+}
+
+static int slices_prepare(struct slice_scan *s, struct err *e)
+{
+	bool want_waits = s->q.cols_used & (1u << SLICE_COL_WAIT | 1u << SLICE_COL_WAIT_REASON);
+	static const uint32_t columns[EVENT_KIND_CNT] = {
+		[EVENT_SWITCH] = EVENT_COL_UTID | EVENT_COL_FLAGS | 1u << EV_SWITCH_NEXT_UTID |
+				 1u << EV_SWITCH_PREV_STATE,
+	};
+	const struct fold_use uses[] = { { &s->cpu, { s, on_piece } },
+					 { &fold_waits, { s, on_wait } } };
+	struct fold_range range = { .to_ns = s->to_ns,
+				    .start = want_waits ? FOLD_READER_TRACE : FOLD_READER_AT };
+	uint64_t from = s->from_ns;
+	unsigned int i;
+
+	s->cpu = fold_cpu;
+	s->cpu.columns = columns;
+	s->cpu_cnt = trace_cpu_cnt(s->a->trace);
+	s->exists = calloc(s->cpu_cnt + 1, 1);
+	s->slices = calloc(s->cpu_cnt + 1, sizeof(*s->slices));
+	s->wait = calloc(s->cpu_cnt + 1, sizeof(*s->wait));
+	if (!s->exists || !s->slices || !s->wait)
+		return err_set(e, -ENOMEM, "out of memory");
+	for (i = 0; i < s->a->cpu_cnt; i++)
+		s->exists[s->a->cpus[i]] = 1;
+	if (!s->cuts && s->q.from_ns > 0) {
+		from = context_abs(s->a, s->q.from_ns);
+		/*
+		 * start one ns earlier, to distinguish a slice that starts there from an open slice
+		 */
+		from = from > s->a->start_ns ? from - 1 : from;
+	}
+	range.from_ns = from;
+	s->decided_ns = want_waits ? s->a->start_ns : from;
+	if (from >= s->to_ns)
+		return 0;
+	return fold_reader_open(&s->reader, s->a, &range, uses, want_waits ? 2 : 1, e);
+}
+
+static int slices_open(struct analysis *a, const struct table_def *def, const struct table_query *q,
+		       void **ret_state, struct err *e)
+{
+	struct slice_scan *s = calloc(1, sizeof(*s));
+	struct table_query args = *q;
+	struct window w;
+	int ret;
+
+	if (!s)
+		return err_set(e, -ENOMEM, "out of memory");
+	s->a = a;
+	s->q = *q;
+	s->cuts = q->args[0].type != VALUE_NULL || q->args[1].type != VALUE_NULL;
+	memset(&args.args[2], 0, sizeof(args.args[2]));
+	ret = window_init(&w, a, &args, e);
+	if (ret >= 0) {
+		s->from_ns = w.from_ns;
+		s->to_ns = w.to_ns;
+		ret = slices_prepare(s, e);
+	}
+	if (ret < 0) {
+		slices_close(s);
+		return ret;
+	}
+	*ret_state = s;
+	return 0;
+}
+
+/* Whether all slices that begin inside the wanted range were handed out. */
+static bool has_all_wanted(const struct slice_scan *s)
+{
+	uint64_t until = context_abs(s->a, s->q.to_ns);
+	unsigned int i;
+
+	if (s->cuts || s->decided_ns < until)
+		return false;
+	for (i = 0; i < s->cpu_cnt; i++)
+		if (s->slices[i].open && s->slices[i].from_ns < until)
+			return false;
+	return true;
+}
+
+/* Reads the next block. */
+static int slices_step(void *state, struct rowbuf *out, struct err *e)
+{
+	struct slice_scan *s = state;
+	unsigned int i;
+	int ret;
+
+	if (!s->reader)
+		return 0;
+	s->out = out;
+	ret = fold_reader_run(s->reader, s->decided_ns + 1, SIZE_MAX, &s->decided_ns, e);
+	if (ret < 0 || (s->decided_ns < s->to_ns && has_all_wanted(s)))
+		return ret;
+	if (s->decided_ns < s->to_ns)
+		return 1;
+	for (i = 0; i < s->cpu_cnt && !ret; i++)
+		ret = give_slice(s, i, NULL);
+	return ret < 0 ? err_set(e, ret, "out of memory") : 0;
+}
+
+static double slices_row_cnt(const struct analysis *a, const struct table_def *def)
+{
+	size_t cnt, i;
+	const struct trace_block *blocks = trace_blocks(a->trace, &cnt);
+	double sum = 0;
+
+	for (i = 0; i < cnt; i++)
+		sum += (double)blocks[i].kind_cnt[EVENT_SWITCH];
+	return sum;
+}
+
+const struct table_def tables_of_slices[] = {
+	{
+		.name = "sched_slices", .doc = "stays of threads on CPUs, with the wait before",
+		.cols = slice_cols, .col_cnt = SLICE_COLS, .arg_cnt = 2,
+		.time_col = 0, .cpu_col = 3, .utid_col = 4, .key_col = -1,
+		.is_event_table = true, .is_exported = true, .row_cnt = slices_row_cnt,
+		.open = slices_open, .step = slices_step, .close = slices_close,
+	},
+	{ .name = NULL },
+};

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * The event tables: one row per kept event, straight from the trace's cursor. Time is pushed down
+ * to the cursor, which skips blocks, and so is cpu, of which it skips the others' rows; the thread
+ * is checked here, before a row is built.
+ *
+ * Columns are those that schema/events/ declares. Kernel addresses have their top bit set and so
+ * are negative as SQL integers; hex(), symbol() and joins do not mind.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/engine/table.h"
+
+#define BATCH_ROWS 256
+#define FIXED_COLS 4	/* ts_ns, cpu, utid, irq or preempted */
+
+struct event_scan {
+	struct analysis *a;
+	struct event_cursor *cursor;
+	struct table_query q;
+	unsigned int kind, value_cnt;
+	const struct event_column *cols;	/* value_cnt of them */
+};
+
+/* By kind. */
+static const struct table_column event_cols[EVENT_KIND_CNT][FIXED_COLS + EVENT_VALUES] = {
+#define X(id, kind, name, table, flag, about)                                                      \
+	[EVENT_##kind][0] = { "ts_ns", COLUMN_INT }, [EVENT_##kind][1] = { "cpu", COLUMN_INT },    \
+	[EVENT_##kind][2] = { "utid", COLUMN_INT }, [EVENT_##kind][3] = { flag, COLUMN_INT },
+	EVENT_KINDS(X)
+#undef X
+#define X(kind, index, name, codec, of, shown, type, later, null, refers) \
+	[EVENT_##kind][FIXED_COLS + (index)] = { name, COLUMN_##type },
+	EVENT_COLUMNS(X)
+#undef X
+};
+
+static double events_row_cnt(const struct analysis *a, const struct table_def *def)
+{
+	size_t cnt, i;
+	const struct trace_block *blocks = trace_blocks(a->trace, &cnt);
+	double sum = 0;
+
+	for (i = 0; i < cnt; i++)
+		sum += (double)blocks[i].kind_cnt[def->kind];
+	return sum;
+}
+
+static int events_open(struct analysis *a, const struct table_def *def, const struct table_query *q,
+		       void **ret_state, struct err *e)
+{
+	struct event_scan *s = calloc(1, sizeof(*s));
+	uint32_t columns[EVENT_KIND_CNT] = { 0 };
+	uint64_t from_ns;
+	int ret;
+
+	if (!s)
+		return err_set(e, -ENOMEM, "out of memory");
+	s->a = a;
+	s->q = *q;
+	s->kind = def->kind;
+	s->value_cnt = event_kind_values(def->kind);
+	s->cols = event_column(def->kind, 0);
+	columns[def->kind] = q->cols_used >> FIXED_COLS & ((1u << EVENT_VALUES) - 1);
+	if ((q->cols_used & 1u << 2) || q->has_utid)
+		columns[def->kind] |= EVENT_COL_UTID;
+	if (columns[EVENT_REQUEST] & 1u << EV_REQUEST_OWNER_UPID)
+		columns[EVENT_REQUEST] |= 1u << EV_REQUEST_OWNER_HOW;
+	/* a switch's flags say, too, that next was left out of the recording */
+	if ((q->cols_used & 1u << 3) || def->kind == EVENT_SWITCH)
+		columns[def->kind] |= EVENT_COL_FLAGS;
+	from_ns = q->from_ns == INT64_MIN ? 0 : context_abs(a, q->from_ns);
+	if (from_ns < trace_carried_ns(a->trace))
+		from_ns = trace_carried_ns(a->trace);
+	ret = event_cursor_open_columns(
+				&s->cursor, a->trace, 1u << def->kind, columns, from_ns,
+				q->to_ns == INT64_MAX ? UINT64_MAX : context_abs(a, q->to_ns), e);
+	if (ret < 0) {
+		free(s);
+		return ret;
+	}
+	/* an id that no thread has stands for every unknown one */
+	if (q->has_utid && q->utid >= EVENT_ID_FIRST && q->utid <= UINT32_MAX)
+		event_cursor_want_thread(s->cursor, (uint32_t)q->utid);
+	/* a number that no CPU can have: none has any event */
+	if (q->has_cpu)
+		event_cursor_want_cpu(s->cursor, q->cpu >= 0 && q->cpu <= UINT16_MAX
+							 ? (uint32_t)q->cpu
+							 : UINT32_MAX);
+	*ret_state = s;
+	return 0;
+}
+
+static void events_close(void *state)
+{
+	struct event_scan *s = state;
+
+	event_cursor_close(s->cursor);
+	free(s);
+}
+
+/* Ids go through ids, so that every one of them is a row of threads or processes. */
+static void put_value(const struct event_scan *s, const struct event *ev,
+		      const struct event_column *col, struct cell *c)
+{
+	const struct dense_ids *d = &s->a->ids;
+	uint64_t v = ev->v[col->index];
+
+	if (col->shown)
+		cell_text(c, event_shown(col, v));
+	else if (col->refers == EVENT_REFERS_THREAD)
+		cell_int(c, dense_utid(d, dense_thread(d, (uint32_t)v)));
+	else if (col->refers == EVENT_REFERS_PROCESS)
+		cell_int(c, dense_upid(d, dense_process(d, (uint32_t)v)));
+	else
+		cell_int(c, (int64_t)v);
+}
+
+/* Columns that flags or another column say more about. */
+static void put_exceptions(const struct event *ev, struct cell *c)
+{
+	if (ev->kind == EVENT_SWITCH && ev->flags & EVENT_F_NEXT_OUT)
+		cell_int(&c[FIXED_COLS + EV_SWITCH_NEXT_UTID], EVENT_ID_FILTERED);
+	if (ev->kind == EVENT_REQUEST && !ev->v[EV_REQUEST_OWNER_HOW])
+		c[FIXED_COLS + EV_REQUEST_OWNER_UPID].type = VALUE_NULL;
+}
+
+static int events_step(void *state, struct rowbuf *out, struct err *e)
+{
+	struct event_scan *s = state;
+	const struct dense_ids *d = &s->a->ids;
+	const struct event *ev;
+	struct cell *c;
+	unsigned int i;
+	uint32_t utid;
+	int ret;
+
+	while (out->row_cnt < BATCH_ROWS) {
+		ret = event_cursor_next(s->cursor, &ev, e);
+		if (ret <= 0)
+			return ret;
+		utid = dense_utid(d, dense_thread(d, ev->utid));
+		if (s->q.has_utid && s->q.utid != utid)
+			continue;
+		c = rowbuf_add(out);
+		if (!c)
+			return err_set(e, -ENOMEM, "out of memory");
+		cell_int(&c[0], context_rel(s->a, ev->ts_ns));
+		cell_int(&c[1], ev->cpu);
+		cell_int(&c[2], utid);
+		cell_int(&c[3],
+			 !!(ev->flags & (s->kind == EVENT_SWITCH ? EVENT_F_PREEMPT : EVENT_F_IRQ)));
+		for (i = 0; i < s->value_cnt; i++)
+			put_value(s, ev, &s->cols[i], &c[FIXED_COLS + i]);
+		put_exceptions(ev, c);
+	}
+	return 1;
+}
+
+const struct table_def tables_of_events[] = {
+#define X(id, kind_, kind_name, table, flag, about)                                                \
+	{                                                                                          \
+		.name = table, .doc = about, .cols = event_cols[id],                               \
+		.col_cnt = FIXED_COLS + EV_##kind_##_CNT, .time_col = 0, .cpu_col = 1,             \
+		.utid_col = 2, .key_col = -1, .is_ordered = true, .is_event_table = true,          \
+		.is_exported = true, .kind = id, .row_cnt = events_row_cnt, .open = events_open,   \
+		.step = events_step, .close = events_close,                                        \
+	},
+	EVENT_KINDS(X)
+#undef X
+	{ .name = NULL },
+};

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* The rules, most telling first: operation, what the first page is, flags, who submitted. */
+#include "analyze/views/request_owner.h"
+
+#include <string.h>
+
+#define REQ_OP_MASK 0xffu
+#define REQ_OP_READ 0u
+#define REQ_OP_WRITE 1u
+#define REQ_META (1u << 12)
+#define JOURNAL_THREADS "jbd2/"
+
+const char *request_owner_how_name(enum owner_how how)
+{
+	static const char *const names[OWNER_HOW_CNT] = {
+		[OWNER_UNKNOWN] = "unknown",
+		[OWNER_DIRTIED] = "dirtied",
+		[OWNER_DIRTIED_SHARED] = "dirtied_shared",
+		[OWNER_DIRTIED_MIXED] = "dirtied_mixed",
+		[OWNER_READ] = "read",
+		[OWNER_DIRECT] = "direct",
+		[OWNER_SUBMITTED] = "submitted",
+		[OWNER_METADATA] = "metadata",
+		[OWNER_JOURNAL] = "journal",
+		[OWNER_SWAP] = "swap",
+	};
+
+	return (unsigned int)how < OWNER_HOW_CNT ? names[how] : "?";
+}
+
+/* A process of user space that is known; kernel threads work for others. */
+static bool is_user(const struct analysis *a, uint32_t process)
+{
+	const struct trace_process *row = dense_process_row(&a->ids, process);
+
+	return row && !(row->flags & TRACE_TASK_KTHREAD);
+}
+
+static bool is_journal_thread(const struct analysis *a, uint32_t process)
+{
+	const struct trace_process *row = dense_process_row(&a->ids, process);
+
+	return row && row->flags & TRACE_TASK_KTHREAD &&
+	       !strncmp(row->comm, JOURNAL_THREADS, strlen(JOURNAL_THREADS));
+}
+
+static enum owner_how dirtied_how(const struct block_request *r)
+{
+	switch (r->owner_how) {
+	case EVENT_OWNER_DIRTIED:
+		return OWNER_DIRTIED;
+	case EVENT_OWNER_SHARED:
+		return OWNER_DIRTIED_SHARED;
+	case EVENT_OWNER_MIXED:
+		return OWNER_DIRTIED_MIXED;
+	default:
+		return OWNER_UNKNOWN;
+	}
+}
+
+static enum owner_how write_how(const struct analysis *a, const struct block_request *r,
+				uint32_t submitter)
+{
+	enum owner_how dirtied = dirtied_how(r);
+
+	if (r->pages == EVENT_PAGES_SWAP)
+		return OWNER_SWAP;
+	if (is_journal_thread(a, submitter) && r->pages != EVENT_PAGES_FILE)
+		return OWNER_JOURNAL;
+	if (r->cmd_flags & REQ_META)
+		return OWNER_METADATA;
+	switch (r->pages) {
+	case EVENT_PAGES_NONE:
+		return OWNER_SUBMITTED;
+	case EVENT_PAGES_FILE:
+		return dirtied;
+	case EVENT_PAGES_DISK:
+		/*
+		 * a program that writes the device itself; a file system's blocks have many
+		 * dirtiers
+		 */
+		if (dirtied == OWNER_DIRTIED &&
+		    is_user(a, dense_process(&a->ids, r->owner_upid)))
+			return dirtied;
+		return OWNER_METADATA;
+	case EVENT_PAGES_ANON:
+	case EVENT_PAGES_MAPPED:
+		return is_user(a, submitter) ? OWNER_DIRECT : OWNER_UNKNOWN;
+	default:
+		return OWNER_UNKNOWN;
+	}
+}
+
+uint32_t request_owner(const struct analysis *a, const struct block_request *r,
+		       enum owner_how *ret_how)
+{
+	uint32_t submitter = dense_process_of(&a->ids, dense_thread(&a->ids, r->submitter));
+	uint32_t owner = is_user(a, submitter) ? submitter : EVENT_ID_UNKNOWN;
+	enum owner_how how;
+
+	switch (r->cmd_flags & REQ_OP_MASK) {
+	case REQ_OP_READ:
+		how = r->pages == EVENT_PAGES_SWAP ? OWNER_SWAP : OWNER_READ;
+		break;
+	case REQ_OP_WRITE:
+		how = write_how(a, r, submitter);
+		break;
+	default:
+		how = is_journal_thread(a, submitter) ? OWNER_JOURNAL : OWNER_SUBMITTED;
+		break;
+	}
+	if (how == OWNER_DIRTIED || how == OWNER_DIRTIED_SHARED || how == OWNER_DIRTIED_MIXED)
+		owner = dense_process(&a->ids, r->owner_upid);
+	else if (how == OWNER_METADATA || how == OWNER_JOURNAL || how == OWNER_UNKNOWN ||
+		 (how == OWNER_SWAP && r->cmd_flags & REQ_OP_MASK))
+		owner = EVENT_ID_UNKNOWN;
+	if (owner == EVENT_ID_UNKNOWN && (how == OWNER_READ || how == OWNER_SUBMITTED))
+		how = OWNER_UNKNOWN;
+	if (ret_how)
+		*ret_how = how;
+	return owner;
+}
+
+const char *request_submitter_name(const struct analysis *a, const struct block_request *r)
+{
+	uint32_t process = dense_process_of(&a->ids, dense_thread(&a->ids, r->submitter));
+	const struct trace_process *row = dense_process_row(&a->ids, process);
+
+	if (row && row->flags & TRACE_TASK_KTHREAD && !strncmp(row->comm, "kworker/", 8))
+		return "kworker";
+	return dense_process_comm(&a->ids, process);
+}
+
+void request_charge(const struct analysis *a, struct grouping *groups,
+		    const struct block_request *r, struct request_charge *ret)
+{
+	uint32_t thread = dense_thread(&a->ids, r->submitter);
+	uint32_t owner = request_owner(a, r, &ret->how);
+
+	ret->submitter = request_submitter_name(a, r);
+	ret->is_known = owner != EVENT_ID_UNKNOWN;
+	if (!ret->is_known)
+		thread = EVENT_ID_UNKNOWN;
+	if (owner == dense_process_of(&a->ids, thread)) {
+		ret->in_scope = scope_has_thread(&a->scope, thread);
+		ret->group = grouping_of_thread(groups, thread);
+	} else {
+		ret->in_scope = scope_has_process(&a->scope, owner);
+		ret->group = grouping_of_process(groups, owner);
+	}
+}

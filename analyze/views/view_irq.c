@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * irq_usage(from_ns, to_ns, every_ns, by): interrupts per bin, group and vector.
+ *
+ * A run belongs to the instant it ends, with its own length (without what interrupted it); its
+ * time lies where it lies: the part of it inside each bin. So the time of neighbouring windows
+ * adds up, and the rows of a CPU's bin never add up to more than the bin. What lost its entry or
+ * exit is counted, and has no time.
+ *
+ * by: none (per vector), cpu, or whose time it took: process, thread, comm, cgroup.
+ *
+ * A bin is given out once nothing that began in it is still being served, for which the trace is
+ * read on behind the window's end as far as need be.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "analyze/engine/irq_name.h"
+#include "analyze/fold/fold_irq.h"
+#include "analyze/fold/quantile.h"
+#include "analyze/views/view.h"
+
+static const struct table_column irq_usage_cols[] = {
+	WINDOW_COLUMNS,
+	{ "cpu", COLUMN_INT }, { "upid", COLUMN_INT }, { "utid", COLUMN_INT },
+	{ "name", COLUMN_TEXT }, { "type", COLUMN_TEXT }, { "vector", COLUMN_INT },
+	{ "runs", COLUMN_INT }, { "run_ns", COLUMN_INT }, { "run_p50_ns", COLUMN_INT },
+	{ "run_p99_ns", COLUMN_INT }, { "run_max_ns", COLUMN_INT }, { "broken", COLUMN_INT },
+	WINDOW_ARGS, { "by", COLUMN_TEXT },
+};
+
+enum { IRQ_USAGE_COLS = WINDOW_COLS + 12 };
+
+struct irq_sum {
+	uint64_t run_ns, broken;
+	struct quantile runs;
+};
+
+struct irq_view {
+	struct view v;
+	bool by_cpu;
+};
+
+/* ---- adding up ---- */
+
+/* A stretch of a run's own time, to the sums it lies in. */
+static int add_time(struct fold_target *t, const struct fold_key *key, uint64_t from, uint64_t to)
+{
+	uint64_t end;
+	void *sum;
+	int ret = 1;
+
+	from = from > t->from_ns ? from : t->from_ns;
+	to = to < t->to_ns ? to : t->to_ns;
+	for (; from < to && ret > 0; from = end) {
+		ret = t->sum(t, from, key, &sum, &end);
+		end = end < to ? end : to;
+		if (ret > 0)
+			((struct irq_sum *)sum)->run_ns += end - from;
+	}
+	return ret < 0 ? ret : 0;
+}
+
+static int irq_add(void *ctx, const void *found)
+{
+	struct fold_target *t = ctx;
+	const struct irq_found *f = found;
+	const struct irq_run *r = f->run;
+	const struct fold_key key = { (uint64_t)dense_thread(t->ids, r->utid) << 32 | r->cpu,
+				      (uint64_t)r->type << 32 | r->vector };
+	uint64_t at = r->from_ns, end = f->is_broken ? r->from_ns : r->to_ns;
+	struct irq_sum *x;
+	void *sum;
+	size_t i;
+	int ret = 0;
+
+	for (i = 0; i < r->cut_cnt && !f->is_broken && !ret; i++) {
+		ret = add_time(t, &key, at, r->cuts[i].from_ns);
+		at = r->cuts[i].to_ns;
+	}
+	if (!ret && !f->is_broken)
+		ret = add_time(t, &key, at, r->to_ns);
+	if (ret < 0 || end < t->from_ns || end >= t->to_ns)
+		return ret;
+	ret = t->sum(t, end, &key, &sum, &at);
+	if (ret <= 0)
+		return ret;
+	x = sum;
+	x->broken += f->is_broken;
+	return f->is_broken ? 0 : quantile_add(&x->runs, r->own_ns);
+}
+
+static void irq_reset(void *sum)
+{
+	struct quantile runs = ((struct irq_sum *)sum)->runs;
+
+	quantile_reset(&runs);
+	*(struct irq_sum *)sum = (struct irq_sum){ .runs = runs };
+}
+
+static void irq_done(void *sum)
+{
+	quantile_done(&((struct irq_sum *)sum)->runs);
+}
+
+static const struct fold_sums_def irq_sums = {
+	.bytes = sizeof(struct irq_sum), .reset = irq_reset, .done = irq_done, .add = irq_add,
+};
+
+/* ---- the view ---- */
+
+static int open_view(struct view *v, const struct table_query *q, struct err *e)
+{
+	const struct cell none = { .type = VALUE_TEXT, .s = "none" }, *by = &q->args[3];
+	int ret;
+
+	((struct irq_view *)v)->by_cpu = by->type == VALUE_TEXT && !strcmp(by->s, "cpu");
+	ret = window_grouping(&v->groups, v->a, by->type == VALUE_NULL ? &none : by, e);
+	/* rows are given out in the order of groups' numbers */
+	if (!ret && grouping_number_all(&v->groups) < 0)
+		ret = err_set(e, -ENOMEM, "out of memory");
+	return ret;
+}
+
+static int place(struct view *v, const struct fold_key *key, struct view_place *ret)
+{
+	uint32_t thread = (uint32_t)(key->a >> 32);
+
+	if (!scope_has_thread(&v->a->scope, thread))
+		return 0;
+	ret->group = ((struct irq_view *)v)->by_cpu ? (uint32_t)key->a :
+						      grouping_of_thread(&v->groups, thread);
+	ret->b = key->b;
+	return 1;
+}
+
+static int give_row(struct view *v, const struct view_place *at, void *sum)
+{
+	struct irq_sum *x = sum;
+	struct cell *c = view_row(v);
+
+	if (!c)
+		return -ENOMEM;
+	if (((struct irq_view *)v)->by_cpu)
+		cell_int(&c[3], at->group);
+	else if (v->groups.by != GROUPING_NONE)
+		view_label_cells(&v->groups, at->group, &c[4]);
+	cell_text(&c[7], irq_type_name((uint32_t)(at->b >> 32)));
+	cell_int(&c[8], (uint32_t)at->b);
+	cell_int(&c[9], (int64_t)x->runs.cnt);
+	cell_int(&c[10], (int64_t)x->run_ns);
+	if (x->runs.cnt) {
+		cell_int(&c[11], (int64_t)quantile_get(&x->runs, 50));
+		cell_int(&c[12], (int64_t)quantile_get(&x->runs, 99));
+		cell_int(&c[13], (int64_t)x->runs.max);
+	}
+	cell_int(&c[14], (int64_t)x->broken);
+	return 0;
+}
+
+static const struct view_def irq_view = {
+	.bytes = sizeof(struct irq_view), .open = open_view, .fold = &fold_irq, .sums = &irq_sums,
+	.is_sorted = true, .place = place, .row = give_row,
+};
+
+const struct table_def tables_of_irqs[] = {
+	VIEW_TABLE("irq_usage", "interrupts per bin, group and vector", irq_usage_cols,
+		   IRQ_USAGE_COLS, 4, irq_view),
+	{ .name = NULL },
+};

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * hosts: several traces, one per host, on one time axis.
+ *
+ *     traces --[hosts: wall clock]--> one window each --> analysis
+ *                             --[rows that begin with the host]--> a renderer
+ *
+ * The axis counts ns from the wall-clock time at which the earliest trace begins. The clock rows of
+ * a trace at its window's start give its place on the axis. The traces tell how exactly each clock
+ * was read, but not the offset between the clocks of different hosts. Threads: one. Functions print
+ * errors to stderr and return an exit status, as in input.h.
+ */
+#ifndef HOSTS_H
+#define HOSTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analyze/engine/analysis.h"
+#include "cmd/input/input.h"
+#include "cmd/input/opts.h"
+
+#define HOSTS_NAME_BYTES 80
+
+struct host {
+	struct input in;
+	struct trace *trace;
+	char name[HOSTS_NAME_BYTES];	/* host name in the trace, made unique: "db", "db#2" */
+	uint64_t from_ns, to_ns;	/* the window, CLOCK_MONOTONIC of that host */
+	/* added to instants of the trace (ns from its start) to give instants of the axis */
+	int64_t shift_ns;
+	char missing[400];	/* what makes the window incomplete; "": nothing */
+};
+
+struct hosts {
+	struct host *v;
+	unsigned int cnt;
+	uint64_t origin_real_ns;	/* wall-clock time at 0 of the axis */
+	/* largest distance between readings of two hosts, if their clocks are right */
+	uint64_t uncertainty_ns;
+	/* the host names differ, so the clocks may differ */
+	bool differ;
+};
+
+/* Opens all traces; like has the shared options. */
+int hosts_open(struct hosts *h, const struct input *like, const char *const *paths,
+	       unsigned int cnt);
+void hosts_close(struct hosts *h);
+
+/*
+ * Sets the window of every trace from --from and --to. Without these options the window is the
+ * whole trace, from a full step of the axis on if every_ns is not 0. needs: for missing, as in
+ * input_is_complete().
+ */
+int hosts_window(struct hosts *h, const struct input *in, const struct opts_command *command,
+		 uint64_t every_ns, struct input_needs needs);
+
+/* Writes one view of all traces as one table to stdout. limit: rows per host, 0 for all. */
+int hosts_report(struct hosts *h, const struct input *in, const struct opts_command *command,
+		 const struct report_view *view, const struct report_request *q, uint64_t limit);
+
+#endif /* HOSTS_H */

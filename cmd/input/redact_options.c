@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* redact_options: taken one by one into a struct redact_options. */
+#include "cmd/input/redact_options.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/units.h"
+#include "cmd/cmd.h"
+#include "cmd/input/input.h"
+#include "cmd/render/say.h"
+
+#define SALT_MAX_BYTES (1u << 20)
+
+static int read_salt(struct redact_options_taken *r, const struct opts_command *command,
+		     const char *value)
+{
+	uint8_t *p;
+	ssize_t n;
+	int fd;
+
+	buf_reset(&r->salt);
+	if (*value != '@') {
+		buf_add(&r->salt, value, strlen(value));
+	} else {
+		fd = open(value + 1, O_RDONLY | O_CLOEXEC);
+		p = fd < 0 ? NULL : buf_room(&r->salt, SALT_MAX_BYTES + 1);
+		n = p ? read(fd, p, SALT_MAX_BYTES + 1) : -1;
+		if (n < 0) {
+			say_error("--salt: cannot read %s: %s", value + 1, strerror(errno));
+			if (fd >= 0)
+				close(fd);
+			return EXIT_FAILED;
+		}
+		close(fd);
+		r->salt.len = (size_t)n;
+	}
+	if (!r->salt.len)
+		return opts_usage_error(command,
+					"--salt: it is empty; leave --salt out for a random one");
+	if (r->salt.len > SALT_MAX_BYTES)
+		return opts_usage_error(command, "--salt: %s has more than 1 MiB", value + 1);
+	r->o.salt = r->salt.data;
+	r->o.salt_bytes = r->salt.len;
+	return 0;
+}
+
+static int add_keep(struct redact_options_taken *r, const struct opts_command *command,
+		    const char *pattern)
+{
+	if (!*pattern)
+		return opts_usage_error(command, "--keep: the pattern is empty");
+	if (array_reserve(&r->keep, &r->keep_cap, r->o.keep_cnt + 1) < 0)
+		return input_failed(-ENOMEM, NULL);
+	r->keep[r->o.keep_cnt++] = pattern;
+	r->o.keep = r->keep;
+	return 0;
+}
+
+int redact_options_take(struct redact_options_taken *r, const struct opts_command *command, int id,
+			const char *value)
+{
+	switch (id) {
+	case REDACT_OPT_KEEP:
+		r->any = true;
+		return add_keep(r, command, value);
+	case REDACT_OPT_KEEP_WORKLOAD:
+		r->any = true;
+		r->o.keep_workload = true;
+		return 0;
+	case REDACT_OPT_SALT:
+		r->any = true;
+		return read_salt(r, command, value);
+	default:
+		return -1;
+	}
+}
+
+void redact_options_done(struct redact_options_taken *r)
+{
+	free(r->keep);
+	if (r->salt.data)
+		explicit_bzero(r->salt.data, r->salt.len);
+	buf_done(&r->salt);
+}
+
+static void say_counts(const char *path, const char *what, const uint64_t *counts,
+		       const char *nothing)
+{
+	static const char *const names[REDACT_KIND_CNT] = {
+		[REDACT_COMM] = "process name", [REDACT_CMDLINE] = "command line",
+		[REDACT_PATH] = "path",		[REDACT_CGROUP] = "cgroup",
+		[REDACT_HOST] = "host",		[REDACT_DEVICE] = "device",
+		[REDACT_CACHE] = "slab cache",	[REDACT_SYMBOL] = "kernel symbol",
+		[REDACT_MARK] = "mark",		[REDACT_NOTE] = "note",
+		[REDACT_FUNCTION] = "function", [REDACT_BUILD_ID] = "build id",
+	};
+	char text[512], n[UNITS_TEXT_MAX];
+	size_t at = 0;
+
+	for (int k = 0; k < REDACT_KIND_CNT; k++) {
+		if (counts[k] && at < sizeof(text))
+			at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%s %s%s",
+					       at ? ", " : "",
+					       units_format_count(n, sizeof(n), counts[k]),
+					       names[k], counts[k] == 1 ? "" : "s");
+	}
+	say_note("%s: %s: %s", path, what, at ? text : nothing);
+}
+
+void redact_options_say(const char *path, const struct redact_result *res)
+{
+	say_counts(path, "replaced", res->replaced, "nothing");
+	say_counts(path, "still there", res->kept, "no name");
+	if (res->entries_left_out)
+		say_note("%s: left out: %" PRIu64 " manifest entr%s of unknown meaning", path,
+			 res->entries_left_out, res->entries_left_out == 1 ? "y" : "ies");
+}

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * timeexpr: a word from --from or --to comes in, a monotonic instant of the trace goes out. The
+ * first characters decide which form it is; each form has one parser below.
+ */
+#include "cmd/input/timeexpr.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/units.h"
+
+#define S_NS UNITS_NS_PER_S
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static int bad_time(struct err *e, const char *s)
+{
+	return err_set(e, -EINVAL,
+		       "'%s' is not a time; write an offset (1.5s, 1500ms), -2s from the end, "
+		       "2026-03-01T12:00:00.5Z, T12:00:03 or @SECONDS",
+		       s);
+}
+
+/* ---- wall clock ---- */
+
+struct civil {
+	unsigned int year, month, day, hour, minute;
+	uint64_t second_ns; /* below 61 s */
+	bool has_zone;
+	int zone_minutes; /* east of UTC */
+};
+
+/* Exactly n digits. */
+static bool take_digits(const char **p, unsigned int n, unsigned int *ret)
+{
+	unsigned int v = 0;
+
+	for (; n; n--, (*p)++) {
+		if (!is_digit(**p))
+			return false;
+		v = v * 10 + (unsigned int)(**p - '0');
+	}
+	*ret = v;
+	return true;
+}
+
+static bool take_char(const char **p, char c)
+{
+	if (**p != c)
+		return false;
+	(*p)++;
+	return true;
+}
+
+static bool take_date(const char **p, struct civil *c)
+{
+	static const unsigned char days[] = { 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
+	bool leap;
+
+	if (!take_digits(p, 4, &c->year) || !take_char(p, '-') || !take_digits(p, 2, &c->month) ||
+	    !take_char(p, '-') || !take_digits(p, 2, &c->day))
+		return false;
+	leap = c->year % 4 == 0 && (c->year % 100 != 0 || c->year % 400 == 0);
+	return c->year >= 1970 && c->month >= 1 && c->month <= 12 && c->day >= 1 &&
+	       c->day <= days[c->month - 1] && (c->month != 2 || c->day < 29 || leap);
+}
+
+/* HH:MM[:SS[.frac]][Z|+HH:MM|-HH:MM] up to the end of the string */
+static bool take_time(const char *p, struct civil *c)
+{
+	unsigned int zh, zm;
+	int n, sign;
+
+	if (!take_digits(&p, 2, &c->hour) || !take_char(&p, ':') || !take_digits(&p, 2, &c->minute))
+		return false;
+	c->second_ns = 0;
+	if (*p == ':') {
+		p++;
+		if (!is_digit(p[0]) || !is_digit(p[1]) || is_digit(p[2]))
+			return false;
+		n = units_scan_seconds(p, &c->second_ns);
+		if (n <= 0)
+			return false;
+		p += n;
+	}
+	/* Second 60 is a leap second; POSIX time counts it as the first of the next minute. */
+	if (c->hour > 23 || c->minute > 59 || c->second_ns >= 61 * S_NS)
+		return false;
+	c->has_zone = *p != '\0';
+	c->zone_minutes = 0;
+	if (*p == '+' || *p == '-') {
+		sign = *p++ == '-' ? -1 : 1;
+		if (!take_digits(&p, 2, &zh) || !take_char(&p, ':') || !take_digits(&p, 2, &zm) ||
+		    zh > 23 || zm > 59)
+			return false;
+		c->zone_minutes = sign * (int)(zh * 60 + zm);
+	} else if (*p == 'Z' || *p == 'z') {
+		p++;
+	}
+	return *p == '\0';
+}
+
+/*
+ * Days from 1970-01-01 in the Gregorian calendar: the year is counted from March, so that leap days
+ * come last.
+ */
+static int64_t civil_days(const struct civil *c)
+{
+	int64_t y = (int64_t)c->year - (c->month <= 2);
+	int64_t m = ((int64_t)c->month + 9) % 12;
+
+	return 365 * y + y / 4 - y / 100 + y / 400 + (153 * m + 2) / 5 + c->day - 1 - 719468;
+}
+
+/* Seconds since the epoch at minute resolution, to which second_ns is added. */
+static int64_t civil_seconds(const struct civil *c)
+{
+	if (!c->has_zone) {
+		struct tm tm = {
+			.tm_year = (int)c->year - 1900,
+			.tm_mon = (int)c->month - 1,
+			.tm_mday = (int)c->day,
+			.tm_hour = (int)c->hour,
+			.tm_min = (int)c->minute,
+			.tm_isdst = -1,
+		};
+
+		return mktime(&tm);
+	}
+	return (civil_days(c) * 1440 + c->hour * 60 + c->minute - c->zone_minutes) * 60;
+}
+
+static int civil_to_real(const struct civil *c, uint64_t *ret_real_ns, const char *s, struct err *e)
+{
+	int64_t sec = civil_seconds(c);
+
+	if (sec < 0 || (uint64_t)sec > UINT64_MAX / S_NS - 61)
+		return err_set(e, -ERANGE, "'%s' is outside of what the clock can hold", s);
+	*ret_real_ns = (uint64_t)sec * S_NS + c->second_ns;
+	return 0;
+}
+
+static int resolve_date(const char *s, const struct timeexpr_base *b, uint64_t *ret, struct err *e)
+{
+	struct civil c = { 0 };
+	const char *p = s;
+	uint64_t real_ns = 0;
+	int r;
+
+	if (!take_date(&p, &c) || !(*p == 'T' || *p == 't' || *p == ' ') || !take_time(p + 1, &c))
+		return bad_time(e, s);
+	r = civil_to_real(&c, &real_ns, s, e);
+	if (r)
+		return r;
+	*ret = b->mono_from_real(b->ctx, real_ns);
+	return 0;
+}
+
+static int resolve_time_of_day(const char *s, const struct timeexpr_base *b, uint64_t *ret,
+			       struct err *e)
+{
+	time_t start = (time_t)(b->start_real_ns / S_NS);
+	struct civil c = { 0 };
+	uint64_t real_ns = 0, mono_ns;
+	struct tm tm;
+	int r;
+
+	if (!take_time(s + 1, &c))
+		return bad_time(e, s);
+	start += c.zone_minutes * 60;
+	if (c.has_zone ? !gmtime_r(&start, &tm) : !localtime_r(&start, &tm))
+		return bad_time(e, s);
+	c.year = (unsigned int)tm.tm_year + 1900;
+	c.month = (unsigned int)tm.tm_mon + 1;
+	c.day = (unsigned int)tm.tm_mday;
+	r = civil_to_real(&c, &real_ns, s, e);
+	if (r)
+		return r;
+	mono_ns = b->mono_from_real(b->ctx, real_ns);
+	if (mono_ns < b->start_ns) {
+		uint64_t next = b->mono_from_real(b->ctx, real_ns + 86400 * S_NS);
+
+		if (next <= b->end_ns)
+			mono_ns = next;
+	}
+	*ret = mono_ns;
+	return 0;
+}
+
+static int resolve_epoch(const char *s, const struct timeexpr_base *b, uint64_t *ret, struct err *e)
+{
+	uint64_t real_ns = 0;
+	int n = units_scan_seconds(s + 1, &real_ns);
+
+	if (n == -ERANGE)
+		return err_set(e, -ERANGE, "'%s' is outside of what the clock can hold", s);
+	if (n == -EINVAL)
+		return err_set(e, -EINVAL, "'%s' is finer than a nanosecond", s);
+	if (n <= 0 || s[1 + n])
+		return err_set(
+			e, -EINVAL,
+			"'%s' is not a time: after '@' come the seconds since 1970-01-01 UTC, "
+			"such as @1772366400.5",
+			s);
+	*ret = b->mono_from_real(b->ctx, real_ns);
+	return 0;
+}
+
+/* ---- offsets and the choice among all forms ---- */
+
+static int resolve_offset(const char *s, const struct timeexpr_base *b, uint64_t *ret,
+			  struct err *e)
+{
+	const char *digits = *s == '-' || *s == '+' ? s + 1 : s;
+	struct err why = { "" };
+	uint64_t dur;
+	int r = units_parse_duration(digits, &dur, &why);
+
+	if (r) {
+		bad_time(e, s);
+		return r;
+	}
+	if (*s == '-')
+		*ret = dur < b->end_ns ? b->end_ns - dur : 0;
+	else if (b->start_ns > UINT64_MAX - dur)
+		return err_set(e, -ERANGE, "'%s' is outside of what the clock can hold", s);
+	else
+		*ret = b->start_ns + dur;
+	return 0;
+}
+
+/* NAME or NAME#N; a name that ends in #N itself is found first. */
+static int resolve_mark(const char *s, const struct timeexpr_base *b, uint64_t *ret, struct err *e)
+{
+	const char *name = strncmp(s, "mark:", 5) ? s : s + 5, *hash = strrchr(name, '#');
+	char bare[512];
+	uint64_t nr;
+
+	if (b->mark && !b->mark(b->ctx, name, 1, ret))
+		return 0;
+	if (b->mark && hash && hash > name && !units_parse_count(hash + 1, &nr, NULL)) {
+		snprintf(bare, sizeof(bare), "%.*s", (int)(hash - name), name);
+		if (!b->mark(b->ctx, bare, nr, ret))
+			return 0;
+	}
+	if (name != s)
+		return err_set(e, -ENOENT,
+			       "there is no mark '%s' in the trace; `ebpfrec info` lists its marks",
+			       name);
+	return err_set(e, -ENOENT,
+		       "there is no mark '%s' in the trace; write an offset (1.5s, 1500ms), -2s "
+		       "from the end, 2026-03-01T12:00:00.5Z, T12:00:03 or @SECONDS",
+		       s);
+}
+
+int timeexpr_resolve(const char *s, const struct timeexpr_base *b, uint64_t *ret, struct err *e)
+{
+	size_t digits = strspn(s, "0123456789");
+
+	if (!strncmp(s, "mark:", 5))
+		return resolve_mark(s, b, ret, e);
+	if (*s == '@')
+		return resolve_epoch(s, b, ret, e);
+	if ((*s == 'T' || *s == 't') && is_digit(s[1]))
+		return resolve_time_of_day(s, b, ret, e);
+	if (digits == 4 && s[4] == '-')
+		return resolve_date(s, b, ret, e);
+	if (digits || *s == '.' || *s == '-' || *s == '+')
+		return resolve_offset(s, b, ret, e);
+	if (!*s)
+		return err_set(e, -EINVAL,
+			       "a time must not be empty; write an offset such as 1.5s");
+	return resolve_mark(s, b, ret, e);
+}
+
+char *timeexpr_format_real(char *buf, uint64_t real_ns, int local)
+{
+	time_t sec = (time_t)(real_ns / S_NS);
+	unsigned int ns = (unsigned int)(real_ns % S_NS);
+	char day[32], frac[16], zone[16];
+	int decimals = 9;
+	struct tm tm;
+
+	if (!(local ? localtime_r(&sec, &tm) : gmtime_r(&sec, &tm))) {
+		snprintf(buf, TIMEEXPR_TEXT_MAX, "@%" PRIu64 ".%09u", real_ns / (uint64_t)S_NS, ns);
+		return buf;
+	}
+	snprintf(frac, sizeof(frac), ".%09u", ns);
+	strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &tm);
+	if (local) {
+		long off = tm.tm_gmtoff / 60;
+
+		snprintf(zone, sizeof(zone), "%c%02u:%02u", off < 0 ? '-' : '+',
+			 (unsigned int)(off < 0 ? -off : off) / 60 % 100,
+			 (unsigned int)(off < 0 ? -off : off) % 60);
+	} else {
+		snprintf(zone, sizeof(zone), "Z");
+	}
+	while (decimals > 3 && frac[decimals] == '0' && frac[decimals - 1] == '0' &&
+	       frac[decimals - 2] == '0')
+		decimals -= 3;
+	snprintf(buf, TIMEEXPR_TEXT_MAX, "%s%.*s%s", day, decimals + 1, frac, zone);
+	return buf;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * timeexpr: the ways to name an instant of a trace on the command line.
+ *
+ *     1.5s  1500ms  90   after the trace's start; a bare number is seconds
+ *     -2s                before the trace's end
+ *     2026-03-01T12:00:00.5Z  (or +01:00, or nothing: local time of the reader)
+ *     T12:00:03          that time of day, on the day the trace began (or the day after, if it
+ *                        runs past midnight)
+ *     @1772366400.5      seconds since 1970-01-01 UTC
+ *     mark:build         a mark of that name; mark:build#2 the second one. Without "mark:", if it
+ *                        looks like none of the other forms
+ *
+ * All of it is integer arithmetic, exact to the nanosecond. Threads: any; local time is the
+ * process' TZ. Errors: -EINVAL (not a time), -ERANGE (does not fit), -ENOENT (there is no mark of
+ * that name), with a text that says what was expected.
+ */
+#ifndef TIMEEXPR_H
+#define TIMEEXPR_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+
+/* What the expressions count from. Clocks: mono is CLOCK_MONOTONIC, real is CLOCK_REALTIME, ns. */
+struct timeexpr_base {
+	uint64_t start_ns, end_ns;	/* of the trace, mono */
+	uint64_t start_real_ns;
+	/*
+	 * Any instant; the clock may have been set, so one before start_real_ns may lie in the
+	 * trace.
+	 */
+	uint64_t (*mono_from_real)(void *ctx, uint64_t real_ns);
+	/* The nr-th mark (from 1) of that name: 0 or -ENOENT. NULL: there are no marks. */
+	int (*mark)(void *ctx, const char *name, uint64_t nr, uint64_t *ret_mono_ns);
+	void *ctx;
+};
+
+/* Results before the monotonic clock's zero become 0. They may well lie outside the trace. */
+int timeexpr_resolve(const char *s, const struct timeexpr_base *base, uint64_t *ret_mono_ns,
+		     struct err *e);
+
+/*
+ * A wall-clock instant as RFC 3339 with as many decimals (3, 6 or 9) as it takes to be exact;
+ * local: in the process' time zone, else in UTC. Returns buf.
+ */
+#define TIMEEXPR_TEXT_MAX 64
+char *timeexpr_format_real(char *buf, uint64_t real_ns, int local);
+
+#endif /* TIMEEXPR_H */

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * render: rows of an answer to text.
+ *
+ *     analyze --struct row_sink--> [render] --> a stdio stream: table, csv or json
+ *
+ * csv and json are streamed: their memory does not depend on the number of rows. A table keeps its
+ * first rows (RENDER_TABLE_HELD) to find the column widths, then streams too.
+ *
+ *     csv    RFC 4180 quoting, lines end in LF, one line per record, header row first; numbers raw,
+ *     NULL an
+ *            empty cell, text as textsafe_csv() makes it
+ *     json   one array of objects, one object per line; NULL, NaN and infinities are null
+ *     table  for people: escaped text, numbers to the right; with human, units by the column's name
+ *
+ * Threads: one. Errors: -ENOMEM, or the errno of a failed write. Nothing is flushed to the kernel
+ * here; the owner of the stream does and checks that.
+ */
+#ifndef RENDER_H
+#define RENDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "analyze/engine/analysis.h"
+
+#define RENDER_TABLE_HELD 1000
+
+/* FOLDED is the report's alone, of a view of stacks: render_parse_format() does not know it. */
+enum render_format { RENDER_TABLE, RENDER_CSV, RENDER_JSON, RENDER_FOLDED };
+
+struct render_options {
+	enum render_format format;
+	FILE *out;		/* not owned */
+	uint64_t limit;		/* rows shown at most (of each section); 0: all */
+	bool folded_count;	/* folded: samples or objects, not bytes */
+	bool human;		/* table: headings and values with units */
+	unsigned int width;	/* table: cells to fit into by cutting text; 0: never cut */
+};
+
+struct render;
+
+int render_new(struct render **ret, const struct render_options *o);
+void render_free(struct render *r);
+/* The sink is valid as long as r. One query after another may use it. */
+const struct row_sink *render_sink(struct render *r);
+
+/* "table", "csv", "json". 0 or -EINVAL. */
+int render_parse_format(const char *name, enum render_format *ret);
+
+/* What a column holds, told by its name: *_ns, *_bytes, *_pct, *_per_s, iops, complete, ids. */
+enum render_kind {
+	RENDER_PLAIN,		/* ids: digits as they are */
+	RENDER_COUNT,		/* 1,234 */
+	RENDER_INSTANT,		/* seconds from the trace's start */
+	RENDER_DURATION,	/* 12.3 ms */
+	RENDER_BYTES,		/* 1.5 MiB */
+	RENDER_BYTE_RATE,	/* 1.5 MiB/s */
+	RENDER_RATE,		/* 12.3 */
+	RENDER_RATIO,		/* 2.417 */
+	RENDER_PERCENT,		/* 99.9 */
+	RENDER_YES_NO,
+};
+enum render_kind render_column_kind(const char *name);
+/* The heading people see: "UTIL %" for util_pct. Returns buf. */
+char *render_heading(char *buf, size_t size, const char *name);
+
+/*
+ * Writes text and a newline, in lines of at most so many bytes where words allow; 0: in one line.
+ */
+void render_wrap(FILE *f, const char *text, unsigned int width);
+
+#endif /* RENDER_H */

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * render_format: inside of render: what a format is made of, and the buffer all of them write to.
+ * Only render*.c include this.
+ */
+#ifndef RENDER_FORMAT_H
+#define RENDER_FORMAT_H
+
+#include "cmd/render/render.h"
+
+/* Bytes on their way to a stream; keeps the first error. */
+struct render_out {
+	FILE *f;
+	char *buf;
+	size_t n, cap;
+	int error;
+};
+
+/*
+ * Room for max more bytes at the end of the buffer, or NULL (error is set). Follow with
+ * render_out_add().
+ */
+char *render_out_room(struct render_out *o, size_t max);
+void render_out_add(struct render_out *o, size_t n);
+void render_out_text(struct render_out *o, const char *s);
+void render_out_int(struct render_out *o, int64_t v);
+/* The shortest decimal that reads back as v. */
+void render_out_real(struct render_out *o, double v);
+/* Hands the buffer to the stream. 0 or the first error. */
+int render_out_flush(struct render_out *o);
+
+/* A number with the unit of its column, in at most size bytes. */
+void render_format_int(char *buf, size_t size, int64_t v, enum render_kind kind);
+void render_format_real(char *buf, size_t size, double v, enum render_kind kind);
+
+struct render_format_ops {
+	int (*begin)(void *state, struct render_out *out, unsigned int col_cnt,
+		     const char *const *names);
+	int (*row)(void *state, struct render_out *out, const struct value *values);
+	int (*end)(void *state, struct render_out *out, uint64_t left_out);
+	void *(*new)(const struct render_options *o);
+	void (*free)(void *state);
+};
+
+extern const struct render_format_ops render_table_ops, render_csv_ops, render_json_ops,
+	render_folded_ops;
+
+#endif /* RENDER_FORMAT_H */

@@ -1,0 +1,543 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * render_table: the table format, for people. The first rows are kept as finished cells to find the
+ * widths; when there are many, the widths are then fixed and the rest is written as it comes.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "cmd/render/render_format.h"
+#include "base/textsafe.h"
+
+#define GAP	       2 /* spaces between columns */
+#define BELOW_INDENT   6 /* of a stack under its row */
+#define TEXT_CELLS_GOOD 12 /* rather than cut it below this, other columns are left out */
+#define TEXT_CELLS_MIN 8 /* text is not cut below this */
+#define TEXT_CELLS_MAX 400 /* nor kept beyond it: a command line may be long */
+
+struct column {
+	enum render_kind kind;
+	unsigned int cells;
+	bool is_text; /* some value is: to the left */
+	bool is_zero; /* all values kept are 0 or NULL, of a kind that may then be left out */
+	/* a length of time, or bytes of stacks, that no row kept has: it was not measured */
+	bool is_empty;
+	bool is_hidden;
+	bool is_dropped; /* hidden for want of room */
+	/* the label of a stack, which has a line under the row; NULL: an ordinary column */
+	const char *below;
+	char heading[64];
+};
+
+struct cell {
+	char *text; /* NULL: nothing */
+	unsigned int cells; /* not of a stack */
+	bool is_text, is_zero, is_null;
+};
+
+struct table {
+	const struct render_options *options;
+	unsigned int col_cnt;
+	struct column *columns;
+	struct cell *cells; /* of the rows kept */
+	unsigned int held_cnt;
+	bool is_streaming;
+};
+
+/* ---- a stack ---- */
+
+static const char *stack_label(const char *name)
+{
+	static const char *const labels[][2] = {
+		{ "stack", "stack" }, { "user_stack", "user" }, { "kernel_stack", "kernel" },
+	};
+
+	for (size_t i = 0; i < sizeof(labels) / sizeof(labels[0]); i++)
+		if (!strcmp(name, labels[i][0]))
+			return labels[i][1];
+	return NULL;
+}
+
+/*
+ * "outer;middle;inner" as people read it, from where it happened: "inner < middle < outer". NULL:
+ * out of memory.
+ */
+static char *turn_stack(const char *text, size_t len)
+{
+	char *turned = malloc(len * 3 + 1), *to = turned;
+	size_t end = len, at = len;
+
+	if (!turned)
+		return NULL;
+	for (;;) {
+		while (at && text[at - 1] != ';')
+			at--;
+		memcpy(to, text + at, end - at);
+		to += end - at;
+		if (!at)
+			break;
+		memcpy(to, " < ", 3);
+		to += 3;
+		end = --at;
+	}
+	*to = 0;
+	return turned;
+}
+
+static int make_stack(const struct value *v, struct cell *ret)
+{
+	char *turned;
+
+	*ret = (struct cell){ .is_null = v->type != VALUE_TEXT };
+	if (v->type != VALUE_TEXT)
+		return 0;
+	turned = turn_stack(v->text, v->text_bytes);
+	ret->text = turned ? malloc(TEXT_CELLS_MAX * 4) : NULL;
+	if (ret->text)
+		textsafe_escape(ret->text, TEXT_CELLS_MAX * 4, turned, strlen(turned), NULL);
+	free(turned);
+	return ret->text ? 0 : -ENOMEM;
+}
+
+static int make_cell(const struct table *t, unsigned int col, const struct value *v,
+		     struct cell *ret)
+{
+	enum render_kind kind = t->options->human ? t->columns[col].kind : RENDER_PLAIN;
+	char text[64];
+	size_t size;
+
+	if (t->columns[col].below)
+		return make_stack(v, ret);
+	*ret = (struct cell){ 0 };
+	switch (v->type) {
+	case VALUE_INT:
+		ret->is_zero = !v->i;
+		render_format_int(text, sizeof(text), v->i, kind);
+		break;
+	case VALUE_REAL:
+		ret->is_zero = v->r == 0;
+		render_format_real(text, sizeof(text), v->r, kind);
+		break;
+	case VALUE_NULL:
+		ret->is_zero = ret->is_null = true;
+		strcpy(text, t->options->human ? "-" : "NULL");
+		break;
+	case VALUE_TEXT:
+		size = v->text_bytes * TEXTSAFE_GROWTH + 1;
+		if (size > TEXT_CELLS_MAX * 4)
+			size = TEXT_CELLS_MAX * 4;
+		ret->text = malloc(size);
+		if (!ret->text)
+			return -ENOMEM;
+		textsafe_escape(ret->text, size, v->text, v->text_bytes, &ret->cells);
+		ret->is_text = true;
+		return 0;
+	}
+	ret->cells = (unsigned int)strlen(text);
+	ret->text = strdup(text);
+	return ret->text ? 0 : -ENOMEM;
+}
+
+/* ---- writing ---- */
+
+static void put_spaces(struct render_out *out, unsigned int n)
+{
+	char *p = render_out_room(out, n);
+
+	if (p) {
+		memset(p, ' ', n);
+		render_out_add(out, n);
+	}
+}
+
+static void put_cell(const struct table *t, struct render_out *out, unsigned int col,
+		     const char *text, unsigned int cells)
+{
+	const struct column *c = &t->columns[col];
+	unsigned int pad = c->cells > cells ? c->cells - cells : 0;
+
+	if (c->is_hidden || c->below)
+		return;
+	if (col)
+		put_spaces(out, GAP);
+	if (!c->is_text)
+		put_spaces(out, pad);
+	render_out_text(out, text);
+	if (c->is_text && col + 1 < t->col_cnt)
+		put_spaces(out, pad);
+}
+
+/*
+ * Cuts a stack's line at the last caller that begins within so many cells; its rest, or NULL: it
+ * fits or cannot be divided.
+ */
+static char *split_stack(char *text, unsigned int cells)
+{
+	char *at, *last = NULL;
+
+	if (strlen(text) <= cells)
+		return NULL;
+	for (at = strstr(text, " < "); at && at - text <= (ptrdiff_t)cells;
+	     at = strstr(at + 1, " < "))
+		last = at;
+	if (!last) {
+		textsafe_cut(text, cells);
+		return NULL;
+	}
+	*last = 0;
+	return last + 1;
+}
+
+static void put_below(const struct table *t, struct render_out *out, const char *label, char *text)
+{
+	unsigned int used = BELOW_INDENT + (unsigned int)strlen(label) + 2;
+	char *rest = t->options->width > used ? split_stack(text, t->options->width - used) : NULL;
+
+	put_spaces(out, BELOW_INDENT);
+	render_out_text(out, label);
+	render_out_text(out, ": ");
+	render_out_text(out, text);
+	render_out_text(out, "\n");
+	if (!rest)
+		return;
+	textsafe_cut(rest, t->options->width - used);
+	put_spaces(out, used);
+	render_out_text(out, rest);
+	render_out_text(out, "\n");
+}
+
+static void put_stacks(const struct table *t, struct render_out *out, const struct cell *cells)
+{
+	for (unsigned int i = 0; i < t->col_cnt; i++)
+		if (t->columns[i].below && cells[i].text)
+			put_below(t, out, t->columns[i].below, cells[i].text);
+}
+
+static void put_row(const struct table *t, struct render_out *out, const struct cell *cells)
+{
+	for (unsigned int i = 0; i < t->col_cnt; i++) {
+		const struct column *c = &t->columns[i];
+		unsigned int n = cells[i].cells;
+
+		if (cells[i].is_text && !c->below && t->options->width && n > c->cells) {
+			textsafe_cut(cells[i].text, c->cells);
+			n = c->cells;
+		}
+		put_cell(t, out, i, cells[i].text, n);
+	}
+	render_out_text(out, "\n");
+	put_stacks(t, out, cells);
+}
+
+static unsigned int text_cells_wanted(const struct column *c)
+{
+	unsigned int heading = (unsigned int)strlen(c->heading);
+
+	if (!c->is_text || c->cells <= TEXT_CELLS_GOOD)
+		return c->cells;
+	return heading > TEXT_CELLS_GOOD ? heading : TEXT_CELLS_GOOD;
+}
+
+static bool may_drop(const struct column *c)
+{
+	return !c->is_hidden && !c->below && !c->is_text && c->kind != RENDER_PLAIN &&
+	       c->kind != RENDER_YES_NO;
+}
+
+/*
+ * Columns of reports, those first that are missed least: others imply them, or go further into
+ * detail than most want.
+ */
+static const char *const expendable[] = {
+	"END (s)",	   "THRESHOLD BYTES", "BASELINE BYTES", "STACK BYTES", "OWNER HOW",
+	"SUBMITTER",	   "BYTES/S",	      "IOPS",		"LOST FREES",  "PEAK (s)",
+	"FREE BYTES",	   "FREES",	      "RSS LOW BYTES",	"VM BYTES",    "RSS PEAK AT (s)",
+	"MEASURED",	   "CPU %",	      "MERGES",		"QUEUE P999",  "QUEUE P90",
+	"DEVICE P999",	   "DEVICE P90",      "NEWEST",
+};
+
+#define EXPENDABLE_CNT (sizeof(expendable) / sizeof(expendable[0]))
+
+/*
+ * Leaves out these one after the other, and then columns of numbers from the right, until the rest
+ * fits. True: some.
+ */
+static bool drop_columns(struct table *t)
+{
+	unsigned int total = 0, width = t->options->width;
+	bool any = false;
+
+	for (unsigned int i = 0; i < t->col_cnt; i++)
+		if (!t->columns[i].is_hidden && !t->columns[i].below)
+			total += text_cells_wanted(&t->columns[i]) + (i ? GAP : 0);
+	for (unsigned int pass = 0; pass <= EXPENDABLE_CNT; pass++) {
+		for (unsigned int i = t->col_cnt; i-- > 1 && total > width;) {
+			struct column *c = &t->columns[i];
+			bool picked =
+				pass < EXPENDABLE_CNT
+					? !c->is_hidden && !strcmp(c->heading, expendable[pass])
+					: may_drop(c);
+
+			if (!picked)
+				continue;
+			c->is_hidden = c->is_dropped = any = true;
+			total -= text_cells_wanted(c) + GAP;
+		}
+	}
+	return any;
+}
+
+static unsigned int total_cells(const struct table *t)
+{
+	unsigned int total = 0;
+
+	for (unsigned int i = 0; i < t->col_cnt; i++)
+		if (!t->columns[i].is_hidden && !t->columns[i].below)
+			total += t->columns[i].cells + (i ? GAP : 0);
+	return total;
+}
+
+/*
+ * Makes the line fit: leaves out columns that say 0 in every row, and lengths of time that no row
+ * has even where there is room (all rows are at hand then); then columns there is no room for; and
+ * then narrows the widest text columns, until the line fits or there is nothing left to take. True:
+ * there was no room for some columns.
+ */
+static bool fit_columns(struct table *t, bool has_all_rows)
+{
+	unsigned int total = 0, width = t->options->width;
+	bool dropped = false;
+
+	for (unsigned int i = 0; i < t->col_cnt; i++) {
+		struct column *c = &t->columns[i];
+
+		c->is_hidden = i && c->is_empty && has_all_rows && t->held_cnt;
+		total += c->is_hidden || c->below ? 0 : c->cells + (i ? GAP : 0);
+	}
+	for (unsigned int i = t->col_cnt; i-- > 1 && has_all_rows && t->held_cnt;) {
+		struct column *c = &t->columns[i];
+
+		if (width && total > width && c->is_zero && !c->is_hidden && !c->below) {
+			c->is_hidden = true;
+			total -= c->cells + GAP;
+		}
+	}
+	if (width && total > width && t->options->human) {
+		dropped = drop_columns(t);
+		total = total_cells(t);
+	}
+	while (width && total > width) {
+		struct column *widest = NULL;
+
+		for (unsigned int i = 0; i < t->col_cnt; i++) {
+			struct column *c = &t->columns[i];
+
+			if (!c->is_hidden && !c->below && c->is_text && c->cells > TEXT_CELLS_MIN &&
+			    c->cells > strlen(c->heading) && (!widest || c->cells > widest->cells))
+				widest = c;
+		}
+		if (!widest)
+			break;
+		widest->cells--;
+		total--;
+	}
+	return dropped;
+}
+
+static void free_cells(struct cell *cells, unsigned int cnt)
+{
+	for (unsigned int i = 0; i < cnt; i++)
+		free(cells[i].text);
+}
+
+/* A report's only row, where it is too wide: a line for each column. */
+static void write_upright(struct table *t, struct render_out *out)
+{
+	unsigned int widest = 0;
+
+	for (unsigned int i = 0; i < t->col_cnt; i++)
+		if (!t->columns[i].below && strlen(t->columns[i].heading) > widest)
+			widest = (unsigned int)strlen(t->columns[i].heading);
+	for (unsigned int i = 0; i < t->col_cnt; i++) {
+		struct column *c = &t->columns[i];
+		unsigned int len = (unsigned int)strlen(c->heading);
+
+		c->is_hidden = c->is_dropped = false;
+
+		if (c->below || t->cells[i].is_null)
+			continue;
+		render_out_text(out, c->heading);
+		put_spaces(out, widest - len + GAP);
+		if (c->is_text && t->options->width > widest + GAP)
+			textsafe_cut(t->cells[i].text, t->options->width - widest - GAP);
+		render_out_text(out, t->cells[i].text);
+		render_out_text(out, "\n");
+	}
+	put_stacks(t, out, t->cells);
+}
+
+static void find_widths(struct table *t)
+{
+	for (unsigned int i = 0; i < t->col_cnt; i++) {
+		struct column *c = &t->columns[i];
+
+		c->cells = (unsigned int)strlen(c->heading);
+		c->is_empty = t->options->human && !c->below &&
+			      (c->kind == RENDER_DURATION || !strcmp(c->heading, "STACK BYTES"));
+		c->is_zero = t->options->human && c->kind != RENDER_PLAIN &&
+			     c->kind != RENDER_INSTANT && c->kind != RENDER_YES_NO;
+		for (unsigned int r = 0; r < t->held_cnt; r++) {
+			const struct cell *cell = &t->cells[r * t->col_cnt + i];
+
+			if (cell->cells > c->cells)
+				c->cells = cell->cells;
+			c->is_text |= cell->is_text;
+			c->is_zero &= cell->is_zero;
+			c->is_empty &= cell->is_null;
+		}
+	}
+}
+
+/* Fixes the widths and writes heading and kept rows; has_all_rows: no other will follow. */
+static void write_held(struct table *t, struct render_out *out, bool has_all_rows)
+{
+	find_widths(t);
+	if (fit_columns(t, has_all_rows) && has_all_rows && t->held_cnt == 1) {
+		write_upright(t, out);
+	} else {
+		for (unsigned int i = 0; i < t->col_cnt; i++)
+			put_cell(t, out, i, t->columns[i].heading,
+				 (unsigned int)strlen(t->columns[i].heading));
+		render_out_text(out, "\n");
+		for (unsigned int r = 0; r < t->held_cnt; r++)
+			put_row(t, out, t->cells + r * t->col_cnt);
+	}
+	free_cells(t->cells, t->held_cnt * t->col_cnt);
+	t->held_cnt = 0;
+	t->is_streaming = true;
+}
+
+/* ---- the format ---- */
+
+static void table_clear(struct table *t)
+{
+	free_cells(t->cells, t->held_cnt * t->col_cnt);
+	free(t->cells);
+	free(t->columns);
+	*t = (struct table){ .options = t->options };
+}
+
+static void *table_new(const struct render_options *o)
+{
+	struct table *t = calloc(1, sizeof(*t));
+
+	if (t)
+		t->options = o;
+	return t;
+}
+
+static void table_free(void *state)
+{
+	table_clear(state);
+	free(state);
+}
+
+static int table_begin(void *state, struct render_out *out, unsigned int cnt,
+		       const char *const *names)
+{
+	struct table *t = state;
+
+	table_clear(t);
+	t->columns = calloc(cnt ? cnt : 1, sizeof(*t->columns));
+	t->cells = calloc((size_t)(cnt ? cnt : 1) * RENDER_TABLE_HELD, sizeof(*t->cells));
+	if (!t->columns || !t->cells)
+		return -ENOMEM;
+	t->col_cnt = cnt;
+	for (unsigned int i = 0; i < cnt; i++) {
+		struct column *c = &t->columns[i];
+
+		c->kind = render_column_kind(names[i]);
+		c->below = t->options->human ? stack_label(names[i]) : NULL;
+		if (t->options->human)
+			render_heading(c->heading, sizeof(c->heading), names[i]);
+		else
+			textsafe_escape(c->heading, sizeof(c->heading), names[i], strlen(names[i]),
+					NULL);
+	}
+	return 0;
+}
+
+static int table_row(void *state, struct render_out *out, const struct value *v)
+{
+	struct table *t = state;
+	struct cell *cells;
+	int e = 0;
+
+	if (t->held_cnt == RENDER_TABLE_HELD)
+		write_held(t, out, false);
+	cells = t->cells + (size_t)t->held_cnt * t->col_cnt;
+	for (unsigned int i = 0; i < t->col_cnt; i++) {
+		e = make_cell(t, i, &v[i], &cells[i]);
+		if (e) {
+			free_cells(cells, i);
+			return e;
+		}
+	}
+	if (t->is_streaming) {
+		put_row(t, out, cells);
+		free_cells(cells, t->col_cnt);
+	} else {
+		t->held_cnt++;
+	}
+	return 0;
+}
+
+/* "(not shown, 0 in all rows: ERRORS, MERGES)" */
+static void name_hidden(const struct table *t, struct render_out *out, bool is_dropped)
+{
+	bool any = false;
+
+	for (unsigned int i = 0; i < t->col_cnt; i++) {
+		const struct column *c = &t->columns[i];
+
+		if (!c->is_hidden || c->is_empty || c->is_dropped != is_dropped)
+			continue;
+		render_out_text(out, any	  ? ", "
+				     : is_dropped ? "(no room for: "
+						  : "(not shown, 0 in all rows: ");
+		render_out_text(out, c->heading);
+		any = true;
+	}
+	if (any)
+		render_out_text(out, ")\n");
+}
+
+static int table_end(void *state, struct render_out *out, uint64_t left_out)
+{
+	struct table *t = state;
+	char n[UNITS_TEXT_MAX], line[128];
+	bool is_empty = !t->is_streaming && !t->held_cnt;
+
+	if (!t->is_streaming)
+		write_held(t, out, true);
+	if (is_empty)
+		render_out_text(out, "(nothing)\n");
+	name_hidden(t, out, false);
+	name_hidden(t, out, true);
+	if (left_out) {
+		snprintf(line, sizeof(line), "(%s more; --limit 0 shows all)\n",
+			 units_format_count(n, sizeof(n), left_out));
+		render_out_text(out, line);
+	}
+	return 0;
+}
+
+const struct render_format_ops render_table_ops = {
+	.new = table_new,
+	.free = table_free,
+	.begin = table_begin,
+	.row = table_row,
+	.end = table_end,
+};

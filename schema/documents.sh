@@ -1,0 +1,35 @@
+#!/bin/sh
+# SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+#
+# documents.sh [--check]: makes the parts of documents that come from schema/events/ anew; with
+# --check it only says which documents differ, and ends with 1. A part lies between a line
+# "made from schema/events/ ...: OUT" and a line "end"; OUT is what events.awk calls it.
+set -eu
+
+cd "$(dirname "$0")/.."
+new=$(mktemp)
+trap 'rm -f "$new"' EXIT
+status=0
+for f in schema/FORMAT.md schema/TABLES.md schema/tables.sql; do
+	LC_ALL=C awk '
+		/^(<!--|--) end( -->)?$/ { inside = 0 }
+		!inside { print }
+		/^(<!--|--) made from schema\/events\// {
+			out = $0
+			sub(/.*: /, "", out)
+			sub(/ -->$/, "", out)
+			fflush()
+			if (system("LC_ALL=C awk -f schema/events.awk -v out=" out " schema/events/*.event"))
+				exit 1
+			inside = 1
+		}' "$f" >"$new"
+	cmp -s "$new" "$f" && continue
+	if [ "${1:-}" = --check ]; then
+		echo "$f is not what schema/events/ makes: run make documents"
+		status=1
+	else
+		cat "$new" >"$f"
+		echo "$f"
+	fi
+done
+exit $status

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* Growth is by doubling; the search halves a range [low, high) that holds the answer. */
+#include "base/array.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_CAP 16
+
+int array_grow(void *items, size_t *cap, size_t need, size_t elem_bytes)
+{
+	void **at = items;
+	size_t more = *cap ? *cap : FIRST_CAP, bytes;
+	char *p;
+
+	while (more < need)
+		if (__builtin_mul_overflow(more, 2, &more))
+			return -ENOMEM;
+	if (__builtin_mul_overflow(more, elem_bytes, &bytes))
+		return -ENOMEM;
+	p = realloc(*at, bytes);
+	if (!p)
+		return -ENOMEM;
+	memset(p + *cap * elem_bytes, 0, bytes - *cap * elem_bytes);
+	*at = p;
+	*cap = more;
+	return 0;
+}
+
+size_t lower_bound_field(const void *items, size_t cnt, size_t elem_bytes, size_t offset,
+			 size_t field_bytes, uint64_t key)
+{
+	size_t low = 0, high = cnt;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		const void *field = (const char *)items + mid * elem_bytes + offset;
+		uint64_t v = field_bytes == 4 ? *(const uint32_t *)field : *(const uint64_t *)field;
+
+		if (v < key)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * array: arrays that grow, and the search in sorted ones.
+ *
+ * An array is a pointer and a capacity in elements (size_t), both the caller's; both start as zero.
+ * The caller frees the pointer. Threads: none are known here.
+ */
+#ifndef ARRAY_H
+#define ARRAY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Makes room for at least need elements in the array at *items; new elements are zero. The array
+ * at least doubles, so that adding elements one by one costs a constant each. 0 or -ENOMEM; after
+ * an error the array is what it was.
+ *
+ *     if (array_reserve(&s->rows, &s->row_cap, s->row_cnt + 1) < 0)
+ *             return -ENOMEM;
+ *     s->rows[s->row_cnt++] = row;
+ */
+#define array_reserve(items, cap, need)                                  \
+	((size_t)(need) <= *(cap) ? 0 :                                  \
+				    array_grow(items, cap, need, sizeof(**(items))))
+
+/* What array_reserve() calls; items is the address of the array's pointer. */
+int array_grow(void *items, size_t *cap, size_t need, size_t elem_bytes);
+
+/*
+ * The index of the first element whose field is not below key, or cnt. The array is sorted by that
+ * field, which is a uint32_t or uint64_t.
+ */
+#define lower_bound(items, cnt, field, key)                                             \
+	lower_bound_field((items), (cnt), sizeof(*(items)),                             \
+			  offsetof(typeof(*(items)), field),                            \
+			  _Generic((items)->field, uint32_t: 4, uint64_t: 8), (key))
+/* The same for an array of plain numbers. */
+#define lower_bound_plain(items, cnt, key)                           \
+	lower_bound_field((items), (cnt), sizeof(*(items)), 0,       \
+			  _Generic(*(items), uint32_t: 4, uint64_t: 8), (key))
+
+/* What these call. */
+size_t lower_bound_field(const void *items, size_t cnt, size_t elem_bytes, size_t offset,
+			 size_t field_bytes, uint64_t key);
+
+#endif /* ARRAY_H */

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * atomic_output: mkdtemp(), flock() and renameat2(). It removes only directories that have its own
+ * kind of name and belong to the caller.
+ *
+ * Signals: they are blocked everywhere but in sigwait() of one thread, which may call anything to
+ * remove the directory. That thread keeps signal_lock once it has a signal, so a command that would
+ * commit its output, or report that its files have vanished, waits for its end instead.
+ */
+#include "base/atomic_output.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/path_parent.h"
+
+#define NAME ".ebpfrec-new."
+#define BEGIN_TRIES 5
+#define DEPTH_MAX 8 /* deeper than anything this program makes */
+/* A command makes files while the signal's thread removes them, until their directory is gone. */
+#define REMOVE_TRIES 1000
+#define REMOVE_WAIT_NS 1000000
+
+/* Held while a directory is made, committed or removed. */
+static pthread_mutex_t signal_lock = PTHREAD_MUTEX_INITIALIZER;
+static bool catches_signals;
+static const struct atomic_output *in_use; /* catches_signals: the directory to remove */
+
+/* ---- removing ---- */
+
+static int remove_level(int dir_fd, const char *name, dev_t dev, bool is_top, int depth);
+
+static int remove_entry(int dir_fd, const char *name, dev_t dev, int depth)
+{
+	struct stat st;
+	int r;
+
+	/* Another thread may have removed it meanwhile. */
+	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		r = -errno;
+	else if (S_ISDIR(st.st_mode))
+		r = remove_level(dir_fd, name, dev, false, depth);
+	else
+		r = unlinkat(dir_fd, name, 0) < 0 ? -errno : 0;
+	return r == -ENOENT ? 0 : r;
+}
+
+static int remove_level(int dir_fd, const char *name, dev_t dev, bool is_top, int depth)
+{
+	int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), r = 0;
+	struct dirent *e;
+	struct stat st;
+	DIR *d;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) < 0)
+		r = -errno;
+	else if (!depth || (!is_top && st.st_dev != dev))
+		r = -EXDEV;
+	d = r ? NULL : fdopendir(fd);
+	if (!d) {
+		r = r ? r : -errno;
+		close(fd);
+		return r;
+	}
+	while (r == 0 && (e = readdir(d)))
+		if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
+			r = remove_entry(fd, e->d_name, st.st_dev, depth - 1);
+	closedir(d);
+	return r == 0 && unlinkat(dir_fd, name, AT_REMOVEDIR) < 0 ? -errno : r;
+}
+
+/*
+ * Removes a directory and what is in it. It enters neither symbolic links nor other file systems.
+ * -ENOTEMPTY: files are being made in it.
+ */
+static int remove_tree(const char *path)
+{
+	return remove_level(AT_FDCWD, path, 0, true, DEPTH_MAX);
+}
+
+/* "a/b" and "a/b/" lie in "a/". */
+static int dir_length(const char *output)
+{
+	size_t n = strlen(output);
+
+	while (n > 1 && output[n - 1] == '/')
+		n--;
+	while (n && output[n - 1] != '/')
+		n--;
+	return (int)n;
+}
+
+/* A directory without a lock is one whose maker was killed. */
+static void remove_if_abandoned(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0)
+		return;
+	if (fstat(fd, &st) == 0 && st.st_uid == geteuid() && flock(fd, LOCK_EX | LOCK_NB) == 0)
+		(void)remove_tree(path);
+	close(fd);
+}
+
+/* The pattern takes the characters of output's directory literally. */
+static void remove_abandoned(const char *output)
+{
+	size_t dir_len = (size_t)dir_length(output), i;
+	char *pattern = calloc(1, dir_len * 2 + sizeof(NAME) + 8), *to = pattern;
+	glob_t found;
+
+	if (!pattern)
+		return;
+	for (i = 0; i < dir_len; i++) {
+		if (strchr("*?[\\", output[i]))
+			*to++ = '\\';
+		*to++ = output[i];
+	}
+	strcpy(to, NAME "??????");
+	if (glob(pattern, GLOB_NOSORT, NULL, &found) == 0) {
+		for (i = 0; i < found.gl_pathc; i++)
+			remove_if_abandoned(found.gl_pathv[i]);
+		globfree(&found);
+	}
+	free(pattern);
+}
+
+/* ---- signals ---- */
+
+static void remove_in_use(void)
+{
+	const struct timespec wait = { .tv_nsec = REMOVE_WAIT_NS };
+	struct stat ours, there;
+	int i;
+
+	/* Another program may have renamed the directory, and given its name to something else. */
+	if (!in_use || fstat(in_use->fd, &ours) < 0 || lstat(in_use->dir, &there) < 0 ||
+	    ours.st_dev != there.st_dev || ours.st_ino != there.st_ino)
+		return;
+	for (i = 0; i < REMOVE_TRIES && remove_tree(in_use->dir) == -ENOTEMPTY; i++)
+		nanosleep(&wait, NULL);
+}
+
+static void *wait_for_signal(void *ctx)
+{
+	sigset_t *set = ctx, mine;
+	int number;
+
+	if (sigwait(set, &number))
+		return NULL;
+	pthread_mutex_lock(&signal_lock);
+	/* Errors that the command sees from now on come from the interruption: it stays silent. */
+	(void)ftrylockfile(stderr);
+	remove_in_use();
+	signal(number, SIG_DFL);
+	sigemptyset(&mine);
+	sigaddset(&mine, number);
+	pthread_sigmask(SIG_UNBLOCK, &mine, NULL);
+	kill(getpid(), number);
+	return NULL;
+}
+
+void atomic_output_catch_signals(void)
+{
+	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
+	static sigset_t set;
+	struct sigaction old;
+	pthread_t thread;
+	size_t i;
+
+	if (catches_signals)
+		return;
+	sigemptyset(&set);
+	for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (!sigaction(numbers[i], NULL, &old) && old.sa_handler == SIG_DFL)
+			sigaddset(&set, numbers[i]);
+	if (pthread_sigmask(SIG_BLOCK, &set, NULL))
+		return;
+	if (pthread_create(&thread, NULL, wait_for_signal, &set)) {
+		pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+		return;
+	}
+	pthread_detach(thread);
+	/* A reader that closes our stdout, or `ulimit -f`, does not end the program either. */
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	catches_signals = true;
+}
+
+/* ---- the directory ---- */
+
+static void drop(struct atomic_output *o)
+{
+	if (o->dir)
+		(void)remove_tree(o->dir);
+	if (in_use == o)
+		in_use = NULL;
+	if (o->dir && o->fd >= 0)
+		close(o->fd);
+	free(o->dir);
+	free(o->path);
+	*o = (struct atomic_output){ .fd = -1 };
+}
+
+/* -EAGAIN: another program took the directory for abandoned before it was locked. */
+static int lock_dir(struct atomic_output *o)
+{
+	struct stat st;
+
+	o->fd = open(o->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (o->fd < 0 || flock(o->fd, LOCK_EX | LOCK_NB) < 0 || fstat(o->fd, &st) < 0 ||
+	    !st.st_nlink)
+		return -EAGAIN;
+	return 0;
+}
+
+static int make_dir(struct atomic_output *o, const char *output)
+{
+	int r;
+
+	*o = (struct atomic_output){ .fd = -1 };
+	if (asprintf(&o->dir, "%.*s" NAME "XXXXXX", dir_length(output), output) < 0) {
+		o->dir = NULL;
+		return -ENOMEM;
+	}
+	if (!mkdtemp(o->dir)) {
+		r = -errno;
+		free(o->dir);
+		o->dir = NULL;
+		return r;
+	}
+	r = lock_dir(o);
+	if (r < 0)
+		drop(o);
+	return r;
+}
+
+char *atomic_output_item(const struct atomic_output *o, const char *name)
+{
+	char *path;
+
+	return asprintf(&path, "%s/%s", o->dir, name) < 0 ? NULL : path;
+}
+
+/* The last part of output's path, which messages about o->path show; "new" for "." and "..". */
+static char *item_path(const struct atomic_output *o, const char *output)
+{
+	const char *name = output + dir_length(output);
+	size_t n = strcspn(name, "/");
+	char *path;
+
+	if (!n || (n <= 2 && !memcmp(name, "..", n)))
+		return atomic_output_item(o, "new");
+	return asprintf(&path, "%s/%.*s", o->dir, (int)n, name) < 0 ? NULL : path;
+}
+
+int atomic_output_begin(struct atomic_output *o, const char *output, bool is_new, struct err *e)
+{
+	int tries = BEGIN_TRIES, r;
+	struct stat st;
+
+	*o = (struct atomic_output){ .fd = -1 };
+	if (is_new && !lstat(output, &st))
+		return err_set(e, -EEXIST,
+			       "'%s' exists already, and is left alone; name a new one with -o",
+			       output);
+	remove_abandoned(output);
+	pthread_mutex_lock(&signal_lock);
+	do
+		r = make_dir(o, output);
+	while (r == -EAGAIN && --tries);
+	if (r == 0) {
+		o->path = item_path(o, output);
+		r = o->path ? 0 : -ENOMEM;
+	}
+	if (r == 0 && catches_signals)
+		in_use = o;
+	if (r < 0)
+		drop(o);
+	pthread_mutex_unlock(&signal_lock);
+	return r < 0 ? err_set(e, r, "cannot make a directory beside '%s': %s", output,
+			       strerror(-r)) : 0;
+}
+
+void atomic_output_drop(struct atomic_output *o)
+{
+	if (!o->dir)
+		return;
+	pthread_mutex_lock(&signal_lock);
+	drop(o);
+	pthread_mutex_unlock(&signal_lock);
+}
+
+/* ---- commit ---- */
+
+/*
+ * For file systems without RENAME_NOREPLACE, such as NFS. A file is linked, which never replaces. A
+ * directory is made first and then replaced by rename(), which replaces only an empty one. A
+ * program that is killed in between leaves that empty directory behind.
+ */
+static int move_old_way(const struct atomic_output *o, const char *name,
+			const struct path_parent *to)
+{
+	struct stat st;
+	int r;
+
+	if (fstatat(o->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
+	if (!S_ISDIR(st.st_mode))
+		return linkat(o->fd, name, to->dir_fd, to->name, 0) < 0 ? -errno : 0;
+	if (mkdirat(to->dir_fd, to->name, 0700) < 0)
+		return -errno;
+	if (renameat(o->fd, name, to->dir_fd, to->name) == 0)
+		return 0;
+	r = -errno;
+	(void)unlinkat(to->dir_fd, to->name, AT_REMOVEDIR);
+	return r;
+}
+
+static int move_item(const struct atomic_output *o, const char *name, const struct path_parent *to,
+		     bool replace)
+{
+	if (renameat2(o->fd, name, to->dir_fd, to->name, replace ? 0 : RENAME_NOREPLACE) == 0)
+		return 0;
+	return errno != EINVAL || replace ? -errno : move_old_way(o, name, to);
+}
+
+/* Makes the new name durable before it is announced. Best effort: some file systems cannot. */
+static void sync_names(const struct path_parent *in)
+{
+	int fd = openat(in->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	(void)fsync(fd);
+	close(fd);
+}
+
+static int rename_item(const struct atomic_output *o, const char *name, const char *output,
+		       bool replace)
+{
+	struct path_parent to;
+	int r = path_parent_open(&to, output);
+
+	if (r < 0)
+		return r;
+	r = move_item(o, name, &to, replace);
+	if (r == 0)
+		sync_names(&to);
+	path_parent_close(&to);
+	return r;
+}
+
+int atomic_output_commit_item(const struct atomic_output *o, const char *name, const char *output,
+			      bool replace, struct err *e)
+{
+	int r;
+
+	pthread_mutex_lock(&signal_lock);
+	r = rename_item(o, name, output, replace);
+	pthread_mutex_unlock(&signal_lock);
+	if (r == -EEXIST)
+		return err_set(e, r, "'%s' exists, and is left alone: it was not there before",
+			       output);
+	return r < 0 ? err_set(e, r, "cannot make '%s': %s", output, strerror(-r)) : 0;
+}
+
+int atomic_output_commit(const struct atomic_output *o, const char *output, bool replace,
+			 struct err *e)
+{
+	return atomic_output_commit_item(o, o->path + strlen(o->dir) + 1, output, replace, e);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * atomic_output: makes files and directories so that the output's name holds all of it or nothing.
+ *
+ *     atomic_output_begin()   a directory .ebpfrec-new.XXXXXX beside the output
+ *     ... the caller makes o.path in it ...
+ *     atomic_output_commit()  renames o.path to the output
+ *     atomic_output_drop()    removes what is left
+ *
+ * The directory is locked while it is in use. A program that is killed leaves it unlocked, and the
+ * next atomic_output_begin() in the same place removes it. A program that calls
+ * atomic_output_catch_signals() first also removes it when a signal ends the program.
+ *
+ * Threads: any; an output belongs to one thread. Errors: 0 or -errno; never prints.
+ */
+#ifndef ATOMIC_OUTPUT_H
+#define ATOMIC_OUTPUT_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+
+struct atomic_output {
+	char *dir; /* NULL: there is none */
+	int fd; /* of dir; holds the lock */
+	char *path; /* in dir, with the name of the output; the caller makes it */
+};
+
+/*
+ * Makes the directory, mode 0700. The output need not exist and is not changed; is_new refuses one
+ * that exists: -EEXIST.
+ */
+int atomic_output_begin(struct atomic_output *o, const char *output, bool is_new, struct err *e);
+
+/* The path of another item in dir; malloc'ed. NULL: out of memory. */
+char *atomic_output_item(const struct atomic_output *o, const char *name);
+
+/*
+ * Renames o->path, a file or a directory, to output. The new name is on the disk before this
+ * returns, where the file system can sync directories. replace puts it in place of a file; without
+ * replace, the result is -EEXIST when anything has that name.
+ */
+int atomic_output_commit(const struct atomic_output *o, const char *output, bool replace,
+			 struct err *e);
+/* The same for an item of dir; name may contain slashes. */
+int atomic_output_commit_item(const struct atomic_output *o, const char *name, const char *output,
+			      bool replace, struct err *e);
+
+/* Removes dir and what is in it. Does nothing when there is none. */
+void atomic_output_drop(struct atomic_output *o);
+
+/*
+ * From now on SIGINT, SIGTERM and SIGHUP remove the directory in use before they end the program.
+ * Ignored signals (nohup) stay ignored; SIGPIPE and SIGXFSZ become errors of write(). Call it
+ * before the program starts other threads, any number of times. Afterwards only one output may be
+ * in use at a time, by one thread. Best effort: without it, the next program removes the directory.
+ */
+void atomic_output_catch_signals(void);
+
+#endif /* ATOMIC_OUTPUT_H */

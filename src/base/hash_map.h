@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * hash_map: the one hash map. A key is a pair of 64-bit numbers (the second is 0 where one number
+ * is enough); a value is a pointer or a small number. One lookup touches one or two cache lines.
+ *
+ * All zeros is an empty map. Keys may come from a file that nobody vouches for: every map hashes
+ * with a seed of its own, so that nobody can prepare keys that all collide. The order of slots
+ * therefore differs from run to run; what is printed or written must not depend on it.
+ *
+ * Threads: a map belongs to one thread at a time.
+ */
+#ifndef HASH_MAP_H
+#define HASH_MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct hash_slot {
+	uint64_t a, b;
+	union {
+		void *value;		/* NULL: the slot is empty */
+		uintptr_t number;	/* hash_map_intern(): the number + 1 */
+	};
+};
+
+struct hash_map {
+	struct hash_slot *slots;
+	size_t cnt;		/* keys in the map */
+	uint64_t seed;
+	unsigned int bits;	/* 1 << bits slots; valid when slots is not NULL */
+};
+
+/* Frees the map; the values are the caller's. */
+void hash_map_done(struct hash_map *m);
+/* Frees the map, and every value with free(). */
+void hash_map_done_values(struct hash_map *m);
+/* Removes all keys and keeps the memory. */
+void hash_map_clear(struct hash_map *m);
+
+/* Sets the value (not NULL) of a key. 0 or -ENOMEM. */
+int hash_map_put(struct hash_map *m, uint64_t key, void *value);
+/* Removes a key. Returns its value, or NULL when the key was not there. */
+void *hash_map_remove(struct hash_map *m, uint64_t key);
+
+/*
+ * Numbers keys: the n-th new pair gets number n, from 0, so that values live in an array of the
+ * caller's. Only for maps from which nothing is removed. 1: the pair is new; 0: it was there;
+ * -ENOMEM.
+ */
+int hash_map_intern(struct hash_map *m, uint64_t a, uint64_t b, uint32_t *ret);
+/* True, and the number in *ret, when the pair has been numbered. */
+bool hash_map_find(const struct hash_map *m, uint64_t a, uint64_t b, uint32_t *ret);
+
+/* Walks through all slots in use: *pos begins as 0. NULL after the last one. */
+struct hash_slot *hash_map_next(const struct hash_map *m, size_t *pos);
+
+static inline size_t hash_map_home(const struct hash_map *m, uint64_t a, uint64_t b)
+{
+	uint64_t h = (a ^ m->seed) * 0x9e3779b97f4a7c15ull;
+
+	h = ((h ^ h >> 32) + b) * 0xd6e8feb86659fd93ull;
+	return (size_t)((h ^ h >> 32) * 0x9e3779b97f4a7c15ull >> (64 - m->bits));
+}
+
+/* The slot of a key, or the empty slot where the key belongs. The map has slots. */
+static inline struct hash_slot *hash_map_slot(const struct hash_map *m, uint64_t a, uint64_t b)
+{
+	size_t i = hash_map_home(m, a, b), mask = ((size_t)1 << m->bits) - 1;
+
+	while (m->slots[i].value && (m->slots[i].a != a || m->slots[i].b != b))
+		i = (i + 1) & mask;
+	return &m->slots[i];
+}
+
+/* The value of a key, or NULL. */
+static inline void *hash_map_get(const struct hash_map *m, uint64_t key)
+{
+	return m->slots ? hash_map_slot(m, key, 0)->value : NULL;
+}
+
+#endif /* HASH_MAP_H */

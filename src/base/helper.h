@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * helper: a process of this program that keeps a right which the recorder gives up, and answers
+ * requests over a socket. It ends when the recorder closes the socket, however that happened.
+ * Threads: one.
+ */
+#ifndef HELPER_H
+#define HELPER_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+struct helper {
+	pid_t pid;
+	int fd;		/* the recorder's end of the socket */
+};
+
+/*
+ * Starts a process called name that keeps the capabilities caps (PRIVILEGE_BIT), closes every
+ * descriptor but its end of the socket, and runs serve(fd) until that returns. socket_type:
+ * SOCK_STREAM or SOCK_SEQPACKET. 0 or -errno.
+ */
+int helper_start(struct helper *ret, const char *name, uint64_t caps, int socket_type,
+		 void (*serve)(int fd));
+/* Closes the socket and waits for the process. */
+void helper_end(const struct helper *h);
+
+#endif /* HELPER_H */

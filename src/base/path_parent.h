@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * path_parent: opens the directory of a path and keeps the last name, so that nobody who changes
+ * the path meanwhile can lead the caller elsewhere.
+ *
+ * Symbolic links on the way are followed only when a trusted user made them: a link in a directory
+ * that others may write to must belong to the caller, to root or to the owner of that directory (as
+ * the kernel's protected_symlinks, but always on and for any such directory). The last name is not
+ * examined. Threads: any.
+ */
+#ifndef PATH_PARENT_H
+#define PATH_PARENT_H
+
+#include <limits.h>
+
+struct path_parent {
+	int dir_fd;			/* O_PATH; for the *at() functions */
+	char name[NAME_MAX + 1];
+};
+
+/*
+ * -ELOOP: the path leads through an untrusted link; -ENAMETOOLONG; -EINVAL: it has no last name;
+ * others as open().
+ */
+int path_parent_open(struct path_parent *ret, const char *path);
+void path_parent_close(struct path_parent *p);
+
+#endif /* PATH_PARENT_H */

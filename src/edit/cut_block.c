@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * cut_block: writes one block of a cut trace: the events that stay, encoded again, and the rows of
+ * the trace's lists that belong to the block's slice.
+ *
+ * A row belongs to the block in whose slice its first instant lies; rows between two slices go to
+ * the later one. The first block also takes the rows that reach into the window from before it.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "edit/cut_state.h"
+#include "format/block_events.h"
+
+/* ---- rows of the trace's lists ---- */
+
+static bool is_inside(const struct cut *c, uint64_t ts_ns)
+{
+	return ts_ns >= c->from_ns && ts_ns < c->to_ns;
+}
+
+static bool keeps(const struct cut *c, uint32_t upid)
+{
+	return !c->filter || cut_filter_has_process(c->filter, upid);
+}
+
+/* An interval without length is an instant. */
+static bool overlaps(const struct cut *c, uint64_t from_ns, uint64_t to_ns)
+{
+	return from_ns < c->to_ns && (to_ns > from_ns ? to_ns : from_ns + 1) > c->from_ns;
+}
+
+/* A row without length is one that put_hook_means() made. */
+static bool hook_stat_stays(const struct cut *c, const struct trace_hook_stat *row)
+{
+	return row->to_ns > row->from_ns && overlaps(c, row->from_ns, row->to_ns);
+}
+
+/* The clock readings of the window, and the nearest one on each side of it. */
+static bool clock_stays(const struct cut *c, const struct trace_clock *all, size_t i, size_t cnt)
+{
+	return (i + 1 == cnt || all[i + 1].mono_ns >= c->from_ns) &&
+	       (!i || all[i - 1].mono_ns < c->to_ns);
+}
+
+/* Puts the rows from *at on whose instant is before to_ns. */
+#define PUT_ROWS(name, type, list, section, instant, stays)                            \
+	static void put_##list(struct cut *c, size_t *at, uint64_t base_ns, uint64_t to_ns) \
+	{                                                                              \
+		size_t cnt, i;                                                         \
+		const struct type *row = trace_##list(c->t, &cnt);                     \
+                                                                                       \
+		cut_begin_rows(c, base_ns);                                            \
+		for (i = *at; i < cnt && row[i].instant < to_ns; i++)                  \
+			if (stays)                                                     \
+				row_put_##name(&c->rows, &row[i]);                     \
+		*at = i;                                                               \
+		block_out_add_rows(&c->out, section, &c->rows);                        \
+	}
+
+PUT_ROWS(task_event, trace_task_event, task_events, CHUNK_TASK_EVENTS, ts_ns,
+	 is_inside(c, row[i].ts_ns) && keeps(c, row[i].upid))
+PUT_ROWS(rss, trace_rss, rss_snaps, CHUNK_RSS_SNAPS, ts_ns,
+	 is_inside(c, row[i].ts_ns) && keeps(c, row[i].upid))
+PUT_ROWS(mark, trace_mark, marks, CHUNK_MARKS, ts_ns, is_inside(c, row[i].ts_ns))
+PUT_ROWS(loss, trace_loss, losses, CHUNK_LOSS, from_ns, overlaps(c, row[i].from_ns, row[i].to_ns))
+PUT_ROWS(cost, trace_cost, costs, CHUNK_COST, from_ns, overlaps(c, row[i].from_ns, row[i].to_ns))
+PUT_ROWS(hook_stat, trace_hook_stat, hook_stats, CHUNK_HOOK_STATS, from_ns,
+	 hook_stat_stays(c, &row[i]))
+PUT_ROWS(clock, trace_clock, clocks, CHUNK_CLOCKS, mono_ns, clock_stays(c, row, i, cnt))
+
+/* The last block takes all that is left. */
+static void put_lists(struct cut *c, const struct disk_block *head, bool is_last)
+{
+	static void (*const put[])(struct cut *c, size_t *at, uint64_t base_ns, uint64_t to_ns) = {
+		put_task_events, put_rss_snaps, put_marks, put_losses,
+		put_costs, put_hook_stats, put_clocks,
+	};
+	uint64_t to_ns = is_last ? UINT64_MAX : head->to_ns;
+	size_t i;
+
+	_Static_assert(sizeof(put) / sizeof(put[0]) == CUT_LIST_CNT, "a place in every list");
+	for (i = 0; i < CUT_LIST_CNT; i++)
+		put[i](c, &c->list_at[i], head->from_ns, to_ns);
+}
+
+/* The gaps of the slice; a source that is left out has one from its beginning to its end. */
+static void put_gaps(struct cut *c, const struct disk_block *head)
+{
+	size_t cnt, i;
+	const struct trace_gap *gap = trace_gaps(c->t, &cnt);
+	struct trace_gap row;
+
+	cut_begin_rows(c, head->from_ns);
+	for (i = 0; i < cnt && gap[i].from_ns < head->to_ns; i++) {
+		row = gap[i];
+		if (row.from_ns < head->from_ns)
+			row.from_ns = head->from_ns;
+		if (row.to_ns > head->to_ns)
+			row.to_ns = head->to_ns;
+		if (row.from_ns < row.to_ns && !cut_leaves_out(c, row.source))
+			row_put_gap(&c->rows, &row);
+	}
+	for (i = 0; trace_cut_source((unsigned int)i); i++) {
+		row = (struct trace_gap){ .from_ns = head->from_ns,
+					  .to_ns = head->to_ns,
+					  .source = trace_cut_source((unsigned int)i),
+					  .reason = c->q->reason };
+		if (c->left_out & 1u << i)
+			row_put_gap(&c->rows, &row);
+	}
+	block_out_add_rows(&c->out, CHUNK_GAPS, &c->rows);
+}
+
+/* ---- state ---- */
+
+/* A CPU before this one has the same thread. No thread is on two CPUs at a time. */
+static bool is_repeated(const uint32_t *owners, unsigned int cpu)
+{
+	unsigned int i;
+
+	for (i = 0; i < cpu && owners[cpu] >= EVENT_ID_FIRST; i++)
+		if (owners[i] == owners[cpu])
+			return true;
+	return false;
+}
+
+/* Without switches, nobody is known to have run. */
+static void put_cpus(struct cut *c, enum chunk_section_type type, const uint32_t *owners,
+		     const struct disk_block *head)
+{
+	unsigned int cpu;
+
+	if (!(c->kinds_left & 1u << EVENT_SWITCH))
+		return;
+	cut_begin_rows(c, head->from_ns);
+	for (cpu = 0; cpu < head->cpu_cnt; cpu++) {
+		bool twice = type == CHUNK_CPU_STATE && is_repeated(owners, cpu);
+		struct row_cpu_state row = { cpu, twice ? EVENT_ID_UNKNOWN : owners[cpu] };
+
+		row_put_cpu_state(&c->rows, &row);
+	}
+	block_out_add_rows(&c->out, type, &c->rows);
+}
+
+static void put_memory(struct cut *c, const struct trace_rss *rows, size_t cnt, uint64_t base_ns)
+{
+	size_t i;
+
+	cut_begin_rows(c, base_ns);
+	for (i = 0; i < cnt; i++)
+		if (keeps(c, rows[i].upid))
+			row_put_rss(&c->rows, &rows[i]);
+	block_out_add_rows(&c->out, CHUNK_RSS_STATE, &c->rows);
+}
+
+static int put_state(struct cut *c, size_t i, const struct disk_block *head, struct err *e)
+{
+	const struct trace_rss *memory = c->before.memory;
+	size_t cnt = c->before.memory_cnt;
+	uint32_t utid;
+	int r = 0;
+
+	put_cpus(c, CHUNK_CPU_STATE, c->cpu_first, head);
+	/* the old trace goes on, or is itself a cut that ends here */
+	if (i + 1 == c->end &&
+	    (c->to_ns < trace_end_ns(c->t) || trace_block_ends(c->t, i, 0, &utid)))
+		put_cpus(c, CHUNK_CPU_END, c->cpu_last, head);
+	if (i > c->first || !c->is_part)
+		r = trace_block_rss(c->t, i, &memory, &cnt, e);
+	if (r == 0)
+		put_memory(c, memory, cnt, head->from_ns);
+	return r;
+}
+
+/* ---- blocks ---- */
+
+/* Adds the events, which raise head's cpu_cnt where that is too low, and writes the block. */
+static int append(struct cut *c, struct disk_block *head, const struct event *events, size_t cnt,
+		  struct err *e)
+{
+	const void *bytes;
+	size_t byte_cnt, i;
+	int r;
+
+	for (i = 0; i < cnt; i++)
+		if (events[i].cpu >= head->cpu_cnt)
+			head->cpu_cnt = events[i].cpu + 1u;
+	r = block_events_add(&c->out, events, cnt, head);
+	if (r == 0)
+		r = block_out_seal(&c->out, head, &bytes, &byte_cnt);
+	if (r < 0)
+		return err_set(e, r, "'%s': a block cannot be written again: %s", c->t->path,
+			       err_text(NULL, r));
+	c->res.bytes += byte_cnt;
+	return store_writer_append(c->w, bytes, byte_cnt, 0, e);
+}
+
+int cut_put_block(struct cut *c, size_t i, struct err *e)
+{
+	const struct trace_block *b = (const struct trace_block *)c->t->blocks.v + i;
+	const struct trace_block_more *m = (const struct trace_block_more *)c->t->more.v + i;
+	struct disk_block head = { .number = m->number, .cpu_cnt = m->cpu_cnt };
+	bool is_last = i + 1 == c->end;
+	int r;
+
+	head.from_ns = b->from_ns > c->from_ns ? b->from_ns : c->from_ns;
+	head.to_ns = b->to_ns < c->to_ns ? b->to_ns : c->to_ns;
+	head.flags = CHUNK_BLOCK_REWRITTEN;
+	if (is_last && (c->to_ns < trace_end_ns(c->t) || m->cut))
+		head.flags |= CHUNK_BLOCK_CUT;
+	block_out_begin(&c->out);
+	put_lists(c, &head, is_last);
+	put_gaps(c, &head);
+	r = put_state(c, i, &head, e);
+	if (r == 0)
+		r = cut_put_tasks(c, c->events, c->event_cnt, !c->is_part && i == c->first,
+				  head.from_ns);
+	if (r < 0)
+		return err_set(e, r, "'%s': a block cannot be written again: %s", c->t->path,
+			       err_text(e, r));
+	r = append(c, &head, c->events, c->event_cnt, e);
+	c->event_cnt = 0;
+	c->res.block_cnt++;
+	return r;
+}
+
+/* ---- what was before ---- */
+
+/* Where nobody is known to run, but there is a CPU, is where somebody ran at some time. */
+static void find_cpus(const struct cut *c, uint32_t *owners)
+{
+	unsigned int cpu;
+	size_t i;
+
+	for (cpu = 0; cpu < c->t->cpu_cnt; cpu++) {
+		owners[cpu] = c->cpu_first[cpu];
+		for (i = 0; i < c->t->blocks.cnt && owners[cpu] == EVENT_ID_UNKNOWN; i++)
+			if (trace_block_running(c->t, i, cpu) != EVENT_ID_UNKNOWN)
+				owners[cpu] = EVENT_ID_IDLE;
+	}
+}
+
+/*
+ * The cost of a hook's run is estimated from the whole trace: each hook gets a row with what was
+ * measured outside of the window.
+ */
+static void put_hook_means(struct cut *c)
+{
+	size_t cnt, i;
+	const struct trace_hook_stat *h = trace_hook_stats(c->t, &cnt);
+	struct trace_hook_stat sums[256] = { { 0 } }; /* by hook, a byte */
+
+	for (i = 0; i < cnt; i++) {
+		if (hook_stat_stays(c, &h[i]))
+			continue;
+		sums[h[i].hook].run_time_ns += h[i].run_time_ns;
+		sums[h[i].hook].sampled_cnt += h[i].sampled_cnt;
+	}
+	cut_begin_rows(c, c->from_ns);
+	for (i = 0; i < 256; i++) {
+		sums[i].hook = (uint8_t)i;
+		sums[i].from_ns = sums[i].to_ns = c->from_ns;
+		if (sums[i].run_time_ns || sums[i].sampled_cnt)
+			row_put_hook_stat(&c->rows, &sums[i]);
+	}
+	block_out_add_rows(&c->out, CHUNK_HOOK_STATS, &c->rows);
+}
+
+int cut_put_before(struct cut *c, struct err *e)
+{
+	const struct trace_block_more *m = (const struct trace_block_more *)c->t->more.v + c->first;
+	const struct checkpoint *before = &c->before;
+	struct disk_block head = { .cpu_cnt = m->cpu_cnt, .flags = CHUNK_BLOCK_CARRIED };
+	uint32_t *owners = malloc((c->t->cpu_cnt + 1) * sizeof(*owners));
+
+	if (!owners)
+		return err_set(e, -ENOMEM, "out of memory");
+	head.number = m->number ? m->number - 1 : 0;
+	head.from_ns = head.to_ns = c->from_ns;
+	block_out_begin(&c->out);
+	find_cpus(c, owners);
+	put_cpus(c, CHUNK_CPU_STATE, owners, &head);
+	free(owners);
+	put_memory(c, before->memory, before->memory_cnt, c->from_ns);
+	put_hook_means(c);
+	if (cut_put_tasks(c, before->events, before->event_cnt, true, head.from_ns) < 0)
+		return err_set(e, -ENOMEM, "out of memory");
+	return append(c, &head, before->events, before->event_cnt, e);
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * cut_events: the events that a cut keeps, block by block, and who has each CPU at the ends of a
+ * block.
+ *
+ * One cursor goes through the window in order of time. An event that came late therefore ends up in
+ * the block of its own slice. The cursor begins where the old trace's state of the CPUs is sure
+ * (trace_block_running()), which may be some blocks before the window.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "edit/cut_state.h"
+#include "model/cpu_timeline.h"
+
+#define NOBODY UINT32_MAX	/* no piece of the slice has come yet */
+
+struct cut_events {
+	struct event_cursor *cursor;
+	const struct event *next;	/* the cursor gave it, it is not used yet; or NULL */
+	struct cpu_timeline *timeline;
+	size_t block;			/* the next block of the old trace */
+	uint64_t from_ns, to_ns;	/* of this block's slice, the part in the window */
+	struct cut *cut;
+};
+
+static uint32_t keyframe(void *ctx, unsigned int cpu)
+{
+	const struct cut_events *x = ctx;
+
+	return trace_block_running(x->cut->t, x->block, cpu);
+}
+
+static int on_piece(void *ctx, const struct cpu_piece *p)
+{
+	const struct cut_events *x = ctx;
+	struct cut *c = x->cut;
+	uint32_t owner = p->utid;
+
+	if (c->filter && owner != EVENT_ID_UNKNOWN && !cut_filter_has_thread(c->filter, owner))
+		owner = EVENT_ID_FILTERED;
+	/* a switch at the first instant is an event of the slice: whoever leaves had the CPU */
+	if (c->cpu_first[p->cpu] == NOBODY &&
+	    (p->to_ns > x->from_ns || (p->to_ns == x->from_ns && p->end)))
+		c->cpu_first[p->cpu] = owner;
+	if (p->from_ns < x->to_ns && p->to_ns >= x->to_ns)
+		c->cpu_last[p->cpu] = owner;
+	return 0;
+}
+
+/* The block's state of the CPUs holds: no event of before lies in it or in a later one. */
+static bool is_keyframe_sure(const struct trace *t, size_t i)
+{
+	const struct trace_block *b = (const struct trace_block *)t->blocks.v + i;
+	const struct trace_block_more *m = (const struct trace_block_more *)t->more.v + i;
+
+	return !i || m->late_ns >= b->from_ns || b[-1].to_ns < b->from_ns || m[-1].damaged;
+}
+
+int cut_events_new(struct cut *c, struct err *e)
+{
+	const struct trace_block *b = c->t->blocks.v;
+	struct cut_events *x = calloc(1, sizeof(*x));
+
+	if (!x)
+		return err_set(e, -ENOMEM, "out of memory");
+	c->source = x;
+	x->cut = c;
+	for (x->block = c->first; !is_keyframe_sure(c->t, x->block); x->block--)
+		;
+	if (cpu_timeline_new(&x->timeline, c->t->cpu_cnt, on_piece, x) < 0)
+		return err_set(e, -ENOMEM, "out of memory");
+	return event_cursor_open(&x->cursor, c->t, c->kinds_left, b[x->block].from_ns,
+				 b[c->end - 1].to_ns, e);
+}
+
+void cut_events_free(struct cut_events *x)
+{
+	if (!x)
+		return;
+	event_cursor_close(x->cursor);
+	cpu_timeline_free(x->timeline);
+	free(x);
+}
+
+static int keep_event(struct cut *c, const struct event *ev)
+{
+	struct event mine = *ev;
+	int r = c->filter ? cut_filter_event(c->filter, &mine) : 1;
+
+	if (r <= 0)
+		return r;
+	if (array_reserve(&c->events, &c->event_cap, c->event_cnt + 1) < 0)
+		return -ENOMEM;
+	cut_mark_broken(c, &mine);
+	c->events[c->event_cnt++] = mine;
+	return 0;
+}
+
+static int take_until(struct cut_events *x, uint64_t to_ns, struct err *e)
+{
+	struct cut *c = x->cut;
+	int r = 0;
+
+	while (r >= 0) {
+		if (!x->next) {
+			r = event_cursor_next(x->cursor, &x->next, e);
+			if (r <= 0) {
+				x->next = NULL;
+				return r;
+			}
+		}
+		if (x->next->ts_ns >= to_ns)
+			return 0;
+		r = x->next->kind == EVENT_SWITCH ? cpu_timeline_switch(x->timeline, x->next) : 0;
+		if (r >= 0 && x->next->ts_ns >= c->from_ns && x->next->ts_ns < c->to_ns)
+			r = keep_event(c, x->next);
+		x->next = NULL;
+	}
+	return r;
+}
+
+static int next_block(struct cut_events *x, struct err *e)
+{
+	struct cut *c = x->cut;
+	const struct trace_block *b = (const struct trace_block *)c->t->blocks.v + x->block;
+	unsigned int cpu;
+	uint32_t utid;
+	int r;
+
+	x->from_ns = b->from_ns > c->from_ns ? b->from_ns : c->from_ns;
+	x->to_ns = b->to_ns < c->to_ns ? b->to_ns : c->to_ns;
+	for (cpu = 0; cpu < c->t->cpu_cnt; cpu++) {
+		c->cpu_first[cpu] = NOBODY;
+		c->cpu_last[cpu] = EVENT_ID_UNKNOWN;
+	}
+	if (c->filter)
+		cut_filter_begin_block(c->filter);
+	r = cpu_timeline_boundary(x->timeline, b->from_ns,
+				  is_keyframe_sure(c->t, x->block) ? keyframe : NULL, x);
+	if (r >= 0)
+		r = take_until(x, b->to_ns, e);
+	if (trace_block_is_damaged(c->t, x->block))
+		cpu_timeline_forget(x->timeline);
+	for (cpu = 0; cpu < c->t->cpu_cnt; cpu++)
+		if (trace_block_ends(c->t, x->block, cpu, &utid))
+			cpu_timeline_finalize(x->timeline, cpu, utid);
+	if (r >= 0)
+		r = cpu_timeline_boundary(x->timeline, b->to_ns, NULL, NULL);
+	for (cpu = 0; cpu < c->t->cpu_cnt; cpu++)
+		if (c->cpu_first[cpu] == NOBODY)
+			c->cpu_first[cpu] = EVENT_ID_UNKNOWN;
+	x->block++;
+	return r;
+}
+
+int cut_events_until(struct cut *c, size_t block, struct err *e)
+{
+	int r = 0;
+
+	while (r >= 0 && c->source->block <= block)
+		r = next_block(c->source, e);
+	return r < 0 ? err_set(e, r, "%s", err_text(e, r)) : 0;
+}

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * cut_filter: whether a request stays may show only when it is issued, after it was queued. The
+ * block events are therefore gone through twice; the first time numbers the lives of the requests.
+ */
+#include "edit/cut_filter.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "base/hash_map.h"
+#include "model/irq_track.h"
+#include "model/live_objects.h"
+#include "model/request_track.h"
+#include "trace/trace_state.h"
+
+enum family { SLAB, PAGES, HEAP, FAMILY_CNT };
+
+struct life {
+	uint64_t number; /* request_track_life() */
+	uint32_t at; /* in is_kept */
+};
+
+struct cut_filter {
+	const struct trace *t;
+	struct hash_map upids;
+	struct live_objects *objects[FAMILY_CNT]; /* of the processes */
+	bool *is_on; /* by CPU: a thread of the processes may have it */
+	struct irq_track *irq; /* of the events that are kept */
+	bool hit; /* the last free, or allocation, ended an object of the processes */
+	uint32_t *life_of; /* of each block event in order */
+	size_t event_cnt, event_cap, event_at;
+	bool *is_kept; /* by life */
+	size_t life_cnt, life_cap;
+};
+
+bool cut_filter_has_process(const struct cut_filter *f, uint64_t upid)
+{
+	return hash_map_get(&f->upids, upid);
+}
+
+bool cut_filter_has_thread(const struct cut_filter *f, uint64_t utid)
+{
+	const struct trace_thread *h = trace_thread_find(f->t, (uint32_t)utid);
+
+	return h && cut_filter_has_process(f, h->upid);
+}
+
+/* ---- requests ---- */
+
+static bool concerns(const struct cut_filter *f, const struct event *ev)
+{
+	bool by = ev->v[EV_REQUEST_ACTION] != EVENT_REQUEST_COMPLETE &&
+		  ev->v[EV_REQUEST_ACTION] != EVENT_REQUEST_DONE &&
+		  ev->v[EV_REQUEST_ACTION] != EVENT_REQUEST_ERROR && !(ev->flags & EVENT_F_IRQ);
+
+	return (by && cut_filter_has_thread(f, ev->utid)) ||
+	       (ev->v[EV_REQUEST_OWNER_UPID] &&
+		cut_filter_has_process(f, ev->v[EV_REQUEST_OWNER_UPID]));
+}
+
+static int note_life(struct cut_filter *f, uint32_t life)
+{
+	if (array_reserve(&f->life_of, &f->event_cap, f->event_cnt + 1) < 0)
+		return -ENOMEM;
+	f->life_of[f->event_cnt++] = life;
+	return 0;
+}
+
+static int on_request(void *ctx, const struct block_request *r)
+{
+	return 0;
+}
+
+struct request_pass {
+	struct request_track *track;
+	struct hash_map map;
+	struct life *lives; /* by number in map */
+	size_t cap;
+};
+
+static int number_event(struct cut_filter *f, struct request_pass *p, const struct event *ev)
+{
+	struct life *l;
+	uint64_t number;
+	uint32_t i;
+	int known = hash_map_intern(&p->map, ev->v[EV_REQUEST_RQ], ev->v[EV_REQUEST_DEV], &i);
+
+	if (known < 0 || request_track_event(p->track, ev) < 0 ||
+	    array_reserve(&p->lives, &p->cap, (size_t)i + 1) < 0)
+		return -ENOMEM;
+	l = &p->lives[i];
+	number = request_track_life(p->track, ev->v[EV_REQUEST_RQ],
+				    (uint32_t)ev->v[EV_REQUEST_DEV]);
+	if (known || l->number != number) {
+		if (array_reserve(&f->is_kept, &f->life_cap, f->life_cnt + 1) < 0)
+			return -ENOMEM;
+		l->number = number;
+		l->at = (uint32_t)f->life_cnt++;
+	}
+	f->is_kept[l->at] |= concerns(f, ev);
+	return note_life(f, l->at);
+}
+
+static int number_requests(struct cut_filter *f, struct trace *t, const struct checkpoint *before,
+			   uint64_t from_ns, uint64_t to_ns, struct err *e)
+{
+	struct request_pass p = { .track = NULL };
+	struct event_cursor *cur;
+	const struct event *ev;
+	size_t i;
+	int r = event_cursor_open(&cur, t, 1u << EVENT_REQUEST, from_ns, to_ns, e);
+
+	if (r < 0)
+		return r;
+	r = request_track_new(&p.track, on_request, NULL);
+	for (i = 0; i < before->event_cnt && r >= 0; i++)
+		if (before->events[i].kind == EVENT_REQUEST)
+			r = number_event(f, &p, &before->events[i]);
+	while (r >= 0 && (r = event_cursor_next(cur, &ev, e)) > 0)
+		r = number_event(f, &p, ev);
+	event_cursor_close(cur);
+	request_track_free(p.track);
+	hash_map_done(&p.map);
+	free(p.lives);
+	return r;
+}
+
+/* ---- allocations ---- */
+
+static int ended(void *ctx, const struct live_object *o, uint64_t bytes, enum live_end end)
+{
+	struct cut_filter *f = ctx;
+
+	f->hit = true;
+	return 0;
+}
+
+static unsigned int order_of(enum family fam, const struct event *ev)
+{
+	uint64_t order = fam == PAGES ? ev->v[EV_PAGE_ALLOC_PAGE_ORDER] : 0;
+
+	return order < 63 ? (unsigned int)order : 63;
+}
+
+static int on_object(struct cut_filter *f, enum family fam, struct event *ev, bool is_alloc)
+{
+	const struct trace_thread *h = trace_thread_find(f->t, ev->utid);
+	bool mine = h && cut_filter_has_process(f, h->upid) && !(ev->flags & EVENT_F_IRQ);
+	struct live_kind k = { .order = (uint8_t)order_of(fam, ev), .bytes = 1 };
+	uint32_t space = fam == HEAP && h ? h->upid : 0;
+	uint64_t unknown;
+	int r;
+
+	f->hit = false;
+	if (fam == HEAP) /* every process has addresses of its own */
+		return mine;
+	if (is_alloc && mine) {
+		r = live_objects_add(f->objects[fam], space, ev->v[0], ev->ts_ns, 0, &k, ended, f);
+		return r < 0 ? r : 1;
+	}
+	r = live_objects_end(f->objects[fam], space, ev->v[0], k.order, ended, f, &unknown);
+	if (r < 0 || !f->hit)
+		return r < 0 ? r : 0;
+	if (!mine) {
+		ev->utid = EVENT_ID_FILTERED;
+		ev->flags &= (uint8_t)~EVENT_F_IRQ;
+	}
+	return 1;
+}
+
+/* ---- one by one ---- */
+
+/* A switch between other threads stays where it shows that a switch away from a thread was lost. */
+static int on_switch(struct cut_filter *f, struct event *ev)
+{
+	bool was_on = ev->cpu >= f->t->cpu_cnt || f->is_on[ev->cpu];
+	bool from = cut_filter_has_thread(f, ev->utid),
+	     to = cut_filter_has_thread(f, ev->v[EV_SWITCH_NEXT_UTID]);
+
+	if (!from)
+		ev->utid = EVENT_ID_FILTERED;
+	if (!to) {
+		ev->v[EV_SWITCH_NEXT_UTID] = EVENT_ID_FILTERED;
+		ev->flags |= EVENT_F_NEXT_OUT;
+	}
+	if (ev->cpu < f->t->cpu_cnt)
+		f->is_on[ev->cpu] = to;
+	return from || to || was_on;
+}
+
+/* The event belongs to the thread or process in one of its columns. */
+static int on_owned(const struct cut_filter *f, struct event *ev, const struct event_column *owner)
+{
+	uint64_t id = ev->v[owner->index];
+
+	if (owner->refers == EVENT_REFERS_THREAD ? !cut_filter_has_thread(f, id) :
+						   !cut_filter_has_process(f, id))
+		return 0;
+	if (!cut_filter_has_thread(f, ev->utid))
+		ev->utid = EVENT_ID_FILTERED;
+	return 1;
+}
+
+static int on_run(void *ctx, const struct irq_run *r)
+{
+	return 0;
+}
+
+/* An interrupt of another thread shows that the exit of one that is kept was lost. */
+static int on_irq(struct cut_filter *f, struct event *ev)
+{
+	int r;
+
+	if (!cut_filter_has_thread(f, ev->utid)) {
+		if (!irq_track_depth(f->irq, ev->cpu))
+			return 0;
+		ev->utid = EVENT_ID_FILTERED;
+		/* it is kept for nothing else */
+		r = irq_track_hole_on(f->irq, ev->cpu);
+	} else {
+		r = irq_track_event(f->irq, ev);
+	}
+	return r < 0 ? r : 1;
+}
+
+int cut_filter_event(struct cut_filter *f, struct event *ev)
+{
+	const struct event_column *owner;
+
+	switch (ev->kind) {
+	case EVENT_SWITCH:
+		return on_switch(f, ev);
+	case EVENT_SLAB_ALLOC:
+	case EVENT_SLAB_FREE:
+		return on_object(f, SLAB, ev, ev->kind == EVENT_SLAB_ALLOC);
+	case EVENT_PAGE_ALLOC:
+	case EVENT_PAGE_FREE:
+		return on_object(f, PAGES, ev, ev->kind == EVENT_PAGE_ALLOC);
+	case EVENT_HEAP_ALLOC:
+	case EVENT_HEAP_FREE:
+		return on_object(f, HEAP, ev, ev->kind == EVENT_HEAP_ALLOC);
+	case EVENT_REQUEST:
+		if (f->event_at >= f->event_cnt)
+			return 0;
+		return f->is_kept[f->life_of[f->event_at++]];
+	case EVENT_IRQ:
+		return on_irq(f, ev);
+	default:
+		owner = event_owner_column(ev->kind);
+		return owner ? on_owned(f, ev, owner) : cut_filter_has_thread(f, ev->utid);
+	}
+}
+
+void cut_filter_begin_block(struct cut_filter *f)
+{
+	unsigned int cpu;
+
+	for (cpu = 0; cpu < f->t->cpu_cnt; cpu++)
+		f->is_on[cpu] = true;
+}
+
+int cut_filter_new(struct cut_filter **ret, struct trace *t, const uint32_t *upids, size_t cnt,
+		   const struct checkpoint *before, uint64_t from_ns, uint64_t to_ns, struct err *e)
+{
+	struct cut_filter *f = calloc(1, sizeof(*f));
+	size_t i;
+	int r = 0;
+
+	if (!f)
+		return err_set(e, -ENOMEM, "out of memory");
+	f->t = t;
+	for (i = 0; i < cnt && r == 0; i++)
+		r = hash_map_put(&f->upids, upids[i], (void *)1);
+	f->is_on = calloc(t->cpu_cnt + 1, sizeof(*f->is_on));
+	if (!f->is_on)
+		r = -ENOMEM;
+	if (r == 0)
+		r = live_objects_new(&f->objects[SLAB], 0);
+	if (r == 0)
+		r = live_objects_new(&f->objects[PAGES], (uint32_t)trace_page_bytes(t));
+	if (r == 0)
+		r = irq_track_new(&f->irq, t->cpu_cnt, &(struct irq_sink){ .run = on_run });
+	if (r == 0)
+		r = number_requests(f, t, before, from_ns, to_ns, e);
+	if (r < 0) {
+		cut_filter_free(f);
+		return err_set(e, r, "%s", err_text(e, r));
+	}
+	*ret = f;
+	return 0;
+}
+
+void cut_filter_free(struct cut_filter *f)
+{
+	unsigned int i;
+
+	if (!f)
+		return;
+	hash_map_done(&f->upids);
+	for (i = 0; i < FAMILY_CNT; i++)
+		live_objects_free(f->objects[i]);
+	irq_track_free(f->irq);
+	free(f->is_on);
+	free(f->life_of);
+	free(f->is_kept);
+	free(f);
+}

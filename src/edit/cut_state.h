@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * cut_state: what the parts of a cut share. Private to trace_cut.c (which blocks, the manifest),
+ * cut_events.c (the events that stay), cut_block.c (one block), cut_tasks.c (what a block refers
+ * to) and cut_irq.c.
+ */
+#ifndef CUT_STATE_H
+#define CUT_STATE_H
+
+#include "edit/checkpoint.h"
+#include "edit/cut_filter.h"
+#include "edit/trace_cut.h"
+#include "format/block_out.h"
+#include "store/store_writer.h"
+#include "trace/trace_state.h"
+
+#define CUT_LIST_CNT 7	/* lists of the trace whose rows belong to blocks by time */
+
+struct cut {
+	struct trace *t;
+	const struct trace_cut_request *q;
+	struct store_writer *w;
+	struct block_out out;
+	struct row_writer rows;	/* of the section being made */
+	uint64_t from_ns, to_ns;	/* the span of the new trace, inside the old one */
+	size_t first, end;	/* the blocks that touch this span */
+	bool is_part;		/* the old trace has more than the window */
+	uint32_t left_out;	/* bit 1 << source: of what was recorded */
+	uint32_t kinds_left;	/* bit 1 << kind, of events that stay */
+	struct checkpoint before;	/* at from_ns; empty unless is_part */
+	struct cut_filter *filter;	/* of processes; NULL: all stay */
+	struct cut_events *source;
+	struct event *events;	/* of the next block */
+	size_t event_cnt, event_cap;
+	uint32_t *cpu_first, *cpu_last;	/* who has each CPU at both ends of that block's slice */
+	size_t list_at[CUT_LIST_CNT];	/* the first row that no block has yet */
+	struct event *broken;	/* entries of interrupts to mark */
+	size_t broken_cnt, broken_cap;
+	struct trace_cut_result res;
+};
+
+/* ---- trace_cut.c ---- */
+
+/* True when the source of that name is left out. */
+bool cut_leaves_out(const struct cut *c, const char *source);
+
+/* ---- cut_events.c ---- */
+
+int cut_events_new(struct cut *c, struct err *e);
+void cut_events_free(struct cut_events *x);
+/* Adds the events up to the end of a block to c->events, and sets c->cpu_first and c->cpu_last. */
+int cut_events_until(struct cut *c, size_t block, struct err *e);
+
+/* ---- cut_block.c ---- */
+
+/*
+ * Writes the block of what was before the window. Call it after cut_events_until() of the first
+ * block.
+ */
+int cut_put_before(struct cut *c, struct err *e);
+/* Writes block i with c->events, and empties them. */
+int cut_put_block(struct cut *c, size_t i, struct err *e);
+
+/* ---- cut_irq.c ---- */
+
+/* Finds the interrupts served at the window's end that never end. Call it after checkpoint(). */
+int cut_find_broken(struct cut *c, struct err *e);
+/* Marks ev if such an interrupt begins with it. */
+void cut_mark_broken(const struct cut *c, struct event *ev);
+
+/* ---- cut_tasks.c ---- */
+
+/* Starts a section: its rows go to c->rows. */
+void cut_begin_rows(struct cut *c, uint64_t base_ns);
+/*
+ * PROCESSES, THREADS, NAMES, SITES and FRAMES of a block: what its events refer to, and with whole
+ * every task of the window. Times of rows count from base_ns. 0 or -ENOMEM.
+ */
+int cut_put_tasks(struct cut *c, const struct event *events, size_t cnt, bool whole,
+		  uint64_t base_ns);
+
+#endif /* CUT_STATE_H */

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * cut_tasks: the sections of a cut block that name things: tasks, names, code addresses, stacks.
+ * The ids that the block's events refer to are collected first; then each gets the row that the
+ * whole trace has of it.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "edit/cut_state.h"
+
+/* What a block refers to. */
+struct refs {
+	struct hash_map processes, threads;	/* by upid and utid */
+	/* whose rows are put: */
+	struct hash_map names[TRACE_NAME_TYPE_CNT];	/* by trace_name_key() */
+	struct hash_map sites, stacks;	/* by address of the row, by number */
+};
+
+static void refs_done(struct refs *f)
+{
+	unsigned int i;
+
+	hash_map_done(&f->processes);
+	hash_map_done(&f->threads);
+	hash_map_done(&f->sites);
+	hash_map_done(&f->stacks);
+	for (i = 0; i < TRACE_NAME_TYPE_CNT; i++)
+		hash_map_done(&f->names[i]);
+}
+
+/* 1: the key is new; 0: it was there; -ENOMEM. */
+static int add_key(struct hash_map *m, uint64_t key)
+{
+	if (hash_map_get(m, key))
+		return 0;
+	return hash_map_put(m, key, (void *)1) < 0 ? -ENOMEM : 1;
+}
+
+/* ---- ids ---- */
+
+/* A process comes with its ancestors: they are part of what it is. */
+static int add_process(struct cut *c, struct refs *f, uint32_t upid)
+{
+	const struct trace_process *p;
+	int r;
+
+	while ((r = add_key(&f->processes, upid)) > 0) {
+		p = trace_process_find(c->t, upid);
+		if (!p)
+			return 0;
+		upid = p->parent_upid;
+	}
+	return r;
+}
+
+static int add_thread(struct cut *c, struct refs *f, uint32_t utid)
+{
+	int r = add_key(&f->threads, utid);
+	const struct trace_thread *of = r > 0 ? trace_thread_find(c->t, utid) : NULL;
+
+	return of ? add_process(c, f, of->upid) : r;
+}
+
+static int add_event(struct cut *c, struct refs *f, const struct event *ev)
+{
+	int r = add_thread(c, f, ev->utid);
+	unsigned int i, cnt = event_kind_values(ev->kind);
+
+	for (i = 0; r >= 0 && i < cnt; i++)
+		if (column_codec(ev->kind, i) == EVENT_CODEC_UTID)
+			r = add_thread(c, f, (uint32_t)ev->v[i]);
+	if (r >= 0 && (ev->kind == EVENT_RSS || ev->kind == EVENT_VM))
+		return add_process(c, f, (uint32_t)ev->v[EV_RSS_UPID]);
+	if (r >= 0 && ev->kind == EVENT_REQUEST && ev->v[EV_REQUEST_OWNER_UPID])
+		return add_process(c, f, (uint32_t)ev->v[EV_REQUEST_OWNER_UPID]);
+	return r;
+}
+
+static bool lives(const struct cut *c, uint32_t upid, uint64_t start_ns, uint64_t end_ns)
+{
+	if (c->filter && !cut_filter_has_process(c->filter, upid))
+		return false;
+	return start_ns < c->to_ns && (!end_ns || end_ns >= c->from_ns);
+}
+
+/* Every task that lives at some time of the window. */
+static int add_living(struct cut *c, struct refs *f)
+{
+	size_t process_cnt, thread_cnt, i;
+	const struct trace_process *p = trace_processes(c->t, &process_cnt);
+	const struct trace_thread *h = trace_threads(c->t, &thread_cnt);
+	int r = 0;
+
+	for (i = 0; i < process_cnt && r >= 0; i++)
+		if (lives(c, p[i].upid, p[i].start_ns, p[i].end_ns))
+			r = add_process(c, f, p[i].upid);
+	for (i = 0; i < thread_cnt && r >= 0; i++)
+		if (lives(c, h[i].upid, h[i].start_ns, h[i].end_ns))
+			r = add_thread(c, f, h[i].utid);
+	return r;
+}
+
+static int id_cmp(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* The ids in order, malloc'ed. NULL: out of memory. */
+static uint32_t *sort_ids(const struct hash_map *m)
+{
+	uint32_t *ids = malloc((m->cnt + 1) * sizeof(*ids));
+	struct hash_slot *slot;
+	size_t pos = 0, cnt = 0;
+
+	while (ids && (slot = hash_map_next(m, &pos)))
+		ids[cnt++] = (uint32_t)slot->a;
+	if (cnt)
+		qsort(ids, cnt, sizeof(*ids), id_cmp);
+	return ids;
+}
+
+/* ---- names ---- */
+
+static int put_name(struct cut *c, struct refs *f, enum trace_name_type type,
+		    const struct trace_name *n)
+{
+	struct row_name name = { .type = type };
+	int r = n ? add_key(&f->names[type], trace_name_key(type, n->id, n->arg)) : 0;
+
+	if (r <= 0)
+		return r;
+	name.id = n->id;
+	name.arg = n->arg;
+	name.name = n->name;
+	row_put_name(&c->rows, &name);
+	return 0;
+}
+
+static int put_name_of(struct cut *c, struct refs *f, enum trace_name_type type, uint64_t id)
+{
+	return put_name(c, f, type, trace_name_find(c->t, type, id));
+}
+
+static int put_file(struct cut *c, struct refs *f, uint64_t dev, uint64_t ino)
+{
+	return put_name(c, f, TRACE_NAME_FILE, trace_file_find(c->t, (uint32_t)dev, ino));
+}
+
+static int put_stack_names(struct cut *c, struct refs *f, uint64_t stack)
+{
+	size_t cnt, i;
+	const struct trace_frame *frame = trace_stack_find(c->t, stack, &cnt);
+	int r = 0;
+
+	for (i = 0; frame && i < cnt && r == 0; i++)
+		if (!frame[i].upid)
+			r = put_name_of(c, f, TRACE_NAME_SYMBOL, frame[i].addr);
+	return r;
+}
+
+static int put_event_names(struct cut *c, struct refs *f, const struct event *ev)
+{
+	int r;
+
+	switch (ev->kind) {
+	case EVENT_SLAB_ALLOC:
+		r = put_name_of(c, f, TRACE_NAME_SYMBOL, ev->v[EV_SLAB_ALLOC_CALL_SITE]);
+		return r == 0 ? put_name_of(c, f, TRACE_NAME_CACHE, ev->v[EV_SLAB_ALLOC_CACHE]) : r;
+	case EVENT_SLAB_FREE:
+		return put_name_of(c, f, TRACE_NAME_CACHE, ev->v[EV_SLAB_FREE_CACHE]);
+	case EVENT_REQUEST:
+		r = put_name_of(c, f, TRACE_NAME_DEVICE, ev->v[EV_REQUEST_DEV]);
+		if (r == 0)
+			r = put_name_of(c, f, TRACE_NAME_DEVICE, ev->v[EV_REQUEST_PART]);
+		if (r == 0 && ev->v[EV_REQUEST_INO])
+			r = put_file(c, f, ev->v[EV_REQUEST_INO_DEV], ev->v[EV_REQUEST_INO]);
+		return r;
+	case EVENT_STACK:
+		return put_stack_names(c, f, ev->v[EV_STACK_STACK]);
+	case EVENT_DIRTY:
+		return put_file(c, f, ev->v[EV_DIRTY_INO_DEV], ev->v[EV_DIRTY_INO]);
+	default:
+		return 0;
+	}
+}
+
+static int put_all_names(struct cut *c, struct refs *f, enum trace_name_type type)
+{
+	size_t cnt, i;
+	const struct trace_name *n = trace_names(c->t, type, &cnt);
+	int r = 0;
+
+	for (i = 0; i < cnt && r == 0; i++)
+		r = put_name(c, f, type, &n[i]);
+	return r;
+}
+
+/* Names that no event need refer to: cgroups that processes moved to, devices, interrupt lines. */
+static int put_window_names(struct cut *c, struct refs *f)
+{
+	size_t event_cnt, i;
+	const struct trace_task_event *ev = trace_task_events(c->t, &event_cnt);
+	int r = 0;
+
+	for (i = 0; i < event_cnt && r == 0; i++)
+		if (ev[i].ts_ns >= c->from_ns && ev[i].ts_ns < c->to_ns &&
+		    hash_map_get(&f->processes, ev[i].upid))
+			r = put_name_of(c, f, TRACE_NAME_CGROUP, ev[i].cgroup_id);
+	if (r == 0)
+		r = put_all_names(c, f, TRACE_NAME_DEVICE);
+	return r == 0 ? put_all_names(c, f, TRACE_NAME_IRQ) : r;
+}
+
+/* ---- code addresses ---- */
+
+static int put_site(struct cut *c, struct refs *f, uint32_t upid, uint64_t addr, uint64_t ts_ns)
+{
+	const struct trace_site *s = trace_site_find(c->t, upid, addr, ts_ns);
+	int r = s ? add_key(&f->sites, (uintptr_t)s) : 0;
+
+	if (r > 0)
+		row_put_site(&c->rows, s);
+	return r < 0 ? r : 0;
+}
+
+/* What stands at the code addresses of heap objects, and in stacks. */
+static int put_event_sites(struct cut *c, struct refs *f, const struct event *ev)
+{
+	const struct trace_thread *of;
+	const struct trace_frame *frame;
+	size_t cnt, i;
+	int r = 0;
+
+	if (ev->kind == EVENT_HEAP_ALLOC) {
+		of = trace_thread_find(c->t, ev->utid);
+		return of ? put_site(c, f, of->upid, ev->v[EV_HEAP_ALLOC_CALL_SITE], ev->ts_ns) : 0;
+	}
+	if (ev->kind != EVENT_STACK)
+		return 0;
+	frame = trace_stack_find(c->t, ev->v[EV_STACK_STACK], &cnt);
+	for (i = 0; frame && i < cnt && r == 0; i++)
+		if (frame[i].upid)
+			r = put_site(c, f, frame[i].upid, frame[i].addr, ev->ts_ns);
+	return r;
+}
+
+static int put_event_frames(struct cut *c, struct refs *f, const struct event *ev)
+{
+	const struct trace_frame *frame;
+	size_t cnt, i;
+	int r = ev->kind == EVENT_STACK ? add_key(&f->stacks, ev->v[EV_STACK_STACK]) : 0;
+
+	if (r <= 0)
+		return r;
+	frame = trace_stack_find(c->t, ev->v[EV_STACK_STACK], &cnt);
+	for (i = 0; frame && i < cnt; i++)
+		row_put_frame(&c->rows, &frame[i]);
+	return 0;
+}
+
+/* ---- sections ---- */
+
+static int put_processes(struct cut *c, struct refs *f, uint64_t base_ns)
+{
+	uint32_t *upids = sort_ids(&f->processes);
+	const struct trace_process *p;
+	size_t i;
+	int r = upids ? 0 : -ENOMEM;
+
+	cut_begin_rows(c, base_ns);
+	for (i = 0; r == 0 && i < f->processes.cnt; i++) {
+		p = trace_process_find(c->t, upids[i]);
+		if (p)
+			row_put_process(&c->rows, p);
+	}
+	block_out_add_rows(&c->out, CHUNK_PROCESSES, &c->rows);
+	cut_begin_rows(c, base_ns);
+	for (i = 0; r == 0 && i < f->processes.cnt; i++) {
+		p = trace_process_find(c->t, upids[i]);
+		if (p)
+			r = put_name_of(c, f, TRACE_NAME_CGROUP, p->cgroup_id);
+	}
+	free(upids);
+	return r;
+}
+
+static int put_threads(struct cut *c, struct refs *f, uint64_t base_ns)
+{
+	uint32_t *utids = sort_ids(&f->threads);
+	const struct trace_thread *h;
+	size_t i;
+
+	if (!utids)
+		return -ENOMEM;
+	cut_begin_rows(c, base_ns);
+	for (i = 0; i < f->threads.cnt; i++) {
+		h = trace_thread_find(c->t, utids[i]);
+		if (h)
+			row_put_thread(&c->rows, h);
+	}
+	block_out_add_rows(&c->out, CHUNK_THREADS, &c->rows);
+	free(utids);
+	return 0;
+}
+
+typedef int (*put_event_fn)(struct cut *c, struct refs *f, const struct event *ev);
+
+static int put_of_events(struct cut *c, struct refs *f, const struct event *events, size_t cnt,
+			 put_event_fn put)
+{
+	size_t i;
+	int r = 0;
+
+	for (i = 0; i < cnt && r == 0; i++)
+		r = put(c, f, &events[i]);
+	return r;
+}
+
+void cut_begin_rows(struct cut *c, uint64_t base_ns)
+{
+	buf_reset(&c->rows.out);
+	c->rows.cnt = 0;
+	c->rows.base_ns = base_ns;
+}
+
+static int put_sections(struct cut *c, struct refs *f, const struct event *events, size_t cnt,
+			bool whole, uint64_t base_ns)
+{
+	int r = put_threads(c, f, base_ns);
+
+	if (r == 0)	/* begins the names, too */
+		r = put_processes(c, f, base_ns);
+	if (r == 0)
+		r = put_of_events(c, f, events, cnt, put_event_names);
+	if (r == 0 && whole)
+		r = put_window_names(c, f);
+	if (r == 0)
+		block_out_add_rows(&c->out, CHUNK_NAMES, &c->rows);
+	cut_begin_rows(c, base_ns);
+	if (r == 0)
+		r = put_of_events(c, f, events, cnt, put_event_sites);
+	if (r == 0)
+		block_out_add_rows(&c->out, CHUNK_SITES, &c->rows);
+	cut_begin_rows(c, base_ns);
+	if (r == 0)
+		r = put_of_events(c, f, events, cnt, put_event_frames);
+	if (r == 0)
+		block_out_add_rows(&c->out, CHUNK_FRAMES, &c->rows);
+	return r;
+}
+
+int cut_put_tasks(struct cut *c, const struct event *events, size_t cnt, bool whole,
+		  uint64_t base_ns)
+{
+	struct refs f = { 0 };
+	size_t i;
+	int r = 0;
+
+	for (i = 0; i < cnt && r >= 0; i++)
+		r = add_event(c, &f, &events[i]);
+	if (r >= 0 && whole)
+		r = add_living(c, &f);
+	if (r >= 0)
+		r = put_sections(c, &f, events, cnt, whole, base_ns);
+	refs_done(&f);
+	return r;
+}

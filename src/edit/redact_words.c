@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * redact_words: a string is cut into the parts that mean something alone (components of a path,
+ * words of a command line), each part gets its word of a book of pseudonyms, and they are put
+ * together again. Answers are remembered: most strings stand in every block.
+ */
+#include "edit/redact_words.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/hash_map.h"
+#include "base/strpool.h"
+
+/*
+ * Kernel threads whose names are the same on every machine, or have numbers and disk names in
+ * them.
+ */
+#define KERNELS_THREADS                                                                            \
+	"^(kthreadd|pool_workqueue_.*|kworker/[0-9uRH:-].*|ksoftirqd/[0-9]+|migration/[0-9]+|"     \
+	"rcu[a-z_]*(/[0-9a-z/]+)?|cpuhp/[0-9]+|idle_inject/[0-9]+|irq/[0-9]+-.*|irq_work/[0-9]+|"  \
+	"kdevtmpfs|kauditd|khungtaskd|oom_reaper|kcompactd[0-9]+|ksmd|khugepaged|watchdogd|"       \
+	"watchdog/[0-9]+|kswapd[0-9]+|hwrng|kdamond\\.?[0-9]*|kthrotld|kblockd|writeback|"         \
+	"kintegrityd|netns|bioset|jbd2/(dm-|sd|vd|nvme|loop|mmcblk|md)[a-z0-9-]*|"                 \
+	"(xfsaild|xfs-[a-z]+)/(dm-|sd|vd|nvme|loop|mmcblk|md)[a-z0-9-]*|scsi_(eh|tmf)_[0-9]+|"     \
+	"loop[0-9]+|dmcrypt_write/[0-9:]*|kcryptd[_a-z]*(/[0-9:]*)?|kpsmoused|psimon|lockd|nfsd|"  \
+	"card[0-9]+-crtc[0-9]+|kvm-[a-z-]*[0-9]*|vhost-[0-9]+|usb-storage|khubd)$"
+
+#define KERNELS_DISKS                                                                              \
+	"^((sd|hd|vd|xvd)[a-z]{1,3}[0-9]*|(sr|fd|ram|zram|dm-|st|scd|pmem|zd)[0-9]+|"              \
+	"(loop|nbd|rbd|md|drbd|mmcblk|nvme[0-9]+(c[0-9]+)?n)[0-9]+(p[0-9]+|boot[0-9]+|rpmb)?)$"
+
+/* What a file is for is no secret; what it is called may be. */
+static const char *const extensions[] = {
+	"a", "bin", "bz2", "c", "cc", "cfg", "class", "conf", "cpp", "css", "csv", "cxx", "d",
+	"db", "deb", "dll", "exe", "go", "gz", "h", "hpp", "html", "img", "ini", "iso", "jar",
+	"java", "js", "json", "ko", "lock", "log", "md", "mjs", "mount", "o", "parquet", "path",
+	"pem", "php", "pid", "pl", "pm", "png", "proto", "py", "pyc", "pyx", "qcow2", "rb", "rpm",
+	"rs", "s", "scope", "service", "sh", "slice", "so", "sock", "socket", "sql", "sqlite",
+	"swap", "swp", "tar", "target", "tgz", "timer", "tmp", "toml", "ts", "txt", "wal", "wasm",
+	"whl", "xml", "xz", "yaml", "yml", "zip", "zst",
+};
+
+struct item {			/* one original string */
+	const char *as[REDACT_KIND_CNT];	/* NULL: not asked for yet */
+};
+
+struct redact_words {
+	struct pseudonyms *words;
+	struct strpool *pool;
+	struct hash_map items;	/* address of the string in pool -> struct item */
+	const char *const *keep;
+	unsigned int keep_cnt;
+	regex_t threads, disks;
+	bool has_threads, has_disks;
+	struct buf out;		/* being put together */
+	uint64_t replaced[REDACT_KIND_CNT], kept[REDACT_KIND_CNT];
+};
+
+int redact_words_new(struct redact_words **ret, const uint8_t key[PSEUDONYM_KEY_BYTES],
+		     const char *const *keep, unsigned int keep_cnt)
+{
+	struct redact_words *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		return -ENOMEM;
+	w->keep = keep;
+	w->keep_cnt = keep_cnt;
+	w->has_threads = !regcomp(&w->threads, KERNELS_THREADS, REG_EXTENDED | REG_NOSUB);
+	w->has_disks = !regcomp(&w->disks, KERNELS_DISKS, REG_EXTENDED | REG_NOSUB);
+	if (!w->has_threads || !w->has_disks || pseudonyms_new(&w->words, key) ||
+	    strpool_new(&w->pool)) {
+		redact_words_free(w);
+		return -ENOMEM;
+	}
+	*ret = w;
+	return 0;
+}
+
+void redact_words_free(struct redact_words *w)
+{
+	if (!w)
+		return;
+	hash_map_done_values(&w->items);
+	if (w->has_threads)
+		regfree(&w->threads);
+	if (w->has_disks)
+		regfree(&w->disks);
+	strpool_free(w->pool);
+	pseudonyms_free(w->words);
+	buf_done(&w->out);
+	free(w);
+}
+
+static struct item *item_of(struct redact_words *w, const char *s, const char **ret_mine)
+{
+	const char *mine = strpool_put(w->pool, s);
+	struct item *it;
+
+	if (!mine)
+		return NULL;
+	*ret_mine = mine;
+	it = hash_map_get(&w->items, (uintptr_t)mine);
+	if (it)
+		return it;
+	it = calloc(1, sizeof(*it));
+	if (it && hash_map_put(&w->items, (uintptr_t)mine, it)) {
+		free(it);
+		it = NULL;
+	}
+	return it;
+}
+
+int redact_words_keep(struct redact_words *w, enum redact_kind kind, const char *s)
+{
+	const char *mine;
+	struct item *it;
+
+	if (!*s)
+		return 0;
+	it = item_of(w, s, &mine);
+	if (!it)
+		return -ENOMEM;
+	if (!it->as[kind])
+		w->kept[kind]++;
+	it->as[kind] = mine;
+	return 0;
+}
+
+bool redact_words_is_kernels(struct redact_words *w, const char *comm)
+{
+	return !regexec(&w->threads, comm, 0, NULL, 0);
+}
+
+/*
+ * '*' does not reach across a slash, so that one meant for names keeps no path; a pattern that
+ * begins with a slash keeps what lies below, too.
+ */
+static bool is_kept(const struct redact_words *w, const char *s, size_t len)
+{
+	char *copy;
+	bool yes = false;
+
+	if (!w->keep_cnt)
+		return false;
+	copy = strndup(s, len);
+	for (unsigned int i = 0; copy && !yes && i < w->keep_cnt; i++)
+		yes = !fnmatch(w->keep[i], copy,
+			       FNM_PATHNAME | (w->keep[i][0] == '/' ? FNM_LEADING_DIR : 0));
+	free(copy);
+	return yes;
+}
+
+/* ---- parts ---- */
+
+static void add_pseudonym(struct redact_words *w, const char *prefix, const char *s, size_t len)
+{
+	const char *word = pseudonym_word(w->words, s, len);
+
+	buf_add(&w->out, prefix, strlen(prefix));
+	if (word)
+		buf_add(&w->out, word, strlen(word));
+	else
+		w->out.failed = true;
+}
+
+/* ".so" of "libc.so.6", ".gz" of "x.tar.gz"; its length, 0: none that is known */
+static size_t find_extension(const char *s, size_t len, const char **ret)
+{
+	size_t end = len, dot;
+
+	while (end) {
+		for (dot = end; dot && s[dot - 1] != '.'; dot--)
+			;
+		if (dot < 2)
+			return 0;
+		for (size_t i = 0; i < sizeof(extensions) / sizeof(extensions[0]); i++) {
+			if (strlen(extensions[i]) == end - dot &&
+			    !memcmp(extensions[i], s + dot, end - dot)) {
+				*ret = s + dot - 1;
+				return end - dot + 1;
+			}
+		}
+		/* a number behind it is a version */
+		if (end == dot || strspn(s + dot, "0123456789") < end - dot)
+			return 0;
+		end = dot - 1;
+	}
+	return 0;
+}
+
+static void add_component(struct redact_words *w, const char *prefix, const char *s, size_t len)
+{
+	const char *extension;
+	size_t n;
+
+	if (is_kept(w, s, len)) {
+		buf_add(&w->out, s, len);
+		return;
+	}
+	add_pseudonym(w, prefix, s, len);
+	n = find_extension(s, len, &extension);
+	if (n)
+		buf_add(&w->out, extension, n);
+}
+
+static void add_path(struct redact_words *w, const char *s, size_t len)
+{
+	if (is_kept(w, s, len)) {
+		buf_add(&w->out, s, len);
+		return;
+	}
+	while (len) {
+		const char *slash = memchr(s, '/', len);
+		size_t n = slash ? (size_t)(slash - s) : len;
+
+		if (n <= 2 && !strncmp(s, "..", n))
+			buf_add(&w->out, s, n);		/* "", "." and ".." */
+		else
+			add_component(w, "p", s, n);
+		if (slash)
+			buf_add(&w->out, "/", 1);
+		n += slash ? 1 : 0;
+		s += n;
+		len -= n;
+	}
+}
+
+/* "-O2", "--file=/x/y.c", "if=/dev/zero", "12" */
+static void add_argument(struct redact_words *w, const char *s, size_t len)
+{
+	const char *prefix = *s == '-' ? "o" : "a", *extension;
+
+	if (is_kept(w, s, len)) {
+		buf_add(&w->out, s, len);
+		return;
+	}
+	for (; len && *s == '-'; s++, len--)
+		buf_add(&w->out, "-", 1);
+	while (len) {
+		const char *eq = memchr(s, '=', len);
+		size_t n = eq ? (size_t)(eq - s) : len;
+
+		if (memchr(s, '/', n))
+			add_path(w, s, n);
+		else if (n)
+			add_component(w, find_extension(s, n, &extension) ? "p" : prefix, s, n);
+		if (eq)
+			buf_add(&w->out, "=", 1);
+		n += eq ? 1 : 0;
+		s += n;
+		len -= n;
+		prefix = "a";
+	}
+}
+
+static void add_cmdline(struct redact_words *w, const char *s)
+{
+	while (*s) {
+		size_t blanks = strspn(s, " \n"), n;
+
+		buf_add(&w->out, s, blanks);
+		s += blanks;
+		n = strcspn(s, " \n");
+		if (n)
+			add_argument(w, s, n);
+		s += n;
+	}
+}
+
+/* "function+0x1f"; what people loaded themselves has names of their own */
+static void add_symbol(struct redact_words *w, const char *s)
+{
+	size_t n = strcspn(s, "+");
+
+	if (strncmp(s, "bpf_prog_", 9) || is_kept(w, s, n)) {
+		buf_add(&w->out, s, strlen(s));
+		return;
+	}
+	add_pseudonym(w, "sym-", s, n);
+	buf_add(&w->out, s + n, strlen(s + n));
+}
+
+/* ---- strings ---- */
+
+/* kmem_cache names of old kernels may have a cgroup's name in brackets behind them. */
+static bool is_plain_cache(const char *s)
+{
+	return !s[strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+			    "0123456789_.,:+-")];
+}
+
+static void add_string(struct redact_words *w, enum redact_kind kind, const char *s)
+{
+	static const char *const prefixes[REDACT_KIND_CNT] = {
+		[REDACT_COMM] = "proc-", [REDACT_HOST] = "host-", [REDACT_DEVICE] = "dev-",
+		[REDACT_CACHE] = "cache-", [REDACT_MARK] = "mark-", [REDACT_NOTE] = "note-",
+		[REDACT_FUNCTION] = "fn-", [REDACT_BUILD_ID] = "id-",
+	};
+	size_t len = strlen(s);
+
+	if (kind == REDACT_CMDLINE)
+		add_cmdline(w, s);
+	else if (kind == REDACT_PATH || kind == REDACT_CGROUP)
+		add_path(w, s, len);
+	else if (kind == REDACT_SYMBOL)
+		add_symbol(w, s);
+	else if (is_kept(w, s, len) || (kind == REDACT_CACHE && is_plain_cache(s)) ||
+		 (kind == REDACT_DEVICE && !regexec(&w->disks, s, 0, NULL, 0)))
+		buf_add(&w->out, s, len);
+	else
+		add_pseudonym(w, prefixes[kind], s, len);
+}
+
+const char *redact_word(struct redact_words *w, enum redact_kind kind, const char *s)
+{
+	const char *mine, *text;
+	struct item *it;
+
+	if (!*s)
+		return "";
+	it = item_of(w, s, &mine);
+	if (!it)
+		return NULL;
+	if (it->as[kind])
+		return it->as[kind];
+	buf_reset(&w->out);
+	add_string(w, kind, mine);
+	buf_add(&w->out, "", 1);
+	text = w->out.failed ? NULL : strpool_put(w->pool, (const char *)w->out.data);
+	if (!text)
+		return NULL;
+	it->as[kind] = text;
+	if (strcmp(text, mine))
+		w->replaced[kind]++;
+	else
+		w->kept[kind]++;
+	return text;
+}
+
+/* As distributions number them: below 1000 the system's, 65534 nobody. */
+int redact_uid(struct redact_words *w, uint32_t *uid)
+{
+	uint64_t n;
+
+	if (*uid < 1000 || *uid == 65534 || *uid == UINT32_MAX)
+		return 0;
+	n = pseudonym_number(w->words, *uid, 1000000000, 1000000000);
+	if (!n)
+		return -ENOMEM;
+	*uid = (uint32_t)n;
+	return 0;
+}
+
+uint64_t redact_words_replaced(const struct redact_words *w, enum redact_kind kind)
+{
+	return w->replaced[kind];
+}
+
+uint64_t redact_words_kept(const struct redact_words *w, enum redact_kind kind)
+{
+	return w->kept[kind];
+}

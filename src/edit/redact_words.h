@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * redact_words: the replacement of a trace's string in a redacted trace, by kind of string.
+ *
+ *     comm      proc-ktfndc              cmdline   word by word, options and '=' keep their place:
+ *     path      /pktfndc/pbmqcrd.so                pktfndc -oqbcrhs --okknnbd=/pcpdqfr/p.c abrcsdt
+ *     cgroup    as a path                host      host-ktfndc
+ *     mark      mark-ktfndc              note      note-ktfndc
+ *     device    dev-ktfndc               cache     cache-ktfndc
+ *     symbol    sym-ktfndc+0x1f          function  fn-ktfndc (of user space)
+ *     build id  id-ktfndc
+ *
+ * The letters depend on the string alone: a process and the file it is named after have the same
+ * ones. Paths keep their number of components, and the extensions listed in the .c file. "" stays.
+ *
+ * Names that the kernel gives on every machine stay (kernel symbols, slab caches, disks like sda or
+ * dm-0), and names that the user wants to keep. Threads: one. Errors: NULL or -ENOMEM: out of
+ * memory.
+ */
+#ifndef REDACT_WORDS_H
+#define REDACT_WORDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/pseudonym.h"
+
+enum redact_kind {
+	REDACT_COMM, REDACT_CMDLINE, REDACT_PATH, REDACT_CGROUP, REDACT_HOST, REDACT_DEVICE,
+	REDACT_CACHE, REDACT_SYMBOL, REDACT_MARK, REDACT_NOTE, REDACT_FUNCTION, REDACT_BUILD_ID,
+	REDACT_KIND_CNT
+};
+
+struct redact_words;
+
+/* keep: keep_cnt glob patterns, not copied. */
+int redact_words_new(struct redact_words **ret, const uint8_t key[PSEUDONYM_KEY_BYTES],
+		     const char *const *keep, unsigned int keep_cnt);
+void redact_words_free(struct redact_words *w);
+
+/* s of that kind stays as it is. Call it before the first redact_word() of s. */
+int redact_words_keep(struct redact_words *w, enum redact_kind kind, const char *s);
+/* True for kernel threads that have that name on every machine. */
+bool redact_words_is_kernels(struct redact_words *w, const char *comm);
+
+/* The replacement of s; valid as long as w. */
+const char *redact_word(struct redact_words *w, enum redact_kind kind, const char *s);
+/* The same for user ids: those of people (1000 and up, except nobody's) are replaced. */
+int redact_uid(struct redact_words *w, uint32_t *uid);
+
+/* How many different strings of the kind were replaced, and how many were kept. */
+uint64_t redact_words_replaced(const struct redact_words *w, enum redact_kind kind);
+uint64_t redact_words_kept(const struct redact_words *w, enum redact_kind kind);
+
+#endif /* REDACT_WORDS_H */

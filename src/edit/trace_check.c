@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * trace_check: first every block for itself, then file by file what there is: blocks and damage by
+ * offset, in stretches; then the index, and what else lies in the directory.
+ */
+#include "edit/trace_check.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "format/column_reader.h"
+#include "edit/trace_repair.h"
+#include "trace/derived_file.h"
+#include "trace/trace_state.h"
+#include "store/chunk_name.h"
+#include "store/control_socket.h"
+
+/* ---- one block ---- */
+
+struct extent {
+	uint64_t first_ns, last_ns;
+};
+
+static void see_rows(const struct kind_columns *k, struct extent *x)
+{
+	uint32_t i, end;
+
+	for (i = 0; i < k->run_cnt; i++) {
+		if (!k->runs[i].cnt)
+			continue;
+		end = k->runs[i].start + k->runs[i].cnt;
+		if (k->ts_ns[k->runs[i].start] < x->first_ns)
+			x->first_ns = k->ts_ns[k->runs[i].start];
+		if (k->ts_ns[end - 1] > x->last_ns)
+			x->last_ns = k->ts_ns[end - 1];
+	}
+}
+
+/* Every column of every kind, and that the first and last event are when the header says. */
+static int check_columns(struct trace *t, struct block_meta *f, struct chunk_io *cio,
+			 const char **ret_why)
+{
+	const struct disk_block *h = &f->head;
+	struct column_source s = {
+		.front = f,
+		.io = { chunk_io_read, cio },
+		.zunpack = t->reader.zunpack,
+	};
+	struct extent x = { UINT64_MAX, 0 };
+	uint32_t *utids = NULL;
+	struct kind_columns k;
+	unsigned int kind;
+	int r;
+
+	*ret_why = "list of threads";
+	r = block_meta_utids(f, t->reader.zunpack, &utids, &s.utid_cnt);
+	if (r < 0)
+		return r;
+	s.utids = utids;
+	for (kind = 1; r == 0 && kind < EVENT_KIND_CNT; kind++) {
+		if (!h->kind_cnt[kind])
+			continue;
+		r = column_read_kind(&k, &s, kind, COLUMN_ASK_ALL, ret_why);
+		if (r == 0) {
+			see_rows(&k, &x);
+			kind_columns_done(&k);
+		}
+	}
+	free(utids);
+	/*
+	 * where events were left out, the header's times are bounds; rows beyond them were refused
+	 */
+	if (r == 0 && x.last_ns && !(h->flags & CHUNK_BLOCK_TRIMMED) &&
+	    (x.first_ns != h->first_ns || x.last_ns != h->last_ns)) {
+		*ret_why = "the header names other times than its events have";
+		r = -EBADMSG;
+	}
+	return r;
+}
+
+static int check_block(struct trace *t, size_t block, const char **ret_why)
+{
+	struct trace_block_open o = { 0 };
+	struct block_io io;
+	uint8_t buf[65536];
+	int r;
+
+	*ret_why = "block changed while it was checked";
+	r = trace_block_open(t, &t->reader, block, &o, NULL);
+	if (r < 0)
+		return r == -ENOMEM ? r : -EBADMSG;
+	io = (struct block_io){ chunk_io_read, &o.io };
+	r = block_meta_verify(o.front, &io, buf, sizeof(buf), ret_why);
+	if (r == 0)
+		r = check_columns(t, o.front, &o.io, ret_why);
+	block_meta_free(o.front);
+	return r == 0 || r == -ENOMEM ? r : -EBADMSG;
+}
+
+static int check_blocks(struct trace *t)
+{
+	const char *why;
+	size_t i;
+	int r = 0;
+
+	for (i = 0; r == 0 && i < t->blocks.cnt; i++) {
+		r = trace_block_is_damaged(t, i) ? 0 : check_block(t, i, &why);
+		if (r == -EBADMSG)
+			r = trace_block_drop(t, i, why);
+	}
+	return r;
+}
+
+/* ---- a trace ---- */
+
+struct check {
+	struct trace *t;
+	check_part_fn fn;
+	void *ctx;
+	struct check_result res;
+	size_t block;		/* the next one to report */
+	uint64_t covered_ns;	/* end of the last valid block */
+	bool hole_reported;	/* the time before the next block was reported as missing */
+};
+
+static int report(struct check *c, const struct check_part *p)
+{
+	if (p->status == CHECK_DAMAGED) {
+		c->res.damaged_cnt++;
+		c->res.damaged_bytes += p->bytes;
+	}
+	c->res.note_cnt += p->status == CHECK_NOTE;
+	c->res.block_cnt += p->block_cnt;
+	c->res.event_cnt += p->event_cnt;
+	return c->fn ? c->fn(c->ctx, p) : 0;
+}
+
+static int note(struct check *c, const char *file, uint64_t offset, uint64_t bytes,
+		const char *reason)
+{
+	return report(c, &(struct check_part){ .file = file, .status = CHECK_NOTE, .offset = offset,
+					     .bytes = bytes, .reason = reason });
+}
+
+static const struct trace_block *block_at(const struct check *c, size_t i)
+{
+	return i < c->t->blocks.cnt ? (const struct trace_block *)c->t->blocks.v + i : NULL;
+}
+
+/* The next valid block, in this file or a later one. */
+static const struct trace_block *next_valid(const struct check *c, size_t i)
+{
+	while (i < c->t->blocks.cnt && trace_block_is_damaged(c->t, i))
+		i++;
+	return block_at(c, i);
+}
+
+static int by_offset(const void *a, const void *b)
+{
+	const struct trace_damage *x = a, *y = b;
+
+	return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+/* The damages of one file, sorted; malloc'ed. */
+static struct trace_damage *damages_of(struct trace *t, const char *file, size_t *ret_cnt)
+{
+	size_t all, i, cnt = 0;
+	const struct trace_damage *d = trace_damages(t, &all);
+	struct trace_damage *mine = malloc((all + 1) * sizeof(*mine));
+
+	for (i = 0; mine && i < all; i++)
+		if (!strcmp(d[i].file, file))
+			mine[cnt++] = d[i];
+	if (mine && cnt)
+		qsort(mine, cnt, sizeof(*mine), by_offset);
+	*ret_cnt = cnt;
+	return mine;
+}
+
+/* Whether a repair left this hole, and said so. */
+static bool is_declared(const struct trace *t, uint64_t from_ns, uint64_t to_ns)
+{
+	const char *cnt = trace_get(t, "repaired.gaps"), *gap;
+	unsigned long long i, n = cnt ? strtoull(cnt, NULL, 10) : 0, from, to;
+	char key[48];
+
+	/* too many to name */
+	if (n > TRACE_REPAIR_GAPS_MAX)
+		return true;
+	for (i = 0; i < n; i++) {
+		snprintf(key, sizeof(key), "repaired.gap.%llu", i);
+		gap = trace_get(t, key);
+		if (gap && sscanf(gap, "%llu %llu", &from, &to) == 2 && from == from_ns &&
+		    to == to_ns)
+			return true;
+	}
+	return false;
+}
+
+/* No block stands for the time before the next one in this file, and no damage said so. */
+static int report_hole(struct check *c, const char *file, uint64_t to_ns)
+{
+	struct check_part p = { .file = file, .status = CHECK_DAMAGED, .from_ns = c->covered_ns,
+				.to_ns = to_ns, .reason = "there is no block for this time" };
+
+	if (is_declared(c->t, c->covered_ns, to_ns)) {
+		p.status = CHECK_NOTE;
+		p.reason = "a gap that a repair left and declared";
+	} else {
+		c->res.missing_ns += to_ns - c->covered_ns;
+	}
+	return report(c, &p);
+}
+
+/* A run of valid blocks of one file, to the next damage at stop. */
+static int report_run(struct check *c, const char *file, uint64_t stop)
+{
+	struct check_part p = { .file = file, .status = CHECK_VALID, .reason = "" };
+	const struct trace_block *b;
+	unsigned int k;
+	int r;
+
+	for (; (b = block_at(c, c->block)); c->block++) {
+		if (strcmp(b->file, file) || b->offset >= stop)
+			break;
+		if (trace_block_is_damaged(c->t, c->block))
+			continue;
+		/* after a hole in time a run of its own */
+		if (p.block_cnt && b->from_ns != p.to_ns)
+			break;
+		if (!p.block_cnt++) {
+			p.offset = b->offset;
+			p.from_ns = b->from_ns;
+		}
+		p.bytes = b->offset + b->bytes - p.offset;
+		p.to_ns = b->to_ns;
+		for (k = 0; k < EVENT_KIND_CNT; k++)
+			p.event_cnt += b->kind_cnt[k];
+	}
+	if (!p.block_cnt)
+		return 0;
+	if (c->covered_ns && p.from_ns > c->covered_ns && !c->hole_reported) {
+		r = report_hole(c, file, p.from_ns);
+		if (r < 0)
+			return r;
+	}
+	c->hole_reported = false;
+	c->covered_ns = p.to_ns;
+	if (!c->res.missing_ns)
+		c->res.valid_to_ns = p.to_ns;
+	return report(c, &p);
+}
+
+static int report_damage(struct check *c, const struct trace_damage *d)
+{
+	const struct trace_block *next = next_valid(c, c->block);
+	struct check_part p = { .file = d->file, .status = CHECK_DAMAGED, .offset = d->offset,
+				.bytes = d->bytes, .reason = d->reason };
+
+	/* what lies between its neighbours is what it held */
+	if (next && c->covered_ns && next->from_ns > c->covered_ns) {
+		p.from_ns = c->covered_ns;
+		p.to_ns = next->from_ns;
+		if (!c->hole_reported)
+			c->res.missing_ns += p.to_ns - p.from_ns;
+		c->hole_reported = true;
+	}
+	return report(c, &p);
+}
+
+static int check_file(struct check *c, uint64_t number, struct err *e)
+{
+	struct trace_damage *damages;
+	char name[CHUNK_NAME_BYTES];
+	struct disk_file header;
+	size_t cnt, i;
+	int fd, r = 0;
+
+	chunk_name_format(name, number);
+	damages = damages_of(c->t, name, &cnt);
+	if (!damages)
+		return err_set(e, -ENOMEM, "out of memory");
+	for (i = 0; r == 0 && i <= cnt; i++) {
+		uint64_t stop = i < cnt ? damages[i].offset : UINT64_MAX;
+		size_t before;
+
+		do {
+			before = c->block;
+			r = report_run(c, name, stop);
+		} while (r == 0 && c->block != before);
+		if (r == 0 && i < cnt)
+			r = report_damage(c, &damages[i]);
+	}
+	free(damages);
+	fd = trace_file_open(c->t, number);
+	if (r < 0 || fd < 0) {
+		if (fd >= 0)
+			trace_file_close(c->t, fd);
+		return r;
+	}
+	if (chunk_header_read(&header, fd) == 0 && header.number != number)
+		r = note(c, name, 0, sizeof(header), "its header has another file's number");
+	trace_file_close(c->t, fd);
+	return r;
+}
+
+static int check_manifest(struct check *c)
+{
+	struct check_part p = { .file = MANIFEST_NAME, .reason = "finished" };
+	const char *state = trace_get(c->t, "state"), *page = trace_get(c->t, "page_bytes");
+	struct stat st;
+
+	if (!fstatat(c->t->dir_fd, MANIFEST_NAME, &st, AT_SYMLINK_NOFOLLOW))
+		p.bytes = (uint64_t)st.st_size;
+	if (c->t->no_manifest) {
+		p.status = CHECK_DAMAGED;
+		p.reason = "cannot be read: what it said about the recording is lost";
+		return report(c, &p);
+	}
+	if (trace_is_live(c->t))
+		p.reason = "still being recorded";
+	else if (!trace_is_finished(c->t))
+		p.reason = "not finished: its recorder was killed, or could not write";
+	if (!state || (strcmp(state, "finished") && strcmp(state, "recording")))
+		p.reason = "does not say whether the recording was finished";
+	if (page && strspn(page, "0123456789") != strlen(page))
+		p.reason = "page_bytes is not a number";
+	return report(c, &p);
+}
+
+/* Readers find out themselves when it is wrong, and use the blocks instead: nothing is lost. */
+static int check_derived(struct check *c)
+{
+	struct check_part p = { .file = DERIVED_FILE_NAME, .status = CHECK_VALID };
+	struct trace *t = c->t;
+	struct derived_file *d;
+	int r = derived_file_open(&d, t, DERIVED_BESIDE);
+
+	if (r < 0)
+		return r;
+	r = derived_file_state(d, &p.reason);
+	if (r > 0) {
+		p.bytes = derived_file_bytes(d);
+		r = derived_file_verify(d);
+		p.reason = r < 0 ? "a part of it is damaged: it is not used" :
+				   "checksums hold, made of these blocks";
+		/* with damage in the trace there is nothing to compare with */
+		if (r == 0 && !t->damages.cnt && !t->is_live && trace_is_finished(t))
+			r = trace_lists_compare(t, d);
+		if (r == -ESTALE)
+			p.reason = "does not say what the blocks say: delete it";
+		r = r < 0 ? r : 1;
+	}
+	derived_file_close(d);
+	if (r == 0 || r == -ENOMEM)
+		return r;
+	return r < 0 ? note(c, DERIVED_FILE_NAME, 0, 0, p.reason) : report(c, &p);
+}
+
+/* Files that no reader looks at. */
+static int check_other_files(struct check *c)
+{
+	int fd = openat(c->t->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), r = 0;
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	struct dirent *d;
+	uint64_t n;
+
+	if (!dir) {
+		if (fd >= 0)
+			close(fd);
+		return 0;
+	}
+	while (r == 0 && (d = readdir(dir))) {
+		if (!strcmp(d->d_name, ".") || !strcmp(d->d_name, "..") ||
+		    !strcmp(d->d_name, MANIFEST_NAME) || !chunk_name_parse(d->d_name, &n))
+			continue;
+		if (!strcmp(d->d_name, CONTROL_SOCKET_NAME) && trace_is_live(c->t))
+			continue;
+		if (!strcmp(d->d_name, DERIVED_FILE_NAME))
+			continue;
+		r = note(c, d->d_name, 0, 0,
+			 !strcmp(d->d_name, MANIFEST_NAME ".new") ?
+				 "is a manifest that was not written to its end" :
+			 !strcmp(d->d_name, CONTROL_SOCKET_NAME) ?
+				 "was left by a recorder that was killed" :
+				 "is no file of a trace, and not looked at");
+	}
+	closedir(dir);
+	return r;
+}
+
+int trace_check(struct trace *t, check_part_fn fn, void *ctx, struct check_result *ret,
+		struct err *e)
+{
+	struct check c = { .t = t, .fn = fn, .ctx = ctx };
+	uint64_t *numbers = NULL;
+	size_t i, cnt = 0;
+	int r = check_blocks(t);
+
+	c.res.valid_to_ns = trace_start_ns(t);
+	if (r == 0)
+		r = check_manifest(&c);
+	if (r == 0)
+		r = trace_file_list(t, &numbers, &cnt);
+	for (i = 0; r == 0 && i < cnt; i++)
+		r = check_file(&c, numbers[i], e);
+	if (r == 0 && t->dir_fd >= 0)
+		r = check_derived(&c);
+	free(numbers);
+	if (r == 0)
+		r = check_other_files(&c);
+	if (r < 0)
+		return err_set(e, r, "%s", err_text(e, r));
+	*ret = c.res;
+	return 0;
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* trace_copy: where a new trace may be, how it is made, and blocks that stay as they are. */
+#include "edit/trace_copy.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <libgen.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "trace/trace_state.h"
+
+/* A new directory inside the old one would be a change to it. */
+int trace_copy_refuse(const struct trace *t, const char *path, struct err *e)
+{
+	char *copy = strdup(path), *parent, *old, *at;
+	struct stat mine, st;
+	int r = 0;
+
+	if (!copy)
+		return err_set(e, -ENOMEM, "out of memory");
+	if (!lstat(path, &st)) {
+		free(copy);
+		return err_set(e, -EEXIST,
+			       "'%s' exists already, and is left alone; name a new one with -o",
+			       path);
+	}
+	if (t->dir_fd < 0) {	/* a file has no inside */
+		free(copy);
+		return 0;
+	}
+	old = realpath(t->path, NULL);
+	parent = realpath(dirname(copy), NULL);
+	free(copy);
+	if (!old || !parent || stat(old, &mine) < 0) {
+		r = -errno;
+		err_set(e, r, "cannot make '%s': %s", path, err_text(NULL, r));
+	}
+	/* by identity, not by name: the same directory may be mounted twice */
+	while (r == 0) {
+		/* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): there when r is 0 */
+		if (!stat(parent, &st) && st.st_dev == mine.st_dev && st.st_ino == mine.st_ino)
+			r = err_set(e, -EINVAL,
+				    "'%s' lies inside of the trace that is read, which "
+				    "is not changed; name a place outside with -o",
+				    path);
+		at = strrchr(parent, '/');
+		if (!at || !parent[1])
+			break;
+		at[at == parent] = 0;
+	}
+	free(old);
+	free(parent);
+	return r;
+}
+
+int trace_copy_make(const struct trace *t, const char *path, const struct store_config *config,
+		    int (*write)(void *ctx, struct store_writer *w, struct err *e), void *ctx,
+		    struct err *e)
+{
+	struct store_writer *w;
+	int r = trace_copy_refuse(t, path, e);
+
+	if (r == 0)
+		r = store_writer_create(&w, path, config, e);
+	if (r < 0)
+		return r;
+	r = write(ctx, w, e);
+	if (r < 0)
+		store_writer_abort(w);
+	else
+		r = store_writer_finish(w, e);
+	if (r < 0)
+		store_remove(path, NULL);
+	return r;
+}
+
+static bool is_whole(const uint8_t *p, size_t bytes)
+{
+	struct block_memory m = { p, bytes };
+	struct block_io io = { block_memory_read, &m };
+	struct block_meta *f = NULL;
+	struct disk_block head;
+	uint8_t buf[4096];
+	const char *why;
+	bool yes;
+
+	yes = bytes >= sizeof(head) && !block_head_check(p, &head, &why) &&
+	      head.block_bytes == bytes && !block_meta_open(&f, &head, &io, &why) &&
+	      !block_meta_verify(f, &io, buf, sizeof(buf), &why);
+	block_meta_free(f);
+	return yes;
+}
+
+int trace_copy_block(struct trace *t, size_t i, struct store_writer *w, struct err *e)
+{
+	const struct trace_block *b = (const struct trace_block *)t->blocks.v + i;
+	struct trace_block_open o = { 0 };
+	uint8_t *p;
+	int r;
+
+	p = malloc(b->bytes);
+	if (!p)
+		return err_set(e, -ENOMEM, "out of memory");
+	r = trace_block_open(t, &t->reader, i, &o, e);
+	if (r == 0) {
+		r = chunk_io_read(&o.io, 0, p, b->bytes);
+		block_meta_free(o.front);
+		if (r < 0 || !is_whole(p, b->bytes))
+			r = err_set(e, -EIO,
+				    "'%s/%s', block at %" PRIu64 ": was whole and is no more; is "
+				    "the disk failing? Copy the trace away, then repair the copy",
+				    t->path, b->file, b->offset);
+	}
+	if (r == 0)
+		r = store_writer_append(w, p, b->bytes, 0, e);
+	free(p);
+	return r;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * trace_copy: what cut, redact and repair share, which make a trace of another one.
+ *
+ *     trace --[trace_copy_make]--> new directory, blocks and manifest by its caller
+ *
+ * Threads: one. Errors: 0 or -errno and a struct err.
+ */
+#ifndef TRACE_COPY_H
+#define TRACE_COPY_H
+
+#include <stddef.h>
+
+#include "base/err.h"
+#include "trace/trace.h"
+#include "store/store_writer.h"
+
+/*
+ * Whether a new trace may be made at path. -EEXIST: path exists; -EINVAL: it lies inside of t,
+ * which would be a change to t.
+ */
+int trace_copy_refuse(const struct trace *t, const char *path, struct err *e);
+
+/*
+ * Makes a new trace at path with what write() puts into w, and finishes it. After an error there
+ * is no new trace. -EEXIST and -EINVAL as above; what write() returned; or what the store says.
+ */
+int trace_copy_make(const struct trace *t, const char *path, const struct store_config *config,
+		    int (*write)(void *ctx, struct store_writer *w, struct err *e), void *ctx,
+		    struct err *e);
+
+/*
+ * Appends a block byte for byte. The block is checked once more in memory before it is written:
+ * what was valid when the trace was checked may have gone bad on a dying disk. -EIO: it has.
+ */
+int trace_copy_block(struct trace *t, size_t block, struct store_writer *w, struct err *e);
+
+#endif /* TRACE_COPY_H */

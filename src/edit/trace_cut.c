@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * trace_cut: which blocks a cut has, and its manifest; through the writer that recordings use.
+ */
+#include "edit/trace_cut.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "edit/cut_state.h"
+#include "edit/trace_copy.h"
+
+/* An allocation and its free refer to each other: they are one source, and go together. */
+static const struct cut_source {
+	const char *name;
+	uint32_t kinds;
+} cut_sources[] = {
+#define X(name, kinds) { name, kinds },
+	EVENT_SOURCE_KINDS(X)
+#undef X
+};
+
+#define CUT_SOURCE_CNT (sizeof(cut_sources) / sizeof(cut_sources[0]))
+
+const char *trace_cut_source(unsigned int source)
+{
+	return source < CUT_SOURCE_CNT ? cut_sources[source].name : NULL;
+}
+
+bool cut_leaves_out(const struct cut *c, const char *source)
+{
+	unsigned int i;
+
+	for (i = 0; i < CUT_SOURCE_CNT; i++)
+		if (c->left_out & 1u << i && !strcmp(cut_sources[i].name, source))
+			return true;
+	return false;
+}
+
+/* The window inside of its blocks. */
+static void clip(struct cut *c)
+{
+	const struct trace_block *b = c->t->blocks.v;
+
+	c->from_ns = c->q->from_ns > b[c->first].from_ns ? c->q->from_ns : b[c->first].from_ns;
+	c->to_ns = c->q->to_ns < b[c->end - 1].to_ns ? c->q->to_ns : b[c->end - 1].to_ns;
+	c->res.from_ns = c->from_ns;
+	c->res.to_ns = c->to_ns;
+}
+
+/* Of what is carried over, what concerns the processes that stay. */
+static int filter_before(struct cut *c)
+{
+	struct event *ev = c->before.events;
+	size_t i, cnt = 0;
+	int r = 0;
+
+	for (i = 0; i < c->before.event_cnt && r >= 0; i++) {
+		r = cut_filter_event(c->filter, &ev[i]);
+		if (r > 0)
+			ev[cnt++] = ev[i];
+	}
+	c->before.event_cnt = cnt;
+	return r < 0 ? r : 0;
+}
+
+/* What is known before the first event of the window: the state there, and who stays. */
+static int prepare(struct cut *c, struct err *e)
+{
+	const struct checkpoint_request q = { .kind_mask = c->kinds_left,
+					       .no_points = c->q->no_points,
+					       .point_events = c->q->point_events };
+	size_t i;
+	int r = 0;
+
+	if (c->is_part)
+		r = checkpoint(c->t, c->from_ns, &q, &c->before, e);
+	if (r == 0 && c->q->upids)
+		r = cut_filter_new(&c->filter, c->t, c->q->upids, c->q->upid_cnt, &c->before,
+				   c->from_ns, c->to_ns, e);
+	if (r == 0 && c->filter)
+		r = filter_before(c);
+	if (r == 0)
+		r = cut_find_broken(c, e);
+	for (i = 0; i < c->before.event_cnt && r == 0; i++)
+		cut_mark_broken(c, &c->before.events[i]);
+	return r == 0 ? cut_events_new(c, e) : r;
+}
+
+static int write_blocks(struct cut *c, struct err *e)
+{
+	size_t i;
+	int r = prepare(c, e);
+
+	for (i = c->first; r == 0 && i < c->end; i++) {
+		r = cut_events_until(c, i, e);
+		if (r == 0 && i == c->first && c->is_part)
+			r = cut_put_before(c, e);
+		/* the events in a slice that is lost are late ones: they go to the next block */
+		if (r == 0 && !trace_block_is_damaged(c->t, i))
+			r = cut_put_block(c, i, e);
+	}
+	return r;
+}
+
+/* Nothing is left out: the blocks go over as they are, with one that a cut put in front of them. */
+static int copy_blocks(struct cut *c, struct err *e)
+{
+	const struct trace_block *b = c->t->blocks.v;
+	int r = 0;
+	size_t i;
+
+	for (i = 0; r == 0 && i < c->end; i++) {
+		if (trace_block_is_damaged(c->t, i))
+			continue;
+		r = trace_copy_block(c->t, i, c->w, e);
+		c->res.block_cnt += i >= c->first;
+		c->res.bytes += b[i].bytes;
+	}
+	return r;
+}
+
+static int put_blocks(struct cut *c, struct err *e)
+{
+	size_t i;
+
+	/* blocks at the ends that turn out to be damaged are none */
+	for (i = c->first; i < c->end; i++)
+		(void)trace_block_verify(c->t, i, NULL);
+	while (c->first < c->end && trace_block_is_damaged(c->t, c->first))
+		c->first++;
+	while (c->first < c->end && trace_block_is_damaged(c->t, c->end - 1))
+		c->end--;
+	if (c->first == c->end)
+		return err_set(e, -ENODATA,
+			       "'%s' has no valid block in that window: there is nothing to "
+			       "cut out",
+			       c->t->path);
+	clip(c);
+	/* a trace that was itself cut has state in front of its window */
+	c->is_part = c->q->upids || c->from_ns > trace_start_ns(c->t) ||
+		     c->to_ns < trace_end_ns(c->t) || (c->first && c->left_out);
+	return c->is_part || c->left_out ? write_blocks(c, e) : copy_blocks(c, e);
+}
+
+static int copy_manifest(struct cut *c)
+{
+	const struct manifest *m = &c->t->manifest;
+	const char *before = trace_get(c->t, "cut.offset_ns");	/* the trace was cut before */
+	uint64_t offset_ns = before ? strtoull(before, NULL, 10) : 0;
+	char left_out[256] = "";
+	unsigned int s;
+	size_t i;
+	int r = 0;
+
+	for (i = 0; i < m->cnt && r == 0; i++)
+		if (strcmp(m->entries[i].key, "state"))
+			r = store_writer_set(c->w, m->entries[i].key, m->entries[i].value);
+	for (s = 0; s < CUT_SOURCE_CNT; s++) {
+		if (!(c->left_out & 1u << s))
+			continue;
+		if (*left_out)
+			strcat(left_out, ",");
+		strcat(left_out, cut_sources[s].name);
+	}
+	if (r == 0)
+		r = store_writer_set(c->w, "cut", "1");
+	if (r == 0 && c->is_part) {
+		r = store_writer_set_number(c->w, "cut.from_ns", c->from_ns);
+		if (r == 0)
+			r = store_writer_set_number(c->w, "cut.to_ns", c->to_ns);
+		offset_ns += c->from_ns - trace_start_ns(c->t);
+		if (r == 0)
+			r = store_writer_set_number(c->w, "cut.offset_ns", offset_ns);
+	}
+	if (r == 0 && c->q->processes)
+		r = store_writer_set(c->w, "cut.processes", c->q->processes);
+	if (r == 0 && *left_out)
+		r = store_writer_set(c->w, "cut.left_out", left_out);
+	return r;
+}
+
+void trace_cut_blocks(const struct trace *t, uint64_t from_ns, uint64_t to_ns, size_t *ret_first,
+		      size_t *ret_end, uint64_t *ret_bytes)
+{
+	const struct trace_block *b = t->blocks.v;
+	size_t i, first = 0, end, cnt = t->blocks.cnt;
+
+	*ret_bytes = 0;
+	while (first < cnt && b[first].to_ns <= from_ns)
+		first++;
+	for (end = first; end < cnt && b[end].from_ns < to_ns; end++)
+		;
+	for (i = first; i < end; i++)
+		*ret_bytes += b[i].bytes;
+	*ret_first = first;
+	*ret_end = end;
+}
+
+static void cut_done(struct cut *c)
+{
+	block_out_done(&c->out);
+	buf_done(&c->rows.out);
+	checkpoint_done(&c->before);
+	cut_filter_free(c->filter);
+	cut_events_free(c->source);
+	free(c->events);
+	free(c->cpu_first);
+	free(c->cpu_last);
+	free(c->broken);
+}
+
+static int write_cut(void *ctx, struct store_writer *w, struct err *e)
+{
+	struct cut *c = ctx;
+	int r = 0;
+
+	c->w = w;
+	c->cpu_first = calloc(c->t->cpu_cnt + 1, sizeof(*c->cpu_first));
+	c->cpu_last = calloc(c->t->cpu_cnt + 1, sizeof(*c->cpu_last));
+	if (!c->cpu_first || !c->cpu_last || block_out_init(&c->out, 0) < 0)
+		return err_set(e, -ENOMEM, "out of memory");
+	r = put_blocks(c, e);
+	if (r == 0 && copy_manifest(c) < 0)
+		r = err_set(e, -ENOMEM, "out of memory");
+	return r;
+}
+
+int trace_cut(struct trace *t, const struct trace_cut_request *q, const char *path,
+	      struct trace_cut_result *ret, struct err *e)
+{
+	const struct store_config config = { .uid = (uid_t)-1, .gid = (gid_t)-1 };
+	struct cut c = { .t = t, .q = q, .kinds_left = UINT32_MAX };
+	unsigned int s;
+	uint64_t bytes;
+	int r;
+
+	/* a source that was not recorded is not left out: the manifest has another reason for it */
+	for (s = 0; s < CUT_SOURCE_CNT; s++) {
+		if (!(q->left_out & 1u << s) || !trace_was_recorded(t, cut_sources[s].name))
+			continue;
+		c.left_out |= 1u << s;
+		c.kinds_left &= ~cut_sources[s].kinds;
+	}
+	trace_cut_blocks(t, q->from_ns, q->to_ns, &c.first, &c.end, &bytes);
+	r = trace_copy_make(t, path, &config, write_cut, &c, e);
+	cut_done(&c);
+	if (r == 0)
+		*ret = c.res;
+	return r;
+}
+
+int trace_cut_source_bytes(struct trace *t, const struct trace_cut_request *q, unsigned int source,
+			   uint64_t *ret, struct err *e)
+{
+	struct trace_block_open o;
+	uint64_t sum = 0, bytes;
+	size_t i, end;
+	uint32_t j;
+	int r;
+
+	trace_cut_blocks(t, q->from_ns, q->to_ns, &i, &end, &bytes);
+	for (; i < end; i++) {
+		if (trace_block_is_damaged(t, i))
+			continue;
+		r = trace_block_open(t, &t->reader, i, &o, e);
+		if (r < 0)
+			return r;
+		for (j = 0; j < o.front->head.section_cnt; j++) {
+			const struct disk_section *s = &o.front->sections[j];
+
+			if (s->type >= CHUNK_SMALL_END && s->kind < 32 &&
+			    cut_sources[source].kinds & 1u << s->kind)
+				sum += s->stored_bytes;
+		}
+		block_meta_free(o.front);
+	}
+	*ret = sum;
+	return 0;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * trace_redact: a new trace with pseudonyms for names, and all numbers as they were.
+ *
+ *     checked trace --[trace_redact]--> new trace: event columns byte for byte; small sections and
+ *                                       manifest written again, string by string
+ *
+ * Only what this program knows goes over: fields, sections and manifest entries of a later
+ * recorder are left out. The salt is stored nowhere. redact_words.h says what pseudonyms look like
+ * and what stays.
+ *
+ * Threads: one. Errors: 0 or -errno and a struct err; after one there is no new trace.
+ */
+#ifndef TRACE_REDACT_H
+#define TRACE_REDACT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "edit/redact_words.h"
+#include "trace/trace.h"
+
+struct redact_options {
+	const char *const *keep;	/* globs of names, path components and words that stay */
+	unsigned int keep_cnt;
+	bool keep_workload;	/* names, command lines and cgroups of the workload stay */
+	const void *salt;	/* NULL: a random one */
+	size_t salt_bytes;
+};
+
+struct redact_result {
+	uint64_t block_cnt, bytes;	/* written */
+	uint64_t replaced[REDACT_KIND_CNT], kept[REDACT_KIND_CNT];	/* different strings */
+	uint64_t entries_left_out;	/* of the manifest */
+};
+
+/*
+ * Call trace_check() on t before; it must find nothing damaged. path must not exist (-EEXIST) nor
+ * lie inside of t (-EINVAL). -EBADMSG: a block was damaged after all. -ENODATA: there is no block.
+ */
+int trace_redact(struct trace *t, const char *path, const struct redact_options *o,
+		 struct redact_result *ret, struct err *e);
+
+#endif /* TRACE_REDACT_H */

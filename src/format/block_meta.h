@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * block_meta: the validated front of a block: header, section table, small sections.
+ *
+ *     bytes from a file --> [block_meta] --> rows (row_codec), event columns (column_reader)
+ *
+ * The validity rule (schema/FORMAT.md) is applied here: what block_meta_open() and
+ * block_meta_verify() do not accept never existed. All sizes are checked before anything is
+ * allocated for them. Threads: a front belongs to one thread.
+ */
+#ifndef BLOCK_META_H
+#define BLOCK_META_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/chunk.h"
+#include "format/row_codec.h"
+#include "format/zpack.h"
+
+struct block_meta {
+	struct disk_block head;
+	const struct disk_section *sections;	/* head.section_cnt */
+	uint64_t *offsets; /* of each section, from the block's start */
+	uint8_t *bytes;				/* head.front_bytes */
+	uint8_t **unpacked;			/* by section; made on demand */
+};
+
+/* Reads exactly bytes at offset, counted from the block's start; 0 or negative errno. */
+struct block_io {
+	int (*read)(void *ctx, uint64_t offset, void *dst, size_t bytes);
+	void *ctx;
+};
+
+/*
+ * A block_io over bytes in memory: ctx is a struct block_memory. -ENODATA: the bytes end too early.
+ */
+struct block_memory {
+	const uint8_t *bytes;
+	size_t cnt;
+};
+int block_memory_read(void *ctx, uint64_t offset, void *dst, size_t bytes);
+
+/*
+ * Checks whether the sizeof(struct disk_block) bytes at data are a block header; *ret is a copy.
+ * -EBADMSG: they are not; -EPROTONOSUPPORT: the header is of an unknown format. *ret_why says more.
+ */
+int block_head_check(const void *data, struct disk_block *ret, const char **ret_why);
+
+/*
+ * Reads and checks the table and the small sections. -EBADMSG as above, -ENOMEM, or what io
+ * returns. zunpack serves this call and later requests for rows.
+ */
+int block_meta_open(struct block_meta **ret, const struct disk_block *head,
+		     const struct block_io *io, const char **ret_why);
+void block_meta_free(struct block_meta *f);
+
+/* Checks the CRCs of all event columns. buf is scratch memory of buf_bytes (at least 4096). */
+int block_meta_verify(const struct block_meta *f, const struct block_io *io, void *buf,
+		       size_t buf_bytes, const char **ret_why);
+
+/* The section, or NULL when the block has none of that type. */
+const struct disk_section *block_meta_find(const struct block_meta *f, unsigned int type,
+					    unsigned int kind, unsigned int column,
+					    unsigned int part);
+static inline uint64_t block_meta_offset(const struct block_meta *f, const struct disk_section *s)
+{
+	return f->offsets[s - f->sections];
+}
+
+/* The unpacked bytes of a small section, valid as long as f; 0 bytes when the block has none. */
+int block_meta_unpack(struct block_meta *f, struct zunpack *z, enum chunk_section_type type,
+		       const uint8_t **ret, size_t *ret_bytes, uint32_t *ret_items);
+/* The rows of a small section. */
+int block_meta_rows(struct block_meta *f, struct zunpack *z, enum chunk_section_type type,
+		     struct row_reader *ret);
+
+/* The utids that columns index, malloc'ed. */
+int block_meta_utids(struct block_meta *f, struct zunpack *z, uint32_t **ret, uint32_t *ret_cnt);
+
+#endif /* BLOCK_META_H */

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * block_out: assembles a block from sections. Add the small ones first (type below
+ * CHUNK_SMALL_END), then the columns. Errors are kept until the seal. Threads: one.
+ */
+#ifndef BLOCK_OUT_H
+#define BLOCK_OUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "format/chunk.h"
+#include "format/row_codec.h"
+#include "format/zpack.h"
+
+struct block_out {
+	struct buf bytes;	/* a gap for the head, then the sections */
+	struct disk_section table[CHUNK_SECTIONS_MAX];
+	unsigned int cnt;
+	size_t front_end;	/* in bytes, where the columns start */
+	size_t rows_bytes;	/* of small sections, unpacked */
+	struct zpack *zpack;
+	int error;
+};
+
+int block_out_init(struct block_out *o, int zstd_level);
+void block_out_done(struct block_out *o);
+void block_out_begin(struct block_out *o);
+
+/*
+ * Adds a section of raw_bytes at raw; s gives type, kind, column, part, encoding, shift, item_cnt.
+ * A section is stored unpacked when packing it would break a reader's limits (chunk.h), or would
+ * give less than least bytes.
+ */
+void block_out_add(struct block_out *o, const struct disk_section *s, const void *raw,
+		   size_t raw_bytes);
+void block_out_add_least(struct block_out *o, const struct disk_section *s, const void *raw,
+			 size_t raw_bytes, size_t least);
+/* Adds rows, or nothing when there are none. Takes over w's memory failure. */
+void block_out_add_rows(struct block_out *o, enum chunk_section_type type, struct row_writer *w);
+
+/*
+ * Completes head; the caller has set all but magic, version, sizes, section count and CRCs. *ret is
+ * valid until the next begin.
+ */
+int block_out_seal(struct block_out *o, const struct disk_block *head, const void **ret,
+		   size_t *ret_bytes);
+
+#endif /* BLOCK_OUT_H */

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * chunk: the bytes of a chunk file, where its writer and its reader meet.
+ *
+ *     file header | block | block | ...
+ *
+ * The words, the codecs and the validity rule are in schema/FORMAT.md; this file is their
+ * layout. All numbers are little-endian and fixed-width, there are no holes, and padding and
+ * reserved fields are zero. Enums are append-only.
+ */
+#ifndef CHUNK_H
+#define CHUNK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "traces are little-endian; this machine is not, and nothing here swaps"
+#endif
+
+#define CHUNK_VERSION 2			/* of files and blocks; a reader refuses any other */
+
+#define CHUNK_FILE_MAGIC "EBRCHNK\n"
+#define CHUNK_BLOCK_MAGIC "\xEB" "BRblk\r\n"
+
+/*
+ * Limits that a reader checks before it allocates anything. A writer never exceeds them.
+ *
+ * The last three bound the work that a block causes by its size. An event has at least a time, and
+ * a block with less than a bit for each is no recording (densest seen, a ping-pong: 0.7 events a
+ * byte). Rows are small and all different (seen: 17 times their packed size, the exits of 20,000
+ * threads of one process, 1.7 bytes each).
+ */
+#define CHUNK_SECTIONS_MAX 512
+#define CHUNK_EVENTS_MAX (1u << 23)	/* per block, all kinds */
+#define CHUNK_CPUS_MAX 8192
+#define CHUNK_FRONT_MAX (64u << 20)	/* header, section table and small sections */
+#define CHUNK_BLOCK_MAX (1u << 30)
+#define CHUNK_ROWS_MAX (64u << 20)	/* all small sections, unpacked */
+#define CHUNK_EVENTS_PER_BYTE 8		/* of the block */
+#define CHUNK_ROWS_RATIO 32		/* of a small section: unpacked bytes to stored ones */
+#define CHUNK_ROWS_PER_BYTE 1		/* of a small section, as it is stored */
+#define CHUNK_KINDS 32			/* slots for counts; kinds 12.. are for the future */
+
+/* At offset 0 of every chunk file. */
+struct disk_file {
+	uint8_t magic[8];	/* CHUNK_FILE_MAGIC */
+	uint16_t version;	/* CHUNK_VERSION */
+	uint16_t zero0;
+	uint32_t bytes;		/* of this header: where the first block starts; 64 */
+	uint64_t number;	/* the file's number in its trace, from 0 */
+	uint64_t mono_ns;	/* when it was made */
+	uint64_t real_ns;
+	uint64_t whole_below;	/* files with lower numbers were completely on the disk by then */
+	uint8_t zero1[12];
+	uint32_t crc;		/* of the 60 bytes before */
+};
+
+/* disk_block.flags */
+#define CHUNK_BLOCK_TRIMMED                                                                        \
+	0x0002 /* kinds of events were left out: first_ns and last_ns are bounds */
+#define CHUNK_BLOCK_CARRIED 0x0004 /* no slice: events before from_ns that still matter after it */
+#define CHUNK_BLOCK_CUT 0x0010	/* the last of a trace that was cut: the larger one went on */
+#define CHUNK_BLOCK_REWRITTEN                                                                      \
+	0x0008 /* a part of a block: its COST rows know what that one took on disk */
+
+struct disk_block {
+	uint8_t magic[8];	/* CHUNK_BLOCK_MAGIC */
+	uint16_t version;
+	uint16_t flags;
+	uint32_t head_bytes;	/* this header and the section table */
+	uint64_t block_bytes;	/* the whole block; a multiple of 8 */
+	uint32_t front_bytes;	/* head and the small sections, which come first */
+	uint32_t section_cnt;
+	uint64_t from_ns;	/* the slice [from_ns, to_ns) this block stands for */
+	uint64_t to_ns;
+	uint64_t first_ns; /* lowest and highest timestamp of an event; UINT64_MAX and 0: none */
+	uint64_t last_ns;
+	uint64_t number;	/* of the block in its trace, from 0 */
+	uint32_t cpu_cnt;	/* highest possible CPU number + 1 */
+	uint32_t zero0;
+	uint32_t kind_cnt[CHUNK_KINDS];	/* events by kind */
+	uint32_t zero1[2];
+	uint32_t table_crc;	/* of the section table */
+	uint32_t head_crc;	/* of this header up to here */
+};
+
+enum chunk_section_type {
+	/* small sections: rows, in front */
+	CHUNK_PROCESSES = 1,
+	CHUNK_THREADS = 2,
+	CHUNK_TASK_EVENTS = 3,
+	CHUNK_CPU_STATE = 4,	/* keyframe: who runs on each CPU at from_ns */
+	CHUNK_RSS_STATE = 5,	/* keyframe: memory of each process known at from_ns */
+	CHUNK_RSS_SNAPS = 6,	/* memory at snapshot rows */
+	/* 7 and 14 were in development versions */
+	CHUNK_LOSS = 8,
+	CHUNK_COST = 9,
+	CHUNK_HOOK_STATS = 10,
+	CHUNK_CLOCKS = 11,
+	CHUNK_NAMES = 12,
+	CHUNK_UTIDS = 13,	/* the list UTID columns index into */
+	CHUNK_GAPS = 15,	/* sources that were off on purpose */
+	CHUNK_MARKS = 16,	/* instants with a name */
+	CHUNK_SITES = 17,	/* what is at user-space code addresses */
+	CHUNK_CPU_END = 18,	/* of a cut trace's last block: who has each CPU up to to_ns */
+	CHUNK_FRAMES = 19,	/* stacks, a row for each frame */
+	CHUNK_SMALL_END = 32,
+	/* event columns */
+	CHUNK_COLUMN = 33,	/* a column, or a part of one */
+	CHUNK_TUPLES = 34,	/* values of one TUPLE column, by tuple index */
+};
+
+/* disk_section.column beside 0 .. EVENT_VALUES - 1 */
+enum chunk_column {
+	CHUNK_COL_CPU = 0xf0,	/* (cpu, rows) runs */
+	CHUNK_COL_TS = 0xf1,
+	CHUNK_COL_UTID = 0xf2,
+	CHUNK_COL_FLAGS = 0xf3,	/* CHUNK_TUPLES only */
+	CHUNK_COL_TUPLE = 0xf4,	/* the index shared by all TUPLE columns */
+};
+
+/* disk_section.part: the streams of a column */
+enum chunk_part {
+	CHUNK_PART_MAIN = 0,	/* tokens, or index bytes */
+	CHUNK_PART_BITS = 1,	/* the tokens' extra bits, or escaped indices */
+	CHUNK_PART_NEW = 2,	/* BACKREF, XREF: tokens of the values not seen before */
+	CHUNK_PART_NEW_BITS = 3,
+	CHUNK_PART_CNT = 4,
+};
+
+/* disk_section.encoding: what the unpacked bytes are */
+enum chunk_encoding {
+	CHUNK_ENC_ROWS = 1,	/* self-sized rows of varints and strings */
+	CHUNK_ENC_TOKENS = 2,	/* one token byte per value */
+	CHUNK_ENC_BITS = 3,	/* extra bits */
+	CHUNK_ENC_INDEX = 4,	/* one byte per row; 255 escapes to the next varint of PART_BITS */
+	CHUNK_ENC_VARINTS = 5,
+	CHUNK_ENC_VARINT_DELTAS = 6,	/* zigzag differences */
+};
+
+enum chunk_pack {
+	CHUNK_PACK_NONE = 0,
+	CHUNK_PACK_ZSTD = 1,	/* one zstd frame */
+};
+
+/* The table after disk_block; sections lie in its order, without gaps, from head_bytes on. */
+struct disk_section {
+	uint16_t type;
+	uint8_t kind;		/* enum event_kind; small sections: 0 */
+	uint8_t column;
+	uint8_t part;
+	uint8_t encoding;
+	uint8_t pack;
+	uint8_t shift;		/* values were divided by 2^shift */
+	uint32_t item_cnt;
+	uint32_t raw_bytes;	/* unpacked */
+	uint32_t stored_bytes;
+	uint32_t crc;		/* of the stored bytes */
+};
+
+#define CHUNK_ASSERT_AT(type, field, at) \
+	_Static_assert(offsetof(struct type, field) == (at), "layout of " #type "." #field)
+
+_Static_assert(sizeof(struct disk_file) == 64, "layout of disk_file");
+CHUNK_ASSERT_AT(disk_file, version, 8);
+CHUNK_ASSERT_AT(disk_file, bytes, 12);
+CHUNK_ASSERT_AT(disk_file, number, 16);
+CHUNK_ASSERT_AT(disk_file, mono_ns, 24);
+CHUNK_ASSERT_AT(disk_file, real_ns, 32);
+CHUNK_ASSERT_AT(disk_file, whole_below, 40);
+CHUNK_ASSERT_AT(disk_file, zero1, 48);
+CHUNK_ASSERT_AT(disk_file, crc, 60);
+
+_Static_assert(sizeof(struct disk_block) == 224, "layout of disk_block");
+CHUNK_ASSERT_AT(disk_block, version, 8);
+CHUNK_ASSERT_AT(disk_block, flags, 10);
+CHUNK_ASSERT_AT(disk_block, head_bytes, 12);
+CHUNK_ASSERT_AT(disk_block, block_bytes, 16);
+CHUNK_ASSERT_AT(disk_block, front_bytes, 24);
+CHUNK_ASSERT_AT(disk_block, section_cnt, 28);
+CHUNK_ASSERT_AT(disk_block, from_ns, 32);
+CHUNK_ASSERT_AT(disk_block, to_ns, 40);
+CHUNK_ASSERT_AT(disk_block, first_ns, 48);
+CHUNK_ASSERT_AT(disk_block, last_ns, 56);
+CHUNK_ASSERT_AT(disk_block, number, 64);
+CHUNK_ASSERT_AT(disk_block, cpu_cnt, 72);
+CHUNK_ASSERT_AT(disk_block, zero0, 76);
+CHUNK_ASSERT_AT(disk_block, kind_cnt, 80);
+CHUNK_ASSERT_AT(disk_block, zero1, 208);
+CHUNK_ASSERT_AT(disk_block, table_crc, 216);
+CHUNK_ASSERT_AT(disk_block, head_crc, 220);
+
+_Static_assert(sizeof(struct disk_section) == 24, "layout of disk_section");
+CHUNK_ASSERT_AT(disk_section, kind, 2);
+CHUNK_ASSERT_AT(disk_section, column, 3);
+CHUNK_ASSERT_AT(disk_section, part, 4);
+CHUNK_ASSERT_AT(disk_section, encoding, 5);
+CHUNK_ASSERT_AT(disk_section, pack, 6);
+CHUNK_ASSERT_AT(disk_section, shift, 7);
+CHUNK_ASSERT_AT(disk_section, item_cnt, 8);
+CHUNK_ASSERT_AT(disk_section, raw_bytes, 12);
+CHUNK_ASSERT_AT(disk_section, stored_bytes, 16);
+CHUNK_ASSERT_AT(disk_section, crc, 20);
+
+#endif /* CHUNK_H */

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * column_reader: decodes the event columns of one kind in one block. It neither reads nor unpacks
+ * columns that are not asked for.
+ *
+ * Threads: one. Memory: 4 or 8 bytes per row and decoded column.
+ */
+#ifndef COLUMN_READER_H
+#define COLUMN_READER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "format/block_meta.h"
+#include "format/columns.h"
+
+#define COLUMN_ASK_UTID (1u << EVENT_VALUES)	/* struct event's utid; bits below: values */
+#define COLUMN_ASK_FLAGS (1u << (EVENT_VALUES + 1))
+#define COLUMN_ASK_ALL ((1u << (EVENT_VALUES + 2)) - 1)
+
+/* Rows [start, start + cnt) are of one CPU, in order of time. */
+struct column_run {
+	uint32_t cpu, start, cnt;
+};
+
+struct kind_columns {
+	unsigned int kind;
+	unsigned int value_cnt;		/* columns of the kind */
+	uint32_t cnt;
+	struct column_run *runs;
+	uint32_t run_cnt;
+	uint64_t *ts_ns;
+	uint32_t *utid;			/* NULL: not asked for */
+	uint32_t *tuple;		/* NULL: 0 in every row, or not needed */
+	uint32_t tuple_cnt;
+	uint64_t *flags;		/* by tuple */
+	uint64_t *tuple_value[EVENT_VALUES];	/* by tuple; TUPLE columns asked for */
+	uint32_t *ref[EVENT_VALUES];	/* UTID columns, as utids */
+	uint64_t *value[EVENT_VALUES];	/* all other columns */
+};
+
+struct column_source {
+	const struct block_meta *front;
+	struct block_io io;
+	struct zunpack *zunpack;
+	const uint32_t *utids;		/* block_meta_utids() */
+	uint32_t utid_cnt;
+};
+
+/*
+ * ask: COLUMN_ASK_* and 1 << column. -EBADMSG: the block is damaged, and thus never existed;
+ * *ret_why says where.
+ */
+int column_read_kind(struct kind_columns *ret, const struct column_source *s, unsigned int kind,
+		     uint32_t ask, const char **ret_why);
+void kind_columns_done(struct kind_columns *k);
+
+static inline uint64_t kind_columns_value(const struct kind_columns *k, unsigned int column,
+					  uint32_t row)
+{
+	if (k->value[column])
+		return k->value[column][row];
+	if (k->tuple_value[column])
+		return k->tuple_value[column][k->tuple ? k->tuple[row] : 0];
+	return k->ref[column] ? k->ref[column][row] : 0;
+}
+
+#endif /* COLUMN_READER_H */

@@ -1,0 +1,492 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * column_writer: encodes the arrays that block_fill.c made. Every column goes through a scratch
+ * buffer into one to four sections; see the matching decoder in column_reader.c.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/varint.h"
+#include "format/column_writer.h"
+#include "format/token.h"
+
+void column_writer_done(struct column_writer *c)
+{
+	free(c->main);
+	free(c->bits);
+	free(c->fresh);
+	free(c->fresh_bits);
+	free(c->rank);
+	free(c->recent);
+	memset(c, 0, sizeof(*c));
+}
+
+static int scratch_room(struct column_writer *c, uint32_t rows)
+{
+	if (rows <= c->room)
+		return 0;
+	free(c->main);
+	free(c->bits);
+	free(c->fresh);
+	free(c->fresh_bits);
+	c->room = 0;
+	/* bits also holds escaped indices and varint tables of up to 10 bytes each */
+	c->main = malloc((size_t)rows * VARINT_MAX_BYTES + TOKEN_SLACK);
+	c->bits = malloc((size_t)rows * VARINT_MAX_BYTES + TOKEN_SLACK);
+	c->fresh = malloc((size_t)rows + TOKEN_SLACK);
+	c->fresh_bits = malloc((size_t)rows * 8 + TOKEN_SLACK);
+	if (!c->main || !c->bits || !c->fresh || !c->fresh_bits)
+		return -ENOMEM;
+	c->room = rows;
+	return 0;
+}
+
+struct rank_key {
+	uint32_t hits, number;
+};
+
+static int rank_cmp(const void *a, const void *b)
+{
+	const struct rank_key *x = a, *y = b;
+
+	if (x->hits != y->hits)
+		return x->hits < y->hits ? 1 : -1;
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+int column_rank(const uint32_t *hits, uint32_t cnt, uint32_t *ret_rank, uint32_t *ret_order)
+{
+	struct rank_key *keys = malloc((cnt + 1) * sizeof(*keys));
+	uint32_t i, n = 0;
+
+	if (!keys)
+		return -ENOMEM;
+	for (i = 0; i < cnt; i++)
+		if (hits[i])
+			keys[n++] = (struct rank_key){ hits[i], i };
+	qsort(keys, n, sizeof(*keys), rank_cmp);
+	for (i = 0; i < n; i++) {
+		ret_rank[keys[i].number] = i;
+		ret_order[i] = keys[i].number;
+	}
+	free(keys);
+	return (int)n;
+}
+
+/* ---- parts ---- */
+
+struct column_out {
+	struct column_writer *c;
+	struct block_out *o;
+	struct kind_rows *k;
+	unsigned int cpu_cnt;
+	uint8_t kind, column;
+	size_t least;	/* the least size of the part, packed or not */
+};
+
+static void add_part(const struct column_out *x, unsigned int part, unsigned int encoding,
+		     unsigned int shift, uint32_t items, const void *raw, size_t bytes)
+{
+	struct disk_section s = {
+		.type = CHUNK_COLUMN, .kind = x->kind, .column = x->column, .part = (uint8_t)part,
+		.encoding = (uint8_t)encoding, .shift = (uint8_t)shift, .item_cnt = items,
+	};
+
+	block_out_add_least(x->o, &s, raw, bytes, x->least);
+}
+
+/*
+ * Token writers are passed by value, not by address: the compiler would otherwise assume that a
+ * byte written may change the writer itself, and every token would wait for memory.
+ */
+static void add_tokens(struct column_out *x, unsigned int part, unsigned int shift,
+		       struct token_writer w, const uint8_t *tokens, const uint8_t *bits)
+{
+	uint32_t n = (uint32_t)(w.token - tokens);
+	size_t bits_bytes = (size_t)(token_finish(&w) - bits);
+
+	x->least = x->least > bits_bytes ? x->least - bits_bytes : 0;
+	add_part(x, part, CHUNK_ENC_TOKENS, shift, n, tokens, n);
+	x->least = 0;
+	if (bits_bytes)
+		add_part(x, part + 1, CHUNK_ENC_BITS, 0, n, bits, bits_bytes);
+}
+
+static unsigned int common_shift(const uint64_t *v, uint32_t n)
+{
+	uint64_t all = 0;
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		all |= v[i];
+	return all ? (unsigned int)__builtin_ctzll(all) : 0;
+}
+
+static void write_cpus(struct column_out *x)
+{
+	uint8_t *p = x->c->main;
+	uint32_t runs = 0;
+	unsigned int cpu;
+
+	for (cpu = 0; cpu < x->cpu_cnt; cpu++) {
+		uint32_t n = x->k->cpu_start[cpu + 1] - x->k->cpu_start[cpu];
+
+		if (!n)
+			continue;
+		p = varint_put(p, cpu);
+		p = varint_put(p, n);
+		runs++;
+	}
+	x->column = CHUNK_COL_CPU;
+	add_part(x, CHUNK_PART_MAIN, CHUNK_ENC_VARINTS, 0, runs * 2, x->c->main,
+		 (size_t)(p - x->c->main));
+}
+
+static void write_ts(struct column_out *x, uint64_t base_ns)
+{
+	struct token_writer w = { .token = x->c->main, .bits = x->c->bits };
+	const struct kind_rows *k = x->k;
+	const uint64_t *ts = k->ts_ns;
+	unsigned int cpu;
+	uint32_t i;
+
+	for (cpu = 0; cpu < x->cpu_cnt; cpu++) {
+		uint32_t end = k->cpu_start[cpu + 1];
+		uint64_t prev = base_ns;
+
+		for (i = k->cpu_start[cpu]; i < end; i++) {
+			token_put(&w, ts[i] - prev);
+			prev = ts[i];
+		}
+	}
+	x->column = CHUNK_COL_TS;
+	/* events at constant distances, to the nanosecond: only the times keep the limit */
+	x->least = (k->cnt + CHUNK_EVENTS_PER_BYTE - 1) / CHUNK_EVENTS_PER_BYTE;
+	add_tokens(x, CHUNK_PART_MAIN, 0, w, x->c->main, x->c->bits);
+}
+
+/* Writes one byte for a small index. Ranks are by frequency, so nearly all indices are small. */
+static inline void put_index(uint8_t **main, uint8_t **escape, uint32_t v)
+{
+	if (v < 255) {
+		*(*main)++ = (uint8_t)v;
+	} else {
+		*(*main)++ = 255;
+		*escape = varint_put(*escape, v - 255);
+	}
+}
+
+static void add_index(struct column_out *x, const uint8_t *escape_end)
+{
+	size_t bytes = (size_t)(escape_end - x->c->bits);
+
+	add_part(x, CHUNK_PART_MAIN, CHUNK_ENC_INDEX, 0, x->k->cnt, x->c->main, x->k->cnt);
+	if (bytes)
+		add_part(x, CHUNK_PART_BITS, CHUNK_ENC_VARINTS, 0, 0, x->c->bits, bytes);
+}
+
+static void write_index(struct column_out *x, unsigned int column, const uint32_t *v,
+			const uint32_t *rank)
+{
+	uint8_t *main = x->c->main, *escape = x->c->bits;
+	uint32_t i, cnt = x->k->cnt;
+
+	for (i = 0; i < cnt; i++)
+		put_index(&main, &escape, rank[v[i]]);
+	x->column = (uint8_t)column;
+	add_index(x, escape);
+}
+
+/* In a SWITCH the leaving thread is the one of the CPU's last switch, unless something was lost. */
+static void write_prev(struct column_out *x, const uint32_t *rank)
+{
+	uint8_t *main = x->c->main, *escape = x->c->bits;
+	const struct kind_rows *k = x->k;
+	unsigned int cpu;
+	uint32_t i;
+
+	for (cpu = 0; cpu < x->cpu_cnt; cpu++) {
+		uint32_t last = UINT32_MAX;
+
+		for (i = k->cpu_start[cpu]; i < k->cpu_start[cpu + 1]; i++) {
+			put_index(&main, &escape, k->utid[i] == last ? 0 : rank[k->utid[i]] + 1);
+			last = k->ref[i];
+		}
+	}
+	x->column = CHUNK_COL_UTID;
+	add_index(x, escape);
+}
+
+static void write_plain(struct column_out *x, unsigned int index, bool delta)
+{
+	struct token_writer w = { .token = x->c->main, .bits = x->c->bits };
+	const uint64_t *v = x->k->val[index];
+	uint32_t i, cnt = x->k->cnt;
+	unsigned int shift = common_shift(v, cnt);
+	uint64_t prev = 0;
+
+	for (i = 0; i < cnt; i++) {
+		uint64_t now = v[i] >> shift;
+
+		token_put(&w, delta ? zigzag_encode(now - prev) : now);
+		prev = now;
+	}
+	x->column = (uint8_t)index;
+	add_tokens(x, CHUNK_PART_MAIN, shift, w, x->c->main, x->c->bits);
+}
+
+static int write_tuple_delta(struct column_out *x, unsigned int index)
+{
+	struct token_writer w = { .token = x->c->main, .bits = x->c->bits };
+	const uint64_t *v = x->k->val[index];
+	const uint32_t *tuple = x->k->tuple;
+	uint32_t i, cnt = x->k->cnt;
+	unsigned int shift = common_shift(v, cnt);
+	uint64_t *last = calloc(x->k->tuples.cnt, sizeof(*last));
+
+	if (!last)
+		return -ENOMEM;
+	for (i = 0; i < cnt; i++) {
+		uint64_t *l = &last[tuple[i]];
+
+		token_put(&w, zigzag_encode((v[i] >> shift) - *l));
+		*l = v[i] >> shift;
+	}
+	free(last);
+	x->column = (uint8_t)index;
+	add_tokens(x, CHUNK_PART_MAIN, shift, w, x->c->main, x->c->bits);
+	return 0;
+}
+
+/* ---- values that come back: BACKREF and XREF ---- */
+
+/* A local copy of the table's address for the loops: see add_tokens(). */
+struct recent {
+	uint32_t *row;		/* hash of a value to a row + 1 */
+	unsigned int shift;
+};
+
+static int recent_reset(struct column_writer *c, uint32_t rows, struct recent *ret)
+{
+	unsigned int bits = 8;
+	uint32_t *p;
+
+	while (bits < 17 && 1u << bits < rows * 2)
+		bits++;
+	if (!c->recent) {
+		p = malloc(sizeof(*p) << 17);
+		if (!p)
+			return -ENOMEM;
+		c->recent = p;
+	}
+	memset(c->recent, 0, sizeof(*c->recent) << bits);
+	*ret = (struct recent){ c->recent, 64 - bits };
+	return 0;
+}
+
+static inline uint32_t *recent_slot(struct recent r, uint64_t v)
+{
+	return r.row + ((v * 0x9e3779b97f4a7c15ull) >> r.shift);
+}
+
+/* A value that is not found is new: writes its difference to the last new value. */
+static inline void put_new(struct token_writer *fresh, uint64_t *last, uint64_t v)
+{
+	token_put(fresh, zigzag_encode(v - *last));
+	*last = v;
+}
+
+static void add_refs(struct column_out *x, unsigned int shift, struct token_writer w,
+		     struct token_writer fresh)
+{
+	add_tokens(x, CHUNK_PART_MAIN, 0, w, x->c->main, x->c->bits);
+	if (fresh.token != x->c->fresh)
+		add_tokens(x, CHUNK_PART_NEW, shift, fresh, x->c->fresh, x->c->fresh_bits);
+}
+
+static int write_backref(struct column_out *x, unsigned int index)
+{
+	struct column_writer *c = x->c;
+	struct token_writer w = { .token = c->main, .bits = c->bits };
+	struct token_writer fresh = { .token = c->fresh, .bits = c->fresh_bits };
+	const uint64_t *v = x->k->val[index];
+	uint32_t i, cnt = x->k->cnt;
+	unsigned int shift = common_shift(v, cnt);
+	struct recent recent;
+	uint64_t last = 0;
+
+	if (recent_reset(c, cnt, &recent) < 0)
+		return -ENOMEM;
+	for (i = 0; i < cnt; i++) {
+		uint32_t *slot = recent_slot(recent, v[i]);
+
+		if (*slot && v[*slot - 1] == v[i]) {
+			token_put(&w, i + 1 - *slot);
+		} else {
+			token_put(&w, 0);
+			put_new(&fresh, &last, v[i] >> shift);
+		}
+		*slot = i + 1;
+	}
+	x->column = (uint8_t)index;
+	add_refs(x, shift, w, fresh);
+	return 0;
+}
+
+/*
+ * A free names the row of its allocation. Allocations are entered in order of time, CPU by CPU, so
+ * that for an address in constant reuse the right, nearby row is found. Any row with the same value
+ * would decode.
+ */
+static int write_xref(struct column_out *x, unsigned int index, const struct kind_rows *other)
+{
+	struct column_writer *c = x->c;
+	struct token_writer w = { .token = c->main, .bits = c->bits };
+	struct token_writer fresh = { .token = c->fresh, .bits = c->fresh_bits };
+	const struct kind_rows *k = x->k;
+	const uint64_t *v = k->val[index], *there = other->val[0];
+	const uint64_t *ts = k->ts_ns, *there_ns = other->ts_ns;
+	struct recent recent;
+	unsigned int shift = common_shift(v, k->cnt), cpu;
+	uint64_t last = 0;
+	uint32_t i, j, ref = 0;
+
+	if (recent_reset(c, other->cnt, &recent) < 0)
+		return -ENOMEM;
+	for (cpu = 0; cpu < x->cpu_cnt; cpu++) {
+		uint32_t end = k->cpu_start[cpu + 1];
+		uint32_t there_end = other->cnt ? other->cpu_start[cpu + 1] : 0;
+
+		j = other->cnt ? other->cpu_start[cpu] : 0;
+		for (i = k->cpu_start[cpu]; i < end; i++) {
+			uint32_t *slot;
+
+			for (; j < there_end && there_ns[j] <= ts[i]; j++)
+				*recent_slot(recent, there[j]) = j + 1;
+			slot = recent_slot(recent, v[i]);
+			if (*slot && there[*slot - 1] == v[i]) {
+				token_put(&w, 1 + zigzag_encode((uint64_t)*slot - 1 - ref));
+				ref = *slot - 1;
+			} else {
+				token_put(&w, 0);
+				put_new(&fresh, &last, v[i] >> shift);
+			}
+		}
+		for (; j < there_end; j++)
+			*recent_slot(recent, there[j]) = j + 1;
+	}
+	x->column = (uint8_t)index;
+	add_refs(x, shift, w, fresh);
+	return 0;
+}
+
+/* ---- tuples ---- */
+
+static void write_tuple_values(struct column_out *x, unsigned int column, unsigned int at,
+			       const uint32_t *order, uint32_t cnt)
+{
+	const struct tuple_dict *d = &x->k->tuples;
+	struct disk_section s = {
+		.type = CHUNK_TUPLES, .kind = x->kind, .column = (uint8_t)column,
+		.encoding = CHUNK_ENC_VARINT_DELTAS, .item_cnt = cnt,
+	};
+	uint8_t *p = x->c->main;
+	uint64_t prev = 0;
+	uint32_t i;
+
+	for (i = 0; i < cnt; i++) {
+		uint64_t v = d->values[(size_t)order[i] * d->width + at];
+
+		p = varint_put(p, zigzag_encode(v - prev));
+		prev = v;
+	}
+	block_out_add(x->o, &s, x->c->main, (size_t)(p - x->c->main));
+}
+
+static int write_tuples(struct column_out *x)
+{
+	const struct tuple_dict *d = &x->k->tuples;
+	struct column_writer *c = x->c;
+	uint32_t *order;
+	unsigned int i, at = 0;
+	int n;
+
+	if (d->cnt > c->rank_room) {
+		free(c->rank);
+		c->rank_room = 0;
+		c->rank = malloc((size_t)d->cap * 2 * sizeof(*c->rank));
+		if (!c->rank)
+			return -ENOMEM;
+		c->rank_room = d->cap;
+	}
+	order = c->rank + c->rank_room;
+	n = column_rank(d->hits, d->cnt, c->rank, order);
+	if (n < 0)
+		return n;
+	/* a single tuple needs no index */
+	if (n > 1)
+		write_index(x, CHUNK_COL_TUPLE, x->k->tuple, c->rank);
+	write_tuple_values(x, CHUNK_COL_FLAGS, at++, order, (uint32_t)n);
+	for (i = 0; i < EVENT_VALUES; i++)
+		if (column_codec(x->kind, i) == EVENT_CODEC_TUPLE)
+			write_tuple_values(x, i, at++, order, (uint32_t)n);
+	return 0;
+}
+
+static int write_column(struct column_out *x, unsigned int index, const struct kind_rows *rows,
+			const uint32_t *slot_rank)
+{
+	switch (column_codec(x->kind, index)) {
+	case EVENT_CODEC_UTID:
+		write_index(x, index, x->k->ref, slot_rank);
+		return 0;
+	case EVENT_CODEC_PLAIN:
+		write_plain(x, index, false);
+		return 0;
+	case EVENT_CODEC_DELTA:
+		write_plain(x, index, true);
+		return 0;
+	case EVENT_CODEC_TDELTA:
+		return write_tuple_delta(x, index);
+	case EVENT_CODEC_BACKREF:
+		return write_backref(x, index);
+	case EVENT_CODEC_XREF:
+		return write_xref(x, index, &rows[column_xref_kind(x->kind)]);
+	default:
+		return 0;
+	}
+}
+
+int column_write_all(struct column_writer *c, struct block_out *o, struct kind_rows *rows,
+		     unsigned int cpu_cnt, uint64_t base_ns, const uint32_t *slot_rank)
+{
+	unsigned int kind, i;
+	int r;
+
+	for (kind = 1; kind < EVENT_KIND_CNT; kind++) {
+		struct column_out x = {
+			.c = c, .o = o, .k = &rows[kind], .cpu_cnt = cpu_cnt, .kind = (uint8_t)kind,
+		};
+
+		if (!x.k->cnt)
+			continue;
+		if (scratch_room(c, x.k->cnt) < 0)
+			return -ENOMEM;
+		write_cpus(&x);
+		write_ts(&x, base_ns);
+		if (kind == EVENT_SWITCH)
+			write_prev(&x, slot_rank);
+		else
+			write_index(&x, CHUNK_COL_UTID, x.k->utid, slot_rank);
+		r = write_tuples(&x);
+		if (r < 0)
+			return r;
+		for (i = 0; i < EVENT_VALUES; i++) {
+			r = write_column(&x, i, rows, slot_rank);
+			if (r < 0)
+				return r;
+		}
+	}
+	return o->error;
+}

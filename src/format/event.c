@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* event: the declarations in schema/events/ as tables. */
+#include <stddef.h>
+
+#include "format/event.h"
+
+/* a list of names that no column shows is not used here */
+#define X(name) \
+	static const char *const shown_##name[] __attribute__((unused)) = EVENT_SHOWN_##name;
+EVENT_ENUMS(X)
+#undef X
+#define shown_NUMBER ((const char *const *)NULL)
+#define shown_cnt_NUMBER 0
+
+enum {
+#define X(name) shown_cnt_##name = sizeof(shown_##name) / sizeof(shown_##name[0]),
+	EVENT_ENUMS(X)
+#undef X
+};
+
+static const struct event_column columns[] = {
+#define X(of, at, sql_name, coding, xref, numbers, type, later, null, refers)                      \
+	{ EVENT_##of, at, EVENT_CODEC_##coding, EVENT_REFERS_##refers, null, shown_cnt_##numbers,  \
+	  shown_##numbers, sql_name },
+	EVENT_COLUMNS(X)
+#undef X
+};
+
+#define COLUMN_CNT (sizeof(columns) / sizeof(columns[0]))
+
+static const char *const kind_names[EVENT_KIND_CNT] = {
+#define X(id, kind, name, table, flag, about) [id] = name,
+	EVENT_KINDS(X)
+#undef X
+};
+
+const struct event_column *event_columns(unsigned int *ret_cnt)
+{
+	*ret_cnt = COLUMN_CNT;
+	return columns;
+}
+
+const struct event_column *event_column(unsigned int kind, unsigned int index)
+{
+	unsigned int i;
+
+	for (i = 0; i < COLUMN_CNT; i++)
+		if (columns[i].kind == kind && columns[i].index == index)
+			return &columns[i];
+	return NULL;
+}
+
+const char *event_shown(const struct event_column *c, uint64_t value)
+{
+	if (value < c->shown_cnt && c->shown[value])
+		return c->shown[value];
+	return c->is_null && !value ? NULL : "?";
+}
+
+unsigned int event_kind_values(unsigned int kind)
+{
+	unsigned int i = 0;
+
+	while (i < EVENT_VALUES && column_codec(kind, i))
+		i++;
+	return i;
+}
+
+const char *event_kind_name(unsigned int kind)
+{
+	return kind < EVENT_KIND_CNT && kind_names[kind] ? kind_names[kind] : "?";
+}
+
+const struct event_column *event_owner_column(unsigned int kind)
+{
+	/* 0: none */
+	static const uint8_t after[EVENT_KIND_CNT] = {
+#define X(of, index) [EVENT_##of] = (index) + 1,
+		EVENT_OWNED(X)
+#undef X
+	};
+
+	return kind < EVENT_KIND_CNT && after[kind] ? event_column(kind, after[kind] - 1u) : NULL;
+}

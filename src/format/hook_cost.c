@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * hook_cost: a ratio estimate, drawn towards the mean as if MEAN_WEIGHT more events of mean cost
+ * had been seen, so that a single slow run does not speak for ten thousand.
+ */
+#include "format/hook_cost.h"
+
+#define MEAN_WEIGHT 16
+
+/* A trace may hold any value, and converting one that does not fit is undefined in C. */
+static uint64_t whole_ns(double ns)
+{
+	return ns >= 0x1p63 ? INT64_MAX : (uint64_t)ns;
+}
+
+uint64_t hook_cost_ns(const struct trace_hook_stat *row, const struct hook_mean *mean)
+{
+	double ns = (double)row->run_time_ns, cnt = (double)row->sampled_cnt;
+
+	if (!row->sampled_cnt && row->run_time_ns && row->sampled_ns)
+		return whole_ns(ns * (double)(row->to_ns - row->from_ns) /
+				(double)row->sampled_ns);
+	if (mean->sampled_cnt) {
+		ns += MEAN_WEIGHT * (double)mean->run_time_ns / (double)mean->sampled_cnt;
+		cnt += MEAN_WEIGHT;
+	}
+	return cnt > 0 ? whole_ns(ns / cnt * (double)row->attempted_cnt) : 0;
+}

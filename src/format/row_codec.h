@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * row_codec: the rows of the small sections.
+ *
+ * A row is a varint, the number of bytes that follow, and its fields in the order of the lists
+ * below. A reader ignores what follows the fields it knows, and takes fields that are missing
+ * at the end as 0 or "": so fields may be appended later. Field types:
+ *
+ *   U(field)   unsigned varint
+ *   T(field)   instant: zigzag varint of (field - from_ns of the block), modulo 2^64
+ *   S(field)   string: varint length, the bytes, one zero byte that is not counted
+ *
+ * One list makes both directions, so they cannot drift.
+ */
+#ifndef ROW_CODEC_H
+#define ROW_CODEC_H
+
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "format/rows.h"
+
+/* Rows that exist on disk only. */
+struct row_cpu_state {
+	uint32_t cpu;
+	uint32_t utid;
+};
+
+struct row_name {
+	uint32_t type;		/* enum trace_name_type */
+	uint64_t id, arg;
+	const char *name;
+};
+
+#define ROW_PROCESS(U, T, S)                                                                \
+	U(upid) U(pid) U(ns_pid) U(ppid) U(parent_upid) U(uid) U(flags) U(exit_code)        \
+	T(start_ns) T(end_ns) U(cgroup_id) S(comm) S(exe) S(cmdline)
+#define ROW_THREAD(U, T, S)                                                                 \
+	U(utid) U(upid) U(tid) U(ns_tid) U(flags) T(start_ns) T(end_ns)                     \
+	U(sum_exec_start_ns) U(sum_exec_end_ns) S(comm)
+#define ROW_TASK_EVENT(U, T, S)                                                             \
+	T(ts_ns) U(type) U(cpu) U(utid) U(upid) U(exit_code) U(cgroup_id)                   \
+	S(comm) S(exe) S(cmdline)
+#define ROW_RSS(U, T, S)                                                                           \
+	T(ts_ns)                                                                                   \
+	U(upid) U(bytes[0]) U(bytes[1]) U(bytes[2]) U(bytes[3]) U(total_vm_bytes) U(unknown)
+#define ROW_CPU_STATE(U, T, S) U(cpu) U(utid)
+#define ROW_LOSS(U, T, S)                                                                   \
+	T(from_ns) T(to_ns) U(cpu) U(hook) U(cls) U(full_cnt) U(other_cnt) U(missed_cnt)
+#define ROW_COST(U, T, S)                                                                   \
+	T(from_ns) T(to_ns) U(user_ns) U(sys_ns) U(bytes_written) U(ring_used_max_bytes)    \
+	U(ring_size_bytes) U(rss_bytes) U(queue_max_bytes) U(queue_size_bytes) U(cpu_cnt)
+#define ROW_HOOK_STAT(U, T, S)                                                              \
+	T(from_ns) T(to_ns) U(hook) U(attempted_cnt) U(read_cnt) U(run_cnt) U(run_time_ns)  \
+	U(sampled_ns) U(sampled_cnt)
+#define ROW_GAP(U, T, S)                                                                    \
+	T(from_ns) T(to_ns) S(source) S(reason) U(cost_ppm) U(budget_ppm)
+#define ROW_CLOCK(U, T, S) T(mono_ns) U(boot_ns) U(real_ns) U(tai_ns) U(uncertainty_ns)
+#define ROW_MARK(U, T, S) T(ts_ns) U(origin) S(text)
+#define ROW_NAME(U, T, S) U(type) U(id) U(arg) S(name)
+#define ROW_SITE(U, T, S)                                                                   \
+	U(upid) U(addr) T(from_ns) U(why) U(symbol_offset) U(module_offset)                 \
+	S(symbol) S(module) S(build_id)
+#define ROW_FRAME(U, T, S) U(stack) U(nth) U(upid) U(addr)
+/* X(name, struct, fields) */
+#define ROW_TYPES(X)                                      \
+	X(process, trace_process, ROW_PROCESS)            \
+	X(thread, trace_thread, ROW_THREAD)               \
+	X(task_event, trace_task_event, ROW_TASK_EVENT)   \
+	X(rss, trace_rss, ROW_RSS)                        \
+	X(cpu_state, row_cpu_state, ROW_CPU_STATE)        \
+	X(loss, trace_loss, ROW_LOSS)                     \
+	X(cost, trace_cost, ROW_COST)                     \
+	X(hook_stat, trace_hook_stat, ROW_HOOK_STAT)      \
+	X(clock, trace_clock, ROW_CLOCK)                  \
+	X(mark, trace_mark, ROW_MARK)                     \
+	X(name, row_name, ROW_NAME)                       \
+	X(gap, trace_gap, ROW_GAP)                        \
+	X(site, trace_site, ROW_SITE)                     \
+	X(frame, trace_frame, ROW_FRAME)
+
+/* Rows being made. Memory failures are kept in out.failed. */
+struct row_writer {
+	struct buf out;
+	uint64_t base_ns;	/* from_ns of the block */
+	uint32_t cnt;
+};
+
+/* Rows being read. Strings point into the section, which must outlive them. */
+struct row_reader {
+	const uint8_t *p, *end;
+	uint64_t base_ns;
+};
+
+/*
+ * row_put_x(w, row) appends; a NULL string is written as "".
+ * row_get_x(r, ret): 1 a row; 0 no more; -EBADMSG the bytes are no row.
+ */
+#define X(name, type, fields)                                          \
+	void row_put_##name(struct row_writer *w, const struct type *row); \
+	int row_get_##name(struct row_reader *r, struct type *ret);
+ROW_TYPES(X)
+#undef X
+
+#endif /* ROW_CODEC_H */

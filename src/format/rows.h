@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * rows: the small tables of a trace, as structs. The writer fills them in, the reader hands
+ * them out; how they look on disk is in row_codec.h and schema/FORMAT.md.
+ *
+ * Strings are NUL-terminated and never NULL in what a reader hands out; they may hold any
+ * other byte. Times are CLOCK_MONOTONIC ns.
+ */
+#ifndef ROWS_H
+#define ROWS_H
+
+#include <stdint.h>
+
+#include "event_lists.h"
+
+#define TRACE_COMM_LEN 16
+
+#define TRACE_TASK_KTHREAD 0x01
+#define TRACE_TASK_RECORDER 0x02	/* the recorder itself and its threads */
+#define TRACE_TASK_WORKLOAD 0x04	/* COMMAND, -p, --cgroup, and all their descendants */
+#define TRACE_TASK_AT_START 0x08	/* lived before the recording began */
+
+struct trace_process {
+	uint32_t upid;
+	uint32_t pid;
+	uint32_t ns_pid;
+	uint32_t ppid;
+	uint32_t parent_upid;		/* EVENT_ID_UNKNOWN if not known */
+	uint32_t uid;
+	uint32_t flags;			/* TRACE_TASK_* */
+	uint32_t exit_code;		/* as wait() gives it; valid when end_ns != 0 */
+	uint64_t start_ns;		/* creation; may lie before the trace; 0 not known */
+	uint64_t end_ns;		/* exit of the last thread; 0: alive at the end */
+	uint64_t cgroup_id;		/* the last one it was in */
+	const char *comm;		/* the last name of its main thread */
+	const char *exe;		/* file given at exec; "" if not known */
+	const char *cmdline;		/* arguments joined by spaces; "" if not known */
+};
+
+struct trace_thread {
+	uint32_t utid;
+	uint32_t upid;
+	uint32_t tid;
+	uint32_t ns_tid;
+	uint32_t flags;
+	uint32_t zero;
+	uint64_t start_ns, end_ns;
+	/* the scheduler's own CPU time of the thread at its snapshot row */
+	uint64_t sum_exec_start_ns;
+	uint64_t sum_exec_end_ns;	/* ... at its exit or in the end snapshot; 0 not known */
+	const char *comm;
+};
+
+enum trace_task_event_type {
+	TRACE_TASK_NEW = 1, TRACE_TASK_EXEC = 2, TRACE_TASK_RENAME = 3,
+	TRACE_TASK_EXIT = 4, TRACE_TASK_CGROUP = 5, TRACE_TASK_SNAP = 6,
+};
+
+struct trace_task_event {
+	uint64_t ts_ns;
+	uint32_t utid, upid;
+	uint16_t cpu;
+	uint8_t type;
+	uint32_t exit_code;
+	uint64_t cgroup_id;
+	const char *comm;		/* the new name (NEW, EXEC, RENAME, SNAP) */
+	const char *exe;		/* EXEC, else "" */
+	const char *cmdline;		/* EXEC, SNAP if known, else "" */
+};
+
+/* State known at one instant: baselines from the start snapshot and block keyframes. */
+struct trace_rss {
+	uint64_t ts_ns;
+	uint32_t upid;
+	uint64_t bytes[4];		/* file, anon, swap, shmem */
+	uint64_t total_vm_bytes;
+	/* bit per member of bytes, bit 4 total_vm_bytes: 0 because nothing is known */
+	uint32_t unknown;
+};
+
+/* cnt records of one hook on one CPU were lost somewhere in [from_ns, to_ns). */
+struct trace_loss {
+	uint64_t from_ns, to_ns;
+	uint16_t cpu;
+	uint8_t hook;			/* enum wire_hook */
+	uint8_t cls;			/* enum event_class */
+	uint64_t full_cnt;		/* the ring had no room */
+	uint64_t other_cnt;		/* the reservation failed for another reason */
+	/*
+	 * the kernel skipped the program (recursion_misses), or see request_lost_end.c; cpu is
+	 * 0xffff: not known
+	 */
+	uint64_t missed_cnt;
+};
+
+/* What observing cost in [from_ns, to_ns); counters are increments. */
+struct trace_cost {
+	uint64_t from_ns, to_ns;
+	uint64_t user_ns, sys_ns;	/* recorder CPU */
+	uint64_t bytes_written;
+	uint64_t ring_used_max_bytes;	/* highest fill seen of any ring */
+	uint64_t ring_size_bytes;	/* of one ring */
+	uint64_t rss_bytes;		/* recorder's resident memory at to_ns */
+	uint64_t queue_max_bytes; /* most that was in slabs at a time: read, not yet encoded */
+	uint64_t queue_size_bytes;	/* the limit of that */
+	uint64_t cpu_cnt;		/* CPUs online at to_ns; 0: not known */
+};
+
+/* Per hook, over [from_ns, to_ns). run_time_ns is 0 when BPF statistics were off. */
+struct trace_hook_stat {
+	uint64_t from_ns, to_ns;
+	uint8_t hook;
+	uint64_t attempted_cnt, read_cnt;
+	uint64_t run_cnt, run_time_ns;	/* while the kernel's run-time statistics were on */
+	uint64_t sampled_ns;		/* how long they were */
+	uint64_t sampled_cnt;		/* of attempted_cnt, those meanwhile */
+	uint64_t cost_ns;		/* not on disk: a reader's estimate, see hook_cost.h */
+};
+
+/*
+ * A source that was off in [from_ns, to_ns): no event of it lies there. In a block, cut at its end;
+ * a reader hands out what follows without a hole as one.
+ */
+struct trace_gap {
+	uint64_t from_ns, to_ns;
+	const char *source;		/* as in -e: "alloc.slab" */
+	const char *reason;		/* "max-overhead" */
+	/* of the machine's CPU time: what was measured, and allowed */
+	uint64_t cost_ppm, budget_ppm;
+};
+
+/* An instant somebody, or something, gave a name to while it was recorded. */
+enum trace_mark_origin {
+	TRACE_MARK_COMMAND = 0,		/* `ebpfrec mark` */
+	TRACE_MARK_FD = 1,		/* a line read from --mark-fd */
+	TRACE_MARK_TRIGGER = 2,		/* --trigger fired */
+};
+
+#define TRACE_MARK_TEXT_MAX 400
+
+struct trace_mark {
+	uint64_t ts_ns;	/* when it was made; may lie before the block that holds it */
+	uint8_t origin;			/* enum trace_mark_origin */
+	uint32_t nr;	/* set by the reader: 1 for the first mark of that text, 2 ... */
+	const char *text;
+};
+
+struct trace_clock {
+	uint64_t mono_ns, boot_ns, real_ns, tai_ns;	/* taken together */
+	uint64_t uncertainty_ns;
+};
+
+struct trace_name {	/* kmem_cache, device, cgroup, kernel symbol, file, interrupt line */
+	/* address, major << 20 | minor, cgroup id, inode number, 1 + number of the line */
+	uint64_t id;
+	/*
+	 * cache: object bytes; device: logical sectors of 512 bytes; file: its file system; else 0
+	 */
+	uint64_t arg;
+	const char *name;
+};
+enum trace_name_type {			/* declared in schema/events/ */
+#define X(id, name, text, redact) TRACE_NAME_##name = id,
+	EVENT_NAMES(X)
+#undef X
+	TRACE_NAME_TYPE_CNT
+};
+
+/* Why a user-space code address has no name; stored in traces, append only. */
+enum trace_site_why {
+	TRACE_SITE_NAMED = 0,		/* it has */
+	TRACE_SITE_STRIPPED = 1, /* the file has no symbol table, and none was found beside it */
+	TRACE_SITE_NO_FUNCTION = 2,	/* it has one, with no function there */
+	TRACE_SITE_ANONYMOUS = 3, /* no file: code made at run time, or the kernel's own pages */
+	TRACE_SITE_EXITED = 4,		/* the process was gone before the file could be opened */
+	TRACE_SITE_DELETED = 5,		/* the file was */
+	TRACE_SITE_CHANGED = 6,		/* another file was there by then */
+	TRACE_SITE_UNREADABLE = 7, /* it may not be opened, or is no ELF file that makes sense */
+	TRACE_SITE_UNMAPPED = 8,	/* no mapping is known at that address */
+	TRACE_SITE_WHY_CNT = 9
+};
+
+/*
+ * What is at a code address of a process, from from_ns on, until the next row of the same address.
+ */
+struct trace_site {
+	uint32_t upid;
+	uint8_t why;			/* enum trace_site_why */
+	uint64_t addr;	/* where a call returns to: its function has the byte before */
+	uint64_t from_ns;		/* when that came there; 0: not known */
+	uint64_t symbol_offset;		/* of addr in the function */
+	uint64_t module_offset;		/* of addr in the file */
+	const char *symbol;		/* function, as the linker knows it; "" if not known */
+	const char *module; /* file, as the process sees it, "[vdso]", ...; "" if there is none */
+	const char *build_id;		/* hexadecimal digits; "" if not known */
+};
+
+/* A frame of a stack: a return address. Those of a stack follow each other, innermost first. */
+struct trace_frame {
+	uint64_t stack;		/* number of the stack, not 0 */
+	uint64_t addr;
+	uint32_t nth;		/* from 0, the innermost */
+	uint32_t upid;		/* whose code it is; 0: the kernel's */
+};
+
+#endif /* ROWS_H */

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * token: 64-bit numbers as one token byte each plus a few extra bits in a bit stream.
+ *
+ * v < 16: token v, no extra bits. Otherwise, with e = floor(log2 v) (4..63): token
+ * 16 + (e - 4) * 4 + (the two bits below the highest), and the lower e - 2 bits of v as extra
+ * bits. The token says all that can be predicted and packs well; the extra bits are near to
+ * random, and packing them would only cost time.
+ *
+ * The bit stream is filled from the lowest bit of each byte up, lowest bit of a value first.
+ */
+#ifndef TOKEN_H
+#define TOKEN_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* Readers may touch this many bytes after the last of a bit stream. */
+#define TOKEN_SLACK 16
+
+struct token_writer {
+	uint8_t *token;		/* the next one; room for one per value */
+	uint8_t *bits;		/* the next byte; room for 8 per value + TOKEN_SLACK */
+	uint64_t acc;
+	unsigned int used;	/* bits in acc, 0..7 between calls */
+};
+
+static inline unsigned int token_extra_bits(uint8_t token)
+{
+	return token < 16 ? 0 : (token >> 2) - 2u;
+}
+
+static inline void token_put_bits(struct token_writer *w, uint64_t v, unsigned int n)
+{
+	/* n <= 56, so that with the 7 left over it fits */
+	w->acc |= v << w->used;
+	w->used += n;
+	memcpy(w->bits, &w->acc, 8);
+	w->bits += w->used >> 3;
+	w->acc >>= w->used & 56;
+	w->used &= 7;
+}
+
+static inline void token_put(struct token_writer *w, uint64_t v)
+{
+	unsigned int e, n;
+	uint64_t top;
+
+	if (v < 16) {
+		*w->token++ = (uint8_t)v;
+		return;
+	}
+	e = 63 - (unsigned int)__builtin_clzll(v);
+	n = e - 2;
+	top = v >> n;	/* 4..7: the highest bit and the two below it */
+	*w->token++ = (uint8_t)(e * 4 - 4 + top);
+	v -= top << n;
+	if (n > 56) {
+		token_put_bits(w, v & 0xffffffff, 32);
+		v >>= 32;
+		n -= 32;
+	}
+	token_put_bits(w, v, n);
+}
+
+/* Ends the bit stream with zero bits up to a whole byte. Returns the byte after it. */
+static inline uint8_t *token_finish(struct token_writer *w)
+{
+	if (w->used) {
+		*w->bits++ = (uint8_t)w->acc;
+		w->acc = 0;
+		w->used = 0;
+	}
+	return w->bits;
+}
+
+struct token_reader {
+	const uint8_t *token;
+	const uint8_t *bits;	/* start of the stream, TOKEN_SLACK readable bytes after its end */
+	uint64_t at;		/* the next bit */
+};
+
+/* Bytes of bit stream that cnt tokens ask for. A reader checks this first and then need not. */
+uint64_t token_bits_bytes(const uint8_t *tokens, size_t cnt);
+
+static inline uint64_t token_get(struct token_reader *r)
+{
+	uint8_t t = *r->token++;
+	unsigned int n, s;
+	uint64_t v, next;
+
+	if (t < 16)
+		return t;
+	n = token_extra_bits(t);
+	s = (unsigned int)(r->at & 7);
+	/* tokens with extra bits have them */
+	/* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker) */
+	memcpy(&v, r->bits + (r->at >> 3), 8);
+	v >>= s;
+	if (n + s > 64) {
+		memcpy(&next, r->bits + (r->at >> 3) + 8, 8);
+		v |= next << (64 - s);
+	}
+	r->at += n;
+	v &= ((uint64_t)1 << n) - 1;
+	return v | (uint64_t)(4 | (t & 3)) << n;
+}
+
+#endif /* TOKEN_H */

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * tuple_dict: numbers the combinations of values that a kind's TUPLE columns (and flags) take
+ * in one block. Most kinds have few: an allocation's call site says its cache and its size.
+ * All zeros with width set is an empty one. Threads: one.
+ */
+#ifndef TUPLE_DICT_H
+#define TUPLE_DICT_H
+
+#include <stdint.h>
+#include <string.h>
+
+#define TUPLE_WIDTH_MAX 10
+#define TUPLE_NONE UINT32_MAX	/* out of memory */
+
+struct tuple_dict {
+	unsigned int width;	/* values in a tuple */
+	uint32_t cnt;
+	unsigned int bits;	/* 1 << bits slots */
+	uint32_t *slots;	/* index + 1; 0: free */
+	uint64_t *values;	/* cnt * width */
+	uint32_t *hits;		/* how often each was asked for */
+	uint32_t cap;
+	uint32_t last;		/* what tuple_dict_add_again() found last */
+};
+
+void tuple_dict_done(struct tuple_dict *d);
+void tuple_dict_reset(struct tuple_dict *d);	/* empty, keeps the memory */
+
+uint32_t tuple_dict_add_slow(struct tuple_dict *d, const uint64_t *tuple, uint64_t hash);
+
+/*
+ * Each value turned by another number of bits, so that equal ones in other places differ; the
+ * product then brings all bits to the top, from where they are taken.
+ */
+static inline uint64_t tuple_hash(const uint64_t *tuple, unsigned int width)
+{
+	uint64_t hash = 0;
+	unsigned int k;
+
+#pragma GCC unroll 10
+	for (k = 0; k < width; k++)
+		hash += tuple[k] << (k * 13 & 63) | tuple[k] >> (-k * 13 & 63);
+	return hash * 0x9e3779b97f4a7c15ull;
+}
+
+/* The number of tuple (width values; pass a constant equal to d->width); TUPLE_NONE: no memory. */
+static inline uint32_t tuple_dict_add(struct tuple_dict *d, const uint64_t *tuple,
+				      unsigned int width)
+{
+	uint64_t hash = tuple_hash(tuple, width);
+	uint32_t slot, i;
+	unsigned int k;
+
+	if (d->slots) {
+		const uint32_t *slots = d->slots;
+		uint32_t mask = (1u << d->bits) - 1;
+
+		for (slot = (uint32_t)(hash >> (64 - d->bits)); slots[slot];
+		     slot = (slot + 1) & mask) {
+			const uint64_t *v;
+			uint64_t diff = 0;
+
+			i = slots[slot] - 1;
+			v = d->values + (size_t)i * width;
+#pragma GCC unroll 10
+			for (k = 0; k < width; k++)
+				diff |= v[k] ^ tuple[k];
+			if (!diff) {
+				d->hits[i]++;
+				return i;
+			}
+		}
+	}
+	return tuple_dict_add_slow(d, tuple, hash);
+}
+
+/* As tuple_dict_add(), for where a tuple mostly is that of the row before. */
+static inline uint32_t tuple_dict_add_again(struct tuple_dict *d, const uint64_t *tuple,
+					    unsigned int width)
+{
+	uint64_t diff = 0;
+	uint32_t i;
+	unsigned int k;
+
+	if (d->cnt) {
+		const uint64_t *v = d->values + (size_t)d->last * width;
+
+#pragma GCC unroll 10
+		for (k = 0; k < width; k++)
+			diff |= v[k] ^ tuple[k];
+		if (!diff) {
+			d->hits[d->last]++;
+			return d->last;
+		}
+	}
+	i = tuple_dict_add(d, tuple, width);
+	if (i != TUPLE_NONE)
+		d->last = i;
+	return i;
+}
+
+#endif /* TUPLE_DICT_H */

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * zpack: one zstd context kept for all sections. Frames carry no checksum and no dictionary:
+ * the section table has a CRC over the stored bytes and the raw size.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+#include "format/chunk.h"
+#include "format/zpack.h"
+
+#define ZPACK_MIN_BYTES 64	/* below that a frame's overhead eats the gain */
+
+struct zpack {
+	ZSTD_CCtx *cctx;	/* NULL: nothing is packed */
+};
+
+struct zunpack {
+	ZSTD_DCtx *dctx;
+};
+
+int zpack_new(struct zpack **ret, int level)
+{
+	struct zpack *z = calloc(1, sizeof(*z));
+
+	if (!z)
+		return -ENOMEM;
+	*ret = z;
+	if (level < 0)
+		return 0;
+	z->cctx = ZSTD_createCCtx();
+	if (!z->cctx) {
+		free(z);
+		return -ENOMEM;
+	}
+	if (ZSTD_isError(ZSTD_CCtx_setParameter(z->cctx, ZSTD_c_compressionLevel,
+						level ? level : ZPACK_LEVEL_DEFAULT))) {
+		zpack_free(z);
+		return -EINVAL;
+	}
+	*ret = z;
+	return 0;
+}
+
+void zpack_free(struct zpack *z)
+{
+	if (!z)
+		return;
+	ZSTD_freeCCtx(z->cctx);
+	free(z);
+}
+
+size_t zpack_bound(size_t bytes)
+{
+	return ZSTD_compressBound(bytes);
+}
+
+int zpack_run(struct zpack *z, void *dst, size_t room, const void *src, size_t bytes, size_t least,
+	      size_t *ret_bytes)
+{
+	size_t n;
+
+	if (z->cctx && bytes >= ZPACK_MIN_BYTES) {
+		n = ZSTD_compress2(z->cctx, dst, room, src, bytes);
+		if (ZSTD_isError(n))
+			return -ENOMEM;
+		if (n < bytes && n >= least) {
+			*ret_bytes = n;
+			return CHUNK_PACK_ZSTD;
+		}
+	}
+	if (room < bytes)
+		return -ENOSPC;
+	if (bytes)
+		memcpy(dst, src, bytes);
+	*ret_bytes = bytes;
+	return CHUNK_PACK_NONE;
+}
+
+int zunpack_new(struct zunpack **ret)
+{
+	struct zunpack *z = calloc(1, sizeof(*z));
+
+	if (!z)
+		return -ENOMEM;
+	z->dctx = ZSTD_createDCtx();
+	if (!z->dctx) {
+		free(z);
+		return -ENOMEM;
+	}
+	*ret = z;
+	return 0;
+}
+
+void zunpack_free(struct zunpack *z)
+{
+	if (!z)
+		return;
+	ZSTD_freeDCtx(z->dctx);
+	free(z);
+}
+
+int zunpack_run(struct zunpack *z, unsigned int pack, void *dst, size_t raw_bytes, const void *src,
+		size_t bytes)
+{
+	size_t n;
+
+	switch (pack) {
+	case CHUNK_PACK_NONE:
+		if (bytes != raw_bytes)
+			return -EBADMSG;
+		if (bytes)
+			memcpy(dst, src, bytes);
+		return 0;
+	case CHUNK_PACK_ZSTD:
+		/* One-pass decoding writes into dst and nowhere else, whatever the frame claims. */
+		n = ZSTD_decompressDCtx(z->dctx, dst, raw_bytes, src, bytes);
+		return ZSTD_isError(n) || n != raw_bytes ? -EBADMSG : 0;
+	default:
+		return -EPROTONOSUPPORT;
+	}
+}
+
+const char *zpack_library_version(void)
+{
+	return ZSTD_versionString();
+}

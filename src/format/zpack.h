@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * zpack: packs and unpacks the stored bytes of a section. The only user of zstd.
+ * Threads: one per packer or unpacker.
+ */
+#ifndef ZPACK_H
+#define ZPACK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct zpack;
+struct zunpack;
+
+#define ZPACK_LEVEL_DEFAULT 1
+
+int zpack_new(struct zpack **ret, int level);	/* level 0 is the default */
+void zpack_free(struct zpack *z);
+/* Room that zpack_run() wants for bytes of input. */
+size_t zpack_bound(size_t bytes);
+/*
+ * Packs into dst (zpack_bound() bytes of room). Returns an enum chunk_pack and the size; stores the
+ * bytes as they are when packing does not make them smaller, or makes them smaller than least: what
+ * unpacks to too many times its size is refused by readers. Negative errno: failed.
+ */
+int zpack_run(struct zpack *z, void *dst, size_t room, const void *src, size_t bytes, size_t least,
+	      size_t *ret_bytes);
+
+int zunpack_new(struct zunpack **ret);
+void zunpack_free(struct zunpack *z);
+/*
+ * Unpacks exactly raw_bytes into dst. -EBADMSG: they are not what they claim; -EPROTONOSUPPORT:
+ * unknown pack.
+ */
+int zunpack_run(struct zunpack *z, unsigned int pack, void *dst, size_t raw_bytes, const void *src,
+		size_t bytes);
+
+/* The version of the library that packs, at run time: "1.5.4". */
+const char *zpack_library_version(void);
+
+#endif /* ZPACK_H */

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* cpu_timeline: one state per CPU: the running thread and since when. The header has the rule. */
+#include "model/cpu_timeline.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct cpu_state {
+	uint64_t since_ns;
+	/* from here on the thread was seen on another CPU; UINT64_MAX: it was not */
+	uint64_t doubt_ns;
+};
+
+struct cpu_timeline {
+	cpu_timeline_sink sink;
+	void *ctx;
+	bool started;
+	unsigned int cpu_cnt;
+	/* by CPU: a utid or pseudo id; a separate array, because it is searched */
+	uint32_t *runs;
+	struct cpu_state cpus[];
+};
+
+int cpu_timeline_new(struct cpu_timeline **ret, unsigned int cpu_cnt, cpu_timeline_sink sink,
+		     void *ctx)
+{
+	struct cpu_timeline *tl = calloc(1, sizeof(*tl) + cpu_cnt * sizeof(tl->cpus[0]));
+	unsigned int i;
+
+	if (!tl)
+		return -ENOMEM;
+	tl->runs = malloc((cpu_cnt + 1) * sizeof(*tl->runs));
+	if (!tl->runs) {
+		free(tl);
+		return -ENOMEM;
+	}
+	tl->sink = sink;
+	tl->ctx = ctx;
+	tl->cpu_cnt = cpu_cnt;
+	for (i = 0; i < cpu_cnt; i++) {
+		tl->runs[i] = EVENT_ID_UNKNOWN;
+		tl->cpus[i].doubt_ns = UINT64_MAX;
+	}
+	*ret = tl;
+	return 0;
+}
+
+void cpu_timeline_free(struct cpu_timeline *tl)
+{
+	if (!tl)
+		return;
+	free(tl->runs);
+	free(tl);
+}
+
+static int end_piece(struct cpu_timeline *tl, unsigned int cpu, uint32_t owner, uint64_t ts_ns,
+		     const struct event *end)
+{
+	struct cpu_state *s = &tl->cpus[cpu];
+	struct cpu_piece p = { .cpu = cpu, .utid = owner, .from_ns = s->since_ns, .end = end };
+
+	p.to_ns = ts_ns > s->since_ns ? ts_ns : s->since_ns;
+	if (s->doubt_ns < p.to_ns)
+		p.utid = EVENT_ID_UNKNOWN;
+	s->since_ns = p.to_ns;
+	s->doubt_ns = UINT64_MAX;
+	if (!end && p.from_ns == p.to_ns)
+		return 0;
+	return tl->sink(tl->ctx, &p);
+}
+
+static int cut_piece(struct cpu_timeline *tl, unsigned int cpu, uint64_t ts_ns)
+{
+	uint32_t owner = tl->runs[cpu];
+
+	if (tl->cpus[cpu].doubt_ns < ts_ns)
+		tl->runs[cpu] = EVENT_ID_UNKNOWN;
+	return end_piece(tl, cpu, owner, ts_ns, NULL);
+}
+
+int cpu_timeline_boundary(struct cpu_timeline *tl, uint64_t ts_ns, cpu_timeline_runner runner,
+			  void *runner_ctx)
+{
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < tl->cpu_cnt; i++) {
+		if (tl->started) {
+			ret = cut_piece(tl, i, ts_ns);
+			if (ret < 0)
+				return ret;
+		} else {
+			tl->cpus[i].since_ns = ts_ns;
+		}
+		if (runner)
+			tl->runs[i] = runner(runner_ctx, i);
+	}
+	tl->started = true;
+	return 0;
+}
+
+static uint32_t owner_of(uint32_t runs, const struct event *ev)
+{
+	return runs == EVENT_ID_FILTERED || runs == ev->utid ? runs : EVENT_ID_UNKNOWN;
+}
+
+/* utid is on cpu at ts_ns. Any other CPU that claims utid since before from_ns becomes doubtful. */
+static void doubt_others(struct cpu_timeline *tl, uint32_t utid, unsigned int cpu, uint64_t ts_ns,
+			 uint64_t from_ns)
+{
+	unsigned int i;
+
+	if (utid < EVENT_ID_FIRST)
+		return;
+	for (i = 0; i < tl->cpu_cnt; i++)
+		if (tl->runs[i] == utid && i != cpu && tl->cpus[i].since_ns < from_ns &&
+		    tl->cpus[i].doubt_ns > ts_ns)
+			tl->cpus[i].doubt_ns = ts_ns;
+}
+
+int cpu_timeline_switch(struct cpu_timeline *tl, const struct event *ev)
+{
+	uint32_t owner, next = (uint32_t)ev->v[EV_SWITCH_NEXT_UTID];
+
+	if (ev->cpu >= tl->cpu_cnt)
+		return 0;
+	if (ev->flags & EVENT_F_NEXT_OUT)
+		next = EVENT_ID_FILTERED;
+	owner = owner_of(tl->runs[ev->cpu], ev);
+	tl->runs[ev->cpu] = next;
+	/* A thread may leave one CPU and enter another at the same timestamp, in either order. */
+	doubt_others(tl, ev->utid, ev->cpu, ev->ts_ns, ev->ts_ns);
+	doubt_others(tl, next, ev->cpu, ev->ts_ns, UINT64_MAX);
+	return end_piece(tl, ev->cpu, owner, ev->ts_ns, ev);
+}
+
+void cpu_timeline_finalize(struct cpu_timeline *tl, unsigned int cpu, uint32_t utid)
+{
+	tl->runs[cpu] = utid;
+	tl->cpus[cpu].doubt_ns = UINT64_MAX;
+}
+
+void cpu_timeline_forget(struct cpu_timeline *tl)
+{
+	unsigned int i;
+
+	for (i = 0; i < tl->cpu_cnt; i++)
+		tl->runs[i] = EVENT_ID_UNKNOWN;
+}

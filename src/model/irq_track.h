@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * irq_track: pairs entries and exits of interrupts, and gives each run with its length.
+ *
+ *     irq events, by time --[irq_track]--> runs; entries and exits without a partner
+ *
+ * One interrupt may interrupt another. The inner one's time is not the outer one's, so the times of
+ * a CPU's runs never overlap. schema/FORMAT.md, kind 13, has the rule that pairs an exit with its
+ * entry and detects a lost partner. A run with a part of unknown length counts as one that lost its
+ * partner: nothing is guessed. Threads: one. Errors: -ENOMEM, -EBADMSG.
+ */
+#ifndef IRQ_TRACK_H
+#define IRQ_TRACK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "format/event.h"
+#include "base/packed.h"
+
+struct irq_span {
+	uint64_t from_ns, to_ns;
+};
+
+struct irq_run {
+	uint32_t cpu, utid;		/* utid is the interrupted thread */
+	uint32_t type, vector;		/* enum event_irq_type */
+	uint64_t from_ns, to_ns;
+	uint64_t own_ns;		/* time without cuts */
+	/* the interrupts in between, ascending and apart; valid until the sink returns */
+	const struct irq_span *cuts;
+	size_t cut_cnt;
+};
+
+struct irq_sink {
+	void *ctx;
+	/*
+	 * Receives runs in order of to_ns. A result < 0 ends irq_track_event() and becomes its
+	 * result.
+	 */
+	int (*run)(void *ctx, const struct irq_run *r);
+	/*
+	 * Receives an entry or exit without partner; may be NULL. Only cpu .. vector and from_ns
+	 * are set.
+	 */
+	int (*broken)(void *ctx, const struct irq_run *r);
+};
+
+struct irq_track;
+
+int irq_track_new(struct irq_track **ret, unsigned int cpu_cnt, const struct irq_sink *sink);
+void irq_track_free(struct irq_track *t);
+
+int irq_track_event(struct irq_track *t, const struct event *ev);
+/* Events are missing here: no interrupt served now has an exit that is certainly its own. */
+int irq_track_hole(struct irq_track *t);
+int irq_track_hole_on(struct irq_track *t, unsigned int cpu);	/* the same for one CPU */
+/*
+ * The trace ends at end_ns but was cut from a longer one: interrupts being served become runs until
+ * then, unless the cut marked them as broken (EVENT_F_BROKEN).
+ */
+int irq_track_cut(struct irq_track *t, uint64_t end_ns);
+/* The entry of the oldest interrupt being served; UINT64_MAX: there is none. */
+uint64_t irq_track_oldest_ns(const struct irq_track *t);
+/* The number of nested interrupts being served on a CPU. */
+unsigned int irq_track_depth(const struct irq_track *t, unsigned int cpu);
+
+/* Saves what is being served at at_ns. A tracker that loads it has seen nothing earlier. */
+void irq_track_save(const struct irq_track *t, uint64_t at_ns, struct buf *out);
+int irq_track_load(struct irq_track *t, struct packed_in *in, uint64_t at_ns);
+
+#endif /* IRQ_TRACK_H */

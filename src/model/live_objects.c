@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * live_objects: an open-addressing table of small entries (address, instant, owner, kind); what
+ * objects have in common is interned. Removal shifts later entries back, so that the table needs no
+ * tombstones. The number of live page blocks of each order tells a free where it has to look.
+ */
+#include "model/live_objects.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/hash_map.h"
+
+#define ORDER_MAX 20		/* far above any kernel's MAX_ORDER; larger ones are damage */
+#define KIND_EMPTY UINT32_MAX
+#define RECENT_KINDS 256
+
+struct live_slot {
+	uint64_t addr;
+	uint64_t ts_ns;
+	uint32_t owner;
+	uint32_t kind;		/* KIND_EMPTY: no entry */
+	uint32_t space;
+	uint32_t round;		/* the round of notes in which it was added */
+};
+
+struct live_objects {
+	struct live_slot *slots;
+	size_t cap, cnt;
+	uint32_t page_bytes;
+	size_t order_cnt[ORDER_MAX + 1];
+	struct hash_map sites, places, sizes, kinds;	/* a place is a call site and a stack */
+	struct live_kind *kind_rows;
+	size_t kind_cap;
+	uint32_t recent[RECENT_KINDS];	/* kinds used lately, plus one, by a hash */
+	uint32_t round;
+	live_objects_older older;
+	void *older_ctx;
+};
+
+int live_objects_new(struct live_objects **ret, uint32_t page_bytes)
+{
+	struct live_objects *o = calloc(1, sizeof(*o));
+
+	if (!o)
+		return -ENOMEM;
+	o->page_bytes = page_bytes;
+	*ret = o;
+	return 0;
+}
+
+void live_objects_free(struct live_objects *o)
+{
+	if (!o)
+		return;
+	hash_map_done(&o->sites);
+	hash_map_done(&o->places);
+	hash_map_done(&o->sizes);
+	hash_map_done(&o->kinds);
+	free(o->kind_rows);
+	free(o->slots);
+	free(o);
+}
+
+void live_objects_clear(struct live_objects *o)
+{
+	if (o->cnt)
+		memset(o->slots, 0xff, o->cap * sizeof(*o->slots));
+	o->cnt = 0;
+	memset(o->order_cnt, 0, sizeof(o->order_cnt));
+}
+
+static size_t home_of(const struct live_objects *o, uint32_t space, uint64_t addr)
+{
+	uint64_t h = (addr + ((uint64_t)space << 48)) * 0x9e3779b97f4a7c15ull;
+
+	h ^= h >> 29;
+	return (h * 0xd6e8feb86659fd93ull >> 32) & (o->cap - 1);
+}
+
+static struct live_slot *find_slot(const struct live_objects *o, uint32_t space, uint64_t addr)
+{
+	size_t i = home_of(o, space, addr);
+
+	while (o->slots[i].kind != KIND_EMPTY &&
+	       (o->slots[i].addr != addr || o->slots[i].space != space))
+		i = (i + 1) & (o->cap - 1);
+	return &o->slots[i];
+}
+
+static struct live_slot *find_live(const struct live_objects *o, uint32_t space, uint64_t addr)
+{
+	struct live_slot *s;
+
+	if (!o->cnt)
+		return NULL;
+	s = find_slot(o, space, addr);
+	return s->kind == KIND_EMPTY ? NULL : s;
+}
+
+static int grow(struct live_objects *o)
+{
+	size_t cap = o->cap ? o->cap * 2 : 1024, old_cap = o->cap, i;
+	struct live_slot *old = o->slots, *slots;
+
+	/* the hash gives 32 bits of position */
+	if (cap > (size_t)1 << 32)
+		return -ENOMEM;
+	slots = malloc(cap * sizeof(*slots));
+	if (!slots)
+		return -ENOMEM;
+	memset(slots, 0xff, cap * sizeof(*slots));
+	o->slots = slots;
+	o->cap = cap;
+	for (i = 0; i < old_cap; i++)
+		if (old[i].kind != KIND_EMPTY)
+			*find_slot(o, old[i].space, old[i].addr) = old[i];
+	free(old);
+	return 0;
+}
+
+static struct live_object object_of(const struct live_slot *s)
+{
+	return (struct live_object){ s->addr, s->ts_ns, s->owner, s->kind, s->space };
+}
+
+void live_objects_begin_notes(struct live_objects *o, live_objects_older older, void *ctx)
+{
+	o->round++;
+	o->older = older;
+	o->older_ctx = ctx;
+}
+
+static void remove_slot(struct live_objects *o, struct live_slot *s)
+{
+	size_t hole = (size_t)(s - o->slots), i = hole, home;
+
+	if (o->older && s->round != o->round) {
+		struct live_object obj = object_of(s);
+
+		o->older(o->older_ctx, &obj);
+	}
+	if (o->page_bytes)
+		o->order_cnt[o->kind_rows[s->kind].order]--;
+	for (;;) {
+		i = (i + 1) & (o->cap - 1);
+		if (o->slots[i].kind == KIND_EMPTY)
+			break;
+		home = home_of(o, o->slots[i].space, o->slots[i].addr);
+		/* i may move into the hole unless its home lies cyclically in (hole, i] */
+		if (((i - home) & (o->cap - 1)) >= ((i - hole) & (o->cap - 1))) {
+			o->slots[hole] = o->slots[i];
+			hole = i;
+		}
+	}
+	o->slots[hole].kind = KIND_EMPTY;
+	o->cnt--;
+}
+
+static int insert(struct live_objects *o, const struct live_slot *entry)
+{
+	if (o->cnt * 4 >= o->cap * 3 && grow(o) < 0)
+		return -ENOMEM;
+	*find_slot(o, entry->space, entry->addr) = *entry;
+	o->cnt++;
+	if (o->page_bytes)
+		o->order_cnt[o->kind_rows[entry->kind].order]++;
+	return 0;
+}
+
+static bool same_kind(const struct live_kind *a, const struct live_kind *b)
+{
+	return a->call_site == b->call_site && a->cache == b->cache &&
+	       a->bytes_req == b->bytes_req && a->bytes == b->bytes && a->gfp == b->gfp &&
+	       a->migratetype == b->migratetype && a->order == b->order && a->irq == b->irq &&
+	       a->stack == b->stack;
+}
+
+/* Most objects are of few kinds, so this looks among the last used ones first. */
+static uint32_t *recent_kind(struct live_objects *o, const struct live_kind *k)
+{
+	uint64_t h = (k->call_site ^ k->bytes << 7 ^ k->bytes_req << 3 ^ k->gfp ^ k->order ^
+		      (uint64_t)k->irq << 5 ^ k->cache >> 6 ^ k->stack) * 0x9e3779b97f4a7c15ull;
+
+	return &o->recent[h >> 56];
+}
+
+static int intern_slow(struct live_objects *o, const struct live_kind *k, uint32_t *ret)
+{
+	uint64_t small = (uint64_t)k->gfp << 32 | (uint64_t)k->migratetype << 16 |
+			 (uint64_t)k->order << 8 | k->irq;
+	uint32_t site, place, size;
+	int r;
+
+	if (hash_map_intern(&o->sites, k->call_site, k->cache, &site) < 0 ||
+	    hash_map_intern(&o->places, site, k->stack, &place) < 0 ||
+	    hash_map_intern(&o->sizes, k->bytes_req, k->bytes, &size) < 0)
+		return -ENOMEM;
+	r = hash_map_intern(&o->kinds, (uint64_t)place << 32 | size, small, ret);
+	if (r <= 0)
+		return r;
+	if (array_reserve(&o->kind_rows, &o->kind_cap, *ret + 1) < 0)
+		return -ENOMEM;
+	o->kind_rows[*ret] = *k;
+	return 0;
+}
+
+static int intern_kind(struct live_objects *o, const struct live_kind *k, uint32_t *ret)
+{
+	uint32_t *recent = recent_kind(o, k);
+	int r;
+
+	if (*recent && same_kind(&o->kind_rows[*recent - 1], k)) {
+		*ret = *recent - 1;
+		return 0;
+	}
+	r = intern_slow(o, k, ret);
+	if (r >= 0)
+		*recent = *ret + 1;
+	return r;
+}
+
+static int hand_out(const struct live_slot *s, uint64_t bytes, enum live_end end,
+		    live_objects_sink sink, void *ctx)
+{
+	struct live_object obj = object_of(s);
+
+	return sink ? sink(ctx, &obj, bytes, end) : 0;
+}
+
+/* When the part (addr, order) leaves a block, inserts the rest of the block as smaller blocks. */
+static int split_block(struct live_objects *o, struct live_slot whole, uint64_t addr,
+		       unsigned int order)
+{
+	struct live_kind k = o->kind_rows[whole.kind];
+	unsigned int j = k.order;
+	struct live_slot rest = whole;
+	int ret;
+
+	rest.round = o->round;
+	while (j-- > order) {
+		uint64_t upper = whole.addr + ((uint64_t)1 << j);
+
+		if (addr >= upper) {
+			rest.addr = whole.addr;
+			whole.addr = upper;
+		} else {
+			rest.addr = upper;
+		}
+		k.order = (uint8_t)j;
+		k.bytes = k.bytes_req = (uint64_t)o->page_bytes << j;
+		ret = intern_kind(o, &k, &rest.kind);
+		if (ret < 0)
+			return ret;
+		ret = insert(o, &rest);
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
+}
+
+/* Takes a block of this or a higher order that holds addr. 1: taken; 0: there is none. */
+static int take_holding(struct live_objects *o, uint64_t addr, unsigned int order,
+			enum live_end end, live_objects_sink sink, void *ctx)
+{
+	unsigned int k;
+	int ret;
+
+	for (k = order; k <= ORDER_MAX; k++) {
+		struct live_slot *s, part;
+
+		if (!o->order_cnt[k])
+			continue;
+		s = find_live(o, 0, addr & ~(((uint64_t)1 << k) - 1));
+		if (!s || o->kind_rows[s->kind].order != k)
+			continue;
+		part = *s;
+		remove_slot(o, s);
+		if (k > order) {
+			ret = split_block(o, part, addr, order);
+			if (ret < 0)
+				return ret;
+		}
+		part.addr = addr;
+		ret = hand_out(&part, (uint64_t)o->page_bytes << order, end, sink, ctx);
+		return ret < 0 ? ret : 1;
+	}
+	return 0;
+}
+
+/* Takes all blocks of lower orders inside the range. Returns 0 and the number of pages. */
+static int take_inside(struct live_objects *o, uint64_t addr, unsigned int order, enum live_end end,
+		       live_objects_sink sink, void *ctx, uint64_t *ret_pages)
+{
+	uint64_t p = 0, cnt = (uint64_t)1 << order, found = 0;
+	size_t lower = 0;
+	unsigned int k;
+	int ret;
+
+	for (k = 0; k < order; k++)
+		lower += o->order_cnt[k];
+	while (lower && p < cnt) {
+		struct live_slot *s = find_live(o, 0, addr + p), part;
+
+		if (!s || o->kind_rows[s->kind].order >= order) {
+			p++;
+			continue;
+		}
+		part = *s;
+		k = o->kind_rows[part.kind].order;
+		remove_slot(o, s);
+		ret = hand_out(&part, (uint64_t)o->page_bytes << k, end, sink, ctx);
+		if (ret < 0)
+			return ret;
+		found += (uint64_t)1 << k;
+		p += (uint64_t)1 << k;
+	}
+	*ret_pages = found < cnt ? found : cnt;
+	return 0;
+}
+
+static int take_pages(struct live_objects *o, uint64_t addr, unsigned int order, enum live_end end,
+		      live_objects_sink sink, void *ctx, uint64_t *ret_unknown)
+{
+	uint64_t found = 0;
+	int ret;
+
+	if (order > ORDER_MAX)
+		return 0;
+	/* blocks are aligned to their size; anything else is damage, and pairs with nothing */
+	if (!(addr & (((uint64_t)1 << order) - 1))) {
+		ret = take_holding(o, addr, order, end, sink, ctx);
+		if (ret)
+			return ret < 0 ? ret : 0;
+		ret = take_inside(o, addr, order, end, sink, ctx, &found);
+		if (ret < 0)
+			return ret;
+	}
+	*ret_unknown = (((uint64_t)1 << order) - found) * o->page_bytes;
+	return 0;
+}
+
+int live_objects_end(struct live_objects *o, uint32_t space, uint64_t addr, unsigned int order,
+		     live_objects_sink sink, void *ctx, uint64_t *ret_unknown)
+{
+	struct live_slot *s, copy;
+
+	*ret_unknown = 0;
+	if (o->page_bytes)
+		return take_pages(o, addr, order, LIVE_FREED, sink, ctx, ret_unknown);
+	s = find_live(o, space, addr);
+	if (!s) {
+		*ret_unknown = 1;
+		return 0;
+	}
+	copy = *s;
+	remove_slot(o, s);
+	return hand_out(&copy, o->kind_rows[copy.kind].bytes, LIVE_FREED, sink, ctx);
+}
+
+int live_objects_add(struct live_objects *o, uint32_t space, uint64_t addr, uint64_t ts_ns,
+		     uint32_t owner, const struct live_kind *kind, live_objects_sink sink,
+		     void *ctx)
+{
+	struct live_slot entry = { .addr = addr, .ts_ns = ts_ns, .owner = owner, .space = space,
+				   .round = o->round };
+	struct live_slot *s, copy;
+	uint64_t unknown = 0;
+	int ret = 0;
+
+	if (kind->order > ORDER_MAX)
+		return 0;
+	if (o->page_bytes) {
+		ret = take_pages(o, addr, kind->order, LIVE_LOST, sink, ctx, &unknown);
+		if (!ret && (s = find_live(o, 0, addr))) {
+			/* an unaligned block, or a larger one that begins here: damage */
+			copy = *s;
+			remove_slot(o, s);
+			ret = hand_out(&copy, o->kind_rows[copy.kind].bytes, LIVE_LOST, sink, ctx);
+		}
+	} else if ((s = find_live(o, space, addr))) {
+		copy = *s;
+		remove_slot(o, s);
+		ret = hand_out(&copy, o->kind_rows[copy.kind].bytes, LIVE_LOST, sink, ctx);
+	}
+	if (ret < 0)
+		return ret;
+	ret = intern_kind(o, kind, &entry.kind);
+	return ret < 0 ? ret : insert(o, &entry);
+}
+
+int live_objects_set_stack(struct live_objects *o, uint32_t space, uint64_t addr, uint64_t ts_ns,
+			   uint64_t stack)
+{
+	struct live_slot *s = find_live(o, space, addr);
+	struct live_kind k;
+
+	if (!s || s->ts_ns != ts_ns)
+		return 0;
+	k = o->kind_rows[s->kind];
+	k.stack = stack;
+	return intern_kind(o, &k, &s->kind);
+}
+
+int live_objects_rest(struct live_objects *o, live_objects_sink sink, void *ctx)
+{
+	size_t i;
+	int ret;
+
+	for (i = 0; i < o->cap; i++) {
+		const struct live_slot *s = &o->slots[i];
+
+		if (s->kind == KIND_EMPTY)
+			continue;
+		ret = hand_out(s, o->kind_rows[s->kind].bytes, LIVE_REMAINS, sink, ctx);
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
+}
+
+size_t live_objects_cnt(const struct live_objects *o)
+{
+	return o->cnt;
+}
+
+const struct live_kind *live_objects_kind(const struct live_objects *o, uint32_t kind)
+{
+	return &o->kind_rows[kind];
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * live_objects: pairs frees with the allocations they end, by address.
+ *
+ *     allocations, frees --[live_objects]--> for each free (or lost free): who allocated it, when,
+ * what
+ *
+ * Spaces keep address spaces apart: the kernel's slab objects are one, page frames another, each
+ * process's heap one of its own. Page frames come in blocks of 2^order: an allocation may be freed
+ * in parts, and is then split as the kernel's buddy allocator does.
+ *
+ * An allocation at an address that is still live means that its free was lost: the old object is
+ * handed out first, as lost. Memory is proportional to live objects (32 bytes each, the table at
+ * most 3/4 full) plus the distinct (call site, cache, sizes, flags, stack) there are. Calls come in
+ * time order. Threads: one. Errors: -ENOMEM or what a callback returned.
+ */
+#ifndef LIVE_OBJECTS_H
+#define LIVE_OBJECTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct live_objects;
+
+/* Properties that many objects share; interned. */
+struct live_kind {
+	uint64_t call_site, cache;
+	uint64_t bytes_req, bytes;	/* pages: both of the whole block */
+	uint64_t stack;			/* number of the recorded stack; 0: none was */
+	uint32_t gfp;
+	uint16_t migratetype;
+	uint8_t order;			/* pages; else 0 */
+	uint8_t irq;			/* 1: allocated in interrupt context */
+};
+
+struct live_object {
+	uint64_t addr;			/* or page frame number */
+	uint64_t ts_ns;			/* instant of the allocation */
+	uint32_t owner;			/* as given to live_objects_add() */
+	uint32_t kind;			/* for live_objects_kind() */
+	uint32_t space;
+};
+
+/* How an object ended. */
+enum live_end { LIVE_FREED = 1, LIVE_LOST = 2, LIVE_REMAINS = 3 };
+
+typedef int (*live_objects_sink)(void *ctx, const struct live_object *object, uint64_t bytes,
+				 enum live_end end);
+
+/* pages: addresses are page frames, of page_bytes each; 0: plain addresses. */
+int live_objects_new(struct live_objects **ret, uint32_t page_bytes);
+void live_objects_free(struct live_objects *o);
+/* Removes all objects and keeps the memory. */
+void live_objects_clear(struct live_objects *o);
+
+/*
+ * Adds an object. sink gets every object that the new object proves lost, before the call returns.
+ */
+int live_objects_add(struct live_objects *o, uint32_t space, uint64_t addr, uint64_t ts_ns,
+		     uint32_t owner, const struct live_kind *kind, live_objects_sink sink,
+		     void *ctx);
+
+/*
+ * Sets the stack of the object at addr that was added at ts_ns, if that object still exists. 0 or
+ * -ENOMEM.
+ */
+int live_objects_set_stack(struct live_objects *o, uint32_t space, uint64_t addr, uint64_t ts_ns,
+			   uint64_t stack);
+
+/*
+ * Ends the object at addr (pages: all objects in the 2^order frames from addr on). sink gets each
+ * object or part of an object. *ret_unknown: bytes (pages) or objects (else: 0 or 1) without a
+ * recorded allocation.
+ */
+int live_objects_end(struct live_objects *o, uint32_t space, uint64_t addr, unsigned int order,
+		     live_objects_sink sink, void *ctx, uint64_t *ret_unknown);
+
+/* Hands out all remaining objects, in no particular order, as LIVE_REMAINS. */
+int live_objects_rest(struct live_objects *o, live_objects_sink sink, void *ctx);
+
+/*
+ * From now on, older objects (from before this call) that an operation ends or splits are handed to
+ * older(), whole, before anything else becomes of them. A table into which just these are put back
+ * in front of the same operations ends the same objects.
+ */
+typedef void (*live_objects_older)(void *ctx, const struct live_object *object);
+void live_objects_begin_notes(struct live_objects *o, live_objects_older older, void *ctx);
+
+size_t live_objects_cnt(const struct live_objects *o);
+const struct live_kind *live_objects_kind(const struct live_objects *o, uint32_t kind);
+
+#endif /* LIVE_OBJECTS_H */

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * mem_levels: resident and mapped bytes of each process as step functions of time.
+ *
+ *     start snapshot, RSS and VM events, exec, exit --[mem_levels]--> steps (old level, new level)
+ *
+ * RSS is anon + file + shmem, in bytes; swap is not resident. An event gives a counter's new value.
+ * A process born inside the trace begins at 0. An older one begins at its baseline; if the snapshot
+ * missed it, its first value becomes the baseline, which is a step but no growth. The kernel does
+ * not announce what a dying process gives back: after the exit of its last thread the level is 0.
+ * An exec drops the old shmem and swap in the same way (anon and file report their new values at
+ * once).
+ *
+ * The kernel batches its counters per CPU: a value may be off by some tens of pages per CPU, and
+ * these errors never accumulate. Threads: one.
+ */
+#ifndef MEM_LEVELS_H
+#define MEM_LEVELS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "format/rows.h"
+#include "format/event.h"
+
+enum { MEM_FILE = 0, MEM_ANON = 1, MEM_SWAP = 2, MEM_SHMEM = 3, MEM_MEMBER_CNT = 4 };
+
+struct mem_process {
+	uint64_t bytes[MEM_MEMBER_CNT];
+	uint64_t vm_bytes;
+	uint8_t known;		/* bit per member, bit 4: vm_bytes */
+	bool ended;
+};
+
+struct mem_step {
+	uint64_t before, after;	/* bytes */
+	bool is_baseline;	/* the level was unknown before: this is no growth */
+};
+
+/* born_inside: the process began inside the trace, with nothing. Call once, before any event. */
+void mem_process_init(struct mem_process *p, bool born_inside);
+/* True when everything known about both is equal. */
+bool mem_process_same(const struct mem_process *a, const struct mem_process *b);
+/* Sets the levels of a snapshot or keyframe. */
+void mem_process_baseline(struct mem_process *p, const struct trace_rss *row);
+/* The present levels as a row. */
+struct trace_rss mem_process_row(const struct mem_process *p);
+
+/*
+ * An RSS or VM event of the process. True when the resident (RSS) or mapped (VM) bytes changed:
+ * *ret_step.
+ */
+bool mem_process_event(struct mem_process *p, const struct event *ev, struct mem_step *ret_step);
+
+/* The last thread ended, or the process called exec: the steps of RSS and mapped bytes. */
+void mem_process_exit(struct mem_process *p, struct mem_step *ret_rss, struct mem_step *ret_vm);
+void mem_process_exec(struct mem_process *p, struct mem_step *ret_rss);
+
+uint64_t mem_process_rss(const struct mem_process *p);
+
+#endif /* MEM_LEVELS_H */

@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * request_track: one entry per request address, reused from life to life. An entry's state says
+ * which events may come next; an event that does not fit begins a new life, since addresses are
+ * reused at once.
+ */
+#include "model/request_track.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/hash_map.h"
+
+#define REQ_OP_MASK 0xffu
+#define REQ_OP_WRITE 1u
+#define REQ_OP_FLUSH 2u
+#define REQ_PREFLUSH (1u << 18)
+
+enum rq_state {
+	RQ_FREE = 0,
+	RQ_QUEUED,		/* started or inserted */
+	RQ_ISSUED,
+	RQ_REQUEUED,
+	RQ_COMPLETED,		/* completed as a whole; waits for its done event */
+	RQ_FLUSH_TAIL,		/* over, but its flush sequence may complete once more */
+};
+
+struct rq_entry {
+	struct block_request r;
+	uint32_t key_dev;	/* the address is r.rq, or key_rq before the first life */
+	uint64_t key_rq;
+	uint64_t life;		/* number of lives so far */
+	uint32_t noted;		/* the last round of notes that has it */
+	uint8_t state;
+};
+
+struct request_track {
+	request_track_sink sink;
+	void *ctx;
+	struct hash_map map;
+	struct rq_entry *entries;
+	size_t cap;
+	uint32_t round;		/* number of the round of notes, from 1; 0: no notes are made */
+	uint64_t round_ns;	/* when it began */
+	struct buf notes;
+};
+
+int request_track_new(struct request_track **ret, request_track_sink sink, void *ctx)
+{
+	struct request_track *b = calloc(1, sizeof(*b));
+
+	if (!b)
+		return -ENOMEM;
+	b->sink = sink;
+	b->ctx = ctx;
+	*ret = b;
+	return 0;
+}
+
+void request_track_free(struct request_track *b)
+{
+	if (!b)
+		return;
+	hash_map_done(&b->map);
+	buf_done(&b->notes);
+	free(b->entries);
+	free(b);
+}
+
+/* ---- states ---- */
+
+/* X(field) instants, Y(field) numbers: everything of a life but its end. */
+#define REQUEST_FIELDS(X, Y)                                                           \
+	X(start_ns) X(insert_ns) X(first_issue_ns) X(issue_ns) X(complete_ns)          \
+	Y(rq) Y(sector) Y(bytes) Y(dev) Y(part) Y(cmd_flags) Y(status) Y(submitter)    \
+	Y(requeue_cnt) Y(part_cnt) Y(submitter_rank) Y(ino) Y(ino_dev) Y(owner_upid)   \
+	Y(pages) Y(owner_how) Y(flush_seq)
+
+static void put_state(const struct rq_entry *x, uint64_t ts_ns, struct buf *out)
+{
+	packed_put(out, x->key_rq);
+	packed_put(out, x->key_dev);
+	packed_put(out, x->state);
+#define X(f) packed_put(out, x->r.f ? zigzag_encode(ts_ns - x->r.f) + 1 : 0);
+#define Y(f) packed_put(out, x->r.f);
+	REQUEST_FIELDS(X, Y)
+#undef X
+#undef Y
+}
+
+static void touch(struct request_track *b, struct rq_entry *x)
+{
+	if (x->noted == b->round)
+		return;
+	x->noted = b->round;
+	put_state(x, b->round_ns, &b->notes);
+}
+
+void request_track_begin_notes(struct request_track *b, uint64_t from_ns)
+{
+	b->round++;
+	b->round_ns = from_ns;
+	buf_reset(&b->notes);
+}
+
+const struct buf *request_track_notes(const struct request_track *b)
+{
+	return &b->notes;
+}
+
+void request_track_save(const struct request_track *b, uint64_t ts_ns, struct buf *out)
+{
+	size_t i;
+
+	for (i = 0; i < b->map.cnt; i++)
+		put_state(&b->entries[i], ts_ns, out);
+}
+
+static struct rq_entry *entry_at(struct request_track *b, uint64_t rq, uint64_t dev)
+{
+	uint32_t i;
+	int ret = hash_map_intern(&b->map, rq, dev, &i);
+
+	if (ret < 0)
+		return NULL;
+	if (array_reserve(&b->entries, &b->cap, i + 1) < 0) {
+		/* the map has an entry that does not exist; it must not be used again */
+		hash_map_clear(&b->map);
+		return NULL;
+	}
+	if (ret)
+		b->entries[i] = (struct rq_entry){ .key_rq = rq, .key_dev = (uint32_t)dev };
+	return &b->entries[i];
+}
+
+int request_track_load(struct request_track *b, struct packed_in *in, uint64_t ts_ns)
+{
+	while (in->p != in->end && !in->bad) {
+		uint64_t rq = packed_get(in), dev = packed_get(in), state = packed_get(in), v;
+		struct rq_entry *x = entry_at(b, rq, dev);
+
+		if (!x)
+			return -ENOMEM;
+		if (state > RQ_FLUSH_TAIL)
+			return -EBADMSG;
+		x->state = (uint8_t)state;
+#define X(f)                                                                                       \
+		v = packed_get(in);                                                               \
+		x->r.f = v ? ts_ns - zigzag_decode(v - 1) : 0;
+#define Y(f) x->r.f = (__typeof__(x->r.f))packed_get(in);
+		REQUEST_FIELDS(X, Y)
+#undef X
+#undef Y
+	}
+	return in->bad ? -EBADMSG : 0;
+}
+
+/* ---- lives ---- */
+
+static struct rq_entry *entry_of(struct request_track *b, const struct event *ev)
+{
+	struct rq_entry *x = entry_at(b, ev->v[EV_REQUEST_RQ], ev->v[EV_REQUEST_DEV]);
+
+	if (x)
+		touch(b, x);
+	return x;
+}
+
+/* Forgets the life; the entry keeps its address. */
+static void clear_life(struct rq_entry *x)
+{
+	memset(&x->r, 0, sizeof(x->r));
+	x->state = RQ_FREE;
+	x->life++;
+}
+
+static int hand_over(struct request_track *b, struct rq_entry *x, uint64_t end_ns,
+		     enum block_end end)
+{
+	x->r.end_ns = end_ns;
+	x->r.end = (uint8_t)end;
+	x->state = RQ_FREE;
+	if (end == BLOCK_END_DONE && x->r.flush_seq && x->r.bytes)
+		x->state = RQ_FLUSH_TAIL;
+	return b->sink(b->ctx, &x->r);
+}
+
+static int begin_life(struct request_track *b, struct rq_entry *x, const struct event *ev)
+{
+	int ret = 0;
+
+	if (x->state == RQ_COMPLETED)	/* its done event was lost */
+		ret = hand_over(b, x, ev->ts_ns, BLOCK_END_DONE);
+	clear_life(x);
+	x->r.rq = ev->v[EV_REQUEST_RQ];
+	x->r.submitter = EVENT_ID_UNKNOWN;
+	return ret;
+}
+
+static void describe(struct rq_entry *x, const struct event *ev)
+{
+	x->r.dev = (uint32_t)ev->v[EV_REQUEST_DEV];
+	if (ev->v[EV_REQUEST_PART])
+		x->r.part = (uint32_t)ev->v[EV_REQUEST_PART];
+	x->r.cmd_flags = (uint32_t)ev->v[EV_REQUEST_CMD_FLAGS];
+	x->r.sector = ev->v[EV_REQUEST_SECTOR];
+	x->r.bytes = ev->v[EV_REQUEST_BYTES];
+}
+
+static void submitted_by(struct rq_entry *x, const struct event *ev, uint8_t rank)
+{
+	if (x->r.submitter_rank >= rank)
+		return;
+	x->r.submitter_rank = rank;
+	x->r.submitter = ev->flags & EVENT_F_IRQ ? EVENT_ID_UNKNOWN : ev->utid;
+}
+
+static int on_queue(struct request_track *b, struct rq_entry *x, const struct event *ev,
+		    bool is_start)
+{
+	/* inserted twice without a requeue: the same request again only if it is the same I/O */
+	bool again =
+		x->state == RQ_REQUEUED ||
+		(x->state == RQ_QUEUED && !(is_start ? x->r.start_ns : x->r.insert_ns)) ||
+		(x->state == RQ_QUEUED && !is_start && x->r.sector == ev->v[EV_REQUEST_SECTOR] &&
+		 x->r.bytes == ev->v[EV_REQUEST_BYTES]);
+	int ret;
+
+	if (!again || (is_start && x->state == RQ_REQUEUED)) {
+		ret = begin_life(b, x, ev);
+		if (ret < 0)
+			return ret;
+	}
+	describe(x, ev);
+	if (is_start)
+		x->r.start_ns = ev->ts_ns;
+	else if (!x->r.insert_ns)
+		x->r.insert_ns = ev->ts_ns;
+	submitted_by(x, ev, is_start ? 3 : 2);
+	x->state = RQ_QUEUED;
+	return 0;
+}
+
+static int on_issue(struct request_track *b, struct rq_entry *x, const struct event *ev)
+{
+	/* issued twice without a requeue: the same request again only if it is the same I/O */
+	bool again = x->state == RQ_QUEUED || x->state == RQ_REQUEUED ||
+		     (x->state == RQ_ISSUED && x->r.sector == ev->v[EV_REQUEST_SECTOR] &&
+		      x->r.bytes == ev->v[EV_REQUEST_BYTES] && !x->r.part_cnt);
+	uint64_t done = x->r.part_cnt ? x->r.bytes : 0;
+	uint64_t sector = x->r.sector;
+	int ret;
+
+	if (!again) {
+		ret = begin_life(b, x, ev);
+		if (ret < 0)
+			return ret;
+		done = 0;
+	}
+	describe(x, ev);
+	if (again && x->r.part_cnt) {	/* requeued for its rest: keep what is done */
+		x->r.bytes = done;
+		x->r.sector = sector;
+	}
+	if (!x->r.first_issue_ns)
+		x->r.first_issue_ns = ev->ts_ns;
+	x->r.issue_ns = ev->ts_ns;
+	if (ev->v[EV_REQUEST_PAGES]) {
+		x->r.ino = ev->v[EV_REQUEST_INO];
+		x->r.ino_dev = (uint32_t)ev->v[EV_REQUEST_INO_DEV];
+		x->r.pages = (uint8_t)ev->v[EV_REQUEST_PAGES];
+		x->r.owner_upid = (uint32_t)ev->v[EV_REQUEST_OWNER_UPID];
+		x->r.owner_how = (uint8_t)ev->v[EV_REQUEST_OWNER_HOW];
+	}
+	submitted_by(x, ev, 1);
+	x->state = RQ_ISSUED;
+	return 0;
+}
+
+/*
+ * True when a completion without a life is the tail of a counted request, or belongs to none. An
+ * empty flush of its own counts. Kernels that announce no start (before 6.5) take REQ_PREFLUSH and
+ * REQ_FUA off a write before its flush sequence: an empty flush is then a write of nothing at
+ * sector 0, which those kernels count among the writes, while a tail still has its data's sector.
+ * If that is sector 0, too, it is a tail when the data was marked as part of a flush sequence.
+ */
+static bool is_tail(const struct rq_entry *x, const struct event *ev)
+{
+	uint32_t flags = (uint32_t)ev->v[EV_REQUEST_CMD_FLAGS];
+
+	if (ev->v[EV_REQUEST_BYTES] || ev->v[EV_REQUEST_DONE_BYTES])
+		return false;
+	if (x->state == RQ_COMPLETED)
+		return true;
+	if ((flags & REQ_OP_MASK) == REQ_OP_WRITE && !ev->v[EV_REQUEST_SECTOR])
+		return x->state == RQ_FLUSH_TAIL && !x->r.sector;
+	if (x->state == RQ_FLUSH_TAIL)
+		return true;
+	return (flags & REQ_OP_MASK) != REQ_OP_FLUSH && !(flags & REQ_PREFLUSH);
+}
+
+static int on_complete(struct request_track *b, struct rq_entry *x, const struct event *ev)
+{
+	uint64_t total = ev->v[EV_REQUEST_BYTES], done = ev->v[EV_REQUEST_DONE_BYTES];
+	int ret;
+
+	if (x->state == RQ_FREE || x->state == RQ_FLUSH_TAIL || x->state == RQ_COMPLETED) {
+		if (is_tail(x, ev)) {
+			if (x->state == RQ_FLUSH_TAIL)
+				x->state = RQ_FREE;	/* a request has one tail only */
+			return 0;
+		}
+		/* in flight before the recording, or its start was lost */
+		ret = begin_life(b, x, ev);
+		if (ret < 0)
+			return ret;
+		describe(x, ev);
+		x->state = RQ_ISSUED;
+	}
+	if (!x->r.part_cnt++)
+		x->r.bytes = 0;
+	x->r.bytes += done < total ? done : total;
+	if (ev->v[EV_REQUEST_STATUS])
+		x->r.status = (uint32_t)ev->v[EV_REQUEST_STATUS];
+	x->r.cmd_flags = (uint32_t)ev->v[EV_REQUEST_CMD_FLAGS];
+	x->r.flush_seq = !!(ev->flags & EVENT_F_FLUSH_SEQ);
+	x->r.complete_ns = ev->ts_ns;
+	if (done < total)
+		return 0;
+	if (!x->r.start_ns)
+		return hand_over(b, x, ev->ts_ns, BLOCK_END_DONE);
+	x->state = RQ_COMPLETED;
+	return 0;
+}
+
+static int on_done(struct request_track *b, struct rq_entry *x, const struct event *ev)
+{
+	if (x->state != RQ_COMPLETED) {
+		/*
+		 * a request without start was counted at its completion; or it was never seen, or
+		 * its completion was lost
+		 */
+		if (x->state != RQ_ISSUED || !x->r.start_ns)
+			return 0;
+		x->r.complete_ns = ev->ts_ns;
+	}
+	return hand_over(b, x, ev->ts_ns, BLOCK_END_DONE);
+}
+
+int request_track_event(struct request_track *b, const struct event *ev)
+{
+	struct rq_entry *x = entry_of(b, ev);
+
+	if (!x)
+		return -ENOMEM;
+	switch (ev->v[EV_REQUEST_ACTION]) {
+	case EVENT_REQUEST_START:
+		return on_queue(b, x, ev, true);
+	case EVENT_REQUEST_INSERT:
+		return on_queue(b, x, ev, false);
+	case EVENT_REQUEST_ISSUE:
+		return on_issue(b, x, ev);
+	case EVENT_REQUEST_REQUEUE:
+		if (x->state == RQ_ISSUED || x->state == RQ_QUEUED) {
+			x->state = RQ_REQUEUED;
+			x->r.requeue_cnt++;
+		}
+		return 0;
+	case EVENT_REQUEST_COMPLETE:
+		return on_complete(b, x, ev);
+	case EVENT_REQUEST_ERROR:
+		if (x->state == RQ_ISSUED && ev->v[EV_REQUEST_STATUS])
+			x->r.status = (uint32_t)ev->v[EV_REQUEST_STATUS];
+		return 0;
+	case EVENT_REQUEST_DONE:
+		return on_done(b, x, ev);
+	case EVENT_REQUEST_MERGE:
+		if (x->state == RQ_FREE || x->state == RQ_FLUSH_TAIL) {
+			clear_life(x);
+			x->r.rq = ev->v[EV_REQUEST_RQ];
+			x->r.submitter = EVENT_ID_UNKNOWN;
+			submitted_by(x, ev, 1);
+		}
+		describe(x, ev);
+		return hand_over(b, x, ev->ts_ns, BLOCK_END_MERGED);
+	default:
+		return 0;
+	}
+}
+
+int request_track_pending(struct request_track *b, request_track_sink sink, void *ctx)
+{
+	size_t i;
+	int ret;
+
+	for (i = 0; i < b->map.cnt; i++) {
+		struct rq_entry *x = &b->entries[i];
+
+		if (x->state == RQ_FREE || x->state == RQ_FLUSH_TAIL)
+			continue;
+		ret = sink(ctx, &x->r);
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
+}
+
+bool request_track_in_flight(const struct request_track *b, uint64_t rq, uint32_t dev)
+{
+	uint32_t i;
+
+	return hash_map_find(&b->map, rq, dev, &i) && b->entries[i].state != RQ_FREE &&
+	       b->entries[i].state != RQ_FLUSH_TAIL;
+}
+
+uint64_t request_track_life(const struct request_track *b, uint64_t rq, uint32_t dev)
+{
+	uint32_t i;
+
+	return hash_map_find(&b->map, rq, dev, &i) ? b->entries[i].life : 0;
+}
+
+const char *block_op_name(uint32_t cmd_flags)
+{
+	switch (cmd_flags & REQ_OP_MASK) {
+	case 0:
+		return "read";
+	case 1:
+		return "write";
+	case REQ_OP_FLUSH:
+		return "flush";
+	case 3:
+		return "discard";
+	case 5:
+		return "secure_erase";
+	case 7:
+	case 13:
+		return "zone_append";
+	case 9:
+		return "write_zeroes";
+	case 10:
+	case 11:
+	case 12:
+	case 15:
+	case 17:
+		return "zone_mgmt";
+	default:
+		return "other";
+	}
+}
+
+uint64_t block_request_queued_ns(const struct block_request *r)
+{
+	return r->start_ns ? r->start_ns : r->insert_ns ? r->insert_ns : r->first_issue_ns;
+}
+
+static bool between(uint64_t from_ns, uint64_t to_ns, uint64_t *ret_ns)
+{
+	if (!from_ns || !to_ns)
+		return false;
+	*ret_ns = to_ns > from_ns ? to_ns - from_ns : 0;
+	return true;
+}
+
+bool block_request_latency(const struct block_request *r, uint64_t *ret_ns)
+{
+	return between(block_request_queued_ns(r), r->complete_ns, ret_ns);
+}
+
+bool block_request_queue_latency(const struct block_request *r, uint64_t *ret_ns)
+{
+	return between(block_request_queued_ns(r), r->first_issue_ns, ret_ns);
+}
+
+bool block_request_device_latency(const struct block_request *r, uint64_t *ret_ns)
+{
+	return between(r->issue_ns, r->complete_ns, ret_ns);
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * request_track: follows each block request from its queueing to its completion.
+ *
+ *     block events --[request_track]--> one struct block_request per request, when it is over
+ *
+ * A (device, address in flight) identifies a request. Any number may be in flight and complete in
+ * any order. One life is: [start] [insert] issue (requeue [insert] issue)* complete+ [done]
+ *
+ *   - A request completes in parts: done_bytes add up, and the last part leaves nothing.
+ *   - A request is over, and counted, when the kernel ends its I/O accounting (done; as
+ *     /proc/diskstats counts), or at its last completion where the kernel announces neither start
+ *     nor done.
+ *   - Queue latency: start (else insert, else nothing) to the first issue. Device latency: last
+ *     issue to last completion. Latency: start (else insert, else issue) to last completion.
+ *   - The submitter is the thread that caused the start, else the insert, else the issue; in
+ *     interrupt context it is EVENT_ID_UNKNOWN. The thread that runs at completion does not matter.
+ *   - A request in flight when the recording began has what was seen of it: no latency.
+ *   - A request merged into another ends there: it is a merge, not a request.
+ *   - A write with flush or FUA on a device that needs a flush sequence completes twice under one
+ *     address, the second time with 0 bytes: that is one request.
+ *
+ * When the end of a request was lost, its address returns with a new life, and the old life is
+ * dropped. Memory grows with the number of request addresses, which the kernel allocates once per
+ * queue. Calls come in order of time. Threads: one.
+ */
+#ifndef REQUEST_TRACK_H
+#define REQUEST_TRACK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/event.h"
+#include "base/packed.h"
+
+struct request_track;
+
+enum block_end { BLOCK_END_DONE = 1, BLOCK_END_MERGED = 2 };
+
+struct block_request {
+	uint64_t rq;
+	uint64_t sector;		/* the first sector, in units of 512 bytes */
+	/* BLOCK_END_DONE: finished bytes; merged: the request's bytes at that instant */
+	uint64_t bytes;
+	uint64_t start_ns, insert_ns;	/* 0: not seen */
+	uint64_t first_issue_ns, issue_ns;	/* first and last issue; 0: not seen */
+	uint64_t complete_ns;		/* last completion */
+	uint64_t end_ns;		/* the instant at which the request was counted */
+	uint32_t dev, part;
+	uint32_t cmd_flags;		/* REQ_OP in bits 0..7 */
+	uint32_t status;		/* of the last failed completion; 0: none failed */
+	uint32_t submitter;		/* utid; EVENT_ID_UNKNOWN */
+	uint32_t requeue_cnt, part_cnt;	/* part_cnt: completions */
+	uint64_t ino;			/* the inode of the first page at the last issue; 0: none */
+	uint32_t ino_dev;
+	uint32_t owner_upid;		/* valid unless owner_how is EVENT_OWNER_NONE */
+	uint8_t pages;			/* EVENT_PAGES_* */
+	uint8_t owner_how;		/* EVENT_OWNER_* */
+	uint8_t submitter_rank;		/* 3 start, 2 insert, 1 issue, 0 none */
+	uint8_t end;			/* enum block_end */
+	/* 1: the request's flush sequence may complete once more under its address */
+	uint8_t flush_seq;
+};
+
+/* The request stays valid during the call. */
+typedef int (*request_track_sink)(void *ctx, const struct block_request *r);
+
+int request_track_new(struct request_track **ret, request_track_sink sink, void *ctx);
+void request_track_free(struct request_track *b);
+
+/* ev->kind is EVENT_REQUEST. 0, -ENOMEM, or what the sink returned. */
+int request_track_event(struct request_track *b, const struct event *ev);
+
+/*
+ * Hands out the requests still in flight (end 0). A request that completed but whose accounting did
+ * not end is not counted, since the end of a trace, which may be a cut, is no event of a request.
+ */
+int request_track_pending(struct request_track *b, request_track_sink sink, void *ctx);
+
+/* True when a request of that address is in flight: queued, and not yet handed out. */
+bool request_track_in_flight(const struct request_track *b, uint64_t rq, uint32_t dev);
+
+/*
+ * A number that changes when a new life begins at that address, after which nothing earlier
+ * matters.
+ */
+uint64_t request_track_life(const struct request_track *b, uint64_t rq, uint32_t dev);
+
+/*
+ * From request_track_begin_notes() on, the state of each address at from_ns is noted when the
+ * address first matters; request_track_notes() gives these notes. request_track_save() gives the
+ * state of all addresses at ts_ns. request_track_load() takes either: a tracker that loaded the
+ * notes handles the following events as this one did. Load: 0, -ENOMEM or -EBADMSG.
+ */
+void request_track_begin_notes(struct request_track *b, uint64_t from_ns);
+const struct buf *request_track_notes(const struct request_track *b);
+void request_track_save(const struct request_track *b, uint64_t ts_ns, struct buf *out);
+int request_track_load(struct request_track *b, struct packed_in *in, uint64_t ts_ns);
+
+/* ---- meaning of the numbers ---- */
+
+/* "read", "write", "flush", "discard", "secure_erase", "write_zeroes", "zone_append", "zone_mgmt",
+ * "other" */
+const char *block_op_name(uint32_t cmd_flags);
+/* The instant a request was queued: start, else insert, else first issue; 0: unknown. */
+uint64_t block_request_queued_ns(const struct block_request *r);
+/* Latencies; false when one of the two instants was not seen. */
+bool block_request_latency(const struct block_request *r, uint64_t *ret_ns);
+bool block_request_queue_latency(const struct block_request *r, uint64_t *ret_ns);
+bool block_request_device_latency(const struct block_request *r, uint64_t *ret_ns);
+
+#endif /* REQUEST_TRACK_H */

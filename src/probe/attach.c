@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * attach: see attach.h. The kernel runs the programs of a tracepoint in the order in which they
+ * were attached. A second program that ran without the first before it would send everything. So
+ * second programs come after the first ones and go before them.
+ */
+#include "probe/attach.h"
+
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <glob.h>
+#include <limits.h>
+#include <linux/capability.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/privilege.h"
+#include "probe/libbpf_text.h"
+#include "probe/source.h"
+
+static struct bpf_link *attach_program(struct bpf_program *prog)
+{
+	/* When adapt.c sets the type of a program, libbpf forgets how to attach it. */
+	if (bpf_program__type(prog) == BPF_PROG_TYPE_TRACING)
+		return bpf_program__attach_trace(prog);
+	return bpf_program__attach(prog);
+}
+
+static int attach_tracepoint(struct attached *a, const struct source_program *sp,
+			     struct bpf_program *prog, struct err *e)
+{
+	struct bpf_link *link;
+
+	if (a->link_cnt == ATTACH_LINKS_MAX)
+		return err_set(e, -E2BIG, "too many programs to attach: a bug");
+	libbpf_text_clear();
+	link = attach_program(prog);
+	if (!link)
+		return err_set(e, -errno, "cannot attach %s: %s%s%s", sp->tracepoint,
+			       strerror(errno), *libbpf_text() ? "; " : "", libbpf_text());
+	a->links[a->link_cnt++] = link;
+	return 0;
+}
+
+/* ---- the C library's allocator, by uprobes ---- */
+
+#define HEAP_LIBRARIES_MAX 4
+
+/* The functions that each program is meant for. */
+static const struct {
+	const char *program;
+	const char *functions[10];	/* ends with NULL */
+} heap_functions[] = {
+	{ "heap_malloc", { "malloc", "valloc", "pvalloc" } },
+	{ "heap_calloc", { "calloc" } },
+	{ "heap_realloc", { "realloc" } },
+	{ "heap_reallocarr", { "reallocarray" } },
+	{ "heap_aligned", { "memalign", "aligned_alloc" } },
+	{ "heap_posix", { "posix_memalign" } },
+	{ "heap_free", { "free" } },
+	{ "heap_return",
+	  { "malloc", "calloc", "realloc", "reallocarray", "memalign", "aligned_alloc",
+	    "posix_memalign", "valloc", "pvalloc" } },
+};
+
+/* Finds the C libraries of this system (glibc, musl). Returns their number. */
+static unsigned int heap_find_libraries(char libs[HEAP_LIBRARIES_MAX][PATH_MAX])
+{
+	static const char *const patterns[] = {
+		"/lib/*-linux-gnu*/libc.so.6",
+		"/lib64/libc.so.6",
+		"/usr/lib/libc.so.6",
+		"/lib/ld-musl-*.so.1",
+	};
+	unsigned int cnt = 0, i, k;
+	size_t j;
+
+	for (i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++) {
+		glob_t g;
+
+		if (glob(patterns[i], 0, NULL, &g))
+			continue;
+		for (j = 0; j < g.gl_pathc && cnt < HEAP_LIBRARIES_MAX; j++) {
+			/* A file with several names would be probed twice. */
+			if (!realpath(g.gl_pathv[j], libs[cnt]))
+				continue;
+			for (k = 0; k < cnt && strcmp(libs[k], libs[cnt]); k++)
+				;
+			cnt += k == cnt;
+		}
+		globfree(&g);
+	}
+	return cnt;
+}
+
+static int attach_function(struct attached *a, struct bpf_program *prog, const char *function,
+			   bool ret, const char *lib, struct err *e)
+{
+	LIBBPF_OPTS(bpf_uprobe_opts, opts, .func_name = function, .retprobe = ret);
+	struct bpf_link *link;
+
+	if (a->link_cnt == ATTACH_LINKS_MAX)
+		return err_set(e, -E2BIG, "too many programs to attach: a bug");
+	link = bpf_program__attach_uprobe_opts(prog, -1, lib, 0, &opts);
+	if (link) {
+		a->links[a->link_cnt++] = link;
+		return 0;
+	}
+	if (errno == ENOENT || errno == ESRCH)	/* the library has no such function */
+		return 0;
+	/* This kernel is 6.16 or later, or has that change back-ported. */
+	if ((errno == EACCES || errno == EPERM) && !privilege_has(CAP_SYS_ADMIN))
+		return err_set(e, -EPERM,
+			       "alloc.heap: this kernel wants CAP_SYS_ADMIN for uprobes; run with "
+			       "sudo, or record without it");
+	return err_set(e, -errno, "alloc.heap: cannot attach to %s in %s: %s", function, lib,
+		       strerror(errno));
+}
+
+static int attach_heap_library(struct attached *a, struct bpf_program *prog, const char *name,
+			       const char *lib, struct err *e)
+{
+	size_t i, j;
+	int err = 0;
+
+	for (i = 0; i < sizeof(heap_functions) / sizeof(heap_functions[0]); i++) {
+		if (strcmp(heap_functions[i].program, name))
+			continue;
+		for (j = 0; !err && heap_functions[i].functions[j]; j++)
+			err = attach_function(a, prog, heap_functions[i].functions[j],
+					      !strcmp(name, "heap_return"), lib, e);
+	}
+	return err;
+}
+
+/*
+ * The probes fire in every process that uses the library. The programs return at once unless the
+ * process belongs to the workload.
+ */
+static int attach_heap(struct attached *a, const struct source_program *sp,
+		       struct bpf_program *prog, struct err *e)
+{
+	char libs[HEAP_LIBRARIES_MAX][PATH_MAX];
+	unsigned int i, lib_cnt = heap_find_libraries(libs);
+	int err = 0;
+
+	if (!lib_cnt)
+		return err_set(e, -ENOENT,
+			       "alloc.heap: no C library found to attach to; record without it");
+	for (i = 0; i < lib_cnt && !err; i++)
+		err = attach_heap_library(a, prog, sp->program, libs[i], e);
+	return err;
+}
+
+/* Attaches a program of the table, if it was loaded. */
+static int attach_one(struct attached *a, const struct source_program *sp, struct err *e)
+{
+	struct bpf_program *prog = bpf_object__find_program_by_name(a->obj, sp->program);
+	unsigned int first = a->link_cnt;
+	int err;
+
+	if (!prog || !bpf_program__autoload(prog))
+		return 0;
+	err = sp->tracepoint ? attach_tracepoint(a, sp, prog, e) : attach_heap(a, sp, prog, e);
+	memset(a->link_source + first, sp->source, a->link_cnt - first);
+	return err;
+}
+
+int attach_sources(struct attached *a, uint32_t sources, struct err *e)
+{
+	unsigned int i;
+	int err;
+
+	for (i = 0; i < source_program_cnt; i++) {
+		const struct source_program *sp = &source_programs[i];
+
+		if (!(sources & SOURCE_BIT(sp->source)))
+			continue;
+		if (sp->copy == SOURCE_SECOND_WHEN_SKIPPED && !a->takes_skipped[sp->hook])
+			continue;
+		err = attach_one(a, sp, e);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int attach_second(struct attached *a, unsigned int hook, struct err *e)
+{
+	unsigned int i;
+	int err;
+
+	if (a->takes_skipped[hook])
+		return 0;
+	a->takes_skipped[hook] = true;
+	for (i = 0; i < source_program_cnt; i++) {
+		const struct source_program *sp = &source_programs[i];
+
+		if (sp->hook != hook || sp->copy != SOURCE_SECOND_WHEN_SKIPPED)
+			continue;
+		/* If the source is off, attach_sources() will attach the program. */
+		if (!memchr(a->link_source, sp->source, a->link_cnt))
+			continue;
+		err = attach_one(a, sp, e);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+void attach_drop_source(struct attached *a, unsigned int source)
+{
+	unsigned int i, to = 0;
+
+	for (i = a->link_cnt; i > 0; i--) {
+		if (a->link_source[i - 1] == source)
+			bpf_link__destroy(a->links[i - 1]);
+	}
+	for (i = 0; i < a->link_cnt; i++) {
+		if (a->link_source[i] == source)
+			continue;
+		a->links[to] = a->links[i];
+		a->link_source[to++] = a->link_source[i];
+	}
+	a->link_cnt = to;
+}
+
+void attach_drop_all(struct attached *a)
+{
+	while (a->link_cnt)
+		bpf_link__destroy(a->links[--a->link_cnt]);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * attach: the loaded programs at their hooks. A source comes and goes as a whole.
+ *
+ * Threads: one.
+ */
+#ifndef ATTACH_H
+#define ATTACH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "bpf/wire.h"
+
+struct bpf_link;
+struct bpf_object;
+
+#define ATTACH_LINKS_MAX 256
+
+/* Zeroed, with obj set: nothing is attached. */
+struct attached {
+	struct bpf_object *obj;		/* loaded; the caller's */
+	struct bpf_link *links[ATTACH_LINKS_MAX];	/* in the order of attaching */
+	uint8_t link_source[ATTACH_LINKS_MAX];		/* enum source */
+	unsigned int link_cnt;
+	bool takes_skipped[WIRE_HOOK_MAX];	/* by hook: attach_second() was called */
+};
+
+/* Attaches all loaded programs of sources, a mask of SOURCE_BIT. An error leaves some attached. */
+int attach_sources(struct attached *a, uint32_t sources, struct err *e);
+
+/* Detaches the programs of one source. */
+void attach_drop_source(struct attached *a, unsigned int source);
+
+/*
+ * Attaches the second program of a hook, where there is one and the first is attached. From now on
+ * attach_sources() attaches both.
+ */
+int attach_second(struct attached *a, unsigned int hook, struct err *e);
+
+/* Detaches everything. */
+void attach_drop_all(struct attached *a);
+
+#endif /* ATTACH_H */

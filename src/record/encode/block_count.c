@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * block_count: the first pass over a slice's wire records. It counts them by hook and CPU, which
+ * gives block_fill the places of rows and the caller its statistics, and finds the task records, in
+ * order of time.
+ *
+ * Every record passes here, so the loop does nothing that the sums tell afterwards.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "record/encode/block_state.h"
+#include "format/chunk.h"
+
+static int add_task(struct block_writer *w, const struct wire_hdr *h)
+{
+	if (array_reserve(&w->tasks, &w->task_cap, w->task_cnt + 1) < 0)
+		return -ENOMEM;
+	w->tasks[w->task_cnt++] = h;
+	return 0;
+}
+
+/* What has no columns: task records, and rows of snapshots, which are no events and of no CPU. */
+static int count_task(struct block_writer *w, const struct wire_hdr *h)
+{
+	if (h->hook != WIRE_TASK_SNAP) {
+		if (h->cpu >= w->config.cpu_cnt) {
+			w->stats.bad_cnt++;
+			return 0;
+		}
+		w->stats.event_cnt[wire_hook_class[h->hook]]++;
+		w->stats.late_cnt += h->ts_ns < w->from_ns;
+	}
+	return add_task(w, h);
+}
+
+static int count_segment(struct block_writer *w, const struct block_segment *g)
+{
+	const uint8_t *p = g->data, *end = p + g->bytes;
+	unsigned int cpu_cnt = w->config.cpu_cnt;
+	uint32_t *tally = w->tally;
+	int r;
+
+	while (p < end) {
+		const struct wire_hdr *h = (const struct wire_hdr *)p;
+		size_t bytes = wire_record_size_fast(p, (size_t)(end - p));
+
+		if (!bytes) {
+			w->stats.bad_cnt++;
+			break;
+		}
+		p += bytes;
+		__builtin_prefetch(p + BLOCK_AHEAD_BYTES);
+		if (!wire_hook_kind[h->hook]) {
+			r = count_task(w, h);
+			if (r < 0)
+				return r;
+		} else if (h->cpu < cpu_cnt) {
+			tally[h->cpu * WIRE_HOOK_MAX + h->hook]++;
+		} else {
+			w->stats.bad_cnt++;
+		}
+	}
+	return 0;
+}
+
+/* What was counted by hook, by kind and by class. */
+static void sum_tally(struct block_writer *w)
+{
+	unsigned int cpu, hook;
+
+	memset(w->pos, 0, (size_t)EVENT_KIND_CNT * w->config.cpu_cnt * sizeof(*w->pos));
+	for (cpu = 0; cpu < w->config.cpu_cnt; cpu++) {
+		for (hook = 0; hook < WIRE_HOOK_MAX; hook++) {
+			uint32_t n = w->tally[cpu * WIRE_HOOK_MAX + hook];
+
+			w->pos[cpu * EVENT_KIND_CNT + wire_hook_kind[hook]] += n;
+			w->stats.event_cnt[wire_hook_class[hook]] += n;
+		}
+	}
+}
+
+static int sort_tasks(struct block_writer *w)
+{
+	size_t n = w->task_cnt, i;
+	const struct wire_hdr **old = malloc((n + 1) * sizeof(*old));
+	uint32_t *order = malloc((2 * n + 1) * sizeof(*order));
+	uint64_t *ts = malloc((n + 1) * sizeof(*ts));
+	int r = old && order && ts ? 0 : -ENOMEM;
+	const uint32_t *sorted;
+
+	for (i = 0; r == 0 && i < n; i++) {
+		old[i] = w->tasks[i];
+		ts[i] = old[i]->ts_ns;
+	}
+	sorted = r == 0 ? block_order_by_time(ts, order, order + n, (uint32_t)n) : NULL;
+	for (i = 0; sorted && i < n; i++)
+		w->tasks[i] = old[sorted[i]];
+	free(old);
+	free(order);
+	free(ts);
+	return r;
+}
+
+int block_count_records(struct block_writer *w, const struct block_slice *s)
+{
+	uint64_t total = 0;
+	size_t i;
+	int r;
+
+	memset(w->tally, 0, (size_t)WIRE_HOOK_MAX * w->config.cpu_cnt * sizeof(*w->tally));
+	memset(&w->stats, 0, sizeof(w->stats));
+	w->task_cnt = 0;
+	for (i = 0; i < s->segment_cnt; i++) {
+		r = count_segment(w, &s->segments[i]);
+		if (r < 0)
+			return r;
+	}
+	sum_tally(w);
+	for (i = 0; i < 4; i++)
+		total += w->stats.event_cnt[i];
+	if (total > CHUNK_EVENTS_MAX)
+		return -E2BIG;
+	return sort_tasks(w);
+}

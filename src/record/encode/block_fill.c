@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * block_fill: wire records in, arrays per kind and column out.
+ *
+ * The second of two passes over the records. The first (block_count) has counted, so that every
+ * (kind, CPU) gets its place in the arrays; then task_table has applied the task records. This one
+ * resolves tids and writes each value to where it belongs: one switch per record and no allocation.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "record/encode/block_state.h"
+#include "format/chunk.h"
+
+/* Several arrays share one capacity: each gets room for cap elements. */
+#define GROW(array)                                                      \
+	p = realloc(array, (size_t)cap * sizeof(*(array)));              \
+	if (!p)                                                          \
+		return -ENOMEM;                                          \
+	array = p;
+
+/* ---- slots ---- */
+
+static int slots_room(struct block_slots *s)
+{
+	uint32_t cap = s->cap ? s->cap * 2 : 256;
+	void *p;
+
+	GROW(s->thread)
+	GROW(s->utid)
+	GROW(s->hits)
+	GROW(s->rank)
+	GROW(s->order)
+	s->cap = cap;
+	return 0;
+}
+
+static uint32_t slot_add(struct block_slots *s, struct task_thread *t, uint32_t utid)
+{
+	if (s->cnt == s->cap && slots_room(s) < 0)
+		return UINT32_MAX;
+	s->thread[s->cnt] = t;
+	s->utid[s->cnt] = utid;
+	s->hits[s->cnt] = 0;
+	s->rank[s->cnt] = 0;
+	return s->cnt++;
+}
+
+int block_slots_begin(struct block_writer *w)
+{
+	static const uint32_t pseudo[SLOT_FIRST] = {
+		[SLOT_IDLE] = EVENT_ID_IDLE, [SLOT_UNKNOWN] = EVENT_ID_UNKNOWN,
+		[SLOT_IRQ] = EVENT_ID_IRQ, [SLOT_FILTERED] = EVENT_ID_FILTERED,
+	};
+	unsigned int i;
+
+	w->slots.cnt = 0;
+	for (i = 0; i < SLOT_FIRST; i++)
+		if (slot_add(&w->slots, NULL, pseudo[i]) == UINT32_MAX)
+			return -ENOMEM;
+	memset(w->seen, 0, sizeof(w->seen));
+	memset(w->seen_pids, 0, sizeof(w->seen_pids));
+	return 0;
+}
+
+uint32_t block_slot_of(struct block_writer *w, struct task_thread *t)
+{
+	if (t->slot_block == w->epoch)
+		return t->slot;
+	if (task_table_use_thread(w->task_table, t) < 0)
+		return UINT32_MAX;
+	t->slot = slot_add(&w->slots, t, t->utid);
+	if (t->slot != UINT32_MAX)
+		t->slot_block = w->epoch;
+	return t->slot;
+}
+
+static __attribute__((noinline)) uint32_t slot_slow(struct block_writer *w, uint32_t tid,
+						    uint64_t ts_ns)
+{
+	struct block_seen *seen = &w->seen[tid % BLOCK_SEEN_CNT];
+	struct task_thread *t;
+	uint64_t until;
+	uint32_t slot;
+
+	t = task_table_thread_at(w->task_table, tid, ts_ns, &until);
+	slot = t ? block_slot_of(w, t) : UINT32_MAX;
+	if (slot == UINT32_MAX)
+		return UINT32_MAX;
+	*seen = (struct block_seen){ tid, slot, t->life.since_ns, until };
+	return slot;
+}
+
+/* ---- the second pass ---- */
+
+struct fill {
+	struct block_writer *w;
+	bool doubtful;		/* the count met what is no record: look at each again */
+	bool failed;
+};
+
+static inline uint32_t fill_slot(struct fill *f, uint32_t tid, uint64_t ts_ns)
+{
+	const struct block_seen *seen = &f->w->seen[tid % BLOCK_SEEN_CNT];
+	uint32_t slot;
+
+	if (!tid) {
+		slot = SLOT_IDLE;
+	} else if (seen->tid == tid && ts_ns >= seen->since_ns && ts_ns < seen->until_ns) {
+		slot = seen->slot;
+	} else {
+		slot = slot_slow(f->w, tid, ts_ns);
+		if (slot == UINT32_MAX) {
+			f->failed = true;
+			return SLOT_UNKNOWN;
+		}
+	}
+	f->w->slots.hits[slot]++;
+	return slot;
+}
+
+static inline struct kind_rows *fill_row(struct fill *f, const struct wire_hdr *h,
+					 unsigned int kind, uint32_t *ret_at)
+{
+	struct block_writer *w = f->w;
+	struct kind_rows *k = &w->rows[kind];
+	uint32_t at = w->pos[h->cpu * EVENT_KIND_CNT + kind]++;
+
+	k->ts_ns[at] = h->ts_ns;
+	k->utid[at] = fill_slot(f, h->tid, h->ts_ns);
+	*ret_at = at;
+	return k;
+}
+
+/* again: the kind's rows mostly have the tuple of the row before */
+static inline __attribute__((always_inline)) void
+fill_tuple(struct fill *f, struct kind_rows *k, uint32_t at, const uint64_t *tuple,
+	   unsigned int width, bool again)
+{
+	uint32_t i = again ? tuple_dict_add_again(&k->tuples, tuple, width) :
+			     tuple_dict_add(&k->tuples, tuple, width);
+
+	if (__builtin_expect(i == TUPLE_NONE, 0)) {
+		i = 0;
+		f->failed = true;
+	}
+	k->tuple[at] = i;
+}
+
+/* ---- what a record changes besides its row; called by what schema/events.awk makes ---- */
+
+static void note_step(struct fill *f, const struct wire_hdr *h, uint32_t at)
+{
+	struct block_writer *w = f->w;
+
+	if (array_reserve(&w->steps, &w->step_cap, w->step_cnt + 1) < 0) {
+		f->failed = true;
+		return;
+	}
+	w->steps[w->step_cnt] =
+		(struct block_step){ h->ts_ns, h, at, (uint32_t)w->step_cnt };
+	w->step_cnt++;
+}
+
+static inline void note_request(struct fill *f, const struct kind_rows *k, uint32_t at,
+				const struct wire_request *r)
+{
+	if (f->w->unseen)
+		note_step(f, &r->hdr, at);
+}
+
+static inline void note_request_issue(struct fill *f, const struct kind_rows *k, uint32_t at,
+				      const struct wire_request_issue *r)
+{
+	note_step(f, &r->step.hdr, at);
+}
+
+static inline void note_dirty(struct fill *f, const struct kind_rows *k, uint32_t at,
+			      const struct wire_dirty *r)
+{
+	note_step(f, &r->hdr, at);
+}
+
+/* A user-space code address of the thread in a slot. */
+static void fill_site(struct fill *f, uint32_t slot, uint64_t addr, uint64_t ts_ns)
+{
+	const struct task_thread *t = f->w->slots.thread[slot];
+
+	if (t && t->process &&
+	    site_dict_use(&f->w->sites, &f->w->config.names, &f->w->site_rows, t->process->upid,
+			  t->process->pid, addr, ts_ns) < 0)
+		f->failed = true;
+}
+
+static inline void note_heap_alloc(struct fill *f, const struct kind_rows *k, uint32_t at,
+				   const struct wire_heap_alloc *r)
+{
+	fill_site(f, k->utid[at], r->call_site, r->hdr.ts_ns);
+}
+
+/* ---- records whose values have to be worked out ---- */
+
+/* A process in a column gets a row in PROCESSES. NULL: not known, or no memory. */
+static __attribute__((noinline)) struct task_process *process_slow(struct fill *f, uint32_t pid,
+								    uint64_t ts_ns)
+{
+	struct block_seen_pid *seen = &f->w->seen_pids[pid % BLOCK_SEEN_PIDS];
+	struct task_process *p;
+	uint64_t until;
+
+	if (!pid)
+		return NULL;
+	p = task_table_process_at(f->w->task_table, pid, ts_ns, &until);
+	if (!p || task_table_use_process(f->w->task_table, p) < 0) {
+		f->failed = true;
+		return NULL;
+	}
+	*seen = (struct block_seen_pid){ pid, p, p->life.since_ns, until };
+	return p;
+}
+
+static inline struct task_process *fill_process(struct fill *f, uint32_t pid, uint64_t ts_ns)
+{
+	const struct block_seen_pid *seen = &f->w->seen_pids[pid % BLOCK_SEEN_PIDS];
+
+	if (seen->pid == pid && ts_ns >= seen->since_ns && ts_ns < seen->until_ns)
+		return seen->process;
+	return process_slow(f, pid, ts_ns);
+}
+
+static void fill_rss(struct fill *f, const struct wire_rss *r)
+{
+	uint32_t at;
+	struct kind_rows *k = fill_row(f, &r->hdr, EVENT_RSS, &at);
+	struct task_process *p = fill_process(f, r->pid, r->hdr.ts_ns);
+	/* Below 0 for an instant, as the kernel batches per CPU: a reader sees 0, as in /proc. */
+	uint64_t bytes = r->pages < 0 ? 0 : (uint64_t)r->pages * f->w->config.page_bytes;
+	uint64_t tuple[] = { r->hdr.flags & EVENT_F_IRQ, p ? p->upid : EVENT_ID_UNKNOWN,
+			     r->member };
+
+	k->val[EV_RSS_BYTES][at] = bytes;
+	fill_tuple(f, k, at, tuple, 3, true);
+	if (p && r->member < WIRE_RSS_MEMBERS)
+		task_table_note_rss(p, r->member, bytes, r->hdr.ts_ns);
+}
+
+static void fill_vm(struct fill *f, const struct wire_vm *r)
+{
+	uint32_t at;
+	struct kind_rows *k = fill_row(f, &r->hdr, EVENT_VM, &at);
+	struct task_process *p = fill_process(f, r->pid, r->hdr.ts_ns);
+	uint64_t bytes = r->total_vm_pages * f->w->config.page_bytes;
+	uint64_t tuple[] = { r->hdr.flags & EVENT_F_IRQ, p ? p->upid : EVENT_ID_UNKNOWN, r->op };
+
+	k->val[EV_VM_ADDR][at] = r->addr;
+	k->val[EV_VM_LEN_BYTES][at] = r->len_bytes;
+	k->val[EV_VM_TOTAL_VM_BYTES][at] = bytes;
+	fill_tuple(f, k, at, tuple, 3, false);
+	if (p)
+		task_table_note_rss(p, WIRE_RSS_MEMBERS, bytes, r->hdr.ts_ns);
+}
+
+/* Frames from the one that asked on: those before it are the tracepoint's and the program's. */
+static void cut_frames(const uint64_t **frames, uint32_t *cnt, uint64_t call_site)
+{
+	uint32_t i;
+
+	for (i = 0; i < *cnt && (*frames)[i] != call_site; i++)
+		;
+	if (i == *cnt)
+		return;
+	*frames += i;
+	*cnt -= i;
+}
+
+static void fill_stack(struct fill *f, const struct wire_stack *r)
+{
+	uint64_t tuple[] = { r->hdr.flags & EVENT_F_IRQ, wire_hook_kind[r->of], 0 };
+	struct stack_frames s = { .kernel = r->frames, .kernel_cnt = r->kernel_cnt,
+				  .user = r->frames + r->kernel_cnt, .user_cnt = r->user_cnt };
+	struct block_writer *w = f->w;
+	const struct task_thread *t;
+	struct kind_rows *k;
+	uint32_t at, i;
+	bool is_new;
+
+	k = fill_row(f, &r->hdr, EVENT_STACK, &at);
+	t = w->slots.thread[k->utid[at]];
+	if (r->of == WIRE_HEAP_ALLOC)
+		cut_frames(&s.user, &s.user_cnt, r->call_site);
+	else
+		cut_frames(&s.kernel, &s.kernel_cnt, r->call_site);
+	if (!t || !t->process)
+		s.user_cnt = 0;
+	/* the chain of frame pointers has ended: no code is in the first page */
+	for (i = 0; i < s.user_cnt; i++)
+		if (s.user[i] < 4096)
+			s.user_cnt = i;
+	s.upid = s.user_cnt ? t->process->upid : 0;
+	if (stack_dict_use(&w->stacks, &w->frame_rows, &s, &tuple[2], &is_new) < 0)
+		f->failed = true;
+	for (i = 0; i < s.user_cnt; i++)
+		fill_site(f, k->utid[at], s.user[i], r->hdr.ts_ns);
+	for (i = 0; is_new && i < s.kernel_cnt; i++)
+		if (name_dict_use(&w->names, &w->config.names, &w->name_rows, w->epoch,
+				  TRACE_NAME_SYMBOL, s.kernel[i]) < 0)
+			f->failed = true;
+	k->val[EV_STACK_ADDR][at] = r->addr;
+	k->val[EV_STACK_BYTES][at] = r->bytes;
+	fill_tuple(f, k, at, tuple, 3, false);
+}
+
+#include "fill_records.h"
+
+static void fill_segment(struct fill *f, const struct block_segment *g)
+{
+	const uint8_t *p = g->data, *end = p + g->bytes;
+	unsigned int cpu_cnt = f->w->config.cpu_cnt;
+
+	while (p < end) {
+		const struct wire_hdr *h = (const struct wire_hdr *)p;
+		size_t bytes;
+
+		if (__builtin_expect(f->doubtful, 0) &&
+		    !wire_record_size_fast(p, (size_t)(end - p)))
+			return;
+		bytes = wire_record_room[h->hook];
+		if (!bytes)
+			bytes = wire_record_size_odd(p, (size_t)(end - p));
+		p += bytes;
+		__builtin_prefetch(p + BLOCK_AHEAD_BYTES);
+		if (__builtin_expect(f->doubtful, 0) && h->cpu >= cpu_cnt)
+			continue;
+		fill_record(f, h);
+	}
+}
+
+/* ---- room ---- */
+
+static int rows_room(struct block_writer *w, unsigned int kind, uint32_t cnt)
+{
+	struct kind_rows *k = &w->rows[kind];
+	uint32_t cap = w->rows_cap[kind] ? w->rows_cap[kind] : 256;
+	unsigned int i;
+	void *p;
+
+	if (cnt <= w->rows_cap[kind])
+		return 0;
+	while (cap < cnt)
+		cap *= 2;
+	GROW(k->ts_ns)
+	GROW(k->utid)
+	GROW(k->tuple)
+	for (i = 0; i < EVENT_VALUES; i++) {
+		switch (column_codec(kind, i)) {
+		case 0:
+		case EVENT_CODEC_TUPLE:
+			break;
+		case EVENT_CODEC_UTID:
+			GROW(k->ref)
+			break;
+		default:
+			GROW(k->val[i])
+			break;
+		}
+	}
+	w->rows_cap[kind] = cap;
+	return 0;
+}
+
+static int rows_prepare(struct block_writer *w, unsigned int kind)
+{
+	struct kind_rows *k = &w->rows[kind];
+	uint32_t *pos = &w->pos[kind], total = 0;
+	unsigned int cpu;
+
+	for (cpu = 0; cpu < w->config.cpu_cnt; cpu++, pos += EVENT_KIND_CNT) {
+		uint32_t n = *pos;
+
+		k->cpu_start[cpu] = total;
+		*pos = total;
+		total += n;
+	}
+	k->cpu_start[cpu] = total;
+	k->cnt = total;
+	tuple_dict_reset(&k->tuples);
+	return rows_room(w, kind, total);
+}
+
+/* The block's first and last instant, and late rows, from the ordered rows of a kind and CPU. */
+static void note_ends(struct block_writer *w, const struct kind_rows *k, unsigned int cpu)
+{
+	uint32_t i, start = k->cpu_start[cpu], end = k->cpu_start[cpu + 1];
+
+	if (start == end)
+		return;
+	if (k->ts_ns[start] < w->first_ns)
+		w->first_ns = k->ts_ns[start];
+	if (k->ts_ns[end - 1] > w->last_ns)
+		w->last_ns = k->ts_ns[end - 1];
+	for (i = start; i < end && k->ts_ns[i] < w->from_ns; i++)
+		w->stats.late_cnt++;
+}
+
+/* Orders by time; at the same instant, dirtying comes first. */
+static int step_cmp(const void *a, const void *b)
+{
+	const struct block_step *x = a, *y = b;
+	int later;
+
+	if (x->ts_ns != y->ts_ns)
+		return x->ts_ns < y->ts_ns ? -1 : 1;
+	later = (y->h->hook == WIRE_DIRTY) - (x->h->hook == WIRE_DIRTY);
+	if (later)
+		return later;
+	return x->number < y->number ? -1 : 1;
+}
+
+int block_fill_rows(struct block_writer *w, const struct block_slice *s)
+{
+	struct fill f = { .w = w, .doubtful = w->stats.bad_cnt };
+	unsigned int kind, cpu;
+	size_t i;
+	int r;
+
+	for (kind = 1; kind < EVENT_KIND_CNT; kind++) {
+		r = rows_prepare(w, kind);
+		if (r < 0)
+			return r;
+	}
+	w->step_cnt = 0;
+	block_dict_begin(&w->sites);
+	block_dict_begin(&w->stacks);
+	w->first_ns = UINT64_MAX;
+	w->last_ns = 0;
+	for (i = 0; i < s->segment_cnt && !f.failed; i++)
+		fill_segment(&f, &s->segments[i]);
+	if (f.failed)
+		return -ENOMEM;
+	/* without any step there may be no array to sort */
+	if (w->step_cnt > 1)
+		qsort(w->steps, w->step_cnt, sizeof(*w->steps), step_cmp);
+	r = writeback_owner_resolve(w, s);
+	if (r == 0 && w->unseen)
+		r = request_lost_end_resolve(w, s);
+	if (r < 0)
+		return r;
+	for (kind = 1; kind < EVENT_KIND_CNT; kind++) {
+		for (cpu = 0; cpu < w->config.cpu_cnt; cpu++) {
+			r = block_order_rows(&w->rows[kind], w->rows[kind].cpu_start[cpu],
+					     w->rows[kind].cpu_start[cpu + 1]);
+			if (r < 0)
+				return r;
+			note_ends(w, &w->rows[kind], cpu);
+		}
+	}
+	return 0;
+}
+
+void block_fill_done(struct block_writer *w)
+{
+	unsigned int kind, i;
+
+	for (kind = 0; kind < EVENT_KIND_CNT; kind++) {
+		struct kind_rows *k = &w->rows[kind];
+
+		free(k->cpu_start);
+		free(k->ts_ns);
+		free(k->utid);
+		free(k->ref);
+		free(k->tuple);
+		for (i = 0; i < EVENT_VALUES; i++)
+			free(k->val[i]);
+		tuple_dict_done(&k->tuples);
+	}
+	free(w->slots.thread);
+	free(w->slots.utid);
+	free(w->slots.hits);
+	free(w->slots.rank);
+	free(w->slots.order);
+	free(w->tasks);
+	free(w->steps);
+}

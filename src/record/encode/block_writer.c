@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * block_writer: one slice of wire records in, one block of bytes out.
+ *
+ * Counting (block_count), who is who (task_table), arrays (block_fill), who ran when
+ * (cpu_keyframe), small sections (here), event columns (column_writer), packing (block_out).
+ * Between blocks it keeps task_table, the runner of each CPU, and memory to work in.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/varint.h"
+#include "record/encode/block_state.h"
+#include "format/chunk.h"
+
+static int writer_alloc(struct block_writer *w)
+{
+	unsigned int cpu_cnt = w->config.cpu_cnt, kind;
+
+	for (kind = 0; kind < EVENT_KIND_CNT; kind++) {
+		w->rows[kind].tuples.width = 1 + column_tuple_cnt(kind);
+		w->rows[kind].cpu_start = calloc(cpu_cnt + 1, sizeof(uint32_t));
+		if (!w->rows[kind].cpu_start)
+			return -ENOMEM;
+	}
+	w->tally = calloc((size_t)WIRE_HOOK_MAX * cpu_cnt, sizeof(*w->tally));
+	w->pos = calloc((size_t)EVENT_KIND_CNT * cpu_cnt, sizeof(*w->pos));
+	w->runners = calloc(cpu_cnt, sizeof(*w->runners));
+	w->running = calloc(cpu_cnt, sizeof(*w->running));
+	w->cpus = calloc(cpu_cnt, sizeof(*w->cpus));
+	w->cpu_heap = calloc(cpu_cnt, sizeof(*w->cpu_heap));
+	if (!w->tally || !w->pos || !w->runners || !w->running || !w->cpus || !w->cpu_heap)
+		return -ENOMEM;
+	if (w->config.cpu_online) {
+		w->cpu_online = calloc(cpu_cnt, sizeof(*w->cpu_online));
+		if (!w->cpu_online)
+			return -ENOMEM;
+		memcpy(w->cpu_online, w->config.cpu_online, cpu_cnt * sizeof(*w->cpu_online));
+		w->config.cpu_online = NULL;
+	}
+	return 0;
+}
+
+int block_writer_new(struct block_writer **ret, const struct block_writer_config *config)
+{
+	struct task_table_config ic = {
+		.recorder_pid = config->recorder_pid, .helper_cnt = BLOCK_HELPERS,
+		.page_bytes = config->page_bytes,
+		.all_cmdlines = config->all_cmdlines,
+	};
+	struct block_writer *w;
+	int r;
+
+	if (!config->cpu_cnt || config->cpu_cnt > CHUNK_CPUS_MAX || config->zstd_level < -1 ||
+	    config->zstd_level > 19)
+		return -EINVAL;
+	w = calloc(1, sizeof(*w));
+	if (!w)
+		return -ENOMEM;
+	w->config = *config;
+	if (!w->config.page_bytes)
+		w->config.page_bytes = 4096;
+	ic.helper_pids = w->config.helper_pids;
+	r = writer_alloc(w);
+	if (r == 0)
+		r = task_table_new(&w->task_table, &ic);
+	if (r == 0)
+		r = block_out_init(&w->out, config->zstd_level);
+	if (r == 0)
+		r = writeback_owners_new(&w->owners);
+	if (r == 0 && config->watch_requests)
+		r = request_lost_end_new(&w->unseen);
+	if (r < 0) {
+		block_writer_free(w);
+		return r;
+	}
+	*ret = w;
+	return 0;
+}
+
+#define SMALL_SECTIONS(X)                       \
+	X(CHUNK_PROCESSES, processes)           \
+	X(CHUNK_THREADS, threads)               \
+	X(CHUNK_TASK_EVENTS, task_events)       \
+	X(CHUNK_CPU_STATE, cpu_state)           \
+	X(CHUNK_RSS_STATE, rss_state)           \
+	X(CHUNK_RSS_SNAPS, rss_snaps)           \
+	X(CHUNK_LOSS, loss)                     \
+	X(CHUNK_COST, cost)                     \
+	X(CHUNK_HOOK_STATS, hook_stats)         \
+	X(CHUNK_CLOCKS, clocks)                 \
+	X(CHUNK_MARKS, marks)                   \
+	X(CHUNK_NAMES, name_rows)               \
+	X(CHUNK_GAPS, gaps)                     \
+	X(CHUNK_SITES, site_rows)               \
+	X(CHUNK_FRAMES, frame_rows)
+
+void block_writer_free(struct block_writer *w)
+{
+	if (!w)
+		return;
+	block_fill_done(w);
+	column_writer_done(&w->columns);
+	block_out_done(&w->out);
+	name_dict_done(&w->names);
+	block_dict_done(&w->sites);
+	block_dict_done(&w->stacks);
+	writeback_owners_free(w->owners);
+	request_lost_end_free(w->unseen);
+	task_table_free(w->task_table);
+	free(w->cpu_online);
+	free(w->tally);
+	free(w->pos);
+	free(w->runners);
+	free(w->running);
+	free(w->cpus);
+	free(w->cpu_heap);
+	free(w->claim);
+#define X(type, rows) buf_done(&w->rows.out);
+	SMALL_SECTIONS(X)
+#undef X
+	free(w);
+}
+
+int block_writer_add_workload(struct block_writer *w, uint32_t pid)
+{
+	return task_table_add_workload(w->task_table, pid);
+}
+
+int block_writer_set_cmdline(struct block_writer *w, uint32_t pid, const char *args,
+			     size_t args_len)
+{
+	return task_table_set_cmdline(w->task_table, pid, args, args_len);
+}
+
+void block_writer_force_keyframe(struct block_writer *w)
+{
+	w->force_keyframe = true;
+}
+
+static void put_slice_rows(struct block_writer *w, const struct block_slice *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->loss_cnt; i++)
+		row_put_loss(&w->loss, &s->losses[i]);
+	for (i = 0; i < s->cost_cnt; i++)
+		row_put_cost(&w->cost, &s->costs[i]);
+	for (i = 0; i < s->hook_stat_cnt; i++)
+		row_put_hook_stat(&w->hook_stats, &s->hook_stats[i]);
+	for (i = 0; i < s->gap_cnt; i++)
+		row_put_gap(&w->gaps, &s->gaps[i]);
+	for (i = 0; i < s->clock_cnt; i++)
+		row_put_clock(&w->clocks, &s->clocks[i]);
+	for (i = 0; i < s->mark_cnt; i++)
+		row_put_mark(&w->marks, &s->marks[i]);
+}
+
+/* ---- names ---- */
+
+static int use_name(struct block_writer *w, enum trace_name_type type, uint64_t id)
+{
+	return name_dict_use(&w->names, &w->config.names, &w->name_rows, w->epoch, type, id);
+}
+
+/* The tuples hold every distinct value there is: no need to look at the events. */
+static int use_tuple_names(struct block_writer *w, unsigned int kind, unsigned int at,
+			   enum trace_name_type type)
+{
+	const struct tuple_dict *d = &w->rows[kind].tuples;
+	uint32_t i;
+	int r;
+
+	for (i = 0; i < d->cnt; i++) {
+		r = use_name(w, type, d->values[(size_t)i * d->width + at]);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* Of lines only: soft interrupts and the CPU's own have names of their own (FORMAT.md). */
+static int use_irq_names(struct block_writer *w)
+{
+	const struct tuple_dict *d = &w->rows[EVENT_IRQ].tuples;
+	uint32_t i;
+	int r = 0;
+
+	for (i = 0; i < d->cnt && r == 0; i++) {
+		/* flags, then the TUPLE columns */
+		const uint64_t *v = &d->values[(size_t)i * d->width + 1];
+
+		if (v[EV_IRQ_TYPE] == EVENT_IRQ_LINE)
+			r = use_name(w, TRACE_NAME_IRQ, v[EV_IRQ_VECTOR] + 1);
+	}
+	return r;
+}
+
+struct cgroup_use {
+	struct block_writer *w;
+	int error;
+};
+
+static void use_cgroup(void *ctx, const struct task_process *p)
+{
+	struct cgroup_use *u = ctx;
+	int r = use_name(u->w, TRACE_NAME_CGROUP, p->cgroup_id);
+
+	if (r < 0)
+		u->error = r;
+}
+
+static int put_names(struct block_writer *w)
+{
+	static const struct {
+		uint8_t kind, at, type;	/* at: 0 is flags, then the TUPLE columns */
+	} uses[] = {
+		{ EVENT_SLAB_ALLOC, 3, TRACE_NAME_SYMBOL },
+		{ EVENT_SLAB_ALLOC, 4, TRACE_NAME_CACHE },
+		{ EVENT_SLAB_FREE, 1, TRACE_NAME_CACHE },
+		{ EVENT_REQUEST, 2, TRACE_NAME_DEVICE },
+		{ EVENT_REQUEST, 5, TRACE_NAME_DEVICE },
+	};
+	struct cgroup_use u = { .w = w };
+	size_t i;
+	int r;
+
+	for (i = 0; i < sizeof(uses) / sizeof(*uses); i++) {
+		r = use_tuple_names(w, uses[i].kind, uses[i].at, uses[i].type);
+		if (r < 0)
+			return r;
+	}
+	r = use_irq_names(w);
+	if (r < 0)
+		return r;
+	task_table_each_used_process(w->task_table, use_cgroup, &u);
+	return u.error;
+}
+
+/* ---- putting it together ---- */
+
+static int add_utids(struct block_writer *w)
+{
+	struct block_slots *s = &w->slots;
+	struct disk_section what = { .type = CHUNK_UTIDS, .encoding = CHUNK_ENC_VARINT_DELTAS };
+	struct buf b = { 0 };
+	uint64_t prev = 0;
+	int i, n;
+
+	n = column_rank(s->hits, s->cnt, s->rank, s->order);
+	if (n < 0)
+		return n;
+	for (i = 0; i < n; i++) {
+		uint64_t utid = s->utid[s->order[i]];
+
+		buf_add_varint(&b, zigzag_encode(utid - prev));
+		prev = utid;
+	}
+	what.item_cnt = (uint32_t)n;
+	if (b.failed)
+		w->out.error = -ENOMEM;
+	else
+		block_out_add(&w->out, &what, b.data, b.len);
+	buf_done(&b);
+	return 0;
+}
+
+/* Forgets names that no block since the last such one used; it used every live cgroup. */
+static int list_all(struct block_writer *w, uint64_t from_ns)
+{
+	int r = name_dict_forget(&w->names, w->keyframe_epoch);
+
+	return r < 0 ? r : task_table_use_alive(w->task_table, from_ns);
+}
+
+static int build(struct block_writer *w, const struct block_slice *s)
+{
+	int r;
+
+	block_out_begin(&w->out);
+	r = block_count_records(w, s);
+	if (r < 0)
+		return r;
+	r = task_table_begin(w->task_table, w->epoch, s->from_ns, w->start_ns);
+	if (r < 0)
+		return r;
+	r = block_slots_begin(w);
+	if (r < 0)
+		return r;
+	r = task_table_put_rss_state(w->task_table, &w->rss_state, s->from_ns);
+	if (r < 0)
+		return r;
+	r = task_table_apply(w->task_table, w->tasks, w->task_cnt, &w->task_events, &w->rss_snaps);
+	if (r < 0)
+		return r;
+	r = block_fill_rows(w, s);
+	if (r < 0)
+		return r;
+	r = block_account_cpus(w, s);
+	if (r < 0)
+		return r;
+	block_put_keyframe(w);
+	put_slice_rows(w, s);
+	r = w->force_keyframe ? list_all(w, s->from_ns) : 0;
+	if (r < 0)
+		return r;
+	r = task_table_put_tasks(w->task_table, &w->processes, &w->threads);
+	if (r < 0)
+		return r;
+	r = put_names(w);
+	if (r < 0)
+		return r;
+#define X(type, rows) block_out_add_rows(&w->out, type, &w->rows);
+	SMALL_SECTIONS(X)
+#undef X
+	r = add_utids(w);
+	if (r < 0)
+		return r;
+	return column_write_all(&w->columns, &w->out, w->rows, w->config.cpu_cnt, w->first_ns,
+				w->slots.rank);
+}
+
+int block_writer_encode(struct block_writer *w, const struct block_slice *s, const void **ret_block,
+			size_t *ret_bytes, struct block_stats *ret_stats)
+{
+	struct disk_block head;
+	unsigned int kind;
+	int r;
+
+	if (s->to_ns < s->from_ns)
+		return -EINVAL;
+	w->from_ns = s->from_ns;
+	w->to_ns = s->to_ns;
+	w->epoch++;
+	if (!w->number)
+		w->start_ns = s->from_ns;
+#define X(type, rows) buf_reset(&w->rows.out); w->rows.cnt = 0; w->rows.base_ns = s->from_ns;
+	SMALL_SECTIONS(X)
+#undef X
+	r = build(w, s);
+	if (r < 0)
+		return r;
+	memset(&head, 0, sizeof(head));
+	head.from_ns = s->from_ns;
+	head.to_ns = s->to_ns;
+	head.first_ns = w->first_ns;
+	head.last_ns = w->last_ns;
+	head.number = w->number;
+	head.cpu_cnt = w->config.cpu_cnt;
+	for (kind = 1; kind < EVENT_KIND_CNT; kind++)
+		head.kind_cnt[kind] = w->rows[kind].cnt;
+	r = block_out_seal(&w->out, &head, ret_block, ret_bytes);
+	if (r < 0)
+		return r;
+	w->number++;
+	if (w->force_keyframe)
+		w->keyframe_epoch = w->epoch;
+	w->force_keyframe = false;
+	if (ret_stats)
+		*ret_stats = w->stats;
+	return 0;
+}

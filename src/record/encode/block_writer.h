@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * block_writer: turns one slice of time, all CPUs, into one self-contained block.
+ *
+ *     src/ring --raw wire records--> [block_writer] --bytes--> src/store
+ *
+ * A slice is [from_ns, to_ns), and slices follow each other without a hole. The
+ * caller hands over every record it has read whose ts_ns lies below to_ns and
+ * that was in no earlier slice. A record that comes late (ts_ns < from_ns) is
+ * kept, with its true time; the block's first_ns then says so.
+ *
+ * The writer keeps the state that makes a block decodable alone: which thread a
+ * tid means, who runs on each CPU, RSS and mapped size per process, names.
+ * Layout and validity rule: schema/FORMAT.md.
+ *
+ * Threads: a writer belongs to one thread. Errors: 0 or -errno; never prints.
+ */
+#ifndef BLOCK_WRITER_H
+#define BLOCK_WRITER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/rows.h"
+
+struct block_writer;
+
+/* Names of ids that records carry as numbers; asked for once per id. -errno: not known. */
+struct block_names {
+	void *ctx;
+	int (*cache)(void *ctx, uint64_t addr, char *name, size_t size, uint64_t *ret_object_bytes);
+	int (*device)(void *ctx, uint32_t dev, char *name, size_t size, uint64_t *ret_sectors);
+	int (*cgroup)(void *ctx, uint64_t id, char *path, size_t size);
+	int (*symbol)(void *ctx, uint64_t addr, char *name, size_t size); /* "function+0x1a" */
+	int (*irq)(void *ctx, uint32_t irq, char *name, size_t size); /* "ehci,eth0" */
+	/*
+	 * What process pid has at ret->addr at ts_ns: fills all of ret but upid and addr, strings
+	 * good until the next call. It is so from ret->from_ns to *ret_until_ns. < 0: nothing is to
+	 * be said.
+	 */
+	int (*site)(void *ctx, uint32_t pid, uint64_t ts_ns, struct trace_site *ret,
+		    uint64_t *ret_until_ns);
+};
+
+#define BLOCK_HELPERS 2
+#define BLOCK_LEVEL_NONE (-1)	/* sections are stored as they are */
+
+struct block_writer_config {
+	unsigned int cpu_cnt;		/* highest possible CPU number + 1 */
+	int zstd_level;			/* 1..19; 0 picks the default; BLOCK_LEVEL_NONE */
+	bool filtered;			/* --only: a CPU's chain of switches has holes on purpose */
+	bool no_switches; /* they are not recorded: nobody knows who runs */
+	uint32_t recorder_pid; /* its threads and they alone are tagged TRACE_TASK_RECORDER */
+	uint32_t helper_pids[BLOCK_HELPERS]; /* and those of these processes of its own; 0: none */
+	uint32_t page_bytes;		/* 0: 4096 */
+	bool watch_requests;		/* declare unseen ends of requests: request_lost_end.c */
+	bool all_cmdlines; /* keep command lines of every process, not just the workload's */
+	/* cpu_cnt entries, copied; NULL: not known, and then a CPU is idle only on evidence */
+	const bool *cpu_online;
+	struct block_names names;
+};
+
+/* Whole wire records, one after the other, each at an 8-byte boundary. */
+struct block_segment {
+	const void *data;	/* not NULL */
+	size_t bytes;
+};
+
+struct block_slice {
+	uint64_t from_ns, to_ns;
+	const struct block_segment
+		*segments; /* records of one ring stay in arrival order across its segments */
+	size_t segment_cnt;
+	const struct trace_loss *losses;
+	size_t loss_cnt;
+	const struct trace_cost *costs;
+	size_t cost_cnt;
+	const struct trace_hook_stat *hook_stats;
+	size_t hook_stat_cnt;
+	const struct trace_gap *gaps;	/* cut to the slice; no record of theirs lies in one */
+	size_t gap_cnt;
+	const struct trace_clock *clocks;	/* at least one */
+	size_t clock_cnt;
+	const struct trace_mark *marks;
+	size_t mark_cnt;
+	bool is_last;			/* no other follows */
+};
+
+/* What a caller may want to print. */
+struct block_stats {
+	uint64_t event_cnt[4]; /* by enum event_class, task rows of the snapshots not counted */
+	uint64_t late_cnt;		/* records with ts_ns < from_ns */
+	uint64_t bad_cnt;		/* records that were no record: 0 unless there is a bug */
+	uint64_t unseen_cnt;		/* losses of class block declared by watch_requests */
+};
+
+int block_writer_new(struct block_writer **ret, const struct block_writer_config *config);
+void block_writer_free(struct block_writer *w);
+
+/*
+ * Marks a process (by its pid now) as the workload's; its present and later descendants follow.
+ * May be called at any time before the slice in which it first matters.
+ */
+int block_writer_add_workload(struct block_writer *w, uint32_t pid);
+
+/* A command line learned elsewhere (/proc at the snapshot); NUL joins the arguments. */
+int block_writer_set_cmdline(struct block_writer *w, uint32_t pid, const char *args,
+			     size_t args_len);
+
+/*
+ * The next block is one that a trace may come to begin with, because those before it are dropped:
+ * it gets a row for every task alive, whether its events refer to it or not.
+ */
+void block_writer_force_keyframe(struct block_writer *w);
+
+/*
+ * Encodes a slice. *ret_block is owned by the writer and valid until the next call. TASK_SNAP
+ * records may be in the segments like any other. -E2BIG: more than CHUNK_EVENTS_MAX (8 Mi) events;
+ * -EINVAL: to_ns < from_ns. After an error there is no block, and the next slice may start there.
+ */
+int block_writer_encode(struct block_writer *w, const struct block_slice *s, const void **ret_block,
+			size_t *ret_bytes, struct block_stats *ret_stats);
+
+/* Bytes of the wire record at data (rounded up to 8); 0: it is none, or longer than max. */
+size_t wire_record_size(const void *data, size_t max);
+
+#endif /* BLOCK_WRITER_H */

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * flight_recorder: a trigger's snapshot is made AFTERMATH_NS after it fired, so that it shows what
+ * followed. Then triggers rest until most of the kept trace has been replaced.
+ */
+#include "record/flight/flight_recorder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "record/flight/marks.h"
+#include "record/flight/snapshotter.h"
+#include "record/flight/trigger.h"
+#include "store/store_writer.h"
+
+#define AFTERMATH_NS 1000000000ull
+#define REST_NS 30000000000ull		/* when there is no --keep DUR */
+#define TRIGGER_MAX_DEFAULT 10
+
+struct flight_recorder {
+	const struct session_options *o;
+	struct marks *marks;
+	struct snapshotter *snapshotter;
+	struct trigger *exprs;
+	struct trigger_set *triggers;	/* NULL: none were given */
+	/* of the trigger that fired; why is empty when none did */
+	char why[256];
+	uint64_t fired_ns;
+	uint64_t rest_until_ns;		/* a trigger that fires earlier makes no snapshot */
+	uint64_t taken_cnt;		/* snapshots made for triggers */
+	volatile sig_atomic_t asked, granted;	/* snapshots asked for by signal, and made */
+	uint64_t told_dropped;
+	bool path_parent_checked;
+};
+
+static int parse_all(const struct session_options *o, uint32_t sources, struct trigger *ret,
+		     struct err *e)
+{
+	unsigned int i;
+	int r = 0;
+
+	for (i = 0; i < o->trigger_cnt && r == 0; i++)
+		r = trigger_parse(o->triggers[i], sources, o->command, &ret[i], e);
+	return r;
+}
+
+int flight_recorder_check(const struct session_options *o, uint32_t sources, struct err *e)
+{
+	struct trigger *t = calloc(o->trigger_cnt + 1, sizeof(*t));
+	int r = t ? parse_all(o, sources, t, e) : err_set(e, -ENOMEM, "out of memory");
+
+	free(t);
+	return r;
+}
+
+static void tell(const struct flight_recorder *w, const char *text)
+{
+	if (w->o->notice)
+		w->o->notice(w->o->warn_ctx, text);
+}
+
+static int on_fired(void *ctx, const struct trigger *t, uint64_t ts_ns, const char *why)
+{
+	struct flight_recorder *w = ctx;
+	char text[320];
+
+	snprintf(text, sizeof(text), "trigger %s", why);
+	tell(w, text);
+	/* the exit trigger fires once, and need not rest */
+	if (w->taken_cnt < (w->o->trigger_max ? w->o->trigger_max : TRIGGER_MAX_DEFAULT) &&
+	    (t->kind == TRIGGER_EXIT || (!w->why[0] && ts_ns >= w->rest_until_ns))) {
+		snprintf(w->why, sizeof(w->why), "%s", why);
+		w->fired_ns = ts_ns;
+	}
+	return marks_add(w->marks, ts_ns, TRACE_MARK_TRIGGER, why);
+}
+
+int flight_recorder_new(struct flight_recorder **ret, const struct session_options *o,
+			uint32_t sources, struct store_writer *store, struct err *e)
+{
+	struct flight_recorder *w = calloc(1, sizeof(*w));
+	const struct trigger_sink sink = { w, on_fired };
+	int r;
+
+	if (!w)
+		return err_set(e, -ENOMEM, "out of memory");
+	w->o = o;
+	w->exprs = calloc(o->trigger_cnt + 1, sizeof(*w->exprs));
+	r = w->exprs ? parse_all(o, sources, w->exprs, e) : -ENOMEM;
+	if (r == 0 && o->trigger_cnt)
+		r = trigger_set_new(&w->triggers, w->exprs, o->trigger_cnt, &sink);
+	if (r == 0)
+		r = marks_new(&w->marks, store_writer_control_socket(store),
+			      o->has_mark_fd ? o->mark_fd : -1);
+	if (r == 0)
+		r = snapshotter_new(&w->snapshotter, store_writer_dir_fd(store), o->output,
+				    store_writer_uid(store), store_writer_gid(store));
+	if (r < 0) {
+		flight_recorder_free(w);
+		return err_set(e, r, "out of memory");
+	}
+	*ret = w;
+	return 0;
+}
+
+void flight_recorder_free(struct flight_recorder *w)
+{
+	if (!w)
+		return;
+	snapshotter_free(w->snapshotter);
+	marks_free(w->marks);
+	trigger_set_free(w->triggers);
+	free(w->exprs);
+	free(w);
+}
+
+void flight_recorder_polls(const struct flight_recorder *w, struct pollfd *fds)
+{
+	fds[0] = (struct pollfd){ .fd = marks_socket_fd(w->marks), .events = POLLIN };
+	fds[1] = (struct pollfd){ .fd = marks_line_fd(w->marks), .events = POLLIN };
+}
+
+static void reap(struct flight_recorder *w, bool wait)
+{
+	struct err e = { "" };
+	const char *path;
+	char text[700];
+	int r = snapshotter_reap(w->snapshotter, wait, &path, &e);
+
+	if (r > 0) {
+		snprintf(text, sizeof(text), "snapshot written to %s", path);
+		tell(w, text);
+	} else if (r < 0 && w->o->warn) {
+		snprintf(text, sizeof(text), "no snapshot: %s; recording goes on", err_text(&e, r));
+		w->o->warn(w->o->warn_ctx, text);
+	}
+}
+
+/*
+ * Snapshots lie beside the trace. Reports now, not when one is due, that they cannot be written
+ * there.
+ */
+static void check_place(struct flight_recorder *w)
+{
+	char *path = strdup(w->o->output), text[400];
+
+	if (w->triggers && path && w->o->warn &&
+	    faccessat(AT_FDCWD, dirname(path), W_OK | X_OK, AT_EACCESS) < 0) {
+		snprintf(text, sizeof(text),
+			 "--trigger: snapshots cannot be made beside %s: user %u, who the recorder "
+			 "is now, may not write there; choose another place with -o",
+			 w->o->output, (unsigned int)geteuid());
+		w->o->warn(w->o->warn_ctx, text);
+	}
+	free(path);
+	w->path_parent_checked = true;
+}
+
+int flight_recorder_look(struct flight_recorder *w, uint64_t start_ns, uint64_t now_ns,
+			 struct err *e)
+{
+	int r = marks_read(w->marks, start_ns, now_ns);
+	char text[120];
+
+	if (!w->path_parent_checked)
+		check_place(w);
+	if (marks_dropped(w->marks) && !w->told_dropped && w->o->warn) {
+		w->told_dropped = marks_dropped(w->marks);
+		snprintf(text, sizeof(text),
+			 "marks were thrown away: more than %d in a second, or of another time",
+			 MARKS_MAX);
+		w->o->warn(w->o->warn_ctx, text);
+	}
+	reap(w, false);
+	return r < 0 ? err_set(e, r, "out of memory") : 0;
+}
+
+void flight_recorder_ask_snapshot(struct flight_recorder *w)
+{
+	w->asked = w->asked + 1;
+}
+
+bool flight_recorder_wants_slice(const struct flight_recorder *w)
+{
+	return w->asked != w->granted && !snapshotter_is_busy(w->snapshotter);
+}
+
+int flight_recorder_slice(struct flight_recorder *w, const struct ring_slice *slices,
+			  size_t slice_cnt, const struct buf *snapshot, uint64_t lost_cnt,
+			  uint64_t to_ns, const struct trace_mark **ret_marks, size_t *ret_mark_cnt,
+			  struct err *e)
+{
+	int r = 0;
+
+	if (w->triggers)
+		r = trigger_set_feed(w->triggers, slices, slice_cnt, snapshot, lost_cnt, to_ns);
+	*ret_mark_cnt = marks_rows(w->marks, ret_marks);
+	return r < 0 ? err_set(e, r, "cannot look for triggers: %s", strerror(-r)) : 0;
+}
+
+static void begin_snapshot(struct flight_recorder *w, const char *trigger, uint64_t ts_ns)
+{
+	char text[80];
+	int r = snapshotter_begin(w->snapshotter, trigger, ts_ns);
+
+	if (r < 0 && w->o->warn) {
+		snprintf(text, sizeof(text), "no snapshot: %s; recording goes on", strerror(-r));
+		w->o->warn(w->o->warn_ctx, text);
+	}
+}
+
+/* Begins a snapshot that is due, unless one is under way. */
+static void begin_due(struct flight_recorder *w, uint64_t to_ns, bool now)
+{
+	if (snapshotter_is_busy(w->snapshotter))
+		return;
+	if (w->asked != w->granted) {
+		/* several signals before a snapshot is made ask for one */
+		w->granted = w->asked;
+		begin_snapshot(w, NULL, to_ns);
+	} else if (w->why[0] && (now || to_ns >= w->fired_ns + AFTERMATH_NS)) {
+		begin_snapshot(w, w->why, w->fired_ns);
+		w->taken_cnt++;
+		w->rest_until_ns = to_ns + (w->o->keep_ns ? w->o->keep_ns : REST_NS);
+		w->why[0] = '\0';
+	}
+}
+
+void flight_recorder_written(struct flight_recorder *w, uint64_t to_ns)
+{
+	marks_clear(w->marks);
+	begin_due(w, to_ns, false);
+}
+
+int flight_recorder_exit(struct flight_recorder *w, uint64_t now_ns, int status, struct err *e)
+{
+	int r = w->triggers ? trigger_set_exit(w->triggers, now_ns, status) : 0;
+
+	return r < 0 ? err_set(e, r, "out of memory") : 0;
+}
+
+void flight_recorder_end(struct flight_recorder *w)
+{
+	reap(w, true);
+	begin_due(w, UINT64_MAX, true);
+	reap(w, true);
+	begin_due(w, UINT64_MAX, true);
+	reap(w, true);
+}

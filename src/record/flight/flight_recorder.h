@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * flight_recorder: what a recording does besides recording: it takes marks, evaluates triggers and
+ * makes snapshots.
+ *
+ *     marks, SIGUSR2, slices --> [flight_recorder] --> rows of the next block, snapshots
+ *
+ * Threads: the session's, except flight_recorder_ask_snapshot(). Errors: 0 or -errno and a struct
+ * err.
+ */
+#ifndef FLIGHT_RECORDER_H
+#define FLIGHT_RECORDER_H
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "format/rows.h"
+#include "ring/ring.h"
+#include "record/session.h"
+
+struct store_writer;
+struct flight_recorder;
+
+/* Checks the triggers of o before anything begins. sources: the recorded ones. */
+int flight_recorder_check(const struct session_options *o, uint32_t sources, struct err *e);
+
+/* The caller keeps o and store; store may be closed only after flight_recorder_end(). */
+int flight_recorder_new(struct flight_recorder **ret, const struct session_options *o,
+			uint32_t sources, struct store_writer *store, struct err *e);
+/* NULL is fine. */
+void flight_recorder_free(struct flight_recorder *w);
+
+enum { FLIGHT_RECORDER_POLLS = 2 };
+/* Fills fds[FLIGHT_RECORDER_POLLS] with what to poll; fd is -1 where there is nothing. */
+void flight_recorder_polls(const struct flight_recorder *w, struct pollfd *fds);
+
+/* To be called often: takes marks, and reports finished snapshots. */
+int flight_recorder_look(struct flight_recorder *w, uint64_t start_ns, uint64_t now_ns,
+			 struct err *e);
+
+/* Asks for a snapshot of everything up to now. Safe in a signal handler. */
+void flight_recorder_ask_snapshot(struct flight_recorder *w);
+/* True when a snapshot waits for a slice to be cut. */
+bool flight_recorder_wants_slice(const struct flight_recorder *w);
+
+/*
+ * To be called before a slice that ends at to_ns is encoded: evaluates triggers, and gives the
+ * marks that belong to the slice, valid until flight_recorder_written().
+ */
+int flight_recorder_slice(struct flight_recorder *w, const struct ring_slice *slices,
+			  size_t slice_cnt, const struct buf *snapshot, uint64_t lost_cnt,
+			  uint64_t to_ns, const struct trace_mark **ret_marks, size_t *ret_mark_cnt,
+			  struct err *e);
+/*
+ * The block that ends at to_ns has been written: forgets its marks, begins snapshots that are due.
+ */
+void flight_recorder_written(struct flight_recorder *w, uint64_t to_ns);
+
+/* The command has ended, before the last slice. */
+int flight_recorder_exit(struct flight_recorder *w, uint64_t now_ns, int status, struct err *e);
+/* The last block has been written: makes the snapshots still due, and waits for them. */
+void flight_recorder_end(struct flight_recorder *w);
+
+#endif /* FLIGHT_RECORDER_H */

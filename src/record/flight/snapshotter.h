@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * snapshotter: copies the trace while it is recorded, in a thread of its own.
+ *
+ *     SIGUSR2, triggers --> [snapshotter] --> TRACE.snapshot-<time>
+ *
+ * A snapshot gets its name when it is whole, and never replaces anything (base/atomic_output.h).
+ * One is made at a time. Threads: all functions are for the session's thread; the copying thread is
+ * internal.
+ */
+#ifndef SNAPSHOTTER_H
+#define SNAPSHOTTER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+struct snapshotter;
+
+/*
+ * dir_fd is the trace's; the caller keeps it open until snapshotter_free(). uid, gid: the owner, -1
+ * = no change.
+ */
+int snapshotter_new(struct snapshotter **ret, int dir_fd, const char *trace_path, uid_t uid,
+		    gid_t gid);
+/* Waits for a snapshot under way. NULL is fine. */
+void snapshotter_free(struct snapshotter *s);
+
+/*
+ * Begins a snapshot. trigger: the reason, for the manifest; NULL: a person asked. ts_ns: the
+ * instant it is about (CLOCK_MONOTONIC). -EBUSY: one is under way.
+ */
+int snapshotter_begin(struct snapshotter *s, const char *trigger, uint64_t ts_ns);
+bool snapshotter_is_busy(const struct snapshotter *s);
+/*
+ * Reports a snapshot that ended since the last call; wait: waits for one under way. 1: *ret_path is
+ * its path (valid until the next begin); < 0: it failed; 0: none ended.
+ */
+int snapshotter_reap(struct snapshotter *s, bool wait, const char **ret_path, struct err *e);
+
+#endif /* SNAPSHOTTER_H */

@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * trigger: one small state machine per condition, over the merged records of each slice.
+ *
+ * Growth of memory is measured from the lowest level in the last WINDOW_PARTS parts of the window;
+ * after the trigger fired, from the level reached then, so that one growth fires once.
+ */
+#include "record/flight/trigger.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/hash_map.h"
+#include "base/units.h"
+#include "bpf/wire.h"
+#include "probe/source.h"
+#include "record/flight/slice_merge.h"
+
+#define WINDOW_PARTS 8
+#define MEMBER_CNT 4
+
+/* ---- expressions ---- */
+
+static const struct kind {
+	const char *name;
+	const char *form;
+	const char *source_names;
+	enum trigger_kind kind;
+	uint32_t sources;		/* the condition needs all of these */
+} kinds[] = {
+	{ "spike", "spike>500MiB or spike>500MiB/250ms", "alloc.rss", TRIGGER_SPIKE,
+	  SOURCE_BIT(SOURCE_RSS) },
+	{ "io-latency", "io-latency>200ms", "block", TRIGGER_IO_LATENCY, SOURCE_BIT(SOURCE_BLOCK) },
+	{ "runq", "runq>50ms", "sched", TRIGGER_RUNQ,
+	  SOURCE_BIT(SOURCE_SWITCH) | SOURCE_BIT(SOURCE_WAKEUP) },
+	{ "loss", "loss>0", "", TRIGGER_LOSS, 0 },
+	{ "exit", "exit!=0, exit=1 or exit>128", "", TRIGGER_EXIT, 0 },
+};
+
+#define KIND_CNT (sizeof(kinds) / sizeof(kinds[0]))
+
+static int parse_value(const struct kind *k, const char *value, struct trigger *t, struct err *e)
+{
+	const char *slash = strchr(value, '/');
+	char size[64];
+	int r;
+
+	switch (k->kind) {
+	case TRIGGER_SPIKE:
+		t->window_ns = UNITS_NS_PER_S;
+		snprintf(size, sizeof(size), "%.*s", slash ? (int)(slash - value) : 60, value);
+		r = units_parse_size(size, &t->value, e);
+		if (r == 0 && slash)
+			r = units_parse_duration(slash + 1, &t->window_ns, e);
+		if (r == 0 && (t->window_ns < 10000000 || t->window_ns > 60 * UNITS_NS_PER_S))
+			r = err_set(e, -ERANGE, "a spike's time is from 10ms to 60s");
+		return r;
+	case TRIGGER_IO_LATENCY:
+	case TRIGGER_RUNQ:
+		return units_parse_duration(value, &t->value, e);
+	default:
+		r = units_parse_count(value, &t->value, e);
+		if (r == 0 && k->kind == TRIGGER_EXIT && t->value > 255)
+			r = err_set(e, -ERANGE, "an exit status is from 0 to 255");
+		return r;
+	}
+}
+
+int trigger_parse(const char *text, uint32_t sources, bool has_command, struct trigger *ret,
+		  struct err *e)
+{
+	static const struct {
+		const char *sign;
+		enum trigger_op op;
+	} ops[] = { { ">", TRIGGER_ABOVE }, { "!=", TRIGGER_NOT }, { "=", TRIGGER_IS } };
+	size_t len = strcspn(text, ">!= "), i, at;
+	struct trigger t = { .text = text };
+	const struct kind *k = NULL;
+	struct err why = { "" };
+	int r;
+
+	for (i = 0; i < KIND_CNT; i++)
+		if (len == strlen(kinds[i].name) && !strncmp(text, kinds[i].name, len))
+			k = &kinds[i];
+	if (!k)
+		return err_set(e, -EINVAL,
+			       "--trigger '%s': there is no such condition; there are spike>SIZE, "
+			       "io-latency>DUR, runq>DUR, loss>N and exit!=N",
+			       text);
+	at = len + strspn(text + len, " ");
+	for (i = 0; i < sizeof(ops) / sizeof(*ops); i++)
+		if (!strncmp(text + at, ops[i].sign, strlen(ops[i].sign)))
+			break;
+	if (i == sizeof(ops) / sizeof(*ops) ||
+	    (ops[i].op != TRIGGER_ABOVE && k->kind != TRIGGER_EXIT))
+		return err_set(e, -EINVAL, "--trigger '%s': write it as %s", text, k->form);
+	at += strlen(ops[i].sign);
+	at += strspn(text + at, " ");
+	t.kind = k->kind;
+	t.op = ops[i].op;
+	r = parse_value(k, text + at, &t, &why);
+	if (r < 0)
+		return err_set(e, r, "--trigger '%s': %s; write it as %s", text, err_text(&why, r),
+			       k->form);
+	if ((sources & k->sources) != k->sources)
+		return err_set(e, -EINVAL, "--trigger '%s' needs %s, which -e leaves out", text,
+			       k->source_names);
+	if (k->kind == TRIGGER_EXIT && !has_command)
+		return err_set(e, -EINVAL,
+			       "--trigger '%s' is about the exit status of a COMMAND, and there is "
+			       "none",
+			       text);
+	*ret = t;
+	return 0;
+}
+
+/* ---- the set ---- */
+
+/* The levels of one kind of memory: the lowest in each of the last parts of a window. */
+struct levels {
+	uint64_t part[WINDOW_PARTS];	/* number of the part + 1; 0: empty */
+	uint64_t low[WINDOW_PARTS];
+};
+
+struct request {
+	uint64_t start_ns, sector;
+};
+
+struct state {
+	struct trigger t;
+	struct hash_map by_id;	/* SPIKE: pid to levels[MEMBER_CNT]; IO: request to its start */
+	bool fired;		/* in this slice */
+};
+
+struct trigger_set {
+	struct trigger_sink sink;
+	uint32_t hooks;
+	uint64_t page_bytes;
+	struct hash_map waiting;	/* RUNQ: tid to the instant it became runnable */
+	size_t cnt;
+	struct state states[];
+};
+
+int trigger_set_new(struct trigger_set **ret, const struct trigger *triggers, size_t cnt,
+		    const struct trigger_sink *sink)
+{
+	static const uint32_t hooks[] = {
+		[TRIGGER_SPIKE] = 1u << WIRE_RSS | 1u << WIRE_TASK_NEW | 1u << WIRE_TASK_EXIT,
+		[TRIGGER_IO_LATENCY] = 1u << WIRE_BLOCK_INSERT | 1u << WIRE_BLOCK_ISSUE |
+				       1u << WIRE_BLOCK_COMPLETE | 1u << WIRE_BLOCK_MERGE,
+		[TRIGGER_RUNQ] = 1u << WIRE_SWITCH | 1u << WIRE_WAKING | 1u << WIRE_WAKEUP_NEW,
+		[TRIGGER_LOSS] = 0,
+		[TRIGGER_EXIT] = 0,
+	};
+	struct trigger_set *s = calloc(1, sizeof(*s) + cnt * sizeof(s->states[0]));
+	size_t i;
+
+	if (!s)
+		return -ENOMEM;
+	s->sink = *sink;
+	s->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+	s->cnt = cnt;
+	for (i = 0; i < cnt; i++) {
+		s->states[i].t = triggers[i];
+		s->hooks |= hooks[triggers[i].kind];
+	}
+	*ret = s;
+	return 0;
+}
+
+void trigger_set_free(struct trigger_set *s)
+{
+	size_t i;
+
+	if (!s)
+		return;
+	for (i = 0; i < s->cnt; i++)
+		hash_map_done_values(&s->states[i].by_id);
+	hash_map_done(&s->waiting);
+	free(s);
+}
+
+/* Returns " (cc1)", or "" when the task is gone. */
+static const char *name_of(uint32_t id, char buf[32])
+{
+	char path[40], comm[20] = "";
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%u/comm", id);
+	f = fopen(path, "re");
+	if (!f || !fgets(comm, sizeof(comm), f))
+		comm[0] = '\0';
+	if (f)
+		fclose(f);
+	comm[strcspn(comm, "\n")] = '\0';
+	snprintf(buf, 32, "%s%s%s", comm[0] ? " (" : "", comm, comm[0] ? ")" : "");
+	return buf;
+}
+
+static int fire(struct trigger_set *s, struct state *st, uint64_t ts_ns, const char *what,
+		const char *whom, uint32_t id)
+{
+	char why[256], comm[32];
+
+	if (st->fired)
+		return 0;
+	st->fired = true;
+	if (whom)
+		snprintf(why, sizeof(why), "%s: %s, %s %u%s", st->t.text, what, whom, id,
+			 name_of(id, comm));
+	else
+		snprintf(why, sizeof(why), "%s: %s", st->t.text, what);
+	return s->sink.fired(s->sink.ctx, &st->t, ts_ns, why);
+}
+
+/* ---- memory ---- */
+
+static struct levels *levels_of(struct state *st, uint32_t pid)
+{
+	struct levels *l = hash_map_get(&st->by_id, pid);
+
+	if (l)
+		return l;
+	l = calloc(MEMBER_CNT, sizeof(*l));
+	if (l && hash_map_put(&st->by_id, pid, l) < 0) {
+		free(l);
+		l = NULL;
+	}
+	return l;
+}
+
+/* Notes level, and returns the lowest level in the window that ends with part. */
+static uint64_t note_level(struct levels *l, uint64_t part, uint64_t level)
+{
+	unsigned int i, at = part % WINDOW_PARTS;
+	uint64_t low = level;
+
+	for (i = 0; i < WINDOW_PARTS; i++)
+		if (l->part[i] && l->part[i] - 1 + WINDOW_PARTS > part && l->low[i] < low)
+			low = l->low[i];
+	if (l->part[at] != part + 1 || level < l->low[at])
+		l->low[at] = level;
+	l->part[at] = part + 1;
+	return low;
+}
+
+static int on_level(struct trigger_set *s, struct state *st, uint64_t ts_ns, uint32_t pid,
+		    unsigned int member, uint64_t level)
+{
+	uint64_t part = ts_ns / (st->t.window_ns / WINDOW_PARTS), low;
+	char what[64], n[UNITS_TEXT_MAX];
+	struct levels *l = levels_of(st, pid);
+
+	if (!l)
+		return -ENOMEM;
+	l += member;
+	low = note_level(l, part, level);
+	if (level - low <= st->t.value)
+		return 0;
+	memset(l, 0, sizeof(*l));
+	note_level(l, part, level);
+	snprintf(what, sizeof(what), "%s more", units_format_bytes(n, sizeof(n), level - low));
+	return fire(s, st, ts_ns, what, "process", pid);
+}
+
+static int spike_record(struct trigger_set *s, struct state *st, const struct wire_hdr *h)
+{
+	const struct wire_rss *r = (const void *)h;
+	const struct wire_task *t = (const void *)h;
+	const struct wire_exit *x = (const void *)h;
+	unsigned int i;
+	int err = 0;
+
+	switch (h->hook) {
+	case WIRE_RSS:
+		/* swap is where memory goes, not where growth comes from */
+		if (r->pid && r->member < MEMBER_CNT && r->member != 2)
+			err = on_level(s, st, h->ts_ns, r->pid, r->member,
+				       r->pages > 0 ? (uint64_t)r->pages * s->page_bytes : 0);
+		break;
+	case WIRE_TASK_NEW:
+		for (i = 0; i < MEMBER_CNT && t->tid == t->pid && !err; i++)
+			err = on_level(s, st, h->ts_ns, t->pid, i, 0);
+		break;
+	case WIRE_TASK_EXIT:
+		if (x->group_dead)
+			free(hash_map_remove(&st->by_id, x->pid));
+		break;
+	}
+	return err;
+}
+
+/* Growth counts from what a process had when recording began. */
+static int spike_snapshot(struct trigger_set *s, struct state *st, const struct buf *snapshot)
+{
+	const struct wire_snap *rows = (const struct wire_snap *)snapshot->data;
+	size_t i;
+	unsigned int m;
+	int err = 0;
+
+	for (i = 0; i < snapshot->len / sizeof(*rows) && !err; i++) {
+		if (hash_map_get(&st->by_id, rows[i].task.pid))
+			continue;
+		for (m = 0; m < MEMBER_CNT && !err; m++)
+			if (rows[i].rss_pages[m] >= 0)
+				err = on_level(s, st, rows[i].task.hdr.ts_ns, rows[i].task.pid, m,
+					       (uint64_t)rows[i].rss_pages[m] * s->page_bytes);
+	}
+	return err;
+}
+
+/* ---- requests ---- */
+
+static int io_record(struct trigger_set *s, struct state *st, const struct wire_hdr *h)
+{
+	const struct wire_request *b = (const void *)h;
+	struct request *q = hash_map_get(&st->by_id, b->rq);
+	char what[64], n[UNITS_TEXT_MAX];
+	int err = 0;
+
+	switch (h->hook) {
+	case WIRE_BLOCK_ISSUE:
+		/* its insert came before, unless the address belongs to another request by now */
+		if (q && q->sector == b->sector)
+			return 0;
+		/* fall through */
+	case WIRE_BLOCK_INSERT:
+		if (!q) {
+			q = calloc(1, sizeof(*q));
+			if (!q || hash_map_put(&st->by_id, b->rq, q) < 0) {
+				free(q);
+				return -ENOMEM;
+			}
+		}
+		*q = (struct request){ h->ts_ns, b->sector };
+		return 0;
+	case WIRE_BLOCK_COMPLETE:
+		if (!q || b->done_bytes < b->bytes)
+			return 0;
+		if (h->ts_ns > q->start_ns && h->ts_ns - q->start_ns > st->t.value) {
+			snprintf(what, sizeof(what), "a request took %s on device %u:%u",
+				 units_format_duration(n, sizeof(n), h->ts_ns - q->start_ns),
+				 b->dev >> 20, b->dev & 0xfffff);
+			err = fire(s, st, h->ts_ns, what, NULL, 0);
+		}
+		/* fall through */
+	default:
+		free(hash_map_remove(&st->by_id, b->rq));
+		return err;
+	}
+}
+
+/* ---- run queue ---- */
+
+static int can_run(struct trigger_set *s, uint32_t tid, uint64_t ts_ns)
+{
+	return tid && ts_ns ? hash_map_put(&s->waiting, tid, (void *)(uintptr_t)ts_ns) : 0;
+}
+
+static int runq_record(struct trigger_set *s, const struct wire_hdr *h)
+{
+	const struct wire_switch *w = (const void *)h;
+	char what[64], n[UNITS_TEXT_MAX];
+	uint64_t since;
+	size_t i;
+	int err;
+
+	if (h->hook != WIRE_SWITCH)
+		return can_run(s, ((const struct wire_waking *)h)->target_tid, h->ts_ns);
+	/* it was woken before it had left the CPU, so it waits from now on */
+	err = !w->prev_state || hash_map_get(&s->waiting, h->tid) ? can_run(s, h->tid, h->ts_ns)
+								  : 0;
+	since = (uintptr_t)hash_map_remove(&s->waiting, w->next_tid);
+	for (i = 0; i < s->cnt && since && since < h->ts_ns && !err; i++) {
+		if (s->states[i].t.kind != TRIGGER_RUNQ || h->ts_ns - since <= s->states[i].t.value)
+			continue;
+		snprintf(what, sizeof(what), "waited %s for a CPU",
+			 units_format_duration(n, sizeof(n), h->ts_ns - since));
+		err = fire(s, &s->states[i], h->ts_ns, what, "thread", w->next_tid);
+	}
+	return err;
+}
+
+/* ---- slices ---- */
+
+static int feed_record(struct trigger_set *s, const struct wire_hdr *h)
+{
+	size_t i;
+	int err = 0;
+
+	if (h->hook == WIRE_SWITCH || h->hook == WIRE_WAKING || h->hook == WIRE_WAKEUP_NEW)
+		return runq_record(s, h);
+	for (i = 0; i < s->cnt && !err; i++) {
+		if (s->states[i].t.kind == TRIGGER_SPIKE)
+			err = spike_record(s, &s->states[i], h);
+		else if (s->states[i].t.kind == TRIGGER_IO_LATENCY &&
+			 h->hook >= WIRE_BLOCK_INSERT && h->hook <= WIRE_BLOCK_DONE)
+			err = io_record(s, &s->states[i], h);
+	}
+	return err;
+}
+
+int trigger_set_feed(struct trigger_set *s, const struct ring_slice *slices, size_t slice_cnt,
+		     const struct buf *snapshot, uint64_t lost_cnt, uint64_t to_ns)
+{
+	const struct wire_hdr *h;
+	struct slice_merge *m;
+	char what[64];
+	size_t i;
+	int err = 0;
+
+	for (i = 0; i < s->cnt && !err; i++) {
+		struct state *st = &s->states[i];
+
+		st->fired = false;
+		if (st->t.kind == TRIGGER_SPIKE)
+			err = spike_snapshot(s, st, snapshot);
+		snprintf(what, sizeof(what), "%" PRIu64 " events were lost", lost_cnt);
+		if (!err && st->t.kind == TRIGGER_LOSS && lost_cnt > st->t.value)
+			err = fire(s, st, to_ns, what, NULL, 0);
+	}
+	if (err || !s->hooks)
+		return err;
+	err = slice_merge_new(&m, slices, slice_cnt, s->hooks);
+	if (err)
+		return err;
+	while (!err && (h = slice_merge_next(m)))
+		err = feed_record(s, h);
+	slice_merge_free(m);
+	return err;
+}
+
+int trigger_set_exit(struct trigger_set *s, uint64_t ts_ns, int status)
+{
+	uint64_t v = (uint64_t)status;
+	char what[64];
+	size_t i;
+	int err = 0;
+
+	snprintf(what, sizeof(what), "the command ended with status %d", status);
+	for (i = 0; i < s->cnt && !err; i++) {
+		const struct trigger *t = &s->states[i].t;
+
+		if (t->kind != TRIGGER_EXIT)
+			continue;
+		s->states[i].fired = false;
+		if (t->op == TRIGGER_ABOVE ? v > t->value
+					   : (v == t->value) == (t->op == TRIGGER_IS))
+			err = fire(s, &s->states[i], ts_ns, what, NULL, 0);
+	}
+	return err;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * trigger: conditions on what is being recorded, evaluated slice by slice.
+ *
+ *     --trigger EXPR --[trigger_parse]--> trigger_set --feed(slice)--> fired(which, when, why)
+ *
+ *     spike>SIZE[/DUR]  one kind of a process's resident memory (file, anon or shmem) grew by more
+ *                       than SIZE within DUR (1s; resolution an eighth of it)
+ *     io-latency>DUR    a block request took longer, from being queued to its completion
+ *     runq>DUR          a runnable thread waited longer for a CPU
+ *     loss>N            more than N events were lost in a slice of about a second
+ *     exit!=N           the command ended with another status (also exit=N, exit>N)
+ *
+ * A trigger costs a few nanoseconds per record that its condition is about, in the encoding thread.
+ * Memory grows with the number of live processes, threads or requests. Threads: one.
+ */
+#ifndef TRIGGER_H
+#define TRIGGER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "ring/ring.h"
+
+enum trigger_kind {
+	TRIGGER_SPIKE,
+	TRIGGER_IO_LATENCY,
+	TRIGGER_RUNQ,
+	TRIGGER_LOSS,
+	TRIGGER_EXIT,
+};
+
+enum trigger_op { TRIGGER_ABOVE, TRIGGER_NOT, TRIGGER_IS };
+
+struct trigger {
+	enum trigger_kind kind;
+	enum trigger_op op;
+	uint64_t value;			/* bytes, ns, events, exit status */
+	uint64_t window_ns;		/* SPIKE */
+	const char *text;		/* as written; the caller keeps it */
+};
+
+/*
+ * -EINVAL or -ERANGE, with the possible conditions. sources: bits of the recorded ones, which must
+ * include what the condition needs.
+ */
+int trigger_parse(const char *text, uint32_t sources, bool has_command, struct trigger *ret,
+		  struct err *e);
+
+struct trigger_set;
+
+struct trigger_sink {
+	void *ctx;
+	/*
+	 * why: "spike>500MiB: 612 MiB more, process 123 (cc1)". A result < 0 ends the feeding with
+	 * that error.
+	 */
+	int (*fired)(void *ctx, const struct trigger *t, uint64_t ts_ns, const char *why);
+};
+
+/* Copies the triggers; the caller keeps their texts. */
+int trigger_set_new(struct trigger_set **ret, const struct trigger *triggers, size_t cnt,
+		    const struct trigger_sink *sink);
+void trigger_set_free(struct trigger_set *s);
+
+/*
+ * Feeds the records of a slice and the snapshot rows (struct wire_snap) that belong to it. lost_cnt
+ * events were lost in the slice, which ends at to_ns. A trigger fires at most once per slice.
+ */
+int trigger_set_feed(struct trigger_set *s, const struct ring_slice *slices, size_t slice_cnt,
+		     const struct buf *snapshot, uint64_t lost_cnt, uint64_t to_ns);
+/* The command has ended. */
+int trigger_set_exit(struct trigger_set *s, uint64_t ts_ns, int status);
+
+#endif /* TRIGGER_H */

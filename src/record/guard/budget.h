@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * budget: decides which source to turn off, or on again, so that recording stays within a share of
+ * the machine's CPU time.
+ *
+ *     what a period cost, per source --[budget]--> stay | one source off | one source on
+ *
+ * Cost = (run time of the BPF programs + the recorder's user and system time) / (CPUs online x
+ * time). Every half second it is judged as the mean of the last period's cost and the mean before.
+ *
+ * Over the budget, the source that costs most goes off, with its share of the recorder's own time;
+ * task never goes, and sched.switch only when no other source costs a twentieth of the whole. Below
+ * half the budget for a while, the source that went off last comes back; if that source soon has to
+ * go again, it stays off twice as long the next time. Pure computation: no clock, no kernel.
+ * Threads: one.
+ */
+#ifndef BUDGET_H
+#define BUDGET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "probe/source.h"
+
+#define BUDGET_HOLD_NS                                                                             \
+	3000000000ULL /* after this time below half the budget, a source comes back */
+#define BUDGET_HOLD_MAX_NS 60000000000ULL
+
+struct budget {
+	uint64_t budget_ppm;		/* millionths of the machine's CPU time */
+	uint32_t on;			/* mask of SOURCE_BIT */
+	unsigned int off[SOURCE_CNT], off_cnt; /* in the order in which they were turned off */
+	uint64_t now_ns;		/* sum of the periods */
+	uint64_t on_ns[SOURCE_CNT];	/* when the source came back; 0: it was never off */
+	uint64_t hold_ns[SOURCE_CNT];
+	uint64_t low_ns;		/* since when the cost is below half the budget */
+	bool is_low;
+
+	/* the period being added up */
+	uint64_t dur_ns, own_ns, cpu_ns;	/* cpu_ns: CPUs online x time */
+	uint64_t source_ns[SOURCE_CNT], event_cnt[SOURCE_CNT];
+	bool has_mean;
+	uint64_t mean_ppm, last_ppm;
+};
+
+struct budget_usage {			/* increments */
+	uint64_t dur_ns;
+	unsigned int cpu_cnt;		/* online */
+	uint64_t own_ns;		/* user and system time of the recorder */
+	uint64_t source_ns[SOURCE_CNT];	/* run time of the BPF programs */
+	uint64_t event_cnt[SOURCE_CNT];	/* records read */
+};
+
+enum budget_step { BUDGET_STAY = 0, BUDGET_OFF = 1, BUDGET_ON = 2 };
+
+void budget_init(struct budget *b, uint64_t budget_ppm, uint32_t sources);
+
+/* Adds usage. *ret_source is the source to turn off (BUDGET_OFF) or on (BUDGET_ON). */
+enum budget_step budget_judge(struct budget *b, const struct budget_usage *u,
+			      unsigned int *ret_source);
+
+/* The source could not be turned on: it counts as off again, and stays off for a time. */
+void budget_failed_on(struct budget *b, unsigned int source);
+
+#endif /* BUDGET_H */

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * launch: two pipes between recorder and child. The child reads one until it is released
+ * (end of file instead means: the recorder gave up, leave); the other closes at a
+ * successful exec and carries the errno of a failed one.
+ */
+#include "record/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <limits.h>
+#include <linux/capability.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/account.h"
+#include "base/privilege.h"
+
+struct launch {
+	pid_t pid;
+	int pid_fd;
+	int go_fd;		/* write end; -1 once released */
+	int status_fd;		/* read end */
+	bool ended;
+	int exit_code;
+};
+
+bool launch_finds(const char *command)
+{
+	const char *path = getenv("PATH");
+	char file[PATH_MAX];
+	size_t len;
+
+	if (strchr(command, '/') || !path)
+		return !access(command, F_OK) || errno != ENOENT;
+	for (;; path += len + 1) {
+		len = strcspn(path, ":");
+		/* an empty entry of PATH is the current directory */
+		snprintf(file, sizeof(file), "%.*s%s%s", (int)len, path, len ? "/" : "", command);
+		if (!access(file, F_OK))
+			return true;
+		if (!path[len])
+			return false;
+	}
+}
+
+struct run_as {
+	bool change;
+	struct account account;
+	gid_t groups[PRIVILEGE_GROUPS_MAX];
+	int group_cnt;
+};
+
+static int find_user(const char *user, struct run_as *id, struct err *e)
+{
+	struct account *a = &id->account;
+
+	memset(id, 0, sizeof(*id));
+	if (!user)
+		return 0;
+	if (account_find(a, user))
+		return err_set(e, -ENOENT, "no such user: %s", user);
+	/* the process is that user already, and may not change more: nothing to do */
+	id->change = geteuid() != a->uid || privilege_has(CAP_SETGID);
+	if (id->change && (!privilege_has(CAP_SETUID) || !privilege_has(CAP_SETGID)))
+		return err_set(e, -EPERM,
+			       "-u %s: to become another user takes CAP_SETUID and CAP_SETGID; "
+			       "run with sudo",
+			       user);
+	id->group_cnt = account_groups(a->name, a->gid, id->groups, PRIVILEGE_GROUPS_MAX);
+	return 0;
+}
+
+/* Returns 0 or errno. Changes groups first, while the process still may. */
+static int become(const struct run_as *id)
+{
+	const struct account *a = &id->account;
+
+	if (!id->change)
+		return 0;
+	if (setgroups((size_t)id->group_cnt, id->groups) || setresgid(a->gid, a->gid, a->gid) ||
+	    setresuid(a->uid, a->uid, a->uid))
+		return errno;
+	setenv("HOME", a->home, 1);
+	setenv("USER", a->name, 1);
+	setenv("LOGNAME", a->name, 1);
+	if (a->shell[0])
+		setenv("SHELL", a->shell, 1);
+	return 0;
+}
+
+/*
+ * An exec resets the recorder's handlers to the default. What the caller ignores must stay ignored:
+ * a script's background job ignores SIGINT, nohup SIGHUP, and Python's children often SIGPIPE.
+ */
+static void restore_signals(const sigset_t *ignored)
+{
+	static const int handled[] = { SIGHUP, SIGINT, SIGPIPE, SIGTERM, SIGUSR2, SIGXFSZ };
+	unsigned int i;
+
+	for (i = 0; i < sizeof(handled) / sizeof(handled[0]); i++)
+		signal(handled[i], sigismember(ignored, handled[i]) == 1 ? SIG_IGN : SIG_DFL);
+}
+
+static void child_main(int go_fd, int status_fd, char *const *argv, const struct run_as *id,
+		       const sigset_t *ignored) __attribute__((noreturn));
+
+static void child_main(int go_fd, int status_fd, char *const *argv, const struct run_as *id,
+		       const sigset_t *ignored)
+{
+	char go;
+	int err;
+
+	restore_signals(ignored);
+	if (read(go_fd, &go, 1) != 1)
+		_exit(0);
+	err = become(id);
+	privilege_drop_ambient();
+	if (!err) {
+		execvp(argv[0], argv);
+		err = errno;
+	}
+	(void)!write(status_fd, &err, sizeof(err));
+	_exit(127);
+}
+
+int launch_new(struct launch **ret, char *const *argv, const char *user, const sigset_t *ignored,
+	       struct err *e)
+{
+	int go[2] = { -1, -1 }, status[2] = { -1, -1 };
+	struct run_as id;
+	struct launch *l;
+	int err;
+
+	err = find_user(user, &id, e);
+	if (err)
+		return err;
+	l = calloc(1, sizeof(*l));
+	if (!l)
+		return err_set(e, -ENOMEM, "out of memory");
+	l->pid_fd = -1;
+	if (pipe2(go, O_CLOEXEC) || pipe2(status, O_CLOEXEC)) {
+		err = err_set(e, -errno, "cannot make a pipe: %s", strerror(errno));
+		goto fail;
+	}
+	l->pid = fork();
+	if (l->pid < 0) {
+		err = err_set(e, -errno, "cannot start a process: %s", strerror(errno));
+		goto fail;
+	}
+	if (!l->pid) {
+		close(go[1]);
+		close(status[0]);
+		child_main(go[0], status[1], argv, &id, ignored);
+	}
+	close(go[0]);
+	close(status[1]);
+	l->go_fd = go[1];
+	l->status_fd = status[0];
+	l->pid_fd = syscall(SYS_pidfd_open, l->pid, 0);
+	*ret = l;
+	return 0;
+fail:
+	if (go[0] >= 0) {
+		close(go[0]);
+		close(go[1]);
+	}
+	if (status[0] >= 0) {
+		close(status[0]);
+		close(status[1]);
+	}
+	free(l);
+	return err;
+}
+
+pid_t launch_pid(const struct launch *l)
+{
+	return l->pid;
+}
+
+int launch_fd(const struct launch *l)
+{
+	return l->pid_fd;
+}
+
+int launch_release(struct launch *l)
+{
+	int child_errno = 0;
+	ssize_t n;
+
+	/* a child that was killed while it waited is found by launch_wait() */
+	signal(SIGPIPE, SIG_IGN);
+	(void)!write(l->go_fd, "g", 1);
+	close(l->go_fd);
+	l->go_fd = -1;
+	do {
+		n = read(l->status_fd, &child_errno, sizeof(child_errno));
+	} while (n < 0 && errno == EINTR);
+	close(l->status_fd);
+	l->status_fd = -1;
+	if (n != sizeof(child_errno))
+		return 0;
+	launch_wait(l, 1, &l->exit_code);
+	return child_errno;
+}
+
+int launch_wait(struct launch *l, int block, int *ret_exit)
+{
+	int status;
+	pid_t pid;
+
+	if (!l->ended) {
+		do {
+			pid = waitpid(l->pid, &status, block ? 0 : WNOHANG);
+		} while (pid < 0 && errno == EINTR && block);
+		if (pid != l->pid)
+			return 0;
+		l->ended = true;
+		l->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	}
+	*ret_exit = l->exit_code;
+	return 1;
+}
+
+void launch_free(struct launch *l)
+{
+	int code;
+
+	if (!l)
+		return;
+	if (l->go_fd >= 0) {
+		close(l->go_fd);	/* the child was never released, and ends by itself */
+		launch_wait(l, 1, &code);
+	}
+	if (l->status_fd >= 0)
+		close(l->status_fd);
+	if (l->pid_fd >= 0)
+		close(l->pid_fd);
+	free(l);
+}

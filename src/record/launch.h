@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * launch: starts the command early and lets it run late. The child exists, with its pid,
+ * before anything is attached, and waits; it is released when recording has begun, so its
+ * first instruction is in the trace.
+ */
+#ifndef LAUNCH_H
+#define LAUNCH_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+struct launch;
+
+/*
+ * Whether a command of that name exists, searched as execvp() does. Whether it can be run shows
+ * only at the exec.
+ */
+bool launch_finds(const char *command);
+
+/*
+ * Forks the waiting child. user: name or number of the user to become, NULL = no change. ignored:
+ * the signals, of those the recorder handles, that the command ignores; the others get their
+ * default action. -ENOENT: no such user.
+ */
+int launch_new(struct launch **ret, char *const *argv, const char *user, const sigset_t *ignored,
+	       struct err *e);
+pid_t launch_pid(const struct launch *l);
+/* A descriptor that becomes readable when the command has ended. */
+int launch_fd(const struct launch *l);
+
+/* Lets the child exec. 0: it runs. > 0: the errno of its exec (the child is gone). */
+int launch_release(struct launch *l);
+
+/*
+ * 1: the command has ended, and *ret_exit is its status as a shell gives it; 0: it still runs.
+ * block: wait for the end.
+ */
+int launch_wait(struct launch *l, int block, int *ret_exit);
+
+/*
+ * Frees l; NULL is fine. A child that was never released ends without running anything; a running
+ * command is left alone.
+ */
+void launch_free(struct launch *l);
+
+#endif /* LAUNCH_H */

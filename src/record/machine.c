@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* machine: reads uname, /proc/cpuinfo and sysconf; one manifest entry per fact. */
+#include "record/machine.h"
+
+#include <stdbool.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+static void cpu_model(char *model, size_t size)
+{
+	FILE *f = fopen("/proc/cpuinfo", "re");
+	char line[256], *value;
+
+	snprintf(model, size, "unknown");
+	while (f && fgets(line, sizeof(line), f)) {
+		if (strncmp(line, "model name", 10) && strncmp(line, "CPU implementer", 15))
+			continue;
+		value = strchr(line, ':');
+		if (!value)
+			continue;
+		value[strcspn(value, "\n")] = 0;
+		snprintf(model, size, "%s", value + 1 + (value[1] == ' '));
+		break;
+	}
+	if (f)
+		fclose(f);
+}
+
+/*
+ * Lists mounted file systems on disks and other machines, "8:1 / ext4 /dev/sda1, ...": device
+ * number, directory (with the kernel's octal escapes), type, source. Leaves out whole entries that
+ * do not fit.
+ */
+static void mounts(char *text, size_t size)
+{
+	char line[4096], dev[16], dir[1024], type[64], source[1024];
+	FILE *f = fopen("/proc/self/mountinfo", "re");
+	size_t at = 0;
+	char *rest;
+	int n;
+
+	*text = 0;
+	while (f && fgets(line, sizeof(line), f)) {
+		rest = strstr(line, " - ");
+		if (!rest || sscanf(line, "%*d %*d %15s %*s %1023s", dev, dir) != 2 ||
+		    sscanf(rest, " - %63s %1023s", type, source) != 2 ||
+		    (*source != '/' && !strstr(source, ":/")))
+			continue;
+		n = snprintf(text + at, size - at, "%s%s %s %s %s", at ? ", " : "", dev, dir, type,
+			     source);
+		if (n < 0 || (size_t)n >= size - at) {
+			text[at] = 0;
+			break;
+		}
+		at += (size_t)n;
+	}
+	if (f)
+		fclose(f);
+}
+
+int machine_describe(struct store_writer *w)
+{
+	long page_bytes = sysconf(_SC_PAGESIZE);
+	struct utsname u;
+	char model[256], text[8192];
+	int err;
+
+	uname(&u);
+	cpu_model(model, sizeof(model));
+	err = store_writer_set(w, "host", u.nodename);
+	if (!err)
+		err = store_writer_set(w, "kernel.release", u.release);
+	if (!err)
+		err = store_writer_set(w, "kernel.version", u.version);
+	if (!err)
+		err = store_writer_set(w, "machine", u.machine);
+	if (!err)
+		err = store_writer_set(w, "cpu.model", model);
+	if (!err)
+		err = store_writer_set_number(w, "cpu.possible", sysconf(_SC_NPROCESSORS_CONF));
+	if (!err)
+		err = store_writer_set_number(w, "cpu.online", sysconf(_SC_NPROCESSORS_ONLN));
+	if (!err)
+		err = store_writer_set_number(
+			w, "mem.bytes", (unsigned long long)sysconf(_SC_PHYS_PAGES) * page_bytes);
+	if (!err)
+		err = store_writer_set_number(w, "page_bytes", page_bytes);
+	mounts(text, sizeof(text));
+	if (!err && *text)
+		err = store_writer_set(w, "mounts", text);
+	if (!err)
+		err = store_writer_set(w, "recorder.version", EBPFREC_VERSION);
+	return err;
+}
+
+void machine_online_cpus(bool *online, unsigned int cpu_cnt)
+{
+	unsigned int from, to;
+	FILE *f = fopen("/sys/devices/system/cpu/online", "re");
+	int n;
+
+	/* a list of ranges: "0-3,6" */
+	while (f && (n = fscanf(f, "%u-%u", &from, &to)) >= 1) {
+		for (to = n == 1 ? from : to; from <= to && from < cpu_cnt; from++)
+			online[from] = true;
+		if (fgetc(f) != ',')
+			break;
+	}
+	if (f)
+		fclose(f);
+}
+
+void machine_visit_cpus(void)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_CONF), cpu;
+	size_t bytes = CPU_ALLOC_SIZE(cpus);
+	cpu_set_t *before = CPU_ALLOC(cpus), *one = CPU_ALLOC(cpus);
+
+	if (before && one && !sched_getaffinity(0, bytes, before)) {
+		for (cpu = 0; cpu < cpus; cpu++) {
+			CPU_ZERO_S(bytes, one);
+			CPU_SET_S(cpu, bytes, one);
+			sched_setaffinity(
+				0, bytes,
+				one); /* fails for a CPU that is offline, on which nothing runs */
+		}
+		sched_setaffinity(0, bytes, before);
+	}
+	CPU_FREE(before);
+	CPU_FREE(one);
+}

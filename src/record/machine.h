@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * machine: what a trace says about where it was recorded. Never environment variables.
+ */
+#ifndef MACHINE_H
+#define MACHINE_H
+
+#include <stdbool.h>
+
+#include "store/store_writer.h"
+
+/* Sets host, kernel.*, cpu.*, mem.*, page_bytes, recorder.version in the manifest. */
+int machine_describe(struct store_writer *w);
+
+/* Sets online[cpu] for the CPUs that are online now. Later changes show in the switches. */
+void machine_online_cpus(bool *online, unsigned int cpu_cnt);
+
+/*
+ * A CPU that does not switch hides the thread that runs on it. This visits each CPU, which makes it
+ * switch, and the switch names that thread.
+ */
+void machine_visit_cpus(void);
+
+#endif /* MACHINE_H */

@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * sampler: a loss row covers the time between two looks (about 50 ms), per hook and CPU. Skipped
+ * programs have no CPU, since the kernel counts them per program only.
+ */
+#include "record/sampler.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "record/encode/block_writer.h"
+#include "format/hook_cost.h"
+
+struct loss_seen {
+	uint64_t full[WIRE_HOOK_MAX], other[WIRE_HOOK_MAX];
+};
+
+struct sampler {
+	struct probe *probe;
+	struct ring_group *rings;
+	uint64_t ring_bytes;
+	unsigned int cpu_cnt;
+
+	uint64_t look_ns;			/* the last look */
+	struct loss_seen *seen;			/* per CPU */
+	uint64_t missed_before[WIRE_HOOK_MAX];	/* when the recording began */
+	uint64_t missed_seen[WIRE_HOOK_MAX];	/* since then */
+	struct trace_loss *losses;
+	size_t loss_cnt, loss_cap;
+	bool losses_given;	/* the loss rows were handed out; the next look starts over */
+
+	uint64_t take_ns;			/* end of the last slice */
+	uint64_t attempted_seen[WIRE_HOOK_MAX], kept_seen[WIRE_HOOK_MAX],
+		outside_seen[WIRE_HOOK_MAX];
+	uint64_t left_out[WIRE_HOOK_MAX]; /* see sampler_leave_out(), sampler_drop() */
+	struct trace_hook_stat stats[WIRE_HOOK_MAX];
+	uint64_t user_start_ns, sys_start_ns;	/* used when the recording began */
+	uint64_t user_ns, sys_ns, bytes_written;
+
+	struct run_stats *run_stats;		/* NULL: there are none */
+	bool stats_on;
+	struct probe_run_stats stats_at_begin[WIRE_HOOK_MAX];
+	uint64_t attempted_at_begin[WIRE_HOOK_MAX], stats_begin_ns;
+	uint64_t run_cnt[WIRE_HOOK_MAX], run_time_ns[WIRE_HOOK_MAX];
+	uint64_t sampled_cnt[WIRE_HOOK_MAX], sampled_ns;
+	struct sampler_cost cost;
+	struct hook_mean means[WIRE_HOOK_MAX];
+};
+
+static const uint8_t hook_class[WIRE_HOOK_MAX] = {
+#define X(id, name, class, source) [id] = EVENT_CLASS_##class,
+	EVENT_HOOKS(X)
+#undef X
+};
+
+unsigned int sampler_hook_class(unsigned int hook)
+{
+	return hook < WIRE_HOOK_MAX ? hook_class[hook] : EVENT_CLASS_TASK;
+}
+
+int sampler_new(struct sampler **ret, struct probe *probe, struct ring_group *rings,
+		uint64_t ring_bytes, struct run_stats *run_stats, uint64_t now_ns)
+{
+	struct sampler *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return -ENOMEM;
+	s->probe = probe;
+	s->rings = rings;
+	s->ring_bytes = ring_bytes;
+	s->cpu_cnt = probe_cpu_cnt(probe);
+	s->look_ns = s->take_ns = now_ns;
+	s->run_stats = run_stats;
+	s->seen = calloc(s->cpu_cnt, sizeof(*s->seen));
+	if (!s->seen) {
+		free(s);
+		return -ENOMEM;
+	}
+	*ret = s;
+	return 0;
+}
+
+void sampler_free(struct sampler *s)
+{
+	if (!s)
+		return;
+	free(s->seen);
+	free(s->losses);
+	free(s);
+}
+
+static int add_loss(struct sampler *s, const struct trace_loss *row)
+{
+	if (s->losses_given) {
+		s->loss_cnt = 0;
+		s->losses_given = false;
+	}
+	if (array_reserve(&s->losses, &s->loss_cap, s->loss_cnt + 1) < 0)
+		return -ENOMEM;
+	s->losses[s->loss_cnt++] = *row;
+	return 0;
+}
+
+int sampler_look(struct sampler *s, uint64_t now_ns)
+{
+	struct trace_loss row = { .from_ns = s->look_ns, .to_ns = now_ns };
+	unsigned int cpu, h;
+	int err;
+
+	for (cpu = 0; cpu < s->cpu_cnt; cpu++) {
+		struct loss_seen *seen = &s->seen[cpu];
+
+		for (h = 1; h < WIRE_HOOK_MAX; h++) {
+			struct probe_count c = probe_count(s->probe, cpu, h);
+			uint64_t full = c.lost_full, other = c.lost_other;
+
+			if (full == seen->full[h] && other == seen->other[h])
+				continue;
+			row.cpu = cpu;
+			row.hook = h;
+			row.cls = hook_class[h];
+			row.full_cnt = full - seen->full[h];
+			row.other_cnt = other - seen->other[h];
+			err = add_loss(s, &row);
+			if (err)
+				return err;
+			seen->full[h] = full;
+			seen->other[h] = other;
+		}
+	}
+	s->look_ns = now_ns;
+	return 0;
+}
+
+/* Counts the programs that the kernel skipped because they were already running on that CPU. */
+static int look_for_skips(struct sampler *s, uint64_t now_ns)
+{
+	struct trace_loss row = { .from_ns = s->take_ns, .to_ns = now_ns, .cpu = 0xffff };
+	struct probe_run_stats stats[WIRE_HOOK_MAX];
+	unsigned int h;
+	int err;
+
+	err = probe_read_stats(s->probe, stats);
+	if (err)
+		return err;
+	for (h = 1; h < WIRE_HOOK_MAX; h++) {
+		uint64_t missed = stats[h].missed_cnt - s->missed_before[h];
+
+		/*
+		 * The difference may shrink for a moment, while a second program is about to send
+		 * what the first missed.
+		 */
+		if (stats[h].missed_cnt <= s->missed_before[h] || missed <= s->missed_seen[h])
+			continue;
+		row.hook = h;
+		row.cls = hook_class[h];
+		row.missed_cnt = missed - s->missed_seen[h];
+		err = add_loss(s, &row);
+		if (err)
+			return err;
+		s->missed_seen[h] = missed;
+		/* best effort; if it fails they stay counted */
+		probe_take_skipped(s->probe, h, NULL);
+	}
+	return 0;
+}
+
+static uint64_t attempted(const struct sampler *s, unsigned int hook)
+{
+	uint64_t sum = 0;
+	unsigned int cpu;
+
+	for (cpu = 0; cpu < s->cpu_cnt; cpu++)
+		sum += probe_count(s->probe, cpu, hook).attempted;
+	return sum;
+}
+
+void sampler_stats_begin(struct sampler *s)
+{
+	unsigned int h;
+
+	if (!s->run_stats || s->stats_on || probe_read_stats(s->probe, s->stats_at_begin))
+		return;
+	for (h = 1; h < WIRE_HOOK_MAX; h++)
+		s->attempted_at_begin[h] = attempted(s, h);
+	s->stats_begin_ns = clock_mono_ns();
+	s->stats_on = !run_stats_switch(s->run_stats, 1);
+}
+
+void sampler_stats_end(struct sampler *s)
+{
+	struct probe_run_stats now[WIRE_HOOK_MAX];
+	unsigned int h;
+
+	if (!s->stats_on)
+		return;
+	s->stats_on = false;
+	if (run_stats_switch(s->run_stats, 0))
+		return;
+	s->sampled_ns += clock_mono_ns() - s->stats_begin_ns;
+	for (h = 1; h < WIRE_HOOK_MAX; h++)
+		s->sampled_cnt[h] += attempted(s, h) - s->attempted_at_begin[h];
+	if (probe_read_stats(s->probe, now))
+		return;
+	for (h = 0; h < WIRE_HOOK_MAX; h++) {
+		s->run_cnt[h] += now[h].run_cnt - s->stats_at_begin[h].run_cnt;
+		s->run_time_ns[h] += now[h].run_time_ns - s->stats_at_begin[h].run_time_ns;
+	}
+}
+
+static void own_usage(uint64_t *user_ns, uint64_t *sys_ns, uint64_t *rss_max_bytes)
+{
+	struct rusage ru;
+
+	getrusage(RUSAGE_SELF, &ru);
+	*user_ns = ru.ru_utime.tv_sec * 1000000000ULL + ru.ru_utime.tv_usec * 1000ULL;
+	*sys_ns = ru.ru_stime.tv_sec * 1000000000ULL + ru.ru_stime.tv_usec * 1000ULL;
+	*rss_max_bytes = ru.ru_maxrss * 1024ULL;
+}
+
+void sampler_begin(struct sampler *s, uint64_t start_ns)
+{
+	struct probe_run_stats stats[WIRE_HOOK_MAX];
+	uint64_t rss_max_bytes;
+	unsigned int h;
+
+	/* while programs were being attached, the second copy of one may not have been there yet */
+	if (!probe_read_stats(s->probe, stats)) {
+		for (h = 0; h < WIRE_HOOK_MAX; h++)
+			s->missed_before[h] = stats[h].missed_cnt;
+	}
+
+	own_usage(&s->user_start_ns, &s->sys_start_ns, &rss_max_bytes);
+	s->user_ns = s->user_start_ns;
+	s->sys_ns = s->sys_start_ns;
+	s->take_ns = start_ns;
+}
+
+void sampler_drop(struct sampler *s, const struct ring_slice *slices, unsigned int slice_cnt)
+{
+	const struct ring_slab *slab;
+	unsigned int i;
+	size_t at, bytes;
+
+	for (i = 0; i < slice_cnt; i++) {
+		for (slab = slices[i].first; slab; slab = slab->next) {
+			for (at = 0; at < slab->bytes; at += bytes) {
+				const struct wire_hdr *h = (const void *)(slab->data + at);
+
+				bytes = wire_record_size(h, slab->bytes - at);
+				if (!bytes)
+					break;
+				s->left_out[h->hook % WIRE_HOOK_MAX]++;
+			}
+		}
+	}
+}
+
+void sampler_leave_out(struct sampler *s, const uint64_t cnt[WIRE_HOOK_MAX])
+{
+	unsigned int h;
+
+	for (h = 0; h < WIRE_HOOK_MAX; h++)
+		s->left_out[h] += cnt[h];
+}
+
+/* How many of the records read belong to a slice, and are not before the start or after the end. */
+static uint64_t kept_of(const struct sampler *s, const struct ring_stats *ring, unsigned int hook)
+{
+	return ring->kept_cnt[hook] - s->left_out[hook];
+}
+
+static uint64_t outside_of(const struct sampler *s, const struct ring_stats *ring,
+			   unsigned int hook)
+{
+	return ring->read_cnt[hook] - kept_of(s, ring, hook);
+}
+
+static void add_cost(struct sampler *s, const struct trace_hook_stat *row)
+{
+	s->cost.bpf_ns[row->hook] += hook_cost_ns(row, &s->means[row->hook]);
+	s->cost.read_cnt[row->hook] += row->read_cnt;
+	hook_mean_add(&s->means[row->hook], row);
+}
+
+void sampler_cost(const struct sampler *s, struct sampler_cost *ret)
+{
+	*ret = s->cost;
+}
+
+static void fill_hook_stats(struct sampler *s, const struct ring_stats *ring, uint64_t to_ns,
+			    struct sampler_rows *ret)
+{
+	unsigned int h;
+
+	ret->hook_stat_cnt = 0;
+	for (h = 1; h < WIRE_HOOK_MAX; h++) {
+		struct trace_hook_stat row = { .from_ns = s->take_ns, .to_ns = to_ns, .hook = h };
+		uint64_t att = attempted(s, h), kept = kept_of(s, ring, h),
+			 outside = outside_of(s, ring, h);
+
+		row.attempted_cnt = att - s->attempted_seen[h] - (outside - s->outside_seen[h]);
+		row.read_cnt = kept - s->kept_seen[h];
+		row.run_cnt = s->run_cnt[h];
+		row.run_time_ns = s->run_time_ns[h];
+		row.sampled_ns = s->sampled_ns;
+		row.sampled_cnt = s->sampled_cnt[h];
+		add_cost(s, &row);
+		if (!row.attempted_cnt && !row.read_cnt && !row.run_cnt)
+			continue;
+		s->attempted_seen[h] = att;
+		s->kept_seen[h] = kept;
+		s->outside_seen[h] = outside;
+		s->stats[ret->hook_stat_cnt++] = row;
+	}
+	memset(s->run_cnt, 0, sizeof(s->run_cnt));
+	memset(s->run_time_ns, 0, sizeof(s->run_time_ns));
+	memset(s->sampled_cnt, 0, sizeof(s->sampled_cnt));
+	s->sampled_ns = 0;
+	ret->hook_stats = s->stats;
+}
+
+static uint64_t rss_now_bytes(void)
+{
+	unsigned long long pages = 0;
+	FILE *f = fopen("/proc/self/statm", "re");
+
+	if (f && fscanf(f, "%*s %llu", &pages) != 1)
+		pages = 0;
+	if (f)
+		fclose(f);
+	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static uint64_t online_cpus(void)
+{
+	long n = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return n > 0 ? (uint64_t)n : 0;
+}
+
+int sampler_take(struct sampler *s, uint64_t to_ns, uint64_t bytes_written,
+		 struct sampler_rows *ret)
+{
+	uint64_t user_ns, sys_ns, rss_max_bytes;
+	struct ring_stats ring;
+	int err;
+
+	err = sampler_look(s, clock_mono_ns());
+	if (!err)
+		err = look_for_skips(s, to_ns);
+	if (err)
+		return err;
+	ring_group_stats(s->rings, &ring);
+	fill_hook_stats(s, &ring, to_ns, ret);
+	own_usage(&user_ns, &sys_ns, &rss_max_bytes);
+	s->cost.at_ns = to_ns;
+	s->cost.own_ns += user_ns - s->user_ns + sys_ns - s->sys_ns;
+	ret->cost = (struct trace_cost){
+		.from_ns = s->take_ns, .to_ns = to_ns,
+		.user_ns = user_ns - s->user_ns, .sys_ns = sys_ns - s->sys_ns,
+		.bytes_written = bytes_written - s->bytes_written,
+		.ring_used_max_bytes = ring.used_max_bytes,
+		.ring_size_bytes = s->ring_bytes, .rss_bytes = rss_now_bytes(),
+		.queue_max_bytes = ring.slab_max_bytes, .queue_size_bytes = ring.slab_limit_bytes,
+		.cpu_cnt = online_cpus(),
+	};
+	s->user_ns = user_ns;
+	s->sys_ns = sys_ns;
+	s->bytes_written = bytes_written;
+	s->take_ns = to_ns;
+	ring_group_reset_used_max(s->rings);
+	if (s->losses_given)
+		s->loss_cnt = 0;	/* nothing was added since the last take */
+	ret->losses = s->losses;
+	ret->loss_cnt = s->loss_cnt;
+	s->losses_given = true;
+	return 0;
+}
+
+void sampler_totals(struct sampler *s, struct sampler_totals *ret)
+{
+	struct ring_stats ring;
+	unsigned int cpu, h;
+
+	memset(ret, 0, sizeof(*ret));
+	ring_group_stats(s->rings, &ring);
+	for (h = 1; h < WIRE_HOOK_MAX; h++) {
+		ret->read += kept_of(s, &ring, h);
+		ret->attempted += attempted(s, h) - outside_of(s, &ring, h);
+		ret->lost_cnt[hook_class[h]] += s->missed_seen[h];
+		for (cpu = 0; cpu < s->cpu_cnt; cpu++) {
+			struct probe_count c = probe_count(s->probe, cpu, h);
+			uint64_t lost = c.lost_full + c.lost_other;
+
+			ret->lost += lost;
+			ret->full_cnt += c.lost_full;
+			ret->lost_cnt[hook_class[h]] += lost;
+		}
+	}
+	for (h = 1; h < WIRE_HOOK_MAX; h++)
+		ret->bpf_ns += s->cost.bpf_ns[h];
+	own_usage(&ret->user_ns, &ret->sys_ns, &ret->rss_max_bytes);
+	ret->user_ns -= s->user_start_ns;
+	ret->sys_ns -= s->sys_start_ns;
+}
+
+uint64_t sampler_rows_lost(const struct sampler_rows *rows)
+{
+	uint64_t cnt = 0;
+	size_t i;
+
+	for (i = 0; i < rows->loss_cnt; i++)
+		cnt += rows->losses[i].full_cnt + rows->losses[i].other_cnt +
+		       rows->losses[i].missed_cnt;
+	return cnt;
+}

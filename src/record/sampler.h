@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * sampler: turns counters that only grow (of the kernel side, the readers, the recorder's own
+ * resource use) into rows about the time between two looks: losses, hook statistics, cost.
+ */
+#ifndef SAMPLER_H
+#define SAMPLER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/rows.h"
+#include "probe/probe.h"
+#include "probe/run_stats.h"
+#include "ring/ring.h"
+
+struct sampler;
+
+/* run_stats may be NULL; then programs have no run times. The caller keeps all arguments. */
+int sampler_new(struct sampler **ret, struct probe *probe, struct ring_group *rings,
+		uint64_t ring_bytes, struct run_stats *run_stats, uint64_t now_ns);
+void sampler_free(struct sampler *s);
+
+/* Looks for losses since the last look. Cheap; meant to be called every 50 ms. */
+int sampler_look(struct sampler *s, uint64_t now_ns);
+
+/*
+ * Begin and end of the moment in each slice for which statistics of program run time are switched
+ * on.
+ */
+void sampler_stats_begin(struct sampler *s);
+void sampler_stats_end(struct sampler *s);
+
+/*
+ * The rows since the last call, for a slice that ends at to_ns. Valid until the next call of any
+ * function here.
+ */
+struct sampler_rows {
+	const struct trace_loss *losses;
+	size_t loss_cnt;
+	const struct trace_hook_stat *hook_stats;
+	size_t hook_stat_cnt;
+	struct trace_cost cost;
+};
+int sampler_take(struct sampler *s, uint64_t to_ns, uint64_t bytes_written,
+		 struct sampler_rows *ret);
+
+/* The number of lost events, in whatever way they were lost. */
+uint64_t sampler_rows_lost(const struct sampler_rows *rows);
+
+/*
+ * Totals of the recording so far. Records that were dropped because they lie outside its span are
+ * subtracted from attempted and read alike. Once everything is drained, attempted = read + lost.
+ */
+struct sampler_totals {
+	uint64_t lost_cnt[EVENT_CLASS_CNT];	/* no room, failed reservation, skipped program */
+	uint64_t full_cnt;			/* of these, no room */
+	uint64_t attempted, read,
+		lost; /* lost without skipped programs, which attempted nothing */
+	uint64_t user_ns, sys_ns, rss_max_bytes;
+	uint64_t bpf_ns;			/* as in sampler_cost, of all hooks */
+};
+void sampler_totals(struct sampler *s, struct sampler_totals *ret);
+
+/* The recording begins: earlier use and reads do not count. Call once, before the first take. */
+void sampler_begin(struct sampler *s, uint64_t start_ns);
+
+/*
+ * What recording has cost until the last take, summed up since the beginning. bpf_ns is
+ * extrapolated, see hook_cost.h.
+ */
+struct sampler_cost {
+	uint64_t at_ns;			/* of the last take */
+	uint64_t own_ns;		/* user and system time of the recorder */
+	uint64_t bpf_ns[WIRE_HOOK_MAX], read_cnt[WIRE_HOOK_MAX];
+};
+void sampler_cost(const struct sampler *s, struct sampler_cost *ret);
+
+/*
+ * Records that were read and then left out of their slice, by hook. They do not belong to the
+ * recording.
+ */
+void sampler_leave_out(struct sampler *s, const uint64_t cnt[WIRE_HOOK_MAX]);
+
+/* Records that were read but lie after the recording's end, and so belong to no slice. */
+void sampler_drop(struct sampler *s, const struct ring_slice *slices, unsigned int slice_cnt);
+
+/* The class of a hook. */
+unsigned int sampler_hook_class(unsigned int hook);
+
+#endif /* SAMPLER_H */

@@ -1,0 +1,563 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * session: wires a recording together. The order of a start matters:
+ *
+ *   fork the command (it waits) - load - start readers (dropping) - attach - name the
+ *   start instant - snapshot - make every CPU switch once - release the command
+ *
+ * so that from the start instant on nothing is missed, and nothing before it is kept. At
+ * the end: end snapshot - name the end instant - cut - detach - drain - last block.
+ *
+ * In between, the main thread cuts a slice about every SLICE_NS (or when much is waiting),
+ * encodes it and appends it. The readers go on meanwhile.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/privilege.h"
+#include "record/encode/block_writer.h"
+#include "format/rows.h"
+#include "probe/probe.h"
+#include "probe/run_stats.h"
+#include "ring/ring.h"
+#include "record/launch.h"
+#include "record/machine.h"
+#include "record/tasks/id_names.h"
+#include "record/tasks/workload_filter.h"
+#include "record/guard/overhead.h"
+#include "record/sampler.h"
+#include "record/session_state.h"
+#include "record/tasks/target.h"
+#include "record/tasks/user_sites.h"
+#include "record/flight/flight_recorder.h"
+#include "store/store_writer.h"
+
+#define SLICE_NS 800000000ULL /* with encoding and sync, a crash costs less than a second */
+#define SLICE_BYTES (24ULL << 20)	/* of records: about half a million */
+#define LOOK_MS 50
+#define TICK_NS 250000000ULL
+#define AHEAD_NS 2000000ULL /* an instant that other threads are to cut at lies this far ahead */
+
+/* ---- starting ---- */
+
+static void sleep_until(uint64_t mono_ns)
+{
+	struct timespec t = { .tv_sec = mono_ns / 1000000000, .tv_nsec = mono_ns % 1000000000 };
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR)
+		;
+}
+
+static int keep_snapshot_row(void *ctx, const struct wire_snap *snap)
+{
+	struct session *s = ctx;
+	struct wire_snap row = *snap;
+
+	if (!s->slice_ns) {
+		/*
+		 * A task younger than the recording sends a record of its own. An older task was
+		 * there at the start, whenever its row was read.
+		 */
+		if (row.task.start_ns >= s->start_ns)
+			return 0;
+		row.task.hdr.ts_ns = s->start_ns;
+		/*
+		 * An outsider's switches are not recorded from here on, so the row that says it
+		 * runs soon goes stale.
+		 */
+		if (s->o.only && !(row.task.hdr.flags & WIRE_F_TARGET))
+			row.on_cpu = 0;
+	}
+	if (s->sites && !s->slice_ns && row.task.hdr.flags & WIRE_F_TARGET &&
+	    row.task.tid == row.task.pid && user_sites_add(s->sites, row.task.pid))
+		return -ENOMEM;
+	buf_add(&s->snapshot, &row, sizeof(row));
+	return s->snapshot.failed ? -ENOMEM : 0;
+}
+
+/* Drops privileges before the command does anything, so that this process is worth no attack. */
+static int give_up_privileges(struct session *s, struct err *e)
+{
+	uint64_t keep = probe_needs(s->probe);
+	int err = privilege_drop(keep, &s->user);
+
+	if (err)
+		return err_set(e, err, "cannot give up privileges: %s", strerror(-err));
+	err = privilege_check_threads(keep, e);
+	return err ? err_prefix(e, err, "cannot give up privileges") : 0;
+}
+
+static int begin(struct session *s, struct err *e)
+{
+	int err;
+
+	s->start_ns = clock_mono_ns() + AHEAD_NS;
+	ring_group_start_at(s->rings, s->start_ns);
+	sleep_until(s->start_ns);
+	sampler_begin(s->sampler, s->start_ns);
+	if (s->o.budget_ppm) {
+		struct overhead_config config = { .probe = s->probe,
+						  .sampler = s->sampler,
+						  .sources = s->sources,
+						  .budget_ppm = s->o.budget_ppm,
+						  .warn = s->o.warn,
+						  .warn_ctx = s->o.warn_ctx };
+
+		err = overhead_new(&s->overhead, &config, s->start_ns);
+		if (err)
+			return err_set(e, err, "out of memory");
+	}
+	err = probe_snapshot(s->probe, keep_snapshot_row, s, e);
+	if (err)
+		return err;
+	s->slice_ns = s->start_ns;
+	machine_visit_cpus();
+	/* In that case /proc has other processes under these numbers. */
+	if (!s->other_ids)
+		err = target_read_cmdlines(s->writer, &s->o, &s->snapshot);
+	return err ? err_set(e, err, "out of memory") : give_up_privileges(s, e);
+}
+
+/* ---- slices ---- */
+
+static int add_segment(struct buf *list, const void *data, size_t bytes)
+{
+	struct block_segment seg = { .data = data, .bytes = bytes };
+
+	buf_add(list, &seg, sizeof(seg));
+	return list->failed ? -ENOMEM : 0;
+}
+
+/* Encodes what the rings gave for [slice_ns, to_ns) and appends it. */
+static int write_slice(struct session *s, uint64_t to_ns, bool is_last, struct err *e)
+{
+	struct block_slice slice = { .from_ns = s->slice_ns, .to_ns = to_ns, .is_last = is_last };
+	struct clock_tuple now;
+	struct trace_clock clock;
+	struct sampler_rows rows;
+	struct block_stats stats = {};
+	struct buf list = {};
+	struct ring_slab *slab;
+	const void *block;
+	size_t bytes;
+	unsigned int i;
+	int err;
+
+	if (s->overhead)
+		overhead_filter(s->overhead, s->slices, probe_ring_cnt(s->probe));
+	err = sampler_take(s->sampler, to_ns, store_writer_bytes(s->store), &rows);
+	if (!err && s->overhead)
+		err = overhead_gaps(s->overhead, s->slice_ns, to_ns, &slice.gaps, &slice.gap_cnt);
+	if (!err && s->only)
+		err = workload_filter_apply(s->only, s->slices, probe_ring_cnt(s->probe));
+	if (!err)
+		err = flight_recorder_slice(s->flight, s->slices, probe_ring_cnt(s->probe),
+					    &s->snapshot, sampler_rows_lost(&rows), to_ns,
+					    &slice.marks, &slice.mark_cnt, e);
+	if (!err && s->snapshot.len)
+		err = add_segment(&list, s->snapshot.data, s->snapshot.len);
+	for (i = 0; i < probe_ring_cnt(s->probe); i++) {
+		for (slab = s->slices[i].first; slab && !err; slab = slab->next)
+			err = add_segment(&list, slab->data, slab->bytes);
+	}
+	clock_read_tuple(&now);
+	clock = (struct trace_clock){ .mono_ns = now.mono_ns,
+				      .boot_ns = now.boot_ns,
+				      .real_ns = now.real_ns,
+				      .tai_ns = now.tai_ns,
+				      .uncertainty_ns = now.uncertainty_ns };
+	slice.segments = (const struct block_segment *)list.data;
+	slice.segment_cnt = list.len / sizeof(struct block_segment);
+	slice.losses = rows.losses;
+	slice.loss_cnt = rows.loss_cnt;
+	slice.hook_stats = rows.hook_stats;
+	slice.hook_stat_cnt = rows.hook_stat_cnt;
+	slice.costs = &rows.cost;
+	slice.cost_cnt = 1;
+	slice.clocks = &clock;
+	slice.clock_cnt = 1;
+	if (!err)
+		err = user_sites_look(s->sites);
+	if (store_writer_begins_file(s->store))
+		block_writer_force_keyframe(s->writer);
+	if (!err)
+		err = block_writer_encode(s->writer, &slice, &block, &bytes, &stats);
+	if (err)
+		err_set(e, err, "cannot encode: %s", strerror(-err));
+	else
+		err = store_writer_append(s->store, block, bytes, 1, e);
+	ring_group_release(s->rings, s->slices);
+	buf_reset(&s->snapshot);
+	buf_done(&list);
+	if (err)
+		return err;
+	for (i = 0; i < SESSION_CLASS_CNT; i++)
+		s->stats.event_cnt[i] += stats.event_cnt[i];
+	s->unseen_cnt += stats.unseen_cnt;
+	s->slice_ns = to_ns;
+	flight_recorder_written(s->flight, to_ns);
+	return user_sites_end_slice(s->sites, to_ns) ? err_set(e, -ENOMEM, "out of memory") : 0;
+}
+
+/* ---- running ---- */
+
+static bool slice_is_due(struct session *s, uint64_t now_ns)
+{
+	struct ring_stats r;
+
+	if (now_ns - s->slice_ns >= SLICE_NS || flight_recorder_wants_slice(s->flight))
+		return true;
+	ring_group_stats(s->rings, &r);
+	return r.slab_bytes_pending >= SLICE_BYTES;
+}
+
+/*
+ * Whether the recording is over: the command ended, time is up, a signal came, or the watched
+ * processes are gone.
+ */
+static bool is_over(struct session *s, uint64_t now_ns, int *ret_exit)
+{
+	unsigned int i;
+
+	if (s->stop_cnt)
+		return true;
+	if (s->launch && launch_wait(s->launch, 0, ret_exit))
+		return true;
+	if (s->o.duration_ns && now_ns - s->start_ns >= s->o.duration_ns)
+		return true;
+	if (s->launch || !s->o.pid_cnt || s->o.duration_ns)
+		return false;
+	for (i = 0; i < s->o.pid_cnt; i++) {
+		if (!kill(s->o.pids[i], 0) || errno == EPERM)
+			return false;
+	}
+	return true;
+}
+
+static int run_loop(struct session *s, int *ret_exit, struct err *e)
+{
+	struct pollfd fds[2 + FLIGHT_RECORDER_POLLS] = { { .fd = s->stop_fd, .events = POLLIN },
+					       { .fd = s->launch ? launch_fd(s->launch) : -1,
+						 .events = POLLIN } };
+	uint64_t cut_ns = 0, tick_ns = 0, now_ns;
+	int err = 0;
+
+	sampler_stats_begin(s->sampler);
+	for (;;) {
+		int timeout = LOOK_MS;
+
+		now_ns = clock_mono_ns();
+		if (s->o.duration_ns &&
+		    s->start_ns + s->o.duration_ns < now_ns + LOOK_MS * 1000000ULL)
+			timeout = s->start_ns + s->o.duration_ns > now_ns ?
+				  (s->start_ns + s->o.duration_ns - now_ns) / 1000000 + 1 : 0;
+		flight_recorder_polls(s->flight, fds + 2);
+		poll(fds, 2 + FLIGHT_RECORDER_POLLS, timeout);
+		now_ns = clock_mono_ns();
+		err = flight_recorder_look(s->flight, s->start_ns, now_ns, e);
+		if (err)
+			return err;
+		sampler_stats_end(s->sampler);
+		err = sampler_look(s->sampler, now_ns);
+		if (!err)
+			err = user_sites_look(s->sites);
+		if (err)
+			return err_set(e, err, "out of memory");
+		if (!cut_ns && slice_is_due(s, now_ns)) {
+			cut_ns = now_ns + AHEAD_NS;
+			ring_group_cut(s->rings, cut_ns);
+		} else if (cut_ns && !ring_group_take(s->rings, s->slices, 0)) {
+			err = write_slice(s, cut_ns, false, e);
+			cut_ns = 0;
+			if (!err && s->overhead && overhead_look(s->overhead))
+				err = err_set(e, -ENOMEM, "out of memory");
+			if (err)
+				return err;
+			sampler_stats_begin(s->sampler);
+		}
+		if (s->o.tick && now_ns - tick_ns >= TICK_NS) {
+			tick_ns = now_ns;
+			s->o.tick(s->o.tick_ctx, s);
+		}
+		if (is_over(s, now_ns, ret_exit))
+			break;
+	}
+	/* A cut under way ends first, because only one is possible at a time. */
+	while (cut_ns && s->stop_cnt < 2 && !err) {
+		if (!ring_group_take(s->rings, s->slices, LOOK_MS)) {
+			err = write_slice(s, cut_ns, false, e);
+			cut_ns = 0;
+		}
+	}
+	return err;
+}
+
+/* Waits for a cut, however long the readers need, unless the user insists on stopping. */
+static bool take_cut(struct session *s, uint64_t cut_ns)
+{
+	ring_group_cut(s->rings, cut_ns);
+	while (ring_group_take(s->rings, s->slices, LOOK_MS)) {
+		if (s->stop_cnt >= 2)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Writes the last block: everything up to one instant after the end snapshot, and the final
+ * counters.
+ */
+static int end(struct session *s, struct err *e)
+{
+	struct ring_slice *last;
+	uint64_t end_ns;
+	size_t bytes;
+	int err;
+
+	if (s->stop_cnt >= 2)
+		return 0;
+	err = probe_snapshot(s->probe, keep_snapshot_row, s, e);
+	if (err)
+		return err;
+	end_ns = clock_mono_ns() + AHEAD_NS;
+	if (!take_cut(s, end_ns))
+		return 0;
+	/*
+	 * The programs are detached now. What came after the end is drained, counted, and not kept.
+	 */
+	probe_detach(s->probe);
+	bytes = probe_ring_cnt(s->probe) * sizeof(*last);
+	last = malloc(bytes);
+	if (!last)
+		return err_set(e, -ENOMEM, "out of memory");
+	memcpy(last, s->slices, bytes);
+	if (take_cut(s, clock_mono_ns() + AHEAD_NS)) {
+		sampler_drop(s->sampler, s->slices, probe_ring_cnt(s->probe));
+		ring_group_release(s->rings, s->slices);
+	}
+	memcpy(s->slices, last, bytes);
+	free(last);
+	return write_slice(s, end_ns, true, e);
+}
+
+static void count_stored(const struct session *s, struct session_stats *st)
+{
+	struct store_kept kept;
+
+	store_writer_kept(s->store, &kept);
+	st->bytes = store_writer_bytes(s->store);
+	st->dropped_bytes = kept.dropped_bytes;
+	st->kept_ns = kept.from_ns && s->slice_ns > kept.from_ns ? s->slice_ns - kept.from_ns : 0;
+}
+
+/* ended: the command has ended, with exit_code */
+static int close_trace(struct session *s, bool ended, int exit_code, struct err *e)
+{
+	struct store_sync_stats sync;
+	struct sampler_totals t;
+	int err = 0;
+
+	sampler_totals(s->sampler, &t);
+	store_writer_sync_stats(s->store, &sync);
+	if (ended)
+		err = store_writer_set_number(s->store, "command.exit", exit_code);
+	if (!err)
+		err = store_writer_set_number(s->store, "attempted", t.attempted);
+	if (!err)
+		err = store_writer_set_number(s->store, "read", t.read);
+	if (!err)
+		err = store_writer_set_number(s->store, "lost", t.lost);
+	if (!err)
+		err = store_writer_set_number(s->store, "disk.sync_max_ns", sync.max_ns);
+	count_stored(s, &s->stats);
+	if (err) {
+		store_writer_abort(s->store);
+		err_set(e, err, "cannot finish the manifest: %s", strerror(-err));
+	} else {
+		err = store_writer_finish(s->store, e);
+	}
+	s->store = NULL;
+	return err;
+}
+
+/* A snapshot under way reads from the store, so it must end first. */
+static void close_flight_recorder(struct session *s)
+{
+	struct flight_recorder *w = s->flight;
+
+	s->flight = NULL;	/* a signal may ask for another snapshot at any time */
+	flight_recorder_free(w);
+}
+
+/* Removes the trace when nothing was recorded and no command has run. */
+static void drop_trace(struct session *s)
+{
+	close_flight_recorder(s);
+	store_writer_abort(s->store);
+	s->store = NULL;
+	store_remove(s->o.output, NULL);
+	s->made_output = false;
+}
+
+/* Recording has failed: keeps what is recorded, and waits for the command, which goes on. */
+static void give_up(struct session *s, const struct err *e, int err)
+{
+	char text[600];
+	int code;
+
+	probe_detach(s->probe);
+	close_flight_recorder(s);
+	store_writer_abort(s->store);
+	s->store = NULL;
+	if (!s->launch || s->stop_cnt || launch_wait(s->launch, 0, &code))
+		return;
+	snprintf(text, sizeof(text), "%s; recording has ended, the command goes on",
+		 err_text(e, err));
+	if (s->o.warn)
+		s->o.warn(s->o.warn_ctx, text);
+	while (!s->stop_cnt && !launch_wait(s->launch, 0, &code)) {
+		struct pollfd fds[2] = { { .fd = s->stop_fd, .events = POLLIN },
+					 { .fd = launch_fd(s->launch), .events = POLLIN } };
+
+		poll(fds, 2, 1000);
+	}
+}
+
+int session_run(struct session *s, int *ret_exit, struct err *e)
+{
+	int err, exec_errno, code = 0;
+	bool ended;
+
+	if (s->no_command) {
+		err_set(e, 0, "cannot run %s: no such command", s->o.command[0]);
+		*ret_exit = 127;
+		return 0;
+	}
+	err = begin(s, e);
+	if (err) {
+		drop_trace(s);
+		return err;
+	}
+	if (s->launch) {
+		exec_errno = launch_release(s->launch);
+		if (exec_errno) {
+			err_set(e, 0, "cannot run %s: %s", s->o.command[0], strerror(exec_errno));
+			drop_trace(s);
+			*ret_exit = exec_errno == ENOENT || exec_errno == ENOTDIR ? 127 : 126;
+			return 0;
+		}
+	}
+	err = run_loop(s, &code, e);
+	if (!err && s->launch && launch_wait(s->launch, 0, &code))
+		err = flight_recorder_exit(s->flight, clock_mono_ns(), code, e);
+	if (!err)
+		err = flight_recorder_look(s->flight, s->start_ns, clock_mono_ns(), e);
+	if (!err)
+		err = end(s, e);
+	if (!err)
+		flight_recorder_end(s->flight);
+	if (!err)
+		close_flight_recorder(s);
+	s->end_ns = s->slice_ns;
+	if (err) {
+		count_stored(s, &s->stats);
+		give_up(s, e, err);
+		return err;
+	}
+	/* a command that was ended by a signal to the recorder still reports its own status */
+	ended = s->launch && launch_wait(s->launch, 0, &code);
+	if (s->launch && !ended && s->stop_cnt)
+		code = 128 + SIGINT;
+	err = close_trace(s, ended, code, e);
+	*ret_exit = code;
+	return err;
+}
+
+void session_stop(struct session *s)
+{
+	uint64_t one = 1;
+
+	s->stop_cnt = s->stop_cnt + 1;
+	(void)!write(s->stop_fd, &one, sizeof(one));
+}
+
+void session_snapshot(struct session *s)
+{
+	if (s->flight)
+		flight_recorder_ask_snapshot(s->flight);
+}
+
+void session_get_stats(const struct session *s, struct session_stats *ret)
+{
+	struct sampler_totals t;
+	struct ring_stats ring;
+	unsigned int h;
+
+	*ret = s->stats;
+	ret->has_trace = s->made_output;
+	if (!s->sampler)
+		return;
+	sampler_totals(s->sampler, &t);
+	memcpy(ret->lost_cnt, t.lost_cnt, sizeof(ret->lost_cnt));
+	ret->lost_cnt[EVENT_CLASS_BLOCK] += s->unseen_cnt;
+	ret->full_cnt = t.full_cnt;
+	ret->user_ns = t.user_ns;
+	ret->sys_ns = t.sys_ns;
+	ret->rss_max_bytes = t.rss_max_bytes;
+	ret->bpf_ns = t.bpf_ns;
+	if (s->overhead) {
+		ret->off_cnt = overhead_step_cnt(s->overhead);
+		ret->off = overhead_off(s->overhead);
+	}
+	if (s->end_ns) {
+		ret->duration_ns = s->end_ns - s->start_ns;
+		return;
+	}
+	/* what has been read so far, encoded or not */
+	ring_group_stats(s->rings, &ring);
+	memset(ret->event_cnt, 0, sizeof(ret->event_cnt));
+	for (h = 1; h < WIRE_HOOK_MAX; h++)
+		ret->event_cnt[sampler_hook_class(h)] += ring.kept_cnt[h];
+	if (s->store)
+		count_stored(s, ret);
+	ret->duration_ns = s->start_ns ? clock_mono_ns() - s->start_ns : 0;
+}
+
+void session_close(struct session *s)
+{
+	bool unfinished;
+
+	if (!s)
+		return;
+	unfinished = s->made_output && !s->start_ns;
+	if (s->probe)
+		probe_detach(s->probe);
+	launch_free(s->launch);
+	ring_group_free(s->rings);
+	sampler_free(s->sampler);
+	workload_filter_free(s->only);
+	overhead_free(s->overhead);
+	block_writer_free(s->writer);
+	close_flight_recorder(s);
+	store_writer_abort(s->store);
+	if (unfinished)
+		store_remove(s->o.output, NULL);
+	id_names_free(s->names);
+	user_sites_free(s->sites);
+	probe_close(s->probe);
+	run_stats_end(s->run_stats);
+	buf_done(&s->lacks);
+	buf_done(&s->snapshot);
+	free(s->slices);
+	if (s->stop_fd >= 0)
+		close(s->stop_fd);
+	free(s);
+}

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * session_open: makes the parts of a recording, from its options to attached programs, in the order
+ * that session.c explains. On failure session_close() removes a directory in which nothing was
+ * begun.
+ */
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "record/encode/block_writer.h"
+#include "probe/probe.h"
+#include "probe/run_stats.h"
+#include "probe/source.h"
+#include "ring/ring.h"
+#include "record/launch.h"
+#include "record/machine.h"
+#include "record/tasks/id_names.h"
+#include "record/tasks/workload_filter.h"
+#include "record/tasks/own_pids.h"
+#include "record/sampler.h"
+#include "record/session_state.h"
+#include "record/tasks/target.h"
+#include "record/tasks/user_sites.h"
+#include "record/flight/flight_recorder.h"
+#include "store/store_writer.h"
+
+/* Descriptors besides the rings': with two rings 94 are open on 6.18, and 188 with every source. */
+#define FILES_NEEDED 128
+#define FILES_NEEDED_HEAP 128
+
+static int check_options(const struct session_options *o, uint32_t *ret_sources, struct err *e)
+{
+	int err = source_parse(o->events, ret_sources, e);
+
+	if (err)
+		return err;
+	if (o->rings.bytes > 1ULL << 30)
+		return err_set(e, -EINVAL, "a ring of %llu bytes is too large: at most 1 GiB",
+			       (unsigned long long)o->rings.bytes);
+	if ((o->stacks_min_bytes || o->stacks_every) &&
+	    !(*ret_sources &
+	      (SOURCE_BIT(SOURCE_SLAB) | SOURCE_BIT(SOURCE_PAGE) | SOURCE_BIT(SOURCE_HEAP))))
+		return err_set(e, -EINVAL,
+			       "--stacks is of allocations: record alloc.slab, alloc.page or "
+			       "alloc.heap, too");
+	if (o->only && !o->command && !o->pid_cnt && !o->cgroup)
+		return err_set(e, -EINVAL,
+			       "--only needs to know whom: give a COMMAND, -p or --cgroup");
+	if (*ret_sources & SOURCE_BIT(SOURCE_HEAP) && !o->command && !o->pid_cnt && !o->cgroup)
+		return err_set(
+			e, -EINVAL,
+			"alloc.heap records the workload only: give a COMMAND, -p or --cgroup");
+	/* These pids name other processes in the initial pid namespace. */
+	if ((o->pid_cnt || o->cgroup) && own_pids_are_other())
+		return err_set(e, -EINVAL,
+			       "-p and --cgroup name processes of the host, and this is a pid "
+			       "namespace of its own: give a COMMAND, or record from the host's");
+	return 0;
+}
+
+/* Adds a line to the manifest. `doctor` says the same, so it is not worth a warning each time. */
+static void add_lack(struct session *s, const char *text)
+{
+	if (s->lacks.len)
+		buf_add(&s->lacks, "; ", 2);
+	buf_add(&s->lacks, text, strlen(text));
+}
+
+/* Adds a line to the manifest, and warns the caller. */
+static void note_lack(void *ctx, const char *text)
+{
+	struct session *s = ctx;
+
+	add_lack(s, text);
+	if (s->o.warn)
+		s->o.warn(s->o.warn_ctx, text);
+}
+
+/* Under sudo the trace belongs to the invoking user, and the recorder becomes that user. */
+static void find_user(struct session *s)
+{
+	const char *uid = getenv("SUDO_UID"), *gid = getenv("SUDO_GID");
+
+	if (!geteuid() && uid && gid && strtoul(uid, NULL, 10))
+		privilege_find_user(&s->user, strtoul(uid, NULL, 10), strtoul(gid, NULL, 10));
+}
+
+static int open_probe(struct session *s, struct err *e)
+{
+	struct probe_config config = { .sources = s->sources, .only = s->o.only,
+				       .stacks_min_bytes = s->o.stacks_min_bytes,
+				       .stacks_every = s->o.stacks_every };
+	int err;
+
+	config.rings = s->o.rings;
+	config.btf_file = s->o.btf_file;
+	config.warn = note_lack;
+	config.warn_ctx = s;
+	if (s->o.cgroup) {
+		err = target_cgroup_id(s->o.cgroup, &config.cgroup_id, e);
+		if (err)
+			return err;
+	}
+	err = probe_open(&s->probe, &config, e);
+	if (err)
+		return err;
+	err = id_names_new(&s->names, s->probe);
+	if (err)
+		return err_set(e, err, "out of memory");
+	if (s->sources & SOURCE_BIT(SOURCE_HEAP) || s->o.stacks_min_bytes || s->o.stacks_every) {
+		err = user_sites_new(&s->sites, probe_cpu_cnt(s->probe), note_lack, s, e);
+		if (err)
+			return err;
+	}
+	if (s->o.budget_ppm && !privilege_has(CAP_SYS_ADMIN))
+		return err_set(e, -EPERM,
+			       "--max-overhead: to measure what programs cost takes CAP_SYS_ADMIN; "
+			       "run with sudo");
+	if ((s->sources & SOURCE_BIT(SOURCE_SLAB) || s->o.stacks_min_bytes || s->o.stacks_every) &&
+	    !id_names_has_kernel_symbols(s->names))
+		add_lack(s, "kernel functions: their names need CAP_SYSLOG here");
+	if (run_stats_start(&s->run_stats))
+		add_lack(s, "cost: run times of programs need CAP_SYS_ADMIN");
+	return 0;
+}
+
+static int find_own_pids(struct session *s, struct err *e)
+{
+	int err;
+
+	s->own_pids[OWN_RECORDER] = getpid();
+	s->own_pids[OWN_COMMAND] = s->launch ? launch_pid(s->launch) : 0;
+	s->own_pids[OWN_STATS] = run_stats_pid(s->run_stats);
+	s->own_pids[OWN_OPENER] = user_sites_pid(s->sites);
+	if (!s->other_ids)
+		return 0;
+	err = own_pids_translate(s->probe, s->own_pids, OWN_CNT, e);
+	if (!err && s->launch && !s->own_pids[OWN_COMMAND])
+		err = err_set(e, -ESRCH,
+			      "in this pid namespace COMMAND cannot be told from others; "
+			      "record from the host's");
+	return err;
+}
+
+static int open_writers(struct session *s, struct err *e)
+{
+	bool *online = calloc(probe_cpu_cnt(s->probe), sizeof(*online));
+	struct block_writer_config config = {
+		.cpu_cnt = probe_cpu_cnt(s->probe),
+		.zstd_level = s->o.zstd_level,
+		.filtered = s->o.only,
+		.no_switches = !(s->sources & SOURCE_BIT(SOURCE_SWITCH)),
+		.recorder_pid = s->own_pids[OWN_RECORDER],
+		.helper_pids = { s->own_pids[OWN_STATS], s->own_pids[OWN_OPENER] },
+		.names = id_names_callbacks(s->names, s->sites),
+		.page_bytes = sysconf(_SC_PAGESIZE),
+		.watch_requests = true,
+		.all_cmdlines = s->o.all_cmdlines,
+	};
+	struct store_config store = {
+		.uid = (uid_t)-1, .gid = (gid_t)-1,
+		.keep_bytes = s->o.keep_bytes, .keep_ns = s->o.keep_ns,
+	};
+	int err;
+
+	if (!online)
+		return err_set(e, -ENOMEM, "out of memory");
+	machine_online_cpus(online, probe_cpu_cnt(s->probe));
+	config.cpu_online = online;
+	err = block_writer_new(&s->writer, &config);
+	free(online);
+	if (!err && s->o.only)
+		err = workload_filter_new(&s->only);
+	if (err)
+		return err_set(e, err, "cannot set up the encoder: %s", strerror(-err));
+	if (s->user.change) {
+		store.uid = s->user.uid;
+		store.gid = s->user.gid;
+	}
+	err = store_backup(s->o.output, s->o.force, store.uid, e);
+	if (!err)
+		err = store_writer_create(&s->store, s->o.output, &store, e);
+	s->made_output = !err;
+	return err;
+}
+
+/* A reader thread maps and copies: it needs no privilege at all. */
+static int drop_all(void *ctx)
+{
+	struct session *s = ctx;
+
+	return privilege_drop(0, &s->user);
+}
+
+static int start_readers(struct session *s, struct err *e)
+{
+	const struct ring_group_config config = {
+		.fds = probe_ring_fds(s->probe),
+		.ring_cnt = probe_ring_cnt(s->probe),
+		.ring_bytes = probe_ring_bytes(s->probe),
+		.enter = drop_all,
+		.enter_ctx = s,
+	};
+	int err;
+
+	s->slices = calloc(config.ring_cnt, sizeof(*s->slices));
+	if (!s->slices)
+		return err_set(e, -ENOMEM, "out of memory");
+	err = ring_group_new(&s->rings, &config, e);
+	if (err)
+		return err;
+	err = sampler_new(&s->sampler, s->probe, s->rings, config.ring_bytes, s->run_stats,
+			  clock_mono_ns());
+	return err ? err_set(e, err, "out of memory") : 0;
+}
+
+/*
+ * Each program, link and ring takes a descriptor. When they run out during loading, the kernel's
+ * error says nothing of the kind, so this checks beforehand.
+ */
+static int check_descriptors(uint32_t sources, struct err *e)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	rlim_t need = FILES_NEEDED + 2 * (rlim_t)(cpus < 1 ? 1 : cpus > 64 ? 64 : cpus);
+	struct rlimit limit;
+
+	if (sources & SOURCE_BIT(SOURCE_HEAP))
+		need += FILES_NEEDED_HEAP;
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= need)
+		return 0;
+	return err_set(e, -EMFILE,
+		       "recording takes up to %llu open files, and %llu are allowed; raise that "
+		       "with `ulimit -n`",
+		       (unsigned long long)need, (unsigned long long)limit.rlim_cur);
+}
+
+/* Sets the manifest's entries that are known before the recording begins: one per fact. */
+static int fill_manifest(const struct session *s, struct err *e)
+{
+	const struct session_options *o = &s->o;
+	struct store_writer *w = s->store;
+	struct buf text = {};
+	unsigned int i;
+	int err;
+
+	err = machine_describe(w);
+	for (i = 0; i < SOURCE_CNT; i++) {
+		if (!(s->sources & SOURCE_BIT(i)))
+			continue;
+		if (text.len)
+			buf_add(&text, ",", 1);
+		buf_add(&text, source_infos[i].name, strlen(source_infos[i].name));
+	}
+	buf_add(&text, "", 1);
+	if (!err && !text.failed)
+		err = store_writer_set(w, "sources", (const char *)text.data);
+	buf_reset(&text);
+	for (i = 0; o->command && o->command[i]; i++) {
+		if (i)
+			buf_add(&text, " ", 1);
+		buf_add(&text, o->command[i], strlen(o->command[i]));
+	}
+	buf_add(&text, "", 1);
+	if (!err && o->command && !text.failed)
+		err = store_writer_set(w, "command", (const char *)text.data);
+	buf_done(&text);
+	if (!err && s->own_pids[OWN_COMMAND])
+		err = store_writer_set_number(w, "command.pid", s->own_pids[OWN_COMMAND]);
+	if (!err)
+		err = store_writer_set(w, "programs", probe_programs(s->probe));
+	if (!err)
+		err = store_writer_set(w, "only", o->only ? "1" : "0");
+	if (!err && s->own_pids[OWN_RECORDER])
+		err = store_writer_set_number(w, "recorder.pid", s->own_pids[OWN_RECORDER]);
+	if (!err && o->command_line)
+		err = store_writer_set(w, "recorder.command_line", o->command_line);
+	if (!err && o->keep_bytes)
+		err = store_writer_set_number(w, "keep.bytes", o->keep_bytes);
+	if (!err && o->keep_ns)
+		err = store_writer_set_number(w, "keep.ns", o->keep_ns);
+	if (!err && o->stacks_min_bytes)
+		err = store_writer_set_number(w, "stacks.min_bytes", o->stacks_min_bytes);
+	if (!err && o->stacks_every)
+		err = store_writer_set_number(w, "stacks.every", o->stacks_every);
+	if (!err && o->cgroup)
+		err = store_writer_set(w, "cgroup", o->cgroup);
+	if (!err && o->budget_ppm)
+		err = store_writer_set_number(w, "max_overhead_ppm", o->budget_ppm);
+	if (!err)
+		err = store_writer_set_number(w, "ring.bytes", probe_ring_bytes(s->probe));
+	if (!err)
+		err = store_writer_set_number(w, "ring.cnt", probe_ring_cnt(s->probe));
+	for (i = 0; !err && i < o->note_cnt; i++)
+		err = target_set_note(w, o->notes[i], e);
+	return err ? err_set(e, err, "cannot describe the recording: %s", strerror(-err)) : 0;
+}
+
+int session_open(struct session **ret, const struct session_options *o, struct err *e)
+{
+	struct session *s = calloc(1, sizeof(*s));
+	int err;
+
+	if (!s)
+		return err_set(e, -ENOMEM, "out of memory");
+	s->o = *o;
+	s->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	s->other_ids = own_pids_are_other();
+	find_user(s);
+	err = check_options(o, &s->sources, e);
+	if (!err)
+		err = check_descriptors(s->sources, e);
+	if (!err)
+		err = flight_recorder_check(o, s->sources, e);
+	/* checked before anything is made or moved */
+	if (!err && o->command && !launch_finds(o->command[0])) {
+		s->no_command = true;
+		*ret = s;
+		return 0;
+	}
+	if (!err && o->command)
+		err = launch_new(&s->launch, o->command, o->user, &o->ignored, e);
+	if (!err)
+		err = open_probe(s, e);
+	if (!err)
+		err = find_own_pids(s, e);
+	if (!err)
+		err = open_writers(s, e);
+	if (!err)
+		err = fill_manifest(s, e);
+	if (!err && s->lacks.len) {
+		buf_add(&s->lacks, "", 1);
+		err = s->lacks.failed ? -ENOMEM :
+			store_writer_set(s->store, "lacks", (const char *)s->lacks.data);
+	}
+	if (!err)
+		err = store_writer_flush_manifest(s->store, e);
+	if (!err)
+		err = target_seed(s->probe, s->writer, s->own_pids[OWN_COMMAND], o, e);
+	if (!err)
+		err = flight_recorder_new(&s->flight, &s->o, s->sources, s->store, e);
+	if (!err)
+		err = start_readers(s, e);
+	if (!err)
+		err = probe_attach(s->probe, e);
+	if (err) {
+		session_close(s);
+		return err;
+	}
+	*ret = s;
+	return 0;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* session_state: what a recording is made of; private to session_open.c and session.c. */
+#ifndef SESSION_STATE_H
+#define SESSION_STATE_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/privilege.h"
+#include "record/session.h"
+
+enum { OWN_RECORDER, OWN_COMMAND, OWN_STATS, OWN_OPENER, OWN_CNT };
+
+struct session {
+	struct session_options o;
+	struct probe *probe;
+	struct ring_group *rings;
+	struct id_names *names;
+	struct user_sites *sites;	/* with alloc.heap or --stacks; NULL: not available */
+	struct sampler *sampler;
+	struct workload_filter *only;	/* with --only */
+	struct overhead *overhead;	/* with --max-overhead */
+	struct block_writer *writer;
+	struct store_writer *store;
+	struct flight_recorder *flight;
+	struct launch *launch;
+	struct run_stats *run_stats;	/* NULL without CAP_SYS_ADMIN */
+	/* the user that the recorder becomes once everything is attached */
+	struct privilege_user user;
+	struct buf lacks;	/* what this kernel or this user cannot record, a line each */
+	uint32_t sources;
+	bool other_ids;			/* the pid namespace's ids are not those that BPF sees */
+	uint32_t own_pids[OWN_CNT];	/* in the initial namespace; 0: none, or not known */
+
+	struct ring_slice *slices;	/* one per ring */
+	struct buf snapshot;		/* wire_snap rows for the next slice */
+	uint64_t start_ns, slice_ns, end_ns;
+	bool no_command;		/* the command was not found; nothing was begun */
+	bool made_output;		/* the directory was made here, and may be removed again */
+
+	int stop_fd;
+	volatile sig_atomic_t stop_cnt;
+	struct session_stats stats;
+	uint64_t unseen_cnt;		/* losses of class block that the encoder found */
+};
+
+#endif /* SESSION_STATE_H */

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * cgroup: a kernfs file handle holds the 64-bit id that BPF programs see. Opening a handle takes
+ * CAP_DAC_READ_SEARCH, so names are found the other way round: the id is also the directory's inode
+ * number.
+ */
+#include "record/tasks/cgroup.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <mntent.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define DEPTH_MAX 64
+
+#ifndef FILEID_KERNFS
+#define FILEID_KERNFS 0xfe
+#endif
+
+/* A file handle with an id; struct file_handle ends with a flexible array. */
+struct id_handle {
+	struct file_handle h;
+	uint64_t id[4];
+};
+
+int cgroup_find_mount(char dir[PATH_MAX])
+{
+	FILE *f = setmntent("/proc/self/mounts", "re");
+	struct mntent *m;
+	int err = -ENOTSUP;
+
+	while (f && err && (m = getmntent(f))) {
+		if (strcmp(m->mnt_type, "cgroup2"))
+			continue;
+		snprintf(dir, PATH_MAX, "%s", m->mnt_dir);
+		err = 0;
+	}
+	if (f)
+		endmntent(f);
+	return err;
+}
+
+int cgroup_id_of(const char *dir, uint64_t *ret_id)
+{
+	struct id_handle handle = { .h = { .handle_bytes = sizeof(handle.id) } };
+	int mount_id;
+
+	if (name_to_handle_at(AT_FDCWD, dir, &handle.h, &mount_id, 0))
+		return -errno;
+	memcpy(ret_id, handle.h.f_handle, sizeof(*ret_id));
+	return 0;
+}
+
+struct walk {
+	int (*row)(void *ctx, uint64_t id, const char *path);
+	void *ctx;
+	char path[PATH_MAX];
+};
+
+/*
+ * Walks the cgroups below dir_fd, which it closes; len is the length of that path, without a final
+ * slash.
+ */
+static int walk_below(struct walk *w, int dir_fd, size_t len, unsigned int depth)
+{
+	DIR *d = fdopendir(dir_fd);
+	struct dirent *entry;
+	int err = 0, fd;
+
+	if (!d) {
+		close(dir_fd);
+		return 0;
+	}
+	while (!err && (entry = readdir(d))) {
+		size_t n = strlen(entry->d_name);
+
+		if (entry->d_type != DT_DIR || entry->d_name[0] == '.' ||
+		    len + n + 2 > sizeof(w->path))
+			continue;
+		w->path[len] = '/';
+		memcpy(w->path + len + 1, entry->d_name, n + 1);
+		/* a kernfs inode number is its id where an inode number has 64 bits */
+		err = w->row(w->ctx, entry->d_ino, w->path);
+		if (err || depth == DEPTH_MAX)
+			continue;
+		fd = openat(dirfd(d), entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (fd >= 0)
+			err = walk_below(w, fd, len + 1 + n, depth + 1);
+	}
+	closedir(d);
+	return err;
+}
+
+int cgroup_walk(int mount_fd, int (*row)(void *ctx, uint64_t id, const char *path), void *ctx)
+{
+	struct walk w = { .row = row, .ctx = ctx };
+	struct stat st;
+	int fd, err;
+
+	fd = openat(mount_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st)) {
+		err = -errno;
+		close(fd);
+		return err;
+	}
+	err = row(ctx, st.st_ino, "/");
+	if (!err)
+		return walk_below(&w, fd, 0, 0);
+	close(fd);
+	return err;
+}

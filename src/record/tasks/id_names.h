@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* id_names: names for ids that the block writer asks for, from the machine that is recorded. */
+#ifndef ID_NAMES_H
+#define ID_NAMES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "record/encode/block_writer.h"
+
+struct probe;
+struct id_names;
+struct user_sites;
+
+/*
+ * Finds the cgroup file system and reads the kernel's symbols. Names that are missing stay
+ * unresolved.
+ */
+int id_names_new(struct id_names **ret, struct probe *probe);
+void id_names_free(struct id_names *n);
+
+/*
+ * False where the kernel hides its functions' addresses from this user; then they stay without
+ * names.
+ */
+bool id_names_has_kernel_symbols(const struct id_names *n);
+
+/*
+ * The callbacks for block_writer_config. n and sites (NULL: no names of user code) must outlive the
+ * writer.
+ */
+struct block_names id_names_callbacks(struct id_names *n, struct user_sites *sites);
+
+#endif /* ID_NAMES_H */

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * own_pids: the task list has, for each process, its id and its parent's id in the initial
+ * namespace, and its id in its own namespace. In nested namespaces the same own ids may occur
+ * again. A parent and children with just the wanted ids are taken for this program, unless they
+ * occur twice.
+ */
+#include "record/tasks/own_pids.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/buf.h"
+#include "probe/probe.h"
+
+#define PID_NS_INITIAL 0xEFFFFFFCu /* inode of /proc/self/ns/pid: PROC_PID_INIT_INO */
+
+bool own_pids_are_other(void)
+{
+	struct stat ns;
+
+	return !stat("/proc/self/ns/pid", &ns) && ns.st_ino != PID_NS_INITIAL;
+}
+
+static int keep_process(void *ctx, const struct wire_snap *snap)
+{
+	struct buf *rows = ctx;
+
+	if (snap->task.tid == snap->task.pid)
+		buf_add(rows, &snap->task, sizeof(snap->task));
+	return rows->failed ? -ENOMEM : 0;
+}
+
+/* The child of parent whose own id is ns_pid; 0: there is none. */
+static uint32_t child_of(const struct buf *rows, uint32_t parent, uint32_t ns_pid)
+{
+	const struct wire_task *t = (const void *)rows->data;
+	size_t i;
+
+	for (i = 0; i < rows->len / sizeof(*t); i++) {
+		if (t[i].ppid == parent && t[i].ns_pid == ns_pid)
+			return t[i].pid;
+	}
+	return 0;
+}
+
+/* Whether process has the ids pids; if so, ret has them as the initial namespace numbers them. */
+static bool is_us(const struct buf *rows, const struct wire_task *process, const uint32_t *pids,
+		  size_t cnt, uint32_t *ret)
+{
+	size_t i;
+
+	if (process->ns_pid != pids[0])
+		return false;
+	ret[0] = process->pid;
+	for (i = 1; i < cnt; i++) {
+		ret[i] = pids[i] ? child_of(rows, process->pid, pids[i]) : 0;
+		if (pids[i] && !ret[i])
+			return false;
+	}
+	return true;
+}
+
+int own_pids_translate(struct probe *probe, uint32_t *pids, size_t cnt, struct err *e)
+{
+	uint32_t found[OWN_PIDS_MAX] = { 0 }, these[OWN_PIDS_MAX];
+	const struct wire_task *t;
+	struct buf rows = {};
+	unsigned int times = 0;
+	size_t i;
+	int err = probe_snapshot(probe, keep_process, &rows, e);
+
+	t = (const void *)rows.data;
+	for (i = 0; !err && i < rows.len / sizeof(*t); i++) {
+		if (is_us(&rows, &t[i], pids, cnt, these) && !times++)
+			memcpy(found, these, cnt * sizeof(*found));
+	}
+	buf_done(&rows);
+	if (err)
+		return err;
+	if (times != 1)
+		memset(found, 0, sizeof(found));
+	memcpy(pids, found, cnt * sizeof(*pids));
+	return 0;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * own_pids: translates process ids of the recorder's pid namespace to those of the initial one,
+ * which BPF programs see, and in which the recorder's numbers name other processes. Threads: one.
+ */
+#ifndef OWN_PIDS_H
+#define OWN_PIDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct probe;
+
+/* Whether the caller's pid namespace differs from the initial one. */
+bool own_pids_are_other(void);
+
+/*
+ * Translates in place: pids[0] is the caller's process id, the others are its children's (0: none),
+ * cnt is at most OWN_PIDS_MAX. An id that cannot be translated becomes 0.
+ */
+#define OWN_PIDS_MAX 8
+int own_pids_translate(struct probe *probe, uint32_t *pids, size_t cnt, struct err *e);
+
+#endif /* OWN_PIDS_H */

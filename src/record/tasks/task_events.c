@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * task_events: applies fork, exec, rename, exit, cgroup and snapshot records, in time order, to the
+ * maps of task_table.c, and writes one TASK_EVENTS row for each.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "format/columns.h"
+#include "record/tasks/task_table_state.h"
+
+/*
+ * Kernel order of wire_snap.rss_pages is file, anon, swap, shmem: the order of trace_rss.bytes too.
+ */
+
+struct apply {
+	struct task_table *id;
+	struct row_writer *task_events;
+	struct row_writer *rss_snaps;
+};
+
+char *task_join_args(const char *args, size_t args_len)
+{
+	char *s;
+	size_t i;
+
+	while (args_len && !args[args_len - 1])
+		args_len--;
+	s = malloc(args_len + 1);
+	if (!s)
+		return NULL;
+	for (i = 0; i < args_len; i++)
+		s[i] = args[i] ? args[i] : ' ';
+	s[args_len] = 0;
+	return s;
+}
+
+static void set_comm(char *dst, const char *wire_comm)
+{
+	memcpy(dst, wire_comm, WIRE_COMM_LEN);
+	dst[WIRE_COMM_LEN] = 0;
+}
+
+static void put_event(struct apply *a, const struct wire_hdr *h, enum trace_task_event_type type,
+		      const struct task_thread *t, const struct trace_task_event *more)
+{
+	struct trace_task_event row = *more;
+
+	row.ts_ns = h->ts_ns;
+	row.type = (uint8_t)type;
+	row.cpu = h->cpu;
+	row.utid = t->utid;
+	row.upid = t->process ? t->process->upid : EVENT_ID_UNKNOWN;
+	row_put_task_event(a->task_events, &row);
+}
+
+/* The thread tid of process pid, made if it is not known. */
+static struct task_thread *thread_of(struct task_table *id, uint32_t tid, uint32_t pid,
+				      uint64_t ts_ns)
+{
+	struct task_thread *t = task_table_thread_at(id, tid, ts_ns, NULL);
+	struct task_process *p;
+
+	if (!t)
+		return NULL;
+	if (!t->process) {
+		p = task_table_process_at(id, pid, ts_ns, NULL);
+		if (!p)
+			return NULL;
+		t->process = p;
+		p->thread_cnt++;
+	}
+	if (task_table_use_thread(id, t) < 0 || task_table_use_process(id, t->process) < 0)
+		return NULL;
+	return t;
+}
+
+static void fill_process(struct task_table *id, struct task_process *p, const struct wire_task *r)
+{
+	p->ns_pid = r->ns_pid;
+	p->ppid = r->ppid;
+	p->uid = r->uid;
+	p->cgroup_id = r->cgroup_id;
+	if (r->hdr.flags & WIRE_F_KTHREAD)
+		p->flags |= TRACE_TASK_KTHREAD;
+	if (r->hdr.flags & WIRE_F_TARGET)
+		p->flags |= TRACE_TASK_WORKLOAD;
+	if (r->start_ns && r->start_ns < id->start_ns && r->tid == r->pid)
+		p->flags |= TRACE_TASK_AT_START;
+	if (r->tid == r->pid)
+		p->start_ns = r->start_ns;
+}
+
+static void set_parent(struct task_table *id, struct task_process *p, struct task_process *parent)
+{
+	if (!parent || parent == p)
+		return;
+	p->parent = parent;
+	p->parent_upid = parent->upid;
+	if (parent->flags & TRACE_TASK_WORKLOAD)
+		p->flags |= TRACE_TASK_WORKLOAD;
+	(void)task_table_use_process(id, parent);
+}
+
+static void fill_thread(struct task_table *id, struct task_thread *t, const struct wire_task *r,
+			struct task_process *p)
+{
+	t->ns_tid = r->ns_tid;
+	t->start_ns = r->start_ns;
+	set_comm(t->comm, r->comm);
+	if (r->hdr.flags & WIRE_F_KTHREAD)
+		t->flags |= TRACE_TASK_KTHREAD;
+	if (r->start_ns && r->start_ns < id->start_ns)
+		t->flags |= TRACE_TASK_AT_START;
+	if (t->process != p) {
+		if (t->process)
+			t->process->thread_cnt--;
+		t->process = p;
+		p->thread_cnt++;
+	}
+	if (r->tid == r->pid)
+		memcpy(p->comm, t->comm, sizeof(p->comm));
+}
+
+static char *copy_string(const char *s)
+{
+	return s ? strdup(s) : NULL;
+}
+
+/* The thread that a creation record is about, if it is known already. */
+static struct task_thread *find_created(struct task_table *id, uint32_t tid, uint64_t start_ns)
+{
+	struct task_thread *t;
+
+	if (!start_ns)
+		return NULL;
+	for (t = hash_map_get(&id->by_tid, tid); t; t = t->life.older)
+		if (t->start_ns == start_ns)
+			return t;
+	return NULL;
+}
+
+static int apply_new(struct apply *a, const struct wire_task *r)
+{
+	struct task_table *id = a->id;
+	uint64_t ts = r->hdr.ts_ns;
+	struct task_thread *t = find_created(id, r->tid, r->start_ns);
+	struct task_thread *forker = r->hdr.tid ? task_thread_find(id, r->hdr.tid, ts) : NULL;
+	struct task_process *from = forker ? forker->process : NULL, *p, *parent;
+
+	if (!t) {
+		t = task_thread_make(id, r->tid, ts, ts);
+		if (!t)
+			return -ENOMEM;
+	}
+	if (t->process)	/* a snapshot row came first */
+		p = t->process;
+	else if (r->tid == r->pid)
+		p = task_process_make(id, r->pid, ts);
+	else
+		p = task_table_process_at(id, r->pid, ts, NULL);
+	if (!p)
+		return -ENOMEM;
+	if (r->tid == r->pid || !p->ppid)
+		fill_process(id, p, r);
+	fill_thread(id, t, r, p);
+	if (r->tid == r->pid && p->parent_upid == EVENT_ID_UNKNOWN) {
+		parent = r->ppid ? task_process_find(id, r->ppid, ts) : NULL;
+		set_parent(id, p, parent ? parent : from);
+		if (from && from != p) {
+			p->flags |= from->flags & TRACE_TASK_WORKLOAD;
+			/* until a child calls exec, it runs its parent's program */
+			if (!p->exe)
+				p->exe = copy_string(from->exe);
+			if (!p->cmdline)
+				p->cmdline = copy_string(from->cmdline);
+		}
+	}
+	if (task_table_use_thread(id, t) < 0 || task_table_use_process(id, p) < 0)
+		return -ENOMEM;
+	put_event(a, &r->hdr, TRACE_TASK_NEW, t,
+		  &(struct trace_task_event){ .cgroup_id = r->cgroup_id, .comm = t->comm });
+	return 0;
+}
+
+static int note_snap_runner(struct task_table *id, const struct wire_snap *r,
+			    const struct task_thread *t)
+{
+	if (!r->on_cpu || r->cpu > UINT16_MAX)
+		return 0;
+	if (array_reserve(&id->snap_runners, &id->snap_runner_cap, (size_t)r->cpu + 1) < 0)
+		return -ENOMEM;
+	id->snap_runners[r->cpu] = (struct task_snap_runner){
+		.utid = t->utid, .tid = t->tid, .ts_ns = r->task.hdr.ts_ns,
+	};
+	return 0;
+}
+
+static void snap_memory(struct apply *a, const struct wire_snap *r, struct task_process *p)
+{
+	struct trace_rss row = { .ts_ns = r->task.hdr.ts_ns, .upid = p->upid };
+	uint64_t page = a->id->config.page_bytes;
+	unsigned int i;
+
+	if (r->total_vm_pages < 0)	/* a kernel thread, or a process that is exiting */
+		return;
+	for (i = 0; i < WIRE_RSS_MEMBERS; i++) {
+		/* the kernel's batched counters may be a little below 0 for an instant */
+		row.bytes[i] = r->rss_pages[i] < 0 ? 0 : (uint64_t)r->rss_pages[i] * page;
+		task_table_note_rss(p, i, row.bytes[i], row.ts_ns);
+	}
+	row.total_vm_bytes = (uint64_t)r->total_vm_pages * page;
+	task_table_note_rss(p, 4, row.total_vm_bytes, row.ts_ns);
+	row_put_rss(a->rss_snaps, &row);
+}
+
+static struct task_thread *snap_thread(struct task_table *id, const struct wire_task *r)
+{
+	struct task_thread *t = find_created(id, r->tid, r->start_ns);
+
+	if (t)
+		return t;
+	t = task_thread_find(id, r->tid, r->hdr.ts_ns);
+	/*
+	 * A thread known only from its own records, because its fork was lost: this is that thread.
+	 */
+	if (t && !t->start_ns && t->seen_ns >= r->start_ns)
+		return t;
+	return task_thread_make(
+		id, r->tid, r->start_ns < r->hdr.ts_ns ? r->start_ns : r->hdr.ts_ns, r->hdr.ts_ns);
+}
+
+static int apply_snap(struct apply *a, const struct wire_snap *s)
+{
+	const struct wire_task *r = &s->task;
+	struct task_table *id = a->id;
+	struct task_thread *t = snap_thread(id, r);
+	struct task_process *p;
+
+	if (!t)
+		return -ENOMEM;
+	p = t->process;
+	if (!p) {
+		p = task_process_find(id, r->pid, r->hdr.ts_ns);
+		/*
+		 * A new leader takes the pid from its former process, unless that process still
+		 * awaits its leader.
+		 */
+		if (p && r->tid == r->pid && p->start_ns && p->start_ns != r->start_ns)
+			p = NULL;
+		if (!p)
+			p = task_process_make(id, r->pid, r->tid == r->pid ? t->life.since_ns : 0);
+		if (!p)
+			return -ENOMEM;
+	}
+	fill_process(id, p, r);
+	fill_thread(id, t, r, p);
+	if (p->parent_upid == EVENT_ID_UNKNOWN && r->ppid)
+		set_parent(id, p, task_process_find(id, r->ppid, r->hdr.ts_ns));
+	if (t->snap_cnt++ || !(t->flags & TRACE_TASK_AT_START))
+		t->sum_exec_end_ns = s->sum_exec_ns;
+	else
+		t->sum_exec_start_ns = s->sum_exec_ns;
+	if (r->tid == r->pid)
+		snap_memory(a, s, p);
+	if (r->hdr.ts_ns > id->snap_ns)
+		id->snap_ns = r->hdr.ts_ns;
+	if (note_snap_runner(id, s, t) < 0 || task_table_use_thread(id, t) < 0 ||
+	    task_table_use_process(id, p) < 0)
+		return -ENOMEM;
+	put_event(a, &r->hdr, TRACE_TASK_SNAP, t,
+		  &(struct trace_task_event){
+			  .cgroup_id = r->cgroup_id,
+			  .comm = t->comm,
+			  .exe = p->exe,
+			  .cmdline = id->config.all_cmdlines || p->flags & TRACE_TASK_WORKLOAD
+					     ? p->cmdline
+					     : "",
+		  });
+	return 0;
+}
+
+/* After an exec by a thread that is not the leader, the caller goes on under the leader's tid. */
+static void exec_takes_over(struct task_table *id, const struct wire_exec *r,
+			    struct task_thread *leader)
+{
+	struct task_thread *old = task_thread_find(id, r->old_tid, r->hdr.ts_ns);
+
+	if (old && old != leader && !old->life.end_ns) {
+		old->life.end_ns = r->hdr.ts_ns;
+		(void)task_table_use_thread(id, old);
+	}
+	leader->life.end_ns = 0;
+	leader->sum_exec_end_ns = 0;
+	leader->process->leader_exited = false;
+	leader->process->exit_code = 0;
+}
+
+static int apply_exec(struct apply *a, const struct wire_exec *r)
+{
+	struct task_table *id = a->id;
+	struct task_thread *t = thread_of(id, r->tid, r->pid, r->hdr.ts_ns);
+	struct task_process *p;
+	bool show;
+
+	if (!t)
+		return -ENOMEM;
+	p = t->process;
+	if (r->old_tid != r->tid && r->old_tid)
+		exec_takes_over(id, r, t);
+	set_comm(t->comm, r->comm);
+	memcpy(p->comm, t->comm, sizeof(p->comm));
+	p->uid = r->uid;
+	p->cgroup_id = r->cgroup_id;
+	if (r->hdr.flags & WIRE_F_TARGET)
+		p->flags |= TRACE_TASK_WORKLOAD;
+	free(p->exe);
+	free(p->cmdline);
+	p->exe = strndup(r->strings, r->file_len);
+	p->cmdline = task_join_args(r->strings + r->file_len, r->args_len);
+	if (!p->exe || !p->cmdline)
+		return -ENOMEM;
+	show = id->config.all_cmdlines || p->flags & TRACE_TASK_WORKLOAD;
+	put_event(a, &r->hdr, TRACE_TASK_EXEC, t, &(struct trace_task_event){
+		.cgroup_id = r->cgroup_id, .comm = t->comm, .exe = p->exe,
+		.cmdline = show ? p->cmdline : "",
+	});
+	return 0;
+}
+
+static int apply_rename(struct apply *a, const struct wire_rename *r)
+{
+	struct task_thread *t = thread_of(a->id, r->tid, r->pid, r->hdr.ts_ns);
+
+	if (!t)
+		return -ENOMEM;
+	set_comm(t->comm, r->comm);
+	if (r->tid == r->pid)
+		memcpy(t->process->comm, t->comm, sizeof(t->comm));
+	put_event(
+		a, &r->hdr, TRACE_TASK_RENAME, t,
+		&(struct trace_task_event){ .cgroup_id = t->process->cgroup_id, .comm = t->comm });
+	return 0;
+}
+
+static int apply_exit(struct apply *a, const struct wire_exit *r)
+{
+	struct task_thread *t = thread_of(a->id, r->tid, r->pid, r->hdr.ts_ns);
+	struct task_process *p;
+
+	if (!t)
+		return -ENOMEM;
+	p = t->process;
+	t->life.end_ns = r->hdr.ts_ns;
+	t->sum_exec_end_ns = r->sum_exec_ns;
+	/* wait() gives the leader's code, whichever thread ends last */
+	if (r->tid == r->pid || (r->group_dead && !p->leader_exited)) {
+		p->exit_code = r->exit_code;
+		p->leader_exited = true;
+	}
+	if (r->group_dead)
+		p->life.end_ns = r->hdr.ts_ns;
+	put_event(a, &r->hdr, TRACE_TASK_EXIT, t, &(struct trace_task_event){
+		.exit_code = r->exit_code, .cgroup_id = p->cgroup_id });
+	return 0;
+}
+
+static int apply_cgroup(struct apply *a, const struct wire_cgroup *r)
+{
+	struct task_thread *t = thread_of(a->id, r->tid, r->pid, r->hdr.ts_ns);
+
+	if (!t)
+		return -ENOMEM;
+	if (r->whole_process || r->tid == r->pid)
+		t->process->cgroup_id = r->cgroup_id;
+	/* it has just joined the recorded cgroup */
+	if (r->hdr.flags & WIRE_F_TARGET)
+		t->process->flags |= TRACE_TASK_WORKLOAD;
+	put_event(a, &r->hdr, TRACE_TASK_CGROUP, t,
+		  &(struct trace_task_event){ .cgroup_id = r->cgroup_id });
+	return 0;
+}
+
+static int apply_one(struct apply *a, const struct wire_hdr *h)
+{
+	switch (h->hook) {
+	case WIRE_TASK_NEW:
+		return apply_new(a, (const struct wire_task *)h);
+	case WIRE_TASK_SNAP:
+		return apply_snap(a, (const struct wire_snap *)h);
+	case WIRE_TASK_EXEC:
+		return apply_exec(a, (const struct wire_exec *)h);
+	case WIRE_TASK_RENAME:
+		return apply_rename(a, (const struct wire_rename *)h);
+	case WIRE_TASK_EXIT:
+		return apply_exit(a, (const struct wire_exit *)h);
+	case WIRE_TASK_CGROUP:
+		return apply_cgroup(a, (const struct wire_cgroup *)h);
+	default:
+		return 0;
+	}
+}
+
+/* Links processes whose parent's snapshot row came after their own. */
+static void find_parents(struct task_table *id)
+{
+	size_t i;
+
+	for (i = 0; i < id->processes.cnt; i++) {
+		struct task_process *p = id->processes.v[i];
+		struct task_process *parent;
+
+		if (p->life.used_block != id->epoch || p->parent_upid != EVENT_ID_UNKNOWN ||
+		    !p->ppid)
+			continue;
+		/* the newest process that had the pid when this one was made or first seen */
+		parent = task_process_find(id, p->ppid,
+					   p->flags & TRACE_TASK_AT_START ? id->snap_ns
+									  : p->life.since_ns);
+		if (parent && parent != p) {
+			set_parent(id, p, parent);
+			id->spread = true;
+		}
+	}
+}
+
+/*
+ * Applies marks that were set before their process was known, now that the slice's records are in.
+ */
+static void apply_waiting(struct task_table *id, uint64_t from_ns)
+{
+	size_t i, n;
+
+	for (i = n = 0; i < id->waiting.cnt; i++) {
+		struct task_waiting *w = id->waiting.v[i];
+		struct task_process *p = hash_map_get(&id->by_pid, w->pid);
+
+		/* a process that ended before this slice is a former owner of the pid */
+		if (p && w->workload && (!p->life.end_ns || p->life.end_ns >= from_ns)) {
+			p->flags |= TRACE_TASK_WORKLOAD;
+			(void)task_table_use_process(id, p);
+			id->spread = true;
+			w->workload = false;
+		}
+		if (w->workload || w->cmdline) {
+			id->waiting.v[n++] = w;
+			continue;
+		}
+		hash_map_remove(&id->by_waiting, w->pid);
+		free(w);
+	}
+	id->waiting.cnt = n;
+}
+
+int task_table_apply(struct task_table *id, const struct wire_hdr *const *records, size_t cnt,
+		   struct row_writer *task_events, struct row_writer *rss_snaps)
+{
+	struct apply a = { .id = id, .task_events = task_events, .rss_snaps = rss_snaps };
+	size_t i;
+	int r;
+
+	for (i = 0; i < cnt; i++) {
+		r = apply_one(&a, records[i]);
+		if (r < 0)
+			return r;
+	}
+	if (cnt)
+		find_parents(id);
+	apply_waiting(id, task_events->base_ns);
+	if (id->spread) {
+		task_spread_workload(id);
+		id->spread = false;
+	}
+	return id->failed || task_events->out.failed || rss_snaps->out.failed ? -ENOMEM : 0;
+}
+
+struct task_thread *task_table_snap_runner(struct task_table *id, uint32_t cpu, uint64_t from_ns)
+{
+	const struct task_snap_runner *s;
+	struct task_thread *t;
+
+	if (cpu >= id->snap_runner_cap)
+		return NULL;
+	s = &id->snap_runners[cpu];
+	if (!s->utid || s->ts_ns < from_ns)
+		return NULL;
+	for (t = hash_map_get(&id->by_tid, s->tid); t; t = t->life.older)
+		if (t->utid == s->utid)
+			return t;
+	return NULL;
+}
+
+bool task_table_has_snap_since(const struct task_table *id, uint64_t from_ns)
+{
+	return id->snap_ns && id->snap_ns >= from_ns;
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * task_table: which thread a tid, and which process a pid, means at an instant.
+ *
+ *     wire task records --> [task_table] --> utid, upid for every other record; PROCESSES,
+ *                                            THREADS, TASK_EVENTS, RSS_* rows of the block
+ *
+ * A tid at ts means the latest creation (TASK_NEW, or the start time of a snapshot row) of that tid
+ * at or before ts. An exit does not end that meaning: the last switch away from a thread comes
+ * after its exit. A tid that no record announced (its fork was lost) gets an entry of its own,
+ * filled in by later records. utid and upid count up from EVENT_ID_FIRST and are never reused.
+ *
+ * Exited tasks are forgotten TASK_TABLE_KEEP_NS after their end, so memory grows with the number of
+ * live tasks, not with the recording's length.
+ *
+ * Threads: one. Pointers to tasks stay valid until the next task_table_begin().
+ */
+#ifndef TASK_TABLE_H
+#define TASK_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/wire.h"
+#include "format/row_codec.h"
+#include "format/rows.h"
+
+#define TASK_TABLE_KEEP_NS 10000000000ull
+#define TASK_TABLE_RSS_CNT 5		/* file, anon, swap, shmem, total_vm */
+
+struct task_table;
+
+/* What threads and processes share: one after the other may have the same id. First in both. */
+struct task_life {
+	uint64_t since_ns;		/* the id means this task from this instant on */
+	uint64_t end_ns;		/* 0: it has not ended */
+	void *older;			/* the task of its kind that had the id before */
+	uint64_t used_block;		/* the last epoch in which the task got a row */
+	/* CPUs a thread runs on, inodes a process dirtied last; while above 0, it is kept */
+	uint32_t pinned;
+};
+
+struct task_process {
+	struct task_life life;
+	uint32_t upid, pid, ns_pid, ppid, uid, flags, exit_code;
+	uint32_t parent_upid;
+	uint64_t start_ns, cgroup_id;
+	char comm[TRACE_COMM_LEN + 1];
+	char *exe, *cmdline;		/* NULL: not known */
+	struct task_process *parent;	/* NULL: not known, or forgotten */
+	uint32_t thread_cnt;		/* threads whose process is this one */
+	bool leader_exited;		/* exit_code is the leader's */
+	bool changed; /* changed from outside, between blocks: the next block gives it a row */
+	uint8_t rss_known;		/* bit per rss[] */
+	uint64_t rss_bytes[TASK_TABLE_RSS_CNT];
+	uint64_t rss_ns[TASK_TABLE_RSS_CNT];	/* the instant of each counter */
+};
+
+struct task_thread {
+	struct task_life life;
+	uint32_t utid, tid, ns_tid, flags;
+	struct task_process *process;	/* NULL: not known */
+	uint64_t start_ns, sum_exec_start_ns, sum_exec_end_ns;
+	uint64_t seen_ns;		/* the instant of the first record about it */
+	char comm[TRACE_COMM_LEN + 1];
+	uint32_t snap_cnt;
+	uint32_t slot;	/* the block writer's; valid when slot_block is the current epoch */
+	uint64_t slot_block;
+};
+
+struct task_table_config {
+	uint32_t recorder_pid;
+	const uint32_t *helper_pids;	/* helper_cnt pids, 0: none; must outlive the table */
+	unsigned int helper_cnt;
+	uint32_t page_bytes;
+	bool all_cmdlines;
+};
+
+int task_table_new(struct task_table **ret, const struct task_table_config *config);
+void task_table_free(struct task_table *id);
+
+int task_table_add_workload(struct task_table *id, uint32_t pid);
+int task_table_set_cmdline(struct task_table *id, uint32_t pid, const char *args, size_t args_len);
+
+/*
+ * Starts a block whose slice starts at from_ns. epoch is a new number, from 1 up; start_ns is the
+ * recording's start.
+ */
+int task_table_begin(struct task_table *id, uint64_t epoch, uint64_t from_ns, uint64_t start_ns);
+
+/*
+ * Applies the slice's task records, which are sorted by ts_ns. Appends TASK_EVENTS and RSS_SNAPS
+ * rows.
+ */
+int task_table_apply(struct task_table *id, const struct wire_hdr *const *records, size_t cnt,
+		   struct row_writer *task_events, struct row_writer *rss_snaps);
+
+/*
+ * The thread that tid (not 0), or the process that pid (not 0), means at ts_ns. Makes an entry when
+ * none is known; NULL: out of memory. *ret_until_ns (may be NULL): from then on the id means
+ * another task.
+ */
+struct task_thread *task_table_thread_at(struct task_table *id, uint32_t tid, uint64_t ts_ns,
+					uint64_t *ret_until_ns);
+struct task_process *task_table_process_at(struct task_table *id, uint32_t pid, uint64_t ts_ns,
+					  uint64_t *ret_until_ns);
+
+/* The block refers to the task, which therefore gets a row. */
+int task_table_use_thread(struct task_table *id, struct task_thread *t);
+int task_table_use_process(struct task_table *id, struct task_process *p);
+
+/* The block may be a trace's first: every task alive at from_ns gets a row, referred to or not. */
+int task_table_use_alive(struct task_table *id, uint64_t from_ns);
+
+/* A memory counter (0..3 as enum TRACE_RSS, 4 total_vm) has the value bytes from ts_ns on. */
+void task_table_note_rss(struct task_process *p, unsigned int member, uint64_t bytes,
+		       uint64_t ts_ns);
+
+/* Writes one RSS_STATE row per live process whose memory is known. */
+int task_table_put_rss_state(struct task_table *id, struct row_writer *w, uint64_t ts_ns);
+
+/*
+ * Writes PROCESSES and THREADS rows of all used tasks. After that no more may be used in this
+ * block.
+ */
+int task_table_put_tasks(struct task_table *id, struct row_writer *processes,
+		       struct row_writer *threads);
+
+/* Calls f for each used process. */
+void task_table_each_used_process(struct task_table *id,
+				void (*f)(void *ctx, const struct task_process *p), void *ctx);
+
+/* The thread that a snapshot row at or after from_ns last saw running on cpu; NULL: none. */
+struct task_thread *task_table_snap_runner(struct task_table *id, uint32_t cpu, uint64_t from_ns);
+/* True when a snapshot row came at or after from_ns. */
+bool task_table_has_snap_since(const struct task_table *id, uint64_t from_ns);
+
+#endif /* TASK_TABLE_H */

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * task_table_state: shared by task_table.c (maps, rows) and task_events.c (task records); private
+ * to them.
+ */
+#ifndef TASK_TABLE_STATE_H
+#define TASK_TABLE_STATE_H
+
+#include "base/hash_map.h"
+#include "record/tasks/task_table.h"
+
+struct task_list {
+	void **v;
+	size_t cnt, cap;
+};
+
+/* A mark or command line for a pid whose records have not come yet. */
+struct task_waiting {
+	uint32_t pid;
+	bool workload;
+	char *cmdline;
+};
+
+struct task_snap_runner {
+	uint32_t utid, tid;	/* utid 0: none; the thread itself may be forgotten by now */
+	uint64_t ts_ns;
+};
+
+struct task_table {
+	struct task_table_config config;
+	struct hash_map by_tid, by_pid, by_waiting;
+	struct task_list threads, processes, waiting;
+	struct task_list used_threads, used_processes;
+	uint32_t next_utid, next_upid;
+	uint64_t epoch;			/* of the block being made */
+	uint64_t start_ns;		/* of the recording */
+	uint64_t snap_ns;		/* of the last snapshot row; 0: none yet */
+	struct task_snap_runner *snap_runners;	/* by cpu */
+	size_t snap_runner_cap;
+	bool spread;			/* workload flags have to be passed on */
+	bool failed;			/* out of memory in this block */
+};
+
+int task_list_add(struct task_list *l, void *p);
+struct task_waiting *task_waiting_get(struct task_table *id, uint32_t pid, bool make);
+void task_spread_workload(struct task_table *id);
+
+/* Arguments joined by NUL as one string joined by spaces; malloc'ed. */
+char *task_join_args(const char *args, size_t args_len);
+
+/* Makes a task and inserts it into the chain of its id. NULL: out of memory (failed is set). */
+struct task_thread *task_thread_make(struct task_table *id, uint32_t tid, uint64_t since_ns,
+				       uint64_t seen_ns);
+struct task_process *task_process_make(struct task_table *id, uint32_t pid, uint64_t since_ns);
+
+/* As task_table_x_at(), but NULL when no task is known. */
+struct task_thread *task_thread_find(struct task_table *id, uint32_t tid, uint64_t ts_ns);
+struct task_process *task_process_find(struct task_table *id, uint32_t pid, uint64_t ts_ns);
+
+#endif /* TASK_TABLE_STATE_H */

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * user_sites: looks an address up one byte before the call's return address, because a call that
+ * never returns may be its function's last instruction.
+ */
+#include "record/tasks/user_sites.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "probe/exec_maps.h"
+#include "record/tasks/open_helper.h"
+#include "record/tasks/own_pids.h"
+#include "symbol/module_cache.h"
+
+#define KEEP_NS 2000000000ULL	/* records of one ring may be a slice late */
+
+struct user_sites {
+	struct open_helper *opener;
+	struct exec_maps *maps;		/* NULL: not available */
+	struct map_cache *book;
+	struct module_cache *modules;
+	uint64_t forgot_ns;
+};
+
+_Static_assert((int)MODULE_STRIPPED == TRACE_SITE_STRIPPED &&
+	       (int)MODULE_NO_FUNCTION == TRACE_SITE_NO_FUNCTION &&
+	       (int)MODULE_ANONYMOUS == TRACE_SITE_ANONYMOUS &&
+	       (int)MODULE_EXITED == TRACE_SITE_EXITED &&
+	       (int)MODULE_DELETED == TRACE_SITE_DELETED &&
+	       (int)MODULE_CHANGED == TRACE_SITE_CHANGED &&
+	       (int)MODULE_UNREADABLE == TRACE_SITE_UNREADABLE &&
+	       (int)MODULE_UNMAPPED == TRACE_SITE_UNMAPPED, "reasons are stored as they are");
+
+static int open_mapped(void *ctx, uint32_t pid, uint64_t start, uint64_t end)
+{
+	return open_helper_open_mapped(ctx, pid, start, end);
+}
+
+int user_sites_new(struct user_sites **ret, unsigned int cpu_cnt,
+		   void (*warn)(void *ctx, const char *text), void *warn_ctx, struct err *e)
+{
+	struct user_sites *u = calloc(1, sizeof(*u));
+	char text[160];
+	int r;
+
+	if (!u)
+		return err_set(e, -ENOMEM, "out of memory");
+	r = open_helper_start(&u->opener);
+	if (!r)
+		r = map_cache_new(&u->book);
+	if (!r)
+		r = module_cache_new(&u->modules, open_mapped, u->opener);
+	if (r) {
+		user_sites_free(u);
+		return err_set(e, r, "cannot prepare to look up functions: %s", strerror(-r));
+	}
+	*ret = u;
+	/* perf and /proc use other pids than BPF there, which name other processes */
+	if (own_pids_are_other()) {
+		warn(warn_ctx, "functions of programs are not named in a pid namespace of its own; "
+			       "record from the host's");
+		user_sites_free(u);
+		*ret = NULL;
+		return 0;
+	}
+	r = exec_maps_open(&u->maps, cpu_cnt);
+	if (r) {
+		snprintf(text, sizeof(text),
+			 "functions of short-lived processes are not named: "
+			 "perf_event_open: %s", strerror(-r));
+		warn(warn_ctx, text);
+	}
+	return 0;
+}
+
+void user_sites_free(struct user_sites *u)
+{
+	if (!u)
+		return;
+	exec_maps_close(u->maps);
+	map_cache_free(u->book);
+	module_cache_free(u->modules);
+	open_helper_end(u->opener);
+	free(u);
+}
+
+pid_t user_sites_pid(const struct user_sites *u)
+{
+	return u ? open_helper_pid(u->opener) : 0;
+}
+
+/* ---- following ---- */
+
+/* Notes a record of a followed process; the others are many. */
+static int note(void *ctx, const struct map_record *r)
+{
+	struct user_sites *u = ctx;
+	struct map_record with = *r;
+
+	if (r->what != MAP_FORK && !map_cache_follows(u->book, r->pid))
+		return 0;
+	if (r->what == MAP_CODE) {
+		with.module = module_cache_of(u->modules, r);
+		if (!with.module)
+			return -ENOMEM;
+	}
+	return map_cache_note(u->book, &with);
+}
+
+/* Parses one line of /proc/PID/maps; false: the memory is not executable. */
+static bool parse_line(char *line, struct map_record *r)
+{
+	unsigned long long start, end, offset, ino;
+	unsigned int major, minor;
+	char perms[8];
+	int at = 0;
+
+	line[strcspn(line, "\n")] = 0;
+	if (sscanf(line, "%llx-%llx %7s %llx %x:%x %llu %n", &start, &end, perms, &offset, &major,
+		   &minor, &ino, &at) < 7 || !at || perms[2] != 'x')
+		return false;
+	r->start = start;
+	r->end = end;
+	r->offset = offset;
+	r->dev_major = major;
+	r->dev_minor = minor;
+	r->ino = ino;
+	r->path = line[at] ? line + at : "//anon";
+	return true;
+}
+
+/* Reads a process's mappings. 0 also when the process is gone. */
+static int read_maps(struct user_sites *u, uint32_t pid, uint64_t now_ns)
+{
+	int fd = open_helper_open_maps(u->opener, pid), r = 0;
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+	struct map_record rec = { .what = MAP_CODE, .pid = pid, .ts_ns = now_ns };
+	char *line = NULL;
+	size_t room = 0;
+
+	if (!f) {
+		if (fd >= 0)
+			close(fd);
+		return 0;
+	}
+	while (!r && getline(&line, &room, f) > 0)
+		if (parse_line(line, &rec))
+			r = note(u, &rec);
+	free(line);
+	fclose(f);
+	return r;
+}
+
+int user_sites_add(struct user_sites *u, uint32_t pid)
+{
+	uint64_t now_ns = clock_mono_ns();
+	int r = map_cache_add(u->book, pid, now_ns);
+
+	return r ? r : read_maps(u, pid, now_ns);
+}
+
+static int renew(void *ctx, uint32_t pid)
+{
+	struct user_sites *u = ctx;
+	uint64_t now_ns = clock_mono_ns();
+	char path[32];
+	int r;
+
+	snprintf(path, sizeof(path), "/proc/%u", pid);
+	if (access(path, F_OK))
+		return 0;	/* its exit record is still to come, or was lost */
+	r = map_cache_renew(u->book, pid, now_ns);
+	return r ? r : read_maps(u, pid, now_ns);
+}
+
+int user_sites_look(struct user_sites *u)
+{
+	int r;
+
+	if (!u || !u->maps)
+		return 0;
+	r = exec_maps_read(u->maps, note, u);
+	if (!r && exec_maps_take_lost(u->maps))
+		r = map_cache_each(u->book, renew, u);
+	return r;
+}
+
+int user_sites_end_slice(struct user_sites *u, uint64_t to_ns)
+{
+	if (!u)
+		return 0;
+	module_cache_close_unused(u->modules);
+	if (to_ns < u->forgot_ns + KEEP_NS)
+		return 0;
+	u->forgot_ns = to_ns;
+	return map_cache_forget(u->book, to_ns - KEEP_NS);
+}
+
+/* ---- answering ---- */
+
+int user_sites_find(void *ctx, uint32_t pid, uint64_t ts_ns, struct trace_site *ret,
+		    uint64_t *ret_until_ns)
+{
+	struct user_sites *u = ctx;
+	struct module_answer a;
+	struct map_hit hit;
+	int r = map_cache_find(u->book, pid, ret->addr - 1, ts_ns, &hit);
+
+	if (r == -ESRCH) {
+		/* the process moved into the cgroup, or its fork was lost */
+		r = user_sites_add(u, pid);
+		if (!r)
+			r = map_cache_find(u->book, pid, ret->addr - 1, ts_ns, &hit);
+	}
+	ret->symbol = ret->module = ret->build_id = "";
+	ret->why = TRACE_SITE_UNMAPPED;
+	ret->from_ns = 0;
+	*ret_until_ns = UINT64_MAX;
+	if (r == -ENOMEM)
+		return r;
+	if (r) {
+		char path[32];
+
+		snprintf(path, sizeof(path), "/proc/%u", pid);
+		if (access(path, F_OK))
+			ret->why = TRACE_SITE_EXITED;
+		return 0;
+	}
+	r = module_cache_find(u->modules, hit.module, pid, hit.start, hit.end,
+			     ret->addr - 1 - hit.start + hit.offset, &a);
+	if (r)
+		return r;
+	ret->from_ns = hit.from_ns;
+	*ret_until_ns = hit.until_ns;
+	ret->why = (uint8_t)a.why;
+	ret->symbol = a.symbol;
+	ret->symbol_offset = a.symbol[0] ? a.symbol_offset + 1 : 0;
+	ret->module = a.path;
+	ret->module_offset = a.path[0] ? ret->addr - hit.start + hit.offset : 0;
+	ret->build_id = a.build_id;
+	return 0;
+}

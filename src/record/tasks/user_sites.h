@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * user_sites: the functions at user-space code addresses of the workload, found while it runs.
+ *
+ *     exec_maps --> map_cache: which file is mapped where, when --> module_cache: which function
+ *
+ * A process is followed from its mappings on (/proc/PID/maps), its children from their forks.
+ * Threads: the encoding thread.
+ */
+#ifndef USER_SITES_H
+#define USER_SITES_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "format/rows.h"
+
+struct user_sites;
+
+/*
+ * Call while privileged, and while there is one thread. Calls warn for what is not available:
+ * without perf events only processes that live long enough are followed.
+ */
+int user_sites_new(struct user_sites **ret, unsigned int cpu_cnt,
+		   void (*warn)(void *ctx, const char *text), void *warn_ctx, struct err *e);
+void user_sites_free(struct user_sites *u);
+/* the helper's pid; 0: there is none, or u is NULL */
+pid_t user_sites_pid(const struct user_sites *u);
+
+/* Follows a running process. */
+int user_sites_add(struct user_sites *u, uint32_t pid);
+/* Takes in new mappings. Call often, since files and processes go away. u may be NULL. */
+int user_sites_look(struct user_sites *u);
+/*
+ * A slice that ends at to_ns was encoded: forgets what only instants a second earlier need. u may
+ * be NULL.
+ */
+int user_sites_end_slice(struct user_sites *u, uint64_t to_ns);
+
+/* For struct block_names; ctx is a struct user_sites. */
+int user_sites_find(void *ctx, uint32_t pid, uint64_t ts_ns, struct trace_site *ret,
+		    uint64_t *ret_until_ns);
+
+#endif /* USER_SITES_H */

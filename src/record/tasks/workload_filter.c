@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * workload_filter: makes two passes over a slice, first allocations, then frees, because an object
+ * may be allocated on one CPU and freed on another, whose ring is read first. An address may be
+ * reused several times within a slice; it stays live if its last event was an allocation.
+ */
+#include "record/tasks/workload_filter.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash_map.h"
+#include "record/encode/block_writer.h"
+
+struct object {
+	uint64_t first_alloc_ns; /* a free before this instant was of somebody else's object */
+	uint64_t last_alloc_ns;
+	uint64_t last_free_ns;
+	struct object *next_freed;
+	uint64_t key;
+	bool listed;
+};
+
+struct workload_filter {
+	struct hash_map live;
+	struct object *freed;		/* list of the objects that this slice freed */
+};
+
+#define PAGE_KEY                                                                                   \
+	(1ULL << 63) /* page numbers and addresses share one map: bit 63 of a pfn is never set */
+#define PAGE_TAG(pfn) ((pfn) | PAGE_KEY)
+#define ADDR_TAG(addr) ((addr) & ~PAGE_KEY)
+
+/* The map's key of an allocation or free; 0: the record is neither. */
+static uint64_t key_of(const struct wire_hdr *h, bool *ret_is_free)
+{
+	*ret_is_free = false;
+	switch (h->hook) {
+	case WIRE_KMALLOC:
+	case WIRE_KMALLOC_NODE:
+		return ADDR_TAG(((const struct wire_kmalloc *)h)->addr);
+	case WIRE_CACHE_ALLOC:
+	case WIRE_CACHE_ALLOC_NODE:
+		return ADDR_TAG(((const struct wire_cache_alloc *)h)->addr);
+	case WIRE_PAGE_ALLOC:
+		return PAGE_TAG(((const struct wire_page_alloc *)h)->pfn);
+	case WIRE_KFREE:
+	case WIRE_CACHE_FREE:
+		*ret_is_free = true;
+		return ADDR_TAG(((const struct wire_kfree *)h)->addr);
+	case WIRE_PAGE_FREE:
+		*ret_is_free = true;
+		return PAGE_TAG(((const struct wire_page_free *)h)->pfn);
+	}
+	return 0;
+}
+
+int workload_filter_new(struct workload_filter **ret)
+{
+	*ret = calloc(1, sizeof(**ret));
+	return *ret ? 0 : -ENOMEM;
+}
+
+void workload_filter_free(struct workload_filter *f)
+{
+	if (!f)
+		return;
+	hash_map_done_values(&f->live);
+	free(f);
+}
+
+static int note_alloc(struct workload_filter *f, uint64_t key, uint64_t ts_ns)
+{
+	struct object *o = hash_map_get(&f->live, key);
+
+	if (!o) {
+		o = calloc(1, sizeof(*o));
+		if (!o || hash_map_put(&f->live, key, o)) {
+			free(o);
+			return -ENOMEM;
+		}
+		o->key = key;
+		o->first_alloc_ns = ts_ns;
+	}
+	if (ts_ns > o->last_alloc_ns)
+		o->last_alloc_ns = ts_ns;
+	if (ts_ns < o->first_alloc_ns)
+		o->first_alloc_ns = ts_ns;
+	return 0;
+}
+
+static bool keeps_free(struct workload_filter *f, uint64_t key, uint64_t ts_ns)
+{
+	struct object *o = hash_map_get(&f->live, key);
+
+	if (!o || ts_ns < o->first_alloc_ns)
+		return false;
+	if (ts_ns > o->last_free_ns)
+		o->last_free_ns = ts_ns;
+	if (!o->listed) {
+		o->listed = true;
+		o->next_freed = f->freed;
+		f->freed = o;
+	}
+	return true;
+}
+
+static int note_allocs(struct workload_filter *f, const struct ring_slab *s)
+{
+	size_t at, bytes;
+	uint64_t key;
+	bool is_free;
+	int err = 0;
+
+	for (at = 0; at < s->bytes && !err; at += bytes) {
+		const struct wire_hdr *h = (const void *)(s->data + at);
+
+		bytes = wire_record_size(h, s->bytes - at);
+		if (!bytes)
+			break;
+		key = key_of(h, &is_free);
+		if (key && !is_free)
+			err = note_alloc(f, key, h->ts_ns);
+	}
+	return err;
+}
+
+static void drop_frees(struct workload_filter *f, struct ring_slab *s)
+{
+	size_t at, to = 0, bytes;
+	uint64_t key;
+	bool is_free;
+
+	for (at = 0; at < s->bytes; at += bytes) {
+		const struct wire_hdr *h = (const void *)(s->data + at);
+
+		bytes = wire_record_size(h, s->bytes - at);
+		if (!bytes)
+			break;
+		key = key_of(h, &is_free);
+		if (is_free && !keeps_free(f, key, h->ts_ns))
+			continue;
+		if (to != at)
+			memmove(s->data + to, h, bytes);
+		to += bytes;
+	}
+	s->bytes = to;
+}
+
+/*
+ * Removes the objects whose last event was a free; the others are live before the next slice
+ * begins.
+ */
+static void drop_freed(struct workload_filter *f)
+{
+	struct object *o, *next;
+
+	for (o = f->freed; o; o = next) {
+		next = o->next_freed;
+		o->listed = false;
+		if (o->last_free_ns < o->last_alloc_ns)
+			continue;
+		hash_map_remove(&f->live, o->key);
+		free(o);
+	}
+	f->freed = NULL;
+}
+
+int workload_filter_apply(struct workload_filter *f, struct ring_slice *slices,
+			  unsigned int slice_cnt)
+{
+	struct ring_slab *s;
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; i < slice_cnt && !err; i++) {
+		for (s = slices[i].first; s && !err; s = s->next)
+			err = note_allocs(f, s);
+	}
+	for (i = 0; i < slice_cnt && !err; i++) {
+		for (s = slices[i].first; s; s = s->next)
+			drop_frees(f, s);
+	}
+	drop_freed(f);
+	return err;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * workload_filter: under --only, keeps the frees of the workload's objects and drops all others.
+ *
+ * A free names an address, not an owner, so the kernel sends every free, while allocations arrive
+ * filtered. This filter knows the workload's live objects and decides. Memory grows with their
+ * number.
+ */
+#ifndef WORKLOAD_FILTER_H
+#define WORKLOAD_FILTER_H
+
+#include "ring/ring.h"
+
+struct workload_filter;
+
+int workload_filter_new(struct workload_filter **ret);
+void workload_filter_free(struct workload_filter *f);
+
+/*
+ * Removes foreign frees from a slice's records, in place. 0 or -ENOMEM (then nothing more is
+ * dropped).
+ */
+int workload_filter_apply(struct workload_filter *f, struct ring_slice *slices,
+			  unsigned int slice_cnt);
+
+#endif /* WORKLOAD_FILTER_H */

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * store_backup: moves or removes a trace that has the name of a new one. It touches only
+ * directories whose manifest says that they are traces, and in those only a trace's files.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/path_parent.h"
+#include "store/chunk_name.h"
+#include "store/files.h"
+#include "store/manifest.h"
+#include "store/control_socket.h"
+#include "store/store_writer.h"
+
+static int open_trace(const char *path, struct err *e)
+{
+	struct manifest m = { 0 };
+	struct path_parent p;
+	int fd = -1, r;
+
+	r = path_parent_open(&p, path);
+	if (r == 0) {
+		fd = openat(p.dir_fd, p.name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (fd < 0)
+			r = -errno;
+		path_parent_close(&p);
+	}
+	if (r < 0)
+		return err_set(e, r, "'%s': %s", path, err_text(NULL, r));
+	r = manifest_read(&m, fd, e);
+	manifest_done(&m);
+	/* a trace of another format is a trace, too */
+	if (r < 0 && r != -EPROTONOSUPPORT) {
+		close(fd);
+		return err_prefix(e, r, "'%s'", path);
+	}
+	return fd;
+}
+
+int store_remove(const char *path, struct err *e)
+{
+	static const char *const derived[] = { DERIVED_FILE_NAME ".new", DERIVED_FILE_NAME };
+	char name[CHUNK_NAME_BYTES];
+	uint64_t *numbers = NULL;
+	size_t cnt = 0, i;
+	int fd, r;
+
+	fd = open_trace(path, e);
+	if (fd < 0)
+		return fd;
+	r = chunk_name_list(fd, &numbers, &cnt);
+	for (i = 0; r == 0 && i < cnt; i++) {
+		chunk_name_format(name, numbers[i]);
+		if (unlinkat(fd, name, 0) < 0)
+			r = -errno;
+	}
+	free(numbers);
+	/* what an analysis left beside the trace, and can make again */
+	for (i = 0; r == 0 && i < sizeof(derived) / sizeof(*derived); i++)
+		if (unlinkat(fd, derived[i], 0) < 0 && errno != ENOENT)
+			r = -errno;
+	/* The manifest goes last: until then the directory is known as a trace. */
+	if (r == 0 && unlinkat(fd, MANIFEST_NEW, 0) < 0 && errno != ENOENT)
+		r = -errno;
+	if (r == 0 && unlinkat(fd, CONTROL_SOCKET_NAME, 0) < 0 && errno != ENOENT)
+		r = -errno;
+	if (r == 0 && unlinkat(fd, MANIFEST_NAME, 0) < 0)
+		r = -errno;
+	close(fd);
+	if (r == 0)
+		r = files_kernel.remove_dir(files_kernel.ctx, path);
+	if (r < 0)
+		return err_set(e, r, "cannot remove '%s': %s", path,
+			       r == -ENOTEMPTY || r == -EEXIST
+				       ? "there are files in it that are not a trace's"
+				       : err_text(NULL, r));
+	return 0;
+}
+
+/* Refuses to rename directories that others may have put there, where others may write. */
+static int check_owner(const struct path_parent *p, const struct stat *st, uid_t user,
+		       const char *path, struct err *e)
+{
+	struct stat dir;
+
+	if (fstat(p->dir_fd, &dir) < 0)
+		return err_set(e, -errno, "'%s': %s", path, err_text(NULL, -errno));
+	if (!(dir.st_mode & 022) || st->st_uid == geteuid() || st->st_uid == dir.st_uid ||
+	    st->st_uid == user)
+		return 0;
+	return err_set(e, -EPERM,
+		       "'%s' exists and belongs to another user (%u); choose another name "
+		       "with -o",
+		       path, (unsigned int)st->st_uid);
+}
+
+/* Refuses a trace in use: its recorder would go on under a name that it does not know. */
+static int check_idle(int dir_fd, const char *path, struct err *e)
+{
+	if (!control_socket_has_owner(dir_fd))
+		return 0;
+	return err_set(e, -EBUSY,
+		       "'%s' is still being recorded; end that recording, or choose another name "
+		       "with -o",
+		       path);
+}
+
+static int check_backup(const struct path_parent *p, uid_t user, const char *path, struct err *e)
+{
+	struct stat st;
+	int fd, r;
+
+	if (fstatat(p->dir_fd, p->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return err_set(e, -errno, "'%s': %s", path, err_text(NULL, -errno));
+	if (!S_ISDIR(st.st_mode))
+		return err_set(e, -EEXIST,
+			       "'%s' exists and is not a trace; choose another name with -o",
+			       path);
+	r = check_owner(p, &st, user, path, e);
+	if (r < 0)
+		return r;
+	fd = open_trace(path, NULL);
+	if (fd >= 0) {
+		r = check_idle(fd, path, e);
+		close(fd);
+		return r;
+	}
+	r = fd == -EINVAL ? -ENOTEMPTY : fd;
+	return err_set(e, r,
+		       r == -ENOTEMPTY ? "'%s' exists and is not a trace; choose another "
+					 "name with -o"
+				       : "'%s' exists and cannot be opened",
+		       path);
+}
+
+static int remove_old(const char *old, struct err *e)
+{
+	int fd = open_trace(old, NULL), r = 0;
+
+	if (fd >= 0) {
+		r = check_idle(fd, old, e);
+		close(fd);
+	}
+	return r < 0 ? r : store_remove(old, e);
+}
+
+static int back_up(const struct path_parent *p, const char *path, int force, uid_t user,
+		   struct err *e)
+{
+	char *old = NULL, old_name[sizeof(p->name) + 4];
+	struct stat st;
+	int r = check_backup(p, user, path, e);
+
+	if (r == -ENOENT)
+		return 0;
+	if (r < 0)
+		return r;
+	if (asprintf(&old, "%s.old", path) < 0)
+		return err_set(e, -ENOMEM, "out of memory");
+	snprintf(old_name, sizeof(old_name), "%s.old", p->name);
+	if (fstatat(p->dir_fd, old_name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+		if (!force)
+			r = err_set(e, -EEXIST,
+				    "'%s' and '%s' both exist; remove one, choose another name "
+				    "with -o, "
+				    "or use -f to drop the old one",
+				    path, old);
+		else
+			r = remove_old(old, e);
+	}
+	if (r == 0 && renameat(p->dir_fd, p->name, p->dir_fd, old_name) < 0)
+		r = err_set(e, -errno, "cannot rename '%s' to '%s': %s", path, old,
+			    err_text(NULL, -errno));
+	free(old);
+	return r;
+}
+
+int store_backup(const char *path, int force, uid_t user, struct err *e)
+{
+	struct path_parent p;
+	size_t n = strlen(path);
+	struct err mine = { "" };
+	char *bare;
+	int r;
+
+	/* "trace/" means "trace", and its backup is "trace.old" */
+	while (n > 1 && path[n - 1] == '/')
+		n--;
+	bare = strndup(path, n);
+	if (!bare)
+		return err_set(e, -ENOMEM, "out of memory");
+	r = path_parent_open(&p, bare);
+	/* making the directory will report what is wrong with the path */
+	if (r == 0) {
+		r = back_up(&p, bare, force, user, &mine);
+		path_parent_close(&p);
+		if (r < 0)
+			err_set(e, r, "%s", mine.text);
+	} else {
+		r = 0;
+	}
+	free(bare);
+	return r;
+}

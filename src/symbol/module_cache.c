@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * module_cache: looks for a file in this order: the process's mapping itself (/proc/PID/map_files,
+ * which works whatever became of the path), the path as the process sees it (/proc/PID/root), the
+ * path as the recorder sees it. The last two may be another file by now, so their build id, or
+ * their device and inode, must match the mapping.
+ */
+#include "symbol/module_cache.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/hash_map.h"
+#include "base/strpool.h"
+
+#define OPEN_MAX_CNT 256 /* files held open; beyond that a file is opened when it is asked for */
+#define TABLES_MAX_BYTES (256u << 20)	/* of symbols in memory, in all modules */
+#define DEBUG_MAX_BYTES (4ull << 30)	/* the largest separate file whose CRC is computed */
+
+#define DELETED " (deleted)"
+
+struct module {
+	const char *key, *path, *build_id;	/* in the pool */
+	uint8_t id[ELF_BUILD_ID_MAX];
+	size_t id_bytes;
+	unsigned int dev_major, dev_minor;
+	uint64_t ino;
+	bool has_file, was_deleted;
+	int fd;				/* -1: not open */
+	uint64_t opened_turn;
+	struct elf_symbols *symbols;	/* NULL: not read */
+	enum module_why failed;	/* why symbols could not be read; MODULE_NAMED: not tried yet */
+	uint64_t used_turn;
+	struct module *next;
+};
+
+struct module_cache {
+	module_open_mapped open_mapped;
+	void *ctx;
+	struct strpool *pool;
+	struct module *modules;
+	struct hash_map by_key;		/* by the key's address in pool */
+	unsigned int open_cnt;
+	size_t table_bytes;
+	uint64_t turn;
+};
+
+int module_cache_new(struct module_cache **ret, module_open_mapped open_mapped, void *ctx)
+{
+	struct module_cache *b = calloc(1, sizeof(*b));
+
+	if (!b || strpool_new(&b->pool)) {
+		free(b);
+		return -ENOMEM;
+	}
+	b->open_mapped = open_mapped;
+	b->ctx = ctx;
+	*ret = b;
+	return 0;
+}
+
+static void close_module(struct module_cache *b, struct module *m)
+{
+	if (m->fd < 0)
+		return;
+	close(m->fd);
+	m->fd = -1;
+	b->open_cnt--;
+}
+
+void module_cache_free(struct module_cache *b)
+{
+	struct module *m, *next;
+
+	if (!b)
+		return;
+	for (m = b->modules; m; m = next) {
+		next = m->next;
+		close_module(b, m);
+		elf_symbols_free(m->symbols);
+		free(m);
+	}
+	hash_map_done(&b->by_key);
+	strpool_free(b->pool);
+	free(b);
+}
+
+/* ---- opening ---- */
+
+static int open_file(const char *path, enum module_why *why)
+{
+	/* O_NONBLOCK: a FIFO must not make the recorder wait */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+
+	if (fd < 0) {
+		if (errno == EACCES || errno == EPERM)
+			*why = MODULE_UNREADABLE;
+		return -1;
+	}
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+		return fd;
+	close(fd);
+	*why = MODULE_CHANGED;
+	return -1;
+}
+
+static bool has_build_id(int fd, const uint8_t *id, size_t bytes)
+{
+	struct elf_symbols *s;
+	uint8_t own[ELF_BUILD_ID_MAX];
+	bool same;
+
+	if (elf_symbols_read(&s, fd))
+		return false;
+	same = elf_symbols_build_id(s, own) == bytes && !memcmp(own, id, bytes);
+	elf_symbols_free(s);
+	return same;
+}
+
+/* True when a file found by its path is the one that was mapped. */
+static bool is_same_file(const struct module *m, int fd)
+{
+	struct stat st;
+
+	if (m->id_bytes)
+		return has_build_id(fd, m->id, m->id_bytes);
+	return m->ino && fstat(fd, &st) == 0 && st.st_ino == m->ino &&
+	       major(st.st_dev) == m->dev_major && minor(st.st_dev) == m->dev_minor;
+}
+
+static int open_by_path(const struct module *m, const char *root, enum module_why *why)
+{
+	char path[PATH_MAX];
+	int fd;
+
+	if (m->path[0] != '/' ||
+	    snprintf(path, sizeof(path), "%s%s", root, m->path) >= (int)sizeof(path))
+		return -1;
+	fd = open_file(path, why);
+	if (fd < 0 || is_same_file(m, fd))
+		return fd;
+	close(fd);
+	*why = MODULE_CHANGED;
+	return -1;
+}
+
+/* Opens the file unless it is open, or says why that failed. */
+static enum module_why open_module(struct module_cache *b, struct module *m, uint32_t pid,
+				   uint64_t start, uint64_t end)
+{
+	enum module_why why = MODULE_NAMED;
+	char root[64];
+
+	if (m->fd >= 0)
+		return MODULE_NAMED;
+	snprintf(root, sizeof(root), "/proc/%u", pid);
+	if (access(root, F_OK)) {
+		why = MODULE_EXITED;
+	} else {
+		m->fd = b->open_mapped ? b->open_mapped(b->ctx, pid, start, end) : -1;
+		snprintf(root, sizeof(root), "/proc/%u/root", pid);
+		if (m->fd < 0)
+			m->fd = open_by_path(m, root, &why);
+	}
+	if (m->fd < 0 && !m->was_deleted) {
+		enum module_why here = why;
+
+		m->fd = open_by_path(m, "", &here);
+		if (why == MODULE_NAMED)
+			why = here;
+	}
+	if (m->fd >= 0) {
+		b->open_cnt++;
+		m->opened_turn = b->turn;
+		return MODULE_NAMED;
+	}
+	if (why == MODULE_NAMED || (m->was_deleted && why == MODULE_CHANGED))
+		return MODULE_DELETED;
+	return why;
+}
+
+/* ---- which files there are ---- */
+
+static void put_hex(char *to, const uint8_t *id, size_t bytes)
+{
+	size_t i;
+
+	for (i = 0; i < bytes; i++)
+		sprintf(to + 2 * i, "%02x", id[i]);
+	to[2 * bytes] = 0;
+}
+
+static struct module *add_module(struct module_cache *b, const struct map_record *r,
+				 const char *key)
+{
+	struct module *m = calloc(1, sizeof(*m));
+	char hex[2 * ELF_BUILD_ID_MAX + 1], path[PATH_MAX];
+	size_t len = strlen(r->path);
+
+	if (!m)
+		return NULL;
+	snprintf(path, sizeof(path), "%s", r->path);
+	m->fd = -1;
+	m->key = key;
+	m->has_file = r->path[0] == '/' && r->path[1] != '/' && (r->build_id_bytes || r->ino);
+	if (len > strlen(DELETED) && len < sizeof(path) &&
+	    !strcmp(path + len - strlen(DELETED), DELETED)) {
+		path[len - strlen(DELETED)] = 0;
+		m->was_deleted = true;
+	}
+	put_hex(hex, r->build_id, r->build_id_bytes);
+	memcpy(m->id, r->build_id, r->build_id_bytes);
+	m->id_bytes = r->build_id_bytes;
+	m->dev_major = r->dev_major;
+	m->dev_minor = r->dev_minor;
+	m->ino = r->ino;
+	m->path = strpool_put(b->pool, r->path[0] == '/' && r->path[1] == '/' ? "" : path);
+	m->build_id = strpool_put(b->pool, hex);
+	if (!m->path || !m->build_id || hash_map_put(&b->by_key, (uintptr_t)key, m)) {
+		free(m);
+		return NULL;
+	}
+	m->next = b->modules;
+	b->modules = m;
+	return m;
+}
+
+struct module *module_cache_of(struct module_cache *b, const struct map_record *r)
+{
+	char text[PATH_MAX + 128], hex[2 * ELF_BUILD_ID_MAX + 1];
+	const char *key;
+	struct module *m;
+
+	put_hex(hex, r->build_id, r->build_id_bytes);
+	snprintf(text, sizeof(text), "%s/%x:%x/%llx/%s", hex, r->dev_major, r->dev_minor,
+		 (unsigned long long)r->ino, r->path);
+	key = strpool_put(b->pool, text);
+	if (!key)
+		return NULL;
+	m = hash_map_get(&b->by_key, (uintptr_t)key);
+	if (!m)
+		m = add_module(b, r, key);
+	if (m && m->has_file && !m->symbols && m->fd < 0 && !m->failed &&
+	    b->open_cnt < OPEN_MAX_CNT)
+		(void)open_module(b, m, r->pid, r->start, r->end);
+	return m;
+}
+
+void module_cache_close_unused(struct module_cache *b)
+{
+	struct module *m;
+
+	for (m = b->modules; m; m = m->next)
+		if (m->fd >= 0 && m->opened_turn < b->turn)
+			close_module(b, m);
+	b->turn++;
+}
+
+/* ---- names ---- */
+
+bool module_file_crc(int fd, uint32_t *ret_crc)
+{
+	uint32_t table[256], crc = ~0u, i, k;
+	uint64_t at = 0;
+	uint8_t buf[65536];
+	ssize_t n = 0;
+
+	for (i = 0; i < 256; i++) {
+		table[i] = i;
+		for (k = 0; k < 8; k++)
+			table[i] = table[i] >> 1 ^ (table[i] & 1 ? 0xedb88320u : 0);
+	}
+	while (at < DEBUG_MAX_BYTES && (n = pread(fd, buf, sizeof(buf), (off_t)at)) > 0) {
+		for (i = 0; i < (uint32_t)n; i++)
+			crc = crc >> 8 ^ table[(crc ^ buf[i]) & 0xff];
+		at += (uint64_t)n;
+	}
+	*ret_crc = ~crc;
+	return n == 0 && at < DEBUG_MAX_BYTES;
+}
+
+/* Adds the symbols of the file at root + path, if that file belongs to this module. */
+static bool add_separate(struct module *m, const char *root, const char *path)
+{
+	uint8_t id[ELF_BUILD_ID_MAX];
+	size_t id_bytes = elf_symbols_build_id(m->symbols, id);
+	enum module_why why;
+	char full[PATH_MAX];
+	uint32_t want, crc;
+	bool fits;
+	int fd;
+
+	if (snprintf(full, sizeof(full), "%s%s", root, path) >= (int)sizeof(full))
+		return false;
+	fd = open_file(full, &why);
+	if (fd < 0)
+		return false;
+	if (id_bytes)
+		fits = has_build_id(fd, id, id_bytes);
+	else
+		fits = elf_symbols_link(m->symbols, &want) && module_file_crc(fd, &crc) &&
+		       crc == want;
+	fits = fits && !elf_symbols_add(m->symbols, fd) && elf_symbols_is_full(m->symbols);
+	close(fd);
+	return fits;
+}
+
+static void add_debug_files(struct module *m, const char *root)
+{
+	uint8_t id[ELF_BUILD_ID_MAX];
+	char hex[2 * ELF_BUILD_ID_MAX + 1], path[PATH_MAX];
+	const char *link, *slash = strrchr(m->path, '/');
+	int dir = slash ? (int)(slash - m->path) : 0;
+	size_t n = elf_symbols_build_id(m->symbols, id);
+	uint32_t crc;
+
+	if (n > 1) {
+		put_hex(hex, id, n);
+		snprintf(path, sizeof(path), "/usr/lib/debug/.build-id/%.2s/%s.debug", hex,
+			 hex + 2);
+		if (add_separate(m, root, path))
+			return;
+	}
+	link = elf_symbols_link(m->symbols, &crc);
+	if (!link || !slash)
+		return;
+	if (snprintf(path, sizeof(path), "%.*s/%s", dir, m->path, link) < (int)sizeof(path) &&
+	    strcmp(path, m->path) && add_separate(m, root, path))
+		return;
+	if (snprintf(path, sizeof(path), "%.*s/.debug/%s", dir, m->path, link) <
+		    (int)sizeof(path) &&
+	    add_separate(m, root, path))
+		return;
+	if (snprintf(path, sizeof(path), "/usr/lib/debug%.*s/%s", dir, m->path, link) <
+	    (int)sizeof(path))
+		(void)add_separate(m, root, path);
+}
+
+/*
+ * Frees symbol tables of unused modules when too much is in memory; they are read again on demand.
+ */
+static void drop_tables(struct module_cache *b, const struct module *but)
+{
+	struct module *m;
+
+	for (m = b->modules; m && b->table_bytes > TABLES_MAX_BYTES; m = m->next) {
+		if (m == but || !m->symbols || m->used_turn >= b->turn)
+			continue;
+		b->table_bytes -= elf_symbols_bytes(m->symbols);
+		elf_symbols_free(m->symbols);
+		m->symbols = NULL;
+	}
+}
+
+static int read_module(struct module_cache *b, struct module *m, uint32_t pid, uint64_t start,
+		       uint64_t end)
+{
+	enum module_why why = open_module(b, m, pid, start, end);
+	uint8_t id[ELF_BUILD_ID_MAX];
+	char hex[2 * ELF_BUILD_ID_MAX + 1], root[64];
+	size_t n;
+	int r;
+
+	if (why != MODULE_NAMED) {
+		/* another process may still lead to the file */
+		m->failed = why == MODULE_EXITED ? MODULE_NAMED : why;
+		return why == MODULE_EXITED ? -ESRCH : -ENOENT;
+	}
+	r = elf_symbols_read(&m->symbols, m->fd);
+	close_module(b, m);
+	if (r == -ENOMEM)
+		return r;
+	if (r) {
+		m->failed = MODULE_UNREADABLE;
+		return -ENOENT;
+	}
+	n = elf_symbols_build_id(m->symbols, id);
+	if (!m->id_bytes && n) {
+		put_hex(hex, id, n);
+		m->build_id = strpool_put(b->pool, hex);
+		if (!m->build_id)
+			return -ENOMEM;
+	}
+	if (!elf_symbols_is_full(m->symbols)) {
+		snprintf(root, sizeof(root), "/proc/%u/root", pid);
+		add_debug_files(m, root);
+		if (!elf_symbols_is_full(m->symbols))
+			add_debug_files(m, "");
+	}
+	b->table_bytes += elf_symbols_bytes(m->symbols);
+	drop_tables(b, m);
+	return 0;
+}
+
+int module_cache_find(struct module_cache *b, struct module *m, uint32_t pid, uint64_t start,
+		     uint64_t end, uint64_t file_offset, struct module_answer *ret)
+{
+	const char *symbol;
+	int r = 0;
+
+	*ret = (struct module_answer){ .symbol = "", .path = m->path, .build_id = m->build_id,
+				       .why = m->has_file ? m->failed : MODULE_ANONYMOUS };
+	if (ret->why != MODULE_NAMED)
+		return 0;
+	m->used_turn = b->turn;
+	if (!m->symbols)
+		r = read_module(b, m, pid, start, end);
+	ret->build_id = m->build_id;
+	if (r) {
+		ret->why = r == -ESRCH ? MODULE_EXITED : m->failed;
+		return r == -ENOMEM ? r : 0;
+	}
+	symbol = elf_symbols_find(m->symbols, file_offset, &ret->symbol_offset);
+	if (symbol) {
+		/* the table may be freed before the answer is used */
+		ret->symbol = strpool_put(b->pool, symbol);
+		return ret->symbol ? 0 : -ENOMEM;
+	}
+	ret->why = elf_symbols_is_full(m->symbols) ? MODULE_NO_FUNCTION : MODULE_STRIPPED;
+	return 0;
+}

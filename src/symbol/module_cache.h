@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * module_cache: the files that code was mapped from, and the names of functions in them.
+ *
+ *     mapping, and the process that has it
+ *         --> [module_cache] --> function + offset, file, build id, or why there is no name
+ *
+ * A build id identifies a file; without one its device, inode and path do. The cache opens a file
+ * when it first sees a mapping of it, so that the file may be deleted and its process may exit soon
+ * after. It reads the file when a name in it is first asked for. A file opened by its path is used
+ * only if it proves to be the mapped one. Separate debug files are searched by build id and
+ * .gnu_debuglink, in the process's file system and in the recorder's. Threads: one.
+ */
+#ifndef MODULE_CACHE_H
+#define MODULE_CACHE_H
+
+#include "symbol/map_cache.h"
+
+/* Why there is no name. */
+enum module_why {
+	MODULE_NAMED = 0,
+	MODULE_STRIPPED = 1,	/* no .symtab, and no separate file with one */
+	MODULE_NO_FUNCTION = 2,	/* there are symbols, but no function at that address */
+	MODULE_ANONYMOUS = 3,	/* no file: code made at run time, or the kernel's own pages */
+	MODULE_EXITED = 4,	/* the process had exited, and the path leads to no such file */
+	MODULE_DELETED = 5,	/* the file was deleted before it could be opened */
+	MODULE_CHANGED = 6,	/* another file is there by now */
+	MODULE_UNREADABLE = 7,	/* the file may not be opened, or is no valid ELF file */
+	MODULE_UNMAPPED = 8,	/* no mapping is known at the address */
+};
+
+struct module;
+struct module_cache;
+
+/* Opens the file that pid has mapped at [start, end): a descriptor, or < 0. */
+typedef int (*module_open_mapped)(void *ctx, uint32_t pid, uint64_t start, uint64_t end);
+
+int module_cache_new(struct module_cache **ret, module_open_mapped open_mapped, void *ctx);
+void module_cache_free(struct module_cache *b);
+
+/* The file of a MAP_CODE record; NULL: out of memory. Valid as long as the cache. */
+struct module *module_cache_of(struct module_cache *b, const struct map_record *r);
+/*
+ * Closes files that were opened before the previous call and in which nobody has asked for a name.
+ */
+void module_cache_close_unused(struct module_cache *b);
+
+struct module_answer {
+	enum module_why why;
+	const char *symbol;		/* "" if there is none */
+	uint64_t symbol_offset;		/* of the byte, from the function's start */
+	const char *path;		/* without " (deleted)" */
+	const char *build_id;		/* hexadecimal digits; "" if not known */
+};
+
+/*
+ * Finds the function that holds the byte at file_offset. pid has the file mapped at [start, end). 0
+ * or -ENOMEM; strings are valid as long as the cache.
+ */
+int module_cache_find(struct module_cache *b, struct module *m, uint32_t pid, uint64_t start,
+		     uint64_t end, uint64_t file_offset, struct module_answer *ret);
+
+/* The CRC of the whole file at fd, as .gnu_debuglink defines it; false: the file cannot be read. */
+bool module_file_crc(int fd, uint32_t *ret_crc);
+
+#endif /* MODULE_CACHE_H */

@@ -1,0 +1,667 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * derived_file: header, parts, directory.
+ *
+ * The directory is a table for each type of parts, with 40 bytes for each part, and a list of these
+ * tables. The list is read when the file is opened, a table when a part of its type is asked for,
+ * and a part's bytes when they are. All have checksums. While parts are added, everything is in the
+ * new file, which has taken over the old one's bytes; tables and header are written last.
+ */
+#include "trace/derived_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/crc32c.h"
+#include "format/zpack.h"
+#include "store/files.h"
+#include "trace/derived_place.h"
+#include "trace/trace_state.h"
+
+#define DERIVED_MAGIC "EBRDERV\n"
+#define DERIVED_VERSION 2
+#define PART_RAW_MAX (1u << 31)
+/*
+ * A part that packs better is stored as it is: so a file makes a reader take a bounded multiple of
+ * its size.
+ */
+#define PART_RATIO_MAX 256
+#define COPY_BYTES (1u << 20)
+
+struct disk_derived {
+	uint8_t magic[8];
+	uint16_t version, kind_cnt;
+	uint32_t zero0;
+	/* where the parts end; the list of tables, and then the tables, follow */
+	uint64_t dir_offset;
+	uint64_t blocks_hash;	/* trace_blocks_hash() of the first block_cnt blocks */
+	uint64_t thread_hash;	/* trace_thread_hash() of the first thread_cnt threads */
+	uint32_t block_cnt, thread_cnt;
+	uint32_t dir_crc;
+	uint32_t zero1[2];
+	uint32_t crc;		/* of the 60 bytes before */
+};
+
+/* The parts of one type; one after the other for all types, and so are the tables. */
+struct disk_table {
+	uint32_t part_cnt;
+	uint32_t crc;		/* of the part_cnt * 40 bytes of the table */
+};
+
+_Static_assert(sizeof(struct disk_derived) == 64, "layout of disk_derived");
+_Static_assert(sizeof(struct disk_table) == 8, "layout of disk_table");
+_Static_assert(sizeof(struct derived_part) == 40, "layout of derived_part");
+
+struct part_list {
+	struct derived_part *v;	/* by key */
+	size_t cnt, cap;
+	struct disk_table table;	/* as the file has it */
+	uint64_t table_offset;
+	_Atomic int state;	/* 1: v has the parts; 0: the table is to be read; -EBADMSG */
+};
+
+struct derived_file {
+	struct disk_derived head;	/* of the file that was opened */
+	int fd;			/* the file that was opened; -1: there is none */
+	uint64_t bytes;		/* its size */
+	int new_fd;		/* what parts are added to; -1: nothing was begun */
+	uint64_t new_end;	/* of the parts in there; under lock */
+	bool saves;		/* new_fd has all parts, and is to replace the file */
+	int dir_fd;		/* where the file is, or will be; -1: nowhere */
+	char name[64];
+	int state;
+	const char *why;
+	struct part_list lists[DERIVED_TYPE_CNT];
+	struct zunpack *zunpack;	/* under lock */
+	pthread_mutex_t lock;
+};
+
+/* ---- opening ---- */
+
+static int read_at(int fd, uint64_t offset, void *to, size_t bytes)
+{
+	struct chunk_io io = { fd, offset };
+	int r = chunk_io_read(&io, 0, to, bytes);
+
+	return r == -ENODATA ? -EBADMSG : r;
+}
+
+static bool part_fits(const struct derived_part *p, const struct derived_part *before,
+		      unsigned int type, uint64_t end)
+{
+	return p->type == type && !p->is_new && !p->zero && p->stored_bytes &&
+	       p->offset >= sizeof(struct disk_derived) && p->offset <= end &&
+	       p->stored_bytes <= end - p->offset && p->raw_bytes <= PART_RAW_MAX &&
+	       p->raw_bytes / PART_RATIO_MAX <= p->stored_bytes &&
+	       (!before || p->key > before->key);
+}
+
+static int read_table(const struct derived_file *d, struct part_list *l, unsigned int type)
+{
+	size_t bytes = l->table.part_cnt * sizeof(*l->v), i;
+	int r = 0;
+
+	if (array_reserve(&l->v, &l->cap, l->table.part_cnt) < 0)
+		return -ENOMEM;
+	r = read_at(d->fd, l->table_offset, l->v, bytes);
+	if (r == 0 && crc32c(0, l->v, bytes) != l->table.crc)
+		r = -EBADMSG;
+	for (i = 0; r == 0 && i < l->table.part_cnt; i++)
+		if (!part_fits(&l->v[i], i ? &l->v[i - 1] : NULL, type, d->head.dir_offset))
+			r = -EBADMSG;
+	l->cnt = r == 0 ? l->table.part_cnt : 0;
+	return r;
+}
+
+/* The parts of a type. 0 or what reading their table gave. */
+static int need_table(const struct derived_file *file, unsigned int type)
+{
+	struct derived_file *d = (struct derived_file *)file;
+	struct part_list *l = &d->lists[type];
+	int r = atomic_load_explicit(&l->state, memory_order_acquire);
+
+	if (r == 0) {
+		pthread_mutex_lock(&d->lock);
+		r = atomic_load(&l->state);
+		if (r == 0) {
+			r = read_table(d, l, type);
+			r = r == 0 ? 1 : r;
+			if (r != -ENOMEM)
+				atomic_store_explicit(&l->state, r, memory_order_release);
+		}
+		pthread_mutex_unlock(&d->lock);
+	}
+	return r > 0 ? 0 : r;
+}
+
+static int read_head(struct derived_file *d, const char **ret_why)
+{
+	struct disk_derived h;
+	struct stat st;
+
+	*ret_why = "is no derived file, or its checksum does not hold: it is not used";
+	if (fstat(d->fd, &st) < 0 || !S_ISREG(st.st_mode) ||
+	    read_at(d->fd, 0, &h, sizeof(h)) < 0 ||
+	    memcmp(h.magic, DERIVED_MAGIC, sizeof(h.magic)) ||
+	    crc32c(0, &h, offsetof(struct disk_derived, crc)) != h.crc)
+		return -EBADMSG;
+	*ret_why = "is of another version of this program: it is not used";
+	if (h.version != DERIVED_VERSION || h.kind_cnt != EVENT_KIND_CNT)
+		return -ESTALE;
+	*ret_why = "was cut off, or is damaged: it is not used";
+	d->bytes = (uint64_t)st.st_size;
+	if (h.dir_offset < sizeof(h) || h.dir_offset > d->bytes)
+		return -EBADMSG;
+	d->head = h;
+	return 0;
+}
+
+static int read_dir(struct derived_file *d, const char **ret_why)
+{
+	uint64_t at = d->head.dir_offset + sizeof(struct disk_table) * DERIVED_TYPE_CNT;
+	struct disk_table tables[DERIVED_TYPE_CNT];
+	unsigned int type;
+
+	*ret_why = "its directory is damaged: it is not used";
+	if (read_at(d->fd, d->head.dir_offset, tables, sizeof(tables)) < 0 ||
+	    crc32c(0, tables, sizeof(tables)) != d->head.dir_crc)
+		return -EBADMSG;
+	for (type = 0; type < DERIVED_TYPE_CNT; type++) {
+		d->lists[type].table = tables[type];
+		d->lists[type].table_offset = at;
+		d->lists[type].state = 0;
+		at += (uint64_t)tables[type].part_cnt * sizeof(struct derived_part);
+	}
+	return at == d->bytes ? 0 : -EBADMSG;
+}
+
+static void no_parts(struct derived_file *d)
+{
+	derived_file_drop(d, 0, DERIVED_TYPE_CNT);
+	if (d->fd >= 0)
+		close(d->fd);
+	if (d->new_fd >= 0)
+		close(d->new_fd);
+	d->fd = d->new_fd = -1;
+	d->saves = false;
+}
+
+/* What the blocks are, and of which process the threads are. */
+static bool belongs_to(const struct disk_derived *h, const struct trace *t)
+{
+	return h->block_cnt <= t->blocks.cnt &&
+	       trace_blocks_hash(t, h->block_cnt) == h->blocks_hash &&
+	       trace_thread_hash(t, h->thread_cnt) == h->thread_hash;
+}
+
+int derived_file_bind(struct derived_file *d, struct trace *t)
+{
+	if (d->state != 1)
+		return 0;
+	if (belongs_to(&d->head, t)) {
+		/* of a trace that has grown, only parts about single blocks hold */
+		if (d->head.block_cnt < t->blocks.cnt)
+			derived_file_drop(d, 0, DERIVED_INDEX_INFO);
+		return 0;
+	}
+	d->why = "was made of other blocks than there are: it is not used";
+	d->state = -ESTALE;
+	no_parts(d);
+	return -ESTALE;
+}
+
+/* True: there is a file of this name, and it can be used. */
+static bool try_place(struct derived_file *d, struct trace *t, int dir_fd, const char *name,
+		      unsigned int flags)
+{
+	d->fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	d->why = "cannot be opened, or is no file: it is not used";
+	d->state = d->fd >= 0 ? 1 : errno == ENOENT ? 0 : -EBADMSG;
+	if (d->fd < 0)
+		return false;
+	d->state = read_head(d, &d->why);
+	if (d->state == 0)
+		d->state = read_dir(d, &d->why);
+	if (d->state < 0) {
+		no_parts(d);
+		return false;
+	}
+	d->state = 1;
+	return flags & DERIVED_UNBOUND || derived_file_bind(d, t) == 0;
+}
+
+static void use_place(struct derived_file *d, int dir_fd, const char *name)
+{
+	d->dir_fd = dir_fd;
+	snprintf(d->name, sizeof(d->name), "%s", name);
+}
+
+static int find_place(struct derived_file *d, struct trace *t, unsigned int flags)
+{
+	bool save = flags & DERIVED_SAVE;
+	const struct trace_block_more *m = t->more.v;
+	char name[64];
+	int fd;
+
+	/* nothing goes beside a bundle, which is one file */
+	if (t->dir_fd >= 0) {
+		fd = dup(t->dir_fd);
+		if (fd < 0)
+			return -errno;
+		if (try_place(d, t, fd, DERIVED_FILE_NAME, flags) || flags & DERIVED_BESIDE ||
+		    (save && faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) == 0)) {
+			use_place(d, fd, DERIVED_FILE_NAME);
+			return 0;
+		}
+		close(fd);
+	}
+	if (flags & DERIVED_BESIDE || !t->blocks.cnt)
+		return 0;
+	fd = derived_cache_dir(save);
+	if (fd < 0)
+		return 0;
+	snprintf(name, sizeof(name), "%016" PRIx64 "%08" PRIx32 ".idx", trace_start_ns(t),
+		 m[0].head_crc);
+	if (try_place(d, t, fd, name, flags) || save)
+		use_place(d, fd, name);
+	else
+		close(fd);
+	return 0;
+}
+
+int derived_file_open(struct derived_file **ret, struct trace *t, unsigned int flags)
+{
+	struct derived_file *d = calloc(1, sizeof(*d));
+	int r;
+
+	if (!d)
+		return -ENOMEM;
+	d->fd = d->new_fd = d->dir_fd = -1;
+	derived_file_drop(d, 0, DERIVED_TYPE_CNT);
+	pthread_mutex_init(&d->lock, NULL);
+	r = zunpack_new(&d->zunpack);
+	if (r == 0)
+		r = find_place(d, t, flags);
+	if (r == 0 && d->state == -ENOMEM)
+		r = -ENOMEM;
+	if (r < 0) {
+		derived_file_close(d);
+		return r;
+	}
+	*ret = d;
+	return 0;
+}
+
+void derived_file_close(struct derived_file *d)
+{
+	unsigned int type;
+
+	if (!d)
+		return;
+	no_parts(d);
+	for (type = 0; type < DERIVED_TYPE_CNT; type++)
+		free(d->lists[type].v);
+	if (d->dir_fd >= 0)
+		close(d->dir_fd);
+	zunpack_free(d->zunpack);
+	pthread_mutex_destroy(&d->lock);
+	free(d);
+}
+
+int derived_file_state(const struct derived_file *d, const char **ret_why)
+{
+	if (ret_why)
+		*ret_why = d->why;
+	return d->state;
+}
+
+uint64_t derived_file_thread_hash(const struct derived_file *d)
+{
+	return d->head.thread_hash;
+}
+
+bool derived_file_has_place(const struct derived_file *d)
+{
+	return d->dir_fd >= 0;
+}
+
+uint64_t derived_file_bytes(const struct derived_file *d)
+{
+	return d->bytes;
+}
+
+void derived_file_forget(struct derived_file *d)
+{
+	if (d->dir_fd >= 0)
+		(void)unlinkat(d->dir_fd, d->name, 0);
+}
+
+/* ---- reading ---- */
+
+int derived_file_get(const struct derived_file *d, unsigned int type, uint64_t key,
+		     struct derived_part *ret)
+{
+	pthread_mutex_t *lock = &((struct derived_file *)d)->lock;
+	const struct part_list *l = &d->lists[type];
+	int r = need_table(d, type);
+	size_t i;
+
+	if (r < 0)
+		return r;
+	pthread_mutex_lock(lock);
+	i = lower_bound(l->v, l->cnt, key, key);
+	r = i < l->cnt && l->v[i].key == key;
+	if (r)
+		*ret = l->v[i];
+	pthread_mutex_unlock(lock);
+	return r;
+}
+
+int derived_file_parts(const struct derived_file *d, unsigned int type,
+		       const struct derived_part **ret, size_t *ret_cnt)
+{
+	int r = need_table(d, type);
+
+	*ret = d->lists[type].v;
+	*ret_cnt = r < 0 ? 0 : d->lists[type].cnt;
+	return r;
+}
+
+int derived_file_read_stored(const struct derived_file *d, const struct derived_part *p, void *to)
+{
+	int r = read_at(p->is_new ? d->new_fd : d->fd, p->offset, to, p->stored_bytes);
+
+	return r < 0 ? r : crc32c(0, to, p->stored_bytes) != p->crc ? -EBADMSG : 0;
+}
+
+int derived_part_unpack(const struct derived_part *p, struct zunpack *z, const void *stored,
+			void *to)
+{
+	int r = zunpack_run(z, p->pack, to, p->raw_bytes, stored, p->stored_bytes);
+
+	return r < 0 && r != -ENOMEM ? -EBADMSG : r;
+}
+
+int derived_file_read(const struct derived_file *d, const struct derived_part *p, struct buf *mem,
+		      const uint8_t **ret)
+{
+	pthread_mutex_t *lock = &((struct derived_file *)d)->lock;
+	uint8_t *raw, *stored;
+	int r;
+
+	buf_reset(mem);
+	/* the stored bytes behind the unpacked ones */
+	raw = buf_room(mem, (size_t)p->raw_bytes + p->stored_bytes);
+	if (!raw)
+		return -ENOMEM;
+	stored = raw + p->raw_bytes;
+	r = derived_file_read_stored(d, p, stored);
+	if (r < 0)
+		return r;
+	*ret = stored;
+	if (p->pack == CHUNK_PACK_NONE)
+		return p->raw_bytes == p->stored_bytes ? 0 : -EBADMSG;
+	*ret = raw;
+	pthread_mutex_lock(lock);
+	r = derived_part_unpack(p, d->zunpack, stored, raw);
+	pthread_mutex_unlock(lock);
+	return r;
+}
+
+int derived_file_verify(const struct derived_file *d)
+{
+	const struct derived_part *p;
+	struct buf mem = { 0 };
+	const uint8_t *raw;
+	unsigned int type;
+	size_t cnt, i;
+	int r = 0;
+
+	for (type = 0; r == 0 && type < DERIVED_TYPE_CNT; type++) {
+		r = derived_file_parts(d, type, &p, &cnt);
+		for (i = 0; r == 0 && i < cnt; i++)
+			r = derived_file_read(d, &p[i], &mem, &raw);
+	}
+	buf_done(&mem);
+	return r;
+}
+
+/* ---- adding ---- */
+
+/* Takes over the bytes of all parts, wherever they lie. */
+static int copy_parts(int to, int from, uint64_t end)
+{
+	uint8_t *block = malloc(COPY_BYTES);
+	uint64_t at = sizeof(struct disk_derived);
+	int r = block ? 0 : -ENOMEM;
+
+	while (r == 0 && at < end) {
+		size_t n = end - at < COPY_BYTES ? (size_t)(end - at) : COPY_BYTES;
+
+		r = read_at(from, at, block, n);
+		if (r == 0)
+			r = files_write_all(&files_kernel, to, block, n, at);
+		at += n;
+	}
+	free(block);
+	return r;
+}
+
+/* Of all parts, which must be known by then. */
+static int mark_all_new(struct derived_file *d)
+{
+	unsigned int type;
+	size_t i;
+	int r;
+
+	for (type = 0; type < DERIVED_TYPE_CNT; type++) {
+		r = need_table(d, type);
+		if (r < 0)
+			return r;
+		for (i = 0; i < d->lists[type].cnt; i++)
+			d->lists[type].v[i].is_new = 1;
+	}
+	return 0;
+}
+
+int derived_file_begin(struct derived_file *d, bool save)
+{
+	int fd = -1, r = 0;
+
+	if (save && d->dir_fd >= 0)
+		fd = openat(d->dir_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	d->saves = fd >= 0;
+	if (fd < 0)
+		fd = memfd_create("ebpfrec-derived", MFD_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	d->new_end = sizeof(struct disk_derived);
+	if (d->saves && d->fd >= 0) {
+		r = mark_all_new(d);
+		if (r == 0)
+			r = copy_parts(fd, d->fd, d->head.dir_offset);
+		if (r == 0)
+			d->new_end = d->head.dir_offset;
+		else if (r != -EBADMSG)
+			goto fail;
+		/* a file that is damaged, or shorter than it says, has no parts */
+		if (r < 0)
+			no_parts(d);
+		else
+			close(d->fd);
+		d->fd = -1;
+		d->saves = true;
+	}
+	d->new_fd = fd;
+	return 0;
+fail:
+	close(fd);
+	return r;
+}
+
+static int insert_part(struct derived_file *d, const struct derived_part *p)
+{
+	struct part_list *l = &d->lists[p->type];
+	size_t i = lower_bound(l->v, l->cnt, key, p->key);
+
+	if (i < l->cnt && l->v[i].key == p->key) {
+		l->v[i] = *p;
+		return 0;
+	}
+	if (array_reserve(&l->v, &l->cap, l->cnt + 1) < 0)
+		return -ENOMEM;
+	memmove(&l->v[i + 1], &l->v[i], (l->cnt - i) * sizeof(*p));
+	l->v[i] = *p;
+	l->cnt++;
+	return 0;
+}
+
+/* Bytes as they are to be stored; a part of the same type and key is replaced. */
+static int store_part(struct derived_file *d, struct derived_part *p, const void *stored)
+{
+	int r = need_table(d, p->type);
+
+	if (r < 0)
+		return r;
+	p->crc = crc32c(0, stored, p->stored_bytes);
+	p->is_new = 1;
+	pthread_mutex_lock(&d->lock);
+	p->offset = d->new_end;
+	d->new_end += p->stored_bytes;
+	pthread_mutex_unlock(&d->lock);
+	r = files_write_all(&files_kernel, d->new_fd, stored, p->stored_bytes, p->offset);
+	if (r < 0)
+		return r;
+	pthread_mutex_lock(&d->lock);
+	r = insert_part(d, p);
+	pthread_mutex_unlock(&d->lock);
+	return r;
+}
+
+static void remove_part(struct derived_file *d, unsigned int type, uint64_t key)
+{
+	struct part_list *l = &d->lists[type];
+	size_t i;
+
+	if (need_table(d, type) < 0)
+		return;
+	pthread_mutex_lock(&d->lock);
+	i = lower_bound(l->v, l->cnt, key, key);
+	if (i < l->cnt && l->v[i].key == key) {
+		memmove(&l->v[i], &l->v[i + 1], (l->cnt - i - 1) * sizeof(*l->v));
+		l->cnt--;
+	}
+	pthread_mutex_unlock(&d->lock);
+}
+
+static int check_raw(const struct buf *raw)
+{
+	return raw->failed ? -ENOMEM : raw->len > PART_RAW_MAX ? -EFBIG : 0;
+}
+
+int derived_file_add(struct derived_file *d, struct zpack *z, unsigned int type, uint64_t key,
+		     uint32_t row_cnt, const struct buf *raw)
+{
+	struct derived_part p = { .type = (uint16_t)type, .key = key, .row_cnt = row_cnt,
+				  .raw_bytes = (uint32_t)raw->len };
+	size_t room = zpack_bound(raw->len), stored;
+	uint8_t *packed;
+	int r = check_raw(raw);
+
+	if (r < 0)
+		return r;
+	if (!raw->len) {
+		remove_part(d, type, key);
+		return 0;
+	}
+	packed = malloc(room);
+	if (!packed)
+		return -ENOMEM;
+	r = zpack_run(z, packed, room, raw->data, raw->len, raw->len / PART_RATIO_MAX + 1, &stored);
+	if (r >= 0) {
+		p.pack = (uint8_t)r;
+		p.stored_bytes = (uint32_t)stored;
+		r = store_part(d, &p, packed);
+	}
+	free(packed);
+	return r;
+}
+
+int derived_file_add_plain(struct derived_file *d, unsigned int type, uint64_t key,
+			   uint32_t row_cnt, const struct buf *raw)
+{
+	struct derived_part p = { .type = (uint16_t)type, .key = key, .row_cnt = row_cnt,
+				  .raw_bytes = (uint32_t)raw->len,
+				  .stored_bytes = (uint32_t)raw->len };
+	int r = check_raw(raw);
+
+	return r < 0 ? r : raw->len ? store_part(d, &p, raw->data) : 0;
+}
+
+void derived_file_drop(struct derived_file *d, unsigned int first, unsigned int end)
+{
+	for (; first < end; first++) {
+		d->lists[first].cnt = 0;
+		d->lists[first].state = 1;
+	}
+}
+
+static void make_dir(const struct derived_file *d, struct buf *dir)
+{
+	struct disk_table tables[DERIVED_TYPE_CNT] = { { 0 } };
+	struct derived_part p;
+	unsigned int type;
+	size_t i;
+
+	buf_add(dir, tables, sizeof(tables));
+	for (type = 0; type < DERIVED_TYPE_CNT; type++) {
+		tables[type].part_cnt = (uint32_t)d->lists[type].cnt;
+		for (i = 0; i < d->lists[type].cnt; i++) {
+			p = d->lists[type].v[i];
+			p.is_new = 0;
+			tables[type].crc = crc32c(tables[type].crc, &p, sizeof(p));
+			buf_add(dir, &p, sizeof(p));
+		}
+	}
+	if (!dir->failed)
+		memcpy(dir->data, tables, sizeof(tables));
+}
+
+int derived_file_commit(struct derived_file *d, struct trace *t, size_t block_cnt)
+{
+	struct disk_derived h = { .version = DERIVED_VERSION, .kind_cnt = EVENT_KIND_CNT,
+				  .dir_offset = d->new_end, .block_cnt = (uint32_t)block_cnt,
+				  .thread_cnt = (uint32_t)trace_thread_cnt(t) };
+	struct buf dir = { 0 };
+	int r;
+
+	if (!d->saves)
+		return 0;
+	make_dir(d, &dir);
+	if (dir.failed) {
+		buf_done(&dir);
+		return -ENOMEM;
+	}
+	memcpy(h.magic, DERIVED_MAGIC, sizeof(h.magic));
+	h.blocks_hash = trace_blocks_hash(t, block_cnt);
+	h.thread_hash = trace_thread_hash(t, h.thread_cnt);
+	h.dir_crc = crc32c(0, dir.data, sizeof(struct disk_table) * DERIVED_TYPE_CNT);
+	h.crc = crc32c(0, &h, offsetof(struct disk_derived, crc));
+	r = files_write_all(&files_kernel, d->new_fd, dir.data, dir.len, h.dir_offset);
+	if (r == 0)
+		r = files_write_all(&files_kernel, d->new_fd, &h, sizeof(h), 0);
+	if (r == 0)
+		r = derived_place_file(d->new_fd, d->dir_fd, d->name);
+	buf_done(&dir);
+	return r;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * irq_holes: the instants from which a trace lacks interrupt events: sched.irq was off, or a block
+ * is missing or damaged.
+ *
+ * A reader of a trace's events calls irq_track_hole() at each of them, before the events of that
+ * instant. Threads: one.
+ */
+#ifndef IRQ_HOLES_H
+#define IRQ_HOLES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "trace/trace.h"
+
+struct irq_holes {
+	uint64_t *at_ns;	/* ascending */
+	size_t cnt, next;
+};
+
+int irq_holes_find(struct irq_holes *h, const struct trace *t);	/* 0 or -ENOMEM */
+void irq_holes_done(struct irq_holes *h);
+/* True when there is a hole before below_ns that no earlier call has passed. */
+bool irq_holes_pass(struct irq_holes *h, uint64_t below_ns);
+
+#endif /* IRQ_HOLES_H */

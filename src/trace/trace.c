@@ -1,0 +1,661 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * trace: opens a trace, a directory or a bundle, and hands out the lists that trace_load.c made of
+ * it.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "trace/trace_state.h"
+#include "store/chunk_name.h"
+#include "store/control_socket.h"
+
+void *trace_list_add(struct trace_list *l, size_t item_bytes)
+{
+	void *p;
+
+	if (l->cnt == l->cap && array_grow(&l->v, &l->cap, l->cnt + 1, item_bytes) < 0)
+		return NULL;
+	p = (char *)l->v + l->cnt++ * item_bytes;
+	/* the list may have been longer before */
+	memset(p, 0, item_bytes);
+	return p;
+}
+
+void trace_blocks_done(struct trace *t)
+{
+	struct trace_block_more *m = t->more.v;
+	size_t i;
+
+	for (i = 0; i < t->more.cnt; i++) {
+		free(m[i].running);
+		free(m[i].ends);
+	}
+	t->blocks.cnt = t->more.cnt = 0;
+}
+
+int trace_add_damage(struct trace *t, const char *file, uint64_t offset, uint64_t bytes,
+		     const char *reason)
+{
+	struct trace_damage *d = trace_list_add(&t->damages, sizeof(*d));
+	const char *f = strpool_put(t->strings, file);
+
+	if (!d || !f)
+		return -ENOMEM;
+	*d = (struct trace_damage){ .file = f, .offset = offset, .bytes = bytes, .reason = reason };
+	return 0;
+}
+
+/* More files than this are not held: a recorder removes the oldest ones first. */
+#define HELD_MAX 256
+
+static int load_manifest(struct trace *t, struct err *e)
+{
+	struct manifest m = { 0 };
+	size_t i;
+	int r;
+
+	if (t->dir_fd >= 0)
+		r = manifest_read(&m, t->dir_fd, e);
+	else
+		r = manifest_parse_text(&m, t->bundle.manifest, t->bundle.manifest_bytes, e);
+	if (r < 0) {
+		manifest_done(&m);
+		return r;
+	}
+	manifest_done(&t->manifest);
+	t->manifest = m;
+	t->kv.cnt = 0;
+	for (i = 0; i < t->manifest.cnt; i++) {
+		struct trace_kv *kv = trace_list_add(&t->kv, sizeof(*kv));
+
+		if (!kv)
+			return err_set(e, -ENOMEM, "out of memory");
+		kv->key = t->manifest.entries[i].key;
+		kv->value = t->manifest.entries[i].value;
+	}
+	return 0;
+}
+
+static struct trace_held *find_held(const struct trace *t, uint64_t number)
+{
+	size_t i;
+
+	for (i = 0; i < t->held_cnt; i++)
+		if (t->held[i].number == number)
+			return &t->held[i];
+	return NULL;
+}
+
+int trace_file_list(const struct trace *t, uint64_t **ret, size_t *ret_cnt)
+{
+	size_t i;
+
+	if (t->dir_fd >= 0)
+		return chunk_name_list(t->dir_fd, ret, ret_cnt);
+	*ret = malloc((t->bundle.cnt + 1) * sizeof(**ret));
+	if (!*ret)
+		return -ENOMEM;
+	for (i = 0; i < t->bundle.cnt; i++)
+		(*ret)[i] = t->bundle.files[i].number;
+	*ret_cnt = t->bundle.cnt;
+	return 0;
+}
+
+int trace_file_open(const struct trace *t, uint64_t number)
+{
+	const struct trace_held *h = find_held(t, number);
+	char name[CHUNK_NAME_BYTES];
+	size_t i;
+	int fd;
+
+	if (h)
+		return h->fd;
+	for (i = 0; i < t->bundle.cnt; i++)
+		if (t->bundle.files[i].number == number)
+			return t->bundle.files[i].fd;
+	if (t->dir_fd < 0)
+		return -ENOENT;
+	chunk_name_format(name, number);
+	fd = openat(t->dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	return fd < 0 ? -errno : fd;
+}
+
+void trace_file_close(const struct trace *t, int fd)
+{
+	size_t i;
+
+	for (i = 0; i < t->held_cnt; i++)
+		if (t->held[i].fd == fd)
+			return;
+	for (i = 0; i < t->bundle.cnt; i++)
+		if (t->bundle.files[i].fd == fd)
+			return;
+	close(fd);
+}
+
+static void release_held(struct trace *t)
+{
+	while (t->held_cnt)
+		close(t->held[--t->held_cnt].fd);
+}
+
+/*
+ * Opens the files of a trace whose recorder may remove them. It removes the oldest first: where one
+ * is gone, so are those before it. *ret_first is the first that is still there.
+ */
+static int hold_files(struct trace *t, const uint64_t *numbers, size_t cnt, size_t *ret_first,
+		      struct err *e)
+{
+	size_t i;
+	int fd;
+
+	*ret_first = 0;
+	if (!t->is_live || (!trace_get(t, "keep.bytes") && !trace_get(t, "keep.ns")))
+		return 0;
+	if (!t->held)
+		t->held = calloc(HELD_MAX, sizeof(*t->held));
+	if (!t->held)
+		return err_set(e, -ENOMEM, "out of memory");
+	for (i = 0; i < cnt && t->held_cnt < HELD_MAX; i++) {
+		if (find_held(t, numbers[i]))
+			continue;
+		fd = trace_file_open(t, numbers[i]);
+		if (fd >= 0)
+			t->held[t->held_cnt++] = (struct trace_held){ numbers[i], fd };
+		else if (fd != -ENOENT)
+			continue;	/* said when it is read */
+		else if (t->scanned)
+			return -ESTALE;
+		else
+			release_held(t);
+		if (fd == -ENOENT)
+			*ret_first = i + 1;
+	}
+	return 0;
+}
+
+/* What the headers say of the files before them. A trace that is finished does not need to ask. */
+static uint64_t find_whole_below(const struct trace *t, const uint64_t *numbers, size_t cnt)
+{
+	struct disk_file h;
+	uint64_t below = 0;
+	size_t i;
+	int fd;
+
+	for (i = 0; i < cnt && !trace_is_finished(t); i++) {
+		fd = trace_file_open(t, numbers[i]);
+		if (fd < 0)
+			continue;
+		if (chunk_header_read(&h, fd) == 0 && h.whole_below > below)
+			below = h.whole_below;
+		trace_file_close(t, fd);
+	}
+	return below;
+}
+
+static int load_files(struct trace *t, struct err *e)
+{
+	uint64_t *numbers = NULL;
+	size_t cnt = 0, i;
+	int r;
+
+	r = trace_file_list(t, &numbers, &cnt);
+	if (r < 0)
+		return err_set(e, r, "cannot list the chunk files: %s", err_text(NULL, r));
+	if (t->scanned && (!cnt || numbers[0] != t->first_file))
+		r = -ESTALE;
+	if (r == 0)
+		r = hold_files(t, numbers, cnt, &i, e);
+	if (r == 0 && !t->scanned && i < cnt)
+		t->first_file = numbers[i];
+	if (r == 0 && t->quick && !t->scanned && trace_lists_load(t, numbers, cnt) > 0) {
+		free(numbers);
+		return 0;
+	}
+	if (r == 0)
+		t->whole_below = find_whole_below(t, numbers, cnt);
+	for (; r == 0 && i < cnt; i++)
+		if (!t->scanned || numbers[i] >= t->scanned_file)
+			r = trace_load_file(t, numbers[i], i + 1 == cnt, e);
+	free(numbers);
+	if (r == 0)
+		r = trace_load_finish(t);
+	return r < 0 ? err_set(e, r, "%s", err_text(NULL, r)) : 0;
+}
+
+/* The manifest first: a recorder that ends writes it last, and then no more blocks. */
+static int load(struct trace *t, bool anyway, struct err *e)
+{
+	int r = load_manifest(t, anyway ? NULL : e);
+
+	if (anyway && r < 0 && r != -EPROTONOSUPPORT && r != -ENOMEM) {
+		t->no_manifest = true;
+		r = load_files(t, e);
+		return r < 0 || t->blocks.cnt ? r :
+		       err_set(e, -EINVAL, "not a trace: it has neither a manifest nor a block");
+	}
+	if (r < 0)
+		return err_set(e, r, "%s", err_text(NULL, r));
+	t->is_live = !trace_is_finished(t) && t->dir_fd >= 0 && control_socket_has_owner(t->dir_fd);
+	/* it may have ended in between */
+	if (!t->is_live && !trace_is_finished(t))
+		r = load_manifest(t, e);
+	return r < 0 ? r : load_files(t, e);
+}
+
+int trace_refresh(struct trace *t, struct err *e)
+{
+	int r;
+
+	t->kv.cnt = 0;
+	r = load(t, false, e);
+	return r < 0 && r != -ESTALE ? err_prefix(e, r, "'%s'", t->path) : r;
+}
+
+static int open_trace(struct trace **ret, const char *path, bool anyway, bool quick,
+		      struct err *e)
+{
+	struct trace *t = calloc(1, sizeof(*t));
+	int r = -ENOMEM;
+
+	if (!t)
+		return err_set(e, r, "out of memory");
+	t->reader.fd = -1;
+	t->dir_fd = -1;
+	t->quick = quick;
+	pthread_mutex_init(&t->drop_lock, NULL);
+	t->path = strdup(path);
+	if (!t->path || strpool_new(&t->strings) < 0 || trace_reader_init(&t->reader) < 0) {
+		err_set(e, r, "out of memory");
+		goto fail;
+	}
+	t->dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	r = t->dir_fd < 0 ? -errno : 0;
+	if (r == -ENOTDIR)
+		r = bundle_open(&t->bundle, path, e);
+	else if (r < 0)
+		err_set(e, r, "cannot open trace '%s': %s", path, err_text(NULL, r));
+	if (r < 0)
+		goto fail;
+	r = load(t, anyway, e);
+	if (r < 0) {
+		err_prefix(e, r, "'%s'", path);
+		goto fail;
+	}
+	*ret = t;
+	return 0;
+fail:
+	trace_close(t);
+	return r;
+}
+
+int trace_open(struct trace **ret, const char *path, struct err *e)
+{
+	return open_trace(ret, path, false, false, e);
+}
+
+int trace_open_quick(struct trace **ret, const char *path, struct err *e)
+{
+	return open_trace(ret, path, false, true, e);
+}
+
+int trace_open_anyway(struct trace **ret, const char *path, struct err *e)
+{
+	return open_trace(ret, path, true, false, e);
+}
+
+void trace_close(struct trace *t)
+{
+	size_t i;
+
+	if (!t)
+		return;
+	trace_blocks_done(t);
+	trace_lists_close(t);
+	trace_reader_done(t, &t->reader);
+	release_held(t);
+	free(t->held);
+	bundle_close(&t->bundle);
+	pthread_mutex_destroy(&t->drop_lock);
+	if (t->dir_fd >= 0)
+		close(t->dir_fd);
+	manifest_done(&t->manifest);
+	strpool_free(t->strings);
+	free(t->kv.v);
+	free(t->blocks.v);
+	free(t->more.v);
+	free(t->processes.v);
+	free(t->threads.v);
+	free(t->task_events.v);
+	free(t->mm_resets.v);
+	free(t->baselines.v);
+	free(t->rss_snaps.v);
+	free(t->losses.v);
+	free(t->gaps.v);
+	free(t->sites.v);
+	free(t->frames.v);
+	free(t->costs.v);
+	free(t->hook_stats.v);
+	free(t->clocks.v);
+	free(t->marks.v);
+	free(t->damages.v);
+	free(t->rss.v);
+	for (i = 0; i < TRACE_NAME_TYPE_CNT; i++) {
+		free(t->names[i].v);
+		hash_map_done(&t->by_name[i]);
+	}
+	hash_map_done(&t->by_utid);
+	hash_map_done(&t->by_upid);
+	hash_map_done(&t->by_baseline);
+	hash_map_done(&t->by_site);
+	hash_map_done(&t->by_stack);
+	free(t->path);
+	free(t);
+}
+
+const char *trace_path(const struct trace *t)
+{
+	return t->path;
+}
+
+uint64_t trace_start_ns(const struct trace *t)
+{
+	const struct trace_block *b = t->blocks.v;
+
+	return t->blocks.cnt ? b[0].from_ns : 0;
+}
+
+uint64_t trace_end_ns(const struct trace *t)
+{
+	const struct trace_block *b = t->blocks.v;
+
+	return t->blocks.cnt ? b[t->blocks.cnt - 1].to_ns : 0;
+}
+
+uint64_t trace_carried_ns(const struct trace *t)
+{
+	const struct trace_block_more *m = t->more.v;
+
+	return t->blocks.cnt && m[0].carried ? trace_start_ns(t) : 0;
+}
+
+bool trace_is_cut_short(const struct trace *t)
+{
+	const struct trace_block_more *m = t->more.v;
+
+	return t->blocks.cnt && m[t->more.cnt - 1].cut;
+}
+
+const char *trace_get(const struct trace *t, const char *key)
+{
+	return manifest_get(&t->manifest, key);
+}
+
+uint64_t trace_page_bytes(const struct trace *t)
+{
+	const char *page = trace_get(t, "page_bytes");
+
+	return page ? strtoull(page, NULL, 10) : 4096;
+}
+
+bool trace_was_recorded(const struct trace *t, const char *source)
+{
+	const char *at = trace_get(t, "sources");
+	size_t n = strlen(source);
+
+	if (!at || !strcmp(source, "task"))
+		return true;
+	for (; *at; at += strcspn(at, ","), at += *at == ',')
+		if (!strncmp(at, source, n) && (!at[n] || strchr(",.", at[n])))
+			return true;
+	return false;
+}
+
+bool trace_is_finished(const struct trace *t)
+{
+	const char *state = trace_get(t, "state");
+
+	return state && !strcmp(state, "finished");
+}
+
+const struct trace_mark *trace_mark_find(const struct trace *t, const char *text, uint64_t nr)
+{
+	const struct trace_mark *m = t->marks.v;
+	size_t i;
+
+	for (i = 0; i < t->marks.cnt; i++)
+		if (m[i].nr == nr && !strcmp(m[i].text, text))
+			return &m[i];
+	return NULL;
+}
+
+bool trace_is_live(const struct trace *t)
+{
+	return t->is_live;
+}
+
+unsigned int trace_cpu_cnt(const struct trace *t)
+{
+	return t->cpu_cnt;
+}
+
+#define LIST(name, type, list)                                                   \
+	const struct type *trace_##name(const struct trace *t, size_t *ret_cnt)  \
+	{                                                                        \
+		*ret_cnt = t->list.cnt;                                          \
+		return t->list.v;                                                \
+	}
+LIST(manifest, trace_kv, kv)
+LIST(blocks, trace_block, blocks)
+LIST(losses, trace_loss, losses)
+LIST(gaps, trace_gap, gaps)
+LIST(clocks, trace_clock, clocks)
+LIST(marks, trace_mark, marks)
+LIST(damages, trace_damage, damages)
+LIST(rss_baselines, trace_rss, baselines)
+
+/* Lists that trace_need() may have to read first. */
+#define NEEDED_LIST(name, type, list, what)                                      \
+	const struct type *trace_##name(const struct trace *t, size_t *ret_cnt)  \
+	{                                                                        \
+		assert(trace_has(t, what));                                      \
+		*ret_cnt = t->list.cnt;                                          \
+		return t->list.v;                                                \
+	}
+NEEDED_LIST(task_events, trace_task_event, task_events, TRACE_NEED_TASK_EVENTS)
+NEEDED_LIST(rss_snaps, trace_rss, rss_snaps, TRACE_NEED_RSS_SNAPS)
+NEEDED_LIST(sites, trace_site, sites, TRACE_NEED_SITES)
+NEEDED_LIST(frames, trace_frame, frames, TRACE_NEED_FRAMES)
+NEEDED_LIST(costs, trace_cost, costs, TRACE_NEED_COSTS)
+NEEDED_LIST(hook_stats, trace_hook_stat, hook_stats, TRACE_NEED_HOOK_STATS)
+
+const struct trace_name *trace_names(const struct trace *t, enum trace_name_type type,
+				     size_t *ret_cnt)
+{
+	*ret_cnt = 0;
+	if ((unsigned int)type >= TRACE_NAME_TYPE_CNT)
+		return NULL;
+	if (t->lists)
+		trace_lists_rows(t, TRACE_LAZY_NAMES + type);
+	*ret_cnt = t->names[type].cnt;
+	return t->names[type].v;
+}
+
+/* Maps hold index + 1 in place of a pointer: the lists move while they grow. */
+static size_t by_id(const struct hash_map *m, uint64_t id)
+{
+	uintptr_t at = (uintptr_t)hash_map_get(m, id);
+
+	return at ? at - 1 : SIZE_MAX;
+}
+
+/* Tasks are in order of their ids; from the derived file they come without a map. */
+#define TASKS(name, names, type, list, id_field, map, lazy)                                       \
+	const struct type *trace_##names(const struct trace *t, size_t *ret_cnt)            \
+	{                                                                                   \
+		if (t->lists)                                                               \
+			trace_lists_rows(t, lazy);                                          \
+		*ret_cnt = t->list.cnt;                                                     \
+		return t->list.v;                                                           \
+	}                                                                                   \
+	size_t trace_##name##_cnt(const struct trace *t)                                    \
+	{                                                                                   \
+		return t->list.cnt;                                                         \
+	}                                                                                   \
+	size_t trace_##name##_index(const struct trace *t, uint32_t id)                     \
+	{                                                                                   \
+		const struct type *v = t->list.v;                                           \
+		size_t i;                                                                   \
+		if (!t->lists)                                                              \
+			return by_id(&t->map, id);                                          \
+		i = trace_lists_lower_bound(t, lazy, id);                                   \
+		return i < t->list.cnt && v[i].id_field == id ? i : SIZE_MAX;               \
+	}                                                                                   \
+	const struct type *trace_##name##_at(const struct trace *t, size_t i)               \
+	{                                                                                   \
+		if (t->lists)                                                               \
+			trace_lists_row(t, lazy, i);                                        \
+		return (const struct type *)t->list.v + i;                                  \
+	}                                                                                   \
+	const struct type *trace_##name##_find(const struct trace *t, uint32_t id)          \
+	{                                                                                   \
+		size_t i = trace_##name##_index(t, id);                                     \
+		return i == SIZE_MAX ? NULL : (const struct type *)t->list.v + i;           \
+	}
+TASKS(process, processes, trace_process, processes, upid, by_upid, TRACE_LAZY_PROCESSES)
+TASKS(thread, threads, trace_thread, threads, utid, by_utid, TRACE_LAZY_THREADS)
+
+static uint64_t hash_more(uint64_t h, uint64_t v)
+{
+	return (h ^ v) * 0x9e3779b97f4a7c15ull + (h >> 29);
+}
+
+uint64_t trace_thread_hash(const struct trace *t, size_t cnt)
+{
+	const struct trace_thread *v = t->threads.v;
+	uint64_t h = 0;
+	size_t i;
+
+	/* those of the derived file are as old as it is */
+	if (t->lists && cnt >= t->threads.cnt)
+		return trace_lists_thread_hash(t);
+	if (t->lists)
+		trace_lists_rows(t, TRACE_LAZY_THREADS);
+	for (i = 0; i < t->threads.cnt && i < cnt; i++)
+		h = hash_more(h, (uint64_t)v[i].utid << 32 | v[i].upid);
+	return h;
+}
+
+uint64_t trace_blocks_hash(const struct trace *t, size_t cnt)
+{
+	const struct trace_block *b = t->blocks.v;
+	const struct trace_block_more *m = t->more.v;
+	uint64_t h = 0, to_ns;
+	size_t i;
+
+	for (i = 0; i < cnt; i++) {
+		to_ns = i + 1 < t->blocks.cnt ? b[i + 1].from_ns : trace_end_ns(t);
+		h = hash_more(h, m[i].file);
+		h = hash_more(h, b[i].offset);
+		h = hash_more(h, b[i].bytes);
+		h = hash_more(h, b[i].from_ns);
+		h = hash_more(h, to_ns);
+		h = hash_more(h, (uint64_t)m[i].head_crc << 1 | m[i].damaged);
+	}
+	return h;
+}
+
+/* Names are in order of their ids; several files may have the same inode number. */
+static const struct trace_name *find_name(const struct trace *t, enum trace_name_type type,
+					  uint64_t id, const uint64_t *arg)
+{
+	const struct trace_list *l = &t->names[type];
+	const struct trace_name *n = l->v;
+	size_t i;
+
+	if (t->lists)
+		trace_lists_rows(t, TRACE_LAZY_NAMES + type);
+	for (i = lower_bound(n, l->cnt, id, id); i < l->cnt && n[i].id == id; i++)
+		if (!arg || n[i].arg == *arg)
+			return &n[i];
+	return NULL;
+}
+
+const struct trace_name *trace_name_find(const struct trace *t, enum trace_name_type type,
+					 uint64_t id)
+{
+	return (unsigned int)type >= TRACE_NAME_TYPE_CNT ? NULL : find_name(t, type, id, NULL);
+}
+
+const struct trace_name *trace_file_find(const struct trace *t, uint32_t dev, uint64_t ino)
+{
+	const uint64_t arg = dev;
+
+	return find_name(t, TRACE_NAME_FILE, ino, &arg);
+}
+
+/* ---- clocks ---- */
+
+uint64_t trace_real_ns(const struct trace *t, uint64_t mono_ns)
+{
+	const struct trace_clock *c = t->clocks.v;
+	uint64_t best = UINT64_MAX;
+	size_t i, at = 0;
+
+	for (i = 0; i < t->clocks.cnt; i++) {
+		uint64_t d =
+			c[i].mono_ns > mono_ns ? c[i].mono_ns - mono_ns : mono_ns - c[i].mono_ns;
+
+		if (d < best) {
+			best = d;
+			at = i;
+		}
+	}
+	return t->clocks.cnt ? c[at].real_ns + (mono_ns - c[at].mono_ns) : 0;
+}
+
+/* The instant that row at gives for real_ns; before the machine's start it is 0. */
+static uint64_t by_clock(const struct trace_clock *c, uint64_t real_ns)
+{
+	if (real_ns >= c->real_ns)
+		return c->mono_ns + (real_ns - c->real_ns);
+	return c->real_ns - real_ns < c->mono_ns ? c->mono_ns - (c->real_ns - real_ns) : 0;
+}
+
+uint64_t trace_mono_from_real_ns(const struct trace *t, uint64_t real_ns)
+{
+	const struct trace_clock *c = t->clocks.v;
+	size_t i, at = 0, cnt = t->clocks.cnt;
+	uint64_t best = UINT64_MAX, mono_ns, lo, hi;
+
+	for (i = 0; i < cnt; i++) {
+		uint64_t d =
+			c[i].real_ns > real_ns ? c[i].real_ns - real_ns : real_ns - c[i].real_ns;
+
+		if (d < best) {
+			best = d;
+			at = i;
+		}
+		/* a row is for the time between its neighbours; of two such instants the first */
+		lo = i ? c[i - 1].mono_ns : trace_start_ns(t);
+		hi = i + 1 < cnt ? c[i + 1].mono_ns : trace_end_ns(t);
+		mono_ns = by_clock(&c[i], real_ns);
+		if (mono_ns >= lo && mono_ns <= hi)
+			return mono_ns;
+	}
+	if (!cnt)
+		return 0;
+	/* before the trace, after it, or never: the clock was set past it, by then at the latest */
+	mono_ns = by_clock(&c[at], real_ns);
+	if (at && mono_ns < c[at - 1].mono_ns)
+		return c[at].mono_ns;
+	if (at + 1 < cnt && mono_ns > c[at + 1].mono_ns)
+		return c[at + 1].mono_ns;
+	return mono_ns;
+}

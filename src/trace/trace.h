@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * trace: a recorded trace, opened for reading.
+ *
+ *     store/ files --> format/ (validate, decode) --> [trace] --> model, edit, analyze
+ *
+ * Opening reads the manifest, the headers and the small sections (tasks, names, losses, costs,
+ * clocks) of every valid block, and no events. Memory grows with blocks, tasks and names, not with
+ * events.
+ *
+ * Everything in a trace is untrusted. Damaged blocks are skipped and listed, sizes are checked
+ * before anything is allocated, and strings may hold any byte: they are NUL-terminated here, but
+ * not safe for a terminal.
+ *
+ * Times are CLOCK_MONOTONIC ns of the recorded machine unless a name says otherwise. Between
+ * start_ns and end_ns every event of the picked sources was attempted. Pointers that are handed out
+ * stay valid until trace_close() or trace_refresh().
+ *
+ * Threads: a trace belongs to one thread. Cursors that this thread opened may each run in a thread
+ * of their own, while the trace's own thread only looks at lists.
+ *
+ * A trace that is being recorded opens as what is there at that moment: a prefix of whole blocks.
+ * Reading takes no lock and never disturbs the recorder. What was opened stays readable, even when
+ * the recorder removes old chunk files meanwhile.
+ */
+#ifndef TRACE_H
+#define TRACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "format/rows.h"
+#include "format/event.h"
+
+struct trace;
+
+struct trace_kv {			/* manifest entries: see FORMAT.md */
+	const char *key, *value;
+};
+
+struct trace_damage {
+	const char *file;		/* chunk file name */
+	uint64_t offset, bytes;		/* what was skipped */
+	const char *reason;
+};
+
+struct trace_block {
+	const char *file;
+	uint64_t offset, bytes;		/* in the chunk file */
+	uint64_t from_ns, to_ns;	/* slice of time the block stands for, half-open */
+	/*
+	 * The lowest and the highest timestamp of its events; both are from_ns where there are
+	 * none. Late records make first_ns lie before from_ns.
+	 */
+	uint64_t first_ns, last_ns;
+	uint64_t kind_cnt[EVENT_KIND_CNT];
+};
+
+/*
+ * Opens TRACE, a directory or a bundle (bundle_reader.h). -ENOENT/-EACCES/-ENOTDIR..., -EINVAL not
+ * a trace, -EPROTONOSUPPORT a newer format. A trace with damage opens (see trace_damages); one
+ * without a single valid block opens with 0 blocks if its manifest is a trace's.
+ */
+int trace_open(struct trace **ret, const char *path, struct err *e);
+/*
+ * The same, and also opens a directory with chunk files whose manifest is missing or garbled: for
+ * check and repair.
+ */
+int trace_open_anyway(struct trace **ret, const char *path, struct err *e);
+/*
+ * The same, but the lists of a finished trace may come from the derived file, where
+ * trace_lists_save() has put them. Then the small sections of blocks are read, and checked, only as
+ * blocks are opened; and who wants one of the lists of enum trace_need calls trace_need() before.
+ */
+int trace_open_quick(struct trace **ret, const char *path, struct err *e);
+/*
+ * Keeps the lists of a finished and undamaged trace of many blocks in its derived file
+ * (derived_file.h) for trace_open_quick(). Best effort; failure is ignored.
+ */
+void trace_lists_save(struct trace *t);
+
+/* Lists that trace_open_quick() leaves in the derived file. */
+enum trace_need {
+	TRACE_NEED_TASK_EVENTS = 1,
+	TRACE_NEED_RSS_SNAPS = 2,
+	TRACE_NEED_COSTS = 4,
+	TRACE_NEED_HOOK_STATS = 8,
+	TRACE_NEED_SITES = 16,		/* trace_sites(), trace_site_find() */
+	TRACE_NEED_FRAMES = 32,		/* trace_frames(), trace_stack_find() */
+};
+/*
+ * Reads these lists, if they are not there yet; from the blocks, if the derived file is damaged.
+ * After trace_open() they always are. Threads: any. 0; -ENOMEM; -EIO: neither file nor blocks are
+ * what they were when the trace was opened.
+ */
+int trace_need(struct trace *t, unsigned int what, struct err *e);
+void trace_close(struct trace *t);
+
+/*
+ * Takes in what was recorded since the trace was opened or refreshed: reads that and no more. 0;
+ * -ESTALE: chunk files at its beginning have been removed, so it has to be opened again (what it
+ * holds stays readable); other errors as trace_open(), after which it may only be closed.
+ */
+int trace_refresh(struct trace *t, struct err *e);
+
+const char *trace_path(const struct trace *t);
+uint64_t trace_start_ns(const struct trace *t);	/* 0 when there is no block */
+uint64_t trace_end_ns(const struct trace *t);
+/*
+ * Of a trace that was cut from another one: its start; events before that were carried over, to be
+ * taken as state only, and are no events of its own. Else 0.
+ */
+uint64_t trace_carried_ns(const struct trace *t);
+/*
+ * It was cut from another one that went on: what became of requests and allocations after its end
+ * is not known.
+ */
+bool trace_is_cut_short(const struct trace *t);
+bool trace_is_finished(const struct trace *t);	/* false: still recorded, or the recorder died */
+bool trace_is_live(const struct trace *t); /* somebody was recording into it when it was opened */
+const char *trace_get(const struct trace *t, const char *key);	/* manifest value or NULL */
+/*
+ * Whether a source ("sched.switch"), or any of a class ("alloc"), was asked for when the trace was
+ * recorded. True when the manifest does not say. A source that is left out of a cut was recorded,
+ * and has gaps.
+ */
+bool trace_was_recorded(const struct trace *t, const char *source);
+
+#define TRACE_LIST(name, type)                                                                     \
+	const struct type *trace_##name(const struct trace *t, size_t *ret_cnt)
+TRACE_LIST(manifest, trace_kv);
+TRACE_LIST(blocks, trace_block);
+TRACE_LIST(processes, trace_process);	/* by upid, ascending; pseudo ids are not in it */
+TRACE_LIST(threads, trace_thread);	/* by utid, ascending */
+TRACE_LIST(task_events, trace_task_event);
+TRACE_LIST(rss_baselines, trace_rss);	/* at the trace's start, of processes that lived before */
+TRACE_LIST(rss_snaps, trace_rss);	/* snapshots at start and end, in order of time */
+TRACE_LIST(losses, trace_loss);
+TRACE_LIST(costs, trace_cost);
+TRACE_LIST(hook_stats, trace_hook_stat);
+TRACE_LIST(gaps, trace_gap);	/* by from_ns */
+TRACE_LIST(sites, trace_site);	/* by upid, addr, from_ns */
+TRACE_LIST(frames, trace_frame);	/* those of a stack together, innermost first */
+TRACE_LIST(clocks, trace_clock);
+TRACE_LIST(marks, trace_mark);		/* in order of time */
+/* The mark of that text, nr counted from 1; NULL: there is none. */
+const struct trace_mark *trace_mark_find(const struct trace *t, const char *text, uint64_t nr);
+TRACE_LIST(damages, trace_damage);
+const struct trace_name *trace_names(const struct trace *t, enum trace_name_type type,
+				     size_t *ret_cnt); /* by id */
+
+/* NULL: pseudo or unknown. */
+const struct trace_thread *trace_thread_find(const struct trace *t, uint32_t utid);
+const struct trace_process *trace_process_find(const struct trace *t, uint32_t upid);
+/*
+ * How many rows trace_threads() and trace_processes() have, the one at a place, and the place of an
+ * id (SIZE_MAX: none).
+ */
+size_t trace_thread_cnt(const struct trace *t);
+size_t trace_process_cnt(const struct trace *t);
+const struct trace_thread *trace_thread_at(const struct trace *t, size_t i);
+const struct trace_process *trace_process_at(const struct trace *t, size_t i);
+size_t trace_thread_index(const struct trace *t, uint32_t utid);
+size_t trace_process_index(const struct trace *t, uint32_t upid);
+
+/* A process's memory ends, or starts anew. */
+enum trace_mm_reset_kind { TRACE_MM_RESET_EXEC = 1, TRACE_MM_RESET_EXIT = 2 };
+struct trace_mm_reset {
+	uint64_t ts_ns;
+	uint32_t upid;	/* EVENT_ID_UNKNOWN: of a process that is not in the trace */
+	uint32_t kind;
+};
+/*
+ * Those of all processes, in order of time; at one instant exec comes before exit, then the order
+ * is by upid. Call trace_mm_resets_prepare() first, in the trace's thread: 0 or -ENOMEM.
+ */
+int trace_mm_resets_prepare(struct trace *t);
+size_t trace_mm_reset_cnt(const struct trace *t);
+const struct trace_mm_reset *trace_mm_reset_at(const struct trace *t, size_t i);
+/* The place of the first one at ts_ns or later. */
+size_t trace_mm_reset_from(const struct trace *t, uint64_t ts_ns);
+
+/* Over (utid, upid) of the first cnt threads: tells whether ids stand for what they stood for. */
+uint64_t trace_thread_hash(const struct trace *t, size_t cnt);
+/*
+ * Over place, slice, header CRC and damage of the first cnt blocks: tells whether they are the same
+ * blocks.
+ */
+uint64_t trace_blocks_hash(const struct trace *t, size_t cnt);
+/*
+ * 0: the lists in d say what the blocks of t say, or there are none; -ESTALE: they do not;
+ * -EBADMSG, -ENOMEM.
+ */
+struct derived_file;
+int trace_lists_compare(struct trace *t, struct derived_file *d);
+const struct trace_name *trace_name_find(const struct trace *t, enum trace_name_type type,
+					 uint64_t id);	/* not for files */
+/* The last name seen of a file, by file system and inode number; NULL: not known. */
+const struct trace_name *trace_file_find(const struct trace *t, uint32_t dev, uint64_t ino);
+
+/* What process upid had at a user-space code address at ts_ns; NULL: the trace does not say. */
+const struct trace_site *trace_site_find(const struct trace *t, uint32_t upid, uint64_t addr,
+					 uint64_t ts_ns);
+
+/* The frames of a stack, innermost first; NULL: there is no such stack. */
+const struct trace_frame *trace_stack_find(const struct trace *t, uint64_t stack, size_t *ret_cnt);
+
+/*
+ * Wall clock (CLOCK_REALTIME ns) of a monotonic instant, and back, through the nearest clock rows.
+ * Where the clock was set back, an instant that it showed twice is the first of the two; one that
+ * it never showed is where it was set.
+ */
+uint64_t trace_real_ns(const struct trace *t, uint64_t mono_ns);
+uint64_t trace_mono_from_real_ns(const struct trace *t, uint64_t real_ns);
+
+/*
+ * Memory of each process known at the start of block i (the keyframe), by upid. Valid until the
+ * next call.
+ */
+int trace_block_rss(struct trace *t, size_t block, const struct trace_rss **ret, size_t *ret_cnt,
+		    struct err *e);
+
+/*
+ * Checks every byte of block i. 0, or -EBADMSG: its event columns are damaged; it is then listed in
+ * trace_damages() and its events are left out from now on. The same happens when a cursor meets
+ * damage.
+ */
+int trace_block_verify(struct trace *t, size_t block, struct err *e);
+bool trace_block_is_damaged(const struct trace *t, size_t block);
+
+/* Who runs on cpu at the start of block i: a utid or pseudo id. */
+uint32_t trace_block_running(const struct trace *t, size_t block, unsigned int cpu);
+/*
+ * Who has cpu from its last switch in block i to the block's end (FORMAT.md, CPU_END). false: the
+ * trace does not say.
+ */
+bool trace_block_ends(const struct trace *t, size_t block, unsigned int cpu, uint32_t *ret_utid);
+/* One more than the highest CPU number that was seen or is possible. */
+unsigned int trace_cpu_cnt(const struct trace *t);
+
+/* ---- reading events ---- */
+
+struct event_cursor;
+
+/*
+ * Events of the kinds in kind_mask (1u << EVENT_x) with from_ns <= ts_ns < to_ns, in order of
+ * (ts_ns, cpu, kind, order of arrival). Blocks that cannot hold any are not read, and columns that
+ * are not asked for are neither read nor decoded. One block (rarely two) is decoded at a time.
+ * A block that turns out to be damaged is left out as a whole and added to trace_damages().
+ */
+int event_cursor_open(struct event_cursor **ret, struct trace *t, uint32_t kind_mask,
+		      uint64_t from_ns, uint64_t to_ns, struct err *e);
+/*
+ * The same with the columns wanted: columns[EVENT_x] has bit 1 << EV_x for values, EVENT_COL_UTID
+ * and EVENT_COL_FLAGS for the rest; what is not asked for is 0 in struct event.
+ */
+#define EVENT_COL_UTID (1u << EVENT_VALUES)
+#define EVENT_COL_FLAGS (1u << (EVENT_VALUES + 1))
+int event_cursor_open_columns(struct event_cursor **ret, struct trace *t, uint32_t kind_mask,
+			      const uint32_t columns[EVENT_KIND_CNT], uint64_t from_ns,
+			      uint64_t to_ns, struct err *e);
+/*
+ * Blocks that have nothing of a thread are not decoded from now on; of others all events come. Call
+ * before the first event.
+ */
+void event_cursor_want_thread(struct event_cursor *c, uint32_t utid);
+/*
+ * Only events of that CPU come; those of others are not even put in order. Call before the first
+ * event.
+ */
+void event_cursor_want_cpu(struct event_cursor *c, uint32_t cpu);
+/*
+ * 1: *ret points to the next event, valid until the next call; 0: no more; negative errno: failed.
+ */
+int event_cursor_next(struct event_cursor *c, const struct event **ret, struct err *e);
+void event_cursor_close(struct event_cursor *c);
+
+#endif /* TRACE_H */

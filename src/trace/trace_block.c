@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* trace_block: reads one block of an open trace again: its front, keyframe, or every byte. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "trace/trace_state.h"
+#include "store/chunk_name.h"
+
+static const struct trace_block *block_at(const struct trace *t, size_t block)
+{
+	return (const struct trace_block *)t->blocks.v + block;
+}
+
+static struct trace_block_more *more_at(const struct trace *t, size_t block)
+{
+	return (struct trace_block_more *)t->more.v + block;
+}
+
+int trace_reader_init(struct trace_reader *r)
+{
+	*r = (struct trace_reader){ .fd = -1 };
+	return zunpack_new(&r->zunpack);
+}
+
+void trace_reader_done(const struct trace *t, struct trace_reader *r)
+{
+	if (r->fd >= 0)
+		trace_file_close(t, r->fd);
+	zunpack_free(r->zunpack);
+	*r = (struct trace_reader){ .fd = -1 };
+}
+
+static int open_file(const struct trace *t, struct trace_reader *r, uint64_t number, struct err *e)
+{
+	char name[CHUNK_NAME_BYTES];
+
+	if (r->fd >= 0 && r->fd_number == number)
+		return 0;
+	if (r->fd >= 0)
+		trace_file_close(t, r->fd);
+	chunk_name_format(name, number);
+	r->fd = trace_file_open(t, number);
+	if (r->fd < 0) {
+		int err = r->fd;
+
+		return err_set(e, err, "cannot open '%s/%s': %s", t->path, name,
+			       err_text(NULL, err));
+	}
+	r->fd_number = number;
+	return 0;
+}
+
+int trace_block_open(const struct trace *t, struct trace_reader *reader, size_t block,
+		     struct trace_block_open *ret, struct err *e)
+{
+	const struct trace_block *b = block_at(t, block);
+	struct trace_block_more *m = more_at(t, block);
+	struct disk_block head;
+	const char *why = "block header";
+	uint8_t raw[sizeof(head)];
+	struct block_io io;
+	int r;
+
+	r = open_file(t, reader, m->file, e);
+	if (r < 0)
+		return r;
+	ret->io = (struct chunk_io){ reader->fd, b->offset };
+	io = (struct block_io){ chunk_io_read, &ret->io };
+	r = chunk_io_read(&ret->io, 0, raw, sizeof(raw));
+	if (r == 0)
+		r = block_head_check(raw, &head, &why);
+	/* The block was valid when the trace was opened; a later change is not accepted. */
+	if (r == 0 && (head.block_bytes != b->bytes || head.number != m->number ||
+		       head.from_ns != b->from_ns || head.head_crc != m->head_crc))
+		r = -EBADMSG;
+	if (r == 0)
+		r = block_meta_open(&ret->front, &head, &io, &why);
+	if (r == -ENOMEM)
+		return err_set(e, r, "out of memory");
+	return r < 0 ? err_set(e, -EBADMSG, "'%s/%s', block at %llu: %s", t->path, b->file,
+			       (unsigned long long)b->offset, why) : 0;
+}
+
+int trace_block_drop(struct trace *t, size_t block, const char *reason)
+{
+	struct trace_block_more *m = more_at(t, block);
+	const struct trace_block *b = block_at(t, block);
+
+	int r = 0;
+
+	pthread_mutex_lock(&t->drop_lock);
+	if (!m->damaged) {
+		m->damaged = true;
+		r = trace_add_damage(t, b->file, b->offset, b->bytes, reason);
+	}
+	pthread_mutex_unlock(&t->drop_lock);
+	return r;
+}
+
+bool trace_block_is_damaged(const struct trace *t, size_t block)
+{
+	return block < t->more.cnt && more_at(t, block)->damaged;
+}
+
+int trace_block_verify(struct trace *t, size_t block, struct err *e)
+{
+	struct trace_block_open o = { 0 };
+	const char *why = "block changed";
+	struct block_io io;
+	uint8_t buf[65536];
+	int r;
+
+	if (block >= t->blocks.cnt)
+		return err_set(e, -EINVAL, "no block %zu", block);
+	if (more_at(t, block)->damaged)
+		return err_set(e, -EBADMSG, "block is damaged");
+	if (more_at(t, block)->verified)
+		return 0;
+	r = trace_block_open(t, &t->reader, block, &o, NULL);
+	if (r == 0) {
+		io = (struct block_io){ chunk_io_read, &o.io };
+		r = block_meta_verify(o.front, &io, buf, sizeof(buf), &why);
+		block_meta_free(o.front);
+	}
+	if (r == -ENOMEM)
+		return err_set(e, r, "out of memory");
+	if (r < 0) {
+		r = trace_block_drop(t, block, why);
+		return err_set(e, r < 0 ? r : -EBADMSG, "%s", why);
+	}
+	more_at(t, block)->verified = true;
+	return 0;
+}
+
+uint32_t trace_block_running(const struct trace *t, size_t block, unsigned int cpu)
+{
+	if (block >= t->more.cnt || cpu >= more_at(t, block)->cpu_cnt)
+		return EVENT_ID_UNKNOWN;
+	return more_at(t, block)->running[cpu];
+}
+
+bool trace_block_ends(const struct trace *t, size_t block, unsigned int cpu, uint32_t *ret_utid)
+{
+	if (block >= t->more.cnt || cpu >= more_at(t, block)->cpu_cnt || !more_at(t, block)->ends)
+		return false;
+	*ret_utid = more_at(t, block)->ends[cpu];
+	return true;
+}
+
+int trace_block_rss(struct trace *t, size_t block, const struct trace_rss **ret, size_t *ret_cnt,
+		    struct err *e)
+{
+	struct trace_block_open o;
+	struct trace_rss row, *p;
+	struct row_reader rows;
+	int r;
+
+	if (block >= t->blocks.cnt)
+		return err_set(e, -EINVAL, "no block %zu", block);
+	r = trace_block_open(t, &t->reader, block, &o, e);
+	if (r < 0)
+		return r;
+	t->rss.cnt = 0;
+	r = block_meta_rows(o.front, t->reader.zunpack, CHUNK_RSS_STATE, &rows);
+	while (r == 0 && (r = row_get_rss(&rows, &row)) > 0) {
+		p = trace_list_add(&t->rss, sizeof(*p));
+		r = p ? 0 : -ENOMEM;
+		if (p)
+			*p = row;
+	}
+	block_meta_free(o.front);
+	if (r < 0)
+		return err_set(e, r, "memory state of a block: %s", err_text(NULL, r));
+	*ret = t->rss.v;
+	*ret_cnt = t->rss.cnt;
+	return 0;
+}

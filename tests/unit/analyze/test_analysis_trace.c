@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* Reports and tables over a small trace whose answers are all known by hand. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "analyze/engine/analysis.h"
+#include "tests/unit/gen/gen_trace.h"
+#include "tests/unit/gen/table_rows.h"
+
+#define T0 1000000000ull
+#define MS 1000000ull
+#define MIB (1ull << 20)
+
+struct fixture {
+	char dir[64], path[80];
+	struct trace *trace;
+	struct analysis *a;
+	uint64_t start, end;
+};
+
+static struct fixture known;
+
+static void open_trace(struct fixture *f)
+{
+	struct err e = { "" };
+
+	if (trace_open(&f->trace, f->path, &e) < 0 || analysis_open(&f->a, f->trace, &e) < 0)
+		fail_msg("%s", e.text);
+	f->start = trace_start_ns(f->trace);
+	f->end = trace_end_ns(f->trace);
+}
+
+static void close_trace(struct fixture *f)
+{
+	analysis_close(f->a);
+	trace_close(f->trace);
+	gen_remove_dir(f->dir);
+}
+
+/* pid 100 "busy" and 200 "other" on CPU 0, memory, I/O, and a fork with pid reuse: all answers
+ * known by hand. */
+static void make_known(struct fixture *f)
+{
+	struct gen *g;
+	unsigned int i;
+
+	gen_temp_dir(f->dir);
+	snprintf(f->path, sizeof(f->path), "%s/trace", f->dir);
+	g = gen_open(f->path,
+		     &(struct gen_config){ .cpu_cnt = 2, .from_ns = T0, .recorder_pid = 300 });
+	gen_snap(g, T0, 0, 100, 100, 1, "busy");
+	gen_snap(g, T0, 0, 200, 200, 1, "other");
+	gen_snap(g, T0, 0, 300, 300, 1, "recorder");
+	/* CPU 0: busy 0..100 ms, other 100..150, busy 150..400 (preempted), recorder 400..410, idle
+	 * ..1000 */
+	gen_switch(g, T0, 0, 0, 100, 0);
+	gen_switch(g, T0 + 100 * MS, 0, 100, 200, 0);
+	gen_wakeup(g, T0 + 120 * MS, 0, 200, 100, 0);
+	gen_switch(g, T0 + 150 * MS, 0, 200, 100, 0);
+	gen_switch(g, T0 + 400 * MS, 0, 100, 300, WIRE_F_PREEMPT);
+	gen_switch(g, T0 + 410 * MS, 0, 300, 0, 0);
+	gen_switch(g, T0 + 500 * MS, 1, 0, 100, 0);
+	gen_switch(g, T0 + 600 * MS, 1, 100, 0, 0);
+	/* slab: busy allocates 3, other frees one of them, an interrupt allocates one */
+	gen_kmalloc(g, T0 + 10 * MS, 0, 100, 0x1000, 128, 0xc0de, 0);
+	gen_kmalloc(g, T0 + 11 * MS, 0, 100, 0x2000, 256, 0xc0de, 0);
+	gen_kmalloc(g, T0 + 12 * MS, 0, 100, 0x3000, 512, 0xc0de, 0);
+	gen_kmalloc(g, T0 + 13 * MS, 0, 100, 0x4000, 64, 0xc0de, WIRE_F_IRQ);
+	gen_kfree(g, T0 + 110 * MS, 0, 200, 0x2000);
+	gen_kfree(g, T0 + 111 * MS, 0, 200, 0x9000);		/* from before the trace */
+	/* busy grows by 300 MiB in 60 ms at 700 ms, keeps it, drops it at 950 ms */
+	for (i = 1; i <= 600; i++)
+		gen_rss(g, T0 + 700 * MS + i * MS / 10, 1, 100, 100, 1, 100 + (int64_t)i * 128);
+	gen_rss(g, T0 + 950 * MS, 1, 100, 100, 1, 100);
+	/* two writes of busy, the later one first to complete; a read issued by nobody known before
+	 */
+	gen_block(g, T0 + 20 * MS, 0, 100, WIRE_BLOCK_INSERT, 0xaaa0, 8 << 20, 0, 4096, 1);
+	gen_block(g, T0 + 21 * MS, 0, 100, WIRE_BLOCK_INSERT, 0xbbb0, 8 << 20, 8, 8192, 1);
+	gen_block(g, T0 + 22 * MS, 0, 100, WIRE_BLOCK_ISSUE, 0xaaa0, 8 << 20, 0, 4096, 1);
+	gen_block(g, T0 + 23 * MS, 0, 100, WIRE_BLOCK_ISSUE, 0xbbb0, 8 << 20, 8, 8192, 1);
+	gen_block(g, T0 + 30 * MS, 0, 200, WIRE_BLOCK_COMPLETE, 0xbbb0, 8 << 20, 8, 8192, 1);
+	gen_block(g, T0 + 40 * MS, 0, 200, WIRE_BLOCK_COMPLETE, 0xaaa0, 8 << 20, 0, 4096, 1);
+	gen_slice(g, T0 + 500 * MS);
+	/* pid 400 twice: two processes */
+	gen_new(g, T0 + 501 * MS, 0, 100, 400, 400, 100, "first");
+	gen_switch(g, T0 + 510 * MS, 0, 0, 400, 0);
+	gen_exit(g, T0 + 519 * MS, 0, 400, 400, 0, true, 10 * MS);
+	gen_switch(g, T0 + 520 * MS, 0, 400, 0, 0);
+	gen_new(g, T0 + 530 * MS, 0, 100, 400, 400, 100, "second");
+	gen_switch(g, T0 + 540 * MS, 0, 0, 400, 0);
+	gen_switch(g, T0 + 560 * MS, 0, 400, 0, 0);
+	gen_slice(g, T0 + 1000 * MS);
+	gen_finish(g);
+	open_trace(f);
+}
+
+static int setup(void **state)
+{
+	make_known(&known);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	close_trace(&known);
+	return 0;
+}
+
+static int64_t one(struct analysis *a, const char *sql)
+{
+	struct rows r;
+	int64_t v;
+
+	rows_sql(&r, a, sql);
+	assert_int_equal(r.row_cnt, 1);
+	assert_int_equal(r.col_cnt, 1);
+	v = rows_int(&r, 0, 0);
+	rows_done(&r);
+	return v;
+}
+
+static int64_t onef(struct analysis *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static int64_t onef(struct analysis *a, const char *fmt, ...)
+{
+	char sql[1024];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(sql, sizeof(sql), fmt, ap);
+	va_end(ap);
+	return one(a, sql);
+}
+
+static struct report_request request(const struct fixture *f, const char *view)
+{
+	return (struct report_request){ .view = view, .from_ns = f->start, .to_ns = f->end };
+}
+
+/* The row whose column "col" has this text; fails if there is none. */
+static unsigned int row_of(const struct rows *r, const char *col, const char *text)
+{
+	unsigned int i, c = rows_col(r, col);
+
+	for (i = 0; i < r->row_cnt; i++)
+		if (!strcmp(rows_text(r, i, c), text))
+			return i;
+	fail_msg("no row with %s = %s", col, text);
+	return 0;
+}
+
+static int64_t cell(const struct rows *r, unsigned int row, const char *col)
+{
+	return rows_int(r, row, rows_col(r, col));
+}
+
+/* ---- known answers ---- */
+
+static void test_report_cpu_known_answers(void **state)
+{
+	struct report_request q = request(&known, "cpu");
+	struct rows r;
+	unsigned int i;
+
+	rows_report(&r, known.a, &q);
+	assert_string_equal(r.names[0], "pid");
+	assert_string_equal(r.names[1], "comm");
+	i = row_of(&r, "comm", "busy");
+	assert_int_equal(i, 0);		/* most first */
+	assert_int_equal(cell(&r, i, "oncpu_ns"), 450 * MS);
+	assert_int_equal(cell(&r, i, "switches"), 3);
+	assert_int_equal(cell(&r, i, "preempted"), 1);
+	assert_int_equal(cell(&r, i, "complete"), 1);
+	assert_int_equal(cell(&r, row_of(&r, "comm", "other"), "oncpu_ns"), 50 * MS);
+	/* a pid used twice is two processes */
+	assert_int_equal(cell(&r, row_of(&r, "comm", "first"), "oncpu_ns"), 10 * MS);
+	assert_int_equal(cell(&r, row_of(&r, "comm", "second"), "oncpu_ns"), 20 * MS);
+	assert_int_equal(r.row_cnt, 4);	/* neither the recorder nor idle */
+	rows_done(&r);
+	/* the window cuts slices at the nanosecond */
+	q.from_ns = T0 + 50 * MS + 1;
+	q.to_ns = T0 + 100 * MS + 7;
+	rows_report(&r, known.a, &q);
+	assert_int_equal(cell(&r, row_of(&r, "comm", "busy"), "oncpu_ns"), 50 * MS - 1);
+	assert_int_equal(cell(&r, row_of(&r, "comm", "other"), "oncpu_ns"), 7);
+	rows_done(&r);
+}
+
+static void test_report_cpu_filters_and_options(void **state)
+{
+	static const uint32_t pids[] = { 400 };
+	struct report_request q = request(&known, "cpu");
+	struct rows r;
+
+	q.with_recorder = true;
+	rows_report(&r, known.a, &q);
+	assert_int_equal(cell(&r, row_of(&r, "comm", "recorder"), "oncpu_ns"), 10 * MS);
+	rows_done(&r);
+	q.with_idle = true;
+	rows_report(&r, known.a, &q);
+	/* idle and all others fill two CPUs for a second */
+	assert_int_equal(onef(known.a, "SELECT sum(oncpu_ns) FROM cpu_usage(0, %llu)", 1000 * MS),
+			 2000 * MS);
+	assert_int_equal(cell(&r, row_of(&r, "comm", "[idle]"), "oncpu_ns"), (2000 - 540) * MS);
+	rows_done(&r);
+	q = request(&known, "cpu");
+	q.pids = pids;
+	q.pid_cnt = 1;
+	rows_report(&r, known.a, &q);
+	assert_int_equal(r.row_cnt, 2);
+	rows_done(&r);
+	q = request(&known, "cpu");
+	q.comm = "b?s*";
+	q.limit = 5;
+	rows_report(&r, known.a, &q);
+	assert_int_equal(r.row_cnt, 1);
+	rows_done(&r);
+	q = request(&known, "cpu");
+	q.sort = "-oncpu_ns";
+	q.limit = 2;
+	rows_report(&r, known.a, &q);
+	assert_int_equal(r.row_cnt, 2);
+	assert_int_equal(row_of(&r, "comm", "first"), 0);
+	rows_done(&r);
+}
+
+static void test_report_alloc_known_answers(void **state)
+{
+	struct report_request q = request(&known, "alloc");
+	struct rows r;
+	unsigned int i, slab = 0, rss = 0, irq = 0, unknown = 0;
+
+	rows_report(&r, known.a, &q);
+	for (i = 0; i < r.row_cnt; i++) {
+		const char *comm = rows_text(&r, i, rows_col(&r, "comm")),
+			   *source = rows_text(&r, i, rows_col(&r, "source"));
+
+		if (!strcmp(comm, "busy") && !strcmp(source, "slab"))
+			slab = i + 1;
+		if (!strcmp(comm, "busy") && !strcmp(source, "rss"))
+			rss = i + 1;
+		if (!strcmp(comm, "[irq]") && !strcmp(source, "slab"))
+			irq = i + 1;
+		if (!strcmp(comm, "[unknown]") && !strcmp(source, "slab"))
+			unknown = i + 1;
+	}
+	assert_true(slab && rss && irq && unknown);
+	assert_int_equal(cell(&r, slab - 1, "allocs"), 3);
+	assert_int_equal(cell(&r, slab - 1, "frees"), 1);	/* freed by another process */
+	assert_int_equal(cell(&r, slab - 1, "alloc_bytes"), 896);
+	assert_int_equal(cell(&r, slab - 1, "free_bytes"), 256);
+	assert_int_equal(cell(&r, slab - 1, "peak_bytes"), 896);
+	assert_int_equal(cell(&r, slab - 1, "peak_ns"), 12 * MS);
+	assert_int_equal(cell(&r, irq - 1, "alloc_bytes"), 64);
+	assert_int_equal(cell(&r, unknown - 1, "frees"), 1);
+	assert_int_equal(cell(&r, unknown - 1, "free_bytes"), 0);
+	/* baseline of 111 pages (100 anon, 10 file, 1 shmem) + 300 MiB */
+	assert_int_equal(cell(&r, rss - 1, "peak_bytes"), 300 * MIB + 111 * 4096);
+	assert_int_equal(cell(&r, rss - 1, "peak_ns"), 760 * MS);
+	assert_int_equal(cell(&r, rss - 1, "alloc_bytes"), 300 * MIB);
+	assert_int_equal(cell(&r, rss - 1, "net_bytes"), 0);
+	assert_int_equal(cell(&r, rss - 1, "now_bytes"), 111 * 4096);
+	rows_done(&r);
+	/* a window in the middle: the level at its beginning is part of the peak */
+	q.from_ns = T0 + 800 * MS;
+	q.to_ns = T0 + 900 * MS;
+	rows_report(&r, known.a, &q);
+	i = row_of(&r, "comm", "busy");
+	assert_string_equal(rows_text(&r, i, rows_col(&r, "source")), "rss");
+	assert_int_equal(cell(&r, i, "allocs"), 0);
+	assert_int_equal(cell(&r, i, "peak_bytes"), 300 * MIB + 111 * 4096);
+	assert_int_equal(cell(&r, i, "peak_ns"), 800 * MS);
+	rows_done(&r);
+}
+
+static void test_report_spikes_finds_exactly_the_one(void **state)
+{
+	struct report_request q = request(&known, "spikes");
+	struct rows r;
+
+	rows_report(&r, known.a, &q);
+	assert_int_equal(r.row_cnt, 1);
+	assert_string_equal(rows_text(&r, 0, rows_col(&r, "comm")), "busy");
+	assert_string_equal(rows_text(&r, 0, rows_col(&r, "source")), "rss");
+	assert_int_equal(cell(&r, 0, "start_ns"), 700 * MS + MS / 10);
+	assert_int_equal(cell(&r, 0, "dur_ns"), 599 * MS / 10);
+	assert_int_equal(cell(&r, 0, "bytes"), 300 * MIB);
+	assert_int_equal(cell(&r, 0, "baseline_bytes"), 111 * 4096);
+	rows_done(&r);
+	q.spike_min_bytes = 400 * MIB;
+	rows_report(&r, known.a, &q);
+	assert_int_equal(r.row_cnt, 0);
+	rows_done(&r);
+	q.spike_min_bytes = 0;
+	q.from_ns = T0 + 701 * MS;	/* it begins before */
+	rows_report(&r, known.a, &q);
+	assert_int_equal(r.row_cnt, 0);
+	rows_done(&r);
+}
+
+static void test_report_io_known_answers(void **state)
+{
+	struct report_request q = request(&known, "io");
+	struct rows r;
+
+	rows_report(&r, known.a, &q);
+	assert_int_equal(r.row_cnt, 1);
+	assert_string_equal(rows_text(&r, 0, rows_col(&r, "comm")), "busy");
+	assert_string_equal(rows_text(&r, 0, rows_col(&r, "op")), "write");
+	assert_int_equal(cell(&r, 0, "ios"), 2);
+	assert_int_equal(cell(&r, 0, "bytes"), 12288);
+	assert_int_equal(cell(&r, 0, "lat_p50_ns"), 9 * MS);
+	assert_int_equal(cell(&r, 0, "lat_max_ns"), 20 * MS);
+	rows_done(&r);
+	q.to_ns = T0 + 40 * MS;		/* the second ends at its very end: outside */
+	rows_report(&r, known.a, &q);
+	assert_int_equal(cell(&r, 0, "ios"), 1);
+	rows_done(&r);
+	assert_int_equal(one(known.a, "SELECT count(*) FROM block_requests WHERE owner = 'busy'"),
+			 2);
+	assert_int_equal(one(known.a, "SELECT queue_ns FROM block_requests WHERE bytes = 4096"),
+			 2 * MS);
+	assert_int_equal(one(known.a, "SELECT device_ns FROM block_requests WHERE bytes = 4096"),
+			 18 * MS);
+}
+
+static void test_sched_slices_know_their_wait(void **state)
+{
+	assert_int_equal(
+		one(known.a, "SELECT wait_ns FROM sched_slices WHERE start_ns = 150000000"),
+		30 * MS);
+	assert_int_equal(one(known.a, "SELECT dur_ns FROM sched_slices WHERE start_ns = 150000000"),
+			 250 * MS);
+	assert_int_equal(
+		one(known.a,
+		    "SELECT count(*) FROM sched_slices WHERE start_ns = 150000000 AND end_reason = "
+		    "'preempted'"),
+		1);
+	/* preempted at 400, runs again at 500, on the other CPU */
+	assert_int_equal(
+		one(known.a,
+		    "SELECT wait_ns FROM sched_slices WHERE start_ns = 500000000 AND cpu = 1"),
+		100 * MS);
+}
+
+static void test_allocations_pair_with_frees(void **state)
+{
+	assert_int_equal(one(known.a, "SELECT count(*) FROM allocations WHERE source = 'slab'"), 4);
+	assert_int_equal(one(known.a, "SELECT life_ns FROM allocations WHERE addr = 8192"),
+			 99 * MS);
+	assert_int_equal(
+		one(known.a,
+		    "SELECT count(*) FROM allocations a JOIN threads t ON t.utid = a.free_utid "
+		    "WHERE a.addr = 8192 AND t.comm = 'other'"),
+		1);
+	assert_int_equal(one(known.a, "SELECT count(*) FROM allocations WHERE free_ns IS NULL"), 3);
+	assert_int_equal(one(known.a, "SELECT count(*) FROM allocations WHERE alloc_ns >= 11000000 "
+				      "AND alloc_ns < 13000000"),
+			 2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_report_cpu_known_answers),
+		cmocka_unit_test(test_report_cpu_filters_and_options),
+		cmocka_unit_test(test_report_alloc_known_answers),
+		cmocka_unit_test(test_report_spikes_finds_exactly_the_one),
+		cmocka_unit_test(test_report_io_known_answers),
+		cmocka_unit_test(test_sched_slices_know_their_wait),
+		cmocka_unit_test(test_allocations_pair_with_frees),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * diff makes two judgements, which are tested against known answers: is a difference noise, and
+ * do two processes play the same role.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "analyze/diff/bin_noise.h"
+#include "analyze/diff/role.h"
+
+static void near(double got, double want, double allowed)
+{
+	if (fabs(got - want) > allowed)
+		fail_msg("got %.12g, expected %.12g", got, want);
+}
+
+/* Two-sided tail of Student's t, from published tables; df 1 and 2 also have closed forms. */
+static void test_student_p_has_the_tables_values(void **state)
+{
+	static const struct {
+		double t, df, p;
+	} table[] = {
+		{ 12.706204736, 1, 0.05 }, { 4.302652730, 2, 0.05 }, { 2.228138852, 10, 0.05 },
+		{ 3.169272673, 10, 0.01 }, { 2.042272456, 30, 0.05 }, { 2.575829304, 1e7, 0.01 },
+		{ 0, 7, 1 },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(table) / sizeof(*table); i++)
+		near(student_p(table[i].t, table[i].df), table[i].p, 1e-6);
+	near(student_p(-1, 1), 0.5, 1e-12);	/* 1 - 2/pi atan(1) */
+	near(student_p(3, 2), 1 - 3 / sqrt(11), 1e-12);
+	assert_true(student_p(INFINITY, 5) == 0);
+	assert_true(student_p(40, 30) > 0);
+}
+
+static void test_noise_is_what_differs_between_neighbours(void **state)
+{
+	const double step[] = { 1, 1, 1, 1, 9, 9, 9, 9 }, saw[] = { 1, 3, 1, 3, 1, 3 };
+
+	/* one jump of 8 in 7 differences; the plain variance would be 18.3 */
+	near(bin_noise_variance(step, 8), 64.0 / 14, 1e-12);
+	near(bin_noise_variance(saw, 6), 2, 1e-12);
+	near(bin_noise_variance(saw, 1), 0, 0);
+	near(bin_estimate_sum(saw, 6).value, 12, 0);
+	near(bin_estimate_sum(saw, 6).variance, 12, 1e-12);
+	near(bin_estimate_max(step, 8).value, 9, 0);
+}
+
+static double noise(uint64_t *seed)
+{
+	double sum = 0;
+	int i;
+
+	for (i = 0; i < 12; i++) {
+		*seed = *seed * 6364136223846793005ull + 1442695040888963407ull;
+		sum += (double)(*seed >> 33) / (double)(1u << 31);
+	}
+	return sum - 6;
+}
+
+/* Of equal series about one in a hundred falls below 0.01; of ones two deviations apart all do. */
+static void test_compare_errs_as_often_as_it_says(void **state)
+{
+	unsigned int below = 0, found = 0, run, i;
+	uint64_t seed = 7;
+
+	for (run = 0; run < 2000; run++) {
+		double a[50], b[50], c[50];
+		struct bin_estimate x, y, z;
+
+		for (i = 0; i < 50; i++) {
+			a[i] = 10 + noise(&seed);
+			b[i] = 10 + noise(&seed);
+			c[i] = 12 + noise(&seed);
+		}
+		x = bin_estimate_sum(a, 50);
+		y = bin_estimate_sum(b, 50);
+		z = bin_estimate_sum(c, 50);
+		below += bin_compare(&x, &y) < 0.01;
+		found += bin_compare(&x, &z) < 0.01;
+	}
+	assert_in_range(below, 5, 45);
+	assert_int_equal(found, 2000);
+	near(bin_compare(&(struct bin_estimate){ 5, 0, 1 }, &(struct bin_estimate){ 5, 0, 1 }), 1,
+	     0);
+	near(bin_compare(&(struct bin_estimate){ 5, 0, 1 }, &(struct bin_estimate){ 6, 0, 1 }), 0,
+	     0);
+}
+
+#define PROCESS(id, parent, name, file, args)                                                      \
+	{                                                                                          \
+		.upid = id, .parent_upid = parent, .comm = (char *)(name), .exe = (char *)(file),  \
+		.cmdline = (char *)(args)                                                          \
+	}
+
+static void test_roles_match_by_what_runs(void **state)
+{
+	struct role_process a[] = {
+		PROCESS(20, 1, "make", "/usr/bin/make", "make -j2"),
+		PROCESS(21, 20, "python3.11", "/usr/bin/python3.11", "python3 train.py --lr 1"),
+		PROCESS(22, 20, "python3.11", "/usr/bin/python3.11", "python3 eval.py"),
+		PROCESS(23, 20, "sh", "/bin/dash", "sh -c 'cc -c a.c'"),
+		PROCESS(24, 1, "gone", "/usr/bin/gone", "gone"),
+		{ .upid = 25,
+		  .parent_upid = 1,
+		  .is_kthread = true,
+		  .comm = (char *)"kworker/0:1H",
+		  .exe = (char *)"",
+		  .cmdline = (char *)"" },
+	};
+	struct role_process b[] = {
+		PROCESS(30, 1, "make", "/opt/bin/make", "make -j8"),
+		PROCESS(31, 30, "python3.12", "/usr/bin/python3.12", "python3 -u /tmp/x/eval.py"),
+		PROCESS(32, 30, "python3.12", "/usr/bin/python3.12", "python3 train.py --lr 2"),
+		PROCESS(33, 1, "sh", "/bin/dash", "sh other.sh"),
+		{ .upid = 34,
+		  .parent_upid = 1,
+		  .is_kthread = true,
+		  .comm = (char *)"kworker/1:2H",
+		  .exe = (char *)"",
+		  .cmdline = (char *)"" },
+		PROCESS(35, 1, "new", "/usr/bin/new", "new"),
+	};
+	struct role_process *p[2] = { a, b };
+	const size_t cnt[2] = { 6, 6 };
+	struct role *roles;
+	size_t role_cnt;
+
+	assert_int_equal(role_assign(p, cnt, &roles, &role_cnt), 0);
+	assert_int_equal(a[0].role, b[0].role);
+	assert_int_equal(a[1].role, b[2].role);
+	assert_int_equal(a[2].role, b[1].role);
+	assert_int_equal(a[3].role, b[3].role);		/* by program alone */
+	assert_int_equal(a[5].role, b[4].role);
+	assert_int_not_equal(a[4].role, b[5].role);
+	assert_int_not_equal(a[1].role, a[2].role);
+	assert_string_equal(roles[a[1].role].name, "python#.# train.py");
+	assert_string_equal(roles[a[1].role].parent, "make");
+	assert_string_equal(roles[a[3].role].parent, "");
+	assert_string_equal(roles[a[5].role].name, "kworker/#:#H");
+	role_free(roles, role_cnt);
+}
+
+static void test_a_compiler_is_one_role(void **state)
+{
+	char args[2][40][32];
+	struct role_process side[2][40], *p[2] = { side[0], side[1] };
+	const size_t cnt[2] = { 40, 40 };
+	struct role *roles;
+	size_t role_cnt;
+	unsigned int s, i;
+
+	for (s = 0; s < 2; s++) {
+		for (i = 0; i < 40; i++) {
+			snprintf(args[s][i], sizeof(args[s][i]), "cc1 -quiet %c%c%s.c",
+				 'a' + i / 26, 'a' + i % 26, s ? "x" : "");
+			side[s][i] = (struct role_process)PROCESS(100 + i, 1, "cc1",
+								  "/usr/lib/gcc/cc1", args[s][i]);
+		}
+	}
+	assert_int_equal(role_assign(p, cnt, &roles, &role_cnt), 0);
+	assert_int_equal(role_cnt, 1);
+	assert_string_equal(roles[0].name, "cc1");
+	role_free(roles, role_cnt);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_student_p_has_the_tables_values),
+		cmocka_unit_test(test_noise_is_what_differs_between_neighbours),
+		cmocka_unit_test(test_compare_errs_as_often_as_it_says),
+		cmocka_unit_test(test_roles_match_by_what_runs),
+		cmocka_unit_test(test_a_compiler_is_one_role),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,654 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * Exported databases hold the rows of the trace and answer as reports do, whether their pages are
+ * written or SQLite inserts; an export that fails or is killed leaves the file that was there.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include <sqlite3.h>
+
+#include "analyze/engine/analysis.h"
+#include "analyze/engine/table.h"
+#include "tests/unit/gen/gen_trace.h"
+#include "tests/unit/gen/table_rows.h"
+
+#define T0 5000000000ull
+
+/* a colour, a line of its own, half a character, and a quote; 15 bytes */
+#define HOSTILE "\033[31mr\na\xc3'\"x"
+#define HOSTILE_SAFE "\\x1b[31mr\\x0aa\\xc3'\"x"
+
+static char dir[64], path[80], db_path[96];
+static struct trace *trace;
+static struct analysis *a;
+
+static int setup(void **state)
+{
+	struct gen_mix m = { .seed = 5, .now_ns = T0 };
+	struct err e = { "" };
+	struct gen *g;
+	int i;
+
+	gen_temp_dir(dir);
+	snprintf(path, sizeof(path), "%s/trace", dir);
+	snprintf(db_path, sizeof(db_path), "%s/out.db", dir);
+	g = gen_open(path, &(struct gen_config){ .cpu_cnt = 2, .from_ns = T0 });
+	gen_mix_start(g, &m);
+	gen_snap(g, T0, 0, 9001, 9001, 1, HOSTILE);
+	for (i = 0; i < 4; i++) {
+		struct trace_cost c = {
+			.from_ns = m.now_ns, .user_ns = 100, .sys_ns = 50, .bytes_written = 1000
+		};
+		struct trace_hook_stat h = {
+			.from_ns = m.now_ns, .hook = WIRE_SWITCH, .attempted_cnt = 10, .read_cnt = 7
+		};
+		struct trace_loss l = { .from_ns = m.now_ns,
+					.hook = WIRE_SWITCH,
+					.cls = EVENT_CLASS_SCHED,
+					.full_cnt = 3 };
+
+		gen_mix_run(g, &m, 10000);
+		c.to_ns = h.to_ns = l.to_ns = m.now_ns;
+		gen_cost(g, &c);
+		gen_hook_stat(g, &h);
+		if (i == 1)
+			gen_loss(g, &l);
+		gen_slice(g, m.now_ns + 1);
+	}
+	gen_mix_done(&m);
+	gen_finish(g);
+	if (trace_open(&trace, path, &e) < 0 || analysis_open(&a, trace, &e) < 0)
+		fail_msg("%s", e.text);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	analysis_close(a);
+	trace_close(trace);
+	gen_remove_dir(dir);
+	return 0;
+}
+
+static int export_to(const char *to_path, uint64_t from, uint64_t to, bool force, struct err *e)
+{
+	const struct export_request r = {
+		.path = to_path, .from_ns = from, .to_ns = to, .force = force
+	};
+	uint64_t rows;
+
+	return analysis_export_sqlite(a, &r, &rows, e);
+}
+
+/*
+ * Databases that are made from now on have reserved bytes, as one has with SQLite's checksum
+ * extension: the bulk loader does not know them, and SQLite inserts the rows.
+ */
+static int reserve_bytes(sqlite3 *db, char **text, const struct sqlite3_api_routines *api)
+{
+	int bytes = 8;
+
+	return sqlite3_file_control(db, NULL, SQLITE_FCNTL_RESERVE_BYTES, &bytes);
+}
+
+static void reserve(bool on)
+{
+	void (*entry)(void) = (void (*)(void))reserve_bytes;
+
+	if (on)
+		sqlite3_auto_extension(entry);
+	else
+		sqlite3_cancel_auto_extension(entry);
+}
+
+static int reserved_bytes(const char *of_path)
+{
+	FILE *f = fopen(of_path, "r");
+	char head[100];
+
+	assert_non_null(f);
+	assert_int_equal(fread(head, 1, sizeof(head), f), (int)sizeof(head));
+	fclose(f);
+	return head[20];
+}
+
+static int64_t db_int(sqlite3 *db, const char *sql)
+{
+	sqlite3_stmt *stmt;
+	int64_t v;
+
+	if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) != SQLITE_OK)
+		fail_msg("%s: %s", sql, sqlite3_errmsg(db));
+	assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
+	v = sqlite3_column_int64(stmt, 0);
+	sqlite3_finalize(stmt);
+	return v;
+}
+
+static void expect_text(sqlite3 *db, const char *sql, const char *text)
+{
+	sqlite3_stmt *stmt;
+
+	assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &stmt, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
+	assert_string_equal((const char *)sqlite3_column_text(stmt, 0), text);
+	sqlite3_finalize(stmt);
+}
+
+/* Each row of the report finds its numbers by plain SQL on the database. */
+static void compare_with_reports(sqlite3 *db, uint64_t from, uint64_t to)
+{
+	struct report_request q = { .view = "cpu", .from_ns = from, .to_ns = to };
+	long long f = (long long)(from - T0), t = (long long)(to - T0);
+	struct rows r;
+	char sql[512];
+	unsigned int i;
+
+	rows_report(&r, a, &q);
+	assert_true(r.row_cnt > 10);
+	for (i = 0; i < r.row_cnt; i++) {
+		snprintf(sql, sizeof(sql),
+			 "SELECT sum(min(s.end_ns, %lld) - max(s.start_ns, %lld)) FROM "
+			 "sched_slices s JOIN "
+			 "threads USING (utid) JOIN processes p USING (upid) WHERE p.pid = %lld "
+			 "AND s.start_ns < %lld AND "
+			 "s.end_ns > %lld",
+			 t, f, (long long)rows_int(&r, i, 0), t, f);
+		if (rows_int(&r, i, rows_col(&r, "oncpu_ns")) != db_int(db, sql))
+			fail_msg("%s: %lld, not %lld", sql, (long long)db_int(db, sql),
+				 (long long)rows_int(&r, i, rows_col(&r, "oncpu_ns")));
+	}
+	rows_done(&r);
+	q.view = "io";
+	rows_report(&r, a, &q);
+	for (i = 0; i < r.row_cnt; i++) {
+		snprintf(sql, sizeof(sql),
+			 "SELECT count(*) FROM block_requests r "
+			 "JOIN processes p ON p.upid = r.owner_upid "
+			 "JOIN processes s ON s.upid = r.submitter_upid "
+			 "WHERE coalesce(p.pid, 0) = %lld AND op = '%s' AND r.end_ns >= %lld AND "
+			 "r.end_ns < %lld AND (p.pid > 0 OR (s.comm = '%s' AND owner_how = '%s'))",
+			 (long long)rows_int(&r, i, 0), rows_text(&r, i, 3), f, t,
+			 rows_text(&r, i, rows_col(&r, "submitter")),
+			 rows_text(&r, i, rows_col(&r, "owner_how")));
+		assert_int_equal(rows_int(&r, i, rows_col(&r, "ios")), db_int(db, sql));
+	}
+	rows_done(&r);
+	q.view = "alloc";
+	rows_report(&r, a, &q);
+	for (i = 0; i < r.row_cnt; i++) {
+		if (strcmp(rows_text(&r, i, rows_col(&r, "source")), "slab"))
+			continue;
+		snprintf(sql, sizeof(sql),
+			 "SELECT coalesce(sum(bytes), 0) FROM allocations a JOIN processes p USING "
+			 "(upid) "
+			 "WHERE p.pid = %lld AND source = 'slab' AND alloc_ns >= %lld AND alloc_ns "
+			 "< %lld",
+			 (long long)rows_int(&r, i, 0), f, t);
+		if (rows_int(&r, i, 0))
+			assert_int_equal(rows_int(&r, i, rows_col(&r, "alloc_bytes")),
+					 db_int(db, sql));
+	}
+	rows_done(&r);
+}
+
+/* A row as text, so that rows can be sorted and compared. */
+static char *row_text(const struct rows *r, unsigned int row)
+{
+	sqlite3_str *s = sqlite3_str_new(NULL);
+	unsigned int c;
+
+	for (c = 0; c < r->col_cnt; c++) {
+		const struct value *v = &r->values[row * r->col_cnt + c];
+
+		if (v->type == VALUE_INT)
+			sqlite3_str_appendf(s, "%lld|", (long long)v->i);
+		else if (v->type == VALUE_REAL)
+			sqlite3_str_appendf(s, "%!.17g|", v->r);
+		else
+			sqlite3_str_appendf(s, "%Q|", v->type == VALUE_TEXT ? v->text : NULL);
+	}
+	return sqlite3_str_finish(s);
+}
+
+static int by_text(const void *x, const void *y)
+{
+	return strcmp(*(char *const *)x, *(char *const *)y);
+}
+
+static char **sorted_rows(const struct rows *r)
+{
+	char **texts = calloc(r->row_cnt + 1, sizeof(*texts));
+	unsigned int i;
+
+	assert_non_null(texts);
+	for (i = 0; i < r->row_cnt; i++)
+		texts[i] = row_text(r, i);
+	qsort(texts, r->row_cnt, sizeof(*texts), by_text);
+	return texts;
+}
+
+static void free_texts(char **texts, unsigned int cnt)
+{
+	while (cnt)
+		sqlite3_free(texts[--cnt]);
+	free(texts);
+}
+
+/* All rows of a table of the database. */
+static void db_rows(sqlite3 *db, const char *table, struct rows *r)
+{
+	struct row_sink sink = rows_sink(r);
+	const char *names[64];
+	struct value values[64];
+	char sql[128];
+	sqlite3_stmt *stmt;
+	int i, cnt;
+
+	snprintf(sql, sizeof(sql), "SELECT * FROM %s", table);
+	assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &stmt, NULL), SQLITE_OK);
+	cnt = sqlite3_column_count(stmt);
+	for (i = 0; i < cnt; i++)
+		names[i] = sqlite3_column_name(stmt, i);
+	sink.begin(sink.ctx, (unsigned int)cnt, names);
+	while (sqlite3_step(stmt) == SQLITE_ROW) {
+		memset(values, 0, sizeof(values));
+		for (i = 0; i < cnt; i++) {
+			int type = sqlite3_column_type(stmt, i);
+
+			values[i].type = type == SQLITE_INTEGER ? VALUE_INT :
+					 type == SQLITE_FLOAT	? VALUE_REAL :
+					 type == SQLITE_TEXT	? VALUE_TEXT :
+								  VALUE_NULL;
+			values[i].i = sqlite3_column_int64(stmt, i);
+			values[i].r = sqlite3_column_double(stmt, i);
+			values[i].text = (const char *)sqlite3_column_text(stmt, i);
+			values[i].text_bytes = (size_t)sqlite3_column_bytes(stmt, i);
+		}
+		sink.row(sink.ctx, values);
+	}
+	assert_int_equal(sqlite3_finalize(stmt), SQLITE_OK);
+}
+
+/* What the trace says, as the database has it. */
+static void make_texts_safe(struct rows *r)
+{
+	unsigned int i;
+
+	for (i = 0; i < r->row_cnt * r->col_cnt; i++) {
+		struct value *v = &r->values[i];
+
+		if (v->type != VALUE_TEXT || strcmp(v->text, HOSTILE) != 0)
+			continue;
+		free((char *)v->text);
+		v->text = strdup(HOSTILE_SAFE);
+		v->text_bytes = strlen(HOSTILE_SAFE);
+	}
+}
+
+/* Every row of the window, as SQL on the trace has it, is in the database, and no other row. */
+static void compare_with_tables(sqlite3 *db, uint64_t from, uint64_t to)
+{
+	const struct table_def *d;
+	char **in_trace, **in_db;
+	unsigned int i, k;
+
+	for (i = 0; (d = table_at(i)); i++) {
+		struct err e = { "" };
+		struct rows r, s;
+		struct row_sink sink = rows_sink(&r);
+
+		if (!d->is_exported)
+			continue;
+		if (analysis_table(a, d->name, from, to, &sink, &e) < 0)
+			fail_msg("%s: %s", d->name, e.text);
+		make_texts_safe(&r);
+		db_rows(db, d->name, &s);
+		if (s.row_cnt != r.row_cnt)
+			fail_msg("%s: %u rows, not %u", d->name, s.row_cnt, r.row_cnt);
+		in_trace = sorted_rows(&r);
+		in_db = sorted_rows(&s);
+		for (k = 0; k < r.row_cnt; k++)
+			if (strcmp(in_trace[k], in_db[k]))
+				fail_msg("%s: %s, not %s", d->name, in_db[k], in_trace[k]);
+		free_texts(in_trace, r.row_cnt);
+		free_texts(in_db, s.row_cnt);
+		rows_done(&r);
+		rows_done(&s);
+	}
+}
+
+static void check_database(uint64_t from, uint64_t to)
+{
+	const struct table_def *d;
+	char sql[160];
+	unsigned int i;
+	struct rows r;
+	sqlite3 *db;
+
+	assert_int_equal(sqlite3_open_v2(db_path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+	expect_text(db, "PRAGMA integrity_check", "ok");
+	assert_int_equal(db_int(db, "SELECT count(*) FROM pragma_foreign_key_check"), 0);
+	assert_int_equal(db_int(db, "SELECT count(*) FROM pragma_table_list WHERE type = 'table' "
+				    "AND strict = 0 AND "
+				    "name NOT LIKE 'sqlite_%'"),
+			 0);
+	for (i = 0; (d = table_at(i)) && from == trace_start_ns(trace) && to == trace_end_ns(trace);
+	     i++) {
+		if (!d->is_exported)
+			continue;
+		snprintf(sql, sizeof(sql), "SELECT count(*) FROM %s", d->name);
+		rows_sql(&r, a, sql);
+		assert_int_equal(db_int(db, sql), rows_int(&r, 0, 0));
+		rows_done(&r);
+	}
+	assert_true(db_int(db, "SELECT count(*) FROM slices_named") > 1000);
+	assert_true(db_int(db, "SELECT min(unix_s) > 1e9 FROM rss_named"));
+	compare_with_tables(db, from, to);
+	compare_with_reports(db, from, to);
+	sqlite3_close(db);
+}
+
+static void test_export_answers_the_same_numbers(void **state)
+{
+	uint64_t from, to;
+	struct err e = { "" };
+	struct stat st;
+	int plain;
+
+	for (plain = 0; plain < 2; plain++) {
+		from = trace_start_ns(trace);
+		to = trace_end_ns(trace);
+		unlink(db_path);
+		reserve(plain);
+		if (export_to(db_path, from, to, false, &e) < 0)
+			fail_msg("%s", e.text);
+		assert_int_equal(stat(db_path, &st), 0);
+		assert_int_equal(st.st_mode & 0777, 0600);
+		assert_int_equal(reserved_bytes(db_path), plain ? 8 : 0);
+		check_database(from, to);
+		assert_int_equal(export_to(db_path, from + 1, to, false, &e), -EEXIST);
+		/* a window, in place of it */
+		from += (to - from) / 3 + 7;
+		to -= 12345;
+		e.text[0] = 0;
+		if (export_to(db_path, from, to, true, &e) < 0)
+			fail_msg("%s", e.text);
+		check_database(from, to);
+		reserve(false);
+	}
+}
+
+/* Row by row, in the same order: what is written as pages, and what SQLite has inserted. */
+static void test_pages_hold_what_sqlite_would_insert(void **state)
+{
+	uint64_t from = trace_start_ns(trace), to = trace_end_ns(trace);
+	const struct table_def *d;
+	struct err e = { "" };
+	char plain_path[112];
+	unsigned int i, k;
+	sqlite3 *db, *plain;
+
+	snprintf(plain_path, sizeof(plain_path), "%s/plain.db", dir);
+	assert_int_equal(export_to(db_path, from, to, true, &e), 0);
+	reserve(true);
+	assert_int_equal(export_to(plain_path, from, to, true, &e), 0);
+	reserve(false);
+	assert_int_equal(reserved_bytes(plain_path), 8);
+	assert_int_equal(sqlite3_open_v2(db_path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_open_v2(plain_path, &plain, SQLITE_OPEN_READONLY, NULL),
+			 SQLITE_OK);
+	for (i = 0; (d = table_at(i)); i++) {
+		struct rows r, s;
+		char *x, *y;
+
+		if (!d->is_exported)
+			continue;
+		db_rows(db, d->name, &r);
+		db_rows(plain, d->name, &s);
+		assert_int_equal(r.row_cnt, s.row_cnt);
+		for (k = 0; k < r.row_cnt; k++) {
+			x = row_text(&r, k);
+			y = row_text(&s, k);
+			if (strcmp(x, y))
+				fail_msg("%s: row %u: %s, not %s", d->name, k, x, y);
+			sqlite3_free(x);
+			sqlite3_free(y);
+		}
+		rows_done(&r);
+		rows_done(&s);
+	}
+	sqlite3_close(db);
+	sqlite3_close(plain);
+}
+
+static void expect_kept(const char *at, const char *why)
+{
+	struct err e = { "" };
+	struct stat before, after;
+
+	assert_int_equal(stat(at, &before), 0);
+	assert_int_equal(export_to(at, 0, UINT64_MAX, false, &e), -EEXIST);
+	if (!strstr(e.text, why) || !strstr(e.text, at) || !strstr(e.text, "-f"))
+		fail_msg("%s: it says \"%s\"", why, e.text);
+	assert_int_equal(stat(at, &after), 0);
+	assert_int_equal(after.st_ino, before.st_ino);
+	assert_int_equal(after.st_mtim.tv_nsec, before.st_mtim.tv_nsec);
+}
+
+static void test_only_an_export_of_a_whole_trace_is_replaced(void **state)
+{
+	uint64_t from = trace_start_ns(trace), to = trace_end_ns(trace);
+	struct stat before, after;
+	struct err e = { "" };
+	char journal[112];
+	sqlite3 *db;
+	int fd;
+
+	assert_int_equal(export_to(db_path, from, to, true, &e), 0);
+	assert_int_equal(stat(db_path, &before), 0);
+	assert_int_equal(sqlite3_open(db_path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, "PRAGMA journal_mode = WAL; DELETE FROM switches", NULL,
+				      NULL, NULL), SQLITE_OK);
+	if (export_to(db_path, from, to, false, &e) < 0)
+		fail_msg("%s", e.text);
+	sqlite3_close(db);
+	assert_int_equal(stat(db_path, &after), 0);
+	assert_int_not_equal(after.st_ino, before.st_ino);
+	snprintf(journal, sizeof(journal), "%s-wal", db_path);
+	unlink(journal); /* of the one who had the old file open */
+	snprintf(journal, sizeof(journal), "%s-shm", db_path);
+	unlink(journal);
+	check_database(from, to);
+
+	assert_int_equal(export_to(db_path, from, to - 1, true, &e), 0);
+	expect_kept(db_path, "is not the export of a whole trace");
+	assert_int_equal(unlink(db_path), 0);
+	assert_int_equal(sqlite3_open(db_path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, "CREATE TABLE t(x)", NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+	expect_kept(db_path, "is not the export of a whole trace");
+	fd = open(db_path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+	assert_int_equal(write(fd, "notes", 5), 5);
+	close(fd);
+	expect_kept(db_path, "is not a SQLite database");
+	expect_kept(dir, "is not a regular file");
+	unlink(db_path);
+	assert_int_equal(mkfifo(db_path, 0600), 0);
+	expect_kept(db_path, "is not a regular file");
+	unlink(db_path);
+}
+
+/* A child exports, and is killed after a part of the time that an export takes. */
+static bool killed(uint64_t us)
+{
+	const struct timespec wait = { (time_t)(us / 1000000), (long)(us % 1000000 * 1000) };
+	struct err e = { "" };
+	pid_t pid = fork();
+	int status;
+
+	assert_true(pid >= 0);
+	if (!pid) {
+		export_to(db_path, 0, UINT64_MAX, false, &e);
+		_exit(0);
+	}
+	nanosleep(&wait, NULL);
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return WIFSIGNALED(status);
+}
+
+static uint64_t now_us(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
+}
+
+/* Whenever it is killed: the file is the old one or the new one, and the next export works. */
+static void test_killed_exports_leave_nothing_half_done(void **state)
+{
+	unsigned int i, was_killed = 0;
+	struct err e = { "" };
+	uint64_t dice = 3, us;
+	bool had_one;
+
+	unlink(db_path);
+	us = now_us();
+	assert_int_equal(export_to(db_path, 0, UINT64_MAX, false, &e), 0);
+	us = now_us() - us;
+	for (i = 0; i < 10; i++) {
+		had_one = i % 2;
+		if (!had_one)
+			unlink(db_path);
+		was_killed += killed(gen_random(&dice) % (us + us / 8 + 1));
+		if (had_one || !access(db_path, F_OK))
+			check_database(trace_start_ns(trace), trace_end_ns(trace));
+		if (export_to(db_path, 0, UINT64_MAX, false, &e) < 0)
+			fail_msg("%s", e.text);
+	}
+	check_database(trace_start_ns(trace), trace_end_ns(trace));
+	print_message("%u of 10 were killed before their end\n", was_killed);
+}
+
+/* Temporary directories that are there. */
+static unsigned int temporary_cnt(void)
+{
+	unsigned int cnt = 0;
+	struct dirent *d;
+	DIR *list = opendir(dir);
+
+	assert_non_null(list);
+	while ((d = readdir(list)))
+		cnt += !strncmp(d->d_name, ".ebpfrec-new.", 13);
+	closedir(list);
+	return cnt;
+}
+
+/* No room: the old file stays, and nothing is left of the new one. */
+static void test_a_disk_that_is_full_loses_nothing(void **state)
+{
+	struct rlimit was, limit;
+	struct err e = { "" };
+	int plain;
+
+	signal(SIGXFSZ, SIG_IGN);
+	getrlimit(RLIMIT_FSIZE, &was);
+	for (plain = 0; plain < 2; plain++) {
+		assert_int_equal(export_to(db_path, 0, UINT64_MAX, true, &e), 0);
+		limit = was;
+		limit.rlim_cur = 600000;
+		reserve(plain);
+		setrlimit(RLIMIT_FSIZE, &limit);
+		assert_true(export_to(db_path, 0, UINT64_MAX, false, &e) < 0);
+		setrlimit(RLIMIT_FSIZE, &was);
+		reserve(false);
+		assert_non_null(strstr(e.text, "out.db"));
+		e.text[0] = 0;
+		assert_int_equal(temporary_cnt(), 0);
+		check_database(trace_start_ns(trace), trace_end_ns(trace));
+	}
+}
+
+static void test_names_are_safe_to_print(void **state)
+{
+	uint64_t from = trace_start_ns(trace);
+	struct err e = { "" };
+	struct rows r;
+	sqlite3 *db;
+
+	assert_int_equal(export_to(db_path, from, from + 1000, true, &e), 0);
+	assert_int_equal(sqlite3_open_v2(db_path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+	expect_text(db, "SELECT comm FROM processes WHERE pid = 9001", HOSTILE_SAFE);
+	expect_text(db, "SELECT comm FROM threads WHERE tid = 9001", HOSTILE_SAFE);
+	sqlite3_close(db);
+	/* as the trace has it, for whoever compares in SQL */
+	rows_sql(&r, a, "SELECT comm FROM processes WHERE pid = 9001");
+	assert_string_equal(rows_text(&r, 0, 0), HOSTILE);
+	rows_done(&r);
+}
+
+/* The next export removes what a killed one left, and leaves alone what is in use. */
+static void test_what_a_killed_export_left_is_removed(void **state)
+{
+	char left[112], in_use[112], file[128];
+	struct err e = { "" };
+	int fd;
+
+	snprintf(left, sizeof(left), "%s/.ebpfrec-new.killed", dir);
+	snprintf(in_use, sizeof(in_use), "%s/.ebpfrec-new.in_use", dir);
+	snprintf(file, sizeof(file), "%s/out.db", left);
+	assert_int_equal(mkdir(left, 0700), 0);
+	assert_int_equal(mkdir(in_use, 0700), 0);
+	fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	assert_int_equal(write(fd, "SQLite format 3", 16), 16);
+	close(fd);
+	fd = open(in_use, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(flock(fd, LOCK_EX), 0);
+	assert_int_equal(export_to(db_path, 0, UINT64_MAX, true, &e), 0);
+	assert_int_equal(access(left, F_OK), -1);
+	assert_int_equal(rmdir(in_use), 0);
+	close(fd);
+	check_database(trace_start_ns(trace), trace_end_ns(trace));
+}
+
+static void test_export_to_nowhere_leaves_nothing(void **state)
+{
+	struct err e = { "" };
+
+	assert_int_equal(export_to("/nonexistent/x.db", 0, UINT64_MAX, false, &e), -ENOENT);
+	assert_non_null(strstr(e.text, "/nonexistent/x.db"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_export_answers_the_same_numbers),
+		cmocka_unit_test(test_pages_hold_what_sqlite_would_insert),
+		cmocka_unit_test(test_only_an_export_of_a_whole_trace_is_replaced),
+		cmocka_unit_test(test_killed_exports_leave_nothing_half_done),
+		cmocka_unit_test(test_a_disk_that_is_full_loses_nothing),
+		cmocka_unit_test(test_names_are_safe_to_print),
+		cmocka_unit_test(test_what_a_killed_export_left_is_removed),
+		cmocka_unit_test(test_export_to_nowhere_leaves_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,541 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * The derived file beside a trace, with index or lists in it: a bit flipped at every byte is found
+ * by the check, and never shows in an answer; so are files of other blocks, and of another trace.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "analyze/engine/analysis.h"
+#include "base/crc32c.h"
+#include "edit/trace_check.h"
+#include "tests/unit/gen/gen_trace.h"
+#include "tests/unit/gen/table_rows.h"
+#include "trace/derived_file.h"
+#include "trace/trace_state.h"
+
+/* Sanitizers take ten times as long, and look for something else. */
+#if defined(SANITIZED_address) || defined(SANITIZED_thread)
+#define BYTE_STEP 7
+#else
+#define BYTE_STEP 1
+#endif
+
+static const char *const questions[] = {
+	"SELECT sum(oncpu_ns), sum(switches), count(*) FROM cpu_usage(0, 1 << 62, 0)",
+	"SELECT sum(wait_ns), sum(waits), count(*) FROM sched_waits(0, 1 << 62, 0, 'process')",
+	"SELECT sum(alloc_bytes), sum(frees), sum(peak_bytes)"
+	" FROM alloc_usage(0, 1 << 62, 0, 'process')",
+	"SELECT sum(alloc_bytes), sum(frees), sum(peak_bytes)"
+	" FROM alloc_usage(300000, 1 << 62, 0, 'comm')",
+	"SELECT sum(ios), sum(bytes), count(*) FROM io_usage(0, 1 << 62, 0, 'process')",
+	"SELECT count(*), sum(bytes), min(start_ns) FROM spikes(0, 1 << 62, 3333333, 2000)",
+};
+#define QUESTIONS (sizeof(questions) / sizeof(questions[0]))
+
+struct answer {
+	int64_t v[3];
+};
+
+struct fixture {
+	char dir[64], path[80], file[128];
+	uint8_t *bytes;		/* of the file as it was made */
+	size_t cnt;
+	struct answer want[QUESTIONS];
+};
+
+static void make_trace(struct fixture *f, unsigned int blocks, uint64_t seed)
+{
+	struct gen_mix m = { .seed = seed, .now_ns = 1000000 };
+	struct gen *g;
+
+	gen_temp_dir(f->dir);
+	snprintf(f->path, sizeof(f->path), "%s/trace", f->dir);
+	snprintf(f->file, sizeof(f->file), "%s/%s", f->path, DERIVED_FILE_NAME);
+	g = gen_open(f->path, &(struct gen_config){ .from_ns = m.now_ns });
+	gen_mix_start(g, &m);
+	while (blocks--) {
+		gen_mix_run(g, &m, blocks < 3 ? 30 : 1);
+		gen_slice(g, ++m.now_ns);
+	}
+	gen_mix_done(&m);
+	gen_finish(g);
+}
+
+static void use_index(struct analysis *a, bool save)
+{
+	const struct analysis_index_use use = { .use = true, .always = true, .save = save };
+
+	analysis_use_index(a, &use);
+}
+
+static struct answer ask(struct analysis *a, unsigned int question)
+{
+	struct answer got;
+	struct rows r;
+	unsigned int i;
+
+	rows_sql(&r, a, questions[question]);
+	assert_int_equal(r.row_cnt, 1);
+	for (i = 0; i < 3; i++)
+		got.v[i] = rows_int(&r, 0, i);
+	rows_done(&r);
+	return got;
+}
+
+/*
+ * Makes a file with lists, if there are blocks enough, and index; keeps its bytes, and the answers
+ * that do not need it.
+ */
+static void begin(struct fixture *f, unsigned int blocks, uint64_t seed)
+{
+	struct analysis *a;
+	struct trace *t;
+	struct stat st;
+	unsigned int i;
+	int fd;
+
+	make_trace(f, blocks, seed);
+	assert_int_equal(trace_open(&t, f->path, NULL), 0);
+	trace_lists_save(t);
+	assert_int_equal(analysis_open(&a, t, NULL), 0);
+	for (i = 0; i < QUESTIONS; i++)
+		f->want[i] = ask(a, i);
+	use_index(a, true);
+	assert_int_equal(analysis_prepare(a, NULL), 0);
+	analysis_close(a);
+	trace_close(t);
+	fd = open(f->file, O_RDONLY);
+	assert_true(fd >= 0 && fstat(fd, &st) == 0);
+	f->cnt = (size_t)st.st_size;
+	f->bytes = malloc(f->cnt);
+	assert_non_null(f->bytes);
+	assert_int_equal(read(fd, f->bytes, f->cnt), st.st_size);
+	close(fd);
+}
+
+static void put(const struct fixture *f, const uint8_t *bytes, size_t cnt)
+{
+	int fd = open(f->file, O_WRONLY | O_CREAT, 0600);
+
+	assert_true(fd >= 0);
+	assert_int_equal(pwrite(fd, bytes, cnt, 0), (ssize_t)cnt);
+	assert_int_equal(ftruncate(fd, (off_t)cnt), 0);
+	close(fd);
+}
+
+static void end(struct fixture *f)
+{
+	free(f->bytes);
+	gen_remove_dir(f->dir);
+}
+
+/* As the check does it: 1, 0, -EBADMSG, -ESTALE. */
+static int file_check(struct trace *t, const char **ret_why)
+{
+	struct derived_file *d;
+	int r;
+
+	assert_int_equal(derived_file_open(&d, t, DERIVED_BESIDE), 0);
+	r = derived_file_state(d, ret_why);
+	if (r == 1 && derived_file_verify(d) < 0) {
+		*ret_why = "a part is damaged";
+		r = -EBADMSG;
+	}
+	derived_file_close(d);
+	return r;
+}
+
+static int index_check(const struct fixture *f, const char **ret_why)
+{
+	struct trace *t;
+	int r;
+
+	assert_int_equal(trace_open(&t, f->path, NULL), 0);
+	r = file_check(t, ret_why);
+	trace_close(t);
+	return r;
+}
+
+/* ---- the index ---- */
+
+static void test_index_with_any_bit_flipped_is_found_and_not_believed(void **state)
+{
+	struct analysis *a;
+	struct fixture f;
+	struct answer got;
+	struct trace *t;
+	const char *why;
+	size_t i;
+	int r;
+
+	begin(&f, 3, 5);
+	assert_int_equal(index_check(&f, &why), 1);
+	assert_int_equal(trace_open(&t, f.path, NULL), 0);
+	for (i = 0; i < f.cnt; i += BYTE_STEP) {
+		f.bytes[i] ^= (uint8_t)(1u << i % 8);
+		put(&f, f.bytes, f.cnt);
+		f.bytes[i] ^= (uint8_t)(1u << i % 8);
+		assert_int_equal(analysis_open(&a, t, NULL), 0);
+		r = file_check(t, &why);
+		assert_true((r == -EBADMSG || r == -ESTALE) && *why);
+		use_index(a, false);
+		got = ask(a, (unsigned int)(i % QUESTIONS));
+		if (memcmp(&got, &f.want[i % QUESTIONS], sizeof(got)))
+			fail_msg("byte %zu of %zu: %s: another answer", i, f.cnt,
+				 questions[i % QUESTIONS]);
+		analysis_close(a);
+	}
+	trace_close(t);
+	put(&f, f.bytes, f.cnt);
+	assert_int_equal(index_check(&f, &why), 1);
+	end(&f);
+}
+
+static void test_index_cut_off_anywhere_is_found(void **state)
+{
+	struct fixture f;
+	const char *why;
+	size_t n;
+
+	begin(&f, 3, 5);
+	for (n = 0; n < f.cnt; n += 1 + n / 50) {
+		put(&f, f.bytes, n);
+		assert_int_equal(index_check(&f, &why), -EBADMSG);
+	}
+	assert_int_equal(unlink(f.file), 0);
+	assert_int_equal(index_check(&f, &why), 0);
+	end(&f);
+}
+
+static void test_index_of_another_trace_or_version_is_named(void **state)
+{
+	struct fixture f, other;
+	uint8_t head[64];
+	const char *why;
+	uint32_t crc;
+
+	begin(&f, 3, 5);
+	begin(&other, 3, 6);
+	put(&f, other.bytes, other.cnt);
+	assert_int_equal(index_check(&f, &why), -ESTALE);
+	assert_non_null(strstr(why, "other blocks"));
+	memcpy(head, f.bytes, sizeof(head));
+	head[8]++;
+	crc = crc32c(0, head, 60);
+	memcpy(head + 60, &crc, 4);
+	put(&f, f.bytes, f.cnt);
+	put(&f, head, sizeof(head));
+	assert_int_equal(index_check(&f, &why), -ESTALE);
+	assert_non_null(strstr(why, "another version"));
+	end(&f);
+	end(&other);
+}
+
+/* ---- the lists ---- */
+
+struct seen {
+	enum check_status status;
+	char reason[200];
+};
+
+static int on_part(void *ctx, const struct check_part *p)
+{
+	struct seen *s = ctx;
+
+	if (!strcmp(p->file, DERIVED_FILE_NAME)) {
+		s->status = p->status;
+		snprintf(s->reason, sizeof(s->reason), "%s", p->reason);
+	}
+	return 0;
+}
+
+static struct seen lists_check(struct trace *t)
+{
+	struct check_result r = { 0 };
+	struct seen s = { .status = CHECK_DAMAGED };
+
+	assert_int_equal(trace_check(t, on_part, &s, &r, NULL), 0);
+	assert_int_equal(r.damaged_cnt, 0);
+	return s;
+}
+
+static struct seen lists_check_path(const struct fixture *f)
+{
+	struct trace *t;
+	struct seen s;
+
+	assert_int_equal(trace_open(&t, f->path, NULL), 0);
+	s = lists_check(t);
+	trace_close(t);
+	return s;
+}
+
+static uint32_t add_text(uint32_t crc, const char *text)
+{
+	return crc32c(crc, text, strlen(text) + 1);
+}
+
+/* A checksum over something of every list. */
+static uint32_t digest(struct trace *t)
+{
+	const struct trace_process *p;
+	const struct trace_thread *h;
+	const struct trace_name *n;
+	uint32_t crc = 0;
+	unsigned int type;
+	size_t cnt, i;
+
+	assert_int_equal(trace_need(t, 63, NULL), 0);
+	p = trace_processes(t, &cnt);
+	for (i = 0; i < cnt; i++) {
+		crc = crc32c(crc, &p[i], offsetof(struct trace_process, comm));
+		crc = add_text(add_text(add_text(crc, p[i].comm), p[i].exe), p[i].cmdline);
+	}
+	h = trace_threads(t, &cnt);
+	for (i = 0; i < cnt; i++)
+		crc = add_text(crc32c(crc, &h[i], offsetof(struct trace_thread, comm)), h[i].comm);
+	for (type = 1; type < TRACE_NAME_TYPE_CNT; type++)
+		for (n = trace_names(t, type, &cnt), i = 0; i < cnt; i++)
+			crc = add_text(crc32c(crc, &n[i].id, 2 * sizeof(n[i].id)), n[i].name);
+#define WHOLE(list, type_)                                              \
+	do {                                                            \
+		const struct type_ *v = trace_##list(t, &cnt);          \
+		crc = crc32c(crc, &cnt, sizeof(cnt));                   \
+		for (i = 0; i < cnt; i++)                               \
+			crc = crc32c(crc, &v[i], sizeof(uint64_t));     \
+	} while (0)
+	WHOLE(task_events, trace_task_event);
+	WHOLE(rss_baselines, trace_rss);
+	WHOLE(rss_snaps, trace_rss);
+	WHOLE(losses, trace_loss);
+	WHOLE(costs, trace_cost);
+	WHOLE(hook_stats, trace_hook_stat);
+	WHOLE(gaps, trace_gap);
+	WHOLE(sites, trace_site);
+	WHOLE(frames, trace_frame);
+	WHOLE(clocks, trace_clock);
+	WHOLE(marks, trace_mark);
+#undef WHOLE
+	assert_int_equal(trace_mm_resets_prepare(t), 0);
+	for (i = 0; i < trace_mm_reset_cnt(t); i++)
+		crc = crc32c(crc, trace_mm_reset_at(t, i), sizeof(struct trace_mm_reset));
+	return crc;
+}
+
+/* What is wrong in a part comes to light when that is read, and then the blocks are. */
+static void test_lists_with_any_bit_flipped_are_found_and_not_believed(void **state)
+{
+	struct fixture f;
+	struct trace *t, *quick;
+	uint32_t want;
+	struct seen s;
+	bool checks;
+	size_t i;
+
+	begin(&f, 66, 5);
+	s = lists_check_path(&f);
+	assert_int_equal(s.status, CHECK_VALID);
+	assert_string_equal(s.reason, "checksums hold, made of these blocks");
+	assert_int_equal(trace_open(&t, f.path, NULL), 0);
+	want = digest(t);
+	assert_int_equal(trace_open_quick(&quick, f.path, NULL), 0);
+	assert_non_null(quick->lists);
+	assert_int_equal(digest(quick), want);
+	trace_close(quick);
+	for (i = 0; i < f.cnt; i += BYTE_STEP) {
+		f.bytes[i] ^= (uint8_t)(1u << i % 8);
+		put(&f, f.bytes, f.cnt);
+		f.bytes[i] ^= (uint8_t)(1u << i % 8);
+		checks = i / BYTE_STEP % 16 == 0;	/* reads every block */
+		if (checks) {
+			s = lists_check(t);
+			assert_int_equal(s.status, CHECK_NOTE);
+			assert_non_null(strstr(s.reason, "not used"));
+		}
+		assert_int_equal(trace_open_quick(&quick, f.path, NULL), 0);
+		if (digest(quick) != want)
+			fail_msg("byte %zu of %zu is changed, and the lists are wrong", i, f.cnt);
+		trace_close(quick);
+	}
+	trace_close(t);
+	end(&f);
+}
+
+static void flip_in(const char *dir, const char *name, size_t at)
+{
+	char path[160];
+	uint8_t byte;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	fd = open(path, O_RDWR);
+	assert_true(fd >= 0);
+	assert_int_equal(pread(fd, &byte, 1, (off_t)at), 1);
+	byte ^= 4;
+	assert_int_equal(pwrite(fd, &byte, 1, (off_t)at), 1);
+	close(fd);
+}
+
+/* Where the table of that type begins, as schema/FORMAT.md has it. */
+static size_t table_at(const struct fixture *f, unsigned int type)
+{
+	uint64_t dir, at;
+	uint32_t cnt;
+	unsigned int i;
+
+	memcpy(&dir, f->bytes + 16, 8);
+	at = dir + 8 * DERIVED_TYPE_CNT;
+	for (i = 0; i < type; i++) {
+		memcpy(&cnt, f->bytes + dir + 8 * i, 4);
+		at += sizeof(struct derived_part) * cnt;
+	}
+	return at;
+}
+
+static struct derived_part first_part(const struct fixture *f, unsigned int type)
+{
+	struct derived_part p;
+
+	memcpy(&p, f->bytes + table_at(f, type), sizeof(p));
+	assert_int_equal(p.type, type);
+	return p;
+}
+
+static int count_row(void *ctx, const struct value *v)
+{
+	++*(unsigned int *)ctx;
+	return 0;
+}
+
+/* Neither the file nor the blocks can be read any more: there is an error with a reason. */
+static void test_lists_that_cannot_be_made_again_give_no_answer(void **state)
+{
+	unsigned int rows = 0;
+	const struct row_sink sink = { .ctx = &rows, .row = count_row };
+	struct err e = { "" };
+	struct analysis *a;
+	struct fixture f;
+	struct trace *quick;
+
+	begin(&f, 66, 5);
+	assert_int_equal(trace_open_quick(&quick, f.path, NULL), 0);
+	assert_non_null(quick->lists);
+	assert_int_equal(analysis_open(&a, quick, NULL), 0);
+	flip_in(f.path, DERIVED_FILE_NAME, first_part(&f, CHUNK_TASK_EVENTS).offset);
+	flip_in(f.path, "chunk-000000.ebr", 64 + 40);
+	assert_true(analysis_sql(a, "SELECT count(*) FROM task_events", &sink, &e) < 0);
+	assert_non_null(strstr(e.text, DERIVED_FILE_NAME));
+	assert_int_equal(rows, 0);
+	assert_int_not_equal(access(f.file, F_OK), 0);
+	/* what was read when the trace was opened still is what it was */
+	assert_int_equal(analysis_sql(a, "SELECT comm FROM threads WHERE utid >= 16", &sink, &e),
+			 0);
+	assert_true(rows > 0);
+	analysis_close(a);
+	trace_close(quick);
+	end(&f);
+}
+
+/* Of files that have not been changed for a while, opening reads nothing. */
+static void test_lists_of_unchanged_files_are_opened_without_them(void **state)
+{
+	const struct timespec unchanged = { .tv_sec = 2, .tv_nsec = 200000000 };
+	const struct trace_block *b;
+	struct fixture f;
+	struct trace *quick;
+	size_t cnt, i;
+	char path[160];
+	struct stat st, now;
+
+	begin(&f, 66, 5);
+	nanosleep(&unchanged, NULL);
+	unlink(f.file);
+	assert_int_equal(trace_open(&quick, f.path, NULL), 0);
+	trace_lists_save(quick);
+	trace_close(quick);
+	/*
+	 * This file cannot be read as a trace's, but does not look changed: its time was put
+	 * into the lists.
+	 */
+	snprintf(path, sizeof(path), "%s/chunk-000000.ebr", f.path);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(trace_open_quick(&quick, f.path, NULL), 0);
+	assert_non_null(quick->lists);
+	assert_int_equal(quick->headers_read, 0);
+	trace_close(quick);
+	/* touched, it may be another one: then each block says that it is not */
+	assert_int_equal(chmod(path, 0640), 0);
+	assert_int_equal(stat(path, &now), 0);
+	assert_true(now.st_ctim.tv_sec != st.st_ctim.tv_sec ||
+		    now.st_ctim.tv_nsec != st.st_ctim.tv_nsec);
+	assert_int_equal(trace_open_quick(&quick, f.path, NULL), 0);
+	assert_non_null(quick->lists);
+	b = trace_blocks(quick, &cnt);
+	for (i = 0; i < cnt && !strcmp(b[i].file, "chunk-000000.ebr"); i++)
+		;
+	assert_int_equal(quick->headers_read, i);
+	trace_close(quick);
+	flip_in(f.path, "chunk-000000.ebr", 64 + 40);
+	assert_int_equal(trace_open_quick(&quick, f.path, NULL), 0);
+	assert_null(quick->lists);
+	trace_close(quick);
+	end(&f);
+}
+
+/* Right checksums, wrong lists: only the blocks can tell. */
+static void test_lists_that_lie_are_found(void **state)
+{
+	struct derived_part p;
+	struct fixture f;
+	struct seen s;
+	size_t table;
+	uint64_t dir;
+	uint32_t crc;
+
+	begin(&f, 66, 5);
+	/* the first block's end of events, in the clear */
+	table = table_at(&f, DERIVED_BLOCKS);
+	p = first_part(&f, DERIVED_BLOCKS);
+	f.bytes[p.offset + 48] ^= 1;
+	p.crc = crc32c(0, f.bytes + p.offset, p.stored_bytes);
+	memcpy(f.bytes + table, &p, sizeof(p));
+	memcpy(&dir, f.bytes + 16, 8);
+	crc = crc32c(0, f.bytes + table, sizeof(p));
+	memcpy(f.bytes + dir + 8 * DERIVED_BLOCKS + 4, &crc, 4);
+	crc = crc32c(0, f.bytes + dir, 8 * DERIVED_TYPE_CNT);
+	memcpy(f.bytes + 48, &crc, 4);
+	crc = crc32c(0, f.bytes, 60);
+	memcpy(f.bytes + 60, &crc, 4);
+	put(&f, f.bytes, f.cnt);
+	s = lists_check_path(&f);
+	assert_int_equal(s.status, CHECK_NOTE);
+	assert_non_null(strstr(s.reason, "does not say what the blocks say"));
+	end(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_index_with_any_bit_flipped_is_found_and_not_believed),
+		cmocka_unit_test(test_index_cut_off_anywhere_is_found),
+		cmocka_unit_test(test_index_of_another_trace_or_version_is_named),
+		cmocka_unit_test(test_lists_with_any_bit_flipped_are_found_and_not_believed),
+		cmocka_unit_test(test_lists_that_cannot_be_made_again_give_no_answer),
+		cmocka_unit_test(test_lists_of_unchanged_files_are_opened_without_them),
+		cmocka_unit_test(test_lists_that_lie_are_found),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* A tree is removed while somebody else goes on making it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "base/atomic_output.h"
+#include "tests/unit/gen/gen_trace.h"
+
+#define ROUNDS 300
+#define ITEMS  50
+
+static char dir[64];
+
+static int setup(void **state)
+{
+	gen_temp_dir(dir);
+	return chdir(dir);
+}
+
+static int teardown(void **state)
+{
+	assert_int_equal(chdir("/"), 0);
+	gen_remove_dir(dir);
+	return 0;
+}
+
+static struct atomic_output begin(void)
+{
+	struct atomic_output o;
+	struct err e = { "" };
+
+	if (atomic_output_begin(&o, "out", false, &e) < 0)
+		fail_msg("%s", e.text);
+	return o;
+}
+
+static void test_drop_removes_all_and_follows_nothing(void **state)
+{
+	struct atomic_output o = begin();
+	char at[200], *old = strdup(o.dir);
+	int fd;
+
+	assert_int_equal(mkdir("kept", 0700), 0);
+	fd = open("kept/file", O_CREAT | O_WRONLY, 0600);
+	assert_true(fd >= 0);
+	close(fd);
+	snprintf(at, sizeof(at), "%s/inner", o.dir);
+	assert_int_equal(mkdir(at, 0700), 0);
+	snprintf(at, sizeof(at), "%s/inner/file", o.dir);
+	assert_int_equal(link("kept/file", at), 0);
+	snprintf(at, sizeof(at), "%s/link", o.dir);
+	assert_int_equal(symlink("../kept", at), 0);
+	atomic_output_drop(&o);
+	assert_null(o.dir);
+	assert_int_equal(access(old, F_OK), -1);
+	assert_int_equal(access("kept/file", F_OK), 0);
+	atomic_output_drop(&o);
+	free(old);
+}
+
+static void item(char at[300], const char *dir_path, int number)
+{
+	snprintf(at, 300, "%s/%d", dir_path, number);
+}
+
+/* Removes the files as well, as a command does that fails while a signal ends the program. */
+static void *remove_items(void *ctx)
+{
+	char at[300];
+	int i;
+
+	for (i = ITEMS; i-- > 0;) {
+		item(at, ctx, i);
+		(void)rmdir(at);
+	}
+	return NULL;
+}
+
+static void test_drop_of_what_is_gone_already_is_no_error(void **state)
+{
+	char at[300], old[200];
+	pthread_t other;
+	int i, k;
+
+	for (i = 0; i < ROUNDS; i++) {
+		struct atomic_output o = begin();
+
+		snprintf(old, sizeof(old), "%s", o.dir);
+		for (k = 0; k < ITEMS; k++) {
+			item(at, o.dir, k);
+			assert_int_equal(mkdir(at, 0700), 0);
+		}
+		assert_int_equal(pthread_create(&other, NULL, remove_items, old), 0);
+		atomic_output_drop(&o);
+		assert_int_equal(pthread_join(other, NULL), 0);
+		assert_int_equal(access(old, F_OK), -1);
+	}
+}
+
+static void test_an_output_that_exists_is_not_begun_anew(void **state)
+{
+	struct atomic_output o;
+	struct err e = { "" };
+
+	assert_int_equal(mkdir("there", 0700), 0);
+	assert_int_equal(atomic_output_begin(&o, "there/", true, &e), -EEXIST);
+	assert_non_null(strstr(e.text, "there"));
+	assert_null(o.dir);
+	atomic_output_drop(&o);
+}
+
+/* The item has the output's name, for messages, unless that is a way to other directories. */
+static void test_the_item_is_called_as_the_output(void **state)
+{
+	static const char *const names[][2] = { { "a", "/a" },	   { "./b.db", "/b.db" },
+						{ "c/", "/c" },	   { ".", "/new" },
+						{ "./..", "/new" }, { "./...", "/..." } };
+	struct err e = { "" };
+	unsigned int i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct atomic_output o;
+
+		assert_int_equal(atomic_output_begin(&o, names[i][0], false, &e), 0);
+		assert_string_equal(o.path + strlen(o.dir), names[i][1]);
+		atomic_output_drop(&o);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_drop_removes_all_and_follows_nothing),
+		cmocka_unit_test(test_drop_of_what_is_gone_already_is_no_error),
+		cmocka_unit_test(test_an_output_that_exists_is_not_begun_anew),
+		cmocka_unit_test(test_the_item_is_called_as_the_output),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* The small helpers of src/base. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/crc32c.h"
+#include "base/err.h"
+#include "base/hash_map.h"
+#include "base/strpool.h"
+#include "base/varint.h"
+#include "tests/unit/gen/gen_trace.h"
+
+static void test_err_keeps_the_first_message(void **state)
+{
+	struct err e = { 0 };
+
+	assert_int_equal(err_set(&e, -ENOENT, "no file %d", 7), -ENOENT);
+	assert_int_equal(err_set(&e, -EINVAL, "another"), -EINVAL);
+	assert_string_equal(e.text, "no file 7");
+	assert_int_equal(err_prefix(&e, -ENOENT, "trace '%s'", "x"), -ENOENT);
+	assert_string_equal(e.text, "trace 'x': no file 7");
+	assert_string_equal(err_text(&e, -ENOENT), "trace 'x': no file 7");
+}
+
+static void test_err_without_text_names_the_errno(void **state)
+{
+	struct err e = { 0 };
+
+	assert_string_equal(err_text(NULL, -ENOSPC), strerror(ENOSPC));
+	assert_string_equal(err_text(&e, ENOSPC), strerror(ENOSPC));
+	assert_string_equal(err_text(&e, -99999), "unknown error");
+	err_prefix(&e, -ENOSPC, "file");
+	assert_non_null(strstr(e.text, strerror(ENOSPC)));
+	assert_int_equal(err_set(NULL, -1, "x"), -1);
+	assert_int_equal(err_prefix(NULL, -1, "x"), -1);
+}
+
+static void test_err_prefix_never_overflows(void **state)
+{
+	struct err e = { 0 };
+	int i;
+
+	for (i = 0; i < 200; i++)
+		err_prefix(&e, -EINVAL, "prefix number %d", i);
+	assert_true(strlen(e.text) < sizeof(e.text));
+}
+
+static void test_varint_round_trip(void **state)
+{
+	uint64_t seed = 1, v, got;
+	uint8_t b[VARINT_MAX_BYTES];
+	int i;
+
+	for (i = 0; i < 200000; i++) {
+		uint8_t *end;
+
+		v = i < 64     ? (uint64_t)1 << i
+		    : i < 128  ? ((uint64_t)1 << (i - 64)) - 1
+		    : i == 128 ? UINT64_MAX
+			       : gen_random(&seed) >> (gen_random(&seed) & 63);
+		end = varint_put(b, v);
+		assert_true(end <= b + sizeof(b));
+		assert_ptr_equal(varint_get(b, end, &got), end);
+		assert_int_equal(got, v);
+		assert_int_equal(zigzag_decode(zigzag_encode(v)), v);
+		if (end - b > 1)
+			assert_null(varint_get(b, end - 1, &got));
+	}
+	assert_int_equal(zigzag_encode((uint64_t)-1), 1);
+	assert_int_equal(zigzag_encode(1), 2);
+}
+
+static void test_varint_rejects_more_than_64_bits(void **state)
+{
+	uint8_t b[12];
+	uint64_t v;
+
+	memset(b, 0xff, sizeof(b));
+	assert_null(varint_get(b, b + sizeof(b), &v));
+	b[9] = 0x02;
+	assert_null(varint_get(b, b + sizeof(b), &v));
+	b[9] = 0x01;
+	assert_ptr_equal(varint_get(b, b + sizeof(b), &v), b + 10);
+	assert_int_equal(v, UINT64_MAX);
+	assert_null(varint_get(b, b, &v));
+}
+
+static void test_crc32c_known_answers(void **state)
+{
+	uint8_t b[32];
+
+	/* RFC 3720, B.4 */
+	assert_int_equal(crc32c(0, "123456789", 9), 0xe3069283);
+	memset(b, 0, sizeof(b));
+	assert_int_equal(crc32c(0, b, 32), 0x8a9136aa);
+	memset(b, 0xff, sizeof(b));
+	assert_int_equal(crc32c(0, b, 32), 0x62a8ab43);
+	assert_int_equal(crc32c(0, b, 0), 0);
+}
+
+static void test_crc32c_both_ways_agree(void **state)
+{
+	uint64_t seed = 3;
+	uint8_t b[300];
+	size_t i, n;
+
+	for (i = 0; i < sizeof(b); i++)
+		b[i] = (uint8_t)gen_random(&seed);
+	for (n = 0; n < 280; n++) {
+		assert_int_equal(crc32c(0, b + n % 9, n), crc32c_portable(0, b + n % 9, n));
+		assert_int_equal(crc32c(crc32c(0, b, n / 3), b + n / 3, n - n / 3),
+				 crc32c(0, b, n));
+	}
+}
+
+static void test_buf_remembers_failure(void **state)
+{
+	struct buf b = { 0 };
+
+	buf_add(&b, "abc", 3);
+	buf_add_varint(&b, 300);
+	assert_int_equal(b.len, 5);
+	assert_null(buf_room(&b, SIZE_MAX / 2));
+	buf_add(&b, "x", 1);
+	assert_true(b.failed);
+	assert_int_equal(b.len, 5);
+	buf_reset(&b);
+	assert_false(b.failed);
+	buf_done(&b);
+}
+
+static void test_hash_map_against_an_array(void **state)
+{
+	enum { N = 5000 };
+	static uintptr_t model[N];
+	struct hash_map m = { 0 };
+	uint64_t seed = 9;
+	size_t cnt = 0;
+	int i;
+
+	memset(model, 0, sizeof(model));
+	for (i = 0; i < 400000; i++) {
+		/* keys that share low or high bits, as pids and addresses do */
+		uint64_t k = gen_random(&seed) % N, key = k & 1 ? k << 40 : k;
+
+		if (gen_random(&seed) & 1) {
+			uintptr_t v = (gen_random(&seed) & 0xffff) + 1;
+
+			cnt += !model[k];
+			model[k] = v;
+			assert_int_equal(hash_map_put(&m, key, (void *)v), 0);
+		} else {
+			cnt -= model[k] != 0;
+			assert_int_equal((uintptr_t)hash_map_remove(&m, key), model[k]);
+			model[k] = 0;
+		}
+		assert_int_equal(m.cnt, cnt);
+		k = gen_random(&seed) % N;
+		assert_int_equal((uintptr_t)hash_map_get(&m, k & 1 ? k << 40 : k), model[k]);
+	}
+	hash_map_done(&m);
+}
+
+static void test_strpool_keeps_one_copy(void **state)
+{
+	struct strpool *p;
+	const char *a, *b;
+	char s[32], big[100000];
+	int i;
+
+	assert_int_equal(strpool_new(&p), 0);
+	a = strpool_put(p, "hello");
+	for (i = 0; i < 20000; i++) {
+		snprintf(s, sizeof(s), "string %d", i);
+		assert_string_equal(strpool_put(p, s), s);
+	}
+	memset(big, 'x', sizeof(big));
+	big[sizeof(big) - 1] = 0;
+	b = strpool_put(p, big);
+	assert_string_equal(b, big);
+	assert_ptr_equal(strpool_put(p, "hello"), a);
+	assert_ptr_equal(strpool_put(p, big), b);
+	assert_string_equal(strpool_put(p, ""), "");
+	strpool_free(p);
+	strpool_free(NULL);
+}
+
+static void test_clock_tuple_is_taken_together(void **state)
+{
+	uint64_t before = clock_mono_ns(), real = clock_real_ns();
+	struct clock_tuple t;
+
+	clock_read_tuple(&t);
+	assert_true(t.mono_ns >= before && t.mono_ns <= clock_mono_ns());
+	assert_true(t.real_ns >= real && t.real_ns <= clock_real_ns());
+	assert_true(t.boot_ns >= t.mono_ns - 1000000);
+	assert_true(t.uncertainty_ns < 10000000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_err_keeps_the_first_message),
+		cmocka_unit_test(test_err_without_text_names_the_errno),
+		cmocka_unit_test(test_err_prefix_never_overflows),
+		cmocka_unit_test(test_varint_round_trip),
+		cmocka_unit_test(test_varint_rejects_more_than_64_bits),
+		cmocka_unit_test(test_crc32c_known_answers),
+		cmocka_unit_test(test_crc32c_both_ways_agree),
+		cmocka_unit_test(test_buf_remembers_failure),
+		cmocka_unit_test(test_hash_map_against_an_array),
+		cmocka_unit_test(test_strpool_keeps_one_copy),
+		cmocka_unit_test(test_clock_tuple_is_taken_together),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

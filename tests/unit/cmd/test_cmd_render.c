@@ -1,0 +1,604 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * Tests of what leaves the program as text: textsafe, the three formats of render, opts and
+ * nearest.
+ */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cmd/input/lists.h"
+#include "cmd/input/nearest.h"
+#include "cmd/input/opts.h"
+#include "cmd/render/render.h"
+#include "base/textsafe.h"
+
+#define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+
+/* ---- textsafe ---- */
+
+static void test_textsafe_lets_no_control_byte_through(void **state)
+{
+	char dst[TEXTSAFE_JSON_MAX(4) + 1], src[4];
+
+	/* every byte, alone and between others, in all three forms */
+	for (unsigned int b = 0; b < 256; b++) {
+		size_t n;
+
+		src[0] = 'a';
+		src[1] = (char)b;
+		src[2] = 'z';
+		for (unsigned int form = 0; form < 3; form++) {
+			if (form == 0)
+				n = textsafe_escape(dst, sizeof(dst), src, 3, NULL);
+			else if (form == 1)
+				n = textsafe_csv(dst, src, 3);
+			else
+				n = textsafe_json(dst, src, 3);
+			for (size_t i = 0; i < n; i++) {
+				unsigned char c = (unsigned char)dst[i];
+
+				if (c < 0x20 || c == 0x7f || (c >= 0x80 && form < 2))
+					fail_msg("byte %02x came out as %02x in form %u", b, c,
+						 form);
+			}
+		}
+	}
+}
+
+static void test_textsafe_escapes_for_terminals(void **state)
+{
+	static const struct {
+		const char *src, *want;
+		unsigned int cells;
+	} cases[] = {
+		{ "make", "make", 4 },
+		{ "", "", 0 },
+		{ "\x1b[31mred", "\\x1b[31mred", 11 },
+		{ "a\nb", "a\\x0ab", 6 },
+		{ "caf\xc3\xa9", "caf\xc3\xa9", 4 },
+		{ "caf\xc3", "caf\\xc3", 7 },
+		{ "\xc2\x9b"
+		  "1m",
+		  "\\xc2\\x9b1m", 10 }, /* C1 CSI in UTF-8 */
+		{ "\xe2\x80\xae"
+		  "x",
+		  "\\xe2\\x80\\xaex", 13 }, /* right-to-left override */
+		{ "\xe4\xb8\xad", "\xe4\xb8\xad", 2 },
+		{ "back\\slash", "back\\slash", 10 },
+	};
+	char dst[64];
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		unsigned int cells = 77;
+		size_t n = textsafe_escape(dst, sizeof(dst), cases[i].src, strlen(cases[i].src),
+					   &cells);
+
+		assert_string_equal(dst, cases[i].want);
+		assert_int_equal(n, strlen(dst));
+		assert_int_equal(cells, cases[i].cells);
+	}
+}
+
+static void test_textsafe_stays_within_its_buffer(void **state)
+{
+	char dst[8];
+
+	memset(dst, 'X', sizeof(dst));
+	textsafe_escape(dst, 6, "ab\x01\x02", 4, NULL);
+	assert_string_equal(dst, "ab"); /* a whole \x01 would not fit beside the NUL */
+	assert_int_equal(dst[6], 'X');
+	textsafe_escape(dst, 1, "ab", 2, NULL);
+	assert_string_equal(dst, "");
+}
+
+static void test_textsafe_cuts_at_cells(void **state)
+{
+	char a[] = "abcdef", b[] = "abc", c[] = "\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad";
+
+	textsafe_cut(a, 4);
+	assert_string_equal(a, "abc~");
+	textsafe_cut(b, 3);
+	assert_string_equal(b, "abc");
+	textsafe_cut(c, 4);
+	assert_string_equal(c, "\xe4\xb8\xad~");
+}
+
+static void assert_csv(const char *src, const char *want)
+{
+	char dst[TEXTSAFE_CSV_MAX(64)];
+	size_t n = textsafe_csv(dst, src, strlen(src));
+
+	dst[n] = '\0';
+	assert_string_equal(dst, want);
+}
+
+static void test_textsafe_quotes_csv_and_stops_formulas(void **state)
+{
+	assert_csv("make", "make");
+	assert_csv("", "\"\"");
+	assert_csv("a,b", "\"a,b\"");
+	assert_csv("say \"hi\"", "\"say \"\"hi\"\"\"");
+	assert_csv(" lead", "\" lead\"");
+	assert_csv("=1+1", "\"'=1+1\"");
+	assert_csv("+a", "\"'+a\"");
+	assert_csv("-a", "\"'-a\"");
+	assert_csv("@SUM(A1)", "\"'@SUM(A1)\"");
+	assert_csv("\t=1", "\\x09=1");
+	assert_csv("\r=1", "\\x0d=1");
+	/* apostrophes are quotes to some readers */
+	assert_csv("'a' b", "\"'a' b\"");
+	assert_csv("it's", "it's");
+	assert_csv("=HYPERLINK(\"x\",1)", "\"'=HYPERLINK(\"\"x\"\",1)\"");
+	assert_csv("two\nlines", "two\\x0alines");
+	assert_csv("a=b", "a=b");
+}
+
+static void assert_json(const char *src, size_t n, const char *want)
+{
+	char dst[TEXTSAFE_JSON_MAX(64)];
+	size_t w = textsafe_json(dst, src, n);
+
+	dst[w] = '\0';
+	assert_string_equal(dst, want);
+}
+
+static void test_textsafe_makes_valid_json_strings(void **state)
+{
+	assert_json("make", 4, "\"make\"");
+	assert_json("a\"b\\c", 5, "\"a\\\"b\\\\c\"");
+	assert_json("\x1b\n\0x", 4, "\"\\u001b\\u000a\\u0000x\"");
+	assert_json("\xc3\xa9", 2, "\"\xc3\xa9\"");
+	assert_json("a\xff"
+		    "b",
+		    3,
+		    "\"a\xef\xbf\xbd"
+		    "b\"");
+	assert_json("\xe2\x80\xae", 3, "\"\\u202e\"");
+	assert_json("\xf3\xa0\x81\x81", 4, "\"\\udb40\\udc41\"");
+}
+
+/* ---- render ---- */
+
+static const char *const names[] = {
+	"pid", "comm", "oncpu_ns", "util_pct", "net_bytes", "complete"
+};
+
+static struct value val_int(int64_t i)
+{
+	return (struct value){ .type = VALUE_INT, .i = i };
+}
+
+static struct value val_real(double r)
+{
+	return (struct value){ .type = VALUE_REAL, .r = r };
+}
+
+static struct value val_text(const char *s)
+{
+	return (struct value){ .type = VALUE_TEXT, .text = s, .text_bytes = strlen(s) };
+}
+
+/* Renders row_cnt rows that differ in the pid; the caller frees the text. */
+static char *render(const struct render_options *options, unsigned int row_cnt)
+{
+	struct render_options o = *options;
+	const struct row_sink *sink;
+	struct render *r;
+	char *text = NULL;
+	size_t size;
+
+	o.out = open_memstream(&text, &size);
+	assert_int_equal(render_new(&r, &o), 0);
+	sink = render_sink(r);
+	assert_int_equal(sink->begin(sink->ctx, 6, names), 0);
+	for (unsigned int i = 0; i < row_cnt; i++) {
+		const struct value row[] = {
+			val_int(1000 + i), val_text(i ? "=x\x1b" : "make"),
+			val_int(12345678), val_real(100.0 / 3.0),
+			val_int(-2097152), { .type = VALUE_NULL },
+		};
+
+		assert_int_equal(sink->row(sink->ctx, row), 0);
+	}
+	assert_int_equal(sink->end(sink->ctx), 0);
+	render_free(r);
+	fclose(o.out);
+	return text;
+}
+
+static void test_render_writes_raw_csv(void **state)
+{
+	char *text = render(&(struct render_options){ .format = RENDER_CSV }, 2);
+
+	assert_string_equal(text, "pid,comm,oncpu_ns,util_pct,net_bytes,complete\n"
+				  "1000,make,12345678,33.333333333333336,-2097152,\n"
+				  "1001,\"'=x\\x1b\",12345678,33.333333333333336,-2097152,\n");
+	free(text);
+}
+
+static void test_render_writes_json(void **state)
+{
+	char *text = render(&(struct render_options){ .format = RENDER_JSON }, 2);
+
+	assert_string_equal(
+		text, "[\n"
+		      "{\"pid\":1000,\"comm\":\"make\",\"oncpu_ns\":12345678,\"util_pct\":33."
+		      "333333333333336,"
+		      "\"net_bytes\":-2097152,\"complete\":null},\n"
+		      "{\"pid\":1001,\"comm\":\"=x\\u001b\",\"oncpu_ns\":12345678,"
+		      "\"util_pct\":33.333333333333336,\"net_bytes\":-2097152,\"complete\":null}\n"
+		      "]\n");
+	free(text);
+	text = render(&(struct render_options){ .format = RENDER_JSON }, 0);
+	assert_string_equal(text, "[]\n");
+	free(text);
+}
+
+static void test_render_writes_tables_for_people(void **state)
+{
+	char *text = render(
+		&(struct render_options){ .format = RENDER_TABLE, .human = true, .limit = 2 },
+		1302);
+
+	assert_string_equal(text, " PID  COMM      ONCPU  UTIL %  NET BYTES  COMPLETE\n"
+				  "1000  make    12.3 ms    33.3  -2.00 MiB         -\n"
+				  "1001  =x\\x1b  12.3 ms    33.3  -2.00 MiB         -\n"
+				  "(1,300 more; --limit 0 shows all)\n");
+	free(text);
+}
+
+static void test_render_leaves_sql_tables_as_they_are(void **state)
+{
+	char *text = render(&(struct render_options){ .format = RENDER_TABLE }, 1);
+
+	assert_string_equal(text, " pid  comm  oncpu_ns          util_pct  net_bytes  complete\n"
+				  "1000  make  12345678  33.3333333333333   -2097152      NULL\n");
+	free(text);
+}
+
+static void test_render_streams_long_tables_whole(void **state)
+{
+	unsigned int rows = 3 * RENDER_TABLE_HELD + 7, lines = 0;
+	char *text =
+		render(&(struct render_options){ .format = RENDER_TABLE, .human = true }, rows);
+	char want[16];
+
+	for (const char *p = text; *p; p++)
+		lines += *p == '\n';
+	assert_int_equal(lines, rows + 1);
+	snprintf(want, sizeof(want), "\n%u  ", 1000 + rows - 1);
+	assert_non_null(strstr(text, want));
+	free(text);
+}
+
+static void test_render_fits_tables_to_the_terminal(void **state)
+{
+	static const char *const cols[] = { "pid", "cmdline" };
+	const struct value row[] = { val_int(1),
+				     val_text("0123456789012345678901234567890123456789") };
+	char *text = NULL;
+	size_t size;
+	struct render_options o = { .format = RENDER_TABLE, .human = true, .width = 25 };
+	const struct row_sink *sink;
+	struct render *r;
+
+	o.out = open_memstream(&text, &size);
+	assert_int_equal(render_new(&r, &o), 0);
+	sink = render_sink(r);
+	assert_int_equal(sink->begin(sink->ctx, 2, cols), 0);
+	assert_int_equal(sink->row(sink->ctx, row), 0);
+	assert_int_equal(sink->end(sink->ctx), 0);
+	render_free(r);
+	fclose(o.out);
+	assert_string_equal(text, "PID  CMDLINE\n  1  0123456789012345678~\n");
+	free(text);
+}
+
+/* Renders a table of one row. The caller frees the text. */
+static char *table_of(unsigned int cnt, const char *const *cols, const struct value *row,
+		      unsigned int width, bool human)
+{
+	char *text = NULL;
+	size_t size;
+	struct render_options o = { .format = RENDER_TABLE, .human = human, .width = width };
+	const struct row_sink *sink;
+	struct render *r;
+
+	o.out = open_memstream(&text, &size);
+	assert_int_equal(render_new(&r, &o), 0);
+	sink = render_sink(r);
+	assert_int_equal(sink->begin(sink->ctx, cnt, cols), 0);
+	assert_int_equal(sink->row(sink->ctx, row), 0);
+	assert_int_equal(sink->end(sink->ctx), 0);
+	render_free(r);
+	fclose(o.out);
+	return text;
+}
+
+static void test_render_table_puts_stacks_under_their_row(void **state)
+{
+	static const char *const cols[] = { "pid", "user_stack", "bytes", "kernel_stack", "stack" };
+	struct value row[] = { val_int(1), val_text("main;outer\x1b;inner"), val_int(2048),
+			       { .type = VALUE_NULL }, val_text("one") };
+	char *text = table_of(5, cols, row, 0, true);
+
+	assert_string_equal(text,
+			    "PID     BYTES\n  1  2.00 KiB\n      user: inner < outer\\x1b < main\n"
+			    "      stack: one\n");
+	free(text);
+	text = table_of(5, cols, row, 28, true);	/* two lines at most, the outer end goes */
+	assert_string_equal(
+		text,
+		"PID     BYTES\n  1  2.00 KiB\n      user: inner\n            < outer\\x1b < m~\n"
+		"      stack: one\n");
+	free(text);
+	row[1] = val_text("");
+	row[4] = val_text(";;");
+	text = table_of(5, cols, row, 28, true);
+	assert_string_equal(text,
+			    "PID     BYTES\n  1  2.00 KiB\n      user: \n      stack:  <  < \n");
+	free(text);
+	row[1] = val_text("a;b");	/* of a query, not of a report: columns like any other */
+	text = table_of(3, cols, row, 0, false);
+	assert_string_equal(text, "pid  user_stack  bytes\n  1  a;b          2048\n");
+	free(text);
+}
+
+static void test_render_leaves_out_columns_there_is_no_room_for(void **state)
+{
+	static const char *const cols[] = { "pid",   "comm",   "ios",	  "threshold_bytes",
+					    "bytes", "errors", "wait_ns", "complete" };
+	const struct value row[] = { val_int(1),    val_text("a-name-of-20-letters"),
+				     val_int(7),    val_int(1024),
+				     val_int(2048), val_int(0),
+				     val_int(1000), val_int(1) };
+	const struct row_sink *sink;
+	struct render_options o = { .format = RENDER_TABLE, .human = true, .width = 44 };
+	struct render *r;
+	char *text = NULL;
+	size_t size;
+
+	o.out = open_memstream(&text, &size);
+	assert_int_equal(render_new(&r, &o), 0);
+	sink = render_sink(r);
+	assert_int_equal(sink->begin(sink->ctx, 8, cols), 0);
+	assert_int_equal(sink->row(sink->ctx, row), 0);
+	assert_int_equal(sink->row(sink->ctx, row), 0);
+	assert_int_equal(sink->end(sink->ctx), 0);
+	render_free(r);
+	fclose(o.out);
+	/*
+	 * Columns go in this order: zeros, columns that others imply, then from the right. Who
+	 * it is and whether the row is complete never go.
+	 */
+	assert_string_equal(
+		text, "PID  COMM            IOS     BYTES  COMPLETE\n"
+		      "  1  a-name-of-20-~    7  2.00 KiB       yes\n"
+		      "  1  a-name-of-20-~    7  2.00 KiB       yes\n"
+		      "(not shown, 0 in all rows: ERRORS)\n(no room for: THRESHOLD BYTES, WAIT)\n");
+	free(text);
+	text = table_of(8, cols, row, 44, true);	/* a row alone stands upright */
+	assert_string_equal(
+		text,
+		"PID              1\nCOMM             a-name-of-20-letters\nIOS              7\n"
+		"THRESHOLD BYTES  1.00 KiB\nBYTES            2.00 KiB\nERRORS           0\n"
+		"WAIT             1.00 us\nCOMPLETE         yes\n");
+	free(text);
+	text = table_of(8, cols, row, 0, true);
+	assert_null(strstr(text, "not shown"));
+	assert_null(strstr(text, "no room"));
+	free(text);
+	text = table_of(8, cols, row, 44, false); /* of a query: what was asked for is there */
+	assert_non_null(strstr(text, "threshold_bytes"));
+	assert_null(strstr(text, "no room"));
+	free(text);
+}
+
+static void test_render_wraps_between_words(void **state)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	render_wrap(f, "one two three", 8);
+	render_wrap(f, "a-long-word b", 4);
+	render_wrap(f, "", 4);
+	render_wrap(f, "as it is", 0);
+	fclose(f);
+	assert_string_equal(text, "one two\nthree\na-long-word\nb\n\nas it is\n");
+	free(text);
+}
+
+static void test_render_csv_reals_read_back_exactly(void **state)
+{
+	static const double cases[] = { 0.1, 1.0 / 3, 1e300, 5e-324, 123456789.125, -0.0, 100 };
+	static const char *const one[] = { "x" };
+
+	for (size_t i = 0; i < ARRAY_LEN(cases) + 2; i++) {
+		struct value v = val_real(i < ARRAY_LEN(cases)	  ? cases[i]
+					  : i == ARRAY_LEN(cases) ? NAN
+								  : INFINITY);
+		struct render_options o = { .format = RENDER_CSV };
+		const struct row_sink *sink;
+		struct render *r;
+		char *text = NULL;
+		size_t size;
+
+		o.out = open_memstream(&text, &size);
+		assert_int_equal(render_new(&r, &o), 0);
+		sink = render_sink(r);
+		assert_int_equal(sink->begin(sink->ctx, 1, one), 0);
+		assert_int_equal(sink->row(sink->ctx, &v), 0);
+		assert_int_equal(sink->end(sink->ctx), 0);
+		render_free(r);
+		fclose(o.out);
+		if (i < ARRAY_LEN(cases))
+			assert_true(strtod(text + 2, NULL) == cases[i]);
+		else
+			assert_string_equal(text, "x\n\n");
+		free(text);
+	}
+}
+
+static void test_render_reports_a_full_disk(void **state)
+{
+	FILE *full = fopen("/dev/full", "w");
+	struct render_options o = { .format = RENDER_CSV, .out = full };
+	const struct value row[] = { val_int(1), val_text("x"), val_int(1),
+				     val_int(1), val_int(1),	val_int(1) };
+	const struct row_sink *sink;
+	struct render *r;
+	int c;
+
+	if (!full)
+		skip();
+	assert_int_equal(render_new(&r, &o), 0);
+	sink = render_sink(r);
+	c = sink->begin(sink->ctx, 6, names);
+	for (unsigned int i = 0; !c && i < 100000; i++)
+		c = sink->row(sink->ctx, row);
+	assert_int_equal(c, -ENOSPC);
+	render_free(r);
+	fclose(full);
+}
+
+/* ---- opts, nearest, lists ---- */
+
+static const struct opts_option options[] = {
+	{ 'a', 'a', "all", NULL, "a flag" },
+	{ 'o', 'o', "output", "FILE", "a value" },
+	{ 300, 0, "to", "TIME", "a value that may start with a dash" },
+	{ 0 },
+};
+static const struct opts_command command = {
+	.name = "x", .synopsis = "", .about = "", .options = options
+};
+
+static void assert_parses(char **argv, int operand_ends, const char *want)
+{
+	struct opts_command c = command;
+	char got[256] = "";
+	const char *value;
+	struct opts o;
+	int argc = 0, id;
+
+	while (argv[argc])
+		argc++;
+	c.operand_ends = operand_ends;
+	opts_init(&o, &c, argc, argv);
+	while ((id = opts_next(&o, &value)) != OPTS_END) {
+		snprintf(got + strlen(got), sizeof(got) - strlen(got), "%d=%s ", id,
+			 value ? value : "");
+		if (id == OPTS_BAD)
+			break;
+	}
+	for (int i = o.next; id == OPTS_END && i < argc; i++)
+		snprintf(got + strlen(got), sizeof(got) - strlen(got), "[%s]", argv[i]);
+	assert_string_equal(got, want);
+}
+
+#define ARGS(...) ((char *[]){ (char *)"x", __VA_ARGS__, NULL })
+
+static void test_opts_understands_the_usual_forms(void **state)
+{
+	assert_parses(ARGS("-a", "-o", "f", "--output", "g", "--output=h", "-oi"), 0,
+		      "97= 111=f 111=g 111=h 111=i ");
+	assert_parses(ARGS("-aof"), 0, "97= 111=f ");
+	assert_parses(ARGS("--to", "-2s", "--to=-3s"), 0, "300=-2s 300=-3s ");
+	assert_parses(ARGS("view", "-a", "-"), 0, "-3=view 97= -3=- ");
+	assert_parses(ARGS("--", "-a"), 0, "-3=-a ");
+	assert_parses(ARGS("-a", "make", "-a", "--", "-o"), 1, "97= [make][-a][--][-o]");
+	assert_parses(ARGS("-a", "--", "-a", "--"), 1, "97= [-a][--]");
+	assert_parses(ARGS("--output="), 0, "111= ");
+}
+
+static void test_opts_refuses_what_it_does_not_know(void **state)
+{
+	assert_parses(ARGS("-z"), 0, "-1= ");
+	assert_parses(ARGS("--outptu"), 0, "-1= ");
+	assert_parses(ARGS("--all=1"), 0, "-1= ");
+	assert_parses(ARGS("-o"), 0, "-1= ");
+	assert_parses(ARGS("--to"), 0, "-1= ");
+	assert_parses(ARGS("-az"), 0, "97= -1= ");
+}
+
+static void test_nearest_suggests_only_what_is_near(void **state)
+{
+	static const char *const words[] = { "record", "report", "sql", "export", NULL, "info" };
+
+	assert_int_equal(nearest_find("recrod", words, 6), 0);
+	assert_int_equal(nearest_find("reprot", words, 6), 1);
+	assert_int_equal(nearest_find("rep", words, 6), 1);
+	assert_int_equal(nearest_find("exprot", words, 6), 3);
+	assert_int_equal(nearest_find("sq", words, 6), 2);
+	assert_int_equal(nearest_find("banana", words, 6), -1);
+	assert_int_equal(nearest_find("", words, 6), -1);
+	assert_int_equal(nearest_find("x", words, 6), -1);
+}
+
+static void test_lists_take_pids_and_refuse_the_rest(void **state)
+{
+	static const char *const bad[] = { "",	 ",",	"1,", ",1",	    "0",
+					   "-1", "1 2", "1x", "2147483648", "99999999999999" };
+	uint32_t *pids = NULL;
+	unsigned int cnt = 0;
+
+	assert_int_equal(lists_add_pids("1,22", &pids, &cnt, NULL), 0);
+	assert_int_equal(lists_add_pids("333", &pids, &cnt, NULL), 0);
+	assert_int_equal(cnt, 3);
+	assert_int_equal(pids[0], 1);
+	assert_int_equal(pids[1], 22);
+	assert_int_equal(pids[2], 333);
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+		assert_int_equal(lists_add_pids(bad[i], &pids, &(unsigned int){ cnt }, NULL),
+				 -EINVAL);
+	free(pids);
+}
+
+static void test_lists_quote_a_command_line(void **state)
+{
+	char *line =
+		lists_join_argv(ARGS((char *)"-j2", (char *)"a b", (char *)"it's", (char *)""));
+
+	assert_string_equal(line, "x -j2 'a b' 'it'\\''s' ''");
+	free(line);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_textsafe_lets_no_control_byte_through),
+		cmocka_unit_test(test_textsafe_escapes_for_terminals),
+		cmocka_unit_test(test_textsafe_stays_within_its_buffer),
+		cmocka_unit_test(test_textsafe_cuts_at_cells),
+		cmocka_unit_test(test_textsafe_quotes_csv_and_stops_formulas),
+		cmocka_unit_test(test_textsafe_makes_valid_json_strings),
+		cmocka_unit_test(test_render_writes_raw_csv),
+		cmocka_unit_test(test_render_writes_json),
+		cmocka_unit_test(test_render_writes_tables_for_people),
+		cmocka_unit_test(test_render_leaves_sql_tables_as_they_are),
+		cmocka_unit_test(test_render_streams_long_tables_whole),
+		cmocka_unit_test(test_render_fits_tables_to_the_terminal),
+		cmocka_unit_test(test_render_table_puts_stacks_under_their_row),
+		cmocka_unit_test(test_render_leaves_out_columns_there_is_no_room_for),
+		cmocka_unit_test(test_render_wraps_between_words),
+		cmocka_unit_test(test_render_csv_reals_read_back_exactly),
+		cmocka_unit_test(test_render_reports_a_full_disk),
+		cmocka_unit_test(test_opts_understands_the_usual_forms),
+		cmocka_unit_test(test_opts_refuses_what_it_does_not_know),
+		cmocka_unit_test(test_nearest_suggests_only_what_is_near),
+		cmocka_unit_test(test_lists_take_pids_and_refuse_the_rest),
+		cmocka_unit_test(test_lists_quote_a_command_line),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

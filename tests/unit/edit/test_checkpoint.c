@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * The state that a cut begins with is the same to the byte, whether everything before the window
+ * was read or only what follows the last point before it (derived.idx), wherever the points are. A
+ * file of points that is damaged, or that belongs to another trace, is not used.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "edit/checkpoint_file.h"
+#include "edit/checkpoint.h"
+#include "edit/trace_check.h"
+#include "trace/derived_file.h"
+#include "tests/unit/gen/gen_chaos.h"
+
+#define below chaos_below
+
+struct fixture {
+	struct chaos f;
+	char points[128]; /* derived.idx */
+	struct trace *t;
+};
+
+static void begin(struct fixture *x, uint64_t seed, unsigned int blocks)
+{
+	chaos_begin(&x->f, seed);
+	chaos_add_blocks(&x->f, blocks);
+	chaos_end(&x->f, true);
+	snprintf(x->points, sizeof(x->points), "%s/derived.idx", x->f.path);
+	assert_int_equal(trace_open(&x->t, x->f.path, NULL), 0);
+}
+
+static void end(struct fixture *x)
+{
+	trace_close(x->t);
+	gen_remove_dir(x->f.dir);
+}
+
+static struct checkpoint carry(struct trace *t, uint64_t at_ns, uint32_t kinds,
+			       uint64_t point_events)
+{
+	struct checkpoint_request q = { .kind_mask = kinds,
+					.no_points = !point_events,
+					.point_events = point_events };
+	struct checkpoint c;
+	struct err e = { "" };
+
+	if (checkpoint(t, at_ns, &q, &c, &e) < 0)
+		fail_msg("%s", e.text);
+	return c;
+}
+
+static void check_same(const struct checkpoint *a, const struct checkpoint *b, uint64_t at_ns,
+		       const char *what)
+{
+	size_t i;
+
+	for (i = 0; i < a->event_cnt && i < b->event_cnt; i++)
+		if (memcmp(&a->events[i], &b->events[i], sizeof(*a->events)))
+			fail_msg("%s, at %llu: event %zu is %s of %llu, and %s of %llu", what,
+				 (unsigned long long)at_ns, i, event_kind_name(a->events[i].kind),
+				 (unsigned long long)a->events[i].ts_ns,
+				 event_kind_name(b->events[i].kind),
+				 (unsigned long long)b->events[i].ts_ns);
+	assert_int_equal(a->event_cnt, b->event_cnt);
+	for (i = 0; i < a->memory_cnt && i < b->memory_cnt; i++)
+		if (a->memory[i].upid != b->memory[i].upid ||
+		    a->memory[i].unknown != b->memory[i].unknown ||
+		    memcmp(a->memory[i].bytes, b->memory[i].bytes, sizeof(a->memory[i].bytes)) ||
+		    a->memory[i].total_vm_bytes != b->memory[i].total_vm_bytes)
+			fail_msg("%s, at %llu: memory of %u and %u", what,
+				 (unsigned long long)at_ns, a->memory[i].upid, b->memory[i].upid);
+	assert_int_equal(a->memory_cnt, b->memory_cnt);
+}
+
+static uint64_t instant(struct trace *t)
+{
+	uint64_t start = trace_start_ns(t), end = trace_end_ns(t);
+	size_t cnt;
+	const struct trace_block *b = trace_blocks(t, &cnt);
+
+	return below(4) ? start + below(end - start + 1) : b[below(cnt)].from_ns;
+}
+
+static unsigned int seeds(void)
+{
+	const char *s = getenv("EBPFREC_TEST_SEEDS");
+
+	return s ? (unsigned int)atoi(s) : 12;
+}
+
+/*
+ * Instants in any order: new points follow the old ones, and a cut uses the last point before
+ * it.
+ */
+static void test_carried_from_points_is_carried_from_the_start(void **state)
+{
+	static const uint32_t kinds[] = { UINT32_MAX, UINT32_MAX,
+					  1u << EVENT_SWITCH | 1u << EVENT_WAKEUP };
+	struct checkpoint whole, points;
+	uint64_t at_ns, every, used_ns;
+	unsigned int i, k, used_cnt = 0;
+	struct checkpoint_file *p;
+	struct fixture x;
+	uint32_t mask;
+
+	for (i = 0; i < seeds(); i++) {
+		begin(&x, 3000 + i, 3 + (unsigned int)below(8));
+		every = 1 + below(below(2) ? 20 : 2000);
+		for (k = 0; k < 8; k++) {
+			at_ns = instant(x.t);
+			mask = kinds[below(3)];
+			assert_int_equal(checkpoint_file_open(&p, x.t), 0);
+			if (checkpoint_file_find(p, at_ns, &used_ns, &points) > 0) {
+				used_cnt++;
+				checkpoint_done(&points);
+			}
+			checkpoint_file_free(p);
+			whole = carry(x.t, at_ns, mask, 0);
+			points = carry(x.t, at_ns, mask, every);
+			check_same(&whole, &points, at_ns, x.f.path);
+			checkpoint_done(&whole);
+			checkpoint_done(&points);
+		}
+		end(&x);
+	}
+	assert_true(used_cnt > seeds());
+}
+
+static void test_checkpoint_comes_back_from_bytes(void **state)
+{
+	struct checkpoint a, b;
+	struct block_out out;
+	const void *made;
+	struct fixture x;
+	unsigned int cpus;
+	uint64_t at_ns;
+	uint8_t *bytes;
+	size_t i, cnt;
+
+	begin(&x, 71, 6);
+	cpus = trace_cpu_cnt(x.t);
+	at_ns = trace_start_ns(x.t) + (trace_end_ns(x.t) - trace_start_ns(x.t)) / 2;
+	a = carry(x.t, at_ns, UINT32_MAX, 0);
+	assert_true(a.event_cnt > 100 && a.memory_cnt > 3);
+	assert_int_equal(block_out_init(&out, 0), 0);
+	assert_int_equal(checkpoint_encode(&a, at_ns, cpus, &out, &made, &cnt), 0);
+	bytes = malloc(cnt + 8);
+	assert_non_null(bytes);
+	memcpy(bytes, made, cnt);
+	assert_int_equal(checkpoint_decode(bytes, cnt, at_ns, cpus, &b), 0);
+	check_same(&a, &b, at_ns, "decoded");
+	checkpoint_done(&b);
+	/* of a CPU there is not; of another instant; cut short, at any place; more than there is */
+	assert_int_equal(checkpoint_decode(bytes, cnt, at_ns, 1, &b), -EBADMSG);
+	assert_int_equal(checkpoint_decode(bytes, cnt, at_ns - 1, cpus, &b), -EBADMSG);
+	for (i = 0; i < cnt; i += 1 + cnt / 500)
+		assert_int_equal(checkpoint_decode(bytes, i, at_ns, cpus, &b), -EBADMSG);
+	assert_int_equal(checkpoint_decode(bytes, cnt + 8, at_ns, cpus, &b), -EBADMSG);
+	/* with an event at the instant itself */
+	a.events[a.event_cnt - 1].ts_ns = at_ns;
+	assert_int_equal(checkpoint_encode(&a, at_ns, cpus, &out, &made, &cnt), 0);
+	assert_int_equal(checkpoint_decode(made, cnt, at_ns, cpus, &b), -EBADMSG);
+	free(bytes);
+	block_out_done(&out);
+	checkpoint_done(&a);
+	end(&x);
+}
+
+static uint8_t *read_whole(const char *path, size_t *ret_cnt)
+{
+	FILE *f = fopen(path, "rb");
+	uint8_t *bytes;
+
+	assert_non_null(f);
+	assert_int_equal(fseek(f, 0, SEEK_END), 0);
+	*ret_cnt = (size_t)ftell(f);
+	rewind(f);
+	bytes = malloc(*ret_cnt + 1);
+	assert_non_null(bytes);
+	assert_int_equal(fread(bytes, 1, *ret_cnt, f), *ret_cnt);
+	assert_int_equal(fclose(f), 0);
+	return bytes;
+}
+
+static void write_whole(const char *path, const uint8_t *bytes, size_t cnt)
+{
+	FILE *f = fopen(path, "wb");
+
+	assert_non_null(f);
+	assert_int_equal(fwrite(bytes, 1, cnt, f), cnt);
+	assert_int_equal(fclose(f), 0);
+}
+
+/* 1: the file is there and whole; 0: it is not there; -EBADMSG, -ESTALE. */
+static int check_file(struct trace *t, uint64_t *ret_bytes)
+{
+	struct derived_file *d;
+	int r;
+
+	assert_int_equal(derived_file_open(&d, t, DERIVED_BESIDE), 0);
+	r = derived_file_state(d, NULL);
+	if (r > 0 && derived_file_verify(d) < 0)
+		r = -EBADMSG;
+	*ret_bytes = derived_file_bytes(d);
+	derived_file_close(d);
+	return r;
+}
+
+static void test_points_with_any_bit_flipped_are_found_and_not_used(void **state)
+{
+	struct checkpoint whole, c;
+	uint64_t at_ns, size;
+	struct fixture x;
+	uint8_t *bytes;
+	size_t i, cnt;
+
+	begin(&x, 81, 5);
+	at_ns = trace_end_ns(x.t) - 1000;
+	whole = carry(x.t, at_ns, UINT32_MAX, 0);
+	c = carry(x.t, at_ns, UINT32_MAX, 3000);
+	checkpoint_done(&c);
+	assert_int_equal(check_file(x.t, &size), 1);
+	bytes = read_whole(x.points, &cnt);
+	assert_int_equal(size, cnt);
+	for (i = 0; i < cnt; i += 1 + cnt / 120) {
+		bytes[i] ^= (uint8_t)(1u << i % 8);
+		write_whole(x.points, bytes, cnt);
+		bytes[i] ^= (uint8_t)(1u << i % 8);
+		if (check_file(x.t, &size) >= 0)
+			fail_msg("byte %zu of %zu is changed, and not found", i, cnt);
+		c = carry(x.t, at_ns, UINT32_MAX, 3000);
+		check_same(&whole, &c, at_ns, "with damaged points");
+		checkpoint_done(&c);
+	}
+	/* cut short, too; and then it was made anew */
+	write_whole(x.points, bytes, cnt / 2);
+	assert_int_equal(check_file(x.t, &size), -EBADMSG);
+	c = carry(x.t, at_ns, UINT32_MAX, 3000);
+	checkpoint_done(&c);
+	assert_int_equal(check_file(x.t, &size), 1);
+	free(bytes);
+	checkpoint_done(&whole);
+	end(&x);
+}
+
+static void test_points_of_another_trace_are_not_used(void **state)
+{
+	struct checkpoint whole, c;
+	struct fixture x, y;
+	uint64_t at_ns, size;
+	uint8_t *bytes;
+	size_t cnt;
+
+	begin(&x, 91, 5);
+	c = carry(x.t, trace_end_ns(x.t), UINT32_MAX, 2000);
+	checkpoint_done(&c);
+	bytes = read_whole(x.points, &cnt);
+	end(&x);
+	begin(&y, 92, 5);
+	write_whole(y.points, bytes, cnt);
+	free(bytes);
+	assert_int_equal(check_file(y.t, &size), -ESTALE);
+	at_ns = trace_end_ns(y.t) - 1000;
+	whole = carry(y.t, at_ns, UINT32_MAX, 0);
+	c = carry(y.t, at_ns, UINT32_MAX, 2000);
+	check_same(&whole, &c, at_ns, "with points of another trace");
+	checkpoint_done(&c);
+	checkpoint_done(&whole);
+	end(&y);
+}
+
+/* No points are made for a trace that is not finished, since it may change, nor for few events. */
+static void test_points_are_kept_only_where_they_are_of_use(void **state)
+{
+	struct checkpoint c;
+	struct fixture x;
+
+	begin(&x, 95, 4);
+	c = carry(x.t, trace_end_ns(x.t), UINT32_MAX, 1000000);
+	checkpoint_done(&c);
+	assert_int_not_equal(access(x.points, F_OK), 0);
+	/* a point has all kinds */
+	c = carry(x.t, trace_end_ns(x.t), 1u << EVENT_SWITCH, 10);
+	checkpoint_done(&c);
+	assert_int_not_equal(access(x.points, F_OK), 0);
+	end(&x);
+	chaos_begin(&x.f, 96);
+	chaos_add_blocks(&x.f, 4);
+	chaos_end(&x.f, false);
+	snprintf(x.points, sizeof(x.points), "%s/derived.idx", x.f.path);
+	assert_int_equal(trace_open(&x.t, x.f.path, NULL), 0);
+	c = carry(x.t, trace_end_ns(x.t), UINT32_MAX, 10);
+	checkpoint_done(&c);
+	assert_int_not_equal(access(x.points, F_OK), 0);
+	end(&x);
+}
+
+static int on_part(void *ctx, const struct check_part *p)
+{
+	if (!strcmp(p->file, "derived.idx"))
+		*(struct check_part *)ctx = *p;
+	return 0;
+}
+
+static struct check_part check_points(struct trace *t)
+{
+	struct check_part p = { .reason = "not told of" };
+	struct check_result r;
+
+	assert_int_equal(trace_check(t, on_part, &p, &r, NULL), 0);
+	assert_int_equal(r.damaged_cnt, 0);
+	return p;
+}
+
+/*
+ * The file belongs to the trace: `check` lists it, only the owner may read it, and it is removed
+ * with the trace.
+ */
+static void test_points_belong_to_their_trace(void **state)
+{
+	struct checkpoint c;
+	struct fixture x;
+	struct stat st, of;
+	uint8_t *bytes;
+	size_t cnt;
+
+	begin(&x, 81, 5);
+	if (!geteuid())
+		assert_int_equal(chown(x.f.path, 4242, 4243), 0);
+	assert_string_equal(check_points(x.t).reason, "not told of");
+	c = carry(x.t, trace_end_ns(x.t), UINT32_MAX, 2000);
+	checkpoint_done(&c);
+	assert_int_equal(check_points(x.t).status, CHECK_VALID);
+	assert_string_equal(check_points(x.t).reason, "checksums hold, made of these blocks");
+	assert_int_equal(stat(x.points, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0600);
+	assert_int_equal(stat(x.f.path, &of), 0);
+	assert_int_equal(st.st_uid, of.st_uid);
+	assert_int_equal(st.st_gid, of.st_gid);
+	assert_int_equal(check_points(x.t).bytes, st.st_size);
+	bytes = read_whole(x.points, &cnt);
+	bytes[cnt / 2] ^= 1;
+	write_whole(x.points, bytes, cnt);
+	free(bytes);
+	assert_int_equal(check_points(x.t).status, CHECK_NOTE);
+	assert_non_null(strstr(check_points(x.t).reason, "it is not used"));
+	assert_int_equal(store_remove(x.f.path, NULL), 0);
+	assert_int_not_equal(access(x.f.path, F_OK), 0);
+	end(&x);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_carried_from_points_is_carried_from_the_start),
+		cmocka_unit_test(test_checkpoint_comes_back_from_bytes),
+		cmocka_unit_test(test_points_with_any_bit_flipped_are_found_and_not_used),
+		cmocka_unit_test(test_points_of_another_trace_are_not_used),
+		cmocka_unit_test(test_points_are_kept_only_where_they_are_of_use),
+		cmocka_unit_test(test_points_belong_to_their_trace),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,737 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * A cut says of its window what its trace says: every view by every key, and every table, over
+ * random windows of random traces with losses, late records, unknown threads, lost frees, tiny
+ * and empty blocks. What differs by definition is listed here, with the reason.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "analyze/engine/analysis.h"
+#include "edit/trace_check.h"
+#include "edit/trace_cut.h"
+#include "tests/unit/gen/gen_chaos.h"
+#include "probe/source.h"
+#include "tests/unit/gen/table_rows.h"
+#include "trace/trace_state.h"
+
+#define below chaos_below
+
+struct side {
+	struct trace *t;
+	struct analysis *a;
+};
+
+struct pair {
+	struct side old, cut;
+	uint64_t from_ns, to_ns; /* what is compared */
+	char cut_path[160];
+};
+
+static void open_side(struct side *s, const char *path)
+{
+	struct err e = { "" };
+
+	if (trace_open(&s->t, path, &e) < 0 || analysis_open(&s->a, s->t, &e) < 0)
+		fail_msg("%s", e.text);
+}
+
+static void close_side(struct side *s)
+{
+	analysis_close(s->a);
+	trace_close(s->t);
+}
+
+/* ---- comparing ---- */
+
+/* Instants are relative to a trace's start. */
+static bool is_instant(const char *name)
+{
+	static const char *const names[] = { "t_ns",	 "ts_ns",	   "start_ns",
+					     "end_ns",	 "from_ns",	   "to_ns",
+					     "peak_ns",	 "rss_peak_at_ns", "queued_ns",
+					     "issue_ns", "complete_ns",	   "alloc_ns",
+					     "free_ns" };
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return false;
+}
+
+/*
+ * What differs by definition, since the cut does not know what came after it:
+ *   - when an object that was still allocated, or a request in flight, ended, and so how long it
+ *     took;
+ *   - into which parts a block of pages fell apart: rows of pages are compared by their sum in
+ *     `alloc` and `leaks`;
+ *   - `spikes`: how a burst at the window's edge went on, and the median rate of the whole
+ *     trace, which is the measure. Bursts that lie inside are compared below, with a given
+ *     measure;
+ *   - when a trace began, which `summary` says.
+ */
+enum differ { SAME, NOT_PAGES, NO_ENDS, NO_FREES, NOT_IN_FLIGHT, NO_ROWS };
+
+static const struct {
+	const char *name;
+	enum differ differ;
+} by_definition[] = {
+	{ "report spikes", NO_ROWS },	     { "report leaks", NOT_PAGES },
+	{ "report lifetimes", NO_ENDS },     { "allocations", NO_FREES },
+	{ "block_requests", NOT_IN_FLIGHT },
+};
+
+static enum differ differ_of(const char *what)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(by_definition) / sizeof(by_definition[0]); i++)
+		if (!strncmp(what, by_definition[i].name, strlen(by_definition[i].name)))
+			return by_definition[i].differ;
+	return SAME;
+}
+
+static bool is_one_of(const char *name, const char *const *names)
+{
+	while (*names && strcmp(*names, name))
+		names++;
+	return *names;
+}
+
+/* An index has percentiles within 0.4 % (schema/FORMAT.md). */
+static bool from_index;
+
+static bool is_percentile(const char *name)
+{
+	const char *p = strstr(name, "_p");
+
+	return p && p[2] >= '0' && p[2] <= '9';
+}
+
+static bool is_left_out(enum differ d, const char *name, bool outlives)
+{
+	static const char *const ends[] = {
+		"freed",       "temporary", "temporary_pct", "temporary_bytes", "life_avg_ns",
+		"life_max_ns", NULL
+	};
+	static const char *const frees[] = { "free_ns", "life_ns", "free_utid", "free_lost", NULL };
+
+	return (from_index && is_percentile(name)) || (d == NO_ENDS && is_one_of(name, ends)) ||
+	       (d == NO_FREES && outlives && is_one_of(name, frees));
+}
+
+/* True: the row is not compared. *ret_outlives: it ends after the window, or not at all. */
+static bool is_passed_over(enum differ d, const struct rows *r, unsigned int row, int64_t to,
+			   bool *ret_outlives)
+{
+	int64_t end;
+
+	*ret_outlives = false;
+	if (d == NO_ROWS ||
+	    (!strcmp(r->names[0], "section") && (!strcmp(rows_text(r, row, 0), "Spikes") ||
+						 !strcmp(rows_text(r, row, 0), "Recording"))))
+		return true;
+	if ((d == NOT_PAGES || d == NO_ENDS || d == NO_FREES) &&
+	    !strcmp(rows_text(r, row, rows_col(r, "source")), "page"))
+		return true;
+	if (d != NO_FREES && d != NOT_IN_FLIGHT)
+		return false;
+	end = rows_int(r, row, rows_col(r, d == NO_FREES ? "free_ns" : "end_ns"));
+	*ret_outlives = !end || end >= to;
+	return d == NOT_IN_FLIGHT && *ret_outlives;
+}
+
+/* A row as text, instants as those of the machine's clock. NULL: it is not compared. */
+static char *row_text(const struct rows *r, unsigned int row, uint64_t start_ns, uint64_t to_ns,
+		      enum differ d)
+{
+	bool is_section = r->col_cnt == 4 && !strcmp(r->names[0], "section"), outlives;
+	size_t cap = 64, n = 0;
+	char *text, cell[4096];
+	unsigned int col;
+
+	if (is_passed_over(d, r, row, (int64_t)(to_ns - start_ns), &outlives))
+		return NULL;
+	text = malloc(cap);
+	for (col = 0; col < r->col_cnt; col++) {
+		const struct value *v = &r->values[(size_t)row * r->col_cnt + col];
+		const char *name = is_section && col == 3 ? rows_text(r, row, 2) : r->names[col];
+		size_t len;
+
+		if (is_left_out(d, name, outlives))
+			continue;
+		switch (v->type) {
+		case VALUE_INT:
+			snprintf(cell, sizeof(cell), "%s=%lld ", name,
+				 (long long)v->i + (is_instant(name) ? (long long)start_ns : 0));
+			break;
+		case VALUE_REAL:
+			snprintf(cell, sizeof(cell), "%s=%.17g ", name, v->r);
+			break;
+		case VALUE_TEXT:
+			snprintf(cell, sizeof(cell), "%s='%.3000s' ", name, v->text);
+			break;
+		default:
+			snprintf(cell, sizeof(cell), "%s=NULL ", name);
+		}
+		len = strlen(cell);
+		while (n + len + 1 > cap)
+			text = realloc(text, cap *= 2);
+		memcpy(text + n, cell, len + 1);
+		n += len;
+	}
+	return text;
+}
+
+static int text_cmp(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The rows sorted, since rows of equal weight may change places. The list ends with NULL. */
+static char **texts_of(const struct rows *r, uint64_t start_ns, uint64_t to_ns, enum differ d)
+{
+	char **texts = calloc(r->row_cnt + 1, sizeof(*texts));
+	unsigned int i, n = 0;
+
+	for (i = 0; i < r->row_cnt; i++) {
+		texts[n] = row_text(r, i, start_ns, to_ns, d);
+		n += texts[n] != NULL;
+	}
+	if (n)
+		qsort(texts, n, sizeof(*texts), text_cmp);
+	return texts;
+}
+
+static void free_texts(char **texts)
+{
+	unsigned int i;
+
+	for (i = 0; texts[i]; i++)
+		free(texts[i]);
+	free(texts);
+}
+
+static unsigned int difference_cnt;
+
+/* All differences are printed before the test fails: one may explain another. */
+static void differ(const struct pair *p, const char *what, unsigned int at, char **x, char **y)
+{
+	print_message("%s, [%llu, %llu) of %s, row %u:\n  %s\n  %s\n", what,
+		      (unsigned long long)p->from_ns, (unsigned long long)p->to_ns,
+		      trace_path(p->cut.t), at, x[at] ? x[at] : "none", y[at] ? y[at] : "none");
+	difference_cnt++;
+}
+
+static void compare(const struct pair *p, struct rows *a, struct rows *b, const char *what)
+{
+	enum differ d = differ_of(what);
+	char **x = texts_of(a, trace_start_ns(p->old.t), p->to_ns, d);
+	char **y = texts_of(b, trace_start_ns(p->cut.t), p->to_ns, d);
+	unsigned int i;
+
+	for (i = 0; x[i] && y[i] && !strcmp(x[i], y[i]); i++)
+		;
+	if (x[i] || y[i])
+		differ(p, what, i, x, y);
+	free_texts(x);
+	free_texts(y);
+	rows_done(a);
+	rows_done(b);
+}
+
+/* The sum of the rows of pages, which are not compared one by one. */
+static void compare_leaked_pages(const struct pair *p)
+{
+	char sql[256];
+	struct rows a, b;
+
+	for (unsigned int i = 0; i < 2; i++) {
+		const struct side *s = i ? &p->cut : &p->old;
+		uint64_t start = trace_start_ns(s->t);
+
+		snprintf(sql, sizeof(sql),
+			 "SELECT upid, sum(bytes) FROM allocations WHERE source = 'page' AND "
+			 "alloc_ns >= %lld AND "
+			 "alloc_ns < %lld AND (free_ns IS NULL OR free_ns >= %lld) GROUP BY upid",
+			 (long long)(p->from_ns - start), (long long)(p->to_ns - start),
+			 (long long)(p->to_ns - start));
+		rows_sql(i ? &b : &a, s->a, sql);
+	}
+	compare(p, &a, &b, "pages left");
+}
+
+static void compare_report(const struct pair *p, const struct report_view *v, enum report_by by,
+			   uint64_t every_ns)
+{
+	struct report_request q = {
+		.view = v->name,
+		.by = by,
+		.by_set = v->by_mask,
+		.from_ns = p->from_ns,
+		.to_ns = p->to_ns,
+		.every_ns = every_ns,
+		.with_idle = true,
+	};
+	struct rows a, b;
+	char what[64];
+
+	snprintf(what, sizeof(what), "report %s by %d%s", v->name, (int)by,
+		 every_ns ? ", in bins" : "");
+	rows_report(&a, p->old.a, &q);
+	rows_report(&b, p->cut.a, &q);
+	compare(p, &a, &b, what);
+}
+
+static void compare_reports(const struct pair *p)
+{
+	const struct report_view *views;
+	unsigned int cnt = report_views(&views), i, by;
+
+	for (i = 0; i < cnt; i++) {
+		for (by = 0; by <= REPORT_BY_DEVICE; by++)
+			if (views[i].by_mask & 1u << by)
+				compare_report(p, &views[i], (enum report_by)by, 0);
+		if (!views[i].by_mask)
+			compare_report(p, &views[i], REPORT_BY_PROCESS, 0);
+		if (!views[i].whole_only && strcmp(views[i].name, "summary"))
+			compare_report(p, &views[i], views[i].by_default,
+				       (p->to_ns - p->from_ns) / 3 + 1);
+	}
+}
+
+static void compare_tables(const struct pair *p)
+{
+	const struct schema_table *tables;
+	unsigned int cnt = schema_tables(&tables), i;
+	struct row_sink sink;
+	struct rows a, b;
+	struct err e = { "" };
+
+	for (i = 0; i < cnt; i++) {
+		if (!tables[i].is_event_table)
+			continue;
+		sink = rows_sink(&a);
+		assert_int_equal(
+			analysis_table(p->old.a, tables[i].name, p->from_ns, p->to_ns, &sink, &e),
+			0);
+		sink = rows_sink(&b);
+		assert_int_equal(
+			analysis_table(p->cut.a, tables[i].name, p->from_ns, p->to_ns, &sink, &e),
+			0);
+		compare(p, &a, &b, tables[i].name);
+	}
+	compare_leaked_pages(p);
+}
+
+/* ---- spikes ---- */
+
+static unsigned int spike_cnt;
+
+static void rows_of_spikes(struct rows *r, const struct side *s, uint64_t window, uint64_t min,
+			   const char *which)
+{
+	char sql[700];
+
+	snprintf(sql, sizeof(sql),
+		 "SELECT upid, source, start_ns, end_ns, dur_ns, bytes, baseline_bytes,"
+		 " threshold_bytes FROM (SELECT *, lag(end_ns, 1, -1000000000)"
+		 " OVER (PARTITION BY upid, source ORDER BY start_ns) AS last_ns "
+		 "FROM spikes(NULL, NULL, %llu, %llu, 'rss,slab,heap,page,vm')) WHERE %s",
+		 (unsigned long long)window, (unsigned long long)min, which);
+	rows_sql(r, s->a, sql);
+}
+
+/*
+ * Spikes by a given measure, since the median of a cut is another one. A burst whose windows lie
+ * inside is in the cut as it was. Bytes that belonged to a burst do not help to begin another
+ * burst. So bursts that follow each other by less than two windows may fall apart in another way
+ * where the first of them is not whole.
+ */
+static void compare_spikes(const struct pair *p)
+{
+	uint64_t window = (p->to_ns - p->from_ns) / (10 + below(40)) + 1,
+		 min = 2000 + below(200000);
+	uint64_t start = trace_start_ns(p->old.t);
+	struct rows a, b;
+	char which[200], **x, **y;
+	unsigned int i, k;
+
+	if (p->from_ns + 2 * window >= p->to_ns)
+		return;
+	snprintf(which, sizeof(which),
+		 "start_ns >= %lld AND end_ns < %lld AND start_ns > last_ns + %llu",
+		 (long long)(p->from_ns + window - start), (long long)(p->to_ns - window - start),
+		 (unsigned long long)(2 * window));
+	rows_of_spikes(&a, &p->old, window, min, which);
+	rows_of_spikes(&b, &p->cut, window, min, "true");
+	x = texts_of(&a, start, p->to_ns, SAME);
+	y = texts_of(&b, trace_start_ns(p->cut.t), p->to_ns, SAME);
+	for (i = 0; x[i]; i++) {
+		for (k = 0; y[k] && strcmp(x[i], y[k]); k++)
+			;
+		if (!y[k]) {
+			print_message("%s has no such spike as the trace it was cut from: %s\n",
+				      p->cut_path, x[i]);
+			difference_cnt++;
+		}
+	}
+	spike_cnt += i;
+	free_texts(x);
+	free_texts(y);
+	rows_done(&a);
+	rows_done(&b);
+}
+
+/* ---- cutting ---- */
+
+/* At a block's edge, or anywhere; a block's edge is where late records matter. */
+static uint64_t instant(struct trace *t)
+{
+	size_t cnt;
+	const struct trace_block *b = trace_blocks(t, &cnt);
+	uint64_t start = trace_start_ns(t), end = trace_end_ns(t);
+
+	switch (below(5)) {
+	case 0:
+		return b[below(cnt)].from_ns;
+	case 1:
+		return b[below(cnt)].to_ns - below(3000);
+	default:
+		return start + below(end - start + 1);
+	}
+}
+
+static void random_window(struct trace *t, struct pair *p)
+{
+	uint64_t a = instant(t), b = instant(t);
+
+	if (a == b)
+		b++;
+	p->from_ns = a < b ? a : b;
+	p->to_ns = a < b ? b : a;
+	if (p->from_ns < trace_start_ns(t))
+		p->from_ns = trace_start_ns(t);
+	if (p->to_ns > trace_end_ns(t))
+		p->to_ns = trace_end_ns(t);
+}
+
+static void make_cut(struct trace *t, struct pair *p, const char *path)
+{
+	struct trace_cut_request q = { .from_ns = p->from_ns, .to_ns = p->to_ns, .reason = "test",
+				       .no_points = !below(3), .point_events = 1 + below(1000) };
+	struct trace_cut_result made;
+	struct check_result checked;
+	struct err e = { "" };
+	struct trace *cut;
+
+	if (trace_cut(t, &q, path, &made, &e) < 0)
+		fail_msg("%s", e.text);
+	assert_int_equal(made.from_ns, p->from_ns);
+	assert_int_equal(made.to_ns, p->to_ns);
+	assert_int_equal(trace_open(&cut, path, &e), 0);
+	assert_int_equal(trace_start_ns(cut), p->from_ns);
+	assert_int_equal(trace_end_ns(cut), p->to_ns);
+	if (trace_check(cut, NULL, NULL, &checked, &e) < 0 || checked.damaged_cnt)
+		fail_msg("[%llu, %llu): %s", (unsigned long long)p->from_ns,
+			 (unsigned long long)p->to_ns, e.text);
+	trace_close(cut);
+}
+
+/* The number of traces. EBPFREC_TEST_SEEDS=100 tests more of them. */
+static unsigned int seeds(void)
+{
+	const char *s = getenv("EBPFREC_TEST_SEEDS");
+
+	return s ? (unsigned int)atoi(s) : 5;
+}
+
+/* Half of them answer from an index of the cut, which is made in memory. */
+static void compare_all(struct pair *p)
+{
+	struct analysis_index_use use = { .use = below(2), .always = true };
+
+	from_index = use.use;
+	open_side(&p->cut, p->cut_path);
+	analysis_use_index(p->cut.a, &use);
+	compare_reports(p);
+	compare_tables(p);
+	compare_spikes(p);
+	close_side(&p->cut);
+	from_index = false;
+}
+
+/* A window inside of the cut, and a cut of the cut. */
+static void compare_parts(struct pair *p, const char *cut_path)
+{
+	struct trace *cut;
+
+	assert_int_equal(trace_open(&cut, cut_path, NULL), 0);
+	random_window(cut, p);
+	open_side(&p->cut, cut_path);
+	if (p->from_ns < p->to_ns)
+		compare_reports(p);
+	close_side(&p->cut);
+	snprintf(p->cut_path, sizeof(p->cut_path), "%s-again", cut_path);
+	if (p->from_ns < p->to_ns) {
+		make_cut(cut, p, p->cut_path);
+		compare_all(p);
+	}
+	trace_close(cut);
+}
+
+static void test_cut_tells_what_the_trace_tells(void **state)
+{
+	struct pair p = { .from_ns = 0 };
+	char path[128];
+	struct chaos f;
+	unsigned int i, k;
+
+	difference_cnt = spike_cnt = 0;
+	for (i = 0; i < seeds(); i++) {
+		chaos_begin(&f, 500 + i);
+		chaos_add_blocks(&f, 3 + (unsigned int)below(8));
+		chaos_end(&f, i % 3 != 2);
+		open_side(&p.old, f.path);
+		for (k = 0; k < 3; k++) {
+			snprintf(path, sizeof(path), "%s/cut-%u", f.dir, k);
+			strcpy(p.cut_path, path);
+			random_window(p.old.t, &p);
+			if (p.from_ns >= p.to_ns)
+				continue;
+			make_cut(p.old.t, &p, p.cut_path);
+			compare_all(&p);
+			compare_parts(&p, path);
+		}
+		close_side(&p.old);
+		gen_remove_dir(f.dir);
+	}
+	assert_int_equal(difference_cnt, 0);
+	assert_true(spike_cnt > seeds());
+}
+
+/* A burst of 40 MiB in 40 ms: the whole trace, and a cut that begins in the middle of the burst. */
+static void test_spike_is_told_as_far_as_it_lies_inside(void **state)
+{
+	static const char sql[] =
+		"SELECT start_ns, end_ns, bytes, baseline_bytes, threshold_bytes FROM spikes()";
+	const uint64_t t0 = CHAOS_T0, ms = 1000000;
+	char dir[64], path[80];
+	struct pair p = { .from_ns = t0 + 1020 * ms, .to_ns = t0 + 1030 * ms };
+	struct gen *g;
+	struct rows r;
+	unsigned int i;
+
+	gen_temp_dir(dir);
+	snprintf(path, sizeof(path), "%s/trace", dir);
+	snprintf(p.cut_path, sizeof(p.cut_path), "%s/cut", dir);
+	g = gen_open(path, &(struct gen_config){ .from_ns = t0 });
+	gen_snap(g, t0, 0, 100, 100, 1, "burst");
+	gen_slice(g, t0 + 1000 * ms);
+	for (i = 0; i < 40; i++)
+		gen_kmalloc(g, t0 + (1000 + i) * ms, 0, 100,
+			    0xffff888000000000ull + ((uint64_t)i << 20), 1u << 20, 0x81000, 0);
+	gen_slice(g, t0 + 2000 * ms);
+	gen_finish(g);
+	open_side(&p.old, path);
+	rows_sql(&r, p.old.a, sql);
+	assert_int_equal(r.row_cnt, 1);
+	assert_int_equal(rows_int(&r, 0, 0), 1000 * ms);
+	assert_int_equal(rows_int(&r, 0, 2), 40 << 20);
+	assert_int_equal(rows_int(&r, 0, 3), 0);
+	assert_int_equal(rows_int(&r, 0, 4), 16 << 20);
+	rows_done(&r);
+	/* 10 MiB are no spike */
+	make_cut(p.old.t, &p, p.cut_path);
+	open_side(&p.cut, p.cut_path);
+	rows_sql(&r, p.cut.a, sql);
+	assert_int_equal(r.row_cnt, 0);
+	rows_done(&r);
+	close_side(&p.cut);
+	/* 20 MiB are; the 20 before are the level it begins at */
+	p.to_ns = t0 + 1500 * ms;
+	strcat(p.cut_path, "-longer");
+	make_cut(p.old.t, &p, p.cut_path);
+	open_side(&p.cut, p.cut_path);
+	rows_sql(&r, p.cut.a, sql);
+	assert_int_equal(r.row_cnt, 1);
+	assert_int_equal(rows_int(&r, 0, 0), 0);
+	assert_int_equal(rows_int(&r, 0, 1), 19 * ms);
+	assert_int_equal(rows_int(&r, 0, 2), 20 << 20);
+	assert_int_equal(rows_int(&r, 0, 3), 20 << 20);
+	assert_int_equal(rows_int(&r, 0, 4), 16 << 20);
+	rows_done(&r);
+	close_side(&p.cut);
+	close_side(&p.old);
+	gen_remove_dir(dir);
+}
+
+/* ---- some processes only ---- */
+
+/* Picks some pids at random. Fills upids with all processes that have them; returns how many. */
+static size_t pick(struct trace *t, uint32_t *pids, unsigned int *ret_pid_cnt, uint32_t *upids)
+{
+	size_t cnt, i, k, n = 0;
+	const struct trace_process *p = trace_processes(t, &cnt);
+
+	*ret_pid_cnt = 1 + (unsigned int)below(6);
+	for (i = 0; i < *ret_pid_cnt; i++)
+		pids[i] = p[below(cnt)].pid;
+	for (i = 0; i < cnt; i++) {
+		for (k = 0; k < *ret_pid_cnt && pids[k] != p[i].pid; k++)
+			;
+		if (k < *ret_pid_cnt)
+			upids[n++] = p[i].upid;
+	}
+	return n;
+}
+
+/* The cut says the same of each of the processes. */
+static void compare_processes(const struct pair *p, const uint32_t *pids, unsigned int pid_cnt,
+			      bool chaos)
+{
+	/*
+	 * A chaotic trace leaves out the first two: the end of a lost request is inferred from
+	 * what others do at its address, and a cut of these processes does not have that.
+	 */
+	static const char *const names[] = { "io",    "latency", "cpu",	  "sched",
+					     "alloc", "memory",	 "leaks", "lifetimes",
+					     "sizes", "irq",	 "stacks" };
+	struct report_request q = { .from_ns = p->from_ns,
+				    .to_ns = p->to_ns,
+				    .by_set = true,
+				    .pids = pids,
+				    .pid_cnt = pid_cnt };
+	struct rows a, b;
+	char what[64];
+
+	for (unsigned int i = chaos ? 4 : 0; i < 2 * sizeof(names) / sizeof(names[0]); i++) {
+		q.view = names[i / 2];
+		q.by = i % 2 && strcmp(q.view, "memory") ? REPORT_BY_THREAD : REPORT_BY_PROCESS;
+		snprintf(what, sizeof(what), "report %s by %d of %u", q.view, (int)q.by, pids[0]);
+		rows_report(&a, p->old.a, &q);
+		rows_report(&b, p->cut.a, &q);
+		compare(p, &a, &b, what);
+	}
+}
+
+static void test_cut_of_processes_keeps_their_numbers(void **state)
+{
+	static uint32_t upids[4096];
+	struct trace_cut_request q = { .reason = "test", .upids = upids, .processes = "some" };
+	struct trace_cut_result made;
+	struct check_result checked;
+	struct pair p = { .from_ns = 0 };
+	struct err e = { "" };
+	unsigned int i, k, pid_cnt;
+	uint32_t pids[8];
+	struct chaos f;
+
+	difference_cnt = 0;
+	for (i = 0; i < seeds(); i++) {
+		chaos_begin(&f, 900 + i);
+		if (i % 2)
+			chaos_add_blocks(&f, 3 + (unsigned int)below(8));
+		for (k = 0; !(i % 2) && k < 6; k++) {
+			gen_mix_run(f.g, &f.m, 1 + below(8000));
+			gen_slice(f.g, ++f.m.now_ns);
+		}
+		chaos_end(&f, true);
+		open_side(&p.old, f.path);
+		for (k = 0; k < 4; k++) {
+			snprintf(p.cut_path, sizeof(p.cut_path), "%s/cut-%u", f.dir, k);
+			random_window(p.old.t, &p);
+			if (p.from_ns >= p.to_ns)
+				continue;
+			q.from_ns = p.from_ns;
+			q.to_ns = p.to_ns;
+			q.upid_cnt = pick(p.old.t, pids, &pid_cnt, upids);
+			q.no_points = !below(3);
+			q.point_events = 1 + below(1000);
+			if (trace_cut(p.old.t, &q, p.cut_path, &made, &e) < 0)
+				fail_msg("%s", e.text);
+			open_side(&p.cut, p.cut_path);
+			assert_int_equal(trace_check(p.cut.t, NULL, NULL, &checked, &e), 0);
+			assert_int_equal(checked.damaged_cnt, 0);
+			compare_processes(&p, pids, pid_cnt, i % 2);
+			close_side(&p.cut);
+		}
+		close_side(&p.old);
+		gen_remove_dir(f.dir);
+	}
+	assert_int_equal(difference_cnt, 0);
+}
+
+/* The file of lists of a cut gives what the cut's blocks say. */
+static void test_lists_know_what_was_carried_over(void **state)
+{
+	struct pair p = { .from_ns = 0 };
+	struct trace *t, *quick;
+	struct chaos f;
+
+	chaos_begin(&f, 41);
+	chaos_add_blocks(&f, 80);
+	chaos_end(&f, true);
+	assert_int_equal(trace_open(&t, f.path, NULL), 0);
+	snprintf(p.cut_path, sizeof(p.cut_path), "%s/cut", f.dir);
+	p.from_ns = trace_start_ns(t) + 1000;
+	p.to_ns = trace_end_ns(t) - 1000;
+	make_cut(t, &p, p.cut_path);
+	trace_close(t);
+	assert_int_equal(trace_open(&t, p.cut_path, NULL), 0);
+	trace_lists_save(t);
+	assert_int_equal(trace_open_quick(&quick, p.cut_path, NULL), 0);
+	assert_non_null(quick->lists);
+	assert_true(trace_carried_ns(t));
+	assert_int_equal(trace_carried_ns(quick), trace_carried_ns(t));
+	assert_true(trace_is_cut_short(t) && trace_is_cut_short(quick));
+	for (unsigned int cpu = 0; cpu < trace_cpu_cnt(t); cpu++) {
+		uint32_t a = 0, b = 0;
+		size_t cnt;
+
+		trace_blocks(t, &cnt);
+		assert_true(trace_block_ends(t, cnt - 1, cpu, &a));
+		assert_true(trace_block_ends(quick, cnt - 1, cpu, &b));
+		assert_int_equal(a, b);
+		assert_false(trace_block_ends(quick, 1, cpu, &b));
+	}
+	trace_close(t);
+	trace_close(quick);
+	gen_remove_dir(f.dir);
+}
+
+/* A source that the cut does not know would stay in every cut, whatever was asked for. */
+static void test_cut_knows_every_source(void **state)
+{
+	unsigned int i, s;
+
+	for (i = 0; i < SOURCE_CNT; i++) {
+		const char *name = source_infos[i].name;
+
+		for (s = 0; trace_cut_source(s) && strcmp(trace_cut_source(s), name); s++)
+			;
+		/* (tasks are in every trace) */
+		if (!trace_cut_source(s) && i != SOURCE_TASK)
+			fail_msg("trace_cut.c does not know %s", name);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_cut_knows_every_source),
+		cmocka_unit_test(test_cut_of_processes_keeps_their_numbers),
+		cmocka_unit_test(test_lists_know_what_was_carried_over),
+		cmocka_unit_test(test_cut_tells_what_the_trace_tells),
+		cmocka_unit_test(test_spike_is_told_as_far_as_it_lies_inside),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* The codecs of src/format, each alone: tokens, packing, tuples, ranks, rows. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/varint.h"
+#include "format/chunk.h"
+#include "format/column_writer.h"
+#include "format/row_codec.h"
+#include "format/token.h"
+#include "format/tuple_dict.h"
+#include "format/zpack.h"
+#include "tests/unit/gen/gen_trace.h"
+
+static uint64_t any_number(uint64_t *seed, unsigned int i)
+{
+	if (i < 64)
+		return (uint64_t)1 << i;
+	if (i < 128)
+		return ((uint64_t)2 << (i - 64)) - 1;
+	if (i < 160)
+		return i - 128;
+	return gen_random(seed) >> (gen_random(seed) & 63);
+}
+
+static void test_token_round_trip(void **state)
+{
+	enum { N = 100000 };
+	uint64_t *v = malloc(N * sizeof(*v)), seed = 5;
+	uint8_t *tokens = malloc(N), *bits = malloc(N * 8 + TOKEN_SLACK);
+	struct token_writer w = { .token = tokens, .bits = bits };
+	struct token_reader r = { .token = tokens, .bits = bits };
+	size_t bytes;
+	unsigned int i;
+
+	for (i = 0; i < N; i++) {
+		v[i] = any_number(&seed, i);
+		token_put(&w, v[i]);
+	}
+	assert_ptr_equal(w.token, tokens + N);
+	bytes = (size_t)(token_finish(&w) - bits);
+	assert_int_equal(bytes, token_bits_bytes(tokens, N));
+	for (i = 0; i < N; i++)
+		assert_int_equal(token_get(&r), v[i]);
+	assert_true((r.at + 7) / 8 == bytes);
+	free(v);
+	free(tokens);
+	free(bits);
+}
+
+static void test_token_layout_is_as_documented(void **state)
+{
+	uint8_t tokens[8], bits[8 * 8 + TOKEN_SLACK];
+	struct token_writer w = { .token = tokens, .bits = bits };
+
+	token_put(&w, 15);
+	token_put(&w, 16);	/* e = 4: token 16, 2 extra bits 00 */
+	token_put(&w, 23);	/* 10111: token 16 + 01, extra bits 11 */
+	token_put(&w, 1000);	/* e = 9, 1111101000: token 16 + 20 + 3, extra 7 bits 1101000 */
+	token_put(&w, UINT64_MAX);
+	assert_int_equal(token_finish(&w) - bits, (2 + 2 + 7 + 61 + 7) / 8);
+	assert_int_equal(tokens[0], 15);
+	assert_int_equal(tokens[1], 16);
+	assert_int_equal(tokens[2], 17);
+	assert_int_equal(tokens[3], 39);
+	assert_int_equal(tokens[4], 255);
+	assert_int_equal(bits[0], 0x8c);	/* 00, 11, then the low four of 1101000: 1000 */
+	assert_int_equal(bits[1], 0xfe);	/* 110, then ones */
+	assert_int_equal(bits[2], 0xff);
+}
+
+static void test_zpack_round_trip_and_raw_fallback(void **state)
+{
+	uint8_t src[5000], dst[8000], back[5000];
+	uint64_t seed = 8;
+	struct zunpack *u;
+	struct zpack *z;
+	size_t n, i;
+	int pack;
+
+	assert_int_equal(zpack_new(&z, 0), 0);
+	assert_int_equal(zunpack_new(&u), 0);
+	memset(src, 7, sizeof(src));
+	pack = zpack_run(z, dst, zpack_bound(sizeof(src)), src, sizeof(src), 0, &n);
+	assert_int_equal(pack, CHUNK_PACK_ZSTD);
+	assert_true(n < 100);
+	assert_int_equal(zunpack_run(u, CHUNK_PACK_ZSTD, back, sizeof(back), dst, n), 0);
+	assert_memory_equal(src, back, sizeof(src));
+	/*
+	 * A frame that holds more, or less, than it should is refused, and nothing is written
+	 * beyond.
+	 */
+	back[4000] = 99;
+	assert_int_equal(zunpack_run(u, CHUNK_PACK_ZSTD, back, 4000, dst, n), -EBADMSG);
+	assert_int_equal(back[4000], 99);
+	assert_int_equal(zunpack_run(u, CHUNK_PACK_ZSTD, back, 5001 - 1, dst, n - 1), -EBADMSG);
+	assert_int_equal(zunpack_run(u, 77, back, 10, dst, 10), -EPROTONOSUPPORT);
+	assert_int_equal(zunpack_run(u, CHUNK_PACK_NONE, back, 10, dst, 11), -EBADMSG);
+	for (i = 0; i < sizeof(src); i++)
+		src[i] = (uint8_t)gen_random(&seed);
+	assert_int_equal(zpack_run(z, dst, zpack_bound(sizeof(src)), src, sizeof(src), 0, &n),
+			 CHUNK_PACK_NONE);
+	assert_int_equal(n, sizeof(src));
+	assert_int_equal(zpack_run(z, dst, sizeof(dst), src, 0, 0, &n), CHUNK_PACK_NONE);
+	assert_int_equal(n, 0);
+	zpack_free(z);
+	zunpack_free(u);
+	zpack_free(NULL);
+	zunpack_free(NULL);
+}
+
+static void test_tuple_dict_numbers_each_once(void **state)
+{
+	struct tuple_dict d = { .width = 3 };
+	static uint32_t number[1000];
+	uint64_t seed = 4;
+	unsigned int i;
+
+	memset(number, 0xff, sizeof(number));
+	for (i = 0; i < 50000; i++) {
+		uint64_t k = gen_random(&seed) % 1000, t[3] = { k % 10, k / 10 % 10, k / 100 };
+		uint32_t n = tuple_dict_add(&d, t, 3);
+
+		assert_true(n < d.cnt);
+		if (number[k] == UINT32_MAX)
+			number[k] = n;
+		assert_int_equal(n, number[k]);
+		assert_memory_equal(d.values + n * 3, t, sizeof(t));
+	}
+	assert_int_equal(d.cnt, 1000);
+	tuple_dict_reset(&d);
+	assert_int_equal(tuple_dict_add(&d, (uint64_t[]){ 1, 2, 3 }, 3), 0);
+	assert_int_equal(d.hits[0], 1);
+	tuple_dict_done(&d);
+}
+
+static void test_column_rank_orders_by_count(void **state)
+{
+	const uint32_t hits[] = { 5, 0, 9, 5, 1 };
+	uint32_t rank[5] = { 0 }, order[5];
+
+	assert_int_equal(column_rank(hits, 5, rank, order), 4);
+	assert_int_equal(order[0], 2);
+	assert_int_equal(order[1], 0);
+	assert_int_equal(order[2], 3);
+	assert_int_equal(order[3], 4);
+	assert_int_equal(rank[3], 2);
+	assert_int_equal(column_rank(NULL, 0, rank, order), 0);
+}
+
+static void row_reader_of(struct row_reader *r, const struct row_writer *w)
+{
+	*r = (struct row_reader){ w->out.data, w->out.data + w->out.len, w->base_ns };
+}
+
+static void test_row_round_trip(void **state)
+{
+	struct row_writer w = { .base_ns = 1000000 };
+	const struct trace_task_event in = {
+		.ts_ns = 5,
+		.utid = UINT32_MAX,
+		.upid = 17,
+		.cpu = UINT16_MAX,
+		.type = 255,
+		.exit_code = 9,
+		.cgroup_id = UINT64_MAX,
+		.comm = "a name",
+		.exe = NULL,
+		.cmdline = "\x01\xff=\n",
+	};
+	const struct trace_rss rss = { .ts_ns = UINT64_MAX,
+				       .upid = 1,
+				       .bytes = { 1, 2, 3, UINT64_MAX },
+				       .total_vm_bytes = 4 };
+	struct trace_task_event out;
+	struct trace_rss rss_out;
+	struct row_reader r;
+
+	row_put_task_event(&w, &in);
+	row_put_task_event(&w, &in);
+	assert_int_equal(w.cnt, 2);
+	row_reader_of(&r, &w);
+	assert_int_equal(row_get_task_event(&r, &out), 1);
+	assert_int_equal(row_get_task_event(&r, &out), 1);
+	assert_int_equal(row_get_task_event(&r, &(struct trace_task_event){ 0 }), 0);
+	assert_int_equal(out.ts_ns, 5);
+	assert_int_equal(out.utid, UINT32_MAX);
+	assert_int_equal(out.cpu, UINT16_MAX);
+	assert_int_equal(out.type, 255);
+	assert_int_equal(out.cgroup_id, UINT64_MAX);
+	assert_string_equal(out.comm, "a name");
+	assert_string_equal(out.exe, "");
+	assert_string_equal(out.cmdline, in.cmdline);
+	buf_reset(&w.out);
+	row_put_rss(&w, &rss);
+	row_reader_of(&r, &w);
+	assert_int_equal(row_get_rss(&r, &rss_out), 1);
+	assert_int_equal(rss_out.ts_ns, UINT64_MAX);
+	assert_int_equal(rss_out.upid, 1);
+	assert_memory_equal(rss_out.bytes, rss.bytes, sizeof(rss.bytes));
+	assert_int_equal(rss_out.total_vm_bytes, 4);
+	buf_done(&w.out);
+}
+
+/*
+ * What a later version may do: it adds fields at the end, which this one does not know; an older
+ * one has fewer.
+ */
+static void test_row_tolerates_more_and_fewer_fields(void **state)
+{
+	const uint8_t longer[] = { 4, 3, 200, 1, 77 };	/* cpu 3, utid 200, then 77 */
+	const uint8_t shorter[] = { 1, 3 };
+	struct row_cpu_state s;
+	struct row_reader r = { longer, longer + sizeof(longer), 0 };
+
+	assert_int_equal(row_get_cpu_state(&r, &s), 1);
+	assert_int_equal(s.cpu, 3);
+	assert_int_equal(s.utid, 200);
+	assert_int_equal(row_get_cpu_state(&r, &s), 0);
+	r = (struct row_reader){ shorter, shorter + sizeof(shorter), 0 };
+	assert_int_equal(row_get_cpu_state(&r, &s), 1);
+	assert_int_equal(s.utid, 0);
+}
+
+static void test_row_rejects_what_does_not_fit(void **state)
+{
+	const uint8_t cut[] = { 3, 3, 200 };
+	const uint8_t wide[] = { 7, 3, 0x80, 0x80, 0x80, 0x80, 0x80, 1 };	/* utid 2^35 */
+	const uint8_t name[] = { 6, 1, 1, 1, 2, 'a', 'b' };	/* length 2, no zero byte behind */
+	struct row_cpu_state s;
+	struct row_name n;
+	struct row_reader r = { cut, cut + sizeof(cut), 0 };
+
+	assert_int_equal(row_get_cpu_state(&r, &s), -EBADMSG);
+	r = (struct row_reader){ wide, wide + sizeof(wide), 0 };
+	assert_int_equal(row_get_cpu_state(&r, &s), -EBADMSG);
+	r = (struct row_reader){ name, name + sizeof(name), 0 };
+	assert_int_equal(row_get_name(&r, &n), -EBADMSG);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_token_round_trip),
+		cmocka_unit_test(test_token_layout_is_as_documented),
+		cmocka_unit_test(test_zpack_round_trip_and_raw_fallback),
+		cmocka_unit_test(test_tuple_dict_numbers_each_once),
+		cmocka_unit_test(test_column_rank_orders_by_count),
+		cmocka_unit_test(test_row_round_trip),
+		cmocka_unit_test(test_row_tolerates_more_and_fewer_fields),
+		cmocka_unit_test(test_row_rejects_what_does_not_fit),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,772 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * What goes in comes out: random wire records through block_writer, store_writer, trace and
+ * cursor; every field of every event, in the order promised.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "record/encode/block_dict.h"
+#include "trace/trace.h"
+#include "tests/unit/gen/gen_trace.h"
+
+#define PAGE 4096ull
+
+/* What is expected to come out: the event with tids and pids in place of utids and upids. */
+struct expect {
+	struct event ev;
+	uint64_t arrival;
+};
+
+struct model {
+	struct expect *v;
+	size_t cnt, cap;
+};
+
+static void model_add(struct model *m, const struct event *ev)
+{
+	if (m->cnt == m->cap) {
+		m->cap = m->cap ? m->cap * 2 : 1024;
+		m->v = realloc(m->v, m->cap * sizeof(*m->v));
+		assert_non_null(m->v);
+	}
+	m->v[m->cnt].ev = *ev;
+	m->v[m->cnt].arrival = m->cnt;
+	m->cnt++;
+}
+
+static int model_cmp(const void *a, const void *b)
+{
+	const struct expect *x = a, *y = b;
+
+	if (x->ev.ts_ns != y->ev.ts_ns)
+		return x->ev.ts_ns < y->ev.ts_ns ? -1 : 1;
+	if (x->ev.cpu != y->ev.cpu)
+		return x->ev.cpu < y->ev.cpu ? -1 : 1;
+	if (x->ev.kind != y->ev.kind)
+		return x->ev.kind < y->ev.kind ? -1 : 1;
+	return x->arrival < y->arrival ? -1 : 1;
+}
+
+static uint64_t wild(uint64_t *seed)
+{
+	uint64_t r = gen_random(seed);
+
+	switch (r % 4) {
+	case 0:
+		return gen_random(seed);
+	case 1:
+		return gen_random(seed) >> (r >> 8) % 64;
+	case 2:
+		return 0xffff888000000000ull + (r >> 8) % 64 * 64;
+	default:
+		return (r >> 8) % 8;
+	}
+}
+
+static struct wire_hdr any_hdr(uint64_t *seed, unsigned int hook, uint64_t ts, unsigned int cpu_cnt)
+{
+	return (struct wire_hdr){
+		.ts_ns = ts,
+		.hook = (wire_u8)hook,
+		.cpu = (wire_u16)(gen_random(seed) % cpu_cnt),
+		.tid = (wire_u32)(gen_random(seed) % 50),
+		.flags = gen_random(seed) % 4 ? 0 : WIRE_F_IRQ,
+	};
+}
+
+static struct event base_of(const struct wire_hdr *h, unsigned int kind)
+{
+	return (struct event){ .ts_ns = h->ts_ns,
+			       .cpu = h->cpu,
+			       .kind = (uint8_t)kind,
+			       .flags = h->flags,
+			       .utid = h->tid };
+}
+
+static void add_sched(struct gen *g, struct model *m, uint64_t *seed, unsigned int hook,
+		      uint64_t ts, unsigned int cpus)
+{
+	struct event ev;
+
+	if (hook == WIRE_SWITCH) {
+		struct wire_switch r = {
+			.hdr = any_hdr(seed, hook, ts, cpus),
+			.next_tid = (wire_u32)(gen_random(seed) % 50),
+			.prev_state = (wire_u16)wild(seed),
+			.prev_prio = (wire_u8)wild(seed),
+			.next_prio = (wire_u8)wild(seed),
+		};
+
+		r.hdr.flags = (wire_u8)(gen_random(seed) % 3 ? 0 : WIRE_F_PREEMPT);
+		gen_raw(g, &r, sizeof(r));
+		ev = base_of(&r.hdr, EVENT_SWITCH);
+		ev.v[EV_SWITCH_NEXT_UTID] = r.next_tid;
+		ev.v[EV_SWITCH_PREV_STATE] = r.prev_state;
+		ev.v[EV_SWITCH_PREV_PRIO] = r.prev_prio;
+		ev.v[EV_SWITCH_NEXT_PRIO] = r.next_prio;
+	} else {
+		struct wire_waking r = {
+			.hdr = any_hdr(seed, hook, ts, cpus),
+			.target_tid = (wire_u32)(gen_random(seed) % 50),
+			.target_cpu = (wire_u16)wild(seed),
+			.prio = (wire_u8)wild(seed),
+			.is_new = hook == WIRE_WAKEUP_NEW,
+		};
+
+		gen_raw(g, &r, sizeof(r));
+		ev = base_of(&r.hdr, EVENT_WAKEUP);
+		ev.v[EV_WAKEUP_TARGET_UTID] = r.target_tid;
+		ev.v[EV_WAKEUP_TARGET_CPU] = r.target_cpu;
+		ev.v[EV_WAKEUP_PRIO] = r.prio;
+		ev.v[EV_WAKEUP_IS_NEW] = r.is_new;
+	}
+	model_add(m, &ev);
+}
+
+static void add_slab(struct gen *g, struct model *m, uint64_t *seed, unsigned int hook, uint64_t ts,
+		     unsigned int cpus)
+{
+	struct wire_hdr h = any_hdr(seed, hook, ts, cpus);
+	struct event ev = base_of(&h, EVENT_SLAB_ALLOC);
+
+	if (hook == WIRE_KMALLOC || hook == WIRE_KMALLOC_NODE) {
+		struct wire_kmalloc r = { h, wild(seed), wild(seed), (wire_u32)wild(seed),
+					  (wire_u32)wild(seed) };
+
+		gen_raw(g, &r, sizeof(r));
+		ev.v[EV_SLAB_ALLOC_ADDR] = r.addr;
+		ev.v[EV_SLAB_ALLOC_BYTES_REQ] = r.bytes_req;
+		ev.v[EV_SLAB_ALLOC_BYTES] = r.bytes_alloc;
+		ev.v[EV_SLAB_ALLOC_CALL_SITE] = r.call_site;
+	} else if (hook == WIRE_CACHE_ALLOC || hook == WIRE_CACHE_ALLOC_NODE) {
+		struct wire_cache_alloc r = {
+			h,	    wild(seed),		  wild(seed),
+			wild(seed), (wire_u32)wild(seed), (wire_u32)wild(seed)
+		};
+
+		gen_raw(g, &r, sizeof(r));
+		ev.v[EV_SLAB_ALLOC_ADDR] = r.addr;
+		ev.v[EV_SLAB_ALLOC_BYTES_REQ] = r.bytes_req;
+		ev.v[EV_SLAB_ALLOC_BYTES] = r.bytes_alloc;
+		ev.v[EV_SLAB_ALLOC_CALL_SITE] = r.call_site;
+		ev.v[EV_SLAB_ALLOC_CACHE] = r.cache;
+	} else if (hook == WIRE_KFREE) {
+		struct wire_kfree r = { h, wild(seed) };
+
+		gen_raw(g, &r, sizeof(r));
+		ev.kind = EVENT_SLAB_FREE;
+		ev.v[EV_SLAB_ALLOC_ADDR] = r.addr;
+	} else {
+		struct wire_cache_free r = { h, wild(seed), wild(seed) };
+
+		gen_raw(g, &r, sizeof(r));
+		ev.kind = EVENT_SLAB_FREE;
+		ev.v[EV_SLAB_ALLOC_ADDR] = r.addr;
+		ev.v[EV_SLAB_FREE_CACHE] = r.cache;
+	}
+	model_add(m, &ev);
+}
+
+static void add_page(struct gen *g, struct model *m, uint64_t *seed, unsigned int hook, uint64_t ts,
+		     unsigned int cpus)
+{
+	struct wire_hdr h = any_hdr(seed, hook, ts, cpus);
+	struct event ev = base_of(&h, EVENT_PAGE_ALLOC);
+
+	if (hook == WIRE_PAGE_ALLOC) {
+		struct wire_page_alloc r = { h, wild(seed), (wire_u32)wild(seed),
+					     (wire_u16)(wild(seed) % 20), (wire_u16)wild(seed) };
+
+		gen_raw(g, &r, sizeof(r));
+		ev.v[EV_PAGE_ALLOC_PFN] = r.pfn;
+		ev.v[EV_PAGE_ALLOC_PAGE_ORDER] = r.order;
+		ev.v[EV_PAGE_ALLOC_GFP] = r.gfp;
+		ev.v[EV_PAGE_ALLOC_MIGRATETYPE] = r.migratetype;
+	} else {
+		struct wire_page_free r = { h, wild(seed), (wire_u32)wild(seed), 0 };
+
+		gen_raw(g, &r, sizeof(r));
+		ev.kind = EVENT_PAGE_FREE;
+		ev.v[EV_PAGE_ALLOC_PFN] = r.pfn;
+		ev.v[EV_PAGE_ALLOC_PAGE_ORDER] = r.order;
+	}
+	model_add(m, &ev);
+}
+
+static void add_memory(struct gen *g, struct model *m, uint64_t *seed, unsigned int hook,
+		       uint64_t ts, unsigned int cpus)
+{
+	struct wire_hdr h = any_hdr(seed, hook, ts, cpus);
+	struct event ev = base_of(&h, EVENT_RSS);
+
+	if (hook == WIRE_RSS) {
+		struct wire_rss r = { h, (wire_u32)(gen_random(seed) % 30),
+				      (wire_u32)(gen_random(seed) % 5),
+				      (wire_s64)(wild(seed) >> 14) - 3 };
+
+		gen_raw(g, &r, sizeof(r));
+		ev.v[EV_RSS_UPID] = r.pid;
+		ev.v[EV_RSS_MEMBER] = r.member;
+		ev.v[EV_RSS_BYTES] = r.pages < 0 ? 0 : (uint64_t)r.pages * PAGE;
+	} else {
+		struct wire_vm r = { h,
+				     (wire_u32)(gen_random(seed) % 30),
+				     (wire_u32)(gen_random(seed) % 5),
+				     wild(seed),
+				     wild(seed),
+				     wild(seed) >> 12 };
+
+		gen_raw(g, &r, sizeof(r));
+		ev.kind = EVENT_VM;
+		ev.v[EV_VM_UPID] = r.pid;
+		ev.v[EV_VM_OP] = r.op;
+		ev.v[EV_VM_ADDR] = r.addr;
+		ev.v[EV_VM_LEN_BYTES] = r.len_bytes;
+		ev.v[EV_VM_TOTAL_VM_BYTES] = r.total_vm_pages * PAGE;
+	}
+	model_add(m, &ev);
+}
+
+static void add_block(struct gen *g, struct model *m, uint64_t *seed, unsigned int hook,
+		      uint64_t ts, unsigned int cpus)
+{
+	static const uint8_t action[] = {
+		EVENT_REQUEST_INSERT,  EVENT_REQUEST_ISSUE, EVENT_REQUEST_COMPLETE,
+		EVENT_REQUEST_REQUEUE, EVENT_REQUEST_ERROR, EVENT_REQUEST_MERGE,
+		EVENT_REQUEST_START,   EVENT_REQUEST_DONE,
+	};
+	struct wire_request r = {
+		any_hdr(seed, hook, ts, cpus), wild(seed),	     wild(seed),
+		(wire_u32)wild(seed),	       (wire_u32)wild(seed), (wire_u32)wild(seed),
+		(wire_u32)wild(seed),	       (wire_u32)wild(seed), (wire_u32)wild(seed),
+	};
+	struct event ev = base_of(&r.hdr, EVENT_REQUEST);
+
+	if (hook == WIRE_BLOCK_ISSUE) {
+		struct wire_request_issue x = { r, wild(seed), wild(seed), (wire_u32)wild(seed),
+					      (wire_u32)wild(seed) };
+
+		gen_raw(g, &x, sizeof(x));
+		ev.v[EV_REQUEST_INO] = x.ino;
+		ev.v[EV_REQUEST_INO_DEV] = x.ino_dev;
+		ev.v[EV_REQUEST_PAGES] = x.pages;
+	} else {
+		gen_raw(g, &r, sizeof(r));
+	}
+	ev.v[EV_REQUEST_ACTION] = action[hook - WIRE_BLOCK_INSERT];
+	ev.v[EV_REQUEST_RQ] = r.rq;
+	ev.v[EV_REQUEST_DEV] = r.dev;
+	ev.v[EV_REQUEST_SECTOR] = r.sector;
+	ev.v[EV_REQUEST_BYTES] = r.bytes;
+	ev.v[EV_REQUEST_CMD_FLAGS] = r.cmd_flags;
+	ev.v[EV_REQUEST_DONE_BYTES] = r.done_bytes;
+	ev.v[EV_REQUEST_STATUS] = r.status;
+	ev.v[EV_REQUEST_PART] = r.part;
+	model_add(m, &ev);
+}
+
+static void add_dirty(struct gen *g, struct model *m, uint64_t *seed, uint64_t ts,
+		      unsigned int cpus)
+{
+	struct wire_dirty r = { any_hdr(seed, WIRE_DIRTY, ts, cpus), wild(seed),
+				(wire_u32)wild(seed), 1 + (wire_u32)(gen_random(seed) % 50), "" };
+	struct event ev = base_of(&r.hdr, EVENT_DIRTY);
+
+	gen_raw(g, &r, sizeof(r));
+	ev.v[EV_DIRTY_INO] = r.ino;
+	ev.v[EV_DIRTY_INO_DEV] = r.ino_dev;
+	model_add(m, &ev);
+}
+
+/* Kernel frames only: user frames belong to a process, which the model does not know by then. */
+static void add_stack(struct gen *g, struct model *m, uint64_t *seed, uint64_t ts,
+		      unsigned int cpus)
+{
+	struct wire_stack r = { .hdr = any_hdr(seed, WIRE_STACK, ts, cpus), .addr = wild(seed),
+				.bytes = wild(seed), .of = WIRE_PAGE_ALLOC,
+				.kernel_cnt = (wire_u16)(gen_random(seed) % 4) };
+	struct event ev = base_of(&r.hdr, EVENT_STACK);
+	struct stack_frames f = { .kernel = r.frames,
+				  .kernel_cnt = r.kernel_cnt,
+				  .user = r.frames };
+	struct block_dict book = { 0 };
+	struct row_writer rows = { 0 };
+	unsigned int i;
+	bool is_new;
+
+	for (i = 0; i < r.kernel_cnt; i++)
+		r.frames[i] = gen_random(seed) % 3 + 0xffffffff81000001;
+	gen_raw(g, &r, offsetof(struct wire_stack, frames) + 8 * r.kernel_cnt);
+	ev.v[EV_STACK_SOURCE] = EVENT_PAGE_ALLOC;
+	assert_int_equal(stack_dict_use(&book, &rows, &f, &ev.v[EV_STACK_STACK], &is_new), 0);
+	assert_true(is_new);
+	assert_int_equal(rows.cnt, r.kernel_cnt);
+	block_dict_done(&book);
+	buf_done(&rows.out);
+	ev.v[EV_STACK_ADDR] = r.addr;
+	ev.v[EV_STACK_BYTES] = r.bytes;
+	model_add(m, &ev);
+}
+
+static void add_irq(struct gen *g, struct model *m, uint64_t *seed, unsigned int hook, uint64_t ts,
+		    unsigned int cpus)
+{
+	struct wire_irq r = { any_hdr(seed, hook, ts, cpus), (wire_u32)wild(seed),
+			      (wire_u16)wild(seed), (wire_u16)wild(seed) };
+	struct event ev = base_of(&r.hdr, EVENT_IRQ);
+
+	gen_raw(g, &r, sizeof(r));
+	ev.v[EV_IRQ_ACTION] = (hook - WIRE_IRQ_ENTRY) % 2 ? EVENT_IRQ_EXIT : EVENT_IRQ_ENTRY;
+	ev.v[EV_IRQ_TYPE] = r.type;
+	ev.v[EV_IRQ_VECTOR] = r.vector;
+	ev.v[EV_IRQ_HANDLED] = r.handled;
+	model_add(m, &ev);
+}
+
+static void add_heap(struct gen *g, struct model *m, uint64_t *seed, unsigned int hook, uint64_t ts,
+		     unsigned int cpus)
+{
+	struct wire_hdr h = any_hdr(seed, hook, ts, cpus);
+	struct event ev = base_of(&h, EVENT_HEAP_ALLOC);
+
+	if (hook == WIRE_HEAP_ALLOC) {
+		struct wire_heap_alloc r = { h, wild(seed), wild(seed), wild(seed) };
+
+		gen_raw(g, &r, sizeof(r));
+		ev.v[EV_HEAP_ALLOC_ADDR] = r.addr;
+		ev.v[EV_HEAP_ALLOC_BYTES] = r.bytes;
+		ev.v[EV_HEAP_ALLOC_CALL_SITE] = r.call_site;
+	} else {
+		struct wire_heap_free r = { h, wild(seed) };
+
+		gen_raw(g, &r, sizeof(r));
+		ev.kind = EVENT_HEAP_FREE;
+		ev.v[EV_HEAP_ALLOC_ADDR] = r.addr;
+	}
+	model_add(m, &ev);
+}
+
+/* Which bytes of a hook's record become which column, as schema/events/ declares. */
+static const struct place {
+	uint8_t hook, kind, index, codec;
+	uint16_t offset, bytes;
+} places[] = {
+#define X(hook_, kind_, record, index_, codec_, field)                                             \
+	{ .hook = WIRE_##hook_, .kind = EVENT_##kind_, .index = (index_),                          \
+	  .codec = EVENT_CODEC_##codec_, .offset = offsetof(struct wire_##record, field),          \
+	  .bytes = sizeof(((struct wire_##record *)NULL)->field) },
+	WIRE_PLACES(X)
+#undef X
+};
+
+#define PLACE_CNT (sizeof(places) / sizeof(places[0]))
+
+static bool has_places(unsigned int hook)
+{
+	size_t i;
+
+	for (i = 0; i < PLACE_CNT && places[i].hook != hook; i++)
+		;
+	return i < PLACE_CNT;
+}
+
+/* A record of any ordinary source: random fields, which must come out as the columns declared. */
+static void add_declared(struct gen *g, struct model *m, uint64_t *seed, unsigned int hook,
+			 uint64_t ts, unsigned int cpus)
+{
+	uint64_t record[64] = { 0 };
+	struct wire_hdr h = any_hdr(seed, hook, ts, cpus);
+	struct event ev = base_of(&h, EVENT_NONE);
+	size_t i;
+
+	memcpy(record, &h, sizeof(h));
+	for (i = 0; i < PLACE_CNT; i++) {
+		const struct place *p = &places[i];
+		uint64_t value = p->codec == EVENT_CODEC_UTID ? gen_random(seed) % 50 : wild(seed);
+
+		if (p->hook != hook)
+			continue;
+		memcpy((char *)record + p->offset, &value, p->bytes);
+		memcpy(&ev.v[p->index], &value, p->bytes);
+		ev.kind = p->kind;
+	}
+	gen_raw(g, record, wire_record_size(record, sizeof(record)));
+	model_add(m, &ev);
+}
+
+static const uint8_t any_hooks[] = {
+#define X(hook, kind, class) WIRE_##hook,
+	WIRE_HOOKS(X)
+#undef X
+};
+
+static void add_any(struct gen *g, struct model *m, uint64_t *seed, uint64_t ts, unsigned int cpus)
+{
+	unsigned int hook = any_hooks[gen_random(seed) % sizeof(any_hooks)];
+
+	if (has_places(hook) && gen_random(seed) % 2) {
+		add_declared(g, m, seed, hook, ts, cpus);
+		return;
+	}
+	switch (hook) {
+	case WIRE_TASK_NEW ... WIRE_TASK_CGROUP:	/* no events */
+	case WIRE_TASK_SNAP:
+		add_any(g, m, seed, ts, cpus);
+		break;
+	case WIRE_SWITCH:
+	case WIRE_WAKING:
+	case WIRE_WAKEUP_NEW:
+		add_sched(g, m, seed, hook, ts, cpus);
+		break;
+	case WIRE_PAGE_ALLOC:
+	case WIRE_PAGE_FREE:
+		add_page(g, m, seed, hook, ts, cpus);
+		break;
+	case WIRE_RSS:
+	case WIRE_VM:
+		add_memory(g, m, seed, hook, ts, cpus);
+		break;
+	case WIRE_HEAP_ALLOC:
+	case WIRE_HEAP_FREE:
+		add_heap(g, m, seed, hook, ts, cpus);
+		break;
+	case WIRE_DIRTY:
+		add_dirty(g, m, seed, ts, cpus);
+		break;
+	case WIRE_STACK:
+		add_stack(g, m, seed, ts, cpus);
+		break;
+	default:
+		if (hook >= WIRE_IRQ_ENTRY && hook <= WIRE_VECTOR_EXIT)
+			add_irq(g, m, seed, hook, ts, cpus);
+		else if (hook >= WIRE_BLOCK_INSERT && hook <= WIRE_BLOCK_DONE)
+			add_block(g, m, seed, hook, ts, cpus);
+		else if (hook <= WIRE_CACHE_ALLOC_NODE)
+			add_slab(g, m, seed, hook, ts, cpus);
+		else
+			add_declared(g, m, seed, hook, ts, cpus);
+		break;
+	}
+}
+
+static uint32_t tid_of(const struct trace *t, uint64_t utid)
+{
+	const struct trace_thread *h;
+
+	if (utid == EVENT_ID_IDLE)
+		return 0;
+	h = trace_thread_find(t, (uint32_t)utid);
+	assert_non_null(h);
+	return h->tid;
+}
+
+static uint32_t pid_of(const struct trace *t, uint64_t upid)
+{
+	const struct trace_process *p;
+
+	if (upid == EVENT_ID_UNKNOWN)
+		return 0;
+	p = trace_process_find(t, (uint32_t)upid);
+	assert_non_null(p);
+	return p->pid;
+}
+
+static void check_event(const struct trace *t, const struct event *got, const struct event *want)
+{
+	struct event ev = *got;
+
+	ev.utid = tid_of(t, ev.utid);
+	if (column_codec(ev.kind, 0) == EVENT_CODEC_UTID)
+		ev.v[0] = tid_of(t, ev.v[0]);
+	if (ev.kind == EVENT_RSS || ev.kind == EVENT_VM)
+		ev.v[0] = pid_of(t, ev.v[0]);
+	if (ev.kind == EVENT_REQUEST)	/* worked out by the writer: test_writeback_owner.c */
+		ev.v[EV_REQUEST_OWNER_UPID] = ev.v[EV_REQUEST_OWNER_HOW] = 0;
+	assert_int_equal(ev.ts_ns, want->ts_ns);
+	assert_int_equal(ev.cpu, want->cpu);
+	assert_int_equal(ev.kind, want->kind);
+	assert_int_equal(ev.flags, want->flags);
+	assert_int_equal(ev.utid, want->utid);
+	assert_memory_equal(ev.v, want->v, sizeof(ev.v));
+}
+
+static void check_window(struct trace *t, const struct model *m, uint32_t mask, uint64_t from,
+			 uint64_t to)
+{
+	struct event_cursor *c;
+	const struct event *ev;
+	struct err e = { 0 };
+	size_t i;
+
+	assert_int_equal(event_cursor_open(&c, t, mask, from, to, &e), 0);
+	for (i = 0; i < m->cnt; i++) {
+		const struct event *want = &m->v[i].ev;
+
+		if (!(mask & 1u << want->kind) || want->ts_ns < from || want->ts_ns >= to)
+			continue;
+		assert_int_equal(event_cursor_next(c, &ev, &e), 1);
+		check_event(t, ev, want);
+	}
+	assert_int_equal(event_cursor_next(c, &ev, &e), 0);
+	assert_int_equal(event_cursor_next(c, &ev, &e), 0);
+	event_cursor_close(c);
+}
+
+struct shape {
+	unsigned int cpus, slices, per_slice;
+	uint64_t step;		/* of time, at most; 0: all at once */
+	unsigned int jitter;	/* how far back a timestamp may jump */
+	unsigned int level;
+};
+
+static void run_shape(const struct shape *s, uint64_t seed)
+{
+	struct model m = { 0 };
+	struct trace *t;
+	struct err e = { 0 };
+	char dir[64], path[80];
+	uint64_t now = 1000000, i, start = now;
+	unsigned int slice, late = 0;
+	struct gen *g;
+	size_t cnt;
+
+	gen_temp_dir(dir);
+	snprintf(path, sizeof(path), "%s/t", dir);
+	g = gen_open(path, &(struct gen_config){ .cpu_cnt = s->cpus,
+						 .from_ns = start,
+						 .zstd_level = (int)s->level,
+						 .file_bytes = 200000 });
+	for (slice = 0; slice < s->slices; slice++) {
+		uint64_t top = now;
+
+		for (i = 0; i < s->per_slice; i++) {
+			uint64_t ts;
+
+			now += s->step ? gen_random(&seed) % s->step : 0;
+			ts = now - (s->jitter ? gen_random(&seed) % s->jitter : 0);
+			add_any(g, &m, &seed, ts, s->cpus);
+			if (ts > top)
+				top = ts;
+		}
+		gen_slice(g, now = top + 1);
+		late += gen_last_stats(g)->late_cnt > 0;
+		assert_int_equal(gen_last_stats(g)->bad_cnt, 0);
+		assert_int_equal(gen_last_stats(g)->event_cnt[EVENT_CLASS_SCHED] +
+				 gen_last_stats(g)->event_cnt[EVENT_CLASS_ALLOC] +
+				 gen_last_stats(g)->event_cnt[EVENT_CLASS_BLOCK], s->per_slice);
+	}
+	gen_finish(g);
+	if (m.cnt)
+		qsort(m.v, m.cnt, sizeof(*m.v), model_cmp);
+	assert_int_equal(trace_open(&t, path, &e), 0);
+	assert_true(trace_is_finished(t));
+	trace_damages(t, &cnt);
+	assert_int_equal(cnt, 0);
+	trace_blocks(t, &cnt);
+	assert_int_equal(cnt, s->slices);
+	assert_int_equal(trace_start_ns(t), start);
+	assert_int_equal(trace_end_ns(t), now);
+	check_window(t, &m, ~0u, 0, UINT64_MAX);
+	for (i = 0; i < 20; i++) {
+		uint64_t a = start + gen_random(&seed) % (now - start + 1);
+		uint64_t b = start + gen_random(&seed) % (now - start + 1);
+
+		check_window(t, &m, (uint32_t)gen_random(&seed), a < b ? a : b, a < b ? b : a);
+	}
+	for (i = 1; i < EVENT_KIND_CNT; i++)
+		check_window(t, &m, 1u << i, start, now);
+	assert_true(!s->jitter || late);
+	trace_close(t);
+	gen_remove_dir(dir);
+	free(m.v);
+}
+
+static void test_every_field_survives(void **state)
+{
+	run_shape(&(struct shape){ .cpus = 3, .slices = 4, .per_slice = 20000, .step = 2000 }, 11);
+}
+
+static void test_every_field_survives_with_one_event_a_block(void **state)
+{
+	run_shape(&(struct shape){ .cpus = 2, .slices = 60, .per_slice = 1, .step = 1000000 }, 12);
+}
+
+static void test_every_field_survives_with_empty_blocks(void **state)
+{
+	run_shape(&(struct shape){ .cpus = 1, .slices = 3, .per_slice = 0 }, 13);
+}
+
+static void test_order_holds_when_all_times_are_equal(void **state)
+{
+	run_shape(&(struct shape){ .cpus = 4, .slices = 2, .per_slice = 3000, .step = 0 }, 14);
+}
+
+static void test_order_holds_with_inversions_and_late_records(void **state)
+{
+	run_shape(
+		&(struct shape){
+			.cpus = 3, .slices = 8, .per_slice = 3000, .step = 300, .jitter = 20000 },
+		15);
+}
+
+static void test_order_holds_when_far_out_of_order(void **state)
+{
+	run_shape(
+		&(struct shape){
+			.cpus = 2, .slices = 2, .per_slice = 20000, .step = 10, .jitter = 90000 },
+		16);
+}
+
+static void test_many_cpus_and_level_3(void **state)
+{
+	run_shape(
+		&(struct shape){
+			.cpus = 200, .slices = 3, .per_slice = 5000, .step = 100, .level = 3 },
+		17);
+}
+
+static void test_random_shapes(void **state)
+{
+	uint64_t seed = 99;
+	int i;
+
+	for (i = 0; i < 30; i++) {
+		struct shape s = {
+			.cpus = 1 + (unsigned int)(gen_random(&seed) % 8),
+			.slices = 1 + (unsigned int)(gen_random(&seed) % 6),
+			.per_slice = (unsigned int)(gen_random(&seed) % 600),
+			.step = gen_random(&seed) % 5
+					? 1 + (gen_random(&seed) >> (gen_random(&seed) % 30 + 30))
+					: 0,
+		};
+
+		run_shape(&s, gen_random(&seed));
+	}
+}
+
+/* Columns that are not asked for are 0, those that are asked for are right. */
+static void test_cursor_gives_the_columns_asked_for(void **state)
+{
+	uint32_t ask[EVENT_KIND_CNT] = { 0 };
+	struct event_cursor *c, *all;
+	const struct event *ev, *full;
+	struct gen_mix mix = { .seed = 7, .now_ns = 1000 };
+	char dir[64], path[80];
+	uint64_t seen = 0;
+	struct err e = { 0 };
+	struct trace *t;
+	struct gen *g;
+	int round;
+
+	gen_temp_dir(dir);
+	snprintf(path, sizeof(path), "%s/t", dir);
+	g = gen_open(path, &(struct gen_config){ .from_ns = 1000 });
+	gen_mix_start(g, &mix);
+	gen_mix_run(g, &mix, 20000);
+	gen_slice(g, mix.now_ns + 1);
+	gen_mix_done(&mix);
+	gen_finish(g);
+	assert_int_equal(trace_open(&t, path, &e), 0);
+	for (round = 0; round < 60; round++) {
+		unsigned int i;
+
+		for (i = 0; i < EVENT_KIND_CNT; i++)
+			ask[i] = (uint32_t)gen_random(&mix.seed);
+		assert_int_equal(event_cursor_open_columns(&c, t, ~0u, ask, 0, UINT64_MAX, &e), 0);
+		assert_int_equal(event_cursor_open(&all, t, ~0u, 0, UINT64_MAX, &e), 0);
+		while (event_cursor_next(all, &full, &e) > 0) {
+			assert_int_equal(event_cursor_next(c, &ev, &e), 1);
+			assert_int_equal(ev->ts_ns, full->ts_ns);
+			assert_int_equal(ev->kind, full->kind);
+			for (i = 0; i < event_kind_values(ev->kind); i++)
+				if (ask[ev->kind] & 1u << i)
+					assert_int_equal(ev->v[i], full->v[i]);
+			if (ask[ev->kind] & EVENT_COL_UTID)
+				assert_int_equal(ev->utid, full->utid);
+			if (ask[ev->kind] & EVENT_COL_FLAGS)
+				assert_int_equal(ev->flags, full->flags);
+			seen++;
+		}
+		assert_int_equal(event_cursor_next(c, &ev, &e), 0);
+		event_cursor_close(c);
+		event_cursor_close(all);
+	}
+	assert_true(seen > 60 * 15000);
+	trace_close(t);
+	gen_remove_dir(dir);
+}
+
+static void test_bad_records_are_counted_not_stored(void **state)
+{
+	struct wire_hdr unknown = { .ts_ns = 5, .hook = 29 };
+	struct gen *g = gen_open(NULL, &(struct gen_config){ .cpu_cnt = 2 });
+
+	gen_switch(g, 10, 7, 1, 2, 0);		/* a CPU there is not */
+	gen_switch(g, 11, 1, 1, 2, 0);
+	gen_raw(g, &unknown, sizeof(unknown));
+	gen_switch(g, 12, 1, 2, 1, 0);		/* behind what is no record: cannot be found */
+	gen_slice(g, 100);
+	assert_int_equal(gen_last_stats(g)->bad_cnt, 2);
+	assert_int_equal(gen_last_stats(g)->event_cnt[EVENT_CLASS_SCHED], 1);
+	gen_finish(g);
+}
+
+static void test_record_size_of_every_hook(void **state)
+{
+	static const bool is_hook[256] = {
+#define X(id, name, class, source) [id] = true,
+		EVENT_HOOKS(X)
+#undef X
+		[WIRE_TASK_SNAP] = true,
+	};
+	static const uint8_t zeros[2048];
+	uint8_t rec[2048];
+	struct wire_exec x = { .hdr = { .hook = WIRE_TASK_EXEC }, .file_len = 5, .args_len = 4 };
+	unsigned int hook;
+
+	for (hook = 0; hook < 256; hook++) {
+		size_t n;
+
+		memcpy(rec, zeros, sizeof(rec));
+		((struct wire_hdr *)rec)->hook = (wire_u8)hook;
+		n = wire_record_size(rec, sizeof(rec));
+		assert_int_equal(n % 8, 0);
+		assert_int_equal(n != 0, is_hook[hook]);
+		if (n) {
+			assert_int_equal(wire_record_size(rec, n), n);
+			assert_int_equal(wire_record_size(rec, n - 1), 0);
+		}
+	}
+	assert_int_equal(wire_record_size(&x, sizeof(x)), 64 + 16);
+	x.file_len = WIRE_FILE_MAX + 1;
+	assert_int_equal(wire_record_size(&x, sizeof(x)), 0);
+	assert_int_equal(wire_record_size(rec, 15), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_every_field_survives),
+		cmocka_unit_test(test_every_field_survives_with_one_event_a_block),
+		cmocka_unit_test(test_every_field_survives_with_empty_blocks),
+		cmocka_unit_test(test_order_holds_when_all_times_are_equal),
+		cmocka_unit_test(test_order_holds_with_inversions_and_late_records),
+		cmocka_unit_test(test_order_holds_when_far_out_of_order),
+		cmocka_unit_test(test_many_cpus_and_level_3),
+		cmocka_unit_test(test_random_shapes),
+		cmocka_unit_test(test_cursor_gives_the_columns_asked_for),
+		cmocka_unit_test(test_bad_records_are_counted_not_stored),
+		cmocka_unit_test(test_record_size_of_every_hook),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * table_rows: results of queries and reports kept in memory, for tests. What fails here fails the
+ * test.
+ *
+ *     rows_sql(&r, a, "SELECT ...");  rows_int(&r, 0, rows_col(&r, "bytes"));  rows_done(&r);
+ */
+#ifndef TABLE_ROWS_H
+#define TABLE_ROWS_H
+
+#include <stdint.h>
+
+#include "analyze/engine/analysis.h"
+
+struct rows {
+	unsigned int col_cnt, row_cnt, cap;
+	char **names;
+	struct value *values;	/* texts are copies */
+	unsigned int section_cnt;
+};
+
+int rows_try_sql(struct rows *r, struct analysis *a, const char *sql, struct err *e);
+int rows_try_report(struct rows *r, struct analysis *a, const struct report_request *q,
+		    struct err *e);
+void rows_sql(struct rows *r, struct analysis *a, const char *sql);
+void rows_report(struct rows *r, struct analysis *a, const struct report_request *q);
+void rows_done(struct rows *r);
+
+/* A sink that fills r, which is emptied first. */
+struct row_sink rows_sink(struct rows *r);
+
+unsigned int rows_col(const struct rows *r, const char *name);
+int64_t rows_int(const struct rows *r, unsigned int row, unsigned int col);	/* NULL is 0 */
+double rows_real(const struct rows *r, unsigned int row, unsigned int col);
+const char *rows_text(const struct rows *r, unsigned int row, unsigned int col); /* NULL is "" */
+
+/* Runs sql with ":w" replaced by "from, to". */
+void rows_window(struct rows *r, struct analysis *a, const char *sql, int64_t from, int64_t to);
+/* SELECT key, sum FROM (table over [from, mid) and [mid, to) together) GROUP BY key; table has :w.
+ */
+void rows_windows2(struct rows *r, struct analysis *a, const char *key, const char *sum,
+		   const char *table, int64_t from, int64_t mid, int64_t to);
+/* Fails unless both hold the same. */
+void rows_compare(const struct rows *a, const struct rows *b);
+
+#endif /* TABLE_ROWS_H */

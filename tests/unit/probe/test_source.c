@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* The -e list and the program table. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "bpf/wire.h"
+#include "probe/source.h"
+
+static uint32_t mask_of(const char *list)
+{
+	uint32_t mask = 0;
+	struct err e = {};
+
+	assert_int_equal(source_parse(list, &mask, &e), 0);
+	return mask;
+}
+
+static void test_source_default_is_what_declarations_say(void **state)
+{
+	uint32_t all = SOURCE_BIT(SOURCE_CNT) - 1, wanted = 0;
+	unsigned int i;
+
+	for (i = 0; i < SOURCE_CNT; i++)
+		wanted |= source_infos[i].is_default ? SOURCE_BIT(i) : 0;
+	assert_int_equal(mask_of(NULL), wanted);
+	assert_false(wanted & (SOURCE_BIT(SOURCE_HEAP) | SOURCE_BIT(SOURCE_IRQ)));
+	assert_true(wanted & SOURCE_BIT(SOURCE_TASK));
+	assert_int_equal(mask_of("all"), all);
+}
+
+static void test_source_task_is_always_on(void **state)
+{
+	assert_int_equal(mask_of("block"), SOURCE_BIT(SOURCE_TASK) | SOURCE_BIT(SOURCE_BLOCK) |
+						   SOURCE_BIT(SOURCE_DIRTY));
+	assert_int_equal(mask_of("task"), SOURCE_BIT(SOURCE_TASK));
+}
+
+static void test_source_class_picks_its_default_sources(void **state)
+{
+	assert_int_equal(mask_of("sched"), SOURCE_BIT(SOURCE_TASK) | SOURCE_BIT(SOURCE_SWITCH) |
+						   SOURCE_BIT(SOURCE_WAKEUP));
+	assert_true(mask_of("sched,sched.irq") & SOURCE_BIT(SOURCE_IRQ));
+	assert_false(mask_of("alloc") & SOURCE_BIT(SOURCE_HEAP));
+	assert_true(mask_of("alloc,alloc.heap") & SOURCE_BIT(SOURCE_HEAP));
+	assert_int_equal(mask_of("sched.switch,alloc.rss"), SOURCE_BIT(SOURCE_TASK) |
+								    SOURCE_BIT(SOURCE_SWITCH) |
+								    SOURCE_BIT(SOURCE_RSS));
+}
+
+static void test_source_names_the_unknown_word(void **state)
+{
+	static const char *const bad[] = { "sched,bogus", "",	    "sched,",	    ",sched",
+					   "SCHED",	  "alloc.", "sched.switchx" };
+	uint32_t mask = 77;
+	size_t i;
+
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct err e = {};
+
+		assert_int_equal(source_parse(bad[i], &mask, &e), -EINVAL);
+		assert_int_equal(mask, 77);
+		assert_non_null(strstr(e.text, "unknown event"));
+	}
+	struct err e = {};
+
+	source_parse("sched,bogus", &mask, &e);
+	assert_non_null(strstr(e.text, "'bogus'"));
+}
+
+static void test_source_every_hook_has_a_program(void **state)
+{
+	static const uint8_t ids[] = {
+#define X(id, name, class, source) id,
+		EVENT_HOOKS(X)
+#undef X
+	};
+	unsigned int i, j;
+
+	for (i = 0; i < sizeof(ids); i++) {
+		if (ids[i] == WIRE_STACK)	/* sent by those of allocations */
+			continue;
+		for (j = 0; j < source_program_cnt && source_programs[j].hook != ids[i]; j++)
+			;
+		if (j == source_program_cnt)
+			fail_msg("no program serves hook %u", ids[i]);
+	}
+}
+
+static void test_source_hook_belongs_to_its_source(void **state)
+{
+	static const char *const sources[WIRE_HOOK_MAX] = {
+#define X(id, name, class, source) [id] = source,
+		EVENT_HOOKS(X)
+#undef X
+	};
+	unsigned int j;
+
+	for (j = 0; j < source_program_cnt; j++) {
+		const struct source_program *p = &source_programs[j];
+
+		if (p->hook)
+			assert_string_equal(sources[p->hook], source_infos[p->source].name);
+		assert_true(strlen(p->program) <= 15);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_source_default_is_what_declarations_say),
+		cmocka_unit_test(test_source_task_is_always_on),
+		cmocka_unit_test(test_source_class_picks_its_default_sources),
+		cmocka_unit_test(test_source_names_the_unknown_word),
+		cmocka_unit_test(test_source_every_hook_has_a_program),
+		cmocka_unit_test(test_source_hook_belongs_to_its_source),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* Starting the workload: released late, statuses as a shell gives them. */
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "record/launch.h"
+
+static const sigset_t none; /* ignored by the caller */
+
+static int run(char *const *argv, int *ret_errno)
+{
+	struct launch *l;
+	int code = -1;
+
+	assert_int_equal(launch_new(&l, argv, NULL, &none, NULL), 0);
+	*ret_errno = launch_release(l);
+	if (!*ret_errno)
+		assert_int_equal(launch_wait(l, 1, &code), 1);
+	launch_free(l);
+	return code;
+}
+
+static void test_launch_passes_the_exit_status(void **state)
+{
+	char *const argv[] = { "sh", "-c", "exit 7", NULL };
+	int err;
+
+	assert_int_equal(run(argv, &err), 7);
+	assert_int_equal(err, 0);
+}
+
+static void test_launch_gives_128_plus_signal(void **state)
+{
+	char *const argv[] = { "sh", "-c", "kill -9 $$", NULL };
+	int err;
+
+	assert_int_equal(run(argv, &err), 128 + 9);
+}
+
+static void test_launch_tells_missing_from_not_executable(void **state)
+{
+	char *const missing[] = { "/no/such/program", NULL };
+	char *const directory[] = { "/etc", NULL };
+	int err;
+
+	run(missing, &err);
+	assert_int_equal(err, ENOENT);
+	run(directory, &err);
+	assert_int_equal(err, EACCES);
+}
+
+static void test_launch_runs_nothing_before_release(void **state)
+{
+	char path[] = "/tmp/ebpfrec-launch-XXXXXX";
+	char *argv[] = { "rm", path, NULL };
+	struct launch *l;
+	int code;
+	int fd = mkstemp(path);
+
+	assert_true(fd >= 0);
+	close(fd);
+	assert_int_equal(launch_new(&l, argv, NULL, &none, NULL), 0);
+	usleep(50000);
+	assert_int_equal(access(path, F_OK), 0);
+	assert_int_equal(launch_wait(l, 0, &code), 0);
+	launch_free(l);	/* never released: it must not have run */
+	assert_int_equal(access(path, F_OK), 0);
+	unlink(path);
+}
+
+/*
+ * Of the signals that a recorder handles, the workload has those ignored that the caller
+ * ignores, and the default of the others.
+ */
+static void test_launch_leaves_signals_as_the_caller_has_them(void **state)
+{
+	char *const argv[] = { "sh", "-c", "kill -INT $$; kill -USR2 $$; kill -TERM $$; exit 7",
+			       NULL };
+	sigset_t ignored;
+	struct launch *l;
+	int code = -1;
+
+	sigemptyset(&ignored);
+	sigaddset(&ignored, SIGINT);
+	sigaddset(&ignored, SIGUSR2);
+	signal(SIGINT, SIG_DFL);
+	signal(SIGTERM, SIG_IGN);
+	assert_int_equal(launch_new(&l, argv, NULL, &ignored, NULL), 0);
+	signal(SIGTERM, SIG_DFL);
+	assert_int_equal(launch_release(l), 0);
+	assert_int_equal(launch_wait(l, 1, &code), 1);
+	assert_int_equal(code, 128 + SIGTERM);
+	launch_free(l);
+}
+
+static void test_launch_refuses_an_unknown_user(void **state)
+{
+	char *const argv[] = { "true", NULL };
+	struct err e = {};
+	struct launch *l;
+
+	assert_int_equal(launch_new(&l, argv, "no-such-user-here", &none, &e), -ENOENT);
+	assert_non_null(strstr(e.text, "no-such-user-here"));
+}
+
+/* The lower 32 bits of these are root's. */
+static void test_launch_refuses_a_number_that_is_no_uid(void **state)
+{
+	static const char *const users[] = { "4294967296",  "18446744073709551616",
+					     "-4294967296", "4294967295",
+					     "+0",	    " 0",
+					     "0x",	    "" };
+	char *const argv[] = { "true", NULL };
+	struct launch *l;
+
+	for (size_t i = 0; i < sizeof(users) / sizeof(users[0]); i++)
+		assert_int_equal(launch_new(&l, argv, users[i], &none, NULL), -ENOENT);
+}
+
+static void test_launch_finds_what_exec_would_find(void **state)
+{
+	assert_true(launch_finds("sh"));
+	assert_true(launch_finds("/bin/sh"));
+	assert_false(launch_finds("no-such-command-here"));
+	assert_false(launch_finds("./no-such-command-here"));
+	/* there, though it cannot be run: exec will say why */
+	assert_true(launch_finds("/etc"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_launch_passes_the_exit_status),
+		cmocka_unit_test(test_launch_gives_128_plus_signal),
+		cmocka_unit_test(test_launch_tells_missing_from_not_executable),
+		cmocka_unit_test(test_launch_runs_nothing_before_release),
+		cmocka_unit_test(test_launch_leaves_signals_as_the_caller_has_them),
+		cmocka_unit_test(test_launch_refuses_an_unknown_user),
+		cmocka_unit_test(test_launch_refuses_a_number_that_is_no_uid),
+		cmocka_unit_test(test_launch_finds_what_exec_would_find),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * --max-overhead: which source is switched off, when it comes back, and that its gap has no
+ * events of it.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "format/hook_cost.h"
+#include "record/guard/budget.h"
+#include "record/guard/gaps.h"
+
+#define S 1000000000ULL
+#define ALL (SOURCE_BIT(SOURCE_CNT) - 1)
+
+/* One second on two CPUs in which each source costs permille[s] of the machine. */
+static enum budget_step second(struct budget *b, const unsigned int permille[SOURCE_CNT],
+			       unsigned int *source)
+{
+	struct budget_usage u = { .dur_ns = S, .cpu_cnt = 2 };
+	unsigned int i;
+
+	for (i = 0; i < SOURCE_CNT; i++) {
+		if (!(b->on & SOURCE_BIT(i)))
+			continue;
+		u.source_ns[i] = permille[i] * (2 * S / 1000);
+		u.event_cnt[i] = permille[i];
+	}
+	return budget_judge(b, &u, source);
+}
+
+static void test_budget_is_of_all_cpus(void **state)
+{
+	unsigned int source, i;
+	struct budget b;
+
+	budget_init(&b, 20000, ALL);	/* 2 % */
+	for (i = 0; i < 10; i++)
+		assert_int_equal(
+			second(&b, (unsigned int[SOURCE_CNT]){ [SOURCE_SLAB] = 19 }, &source),
+			BUDGET_STAY);
+	assert_int_equal(b.mean_ppm, 19000);
+}
+
+static void test_budget_takes_the_dearest_first(void **state)
+{
+	const unsigned int cost[SOURCE_CNT] = { [SOURCE_TASK] = 90, [SOURCE_SWITCH] = 80,
+						[SOURCE_SLAB] = 50, [SOURCE_PAGE] = 60,
+						[SOURCE_RSS] = 5 };
+	unsigned int source;
+	struct budget b;
+
+	budget_init(&b, 10000, ALL);
+	assert_int_equal(second(&b, cost, &source), BUDGET_OFF);
+	assert_int_equal(source, SOURCE_PAGE);
+	assert_int_equal(second(&b, cost, &source), BUDGET_OFF);
+	assert_int_equal(source, SOURCE_SLAB);
+	/* rss makes up less than a twentieth: losing it would not help */
+	assert_int_equal(second(&b, cost, &source), BUDGET_OFF);
+	assert_int_equal(source, SOURCE_SWITCH);
+	/* never task, and now rss is a twentieth */
+	assert_int_equal(second(&b, cost, &source), BUDGET_OFF);
+	assert_int_equal(source, SOURCE_RSS);
+	assert_int_equal(second(&b, cost, &source), BUDGET_STAY);
+	assert_true(b.on & SOURCE_BIT(SOURCE_TASK));
+}
+
+static void test_budget_counts_the_recorders_own_time_by_events(void **state)
+{
+	struct budget_usage u = { .dur_ns = S, .cpu_cnt = 2, .own_ns = S };
+	unsigned int source;
+	struct budget b;
+
+	budget_init(&b, 10000, ALL);
+	u.source_ns[SOURCE_SLAB] = S / 10;
+	u.event_cnt[SOURCE_SLAB] = 10;
+	u.source_ns[SOURCE_WAKEUP] = S / 20;
+	u.event_cnt[SOURCE_WAKEUP] = 90;
+	assert_int_equal(budget_judge(&b, &u, &source), BUDGET_OFF);
+	assert_int_equal(source, SOURCE_WAKEUP);
+}
+
+static void test_budget_outlives_a_small_peak(void **state)
+{
+	const unsigned int low[SOURCE_CNT] = { [SOURCE_SLAB] = 1 };
+	const unsigned int high[SOURCE_CNT] = { [SOURCE_SLAB] = 25 };
+	unsigned int source;
+	struct budget b;
+
+	budget_init(&b, 20000, ALL);
+	assert_int_equal(second(&b, low, &source), BUDGET_STAY);
+	assert_int_equal(second(&b, high, &source), BUDGET_STAY);
+	assert_int_equal(second(&b, low, &source), BUDGET_STAY);
+	assert_int_equal(second(&b, high, &source), BUDGET_STAY);
+	assert_int_equal(second(&b, high, &source), BUDGET_OFF);
+}
+
+static unsigned int seconds_until_on(struct budget *b, const unsigned int cost[SOURCE_CNT],
+				     unsigned int want)
+{
+	unsigned int source = SOURCE_CNT, n = 1;
+
+	while (second(b, cost, &source) != BUDGET_ON)
+		assert_true(n++ < 100);
+	assert_int_equal(source, want);
+	return n;
+}
+
+static void test_budget_brings_back_the_last_and_waits_longer_after_a_relapse(void **state)
+{
+	const unsigned int storm[SOURCE_CNT] = { [SOURCE_SLAB] = 100, [SOURCE_PAGE] = 50 };
+	const unsigned int quiet[SOURCE_CNT] = { [SOURCE_SLAB] = 1, [SOURCE_PAGE] = 1 };
+	const unsigned int half[SOURCE_CNT] = { [SOURCE_SWITCH] = 11 };
+	unsigned int source, i;
+	struct budget b;
+
+	budget_init(&b, 20000, ALL);
+	assert_int_equal(second(&b, storm, &source), BUDGET_OFF);
+	assert_int_equal(second(&b, storm, &source), BUDGET_OFF);
+	assert_int_equal(b.off_cnt, 2);
+	/* more than half the budget: what is off stays off, however long */
+	for (i = 0; i < 20; i++)
+		assert_int_equal(second(&b, half, &source), BUDGET_STAY);
+	assert_int_equal(seconds_until_on(&b, quiet, SOURCE_PAGE), 3);
+	assert_int_equal(seconds_until_on(&b, quiet, SOURCE_SLAB), 3);
+	/* back too early, twice */
+	assert_int_equal(second(&b, storm, &source), BUDGET_OFF);
+	assert_int_equal(source, SOURCE_SLAB);
+	assert_int_equal(seconds_until_on(&b, quiet, SOURCE_SLAB), 6);
+	assert_int_equal(second(&b, storm, &source), BUDGET_OFF);
+	assert_int_equal(seconds_until_on(&b, quiet, SOURCE_SLAB), 12);
+	/* in peace for long: forgiven */
+	for (i = 0; i < 20; i++)
+		assert_int_equal(second(&b, quiet, &source), BUDGET_STAY);
+	assert_int_equal(second(&b, storm, &source), BUDGET_OFF);
+	assert_int_equal(seconds_until_on(&b, quiet, SOURCE_SLAB), 3);
+}
+
+/* ---- gaps ---- */
+
+struct stream {
+	struct ring_slice slice;
+	struct ring_slab *slab;
+};
+
+static void stream_init(struct stream *s)
+{
+	s->slab = calloc(1, sizeof(struct ring_slab) + 4096);
+	assert_non_null(s->slab);
+	s->slice.first = s->slice.last = s->slab;
+}
+
+static void add(struct stream *s, uint8_t hook, uint64_t ts_ns)
+{
+	struct wire_kfree r = { .hdr = { .ts_ns = ts_ns, .hook = hook } };
+
+	memcpy(s->slab->data + s->slab->bytes, &r, sizeof(r));
+	s->slab->bytes += sizeof(r);
+}
+
+static void test_gaps_take_out_what_lies_inside_and_nothing_else(void **state)
+{
+	static const struct trace_gap row = { .from_ns = 100, .source = "alloc.slab",
+					      .reason = "max-overhead" };
+	uint64_t dropped[WIRE_HOOK_MAX] = { 0 };
+	const struct wire_hdr *h;
+	struct stream s;
+	struct gaps *g;
+	size_t i;
+
+	assert_int_equal(gaps_new(&g), 0);
+	stream_init(&s);
+	assert_int_equal(gaps_open(g, &row, 1ull << WIRE_KFREE), 0);
+	add(&s, WIRE_KFREE, 99);
+	add(&s, WIRE_KFREE, 100);
+	add(&s, WIRE_SWITCH, 150);	/* the size of a free: 24 bytes */
+	add(&s, WIRE_KFREE, 199);
+	add(&s, WIRE_KFREE, 200);
+	gaps_close(g, "alloc.page", 150);	/* another source */
+	gaps_close(g, "alloc.slab", 200);
+	gaps_filter(g, &s.slice, 1, dropped);
+	assert_int_equal(dropped[WIRE_KFREE], 2);
+	assert_int_equal(dropped[WIRE_SWITCH], 0);
+	assert_int_equal(s.slab->bytes, 3 * sizeof(struct wire_kfree));
+	for (i = 0; i < 3; i++) {
+		h = (const void *)(s.slab->data + i * sizeof(struct wire_kfree));
+		assert_int_equal(h->ts_ns, i == 0 ? 99 : i == 1 ? 150 : 200);
+	}
+	free(s.slab);
+	gaps_free(g);
+}
+
+static void test_gaps_are_cut_to_slices_without_a_hole(void **state)
+{
+	static const struct trace_gap row = { .from_ns = 150, .source = "alloc.slab",
+					      .reason = "max-overhead", .cost_ppm = 7 };
+	const struct trace_gap *rows;
+	struct gaps *g;
+	size_t cnt;
+
+	assert_int_equal(gaps_new(&g), 0);
+	assert_int_equal(gaps_open(g, &row, 1ull << WIRE_KFREE), 0);
+	assert_int_equal(gaps_rows(g, 100, 200, &rows, &cnt), 0);
+	assert_int_equal(cnt, 1);
+	assert_int_equal(rows[0].from_ns, 150);
+	assert_int_equal(rows[0].to_ns, 200);
+	assert_int_equal(rows[0].cost_ppm, 7);
+	assert_int_equal(gaps_rows(g, 200, 300, &rows, &cnt), 0);
+	assert_int_equal(cnt, 1);
+	assert_int_equal(rows[0].from_ns, 200);
+	assert_int_equal(rows[0].to_ns, 300);
+	gaps_close(g, "alloc.slab", 310);
+	assert_int_equal(gaps_rows(g, 300, 400, &rows, &cnt), 0);
+	assert_int_equal(cnt, 1);
+	assert_int_equal(rows[0].to_ns, 310);
+	assert_int_equal(gaps_rows(g, 400, 500, &rows, &cnt), 0);
+	assert_int_equal(cnt, 0);
+	gaps_free(g);
+}
+
+/*
+ * A hostile trace may say anything was measured. An estimate that does not fit its type becomes
+ * the largest value (found by fuzzing).
+ */
+static void test_hook_cost_of_anything_is_a_number(void **state)
+{
+	const struct hook_mean none = { 0 };
+	struct trace_hook_stat row = { .to_ns = UINT64_MAX, .run_time_ns = UINT64_MAX,
+				       .sampled_ns = 1 };
+
+	assert_true(hook_cost_ns(&row, &none) == INT64_MAX);
+	row.sampled_cnt = 1;
+	row.attempted_cnt = UINT64_MAX;
+	assert_true(hook_cost_ns(&row, &none) == INT64_MAX);
+	row = (struct trace_hook_stat){ .to_ns = 100, .run_time_ns = 30, .sampled_cnt = 3,
+					.attempted_cnt = 12 };
+	assert_int_equal(hook_cost_ns(&row, &none), 120);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_budget_is_of_all_cpus),
+		cmocka_unit_test(test_budget_takes_the_dearest_first),
+		cmocka_unit_test(test_budget_counts_the_recorders_own_time_by_events),
+		cmocka_unit_test(test_budget_outlives_a_small_peak),
+		cmocka_unit_test(test_budget_brings_back_the_last_and_waits_longer_after_a_relapse),
+		cmocka_unit_test(test_gaps_take_out_what_lies_inside_and_nothing_else),
+		cmocka_unit_test(test_gaps_are_cut_to_slices_without_a_hole),
+		cmocka_unit_test(test_hook_cost_of_anything_is_a_number),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

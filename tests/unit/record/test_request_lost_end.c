@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * Ends of block requests that nobody saw: they are declared lost when they must have been, and
+ * only then.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "analyze/engine/analysis.h"
+#include "tests/unit/gen/gen_trace.h"
+#include "tests/unit/gen/table_rows.h"
+
+#define T0 1000000000ull
+#define US 1000ull
+#define DISK (8u << 20)
+#define RQ 0xffff888000001000ull
+#define ALL_STEPS (STARTS | ISSUES | COMPLETES | ENDS)
+
+enum { STARTS = 1, ISSUES = 2, COMPLETES = 4, ENDS = 8, MERGES = 16 };
+
+struct fixture {
+	char dir[64], path[80];
+	struct gen *g;
+};
+
+static void begin(struct fixture *f, bool watch)
+{
+	memset(f, 0, sizeof(*f));
+	gen_temp_dir(f->dir);
+	snprintf(f->path, sizeof(f->path), "%s/t", f->dir);
+	f->g = gen_open(f->path, &(struct gen_config){ .cpu_cnt = 2, .from_ns = T0,
+						       .watch_requests = watch });
+	gen_snap(f->g, T0, 0, 100, 100, 1, "writer");
+}
+
+/*
+ * One life of a request. Its steps are 1 us apart, from at_us after T0 on; interrupts end it on
+ * the other CPU.
+ */
+static void put_life(struct fixture *f, uint64_t at_us, uint64_t rq, unsigned int steps)
+{
+	uint64_t ts = T0 + at_us * US;
+
+	if (steps & STARTS)
+		gen_block(f->g, ts, 0, 100, WIRE_BLOCK_START, rq, DISK, at_us, 4096, 1);
+	if (steps & ISSUES)
+		gen_block(f->g, ts + US, 0, 100, WIRE_BLOCK_ISSUE, rq, DISK, at_us, 4096, 1);
+	if (steps & MERGES)
+		gen_block(f->g, ts + 2 * US, 0, 100, WIRE_BLOCK_MERGE, rq, DISK, at_us, 4096, 1);
+	if (steps & COMPLETES)
+		gen_block(f->g, ts + 2 * US, 1, 0, WIRE_BLOCK_COMPLETE, rq, DISK, at_us, 4096, 1);
+	if (steps & ENDS)
+		gen_block(f->g, ts + 3 * US, 1, 0, WIRE_BLOCK_DONE, rq, DISK, at_us, 0, 1);
+}
+
+/* Ends the trace and compares what was lost, as "hook from_us to_us count", one after the other. */
+static void lost(struct fixture *f, uint64_t end_us, const char *want)
+{
+	struct err e = { "" };
+	struct analysis *a = NULL;
+	struct trace *t;
+	char got[400] = "";
+	struct rows r;
+	size_t i;
+
+	gen_last(f->g);
+	gen_slice(f->g, T0 + end_us * US);
+	gen_finish(f->g);
+	if (trace_open(&t, f->path, &e) < 0 || analysis_open(&a, t, &e) < 0)
+		fail_msg("%s", e.text);
+	rows_sql(&r, a,
+		 "SELECT printf('%s %d %d %d', hook, from_ns / 1000, to_ns / 1000, missed_cnt)"
+		 " FROM losses ORDER BY from_ns, hook");
+	for (i = 0; i < r.row_cnt; i++)
+		snprintf(got + strlen(got), sizeof(got) - strlen(got), "%s%s", i ? ", " : "",
+			 rows_text(&r, i, 0));
+	rows_done(&r);
+	assert_string_equal(got, want);
+	analysis_close(a);
+	trace_close(t);
+	gen_remove_dir(f->dir);
+}
+
+static void test_requests_that_end_are_not_lost(void **state)
+{
+	struct fixture f;
+
+	begin(&f, true);
+	put_life(&f, 10, RQ, ALL_STEPS);
+	put_life(&f, 20, RQ, ALL_STEPS);
+	put_life(&f, 21, RQ + 512, STARTS | MERGES);	/* into another */
+	put_life(&f, 30, RQ + 512, ALL_STEPS);
+	put_life(&f, 40, RQ + 512, STARTS | ISSUES);	/* still on its way at the end */
+	lost(&f, 100, "");
+}
+
+static void test_a_reused_address_tells_what_was_missed(void **state)
+{
+	struct fixture f;
+
+	begin(&f, true);
+	put_life(&f, 10, RQ, STARTS | ISSUES);		/* neither completion nor done */
+	put_life(&f, 11, RQ + 512, STARTS | ISSUES | COMPLETES);
+	put_life(&f, 50, RQ, ALL_STEPS);
+	put_life(&f, 60, RQ + 512, ALL_STEPS);
+	lost(&f, 100, "BLOCK_COMPLETE 10 50 1, BLOCK_DONE 10 50 1, BLOCK_DONE 11 60 1");
+}
+
+static void test_order_is_that_of_time_over_all_cpus(void **state)
+{
+	struct fixture f;
+
+	begin(&f, true);
+	/* the other CPU's records come first */
+	gen_block(f.g, T0 + 12 * US, 1, 0, WIRE_BLOCK_COMPLETE, RQ, DISK, 10, 4096, 1);
+	gen_block(f.g, T0 + 13 * US, 1, 0, WIRE_BLOCK_DONE, RQ, DISK, 10, 0, 1);
+	put_life(&f, 20, RQ, ALL_STEPS);
+	put_life(&f, 10, RQ, STARTS | ISSUES);
+	lost(&f, 100, "");
+}
+
+static void test_a_declared_loss_explains_it(void **state)
+{
+	struct trace_loss full = { .from_ns = T0 + 90 * US, .to_ns = T0 + 110 * US, .cpu = 1,
+				   .hook = WIRE_BLOCK_COMPLETE, .cls = EVENT_CLASS_BLOCK,
+				   .full_cnt = 3 };
+	struct fixture f;
+
+	/* found out in the next slice: what was suspected in the one before is not said, too */
+	begin(&f, true);
+	put_life(&f, 10, RQ, STARTS | ISSUES);
+	put_life(&f, 50, RQ, ALL_STEPS);
+	gen_slice(f.g, T0 + 100 * US);
+	gen_loss(f.g, &full);
+	gen_slice(f.g, T0 + 110 * US);
+	put_life(&f, 120, RQ, ALL_STEPS);
+	lost(&f, 200, "BLOCK_COMPLETE 90 110 0");
+}
+
+static void test_what_is_suspected_is_said_a_slice_later(void **state)
+{
+	struct fixture f;
+
+	begin(&f, true);
+	put_life(&f, 10, RQ, STARTS | ISSUES);
+	gen_slice(f.g, T0 + 40 * US);
+	put_life(&f, 50, RQ, ALL_STEPS);
+	gen_slice(f.g, T0 + 100 * US);
+	gen_slice(f.g, T0 + 200 * US);
+	lost(&f, 300, "BLOCK_COMPLETE 10 50 1, BLOCK_DONE 10 50 1");
+}
+
+static void test_without_starts_nothing_is_said(void **state)
+{
+	struct fixture f;
+
+	begin(&f, true);	/* before 6.5: an address may be issued twice for one I/O */
+	put_life(&f, 10, RQ, ISSUES);
+	put_life(&f, 50, RQ, ISSUES | COMPLETES);
+	lost(&f, 100, "");
+}
+
+static void test_only_where_it_is_asked_for(void **state)
+{
+	struct fixture f;
+
+	begin(&f, false);
+	put_life(&f, 10, RQ, STARTS | ISSUES);
+	put_life(&f, 50, RQ, ALL_STEPS);
+	lost(&f, 100, "");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_requests_that_end_are_not_lost),
+		cmocka_unit_test(test_a_reused_address_tells_what_was_missed),
+		cmocka_unit_test(test_order_is_that_of_time_over_all_cpus),
+		cmocka_unit_test(test_a_declared_loss_explains_it),
+		cmocka_unit_test(test_what_is_suspected_is_said_a_slice_later),
+		cmocka_unit_test(test_without_starts_nothing_is_said),
+		cmocka_unit_test(test_only_where_it_is_asked_for),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* --trigger: which conditions are understood, and what fires when. Marks: where they come from. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "bpf/wire.h"
+#include "tests/unit/gen/gen_trace.h"
+#include "record/flight/marks.h"
+#include "record/flight/slice_merge.h"
+#include "record/flight/trigger.h"
+
+#define ALL ~0u
+#define MS 1000000ull
+#define S 1000000000ull
+#define MIB (1ull << 20)
+
+/* ---- expressions ---- */
+
+static struct trigger parsed(const char *text)
+{
+	struct trigger t = { .kind = 99 };
+	struct err e = { "" };
+
+	if (trigger_parse(text, ALL, true, &t, &e))
+		fail_msg("%s: %s", text, e.text);
+	return t;
+}
+
+static void test_expressions_mean_what_they_say(void **state)
+{
+	struct trigger t = parsed("spike>500MiB");
+
+	assert_int_equal(t.kind, TRIGGER_SPIKE);
+	assert_int_equal(t.value, 500 * MIB);
+	assert_int_equal(t.window_ns, S);
+	assert_string_equal(t.text, "spike>500MiB");
+	t = parsed("spike > 1.5GiB/250ms");
+	assert_int_equal(t.value, 1536 * MIB);
+	assert_int_equal(t.window_ns, 250 * MS);
+	t = parsed("io-latency>200ms");
+	assert_int_equal(t.kind, TRIGGER_IO_LATENCY);
+	assert_int_equal(t.value, 200 * MS);
+	assert_int_equal(parsed("runq>50ms").kind, TRIGGER_RUNQ);
+	assert_int_equal(parsed("loss>0").kind, TRIGGER_LOSS);
+	t = parsed("exit!=0");
+	assert_int_equal(t.kind, TRIGGER_EXIT);
+	assert_int_equal(t.op, TRIGGER_NOT);
+	assert_int_equal(parsed("exit=7").op, TRIGGER_IS);
+	assert_int_equal(parsed("exit = 7").value, 7);
+	assert_int_equal(parsed("exit>128").op, TRIGGER_ABOVE);
+}
+
+static void test_bad_expressions_are_named_with_what_there_is(void **state)
+{
+	static const char *const bad[] = {
+		"", ">", "spike", "spike>", "spike5MiB", "spike=5MiB", "spike>=5MiB", "spike>x",
+		"spike>5MiB/", "spike>5MiB/1ms", "spike>5MiB/2h", "spike>5MiB/x", "runq!=5ms",
+		"runq>5MiB", "io-latency>5", "io-latency>-5ms", "io_latency>5ms", "loss>x",
+		"exit", "exit!0", "exit!=", "exit!=256", "exit!=x", "exit!=0 ", "memory>5MiB",
+	};
+	struct trigger t;
+	size_t i;
+
+	for (i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		struct err e = { "" };
+		int r = trigger_parse(bad[i], ALL, true, &t, &e);
+
+		if (!strcmp(bad[i], "io-latency>5")) {	/* a bare number is seconds */
+			assert_int_equal(r, 0);
+			continue;
+		}
+		if (r >= 0)
+			fail_msg("'%s' was taken", bad[i]);
+		assert_non_null(strstr(e.text, "--trigger"));
+		assert_non_null(strstr(e.text, bad[i]));
+	}
+}
+
+static void test_conditions_need_what_they_are_about(void **state)
+{
+	struct err e = { "" };
+	struct trigger t;
+
+	assert_int_equal(trigger_parse("spike>1MiB", 0, true, &t, &e), -EINVAL);
+	assert_non_null(strstr(e.text, "alloc.rss"));
+	assert_int_equal(trigger_parse("runq>1ms", 0, true, &t, NULL), -EINVAL);
+	assert_int_equal(trigger_parse("io-latency>1ms", 0, true, &t, NULL), -EINVAL);
+	assert_int_equal(trigger_parse("loss>5", 0, true, &t, NULL), 0);
+	assert_int_equal(trigger_parse("exit!=0", ALL, false, &t, NULL), -EINVAL);
+}
+
+/* ---- what fires ---- */
+
+struct fixture {
+	struct gen *g[2];	/* a ring each */
+	struct trigger_set *set;
+	struct buf snapshot;
+	unsigned int fired;
+	uint64_t ts_ns;
+	char why[256];
+};
+
+static int on_fired(void *ctx, const struct trigger *t, uint64_t ts_ns, const char *why)
+{
+	struct fixture *f = ctx;
+
+	f->fired++;
+	f->ts_ns = ts_ns;
+	snprintf(f->why, sizeof(f->why), "%s", why);
+	return 0;
+}
+
+static void begin(struct fixture *f, const char *expr)
+{
+	const struct trigger_sink sink = { f, on_fired };
+	struct trigger t = parsed(expr);
+	int i;
+
+	memset(f, 0, sizeof(*f));
+	for (i = 0; i < 2; i++)
+		f->g[i] = gen_open(NULL, &(struct gen_config){ .from_ns = 1 });
+	assert_int_equal(trigger_set_new(&f->set, &t, 1, &sink), 0);
+}
+
+/* Hands over the records of both rings, those of the second ring first. */
+static unsigned int feed(struct fixture *f, uint64_t lost, uint64_t to_ns)
+{
+	struct ring_slice slices[2];
+	unsigned int before = f->fired;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		const struct block_segment *b = gen_records(f->g[1 - i]);
+		struct ring_slab *slab = malloc(sizeof(*slab) + b->bytes);
+
+		slab->next = NULL;
+		slab->bytes = b->bytes;
+		if (b->bytes)
+			memcpy(slab->data, b->data, b->bytes);
+		slices[i] = (struct ring_slice){ slab, slab };
+	}
+	assert_int_equal(trigger_set_feed(f->set, slices, 2, &f->snapshot, lost, to_ns), 0);
+	for (i = 0; i < 2; i++) {
+		free(slices[i].first);
+		gen_slice(f->g[i], to_ns);
+	}
+	buf_reset(&f->snapshot);
+	return f->fired - before;
+}
+
+static void end(struct fixture *f)
+{
+	trigger_set_free(f->set);
+	gen_finish(f->g[0]);
+	gen_finish(f->g[1]);
+	buf_done(&f->snapshot);
+}
+
+static void rss(struct fixture *f, uint64_t ts, unsigned int ring, uint32_t pid,
+		unsigned int member, uint64_t mib)
+{
+	gen_rss(f->g[ring], ts, ring, pid, pid, member, (int64_t)(mib * MIB / 4096));
+}
+
+static void test_spike_fires_once_at_its_instant(void **state)
+{
+	struct fixture f;
+	unsigned int i;
+
+	begin(&f, "spike>500MiB");
+	/* moves between CPUs while it grows, 100 MiB every 100 ms */
+	for (i = 1; i <= 9; i++)
+		rss(&f, i * 100 * MS, i & 1, 40, 1, i * 100);
+	assert_int_equal(feed(&f, 0, S), 1);
+	assert_int_equal(f.ts_ns, 700 * MS);
+	assert_non_null(strstr(f.why, "process 40"));
+	assert_non_null(strstr(f.why, "600 MiB"));
+	/* the same rise goes on for a while: it has been told of */
+	for (i = 10; i <= 12; i++)
+		rss(&f, i * 100 * MS, 0, 40, 1, i * 100);
+	assert_int_equal(feed(&f, 0, 2 * S), 0);
+	/* and again after it had fallen */
+	rss(&f, 5 * S, 0, 40, 1, 0);
+	rss(&f, 5 * S + 300 * MS, 0, 40, 1, 501);
+	assert_int_equal(feed(&f, 0, 6 * S), 1);
+	end(&f);
+}
+
+static void test_spike_needs_to_be_fast_and_of_one_process(void **state)
+{
+	struct fixture f;
+	unsigned int i;
+
+	begin(&f, "spike>500MiB");
+	/* 1.2 GiB in 2.4 s: never more than 500 in one second */
+	for (i = 0; i <= 24; i++)
+		rss(&f, S + i * 100 * MS, 0, 40, 1, i * 50);
+	/* three processes with 200 MiB each, and one that gets swapped out */
+	for (i = 0; i < 3; i++) {
+		rss(&f, S, 0, 50 + i, 1, 0);
+		rss(&f, S + 5, 1, 50 + i, 1, 200);
+	}
+	rss(&f, S, 0, 60, 2, 0);
+	rss(&f, S + 5, 0, 60, 2, 900);
+	/* what is first heard of is no growth */
+	rss(&f, S + 6, 0, 70, 1, 5000);
+	assert_int_equal(feed(&f, 0, 4 * S), 0);
+	end(&f);
+}
+
+static void test_spike_is_measured_from_the_snapshot_or_from_birth(void **state)
+{
+	struct wire_snap snap = { .task = { .hdr = { .ts_ns = S, .hook = WIRE_TASK_SNAP },
+					    .tid = 40, .pid = 40 },
+				  .rss_pages = { 10, 100 * 256, 0, 0 } };
+	struct fixture f;
+
+	begin(&f, "spike>500MiB");
+	buf_add(&f.snapshot, &snap, sizeof(snap));
+	rss(&f, S + 100, 0, 40, 1, 599);
+	assert_int_equal(feed(&f, 0, 2 * S), 0);
+	rss(&f, 2 * S - 200 * MS, 0, 40, 1, 601);
+	assert_int_equal(feed(&f, 0, 3 * S), 1);
+	gen_new(f.g[0], 4 * S, 0, 1, 80, 80, 1, "young");
+	rss(&f, 4 * S + 10, 0, 80, 1, 501);
+	assert_int_equal(feed(&f, 0, 5 * S), 1);
+	/* another one of the same pid */
+	gen_exit(f.g[0], 5 * S, 0, 80, 80, 0, true, 0);
+	rss(&f, 5 * S + 20, 0, 80, 1, 1100);
+	assert_int_equal(feed(&f, 0, 6 * S), 0);
+	end(&f);
+}
+
+static void test_waiting_for_a_cpu(void **state)
+{
+	struct fixture f;
+
+	begin(&f, "runq>50ms");
+	gen_wakeup(f.g[0], 1 * S, 0, 1, 77, 0);
+	gen_switch(f.g[1], 1 * S + 50 * MS, 1, 9, 77, 0);	/* just in time */
+	gen_switch(f.g[1], 2 * S, 1, 77, 9, WIRE_F_PREEMPT);
+	assert_int_equal(feed(&f, 0, 2 * S + 1), 0);
+	gen_switch(f.g[0], 2 * S + 51 * MS, 0, 0, 77, 0);	/* in the next slice, elsewhere */
+	assert_int_equal(feed(&f, 0, 3 * S), 1);
+	assert_non_null(strstr(f.why, "thread 77"));
+	/* sleeping is no waiting */
+	gen_switch(f.g[0], 3 * S, 0, 77, 0, 0);
+	gen_switch(f.g[0], 9 * S, 0, 0, 77, 0);
+	assert_int_equal(feed(&f, 0, 10 * S), 0);
+	end(&f);
+}
+
+static void test_slow_requests(void **state)
+{
+	struct fixture f;
+
+	begin(&f, "io-latency>10ms");
+	gen_block(f.g[0], S, 0, 5, WIRE_BLOCK_INSERT, 0xa0, 8 << 20, 100, 4096, 0);
+	gen_block(f.g[0], S + 9 * MS, 0, 5, WIRE_BLOCK_ISSUE, 0xa0, 8 << 20, 100, 4096, 0);
+	assert_int_equal(feed(&f, 0, S + 10 * MS), 0);
+	gen_block(f.g[1], S + 11 * MS, 1, 0, WIRE_BLOCK_COMPLETE, 0xa0, 8 << 20, 100, 4096, 0);
+	assert_int_equal(feed(&f, 0, 2 * S), 1);
+	assert_non_null(strstr(f.why, "11.0 ms on device 8:0"));
+	/* merged away, and its address used again: that is another request */
+	gen_block(f.g[0], 2 * S, 0, 5, WIRE_BLOCK_INSERT, 0xb0, 8 << 20, 100, 4096, 0);
+	gen_block(f.g[0], 3 * S, 0, 5, WIRE_BLOCK_ISSUE, 0xb0, 8 << 20, 500, 4096, 0);
+	gen_block(f.g[1], 3 * S + MS, 1, 0, WIRE_BLOCK_COMPLETE, 0xb0, 8 << 20, 500, 4096, 0);
+	assert_int_equal(feed(&f, 0, 4 * S), 0);
+	end(&f);
+}
+
+static void test_loss_and_exit(void **state)
+{
+	struct fixture f;
+
+	begin(&f, "loss>5");
+	assert_int_equal(feed(&f, 5, S), 0);
+	assert_int_equal(feed(&f, 6, 2 * S), 1);
+	assert_int_equal(f.ts_ns, 2 * S);
+	assert_int_equal(trigger_set_exit(f.set, 3, 1), 0);
+	assert_int_equal(f.fired, 1);
+	end(&f);
+	begin(&f, "exit!=0");
+	assert_int_equal(trigger_set_exit(f.set, 3, 0), 0);
+	assert_int_equal(f.fired, 0);
+	assert_int_equal(trigger_set_exit(f.set, 4, 139), 0);
+	assert_int_equal(f.fired, 1);
+	assert_non_null(strstr(f.why, "status 139"));
+	end(&f);
+	begin(&f, "exit>128");
+	assert_int_equal(trigger_set_exit(f.set, 4, 128), 0);
+	assert_int_equal(f.fired, 0);
+	end(&f);
+}
+
+/* ---- marks ---- */
+
+static void test_lines_are_marks(void **state)
+{
+	static const char text[] = "build\n\ntest it\r\n";
+	const struct trace_mark *rows;
+	char longest[1000];
+	struct marks *m;
+	int fds[2];
+
+	assert_int_equal(pipe(fds), 0);
+	assert_int_equal(marks_new(&m, NULL, fds[0]), 0);
+	assert_int_equal(marks_read(m, 1, 10), 0);
+	assert_int_equal(marks_rows(m, &rows), 0);
+	assert_int_equal(write(fds[1], text, strlen(text)), (ssize_t)strlen(text));
+	assert_int_equal(write(fds[1], "in p", 4), 4);
+	assert_int_equal(marks_read(m, 1, 20), 0);
+	assert_int_equal(marks_rows(m, &rows), 2);
+	assert_string_equal(rows[0].text, "build");
+	assert_string_equal(rows[1].text, "test it");
+	assert_int_equal(rows[1].ts_ns, 20);
+	assert_int_equal(rows[1].origin, TRACE_MARK_FD);
+	marks_clear(m);
+	memset(longest, 'x', sizeof(longest));
+	assert_int_equal(write(fds[1], "ieces\n", 6), 6);
+	assert_int_equal(write(fds[1], longest, sizeof(longest)), (ssize_t)sizeof(longest));
+	assert_int_equal(write(fds[1], "\nlast", 5), 5);
+	close(fds[1]);
+	assert_int_equal(marks_read(m, 1, 30), 0);
+	assert_int_equal(marks_read(m, 1, 40), 0);
+	assert_int_equal(marks_rows(m, &rows), 3);
+	assert_string_equal(rows[0].text, "in pieces");
+	assert_int_equal(strlen(rows[1].text), TRACE_MARK_TEXT_MAX);
+	assert_string_equal(rows[2].text, "last");
+	assert_int_equal(marks_line_fd(m), -1);
+	marks_free(m);
+	close(fds[0]);
+}
+
+static void test_a_flood_of_marks_is_cut(void **state)
+{
+	const struct trace_mark *rows;
+	struct marks *m;
+	int i;
+
+	assert_int_equal(marks_new(&m, NULL, -1), 0);
+	for (i = 0; i < MARKS_MAX + 7; i++)
+		assert_int_equal(marks_add(m, 5, TRACE_MARK_COMMAND, "x"), 0);
+	assert_int_equal(marks_rows(m, &rows), MARKS_MAX);
+	assert_int_equal(marks_dropped(m), 7);
+	marks_free(m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_expressions_mean_what_they_say),
+		cmocka_unit_test(test_bad_expressions_are_named_with_what_there_is),
+		cmocka_unit_test(test_conditions_need_what_they_are_about),
+		cmocka_unit_test(test_spike_fires_once_at_its_instant),
+		cmocka_unit_test(test_spike_needs_to_be_fast_and_of_one_process),
+		cmocka_unit_test(test_spike_is_measured_from_the_snapshot_or_from_birth),
+		cmocka_unit_test(test_waiting_for_a_cpu),
+		cmocka_unit_test(test_slow_requests),
+		cmocka_unit_test(test_loss_and_exit),
+		cmocka_unit_test(test_lines_are_marks),
+		cmocka_unit_test(test_a_flood_of_marks_is_cut),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

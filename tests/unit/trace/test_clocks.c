@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * The clocks of a machine that is suspended while it is recorded: CLOCK_MONOTONIC, and with it
+ * the trace, stands still; the wall clock has gone on when the machine wakes. Also a trace with
+ * the bytes of a machine of the other byte order.
+ */
+#include <byteswap.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "base/crc32c.h"
+#include "base/err.h"
+#include "format/chunk.h"
+#include "trace/trace.h"
+#include "tests/unit/gen/gen_trace.h"
+
+#define S 1000000000ull
+#define HOUR (3600 * S)
+#define EPOCH 1700000000000000000ull	/* gen_slice(): real_ns - mono_ns before anybody sleeps */
+
+struct fixture {
+	char dir[64], path[80];
+};
+
+/*
+ * Ten seconds, with an hour's sleep at 5.2 s, and another at 8.5 s. The clocks are read at every
+ * full second.
+ */
+static void make(struct fixture *f)
+{
+	struct gen *g;
+	uint64_t at;
+
+	gen_temp_dir(f->dir);
+	snprintf(f->path, sizeof(f->path), "%s/trace", f->dir);
+	g = gen_open(f->path, &(struct gen_config){ .from_ns = S });
+	gen_snap(g, S, 0, 100, 100, 1, "init");
+	for (at = 2 * S; at <= 10 * S; at += S) {
+		if (at == 6 * S || at == 9 * S)
+			gen_suspend(g, HOUR);
+		gen_switch(g, at - 1000, 0, at % (2 * S) ? 100 : 0, at % (2 * S) ? 0 : 100, 0);
+		gen_slice(g, at);
+	}
+	gen_finish(g);
+}
+
+static void test_suspend_moves_the_wall_clock_and_not_the_trace(void **state)
+{
+	uint64_t mono, real, last_real = 0, back, last_back = 0;
+	const struct trace_clock *c;
+	struct fixture f;
+	struct trace *t;
+	size_t cnt, i;
+
+	make(&f);
+	assert_int_equal(trace_open(&t, f.path, NULL), 0);
+	/* no time passes in the trace: windows and sums know nothing of it */
+	assert_int_equal(trace_start_ns(t), S);
+	assert_int_equal(trace_end_ns(t), 10 * S);
+	c = trace_clocks(t, &cnt);
+	assert_int_equal(cnt, 9);
+	for (i = 1; i < cnt; i++)
+		assert_int_equal((c[i].boot_ns - c[i].mono_ns) -
+					 (c[i - 1].boot_ns - c[i - 1].mono_ns),
+				 c[i].mono_ns == 6 * S || c[i].mono_ns == 9 * S ? HOUR : 0);
+	/* an instant has the wall clock of the nearest reading */
+	assert_int_equal(trace_real_ns(t, 3 * S + 7), EPOCH + 3 * S + 7);
+	assert_int_equal(trace_real_ns(t, 7 * S), EPOCH + 7 * S + HOUR);
+	assert_int_equal(trace_real_ns(t, 10 * S), EPOCH + 10 * S + 2 * HOUR);
+	/* later is later, in both directions */
+	for (mono = S; mono <= 10 * S; mono += S / 10) {
+		real = trace_real_ns(t, mono);
+		assert_true(real > last_real);
+		last_real = real;
+	}
+	for (real = EPOCH; real < EPOCH + 3 * HOUR; real += 60 * S) {
+		back = trace_mono_from_real_ns(t, real);
+		assert_true(back >= last_back);
+		last_back = back;
+	}
+	/* there and back where the clocks say what they were */
+	for (mono = 2 * S; mono <= 10 * S; mono += S)
+		assert_int_equal(trace_mono_from_real_ns(t, trace_real_ns(t, mono)), mono);
+	/*
+	 * A time during the sleep is where the machine fell asleep, within the second between
+	 * two readings.
+	 */
+	back = trace_mono_from_real_ns(t, EPOCH + 5 * S + HOUR / 2);
+	assert_true(back >= 5 * S && back <= 6 * S);
+	back = trace_mono_from_real_ns(t, EPOCH + 8 * S + HOUR + HOUR / 3);
+	assert_true(back >= 8 * S && back <= 9 * S);
+	trace_close(t);
+	gen_remove_dir(f.dir);
+}
+
+/* Turns all numbers of header and blocks, and checksums, into those of a big-endian machine. */
+static void swap_file(const char *path)
+{
+	uint32_t words[224 / 4], crc;
+	off_t at = 64;
+	size_t i;
+	int fd = open(path, O_RDWR);
+
+	assert_true(fd >= 0);
+	assert_int_equal(pread(fd, words, 64, 0), 64);
+	words[2] = bswap_32(CHUNK_VERSION) >> 16;	/* u16 version */
+	words[3] = bswap_32(words[3]);
+	crc = bswap_32(crc32c(0, words, 60));
+	words[15] = crc;
+	assert_int_equal(pwrite(fd, words, 64, 0), 64);
+	assert_int_equal(pread(fd, words, sizeof(words), at), sizeof(words));
+	words[2] = bswap_32(CHUNK_VERSION) >> 16;
+	for (i = 3; i < 55; i++)
+		words[i] = bswap_32(words[i]);
+	words[55] = bswap_32(crc32c(0, words, 220));
+	assert_int_equal(pwrite(fd, words, sizeof(words), at), sizeof(words));
+	close(fd);
+}
+
+static void test_other_byte_order_is_refused_by_name(void **state)
+{
+	struct err e = { 0 };
+	struct trace *t = NULL;
+	struct fixture f;
+	char file[120];
+	struct gen *g;
+
+	gen_temp_dir(f.dir);
+	snprintf(f.path, sizeof(f.path), "%s/trace", f.dir);
+	snprintf(file, sizeof(file), "%s/chunk-000000.ebr", f.path);
+	g = gen_open(f.path, &(struct gen_config){ .from_ns = S });
+	gen_snap(g, S, 0, 100, 100, 1, "init");
+	gen_slice(g, 2 * S);
+	gen_finish(g);
+	swap_file(file);
+	assert_int_equal(trace_open(&t, f.path, &e), -EPROTONOSUPPORT);
+	assert_null(t);
+	assert_non_null(strstr(e.text, "chunk-000000.ebr"));
+	assert_non_null(strstr(e.text, "big-endian"));
+	gen_remove_dir(f.dir);
+}
+
+/*
+ * Without the file header nothing names the byte order: the file is damaged, and gives no
+ * number.
+ */
+static void test_other_byte_order_without_header_is_damage(void **state)
+{
+	const struct trace_damage *d;
+	struct fixture f;
+	struct trace *t;
+	size_t cnt, damages;
+	char file[120];
+	struct gen *g;
+	int fd;
+
+	gen_temp_dir(f.dir);
+	snprintf(f.path, sizeof(f.path), "%s/trace", f.dir);
+	snprintf(file, sizeof(file), "%s/chunk-000000.ebr", f.path);
+	g = gen_open(f.path, &(struct gen_config){ .from_ns = S });
+	gen_snap(g, S, 0, 100, 100, 1, "init");
+	gen_slice(g, 2 * S);
+	gen_finish(g);
+	swap_file(file);
+	fd = open(file, O_WRONLY);
+	assert_int_equal(pwrite(fd, "x", 1, 40), 1);
+	close(fd);
+	assert_int_equal(trace_open(&t, f.path, NULL), 0);
+	trace_blocks(t, &cnt);
+	assert_int_equal(cnt, 0);
+	d = trace_damages(t, &damages);
+	assert_true(damages >= 1 && d->reason[0]);
+	trace_close(t);
+	gen_remove_dir(f.dir);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_suspend_moves_the_wall_clock_and_not_the_trace),
+		cmocka_unit_test(test_other_byte_order_is_refused_by_name),
+		cmocka_unit_test(test_other_byte_order_without_header_is_damage),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

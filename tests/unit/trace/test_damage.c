@@ -1,0 +1,503 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * Damage: whatever happens to the bytes of a trace, the reader gives whole blocks as they were
+ * written, or nothing, says what it skipped, and neither crashes nor hangs nor takes memory.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "base/crc32c.h"
+#include "format/chunk.h"
+#include "trace/trace.h"
+#include "tests/unit/gen/gen_trace.h"
+#include "tests/unit/gen/slice_count.h"
+
+#define BLOCKS 4
+#define FILE_NAME "chunk-000000.ebr"
+
+struct fixture {
+	char dir[64], path[80], file[128];
+	uint8_t *bytes;			/* of the chunk file, undamaged */
+	size_t cnt;
+	struct event *events;		/* of the trace, in order */
+	size_t event_cnt;
+	struct trace_block blocks[BLOCKS];
+};
+
+static void write_file(const struct fixture *f, const uint8_t *bytes, size_t cnt)
+{
+	/* Not O_TRUNC: file systems take that for a rewrite that must get to the disk at once. */
+	int fd = open(f->file, O_WRONLY);
+
+	assert_true(fd >= 0);
+	assert_int_equal(pwrite(fd, bytes, cnt, 0), (ssize_t)cnt);
+	assert_int_equal(ftruncate(fd, (off_t)cnt), 0);
+	close(fd);
+}
+
+static void read_file(struct fixture *f)
+{
+	FILE *in = fopen(f->file, "rb");
+
+	assert_non_null(in);
+	fseek(in, 0, SEEK_END);
+	f->cnt = (size_t)ftell(in);
+	rewind(in);
+	f->bytes = malloc(f->cnt);
+	assert_int_equal(fread(f->bytes, 1, f->cnt, in), f->cnt);
+	fclose(in);
+}
+
+static void load_events(struct fixture *f)
+{
+	struct event_cursor *c;
+	const struct event *ev;
+	struct err e = { 0 };
+	struct trace *t;
+	size_t cnt;
+
+	assert_int_equal(trace_open(&t, f->path, &e), 0);
+	memcpy(f->blocks, trace_blocks(t, &cnt), sizeof(f->blocks));
+	assert_int_equal(cnt, BLOCKS);
+	assert_int_equal(event_cursor_open(&c, t, ~0u, 0, UINT64_MAX, &e), 0);
+	f->events = malloc(100000 * sizeof(*f->events));
+	while (event_cursor_next(c, &ev, &e) > 0)
+		f->events[f->event_cnt++] = *ev;
+	event_cursor_close(c);
+	trace_close(t);
+}
+
+static void begin(struct fixture *f, unsigned int per_block, bool finish)
+{
+	struct gen_mix m = { .seed = 5, .now_ns = 1000000 };
+	struct gen *g;
+	int i;
+
+	memset(f, 0, sizeof(*f));
+	gen_temp_dir(f->dir);
+	snprintf(f->path, sizeof(f->path), "%s/t", f->dir);
+	snprintf(f->file, sizeof(f->file), "%s/%s", f->path, FILE_NAME);
+	g = gen_open(f->path, &(struct gen_config){ .from_ns = m.now_ns, .no_names = true });
+	if (per_block > 100)
+		gen_mix_start(g, &m);
+	for (i = 0; i < BLOCKS; i++) {
+		uint64_t ts = m.now_ns;
+		uint32_t k;
+
+		if (per_block > 100) {
+			gen_mix_run(g, &m, per_block);
+		} else {
+			gen_new(g, ts + 1, 0, 1, 10 + (uint32_t)i, 10 + (uint32_t)i, 1, "task");
+			for (k = 0; k < per_block; k++) {
+				gen_switch(g, ts + 10 + k * 100, k % 2, k % 3, (k + 2) % 3, 0);
+				gen_kmalloc(g, ts + 20 + k * 100, k % 2, k % 3, 4096 + k * 64, 32,
+					    7, 0);
+				gen_kfree(g, ts + 30 + k * 100, k % 2, k % 3, 4096 + k * 64);
+				gen_rss(g, ts + 40 + k * 100, k % 2, 1, 10, 1, k);
+				gen_block(g, ts + 50 + k * 100, 0, 1, WIRE_BLOCK_ISSUE, k, 8 << 20,
+					  k * 8, 4096, 1);
+			}
+			m.now_ns += 10000;
+		}
+		gen_slice(g, ++m.now_ns);
+	}
+	if (per_block > 100)
+		gen_mix_done(&m);
+	if (finish)
+		gen_finish(g);
+	else
+		gen_abort(g);
+	read_file(f);
+	load_events(f);
+}
+
+static void end(struct fixture *f)
+{
+	free(f->bytes);
+	free(f->events);
+	gen_remove_dir(f->dir);
+}
+
+static bool same_block(const struct trace_block *a, const struct trace_block *b)
+{
+	return a->from_ns == b->from_ns && a->to_ns == b->to_ns && a->bytes == b->bytes &&
+	       !memcmp(a->kind_cnt, b->kind_cnt, sizeof(a->kind_cnt));
+}
+
+/* Which of the original blocks b is. Fails when it is none of them. */
+static size_t original(const struct fixture *f, const struct trace_block *b)
+{
+	size_t i;
+
+	for (i = 0; i < BLOCKS; i++)
+		if (same_block(b, &f->blocks[i]))
+			return i;
+	fail_msg("a block at %llu that was never written", (unsigned long long)b->offset);
+	return 0;
+}
+
+/*
+ * Reads the whole trace. Every event must be one that was written, and come with all others of
+ * its block.
+ */
+static size_t check_damaged(const struct fixture *f, size_t *ret_damages)
+{
+	const struct trace_block *b;
+	struct event_cursor *c;
+	const struct event *ev;
+	struct event *got = malloc((f->event_cnt + 1) * sizeof(*got));
+	struct err e = { 0 };
+	struct trace *t;
+	size_t cnt, n = 0, at = 0, i, k, whole = 0;
+
+	assert_int_equal(trace_open(&t, f->path, &e), 0);
+	assert_int_equal(event_cursor_open(&c, t, ~0u, 0, UINT64_MAX, &e), 0);
+	while (event_cursor_next(c, &ev, &e) > 0) {
+		assert_true(n < f->event_cnt);
+		got[n++] = *ev;
+	}
+	event_cursor_close(c);
+	assert_string_equal(e.text, "");
+	b = trace_blocks(t, &cnt);
+	for (i = 0; i < cnt; i++) {
+		size_t o = original(f, &b[i]);
+
+		if (trace_block_is_damaged(t, i))
+			continue;
+		whole++;
+		for (k = 0; k < f->event_cnt; k++) {
+			if (f->events[k].ts_ns < f->blocks[o].from_ns ||
+			    f->events[k].ts_ns >= f->blocks[o].to_ns)
+				continue;
+			assert_true(at < n);
+			assert_memory_equal(&got[at], &f->events[k], sizeof(got[at]));
+			at++;
+		}
+	}
+	assert_int_equal(at, n);
+	trace_damages(t, ret_damages);
+	trace_close(t);
+	free(got);
+	return whole;
+}
+
+static void test_truncated_anywhere_gives_whole_blocks(void **state)
+{
+	struct fixture f;
+	size_t len, damages, whole, last = 0;
+
+	begin(&f, 6, true);
+	for (len = 0; len <= f.cnt; len++) {
+		size_t expect = 0, i;
+
+		for (i = 0; i < BLOCKS; i++)
+			expect += f.blocks[i].offset + f.blocks[i].bytes <= len;
+		write_file(&f, f.bytes, len);
+		whole = check_damaged(&f, &damages);
+		assert_int_equal(whole, expect);
+		assert_true(whole >= last);
+		last = whole;
+		if (whole < BLOCKS && len && len != sizeof(struct disk_file) &&
+		    (!whole || len != f.blocks[whole - 1].offset + f.blocks[whole - 1].bytes))
+			assert_true(damages > 0);
+	}
+	assert_int_equal(last, BLOCKS);
+	assert_int_equal(damages, 0);
+	end(&f);
+}
+
+static void run_flips(bool finished)
+{
+	struct fixture f;
+	size_t i, damages, whole;
+
+	begin(&f, 6, finished);
+	for (i = 0; i < f.cnt; i++) {
+		size_t hit = BLOCKS, k;
+
+		f.bytes[i] ^= (uint8_t)(1u << i % 8);
+		write_file(&f, f.bytes, f.cnt);
+		whole = check_damaged(&f, &damages);
+		for (k = 0; k < BLOCKS; k++)
+			if (i >= f.blocks[k].offset && i < f.blocks[k].offset + f.blocks[k].bytes)
+				hit = k;
+		/* one block is gone, unless the byte was padding; nothing else ever is */
+		if (hit < BLOCKS && i < f.blocks[hit].offset + f.blocks[hit].bytes - 7)
+			assert_int_equal(whole, BLOCKS - 1);
+		assert_true(whole >= BLOCKS - 1);
+		assert_true(whole == BLOCKS || damages == 1);
+		f.bytes[i] ^= (uint8_t)(1u << i % 8);
+	}
+	end(&f);
+}
+
+static void test_flipped_bit_costs_one_block_of_a_closed_file(void **state)
+{
+	run_flips(true);
+}
+
+static void test_flipped_bit_costs_one_block_of_an_open_file(void **state)
+{
+	run_flips(false);
+}
+
+/* The writer may have died with parts of the file not on the disk: opening checks all of it. */
+static void test_open_file_is_verified_at_once(void **state)
+{
+	struct fixture f;
+	struct trace *t;
+	size_t cnt;
+
+	begin(&f, 2000, false);
+	f.bytes[f.blocks[2].offset + f.blocks[2].bytes - 20] ^= 4;
+	write_file(&f, f.bytes, f.cnt);
+	assert_int_equal(trace_open(&t, f.path, NULL), 0);
+	trace_blocks(t, &cnt);
+	assert_int_equal(cnt, BLOCKS - 1);
+	assert_int_equal(trace_damages(t, &cnt)[0].offset, f.blocks[2].offset);
+	assert_int_equal(cnt, 1);
+	trace_close(t);
+	end(&f);
+}
+
+static void test_hole_in_the_middle_is_skipped(void **state)
+{
+	struct fixture f;
+	size_t damages, cut, n;
+	uint64_t seed = 6;
+	int i;
+
+	begin(&f, 2000, true);
+	for (i = 0; i < 60; i++) {
+		uint8_t *b = malloc(f.cnt);
+
+		/* bytes taken out, not just overwritten: everything behind moves */
+		cut = 64 + gen_random(&seed) % (f.cnt - 200);
+		n = 1 + gen_random(&seed) % (f.cnt - cut < 5000 ? f.cnt - cut : 5000);
+		memcpy(b, f.bytes, cut);
+		memcpy(b + cut, f.bytes + cut + n, f.cnt - cut - n);
+		write_file(&f, b, f.cnt - n);
+		assert_true(check_damaged(&f, &damages) >= BLOCKS - 2);
+		free(b);
+	}
+	end(&f);
+}
+
+static void test_garbage_is_no_trace_but_no_danger(void **state)
+{
+	struct fixture f;
+	size_t damages, n;
+	uint64_t seed = 77;
+	uint8_t *b = malloc(300000);
+	int i;
+
+	begin(&f, 6, true);
+	for (i = 0; i < 20; i++) {
+		size_t k;
+
+		n = gen_random(&seed) % 300000;
+		for (k = 0; k < n; k++)
+			b[k] = (uint8_t)gen_random(&seed);
+		/* with magics strewn in */
+		for (k = 0; k + 8 < n; k += 1 + gen_random(&seed) % 500)
+			memcpy(b + k, CHUNK_BLOCK_MAGIC, 8);
+		write_file(&f, b, n);
+		assert_int_equal(check_damaged(&f, &damages), 0);
+		assert_true(damages > 0 || !n);
+	}
+	memset(b, 0, 300000);
+	write_file(&f, b, 300000);
+	assert_int_equal(check_damaged(&f, &damages), 0);
+	assert_int_equal(damages, 1);
+	free(b);
+	end(&f);
+}
+
+/* ---- blocks that are valid by their checksums, and lie ---- */
+
+static void fix_checksums(uint8_t *block)
+{
+	struct disk_block h;
+	struct disk_section s;
+	uint64_t at;
+	unsigned int i;
+
+	memcpy(&h, block, sizeof(h));
+	at = h.head_bytes;
+	for (i = 0; i < h.section_cnt; i++) {
+		uint8_t *p = block + sizeof(h) + i * sizeof(s);
+
+		memcpy(&s, p, sizeof(s));
+		if (at + s.stored_bytes <= h.block_bytes)
+			s.crc = crc32c(0, block + at, s.stored_bytes);
+		at += s.stored_bytes;
+		memcpy(p, &s, sizeof(s));
+	}
+	h.table_crc = crc32c(0, block + sizeof(h), h.section_cnt * sizeof(s));
+	h.head_crc = crc32c(0, &h, offsetof(struct disk_block, head_crc));
+	memcpy(block, &h, sizeof(h));
+}
+
+/* Changes something; how depends on the dice: a bit of data, a field of a section, a count. */
+static void mutate(uint8_t *block, uint64_t *seed)
+{
+	static const uint32_t evil[] = { 0,	     1,		 255,	   65535,    0x7fffffff,
+					 0x80000000, 0xffffffff, 8u << 20, 64u << 20 };
+	struct disk_block h;
+	unsigned int n = 1 + (unsigned int)(gen_random(seed) % 4);
+
+	memcpy(&h, block, sizeof(h));
+	while (n--) {
+		uint64_t r = gen_random(seed);
+		uint32_t x = evil[(r >> 20) % (sizeof(evil) / sizeof(*evil))];
+		uint8_t *s =
+			block + sizeof(h) + (r >> 40) % h.section_cnt * sizeof(struct disk_section);
+
+		switch (r % 8) {
+		case 0:
+			memcpy(s + offsetof(struct disk_section, item_cnt), &x, 4);
+			break;
+		case 1:
+			memcpy(s + offsetof(struct disk_section, raw_bytes), &x, 4);
+			break;
+		case 2:
+			s[(r >> 8) % 8] = (uint8_t)(r >> 16);
+			break;
+		case 3:
+			x = (r >> 16) % 5000;
+			memcpy(block + offsetof(struct disk_block, kind_cnt) + (r >> 8) % 12 * 4,
+			       &x, 4);
+			break;
+		case 4:
+			memcpy(block + offsetof(struct disk_block, cpu_cnt), &x, 4);
+			break;
+		default:
+			block[h.head_bytes + (r >> 8) % (h.block_bytes - h.head_bytes)] ^=
+				(uint8_t)(1u << (r >> 50) % 8);
+			break;
+		}
+	}
+}
+
+static void read_everything(const char *path)
+{
+	const struct slice_share *sum;
+	const struct trace_rss *rss;
+	struct event_cursor *c;
+	const struct event *ev;
+	struct trace *t;
+	size_t cnt, n, i;
+
+	assert_int_equal(trace_open(&t, path, NULL), 0);
+	trace_blocks(t, &cnt);
+	for (i = 0; i < cnt; i++) {
+		slice_count(t, i, &sum, &n, NULL);
+		trace_block_rss(t, i, &rss, &n, NULL);
+		trace_block_running(t, i, 0);
+	}
+	if (event_cursor_open(&c, t, ~0u, 0, UINT64_MAX, NULL) == 0) {
+		while (event_cursor_next(c, &ev, NULL) > 0)
+			;
+		event_cursor_close(c);
+	}
+	for (i = 0; i < cnt; i++)
+		trace_block_verify(t, i, NULL);
+	trace_close(t);
+}
+
+static void test_lying_blocks_do_no_harm(void **state)
+{
+	struct fixture f;
+	uint64_t seed = 1234;
+	uint8_t *b;
+	int i;
+
+	begin(&f, 500, true);
+	b = malloc(f.cnt);
+	for (i = 0; i < 4000; i++) {
+		memcpy(b, f.bytes, f.cnt);
+		mutate(b + f.blocks[i % BLOCKS].offset, &seed);
+		fix_checksums(b + f.blocks[i % BLOCKS].offset);
+		write_file(&f, b, f.cnt);
+		read_everything(f.path);
+	}
+	free(b);
+	end(&f);
+}
+
+/* A small file that claims to hold millions of events costs no more than a small file. */
+static void test_promised_events_cost_no_memory(void **state)
+{
+	struct rlimit old, tight = { 0 };
+	struct disk_block h;
+	struct fixture f;
+	uint32_t x = CHUNK_EVENTS_MAX;
+
+	begin(&f, 6, true);
+	memcpy(&h, f.bytes + f.blocks[0].offset, sizeof(h));
+	h.kind_cnt[EVENT_SWITCH] = x;
+	memcpy(f.bytes + f.blocks[0].offset, &h, sizeof(h));
+	fix_checksums(f.bytes + f.blocks[0].offset);
+	write_file(&f, f.bytes, f.cnt);
+	getrlimit(RLIMIT_AS, &old);
+	tight = old;
+#if !defined(SANITIZED_address) &&                                                                 \
+	!defined(SANITIZED_thread) /* their shadow memory alone takes terabytes */
+	tight.rlim_cur = 256u << 20;
+#endif
+	setrlimit(RLIMIT_AS, &tight);
+	read_everything(f.path);
+	setrlimit(RLIMIT_AS, &old);
+	end(&f);
+}
+
+static void test_verify_finds_what_opening_left_unread(void **state)
+{
+	struct fixture f;
+	struct err e = { 0 };
+	struct trace *t;
+	size_t cnt, at;
+
+	begin(&f, 2000, true);
+	at = f.blocks[1].offset + f.blocks[1].bytes - 20;
+	f.bytes[at] ^= 4;
+	write_file(&f, f.bytes, f.cnt);
+	assert_int_equal(trace_open(&t, f.path, &e), 0);
+	trace_damages(t, &cnt);
+	assert_int_equal(cnt, 0);
+	assert_int_equal(trace_block_verify(t, 0, &e), 0);
+	assert_int_equal(trace_block_verify(t, 1, &e), -EBADMSG);
+	assert_true(trace_block_is_damaged(t, 1));
+	assert_int_equal(trace_damages(t, &cnt)[0].offset, f.blocks[1].offset);
+	assert_int_equal(cnt, 1);
+	assert_int_equal(trace_block_verify(t, BLOCKS, NULL), -EINVAL);
+	trace_close(t);
+	end(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_truncated_anywhere_gives_whole_blocks),
+		cmocka_unit_test(test_flipped_bit_costs_one_block_of_a_closed_file),
+		cmocka_unit_test(test_flipped_bit_costs_one_block_of_an_open_file),
+		cmocka_unit_test(test_open_file_is_verified_at_once),
+		cmocka_unit_test(test_hole_in_the_middle_is_skipped),
+		cmocka_unit_test(test_garbage_is_no_trace_but_no_danger),
+		cmocka_unit_test(test_lying_blocks_do_no_harm),
+		cmocka_unit_test(test_promised_events_cost_no_memory),
+		cmocka_unit_test(test_verify_finds_what_opening_left_unread),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

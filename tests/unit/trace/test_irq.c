@@ -1,0 +1,604 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * Interrupts: irq_usage and the views made of it are compared with a machine that knows what it
+ * did, and with brute force over irq_events (the pairing rule of schema/FORMAT.md, kind 13,
+ * written a second time).
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "analyze/engine/analysis.h"
+#include "tests/unit/gen/gen_trace.h"
+#include "tests/unit/gen/table_rows.h"
+
+#define T0 1000000000ull
+#define MS 1000000ull
+#define CPUS 3
+#define TIDS 6
+#define DEPTH 3
+#define RUNS_MAX 20000
+
+struct span {
+	int64_t from, to;
+};
+
+/* An interrupt that was served from at.from to at.to, with what was served in the middle of it. */
+struct run {
+	unsigned int cpu, tid, type, vector;
+	struct span at;
+	struct span *cuts;
+	size_t cut_cnt;
+	bool broken;		/* at.from says where it counts */
+};
+
+struct machine {
+	uint64_t dice, now_ns;
+	unsigned int lose;	/* one record in so many is not there; 0: all are */
+	struct gen *g;
+	unsigned int tid[CPUS], depth[CPUS];
+	size_t open[CPUS][DEPTH];	/* runs */
+	struct run *runs;
+	size_t cnt;
+	char dir[64], path[80];
+	struct trace *trace;
+	struct analysis *plain, *indexed;
+};
+
+static uint64_t below(struct machine *m, uint64_t n)
+{
+	return (gen_random(&m->dice) >> 11) % n;
+}
+
+static void add_cut(struct run *r, struct span s)
+{
+	r->cuts = realloc(r->cuts, (r->cut_cnt + 1) * sizeof(*r->cuts));
+	assert_non_null(r->cuts);
+	r->cuts[r->cut_cnt++] = s;
+}
+
+static struct run *add_run(struct machine *m)
+{
+	assert_true(m->cnt < RUNS_MAX);
+	m->runs[m->cnt] = (struct run){ 0 };
+	return &m->runs[m->cnt++];
+}
+
+/* ---- a machine that is interrupted ---- */
+
+static void send(struct machine *m, const struct run *r, bool is_exit)
+{
+	static const unsigned int entry[] = { 0, WIRE_IRQ_ENTRY, WIRE_SOFTIRQ_ENTRY,
+					      WIRE_VECTOR_ENTRY };
+
+	if (m->lose && !below(m, m->lose))
+		return;
+	gen_irq(m->g, m->now_ns, r->cpu, r->tid, entry[r->type] + is_exit, r->vector);
+}
+
+static void begin(struct machine *m, unsigned int cpu)
+{
+	struct run *r = add_run(m);
+	unsigned int depth = m->depth[cpu];
+
+	*r = (struct run){ .cpu = cpu,
+			   .tid = m->tid[cpu],
+			   .type = depth ? 1 + 2 * (unsigned int)below(m, 2)
+					 : 1 + (unsigned int)below(m, 3),
+			   .at = { (int64_t)(m->now_ns - T0), 0 } };
+	/* a line or vector is not served twice at a time */
+	r->vector = r->type == 2 ? (unsigned int)below(m, 10)
+				 : 4 * depth + (unsigned int)below(m, 4) + 1;
+	m->open[cpu][m->depth[cpu]++] = m->cnt - 1;
+	send(m, r, false);
+}
+
+static void end(struct machine *m, unsigned int cpu)
+{
+	unsigned int depth = --m->depth[cpu];
+	struct run *r = &m->runs[m->open[cpu][depth]];
+
+	r->at.to = (int64_t)(m->now_ns - T0);
+	if (depth)
+		add_cut(&m->runs[m->open[cpu][depth - 1]], r->at);
+	send(m, r, true);
+}
+
+static void step(struct machine *m)
+{
+	unsigned int cpu = (unsigned int)below(m, CPUS), tid;
+
+	/* most interrupts are short; some last longer than a slice of time */
+	m->now_ns += 1 + (below(m, 200) ? below(m, 3000) : below(m, 3 * MS));
+	if (!m->depth[cpu] && !below(m, 5)) {
+		tid = below(m, 3) ? 100 + cpu * TIDS + (unsigned int)below(m, TIDS) : 0;
+		if (tid != m->tid[cpu])
+			gen_switch(m->g, m->now_ns, cpu, m->tid[cpu], tid, 0);
+		m->tid[cpu] = tid;
+	} else if (!m->depth[cpu] || (m->depth[cpu] < DEPTH && !below(m, 4))) {
+		begin(m, cpu);
+	} else {
+		end(m, cpu);
+	}
+}
+
+static void open_analyses(struct machine *m)
+{
+	struct analysis_index_use use = { .use = true, .always = true };
+	struct err e = { "" };
+
+	if (trace_open(&m->trace, m->path, &e) < 0 ||
+	    analysis_open(&m->plain, m->trace, &e) < 0 ||
+	    analysis_open(&m->indexed, m->trace, &e) < 0)
+		fail_msg("%s", e.text);
+	analysis_use_index(m->indexed, &use);
+	if (analysis_prepare(m->indexed, &e) < 0)
+		fail_msg("%s", e.text);
+	assert_true(analysis_knows_block(m->indexed, 0));
+}
+
+/* What is still served when it ends has no exit. */
+static void make_machine(struct machine *m, uint64_t seed, unsigned int lose)
+{
+	unsigned int i, k, cpu;
+	char comm[16];
+
+	*m = (struct machine){ .dice = seed, .now_ns = T0, .lose = lose };
+	m->runs = calloc(RUNS_MAX, sizeof(*m->runs));
+	assert_non_null(m->runs);
+	gen_temp_dir(m->dir);
+	snprintf(m->path, sizeof(m->path), "%s/trace", m->dir);
+	m->g = gen_open(m->path, &(struct gen_config){ .cpu_cnt = CPUS, .from_ns = T0,
+						       .cpus_online = true });
+	for (i = 0; i < CPUS * TIDS; i++) {
+		snprintf(comm, sizeof(comm), "task-%u", i);
+		gen_snap(m->g, T0, 0, 100 + i, 100 + i, 1, comm);
+	}
+	for (i = 0; i < 12; i++) {
+		for (k = 0; k < 500; k++)
+			step(m);
+		gen_slice(m->g, m->now_ns + 1);
+	}
+	for (cpu = 0; cpu < CPUS; cpu++)
+		for (i = 0; i < m->depth[cpu]; i++)
+			m->runs[m->open[cpu][i]].broken = true;
+	gen_finish(m->g);
+	open_analyses(m);
+}
+
+static void forget_runs(struct machine *m)
+{
+	while (m->cnt)
+		free(m->runs[--m->cnt].cuts);
+}
+
+static void close_machine(struct machine *m)
+{
+	forget_runs(m);
+	free(m->runs);
+	analysis_close(m->plain);
+	analysis_close(m->indexed);
+	trace_close(m->trace);
+	gen_remove_dir(m->dir);
+}
+
+/* ---- brute force: all runs there are, from the events ---- */
+
+struct stack {
+	struct run open[64];
+	unsigned int depth;
+};
+
+static void break_run(struct machine *m, struct run r)
+{
+	r.broken = true;
+	*add_run(m) = r;
+}
+
+/*
+ * The uppermost interrupts down to depth have lost their exits; the times of those around them
+ * cannot be known any more.
+ */
+static void lose_exits(struct machine *m, struct stack *s, unsigned int depth)
+{
+	if (s->depth > depth)
+		for (unsigned int i = 0; i < depth; i++)
+			s->open[i].broken = true;
+	while (s->depth > depth)
+		break_run(m, s->open[--s->depth]);
+}
+
+static void take_event(struct machine *m, struct stack *s, struct run r, bool is_exit)
+{
+	unsigned int at;
+
+	if (s->depth && s->open[0].tid != r.tid)
+		lose_exits(m, s, 0);
+	for (at = s->depth; at; at--)
+		if (s->open[at - 1].type == r.type && s->open[at - 1].vector == r.vector)
+			break;
+	if (!is_exit) {
+		if (r.type == 2)
+			lose_exits(m, s, 0);
+		else if (at)
+			lose_exits(m, s, at - 1);
+		/* irq_track has room for 8, and this test has no more lines */
+		assert_true(s->depth < 8);
+		s->open[s->depth++] = r;
+	} else if (!at) {
+		for (unsigned int i = 0; i < s->depth; i++)
+			s->open[i].broken = true;
+		break_run(m, r);
+	} else {
+		struct run *x;
+
+		lose_exits(m, s, at);
+		x = &s->open[--s->depth];
+		x->at.to = r.at.from;
+		if (s->depth)
+			add_cut(&s->open[s->depth - 1], x->at);
+		*add_run(m) = *x;
+	}
+}
+
+static void runs_from_events(struct machine *m)
+{
+	static struct stack stacks[CPUS];
+	struct rows r;
+	unsigned int i;
+
+	forget_runs(m);
+	memset(stacks, 0, sizeof(stacks));
+	rows_sql(&r, m->plain,
+		 "SELECT ts_ns, cpu, t.tid,"
+		 " (type = 'irq') + 2 * (type = 'softirq') + 3 * (type = 'local'), vector,"
+		 " action = 'exit' FROM irq_events AS e CROSS JOIN threads AS t USING (utid)"
+		 " ORDER BY ts_ns");
+	for (i = 0; i < r.row_cnt; i++) {
+		struct run x = { .cpu = (unsigned int)rows_int(&r, i, 1),
+				 .tid = (unsigned int)rows_int(&r, i, 2),
+				 .type = (unsigned int)rows_int(&r, i, 3),
+				 .vector = (unsigned int)rows_int(&r, i, 4),
+				 .at = { rows_int(&r, i, 0), 0 } };
+
+		take_event(m, &stacks[x.cpu], x, rows_int(&r, i, 5));
+	}
+	for (i = 0; i < CPUS; i++)
+		lose_exits(m, &stacks[i], 0);
+	rows_done(&r);
+}
+
+/* ---- comparing ---- */
+
+struct sums {
+	int64_t runs, run_ns, max_ns, broken;
+};
+
+static int64_t overlap(struct span a, int64_t from, int64_t to)
+{
+	if (a.from < from)
+		a.from = from;
+	if (a.to > to)
+		a.to = to;
+	return a.to > a.from ? a.to - a.from : 0;
+}
+
+static int64_t own(const struct run *r, int64_t from, int64_t to)
+{
+	int64_t ns = overlap(r->at, from, to);
+	size_t i;
+
+	for (i = 0; i < r->cut_cnt; i++)
+		ns -= overlap(r->cuts[i], from, to);
+	return ns;
+}
+
+/* Sums up the runs that match. -1 matches all. */
+static struct sums expect(const struct machine *m, int64_t from, int64_t to, int64_t cpu,
+			  int64_t tid, int64_t type, int64_t vector)
+{
+	struct sums s = { 0 };
+	size_t i;
+
+	for (i = 0; i < m->cnt; i++) {
+		const struct run *r = &m->runs[i];
+		int64_t len;
+
+		if ((cpu >= 0 && r->cpu != cpu) || (tid >= 0 && r->tid != tid) ||
+		    (type >= 0 && r->type != type) || (vector >= 0 && r->vector != vector))
+			continue;
+		if (r->broken) {
+			s.broken += r->at.from >= from && r->at.from < to;
+			continue;
+		}
+		s.run_ns += own(r, from, to);
+		len = own(r, INT64_MIN, INT64_MAX);
+		if (r->at.to >= from && r->at.to < to) {
+			s.runs++;
+			s.max_ns = len > s.max_ns ? len : s.max_ns;
+		}
+	}
+	return s;
+}
+
+static unsigned int type_number(const char *name)
+{
+	return !strcmp(name, "irq") ? 1 : !strcmp(name, "softirq") ? 2 : 3;
+}
+
+/* Every row is what it should be, and all rows together leave nothing out. */
+static void check_window(struct machine *m, struct analysis *a, int64_t from, int64_t to,
+			 int64_t every, const char *by)
+{
+	struct sums all = { 0 }, want;
+	struct rows r;
+	char sql[300];
+	unsigned int i;
+
+	snprintf(sql, sizeof(sql),
+		 "SELECT u.t_ns, u.t_end_ns, u.cpu, t.tid, u.type, u.vector, u.runs, u.run_ns,"
+		 " u.run_max_ns, u.broken, t.utid FROM irq_usage(%lld, %lld, %lld, '%s') AS u"
+		 " LEFT JOIN threads AS t USING (utid)",
+		 (long long)from, (long long)to, (long long)every, by);
+	rows_sql(&r, a, sql);
+	for (i = 0; i < r.row_cnt; i++) {
+		want = expect(m, rows_int(&r, i, 0), rows_int(&r, i, 1),
+			      !strcmp(by, "cpu") ? rows_int(&r, i, 2) : -1,
+			      !strcmp(by, "thread") ? rows_int(&r, i, 3) : -1,
+			      type_number(rows_text(&r, i, 4)), rows_int(&r, i, 5));
+		if (rows_int(&r, i, 6) != want.runs || rows_int(&r, i, 7) != want.run_ns ||
+		    rows_int(&r, i, 8) != want.max_ns || rows_int(&r, i, 9) != want.broken)
+			fail_msg("%s: row %u: runs %lld, %lld ns, max %lld, broken %lld;"
+				 " want %lld, %lld, %lld, %lld",
+				 sql, i, (long long)rows_int(&r, i, 6),
+				 (long long)rows_int(&r, i, 7), (long long)rows_int(&r, i, 8),
+				 (long long)rows_int(&r, i, 9), (long long)want.runs,
+				 (long long)want.run_ns, (long long)want.max_ns,
+				 (long long)want.broken);
+		all.runs += want.runs;
+		all.run_ns += want.run_ns;
+		all.broken += want.broken;
+	}
+	rows_done(&r);
+	want = expect(m, from, to, -1, -1, -1, -1);
+	if (all.runs != want.runs || all.run_ns != want.run_ns || all.broken != want.broken)
+		fail_msg("%s: in all %lld runs, %lld ns, %lld broken; want %lld, %lld, %lld", sql,
+			 (long long)all.runs, (long long)all.run_ns, (long long)all.broken,
+			 (long long)want.runs, (long long)want.run_ns, (long long)want.broken);
+}
+
+static int64_t instant(struct machine *m)
+{
+	size_t cnt;
+	const struct trace_block *b = trace_blocks(m->trace, &cnt);
+	uint64_t end = trace_end_ns(m->trace) - T0;
+
+	switch (below(m, 5)) {
+	case 0:
+		return (int64_t)(b[below(m, cnt)].from_ns - T0);
+	case 1:		/* the very instant something ends or begins */
+		return below(m, 2) ? m->runs[below(m, m->cnt)].at.from :
+				     m->runs[below(m, m->cnt)].at.to;
+	default:
+		return (int64_t)below(m, end + 1);
+	}
+}
+
+static void check_windows(struct machine *m, unsigned int cnt)
+{
+	static const char *const keys[] = { "none", "cpu", "thread" };
+	int64_t end = (int64_t)(trace_end_ns(m->trace) - T0);
+
+	check_window(m, m->plain, 0, end, 0, "none");
+	check_window(m, m->indexed, 0, end, end / 7 + 1, "cpu");
+	while (cnt--) {
+		int64_t a = instant(m), b = instant(m), every = 0;
+
+		if (a > b) {
+			int64_t c = a;
+
+			a = b;
+			b = c;
+		}
+		if (below(m, 2))
+			every = (b - a) / (int64_t)(1 + below(m, 9)) + 1;
+		check_window(m, below(m, 2) ? m->plain : m->indexed, a, b, every,
+			     keys[below(m, 3)]);
+	}
+}
+
+static void test_usage_is_what_the_machine_did(void **state)
+{
+	for (uint64_t seed = 1; seed <= 4; seed++) {
+		struct machine m;
+
+		make_machine(&m, seed, 0);
+		check_windows(&m, 40);
+		close_machine(&m);
+	}
+}
+
+static void test_usage_is_brute_force_over_events_with_losses(void **state)
+{
+	for (uint64_t seed = 1; seed <= 4; seed++) {
+		struct machine m;
+
+		make_machine(&m, seed * 31, seed == 1 ? 3 : 20);
+		runs_from_events(&m);
+		check_windows(&m, 40);
+		close_machine(&m);
+	}
+}
+
+/* ---- by hand ---- */
+
+static void open_by_hand(struct machine *m)
+{
+	*m = (struct machine){ .now_ns = T0 };
+	gen_temp_dir(m->dir);
+	snprintf(m->path, sizeof(m->path), "%s/trace", m->dir);
+	m->g = gen_open(m->path, &(struct gen_config){ .cpu_cnt = 2, .from_ns = T0,
+						       .cpus_online = true });
+	gen_snap(m->g, T0, 0, 100, 100, 1, "worker");
+	gen_switch(m->g, T0 + 10, 0, 0, 100, 0);
+}
+
+static void finish_by_hand(struct machine *m)
+{
+	struct err e = { "" };
+
+	gen_finish(m->g);
+	if (trace_open(&m->trace, m->path, &e) < 0 || analysis_open(&m->plain, m->trace, &e) < 0)
+		fail_msg("%s", e.text);
+}
+
+static int64_t one(struct machine *m, const char *sql)
+{
+	struct rows r;
+	int64_t v;
+
+	rows_sql(&r, m->plain, sql);
+	assert_int_equal(r.row_cnt, 1);
+	v = rows_int(&r, 0, 0);
+	rows_done(&r);
+	return v;
+}
+
+/*
+ * A soft interrupt of 1000 ns interrupts 100, and a handler of 300 ns interrupts it; idle is
+ * interrupted for 50 ns.
+ */
+static void put_nested(struct gen *g)
+{
+	gen_irq(g, T0 + 1000, 0, 100, WIRE_SOFTIRQ_ENTRY, 3);
+	gen_irq(g, T0 + 1200, 0, 100, WIRE_IRQ_ENTRY, 36);
+	gen_irq(g, T0 + 1500, 0, 100, WIRE_IRQ_EXIT, 36);
+	gen_irq(g, T0 + 2000, 0, 100, WIRE_SOFTIRQ_EXIT, 3);
+	gen_irq(g, T0 + 3000, 1, 0, WIRE_VECTOR_ENTRY, EVENT_VECTOR_TIMER);
+	gen_irq(g, T0 + 3050, 1, 0, WIRE_VECTOR_EXIT, EVENT_VECTOR_TIMER);
+}
+
+static void test_inner_time_is_not_the_outer_ones(void **state)
+{
+	struct machine m;
+
+	open_by_hand(&m);
+	put_nested(m.g);
+	gen_slice(m.g, T0 + MS);
+	finish_by_hand(&m);
+	assert_int_equal(
+		one(&m, "SELECT run_ns FROM irq_usage() WHERE type = 'softirq' AND vector = 3"),
+		700);
+	assert_int_equal(one(&m, "SELECT run_max_ns FROM irq_usage() WHERE type = 'softirq'"), 700);
+	assert_int_equal(
+		one(&m, "SELECT run_ns FROM irq_usage() WHERE type = 'irq' AND vector = 36"), 300);
+	assert_int_equal(one(&m, "SELECT run_ns FROM irq_usage(1100, 1300) WHERE type = 'softirq'"),
+			 100);
+	assert_int_equal(one(&m, "SELECT count(*) FROM irq_usage(1100, 1300) WHERE runs"), 0);
+	assert_int_equal(one(&m, "SELECT sum(broken) FROM irq_usage()"), 0);
+	assert_int_equal(
+		one(&m,
+		    "SELECT irq_name('softirq', 3) = 'NET_RX' AND irq_name('local', 1) = 'timer'"),
+		1);
+	close_machine(&m);
+}
+
+static void test_cpu_view_has_the_part_in_interrupts(void **state)
+{
+	struct report_request q = { .view = "cpu" };
+	struct machine m;
+	struct rows r;
+
+	open_by_hand(&m);
+	put_nested(m.g);
+	gen_slice(m.g, T0 + MS);
+	finish_by_hand(&m);
+	q.from_ns = T0;
+	q.to_ns = T0 + MS;
+	rows_report(&r, m.plain, &q);
+	assert_int_equal(rows_int(&r, 0, rows_col(&r, "pid")), 100);
+	assert_int_equal(rows_int(&r, 0, rows_col(&r, "oncpu_ns")), MS - 10);
+	assert_int_equal(rows_int(&r, 0, rows_col(&r, "irq_ns")), 300);
+	assert_int_equal(rows_int(&r, 0, rows_col(&r, "softirq_ns")), 700);
+	rows_done(&r);
+	q.by = REPORT_BY_CPU;
+	q.by_set = true;
+	rows_report(&r, m.plain, &q);
+	assert_int_equal(r.row_cnt, 2);
+	assert_int_equal(rows_int(&r, 0, rows_col(&r, "oncpu_ns")), MS - 10);
+	assert_int_equal(rows_int(&r, 0, rows_col(&r, "softirq_ns")), 700);
+	assert_int_equal(rows_int(&r, 1, rows_col(&r, "irq_ns")), 50);
+	assert_int_equal(rows_int(&r, 1, rows_col(&r, "idle_ns")), MS);
+	rows_done(&r);
+	close_machine(&m);
+}
+
+static void test_cpu_view_does_not_say_0_of_what_was_not_recorded(void **state)
+{
+	struct report_request q = { .view = "cpu" };
+	struct machine m;
+	struct rows r;
+
+	open_by_hand(&m);
+	gen_slice(m.g, T0 + MS);
+	finish_by_hand(&m);
+	q.from_ns = T0;
+	q.to_ns = T0 + MS;
+	rows_report(&r, m.plain, &q);
+	assert_int_equal(r.row_cnt, 1);
+	assert_int_equal(r.values[rows_col(&r, "irq_ns")].type, VALUE_NULL);
+	assert_int_equal(r.values[rows_col(&r, "softirq_ns")].type, VALUE_NULL);
+	rows_done(&r);
+	q.view = "irq";
+	rows_report(&r, m.plain, &q);
+	assert_int_equal(r.row_cnt, 0);
+	rows_done(&r);
+	close_machine(&m);
+}
+
+static void test_lost_partner_is_counted_without_time(void **state)
+{
+	struct machine m;
+
+	open_by_hand(&m);
+	/*
+	 * An exit without entry; an entry whose exit is lost, so that the time of what it
+	 * interrupts cannot be known.
+	 */
+	gen_irq(m.g, T0 + 100, 0, 100, WIRE_IRQ_EXIT, 36);
+	gen_irq(m.g, T0 + 1000, 0, 100, WIRE_SOFTIRQ_ENTRY, 3);
+	gen_irq(m.g, T0 + 1200, 0, 100, WIRE_IRQ_ENTRY, 36);
+	gen_irq(m.g, T0 + 2000, 0, 100, WIRE_SOFTIRQ_EXIT, 3);
+	/* another thread is interrupted: this one is over, whenever that was */
+	gen_irq(m.g, T0 + 3000, 0, 100, WIRE_IRQ_ENTRY, 36);
+	gen_switch(m.g, T0 + 4000, 0, 100, 0, 0);
+	gen_irq(m.g, T0 + 5000, 0, 0, WIRE_IRQ_ENTRY, 36);
+	gen_irq(m.g, T0 + 5100, 0, 0, WIRE_IRQ_EXIT, 36);
+	gen_slice(m.g, T0 + MS);
+	finish_by_hand(&m);
+	assert_int_equal(one(&m, "SELECT sum(run_ns) FROM irq_usage()"), 100);
+	assert_int_equal(one(&m, "SELECT sum(runs) FROM irq_usage()"), 1);
+	assert_int_equal(one(&m, "SELECT sum(broken) FROM irq_usage()"), 4);
+	assert_int_equal(one(&m, "SELECT sum(broken) FROM irq_usage(0, 500)"), 1);
+	assert_int_equal(one(&m, "SELECT sum(broken) FROM irq_usage(1000, 1001)"), 1);
+	close_machine(&m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_usage_is_what_the_machine_did),
+		cmocka_unit_test(test_usage_is_brute_force_over_events_with_losses),
+		cmocka_unit_test(test_inner_time_is_not_the_outer_ones),
+		cmocka_unit_test(test_cpu_view_has_the_part_in_interrupts),
+		cmocka_unit_test(test_cpu_view_does_not_say_0_of_what_was_not_recorded),
+		cmocka_unit_test(test_lost_partner_is_counted_without_time),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
