@@ -67,11 +67,12 @@ int main(int argc, char **argv)
 	start_ns = truth_now_ns();
 	for (i = 0; i < cnt; i++) {
 		uint64_t due_ns = start_ns + (uint64_t)ms * 1000000u * (uint64_t)i / (uint64_t)cnt;
+		uint64_t now_ns = truth_now_ns();
 		pid_t pid;
 		int status;
 
-		if (truth_now_ns() < due_ns)
-			truth_sleep_ms((unsigned int)((due_ns - truth_now_ns()) / 1000000u));
+		if (now_ns < due_ns)
+			truth_sleep_ms((unsigned int)((due_ns - now_ns) / 1000000u));
 		pid = spawn_one(dir, i);
 		if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status) ||
 		    WEXITSTATUS(status) != i % 100) {

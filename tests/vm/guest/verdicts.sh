@@ -54,17 +54,33 @@ kv()
 	sed -n "s/^$2=//p" "$tmp/$1.out" | tail -n 1
 }
 
+# where_they_are: what each thread of a user's process, and each one in uninterruptible sleep, waits for
+where_they_are()
+{
+	local task state
+
+	for task in /proc/[0-9]*/task/[0-9]*; do
+		state=$(sed -n 's/^State:[[:space:]]*//p' "$task/status" 2>/dev/null)
+		case $state in D*) ;; *) [ -n "$(head -c 1 "$task/cmdline" 2>/dev/null)" ] || continue ;; esac
+		echo "$task $(cat "$task/comm") $state, system call $(cat "$task/syscall"): $(sed 's/^.*\] //' "$task/stack" | head -n 8 | tr '\n' ' ')"
+	done 2>/dev/null
+}
+
 # recorded NAME ARGS...: records, for 40 s at most, into $tmp/NAME, and says so when that fails; what the recorder had to say is
-# shown (it names hooks that this kernel lacks). An emulated machine that stands still for so long gets a second try.
+# shown (it names hooks that this kernel lacks). An emulated machine that stands still for so long gets a second try. Of a
+# recording that hangs, the threads' places are shown.
 recorded()
 {
-	local name=$1 rc try
+	local name=$1 rc try watchdog
 
 	shift
 	for try in 1 2; do
 		rm -rf "$tmp/$name"
+		(sleep 37 && where_they_are | for_people "$name") &
+		watchdog=$!
 		timeout -s KILL 40 ebpfrec record -o "$tmp/$name" "$@" >"$tmp/$name.out" 2>"$tmp/$name.err" </dev/null
 		rc=$?
+		kill "$watchdog" 2>/dev/null
 		for_people "$name" <"$tmp/$name.err"
 		[ $rc -eq 137 ] || break
 		echo "recording was not done after 40 s" | for_people "$name"
