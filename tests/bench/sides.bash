@@ -52,6 +52,8 @@ declare -A points_set=(
 	[read]="syscalls:sys_enter_read"
 )
 tracefs=/sys/kernel/tracing
+# perf, bpftrace and ftrace find tracepoints there. Where nobody has mounted it, this does; the mount stays, as other tools leave it.
+[ -d $tracefs/events ] || [ -d /sys/kernel/debug/tracing/events ] || mount -t tracefs tracefs $tracefs 2>/dev/null
 [ -d $tracefs/events ] || tracefs=/sys/kernel/debug/tracing
 
 # The tracepoints of a set this kernel has, separated by commas.
