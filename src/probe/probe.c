@@ -190,25 +190,46 @@ static int map_counters(struct probe *p, struct err *e)
 	return 0;
 }
 
-/* Runs an iterator program to its end, for its effects; what it writes is dropped. */
-static int run_iterator(struct bpf_program *prog)
+/* Runs an iterator program to its end. row is called for what it writes; NULL: it writes nothing. */
+static int run_iterator(struct bpf_program *prog,
+			int (*row)(void *ctx, const struct wire_snap *snap), void *ctx,
+			struct err *e)
 {
 	struct bpf_link *link = bpf_program__attach_iter(prog, NULL);
-	char sink[64];
-	ssize_t n;
-	int fd;
+	struct wire_snap rows[64];
+	size_t have = 0;
+	int err = 0, fd;
 
 	if (!link)
-		return -errno;
+		return err_set(e, -errno, "cannot attach the task iterator: %s", strerror(errno));
 	fd = bpf_iter_create(bpf_link__fd(link));
-	if (fd >= 0) {
-		do {
-			n = read(fd, sink, sizeof(sink));
-		} while (n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN)));
-		close(fd);
+	if (fd < 0) {
+		err = err_set(e, -errno, "cannot start the task iterator: %s", strerror(errno));
+		goto out;
 	}
+	for (;;) {
+		ssize_t n = read(fd, (char *)rows + have, sizeof(rows) - have);
+		size_t i;
+
+		if (n < 0 && (errno == EINTR || errno == EAGAIN))
+			continue;
+		if (n < 0)
+			err = err_set(e, -errno, "cannot read the list of tasks: %s",
+				      strerror(errno));
+		if (n <= 0)
+			break;
+		have += n;
+		for (i = 0; i < have / sizeof(rows[0]) && err >= 0; i++)
+			err = row(ctx, &rows[i]);
+		if (err < 0)
+			break;
+		have %= sizeof(rows[0]);
+		memmove(rows, rows + i, have);
+	}
+	close(fd);
+out:
 	bpf_link__destroy(link);
-	return fd < 0 ? fd : 0;
+	return err < 0 ? err : 0;
 }
 
 static void find_cpu_areas(struct probe *p, const struct probe_config *config)
@@ -216,7 +237,7 @@ static void find_cpu_areas(struct probe *p, const struct probe_config *config)
 	unsigned int cpu;
 
 	if (p->skel->rodata->conf_at_runqueues)
-		run_iterator(p->skel->progs.find_cpu_area);
+		run_iterator(p->skel->progs.find_cpu_area, NULL, NULL, NULL);
 	for (cpu = 0; cpu < p->cpu_cnt; cpu++) {
 		if (p->counters[cpu].preempt_at)
 			return;
@@ -400,19 +421,9 @@ unsigned int probe_cpu_cnt(const struct probe *p)
 	return p->cpu_cnt;
 }
 
-unsigned int probe_ring_cnt(const struct probe *p)
+const struct rings *probe_rings(const struct probe *p)
 {
-	return p->rings.cnt;
-}
-
-uint64_t probe_ring_bytes(const struct probe *p)
-{
-	return p->rings.bytes;
-}
-
-const int *probe_ring_fds(const struct probe *p)
-{
-	return p->rings.fds;
+	return &p->rings;
 }
 
 int probe_add_target(struct probe *p, uint32_t pid)
@@ -467,41 +478,7 @@ int probe_source_on(struct probe *p, unsigned int source, struct err *e)
 int probe_snapshot(struct probe *p, int (*row)(void *ctx, const struct wire_snap *snap), void *ctx,
 		   struct err *e)
 {
-	struct bpf_link *link = bpf_program__attach_iter(p->skel->progs.task_snapshot, NULL);
-	struct wire_snap rows[64];
-	size_t have = 0;
-	int err = 0, fd;
-
-	if (!link)
-		return err_set(e, -errno, "cannot attach the task iterator: %s", strerror(errno));
-	fd = bpf_iter_create(bpf_link__fd(link));
-	if (fd < 0) {
-		err = err_set(e, -errno, "cannot start the task iterator: %s", strerror(errno));
-		goto out;
-	}
-	for (;;) {
-		ssize_t n = read(fd, (char *)rows + have, sizeof(rows) - have);
-		size_t i;
-
-		if (n < 0 && (errno == EINTR || errno == EAGAIN))
-			continue;
-		if (n < 0)
-			err = err_set(e, -errno, "cannot read the list of tasks: %s",
-				      strerror(errno));
-		if (n <= 0)
-			break;
-		have += n;
-		for (i = 0; i < have / sizeof(rows[0]) && err >= 0; i++)
-			err = row(ctx, &rows[i]);
-		if (err < 0)
-			break;
-		have %= sizeof(rows[0]);
-		memmove(rows, rows + i, have);
-	}
-	close(fd);
-out:
-	bpf_link__destroy(link);
-	return err < 0 ? err : 0;
+	return run_iterator(p->skel->progs.task_snapshot, row, ctx, e);
 }
 
 struct probe_count probe_count(const struct probe *p, unsigned int cpu, unsigned int hook)

@@ -44,7 +44,7 @@ struct sampler {
 	uint64_t user_start_ns, sys_start_ns;	/* used when the recording began */
 	uint64_t user_ns, sys_ns, bytes_written;
 
-	struct run_stats *run_stats;		/* NULL: there are none */
+	const struct helper *stats_helper;	/* without a process: there are no statistics */
 	bool stats_on;
 	struct probe_run_stats stats_at_begin[WIRE_HOOK_MAX];
 	uint64_t attempted_at_begin[WIRE_HOOK_MAX], stats_begin_ns;
@@ -66,7 +66,7 @@ unsigned int sampler_hook_class(unsigned int hook)
 }
 
 int sampler_new(struct sampler **ret, struct probe *probe, struct ring_group *rings,
-		uint64_t ring_bytes, struct run_stats *run_stats, uint64_t now_ns)
+		uint64_t ring_bytes, const struct helper *stats_helper, uint64_t now_ns)
 {
 	struct sampler *s = calloc(1, sizeof(*s));
 
@@ -77,7 +77,7 @@ int sampler_new(struct sampler **ret, struct probe *probe, struct ring_group *ri
 	s->ring_bytes = ring_bytes;
 	s->cpu_cnt = probe_cpu_cnt(probe);
 	s->look_ns = s->take_ns = now_ns;
-	s->run_stats = run_stats;
+	s->stats_helper = stats_helper;
 	s->seen = calloc(s->cpu_cnt, sizeof(*s->seen));
 	if (!s->seen) {
 		free(s);
@@ -186,12 +186,12 @@ void sampler_stats_begin(struct sampler *s)
 {
 	unsigned int h;
 
-	if (!s->run_stats || s->stats_on || probe_read_stats(s->probe, s->stats_at_begin))
+	if (!s->stats_helper->pid || s->stats_on || probe_read_stats(s->probe, s->stats_at_begin))
 		return;
 	for (h = 1; h < WIRE_HOOK_MAX; h++)
 		s->attempted_at_begin[h] = attempted(s, h);
 	s->stats_begin_ns = clock_mono_ns();
-	s->stats_on = !run_stats_switch(s->run_stats, 1);
+	s->stats_on = !run_stats_switch(s->stats_helper, true);
 }
 
 void sampler_stats_end(struct sampler *s)
@@ -202,7 +202,7 @@ void sampler_stats_end(struct sampler *s)
 	if (!s->stats_on)
 		return;
 	s->stats_on = false;
-	if (run_stats_switch(s->run_stats, 0))
+	if (run_stats_switch(s->stats_helper, false))
 		return;
 	s->sampled_ns += clock_mono_ns() - s->stats_begin_ns;
 	for (h = 1; h < WIRE_HOOK_MAX; h++)

@@ -16,9 +16,9 @@
 
 struct sampler;
 
-/* run_stats may be NULL; then programs have no run times. The caller keeps all arguments. */
+/* Without a stats_helper programs have no run times. The caller keeps all arguments. */
 int sampler_new(struct sampler **ret, struct probe *probe, struct ring_group *rings,
-		uint64_t ring_bytes, struct run_stats *run_stats, uint64_t now_ns);
+		uint64_t ring_bytes, const struct helper *stats_helper, uint64_t now_ns);
 void sampler_free(struct sampler *s);
 
 /* Looks for losses since the last look. Cheap; meant to be called every 50 ms. */

@@ -26,7 +26,6 @@
 #include "record/encode/block_writer.h"
 #include "format/rows.h"
 #include "probe/probe.h"
-#include "probe/run_stats.h"
 #include "ring/ring.h"
 #include "record/launch.h"
 #include "record/machine.h"
@@ -152,19 +151,19 @@ static int write_slice(struct session *s, uint64_t to_ns, bool is_last, struct e
 	int err;
 
 	if (s->overhead)
-		overhead_filter(s->overhead, s->slices, probe_ring_cnt(s->probe));
+		overhead_filter(s->overhead, s->slices, probe_rings(s->probe)->cnt);
 	err = sampler_take(s->sampler, to_ns, store_writer_bytes(s->store), &rows);
 	if (!err && s->overhead)
 		err = overhead_gaps(s->overhead, s->slice_ns, to_ns, &slice.gaps, &slice.gap_cnt);
 	if (!err && s->only)
-		err = workload_filter_apply(s->only, s->slices, probe_ring_cnt(s->probe));
+		err = workload_filter_apply(s->only, s->slices, probe_rings(s->probe)->cnt);
 	if (!err)
-		err = flight_recorder_slice(s->flight, s->slices, probe_ring_cnt(s->probe),
+		err = flight_recorder_slice(s->flight, s->slices, probe_rings(s->probe)->cnt,
 					    &s->snapshot, sampler_rows_lost(&rows), to_ns,
 					    &slice.marks, &slice.mark_cnt, e);
 	if (!err && s->snapshot.len)
 		err = add_segment(&list, s->snapshot.data, s->snapshot.len);
-	for (i = 0; i < probe_ring_cnt(s->probe); i++) {
+	for (i = 0; i < probe_rings(s->probe)->cnt; i++) {
 		for (slab = s->slices[i].first; slab && !err; slab = slab->next)
 			err = add_segment(&list, slab->data, slab->bytes);
 	}
@@ -334,13 +333,13 @@ static int end(struct session *s, struct err *e)
 	 * The programs are detached now. What came after the end is drained, counted, and not kept.
 	 */
 	probe_detach(s->probe);
-	bytes = probe_ring_cnt(s->probe) * sizeof(*last);
+	bytes = probe_rings(s->probe)->cnt * sizeof(*last);
 	last = malloc(bytes);
 	if (!last)
 		return err_set(e, -ENOMEM, "out of memory");
 	memcpy(last, s->slices, bytes);
 	if (take_cut(s, clock_mono_ns() + AHEAD_NS)) {
-		sampler_drop(s->sampler, s->slices, probe_ring_cnt(s->probe));
+		sampler_drop(s->sampler, s->slices, probe_rings(s->probe)->cnt);
 		ring_group_release(s->rings, s->slices);
 	}
 	memcpy(s->slices, last, bytes);
@@ -553,7 +552,7 @@ void session_close(struct session *s)
 	id_names_free(s->names);
 	user_sites_free(s->sites);
 	probe_close(s->probe);
-	run_stats_end(s->run_stats);
+	helper_end(&s->stats_helper);
 	buf_done(&s->lacks);
 	buf_done(&s->snapshot);
 	free(s->slices);

@@ -125,7 +125,7 @@ static int open_probe(struct session *s, struct err *e)
 	if ((s->sources & SOURCE_BIT(SOURCE_SLAB) || s->o.stacks_min_bytes || s->o.stacks_every) &&
 	    !id_names_has_kernel_symbols(s->names))
 		add_lack(s, "kernel functions: their names need CAP_SYSLOG here");
-	if (run_stats_start(&s->run_stats))
+	if (run_stats_start(&s->stats_helper))
 		add_lack(s, "cost: run times of programs need CAP_SYS_ADMIN");
 	return 0;
 }
@@ -136,7 +136,7 @@ static int find_own_pids(struct session *s, struct err *e)
 
 	s->own_pids[OWN_RECORDER] = getpid();
 	s->own_pids[OWN_COMMAND] = s->launch ? launch_pid(s->launch) : 0;
-	s->own_pids[OWN_STATS] = run_stats_pid(s->run_stats);
+	s->own_pids[OWN_STATS] = s->stats_helper.pid;
 	s->own_pids[OWN_OPENER] = user_sites_pid(s->sites);
 	if (!s->other_ids)
 		return 0;
@@ -201,9 +201,9 @@ static int drop_all(void *ctx)
 static int start_readers(struct session *s, struct err *e)
 {
 	const struct ring_group_config config = {
-		.fds = probe_ring_fds(s->probe),
-		.ring_cnt = probe_ring_cnt(s->probe),
-		.ring_bytes = probe_ring_bytes(s->probe),
+		.fds = probe_rings(s->probe)->fds,
+		.ring_cnt = probe_rings(s->probe)->cnt,
+		.ring_bytes = probe_rings(s->probe)->bytes,
 		.enter = drop_all,
 		.enter_ctx = s,
 	};
@@ -215,7 +215,7 @@ static int start_readers(struct session *s, struct err *e)
 	err = ring_group_new(&s->rings, &config, e);
 	if (err)
 		return err;
-	err = sampler_new(&s->sampler, s->probe, s->rings, config.ring_bytes, s->run_stats,
+	err = sampler_new(&s->sampler, s->probe, s->rings, config.ring_bytes, &s->stats_helper,
 			  clock_mono_ns());
 	return err ? err_set(e, err, "out of memory") : 0;
 }
@@ -293,9 +293,9 @@ static int fill_manifest(const struct session *s, struct err *e)
 	if (!err && o->budget_ppm)
 		err = store_writer_set_number(w, "max_overhead_ppm", o->budget_ppm);
 	if (!err)
-		err = store_writer_set_number(w, "ring.bytes", probe_ring_bytes(s->probe));
+		err = store_writer_set_number(w, "ring.bytes", probe_rings(s->probe)->bytes);
 	if (!err)
-		err = store_writer_set_number(w, "ring.cnt", probe_ring_cnt(s->probe));
+		err = store_writer_set_number(w, "ring.cnt", probe_rings(s->probe)->cnt);
 	for (i = 0; !err && i < o->note_cnt; i++)
 		err = target_set_note(w, o->notes[i], e);
 	return err ? err_set(e, err, "cannot describe the recording: %s", strerror(-err)) : 0;
