@@ -41,6 +41,7 @@ struct sampler {
 		outside_seen[WIRE_HOOK_MAX];
 	uint64_t left_out[WIRE_HOOK_MAX]; /* see sampler_leave_out(), sampler_drop() */
 	struct trace_hook_stat stats[WIRE_HOOK_MAX];
+	struct trace_cost cost_row;
 	uint64_t user_start_ns, sys_start_ns;	/* used when the recording began */
 	uint64_t user_ns, sys_ns, bytes_written;
 
@@ -243,24 +244,17 @@ void sampler_begin(struct sampler *s, uint64_t start_ns)
 	s->take_ns = start_ns;
 }
 
-void sampler_drop(struct sampler *s, const struct ring_slice *slices, unsigned int slice_cnt)
+static bool leave_out(void *ctx, const struct wire_hdr *h)
 {
-	const struct ring_slab *slab;
-	unsigned int i;
-	size_t at, bytes;
+	struct sampler *s = ctx;
 
-	for (i = 0; i < slice_cnt; i++) {
-		for (slab = slices[i].first; slab; slab = slab->next) {
-			for (at = 0; at < slab->bytes; at += bytes) {
-				const struct wire_hdr *h = (const void *)(slab->data + at);
+	s->left_out[h->hook]++;
+	return false;
+}
 
-				bytes = wire_record_size(h, slab->bytes - at);
-				if (!bytes)
-					break;
-				s->left_out[h->hook % WIRE_HOOK_MAX]++;
-			}
-		}
-	}
+void sampler_drop(struct sampler *s, struct ring_slice *slices, unsigned int slice_cnt)
+{
+	slices_filter(slices, slice_cnt, leave_out, s);
 }
 
 void sampler_leave_out(struct sampler *s, const uint64_t cnt[WIRE_HOOK_MAX])
@@ -295,12 +289,13 @@ void sampler_cost(const struct sampler *s, struct sampler_cost *ret)
 	*ret = s->cost;
 }
 
-static void fill_hook_stats(struct sampler *s, const struct ring_stats *ring, uint64_t to_ns,
-			    struct sampler_rows *ret)
+static void fill_hook_stats(struct sampler *s, const struct ring_stats *ring,
+			    struct block_slice *slice)
 {
+	uint64_t to_ns = slice->to_ns;
 	unsigned int h;
 
-	ret->hook_stat_cnt = 0;
+	slice->hook_stat_cnt = 0;
 	for (h = 1; h < WIRE_HOOK_MAX; h++) {
 		struct trace_hook_stat row = { .from_ns = s->take_ns, .to_ns = to_ns, .hook = h };
 		uint64_t att = attempted(s, h), kept = kept_of(s, ring, h),
@@ -318,13 +313,13 @@ static void fill_hook_stats(struct sampler *s, const struct ring_stats *ring, ui
 		s->attempted_seen[h] = att;
 		s->kept_seen[h] = kept;
 		s->outside_seen[h] = outside;
-		s->stats[ret->hook_stat_cnt++] = row;
+		s->stats[slice->hook_stat_cnt++] = row;
 	}
 	memset(s->run_cnt, 0, sizeof(s->run_cnt));
 	memset(s->run_time_ns, 0, sizeof(s->run_time_ns));
 	memset(s->sampled_cnt, 0, sizeof(s->sampled_cnt));
 	s->sampled_ns = 0;
-	ret->hook_stats = s->stats;
+	slice->hook_stats = s->stats;
 }
 
 static uint64_t rss_now_bytes(void)
@@ -346,10 +341,9 @@ static uint64_t online_cpus(void)
 	return n > 0 ? (uint64_t)n : 0;
 }
 
-int sampler_take(struct sampler *s, uint64_t to_ns, uint64_t bytes_written,
-		 struct sampler_rows *ret)
+int sampler_take(struct sampler *s, uint64_t bytes_written, struct block_slice *slice)
 {
-	uint64_t user_ns, sys_ns, rss_max_bytes;
+	uint64_t user_ns, sys_ns, rss_max_bytes, to_ns = slice->to_ns;
 	struct ring_stats ring;
 	int err;
 
@@ -359,11 +353,11 @@ int sampler_take(struct sampler *s, uint64_t to_ns, uint64_t bytes_written,
 	if (err)
 		return err;
 	ring_group_stats(s->rings, &ring);
-	fill_hook_stats(s, &ring, to_ns, ret);
+	fill_hook_stats(s, &ring, slice);
 	own_usage(&user_ns, &sys_ns, &rss_max_bytes);
 	s->cost.at_ns = to_ns;
 	s->cost.own_ns += user_ns - s->user_ns + sys_ns - s->sys_ns;
-	ret->cost = (struct trace_cost){
+	s->cost_row = (struct trace_cost){
 		.from_ns = s->take_ns, .to_ns = to_ns,
 		.user_ns = user_ns - s->user_ns, .sys_ns = sys_ns - s->sys_ns,
 		.bytes_written = bytes_written - s->bytes_written,
@@ -379,8 +373,10 @@ int sampler_take(struct sampler *s, uint64_t to_ns, uint64_t bytes_written,
 	ring_group_reset_used_max(s->rings);
 	if (s->losses_given)
 		s->loss_cnt = 0;	/* nothing was added since the last take */
-	ret->losses = s->losses;
-	ret->loss_cnt = s->loss_cnt;
+	slice->costs = &s->cost_row;
+	slice->cost_cnt = 1;
+	slice->losses = s->losses;
+	slice->loss_cnt = s->loss_cnt;
 	s->losses_given = true;
 	return 0;
 }
@@ -410,15 +406,4 @@ void sampler_totals(struct sampler *s, struct sampler_totals *ret)
 	own_usage(&ret->user_ns, &ret->sys_ns, &ret->rss_max_bytes);
 	ret->user_ns -= s->user_start_ns;
 	ret->sys_ns -= s->sys_start_ns;
-}
-
-uint64_t sampler_rows_lost(const struct sampler_rows *rows)
-{
-	uint64_t cnt = 0;
-	size_t i;
-
-	for (i = 0; i < rows->loss_cnt; i++)
-		cnt += rows->losses[i].full_cnt + rows->losses[i].other_cnt +
-		       rows->losses[i].missed_cnt;
-	return cnt;
 }

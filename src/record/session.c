@@ -103,14 +103,8 @@ static int begin(struct session *s, struct err *e)
 	sleep_until(s->start_ns);
 	sampler_begin(s->sampler, s->start_ns);
 	if (s->o.budget_ppm) {
-		struct overhead_config config = { .probe = s->probe,
-						  .sampler = s->sampler,
-						  .sources = s->sources,
-						  .budget_ppm = s->o.budget_ppm,
-						  .warn = s->o.warn,
-						  .warn_ctx = s->o.warn_ctx };
-
-		err = overhead_new(&s->overhead, &config, s->start_ns);
+		err = overhead_new(&s->overhead, &s->o, s->sources, s->probe, s->sampler,
+				   s->start_ns);
 		if (err)
 			return err_set(e, err, "out of memory");
 	}
@@ -141,29 +135,26 @@ static int write_slice(struct session *s, uint64_t to_ns, bool is_last, struct e
 	struct block_slice slice = { .from_ns = s->slice_ns, .to_ns = to_ns, .is_last = is_last };
 	struct clock_tuple now;
 	struct trace_clock clock;
-	struct sampler_rows rows;
 	struct block_stats stats = {};
 	struct buf list = {};
 	struct ring_slab *slab;
 	const void *block;
 	size_t bytes;
-	unsigned int i;
-	int err;
+	unsigned int ring_cnt = probe_rings(s->probe)->cnt, i;
+	int err = 0;
 
 	if (s->overhead)
-		overhead_filter(s->overhead, s->slices, probe_rings(s->probe)->cnt);
-	err = sampler_take(s->sampler, to_ns, store_writer_bytes(s->store), &rows);
-	if (!err && s->overhead)
-		err = overhead_gaps(s->overhead, s->slice_ns, to_ns, &slice.gaps, &slice.gap_cnt);
-	if (!err && s->only)
-		err = workload_filter_apply(s->only, s->slices, probe_rings(s->probe)->cnt);
+		err = overhead_slice(s->overhead, s->slices, ring_cnt, &slice);
 	if (!err)
-		err = flight_recorder_slice(s->flight, s->slices, probe_rings(s->probe)->cnt,
-					    &s->snapshot, sampler_rows_lost(&rows), to_ns,
-					    &slice.marks, &slice.mark_cnt, e);
+		err = sampler_take(s->sampler, store_writer_bytes(s->store), &slice);
+	if (!err && s->only)
+		err = workload_filter_apply(s->only, s->slices, ring_cnt);
+	if (!err)
+		err = flight_recorder_slice(s->flight, s->slices, ring_cnt, &s->snapshot, &slice,
+					    e);
 	if (!err && s->snapshot.len)
 		err = add_segment(&list, s->snapshot.data, s->snapshot.len);
-	for (i = 0; i < probe_rings(s->probe)->cnt; i++) {
+	for (i = 0; i < ring_cnt; i++) {
 		for (slab = s->slices[i].first; slab && !err; slab = slab->next)
 			err = add_segment(&list, slab->data, slab->bytes);
 	}
@@ -175,12 +166,6 @@ static int write_slice(struct session *s, uint64_t to_ns, bool is_last, struct e
 				      .uncertainty_ns = now.uncertainty_ns };
 	slice.segments = (const struct block_segment *)list.data;
 	slice.segment_cnt = list.len / sizeof(struct block_segment);
-	slice.losses = rows.losses;
-	slice.loss_cnt = rows.loss_cnt;
-	slice.hook_stats = rows.hook_stats;
-	slice.hook_stat_cnt = rows.hook_stat_cnt;
-	slice.costs = &rows.cost;
-	slice.cost_cnt = 1;
 	slice.clocks = &clock;
 	slice.clock_cnt = 1;
 	if (!err)
@@ -409,7 +394,6 @@ static void drop_trace(struct session *s)
 /* Recording has failed: keeps what is recorded, and waits for the command, which goes on. */
 static void give_up(struct session *s, const struct err *e, int err)
 {
-	char text[600];
 	int code;
 
 	probe_detach(s->probe);
@@ -418,10 +402,7 @@ static void give_up(struct session *s, const struct err *e, int err)
 	s->store = NULL;
 	if (!s->launch || s->stop_cnt || launch_wait(s->launch, 0, &code))
 		return;
-	snprintf(text, sizeof(text), "%s; recording has ended, the command goes on",
-		 err_text(e, err));
-	if (s->o.warn)
-		s->o.warn(s->o.warn_ctx, text);
+	session_warn(&s->o, "%s; recording has ended, the command goes on", err_text(e, err));
 	while (!s->stop_cnt && !launch_wait(s->launch, 0, &code)) {
 		struct pollfd fds[2] = { { .fd = s->stop_fd, .events = POLLIN },
 					 { .fd = launch_fd(s->launch), .events = POLLIN } };
@@ -512,10 +493,8 @@ void session_get_stats(const struct session *s, struct session_stats *ret)
 	ret->sys_ns = t.sys_ns;
 	ret->rss_max_bytes = t.rss_max_bytes;
 	ret->bpf_ns = t.bpf_ns;
-	if (s->overhead) {
-		ret->off_cnt = overhead_step_cnt(s->overhead);
-		ret->off = overhead_off(s->overhead);
-	}
+	if (s->overhead)
+		overhead_get_stats(s->overhead, ret);
 	if (s->end_ns) {
 		ret->duration_ns = s->end_ns - s->start_ns;
 		return;

@@ -6,6 +6,8 @@
  */
 #include <errno.h>
 #include <linux/capability.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -33,6 +35,19 @@
 /* Descriptors besides the rings': with two rings 94 are open on 6.18, and 188 with every source. */
 #define FILES_NEEDED 128
 #define FILES_NEEDED_HEAP 128
+
+void session_warn(const struct session_options *o, const char *fmt, ...)
+{
+	char text[768];
+	va_list args;
+
+	if (!o->warn)
+		return;
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	o->warn(o->warn_ctx, text);
+}
 
 static int check_options(const struct session_options *o, uint32_t *ret_sources, struct err *e)
 {
@@ -78,8 +93,7 @@ static void note_lack(void *ctx, const char *text)
 	struct session *s = ctx;
 
 	add_lack(s, text);
-	if (s->o.warn)
-		s->o.warn(s->o.warn_ctx, text);
+	session_warn(&s->o, "%s", text);
 }
 
 /* Under sudo the trace belongs to the invoking user, and the recorder becomes that user. */

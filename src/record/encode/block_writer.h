@@ -25,6 +25,9 @@
 #include "format/rows.h"
 
 struct block_writer;
+struct ring_slab;
+struct ring_slice;
+struct wire_hdr;
 
 /* Names of ids that records carry as numbers; asked for once per id. -errno: not known. */
 struct block_names {
@@ -124,5 +127,10 @@ int block_writer_encode(struct block_writer *w, const struct block_slice *s, con
 
 /* Bytes of the wire record at data (rounded up to 8); 0: it is none, or longer than max. */
 size_t wire_record_size(const void *data, size_t max);
+/* The record at *at, which becomes the place of the next one. NULL: there is none. */
+const struct wire_hdr *slab_next_record(const struct ring_slab *s, size_t *at);
+/* Calls keep for each record of the slices, and removes the records for which it says false. */
+void slices_filter(struct ring_slice *slices, unsigned int slice_cnt,
+		   bool (*keep)(void *ctx, const struct wire_hdr *h), void *ctx);
 
 #endif /* BLOCK_WRITER_H */

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* wire_record: what the hooks of wire.h mean to the block writer, and their records' lengths. */
+/*
+ * wire_record: what the hooks of wire.h mean to the block writer, their records' lengths, and the
+ * way through the records of a slice.
+ */
 #include <stddef.h>
+#include <string.h>
 
 #include "record/encode/block_state.h"
+#include "ring/ring.h"
 
 const uint8_t wire_hook_kind[WIRE_HOOK_MAX] = {
 #define X(hook, kind, class) [WIRE_##hook] = EVENT_##kind,
@@ -51,4 +56,35 @@ size_t wire_record_size_odd(const void *data, size_t max)
 size_t wire_record_size(const void *data, size_t max)
 {
 	return wire_record_size_fast(data, max);
+}
+
+const struct wire_hdr *slab_next_record(const struct ring_slab *s, size_t *at)
+{
+	const void *h = s->data + *at;
+	size_t bytes = *at < s->bytes ? wire_record_size_fast(h, s->bytes - *at) : 0;
+
+	*at += bytes;
+	return bytes ? h : NULL;
+}
+
+void slices_filter(struct ring_slice *slices, unsigned int slice_cnt,
+		   bool (*keep)(void *ctx, const struct wire_hdr *h), void *ctx)
+{
+	const struct wire_hdr *h;
+	struct ring_slab *s;
+	size_t at, next, to;
+	unsigned int i;
+
+	for (i = 0; i < slice_cnt; i++) {
+		for (s = slices[i].first; s; s = s->next) {
+			for (at = next = to = 0; (h = slab_next_record(s, &next)); at = next) {
+				if (!keep(ctx, h))
+					continue;
+				if (to != at)
+					memmove(s->data + to, h, next - at);
+				to += next - at;
+			}
+			s->bytes = to;
+		}
+	}
 }
