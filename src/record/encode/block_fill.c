@@ -167,7 +167,7 @@ static void note_step(struct fill *f, const struct wire_hdr *h, uint32_t at)
 static inline void note_request(struct fill *f, const struct kind_rows *k, uint32_t at,
 				const struct wire_request *r)
 {
-	if (f->w->unseen)
+	if (f->w->config.watch_requests)
 		note_step(f, &r->hdr, at);
 }
 
@@ -189,8 +189,7 @@ static void fill_site(struct fill *f, uint32_t slot, uint64_t addr, uint64_t ts_
 	const struct task_thread *t = f->w->slots.thread[slot];
 
 	if (t && t->process &&
-	    site_dict_use(&f->w->sites, &f->w->config.names, &f->w->site_rows, t->process->upid,
-			  t->process->pid, addr, ts_ns) < 0)
+	    block_use_site(f->w, t->process->upid, t->process->pid, addr, ts_ns) < 0)
 		f->failed = true;
 }
 
@@ -304,8 +303,7 @@ static void fill_stack(struct fill *f, const struct wire_stack *r)
 	for (i = 0; i < s.user_cnt; i++)
 		fill_site(f, k->utid[at], s.user[i], r->hdr.ts_ns);
 	for (i = 0; is_new && i < s.kernel_cnt; i++)
-		if (name_dict_use(&w->names, &w->config.names, &w->name_rows, w->epoch,
-				  TRACE_NAME_SYMBOL, s.kernel[i]) < 0)
+		if (block_use_name(w, TRACE_NAME_SYMBOL, s.kernel[i]) < 0)
 			f->failed = true;
 	k->val[EV_STACK_ADDR][at] = r->addr;
 	k->val[EV_STACK_BYTES][at] = r->bytes;
@@ -443,7 +441,7 @@ int block_fill_rows(struct block_writer *w, const struct block_slice *s)
 	if (w->step_cnt > 1)
 		qsort(w->steps, w->step_cnt, sizeof(*w->steps), step_cmp);
 	r = writeback_owner_resolve(w, s);
-	if (r == 0 && w->unseen)
+	if (r == 0 && w->config.watch_requests)
 		r = request_lost_end_resolve(w, s);
 	if (r < 0)
 		return r;

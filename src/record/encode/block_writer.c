@@ -44,11 +44,6 @@ static int writer_alloc(struct block_writer *w)
 
 int block_writer_new(struct block_writer **ret, const struct block_writer_config *config)
 {
-	struct task_table_config ic = {
-		.recorder_pid = config->recorder_pid, .helper_cnt = BLOCK_HELPERS,
-		.page_bytes = config->page_bytes,
-		.all_cmdlines = config->all_cmdlines,
-	};
 	struct block_writer *w;
 	int r;
 
@@ -61,16 +56,11 @@ int block_writer_new(struct block_writer **ret, const struct block_writer_config
 	w->config = *config;
 	if (!w->config.page_bytes)
 		w->config.page_bytes = 4096;
-	ic.helper_pids = w->config.helper_pids;
 	r = writer_alloc(w);
 	if (r == 0)
-		r = task_table_new(&w->task_table, &ic);
+		r = task_table_new(&w->task_table, &w->config);
 	if (r == 0)
 		r = block_out_init(&w->out, config->zstd_level);
-	if (r == 0)
-		r = writeback_owners_new(&w->owners);
-	if (r == 0 && config->watch_requests)
-		r = request_lost_end_new(&w->unseen);
 	if (r < 0) {
 		block_writer_free(w);
 		return r;
@@ -103,11 +93,11 @@ void block_writer_free(struct block_writer *w)
 	block_fill_done(w);
 	column_writer_done(&w->columns);
 	block_out_done(&w->out);
-	name_dict_done(&w->names);
+	block_names_done(w);
 	block_dict_done(&w->sites);
 	block_dict_done(&w->stacks);
-	writeback_owners_free(w->owners);
-	request_lost_end_free(w->unseen);
+	writeback_owners_done(&w->owners);
+	request_lost_end_done(&w->unseen);
 	task_table_free(w->task_table);
 	free(w->cpu_online);
 	free(w->tally);
@@ -159,11 +149,6 @@ static void put_slice_rows(struct block_writer *w, const struct block_slice *s)
 
 /* ---- names ---- */
 
-static int use_name(struct block_writer *w, enum trace_name_type type, uint64_t id)
-{
-	return name_dict_use(&w->names, &w->config.names, &w->name_rows, w->epoch, type, id);
-}
-
 /* The tuples hold every distinct value there is: no need to look at the events. */
 static int use_tuple_names(struct block_writer *w, unsigned int kind, unsigned int at,
 			   enum trace_name_type type)
@@ -173,7 +158,7 @@ static int use_tuple_names(struct block_writer *w, unsigned int kind, unsigned i
 	int r;
 
 	for (i = 0; i < d->cnt; i++) {
-		r = use_name(w, type, d->values[(size_t)i * d->width + at]);
+		r = block_use_name(w, type, d->values[(size_t)i * d->width + at]);
 		if (r < 0)
 			return r;
 	}
@@ -192,7 +177,7 @@ static int use_irq_names(struct block_writer *w)
 		const uint64_t *v = &d->values[(size_t)i * d->width + 1];
 
 		if (v[EV_IRQ_TYPE] == EVENT_IRQ_LINE)
-			r = use_name(w, TRACE_NAME_IRQ, v[EV_IRQ_VECTOR] + 1);
+			r = block_use_name(w, TRACE_NAME_IRQ, v[EV_IRQ_VECTOR] + 1);
 	}
 	return r;
 }
@@ -205,7 +190,7 @@ struct cgroup_use {
 static void use_cgroup(void *ctx, const struct task_process *p)
 {
 	struct cgroup_use *u = ctx;
-	int r = use_name(u->w, TRACE_NAME_CGROUP, p->cgroup_id);
+	int r = block_use_name(u->w, TRACE_NAME_CGROUP, p->cgroup_id);
 
 	if (r < 0)
 		u->error = r;
@@ -269,9 +254,8 @@ static int add_utids(struct block_writer *w)
 /* Forgets names that no block since the last such one used; it used every live cgroup. */
 static int list_all(struct block_writer *w, uint64_t from_ns)
 {
-	int r = name_dict_forget(&w->names, w->keyframe_epoch);
-
-	return r < 0 ? r : task_table_use_alive(w->task_table, from_ns);
+	block_names_forget(w, w->keyframe_epoch);
+	return task_table_use_alive(w->task_table, from_ns);
 }
 
 static int build(struct block_writer *w, const struct block_slice *s)

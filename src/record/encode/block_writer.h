@@ -29,14 +29,15 @@ struct ring_slab;
 struct ring_slice;
 struct wire_hdr;
 
-/* Names of ids that records carry as numbers; asked for once per id. -errno: not known. */
 struct block_names {
 	void *ctx;
-	int (*cache)(void *ctx, uint64_t addr, char *name, size_t size, uint64_t *ret_object_bytes);
-	int (*device)(void *ctx, uint32_t dev, char *name, size_t size, uint64_t *ret_sectors);
-	int (*cgroup)(void *ctx, uint64_t id, char *path, size_t size);
-	int (*symbol)(void *ctx, uint64_t addr, char *name, size_t size); /* "function+0x1a" */
-	int (*irq)(void *ctx, uint32_t irq, char *name, size_t size); /* "ehci,eth0" */
+	/*
+	 * The name of an id that records carry as a number (format/rows.h says what ids there are),
+	 * and in *ret_arg, which is 0 before, what belongs to it: the object size of a slab cache,
+	 * the sectors of a device. Asked for once per id. -errno: not known.
+	 */
+	int (*name)(void *ctx, enum trace_name_type type, uint64_t id, char *name, size_t size,
+		    uint64_t *ret_arg);
 	/*
 	 * What process pid has at ret->addr at ts_ns: fills all of ret but upid and addr, strings
 	 * good until the next call. It is so from ret->from_ns to *ret_until_ns. < 0: nothing is to

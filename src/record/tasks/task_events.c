@@ -201,7 +201,7 @@ static int note_snap_runner(struct task_table *id, const struct wire_snap *r,
 static void snap_memory(struct apply *a, const struct wire_snap *r, struct task_process *p)
 {
 	struct trace_rss row = { .ts_ns = r->task.hdr.ts_ns, .upid = p->upid };
-	uint64_t page = a->id->config.page_bytes;
+	uint64_t page = a->id->config->page_bytes;
 	unsigned int i;
 
 	if (r->total_vm_pages < 0)	/* a kernel thread, or a process that is exiting */
@@ -275,7 +275,7 @@ static int apply_snap(struct apply *a, const struct wire_snap *s)
 			  .cgroup_id = r->cgroup_id,
 			  .comm = t->comm,
 			  .exe = p->exe,
-			  .cmdline = id->config.all_cmdlines || p->flags & TRACE_TASK_WORKLOAD
+			  .cmdline = id->config->all_cmdlines || p->flags & TRACE_TASK_WORKLOAD
 					     ? p->cmdline
 					     : "",
 		  });
@@ -322,7 +322,7 @@ static int apply_exec(struct apply *a, const struct wire_exec *r)
 	p->cmdline = task_join_args(r->strings + r->file_len, r->args_len);
 	if (!p->exe || !p->cmdline)
 		return -ENOMEM;
-	show = id->config.all_cmdlines || p->flags & TRACE_TASK_WORKLOAD;
+	show = id->config->all_cmdlines || p->flags & TRACE_TASK_WORKLOAD;
 	put_event(a, &r->hdr, TRACE_TASK_EXEC, t, &(struct trace_task_event){
 		.cgroup_id = r->cgroup_id, .comm = t->comm, .exe = p->exe,
 		.cmdline = show ? p->cmdline : "",

@@ -25,6 +25,7 @@
 #include "bpf/wire.h"
 #include "format/row_codec.h"
 #include "format/rows.h"
+#include "record/encode/block_writer.h"
 
 #define TASK_TABLE_KEEP_NS 10000000000ull
 #define TASK_TABLE_RSS_CNT 5		/* file, anon, swap, shmem, total_vm */
@@ -69,15 +70,8 @@ struct task_thread {
 	uint64_t slot_block;
 };
 
-struct task_table_config {
-	uint32_t recorder_pid;
-	const uint32_t *helper_pids;	/* helper_cnt pids, 0: none; must outlive the table */
-	unsigned int helper_cnt;
-	uint32_t page_bytes;
-	bool all_cmdlines;
-};
-
-int task_table_new(struct task_table **ret, const struct task_table_config *config);
+/* The caller keeps config. */
+int task_table_new(struct task_table **ret, const struct block_writer_config *config);
 void task_table_free(struct task_table *id);
 
 int task_table_add_workload(struct task_table *id, uint32_t pid);

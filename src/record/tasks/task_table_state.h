@@ -27,7 +27,7 @@ struct task_snap_runner {
 };
 
 struct task_table {
-	struct task_table_config config;
+	const struct block_writer_config *config;
 	struct hash_map by_tid, by_pid, by_waiting;
 	struct task_list threads, processes, waiting;
 	struct task_list used_threads, used_processes;
