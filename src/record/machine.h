@@ -10,7 +10,7 @@
 #include "store/store_writer.h"
 
 /* Sets host, kernel.*, cpu.*, mem.*, page_bytes, recorder.version in the manifest. */
-int machine_describe(struct store_writer *w);
+void machine_describe(struct store_writer *w);
 
 /* Sets online[cpu] for the CPUs that are online now. Later changes show in the switches. */
 void machine_online_cpus(bool *online, unsigned int cpu_cnt);

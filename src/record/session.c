@@ -334,12 +334,12 @@ static int end(struct session *s, struct err *e)
 
 static void count_stored(const struct session *s, struct session_stats *st)
 {
-	struct store_kept kept;
+	const struct store_keep *keep = store_writer_keep(s->store);
+	uint64_t from_ns = store_keep_from_ns(keep);
 
-	store_writer_kept(s->store, &kept);
 	st->bytes = store_writer_bytes(s->store);
-	st->dropped_bytes = kept.dropped_bytes;
-	st->kept_ns = kept.from_ns && s->slice_ns > kept.from_ns ? s->slice_ns - kept.from_ns : 0;
+	st->dropped_bytes = keep->dropped_bytes;
+	st->kept_ns = from_ns && s->slice_ns > from_ns ? s->slice_ns - from_ns : 0;
 }
 
 /* ended: the command has ended, with exit_code */
@@ -347,27 +347,18 @@ static int close_trace(struct session *s, bool ended, int exit_code, struct err 
 {
 	struct store_sync_stats sync;
 	struct sampler_totals t;
-	int err = 0;
+	int err;
 
 	sampler_totals(s->sampler, &t);
 	store_writer_sync_stats(s->store, &sync);
 	if (ended)
-		err = store_writer_set_number(s->store, "command.exit", exit_code);
-	if (!err)
-		err = store_writer_set_number(s->store, "attempted", t.attempted);
-	if (!err)
-		err = store_writer_set_number(s->store, "read", t.read);
-	if (!err)
-		err = store_writer_set_number(s->store, "lost", t.lost);
-	if (!err)
-		err = store_writer_set_number(s->store, "disk.sync_max_ns", sync.max_ns);
+		store_writer_set_number(s->store, "command.exit", exit_code);
+	store_writer_set_number(s->store, "attempted", t.attempted);
+	store_writer_set_number(s->store, "read", t.read);
+	store_writer_set_number(s->store, "lost", t.lost);
+	store_writer_set_number(s->store, "disk.sync_max_ns", sync.max_ns);
 	count_stored(s, &s->stats);
-	if (err) {
-		store_writer_abort(s->store);
-		err_set(e, err, "cannot finish the manifest: %s", strerror(-err));
-	} else {
-		err = store_writer_finish(s->store, e);
-	}
+	err = store_writer_finish(s->store, e);
 	s->store = NULL;
 	return err;
 }

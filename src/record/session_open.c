@@ -79,12 +79,18 @@ static int check_options(const struct session_options *o, uint32_t *ret_sources,
 	return 0;
 }
 
+/* Adds a word to a text, and sep before it unless it is the first. */
+static void join(struct buf *text, const char *word, const char *sep)
+{
+	if (text->len)
+		buf_add(text, sep, strlen(sep));
+	buf_add(text, word, strlen(word));
+}
+
 /* Adds a line to the manifest. `doctor` says the same, so it is not worth a warning each time. */
 static void add_lack(struct session *s, const char *text)
 {
-	if (s->lacks.len)
-		buf_add(&s->lacks, "; ", 2);
-	buf_add(&s->lacks, text, strlen(text));
+	join(&s->lacks, text, "; ");
 }
 
 /* Adds a line to the manifest, and warns the caller. */
@@ -254,64 +260,59 @@ static int check_descriptors(uint32_t sources, struct err *e)
 		       (unsigned long long)need, (unsigned long long)limit.rlim_cur);
 }
 
+/* Sets a manifest entry, and empties the text. */
+static void set_text(struct store_writer *w, const char *key, struct buf *text)
+{
+	buf_add(text, "", 1);
+	if (!text->failed)
+		store_writer_set(w, key, (const char *)text->data);
+	buf_reset(text);
+}
+
+static void set_unless_zero(struct store_writer *w, const char *key, uint64_t value)
+{
+	if (value)
+		store_writer_set_number(w, key, value);
+}
+
 /* Sets the manifest's entries that are known before the recording begins: one per fact. */
-static int fill_manifest(const struct session *s, struct err *e)
+static int fill_manifest(struct session *s, struct err *e)
 {
 	const struct session_options *o = &s->o;
 	struct store_writer *w = s->store;
 	struct buf text = {};
 	unsigned int i;
-	int err;
+	int err = 0;
 
-	err = machine_describe(w);
-	for (i = 0; i < SOURCE_CNT; i++) {
-		if (!(s->sources & SOURCE_BIT(i)))
-			continue;
-		if (text.len)
-			buf_add(&text, ",", 1);
-		buf_add(&text, source_infos[i].name, strlen(source_infos[i].name));
-	}
-	buf_add(&text, "", 1);
-	if (!err && !text.failed)
-		err = store_writer_set(w, "sources", (const char *)text.data);
-	buf_reset(&text);
-	for (i = 0; o->command && o->command[i]; i++) {
-		if (i)
-			buf_add(&text, " ", 1);
-		buf_add(&text, o->command[i], strlen(o->command[i]));
-	}
-	buf_add(&text, "", 1);
-	if (!err && o->command && !text.failed)
-		err = store_writer_set(w, "command", (const char *)text.data);
+	machine_describe(w);
+	for (i = 0; i < SOURCE_CNT; i++)
+		if (s->sources & SOURCE_BIT(i))
+			join(&text, source_infos[i].name, ",");
+	set_text(w, "sources", &text);
+	for (i = 0; o->command && o->command[i]; i++)
+		join(&text, o->command[i], " ");
+	if (o->command)
+		set_text(w, "command", &text);
 	buf_done(&text);
-	if (!err && s->own_pids[OWN_COMMAND])
-		err = store_writer_set_number(w, "command.pid", s->own_pids[OWN_COMMAND]);
-	if (!err)
-		err = store_writer_set(w, "programs", probe_programs(s->probe));
-	if (!err)
-		err = store_writer_set(w, "only", o->only ? "1" : "0");
-	if (!err && s->own_pids[OWN_RECORDER])
-		err = store_writer_set_number(w, "recorder.pid", s->own_pids[OWN_RECORDER]);
-	if (!err && o->command_line)
-		err = store_writer_set(w, "recorder.command_line", o->command_line);
-	if (!err && o->keep_bytes)
-		err = store_writer_set_number(w, "keep.bytes", o->keep_bytes);
-	if (!err && o->keep_ns)
-		err = store_writer_set_number(w, "keep.ns", o->keep_ns);
-	if (!err && o->stacks_min_bytes)
-		err = store_writer_set_number(w, "stacks.min_bytes", o->stacks_min_bytes);
-	if (!err && o->stacks_every)
-		err = store_writer_set_number(w, "stacks.every", o->stacks_every);
-	if (!err && o->cgroup)
-		err = store_writer_set(w, "cgroup", o->cgroup);
-	if (!err && o->budget_ppm)
-		err = store_writer_set_number(w, "max_overhead_ppm", o->budget_ppm);
-	if (!err)
-		err = store_writer_set_number(w, "ring.bytes", probe_rings(s->probe)->bytes);
-	if (!err)
-		err = store_writer_set_number(w, "ring.cnt", probe_rings(s->probe)->cnt);
+	set_unless_zero(w, "command.pid", s->own_pids[OWN_COMMAND]);
+	store_writer_set(w, "programs", probe_programs(s->probe));
+	store_writer_set(w, "only", o->only ? "1" : "0");
+	set_unless_zero(w, "recorder.pid", s->own_pids[OWN_RECORDER]);
+	if (o->command_line)
+		store_writer_set(w, "recorder.command_line", o->command_line);
+	set_unless_zero(w, "keep.bytes", o->keep_bytes);
+	set_unless_zero(w, "keep.ns", o->keep_ns);
+	set_unless_zero(w, "stacks.min_bytes", o->stacks_min_bytes);
+	set_unless_zero(w, "stacks.every", o->stacks_every);
+	if (o->cgroup)
+		store_writer_set(w, "cgroup", o->cgroup);
+	set_unless_zero(w, "max_overhead_ppm", o->budget_ppm);
+	store_writer_set_number(w, "ring.bytes", probe_rings(s->probe)->bytes);
+	store_writer_set_number(w, "ring.cnt", probe_rings(s->probe)->cnt);
 	for (i = 0; !err && i < o->note_cnt; i++)
 		err = target_set_note(w, o->notes[i], e);
+	if (s->lacks.len)
+		set_text(w, "lacks", &s->lacks);
 	return err ? err_set(e, err, "cannot describe the recording: %s", strerror(-err)) : 0;
 }
 
@@ -347,11 +348,6 @@ int session_open(struct session **ret, const struct session_options *o, struct e
 		err = open_writers(s, e);
 	if (!err)
 		err = fill_manifest(s, e);
-	if (!err && s->lacks.len) {
-		buf_add(&s->lacks, "", 1);
-		err = s->lacks.failed ? -ENOMEM :
-			store_writer_set(s->store, "lacks", (const char *)s->lacks.data);
-	}
 	if (!err)
 		err = store_writer_flush_manifest(s->store, e);
 	if (!err)

@@ -212,11 +212,6 @@ static int scan_blocks(struct scan *s, uint64_t at)
 	return 0;
 }
 
-int chunk_scan(int fd, bool verify, const struct chunk_sink *sink, struct chunk_scan_info *ret)
-{
-	return chunk_scan_from(fd, 0, verify, sink, ret);
-}
-
 int chunk_scan_from(int fd, uint64_t offset, bool verify, const struct chunk_sink *sink,
 		    struct chunk_scan_info *ret)
 {

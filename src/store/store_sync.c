@@ -35,8 +35,6 @@ struct store_sync {
 	unsigned int closes;		/* waiting jobs that close a file */
 	bool busy, stop;
 	int error;
-	uint64_t failed_number;
-	uint64_t whole_below;
 	struct store_sync_stats stats;
 };
 
@@ -62,10 +60,10 @@ static void finish_job(struct store_sync *s, struct job *j, int r)
 	if (ns > s->stats.max_ns)
 		s->stats.max_ns = ns;
 	if (r == 0 && j->close)
-		s->whole_below = j->number + 1;
+		s->stats.whole_below = j->number + 1;
 	if (r < 0 && !s->error) {
 		s->error = r;
-		s->failed_number = j->number;
+		s->stats.failed_number = j->number;
 	}
 	free(j->text);
 	free(j);
@@ -224,26 +222,6 @@ int store_sync_wait(struct store_sync *s)
 	r = s->error;
 	pthread_mutex_unlock(&s->lock);
 	return r;
-}
-
-uint64_t store_sync_failed_number(struct store_sync *s)
-{
-	uint64_t n;
-
-	pthread_mutex_lock(&s->lock);
-	n = s->failed_number;
-	pthread_mutex_unlock(&s->lock);
-	return n;
-}
-
-uint64_t store_sync_whole_below(struct store_sync *s)
-{
-	uint64_t n;
-
-	pthread_mutex_lock(&s->lock);
-	n = s->whole_below;
-	pthread_mutex_unlock(&s->lock);
-	return n;
 }
 
 void store_sync_get_stats(struct store_sync *s, struct store_sync_stats *ret)
