@@ -55,17 +55,6 @@ struct sampler {
 	struct hook_mean means[WIRE_HOOK_MAX];
 };
 
-static const uint8_t hook_class[WIRE_HOOK_MAX] = {
-#define X(id, name, class, source) [id] = EVENT_CLASS_##class,
-	EVENT_HOOKS(X)
-#undef X
-};
-
-unsigned int sampler_hook_class(unsigned int hook)
-{
-	return hook < WIRE_HOOK_MAX ? hook_class[hook] : EVENT_CLASS_TASK;
-}
-
 int sampler_new(struct sampler **ret, struct probe *probe, struct ring_group *rings,
 		uint64_t ring_bytes, const struct helper *stats_helper, uint64_t now_ns)
 {
@@ -126,7 +115,7 @@ int sampler_look(struct sampler *s, uint64_t now_ns)
 				continue;
 			row.cpu = cpu;
 			row.hook = h;
-			row.cls = hook_class[h];
+			row.cls = wire_hook_class[h];
 			row.full_cnt = full - seen->full[h];
 			row.other_cnt = other - seen->other[h];
 			err = add_loss(s, &row);
@@ -161,7 +150,7 @@ static int look_for_skips(struct sampler *s, uint64_t now_ns)
 		if (stats[h].missed_cnt <= s->missed_before[h] || missed <= s->missed_seen[h])
 			continue;
 		row.hook = h;
-		row.cls = hook_class[h];
+		row.cls = wire_hook_class[h];
 		row.missed_cnt = missed - s->missed_seen[h];
 		err = add_loss(s, &row);
 		if (err)
@@ -391,14 +380,14 @@ void sampler_totals(struct sampler *s, struct sampler_totals *ret)
 	for (h = 1; h < WIRE_HOOK_MAX; h++) {
 		ret->read += kept_of(s, &ring, h);
 		ret->attempted += attempted(s, h) - outside_of(s, &ring, h);
-		ret->lost_cnt[hook_class[h]] += s->missed_seen[h];
+		ret->lost_cnt[wire_hook_class[h]] += s->missed_seen[h];
 		for (cpu = 0; cpu < s->cpu_cnt; cpu++) {
 			struct probe_count c = probe_count(s->probe, cpu, h);
 			uint64_t lost = c.lost_full + c.lost_other;
 
 			ret->lost += lost;
 			ret->full_cnt += c.lost_full;
-			ret->lost_cnt[hook_class[h]] += lost;
+			ret->lost_cnt[wire_hook_class[h]] += lost;
 		}
 	}
 	for (h = 1; h < WIRE_HOOK_MAX; h++)

@@ -74,7 +74,4 @@ void sampler_leave_out(struct sampler *s, const uint64_t cnt[WIRE_HOOK_MAX]);
 /* Records that were read but lie after the recording's end, and so belong to no slice. */
 void sampler_drop(struct sampler *s, struct ring_slice *slices, unsigned int slice_cnt);
 
-/* The class of a hook. */
-unsigned int sampler_hook_class(unsigned int hook);
-
 #endif /* SAMPLER_H */

@@ -494,7 +494,7 @@ void session_get_stats(const struct session *s, struct session_stats *ret)
 	ring_group_stats(s->rings, &ring);
 	memset(ret->event_cnt, 0, sizeof(ret->event_cnt));
 	for (h = 1; h < WIRE_HOOK_MAX; h++)
-		ret->event_cnt[sampler_hook_class(h)] += ring.kept_cnt[h];
+		ret->event_cnt[wire_hook_class[h]] += ring.kept_cnt[h];
 	if (s->store)
 		count_stored(s, ret);
 	ret->duration_ns = s->start_ns ? clock_mono_ns() - s->start_ns : 0;
@@ -515,6 +515,7 @@ void session_close(struct session *s)
 	workload_filter_free(s->only);
 	overhead_free(s->overhead);
 	block_writer_free(s->writer);
+	free(s->online);
 	close_flight_recorder(s);
 	store_writer_abort(s->store);
 	if (unfinished)

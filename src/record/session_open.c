@@ -170,7 +170,6 @@ static int find_own_pids(struct session *s, struct err *e)
 
 static int open_writers(struct session *s, struct err *e)
 {
-	bool *online = calloc(probe_cpu_cnt(s->probe), sizeof(*online));
 	struct block_writer_config config = {
 		.cpu_cnt = probe_cpu_cnt(s->probe),
 		.zstd_level = s->o.zstd_level,
@@ -189,12 +188,12 @@ static int open_writers(struct session *s, struct err *e)
 	};
 	int err;
 
-	if (!online)
+	s->online = calloc(config.cpu_cnt, sizeof(*s->online));
+	if (!s->online)
 		return err_set(e, -ENOMEM, "out of memory");
-	machine_online_cpus(online, probe_cpu_cnt(s->probe));
-	config.cpu_online = online;
+	machine_online_cpus(s->online, config.cpu_cnt);
+	config.cpu_online = s->online;
 	err = block_writer_new(&s->writer, &config);
-	free(online);
 	if (!err && s->o.only)
 		err = workload_filter_new(&s->only);
 	if (err)

@@ -24,6 +24,7 @@ struct session {
 	struct workload_filter *only;	/* with --only */
 	struct overhead *overhead;	/* with --max-overhead */
 	struct block_writer *writer;
+	bool *online;			/* by CPU, when the recording began */
 	struct store_writer *store;
 	struct flight_recorder *flight;
 	struct launch *launch;

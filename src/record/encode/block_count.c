@@ -7,20 +7,10 @@
  * Every record passes here, so the loop does nothing that the sums tell afterwards.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "record/encode/block_state.h"
 #include "format/chunk.h"
-
-static int add_task(struct block_writer *w, const struct wire_hdr *h)
-{
-	if (array_reserve(&w->tasks, &w->task_cap, w->task_cnt + 1) < 0)
-		return -ENOMEM;
-	w->tasks[w->task_cnt++] = h;
-	return 0;
-}
 
 /* What has no columns: task records, and rows of snapshots, which are no events and of no CPU. */
 static int count_task(struct block_writer *w, const struct wire_hdr *h)
@@ -33,7 +23,7 @@ static int count_task(struct block_writer *w, const struct wire_hdr *h)
 		w->stats.event_cnt[wire_hook_class[h->hook]]++;
 		w->stats.late_cnt += h->ts_ns < w->from_ns;
 	}
-	return add_task(w, h);
+	return block_steps_add(&w->tasks, h, 0);
 }
 
 static int count_segment(struct block_writer *w, const struct block_segment *g)
@@ -82,28 +72,6 @@ static void sum_tally(struct block_writer *w)
 	}
 }
 
-static int sort_tasks(struct block_writer *w)
-{
-	size_t n = w->task_cnt, i;
-	const struct wire_hdr **old = malloc((n + 1) * sizeof(*old));
-	uint32_t *order = malloc((2 * n + 1) * sizeof(*order));
-	uint64_t *ts = malloc((n + 1) * sizeof(*ts));
-	int r = old && order && ts ? 0 : -ENOMEM;
-	const uint32_t *sorted;
-
-	for (i = 0; r == 0 && i < n; i++) {
-		old[i] = w->tasks[i];
-		ts[i] = old[i]->ts_ns;
-	}
-	sorted = r == 0 ? block_order_by_time(ts, order, order + n, (uint32_t)n) : NULL;
-	for (i = 0; sorted && i < n; i++)
-		w->tasks[i] = old[sorted[i]];
-	free(old);
-	free(order);
-	free(ts);
-	return r;
-}
-
 int block_count_records(struct block_writer *w, const struct block_slice *s)
 {
 	uint64_t total = 0;
@@ -112,7 +80,7 @@ int block_count_records(struct block_writer *w, const struct block_slice *s)
 
 	memset(w->tally, 0, (size_t)WIRE_HOOK_MAX * w->config.cpu_cnt * sizeof(*w->tally));
 	memset(&w->stats, 0, sizeof(w->stats));
-	w->task_cnt = 0;
+	w->tasks.cnt = 0;
 	for (i = 0; i < s->segment_cnt; i++) {
 		r = count_segment(w, &s->segments[i]);
 		if (r < 0)
@@ -123,5 +91,6 @@ int block_count_records(struct block_writer *w, const struct block_slice *s)
 		total += w->stats.event_cnt[i];
 	if (total > CHUNK_EVENTS_MAX)
 		return -E2BIG;
-	return sort_tasks(w);
+	block_steps_order(&w->tasks);
+	return 0;
 }

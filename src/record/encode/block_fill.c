@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "record/encode/block_state.h"
 #include "format/chunk.h"
 
@@ -153,15 +152,8 @@ fill_tuple(struct fill *f, struct kind_rows *k, uint32_t at, const uint64_t *tup
 
 static void note_step(struct fill *f, const struct wire_hdr *h, uint32_t at)
 {
-	struct block_writer *w = f->w;
-
-	if (array_reserve(&w->steps, &w->step_cap, w->step_cnt + 1) < 0) {
+	if (block_steps_add(&f->w->steps, h, at) < 0)
 		f->failed = true;
-		return;
-	}
-	w->steps[w->step_cnt] =
-		(struct block_step){ h->ts_ns, h, at, (uint32_t)w->step_cnt };
-	w->step_cnt++;
 }
 
 static inline void note_request(struct fill *f, const struct kind_rows *k, uint32_t at,
@@ -402,20 +394,6 @@ static void note_ends(struct block_writer *w, const struct kind_rows *k, unsigne
 		w->stats.late_cnt++;
 }
 
-/* Orders by time; at the same instant, dirtying comes first. */
-static int step_cmp(const void *a, const void *b)
-{
-	const struct block_step *x = a, *y = b;
-	int later;
-
-	if (x->ts_ns != y->ts_ns)
-		return x->ts_ns < y->ts_ns ? -1 : 1;
-	later = (y->h->hook == WIRE_DIRTY) - (x->h->hook == WIRE_DIRTY);
-	if (later)
-		return later;
-	return x->number < y->number ? -1 : 1;
-}
-
 int block_fill_rows(struct block_writer *w, const struct block_slice *s)
 {
 	struct fill f = { .w = w, .doubtful = w->stats.bad_cnt };
@@ -428,7 +406,7 @@ int block_fill_rows(struct block_writer *w, const struct block_slice *s)
 		if (r < 0)
 			return r;
 	}
-	w->step_cnt = 0;
+	w->steps.cnt = 0;
 	block_dict_begin(&w->sites);
 	block_dict_begin(&w->stacks);
 	w->first_ns = UINT64_MAX;
@@ -437,9 +415,7 @@ int block_fill_rows(struct block_writer *w, const struct block_slice *s)
 		fill_segment(&f, &s->segments[i]);
 	if (f.failed)
 		return -ENOMEM;
-	/* without any step there may be no array to sort */
-	if (w->step_cnt > 1)
-		qsort(w->steps, w->step_cnt, sizeof(*w->steps), step_cmp);
+	block_steps_order(&w->steps);
 	r = writeback_owner_resolve(w, s);
 	if (r == 0 && w->config.watch_requests)
 		r = request_lost_end_resolve(w, s);
@@ -478,6 +454,6 @@ void block_fill_done(struct block_writer *w)
 	free(w->slots.hits);
 	free(w->slots.rank);
 	free(w->slots.order);
-	free(w->tasks);
-	free(w->steps);
+	free(w->tasks.v);
+	free(w->steps.v);
 }

@@ -62,12 +62,9 @@ struct block_cpu {
 	uint64_t doubt_ns;		/* from here on it was seen elsewhere; UINT64_MAX */
 };
 
-/* A record of class block or a dirtying, in order of time over all CPUs. */
-struct block_step {
-	uint64_t ts_ns;
-	const struct wire_hdr *h;
-	uint32_t row;
-	uint32_t number;		/* order of arrival */
+struct block_steps {
+	struct task_step *v;
+	size_t cnt, cap;
 };
 
 /* The sites or the stacks of one block. All zeros is an empty dictionary. */
@@ -85,7 +82,6 @@ struct request_lost_end {
 
 struct block_writer {
 	struct block_writer_config config;
-	bool *cpu_online;		/* NULL: not known */
 	struct task_table *task_table;
 	struct hash_map names[TRACE_NAME_TYPE_CNT];	/* by id; all names ever asked for */
 	struct block_dict sites, stacks;
@@ -100,10 +96,9 @@ struct block_writer {
 	uint32_t rows_cap[EVENT_KIND_CNT];
 	uint32_t *tally;		/* cpu * WIRE_HOOK_MAX + hook: the slice's records */
 	uint32_t *pos;	/* cpu * EVENT_KIND_CNT + kind: counts, then the next row to fill */
-	const struct wire_hdr **tasks;	/* the slice's task records */
-	size_t task_cnt, task_cap;
-	struct block_step *steps;	/* of the slice; without unseen only issues and dirtyings */
-	size_t step_cnt, step_cap;
+	struct block_steps tasks;	/* the slice's task records */
+	/* records of class block and dirtyings; unless watch_requests only issues and dirtyings */
+	struct block_steps steps;
 	struct block_runner *runners;	/* by cpu */
 	uint32_t *running;		/* by cpu: slot at from_ns */
 	struct block_cpu *cpus;		/* by cpu */
@@ -126,7 +121,6 @@ struct block_writer {
 /* ---- wire_record.c ---- */
 
 extern const uint8_t wire_hook_kind[WIRE_HOOK_MAX];	/* enum event_kind; 0: not a column kind */
-extern const uint8_t wire_hook_class[WIRE_HOOK_MAX];	/* enum event_class */
 extern const uint8_t wire_hook_action[WIRE_HOOK_MAX];	/* EVENT_BLOCK_*, EVENT_IRQ_* */
 /* bytes, rounded up to 8; 0: not by its hook */
 extern const uint16_t wire_record_room[WIRE_HOOK_MAX];
@@ -154,10 +148,11 @@ static inline size_t wire_record_size_fast(const void *data, size_t max)
 
 int block_order_rows(struct kind_rows *k, uint32_t start, uint32_t end);
 /*
- * The indexes of n instants in order of time; equal instants keep their order of arrival, which
- * qsort() does not promise. a and b have room for n; the result is one of them.
+ * Steps in order of time, which they get when all are there. At the same instant dirtyings come
+ * first, the others in their order of arrival. -ENOMEM.
  */
-uint32_t *block_order_by_time(const uint64_t *ts, uint32_t *a, uint32_t *b, uint32_t n);
+int block_steps_add(struct block_steps *s, const struct wire_hdr *h, uint32_t row);
+void block_steps_order(struct block_steps *s);
 
 /* ---- block_count.c ---- */
 

@@ -32,13 +32,6 @@ static int writer_alloc(struct block_writer *w)
 	w->cpu_heap = calloc(cpu_cnt, sizeof(*w->cpu_heap));
 	if (!w->tally || !w->pos || !w->runners || !w->running || !w->cpus || !w->cpu_heap)
 		return -ENOMEM;
-	if (w->config.cpu_online) {
-		w->cpu_online = calloc(cpu_cnt, sizeof(*w->cpu_online));
-		if (!w->cpu_online)
-			return -ENOMEM;
-		memcpy(w->cpu_online, w->config.cpu_online, cpu_cnt * sizeof(*w->cpu_online));
-		w->config.cpu_online = NULL;
-	}
 	return 0;
 }
 
@@ -99,7 +92,6 @@ void block_writer_free(struct block_writer *w)
 	writeback_owners_done(&w->owners);
 	request_lost_end_done(&w->unseen);
 	task_table_free(w->task_table);
-	free(w->cpu_online);
 	free(w->tally);
 	free(w->pos);
 	free(w->runners);
@@ -182,20 +174,6 @@ static int use_irq_names(struct block_writer *w)
 	return r;
 }
 
-struct cgroup_use {
-	struct block_writer *w;
-	int error;
-};
-
-static void use_cgroup(void *ctx, const struct task_process *p)
-{
-	struct cgroup_use *u = ctx;
-	int r = block_use_name(u->w, TRACE_NAME_CGROUP, p->cgroup_id);
-
-	if (r < 0)
-		u->error = r;
-}
-
 static int put_names(struct block_writer *w)
 {
 	static const struct {
@@ -207,8 +185,8 @@ static int put_names(struct block_writer *w)
 		{ EVENT_REQUEST, 2, TRACE_NAME_DEVICE },
 		{ EVENT_REQUEST, 5, TRACE_NAME_DEVICE },
 	};
-	struct cgroup_use u = { .w = w };
-	size_t i;
+	const struct task_process *const *p;
+	size_t i, cnt;
 	int r;
 
 	for (i = 0; i < sizeof(uses) / sizeof(*uses); i++) {
@@ -217,10 +195,10 @@ static int put_names(struct block_writer *w)
 			return r;
 	}
 	r = use_irq_names(w);
-	if (r < 0)
-		return r;
-	task_table_each_used_process(w->task_table, use_cgroup, &u);
-	return u.error;
+	p = task_table_used_processes(w->task_table, &cnt);
+	for (i = 0; i < cnt && r == 0; i++)
+		r = block_use_name(w, TRACE_NAME_CGROUP, p[i]->cgroup_id);
+	return r;
 }
 
 /* ---- putting it together ---- */
@@ -275,7 +253,7 @@ static int build(struct block_writer *w, const struct block_slice *s)
 	r = task_table_put_rss_state(w->task_table, &w->rss_state, s->from_ns);
 	if (r < 0)
 		return r;
-	r = task_table_apply(w->task_table, w->tasks, w->task_cnt, &w->task_events, &w->rss_snaps);
+	r = task_table_apply(w->task_table, w->tasks.v, w->tasks.cnt, &w->task_events, &w->rss_snaps);
 	if (r < 0)
 		return r;
 	r = block_fill_rows(w, s);

@@ -60,7 +60,10 @@ struct block_writer_config {
 	uint32_t page_bytes;		/* 0: 4096 */
 	bool watch_requests;		/* declare unseen ends of requests: request_lost_end.c */
 	bool all_cmdlines; /* keep command lines of every process, not just the workload's */
-	/* cpu_cnt entries, copied; NULL: not known, and then a CPU is idle only on evidence */
+	/*
+	 * cpu_cnt entries, which the caller keeps; NULL: not known, and then a CPU is idle only on
+	 * evidence
+	 */
 	const bool *cpu_online;
 	struct block_names names;
 };
@@ -126,6 +129,7 @@ void block_writer_force_keyframe(struct block_writer *w);
 int block_writer_encode(struct block_writer *w, const struct block_slice *s, const void **ret_block,
 			size_t *ret_bytes, struct block_stats *ret_stats);
 
+extern const uint8_t wire_hook_class[];	/* by hook: enum event_class */
 /* Bytes of the wire record at data (rounded up to 8); 0: it is none, or longer than max. */
 size_t wire_record_size(const void *data, size_t max);
 /* The record at *at, which becomes the place of the next one. NULL: there is none. */

@@ -131,11 +131,11 @@ int request_lost_end_resolve(struct block_writer *w, const struct block_slice *s
 	bool is_late = false;	/* a record belongs to an earlier slice, whose losses are past */
 	int r = 0;
 
-	for (i = 0; r == 0 && i < w->step_cnt; i++) {
-		if (w->steps[i].h->hook == WIRE_DIRTY)
+	for (i = 0; r == 0 && i < w->steps.cnt; i++) {
+		if (w->steps.v[i].h->hook == WIRE_DIRTY)
 			continue;
-		is_late |= w->steps[i].ts_ns < w->from_ns;
-		r = on_step(u, (const struct wire_request *)w->steps[i].h);
+		is_late |= w->steps.v[i].ts_ns < w->from_ns;
+		r = on_step(u, (const struct wire_request *)w->steps.v[i].h);
 	}
 	if (r < 0)
 		return r;

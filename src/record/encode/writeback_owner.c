@@ -179,13 +179,13 @@ int writeback_owner_resolve(struct block_writer *w, const struct block_slice *s)
 	if (lost)
 		forget(&w->owners, UINT64_MAX);
 	/* after a loss the last dirtier is unknown anywhere in the slice */
-	for (i = 0; r == 0 && !lost && i < w->step_cnt; i++) {
-		const struct wire_hdr *h = w->steps[i].h;
+	for (i = 0; r == 0 && !lost && i < w->steps.cnt; i++) {
+		const struct wire_hdr *h = w->steps.v[i].h;
 
 		if (h->hook == WIRE_DIRTY)
 			r = on_dirty(w, (const struct wire_dirty *)h);
 		else if (h->hook == WIRE_BLOCK_ISSUE)
-			r = on_issue(w, (const struct wire_request_issue *)h, w->steps[i].row);
+			r = on_issue(w, (const struct wire_request_issue *)h, w->steps.v[i].row);
 	}
 	return r;
 }

@@ -454,7 +454,7 @@ static void apply_waiting(struct task_table *id, uint64_t from_ns)
 	id->waiting.cnt = n;
 }
 
-int task_table_apply(struct task_table *id, const struct wire_hdr *const *records, size_t cnt,
+int task_table_apply(struct task_table *id, const struct task_step *records, size_t cnt,
 		   struct row_writer *task_events, struct row_writer *rss_snaps)
 {
 	struct apply a = { .id = id, .task_events = task_events, .rss_snaps = rss_snaps };
@@ -462,7 +462,7 @@ int task_table_apply(struct task_table *id, const struct wire_hdr *const *record
 	int r;
 
 	for (i = 0; i < cnt; i++) {
-		r = apply_one(&a, records[i]);
+		r = apply_one(&a, records[i].h);
 		if (r < 0)
 			return r;
 	}

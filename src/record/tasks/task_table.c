@@ -514,11 +514,8 @@ int task_table_put_tasks(struct task_table *id, struct row_writer *processes,
 	return id->failed || processes->out.failed || threads->out.failed ? -ENOMEM : 0;
 }
 
-void task_table_each_used_process(struct task_table *id,
-				void (*f)(void *ctx, const struct task_process *p), void *ctx)
+const struct task_process *const *task_table_used_processes(struct task_table *id, size_t *ret_cnt)
 {
-	size_t i;
-
-	for (i = 0; i < id->used_processes.cnt; i++)
-		f(ctx, id->used_processes.v[i]);
+	*ret_cnt = id->used_processes.cnt;
+	return (const struct task_process *const *)id->used_processes.v;
 }

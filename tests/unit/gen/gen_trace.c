@@ -104,7 +104,7 @@ struct gen *gen_open(const char *dir, const struct gen_config *config)
 		.names = { .name = name_of },
 	};
 	struct err e = { 0 };
-	bool online[1024];
+	static bool online[1024];
 
 	if (!g)
 		abort();
