@@ -330,7 +330,7 @@ int session_open(struct session **ret, const struct session_options *o, struct e
 	if (!err)
 		err = check_descriptors(s->sources, e);
 	if (!err)
-		err = flight_recorder_check(o, s->sources, e);
+		err = flight_recorder_new(&s->flight, &s->o, s->sources, e);
 	/* checked before anything is made or moved */
 	if (!err && o->command && !launch_finds(o->command[0])) {
 		s->no_command = true;
@@ -352,7 +352,7 @@ int session_open(struct session **ret, const struct session_options *o, struct e
 	if (!err)
 		err = target_seed(s->probe, s->writer, s->own_pids[OWN_COMMAND], o, e);
 	if (!err)
-		err = flight_recorder_new(&s->flight, &s->o, s->sources, s->store, e);
+		err = flight_recorder_begin(s->flight, s->store, e);
 	if (!err)
 		err = start_readers(s, e);
 	if (!err)

@@ -166,31 +166,30 @@ static int add_job(struct store_sync *s, const struct job *job)
 	return 0;
 }
 
-int store_sync_ask(struct store_sync *s, int fd, uint64_t number)
+static int ask(struct store_sync *s, const struct job *j)
 {
 	int r;
 
 	pthread_mutex_lock(&s->lock);
+	while (j->close && s->closes >= CLOSES_MAX && !s->error)
+		pthread_cond_wait(&s->idle, &s->lock);
 	r = s->error;
 	/* a sync that has not begun yet will include these bytes */
-	if (r == 0 && !(s->last && s->last->fd == fd && !s->last->close && !s->last->text))
-		r = add_job(s, &(struct job){ .fd = fd, .number = number });
+	if (r == 0 && (j->close || j->text || !s->last || s->last->fd != j->fd || s->last->close))
+		r = add_job(s, j);
 	pthread_mutex_unlock(&s->lock);
 	return r;
 }
 
+int store_sync_ask(struct store_sync *s, int fd, uint64_t number)
+{
+	return ask(s, &(struct job){ .fd = fd, .number = number });
+}
+
 int store_sync_close(struct store_sync *s, int fd, uint64_t number)
 {
-	const struct job j = { .fd = fd, .close = true, .number = number };
-	int r;
+	int r = ask(s, &(struct job){ .fd = fd, .close = true, .number = number });
 
-	pthread_mutex_lock(&s->lock);
-	while (s->closes >= CLOSES_MAX && !s->error)
-		pthread_cond_wait(&s->idle, &s->lock);
-	r = s->error;
-	if (r == 0)
-		r = add_job(s, &j);
-	pthread_mutex_unlock(&s->lock);
 	if (r < 0)
 		s->files->close(s->files->ctx, fd);
 	return r;
@@ -199,14 +198,8 @@ int store_sync_close(struct store_sync *s, int fd, uint64_t number)
 int store_sync_manifest(struct store_sync *s, const struct manifest_place *place, char *text,
 			size_t bytes)
 {
-	const struct job j = { .fd = -1, .text = text, .bytes = bytes, .place = *place };
-	int r;
+	int r = ask(s, &(struct job){ .fd = -1, .text = text, .bytes = bytes, .place = *place });
 
-	pthread_mutex_lock(&s->lock);
-	r = s->error;
-	if (r == 0)
-		r = add_job(s, &j);
-	pthread_mutex_unlock(&s->lock);
 	if (r < 0)
 		free(text);
 	return r;

@@ -29,7 +29,6 @@ struct flight_recorder {
 	const struct session_options *o;
 	struct marks marks;
 	struct snapshotter *snapshotter;
-	struct trigger *exprs;
 	struct trigger_set *triggers;	/* NULL: none were given */
 	/* of the trigger that fired; why is empty when none did */
 	char why[256];
@@ -39,26 +38,6 @@ struct flight_recorder {
 	volatile sig_atomic_t asked, granted;	/* snapshots asked for by signal, and made */
 	bool told_dropped, path_parent_checked;
 };
-
-static int parse_all(const struct session_options *o, uint32_t sources, struct trigger *ret,
-		     struct err *e)
-{
-	unsigned int i;
-	int r = 0;
-
-	for (i = 0; i < o->trigger_cnt && r == 0; i++)
-		r = trigger_parse(o->triggers[i], sources, o->command, &ret[i], e);
-	return r;
-}
-
-int flight_recorder_check(const struct session_options *o, uint32_t sources, struct err *e)
-{
-	struct trigger *t = calloc(o->trigger_cnt + 1, sizeof(*t));
-	int r = t ? parse_all(o, sources, t, e) : err_set(e, -ENOMEM, "out of memory");
-
-	free(t);
-	return r;
-}
 
 static void tell(const struct flight_recorder *w, const char *text)
 {
@@ -82,31 +61,49 @@ static int on_fired(void *ctx, const struct trigger *t, uint64_t ts_ns, const ch
 	return marks_add(&w->marks, ts_ns, TRACE_MARK_TRIGGER, why);
 }
 
+/* Checks the triggers, and makes the set of those that were given. */
+static int make_triggers(struct flight_recorder *w, uint32_t sources, struct err *e)
+{
+	const struct session_options *o = w->o;
+	const struct trigger_sink sink = { w, on_fired };
+	struct trigger *t = calloc(o->trigger_cnt + 1, sizeof(*t));
+	unsigned int i;
+	int r = t ? 0 : -ENOMEM;
+
+	for (i = 0; i < o->trigger_cnt && r == 0; i++)
+		r = trigger_parse(o->triggers[i], sources, o->command, &t[i], e);
+	if (r == 0 && o->trigger_cnt)
+		r = trigger_set_new(&w->triggers, t, o->trigger_cnt, &sink);
+	free(t);
+	return r;
+}
+
 int flight_recorder_new(struct flight_recorder **ret, const struct session_options *o,
-			uint32_t sources, struct store_writer *store, struct err *e)
+			uint32_t sources, struct err *e)
 {
 	struct flight_recorder *w = calloc(1, sizeof(*w));
-	const struct trigger_sink sink = { w, on_fired };
-	int r;
+	int r = -ENOMEM;
 
-	if (!w)
-		return err_set(e, -ENOMEM, "out of memory");
-	w->o = o;
-	w->marks.socket = store_writer_control_socket(store);
-	w->marks.fd = o->has_mark_fd ? o->mark_fd : -1;
-	w->exprs = calloc(o->trigger_cnt + 1, sizeof(*w->exprs));
-	r = w->exprs ? parse_all(o, sources, w->exprs, e) : -ENOMEM;
-	if (r == 0 && o->trigger_cnt)
-		r = trigger_set_new(&w->triggers, w->exprs, o->trigger_cnt, &sink);
-	if (r == 0)
-		r = snapshotter_new(&w->snapshotter, store_writer_dir_fd(store), o->output,
-				    store_writer_uid(store), store_writer_gid(store));
+	if (w) {
+		w->o = o;
+		w->marks.fd = o->has_mark_fd ? o->mark_fd : -1;
+		r = make_triggers(w, sources, e);
+	}
 	if (r < 0) {
 		flight_recorder_free(w);
 		return err_set(e, r, "out of memory");
 	}
 	*ret = w;
 	return 0;
+}
+
+int flight_recorder_begin(struct flight_recorder *w, struct store_writer *store, struct err *e)
+{
+	int r = snapshotter_new(&w->snapshotter, store_writer_dir_fd(store), w->o->output,
+				store_writer_uid(store), store_writer_gid(store));
+
+	w->marks.socket = store_writer_control_socket(store);
+	return r < 0 ? err_set(e, r, "out of memory") : 0;
 }
 
 void flight_recorder_free(struct flight_recorder *w)
@@ -116,7 +113,6 @@ void flight_recorder_free(struct flight_recorder *w)
 	snapshotter_free(w->snapshotter);
 	marks_done(&w->marks);
 	trigger_set_free(w->triggers);
-	free(w->exprs);
 	free(w);
 }
 

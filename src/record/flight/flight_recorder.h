@@ -25,12 +25,11 @@ struct block_slice;
 struct store_writer;
 struct flight_recorder;
 
-/* Checks the triggers of o before anything begins. sources: the recorded ones. */
-int flight_recorder_check(const struct session_options *o, uint32_t sources, struct err *e);
-
-/* The caller keeps o and store; store may be closed only after flight_recorder_end(). */
+/* Checks the triggers of o, which the caller keeps. sources: the recorded ones. */
 int flight_recorder_new(struct flight_recorder **ret, const struct session_options *o,
-			uint32_t sources, struct store_writer *store, struct err *e);
+			uint32_t sources, struct err *e);
+/* The caller keeps store, and closes it only after flight_recorder_end(). */
+int flight_recorder_begin(struct flight_recorder *w, struct store_writer *store, struct err *e);
 /* NULL is fine. */
 void flight_recorder_free(struct flight_recorder *w);
 
