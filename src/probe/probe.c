@@ -21,7 +21,6 @@
 #include "probe/adapt.h"
 #include "probe/attach.h"
 #include "probe/kernel.h"
-#include "probe/libbpf_text.h"
 #include "probe/pagemap.h"
 #include "probe/source.h"
 
@@ -54,6 +53,13 @@ static void warn(const struct probe_config *config, const char *fmt, ...)
 	config->warn(config->warn_ctx, text);
 }
 
+static bool points_to(const struct kernel_info *k, const char *tracepoint, int i, const char *type)
+{
+	const char *name = kernel_arg_points_to(k, tracepoint, i);
+
+	return name && !strcmp(name, type);
+}
+
 /* Sets the constants that say what the tracepoints of this kernel look like: see conf.bpf.h. */
 static void describe_kernel(struct ebpfrec_bpf__rodata *r, const struct kernel_info *k,
 			    unsigned int cpu_cnt)
@@ -61,13 +67,13 @@ static void describe_kernel(struct ebpfrec_bpf__rodata *r, const struct kernel_i
 	int n;
 
 	r->conf_switch_state_arg = kernel_tracepoint_args(k, "sched_switch") >= 4;
-	r->conf_rq_arg = !kernel_arg_is_struct(k, "block_rq_issue", 0, "request");
-	r->conf_kmalloc_cache_arg = kernel_arg_is_pointer(k, "kmalloc", 2);
-	if (!kernel_arg_is_pointer(k, "kmem_cache_alloc", 2))
+	r->conf_rq_arg = !points_to(k, "block_rq_issue", 0, "request");
+	r->conf_kmalloc_cache_arg = kernel_arg_points_to(k, "kmalloc", 2) != NULL;
+	if (!kernel_arg_points_to(k, "kmem_cache_alloc", 2))
 		r->conf_cache_alloc_sizes = 1;
 	else if (kernel_tracepoint_args(k, "kmem_cache_alloc") >= 6)
 		r->conf_cache_alloc_sizes = 2;
-	r->conf_cache_free_cache = kernel_arg_is_struct(k, "kmem_cache_free", 2, "kmem_cache");
+	r->conf_cache_free_cache = points_to(k, "kmem_cache_free", 2, "kmem_cache");
 	r->conf_rss_count_arg = kernel_tracepoint_args(k, "rss_stat") >= 3;
 	r->conf_rss_sum_cpus = cpu_cnt <= RSS_SUM_CPUS_MAX ? cpu_cnt : 0;
 	n = kernel_tracepoint_args(k, "mmap_lock_released");
@@ -383,7 +389,7 @@ int probe_open(struct probe **ret, const struct probe_config *config, struct err
 	p = calloc(1, sizeof(*p));
 	if (!p)
 		return err_set(e, -ENOMEM, "out of memory");
-	libbpf_text_keep();
+	adapt_keep_text();
 	p->sources = config->sources;
 	err = kernel_info_open(&p->kernel, config->btf_file, e);
 	if (err)

@@ -9,6 +9,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+
 static void cpu_model(char *model, size_t size)
 {
 	FILE *f = fopen("/proc/cpuinfo", "re");
@@ -120,4 +122,26 @@ void machine_visit_cpus(void)
 	}
 	CPU_FREE(before);
 	CPU_FREE(one);
+}
+
+void machine_read_clocks(struct trace_clock *ret)
+{
+	struct trace_clock best = { .uncertainty_ns = UINT64_MAX };
+	int i;
+
+	for (i = 0; i < 5; i++) {
+		struct trace_clock t;
+		uint64_t before, after;
+
+		before = clock_ns(CLOCK_MONOTONIC);
+		t.boot_ns = clock_ns(CLOCK_BOOTTIME);
+		t.real_ns = clock_ns(CLOCK_REALTIME);
+		t.tai_ns = clock_ns(CLOCK_TAI);
+		after = clock_ns(CLOCK_MONOTONIC);
+		t.uncertainty_ns = (after - before + 1) / 2;
+		t.mono_ns = before + (after - before) / 2;
+		if (t.uncertainty_ns < best.uncertainty_ns)
+			best = t;
+	}
+	*ret = best;
 }

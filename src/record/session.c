@@ -133,7 +133,6 @@ static int add_segment(struct buf *list, const void *data, size_t bytes)
 static int write_slice(struct session *s, uint64_t to_ns, bool is_last, struct err *e)
 {
 	struct block_slice slice = { .from_ns = s->slice_ns, .to_ns = to_ns, .is_last = is_last };
-	struct clock_tuple now;
 	struct trace_clock clock;
 	struct block_stats stats = {};
 	struct buf list = {};
@@ -158,12 +157,7 @@ static int write_slice(struct session *s, uint64_t to_ns, bool is_last, struct e
 		for (slab = s->slices[i].first; slab && !err; slab = slab->next)
 			err = add_segment(&list, slab->data, slab->bytes);
 	}
-	clock_read_tuple(&now);
-	clock = (struct trace_clock){ .mono_ns = now.mono_ns,
-				      .boot_ns = now.boot_ns,
-				      .real_ns = now.real_ns,
-				      .tai_ns = now.tai_ns,
-				      .uncertainty_ns = now.uncertainty_ns };
+	machine_read_clocks(&clock);
 	slice.segments = (const struct block_segment *)list.data;
 	slice.segment_cnt = list.len / sizeof(struct block_segment);
 	slice.clocks = &clock;

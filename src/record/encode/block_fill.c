@@ -2,7 +2,7 @@
 /*
  * block_fill: wire records in, arrays per kind and column out.
  *
- * The second of two passes over the records. The first (block_count) has counted, so that every
+ * The second of two passes over the records. The first (wire_record) has counted, so that every
  * (kind, CPU) gets its place in the arrays; then task_table has applied the task records. This one
  * resolves tids and writes each value to where it belongs: one switch per record and no allocation.
  */
@@ -399,13 +399,12 @@ int block_fill_rows(struct block_writer *w, const struct block_slice *s)
 	struct fill f = { .w = w, .doubtful = w->stats.bad_cnt };
 	unsigned int kind, cpu;
 	size_t i;
-	int r;
+	int r = 0;
 
-	for (kind = 1; kind < EVENT_KIND_CNT; kind++) {
+	for (kind = 1; kind < EVENT_KIND_CNT && r == 0; kind++)
 		r = rows_prepare(w, kind);
-		if (r < 0)
-			return r;
-	}
+	if (r < 0)
+		return r;
 	w->steps.cnt = 0;
 	block_dict_begin(&w->sites);
 	block_dict_begin(&w->stacks);

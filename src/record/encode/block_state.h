@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * block_state: what the parts of the block writer share: block_writer.c (sections), block_count.c
+ * block_state: what the parts of the block writer share: block_writer.c (sections), wire_record.c
  * (how many of what), block_fill.c (records to arrays), cpu_keyframe.c (who ran when),
  * writeback_owner.c (whose pages a request writes back), request_lost_end.c (ends of requests that
  * nobody saw). Nobody else.
@@ -144,6 +144,9 @@ static inline size_t wire_record_size_fast(const void *data, size_t max)
 	return bytes;
 }
 
+/* Counts records per kind and CPU, finds the task records and sorts them by time. */
+int block_count_records(struct block_writer *w, const struct block_slice *s);
+
 /* ---- block_order.c ---- */
 
 int block_order_rows(struct kind_rows *k, uint32_t start, uint32_t end);
@@ -153,11 +156,6 @@ int block_order_rows(struct kind_rows *k, uint32_t start, uint32_t end);
  */
 int block_steps_add(struct block_steps *s, const struct wire_hdr *h, uint32_t row);
 void block_steps_order(struct block_steps *s);
-
-/* ---- block_count.c ---- */
-
-/* Counts records per kind and CPU, finds the task records and sorts them by time. */
-int block_count_records(struct block_writer *w, const struct block_slice *s);
 
 /* ---- block_fill.c ---- */
 

@@ -2,7 +2,7 @@
 /*
  * block_writer: one slice of wire records in, one block of bytes out.
  *
- * Counting (block_count), who is who (task_table), arrays (block_fill), who ran when
+ * Counting (wire_record), who is who (task_table), arrays (block_fill), who ran when
  * (cpu_keyframe), small sections (here), event columns (column_writer), packing (block_out).
  * Between blocks it keeps task_table, the runner of each CPU, and memory to work in.
  */
@@ -147,14 +147,11 @@ static int use_tuple_names(struct block_writer *w, unsigned int kind, unsigned i
 {
 	const struct tuple_dict *d = &w->rows[kind].tuples;
 	uint32_t i;
-	int r;
+	int r = 0;
 
-	for (i = 0; i < d->cnt; i++) {
+	for (i = 0; i < d->cnt && r == 0; i++)
 		r = block_use_name(w, type, d->values[(size_t)i * d->width + at]);
-		if (r < 0)
-			return r;
-	}
-	return 0;
+	return r;
 }
 
 /* Of lines only: soft interrupts and the CPU's own have names of their own (FORMAT.md). */
@@ -187,14 +184,12 @@ static int put_names(struct block_writer *w)
 	};
 	const struct task_process *const *p;
 	size_t i, cnt;
-	int r;
+	int r = 0;
 
-	for (i = 0; i < sizeof(uses) / sizeof(*uses); i++) {
+	for (i = 0; i < sizeof(uses) / sizeof(*uses) && r == 0; i++)
 		r = use_tuple_names(w, uses[i].kind, uses[i].at, uses[i].type);
-		if (r < 0)
-			return r;
-	}
-	r = use_irq_names(w);
+	if (r == 0)
+		r = use_irq_names(w);
 	p = task_table_used_processes(w->task_table, &cnt);
 	for (i = 0; i < cnt && r == 0; i++)
 		r = block_use_name(w, TRACE_NAME_CGROUP, p[i]->cgroup_id);
@@ -242,45 +237,36 @@ static int build(struct block_writer *w, const struct block_slice *s)
 
 	block_out_begin(&w->out);
 	r = block_count_records(w, s);
-	if (r < 0)
-		return r;
-	r = task_table_begin(w->task_table, w->epoch, s->from_ns, w->start_ns);
-	if (r < 0)
-		return r;
-	r = block_slots_begin(w);
-	if (r < 0)
-		return r;
-	r = task_table_put_rss_state(w->task_table, &w->rss_state, s->from_ns);
-	if (r < 0)
-		return r;
-	r = task_table_apply(w->task_table, w->tasks.v, w->tasks.cnt, &w->task_events, &w->rss_snaps);
-	if (r < 0)
-		return r;
-	r = block_fill_rows(w, s);
-	if (r < 0)
-		return r;
-	r = block_account_cpus(w, s);
+	if (r == 0)
+		r = task_table_begin(w->task_table, w->epoch, s->from_ns, w->start_ns);
+	if (r == 0)
+		r = block_slots_begin(w);
+	if (r == 0)
+		r = task_table_put_rss_state(w->task_table, &w->rss_state, s->from_ns);
+	if (r == 0)
+		r = task_table_apply(w->task_table, w->tasks.v, w->tasks.cnt, &w->task_events,
+				     &w->rss_snaps);
+	if (r == 0)
+		r = block_fill_rows(w, s);
+	if (r == 0)
+		r = block_account_cpus(w, s);
 	if (r < 0)
 		return r;
 	block_put_keyframe(w);
 	put_slice_rows(w, s);
 	r = w->force_keyframe ? list_all(w, s->from_ns) : 0;
-	if (r < 0)
-		return r;
-	r = task_table_put_tasks(w->task_table, &w->processes, &w->threads);
-	if (r < 0)
-		return r;
-	r = put_names(w);
+	if (r == 0)
+		r = task_table_put_tasks(w->task_table, &w->processes, &w->threads);
+	if (r == 0)
+		r = put_names(w);
 	if (r < 0)
 		return r;
 #define X(type, rows) block_out_add_rows(&w->out, type, &w->rows);
 	SMALL_SECTIONS(X)
 #undef X
 	r = add_utids(w);
-	if (r < 0)
-		return r;
-	return column_write_all(&w->columns, &w->out, w->rows, w->config.cpu_cnt, w->first_ns,
-				w->slots.rank);
+	return r < 0 ? r : column_write_all(&w->columns, &w->out, w->rows, w->config.cpu_cnt,
+					    w->first_ns, w->slots.rank);
 }
 
 int block_writer_encode(struct block_writer *w, const struct block_slice *s, const void **ret_block,
