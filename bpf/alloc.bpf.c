@@ -162,11 +162,11 @@ static __always_inline int send_cache_alloc(u64 *ctx, __u32 hook, bool second)
 		r->bytes_req = CTX_ARG(ctx, 3);
 		r->bytes_alloc = CTX_ARG(ctx, 4);
 	} else {				/* since 6.1: the cache has the sizes */
-		struct cache_sizes sizes = fix_cache_sizes((void *)CTX_ARG(ctx, 2));
+		struct kmem_cache *cache = (void *)CTX_ARG(ctx, 2);
 
-		r->cache = CTX_ARG(ctx, 2);
-		r->bytes_req = sizes.object_size;
-		r->bytes_alloc = sizes.size;
+		r->cache = (__u64)cache;
+		r->bytes_req = PEEK(cache, object_size);
+		r->bytes_alloc = PEEK(cache, size);
 	}
 	bytes = r->bytes_alloc;
 	emit_submit(&e, r);
@@ -274,22 +274,14 @@ int rss_stat(u64 *ctx)
 	struct mm_struct *mm = (void *)ctx[0];
 	__u32 member = ctx[1];
 	__u32 pid = fix_mm_pid(mm);
-	struct wire_rss *r;
 	struct emit e;
 	__s64 pages;
 
 	if (!pid || filter_drops(pid))
 		return 0;
 	pages = conf_rss_count_arg ? (__s64)CTX_ARG(ctx, 2) : fix_rss_pages(mm, member);
-	if (!emit_open(&e, WIRE_RSS))
-		return 0;
-	r = emit_reserve(&e, sizeof(*r), fix_current_id(e.cnt), 0);
-	if (!r)
-		return 0;
-	r->pid = pid;
-	r->member = member;
-	r->pages = pages;
-	emit_submit(&e, r);
+	if (emit_open(&e, WIRE_RSS))
+		send_rss(&e, fix_current_id(e.cnt), pid, member, pages);
 	return 0;
 }
 
@@ -352,21 +344,11 @@ int vm_area(u64 *ctx)
 	return 0;
 }
 
-static __always_inline void send_vm(__u32 tid, __u32 pid, __u32 op, __u64 addr, __u64 len,
-				    __u64 total)
+/* What a system call may do to the size of its caller's map. */
+static __always_inline __u32 vm_op(long nr)
 {
-	struct wire_vm *r;
-	struct emit e;
-
-	r = emit_begin(&e, WIRE_VM, sizeof(*r), tid, 0);
-	if (!r)
-		return;
-	r->pid = pid;
-	r->op = op;
-	r->addr = addr;
-	r->len_bytes = len;
-	r->total_vm_pages = total;
-	emit_submit(&e, r);
+	return nr == NR_MMAP ? EVENT_VM_MMAP : nr == NR_MUNMAP ? EVENT_VM_MUNMAP :
+	       nr == NR_BRK ? EVENT_VM_BRK : nr == NR_MREMAP ? EVENT_VM_MREMAP : EVENT_VM_OTHER;
 }
 
 /*
@@ -380,7 +362,7 @@ int vm_released(u64 *ctx)
 	struct mm_struct *mm = (void *)ctx[0];
 	bool write = conf_lock_write_arg == 1 ? CTX_ARG(ctx, 1) : CTX_ARG(ctx, 2);
 	struct task_struct *cur = bpf_get_current_task_btf();
-	__u32 zero = 0, op = EVENT_VM_OTHER, pid;
+	__u32 zero = 0, op, pid;
 	__u64 addr = 0, len = 0;
 	struct vm_area_found *f;
 	struct pt_regs *regs;
@@ -390,19 +372,8 @@ int vm_released(u64 *ctx)
 		return 0;
 	regs = (void *)bpf_task_pt_regs(cur);
 	nr = REGS_NR(regs);
+	op = vm_op(nr);
 	switch (nr) {
-	case NR_MMAP:
-		op = EVENT_VM_MMAP;
-		break;
-	case NR_MUNMAP:
-		op = EVENT_VM_MUNMAP;
-		break;
-	case NR_BRK:
-		op = EVENT_VM_BRK;
-		break;
-	case NR_MREMAP:
-		op = EVENT_VM_MREMAP;
-		break;
 	case NR_MPROTECT:
 	case NR_MADVISE:
 	case NR_CLONE:
@@ -440,20 +411,16 @@ int vm_sys_exit(u64 *ctx)
 	long nr = REGS_NR(regs);
 	struct task_struct *cur;
 	struct mm_struct *mm;
-	__u32 op, pid;
+	__u32 op = vm_op(nr), pid;
 	__u64 addr, len;
 
-	if (nr != NR_MMAP && nr != NR_MUNMAP && nr != NR_BRK && nr != NR_MREMAP)
-		return 0;
-	if (ret < 0 && ret > -4096)
+	if (op == EVENT_VM_OTHER || (ret < 0 && ret > -4096))
 		return 0;
 	cur = (void *)bpf_get_current_task();
 	mm = BPF_CORE_READ(cur, mm);
 	pid = bpf_get_current_pid_tgid() >> 32;
 	if (!mm || filter_drops(pid))
 		return 0;
-	op = nr == NR_MMAP ? EVENT_VM_MMAP : nr == NR_MUNMAP ? EVENT_VM_MUNMAP :
-	     nr == NR_BRK ? EVENT_VM_BRK : EVENT_VM_MREMAP;
 	addr = op == EVENT_VM_MUNMAP ? REGS_ARG0(regs) : (__u64)ret;
 	len = op == EVENT_VM_BRK ? 0 : REGS_ARG1(regs);
 	send_vm(bpf_get_current_pid_tgid(), pid, op, addr, len, BPF_CORE_READ(mm, total_vm));

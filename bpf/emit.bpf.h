@@ -145,4 +145,37 @@ static __always_inline void emit_output(struct emit *e, void *record, __u64 size
 		emit_count_loss(e, size);
 }
 
+/* ---- records that programs of more than one file send ---- */
+
+/* e is open for WIRE_RSS. */
+static __always_inline void send_rss(struct emit *e, __u32 tid, __u32 pid, __u32 member,
+				     __s64 pages)
+{
+	struct wire_rss *r = emit_reserve(e, sizeof(*r), tid, 0);
+
+	if (!r)
+		return;
+	r->pid = pid;
+	r->member = member;
+	r->pages = pages;
+	emit_submit(e, r);
+}
+
+static __always_inline void send_vm(__u32 tid, __u32 pid, __u32 op, __u64 addr, __u64 len,
+				    __u64 total)
+{
+	struct wire_vm *r;
+	struct emit e;
+
+	r = emit_begin(&e, WIRE_VM, sizeof(*r), tid, 0);
+	if (!r)
+		return;
+	r->pid = pid;
+	r->op = op;
+	r->addr = addr;
+	r->len_bytes = len;
+	r->total_vm_pages = total;
+	emit_submit(&e, r);
+}
+
 #endif /* EMIT_BPF_H */

@@ -30,9 +30,4 @@ static __always_inline bool filter_drops(__u32 pid)
 	return conf_only && !filter_is_target(pid);
 }
 
-static __always_inline bool filter_drops_current(void)
-{
-	return conf_only && !filter_is_target(bpf_get_current_pid_tgid() >> 32);
-}
-
 #endif /* FILTER_BPF_H */

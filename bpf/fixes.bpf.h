@@ -202,18 +202,4 @@ static __always_inline __u32 fix_rq_part(struct request *rq)
 	return 0;
 }
 
-struct cache_sizes {
-	__u32 size;		/* bytes an object takes */
-	__u32 object_size;	/* bytes its user asked for */
-};
-
-static __always_inline struct cache_sizes fix_cache_sizes(struct kmem_cache *s)
-{
-	struct cache_sizes r = {};
-
-	r.size = PEEK(s, size);
-	r.object_size = PEEK(s, object_size);
-	return r;
-}
-
 #endif /* FIXES_BPF_H */

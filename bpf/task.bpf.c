@@ -54,39 +54,19 @@ __u32 mm_state_off = 0;
 /* Sends the counters of a memory map that has just become the process's. */
 static __always_inline void send_mm_state(struct mm_struct *mm, __u32 pid, __u32 tid)
 {
-	struct wire_vm *v;
 	struct emit e;
 	__u32 i;
 
 	if (!mm)
 		return;
-	if (conf_rss && !(mm_state_off & WIRE_MM_RSS)) {
-		for (i = 0; i < WIRE_RSS_MEMBERS; i++) {
-			__s64 pages = fix_rss_pages(mm, i);
-			struct wire_rss *r;
+	for (i = 0; conf_rss && !(mm_state_off & WIRE_MM_RSS) && i < WIRE_RSS_MEMBERS; i++) {
+		__s64 pages = fix_rss_pages(mm, i);
 
-			r = emit_begin(&e, WIRE_RSS, sizeof(*r), tid, 0);
-			if (!r)
-				continue;
-			r->pid = pid;
-			r->member = i;
-			r->pages = pages;
-			emit_submit(&e, r);
-		}
+		if (emit_open(&e, WIRE_RSS))
+			send_rss(&e, tid, pid, i, pages);
 	}
-	if (conf_vm && !(mm_state_off & WIRE_MM_VM)) {
-		__u64 total = BPF_CORE_READ(mm, total_vm);
-
-		v = emit_begin(&e, WIRE_VM, sizeof(*v), tid, 0);
-		if (!v)
-			return;
-		v->pid = pid;
-		v->op = EVENT_VM_OTHER;
-		v->addr = 0;
-		v->len_bytes = 0;
-		v->total_vm_pages = total;
-		emit_submit(&e, v);
-	}
+	if (conf_vm && !(mm_state_off & WIRE_MM_VM))
+		send_vm(tid, pid, EVENT_VM_OTHER, 0, 0, BPF_CORE_READ(mm, total_vm));
 }
 
 SEC("tp_btf/task_newtask")

@@ -273,9 +273,7 @@ struct gendisk {
 	int first_minor;
 };
 
-struct request_queue {
-	int dummy_;
-};
+struct request_queue;
 
 /* since 5.15 */
 struct request_queue___disk {
@@ -306,10 +304,6 @@ struct request___part_bdev {
 	struct block_device *part;
 };
 
-struct vm_unmapped_area_info {
-	unsigned long length;
-};
-
 /* x86, 6.2 to 6.14: holds what before and after are variables of their own */
 struct pcpu_hot {
 	struct task_struct *current_task;
@@ -325,14 +319,10 @@ struct pt_regs {
 	unsigned long ax;
 	unsigned long cs;
 	unsigned long sp;
-	unsigned long ip;
 };
 #elif defined(__TARGET_ARCH_arm64)
 struct user_pt_regs {
 	u64 regs[31];
-	u64 sp;
-	u64 pc;
-	u64 pstate;
 };
 struct pt_regs {
 	struct user_pt_regs user_regs;

@@ -52,6 +52,12 @@ int hash_map_intern(struct hash_map *m, uint64_t a, uint64_t b, uint32_t *ret);
 /* True, and the number in *ret, when the pair has been numbered. */
 bool hash_map_find(const struct hash_map *m, uint64_t a, uint64_t b, uint32_t *ret);
 
+/*
+ * Removes every key for whose value drop says true; a value that goes is drop's to free. drop may be
+ * called more than once for a value that stays.
+ */
+void hash_map_drop_if(struct hash_map *m, bool (*drop)(void *ctx, void *value), void *ctx);
+
 /* Walks through all slots in use: *pos begins as 0. NULL after the last one. */
 struct hash_slot *hash_map_next(const struct hash_map *m, size_t *pos);
 

@@ -71,6 +71,8 @@ int helper_start(struct helper *ret, const char *name, uint64_t caps, int socket
 
 void helper_end(const struct helper *h)
 {
+	if (!h->pid)
+		return;
 	close(h->fd);
 	while (waitpid(h->pid, NULL, 0) < 0 && errno == EINTR)
 		;

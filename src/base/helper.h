@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* All zeros: there is none. */
 struct helper {
 	pid_t pid;
 	int fd;		/* the recorder's end of the socket */
@@ -22,7 +23,7 @@ struct helper {
  */
 int helper_start(struct helper *ret, const char *name, uint64_t caps, int socket_type,
 		 void (*serve)(int fd));
-/* Closes the socket and waits for the process. */
+/* Closes the socket and waits for the process, if there is one. */
 void helper_end(const struct helper *h);
 
 #endif /* HELPER_H */

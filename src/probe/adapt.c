@@ -10,6 +10,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/bpf.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,4 +110,31 @@ int adapt_program(struct bpf_program *prog, uint32_t cast_id, bool fetching)
 	err = bpf_program__set_insns(prog, insns, cnt);
 	free(insns);
 	return err;
+}
+
+/* ---- what libbpf says ---- */
+
+static __thread char kept[384];
+
+static int keep(enum libbpf_print_level level, const char *fmt, va_list args)
+{
+	if (level == LIBBPF_WARN && !kept[0])
+		vsnprintf(kept, sizeof(kept), fmt, args);
+	kept[strcspn(kept, "\n")] = 0;
+	return 0;
+}
+
+void adapt_keep_text(void)
+{
+	libbpf_set_print(keep);
+}
+
+void libbpf_text_clear(void)
+{
+	kept[0] = 0;
+}
+
+const char *libbpf_text(void)
+{
+	return kept;
 }

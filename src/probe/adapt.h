@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * adapt: makes programs fit this kernel where constants are not enough. The verifier removes code
- * that cannot run, but it looks at some instructions before it knows that they cannot run.
+ * adapt: makes programs fit this kernel where constants are not enough, and libbpf fit this
+ * program. The verifier removes code that cannot run, but it looks at some instructions before it
+ * knows that they cannot run.
  */
 #ifndef ADAPT_H
 #define ADAPT_H
@@ -33,5 +34,15 @@ bool adapt_can_fetch(void);
  * they cannot be reached, and become plain ones. 0 or -errno.
  */
 int adapt_program(struct bpf_program *prog, uint32_t cast_id, bool fetching);
+
+/*
+ * What libbpf complains of, for the text of an error. libbpf prints through a callback of the whole
+ * process; adapt_keep_text() takes its messages from here on, and nothing is printed any more. Of
+ * each thread the first warning since libbpf_text_clear() is kept: one line without its newline, ""
+ * if there was none.
+ */
+void adapt_keep_text(void);
+void libbpf_text_clear(void);
+const char *libbpf_text(void);
 
 #endif /* ADAPT_H */

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "base/privilege.h"
-#include "probe/libbpf_text.h"
+#include "probe/adapt.h"
 #include "probe/source.h"
 
 static struct bpf_link *attach_program(struct bpf_program *prog)

@@ -100,36 +100,27 @@ int kernel_tracepoint_args(const struct kernel_info *k, const char *name)
 	return t ? btf_vlen(t) - 1 : -1;
 }
 
-/* The type of argument i with typedefs and qualifiers taken off, or NULL. */
-static const struct btf_type *arg_type(const struct kernel_info *k, const char *name, int i)
+/* A type with typedefs and qualifiers taken off; NULL: there is none. */
+static const struct btf_type *bare_type(const struct kernel_info *k, uint32_t id)
 {
-	const struct btf_type *t = tracepoint_proto(k, name);
+	const struct btf_type *t = btf__type_by_id(k->btf, id);
 
-	if (!t || i < 0 || i + 1 >= btf_vlen(t))
-		return NULL;
-	t = btf__type_by_id(k->btf, btf_params(t)[i + 1].type);
 	while (t && (btf_is_mod(t) || btf_is_typedef(t)))
 		t = btf__type_by_id(k->btf, t->type);
 	return t;
 }
 
-bool kernel_arg_is_pointer(const struct kernel_info *k, const char *name, int i)
+const char *kernel_arg_points_to(const struct kernel_info *k, const char *name, int i)
 {
-	const struct btf_type *t = arg_type(k, name, i);
+	const struct btf_type *t = tracepoint_proto(k, name);
 
-	return t && btf_is_ptr(t);
-}
-
-bool kernel_arg_is_struct(const struct kernel_info *k, const char *name, int i, const char *type)
-{
-	const struct btf_type *t = arg_type(k, name, i);
-
+	if (!t || i < 0 || i + 1 >= btf_vlen(t))
+		return NULL;
+	t = bare_type(k, btf_params(t)[i + 1].type);
 	if (!t || !btf_is_ptr(t))
-		return false;
-	t = btf__type_by_id(k->btf, t->type);
-	while (t && (btf_is_mod(t) || btf_is_typedef(t)))
-		t = btf__type_by_id(k->btf, t->type);
-	return t && btf_is_struct(t) && !strcmp(btf__name_by_offset(k->btf, t->name_off), type);
+		return NULL;
+	t = bare_type(k, t->type);
+	return t && btf_is_struct(t) ? btf__name_by_offset(k->btf, t->name_off) : "";
 }
 
 bool kernel_has_helper(const struct kernel_info *k, const char *name)

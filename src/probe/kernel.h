@@ -23,10 +23,11 @@ void kernel_info_close(struct kernel_info *k);
 bool kernel_has_tracepoint(const struct kernel_info *k, const char *name);
 /* Number of arguments of a tracepoint, without the hidden first one. -1: no such tracepoint. */
 int kernel_tracepoint_args(const struct kernel_info *k, const char *name);
-/* Whether argument i of a tracepoint is a pointer to struct type. */
-bool kernel_arg_is_struct(const struct kernel_info *k, const char *name, int i, const char *type);
-/* Whether argument i of a tracepoint is a pointer at all. */
-bool kernel_arg_is_pointer(const struct kernel_info *k, const char *name, int i);
+/*
+ * What argument i of a tracepoint points to: the name of a struct, or "" for anything else. NULL: it
+ * is no pointer.
+ */
+const char *kernel_arg_points_to(const struct kernel_info *k, const char *name, int i);
 /* Whether the helper exists: enum bpf_func_id has a value of this name. */
 bool kernel_has_helper(const struct kernel_info *k, const char *name);
 

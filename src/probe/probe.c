@@ -21,7 +21,6 @@
 #include "probe/adapt.h"
 #include "probe/attach.h"
 #include "probe/kernel.h"
-#include "probe/libbpf_text.h"
 #include "probe/pagemap.h"
 #include "probe/source.h"
 
@@ -54,6 +53,13 @@ static void warn(const struct probe_config *config, const char *fmt, ...)
 	config->warn(config->warn_ctx, text);
 }
 
+static bool points_to(const struct kernel_info *k, const char *tracepoint, int i, const char *type)
+{
+	const char *name = kernel_arg_points_to(k, tracepoint, i);
+
+	return name && !strcmp(name, type);
+}
+
 /* Sets the constants that say what the tracepoints of this kernel look like: see conf.bpf.h. */
 static void describe_kernel(struct ebpfrec_bpf__rodata *r, const struct kernel_info *k,
 			    unsigned int cpu_cnt)
@@ -61,13 +67,13 @@ static void describe_kernel(struct ebpfrec_bpf__rodata *r, const struct kernel_i
 	int n;
 
 	r->conf_switch_state_arg = kernel_tracepoint_args(k, "sched_switch") >= 4;
-	r->conf_rq_arg = !kernel_arg_is_struct(k, "block_rq_issue", 0, "request");
-	r->conf_kmalloc_cache_arg = kernel_arg_is_pointer(k, "kmalloc", 2);
-	if (!kernel_arg_is_pointer(k, "kmem_cache_alloc", 2))
+	r->conf_rq_arg = !points_to(k, "block_rq_issue", 0, "request");
+	r->conf_kmalloc_cache_arg = kernel_arg_points_to(k, "kmalloc", 2) != NULL;
+	if (!kernel_arg_points_to(k, "kmem_cache_alloc", 2))
 		r->conf_cache_alloc_sizes = 1;
 	else if (kernel_tracepoint_args(k, "kmem_cache_alloc") >= 6)
 		r->conf_cache_alloc_sizes = 2;
-	r->conf_cache_free_cache = kernel_arg_is_struct(k, "kmem_cache_free", 2, "kmem_cache");
+	r->conf_cache_free_cache = points_to(k, "kmem_cache_free", 2, "kmem_cache");
 	r->conf_rss_count_arg = kernel_tracepoint_args(k, "rss_stat") >= 3;
 	r->conf_rss_sum_cpus = cpu_cnt <= RSS_SUM_CPUS_MAX ? cpu_cnt : 0;
 	n = kernel_tracepoint_args(k, "mmap_lock_released");
@@ -190,25 +196,46 @@ static int map_counters(struct probe *p, struct err *e)
 	return 0;
 }
 
-/* Runs an iterator program to its end, for its effects; what it writes is dropped. */
-static int run_iterator(struct bpf_program *prog)
+/* Runs an iterator program to its end. row is called for what it writes; NULL: it writes nothing. */
+static int run_iterator(struct bpf_program *prog,
+			int (*row)(void *ctx, const struct wire_snap *snap), void *ctx,
+			struct err *e)
 {
 	struct bpf_link *link = bpf_program__attach_iter(prog, NULL);
-	char sink[64];
-	ssize_t n;
-	int fd;
+	struct wire_snap rows[64];
+	size_t have = 0;
+	int err = 0, fd;
 
 	if (!link)
-		return -errno;
+		return err_set(e, -errno, "cannot attach the task iterator: %s", strerror(errno));
 	fd = bpf_iter_create(bpf_link__fd(link));
-	if (fd >= 0) {
-		do {
-			n = read(fd, sink, sizeof(sink));
-		} while (n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN)));
-		close(fd);
+	if (fd < 0) {
+		err = err_set(e, -errno, "cannot start the task iterator: %s", strerror(errno));
+		goto out;
 	}
+	for (;;) {
+		ssize_t n = read(fd, (char *)rows + have, sizeof(rows) - have);
+		size_t i;
+
+		if (n < 0 && (errno == EINTR || errno == EAGAIN))
+			continue;
+		if (n < 0)
+			err = err_set(e, -errno, "cannot read the list of tasks: %s",
+				      strerror(errno));
+		if (n <= 0)
+			break;
+		have += n;
+		for (i = 0; i < have / sizeof(rows[0]) && err >= 0; i++)
+			err = row(ctx, &rows[i]);
+		if (err < 0)
+			break;
+		have %= sizeof(rows[0]);
+		memmove(rows, rows + i, have);
+	}
+	close(fd);
+out:
 	bpf_link__destroy(link);
-	return fd < 0 ? fd : 0;
+	return err < 0 ? err : 0;
 }
 
 static void find_cpu_areas(struct probe *p, const struct probe_config *config)
@@ -216,7 +243,7 @@ static void find_cpu_areas(struct probe *p, const struct probe_config *config)
 	unsigned int cpu;
 
 	if (p->skel->rodata->conf_at_runqueues)
-		run_iterator(p->skel->progs.find_cpu_area);
+		run_iterator(p->skel->progs.find_cpu_area, NULL, NULL, NULL);
 	for (cpu = 0; cpu < p->cpu_cnt; cpu++) {
 		if (p->counters[cpu].preempt_at)
 			return;
@@ -362,7 +389,7 @@ int probe_open(struct probe **ret, const struct probe_config *config, struct err
 	p = calloc(1, sizeof(*p));
 	if (!p)
 		return err_set(e, -ENOMEM, "out of memory");
-	libbpf_text_keep();
+	adapt_keep_text();
 	p->sources = config->sources;
 	err = kernel_info_open(&p->kernel, config->btf_file, e);
 	if (err)
@@ -400,19 +427,9 @@ unsigned int probe_cpu_cnt(const struct probe *p)
 	return p->cpu_cnt;
 }
 
-unsigned int probe_ring_cnt(const struct probe *p)
+const struct rings *probe_rings(const struct probe *p)
 {
-	return p->rings.cnt;
-}
-
-uint64_t probe_ring_bytes(const struct probe *p)
-{
-	return p->rings.bytes;
-}
-
-const int *probe_ring_fds(const struct probe *p)
-{
-	return p->rings.fds;
+	return &p->rings;
 }
 
 int probe_add_target(struct probe *p, uint32_t pid)
@@ -467,41 +484,7 @@ int probe_source_on(struct probe *p, unsigned int source, struct err *e)
 int probe_snapshot(struct probe *p, int (*row)(void *ctx, const struct wire_snap *snap), void *ctx,
 		   struct err *e)
 {
-	struct bpf_link *link = bpf_program__attach_iter(p->skel->progs.task_snapshot, NULL);
-	struct wire_snap rows[64];
-	size_t have = 0;
-	int err = 0, fd;
-
-	if (!link)
-		return err_set(e, -errno, "cannot attach the task iterator: %s", strerror(errno));
-	fd = bpf_iter_create(bpf_link__fd(link));
-	if (fd < 0) {
-		err = err_set(e, -errno, "cannot start the task iterator: %s", strerror(errno));
-		goto out;
-	}
-	for (;;) {
-		ssize_t n = read(fd, (char *)rows + have, sizeof(rows) - have);
-		size_t i;
-
-		if (n < 0 && (errno == EINTR || errno == EAGAIN))
-			continue;
-		if (n < 0)
-			err = err_set(e, -errno, "cannot read the list of tasks: %s",
-				      strerror(errno));
-		if (n <= 0)
-			break;
-		have += n;
-		for (i = 0; i < have / sizeof(rows[0]) && err >= 0; i++)
-			err = row(ctx, &rows[i]);
-		if (err < 0)
-			break;
-		have %= sizeof(rows[0]);
-		memmove(rows, rows + i, have);
-	}
-	close(fd);
-out:
-	bpf_link__destroy(link);
-	return err < 0 ? err : 0;
+	return run_iterator(p->skel->progs.task_snapshot, row, ctx, e);
 }
 
 struct probe_count probe_count(const struct probe *p, unsigned int cpu, unsigned int hook)

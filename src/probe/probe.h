@@ -41,9 +41,7 @@ int probe_open(struct probe **ret, const struct probe_config *config, struct err
 void probe_close(struct probe *p);
 
 unsigned int probe_cpu_cnt(const struct probe *p);	/* possible CPUs */
-unsigned int probe_ring_cnt(const struct probe *p);
-uint64_t probe_ring_bytes(const struct probe *p);	/* of data in each ring */
-const int *probe_ring_fds(const struct probe *p);	/* by ring; they stay the probe's */
+const struct rings *probe_rings(const struct probe *p);	/* they stay the probe's */
 
 /* Adds a process to the target set. */
 int probe_add_target(struct probe *p, uint32_t pid);

@@ -9,16 +9,10 @@
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <linux/capability.h>
-#include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/helper.h"
 #include "base/privilege.h"
-
-struct run_stats {
-	struct helper helper;
-};
 
 static void serve(int fd)
 {
@@ -38,48 +32,22 @@ static void serve(int fd)
 	}
 }
 
-int run_stats_start(struct run_stats **ret)
+int run_stats_start(struct helper *ret)
 {
-	struct run_stats *r;
-	int err;
-
 	if (!privilege_has(CAP_SYS_ADMIN))
 		return -EPERM;
-	r = calloc(1, sizeof(*r));
-	if (!r)
-		return -ENOMEM;
-	err = helper_start(&r->helper, "ebpfrec-stats", PRIVILEGE_BIT(CAP_SYS_ADMIN), SOCK_STREAM,
-			   serve);
-	if (err) {
-		free(r);
-		return err;
-	}
-	*ret = r;
-	return 0;
+	return helper_start(ret, "ebpfrec-stats", PRIVILEGE_BIT(CAP_SYS_ADMIN), SOCK_STREAM, serve);
 }
 
-void run_stats_end(struct run_stats *r)
-{
-	if (!r)
-		return;
-	helper_end(&r->helper);
-	free(r);
-}
-
-pid_t run_stats_pid(const struct run_stats *r)
-{
-	return r ? r->helper.pid : 0;
-}
-
-int run_stats_switch(struct run_stats *r, int on)
+int run_stats_switch(const struct helper *h, bool on)
 {
 	char c = on ? '1' : '0';
 	ssize_t n;
 
-	if (send(r->helper.fd, &c, 1, MSG_NOSIGNAL) != 1)
+	if (send(h->fd, &c, 1, MSG_NOSIGNAL) != 1)
 		return -errno;
 	do {
-		n = read(r->helper.fd, &c, 1);
+		n = read(h->fd, &c, 1);
 	} while (n < 0 && errno == EINTR);
 	return n == 1 && c != 'e' ? 0 : -EIO;
 }

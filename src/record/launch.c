@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * launch: two pipes between recorder and child. The child reads one until it is released
- * (end of file instead means: the recorder gave up, leave); the other closes at a
- * successful exec and carries the errno of a failed one.
+ * launch: a socket between recorder and child. The child reads until it is released; the end of
+ * the file means that the recorder gave up. The socket closes at a successful exec, and carries the
+ * errno of a failed one.
  */
 #include "record/launch.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <grp.h>
 #include <limits.h>
 #include <linux/capability.h>
@@ -17,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,8 +27,7 @@
 struct launch {
 	pid_t pid;
 	int pid_fd;
-	int go_fd;		/* write end; -1 once released */
-	int status_fd;		/* read end */
+	int fd;			/* the recorder's end of the socket; -1 once released */
 	bool ended;
 	int exit_code;
 };
@@ -110,17 +109,14 @@ static void restore_signals(const sigset_t *ignored)
 		signal(handled[i], sigismember(ignored, handled[i]) == 1 ? SIG_IGN : SIG_DFL);
 }
 
-static void child_main(int go_fd, int status_fd, char *const *argv, const struct run_as *id,
-		       const sigset_t *ignored) __attribute__((noreturn));
-
-static void child_main(int go_fd, int status_fd, char *const *argv, const struct run_as *id,
-		       const sigset_t *ignored)
+static __attribute__((noreturn)) void child_main(int fd, char *const *argv,
+						 const struct run_as *id, const sigset_t *ignored)
 {
 	char go;
 	int err;
 
 	restore_signals(ignored);
-	if (read(go_fd, &go, 1) != 1)
+	if (read(fd, &go, 1) != 1)
 		_exit(0);
 	err = become(id);
 	privilege_drop_ambient();
@@ -128,17 +124,16 @@ static void child_main(int go_fd, int status_fd, char *const *argv, const struct
 		execvp(argv[0], argv);
 		err = errno;
 	}
-	(void)!write(status_fd, &err, sizeof(err));
+	(void)!send(fd, &err, sizeof(err), MSG_NOSIGNAL);
 	_exit(127);
 }
 
 int launch_new(struct launch **ret, char *const *argv, const char *user, const sigset_t *ignored,
 	       struct err *e)
 {
-	int go[2] = { -1, -1 }, status[2] = { -1, -1 };
 	struct run_as id;
 	struct launch *l;
-	int err;
+	int fds[2], err;
 
 	err = find_user(user, &id, e);
 	if (err)
@@ -146,39 +141,28 @@ int launch_new(struct launch **ret, char *const *argv, const char *user, const s
 	l = calloc(1, sizeof(*l));
 	if (!l)
 		return err_set(e, -ENOMEM, "out of memory");
-	l->pid_fd = -1;
-	if (pipe2(go, O_CLOEXEC) || pipe2(status, O_CLOEXEC)) {
-		err = err_set(e, -errno, "cannot make a pipe: %s", strerror(errno));
-		goto fail;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds)) {
+		err = err_set(e, -errno, "cannot make a socket: %s", strerror(errno));
+		free(l);
+		return err;
 	}
 	l->pid = fork();
 	if (l->pid < 0) {
 		err = err_set(e, -errno, "cannot start a process: %s", strerror(errno));
-		goto fail;
+		close(fds[0]);
+		close(fds[1]);
+		free(l);
+		return err;
 	}
 	if (!l->pid) {
-		close(go[1]);
-		close(status[0]);
-		child_main(go[0], status[1], argv, &id, ignored);
+		close(fds[0]);
+		child_main(fds[1], argv, &id, ignored);
 	}
-	close(go[0]);
-	close(status[1]);
-	l->go_fd = go[1];
-	l->status_fd = status[0];
+	close(fds[1]);
+	l->fd = fds[0];
 	l->pid_fd = syscall(SYS_pidfd_open, l->pid, 0);
 	*ret = l;
 	return 0;
-fail:
-	if (go[0] >= 0) {
-		close(go[0]);
-		close(go[1]);
-	}
-	if (status[0] >= 0) {
-		close(status[0]);
-		close(status[1]);
-	}
-	free(l);
-	return err;
 }
 
 pid_t launch_pid(const struct launch *l)
@@ -197,15 +181,12 @@ int launch_release(struct launch *l)
 	ssize_t n;
 
 	/* a child that was killed while it waited is found by launch_wait() */
-	signal(SIGPIPE, SIG_IGN);
-	(void)!write(l->go_fd, "g", 1);
-	close(l->go_fd);
-	l->go_fd = -1;
+	(void)!send(l->fd, "g", 1, MSG_NOSIGNAL);
 	do {
-		n = read(l->status_fd, &child_errno, sizeof(child_errno));
+		n = read(l->fd, &child_errno, sizeof(child_errno));
 	} while (n < 0 && errno == EINTR);
-	close(l->status_fd);
-	l->status_fd = -1;
+	close(l->fd);
+	l->fd = -1;
 	if (n != sizeof(child_errno))
 		return 0;
 	launch_wait(l, 1, &l->exit_code);
@@ -236,12 +217,10 @@ void launch_free(struct launch *l)
 
 	if (!l)
 		return;
-	if (l->go_fd >= 0) {
-		close(l->go_fd);	/* the child was never released, and ends by itself */
+	if (l->fd >= 0) {
+		close(l->fd);	/* the child was never released, and ends by itself */
 		launch_wait(l, 1, &code);
 	}
-	if (l->status_fd >= 0)
-		close(l->status_fd);
 	if (l->pid_fd >= 0)
 		close(l->pid_fd);
 	free(l);

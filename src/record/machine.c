@@ -9,6 +9,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+
 static void cpu_model(char *model, size_t size)
 {
 	FILE *f = fopen("/proc/cpuinfo", "re");
@@ -61,39 +63,28 @@ static void mounts(char *text, size_t size)
 		fclose(f);
 }
 
-int machine_describe(struct store_writer *w)
+void machine_describe(struct store_writer *w)
 {
 	long page_bytes = sysconf(_SC_PAGESIZE);
 	struct utsname u;
 	char model[256], text[8192];
-	int err;
 
 	uname(&u);
 	cpu_model(model, sizeof(model));
-	err = store_writer_set(w, "host", u.nodename);
-	if (!err)
-		err = store_writer_set(w, "kernel.release", u.release);
-	if (!err)
-		err = store_writer_set(w, "kernel.version", u.version);
-	if (!err)
-		err = store_writer_set(w, "machine", u.machine);
-	if (!err)
-		err = store_writer_set(w, "cpu.model", model);
-	if (!err)
-		err = store_writer_set_number(w, "cpu.possible", sysconf(_SC_NPROCESSORS_CONF));
-	if (!err)
-		err = store_writer_set_number(w, "cpu.online", sysconf(_SC_NPROCESSORS_ONLN));
-	if (!err)
-		err = store_writer_set_number(
-			w, "mem.bytes", (unsigned long long)sysconf(_SC_PHYS_PAGES) * page_bytes);
-	if (!err)
-		err = store_writer_set_number(w, "page_bytes", page_bytes);
+	store_writer_set(w, "host", u.nodename);
+	store_writer_set(w, "kernel.release", u.release);
+	store_writer_set(w, "kernel.version", u.version);
+	store_writer_set(w, "machine", u.machine);
+	store_writer_set(w, "cpu.model", model);
+	store_writer_set_number(w, "cpu.possible", sysconf(_SC_NPROCESSORS_CONF));
+	store_writer_set_number(w, "cpu.online", sysconf(_SC_NPROCESSORS_ONLN));
+	store_writer_set_number(w, "mem.bytes",
+				(unsigned long long)sysconf(_SC_PHYS_PAGES) * page_bytes);
+	store_writer_set_number(w, "page_bytes", page_bytes);
 	mounts(text, sizeof(text));
-	if (!err && *text)
-		err = store_writer_set(w, "mounts", text);
-	if (!err)
-		err = store_writer_set(w, "recorder.version", EBPFREC_VERSION);
-	return err;
+	if (*text)
+		store_writer_set(w, "mounts", text);
+	store_writer_set(w, "recorder.version", EBPFREC_VERSION);
 }
 
 void machine_online_cpus(bool *online, unsigned int cpu_cnt)
@@ -131,4 +122,26 @@ void machine_visit_cpus(void)
 	}
 	CPU_FREE(before);
 	CPU_FREE(one);
+}
+
+void machine_read_clocks(struct trace_clock *ret)
+{
+	struct trace_clock best = { .uncertainty_ns = UINT64_MAX };
+	int i;
+
+	for (i = 0; i < 5; i++) {
+		struct trace_clock t;
+		uint64_t before, after;
+
+		before = clock_ns(CLOCK_MONOTONIC);
+		t.boot_ns = clock_ns(CLOCK_BOOTTIME);
+		t.real_ns = clock_ns(CLOCK_REALTIME);
+		t.tai_ns = clock_ns(CLOCK_TAI);
+		after = clock_ns(CLOCK_MONOTONIC);
+		t.uncertainty_ns = (after - before + 1) / 2;
+		t.mono_ns = before + (after - before) / 2;
+		if (t.uncertainty_ns < best.uncertainty_ns)
+			best = t;
+	}
+	*ret = best;
 }

@@ -7,10 +7,11 @@
 
 #include <stdbool.h>
 
+#include "format/rows.h"
 #include "store/store_writer.h"
 
 /* Sets host, kernel.*, cpu.*, mem.*, page_bytes, recorder.version in the manifest. */
-int machine_describe(struct store_writer *w);
+void machine_describe(struct store_writer *w);
 
 /* Sets online[cpu] for the CPUs that are online now. Later changes show in the switches. */
 void machine_online_cpus(bool *online, unsigned int cpu_cnt);
@@ -20,5 +21,11 @@ void machine_online_cpus(bool *online, unsigned int cpu_cnt);
  * switch, and the switch names that thread.
  */
 void machine_visit_cpus(void);
+
+/*
+ * The clocks at one instant: mono_ns is midway between two readings uncertainty_ns * 2 apart, with
+ * the other clocks in between. Tries a few times and keeps the tightest.
+ */
+void machine_read_clocks(struct trace_clock *ret);
 
 #endif /* MACHINE_H */

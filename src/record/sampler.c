@@ -41,10 +41,11 @@ struct sampler {
 		outside_seen[WIRE_HOOK_MAX];
 	uint64_t left_out[WIRE_HOOK_MAX]; /* see sampler_leave_out(), sampler_drop() */
 	struct trace_hook_stat stats[WIRE_HOOK_MAX];
+	struct trace_cost cost_row;
 	uint64_t user_start_ns, sys_start_ns;	/* used when the recording began */
 	uint64_t user_ns, sys_ns, bytes_written;
 
-	struct run_stats *run_stats;		/* NULL: there are none */
+	const struct helper *stats_helper;	/* without a process: there are no statistics */
 	bool stats_on;
 	struct probe_run_stats stats_at_begin[WIRE_HOOK_MAX];
 	uint64_t attempted_at_begin[WIRE_HOOK_MAX], stats_begin_ns;
@@ -54,19 +55,8 @@ struct sampler {
 	struct hook_mean means[WIRE_HOOK_MAX];
 };
 
-static const uint8_t hook_class[WIRE_HOOK_MAX] = {
-#define X(id, name, class, source) [id] = EVENT_CLASS_##class,
-	EVENT_HOOKS(X)
-#undef X
-};
-
-unsigned int sampler_hook_class(unsigned int hook)
-{
-	return hook < WIRE_HOOK_MAX ? hook_class[hook] : EVENT_CLASS_TASK;
-}
-
 int sampler_new(struct sampler **ret, struct probe *probe, struct ring_group *rings,
-		uint64_t ring_bytes, struct run_stats *run_stats, uint64_t now_ns)
+		uint64_t ring_bytes, const struct helper *stats_helper, uint64_t now_ns)
 {
 	struct sampler *s = calloc(1, sizeof(*s));
 
@@ -77,7 +67,7 @@ int sampler_new(struct sampler **ret, struct probe *probe, struct ring_group *ri
 	s->ring_bytes = ring_bytes;
 	s->cpu_cnt = probe_cpu_cnt(probe);
 	s->look_ns = s->take_ns = now_ns;
-	s->run_stats = run_stats;
+	s->stats_helper = stats_helper;
 	s->seen = calloc(s->cpu_cnt, sizeof(*s->seen));
 	if (!s->seen) {
 		free(s);
@@ -125,7 +115,7 @@ int sampler_look(struct sampler *s, uint64_t now_ns)
 				continue;
 			row.cpu = cpu;
 			row.hook = h;
-			row.cls = hook_class[h];
+			row.cls = wire_hook_class[h];
 			row.full_cnt = full - seen->full[h];
 			row.other_cnt = other - seen->other[h];
 			err = add_loss(s, &row);
@@ -160,7 +150,7 @@ static int look_for_skips(struct sampler *s, uint64_t now_ns)
 		if (stats[h].missed_cnt <= s->missed_before[h] || missed <= s->missed_seen[h])
 			continue;
 		row.hook = h;
-		row.cls = hook_class[h];
+		row.cls = wire_hook_class[h];
 		row.missed_cnt = missed - s->missed_seen[h];
 		err = add_loss(s, &row);
 		if (err)
@@ -186,12 +176,12 @@ void sampler_stats_begin(struct sampler *s)
 {
 	unsigned int h;
 
-	if (!s->run_stats || s->stats_on || probe_read_stats(s->probe, s->stats_at_begin))
+	if (!s->stats_helper->pid || s->stats_on || probe_read_stats(s->probe, s->stats_at_begin))
 		return;
 	for (h = 1; h < WIRE_HOOK_MAX; h++)
 		s->attempted_at_begin[h] = attempted(s, h);
 	s->stats_begin_ns = clock_mono_ns();
-	s->stats_on = !run_stats_switch(s->run_stats, 1);
+	s->stats_on = !run_stats_switch(s->stats_helper, true);
 }
 
 void sampler_stats_end(struct sampler *s)
@@ -202,7 +192,7 @@ void sampler_stats_end(struct sampler *s)
 	if (!s->stats_on)
 		return;
 	s->stats_on = false;
-	if (run_stats_switch(s->run_stats, 0))
+	if (run_stats_switch(s->stats_helper, false))
 		return;
 	s->sampled_ns += clock_mono_ns() - s->stats_begin_ns;
 	for (h = 1; h < WIRE_HOOK_MAX; h++)
@@ -243,24 +233,17 @@ void sampler_begin(struct sampler *s, uint64_t start_ns)
 	s->take_ns = start_ns;
 }
 
-void sampler_drop(struct sampler *s, const struct ring_slice *slices, unsigned int slice_cnt)
+static bool leave_out(void *ctx, const struct wire_hdr *h)
 {
-	const struct ring_slab *slab;
-	unsigned int i;
-	size_t at, bytes;
+	struct sampler *s = ctx;
 
-	for (i = 0; i < slice_cnt; i++) {
-		for (slab = slices[i].first; slab; slab = slab->next) {
-			for (at = 0; at < slab->bytes; at += bytes) {
-				const struct wire_hdr *h = (const void *)(slab->data + at);
+	s->left_out[h->hook]++;
+	return false;
+}
 
-				bytes = wire_record_size(h, slab->bytes - at);
-				if (!bytes)
-					break;
-				s->left_out[h->hook % WIRE_HOOK_MAX]++;
-			}
-		}
-	}
+void sampler_drop(struct sampler *s, struct ring_slice *slices, unsigned int slice_cnt)
+{
+	slices_filter(slices, slice_cnt, leave_out, s);
 }
 
 void sampler_leave_out(struct sampler *s, const uint64_t cnt[WIRE_HOOK_MAX])
@@ -295,12 +278,13 @@ void sampler_cost(const struct sampler *s, struct sampler_cost *ret)
 	*ret = s->cost;
 }
 
-static void fill_hook_stats(struct sampler *s, const struct ring_stats *ring, uint64_t to_ns,
-			    struct sampler_rows *ret)
+static void fill_hook_stats(struct sampler *s, const struct ring_stats *ring,
+			    struct block_slice *slice)
 {
+	uint64_t to_ns = slice->to_ns;
 	unsigned int h;
 
-	ret->hook_stat_cnt = 0;
+	slice->hook_stat_cnt = 0;
 	for (h = 1; h < WIRE_HOOK_MAX; h++) {
 		struct trace_hook_stat row = { .from_ns = s->take_ns, .to_ns = to_ns, .hook = h };
 		uint64_t att = attempted(s, h), kept = kept_of(s, ring, h),
@@ -318,13 +302,13 @@ static void fill_hook_stats(struct sampler *s, const struct ring_stats *ring, ui
 		s->attempted_seen[h] = att;
 		s->kept_seen[h] = kept;
 		s->outside_seen[h] = outside;
-		s->stats[ret->hook_stat_cnt++] = row;
+		s->stats[slice->hook_stat_cnt++] = row;
 	}
 	memset(s->run_cnt, 0, sizeof(s->run_cnt));
 	memset(s->run_time_ns, 0, sizeof(s->run_time_ns));
 	memset(s->sampled_cnt, 0, sizeof(s->sampled_cnt));
 	s->sampled_ns = 0;
-	ret->hook_stats = s->stats;
+	slice->hook_stats = s->stats;
 }
 
 static uint64_t rss_now_bytes(void)
@@ -346,10 +330,9 @@ static uint64_t online_cpus(void)
 	return n > 0 ? (uint64_t)n : 0;
 }
 
-int sampler_take(struct sampler *s, uint64_t to_ns, uint64_t bytes_written,
-		 struct sampler_rows *ret)
+int sampler_take(struct sampler *s, uint64_t bytes_written, struct block_slice *slice)
 {
-	uint64_t user_ns, sys_ns, rss_max_bytes;
+	uint64_t user_ns, sys_ns, rss_max_bytes, to_ns = slice->to_ns;
 	struct ring_stats ring;
 	int err;
 
@@ -359,11 +342,11 @@ int sampler_take(struct sampler *s, uint64_t to_ns, uint64_t bytes_written,
 	if (err)
 		return err;
 	ring_group_stats(s->rings, &ring);
-	fill_hook_stats(s, &ring, to_ns, ret);
+	fill_hook_stats(s, &ring, slice);
 	own_usage(&user_ns, &sys_ns, &rss_max_bytes);
 	s->cost.at_ns = to_ns;
 	s->cost.own_ns += user_ns - s->user_ns + sys_ns - s->sys_ns;
-	ret->cost = (struct trace_cost){
+	s->cost_row = (struct trace_cost){
 		.from_ns = s->take_ns, .to_ns = to_ns,
 		.user_ns = user_ns - s->user_ns, .sys_ns = sys_ns - s->sys_ns,
 		.bytes_written = bytes_written - s->bytes_written,
@@ -379,8 +362,10 @@ int sampler_take(struct sampler *s, uint64_t to_ns, uint64_t bytes_written,
 	ring_group_reset_used_max(s->rings);
 	if (s->losses_given)
 		s->loss_cnt = 0;	/* nothing was added since the last take */
-	ret->losses = s->losses;
-	ret->loss_cnt = s->loss_cnt;
+	slice->costs = &s->cost_row;
+	slice->cost_cnt = 1;
+	slice->losses = s->losses;
+	slice->loss_cnt = s->loss_cnt;
 	s->losses_given = true;
 	return 0;
 }
@@ -395,14 +380,14 @@ void sampler_totals(struct sampler *s, struct sampler_totals *ret)
 	for (h = 1; h < WIRE_HOOK_MAX; h++) {
 		ret->read += kept_of(s, &ring, h);
 		ret->attempted += attempted(s, h) - outside_of(s, &ring, h);
-		ret->lost_cnt[hook_class[h]] += s->missed_seen[h];
+		ret->lost_cnt[wire_hook_class[h]] += s->missed_seen[h];
 		for (cpu = 0; cpu < s->cpu_cnt; cpu++) {
 			struct probe_count c = probe_count(s->probe, cpu, h);
 			uint64_t lost = c.lost_full + c.lost_other;
 
 			ret->lost += lost;
 			ret->full_cnt += c.lost_full;
-			ret->lost_cnt[hook_class[h]] += lost;
+			ret->lost_cnt[wire_hook_class[h]] += lost;
 		}
 	}
 	for (h = 1; h < WIRE_HOOK_MAX; h++)
@@ -410,15 +395,4 @@ void sampler_totals(struct sampler *s, struct sampler_totals *ret)
 	own_usage(&ret->user_ns, &ret->sys_ns, &ret->rss_max_bytes);
 	ret->user_ns -= s->user_start_ns;
 	ret->sys_ns -= s->sys_start_ns;
-}
-
-uint64_t sampler_rows_lost(const struct sampler_rows *rows)
-{
-	uint64_t cnt = 0;
-	size_t i;
-
-	for (i = 0; i < rows->loss_cnt; i++)
-		cnt += rows->losses[i].full_cnt + rows->losses[i].other_cnt +
-		       rows->losses[i].missed_cnt;
-	return cnt;
 }

@@ -9,16 +9,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "format/rows.h"
 #include "probe/probe.h"
 #include "probe/run_stats.h"
 #include "ring/ring.h"
 
+struct block_slice;
 struct sampler;
 
-/* run_stats may be NULL; then programs have no run times. The caller keeps all arguments. */
+/* Without a stats_helper programs have no run times. The caller keeps all arguments. */
 int sampler_new(struct sampler **ret, struct probe *probe, struct ring_group *rings,
-		uint64_t ring_bytes, struct run_stats *run_stats, uint64_t now_ns);
+		uint64_t ring_bytes, const struct helper *stats_helper, uint64_t now_ns);
 void sampler_free(struct sampler *s);
 
 /* Looks for losses since the last look. Cheap; meant to be called every 50 ms. */
@@ -32,21 +32,10 @@ void sampler_stats_begin(struct sampler *s);
 void sampler_stats_end(struct sampler *s);
 
 /*
- * The rows since the last call, for a slice that ends at to_ns. Valid until the next call of any
- * function here.
+ * Puts the rows since the last call into a slice: losses, hook statistics and cost. They are valid
+ * until the next call of any function here.
  */
-struct sampler_rows {
-	const struct trace_loss *losses;
-	size_t loss_cnt;
-	const struct trace_hook_stat *hook_stats;
-	size_t hook_stat_cnt;
-	struct trace_cost cost;
-};
-int sampler_take(struct sampler *s, uint64_t to_ns, uint64_t bytes_written,
-		 struct sampler_rows *ret);
-
-/* The number of lost events, in whatever way they were lost. */
-uint64_t sampler_rows_lost(const struct sampler_rows *rows);
+int sampler_take(struct sampler *s, uint64_t bytes_written, struct block_slice *slice);
 
 /*
  * Totals of the recording so far. Records that were dropped because they lie outside its span are
@@ -83,9 +72,6 @@ void sampler_cost(const struct sampler *s, struct sampler_cost *ret);
 void sampler_leave_out(struct sampler *s, const uint64_t cnt[WIRE_HOOK_MAX]);
 
 /* Records that were read but lie after the recording's end, and so belong to no slice. */
-void sampler_drop(struct sampler *s, const struct ring_slice *slices, unsigned int slice_cnt);
-
-/* The class of a hook. */
-unsigned int sampler_hook_class(unsigned int hook);
+void sampler_drop(struct sampler *s, struct ring_slice *slices, unsigned int slice_cnt);
 
 #endif /* SAMPLER_H */

@@ -26,7 +26,6 @@
 #include "record/encode/block_writer.h"
 #include "format/rows.h"
 #include "probe/probe.h"
-#include "probe/run_stats.h"
 #include "ring/ring.h"
 #include "record/launch.h"
 #include "record/machine.h"
@@ -104,14 +103,8 @@ static int begin(struct session *s, struct err *e)
 	sleep_until(s->start_ns);
 	sampler_begin(s->sampler, s->start_ns);
 	if (s->o.budget_ppm) {
-		struct overhead_config config = { .probe = s->probe,
-						  .sampler = s->sampler,
-						  .sources = s->sources,
-						  .budget_ppm = s->o.budget_ppm,
-						  .warn = s->o.warn,
-						  .warn_ctx = s->o.warn_ctx };
-
-		err = overhead_new(&s->overhead, &config, s->start_ns);
+		err = overhead_new(&s->overhead, &s->o, s->sources, s->probe, s->sampler,
+				   s->start_ns);
 		if (err)
 			return err_set(e, err, "out of memory");
 	}
@@ -140,48 +133,33 @@ static int add_segment(struct buf *list, const void *data, size_t bytes)
 static int write_slice(struct session *s, uint64_t to_ns, bool is_last, struct err *e)
 {
 	struct block_slice slice = { .from_ns = s->slice_ns, .to_ns = to_ns, .is_last = is_last };
-	struct clock_tuple now;
 	struct trace_clock clock;
-	struct sampler_rows rows;
 	struct block_stats stats = {};
 	struct buf list = {};
 	struct ring_slab *slab;
 	const void *block;
 	size_t bytes;
-	unsigned int i;
-	int err;
+	unsigned int ring_cnt = probe_rings(s->probe)->cnt, i;
+	int err = 0;
 
 	if (s->overhead)
-		overhead_filter(s->overhead, s->slices, probe_ring_cnt(s->probe));
-	err = sampler_take(s->sampler, to_ns, store_writer_bytes(s->store), &rows);
-	if (!err && s->overhead)
-		err = overhead_gaps(s->overhead, s->slice_ns, to_ns, &slice.gaps, &slice.gap_cnt);
-	if (!err && s->only)
-		err = workload_filter_apply(s->only, s->slices, probe_ring_cnt(s->probe));
+		err = overhead_slice(s->overhead, s->slices, ring_cnt, &slice);
 	if (!err)
-		err = flight_recorder_slice(s->flight, s->slices, probe_ring_cnt(s->probe),
-					    &s->snapshot, sampler_rows_lost(&rows), to_ns,
-					    &slice.marks, &slice.mark_cnt, e);
+		err = sampler_take(s->sampler, store_writer_bytes(s->store), &slice);
+	if (!err && s->only)
+		err = workload_filter_apply(s->only, s->slices, ring_cnt);
+	if (!err)
+		err = flight_recorder_slice(s->flight, s->slices, ring_cnt, &s->snapshot, &slice,
+					    e);
 	if (!err && s->snapshot.len)
 		err = add_segment(&list, s->snapshot.data, s->snapshot.len);
-	for (i = 0; i < probe_ring_cnt(s->probe); i++) {
+	for (i = 0; i < ring_cnt; i++) {
 		for (slab = s->slices[i].first; slab && !err; slab = slab->next)
 			err = add_segment(&list, slab->data, slab->bytes);
 	}
-	clock_read_tuple(&now);
-	clock = (struct trace_clock){ .mono_ns = now.mono_ns,
-				      .boot_ns = now.boot_ns,
-				      .real_ns = now.real_ns,
-				      .tai_ns = now.tai_ns,
-				      .uncertainty_ns = now.uncertainty_ns };
+	machine_read_clocks(&clock);
 	slice.segments = (const struct block_segment *)list.data;
 	slice.segment_cnt = list.len / sizeof(struct block_segment);
-	slice.losses = rows.losses;
-	slice.loss_cnt = rows.loss_cnt;
-	slice.hook_stats = rows.hook_stats;
-	slice.hook_stat_cnt = rows.hook_stat_cnt;
-	slice.costs = &rows.cost;
-	slice.cost_cnt = 1;
 	slice.clocks = &clock;
 	slice.clock_cnt = 1;
 	if (!err)
@@ -334,13 +312,13 @@ static int end(struct session *s, struct err *e)
 	 * The programs are detached now. What came after the end is drained, counted, and not kept.
 	 */
 	probe_detach(s->probe);
-	bytes = probe_ring_cnt(s->probe) * sizeof(*last);
+	bytes = probe_rings(s->probe)->cnt * sizeof(*last);
 	last = malloc(bytes);
 	if (!last)
 		return err_set(e, -ENOMEM, "out of memory");
 	memcpy(last, s->slices, bytes);
 	if (take_cut(s, clock_mono_ns() + AHEAD_NS)) {
-		sampler_drop(s->sampler, s->slices, probe_ring_cnt(s->probe));
+		sampler_drop(s->sampler, s->slices, probe_rings(s->probe)->cnt);
 		ring_group_release(s->rings, s->slices);
 	}
 	memcpy(s->slices, last, bytes);
@@ -350,12 +328,12 @@ static int end(struct session *s, struct err *e)
 
 static void count_stored(const struct session *s, struct session_stats *st)
 {
-	struct store_kept kept;
+	const struct store_keep *keep = store_writer_keep(s->store);
+	uint64_t from_ns = store_keep_from_ns(keep);
 
-	store_writer_kept(s->store, &kept);
 	st->bytes = store_writer_bytes(s->store);
-	st->dropped_bytes = kept.dropped_bytes;
-	st->kept_ns = kept.from_ns && s->slice_ns > kept.from_ns ? s->slice_ns - kept.from_ns : 0;
+	st->dropped_bytes = keep->dropped_bytes;
+	st->kept_ns = from_ns && s->slice_ns > from_ns ? s->slice_ns - from_ns : 0;
 }
 
 /* ended: the command has ended, with exit_code */
@@ -363,27 +341,18 @@ static int close_trace(struct session *s, bool ended, int exit_code, struct err 
 {
 	struct store_sync_stats sync;
 	struct sampler_totals t;
-	int err = 0;
+	int err;
 
 	sampler_totals(s->sampler, &t);
 	store_writer_sync_stats(s->store, &sync);
 	if (ended)
-		err = store_writer_set_number(s->store, "command.exit", exit_code);
-	if (!err)
-		err = store_writer_set_number(s->store, "attempted", t.attempted);
-	if (!err)
-		err = store_writer_set_number(s->store, "read", t.read);
-	if (!err)
-		err = store_writer_set_number(s->store, "lost", t.lost);
-	if (!err)
-		err = store_writer_set_number(s->store, "disk.sync_max_ns", sync.max_ns);
+		store_writer_set_number(s->store, "command.exit", exit_code);
+	store_writer_set_number(s->store, "attempted", t.attempted);
+	store_writer_set_number(s->store, "read", t.read);
+	store_writer_set_number(s->store, "lost", t.lost);
+	store_writer_set_number(s->store, "disk.sync_max_ns", sync.max_ns);
 	count_stored(s, &s->stats);
-	if (err) {
-		store_writer_abort(s->store);
-		err_set(e, err, "cannot finish the manifest: %s", strerror(-err));
-	} else {
-		err = store_writer_finish(s->store, e);
-	}
+	err = store_writer_finish(s->store, e);
 	s->store = NULL;
 	return err;
 }
@@ -410,7 +379,6 @@ static void drop_trace(struct session *s)
 /* Recording has failed: keeps what is recorded, and waits for the command, which goes on. */
 static void give_up(struct session *s, const struct err *e, int err)
 {
-	char text[600];
 	int code;
 
 	probe_detach(s->probe);
@@ -419,10 +387,7 @@ static void give_up(struct session *s, const struct err *e, int err)
 	s->store = NULL;
 	if (!s->launch || s->stop_cnt || launch_wait(s->launch, 0, &code))
 		return;
-	snprintf(text, sizeof(text), "%s; recording has ended, the command goes on",
-		 err_text(e, err));
-	if (s->o.warn)
-		s->o.warn(s->o.warn_ctx, text);
+	session_warn(&s->o, "%s; recording has ended, the command goes on", err_text(e, err));
 	while (!s->stop_cnt && !launch_wait(s->launch, 0, &code)) {
 		struct pollfd fds[2] = { { .fd = s->stop_fd, .events = POLLIN },
 					 { .fd = launch_fd(s->launch), .events = POLLIN } };
@@ -513,10 +478,8 @@ void session_get_stats(const struct session *s, struct session_stats *ret)
 	ret->sys_ns = t.sys_ns;
 	ret->rss_max_bytes = t.rss_max_bytes;
 	ret->bpf_ns = t.bpf_ns;
-	if (s->overhead) {
-		ret->off_cnt = overhead_step_cnt(s->overhead);
-		ret->off = overhead_off(s->overhead);
-	}
+	if (s->overhead)
+		overhead_get_stats(s->overhead, ret);
 	if (s->end_ns) {
 		ret->duration_ns = s->end_ns - s->start_ns;
 		return;
@@ -525,7 +488,7 @@ void session_get_stats(const struct session *s, struct session_stats *ret)
 	ring_group_stats(s->rings, &ring);
 	memset(ret->event_cnt, 0, sizeof(ret->event_cnt));
 	for (h = 1; h < WIRE_HOOK_MAX; h++)
-		ret->event_cnt[sampler_hook_class(h)] += ring.kept_cnt[h];
+		ret->event_cnt[wire_hook_class[h]] += ring.kept_cnt[h];
 	if (s->store)
 		count_stored(s, ret);
 	ret->duration_ns = s->start_ns ? clock_mono_ns() - s->start_ns : 0;
@@ -546,6 +509,7 @@ void session_close(struct session *s)
 	workload_filter_free(s->only);
 	overhead_free(s->overhead);
 	block_writer_free(s->writer);
+	free(s->online);
 	close_flight_recorder(s);
 	store_writer_abort(s->store);
 	if (unfinished)
@@ -553,7 +517,7 @@ void session_close(struct session *s)
 	id_names_free(s->names);
 	user_sites_free(s->sites);
 	probe_close(s->probe);
-	run_stats_end(s->run_stats);
+	helper_end(&s->stats_helper);
 	buf_done(&s->lacks);
 	buf_done(&s->snapshot);
 	free(s->slices);

@@ -63,6 +63,10 @@ struct session_options {
 	void *warn_ctx;
 };
 
+/* Warns through o->warn, if that is set. */
+void session_warn(const struct session_options *o, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
 enum { SESSION_CLASS_CNT = 4 };		/* task, sched, alloc, block: enum event_class */
 
 struct session_stats {

@@ -6,6 +6,8 @@
  */
 #include <errno.h>
 #include <linux/capability.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -33,6 +35,19 @@
 /* Descriptors besides the rings': with two rings 94 are open on 6.18, and 188 with every source. */
 #define FILES_NEEDED 128
 #define FILES_NEEDED_HEAP 128
+
+void session_warn(const struct session_options *o, const char *fmt, ...)
+{
+	char text[768];
+	va_list args;
+
+	if (!o->warn)
+		return;
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	o->warn(o->warn_ctx, text);
+}
 
 static int check_options(const struct session_options *o, uint32_t *ret_sources, struct err *e)
 {
@@ -64,12 +79,18 @@ static int check_options(const struct session_options *o, uint32_t *ret_sources,
 	return 0;
 }
 
+/* Adds a word to a text, and sep before it unless it is the first. */
+static void join(struct buf *text, const char *word, const char *sep)
+{
+	if (text->len)
+		buf_add(text, sep, strlen(sep));
+	buf_add(text, word, strlen(word));
+}
+
 /* Adds a line to the manifest. `doctor` says the same, so it is not worth a warning each time. */
 static void add_lack(struct session *s, const char *text)
 {
-	if (s->lacks.len)
-		buf_add(&s->lacks, "; ", 2);
-	buf_add(&s->lacks, text, strlen(text));
+	join(&s->lacks, text, "; ");
 }
 
 /* Adds a line to the manifest, and warns the caller. */
@@ -78,8 +99,7 @@ static void note_lack(void *ctx, const char *text)
 	struct session *s = ctx;
 
 	add_lack(s, text);
-	if (s->o.warn)
-		s->o.warn(s->o.warn_ctx, text);
+	session_warn(&s->o, "%s", text);
 }
 
 /* Under sudo the trace belongs to the invoking user, and the recorder becomes that user. */
@@ -125,7 +145,7 @@ static int open_probe(struct session *s, struct err *e)
 	if ((s->sources & SOURCE_BIT(SOURCE_SLAB) || s->o.stacks_min_bytes || s->o.stacks_every) &&
 	    !id_names_has_kernel_symbols(s->names))
 		add_lack(s, "kernel functions: their names need CAP_SYSLOG here");
-	if (run_stats_start(&s->run_stats))
+	if (run_stats_start(&s->stats_helper))
 		add_lack(s, "cost: run times of programs need CAP_SYS_ADMIN");
 	return 0;
 }
@@ -136,7 +156,7 @@ static int find_own_pids(struct session *s, struct err *e)
 
 	s->own_pids[OWN_RECORDER] = getpid();
 	s->own_pids[OWN_COMMAND] = s->launch ? launch_pid(s->launch) : 0;
-	s->own_pids[OWN_STATS] = run_stats_pid(s->run_stats);
+	s->own_pids[OWN_STATS] = s->stats_helper.pid;
 	s->own_pids[OWN_OPENER] = user_sites_pid(s->sites);
 	if (!s->other_ids)
 		return 0;
@@ -150,7 +170,6 @@ static int find_own_pids(struct session *s, struct err *e)
 
 static int open_writers(struct session *s, struct err *e)
 {
-	bool *online = calloc(probe_cpu_cnt(s->probe), sizeof(*online));
 	struct block_writer_config config = {
 		.cpu_cnt = probe_cpu_cnt(s->probe),
 		.zstd_level = s->o.zstd_level,
@@ -169,12 +188,12 @@ static int open_writers(struct session *s, struct err *e)
 	};
 	int err;
 
-	if (!online)
+	s->online = calloc(config.cpu_cnt, sizeof(*s->online));
+	if (!s->online)
 		return err_set(e, -ENOMEM, "out of memory");
-	machine_online_cpus(online, probe_cpu_cnt(s->probe));
-	config.cpu_online = online;
+	machine_online_cpus(s->online, config.cpu_cnt);
+	config.cpu_online = s->online;
 	err = block_writer_new(&s->writer, &config);
-	free(online);
 	if (!err && s->o.only)
 		err = workload_filter_new(&s->only);
 	if (err)
@@ -201,9 +220,9 @@ static int drop_all(void *ctx)
 static int start_readers(struct session *s, struct err *e)
 {
 	const struct ring_group_config config = {
-		.fds = probe_ring_fds(s->probe),
-		.ring_cnt = probe_ring_cnt(s->probe),
-		.ring_bytes = probe_ring_bytes(s->probe),
+		.fds = probe_rings(s->probe)->fds,
+		.ring_cnt = probe_rings(s->probe)->cnt,
+		.ring_bytes = probe_rings(s->probe)->bytes,
 		.enter = drop_all,
 		.enter_ctx = s,
 	};
@@ -215,7 +234,7 @@ static int start_readers(struct session *s, struct err *e)
 	err = ring_group_new(&s->rings, &config, e);
 	if (err)
 		return err;
-	err = sampler_new(&s->sampler, s->probe, s->rings, config.ring_bytes, s->run_stats,
+	err = sampler_new(&s->sampler, s->probe, s->rings, config.ring_bytes, &s->stats_helper,
 			  clock_mono_ns());
 	return err ? err_set(e, err, "out of memory") : 0;
 }
@@ -240,64 +259,59 @@ static int check_descriptors(uint32_t sources, struct err *e)
 		       (unsigned long long)need, (unsigned long long)limit.rlim_cur);
 }
 
+/* Sets a manifest entry, and empties the text. */
+static void set_text(struct store_writer *w, const char *key, struct buf *text)
+{
+	buf_add(text, "", 1);
+	if (!text->failed)
+		store_writer_set(w, key, (const char *)text->data);
+	buf_reset(text);
+}
+
+static void set_unless_zero(struct store_writer *w, const char *key, uint64_t value)
+{
+	if (value)
+		store_writer_set_number(w, key, value);
+}
+
 /* Sets the manifest's entries that are known before the recording begins: one per fact. */
-static int fill_manifest(const struct session *s, struct err *e)
+static int fill_manifest(struct session *s, struct err *e)
 {
 	const struct session_options *o = &s->o;
 	struct store_writer *w = s->store;
 	struct buf text = {};
 	unsigned int i;
-	int err;
+	int err = 0;
 
-	err = machine_describe(w);
-	for (i = 0; i < SOURCE_CNT; i++) {
-		if (!(s->sources & SOURCE_BIT(i)))
-			continue;
-		if (text.len)
-			buf_add(&text, ",", 1);
-		buf_add(&text, source_infos[i].name, strlen(source_infos[i].name));
-	}
-	buf_add(&text, "", 1);
-	if (!err && !text.failed)
-		err = store_writer_set(w, "sources", (const char *)text.data);
-	buf_reset(&text);
-	for (i = 0; o->command && o->command[i]; i++) {
-		if (i)
-			buf_add(&text, " ", 1);
-		buf_add(&text, o->command[i], strlen(o->command[i]));
-	}
-	buf_add(&text, "", 1);
-	if (!err && o->command && !text.failed)
-		err = store_writer_set(w, "command", (const char *)text.data);
+	machine_describe(w);
+	for (i = 0; i < SOURCE_CNT; i++)
+		if (s->sources & SOURCE_BIT(i))
+			join(&text, source_infos[i].name, ",");
+	set_text(w, "sources", &text);
+	for (i = 0; o->command && o->command[i]; i++)
+		join(&text, o->command[i], " ");
+	if (o->command)
+		set_text(w, "command", &text);
 	buf_done(&text);
-	if (!err && s->own_pids[OWN_COMMAND])
-		err = store_writer_set_number(w, "command.pid", s->own_pids[OWN_COMMAND]);
-	if (!err)
-		err = store_writer_set(w, "programs", probe_programs(s->probe));
-	if (!err)
-		err = store_writer_set(w, "only", o->only ? "1" : "0");
-	if (!err && s->own_pids[OWN_RECORDER])
-		err = store_writer_set_number(w, "recorder.pid", s->own_pids[OWN_RECORDER]);
-	if (!err && o->command_line)
-		err = store_writer_set(w, "recorder.command_line", o->command_line);
-	if (!err && o->keep_bytes)
-		err = store_writer_set_number(w, "keep.bytes", o->keep_bytes);
-	if (!err && o->keep_ns)
-		err = store_writer_set_number(w, "keep.ns", o->keep_ns);
-	if (!err && o->stacks_min_bytes)
-		err = store_writer_set_number(w, "stacks.min_bytes", o->stacks_min_bytes);
-	if (!err && o->stacks_every)
-		err = store_writer_set_number(w, "stacks.every", o->stacks_every);
-	if (!err && o->cgroup)
-		err = store_writer_set(w, "cgroup", o->cgroup);
-	if (!err && o->budget_ppm)
-		err = store_writer_set_number(w, "max_overhead_ppm", o->budget_ppm);
-	if (!err)
-		err = store_writer_set_number(w, "ring.bytes", probe_ring_bytes(s->probe));
-	if (!err)
-		err = store_writer_set_number(w, "ring.cnt", probe_ring_cnt(s->probe));
+	set_unless_zero(w, "command.pid", s->own_pids[OWN_COMMAND]);
+	store_writer_set(w, "programs", probe_programs(s->probe));
+	store_writer_set(w, "only", o->only ? "1" : "0");
+	set_unless_zero(w, "recorder.pid", s->own_pids[OWN_RECORDER]);
+	if (o->command_line)
+		store_writer_set(w, "recorder.command_line", o->command_line);
+	set_unless_zero(w, "keep.bytes", o->keep_bytes);
+	set_unless_zero(w, "keep.ns", o->keep_ns);
+	set_unless_zero(w, "stacks.min_bytes", o->stacks_min_bytes);
+	set_unless_zero(w, "stacks.every", o->stacks_every);
+	if (o->cgroup)
+		store_writer_set(w, "cgroup", o->cgroup);
+	set_unless_zero(w, "max_overhead_ppm", o->budget_ppm);
+	store_writer_set_number(w, "ring.bytes", probe_rings(s->probe)->bytes);
+	store_writer_set_number(w, "ring.cnt", probe_rings(s->probe)->cnt);
 	for (i = 0; !err && i < o->note_cnt; i++)
 		err = target_set_note(w, o->notes[i], e);
+	if (s->lacks.len)
+		set_text(w, "lacks", &s->lacks);
 	return err ? err_set(e, err, "cannot describe the recording: %s", strerror(-err)) : 0;
 }
 
@@ -316,7 +330,7 @@ int session_open(struct session **ret, const struct session_options *o, struct e
 	if (!err)
 		err = check_descriptors(s->sources, e);
 	if (!err)
-		err = flight_recorder_check(o, s->sources, e);
+		err = flight_recorder_new(&s->flight, &s->o, s->sources, e);
 	/* checked before anything is made or moved */
 	if (!err && o->command && !launch_finds(o->command[0])) {
 		s->no_command = true;
@@ -333,17 +347,12 @@ int session_open(struct session **ret, const struct session_options *o, struct e
 		err = open_writers(s, e);
 	if (!err)
 		err = fill_manifest(s, e);
-	if (!err && s->lacks.len) {
-		buf_add(&s->lacks, "", 1);
-		err = s->lacks.failed ? -ENOMEM :
-			store_writer_set(s->store, "lacks", (const char *)s->lacks.data);
-	}
 	if (!err)
 		err = store_writer_flush_manifest(s->store, e);
 	if (!err)
 		err = target_seed(s->probe, s->writer, s->own_pids[OWN_COMMAND], o, e);
 	if (!err)
-		err = flight_recorder_new(&s->flight, &s->o, s->sources, s->store, e);
+		err = flight_recorder_begin(s->flight, s->store, e);
 	if (!err)
 		err = start_readers(s, e);
 	if (!err)

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/helper.h"
 #include "base/privilege.h"
 #include "record/session.h"
 
@@ -23,10 +24,11 @@ struct session {
 	struct workload_filter *only;	/* with --only */
 	struct overhead *overhead;	/* with --max-overhead */
 	struct block_writer *writer;
+	bool *online;			/* by CPU, when the recording began */
 	struct store_writer *store;
 	struct flight_recorder *flight;
 	struct launch *launch;
-	struct run_stats *run_stats;	/* NULL without CAP_SYS_ADMIN */
+	struct helper stats_helper;	/* run_stats.h; none without CAP_SYS_ADMIN */
 	/* the user that the recorder becomes once everything is attached */
 	struct privilege_user user;
 	struct buf lacks;	/* what this kernel or this user cannot record, a line each */

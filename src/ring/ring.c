@@ -7,6 +7,7 @@
 #include "ring/ring.h"
 
 #include <errno.h>
+#include <linux/bpf.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -14,11 +15,11 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "ring/ringmap.h"
 
 #define SLAB_BYTES (256 * 1024)
 /* So much that no slice has more records than a block takes. */
@@ -33,7 +34,10 @@
 
 struct reader {
 	struct ring_group *group;
-	struct ringmap map;
+	unsigned long *consumer_pos;	/* the ring's memory: see map_ring() */
+	const unsigned long *producer_pos;
+	const unsigned char *data;
+	unsigned long pos;		/* consumed up to here; publish() tells the kernel */
 	int epoll_fd;			/* watches the ring, edge-triggered, and wake_fd */
 	pthread_t thread;
 	bool started;
@@ -76,6 +80,73 @@ struct ring_group {
 
 #define load(p) __atomic_load_n(p, __ATOMIC_ACQUIRE)
 #define store(p, v) __atomic_store_n(p, v, __ATOMIC_RELEASE)
+
+/* ---- the ring's memory ---- */
+
+/*
+ * A BPF ring buffer (kernel/bpf/ringbuf.c) is a page with the consumer's position, which user space
+ * writes, a page with the producer's position, and the data, which is mapped twice in a row so that
+ * no record wraps. libbpf's ring_buffer hides the positions. They tell how full a ring is, and that
+ * everything before an instant has been read.
+ */
+static int map_ring(struct reader *r, int fd)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), rest = page + 2 * r->group->config.ring_bytes;
+	void *p = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (p == MAP_FAILED)
+		return -errno;
+	r->consumer_pos = p;
+	p = mmap(NULL, rest, PROT_READ, MAP_SHARED, fd, (off_t)page);
+	if (p == MAP_FAILED)
+		return -errno;
+	r->producer_pos = p;
+	r->data = (const unsigned char *)p + page;
+	r->pos = load(r->consumer_pos);
+	return 0;
+}
+
+static void unmap_ring(struct reader *r)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), rest = page + 2 * r->group->config.ring_bytes;
+
+	if (r->consumer_pos)
+		munmap(r->consumer_pos, page);
+	if (r->producer_pos)
+		munmap((void *)r->producer_pos, rest);
+}
+
+/*
+ * The next record before position end. NULL: there is none, or the next one is not committed yet.
+ * Each record has a header of 8 bytes, whose first word is the record's length with two flag bits.
+ * The record stays valid until publish().
+ */
+static const void *next_record(struct reader *r, unsigned long end, size_t *ret_bytes)
+{
+	while (r->pos < end) {
+		const uint32_t *head =
+			(const void *)(r->data + (r->pos & (r->group->config.ring_bytes - 1)));
+		uint32_t word = load(head);
+		size_t len = word & ~(BPF_RINGBUF_BUSY_BIT | BPF_RINGBUF_DISCARD_BIT);
+
+		if (word & BPF_RINGBUF_BUSY_BIT)
+			return NULL;
+		r->pos += (len + BPF_RINGBUF_HDR_SZ + 7) & ~7UL;
+		if (word & BPF_RINGBUF_DISCARD_BIT)
+			continue;
+		*ret_bytes = len;
+		return head + 2;
+	}
+	return NULL;
+}
+
+/* Gives the space of what was consumed back to the producers. */
+static void publish(struct reader *r)
+{
+	store(r->consumer_pos, r->pos);
+}
+
+/* ---- slabs ---- */
 
 /* beyond_limit: a cut needs the slab, because only its end lets slabs be given back. */
 static struct ring_slab *slab_get(struct ring_group *g, bool beyond_limit)
@@ -160,6 +231,8 @@ static inline bool slice_append(struct ring_group *g, struct ring_slice *slice, 
 	return true;
 }
 
+/* ---- readers ---- */
+
 /*
  * Copies what is in the ring up to position end. False: some of it stays there, because a record is
  * not committed or memory is out. The limit does not hold while a cut is due: memory comes back
@@ -174,15 +247,15 @@ static bool drain(struct reader *r, unsigned long end, bool cut_is_due)
 	struct ring_group *g = r->group;
 	uint64_t start_ns = load(&g->start_ns), pending = r->pending_bytes;
 	uint64_t late_ns = load(&g->cut_gen) != r->done_gen ? load(&g->cut_ns) : UINT64_MAX;
-	unsigned long published = r->map.pos;
+	unsigned long published = r->pos;
 	unsigned long before;
 	const struct wire_hdr *h;
 	uint64_t *cnt;
 	size_t bytes;
 
 	for (;;) {
-		before = r->map.pos;
-		h = ringmap_next(&r->map, end, &bytes);
+		before = r->pos;
+		h = next_record(r, end, &bytes);
 		if (!h)
 			break;
 		cnt = &r->kept_cnt[h->hook % WIRE_HOOK_MAX];
@@ -192,22 +265,22 @@ static bool drain(struct reader *r, unsigned long end, bool cut_is_due)
 			struct ring_slice *slice = h->ts_ns >= late_ns ? &r->next : &r->current;
 
 			if (!slice_append(g, slice, h, bytes, cut_is_due)) {
-				r->map.pos = before;	/* not consumed: the ring keeps it */
+				r->pos = before;	/* not consumed: the ring keeps it */
 				r->stalled = true;
 				break;
 			}
 			pending += bytes;
 		}
 		store(cnt, *cnt + 1);
-		if (r->map.pos - published >= PUBLISH_BYTES) {
-			ringmap_publish(&r->map);
-			published = r->map.pos;
+		if (r->pos - published >= PUBLISH_BYTES) {
+			publish(r);
+			published = r->pos;
 			store(&r->pending_bytes, pending);
 		}
 	}
-	ringmap_publish(&r->map);
+	publish(r);
 	store(&r->pending_bytes, pending);
-	return r->map.pos >= end;
+	return r->pos >= end;
 }
 
 static void hand_over(struct reader *r, uint64_t gen)
@@ -254,8 +327,8 @@ static void *reader_main(void *arg)
 		}
 		now_ns = clock_mono_ns();
 		gen = load(&g->cut_gen);
-		end = ringmap_producer(&r->map);
-		used = end - r->map.pos;
+		end = load(r->producer_pos);
+		used = end - r->pos;
 		if (used > load(&r->used_max_bytes))
 			store(&r->used_max_bytes, used);
 		is_due = gen != r->done_gen && now_ns >= load(&g->cut_ns) + STRAGGLER_NS;
@@ -308,7 +381,7 @@ static int start_readers(struct ring_group *g, struct err *e)
 		r->entered = 1;
 		err = watch(r, g->config.fds[i]);
 		if (!err)
-			err = ringmap_init(&r->map, g->config.fds[i], g->config.ring_bytes);
+			err = map_ring(r, g->config.fds[i]);
 		if (err)
 			return err_set(e, err, "cannot map ring %u: %s", i, strerror(-err));
 		err = -pthread_create(&r->thread, NULL, reader_main, r);
@@ -377,7 +450,8 @@ void ring_group_free(struct ring_group *g)
 
 		if (r->started)
 			pthread_join(r->thread, NULL);
-		ringmap_done(&r->map);
+		if (r->group)
+			unmap_ring(r);
 		if (r->epoll_fd > 0)
 			close(r->epoll_fd);
 		slabs_put(g, &r->current);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "store/chunk_name.h"
+#include "store/files.h"
 #include "store/manifest.h"
 
 void bundle_close(struct bundle *b)
@@ -133,21 +134,6 @@ static int open_unnamed(void)
 	return fd < 0 ? -errno : fd;
 }
 
-static int write_all(int fd, const char *p, size_t bytes)
-{
-	while (bytes) {
-		ssize_t n = write(fd, p, bytes);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -EIO;
-		p += n;
-		bytes -= (size_t)n;
-	}
-	return 0;
-}
-
 /* Copies a stored member to fd, or to text unless that is NULL. */
 static int copy_member(zip_t *z, const zip_stat_t *st, int fd, char *text)
 {
@@ -172,7 +158,7 @@ static int copy_member(zip_t *z, const zip_stat_t *st, int fd, char *text)
 		if (text)
 			memcpy(text + at, buf, (size_t)n);
 		else
-			r = write_all(fd, buf, (size_t)n);
+			r = files_write_all(&files_kernel, fd, buf, (size_t)n, at);
 		at += (uint64_t)n;
 	}
 	free(buf);

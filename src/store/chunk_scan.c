@@ -54,6 +54,12 @@ static int scan_read(struct scan *s, uint64_t offset, void *dst, size_t bytes)
 	return chunk_io_read(&io, 0, dst, bytes);
 }
 
+static bool is_header(const struct disk_file *h)
+{
+	return !memcmp(h->magic, CHUNK_FILE_MAGIC, sizeof(h->magic)) &&
+	       crc32c(0, h, offsetof(struct disk_file, crc)) == h->crc;
+}
+
 int chunk_header_read(struct disk_file *ret, int fd)
 {
 	struct chunk_io io = { fd, 0 };
@@ -62,8 +68,7 @@ int chunk_header_read(struct disk_file *ret, int fd)
 
 	if (r < 0)
 		return r == -ENODATA ? -EBADMSG : r;
-	if (memcmp(h.magic, CHUNK_FILE_MAGIC, sizeof(h.magic)) ||
-	    crc32c(0, &h, offsetof(struct disk_file, crc)) != h.crc)
+	if (!is_header(&h))
 		return -EBADMSG;
 	*ret = h;
 	return 0;
@@ -95,8 +100,7 @@ static int read_file_header(struct scan *s, uint64_t *ret_next)
 	if (is_big_endian(&h))
 		return -EPROTONOSUPPORT;
 	/* A broken file header costs nothing else: blocks stand on their own. */
-	if (memcmp(h.magic, CHUNK_FILE_MAGIC, sizeof(h.magic)) || h.version != CHUNK_VERSION ||
-	    crc32c(0, &h, offsetof(struct disk_file, crc)) != h.crc || h.bytes < sizeof(h) ||
+	if (!is_header(&h) || h.version != CHUNK_VERSION || h.bytes < sizeof(h) ||
 	    h.bytes > s->info.bytes)
 		return 0;
 	*ret_next = h.bytes;
@@ -210,11 +214,6 @@ static int scan_blocks(struct scan *s, uint64_t at)
 		at = next;
 	}
 	return 0;
-}
-
-int chunk_scan(int fd, bool verify, const struct chunk_sink *sink, struct chunk_scan_info *ret)
-{
-	return chunk_scan_from(fd, 0, verify, sink, ret);
 }
 
 int chunk_scan_from(int fd, uint64_t offset, bool verify, const struct chunk_sink *sink,

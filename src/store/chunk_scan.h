@@ -32,13 +32,11 @@ struct chunk_scan_info {
 };
 
 /*
+ * Scans from an offset that an earlier scan gave as whole_bytes; 0: from the start.
  * verify: also checks the event columns, as is needed where the writer may have died (FORMAT.md,
  * "The validity rule"). Errors: what read gives, -ENOMEM, or the sink's; -EPROTONOSUPPORT: the file
  * is big-endian.
  */
-int chunk_scan(int fd, bool verify, const struct chunk_sink *sink, struct chunk_scan_info *ret);
-
-/* The same from an offset that an earlier scan gave as whole_bytes; 0: from the start. */
 int chunk_scan_from(int fd, uint64_t offset, bool verify, const struct chunk_sink *sink,
 		    struct chunk_scan_info *ret);
 

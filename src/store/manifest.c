@@ -10,6 +10,7 @@
 
 #include "base/array.h"
 #include "base/buf.h"
+#include "store/chunk_scan.h"
 #include "store/manifest.h"
 
 #define MANIFEST_MAGIC "ebpfrec trace "
@@ -189,32 +190,6 @@ int manifest_parse(struct manifest *m, const char *text, size_t bytes)
 	return 0;
 }
 
-static int read_all(int fd, char **ret, size_t *ret_bytes)
-{
-	char *p = malloc(MANIFEST_MAX_BYTES);
-	size_t at = 0;
-	ssize_t n;
-
-	if (!p)
-		return -ENOMEM;
-	while (at < MANIFEST_MAX_BYTES) {
-		n = read(fd, p + at, MANIFEST_MAX_BYTES - at);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0) {
-			n = -errno;
-			free(p);
-			return (int)n;
-		}
-		if (!n)
-			break;
-		at += (size_t)n;
-	}
-	*ret = p;
-	*ret_bytes = at;
-	return 0;
-}
-
 int manifest_parse_text(struct manifest *m, const char *text, size_t bytes, struct err *e)
 {
 	int r = manifest_parse(m, text, bytes);
@@ -238,10 +213,11 @@ int manifest_parse_text(struct manifest *m, const char *text, size_t bytes, stru
 
 int manifest_read(struct manifest *m, int dir_fd, struct err *e)
 {
-	char *text = NULL;
-	size_t bytes = 0;
+	struct chunk_io io = { 0 };
 	struct stat st;
+	size_t bytes;
 	int fd, r;
+	char *text;
 
 	fd = openat(dir_fd, MANIFEST_NAME, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0) {
@@ -255,11 +231,15 @@ int manifest_read(struct manifest *m, int dir_fd, struct err *e)
 		close(fd);
 		return manifest_parse_text(m, "", 0, e); /* an empty text gives the right error */
 	}
-	r = read_all(fd, &text, &bytes);
+	bytes = st.st_size < MANIFEST_MAX_BYTES ? (size_t)st.st_size : MANIFEST_MAX_BYTES;
+	text = malloc(bytes + 1);
+	io.fd = fd;
+	r = text ? chunk_io_read(&io, 0, text, bytes) : -ENOMEM;
 	close(fd);
 	if (r < 0)
-		return err_set(e, r, "cannot read '%s': %s", MANIFEST_NAME, err_text(NULL, r));
-	r = manifest_parse_text(m, text, bytes, e);
+		err_set(e, r, "cannot read '%s': %s", MANIFEST_NAME, err_text(NULL, r));
+	else
+		r = manifest_parse_text(m, text, bytes, e);
 	free(text);
 	return r;
 }

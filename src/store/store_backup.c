@@ -45,7 +45,14 @@ static int open_trace(const char *path, struct err *e)
 
 int store_remove(const char *path, struct err *e)
 {
-	static const char *const derived[] = { DERIVED_FILE_NAME ".new", DERIVED_FILE_NAME };
+	/*
+	 * What an analysis left beside the trace and can make again, and what a recorder left. The
+	 * manifest goes last: until then the directory is known as a trace.
+	 */
+	static const char *const others[] = {
+		DERIVED_FILE_NAME ".new", DERIVED_FILE_NAME, MANIFEST_NEW, CONTROL_SOCKET_NAME,
+		MANIFEST_NAME,
+	};
 	char name[CHUNK_NAME_BYTES];
 	uint64_t *numbers = NULL;
 	size_t cnt = 0, i;
@@ -61,17 +68,9 @@ int store_remove(const char *path, struct err *e)
 			r = -errno;
 	}
 	free(numbers);
-	/* what an analysis left beside the trace, and can make again */
-	for (i = 0; r == 0 && i < sizeof(derived) / sizeof(*derived); i++)
-		if (unlinkat(fd, derived[i], 0) < 0 && errno != ENOENT)
+	for (i = 0; r == 0 && i < sizeof(others) / sizeof(*others); i++)
+		if (unlinkat(fd, others[i], 0) < 0 && errno != ENOENT)
 			r = -errno;
-	/* The manifest goes last: until then the directory is known as a trace. */
-	if (r == 0 && unlinkat(fd, MANIFEST_NEW, 0) < 0 && errno != ENOENT)
-		r = -errno;
-	if (r == 0 && unlinkat(fd, CONTROL_SOCKET_NAME, 0) < 0 && errno != ENOENT)
-		r = -errno;
-	if (r == 0 && unlinkat(fd, MANIFEST_NAME, 0) < 0)
-		r = -errno;
 	close(fd);
 	if (r == 0)
 		r = files_kernel.remove_dir(files_kernel.ctx, path);

@@ -54,6 +54,11 @@ void store_keep_add_block(struct store_keep *k, uint64_t bytes, uint64_t from_ns
 	store_keep_add_bytes(k, bytes);
 }
 
+uint64_t store_keep_from_ns(const struct store_keep *k)
+{
+	return k->cnt ? k->files[0].from_ns : 0;
+}
+
 /* The instant at which the trace would begin without its oldest file. */
 static uint64_t second_from_ns(const struct store_keep *k)
 {

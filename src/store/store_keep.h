@@ -49,6 +49,8 @@ void store_keep_add_block(struct store_keep *k, uint64_t bytes, uint64_t from_ns
  * first, so that the limit holds at every instant.
  */
 bool store_keep_has_excess(const struct store_keep *k, uint64_t bytes, uint64_t to_ns);
+/* The instant at which the first block still there begins; 0: there is no file yet. */
+uint64_t store_keep_from_ns(const struct store_keep *k);
 /* The oldest file has been removed: adds it to the dropped ones. */
 void store_keep_drop(struct store_keep *k);
 

@@ -108,7 +108,7 @@ static int copy_blocks(struct copy *c, uint64_t number)
 	if (c->fd < 0)
 		return -errno;
 	store_writer_set_next_file(c->w, number);
-	r = chunk_scan(c->fd, true, &sink, &info);
+	r = chunk_scan_from(c->fd, 0, true, &sink, &info);
 	close(c->fd);
 	return r;
 }

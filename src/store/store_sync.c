@@ -35,8 +35,6 @@ struct store_sync {
 	unsigned int closes;		/* waiting jobs that close a file */
 	bool busy, stop;
 	int error;
-	uint64_t failed_number;
-	uint64_t whole_below;
 	struct store_sync_stats stats;
 };
 
@@ -62,10 +60,10 @@ static void finish_job(struct store_sync *s, struct job *j, int r)
 	if (ns > s->stats.max_ns)
 		s->stats.max_ns = ns;
 	if (r == 0 && j->close)
-		s->whole_below = j->number + 1;
+		s->stats.whole_below = j->number + 1;
 	if (r < 0 && !s->error) {
 		s->error = r;
-		s->failed_number = j->number;
+		s->stats.failed_number = j->number;
 	}
 	free(j->text);
 	free(j);
@@ -168,31 +166,30 @@ static int add_job(struct store_sync *s, const struct job *job)
 	return 0;
 }
 
-int store_sync_ask(struct store_sync *s, int fd, uint64_t number)
+static int ask(struct store_sync *s, const struct job *j)
 {
 	int r;
 
 	pthread_mutex_lock(&s->lock);
+	while (j->close && s->closes >= CLOSES_MAX && !s->error)
+		pthread_cond_wait(&s->idle, &s->lock);
 	r = s->error;
 	/* a sync that has not begun yet will include these bytes */
-	if (r == 0 && !(s->last && s->last->fd == fd && !s->last->close && !s->last->text))
-		r = add_job(s, &(struct job){ .fd = fd, .number = number });
+	if (r == 0 && (j->close || j->text || !s->last || s->last->fd != j->fd || s->last->close))
+		r = add_job(s, j);
 	pthread_mutex_unlock(&s->lock);
 	return r;
 }
 
+int store_sync_ask(struct store_sync *s, int fd, uint64_t number)
+{
+	return ask(s, &(struct job){ .fd = fd, .number = number });
+}
+
 int store_sync_close(struct store_sync *s, int fd, uint64_t number)
 {
-	const struct job j = { .fd = fd, .close = true, .number = number };
-	int r;
+	int r = ask(s, &(struct job){ .fd = fd, .close = true, .number = number });
 
-	pthread_mutex_lock(&s->lock);
-	while (s->closes >= CLOSES_MAX && !s->error)
-		pthread_cond_wait(&s->idle, &s->lock);
-	r = s->error;
-	if (r == 0)
-		r = add_job(s, &j);
-	pthread_mutex_unlock(&s->lock);
 	if (r < 0)
 		s->files->close(s->files->ctx, fd);
 	return r;
@@ -201,14 +198,8 @@ int store_sync_close(struct store_sync *s, int fd, uint64_t number)
 int store_sync_manifest(struct store_sync *s, const struct manifest_place *place, char *text,
 			size_t bytes)
 {
-	const struct job j = { .fd = -1, .text = text, .bytes = bytes, .place = *place };
-	int r;
+	int r = ask(s, &(struct job){ .fd = -1, .text = text, .bytes = bytes, .place = *place });
 
-	pthread_mutex_lock(&s->lock);
-	r = s->error;
-	if (r == 0)
-		r = add_job(s, &j);
-	pthread_mutex_unlock(&s->lock);
 	if (r < 0)
 		free(text);
 	return r;
@@ -224,26 +215,6 @@ int store_sync_wait(struct store_sync *s)
 	r = s->error;
 	pthread_mutex_unlock(&s->lock);
 	return r;
-}
-
-uint64_t store_sync_failed_number(struct store_sync *s)
-{
-	uint64_t n;
-
-	pthread_mutex_lock(&s->lock);
-	n = s->failed_number;
-	pthread_mutex_unlock(&s->lock);
-	return n;
-}
-
-uint64_t store_sync_whole_below(struct store_sync *s)
-{
-	uint64_t n;
-
-	pthread_mutex_lock(&s->lock);
-	n = s->whole_below;
-	pthread_mutex_unlock(&s->lock);
-	return n;
 }
 
 void store_sync_get_stats(struct store_sync *s, struct store_sync_stats *ret)

@@ -33,20 +33,18 @@ void store_sync_free(struct store_sync *s);
 int store_sync_ask(struct store_sync *s, int fd, uint64_t number);
 /* Queues a sync of fd, takes fd over and closes it afterwards. */
 int store_sync_close(struct store_sync *s, int fd, uint64_t number);
-/* One more than the number of the last file closed in this way; 0: none yet. */
-uint64_t store_sync_whole_below(struct store_sync *s);
 /* Queues the replacement of a directory's manifest by text (malloc'ed, taken over). */
 int store_sync_manifest(struct store_sync *s, const struct manifest_place *place, char *text,
 			size_t bytes);
 /* Waits until the queue is empty. */
 int store_sync_wait(struct store_sync *s);
 
-/* The number of the file whose sync failed. */
-uint64_t store_sync_failed_number(struct store_sync *s);
-
 struct store_sync_stats {
 	uint64_t cnt;
 	uint64_t max_ns;	/* from the request to the end of its sync */
+	/* one more than the number of the last file that store_sync_close() closed; 0: none yet */
+	uint64_t whole_below;
+	uint64_t failed_number;	/* of the file whose sync failed */
 };
 void store_sync_get_stats(struct store_sync *s, struct store_sync_stats *ret);
 

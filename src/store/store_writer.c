@@ -19,7 +19,6 @@
 #include "format/chunk.h"
 #include "store/chunk_name.h"
 #include "store/manifest.h"
-#include "store/store_keep.h"
 #include "store/control_socket.h"
 #include "store/store_writer.h"
 
@@ -44,6 +43,7 @@ struct store_writer {
 	uint64_t whole_below;		/* files with lower numbers are completely on the disk */
 	bool gave_up_file;		/* a file was given up, so whole_below stays as it is */
 	struct manifest manifest;
+	bool lacks_entry;		/* there was no memory for an entry of the manifest */
 };
 
 static int set_owner(const struct store_writer *w, int fd)
@@ -51,12 +51,6 @@ static int set_owner(const struct store_writer *w, int fd)
 	if (w->config.uid == (uid_t)-1 && w->config.gid == (gid_t)-1)
 		return 0;
 	return w->files->set_owner(w->files->ctx, fd, w->config.uid, w->config.gid);
-}
-
-static int write_all(const struct store_writer *w, int fd, const void *data, size_t bytes,
-		     uint64_t offset)
-{
-	return files_write_all(w->files, fd, data, bytes, offset);
 }
 
 static int close_fd(const struct store_writer *w, int fd)
@@ -186,7 +180,10 @@ int store_writer_create(struct store_writer **ret, const char *path,
 
 int store_writer_set(struct store_writer *w, const char *key, const char *value)
 {
-	return manifest_set(&w->manifest, key, value);
+	int r = manifest_set(&w->manifest, key, value);
+
+	w->lacks_entry |= r == -ENOMEM;
+	return r;
 }
 
 int store_writer_set_number(struct store_writer *w, const char *key, uint64_t value)
@@ -204,7 +201,7 @@ static int format_manifest(struct store_writer *w, char **ret, size_t *ret_bytes
 	size_t bytes = 0;
 	int r;
 
-	r = manifest_format(&w->manifest, &text, &bytes);
+	r = w->lacks_entry ? -ENOMEM : manifest_format(&w->manifest, &text, &bytes);
 	if (r < 0)
 		return err_set(e, r, "out of memory");
 	if (bytes > MANIFEST_MAX_BYTES) {
@@ -263,10 +260,12 @@ static int start_file(struct store_writer *w, struct err *e)
 		.version = CHUNK_VERSION, .bytes = sizeof(h), .number = w->next_number,
 		.mono_ns = clock_mono_ns(), .real_ns = clock_real_ns(),
 	};
+	struct store_sync_stats sync;
 	int r;
 
+	store_writer_sync_stats(w, &sync);
 	if (w->sync && !w->gave_up_file)
-		w->whole_below = store_sync_whole_below(w->sync);
+		w->whole_below = sync.whole_below;
 	h.whole_below = w->whole_below;
 
 	memcpy(h.magic, CHUNK_FILE_MAGIC, sizeof(h.magic));
@@ -282,7 +281,7 @@ static int start_file(struct store_writer *w, struct err *e)
 	if (r == 0)
 		r = store_keep_add_file(&w->keep, w->next_number);
 	if (r == 0)
-		r = write_all(w, w->fd, &h, sizeof(h), 0);
+		r = files_write_all(w->files, w->fd, &h, sizeof(h), 0);
 	/* The name must last as long as the blocks in the file. */
 	if (r == 0)
 		r = w->files->sync_dir(w->files->ctx, w->dir_fd);
@@ -311,8 +310,11 @@ static int need_sync(struct store_writer *w)
 /* Reports an earlier sync's error, with its file. */
 static int sync_error(struct store_writer *w, int r, struct err *e)
 {
+	struct store_sync_stats sync;
+
+	store_writer_sync_stats(w, &sync);
 	if (w->sync)
-		chunk_name_format(w->name, store_sync_failed_number(w->sync));
+		chunk_name_format(w->name, sync.failed_number);
 	return file_error(w, r, e);
 }
 
@@ -371,11 +373,10 @@ static int note_dropped(struct store_writer *w, struct err *e)
 		{ "dropped.bytes", w->keep.dropped_bytes },
 	};
 	size_t i;
-	int r = 0;
 
-	for (i = 0; i < sizeof(facts) / sizeof(*facts) && r == 0; i++)
-		r = store_writer_set_number(w, facts[i].key, facts[i].value);
-	return r == 0 ? flush_manifest_later(w, e) : err_set(e, r, "out of memory");
+	for (i = 0; i < sizeof(facts) / sizeof(*facts); i++)
+		store_writer_set_number(w, facts[i].key, facts[i].value);
+	return flush_manifest_later(w, e);
 }
 
 /* Makes room for a block. Files go first: on a full disk the manifest needs their space. */
@@ -400,17 +401,9 @@ static int drop_files(struct store_writer *w, const struct disk_block *h, struct
 	return dropped ? note_dropped(w, e) : 0;
 }
 
-void store_writer_kept(const struct store_writer *w, struct store_kept *ret)
+const struct store_keep *store_writer_keep(const struct store_writer *w)
 {
-	*ret = (struct store_kept){
-		.bytes = w->keep.bytes,
-		.file_cnt = w->keep.cnt,
-		.from_ns = w->keep.cnt ? w->keep.files[0].from_ns : 0,
-		.dropped_files = w->keep.dropped_files,
-		.dropped_blocks = w->keep.dropped_blocks,
-		.dropped_events = w->keep.dropped_events,
-		.dropped_bytes = w->keep.dropped_bytes,
-	};
+	return &w->keep;
 }
 
 static int sync_block(struct store_writer *w)
@@ -455,7 +448,7 @@ int store_writer_append(struct store_writer *w, const void *block, size_t bytes,
 			       w->name);
 	}
 	if (r == 0)
-		r = write_all(w, w->fd, block, bytes, w->offset);
+		r = files_write_all(w->files, w->fd, block, bytes, w->offset);
 	if (r < 0) {
 		if (w->files->truncate(w->files->ctx, w->fd, w->offset) < 0)
 			drop_file(w);

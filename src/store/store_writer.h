@@ -27,6 +27,7 @@
 
 #include "base/err.h"
 #include "store/files.h"
+#include "store/store_keep.h"
 #include "store/store_sync.h"
 
 struct control_socket;
@@ -60,7 +61,7 @@ int store_writer_create(struct store_writer **ret, const char *path,
 
 /*
  * Sets a manifest entry; keys [a-z0-9._-]+, values any bytes (escaped in the file). The next flush
- * writes it.
+ * writes it, or fails when there was no memory for it.
  */
 int store_writer_set(struct store_writer *w, const char *key, const char *value);
 int store_writer_set_number(struct store_writer *w, const char *key, uint64_t value);
@@ -76,13 +77,8 @@ bool store_writer_begins_file(struct store_writer *w);
 uint64_t store_writer_bytes(const struct store_writer *w);	/* all chunk bytes written so far */
 void store_writer_sync_stats(const struct store_writer *w, struct store_sync_stats *ret);
 
-/* What is there now, and what the limits of store_config removed. */
-struct store_kept {
-	uint64_t bytes, file_cnt;
-	uint64_t from_ns;		/* of the first block still there; 0: none yet */
-	uint64_t dropped_files, dropped_blocks, dropped_events, dropped_bytes;
-};
-void store_writer_kept(const struct store_writer *w, struct store_kept *ret);
+/* What is there now, and what the limits of store_config removed; valid as long as the writer. */
+const struct store_keep *store_writer_keep(const struct store_writer *w);
 
 /* The directory's descriptor; the writer keeps it. */
 int store_writer_dir_fd(const struct store_writer *w);

@@ -143,7 +143,7 @@ static void check_finished_files(void)
 		reason = NULL;
 		chunk_name_format(name, numbers[i]);
 		fd = openat(dir_fd, name, O_RDONLY);
-		assert_int_equal(chunk_scan(fd, true, &sink, &info), 0);
+		assert_int_equal(chunk_scan_from(fd, 0, true, &sink, &info), 0);
 		close(fd);
 		if (reason)
 			fail_msg("%s is of a finished trace, and has a damaged %s", name, reason);

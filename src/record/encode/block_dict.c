@@ -4,11 +4,13 @@
  * name is kept, too, so that nobody asks for it again. Sites are found by a hash of (process,
  * address), stacks by their number; where another stack has the number, the next free one is used.
  */
-#include "record/encode/block_dict.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "record/encode/block_state.h"
+
+#define SITE_DICT_MAX (1u << 17)	/* rows of a block; further ones are left out */
 
 void block_dict_done(struct block_dict *b)
 {
@@ -33,86 +35,51 @@ struct name_entry {
 	char *name;		/* NULL: the id has none */
 };
 
-void name_dict_done(struct name_dict *b)
+static bool drop_name(void *ctx, void *value)
+{
+	struct name_entry *n = value;
+
+	if (n->used_block >= *(uint64_t *)ctx)
+		return false;
+	free(n->name);
+	free(n);
+	return true;
+}
+
+void block_names_forget(struct block_writer *w, uint64_t epoch)
 {
 	unsigned int type;
-	struct hash_slot *s;
-	size_t pos;
 
-	for (type = 0; type < NAME_DICT_TYPES; type++) {
-		for (pos = 0; (s = hash_map_next(&b->by_id[type], &pos));)
-			free(((struct name_entry *)s->value)->name);
-		hash_map_done_values(&b->by_id[type]);
-	}
+	for (type = 0; type < TRACE_NAME_TYPE_CNT; type++)
+		hash_map_drop_if(&w->names[type], drop_name, &epoch);
 }
 
-int name_dict_forget(struct name_dict *b, uint64_t epoch)
+void block_names_done(struct block_writer *w)
 {
-	struct buf old = { 0 };
-	const struct hash_slot *s;
 	unsigned int type;
-	size_t i, pos;
 
-	for (type = 0; type < NAME_DICT_TYPES && !old.failed; type++) {
-		struct hash_map *m = &b->by_id[type];
-		const uint64_t *ids;
-
-		/* removal moves entries, so the ids are collected first */
-		buf_reset(&old);
-		for (pos = 0; (s = hash_map_next(m, &pos));)
-			if (((const struct name_entry *)s->value)->used_block < epoch)
-				buf_add(&old, &s->a, sizeof(s->a));
-		ids = (const uint64_t *)old.data;
-		for (i = 0; i < old.len / sizeof(*ids) && !old.failed; i++) {
-			struct name_entry *n = hash_map_remove(m, ids[i]);
-
-			free(n->name);
-			free(n);
-		}
-	}
-	i = old.failed;
-	buf_done(&old);
-	return i ? -ENOMEM : 0;
+	block_names_forget(w, UINT64_MAX);
+	for (type = 0; type < TRACE_NAME_TYPE_CNT; type++)
+		hash_map_done(&w->names[type]);
 }
 
-static int name_ask(const struct block_names *n, enum trace_name_type type, uint64_t id, char *name,
-		    uint64_t *ret_arg)
+static struct name_entry *name_make(struct block_writer *w, enum trace_name_type type, uint64_t id)
 {
-	switch (type) {
-	case TRACE_NAME_CACHE:
-		return n->cache ? n->cache(n->ctx, id, name, NAME_MAX_BYTES, ret_arg) : -ENOENT;
-	case TRACE_NAME_DEVICE:
-		return n->device ? n->device(n->ctx, (uint32_t)id, name, NAME_MAX_BYTES, ret_arg)
-				 : -ENOENT;
-	case TRACE_NAME_CGROUP:
-		return n->cgroup ? n->cgroup(n->ctx, id, name, NAME_MAX_BYTES) : -ENOENT;
-	case TRACE_NAME_SYMBOL:
-		return n->symbol ? n->symbol(n->ctx, id, name, NAME_MAX_BYTES) : -ENOENT;
-	case TRACE_NAME_IRQ:
-		return n->irq ? n->irq(n->ctx, (uint32_t)(id - 1), name, NAME_MAX_BYTES) : -ENOENT;
-	default:
-		break;
-	}
-	return -ENOENT;
-}
-
-static struct name_entry *name_make(struct name_dict *b, const struct block_names *names,
-				    enum trace_name_type type, uint64_t id)
-{
+	const struct block_names *names = &w->config.names;
 	struct name_entry *n = calloc(1, sizeof(*n));
 	char name[NAME_MAX_BYTES];
 	uint64_t arg = 0;
 
 	if (!n)
 		return NULL;
-	if (name_ask(names, type, id, name, &arg) >= 0) {
+	if (names->name && names->name(names->ctx, type, id, name, sizeof(name), &arg) >= 0) {
 		name[NAME_MAX_BYTES - 1] = 0;
 		n->arg = arg;
 		n->name = strdup(name);
 		if (!n->name)
 			goto fail;
 	}
-	if (hash_map_put(&b->by_id[type], id, n) < 0)
+	if (hash_map_put(&w->names[type], id, n) < 0)
 		goto fail;
 	return n;
 fail:
@@ -121,24 +88,23 @@ fail:
 	return NULL;
 }
 
-int name_dict_use(struct name_dict *b, const struct block_names *names, struct row_writer *w,
-		  uint64_t epoch, enum trace_name_type type, uint64_t id)
+int block_use_name(struct block_writer *w, enum trace_name_type type, uint64_t id)
 {
 	struct name_entry *n;
 
 	if (!id)
 		return 0;
-	n = hash_map_get(&b->by_id[type], id);
+	n = hash_map_get(&w->names[type], id);
 	if (!n)
-		n = name_make(b, names, type, id);
+		n = name_make(w, type, id);
 	if (!n)
 		return -ENOMEM;
-	if (n->used_block == epoch)
+	if (n->used_block == w->epoch)
 		return 0;
-	n->used_block = epoch;
+	n->used_block = w->epoch;
 	if (!n->name)
 		return 0;
-	row_put_name(w,
+	row_put_name(&w->name_rows,
 		     &(struct row_name){ .type = type, .id = id, .arg = n->arg, .name = n->name });
 	return 0;
 }
@@ -152,9 +118,11 @@ struct site_asked {
 	uint32_t next;		/* the next answer of the same hash: index + 1; 0: none */
 };
 
-int site_dict_use(struct block_dict *b, const struct block_names *names, struct row_writer *w,
-		  uint32_t upid, uint32_t pid, uint64_t addr, uint64_t ts_ns)
+int block_use_site(struct block_writer *w, uint32_t upid, uint32_t pid, uint64_t addr,
+		   uint64_t ts_ns)
 {
+	const struct block_names *names = &w->config.names;
+	struct block_dict *b = &w->sites;
 	uint64_t key = addr ^ (uint64_t)upid * 0x9e3779b97f4a7c15ull;
 	struct site_asked *v = (struct site_asked *)b->items.data,
 			  new = { .addr = addr, .upid = upid };
@@ -174,7 +142,7 @@ int site_dict_use(struct block_dict *b, const struct block_names *names, struct 
 	r = names->site(names->ctx, pid, ts_ns, &row, &new.until_ns);
 	if (r)
 		return r == -ENOMEM ? r : 0;
-	row_put_site(w, &row);
+	row_put_site(&w->site_rows, &row);
 	new.from_ns = row.from_ns;
 	new.next = first;
 	buf_add(&b->items, &new, sizeof(new));

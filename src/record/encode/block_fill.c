@@ -2,7 +2,7 @@
 /*
  * block_fill: wire records in, arrays per kind and column out.
  *
- * The second of two passes over the records. The first (block_count) has counted, so that every
+ * The second of two passes over the records. The first (wire_record) has counted, so that every
  * (kind, CPU) gets its place in the arrays; then task_table has applied the task records. This one
  * resolves tids and writes each value to where it belongs: one switch per record and no allocation.
  */
@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "record/encode/block_state.h"
 #include "format/chunk.h"
 
@@ -153,21 +152,14 @@ fill_tuple(struct fill *f, struct kind_rows *k, uint32_t at, const uint64_t *tup
 
 static void note_step(struct fill *f, const struct wire_hdr *h, uint32_t at)
 {
-	struct block_writer *w = f->w;
-
-	if (array_reserve(&w->steps, &w->step_cap, w->step_cnt + 1) < 0) {
+	if (block_steps_add(&f->w->steps, h, at) < 0)
 		f->failed = true;
-		return;
-	}
-	w->steps[w->step_cnt] =
-		(struct block_step){ h->ts_ns, h, at, (uint32_t)w->step_cnt };
-	w->step_cnt++;
 }
 
 static inline void note_request(struct fill *f, const struct kind_rows *k, uint32_t at,
 				const struct wire_request *r)
 {
-	if (f->w->unseen)
+	if (f->w->config.watch_requests)
 		note_step(f, &r->hdr, at);
 }
 
@@ -189,8 +181,7 @@ static void fill_site(struct fill *f, uint32_t slot, uint64_t addr, uint64_t ts_
 	const struct task_thread *t = f->w->slots.thread[slot];
 
 	if (t && t->process &&
-	    site_dict_use(&f->w->sites, &f->w->config.names, &f->w->site_rows, t->process->upid,
-			  t->process->pid, addr, ts_ns) < 0)
+	    block_use_site(f->w, t->process->upid, t->process->pid, addr, ts_ns) < 0)
 		f->failed = true;
 }
 
@@ -304,8 +295,7 @@ static void fill_stack(struct fill *f, const struct wire_stack *r)
 	for (i = 0; i < s.user_cnt; i++)
 		fill_site(f, k->utid[at], s.user[i], r->hdr.ts_ns);
 	for (i = 0; is_new && i < s.kernel_cnt; i++)
-		if (name_dict_use(&w->names, &w->config.names, &w->name_rows, w->epoch,
-				  TRACE_NAME_SYMBOL, s.kernel[i]) < 0)
+		if (block_use_name(w, TRACE_NAME_SYMBOL, s.kernel[i]) < 0)
 			f->failed = true;
 	k->val[EV_STACK_ADDR][at] = r->addr;
 	k->val[EV_STACK_BYTES][at] = r->bytes;
@@ -404,33 +394,18 @@ static void note_ends(struct block_writer *w, const struct kind_rows *k, unsigne
 		w->stats.late_cnt++;
 }
 
-/* Orders by time; at the same instant, dirtying comes first. */
-static int step_cmp(const void *a, const void *b)
-{
-	const struct block_step *x = a, *y = b;
-	int later;
-
-	if (x->ts_ns != y->ts_ns)
-		return x->ts_ns < y->ts_ns ? -1 : 1;
-	later = (y->h->hook == WIRE_DIRTY) - (x->h->hook == WIRE_DIRTY);
-	if (later)
-		return later;
-	return x->number < y->number ? -1 : 1;
-}
-
 int block_fill_rows(struct block_writer *w, const struct block_slice *s)
 {
 	struct fill f = { .w = w, .doubtful = w->stats.bad_cnt };
 	unsigned int kind, cpu;
 	size_t i;
-	int r;
+	int r = 0;
 
-	for (kind = 1; kind < EVENT_KIND_CNT; kind++) {
+	for (kind = 1; kind < EVENT_KIND_CNT && r == 0; kind++)
 		r = rows_prepare(w, kind);
-		if (r < 0)
-			return r;
-	}
-	w->step_cnt = 0;
+	if (r < 0)
+		return r;
+	w->steps.cnt = 0;
 	block_dict_begin(&w->sites);
 	block_dict_begin(&w->stacks);
 	w->first_ns = UINT64_MAX;
@@ -439,11 +414,9 @@ int block_fill_rows(struct block_writer *w, const struct block_slice *s)
 		fill_segment(&f, &s->segments[i]);
 	if (f.failed)
 		return -ENOMEM;
-	/* without any step there may be no array to sort */
-	if (w->step_cnt > 1)
-		qsort(w->steps, w->step_cnt, sizeof(*w->steps), step_cmp);
+	block_steps_order(&w->steps);
 	r = writeback_owner_resolve(w, s);
-	if (r == 0 && w->unseen)
+	if (r == 0 && w->config.watch_requests)
 		r = request_lost_end_resolve(w, s);
 	if (r < 0)
 		return r;
@@ -480,6 +453,6 @@ void block_fill_done(struct block_writer *w)
 	free(w->slots.hits);
 	free(w->slots.rank);
 	free(w->slots.order);
-	free(w->tasks);
-	free(w->steps);
+	free(w->tasks.v);
+	free(w->steps.v);
 }

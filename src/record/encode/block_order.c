@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "record/encode/block_state.h"
 
 #define ORDER_INSERT_MAX 256	/* places that insertion may move a row by */
@@ -44,7 +45,11 @@ static void apply(void *v, size_t bytes, uint32_t start, const uint32_t *order, 
 	memcpy(first, scratch, n * bytes);
 }
 
-uint32_t *block_order_by_time(const uint64_t *ts, uint32_t *a, uint32_t *b, uint32_t n)
+/*
+ * The indexes of n instants in order of time; equal instants keep their order of arrival, which
+ * qsort() does not promise. a and b have room for n; the result is one of them.
+ */
+static uint32_t *order_by_time(const uint64_t *ts, uint32_t *a, uint32_t *b, uint32_t n)
 {
 	uint32_t *swap;
 	uint64_t step, i;
@@ -81,7 +86,7 @@ static int merge_rows(struct kind_rows *k, uint32_t start, uint32_t n)
 
 	if (!order || !scratch)
 		goto out;
-	sorted = block_order_by_time(k->ts_ns + start, order, order + n, n);
+	sorted = order_by_time(k->ts_ns + start, order, order + n, n);
 #define APPLY(array) apply(array, sizeof(*(array)), start, sorted, n, scratch)
 	APPLY(k->utid);
 	APPLY(k->ref);
@@ -126,4 +131,33 @@ int block_order_rows(struct kind_rows *k, uint32_t start, uint32_t end)
 #undef MOVE
 	}
 	return 0;
+}
+
+int block_steps_add(struct block_steps *s, const struct wire_hdr *h, uint32_t row)
+{
+	if (array_reserve(&s->v, &s->cap, s->cnt + 1) < 0)
+		return -ENOMEM;
+	s->v[s->cnt] = (struct task_step){ h->ts_ns, h, row, (uint32_t)s->cnt };
+	s->cnt++;
+	return 0;
+}
+
+static int step_cmp(const void *a, const void *b)
+{
+	const struct task_step *x = a, *y = b;
+	int later;
+
+	if (x->ts_ns != y->ts_ns)
+		return x->ts_ns < y->ts_ns ? -1 : 1;
+	later = (y->h->hook == WIRE_DIRTY) - (x->h->hook == WIRE_DIRTY);
+	if (later)
+		return later;
+	return x->number < y->number ? -1 : 1;
+}
+
+void block_steps_order(struct block_steps *s)
+{
+	/* without any step there may be no array to sort */
+	if (s->cnt > 1)
+		qsort(s->v, s->cnt, sizeof(*s->v), step_cmp);
 }

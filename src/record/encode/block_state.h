@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * block_state: what the parts of the block writer share: block_writer.c (sections), block_count.c
+ * block_state: what the parts of the block writer share: block_writer.c (sections), wire_record.c
  * (how many of what), block_fill.c (records to arrays), cpu_keyframe.c (who ran when),
  * writeback_owner.c (whose pages a request writes back), request_lost_end.c (ends of requests that
  * nobody saw). Nobody else.
@@ -8,12 +8,13 @@
 #ifndef BLOCK_STATE_H
 #define BLOCK_STATE_H
 
+#include "base/buf.h"
+#include "base/hash_map.h"
 #include "bpf/wire.h"
 #include "format/block_out.h"
 #include "record/encode/block_writer.h"
 #include "format/column_writer.h"
 #include "record/tasks/task_table.h"
-#include "record/encode/block_dict.h"
 
 /*
  * A slot is a thread, or a pseudo id, that this block's events refer to. Slots are numbered as
@@ -61,25 +62,31 @@ struct block_cpu {
 	uint64_t doubt_ns;		/* from here on it was seen elsewhere; UINT64_MAX */
 };
 
-/* A record of class block or a dirtying, in order of time over all CPUs. */
-struct block_step {
-	uint64_t ts_ns;
-	const struct wire_hdr *h;
-	uint32_t row;
-	uint32_t number;		/* order of arrival */
+struct block_steps {
+	struct task_step *v;
+	size_t cnt, cap;
 };
 
-struct writeback_owners;
-struct request_lost_end;
+/* The sites or the stacks of one block. All zeros is an empty dictionary. */
+struct block_dict {
+	struct hash_map by_key;	/* to a place in items, + 1 */
+	struct buf items;
+};
+
+/* What requests seem to have lost: request_lost_end.c. */
+struct request_lost_end {
+	struct hash_map by_address;	/* to struct end_request */
+	struct trace_loss *suspects;
+	size_t suspect_cnt, suspect_cap;
+};
 
 struct block_writer {
 	struct block_writer_config config;
-	bool *cpu_online;		/* NULL: not known */
 	struct task_table *task_table;
-	struct name_dict names;
+	struct hash_map names[TRACE_NAME_TYPE_CNT];	/* by id; all names ever asked for */
 	struct block_dict sites, stacks;
-	struct writeback_owners *owners;
-	struct request_lost_end *unseen;	/* NULL unless config.watch_requests */
+	struct hash_map owners;		/* writeback_owner.c: inodes and who dirtied them */
+	struct request_lost_end unseen;	/* with config.watch_requests */
 	struct block_out out;
 	struct column_writer columns;
 	struct block_slots slots;
@@ -89,10 +96,9 @@ struct block_writer {
 	uint32_t rows_cap[EVENT_KIND_CNT];
 	uint32_t *tally;		/* cpu * WIRE_HOOK_MAX + hook: the slice's records */
 	uint32_t *pos;	/* cpu * EVENT_KIND_CNT + kind: counts, then the next row to fill */
-	const struct wire_hdr **tasks;	/* the slice's task records */
-	size_t task_cnt, task_cap;
-	struct block_step *steps;	/* of the slice; without unseen only issues and dirtyings */
-	size_t step_cnt, step_cap;
+	struct block_steps tasks;	/* the slice's task records */
+	/* records of class block and dirtyings; unless watch_requests only issues and dirtyings */
+	struct block_steps steps;
 	struct block_runner *runners;	/* by cpu */
 	uint32_t *running;		/* by cpu: slot at from_ns */
 	struct block_cpu *cpus;		/* by cpu */
@@ -115,7 +121,6 @@ struct block_writer {
 /* ---- wire_record.c ---- */
 
 extern const uint8_t wire_hook_kind[WIRE_HOOK_MAX];	/* enum event_kind; 0: not a column kind */
-extern const uint8_t wire_hook_class[WIRE_HOOK_MAX];	/* enum event_class */
 extern const uint8_t wire_hook_action[WIRE_HOOK_MAX];	/* EVENT_BLOCK_*, EVENT_IRQ_* */
 /* bytes, rounded up to 8; 0: not by its hook */
 extern const uint16_t wire_record_room[WIRE_HOOK_MAX];
@@ -139,19 +144,18 @@ static inline size_t wire_record_size_fast(const void *data, size_t max)
 	return bytes;
 }
 
+/* Counts records per kind and CPU, finds the task records and sorts them by time. */
+int block_count_records(struct block_writer *w, const struct block_slice *s);
+
 /* ---- block_order.c ---- */
 
 int block_order_rows(struct kind_rows *k, uint32_t start, uint32_t end);
 /*
- * The indexes of n instants in order of time; equal instants keep their order of arrival, which
- * qsort() does not promise. a and b have room for n; the result is one of them.
+ * Steps in order of time, which they get when all are there. At the same instant dirtyings come
+ * first, the others in their order of arrival. -ENOMEM.
  */
-uint32_t *block_order_by_time(const uint64_t *ts, uint32_t *a, uint32_t *b, uint32_t n);
-
-/* ---- block_count.c ---- */
-
-/* Counts records per kind and CPU, finds the task records and sorts them by time. */
-int block_count_records(struct block_writer *w, const struct block_slice *s);
+int block_steps_add(struct block_steps *s, const struct wire_hdr *h, uint32_t row);
+void block_steps_order(struct block_steps *s);
 
 /* ---- block_fill.c ---- */
 
@@ -161,6 +165,41 @@ int block_fill_rows(struct block_writer *w, const struct block_slice *s);
 uint32_t block_slot_of(struct block_writer *w, struct task_thread *t);
 int block_slots_begin(struct block_writer *w);
 void block_fill_done(struct block_writer *w);
+
+/* ---- block_dict.c: what events refer to by a number. 0 or -ENOMEM ---- */
+
+/* The block refers to id: appends its name, once per block. Ignores ids without a name, and 0. */
+int block_use_name(struct block_writer *w, enum trace_name_type type, uint64_t id);
+/*
+ * Forgets the ids that no block since epoch referred to: ids come and go, and a recording may last
+ * for weeks.
+ */
+void block_names_forget(struct block_writer *w, uint64_t epoch);
+void block_names_done(struct block_writer *w);
+
+void block_dict_done(struct block_dict *b);
+void block_dict_begin(struct block_dict *b);	/* begins a block */
+
+/*
+ * An event of process upid, pid at ts_ns has the user-space code address. Each (process, address)
+ * is asked for once per block, or once for each mapping that was there in turn.
+ */
+int block_use_site(struct block_writer *w, uint32_t upid, uint32_t pid, uint64_t addr,
+		   uint64_t ts_ns);
+
+struct stack_frames {
+	uint32_t upid;		/* of the user frames; 0: there are none */
+	uint32_t kernel_cnt, user_cnt;
+	const uint64_t *kernel, *user;	/* innermost first */
+};
+
+/*
+ * A stack's number is a hash of its frames (and of the process, if it has user frames), so that a
+ * stack has the same number in every block although nothing is kept between blocks. Two stacks of a
+ * block never share a number. *ret_id is above 0 and below 2^62.
+ */
+int stack_dict_use(struct block_dict *b, struct row_writer *w, const struct stack_frames *f,
+		   uint64_t *ret_id, bool *ret_new);
 
 /* ---- cpu_keyframe.c ---- */
 
@@ -174,15 +213,13 @@ void block_put_keyframe(struct block_writer *w);
 
 /* ---- writeback_owner.c ---- */
 
-int writeback_owners_new(struct writeback_owners **ret);
-void writeback_owners_free(struct writeback_owners *o);
+void writeback_owners_done(struct hash_map *owners);
 /* Fills owner_upid and owner_how of the block's issues. Before the rows are ordered. */
 int writeback_owner_resolve(struct block_writer *w, const struct block_slice *s);
 
 /* ---- request_lost_end.c ---- */
 
-int request_lost_end_new(struct request_lost_end **ret);
-void request_lost_end_free(struct request_lost_end *u);
+void request_lost_end_done(struct request_lost_end *u);
 /* Puts LOSS rows for what must have happened. */
 int request_lost_end_resolve(struct block_writer *w, const struct block_slice *s);
 

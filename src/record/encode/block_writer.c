@@ -2,7 +2,7 @@
 /*
  * block_writer: one slice of wire records in, one block of bytes out.
  *
- * Counting (block_count), who is who (task_table), arrays (block_fill), who ran when
+ * Counting (wire_record), who is who (task_table), arrays (block_fill), who ran when
  * (cpu_keyframe), small sections (here), event columns (column_writer), packing (block_out).
  * Between blocks it keeps task_table, the runner of each CPU, and memory to work in.
  */
@@ -32,23 +32,11 @@ static int writer_alloc(struct block_writer *w)
 	w->cpu_heap = calloc(cpu_cnt, sizeof(*w->cpu_heap));
 	if (!w->tally || !w->pos || !w->runners || !w->running || !w->cpus || !w->cpu_heap)
 		return -ENOMEM;
-	if (w->config.cpu_online) {
-		w->cpu_online = calloc(cpu_cnt, sizeof(*w->cpu_online));
-		if (!w->cpu_online)
-			return -ENOMEM;
-		memcpy(w->cpu_online, w->config.cpu_online, cpu_cnt * sizeof(*w->cpu_online));
-		w->config.cpu_online = NULL;
-	}
 	return 0;
 }
 
 int block_writer_new(struct block_writer **ret, const struct block_writer_config *config)
 {
-	struct task_table_config ic = {
-		.recorder_pid = config->recorder_pid, .helper_cnt = BLOCK_HELPERS,
-		.page_bytes = config->page_bytes,
-		.all_cmdlines = config->all_cmdlines,
-	};
 	struct block_writer *w;
 	int r;
 
@@ -61,16 +49,11 @@ int block_writer_new(struct block_writer **ret, const struct block_writer_config
 	w->config = *config;
 	if (!w->config.page_bytes)
 		w->config.page_bytes = 4096;
-	ic.helper_pids = w->config.helper_pids;
 	r = writer_alloc(w);
 	if (r == 0)
-		r = task_table_new(&w->task_table, &ic);
+		r = task_table_new(&w->task_table, &w->config);
 	if (r == 0)
 		r = block_out_init(&w->out, config->zstd_level);
-	if (r == 0)
-		r = writeback_owners_new(&w->owners);
-	if (r == 0 && config->watch_requests)
-		r = request_lost_end_new(&w->unseen);
 	if (r < 0) {
 		block_writer_free(w);
 		return r;
@@ -103,13 +86,12 @@ void block_writer_free(struct block_writer *w)
 	block_fill_done(w);
 	column_writer_done(&w->columns);
 	block_out_done(&w->out);
-	name_dict_done(&w->names);
+	block_names_done(w);
 	block_dict_done(&w->sites);
 	block_dict_done(&w->stacks);
-	writeback_owners_free(w->owners);
-	request_lost_end_free(w->unseen);
+	writeback_owners_done(&w->owners);
+	request_lost_end_done(&w->unseen);
 	task_table_free(w->task_table);
-	free(w->cpu_online);
 	free(w->tally);
 	free(w->pos);
 	free(w->runners);
@@ -159,25 +141,17 @@ static void put_slice_rows(struct block_writer *w, const struct block_slice *s)
 
 /* ---- names ---- */
 
-static int use_name(struct block_writer *w, enum trace_name_type type, uint64_t id)
-{
-	return name_dict_use(&w->names, &w->config.names, &w->name_rows, w->epoch, type, id);
-}
-
 /* The tuples hold every distinct value there is: no need to look at the events. */
 static int use_tuple_names(struct block_writer *w, unsigned int kind, unsigned int at,
 			   enum trace_name_type type)
 {
 	const struct tuple_dict *d = &w->rows[kind].tuples;
 	uint32_t i;
-	int r;
+	int r = 0;
 
-	for (i = 0; i < d->cnt; i++) {
-		r = use_name(w, type, d->values[(size_t)i * d->width + at]);
-		if (r < 0)
-			return r;
-	}
-	return 0;
+	for (i = 0; i < d->cnt && r == 0; i++)
+		r = block_use_name(w, type, d->values[(size_t)i * d->width + at]);
+	return r;
 }
 
 /* Of lines only: soft interrupts and the CPU's own have names of their own (FORMAT.md). */
@@ -192,23 +166,9 @@ static int use_irq_names(struct block_writer *w)
 		const uint64_t *v = &d->values[(size_t)i * d->width + 1];
 
 		if (v[EV_IRQ_TYPE] == EVENT_IRQ_LINE)
-			r = use_name(w, TRACE_NAME_IRQ, v[EV_IRQ_VECTOR] + 1);
+			r = block_use_name(w, TRACE_NAME_IRQ, v[EV_IRQ_VECTOR] + 1);
 	}
 	return r;
-}
-
-struct cgroup_use {
-	struct block_writer *w;
-	int error;
-};
-
-static void use_cgroup(void *ctx, const struct task_process *p)
-{
-	struct cgroup_use *u = ctx;
-	int r = use_name(u->w, TRACE_NAME_CGROUP, p->cgroup_id);
-
-	if (r < 0)
-		u->error = r;
 }
 
 static int put_names(struct block_writer *w)
@@ -222,20 +182,18 @@ static int put_names(struct block_writer *w)
 		{ EVENT_REQUEST, 2, TRACE_NAME_DEVICE },
 		{ EVENT_REQUEST, 5, TRACE_NAME_DEVICE },
 	};
-	struct cgroup_use u = { .w = w };
-	size_t i;
-	int r;
+	const struct task_process *const *p;
+	size_t i, cnt;
+	int r = 0;
 
-	for (i = 0; i < sizeof(uses) / sizeof(*uses); i++) {
+	for (i = 0; i < sizeof(uses) / sizeof(*uses) && r == 0; i++)
 		r = use_tuple_names(w, uses[i].kind, uses[i].at, uses[i].type);
-		if (r < 0)
-			return r;
-	}
-	r = use_irq_names(w);
-	if (r < 0)
-		return r;
-	task_table_each_used_process(w->task_table, use_cgroup, &u);
-	return u.error;
+	if (r == 0)
+		r = use_irq_names(w);
+	p = task_table_used_processes(w->task_table, &cnt);
+	for (i = 0; i < cnt && r == 0; i++)
+		r = block_use_name(w, TRACE_NAME_CGROUP, p[i]->cgroup_id);
+	return r;
 }
 
 /* ---- putting it together ---- */
@@ -269,9 +227,8 @@ static int add_utids(struct block_writer *w)
 /* Forgets names that no block since the last such one used; it used every live cgroup. */
 static int list_all(struct block_writer *w, uint64_t from_ns)
 {
-	int r = name_dict_forget(&w->names, w->keyframe_epoch);
-
-	return r < 0 ? r : task_table_use_alive(w->task_table, from_ns);
+	block_names_forget(w, w->keyframe_epoch);
+	return task_table_use_alive(w->task_table, from_ns);
 }
 
 static int build(struct block_writer *w, const struct block_slice *s)
@@ -280,45 +237,36 @@ static int build(struct block_writer *w, const struct block_slice *s)
 
 	block_out_begin(&w->out);
 	r = block_count_records(w, s);
-	if (r < 0)
-		return r;
-	r = task_table_begin(w->task_table, w->epoch, s->from_ns, w->start_ns);
-	if (r < 0)
-		return r;
-	r = block_slots_begin(w);
-	if (r < 0)
-		return r;
-	r = task_table_put_rss_state(w->task_table, &w->rss_state, s->from_ns);
-	if (r < 0)
-		return r;
-	r = task_table_apply(w->task_table, w->tasks, w->task_cnt, &w->task_events, &w->rss_snaps);
-	if (r < 0)
-		return r;
-	r = block_fill_rows(w, s);
-	if (r < 0)
-		return r;
-	r = block_account_cpus(w, s);
+	if (r == 0)
+		r = task_table_begin(w->task_table, w->epoch, s->from_ns, w->start_ns);
+	if (r == 0)
+		r = block_slots_begin(w);
+	if (r == 0)
+		r = task_table_put_rss_state(w->task_table, &w->rss_state, s->from_ns);
+	if (r == 0)
+		r = task_table_apply(w->task_table, w->tasks.v, w->tasks.cnt, &w->task_events,
+				     &w->rss_snaps);
+	if (r == 0)
+		r = block_fill_rows(w, s);
+	if (r == 0)
+		r = block_account_cpus(w, s);
 	if (r < 0)
 		return r;
 	block_put_keyframe(w);
 	put_slice_rows(w, s);
 	r = w->force_keyframe ? list_all(w, s->from_ns) : 0;
-	if (r < 0)
-		return r;
-	r = task_table_put_tasks(w->task_table, &w->processes, &w->threads);
-	if (r < 0)
-		return r;
-	r = put_names(w);
+	if (r == 0)
+		r = task_table_put_tasks(w->task_table, &w->processes, &w->threads);
+	if (r == 0)
+		r = put_names(w);
 	if (r < 0)
 		return r;
 #define X(type, rows) block_out_add_rows(&w->out, type, &w->rows);
 	SMALL_SECTIONS(X)
 #undef X
 	r = add_utids(w);
-	if (r < 0)
-		return r;
-	return column_write_all(&w->columns, &w->out, w->rows, w->config.cpu_cnt, w->first_ns,
-				w->slots.rank);
+	return r < 0 ? r : column_write_all(&w->columns, &w->out, w->rows, w->config.cpu_cnt,
+					    w->first_ns, w->slots.rank);
 }
 
 int block_writer_encode(struct block_writer *w, const struct block_slice *s, const void **ret_block,

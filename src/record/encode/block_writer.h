@@ -25,15 +25,19 @@
 #include "format/rows.h"
 
 struct block_writer;
+struct ring_slab;
+struct ring_slice;
+struct wire_hdr;
 
-/* Names of ids that records carry as numbers; asked for once per id. -errno: not known. */
 struct block_names {
 	void *ctx;
-	int (*cache)(void *ctx, uint64_t addr, char *name, size_t size, uint64_t *ret_object_bytes);
-	int (*device)(void *ctx, uint32_t dev, char *name, size_t size, uint64_t *ret_sectors);
-	int (*cgroup)(void *ctx, uint64_t id, char *path, size_t size);
-	int (*symbol)(void *ctx, uint64_t addr, char *name, size_t size); /* "function+0x1a" */
-	int (*irq)(void *ctx, uint32_t irq, char *name, size_t size); /* "ehci,eth0" */
+	/*
+	 * The name of an id that records carry as a number (format/rows.h says what ids there are),
+	 * and in *ret_arg, which is 0 before, what belongs to it: the object size of a slab cache,
+	 * the sectors of a device. Asked for once per id. -errno: not known.
+	 */
+	int (*name)(void *ctx, enum trace_name_type type, uint64_t id, char *name, size_t size,
+		    uint64_t *ret_arg);
 	/*
 	 * What process pid has at ret->addr at ts_ns: fills all of ret but upid and addr, strings
 	 * good until the next call. It is so from ret->from_ns to *ret_until_ns. < 0: nothing is to
@@ -56,7 +60,10 @@ struct block_writer_config {
 	uint32_t page_bytes;		/* 0: 4096 */
 	bool watch_requests;		/* declare unseen ends of requests: request_lost_end.c */
 	bool all_cmdlines; /* keep command lines of every process, not just the workload's */
-	/* cpu_cnt entries, copied; NULL: not known, and then a CPU is idle only on evidence */
+	/*
+	 * cpu_cnt entries, which the caller keeps; NULL: not known, and then a CPU is idle only on
+	 * evidence
+	 */
 	const bool *cpu_online;
 	struct block_names names;
 };
@@ -122,7 +129,13 @@ void block_writer_force_keyframe(struct block_writer *w);
 int block_writer_encode(struct block_writer *w, const struct block_slice *s, const void **ret_block,
 			size_t *ret_bytes, struct block_stats *ret_stats);
 
+extern const uint8_t wire_hook_class[];	/* by hook: enum event_class */
 /* Bytes of the wire record at data (rounded up to 8); 0: it is none, or longer than max. */
 size_t wire_record_size(const void *data, size_t max);
+/* The record at *at, which becomes the place of the next one. NULL: there is none. */
+const struct wire_hdr *slab_next_record(const struct ring_slab *s, size_t *at);
+/* Calls keep for each record of the slices, and removes the records for which it says false. */
+void slices_filter(struct ring_slice *slices, unsigned int slice_cnt,
+		   bool (*keep)(void *ctx, const struct wire_hdr *h), void *ctx);
 
 #endif /* BLOCK_WRITER_H */

@@ -70,7 +70,7 @@ static uint32_t first_runner(struct block_writer *w, const struct block_slice *s
 	if (w->config.filtered)
 		return SLOT_FILTERED;
 	/* The snapshot saw every thread, and none was on this CPU. */
-	if (w->cpu_online && w->cpu_online[cpu] && !lost_switches(s, cpu) &&
+	if (w->config.cpu_online && w->config.cpu_online[cpu] && !lost_switches(s, cpu) &&
 	    task_table_has_snap_since(w->task_table, w->start_ns))
 		return SLOT_IDLE;
 	*ret_known = false;

@@ -32,25 +32,10 @@ struct end_request {
 	bool completed;			/* completed as a whole; only its done record is missing */
 };
 
-struct request_lost_end {
-	struct hash_map by_address;	/* to struct end_request */
-	struct trace_loss *suspects;
-	size_t suspect_cnt, suspect_cap;
-};
-
-int request_lost_end_new(struct request_lost_end **ret)
+void request_lost_end_done(struct request_lost_end *u)
 {
-	*ret = calloc(1, sizeof(**ret));
-	return *ret ? 0 : -ENOMEM;
-}
-
-void request_lost_end_free(struct request_lost_end *u)
-{
-	if (!u)
-		return;
 	hash_map_done_values(&u->by_address);
 	free(u->suspects);
-	free(u);
 }
 
 static struct end_request *request_at(struct request_lost_end *u, uint64_t rq)
@@ -127,7 +112,7 @@ static bool is_explained(const struct block_slice *s)
 
 static void declare(struct block_writer *w, size_t cnt)
 {
-	struct request_lost_end *u = w->unseen;
+	struct request_lost_end *u = &w->unseen;
 	size_t i;
 
 	if (!cnt)
@@ -141,16 +126,16 @@ static void declare(struct block_writer *w, size_t cnt)
 
 int request_lost_end_resolve(struct block_writer *w, const struct block_slice *s)
 {
-	struct request_lost_end *u = w->unseen;
+	struct request_lost_end *u = &w->unseen;
 	size_t i, old_cnt = u->suspect_cnt;
 	bool is_late = false;	/* a record belongs to an earlier slice, whose losses are past */
 	int r = 0;
 
-	for (i = 0; r == 0 && i < w->step_cnt; i++) {
-		if (w->steps[i].h->hook == WIRE_DIRTY)
+	for (i = 0; r == 0 && i < w->steps.cnt; i++) {
+		if (w->steps.v[i].h->hook == WIRE_DIRTY)
 			continue;
-		is_late |= w->steps[i].ts_ns < w->from_ns;
-		r = on_step(u, (const struct wire_request *)w->steps[i].h);
+		is_late |= w->steps.v[i].ts_ns < w->from_ns;
+		r = on_step(u, (const struct wire_request *)w->steps.v[i].h);
 	}
 	if (r < 0)
 		return r;

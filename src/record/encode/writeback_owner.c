@@ -34,85 +34,58 @@ struct owner_inode {
 	char name[WIRE_NAME_LEN];
 };
 
-struct writeback_owners {
-	struct hash_map by_inode;
-	struct owner_inode **inodes;	/* inode_cnt */
-	uint32_t inode_cnt;
-};
-
-int writeback_owners_new(struct writeback_owners **ret)
-{
-	struct writeback_owners *o = calloc(1, sizeof(*o));
-
-	if (o)
-		o->inodes = malloc(OWNER_INODES_MAX * sizeof(*o->inodes));
-	if (!o || !o->inodes) {
-		free(o);
-		return -ENOMEM;
-	}
-	*ret = o;
-	return 0;
-}
-
 static uint64_t inode_key(uint64_t ino, uint32_t dev)
 {
 	return ino ^ (dev + 1ull) * 0x9e3779b97f4a7c15ull;
 }
 
+static bool drop_inode(void *ctx, void *value)
+{
+	struct owner_inode *x = value;
+
+	if (x->last_ns >= *(uint64_t *)ctx)
+		return false;
+	x->process->life.pinned--;
+	free(x);
+	return true;
+}
+
 /* Forgets inodes that were last dirtied before until_ns. */
-static void forget(struct writeback_owners *o, uint64_t until_ns)
+static void forget(struct hash_map *owners, uint64_t until_ns)
 {
-	uint32_t i, n = 0;
-
-	for (i = 0; i < o->inode_cnt; i++) {
-		struct owner_inode *x = o->inodes[i];
-
-		if (x->last_ns >= until_ns) {
-			o->inodes[n++] = x;
-			continue;
-		}
-		hash_map_remove(&o->by_inode, inode_key(x->ino, x->dev));
-		x->process->life.pinned--;
-		free(x);
-	}
-	o->inode_cnt = n;
+	hash_map_drop_if(owners, drop_inode, &until_ns);
 }
 
-void writeback_owners_free(struct writeback_owners *o)
+void writeback_owners_done(struct hash_map *owners)
 {
-	if (!o)
-		return;
-	forget(o, UINT64_MAX);
-	hash_map_done(&o->by_inode);
-	free(o->inodes);
-	free(o);
+	forget(owners, UINT64_MAX);
+	hash_map_done(owners);
 }
 
-static struct owner_inode *inode_find(struct writeback_owners *o, uint64_t ino, uint32_t dev)
+static struct owner_inode *inode_find(struct hash_map *owners, uint64_t ino, uint32_t dev)
 {
-	struct owner_inode *x = hash_map_get(&o->by_inode, inode_key(ino, dev));
+	struct owner_inode *x = hash_map_get(owners, inode_key(ino, dev));
 
 	return x && x->ino == ino && x->dev == dev ? x : NULL;
 }
 
-static struct owner_inode *inode_make(struct writeback_owners *o, const struct wire_dirty *r)
+static struct owner_inode *inode_make(struct hash_map *owners, const struct wire_dirty *r)
 {
 	uint64_t age = 4 * OWNER_SHARED_NS;
 	struct owner_inode *x;
 
 	/* what was dirtied long ago is on the disk by now */
-	for (; o->inode_cnt == OWNER_INODES_MAX; age /= 2)
-		forget(o, r->hdr.ts_ns > age ? r->hdr.ts_ns - age : 0);
+	for (; owners->cnt == OWNER_INODES_MAX; age /= 2)
+		forget(owners, r->hdr.ts_ns > age ? r->hdr.ts_ns - age : 0);
 	x = calloc(1, sizeof(*x));
 	if (!x)
 		return NULL;
 	x->ino = r->ino;
 	x->dev = r->ino_dev;
-	if (hash_map_put(&o->by_inode, inode_key(x->ino, x->dev), x) < 0) {
+	if (hash_map_put(owners, inode_key(x->ino, x->dev), x) < 0) {
 		free(x);
 		return NULL;
 	}
-	o->inodes[o->inode_cnt++] = x;
 	return x;
 }
 
@@ -127,16 +100,16 @@ static void put_name(struct block_writer *w, struct owner_inode *x)
 
 static int on_dirty(struct block_writer *w, const struct wire_dirty *r)
 {
-	struct writeback_owners *o = w->owners;
+	struct hash_map *owners = &w->owners;
 	struct task_process *p = task_table_process_at(w->task_table, r->pid, r->hdr.ts_ns, NULL);
-	struct owner_inode *x = inode_find(o, r->ino, r->ino_dev);
+	struct owner_inode *x = inode_find(owners, r->ino, r->ino_dev);
 
 	if (!p)
 		return -ENOMEM;
-	if (!x && hash_map_get(&o->by_inode, inode_key(r->ino, r->ino_dev)))
+	if (!x && hash_map_get(owners, inode_key(r->ino, r->ino_dev)))
 		return 0;	/* two inodes with one key: the second is not followed */
 	if (!x) {
-		x = inode_make(o, r);
+		x = inode_make(owners, r);
 		if (!x)
 			return -ENOMEM;
 	} else if (r->hdr.ts_ns < x->last_ns) {
@@ -162,7 +135,7 @@ static int on_dirty(struct block_writer *w, const struct wire_dirty *r)
 static int on_issue(struct block_writer *w, const struct wire_request_issue *r, uint32_t row)
 {
 	struct kind_rows *k = &w->rows[EVENT_REQUEST];
-	struct owner_inode *x = inode_find(w->owners, r->ino, r->ino_dev), *last;
+	struct owner_inode *x = inode_find(&w->owners, r->ino, r->ino_dev), *last;
 	unsigned int how = EVENT_OWNER_DIRTIED;
 
 	if (!x)
@@ -174,7 +147,7 @@ static int on_issue(struct block_writer *w, const struct wire_request_issue *r, 
 	if (x->other_ns && r->step.hdr.ts_ns - x->other_ns < OWNER_SHARED_NS)
 		how = EVENT_OWNER_SHARED;
 	if (r->last_ino != r->ino) {
-		last = inode_find(w->owners, r->last_ino, r->ino_dev);
+		last = inode_find(&w->owners, r->last_ino, r->ino_dev);
 		if (!last || last->process != x->process)
 			how = EVENT_OWNER_MIXED;
 	}
@@ -204,15 +177,15 @@ int writeback_owner_resolve(struct block_writer *w, const struct block_slice *s)
 	int r = 0;
 
 	if (lost)
-		forget(w->owners, UINT64_MAX);
+		forget(&w->owners, UINT64_MAX);
 	/* after a loss the last dirtier is unknown anywhere in the slice */
-	for (i = 0; r == 0 && !lost && i < w->step_cnt; i++) {
-		const struct wire_hdr *h = w->steps[i].h;
+	for (i = 0; r == 0 && !lost && i < w->steps.cnt; i++) {
+		const struct wire_hdr *h = w->steps.v[i].h;
 
 		if (h->hook == WIRE_DIRTY)
 			r = on_dirty(w, (const struct wire_dirty *)h);
 		else if (h->hook == WIRE_BLOCK_ISSUE)
-			r = on_issue(w, (const struct wire_request_issue *)h, w->steps[i].row);
+			r = on_issue(w, (const struct wire_request_issue *)h, w->steps.v[i].row);
 	}
 	return r;
 }

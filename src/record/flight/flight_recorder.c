@@ -14,9 +14,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "record/encode/block_writer.h"
 #include "record/flight/marks.h"
 #include "record/flight/snapshotter.h"
 #include "record/flight/trigger.h"
+#include "store/control_socket.h"
 #include "store/store_writer.h"
 
 #define AFTERMATH_NS 1000000000ull
@@ -25,9 +27,8 @@
 
 struct flight_recorder {
 	const struct session_options *o;
-	struct marks *marks;
+	struct marks marks;
 	struct snapshotter *snapshotter;
-	struct trigger *exprs;
 	struct trigger_set *triggers;	/* NULL: none were given */
 	/* of the trigger that fired; why is empty when none did */
 	char why[256];
@@ -35,29 +36,8 @@ struct flight_recorder {
 	uint64_t rest_until_ns;		/* a trigger that fires earlier makes no snapshot */
 	uint64_t taken_cnt;		/* snapshots made for triggers */
 	volatile sig_atomic_t asked, granted;	/* snapshots asked for by signal, and made */
-	uint64_t told_dropped;
-	bool path_parent_checked;
+	bool told_dropped, path_parent_checked;
 };
-
-static int parse_all(const struct session_options *o, uint32_t sources, struct trigger *ret,
-		     struct err *e)
-{
-	unsigned int i;
-	int r = 0;
-
-	for (i = 0; i < o->trigger_cnt && r == 0; i++)
-		r = trigger_parse(o->triggers[i], sources, o->command, &ret[i], e);
-	return r;
-}
-
-int flight_recorder_check(const struct session_options *o, uint32_t sources, struct err *e)
-{
-	struct trigger *t = calloc(o->trigger_cnt + 1, sizeof(*t));
-	int r = t ? parse_all(o, sources, t, e) : err_set(e, -ENOMEM, "out of memory");
-
-	free(t);
-	return r;
-}
 
 static void tell(const struct flight_recorder *w, const char *text)
 {
@@ -78,29 +58,37 @@ static int on_fired(void *ctx, const struct trigger *t, uint64_t ts_ns, const ch
 		snprintf(w->why, sizeof(w->why), "%s", why);
 		w->fired_ns = ts_ns;
 	}
-	return marks_add(w->marks, ts_ns, TRACE_MARK_TRIGGER, why);
+	return marks_add(&w->marks, ts_ns, TRACE_MARK_TRIGGER, why);
+}
+
+/* Checks the triggers, and makes the set of those that were given. */
+static int make_triggers(struct flight_recorder *w, uint32_t sources, struct err *e)
+{
+	const struct session_options *o = w->o;
+	const struct trigger_sink sink = { w, on_fired };
+	struct trigger *t = calloc(o->trigger_cnt + 1, sizeof(*t));
+	unsigned int i;
+	int r = t ? 0 : -ENOMEM;
+
+	for (i = 0; i < o->trigger_cnt && r == 0; i++)
+		r = trigger_parse(o->triggers[i], sources, o->command, &t[i], e);
+	if (r == 0 && o->trigger_cnt)
+		r = trigger_set_new(&w->triggers, t, o->trigger_cnt, &sink);
+	free(t);
+	return r;
 }
 
 int flight_recorder_new(struct flight_recorder **ret, const struct session_options *o,
-			uint32_t sources, struct store_writer *store, struct err *e)
+			uint32_t sources, struct err *e)
 {
 	struct flight_recorder *w = calloc(1, sizeof(*w));
-	const struct trigger_sink sink = { w, on_fired };
-	int r;
+	int r = -ENOMEM;
 
-	if (!w)
-		return err_set(e, -ENOMEM, "out of memory");
-	w->o = o;
-	w->exprs = calloc(o->trigger_cnt + 1, sizeof(*w->exprs));
-	r = w->exprs ? parse_all(o, sources, w->exprs, e) : -ENOMEM;
-	if (r == 0 && o->trigger_cnt)
-		r = trigger_set_new(&w->triggers, w->exprs, o->trigger_cnt, &sink);
-	if (r == 0)
-		r = marks_new(&w->marks, store_writer_control_socket(store),
-			      o->has_mark_fd ? o->mark_fd : -1);
-	if (r == 0)
-		r = snapshotter_new(&w->snapshotter, store_writer_dir_fd(store), o->output,
-				    store_writer_uid(store), store_writer_gid(store));
+	if (w) {
+		w->o = o;
+		w->marks.fd = o->has_mark_fd ? o->mark_fd : -1;
+		r = make_triggers(w, sources, e);
+	}
 	if (r < 0) {
 		flight_recorder_free(w);
 		return err_set(e, r, "out of memory");
@@ -109,21 +97,31 @@ int flight_recorder_new(struct flight_recorder **ret, const struct session_optio
 	return 0;
 }
 
+int flight_recorder_begin(struct flight_recorder *w, struct store_writer *store, struct err *e)
+{
+	int r = snapshotter_new(&w->snapshotter, store_writer_dir_fd(store), w->o->output,
+				store_writer_uid(store), store_writer_gid(store));
+
+	w->marks.socket = store_writer_control_socket(store);
+	return r < 0 ? err_set(e, r, "out of memory") : 0;
+}
+
 void flight_recorder_free(struct flight_recorder *w)
 {
 	if (!w)
 		return;
 	snapshotter_free(w->snapshotter);
-	marks_free(w->marks);
+	marks_done(&w->marks);
 	trigger_set_free(w->triggers);
-	free(w->exprs);
 	free(w);
 }
 
 void flight_recorder_polls(const struct flight_recorder *w, struct pollfd *fds)
 {
-	fds[0] = (struct pollfd){ .fd = marks_socket_fd(w->marks), .events = POLLIN };
-	fds[1] = (struct pollfd){ .fd = marks_line_fd(w->marks), .events = POLLIN };
+	const struct control_socket *socket = w->marks.socket;
+
+	fds[0] = (struct pollfd){ .fd = socket ? control_socket_fd(socket) : -1, .events = POLLIN };
+	fds[1] = (struct pollfd){ .fd = w->marks.fd, .events = POLLIN };
 }
 
 static void reap(struct flight_recorder *w, bool wait)
@@ -136,9 +134,8 @@ static void reap(struct flight_recorder *w, bool wait)
 	if (r > 0) {
 		snprintf(text, sizeof(text), "snapshot written to %s", path);
 		tell(w, text);
-	} else if (r < 0 && w->o->warn) {
-		snprintf(text, sizeof(text), "no snapshot: %s; recording goes on", err_text(&e, r));
-		w->o->warn(w->o->warn_ctx, text);
+	} else if (r < 0) {
+		session_warn(w->o, "no snapshot: %s; recording goes on", err_text(&e, r));
 	}
 }
 
@@ -148,16 +145,14 @@ static void reap(struct flight_recorder *w, bool wait)
  */
 static void check_place(struct flight_recorder *w)
 {
-	char *path = strdup(w->o->output), text[400];
+	char *path = strdup(w->o->output);
 
-	if (w->triggers && path && w->o->warn &&
-	    faccessat(AT_FDCWD, dirname(path), W_OK | X_OK, AT_EACCESS) < 0) {
-		snprintf(text, sizeof(text),
-			 "--trigger: snapshots cannot be made beside %s: user %u, who the recorder "
-			 "is now, may not write there; choose another place with -o",
-			 w->o->output, (unsigned int)geteuid());
-		w->o->warn(w->o->warn_ctx, text);
-	}
+	if (w->triggers && path &&
+	    faccessat(AT_FDCWD, dirname(path), W_OK | X_OK, AT_EACCESS) < 0)
+		session_warn(w->o,
+			     "--trigger: snapshots cannot be made beside %s: user %u, who the "
+			     "recorder is now, may not write there; choose another place with -o",
+			     w->o->output, (unsigned int)geteuid());
 	free(path);
 	w->path_parent_checked = true;
 }
@@ -165,17 +160,15 @@ static void check_place(struct flight_recorder *w)
 int flight_recorder_look(struct flight_recorder *w, uint64_t start_ns, uint64_t now_ns,
 			 struct err *e)
 {
-	int r = marks_read(w->marks, start_ns, now_ns);
-	char text[120];
+	int r = marks_read(&w->marks, start_ns, now_ns);
 
 	if (!w->path_parent_checked)
 		check_place(w);
-	if (marks_dropped(w->marks) && !w->told_dropped && w->o->warn) {
-		w->told_dropped = marks_dropped(w->marks);
-		snprintf(text, sizeof(text),
-			 "marks were thrown away: more than %d in a second, or of another time",
-			 MARKS_MAX);
-		w->o->warn(w->o->warn_ctx, text);
+	if (w->marks.dropped && !w->told_dropped) {
+		w->told_dropped = true;
+		session_warn(w->o,
+			     "marks were thrown away: more than %d in a second, or of another time",
+			     MARKS_MAX);
 	}
 	reap(w, false);
 	return r < 0 ? err_set(e, r, "out of memory") : 0;
@@ -191,28 +184,37 @@ bool flight_recorder_wants_slice(const struct flight_recorder *w)
 	return w->asked != w->granted && !snapshotter_is_busy(w->snapshotter);
 }
 
+/* The number of lost events, in whatever way they were lost. */
+static uint64_t lost_of(const struct block_slice *slice)
+{
+	uint64_t cnt = 0;
+	size_t i;
+
+	for (i = 0; i < slice->loss_cnt; i++)
+		cnt += slice->losses[i].full_cnt + slice->losses[i].other_cnt +
+		       slice->losses[i].missed_cnt;
+	return cnt;
+}
+
 int flight_recorder_slice(struct flight_recorder *w, const struct ring_slice *slices,
-			  size_t slice_cnt, const struct buf *snapshot, uint64_t lost_cnt,
-			  uint64_t to_ns, const struct trace_mark **ret_marks, size_t *ret_mark_cnt,
+			  size_t slice_cnt, const struct buf *snapshot, struct block_slice *slice,
 			  struct err *e)
 {
 	int r = 0;
 
 	if (w->triggers)
-		r = trigger_set_feed(w->triggers, slices, slice_cnt, snapshot, lost_cnt, to_ns);
-	*ret_mark_cnt = marks_rows(w->marks, ret_marks);
+		r = trigger_set_feed(w->triggers, slices, slice_cnt, snapshot, lost_of(slice),
+				     slice->to_ns);
+	slice->mark_cnt = marks_rows(&w->marks, &slice->marks);
 	return r < 0 ? err_set(e, r, "cannot look for triggers: %s", strerror(-r)) : 0;
 }
 
 static void begin_snapshot(struct flight_recorder *w, const char *trigger, uint64_t ts_ns)
 {
-	char text[80];
 	int r = snapshotter_begin(w->snapshotter, trigger, ts_ns);
 
-	if (r < 0 && w->o->warn) {
-		snprintf(text, sizeof(text), "no snapshot: %s; recording goes on", strerror(-r));
-		w->o->warn(w->o->warn_ctx, text);
-	}
+	if (r < 0)
+		session_warn(w->o, "no snapshot: %s; recording goes on", strerror(-r));
 }
 
 /* Begins a snapshot that is due, unless one is under way. */
@@ -234,7 +236,7 @@ static void begin_due(struct flight_recorder *w, uint64_t to_ns, bool now)
 
 void flight_recorder_written(struct flight_recorder *w, uint64_t to_ns)
 {
-	marks_clear(w->marks);
+	marks_clear(&w->marks);
 	begin_due(w, to_ns, false);
 }
 

@@ -18,19 +18,18 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "format/rows.h"
 #include "ring/ring.h"
 #include "record/session.h"
 
+struct block_slice;
 struct store_writer;
 struct flight_recorder;
 
-/* Checks the triggers of o before anything begins. sources: the recorded ones. */
-int flight_recorder_check(const struct session_options *o, uint32_t sources, struct err *e);
-
-/* The caller keeps o and store; store may be closed only after flight_recorder_end(). */
+/* Checks the triggers of o, which the caller keeps. sources: the recorded ones. */
 int flight_recorder_new(struct flight_recorder **ret, const struct session_options *o,
-			uint32_t sources, struct store_writer *store, struct err *e);
+			uint32_t sources, struct err *e);
+/* The caller keeps store, and closes it only after flight_recorder_end(). */
+int flight_recorder_begin(struct flight_recorder *w, struct store_writer *store, struct err *e);
 /* NULL is fine. */
 void flight_recorder_free(struct flight_recorder *w);
 
@@ -48,12 +47,11 @@ void flight_recorder_ask_snapshot(struct flight_recorder *w);
 bool flight_recorder_wants_slice(const struct flight_recorder *w);
 
 /*
- * To be called before a slice that ends at to_ns is encoded: evaluates triggers, and gives the
- * marks that belong to the slice, valid until flight_recorder_written().
+ * To be called before a slice, whose losses are known, is encoded: evaluates triggers, and puts the
+ * marks into the slice, valid until flight_recorder_written().
  */
 int flight_recorder_slice(struct flight_recorder *w, const struct ring_slice *slices,
-			  size_t slice_cnt, const struct buf *snapshot, uint64_t lost_cnt,
-			  uint64_t to_ns, const struct trace_mark **ret_marks, size_t *ret_mark_cnt,
+			  size_t slice_cnt, const struct buf *snapshot, struct block_slice *slice,
 			  struct err *e);
 /*
  * The block that ends at to_ns has been written: forgets its marks, begins snapshots that are due.

@@ -11,47 +11,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "store/control_socket.h"
 
-struct marks {
-	struct control_socket *socket;
-	int fd;			/* -1: none, or the end was reached */
-	char line[TRACE_MARK_TEXT_MAX + 1];
-	size_t line_len;	/* may exceed the buffer: the rest was cut */
-	struct buf rows;	/* struct trace_mark; owns the texts */
-	uint64_t dropped;
-};
-
-int marks_new(struct marks **ret, struct control_socket *socket, int fd)
+void marks_done(struct marks *m)
 {
-	struct marks *m = calloc(1, sizeof(*m));
-
-	if (!m)
-		return -ENOMEM;
-	m->socket = socket;
-	m->fd = fd;
-	*ret = m;
-	return 0;
-}
-
-void marks_free(struct marks *m)
-{
-	if (!m)
-		return;
 	marks_clear(m);
 	buf_done(&m->rows);
-	free(m);
-}
-
-int marks_socket_fd(const struct marks *m)
-{
-	return m->socket ? control_socket_fd(m->socket) : -1;
-}
-
-int marks_line_fd(const struct marks *m)
-{
-	return m->fd;
 }
 
 int marks_add(struct marks *m, uint64_t ts_ns, enum trace_mark_origin origin, const char *text)
@@ -137,9 +102,4 @@ void marks_clear(struct marks *m)
 	for (i = 0; i < cnt; i++)
 		free((char *)rows[i].text);
 	buf_reset(&m->rows);
-}
-
-uint64_t marks_dropped(const struct marks *m)
-{
-	return m->dropped;
 }

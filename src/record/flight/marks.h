@@ -13,20 +13,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "format/rows.h"
 
 #define MARKS_MAX 4096
 
-struct marks;
 struct control_socket;
 
-/* socket may be NULL; fd -1: no --mark-fd. The caller keeps both. */
-int marks_new(struct marks **ret, struct control_socket *socket, int fd);
-void marks_free(struct marks *m);
+/* The caller sets the first two and keeps them; the rest begins as zeros. */
+struct marks {
+	struct control_socket *socket;	/* may be NULL */
+	int fd;			/* lines to read; -1: none, or the end was reached */
+	uint64_t dropped;	/* how many marks were thrown away */
+	char line[TRACE_MARK_TEXT_MAX + 1];
+	size_t line_len;	/* may exceed the buffer: the rest was cut */
+	struct buf rows;	/* struct trace_mark; owns the texts */
+};
 
-/* The descriptor to poll; -1: there is none. */
-int marks_socket_fd(const struct marks *m);
-int marks_line_fd(const struct marks *m);
+void marks_done(struct marks *m);
 
 /* Takes what has arrived, and ignores marks outside of [start_ns, now_ns]. 0 or -ENOMEM. */
 int marks_read(struct marks *m, uint64_t start_ns, uint64_t now_ns);
@@ -35,7 +39,5 @@ int marks_add(struct marks *m, uint64_t ts_ns, enum trace_mark_origin origin, co
 /* The marks since the last marks_clear(), valid until the next one. */
 size_t marks_rows(struct marks *m, const struct trace_mark **ret);
 void marks_clear(struct marks *m);
-/* The number of marks dropped so far. */
-uint64_t marks_dropped(const struct marks *m);
 
 #endif /* MARKS_H */

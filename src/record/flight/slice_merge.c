@@ -25,19 +25,13 @@ struct slice_merge {
 static bool advance(struct cursor *c, uint32_t hooks)
 {
 	while (c->slab) {
-		const void *p = c->slab->data + c->at;
-		size_t bytes =
-			c->at < c->slab->bytes ? wire_record_size(p, c->slab->bytes - c->at) : 0;
-
-		if (!bytes) {
+		c->now = slab_next_record(c->slab, &c->at);
+		if (!c->now) {
 			c->slab = c->slab->next;
 			c->at = 0;
-			continue;
-		}
-		c->at += bytes;
-		c->now = p;
-		if (c->now->hook < 32 && hooks & 1u << c->now->hook)
+		} else if (c->now->hook < 32 && hooks & 1u << c->now->hook) {
 			return true;
+		}
 	}
 	return false;
 }

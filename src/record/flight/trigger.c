@@ -31,14 +31,18 @@ static const struct kind {
 	const char *source_names;
 	enum trigger_kind kind;
 	uint32_t sources;		/* the condition needs all of these */
-} kinds[] = {
+	uint32_t hooks;			/* the records it looks at: 1 << WIRE_x each */
+} kinds[] = {	/* by enum trigger_kind */
 	{ "spike", "spike>500MiB or spike>500MiB/250ms", "alloc.rss", TRIGGER_SPIKE,
-	  SOURCE_BIT(SOURCE_RSS) },
-	{ "io-latency", "io-latency>200ms", "block", TRIGGER_IO_LATENCY, SOURCE_BIT(SOURCE_BLOCK) },
+	  SOURCE_BIT(SOURCE_RSS), 1u << WIRE_RSS | 1u << WIRE_TASK_NEW | 1u << WIRE_TASK_EXIT },
+	{ "io-latency", "io-latency>200ms", "block", TRIGGER_IO_LATENCY, SOURCE_BIT(SOURCE_BLOCK),
+	  1u << WIRE_BLOCK_INSERT | 1u << WIRE_BLOCK_ISSUE | 1u << WIRE_BLOCK_COMPLETE |
+	  1u << WIRE_BLOCK_MERGE },
 	{ "runq", "runq>50ms", "sched", TRIGGER_RUNQ,
-	  SOURCE_BIT(SOURCE_SWITCH) | SOURCE_BIT(SOURCE_WAKEUP) },
-	{ "loss", "loss>0", "", TRIGGER_LOSS, 0 },
-	{ "exit", "exit!=0, exit=1 or exit>128", "", TRIGGER_EXIT, 0 },
+	  SOURCE_BIT(SOURCE_SWITCH) | SOURCE_BIT(SOURCE_WAKEUP),
+	  1u << WIRE_SWITCH | 1u << WIRE_WAKING | 1u << WIRE_WAKEUP_NEW },
+	{ "loss", "loss>0", "", TRIGGER_LOSS, 0, 0 },
+	{ "exit", "exit!=0, exit=1 or exit>128", "", TRIGGER_EXIT, 0, 0 },
 };
 
 #define KIND_CNT (sizeof(kinds) / sizeof(kinds[0]))
@@ -148,14 +152,6 @@ struct trigger_set {
 int trigger_set_new(struct trigger_set **ret, const struct trigger *triggers, size_t cnt,
 		    const struct trigger_sink *sink)
 {
-	static const uint32_t hooks[] = {
-		[TRIGGER_SPIKE] = 1u << WIRE_RSS | 1u << WIRE_TASK_NEW | 1u << WIRE_TASK_EXIT,
-		[TRIGGER_IO_LATENCY] = 1u << WIRE_BLOCK_INSERT | 1u << WIRE_BLOCK_ISSUE |
-				       1u << WIRE_BLOCK_COMPLETE | 1u << WIRE_BLOCK_MERGE,
-		[TRIGGER_RUNQ] = 1u << WIRE_SWITCH | 1u << WIRE_WAKING | 1u << WIRE_WAKEUP_NEW,
-		[TRIGGER_LOSS] = 0,
-		[TRIGGER_EXIT] = 0,
-	};
 	struct trigger_set *s = calloc(1, sizeof(*s) + cnt * sizeof(s->states[0]));
 	size_t i;
 
@@ -166,7 +162,7 @@ int trigger_set_new(struct trigger_set **ret, const struct trigger *triggers, si
 	s->cnt = cnt;
 	for (i = 0; i < cnt; i++) {
 		s->states[i].t = triggers[i];
-		s->hooks |= hooks[triggers[i].kind];
+		s->hooks |= kinds[triggers[i].kind].hooks;
 	}
 	*ret = s;
 	return 0;

@@ -6,10 +6,8 @@
 #include "record/guard/gaps.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "record/encode/block_writer.h"
 
 #define LATE_NS 5000000000ULL	/* no record arrives later than this */
@@ -21,28 +19,10 @@ struct gap {
 	uint64_t hooks;
 };
 
-struct gaps {
-	struct buf list;	/* struct gap */
-	struct buf rows;	/* struct trace_gap */
-};
-
-int gaps_new(struct gaps **ret)
+void gaps_done(struct gaps *g)
 {
-	struct gaps *g = calloc(1, sizeof(*g));
-
-	if (!g)
-		return -ENOMEM;
-	*ret = g;
-	return 0;
-}
-
-void gaps_free(struct gaps *g)
-{
-	if (!g)
-		return;
 	buf_done(&g->list);
 	buf_done(&g->rows);
-	free(g);
 }
 
 static struct gap *gaps_list(struct gaps *g, size_t *ret_cnt)
@@ -71,50 +51,37 @@ void gaps_close(struct gaps *g, const char *source, uint64_t to_ns)
 	}
 }
 
-static bool lies_in_one(const struct gap *list, size_t cnt, const struct wire_hdr *h)
+struct filter {
+	const struct gap *list;
+	size_t cnt;
+	uint64_t *dropped;
+};
+
+static bool lies_in_none(void *ctx, const struct wire_hdr *h)
 {
+	const struct filter *f = ctx;
 	size_t i;
 
-	for (i = 0; i < cnt; i++) {
-		if (list[i].hooks >> (h->hook & 63) & 1 && h->ts_ns >= list[i].row.from_ns &&
-		    h->ts_ns < list[i].row.to_ns)
-			return true;
+	for (i = 0; i < f->cnt; i++) {
+		const struct gap *g = &f->list[i];
+
+		if (g->hooks >> h->hook & 1 && h->ts_ns >= g->row.from_ns &&
+		    h->ts_ns < g->row.to_ns) {
+			f->dropped[h->hook]++;
+			return false;
+		}
 	}
-	return false;
+	return true;
 }
 
 void gaps_filter(struct gaps *g, struct ring_slice *slices, unsigned int slice_cnt,
 		 uint64_t dropped[WIRE_HOOK_MAX])
 {
-	struct ring_slab *s;
-	size_t cnt, at, to, bytes;
-	const struct gap *list = gaps_list(g, &cnt);
-	uint64_t hooks = 0;
-	unsigned int i;
+	struct filter f = { .dropped = dropped };
 
-	for (i = 0; i < cnt; i++)
-		hooks |= list[i].hooks;
-	if (!hooks)
-		return;
-	for (i = 0; i < slice_cnt; i++) {
-		for (s = slices[i].first; s; s = s->next) {
-			for (at = to = 0; at < s->bytes; at += bytes) {
-				const struct wire_hdr *h = (const void *)(s->data + at);
-
-				bytes = wire_record_size(h, s->bytes - at);
-				if (!bytes)
-					break;
-				if (hooks >> (h->hook & 63) & 1 && lies_in_one(list, cnt, h)) {
-					dropped[h->hook % WIRE_HOOK_MAX]++;
-					continue;
-				}
-				if (to != at)
-					memmove(s->data + to, h, bytes);
-				to += bytes;
-			}
-			s->bytes = to;
-		}
-	}
+	f.list = gaps_list(g, &f.cnt);
+	if (f.cnt)
+		slices_filter(slices, slice_cnt, lies_in_none, &f);
 }
 
 /* Forgets gaps that no slice to come can touch. */

@@ -12,14 +12,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "bpf/wire.h"
 #include "format/rows.h"
 #include "ring/ring.h"
 
-struct gaps;
+/* All zeros: there are none. */
+struct gaps {
+	struct buf list;	/* struct gap */
+	struct buf rows;	/* struct trace_gap, of one slice */
+};
 
-int gaps_new(struct gaps **ret);
-void gaps_free(struct gaps *g);
+void gaps_done(struct gaps *g);
 
 /*
  * The source is off from from_ns on, an instant in no slice yet. The row's strings must outlive g;

@@ -16,6 +16,7 @@
 #include "format/hook_name.h"
 #include "probe/probe.h"
 #include "probe/source.h"
+#include "record/encode/block_writer.h"
 #include "record/guard/budget.h"
 #include "record/guard/gaps.h"
 #include "record/sampler.h"
@@ -23,26 +24,29 @@
 #define REASON "max-overhead"
 
 struct overhead {
-	struct overhead_config config;
+	struct probe *probe;
+	struct sampler *sampler;
+	const struct session_options *o;
 	struct budget budget;
-	struct gaps *gaps;
+	struct gaps gaps;
 	struct sampler_cost seen;
-	uint32_t warned;			/* sources for which warn() was called */
+	uint32_t warned;			/* sources for which say_off() has warned */
 	unsigned int step_cnt;
 	char off[128];
 };
 
-int overhead_new(struct overhead **ret, const struct overhead_config *config, uint64_t start_ns)
+int overhead_new(struct overhead **ret, const struct session_options *options, uint32_t sources,
+		 struct probe *probe, struct sampler *sampler, uint64_t start_ns)
 {
 	struct overhead *o = calloc(1, sizeof(*o));
 
-	if (!o || gaps_new(&o->gaps)) {
-		free(o);
+	if (!o)
 		return -ENOMEM;
-	}
-	o->config = *config;
+	o->probe = probe;
+	o->sampler = sampler;
+	o->o = options;
 	o->seen.at_ns = start_ns;
-	budget_init(&o->budget, config->budget_ppm, config->sources);
+	budget_init(&o->budget, options->budget_ppm, sources);
 	*ret = o;
 	return 0;
 }
@@ -51,7 +55,7 @@ void overhead_free(struct overhead *o)
 {
 	if (!o)
 		return;
-	gaps_free(o->gaps);
+	gaps_done(&o->gaps);
 	free(o);
 }
 
@@ -76,7 +80,7 @@ static void measure(struct overhead *o, struct budget_usage *u)
 	unsigned int i, h;
 
 	memset(u, 0, sizeof(*u));
-	sampler_cost(o->config.sampler, &now);
+	sampler_cost(o->sampler, &now);
 	u->dur_ns = now.at_ns - o->seen.at_ns;
 	u->cpu_cnt = cpus > 0 ? (unsigned int)cpus : 1;
 	u->own_ns = now.own_ns - o->seen.own_ns;
@@ -107,18 +111,14 @@ static void list_off(struct overhead *o)
 
 static void say_off(struct overhead *o, unsigned int source)
 {
-	char text[256];
-
-	if (o->warned & SOURCE_BIT(source) || !o->config.warn)
+	if (o->warned & SOURCE_BIT(source))
 		return;
 	o->warned |= SOURCE_BIT(source);
-	snprintf(text, sizeof(text),
-		 "recording costs %.2f %% of the machine's CPU time, --max-overhead allows %.2f "
-		 "%%: %s is "
-		 "off until it costs less; `ebpfrec info` tells from when to when",
-		 (double)o->budget.mean_ppm / 1e4, (double)o->budget.budget_ppm / 1e4,
-		 source_infos[source].name);
-	o->config.warn(o->config.warn_ctx, text);
+	session_warn(o->o,
+		     "recording costs %.2f %% of the machine's CPU time, --max-overhead allows %.2f "
+		     "%%: %s is off until it costs less; `ebpfrec info` tells from when to when",
+		     (double)o->budget.mean_ppm / 1e4, (double)o->budget.budget_ppm / 1e4,
+		     source_infos[source].name);
 }
 
 static int step_off(struct overhead *o, unsigned int source)
@@ -130,11 +130,11 @@ static int step_off(struct overhead *o, unsigned int source)
 		.cost_ppm = o->budget.mean_ppm,
 		.budget_ppm = o->budget.budget_ppm,
 	};
-	int err = gaps_open(o->gaps, &gap, hooks_of(source));
+	int err = gaps_open(&o->gaps, &gap, hooks_of(source));
 
 	if (err)
 		return err;
-	probe_source_off(o->config.probe, source);
+	probe_source_off(o->probe, source);
 	o->step_cnt++;
 	say_off(o, source);
 	return 0;
@@ -143,18 +143,15 @@ static int step_off(struct overhead *o, unsigned int source)
 static void step_on(struct overhead *o, unsigned int source)
 {
 	struct err e = { "" };
-	char text[400];
-	int err = probe_source_on(o->config.probe, source, &e);
+	int err = probe_source_on(o->probe, source, &e);
 
 	if (!err) {
-		gaps_close(o->gaps, source_infos[source].name, clock_mono_ns());
+		gaps_close(&o->gaps, source_infos[source].name, clock_mono_ns());
 		return;
 	}
 	budget_failed_on(&o->budget, source);
-	snprintf(text, sizeof(text), "%s cannot be turned on again: %s", source_infos[source].name,
-		 err_text(&e, err));
-	if (o->config.warn)
-		o->config.warn(o->config.warn_ctx, text);
+	session_warn(o->o, "%s cannot be turned on again: %s", source_infos[source].name,
+		     err_text(&e, err));
 }
 
 int overhead_look(struct overhead *o)
@@ -175,26 +172,18 @@ int overhead_look(struct overhead *o)
 	return err;
 }
 
-void overhead_filter(struct overhead *o, struct ring_slice *slices, unsigned int slice_cnt)
+int overhead_slice(struct overhead *o, struct ring_slice *slices, unsigned int slice_cnt,
+		   struct block_slice *slice)
 {
 	uint64_t dropped[WIRE_HOOK_MAX] = { 0 };
 
-	gaps_filter(o->gaps, slices, slice_cnt, dropped);
-	sampler_leave_out(o->config.sampler, dropped);
+	gaps_filter(&o->gaps, slices, slice_cnt, dropped);
+	sampler_leave_out(o->sampler, dropped);
+	return gaps_rows(&o->gaps, slice->from_ns, slice->to_ns, &slice->gaps, &slice->gap_cnt);
 }
 
-int overhead_gaps(struct overhead *o, uint64_t from_ns, uint64_t to_ns,
-		  const struct trace_gap **ret, size_t *ret_cnt)
+void overhead_get_stats(const struct overhead *o, struct session_stats *ret)
 {
-	return gaps_rows(o->gaps, from_ns, to_ns, ret, ret_cnt);
-}
-
-const char *overhead_off(const struct overhead *o)
-{
-	return o->off;
-}
-
-unsigned int overhead_step_cnt(const struct overhead *o)
-{
-	return o->step_cnt;
+	ret->off = o->off;
+	ret->off_cnt = o->step_cnt;
 }

@@ -67,14 +67,7 @@ bool id_names_has_kernel_symbols(const struct id_names *n)
 	return n->kallsyms != NULL;
 }
 
-static int cache_name(void *ctx, uint64_t addr, char *name, size_t size, uint64_t *ret_object_bytes)
-{
-	struct id_names *n = ctx;
-
-	return probe_cache_name(n->probe, addr, name, size, ret_object_bytes);
-}
-
-static int device_name(void *ctx, uint32_t dev, char *name, size_t size, uint64_t *ret_sectors)
+static int device_name(uint32_t dev, char *name, size_t size, uint64_t *ret_sectors)
 {
 	char path[64], line[128];
 	unsigned long long sectors = 0;
@@ -114,9 +107,8 @@ static int keep_cgroup(void *ctx, uint64_t id, const char *path)
 }
 
 /* The writer asks once per id. An unknown id belongs to a new cgroup, so all are read again. */
-static int cgroup_name(void *ctx, uint64_t id, char *path, size_t size)
+static int cgroup_name(struct id_names *n, uint64_t id, char *path, size_t size)
 {
-	struct id_names *n = ctx;
 	const char *kept;
 	int err;
 
@@ -135,15 +127,8 @@ static int cgroup_name(void *ctx, uint64_t id, char *path, size_t size)
 	return 0;
 }
 
-static int symbol_name(void *ctx, uint64_t addr, char *name, size_t size)
-{
-	struct id_names *n = ctx;
-
-	return n->kallsyms ? kallsyms_find(n->kallsyms, addr, name, size) : -EPERM;
-}
-
 /* The handlers that have the line now, separated by commas. */
-static int irq_name(void *ctx, uint32_t irq, char *name, size_t size)
+static int irq_name(uint32_t irq, char *name, size_t size)
 {
 	char path[64];
 	FILE *f;
@@ -160,6 +145,27 @@ static int irq_name(void *ctx, uint32_t irq, char *name, size_t size)
 	return err || name[0] ? err : -ENOENT;
 }
 
+static int find_name(void *ctx, enum trace_name_type type, uint64_t id, char *name, size_t size,
+		     uint64_t *ret_arg)
+{
+	struct id_names *n = ctx;
+
+	switch (type) {
+	case TRACE_NAME_CACHE:
+		return probe_cache_name(n->probe, id, name, size, ret_arg);
+	case TRACE_NAME_DEVICE:
+		return device_name((uint32_t)id, name, size, ret_arg);
+	case TRACE_NAME_CGROUP:
+		return cgroup_name(n, id, name, size);
+	case TRACE_NAME_SYMBOL:
+		return n->kallsyms ? kallsyms_find(n->kallsyms, id, name, size) : -EPERM;
+	case TRACE_NAME_IRQ:
+		return irq_name((uint32_t)(id - 1), name, size);
+	default:
+		return -ENOENT;
+	}
+}
+
 static int site_name(void *ctx, uint32_t pid, uint64_t ts_ns, struct trace_site *ret,
 		     uint64_t *ret_until_ns)
 {
@@ -169,8 +175,6 @@ static int site_name(void *ctx, uint32_t pid, uint64_t ts_ns, struct trace_site 
 struct block_names id_names_callbacks(struct id_names *n, struct user_sites *sites)
 {
 	n->sites = sites;
-	return (struct block_names){ .ctx = n, .cache = cache_name, .device = device_name,
-				     .cgroup = cgroup_name, .symbol = symbol_name,
-				     .irq = irq_name,
+	return (struct block_names){ .ctx = n, .name = find_name,
 				     .site = sites ? site_name : NULL };
 }

@@ -9,13 +9,11 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/helper.h"
 #include "base/privilege.h"
 
 #ifndef CAP_CHECKPOINT_RESTORE
@@ -23,10 +21,6 @@
 #endif
 
 #define OPENER_NEEDS (PRIVILEGE_BIT(CAP_SYS_PTRACE) | PRIVILEGE_BIT(CAP_CHECKPOINT_RESTORE))
-
-struct open_helper {
-	struct helper helper;	/* pid 0: there is no helper; the caller opens files itself */
-};
 
 struct request {
 	uint64_t start, end;	/* 0, 0: the list of mappings */
@@ -116,51 +110,21 @@ static void serve(int fd)
 	}
 }
 
-int open_helper_start(struct open_helper **ret)
+int open_helper_start(struct helper *ret)
 {
-	struct open_helper *o = calloc(1, sizeof(*o));
-	int err;
-
-	if (!o)
-		return -ENOMEM;
-	if (privilege_has(CAP_SYS_PTRACE)) {
-		err = helper_start(&o->helper, "ebpfrec-open", OPENER_NEEDS, SOCK_SEQPACKET, serve);
-		if (err) {
-			free(o);
-			return err;
-		}
-	}
-	*ret = o;
-	return 0;
+	*ret = (struct helper){ 0 };
+	if (!privilege_has(CAP_SYS_PTRACE))
+		return 0;
+	return helper_start(ret, "ebpfrec-open", OPENER_NEEDS, SOCK_SEQPACKET, serve);
 }
 
-void open_helper_end(struct open_helper *o)
+int open_helper_open(const struct helper *h, uint32_t pid, uint64_t start, uint64_t end)
 {
-	if (o && o->helper.pid)
-		helper_end(&o->helper);
-	free(o);
-}
+	const struct request q = { .pid = pid, .start = start, .end = end };
 
-pid_t open_helper_pid(const struct open_helper *o)
-{
-	return o ? o->helper.pid : 0;
-}
-
-static int ask(struct open_helper *o, const struct request *q)
-{
-	if (!o->helper.pid)
-		return open_for(q);
-	if (send(o->helper.fd, q, sizeof(*q), MSG_NOSIGNAL) != (ssize_t)sizeof(*q))
+	if (!h->pid)
+		return open_for(&q);
+	if (send(h->fd, &q, sizeof(q), MSG_NOSIGNAL) != (ssize_t)sizeof(q))
 		return -errno;
-	return receive_answer(o->helper.fd);
-}
-
-int open_helper_open_maps(struct open_helper *o, uint32_t pid)
-{
-	return ask(o, &(struct request){ .pid = pid });
-}
-
-int open_helper_open_mapped(struct open_helper *o, uint32_t pid, uint64_t start, uint64_t end)
-{
-	return ask(o, &(struct request){ .pid = pid, .start = start, .end = end });
+	return receive_answer(h->fd);
 }

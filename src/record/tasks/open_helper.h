@@ -10,18 +10,19 @@
 #define OPEN_HELPER_H
 
 #include <stdint.h>
-#include <sys/types.h>
 
-struct open_helper;
+#include "base/helper.h"
 
-/* Call while privileged, and while there is one thread. 0 or -errno. */
-int open_helper_start(struct open_helper **ret);
-void open_helper_end(struct open_helper *o);
-pid_t open_helper_pid(const struct open_helper *o);	/* 0: there is no helper */
+/*
+ * Call while privileged, and while there is one thread. 0 or -errno. Without the right to start a
+ * helper that opens more than the caller may, *ret is none.
+ */
+int open_helper_start(struct helper *ret);
 
-/* Opens /proc/PID/maps. A descriptor, or -errno. */
-int open_helper_open_maps(struct open_helper *o, uint32_t pid);
-/* Opens the regular file that pid has mapped at exactly [start, end). A descriptor, or -errno. */
-int open_helper_open_mapped(struct open_helper *o, uint32_t pid, uint64_t start, uint64_t end);
+/*
+ * Opens the regular file that pid has mapped at exactly [start, end), or with 0, 0 /proc/PID/maps.
+ * A descriptor, or -errno.
+ */
+int open_helper_open(const struct helper *h, uint32_t pid, uint64_t start, uint64_t end);
 
 #endif /* OPEN_HELPER_H */

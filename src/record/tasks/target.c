@@ -8,7 +8,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -61,33 +60,35 @@ static int seed(struct probe *probe, struct block_writer *writer, uint32_t pid)
 	return err ? err : block_writer_add_workload(writer, pid);
 }
 
-/* nftw() has no context argument; a recording is started from one thread. */
-static struct {
+struct seeding {
 	struct probe *probe;
 	struct block_writer *writer;
-	int err;
-} walk;
+	int dir_fd;
+};
 
-static int seed_from_dir(const char *path, const struct stat *st, int type, struct FTW *ftw)
+/* Marks the processes of one cgroup; path begins with a slash. */
+static int seed_from_cgroup(void *ctx, uint64_t id, const char *path)
 {
+	const struct seeding *s = ctx;
 	char file[PATH_MAX + 16];
 	unsigned int pid;
+	int fd, err = 0;
 	FILE *f;
 
-	if (type != FTW_D)
-		return 0;
-	snprintf(file, sizeof(file), "%s/cgroup.procs", path);
-	f = fopen(file, "re");
-	while (f && !walk.err && fscanf(f, "%u", &pid) == 1)
-		walk.err = seed(walk.probe, walk.writer, pid);
+	snprintf(file, sizeof(file), ".%s/cgroup.procs", path);
+	fd = openat(s->dir_fd, file, O_RDONLY | O_CLOEXEC);
+	f = fd < 0 ? NULL : fdopen(fd, "r");
+	while (f && !err && fscanf(f, "%u", &pid) == 1)
+		err = seed(s->probe, s->writer, pid);
 	if (f)
 		fclose(f);
-	return walk.err;
+	return err;
 }
 
 int target_seed(struct probe *probe, struct block_writer *writer, pid_t command_pid,
 		const struct session_options *o, struct err *e)
 {
+	struct seeding s = { .probe = probe, .writer = writer };
 	char dir[PATH_MAX];
 	unsigned int i;
 	int err = 0;
@@ -101,12 +102,10 @@ int target_seed(struct probe *probe, struct block_writer *writer, pid_t command_
 	}
 	if (!err && o->cgroup) {
 		err = cgroup_dir(o->cgroup, dir, e);
-		if (!err) {
-			walk.probe = probe;
-			walk.writer = writer;
-			walk.err = 0;
-			nftw(dir, seed_from_dir, 16, FTW_PHYS);
-			err = walk.err;
+		s.dir_fd = err ? -1 : open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (s.dir_fd >= 0) {
+			err = cgroup_walk(s.dir_fd, seed_from_cgroup, &s);
+			close(s.dir_fd);
 		}
 	}
 	return err ? err_set(e, err, "cannot mark the workload: %s", strerror(-err)) : 0;

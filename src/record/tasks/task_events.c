@@ -15,12 +15,6 @@
  * Kernel order of wire_snap.rss_pages is file, anon, swap, shmem: the order of trace_rss.bytes too.
  */
 
-struct apply {
-	struct task_table *id;
-	struct row_writer *task_events;
-	struct row_writer *rss_snaps;
-};
-
 char *task_join_args(const char *args, size_t args_len)
 {
 	char *s;
@@ -43,7 +37,7 @@ static void set_comm(char *dst, const char *wire_comm)
 	dst[WIRE_COMM_LEN] = 0;
 }
 
-static void put_event(struct apply *a, const struct wire_hdr *h, enum trace_task_event_type type,
+static void put_event(struct task_table *id, const struct wire_hdr *h, enum trace_task_event_type type,
 		      const struct task_thread *t, const struct trace_task_event *more)
 {
 	struct trace_task_event row = *more;
@@ -53,7 +47,7 @@ static void put_event(struct apply *a, const struct wire_hdr *h, enum trace_task
 	row.cpu = h->cpu;
 	row.utid = t->utid;
 	row.upid = t->process ? t->process->upid : EVENT_ID_UNKNOWN;
-	row_put_task_event(a->task_events, &row);
+	row_put_task_event(id->task_events, &row);
 }
 
 /* The thread tid of process pid, made if it is not known. */
@@ -142,9 +136,8 @@ static struct task_thread *find_created(struct task_table *id, uint32_t tid, uin
 	return NULL;
 }
 
-static int apply_new(struct apply *a, const struct wire_task *r)
+static int apply_new(struct task_table *id, const struct wire_task *r)
 {
-	struct task_table *id = a->id;
 	uint64_t ts = r->hdr.ts_ns;
 	struct task_thread *t = find_created(id, r->tid, r->start_ns);
 	struct task_thread *forker = r->hdr.tid ? task_thread_find(id, r->hdr.tid, ts) : NULL;
@@ -180,7 +173,7 @@ static int apply_new(struct apply *a, const struct wire_task *r)
 	}
 	if (task_table_use_thread(id, t) < 0 || task_table_use_process(id, p) < 0)
 		return -ENOMEM;
-	put_event(a, &r->hdr, TRACE_TASK_NEW, t,
+	put_event(id, &r->hdr, TRACE_TASK_NEW, t,
 		  &(struct trace_task_event){ .cgroup_id = r->cgroup_id, .comm = t->comm });
 	return 0;
 }
@@ -198,10 +191,10 @@ static int note_snap_runner(struct task_table *id, const struct wire_snap *r,
 	return 0;
 }
 
-static void snap_memory(struct apply *a, const struct wire_snap *r, struct task_process *p)
+static void snap_memory(struct task_table *id, const struct wire_snap *r, struct task_process *p)
 {
 	struct trace_rss row = { .ts_ns = r->task.hdr.ts_ns, .upid = p->upid };
-	uint64_t page = a->id->config.page_bytes;
+	uint64_t page = id->config->page_bytes;
 	unsigned int i;
 
 	if (r->total_vm_pages < 0)	/* a kernel thread, or a process that is exiting */
@@ -213,7 +206,7 @@ static void snap_memory(struct apply *a, const struct wire_snap *r, struct task_
 	}
 	row.total_vm_bytes = (uint64_t)r->total_vm_pages * page;
 	task_table_note_rss(p, 4, row.total_vm_bytes, row.ts_ns);
-	row_put_rss(a->rss_snaps, &row);
+	row_put_rss(id->rss_snaps, &row);
 }
 
 static struct task_thread *snap_thread(struct task_table *id, const struct wire_task *r)
@@ -232,10 +225,9 @@ static struct task_thread *snap_thread(struct task_table *id, const struct wire_
 		id, r->tid, r->start_ns < r->hdr.ts_ns ? r->start_ns : r->hdr.ts_ns, r->hdr.ts_ns);
 }
 
-static int apply_snap(struct apply *a, const struct wire_snap *s)
+static int apply_snap(struct task_table *id, const struct wire_snap *s)
 {
 	const struct wire_task *r = &s->task;
-	struct task_table *id = a->id;
 	struct task_thread *t = snap_thread(id, r);
 	struct task_process *p;
 
@@ -264,18 +256,18 @@ static int apply_snap(struct apply *a, const struct wire_snap *s)
 	else
 		t->sum_exec_start_ns = s->sum_exec_ns;
 	if (r->tid == r->pid)
-		snap_memory(a, s, p);
+		snap_memory(id, s, p);
 	if (r->hdr.ts_ns > id->snap_ns)
 		id->snap_ns = r->hdr.ts_ns;
 	if (note_snap_runner(id, s, t) < 0 || task_table_use_thread(id, t) < 0 ||
 	    task_table_use_process(id, p) < 0)
 		return -ENOMEM;
-	put_event(a, &r->hdr, TRACE_TASK_SNAP, t,
+	put_event(id, &r->hdr, TRACE_TASK_SNAP, t,
 		  &(struct trace_task_event){
 			  .cgroup_id = r->cgroup_id,
 			  .comm = t->comm,
 			  .exe = p->exe,
-			  .cmdline = id->config.all_cmdlines || p->flags & TRACE_TASK_WORKLOAD
+			  .cmdline = id->config->all_cmdlines || p->flags & TRACE_TASK_WORKLOAD
 					     ? p->cmdline
 					     : "",
 		  });
@@ -298,9 +290,8 @@ static void exec_takes_over(struct task_table *id, const struct wire_exec *r,
 	leader->process->exit_code = 0;
 }
 
-static int apply_exec(struct apply *a, const struct wire_exec *r)
+static int apply_exec(struct task_table *id, const struct wire_exec *r)
 {
-	struct task_table *id = a->id;
 	struct task_thread *t = thread_of(id, r->tid, r->pid, r->hdr.ts_ns);
 	struct task_process *p;
 	bool show;
@@ -322,17 +313,17 @@ static int apply_exec(struct apply *a, const struct wire_exec *r)
 	p->cmdline = task_join_args(r->strings + r->file_len, r->args_len);
 	if (!p->exe || !p->cmdline)
 		return -ENOMEM;
-	show = id->config.all_cmdlines || p->flags & TRACE_TASK_WORKLOAD;
-	put_event(a, &r->hdr, TRACE_TASK_EXEC, t, &(struct trace_task_event){
+	show = id->config->all_cmdlines || p->flags & TRACE_TASK_WORKLOAD;
+	put_event(id, &r->hdr, TRACE_TASK_EXEC, t, &(struct trace_task_event){
 		.cgroup_id = r->cgroup_id, .comm = t->comm, .exe = p->exe,
 		.cmdline = show ? p->cmdline : "",
 	});
 	return 0;
 }
 
-static int apply_rename(struct apply *a, const struct wire_rename *r)
+static int apply_rename(struct task_table *id, const struct wire_rename *r)
 {
-	struct task_thread *t = thread_of(a->id, r->tid, r->pid, r->hdr.ts_ns);
+	struct task_thread *t = thread_of(id, r->tid, r->pid, r->hdr.ts_ns);
 
 	if (!t)
 		return -ENOMEM;
@@ -340,14 +331,14 @@ static int apply_rename(struct apply *a, const struct wire_rename *r)
 	if (r->tid == r->pid)
 		memcpy(t->process->comm, t->comm, sizeof(t->comm));
 	put_event(
-		a, &r->hdr, TRACE_TASK_RENAME, t,
+		id, &r->hdr, TRACE_TASK_RENAME, t,
 		&(struct trace_task_event){ .cgroup_id = t->process->cgroup_id, .comm = t->comm });
 	return 0;
 }
 
-static int apply_exit(struct apply *a, const struct wire_exit *r)
+static int apply_exit(struct task_table *id, const struct wire_exit *r)
 {
-	struct task_thread *t = thread_of(a->id, r->tid, r->pid, r->hdr.ts_ns);
+	struct task_thread *t = thread_of(id, r->tid, r->pid, r->hdr.ts_ns);
 	struct task_process *p;
 
 	if (!t)
@@ -362,14 +353,14 @@ static int apply_exit(struct apply *a, const struct wire_exit *r)
 	}
 	if (r->group_dead)
 		p->life.end_ns = r->hdr.ts_ns;
-	put_event(a, &r->hdr, TRACE_TASK_EXIT, t, &(struct trace_task_event){
+	put_event(id, &r->hdr, TRACE_TASK_EXIT, t, &(struct trace_task_event){
 		.exit_code = r->exit_code, .cgroup_id = p->cgroup_id });
 	return 0;
 }
 
-static int apply_cgroup(struct apply *a, const struct wire_cgroup *r)
+static int apply_cgroup(struct task_table *id, const struct wire_cgroup *r)
 {
-	struct task_thread *t = thread_of(a->id, r->tid, r->pid, r->hdr.ts_ns);
+	struct task_thread *t = thread_of(id, r->tid, r->pid, r->hdr.ts_ns);
 
 	if (!t)
 		return -ENOMEM;
@@ -378,26 +369,26 @@ static int apply_cgroup(struct apply *a, const struct wire_cgroup *r)
 	/* it has just joined the recorded cgroup */
 	if (r->hdr.flags & WIRE_F_TARGET)
 		t->process->flags |= TRACE_TASK_WORKLOAD;
-	put_event(a, &r->hdr, TRACE_TASK_CGROUP, t,
+	put_event(id, &r->hdr, TRACE_TASK_CGROUP, t,
 		  &(struct trace_task_event){ .cgroup_id = r->cgroup_id });
 	return 0;
 }
 
-static int apply_one(struct apply *a, const struct wire_hdr *h)
+static int apply_one(struct task_table *id, const struct wire_hdr *h)
 {
 	switch (h->hook) {
 	case WIRE_TASK_NEW:
-		return apply_new(a, (const struct wire_task *)h);
+		return apply_new(id, (const struct wire_task *)h);
 	case WIRE_TASK_SNAP:
-		return apply_snap(a, (const struct wire_snap *)h);
+		return apply_snap(id, (const struct wire_snap *)h);
 	case WIRE_TASK_EXEC:
-		return apply_exec(a, (const struct wire_exec *)h);
+		return apply_exec(id, (const struct wire_exec *)h);
 	case WIRE_TASK_RENAME:
-		return apply_rename(a, (const struct wire_rename *)h);
+		return apply_rename(id, (const struct wire_rename *)h);
 	case WIRE_TASK_EXIT:
-		return apply_exit(a, (const struct wire_exit *)h);
+		return apply_exit(id, (const struct wire_exit *)h);
 	case WIRE_TASK_CGROUP:
-		return apply_cgroup(a, (const struct wire_cgroup *)h);
+		return apply_cgroup(id, (const struct wire_cgroup *)h);
 	default:
 		return 0;
 	}
@@ -454,15 +445,16 @@ static void apply_waiting(struct task_table *id, uint64_t from_ns)
 	id->waiting.cnt = n;
 }
 
-int task_table_apply(struct task_table *id, const struct wire_hdr *const *records, size_t cnt,
+int task_table_apply(struct task_table *id, const struct task_step *records, size_t cnt,
 		   struct row_writer *task_events, struct row_writer *rss_snaps)
 {
-	struct apply a = { .id = id, .task_events = task_events, .rss_snaps = rss_snaps };
 	size_t i;
 	int r;
 
+	id->task_events = task_events;
+	id->rss_snaps = rss_snaps;
 	for (i = 0; i < cnt; i++) {
-		r = apply_one(&a, records[i]);
+		r = apply_one(id, records[i].h);
 		if (r < 0)
 			return r;
 	}

@@ -12,15 +12,13 @@
 #include "record/tasks/task_table.h"
 #include "record/tasks/task_table_state.h"
 
-int task_table_new(struct task_table **ret, const struct task_table_config *config)
+int task_table_new(struct task_table **ret, const struct block_writer_config *config)
 {
 	struct task_table *id = calloc(1, sizeof(*id));
 
 	if (!id)
 		return -ENOMEM;
-	id->config = *config;
-	if (!id->config.page_bytes)
-		id->config.page_bytes = 4096;
+	id->config = config;
 	id->next_utid = EVENT_ID_FIRST;
 	id->next_upid = EVENT_ID_FIRST;
 	*ret = id;
@@ -332,10 +330,10 @@ static bool is_recorders(const struct task_table *id, uint32_t pid)
 {
 	unsigned int i;
 
-	for (i = 0; i < id->config.helper_cnt; i++)
-		if (pid && pid == id->config.helper_pids[i])
+	for (i = 0; i < BLOCK_HELPERS; i++)
+		if (pid && pid == id->config->helper_pids[i])
 			return true;
-	return pid == id->config.recorder_pid;
+	return pid == id->config->recorder_pid;
 }
 
 struct task_process *task_process_make(struct task_table *id, uint32_t pid, uint64_t since_ns)
@@ -501,7 +499,7 @@ int task_table_put_tasks(struct task_table *id, struct row_writer *processes,
 	}
 	for (i = 0; i < id->used_processes.cnt; i++) {
 		const struct task_process *p = id->used_processes.v[i];
-		bool cmdline = id->config.all_cmdlines || p->flags & TRACE_TASK_WORKLOAD;
+		bool cmdline = id->config->all_cmdlines || p->flags & TRACE_TASK_WORKLOAD;
 		struct trace_process row = {
 			.upid = p->upid, .pid = p->pid, .ns_pid = p->ns_pid, .ppid = p->ppid,
 			.parent_upid = p->parent_upid, .uid = p->uid, .flags = p->flags,
@@ -516,11 +514,8 @@ int task_table_put_tasks(struct task_table *id, struct row_writer *processes,
 	return id->failed || processes->out.failed || threads->out.failed ? -ENOMEM : 0;
 }
 
-void task_table_each_used_process(struct task_table *id,
-				void (*f)(void *ctx, const struct task_process *p), void *ctx)
+const struct task_process *const *task_table_used_processes(struct task_table *id, size_t *ret_cnt)
 {
-	size_t i;
-
-	for (i = 0; i < id->used_processes.cnt; i++)
-		f(ctx, id->used_processes.v[i]);
+	*ret_cnt = id->used_processes.cnt;
+	return (const struct task_process *const *)id->used_processes.v;
 }

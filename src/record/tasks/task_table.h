@@ -25,6 +25,7 @@
 #include "bpf/wire.h"
 #include "format/row_codec.h"
 #include "format/rows.h"
+#include "record/encode/block_writer.h"
 
 #define TASK_TABLE_KEEP_NS 10000000000ull
 #define TASK_TABLE_RSS_CNT 5		/* file, anon, swap, shmem, total_vm */
@@ -69,15 +70,8 @@ struct task_thread {
 	uint64_t slot_block;
 };
 
-struct task_table_config {
-	uint32_t recorder_pid;
-	const uint32_t *helper_pids;	/* helper_cnt pids, 0: none; must outlive the table */
-	unsigned int helper_cnt;
-	uint32_t page_bytes;
-	bool all_cmdlines;
-};
-
-int task_table_new(struct task_table **ret, const struct task_table_config *config);
+/* The caller keeps config. */
+int task_table_new(struct task_table **ret, const struct block_writer_config *config);
 void task_table_free(struct task_table *id);
 
 int task_table_add_workload(struct task_table *id, uint32_t pid);
@@ -89,11 +83,19 @@ int task_table_set_cmdline(struct task_table *id, uint32_t pid, const char *args
  */
 int task_table_begin(struct task_table *id, uint64_t epoch, uint64_t from_ns, uint64_t start_ns);
 
+/* A record in order of time over all CPUs. */
+struct task_step {
+	uint64_t ts_ns;
+	const struct wire_hdr *h;
+	uint32_t row;			/* of its kind; task records have none */
+	uint32_t number;		/* order of arrival */
+};
+
 /*
  * Applies the slice's task records, which are sorted by ts_ns. Appends TASK_EVENTS and RSS_SNAPS
  * rows.
  */
-int task_table_apply(struct task_table *id, const struct wire_hdr *const *records, size_t cnt,
+int task_table_apply(struct task_table *id, const struct task_step *records, size_t cnt,
 		   struct row_writer *task_events, struct row_writer *rss_snaps);
 
 /*
@@ -127,9 +129,8 @@ int task_table_put_rss_state(struct task_table *id, struct row_writer *w, uint64
 int task_table_put_tasks(struct task_table *id, struct row_writer *processes,
 		       struct row_writer *threads);
 
-/* Calls f for each used process. */
-void task_table_each_used_process(struct task_table *id,
-				void (*f)(void *ctx, const struct task_process *p), void *ctx);
+/* The used processes, until the next task_table_begin(). */
+const struct task_process *const *task_table_used_processes(struct task_table *id, size_t *ret_cnt);
 
 /* The thread that a snapshot row at or after from_ns last saw running on cpu; NULL: none. */
 struct task_thread *task_table_snap_runner(struct task_table *id, uint32_t cpu, uint64_t from_ns);

@@ -27,11 +27,12 @@ struct task_snap_runner {
 };
 
 struct task_table {
-	struct task_table_config config;
+	const struct block_writer_config *config;
 	struct hash_map by_tid, by_pid, by_waiting;
 	struct task_list threads, processes, waiting;
 	struct task_list used_threads, used_processes;
 	uint32_t next_utid, next_upid;
+	struct row_writer *task_events, *rss_snaps;	/* of the block being made */
 	uint64_t epoch;			/* of the block being made */
 	uint64_t start_ns;		/* of the recording */
 	uint64_t snap_ns;		/* of the last snapshot row; 0: none yet */

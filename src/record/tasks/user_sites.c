@@ -20,7 +20,7 @@
 #define KEEP_NS 2000000000ULL	/* records of one ring may be a slice late */
 
 struct user_sites {
-	struct open_helper *opener;
+	struct helper opener;
 	struct exec_maps *maps;		/* NULL: not available */
 	struct map_cache *book;
 	struct module_cache *modules;
@@ -38,7 +38,7 @@ _Static_assert((int)MODULE_STRIPPED == TRACE_SITE_STRIPPED &&
 
 static int open_mapped(void *ctx, uint32_t pid, uint64_t start, uint64_t end)
 {
-	return open_helper_open_mapped(ctx, pid, start, end);
+	return open_helper_open(ctx, pid, start, end);
 }
 
 int user_sites_new(struct user_sites **ret, unsigned int cpu_cnt,
@@ -54,7 +54,7 @@ int user_sites_new(struct user_sites **ret, unsigned int cpu_cnt,
 	if (!r)
 		r = map_cache_new(&u->book);
 	if (!r)
-		r = module_cache_new(&u->modules, open_mapped, u->opener);
+		r = module_cache_new(&u->modules, open_mapped, &u->opener);
 	if (r) {
 		user_sites_free(u);
 		return err_set(e, r, "cannot prepare to look up functions: %s", strerror(-r));
@@ -85,13 +85,13 @@ void user_sites_free(struct user_sites *u)
 	exec_maps_close(u->maps);
 	map_cache_free(u->book);
 	module_cache_free(u->modules);
-	open_helper_end(u->opener);
+	helper_end(&u->opener);
 	free(u);
 }
 
 pid_t user_sites_pid(const struct user_sites *u)
 {
-	return u ? open_helper_pid(u->opener) : 0;
+	return u ? u->opener.pid : 0;
 }
 
 /* ---- following ---- */
@@ -137,7 +137,7 @@ static bool parse_line(char *line, struct map_record *r)
 /* Reads a process's mappings. 0 also when the process is gone. */
 static int read_maps(struct user_sites *u, uint32_t pid, uint64_t now_ns)
 {
-	int fd = open_helper_open_maps(u->opener, pid), r = 0;
+	int fd = open_helper_open(&u->opener, pid, 0, 0), r = 0;
 	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
 	struct map_record rec = { .what = MAP_CODE, .pid = pid, .ts_ns = now_ns };
 	char *line = NULL;

@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/hash_map.h"
 #include "record/encode/block_writer.h"
@@ -26,6 +25,7 @@ struct object {
 struct workload_filter {
 	struct hash_map live;
 	struct object *freed;		/* list of the objects that this slice freed */
+	int err;			/* of this slice */
 };
 
 #define PAGE_KEY                                                                                   \
@@ -107,46 +107,23 @@ static bool keeps_free(struct workload_filter *f, uint64_t key, uint64_t ts_ns)
 	return true;
 }
 
-static int note_allocs(struct workload_filter *f, const struct ring_slab *s)
+static bool note_if_alloc(void *ctx, const struct wire_hdr *h)
 {
-	size_t at, bytes;
-	uint64_t key;
+	struct workload_filter *f = ctx;
 	bool is_free;
-	int err = 0;
+	uint64_t key = key_of(h, &is_free);
 
-	for (at = 0; at < s->bytes && !err; at += bytes) {
-		const struct wire_hdr *h = (const void *)(s->data + at);
-
-		bytes = wire_record_size(h, s->bytes - at);
-		if (!bytes)
-			break;
-		key = key_of(h, &is_free);
-		if (key && !is_free)
-			err = note_alloc(f, key, h->ts_ns);
-	}
-	return err;
+	if (key && !is_free && !f->err)
+		f->err = note_alloc(f, key, h->ts_ns);
+	return true;
 }
 
-static void drop_frees(struct workload_filter *f, struct ring_slab *s)
+static bool keep_record(void *ctx, const struct wire_hdr *h)
 {
-	size_t at, to = 0, bytes;
-	uint64_t key;
 	bool is_free;
+	uint64_t key = key_of(h, &is_free);
 
-	for (at = 0; at < s->bytes; at += bytes) {
-		const struct wire_hdr *h = (const void *)(s->data + at);
-
-		bytes = wire_record_size(h, s->bytes - at);
-		if (!bytes)
-			break;
-		key = key_of(h, &is_free);
-		if (is_free && !keeps_free(f, key, h->ts_ns))
-			continue;
-		if (to != at)
-			memmove(s->data + to, h, bytes);
-		to += bytes;
-	}
-	s->bytes = to;
+	return !is_free || keeps_free(ctx, key, h->ts_ns);
 }
 
 /*
@@ -171,18 +148,10 @@ static void drop_freed(struct workload_filter *f)
 int workload_filter_apply(struct workload_filter *f, struct ring_slice *slices,
 			  unsigned int slice_cnt)
 {
-	struct ring_slab *s;
-	unsigned int i;
-	int err = 0;
-
-	for (i = 0; i < slice_cnt && !err; i++) {
-		for (s = slices[i].first; s && !err; s = s->next)
-			err = note_allocs(f, s);
-	}
-	for (i = 0; i < slice_cnt && !err; i++) {
-		for (s = slices[i].first; s; s = s->next)
-			drop_frees(f, s);
-	}
+	f->err = 0;
+	slices_filter(slices, slice_cnt, note_if_alloc, f);
+	if (!f->err)
+		slices_filter(slices, slice_cnt, keep_record, f);
 	drop_freed(f);
-	return err;
+	return f->err;
 }

@@ -656,30 +656,27 @@ static void run(void)
 
 /* ---- names, arguments, totals ---- */
 
-static int name_cache(void *ctx, uint64_t addr, char *name, size_t size, uint64_t *ret_bytes)
+static int name_of(void *ctx, enum trace_name_type type, uint64_t id, char *name, size_t size,
+		   uint64_t *ret_arg)
 {
-	snprintf(name, size, "cache-%" PRIx64, addr >> 8 & 0xff);
-	*ret_bytes = 192;
-	return 0;
-}
-
-static int name_device(void *ctx, uint32_t dev, char *name, size_t size, uint64_t *ret_sectors)
-{
-	snprintf(name, size, "sd%c", 'a' + (dev >> 4 & 15));
-	*ret_sectors = 1 << 27;
-	return 0;
-}
-
-static int name_cgroup(void *ctx, uint64_t id, char *path, size_t size)
-{
-	snprintf(path, size, "/group-%" PRIu64, id);
-	return 0;
-}
-
-static int name_symbol(void *ctx, uint64_t addr, char *name, size_t size)
-{
-	snprintf(name, size, "function_%" PRIx64 "+0x%" PRIx64, addr >> 8, addr & 0xff);
-	return 0;
+	switch (type) {
+	case TRACE_NAME_CACHE:
+		snprintf(name, size, "cache-%" PRIx64, id >> 8 & 0xff);
+		*ret_arg = 192;
+		return 0;
+	case TRACE_NAME_DEVICE:
+		snprintf(name, size, "sd%c", (char)('a' + (id >> 4 & 15)));
+		*ret_arg = 1 << 27;
+		return 0;
+	case TRACE_NAME_CGROUP:
+		snprintf(name, size, "/group-%" PRIu64, id);
+		return 0;
+	case TRACE_NAME_SYMBOL:
+		snprintf(name, size, "function_%" PRIx64 "+0x%" PRIx64, id >> 8, id & 0xff);
+		return 0;
+	default:
+		return -1;
+	}
 }
 
 static void print_totals(const struct encoder *x, double seconds)
@@ -724,7 +721,7 @@ static double now_s(void)
 int main(int argc, char **argv)
 {
 	struct block_writer_config bc = {
-		.names = { NULL, name_cache, name_device, name_cgroup, name_symbol },
+		.names = { .name = name_of },
 	};
 	struct store_config sc = { .uid = (uid_t)-1, .gid = (gid_t)-1 };
 	struct encoder x = { 0 };

@@ -11,7 +11,6 @@
 #include <cmocka.h>
 
 #include "base/buf.h"
-#include "base/clock.h"
 #include "base/crc32c.h"
 #include "base/err.h"
 #include "base/hash_map.h"
@@ -194,18 +193,6 @@ static void test_strpool_keeps_one_copy(void **state)
 	strpool_free(NULL);
 }
 
-static void test_clock_tuple_is_taken_together(void **state)
-{
-	uint64_t before = clock_mono_ns(), real = clock_real_ns();
-	struct clock_tuple t;
-
-	clock_read_tuple(&t);
-	assert_true(t.mono_ns >= before && t.mono_ns <= clock_mono_ns());
-	assert_true(t.real_ns >= real && t.real_ns <= clock_real_ns());
-	assert_true(t.boot_ns >= t.mono_ns - 1000000);
-	assert_true(t.uncertainty_ns < 10000000);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -219,7 +206,6 @@ int main(void)
 		cmocka_unit_test(test_buf_remembers_failure),
 		cmocka_unit_test(test_hash_map_against_an_array),
 		cmocka_unit_test(test_strpool_keeps_one_copy),
-		cmocka_unit_test(test_clock_tuple_is_taken_together),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "record/encode/block_dict.h"
+#include "record/encode/block_state.h"
 #include "trace/trace.h"
 #include "tests/unit/gen/gen_trace.h"
 

@@ -40,34 +40,32 @@ struct gen {
 		}                                                                                  \
 	} while (0)
 
-static int name_cache(void *ctx, uint64_t addr, char *name, size_t size, uint64_t *ret_bytes)
+static int name_of(void *ctx, enum trace_name_type type, uint64_t id, char *name, size_t size,
+		   uint64_t *ret_arg)
 {
-	snprintf(name, size, "cache-%llx", (unsigned long long)addr);
-	*ret_bytes = 192;
-	return 0;
-}
+	unsigned long long v = id;
 
-static int name_device(void *ctx, uint32_t dev, char *name, size_t size, uint64_t *ret_sectors)
-{
-	snprintf(name, size, "dev%u:%u", dev >> 20, dev & 0xfffff);
-	*ret_sectors = 1 << 21;
-	return 0;
-}
-
-static int name_cgroup(void *ctx, uint64_t id, char *path, size_t size)
-{
-	if (id == 1)
-		snprintf(path, size, "/");
-	else
-		snprintf(path, size, "/group-%llu", (unsigned long long)id);
-	return 0;
-}
-
-static int name_symbol(void *ctx, uint64_t addr, char *name, size_t size)
-{
-	snprintf(name, size, "function_%llx+0x%llx", (unsigned long long)(addr >> 8),
-		 (unsigned long long)(addr & 0xff));
-	return 0;
+	switch (type) {
+	case TRACE_NAME_CACHE:
+		snprintf(name, size, "cache-%llx", v);
+		*ret_arg = 192;
+		return 0;
+	case TRACE_NAME_DEVICE:
+		snprintf(name, size, "dev%llu:%llu", v >> 20, v & 0xfffff);
+		*ret_arg = 1 << 21;
+		return 0;
+	case TRACE_NAME_CGROUP:
+		if (id == 1)
+			snprintf(name, size, "/");
+		else
+			snprintf(name, size, "/group-%llu", v);
+		return 0;
+	case TRACE_NAME_SYMBOL:
+		snprintf(name, size, "function_%llx+0x%llx", v >> 8, v & 0xff);
+		return 0;
+	default:
+		return -ENOENT;
+	}
 }
 
 /* An even address has a name; an odd one is in a file without symbols. */
@@ -103,10 +101,10 @@ struct gen *gen_open(const char *dir, const struct gen_config *config)
 		.no_switches = config->no_switches,
 		.recorder_pid = config->recorder_pid,
 		.all_cmdlines = config->all_cmdlines,
-		.names = { NULL, name_cache, name_device, name_cgroup, name_symbol },
+		.names = { .name = name_of },
 	};
 	struct err e = { 0 };
-	bool online[1024];
+	static bool online[1024];
 
 	if (!g)
 		abort();

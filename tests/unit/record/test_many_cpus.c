@@ -14,6 +14,8 @@
 #include <cmocka.h>
 
 #include "trace/trace.h"
+#include "base/clock.h"
+#include "record/machine.h"
 #include "tests/unit/gen/gen_trace.h"
 #include "tests/unit/gen/slice_count.h"
 
@@ -280,9 +282,22 @@ static void test_columns_take_at_most_twice_the_records(void **state)
 	free(r);
 }
 
+static void test_clocks_are_taken_together(void **state)
+{
+	uint64_t before = clock_mono_ns(), real = clock_real_ns();
+	struct trace_clock t;
+
+	machine_read_clocks(&t);
+	assert_true(t.mono_ns >= before && t.mono_ns <= clock_mono_ns());
+	assert_true(t.real_ns >= real && t.real_ns <= clock_real_ns());
+	assert_true(t.boot_ns >= t.mono_ns - 1000000);
+	assert_true(t.uncertainty_ns < 10000000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_clocks_are_taken_together),
 		cmocka_unit_test(test_columns_take_at_most_twice_the_records),
 		cmocka_unit_test(test_idle_cpus_cost_little),
 		cmocka_unit_test(test_writer_and_reader_know_200_cpus_apart),

@@ -169,20 +169,19 @@ static void test_gaps_take_out_what_lies_inside_and_nothing_else(void **state)
 	uint64_t dropped[WIRE_HOOK_MAX] = { 0 };
 	const struct wire_hdr *h;
 	struct stream s;
-	struct gaps *g;
+	struct gaps g = { 0 };
 	size_t i;
 
-	assert_int_equal(gaps_new(&g), 0);
 	stream_init(&s);
-	assert_int_equal(gaps_open(g, &row, 1ull << WIRE_KFREE), 0);
+	assert_int_equal(gaps_open(&g, &row, 1ull << WIRE_KFREE), 0);
 	add(&s, WIRE_KFREE, 99);
 	add(&s, WIRE_KFREE, 100);
 	add(&s, WIRE_SWITCH, 150);	/* the size of a free: 24 bytes */
 	add(&s, WIRE_KFREE, 199);
 	add(&s, WIRE_KFREE, 200);
-	gaps_close(g, "alloc.page", 150);	/* another source */
-	gaps_close(g, "alloc.slab", 200);
-	gaps_filter(g, &s.slice, 1, dropped);
+	gaps_close(&g, "alloc.page", 150);	/* another source */
+	gaps_close(&g, "alloc.slab", 200);
+	gaps_filter(&g, &s.slice, 1, dropped);
 	assert_int_equal(dropped[WIRE_KFREE], 2);
 	assert_int_equal(dropped[WIRE_SWITCH], 0);
 	assert_int_equal(s.slab->bytes, 3 * sizeof(struct wire_kfree));
@@ -191,7 +190,7 @@ static void test_gaps_take_out_what_lies_inside_and_nothing_else(void **state)
 		assert_int_equal(h->ts_ns, i == 0 ? 99 : i == 1 ? 150 : 200);
 	}
 	free(s.slab);
-	gaps_free(g);
+	gaps_done(&g);
 }
 
 static void test_gaps_are_cut_to_slices_without_a_hole(void **state)
@@ -199,27 +198,26 @@ static void test_gaps_are_cut_to_slices_without_a_hole(void **state)
 	static const struct trace_gap row = { .from_ns = 150, .source = "alloc.slab",
 					      .reason = "max-overhead", .cost_ppm = 7 };
 	const struct trace_gap *rows;
-	struct gaps *g;
+	struct gaps g = { 0 };
 	size_t cnt;
 
-	assert_int_equal(gaps_new(&g), 0);
-	assert_int_equal(gaps_open(g, &row, 1ull << WIRE_KFREE), 0);
-	assert_int_equal(gaps_rows(g, 100, 200, &rows, &cnt), 0);
+	assert_int_equal(gaps_open(&g, &row, 1ull << WIRE_KFREE), 0);
+	assert_int_equal(gaps_rows(&g, 100, 200, &rows, &cnt), 0);
 	assert_int_equal(cnt, 1);
 	assert_int_equal(rows[0].from_ns, 150);
 	assert_int_equal(rows[0].to_ns, 200);
 	assert_int_equal(rows[0].cost_ppm, 7);
-	assert_int_equal(gaps_rows(g, 200, 300, &rows, &cnt), 0);
+	assert_int_equal(gaps_rows(&g, 200, 300, &rows, &cnt), 0);
 	assert_int_equal(cnt, 1);
 	assert_int_equal(rows[0].from_ns, 200);
 	assert_int_equal(rows[0].to_ns, 300);
-	gaps_close(g, "alloc.slab", 310);
-	assert_int_equal(gaps_rows(g, 300, 400, &rows, &cnt), 0);
+	gaps_close(&g, "alloc.slab", 310);
+	assert_int_equal(gaps_rows(&g, 300, 400, &rows, &cnt), 0);
 	assert_int_equal(cnt, 1);
 	assert_int_equal(rows[0].to_ns, 310);
-	assert_int_equal(gaps_rows(g, 400, 500, &rows, &cnt), 0);
+	assert_int_equal(gaps_rows(&g, 400, 500, &rows, &cnt), 0);
 	assert_int_equal(cnt, 0);
-	gaps_free(g);
+	gaps_done(&g);
 }
 
 /*

@@ -309,50 +309,49 @@ static void test_lines_are_marks(void **state)
 	static const char text[] = "build\n\ntest it\r\n";
 	const struct trace_mark *rows;
 	char longest[1000];
-	struct marks *m;
+	struct marks m = { 0 };
 	int fds[2];
 
 	assert_int_equal(pipe(fds), 0);
-	assert_int_equal(marks_new(&m, NULL, fds[0]), 0);
-	assert_int_equal(marks_read(m, 1, 10), 0);
-	assert_int_equal(marks_rows(m, &rows), 0);
+	m.fd = fds[0];
+	assert_int_equal(marks_read(&m, 1, 10), 0);
+	assert_int_equal(marks_rows(&m, &rows), 0);
 	assert_int_equal(write(fds[1], text, strlen(text)), (ssize_t)strlen(text));
 	assert_int_equal(write(fds[1], "in p", 4), 4);
-	assert_int_equal(marks_read(m, 1, 20), 0);
-	assert_int_equal(marks_rows(m, &rows), 2);
+	assert_int_equal(marks_read(&m, 1, 20), 0);
+	assert_int_equal(marks_rows(&m, &rows), 2);
 	assert_string_equal(rows[0].text, "build");
 	assert_string_equal(rows[1].text, "test it");
 	assert_int_equal(rows[1].ts_ns, 20);
 	assert_int_equal(rows[1].origin, TRACE_MARK_FD);
-	marks_clear(m);
+	marks_clear(&m);
 	memset(longest, 'x', sizeof(longest));
 	assert_int_equal(write(fds[1], "ieces\n", 6), 6);
 	assert_int_equal(write(fds[1], longest, sizeof(longest)), (ssize_t)sizeof(longest));
 	assert_int_equal(write(fds[1], "\nlast", 5), 5);
 	close(fds[1]);
-	assert_int_equal(marks_read(m, 1, 30), 0);
-	assert_int_equal(marks_read(m, 1, 40), 0);
-	assert_int_equal(marks_rows(m, &rows), 3);
+	assert_int_equal(marks_read(&m, 1, 30), 0);
+	assert_int_equal(marks_read(&m, 1, 40), 0);
+	assert_int_equal(marks_rows(&m, &rows), 3);
 	assert_string_equal(rows[0].text, "in pieces");
 	assert_int_equal(strlen(rows[1].text), TRACE_MARK_TEXT_MAX);
 	assert_string_equal(rows[2].text, "last");
-	assert_int_equal(marks_line_fd(m), -1);
-	marks_free(m);
+	assert_int_equal(m.fd, -1);
+	marks_done(&m);
 	close(fds[0]);
 }
 
 static void test_a_flood_of_marks_is_cut(void **state)
 {
 	const struct trace_mark *rows;
-	struct marks *m;
+	struct marks m = { .fd = -1 };
 	int i;
 
-	assert_int_equal(marks_new(&m, NULL, -1), 0);
 	for (i = 0; i < MARKS_MAX + 7; i++)
-		assert_int_equal(marks_add(m, 5, TRACE_MARK_COMMAND, "x"), 0);
-	assert_int_equal(marks_rows(m, &rows), MARKS_MAX);
-	assert_int_equal(marks_dropped(m), 7);
-	marks_free(m);
+		assert_int_equal(marks_add(&m, 5, TRACE_MARK_COMMAND, "x"), 0);
+	assert_int_equal(marks_rows(&m, &rows), MARKS_MAX);
+	assert_int_equal(m.dropped, 7);
+	marks_done(&m);
 }
 
 int main(void)

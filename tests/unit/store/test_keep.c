@@ -87,7 +87,7 @@ static void test_bytes_kept_are_a_bound_at_every_instant(void **state)
 	const uint64_t keep = 200000, file = 30000;
 	struct gen *g = gen_open(path, &(struct gen_config){ .from_ns = 1000, .file_bytes = file,
 							     .keep_bytes = keep });
-	struct store_kept kept;
+	const struct store_keep *kept;
 	uint64_t most = 0;
 	unsigned int i;
 
@@ -96,12 +96,12 @@ static void test_bytes_kept_are_a_bound_at_every_instant(void **state)
 		if (disk_bytes() > most)
 			most = disk_bytes();
 		assert_true(disk_bytes() <= keep + file);
-		store_writer_kept(gen_store_writer(g), &kept);
-		assert_int_equal(kept.bytes, disk_bytes());
-		assert_true(!kept.dropped_files || kept.bytes > keep - file);
+		kept = store_writer_keep(gen_store_writer(g));
+		assert_int_equal(kept->bytes, disk_bytes());
+		assert_true(!kept->dropped_files || kept->bytes > keep - file);
 	}
-	assert_true(kept.dropped_files > 3);
-	assert_int_equal(kept.bytes + kept.dropped_bytes,
+	assert_true(kept->dropped_files > 3);
+	assert_int_equal(kept->bytes + kept->dropped_bytes,
 			 store_writer_bytes(gen_store_writer(g)));
 	assert_true(most > keep);
 	gen_finish(g);
@@ -112,19 +112,19 @@ static void test_time_kept_is_never_less_than_asked_for(void **state)
 {
 	struct gen *g = gen_open(path, &(struct gen_config){ .from_ns = 1000, .file_bytes = 20000,
 							     .keep_ns = 2000 * MS });
-	struct store_kept kept;
+	const struct store_keep *kept;
 	unsigned int i;
 
 	for (i = 0; i < 100; i++) {
 		uint64_t end = 1000 + (i + 1) * 100 * MS;
 
 		write_slice(g, i);
-		store_writer_kept(gen_store_writer(g), &kept);
-		assert_true(i < 20 ? kept.from_ns == 1000 : end - kept.from_ns >= 2000 * MS);
+		kept = store_writer_keep(gen_store_writer(g));
+		assert_true(i < 20 ? store_keep_from_ns(kept) == 1000 : end - store_keep_from_ns(kept) >= 2000 * MS);
 	}
 	/* and not much more: a file has about five slices here */
-	assert_true(1000 + 100 * 100 * MS - kept.from_ns <= 4000 * MS);
-	assert_true(kept.dropped_files > 3);
+	assert_true(1000 + 100 * 100 * MS - store_keep_from_ns(kept) <= 4000 * MS);
+	assert_true(kept->dropped_files > 3);
 	gen_finish(g);
 }
 
@@ -172,19 +172,21 @@ static void test_what_is_left_stands_alone(void **state)
 	const struct trace_rss *base;
 	const struct trace_block *b;
 	size_t cnt, i, own = 0;
-	struct store_kept kept;
+	struct store_keep kept;
+	uint64_t kept_from_ns;
 	struct err e = { "" };
 	struct trace *t;
 	unsigned int k;
 
 	for (k = 0; k < 200; k++)
 		write_slice(g, k);
-	store_writer_kept(gen_store_writer(g), &kept);
+	kept = *store_writer_keep(gen_store_writer(g));
+	kept_from_ns = store_keep_from_ns(&kept);
 	assert_true(kept.dropped_blocks > 0);
 	gen_finish(g);
 	assert_int_equal(trace_open(&t, path, &e), 0);
-	assert_int_equal(trace_start_ns(t), kept.from_ns);
-	assert_int_equal(strtoull(trace_get(t, "kept.from_ns"), NULL, 10), kept.from_ns);
+	assert_int_equal(trace_start_ns(t), kept_from_ns);
+	assert_int_equal(strtoull(trace_get(t, "kept.from_ns"), NULL, 10), kept_from_ns);
 	assert_int_equal(strtoull(trace_get(t, "dropped.files"), NULL, 10), kept.dropped_files);
 	assert_int_equal(strtoull(trace_get(t, "dropped.events"), NULL, 10), kept.dropped_events);
 	trace_damages(t, &cnt);
@@ -203,7 +205,7 @@ static void test_what_is_left_stands_alone(void **state)
 		if (base[i].upid != find(t, 100)->upid)
 			continue;
 		own++;
-		assert_int_equal(base[i].ts_ns, kept.from_ns);
+		assert_int_equal(base[i].ts_ns, kept_from_ns);
 		assert_int_equal(base[i].bytes[1],
 				 (1000 + kept.dropped_blocks - 1) * 4096);
 	}
