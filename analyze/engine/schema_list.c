@@ -27,7 +27,7 @@ unsigned int schema_tables(const struct schema_table **ret)
 
 	for (i = 0; !cnt && (d = table_at(i)) && n < 64; i++)
 		if (d->is_exported)
-			tables[n++] = (struct schema_table){ d->name, d->doc, d->is_event_table };
+			tables[n++] = (struct schema_table){ d->name, d->doc, d->kinds != 0 };
 	if (!cnt)
 		cnt = n;
 	*ret = tables;

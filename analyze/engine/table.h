@@ -59,12 +59,13 @@ struct table_def {
 	unsigned int arg_cnt;			/* hidden ones */
 	int time_col, cpu_col, utid_col, key_col;	/* -1: there is none */
 	bool is_ordered;			/* rows come in ascending order of time_col */
-	bool is_event_table;
 	bool is_exported;
 	unsigned int kind;			/* for tables of one family */
 	const void *data;
-	double (*row_cnt)(const struct analysis *a,
-			  const struct table_def *def); /* estimate; NULL: few */
+	/* a row is made of so many events of these kinds; 0: not of events, and row_cnt may say */
+	uint32_t kinds;
+	unsigned int events_per_row;
+	double (*row_cnt)(const struct analysis *a, const struct table_def *def);
 	/* 0 or -errno. *ret_state is given to step and close. */
 	int (*open)(struct analysis *a, const struct table_def *def, const struct table_query *q,
 		    void **ret_state, struct err *e);
@@ -75,6 +76,26 @@ struct table_def {
 
 /* A new row of zeroed cells, valid until the next one; NULL when out of memory. */
 struct cell *rowbuf_add(struct rowbuf *rb);
+
+/* An estimate. */
+double table_row_cnt(const struct analysis *a, const struct table_def *def);
+
+/* The rows of a table, one after the other. All zeros: closed. */
+struct table_scan {
+	const struct table_def *def;
+	void *state;
+	struct rowbuf rows;
+	size_t at;
+	bool more;
+};
+
+int table_scan_open(struct table_scan *s, struct analysis *a, const struct table_def *def,
+		    const struct table_query *q, struct err *e);
+/* 1 and a row, valid until the next call; 0: no more; -errno. */
+int table_scan_next(struct table_scan *s, const struct cell **ret, struct err *e);
+/* Keeps the memory for the next scan. */
+void table_scan_close(struct table_scan *s);
+void table_scan_done(struct table_scan *s);
 
 static inline void cell_int(struct cell *c, int64_t v)
 {

@@ -316,19 +316,6 @@ static int allocations_step(void *state, struct rowbuf *out, struct err *e)
 	return 1;
 }
 
-static double allocations_row_cnt(const struct analysis *a, const struct table_def *def)
-{
-	size_t cnt, i;
-	const struct trace_block *blocks = trace_blocks(a->trace, &cnt);
-	double sum = 0;
-
-	for (i = 0; i < cnt; i++)
-		sum += (double)(blocks[i].kind_cnt[EVENT_SLAB_ALLOC] +
-				blocks[i].kind_cnt[EVENT_PAGE_ALLOC] +
-				blocks[i].kind_cnt[EVENT_HEAP_ALLOC]);
-	return sum;
-}
-
 const struct table_def tables_of_allocations[] = {
 	{
 		.name = "allocations",
@@ -339,9 +326,10 @@ const struct table_def tables_of_allocations[] = {
 		.cpu_col = -1,
 		.utid_col = -1,
 		.key_col = 0,
-		.is_event_table = true,
 		.is_exported = true,
-		.row_cnt = allocations_row_cnt,
+		.kinds = 1u << EVENT_SLAB_ALLOC | 1u << EVENT_PAGE_ALLOC |
+			 1u << EVENT_HEAP_ALLOC,
+		.events_per_row = 1,
 		.open = allocations_open,
 		.step = allocations_step,
 		.close = allocations_close,

@@ -160,23 +160,12 @@ static int requests_step(void *state, struct rowbuf *out, struct err *e)
 	return ret < 0 ? err_set(e, ret, "out of memory") : 0;
 }
 
-static double requests_row_cnt(const struct analysis *a, const struct table_def *def)
-{
-	size_t cnt, i;
-	const struct trace_block *blocks = trace_blocks(a->trace, &cnt);
-	double sum = 0;
-
-	for (i = 0; i < cnt; i++)
-		sum += (double)blocks[i].kind_cnt[EVENT_REQUEST];
-	return sum / 3;
-}
-
 const struct table_def tables_of_requests[] = {
 	{
 		.name = "block_requests", .doc = "block requests from queueing to completion",
 		.cols = request_cols, .col_cnt = sizeof(request_cols) / sizeof(request_cols[0]),
 		.time_col = 3, .cpu_col = -1, .utid_col = -1, .key_col = -1,
-		.is_event_table = true, .is_exported = true, .row_cnt = requests_row_cnt,
+		.is_exported = true, .kinds = 1u << EVENT_REQUEST, .events_per_row = 3,
 		.open = requests_open, .step = requests_step, .close = requests_close,
 	},
 	{ .name = NULL },

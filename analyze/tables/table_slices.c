@@ -255,23 +255,12 @@ static int slices_step(void *state, struct rowbuf *out, struct err *e)
 	return ret < 0 ? err_set(e, ret, "out of memory") : 0;
 }
 
-static double slices_row_cnt(const struct analysis *a, const struct table_def *def)
-{
-	size_t cnt, i;
-	const struct trace_block *blocks = trace_blocks(a->trace, &cnt);
-	double sum = 0;
-
-	for (i = 0; i < cnt; i++)
-		sum += (double)blocks[i].kind_cnt[EVENT_SWITCH];
-	return sum;
-}
-
 const struct table_def tables_of_slices[] = {
 	{
 		.name = "sched_slices", .doc = "stays of threads on CPUs, with the wait before",
 		.cols = slice_cols, .col_cnt = SLICE_COLS, .arg_cnt = 2,
 		.time_col = 0, .cpu_col = 3, .utid_col = 4, .key_col = -1,
-		.is_event_table = true, .is_exported = true, .row_cnt = slices_row_cnt,
+		.is_exported = true, .kinds = 1u << EVENT_SWITCH, .events_per_row = 1,
 		.open = slices_open, .step = slices_step, .close = slices_close,
 	},
 	{ .name = NULL },

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* table: which tables there are, and their rows one after the other. */
+#include "analyze/engine/table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FEW_ROWS 100.0
+#define BATCH_KEEP_ROWS 4096
+
+static const struct table_def *const families[] = {
+	tables_of_lists,    tables_of_events, tables_of_slices, tables_of_allocations,
+	tables_of_requests, tables_of_cpu,    tables_of_waits,	tables_of_memory,
+	tables_of_spikes,   tables_of_io,     tables_of_loss,	tables_of_patterns,
+	tables_of_devices,  tables_of_levels,	tables_of_irqs,
+};
+
+#define FAMILY_CNT (sizeof(families) / sizeof(families[0]))
+struct cell *rowbuf_add(struct rowbuf *rb)
+{
+	struct cell *row;
+
+	if (rb->row_cnt == rb->row_cap) {
+		size_t cap = rb->row_cap ? rb->row_cap * 2 : 64;
+		struct cell *cells = realloc(rb->cells, cap * rb->col_cnt * sizeof(*cells));
+
+		if (!cells)
+			return NULL;
+		rb->cells = cells;
+		rb->row_cap = cap;
+	}
+	row = &rb->cells[rb->row_cnt++ * rb->col_cnt];
+	memset(row, 0, rb->col_cnt * sizeof(*row));
+	return row;
+}
+
+const struct table_def *table_find(const char *name)
+{
+	const struct table_def *d;
+	size_t i;
+
+	for (i = 0; i < FAMILY_CNT; i++)
+		for (d = families[i]; d->name; d++)
+			if (!sqlite3_stricmp(d->name, name))
+				return d;
+	return NULL;
+}
+
+const struct table_def *table_at(unsigned int n)
+{
+	const struct table_def *d;
+	size_t i;
+
+	for (i = 0; i < FAMILY_CNT; i++)
+		for (d = families[i]; d->name; d++)
+			if (!n--)
+				return d;
+	return NULL;
+}
+
+double table_row_cnt(const struct analysis *a, const struct table_def *def)
+{
+	size_t cnt, i;
+	const struct trace_block *blocks = trace_blocks(a->trace, &cnt);
+	double sum = 0;
+	unsigned int k;
+
+	if (!def->kinds)
+		return def->row_cnt ? def->row_cnt(a, def) : FEW_ROWS;
+	for (i = 0; i < cnt; i++)
+		for (k = 0; k < EVENT_KIND_CNT; k++)
+			if (def->kinds & 1u << k)
+				sum += (double)blocks[i].kind_cnt[k];
+	return sum / def->events_per_row;
+}
+
+int table_scan_open(struct table_scan *s, struct analysis *a, const struct table_def *def,
+		    const struct table_query *q, struct err *e)
+{
+	int ret;
+
+	s->def = def;
+	s->rows.col_cnt = def->col_cnt + def->arg_cnt;
+	ret = def->open(a, def, q, &s->state, e);
+	s->more = !ret;
+	return ret;
+}
+
+int table_scan_next(struct table_scan *s, const struct cell **ret, struct err *e)
+{
+	int r;
+
+	if (s->at < s->rows.row_cnt) {
+		*ret = &s->rows.cells[s->at++ * s->rows.col_cnt];
+		return 1;
+	}
+	if (s->rows.row_cap > BATCH_KEEP_ROWS) {
+		free(s->rows.cells);
+		s->rows.cells = NULL;
+		s->rows.row_cap = 0;
+	}
+	s->rows.row_cnt = s->at = 0;
+	while (s->more && !s->rows.row_cnt) {
+		r = s->def->step(s->state, &s->rows, e);
+		if (r < 0)
+			return r;
+		s->more = r > 0;
+	}
+	if (!s->rows.row_cnt)
+		return 0;
+	*ret = &s->rows.cells[s->at++ * s->rows.col_cnt];
+	return 1;
+}
+
+void table_scan_close(struct table_scan *s)
+{
+	if (s->state)
+		s->def->close(s->state);
+	s->state = NULL;
+	s->rows.row_cnt = s->at = 0;
+	s->more = false;
+}
+
+void table_scan_done(struct table_scan *s)
+{
+	table_scan_close(s);
+	free(s->rows.cells);
+	memset(s, 0, sizeof(*s));
+}
