@@ -8,7 +8,7 @@
 
 #include "base/array.h"
 #include "base/crc32c.h"
-#include "format/columns.h"
+#include "format/event.h"
 
 void block_copy_stored(struct block_out *o, const struct disk_section *s, const void *stored)
 {

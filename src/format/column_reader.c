@@ -487,19 +487,17 @@ static int read_xref(struct decode *d, unsigned int column)
 	return r;
 }
 
-static bool is_lacking(struct decode *d, unsigned int column)
-{
-	unsigned int type = column_codec(d->k->kind, column) == EVENT_CODEC_TUPLE ? CHUNK_TUPLES
-										  : CHUNK_COLUMN;
-
-	return column_may_lack(d->k->kind, column) && !part(d, type, column, CHUNK_PART_MAIN);
-}
-
 static int read_value(struct decode *d, unsigned int column)
 {
-	if (is_lacking(d, column))
+	const struct event_column *c = event_column(d->k->kind, column);
+	unsigned int type;
+
+	if (!c)
 		return 0;
-	switch (column_codec(d->k->kind, column)) {
+	type = c->codec == EVENT_CODEC_TUPLE ? CHUNK_TUPLES : CHUNK_COLUMN;
+	if (c->is_later && !part(d, type, column, CHUNK_PART_MAIN))
+		return 0;
+	switch (c->codec) {
 	case EVENT_CODEC_UTID:
 		return read_utids(d, column, &d->k->ref[column]);
 	case EVENT_CODEC_TUPLE:
@@ -535,14 +533,13 @@ static bool needs_tuples(unsigned int kind, uint32_t ask)
 int column_read_kind(struct kind_columns *ret, const struct column_source *s, unsigned int kind,
 		     uint32_t ask, const char **ret_why)
 {
-	struct kind_columns k = { .kind = kind, .cnt = s->front->head.kind_cnt[kind] };
+	struct kind_columns k = { .kind = kind, .value_cnt = event_kind_values(kind),
+				   .cnt = s->front->head.kind_cnt[kind] };
 	struct decode d = { .s = s, .k = &k, .why = ret_why };
 	unsigned int i;
 	int r = 0;
 
 	*ret_why = "out of memory";
-	while (k.value_cnt < EVENT_VALUES && column_codec(kind, k.value_cnt))
-		k.value_cnt++;
 	if (!k.cnt)
 		goto done;
 	r = read_runs(&d);

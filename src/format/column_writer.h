@@ -10,7 +10,7 @@
 
 #include "base/buf.h"
 #include "format/block_out.h"
-#include "format/columns.h"
+#include "format/event.h"
 #include "format/tuple_dict.h"
 
 struct kind_rows {
