@@ -38,10 +38,8 @@
 #include <time.h>
 
 #include "analyze/fold/fold_memory.h"
-#include "analyze/engine/irq_name.h"
 #include "analyze/fold/quantile.h"
-#include "analyze/engine/site_text.h"
-#include "analyze/engine/stack_text.h"
+#include "analyze/engine/code_text.h"
 
 static uint64_t real_of(const struct analysis *a, int64_t ts_ns)
 {
@@ -119,7 +117,7 @@ static void fn_user_symbol(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 			    context_abs(a, sqlite3_value_int64(argv[2])));
 	if (!s)
 		return;
-	site_text_format(text, sizeof(text), s);
+	site_text_format(text, sizeof(text), s, true);
 	sqlite3_result_text(ctx, text, -1, SQLITE_TRANSIENT);
 }
 

@@ -59,6 +59,66 @@ const struct table_def *table_at(unsigned int n)
 	return NULL;
 }
 
+static uint64_t number_at(const void *field, unsigned int bytes)
+{
+	switch (bytes) {
+	case 1:
+		return *(const uint8_t *)field;
+	case 2:
+		return *(const uint16_t *)field;
+	case 4:
+		return *(const uint32_t *)field;
+	default:
+		return *(const uint64_t *)field;
+	}
+}
+
+static void number_cell(const struct analysis *a, const struct table_column *col, uint64_t v,
+			struct cell *c)
+{
+	switch (col->use) {
+	case FIELD_FLAG:
+		cell_int(c, !!(v & col->mask));
+		break;
+	case FIELD_INSTANT:
+		cell_int(c, context_rel(a, v));
+		break;
+	case FIELD_KNOWN_INSTANT:
+		if (v)
+			cell_int(c, context_rel(a, v));
+		break;
+	case FIELD_THREAD:
+		cell_int(c, dense_utid(&a->ids, dense_thread(&a->ids, (uint32_t)v)));
+		break;
+	case FIELD_PROCESS:
+		cell_int(c, dense_upid(&a->ids, dense_process(&a->ids, (uint32_t)v)));
+		break;
+	default:
+		if (v || col->use == FIELD_NUMBER)
+			cell_int(c, (int64_t)v);
+	}
+}
+
+void table_row_cells(const struct analysis *a, const struct table_def *def, const void *row,
+		     struct cell *c)
+{
+	unsigned int i;
+
+	for (i = 0; i < def->col_cnt; i++) {
+		const struct table_column *col = &def->cols[i];
+		const void *field = (const uint8_t *)row + col->offset;
+		const char *text;
+
+		if (col->use == FIELD_TEXT || col->use == FIELD_NOT_EMPTY) {
+			text = *(const char *const *)field;
+			if (col->use == FIELD_TEXT || (text && *text))
+				cell_text(&c[i], text);
+		} else if (col->use) {
+			number_cell(a, col, number_at(field, col->bytes), &c[i]);
+		}
+	}
+}
+
 double table_row_cnt(const struct analysis *a, const struct table_def *def)
 {
 	size_t cnt, i;

@@ -19,10 +19,40 @@
 
 enum column_type { COLUMN_INT, COLUMN_REAL, COLUMN_TEXT };
 
+/* How table_row_cells() takes a column out of a row's struct. */
+enum field_use {
+	FIELD_NONE,		/* it does not */
+	FIELD_NUMBER,
+	FIELD_NOT_ZERO,		/* a number; 0 is NULL */
+	FIELD_FLAG,		/* whether the number has a bit of mask */
+	FIELD_INSTANT,		/* from the trace's start */
+	FIELD_KNOWN_INSTANT,	/* the same; 0 is NULL */
+	FIELD_THREAD, FIELD_PROCESS,	/* an id, as a row of threads or processes has it */
+	FIELD_TEXT,
+	FIELD_NOT_EMPTY,	/* a text; "" is NULL */
+};
+
 struct table_column {
 	const char *name;
 	enum column_type type;
+	uint8_t use;		/* enum field_use */
+	uint8_t bytes;		/* of the field */
+	uint16_t offset;
+	uint32_t mask;
 };
+
+/* Columns that are fields of struct ROW. */
+#define COLUMN_FIELD(name_, type_, use_, row, field)                                               \
+	{ .name = name_, .type = COLUMN_##type_, .use = FIELD_##use_,                              \
+	  .bytes = sizeof(((struct row *)0)->field), .offset = offsetof(struct row, field) }
+#define NUMBER(row, field) COLUMN_FIELD(#field, INT, NUMBER, row, field)
+#define NOT_ZERO(row, field) COLUMN_FIELD(#field, INT, NOT_ZERO, row, field)
+#define INSTANT(row, field) COLUMN_FIELD(#field, INT, INSTANT, row, field)
+#define KNOWN_INSTANT(row, field) COLUMN_FIELD(#field, INT, KNOWN_INSTANT, row, field)
+#define TEXT(row, field) COLUMN_FIELD(#field, TEXT, TEXT, row, field)
+#define NOT_EMPTY(row, field) COLUMN_FIELD(#field, TEXT, NOT_EMPTY, row, field)
+#define THREAD(row, field) COLUMN_FIELD(#field, INT, THREAD, row, field)
+#define PROCESS(row, field) COLUMN_FIELD(#field, INT, PROCESS, row, field)
 
 struct cell {
 	enum value_type type;		/* VALUE_NULL is 0: a zeroed cell */
@@ -76,6 +106,10 @@ struct table_def {
 
 /* A new row of zeroed cells, valid until the next one; NULL when out of memory. */
 struct cell *rowbuf_add(struct rowbuf *rb);
+
+/* Fills the cells of the columns that are fields; the others stay as they are. */
+void table_row_cells(const struct analysis *a, const struct table_def *def, const void *row,
+		     struct cell *c);
 
 /* An estimate. */
 double table_row_cnt(const struct analysis *a, const struct table_def *def);

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "analyze/fold/fold_memory.h"
-#include "analyze/engine/site_text.h"
+#include "analyze/engine/code_text.h"
 #include "analyze/engine/table.h"
 #include "base/strpool.h"
 #include "base/hash_map.h"
@@ -144,7 +144,7 @@ static const char *heap_symbol(struct allocation_scan *s, uint32_t upid, uint64_
 
 	if (!site)
 		return NULL;
-	site_text_format(text, sizeof(text), site);
+	site_text_format(text, sizeof(text), site, true);
 	return strpool_put(s->texts, text);
 }
 
