@@ -11,6 +11,84 @@
 #include "format/column_writer.h"
 #include "format/token.h"
 
+/* ---- rows ---- */
+
+int kind_rows_init(struct kind_rows *k, unsigned int kind, unsigned int cpu_cnt)
+{
+	k->tuples.width = 1 + column_tuple_cnt(kind);
+	k->cpu_start = calloc((size_t)cpu_cnt + 1, sizeof(*k->cpu_start));
+	return k->cpu_start ? 0 : -ENOMEM;
+}
+
+void kind_rows_done(struct kind_rows *k)
+{
+	unsigned int i;
+
+	free(k->cpu_start);
+	free(k->ts_ns);
+	free(k->utid);
+	free(k->ref);
+	free(k->tuple);
+	for (i = 0; i < EVENT_VALUES; i++)
+		free(k->val[i]);
+	tuple_dict_done(&k->tuples);
+}
+
+/* The arrays share one capacity: each gets room for cap elements. */
+#define GROW(array)                                                      \
+	p = realloc(array, (size_t)cap * sizeof(*(array)));              \
+	if (!p)                                                          \
+		return -ENOMEM;                                          \
+	array = p;
+
+static int rows_room(struct kind_rows *k, unsigned int kind)
+{
+	uint32_t cap = k->cap ? k->cap : 256;
+	unsigned int i;
+	void *p;
+
+	if (k->cnt <= k->cap)
+		return 0;
+	while (cap < k->cnt)
+		cap *= 2;
+	GROW(k->ts_ns)
+	GROW(k->utid)
+	GROW(k->tuple)
+	for (i = 0; i < EVENT_VALUES; i++) {
+		switch (column_codec(kind, i)) {
+		case 0:
+		case EVENT_CODEC_TUPLE:
+			break;
+		case EVENT_CODEC_UTID:
+			GROW(k->ref)
+			break;
+		default:
+			GROW(k->val[i])
+			break;
+		}
+	}
+	k->cap = cap;
+	return 0;
+}
+
+int kind_rows_place(struct kind_rows *k, unsigned int kind, uint32_t *counts, unsigned int cpu_cnt)
+{
+	unsigned int cpu;
+
+	k->cnt = 0;
+	for (cpu = 0; cpu < cpu_cnt; cpu++, counts += EVENT_KIND_CNT) {
+		uint32_t n = *counts;
+
+		k->cpu_start[cpu] = *counts = k->cnt;
+		k->cnt += n;
+	}
+	k->cpu_start[cpu] = k->cnt;
+	tuple_dict_reset(&k->tuples);
+	return rows_room(k, kind);
+}
+
+/* ---- memory to work in ---- */
+
 void column_writer_done(struct column_writer *c)
 {
 	free(c->main);
