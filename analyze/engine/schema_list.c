@@ -34,41 +34,17 @@ unsigned int schema_tables(const struct schema_table **ret)
 	return cnt;
 }
 
-static const char *order_of(const struct table_def *def)
-{
-	return def->time_col >= 0 ? def->cols[def->time_col].name : NULL;
-}
-
-/* The rows of a table that belong to the window; NULL: all. Uses :from and :to. */
-static const char *window_condition(const struct table_def *def)
-{
-	if (!sqlite3_stricmp(def->name, "sched_slices"))
-		return NULL;		/* its arguments are the window */
-	if (!sqlite3_stricmp(def->name, "block_requests"))
-		return "coalesce(queued_ns, complete_ns) < :to AND (end_ns >= :from OR end_ns IS "
-		       "NULL)";
-	if (!sqlite3_stricmp(def->name, "losses") || !sqlite3_stricmp(def->name, "cost") ||
-	    !sqlite3_stricmp(def->name, "hook_stats") || !sqlite3_stricmp(def->name, "blocks"))
-		return "from_ns < :to AND to_ns > :from";
-	if (!sqlite3_stricmp(def->name, "allocations"))
-		return "alloc_ns >= :from AND alloc_ns < :to";
-	if (def->time_col >= 0 && strcmp(def->name, "clocks"))
-		return "ts_ns >= :from AND ts_ns < :to";
-	return NULL;
-}
-
 int schema_select(const struct table_def *def, bool whole, char *buf, size_t size)
 {
-	const char *where = whole ? NULL : window_condition(def);
-	bool slices = !whole && !sqlite3_stricmp(def->name, "sched_slices");
-	const char *order = def->is_ordered ? NULL : order_of(def);
+	const char *where = whole ? NULL : def->window;
+	bool has_args = !whole && def->arg_cnt;	/* they are the window */
+	bool ordered = !def->is_ordered && def->time_col >= 0;
 	int len;
 
-	if (slices)
-		order = "start_ns";
 	len = snprintf(buf, size, "SELECT * FROM main.\"%s\"%s%s%s%s%s", def->name,
-		       slices ? "(:from, :to)" : "", where ? " WHERE " : "", where ? where : "",
-		       order ? " ORDER BY " : "", order ? order : "");
+		       has_args ? "(:from, :to)" : "", where ? " WHERE " : "", where ? where : "",
+		       ordered ? " ORDER BY " : "",
+		       ordered ? def->cols[def->time_col].name : "");
 	return len < 0 || (size_t)len >= size ? -ENOBUFS : 0;
 }
 

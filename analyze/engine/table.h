@@ -81,6 +81,10 @@ struct table_query {
 	struct cell args[TABLE_ARG_MAX];	/* VALUE_NULL: not given */
 };
 
+/* For window: rows of an instant, and of an interval. */
+#define WINDOW_INSTANT "ts_ns >= :from AND ts_ns < :to"
+#define WINDOW_INTERVAL "from_ns < :to AND to_ns > :from"
+
 struct table_def {
 	const char *name;
 	const char *doc;			/* one line */
@@ -90,6 +94,7 @@ struct table_def {
 	int time_col, cpu_col, utid_col, key_col;	/* -1: there is none */
 	bool is_ordered;			/* rows come in ascending order of time_col */
 	bool is_exported;
+	const char *window;	/* which rows belong to the window :from to :to; NULL: all */
 	unsigned int kind;			/* for tables of one family */
 	const void *data;
 	/* a row is made of so many events of these kinds; 0: not of events, and row_cnt may say */

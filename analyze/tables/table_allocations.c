@@ -327,6 +327,7 @@ const struct table_def tables_of_allocations[] = {
 		.utid_col = -1,
 		.key_col = 0,
 		.is_exported = true,
+		.window = "alloc_ns >= :from AND alloc_ns < :to",
 		.kinds = 1u << EVENT_SLAB_ALLOC | 1u << EVENT_PAGE_ALLOC |
 			 1u << EVENT_HEAP_ALLOC,
 		.events_per_row = 1,

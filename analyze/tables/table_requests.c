@@ -140,6 +140,8 @@ const struct table_def tables_of_requests[] = {
 		.name = "block_requests", .doc = "block requests from queueing to completion",
 		.cols = request_cols, .col_cnt = sizeof(request_cols) / sizeof(request_cols[0]),
 		.time_col = 3, .cpu_col = -1, .utid_col = -1, .key_col = -1,
+		.window = "coalesce(queued_ns, complete_ns) < :to AND (end_ns >= :from OR end_ns "
+			  "IS NULL)",
 		.is_exported = true, .kinds = 1u << EVENT_REQUEST, .events_per_row = 3,
 		.open = requests_open, .step = requests_step, .close = requests_close,
 	},

@@ -154,6 +154,7 @@ const struct table_def tables_of_events[] = {
 		.name = table, .doc = about, .cols = event_cols[id],                               \
 		.col_cnt = FIXED_COLS + EV_##kind_##_CNT, .time_col = 0, .cpu_col = 1,             \
 		.utid_col = 2, .key_col = -1, .is_ordered = true, .is_exported = true,             \
+		.window = WINDOW_INSTANT,                                                          \
 		.kind = id, .kinds = 1u << (id), .events_per_row = 1, .open = events_open,         \
 		.step = events_step, .close = events_close,                                        \
 	},

@@ -503,50 +503,52 @@ static double list_row_cnt(const struct analysis *a, const struct table_def *def
 }
 
 /* clang-format off */
-#define LIST_TABLE(sql_name, columns, time, key, doc_, ...)                                        \
+#define LIST_TABLE(sql_name, columns, time, key, window_, doc_, ...)                               \
 	{                                                                                          \
 		.name = sql_name, .doc = doc_, .cols = columns,                                    \
 		.col_cnt = sizeof(columns) / sizeof(columns[0]), .time_col = time, .cpu_col = -1,  \
-		.utid_col = -1, .key_col = key, .is_exported = true, .row_cnt = list_row_cnt,      \
+		.utid_col = -1, .key_col = key, .is_exported = true, .window = window_,            \
+		.row_cnt = list_row_cnt,                                                           \
 		.data = &(const struct list){ __VA_ARGS__ },                                       \
 		.open = list_open, .step = list_step, .close = free,                               \
 	}
 
 const struct table_def tables_of_lists[] = {
-	LIST_TABLE("processes", process_cols, -1, 0, "processes; upid is never reused",
+	LIST_TABLE("processes", process_cols, -1, 0, NULL, "processes; upid is never reused",
 		   process_row, process_more, process_find),
-	LIST_TABLE("threads", thread_cols, -1, 0, "threads; utid is never reused",
+	LIST_TABLE("threads", thread_cols, -1, 0, NULL, "threads; utid is never reused",
 		   thread_row, thread_more, thread_find),
-	LIST_TABLE("cpus", cpu_cols, -1, -1, "CPUs that were seen", cpu_row),
-	LIST_TABLE("devices", device_cols, -1, -1, "block devices", device_row, device_more),
-	LIST_TABLE("names", name_cols, -1, -1,
+	LIST_TABLE("cpus", cpu_cols, -1, -1, NULL, "CPUs that were seen", cpu_row),
+	LIST_TABLE("devices", device_cols, -1, -1, NULL, "block devices", device_row, device_more),
+	LIST_TABLE("names", name_cols, -1, -1, NULL,
 		   "names of caches, devices, cgroups, kernel code addresses and files",
 		   name_row, name_more),
-	LIST_TABLE("user_sites", user_site_cols, -1, -1,
+	LIST_TABLE("user_sites", user_site_cols, -1, -1, NULL,
 		   "what is at user-space code addresses that asked for memory",
 		   row_of_sites, user_site_more, .needs = TRACE_NEED_SITES),
-	LIST_TABLE("stack_frames", frame_cols, -1, 0, "frames of the stacks of allocations",
+	LIST_TABLE("stack_frames", frame_cols, -1, 0, NULL, "frames of the stacks of allocations",
 		   row_of_frames, .find = frame_find, .needs = TRACE_NEED_FRAMES),
-	LIST_TABLE("task_events", task_event_cols, 0, -1,
+	LIST_TABLE("task_events", task_event_cols, 0, -1, WINDOW_INSTANT,
 		   "forks, execs, renames, exits, cgroup moves, snapshot rows",
 		   row_of_task_events, task_event_more, .needs = TRACE_NEED_TASK_EVENTS),
-	LIST_TABLE("rss_baselines", rss_baseline_cols, -1, -1,
+	LIST_TABLE("rss_baselines", rss_baseline_cols, -1, -1, NULL,
 		   "memory of each process when the recording began", row_of_rss_baselines),
-	LIST_TABLE("losses", loss_cols, -1, -1, "events that were lost, where and why",
+	LIST_TABLE("losses", loss_cols, -1, -1, WINDOW_INTERVAL, "events that were lost, where and why",
 		   row_of_losses, loss_more),
-	LIST_TABLE("cost", cost_cols, -1, -1, "what the recorder itself used",
+	LIST_TABLE("cost", cost_cols, -1, -1, WINDOW_INTERVAL, "what the recorder itself used",
 		   row_of_costs, .needs = TRACE_NEED_COSTS),
-	LIST_TABLE("hook_stats", hook_stat_cols, -1, -1,
+	LIST_TABLE("hook_stats", hook_stat_cols, -1, -1, WINDOW_INTERVAL,
 		   "events attempted and read per kernel hook",
 		   row_of_hook_stats, hook_stat_more, .needs = TRACE_NEED_HOOK_STATS),
-	LIST_TABLE("source_gaps", gap_cols, -1, -1, "when a source was off on purpose",
+	LIST_TABLE("source_gaps", gap_cols, -1, -1, NULL, "when a source was off on purpose",
 		   row_of_gaps, gap_more),
-	LIST_TABLE("marks", mark_cols, 0, -1, "instants with a name", row_of_marks, mark_more),
-	LIST_TABLE("clocks", clock_cols, 0, -1, "clocks read together", row_of_clocks),
-	LIST_TABLE("info", info_cols, -1, -1, "the trace's manifest", row_of_manifest),
-	LIST_TABLE("blocks", block_cols, -1, -1, "blocks of the trace's files",
+	LIST_TABLE("marks", mark_cols, 0, -1, WINDOW_INSTANT, "instants with a name",
+		   row_of_marks, mark_more),
+	LIST_TABLE("clocks", clock_cols, 0, -1, NULL, "clocks read together", row_of_clocks),
+	LIST_TABLE("info", info_cols, -1, -1, NULL, "the trace's manifest", row_of_manifest),
+	LIST_TABLE("blocks", block_cols, -1, -1, WINDOW_INTERVAL, "blocks of the trace's files",
 		   row_of_blocks, block_more),
-	LIST_TABLE("damages", damage_cols, -1, -1,
+	LIST_TABLE("damages", damage_cols, -1, -1, NULL,
 		   "parts of files that were skipped as damaged", row_of_damages),
 	{ .name = NULL },
 };
