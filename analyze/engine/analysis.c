@@ -9,8 +9,6 @@
 
 #include "analyze/engine/context.h"
 #include "analyze/fold/index.h"
-#include "analyze/engine/schema_list.h"
-#include "analyze/engine/sql_functions.h"
 #include "analyze/engine/statement.h"
 #include "analyze/engine/table.h"
 

@@ -24,7 +24,6 @@
 #include <string.h>
 
 #include "analyze/engine/context.h"
-#include "analyze/engine/schema_list.h"
 #include "analyze/engine/statement.h"
 
 #define SUMMARY_ROWS 10		/* of each section */

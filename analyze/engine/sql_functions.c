@@ -30,7 +30,7 @@
  *   trace_finished()              1: the recorder closed the trace; 0: it is still recorded, or
  *                                 was cut off
  */
-#include "analyze/engine/sql_functions.h"
+#include "analyze/engine/context.h"
 
 #include <errno.h>
 #include <stdio.h>

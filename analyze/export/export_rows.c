@@ -63,7 +63,7 @@ void export_rows_close(struct export_rows *r)
 	free(r);
 }
 
-/* A request belongs to every window it was in flight in: the condition of schema_list.c. */
+/* A request belongs to every window it was in flight in: the condition of table_requests.c. */
 static bool is_wanted(const struct export_rows *r, const struct cell *row)
 {
 	const struct cell *begin = &row[REQUEST_QUEUED], *end = &row[REQUEST_END];

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/atomic_output.h"
-#include "analyze/engine/schema_list.h"
+#include "analyze/engine/statement.h"
 #include "analyze/export/export.h"
 
 /* Good enough for a file that is thrown away if anything goes wrong. */

@@ -13,7 +13,7 @@
 
 #include "analyze/engine/code_text.h"
 #include "analyze/engine/table.h"
-#include "format/hook_name.h"
+#include "format/hook.h"
 
 #define BATCH_ROWS 256
 
