@@ -367,10 +367,12 @@ static int read_tuples(struct decode *d)
 
 /* ---- values ---- */
 
-static int read_plain(struct decode *d, unsigned int column, bool delta)
+/* PLAIN, DELTA and TDELTA, whose differences are to the last row of the same tuple. */
+static int read_numbers(struct decode *d, unsigned int column, unsigned int codec)
 {
 	struct kind_columns *k = d->k;
-	uint64_t *v, prev = 0;
+	bool by_tuple = codec == EVENT_CODEC_TDELTA && k->tuple;
+	uint64_t *v, *last = NULL, prev = 0;
 	struct stream t;
 	uint32_t i;
 	int r;
@@ -379,40 +381,20 @@ static int read_plain(struct decode *d, unsigned int column, bool delta)
 	if (r < 0)
 		goto out;
 	v = k->value[column] = new_values(k);
-	if (!v) {
+	if (by_tuple)
+		last = calloc(k->tuple_cnt, sizeof(*last));
+	if (!v || (by_tuple && !last)) {
 		r = -ENOMEM;
 		goto out;
 	}
-	for (i = 0; i < k->cnt; i++) {
+	for (i = 0; !by_tuple && i < k->cnt; i++) {
 		uint64_t x = token_get(&t.r);
 
-		prev = delta ? prev + zigzag_decode(x) : x;
+		prev = codec == EVENT_CODEC_PLAIN ? x : prev + zigzag_decode(x);
 		v[i] = prev << t.shift;
 	}
-out:
-	stream_close(&t);
-	return r;
-}
-
-static int read_tuple_delta(struct decode *d, unsigned int column)
-{
-	struct kind_columns *k = d->k;
-	uint64_t *v, *last = NULL;
-	struct stream t;
-	uint32_t i;
-	int r;
-
-	r = stream_open_rows(d, &t, column);
-	if (r < 0)
-		goto out;
-	v = k->value[column] = new_values(k);
-	last = calloc(k->tuple_cnt, sizeof(*last));
-	if (!v || !last) {
-		r = -ENOMEM;
-		goto out;
-	}
-	for (i = 0; i < k->cnt; i++) {
-		uint64_t *l = &last[k->tuple ? k->tuple[i] : 0];
+	for (; i < k->cnt; i++) {
+		uint64_t *l = &last[k->tuple[i]];
 
 		*l += zigzag_decode(token_get(&t.r));
 		v[i] = *l << t.shift;
@@ -503,11 +485,9 @@ static int read_value(struct decode *d, unsigned int column)
 	case EVENT_CODEC_TUPLE:
 		return read_tuple_values(d, column, UINT64_MAX, &d->k->tuple_value[column]);
 	case EVENT_CODEC_PLAIN:
-		return read_plain(d, column, false);
 	case EVENT_CODEC_DELTA:
-		return read_plain(d, column, true);
 	case EVENT_CODEC_TDELTA:
-		return read_tuple_delta(d, column);
+		return read_numbers(d, column, c->codec);
 	case EVENT_CODEC_BACKREF:
 		return read_refs(d, column, NULL, 0);
 	case EVENT_CODEC_XREF:

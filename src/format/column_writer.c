@@ -296,36 +296,26 @@ static void write_prev(struct column_out *x, const uint32_t *rank)
 	add_index(x, escape);
 }
 
-static void write_plain(struct column_out *x, unsigned int index, bool delta)
-{
-	struct token_writer w = { .token = x->c->main, .bits = x->c->bits };
-	const uint64_t *v = x->k->val[index];
-	uint32_t i, cnt = x->k->cnt;
-	unsigned int shift = common_shift(v, cnt);
-	uint64_t prev = 0;
-
-	for (i = 0; i < cnt; i++) {
-		uint64_t now = v[i] >> shift;
-
-		token_put(&w, delta ? zigzag_encode(now - prev) : now);
-		prev = now;
-	}
-	x->column = (uint8_t)index;
-	add_tokens(x, CHUNK_PART_MAIN, shift, w, x->c->main, x->c->bits);
-}
-
-static int write_tuple_delta(struct column_out *x, unsigned int index)
+/* PLAIN, DELTA and TDELTA, whose differences are to the last row of the same tuple. */
+static int write_numbers(struct column_out *x, unsigned int index, unsigned int codec)
 {
 	struct token_writer w = { .token = x->c->main, .bits = x->c->bits };
 	const uint64_t *v = x->k->val[index];
 	const uint32_t *tuple = x->k->tuple;
 	uint32_t i, cnt = x->k->cnt;
 	unsigned int shift = common_shift(v, cnt);
-	uint64_t *last = calloc(x->k->tuples.cnt, sizeof(*last));
+	bool by_tuple = codec == EVENT_CODEC_TDELTA;
+	uint64_t prev = 0, *last = by_tuple ? calloc(x->k->tuples.cnt, sizeof(*last)) : NULL;
 
-	if (!last)
+	if (by_tuple && !last)
 		return -ENOMEM;
-	for (i = 0; i < cnt; i++) {
+	for (i = 0; !by_tuple && i < cnt; i++) {
+		uint64_t now = v[i] >> shift;
+
+		token_put(&w, codec == EVENT_CODEC_PLAIN ? now : zigzag_encode(now - prev));
+		prev = now;
+	}
+	for (; i < cnt; i++) {
 		uint64_t *l = &last[tuple[i]];
 
 		token_put(&w, zigzag_encode((v[i] >> shift) - *l));
@@ -515,18 +505,16 @@ static int write_tuples(struct column_out *x)
 static int write_column(struct column_out *x, unsigned int index, const struct kind_rows *rows,
 			const uint32_t *slot_rank)
 {
-	switch (column_codec(x->kind, index)) {
+	unsigned int codec = column_codec(x->kind, index);
+
+	switch (codec) {
 	case EVENT_CODEC_UTID:
 		write_index(x, index, x->k->ref, slot_rank);
 		return 0;
 	case EVENT_CODEC_PLAIN:
-		write_plain(x, index, false);
-		return 0;
 	case EVENT_CODEC_DELTA:
-		write_plain(x, index, true);
-		return 0;
 	case EVENT_CODEC_TDELTA:
-		return write_tuple_delta(x, index);
+		return write_numbers(x, index, codec);
 	case EVENT_CODEC_BACKREF:
 		return write_backref(x, index);
 	case EVENT_CODEC_XREF:
