@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * statement: runs one SQL statement into a row sink; the SQL files of schema/ by name, and how the
- * tables of a window are selected. Private to analyze/. Threads: one. Errors: 0 or -errno; a
+ * statement: runs one SQL statement into a row sink; and the SQL files of schema/ by name. Private to analyze/. Threads: one. Errors: 0 or -errno; a
  * message of SQLite's is completed with what may help.
  */
 #ifndef STATEMENT_H
@@ -32,16 +31,6 @@ int statement_columns(struct analysis *a, const char *text, char *buf, size_t si
 
 /* Text of schema/NAME.sql; NULL if there is none. */
 const char *schema_text(const char *name);
-
-/*
- * A SELECT of all columns of def's rows that belong to the window of the parameters :from and :to
- * (whole: of the trace, with nothing cut), ordered by time.
- */
-int schema_select(const struct table_def *def, bool whole, char *buf, size_t size);
-
-/* :from and :to, in ret[0..1], and the end of the list. */
-void schema_window_params(const struct analysis *a, uint64_t from_ns, uint64_t to_ns,
-			  struct statement_param *ret);
 
 #endif /* STATEMENT_H */
 

@@ -28,10 +28,7 @@ struct fill {
 	unsigned int table_cnt;
 	_Atomic unsigned int next; /* the table that no thread has taken */
 	_Atomic bool stop;
-	pthread_mutex_t lock; /* of the members below */
-	pthread_cond_t changed;
-	unsigned int running;
-	int failed;
+	_Atomic int failed; /* what the first thread that failed has returned, and why */
 	struct err err;
 };
 
@@ -83,20 +80,14 @@ static void *run(void *ctx)
 	struct fill *f = ctx;
 	struct err e = { "" };
 	unsigned int i;
-	int ret = 0;
+	int ret = 0, none = 0;
 
 	while (!ret && !f->stop && (i = f->next++) < f->table_cnt)
 		ret = fill_table(f, i, &e);
-	pthread_mutex_lock(&f->lock);
-	if (ret < 0 && !f->failed) {
-		f->failed = ret;
+	if (ret < 0 && atomic_compare_exchange_strong(&f->failed, &none, ret))
 		f->err = e;
-	}
 	if (ret < 0)
 		f->stop = true;
-	f->running--;
-	pthread_cond_signal(&f->changed);
-	pthread_mutex_unlock(&f->lock);
 	return NULL;
 }
 
@@ -110,55 +101,34 @@ static unsigned int thread_cnt(const struct fill *f)
 	return f->table_cnt < (unsigned int)n ? f->table_cnt : (unsigned int)n;
 }
 
-static void wait_for_all(struct fill *f)
+static void wait_for(struct fill *f, pthread_t thread)
 {
 	const struct export_request *r = f->x->request;
 	struct timespec until;
 
-	pthread_mutex_lock(&f->lock);
-	while (f->running) {
-		clock_gettime(CLOCK_MONOTONIC, &until);
+	do {
+		clock_gettime(CLOCK_REALTIME, &until);
 		until.tv_nsec += PROGRESS_MS * 1000000l;
 		if (until.tv_nsec >= 1000000000l) {
 			until.tv_nsec -= 1000000000l;
 			until.tv_sec++;
 		}
-		pthread_cond_timedwait(&f->changed, &f->lock, &until);
-		if (r->progress) {
-			pthread_mutex_unlock(&f->lock);
+		if (r->progress)
 			r->progress(r->ctx, f->x->row_cnt, f->x->all_rows);
-			pthread_mutex_lock(&f->lock);
-		}
-	}
-	pthread_mutex_unlock(&f->lock);
+	} while (pthread_timedjoin_np(thread, NULL, &until) == ETIMEDOUT);
 }
 
 static int run_all(struct fill *f, struct err *e)
 {
 	unsigned int want = thread_cnt(f), started = 0, i;
 	pthread_t threads[THREADS_MAX];
-	pthread_condattr_t attr;
 
-	pthread_mutex_init(&f->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&f->changed, &attr);
-	pthread_condattr_destroy(&attr);
-	f->running = want;
 	while (started < want && !pthread_create(&threads[started], NULL, run, f))
 		started++;
-	pthread_mutex_lock(&f->lock);
-	f->running -= want - started;
-	pthread_mutex_unlock(&f->lock);
-	if (!started && want) {
-		f->running = 1; /* no thread can be had: this one does the work */
-		run(f);
-	}
-	wait_for_all(f);
+	if (!started)
+		run(f); /* no thread can be had: this one does the work */
 	for (i = 0; i < started; i++)
-		pthread_join(threads[i], NULL);
-	pthread_cond_destroy(&f->changed);
-	pthread_mutex_destroy(&f->lock);
+		wait_for(f, threads[i]);
 	return f->failed ? err_set(e, f->failed, "%s", err_text(&f->err, f->failed)) : 0;
 }
 
