@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/engine/schema_sql.h"
-
 #define STATEMENT_TRIES 4
 
 static bool pragma_reads(const char *name, const char *arg)

@@ -17,10 +17,14 @@
 
 #include "analyze/engine/table.h"
 
-struct vtab {
-	sqlite3_vtab base;
+struct vtab_binding {
 	struct analysis *analysis;
 	const struct table_def *def;
+};
+
+struct vtab {
+	sqlite3_vtab base;
+	struct vtab_binding b;
 };
 
 struct vtab_cursor {
@@ -29,11 +33,6 @@ struct vtab_cursor {
 	const struct cell *row;	/* NULL: no more */
 	int64_t rowid;
 	char *texts[TABLE_ARG_MAX + 1];	/* copies of text arguments and key */
-};
-
-struct vtab_binding {
-	struct analysis *analysis;
-	const struct table_def *def;
 };
 
 static int vtab_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
@@ -67,8 +66,7 @@ static int vtab_connect(sqlite3 *db, void *aux, int argc, const char *const *arg
 	if (!t)
 		return SQLITE_NOMEM;
 	memset(t, 0, sizeof(*t));
-	t->analysis = b->analysis;
-	t->def = def;
+	t->b = *b;
 	*ret = &t->base;
 	return SQLITE_OK;
 }
@@ -82,28 +80,19 @@ static int vtab_disconnect(sqlite3_vtab *t)
 /* The letter of a constraint, or 0 if the table does not use the constraint. */
 static char plan_letter(const struct table_def *def, const struct sqlite3_index_constraint *c)
 {
+	static const char time_letters[] = {
+		[SQLITE_INDEX_CONSTRAINT_GT] = 'g', [SQLITE_INDEX_CONSTRAINT_GE] = 'G',
+		[SQLITE_INDEX_CONSTRAINT_LT] = 'l', [SQLITE_INDEX_CONSTRAINT_LE] = 'L',
+		[SQLITE_INDEX_CONSTRAINT_EQ] = 't',
+	};
 	bool eq = c->op == SQLITE_INDEX_CONSTRAINT_EQ;
 
 	if (c->iColumn >= (int)def->col_cnt)
 		return eq ? (char)('0' + c->iColumn - (int)def->col_cnt) : 0;
 	if (c->iColumn < 0)
 		return 0;
-	if (c->iColumn == def->time_col) {
-		switch (c->op) {
-		case SQLITE_INDEX_CONSTRAINT_GT:
-			return 'g';
-		case SQLITE_INDEX_CONSTRAINT_GE:
-			return 'G';
-		case SQLITE_INDEX_CONSTRAINT_LT:
-			return 'l';
-		case SQLITE_INDEX_CONSTRAINT_LE:
-			return 'L';
-		case SQLITE_INDEX_CONSTRAINT_EQ:
-			return 't';
-		default:
-			return 0;
-		}
-	}
+	if (c->iColumn == def->time_col)
+		return c->op < sizeof(time_letters) ? time_letters[c->op] : 0;
 	if (!eq)
 		return 0;
 	return c->iColumn == def->cpu_col ? 'c' : c->iColumn == def->utid_col ? 'u' :
@@ -112,29 +101,20 @@ static char plan_letter(const struct table_def *def, const struct sqlite3_index_
 
 static double letter_selectivity(char letter)
 {
-	switch (letter) {
-	case 't':
-	case 'k':
-		return 1e-6;
-	case 'u':
-		return 0.02;
-	case 'c':
-		return 0.25;
-	default:
-		return 0.1;
-	}
+	return letter == 't' || letter == 'k' ? 1e-6 : letter == 'u' ? 0.02 :
+	       letter == 'c' ? 0.25 : 0.1;
 }
 
 static int vtab_best_index(sqlite3_vtab *vt, sqlite3_index_info *info)
 {
 	const struct vtab *t = (const struct vtab *)vt;
-	double rows = table_row_cnt(t->analysis, t->def);
+	double rows = table_row_cnt(t->b.analysis, t->b.def);
 	unsigned int i, n = 0;
 	char letters[64];
 
 	for (i = 0; i < (unsigned int)info->nConstraint && n < sizeof(letters) - 1; i++) {
 		const struct sqlite3_index_constraint *c = &info->aConstraint[i];
-		char letter = plan_letter(t->def, c);
+		char letter = plan_letter(t->b.def, c);
 
 		if (!letter)
 			continue;
@@ -159,8 +139,8 @@ static int vtab_best_index(sqlite3_vtab *vt, sqlite3_index_info *info)
 		rows = 1;
 	info->estimatedRows = (sqlite3_int64)rows;
 	info->estimatedCost = rows * 2 + 10;
-	if (t->def->is_ordered && info->nOrderBy == 1 && !info->aOrderBy[0].desc &&
-	    info->aOrderBy[0].iColumn == t->def->time_col)
+	if (t->b.def->is_ordered && info->nOrderBy == 1 && !info->aOrderBy[0].desc &&
+	    info->aOrderBy[0].iColumn == t->b.def->time_col)
 		info->orderByConsumed = 1;
 	return SQLITE_OK;
 }
@@ -200,8 +180,8 @@ static int vtab_close(sqlite3_vtab_cursor *vc)
 
 static int vtab_fail(struct vtab *t, int ret, const struct err *e)
 {
-	t->analysis->failed = ret;
-	snprintf(t->analysis->failed_text, sizeof(t->analysis->failed_text), "%s",
+	t->b.analysis->failed = ret;
+	snprintf(t->b.analysis->failed_text, sizeof(t->b.analysis->failed_text), "%s",
 		 err_text(e, ret));
 	sqlite3_free(t->base.zErrMsg);
 	t->base.zErrMsg = sqlite3_mprintf("%s", err_text(e, ret));
@@ -334,7 +314,7 @@ static int vtab_filter(sqlite3_vtab_cursor *vc, int idx_num, const char *idx_str
 			return SQLITE_NOMEM;
 	}
 	c->rowid = 0;
-	ret = table_scan_open(&c->scan, t->analysis, t->def, &q, &e);
+	ret = table_scan_open(&c->scan, t->b.analysis, t->b.def, &q, &e);
 	return ret < 0 ? vtab_fail(t, ret, &e) : cursor_next(c);
 }
 

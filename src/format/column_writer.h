@@ -28,8 +28,8 @@ struct kind_rows {
 int kind_rows_init(struct kind_rows *k, unsigned int kind, unsigned int cpu_cnt);
 void kind_rows_done(struct kind_rows *k);
 /*
- * Gives each CPU's rows their place, and all rows room. counts[cpu * EVENT_KIND_CNT] are the rows of
- * a CPU; they become the number of its first row. 0 or -ENOMEM.
+ * Gives each CPU's rows their place, and all rows room. counts[cpu * EVENT_KIND_CNT] are the rows
+ * of a CPU; they become the number of its first row. 0 or -ENOMEM.
  */
 int kind_rows_place(struct kind_rows *k, unsigned int kind, uint32_t *counts, unsigned int cpu_cnt);
 
