@@ -63,7 +63,7 @@ void site_text_format(char *to, size_t size, const struct trace_site *s, bool wi
 static void frame_text(char *to, size_t size, const struct trace *t, const struct trace_frame *f,
 		       uint64_t ts_ns)
 {
-	const struct trace_name *n;
+	const char *name;
 	const struct trace_site *s;
 
 	if (f->upid) {
@@ -74,9 +74,9 @@ static void frame_text(char *to, size_t size, const struct trace *t, const struc
 			snprintf(to, size, "0x%" PRIx64, f->addr);
 		return;
 	}
-	n = trace_name_find(t, TRACE_NAME_SYMBOL, f->addr);
-	if (n)
-		snprintf(to, size, "%.*s", (int)strcspn(n->name, "+"), n->name);
+	name = name_text(t, TRACE_NAME_SYMBOL, f->addr);
+	if (name)
+		snprintf(to, size, "%.*s", (int)strcspn(name, "+"), name);
 	else
 		snprintf(to, size, "0x%" PRIx64, f->addr);
 }
@@ -89,13 +89,13 @@ static void frame_text(char *to, size_t size, const struct trace *t, const struc
 static size_t own_frames(const struct trace *t, const struct trace_frame *f, size_t cnt)
 {
 	static const char *const own[] = { "__traceiter_", "bpf_trace_run" };
-	const struct trace_name *n;
+	const char *name;
 	size_t i, k, skip = 0;
 
 	for (i = 0; i < cnt && i < 8 && !f[i].upid; i++) {
-		n = trace_name_find(t, TRACE_NAME_SYMBOL, f[i].addr);
-		for (k = 0; n && k < sizeof(own) / sizeof(own[0]); k++)
-			if (!strncmp(n->name, own[k], strlen(own[k])))
+		name = name_text(t, TRACE_NAME_SYMBOL, f[i].addr);
+		for (k = 0; name && k < sizeof(own) / sizeof(own[0]); k++)
+			if (!strncmp(name, own[k], strlen(own[k])))
 				skip = i + 1;
 	}
 	return skip;
@@ -172,12 +172,10 @@ const char *irq_vector_name(const struct trace *t, uint64_t type, uint64_t vecto
 		[EVENT_VECTOR_CALL_SINGLE] = "call_function_single",
 		[EVENT_VECTOR_IRQ_WORK] = "irq_work",
 	};
-	const struct trace_name *n;
 
 	switch (type) {
 	case EVENT_IRQ_LINE:
-		n = trace_name_find(t, TRACE_NAME_IRQ, vector + 1);
-		return n ? n->name : NULL;
+		return name_text(t, TRACE_NAME_IRQ, vector + 1);
 	case EVENT_IRQ_SOFT:
 		return vector < NAMES(soft) ? soft[vector] : NULL;
 	case EVENT_IRQ_LOCAL:

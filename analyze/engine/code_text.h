@@ -8,6 +8,14 @@
 #include "base/buf.h"
 #include "trace/trace.h"
 
+/* The name of a number, which belongs to the trace; NULL: none is known. */
+static inline const char *name_text(const struct trace *t, enum trace_name_type type, uint64_t id)
+{
+	const struct trace_name *n = trace_name_find(t, type, id);
+
+	return n ? n->name : NULL;
+}
+
 #define SITE_TEXT_MAX 512
 
 /*

@@ -279,37 +279,17 @@ struct flat {
 	const struct row_sink *out;
 	char title[64];
 	unsigned int col_cnt;
-	char **names;
+	const char *const *names;
 	int64_t row;
 };
-
-static void flat_forget(struct flat *f)
-{
-	unsigned int i;
-
-	for (i = 0; i < f->col_cnt; i++)
-		free(f->names[i]);
-	free(f->names);
-	f->names = NULL;
-	f->col_cnt = 0;
-}
 
 static int flat_begin(void *ctx, unsigned int cnt, const char *const *names)
 {
 	struct flat *f = ctx;
-	unsigned int i;
 
-	flat_forget(f);
 	f->row = 0;
-	f->names = calloc(cnt + 1, sizeof(*f->names));
-	if (!f->names)
-		return -ENOMEM;
-	for (i = 0; i < cnt; i++) {
-		f->names[i] = strdup(names[i]);
-		if (!f->names[i])
-			return -ENOMEM;
-		f->col_cnt = i + 1;
-	}
+	f->col_cnt = cnt;
+	f->names = names;
 	return 0;
 }
 
@@ -376,7 +356,6 @@ static int run_summary(struct analysis *a, const struct statement_param *params,
 			ret = run_part(a, at, next ? (size_t)(next - at) : strlen(at), params,
 				       sink->section ? sink : &flat_sink, e);
 	}
-	flat_forget(&f);
 	if (ret >= 0 && !sink->section && sink->end)
 		ret = sink->end(sink->ctx);
 	return ret < 0 ? ret : 0;

@@ -74,13 +74,11 @@ static void fn_unix_ns(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 static void name_result(sqlite3_context *ctx, enum trace_name_type type, sqlite3_value *id)
 {
 	const struct analysis *a = sqlite3_user_data(ctx);
-	const struct trace_name *n;
+	const char *name = NULL;
 
-	if (sqlite3_value_type(id) != SQLITE_INTEGER)
-		return;
-	n = trace_name_find(a->trace, type, (uint64_t)sqlite3_value_int64(id));
-	if (n)
-		sqlite3_result_text(ctx, n->name, -1, SQLITE_TRANSIENT);
+	if (sqlite3_value_type(id) == SQLITE_INTEGER)
+		name = name_text(a->trace, type, (uint64_t)sqlite3_value_int64(id));
+	sqlite3_result_text(ctx, name, -1, SQLITE_TRANSIENT);
 }
 
 static void fn_symbol(sqlite3_context *ctx, int argc, sqlite3_value **argv)

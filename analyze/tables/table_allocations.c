@@ -130,13 +130,6 @@ static int allocations_open(struct analysis *a, const struct table_def *def,
 	return 0;
 }
 
-static const char *name_or_null(const struct analysis *a, enum trace_name_type type, uint64_t id)
-{
-	const struct trace_name *n = id ? trace_name_find(a->trace, type, id) : NULL;
-
-	return n ? n->name : NULL;
-}
-
 /* The symbol at the heap's caller at that time; NULL: unknown. cell_text() does not copy it. */
 static const char *heap_symbol(struct allocation_scan *s, uint32_t upid, uint64_t addr,
 			       uint64_t ts_ns)
@@ -190,8 +183,10 @@ static int give_row(void *ctx, const struct live_object *obj, uint64_t bytes, en
 	}
 	cell_int(&c[12], (int64_t)k->call_site);
 	if (s->family == FAMILY_SLAB) {
-		cell_text(&c[13], name_or_null(s->a, TRACE_NAME_SYMBOL, k->call_site));
-		cell_text(&c[14], name_or_null(s->a, TRACE_NAME_CACHE, k->cache));
+		if (k->call_site)
+			cell_text(&c[13], name_text(s->a->trace, TRACE_NAME_SYMBOL, k->call_site));
+		if (k->cache)
+			cell_text(&c[14], name_text(s->a->trace, TRACE_NAME_CACHE, k->cache));
 	} else {
 		cell_text(&c[13], heap_symbol(s, dense_upid(d, dense_process_of(d, obj->owner)),
 					      k->call_site, obj->ts_ns));

@@ -157,7 +157,6 @@ static void no_flags(struct cell *c)
 static void process_more(const struct analysis *a, size_t i, const void *row, struct cell *c)
 {
 	const struct trace_process *p = row;
-	const struct trace_name *cgroup;
 
 	if (!p) {
 		cell_int(&c[0], (int64_t)i);
@@ -168,8 +167,7 @@ static void process_more(const struct analysis *a, size_t i, const void *row, st
 		no_flags(&c[PROCESS_FLAGS]);
 		return;
 	}
-	cgroup = trace_name_find(a->trace, TRACE_NAME_CGROUP, p->cgroup_id);
-	cell_text(&c[PROCESS_CGROUP], cgroup ? cgroup->name : NULL);
+	cell_text(&c[PROCESS_CGROUP], name_text(a->trace, TRACE_NAME_CGROUP, p->cgroup_id));
 	if (p->end_ns)
 		cell_int(&c[PROCESS_EXIT_CODE], p->exit_code);
 }
