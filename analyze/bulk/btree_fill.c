@@ -396,12 +396,28 @@ static size_t local_bytes(const struct btree_fill *b, size_t bytes)
 	return k <= max ? k : min;
 }
 
+/* Writes a leaf that is full, and puts what tells it from the next one into the level above. */
+static int end_leaf(struct btree_fill *b, struct err *e)
+{
+	uint8_t key[CELL_HEAD_MAX + BTREE_ENTRY_MAX];
+	struct level *leaf = &b->levels[0];
+	size_t key_bytes = b->is_index ? take_last_cell(b, leaf, key)
+				       : db_put_varint(key, b->last_rowid);
+	uint32_t number = take_page(b->f);
+	int ret;
+
+	if (!number)
+		return no_page(b->f, e);
+	ret = write_level(b, leaf, number, 0, e);
+	return ret < 0 ? ret : add_child(b, 1, number, key, key_bytes, e);
+}
+
 int btree_fill_row(struct btree_fill *b, uint64_t rowid, const uint8_t *record, size_t bytes,
 		   struct err *e)
 {
 	size_t local = local_bytes(b, bytes), head_bytes, cell_bytes;
 	struct level *leaf = &b->levels[0];
-	uint8_t head[CELL_HEAD_MAX], key[10] = { 0 }, *cell;
+	uint8_t head[CELL_HEAD_MAX], *cell;
 	uint32_t number;
 	int ret;
 
@@ -412,12 +428,7 @@ int btree_fill_row(struct btree_fill *b, uint64_t rowid, const uint8_t *record, 
 		cell_bytes = 4;
 	cell = room_for(leaf, cell_bytes);
 	if (!cell) {
-		number = take_page(b->f);
-		if (!number)
-			return no_page(b->f, e);
-		ret = write_level(b, leaf, number, 0, e);
-		if (!ret)
-			ret = add_child(b, 1, number, key, db_put_varint(key, b->last_rowid), e);
+		ret = end_leaf(b, e);
 		if (ret < 0)
 			return ret;
 		cell = room_for(leaf, cell_bytes);
@@ -436,23 +447,17 @@ int btree_fill_row(struct btree_fill *b, uint64_t rowid, const uint8_t *record, 
 
 int btree_fill_entry(struct btree_fill *b, const uint8_t *record, size_t bytes, struct err *e)
 {
-	uint8_t head[CELL_HEAD_MAX], moved[CELL_HEAD_MAX + BTREE_ENTRY_MAX], *cell;
-	size_t head_bytes = db_put_varint(head, bytes), moved_bytes;
+	size_t head_bytes;
 	struct level *leaf = &b->levels[0];
-	uint32_t number;
+	uint8_t head[CELL_HEAD_MAX], *cell;
 	int ret;
 
 	if (bytes > BTREE_ENTRY_MAX)
 		return err_set(e, -EINVAL, "%s: an index entry that is too long", b->f->path);
+	head_bytes = db_put_varint(head, bytes);
 	cell = room_for(leaf, head_bytes + bytes);
 	if (!cell) {
-		moved_bytes = take_last_cell(b, leaf, moved);
-		number = take_page(b->f);
-		if (!number)
-			return no_page(b->f, e);
-		ret = write_level(b, leaf, number, 0, e);
-		if (!ret)
-			ret = add_child(b, 1, number, moved, moved_bytes, e);
+		ret = end_leaf(b, e);
 		if (ret < 0)
 			return ret;
 		cell = room_for(leaf, head_bytes + bytes);

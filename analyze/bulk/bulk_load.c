@@ -1,29 +1,159 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Decides once for the whole database how its tables are filled, and hands rows on accordingly. */
+/*
+ * Decides once for the whole database whether its tables can be written as pages. Each row then
+ * becomes a record in the table's b-tree. The key of an index goes to the index at once where keys
+ * come in order (the time of an event), else through a sort.
+ */
 #include "analyze/bulk/bulk_load.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <sqlite3.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "analyze/bulk/insert_table.h"
-#include "analyze/bulk/page_table.h"
+#include "analyze/bulk/btree_fill.h"
+#include "analyze/bulk/key_sort.h"
+#include "base/array.h"
+
+#define BULK_INDEXES_MAX 4
+#define BULK_COLUMNS_MAX 64
+
+struct bulk_index {
+	uint32_t root; /* page number of its b-tree */
+	unsigned int col_cnt; /* 1 or 2 */
+	unsigned int cols[2];
+};
+
+struct bulk_schema {
+	const char *name; /* the caller's */
+	int ascending_col;
+	uint32_t root;
+	unsigned int col_cnt;
+	struct bulk_index indexes[BULK_INDEXES_MAX];
+	unsigned int index_cnt;
+	bool is_known; /* bulk_load.h says what that takes; else only name and col_cnt are set */
+};
 
 struct bulk_load {
 	const char *path, *sort_dir;
 	struct bulk_schema *tables;
 	unsigned int table_cnt;
-	bool writes_pages;
-	struct db_file file; /* writes_pages */
-	struct insert_db inserts; /* !writes_pages */
+	struct db_file file;
+};
+
+struct table_index {
+	const struct bulk_index *schema;
+	struct btree_fill *tree;
+	struct key_sort *sort; /* NULL: keys come in order */
 };
 
 struct bulk_table {
-	struct page_table *pages; /* NULL: SQLite inserts */
-	struct insert_table insert;
+	const struct bulk_schema *schema;
+	struct btree_fill *tree;
+	struct table_index indexes[BULK_INDEXES_MAX];
+	uint64_t row_cnt;
+	uint8_t *record;
+	size_t record_cap;
 };
+
+/* ---- what SQLite says about the tables ---- */
+
+/*
+ * Two statements say all: one row for each column of the table, and one row for each column of an
+ * index. A kind of table, column or index that pages are not written for makes the table unknown.
+ */
+static int prepare(sqlite3 *db, const char *sql, const char *table, sqlite3_stmt **ret,
+		   struct err *e)
+{
+	if (sqlite3_prepare_v2(db, sql, -1, ret, NULL) != SQLITE_OK)
+		return err_set(e, -EIO, "table %s: %s", table, sqlite3_errmsg(db));
+	sqlite3_bind_text(*ret, 1, table, -1, SQLITE_STATIC);
+	return 0;
+}
+
+static int finish(sqlite3 *db, sqlite3_stmt *stmt, const char *table, struct err *e)
+{
+	if (sqlite3_finalize(stmt) == SQLITE_OK)
+		return 0;
+	return err_set(e, -EIO, "table %s: %s", table, sqlite3_errmsg(db));
+}
+
+static int read_table(struct bulk_schema *s, sqlite3 *db, struct err *e)
+{
+	static const char sql[] =
+		"SELECT rootpage, l.strict AND NOT l.wr AND NOT EXISTS (SELECT 1 FROM "
+		"sqlite_schema AS g WHERE g.type = 'trigger' AND g.tbl_name = l.name) FROM "
+		"sqlite_schema AS s JOIN pragma_table_list(?1) AS l ON l.schema = 'main' AND "
+		"l.type = 'table' AND l.name = s.name WHERE s.type = 'table' AND s.name = ?1";
+	sqlite3_stmt *stmt;
+	int ret = prepare(db, sql, s->name, &stmt, e);
+
+	if (ret < 0)
+		return ret;
+	if (sqlite3_step(stmt) == SQLITE_ROW) {
+		s->root = (uint32_t)sqlite3_column_int64(stmt, 0);
+		s->is_known = sqlite3_column_int(stmt, 1);
+	} else {
+		ret = -ENOENT;
+	}
+	if (finish(db, stmt, s->name, e) < 0)
+		return -EIO;
+	return ret < 0 ? err_set(e, ret, "there is no table %s", s->name) : 0;
+}
+
+static int read_columns(struct bulk_schema *s, sqlite3 *db, struct err *e)
+{
+	sqlite3_stmt *stmt;
+	int ret = prepare(db, "SELECT NOT hidden AND NOT pk AND type IN ('INTEGER', 'TEXT') FROM "
+			      "pragma_table_xinfo(?1)", s->name, &stmt, e);
+
+	if (ret < 0)
+		return ret;
+	for (; sqlite3_step(stmt) == SQLITE_ROW; s->col_cnt++)
+		s->is_known &= sqlite3_column_int(stmt, 0);
+	s->is_known &= s->col_cnt <= BULK_COLUMNS_MAX;
+	return finish(db, stmt, s->name, e);
+}
+
+static void add_index_column(struct bulk_schema *s, unsigned int position, uint32_t root, int col)
+{
+	struct bulk_index *x;
+
+	if (!position && s->index_cnt < BULK_INDEXES_MAX)
+		s->indexes[s->index_cnt++] = (struct bulk_index){ .root = root };
+	x = s->index_cnt ? &s->indexes[s->index_cnt - 1] : NULL;
+	if (!x || x->root != root || x->col_cnt == 2)
+		s->is_known = false;
+	else
+		x->cols[x->col_cnt++] = (unsigned int)col;
+}
+
+static int read_indexes(struct bulk_schema *s, sqlite3 *db, struct err *e)
+{
+	static const char sql[] =
+		"SELECT x.seqno, m.rootpage, x.cid, NOT l.\"unique\" AND NOT l.partial AND NOT "
+		"x.\"desc\" AND x.coll = 'BINARY' AND c.type = 'INTEGER' AND (x.seqno = 0 OR "
+		"c.\"notnull\") FROM pragma_index_list(?1) AS l JOIN pragma_index_xinfo(l.name) "
+		"AS x JOIN sqlite_schema AS m ON m.type = 'index' AND m.name = l.name LEFT JOIN "
+		"pragma_table_info(?1) AS c ON c.cid = x.cid WHERE x.key ORDER BY m.rootpage, "
+		"x.seqno";
+	sqlite3_stmt *stmt;
+	int ret = prepare(db, sql, s->name, &stmt, e);
+
+	if (ret < 0)
+		return ret;
+	while (sqlite3_step(stmt) == SQLITE_ROW) {
+		add_index_column(s, (unsigned int)sqlite3_column_int(stmt, 0),
+				 (uint32_t)sqlite3_column_int64(stmt, 1),
+				 sqlite3_column_int(stmt, 2));
+		s->is_known &= sqlite3_column_int(stmt, 3);
+	}
+	return finish(db, stmt, s->name, e);
+}
+
+/* ---- the database ---- */
 
 static int read_schema(struct bulk_load *l, const struct bulk_table_spec *specs, struct err *e)
 {
@@ -37,7 +167,11 @@ static int read_schema(struct bulk_load *l, const struct bulk_table_spec *specs,
 	for (i = 0; i < l->table_cnt && !ret; i++) {
 		l->tables[i].name = specs[i].name;
 		l->tables[i].ascending_col = specs[i].ascending_col;
-		ret = bulk_schema_read(&l->tables[i], db, e);
+		ret = read_table(&l->tables[i], db, e);
+		if (!ret)
+			ret = read_columns(&l->tables[i], db, e);
+		if (!ret)
+			ret = read_indexes(&l->tables[i], db, e);
 	}
 	sqlite3_close(db);
 	return ret;
@@ -74,7 +208,6 @@ int bulk_load_open(struct bulk_load **ret, const char *path, const char *sort_di
 
 	if (!l)
 		return err_set(e, c, "out of memory");
-	pthread_mutex_init(&l->inserts.lock, NULL);
 	l->file.fd = -1;
 	l->path = path;
 	l->sort_dir = sort_dir;
@@ -83,68 +216,211 @@ int bulk_load_open(struct bulk_load **ret, const char *path, const char *sort_di
 	c = l->tables ? read_schema(l, tables, e) : err_set(e, c, "out of memory");
 	if (!c)
 		c = knows_all(l, e);
-	l->writes_pages = c > 0;
-	if (!c)
-		c = insert_db_open(&l->inserts, path, e);
-	if (c < 0)
-		bulk_load_free(l);
-	else
+	if (c > 0)
 		*ret = l;
-	return c < 0 ? c : 0;
+	else
+		bulk_load_free(l);
+	return c;
 }
 
 int bulk_load_finish(struct bulk_load *l, struct err *e)
 {
-	return l->writes_pages ? db_file_finish(&l->file, e) : insert_db_finish(&l->inserts, e);
+	return db_file_finish(&l->file, e);
 }
 
 void bulk_load_free(struct bulk_load *l)
 {
 	if (!l)
 		return;
-	insert_db_close(&l->inserts);
-	pthread_mutex_destroy(&l->inserts.lock);
 	if (l->file.fd >= 0)
 		close(l->file.fd);
 	free(l->tables);
 	free(l);
 }
 
+/* ---- one table ---- */
+
+static int new_index(struct table_index *x, struct bulk_load *l, const struct bulk_schema *s,
+		     const struct bulk_index *schema)
+{
+	bool in_order = schema->col_cnt == 1 && (int)schema->cols[0] == s->ascending_col;
+	int ret = btree_fill_new(&x->tree, &l->file, schema->root, true);
+
+	x->schema = schema;
+	if (!ret && !in_order)
+		ret = key_sort_new(&x->sort, l->sort_dir, schema->col_cnt);
+	return ret;
+}
+
 int bulk_table_open(struct bulk_table **ret, struct bulk_load *l, unsigned int number,
 		    struct err *e)
 {
+	const struct bulk_schema *s = &l->tables[number];
 	struct bulk_table *t = calloc(1, sizeof(*t));
+	unsigned int i;
 	int c = -ENOMEM;
 
-	if (t && l->writes_pages)
-		c = page_table_new(&t->pages, &l->file, &l->tables[number], l->sort_dir);
-	else if (t)
-		c = insert_table_open(&t->insert, &l->inserts, &l->tables[number], e);
-	if (c == -ENOMEM)
-		err_set(e, c, "out of memory");
-	if (c < 0)
+	if (t) {
+		t->schema = s;
+		c = btree_fill_new(&t->tree, &l->file, s->root, false);
+	}
+	for (i = 0; !c && i < s->index_cnt; i++)
+		c = new_index(&t->indexes[i], l, s, &s->indexes[i]);
+	if (c < 0) {
 		bulk_table_free(t);
-	else
-		*ret = t;
-	return c;
-}
-
-int bulk_table_row(struct bulk_table *t, const struct bulk_value *values, struct err *e)
-{
-	return t->pages ? page_table_row(t->pages, values, e)
-			: insert_table_row(&t->insert, values, e);
-}
-
-int bulk_table_finish(struct bulk_table *t, struct err *e)
-{
-	return t->pages ? page_table_finish(t->pages, e) : 0;
+		return err_set(e, c, "out of memory");
+	}
+	*ret = t;
+	return 0;
 }
 
 void bulk_table_free(struct bulk_table *t)
 {
+	unsigned int i;
+
 	if (!t)
 		return;
-	page_table_free(t->pages);
-	insert_table_close(&t->insert);
+	for (i = 0; i < t->schema->index_cnt; i++) {
+		btree_fill_free(t->indexes[i].tree);
+		key_sort_free(t->indexes[i].sort);
+	}
+	btree_fill_free(t->tree);
+	free(t->record);
 	free(t);
+}
+
+/* ---- records ---- */
+
+/* The serial type of a value; *ret_bytes is the space that is sure to hold it. -1: not written. */
+static int64_t serial_type(const struct value *v, size_t *ret_bytes)
+{
+	*ret_bytes = 0;
+	switch (v->type) {
+	case VALUE_NULL:
+		return 0;
+	case VALUE_INT:
+		*ret_bytes = 8;
+		return db_int_type(v->i);
+	case VALUE_TEXT:
+		*ret_bytes = v->text_bytes;
+		return 13 + 2 * (int64_t)v->text_bytes;
+	default:
+		return -1;
+	}
+}
+
+static size_t put_value(uint8_t *dst, const struct value *v)
+{
+	if (v->type == VALUE_INT)
+		return db_put_int(dst, v->i, db_int_type(v->i));
+	if (v->type == VALUE_NULL)
+		return 0;
+	memcpy(dst, v->text, v->text_bytes);
+	return v->text_bytes;
+}
+
+/* Returns the bytes of the record in t->record, or -errno. */
+static ssize_t make_record(struct bulk_table *t, const struct value *values)
+{
+	uint8_t types[BULK_COLUMNS_MAX * 9];
+	size_t head = 0, body = 0, at, bytes;
+	unsigned int i;
+
+	for (i = 0; i < t->schema->col_cnt; i++) {
+		int64_t type = serial_type(&values[i], &bytes);
+
+		if (type < 0)
+			return -EINVAL;
+		head += db_put_varint(types + head, (uint64_t)type);
+		body += bytes;
+	}
+	/* The head's length counts itself: one byte, or two when the head is very long. */
+	at = head + 1 < 0x80 ? 1 : 2;
+	if (array_reserve(&t->record, &t->record_cap, at + head + body) < 0)
+		return -ENOMEM;
+	db_put_varint(t->record, at + head);
+	memcpy(t->record + at, types, head); /* cppcheck-suppress uninitvar ; head bytes are set */
+	at += head;
+	for (i = 0; i < t->schema->col_cnt; i++)
+		at += put_value(t->record + at, &values[i]);
+	return (ssize_t)at;
+}
+
+static int put_entry(const struct table_index *x, const struct sort_key *key, struct err *e)
+{
+	uint8_t record[BTREE_ENTRY_MAX], body[BTREE_ENTRY_MAX];
+	size_t head = 1, bytes = 0;
+	unsigned int i, type;
+
+	for (i = 0; i < x->schema->col_cnt; i++) {
+		type = !i && key->is_null ? 0 : db_int_type(key->value[i]);
+		record[head++] = (uint8_t)type;
+		if (type)
+			bytes += db_put_int(body + bytes, key->value[i], type);
+	}
+	type = db_int_type((int64_t)key->rowid);
+	record[head++] = (uint8_t)type;
+	bytes += db_put_int(body + bytes, (int64_t)key->rowid, type);
+	record[0] = (uint8_t)head;
+	memcpy(record + head, body, bytes);
+	return btree_fill_entry(x->tree, record, head + bytes, e);
+}
+
+/* ---- rows ---- */
+
+static int index_row(struct bulk_table *t, const struct value *values, struct err *e)
+{
+	unsigned int i, k;
+	int ret = 0;
+
+	for (i = 0; i < t->schema->index_cnt && !ret; i++) {
+		const struct table_index *x = &t->indexes[i];
+		struct sort_key key = { .rowid = t->row_cnt };
+
+		for (k = 0; k < x->schema->col_cnt; k++) {
+			const struct value *v = &values[x->schema->cols[k]];
+
+			if (v->type == VALUE_INT)
+				key.value[k] = v->i;
+			else if (v->type == VALUE_NULL && !k)
+				key.is_null = true;
+			else
+				return err_set(e, -EINVAL, "table %s: a key that is no integer",
+					       t->schema->name);
+		}
+		ret = x->sort ? key_sort_add(x->sort, &key, e) : put_entry(x, &key, e);
+	}
+	return ret;
+}
+
+int bulk_table_row(struct bulk_table *t, const struct value *values, struct err *e)
+{
+	ssize_t bytes = make_record(t, values);
+	int ret;
+
+	if (bytes < 0)
+		return err_set(e, (int)bytes, "table %s: %s", t->schema->name,
+			       err_text(NULL, (int)bytes));
+	ret = btree_fill_row(t->tree, ++t->row_cnt, t->record, (size_t)bytes, e);
+	return ret ? ret : index_row(t, values, e);
+}
+
+int bulk_table_finish(struct bulk_table *t, struct err *e)
+{
+	struct sort_key key;
+	unsigned int i;
+	int ret = btree_fill_finish(t->tree, e);
+
+	for (i = 0; i < t->schema->index_cnt && !ret; i++) {
+		const struct table_index *x = &t->indexes[i];
+
+		while (x->sort && (ret = key_sort_next(x->sort, &key, e)) > 0) {
+			ret = put_entry(x, &key, e);
+			if (ret < 0)
+				break;
+		}
+		if (!ret)
+			ret = btree_fill_finish(x->tree, e);
+	}
+	return ret;
 }

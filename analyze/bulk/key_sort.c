@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "store/files.h"
 
 #define READ_KEYS 1024
 
@@ -140,7 +141,7 @@ static int fail_io(const struct key_sort *s, int code, struct err *e)
 
 static int write_run(struct key_sort *s, struct err *e)
 {
-	size_t bytes = s->cnt * sizeof(*s->items), done = 0;
+	int ret;
 
 	if (s->fd < 0)
 		s->fd = open(s->dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -149,16 +150,10 @@ static int write_run(struct key_sort *s, struct err *e)
 	if (array_reserve(&s->runs, &s->run_cap, s->run_cnt + 1) < 0)
 		return err_set(e, -ENOMEM, "out of memory");
 	sort_items(s);
-	while (done < bytes) {
-		ssize_t n = pwrite(s->fd, (const char *)s->items + done, bytes - done,
-				   (off_t)(s->written * sizeof(*s->items) + done));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return fail_io(s, n < 0 ? -errno : -EIO, e);
-		done += (size_t)n;
-	}
+	ret = files_write_all(&files_kernel, s->fd, s->items, s->cnt * sizeof(*s->items),
+			      s->written * sizeof(*s->items));
+	if (ret < 0)
+		return fail_io(s, ret, e);
 	s->runs[s->run_cnt++] = (struct run){ .at = s->written, .end = s->written + s->cnt };
 	s->written += s->cnt;
 	s->cnt = 0;

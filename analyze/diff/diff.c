@@ -54,6 +54,20 @@ struct side {
 	uint64_t bin_ns;
 };
 
+static const struct {
+	const char *name;
+	const char *source;	/* which has to be complete */
+	int series;
+	double least;		/* a change below it is not relevant; 0: a share of the window */
+} metrics[DIFF_METRIC_CNT] = {
+	[DIFF_ONCPU] = { "oncpu_ns", "sched.switch", SERIES_ONCPU, 0 },
+	[DIFF_RSS_PEAK] = { "rss_peak_bytes", "alloc.rss", SERIES_RSS, 1 << 20 },
+	[DIFF_IOS] = { "ios", "block", SERIES_IOS, 10 },
+	[DIFF_IO_BYTES] = { "io_bytes", "block", SERIES_BYTES, 1 << 20 },
+	[DIFF_LAT_P50] = { "lat_p50_ns", "block", SERIES_LAT, 10000 },
+	[DIFF_LAT_P99] = { "lat_p99_ns", "block", SERIES_LAT, 10000 },
+};
+
 struct compared {
 	struct diff_row row;
 	double change;			/* relative, for the order */
@@ -61,13 +75,7 @@ struct compared {
 
 const char *diff_metric_name(enum diff_metric m)
 {
-	static const char *const names[] = {
-		[DIFF_ONCPU] = "oncpu_ns",   [DIFF_RSS_PEAK] = "rss_peak_bytes", [DIFF_IOS] = "ios",
-		[DIFF_IO_BYTES] = "io_bytes", [DIFF_LAT_P50] = "lat_p50_ns",
-		[DIFF_LAT_P99] = "lat_p99_ns",
-	};
-
-	return names[m];
+	return metrics[m].name;
 }
 
 bool diff_is_change(enum diff_verdict v)
@@ -84,20 +92,10 @@ const char *diff_verdict_name(enum diff_verdict v)
 
 /* ---- what the traces say ---- */
 
-static int begin_rows(void *ctx, unsigned int col_cnt, const char *const *names)
-{
-	return 0;
-}
-
-static int end_rows(void *ctx)
-{
-	return 0;
-}
-
 static int ask(struct side *s, int (*row)(void *ctx, const struct value *v), struct err *e,
 	       const char *fmt, ...)
 {
-	const struct row_sink sink = { .ctx = s, .begin = begin_rows, .row = row, .end = end_rows };
+	const struct row_sink sink = { .ctx = s, .row = row };
 	char *sql = NULL;
 	va_list ap;
 	int n, r;
@@ -136,17 +134,9 @@ static int take_process(void *ctx, const struct value *v)
 
 static struct totals *totals_of(struct side *s, int64_t upid)
 {
-	size_t lo = 0, hi = s->cnt;
+	const struct role_process *p = role_process_find(s->p, s->cnt, upid);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (s->p[mid].upid < upid)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < s->cnt && s->p[lo].upid == upid ? &s->totals[s->p[lo].role] : NULL;
+	return p ? &s->totals[p->role] : NULL;
 }
 
 static double *bin_of(struct side *s, struct totals *d, int series, int64_t t_ns)
@@ -179,14 +169,6 @@ static int take_bin(void *ctx, const struct value *v)
 	return 0;
 }
 
-static int add_latency(struct latencies *l, double ns)
-{
-	if (array_reserve(&l->ns, &l->cap, l->cnt + 1) < 0)
-		return -ENOMEM;
-	l->ns[l->cnt++] = ns;
-	return 0;
-}
-
 /* upid, t_ns, bytes, latency */
 static int take_request(void *ctx, const struct value *v)
 {
@@ -206,30 +188,22 @@ static int take_request(void *ctx, const struct value *v)
 	if (v[3].type == VALUE_NULL)
 		return 0;
 	*lat += (double)v[3].i;
-	return add_latency(&d->lat, (double)v[3].i);
+	if (array_reserve(&d->lat.ns, &d->lat.cap, d->lat.cnt + 1) < 0)
+		return -ENOMEM;
+	d->lat.ns[d->lat.cnt++] = (double)v[3].i;
+	return 0;
 }
 
-/* class, complete, absent */
+/* source, complete, absent */
 static int take_complete(void *ctx, const struct value *v)
 {
-	static const struct {
-		const char *class;
-		unsigned int metrics;
-	} uses[] = {
-		{ "sched", 1u << DIFF_ONCPU },
-		{ "alloc", 1u << DIFF_RSS_PEAK },
-		{ "block",
-		  1u << DIFF_IOS | 1u << DIFF_IO_BYTES | 1u << DIFF_LAT_P50 | 1u << DIFF_LAT_P99 },
-	};
 	struct side *s = ctx;
 
-	for (size_t i = 0; i < sizeof(uses) / sizeof(*uses); i++)
-		for (int m = 0; m < DIFF_METRIC_CNT; m++)
-			if (uses[i].metrics & 1u << m && v[0].type == VALUE_TEXT &&
-			    !strcmp(uses[i].class, v[0].text)) {
-				s->complete[m] = v[1].i;
-				s->absent[m] = v[2].i;
-			}
+	for (int m = 0; m < DIFF_METRIC_CNT; m++)
+		if (v[0].type == VALUE_TEXT && !strcmp(metrics[m].source, v[0].text)) {
+			s->complete[m] = v[1].i;
+			s->absent[m] = v[2].i;
+		}
 	return 0;
 }
 
@@ -272,12 +246,12 @@ static int load_totals(struct side *s, struct err *e)
 		return r;
 	return ask(
 		s, take_complete, e,
-		"SELECT column1, is_complete(column2, %" PRId64 ", %" PRId64 "),"
-		" EXISTS (SELECT 1 FROM source_gaps WHERE source = column2 AND from_ns <= %" PRId64
+		"SELECT column1, is_complete(column1, %" PRId64 ", %" PRId64 "),"
+		" EXISTS (SELECT 1 FROM source_gaps WHERE source = column1 AND from_ns <= %" PRId64
 		" AND to_ns >= %" PRId64 ")"
 		" OR EXISTS (SELECT 1 FROM info WHERE key = 'sources' AND instr(',' || value || "
-		"',', ',' || column2 || ',') = 0) FROM (VALUES ('sched', 'sched.switch'), "
-		"('alloc', 'alloc.rss'), ('block', 'block'))",
+		"',', ',' || column1 || ',') = 0) FROM (VALUES ('sched.switch'), "
+		"('alloc.rss'), ('block'))",
 		s->from_ns, s->to_ns, s->from_ns, s->to_ns);
 }
 
@@ -322,18 +296,16 @@ static struct bin_estimate latency_estimate(const struct side *s, const struct t
 static struct bin_estimate estimate(const struct side *s, const struct totals *d,
 				    enum diff_metric m)
 {
-	static const int series[] = { [DIFF_ONCPU] = SERIES_ONCPU, [DIFF_RSS_PEAK] = SERIES_RSS,
-				      [DIFF_IOS] = SERIES_IOS,	   [DIFF_IO_BYTES] = SERIES_BYTES };
 	struct bin_estimate e = { 0, 0, 1 };
 	const double *bins;
 	size_t first = 0, end = s->bin_cnt;
 
-	if (m == DIFF_LAT_P50 || m == DIFF_LAT_P99) {
+	if (metrics[m].series == SERIES_LAT) {
 		e = latency_estimate(s, d);
 		e.value = percentile(&d->lat, m == DIFF_LAT_P50 ? 0.5 : 0.99);
 		return e;
 	}
-	bins = d->bins[series[m]];
+	bins = d->bins[metrics[m].series];
 	if (!bins)
 		return e;
 	/* the time before it began and after it ended is no part of its noise */
@@ -347,32 +319,15 @@ static struct bin_estimate estimate(const struct side *s, const struct totals *d
 
 static bool has_metric(const struct totals *d, enum diff_metric m)
 {
-	switch (m) {
-	case DIFF_ONCPU:
-		return d->bins[SERIES_ONCPU] != NULL;
-	case DIFF_RSS_PEAK:
-		return d->bins[SERIES_RSS] != NULL;
-	case DIFF_IOS:
-	case DIFF_IO_BYTES:
-		return d->bins[SERIES_IOS] != NULL;
-	default:
-		return d->lat.cnt > 0;
-	}
+	return metrics[m].series == SERIES_LAT ? d->lat.cnt > 0
+					       : d->bins[metrics[m].series] != NULL;
 }
 
 static double least(const struct side s[2], enum diff_metric m)
 {
-	switch (m) {
-	case DIFF_ONCPU:
-		return 0.005 * (double)(s[0].to_ns - s[0].from_ns + s[1].to_ns - s[1].from_ns) / 2;
-	case DIFF_RSS_PEAK:
-	case DIFF_IO_BYTES:
-		return 1 << 20;
-	case DIFF_IOS:
-		return 10;
-	default:
-		return 10000;
-	}
+	if (metrics[m].least > 0)
+		return metrics[m].least;
+	return 0.005 * (double)(s[0].to_ns - s[0].from_ns + s[1].to_ns - s[1].from_ns) / 2;
 }
 
 static void compare(const struct side s[2], const struct totals *const d[2], enum diff_metric m,

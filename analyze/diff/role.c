@@ -107,20 +107,11 @@ static void describe_operand(const struct role_process *p, char *buf, size_t siz
 	}
 }
 
-static const struct role_process *find_process(const struct role_process *p, size_t cnt,
-					       uint32_t upid)
+const struct role_process *role_process_find(const struct role_process *p, size_t cnt, int64_t upid)
 {
-	size_t lo = 0, hi = cnt;
+	size_t i = lower_bound(p, cnt, upid, (uint64_t)upid);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (p[mid].upid < upid)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < cnt && p[lo].upid == upid ? &p[lo] : NULL;
+	return i < cnt && p[i].upid == upid ? &p[i] : NULL;
 }
 
 static int by_operand(const void *a, const void *b)
@@ -263,7 +254,8 @@ int role_assign(struct role_process *p[2], const size_t cnt[2], struct role **re
 			describe_program(e->p, e->program, sizeof(e->program), false);
 			describe_program(e->p, e->plain, sizeof(e->plain), true);
 			describe_operand(e->p, e->operand, sizeof(e->operand));
-			parent = find_process(p[side], cnt[side], e->p->parent_upid);
+			parent = role_process_find(p[side], cnt[side],
+						   e->p->parent_upid);
 			if (parent && parent != e->p)
 				describe_program(parent, e->parent, sizeof(e->parent), false);
 		}

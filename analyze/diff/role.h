@@ -29,6 +29,10 @@ struct role_process {
 	uint32_t role;			/* set by role_assign() */
 };
 
+/* By upid, in an array sorted by it; NULL: there is none. */
+const struct role_process *role_process_find(const struct role_process *p, size_t cnt,
+					     int64_t upid);
+
 struct role {
 	char *name;			/* "python#.# train.py" */
 	char *parent; /* what the parent runs; "" when processes of several were matched */

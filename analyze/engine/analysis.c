@@ -9,8 +9,6 @@
 
 #include "analyze/engine/context.h"
 #include "analyze/fold/index.h"
-#include "analyze/engine/schema_list.h"
-#include "analyze/engine/sql_functions.h"
 #include "analyze/engine/statement.h"
 #include "analyze/engine/table.h"
 
@@ -208,18 +206,57 @@ int analysis_sql(struct analysis *a, const char *sql, const struct row_sink *sin
 	return ret;
 }
 
+/* ---- tables ---- */
+
+unsigned int schema_tables(const struct schema_table **ret)
+{
+	static struct schema_table tables[64];
+	static unsigned int cnt;
+	const struct table_def *d;
+	unsigned int i, n = 0;
+
+	for (i = 0; !cnt && (d = table_at(i)) && n < 64; i++)
+		if (d->is_exported)
+			tables[n++] = (struct schema_table){ d->name, d->doc, d->kinds != 0 };
+	if (!cnt)
+		cnt = n;
+	*ret = tables;
+	return cnt;
+}
+
+/*
+ * A SELECT of all columns of the rows that belong to the window of the parameters :from and :to
+ * (whole: of the trace, with nothing cut), ordered by time.
+ */
+static int select_rows(const struct table_def *def, bool whole, char *buf, size_t size)
+{
+	const char *where = whole ? NULL : def->window;
+	bool has_args = !whole && def->arg_cnt;	/* they are the window */
+	bool ordered = !def->is_ordered && def->time_col >= 0;
+	int len;
+
+	len = snprintf(buf, size, "SELECT * FROM main.\"%s\"%s%s%s%s%s", def->name,
+		       has_args ? "(:from, :to)" : "", where ? " WHERE " : "", where ? where : "",
+		       ordered ? " ORDER BY " : "",
+		       ordered ? def->cols[def->time_col].name : "");
+	return len < 0 || (size_t)len >= size ? -ENOBUFS : 0;
+}
+
 int analysis_table(struct analysis *a, const char *table, uint64_t from_ns, uint64_t to_ns,
 		   const struct row_sink *sink, struct err *e)
 {
 	const struct table_def *def = table_find(table);
-	struct statement_param params[3];
+	const struct statement_param params[] = {
+		{ ":from", VALUE_INT, context_rel_clamped(a, from_ns), NULL },
+		{ ":to", VALUE_INT, context_rel_clamped(a, to_ns), NULL },
+		{ NULL, VALUE_NULL, 0, NULL },
+	};
 	char sql[512];
 	int ret;
 
 	if (!def || !def->is_exported)
 		return err_set(e, -ENOENT, "there is no table \"%.80s\"", table);
-	schema_window_params(a, from_ns, to_ns, params);
-	ret = schema_select(def, from_ns <= a->start_ns && to_ns >= a->end_ns, sql, sizeof(sql));
+	ret = select_rows(def, from_ns <= a->start_ns && to_ns >= a->end_ns, sql, sizeof(sql));
 	if (ret < 0)
 		return err_set(e, ret, "table %s: the statement is too long", def->name);
 	return statement_run(a, sql, params, sink, e);

@@ -79,4 +79,7 @@ bool analysis_index_failed(const struct analysis *a);
 /* The part of [from, to) inside the trace's span; from == to when there is none. */
 void context_clip(const struct analysis *a, uint64_t *from_ns, uint64_t *to_ns);
 
+/* Registers the SQL functions with a->db. */
+int sql_functions_register(struct analysis *a, struct err *e);
+
 #endif /* CONTEXT_H */

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 static const char *const class_names[LOSS_CLASS_CNT] = { "task", "sched", "alloc", "block" };
 
 static int compare_edges(const void *pa, const void *pb)
@@ -113,17 +115,9 @@ void loss_index_done(struct loss_index *x)
 /* Sum of the edges at instants below ts. */
 static uint64_t sum_below(const struct loss_edge *edges, size_t cnt, uint64_t ts_ns)
 {
-	size_t lo = 0, hi = cnt;
+	size_t below = lower_bound(edges, cnt, ts_ns, ts_ns);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (edges[mid].ts_ns < ts_ns)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo ? edges[lo - 1].sum_cnt : 0;
+	return below ? edges[below - 1].sum_cnt : 0;
 }
 
 uint64_t loss_index_lost(const struct loss_index *x, unsigned int cls, uint64_t from_ns,

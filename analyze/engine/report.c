@@ -24,11 +24,10 @@
 #include <string.h>
 
 #include "analyze/engine/context.h"
-#include "analyze/engine/schema_list.h"
 #include "analyze/engine/statement.h"
-#include "analyze/engine/summary.h"
 
 #define SUMMARY_ROWS 10		/* of each section */
+#define MARK "-- section: "	/* begins a section in report_summary.sql */
 #define BY(x) (1u << REPORT_BY_##x)
 #define BY_TASKS (BY(PROCESS) | BY(THREAD) | BY(COMM) | BY(CGROUP))
 
@@ -133,66 +132,29 @@ static const struct report_view *find_view(const char *name)
 	return NULL;
 }
 
-static const char *macro_keys(enum report_by by)
-{
-	switch (by) {
-	case REPORT_BY_PROCESS:
-		return "p.pid AS pid, u.name AS comm,";
-	case REPORT_BY_THREAD:
-		return "p.pid AS pid, t.tid AS tid, u.name AS comm,";
-	case REPORT_BY_COMM:
-		return "u.name AS comm,";
-	case REPORT_BY_CGROUP:
-		return "u.name AS cgroup,";
-	case REPORT_BY_CPU:
-		return "u.cpu AS cpu,";
-	default:
-		return "";
-	}
-}
+/* What a key is in SQL; NULL: a view that is by it has a file of its own. */
+struct by_sql {
+	const char *keys, *row_keys, *cpu_keys, *cpu_group;
+};
 
 #define CGROUP_SQL "coalesce(p.cgroup, 'cgroup:' || p.cgroup_id, p.comm)"
 
-static const char *macro_cpu_keys(enum report_by by)
-{
-	switch (by) {
-	case REPORT_BY_PROCESS:
-		return "p.pid AS pid, p.comm AS comm,";
-	case REPORT_BY_THREAD:
-		return "p.pid AS pid, t.tid AS tid, t.comm AS comm,";
-	case REPORT_BY_COMM:
-		return "p.comm AS comm,";
-	default:
-		return CGROUP_SQL " AS cgroup,";
-	}
-}
+static const struct by_sql by_sql[] = {
+	[REPORT_BY_PROCESS] = { "p.pid AS pid, u.name AS comm,", "r.pid, r.comm",
+				"p.pid AS pid, p.comm AS comm,", "u.upid" },
+	[REPORT_BY_THREAD] = { "p.pid AS pid, t.tid AS tid, u.name AS comm,",
+			       "r.pid, r.tid, r.comm",
+			       "p.pid AS pid, t.tid AS tid, t.comm AS comm,", "u.utid" },
+	[REPORT_BY_COMM] = { "u.name AS comm,", "r.comm", "p.comm AS comm,", "p.comm" },
+	[REPORT_BY_CGROUP] = { "u.name AS cgroup,", "r.cgroup", CGROUP_SQL " AS cgroup,",
+			       CGROUP_SQL },
+	[REPORT_BY_CPU] = { "u.cpu AS cpu," },
+	[REPORT_BY_VECTOR] = { NULL },
+};
 
-static const char *macro_cpu_group(enum report_by by)
+static const char *or_nothing(const char *text)
 {
-	switch (by) {
-	case REPORT_BY_PROCESS:
-		return "u.upid";
-	case REPORT_BY_THREAD:
-		return "u.utid";
-	case REPORT_BY_COMM:
-		return "p.comm";
-	default:
-		return CGROUP_SQL;
-	}
-}
-
-static const char *macro_row_keys(enum report_by by)
-{
-	switch (by) {
-	case REPORT_BY_PROCESS:
-		return "r.pid, r.comm";
-	case REPORT_BY_THREAD:
-		return "r.pid, r.tid, r.comm";
-	case REPORT_BY_COMM:
-		return "r.comm";
-	default:
-		return "r.cgroup";
-	}
+	return text ? text : "";
 }
 
 /* Replaces marks; a mark ends where its name does, so that $t is not part of $tid. */
@@ -207,10 +169,10 @@ static char *expand(const struct report_request *r, enum report_by by, const cha
 		{ "$tgroup", r->every_ns ? "t_ns," : "" },
 		{ "$binfrom", r->every_ns ? "r.t_ns" : ":from" },
 		{ "$binto", r->every_ns ? "min(r.t_ns + :every, :to)" : ":to" },
-		{ "$keys", macro_keys(by) },
-		{ "$rkeys", macro_row_keys(by) },
-		{ "$cpukeys", macro_cpu_keys(by) },
-		{ "$cpugroup", macro_cpu_group(by) },
+		{ "$keys", or_nothing(by_sql[by].keys) },
+		{ "$rkeys", or_nothing(by_sql[by].row_keys) },
+		{ "$cpukeys", or_nothing(by_sql[by].cpu_keys) },
+		{ "$cpugroup", or_nothing(by_sql[by].cpu_group) },
 	};
 	sqlite3_str *s = sqlite3_str_new(NULL);
 	size_t len, i;
@@ -310,6 +272,97 @@ static int check_sort(struct analysis *a, const struct report_request *r, const 
 		       columns);
 }
 
+/* ---- the summary: a report that is made of several ---- */
+
+/* Turns its parts into one long result. */
+struct flat {
+	const struct row_sink *out;
+	char title[64];
+	unsigned int col_cnt;
+	const char *const *names;
+	int64_t row;
+};
+
+static int flat_begin(void *ctx, unsigned int cnt, const char *const *names)
+{
+	struct flat *f = ctx;
+
+	f->row = 0;
+	f->col_cnt = cnt;
+	f->names = names;
+	return 0;
+}
+
+static int flat_row(void *ctx, const struct value *values)
+{
+	struct flat *f = ctx;
+	struct value row[4] = {
+		{ .type = VALUE_TEXT, .text = f->title, .text_bytes = strlen(f->title) },
+		{ .type = VALUE_INT, .i = ++f->row },
+		{ .type = VALUE_TEXT },
+	};
+	unsigned int i;
+	int ret = 0;
+
+	for (i = 0; i < f->col_cnt && ret >= 0; i++) {
+		row[2].text = f->names[i];
+		row[2].text_bytes = strlen(f->names[i]);
+		row[3] = values[i];
+		ret = f->out->row(f->out->ctx, row);
+	}
+	return ret;
+}
+
+static int run_part(struct analysis *a, const char *text, size_t len,
+		    const struct statement_param *params, const struct row_sink *sink,
+		    struct err *e)
+{
+	char *sql = strndup(text, len);
+	int ret;
+
+	if (!sql)
+		return err_set(e, -ENOMEM, "out of memory");
+	ret = statement_run(a, sql, params, sink, e);
+	free(sql);
+	return ret;
+}
+
+/*
+ * Runs schema/report_summary.sql part by part. With sink->section each part is a result of its own,
+ * otherwise all of it is one result: section, row, name, value.
+ */
+static int run_summary(struct analysis *a, const struct statement_param *params,
+		       const struct row_sink *sink, struct err *e)
+{
+	static const char *const flat_names[] = { "section", "row", "name", "value" };
+	const char *at = strstr(schema_text("report_summary"), MARK), *next;
+	struct flat f = { .out = sink };
+	struct row_sink flat_sink = { .ctx = &f, .begin = flat_begin, .row = flat_row };
+	int ret = 0;
+
+	if (!sink->section && sink->begin)
+		ret = sink->begin(sink->ctx, 4, flat_names);
+	for (; at && ret >= 0; at = next) {
+		size_t len = strcspn(at + strlen(MARK), "\n");
+
+		next = strstr(at + 1, MARK);
+		if (len >= sizeof(f.title))
+			len = sizeof(f.title) - 1;
+		memcpy(f.title, at + strlen(MARK), len);
+		f.title[len] = 0;
+		if (sink->section)
+			ret = sink->section(sink->ctx, f.title);
+		if (ret >= 0)
+			ret = run_part(a, at, next ? (size_t)(next - at) : strlen(at), params,
+				       sink->section ? sink : &flat_sink, e);
+	}
+	if (ret >= 0 && !sink->section && sink->end)
+		ret = sink->end(sink->ctx);
+	return ret < 0 ? ret : 0;
+}
+
+/* ---- one report ---- */
+
 static int run_view(struct analysis *a, const struct report_request *r, const struct report_view *v,
 		    enum report_by by, const struct row_sink *sink, struct err *e)
 {
@@ -330,7 +383,7 @@ static int run_view(struct analysis *a, const struct report_request *r, const st
 	int ret;
 
 	if (!strcmp(v->name, "summary"))
-		return summary_run(a, r, params, sink, e);
+		return run_summary(a, params, sink, e);
 	snprintf(name, sizeof(name), "report_%s_%s", v->name, r->every_ns ? "every" : "whole");
 	text = schema_text(name);
 	snprintf(name, sizeof(name), "report_%s_by_%s", v->name, by_names[by]);

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 static bool comm_matches(const struct scope_filter *f, const char *comm)
 {
 	/* "[kworker]" is a name before it is a pattern */
@@ -69,13 +68,17 @@ static bool nameless_in(const struct scope *s, uint32_t process)
 	return p ? process_in(&s->filter, p) : pseudo_in(&s->filter, process);
 }
 
+/* is_pseudo: the name is no task's own, and does not count. */
+static bool is_in(const struct scope *s, uint32_t process, bool is_pseudo, const char *comm)
+{
+	return nameless_in(s, process) &&
+	       (is_pseudo || !s->filter.comm || comm_matches(&s->filter, comm));
+}
+
 bool scope_decide_process(const struct scope *s, uint32_t process)
 {
-	const struct scope_filter *f = &s->filter;
-	bool in = nameless_in(s, process);
+	bool in = is_in(s, process, process < EVENT_ID_FIRST, dense_process_comm(s->ids, process));
 
-	if (f->comm && process >= EVENT_ID_FIRST)
-		in = in && comm_matches(f, dense_process_comm(s->ids, process));
 	s->processes[process] = in ? SCOPE_IN : SCOPE_OUT;
 	return in;
 }
@@ -83,12 +86,10 @@ bool scope_decide_process(const struct scope *s, uint32_t process)
 bool scope_decide_thread(const struct scope *s, uint32_t thread)
 {
 	uint32_t process = dense_process_of(s->ids, thread);
-	const struct scope_filter *f = &s->filter;
-	bool in = nameless_in(s, process);
+	bool in = is_in(s, process, thread < EVENT_ID_FIRST,
+			s->filter.comm_of_thread ? dense_thread_comm(s->ids, thread)
+						 : dense_process_comm(s->ids, process));
 
-	if (f->comm && thread >= EVENT_ID_FIRST)
-		in = in && comm_matches(f, f->comm_of_thread ? dense_thread_comm(s->ids, thread) :
-							       dense_process_comm(s->ids, process));
 	s->threads[thread] = in ? SCOPE_IN : SCOPE_OUT;
 	return in;
 }
@@ -202,34 +203,23 @@ int grouping_find(const char *name)
 	return -1;
 }
 
+/* Of all groupings but GROUPING_THREAD. */
+static uint32_t process_group(struct grouping *g, uint32_t process)
+{
+	if (g->by == GROUPING_PROCESS)
+		return process;
+	return g->process_group ? named_group(g, process) : 0;
+}
+
 uint32_t grouping_of_thread(struct grouping *g, uint32_t thread)
 {
-	switch (g->by) {
-	case GROUPING_PROCESS:
-		return dense_process_of(g->ids, thread);
-	case GROUPING_THREAD:
-		return thread;
-	case GROUPING_COMM:
-	case GROUPING_CGROUP:
-		return named_group(g, dense_process_of(g->ids, thread));
-	default:
-		return 0;
-	}
+	return g->by == GROUPING_THREAD ? thread
+					: process_group(g, dense_process_of(g->ids, thread));
 }
 
 uint32_t grouping_of_process(struct grouping *g, uint32_t process)
 {
-	switch (g->by) {
-	case GROUPING_PROCESS:
-		return process;
-	case GROUPING_THREAD:
-		return g->ids->thread_cnt + process;
-	case GROUPING_COMM:
-	case GROUPING_CGROUP:
-		return named_group(g, process);
-	default:
-		return 0;
-	}
+	return g->by == GROUPING_THREAD ? g->ids->thread_cnt + process : process_group(g, process);
 }
 
 void grouping_label(const struct grouping *g, uint32_t group, struct grouping_label *ret)

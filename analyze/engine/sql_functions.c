@@ -30,7 +30,7 @@
  *   trace_finished()              1: the recorder closed the trace; 0: it is still recorded, or
  *                                 was cut off
  */
-#include "analyze/engine/sql_functions.h"
+#include "analyze/engine/context.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -38,10 +38,8 @@
 #include <time.h>
 
 #include "analyze/fold/fold_memory.h"
-#include "analyze/engine/irq_name.h"
 #include "analyze/fold/quantile.h"
-#include "analyze/engine/site_text.h"
-#include "analyze/engine/stack_text.h"
+#include "analyze/engine/code_text.h"
 
 static uint64_t real_of(const struct analysis *a, int64_t ts_ns)
 {
@@ -76,13 +74,11 @@ static void fn_unix_ns(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 static void name_result(sqlite3_context *ctx, enum trace_name_type type, sqlite3_value *id)
 {
 	const struct analysis *a = sqlite3_user_data(ctx);
-	const struct trace_name *n;
+	const char *name = NULL;
 
-	if (sqlite3_value_type(id) != SQLITE_INTEGER)
-		return;
-	n = trace_name_find(a->trace, type, (uint64_t)sqlite3_value_int64(id));
-	if (n)
-		sqlite3_result_text(ctx, n->name, -1, SQLITE_TRANSIENT);
+	if (sqlite3_value_type(id) == SQLITE_INTEGER)
+		name = name_text(a->trace, type, (uint64_t)sqlite3_value_int64(id));
+	sqlite3_result_text(ctx, name, -1, SQLITE_TRANSIENT);
 }
 
 static void fn_symbol(sqlite3_context *ctx, int argc, sqlite3_value **argv)
@@ -119,7 +115,7 @@ static void fn_user_symbol(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 			    context_abs(a, sqlite3_value_int64(argv[2])));
 	if (!s)
 		return;
-	site_text_format(text, sizeof(text), s);
+	site_text_format(text, sizeof(text), s, true);
 	sqlite3_result_text(ctx, text, -1, SQLITE_TRANSIENT);
 }
 

@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/engine/table.h"
-
 #define STATEMENT_TRIES 4
 
 static bool pragma_reads(const char *name, const char *arg)
@@ -244,4 +242,16 @@ int statement_columns(struct analysis *a, const char *text, char *buf, size_t si
 					sqlite3_column_name(stmt, i));
 	sqlite3_finalize(stmt);
 	return 0;
+}
+
+/* ---- SQL of schema/ ---- */
+
+const char *schema_text(const char *name)
+{
+	const struct schema_sql *s;
+
+	for (s = schema_sql; s->name; s++)
+		if (!strcmp(s->name, name))
+			return s->text;
+	return NULL;
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * statement: runs one SQL statement into a row sink. Private to analyze/.
- * Threads: one. Errors: 0 or -errno; a message of SQLite's is completed with what may help.
+ * statement: runs one SQL statement into a row sink; and the SQL files of schema/ by name. Private
+ * to analyze/. Threads: one. Errors: 0 or -errno; a message of SQLite's is completed with what may
+ * help.
  */
 #ifndef STATEMENT_H
 #define STATEMENT_H
 
-#include "analyze/engine/context.h"
+#include "analyze/engine/table.h"
 
 struct statement_param {
 	const char *name;		/* ":from" */
@@ -29,4 +30,15 @@ void statement_guard(struct analysis *a, bool on);
 /* Column names of a query, joined by ", ". 0 or -errno. */
 int statement_columns(struct analysis *a, const char *text, char *buf, size_t size);
 
+/* The SQL files of schema/, embedded at build time. Ends with a row whose name is NULL. */
+struct schema_sql {
+	const char *name;	/* "report_cpu" for schema/report_cpu.sql */
+	const char *text;
+};
+extern const struct schema_sql schema_sql[];
+
+/* Text of schema/NAME.sql; NULL if there is none. */
+const char *schema_text(const char *name);
+
 #endif /* STATEMENT_H */
+

@@ -19,10 +19,40 @@
 
 enum column_type { COLUMN_INT, COLUMN_REAL, COLUMN_TEXT };
 
+/* How table_row_cells() takes a column out of a row's struct. */
+enum field_use {
+	FIELD_NONE,		/* it does not */
+	FIELD_NUMBER,
+	FIELD_NOT_ZERO,		/* a number; 0 is NULL */
+	FIELD_FLAG,		/* whether the number has a bit of mask */
+	FIELD_INSTANT,		/* from the trace's start */
+	FIELD_KNOWN_INSTANT,	/* the same; 0 is NULL */
+	FIELD_THREAD, FIELD_PROCESS,	/* an id, as a row of threads or processes has it */
+	FIELD_TEXT,
+	FIELD_NOT_EMPTY,	/* a text; "" is NULL */
+};
+
 struct table_column {
 	const char *name;
 	enum column_type type;
+	uint8_t use;		/* enum field_use */
+	uint8_t bytes;		/* of the field */
+	uint16_t offset;
+	uint32_t mask;
 };
+
+/* Columns that are fields of struct ROW. */
+#define COLUMN_FIELD(name_, type_, use_, row, field)                                               \
+	{ .name = name_, .type = COLUMN_##type_, .use = FIELD_##use_,                              \
+	  .bytes = sizeof(((struct row *)0)->field), .offset = offsetof(struct row, field) }
+#define NUMBER(row, field) COLUMN_FIELD(#field, INT, NUMBER, row, field)
+#define NOT_ZERO(row, field) COLUMN_FIELD(#field, INT, NOT_ZERO, row, field)
+#define INSTANT(row, field) COLUMN_FIELD(#field, INT, INSTANT, row, field)
+#define KNOWN_INSTANT(row, field) COLUMN_FIELD(#field, INT, KNOWN_INSTANT, row, field)
+#define TEXT(row, field) COLUMN_FIELD(#field, TEXT, TEXT, row, field)
+#define NOT_EMPTY(row, field) COLUMN_FIELD(#field, TEXT, NOT_EMPTY, row, field)
+#define THREAD(row, field) COLUMN_FIELD(#field, INT, THREAD, row, field)
+#define PROCESS(row, field) COLUMN_FIELD(#field, INT, PROCESS, row, field)
 
 struct cell {
 	enum value_type type;		/* VALUE_NULL is 0: a zeroed cell */
@@ -51,6 +81,10 @@ struct table_query {
 	struct cell args[TABLE_ARG_MAX];	/* VALUE_NULL: not given */
 };
 
+/* For window: rows of an instant, and of an interval. */
+#define WINDOW_INSTANT "ts_ns >= :from AND ts_ns < :to"
+#define WINDOW_INTERVAL "from_ns < :to AND to_ns > :from"
+
 struct table_def {
 	const char *name;
 	const char *doc;			/* one line */
@@ -59,12 +93,14 @@ struct table_def {
 	unsigned int arg_cnt;			/* hidden ones */
 	int time_col, cpu_col, utid_col, key_col;	/* -1: there is none */
 	bool is_ordered;			/* rows come in ascending order of time_col */
-	bool is_event_table;
 	bool is_exported;
+	const char *window;	/* which rows belong to the window :from to :to; NULL: all */
 	unsigned int kind;			/* for tables of one family */
 	const void *data;
-	double (*row_cnt)(const struct analysis *a,
-			  const struct table_def *def); /* estimate; NULL: few */
+	/* a row is made of so many events of these kinds; 0: not of events, and row_cnt may say */
+	uint32_t kinds;
+	unsigned int events_per_row;
+	double (*row_cnt)(const struct analysis *a, const struct table_def *def);
 	/* 0 or -errno. *ret_state is given to step and close. */
 	int (*open)(struct analysis *a, const struct table_def *def, const struct table_query *q,
 		    void **ret_state, struct err *e);
@@ -75,6 +111,30 @@ struct table_def {
 
 /* A new row of zeroed cells, valid until the next one; NULL when out of memory. */
 struct cell *rowbuf_add(struct rowbuf *rb);
+
+/* Fills the cells of the columns that are fields; the others stay as they are. */
+void table_row_cells(const struct analysis *a, const struct table_def *def, const void *row,
+		     struct cell *c);
+
+/* An estimate. */
+double table_row_cnt(const struct analysis *a, const struct table_def *def);
+
+/* The rows of a table, one after the other. All zeros: closed. */
+struct table_scan {
+	const struct table_def *def;
+	void *state;
+	struct rowbuf rows;
+	size_t at;
+	bool more;
+};
+
+int table_scan_open(struct table_scan *s, struct analysis *a, const struct table_def *def,
+		    const struct table_query *q, struct err *e);
+/* 1 and a row, valid until the next call; 0: no more; -errno. */
+int table_scan_next(struct table_scan *s, const struct cell **ret, struct err *e);
+/* Keeps the memory for the next scan. */
+void table_scan_close(struct table_scan *s);
+void table_scan_done(struct table_scan *s);
 
 static inline void cell_int(struct cell *c, int64_t v)
 {

@@ -17,78 +17,23 @@
 
 #include "analyze/engine/table.h"
 
-struct vtab {
-	sqlite3_vtab base;
-	struct analysis *analysis;
-	const struct table_def *def;
-};
-
-struct vtab_cursor {
-	sqlite3_vtab_cursor base;
-	void *state;
-	struct rowbuf rows;
-	size_t at;
-	int64_t rowid;
-	bool more, eof;
-	char *texts[TABLE_ARG_MAX + 1];	/* copies of text arguments and key */
-};
-
 struct vtab_binding {
 	struct analysis *analysis;
 	const struct table_def *def;
 };
 
-static const struct table_def *const families[] = {
-	tables_of_lists,    tables_of_events, tables_of_slices, tables_of_allocations,
-	tables_of_requests, tables_of_cpu,    tables_of_waits,	tables_of_memory,
-	tables_of_spikes,   tables_of_io,     tables_of_loss,	tables_of_patterns,
-	tables_of_devices,  tables_of_levels,	tables_of_irqs,
+struct vtab {
+	sqlite3_vtab base;
+	struct vtab_binding b;
 };
 
-#define FAMILY_CNT (sizeof(families) / sizeof(families[0]))
-#define BATCH_KEEP_ROWS 4096
-
-struct cell *rowbuf_add(struct rowbuf *rb)
-{
-	struct cell *row;
-
-	if (rb->row_cnt == rb->row_cap) {
-		size_t cap = rb->row_cap ? rb->row_cap * 2 : 64;
-		struct cell *cells = realloc(rb->cells, cap * rb->col_cnt * sizeof(*cells));
-
-		if (!cells)
-			return NULL;
-		rb->cells = cells;
-		rb->row_cap = cap;
-	}
-	row = &rb->cells[rb->row_cnt++ * rb->col_cnt];
-	memset(row, 0, rb->col_cnt * sizeof(*row));
-	return row;
-}
-
-const struct table_def *table_find(const char *name)
-{
-	const struct table_def *d;
-	size_t i;
-
-	for (i = 0; i < FAMILY_CNT; i++)
-		for (d = families[i]; d->name; d++)
-			if (!sqlite3_stricmp(d->name, name))
-				return d;
-	return NULL;
-}
-
-const struct table_def *table_at(unsigned int n)
-{
-	const struct table_def *d;
-	size_t i;
-
-	for (i = 0; i < FAMILY_CNT; i++)
-		for (d = families[i]; d->name; d++)
-			if (!n--)
-				return d;
-	return NULL;
-}
+struct vtab_cursor {
+	sqlite3_vtab_cursor base;
+	struct table_scan scan;
+	const struct cell *row;	/* NULL: no more */
+	int64_t rowid;
+	char *texts[TABLE_ARG_MAX + 1];	/* copies of text arguments and key */
+};
 
 static int vtab_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
 			sqlite3_vtab **ret, char **err)
@@ -121,8 +66,7 @@ static int vtab_connect(sqlite3 *db, void *aux, int argc, const char *const *arg
 	if (!t)
 		return SQLITE_NOMEM;
 	memset(t, 0, sizeof(*t));
-	t->analysis = b->analysis;
-	t->def = def;
+	t->b = *b;
 	*ret = &t->base;
 	return SQLITE_OK;
 }
@@ -136,28 +80,19 @@ static int vtab_disconnect(sqlite3_vtab *t)
 /* The letter of a constraint, or 0 if the table does not use the constraint. */
 static char plan_letter(const struct table_def *def, const struct sqlite3_index_constraint *c)
 {
+	static const char time_letters[] = {
+		[SQLITE_INDEX_CONSTRAINT_GT] = 'g', [SQLITE_INDEX_CONSTRAINT_GE] = 'G',
+		[SQLITE_INDEX_CONSTRAINT_LT] = 'l', [SQLITE_INDEX_CONSTRAINT_LE] = 'L',
+		[SQLITE_INDEX_CONSTRAINT_EQ] = 't',
+	};
 	bool eq = c->op == SQLITE_INDEX_CONSTRAINT_EQ;
 
 	if (c->iColumn >= (int)def->col_cnt)
 		return eq ? (char)('0' + c->iColumn - (int)def->col_cnt) : 0;
 	if (c->iColumn < 0)
 		return 0;
-	if (c->iColumn == def->time_col) {
-		switch (c->op) {
-		case SQLITE_INDEX_CONSTRAINT_GT:
-			return 'g';
-		case SQLITE_INDEX_CONSTRAINT_GE:
-			return 'G';
-		case SQLITE_INDEX_CONSTRAINT_LT:
-			return 'l';
-		case SQLITE_INDEX_CONSTRAINT_LE:
-			return 'L';
-		case SQLITE_INDEX_CONSTRAINT_EQ:
-			return 't';
-		default:
-			return 0;
-		}
-	}
+	if (c->iColumn == def->time_col)
+		return c->op < sizeof(time_letters) ? time_letters[c->op] : 0;
 	if (!eq)
 		return 0;
 	return c->iColumn == def->cpu_col ? 'c' : c->iColumn == def->utid_col ? 'u' :
@@ -166,29 +101,20 @@ static char plan_letter(const struct table_def *def, const struct sqlite3_index_
 
 static double letter_selectivity(char letter)
 {
-	switch (letter) {
-	case 't':
-	case 'k':
-		return 1e-6;
-	case 'u':
-		return 0.02;
-	case 'c':
-		return 0.25;
-	default:
-		return 0.1;
-	}
+	return letter == 't' || letter == 'k' ? 1e-6 : letter == 'u' ? 0.02 :
+	       letter == 'c' ? 0.25 : 0.1;
 }
 
 static int vtab_best_index(sqlite3_vtab *vt, sqlite3_index_info *info)
 {
 	const struct vtab *t = (const struct vtab *)vt;
-	double rows = t->def->row_cnt ? t->def->row_cnt(t->analysis, t->def) : 100.0;
+	double rows = table_row_cnt(t->b.analysis, t->b.def);
 	unsigned int i, n = 0;
 	char letters[64];
 
 	for (i = 0; i < (unsigned int)info->nConstraint && n < sizeof(letters) - 1; i++) {
 		const struct sqlite3_index_constraint *c = &info->aConstraint[i];
-		char letter = plan_letter(t->def, c);
+		char letter = plan_letter(t->b.def, c);
 
 		if (!letter)
 			continue;
@@ -213,8 +139,8 @@ static int vtab_best_index(sqlite3_vtab *vt, sqlite3_index_info *info)
 		rows = 1;
 	info->estimatedRows = (sqlite3_int64)rows;
 	info->estimatedCost = rows * 2 + 10;
-	if (t->def->is_ordered && info->nOrderBy == 1 && !info->aOrderBy[0].desc &&
-	    info->aOrderBy[0].iColumn == t->def->time_col)
+	if (t->b.def->is_ordered && info->nOrderBy == 1 && !info->aOrderBy[0].desc &&
+	    info->aOrderBy[0].iColumn == t->b.def->time_col)
 		info->orderByConsumed = 1;
 	return SQLITE_OK;
 }
@@ -226,26 +152,20 @@ static int vtab_open(sqlite3_vtab *vt, sqlite3_vtab_cursor **ret)
 	if (!c)
 		return SQLITE_NOMEM;
 	memset(c, 0, sizeof(*c));
-	c->eof = true;
 	*ret = &c->base;
 	return SQLITE_OK;
 }
 
 static void cursor_reset(struct vtab_cursor *c)
 {
-	struct vtab *t = (struct vtab *)c->base.pVtab;
 	size_t i;
 
-	if (c->state)
-		t->def->close(c->state);
-	c->state = NULL;
+	table_scan_close(&c->scan);
+	c->row = NULL;
 	for (i = 0; i < sizeof(c->texts) / sizeof(c->texts[0]); i++) {
 		free(c->texts[i]);
 		c->texts[i] = NULL;
 	}
-	c->rows.row_cnt = c->at = 0;
-	c->more = false;
-	c->eof = true;
 }
 
 static int vtab_close(sqlite3_vtab_cursor *vc)
@@ -253,40 +173,30 @@ static int vtab_close(sqlite3_vtab_cursor *vc)
 	struct vtab_cursor *c = (struct vtab_cursor *)vc;
 
 	cursor_reset(c);
-	free(c->rows.cells);
+	table_scan_done(&c->scan);
 	sqlite3_free(c);
 	return SQLITE_OK;
 }
 
 static int vtab_fail(struct vtab *t, int ret, const struct err *e)
 {
-	t->analysis->failed = ret;
-	snprintf(t->analysis->failed_text, sizeof(t->analysis->failed_text), "%s",
+	t->b.analysis->failed = ret;
+	snprintf(t->b.analysis->failed_text, sizeof(t->b.analysis->failed_text), "%s",
 		 err_text(e, ret));
 	sqlite3_free(t->base.zErrMsg);
 	t->base.zErrMsg = sqlite3_mprintf("%s", err_text(e, ret));
 	return ret == -ENOMEM ? SQLITE_NOMEM : SQLITE_ERROR;
 }
 
-static int cursor_fill(struct vtab_cursor *c)
+static int cursor_next(struct vtab_cursor *c)
 {
-	struct vtab *t = (struct vtab *)c->base.pVtab;
 	struct err e = { "" };
-	int ret;
+	int ret = table_scan_next(&c->scan, &c->row, &e);
 
-	if (c->rows.row_cap > BATCH_KEEP_ROWS) {
-		free(c->rows.cells);
-		c->rows.cells = NULL;
-		c->rows.row_cap = 0;
-	}
-	c->rows.row_cnt = c->at = 0;
-	while (c->more && !c->rows.row_cnt) {
-		ret = t->def->step(c->state, &c->rows, &e);
-		if (ret < 0)
-			return vtab_fail(t, ret, &e);
-		c->more = ret > 0;
-	}
-	c->eof = !c->rows.row_cnt;
+	if (ret < 0)
+		return vtab_fail((struct vtab *)c->base.pVtab, ret, &e);
+	if (!ret)
+		c->row = NULL;
 	return SQLITE_OK;
 }
 
@@ -403,13 +313,9 @@ static int vtab_filter(sqlite3_vtab_cursor *vc, int idx_num, const char *idx_str
 		if (take_constraint(c, &q, idx_str[i], argv[i]) < 0)
 			return SQLITE_NOMEM;
 	}
-	c->rows.col_cnt = t->def->col_cnt + t->def->arg_cnt;
 	c->rowid = 0;
-	ret = t->def->open(t->analysis, t->def, &q, &c->state, &e);
-	if (ret < 0)
-		return vtab_fail(t, ret, &e);
-	c->more = true;
-	return cursor_fill(c);
+	ret = table_scan_open(&c->scan, t->b.analysis, t->b.def, &q, &e);
+	return ret < 0 ? vtab_fail(t, ret, &e) : cursor_next(c);
 }
 
 static int vtab_next(sqlite3_vtab_cursor *vc)
@@ -417,20 +323,17 @@ static int vtab_next(sqlite3_vtab_cursor *vc)
 	struct vtab_cursor *c = (struct vtab_cursor *)vc;
 
 	c->rowid++;
-	if (++c->at < c->rows.row_cnt)
-		return SQLITE_OK;
-	return cursor_fill(c);
+	return cursor_next(c);
 }
 
 static int vtab_eof(sqlite3_vtab_cursor *vc)
 {
-	return ((struct vtab_cursor *)vc)->eof;
+	return !((struct vtab_cursor *)vc)->row;
 }
 
 static int vtab_column(sqlite3_vtab_cursor *vc, sqlite3_context *ctx, int col)
 {
-	struct vtab_cursor *c = (struct vtab_cursor *)vc;
-	const struct cell *x = &c->rows.cells[c->at * c->rows.col_cnt + (size_t)col];
+	const struct cell *x = &((struct vtab_cursor *)vc)->row[col];
 
 	switch (x->type) {
 	case VALUE_INT:
@@ -473,21 +376,17 @@ int table_vtab_register(struct analysis *a, struct err *e)
 {
 	const struct table_def *d;
 	struct vtab_binding *b;
-	size_t i;
+	unsigned int i;
 
-	for (i = 0; i < FAMILY_CNT; i++) {
-		for (d = families[i]; d->name; d++) {
-			b = malloc(sizeof(*b));
-			if (!b)
-				return err_set(e, -ENOMEM, "out of memory");
-			b->analysis = a;
-			b->def = d;
-			/* SQLite frees b, also on failure */
-			if (sqlite3_create_module_v2(a->db, d->name, &vtab_module, b, free) !=
-			    SQLITE_OK)
-				return err_set(e, -EIO, "table %s: %s", d->name,
-					       sqlite3_errmsg(a->db));
-		}
+	for (i = 0; (d = table_at(i)); i++) {
+		b = malloc(sizeof(*b));
+		if (!b)
+			return err_set(e, -ENOMEM, "out of memory");
+		b->analysis = a;
+		b->def = d;
+		/* SQLite frees b, also on failure */
+		if (sqlite3_create_module_v2(a->db, d->name, &vtab_module, b, free) != SQLITE_OK)
+			return err_set(e, -EIO, "table %s: %s", d->name, sqlite3_errmsg(a->db));
 	}
 	return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* A pool of threads; each takes the next table, the largest first, and fills it to the end. */
-#include "analyze/export/export_fill.h"
+#include "analyze/export/export.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -12,7 +12,6 @@
 #include "analyze/bulk/bulk_load.h"
 
 #define THREADS_MAX 4
-#define COLUMNS_MAX 64
 #define PROGRESS_MS 200
 #define COUNT_EVERY 1024
 
@@ -23,91 +22,51 @@ struct fill_table {
 };
 
 struct fill {
-	const struct export_fill_job *job;
+	struct export_to *x;
 	struct bulk_load *load;
 	struct fill_table *tables;
 	unsigned int table_cnt;
 	_Atomic unsigned int next; /* the table that no thread has taken */
-	_Atomic uint64_t row_cnt;
 	_Atomic bool stop;
-	pthread_mutex_t lock; /* of the members below */
-	pthread_cond_t changed;
-	unsigned int running;
-	int failed;
+	_Atomic int failed; /* what the first thread that failed has returned, and why */
 	struct err err;
 };
 
 bool export_fill_has(const struct table_def *def)
 {
-	return def->is_exported && def->is_event_table;
+	return def->is_exported && def->kinds;
 }
 
 /* ---- one table ---- */
 
-static int take_values(const struct cell *row, unsigned int cnt, struct export_text *texts,
-		       struct bulk_value *values)
+static int fill_rows(struct fill *f, struct export_rows *rows, struct bulk_table *out,
+		     struct err *e)
 {
-	unsigned int i;
-
-	for (i = 0; i < cnt; i++) {
-		struct bulk_value *v = &values[i];
-
-		switch (row[i].type) {
-		case VALUE_INT:
-			v->type = BULK_INT;
-			v->i = row[i].i;
-			break;
-		case VALUE_REAL:
-			v->type = BULK_REAL;
-			v->r = row[i].r;
-			break;
-		case VALUE_TEXT:
-			v->type = BULK_TEXT;
-			v->text = export_text_safe(&texts[i], row[i].s, &v->text_bytes);
-			if (!v->text)
-				return -ENOMEM;
-			break;
-		default:
-			v->type = BULK_NULL;
-			break;
-		}
-	}
-	return 0;
-}
-
-static int fill_rows(struct fill *f, struct fill_table *t, struct bulk_table *out,
-		     struct export_text *texts, struct err *e)
-{
-	struct bulk_value values[COLUMNS_MAX];
-	const struct cell *row;
+	const struct value *row;
 	uint64_t cnt = 0;
 	int ret;
 
-	while ((ret = export_rows_next(t->rows, &row, e)) > 0) {
-		ret = take_values(row, t->def->col_cnt, texts, values);
-		if (ret < 0)
-			return err_set(e, ret, "out of memory");
-		ret = bulk_table_row(out, values, e);
+	while ((ret = export_rows_next(rows, &row, e)) > 0) {
+		ret = bulk_table_row(out, row, e);
 		if (ret < 0)
 			return ret;
 		if (++cnt % COUNT_EVERY)
 			continue;
-		f->row_cnt += COUNT_EVERY;
+		f->x->row_cnt += COUNT_EVERY;
 		if (f->stop)
 			return 0;
 	}
-	f->row_cnt += cnt % COUNT_EVERY;
+	f->x->row_cnt += cnt % COUNT_EVERY;
 	return ret;
 }
 
-static int fill_table(struct fill *f, unsigned int number, struct export_text *texts,
-		      struct err *e)
+static int fill_table(struct fill *f, unsigned int number, struct err *e)
 {
 	struct bulk_table *out = NULL;
 	int ret = bulk_table_open(&out, f->load, number, e);
 
 	if (!ret)
-		ret = fill_rows(f, &f->tables[number], out, texts, e);
+		ret = fill_rows(f, f->tables[number].rows, out, e);
 	if (!ret && !f->stop)
 		ret = bulk_table_finish(out, e);
 	bulk_table_free(out);
@@ -119,25 +78,16 @@ static int fill_table(struct fill *f, unsigned int number, struct export_text *t
 static void *run(void *ctx)
 {
 	struct fill *f = ctx;
-	struct export_text texts[COLUMNS_MAX] = { 0 };
 	struct err e = { "" };
 	unsigned int i;
-	int ret = 0;
+	int ret = 0, none = 0;
 
 	while (!ret && !f->stop && (i = f->next++) < f->table_cnt)
-		ret = fill_table(f, i, texts, &e);
-	for (i = 0; i < COLUMNS_MAX; i++)
-		free(texts[i].data);
-	pthread_mutex_lock(&f->lock);
-	if (ret < 0 && !f->failed) {
-		f->failed = ret;
+		ret = fill_table(f, i, &e);
+	if (ret < 0 && atomic_compare_exchange_strong(&f->failed, &none, ret))
 		f->err = e;
-	}
 	if (ret < 0)
 		f->stop = true;
-	f->running--;
-	pthread_cond_signal(&f->changed);
-	pthread_mutex_unlock(&f->lock);
 	return NULL;
 }
 
@@ -151,54 +101,34 @@ static unsigned int thread_cnt(const struct fill *f)
 	return f->table_cnt < (unsigned int)n ? f->table_cnt : (unsigned int)n;
 }
 
-static void wait_for_all(struct fill *f)
+static void wait_for(struct fill *f, pthread_t thread)
 {
+	const struct export_request *r = f->x->request;
 	struct timespec until;
 
-	pthread_mutex_lock(&f->lock);
-	while (f->running) {
-		clock_gettime(CLOCK_MONOTONIC, &until);
+	do {
+		clock_gettime(CLOCK_REALTIME, &until);
 		until.tv_nsec += PROGRESS_MS * 1000000l;
 		if (until.tv_nsec >= 1000000000l) {
 			until.tv_nsec -= 1000000000l;
 			until.tv_sec++;
 		}
-		pthread_cond_timedwait(&f->changed, &f->lock, &until);
-		if (f->job->progress) {
-			pthread_mutex_unlock(&f->lock);
-			f->job->progress(f->job->ctx, f->row_cnt);
-			pthread_mutex_lock(&f->lock);
-		}
-	}
-	pthread_mutex_unlock(&f->lock);
+		if (r->progress)
+			r->progress(r->ctx, f->x->row_cnt, f->x->all_rows);
+	} while (pthread_timedjoin_np(thread, NULL, &until) == ETIMEDOUT);
 }
 
 static int run_all(struct fill *f, struct err *e)
 {
 	unsigned int want = thread_cnt(f), started = 0, i;
 	pthread_t threads[THREADS_MAX];
-	pthread_condattr_t attr;
 
-	pthread_mutex_init(&f->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&f->changed, &attr);
-	pthread_condattr_destroy(&attr);
-	f->running = want;
 	while (started < want && !pthread_create(&threads[started], NULL, run, f))
 		started++;
-	pthread_mutex_lock(&f->lock);
-	f->running -= want - started;
-	pthread_mutex_unlock(&f->lock);
-	if (!started && want) {
-		f->running = 1; /* no thread can be had: this one does the work */
-		run(f);
-	}
-	wait_for_all(f);
+	if (!started)
+		run(f); /* no thread can be had: this one does the work */
 	for (i = 0; i < started; i++)
-		pthread_join(threads[i], NULL);
-	pthread_cond_destroy(&f->changed);
-	pthread_mutex_destroy(&f->lock);
+		wait_for(f, threads[i]);
 	return f->failed ? err_set(e, f->failed, "%s", err_text(&f->err, f->failed)) : 0;
 }
 
@@ -224,13 +154,14 @@ static int open_rows(struct fill *f, struct err *e)
 			continue;
 		t = &f->tables[f->table_cnt++];
 		t->def = def;
-		t->row_cnt = def->row_cnt ? def->row_cnt(f->job->a, def) : 0;
-		ret = export_rows_open(&t->rows, f->job->a, def, &f->job->part, e);
+		t->row_cnt = table_row_cnt(f->x->a, def);
+		ret = export_rows_open(&t->rows, f->x, def, e);
 	}
 	qsort(f->tables, f->table_cnt, sizeof(*f->tables), by_row_cnt);
 	return ret;
 }
 
+/* 1: pages can be written; 0: they cannot; -errno. */
 static int open_load(struct fill *f, struct err *e)
 {
 	struct bulk_table_spec *specs = calloc(f->table_cnt + 1, sizeof(*specs));
@@ -245,14 +176,14 @@ static int open_load(struct fill *f, struct err *e)
 		specs[i].name = def->name;
 		specs[i].ascending_col = def->is_ordered ? def->time_col : -1;
 	}
-	ret = bulk_load_open(&f->load, f->job->path, f->job->dir, specs, f->table_cnt, e);
+	ret = bulk_load_open(&f->load, f->x->path, f->x->dir, specs, f->table_cnt, e);
 	free(specs);
 	return ret;
 }
 
-int export_fill(const struct export_fill_job *job, uint64_t *ret_rows, struct err *e)
+int export_fill(struct export_to *x, struct err *e)
 {
-	struct fill f = { .job = job };
+	struct fill f = { .x = x };
 	unsigned int i;
 	int ret;
 
@@ -264,14 +195,15 @@ int export_fill(const struct export_fill_job *job, uint64_t *ret_rows, struct er
 	ret = open_rows(&f, e);
 	if (!ret)
 		ret = open_load(&f, e);
-	if (!ret)
+	x->inserts = !ret;
+	if (ret > 0) {
 		ret = run_all(&f, e);
-	if (!ret)
-		ret = bulk_load_finish(f.load, e);
-	bulk_load_free(f.load);
+		if (!ret)
+			ret = bulk_load_finish(f.load, e);
+		bulk_load_free(f.load);
+	}
 	for (i = 0; i < f.table_cnt; i++)
 		export_rows_close(f.tables[i].rows);
 	free(f.tables);
-	*ret_rows = f.row_cnt;
 	return ret;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Opens a table as a SELECT on its window would, without SQL. */
-#include "analyze/export/export_rows.h"
+#include "analyze/export/export.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,20 +9,21 @@
 #include "base/array.h"
 #include "base/textsafe.h"
 
+#define COLUMNS_MAX 64
+
 /* Columns of block_requests that say when. */
 enum { REQUEST_QUEUED = 0, REQUEST_COMPLETE = 2, REQUEST_END = 3 };
 
 struct export_rows {
-	const struct table_def *def;
-	const struct export_part *part;
-	void *state;
-	struct rowbuf rows;
-	size_t at;
-	bool more, is_requests;
+	const struct export_to *x;
+	struct table_scan scan;
+	bool is_requests;
+	struct value values[COLUMNS_MAX];
+	struct export_text texts[COLUMNS_MAX];
 };
 
-int export_rows_open(struct export_rows **ret, struct analysis *a, const struct table_def *def,
-		     const struct export_part *part, struct err *e)
+int export_rows_open(struct export_rows **ret, const struct export_to *x,
+		     const struct table_def *def, struct err *e)
 {
 	struct table_query q = { .from_ns = INT64_MIN,
 				 .to_ns = INT64_MAX,
@@ -32,19 +33,16 @@ int export_rows_open(struct export_rows **ret, struct analysis *a, const struct 
 
 	if (!r)
 		return err_set(e, -ENOMEM, "out of memory");
-	r->def = def;
-	r->part = part;
-	r->rows.col_cnt = def->col_cnt + def->arg_cnt;
-	r->more = true;
+	r->x = x;
 	r->is_requests = !strcmp(def->name, "block_requests");
-	if (!part->whole && def->arg_cnt) { /* sched_slices(from, to): cut at the edges */
-		cell_int(&q.args[0], part->from_ns);
-		cell_int(&q.args[1], part->to_ns);
-	} else if (!part->whole && !r->is_requests) {
-		q.from_ns = part->from_ns;
-		q.to_ns = part->to_ns;
+	if (!x->whole && def->arg_cnt) { /* sched_slices(from, to): cut at the edges */
+		cell_int(&q.args[0], x->from_ns);
+		cell_int(&q.args[1], x->to_ns);
+	} else if (!x->whole && !r->is_requests) {
+		q.from_ns = x->from_ns;
+		q.to_ns = x->to_ns;
 	}
-	c = def->open(a, def, &q, &r->state, e);
+	c = table_scan_open(&r->scan, x->a, def, &q, e);
 	if (c < 0) {
 		free(r);
 		return c;
@@ -55,58 +53,70 @@ int export_rows_open(struct export_rows **ret, struct analysis *a, const struct 
 
 void export_rows_close(struct export_rows *r)
 {
+	unsigned int i;
+
 	if (!r)
 		return;
-	r->def->close(r->state);
-	free(r->rows.cells);
+	table_scan_done(&r->scan);
+	for (i = 0; i < COLUMNS_MAX; i++)
+		free(r->texts[i].data);
 	free(r);
 }
 
-/* A request belongs to every window it was in flight in: the condition of schema_list.c. */
+/* A request belongs to every window it was in flight in: the condition of table_requests.c. */
 static bool is_wanted(const struct export_rows *r, const struct cell *row)
 {
 	const struct cell *begin = &row[REQUEST_QUEUED], *end = &row[REQUEST_END];
 
-	if (r->part->whole || !r->is_requests)
+	if (r->x->whole || !r->is_requests)
 		return true;
 	if (begin->type == VALUE_NULL)
 		begin = &row[REQUEST_COMPLETE];
-	return begin->type != VALUE_NULL && begin->i < r->part->to_ns &&
-	       (end->type == VALUE_NULL || end->i >= r->part->from_ns);
+	return begin->type != VALUE_NULL && begin->i < r->x->to_ns &&
+	       (end->type == VALUE_NULL || end->i >= r->x->from_ns);
 }
 
-int export_rows_next(struct export_rows *r, const struct cell **ret, struct err *e)
-{
-	int c;
-
-	for (;;) {
-		while (r->at < r->rows.row_cnt) {
-			*ret = &r->rows.cells[r->at++ * r->rows.col_cnt];
-			if (is_wanted(r, *ret))
-				return 1;
-		}
-		if (!r->more)
-			return 0;
-		r->rows.row_cnt = r->at = 0;
-		c = r->def->step(r->state, &r->rows, e);
-		if (c < 0)
-			return c;
-		r->more = c > 0;
-	}
-}
-
-const char *export_text_safe(struct export_text *room, const char *text, size_t *ret_bytes)
+int export_text_safe(struct export_text *room, struct value *v)
 {
 	size_t n = 0;
 
-	while (text[n] >= 0x20 && text[n] < 0x7f)
+	while (v->text[n] >= 0x20 && v->text[n] < 0x7f)
 		n++;
-	*ret_bytes = n;
-	if (!text[n])
-		return text;
-	n += strlen(text + n);
+	v->text_bytes = n;
+	if (!v->text[n])
+		return 0;
+	n += strlen(v->text + n);
 	if (array_reserve(&room->data, &room->cap, n * TEXTSAFE_GROWTH + 1) < 0)
-		return NULL;
-	*ret_bytes = textsafe_escape(room->data, room->cap, text, n, NULL);
-	return room->data;
+		return -ENOMEM;
+	v->text_bytes = textsafe_escape(room->data, room->cap, v->text, n, NULL);
+	v->text = room->data;
+	return 0;
+}
+
+int export_rows_next(struct export_rows *r, const struct value **ret, struct err *e)
+{
+	const struct cell *row;
+	unsigned int i;
+	int c;
+
+	do {
+		c = table_scan_next(&r->scan, &row, e);
+		if (c <= 0)
+			return c;
+	} while (!is_wanted(r, row));
+	for (i = 0; i < r->scan.def->col_cnt; i++) {
+		struct value *v = &r->values[i];
+
+		v->type = row[i].type;
+		if (v->type == VALUE_INT)
+			v->i = row[i].i;
+		else if (v->type == VALUE_REAL)
+			v->r = row[i].r;
+		else if (v->type == VALUE_TEXT)
+			v->text = row[i].s;
+		if (v->type == VALUE_TEXT && export_text_safe(&r->texts[i], v) < 0)
+			return err_set(e, -ENOMEM, "out of memory");
+	}
+	*ret = r->values;
+	return 1;
 }

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-#include "analyze/export/export_sql.h"
+/* Any database can be written this way; event tables are where pages cannot be (export_fill.c). */
+#include "analyze/export/export.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include "analyze/export/export_fill.h"
-#include "analyze/engine/schema_list.h"
-#include "analyze/engine/statement.h"
 
 static int fail(const struct export_to *x, struct err *e)
 {
@@ -47,93 +43,139 @@ int export_sql_run(const struct export_to *x, const char *sql, struct err *e)
 	return sqlite3_exec(x->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : fail(x, e);
 }
 
-/* ---- lists ---- */
+/* ---- rows ---- */
+
+#define PROGRESS_EVERY 65536
+
+struct insert {
+	struct export_to *x;
+	sqlite3_stmt *stmt;
+	int col_cnt;
+	bool is_safe; /* its texts are; else they are as they are in the trace */
+	struct export_text room;
+	int failed;
+	struct err *e;
+};
 
 /* Names and devices may repeat in a trace; the first row stays. */
-static int prepare_insert(const struct export_to *x, const struct table_def *def,
-			  sqlite3_stmt **ret, struct err *e)
+static int prepare_insert(struct insert *in, const struct table_def *def)
 {
-	sqlite3_str *s = sqlite3_str_new(x->db);
-	unsigned int i;
+	sqlite3_str *s = sqlite3_str_new(in->x->db);
 	char *sql;
 	int rc;
 
-	sqlite3_str_appendf(s, "INSERT OR IGNORE INTO \"%w\" VALUES (", def->name);
-	for (i = 0; i < def->col_cnt; i++)
-		sqlite3_str_appendf(s, "%s?", i ? "," : "");
-	sqlite3_str_appendf(s, ")");
+	sqlite3_str_appendf(s, "INSERT%s INTO \"%w\" VALUES (?",
+			    export_fill_has(def) ? "" : " OR IGNORE", def->name);
+	for (in->col_cnt = 1; in->col_cnt < (int)def->col_cnt; in->col_cnt++)
+		sqlite3_str_appendall(s, ",?");
+	sqlite3_str_appendall(s, ")");
 	sql = sqlite3_str_finish(s);
 	if (!sql)
-		return err_set(e, -ENOMEM, "out of memory");
-	rc = sqlite3_prepare_v2(x->db, sql, -1, ret, NULL);
+		return err_set(in->e, -ENOMEM, "out of memory");
+	rc = sqlite3_prepare_v2(in->x->db, sql, -1, &in->stmt, NULL);
 	sqlite3_free(sql);
-	return rc == SQLITE_OK ? 0 : fail(x, e);
+	return rc == SQLITE_OK ? 0 : fail(in->x, in->e);
 }
 
-static int insert_row(const struct export_to *x, sqlite3_stmt *from, sqlite3_stmt *into,
-		      struct export_text *room, struct err *e)
+static int bind(sqlite3_stmt *stmt, int at, const struct value *v)
 {
-	int i, cnt = sqlite3_column_count(from), rc = SQLITE_OK;
-	const char *text;
-	size_t bytes;
+	switch (v->type) {
+	case VALUE_INT:
+		return sqlite3_bind_int64(stmt, at, v->i);
+	case VALUE_REAL:
+		return sqlite3_bind_double(stmt, at, v->r);
+	case VALUE_TEXT:
+		return sqlite3_bind_text64(stmt, at, v->text, v->text_bytes, SQLITE_TRANSIENT,
+					   SQLITE_UTF8);
+	default:
+		return sqlite3_bind_null(stmt, at);
+	}
+}
 
-	for (i = 0; i < cnt && rc == SQLITE_OK; i++) {
-		if (sqlite3_column_type(from, i) != SQLITE_TEXT) {
-			rc = sqlite3_bind_value(into, i + 1, sqlite3_column_value(from, i));
-			continue;
-		}
-		text = export_text_safe(room, (const char *)sqlite3_column_text(from, i), &bytes);
-		rc = text ? sqlite3_bind_text64(into, i + 1, text, bytes, SQLITE_TRANSIENT,
-						SQLITE_UTF8)
-			  : SQLITE_NOMEM;
+/* A row_sink's row(). */
+static int insert_row(void *ctx, const struct value *values)
+{
+	struct insert *in = ctx;
+	const struct export_request *r = in->x->request;
+	int i, rc = SQLITE_OK;
+
+	for (i = 0; i < in->col_cnt && rc == SQLITE_OK; i++) {
+		struct value v = values[i];
+
+		if (v.type == VALUE_TEXT && !in->is_safe && export_text_safe(&in->room, &v) < 0)
+			rc = SQLITE_NOMEM;
+		else
+			rc = bind(in->stmt, i + 1, &v);
 	}
 	if (rc == SQLITE_OK)
-		sqlite3_step(into);
-	if (sqlite3_reset(into) != SQLITE_OK)
-		return fail(x, e);
-	return rc == SQLITE_OK ? 0 : err_set(e, -ENOMEM, "out of memory");
+		sqlite3_step(in->stmt);
+	if (sqlite3_reset(in->stmt) != SQLITE_OK)
+		in->failed = fail(in->x, in->e);
+	else if (rc != SQLITE_OK)
+		in->failed = err_set(in->e, -ENOMEM, "out of memory");
+	if (++in->x->row_cnt % PROGRESS_EVERY == 0 && r->progress)
+		r->progress(r->ctx, in->x->row_cnt, in->x->all_rows);
+	return in->failed;
 }
 
-static int copy_list(struct export_to *x, const struct table_def *def, struct err *e)
+static int insert_events(struct insert *in, const struct table_def *def)
 {
-	sqlite3_stmt *from = NULL, *into = NULL;
-	struct statement_param params[3];
-	struct export_text room = { 0 };
-	struct analysis *a = x->a;
-	char select[512];
-	int i, ret;
+	struct export_rows *rows;
+	const struct value *row;
+	int ret = export_rows_open(&rows, in->x, def, in->e);
 
-	ret = schema_select(def, x->part.whole, select, sizeof(select));
 	if (ret < 0)
-		return err_set(e, ret, "table %s: the statement is too long", def->name);
-	if (sqlite3_prepare_v2(a->db, select, -1, &from, NULL) != SQLITE_OK)
-		return err_set(e, -EIO, "table %s: %s", def->name, sqlite3_errmsg(a->db));
-	schema_window_params(a, x->request->from_ns, x->request->to_ns, params);
-	for (i = 0; params[i].name; i++)
-		sqlite3_bind_int64(from, sqlite3_bind_parameter_index(from, params[i].name),
-				   params[i].i);
-	ret = prepare_insert(x, def, &into, e);
-	a->failed = 0;
-	while (!ret && sqlite3_step(from) == SQLITE_ROW) {
-		ret = insert_row(x, from, into, &room, e);
-		x->row_cnt++;
+		return ret;
+	in->is_safe = true;
+	while ((ret = export_rows_next(rows, &row, in->e)) > 0) {
+		ret = insert_row(in, row);
+		if (ret < 0)
+			break;
 	}
-	sqlite3_finalize(into);
-	if (sqlite3_finalize(from) != SQLITE_OK && !ret)
-		ret = err_set(e, a->failed ? a->failed : -EIO, "table %s: %s", def->name,
-			      a->failed ? a->failed_text : sqlite3_errmsg(a->db));
-	free(room.data);
+	export_rows_close(rows);
 	return ret;
 }
 
-int export_sql_lists(struct export_to *x, struct err *e)
+static int insert_list(struct insert *in, const struct table_def *def)
+{
+	const struct export_request *r = in->x->request;
+	const struct row_sink sink = { .ctx = in, .row = insert_row };
+	struct err e = { "" };
+	int ret = analysis_table(in->x->a, def->name, r->from_ns, r->to_ns, &sink, &e);
+
+	if (ret < 0 && !in->failed)
+		err_set(in->e, ret, "table %s: %s", def->name, err_text(&e, ret));
+	return ret;
+}
+
+static int insert_table(struct export_to *x, const struct table_def *def, struct err *e)
+{
+	struct insert in = { .x = x, .e = e };
+	int ret = prepare_insert(&in, def);
+
+	if (!ret)
+		ret = export_fill_has(def) ? insert_events(&in, def) : insert_list(&in, def);
+	sqlite3_finalize(in.stmt);
+	free(in.room.data);
+	return ret;
+}
+
+static int insert_tables(struct export_to *x, bool events, struct err *e)
 {
 	const struct table_def *def;
 	unsigned int i;
 	int ret = 0;
 
 	for (i = 0; !ret && (def = table_at(i)); i++)
-		if (def->is_exported && !export_fill_has(def))
-			ret = copy_list(x, def, e);
+		if (def->is_exported && export_fill_has(def) == events)
+			ret = insert_table(x, def, e);
 	return ret;
+}
+
+int export_sql_insert(struct export_to *x, struct err *e)
+{
+	int ret = x->inserts ? insert_tables(x, true, e) : 0;
+
+	/* lists come last: reading the events may find damage, which one of the lists shows */
+	return ret ? ret : insert_tables(x, false, e);
 }

@@ -4,7 +4,7 @@
  * journal and synced.
  *
  * SQLite makes the tables and indexes, empty (schema/tables.sql, indexes.sql). export_fill writes
- * the event tables, export_sql the lists.
+ * the event tables, export_sql the rest.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,21 +14,11 @@
 #include <unistd.h>
 
 #include "base/atomic_output.h"
-#include "analyze/engine/context.h"
-#include "analyze/export/export_fill.h"
-#include "analyze/export/export_sql.h"
-#include "analyze/engine/schema_list.h"
-#include "analyze/engine/table.h"
+#include "analyze/engine/statement.h"
+#include "analyze/export/export.h"
 
 /* Good enough for a file that is thrown away if anything goes wrong. */
 #define UNSAFE "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;"
-
-static void on_fill(void *ctx, uint64_t rows)
-{
-	const struct export_to *x = ctx;
-
-	x->request->progress(x->request->ctx, rows, x->all_rows);
-}
 
 static int make_tables(struct export_to *x, struct err *e)
 {
@@ -47,19 +37,18 @@ static int make_tables(struct export_to *x, struct err *e)
 	return ret ? ret : closed;
 }
 
-/* Lists come last: reading the events may find damage, which one of the lists shows. */
-static int fill_lists(struct export_to *x, struct err *e)
+static int insert_rest(struct export_to *x, struct err *e)
 {
 	char end[128];
 	int ret = export_sql_open(x, e), closed;
 
 	snprintf(end, sizeof(end),
 		 "PRAGMA application_id = %d; COMMIT; PRAGMA analysis_limit = 1000; ANALYZE;",
-		 x->part.whole ? EXPORT_APPLICATION_ID : 0);
+		 x->whole ? EXPORT_APPLICATION_ID : 0);
 	if (!ret)
 		ret = export_sql_run(x, UNSAFE "BEGIN", e);
 	if (!ret)
-		ret = export_sql_lists(x, e);
+		ret = export_sql_insert(x, e);
 	if (!ret)
 		ret = export_sql_run(x, end, e);
 	closed = export_sql_close(x, e);
@@ -87,24 +76,16 @@ static int sync_file(int fd, const char *path, struct err *e)
 	return 0;
 }
 
-/* Writes x->path, an empty file. dir: for temporary files. */
-static int write_file(struct export_to *x, int fd, const char *dir, struct err *e)
+/* Writes x->path, an empty file. */
+static int write_file(struct export_to *x, int fd, struct err *e)
 {
 	const struct export_request *r = x->request;
-	const struct export_fill_job job = {
-		.a = x->a,
-		.path = x->path,
-		.dir = dir,
-		.part = x->part,
-		.progress = r->progress ? on_fill : NULL,
-		.ctx = x,
-	};
 	int ret = make_tables(x, e);
 
 	if (!ret)
-		ret = export_fill(&job, &x->row_cnt, e);
+		ret = export_fill(x, e);
 	if (!ret)
-		ret = fill_lists(x, e);
+		ret = insert_rest(x, e);
 	if (!ret)
 		ret = sync_file(fd, x->path, e);
 	if (!ret && r->progress)
@@ -120,9 +101,10 @@ static int write_new(struct export_to *x, struct err *e)
 
 	if (!ret) {
 		x->path = out.path;
+		x->dir = out.dir;
 		fd = open(out.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 		ret = fd < 0 ? err_set(e, -errno, "%s: cannot be made: %s", path, strerror(errno))
-			     : write_file(x, fd, out.dir, e);
+			     : write_file(x, fd, e);
 	}
 	if (!ret && x->replaces)
 		clear_journal(path);
@@ -134,15 +116,15 @@ static int write_new(struct export_to *x, struct err *e)
 	return ret;
 }
 
-static uint64_t expected_rows(const struct analysis *a)
+static uint64_t expected_rows(struct analysis *a)
 {
 	const struct table_def *def;
 	double sum = 0;
 	unsigned int i;
 
 	for (i = 0; (def = table_at(i)); i++)
-		if (def->is_exported && def->row_cnt)
-			sum += def->row_cnt(a, def);
+		if (def->is_exported)
+			sum += table_row_cnt(a, def);
 	return (uint64_t)sum;
 }
 
@@ -161,7 +143,7 @@ static int check_old_file(const struct export_to *x, struct err *e)
 	ssize_t n = -1;
 	int fd;
 
-	if (!x->part.whole)
+	if (!x->whole)
 		return refuse(path, "", e);
 	/* Not waited for: it may be a pipe or a device. */
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -185,9 +167,9 @@ int analysis_export_sqlite(struct analysis *a, const struct export_request *r, u
 	struct export_to x = {
 		.a = a,
 		.request = r,
-		.part = { .whole = r->from_ns <= a->start_ns && r->to_ns >= a->end_ns,
-			  .from_ns = context_rel_clamped(a, r->from_ns),
-			  .to_ns = context_rel_clamped(a, r->to_ns) },
+		.whole = r->from_ns <= a->start_ns && r->to_ns >= a->end_ns,
+		.from_ns = context_rel_clamped(a, r->from_ns),
+		.to_ns = context_rel_clamped(a, r->to_ns),
 		.all_rows = expected_rows(a),
 		.replaces = r->force,
 	};

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "analyze/fold/fold_memory.h"
-#include "analyze/engine/site_text.h"
+#include "analyze/engine/code_text.h"
 #include "analyze/engine/table.h"
 #include "base/strpool.h"
 #include "base/hash_map.h"
@@ -33,6 +33,16 @@ enum { COL_STACK = 18 };
 
 enum family { FAMILY_SLAB = 0, FAMILY_PAGE = 1, FAMILY_HEAP = 2, FAMILY_CNT = 3 };
 
+static const struct {
+	enum alloc_source source;
+	const char *name;	/* of the event source */
+	uint8_t alloc, free;	/* kinds of events */
+} families[FAMILY_CNT] = {
+	{ ALLOC_SLAB, "alloc.slab", EVENT_SLAB_ALLOC, EVENT_SLAB_FREE },
+	{ ALLOC_PAGE, "alloc.page", EVENT_PAGE_ALLOC, EVENT_PAGE_FREE },
+	{ ALLOC_HEAP, "alloc.heap", EVENT_HEAP_ALLOC, EVENT_HEAP_FREE },
+};
+
 struct allocation_scan {
 	struct analysis *a;
 	struct table_query q;
@@ -51,23 +61,15 @@ struct allocation_scan {
 	const struct event *ev;	/* the event that ends the objects; NULL: they are still live */
 };
 
-static const enum alloc_source source_of_family[FAMILY_CNT] = { ALLOC_SLAB, ALLOC_PAGE,
-								ALLOC_HEAP };
-
 static uint32_t kinds_of(const struct table_query *q)
 {
-	static const uint32_t kinds[FAMILY_CNT] = {
-		1u << EVENT_SLAB_ALLOC | 1u << EVENT_SLAB_FREE,
-		1u << EVENT_PAGE_ALLOC | 1u << EVENT_PAGE_FREE,
-		1u << EVENT_HEAP_ALLOC | 1u << EVENT_HEAP_FREE,
-	};
 	uint32_t all = q->cols_used & 1u << COL_STACK ? 1u << EVENT_STACK : 0;
 	unsigned int i;
 
 	for (i = 0; i < FAMILY_CNT; i++)
 		if (!q->has_key || q->key.type != VALUE_TEXT ||
-		    !strcmp(q->key.s, alloc_source_name(source_of_family[i])))
-			all |= kinds[i];
+		    !strcmp(q->key.s, alloc_source_name(families[i].source)))
+			all |= 1u << families[i].alloc | 1u << families[i].free;
 	return all;
 }
 
@@ -128,13 +130,6 @@ static int allocations_open(struct analysis *a, const struct table_def *def,
 	return 0;
 }
 
-static const char *name_or_null(const struct analysis *a, enum trace_name_type type, uint64_t id)
-{
-	const struct trace_name *n = id ? trace_name_find(a->trace, type, id) : NULL;
-
-	return n ? n->name : NULL;
-}
-
 /* The symbol at the heap's caller at that time; NULL: unknown. cell_text() does not copy it. */
 static const char *heap_symbol(struct allocation_scan *s, uint32_t upid, uint64_t addr,
 			       uint64_t ts_ns)
@@ -144,15 +139,13 @@ static const char *heap_symbol(struct allocation_scan *s, uint32_t upid, uint64_
 
 	if (!site)
 		return NULL;
-	site_text_format(text, sizeof(text), site);
+	site_text_format(text, sizeof(text), site, true);
 	return strpool_put(s->texts, text);
 }
 
 static bool was_off(const struct allocation_scan *s, uint64_t from_ns, uint64_t to_ns)
 {
-	static const char *const names[FAMILY_CNT] = { "alloc.slab", "alloc.page", "alloc.heap" };
-
-	return loss_index_off_ns(&s->a->losses, names[s->family], from_ns, to_ns);
+	return loss_index_off_ns(&s->a->losses, families[s->family].name, from_ns, to_ns);
 }
 
 static int give_row(void *ctx, const struct live_object *obj, uint64_t bytes, enum live_end end)
@@ -164,7 +157,7 @@ static int give_row(void *ctx, const struct live_object *obj, uint64_t bytes, en
 
 	if (!c)
 		return -ENOMEM;
-	cell_text(&c[0], alloc_source_name(source_of_family[s->family]));
+	cell_text(&c[0], alloc_source_name(families[s->family].source));
 	cell_int(&c[1], (int64_t)obj->addr);
 	cell_int(&c[2], (int64_t)bytes);
 	cell_int(&c[3], s->family == FAMILY_PAGE ? (int64_t)bytes : (int64_t)k->bytes_req);
@@ -190,8 +183,10 @@ static int give_row(void *ctx, const struct live_object *obj, uint64_t bytes, en
 	}
 	cell_int(&c[12], (int64_t)k->call_site);
 	if (s->family == FAMILY_SLAB) {
-		cell_text(&c[13], name_or_null(s->a, TRACE_NAME_SYMBOL, k->call_site));
-		cell_text(&c[14], name_or_null(s->a, TRACE_NAME_CACHE, k->cache));
+		if (k->call_site)
+			cell_text(&c[13], name_text(s->a->trace, TRACE_NAME_SYMBOL, k->call_site));
+		if (k->cache)
+			cell_text(&c[14], name_text(s->a->trace, TRACE_NAME_CACHE, k->cache));
 	} else {
 		cell_text(&c[13], heap_symbol(s, dense_upid(d, dense_process_of(d, obj->owner)),
 					      k->call_site, obj->ts_ns));
@@ -213,24 +208,16 @@ static int on_stack(struct allocation_scan *s, const struct event *ev)
 {
 	const struct dense_ids *d = &s->a->ids;
 	uint32_t space = 0;
-	unsigned int family;
+	unsigned int family = 0;
 	int ret = 0;
 
-	switch (ev->v[EV_STACK_SOURCE]) {
-	case EVENT_SLAB_ALLOC:
-		family = FAMILY_SLAB;
-		break;
-	case EVENT_PAGE_ALLOC:
-		family = FAMILY_PAGE;
-		break;
-	case EVENT_HEAP_ALLOC:
-		family = FAMILY_HEAP;
+	while (family < FAMILY_CNT && families[family].alloc != ev->v[EV_STACK_SOURCE])
+		family++;
+	if (family == FAMILY_CNT)
+		return 0;
+	if (family == FAMILY_HEAP)
 		ret = heap_space(s, dense_process_of(d, dense_thread(d, ev->utid)), ev->ts_ns,
 				 &space);
-		break;
-	default:
-		return 0;
-	}
 	return ret < 0 ? ret
 		       : live_objects_set_stack(s->objects[family], space, ev->v[EV_STACK_ADDR],
 						ev->ts_ns, ev->v[EV_STACK_STACK]);
@@ -239,10 +226,7 @@ static int on_stack(struct allocation_scan *s, const struct event *ev)
 static int on_event(struct allocation_scan *s, const struct event *ev)
 {
 	const struct dense_ids *d = &s->a->ids;
-	bool is_page = ev->kind == EVENT_PAGE_ALLOC || ev->kind == EVENT_PAGE_FREE;
-	bool is_heap = ev->kind == EVENT_HEAP_ALLOC || ev->kind == EVENT_HEAP_FREE;
-	bool is_alloc = ev->kind == EVENT_SLAB_ALLOC || ev->kind == EVENT_PAGE_ALLOC ||
-			ev->kind == EVENT_HEAP_ALLOC;
+	bool is_heap;
 	uint32_t thread = dense_thread(d, ev->utid), space = 0;
 	struct live_kind kind;
 	uint64_t addr, unknown;
@@ -250,13 +234,17 @@ static int on_event(struct allocation_scan *s, const struct event *ev)
 
 	if (ev->kind == EVENT_STACK)
 		return on_stack(s, ev);
-	s->family = is_page ? FAMILY_PAGE : is_heap ? FAMILY_HEAP : FAMILY_SLAB;
+	for (s->family = 0; ev->kind != families[s->family].alloc &&
+			    ev->kind != families[s->family].free;)
+		s->family++;
+	is_heap = s->family == FAMILY_HEAP;
 	s->ev = ev;
 	if (is_heap && (ret = heap_space(s, dense_process_of(d, thread), ev->ts_ns, &space)) < 0)
 		return ret;
-	if (!is_alloc)
+	if (ev->kind == families[s->family].free)
 		return live_objects_end(s->objects[s->family], space, ev->v[0],
-					is_page && ev->v[EV_PAGE_ALLOC_PAGE_ORDER] < 64
+					ev->kind == EVENT_PAGE_FREE &&
+						ev->v[EV_PAGE_ALLOC_PAGE_ORDER] < 64
 						? (unsigned int)ev->v[EV_PAGE_ALLOC_PAGE_ORDER]
 						: 0,
 					give_row, s, &unknown);
@@ -316,19 +304,6 @@ static int allocations_step(void *state, struct rowbuf *out, struct err *e)
 	return 1;
 }
 
-static double allocations_row_cnt(const struct analysis *a, const struct table_def *def)
-{
-	size_t cnt, i;
-	const struct trace_block *blocks = trace_blocks(a->trace, &cnt);
-	double sum = 0;
-
-	for (i = 0; i < cnt; i++)
-		sum += (double)(blocks[i].kind_cnt[EVENT_SLAB_ALLOC] +
-				blocks[i].kind_cnt[EVENT_PAGE_ALLOC] +
-				blocks[i].kind_cnt[EVENT_HEAP_ALLOC]);
-	return sum;
-}
-
 const struct table_def tables_of_allocations[] = {
 	{
 		.name = "allocations",
@@ -339,9 +314,11 @@ const struct table_def tables_of_allocations[] = {
 		.cpu_col = -1,
 		.utid_col = -1,
 		.key_col = 0,
-		.is_event_table = true,
 		.is_exported = true,
-		.row_cnt = allocations_row_cnt,
+		.window = "alloc_ns >= :from AND alloc_ns < :to",
+		.kinds = 1u << EVENT_SLAB_ALLOC | 1u << EVENT_PAGE_ALLOC |
+			 1u << EVENT_HEAP_ALLOC,
+		.events_per_row = 1,
 		.open = allocations_open,
 		.step = allocations_step,
 		.close = allocations_close,

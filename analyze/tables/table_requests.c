@@ -15,30 +15,19 @@
 #define BATCH_EVENTS 1024
 
 static const struct table_column request_cols[] = {
-	{ "queued_ns", COLUMN_INT },
-	{ "issue_ns", COLUMN_INT },
-	{ "complete_ns", COLUMN_INT },
-	{ "end_ns", COLUMN_INT },
-	{ "dev", COLUMN_INT },
-	{ "part", COLUMN_INT },
-	{ "sector", COLUMN_INT },
-	{ "op", COLUMN_TEXT },
-	{ "cmd_flags", COLUMN_INT },
-	{ "bytes", COLUMN_INT },
-	{ "status", COLUMN_INT },
-	{ "latency_ns", COLUMN_INT },
-	{ "queue_ns", COLUMN_INT },
-	{ "device_ns", COLUMN_INT },
-	{ "submitter_utid", COLUMN_INT },
-	{ "submitter_upid", COLUMN_INT },
-	{ "owner_upid", COLUMN_INT },
-	{ "owner", COLUMN_TEXT },
-	{ "requeues", COLUMN_INT },
-	{ "parts", COLUMN_INT },
-	{ "owner_how", COLUMN_TEXT },
-	{ "ino", COLUMN_INT },
-	{ "ino_dev", COLUMN_INT },
-	{ "file", COLUMN_TEXT },
+	{ "queued_ns", COLUMN_INT },		KNOWN_INSTANT(block_request, issue_ns),
+	{ "complete_ns", COLUMN_INT },		{ "end_ns", COLUMN_INT },
+	NUMBER(block_request, dev),		NOT_ZERO(block_request, part),
+	NUMBER(block_request, sector),		{ "op", COLUMN_TEXT },
+	NUMBER(block_request, cmd_flags),	NUMBER(block_request, bytes),
+	NUMBER(block_request, status),		{ "latency_ns", COLUMN_INT },
+	{ "queue_ns", COLUMN_INT },		{ "device_ns", COLUMN_INT },
+	{ "submitter_utid", COLUMN_INT },	{ "submitter_upid", COLUMN_INT },
+	{ "owner_upid", COLUMN_INT },		{ "owner", COLUMN_TEXT },
+	COLUMN_FIELD("requeues", INT, NUMBER, block_request, requeue_cnt),
+	COLUMN_FIELD("parts", INT, NUMBER, block_request, part_cnt),
+	{ "owner_how", COLUMN_TEXT },		NOT_ZERO(block_request, ino),
+	{ "ino_dev", COLUMN_INT },		{ "file", COLUMN_TEXT },
 };
 
 struct request_table {
@@ -49,8 +38,9 @@ struct request_table {
 	bool bounded, pending_done;
 };
 
-static int give_row(struct request_table *s, const struct block_request *r)
+static int give_row(void *ctx, const struct block_request *r)
 {
+	struct request_table *s = ctx;
 	const struct dense_ids *d = &s->a->ids;
 	uint32_t thread = dense_thread(d, r->submitter), owner;
 	const struct trace_name *file;
@@ -64,23 +54,15 @@ static int give_row(struct request_table *s, const struct block_request *r)
 	c = rowbuf_add(s->out);
 	if (!c)
 		return -ENOMEM;
+	table_row_cells(s->a, tables_of_requests, r, c);
 	owner = request_owner(s->a, r, &how);
 	if (block_request_queued_ns(r))
 		cell_int(&c[0], context_rel(s->a, block_request_queued_ns(r)));
-	if (r->issue_ns)
-		cell_int(&c[1], context_rel(s->a, r->issue_ns));
 	if (r->end) {
 		cell_int(&c[2], context_rel(s->a, r->complete_ns));
 		cell_int(&c[3], context_rel(s->a, r->end_ns));
 	}
-	cell_int(&c[4], r->dev);
-	if (r->part)
-		cell_int(&c[5], r->part);
-	cell_int(&c[6], (int64_t)r->sector);
 	cell_text(&c[7], block_op_name(r->cmd_flags));
-	cell_int(&c[8], r->cmd_flags);
-	cell_int(&c[9], (int64_t)r->bytes);
-	cell_int(&c[10], r->status);
 	if (r->end && block_request_latency(r, &ns))
 		cell_int(&c[11], (int64_t)ns);
 	if (block_request_queue_latency(r, &ns))
@@ -91,26 +73,19 @@ static int give_row(struct request_table *s, const struct block_request *r)
 	cell_int(&c[15], dense_upid(d, dense_process_of(d, thread)));
 	cell_int(&c[16], dense_upid(d, owner));
 	cell_text(&c[17], owner < EVENT_ID_FIRST ? "unknown" : dense_process_comm(d, owner));
-	cell_int(&c[18], r->requeue_cnt);
-	cell_int(&c[19], r->part_cnt);
 	cell_text(&c[20], request_owner_how_name(how));
 	if (r->ino) {
 		file = trace_file_find(s->a->trace, r->ino_dev, r->ino);
-		cell_int(&c[21], (int64_t)r->ino);
 		cell_int(&c[22], r->ino_dev);
 		cell_text(&c[23], file ? file->name : NULL);
 	}
 	return 0;
 }
 
+/* A fold's sink. */
 static int on_request(void *ctx, const void *found)
 {
 	return give_row(ctx, found);
-}
-
-static int on_pending(void *ctx, const struct block_request *r)
-{
-	return give_row(ctx, r);
 }
 
 static int requests_open(struct analysis *a, const struct table_def *def,
@@ -156,19 +131,8 @@ static int requests_step(void *state, struct rowbuf *out, struct err *e)
 		return ret;
 	s->pending_done = true;
 	ret = request_track_pending(fold_requests_track(fold_reader_machine(s->reader, 0)),
-				    on_pending, s);
+				    give_row, s);
 	return ret < 0 ? err_set(e, ret, "out of memory") : 0;
-}
-
-static double requests_row_cnt(const struct analysis *a, const struct table_def *def)
-{
-	size_t cnt, i;
-	const struct trace_block *blocks = trace_blocks(a->trace, &cnt);
-	double sum = 0;
-
-	for (i = 0; i < cnt; i++)
-		sum += (double)blocks[i].kind_cnt[EVENT_REQUEST];
-	return sum / 3;
 }
 
 const struct table_def tables_of_requests[] = {
@@ -176,7 +140,9 @@ const struct table_def tables_of_requests[] = {
 		.name = "block_requests", .doc = "block requests from queueing to completion",
 		.cols = request_cols, .col_cnt = sizeof(request_cols) / sizeof(request_cols[0]),
 		.time_col = 3, .cpu_col = -1, .utid_col = -1, .key_col = -1,
-		.is_event_table = true, .is_exported = true, .row_cnt = requests_row_cnt,
+		.window = "coalesce(queued_ns, complete_ns) < :to AND (end_ns >= :from OR end_ns "
+			  "IS NULL)",
+		.is_exported = true, .kinds = 1u << EVENT_REQUEST, .events_per_row = 3,
 		.open = requests_open, .step = requests_step, .close = requests_close,
 	},
 	{ .name = NULL },

@@ -34,6 +34,12 @@ struct slice {
 	bool open;
 };
 
+struct slice_cpu {
+	bool exists;
+	struct slice slice;		/* the one that is being joined */
+	struct run_queue_wait wait;	/* of the current thread */
+};
+
 struct slice_scan {
 	struct analysis *a;
 	struct table_query q;
@@ -44,9 +50,7 @@ struct slice_scan {
 	uint64_t decided_ns;		/* all pieces up to this instant were handed out */
 	bool cuts;			/* the query has a window */
 	unsigned int cpu_cnt;
-	uint8_t *exists;		/* by CPU */
-	struct slice *slices;		/* by CPU: the slice that is being joined */
-	struct run_queue_wait *wait;	/* by CPU: the wait of the current thread */
+	struct slice_cpu *cpus;
 };
 
 static const char *end_reason(const struct event *ev, uint32_t utid)
@@ -63,7 +67,7 @@ static const char *end_reason(const struct event *ev, uint32_t utid)
 /* ev: the switch that ended the slice at its to_ns; NULL: no switch ended it. */
 static int give_slice(struct slice_scan *s, unsigned int cpu, const struct event *ev)
 {
-	struct slice *x = &s->slices[cpu];
+	struct slice *x = &s->cpus[cpu].slice;
 	uint64_t from = x->from_ns, to = x->to_ns;
 	uint32_t utid = dense_utid(&s->a->ids, dense_thread(&s->a->ids, x->utid));
 	struct cell *c;
@@ -83,7 +87,7 @@ static int give_slice(struct slice_scan *s, unsigned int cpu, const struct event
 	if (!s->cuts && x->from_ns == fold_reader_begin_ns(s->reader) &&
 	    x->from_ns != s->a->start_ns)
 		return 0;
-	if (from > to || (from == to && (!ev || from == s->to_ns)) || !s->exists[cpu] ||
+	if (from > to || (from == to && (!ev || from == s->to_ns)) || !s->cpus[cpu].exists ||
 	    (s->q.has_cpu && s->q.cpu != cpu) || (s->q.has_utid && s->q.utid != utid))
 		return 0;
 	c = rowbuf_add(s->out);
@@ -108,8 +112,8 @@ static int on_piece(void *ctx, const void *found)
 {
 	struct slice_scan *s = ctx;
 	const struct cpu_piece *p = found;
-	struct slice *x = &s->slices[p->cpu];
-	const struct run_queue_wait *w = &s->wait[p->cpu];
+	struct slice *x = &s->cpus[p->cpu].slice;
+	const struct run_queue_wait *w = &s->cpus[p->cpu].wait;
 	int ret = 0;
 
 	if (x->open && x->utid != p->utid)
@@ -127,7 +131,7 @@ static int on_piece(void *ctx, const void *found)
 	x->to_ns = p->to_ns;
 	if (!p->end)
 		return 0;
-	s->wait[p->cpu].reason = RUN_QUEUE_UNKNOWN;	/* the next thread may have a wait */
+	s->cpus[p->cpu].wait.reason = RUN_QUEUE_UNKNOWN;	/* the next thread may have a wait */
 	return give_slice(s, p->cpu, p->end);
 }
 
@@ -140,7 +144,7 @@ static int on_wait(void *ctx, const void *found)
 	const struct run_queue_wait *w = found;
 
 	if (w->cpu < s->cpu_cnt)
-		s->wait[w->cpu] = *w;
+		s->cpus[w->cpu].wait = *w;
 	return 0;
 }
 
@@ -149,9 +153,7 @@ static void slices_close(void *state)
 	struct slice_scan *s = state;
 
 	fold_reader_close(s->reader);
-	free(s->exists);
-	free(s->slices);
-	free(s->wait);
+	free(s->cpus);
 	free(s);
 }
 
@@ -172,13 +174,11 @@ static int slices_prepare(struct slice_scan *s, struct err *e)
 	s->cpu = fold_cpu;
 	s->cpu.columns = columns;
 	s->cpu_cnt = trace_cpu_cnt(s->a->trace);
-	s->exists = calloc(s->cpu_cnt + 1, 1);
-	s->slices = calloc(s->cpu_cnt + 1, sizeof(*s->slices));
-	s->wait = calloc(s->cpu_cnt + 1, sizeof(*s->wait));
-	if (!s->exists || !s->slices || !s->wait)
+	s->cpus = calloc(s->cpu_cnt + 1, sizeof(*s->cpus));
+	if (!s->cpus)
 		return err_set(e, -ENOMEM, "out of memory");
 	for (i = 0; i < s->a->cpu_cnt; i++)
-		s->exists[s->a->cpus[i]] = 1;
+		s->cpus[s->a->cpus[i]].exists = true;
 	if (!s->cuts && s->q.from_ns > 0) {
 		from = context_abs(s->a, s->q.from_ns);
 		/*
@@ -230,7 +230,7 @@ static bool has_all_wanted(const struct slice_scan *s)
 	if (s->cuts || s->decided_ns < until)
 		return false;
 	for (i = 0; i < s->cpu_cnt; i++)
-		if (s->slices[i].open && s->slices[i].from_ns < until)
+		if (s->cpus[i].slice.open && s->cpus[i].slice.from_ns < until)
 			return false;
 	return true;
 }
@@ -255,23 +255,12 @@ static int slices_step(void *state, struct rowbuf *out, struct err *e)
 	return ret < 0 ? err_set(e, ret, "out of memory") : 0;
 }
 
-static double slices_row_cnt(const struct analysis *a, const struct table_def *def)
-{
-	size_t cnt, i;
-	const struct trace_block *blocks = trace_blocks(a->trace, &cnt);
-	double sum = 0;
-
-	for (i = 0; i < cnt; i++)
-		sum += (double)blocks[i].kind_cnt[EVENT_SWITCH];
-	return sum;
-}
-
 const struct table_def tables_of_slices[] = {
 	{
 		.name = "sched_slices", .doc = "stays of threads on CPUs, with the wait before",
 		.cols = slice_cols, .col_cnt = SLICE_COLS, .arg_cnt = 2,
 		.time_col = 0, .cpu_col = 3, .utid_col = 4, .key_col = -1,
-		.is_event_table = true, .is_exported = true, .row_cnt = slices_row_cnt,
+		.is_exported = true, .kinds = 1u << EVENT_SWITCH, .events_per_row = 1,
 		.open = slices_open, .step = slices_step, .close = slices_close,
 	},
 	{ .name = NULL },

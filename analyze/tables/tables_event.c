@@ -37,17 +37,6 @@ static const struct table_column event_cols[EVENT_KIND_CNT][FIXED_COLS + EVENT_V
 #undef X
 };
 
-static double events_row_cnt(const struct analysis *a, const struct table_def *def)
-{
-	size_t cnt, i;
-	const struct trace_block *blocks = trace_blocks(a->trace, &cnt);
-	double sum = 0;
-
-	for (i = 0; i < cnt; i++)
-		sum += (double)blocks[i].kind_cnt[def->kind];
-	return sum;
-}
-
 static int events_open(struct analysis *a, const struct table_def *def, const struct table_query *q,
 		       void **ret_state, struct err *e)
 {
@@ -164,8 +153,9 @@ const struct table_def tables_of_events[] = {
 	{                                                                                          \
 		.name = table, .doc = about, .cols = event_cols[id],                               \
 		.col_cnt = FIXED_COLS + EV_##kind_##_CNT, .time_col = 0, .cpu_col = 1,             \
-		.utid_col = 2, .key_col = -1, .is_ordered = true, .is_event_table = true,          \
-		.is_exported = true, .kind = id, .row_cnt = events_row_cnt, .open = events_open,   \
+		.utid_col = 2, .key_col = -1, .is_ordered = true, .is_exported = true,             \
+		.window = WINDOW_INSTANT,                                                          \
+		.kind = id, .kinds = 1u << (id), .events_per_row = 1, .open = events_open,         \
 		.step = events_step, .close = events_close,                                        \
 	},
 	EVENT_KINDS(X)

@@ -15,7 +15,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "analyze/engine/irq_name.h"
+#include "analyze/engine/code_text.h"
 #include "analyze/fold/fold_irq.h"
 #include "analyze/fold/quantile.h"
 #include "analyze/views/view.h"

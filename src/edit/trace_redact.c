@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "format/block_copy.h"
+#include "format/block_out.h"
 #include "edit/trace_copy.h"
 #include "trace/trace_state.h"
 #include "store/store_writer.h"

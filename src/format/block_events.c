@@ -17,7 +17,7 @@
 
 struct fill_events {
 	struct kind_rows rows[EVENT_KIND_CNT];
-	uint32_t *pos[EVENT_KIND_CNT];	/* next row by CPU */
+	uint32_t *pos;			/* next row by CPU and kind */
 	struct hash_map by_utid;		/* slot + 1 */
 	uint32_t *utids, *hits, *rank, *order;
 	uint32_t slot_cnt;
@@ -27,21 +27,11 @@ struct fill_events {
 
 static void fill_done(struct fill_events *f)
 {
-	unsigned int k, i;
+	unsigned int k;
 
-	for (k = 0; k < EVENT_KIND_CNT; k++) {
-		struct kind_rows *r = &f->rows[k];
-
-		free(r->cpu_start);
-		free(r->ts_ns);
-		free(r->utid);
-		free(r->ref);
-		free(r->tuple);
-		for (i = 0; i < EVENT_VALUES; i++)
-			free(r->val[i]);
-		tuple_dict_done(&r->tuples);
-		free(f->pos[k]);
-	}
+	for (k = 0; k < EVENT_KIND_CNT; k++)
+		kind_rows_done(&f->rows[k]);
+	free(f->pos);
 	hash_map_done(&f->by_utid);
 	free(f->utids);
 	free(f->hits);
@@ -51,47 +41,21 @@ static void fill_done(struct fill_events *f)
 
 static int count(struct fill_events *f, const struct event *ev, size_t cnt)
 {
-	unsigned int k, i;
+	unsigned int k;
 	size_t n;
 
-	for (k = 1; k < EVENT_KIND_CNT; k++) {
-		f->rows[k].cpu_start = calloc(f->cpu_cnt + 2, sizeof(uint32_t));
-		f->pos[k] = calloc(f->cpu_cnt + 1, sizeof(uint32_t));
-		if (!f->rows[k].cpu_start || !f->pos[k])
-			return -ENOMEM;
-	}
+	f->pos = calloc((size_t)EVENT_KIND_CNT * f->cpu_cnt + 1, sizeof(*f->pos));
+	if (!f->pos)
+		return -ENOMEM;
 	for (n = 0; n < cnt; n++) {
 		if (!ev[n].kind || ev[n].kind >= EVENT_KIND_CNT || ev[n].cpu >= f->cpu_cnt)
 			return -EINVAL;
-		f->rows[ev[n].kind].cpu_start[ev[n].cpu + 1]++;
-		f->rows[ev[n].kind].cnt++;
+		f->pos[ev[n].cpu * EVENT_KIND_CNT + ev[n].kind]++;
 	}
-	for (k = 1; k < EVENT_KIND_CNT; k++) {
-		struct kind_rows *r = &f->rows[k];
-
-		for (i = 0; i < f->cpu_cnt; i++) {
-			r->cpu_start[i + 1] += r->cpu_start[i];
-			f->pos[k][i] = r->cpu_start[i];
-		}
-		r->tuples.width = 1 + column_tuple_cnt(k);
-		r->ts_ns = calloc(r->cnt + 1, sizeof(*r->ts_ns));
-		r->utid = calloc(r->cnt + 1, sizeof(*r->utid));
-		r->tuple = calloc(r->cnt + 1, sizeof(*r->tuple));
-		if (!r->ts_ns || !r->utid || !r->tuple)
+	for (k = 1; k < EVENT_KIND_CNT; k++)
+		if (kind_rows_init(&f->rows[k], k, f->cpu_cnt) < 0 ||
+		    kind_rows_place(&f->rows[k], k, &f->pos[k], f->cpu_cnt) < 0)
 			return -ENOMEM;
-		for (i = 0; i < EVENT_VALUES; i++) {
-			unsigned int codec = column_codec(k, i);
-
-			if (codec == EVENT_CODEC_UTID)
-				r->ref = calloc(r->cnt + 1, sizeof(*r->ref));
-			else if (codec && codec != EVENT_CODEC_TUPLE)
-				r->val[i] = calloc(r->cnt + 1, sizeof(uint64_t));
-			if ((codec == EVENT_CODEC_UTID && !r->ref) ||
-			    (codec && codec != EVENT_CODEC_UTID && codec != EVENT_CODEC_TUPLE &&
-			     !r->val[i]))
-				return -ENOMEM;
-		}
-	}
 	return 0;
 }
 
@@ -117,7 +81,7 @@ static uint32_t slot_of(struct fill_events *f, uint32_t utid)
 static int fill(struct fill_events *f, const struct event *ev)
 {
 	struct kind_rows *r = &f->rows[ev->kind];
-	uint32_t at = f->pos[ev->kind][ev->cpu]++;
+	uint32_t at = f->pos[ev->cpu * EVENT_KIND_CNT + ev->kind]++;
 	uint64_t tuple[TUPLE_WIDTH_MAX] = { ev->flags };
 	unsigned int width = 1, i;
 

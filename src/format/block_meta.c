@@ -218,8 +218,9 @@ const struct disk_section *block_meta_find(const struct block_meta *f, unsigned 
 	return NULL;
 }
 
-int block_meta_unpack(struct block_meta *f, struct zunpack *z, enum chunk_section_type type,
-		       const uint8_t **ret, size_t *ret_bytes, uint32_t *ret_items)
+/* The unpacked bytes of a small section, valid as long as f; 0 bytes when the block has none. */
+static int unpack(struct block_meta *f, struct zunpack *z, enum chunk_section_type type,
+		  const uint8_t **ret, size_t *ret_bytes, uint32_t *ret_items)
 {
 	const struct disk_section *s = block_meta_find(f, type, 0, 0, 0);
 	uint8_t *p;
@@ -257,7 +258,7 @@ int block_meta_rows(struct block_meta *f, struct zunpack *z, enum chunk_section_
 	size_t bytes;
 	int r;
 
-	r = block_meta_unpack(f, z, type, &ret->p, &bytes, &items);
+	r = unpack(f, z, type, &ret->p, &bytes, &items);
 	ret->end = ret->p + bytes;
 	ret->base_ns = f->head.from_ns;
 	return r;
@@ -271,7 +272,7 @@ int block_meta_utids(struct block_meta *f, struct zunpack *z, uint32_t **ret, ui
 	size_t bytes;
 	int r;
 
-	r = block_meta_unpack(f, z, CHUNK_UTIDS, &p, &bytes, &cnt);
+	r = unpack(f, z, CHUNK_UTIDS, &p, &bytes, &cnt);
 	if (r < 0)
 		return r;
 	if (cnt > bytes)

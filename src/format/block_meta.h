@@ -68,9 +68,6 @@ static inline uint64_t block_meta_offset(const struct block_meta *f, const struc
 	return f->offsets[s - f->sections];
 }
 
-/* The unpacked bytes of a small section, valid as long as f; 0 bytes when the block has none. */
-int block_meta_unpack(struct block_meta *f, struct zunpack *z, enum chunk_section_type type,
-		       const uint8_t **ret, size_t *ret_bytes, uint32_t *ret_items);
 /* The rows of a small section. */
 int block_meta_rows(struct block_meta *f, struct zunpack *z, enum chunk_section_type type,
 		     struct row_reader *ret);

@@ -12,7 +12,7 @@
 
 #include "base/buf.h"
 #include "format/chunk.h"
-#include "format/row_codec.h"
+#include "format/block_meta.h"
 #include "format/zpack.h"
 
 struct block_out {
@@ -48,4 +48,25 @@ void block_out_add_rows(struct block_out *o, enum chunk_section_type type, struc
 int block_out_seal(struct block_out *o, const struct disk_block *head, const void **ret,
 		   size_t *ret_bytes);
 
+/*
+ * Parts of another block f, copied as they are stored, without decoding, for programs that change a
+ * trace's small sections:
+ *
+ *     block_out_begin; block_copy_small or own rows; block_copy_events; block_out_seal
+ *
+ * CRCs are copied with the bytes, and checked: damaged bytes are not copied (-EBADMSG).
+ */
+/* Copies a small section of f, if f has it. */
+void block_copy_small(struct block_out *o, const struct block_meta *f, unsigned int type);
+
+/*
+ * Copies the event columns of the kinds that this program knows. head is a copy of f's. Kinds of a
+ * later recorder are left out: their counts become 0 and the block gets CHUNK_BLOCK_TRIMMED.
+ * first_ns and last_ns stay as bounds, since columns count from first_ns. 0, -EBADMSG, -ENOMEM, or
+ * what io returns.
+ */
+int block_copy_events(struct block_out *o, const struct block_meta *f, const struct block_io *io,
+		      struct disk_block *head);
+
 #endif /* BLOCK_OUT_H */
+

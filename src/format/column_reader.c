@@ -367,10 +367,12 @@ static int read_tuples(struct decode *d)
 
 /* ---- values ---- */
 
-static int read_plain(struct decode *d, unsigned int column, bool delta)
+/* PLAIN, DELTA and TDELTA, whose differences are to the last row of the same tuple. */
+static int read_numbers(struct decode *d, unsigned int column, unsigned int codec)
 {
 	struct kind_columns *k = d->k;
-	uint64_t *v, prev = 0;
+	bool by_tuple = codec == EVENT_CODEC_TDELTA && k->tuple;
+	uint64_t *v, *last = NULL, prev = 0;
 	struct stream t;
 	uint32_t i;
 	int r;
@@ -379,40 +381,20 @@ static int read_plain(struct decode *d, unsigned int column, bool delta)
 	if (r < 0)
 		goto out;
 	v = k->value[column] = new_values(k);
-	if (!v) {
+	if (by_tuple)
+		last = calloc(k->tuple_cnt, sizeof(*last));
+	if (!v || (by_tuple && !last)) {
 		r = -ENOMEM;
 		goto out;
 	}
-	for (i = 0; i < k->cnt; i++) {
+	for (i = 0; !by_tuple && i < k->cnt; i++) {
 		uint64_t x = token_get(&t.r);
 
-		prev = delta ? prev + zigzag_decode(x) : x;
+		prev = codec == EVENT_CODEC_PLAIN ? x : prev + zigzag_decode(x);
 		v[i] = prev << t.shift;
 	}
-out:
-	stream_close(&t);
-	return r;
-}
-
-static int read_tuple_delta(struct decode *d, unsigned int column)
-{
-	struct kind_columns *k = d->k;
-	uint64_t *v, *last = NULL;
-	struct stream t;
-	uint32_t i;
-	int r;
-
-	r = stream_open_rows(d, &t, column);
-	if (r < 0)
-		goto out;
-	v = k->value[column] = new_values(k);
-	last = calloc(k->tuple_cnt, sizeof(*last));
-	if (!v || !last) {
-		r = -ENOMEM;
-		goto out;
-	}
-	for (i = 0; i < k->cnt; i++) {
-		uint64_t *l = &last[k->tuple ? k->tuple[i] : 0];
+	for (; i < k->cnt; i++) {
+		uint64_t *l = &last[k->tuple[i]];
 
 		*l += zigzag_decode(token_get(&t.r));
 		v[i] = *l << t.shift;
@@ -487,29 +469,25 @@ static int read_xref(struct decode *d, unsigned int column)
 	return r;
 }
 
-static bool is_lacking(struct decode *d, unsigned int column)
-{
-	unsigned int type = column_codec(d->k->kind, column) == EVENT_CODEC_TUPLE ? CHUNK_TUPLES
-										  : CHUNK_COLUMN;
-
-	return column_may_lack(d->k->kind, column) && !part(d, type, column, CHUNK_PART_MAIN);
-}
-
 static int read_value(struct decode *d, unsigned int column)
 {
-	if (is_lacking(d, column))
+	const struct event_column *c = event_column(d->k->kind, column);
+	unsigned int type;
+
+	if (!c)
 		return 0;
-	switch (column_codec(d->k->kind, column)) {
+	type = c->codec == EVENT_CODEC_TUPLE ? CHUNK_TUPLES : CHUNK_COLUMN;
+	if (c->is_later && !part(d, type, column, CHUNK_PART_MAIN))
+		return 0;
+	switch (c->codec) {
 	case EVENT_CODEC_UTID:
 		return read_utids(d, column, &d->k->ref[column]);
 	case EVENT_CODEC_TUPLE:
 		return read_tuple_values(d, column, UINT64_MAX, &d->k->tuple_value[column]);
 	case EVENT_CODEC_PLAIN:
-		return read_plain(d, column, false);
 	case EVENT_CODEC_DELTA:
-		return read_plain(d, column, true);
 	case EVENT_CODEC_TDELTA:
-		return read_tuple_delta(d, column);
+		return read_numbers(d, column, c->codec);
 	case EVENT_CODEC_BACKREF:
 		return read_refs(d, column, NULL, 0);
 	case EVENT_CODEC_XREF:
@@ -535,14 +513,13 @@ static bool needs_tuples(unsigned int kind, uint32_t ask)
 int column_read_kind(struct kind_columns *ret, const struct column_source *s, unsigned int kind,
 		     uint32_t ask, const char **ret_why)
 {
-	struct kind_columns k = { .kind = kind, .cnt = s->front->head.kind_cnt[kind] };
+	struct kind_columns k = { .kind = kind, .value_cnt = event_kind_values(kind),
+				   .cnt = s->front->head.kind_cnt[kind] };
 	struct decode d = { .s = s, .k = &k, .why = ret_why };
 	unsigned int i;
 	int r = 0;
 
 	*ret_why = "out of memory";
-	while (k.value_cnt < EVENT_VALUES && column_codec(kind, k.value_cnt))
-		k.value_cnt++;
 	if (!k.cnt)
 		goto done;
 	r = read_runs(&d);

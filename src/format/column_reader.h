@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "format/block_meta.h"
-#include "format/columns.h"
+#include "format/event.h"
 
 #define COLUMN_ASK_UTID (1u << EVENT_VALUES)	/* struct event's utid; bits below: values */
 #define COLUMN_ASK_FLAGS (1u << (EVENT_VALUES + 1))

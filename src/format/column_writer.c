@@ -11,6 +11,84 @@
 #include "format/column_writer.h"
 #include "format/token.h"
 
+/* ---- rows ---- */
+
+int kind_rows_init(struct kind_rows *k, unsigned int kind, unsigned int cpu_cnt)
+{
+	k->tuples.width = 1 + column_tuple_cnt(kind);
+	k->cpu_start = calloc((size_t)cpu_cnt + 1, sizeof(*k->cpu_start));
+	return k->cpu_start ? 0 : -ENOMEM;
+}
+
+void kind_rows_done(struct kind_rows *k)
+{
+	unsigned int i;
+
+	free(k->cpu_start);
+	free(k->ts_ns);
+	free(k->utid);
+	free(k->ref);
+	free(k->tuple);
+	for (i = 0; i < EVENT_VALUES; i++)
+		free(k->val[i]);
+	tuple_dict_done(&k->tuples);
+}
+
+/* The arrays share one capacity: each gets room for cap elements. */
+#define GROW(array)                                                      \
+	p = realloc(array, (size_t)cap * sizeof(*(array)));              \
+	if (!p)                                                          \
+		return -ENOMEM;                                          \
+	array = p;
+
+static int rows_room(struct kind_rows *k, unsigned int kind)
+{
+	uint32_t cap = k->cap ? k->cap : 256;
+	unsigned int i;
+	void *p;
+
+	if (k->cnt <= k->cap)
+		return 0;
+	while (cap < k->cnt)
+		cap *= 2;
+	GROW(k->ts_ns)
+	GROW(k->utid)
+	GROW(k->tuple)
+	for (i = 0; i < EVENT_VALUES; i++) {
+		switch (column_codec(kind, i)) {
+		case 0:
+		case EVENT_CODEC_TUPLE:
+			break;
+		case EVENT_CODEC_UTID:
+			GROW(k->ref)
+			break;
+		default:
+			GROW(k->val[i])
+			break;
+		}
+	}
+	k->cap = cap;
+	return 0;
+}
+
+int kind_rows_place(struct kind_rows *k, unsigned int kind, uint32_t *counts, unsigned int cpu_cnt)
+{
+	unsigned int cpu;
+
+	k->cnt = 0;
+	for (cpu = 0; cpu < cpu_cnt; cpu++, counts += EVENT_KIND_CNT) {
+		uint32_t n = *counts;
+
+		k->cpu_start[cpu] = *counts = k->cnt;
+		k->cnt += n;
+	}
+	k->cpu_start[cpu] = k->cnt;
+	tuple_dict_reset(&k->tuples);
+	return rows_room(k, kind);
+}
+
+/* ---- memory to work in ---- */
+
 void column_writer_done(struct column_writer *c)
 {
 	free(c->main);
@@ -218,36 +296,26 @@ static void write_prev(struct column_out *x, const uint32_t *rank)
 	add_index(x, escape);
 }
 
-static void write_plain(struct column_out *x, unsigned int index, bool delta)
-{
-	struct token_writer w = { .token = x->c->main, .bits = x->c->bits };
-	const uint64_t *v = x->k->val[index];
-	uint32_t i, cnt = x->k->cnt;
-	unsigned int shift = common_shift(v, cnt);
-	uint64_t prev = 0;
-
-	for (i = 0; i < cnt; i++) {
-		uint64_t now = v[i] >> shift;
-
-		token_put(&w, delta ? zigzag_encode(now - prev) : now);
-		prev = now;
-	}
-	x->column = (uint8_t)index;
-	add_tokens(x, CHUNK_PART_MAIN, shift, w, x->c->main, x->c->bits);
-}
-
-static int write_tuple_delta(struct column_out *x, unsigned int index)
+/* PLAIN, DELTA and TDELTA, whose differences are to the last row of the same tuple. */
+static int write_numbers(struct column_out *x, unsigned int index, unsigned int codec)
 {
 	struct token_writer w = { .token = x->c->main, .bits = x->c->bits };
 	const uint64_t *v = x->k->val[index];
 	const uint32_t *tuple = x->k->tuple;
 	uint32_t i, cnt = x->k->cnt;
 	unsigned int shift = common_shift(v, cnt);
-	uint64_t *last = calloc(x->k->tuples.cnt, sizeof(*last));
+	bool by_tuple = codec == EVENT_CODEC_TDELTA;
+	uint64_t prev = 0, *last = by_tuple ? calloc(x->k->tuples.cnt, sizeof(*last)) : NULL;
 
-	if (!last)
+	if (by_tuple && !last)
 		return -ENOMEM;
-	for (i = 0; i < cnt; i++) {
+	for (i = 0; !by_tuple && i < cnt; i++) {
+		uint64_t now = v[i] >> shift;
+
+		token_put(&w, codec == EVENT_CODEC_PLAIN ? now : zigzag_encode(now - prev));
+		prev = now;
+	}
+	for (; i < cnt; i++) {
 		uint64_t *l = &last[tuple[i]];
 
 		token_put(&w, zigzag_encode((v[i] >> shift) - *l));
@@ -437,18 +505,16 @@ static int write_tuples(struct column_out *x)
 static int write_column(struct column_out *x, unsigned int index, const struct kind_rows *rows,
 			const uint32_t *slot_rank)
 {
-	switch (column_codec(x->kind, index)) {
+	unsigned int codec = column_codec(x->kind, index);
+
+	switch (codec) {
 	case EVENT_CODEC_UTID:
 		write_index(x, index, x->k->ref, slot_rank);
 		return 0;
 	case EVENT_CODEC_PLAIN:
-		write_plain(x, index, false);
-		return 0;
 	case EVENT_CODEC_DELTA:
-		write_plain(x, index, true);
-		return 0;
 	case EVENT_CODEC_TDELTA:
-		return write_tuple_delta(x, index);
+		return write_numbers(x, index, codec);
 	case EVENT_CODEC_BACKREF:
 		return write_backref(x, index);
 	case EVENT_CODEC_XREF:

@@ -10,11 +10,11 @@
 
 #include "base/buf.h"
 #include "format/block_out.h"
-#include "format/columns.h"
+#include "format/event.h"
 #include "format/tuple_dict.h"
 
 struct kind_rows {
-	uint32_t cnt;
+	uint32_t cnt, cap;
 	uint32_t *cpu_start;	/* cpu_cnt + 1 row numbers */
 	uint64_t *ts_ns;
 	uint32_t *utid;		/* slots: see column_utids */
@@ -23,6 +23,15 @@ struct kind_rows {
 	uint64_t *val[EVENT_VALUES];	/* columns that are neither UTID nor TUPLE; else NULL */
 	struct tuple_dict tuples;	/* flags, then the TUPLE columns in index order */
 };
+
+/* All zeros is none. 0 or -ENOMEM. */
+int kind_rows_init(struct kind_rows *k, unsigned int kind, unsigned int cpu_cnt);
+void kind_rows_done(struct kind_rows *k);
+/*
+ * Gives each CPU's rows their place, and all rows room. counts[cpu * EVENT_KIND_CNT] are the rows
+ * of a CPU; they become the number of its first row. 0 or -ENOMEM.
+ */
+int kind_rows_place(struct kind_rows *k, unsigned int kind, uint32_t *counts, unsigned int cpu_cnt);
 
 struct column_writer {
 	uint8_t *main, *bits, *fresh, *fresh_bits;	/* scratch for the four parts */

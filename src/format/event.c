@@ -18,15 +18,14 @@ enum {
 #undef X
 };
 
-static const struct event_column columns[] = {
+static const struct event_column columns[EVENT_KIND_CNT][EVENT_VALUES] = {
 #define X(of, at, sql_name, coding, xref, numbers, type, later, null, refers)                      \
-	{ EVENT_##of, at, EVENT_CODEC_##coding, EVENT_REFERS_##refers, null, shown_cnt_##numbers,  \
-	  shown_##numbers, sql_name },
+	[EVENT_##of][at] = { EVENT_##of, at, EVENT_CODEC_##coding, EVENT_##xref, later,            \
+			     EVENT_REFERS_##refers, null, shown_cnt_##numbers, shown_##numbers,    \
+			     sql_name },
 	EVENT_COLUMNS(X)
 #undef X
 };
-
-#define COLUMN_CNT (sizeof(columns) / sizeof(columns[0]))
 
 static const char *const kind_names[EVENT_KIND_CNT] = {
 #define X(id, kind, name, table, flag, about) [id] = name,
@@ -34,20 +33,28 @@ static const char *const kind_names[EVENT_KIND_CNT] = {
 #undef X
 };
 
-const struct event_column *event_columns(unsigned int *ret_cnt)
-{
-	*ret_cnt = COLUMN_CNT;
-	return columns;
-}
-
 const struct event_column *event_column(unsigned int kind, unsigned int index)
 {
-	unsigned int i;
+	return column_codec(kind, index) ? &columns[kind][index] : NULL;
+}
 
-	for (i = 0; i < COLUMN_CNT; i++)
-		if (columns[i].kind == kind && columns[i].index == index)
-			return &columns[i];
-	return NULL;
+unsigned int column_codec(unsigned int kind, unsigned int index)
+{
+	return kind < EVENT_KIND_CNT && index < EVENT_VALUES ? columns[kind][index].codec : 0;
+}
+
+unsigned int column_tuple_cnt(unsigned int kind)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < EVENT_VALUES; i++)
+		n += column_codec(kind, i) == EVENT_CODEC_TUPLE;
+	return n;
+}
+
+unsigned int column_xref_kind(unsigned int kind)
+{
+	return kind < EVENT_KIND_CNT ? columns[kind][0].xref_kind : 0;
 }
 
 const char *event_shown(const struct event_column *c, uint64_t value)

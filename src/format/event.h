@@ -1,18 +1,61 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * event: what an analysis sees. One fixed-size record per kept event, decoded,
- * with its thread already resolved to a utid.
+ * event: which kinds of events there are, what columns they have and how each is stored; and what
+ * an analysis sees: one fixed-size record per kept event, decoded, with its thread already resolved
+ * to a utid.
  *
  *     src/format (decode) --columns--> src/trace (order, struct event) --> analyze
  *
- * Kinds, columns and flags are in format/columns.h.
+ * Kinds and columns are declared in schema/events/; the codec, FORMAT.md's table, the SQL event
+ * tables and `info --columns` follow the declarations.
  */
 #ifndef EVENT_H
 #define EVENT_H
 
 #include <stdint.h>
 
-#include "format/columns.h"
+#include "event_lists.h"
+
+/* utid and upid of things that are not tasks. Real ids start at EVENT_ID_FIRST. */
+enum {
+	EVENT_ID_IDLE = 0,	/* the idle task of any CPU */
+	EVENT_ID_UNKNOWN = 1,	/* the thread is unknown, because of a declared loss */
+	EVENT_ID_IRQ = 2,	/* interrupt context: no task to charge */
+	EVENT_ID_FILTERED = 3,	/* left out of the recording by --only */
+	EVENT_ID_FIRST = 16,
+};
+
+#define EVENT_VALUES 14	/* columns of a kind at most */
+
+/*
+ * How a column is stored (schema/FORMAT.md, "Columns"):
+ *   UTID     index into the block's list of utids
+ *   PREV     as UTID; 0 when it is the thread the CPU's last switch went to
+ *   TUPLE    one index per row into a per-kind list of the value combinations that occur;
+ *            shared by all TUPLE columns of the kind and by flags
+ *   PLAIN    the value                        DELTA    difference to the row before
+ *   TDELTA   difference to the last row with the same tuple
+ *   BACKREF  how many rows ago the same value was; new ones as differences
+ *   XREF     the row of the kind before this one (alloc of a free) that has the value
+ */
+enum event_codec {
+	EVENT_CODEC_UTID = 1,
+	EVENT_CODEC_PREV = 2,
+	EVENT_CODEC_TUPLE = 3,
+	EVENT_CODEC_PLAIN = 4,
+	EVENT_CODEC_DELTA = 5,
+	EVENT_CODEC_TDELTA = 6,
+	EVENT_CODEC_BACKREF = 7,
+	EVENT_CODEC_XREF = 8,
+};
+
+/* event.flags */
+#define EVENT_F_IRQ 0x01	/* interrupt context: utid is who was interrupted, not who did it */
+#define EVENT_F_PREEMPT 0x02	/* SWITCH: the thread that leaves could have gone on */
+#define EVENT_F_NEXT_OUT 0x08	/* SWITCH under --only: next is not a recorded thread */
+#define EVENT_F_FLUSH_SEQ 0x20	/* REQUEST complete: a flush sequence may go on with this request */
+#define EVENT_F_BROKEN                                                                             \
+	0x10 /* IRQ entry, in a cut: how it ended was lost, after the end of the cut */
 
 struct event {
 	uint64_t ts_ns;			/* CLOCK_MONOTONIC */
@@ -32,6 +75,8 @@ enum event_refers {
 
 struct event_column {
 	uint8_t kind, index, codec;
+	uint8_t xref_kind;		/* the kind its XREF column refers to; 0: none */
+	uint8_t is_later;		/* older blocks may lack the column; its value is 0 there */
 	uint8_t refers;			/* enum event_refers */
 	uint8_t is_null;		/* in a table, NULL stands for 0 if the column has names */
 	uint8_t shown_cnt;
@@ -39,14 +84,16 @@ struct event_column {
 	const char *name;
 };
 
-/* All columns, by kind then index; *ret_cnt is their number. */
-const struct event_column *event_columns(unsigned int *ret_cnt);
+/* A column; NULL: no such column. */
+const struct event_column *event_column(unsigned int kind, unsigned int index);
+unsigned int column_codec(unsigned int kind,
+			  unsigned int index); /* enum event_codec; 0: there is none */
+unsigned int column_tuple_cnt(unsigned int kind);	/* how many TUPLE columns the kind has */
+unsigned int column_xref_kind(unsigned int kind); /* the kind its XREF column refers to; 0: none */
 /* Number of values of a kind; 0 for an unknown kind. */
 unsigned int event_kind_values(unsigned int kind);
 /* "switch", "slab_alloc", ...; "?" for an unknown kind. */
 const char *event_kind_name(unsigned int kind);
-/* A column; NULL: no such column. */
-const struct event_column *event_column(unsigned int kind, unsigned int index);
 /* The name of a column's number; NULL: the number means nothing; "?": it is unknown. */
 const char *event_shown(const struct event_column *c, uint64_t value);
 /*

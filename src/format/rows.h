@@ -114,7 +114,7 @@ struct trace_hook_stat {
 	uint64_t run_cnt, run_time_ns;	/* while the kernel's run-time statistics were on */
 	uint64_t sampled_ns;		/* how long they were */
 	uint64_t sampled_cnt;		/* of attempted_cnt, those meanwhile */
-	uint64_t cost_ns;		/* not on disk: a reader's estimate, see hook_cost.h */
+	uint64_t cost_ns;		/* not on disk: a reader's estimate, see hook.h */
 };
 
 /*

@@ -82,7 +82,15 @@ struct token_reader {
 };
 
 /* Bytes of bit stream that cnt tokens ask for. A reader checks this first and then need not. */
-uint64_t token_bits_bytes(const uint8_t *tokens, size_t cnt);
+static inline uint64_t token_bits_bytes(const uint8_t *tokens, size_t cnt)
+{
+	uint64_t bits = 0;
+	size_t i;
+
+	for (i = 0; i < cnt; i++)
+		bits += token_extra_bits(tokens[i]);
+	return (bits + 7) / 8;
+}
 
 static inline uint64_t token_get(struct token_reader *r)
 {

@@ -7,6 +7,7 @@
 #ifndef TUPLE_DICT_H
 #define TUPLE_DICT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -44,33 +45,37 @@ static inline uint64_t tuple_hash(const uint64_t *tuple, unsigned int width)
 	return hash * 0x9e3779b97f4a7c15ull;
 }
 
+/* Whether the i-th tuple is this one; it counts as asked for then. */
+static inline bool tuple_dict_hit(const struct tuple_dict *d, uint32_t i, const uint64_t *tuple,
+				  unsigned int width)
+{
+	const uint64_t *v = d->values + (size_t)i * width;
+	uint64_t diff = 0;
+	unsigned int k;
+
+#pragma GCC unroll 10
+	for (k = 0; k < width; k++)
+		diff |= v[k] ^ tuple[k];
+	if (!diff)
+		d->hits[i]++;
+	return !diff;
+}
+
 /* The number of tuple (width values; pass a constant equal to d->width); TUPLE_NONE: no memory. */
 static inline uint32_t tuple_dict_add(struct tuple_dict *d, const uint64_t *tuple,
 				      unsigned int width)
 {
 	uint64_t hash = tuple_hash(tuple, width);
-	uint32_t slot, i;
-	unsigned int k;
+	uint32_t slot;
 
 	if (d->slots) {
 		const uint32_t *slots = d->slots;
 		uint32_t mask = (1u << d->bits) - 1;
 
 		for (slot = (uint32_t)(hash >> (64 - d->bits)); slots[slot];
-		     slot = (slot + 1) & mask) {
-			const uint64_t *v;
-			uint64_t diff = 0;
-
-			i = slots[slot] - 1;
-			v = d->values + (size_t)i * width;
-#pragma GCC unroll 10
-			for (k = 0; k < width; k++)
-				diff |= v[k] ^ tuple[k];
-			if (!diff) {
-				d->hits[i]++;
-				return i;
-			}
-		}
+		     slot = (slot + 1) & mask)
+			if (tuple_dict_hit(d, slots[slot] - 1, tuple, width))
+				return slots[slot] - 1;
 	}
 	return tuple_dict_add_slow(d, tuple, hash);
 }
@@ -79,21 +84,10 @@ static inline uint32_t tuple_dict_add(struct tuple_dict *d, const uint64_t *tupl
 static inline uint32_t tuple_dict_add_again(struct tuple_dict *d, const uint64_t *tuple,
 					    unsigned int width)
 {
-	uint64_t diff = 0;
 	uint32_t i;
-	unsigned int k;
 
-	if (d->cnt) {
-		const uint64_t *v = d->values + (size_t)d->last * width;
-
-#pragma GCC unroll 10
-		for (k = 0; k < width; k++)
-			diff |= v[k] ^ tuple[k];
-		if (!diff) {
-			d->hits[d->last]++;
-			return d->last;
-		}
-	}
+	if (d->cnt && tuple_dict_hit(d, d->last, tuple, width))
+		return d->last;
 	i = tuple_dict_add(d, tuple, width);
 	if (i != TUPLE_NONE)
 		d->last = i;

@@ -17,10 +17,6 @@ struct zpack {
 	ZSTD_CCtx *cctx;	/* NULL: nothing is packed */
 };
 
-struct zunpack {
-	ZSTD_DCtx *dctx;
-};
-
 int zpack_new(struct zpack **ret, int level)
 {
 	struct zpack *z = calloc(1, sizeof(*z));
@@ -79,27 +75,16 @@ int zpack_run(struct zpack *z, void *dst, size_t room, const void *src, size_t b
 	return CHUNK_PACK_NONE;
 }
 
+/* A struct zunpack is the library's context. */
 int zunpack_new(struct zunpack **ret)
 {
-	struct zunpack *z = calloc(1, sizeof(*z));
-
-	if (!z)
-		return -ENOMEM;
-	z->dctx = ZSTD_createDCtx();
-	if (!z->dctx) {
-		free(z);
-		return -ENOMEM;
-	}
-	*ret = z;
-	return 0;
+	*ret = (struct zunpack *)ZSTD_createDCtx();
+	return *ret ? 0 : -ENOMEM;
 }
 
 void zunpack_free(struct zunpack *z)
 {
-	if (!z)
-		return;
-	ZSTD_freeDCtx(z->dctx);
-	free(z);
+	ZSTD_freeDCtx((ZSTD_DCtx *)z);
 }
 
 int zunpack_run(struct zunpack *z, unsigned int pack, void *dst, size_t raw_bytes, const void *src,
@@ -116,7 +101,7 @@ int zunpack_run(struct zunpack *z, unsigned int pack, void *dst, size_t raw_byte
 		return 0;
 	case CHUNK_PACK_ZSTD:
 		/* One-pass decoding writes into dst and nowhere else, whatever the frame claims. */
-		n = ZSTD_decompressDCtx(z->dctx, dst, raw_bytes, src, bytes);
+		n = ZSTD_decompressDCtx((ZSTD_DCtx *)z, dst, raw_bytes, src, bytes);
 		return ZSTD_isError(n) || n != raw_bytes ? -EBADMSG : 0;
 	default:
 		return -EPROTONOSUPPORT;

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 #define DEPTH_MAX 8
 
 struct open_run {
@@ -124,15 +126,8 @@ static int enter(struct irq_track *t, struct cpu_stack *c, const struct irq_run 
 
 static int add_cut(struct open_run *o, uint64_t from_ns, uint64_t to_ns)
 {
-	if (o->cut_cnt == o->cut_cap) {
-		size_t cap = o->cut_cap ? o->cut_cap * 2 : 16;
-		struct irq_span *cuts = realloc(o->cuts, cap * sizeof(*cuts));
-
-		if (!cuts)
-			return -ENOMEM;
-		o->cuts = cuts;
-		o->cut_cap = cap;
-	}
+	if (array_reserve(&o->cuts, &o->cut_cap, o->cut_cnt + 1) < 0)
+		return -ENOMEM;
 	o->cuts[o->cut_cnt++] = (struct irq_span){ from_ns, to_ns };
 	return 0;
 }

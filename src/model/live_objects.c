@@ -230,6 +230,16 @@ static int hand_out(const struct live_slot *s, uint64_t bytes, enum live_end end
 	return sink ? sink(ctx, &obj, bytes, end) : 0;
 }
 
+/* Removes an object as a whole, and hands it out. */
+static int take(struct live_objects *o, struct live_slot *s, enum live_end end,
+		live_objects_sink sink, void *ctx)
+{
+	struct live_slot copy = *s;
+
+	remove_slot(o, s);
+	return hand_out(&copy, o->kind_rows[copy.kind].bytes, end, sink, ctx);
+}
+
 /* When the part (addr, order) leaves a block, inserts the rest of the block as smaller blocks. */
 static int split_block(struct live_objects *o, struct live_slot whole, uint64_t addr,
 		       unsigned int order)
@@ -345,7 +355,7 @@ static int take_pages(struct live_objects *o, uint64_t addr, unsigned int order,
 int live_objects_end(struct live_objects *o, uint32_t space, uint64_t addr, unsigned int order,
 		     live_objects_sink sink, void *ctx, uint64_t *ret_unknown)
 {
-	struct live_slot *s, copy;
+	struct live_slot *s;
 
 	*ret_unknown = 0;
 	if (o->page_bytes)
@@ -355,9 +365,7 @@ int live_objects_end(struct live_objects *o, uint32_t space, uint64_t addr, unsi
 		*ret_unknown = 1;
 		return 0;
 	}
-	copy = *s;
-	remove_slot(o, s);
-	return hand_out(&copy, o->kind_rows[copy.kind].bytes, LIVE_FREED, sink, ctx);
+	return take(o, s, LIVE_FREED, sink, ctx);
 }
 
 int live_objects_add(struct live_objects *o, uint32_t space, uint64_t addr, uint64_t ts_ns,
@@ -366,7 +374,7 @@ int live_objects_add(struct live_objects *o, uint32_t space, uint64_t addr, uint
 {
 	struct live_slot entry = { .addr = addr, .ts_ns = ts_ns, .owner = owner, .space = space,
 				   .round = o->round };
-	struct live_slot *s, copy;
+	struct live_slot *s;
 	uint64_t unknown = 0;
 	int ret = 0;
 
@@ -374,16 +382,11 @@ int live_objects_add(struct live_objects *o, uint32_t space, uint64_t addr, uint
 		return 0;
 	if (o->page_bytes) {
 		ret = take_pages(o, addr, kind->order, LIVE_LOST, sink, ctx, &unknown);
-		if (!ret && (s = find_live(o, 0, addr))) {
-			/* an unaligned block, or a larger one that begins here: damage */
-			copy = *s;
-			remove_slot(o, s);
-			ret = hand_out(&copy, o->kind_rows[copy.kind].bytes, LIVE_LOST, sink, ctx);
-		}
+		/* an unaligned block, or a larger one that begins here: damage */
+		if (!ret && (s = find_live(o, 0, addr)))
+			ret = take(o, s, LIVE_LOST, sink, ctx);
 	} else if ((s = find_live(o, space, addr))) {
-		copy = *s;
-		remove_slot(o, s);
-		ret = hand_out(&copy, o->kind_rows[copy.kind].bytes, LIVE_LOST, sink, ctx);
+		ret = take(o, s, LIVE_LOST, sink, ctx);
 	}
 	if (ret < 0)
 		return ret;

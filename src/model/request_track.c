@@ -168,14 +168,6 @@ static struct rq_entry *entry_of(struct request_track *b, const struct event *ev
 	return x;
 }
 
-/* Forgets the life; the entry keeps its address. */
-static void clear_life(struct rq_entry *x)
-{
-	memset(&x->r, 0, sizeof(x->r));
-	x->state = RQ_FREE;
-	x->life++;
-}
-
 static int hand_over(struct request_track *b, struct rq_entry *x, uint64_t end_ns,
 		     enum block_end end)
 {
@@ -187,13 +179,16 @@ static int hand_over(struct request_track *b, struct rq_entry *x, uint64_t end_n
 	return b->sink(b->ctx, &x->r);
 }
 
+/* Forgets the life before; the entry keeps its address. */
 static int begin_life(struct request_track *b, struct rq_entry *x, const struct event *ev)
 {
 	int ret = 0;
 
 	if (x->state == RQ_COMPLETED)	/* its done event was lost */
 		ret = hand_over(b, x, ev->ts_ns, BLOCK_END_DONE);
-	clear_life(x);
+	memset(&x->r, 0, sizeof(x->r));
+	x->state = RQ_FREE;
+	x->life++;
 	x->r.rq = ev->v[EV_REQUEST_RQ];
 	x->r.submitter = EVENT_ID_UNKNOWN;
 	return ret;
@@ -217,15 +212,18 @@ static void submitted_by(struct rq_entry *x, const struct event *ev, uint8_t ran
 	x->r.submitter = ev->flags & EVENT_F_IRQ ? EVENT_ID_UNKNOWN : ev->utid;
 }
 
+/* Queued or issued twice without a requeue: the same request again only if it is the same I/O. */
+static bool is_same_io(const struct rq_entry *x, const struct event *ev)
+{
+	return x->r.sector == ev->v[EV_REQUEST_SECTOR] && x->r.bytes == ev->v[EV_REQUEST_BYTES];
+}
+
 static int on_queue(struct request_track *b, struct rq_entry *x, const struct event *ev,
 		    bool is_start)
 {
-	/* inserted twice without a requeue: the same request again only if it is the same I/O */
-	bool again =
-		x->state == RQ_REQUEUED ||
-		(x->state == RQ_QUEUED && !(is_start ? x->r.start_ns : x->r.insert_ns)) ||
-		(x->state == RQ_QUEUED && !is_start && x->r.sector == ev->v[EV_REQUEST_SECTOR] &&
-		 x->r.bytes == ev->v[EV_REQUEST_BYTES]);
+	bool again = x->state == RQ_REQUEUED ||
+		     (x->state == RQ_QUEUED && !(is_start ? x->r.start_ns : x->r.insert_ns)) ||
+		     (x->state == RQ_QUEUED && !is_start && is_same_io(x, ev));
 	int ret;
 
 	if (!again || (is_start && x->state == RQ_REQUEUED)) {
@@ -245,10 +243,8 @@ static int on_queue(struct request_track *b, struct rq_entry *x, const struct ev
 
 static int on_issue(struct request_track *b, struct rq_entry *x, const struct event *ev)
 {
-	/* issued twice without a requeue: the same request again only if it is the same I/O */
 	bool again = x->state == RQ_QUEUED || x->state == RQ_REQUEUED ||
-		     (x->state == RQ_ISSUED && x->r.sector == ev->v[EV_REQUEST_SECTOR] &&
-		      x->r.bytes == ev->v[EV_REQUEST_BYTES] && !x->r.part_cnt);
+		     (x->state == RQ_ISSUED && is_same_io(x, ev) && !x->r.part_cnt);
 	uint64_t done = x->r.part_cnt ? x->r.bytes : 0;
 	uint64_t sector = x->r.sector;
 	int ret;
@@ -378,9 +374,7 @@ int request_track_event(struct request_track *b, const struct event *ev)
 		return on_done(b, x, ev);
 	case EVENT_REQUEST_MERGE:
 		if (x->state == RQ_FREE || x->state == RQ_FLUSH_TAIL) {
-			clear_life(x);
-			x->r.rq = ev->v[EV_REQUEST_RQ];
-			x->r.submitter = EVENT_ID_UNKNOWN;
+			begin_life(b, x, ev);	/* no life is handed over: 0 */
 			submitted_by(x, ev, 1);
 		}
 		describe(x, ev);
@@ -424,31 +418,15 @@ uint64_t request_track_life(const struct request_track *b, uint64_t rq, uint32_t
 
 const char *block_op_name(uint32_t cmd_flags)
 {
-	switch (cmd_flags & REQ_OP_MASK) {
-	case 0:
-		return "read";
-	case 1:
-		return "write";
-	case REQ_OP_FLUSH:
-		return "flush";
-	case 3:
-		return "discard";
-	case 5:
-		return "secure_erase";
-	case 7:
-	case 13:
-		return "zone_append";
-	case 9:
-		return "write_zeroes";
-	case 10:
-	case 11:
-	case 12:
-	case 15:
-	case 17:
-		return "zone_mgmt";
-	default:
-		return "other";
-	}
+	static const char *const names[] = {
+		[0] = "read", [REQ_OP_WRITE] = "write", [REQ_OP_FLUSH] = "flush", [3] = "discard",
+		[5] = "secure_erase", [7] = "zone_append", [9] = "write_zeroes",
+		[10] = "zone_mgmt", [11] = "zone_mgmt", [12] = "zone_mgmt", [13] = "zone_append",
+		[15] = "zone_mgmt", [17] = "zone_mgmt",
+	};
+	uint32_t op = cmd_flags & REQ_OP_MASK;
+
+	return op < sizeof(names) / sizeof(names[0]) && names[op] ? names[op] : "other";
 }
 
 uint64_t block_request_queued_ns(const struct block_request *r)

@@ -16,7 +16,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "record/encode/block_writer.h"
-#include "format/hook_cost.h"
+#include "format/hook.h"
 
 struct loss_seen {
 	uint64_t full[WIRE_HOOK_MAX], other[WIRE_HOOK_MAX];

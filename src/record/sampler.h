@@ -56,7 +56,7 @@ void sampler_begin(struct sampler *s, uint64_t start_ns);
 
 /*
  * What recording has cost until the last take, summed up since the beginning. bpf_ns is
- * extrapolated, see hook_cost.h.
+ * extrapolated, see hook.h.
  */
 struct sampler_cost {
 	uint64_t at_ns;			/* of the last take */

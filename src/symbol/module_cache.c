@@ -315,11 +315,15 @@ static bool add_separate(struct module *m, const char *root, const char *path)
 
 static void add_debug_files(struct module *m, const char *root)
 {
+	/* around the file's own directory */
+	static const struct {
+		const char *before, *behind;
+	} places[] = { { "", "" }, { "", "/.debug" }, { "/usr/lib/debug", "" } };
 	uint8_t id[ELF_BUILD_ID_MAX];
 	char hex[2 * ELF_BUILD_ID_MAX + 1], path[PATH_MAX];
 	const char *link, *slash = strrchr(m->path, '/');
 	int dir = slash ? (int)(slash - m->path) : 0;
-	size_t n = elf_symbols_build_id(m->symbols, id);
+	size_t n = elf_symbols_build_id(m->symbols, id), i;
 	uint32_t crc;
 
 	if (n > 1) {
@@ -332,16 +336,11 @@ static void add_debug_files(struct module *m, const char *root)
 	link = elf_symbols_link(m->symbols, &crc);
 	if (!link || !slash)
 		return;
-	if (snprintf(path, sizeof(path), "%.*s/%s", dir, m->path, link) < (int)sizeof(path) &&
-	    strcmp(path, m->path) && add_separate(m, root, path))
-		return;
-	if (snprintf(path, sizeof(path), "%.*s/.debug/%s", dir, m->path, link) <
-		    (int)sizeof(path) &&
-	    add_separate(m, root, path))
-		return;
-	if (snprintf(path, sizeof(path), "/usr/lib/debug%.*s/%s", dir, m->path, link) <
-	    (int)sizeof(path))
-		(void)add_separate(m, root, path);
+	for (i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+		if (snprintf(path, sizeof(path), "%s%.*s%s/%s", places[i].before, dir, m->path,
+			     places[i].behind, link) < (int)sizeof(path) &&
+		    strcmp(path, m->path) && add_separate(m, root, path))
+			return;
 }
 
 /*

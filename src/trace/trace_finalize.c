@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/hook_cost.h"
+#include "format/hook.h"
 #include "trace/trace_state.h"
 
 static int process_cmp(const void *a, const void *b)

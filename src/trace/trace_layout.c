@@ -193,7 +193,7 @@ static void name_event_column(struct trace_layout *p)
 		{ CHUNK_COL_TUPLE, "tuple", "INDEX" },
 	};
 	const struct event_column *c;
-	unsigned int cnt, i;
+	unsigned int i;
 
 	p->kind_name = event_kind_name(p->kind);
 	p->name = p->codec = "?";
@@ -204,12 +204,10 @@ static void name_event_column(struct trace_layout *p)
 		p->codec = p->column == CHUNK_COL_UTID && p->kind == EVENT_SWITCH ?
 				   "PREV" : shared[i].codec;
 	}
-	c = event_columns(&cnt);
-	for (i = 0; i < cnt; i++) {
-		if (c[i].kind != p->kind || c[i].index != p->column)
-			continue;
-		p->name = c[i].name;
-		p->codec = c[i].codec < sizeof(codecs) / sizeof(*codecs) ? codecs[c[i].codec] : "?";
+	c = event_column(p->kind, p->column);
+	if (c) {
+		p->name = c->name;
+		p->codec = c->codec < sizeof(codecs) / sizeof(*codecs) ? codecs[c->codec] : "?";
 	}
 }
 

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "format/columns.h"
+#include "format/event.h"
 
 struct column_input {
 	uint16_t kind_cnt[32];

@@ -13,7 +13,7 @@
 #include "analyze/fold/index_state.h"
 #include "base/buf.h"
 #include "format/chunk.h"
-#include "format/columns.h"
+#include "format/event.h"
 #include "format/zpack.h"
 #include "column_input.h"
 #include "edit/checkpoint_file.h"

@@ -327,58 +327,6 @@ static void fill_segment(struct fill *f, const struct block_segment *g)
 	}
 }
 
-/* ---- room ---- */
-
-static int rows_room(struct block_writer *w, unsigned int kind, uint32_t cnt)
-{
-	struct kind_rows *k = &w->rows[kind];
-	uint32_t cap = w->rows_cap[kind] ? w->rows_cap[kind] : 256;
-	unsigned int i;
-	void *p;
-
-	if (cnt <= w->rows_cap[kind])
-		return 0;
-	while (cap < cnt)
-		cap *= 2;
-	GROW(k->ts_ns)
-	GROW(k->utid)
-	GROW(k->tuple)
-	for (i = 0; i < EVENT_VALUES; i++) {
-		switch (column_codec(kind, i)) {
-		case 0:
-		case EVENT_CODEC_TUPLE:
-			break;
-		case EVENT_CODEC_UTID:
-			GROW(k->ref)
-			break;
-		default:
-			GROW(k->val[i])
-			break;
-		}
-	}
-	w->rows_cap[kind] = cap;
-	return 0;
-}
-
-static int rows_prepare(struct block_writer *w, unsigned int kind)
-{
-	struct kind_rows *k = &w->rows[kind];
-	uint32_t *pos = &w->pos[kind], total = 0;
-	unsigned int cpu;
-
-	for (cpu = 0; cpu < w->config.cpu_cnt; cpu++, pos += EVENT_KIND_CNT) {
-		uint32_t n = *pos;
-
-		k->cpu_start[cpu] = total;
-		*pos = total;
-		total += n;
-	}
-	k->cpu_start[cpu] = total;
-	k->cnt = total;
-	tuple_dict_reset(&k->tuples);
-	return rows_room(w, kind, total);
-}
-
 /* The block's first and last instant, and late rows, from the ordered rows of a kind and CPU. */
 static void note_ends(struct block_writer *w, const struct kind_rows *k, unsigned int cpu)
 {
@@ -402,7 +350,7 @@ int block_fill_rows(struct block_writer *w, const struct block_slice *s)
 	int r = 0;
 
 	for (kind = 1; kind < EVENT_KIND_CNT && r == 0; kind++)
-		r = rows_prepare(w, kind);
+		r = kind_rows_place(&w->rows[kind], kind, &w->pos[kind], w->config.cpu_cnt);
 	if (r < 0)
 		return r;
 	w->steps.cnt = 0;
@@ -434,20 +382,10 @@ int block_fill_rows(struct block_writer *w, const struct block_slice *s)
 
 void block_fill_done(struct block_writer *w)
 {
-	unsigned int kind, i;
+	unsigned int kind;
 
-	for (kind = 0; kind < EVENT_KIND_CNT; kind++) {
-		struct kind_rows *k = &w->rows[kind];
-
-		free(k->cpu_start);
-		free(k->ts_ns);
-		free(k->utid);
-		free(k->ref);
-		free(k->tuple);
-		for (i = 0; i < EVENT_VALUES; i++)
-			free(k->val[i]);
-		tuple_dict_done(&k->tuples);
-	}
+	for (kind = 0; kind < EVENT_KIND_CNT; kind++)
+		kind_rows_done(&w->rows[kind]);
 	free(w->slots.thread);
 	free(w->slots.utid);
 	free(w->slots.hits);

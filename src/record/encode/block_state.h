@@ -93,7 +93,6 @@ struct block_writer {
 	struct block_seen seen[BLOCK_SEEN_CNT];
 	struct block_seen_pid seen_pids[BLOCK_SEEN_PIDS];
 	struct kind_rows rows[EVENT_KIND_CNT];
-	uint32_t rows_cap[EVENT_KIND_CNT];
 	uint32_t *tally;		/* cpu * WIRE_HOOK_MAX + hook: the slice's records */
 	uint32_t *pos;	/* cpu * EVENT_KIND_CNT + kind: counts, then the next row to fill */
 	struct block_steps tasks;	/* the slice's task records */

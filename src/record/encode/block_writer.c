@@ -18,12 +18,9 @@ static int writer_alloc(struct block_writer *w)
 {
 	unsigned int cpu_cnt = w->config.cpu_cnt, kind;
 
-	for (kind = 0; kind < EVENT_KIND_CNT; kind++) {
-		w->rows[kind].tuples.width = 1 + column_tuple_cnt(kind);
-		w->rows[kind].cpu_start = calloc(cpu_cnt + 1, sizeof(uint32_t));
-		if (!w->rows[kind].cpu_start)
+	for (kind = 0; kind < EVENT_KIND_CNT; kind++)
+		if (kind_rows_init(&w->rows[kind], kind, cpu_cnt) < 0)
 			return -ENOMEM;
-	}
 	w->tally = calloc((size_t)WIRE_HOOK_MAX * cpu_cnt, sizeof(*w->tally));
 	w->pos = calloc((size_t)EVENT_KIND_CNT * cpu_cnt, sizeof(*w->pos));
 	w->runners = calloc(cpu_cnt, sizeof(*w->runners));

@@ -23,7 +23,7 @@
 #include "base/array.h"
 #include "base/hash_map.h"
 #include "record/encode/block_state.h"
-#include "format/hook_name.h"
+#include "format/hook.h"
 
 #define UNSEEN_ADDRESSES_MAX 65536
 

@@ -16,7 +16,7 @@
 
 #include "base/hash_map.h"
 #include "record/encode/block_state.h"
-#include "format/hook_name.h"
+#include "format/hook.h"
 
 #define OWNER_INODES_MAX 65536
 #define OWNER_SHARED_NS                                                                            \

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "format/columns.h"
+#include "format/event.h"
 #include "record/tasks/task_table_state.h"
 
 /*

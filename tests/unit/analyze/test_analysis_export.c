@@ -13,7 +13,7 @@
 #include <sqlite3.h>
 
 #include "analyze/engine/analysis.h"
-#include "analyze/engine/schema_sql.h"
+#include "analyze/engine/statement.h"
 #include "analyze/engine/table.h"
 #include "tests/unit/gen/gen_trace.h"
 #include "tests/unit/gen/table_rows.h"

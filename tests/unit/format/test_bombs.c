@@ -19,7 +19,7 @@
 #include "base/buf.h"
 #include "base/crc32c.h"
 #include "format/block_out.h"
-#include "format/columns.h"
+#include "format/event.h"
 #include "edit/trace_check.h"
 #include "tests/unit/gen/gen_trace.h"
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "format/hook_cost.h"
+#include "format/hook.h"
 #include "record/guard/budget.h"
 #include "record/guard/gaps.h"
 

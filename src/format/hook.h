@@ -1,14 +1,23 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * hook_cost: estimates what a hook's programs cost in an interval from a sample of it. Threads:
- * any. No errors.
+ * hook: names for the hook numbers in loss and cost rows, and an estimate of what a hook's programs
+ * cost in an interval from a sample of it. Threads: any. No errors.
  */
-#ifndef HOOK_COST_H
-#define HOOK_COST_H
+#ifndef HOOK_H
+#define HOOK_H
 
 #include <stdint.h>
 
 #include "format/rows.h"
+
+struct hook_name {
+	const char *name;	/* "KMALLOC" */
+	const char *source;	/* "alloc.slab", as in -e */
+	uint8_t cls;		/* as in trace_loss.cls */
+};
+
+/* NULL: this version has no such hook. */
+const struct hook_name *hook_name_find(unsigned int hook);
 
 /* The mean over many intervals of one hook. All zeros: nothing is known yet. */
 struct hook_mean {
@@ -29,4 +38,4 @@ static inline void hook_mean_add(struct hook_mean *m, const struct trace_hook_st
  */
 uint64_t hook_cost_ns(const struct trace_hook_stat *row, const struct hook_mean *mean);
 
-#endif /* HOOK_COST_H */
+#endif /* HOOK_H */

@@ -1,11 +1,27 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * hook_cost: a ratio estimate, drawn towards the mean as if MEAN_WEIGHT more events of mean cost
- * had been seen, so that a single slow run does not speak for ten thousand.
+ * hook: a table made from the declared hooks; and a ratio estimate of a hook's cost, drawn towards
+ * the mean as if MEAN_WEIGHT more events of mean cost had been seen, so that a single slow run does
+ * not speak for ten thousand.
  */
-#include "format/hook_cost.h"
+#include "format/hook.h"
+
+#include <stddef.h>
+
+#include "event_lists.h"
 
 #define MEAN_WEIGHT 16
+
+const struct hook_name *hook_name_find(unsigned int hook)
+{
+	static const struct hook_name names[] = {
+#define X(id, name_, class_, source_) [id] = { #name_, source_, EVENT_CLASS_##class_ },
+		EVENT_HOOKS(X)
+#undef X
+	};
+
+	return hook < sizeof(names) / sizeof(names[0]) && names[hook].name ? &names[hook] : NULL;
+}
 
 /* A trace may hold any value, and converting one that does not fit is undefined in C. */
 static uint64_t whole_ns(double ns)

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * code_text: kernel frames are named by their address, user frames by process, address and time.
+ * What is wrong with a site has two words, one for tables and one for people.
+ */
+#include "analyze/engine/code_text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- sites ---- */
+
+static const struct {
+	const char *word, *text;
+} reasons[TRACE_SITE_WHY_CNT] = {
+	[TRACE_SITE_STRIPPED] = { "stripped", "stripped" },
+	[TRACE_SITE_NO_FUNCTION] = { "no_function", "no function there" },
+	[TRACE_SITE_ANONYMOUS] = { "anonymous", "anonymous memory" },
+	[TRACE_SITE_EXITED] = { "exited", "process had exited" },
+	[TRACE_SITE_DELETED] = { "deleted", "file was deleted" },
+	[TRACE_SITE_CHANGED] = { "changed", "file was replaced" },
+	[TRACE_SITE_UNREADABLE] = { "unreadable", "unreadable" },
+	[TRACE_SITE_UNMAPPED] = { "unmapped", "not mapped" },
+};
+
+const char *site_text_why(const struct trace_site *s)
+{
+	if (s->why == TRACE_SITE_NAMED)
+		return NULL;
+	return s->why < TRACE_SITE_WHY_CNT ? reasons[s->why].word : "unknown";
+}
+
+static const char *file_of(const struct trace_site *s)
+{
+	const char *slash = strrchr(s->module, '/');
+
+	return slash && slash[1] ? slash + 1 : s->module;
+}
+
+void site_text_format(char *to, size_t size, const struct trace_site *s, bool with_offset)
+{
+	const char *why = s->why < TRACE_SITE_WHY_CNT ? reasons[s->why].text : "unknown";
+	const char *file = file_of(s);
+
+	if (s->symbol[0] && with_offset)
+		snprintf(to, size, "%.300s+0x%" PRIx64 " [%.160s]", s->symbol, s->symbol_offset,
+			 file);
+	else if (s->symbol[0])
+		snprintf(to, size, "%.300s", s->symbol);
+	else if (file[0] && file[0] != '[')
+		snprintf(to, size, "%.300s+0x%" PRIx64 " (%s)", file, s->module_offset, why);
+	else if (file[0])
+		snprintf(to, size, "%.300s+0x%" PRIx64, file, s->module_offset);
+	else if (with_offset)
+		snprintf(to, size, "0x%" PRIx64 " (%s)", s->addr, why);
+	else
+		snprintf(to, size, "(%s)", why);
+}
+
+/* ---- stacks ---- */
+
+static void frame_text(char *to, size_t size, const struct trace *t, const struct trace_frame *f,
+		       uint64_t ts_ns)
+{
+	const char *name;
+	const struct trace_site *s;
+
+	if (f->upid) {
+		s = trace_site_find(t, f->upid, f->addr, ts_ns);
+		if (s)
+			site_text_format(to, size, s, false);
+		else
+			snprintf(to, size, "0x%" PRIx64, f->addr);
+		return;
+	}
+	name = name_text(t, TRACE_NAME_SYMBOL, f->addr);
+	if (name)
+		snprintf(to, size, "%.*s", (int)strcspn(name, "+"), name);
+	else
+		snprintf(to, size, "0x%" PRIx64, f->addr);
+}
+
+/*
+ * How many of the innermost frames are the tracepoint's and the recorder's own program. Of slab
+ * objects they were cut off when the stack was recorded, since it is known who asked; of pages it
+ * is not.
+ */
+static size_t own_frames(const struct trace *t, const struct trace_frame *f, size_t cnt)
+{
+	static const char *const own[] = { "__traceiter_", "bpf_trace_run" };
+	const char *name;
+	size_t i, k, skip = 0;
+
+	for (i = 0; i < cnt && i < 8 && !f[i].upid; i++) {
+		name = name_text(t, TRACE_NAME_SYMBOL, f[i].addr);
+		for (k = 0; name && k < sizeof(own) / sizeof(own[0]); k++)
+			if (!strncmp(name, own[k], strlen(own[k])))
+				skip = i + 1;
+	}
+	return skip;
+}
+
+/* The kernel's frames come first, as the innermost ones. */
+static size_t kernel_frames(const struct trace_frame *f, size_t cnt)
+{
+	size_t i = 0;
+
+	while (i < cnt && !f[i].upid)
+		i++;
+	return i;
+}
+
+bool stack_text_add(struct buf *out, const struct trace *t, uint64_t stack, uint64_t ts_ns,
+		    enum stack_part part)
+{
+	char text[SITE_TEXT_MAX], *p;
+	size_t cnt, i, inner, outer;
+	const struct trace_frame *f = trace_stack_find(t, stack, &cnt);
+
+	inner = part == STACK_USER ? kernel_frames(f, cnt) : own_frames(t, f, cnt);
+	outer = part == STACK_KERNEL ? kernel_frames(f, cnt) : cnt;
+	if (part == STACK_KERNEL ? inner >= outer : part == STACK_USER && cnt && inner >= outer)
+		return false;
+	if (!cnt)
+		buf_add(out, "[no stack]", 10);
+	for (i = outer; i-- > inner;) {
+		frame_text(text, sizeof(text), t, &f[i], ts_ns);
+		for (p = text; *p; p++)
+			if (*p == ';' || *p == '\n')
+				*p = ':';
+		buf_add(out, text, strlen(text));
+		if (i > inner)
+			buf_add(out, ";", 1);
+	}
+	buf_add(out, "", 1);
+	return true;
+}
+
+/* ---- interrupts ---- */
+
+/* The kernel's numbers of soft interrupts have been the same for longer than there is BTF. */
+#define NAMES(names) (sizeof(names) / sizeof((names)[0]))
+
+static const char *const types[EVENT_IRQ_TYPE_CNT] = {
+	[EVENT_IRQ_LINE] = "irq", [EVENT_IRQ_SOFT] = "softirq", [EVENT_IRQ_LOCAL] = "local"
+};
+
+const char *irq_type_name(uint64_t type)
+{
+	return type < EVENT_IRQ_TYPE_CNT && types[type] ? types[type] : "?";
+}
+
+unsigned int irq_type_find(const char *name)
+{
+	unsigned int i;
+
+	for (i = EVENT_IRQ_LINE; i < EVENT_IRQ_TYPE_CNT; i++)
+		if (!strcmp(types[i], name))
+			return i;
+	return 0;
+}
+
+const char *irq_vector_name(const struct trace *t, uint64_t type, uint64_t vector)
+{
+	static const char *const soft[] = { "HI",	"TIMER",   "NET_TX", "NET_RX",	"BLOCK",
+					    "IRQ_POLL", "TASKLET", "SCHED",  "HRTIMER", "RCU" };
+	static const char *const local[] = {
+		[EVENT_VECTOR_TIMER] = "timer",
+		[EVENT_VECTOR_RESCHEDULE] = "reschedule",
+		[EVENT_VECTOR_CALL] = "call_function",
+		[EVENT_VECTOR_CALL_SINGLE] = "call_function_single",
+		[EVENT_VECTOR_IRQ_WORK] = "irq_work",
+	};
+
+	switch (type) {
+	case EVENT_IRQ_LINE:
+		return name_text(t, TRACE_NAME_IRQ, vector + 1);
+	case EVENT_IRQ_SOFT:
+		return vector < NAMES(soft) ? soft[vector] : NULL;
+	case EVENT_IRQ_LOCAL:
+		return vector < NAMES(local) ? local[vector] : NULL;
+	default:
+		return NULL;
+	}
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* code_text: how people read code addresses, stacks of them, and interrupts. Threads: any. */
+#ifndef CODE_TEXT_H
+#define CODE_TEXT_H
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "trace/trace.h"
+
+/* The name of a number, which belongs to the trace; NULL: none is known. */
+static inline const char *name_text(const struct trace *t, enum trace_name_type type, uint64_t id)
+{
+	const struct trace_name *n = trace_name_find(t, type, id);
+
+	return n ? n->name : NULL;
+}
+
+#define SITE_TEXT_MAX 512
+
+/*
+ * Writes a user-space code address, cut to size:
+ *
+ *     make_node+0x1f [libtree.so]    libtree.so+0x11a3 (stripped)    0x7f21c0a3 (anonymous memory)
+ *
+ * Without the offset in the function and its file it is what stacks show.
+ */
+void site_text_format(char *to, size_t size, const struct trace_site *s, bool with_offset);
+/* "stripped", "exited", ... as in user_sites.unresolved; NULL: it has a name. */
+const char *site_text_why(const struct trace_site *s);
+
+enum stack_part { STACK_ALL, STACK_USER, STACK_KERNEL };
+
+/*
+ * Appends a stack in one line with a NUL, outermost function first, as flame graph tools want it:
+ *
+ *     main;sites_outer;sites_alpha
+ *
+ * or its frames of user space or of the kernel. User frames are what they were at ts_ns. A frame
+ * without a name is what site_text_format() has for it, a kernel one its address. A ';' in a name
+ * becomes ':'. False: a part of which it has no frame; nothing was appended. Of a stack without any
+ * frame, all and the user's part are "[no stack]". Memory failures are kept in out.
+ */
+bool stack_text_add(struct buf *out, const struct trace *t, uint64_t stack, uint64_t ts_ns,
+		    enum stack_part part);
+
+/* Numbers of interrupts are those of EVENT_IRQ rows. "irq", "softirq", "local"; "?": no type. */
+const char *irq_type_name(uint64_t type);
+/* The type of such a name, or 0. */
+unsigned int irq_type_find(const char *name);
+/*
+ * "NET_RX", "timer"; of a line the names of its handlers, which belong to the trace. NULL: none is
+ * known.
+ */
+const char *irq_vector_name(const struct trace *t, uint64_t type, uint64_t vector);
+
+#endif /* CODE_TEXT_H */

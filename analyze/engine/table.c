@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* table: which tables there are, and their rows one after the other. */
+#include "analyze/engine/table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FEW_ROWS 100.0
+#define BATCH_KEEP_ROWS 4096
+
+static const struct table_def *const families[] = {
+	tables_of_lists,    tables_of_events, tables_of_slices, tables_of_allocations,
+	tables_of_requests, tables_of_cpu,    tables_of_waits,	tables_of_memory,
+	tables_of_spikes,   tables_of_io,     tables_of_loss,	tables_of_patterns,
+	tables_of_devices,  tables_of_levels,	tables_of_irqs,
+};
+
+#define FAMILY_CNT (sizeof(families) / sizeof(families[0]))
+struct cell *rowbuf_add(struct rowbuf *rb)
+{
+	struct cell *row;
+
+	if (rb->row_cnt == rb->row_cap) {
+		size_t cap = rb->row_cap ? rb->row_cap * 2 : 64;
+		struct cell *cells = realloc(rb->cells, cap * rb->col_cnt * sizeof(*cells));
+
+		if (!cells)
+			return NULL;
+		rb->cells = cells;
+		rb->row_cap = cap;
+	}
+	row = &rb->cells[rb->row_cnt++ * rb->col_cnt];
+	memset(row, 0, rb->col_cnt * sizeof(*row));
+	return row;
+}
+
+const struct table_def *table_find(const char *name)
+{
+	const struct table_def *d;
+	size_t i;
+
+	for (i = 0; i < FAMILY_CNT; i++)
+		for (d = families[i]; d->name; d++)
+			if (!sqlite3_stricmp(d->name, name))
+				return d;
+	return NULL;
+}
+
+const struct table_def *table_at(unsigned int n)
+{
+	const struct table_def *d;
+	size_t i;
+
+	for (i = 0; i < FAMILY_CNT; i++)
+		for (d = families[i]; d->name; d++)
+			if (!n--)
+				return d;
+	return NULL;
+}
+
+static uint64_t number_at(const void *field, unsigned int bytes)
+{
+	switch (bytes) {
+	case 1:
+		return *(const uint8_t *)field;
+	case 2:
+		return *(const uint16_t *)field;
+	case 4:
+		return *(const uint32_t *)field;
+	default:
+		return *(const uint64_t *)field;
+	}
+}
+
+static void number_cell(const struct analysis *a, const struct table_column *col, uint64_t v,
+			struct cell *c)
+{
+	switch (col->use) {
+	case FIELD_FLAG:
+		cell_int(c, !!(v & col->mask));
+		break;
+	case FIELD_INSTANT:
+		cell_int(c, context_rel(a, v));
+		break;
+	case FIELD_KNOWN_INSTANT:
+		if (v)
+			cell_int(c, context_rel(a, v));
+		break;
+	case FIELD_THREAD:
+		cell_int(c, dense_utid(&a->ids, dense_thread(&a->ids, (uint32_t)v)));
+		break;
+	case FIELD_PROCESS:
+		cell_int(c, dense_upid(&a->ids, dense_process(&a->ids, (uint32_t)v)));
+		break;
+	default:
+		if (v || col->use == FIELD_NUMBER)
+			cell_int(c, (int64_t)v);
+	}
+}
+
+void table_row_cells(const struct analysis *a, const struct table_def *def, const void *row,
+		     struct cell *c)
+{
+	unsigned int i;
+
+	for (i = 0; i < def->col_cnt; i++) {
+		const struct table_column *col = &def->cols[i];
+		const void *field = (const uint8_t *)row + col->offset;
+		const char *text;
+
+		if (col->use == FIELD_TEXT || col->use == FIELD_NOT_EMPTY) {
+			text = *(const char *const *)field;
+			if (col->use == FIELD_TEXT || (text && *text))
+				cell_text(&c[i], text);
+		} else if (col->use) {
+			number_cell(a, col, number_at(field, col->bytes), &c[i]);
+		}
+	}
+}
+
+double table_row_cnt(const struct analysis *a, const struct table_def *def)
+{
+	size_t cnt, i;
+	const struct trace_block *blocks = trace_blocks(a->trace, &cnt);
+	double sum = 0;
+	unsigned int k;
+
+	if (!def->kinds)
+		return def->row_cnt ? def->row_cnt(a, def) : FEW_ROWS;
+	for (i = 0; i < cnt; i++)
+		for (k = 0; k < EVENT_KIND_CNT; k++)
+			if (def->kinds & 1u << k)
+				sum += (double)blocks[i].kind_cnt[k];
+	return sum / def->events_per_row;
+}
+
+int table_scan_open(struct table_scan *s, struct analysis *a, const struct table_def *def,
+		    const struct table_query *q, struct err *e)
+{
+	int ret;
+
+	s->def = def;
+	s->rows.col_cnt = def->col_cnt + def->arg_cnt;
+	ret = def->open(a, def, q, &s->state, e);
+	s->more = !ret;
+	return ret;
+}
+
+int table_scan_next(struct table_scan *s, const struct cell **ret, struct err *e)
+{
+	int r;
+
+	if (s->at < s->rows.row_cnt) {
+		*ret = &s->rows.cells[s->at++ * s->rows.col_cnt];
+		return 1;
+	}
+	if (s->rows.row_cap > BATCH_KEEP_ROWS) {
+		free(s->rows.cells);
+		s->rows.cells = NULL;
+		s->rows.row_cap = 0;
+	}
+	s->rows.row_cnt = s->at = 0;
+	while (s->more && !s->rows.row_cnt) {
+		r = s->def->step(s->state, &s->rows, e);
+		if (r < 0)
+			return r;
+		s->more = r > 0;
+	}
+	if (!s->rows.row_cnt)
+		return 0;
+	*ret = &s->rows.cells[s->at++ * s->rows.col_cnt];
+	return 1;
+}
+
+void table_scan_close(struct table_scan *s)
+{
+	if (s->state)
+		s->def->close(s->state);
+	s->state = NULL;
+	s->rows.row_cnt = s->at = 0;
+	s->more = false;
+}
+
+void table_scan_done(struct table_scan *s)
+{
+	table_scan_close(s);
+	free(s->rows.cells);
+	memset(s, 0, sizeof(*s));
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * export: what the parts of an export to SQLite share. Private to analyze/export.
+ *
+ *     event tables --[export_rows]--> [export_fill: a thread for each table] --bulk_load--> file
+ *     lists        --analysis_table()--> [export_sql] --INSERT--> file
+ */
+#ifndef EXPORT_H
+#define EXPORT_H
+
+#include "analyze/engine/table.h"
+
+/*
+ * PRAGMA application_id of the export of a whole trace, "ebpf" in ASCII. The next export of a whole
+ * trace may replace such a file.
+ */
+#define EXPORT_APPLICATION_ID 0x65627066
+
+/* An export in progress. */
+struct export_to {
+	struct analysis *a;
+	const struct export_request *request;
+	bool whole; /* the whole trace; else the window */
+	int64_t from_ns, to_ns; /* the window, from the trace's start */
+	const char *path; /* of the file that is written, for messages */
+	const char *dir; /* for temporary files */
+	sqlite3 *db; /* the file; NULL while it is not open */
+	bool inserts; /* its pages are of a kind that is not written here */
+	bool replaces; /* a file that exists */
+	_Atomic uint64_t row_cnt; /* written */
+	uint64_t all_rows; /* expected */
+};
+
+/* ---- export_rows: the rows of an event table, or of a table made of events ---- */
+
+/*
+ * Opened and closed in the thread of the analysis. Any one thread may read it while that thread
+ * does nothing but look at lists.
+ */
+struct export_rows;
+
+int export_rows_open(struct export_rows **ret, const struct export_to *x,
+		     const struct table_def *def, struct err *e);
+void export_rows_close(struct export_rows *r);
+/* 1 and a row with texts that are safe, valid until the next call; 0: no more; -errno. */
+int export_rows_next(struct export_rows *r, const struct value **ret, struct err *e);
+
+/*
+ * Makes a text of the trace safe to print (base/textsafe.h): v->text stays where it is safe
+ * already, else it becomes a copy in room, which grows. 0 or -ENOMEM.
+ */
+struct export_text {
+	char *data;
+	size_t cap;
+};
+int export_text_safe(struct export_text *room, struct value *v);
+
+/* ---- export_fill: the event tables of a new file, and their indexes, as pages ---- */
+
+/* Whether this fills the table. Other tables are small lists. */
+bool export_fill_has(const struct table_def *def);
+/*
+ * SQLite has made x->path, with empty tables; no one has it open. There are as many threads at a
+ * time as CPUs, but at most four; the caller's thread waits and tells the progress. Memory does not
+ * grow with the trace. Sets x->inserts, and does nothing else, where pages cannot be written. 0 or
+ * -errno.
+ */
+int export_fill(struct export_to *x, struct err *e);
+
+/* ---- export_sql: what is done by SQL. Threads: one. ---- */
+
+/* Opens x->path for writing. */
+int export_sql_open(struct export_to *x, struct err *e);
+/* Closes x->db, with an error if SQLite reports one. */
+int export_sql_close(struct export_to *x, struct err *e);
+/* Statements without rows, one after the other. */
+int export_sql_run(const struct export_to *x, const char *sql, struct err *e);
+/* Inserts all rows of the tables that are not filled yet, inside the caller's transaction. */
+int export_sql_insert(struct export_to *x, struct err *e);
+
+#endif /* EXPORT_H */
