@@ -24,7 +24,6 @@ struct list_ops {
 	 * rows, which are neighbours. NULL: the list is searched.
 	 */
 	size_t (*find)(const struct analysis *a, int64_t key, size_t *ret_cnt);
-	unsigned int needs;	/* enum trace_need */
 };
 
 struct list_scan {
@@ -42,10 +41,6 @@ static int list_open(struct analysis *a, const struct table_def *def, const stru
 		return err_set(e, -ENOMEM, "out of memory");
 	s->a = a;
 	s->ops = def->data;
-	if (trace_need(a->trace, s->ops->needs, e) < 0) {
-		free(s);
-		return -EIO;
-	}
 	s->end = s->ops->cnt(a);
 	if (q->has_key && q->key.type == VALUE_INT && s->ops->find) {
 		size_t cnt = 1, i = s->ops->find(a, q->key.i, &cnt);
@@ -615,20 +610,18 @@ static double list_row_cnt(const struct analysis *a, const struct table_def *def
 {
 	const struct list_ops *ops = def->data;
 
-	/* reading the table reports the failure */
-	return trace_need(a->trace, ops->needs, NULL) < 0 ? 0 : (double)ops->cnt(a);
+	return (double)ops->cnt(a);
 }
 
 /* clang-format off */
-#define LIST_TABLE_OF(needs_, sql_name, columns, time, key, cnt_, row_, find_, doc_)               \
+#define LIST_TABLE(sql_name, columns, time, key, cnt_, row_, find_, doc_)                          \
 	{                                                                                          \
 		.name = sql_name, .doc = doc_, .cols = columns,                                    \
 		.col_cnt = sizeof(columns) / sizeof(columns[0]), .time_col = time, .cpu_col = -1,  \
 		.utid_col = -1, .key_col = key, .is_exported = true, .row_cnt = list_row_cnt,      \
-		.data = &(const struct list_ops){ cnt_, row_, find_, needs_ },                     \
+		.data = &(const struct list_ops){ cnt_, row_, find_ },                     \
 		.open = list_open, .step = list_step, .close = free,                               \
 	}
-#define LIST_TABLE(...) LIST_TABLE_OF(0, __VA_ARGS__)
 
 const struct table_def tables_of_lists[] = {
 	LIST_TABLE("processes", process_cols, -1, 0, process_cnt, process_row, process_find,
@@ -639,23 +632,20 @@ const struct table_def tables_of_lists[] = {
 	LIST_TABLE("devices", device_cols, -1, -1, device_cnt, device_row, NULL, "block devices"),
 	LIST_TABLE("names", name_cols, -1, -1, name_cnt, name_row, NULL,
 		   "names of caches, devices, cgroups, kernel code addresses and files"),
-	LIST_TABLE_OF(TRACE_NEED_SITES, "user_sites", user_site_cols, -1, -1, user_site_cnt,
-		      user_site_row, NULL,
+	LIST_TABLE("user_sites", user_site_cols, -1, -1, user_site_cnt, user_site_row, NULL,
 		   "what is at user-space code addresses that asked for memory"),
-	LIST_TABLE_OF(TRACE_NEED_FRAMES, "stack_frames", frame_cols, -1, 0, frame_cnt, frame_row,
-		      frame_find,
+	LIST_TABLE("stack_frames", frame_cols, -1, 0, frame_cnt, frame_row, frame_find,
 		   "frames of the stacks of allocations"),
-	LIST_TABLE_OF(TRACE_NEED_TASK_EVENTS, "task_events", task_event_cols, 0, -1,
-		      task_event_cnt, task_event_row, NULL,
+	LIST_TABLE("task_events", task_event_cols, 0, -1, task_event_cnt, task_event_row, NULL,
 		   "forks, execs, renames, exits, cgroup moves, snapshot rows"),
 	LIST_TABLE("rss_baselines", rss_baseline_cols, -1, -1, rss_baseline_cnt, rss_baseline_row,
 		   NULL,
 		   "memory of each process when the recording began"),
 	LIST_TABLE("losses", loss_cols, -1, -1, loss_cnt, loss_row, NULL,
 		   "events that were lost, where and why"),
-	LIST_TABLE_OF(TRACE_NEED_COSTS, "cost", cost_cols, -1, -1, cost_cnt, cost_row, NULL,
-		      "what the recorder itself used"),
-	LIST_TABLE_OF(TRACE_NEED_HOOK_STATS, "hook_stats", hook_stat_cols, -1, -1, hook_stat_cnt,
+	LIST_TABLE("cost", cost_cols, -1, -1, cost_cnt, cost_row, NULL,
+		   "what the recorder itself used"),
+	LIST_TABLE("hook_stats", hook_stat_cols, -1, -1, hook_stat_cnt,
 		      hook_stat_row, NULL,
 		   "events attempted and read per kernel hook"),
 	LIST_TABLE("source_gaps", gap_cols, -1, -1, gap_cnt, gap_row, NULL,

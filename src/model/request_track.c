@@ -31,13 +31,14 @@ struct rq_entry {
 	struct block_request r;
 	uint32_t key_dev;	/* the address is r.rq, or key_rq before the first life */
 	uint64_t key_rq;
-	uint64_t life;		/* number of lives so far */
+	uint64_t life;		/* its number among all lives */
 	uint32_t noted;		/* the last round of notes that has it */
 	uint8_t state;
 };
 
 struct request_track {
-	request_track_sink sink;
+	request_track_sink sink;	/* NULL: nobody wants them */
+	uint64_t life_cnt;	/* of all addresses */
 	void *ctx;
 	struct hash_map map;
 	struct rq_entry *entries;
@@ -131,7 +132,8 @@ static struct rq_entry *entry_at(struct request_track *b, uint64_t rq, uint64_t 
 		return NULL;
 	}
 	if (ret)
-		b->entries[i] = (struct rq_entry){ .key_rq = rq, .key_dev = (uint32_t)dev };
+		b->entries[i] = (struct rq_entry){ .key_rq = rq, .key_dev = (uint32_t)dev,
+						   .life = b->life_cnt++ };
 	return &b->entries[i];
 }
 
@@ -169,11 +171,11 @@ static struct rq_entry *entry_of(struct request_track *b, const struct event *ev
 }
 
 /* Forgets the life; the entry keeps its address. */
-static void clear_life(struct rq_entry *x)
+static void clear_life(struct request_track *b, struct rq_entry *x)
 {
 	memset(&x->r, 0, sizeof(x->r));
 	x->state = RQ_FREE;
-	x->life++;
+	x->life = b->life_cnt++;
 }
 
 static int hand_over(struct request_track *b, struct rq_entry *x, uint64_t end_ns,
@@ -184,7 +186,7 @@ static int hand_over(struct request_track *b, struct rq_entry *x, uint64_t end_n
 	x->state = RQ_FREE;
 	if (end == BLOCK_END_DONE && x->r.flush_seq && x->r.bytes)
 		x->state = RQ_FLUSH_TAIL;
-	return b->sink(b->ctx, &x->r);
+	return b->sink ? b->sink(b->ctx, &x->r) : 0;
 }
 
 static int begin_life(struct request_track *b, struct rq_entry *x, const struct event *ev)
@@ -193,7 +195,7 @@ static int begin_life(struct request_track *b, struct rq_entry *x, const struct 
 
 	if (x->state == RQ_COMPLETED)	/* its done event was lost */
 		ret = hand_over(b, x, ev->ts_ns, BLOCK_END_DONE);
-	clear_life(x);
+	clear_life(b, x);
 	x->r.rq = ev->v[EV_REQUEST_RQ];
 	x->r.submitter = EVENT_ID_UNKNOWN;
 	return ret;
@@ -378,7 +380,7 @@ int request_track_event(struct request_track *b, const struct event *ev)
 		return on_done(b, x, ev);
 	case EVENT_REQUEST_MERGE:
 		if (x->state == RQ_FREE || x->state == RQ_FLUSH_TAIL) {
-			clear_life(x);
+			clear_life(b, x);
 			x->r.rq = ev->v[EV_REQUEST_RQ];
 			x->r.submitter = EVENT_ID_UNKNOWN;
 			submitted_by(x, ev, 1);

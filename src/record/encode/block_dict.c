@@ -139,7 +139,8 @@ int name_dict_use(struct name_dict *b, const struct block_names *names, struct r
 	if (!n->name)
 		return 0;
 	row_put_name(w,
-		     &(struct row_name){ .type = type, .id = id, .arg = n->arg, .name = n->name });
+		     &(struct trace_name){ .type = type, .id = id, .arg = n->arg,
+					   .name = n->name });
 	return 0;
 }
 
