@@ -86,17 +86,6 @@ static void fn_symbol(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	name_result(ctx, TRACE_NAME_SYMBOL, argv[0]);
 }
 
-/* False: they could not be read, and the result is that error. */
-static bool has_lists(sqlite3_context *ctx, const struct analysis *a, unsigned int needs)
-{
-	struct err e = { "" };
-
-	if (trace_need(a->trace, needs, &e) == 0)
-		return true;
-	sqlite3_result_error(ctx, e.text, -1);
-	return false;
-}
-
 /* user_symbol(upid, addr, ts_ns) */
 static void fn_user_symbol(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
@@ -108,8 +97,6 @@ static void fn_user_symbol(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	for (i = 0; i < 3; i++)
 		if (sqlite3_value_type(argv[i]) != SQLITE_INTEGER)
 			return;
-	if (!has_lists(ctx, a, TRACE_NEED_SITES))
-		return;
 	s = trace_site_find(a->trace, (uint32_t)sqlite3_value_int64(argv[0]),
 			    (uint64_t)sqlite3_value_int64(argv[1]),
 			    context_abs(a, sqlite3_value_int64(argv[2])));
@@ -136,8 +123,7 @@ static void fn_stack_text(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 		part = *name == 'u' ? STACK_USER : STACK_KERNEL;
 	}
 	if (sqlite3_value_type(argv[0]) != SQLITE_INTEGER ||
-	    sqlite3_value_type(argv[1]) != SQLITE_INTEGER ||
-	    !has_lists(ctx, a, TRACE_NEED_SITES | TRACE_NEED_FRAMES))
+	    sqlite3_value_type(argv[1]) != SQLITE_INTEGER)
 		return;
 	has = stack_text_add(&out, a->trace, (uint64_t)sqlite3_value_int64(argv[0]),
 			     context_abs(a, sqlite3_value_int64(argv[1])), part);

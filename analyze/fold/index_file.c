@@ -189,7 +189,7 @@ int index_save(struct index *x, size_t cnt)
 	if (x->damage_cnt)
 		derived_file_drop(x->d, 0, DERIVED_INDEX_INFO);
 	packed_put(&info, cnt);
-	r = derived_file_add_plain(x->d, DERIVED_INDEX_INFO, 0, 0, &info);
+	r = derived_file_add(x->d, NULL, DERIVED_INDEX_INFO, 0, 0, &info);
 	buf_done(&info);
 	return r < 0 ? r : derived_file_commit(x->d, x->a->trace, cnt);
 }

@@ -107,11 +107,6 @@ static int allocations_open(struct analysis *a, const struct table_def *def,
 	s->q = *q;
 	s->page_bytes = alloc_page_bytes(a->trace);
 	s->until_ns = q->to_ns == INT64_MAX ? UINT64_MAX : context_abs(a, q->to_ns);
-	ret = trace_need(a->trace, TRACE_NEED_TASK_EVENTS | TRACE_NEED_SITES, e);
-	if (ret < 0) {
-		free(s);
-		return ret;
-	}
 	s->turns = trace_task_events(a->trace, &s->turn_cnt);
 	s->exec_cnt = calloc(a->ids.process_cnt, sizeof(*s->exec_cnt));
 	ret = strpool_new(&s->texts);

@@ -27,7 +27,6 @@ struct list {
 	 * rows, which are neighbours. NULL: the list is searched.
 	 */
 	size_t (*find)(const struct analysis *a, int64_t key, size_t *ret_cnt);
-	unsigned int needs;	/* enum trace_need */
 };
 
 struct list_scan {
@@ -55,10 +54,6 @@ static int list_open(struct analysis *a, const struct table_def *def, const stru
 	s->a = a;
 	s->def = def;
 	s->list = def->data;
-	if (trace_need(a->trace, s->list->needs, e) < 0) {
-		free(s);
-		return -EIO;
-	}
 	s->end = list_cnt(a, s->list);
 	if (q->has_key && q->key.type == VALUE_INT && s->list->find) {
 		size_t cnt = 1, i = s->list->find(a, q->key.i, &cnt);
@@ -496,8 +491,7 @@ static double list_row_cnt(const struct analysis *a, const struct table_def *def
 {
 	const struct list *list = def->data;
 
-	/* reading the table reports the failure */
-	return trace_need(a->trace, list->needs, NULL) < 0 ? 0 : (double)list_cnt(a, list);
+	return (double)list_cnt(a, list);
 }
 
 /* clang-format off */
@@ -523,21 +517,21 @@ const struct table_def tables_of_lists[] = {
 		   name_row, name_more),
 	LIST_TABLE("user_sites", user_site_cols, -1, -1, NULL,
 		   "what is at user-space code addresses that asked for memory",
-		   row_of_sites, user_site_more, .needs = TRACE_NEED_SITES),
+		   row_of_sites, user_site_more),
 	LIST_TABLE("stack_frames", frame_cols, -1, 0, NULL, "frames of the stacks of allocations",
-		   row_of_frames, .find = frame_find, .needs = TRACE_NEED_FRAMES),
+		   row_of_frames, .find = frame_find),
 	LIST_TABLE("task_events", task_event_cols, 0, -1, WINDOW_INSTANT,
 		   "forks, execs, renames, exits, cgroup moves, snapshot rows",
-		   row_of_task_events, task_event_more, .needs = TRACE_NEED_TASK_EVENTS),
+		   row_of_task_events, task_event_more),
 	LIST_TABLE("rss_baselines", rss_baseline_cols, -1, -1, NULL,
 		   "memory of each process when the recording began", row_of_rss_baselines),
 	LIST_TABLE("losses", loss_cols, -1, -1, WINDOW_INTERVAL,
 		   "events that were lost, where and why", row_of_losses, loss_more),
 	LIST_TABLE("cost", cost_cols, -1, -1, WINDOW_INTERVAL, "what the recorder itself used",
-		   row_of_costs, .needs = TRACE_NEED_COSTS),
+		   row_of_costs),
 	LIST_TABLE("hook_stats", hook_stat_cols, -1, -1, WINDOW_INTERVAL,
 		   "events attempted and read per kernel hook",
-		   row_of_hook_stats, hook_stat_more, .needs = TRACE_NEED_HOOK_STATS),
+		   row_of_hook_stats, hook_stat_more),
 	LIST_TABLE("source_gaps", gap_cols, -1, -1, NULL, "when a source was off on purpose",
 		   row_of_gaps, gap_more),
 	LIST_TABLE("marks", mark_cols, 0, -1, WINDOW_INSTANT, "instants with a name",

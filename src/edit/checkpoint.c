@@ -220,11 +220,6 @@ static int free_object(struct collector *c, enum family f, const struct event *e
 
 /* ---- requests, threads, CPUs ---- */
 
-static int on_request(void *ctx, const struct block_request *r)
-{
-	return 0;
-}
-
 static int request_event(struct collector *c, const struct event *ev)
 {
 	uint32_t dev = (uint32_t)ev->v[EV_REQUEST_DEV];
@@ -280,11 +275,6 @@ static int wakeup_event(struct collector *c, const struct event *ev)
 					  c->pool[s->last[ENTER]].nr > c->pool[s->last[LEAVE]].nr);
 	last = &s->last[runs ? WOKEN_RUNNING : WOKEN];
 	return *last == NONE ? chain_add(c, last, ev) : 0;
-}
-
-static int on_run(void *ctx, const struct irq_run *r)
-{
-	return 0;
 }
 
 static int irq_event(struct collector *c, const struct event *ev)
@@ -530,7 +520,6 @@ static int take_all(struct collector *c, uint64_t from_ns, uint64_t at_ns, uint3
 
 static int collector_init(struct collector *c, struct trace *t)
 {
-	const struct irq_sink sink = { .run = on_run };
 	unsigned int f;
 	int r;
 
@@ -542,9 +531,9 @@ static int collector_init(struct collector *c, struct trace *t)
 		r = live_objects_new(&c->objects[f],
 				     f == PAGES ? (uint32_t)trace_page_bytes(t) : 0);
 	if (r == 0)
-		r = request_track_new(&c->requests, on_request, NULL);
+		r = request_track_new(&c->requests, NULL, NULL);
 	if (r == 0)
-		r = irq_track_new(&c->irq, t->cpu_cnt, &sink);
+		r = irq_track_new(&c->irq, t->cpu_cnt, &(struct irq_sink){ 0 });
 	return r == 0 ? irq_holes_find(&c->holes, t) : r;
 }
 

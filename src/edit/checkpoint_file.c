@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* checkpoint_file: in a part, rows of memory are RSS_STATE and events are columns. */
+/*
+ * checkpoint_file: a part is varints: the instant, the bytes that the rows of memory take and these
+ * rows (as in RSS_STATE), the number of events, and each event. Of an event there are kind, flags,
+ * cpu, utid, time since the event before, and the difference of each value to the same value of
+ * the last event of its kind.
+ */
 #include "edit/checkpoint_file.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "format/block_events.h"
+#include "base/varint.h"
+#include "format/row_codec.h"
+#include "format/zpack.h"
 #include "trace/derived_file.h"
 #include "trace/trace_state.h"
 
@@ -16,52 +23,72 @@ struct checkpoint_file {
 	struct trace *t;
 	struct derived_file *d;	/* NULL: none can be used or made */
 	bool is_begun;		/* there are new parts */
-	struct block_out out;
+	struct zpack *zpack;
 };
 
 /* ---- bytes ---- */
 
-int checkpoint_encode(const struct checkpoint *c, uint64_t at_ns, unsigned int cpu_cnt,
-		      struct block_out *o, const void **ret, size_t *ret_bytes)
+void checkpoint_encode(const struct checkpoint *c, uint64_t at_ns, struct buf *out)
 {
-	struct disk_block head = { .flags = CHUNK_BLOCK_CARRIED, .cpu_cnt = cpu_cnt };
 	struct row_writer rows = { .base_ns = at_ns };
+	struct event last[EVENT_KIND_CNT] = { { 0 } };
+	uint64_t ts_ns = 0;
+	unsigned int k;
 	size_t i;
-	int r;
 
-	head.from_ns = head.to_ns = at_ns;
-	block_out_begin(o);
 	for (i = 0; i < c->memory_cnt; i++)
 		row_put_rss(&rows, &c->memory[i]);
-	block_out_add_rows(o, CHUNK_RSS_STATE, &rows);
+	buf_add_varint(out, at_ns);
+	buf_add_varint(out, rows.out.len);
+	buf_add(out, rows.out.data, rows.out.len);
+	buf_add_varint(out, c->event_cnt);
+	for (i = 0; i < c->event_cnt; i++) {
+		const struct event *ev = &c->events[i];
+
+		buf_add_varint(out, ev->kind);
+		buf_add_varint(out, ev->flags);
+		buf_add_varint(out, ev->cpu);
+		buf_add_varint(out, ev->utid);
+		buf_add_varint(out, ev->ts_ns - ts_ns);
+		for (k = 0; k < event_kind_values(ev->kind); k++)
+			buf_add_varint(out, zigzag_encode(ev->v[k] - last[ev->kind].v[k]));
+		last[ev->kind] = *ev;
+		ts_ns = ev->ts_ns;
+	}
+	out->failed |= rows.out.failed;
 	buf_done(&rows.out);
-	r = block_events_add(o, c->events, c->event_cnt, &head);
-	return r < 0 ? r : block_out_seal(o, &head, ret, ret_bytes);
 }
 
-/*
- * Stored events take more than a byte each. Bytes that claim otherwise would make a reader take
- * hundreds of times their size.
- */
-static bool has_too_many_events(const struct disk_block *head)
-{
-	uint64_t cnt = 0;
-	unsigned int kind;
+/* What is left of the bytes; p is NULL when a number could not be read. */
+struct point_in {
+	const uint8_t *p, *end;
+};
 
-	for (kind = 0; kind < CHUNK_KINDS; kind++)
-		cnt += head->kind_cnt[kind];
-	return cnt > head->block_bytes;
+static uint64_t take(struct point_in *in, uint64_t max)
+{
+	uint64_t v = 0;
+
+	if (in->p)
+		in->p = varint_get(in->p, in->end, &v);
+	if (v > max)
+		in->p = NULL;
+	return v;
 }
 
-static int read_memory(struct block_meta *f, struct zunpack *z, struct checkpoint *c)
+static int read_memory(struct point_in *in, uint64_t at_ns, struct checkpoint *c)
 {
-	struct row_reader rows;
+	uint64_t bytes = take(in, UINT64_MAX);
+	struct row_reader rows = { .base_ns = at_ns };
 	struct trace_rss row;
 	size_t cap = 0;
-	int r = block_meta_rows(f, z, CHUNK_RSS_STATE, &rows);
+	int r = 0;
 
+	if (!in->p || bytes > (uint64_t)(in->end - in->p))
+		return -EBADMSG;
+	rows.p = in->p;
+	in->p = rows.end = in->p + bytes;
 	while (r == 0 && (r = row_get_rss(&rows, &row)) > 0) {
-		if (row.ts_ns != f->head.from_ns ||
+		if (row.ts_ns != at_ns ||
 		    (c->memory_cnt && row.upid <= c->memory[c->memory_cnt - 1].upid))
 			return -EBADMSG;
 		r = array_reserve(&c->memory, &cap, c->memory_cnt + 1);
@@ -71,49 +98,49 @@ static int read_memory(struct block_meta *f, struct zunpack *z, struct checkpoin
 	return r;
 }
 
-static int read_block(struct block_meta *f, const struct block_io *io, struct checkpoint *c)
+static int read_events(struct point_in *in, uint64_t max, uint64_t at_ns, unsigned int cpu_cnt,
+		       struct checkpoint *c)
 {
-	struct zunpack *z;
-	char scratch[4096];
-	const char *why;
-	int r = zunpack_new(&z);
+	uint64_t cnt = take(in, max), ts_ns = 0;
+	struct event last[EVENT_KIND_CNT] = { { 0 } };
+	unsigned int k;
 
-	if (r < 0)
-		return r;
-	r = block_meta_verify(f, io, scratch, sizeof(scratch), &why);
-	if (r == 0)
-		r = read_memory(f, z, c);
-	if (r == 0)
-		r = block_events_read(f, io, z, &c->events, &c->event_cnt);
-	zunpack_free(z);
-	return r;
+	if (!in->p)
+		return -EBADMSG;
+	c->events = calloc(cnt + 1, sizeof(*c->events));
+	if (!c->events)
+		return -ENOMEM;
+	for (; in->p && c->event_cnt < cnt; c->event_cnt++) {
+		struct event *ev = &c->events[c->event_cnt];
+
+		ev->kind = (uint8_t)take(in, EVENT_KIND_CNT - 1);
+		ev->flags = (uint8_t)take(in, UINT8_MAX);
+		ev->cpu = (uint16_t)take(in, cpu_cnt - 1);
+		ev->utid = (uint32_t)take(in, UINT32_MAX);
+		ev->ts_ns = ts_ns += take(in, at_ns - 1 - ts_ns);
+		if (!event_kind_values(ev->kind))
+			return -EBADMSG;
+		for (k = 0; k < event_kind_values(ev->kind); k++)
+			ev->v[k] = last[ev->kind].v[k] + zigzag_decode(take(in, UINT64_MAX));
+		last[ev->kind] = *ev;
+	}
+	return in->p && in->p == in->end ? 0 : -EBADMSG;
 }
 
-int checkpoint_decode(const void *bytes, size_t cnt, uint64_t at_ns, unsigned int cpu_cnt,
-		      struct checkpoint *ret)
+int checkpoint_decode(const void *bytes, size_t cnt, uint64_t event_max, uint64_t at_ns,
+		      unsigned int cpu_cnt, struct checkpoint *ret)
 {
-	struct block_memory m = { bytes, cnt };
-	const struct block_io io = { block_memory_read, &m };
-	struct block_meta *f = NULL;
+	struct point_in in = { bytes, (const uint8_t *)bytes + cnt };
 	struct checkpoint c = { 0 };
-	struct disk_block head;
-	const char *why;
-	int r = cnt < sizeof(head) ? -EBADMSG : block_head_check(bytes, &head, &why);
+	int r = at_ns && take(&in, UINT64_MAX) == at_ns && in.p ? 0 : -EBADMSG;
 
-	if (r == 0 && (head.block_bytes != cnt || !(head.flags & CHUNK_BLOCK_CARRIED) ||
-		       head.from_ns != at_ns || head.to_ns != at_ns || head.cpu_cnt > cpu_cnt ||
-		       has_too_many_events(&head)))
-		r = -EBADMSG;
 	if (r == 0)
-		r = block_meta_open(&f, &head, &io, &why);
+		r = read_memory(&in, at_ns, &c);
 	if (r == 0)
-		r = read_block(f, &io, &c);
-	block_meta_free(f);
-	if (r == 0 && c.event_cnt && c.events[c.event_cnt - 1].ts_ns >= at_ns)
-		r = -EBADMSG;
+		r = read_events(&in, event_max, at_ns, cpu_cnt, &c);
 	if (r < 0) {
 		checkpoint_done(&c);
-		return r == -ENOMEM ? r : -EBADMSG;
+		return r;
 	}
 	*ret = c;
 	return 0;
@@ -144,7 +171,7 @@ int checkpoint_file_open(struct checkpoint_file **ret, struct trace *t)
 	if (!p)
 		return -ENOMEM;
 	p->t = t;
-	r = block_out_init(&p->out, 0);
+	r = zpack_new(&p->zpack, 0);
 	if (r == 0)
 		r = open_derived(p);
 	if (r < 0) {
@@ -160,7 +187,7 @@ void checkpoint_file_free(struct checkpoint_file *p)
 	if (!p)
 		return;
 	close_derived(p);
-	block_out_done(&p->out);
+	zpack_free(p->zpack);
 	free(p);
 }
 
@@ -189,7 +216,8 @@ int checkpoint_file_find(struct checkpoint_file *p, uint64_t at_ns, uint64_t *re
 	int r = p->d ? find_part(p, at_ns, &part, &mem, &bytes) : 0;
 
 	if (r > 0) {
-		r = checkpoint_decode(bytes, part.raw_bytes, part.key, p->t->cpu_cnt, ret);
+		r = checkpoint_decode(bytes, part.raw_bytes, part.stored_bytes, part.key,
+				      p->t->cpu_cnt, ret);
 		if (r == 0)
 			*ret_at_ns = part.key;
 		r = r == 0 ? 1 : r;
@@ -206,18 +234,19 @@ int checkpoint_file_find(struct checkpoint_file *p, uint64_t at_ns, uint64_t *re
 
 static int add_part(struct checkpoint_file *p, uint64_t at_ns, const struct checkpoint *c)
 {
+	struct derived_part part;
 	struct buf raw = { 0 };
-	const void *bytes;
-	size_t cnt;
 	int r = p->is_begun ? 0 : derived_file_begin(p->d, true);
 
 	p->is_begun = true;
-	if (r == 0)
-		r = checkpoint_encode(c, at_ns, p->t->cpu_cnt, &p->out, &bytes, &cnt);
 	if (r < 0)
 		return r;
-	buf_add(&raw, bytes, cnt);
-	r = derived_file_add_plain(p->d, DERIVED_CHECKPOINT, at_ns, 0, &raw);
+	checkpoint_encode(c, at_ns, &raw);
+	r = derived_file_add(p->d, p->zpack, DERIVED_CHECKPOINT, at_ns, 0, &raw);
+	/* readers want a byte for an event, so that the file's size bounds their memory */
+	if (r == 0 && derived_file_get(p->d, DERIVED_CHECKPOINT, at_ns, &part) > 0 &&
+	    part.stored_bytes < c->event_cnt)
+		r = derived_file_add(p->d, NULL, DERIVED_CHECKPOINT, at_ns, 0, &raw);
 	buf_done(&raw);
 	return r;
 }

@@ -5,14 +5,13 @@
  *     checkpoint --add--> [checkpoint_file] --the last one before an instant--> checkpoint
  *
  * So only the first cut reads everything that lies before its window; the next cut begins at the
- * last checkpoint before its own. The bytes of a part are a block, like the one that a cut begins
- * with (schema/FORMAT.md, block flag 0x0004). Threads: one.
+ * last checkpoint before its own. Threads: one.
  */
 #ifndef CHECKPOINT_FILE_H
 #define CHECKPOINT_FILE_H
 
+#include "base/buf.h"
 #include "edit/checkpoint.h"
-#include "format/block_out.h"
 
 struct checkpoint_file;
 
@@ -34,17 +33,13 @@ int checkpoint_file_add(struct checkpoint_file *p, uint64_t at_ns, const struct 
 /* Puts what was added in its place. Best effort. */
 void checkpoint_file_save(struct checkpoint_file *p);
 
+/* Appends a checkpoint as bytes. Its events are before at_ns, in order. */
+void checkpoint_encode(const struct checkpoint *c, uint64_t at_ns, struct buf *out);
 /*
- * A checkpoint as bytes. Its events are before at_ns, in order, of CPUs below cpu_cnt. *ret is
- * valid until o is used again. -ENOMEM; -E2BIG: there are more events than a block can have.
+ * *ret is for checkpoint_done(). -EBADMSG: the bytes are no checkpoint at at_ns, have more than
+ * event_max events, or an event is not before at_ns or of no CPU below cpu_cnt; -ENOMEM.
  */
-int checkpoint_encode(const struct checkpoint *c, uint64_t at_ns, unsigned int cpu_cnt,
-		      struct block_out *o, const void **ret, size_t *ret_bytes);
-/*
- * *ret is for checkpoint_done(). -EBADMSG: the bytes are no checkpoint at at_ns, or an event is not
- * before at_ns or of no CPU below cpu_cnt; -ENOMEM.
- */
-int checkpoint_decode(const void *bytes, size_t cnt, uint64_t at_ns, unsigned int cpu_cnt,
-		      struct checkpoint *ret);
+int checkpoint_decode(const void *bytes, size_t cnt, uint64_t event_max, uint64_t at_ns,
+		      unsigned int cpu_cnt, struct checkpoint *ret);
 
 #endif /* CHECKPOINT_FILE_H */

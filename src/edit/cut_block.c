@@ -43,45 +43,60 @@ static bool clock_stays(const struct cut *c, const struct trace_clock *all, size
 	       (!i || all[i - 1].mono_ns < c->to_ns);
 }
 
-/* Puts the rows from *at on whose instant is before to_ns. */
-#define PUT_ROWS(name, type, list, section, instant, stays)                            \
-	static void put_##list(struct cut *c, size_t *at, uint64_t base_ns, uint64_t to_ns) \
-	{                                                                              \
-		size_t cnt, i;                                                         \
-		const struct type *row = trace_##list(c->t, &cnt);                     \
-                                                                                       \
-		cut_begin_rows(c, base_ns);                                            \
-		for (i = *at; i < cnt && row[i].instant < to_ns; i++)                  \
-			if (stays)                                                     \
-				row_put_##name(&c->rows, &row[i]);                     \
-		*at = i;                                                               \
-		block_out_add_rows(&c->out, section, &c->rows);                        \
-	}
+/* Lists whose rows begin with the instant that says which block they go to. */
+static const uint8_t cut_lists[] = {
+	CHUNK_TASK_EVENTS, CHUNK_RSS_SNAPS, CHUNK_MARKS, CHUNK_LOSS,
+	CHUNK_COST, CHUNK_HOOK_STATS, CHUNK_CLOCKS,
+};
+_Static_assert(sizeof(cut_lists) == CUT_LIST_CNT, "a place in every list");
 
-PUT_ROWS(task_event, trace_task_event, task_events, CHUNK_TASK_EVENTS, ts_ns,
-	 is_inside(c, row[i].ts_ns) && keeps(c, row[i].upid))
-PUT_ROWS(rss, trace_rss, rss_snaps, CHUNK_RSS_SNAPS, ts_ns,
-	 is_inside(c, row[i].ts_ns) && keeps(c, row[i].upid))
-PUT_ROWS(mark, trace_mark, marks, CHUNK_MARKS, ts_ns, is_inside(c, row[i].ts_ns))
-PUT_ROWS(loss, trace_loss, losses, CHUNK_LOSS, from_ns, overlaps(c, row[i].from_ns, row[i].to_ns))
-PUT_ROWS(cost, trace_cost, costs, CHUNK_COST, from_ns, overlaps(c, row[i].from_ns, row[i].to_ns))
-PUT_ROWS(hook_stat, trace_hook_stat, hook_stats, CHUNK_HOOK_STATS, from_ns,
-	 hook_stat_stays(c, &row[i]))
-PUT_ROWS(clock, trace_clock, clocks, CHUNK_CLOCKS, mono_ns, clock_stays(c, row, i, cnt))
+static bool row_stays(const struct cut *c, unsigned int list, const union row *row, size_t i,
+		      size_t cnt)
+{
+	switch (list) {
+	case CHUNK_TASK_EVENTS:
+		return is_inside(c, row->task_event.ts_ns) && keeps(c, row->task_event.upid);
+	case CHUNK_RSS_SNAPS:
+		return is_inside(c, row->rss.ts_ns) && keeps(c, row->rss.upid);
+	case CHUNK_MARKS:
+		return is_inside(c, row->mark.ts_ns);
+	case CHUNK_LOSS:
+		return overlaps(c, row->loss.from_ns, row->loss.to_ns);
+	case CHUNK_COST:
+		return overlaps(c, row->cost.from_ns, row->cost.to_ns);
+	case CHUNK_HOOK_STATS:
+		return hook_stat_stays(c, &row->hook_stat);
+	default:
+		return clock_stays(c, &row->clock - i, i, cnt);
+	}
+}
+
+/* Puts the rows from *at on whose instant is before to_ns. */
+static void put_list(struct cut *c, unsigned int list, size_t *at, uint64_t base_ns, uint64_t to_ns)
+{
+	const struct row_type *of = trace_list_type(list);
+	const union row *row;
+	size_t cnt;
+
+	cut_begin_rows(c, base_ns);
+	for (trace_rows(c->t, list, &cnt); *at < cnt; ++*at) {
+		row = trace_row_at(c->t, list, *at);
+		if (row->clock.mono_ns >= to_ns)
+			break;
+		if (row_stays(c, list, row, *at, cnt))
+			row_put(&c->rows, of, row);
+	}
+	block_out_add_rows(&c->out, list, &c->rows);
+}
 
 /* The last block takes all that is left. */
 static void put_lists(struct cut *c, const struct disk_block *head, bool is_last)
 {
-	static void (*const put[])(struct cut *c, size_t *at, uint64_t base_ns, uint64_t to_ns) = {
-		put_task_events, put_rss_snaps, put_marks, put_losses,
-		put_costs, put_hook_stats, put_clocks,
-	};
 	uint64_t to_ns = is_last ? UINT64_MAX : head->to_ns;
 	size_t i;
 
-	_Static_assert(sizeof(put) / sizeof(put[0]) == CUT_LIST_CNT, "a place in every list");
 	for (i = 0; i < CUT_LIST_CNT; i++)
-		put[i](c, &c->list_at[i], head->from_ns, to_ns);
+		put_list(c, cut_lists[i], &c->list_at[i], head->from_ns, to_ns);
 }
 
 /* The gaps of the slice; a source that is left out has one from its beginning to its end. */
@@ -200,14 +215,14 @@ int cut_put_block(struct cut *c, size_t i, struct err *e)
 {
 	const struct trace_block *b = (const struct trace_block *)c->t->blocks.v + i;
 	const struct trace_block_more *m = (const struct trace_block_more *)c->t->more.v + i;
-	struct disk_block head = { .number = m->number, .cpu_cnt = m->cpu_cnt };
+	struct disk_block head = { .number = m->head.number, .cpu_cnt = m->head.cpu_cnt };
 	bool is_last = i + 1 == c->end;
 	int r;
 
 	head.from_ns = b->from_ns > c->from_ns ? b->from_ns : c->from_ns;
 	head.to_ns = b->to_ns < c->to_ns ? b->to_ns : c->to_ns;
 	head.flags = CHUNK_BLOCK_REWRITTEN;
-	if (is_last && (c->to_ns < trace_end_ns(c->t) || m->cut))
+	if (is_last && (c->to_ns < trace_end_ns(c->t) || m->head.flags & CHUNK_BLOCK_CUT))
 		head.flags |= CHUNK_BLOCK_CUT;
 	block_out_begin(&c->out);
 	put_lists(c, &head, is_last);
@@ -271,12 +286,13 @@ int cut_put_before(struct cut *c, struct err *e)
 {
 	const struct trace_block_more *m = (const struct trace_block_more *)c->t->more.v + c->first;
 	const struct checkpoint *before = &c->before;
-	struct disk_block head = { .cpu_cnt = m->cpu_cnt, .flags = CHUNK_BLOCK_CARRIED };
+	struct disk_block head = { .cpu_cnt = m->head.cpu_cnt,
+				   .flags = CHUNK_BLOCK_CARRIED };
 	uint32_t *owners = malloc((c->t->cpu_cnt + 1) * sizeof(*owners));
 
 	if (!owners)
 		return err_set(e, -ENOMEM, "out of memory");
-	head.number = m->number ? m->number - 1 : 0;
+	head.number = m->head.number ? m->head.number - 1 : 0;
 	head.from_ns = head.to_ns = c->from_ns;
 	block_out_begin(&c->out);
 	find_cpus(c, owners);

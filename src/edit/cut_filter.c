@@ -15,12 +15,7 @@
 #include "model/request_track.h"
 #include "trace/trace_state.h"
 
-enum family { SLAB, PAGES, HEAP, FAMILY_CNT };
-
-struct life {
-	uint64_t number; /* request_track_life() */
-	uint32_t at; /* in is_kept */
-};
+enum family { SLAB, PAGES, FAMILY_CNT };
 
 struct cut_filter {
 	const struct trace *t;
@@ -29,10 +24,10 @@ struct cut_filter {
 	bool *is_on; /* by CPU: a thread of the processes may have it */
 	struct irq_track *irq; /* of the events that are kept */
 	bool hit; /* the last free, or allocation, ended an object of the processes */
-	uint32_t *life_of; /* of each block event in order */
+	uint64_t *life_of; /* of each block event in order */
 	size_t event_cnt, event_cap, event_at;
-	bool *is_kept; /* by life */
-	size_t life_cnt, life_cap;
+	bool *is_kept; /* by request_track_life() */
+	size_t life_cap;
 };
 
 bool cut_filter_has_process(const struct cut_filter *f, uint64_t upid)
@@ -60,53 +55,25 @@ static bool concerns(const struct cut_filter *f, const struct event *ev)
 		cut_filter_has_process(f, ev->v[EV_REQUEST_OWNER_UPID]));
 }
 
-static int note_life(struct cut_filter *f, uint32_t life)
+static int number_event(struct cut_filter *f, struct request_track *track, const struct event *ev)
 {
-	if (array_reserve(&f->life_of, &f->event_cap, f->event_cnt + 1) < 0)
+	uint64_t life;
+
+	if (request_track_event(track, ev) < 0)
 		return -ENOMEM;
+	life = request_track_life(track, ev->v[EV_REQUEST_RQ], (uint32_t)ev->v[EV_REQUEST_DEV]);
+	if (array_reserve(&f->life_of, &f->event_cap, f->event_cnt + 1) < 0 ||
+	    array_reserve(&f->is_kept, &f->life_cap, life + 1) < 0)
+		return -ENOMEM;
+	f->is_kept[life] |= concerns(f, ev);
 	f->life_of[f->event_cnt++] = life;
 	return 0;
-}
-
-static int on_request(void *ctx, const struct block_request *r)
-{
-	return 0;
-}
-
-struct request_pass {
-	struct request_track *track;
-	struct hash_map map;
-	struct life *lives; /* by number in map */
-	size_t cap;
-};
-
-static int number_event(struct cut_filter *f, struct request_pass *p, const struct event *ev)
-{
-	struct life *l;
-	uint64_t number;
-	uint32_t i;
-	int known = hash_map_intern(&p->map, ev->v[EV_REQUEST_RQ], ev->v[EV_REQUEST_DEV], &i);
-
-	if (known < 0 || request_track_event(p->track, ev) < 0 ||
-	    array_reserve(&p->lives, &p->cap, (size_t)i + 1) < 0)
-		return -ENOMEM;
-	l = &p->lives[i];
-	number = request_track_life(p->track, ev->v[EV_REQUEST_RQ],
-				    (uint32_t)ev->v[EV_REQUEST_DEV]);
-	if (known || l->number != number) {
-		if (array_reserve(&f->is_kept, &f->life_cap, f->life_cnt + 1) < 0)
-			return -ENOMEM;
-		l->number = number;
-		l->at = (uint32_t)f->life_cnt++;
-	}
-	f->is_kept[l->at] |= concerns(f, ev);
-	return note_life(f, l->at);
 }
 
 static int number_requests(struct cut_filter *f, struct trace *t, const struct checkpoint *before,
 			   uint64_t from_ns, uint64_t to_ns, struct err *e)
 {
-	struct request_pass p = { .track = NULL };
+	struct request_track *track = NULL;
 	struct event_cursor *cur;
 	const struct event *ev;
 	size_t i;
@@ -114,16 +81,14 @@ static int number_requests(struct cut_filter *f, struct trace *t, const struct c
 
 	if (r < 0)
 		return r;
-	r = request_track_new(&p.track, on_request, NULL);
+	r = request_track_new(&track, NULL, NULL);
 	for (i = 0; i < before->event_cnt && r >= 0; i++)
 		if (before->events[i].kind == EVENT_REQUEST)
-			r = number_event(f, &p, &before->events[i]);
+			r = number_event(f, track, &before->events[i]);
 	while (r >= 0 && (r = event_cursor_next(cur, &ev, e)) > 0)
-		r = number_event(f, &p, ev);
+		r = number_event(f, track, ev);
 	event_cursor_close(cur);
-	request_track_free(p.track);
-	hash_map_done(&p.map);
-	free(p.lives);
+	request_track_free(track);
 	return r;
 }
 
@@ -144,23 +109,24 @@ static unsigned int order_of(enum family fam, const struct event *ev)
 	return order < 63 ? (unsigned int)order : 63;
 }
 
+static bool is_mine(const struct cut_filter *f, const struct event *ev)
+{
+	return cut_filter_has_thread(f, ev->utid) && !(ev->flags & EVENT_F_IRQ);
+}
+
 static int on_object(struct cut_filter *f, enum family fam, struct event *ev, bool is_alloc)
 {
-	const struct trace_thread *h = trace_thread_find(f->t, ev->utid);
-	bool mine = h && cut_filter_has_process(f, h->upid) && !(ev->flags & EVENT_F_IRQ);
+	bool mine = is_mine(f, ev);
 	struct live_kind k = { .order = (uint8_t)order_of(fam, ev), .bytes = 1 };
-	uint32_t space = fam == HEAP && h ? h->upid : 0;
 	uint64_t unknown;
 	int r;
 
 	f->hit = false;
-	if (fam == HEAP) /* every process has addresses of its own */
-		return mine;
 	if (is_alloc && mine) {
-		r = live_objects_add(f->objects[fam], space, ev->v[0], ev->ts_ns, 0, &k, ended, f);
+		r = live_objects_add(f->objects[fam], 0, ev->v[0], ev->ts_ns, 0, &k, ended, f);
 		return r < 0 ? r : 1;
 	}
-	r = live_objects_end(f->objects[fam], space, ev->v[0], k.order, ended, f, &unknown);
+	r = live_objects_end(f->objects[fam], 0, ev->v[0], k.order, ended, f, &unknown);
 	if (r < 0 || !f->hit)
 		return r < 0 ? r : 0;
 	if (!mine) {
@@ -203,11 +169,6 @@ static int on_owned(const struct cut_filter *f, struct event *ev, const struct e
 	return 1;
 }
 
-static int on_run(void *ctx, const struct irq_run *r)
-{
-	return 0;
-}
-
 /* An interrupt of another thread shows that the exit of one that is kept was lost. */
 static int on_irq(struct cut_filter *f, struct event *ev)
 {
@@ -240,7 +201,8 @@ int cut_filter_event(struct cut_filter *f, struct event *ev)
 		return on_object(f, PAGES, ev, ev->kind == EVENT_PAGE_ALLOC);
 	case EVENT_HEAP_ALLOC:
 	case EVENT_HEAP_FREE:
-		return on_object(f, HEAP, ev, ev->kind == EVENT_HEAP_ALLOC);
+		/* every process has addresses of its own */
+		return is_mine(f, ev);
 	case EVENT_REQUEST:
 		if (f->event_at >= f->event_cnt)
 			return 0;
@@ -281,7 +243,7 @@ int cut_filter_new(struct cut_filter **ret, struct trace *t, const uint32_t *upi
 	if (r == 0)
 		r = live_objects_new(&f->objects[PAGES], (uint32_t)trace_page_bytes(t));
 	if (r == 0)
-		r = irq_track_new(&f->irq, t->cpu_cnt, &(struct irq_sink){ .run = on_run });
+		r = irq_track_new(&f->irq, t->cpu_cnt, &(struct irq_sink){ 0 });
 	if (r == 0)
 		r = number_requests(f, t, before, from_ns, to_ns, e);
 	if (r < 0) {

@@ -16,11 +16,6 @@ struct look {
 	bool beyond;	/* the end of the window is passed */
 };
 
-static int on_run(void *ctx, const struct irq_run *r)
-{
-	return 0;
-}
-
 static int on_broken(void *ctx, const struct irq_run *r)
 {
 	const struct look *l = ctx;
@@ -75,7 +70,7 @@ static int look_on(struct cut *c, struct irq_track *track, struct irq_holes *hol
 int cut_find_broken(struct cut *c, struct err *e)
 {
 	struct look l = { .c = c };
-	const struct irq_sink sink = { .ctx = &l, .run = on_run, .broken = on_broken };
+	const struct irq_sink sink = { .ctx = &l, .broken = on_broken };
 	struct irq_track *track = NULL;
 	struct irq_holes holes = { 0 };
 	size_t i;

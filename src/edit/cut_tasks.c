@@ -127,16 +127,11 @@ static uint32_t *sort_ids(const struct hash_map *m)
 static int put_name(struct cut *c, struct refs *f, enum trace_name_type type,
 		    const struct trace_name *n)
 {
-	struct row_name name = { .type = type };
 	int r = n ? add_key(&f->names[type], trace_name_key(type, n->id, n->arg)) : 0;
 
-	if (r <= 0)
-		return r;
-	name.id = n->id;
-	name.arg = n->arg;
-	name.name = n->name;
-	row_put_name(&c->rows, &name);
-	return 0;
+	if (r > 0)
+		row_put_name(&c->rows, n);
+	return r < 0 ? r : 0;
 }
 
 static int put_name_of(struct cut *c, struct refs *f, enum trace_name_type type, uint64_t id)
@@ -263,21 +258,35 @@ static int put_event_frames(struct cut *c, struct refs *f, const struct event *e
 
 /* ---- sections ---- */
 
-static int put_processes(struct cut *c, struct refs *f, uint64_t base_ns)
+/* Rows of tasks by id: section is PROCESSES or THREADS. */
+static int put_tasks(struct cut *c, const struct hash_map *of, enum chunk_section_type section,
+		     uint64_t base_ns)
+{
+	uint32_t *ids = sort_ids(of);
+	const void *row;
+	size_t i;
+
+	if (!ids)
+		return -ENOMEM;
+	cut_begin_rows(c, base_ns);
+	for (i = 0; i < of->cnt; i++) {
+		row = trace_row_find(c->t, section, ids[i]);
+		if (row)
+			row_put(&c->rows, row_type_of(section), row);
+	}
+	block_out_add_rows(&c->out, section, &c->rows);
+	free(ids);
+	return 0;
+}
+
+/* Of the processes, in order of their ids. */
+static int put_cgroup_names(struct cut *c, struct refs *f)
 {
 	uint32_t *upids = sort_ids(&f->processes);
 	const struct trace_process *p;
 	size_t i;
 	int r = upids ? 0 : -ENOMEM;
 
-	cut_begin_rows(c, base_ns);
-	for (i = 0; r == 0 && i < f->processes.cnt; i++) {
-		p = trace_process_find(c->t, upids[i]);
-		if (p)
-			row_put_process(&c->rows, p);
-	}
-	block_out_add_rows(&c->out, CHUNK_PROCESSES, &c->rows);
-	cut_begin_rows(c, base_ns);
 	for (i = 0; r == 0 && i < f->processes.cnt; i++) {
 		p = trace_process_find(c->t, upids[i]);
 		if (p)
@@ -285,25 +294,6 @@ static int put_processes(struct cut *c, struct refs *f, uint64_t base_ns)
 	}
 	free(upids);
 	return r;
-}
-
-static int put_threads(struct cut *c, struct refs *f, uint64_t base_ns)
-{
-	uint32_t *utids = sort_ids(&f->threads);
-	const struct trace_thread *h;
-	size_t i;
-
-	if (!utids)
-		return -ENOMEM;
-	cut_begin_rows(c, base_ns);
-	for (i = 0; i < f->threads.cnt; i++) {
-		h = trace_thread_find(c->t, utids[i]);
-		if (h)
-			row_put_thread(&c->rows, h);
-	}
-	block_out_add_rows(&c->out, CHUNK_THREADS, &c->rows);
-	free(utids);
-	return 0;
 }
 
 typedef int (*put_event_fn)(struct cut *c, struct refs *f, const struct event *ev);
@@ -329,10 +319,13 @@ void cut_begin_rows(struct cut *c, uint64_t base_ns)
 static int put_sections(struct cut *c, struct refs *f, const struct event *events, size_t cnt,
 			bool whole, uint64_t base_ns)
 {
-	int r = put_threads(c, f, base_ns);
+	int r = put_tasks(c, &f->threads, CHUNK_THREADS, base_ns);
 
-	if (r == 0)	/* begins the names, too */
-		r = put_processes(c, f, base_ns);
+	if (r == 0)
+		r = put_tasks(c, &f->processes, CHUNK_PROCESSES, base_ns);
+	cut_begin_rows(c, base_ns);
+	if (r == 0)
+		r = put_cgroup_names(c, f);
 	if (r == 0)
 		r = put_of_events(c, f, events, cnt, put_event_names);
 	if (r == 0 && whole)

@@ -28,126 +28,86 @@ struct redact {
 	struct redact_result res;
 };
 
-static int replace(struct redact *x, enum redact_kind kind, const char **s)
-{
-	*s = redact_word(x->words, kind, *s);
-	return *s ? 0 : -ENOMEM;
-}
-
 /* ---- rows ---- */
 
-static int edit_process(struct redact *x, struct trace_process *p)
+#define AS_IS REDACT_KIND_CNT
+
+/* What the strings of a row are, in the order of its fields. */
+static const uint8_t row_strings[CHUNK_SMALL_END][3] = {
+	[CHUNK_PROCESSES] = { REDACT_COMM, REDACT_PATH, REDACT_CMDLINE },
+	[CHUNK_THREADS] = { REDACT_COMM },
+	[CHUNK_TASK_EVENTS] = { REDACT_COMM, REDACT_PATH, REDACT_CMDLINE },
+	[CHUNK_MARKS] = { REDACT_MARK },
+	[CHUNK_GAPS] = { REDACT_NOTE, REDACT_NOTE },
+	[CHUNK_SITES] = { REDACT_FUNCTION, REDACT_PATH, REDACT_BUILD_ID },
+};
+
+static enum redact_kind string_kind(unsigned int section, const union row *row, unsigned int nth,
+				    const char *s)
 {
-	int r = replace(x, REDACT_COMM, &p->comm);
-
-	if (r == 0)
-		r = replace(x, REDACT_PATH, &p->exe);
-	if (r == 0)
-		r = replace(x, REDACT_CMDLINE, &p->cmdline);
-	return r ? r : redact_uid(x->words, &p->uid);
-}
-
-static int edit_task_event(struct redact *x, struct trace_task_event *ev)
-{
-	int r = replace(x, REDACT_COMM, &ev->comm);
-
-	if (r == 0)
-		r = replace(x, REDACT_PATH, &ev->exe);
-	return r ? r : replace(x, REDACT_CMDLINE, &ev->cmdline);
-}
-
-static int edit_name(struct redact *x, struct row_name *n)
-{
-	static const enum redact_kind kinds[TRACE_NAME_TYPE_CNT] = {
+	static const enum redact_kind names[TRACE_NAME_TYPE_CNT] = {
 #define X(id, name, text, redact) [TRACE_NAME_##name] = REDACT_##redact,
 		EVENT_NAMES(X)
 #undef X
 	};
-
-	if (n->type && n->type < TRACE_NAME_TYPE_CNT)
-		return replace(x, kinds[n->type], &n->name);
-	n->name = "";	/* a later recorder made it */
-	return 0;
-}
-
-/* The recorder's own words stay: "alloc.slab", "max-overhead". */
-static int edit_gap(struct redact *x, struct trace_gap *g)
-{
 	static const char own[] = "abcdefghijklmnopqrstuvwxyz .-_";
 
-	if (g->source[strspn(g->source, own)] && replace(x, REDACT_NOTE, &g->source))
-		return -ENOMEM;
-	return g->reason[strspn(g->reason, own)] ? replace(x, REDACT_NOTE, &g->reason) : 0;
+	if (section == CHUNK_NAMES)
+		return names[row->name.type];
+	/* the recorder's own words stay: "alloc.slab", "max-overhead" */
+	if (section == CHUNK_GAPS && !s[strspn(s, own)])
+		return AS_IS;
+	/* "[vdso]" stays: it is the kernel's */
+	if (section == CHUNK_SITES && nth == 1 && s[0] == '[')
+		return AS_IS;
+	return row_strings[section][nth];
 }
 
-/* "[vdso]" stays: it is the kernel's. */
-static int edit_site(struct redact *x, struct trace_site *s)
+static int edit_row(struct redact *x, unsigned int section, const struct row_type *of,
+		    union row *row)
 {
-	int r = replace(x, REDACT_FUNCTION, &s->symbol);
+	enum redact_kind kind;
+	unsigned int i, nth = 0;
 
-	if (r == 0 && s->module[0] != '[')
-		r = replace(x, REDACT_PATH, &s->module);
-	return r ? r : replace(x, REDACT_BUILD_ID, &s->build_id);
-}
+	for (i = 0; i < of->field_cnt; i++) {
+		const char **s = (const char **)(void *)((char *)row + of->fields[i].at);
 
-#define COPY_ROWS(name, type, edit)                                               \
-	static int copy_##name(struct redact *x, struct row_reader *in)           \
-	{                                                                         \
-		struct type row;                                                  \
-		int r;                                                            \
-                                                                                  \
-		while ((r = row_get_##name(in, &row)) > 0) {                      \
-			r = (edit);                                               \
-			if (r < 0)                                                \
-				return r;                                         \
-			row_put_##name(&x->rows, &row);                           \
-		}                                                                 \
-		return r;                                                         \
+		if (of->fields[i].type != 'S')
+			continue;
+		/* a later recorder made a name of another type */
+		if (section == CHUNK_NAMES && (!row->name.type ||
+					       row->name.type >= TRACE_NAME_TYPE_CNT)) {
+			*s = "";
+			continue;
+		}
+		kind = string_kind(section, row, nth++, *s);
+		if (kind != AS_IS)
+			*s = redact_word(x->words, kind, *s);
+		if (!*s)
+			return -ENOMEM;
 	}
-
-COPY_ROWS(process, trace_process, edit_process(x, &row))
-COPY_ROWS(thread, trace_thread, replace(x, REDACT_COMM, &row.comm))
-COPY_ROWS(task_event, trace_task_event, edit_task_event(x, &row))
-COPY_ROWS(cpu_state, row_cpu_state, 0)
-COPY_ROWS(rss, trace_rss, 0)
-COPY_ROWS(loss, trace_loss, 0)
-COPY_ROWS(cost, trace_cost, 0)
-COPY_ROWS(hook_stat, trace_hook_stat, 0)
-COPY_ROWS(clock, trace_clock, 0)
-COPY_ROWS(name, row_name, edit_name(x, &row))
-COPY_ROWS(gap, trace_gap, edit_gap(x, &row))
-COPY_ROWS(site, trace_site, edit_site(x, &row))
-COPY_ROWS(frame, trace_frame, 0)
-COPY_ROWS(mark, trace_mark, replace(x, REDACT_MARK, &row.text))
-
-static int (*const copy_rows[CHUNK_SMALL_END])(struct redact *x, struct row_reader *in) = {
-	[CHUNK_PROCESSES] = copy_process, [CHUNK_THREADS] = copy_thread,
-	[CHUNK_TASK_EVENTS] = copy_task_event, [CHUNK_CPU_STATE] = copy_cpu_state,
-	[CHUNK_RSS_STATE] = copy_rss, [CHUNK_RSS_SNAPS] = copy_rss,
-	[CHUNK_LOSS] = copy_loss, [CHUNK_COST] = copy_cost, [CHUNK_HOOK_STATS] = copy_hook_stat,
-	[CHUNK_CLOCKS] = copy_clock, [CHUNK_NAMES] = copy_name, [CHUNK_GAPS] = copy_gap,
-	[CHUNK_MARKS] = copy_mark, [CHUNK_SITES] = copy_site, [CHUNK_CPU_END] = copy_cpu_state,
-	[CHUNK_FRAMES] = copy_frame,
-};
+	return section == CHUNK_PROCESSES ? redact_uid(x->words, &row->process.uid) : 0;
+}
 
 static int copy_section(struct redact *x, struct block_meta *f, unsigned int type)
 {
+	const struct row_type *of = row_type_of(type);
 	struct row_reader in;
+	union row row;
 	int r;
 
-	if (type == CHUNK_UTIDS) {
+	if (type == CHUNK_UTIDS)
 		block_copy_small(&x->out, f, type);
-		return 0;
-	}
-	if (!copy_rows[type])
+	if (!of)
 		return 0;
 	r = block_meta_rows(f, x->t->reader.zunpack, type, &in);
-	if (r < 0)
-		return r;
 	buf_reset(&x->rows.out);
 	x->rows.base_ns = f->head.from_ns;
 	x->rows.cnt = 0;
-	r = copy_rows[type](x, &in);
+	while (r == 0 && (r = row_get(&in, of, &row)) > 0) {
+		r = edit_row(x, type, of, &row);
+		row_put(&x->rows, of, &row);
+	}
 	if (r == 0)
 		block_out_add_rows(&x->out, type, &x->rows);
 	return r;

@@ -12,7 +12,6 @@
 #include "base/array.h"
 #include "base/hash_map.h"
 #include "base/varint.h"
-#include "format/column_reader.h"
 #include "format/column_writer.h"
 
 struct fill_events {
@@ -157,105 +156,4 @@ int block_events_add(struct block_out *o, const struct event *events, size_t cnt
 	column_writer_done(&columns);
 	fill_done(&f);
 	return r < 0 ? r : o->error;
-}
-
-/* ---- reading ---- */
-
-struct event_order {
-	uint64_t ts_ns;
-	uint32_t cpu_kind, at;	/* at: in order of kind, CPU and row */
-};
-
-static int order_cmp(const void *a, const void *b)
-{
-	const struct event_order *x = a, *y = b;
-
-	if (x->ts_ns != y->ts_ns)
-		return x->ts_ns < y->ts_ns ? -1 : 1;
-	if (x->cpu_kind != y->cpu_kind)
-		return x->cpu_kind < y->cpu_kind ? -1 : 1;
-	return x->at < y->at ? -1 : x->at > y->at;
-}
-
-static void get_row(const struct kind_columns *k, uint32_t row, uint32_t cpu, struct event *ev)
-{
-	unsigned int i;
-
-	ev->ts_ns = k->ts_ns[row];
-	ev->utid = k->utid[row];
-	ev->cpu = (uint16_t)cpu;
-	ev->kind = (uint8_t)k->kind;
-	ev->flags = (uint8_t)k->flags[k->tuple ? k->tuple[row] : 0];
-	for (i = 0; i < k->value_cnt; i++)
-		ev->v[i] = kind_columns_value(k, i, row);
-}
-
-/* Appends the rows of a kind to the *cnt events already read. */
-static int get_kind(const struct column_source *s, unsigned int kind, struct event *events,
-		    size_t *cnt)
-{
-	struct kind_columns k;
-	const char *why;
-	uint32_t i, row;
-	int r = column_read_kind(&k, s, kind, COLUMN_ASK_ALL, &why);
-
-	if (r < 0)
-		return r;
-	for (i = 0; i < k.run_cnt; i++)
-		for (row = k.runs[i].start; row < k.runs[i].start + k.runs[i].cnt; row++)
-			get_row(&k, row, k.runs[i].cpu, &events[(*cnt)++]);
-	kind_columns_done(&k);
-	return 0;
-}
-
-static int sort_events(const struct event *events, size_t cnt, struct event *ret)
-{
-	struct event_order *order = malloc((cnt + 1) * sizeof(*order));
-	size_t i;
-
-	if (!order)
-		return -ENOMEM;
-	for (i = 0; i < cnt; i++)
-		order[i] = (struct event_order){ events[i].ts_ns,
-						 (uint32_t)events[i].cpu << 8 | events[i].kind,
-						 (uint32_t)i };
-	if (cnt)
-		qsort(order, cnt, sizeof(*order), order_cmp);
-	for (i = 0; i < cnt; i++)
-		ret[i] = events[order[i].at];
-	free(order);
-	return 0;
-}
-
-int block_events_read(struct block_meta *f, const struct block_io *io, struct zunpack *z,
-		      struct event **ret, size_t *ret_cnt)
-{
-	struct column_source s = { .front = f, .io = *io, .zunpack = z };
-	struct event *by_kind, *events;
-	uint32_t *utids = NULL;
-	size_t all = 0, cnt = 0;
-	unsigned int kind;
-	int r = block_meta_utids(f, z, &utids, &s.utid_cnt);
-
-	s.utids = utids;
-	for (kind = 1; kind < EVENT_KIND_CNT; kind++)
-		all += f->head.kind_cnt[kind];
-	by_kind = calloc(all + 1, sizeof(*by_kind));
-	events = malloc((all + 1) * sizeof(*events));
-	if (r == 0 && (!by_kind || !events))
-		r = -ENOMEM;
-	for (kind = 1; r == 0 && kind < EVENT_KIND_CNT; kind++)
-		if (f->head.kind_cnt[kind])
-			r = get_kind(&s, kind, by_kind, &cnt);
-	if (r == 0)
-		r = sort_events(by_kind, cnt, events);
-	free(utids);
-	free(by_kind);
-	if (r < 0) {
-		free(events);
-		return r;
-	}
-	*ret = events;
-	*ret_cnt = cnt;
-	return 0;
 }

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * block_events: converts all events of a block into columns and back, for programs that select
- * events. Threads: one. Errors: -ENOMEM, -EINVAL, -E2BIG.
+ * block_events: converts all events of a block into columns, for programs that select events.
+ * Threads: one. Errors: -ENOMEM, -EINVAL, -E2BIG.
  */
 #ifndef BLOCK_EVENTS_H
 #define BLOCK_EVENTS_H
 
 #include <stddef.h>
 
-#include "format/block_meta.h"
 #include "format/block_out.h"
 #include "format/event.h"
 
@@ -19,12 +18,5 @@
  */
 int block_events_add(struct block_out *o, const struct event *events, size_t cnt,
 		     struct disk_block *head);
-
-/*
- * Reads a block's events in a cursor's order: by time, CPU, kind and row. *ret is malloc'ed.
- * -EBADMSG: the block is damaged; -ENOMEM; or what io returned.
- */
-int block_events_read(struct block_meta *f, const struct block_io *io, struct zunpack *z,
-		      struct event **ret, size_t *ret_cnt);
 
 #endif /* BLOCK_EVENTS_H */

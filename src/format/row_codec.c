@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * row_codec: makes row_put_x() and row_get_x() from the field lists. A row's size precedes the row,
- * so the body is written behind a gap for the longest size and then moved.
+ * row_codec: goes through the fields of a row by their list. A row's size precedes the row, so the
+ * body is written behind a gap for the longest size and then moved.
  */
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/varint.h"
+#include "format/chunk.h"
 #include "format/row_codec.h"
 
 #define ROW_SIZE_GAP 5
@@ -84,47 +86,111 @@ static int row_take_string(struct row_reader *r, const char **ret)
 	return 0;
 }
 
-#define PUT_U(f) buf_add_varint(&w->out, row->f);
-#define PUT_T(f) buf_add_varint(&w->out, zigzag_encode(row->f - w->base_ns));
-#define PUT_S(f) row_add_string(&w->out, row->f);
+static uint64_t field_get(const struct row_field *f, const void *row)
+{
+	uint64_t v = 0;
+
+	memcpy(&v, (const char *)row + f->at, f->bytes);
+	return v;
+}
+
+void row_put(struct row_writer *w, const struct row_type *of, const void *row)
+{
+	size_t at = row_begin(w);
+	const struct row_field *f;
+	uint64_t v;
+
+	for (f = of->fields; f < of->fields + of->field_cnt; f++) {
+		v = field_get(f, row);
+		if (f->type == 'S')
+			row_add_string(&w->out, (const char *)(uintptr_t)v);
+		else
+			buf_add_varint(&w->out,
+				       f->type == 'T' ? zigzag_encode(v - w->base_ns) : v);
+	}
+	row_end(w, at);
+}
 
 /* A value too large for its field makes the row invalid; it must not become another number. */
-#define GET_U(f)                                            \
-	if (row_take(&b, &v) < 0)                           \
-		return -EBADMSG;                            \
-	row.f = (__typeof__(row.f))v;                       \
-	if (row.f != v)                                     \
-		return -EBADMSG;
-#define GET_T(f)                                            \
-	have = b.p != b.end;                                \
-	if (row_take(&b, &v) < 0)                           \
-		return -EBADMSG;                            \
-	row.f = have ? zigzag_decode(v) + b.base_ns : 0;
-#define GET_S(f)                                            \
-	if (row_take_string(&b, &row.f) < 0)                \
-		return -EBADMSG;
+static int field_take(struct row_reader *body, const struct row_field *f, void *row)
+{
+	bool has = body->p != body->end;
+	const char *text;
+	uint64_t v;
 
-#define X(name, type, fields)                                          \
-void row_put_##name(struct row_writer *w, const struct type *row)      \
-{                                                                      \
-	size_t at = row_begin(w);                                      \
-	fields(PUT_U, PUT_T, PUT_S)                                    \
-	row_end(w, at);                                                \
-}                                                                      \
-int row_get_##name(struct row_reader *r, struct type *ret)             \
-{                                                                      \
-	struct row_reader b;                                           \
-	struct type row;                                               \
-	uint64_t v;                                                    \
-	int have;                                                      \
-	int k = row_open(r, &b);                                       \
-	if (k <= 0)                                                    \
-		return k;                                              \
-	memset(&row, 0, sizeof(row));                                  \
-	fields(GET_U, GET_T, GET_S)                                    \
-	(void)have;                                                    \
-	*ret = row;                                                    \
-	return 1;                                                      \
+	if (f->type == 'S') {
+		if (row_take_string(body, &text) < 0)
+			return -EBADMSG;
+		v = (uintptr_t)text;
+	} else if (row_take(body, &v) < 0) {
+		return -EBADMSG;
+	}
+	if (f->type == 'T')
+		v = has ? zigzag_decode(v) + body->base_ns : 0;
+	memcpy((char *)row + f->at, &v, f->bytes);
+	return field_get(f, row) == v ? 0 : -EBADMSG;
 }
-ROW_TYPES(X)
+
+int row_get(struct row_reader *r, const struct row_type *of, void *ret)
+{
+	const struct row_field *f;
+	struct row_reader body;
+	int k = row_open(r, &body);
+
+	if (k <= 0)
+		return k;
+	memset(ret, 0, of->bytes);
+	for (f = of->fields; f < of->fields + of->field_cnt; f++)
+		if (field_take(&body, f, ret) < 0)
+			return -EBADMSG;
+	return 1;
+}
+
+/* ---- types of rows ---- */
+
+#define FIELD(f, letter) { offsetof(row_struct, f), sizeof(((row_struct *)0)->f), letter },
+#define FIELD_U(f) FIELD(f, 'U')
+#define FIELD_T(f) FIELD(f, 'T')
+#define FIELD_S(f) FIELD(f, 'S')
+
+const struct row_type *row_type(enum row_type_id id)
+{
+	switch (id) {
+#define X(name, type, list)                                                             \
+	case ROW_TYPE_##name: {                                                         \
+		typedef struct type row_struct;                                         \
+		static const struct row_field fields[] = { list(FIELD_U, FIELD_T, FIELD_S) }; \
+		static const struct row_type of = { fields, sizeof(fields) / sizeof(*fields), \
+						    sizeof(row_struct) };               \
+		return &of;                                                             \
+	}
+		ROW_TYPES(X)
 #undef X
+	default:
+		return NULL;
+	}
+}
+
+const struct row_type *row_type_of(unsigned int section)
+{
+	static const uint8_t ids[CHUNK_SMALL_END] = {
+		[CHUNK_PROCESSES] = ROW_TYPE_process + 1,
+		[CHUNK_THREADS] = ROW_TYPE_thread + 1,
+		[CHUNK_TASK_EVENTS] = ROW_TYPE_task_event + 1,
+		[CHUNK_CPU_STATE] = ROW_TYPE_cpu_state + 1,
+		[CHUNK_CPU_END] = ROW_TYPE_cpu_state + 1,
+		[CHUNK_RSS_STATE] = ROW_TYPE_rss + 1,
+		[CHUNK_RSS_SNAPS] = ROW_TYPE_rss + 1,
+		[CHUNK_LOSS] = ROW_TYPE_loss + 1,
+		[CHUNK_COST] = ROW_TYPE_cost + 1,
+		[CHUNK_HOOK_STATS] = ROW_TYPE_hook_stat + 1,
+		[CHUNK_CLOCKS] = ROW_TYPE_clock + 1,
+		[CHUNK_NAMES] = ROW_TYPE_name + 1,
+		[CHUNK_GAPS] = ROW_TYPE_gap + 1,
+		[CHUNK_MARKS] = ROW_TYPE_mark + 1,
+		[CHUNK_SITES] = ROW_TYPE_site + 1,
+		[CHUNK_FRAMES] = ROW_TYPE_frame + 1,
+	};
+
+	return section < CHUNK_SMALL_END && ids[section] ? row_type(ids[section] - 1) : NULL;
+}

@@ -15,21 +15,16 @@
 #ifndef ROW_CODEC_H
 #define ROW_CODEC_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/buf.h"
 #include "format/rows.h"
 
-/* Rows that exist on disk only. */
+/* A row that exists on disk only. */
 struct row_cpu_state {
 	uint32_t cpu;
 	uint32_t utid;
-};
-
-struct row_name {
-	uint32_t type;		/* enum trace_name_type */
-	uint64_t id, arg;
-	const char *name;
 };
 
 #define ROW_PROCESS(U, T, S)                                                                \
@@ -62,6 +57,8 @@ struct row_name {
 	U(upid) U(addr) T(from_ns) U(why) U(symbol_offset) U(module_offset)                 \
 	S(symbol) S(module) S(build_id)
 #define ROW_FRAME(U, T, S) U(stack) U(nth) U(upid) U(addr)
+/* Only in the derived file. */
+#define ROW_MM_RESET(U, T, S) T(ts_ns) U(upid) U(kind)
 /* X(name, struct, fields) */
 #define ROW_TYPES(X)                                      \
 	X(process, trace_process, ROW_PROCESS)            \
@@ -74,10 +71,41 @@ struct row_name {
 	X(hook_stat, trace_hook_stat, ROW_HOOK_STAT)      \
 	X(clock, trace_clock, ROW_CLOCK)                  \
 	X(mark, trace_mark, ROW_MARK)                     \
-	X(name, row_name, ROW_NAME)                       \
+	X(name, trace_name, ROW_NAME)                     \
 	X(gap, trace_gap, ROW_GAP)                        \
 	X(site, trace_site, ROW_SITE)                     \
-	X(frame, trace_frame, ROW_FRAME)
+	X(frame, trace_frame, ROW_FRAME)                  \
+	X(mm_reset, trace_mm_reset, ROW_MM_RESET)
+
+/* A field, as it is in memory. */
+struct row_field {
+	uint16_t at;		/* its offset in the struct */
+	uint8_t bytes;
+	char type;		/* 'U', 'T' or 'S' */
+};
+
+struct row_type {
+	const struct row_field *fields;
+	unsigned int field_cnt;
+	size_t bytes;		/* of the struct */
+};
+
+enum row_type_id {
+#define X(name, type, fields) ROW_TYPE_##name,
+	ROW_TYPES(X)
+#undef X
+	ROW_TYPE_CNT
+};
+const struct row_type *row_type(enum row_type_id id);
+/* What the rows of a small section are; NULL: it has none, or nothing is known of it. */
+const struct row_type *row_type_of(unsigned int section);
+
+/* Room for a row of any type. */
+union row {
+#define X(name, type, fields) struct type name;
+	ROW_TYPES(X)
+#undef X
+};
 
 /* Rows being made. Memory failures are kept in out.failed. */
 struct row_writer {
@@ -92,13 +120,21 @@ struct row_reader {
 	uint64_t base_ns;
 };
 
-/*
- * row_put_x(w, row) appends; a NULL string is written as "".
- * row_get_x(r, ret): 1 a row; 0 no more; -EBADMSG the bytes are no row.
- */
-#define X(name, type, fields)                                          \
-	void row_put_##name(struct row_writer *w, const struct type *row); \
-	int row_get_##name(struct row_reader *r, struct type *ret);
+/* Appends a row; a NULL string is written as "". */
+void row_put(struct row_writer *w, const struct row_type *of, const void *row);
+/* 1: *ret is a row; 0: there are no more; -EBADMSG: the bytes are no row. */
+int row_get(struct row_reader *r, const struct row_type *of, void *ret);
+
+/* The same by name: row_put_x(w, row) and row_get_x(r, ret). */
+#define X(name, type, fields)                                                        \
+	static inline void row_put_##name(struct row_writer *w, const struct type *row) \
+	{                                                                            \
+		row_put(w, row_type(ROW_TYPE_##name), row);                        \
+	}                                                                            \
+	static inline int row_get_##name(struct row_reader *r, struct type *ret)     \
+	{                                                                            \
+		return row_get(r, row_type(ROW_TYPE_##name), ret);                 \
+	}
 ROW_TYPES(X)
 #undef X
 

@@ -158,12 +158,21 @@ struct trace_name {	/* kmem_cache, device, cgroup, kernel symbol, file, interrup
 	 */
 	uint64_t arg;
 	const char *name;
+	uint32_t type;	/* enum trace_name_type */
 };
 enum trace_name_type {			/* declared in schema/events/ */
 #define X(id, name, text, redact) TRACE_NAME_##name = id,
 	EVENT_NAMES(X)
 #undef X
 	TRACE_NAME_TYPE_CNT
+};
+
+/* A process's memory ends, or starts anew. A reader derives these. */
+enum trace_mm_reset_kind { TRACE_MM_RESET_EXEC = 1, TRACE_MM_RESET_EXIT = 2 };
+struct trace_mm_reset {
+	uint64_t ts_ns;
+	uint32_t upid;	/* EVENT_ID_UNKNOWN: of a process that is not in the trace */
+	uint32_t kind;
 };
 
 /* Why a user-space code address has no name; stored in traces, append only. */

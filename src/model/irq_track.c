@@ -143,7 +143,7 @@ static int give_run(struct irq_track *t, struct open_run *o, uint64_t to_ns)
 	r.own_ns = to_ns - r.from_ns;
 	for (i = 0; i < r.cut_cnt; i++)
 		r.own_ns -= r.cuts[i].to_ns - r.cuts[i].from_ns;
-	return t->sink.run(t->sink.ctx, &r);
+	return t->sink.run ? t->sink.run(t->sink.ctx, &r) : 0;
 }
 
 static int leave(struct irq_track *t, struct cpu_stack *c, const struct irq_run *r)

@@ -32,6 +32,7 @@ struct irq_run {
 	size_t cut_cnt;
 };
 
+/* Either function may be NULL. */
 struct irq_sink {
 	void *ctx;
 	/*
@@ -40,8 +41,7 @@ struct irq_sink {
 	 */
 	int (*run)(void *ctx, const struct irq_run *r);
 	/*
-	 * Receives an entry or exit without partner; may be NULL. Only cpu .. vector and from_ns
-	 * are set.
+	 * Receives an entry or exit without partner. Only cpu .. vector and from_ns are set.
 	 */
 	int (*broken)(void *ctx, const struct irq_run *r);
 };

@@ -31,13 +31,14 @@ struct rq_entry {
 	struct block_request r;
 	uint32_t key_dev;	/* the address is r.rq, or key_rq before the first life */
 	uint64_t key_rq;
-	uint64_t life;		/* number of lives so far */
+	uint64_t life;		/* its number among all lives */
 	uint32_t noted;		/* the last round of notes that has it */
 	uint8_t state;
 };
 
 struct request_track {
-	request_track_sink sink;
+	request_track_sink sink;	/* NULL: nobody wants them */
+	uint64_t life_cnt;	/* of all addresses */
 	void *ctx;
 	struct hash_map map;
 	struct rq_entry *entries;
@@ -131,7 +132,8 @@ static struct rq_entry *entry_at(struct request_track *b, uint64_t rq, uint64_t 
 		return NULL;
 	}
 	if (ret)
-		b->entries[i] = (struct rq_entry){ .key_rq = rq, .key_dev = (uint32_t)dev };
+		b->entries[i] = (struct rq_entry){ .key_rq = rq, .key_dev = (uint32_t)dev,
+						   .life = b->life_cnt++ };
 	return &b->entries[i];
 }
 
@@ -176,7 +178,7 @@ static int hand_over(struct request_track *b, struct rq_entry *x, uint64_t end_n
 	x->state = RQ_FREE;
 	if (end == BLOCK_END_DONE && x->r.flush_seq && x->r.bytes)
 		x->state = RQ_FLUSH_TAIL;
-	return b->sink(b->ctx, &x->r);
+	return b->sink ? b->sink(b->ctx, &x->r) : 0;
 }
 
 /* Forgets the life before; the entry keeps its address. */
@@ -188,7 +190,7 @@ static int begin_life(struct request_track *b, struct rq_entry *x, const struct 
 		ret = hand_over(b, x, ev->ts_ns, BLOCK_END_DONE);
 	memset(&x->r, 0, sizeof(x->r));
 	x->state = RQ_FREE;
-	x->life++;
+	x->life = b->life_cnt++;
 	x->r.rq = ev->v[EV_REQUEST_RQ];
 	x->r.submitter = EVENT_ID_UNKNOWN;
 	return ret;

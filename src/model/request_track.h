@@ -66,6 +66,7 @@ struct block_request {
 /* The request stays valid during the call. */
 typedef int (*request_track_sink)(void *ctx, const struct block_request *r);
 
+/* sink may be NULL. */
 int request_track_new(struct request_track **ret, request_track_sink sink, void *ctx);
 void request_track_free(struct request_track *b);
 
@@ -82,8 +83,8 @@ int request_track_pending(struct request_track *b, request_track_sink sink, void
 bool request_track_in_flight(const struct request_track *b, uint64_t rq, uint32_t dev);
 
 /*
- * A number that changes when a new life begins at that address, after which nothing earlier
- * matters.
+ * The number of the life at that address, from 0. Another one begins when nothing earlier matters
+ * any more. No two lives of a tracker have the same number. Call it after an event of the address.
  */
 uint64_t request_track_life(const struct request_track *b, uint64_t rq, uint32_t dev);
 

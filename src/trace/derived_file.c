@@ -29,7 +29,7 @@
 #include "trace/trace_state.h"
 
 #define DERIVED_MAGIC "EBRDERV\n"
-#define DERIVED_VERSION 2
+#define DERIVED_VERSION 3
 #define PART_RAW_MAX (1u << 31)
 /*
  * A part that packs better is stored as it is: so a file makes a reader take a bounded multiple of
@@ -271,7 +271,7 @@ static int find_place(struct derived_file *d, struct trace *t, unsigned int flag
 	if (fd < 0)
 		return 0;
 	snprintf(name, sizeof(name), "%016" PRIx64 "%08" PRIx32 ".idx", trace_start_ns(t),
-		 m[0].head_crc);
+		 m[0].head.head_crc);
 	if (try_place(d, t, fd, name, flags) || save)
 		use_place(d, fd, name);
 	else
@@ -564,26 +564,24 @@ static void remove_part(struct derived_file *d, unsigned int type, uint64_t key)
 	pthread_mutex_unlock(&d->lock);
 }
 
-static int check_raw(const struct buf *raw)
-{
-	return raw->failed ? -ENOMEM : raw->len > PART_RAW_MAX ? -EFBIG : 0;
-}
-
 int derived_file_add(struct derived_file *d, struct zpack *z, unsigned int type, uint64_t key,
 		     uint32_t row_cnt, const struct buf *raw)
 {
 	struct derived_part p = { .type = (uint16_t)type, .key = key, .row_cnt = row_cnt,
-				  .raw_bytes = (uint32_t)raw->len };
-	size_t room = zpack_bound(raw->len), stored;
+				  .raw_bytes = (uint32_t)raw->len,
+				  .stored_bytes = (uint32_t)raw->len };
+	size_t room = z ? zpack_bound(raw->len) : 0, stored;
 	uint8_t *packed;
-	int r = check_raw(raw);
+	int r;
 
-	if (r < 0)
-		return r;
+	if (raw->failed || raw->len > PART_RAW_MAX)
+		return raw->failed ? -ENOMEM : -EFBIG;
 	if (!raw->len) {
 		remove_part(d, type, key);
 		return 0;
 	}
+	if (!z)
+		return store_part(d, &p, raw->data);
 	packed = malloc(room);
 	if (!packed)
 		return -ENOMEM;
@@ -595,17 +593,6 @@ int derived_file_add(struct derived_file *d, struct zpack *z, unsigned int type,
 	}
 	free(packed);
 	return r;
-}
-
-int derived_file_add_plain(struct derived_file *d, unsigned int type, uint64_t key,
-			   uint32_t row_cnt, const struct buf *raw)
-{
-	struct derived_part p = { .type = (uint16_t)type, .key = key, .row_cnt = row_cnt,
-				  .raw_bytes = (uint32_t)raw->len,
-				  .stored_bytes = (uint32_t)raw->len };
-	int r = check_raw(raw);
-
-	return r < 0 ? r : raw->len ? store_part(d, &p, raw->data) : 0;
 }
 
 void derived_file_drop(struct derived_file *d, unsigned int first, unsigned int end)

@@ -38,13 +38,11 @@ struct zunpack;
 
 /* Types of parts. The values are in files: after a change of any, raise DERIVED_VERSION. */
 enum derived_type {
-	DERIVED_LIST = 0, /* + enum chunk_section_type, below 32: rows of a list (trace_lists.c) */
-	DERIVED_FILES = 32,	/* the chunk files, as they were */
-	DERIVED_BLOCKS = 33,
-	DERIVED_MM_RESETS = 34,
-	DERIVED_STRINGS = 35,	/* what the rows of the lists refer to */
+	DERIVED_LIST = 0,	/* + enum trace_list_id: rows of a list (trace_lists.c) */
+	DERIVED_FILES = 40,	/* the chunk files, as they were */
+	DERIVED_BLOCKS = 41,
 	/* key: instant; what a cut carries over (edit/checkpoint_file.c) */
-	DERIVED_CHECKPOINT = 40,
+	DERIVED_CHECKPOINT = 42,
 	DERIVED_INDEX_INFO = 47,	/* how many intervals the index has */
 	DERIVED_INDEX = 48, /* + enum index_part, up to 32 of them; key: number of the interval */
 	DERIVED_INDEX_TAIL = 80,	/* + enum index_tail, up to 16 of them; key: 0 */
@@ -132,13 +130,11 @@ int derived_file_verify(const struct derived_file *d);
 int derived_file_begin(struct derived_file *d, bool save);
 /*
  * Adds a part, packed by z when that makes it smaller, or replaces the one with this type and key.
- * Empty bytes make no part. The part can be read at once. -ENOMEM, -EFBIG, -ENOSPC and the like.
+ * Without z it is readable without unpacking. Empty bytes make no part. The part can be read at
+ * once. -ENOMEM, -EFBIG, -ENOSPC and the like.
  */
 int derived_file_add(struct derived_file *d, struct zpack *z, unsigned int type, uint64_t key,
 		     uint32_t row_cnt, const struct buf *raw);
-/* The same for bytes that must be readable without unpacking. */
-int derived_file_add_plain(struct derived_file *d, unsigned int type, uint64_t key,
-			   uint32_t row_cnt, const struct buf *raw);
 /* Drops all parts of the types [first, end). */
 void derived_file_drop(struct derived_file *d, unsigned int first, unsigned int end);
 /*

@@ -262,6 +262,8 @@ static int open_trace(struct trace **ret, const char *path, bool anyway, bool qu
 		      struct err *e)
 {
 	struct trace *t = calloc(1, sizeof(*t));
+	const struct row_type *of;
+	unsigned int i;
 	int r = -ENOMEM;
 
 	if (!t)
@@ -269,6 +271,10 @@ static int open_trace(struct trace **ret, const char *path, bool anyway, bool qu
 	t->reader.fd = -1;
 	t->dir_fd = -1;
 	t->quick = quick;
+	for (i = 0; i < TRACE_LIST_CNT; i++) {
+		of = trace_list_type(i);
+		t->rows[i].row_bytes = of ? of->bytes : 0;
+	}
 	pthread_mutex_init(&t->drop_lock, NULL);
 	t->path = strdup(path);
 	if (!t->path || strpool_new(&t->strings) < 0 || trace_reader_init(&t->reader) < 0) {
@@ -330,31 +336,15 @@ void trace_close(struct trace *t)
 	free(t->kv.v);
 	free(t->blocks.v);
 	free(t->more.v);
-	free(t->processes.v);
-	free(t->threads.v);
-	free(t->task_events.v);
-	free(t->mm_resets.v);
-	free(t->baselines.v);
-	free(t->rss_snaps.v);
-	free(t->losses.v);
-	free(t->gaps.v);
-	free(t->sites.v);
-	free(t->frames.v);
-	free(t->costs.v);
-	free(t->hook_stats.v);
-	free(t->clocks.v);
-	free(t->marks.v);
 	free(t->damages.v);
+	free(t->stacks.v);
 	free(t->rss.v);
-	for (i = 0; i < TRACE_NAME_TYPE_CNT; i++) {
-		free(t->names[i].v);
-		hash_map_done(&t->by_name[i]);
+	for (i = 0; i < TRACE_LIST_CNT; i++) {
+		free(t->rows[i].v);
+		hash_map_done(&t->by_key[i]);
 	}
-	hash_map_done(&t->by_utid);
-	hash_map_done(&t->by_upid);
-	hash_map_done(&t->by_baseline);
-	hash_map_done(&t->by_site);
-	hash_map_done(&t->by_stack);
+	hash_map_done(&t->site_code);
+	hash_map_done(&t->site_row);
 	free(t->path);
 	free(t);
 }
@@ -382,14 +372,14 @@ uint64_t trace_carried_ns(const struct trace *t)
 {
 	const struct trace_block_more *m = t->more.v;
 
-	return t->blocks.cnt && m[0].carried ? trace_start_ns(t) : 0;
+	return t->blocks.cnt && m[0].head.flags & CHUNK_BLOCK_CARRIED ? trace_start_ns(t) : 0;
 }
 
 bool trace_is_cut_short(const struct trace *t)
 {
 	const struct trace_block_more *m = t->more.v;
 
-	return t->blocks.cnt && m[t->more.cnt - 1].cut;
+	return t->blocks.cnt && m[t->more.cnt - 1].head.flags & CHUNK_BLOCK_CUT;
 }
 
 const char *trace_get(const struct trace *t, const char *key)
@@ -426,10 +416,10 @@ bool trace_is_finished(const struct trace *t)
 
 const struct trace_mark *trace_mark_find(const struct trace *t, const char *text, uint64_t nr)
 {
-	const struct trace_mark *m = t->marks.v;
-	size_t i;
+	size_t cnt, i;
+	const struct trace_mark *m = trace_marks(t, &cnt);
 
-	for (i = 0; i < t->marks.cnt; i++)
+	for (i = 0; i < cnt; i++)
 		if (m[i].nr == nr && !strcmp(m[i].text, text))
 			return &m[i];
 	return NULL;
@@ -445,6 +435,54 @@ unsigned int trace_cpu_cnt(const struct trace *t)
 	return t->cpu_cnt;
 }
 
+const struct row_type *trace_list_type(unsigned int list)
+{
+	if (list < CHUNK_SMALL_END)
+		return row_type_of(list);
+	return row_type(list == TRACE_LIST_MM_RESETS ? ROW_TYPE_mm_reset : ROW_TYPE_name);
+}
+
+const void *trace_rows(const struct trace *t, unsigned int list, size_t *ret_cnt)
+{
+	if (t->lists)
+		trace_lists_rows(t, list);
+	*ret_cnt = t->rows[list].cnt;
+	return t->rows[list].v;
+}
+
+const void *trace_row_at(const struct trace *t, unsigned int list, size_t i)
+{
+	if (i >= t->rows[list].cnt)
+		return NULL;
+	if (t->lists)
+		trace_lists_row(t, list, i);
+	return (const char *)t->rows[list].v + i * t->rows[list].row_bytes;
+}
+
+static uint64_t key_at(const struct trace *t, unsigned int list, size_t i)
+{
+	const void *row = trace_row_at(t, list, i);
+
+	/* processes and threads begin with an id of 32 bits, the others with a number of 64 */
+	return list == CHUNK_PROCESSES || list == CHUNK_THREADS ? *(const uint32_t *)row :
+								  *(const uint64_t *)row;
+}
+
+size_t trace_rows_from(const struct trace *t, unsigned int list, uint64_t key)
+{
+	size_t lo = 0, hi = t->rows[list].cnt;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (key_at(t, list, mid) < key)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
 #define LIST(name, type, list)                                                   \
 	const struct type *trace_##name(const struct trace *t, size_t *ret_cnt)  \
 	{                                                                        \
@@ -453,83 +491,66 @@ unsigned int trace_cpu_cnt(const struct trace *t)
 	}
 LIST(manifest, trace_kv, kv)
 LIST(blocks, trace_block, blocks)
-LIST(losses, trace_loss, losses)
-LIST(gaps, trace_gap, gaps)
-LIST(clocks, trace_clock, clocks)
-LIST(marks, trace_mark, marks)
 LIST(damages, trace_damage, damages)
-LIST(rss_baselines, trace_rss, baselines)
 
-/* Lists that trace_need() may have to read first. */
-#define NEEDED_LIST(name, type, list, what)                                      \
+#define ROWS(name, type, list)                                                   \
 	const struct type *trace_##name(const struct trace *t, size_t *ret_cnt)  \
 	{                                                                        \
-		assert(trace_has(t, what));                                      \
-		*ret_cnt = t->list.cnt;                                          \
-		return t->list.v;                                                \
+		return trace_rows(t, list, ret_cnt);                             \
 	}
-NEEDED_LIST(task_events, trace_task_event, task_events, TRACE_NEED_TASK_EVENTS)
-NEEDED_LIST(rss_snaps, trace_rss, rss_snaps, TRACE_NEED_RSS_SNAPS)
-NEEDED_LIST(sites, trace_site, sites, TRACE_NEED_SITES)
-NEEDED_LIST(frames, trace_frame, frames, TRACE_NEED_FRAMES)
-NEEDED_LIST(costs, trace_cost, costs, TRACE_NEED_COSTS)
-NEEDED_LIST(hook_stats, trace_hook_stat, hook_stats, TRACE_NEED_HOOK_STATS)
+ROWS(processes, trace_process, CHUNK_PROCESSES)
+ROWS(threads, trace_thread, CHUNK_THREADS)
+ROWS(task_events, trace_task_event, CHUNK_TASK_EVENTS)
+ROWS(rss_baselines, trace_rss, CHUNK_RSS_STATE)
+ROWS(rss_snaps, trace_rss, CHUNK_RSS_SNAPS)
+ROWS(losses, trace_loss, CHUNK_LOSS)
+ROWS(costs, trace_cost, CHUNK_COST)
+ROWS(hook_stats, trace_hook_stat, CHUNK_HOOK_STATS)
+ROWS(gaps, trace_gap, CHUNK_GAPS)
+ROWS(sites, trace_site, CHUNK_SITES)
+ROWS(frames, trace_frame, CHUNK_FRAMES)
+ROWS(clocks, trace_clock, CHUNK_CLOCKS)
+ROWS(marks, trace_mark, CHUNK_MARKS)
 
 const struct trace_name *trace_names(const struct trace *t, enum trace_name_type type,
 				     size_t *ret_cnt)
 {
 	*ret_cnt = 0;
-	if ((unsigned int)type >= TRACE_NAME_TYPE_CNT)
-		return NULL;
-	if (t->lists)
-		trace_lists_rows(t, TRACE_LAZY_NAMES + type);
-	*ret_cnt = t->names[type].cnt;
-	return t->names[type].v;
+	return (unsigned int)type < TRACE_NAME_TYPE_CNT ?
+		       trace_rows(t, TRACE_LIST_NAMES + type, ret_cnt) : NULL;
 }
 
-/* Maps hold index + 1 in place of a pointer: the lists move while they grow. */
-static size_t by_id(const struct hash_map *m, uint64_t id)
+static size_t index_of(const struct trace *t, unsigned int list, uint64_t key)
 {
-	uintptr_t at = (uintptr_t)hash_map_get(m, id);
+	size_t i = trace_rows_from(t, list, key);
 
-	return at ? at - 1 : SIZE_MAX;
+	return i < t->rows[list].cnt && key_at(t, list, i) == key ? i : SIZE_MAX;
 }
 
-/* Tasks are in order of their ids; from the derived file they come without a map. */
-#define TASKS(name, names, type, list, id_field, map, lazy)                                       \
-	const struct type *trace_##names(const struct trace *t, size_t *ret_cnt)            \
-	{                                                                                   \
-		if (t->lists)                                                               \
-			trace_lists_rows(t, lazy);                                          \
-		*ret_cnt = t->list.cnt;                                                     \
-		return t->list.v;                                                           \
-	}                                                                                   \
+const void *trace_row_find(const struct trace *t, unsigned int list, uint64_t key)
+{
+	return trace_row_at(t, list, index_of(t, list, key));
+}
+
+#define TASKS(name, type, list)                                                             \
 	size_t trace_##name##_cnt(const struct trace *t)                                    \
 	{                                                                                   \
-		return t->list.cnt;                                                         \
+		return t->rows[list].cnt;                                                   \
 	}                                                                                   \
 	size_t trace_##name##_index(const struct trace *t, uint32_t id)                     \
 	{                                                                                   \
-		const struct type *v = t->list.v;                                           \
-		size_t i;                                                                   \
-		if (!t->lists)                                                              \
-			return by_id(&t->map, id);                                          \
-		i = trace_lists_lower_bound(t, lazy, id);                                   \
-		return i < t->list.cnt && v[i].id_field == id ? i : SIZE_MAX;               \
+		return index_of(t, list, id);                                               \
 	}                                                                                   \
 	const struct type *trace_##name##_at(const struct trace *t, size_t i)               \
 	{                                                                                   \
-		if (t->lists)                                                               \
-			trace_lists_row(t, lazy, i);                                        \
-		return (const struct type *)t->list.v + i;                                  \
+		return trace_row_at(t, list, i);                                                  \
 	}                                                                                   \
 	const struct type *trace_##name##_find(const struct trace *t, uint32_t id)          \
 	{                                                                                   \
-		size_t i = trace_##name##_index(t, id);                                     \
-		return i == SIZE_MAX ? NULL : (const struct type *)t->list.v + i;           \
+		return trace_row_find(t, list, id);                                         \
 	}
-TASKS(process, processes, trace_process, processes, upid, by_upid, TRACE_LAZY_PROCESSES)
-TASKS(thread, threads, trace_thread, threads, utid, by_utid, TRACE_LAZY_THREADS)
+TASKS(process, trace_process, CHUNK_PROCESSES)
+TASKS(thread, trace_thread, CHUNK_THREADS)
 
 static uint64_t hash_more(uint64_t h, uint64_t v)
 {
@@ -538,16 +559,15 @@ static uint64_t hash_more(uint64_t h, uint64_t v)
 
 uint64_t trace_thread_hash(const struct trace *t, size_t cnt)
 {
-	const struct trace_thread *v = t->threads.v;
+	const struct trace_thread *v;
 	uint64_t h = 0;
-	size_t i;
+	size_t all, i;
 
 	/* those of the derived file are as old as it is */
-	if (t->lists && cnt >= t->threads.cnt)
+	if (t->lists && cnt >= trace_thread_cnt(t))
 		return trace_lists_thread_hash(t);
-	if (t->lists)
-		trace_lists_rows(t, TRACE_LAZY_THREADS);
-	for (i = 0; i < t->threads.cnt && i < cnt; i++)
+	v = trace_threads(t, &all);
+	for (i = 0; i < all && i < cnt; i++)
 		h = hash_more(h, (uint64_t)v[i].utid << 32 | v[i].upid);
 	return h;
 }
@@ -566,7 +586,7 @@ uint64_t trace_blocks_hash(const struct trace *t, size_t cnt)
 		h = hash_more(h, b[i].bytes);
 		h = hash_more(h, b[i].from_ns);
 		h = hash_more(h, to_ns);
-		h = hash_more(h, (uint64_t)m[i].head_crc << 1 | m[i].damaged);
+		h = hash_more(h, (uint64_t)m[i].head.head_crc << 1 | m[i].damaged);
 	}
 	return h;
 }
@@ -575,15 +595,12 @@ uint64_t trace_blocks_hash(const struct trace *t, size_t cnt)
 static const struct trace_name *find_name(const struct trace *t, enum trace_name_type type,
 					  uint64_t id, const uint64_t *arg)
 {
-	const struct trace_list *l = &t->names[type];
-	const struct trace_name *n = l->v;
-	size_t i;
+	size_t i = trace_rows_from(t, TRACE_LIST_NAMES + type, id);
+	const struct trace_name *n;
 
-	if (t->lists)
-		trace_lists_rows(t, TRACE_LAZY_NAMES + type);
-	for (i = lower_bound(n, l->cnt, id, id); i < l->cnt && n[i].id == id; i++)
-		if (!arg || n[i].arg == *arg)
-			return &n[i];
+	while ((n = trace_row_at(t, TRACE_LIST_NAMES + type, i++)) && n->id == id)
+		if (!arg || n->arg == *arg)
+			return n;
 	return NULL;
 }
 
@@ -604,11 +621,11 @@ const struct trace_name *trace_file_find(const struct trace *t, uint32_t dev, ui
 
 uint64_t trace_real_ns(const struct trace *t, uint64_t mono_ns)
 {
-	const struct trace_clock *c = t->clocks.v;
+	size_t cnt, i, at = 0;
+	const struct trace_clock *c = trace_clocks(t, &cnt);
 	uint64_t best = UINT64_MAX;
-	size_t i, at = 0;
 
-	for (i = 0; i < t->clocks.cnt; i++) {
+	for (i = 0; i < cnt; i++) {
 		uint64_t d =
 			c[i].mono_ns > mono_ns ? c[i].mono_ns - mono_ns : mono_ns - c[i].mono_ns;
 
@@ -617,7 +634,7 @@ uint64_t trace_real_ns(const struct trace *t, uint64_t mono_ns)
 			at = i;
 		}
 	}
-	return t->clocks.cnt ? c[at].real_ns + (mono_ns - c[at].mono_ns) : 0;
+	return cnt ? c[at].real_ns + (mono_ns - c[at].mono_ns) : 0;
 }
 
 /* The instant that row at gives for real_ns; before the machine's start it is 0. */
@@ -630,8 +647,8 @@ static uint64_t by_clock(const struct trace_clock *c, uint64_t real_ns)
 
 uint64_t trace_mono_from_real_ns(const struct trace *t, uint64_t real_ns)
 {
-	const struct trace_clock *c = t->clocks.v;
-	size_t i, at = 0, cnt = t->clocks.cnt;
+	size_t cnt, i, at = 0;
+	const struct trace_clock *c = trace_clocks(t, &cnt);
 	uint64_t best = UINT64_MAX, mono_ns, lo, hi;
 
 	for (i = 0; i < cnt; i++) {

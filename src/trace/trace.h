@@ -72,7 +72,7 @@ int trace_open_anyway(struct trace **ret, const char *path, struct err *e);
 /*
  * The same, but the lists of a finished trace may come from the derived file, where
  * trace_lists_save() has put them. Then the small sections of blocks are read, and checked, only as
- * blocks are opened; and who wants one of the lists of enum trace_need calls trace_need() before.
+ * blocks are opened.
  */
 int trace_open_quick(struct trace **ret, const char *path, struct err *e);
 /*
@@ -81,21 +81,6 @@ int trace_open_quick(struct trace **ret, const char *path, struct err *e);
  */
 void trace_lists_save(struct trace *t);
 
-/* Lists that trace_open_quick() leaves in the derived file. */
-enum trace_need {
-	TRACE_NEED_TASK_EVENTS = 1,
-	TRACE_NEED_RSS_SNAPS = 2,
-	TRACE_NEED_COSTS = 4,
-	TRACE_NEED_HOOK_STATS = 8,
-	TRACE_NEED_SITES = 16,		/* trace_sites(), trace_site_find() */
-	TRACE_NEED_FRAMES = 32,		/* trace_frames(), trace_stack_find() */
-};
-/*
- * Reads these lists, if they are not there yet; from the blocks, if the derived file is damaged.
- * After trace_open() they always are. Threads: any. 0; -ENOMEM; -EIO: neither file nor blocks are
- * what they were when the trace was opened.
- */
-int trace_need(struct trace *t, unsigned int what, struct err *e);
 void trace_close(struct trace *t);
 
 /*
@@ -165,16 +150,10 @@ const struct trace_process *trace_process_at(const struct trace *t, size_t i);
 size_t trace_thread_index(const struct trace *t, uint32_t utid);
 size_t trace_process_index(const struct trace *t, uint32_t upid);
 
-/* A process's memory ends, or starts anew. */
-enum trace_mm_reset_kind { TRACE_MM_RESET_EXEC = 1, TRACE_MM_RESET_EXIT = 2 };
-struct trace_mm_reset {
-	uint64_t ts_ns;
-	uint32_t upid;	/* EVENT_ID_UNKNOWN: of a process that is not in the trace */
-	uint32_t kind;
-};
 /*
- * Those of all processes, in order of time; at one instant exec comes before exit, then the order
- * is by upid. Call trace_mm_resets_prepare() first, in the trace's thread: 0 or -ENOMEM.
+ * The resets of all processes' memory, in order of time; at one instant exec comes before exit,
+ * then the order is by upid. Call trace_mm_resets_prepare() first, in the trace's thread: 0 or
+ * -ENOMEM.
  */
 int trace_mm_resets_prepare(struct trace *t);
 size_t trace_mm_reset_cnt(const struct trace *t);

@@ -33,51 +33,54 @@ void trace_reader_done(const struct trace *t, struct trace_reader *r)
 	*r = (struct trace_reader){ .fd = -1 };
 }
 
-static int open_file(const struct trace *t, struct trace_reader *r, uint64_t number, struct err *e)
+int trace_block_seek(const struct trace *t, struct trace_reader *r, size_t block,
+		     struct chunk_io *ret, struct err *e)
 {
+	uint64_t number = more_at(t, block)->file;
 	char name[CHUNK_NAME_BYTES];
+	int fd;
 
-	if (r->fd >= 0 && r->fd_number == number)
-		return 0;
-	if (r->fd >= 0)
-		trace_file_close(t, r->fd);
-	chunk_name_format(name, number);
-	r->fd = trace_file_open(t, number);
-	if (r->fd < 0) {
-		int err = r->fd;
-
-		return err_set(e, err, "cannot open '%s/%s': %s", t->path, name,
-			       err_text(NULL, err));
+	if (r->fd < 0 || r->fd_number != number) {
+		if (r->fd >= 0)
+			trace_file_close(t, r->fd);
+		fd = trace_file_open(t, number);
+		r->fd = fd < 0 ? -1 : fd;
+		r->fd_number = number;
+		chunk_name_format(name, number);
+		if (fd < 0)
+			return err_set(e, fd, "cannot open '%s/%s': %s", t->path, name,
+				       err_text(NULL, fd));
 	}
-	r->fd_number = number;
+	*ret = (struct chunk_io){ r->fd, block_at(t, block)->offset };
 	return 0;
+}
+
+int trace_block_head(const struct trace *t, size_t block, struct chunk_io *io, const char **ret_why)
+{
+	struct disk_block head;
+	uint8_t raw[sizeof(head)];
+	int r = chunk_io_read(io, 0, raw, sizeof(raw));
+
+	*ret_why = "block header";
+	if (r == 0)
+		r = block_head_check(raw, &head, ret_why);
+	/* The block was valid when the trace was opened; a later change is not accepted. */
+	return r < 0 || memcmp(&head, &more_at(t, block)->head, sizeof(head)) ? -EBADMSG : 0;
 }
 
 int trace_block_open(const struct trace *t, struct trace_reader *reader, size_t block,
 		     struct trace_block_open *ret, struct err *e)
 {
 	const struct trace_block *b = block_at(t, block);
-	struct trace_block_more *m = more_at(t, block);
-	struct disk_block head;
-	const char *why = "block header";
-	uint8_t raw[sizeof(head)];
-	struct block_io io;
-	int r;
+	struct block_io io = { chunk_io_read, &ret->io };
+	const char *why;
+	int r = trace_block_seek(t, reader, block, &ret->io, e);
 
-	r = open_file(t, reader, m->file, e);
 	if (r < 0)
 		return r;
-	ret->io = (struct chunk_io){ reader->fd, b->offset };
-	io = (struct block_io){ chunk_io_read, &ret->io };
-	r = chunk_io_read(&ret->io, 0, raw, sizeof(raw));
+	r = trace_block_head(t, block, &ret->io, &why);
 	if (r == 0)
-		r = block_head_check(raw, &head, &why);
-	/* The block was valid when the trace was opened; a later change is not accepted. */
-	if (r == 0 && (head.block_bytes != b->bytes || head.number != m->number ||
-		       head.from_ns != b->from_ns || head.head_crc != m->head_crc))
-		r = -EBADMSG;
-	if (r == 0)
-		r = block_meta_open(&ret->front, &head, &io, &why);
+		r = block_meta_open(&ret->front, &more_at(t, block)->head, &io, &why);
 	if (r == -ENOMEM)
 		return err_set(e, r, "out of memory");
 	return r < 0 ? err_set(e, -EBADMSG, "'%s/%s', block at %llu: %s", t->path, b->file,
@@ -137,14 +140,15 @@ int trace_block_verify(struct trace *t, size_t block, struct err *e)
 
 uint32_t trace_block_running(const struct trace *t, size_t block, unsigned int cpu)
 {
-	if (block >= t->more.cnt || cpu >= more_at(t, block)->cpu_cnt)
+	if (block >= t->more.cnt || cpu >= more_at(t, block)->head.cpu_cnt)
 		return EVENT_ID_UNKNOWN;
 	return more_at(t, block)->running[cpu];
 }
 
 bool trace_block_ends(const struct trace *t, size_t block, unsigned int cpu, uint32_t *ret_utid)
 {
-	if (block >= t->more.cnt || cpu >= more_at(t, block)->cpu_cnt || !more_at(t, block)->ends)
+	if (block >= t->more.cnt || cpu >= more_at(t, block)->head.cpu_cnt ||
+	    !more_at(t, block)->ends)
 		return false;
 	*ret_utid = more_at(t, block)->ends[cpu];
 	return true;

@@ -10,18 +10,12 @@
 #include "format/hook.h"
 #include "trace/trace_state.h"
 
-static int process_cmp(const void *a, const void *b)
+/* Tasks begin with an id. */
+static int task_cmp(const void *a, const void *b)
 {
-	const struct trace_process *x = a, *y = b;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
-	return x->upid < y->upid ? -1 : x->upid > y->upid;
-}
-
-static int thread_cmp(const void *a, const void *b)
-{
-	const struct trace_thread *x = a, *y = b;
-
-	return x->utid < y->utid ? -1 : x->utid > y->utid;
+	return x < y ? -1 : x > y;
 }
 
 static int name_cmp(const void *a, const void *b)
@@ -33,18 +27,33 @@ static int name_cmp(const void *a, const void *b)
 	return x->arg < y->arg ? -1 : x->arg > y->arg;
 }
 
-static void sort_list(struct trace_list *l, size_t item_bytes,
-		      int (*cmp)(const void *, const void *))
+static uint64_t key_of(unsigned int list, const void *row)
 {
+	const struct trace_name *n = row;
+
+	return list < TRACE_LIST_NAMES ? *(const uint32_t *)row
+				       : trace_name_key(list - TRACE_LIST_NAMES, n->id, n->arg);
+}
+
+/* Sorts a list by id. A refresh needs the map, because it adds rows. */
+static int sort_by_id(struct trace *t, unsigned int list, int (*cmp)(const void *, const void *))
+{
+	struct trace_list *l = &t->rows[list];
 	const char *v = l->v;
 	size_t i;
 
 	/* usually in order already: ids count up, and a refresh adds few */
 	for (i = 1; i < l->cnt; i++)
-		if (cmp(v + (i - 1) * item_bytes, v + i * item_bytes) > 0)
+		if (cmp(v + (i - 1) * l->row_bytes, v + i * l->row_bytes) > 0)
 			break;
 	if (i < l->cnt)
-		qsort(l->v, l->cnt, item_bytes, cmp);
+		qsort(l->v, l->cnt, l->row_bytes, cmp);
+	/* all keys are in the map, so putting them again allocates nothing */
+	for (i = 0; i < l->cnt; i++)
+		if (hash_map_put(&t->by_key[list], key_of(list, v + i * l->row_bytes),
+				 (void *)(i + 1)) < 0)
+			return -ENOMEM;
+	return 0;
 }
 
 struct timed {
@@ -61,9 +70,11 @@ static int timed_cmp(const void *a, const void *b)
 	return x->at < y->at ? -1 : x->at > y->at;
 }
 
-/* A stable sort by the uint64_t at the start of each item. */
-static int sort_by_time(struct trace_list *l, size_t item_bytes)
+/* A stable sort by the uint64_t at the start of each row. */
+static int sort_by_time(struct trace *t, unsigned int list)
 {
+	struct trace_list *l = &t->rows[list];
+	size_t item_bytes = l->row_bytes;
 	struct timed *order;
 	bool sorted = true;
 	char *v = l->v, *out;
@@ -101,56 +112,36 @@ _Static_assert(offsetof(struct trace_loss, from_ns) == 0, "sort_by_time");
 _Static_assert(offsetof(struct trace_gap, from_ns) == 0, "sort_by_time");
 _Static_assert(offsetof(struct trace_mark, ts_ns) == 0, "sort_by_time");
 
-static int link_tasks(struct trace *t)
+static void link_tasks(struct trace *t)
 {
-	struct trace_process *p = t->processes.v;
-	struct trace_thread *h = t->threads.v;
+	struct trace_thread *h = t->rows[CHUNK_THREADS].v;
+	const struct trace_process *of;
 	size_t i;
 
-	sort_list(&t->processes, sizeof(*p), process_cmp);
-	sort_list(&t->threads, sizeof(*h), thread_cmp);
-	/* all keys are in the maps, so putting them again allocates nothing */
-	for (i = 0; i < t->processes.cnt; i++)
-		if (hash_map_put(&t->by_upid, p[i].upid, (void *)(uintptr_t)(i + 1)) < 0)
-			return -ENOMEM;
-	for (i = 0; i < t->threads.cnt; i++) {
-		const struct trace_process *of = trace_process_find(t, h[i].upid);
-
-		if (hash_map_put(&t->by_utid, h[i].utid, (void *)(uintptr_t)(i + 1)) < 0)
-			return -ENOMEM;
+	for (i = 0; i < trace_thread_cnt(t); i++) {
+		of = trace_process_find(t, h[i].upid);
 		if (of)
 			h[i].flags |= of->flags & (TRACE_TASK_RECORDER | TRACE_TASK_WORKLOAD);
 	}
-	return 0;
-}
-
-/* A refresh needs the map, because it adds names. */
-static int finalize_names(struct trace *t, unsigned int type)
-{
-	struct trace_name *n = t->names[type].v;
-	size_t i;
-
-	sort_list(&t->names[type], sizeof(*n), name_cmp);
-	for (i = 0; i < t->names[type].cnt; i++)
-		if (hash_map_put(&t->by_name[type], trace_name_key(type, n[i].id, n[i].arg),
-				 (void *)(uintptr_t)(i + 1)) < 0)
-			return -ENOMEM;
-	return 0;
 }
 
 /* The pool keeps equal texts once. */
-static int number_marks(struct trace *t)
+int trace_number_marks(struct trace *t)
 {
-	struct trace_mark *m = t->marks.v;
+	struct trace_mark *m = t->rows[CHUNK_MARKS].v;
 	struct hash_map seen = { 0 };
 	size_t i;
 	int r = 0;
 
-	for (i = 0; i < t->marks.cnt && r == 0; i++) {
-		uint64_t text = (uintptr_t)m[i].text;
+	for (i = 0; i < t->rows[CHUNK_MARKS].cnt && r == 0; i++) {
+		const char *text = strpool_put(t->strings, m[i].text);
 
-		m[i].nr = (uint32_t)(uintptr_t)hash_map_get(&seen, text) + 1;
-		r = hash_map_put(&seen, text, (void *)(uintptr_t)m[i].nr);
+		if (!text) {
+			r = -ENOMEM;
+			break;
+		}
+		m[i].nr = (uint32_t)(uintptr_t)hash_map_get(&seen, (uintptr_t)text) + 1;
+		r = hash_map_put(&seen, (uintptr_t)text, (void *)(uintptr_t)m[i].nr);
 	}
 	hash_map_done(&seen);
 	return r;
@@ -158,10 +149,10 @@ static int number_marks(struct trace *t)
 
 static int make_baselines(struct trace *t)
 {
-	const struct trace_rss *row = t->rss_snaps.v;
+	const struct trace_rss *row = t->rows[CHUNK_RSS_SNAPS].v;
 	size_t i;
 
-	for (i = 0; i < t->rss_snaps.cnt; i++) {
+	for (i = 0; i < t->rows[CHUNK_RSS_SNAPS].cnt; i++) {
 		const struct trace_process *p = trace_process_find(t, row[i].upid);
 
 		/*
@@ -174,43 +165,16 @@ static int make_baselines(struct trace *t)
 	return 0;
 }
 
-static void estimate_costs(struct trace *t)
+void trace_estimate_costs(struct trace *t)
 {
-	struct trace_hook_stat *h = t->hook_stats.v;
+	struct trace_hook_stat *h = t->rows[CHUNK_HOOK_STATS].v;
 	struct hook_mean means[256] = { { 0 } };	/* by hook, a byte */
-	size_t i;
+	size_t i, cnt = t->rows[CHUNK_HOOK_STATS].cnt;
 
-	for (i = 0; i < t->hook_stats.cnt; i++)
+	for (i = 0; i < cnt; i++)
 		hook_mean_add(&means[h[i].hook], &h[i]);
-	for (i = 0; i < t->hook_stats.cnt; i++)
+	for (i = 0; i < cnt; i++)
 		h[i].cost_ns = hook_cost_ns(&h[i], &means[h[i].hook]);
-}
-
-int trace_finalize_list(struct trace *t, enum chunk_section_type type)
-{
-	switch (type) {
-	case CHUNK_TASK_EVENTS:
-		return sort_by_time(&t->task_events, sizeof(struct trace_task_event));
-	case CHUNK_RSS_SNAPS:
-		return sort_by_time(&t->rss_snaps, sizeof(struct trace_rss));
-	case CHUNK_HOOK_STATS:
-		estimate_costs(t);
-		return 0;
-	case CHUNK_SITES:
-		return trace_sites_link(t);
-	case CHUNK_CLOCKS:
-		return sort_by_time(&t->clocks, sizeof(struct trace_clock));
-	case CHUNK_LOSS:
-		return sort_by_time(&t->losses, sizeof(struct trace_loss));
-	case CHUNK_GAPS:
-		return sort_by_time(&t->gaps, sizeof(struct trace_gap));
-	case CHUNK_MARKS:
-		if (sort_by_time(&t->marks, sizeof(struct trace_mark)) < 0)
-			return -ENOMEM;
-		return number_marks(t);
-	default:
-		return 0;
-	}
 }
 
 void trace_finalize_blocks(struct trace *t)
@@ -229,22 +193,27 @@ void trace_finalize_blocks(struct trace *t)
 
 int trace_load_finish(struct trace *t)
 {
-	static const enum chunk_section_type lists[] = {
-		CHUNK_HOOK_STATS, CHUNK_SITES, CHUNK_TASK_EVENTS, CHUNK_RSS_SNAPS,
-		CHUNK_CLOCKS,	  CHUNK_LOSS,  CHUNK_MARKS,	  CHUNK_GAPS,
-	};
+	static const uint8_t by_time[] = { CHUNK_TASK_EVENTS, CHUNK_RSS_SNAPS, CHUNK_CLOCKS,
+					   CHUNK_LOSS, CHUNK_MARKS, CHUNK_GAPS };
 	unsigned int type;
 	size_t i;
 
 	trace_finalize_blocks(t);
 	t->has_mm_resets = false;
-	if (link_tasks(t) < 0)
+	if (sort_by_id(t, CHUNK_PROCESSES, task_cmp) < 0 ||
+	    sort_by_id(t, CHUNK_THREADS, task_cmp) < 0)
 		return -ENOMEM;
+	link_tasks(t);
 	for (type = 1; type < TRACE_NAME_TYPE_CNT; type++)
-		if (finalize_names(t, type) < 0)
+		if (sort_by_id(t, TRACE_LIST_NAMES + type, name_cmp) < 0)
 			return -ENOMEM;
-	for (i = 0; i < sizeof(lists) / sizeof(*lists); i++)
-		if (trace_finalize_list(t, lists[i]) < 0)
+	for (i = 0; i < sizeof(by_time); i++)
+		if (sort_by_time(t, by_time[i]) < 0)
 			return -ENOMEM;
+	if (trace_number_marks(t) < 0 || trace_sites_link(t) < 0 ||
+	    trace_stacks_reserve(t, t->rows[CHUNK_FRAMES].cnt) < 0)
+		return -ENOMEM;
+	trace_stacks_index(t);
+	trace_estimate_costs(t);
 	return make_baselines(t);
 }

@@ -22,187 +22,69 @@ struct load {
 	struct trace_damage tail;	/* the last damage, not reported yet; reason NULL: none */
 };
 
-/* ---- a dry run, so that a block is taken whole or not at all ---- */
-
-#define X(row, type)                                                               \
-	static int check_##row(struct row_reader *r, uint32_t cnt)                 \
-	{                                                                          \
-		struct type x;                                                     \
-		int k;                                                             \
-		while ((k = row_get_##row(r, &x)) > 0 && cnt)                      \
-			cnt--;                                                     \
-		return k < 0 ? k : k > 0 || cnt ? -EBADMSG : 0;                    \
-	}
-X(process, trace_process)
-X(thread, trace_thread)
-X(task_event, trace_task_event)
-X(cpu_state, row_cpu_state)
-X(rss, trace_rss)
-X(loss, trace_loss)
-X(cost, trace_cost)
-X(hook_stat, trace_hook_stat)
-X(clock, trace_clock)
-X(gap, trace_gap)
-X(mark, trace_mark)
-X(name, row_name)
-X(site, trace_site)
-X(frame, trace_frame)
-#undef X
-
+/* A dry run, so that a block is taken whole or not at all. */
 static int check_rows(struct load *l, struct block_meta *f)
 {
-	static const struct {
-		enum chunk_section_type type;
-		int (*check)(struct row_reader *r, uint32_t cnt);
-	} sections[] = {
-		{ CHUNK_PROCESSES, check_process },
-		{ CHUNK_THREADS, check_thread },
-		{ CHUNK_TASK_EVENTS, check_task_event },
-		{ CHUNK_CPU_STATE, check_cpu_state },
-		{ CHUNK_CPU_END, check_cpu_state },
-		{ CHUNK_RSS_STATE, check_rss },
-		{ CHUNK_RSS_SNAPS, check_rss },
-		{ CHUNK_LOSS, check_loss },
-		{ CHUNK_COST, check_cost },
-		{ CHUNK_HOOK_STATS, check_hook_stat },
-		{ CHUNK_CLOCKS, check_clock },
-		{ CHUNK_MARKS, check_mark },
-		{ CHUNK_NAMES, check_name },
-		{ CHUNK_GAPS, check_gap },
-		{ CHUNK_SITES, check_site },
-		{ CHUNK_FRAMES, check_frame },
-	};
 	const struct disk_section *s;
-	struct row_reader r;
-	size_t i;
-	int k;
+	const struct row_type *of;
+	struct row_reader rows;
+	unsigned int type;
+	union row row;
+	uint32_t left;
+	int r = 0;
 
-	for (i = 0; i < sizeof(sections) / sizeof(*sections); i++) {
-		s = block_meta_find(f, sections[i].type, 0, 0, 0);
-		k = block_meta_rows(f, l->t->reader.zunpack, sections[i].type, &r);
+	for (type = 0; r == 0 && type < CHUNK_SMALL_END; type++) {
+		of = row_type_of(type);
+		if (!of)
+			continue;
+		s = block_meta_find(f, type, 0, 0, 0);
+		r = block_meta_rows(f, l->t->reader.zunpack, type, &rows);
 		/* the table was checked to have no more rows */
-		if (k == 0)
-			k = sections[i].check(&r, s ? s->item_cnt : 0);
-		if (k < 0)
-			return k;
+		left = s ? s->item_cnt : 0;
+		while (r == 0 && left && (r = row_get(&rows, of, &row)) > 0) {
+			left--;
+			r = 0;
+		}
+		if (r == 0 && (left || rows.p != rows.end))
+			r = -EBADMSG;
 	}
-	return 0;
+	return r;
 }
 
 /* ---- rows into lists ---- */
 
-static int keep_string(struct trace *t, const char **s)
+static int append_row(struct trace *t, unsigned int list, const void *row)
 {
-	*s = strpool_put(t->strings, *s);
-	return *s ? 0 : -ENOMEM;
+	struct trace_list *l = &t->rows[list];
+	void *p = trace_list_add(l, l->row_bytes);
+
+	if (!p)
+		return -ENOMEM;
+	memcpy(p, row, l->row_bytes);
+	return 0;
 }
 
-static void *find_or_add(struct hash_map *m, struct trace_list *l, uint64_t id, size_t item_bytes)
+/* A later row with the same key replaces the earlier one. */
+static int put_row(struct trace *t, unsigned int list, uint64_t key, const void *row)
 {
-	uintptr_t at = (uintptr_t)hash_map_get(m, id);
-	void *p;
+	uintptr_t at = (uintptr_t)hash_map_get(&t->by_key[list], key);
+	struct trace_list *l = &t->rows[list];
 
-	if (at)
-		return (char *)l->v + (at - 1) * item_bytes;
-	p = trace_list_add(l, item_bytes);
-	if (!p || hash_map_put(m, id, (void *)(uintptr_t)l->cnt) < 0)
-		return NULL;
-	return p;
-}
-
-static int load_process(struct trace *t, struct trace_process *row)
-{
-	struct trace_process *p;
-
-	if (row->upid < EVENT_ID_FIRST)
+	if (at) {
+		memcpy((char *)l->v + (at - 1) * l->row_bytes, row, l->row_bytes);
 		return 0;
-	p = find_or_add(&t->by_upid, &t->processes, row->upid, sizeof(*p));
-	if (!p || keep_string(t, &row->comm) < 0 || keep_string(t, &row->exe) < 0 ||
-	    keep_string(t, &row->cmdline) < 0)
+	}
+	if (append_row(t, list, row) < 0)
 		return -ENOMEM;
-	*p = *row;
-	return 0;
-}
-
-static int load_thread(struct trace *t, struct trace_thread *row)
-{
-	struct trace_thread *p;
-
-	if (row->utid < EVENT_ID_FIRST)
-		return 0;
-	p = find_or_add(&t->by_utid, &t->threads, row->utid, sizeof(*p));
-	if (!p || keep_string(t, &row->comm) < 0)
-		return -ENOMEM;
-	*p = *row;
-	return 0;
-}
-
-static int load_task_event(struct trace *t, struct trace_task_event *row)
-{
-	struct trace_task_event *p = trace_list_add(&t->task_events, sizeof(*p));
-
-	if (!p || keep_string(t, &row->comm) < 0 || keep_string(t, &row->exe) < 0 ||
-	    keep_string(t, &row->cmdline) < 0)
-		return -ENOMEM;
-	*p = *row;
-	return 0;
-}
-
-static int load_name(struct trace *t, struct row_name *row)
-{
-	struct trace_name *p;
-
-	if (!row->type || row->type >= TRACE_NAME_TYPE_CNT)
-		return 0;
-	p = find_or_add(&t->by_name[row->type], &t->names[row->type],
-			trace_name_key(row->type, row->id, row->arg), sizeof(*p));
-	if (!p || keep_string(t, &row->name) < 0)
-		return -ENOMEM;
-	*p = (struct trace_name){ .id = row->id, .arg = row->arg, .name = row->name };
-	return 0;
+	return hash_map_put(&t->by_key[list], key, (void *)l->cnt);
 }
 
 int trace_load_baseline(struct trace *t, const struct trace_rss *row)
 {
-	struct trace_rss *p;
-
-	if (hash_map_get(&t->by_baseline, row->upid))
+	if (hash_map_get(&t->by_key[CHUNK_RSS_STATE], row->upid))
 		return 0;
-	p = trace_list_add(&t->baselines, sizeof(*p));
-	if (!p || hash_map_put(&t->by_baseline, row->upid, (void *)(uintptr_t)1) < 0)
-		return -ENOMEM;
-	*p = *row;
-	return 0;
+	return put_row(t, CHUNK_RSS_STATE, row->upid, row);
 }
-
-static int load_rss_snap(struct trace *t, struct trace_rss *row)
-{
-	struct trace_rss *p = trace_list_add(&t->rss_snaps, sizeof(*p));
-
-	if (!p)
-		return -ENOMEM;
-	*p = *row;
-	return 0;
-}
-
-/* The first block's keyframe is the baseline, also when older blocks were dropped. */
-static int load_rss_state(struct trace *t, struct trace_rss *row)
-{
-	return t->blocks.cnt == 1 ? trace_load_baseline(t, row) : 0;
-}
-
-#define PLAIN(row_name_, type, list)                                               \
-	static int load_##row_name_(struct trace *t, struct type *row)             \
-	{                                                                          \
-		struct type *p = trace_list_add(&t->list, sizeof(*p));             \
-		if (!p)                                                            \
-			return -ENOMEM;                                            \
-		*p = *row;                                                         \
-		return 0;                                                          \
-	}
-PLAIN(loss, trace_loss, losses)
-PLAIN(hook_stat, trace_hook_stat, hook_stats)
-PLAIN(clock, trace_clock, clocks)
 
 /*
  * What a slice cost on disk is its block's size, which its row could not know: the row has what was
@@ -212,25 +94,22 @@ static int load_cost(struct trace *t, struct trace_cost *row)
 {
 	const struct trace_block *b = (struct trace_block *)t->blocks.v + t->blocks.cnt - 1;
 	const struct trace_block_more *m = (struct trace_block_more *)t->more.v + t->more.cnt - 1;
-	struct trace_cost *p = trace_list_add(&t->costs, sizeof(*p));
 
-	if (!p)
-		return -ENOMEM;
-	*p = *row;
-	if (p->from_ns == b->from_ns && p->to_ns == b->to_ns && !m->rewritten)
-		p->bytes_written = b->bytes;
-	return 0;
+	if (row->from_ns == b->from_ns && row->to_ns == b->to_ns &&
+	    !(m->head.flags & CHUNK_BLOCK_REWRITTEN))
+		row->bytes_written = b->bytes;
+	return append_row(t, CHUNK_COST, row);
 }
 
 /* A gap that continues in the next block is one gap. */
-static int load_gap(struct trace *t, struct trace_gap *row)
+static int load_gap(struct trace *t, const struct trace_gap *row)
 {
-	struct trace_gap *p = t->gaps.v;
+	struct trace_gap *p = t->rows[CHUNK_GAPS].v;
 	size_t i;
 
 	if (row->to_ns <= row->from_ns)
 		return 0;
-	for (i = t->gaps.cnt; i-- > 0;) {
+	for (i = t->rows[CHUNK_GAPS].cnt; i-- > 0;) {
 		if (strcmp(p[i].source, row->source))
 			continue;
 		if (p[i].to_ns != row->from_ns)
@@ -238,146 +117,137 @@ static int load_gap(struct trace *t, struct trace_gap *row)
 		p[i].to_ns = row->to_ns;
 		return 0;
 	}
-	p = trace_list_add(&t->gaps, sizeof(*p));
-	if (!p || keep_string(t, &row->source) < 0 || keep_string(t, &row->reason) < 0)
-		return -ENOMEM;
-	*p = *row;
-	return 0;
+	return append_row(t, CHUNK_GAPS, row);
 }
 
-static int load_mark(struct trace *t, struct trace_mark *row)
+/* A utid for each CPU of a block, unknown as yet; NULL: out of memory. */
+static uint32_t *new_cpus(const struct trace_block_more *m)
 {
-	struct trace_mark *p = trace_list_add(&t->marks, sizeof(*p));
-
-	if (!p || keep_string(t, &row->text) < 0)
-		return -ENOMEM;
-	*p = *row;
-	return 0;
-}
-
-static int load_cpu_state(struct trace *t, struct row_cpu_state *row)
-{
-	struct trace_block_more *m = (struct trace_block_more *)t->more.v + t->more.cnt - 1;
-
-	if (row->cpu < m->cpu_cnt)
-		m->running[row->cpu] = row->utid;
-	return 0;
-}
-
-static int load_frame(struct trace *t, struct trace_frame *row)
-{
-	return trace_frame_load(t, row);
-}
-
-static int load_site(struct trace *t, struct trace_site *row)
-{
-	return trace_site_load(t, row);
-}
-
-static int load_cpu_end(struct trace *t, struct row_cpu_state *row)
-{
-	struct trace_block_more *m = (struct trace_block_more *)t->more.v + t->more.cnt - 1;
+	uint32_t *utids = malloc((m->head.cpu_cnt + 1) * sizeof(*utids));
 	unsigned int cpu;
 
-	if (!m->ends) {
-		m->ends = malloc((m->cpu_cnt + 1) * sizeof(*m->ends));
-		if (!m->ends)
-			return -ENOMEM;
-		for (cpu = 0; cpu < m->cpu_cnt; cpu++)
-			m->ends[cpu] = EVENT_ID_UNKNOWN;
-	}
-	if (row->cpu < m->cpu_cnt)
-		m->ends[row->cpu] = row->utid;
+	for (cpu = 0; utids && cpu < m->head.cpu_cnt; cpu++)
+		utids[cpu] = EVENT_ID_UNKNOWN;
+	return utids;
+}
+
+static int load_cpu(struct trace *t, const struct row_cpu_state *row, bool is_end)
+{
+	struct trace_block_more *m = (struct trace_block_more *)t->more.v + t->more.cnt - 1;
+
+	if (is_end && !m->ends)
+		m->ends = new_cpus(m);
+	if (is_end && !m->ends)
+		return -ENOMEM;
+	if (row->cpu < m->head.cpu_cnt)
+		(is_end ? m->ends : m->running)[row->cpu] = row->utid;
 	return 0;
 }
 
-#define SECTION(name, type, section, to)                                           \
-	static int section_##to(struct load *l, struct block_meta *f)              \
-	{                                                                          \
-		struct row_reader r;                                               \
-		struct type row;                                                   \
-		int k = block_meta_rows(f, l->t->reader.zunpack, section, &r);     \
-		while (k == 0 && (k = row_get_##name(&r, &row)) > 0)               \
-			k = load_##to(l->t, &row);                                 \
-		return k;                                                          \
+static int load_row(struct trace *t, unsigned int type, union row *row)
+{
+	const struct trace_name *n = &row->name;
+
+	switch (type) {
+	case CHUNK_PROCESSES:
+		return row->process.upid < EVENT_ID_FIRST ?
+			       0 : put_row(t, type, row->process.upid, row);
+	case CHUNK_THREADS:
+		return row->thread.utid < EVENT_ID_FIRST ?
+			       0 : put_row(t, type, row->thread.utid, row);
+	case CHUNK_NAMES:
+		return !n->type || n->type >= TRACE_NAME_TYPE_CNT ?
+			       0 : put_row(t, TRACE_LIST_NAMES + n->type,
+					   trace_name_key(n->type, n->id, n->arg), row);
+	case CHUNK_RSS_STATE:
+		/* the first block's keyframe, also when older blocks were dropped */
+		return t->blocks.cnt == 1 ? trace_load_baseline(t, &row->rss) : 0;
+	case CHUNK_COST:
+		return load_cost(t, &row->cost);
+	case CHUNK_GAPS:
+		return load_gap(t, &row->gap);
+	case CHUNK_CPU_STATE:
+	case CHUNK_CPU_END:
+		return load_cpu(t, &row->cpu_state, type == CHUNK_CPU_END);
+	case CHUNK_SITES:
+		return trace_site_load(t, &row->site);
+	case CHUNK_FRAMES:
+		return trace_frame_load(t, &row->frame);
+	default:
+		return append_row(t, type, row);
 	}
-SECTION(process, trace_process, CHUNK_PROCESSES, process)
-SECTION(thread, trace_thread, CHUNK_THREADS, thread)
-SECTION(task_event, trace_task_event, CHUNK_TASK_EVENTS, task_event)
-SECTION(cpu_state, row_cpu_state, CHUNK_CPU_STATE, cpu_state)
-SECTION(cpu_state, row_cpu_state, CHUNK_CPU_END, cpu_end)
-SECTION(rss, trace_rss, CHUNK_RSS_STATE, rss_state)
-SECTION(rss, trace_rss, CHUNK_RSS_SNAPS, rss_snap)
-SECTION(loss, trace_loss, CHUNK_LOSS, loss)
-SECTION(cost, trace_cost, CHUNK_COST, cost)
-SECTION(hook_stat, trace_hook_stat, CHUNK_HOOK_STATS, hook_stat)
-SECTION(clock, trace_clock, CHUNK_CLOCKS, clock)
-SECTION(mark, trace_mark, CHUNK_MARKS, mark)
-SECTION(name, row_name, CHUNK_NAMES, name)
-SECTION(gap, trace_gap, CHUNK_GAPS, gap)
-SECTION(site, trace_site, CHUNK_SITES, site)
-SECTION(frame, trace_frame, CHUNK_FRAMES, frame)
+}
+
+/* The strings of a row, which point into its block, become the trace's. */
+static int keep_strings(struct trace *t, const struct row_type *of, void *row)
+{
+	const struct row_field *f;
+
+	for (f = of->fields; f < of->fields + of->field_cnt; f++) {
+		const char **s = (const char **)(void *)((char *)row + f->at);
+
+		if (f->type != 'S')
+			continue;
+		*s = strpool_put(t->strings, *s);
+		if (!*s)
+			return -ENOMEM;
+	}
+	return 0;
+}
 
 static int load_sections(struct load *l, struct block_meta *f)
 {
-	int (*const all[])(struct load *, struct block_meta *) = {
-		section_process,   section_thread,   section_task_event, section_cpu_state,
-		section_rss_state, section_rss_snap, section_loss,	 section_cost,
-		section_hook_stat, section_clock,    section_name,	 section_gap,
-		section_mark,	   section_site,     section_cpu_end,
-		section_frame,
-	};
-	size_t i;
-	int r;
+	const struct row_type *of;
+	struct row_reader rows;
+	unsigned int type;
+	union row row;
+	int r = 0;
 
-	for (i = 0; i < sizeof(all) / sizeof(*all); i++) {
-		r = all[i](l, f);
-		if (r < 0)
-			return r;
+	for (type = 0; r == 0 && type < CHUNK_SMALL_END; type++) {
+		of = row_type_of(type);
+		if (of)
+			r = block_meta_rows(f, l->t->reader.zunpack, type, &rows);
+		while (of && r == 0 && (r = row_get(&rows, of, &row)) > 0) {
+			r = keep_strings(l->t, of, &row);
+			if (r == 0)
+				r = load_row(l->t, type, &row);
+		}
 	}
-	return 0;
+	return r;
 }
 
-static int add_block(struct load *l, uint64_t offset, const struct block_meta *f)
+int trace_load_block(struct trace *t, const char *file, uint64_t file_number, uint64_t offset,
+		     const struct disk_block *h)
 {
-	struct trace *t = l->t;
-	const struct disk_block *h = &f->head;
-	struct trace_block_more *m;
-	struct trace_block *b;
+	struct trace_block *b = trace_list_add(&t->blocks, sizeof(*b));
+	struct trace_block_more *m = trace_list_add(&t->more, sizeof(*m));
 	uint64_t events = 0;
 	unsigned int i;
 
-	b = trace_list_add(&t->blocks, sizeof(*b));
-	m = trace_list_add(&t->more, sizeof(*m));
 	if (!b || !m)
 		return -ENOMEM;
-	b->file = strpool_put(t->strings, l->name);
-	b->offset = offset;
-	b->bytes = h->block_bytes;
-	b->from_ns = h->from_ns;
-	b->to_ns = h->to_ns;
+	*b = (struct trace_block){ .file = file, .offset = offset, .bytes = h->block_bytes,
+				   .from_ns = h->from_ns, .to_ns = h->to_ns };
 	for (i = 0; i < EVENT_KIND_CNT; i++) {
 		b->kind_cnt[i] = h->kind_cnt[i];
 		events += h->kind_cnt[i];
 	}
 	b->first_ns = events ? h->first_ns : h->from_ns;
 	b->last_ns = events ? h->last_ns : h->from_ns;
-	m->file = l->file;
-	m->number = h->number;
-	m->front_bytes = h->front_bytes;
-	m->head_crc = h->head_crc;
-	m->carried = h->flags & CHUNK_BLOCK_CARRIED;
-	m->rewritten = h->flags & CHUNK_BLOCK_REWRITTEN;
-	m->cut = h->flags & CHUNK_BLOCK_CUT;
-	m->cpu_cnt = h->cpu_cnt;
-	m->running = malloc((h->cpu_cnt + 1) * sizeof(*m->running));
-	if (!b->file || !m->running)
-		return -ENOMEM;
-	for (i = 0; i < h->cpu_cnt; i++)
-		m->running[i] = EVENT_ID_UNKNOWN;
+	m->file = file_number;
+	m->head = *h;
+	m->running = new_cpus(m);
 	if (h->cpu_cnt > t->cpu_cnt)
 		t->cpu_cnt = h->cpu_cnt;
-	return 0;
+	return m->running ? 0 : -ENOMEM;
+}
+
+static int add_block(struct load *l, uint64_t offset, struct block_meta *f)
+{
+	const char *file = strpool_put(l->t->strings, l->name);
+	int r = file ? trace_load_block(l->t, file, l->file, offset, &f->head) : -ENOMEM;
+
+	return r < 0 ? r : load_sections(l, f);
 }
 
 static int on_damage(void *ctx, uint64_t offset, uint64_t bytes, const char *reason)
@@ -403,7 +273,7 @@ static int on_block(void *ctx, uint64_t offset, struct block_meta *f)
 	else if (r == 0 && l->t->blocks.cnt && f->head.from_ns < trace_end_ns(l->t))
 		r = on_damage(l, offset, f->head.block_bytes, "block overlaps the one before it");
 	else if (r == 0)
-		r = add_block(l, offset, f) < 0 || load_sections(l, f) < 0 ? -ENOMEM : 0;
+		r = add_block(l, offset, f) < 0 ? -ENOMEM : 0;
 	block_meta_free(f);
 	return r;
 }

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/array.h"
 #include "trace/trace_state.h"
 
 static int mm_reset_cmp(const void *a, const void *b)
@@ -47,28 +46,24 @@ int trace_mm_resets_prepare(struct trace *t)
 			v[n++] = (struct trace_mm_reset){ p[i].end_ns, p[i].upid,
 							  TRACE_MM_RESET_EXIT };
 	qsort(v, n, sizeof(*v), mm_reset_cmp);
-	free(t->mm_resets.v);
-	t->mm_resets = (struct trace_list){ .v = v, .cnt = n, .cap = n };
+	free(t->rows[TRACE_LIST_MM_RESETS].v);
+	t->rows[TRACE_LIST_MM_RESETS].v = v;
+	t->rows[TRACE_LIST_MM_RESETS].cnt = t->rows[TRACE_LIST_MM_RESETS].cap = n;
 	t->has_mm_resets = true;
 	return 0;
 }
 
 size_t trace_mm_reset_cnt(const struct trace *t)
 {
-	return t->mm_resets.cnt;
+	return t->rows[TRACE_LIST_MM_RESETS].cnt;
 }
 
 const struct trace_mm_reset *trace_mm_reset_at(const struct trace *t, size_t i)
 {
-	if (t->lists)
-		trace_lists_row(t, TRACE_LAZY_MM_RESETS, i);
-	return (const struct trace_mm_reset *)t->mm_resets.v + i;
+	return trace_row_at(t, TRACE_LIST_MM_RESETS, i);
 }
 
 size_t trace_mm_reset_from(const struct trace *t, uint64_t ts_ns)
 {
-	if (t->lists)
-		return trace_lists_lower_bound(t, TRACE_LAZY_MM_RESETS, ts_ns);
-	return lower_bound((const struct trace_mm_reset *)t->mm_resets.v, t->mm_resets.cnt, ts_ns,
-			   ts_ns);
+	return trace_rows_from(t, TRACE_LIST_MM_RESETS, ts_ns);
 }

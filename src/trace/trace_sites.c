@@ -1,64 +1,36 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * trace_sites: the list of user-space code addresses. Every block repeats those of its events, so
- * rows are merged while they are read, by a seeded hash of (process, address, since when).
+ * rows are merged while they are read, by (process, address, since when).
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/random.h>
 
 #include "trace/trace_state.h"
 
-static uint64_t mix(uint64_t h, uint64_t v)
+/* Numbers the row's key in order of first calls. 1: it is new; 0: it was there; -ENOMEM. */
+static int number_site(struct trace *t, const struct trace_site *row, uint32_t *ret)
 {
-	h = (h ^ v) * 0x9e3779b97f4a7c15ull;
-	h = (h ^ h >> 32) * 0xd6e8feb86659fd93ull;
-	return h ^ h >> 29;
+	uint32_t code;
+
+	if (hash_map_intern(&t->site_code, row->upid, row->addr, &code) < 0)
+		return -ENOMEM;
+	return hash_map_intern(&t->site_row, code, row->from_ns, ret);
 }
 
-/* Index + 1 of the row with the same key; 0: there is none, and *ret_key is free. */
-static uintptr_t find(const struct trace *t, const struct trace_site *row, uint64_t *ret_key)
+int trace_site_load(struct trace *t, const struct trace_site *row)
 {
-	const struct trace_site *v = t->sites.v;
-	uint64_t key = mix(mix(mix(t->site_seed, row->upid), row->addr), row->from_ns);
-	uintptr_t at;
-
-	while ((at = (uintptr_t)hash_map_get(&t->by_site, key)) != 0) {
-		const struct trace_site *p = &v[at - 1];
-
-		if (p->upid == row->upid && p->addr == row->addr && p->from_ns == row->from_ns)
-			break;
-		key++;
-	}
-	*ret_key = key;
-	return at;
-}
-
-int trace_site_load(struct trace *t, struct trace_site *row)
-{
+	struct trace_list *l = &t->rows[CHUNK_SITES];
 	struct trace_site *p;
-	uint64_t key;
-	uintptr_t at;
+	uint32_t i;
+	int r = number_site(t, row, &i);
 
-	if (!t->site_seed && getrandom(&t->site_seed, sizeof(t->site_seed), GRND_NONBLOCK) < 0)
-		t->site_seed = (uintptr_t)row;
-	row->symbol = strpool_put(t->strings, row->symbol);
-	row->module = strpool_put(t->strings, row->module);
-	row->build_id = strpool_put(t->strings, row->build_id);
-	if (!row->symbol || !row->module || !row->build_id)
+	if (r < 0 || (r > 0 && !trace_list_add(l, sizeof(*p))))
 		return -ENOMEM;
-	at = find(t, row, &key);
-	if (at) {
-		p = (struct trace_site *)t->sites.v + (at - 1);
-		/* the later answer is better, unless the process had exited by then */
-		if (!row->why || p->why)
-			*p = *row;
-		return 0;
-	}
-	p = trace_list_add(&t->sites, sizeof(*p));
-	if (!p || hash_map_put(&t->by_site, key, (void *)(uintptr_t)t->sites.cnt) < 0)
-		return -ENOMEM;
-	*p = *row;
+	p = (struct trace_site *)l->v + i;
+	/* the later answer is better, unless the process had exited by then */
+	if (r > 0 || !row->why || p->why)
+		*p = *row;
 	return 0;
 }
 
@@ -75,20 +47,18 @@ static int site_cmp(const void *a, const void *b)
 
 int trace_sites_link(struct trace *t)
 {
-	struct trace_site *v = t->sites.v;
-	uint64_t key;
+	struct trace_list *l = &t->rows[CHUNK_SITES];
+	const struct trace_site *v = l->v;
+	uint32_t ignored;
 	size_t i;
 
-	if (!t->sites.cnt)
-		return 0;
-	qsort(v, t->sites.cnt, sizeof(*v), site_cmp);
-	/* a refresh continues to add rows */
-	hash_map_done(&t->by_site);
-	for (i = 0; i < t->sites.cnt; i++) {
-		(void)find(t, &v[i], &key);
-		if (hash_map_put(&t->by_site, key, (void *)(uintptr_t)(i + 1)) < 0)
+	if (l->cnt)
+		qsort(l->v, l->cnt, sizeof(*v), site_cmp);
+	/* a refresh goes on to add rows */
+	hash_map_clear(&t->site_row);
+	for (i = 0; i < l->cnt; i++)
+		if (number_site(t, &v[i], &ignored) < 0)
 			return -ENOMEM;
-	}
 	return 0;
 }
 

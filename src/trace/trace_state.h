@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * trace_state: shared by the parts of the trace reader: trace.c (open, getters), trace_load.c
- * (small sections into lists), trace_block.c (one block again), event_cursor.c; and by src/edit.
- * Private to them.
+ * trace_state: what the parts of the trace reader share: trace.c (open, getters), trace_load.c
+ * (small sections into lists), trace_lists.c (lists from the derived file), trace_block.c (one
+ * block again), event_cursor.c. Only these and src/edit include it.
  */
 #ifndef TRACE_STATE_H
 #define TRACE_STATE_H
@@ -23,22 +23,27 @@
 struct trace_list {
 	void *v;
 	size_t cnt, cap;
+	size_t row_bytes;	/* of struct trace.rows */
+};
+
+/*
+ * The lists of rows of a trace: those of small sections by enum chunk_section_type (RSS_STATE: the
+ * baselines), and two more.
+ */
+enum trace_list_id {
+	TRACE_LIST_MM_RESETS = CHUNK_SMALL_END,	/* valid with lists, or once has_mm_resets */
+	TRACE_LIST_NAMES,	/* + enum trace_name_type, from 1; CHUNK_NAMES itself is empty */
+	TRACE_LIST_CNT = TRACE_LIST_NAMES + TRACE_NAME_TYPE_CNT,
 };
 
 /* More about the trace_block of the same index. */
 struct trace_block_more {
 	uint64_t file;		/* number of the chunk file */
-	uint64_t number;	/* the block's own */
 	uint64_t late_ns;	/* lowest first_ns of this and all later blocks */
-	uint32_t front_bytes;
-	uint32_t cpu_cnt;
-	uint32_t *running;	/* cpu_cnt utids, from the keyframe */
-	bool carried;		/* CHUNK_BLOCK_CARRIED */
-	bool rewritten;		/* CHUNK_BLOCK_REWRITTEN */
-	bool cut;		/* CHUNK_BLOCK_CUT */
-	uint32_t *ends;		/* cpu_cnt utids of a block with CPU_END; else NULL */
+	struct disk_block head;
+	uint32_t *running;	/* head.cpu_cnt utids, from the keyframe */
+	uint32_t *ends;		/* head.cpu_cnt utids of a block with CPU_END; else NULL */
 	bool damaged;		/* under drop_lock while cursors run in threads */
-	uint32_t head_crc;	/* the header's CRC, which covers the CRCs of all sections */
 	bool verified;		/* every byte was read and is valid */
 };
 
@@ -80,17 +85,16 @@ struct trace {
 	bool quick;		/* lists may come from the derived file */
 	struct trace_lists *lists;	/* NULL: the lists come from the blocks */
 	struct strpool *strings;
-	struct trace_list kv, blocks, more, processes, threads, task_events, baselines, rss_snaps;
-	struct trace_list losses, costs, hook_stats, clocks, marks, damages, gaps, sites, frames;
-	struct trace_list names[TRACE_NAME_TYPE_CNT];
-	struct trace_list mm_resets;	/* valid with lists, or once has_mm_resets */
+	struct trace_list kv, blocks, more, damages;
+	struct trace_list rows[TRACE_LIST_CNT];	/* by enum trace_list_id */
 	bool has_mm_resets;
-	struct hash_map by_utid, by_upid;	/* to index + 1 */
-	struct hash_map by_name[TRACE_NAME_TYPE_CNT];	/* by trace_name_key() */
-	struct hash_map by_site;		/* see trace_sites.c */
-	uint64_t site_seed;
-	struct hash_map by_stack;		/* number to the index of its first frame + 1 */
-	struct hash_map by_baseline;	/* upids that have one */
+	/*
+	 * Where the row of a key is while rows are added, as index + 1: processes and threads by
+	 * id, names by trace_name_key(), frames by stack (its first one), baselines by upid.
+	 */
+	struct hash_map by_key[TRACE_LIST_CNT];
+	struct hash_map site_code, site_row;	/* see trace_sites.c */
+	struct trace_list stacks;	/* struct trace_stack, by number; valid with the frames */
 	unsigned int cpu_cnt;
 	struct trace_list rss;	/* result of the last call */
 	/* damages, strings, trace_block_more.damaged and trace_need(), for threads */
@@ -115,6 +119,20 @@ int trace_add_damage(struct trace *t, const char *file, uint64_t offset, uint64_
 /* The numbers of the chunk files, ascending, malloc'ed. */
 int trace_file_list(const struct trace *t, uint64_t **ret, size_t *ret_cnt);
 
+/* The type of the rows of a list; NULL: there is no such list. */
+const struct row_type *trace_list_type(unsigned int list);
+/* All rows of a list. */
+const void *trace_rows(const struct trace *t, unsigned int list, size_t *ret_cnt);
+/* Row i of a list; NULL: there is none. */
+const void *trace_row_at(const struct trace *t, unsigned int list, size_t i);
+/* The row of a list by id; NULL: there is none. */
+const void *trace_row_find(const struct trace *t, unsigned int list, uint64_t key);
+/*
+ * The first row of a list that is sorted by its first field (processes, threads, resets of memory,
+ * names) where that is key or higher; or the number of rows.
+ */
+size_t trace_rows_from(const struct trace *t, unsigned int list, uint64_t key);
+
 /* ---- trace_load.c ---- */
 
 /*
@@ -126,48 +144,46 @@ void trace_file_close(const struct trace *t, int fd);
 
 /* Scans one chunk file into the lists. Damage is no error. is_last: no later file exists yet. */
 int trace_load_file(struct trace *t, uint64_t number, bool is_last, struct err *e);
+/* Adds a block with nobody known to run. file is the chunk file's name in t's pool. */
+int trace_load_block(struct trace *t, const char *file, uint64_t file_number, uint64_t offset,
+		     const struct disk_block *head);
 /* Adds a baseline row, unless its process has one. */
 int trace_load_baseline(struct trace *t, const struct trace_rss *row);
 
 /* ---- trace_finalize.c ---- */
 
-/* To be called after the last file: sorts and links the lists, and drops contradictions. */
+/* Call it after the last file: sorts and links the lists, and drops contradictions. */
 int trace_load_finish(struct trace *t);
-/* The same for a single list, and for the blocks. */
-int trace_finalize_list(struct trace *t, enum chunk_section_type type);
 void trace_finalize_blocks(struct trace *t);
+int trace_number_marks(struct trace *t);
+void trace_estimate_costs(struct trace *t);	/* of hook_stats */
 
 /* ---- trace_sites.c ---- */
 
-int trace_site_load(struct trace *t, struct trace_site *row);	/* the row's strings become t's */
+int trace_site_load(struct trace *t, const struct trace_site *row);
 int trace_sites_link(struct trace *t);
 
 /* ---- trace_stacks.c ---- */
 
+struct trace_stack {
+	uint64_t stack;
+	size_t first;		/* its innermost frame */
+};
+
 int trace_frame_load(struct trace *t, const struct trace_frame *row);
+/* Takes the memory for the stacks of frame_cnt frames; and then lists them. */
+int trace_stacks_reserve(struct trace *t, size_t frame_cnt);
+void trace_stacks_index(struct trace *t);
 
 /* ---- trace_lists.c ---- */
 
 /* Takes lists from the derived file. 1: t->lists is set; 0: no lists fit, and nothing changed. */
 int trace_lists_load(struct trace *t, const uint64_t *numbers, size_t cnt);
 void trace_lists_close(struct trace *t);
-
-/* Lists whose rows are unpacked on demand. */
-enum trace_lazy {
-	TRACE_LAZY_PROCESSES,
-	TRACE_LAZY_THREADS,
-	TRACE_LAZY_MM_RESETS,
-	TRACE_LAZY_NAMES,	/* + enum trace_name_type, from 1 */
-	TRACE_LAZY_CNT = TRACE_LAZY_NAMES + TRACE_NAME_TYPE_CNT,
-};
-/* To be called before a row, or all rows, of such a list are read, if t->lists. Threads: any. */
-void trace_lists_row(const struct trace *t, enum trace_lazy of, size_t row);
-void trace_lists_rows(const struct trace *t, enum trace_lazy of);
-/* The first row whose id (of mm_resets: instant) is key or higher, or the number of rows. */
-size_t trace_lists_lower_bound(const struct trace *t, enum trace_lazy of, uint64_t key);
+/* Call these before a row, or all rows, of a list are read, if t->lists. Threads: any. */
+void trace_lists_row(const struct trace *t, unsigned int list, size_t row);
+void trace_lists_rows(const struct trace *t, unsigned int list);
 uint64_t trace_lists_thread_hash(const struct trace *t);
-/* True when all of these lists (enum trace_need) are loaded. */
-bool trace_has(const struct trace *t, unsigned int what);
 
 /* ---- trace_block.c ---- */
 
@@ -179,6 +195,12 @@ struct trace_block_open {
 int trace_reader_init(struct trace_reader *r);	/* 0 or -ENOMEM */
 void trace_reader_done(const struct trace *t, struct trace_reader *r);
 
+/* Where block i is. *ret belongs to r and is valid until the next call. */
+int trace_block_seek(const struct trace *t, struct trace_reader *r, size_t block,
+		     struct chunk_io *ret, struct err *e);
+/* 0: the block's header there is what it was when the trace was opened; -EBADMSG. */
+int trace_block_head(const struct trace *t, size_t block, struct chunk_io *io,
+		     const char **ret_why);
 /*
  * Opens the front of block i again. The descriptor in ret belongs to r and is valid until the next
  * call.

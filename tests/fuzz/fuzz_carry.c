@@ -2,9 +2,9 @@
 /*
  * fuzz_carry: stored checkpoints, from which a cut takes the state at its beginning.
  *
- *     data[0] % 3: 0 data[4..] is a checkpoint, its checksums made right: what can be read is
- *                    written and read to the same
- *                  1 a stored one is data[4..], all checksums right; a cut begins with it
+ *     data[0] % 3: 0 data[4..] is a checkpoint behind its instant: what can be read is written and
+ *                    read to the same
+ *                  1 a stored one is such data, all checksums right; a cut begins with it
  *                  2 the derived file with a few bytes changed, and checksums as they are
  *     data[1]      the instant, in 256ths of the trace; data[2] for 1: which point
  *
@@ -15,8 +15,6 @@
 #include <string.h>
 
 #include "edit/checkpoint_file.h"
-#include "fix_chunk.h"
-#include "format/chunk.h"
 #include "edit/trace_check.h"
 #include "edit/trace_cut.h"
 #include "fuzz.h"
@@ -87,24 +85,15 @@ static uint64_t instant(uint8_t part)
 	return trace_start_ns(t) + (trace_end_ns(t) - trace_start_ns(t)) / 256 * part + 1;
 }
 
-static void put(uint8_t *p, uint64_t v, size_t bytes)
+/* The bytes as a checkpoint that says it is of at_ns. */
+static struct buf make_point(const uint8_t *data, size_t bytes, uint64_t at_ns)
 {
-	memcpy(p, &v, bytes);
-}
+	struct buf b = { 0 };
 
-/* The bytes as a block that says it is a checkpoint at at_ns; malloc'ed. */
-static uint8_t *make_block(const uint8_t *data, size_t bytes, uint64_t at_ns)
-{
-	uint8_t *p = malloc(bytes + 1);
-
-	FUZZ_CHECK(p);
-	memcpy(p, data, bytes);
-	if (bytes >= sizeof(struct disk_block)) {
-		put(p + offsetof(struct disk_block, from_ns), at_ns, 8);
-		put(p + offsetof(struct disk_block, to_ns), at_ns, 8);
-		fix_block(p, bytes, true);
-	}
-	return p;
+	buf_add_varint(&b, at_ns);
+	buf_add(&b, data, bytes);
+	FUZZ_CHECK(!b.failed);
+	return b;
 }
 
 static bool is_same(const struct checkpoint *a, const struct checkpoint *b)
@@ -125,33 +114,30 @@ static bool is_same(const struct checkpoint *a, const struct checkpoint *b)
 static void read_point(const uint8_t *data, size_t bytes)
 {
 	uint64_t at_ns = trace_end_ns(t);
-	uint8_t *block = make_block(data, bytes, at_ns);
+	struct buf point = make_point(data, bytes, at_ns), made = { 0 };
 	struct checkpoint c, again;
-	struct block_out out;
-	const void *made;
-	size_t cnt;
 
-	if (checkpoint_decode(block, bytes, at_ns, 2, &c) == 0) {
-		FUZZ_CHECK(block_out_init(&out, 0) == 0);
-		FUZZ_CHECK(checkpoint_encode(&c, at_ns, 2, &out, &made, &cnt) == 0);
-		FUZZ_CHECK(checkpoint_decode(made, cnt, at_ns, 2, &again) == 0);
+	if (checkpoint_decode(point.data, point.len, point.len, at_ns, 2, &c) == 0) {
+		checkpoint_encode(&c, at_ns, &made);
+		FUZZ_CHECK(!made.failed);
+		FUZZ_CHECK(checkpoint_decode(made.data, made.len, made.len, at_ns, 2, &again) == 0);
 		FUZZ_CHECK(is_same(&c, &again));
 		checkpoint_done(&c);
 		checkpoint_done(&again);
-		block_out_done(&out);
+		buf_done(&made);
 	}
-	free(block);
+	buf_done(&point);
 }
 
-/* The block takes the place of a stored checkpoint. */
-static void put_point(const uint8_t *data, size_t bytes, unsigned int point)
+/* The bytes take the place of a stored checkpoint. */
+static void put_point(const uint8_t *data, size_t bytes, unsigned int nth)
 {
-	const struct derived_part *part = &points[point % point_cnt];
-	uint8_t *block = make_block(data, bytes, part->key);
+	const struct derived_part *part = &points[nth % point_cnt];
+	struct buf point = make_point(data, bytes, part->key);
 
 	index_trace_write(path, DERIVED_FILE_NAME, carry_file, checkpoint_bytes);
-	index_trace_put_part(t, part, block, bytes);
-	free(block);
+	index_trace_put_part(t, part, point.data, point.len);
+	buf_done(&point);
 }
 
 static void cut(uint64_t at_ns)

@@ -143,7 +143,7 @@ void index_trace_put_part(struct trace *t, const struct derived_part *part, cons
 	buf_add(&raw, data, bytes);
 	FUZZ_CHECK(derived_file_open(&d, t, DERIVED_BESIDE | DERIVED_SAVE) == 0 &&
 		   derived_file_begin(d, true) == 0);
-	FUZZ_CHECK(derived_file_add_plain(d, part->type, part->key, part->row_cnt, &raw) == 0);
+	FUZZ_CHECK(derived_file_add(d, NULL, part->type, part->key, part->row_cnt, &raw) == 0);
 	FUZZ_CHECK(derived_file_commit(d, t, cnt) == 0);
 	derived_file_close(d);
 	buf_done(&raw);

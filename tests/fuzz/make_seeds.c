@@ -18,6 +18,7 @@
 #include "column_input.h"
 #include "edit/checkpoint_file.h"
 #include "trace/derived_file.h"
+#include "trace/trace_state.h"
 #include "fix_chunk.h"
 #include "fuzz.h"
 #include "index_trace.h"
@@ -375,8 +376,8 @@ static void put_list_seeds(const char *path)
 		FUZZ_CHECK(!derived_file_parts(d, type, &p, &cnt));
 		for (i = 0; i < cnt; i++) {
 			FUZZ_CHECK(!derived_file_read(d, &p[i], &mem, &raw));
-			put_index(3, type == DERIVED_MM_RESETS ? 2 : 8, nth++, 0, raw,
-				  p[i].raw_bytes);
+			put_index(3, type == DERIVED_LIST + TRACE_LIST_MM_RESETS ? 2 : 8, nth++, 0,
+				  raw, p[i].raw_bytes);
 		}
 	}
 	buf_done(&mem);
@@ -439,15 +440,12 @@ static void make_carry_seeds(void)
 	const struct checkpoint_request q = { .kind_mask = (uint32_t)-1, .no_points = true };
 	char dir[64], path[96], name[32];
 	struct checkpoint c = { 0 };
-	struct buf b = { 0 };
-	struct block_out out;
-	const void *block;
+	struct buf b = { 0 }, point = { 0 };
 	struct trace *t;
 	unsigned int i;
-	uint64_t at_ns;
-	size_t cnt;
+	uint64_t at_ns, ignored;
+	const uint8_t *after;
 
-	FUZZ_CHECK(!block_out_init(&out, 0));
 	gen_temp_dir(dir);
 	snprintf(path, sizeof(path), "%s/t", dir);
 	index_trace_make(path);
@@ -459,12 +457,13 @@ static void make_carry_seeds(void)
 
 		at_ns = trace_start_ns(t) + (trace_end_ns(t) - trace_start_ns(t)) / 8 * i;
 		FUZZ_CHECK(!checkpoint(t, at_ns, &q, &c, NULL));
+		buf_reset(&point);
+		checkpoint_encode(&c, at_ns, &point);
+		after = varint_get(point.data, point.data + point.len, &ignored);
 		for (mode = 0; mode < 2; mode++) {
 			buf_reset(&b);
 			buf_add(&b, heads[mode], 4);
-			FUZZ_CHECK(!checkpoint_encode(&c, at_ns, trace_cpu_cnt(t), &out, &block,
-						      &cnt));
-			buf_add(&b, block, cnt);
+			buf_add(&b, after, (size_t)(point.data + point.len - after));
 			snprintf(name, sizeof(name), "%zu-%u", mode, i);
 			put_seed("fuzz_carry", name, 0, b.data, b.len, false);
 		}
@@ -478,7 +477,7 @@ static void make_carry_seeds(void)
 		put_seed("fuzz_carry", name, 0, b.data, b.len, false);
 	}
 	trace_close(t);
-	block_out_done(&out);
+	buf_done(&point);
 	buf_done(&b);
 	gen_remove_dir(dir);
 }

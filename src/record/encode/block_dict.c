@@ -105,7 +105,8 @@ int block_use_name(struct block_writer *w, enum trace_name_type type, uint64_t i
 	if (!n->name)
 		return 0;
 	row_put_name(&w->name_rows,
-		     &(struct row_name){ .type = type, .id = id, .arg = n->arg, .name = n->name });
+		     &(struct trace_name){ .type = type, .id = id, .arg = n->arg,
+					   .name = n->name });
 	return 0;
 }
 

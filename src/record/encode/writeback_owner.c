@@ -94,7 +94,7 @@ static void put_name(struct block_writer *w, struct owner_inode *x)
 	if (!x->name[0] || x->named_epoch == w->epoch)
 		return;
 	x->named_epoch = w->epoch;
-	row_put_name(&w->name_rows, &(struct row_name){ .type = TRACE_NAME_FILE, .id = x->ino,
+	row_put_name(&w->name_rows, &(struct trace_name){ .type = TRACE_NAME_FILE, .id = x->ino,
 							.arg = x->dev, .name = x->name });
 }
 

@@ -139,8 +139,7 @@ static void test_carried_from_points_is_carried_from_the_start(void **state)
 static void test_checkpoint_comes_back_from_bytes(void **state)
 {
 	struct checkpoint a, b;
-	struct block_out out;
-	const void *made;
+	struct buf out = { 0 };
 	struct fixture x;
 	unsigned int cpus;
 	uint64_t at_ns;
@@ -152,26 +151,32 @@ static void test_checkpoint_comes_back_from_bytes(void **state)
 	at_ns = trace_start_ns(x.t) + (trace_end_ns(x.t) - trace_start_ns(x.t)) / 2;
 	a = carry(x.t, at_ns, UINT32_MAX, 0);
 	assert_true(a.event_cnt > 100 && a.memory_cnt > 3);
-	assert_int_equal(block_out_init(&out, 0), 0);
-	assert_int_equal(checkpoint_encode(&a, at_ns, cpus, &out, &made, &cnt), 0);
-	bytes = malloc(cnt + 8);
+	checkpoint_encode(&a, at_ns, &out);
+	assert_false(out.failed);
+	cnt = out.len;
+	bytes = calloc(1, cnt + 8);
 	assert_non_null(bytes);
-	memcpy(bytes, made, cnt);
-	assert_int_equal(checkpoint_decode(bytes, cnt, at_ns, cpus, &b), 0);
+	memcpy(bytes, out.data, cnt);
+	assert_int_equal(checkpoint_decode(bytes, cnt, a.event_cnt, at_ns, cpus, &b), 0);
 	check_same(&a, &b, at_ns, "decoded");
 	checkpoint_done(&b);
-	/* of a CPU there is not; of another instant; cut short, at any place; more than there is */
-	assert_int_equal(checkpoint_decode(bytes, cnt, at_ns, 1, &b), -EBADMSG);
-	assert_int_equal(checkpoint_decode(bytes, cnt, at_ns - 1, cpus, &b), -EBADMSG);
+	/*
+	 * of more events than there may be; of a CPU there is not; of another instant; cut short,
+	 * at any place; more than there is
+	 */
+	assert_int_equal(checkpoint_decode(bytes, cnt, a.event_cnt - 1, at_ns, cpus, &b), -EBADMSG);
+	assert_int_equal(checkpoint_decode(bytes, cnt, cnt, at_ns, 1, &b), -EBADMSG);
+	assert_int_equal(checkpoint_decode(bytes, cnt, cnt, at_ns - 1, cpus, &b), -EBADMSG);
 	for (i = 0; i < cnt; i += 1 + cnt / 500)
-		assert_int_equal(checkpoint_decode(bytes, i, at_ns, cpus, &b), -EBADMSG);
-	assert_int_equal(checkpoint_decode(bytes, cnt + 8, at_ns, cpus, &b), -EBADMSG);
+		assert_int_equal(checkpoint_decode(bytes, i, cnt, at_ns, cpus, &b), -EBADMSG);
+	assert_int_equal(checkpoint_decode(bytes, cnt + 8, cnt, at_ns, cpus, &b), -EBADMSG);
 	/* with an event at the instant itself */
 	a.events[a.event_cnt - 1].ts_ns = at_ns;
-	assert_int_equal(checkpoint_encode(&a, at_ns, cpus, &out, &made, &cnt), 0);
-	assert_int_equal(checkpoint_decode(made, cnt, at_ns, cpus, &b), -EBADMSG);
+	buf_reset(&out);
+	checkpoint_encode(&a, at_ns, &out);
+	assert_int_equal(checkpoint_decode(out.data, out.len, cnt, at_ns, cpus, &b), -EBADMSG);
 	free(bytes);
-	block_out_done(&out);
+	buf_done(&out);
 	checkpoint_done(&a);
 	end(&x);
 }

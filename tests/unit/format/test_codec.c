@@ -234,7 +234,7 @@ static void test_row_rejects_what_does_not_fit(void **state)
 	const uint8_t wide[] = { 7, 3, 0x80, 0x80, 0x80, 0x80, 0x80, 1 };	/* utid 2^35 */
 	const uint8_t name[] = { 6, 1, 1, 1, 2, 'a', 'b' };	/* length 2, no zero byte behind */
 	struct row_cpu_state s;
-	struct row_name n;
+	struct trace_name n;
 	struct row_reader r = { cut, cut + sizeof(cut), 0 };
 
 	assert_int_equal(row_get_cpu_state(&r, &s), -EBADMSG);
