@@ -21,11 +21,9 @@
 
 struct answer {
 	struct report_options *o;
-	struct trace *trace;
-	const struct row_sink *next; /* the renderer */
+	const struct trace *trace;
 	struct sparkline *drawing; /* NULL: none is made */
 	char missing[400]; /* what the window lacks; empty: nothing */
-	bool has_heading;
 };
 
 /*
@@ -50,7 +48,7 @@ static const char *cut_note(const struct answer *r)
 	return NULL;
 }
 
-static void print_heading(const struct answer *r)
+static void print_table_heading(const struct answer *r)
 {
 	uint64_t start = trace_start_ns(r->trace);
 	char from[UNITS_TEXT_MAX], to[UNITS_TEXT_MAX], len[UNITS_TEXT_MAX];
@@ -74,55 +72,19 @@ static void print_heading(const struct answer *r)
 	printf("\n");
 }
 
-/*
- * The sink between analysis and renderer prints the heading before the first row, and not earlier:
- * a refused request prints its error alone.
- */
-static void print_heading_once(struct answer *r)
+/* With csv and json, the heading is a note. */
+static void print_heading(void *ctx)
 {
-	if (r->has_heading)
+	const struct answer *r = ctx;
+
+	if (r->o->in.format == RENDER_TABLE) {
+		print_table_heading(r);
 		return;
-	r->has_heading = true;
-	if (r->o->in.format == RENDER_TABLE)
-		print_heading(r);
-	else if (r->missing[0])
+	}
+	if (r->missing[0])
 		say_note("%s: the window is incomplete: %s", input_path(&r->o->in), r->missing);
-	if (r->o->in.format != RENDER_TABLE && cut_note(r))
+	if (cut_note(r))
 		say_note("%s: %s", input_path(&r->o->in), cut_note(r));
-}
-
-static int heading_begin(void *ctx, unsigned int col_cnt, const char *const *names)
-{
-	struct answer *r = ctx;
-
-	print_heading_once(r);
-	if (r->drawing && sparkline_begin(r->drawing, col_cnt, names) < 0)
-		return -ENOMEM;
-	return r->next->begin(r->next->ctx, col_cnt, names);
-}
-
-static int heading_row(void *ctx, const struct value *values)
-{
-	const struct answer *r = ctx;
-
-	if (r->drawing && sparkline_row(r->drawing, values) < 0)
-		return -ENOMEM;
-	return r->next->row(r->next->ctx, values);
-}
-
-static int heading_end(void *ctx)
-{
-	const struct answer *r = ctx;
-
-	return r->next->end(r->next->ctx);
-}
-
-static int heading_section(void *ctx, const char *title)
-{
-	struct answer *r = ctx;
-
-	print_heading_once(r);
-	return r->next->section(r->next->ctx, title);
 }
 
 static void db_progress(void *ctx, uint64_t rows, uint64_t all_rows)
@@ -130,7 +92,7 @@ static void db_progress(void *ctx, uint64_t rows, uint64_t all_rows)
 	progress_show(ctx, "sqlite", rows, all_rows, "rows");
 }
 
-static int write_db(const struct answer *r, struct analysis *a)
+static int write_db(const struct answer *r)
 {
 	struct progress progress = { 0 };
 	const struct export_request x = {
@@ -146,9 +108,9 @@ static int write_db(const struct answer *r, struct analysis *a)
 	int c;
 
 	atomic_output_catch_signals();
-	c = analysis_export_sqlite(a, &x, &rows, &e);
+	c = analysis_export_sqlite(r->o->in.analysis, &x, &rows, &e);
 	progress_erase(&progress);
-	return c ? input_failed(c, &e) : 0;
+	return input_status(c, &e);
 }
 
 /* Every view needs class task: names are lost with its events. */
@@ -223,63 +185,55 @@ static int begin_drawing(struct answer *r, uint64_t limit)
 	return r->drawing ? 0 : -ENOMEM;
 }
 
-static int run(struct answer *r, struct analysis *a)
+static int run(struct answer *r)
 {
-	struct row_sink sink = {
-		.ctx = r, .begin = heading_begin, .row = heading_row, .end = heading_end
-	};
-	uint64_t limit = r->o->has_limit ? r->o->q.limit : REPORT_TABLE_ROWS;
+	struct render_options more = { .heading = print_heading, .ctx = r };
+	struct report_options *o = r->o;
+	uint64_t limit = o->has_limit ? o->q.limit : REPORT_TABLE_ROWS;
+	struct analysis *a = o->in.analysis;
 	struct err e = { "" };
 	struct render *out;
 	int c;
 
-	c = input_window(&r->o->in, &report_opts, r->trace, &r->o->q.from_ns, &r->o->q.to_ns);
-	if (!c) {
-		input_verify(r->trace, a, r->o->q.from_ns, r->o->q.to_ns);
-		input_note_damage(&r->o->in, r->trace);
-	}
-	if (!c && r->o->db)
-		c = write_db(r, a);
+	c = input_window(&o->in, &o->q.from_ns, &o->q.to_ns);
+	if (!c)
+		input_verify(&o->in, o->q.from_ns, o->q.to_ns);
+	if (!c && o->db)
+		c = write_db(r);
+	if (!c)
+		c = input_status(begin_drawing(r, limit), NULL);
 	if (c)
 		return c;
 	/* A table counts the rows it leaves out, so it has to see all of them. */
-	if (r->o->in.format == RENDER_TABLE)
-		r->o->q.limit = 0;
+	if (o->in.format == RENDER_TABLE)
+		o->q.limit = 0;
 	/* A section of the summary does not stop at ten rows before they are counted either. */
-	if (r->o->has_limit)
-		r->o->q.summary_rows = r->o->q.limit ? (int64_t)(r->o->q.limit & INT64_MAX) : -1;
-	out = input_render(&r->o->in, limit, true);
+	if (o->has_limit)
+		o->q.summary_rows = o->q.limit ? (int64_t)(o->q.limit & INT64_MAX) : -1;
+	more.also = r->drawing ? sparkline_sink(r->drawing) : NULL;
+	out = input_render(&o->in, limit, true, &more);
 	if (!out)
 		return EXIT_FAILED;
-	input_is_complete(r->trace, report_needs(r->o->q.view), r->o->q.from_ns, r->o->q.to_ns,
-			  r->missing, sizeof(r->missing));
-	r->next = render_sink(out);
-	if (r->next->section)
-		sink.section = heading_section;
-	c = begin_drawing(r, limit);
-	if (!c)
-		c = r->o->phases ? phases_report(a, r->trace, &r->o->q, &sink, &e)
-			      : analysis_report(a, &r->o->q, &sink, &e);
+	input_is_complete(r->trace, report_needs(o->q.view), o->q.from_ns, o->q.to_ns, r->missing,
+			  sizeof(r->missing));
+	c = o->phases ? phases_report(a, r->trace, &o->q, render_sink(out), &e) :
+			analysis_report(a, &o->q, render_sink(out), &e);
 	render_free(out);
 	if (!c && r->drawing)
 		sparkline_print(r->drawing, stdout);
-	sparkline_free(r->drawing);
-	r->drawing = NULL;
-	/* Only the view knows the names of its columns. */
-	if (c == -EINVAL && !strncmp(e.text, "--", 2))
-		return opts_usage_error(&report_opts, "%s", e.text);
-	return c ? input_failed(c, &e) : 0;
+	return input_report_status(c, &e);
 }
 
-int report_answer(struct report_options *o, struct trace *t)
+int report_answer(struct report_options *o)
 {
-	struct answer r = { .o = o, .trace = t };
-	struct analysis *a = NULL;
-	int c = input_analysis(&o->in, t, &a);
+	struct answer r = { .o = o, .trace = o->in.trace };
+	int c = input_analysis(&o->in);
 
 	if (!c)
-		c = run(&r, a);
-	input_note_damage(&o->in, t);
-	analysis_close(a);
+		c = run(&r);
+	sparkline_free(r.drawing);
+	input_note_damage(&o->in);
+	analysis_close(o->in.analysis);
+	o->in.analysis = NULL;
 	return c;
 }

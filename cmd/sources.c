@@ -10,8 +10,6 @@
 
 #include "cmd/cmd.h"
 #include "cmd/input/input.h"
-#include "cmd/input/nearest.h"
-#include "cmd/render/say.h"
 #include "record/session.h"
 
 #define WORDS_MAX 64
@@ -50,7 +48,7 @@ static unsigned int list_words(const char **words, char store[WORDS_MAX][32])
 	return cnt;
 }
 
-int sources_check(const char *list, const struct opts_command *command)
+int sources_check(const char *list)
 {
 	char store[WORDS_MAX][32], word[64];
 	const char *words[WORDS_MAX];
@@ -58,19 +56,12 @@ int sources_check(const char *list, const struct opts_command *command)
 
 	for (const char *p = list;; p++) {
 		size_t len = strcspn(p, ",");
-		int near;
 
 		if (!is_known(words, cnt, p, len)) {
 			snprintf(word, sizeof(word), "%.*s", (int)len, p);
-			near = nearest_find(word, words, cnt);
-			if (near >= 0)
-				return opts_usage_error(command,
-							"-e: unknown event '%s'; did you mean "
-							"'%s'? '-e list' shows what there is",
-							word, words[near]);
-			return opts_usage_error(
-				command, "-e: unknown event '%s'; '-e list' shows what there is",
-				word);
+			return opts_unknown("event", "-e: ", word, words, cnt,
+					    " '-e list' shows what there is",
+					    "; '-e list' shows what there is");
 		}
 		p += len;
 		if (!*p)
@@ -139,32 +130,23 @@ int sources_print(void)
 	static struct source sources[WORDS_MAX]; /* 16 KiB: too much for a stack */
 	const struct input in = { .format = RENDER_TABLE };
 	unsigned int cnt = group(sources, WORDS_MAX);
-	struct render *r = input_render(&in, 0, true);
-	const struct row_sink *sink;
+	struct render *r = input_render(&in, 0, true, NULL);
 	int c;
 
 	if (!r)
 		return EXIT_FAILED;
-	sink = render_sink(r);
-	c = sink->begin(sink->ctx, 4, names);
-	for (unsigned int i = 0; !c && i < cnt; i++) {
+	render_begin(r, 4, names);
+	for (unsigned int i = 0; i < cnt; i++) {
 		const struct source *s = &sources[i];
-		const char *text[] = { s->name, s->is_default ? "yes" : "no",
-				       s->there_cnt ? "yes" : "NO", s->used_for };
-		struct value v[4];
 
-		for (unsigned int j = 0; j < 4; j++)
-			v[j] = (struct value){ .type = VALUE_TEXT,
-					       .text = text[j],
-					       .text_bytes = strlen(text[j]) };
-		c = sink->row(sink->ctx, v);
+		render_put(r, (struct value[]){ value_text(s->name),
+						value_text(s->is_default ? "yes" : "no"),
+						value_text(s->there_cnt ? "yes" : "NO"),
+						value_text(s->used_for) });
 	}
+	c = input_render_end(r, 0, NULL);
 	if (!c)
-		c = sink->end(sink->ctx);
-	render_free(r);
-	if (c)
-		return input_failed(c, NULL);
-	printf("\nA class names all its default sources: sched, alloc. 'all' is everything, task "
-	       "is always on.\n");
-	return 0;
+		printf("\nA class names all its default sources: sched, alloc. 'all' is "
+		       "everything, task is always on.\n");
+	return c;
 }

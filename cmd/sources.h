@@ -8,13 +8,11 @@
 
 #include <stdbool.h>
 
-#include "cmd/input/opts.h"
-
 /* The table of `record -e list`, on stdout. */
 int sources_print(void);
 
 /* Every word of list must be a source, a class or "all"; EXIT_USAGE names the nearest one. */
-int sources_check(const char *list, const struct opts_command *command);
+int sources_check(const char *list);
 
 /*
  * True when list has a source that is only recorded for a workload: alloc.heap, by its name or by

@@ -16,49 +16,57 @@
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/render/say.h"
-#include "cmd/input/timeexpr.h"
 
 static const char *const class_names[] = { "task", "sched", "alloc", "block" };
 
 #define CLASS_CNT (sizeof(class_names) / sizeof(class_names[0]))
 
-int input_take(struct input *in, const struct opts_command *command, int id, const char *value)
+int input_take_path(void *input, const char *value, struct err *e)
 {
-	switch (id) {
-	case INPUT_OPT_TRACE:
-		if (in->path)
-			return opts_usage_error(
-				command, "-i: one trace at a time, and there are '%s' and '%s'",
-				in->path, value);
-		in->path = value;
-		return 0;
-	case INPUT_OPT_FROM:
-		in->from = value;
-		return 0;
-	case INPUT_OPT_TO:
-		in->to = value;
-		return 0;
-	case INPUT_OPT_DURING:
-		in->during = value;
-		return 0;
-	case INPUT_OPT_FORMAT:
-		if (render_parse_format(value, &in->format))
-			return opts_usage_error(
-				command, "unknown format '%s'; there are table, csv and json",
-				value);
-		return 0;
-	case INPUT_OPT_NO_INDEX:
-		in->no_index = true;
-		in->quick = false;
-		return 0;
-	default:
-		return -1;
-	}
+	struct input *in = input;
+
+	if (in->path)
+		return err_set(e, -EINVAL, "one trace at a time, and there are '%s' and '%s'",
+			       in->path, value);
+	in->path = value;
+	return 0;
+}
+
+int input_take_format(void *format, const char *value, struct err *e)
+{
+	return render_parse_format(value, format) ?
+		       opts_usage_error("unknown format '%s'; there are table, csv and json",
+					value) : 0;
+}
+
+int input_list_tables(void *field, const char *value, struct err *e)
+{
+	const struct schema_table *tables;
+	unsigned int cnt = schema_tables(&tables);
+
+	for (unsigned int i = 0; i < cnt; i++)
+		printf("%-16s %s\n", tables[i].name, tables[i].doc);
+	return OPTS_LEAVE;
 }
 
 const char *input_path(const struct input *in)
 {
 	return in->path ? in->path : INPUT_TRACE_DEFAULT;
+}
+
+char *input_base_name(const struct input *in)
+{
+	const char *path = input_path(in);
+	size_t n = strlen(path), start;
+
+	while (n && path[n - 1] == '/')
+		n--;
+	for (start = n; start && path[start - 1] != '/'; start--)
+		;
+	n -= start;
+	if (n > 8 && !memcmp(path + start + n - 8, ".ebpfrec", 8))
+		n -= 8;
+	return strndup(path + start, n);
 }
 
 const char *input_part_note(const struct trace *t)
@@ -75,16 +83,18 @@ const char *input_part_note(const struct trace *t)
 	return NULL;
 }
 
-void input_verify(struct trace *t, struct analysis *a, uint64_t from_ns, uint64_t to_ns)
+void input_verify(struct input *in, uint64_t from_ns, uint64_t to_ns)
 {
 	const struct trace_block *b;
 	size_t cnt, i;
 
-	b = trace_blocks(t, &cnt);
+	b = trace_blocks(in->trace, &cnt);
 	for (i = 0; i < cnt; i++)
 		if (b[i].first_ns < to_ns && b[i].to_ns > from_ns &&
-		    !(a && analysis_knows_block(a, i)))
-			(void)trace_block_verify(t, i, NULL); /* listed in trace_damages() */
+		    !(in->analysis && analysis_knows_block(in->analysis, i)))
+			/* listed in trace_damages() */
+			(void)trace_block_verify(in->trace, i, NULL);
+	input_note_damage(in);
 }
 
 static void show_progress(void *ctx, uint64_t done, uint64_t all)
@@ -94,35 +104,31 @@ static void show_progress(void *ctx, uint64_t done, uint64_t all)
 	progress_show(&in->progress, "indexing, once", done, all, "events");
 }
 
-int input_analysis(struct input *in, struct trace *t, struct analysis **ret)
+int input_analysis(struct input *in)
 {
 	struct analysis_index_use use = { .use = !in->no_index, .save = true, .ctx = in };
 	struct err e = { "" };
-	int r = analysis_open(ret, t, &e);
+	int r = analysis_open(&in->analysis, in->trace, &e);
 
 	if (r)
-		return input_failed(r, &e);
+		return input_status(r, &e);
 	if (isatty(STDERR_FILENO))
 		use.progress = show_progress;
-	analysis_use_index(*ret, &use);
+	analysis_use_index(in->analysis, &use);
 	/* before the index, which takes the lists over into its file */
-	if (in->quick)
-		trace_lists_save(t);
-	r = analysis_prepare(*ret, &e);
+	if (in->quick && !in->no_index)
+		trace_lists_save(in->trace);
+	r = analysis_prepare(in->analysis, &e);
 	progress_erase(&in->progress);
-	if (!r)
-		return 0;
-	analysis_close(*ret);
-	*ret = NULL;
-	return input_failed(r, &e);
+	return input_status(r, &e);
 }
 
-void input_note_damage(struct input *in, const struct trace *t)
+void input_note_damage(struct input *in)
 {
 	const char *path = input_path(in);
 	size_t cnt;
 
-	trace_damages(t, &cnt);
+	trace_damages(in->trace, &cnt);
 	if (cnt > in->damage_noted)
 		say_note("%s: %zu damaged part%s skipped; `ebpfrec check -i %s` lists %s", path,
 			 cnt, cnt == 1 ? "" : "s", path, cnt == 1 ? "it" : "them");
@@ -138,45 +144,34 @@ const char *input_owner_hint(int code)
 
 static int say_no_such(const char *path)
 {
-	say_error("%s: no such trace; record one with `ebpfrec record -- COMMAND`, or name it with "
-		  "-i",
-		  path);
-	return EXIT_FAILED;
+	return say_error("%s: no such trace; record one with `ebpfrec record -- COMMAND`, or name "
+			 "it with -i",
+			 path);
 }
 
 int input_open_dir(struct input *in, const char *of_bundle, int *ret_fd)
 {
 	const char *path = input_path(in);
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), r = fd < 0 ? errno : 0;
-	struct trace *t;
 
-	*ret_fd = fd;
-	switch (r) {
-	case 0:
+	*ret_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (*ret_fd >= 0)
 		return 0;
-	case ENOENT:
+	if (errno == ENOENT)
 		return say_no_such(path);
-	case ENOTDIR:
-		/* what it is, if it is no bundle, is known where traces are opened */
-		if (input_open(in, false, &t))
-			return EXIT_FAILED;
-		trace_close(t);
-		say_error("%s: a bundle: %s", path, of_bundle);
-		return EXIT_FAILED;
-	default:
-		say_error("%s: %s%s", path, strerror(r), input_owner_hint(-r));
-		return EXIT_FAILED;
-	}
+	if (errno != ENOTDIR)
+		return say_error("%s: %s%s", path, strerror(errno), input_owner_hint(-errno));
+	/* what it is, if it is no bundle, is known where traces are opened */
+	return input_open(in, false) ? EXIT_FAILED :
+				       say_error("%s: a bundle: %s", path, of_bundle);
 }
 
-int input_open(struct input *in, bool notes, struct trace **ret)
+int input_open(struct input *in, bool notes)
 {
 	const char *path = input_path(in);
 	struct err e = { "" };
-	struct trace *t;
 	size_t damage_cnt, block_cnt;
 	int r = (in->anyway ? trace_open_anyway :
-		 in->quick ? trace_open_quick : trace_open)(&t, path, &e);
+		 in->quick && !in->no_index ? trace_open_quick : trace_open)(&in->trace, path, &e);
 
 	if (r == -ENOENT && access(path, F_OK))
 		return say_no_such(path);
@@ -185,19 +180,27 @@ int input_open(struct input *in, bool notes, struct trace **ret)
 		const char *text = err_text(&e, r);
 		bool named = strstr(text, path);
 
-		say_error("%s%s%s%s", named ? "" : path, named ? "" : ": ", text,
-			  input_owner_hint(r));
-		return EXIT_FAILED;
+		return say_error("%s%s%s%s", named ? "" : path, named ? "" : ": ", text,
+				 input_owner_hint(r));
 	}
-	trace_damages(t, &damage_cnt);
-	trace_blocks(t, &block_cnt);
+	trace_damages(in->trace, &damage_cnt);
+	trace_blocks(in->trace, &block_cnt);
 	if (notes && !block_cnt)
 		say_note("%s: there is no %s block in it, so there is nothing to tell", path,
 			 damage_cnt ? "intact" : "finished");
 	if (notes)
-		input_note_damage(in, t);
-	*ret = t;
+		input_note_damage(in);
 	return 0;
+}
+
+void input_close(void *input)
+{
+	struct input *in = input;
+
+	analysis_close(in->analysis);
+	trace_close(in->trace);
+	in->analysis = NULL;
+	in->trace = NULL;
 }
 
 static uint64_t mono_from_real(void *ctx, uint64_t real_ns)
@@ -215,16 +218,18 @@ static int find_mark(void *ctx, const char *name, uint64_t nr, uint64_t *ret_mon
 	return 0;
 }
 
-static int resolve(const char *name, const char *value, const struct opts_command *command,
-		   const struct timeexpr_base *base, uint64_t *ret)
+int input_resolve(const struct input *in, const struct timeexpr_base *base, uint64_t *from_ns,
+		  uint64_t *to_ns)
 {
+	const char *name = "from";
 	struct err e = { "" };
-	int r;
+	int r = in->from ? timeexpr_resolve(in->from, base, from_ns, &e) : 0;
 
-	if (!value)
-		return 0;
-	r = timeexpr_resolve(value, base, ret, &e);
-	return r ? opts_usage_error(command, "--%s: %s", name, err_text(&e, r)) : 0;
+	if (!r && in->to) {
+		name = "to";
+		r = timeexpr_resolve(in->to, base, to_ns, &e);
+	}
+	return r ? opts_usage_error("--%s: %s", name, err_text(&e, r)) : 0;
 }
 
 static const char *from_start(char *buf, const struct trace *t, uint64_t ns)
@@ -235,8 +240,7 @@ static const char *from_start(char *buf, const struct trace *t, uint64_t ns)
 #define DURING_SHOWN 5
 
 /* The life of the one process that is meant, as far as it lies in the trace. */
-static int during_window(const struct input *in, const struct opts_command *command,
-			 const struct trace *t, uint64_t *from_ns, uint64_t *to_ns)
+static int during_window(const struct input *in, uint64_t *from_ns, uint64_t *to_ns)
 {
 	char list[400] = "", a[UNITS_TEXT_MAX];
 	const struct trace_process *p, *found = NULL;
@@ -244,7 +248,10 @@ static int during_window(const struct input *in, const struct opts_command *comm
 	uint64_t pid = 0;
 	bool by_pid = !units_parse_count(in->during, &pid, NULL);
 
-	p = trace_processes(t, &cnt);
+	if (in->from || in->to)
+		return opts_usage_error("--during is a window of its own: leave out --from and "
+					"--to");
+	p = trace_processes(in->trace, &cnt);
 	for (i = 0; i < cnt; i++) {
 		if (by_pid ? p[i].pid != pid : strcmp(p[i].comm, in->during))
 			continue;
@@ -252,15 +259,14 @@ static int during_window(const struct input *in, const struct opts_command *comm
 		if (hits++ < DURING_SHOWN)
 			snprintf(list + strlen(list), sizeof(list) - strlen(list),
 				 "%s%u (from %s s)", hits > 1 ? ", " : "", p[i].pid,
-				 from_start(a, t,
+				 from_start(a, in->trace,
 					    p[i].start_ns > *from_ns ? p[i].start_ns : *from_ns));
 	}
 	if (!hits)
-		return opts_usage_error(command, "--during: there is no process '%s' in the trace",
+		return opts_usage_error("--during: there is no process '%s' in the trace",
 					in->during);
 	if (hits > 1)
-		return opts_usage_error(command,
-					"--during: %zu processes are '%s': %s%s; give a pid, or "
+		return opts_usage_error("--during: %zu processes are '%s': %s%s; give a pid, or "
 					"--from and --to",
 					hits, in->during, list, hits > DURING_SHOWN ? ", ..." : "");
 	if (found->start_ns > *from_ns)
@@ -270,9 +276,9 @@ static int during_window(const struct input *in, const struct opts_command *comm
 	return 0;
 }
 
-int input_window(const struct input *in, const struct opts_command *command, const struct trace *t,
-		 uint64_t *ret_from_ns, uint64_t *ret_to_ns)
+int input_window(const struct input *in, uint64_t *ret_from_ns, uint64_t *ret_to_ns)
 {
+	struct trace *t = in->trace;
 	uint64_t from = trace_start_ns(t), to = trace_end_ns(t);
 	const struct timeexpr_base base = {
 		.start_ns = from,
@@ -280,36 +286,20 @@ int input_window(const struct input *in, const struct opts_command *command, con
 		.start_real_ns = trace_real_ns(t, from),
 		.mono_from_real = mono_from_real,
 		.mark = find_mark,
-		.ctx = (void *)t, /* only read there */
+		.ctx = t,
 	};
 	char a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX], c[UNITS_TEXT_MAX];
-	int r;
+	int r = in->during ? during_window(in, &from, &to) : input_resolve(in, &base, &from, &to);
 
-	if (in->during && (in->from || in->to))
-		return opts_usage_error(command,
-					"--during is a window of its own: leave out --from "
-					"and --to");
-	if (in->during) {
-		r = during_window(in, command, t, &from, &to);
-		*ret_from_ns = from;
-		*ret_to_ns = to;
-		return r;
-	}
-	r = resolve("from", in->from, command, &base, &from);
-	if (!r)
-		r = resolve("to", in->to, command, &base, &to);
-	if (r)
-		return r;
-	if ((in->from || in->to) && from >= to)
+	if (!r && (in->from || in->to) && from >= to)
 		return opts_usage_error(
-			command,
 			"the window is empty: it starts at %s s and ends at %s s (the trace has "
 			"0 .. %s s); --from must be before --to",
 			from_start(a, t, from), from_start(b, t, to),
 			from_start(c, t, trace_end_ns(t)));
 	*ret_from_ns = from;
 	*ret_to_ns = to;
-	return 0;
+	return r;
 }
 
 /* Adds to buf as much of the text as fits. */
@@ -502,31 +492,43 @@ bool input_speaks_utf8(void)
 	return false;
 }
 
-struct render *input_render(const struct input *in, uint64_t table_limit, bool human)
+struct render *input_render(const struct input *in, uint64_t table_limit, bool human,
+			    const struct render_options *more)
 {
-	const struct render_options o = {
-		.format = in->format,
-		.out = stdout,
-		.limit = in->format == RENDER_TABLE ? table_limit : 0,
-		.human = human,
-		.folded_count = in->folded_count,
-		.width = terminal_width(),
-	};
+	struct render_options o = more ? *more : (struct render_options){ 0 };
 	struct render *r;
 
-	if (render_new(&r, &o)) {
-		say_error("out of memory");
-		return NULL;
-	}
-	return r;
+	o.format = in->format;
+	o.out = stdout;
+	o.limit = in->format == RENDER_TABLE ? table_limit : 0;
+	o.human = human;
+	o.folded_count = in->folded_count;
+	o.width = terminal_width();
+	if (!render_new(&r, &o))
+		return r;
+	say_error("out of memory");
+	return NULL;
 }
 
-int input_failed(int code, const struct err *e)
+int input_render_end(struct render *r, int code, const struct err *e)
+{
+	if (!code)
+		code = render_end(r);
+	render_free(r);
+	return input_status(code, e);
+}
+
+int input_status(int code, const struct err *e)
 {
 	/* EPIPE: the reader of our output has gone, so no message is needed. */
-	if (code != -EPIPE && ferror(stdout))
-		say_error("cannot write to stdout: %s", strerror(-code));
-	else if (code != -EPIPE)
-		say_error("%s", err_text(e, code));
-	return EXIT_FAILED;
+	if (code >= 0 || code == -EPIPE)
+		return code >= 0 ? code : EXIT_FAILED;
+	return ferror(stdout) ? say_error("cannot write to stdout: %s", strerror(-code)) :
+				say_error("%s", err_text(e, code));
+}
+
+int input_report_status(int code, const struct err *e)
+{
+	return code == -EINVAL && !strncmp(e->text, "--", 2) ? opts_usage_error("%s", e->text) :
+								input_status(code, e);
 }

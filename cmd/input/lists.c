@@ -48,6 +48,11 @@ int lists_join(char **list, const char *s)
 	return 0;
 }
 
+int lists_take(void *list, const char *s, struct err *e)
+{
+	return lists_join(list, s);
+}
+
 static bool is_plain(const char *s)
 {
 	return *s &&

@@ -15,6 +15,8 @@ int lists_add_pids(const char *s, uint32_t **list, unsigned int *cnt, struct err
 
 /* "a" then "b,c" gives "a,b,c". *list is realloc'd; the caller frees it. */
 int lists_join(char **list, const char *s);
+/* The same for an option; see opts_take_fn. */
+int lists_take(void *list, const char *s, struct err *e);
 
 /*
  * argv as one line: arguments with spaces or quotes are quoted as a shell would want them.

@@ -25,11 +25,18 @@ struct report_options {
 	uint64_t follow_ns; /* 0: once */
 };
 
+/* The options, in a struct report_options. */
+extern const struct opts_option report_options[];
+
+/* A view, or a trace: a shell makes several names of "report cpu -i *.ebpfrec". */
+int report_options_operand(void *options, const char *value);
+
 /*
- * Takes the command line. 0, or the exit status to leave with; *ret_done: there is nothing more to
- * do (--help, --list). Free with report_options_done() in any case.
+ * What remains to be done when all options have been taken: defaults, and what excludes each other.
+ * 0, an exit status, or OPTS_LEAVE (--list).
  */
-int report_options_take(struct report_options *o, int argc, char **argv, bool *ret_done);
-void report_options_done(struct report_options *o);
+int report_options_check(struct report_options *o);
+/* Frees, and closes the trace: done() of the command. */
+void report_options_done(void *options);
 
 #endif /* REPORT_OPTIONS_H */
