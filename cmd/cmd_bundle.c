@@ -4,7 +4,6 @@
  * asked for, and what it discloses. The new trace is made in a directory of its own beside the
  * output (base/atomic_output.h), and everything else is derived from that new trace.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -16,15 +15,13 @@
 
 #include "base/atomic_output.h"
 #include "base/units.h"
-#include "cmd/bundle_texts.h"
+#include "cmd/bundle_zip.h"
 #include "cmd/cmd.h"
 #include "cmd/disclosed.h"
 #include "cmd/input/input.h"
 #include "cmd/input/redact_options.h"
 #include "cmd/render/say.h"
 #include "edit/trace_cut.h"
-#include "store/bundle_reader.h"
-#include "store/bundle_writer.h"
 #include "event_lists.h"
 #include "store/store_writer.h"
 
@@ -67,121 +64,7 @@ static unsigned int source_number(const char *name)
 	return i;
 }
 
-/* ---- what goes in ---- */
-
-struct members {
-	struct bundle_member v[BUNDLE_MEMBERS_MAX];
-	char *names[BUNDLE_MEMBERS_MAX], *paths[BUNDLE_MEMBERS_MAX];
-	size_t cnt;
-};
-
-static int add_file(struct members *m, const char *dir, const char *name)
-{
-	struct bundle_member *v = &m->v[m->cnt];
-
-	m->names[m->cnt] = strdup(name);
-	if (!m->names[m->cnt] || asprintf(&m->paths[m->cnt], "%s/%s", dir, name) < 0) {
-		free(m->names[m->cnt]);
-		return -ENOMEM;
-	}
-	*v = (struct bundle_member){ .name = m->names[m->cnt], .path = m->paths[m->cnt] };
-	m->cnt++;
-	return 0;
-}
-
-static int name_cmp(const void *a, const void *b)
-{
-	return strcmp(((const struct bundle_member *)a)->name,
-		      ((const struct bundle_member *)b)->name);
-}
-
-/* The trace's files: the manifest and the chunk files, nothing that an analysis left there. */
-static int add_trace(struct members *m, const char *dir)
-{
-	DIR *d = opendir(dir);
-	struct dirent *e;
-	int r = 0;
-
-	if (!d)
-		return -errno;
-	while (r == 0 && (e = readdir(d))) {
-		if (strcmp(e->d_name, "manifest") && strncmp(e->d_name, "chunk-", 6))
-			continue;
-		r = m->cnt + 8 < BUNDLE_MEMBERS_MAX ? add_file(m, dir, e->d_name) : -E2BIG;
-	}
-	closedir(d);
-	qsort(m->v, m->cnt, sizeof(m->v[0]), name_cmp);
-	return r;
-}
-
-static void members_done(struct members *m)
-{
-	for (size_t i = 0; i < BUNDLE_MEMBERS_MAX; i++) {
-		free(m->names[i]);
-		free(m->paths[i]);
-	}
-	free(m);
-}
-
-static void add_text(struct members *m, const char *name, const struct bundle_text *text)
-{
-	m->v[m->cnt++] = (struct bundle_member){ .name = name, .data = text->data,
-						 .bytes = text->bytes };
-}
-
-static int write_zip(struct bundle_job *j, struct trace *t, struct err *e)
-{
-	struct members *m = calloc(1, sizeof(*m));
-	struct bundle_text environment = { 0 }, table = { 0 }, csv = { 0 };
-	int r = m ? add_trace(m, j->new_trace) : -ENOMEM;
-
-	if (r == 0)
-		r = bundle_text_environment(&environment, t);
-	if (r < 0)
-		err_set(e, r, "'%s': %s", j->new_trace,
-			r == -E2BIG ? "it has too many files for a bundle" : err_text(NULL, r));
-	if (r == 0)
-		r = bundle_text_summary(&table, t, RENDER_TABLE, e);
-	if (r == 0)
-		r = bundle_text_summary(&csv, t, RENDER_CSV, e);
-	if (r == 0) {
-		add_text(m, "environment.txt", &environment);
-		add_text(m, "summary.txt", &table);
-		add_text(m, "summary.csv", &csv);
-		(void)unlink(j->zip);
-		r = bundle_write(j->zip, m->v, m->cnt,
-				 (int64_t)(trace_real_ns(t, trace_end_ns(t)) / UNITS_NS_PER_S),
-				 &j->zip_bytes, e);
-	}
-	free(environment.data);
-	free(table.data);
-	free(csv.data);
-	if (m)
-		members_done(m);
-	return r;
-}
-
 /* ---- making it fit ---- */
-
-/* The next source that saves something; false: there is none. */
-static int trim_more(struct bundle_job *j, uint64_t *ret_saved, struct err *e)
-{
-	unsigned int i, source;
-	int r;
-
-	*ret_saved = 0;
-	for (i = 0; i < TRIM_STEPS && !*ret_saved; i++) {
-		source = source_number(trim_steps[i]);
-		if (j->cut.left_out & 1u << source)
-			continue;
-		r = trace_cut_source_bytes(j->in.trace, &j->cut, source, ret_saved, e);
-		if (r < 0)
-			return r;
-		if (*ret_saved)
-			j->cut.left_out |= 1u << source;
-	}
-	return 0;
-}
 
 /* Bytes of the blocks of the window without the sources that are left out. */
 static int size_without(const struct bundle_job *j, uint64_t *ret, struct err *e)
@@ -219,20 +102,38 @@ static bool trim_ends(struct bundle_job *j)
 	return true;
 }
 
+/* The next source that saves something, or a block. *ret_any false: there is nothing more to trim. */
+static int trim(struct bundle_job *j, bool *ret_any, struct err *e)
+{
+	uint64_t saved = 0;
+	int r = 0;
+
+	for (unsigned int i = 0; r == 0 && i < TRIM_STEPS && !saved; i++) {
+		uint32_t bit = 1u << source_number(trim_steps[i]);
+
+		if (j->cut.left_out & bit)
+			continue;
+		r = trace_cut_source_bytes(j->in.trace, &j->cut, source_number(trim_steps[i]),
+					   &saved, e);
+		if (saved)
+			j->cut.left_out |= bit;
+	}
+	*ret_any = r == 0 && (saved || trim_ends(j));
+	return r;
+}
+
 /* From the sizes of columns, before anything is written. */
 static int plan(struct bundle_job *j, struct err *e)
 {
-	uint64_t bytes, saved = 1;
-	size_t first, end;
-	int r = 0;
+	uint64_t bytes;
+	bool any = true;
+	int r = size_without(j, &bytes, e);
 
-	trace_cut_blocks(j->in.trace, j->cut.from_ns, j->cut.to_ns, &first, &end, &bytes);
-	while (r == 0 && bytes > j->max_bytes && saved) {
-		r = trim_more(j, &saved, e);
-		bytes -= saved < bytes ? saved : bytes;
+	while (r == 0 && bytes > j->max_bytes && any) {
+		r = trim(j, &any, e);
+		if (r == 0)
+			r = size_without(j, &bytes, e);
 	}
-	while (r == 0 && bytes > j->max_bytes && trim_ends(j))
-		r = size_without(j, &bytes, e);
 	return r;
 }
 
@@ -265,7 +166,7 @@ static int make_once(struct bundle_job *j, struct err *e)
 		r = trace_open(&t, j->new_trace, e);
 	if (r < 0)
 		return r;
-	r = write_zip(j, t, e);
+	r = bundle_zip_make(j->zip, j->new_trace, t, &j->zip_bytes, e);
 	trace_close(t);
 	return r;
 }
@@ -274,18 +175,16 @@ static int make(struct bundle_job *j)
 {
 	char n[UNITS_TEXT_MAX], m[UNITS_TEXT_MAX];
 	struct err e = { "" };
-	uint64_t saved = 1;
+	bool any = true;
 	int r = plan(j, &e);
 
-	while (r == 0 && saved) {
+	while (r == 0 && any) {
 		r = make_once(j, &e);
 		if (r < 0 || j->zip_bytes <= j->max_bytes)
 			break;
 		r = store_remove(j->new_trace, &e);
 		if (r == 0)
-			r = trim_more(j, &saved, &e);
-		if (r == 0 && !saved)
-			saved = trim_ends(j);
+			r = trim(j, &any, &e);
 	}
 	if (r < 0)
 		return say_error("%s", err_text(&e, r));

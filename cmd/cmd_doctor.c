@@ -11,16 +11,20 @@
 #include "cmd/cmd.h"
 #include "cmd/input/input.h"
 #include "cmd/render/say.h"
+#include "cmd/sources.h"
 #include "record/session.h"
 
 struct doctor {
 	struct input in;
 };
 
-static int print_hooks(struct render *r, const struct session_hook *hooks, unsigned int cnt)
+static int print_hooks(struct render *r)
 {
 	static const char *const names[] = { "source",	"program", "hook",
 					     "default", "there",   "used_for" };
+
+	const struct session_hook *hooks;
+	unsigned int cnt = session_hooks(&hooks);
 
 	render_begin(r, 6, names);
 	for (unsigned int i = 0; i < cnt; i++) {
@@ -36,23 +40,21 @@ static int print_hooks(struct render *r, const struct session_hook *hooks, unsig
 }
 
 /* A default source none of whose hooks is there; NULL when all have one. */
-static const char *missing_source(const struct session_hook *hooks, unsigned int cnt)
+static const char *missing_source(void)
 {
-	for (unsigned int i = 0; i < cnt; i++) {
-		bool is_there = !hooks[i].is_default;
+	const struct source *sources;
+	unsigned int cnt = sources_list(&sources);
 
-		for (unsigned int j = 0; j < cnt && !is_there; j++)
-			is_there = hooks[j].is_there && !strcmp(hooks[i].source, hooks[j].source);
-		if (!is_there)
-			return hooks[i].source;
-	}
+	for (unsigned int i = 0; i < cnt; i++)
+		if (sources[i].is_default && !sources[i].there_cnt)
+			return sources[i].name;
 	return NULL;
 }
 
-static int print_verdict(const struct session_hook *hooks, unsigned int cnt, bool may_record)
+static int print_verdict(bool may_record)
 {
 	bool has_btf = !access("/sys/kernel/btf/vmlinux", R_OK);
-	const char *missing = missing_source(hooks, cnt);
+	const char *missing = missing_source();
 	struct utsname u;
 
 	if (uname(&u))
@@ -93,12 +95,10 @@ static bool print_privileges(void)
 static int run(void *job)
 {
 	const struct doctor *d = job;
-	const struct session_hook *hooks;
-	unsigned int cnt = session_hooks(&hooks);
 	struct render *r = input_render(&d->in, 0, true, NULL);
-	int c = r ? print_hooks(r, hooks, cnt) : EXIT_FAILED;
+	int c = r ? print_hooks(r) : EXIT_FAILED;
 
-	return c ? c : print_verdict(hooks, cnt, print_privileges());
+	return c ? c : print_verdict(print_privileges());
 }
 
 static const struct opts_option options[] = {

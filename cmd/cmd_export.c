@@ -44,7 +44,6 @@ struct export
 	/* while running */
 	const char *table; /* being written */
 	uint64_t total_cnt;
-	struct progress progress;
 };
 
 /* ---- progress ---- */
@@ -53,14 +52,7 @@ static void table_progress(void *ctx, uint64_t rows)
 {
 	struct export *x = ctx;
 
-	progress_show(&x->progress, x->table, rows, 0, "rows");
-}
-
-static void sqlite_progress(void *ctx, uint64_t rows, uint64_t all_rows)
-{
-	struct export *x = ctx;
-
-	progress_show(&x->progress, "sqlite", rows, all_rows, "rows");
+	progress_show(&x->in.progress, x->table, rows, 0, "rows");
 }
 
 /* ---- csv and json ---- */
@@ -123,6 +115,12 @@ static int write_table(struct export *x, const char *table, FILE *f, struct err 
 	return c;
 }
 
+/* Of a table, in a directory. False: it is too long. */
+static bool name_file(const struct export *x, char *buf, const char *dir, const char *table)
+{
+	return snprintf(buf, PATH_MAX, "%s/%s.%s", dir, table, format_names[x->format]) < PATH_MAX;
+}
+
 static int write_file(struct export *x, const char *dir, const char *table)
 {
 	char path[PATH_MAX];
@@ -130,8 +128,7 @@ static int write_file(struct export *x, const char *dir, const char *table)
 	FILE *f = NULL;
 	int c = 0;
 
-	if (snprintf(path, sizeof(path), "%s/%s.%s", dir, table, format_names[x->format]) >=
-	    PATH_MAX)
+	if (!name_file(x, path, dir, table))
 		errno = ENAMETOOLONG;
 	else
 		f = fopen(path, "we");
@@ -141,7 +138,7 @@ static int write_file(struct export *x, const char *dir, const char *table)
 		c = write_table(x, table, f, &e);
 	if (f && fclose(f) && !c)
 		c = errno ? -errno : -EIO;
-	progress_erase(&x->progress);
+	progress_erase(&x->in.progress);
 	return c ? say_error("%s/%s.%s: %s", x->output, table, format_names[x->format],
 			     err_text(&e, c)) : 0;
 }
@@ -152,8 +149,7 @@ static int check_directory(const struct export *x)
 	char path[PATH_MAX];
 
 	for (unsigned int i = 0; i < x->table_cnt && !x->force; i++) {
-		snprintf(path, sizeof(path), "%s/%s.%s", x->output, x->tables[i]->name,
-			 format_names[x->format]);
+		name_file(x, path, x->output, x->tables[i]->name);
 		if (!access(path, F_OK))
 			return say_error("%s exists; -f replaces it, or name another directory "
 					 "with -o",
@@ -169,10 +165,8 @@ static int commit_files(struct export *x, const struct atomic_output *out, struc
 	int r = 0;
 
 	for (unsigned int i = 0; !r && i < x->table_cnt; i++) {
-		const char *name = x->tables[i]->name, *ending = format_names[x->format];
-
-		snprintf(from, sizeof(from), TABLES_ITEM "/%s.%s", name, ending);
-		snprintf(to, sizeof(to), "%s/%s.%s", x->output, name, ending);
+		name_file(x, from, TABLES_ITEM, x->tables[i]->name);
+		name_file(x, to, x->output, x->tables[i]->name);
 		r = atomic_output_commit_item(out, from, to, x->force, e);
 	}
 	return r;
@@ -224,29 +218,10 @@ static int export_files(struct export *x)
 
 	if (!strcmp(x->output, "-")) {
 		c = write_table(x, x->tables[0]->name, stdout, &e);
-		progress_erase(&x->progress);
+		progress_erase(&x->in.progress);
 		return input_status(c, &e);
 	}
 	return export_directory(x);
-}
-
-static int export_sqlite(struct export *x)
-{
-	const struct export_request r = {
-		.path = x->output,
-		.from_ns = x->from_ns,
-		.to_ns = x->to_ns,
-		.force = x->force,
-		.progress = x->shows_progress ? sqlite_progress : NULL,
-		.ctx = x,
-	};
-	struct err e = { "" };
-	int c;
-
-	atomic_output_catch_signals();
-	c = analysis_export_sqlite(x->in.analysis, &r, &x->total_cnt, &e);
-	progress_erase(&x->progress);
-	return input_status(c, &e);
 }
 
 /* ---- the command ---- */
@@ -335,6 +310,7 @@ static int name_output(struct export *x)
 
 static int export(struct export *x)
 {
+	struct export_request r = { .path = x->output, .force = x->force };
 	struct err e = { "" };
 	char missing[400], n[UNITS_TEXT_MAX];
 	int c = input_open(&x->in, true);
@@ -348,8 +324,11 @@ static int export(struct export *x)
 			       x->from_ns, x->to_ns, missing, sizeof(missing)))
 		say_note("%s: the window is incomplete: %s", input_path(&x->in), missing);
 	c = input_status(analysis_open(&x->in.analysis, x->in.trace, &e), &e);
+	r.from_ns = x->from_ns;
+	r.to_ns = x->to_ns;
 	if (!c)
-		c = x->format == FORMAT_SQLITE ? export_sqlite(x) : export_files(x);
+		c = x->format != FORMAT_SQLITE ? export_files(x) :
+			input_export_sqlite(&x->in, &r, x->shows_progress, &x->total_cnt);
 	if (!c && !x->quiet && strcmp(x->output, "-"))
 		say_note("%s: %s rows", x->output, units_format_count(n, sizeof(n), x->total_cnt));
 	return c;

@@ -35,7 +35,7 @@ struct record {
 	struct session_options o;
 	uint32_t *pids;
 	char *events, *command_line;
-	const char **notes, **triggers;
+	struct lists_strings notes, triggers;
 	uint64_t level;
 	bool all, quiet, status;
 	size_t status_cells; /* of the line on the terminal now; 0: none */
@@ -287,27 +287,13 @@ static int take_mark_fd(void *job, const char *value, struct err *e)
 	return c;
 }
 
-static int add_string(const char ***list, unsigned int *cnt, const char *value)
+static int add_trigger(void *triggers, const char *value, struct err *e)
 {
-	const char **p = realloc(*list, (*cnt + 1) * sizeof(*p));
-
-	if (!p)
-		return -ENOMEM;
-	p[(*cnt)++] = value;
-	*list = p;
-	return 0;
+	return lists_add_string(triggers, value);
 }
 
-static int add_trigger(void *job, const char *value, struct err *e)
+static int add_note(void *notes, const char *value, struct err *e)
 {
-	struct record *r = job;
-
-	return add_string(&r->triggers, &r->o.trigger_cnt, value);
-}
-
-static int add_note(void *job, const char *value, struct err *e)
-{
-	struct record *r = job;
 	size_t key =
 		strspn(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
 
@@ -316,7 +302,7 @@ static int add_note(void *job, const char *value, struct err *e)
 			       "'%s' is not KEY=VALUE with a key of up to 64 letters, digits, '.', "
 			       "'_' and '-'",
 			       value);
-	return add_string(&r->notes, &r->o.note_cnt, value);
+	return lists_add_string(notes, value);
 }
 
 /* One or more limits: a size, or a time of at least a second. */
@@ -453,8 +439,10 @@ static int run(void *job)
 	int status = 0;
 
 	r->o.events = r->events;
-	r->o.notes = r->notes;
-	r->o.triggers = r->triggers;
+	r->o.notes = r->notes.v;
+	r->o.note_cnt = r->notes.cnt;
+	r->o.triggers = r->triggers.v;
+	r->o.trigger_cnt = r->triggers.cnt;
 	r->o.command_line = r->command_line;
 	if (r->level != LEVEL_DEFAULT)
 		r->o.zstd_level = r->level ? (int)r->level : -1;
@@ -473,8 +461,8 @@ static void done(void *job)
 
 	free(r->pids);
 	free(r->events);
-	free(r->notes);
-	free(r->triggers);
+	free(r->notes.v);
+	free(r->triggers.v);
 	free(r->command_line);
 }
 
@@ -507,7 +495,7 @@ static const struct opts_option options[] = {
 	  "CPU)",
 	  OPTS_CALL, .take = take_stacks },
 	{ 0, "note", "KEY=VALUE", "keep a remark with the trace; may be repeated", OPTS_CALL,
-	  .take = add_note },
+	  AT(notes), add_note },
 	{ 0, "keep", "DUR|SIZE",
 	  "keep only the most recent part: 60s, 1GiB, or 60s,1GiB (the smaller of\nthe two); older "
 	  "chunk files are removed",
@@ -515,7 +503,7 @@ static const struct opts_option options[] = {
 	{ 0, "trigger", "EXPR",
 	  "make a snapshot when this happens: spike>500MiB, io-latency>200ms,\n"
 	  "runq>50ms, loss>0, exit!=0; may be repeated",
-	  OPTS_CALL, .take = add_trigger },
+	  OPTS_CALL, AT(triggers), add_trigger },
 	{ 0, "trigger-max", "N", "at most so many snapshots by --trigger (default: 10)",
 	  OPTS_COUNT, AT(o.trigger_max), .min = 1,
 	  .refuse = "at least 1; leave --trigger out for none" },

@@ -78,7 +78,7 @@ static int report_hosts(struct report_options *o)
 	uint64_t limit = o->has_limit || o->in.format != RENDER_TABLE ? o->q.limit :
 									REPORT_TABLE_ROWS;
 	struct hosts h;
-	int c = hosts_open(&h, &o->in, o->paths, o->path_cnt);
+	int c = hosts_open(&h, &o->in, o->paths.v, o->paths.cnt);
 
 	if (c)
 		return c;
@@ -94,7 +94,7 @@ static int run(void *job)
 	struct report_options *o = job;
 	int c = report_options_check(o);
 
-	if (!c && o->path_cnt > 1)
+	if (!c && o->paths.cnt > 1)
 		return report_hosts(o);
 	if (!c)
 		c = input_open(&o->in, !o->follow_ns);

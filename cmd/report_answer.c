@@ -10,12 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/atomic_output.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/input/phases.h"
 #include "cmd/input/timeexpr.h"
-#include "cmd/render/progress.h"
 #include "cmd/render/say.h"
 #include "cmd/render/sparkline.h"
 
@@ -66,7 +64,7 @@ static void print_table_heading(const struct answer *r)
 	       timeexpr_format_real(wall, trace_real_ns(r->trace, r->o->q.from_ns), 1),
 	       r->missing[0] ? "INCOMPLETE: " : "complete", r->missing);
 	if (r->o->view->notes && r->o->view->notes[0])
-		render_wrap(stdout, r->o->view->notes, input_wrap_width());
+		render_wrap(stdout, r->o->view->notes, input_terminal_width());
 	if (cut_note(r))
 		printf("%s\n", cut_note(r));
 	printf("\n");
@@ -87,83 +85,59 @@ static void print_heading(void *ctx)
 		say_note("%s: %s", input_path(&r->o->in), cut_note(r));
 }
 
-static void db_progress(void *ctx, uint64_t rows, uint64_t all_rows)
+static int write_db(struct report_options *o)
 {
-	progress_show(ctx, "sqlite", rows, all_rows, "rows");
+	struct export_request x = {
+		.path = o->db, .from_ns = o->q.from_ns, .to_ns = o->q.to_ns, .force = o->force
+	};
+	uint64_t rows;
+
+	return input_export_sqlite(&o->in, &x, isatty(STDERR_FILENO), &rows);
 }
 
-static int write_db(const struct answer *r)
-{
-	struct progress progress = { 0 };
-	const struct export_request x = {
-		.path = r->o->db,
-		.from_ns = r->o->q.from_ns,
-		.to_ns = r->o->q.to_ns,
-		.force = r->o->force,
-		.progress = isatty(STDERR_FILENO) ? db_progress : NULL,
-		.ctx = &progress,
-	};
-	struct err e = { "" };
-	uint64_t rows;
-	int c;
+/* What a view needs, apart from class task, and the column that is drawn, if it has a picture. */
+static const struct view_facts {
+	const char *view;
+	struct input_needs needs;
+	const char *drawn;
+} view_facts[] = {
+	{ "summary", { INPUT_ALL, INPUT_SOURCES_SUMMARY }, NULL },
+	{ "totals",
+	  { INPUT_ALL, "sched.switch,sched.wakeup,alloc.rss,alloc.slab,alloc.page,block" }, NULL },
+	{ "cpu", { INPUT_SCHED | INPUT_NO_WAKEUPS, "sched.switch" }, "util_pct" },
+	{ "sched", { INPUT_SCHED | INPUT_NO_IRQS, "sched.switch,sched.wakeup" }, "wait_ns" },
+	{ "irq", { INPUT_SCHED | INPUT_NO_WAKEUPS, "sched.irq" }, "util_pct" },
+	{ "preempts", { INPUT_SCHED | INPUT_NO_WAKEUPS | INPUT_NO_IRQS, "sched.switch" },
+	  "preempts" },
+	{ "timeline", { INPUT_SCHED | INPUT_NO_IRQS, "sched.switch,sched.wakeup" }, "busy_pct" },
+	{ "alloc", { INPUT_ALLOC | INPUT_LEVELS, "alloc" }, "alloc_bytes" },
+	{ "memory", { INPUT_ALLOC | INPUT_LEVELS, "alloc.rss" }, "rss_bytes" },
+	{ "spikes", { INPUT_ALLOC, "alloc" }, NULL },
+	{ "leaks", { INPUT_ALLOC, "alloc" }, NULL },
+	{ "lifetimes", { INPUT_ALLOC, "alloc" }, NULL },
+	{ "sizes", { INPUT_ALLOC, "alloc" }, "bytes" },
+	{ "stacks", { INPUT_ALLOC, "alloc" }, NULL },
+	{ "io", { INPUT_BLOCK, "block" }, "bytes_per_s" },
+	{ "latency", { INPUT_BLOCK, "block" }, NULL },
+	{ "devices", { INPUT_BLOCK, "block" }, "depth_avg" },
+	{ "pattern", { INPUT_BLOCK, "block" }, NULL },
+};
 
-	atomic_output_catch_signals();
-	c = analysis_export_sqlite(r->o->in.analysis, &x, &rows, &e);
-	progress_erase(&progress);
-	return input_status(c, &e);
+static struct view_facts facts_of(const char *view)
+{
+	for (unsigned int i = 0; i < sizeof(view_facts) / sizeof(view_facts[0]); i++)
+		if (!strcmp(view, view_facts[i].view))
+			return view_facts[i];
+	return (struct view_facts){ .needs.classes = INPUT_ALL };
 }
 
 /* Every view needs class task: names are lost with its events. */
 struct input_needs report_needs(const char *view)
 {
-	static const struct {
-		const char *view;
-		struct input_needs needs;
-	} table[] = {
-		{ "summary", { INPUT_ALL, INPUT_SOURCES_SUMMARY } },
-		{ "totals",
-		  { INPUT_ALL,
-		    "sched.switch,sched.wakeup,alloc.rss,alloc.slab,alloc.page,block" } },
-		{ "cpu", { INPUT_SCHED | INPUT_NO_WAKEUPS, "sched.switch" } },
-		{ "sched", { INPUT_SCHED | INPUT_NO_IRQS, "sched.switch,sched.wakeup" } },
-		{ "irq", { INPUT_SCHED | INPUT_NO_WAKEUPS, "sched.irq" } },
-		{ "preempts", { INPUT_SCHED | INPUT_NO_WAKEUPS | INPUT_NO_IRQS, "sched.switch" } },
-		{ "timeline", { INPUT_SCHED | INPUT_NO_IRQS, "sched.switch,sched.wakeup" } },
-		{ "alloc", { INPUT_ALLOC | INPUT_LEVELS, "alloc" } },
-		{ "memory", { INPUT_ALLOC | INPUT_LEVELS, "alloc.rss" } },
-		{ "spikes", { INPUT_ALLOC, "alloc" } },
-		{ "leaks", { INPUT_ALLOC, "alloc" } },
-		{ "lifetimes", { INPUT_ALLOC, "alloc" } },
-		{ "sizes", { INPUT_ALLOC, "alloc" } },
-		{ "stacks", { INPUT_ALLOC, "alloc" } },
-		{ "io", { INPUT_BLOCK, "block" } },
-		{ "latency", { INPUT_BLOCK, "block" } },
-		{ "devices", { INPUT_BLOCK, "block" } },
-		{ "pattern", { INPUT_BLOCK, "block" } },
-	};
+	struct input_needs needs = facts_of(view).needs;
 
-	for (unsigned int i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-		if (!strcmp(view, table[i].view))
-			return (struct input_needs){ table[i].needs.classes | INPUT_TASK,
-						     table[i].needs.sources };
-	}
-	return (struct input_needs){ .classes = INPUT_ALL };
-}
-
-/* The column that is drawn. NULL: the view has no picture. */
-static const char *drawn_column(const char *view)
-{
-	static const char *const table[][2] = {
-		{ "cpu", "util_pct" },	    { "irq", "util_pct" },	  { "sched", "wait_ns" },
-		{ "alloc", "alloc_bytes" }, { "io", "bytes_per_s" },	  { "memory", "rss_bytes" },
-		{ "timeline", "busy_pct" }, { "devices", "depth_avg" }, { "sizes", "bytes" },
-		{ "preempts", "preempts" },
-	};
-
-	for (unsigned int i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-		if (!strcmp(view, table[i][0]))
-			return table[i][1];
-	return NULL;
+	needs.classes |= INPUT_TASK;
+	return needs;
 }
 
 static int begin_drawing(struct answer *r, uint64_t limit)
@@ -172,8 +146,8 @@ static int begin_drawing(struct answer *r, uint64_t limit)
 	uint64_t from = r->o->q.from_ns > start ? r->o->q.from_ns : start,
 		 to = r->o->q.to_ns < end ? r->o->q.to_ns : end;
 	struct sparkline_options o = {
-		.metric = drawn_column(r->o->q.view), .every_ns = r->o->q.every_ns, .limit = limit,
-		.width = input_terminal_width(), .utf8 = input_speaks_utf8(),
+		.metric = facts_of(r->o->q.view).drawn, .every_ns = r->o->q.every_ns, .limit = limit,
+		.width = input_terminal_width() ?: 80, .utf8 = input_speaks_utf8(),
 	};
 
 	if (r->o->in.format != RENDER_TABLE || !r->o->q.every_ns || !o.metric || from >= to ||
@@ -199,7 +173,7 @@ static int run(struct answer *r)
 	if (!c)
 		input_verify(&o->in, o->q.from_ns, o->q.to_ns);
 	if (!c && o->db)
-		c = write_db(r);
+		c = write_db(o);
 	if (!c)
 		c = input_status(begin_drawing(r, limit), NULL);
 	if (c)

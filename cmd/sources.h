@@ -8,6 +8,16 @@
 
 #include <stdbool.h>
 
+/* A source of events, and how many of its kernel hooks this kernel has. */
+struct source {
+	const char *name;
+	bool is_default;
+	unsigned int there_cnt;
+	char used_for[256];
+};
+/* In the order of session_hooks(); the list is static. Returns its length. */
+unsigned int sources_list(const struct source **ret);
+
 /* The table of `record -e list`, on stdout. */
 int sources_print(void);
 

@@ -204,7 +204,7 @@ static void say_what(void *ctx)
 			printf("%s: %s\n", say_text(one->name), input_part_note(one->in.trace));
 	}
 	if (j->view->notes && j->view->notes[0])
-		render_wrap(stdout, j->view->notes, input_wrap_width());
+		render_wrap(stdout, j->view->notes, input_terminal_width());
 	if (j->limit)
 		printf("At most %llu row%s of each host; --limit 0 shows all.\n",
 		       (unsigned long long)j->limit, j->limit == 1 ? "" : "s");

@@ -7,12 +7,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/atomic_output.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/render/say.h"
@@ -121,6 +123,27 @@ int input_analysis(struct input *in)
 	r = analysis_prepare(in->analysis, &e);
 	progress_erase(&in->progress);
 	return input_status(r, &e);
+}
+
+static void sqlite_progress(void *ctx, uint64_t rows, uint64_t all_rows)
+{
+	struct input *in = ctx;
+
+	progress_show(&in->progress, "sqlite", rows, all_rows, "rows");
+}
+
+int input_export_sqlite(struct input *in, struct export_request *x, bool progress,
+			uint64_t *ret_rows)
+{
+	struct err e = { "" };
+	int c;
+
+	x->progress = progress ? sqlite_progress : NULL;
+	x->ctx = in;
+	atomic_output_catch_signals();
+	c = analysis_export_sqlite(in->analysis, x, ret_rows, &e);
+	progress_erase(&in->progress);
+	return input_status(c, &e);
 }
 
 void input_note_damage(struct input *in)
@@ -302,41 +325,44 @@ int input_window(const struct input *in, uint64_t *ret_from_ns, uint64_t *ret_to
 	return r;
 }
 
-/* Adds to buf as much of the text as fits. */
-static void add(char *buf, size_t size, const char *text)
-{
-	size_t n = strlen(buf);
+/* What is missing, sentence by sentence, as far as there is room. */
+struct missing {
+	char *buf;
+	size_t size;
+};
 
-	if (n + 1 < size)
-		snprintf(buf + n, size - n, "%s%s", n ? "; " : "", text);
+static void __attribute__((format(printf, 2, 3))) add(struct missing *m, const char *fmt, ...)
+{
+	size_t n = strlen(m->buf);
+	va_list ap;
+
+	n += (size_t)snprintf(m->buf + n, m->size - n, "%s", n ? "; " : "");
+	if (n >= m->size)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(m->buf + n, m->size - n, fmt, ap);
+	va_end(ap);
 }
 
 /*
  * Blocks follow each other in time without a hole; where there is one, damage was skipped. Names
  * the first hole that touches the window.
  */
-static void add_holes(const struct trace *t, uint64_t from_ns, uint64_t to_ns, char *buf,
-		      size_t size)
+static void add_holes(struct missing *m, const struct trace *t, uint64_t from_ns, uint64_t to_ns)
 {
-	char line[128], a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX];
+	char a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX];
 	size_t block_cnt, hole_cnt = 0;
 	const struct trace_block *blocks = trace_blocks(t, &block_cnt);
 
 	for (size_t i = 1; i < block_cnt; i++) {
 		uint64_t hole_from = blocks[i - 1].to_ns, hole_to = blocks[i].from_ns;
 
-		if (hole_from >= hole_to || hole_from >= to_ns || hole_to <= from_ns || hole_cnt++)
-			continue;
-		snprintf(line, sizeof(line),
-			 "%s .. %s s is missing, its part of the trace is damaged",
-			 from_start(a, t, hole_from), from_start(b, t, hole_to));
+		if (hole_from < hole_to && hole_from < to_ns && hole_to > from_ns && !hole_cnt++)
+			add(m, "%s .. %s s is missing, its part of the trace is damaged",
+			    from_start(a, t, hole_from), from_start(b, t, hole_to));
 	}
-	if (hole_cnt)
-		add(buf, size, line);
-	if (hole_cnt > 1) {
-		snprintf(line, sizeof(line), "and %zu more holes like it", hole_cnt - 1);
-		add(buf, size, line);
-	}
+	if (hole_cnt > 1)
+		add(m, "and %zu more holes like it", hole_cnt - 1);
 }
 
 static unsigned int class_bit(const char *source)
@@ -373,12 +399,12 @@ static uint64_t off_ns(const struct trace_gap *gaps, size_t cnt, size_t first, u
 	return sum;
 }
 
-static void add_gaps(const struct trace *t, unsigned int class_mask, uint64_t from_ns,
-		     uint64_t to_ns, char *buf, size_t size)
+static void add_gaps(struct missing *m, const struct trace *t, unsigned int class_mask,
+		     uint64_t from_ns, uint64_t to_ns)
 {
 	size_t cnt;
 	const struct trace_gap *gaps = trace_gaps(t, &cnt);
-	char line[128], n[UNITS_TEXT_MAX];
+	char n[UNITS_TEXT_MAX];
 
 	if (class_mask & INPUT_LEVELS)
 		from_ns = 0;
@@ -390,37 +416,34 @@ static void add_gaps(const struct trace *t, unsigned int class_mask, uint64_t fr
 		    (class_mask & INPUT_NO_IRQS && !strcmp(gaps[i].source, "sched.irq")))
 			continue;
 		ns = off_ns(gaps, cnt, i, from_ns, to_ns);
-		if (!ns)
-			continue;
-		snprintf(line, sizeof(line), "%s was off for %s (%s)", gaps[i].source,
-			 units_format_duration(n, sizeof(n), ns), gaps[i].reason);
-		add(buf, size, line);
+		if (ns)
+			add(m, "%s was off for %s (%s)", gaps[i].source,
+			    units_format_duration(n, sizeof(n), ns), gaps[i].reason);
 	}
 }
 
 /* What was never asked for, and is needed all the same. */
-static void add_not_recorded(const struct trace *t, const char *needs, char *buf, size_t size)
+static void add_not_recorded(struct missing *m, const struct trace *t, const char *needs)
 {
-	char source[32], line[64];
+	char source[32];
 	size_t n;
 
 	for (; needs && *needs; needs += n + (needs[n] == ',')) {
 		n = strcspn(needs, ",");
 		snprintf(source, sizeof(source), "%.*s", (int)n, needs);
-		if (trace_was_recorded(t, source))
-			continue;
-		snprintf(line, sizeof(line), "%s was not recorded", source);
-		add(buf, size, line);
+		if (!trace_was_recorded(t, source))
+			add(m, "%s was not recorded", source);
 	}
 }
 
 bool input_is_complete(const struct trace *t, struct input_needs needs, uint64_t from_ns,
 		       uint64_t to_ns, char *buf, size_t size)
 {
+	struct missing m = { buf, size };
 	uint64_t lost[CLASS_CNT] = { 0 };
 	size_t loss_cnt;
 	const struct trace_loss *losses = trace_losses(t, &loss_cnt);
-	char line[128], n[UNITS_TEXT_MAX];
+	char n[UNITS_TEXT_MAX];
 
 	buf[0] = '\0';
 	for (size_t i = 0; i < loss_cnt; i++) {
@@ -430,28 +453,25 @@ bool input_is_complete(const struct trace *t, struct input_needs needs, uint64_t
 			lost[l->cls] += l->full_cnt + l->other_cnt + l->missed_cnt;
 	}
 	for (unsigned int i = 0; i < CLASS_CNT; i++) {
-		if (!lost[i] || !(needs.classes & 1u << i))
-			continue;
-		snprintf(line, sizeof(line), "%s: %s events lost", class_names[i],
-			 units_format_count(n, sizeof(n), lost[i]));
-		add(buf, size, line);
+		if (lost[i] && needs.classes & 1u << i)
+			add(&m, "%s: %s events lost", class_names[i],
+			    units_format_count(n, sizeof(n), lost[i]));
 	}
-	add_not_recorded(t, needs.sources, buf, size);
-	add_gaps(t, needs.classes, from_ns, to_ns, buf, size);
+	add_not_recorded(&m, t, needs.sources);
+	add_gaps(&m, t, needs.classes, from_ns, to_ns);
 	if (to_ns <= trace_start_ns(t) || from_ns >= trace_end_ns(t)) {
-		add(buf, size, "the window lies outside of the trace");
+		add(&m, "the window lies outside of the trace");
 	} else {
 		if (from_ns < trace_start_ns(t))
-			add(buf, size, "the window begins before the trace");
+			add(&m, "the window begins before the trace");
 		if (to_ns > trace_end_ns(t))
-			add(buf, size, "the window ends after the trace");
+			add(&m, "the window ends after the trace");
 	}
-	add_holes(t, from_ns, to_ns, buf, size);
+	add_holes(&m, t, from_ns, to_ns);
 	return !buf[0];
 }
 
-/* Cells of the terminal on stdout; 0: not a terminal, so nothing is cut. */
-static unsigned int terminal_width(void)
+unsigned int input_terminal_width(void)
 {
 	const char *columns = getenv("COLUMNS");
 	struct winsize w;
@@ -461,21 +481,7 @@ static unsigned int terminal_width(void)
 		return 0;
 	if (columns && !units_parse_count(columns, &v, NULL) && v && v < 10000)
 		return (unsigned int)v;
-	if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) && w.ws_col)
-		return w.ws_col;
-	return 80;
-}
-
-unsigned int input_wrap_width(void)
-{
-	return terminal_width();
-}
-
-unsigned int input_terminal_width(void)
-{
-	unsigned int width = terminal_width();
-
-	return width ? width : 80;
+	return !ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) && w.ws_col ? w.ws_col : 80;
 }
 
 /* By the environment, as the C library would choose: the program itself runs in the C locale. */
@@ -503,7 +509,7 @@ struct render *input_render(const struct input *in, uint64_t table_limit, bool h
 	o.limit = in->format == RENDER_TABLE ? table_limit : 0;
 	o.human = human;
 	o.folded_count = in->folded_count;
-	o.width = terminal_width();
+	o.width = input_terminal_width();
 	if (!render_new(&r, &o))
 		return r;
 	say_error("out of memory");

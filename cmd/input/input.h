@@ -98,6 +98,10 @@ void input_verify(struct input *in, uint64_t from_ns, uint64_t to_ns);
  */
 int input_analysis(struct input *in);
 
+/* Writes a database of x->path; progress: shows a line on the terminal. Returns the exit status. */
+int input_export_sqlite(struct input *in, struct export_request *x, bool progress,
+			uint64_t *ret_rows);
+
 /* Notes on stderr what damage has come to light since the last note. */
 void input_note_damage(struct input *in);
 
@@ -151,13 +155,9 @@ bool input_is_complete(const struct trace *t, struct input_needs needs, uint64_t
  */
 const char *input_part_note(const struct trace *t);
 
-/*
- * What stdout can show: its width (80 when it is no terminal), and whether it takes more than
- * ASCII.
- */
+/* Cells of the terminal on stdout; 0: it is no terminal, so nothing is cut or wrapped. */
 unsigned int input_terminal_width(void);
-/* The width to wrap text at; 0: stdout is no terminal, so lines are not wrapped. */
-unsigned int input_wrap_width(void);
+/* Whether it takes more than ASCII. */
 bool input_speaks_utf8(void);
 
 /*

@@ -10,6 +10,14 @@
 
 #include "base/err.h"
 
+/* Strings that an option gave, each time it was given; not copied. */
+struct lists_strings {
+	const char **v;	/* the owner frees it */
+	unsigned int cnt;
+};
+/* 0 or -ENOMEM */
+int lists_add_string(struct lists_strings *list, const char *s);
+
 /* Appends the process ids in s ("12,34") to *list (realloc'd; the caller frees it). */
 int lists_add_pids(const char *s, uint32_t **list, unsigned int *cnt, struct err *e);
 

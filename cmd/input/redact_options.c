@@ -10,10 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/array.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
-#include "cmd/input/input.h"
 #include "cmd/render/say.h"
 
 #define SALT_MAX_BYTES (1u << 20)
@@ -52,14 +50,12 @@ int redact_options_salt(void *taken, const char *value, struct err *e)
 int redact_options_keep(void *taken, const char *pattern, struct err *e)
 {
 	struct redact_options_taken *r = taken;
+	int c = *pattern ? lists_add_string(&r->keep, pattern) :
+			   err_set(e, -EINVAL, "the pattern is empty");
 
-	if (!*pattern)
-		return err_set(e, -EINVAL, "the pattern is empty");
-	if (array_reserve(&r->keep, &r->keep_cap, r->o.keep_cnt + 1) < 0)
-		return input_status(-ENOMEM, NULL);
-	r->keep[r->o.keep_cnt++] = pattern;
-	r->o.keep = r->keep;
-	return 0;
+	r->o.keep = r->keep.v;
+	r->o.keep_cnt = r->keep.cnt;
+	return c;
 }
 
 bool redact_options_any(const struct redact_options_taken *r)
@@ -69,7 +65,7 @@ bool redact_options_any(const struct redact_options_taken *r)
 
 void redact_options_done(struct redact_options_taken *r)
 {
-	free(r->keep);
+	free(r->keep.v);
 	if (r->salt.data)
 		explicit_bzero(r->salt.data, r->salt.len);
 	buf_done(&r->salt);

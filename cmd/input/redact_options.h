@@ -7,13 +7,13 @@
 #define REDACT_OPTIONS_H
 
 #include "base/buf.h"
+#include "cmd/input/lists.h"
 #include "cmd/input/opts.h"
 #include "edit/trace_redact.h"
 
 struct redact_options_taken {
 	struct redact_options o;
-	const char **keep;
-	size_t keep_cap;
+	struct lists_strings keep;
 	struct buf salt;
 };
 

@@ -7,10 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/array.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
-#include "cmd/input/lists.h"
 
 #define FOLLOW_NS (2 * UNITS_NS_PER_S)
 #define VIEWS_MAX 32
@@ -48,28 +46,6 @@ static int take_pids(void *options, const char *value, struct err *e)
 	return c;
 }
 
-static int take_view(struct report_options *r, const char *name)
-{
-	const struct report_view *views;
-	unsigned int cnt = report_views(&views);
-	const char *names[VIEWS_MAX];
-
-	if (r->view)
-		return opts_usage_error("unexpected argument '%s' after the view '%s'", name,
-					r->view->name);
-	if (cnt > VIEWS_MAX)
-		cnt = VIEWS_MAX;
-	for (unsigned int i = 0; i < cnt; i++) {
-		names[i] = views[i].name;
-		if (!strcmp(name, names[i])) {
-			r->view = &views[i];
-			return 0;
-		}
-	}
-	return opts_unknown("view", "", name, names, cnt, "",
-			    "; 'ebpfrec report --list' shows what there is");
-}
-
 static int take_follow(void *follow_ns, const char *value, struct err *e)
 {
 	uint64_t ns = FOLLOW_NS;
@@ -93,11 +69,8 @@ static int take_path(void *options, const char *path, struct err *e)
 {
 	struct report_options *r = options;
 
-	if (array_reserve(&r->paths, &r->path_cap, r->path_cnt + 1) < 0)
-		return -ENOMEM;
-	r->paths[r->path_cnt++] = path;
 	r->in.path = path;
-	return 0;
+	return lists_add_string(&r->paths, path);
 }
 
 static int take_format(void *options, const char *value, struct err *e)
@@ -112,14 +85,28 @@ static int take_format(void *options, const char *value, struct err *e)
 
 int report_options_operand(void *options, const char *value)
 {
-	const struct report_view *views;
+	struct report_options *r = options;
+	const struct report_view *views, *found = NULL;
 	unsigned int cnt = report_views(&views);
+	const char *names[VIEWS_MAX];
 
-	for (unsigned int i = 0; i < cnt; i++)
-		if (!strcmp(value, views[i].name))
-			return take_view(options, value);
-	return access(value, F_OK) ? take_view(options, value) :
-				     input_status(take_path(options, value, NULL), NULL);
+	if (cnt > VIEWS_MAX)
+		cnt = VIEWS_MAX;
+	for (unsigned int i = 0; i < cnt; i++) {
+		names[i] = views[i].name;
+		if (!strcmp(value, names[i]))
+			found = &views[i];
+	}
+	if (!found && !access(value, F_OK))
+		return input_status(take_path(r, value, NULL), NULL);
+	if (r->view)
+		return opts_usage_error("unexpected argument '%s' after the view '%s'", value,
+					r->view->name);
+	if (!found)
+		return opts_unknown("view", "", value, names, cnt, "",
+				    "; 'ebpfrec report --list' shows what there is");
+	r->view = found;
+	return 0;
 }
 
 /* Refuses options that exclude each other. */
@@ -129,9 +116,9 @@ static int check_together(struct report_options *r)
 	const char *alone = r->phases ? "--phases" : r->follow_ns ? "--follow" : r->db ? "--db" :
 			    r->in.during ? "--during" : r->sparklines ? "--sparklines" : NULL;
 
-	if (r->path_cnt > 1 && alone)
+	if (r->paths.cnt > 1 && alone)
 		return opts_usage_error( "%s is for one trace, and there are %u",
-					alone, r->path_cnt);
+					alone, r->paths.cnt);
 	if (r->phases && r->q.every_ns)
 		return opts_usage_error(
 					"--phases and --every are two ways to cut the window: "
@@ -141,7 +128,7 @@ static int check_together(struct report_options *r)
 					"the summary has many parts; --phases without a view has a "
 					"row per interval");
 	if (r->in.format == RENDER_FOLDED &&
-	    ((strcmp(view, "stacks") && strcmp(view, "leaks")) || r->path_cnt > 1))
+	    ((strcmp(view, "stacks") && strcmp(view, "leaks")) || r->paths.cnt > 1))
 		return opts_usage_error(
 					"--format folded is for the views stacks and leaks, of one "
 					"trace; what made a spike "
@@ -221,7 +208,7 @@ int report_options_check(struct report_options *r)
 	if (r->list)
 		return list_views();
 	if (!r->view)
-		c = take_view(r, r->phases ? "totals" : "summary");
+		c = report_options_operand(r, r->phases ? "totals" : "summary");
 	if (!c)
 		c = check_together(r);
 	if (!c)
@@ -235,7 +222,7 @@ void report_options_done(void *options)
 	struct report_options *r = options;
 
 	input_close(&r->in);
-	free(r->paths);
+	free(r->paths.v);
 	free(r->pids);
 }
 

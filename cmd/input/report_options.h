@@ -8,6 +8,7 @@
 #define REPORT_OPTIONS_H
 
 #include "cmd/input/input.h"
+#include "cmd/input/lists.h"
 
 /* Rows of a table unless --limit says otherwise. */
 #define REPORT_TABLE_ROWS 20
@@ -17,9 +18,7 @@ struct report_options {
 	struct report_request q;
 	const struct report_view *view;
 	uint32_t *pids;
-	const char **paths; /* of the traces, as -i and operands gave them */
-	size_t path_cap;
-	unsigned int path_cnt;
+	struct lists_strings paths; /* of the traces, as -i and operands gave them */
 	const char *db;
 	bool has_limit, force, list, sparklines, phases;
 	uint64_t follow_ns; /* 0: once */
