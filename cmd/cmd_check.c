@@ -8,33 +8,26 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "cmd/render/check_rows.h"
 #include "cmd/cmd.h"
 #include "cmd/input/input.h"
 #include "cmd/render/say.h"
+#include "edit/trace_check.h"
+
+struct check {
+	struct input in;
+	struct render *render;
+};
 
 static const struct opts_option options[] = {
-	INPUT_OPTION_TRACE,
-	INPUT_OPTION_FORMAT,
+	INPUT_OPTION_TRACE(struct check, in),
+	INPUT_OPTION_FORMAT(struct check, in),
 	{ 0 },
 };
 
-const struct opts_command check_opts = {
-	.name = "check",
-	.about = "Check that a trace is undamaged.",
-	.synopsis = "[-i TRACE] [--format FORMAT]",
-	.text = "Reads every byte and verifies checksums, all columns of all events, summaries\n"
-		"against events, and indexes. Lists what is valid, what is damaged and skipped, "
-		"and\n"
-		"what time is missing. The exit status is 0 when nothing is damaged, else 1.\n",
-	.options = options,
-	.examples = "  ebpfrec check -i trace.ebpfrec\n"
-		    "  ebpfrec repair -i trace.ebpfrec -o repaired.ebpfrec\n",
-};
-
 /* What it comes to, in one line. */
-static void conclude(const struct input *in, const struct trace *t, const struct check_result *r)
+static void conclude(const struct input *in, const struct check_result *r)
 {
+	const struct trace *t = in->trace;
 	char blocks[UNITS_TEXT_MAX], events[UNITS_TEXT_MAX], to[UNITS_TEXT_MAX],
 		missing[UNITS_TEXT_MAX], bytes[UNITS_TEXT_MAX];
 	const char *path = input_path(in);
@@ -66,53 +59,70 @@ static void conclude(const struct input *in, const struct trace *t, const struct
 			 path, path);
 }
 
-static int check(const struct input *in, struct trace *t)
+static struct value known(uint64_t v, bool is_known)
 {
-	struct render *render = input_render(in, 0, true);
-	struct check_result r = { 0 };
-	struct check_rows rows;
-	struct err e = { "" };
-	int c;
+	return is_known ? value_int(v) : value_null();
+}
 
-	if (!render)
+/* NULL where there is nothing to say, so that a script need not know which zeros mean it. */
+static int put_part(void *ctx, const struct check_part *p)
+{
+	static const char *const statuses[] = {
+		[CHECK_VALID] = "valid", [CHECK_DAMAGED] = "damaged", [CHECK_NOTE] = "note"
+	};
+	const struct check *c = ctx;
+	bool slice = p->from_ns != p->to_ns, blocks = p->status == CHECK_VALID && p->block_cnt;
+	bool placed = p->status != CHECK_NOTE || p->bytes;
+	uint64_t start_ns = trace_start_ns(c->in.trace);
+	const struct value v[] = {
+		value_text(p->file),
+		value_text(statuses[p->status]),
+		known(p->offset, placed),
+		known(p->bytes, placed),
+		known(p->from_ns - start_ns, slice),
+		known(p->to_ns - start_ns, slice),
+		known(p->block_cnt, blocks),
+		known(p->event_cnt, blocks),
+		value_text(p->reason),
+	};
+
+	return render_put(c->render, v);
+}
+
+static int run(void *job)
+{
+	static const char *const names[] = { "file",  "status", "offset", "bytes", "from_ns",
+					     "to_ns", "blocks", "events", "reason" };
+	struct check_result r = { 0 };
+	struct check *c = job;
+	struct err e = { "" };
+	int x = input_open(&c->in, false);
+
+	c->render = x ? NULL : input_render(&c->in, 0, true, NULL);
+	if (!c->render)
 		return EXIT_FAILED;
-	c = check_rows_begin(&rows, render_sink(render), trace_start_ns(t));
-	if (!c)
-		c = trace_check(t, check_rows_add, &rows, &r, &e);
-	if (!c)
-		c = check_rows_end(&rows);
-	render_free(render);
-	if (c)
-		return input_failed(c, &e);
-	conclude(in, t, &r);
+	render_begin(c->render, 9, names);
+	x = input_render_end(c->render, trace_check(c->in.trace, put_part, c, &r, &e), &e);
+	if (x)
+		return x;
+	conclude(&c->in, &r);
 	return r.damaged_cnt ? EXIT_FAILED : 0;
 }
 
-int cmd_check(int argc, char **argv)
-{
-	struct input in = { .format = RENDER_TABLE, .anyway = true };
-	struct trace *t = NULL;
-	const char *value;
-	struct opts o;
-	int id, c;
-
-	opts_init(&o, &check_opts, argc, argv);
-	while ((id = opts_next(&o, &value)) != OPTS_END) {
-		if (id == OPTS_HELP)
-			return 0;
-		if (id == OPTS_BAD)
-			return EXIT_USAGE;
-		if (id == OPTS_OPERAND)
-			return opts_usage_error(
-				&check_opts, "unexpected argument '%s'; -i names the trace", value);
-		c = input_take(&in, &check_opts, id, value);
-		if (c)
-			return c;
-	}
-	c = input_open(&in, false, &t);
-	if (c)
-		return c;
-	c = check(&in, t);
-	trace_close(t);
-	return c;
-}
+const struct opts_command check_opts = {
+	.name = "check",
+	.about = "Check that a trace is undamaged.",
+	.synopsis = "[-i TRACE] [--format FORMAT]",
+	.text = "Reads every byte and verifies checksums, all columns of all events, summaries\n"
+		"against events, and indexes. Lists what is valid, what is damaged and skipped, "
+		"and\n"
+		"what time is missing. The exit status is 0 when nothing is damaged, else 1.\n",
+	.options = options,
+	.examples = "  ebpfrec check -i trace.ebpfrec\n"
+		    "  ebpfrec repair -i trace.ebpfrec -o repaired.ebpfrec\n",
+	.bytes = sizeof(struct check),
+	.initial = &(const struct check){ .in.anyway = true },
+	.done = input_close,
+	.operand_hint = "-i names the trace",
+	.run = run,
+};

@@ -9,49 +9,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/atomic_output.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/input/input.h"
+#include "cmd/new_trace.h"
 #include "cmd/render/say.h"
-#include "edit/trace_copy.h"
 #include "edit/trace_cut.h"
 
-enum { OPT_PID = 256, OPT_COMM, OPT_CGROUP };
-
-static const struct opts_option options[] = {
-	INPUT_OPTION_TRACE,
-	INPUT_OPTIONS_WINDOW,
-	{ 'e', 'e', "events", "LIST",
-	  "keep these sources or classes only: sched, alloc.page, block (default: all)" },
-	{ OPT_PID, 0, "pid", "PID[,PID...]", "keep events of these processes only" },
-	{ OPT_COMM, 0, "comm", "NAME",
-	  "keep those of processes of this name; may be a pattern: 'cc*'" },
-	{ OPT_CGROUP, 0, "cgroup", "PATH",
-	  "keep those of processes in this cgroup or below; may be a pattern" },
-	{ INPUT_OPT_NO_INDEX, 0, "no-index", NULL,
-	  "read all that lies before the window, instead of using or making derived.idx\n"
-	  "beside the trace" },
-	{ 'o', 'o', "output", "NEW", "the new trace, which must not exist yet" },
-	{ 0 },
+/* Which processes were asked for; any of these is enough. */
+struct who {
+	const char *pids, *comm, *cgroup;
 };
 
-const struct opts_command cut_opts = {
-	.name = "cut",
-	.about = "Write a window of a trace as a trace of its own.",
-	.synopsis = "[-i TRACE] [--from TIME] [--to TIME] [-e LIST] [--pid PID] [--comm NAME]\n"
-		    "  [--cgroup PATH] [--no-index] -o NEW",
-	.text = "Clocks, names and ids stay; times count from the new trace's start. The new "
-		"trace\n"
-		"also holds what began before it and still matters (allocations, requests in "
-		"flight,\n"
-		"waits), so it answers as the old one does. Views that look beyond the window\n"
-		"(spikes, lifetimes) say so. With --pid, --comm or --cgroup, the new trace cannot\n"
-		"tell what whole devices did.\n",
-	.options = options,
-	.examples = "  ebpfrec cut --from 12s --to 14s -o two-seconds.ebpfrec\n"
-		    "  ebpfrec cut -e sched,block -o small.ebpfrec\n"
-		    "  ebpfrec cut --comm 'cc*' --from 2s --to 3s -o compiler.ebpfrec\n",
+struct cut {
+	struct input in;
+	struct trace_cut_request q;
+	struct trace_cut_result made;
+	struct who who;
+	const char *output, *events;
+	/* of q */
+	uint32_t *upids;
+	char *processes;
 };
 
 /* A source by its name, or all of a class by theirs. */
@@ -71,21 +49,23 @@ static int keep_source(const char *word, size_t n, uint32_t *left_out)
 	return found || (n == 4 && !strncmp(word, "task", 4)) ? 0 : -1;
 }
 
-static int take_sources(const char *list, uint32_t *left_out)
+static int take_sources(void *job, const char *list, struct err *e)
 {
+	struct cut *c = job;
+	uint32_t *left_out = &c->q.left_out;
 	unsigned int i;
 	size_t n;
 
+	c->events = list;
 	for (i = 0; trace_cut_source(i); i++)
 		*left_out |= 1u << i;
 	for (; *list; list += n + (list[n] == ',')) {
 		n = strcspn(list, ",");
 		if (!n || keep_source(list, n, left_out))
-			return opts_usage_error(
-				&cut_opts,
-				"-e: unknown source '%.*s'; `ebpfrec record -e list` "
-				"shows what there is",
-				(int)n, list);
+			return err_set(e, -EINVAL,
+				       "unknown source '%.*s'; `ebpfrec record -e list` shows what "
+				       "there is",
+				       (int)n, list);
 	}
 	return 0;
 }
@@ -109,11 +89,6 @@ static int check_recorded(const struct trace *t, const char *path, const char *l
 }
 
 /* ---- processes ---- */
-
-/* What was asked for; any of them is enough. */
-struct who {
-	const char *pids, *comm, *cgroup;
-};
 
 static bool is_listed(const char *pids, uint32_t pid)
 {
@@ -140,150 +115,136 @@ static bool is_wanted(const struct trace *t, const struct who *w, const struct t
 	       (w->cgroup && cgroup && is_in_cgroup(cgroup->name, w->cgroup));
 }
 
-static int check_pids(const char *pids)
+static int take_pids(void *pids, const char *value, struct err *e)
 {
 	char *end;
 
+	*(const char **)pids = value;
 	do {
-		if (*pids < '1' || *pids > '9' || strtoul(pids, &end, 10) > UINT32_MAX ||
+		if (*value < '1' || *value > '9' || strtoul(value, &end, 10) > UINT32_MAX ||
 		    (*end && *end != ','))
-			return opts_usage_error(&cut_opts, "--pid: '%s' is no list of process ids",
-						pids);
-		pids = end + 1;
+			return err_set(e, -EINVAL, "'%s' is no list of process ids", value);
+		value = end + 1;
 	} while (*end);
 	return 0;
 }
 
-/* *ret_upids malloc'ed. EXIT_FAILED: there is none. */
-static int find_processes(const struct trace *t, const struct who *w, uint32_t **ret_upids,
-			  size_t *ret_cnt)
+static int find_processes(struct cut *c)
 {
-	size_t cnt, i, n = 0;
-	const struct trace_process *p = trace_processes(t, &cnt);
-	uint32_t *upids = malloc((cnt + 1) * sizeof(*upids));
+	const struct who *w = &c->who;
+	size_t cnt, i;
+	const struct trace_process *p = trace_processes(c->in.trace, &cnt);
 
-	if (!upids)
-		return input_failed(-ENOMEM, NULL);
+	c->q.upids = c->upids = malloc((cnt + 1) * sizeof(*c->upids));
+	if (!c->upids)
+		return input_status(-ENOMEM, NULL);
 	for (i = 0; i < cnt; i++)
-		if (is_wanted(t, w, &p[i]))
-			upids[n++] = p[i].upid;
-	*ret_upids = upids;
-	*ret_cnt = n;
-	if (n)
-		return 0;
-	say_error("no process of the trace is one of those; `ebpfrec sql 'SELECT pid, comm, "
-		  "cgroup FROM processes'` lists what there is");
-	return EXIT_FAILED;
-}
-
-/* As the manifest tells people. NULL: out of memory. */
-static char *say_who(const struct who *w, size_t cnt)
-{
-	char *text;
-	int n = asprintf(&text, "%zu%s%s%s%s%s%s", cnt, w->pids ? ", pid " : "",
-			 w->pids ? w->pids : "", w->comm ? ", comm " : "", w->comm ? w->comm : "",
-			 w->cgroup ? ", cgroup " : "", w->cgroup ? w->cgroup : "");
-
-	return n < 0 ? NULL : text;
-}
-
-static int make(struct trace *t, const struct trace_cut_request *q, const char *path,
-		struct trace_cut_result *ret)
-{
-	struct atomic_output out = { 0 };
-	struct err e = { "" };
-	int r = trace_copy_refuse(t, path, &e);
-
-	atomic_output_catch_signals();
-	if (!r)
-		r = atomic_output_begin(&out, path, true, &e);
-	if (!r)
-		r = trace_cut(t, q, out.path, ret, &e);
-	if (!r)
-		r = atomic_output_commit(&out, path, false, &e);
-	atomic_output_drop(&out);
-	return r < 0 ? input_failed(r, &e) : 0;
-}
-
-static int cut(const struct input *in, struct trace *t, struct trace_cut_request *q,
-	       const char *path)
-{
-	char n[UNITS_TEXT_MAX], bytes[UNITS_TEXT_MAX], from[UNITS_TEXT_MAX], to[UNITS_TEXT_MAX];
-	struct trace_cut_result r = { 0 };
-	uint64_t start = trace_start_ns(t);
-	int c = input_window(in, &cut_opts, t, &q->from_ns, &q->to_ns);
-
-	q->no_points = in->no_index;
-	if (!c)
-		c = make(t, q, path, &r);
-	if (c)
-		return c;
-	say_note("%s: %s .. %s s of %s, %s in %s block%s", path,
-		 units_format_instant(from, sizeof(from), (int64_t)(r.from_ns - start)),
-		 units_format_instant(to, sizeof(to), (int64_t)(r.to_ns - start)), input_path(in),
-		 units_format_bytes_si(bytes, sizeof(bytes), r.bytes),
-		 units_format_count(n, sizeof(n), r.block_cnt), r.block_cnt == 1 ? "" : "s");
+		if (is_wanted(c->in.trace, w, &p[i]))
+			c->upids[c->q.upid_cnt++] = p[i].upid;
+	if (!c->q.upid_cnt)
+		return say_error("no process of the trace is one of those; `ebpfrec sql 'SELECT "
+				 "pid, comm, cgroup FROM processes'` lists what there is");
+	/* as the manifest tells people */
+	if (asprintf(&c->processes, "%zu%s%s%s%s%s%s", c->q.upid_cnt, w->pids ? ", pid " : "",
+		     w->pids ? w->pids : "", w->comm ? ", comm " : "", w->comm ? w->comm : "",
+		     w->cgroup ? ", cgroup " : "", w->cgroup ? w->cgroup : "") < 0) {
+		c->processes = NULL;
+		return input_status(-ENOMEM, NULL);
+	}
+	c->q.processes = c->processes;
 	return 0;
 }
 
-int cmd_cut(int argc, char **argv)
+static int write_cut(void *ctx, const char *path, struct err *e)
 {
-	struct trace_cut_request q = { .reason = "cut" };
-	struct who who = { NULL };
-	uint32_t *upids = NULL;
-	char *processes = NULL;
-	const char *value, *output = NULL, *events = NULL;
-	struct input in = { 0 };
-	struct trace *t = NULL;
-	struct opts o;
-	int id, c;
+	struct cut *c = ctx;
 
-	opts_init(&o, &cut_opts, argc, argv);
-	while ((id = opts_next(&o, &value)) != OPTS_END) {
-		if (id == OPTS_HELP)
-			return 0;
-		if (id == OPTS_BAD)
-			return EXIT_USAGE;
-		if (id == OPTS_OPERAND)
-			return opts_usage_error(&cut_opts,
-						"unexpected argument '%s'; -i names the trace, -o "
-						"the new one",
-						value);
-		c = 0;
-		if (id == 'o')
-			output = value;
-		else if (id == 'e')
-			c = take_sources(events = value, &q.left_out);
-		else if (id == OPT_PID)
-			c = check_pids(who.pids = value);
-		else if (id == OPT_COMM)
-			who.comm = value;
-		else if (id == OPT_CGROUP)
-			who.cgroup = value;
-		else
-			c = input_take(&in, &cut_opts, id, value);
-		if (c)
-			return c;
-	}
-	if (!output || !*output)
-		return opts_usage_error(&cut_opts, "-o NEW is needed: the trace is not changed");
-	c = input_open(&in, true, &t);
-	if (c)
-		return c;
-	if (events)
-		c = check_recorded(t, input_path(&in), events);
-	if (!c && (who.pids || who.comm || who.cgroup)) {
-		c = find_processes(t, &who, &upids, &q.upid_cnt);
-		processes = c ? NULL : say_who(&who, q.upid_cnt);
-		if (!c && !processes)
-			c = input_failed(-ENOMEM, NULL);
-		q.upids = upids;
-		q.processes = processes;
-	}
-	if (!c)
-		c = cut(&in, t, &q, output);
-	free(upids);
-	free(processes);
-	trace_close(t);
-	return c;
+	return trace_cut(c->in.trace, &c->q, path, &c->made, e);
 }
+
+static void say_result(const struct cut *c)
+{
+	char n[UNITS_TEXT_MAX], bytes[UNITS_TEXT_MAX], from[UNITS_TEXT_MAX], to[UNITS_TEXT_MAX];
+	uint64_t start = trace_start_ns(c->in.trace);
+
+	say_note("%s: %s .. %s s of %s, %s in %s block%s", c->output,
+		 units_format_instant(from, sizeof(from), (int64_t)(c->made.from_ns - start)),
+		 units_format_instant(to, sizeof(to), (int64_t)(c->made.to_ns - start)),
+		 input_path(&c->in), units_format_bytes_si(bytes, sizeof(bytes), c->made.bytes),
+		 units_format_count(n, sizeof(n), c->made.block_cnt),
+		 c->made.block_cnt == 1 ? "" : "s");
+}
+
+static int run(void *job)
+{
+	struct cut *c = job;
+	int r = input_open(&c->in, true);
+
+	if (!r && c->events)
+		r = check_recorded(c->in.trace, input_path(&c->in), c->events);
+	if (!r && (c->who.pids || c->who.comm || c->who.cgroup))
+		r = find_processes(c);
+	if (!r)
+		r = input_window(&c->in, &c->q.from_ns, &c->q.to_ns);
+	c->q.no_points = c->in.no_index;
+	if (!r)
+		r = new_trace_make(c->in.trace, c->output, write_cut, c, NULL);
+	if (!r)
+		say_result(c);
+	return r;
+}
+
+static void done(void *job)
+{
+	struct cut *c = job;
+
+	input_close(&c->in);
+	free(c->upids);
+	free(c->processes);
+}
+
+static const struct opts_option options[] = {
+	INPUT_OPTION_TRACE(struct cut, in),
+	INPUT_OPTIONS_WINDOW(struct cut, in),
+	{ 'e', "events", "LIST",
+	  "keep these sources or classes only: sched, alloc.page, block (default: all)",
+	  OPTS_CALL, .take = take_sources },
+	{ 0, "pid", "PID[,PID...]", "keep events of these processes only", OPTS_CALL,
+	  offsetof(struct cut, who.pids), take_pids },
+	{ 0, "comm", "NAME", "keep those of processes of this name; may be a pattern: 'cc*'",
+	  OPTS_TEXT, offsetof(struct cut, who.comm) },
+	{ 0, "cgroup", "PATH",
+	  "keep those of processes in this cgroup or below; may be a pattern",
+	  OPTS_TEXT, offsetof(struct cut, who.cgroup) },
+	{ 0, "no-index", NULL,
+	  "read all that lies before the window, instead of using or making derived.idx\n"
+	  "beside the trace",
+	  OPTS_FLAG, offsetof(struct cut, in.no_index) },
+	{ 'o', "output", "NEW", "the new trace, which must not exist yet", OPTS_TEXT,
+	  offsetof(struct cut, output),
+	  .needed = "-o NEW is needed: the trace is not changed" },
+	{ 0 },
+};
+
+const struct opts_command cut_opts = {
+	.name = "cut",
+	.about = "Write a window of a trace as a trace of its own.",
+	.synopsis = "[-i TRACE] [--from TIME] [--to TIME] [-e LIST] [--pid PID] [--comm NAME]\n"
+		    "  [--cgroup PATH] [--no-index] -o NEW",
+	.text = "Clocks, names and ids stay; times count from the new trace's start. The new "
+		"trace\n"
+		"also holds what began before it and still matters (allocations, requests in "
+		"flight,\n"
+		"waits), so it answers as the old one does. Views that look beyond the window\n"
+		"(spikes, lifetimes) say so. With --pid, --comm or --cgroup, the new trace cannot\n"
+		"tell what whole devices did.\n",
+	.options = options,
+	.examples = "  ebpfrec cut --from 12s --to 14s -o two-seconds.ebpfrec\n"
+		    "  ebpfrec cut -e sched,block -o small.ebpfrec\n"
+		    "  ebpfrec cut --comm 'cc*' --from 2s --to 3s -o compiler.ebpfrec\n",
+	.bytes = sizeof(struct cut),
+	.initial = &(const struct cut){ .q.reason = "cut" },
+	.done = done,
+	.operand_hint = "-i names the trace, -o the new one",
+	.run = run,
+};

@@ -11,89 +11,63 @@
 #include "cmd/cmd.h"
 #include "cmd/input/input.h"
 #include "cmd/render/say.h"
+#include "cmd/sources.h"
 #include "record/session.h"
 
-static const struct opts_option options[] = {
-	INPUT_OPTION_FORMAT,
-	{ 0 },
+struct doctor {
+	struct input in;
 };
 
-const struct opts_command doctor_opts = {
-	.name = "doctor",
-	.about = "Show what this kernel can record.",
-	.synopsis = "[--format FORMAT]",
-	.text = "One row per kernel hook. 'there' is no where this kernel lacks the hook, and "
-		"unused\n"
-		"where a better hook takes its place. Then come the capabilities this user lacks, "
-		"and\n"
-		"what for. The exit status is 1 when a default source has no hook or this user "
-		"may\n"
-		"not record.\n",
-	.options = options,
-	.examples = "  ebpfrec doctor\n",
-};
-
-static int print_hooks(struct render *r, const struct session_hook *hooks, unsigned int cnt)
+static int print_hooks(struct render *r)
 {
 	static const char *const names[] = { "source",	"program", "hook",
 					     "default", "there",   "used_for" };
-	const struct row_sink *sink = render_sink(r);
-	int c = sink->begin(sink->ctx, 6, names);
 
-	for (unsigned int i = 0; !c && i < cnt; i++) {
+	const struct session_hook *hooks;
+	unsigned int cnt = session_hooks(&hooks);
+
+	render_begin(r, 6, names);
+	for (unsigned int i = 0; i < cnt; i++) {
 		const struct session_hook *h = &hooks[i];
-		const char *text[] = { h->source,
-				       h->name,
-				       h->hook,
-				       h->is_default ? "yes" : "no",
-				       h->is_there ? "yes" : h->is_spare ? "unused" : "no",
-				       h->used_for };
-		struct value v[6];
 
-		for (unsigned int j = 0; j < 6; j++)
-			v[j] = (struct value){ .type = VALUE_TEXT,
-					       .text = text[j],
-					       .text_bytes = strlen(text[j]) };
-		c = sink->row(sink->ctx, v);
+		render_put(r, (struct value[]){
+			value_text(h->source), value_text(h->name), value_text(h->hook),
+			value_text(h->is_default ? "yes" : "no"),
+			value_text(h->is_there ? "yes" : h->is_spare ? "unused" : "no"),
+			value_text(h->used_for) });
 	}
-	return c ? c : sink->end(sink->ctx);
+	return input_render_end(r, 0, NULL);
 }
 
 /* A default source none of whose hooks is there; NULL when all have one. */
-static const char *missing_source(const struct session_hook *hooks, unsigned int cnt)
+static const char *missing_source(void)
 {
-	for (unsigned int i = 0; i < cnt; i++) {
-		bool is_there = !hooks[i].is_default;
+	const struct source *sources;
+	unsigned int cnt = sources_list(&sources);
 
-		for (unsigned int j = 0; j < cnt && !is_there; j++)
-			is_there = hooks[j].is_there && !strcmp(hooks[i].source, hooks[j].source);
-		if (!is_there)
-			return hooks[i].source;
-	}
+	for (unsigned int i = 0; i < cnt; i++)
+		if (sources[i].is_default && !sources[i].there_cnt)
+			return sources[i].name;
 	return NULL;
 }
 
-static int print_verdict(const struct session_hook *hooks, unsigned int cnt, bool may_record)
+static int print_verdict(bool may_record)
 {
 	bool has_btf = !access("/sys/kernel/btf/vmlinux", R_OK);
-	const char *missing = missing_source(hooks, cnt);
+	const char *missing = missing_source();
 	struct utsname u;
 
 	if (uname(&u))
 		memset(&u, 0, sizeof(u));
-	if (!has_btf) {
-		say_error(
+	if (!has_btf)
+		return say_error(
 			"kernel %s: cannot read /sys/kernel/btf/vmlinux, so no hook could be "
 			"looked for; recording needs a kernel built with CONFIG_DEBUG_INFO_BTF, "
 			"or a file with its BTF (record --btf FILE)",
 			u.release);
-		return EXIT_FAILED;
-	}
-	if (missing) {
-		say_error("kernel %s: nothing to record %s with; the other sources work", u.release,
-			  missing);
-		return EXIT_FAILED;
-	}
+	if (missing)
+		return say_error("kernel %s: nothing to record %s with; the other sources work",
+				 u.release, missing);
 	say_note("kernel %s: every default source can be recorded%s", u.release,
 		 may_record ? "" : ", but not by this user");
 	return may_record ? 0 : EXIT_FAILED;
@@ -118,33 +92,33 @@ static bool print_privileges(void)
 	return may_record;
 }
 
-int cmd_doctor(int argc, char **argv)
+static int run(void *job)
 {
-	struct input in = { .format = RENDER_TABLE };
-	const struct session_hook *hooks;
-	unsigned int cnt;
-	const char *value;
-	struct render *r;
-	struct opts o;
-	int id, c;
+	const struct doctor *d = job;
+	struct render *r = input_render(&d->in, 0, true, NULL);
+	int c = r ? print_hooks(r) : EXIT_FAILED;
 
-	opts_init(&o, &doctor_opts, argc, argv);
-	while ((id = opts_next(&o, &value)) != OPTS_END) {
-		if (id == OPTS_HELP)
-			return 0;
-		if (id == OPTS_BAD)
-			return EXIT_USAGE;
-		if (id == OPTS_OPERAND)
-			return opts_usage_error(&doctor_opts, "unexpected argument '%s'", value);
-		c = input_take(&in, &doctor_opts, id, value);
-		if (c)
-			return c;
-	}
-	cnt = session_hooks(&hooks);
-	r = input_render(&in, 0, true);
-	if (!r)
-		return EXIT_FAILED;
-	c = print_hooks(r, hooks, cnt);
-	render_free(r);
-	return c ? input_failed(c, NULL) : print_verdict(hooks, cnt, print_privileges());
+	return c ? c : print_verdict(print_privileges());
 }
+
+static const struct opts_option options[] = {
+	INPUT_OPTION_FORMAT(struct doctor, in),
+	{ 0 },
+};
+
+const struct opts_command doctor_opts = {
+	.name = "doctor",
+	.about = "Show what this kernel can record.",
+	.synopsis = "[--format FORMAT]",
+	.text = "One row per kernel hook. 'there' is no where this kernel lacks the hook, and "
+		"unused\n"
+		"where a better hook takes its place. Then come the capabilities this user lacks, "
+		"and\n"
+		"what for. The exit status is 1 when a default source has no hook or this user "
+		"may\n"
+		"not record.\n",
+	.options = options,
+	.examples = "  ebpfrec doctor\n",
+	.bytes = sizeof(struct doctor),
+	.run = run,
+};

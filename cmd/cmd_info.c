@@ -12,54 +12,37 @@
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/input/input.h"
+#include "cmd/input/phases.h"
 #include "cmd/render/say.h"
-#include "cmd/input/timeexpr.h"
 #include "trace/trace_layout.h"
 
-enum { OPT_COLUMNS = 256 };
-
-static const struct opts_option options[] = {
-	INPUT_OPTION_TRACE,
-	{ OPT_COLUMNS, 0, "columns", NULL,
-	  "bytes on disk of each column of events, and of all the rest" },
-	INPUT_OPTION_FORMAT,
-	{ 0 },
+struct info {
+	struct input in;
+	bool columns;
 };
 
-const struct opts_command info_opts = {
-	.name = "info",
-	.about = "Show what is in a trace.",
-	.synopsis = "[-i TRACE] [--columns] [--format FORMAT]",
-	.text = "Shows span, wall-clock time, events by kind, losses, chunk files, damage and the\n"
-		"manifest. csv and json have the columns section, name and value, with raw "
-		"values.\n",
-	.options = options,
-	.examples = "  ebpfrec info\n  ebpfrec info -i night.ebpfrec --format json\n  ebpfrec info "
-		    "--columns\n",
+static const struct opts_option options[] = {
+	INPUT_OPTION_TRACE(struct info, in),
+	{ 0, "columns", NULL, "bytes on disk of each column of events, and of all the rest",
+	  OPTS_FLAG, offsetof(struct info, columns) },
+	INPUT_OPTION_FORMAT(struct info, in),
+	{ 0 },
 };
 
 /* Writes facts: as rows of (section, name, value), or as lines under headings. */
 struct facts {
-	const struct row_sink *sink; /* NULL: for people */
+	struct render *render; /* NULL: for people */
 	const char *section; /* last heading printed */
-	int error;
 };
 
-static void add_fact(struct facts *f, const char *section, const char *name, const struct value *v,
+static void add_fact(struct facts *f, const char *section, const char *name, struct value v,
 		     const char *shown)
 {
 	size_t n;
 
-	if (f->error)
-		return;
-	if (f->sink) {
-		const struct value row[] = {
-			{ .type = VALUE_TEXT, .text = section, .text_bytes = strlen(section) },
-			{ .type = VALUE_TEXT, .text = name, .text_bytes = strlen(name) },
-			*v,
-		};
-
-		f->error = f->sink->row(f->sink->ctx, row);
+	if (f->render) {
+		render_put(f->render,
+			   (struct value[]){ value_text(section), value_text(name), v });
 		return;
 	}
 	if (!f->section || strcmp(f->section, section)) {
@@ -75,9 +58,7 @@ static void add_fact(struct facts *f, const char *section, const char *name, con
 
 static void add_text(struct facts *f, const char *section, const char *name, const char *text)
 {
-	add_fact(f, section, name,
-		 &(struct value){ .type = VALUE_TEXT, .text = text, .text_bytes = strlen(text) },
-		 text);
+	add_fact(f, section, name, value_text(text), text);
 }
 
 /* raw for programs, text for people */
@@ -86,7 +67,7 @@ static void add_int(struct facts *f, const char *section, const char *name, uint
 {
 	char n[UNITS_TEXT_MAX];
 
-	add_fact(f, section, name, &(struct value){ .type = VALUE_INT, .i = (int64_t)raw },
+	add_fact(f, section, name, value_int(raw),
 		 text ? text : units_format_count(n, sizeof(n), raw));
 }
 
@@ -132,12 +113,9 @@ static void add_span(struct facts *f, const struct trace *t)
 {
 	uint64_t start = trace_start_ns(t), end = trace_end_ns(t);
 	char wall[TIMEEXPR_TEXT_MAX], text[128], n[UNITS_TEXT_MAX];
-	const char *state = state_of(t, false);
 
 	add_text(f, "trace", "path", trace_path(t));
-	add_fact(f, "trace", "state",
-		 &(struct value){ .type = VALUE_TEXT, .text = state, .text_bytes = strlen(state) },
-		 state_of(t, true));
+	add_fact(f, "trace", "state", value_text(state_of(t, false)), state_of(t, true));
 	snprintf(text, sizeof(text), "%s s",
 		 units_format_instant(n, sizeof(n), (int64_t)(end - start)));
 	add_int(f, "trace", "duration_ns", end - start, text);
@@ -191,8 +169,7 @@ static void add_events(struct facts *f, const struct trace *t)
 		double per = (double)bytes / (double)total;
 
 		snprintf(per_event, sizeof(per_event), "%.2f", per);
-		add_fact(f, "events", "bytes_per_event",
-			 &(struct value){ .type = VALUE_REAL, .r = per }, per_event);
+		add_fact(f, "events", "bytes_per_event", value_real(per), per_event);
 	}
 }
 
@@ -230,10 +207,19 @@ static void add_gaps(struct facts *f, const struct trace *t)
 	}
 }
 
+static void add_file(struct facts *f, const char *name, uint64_t bytes, size_t block_cnt)
+{
+	char text[96], n[UNITS_TEXT_MAX], m[UNITS_TEXT_MAX];
+
+	snprintf(text, sizeof(text), "%s in %s block%s", units_format_bytes(n, sizeof(n), bytes),
+		 units_format_count(m, sizeof(m), block_cnt), block_cnt == 1 ? "" : "s");
+	add_int(f, "files", name, bytes, text);
+}
+
 /* Blocks of a file follow each other in the list. */
 static void add_files(struct facts *f, const struct trace *t)
 {
-	char text[96], n[UNITS_TEXT_MAX], m[UNITS_TEXT_MAX];
+	char name[128], what[256], n[UNITS_TEXT_MAX];
 	size_t block_cnt, damage_cnt;
 	const struct trace_block *b = trace_blocks(t, &block_cnt);
 	const struct trace_damage *d = trace_damages(t, &damage_cnt);
@@ -247,18 +233,10 @@ static void add_files(struct facts *f, const struct trace *t)
 		for (; i < block_cnt && !strcmp(b[i].file, file); i++, cnt++)
 			bytes += b[i].bytes;
 		all_bytes += bytes;
-		snprintf(text, sizeof(text), "%s in %s block%s",
-			 units_format_bytes(n, sizeof(n), bytes),
-			 units_format_count(m, sizeof(m), cnt), cnt == 1 ? "" : "s");
-		add_int(f, "files", file, bytes, text);
+		add_file(f, file, bytes, cnt);
 	}
-	snprintf(text, sizeof(text), "%s in %s block%s",
-		 units_format_bytes(n, sizeof(n), all_bytes),
-		 units_format_count(m, sizeof(m), block_cnt), block_cnt == 1 ? "" : "s");
-	add_int(f, "files", "all", all_bytes, text);
+	add_file(f, "all", all_bytes, block_cnt);
 	for (size_t i = 0; i < damage_cnt; i++) {
-		char name[128], what[256];
-
 		snprintf(name, sizeof(name), "%s@%" PRIu64, d[i].file, d[i].offset);
 		snprintf(what, sizeof(what), "%s bytes skipped: %s",
 			 units_format_count(n, sizeof(n), d[i].bytes), d[i].reason);
@@ -268,17 +246,14 @@ static void add_files(struct facts *f, const struct trace *t)
 
 static void add_marks(struct facts *f, const struct trace *t)
 {
-	char name[TRACE_MARK_TEXT_MAX + 32], text[UNITS_TEXT_MAX + 2];
+	char name[PHASES_NAME_MAX], text[UNITS_TEXT_MAX + 2];
 	size_t cnt;
 	const struct trace_mark *m = trace_marks(t, &cnt);
 
 	for (size_t i = 0; i < cnt; i++) {
 		int64_t at = (int64_t)(m[i].ts_ns - trace_start_ns(t));
 
-		if (m[i].nr > 1)
-			snprintf(name, sizeof(name), "%s#%u", m[i].text, m[i].nr);
-		else
-			snprintf(name, sizeof(name), "%s", m[i].text);
+		phases_mark_name(name, &m[i]);
 		units_format_instant(text, UNITS_TEXT_MAX, at);
 		strcat(text, " s");
 		add_int(f, "marks", name, (uint64_t)at, text);
@@ -294,18 +269,17 @@ static void add_manifest(struct facts *f, const struct trace *t)
 		add_text(f, "manifest", kv[i].key, kv[i].value);
 }
 
-static int info(const struct input *in, const struct trace *t)
+static int facts(const struct input *in)
 {
 	static const char *const names[] = { "section", "name", "value" };
+	const struct trace *t = in->trace;
 	struct facts f = { 0 };
-	struct render *r = NULL;
 
 	if (in->format != RENDER_TABLE) {
-		r = input_render(in, 0, false);
-		if (!r)
+		f.render = input_render(in, 0, false, NULL);
+		if (!f.render)
 			return EXIT_FAILED;
-		f.sink = render_sink(r);
-		f.error = f.sink->begin(f.sink->ctx, 3, names);
+		render_begin(f.render, 3, names);
 	}
 	add_span(&f, t);
 	add_events(&f, t);
@@ -315,70 +289,51 @@ static int info(const struct input *in, const struct trace *t)
 	add_files(&f, t);
 	add_marks(&f, t);
 	add_manifest(&f, t);
-	if (f.sink && !f.error)
-		f.error = f.sink->end(f.sink->ctx);
-	render_free(r);
-	return f.error ? input_failed(f.error, NULL) : 0;
+	return f.render ? input_render_end(f.render, 0, NULL) : 0;
 }
 
 /* ---- --columns ---- */
 
-static struct value text_value(const char *text)
+static struct value ratio(double a, double b)
 {
-	return (struct value){ .type = VALUE_TEXT, .text = text, .text_bytes = strlen(text) };
+	return b > 0 ? value_real(a / b) : value_null();
 }
 
-static struct value int_value(uint64_t i)
+static void put_column(struct render *r, const char *part, const struct trace_layout *l,
+		       uint64_t event_cnt, uint64_t all_bytes)
 {
-	return (struct value){ .type = VALUE_INT, .i = (int64_t)i };
-}
-
-static struct value ratio_value(double a, double b)
-{
-	return b > 0 ? (struct value){ .type = VALUE_REAL, .r = a / b }
-		     : (struct value){ .type = VALUE_NULL };
-}
-
-static int column_row(const struct row_sink *sink, const char *part, const struct trace_layout *l,
-		      uint64_t event_cnt, uint64_t all_bytes)
-{
-	const struct value row[] = {
-		text_value(part),
-		text_value(l->kind_name),
-		text_value(l->name),
-		text_value(l->codec),
-		int_value(l->row_cnt),
-		int_value(l->raw_bytes),
-		int_value(l->stored_bytes),
-		ratio_value((double)l->stored_bytes, (double)event_cnt),
-		ratio_value(100.0 * (double)l->stored_bytes, (double)all_bytes),
-	};
-
-	return sink->row(sink->ctx, row);
+	render_put(r, (struct value[]){
+		value_text(part),
+		value_text(l->kind_name),
+		value_text(l->name),
+		value_text(l->codec),
+		value_int(l->row_cnt),
+		value_int(l->raw_bytes),
+		value_int(l->stored_bytes),
+		ratio((double)l->stored_bytes, (double)event_cnt),
+		ratio(100.0 * (double)l->stored_bytes, (double)all_bytes),
+	});
 }
 
 /* An event column's bytes per event are those of its kind; of anything else, of all events. */
-static int columns(const struct input *in, struct trace *t)
+static int columns(const struct input *in)
 {
 	static const char *const names[] = { "part",	  "kind",	  "column",
 					     "codec",	  "rows",	  "raw_bytes",
 					     "stored_bytes", "bytes_per_event", "share_pct" };
 	struct trace_layout *l, all = { .kind_name = "", .name = "", .codec = "" };
-	struct render *r = input_render(in, 0, true);
+	struct render *r = input_render(in, 0, true, NULL);
 	const struct trace_block *b;
-	const struct row_sink *sink;
 	struct err e = { "" };
 	size_t cnt, blocks, i;
 	int c;
 
 	if (!r)
 		return EXIT_FAILED;
-	c = trace_layout_read(t, &l, &cnt, &e);
-	if (c) {
-		render_free(r);
-		return input_failed(c, &e);
-	}
-	b = trace_blocks(t, &blocks);
+	c = trace_layout_read(in->trace, &l, &cnt, &e);
+	if (c)
+		return input_render_end(r, c, &e);
+	b = trace_blocks(in->trace, &blocks);
 	for (i = 0; i < blocks; i++)
 		for (unsigned int k = 0; k < EVENT_KIND_CNT; k++)
 			all.row_cnt += b[i].kind_cnt[k];
@@ -386,54 +341,42 @@ static int columns(const struct input *in, struct trace *t)
 		all.raw_bytes += l[i].raw_bytes;
 		all.stored_bytes += l[i].stored_bytes;
 	}
-	sink = render_sink(r);
-	c = sink->begin(sink->ctx, sizeof(names) / sizeof(names[0]), names);
-	for (i = 0; i < cnt && !c; i++)
-		c = column_row(sink,
-			       l[i].is_event			       ? "events"
-			       : l[i].part < TRACE_LAYOUT_FILE_HEADERS ? "state"
-								       : "files",
-			       &l[i], l[i].is_event ? l[i].row_cnt : all.row_cnt, all.stored_bytes);
+	render_begin(r, sizeof(names) / sizeof(names[0]), names);
+	for (i = 0; i < cnt; i++)
+		put_column(r,
+			   l[i].is_event			   ? "events"
+			   : l[i].part < TRACE_LAYOUT_FILE_HEADERS ? "state"
+								   : "files",
+			   &l[i], l[i].is_event ? l[i].row_cnt : all.row_cnt, all.stored_bytes);
 	/* the sum is for people; programs add up themselves */
-	if (!c && in->format == RENDER_TABLE)
-		c = column_row(sink, "all", &all, all.row_cnt, all.stored_bytes);
-	if (!c)
-		c = sink->end(sink->ctx);
+	if (in->format == RENDER_TABLE)
+		put_column(r, "all", &all, all.row_cnt, all.stored_bytes);
 	free(l);
-	render_free(r);
-	return c ? input_failed(c, NULL) : 0;
+	return input_render_end(r, 0, NULL);
 }
 
-int cmd_info(int argc, char **argv)
+static int run(void *job)
 {
-	bool by_column = false;
-	struct input in = { .format = RENDER_TABLE };
-	struct trace *t = NULL;
-	const char *value;
-	struct opts o;
-	int id, c;
+	struct info *i = job;
+	int c = input_open(&i->in, true);
 
-	opts_init(&o, &info_opts, argc, argv);
-	while ((id = opts_next(&o, &value)) != OPTS_END) {
-		if (id == OPTS_HELP)
-			return 0;
-		if (id == OPTS_BAD)
-			return EXIT_USAGE;
-		if (id == OPTS_OPERAND)
-			return opts_usage_error(
-				&info_opts, "unexpected argument '%s'; -i names the trace", value);
-		if (id == OPT_COLUMNS) {
-			by_column = true;
-			continue;
-		}
-		c = input_take(&in, &info_opts, id, value);
-		if (c)
-			return c;
-	}
-	c = input_open(&in, true, &t);
 	if (c)
 		return c;
-	c = by_column ? columns(&in, t) : info(&in, t);
-	trace_close(t);
-	return c;
+	return i->columns ? columns(&i->in) : facts(&i->in);
 }
+
+const struct opts_command info_opts = {
+	.name = "info",
+	.about = "Show what is in a trace.",
+	.synopsis = "[-i TRACE] [--columns] [--format FORMAT]",
+	.text = "Shows span, wall-clock time, events by kind, losses, chunk files, damage and the\n"
+		"manifest. csv and json have the columns section, name and value, with raw "
+		"values.\n",
+	.options = options,
+	.examples = "  ebpfrec info\n  ebpfrec info -i night.ebpfrec --format json\n  ebpfrec info "
+		    "--columns\n",
+	.bytes = sizeof(struct info),
+	.done = input_close,
+	.operand_hint = "-i names the trace",
+	.run = run,
+};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * cmd_mark: `ebpfrec mark`: gives this instant a name in a recording under way. The clock is read
- * before anything else is done: how long the message takes does not matter.
+ * before the trace is looked at: how long the message takes does not matter.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,23 +17,26 @@
 #include "store/manifest.h"
 #include "store/control_socket.h"
 
+struct mark {
+	struct input in;
+	const char *text;
+};
+
 static const struct opts_option options[] = {
-	{ INPUT_OPT_TRACE, 'i', "input", "TRACE",
-	  "trace being recorded (default: " INPUT_TRACE_DEFAULT ")" },
+	{ 'i', "input", "TRACE", "trace being recorded (default: " INPUT_TRACE_DEFAULT ")",
+	  OPTS_CALL, offsetof(struct mark, in), input_take_path },
 	{ 0 },
 };
 
-const struct opts_command mark_opts = {
-	.name = "mark",
-	.about = "Give this instant a name in a recording under way.",
-	.synopsis = "[-i TRACE] TEXT",
-	.text = "Reports take a mark as a time: --from mark:TEXT; mark:TEXT#2 is the second mark\n"
-		"with the same text. 'report --phases' has a row per interval between marks.\n",
-	.options = options,
-	.examples = "  ebpfrec mark build\n"
-		    "  ebpfrec mark -i night.ebpfrec 'backup begins'\n"
-		    "  ebpfrec report --from mark:build --to mark:test\n",
-};
+static int take_text(void *job, const char *value)
+{
+	struct mark *m = job;
+
+	if (m->text)
+		return opts_usage_error("unexpected argument '%s'; put the text in quotes", value);
+	m->text = value;
+	return 0;
+}
 
 static int mark(struct input *in, uint64_t now_ns, const char *text)
 {
@@ -47,60 +50,51 @@ static int mark(struct input *in, uint64_t now_ns, const char *text)
 	r = control_socket_send(dir_fd, now_ns, text);
 	is_trace = r != -ENOENT || !faccessat(dir_fd, MANIFEST_NAME, F_OK, AT_SYMLINK_NOFOLLOW);
 	close(dir_fd);
-	if (!is_trace) {
-		say_error("%s: not a trace: it has no file '" MANIFEST_NAME
-			  "'; name the one that is being recorded with -i",
-			  path);
-		return EXIT_FAILED;
-	}
+	if (!is_trace)
+		return say_error("%s: not a trace: it has no file '" MANIFEST_NAME
+				 "'; name the one that is being recorded with -i",
+				 path);
 	switch (r) {
 	case 0:
 		return 0;
 	case -ENOENT:
 	case -ECONNREFUSED:
-		say_error("%s: nobody is recording into it now; a mark can only be made meanwhile",
-			  path);
-		return EXIT_FAILED;
+		return say_error("%s: nobody is recording into it now; a mark can only be made "
+				 "meanwhile",
+				 path);
 	case -EACCES:
 	case -EPERM:
-		say_error("%s: only root and the trace's owner may mark it", path);
-		return EXIT_FAILED;
+		return say_error("%s: only root and the trace's owner may mark it", path);
 	default:
-		say_error("%s: the recorder does not take the mark: %s", path, strerror(-r));
-		return EXIT_FAILED;
+		return say_error("%s: the recorder does not take the mark: %s", path, strerror(-r));
 	}
 }
 
-int cmd_mark(int argc, char **argv)
+static int run(void *job)
 {
 	const uint64_t now_ns = clock_mono_ns();
-	struct input in = { .format = RENDER_TABLE };
-	const char *value, *text = NULL;
-	struct opts o;
-	int id, c;
+	struct mark *m = job;
 
-	opts_init(&o, &mark_opts, argc, argv);
-	while ((id = opts_next(&o, &value)) != OPTS_END) {
-		if (id == OPTS_HELP)
-			return 0;
-		if (id == OPTS_BAD)
-			return EXIT_USAGE;
-		if (id == OPTS_OPERAND && text)
-			return opts_usage_error(&mark_opts,
-						"unexpected argument '%s'; put the text in quotes",
-						value);
-		if (id == OPTS_OPERAND) {
-			text = value;
-			continue;
-		}
-		c = input_take(&in, &mark_opts, id, value);
-		if (c)
-			return c;
-	}
-	if (!text || !*text)
-		return opts_usage_error(&mark_opts, "no text; what is this instant called?");
-	if (strlen(text) > TRACE_MARK_TEXT_MAX || strchr(text, '\n'))
-		return opts_usage_error(&mark_opts, "the text must be one line of at most %d bytes",
+	if (!m->text || !*m->text)
+		return opts_usage_error("no text; what is this instant called?");
+	if (strlen(m->text) > TRACE_MARK_TEXT_MAX || strchr(m->text, '\n'))
+		return opts_usage_error("the text must be one line of at most %d bytes",
 					TRACE_MARK_TEXT_MAX);
-	return mark(&in, now_ns, text);
+	return mark(&m->in, now_ns, m->text);
 }
+
+const struct opts_command mark_opts = {
+	.name = "mark",
+	.about = "Give this instant a name in a recording under way.",
+	.synopsis = "[-i TRACE] TEXT",
+	.text = "Reports take a mark as a time: --from mark:TEXT; mark:TEXT#2 is the second mark\n"
+		"with the same text. 'report --phases' has a row per interval between marks.\n",
+	.options = options,
+	.examples = "  ebpfrec mark build\n"
+		    "  ebpfrec mark -i night.ebpfrec 'backup begins'\n"
+		    "  ebpfrec report --from mark:build --to mark:test\n",
+	.bytes = sizeof(struct mark),
+	.done = input_close,
+	.operand = take_text,
+	.run = run,
+};

@@ -25,90 +25,7 @@
 #include "record/session.h"
 
 #define KEEP_BYTES_MIN (1ull << 20)
-
-enum {
-	OPT_CGROUP = 256,
-	OPT_ONLY,
-	OPT_RING_SIZE,
-	OPT_RINGS,
-	OPT_LEVEL,
-	OPT_NOTE,
-	OPT_KEEP,
-	OPT_TRIGGER,
-	OPT_TRIGGER_MAX,
-	OPT_MARK_FD,
-	OPT_CMDLINES,
-	OPT_STATUS,
-	OPT_MAX_OVERHEAD,
-	OPT_STACKS,
-	OPT_BTF
-};
-
-static const struct opts_option options[] = {
-	{ 'o', 'o', "output", "TRACE",
-	  "directory to write (default: trace.ebpfrec); an existing trace\nis renamed to "
-	  "TRACE.old" },
-	{ 'e', 'e', "events", "LIST",
-	  "classes and sources to record, such as sched,alloc.page,block\n(default: all "
-	  "but " EVENT_NOT_DEFAULT "); '-e list' shows them" },
-	{ 'a', 'a', "all", NULL, "record without COMMAND, until -d or Ctrl-C" },
-	{ 'p', 'p', "pid", "PID,...", "these processes and their descendants are the workload" },
-	{ OPT_CGROUP, 0, "cgroup", "PATH", "the processes of this cgroup are the workload" },
-	{ OPT_ONLY, 0, "only", NULL, "keep events of the workload only, not of the whole system" },
-	{ 'd', 'd', "duration", "DUR", "stop after this time: 250ms, 10s, 2m" },
-	{ 'u', 'u', "user", "USER", "run COMMAND as this user" },
-	{ OPT_CMDLINES, 0, "cmdlines", NULL,
-	  "keep the command lines of all processes, not just the workload's" },
-	{ OPT_STACKS, 0, "stacks", "SIZE|1/N",
-	  "record stacks of allocations of at least SIZE, or of every N-th (of a\nhook, on a "
-	  "CPU)" },
-	{ OPT_NOTE, 0, "note", "KEY=VALUE", "keep a remark with the trace; may be repeated" },
-	{ OPT_KEEP, 0, "keep", "DUR|SIZE",
-	  "keep only the most recent part: 60s, 1GiB, or 60s,1GiB (the smaller of\nthe two); older "
-	  "chunk files are removed" },
-	{ OPT_TRIGGER, 0, "trigger", "EXPR",
-	  "make a snapshot when this happens: spike>500MiB, io-latency>200ms,\n"
-	  "runq>50ms, loss>0, exit!=0; may be repeated" },
-	{ OPT_TRIGGER_MAX, 0, "trigger-max", "N",
-	  "at most so many snapshots by --trigger (default: 10)" },
-	{ OPT_MARK_FD, 0, "mark-fd", "FD", "each line read from this descriptor is a mark" },
-	{ OPT_RING_SIZE, 0, "ring-size", "SIZE",
-	  "size of each ring buffer, such as 16MiB; rounded up to a power of 2" },
-	{ OPT_RINGS, 0, "rings", "N|cpu|cache",
-	  "ring buffers: a number, one per CPU or one per last-level cache\n"
-	  "(default: cpu; on more than 16 CPUs, one per 8 that share a cache)" },
-	{ OPT_LEVEL, 0, "level", "N", "zstd compression level, 1 to 19 (default: 1); 0: none" },
-	{ OPT_MAX_OVERHEAD, 0, "max-overhead", "PCT",
-	  "turn sources off while recording costs more than this share of the\n"
-	  "machine's CPU time, such as 2 or 0.5 (percent); reports mark the gap" },
-	{ OPT_BTF, 0, "btf", "FILE",
-	  "the kernel's BTF, where /sys/kernel/btf/vmlinux is not available" },
-	{ 'f', 'f', "force", NULL, "replace TRACE.old when it exists" },
-	{ 'q', 'q', "quiet", NULL, "print no status and no closing line" },
-	{ OPT_STATUS, 0, "status", NULL,
-	  "draw the live status line even if COMMAND writes to the same\nterminal" },
-	{ 0 },
-};
-
-const struct opts_command record_opts = {
-	.name = "record",
-	.about = "Record scheduling, memory and block I/O while a command runs.",
-	.synopsis = "[OPTIONS] [--] COMMAND [ARG...]\n"
-		    "       ebpfrec record [OPTIONS] -a | -p PID,... | --cgroup PATH | -d DUR",
-	.text = "The whole system is recorded; COMMAND (or -p, --cgroup) is marked as the "
-		"workload.\n"
-		"Recording ends when COMMAND ends, when -d is over, or at Ctrl-C; a second Ctrl-C\n"
-		"ends it at once. The exit status is COMMAND's, 126 or 127 if COMMAND could not "
-		"be\n"
-		"run, and 125 when recording failed. Recording needs root, or CAP_BPF and\n"
-		"CAP_PERFMON: see 'ebpfrec doctor'.\n",
-	.options = options,
-	.examples = "  ebpfrec record -- make -j2\n"
-		    "  ebpfrec record -d 10s -o night.ebpfrec\n"
-		    "  ebpfrec record -e sched,block -p 1234 -d 2m\n"
-		    "  ebpfrec record --only -u \"$USER\" -- ./benchmark --fast\n",
-	.operand_ends = true,
-};
+#define LEVEL_DEFAULT  UINT64_MAX
 
 /* Command-line state: what the signal handler has to reach. */
 static struct session *volatile running;
@@ -117,9 +34,10 @@ static volatile sig_atomic_t early_stop;
 struct record {
 	struct session_options o;
 	uint32_t *pids;
-	char *events;
-	const char **notes, **triggers;
-	bool all, quiet, status, has_duration;
+	char *events, *command_line;
+	struct lists_strings notes, triggers;
+	uint64_t level;
+	bool all, quiet, status;
 	size_t status_cells; /* of the line on the terminal now; 0: none */
 };
 
@@ -301,7 +219,7 @@ static void print_closing(const struct record *r, const struct session_stats *st
 /* ---- options ---- */
 
 /* Percent of the machine's CPU time, with or without the sign, to millionths. */
-static int take_overhead(struct record *r, const char *value)
+static int take_overhead(void *budget_ppm, const char *value, struct err *e)
 {
 	char *end;
 	double pct;
@@ -310,135 +228,87 @@ static int take_overhead(struct record *r, const char *value)
 	pct = strtod(value, &end);
 	end += *end == '%';
 	if (end == value || *end || errno || !(pct >= 0.0001) || pct > 100)
-		return opts_usage_error(
-			&record_opts,
-			"--max-overhead: '%s' is not a percentage of the machine's CPU "
-			"time, such as 2 or 0.5",
-			value);
-	r->o.budget_ppm = (uint64_t)(pct * 10000 + 0.5);
+		return err_set(e, -EINVAL,
+			       "'%s' is not a percentage of the machine's CPU time, such as 2 or "
+			       "0.5",
+			       value);
+	*(uint64_t *)budget_ppm = (uint64_t)(pct * 10000 + 0.5);
 	return 0;
 }
 
-static int take_rings(struct record *r, const char *value)
+static int take_rings(void *config, const char *value, struct err *e)
 {
-	struct err e = { "" };
+	struct rings_config *rings = config;
 	uint64_t v = 0;
 	int c = 0;
 
-	r->o.rings.sharing = RINGS_COUNT;
+	rings->sharing = RINGS_COUNT;
 	if (!strcmp(value, "cpu"))
-		r->o.rings.sharing = RINGS_PER_CPU;
+		rings->sharing = RINGS_PER_CPU;
 	else if (!strcmp(value, "cache"))
-		r->o.rings.sharing = RINGS_PER_CACHE;
+		rings->sharing = RINGS_PER_CACHE;
 	else
-		c = units_parse_count(value, &v, &e);
-	if (!c && r->o.rings.sharing == RINGS_COUNT && (v < 1 || v > 4096))
-		c = err_set(&e, -ERANGE, "%s is out of range; 1 to 4096, cpu or cache", value);
-	r->o.rings.cnt = (unsigned int)v;
-	return c ? opts_usage_error(&record_opts, "--rings: %s", err_text(&e, c)) : 0;
+		c = units_parse_count(value, &v, e);
+	if (!c && rings->sharing == RINGS_COUNT && (v < 1 || v > 4096))
+		c = err_set(e, -ERANGE, "%s is out of range; 1 to 4096, cpu or cache", value);
+	rings->cnt = (unsigned int)v;
+	return c;
 }
 
-static int take_stacks(struct record *r, const char *value)
+static int take_stacks(void *job, const char *value, struct err *e)
 {
-	struct err e = { "" };
-	uint64_t v;
-	int c;
+	struct session_options *o = &((struct record *)job)->o;
+	bool every = !strncmp(value, "1/", 2);
+	uint64_t v = 0;
+	int c = every ? units_parse_count(value + 2, &v, e) : units_parse_size(value, &v, e);
 
-	r->o.stacks_every = 0;
-	r->o.stacks_min_bytes = 0;
-	if (!strncmp(value, "1/", 2)) {
-		c = units_parse_count(value + 2, &v, &e);
-		if (!c && (!v || v > UINT32_MAX))
-			c = err_set(&e, -ERANGE, "%s: N is 1 or more", value);
-		r->o.stacks_every = (uint32_t)v;
-	} else {
-		c = units_parse_size(value, &v, &e);
-		if (!c && !v)
-			c = err_set(&e, -ERANGE, "of at least 1 byte; 1/1 is of all");
-		r->o.stacks_min_bytes = v;
-	}
-	return c ? opts_usage_error(&record_opts, "--stacks: %s", err_text(&e, c)) : 0;
+	if (!c && every && (!v || v > UINT32_MAX))
+		c = err_set(e, -ERANGE, "%s: N is 1 or more", value);
+	if (!c && !v)
+		c = err_set(e, -ERANGE, "of at least 1 byte; 1/1 is of all");
+	o->stacks_every = every ? (uint32_t)v : 0;
+	o->stacks_min_bytes = every ? 0 : v;
+	return c;
 }
 
-static int take_number(struct record *r, int id, const char *value)
+static int take_mark_fd(void *job, const char *value, struct err *e)
 {
-	struct err e = { "" };
-	uint64_t v;
-	int c;
+	struct session_options *o = &((struct record *)job)->o;
+	uint64_t v = 0;
+	int c = units_parse_count(value, &v, e);
 
-	switch (id) {
-	case 'd':
-		c = units_parse_duration(value, &v, &e);
-		if (!c && !v)
-			c = err_set(&e, -EINVAL, "a recording of no time has nothing in it");
-		r->o.duration_ns = v;
-		r->has_duration = true;
-		return c ? opts_usage_error(&record_opts, "-d: %s", err_text(&e, c)) : 0;
-	case OPT_RING_SIZE:
-		c = units_parse_size(value, &v, &e);
-		if (!c && (v < 4096 || v > (1ull << 30)))
-			c = err_set(&e, -ERANGE,
-				    "%s is out of range; a ring buffer has 4KiB to 1GiB", value);
-		r->o.rings.bytes = v;
-		return c ? opts_usage_error(&record_opts, "--ring-size: %s", err_text(&e, c)) : 0;
-	case OPT_RINGS:
-		return take_rings(r, value);
-	case OPT_MAX_OVERHEAD:
-		return take_overhead(r, value);
-	case OPT_TRIGGER_MAX:
-		c = units_parse_count(value, &v, &e);
-		if (!c && !v)
-			c = err_set(&e, -ERANGE, "at least 1; leave --trigger out for none");
-		r->o.trigger_max = v;
-		return c ? opts_usage_error(&record_opts, "--trigger-max: %s", err_text(&e, c)) : 0;
-	case OPT_MARK_FD:
-		c = units_parse_count(value, &v, &e);
-		/* COMMAND is not to inherit it */
-		if (!c && (v > INT_MAX || fcntl((int)v, F_SETFD, FD_CLOEXEC) < 0))
-			c = err_set(&e, -EBADF, "%s is no open file descriptor", value);
-		if (!c && (fcntl((int)v, F_GETFL) & O_ACCMODE) == O_WRONLY)
-			c = err_set(&e, -EBADF, "%s is not open for reading", value);
-		r->o.has_mark_fd = true;
-		r->o.mark_fd = (int)v;
-		return c ? opts_usage_error(&record_opts, "--mark-fd: %s", err_text(&e, c)) : 0;
-	default: /* OPT_LEVEL */
-		c = units_parse_count(value, &v, &e);
-		if (!c && v > 19)
-			c = err_set(&e, -ERANGE, "%s is out of range; 0 to 19", value);
-		r->o.zstd_level = v ? (int)v : -1;
-		return c ? opts_usage_error(&record_opts, "--level: %s", err_text(&e, c)) : 0;
-	}
+	/* COMMAND is not to inherit it */
+	if (!c && (v > INT_MAX || fcntl((int)v, F_SETFD, FD_CLOEXEC) < 0))
+		c = err_set(e, -EBADF, "%s is no open file descriptor", value);
+	if (!c && (fcntl((int)v, F_GETFL) & O_ACCMODE) == O_WRONLY)
+		c = err_set(e, -EBADF, "%s is not open for reading", value);
+	o->has_mark_fd = true;
+	o->mark_fd = (int)v;
+	return c;
 }
 
-/* 0 or EXIT_RECORD */
-static int add_string(const char ***list, unsigned int *cnt, const char *value)
+static int add_trigger(void *triggers, const char *value, struct err *e)
 {
-	const char **p = realloc(*list, (*cnt + 1) * sizeof(*p));
-
-	if (!p)
-		return EXIT_RECORD;
-	p[(*cnt)++] = value;
-	*list = p;
-	return 0;
+	return lists_add_string(triggers, value);
 }
 
-static int add_note(struct record *r, const char *value)
+static int add_note(void *notes, const char *value, struct err *e)
 {
 	size_t key =
 		strspn(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
 
 	if (!key || key > 64 || value[key] != '=')
-		return opts_usage_error(
-			&record_opts,
-			"--note: '%s' is not KEY=VALUE with a key of up to 64 letters, digits, "
-			"'.', '_' and '-'",
-			value);
-	return add_string(&r->notes, &r->o.note_cnt, value);
+		return err_set(e, -EINVAL,
+			       "'%s' is not KEY=VALUE with a key of up to 64 letters, digits, '.', "
+			       "'_' and '-'",
+			       value);
+	return lists_add_string(notes, value);
 }
 
 /* One or more limits: a size, or a time of at least a second. */
-static int add_keep(struct record *r, const char *value)
+static int add_keep(void *job, const char *value, struct err *e)
 {
+	struct session_options *o = &((struct record *)job)->o;
 	char item[64];
 	size_t len;
 	uint64_t v;
@@ -447,95 +317,33 @@ static int add_keep(struct record *r, const char *value)
 		len = strcspn(value, ",");
 		snprintf(item, sizeof(item), "%.*s", (int)len, value);
 		/* a bare number could be either */
-		if (!len || len >= sizeof(item) || strspn(item, "0123456789.") == len)
-			return opts_usage_error(
-				&record_opts,
-				"--keep: '%.*s' is neither a time nor a size; write 60s, 1GiB or "
-				"both: 60s,1GiB",
-				(int)len, value);
+		if (!len || len >= sizeof(item) || strspn(item, "0123456789.") == len ||
+		    (units_parse_duration(item, &v, NULL) && units_parse_size(item, &v, NULL)))
+			return err_set(e, -EINVAL,
+				       "'%.*s' is neither a time nor a size; write 60s, 1GiB or "
+				       "both: 60s,1GiB",
+				       (int)len, value);
 		if (!units_parse_duration(item, &v, NULL)) {
 			if (v < UNITS_NS_PER_S)
-				return opts_usage_error(
-					&record_opts, "--keep: %s is too short; at least 1s", item);
-			r->o.keep_ns = v;
-		} else if (!units_parse_size(item, &v, NULL)) {
-			if (v < KEEP_BYTES_MIN)
-				return opts_usage_error(
-					&record_opts, "--keep: %s is too little; at least 1MiB",
-					item);
-			r->o.keep_bytes = v;
+				return err_set(e, -ERANGE, "%s is too short; at least 1s", item);
+			o->keep_ns = v;
 		} else {
-			return opts_usage_error(
-				&record_opts,
-				"--keep: '%s' is neither a time nor a size; write 60s, 1GiB or "
-				"both: 60s,1GiB",
-				item);
+			if (v < KEEP_BYTES_MIN)
+				return err_set(e, -ERANGE, "%s is too little; at least 1MiB", item);
+			o->keep_bytes = v;
 		}
 		if (!value[len])
 			return 0;
 	}
 }
 
-static int add_pids(struct record *r, const char *value)
+static int add_pids(void *job, const char *value, struct err *e)
 {
-	struct err e = { "" };
-	int c = lists_add_pids(value, &r->pids, &r->o.pid_cnt, &e);
+	struct record *r = job;
+	int c = lists_add_pids(value, &r->pids, &r->o.pid_cnt, e);
 
 	r->o.pids = r->pids;
-	return c ? opts_usage_error(&record_opts, "-p: %s", err_text(&e, c)) : 0;
-}
-
-/* 0, or the exit status to leave with. */
-static int take_option(struct record *r, int id, const char *value)
-{
-	switch (id) {
-	case 'o':
-		r->o.output = value;
-		return *value ? 0
-			      : opts_usage_error(&record_opts,
-						 "-o: the name of a trace must not be empty");
-	case 'e':
-		return lists_join(&r->events, value) ? EXIT_RECORD : 0;
-	case 'a':
-		r->all = true;
-		return 0;
-	case 'p':
-		return add_pids(r, value);
-	case OPT_CGROUP:
-		r->o.cgroup = value;
-		return 0;
-	case OPT_ONLY:
-		r->o.only = true;
-		return 0;
-	case 'u':
-		r->o.user = value;
-		return 0;
-	case OPT_CMDLINES:
-		r->o.all_cmdlines = true;
-		return 0;
-	case OPT_BTF:
-		r->o.btf_file = value;
-		return 0;
-	case OPT_NOTE:
-		return add_note(r, value);
-	case OPT_KEEP:
-		return add_keep(r, value);
-	case OPT_STACKS:
-		return take_stacks(r, value);
-	case OPT_TRIGGER:
-		return add_string(&r->triggers, &r->o.trigger_cnt, value);
-	case 'f':
-		r->o.force = true;
-		return 0;
-	case 'q':
-		r->quiet = true;
-		return 0;
-	case OPT_STATUS:
-		r->status = true;
-		return 0;
-	default:
-		return take_number(r, id, value);
-	}
+	return c;
 }
 
 /* What cannot be meant. 0 or EXIT_USAGE. */
@@ -544,30 +352,26 @@ static int check_options(const struct record *r)
 	const struct session_options *o = &r->o;
 	bool has_workload = o->command || o->pid_cnt || o->cgroup;
 
-	if (!has_workload && !r->all && !r->has_duration)
+	if (!has_workload && !r->all && !o->duration_ns)
 		return opts_usage_error(
-			&record_opts,
 			"nothing to record: give a COMMAND, or -a (until Ctrl-C), "
 			"-p PID, --cgroup PATH or -d DUR");
 	if (!has_workload && r->events && sources_need_workload(r->events))
 		return opts_usage_error(
-			&record_opts,
 			"-e: alloc.heap is recorded for a workload only: give a COMMAND, -p or "
 			"--cgroup");
 	if (o->only && !has_workload)
 		return opts_usage_error(
-			&record_opts,
 			"--only keeps just the workload, and there is none: give a COMMAND, -p or "
 			"--cgroup");
 	if (o->user && !o->command)
-		return opts_usage_error(&record_opts,
-					"-u says who runs COMMAND, but there is no COMMAND");
+		return opts_usage_error("-u says who runs COMMAND, but there is no COMMAND");
 	return 0;
 }
 
 /* ---- the recording ---- */
 
-static int run(struct record *r)
+static int run_session(struct record *r)
 {
 	struct session_stats st;
 	struct err e = { "" };
@@ -613,51 +417,142 @@ static int record(struct record *r)
 		say_error("interrupted before recording began; nothing was kept");
 		status = EXIT_RECORD;
 	} else {
-		status = run(r);
+		status = run_session(r);
 	}
 	running = NULL;
 	session_close(s);
 	return status;
 }
 
-int cmd_record(int argc, char **argv)
+static int take_command(void *job, char **argv, char **rest)
 {
-	struct record r = { .o = { .output = "trace.ebpfrec" } };
-	char *line = lists_join_argv(argv);
-	int id, status = 0;
-	const char *value;
-	struct opts o;
+	struct record *r = job;
 
-	opts_init(&o, &record_opts, argc, argv);
-	while (!status && (id = opts_next(&o, &value)) > 0)
-		status = take_option(&r, id, value);
-	if (!status && id == OPTS_HELP)
-		goto out;
-	if (!status && id == OPTS_BAD)
-		status = EXIT_USAGE;
-	if (status)
-		goto out;
-	r.o.events = r.events;
-	r.o.notes = r.notes;
-	r.o.triggers = r.triggers;
-	r.o.command_line = line;
-	if (o.next < argc)
-		r.o.command = argv + o.next;
-	if (r.events && (!strcmp(r.events, "list") || !strcmp(r.events, "help"))) {
-		status = sources_print();
-		goto out;
-	}
-	if (r.events)
-		status = sources_check(r.events, &record_opts);
-	if (!status)
-		status = check_options(&r);
-	if (!status)
-		status = record(&r);
-out:
-	free(r.pids);
-	free(r.events);
-	free(r.notes);
-	free(r.triggers);
-	free(line);
-	return status;
+	r->command_line = lists_join_argv(argv);
+	r->o.command = *rest ? rest : NULL;
+	return 0;
 }
+
+static int run(void *job)
+{
+	struct record *r = job;
+	int status = 0;
+
+	r->o.events = r->events;
+	r->o.notes = r->notes.v;
+	r->o.note_cnt = r->notes.cnt;
+	r->o.triggers = r->triggers.v;
+	r->o.trigger_cnt = r->triggers.cnt;
+	r->o.command_line = r->command_line;
+	if (r->level != LEVEL_DEFAULT)
+		r->o.zstd_level = r->level ? (int)r->level : -1;
+	if (r->events && (!strcmp(r->events, "list") || !strcmp(r->events, "help")))
+		return sources_print();
+	if (r->events)
+		status = sources_check(r->events);
+	if (!status)
+		status = check_options(r);
+	return status ? status : record(r);
+}
+
+static void done(void *job)
+{
+	struct record *r = job;
+
+	free(r->pids);
+	free(r->events);
+	free(r->notes.v);
+	free(r->triggers.v);
+	free(r->command_line);
+}
+
+#define AT(field) offsetof(struct record, field)
+
+static const struct opts_option options[] = {
+	{ 'o', "output", "TRACE",
+	  "directory to write (default: trace.ebpfrec); an existing trace\nis renamed to "
+	  "TRACE.old",
+	  OPTS_TEXT, AT(o.output), .refuse = "the name of a trace must not be empty" },
+	{ 'e', "events", "LIST",
+	  "classes and sources to record, such as sched,alloc.page,block\n(default: all "
+	  "but " EVENT_NOT_DEFAULT "); '-e list' shows them",
+	  OPTS_CALL, AT(events), lists_take },
+	{ 'a', "all", NULL, "record without COMMAND, until -d or Ctrl-C", OPTS_FLAG, AT(all) },
+	{ 'p', "pid", "PID,...", "these processes and their descendants are the workload",
+	  OPTS_CALL, .take = add_pids },
+	{ 0, "cgroup", "PATH", "the processes of this cgroup are the workload", OPTS_TEXT,
+	  AT(o.cgroup) },
+	{ 0, "only", NULL, "keep events of the workload only, not of the whole system", OPTS_FLAG,
+	  AT(o.only) },
+	{ 'd', "duration", "DUR", "stop after this time: 250ms, 10s, 2m", OPTS_DURATION,
+	  AT(o.duration_ns), .min = 1, .refuse = "a recording of no time has nothing in it" },
+	{ 'u', "user", "USER", "run COMMAND as this user", OPTS_TEXT, AT(o.user) },
+	{ 0, "cmdlines", NULL,
+	  "keep the command lines of all processes, not just the workload's", OPTS_FLAG,
+	  AT(o.all_cmdlines) },
+	{ 0, "stacks", "SIZE|1/N",
+	  "record stacks of allocations of at least SIZE, or of every N-th (of a\nhook, on a "
+	  "CPU)",
+	  OPTS_CALL, .take = take_stacks },
+	{ 0, "note", "KEY=VALUE", "keep a remark with the trace; may be repeated", OPTS_CALL,
+	  AT(notes), add_note },
+	{ 0, "keep", "DUR|SIZE",
+	  "keep only the most recent part: 60s, 1GiB, or 60s,1GiB (the smaller of\nthe two); older "
+	  "chunk files are removed",
+	  OPTS_CALL, .take = add_keep },
+	{ 0, "trigger", "EXPR",
+	  "make a snapshot when this happens: spike>500MiB, io-latency>200ms,\n"
+	  "runq>50ms, loss>0, exit!=0; may be repeated",
+	  OPTS_CALL, AT(triggers), add_trigger },
+	{ 0, "trigger-max", "N", "at most so many snapshots by --trigger (default: 10)",
+	  OPTS_COUNT, AT(o.trigger_max), .min = 1,
+	  .refuse = "at least 1; leave --trigger out for none" },
+	{ 0, "mark-fd", "FD", "each line read from this descriptor is a mark", OPTS_CALL,
+	  .take = take_mark_fd },
+	{ 0, "ring-size", "SIZE",
+	  "size of each ring buffer, such as 16MiB; rounded up to a power of 2", OPTS_SIZE,
+	  AT(o.rings.bytes), .min = 4096, .max = 1ull << 30,
+	  .refuse = " is out of range; a ring buffer has 4KiB to 1GiB" },
+	{ 0, "rings", "N|cpu|cache",
+	  "ring buffers: a number, one per CPU or one per last-level cache\n"
+	  "(default: cpu; on more than 16 CPUs, one per 8 that share a cache)",
+	  OPTS_CALL, AT(o.rings), take_rings },
+	{ 0, "level", "N", "zstd compression level, 1 to 19 (default: 1); 0: none", OPTS_COUNT,
+	  AT(level), .max = 19, .refuse = " is out of range; 0 to 19" },
+	{ 0, "max-overhead", "PCT",
+	  "turn sources off while recording costs more than this share of the\n"
+	  "machine's CPU time, such as 2 or 0.5 (percent); reports mark the gap",
+	  OPTS_CALL, AT(o.budget_ppm), take_overhead },
+	{ 0, "btf", "FILE", "the kernel's BTF, where /sys/kernel/btf/vmlinux is not available",
+	  OPTS_TEXT, AT(o.btf_file) },
+	{ 'f', "force", NULL, "replace TRACE.old when it exists", OPTS_FLAG, AT(o.force) },
+	{ 'q', "quiet", NULL, "print no status and no closing line", OPTS_FLAG, AT(quiet) },
+	{ 0, "status", NULL,
+	  "draw the live status line even if COMMAND writes to the same\nterminal", OPTS_FLAG,
+	  AT(status) },
+	{ 0 },
+};
+
+const struct opts_command record_opts = {
+	.name = "record",
+	.about = "Record scheduling, memory and block I/O while a command runs.",
+	.synopsis = "[OPTIONS] [--] COMMAND [ARG...]\n"
+		    "       ebpfrec record [OPTIONS] -a | -p PID,... | --cgroup PATH | -d DUR",
+	.text = "The whole system is recorded; COMMAND (or -p, --cgroup) is marked as the "
+		"workload.\n"
+		"Recording ends when COMMAND ends, when -d is over, or at Ctrl-C; a second Ctrl-C\n"
+		"ends it at once. The exit status is COMMAND's, 126 or 127 if COMMAND could not "
+		"be\n"
+		"run, and 125 when recording failed. Recording needs root, or CAP_BPF and\n"
+		"CAP_PERFMON: see 'ebpfrec doctor'.\n",
+	.options = options,
+	.examples = "  ebpfrec record -- make -j2\n"
+		    "  ebpfrec record -d 10s -o night.ebpfrec\n"
+		    "  ebpfrec record -e sched,block -p 1234 -d 2m\n"
+		    "  ebpfrec record --only -u \"$USER\" -- ./benchmark --fast\n",
+	.bytes = sizeof(struct record),
+	.initial = &(const struct record){ .o.output = "trace.ebpfrec", .level = LEVEL_DEFAULT },
+	.done = done,
+	.rest = take_command,
+	.run = run,
+};

@@ -16,11 +16,6 @@
 #include "cmd/render/say.h"
 #include "cmd/report_answer.h"
 
-struct report_run {
-	struct report_options o;
-	struct trace *trace;
-};
-
 /* ---- following ---- */
 
 static volatile sig_atomic_t interrupted;
@@ -31,28 +26,26 @@ static void on_interrupt(int sig)
 }
 
 /* Reads what was recorded meanwhile. 0 or an exit status. */
-static int refresh(struct report_run *r)
+static int refresh(struct input *in)
 {
 	struct err e = { "" };
-	int c = trace_refresh(r->trace, &e);
+	int c = trace_refresh(in->trace, &e);
 
 	if (c == -ESTALE) { /* --keep removed its beginning */
-		trace_close(r->trace);
-		r->trace = NULL;
-		c = input_open(&r->o.in, false, &r->trace);
+		input_close(in);
+		c = input_open(in, false);
 	} else if (c) {
-		say_error("%s", err_text(&e, c));
-		c = EXIT_FAILED;
+		c = say_error("%s", err_text(&e, c));
 	}
-	if (!c && !trace_is_live(r->trace) && !trace_is_finished(r->trace))
-		say_note("%s: its recorder is gone", input_path(&r->o.in));
+	if (!c && !trace_is_live(in->trace) && !trace_is_finished(in->trace))
+		say_note("%s: its recorder is gone", input_path(in));
 	return c;
 }
 
-static int follow(struct report_run *r)
+static int follow(struct report_options *o)
 {
-	const struct timespec wait = { .tv_sec = (time_t)(r->o.follow_ns / UNITS_NS_PER_S),
-				       .tv_nsec = (long)(r->o.follow_ns % UNITS_NS_PER_S) };
+	const struct timespec wait = { .tv_sec = (time_t)(o->follow_ns / UNITS_NS_PER_S),
+				       .tv_nsec = (long)(o->follow_ns % UNITS_NS_PER_S) };
 	struct sigaction stop = { .sa_handler = on_interrupt };
 	const char *begin = isatty(STDOUT_FILENO) ? "\033[H\033[2J" : "";
 	int c;
@@ -60,60 +53,80 @@ static int follow(struct report_run *r)
 	sigaction(SIGINT, &stop, NULL);
 	for (;;) {
 		/* The first block comes after a second; until then there is nothing to show. */
-		if (trace_end_ns(r->trace) || !trace_is_live(r->trace)) {
+		if (trace_end_ns(o->in.trace) || !trace_is_live(o->in.trace)) {
 			/* A terminal is cleared; a file gets an empty line between answers. */
 			fputs(begin, stdout);
 			begin = *begin == '\033' ? begin : "\n";
-			c = report_answer(&r->o, r->trace);
+			c = report_answer(o);
 			fflush(stdout);
 			if (c || ferror(stdout))
 				return c;
 		}
-		if (!trace_is_live(r->trace) || interrupted)
+		if (!trace_is_live(o->in.trace) || interrupted)
 			return 0;
 		nanosleep(&wait, NULL);
 		if (interrupted)
 			return 0;
-		c = refresh(r);
+		c = refresh(&o->in);
 		if (c)
 			return c;
 	}
 }
 
-static int report_hosts(struct report_run *r)
+static int report_hosts(struct report_options *o)
 {
-	uint64_t limit =
-		r->o.has_limit || r->o.in.format != RENDER_TABLE ? r->o.q.limit : REPORT_TABLE_ROWS;
+	uint64_t limit = o->has_limit || o->in.format != RENDER_TABLE ? o->q.limit :
+									REPORT_TABLE_ROWS;
 	struct hosts h;
-	int c = hosts_open(&h, &r->o.in, r->o.paths, r->o.path_cnt);
+	int c = hosts_open(&h, &o->in, o->paths.v, o->paths.cnt);
 
 	if (c)
 		return c;
-	c = hosts_window(&h, &r->o.in, &report_opts, r->o.q.every_ns, report_needs(r->o.q.view));
+	c = hosts_window(&h, &o->in, o->q.every_ns, report_needs(o->q.view));
 	if (!c)
-		c = hosts_report(&h, &r->o.in, &report_opts, r->o.view, &r->o.q, limit);
+		c = hosts_report(&h, &o->in, o->view, &o->q, limit);
 	hosts_close(&h);
 	return c;
 }
 
-static int report(struct report_run *r)
+static int run(void *job)
 {
-	int c = input_open(&r->o.in, !r->o.follow_ns, &r->trace);
+	struct report_options *o = job;
+	int c = report_options_check(o);
 
+	if (!c && o->paths.cnt > 1)
+		return report_hosts(o);
 	if (!c)
-		c = r->o.follow_ns ? follow(r) : report_answer(&r->o, r->trace);
-	trace_close(r->trace);
-	return c;
+		c = input_open(&o->in, !o->follow_ns);
+	if (c)
+		return c;
+	return o->follow_ns ? follow(o) : report_answer(o);
 }
 
-int cmd_report(int argc, char **argv)
-{
-	struct report_run r = { 0 };
-	bool is_done;
-	int status = report_options_take(&r.o, argc, argv, &is_done);
-
-	if (!is_done)
-		status = r.o.path_cnt > 1 ? report_hosts(&r) : report(&r);
-	report_options_done(&r.o);
-	return status;
-}
+const struct opts_command report_opts = {
+	.name = "report",
+	.about = "Answer a question about a window of a trace.",
+	.synopsis = "[-i TRACE] [VIEW] [OPTIONS]",
+	.text = "'ebpfrec report --list' shows the values of VIEW; the default is summary.\n"
+		"Tables are for reading. csv and json hold all rows as raw numbers, with the unit "
+		"in\n"
+		"the column's name. folded, for the views stacks and leaks, is for flame graph "
+		"tools.\n"
+		"Several traces (-i again, or names after the options) share one axis of "
+		"wall-clock\n"
+		"time; rows then begin with the host.\n",
+	.options = report_options,
+	.examples = "  ebpfrec report\n"
+		    "  ebpfrec report cpu --from 1.5s --to 3s\n"
+		    "  ebpfrec report cpu --every 100ms --format csv > cpu.csv\n"
+		    "  ebpfrec report alloc --by process --from 2s --to 2.1s\n"
+		    "  ebpfrec report io --every 1s --by device --format csv\n"
+		    "  ebpfrec report cpu --from -10s --follow\n"
+		    "  ebpfrec report --phases --during make\n"
+		    "  ebpfrec report cpu --every 1s --format csv -i *.ebpfrec\n",
+	.bytes = sizeof(struct report_options),
+	.initial = &(const struct report_options){ .in.quick = true },
+	.done = report_options_done,
+	.operand = report_options_operand,
+	.run = run,
+};

@@ -14,13 +14,91 @@
 
 #define STATEMENT_MAX (1 << 20)
 
+struct sql {
+	struct input in;
+	const char *statement;
+	char *from_stdin;
+};
+
 static const struct opts_option options[] = {
-	INPUT_OPTION_TRACE,
-	INPUT_OPTION_FORMAT,
-	INPUT_OPTION_NO_INDEX,
-	{ 'l', 'l', "list", NULL, "list the tables" },
+	INPUT_OPTION_TRACE(struct sql, in),
+	INPUT_OPTION_FORMAT(struct sql, in),
+	INPUT_OPTION_NO_INDEX(struct sql, in),
+	{ 'l', "list", NULL, "list the tables", OPTS_CALL, .take = input_list_tables },
 	{ 0 },
 };
+
+static int take_statement(void *job, const char *value)
+{
+	struct sql *q = job;
+
+	if (q->statement)
+		return opts_usage_error("more than one statement; put the whole statement in "
+					"quotes");
+	q->statement = value;
+	return 0;
+}
+
+/* All of stdin, NUL-terminated. EXIT_FAILED: the error is printed. */
+static int read_statement(struct sql *q)
+{
+	char *text = q->from_stdin = malloc(STATEMENT_MAX + 1);
+	size_t n;
+
+	if (!text)
+		return say_error("out of memory");
+	n = fread(text, 1, STATEMENT_MAX + 1, stdin);
+	if (ferror(stdin))
+		return say_error("stdin: %s", strerror(errno));
+	if (n > STATEMENT_MAX)
+		return say_error("stdin: longer than 1 MiB, which is no statement");
+	if (memchr(text, '\0', n))
+		return say_error("stdin: has a NUL byte, which is no statement");
+	text[n] = '\0';
+	q->statement = text;
+	return 0;
+}
+
+static int answer(struct sql *q)
+{
+	struct err e = { "" };
+	struct render *r;
+	int c = input_open(&q->in, true);
+
+	if (c)
+		return c;
+	r = input_render(&q->in, 0, false, NULL);
+	if (!r)
+		return EXIT_FAILED;
+	c = input_analysis(&q->in);
+	if (!c)
+		c = analysis_sql(q->in.analysis, q->statement, render_sink(r), &e);
+	c = input_status(c, &e);
+	input_note_damage(&q->in);
+	render_free(r);
+	return c;
+}
+
+static int run(void *job)
+{
+	struct sql *q = job;
+	int c = 0;
+
+	if (!q->statement)
+		return opts_usage_error("no statement; give one in quotes, or - to read it from "
+					"stdin");
+	if (!strcmp(q->statement, "-"))
+		c = read_statement(q);
+	return c ? c : answer(q);
+}
+
+static void done(void *job)
+{
+	struct sql *q = job;
+
+	input_close(&q->in);
+	free(q->from_stdin);
+}
 
 const struct opts_command sql_opts = {
 	.name = "sql",
@@ -35,107 +113,9 @@ const struct opts_command sql_opts = {
 	.examples = "  ebpfrec sql --list\n"
 		    "  ebpfrec sql 'SELECT pid, comm, cmdline FROM processes ORDER BY start_ns'\n"
 		    "  ebpfrec sql --format csv - < question.sql > answer.csv\n",
+	.bytes = sizeof(struct sql),
+	.initial = &(const struct sql){ .in.quick = true },
+	.done = done,
+	.operand = take_statement,
+	.run = run,
 };
-
-static int list_tables(void)
-{
-	const struct schema_table *tables;
-	unsigned int cnt = schema_tables(&tables);
-
-	for (unsigned int i = 0; i < cnt; i++)
-		printf("%-16s %s\n", tables[i].name, tables[i].doc);
-	return 0;
-}
-
-/* All of stdin, NUL-terminated; the caller frees it. NULL: the error is printed. */
-static char *read_statement(void)
-{
-	char *text = malloc(STATEMENT_MAX + 1);
-	size_t n;
-
-	if (!text) {
-		say_error("out of memory");
-		return NULL;
-	}
-	n = fread(text, 1, STATEMENT_MAX + 1, stdin);
-	if (ferror(stdin) || n > STATEMENT_MAX || memchr(text, '\0', n)) {
-		say_error("stdin: %s", ferror(stdin) ? strerror(errno)
-				       : n > STATEMENT_MAX
-					       ? "longer than 1 MiB, which is no statement"
-					       : "has a NUL byte, which is no statement");
-		free(text);
-		return NULL;
-	}
-	text[n] = '\0';
-	return text;
-}
-
-static int run(struct input *in, const char *statement)
-{
-	struct analysis *a = NULL;
-	struct trace *t = NULL;
-	struct err e = { "" };
-	struct render *r;
-	int c;
-
-	c = input_open(in, true, &t);
-	if (c)
-		return c;
-	r = input_render(in, 0, false);
-	if (!r) {
-		trace_close(t);
-		return EXIT_FAILED;
-	}
-	c = input_analysis(in, t, &a);
-	if (!c)
-		c = analysis_sql(a, statement, render_sink(r), &e);
-	if (c < 0)
-		c = input_failed(c, &e);
-	input_note_damage(in, t);
-	render_free(r);
-	analysis_close(a);
-	trace_close(t);
-	return c;
-}
-
-int cmd_sql(int argc, char **argv)
-{
-	struct input in = { .format = RENDER_TABLE, .quick = true };
-	const char *value, *statement = NULL;
-	char *from_stdin = NULL;
-	struct opts o;
-	int id, c;
-
-	opts_init(&o, &sql_opts, argc, argv);
-	while ((id = opts_next(&o, &value)) != OPTS_END) {
-		if (id == OPTS_HELP)
-			return 0;
-		if (id == OPTS_BAD)
-			return EXIT_USAGE;
-		if (id == 'l')
-			return list_tables();
-		if (id == OPTS_OPERAND && statement)
-			return opts_usage_error(
-				&sql_opts,
-				"more than one statement; put the whole statement in quotes");
-		if (id == OPTS_OPERAND) {
-			statement = value;
-			continue;
-		}
-		c = input_take(&in, &sql_opts, id, value);
-		if (c)
-			return c;
-	}
-	if (!statement)
-		return opts_usage_error(
-			&sql_opts, "no statement; give one in quotes, or - to read it from stdin");
-	if (!strcmp(statement, "-")) {
-		from_stdin = read_statement();
-		if (!from_stdin)
-			return EXIT_FAILED;
-		statement = from_stdin;
-	}
-	c = run(&in, statement);
-	free(from_stdin);
-	return c;
-}

@@ -27,12 +27,14 @@ enum disclosed_class {
 struct disclosed {
 	char **strings[DISCLOSED_CLASS_CNT];	/* sorted, each once */
 	size_t cnt[DISCLOSED_CLASS_CNT], cap[DISCLOSED_CLASS_CNT];
+	int error;	/* the first one stays */
 };
 
 /* "process names" */
 const char *disclosed_class_name(enum disclosed_class c);
 
-int disclosed_collect(struct disclosed *ret, const struct trace *t);
+/* Free with disclosed_done() in any case. */
+int disclosed_collect(struct disclosed *d, const struct trace *t);
 void disclosed_done(struct disclosed *d);
 
 #endif /* DISCLOSED_H */

@@ -21,98 +21,55 @@
 #include "store/bundle_reader.h"
 #include "symbol/elf_symbols.h"
 
-static const struct cmd commands[] = {
-	{ &record_opts, cmd_record }, { &report_opts, cmd_report }, { &sql_opts, cmd_sql },
-	{ &export_opts, cmd_export }, { &info_opts, cmd_info },	    { &check_opts, cmd_check },
-	{ &repair_opts, cmd_repair }, { &redact_opts, cmd_redact },
-	{ &snapshot_opts, cmd_snapshot },
-	{ &mark_opts, cmd_mark },     { &diff_opts, cmd_diff },	    { &cut_opts, cmd_cut },
-	{ &bundle_opts, cmd_bundle },
-	{ &doctor_opts, cmd_doctor },
+static const struct opts_command *const commands[] = {
+	&record_opts, &report_opts,   &sql_opts,  &export_opts, &info_opts, &check_opts,
+	&repair_opts, &redact_opts,   &snapshot_opts, &mark_opts, &diff_opts, &cut_opts,
+	&bundle_opts, &doctor_opts,
 };
 
 #define COMMAND_CNT (sizeof(commands) / sizeof(commands[0]))
-
-static const struct opts_option options[] = {
-	{ 'V', 'V', "version", NULL, "show the version, and those of the libraries" },
-	{ 0 },
-};
-
-static const struct opts_command main_opts = {
-	.about = "Records every context switch, allocation and block request while a workload "
-		 "runs,\n"
-		 "and answers questions about any window of it afterwards.",
-	.synopsis = "COMMAND [OPTIONS]",
-	.options = options,
-	.examples = "  ebpfrec record -- make -j2\n"
-		    "  ebpfrec report cpu --from 1.5s --to 3s\n"
-		    "  ebpfrec export --to csv -o out/\n",
-	.operand_ends = true,
-};
 
 static void print_commands(FILE *f)
 {
 	fprintf(f, "\nCommands:\n");
 	for (unsigned int i = 0; i < COMMAND_CNT; i++)
-		fprintf(f, "  %-10s %s\n", commands[i].opts->name, commands[i].opts->about);
+		fprintf(f, "  %-10s %s\n", commands[i]->name, commands[i]->about);
 	fprintf(f, "  %-10s %s\n  %-10s %s\n", "help", "Show the help of a command.", "version",
 		"Show the version.");
 	fprintf(f, "\n'ebpfrec COMMAND --help' and 'man ebpfrec-COMMAND' say more.\n");
 }
 
-static int print_help(void)
+static void print_more_help(void)
 {
-	opts_print_help(&main_opts);
 	print_commands(stdout);
-	return 0;
 }
 
-static int print_version(void)
+static int take_version(void *field, const char *value, struct err *e)
 {
 	printf("ebpfrec %s\n"
 	       "trace format %d, libbpf %s, libelf 0.%u, zstd %s, SQLite %s, libzip %s\n",
 	       EBPFREC_VERSION, CHUNK_VERSION, probe_library_version() + 1, elf_symbols_library(),
 	       zpack_library_version(), analysis_library_version(),
 	       bundle_library_version() ? bundle_library_version() : "(without)");
-	return 0;
+	return OPTS_LEAVE;
 }
 
-static const struct cmd *find_command(const char *name)
+static const struct opts_command *find_command(const char *name)
 {
 	for (unsigned int i = 0; i < COMMAND_CNT; i++) {
-		if (!strcmp(commands[i].opts->name, name))
-			return &commands[i];
+		if (!strcmp(commands[i]->name, name))
+			return commands[i];
 	}
 	return NULL;
 }
 
 static int unknown_command(const char *name)
 {
-	const char *names[COMMAND_CNT + 2];
-	int near;
+	const char *names[COMMAND_CNT + 2] = { [COMMAND_CNT] = "help", "version" };
 
 	for (unsigned int i = 0; i < COMMAND_CNT; i++)
-		names[i] = commands[i].opts->name;
-	names[COMMAND_CNT] = "help";
-	names[COMMAND_CNT + 1] = "version";
-	near = nearest_find(name, names, COMMAND_CNT + 2);
-	if (near >= 0)
-		return opts_usage_error(&main_opts, "unknown command '%s'; did you mean '%s'?",
-					name, names[near]);
-	return opts_usage_error(&main_opts, "unknown command '%s'", name);
-}
-
-static int help(int argc, char **argv)
-{
-	const struct cmd *c;
-
-	if (argc < 2)
-		return print_help();
-	c = find_command(argv[1]);
-	if (!c)
-		return unknown_command(argv[1]);
-	opts_print_help(c->opts);
-	return 0;
+		names[i] = commands[i]->name;
+	return opts_unknown("command", "", name, names, COMMAND_CNT + 2, "", "");
 }
 
 /*
@@ -128,38 +85,49 @@ static bool give_up_gained(void)
 	return !err;
 }
 
-static int run(int argc, char **argv)
-{
-	const struct cmd *c;
-	const char *value;
-	struct opts o;
-	int id;
+static const struct opts_option options[] = {
+	{ 'V', "version", NULL, "show the version, and those of the libraries", OPTS_CALL,
+	  .take = take_version },
+	{ 0 },
+};
 
-	opts_init(&o, &main_opts, argc, argv);
-	while ((id = opts_next(&o, &value)) != OPTS_END) {
-		if (id == OPTS_BAD)
-			return EXIT_USAGE;
-		/* opts printed the options; the commands are main's to tell */
-		if (id == OPTS_HELP)
-			print_commands(stdout);
-		return id == OPTS_HELP ? 0 : print_version();
-	}
-	if (o.next >= argc) {
+static int run(void *job, char **argv, char **words);
+
+static const struct opts_command main_opts = {
+	.about = "Records every context switch, allocation and block request while a workload "
+		 "runs,\n"
+		 "and answers questions about any window of it afterwards.",
+	.synopsis = "COMMAND [OPTIONS]",
+	.options = options,
+	.examples = "  ebpfrec record -- make -j2\n"
+		    "  ebpfrec report cpu --from 1.5s --to 3s\n"
+		    "  ebpfrec export --to csv -o out/\n",
+	.more_help = print_more_help,
+	.rest = run,
+};
+
+/* words: the command's name and all that follows it. */
+static int run(void *job, char **argv, char **words)
+{
+	bool help = *words && !strcmp(words[0], "help");
+	const struct opts_command *c;
+
+	if (!*words) {
 		fprintf(stderr, "Usage: ebpfrec %s\n", main_opts.synopsis);
 		print_commands(stderr);
 		return EXIT_USAGE;
 	}
-	argc -= o.next;
-	argv += o.next;
-	if (!strcmp(argv[0], "help"))
-		return help(argc, argv);
-	if (!strcmp(argv[0], "version"))
-		return print_version();
-	c = find_command(argv[0]);
+	if (!strcmp(words[0], "version"))
+		return take_version(NULL, NULL, NULL);
+	c = help && !words[1] ? &main_opts : find_command(words[help]);
 	if (!c)
-		return unknown_command(argv[0]);
-	return c->opts == &record_opts || c->opts == &doctor_opts || give_up_gained() ?
-		       c->run(argc, argv) : EXIT_FAILED;
+		return unknown_command(words[help]);
+	if (help) {
+		opts_print_help(c);
+		return 0;
+	}
+	return c == &record_opts || c == &doctor_opts || give_up_gained() ?
+		       opts_run(c, words) : EXIT_FAILED;
 }
 
 /* What is still in stdio's buffer goes out now, and may fail now. */
@@ -182,13 +150,12 @@ static int close_stdout(int status)
 
 int main(int argc, char **argv)
 {
+	char nothing;
 	int status;
 
-	if (geteuid() != getuid() || getegid() != getgid()) {
-		say_error("not to be installed setuid or setgid; give it capabilities: setcap "
-			  "cap_bpf,cap_perfmon+ep");
-		return EXIT_FAILED;
-	}
-	status = run(argc, argv);
-	return close_stdout(status);
+	if (geteuid() != getuid() || getegid() != getgid())
+		return say_error("not to be installed setuid or setgid; give it capabilities: "
+				 "setcap cap_bpf,cap_perfmon+ep");
+	status = argc ? opts_parse(&main_opts, &nothing, argv) : run(NULL, argv, argv);
+	return close_stdout(status == OPTS_LEAVE ? 0 : status);
 }

@@ -10,22 +10,18 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/atomic_output.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/input/phases.h"
 #include "cmd/input/timeexpr.h"
-#include "cmd/render/progress.h"
 #include "cmd/render/say.h"
 #include "cmd/render/sparkline.h"
 
 struct answer {
 	struct report_options *o;
-	struct trace *trace;
-	const struct row_sink *next; /* the renderer */
+	const struct trace *trace;
 	struct sparkline *drawing; /* NULL: none is made */
 	char missing[400]; /* what the window lacks; empty: nothing */
-	bool has_heading;
 };
 
 /*
@@ -50,7 +46,7 @@ static const char *cut_note(const struct answer *r)
 	return NULL;
 }
 
-static void print_heading(const struct answer *r)
+static void print_table_heading(const struct answer *r)
 {
 	uint64_t start = trace_start_ns(r->trace);
 	char from[UNITS_TEXT_MAX], to[UNITS_TEXT_MAX], len[UNITS_TEXT_MAX];
@@ -68,140 +64,80 @@ static void print_heading(const struct answer *r)
 	       timeexpr_format_real(wall, trace_real_ns(r->trace, r->o->q.from_ns), 1),
 	       r->missing[0] ? "INCOMPLETE: " : "complete", r->missing);
 	if (r->o->view->notes && r->o->view->notes[0])
-		render_wrap(stdout, r->o->view->notes, input_wrap_width());
+		render_wrap(stdout, r->o->view->notes, input_terminal_width());
 	if (cut_note(r))
 		printf("%s\n", cut_note(r));
 	printf("\n");
 }
 
-/*
- * The sink between analysis and renderer prints the heading before the first row, and not earlier:
- * a refused request prints its error alone.
- */
-static void print_heading_once(struct answer *r)
+/* With csv and json, the heading is a note. */
+static void print_heading(void *ctx)
 {
-	if (r->has_heading)
+	const struct answer *r = ctx;
+
+	if (r->o->in.format == RENDER_TABLE) {
+		print_table_heading(r);
 		return;
-	r->has_heading = true;
-	if (r->o->in.format == RENDER_TABLE)
-		print_heading(r);
-	else if (r->missing[0])
+	}
+	if (r->missing[0])
 		say_note("%s: the window is incomplete: %s", input_path(&r->o->in), r->missing);
-	if (r->o->in.format != RENDER_TABLE && cut_note(r))
+	if (cut_note(r))
 		say_note("%s: %s", input_path(&r->o->in), cut_note(r));
 }
 
-static int heading_begin(void *ctx, unsigned int col_cnt, const char *const *names)
+static int write_db(struct report_options *o)
 {
-	struct answer *r = ctx;
-
-	print_heading_once(r);
-	if (r->drawing && sparkline_begin(r->drawing, col_cnt, names) < 0)
-		return -ENOMEM;
-	return r->next->begin(r->next->ctx, col_cnt, names);
-}
-
-static int heading_row(void *ctx, const struct value *values)
-{
-	const struct answer *r = ctx;
-
-	if (r->drawing && sparkline_row(r->drawing, values) < 0)
-		return -ENOMEM;
-	return r->next->row(r->next->ctx, values);
-}
-
-static int heading_end(void *ctx)
-{
-	const struct answer *r = ctx;
-
-	return r->next->end(r->next->ctx);
-}
-
-static int heading_section(void *ctx, const char *title)
-{
-	struct answer *r = ctx;
-
-	print_heading_once(r);
-	return r->next->section(r->next->ctx, title);
-}
-
-static void db_progress(void *ctx, uint64_t rows, uint64_t all_rows)
-{
-	progress_show(ctx, "sqlite", rows, all_rows, "rows");
-}
-
-static int write_db(const struct answer *r, struct analysis *a)
-{
-	struct progress progress = { 0 };
-	const struct export_request x = {
-		.path = r->o->db,
-		.from_ns = r->o->q.from_ns,
-		.to_ns = r->o->q.to_ns,
-		.force = r->o->force,
-		.progress = isatty(STDERR_FILENO) ? db_progress : NULL,
-		.ctx = &progress,
+	struct export_request x = {
+		.path = o->db, .from_ns = o->q.from_ns, .to_ns = o->q.to_ns, .force = o->force
 	};
-	struct err e = { "" };
 	uint64_t rows;
-	int c;
 
-	atomic_output_catch_signals();
-	c = analysis_export_sqlite(a, &x, &rows, &e);
-	progress_erase(&progress);
-	return c ? input_failed(c, &e) : 0;
+	return input_export_sqlite(&o->in, &x, isatty(STDERR_FILENO), &rows);
+}
+
+/* What a view needs, apart from class task, and the column that is drawn, if it has a picture. */
+static const struct view_facts {
+	const char *view;
+	struct input_needs needs;
+	const char *drawn;
+} view_facts[] = {
+	{ "summary", { INPUT_ALL, INPUT_SOURCES_SUMMARY }, NULL },
+	{ "totals",
+	  { INPUT_ALL, "sched.switch,sched.wakeup,alloc.rss,alloc.slab,alloc.page,block" }, NULL },
+	{ "cpu", { INPUT_SCHED | INPUT_NO_WAKEUPS, "sched.switch" }, "util_pct" },
+	{ "sched", { INPUT_SCHED | INPUT_NO_IRQS, "sched.switch,sched.wakeup" }, "wait_ns" },
+	{ "irq", { INPUT_SCHED | INPUT_NO_WAKEUPS, "sched.irq" }, "util_pct" },
+	{ "preempts", { INPUT_SCHED | INPUT_NO_WAKEUPS | INPUT_NO_IRQS, "sched.switch" },
+	  "preempts" },
+	{ "timeline", { INPUT_SCHED | INPUT_NO_IRQS, "sched.switch,sched.wakeup" }, "busy_pct" },
+	{ "alloc", { INPUT_ALLOC | INPUT_LEVELS, "alloc" }, "alloc_bytes" },
+	{ "memory", { INPUT_ALLOC | INPUT_LEVELS, "alloc.rss" }, "rss_bytes" },
+	{ "spikes", { INPUT_ALLOC, "alloc" }, NULL },
+	{ "leaks", { INPUT_ALLOC, "alloc" }, NULL },
+	{ "lifetimes", { INPUT_ALLOC, "alloc" }, NULL },
+	{ "sizes", { INPUT_ALLOC, "alloc" }, "bytes" },
+	{ "stacks", { INPUT_ALLOC, "alloc" }, NULL },
+	{ "io", { INPUT_BLOCK, "block" }, "bytes_per_s" },
+	{ "latency", { INPUT_BLOCK, "block" }, NULL },
+	{ "devices", { INPUT_BLOCK, "block" }, "depth_avg" },
+	{ "pattern", { INPUT_BLOCK, "block" }, NULL },
+};
+
+static struct view_facts facts_of(const char *view)
+{
+	for (unsigned int i = 0; i < sizeof(view_facts) / sizeof(view_facts[0]); i++)
+		if (!strcmp(view, view_facts[i].view))
+			return view_facts[i];
+	return (struct view_facts){ .needs.classes = INPUT_ALL };
 }
 
 /* Every view needs class task: names are lost with its events. */
 struct input_needs report_needs(const char *view)
 {
-	static const struct {
-		const char *view;
-		struct input_needs needs;
-	} table[] = {
-		{ "summary", { INPUT_ALL, INPUT_SOURCES_SUMMARY } },
-		{ "totals",
-		  { INPUT_ALL,
-		    "sched.switch,sched.wakeup,alloc.rss,alloc.slab,alloc.page,block" } },
-		{ "cpu", { INPUT_SCHED | INPUT_NO_WAKEUPS, "sched.switch" } },
-		{ "sched", { INPUT_SCHED | INPUT_NO_IRQS, "sched.switch,sched.wakeup" } },
-		{ "irq", { INPUT_SCHED | INPUT_NO_WAKEUPS, "sched.irq" } },
-		{ "preempts", { INPUT_SCHED | INPUT_NO_WAKEUPS | INPUT_NO_IRQS, "sched.switch" } },
-		{ "timeline", { INPUT_SCHED | INPUT_NO_IRQS, "sched.switch,sched.wakeup" } },
-		{ "alloc", { INPUT_ALLOC | INPUT_LEVELS, "alloc" } },
-		{ "memory", { INPUT_ALLOC | INPUT_LEVELS, "alloc.rss" } },
-		{ "spikes", { INPUT_ALLOC, "alloc" } },
-		{ "leaks", { INPUT_ALLOC, "alloc" } },
-		{ "lifetimes", { INPUT_ALLOC, "alloc" } },
-		{ "sizes", { INPUT_ALLOC, "alloc" } },
-		{ "stacks", { INPUT_ALLOC, "alloc" } },
-		{ "io", { INPUT_BLOCK, "block" } },
-		{ "latency", { INPUT_BLOCK, "block" } },
-		{ "devices", { INPUT_BLOCK, "block" } },
-		{ "pattern", { INPUT_BLOCK, "block" } },
-	};
+	struct input_needs needs = facts_of(view).needs;
 
-	for (unsigned int i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-		if (!strcmp(view, table[i].view))
-			return (struct input_needs){ table[i].needs.classes | INPUT_TASK,
-						     table[i].needs.sources };
-	}
-	return (struct input_needs){ .classes = INPUT_ALL };
-}
-
-/* The column that is drawn. NULL: the view has no picture. */
-static const char *drawn_column(const char *view)
-{
-	static const char *const table[][2] = {
-		{ "cpu", "util_pct" },	    { "irq", "util_pct" },	  { "sched", "wait_ns" },
-		{ "alloc", "alloc_bytes" }, { "io", "bytes_per_s" },	  { "memory", "rss_bytes" },
-		{ "timeline", "busy_pct" }, { "devices", "depth_avg" }, { "sizes", "bytes" },
-		{ "preempts", "preempts" },
-	};
-
-	for (unsigned int i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-		if (!strcmp(view, table[i][0]))
-			return table[i][1];
-	return NULL;
+	needs.classes |= INPUT_TASK;
+	return needs;
 }
 
 static int begin_drawing(struct answer *r, uint64_t limit)
@@ -210,8 +146,8 @@ static int begin_drawing(struct answer *r, uint64_t limit)
 	uint64_t from = r->o->q.from_ns > start ? r->o->q.from_ns : start,
 		 to = r->o->q.to_ns < end ? r->o->q.to_ns : end;
 	struct sparkline_options o = {
-		.metric = drawn_column(r->o->q.view), .every_ns = r->o->q.every_ns, .limit = limit,
-		.width = input_terminal_width(), .utf8 = input_speaks_utf8(),
+		.metric = facts_of(r->o->q.view).drawn, .every_ns = r->o->q.every_ns, .limit = limit,
+		.width = input_terminal_width() ?: 80, .utf8 = input_speaks_utf8(),
 	};
 
 	if (r->o->in.format != RENDER_TABLE || !r->o->q.every_ns || !o.metric || from >= to ||
@@ -223,63 +159,55 @@ static int begin_drawing(struct answer *r, uint64_t limit)
 	return r->drawing ? 0 : -ENOMEM;
 }
 
-static int run(struct answer *r, struct analysis *a)
+static int run(struct answer *r)
 {
-	struct row_sink sink = {
-		.ctx = r, .begin = heading_begin, .row = heading_row, .end = heading_end
-	};
-	uint64_t limit = r->o->has_limit ? r->o->q.limit : REPORT_TABLE_ROWS;
+	struct render_options more = { .heading = print_heading, .ctx = r };
+	struct report_options *o = r->o;
+	uint64_t limit = o->has_limit ? o->q.limit : REPORT_TABLE_ROWS;
+	struct analysis *a = o->in.analysis;
 	struct err e = { "" };
 	struct render *out;
 	int c;
 
-	c = input_window(&r->o->in, &report_opts, r->trace, &r->o->q.from_ns, &r->o->q.to_ns);
-	if (!c) {
-		input_verify(r->trace, a, r->o->q.from_ns, r->o->q.to_ns);
-		input_note_damage(&r->o->in, r->trace);
-	}
-	if (!c && r->o->db)
-		c = write_db(r, a);
+	c = input_window(&o->in, &o->q.from_ns, &o->q.to_ns);
+	if (!c)
+		input_verify(&o->in, o->q.from_ns, o->q.to_ns);
+	if (!c && o->db)
+		c = write_db(o);
+	if (!c)
+		c = input_status(begin_drawing(r, limit), NULL);
 	if (c)
 		return c;
 	/* A table counts the rows it leaves out, so it has to see all of them. */
-	if (r->o->in.format == RENDER_TABLE)
-		r->o->q.limit = 0;
+	if (o->in.format == RENDER_TABLE)
+		o->q.limit = 0;
 	/* A section of the summary does not stop at ten rows before they are counted either. */
-	if (r->o->has_limit)
-		r->o->q.summary_rows = r->o->q.limit ? (int64_t)(r->o->q.limit & INT64_MAX) : -1;
-	out = input_render(&r->o->in, limit, true);
+	if (o->has_limit)
+		o->q.summary_rows = o->q.limit ? (int64_t)(o->q.limit & INT64_MAX) : -1;
+	more.also = r->drawing ? sparkline_sink(r->drawing) : NULL;
+	out = input_render(&o->in, limit, true, &more);
 	if (!out)
 		return EXIT_FAILED;
-	input_is_complete(r->trace, report_needs(r->o->q.view), r->o->q.from_ns, r->o->q.to_ns,
-			  r->missing, sizeof(r->missing));
-	r->next = render_sink(out);
-	if (r->next->section)
-		sink.section = heading_section;
-	c = begin_drawing(r, limit);
-	if (!c)
-		c = r->o->phases ? phases_report(a, r->trace, &r->o->q, &sink, &e)
-			      : analysis_report(a, &r->o->q, &sink, &e);
+	input_is_complete(r->trace, report_needs(o->q.view), o->q.from_ns, o->q.to_ns, r->missing,
+			  sizeof(r->missing));
+	c = o->phases ? phases_report(a, r->trace, &o->q, render_sink(out), &e) :
+			analysis_report(a, &o->q, render_sink(out), &e);
 	render_free(out);
 	if (!c && r->drawing)
 		sparkline_print(r->drawing, stdout);
-	sparkline_free(r->drawing);
-	r->drawing = NULL;
-	/* Only the view knows the names of its columns. */
-	if (c == -EINVAL && !strncmp(e.text, "--", 2))
-		return opts_usage_error(&report_opts, "%s", e.text);
-	return c ? input_failed(c, &e) : 0;
+	return input_report_status(c, &e);
 }
 
-int report_answer(struct report_options *o, struct trace *t)
+int report_answer(struct report_options *o)
 {
-	struct answer r = { .o = o, .trace = t };
-	struct analysis *a = NULL;
-	int c = input_analysis(&o->in, t, &a);
+	struct answer r = { .o = o, .trace = o->in.trace };
+	int c = input_analysis(&o->in);
 
 	if (!c)
-		c = run(&r, a);
-	input_note_damage(&o->in, t);
-	analysis_close(a);
+		c = run(&r);
+	sparkline_free(r.drawing);
+	input_note_damage(&o->in);
+	analysis_close(o->in.analysis);
+	o->in.analysis = NULL;
 	return c;
 }

@@ -12,7 +12,7 @@
 /* What a view is made of: it is complete when nothing of that was lost. */
 struct input_needs report_needs(const char *view);
 
-/* Answers o about t, to stdout. 0 or an exit status. */
-int report_answer(struct report_options *o, struct trace *t);
+/* Answers o about the trace open in it, to stdout. 0 or an exit status. */
+int report_answer(struct report_options *o);
 
 #endif /* REPORT_ANSWER_H */

@@ -10,11 +10,42 @@
 
 #include "cmd/cmd.h"
 #include "cmd/input/input.h"
-#include "cmd/input/nearest.h"
-#include "cmd/render/say.h"
 #include "record/session.h"
 
 #define WORDS_MAX 64
+
+/* "a; b" without saying a thing twice. */
+static void add_use(struct source *s, const char *use)
+{
+	size_t n = strlen(s->used_for);
+
+	if (use && *use && !strstr(s->used_for, use) && n + strlen(use) + 3 < sizeof(s->used_for))
+		snprintf(s->used_for + n, sizeof(s->used_for) - n, "%s%s", n ? "; " : "", use);
+}
+
+unsigned int sources_list(const struct source **ret)
+{
+	static struct source sources[WORDS_MAX];
+	const struct session_hook *hooks;
+	unsigned int hook_cnt = session_hooks(&hooks), cnt = 0;
+
+	memset(sources, 0, sizeof(sources));
+	for (unsigned int i = 0; i < hook_cnt; i++) {
+		struct source *s = sources;
+
+		while (s < sources + cnt && strcmp(s->name, hooks[i].source))
+			s++;
+		if (s == sources + WORDS_MAX)
+			continue;
+		cnt += s == sources + cnt;
+		s->name = hooks[i].source;
+		s->is_default |= hooks[i].is_default;
+		s->there_cnt += hooks[i].is_there;
+		add_use(s, hooks[i].used_for);
+	}
+	*ret = sources;
+	return cnt;
+}
 
 static bool is_known(const char *const *words, unsigned int cnt, const char *w, size_t len)
 {
@@ -31,15 +62,14 @@ static bool is_known(const char *const *words, unsigned int cnt, const char *w, 
  */
 static unsigned int list_words(const char **words, char store[WORDS_MAX][32])
 {
-	const struct session_hook *hooks;
-	unsigned int hook_cnt = session_hooks(&hooks), cnt = 0, stored = 0;
+	const struct source *sources;
+	unsigned int source_cnt = sources_list(&sources), cnt = 0, stored = 0;
 
-	for (unsigned int i = 0; i < hook_cnt && cnt + 2 < WORDS_MAX; i++) {
-		const char *name = hooks[i].source;
+	for (unsigned int i = 0; i < source_cnt && cnt + 2 < WORDS_MAX; i++) {
+		const char *name = sources[i].name;
 		size_t len = strcspn(name, ".");
 
-		if (!is_known(words, cnt, name, strlen(name)))
-			words[cnt++] = name;
+		words[cnt++] = name;
 		if (name[len] && len < sizeof(store[0]) && !is_known(words, cnt, name, len)) {
 			memcpy(store[stored], name, len);
 			store[stored][len] = '\0';
@@ -50,7 +80,7 @@ static unsigned int list_words(const char **words, char store[WORDS_MAX][32])
 	return cnt;
 }
 
-int sources_check(const char *list, const struct opts_command *command)
+int sources_check(const char *list)
 {
 	char store[WORDS_MAX][32], word[64];
 	const char *words[WORDS_MAX];
@@ -58,19 +88,12 @@ int sources_check(const char *list, const struct opts_command *command)
 
 	for (const char *p = list;; p++) {
 		size_t len = strcspn(p, ",");
-		int near;
 
 		if (!is_known(words, cnt, p, len)) {
 			snprintf(word, sizeof(word), "%.*s", (int)len, p);
-			near = nearest_find(word, words, cnt);
-			if (near >= 0)
-				return opts_usage_error(command,
-							"-e: unknown event '%s'; did you mean "
-							"'%s'? '-e list' shows what there is",
-							word, words[near]);
-			return opts_usage_error(
-				command, "-e: unknown event '%s'; '-e list' shows what there is",
-				word);
+			return opts_unknown("event", "-e: ", word, words, cnt,
+					    " '-e list' shows what there is",
+					    "; '-e list' shows what there is");
 		}
 		p += len;
 		if (!*p)
@@ -93,78 +116,29 @@ bool sources_need_workload(const char *list)
 	}
 }
 
-struct source {
-	const char *name;
-	bool is_default;
-	unsigned int hook_cnt, there_cnt;
-	char used_for[256];
-};
-
-/* "a; b" without saying a thing twice. */
-static void add_use(struct source *s, const char *use)
-{
-	size_t n = strlen(s->used_for);
-
-	if (use && *use && !strstr(s->used_for, use) && n + strlen(use) + 3 < sizeof(s->used_for))
-		snprintf(s->used_for + n, sizeof(s->used_for) - n, "%s%s", n ? "; " : "", use);
-}
-
-static unsigned int group(struct source *sources, unsigned int max)
-{
-	const struct session_hook *hooks;
-	unsigned int hook_cnt = session_hooks(&hooks), cnt = 0;
-
-	for (unsigned int i = 0; i < hook_cnt; i++) {
-		struct source *s = sources;
-
-		while (s < sources + cnt && strcmp(s->name, hooks[i].source))
-			s++;
-		if (s == sources + max)
-			continue;
-		if (s == sources + cnt) {
-			*s = (struct source){ .name = hooks[i].source,
-					      .is_default = hooks[i].is_default };
-			cnt++;
-		}
-		s->hook_cnt++;
-		s->there_cnt += hooks[i].is_there;
-		add_use(s, hooks[i].used_for);
-	}
-	return cnt;
-}
-
 int sources_print(void)
 {
 	static const char *const names[] = { "source", "default", "this kernel", "for" };
-	static struct source sources[WORDS_MAX]; /* 16 KiB: too much for a stack */
 	const struct input in = { .format = RENDER_TABLE };
-	unsigned int cnt = group(sources, WORDS_MAX);
-	struct render *r = input_render(&in, 0, true);
-	const struct row_sink *sink;
+	const struct source *sources;
+	unsigned int cnt = sources_list(&sources);
+	struct render *r = input_render(&in, 0, true, NULL);
 	int c;
 
 	if (!r)
 		return EXIT_FAILED;
-	sink = render_sink(r);
-	c = sink->begin(sink->ctx, 4, names);
-	for (unsigned int i = 0; !c && i < cnt; i++) {
+	render_begin(r, 4, names);
+	for (unsigned int i = 0; i < cnt; i++) {
 		const struct source *s = &sources[i];
-		const char *text[] = { s->name, s->is_default ? "yes" : "no",
-				       s->there_cnt ? "yes" : "NO", s->used_for };
-		struct value v[4];
 
-		for (unsigned int j = 0; j < 4; j++)
-			v[j] = (struct value){ .type = VALUE_TEXT,
-					       .text = text[j],
-					       .text_bytes = strlen(text[j]) };
-		c = sink->row(sink->ctx, v);
+		render_put(r, (struct value[]){ value_text(s->name),
+						value_text(s->is_default ? "yes" : "no"),
+						value_text(s->there_cnt ? "yes" : "NO"),
+						value_text(s->used_for) });
 	}
+	c = input_render_end(r, 0, NULL);
 	if (!c)
-		c = sink->end(sink->ctx);
-	render_free(r);
-	if (c)
-		return input_failed(c, NULL);
-	printf("\nA class names all its default sources: sched, alloc. 'all' is everything, task "
-	       "is always on.\n");
-	return 0;
+		printf("\nA class names all its default sources: sched, alloc. 'all' is "
+		       "everything, task is always on.\n");
+	return c;
 }

@@ -18,13 +18,11 @@
 
 #include "analyze/engine/analysis.h"
 #include "cmd/input/input.h"
-#include "cmd/input/opts.h"
 
 #define HOSTS_NAME_BYTES 80
 
 struct host {
 	struct input in;
-	struct trace *trace;
 	char name[HOSTS_NAME_BYTES];	/* host name in the trace, made unique: "db", "db#2" */
 	uint64_t from_ns, to_ns;	/* the window, CLOCK_MONOTONIC of that host */
 	/* added to instants of the trace (ns from its start) to give instants of the axis */
@@ -52,11 +50,11 @@ void hosts_close(struct hosts *h);
  * whole trace, from a full step of the axis on if every_ns is not 0. needs: for missing, as in
  * input_is_complete().
  */
-int hosts_window(struct hosts *h, const struct input *in, const struct opts_command *command,
-		 uint64_t every_ns, struct input_needs needs);
+int hosts_window(struct hosts *h, const struct input *in, uint64_t every_ns,
+		 struct input_needs needs);
 
 /* Writes one view of all traces as one table to stdout. limit: rows per host, 0 for all. */
-int hosts_report(struct hosts *h, const struct input *in, const struct opts_command *command,
-		 const struct report_view *view, const struct report_request *q, uint64_t limit);
+int hosts_report(struct hosts *h, const struct input *in, const struct report_view *view,
+		 const struct report_request *q, uint64_t limit);
 
 #endif /* HOSTS_H */

@@ -7,58 +7,68 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/atomic_output.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/render/say.h"
-#include "cmd/input/timeexpr.h"
 
 static const char *const class_names[] = { "task", "sched", "alloc", "block" };
 
 #define CLASS_CNT (sizeof(class_names) / sizeof(class_names[0]))
 
-int input_take(struct input *in, const struct opts_command *command, int id, const char *value)
+int input_take_path(void *input, const char *value, struct err *e)
 {
-	switch (id) {
-	case INPUT_OPT_TRACE:
-		if (in->path)
-			return opts_usage_error(
-				command, "-i: one trace at a time, and there are '%s' and '%s'",
-				in->path, value);
-		in->path = value;
-		return 0;
-	case INPUT_OPT_FROM:
-		in->from = value;
-		return 0;
-	case INPUT_OPT_TO:
-		in->to = value;
-		return 0;
-	case INPUT_OPT_DURING:
-		in->during = value;
-		return 0;
-	case INPUT_OPT_FORMAT:
-		if (render_parse_format(value, &in->format))
-			return opts_usage_error(
-				command, "unknown format '%s'; there are table, csv and json",
-				value);
-		return 0;
-	case INPUT_OPT_NO_INDEX:
-		in->no_index = true;
-		in->quick = false;
-		return 0;
-	default:
-		return -1;
-	}
+	struct input *in = input;
+
+	if (in->path)
+		return err_set(e, -EINVAL, "one trace at a time, and there are '%s' and '%s'",
+			       in->path, value);
+	in->path = value;
+	return 0;
+}
+
+int input_take_format(void *format, const char *value, struct err *e)
+{
+	return render_parse_format(value, format) ?
+		       opts_usage_error("unknown format '%s'; there are table, csv and json",
+					value) : 0;
+}
+
+int input_list_tables(void *field, const char *value, struct err *e)
+{
+	const struct schema_table *tables;
+	unsigned int cnt = schema_tables(&tables);
+
+	for (unsigned int i = 0; i < cnt; i++)
+		printf("%-16s %s\n", tables[i].name, tables[i].doc);
+	return OPTS_LEAVE;
 }
 
 const char *input_path(const struct input *in)
 {
 	return in->path ? in->path : INPUT_TRACE_DEFAULT;
+}
+
+char *input_base_name(const struct input *in)
+{
+	const char *path = input_path(in);
+	size_t n = strlen(path), start;
+
+	while (n && path[n - 1] == '/')
+		n--;
+	for (start = n; start && path[start - 1] != '/'; start--)
+		;
+	n -= start;
+	if (n > 8 && !memcmp(path + start + n - 8, ".ebpfrec", 8))
+		n -= 8;
+	return strndup(path + start, n);
 }
 
 const char *input_part_note(const struct trace *t)
@@ -75,16 +85,18 @@ const char *input_part_note(const struct trace *t)
 	return NULL;
 }
 
-void input_verify(struct trace *t, struct analysis *a, uint64_t from_ns, uint64_t to_ns)
+void input_verify(struct input *in, uint64_t from_ns, uint64_t to_ns)
 {
 	const struct trace_block *b;
 	size_t cnt, i;
 
-	b = trace_blocks(t, &cnt);
+	b = trace_blocks(in->trace, &cnt);
 	for (i = 0; i < cnt; i++)
 		if (b[i].first_ns < to_ns && b[i].to_ns > from_ns &&
-		    !(a && analysis_knows_block(a, i)))
-			(void)trace_block_verify(t, i, NULL); /* listed in trace_damages() */
+		    !(in->analysis && analysis_knows_block(in->analysis, i)))
+			/* listed in trace_damages() */
+			(void)trace_block_verify(in->trace, i, NULL);
+	input_note_damage(in);
 }
 
 static void show_progress(void *ctx, uint64_t done, uint64_t all)
@@ -94,35 +106,52 @@ static void show_progress(void *ctx, uint64_t done, uint64_t all)
 	progress_show(&in->progress, "indexing, once", done, all, "events");
 }
 
-int input_analysis(struct input *in, struct trace *t, struct analysis **ret)
+int input_analysis(struct input *in)
 {
 	struct analysis_index_use use = { .use = !in->no_index, .save = true, .ctx = in };
 	struct err e = { "" };
-	int r = analysis_open(ret, t, &e);
+	int r = analysis_open(&in->analysis, in->trace, &e);
 
 	if (r)
-		return input_failed(r, &e);
+		return input_status(r, &e);
 	if (isatty(STDERR_FILENO))
 		use.progress = show_progress;
-	analysis_use_index(*ret, &use);
+	analysis_use_index(in->analysis, &use);
 	/* before the index, which takes the lists over into its file */
-	if (in->quick)
-		trace_lists_save(t);
-	r = analysis_prepare(*ret, &e);
+	if (in->quick && !in->no_index)
+		trace_lists_save(in->trace);
+	r = analysis_prepare(in->analysis, &e);
 	progress_erase(&in->progress);
-	if (!r)
-		return 0;
-	analysis_close(*ret);
-	*ret = NULL;
-	return input_failed(r, &e);
+	return input_status(r, &e);
 }
 
-void input_note_damage(struct input *in, const struct trace *t)
+static void sqlite_progress(void *ctx, uint64_t rows, uint64_t all_rows)
+{
+	struct input *in = ctx;
+
+	progress_show(&in->progress, "sqlite", rows, all_rows, "rows");
+}
+
+int input_export_sqlite(struct input *in, struct export_request *x, bool progress,
+			uint64_t *ret_rows)
+{
+	struct err e = { "" };
+	int c;
+
+	x->progress = progress ? sqlite_progress : NULL;
+	x->ctx = in;
+	atomic_output_catch_signals();
+	c = analysis_export_sqlite(in->analysis, x, ret_rows, &e);
+	progress_erase(&in->progress);
+	return input_status(c, &e);
+}
+
+void input_note_damage(struct input *in)
 {
 	const char *path = input_path(in);
 	size_t cnt;
 
-	trace_damages(t, &cnt);
+	trace_damages(in->trace, &cnt);
 	if (cnt > in->damage_noted)
 		say_note("%s: %zu damaged part%s skipped; `ebpfrec check -i %s` lists %s", path,
 			 cnt, cnt == 1 ? "" : "s", path, cnt == 1 ? "it" : "them");
@@ -138,45 +167,34 @@ const char *input_owner_hint(int code)
 
 static int say_no_such(const char *path)
 {
-	say_error("%s: no such trace; record one with `ebpfrec record -- COMMAND`, or name it with "
-		  "-i",
-		  path);
-	return EXIT_FAILED;
+	return say_error("%s: no such trace; record one with `ebpfrec record -- COMMAND`, or name "
+			 "it with -i",
+			 path);
 }
 
 int input_open_dir(struct input *in, const char *of_bundle, int *ret_fd)
 {
 	const char *path = input_path(in);
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), r = fd < 0 ? errno : 0;
-	struct trace *t;
 
-	*ret_fd = fd;
-	switch (r) {
-	case 0:
+	*ret_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (*ret_fd >= 0)
 		return 0;
-	case ENOENT:
+	if (errno == ENOENT)
 		return say_no_such(path);
-	case ENOTDIR:
-		/* what it is, if it is no bundle, is known where traces are opened */
-		if (input_open(in, false, &t))
-			return EXIT_FAILED;
-		trace_close(t);
-		say_error("%s: a bundle: %s", path, of_bundle);
-		return EXIT_FAILED;
-	default:
-		say_error("%s: %s%s", path, strerror(r), input_owner_hint(-r));
-		return EXIT_FAILED;
-	}
+	if (errno != ENOTDIR)
+		return say_error("%s: %s%s", path, strerror(errno), input_owner_hint(-errno));
+	/* what it is, if it is no bundle, is known where traces are opened */
+	return input_open(in, false) ? EXIT_FAILED :
+				       say_error("%s: a bundle: %s", path, of_bundle);
 }
 
-int input_open(struct input *in, bool notes, struct trace **ret)
+int input_open(struct input *in, bool notes)
 {
 	const char *path = input_path(in);
 	struct err e = { "" };
-	struct trace *t;
 	size_t damage_cnt, block_cnt;
 	int r = (in->anyway ? trace_open_anyway :
-		 in->quick ? trace_open_quick : trace_open)(&t, path, &e);
+		 in->quick && !in->no_index ? trace_open_quick : trace_open)(&in->trace, path, &e);
 
 	if (r == -ENOENT && access(path, F_OK))
 		return say_no_such(path);
@@ -185,19 +203,27 @@ int input_open(struct input *in, bool notes, struct trace **ret)
 		const char *text = err_text(&e, r);
 		bool named = strstr(text, path);
 
-		say_error("%s%s%s%s", named ? "" : path, named ? "" : ": ", text,
-			  input_owner_hint(r));
-		return EXIT_FAILED;
+		return say_error("%s%s%s%s", named ? "" : path, named ? "" : ": ", text,
+				 input_owner_hint(r));
 	}
-	trace_damages(t, &damage_cnt);
-	trace_blocks(t, &block_cnt);
+	trace_damages(in->trace, &damage_cnt);
+	trace_blocks(in->trace, &block_cnt);
 	if (notes && !block_cnt)
 		say_note("%s: there is no %s block in it, so there is nothing to tell", path,
 			 damage_cnt ? "intact" : "finished");
 	if (notes)
-		input_note_damage(in, t);
-	*ret = t;
+		input_note_damage(in);
 	return 0;
+}
+
+void input_close(void *input)
+{
+	struct input *in = input;
+
+	analysis_close(in->analysis);
+	trace_close(in->trace);
+	in->analysis = NULL;
+	in->trace = NULL;
 }
 
 static uint64_t mono_from_real(void *ctx, uint64_t real_ns)
@@ -215,16 +241,18 @@ static int find_mark(void *ctx, const char *name, uint64_t nr, uint64_t *ret_mon
 	return 0;
 }
 
-static int resolve(const char *name, const char *value, const struct opts_command *command,
-		   const struct timeexpr_base *base, uint64_t *ret)
+int input_resolve(const struct input *in, const struct timeexpr_base *base, uint64_t *from_ns,
+		  uint64_t *to_ns)
 {
+	const char *name = "from";
 	struct err e = { "" };
-	int r;
+	int r = in->from ? timeexpr_resolve(in->from, base, from_ns, &e) : 0;
 
-	if (!value)
-		return 0;
-	r = timeexpr_resolve(value, base, ret, &e);
-	return r ? opts_usage_error(command, "--%s: %s", name, err_text(&e, r)) : 0;
+	if (!r && in->to) {
+		name = "to";
+		r = timeexpr_resolve(in->to, base, to_ns, &e);
+	}
+	return r ? opts_usage_error("--%s: %s", name, err_text(&e, r)) : 0;
 }
 
 static const char *from_start(char *buf, const struct trace *t, uint64_t ns)
@@ -235,8 +263,7 @@ static const char *from_start(char *buf, const struct trace *t, uint64_t ns)
 #define DURING_SHOWN 5
 
 /* The life of the one process that is meant, as far as it lies in the trace. */
-static int during_window(const struct input *in, const struct opts_command *command,
-			 const struct trace *t, uint64_t *from_ns, uint64_t *to_ns)
+static int during_window(const struct input *in, uint64_t *from_ns, uint64_t *to_ns)
 {
 	char list[400] = "", a[UNITS_TEXT_MAX];
 	const struct trace_process *p, *found = NULL;
@@ -244,7 +271,10 @@ static int during_window(const struct input *in, const struct opts_command *comm
 	uint64_t pid = 0;
 	bool by_pid = !units_parse_count(in->during, &pid, NULL);
 
-	p = trace_processes(t, &cnt);
+	if (in->from || in->to)
+		return opts_usage_error("--during is a window of its own: leave out --from and "
+					"--to");
+	p = trace_processes(in->trace, &cnt);
 	for (i = 0; i < cnt; i++) {
 		if (by_pid ? p[i].pid != pid : strcmp(p[i].comm, in->during))
 			continue;
@@ -252,15 +282,14 @@ static int during_window(const struct input *in, const struct opts_command *comm
 		if (hits++ < DURING_SHOWN)
 			snprintf(list + strlen(list), sizeof(list) - strlen(list),
 				 "%s%u (from %s s)", hits > 1 ? ", " : "", p[i].pid,
-				 from_start(a, t,
+				 from_start(a, in->trace,
 					    p[i].start_ns > *from_ns ? p[i].start_ns : *from_ns));
 	}
 	if (!hits)
-		return opts_usage_error(command, "--during: there is no process '%s' in the trace",
+		return opts_usage_error("--during: there is no process '%s' in the trace",
 					in->during);
 	if (hits > 1)
-		return opts_usage_error(command,
-					"--during: %zu processes are '%s': %s%s; give a pid, or "
+		return opts_usage_error("--during: %zu processes are '%s': %s%s; give a pid, or "
 					"--from and --to",
 					hits, in->during, list, hits > DURING_SHOWN ? ", ..." : "");
 	if (found->start_ns > *from_ns)
@@ -270,9 +299,9 @@ static int during_window(const struct input *in, const struct opts_command *comm
 	return 0;
 }
 
-int input_window(const struct input *in, const struct opts_command *command, const struct trace *t,
-		 uint64_t *ret_from_ns, uint64_t *ret_to_ns)
+int input_window(const struct input *in, uint64_t *ret_from_ns, uint64_t *ret_to_ns)
 {
+	struct trace *t = in->trace;
 	uint64_t from = trace_start_ns(t), to = trace_end_ns(t);
 	const struct timeexpr_base base = {
 		.start_ns = from,
@@ -280,73 +309,60 @@ int input_window(const struct input *in, const struct opts_command *command, con
 		.start_real_ns = trace_real_ns(t, from),
 		.mono_from_real = mono_from_real,
 		.mark = find_mark,
-		.ctx = (void *)t, /* only read there */
+		.ctx = t,
 	};
 	char a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX], c[UNITS_TEXT_MAX];
-	int r;
+	int r = in->during ? during_window(in, &from, &to) : input_resolve(in, &base, &from, &to);
 
-	if (in->during && (in->from || in->to))
-		return opts_usage_error(command,
-					"--during is a window of its own: leave out --from "
-					"and --to");
-	if (in->during) {
-		r = during_window(in, command, t, &from, &to);
-		*ret_from_ns = from;
-		*ret_to_ns = to;
-		return r;
-	}
-	r = resolve("from", in->from, command, &base, &from);
-	if (!r)
-		r = resolve("to", in->to, command, &base, &to);
-	if (r)
-		return r;
-	if ((in->from || in->to) && from >= to)
+	if (!r && (in->from || in->to) && from >= to)
 		return opts_usage_error(
-			command,
 			"the window is empty: it starts at %s s and ends at %s s (the trace has "
 			"0 .. %s s); --from must be before --to",
 			from_start(a, t, from), from_start(b, t, to),
 			from_start(c, t, trace_end_ns(t)));
 	*ret_from_ns = from;
 	*ret_to_ns = to;
-	return 0;
+	return r;
 }
 
-/* Adds to buf as much of the text as fits. */
-static void add(char *buf, size_t size, const char *text)
-{
-	size_t n = strlen(buf);
+/* What is missing, sentence by sentence, as far as there is room. */
+struct missing {
+	char *buf;
+	size_t size;
+};
 
-	if (n + 1 < size)
-		snprintf(buf + n, size - n, "%s%s", n ? "; " : "", text);
+static void __attribute__((format(printf, 2, 3))) add(struct missing *m, const char *fmt, ...)
+{
+	size_t n = strlen(m->buf);
+	va_list ap;
+
+	n += (size_t)snprintf(m->buf + n, m->size - n, "%s", n ? "; " : "");
+	if (n >= m->size)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(m->buf + n, m->size - n, fmt, ap);
+	va_end(ap);
 }
 
 /*
  * Blocks follow each other in time without a hole; where there is one, damage was skipped. Names
  * the first hole that touches the window.
  */
-static void add_holes(const struct trace *t, uint64_t from_ns, uint64_t to_ns, char *buf,
-		      size_t size)
+static void add_holes(struct missing *m, const struct trace *t, uint64_t from_ns, uint64_t to_ns)
 {
-	char line[128], a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX];
+	char a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX];
 	size_t block_cnt, hole_cnt = 0;
 	const struct trace_block *blocks = trace_blocks(t, &block_cnt);
 
 	for (size_t i = 1; i < block_cnt; i++) {
 		uint64_t hole_from = blocks[i - 1].to_ns, hole_to = blocks[i].from_ns;
 
-		if (hole_from >= hole_to || hole_from >= to_ns || hole_to <= from_ns || hole_cnt++)
-			continue;
-		snprintf(line, sizeof(line),
-			 "%s .. %s s is missing, its part of the trace is damaged",
-			 from_start(a, t, hole_from), from_start(b, t, hole_to));
+		if (hole_from < hole_to && hole_from < to_ns && hole_to > from_ns && !hole_cnt++)
+			add(m, "%s .. %s s is missing, its part of the trace is damaged",
+			    from_start(a, t, hole_from), from_start(b, t, hole_to));
 	}
-	if (hole_cnt)
-		add(buf, size, line);
-	if (hole_cnt > 1) {
-		snprintf(line, sizeof(line), "and %zu more holes like it", hole_cnt - 1);
-		add(buf, size, line);
-	}
+	if (hole_cnt > 1)
+		add(m, "and %zu more holes like it", hole_cnt - 1);
 }
 
 static unsigned int class_bit(const char *source)
@@ -383,12 +399,12 @@ static uint64_t off_ns(const struct trace_gap *gaps, size_t cnt, size_t first, u
 	return sum;
 }
 
-static void add_gaps(const struct trace *t, unsigned int class_mask, uint64_t from_ns,
-		     uint64_t to_ns, char *buf, size_t size)
+static void add_gaps(struct missing *m, const struct trace *t, unsigned int class_mask,
+		     uint64_t from_ns, uint64_t to_ns)
 {
 	size_t cnt;
 	const struct trace_gap *gaps = trace_gaps(t, &cnt);
-	char line[128], n[UNITS_TEXT_MAX];
+	char n[UNITS_TEXT_MAX];
 
 	if (class_mask & INPUT_LEVELS)
 		from_ns = 0;
@@ -400,37 +416,34 @@ static void add_gaps(const struct trace *t, unsigned int class_mask, uint64_t fr
 		    (class_mask & INPUT_NO_IRQS && !strcmp(gaps[i].source, "sched.irq")))
 			continue;
 		ns = off_ns(gaps, cnt, i, from_ns, to_ns);
-		if (!ns)
-			continue;
-		snprintf(line, sizeof(line), "%s was off for %s (%s)", gaps[i].source,
-			 units_format_duration(n, sizeof(n), ns), gaps[i].reason);
-		add(buf, size, line);
+		if (ns)
+			add(m, "%s was off for %s (%s)", gaps[i].source,
+			    units_format_duration(n, sizeof(n), ns), gaps[i].reason);
 	}
 }
 
 /* What was never asked for, and is needed all the same. */
-static void add_not_recorded(const struct trace *t, const char *needs, char *buf, size_t size)
+static void add_not_recorded(struct missing *m, const struct trace *t, const char *needs)
 {
-	char source[32], line[64];
+	char source[32];
 	size_t n;
 
 	for (; needs && *needs; needs += n + (needs[n] == ',')) {
 		n = strcspn(needs, ",");
 		snprintf(source, sizeof(source), "%.*s", (int)n, needs);
-		if (trace_was_recorded(t, source))
-			continue;
-		snprintf(line, sizeof(line), "%s was not recorded", source);
-		add(buf, size, line);
+		if (!trace_was_recorded(t, source))
+			add(m, "%s was not recorded", source);
 	}
 }
 
 bool input_is_complete(const struct trace *t, struct input_needs needs, uint64_t from_ns,
 		       uint64_t to_ns, char *buf, size_t size)
 {
+	struct missing m = { buf, size };
 	uint64_t lost[CLASS_CNT] = { 0 };
 	size_t loss_cnt;
 	const struct trace_loss *losses = trace_losses(t, &loss_cnt);
-	char line[128], n[UNITS_TEXT_MAX];
+	char n[UNITS_TEXT_MAX];
 
 	buf[0] = '\0';
 	for (size_t i = 0; i < loss_cnt; i++) {
@@ -440,28 +453,25 @@ bool input_is_complete(const struct trace *t, struct input_needs needs, uint64_t
 			lost[l->cls] += l->full_cnt + l->other_cnt + l->missed_cnt;
 	}
 	for (unsigned int i = 0; i < CLASS_CNT; i++) {
-		if (!lost[i] || !(needs.classes & 1u << i))
-			continue;
-		snprintf(line, sizeof(line), "%s: %s events lost", class_names[i],
-			 units_format_count(n, sizeof(n), lost[i]));
-		add(buf, size, line);
+		if (lost[i] && needs.classes & 1u << i)
+			add(&m, "%s: %s events lost", class_names[i],
+			    units_format_count(n, sizeof(n), lost[i]));
 	}
-	add_not_recorded(t, needs.sources, buf, size);
-	add_gaps(t, needs.classes, from_ns, to_ns, buf, size);
+	add_not_recorded(&m, t, needs.sources);
+	add_gaps(&m, t, needs.classes, from_ns, to_ns);
 	if (to_ns <= trace_start_ns(t) || from_ns >= trace_end_ns(t)) {
-		add(buf, size, "the window lies outside of the trace");
+		add(&m, "the window lies outside of the trace");
 	} else {
 		if (from_ns < trace_start_ns(t))
-			add(buf, size, "the window begins before the trace");
+			add(&m, "the window begins before the trace");
 		if (to_ns > trace_end_ns(t))
-			add(buf, size, "the window ends after the trace");
+			add(&m, "the window ends after the trace");
 	}
-	add_holes(t, from_ns, to_ns, buf, size);
+	add_holes(&m, t, from_ns, to_ns);
 	return !buf[0];
 }
 
-/* Cells of the terminal on stdout; 0: not a terminal, so nothing is cut. */
-static unsigned int terminal_width(void)
+unsigned int input_terminal_width(void)
 {
 	const char *columns = getenv("COLUMNS");
 	struct winsize w;
@@ -471,21 +481,7 @@ static unsigned int terminal_width(void)
 		return 0;
 	if (columns && !units_parse_count(columns, &v, NULL) && v && v < 10000)
 		return (unsigned int)v;
-	if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) && w.ws_col)
-		return w.ws_col;
-	return 80;
-}
-
-unsigned int input_wrap_width(void)
-{
-	return terminal_width();
-}
-
-unsigned int input_terminal_width(void)
-{
-	unsigned int width = terminal_width();
-
-	return width ? width : 80;
+	return !ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) && w.ws_col ? w.ws_col : 80;
 }
 
 /* By the environment, as the C library would choose: the program itself runs in the C locale. */
@@ -502,31 +498,43 @@ bool input_speaks_utf8(void)
 	return false;
 }
 
-struct render *input_render(const struct input *in, uint64_t table_limit, bool human)
+struct render *input_render(const struct input *in, uint64_t table_limit, bool human,
+			    const struct render_options *more)
 {
-	const struct render_options o = {
-		.format = in->format,
-		.out = stdout,
-		.limit = in->format == RENDER_TABLE ? table_limit : 0,
-		.human = human,
-		.folded_count = in->folded_count,
-		.width = terminal_width(),
-	};
+	struct render_options o = more ? *more : (struct render_options){ 0 };
 	struct render *r;
 
-	if (render_new(&r, &o)) {
-		say_error("out of memory");
-		return NULL;
-	}
-	return r;
+	o.format = in->format;
+	o.out = stdout;
+	o.limit = in->format == RENDER_TABLE ? table_limit : 0;
+	o.human = human;
+	o.folded_count = in->folded_count;
+	o.width = input_terminal_width();
+	if (!render_new(&r, &o))
+		return r;
+	say_error("out of memory");
+	return NULL;
 }
 
-int input_failed(int code, const struct err *e)
+int input_render_end(struct render *r, int code, const struct err *e)
+{
+	if (!code)
+		code = render_end(r);
+	render_free(r);
+	return input_status(code, e);
+}
+
+int input_status(int code, const struct err *e)
 {
 	/* EPIPE: the reader of our output has gone, so no message is needed. */
-	if (code != -EPIPE && ferror(stdout))
-		say_error("cannot write to stdout: %s", strerror(-code));
-	else if (code != -EPIPE)
-		say_error("%s", err_text(e, code));
-	return EXIT_FAILED;
+	if (code >= 0 || code == -EPIPE)
+		return code >= 0 ? code : EXIT_FAILED;
+	return ferror(stdout) ? say_error("cannot write to stdout: %s", strerror(-code)) :
+				say_error("%s", err_text(e, code));
+}
+
+int input_report_status(int code, const struct err *e)
+{
+	return code == -EINVAL && !strncmp(e->text, "--", 2) ? opts_usage_error("%s", e->text) :
+								input_status(code, e);
 }

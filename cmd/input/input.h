@@ -13,6 +13,7 @@
 
 #include "analyze/engine/analysis.h"
 #include "cmd/input/opts.h"
+#include "cmd/input/timeexpr.h"
 #include "cmd/render/progress.h"
 #include "cmd/render/render.h"
 #include "trace/trace.h"
@@ -24,53 +25,59 @@ struct input {
 	const char *from, *to;	/* as written, NULL: the trace's own */
 	const char *during;	/* a process, as written; not with from and to */
 	enum render_format format;
-	size_t damage_noted;	/* damaged parts already reported */
 	bool anyway;		/* open it without a manifest, too */
 	bool quick;		/* may read and write its lists in derived.idx */
 	bool folded_count;	/* with RENDER_FOLDED: see struct render_options */
 	bool no_index;		/* decode all that an answer needs */
+	/* while it is open */
+	struct trace *trace;
+	struct analysis *analysis;
+	size_t damage_noted;	/* damaged parts already reported */
 	struct progress progress;
 };
 
-/* Ids of the shared options, apart from a command's own, which use characters. */
-enum { INPUT_OPT_TRACE = 1000, INPUT_OPT_FROM, INPUT_OPT_TO, INPUT_OPT_FORMAT,
-       INPUT_OPT_NO_INDEX, INPUT_OPT_DURING };
+/* Options of commands that read a trace; in is the struct input within the command's struct. */
+#define INPUT_OPTION_TRACE(command, in)                                                           \
+	{ 'i', "input", "TRACE", "trace or bundle to read (default: " INPUT_TRACE_DEFAULT ")",    \
+	  OPTS_CALL, offsetof(command, in), input_take_path }
+#define INPUT_OPTIONS_WINDOW(command, in)                                                         \
+	{ 0, "from", "TIME",                                                                      \
+	  "window starts here: 1.5s after the trace's start, -2s before its\n"                    \
+	  "end, 2026-03-01T12:00:00.5Z, T12:00:03, @SECONDS or mark:NAME",                        \
+	  OPTS_TEXT, offsetof(command, in.from) },                                                \
+	{ 0, "to", "TIME", "window ends before this instant (default: whole trace)",              \
+	  OPTS_TEXT, offsetof(command, in.to) },                                                  \
+	{ 0, "during", "PROCESS",                                                                 \
+	  "the window is the life of this process: a PID, or a name only one\n"                   \
+	  "process has",                                                                          \
+	  OPTS_TEXT, offsetof(command, in.during) }
+#define INPUT_OPTION_FORMAT(command, in)                                                          \
+	{ 0, "format", "FORMAT", "table (default), csv or json",                                  \
+	  OPTS_CALL, offsetof(command, in.format), input_take_format }
+#define INPUT_OPTION_NO_INDEX(command, in)                                                        \
+	{ 0, "no-index", NULL,                                                                    \
+	  "decode the trace from its start, and neither use nor make derived.idx\n"               \
+	  "(in the trace, or in the user's cache)",                                               \
+	  OPTS_FLAG, offsetof(command, in.no_index) }
 
-#define INPUT_OPTION_TRACE                                     \
-	{ INPUT_OPT_TRACE, 'i', "input", "TRACE",              \
-	  "trace or bundle to read (default: " INPUT_TRACE_DEFAULT ")" }
-#define INPUT_OPTIONS_WINDOW                                                                       \
-	{ INPUT_OPT_FROM, 0, "from", "TIME",                                                       \
-	  "window starts here: 1.5s after the trace's start, -2s before its\n"                     \
-	  "end, 2026-03-01T12:00:00.5Z, T12:00:03, @SECONDS or mark:NAME" },                       \
-		{ INPUT_OPT_TO, 0, "to", "TIME",                                                   \
-		  "window ends before this instant (default: whole trace)" },                      \
-	{                                                                                          \
-		INPUT_OPT_DURING, 0, "during", "PROCESS",                                          \
-			"the window is the life of this process: a PID, or a name only one\n"      \
-			"process has"                                                              \
-	}
-#define INPUT_OPTION_FORMAT \
-	{ INPUT_OPT_FORMAT, 0, "format", "FORMAT", "table (default), csv or json" }
-
-#define INPUT_OPTION_NO_INDEX                                                                     \
-	{ INPUT_OPT_NO_INDEX, 0, "no-index", NULL,                                                \
-	  "decode the trace from its start, and neither use nor make derived.idx\n"                \
-	  "(in the trace, or in the user's cache)" }
-
-/*
- * Takes one of the shared options. 0: taken; -1: id is none of them; EXIT_USAGE: bad value, said
- * so.
- */
-int input_take(struct input *in, const struct opts_command *command, int id, const char *value);
+/* What takes their values; see opts_take_fn. */
+int input_take_path(void *input, const char *value, struct err *e);
+int input_take_format(void *format, const char *value, struct err *e);
 
 const char *input_path(const struct input *in);
+/* The last part of the path, without ".ebpfrec"; malloc'ed. NULL: out of memory. */
+char *input_base_name(const struct input *in);
 
 /*
  * Opens the trace; notes damage and a recording under way on stderr when notes is set. EXIT_FAILED
  * if it cannot.
  */
-int input_open(struct input *in, bool notes, struct trace **ret);
+int input_open(struct input *in, bool notes);
+/*
+ * Closes what input_open() and input_analysis() opened, if anything. It is done() of commands whose
+ * struct begins with a struct input.
+ */
+void input_close(void *input);
 
 /*
  * The trace's directory, for what only one can be asked for. EXIT_FAILED: there is none, or it is a
@@ -80,23 +87,30 @@ int input_open_dir(struct input *in, const char *of_bundle, int *ret_fd);
 
 /*
  * Damage in the events of a closed file shows only when they are read. This reads the blocks of a
- * window before a question is asked, so that its answer knows, and says so, what is left out.
- * Blocks that an index was made of were read then. a may be NULL.
+ * window before a question is asked, so that its answer knows, and notes what is left out.
+ * Blocks that an index was made of were read then.
  */
-void input_verify(struct trace *t, struct analysis *a, uint64_t from_ns, uint64_t to_ns);
+void input_verify(struct input *in, uint64_t from_ns, uint64_t to_ns);
 
 /*
- * An analysis of t that answers from the index unless --no-index was given. EXIT_FAILED if it
+ * Makes the analysis, which answers from the index unless --no-index was given. EXIT_FAILED if it
  * cannot.
  */
-int input_analysis(struct input *in, struct trace *t, struct analysis **ret);
+int input_analysis(struct input *in);
+
+/* Writes a database of x->path; progress: shows a line on the terminal. Returns the exit status. */
+int input_export_sqlite(struct input *in, struct export_request *x, bool progress,
+			uint64_t *ret_rows);
 
 /* Notes on stderr what damage has come to light since the last note. */
-void input_note_damage(struct input *in, const struct trace *t);
+void input_note_damage(struct input *in);
 
 /* The window of --from and --to as CLOCK_MONOTONIC ns. EXIT_USAGE when it is none. */
-int input_window(const struct input *in, const struct opts_command *command, const struct trace *t,
-		 uint64_t *ret_from_ns, uint64_t *ret_to_ns);
+int input_window(const struct input *in, uint64_t *ret_from_ns, uint64_t *ret_to_ns);
+
+/* --from and --to, as far as they are given, on any axis of time. EXIT_USAGE if they are none. */
+int input_resolve(const struct input *in, const struct timeexpr_base *base, uint64_t *from_ns,
+		  uint64_t *to_ns);
 
 /* Classes of events for input_is_complete(), by bit; as enum event_class numbers them. */
 enum {
@@ -141,22 +155,32 @@ bool input_is_complete(const struct trace *t, struct input_needs needs, uint64_t
  */
 const char *input_part_note(const struct trace *t);
 
-/*
- * What stdout can show: its width (80 when it is no terminal), and whether it takes more than
- * ASCII.
- */
+/* Cells of the terminal on stdout; 0: it is no terminal, so nothing is cut or wrapped. */
 unsigned int input_terminal_width(void);
-/* The width to wrap text at; 0: stdout is no terminal, so lines are not wrapped. */
-unsigned int input_wrap_width(void);
+/* Whether it takes more than ASCII. */
 bool input_speaks_utf8(void);
 
-/* A renderer on stdout for in->format. NULL: out of memory; the error is printed. */
-struct render *input_render(const struct input *in, uint64_t table_limit, bool human);
+/*
+ * A renderer on stdout for in->format; more: heading, progress and the like, may be NULL. NULL: out
+ * of memory; the error is printed.
+ */
+struct render *input_render(const struct input *in, uint64_t table_limit, bool human,
+			    const struct render_options *more);
+/* Ends the rows of render_put(), unless code is an error, frees r, and returns the exit status. */
+int input_render_end(struct render *r, int code, const struct err *e);
 
 /* A hint to append to the text of -EACCES and -EPERM of a trace; "" for other codes. */
 const char *input_owner_hint(int code);
 
-/* Ends a command whose query failed with code: EPIPE is quiet. Returns the exit status. */
-int input_failed(int code, const struct err *e);
+/*
+ * The exit status of a command whose work ended with code: 0, an exit status, or -errno, which is
+ * printed with e. EPIPE is quiet.
+ */
+int input_status(int code, const struct err *e);
+/* The same of a report, which refuses options whose values only the view knows: columns. */
+int input_report_status(int code, const struct err *e);
+
+/* The tables for `export -t` and SQL, on stdout: takes the option --list. */
+int input_list_tables(void *field, const char *value, struct err *e);
 
 #endif /* INPUT_H */

@@ -9,6 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+int lists_add_string(struct lists_strings *list, const char *s)
+{
+	const char **p = realloc(list->v, (list->cnt + 1) * sizeof(*p));
+
+	if (!p)
+		return -ENOMEM;
+	list->v = p;
+	p[list->cnt++] = s;
+	return 0;
+}
+
 int lists_add_pids(const char *s, uint32_t **list, unsigned int *cnt, struct err *e)
 {
 	const char *p = s;
@@ -46,6 +57,11 @@ int lists_join(char **list, const char *s)
 		p[have++] = ',';
 	strcpy(p + have, s);
 	return 0;
+}
+
+int lists_take(void *list, const char *s, struct err *e)
+{
+	return lists_join(list, s);
 }
 
 static bool is_plain(const char *s)

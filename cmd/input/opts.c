@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * opts: argv and a table of options come in, one option at a time goes out. getopt_long() is not
- * used: it prints its own messages, knows no suggestions, and keeps its state in globals.
+ * opts: getopt_long() is not used: it prints its own messages, knows no suggestions, and keeps its
+ * state in globals.
  */
 #include "cmd/input/opts.h"
 
+#include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/input/nearest.h"
 #include "cmd/render/say.h"
@@ -16,21 +20,24 @@
 #define HELP_COLUMN 26
 #define NAMES_MAX   64
 
-static const struct opts_option help_option = {
-	.id = OPTS_HELP, .short_name = 'h', .name = "help", .help = "show this help"
-};
+/* The command that is being parsed or run. */
+static const struct opts_command *current;
 
-void opts_init(struct opts *o, const struct opts_command *command, int argc, char **argv)
+static int take_help(void *field, const char *value, struct err *e)
 {
-	*o = (struct opts){ .command = command, .argc = argc, .argv = argv, .next = 1 };
+	opts_print_help(current);
+	return OPTS_LEAVE;
 }
 
-static void print_program(FILE *f, const struct opts_command *c)
+static const struct opts_option help_option = { 'h', "help", NULL, "show this help", OPTS_CALL,
+						.take = take_help };
+
+static void print_program(FILE *f)
 {
-	fprintf(f, "ebpfrec%s%s", c->name ? " " : "", c->name ? c->name : "");
+	fprintf(f, "ebpfrec%s%s", current->name ? " " : "", current->name ? current->name : "");
 }
 
-int opts_usage_error(const struct opts_command *c, const char *fmt, ...)
+int opts_usage_error(const char *fmt, ...)
 {
 	char text[1024];
 	va_list ap;
@@ -38,31 +45,85 @@ int opts_usage_error(const struct opts_command *c, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	print_program(stderr, c);
+	print_program(stderr);
 	fprintf(stderr, ": %s\nTry '", say_text(text));
-	print_program(stderr, c);
+	print_program(stderr);
 	fprintf(stderr, " --help'.\n");
 	return EXIT_USAGE;
 }
 
-static const struct opts_option *find_short(const struct opts_command *c, char name)
+int opts_unknown(const char *what, const char *before, const char *word, const char *const *names,
+		 unsigned int cnt, const char *if_near, const char *if_not)
 {
-	for (const struct opts_option *p = c->options; p->id; p++) {
-		if (p->short_name && p->short_name == name)
-			return p;
-	}
-	return name == 'h' ? &help_option : NULL;
+	int near = nearest_find(word, names, cnt);
+
+	if (near < 0)
+		return opts_usage_error("%sunknown %s '%s'%s", before, what, word, if_not);
+	return opts_usage_error("%sunknown %s '%s'; did you mean '%s'?%s", before, what, word,
+				names[near], if_near);
 }
 
-static const struct opts_option *find_long(const struct opts_command *c, const char *name,
-					   size_t len)
+/* ---- values ---- */
+
+/* The option as messages name it: "-d", or "--every" if it has no short name. */
+static char *option_name(char *buf, size_t size, const struct opts_option *p)
 {
-	for (const struct opts_option *p = c->options; p->id; p++) {
-		if (p->name && strlen(p->name) == len && !memcmp(p->name, name, len))
-			return p;
-	}
-	return len == 4 && !memcmp(name, "help", 4) ? &help_option : NULL;
+	if (p->short_name)
+		snprintf(buf, size, "-%c", p->short_name);
+	else
+		snprintf(buf, size, "--%s", p->name);
+	return buf;
 }
+
+static int refuse(const struct opts_option *p, const char *value, struct err *e)
+{
+	return err_set(e, -ERANGE, "%s%s", p->refuse[0] == ' ' ? value : "", p->refuse);
+}
+
+static int take_number(const struct opts_option *p, uint64_t *field, const char *value,
+		       struct err *e)
+{
+	uint64_t v = 0;
+	int r = p->kind == OPTS_COUNT ? units_parse_count(value, &v, e) :
+		p->kind == OPTS_SIZE  ? units_parse_size(value, &v, e) :
+					units_parse_duration(value, &v, e);
+
+	if (!r && (v < p->min || (p->max && v > p->max)))
+		r = refuse(p, value, e);
+	if (!r)
+		*field = v;
+	return r;
+}
+
+static int take_value(const struct opts_option *p, void *job, const char *value)
+{
+	void *field = (char *)job + p->field;
+	struct err e = { "" };
+	char name[64];
+	int r = 0;
+
+	switch (p->kind) {
+	case OPTS_FLAG:
+		*(bool *)field = true;
+		break;
+	case OPTS_TEXT:
+		*(const char **)field = value;
+		if (!*value && p->refuse)
+			r = refuse(p, value, &e);
+		break;
+	case OPTS_CALL:
+		r = p->take(field, value, &e);
+		break;
+	default:
+		r = take_number(p, field, value, &e);
+		break;
+	}
+	if (r >= 0 || r == OPTS_LEAVE)
+		return r;
+	return opts_usage_error("%s: %s", option_name(name, sizeof(name), p), err_text(&e, r));
+}
+
+/* ---- the command line ---- */
 
 static int unknown_long(const struct opts_command *c, const char *name, size_t len)
 {
@@ -72,116 +133,141 @@ static int unknown_long(const struct opts_command *c, const char *name, size_t l
 	int near;
 
 	snprintf(word, sizeof(word), "%.*s", (int)len, name);
-	for (const struct opts_option *p = c->options; p->id && cnt < NAMES_MAX; p++)
+	for (const struct opts_option *p = c->options; p->name && cnt < NAMES_MAX; p++)
 		names[cnt++] = p->name;
 	near = nearest_find(word, names, cnt);
-	if (near >= 0)
-		opts_usage_error(c, "unknown option '--%s'; did you mean '--%s'?", word,
-				 names[near]);
-	else
-		opts_usage_error(c, "unknown option '--%s'", word);
-	return OPTS_BAD;
+	return near < 0 ? opts_usage_error("unknown option '--%s'", word) :
+			  opts_usage_error("unknown option '--%s'; did you mean '--%s'?", word,
+					   names[near]);
 }
 
-static int found(const struct opts *o, const struct opts_option *p)
+/* The option of that long name, or of that letter if the name is NULL. */
+static const struct opts_option *find(const struct opts_command *c, const char *name, size_t len,
+				      char letter)
 {
-	if (p == &help_option)
-		opts_print_help(o->command);
-	return p->id;
+	const struct opts_option *p = c->options;
+
+	for (;; p++) {
+		if (!p->name)
+			p = &help_option;
+		if (name ? strlen(p->name) == len && !memcmp(p->name, name, len) :
+			   p->short_name == letter)
+			return p;
+		if (p == &help_option)
+			return NULL;
+	}
 }
 
-static int missing_value(const struct opts_command *c, const struct opts_option *p, bool is_short)
+/* The value is the rest of the option's own argument, or the next argument. */
+static int take_with_value(const struct opts_option *p, void *job, const char *dashed,
+			   const char *value, char ***at)
 {
-	if (is_short)
-		opts_usage_error(c, "option '-%c' needs a value: -%c %s", p->short_name,
-				 p->short_name, p->arg);
-	else
-		opts_usage_error(c, "option '--%s' needs a value: --%s %s", p->name, p->name,
-				 p->arg);
-	return OPTS_BAD;
+	if (!value && p->arg[0] != '[') {
+		if (!**at)
+			return opts_usage_error("option '%s' needs a value: %s %s", dashed, dashed,
+						p->arg);
+		value = *(*at)++;
+	}
+	return take_value(p, job, value);
 }
 
-static int next_long(struct opts *o, const char *name, const char **ret_value)
+static int take_long(const struct opts_command *c, void *job, const char *name, char ***at)
 {
-	const char *equals = strchr(name, '=');
-	size_t len = equals ? (size_t)(equals - name) : strlen(name);
-	const struct opts_option *p = find_long(o->command, name, len);
+	size_t len = strcspn(name, "=");
+	const struct opts_option *p = find(c, name, len, 0);
+	char dashed[64];
 
 	if (!p)
-		return unknown_long(o->command, name, len);
-	if (!p->arg) {
-		if (equals) {
-			opts_usage_error(o->command, "option '--%s' takes no value", p->name);
-			return OPTS_BAD;
-		}
-		return found(o, p);
-	}
-	if (equals)
-		*ret_value = equals + 1;
-	else if (p->arg[0] == '[')
-		*ret_value = NULL;
-	else if (o->next < o->argc)
-		*ret_value = o->argv[o->next++];
-	else
-		return missing_value(o->command, p, false);
-	return p->id;
+		return unknown_long(c, name, len);
+	snprintf(dashed, sizeof(dashed), "--%s", p->name);
+	if (p->arg)
+		return take_with_value(p, job, dashed, name[len] ? name + len + 1 : NULL, at);
+	return name[len] ? opts_usage_error("option '%s' takes no value", dashed) :
+			   take_value(p, job, NULL);
 }
 
-static int next_short(struct opts *o, const char **ret_value)
+/* "abc" of "-abc" */
+static int take_short(const struct opts_command *c, void *job, const char *letters, char ***at)
 {
-	const char *at = o->bundle;
-	const struct opts_option *p = find_short(o->command, *at);
+	int r = 0;
 
-	o->bundle = NULL;
-	if (!p) {
-		opts_usage_error(o->command, "unknown option '-%c'", *at);
-		return OPTS_BAD;
+	for (; !r && *letters; letters++) {
+		const char dashed[] = { '-', *letters, '\0' };
+		const struct opts_option *p = find(c, NULL, 0, *letters);
+
+		if (!p)
+			return opts_usage_error("unknown option '%s'", dashed);
+		if (p->arg)
+			return take_with_value(p, job, dashed, letters[1] ? letters + 1 : NULL, at);
+		r = take_value(p, job, NULL);
 	}
-	if (!p->arg) {
-		if (at[1])
-			o->bundle = at + 1;
-		return found(o, p);
-	}
-	if (at[1])
-		*ret_value = at + 1;
-	else if (o->next < o->argc)
-		*ret_value = o->argv[o->next++];
-	else
-		return missing_value(o->command, p, true);
-	return p->id;
+	return r;
 }
 
-int opts_next(struct opts *o, const char **ret_value)
+static int take_operand(const struct opts_command *c, void *job, const char *value)
 {
-	const char *arg;
+	if (c->operand)
+		return c->operand(job, value);
+	return opts_usage_error("unexpected argument '%s'%s%s", value, c->operand_hint ? "; " : "",
+				c->operand_hint ? c->operand_hint : "");
+}
 
-	*ret_value = NULL;
-	if (o->bundle)
-		return next_short(o, ret_value);
-	if (o->next >= o->argc)
-		return OPTS_END;
-	arg = o->argv[o->next];
-	if (!o->only_operands) {
-		if (!strcmp(arg, "--")) {
-			o->next++;
-			o->only_operands = true;
-			return o->command->operand_ends ? OPTS_END : opts_next(o, ret_value);
-		}
-		if (arg[0] == '-' && arg[1] == '-') {
-			o->next++;
-			return next_long(o, arg + 2, ret_value);
-		}
-		if (arg[0] == '-' && arg[1]) {
-			o->next++;
-			o->bundle = arg + 1;
-			return next_short(o, ret_value);
+static int check_needed(const struct opts_command *c, const void *job)
+{
+	for (const struct opts_option *p = c->options; p->name; p++) {
+		const char *text = p->needed ? *(char *const *)((const char *)job + p->field) : "x";
+
+		if (!text || !*text)
+			return opts_usage_error("%s", p->needed);
+	}
+	return 0;
+}
+
+int opts_parse(const struct opts_command *c, void *job, char **argv)
+{
+	char **at = argv + 1;
+	bool options = true;
+	int r = 0;
+
+	current = c;
+	while (!r && *at && (options || !c->rest)) {
+		const char *arg = *at;
+
+		if (options && !strcmp(arg, "--")) {
+			options = false;
+			at++;
+		} else if (options && arg[0] == '-' && arg[1]) {
+			at++;
+			r = arg[1] == '-' ? take_long(c, job, arg + 2, &at) :
+					    take_short(c, job, arg + 1, &at);
+		} else if (c->rest) {
+			break;
+		} else {
+			at++;
+			r = take_operand(c, job, arg);
 		}
 	}
-	if (o->command->operand_ends)
-		return OPTS_END;
-	o->next++;
-	*ret_value = arg;
-	return OPTS_OPERAND;
+	if (!r && c->rest)
+		r = c->rest(job, argv, at);
+	return r ? r : check_needed(c, job);
+}
+
+int opts_run(const struct opts_command *c, char **argv)
+{
+	void *job = calloc(1, c->bytes);
+	int r;
+
+	if (!job)
+		return say_error("out of memory");
+	if (c->initial)
+		memcpy(job, c->initial, c->bytes);
+	r = opts_parse(c, job, argv);
+	if (!r)
+		r = c->run(job);
+	if (c->done)
+		c->done(job);
+	free(job);
+	return r == OPTS_LEAVE ? 0 : r;
 }
 
 /* ---- help ---- */
@@ -213,15 +299,16 @@ static void print_option(const struct opts_option *p)
 
 void opts_print_help(const struct opts_command *c)
 {
-	printf("Usage: ");
-	print_program(stdout, c);
+	printf("Usage: ebpfrec%s%s", c->name ? " " : "", c->name ? c->name : "");
 	printf(" %s\n\n%s\n", c->synopsis, c->about);
 	if (c->text)
 		printf("\n%s", c->text);
 	printf("\nOptions:\n");
-	for (const struct opts_option *p = c->options; p->id; p++)
+	for (const struct opts_option *p = c->options; p->name; p++)
 		print_option(p);
 	print_option(&help_option);
 	if (c->examples)
 		printf("\nExamples:\n%s", c->examples);
+	if (c->more_help)
+		c->more_help();
 }

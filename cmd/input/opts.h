@@ -1,28 +1,61 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * opts: one command's options, from its table, and the help text from the same table.
+ * opts: one table of options per command. From it come the parser, the checks of the values, the
+ * error messages and the help.
  *
  * It takes -x, -xVALUE, -x VALUE, bundles of flags (-aq), --name, --name=VALUE, --name VALUE,
  * and --, which ends the options. A value may begin with '-' (--to -2s). -h and --help are every
  * command's. An unknown option names the nearest known one.
  *
- * Threads: one. Errors are printed to stderr; the caller leaves with EXIT_USAGE.
+ * Threads: one; the command that was parsed last is remembered for opts_usage_error().
  */
 #ifndef OPTS_H
 #define OPTS_H
 
-#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+/* What an option's value is, and the type of the field it is put into. */
+enum opts_kind {
+	OPTS_FLAG,	/* bool: true; there is no value */
+	OPTS_TEXT,	/* const char *: the value as written */
+	OPTS_COUNT,	/* uint64_t, as units_parse_count() reads it */
+	OPTS_SIZE,	/* uint64_t, bytes */
+	OPTS_DURATION,	/* uint64_t, ns */
+	OPTS_CALL,	/* take() puts it where it belongs */
+};
+
+/* What stands for "leave now, with the exit status 0" among exit statuses: --help, --list. */
+#define OPTS_LEAVE (-1000)
+
+/*
+ * Takes a value; field is the option's. Returns 0, a negative errno with e set, which is then
+ * printed behind the option's name, an exit status when the error has been printed, or OPTS_LEAVE.
+ */
+typedef int (*opts_take_fn)(void *field, const char *value, struct err *e);
 
 struct opts_option {
-	int id;			/* what opts_next() returns; > 0 */
 	char short_name;	/* 0: none */
-	const char *name;	/* without the dashes */
+	const char *name;	/* without the dashes; NULL ends the table */
 	/*
 	 * Placeholder of its value in the help; NULL: a flag; "[=DUR]": it may have one, behind
 	 * '='.
 	 */
 	const char *arg;
 	const char *help;	/* may hold '\n' */
+	enum opts_kind kind;
+	size_t field;		/* offset in the command's struct */
+	opts_take_fn take;	/* of OPTS_CALL */
+	/*
+	 * Bounds of a number; max 0: there is none. refuse is what is said of one outside of them,
+	 * and of a text that is empty. It follows the value if it begins with a blank.
+	 */
+	uint64_t min, max;
+	const char *refuse;
+	/* A text that the command cannot do without: what is said if it is missing or empty. */
+	const char *needed;
 };
 
 struct opts_command {
@@ -30,37 +63,49 @@ struct opts_command {
 	const char *about;		/* one line, for the list of commands */
 	const char *synopsis;		/* what follows "ebpfrec report " */
 	const char *text;		/* paragraphs before the options; may be NULL */
-	const struct opts_option *options;	/* ended by id 0 */
+	const struct opts_option *options;
 	const char *examples;		/* lines, each ended */
-	bool operand_ends;		/* the first operand ends the options */
+	void (*more_help)(void);	/* prints what follows the examples; may be NULL */
+
+	/* The command's struct: its size, its initial contents (NULL: zeros), and what frees it. */
+	size_t bytes;
+	const void *initial;
+	void (*done)(void *job);
+	/* Takes an operand and returns as opts_take_fn does. NULL: there are none, see hint. */
+	int (*operand)(void *job, const char *value);
+	const char *operand_hint;	/* "-i names the trace"; may be NULL */
+	/*
+	 * In place of operand: the first operand ends the options; the rest of the command line
+	 * begins with it. argv is all of the command line.
+	 */
+	int (*rest)(void *job, char **argv, char **rest);
+	/* Does the work. Returns the exit status. */
+	int (*run)(void *job);
 };
 
-enum {
-	OPTS_END = 0,
-	OPTS_BAD = -1,		/* the error is printed */
-	OPTS_HELP = -2,		/* the help was printed to stdout */
-	OPTS_OPERAND = -3,	/* *ret_value is an argument that is no option */
-};
+/*
+ * Takes the arguments that follow argv[0], the command's name, into job. 0: the command can run;
+ * else an exit status, after an error was printed, or OPTS_LEAVE.
+ */
+int opts_parse(const struct opts_command *command, void *job, char **argv);
 
-struct opts {
-	const struct opts_command *command;
-	int argc;
-	char **argv;
-	int next;		/* index into argv; after OPTS_END of the first operand left */
-	const char *bundle;	/* rest of "-abc" */
-	bool only_operands;	/* "--" was seen */
-};
-
-/* argv[0] is the command's name and is skipped. */
-void opts_init(struct opts *o, const struct opts_command *command, int argc, char **argv);
-
-/* The next option's id, or one of OPTS_*. *ret_value is the option's value, NULL for flags. */
-int opts_next(struct opts *o, const char **ret_value);
+/* Makes the command's struct, parses, runs, frees. Returns the exit status. */
+int opts_run(const struct opts_command *command, char **argv);
 
 void opts_print_help(const struct opts_command *command);
 
-/* "ebpfrec report: text" and how to get help, on stderr. Returns EXIT_USAGE. */
-int opts_usage_error(const struct opts_command *command, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
+/*
+ * "ebpfrec report: text" and how to get help, on stderr. Returns EXIT_USAGE. The command is the one
+ * that is being parsed or run.
+ */
+int opts_usage_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/*
+ * opts_usage_error() of a word that is none of names, behind before ("--by: " or ""): "unknown WHAT
+ * 'WORD'; did you mean 'NAME'?" and if_near, or, if no name is near, "unknown WHAT 'WORD'" and
+ * if_not.
+ */
+int opts_unknown(const char *what, const char *before, const char *word, const char *const *names,
+		 unsigned int cnt, const char *if_near, const char *if_not);
 
 #endif /* OPTS_H */

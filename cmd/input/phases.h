@@ -13,6 +13,11 @@
 
 #include "analyze/engine/analysis.h"
 
+#define PHASES_NAME_MAX (TRACE_MARK_TEXT_MAX + 16)
+
+/* How --from and --to name a mark: "build", and the second one "build#2". buf: PHASES_NAME_MAX. */
+void phases_mark_name(char *buf, const struct trace_mark *m);
+
 /* The window of q is cut at the marks inside it. Errors as analysis_report(). */
 int phases_report(struct analysis *a, const struct trace *t, const struct report_request *q,
 		  const struct row_sink *sink, struct err *e);

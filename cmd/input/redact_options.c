@@ -10,17 +10,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/array.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
-#include "cmd/input/input.h"
 #include "cmd/render/say.h"
 
 #define SALT_MAX_BYTES (1u << 20)
 
-static int read_salt(struct redact_options_taken *r, const struct opts_command *command,
-		     const char *value)
+int redact_options_salt(void *taken, const char *value, struct err *e)
 {
+	struct redact_options_taken *r = taken;
 	uint8_t *p;
 	ssize_t n;
 	int fd;
@@ -32,59 +30,42 @@ static int read_salt(struct redact_options_taken *r, const struct opts_command *
 		fd = open(value + 1, O_RDONLY | O_CLOEXEC);
 		p = fd < 0 ? NULL : buf_room(&r->salt, SALT_MAX_BYTES + 1);
 		n = p ? read(fd, p, SALT_MAX_BYTES + 1) : -1;
-		if (n < 0) {
+		if (n < 0)
 			say_error("--salt: cannot read %s: %s", value + 1, strerror(errno));
-			if (fd >= 0)
-				close(fd);
+		if (fd >= 0)
+			close(fd);
+		if (n < 0)
 			return EXIT_FAILED;
-		}
-		close(fd);
 		r->salt.len = (size_t)n;
 	}
 	if (!r->salt.len)
-		return opts_usage_error(command,
-					"--salt: it is empty; leave --salt out for a random one");
+		return err_set(e, -EINVAL, "it is empty; leave --salt out for a random one");
 	if (r->salt.len > SALT_MAX_BYTES)
-		return opts_usage_error(command, "--salt: %s has more than 1 MiB", value + 1);
+		return err_set(e, -E2BIG, "%s has more than 1 MiB", value + 1);
 	r->o.salt = r->salt.data;
 	r->o.salt_bytes = r->salt.len;
 	return 0;
 }
 
-static int add_keep(struct redact_options_taken *r, const struct opts_command *command,
-		    const char *pattern)
+int redact_options_keep(void *taken, const char *pattern, struct err *e)
 {
-	if (!*pattern)
-		return opts_usage_error(command, "--keep: the pattern is empty");
-	if (array_reserve(&r->keep, &r->keep_cap, r->o.keep_cnt + 1) < 0)
-		return input_failed(-ENOMEM, NULL);
-	r->keep[r->o.keep_cnt++] = pattern;
-	r->o.keep = r->keep;
-	return 0;
+	struct redact_options_taken *r = taken;
+	int c = *pattern ? lists_add_string(&r->keep, pattern) :
+			   err_set(e, -EINVAL, "the pattern is empty");
+
+	r->o.keep = r->keep.v;
+	r->o.keep_cnt = r->keep.cnt;
+	return c;
 }
 
-int redact_options_take(struct redact_options_taken *r, const struct opts_command *command, int id,
-			const char *value)
+bool redact_options_any(const struct redact_options_taken *r)
 {
-	switch (id) {
-	case REDACT_OPT_KEEP:
-		r->any = true;
-		return add_keep(r, command, value);
-	case REDACT_OPT_KEEP_WORKLOAD:
-		r->any = true;
-		r->o.keep_workload = true;
-		return 0;
-	case REDACT_OPT_SALT:
-		r->any = true;
-		return read_salt(r, command, value);
-	default:
-		return -1;
-	}
+	return r->o.keep_cnt || r->o.keep_workload || r->o.salt;
 }
 
 void redact_options_done(struct redact_options_taken *r)
 {
-	free(r->keep);
+	free(r->keep.v);
 	if (r->salt.data)
 		explicit_bzero(r->salt.data, r->salt.len);
 	buf_done(&r->salt);

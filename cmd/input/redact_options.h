@@ -1,39 +1,41 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * redact_options: --keep, --keep-workload and --salt of the commands that write pseudonyms, and
- * their closing notes. Threads: one. Functions print errors to stderr and return an exit status; 0
- * goes on.
+ * their closing notes. Threads: one.
  */
 #ifndef REDACT_OPTIONS_H
 #define REDACT_OPTIONS_H
 
 #include "base/buf.h"
+#include "cmd/input/lists.h"
 #include "cmd/input/opts.h"
 #include "edit/trace_redact.h"
 
 struct redact_options_taken {
 	struct redact_options o;
-	const char **keep;
-	size_t keep_cap;
+	struct lists_strings keep;
 	struct buf salt;
-	bool any;	/* one of them was given */
 };
 
-/* Ids of the options, apart from a command's own and those of input.h. */
-enum { REDACT_OPT_KEEP = 1100, REDACT_OPT_KEEP_WORKLOAD, REDACT_OPT_SALT };
+/* taken is the struct redact_options_taken within the command's struct. */
+#define REDACT_OPTIONS(command, taken)                                                            \
+	{ 0, "keep", "PATTERN",                                                                   \
+	  "names, words and path components that match stay: 'python*', '/usr/*';\n"              \
+	  "may be given more than once",                                                          \
+	  OPTS_CALL, offsetof(command, taken), redact_options_keep },                             \
+	{ 0, "keep-workload", NULL,                                                               \
+	  "what the recorded command, -p or --cgroup ran keeps its names and\ncommand lines",     \
+	  OPTS_FLAG, offsetof(command, taken.o.keep_workload) },                                  \
+	{ 0, "salt", "TEXT|@FILE",                                                                \
+	  "the same salt gives the same pseudonyms (default: a random one that is\nforgotten)",   \
+	  OPTS_CALL, offsetof(command, taken), redact_options_salt }
 
-#define REDACT_OPTIONS                                                                            \
-	{ REDACT_OPT_KEEP, 0, "keep", "PATTERN",                                                  \
-	  "names, words and path components that match stay: 'python*', '/usr/*';\n"             \
-	  "may be given more than once" },                                                        \
-	{ REDACT_OPT_KEEP_WORKLOAD, 0, "keep-workload", NULL,                                     \
-	  "what the recorded command, -p or --cgroup ran keeps its names and\ncommand lines" },  \
-	{ REDACT_OPT_SALT, 0, "salt", "TEXT|@FILE",                                               \
-	  "the same salt gives the same pseudonyms (default: a random one that is\nforgotten)" }
+/* What takes their values; see opts_take_fn. */
+int redact_options_keep(void *taken, const char *pattern, struct err *e);
+int redact_options_salt(void *taken, const char *value, struct err *e);
 
-/* 0: taken; -1: id is another option; an exit status: bad value, and the error is printed. */
-int redact_options_take(struct redact_options_taken *r, const struct opts_command *command, int id,
-			const char *value);
+/* One of them was given. */
+bool redact_options_any(const struct redact_options_taken *r);
 void redact_options_done(struct redact_options_taken *r);	/* wipes the salt */
 
 /* Notes on stderr how many names went, and which kinds stayed. */

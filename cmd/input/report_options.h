@@ -8,6 +8,7 @@
 #define REPORT_OPTIONS_H
 
 #include "cmd/input/input.h"
+#include "cmd/input/lists.h"
 
 /* Rows of a table unless --limit says otherwise. */
 #define REPORT_TABLE_ROWS 20
@@ -17,19 +18,24 @@ struct report_options {
 	struct report_request q;
 	const struct report_view *view;
 	uint32_t *pids;
-	const char **paths; /* of the traces, as -i and operands gave them */
-	size_t path_cap;
-	unsigned int path_cnt;
+	struct lists_strings paths; /* of the traces, as -i and operands gave them */
 	const char *db;
 	bool has_limit, force, list, sparklines, phases;
 	uint64_t follow_ns; /* 0: once */
 };
 
+/* The options, in a struct report_options. */
+extern const struct opts_option report_options[];
+
+/* A view, or a trace: a shell makes several names of "report cpu -i *.ebpfrec". */
+int report_options_operand(void *options, const char *value);
+
 /*
- * Takes the command line. 0, or the exit status to leave with; *ret_done: there is nothing more to
- * do (--help, --list). Free with report_options_done() in any case.
+ * What remains to be done when all options have been taken: defaults, and what excludes each other.
+ * 0, an exit status, or OPTS_LEAVE (--list).
  */
-int report_options_take(struct report_options *o, int argc, char **argv, bool *ret_done);
-void report_options_done(struct report_options *o);
+int report_options_check(struct report_options *o);
+/* Frees, and closes the trace: done() of the command. */
+void report_options_done(void *options);
 
 #endif /* REPORT_OPTIONS_H */

@@ -32,21 +32,21 @@ static int bad_time(struct err *e, const char *s)
 /* ---- wall clock ---- */
 
 struct civil {
-	unsigned int year, month, day, hour, minute;
-	uint64_t second_ns; /* below 61 s */
+	struct tm tm;		/* to the minute */
+	uint64_t second_ns;	/* below 61 s */
 	bool has_zone;
-	int zone_minutes; /* east of UTC */
+	int zone_minutes;	/* east of UTC */
 };
 
 /* Exactly n digits. */
-static bool take_digits(const char **p, unsigned int n, unsigned int *ret)
+static bool take_digits(const char **p, unsigned int n, int *ret)
 {
-	unsigned int v = 0;
+	int v = 0;
 
 	for (; n; n--, (*p)++) {
 		if (!is_digit(**p))
 			return false;
-		v = v * 10 + (unsigned int)(**p - '0');
+		v = v * 10 + (**p - '0');
 	}
 	*ret = v;
 	return true;
@@ -62,24 +62,27 @@ static bool take_char(const char **p, char c)
 
 static bool take_date(const char **p, struct civil *c)
 {
-	static const unsigned char days[] = { 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
-	bool leap;
+	struct tm day;
 
-	if (!take_digits(p, 4, &c->year) || !take_char(p, '-') || !take_digits(p, 2, &c->month) ||
-	    !take_char(p, '-') || !take_digits(p, 2, &c->day))
+	if (!take_digits(p, 4, &c->tm.tm_year) || !take_char(p, '-') ||
+	    !take_digits(p, 2, &c->tm.tm_mon) || !take_char(p, '-') ||
+	    !take_digits(p, 2, &c->tm.tm_mday) || c->tm.tm_year < 1970)
 		return false;
-	leap = c->year % 4 == 0 && (c->year % 100 != 0 || c->year % 400 == 0);
-	return c->year >= 1970 && c->month >= 1 && c->month <= 12 && c->day >= 1 &&
-	       c->day <= days[c->month - 1] && (c->month != 2 || c->day < 29 || leap);
+	c->tm.tm_year -= 1900;
+	c->tm.tm_mon--;
+	/* a day that there is not would become another one */
+	day = c->tm;
+	timegm(&day);
+	return day.tm_mon == c->tm.tm_mon && day.tm_mday == c->tm.tm_mday;
 }
 
 /* HH:MM[:SS[.frac]][Z|+HH:MM|-HH:MM] up to the end of the string */
 static bool take_time(const char *p, struct civil *c)
 {
-	unsigned int zh, zm;
-	int n, sign;
+	int n, sign, zh, zm;
 
-	if (!take_digits(&p, 2, &c->hour) || !take_char(&p, ':') || !take_digits(&p, 2, &c->minute))
+	if (!take_digits(&p, 2, &c->tm.tm_hour) || !take_char(&p, ':') ||
+	    !take_digits(&p, 2, &c->tm.tm_min))
 		return false;
 	c->second_ns = 0;
 	if (*p == ':') {
@@ -92,7 +95,7 @@ static bool take_time(const char *p, struct civil *c)
 		p += n;
 	}
 	/* Second 60 is a leap second; POSIX time counts it as the first of the next minute. */
-	if (c->hour > 23 || c->minute > 59 || c->second_ns >= 61 * S_NS)
+	if (c->tm.tm_hour > 23 || c->tm.tm_min > 59 || c->second_ns >= 61 * S_NS)
 		return false;
 	c->has_zone = *p != '\0';
 	c->zone_minutes = 0;
@@ -101,47 +104,20 @@ static bool take_time(const char *p, struct civil *c)
 		if (!take_digits(&p, 2, &zh) || !take_char(&p, ':') || !take_digits(&p, 2, &zm) ||
 		    zh > 23 || zm > 59)
 			return false;
-		c->zone_minutes = sign * (int)(zh * 60 + zm);
+		c->zone_minutes = sign * (zh * 60 + zm);
 	} else if (*p == 'Z' || *p == 'z') {
 		p++;
 	}
 	return *p == '\0';
 }
 
-/*
- * Days from 1970-01-01 in the Gregorian calendar: the year is counted from March, so that leap days
- * come last.
- */
-static int64_t civil_days(const struct civil *c)
-{
-	int64_t y = (int64_t)c->year - (c->month <= 2);
-	int64_t m = ((int64_t)c->month + 9) % 12;
-
-	return 365 * y + y / 4 - y / 100 + y / 400 + (153 * m + 2) / 5 + c->day - 1 - 719468;
-}
-
-/* Seconds since the epoch at minute resolution, to which second_ns is added. */
-static int64_t civil_seconds(const struct civil *c)
-{
-	if (!c->has_zone) {
-		struct tm tm = {
-			.tm_year = (int)c->year - 1900,
-			.tm_mon = (int)c->month - 1,
-			.tm_mday = (int)c->day,
-			.tm_hour = (int)c->hour,
-			.tm_min = (int)c->minute,
-			.tm_isdst = -1,
-		};
-
-		return mktime(&tm);
-	}
-	return (civil_days(c) * 1440 + c->hour * 60 + c->minute - c->zone_minutes) * 60;
-}
-
 static int civil_to_real(const struct civil *c, uint64_t *ret_real_ns, const char *s, struct err *e)
 {
-	int64_t sec = civil_seconds(c);
+	struct tm tm = c->tm;
+	int64_t sec;
 
+	tm.tm_isdst = -1;
+	sec = c->has_zone ? timegm(&tm) - c->zone_minutes * 60 : mktime(&tm);
 	if (sec < 0 || (uint64_t)sec > UINT64_MAX / S_NS - 61)
 		return err_set(e, -ERANGE, "'%s' is outside of what the clock can hold", s);
 	*ret_real_ns = (uint64_t)sec * S_NS + c->second_ns;
@@ -150,7 +126,7 @@ static int civil_to_real(const struct civil *c, uint64_t *ret_real_ns, const cha
 
 static int resolve_date(const char *s, const struct timeexpr_base *b, uint64_t *ret, struct err *e)
 {
-	struct civil c = { 0 };
+	struct civil c = { .has_zone = false };
 	const char *p = s;
 	uint64_t real_ns = 0;
 	int r;
@@ -168,7 +144,7 @@ static int resolve_time_of_day(const char *s, const struct timeexpr_base *b, uin
 			       struct err *e)
 {
 	time_t start = (time_t)(b->start_real_ns / S_NS);
-	struct civil c = { 0 };
+	struct civil c = { .has_zone = false };
 	uint64_t real_ns = 0, mono_ns;
 	struct tm tm;
 	int r;
@@ -178,9 +154,9 @@ static int resolve_time_of_day(const char *s, const struct timeexpr_base *b, uin
 	start += c.zone_minutes * 60;
 	if (c.has_zone ? !gmtime_r(&start, &tm) : !localtime_r(&start, &tm))
 		return bad_time(e, s);
-	c.year = (unsigned int)tm.tm_year + 1900;
-	c.month = (unsigned int)tm.tm_mon + 1;
-	c.day = (unsigned int)tm.tm_mday;
+	c.tm.tm_year = tm.tm_year;
+	c.tm.tm_mon = tm.tm_mon;
+	c.tm.tm_mday = tm.tm_mday;
 	r = civil_to_real(&c, &real_ns, s, e);
 	if (r)
 		return r;

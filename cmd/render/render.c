@@ -22,6 +22,7 @@ struct render {
 	struct row_sink sink;
 	uint64_t row_cnt; /* of the query running */
 	unsigned int section_cnt;
+	bool has_heading;
 };
 
 /* ---- the output buffer ---- */
@@ -52,14 +53,8 @@ char *render_out_room(struct render_out *o, size_t max)
 	return o->buf + o->n;
 }
 
-void render_out_add(struct render_out *o, size_t n)
+void render_out_bytes(struct render_out *o, const char *s, size_t n)
 {
-	o->n += n;
-}
-
-void render_out_text(struct render_out *o, const char *s)
-{
-	size_t n = strlen(s);
 	char *p = render_out_room(o, n);
 
 	if (p) {
@@ -68,11 +63,15 @@ void render_out_text(struct render_out *o, const char *s)
 	}
 }
 
+void render_out_text(struct render_out *o, const char *s)
+{
+	render_out_bytes(o, s, strlen(s));
+}
+
 void render_out_int(struct render_out *o, int64_t v)
 {
 	uint64_t u = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
-	char digits[24], *p = digits + sizeof(digits), *room;
-	size_t n;
+	char digits[24], *p = digits + sizeof(digits);
 
 	do {
 		*--p = (char)('0' + u % 10);
@@ -80,12 +79,7 @@ void render_out_int(struct render_out *o, int64_t v)
 	} while (u);
 	if (v < 0)
 		*--p = '-';
-	n = (size_t)(digits + sizeof(digits) - p);
-	room = render_out_room(o, n);
-	if (room) {
-		memcpy(room, p, n);
-		o->n += n;
-	}
+	render_out_bytes(o, p, (size_t)(digits + sizeof(digits) - p));
 }
 
 void render_out_real(struct render_out *o, double v)
@@ -102,21 +96,49 @@ void render_out_real(struct render_out *o, double v)
 
 /* ---- the sink ---- */
 
-static int sink_begin(void *ctx, unsigned int col_cnt, const char *const *names)
+/* The first error stays: it is the result of all that follows. */
+static int done(struct render *r, int e)
 {
-	struct render *r = ctx;
-	int e;
+	if (e && !r->out.error)
+		r->out.error = e;
+	return r->out.error;
+}
 
+static void print_heading(struct render *r)
+{
+	if (r->options.heading && !r->has_heading)
+		r->options.heading(r->options.ctx);
+	r->has_heading = true;
+}
+
+static void clear(struct render *r)
+{
+	if (r->ops->clear)
+		r->ops->clear(r->state);
+	memset(r->state, 0, r->ops->state_bytes);
+}
+
+int render_begin(void *render, unsigned int col_cnt, const char *const *names)
+{
+	struct render *r = render;
+	const struct row_sink *also = r->options.also;
+
+	if (r->out.error)
+		return r->out.error;
+	print_heading(r);
+	if (also && done(r, also->begin(also->ctx, col_cnt, names)))
+		return r->out.error;
 	r->row_cnt = 0;
-	e = r->ops->begin(r->state, &r->out, col_cnt, names);
-	return e ? e : r->out.error;
+	clear(r);
+	return done(r, r->ops->begin(r->state, &r->options, &r->out, col_cnt, names));
 }
 
 /* Only for tables: the other formats stay one result, see struct row_sink. */
-static int sink_section(void *ctx, const char *title)
+static int render_section(void *render, const char *title)
 {
-	struct render *r = ctx;
+	struct render *r = render;
 
+	print_heading(r);
 	if (r->section_cnt++)
 		render_out_text(&r->out, "\n");
 	render_out_text(&r->out, title);
@@ -124,29 +146,28 @@ static int sink_section(void *ctx, const char *title)
 	return r->out.error;
 }
 
-static int sink_row(void *ctx, const struct value *values)
+int render_put(void *render, const struct value *values)
 {
-	struct render *r = ctx;
-	int e;
+	struct render *r = render;
+	const struct render_options *o = &r->options;
 
-	if (r->options.limit && r->row_cnt >= r->options.limit) {
-		r->row_cnt++;
+	if (r->out.error || (o->also && done(r, o->also->row(o->also->ctx, values))))
+		return r->out.error;
+	if (++r->row_cnt % RENDER_PROGRESS_ROWS == 0 && o->progress)
+		o->progress(o->ctx, r->row_cnt);
+	if (o->limit && r->row_cnt > o->limit)
 		return 0;
-	}
-	r->row_cnt++;
-	e = r->ops->row(r->state, &r->out, values);
-	return e ? e : r->out.error;
+	return done(r, r->ops->row(r->state, &r->out, values));
 }
 
-static int sink_end(void *ctx)
+int render_end(void *render)
 {
-	struct render *r = ctx;
+	struct render *r = render;
 	uint64_t limit = r->options.limit;
 	uint64_t left_out = limit && r->row_cnt > limit ? r->row_cnt - limit : 0;
-	int e = r->ops->end(r->state, &r->out, left_out);
 
-	if (e)
-		return e;
+	if (r->ops->end && !r->out.error)
+		r->ops->end(r->state, &r->out, left_out);
 	return render_out_flush(&r->out);
 }
 
@@ -155,12 +176,17 @@ const struct row_sink *render_sink(struct render *r)
 	return &r->sink;
 }
 
+uint64_t render_row_cnt(const struct render *r)
+{
+	return r->row_cnt;
+}
+
 int render_new(struct render **ret, const struct render_options *o)
 {
 	static const struct render_format_ops *const formats[] = {
 		[RENDER_TABLE] = &render_table_ops,
-		[RENDER_CSV] = &render_csv_ops,
-		[RENDER_JSON] = &render_json_ops,
+		[RENDER_CSV] = &render_lines_ops,
+		[RENDER_JSON] = &render_lines_ops,
 		[RENDER_FOLDED] = &render_folded_ops,
 	};
 	struct render *r = calloc(1, sizeof(*r));
@@ -172,12 +198,12 @@ int render_new(struct render **ret, const struct render_options *o)
 	r->out.f = o->out;
 	r->out.cap = OUT_BYTES;
 	r->out.buf = malloc(OUT_BYTES);
-	r->state = r->ops->new (&r->options);
+	r->state = calloc(1, r->ops->state_bytes);
 	r->sink = (struct row_sink){
-		.ctx = r, .begin = sink_begin, .row = sink_row, .end = sink_end
+		.ctx = r, .begin = render_begin, .row = render_put, .end = render_end
 	};
 	if (o->format == RENDER_TABLE)
-		r->sink.section = sink_section;
+		r->sink.section = render_section;
 	if (!r->out.buf || !r->state) {
 		render_free(r);
 		return -ENOMEM;
@@ -191,7 +217,8 @@ void render_free(struct render *r)
 	if (!r)
 		return;
 	if (r->state)
-		r->ops->free(r->state);
+		clear(r);
+	free(r->state);
 	free(r->out.buf);
 	free(r);
 }

@@ -22,6 +22,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "analyze/engine/analysis.h"
 
@@ -37,7 +38,15 @@ struct render_options {
 	bool folded_count;	/* folded: samples or objects, not bytes */
 	bool human;		/* table: headings and values with units */
 	unsigned int width;	/* table: cells to fit into by cutting text; 0: never cut */
+	/* Called once, before anything is written, and not when there is no result; may be NULL. */
+	void (*heading)(void *ctx);
+	/* Called after each RENDER_PROGRESS_ROWS of a result; may be NULL. */
+	void (*progress)(void *ctx, uint64_t row_cnt);
+	void *ctx;		/* of both */
+	const struct row_sink *also;	/* gets all rows, too, but no end; may be NULL */
 };
+
+#define RENDER_PROGRESS_ROWS (1u << 18)
 
 struct render;
 
@@ -45,6 +54,37 @@ int render_new(struct render **ret, const struct render_options *o);
 void render_free(struct render *r);
 /* The sink is valid as long as r. One query after another may use it. */
 const struct row_sink *render_sink(struct render *r);
+/* Rows of the last result. */
+uint64_t render_row_cnt(const struct render *r);
+
+/*
+ * What the sink calls, for rows that are made here; render is a struct render. After an error they
+ * do nothing and return that error.
+ */
+int render_begin(void *render, unsigned int col_cnt, const char *const *names);
+int render_put(void *render, const struct value *values);
+int render_end(void *render);
+
+/* Values of such rows. */
+static inline struct value value_text(const char *s)
+{
+	return (struct value){ .type = VALUE_TEXT, .text = s, .text_bytes = strlen(s) };
+}
+
+static inline struct value value_int(uint64_t i)
+{
+	return (struct value){ .type = VALUE_INT, .i = (int64_t)i };
+}
+
+static inline struct value value_real(double r)
+{
+	return (struct value){ .type = VALUE_REAL, .r = r };
+}
+
+static inline struct value value_null(void)
+{
+	return (struct value){ .type = VALUE_NULL };
+}
 
 /* "table", "csv", "json". 0 or -EINVAL. */
 int render_parse_format(const char *name, enum render_format *ret);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * render_csv: the csv and json formats, for programs. Both write numbers raw and text through
- * textsafe; the only state is the column names and whether a row went before.
+ * render_csv: the csv and json formats, for programs. Both write a line per row, numbers raw and
+ * text through textsafe.
  */
 #include <errno.h>
 #include <math.h>
@@ -11,163 +11,94 @@
 #include "cmd/render/render_format.h"
 #include "base/textsafe.h"
 
-struct columns {
-	unsigned int cnt;
+struct lines {
+	bool json;
+	unsigned int col_cnt;
 	uint64_t row_cnt;
-	char **keys; /* json: "name": ready to copy */
+	char **before; /* what precedes each value: a comma, and in json its name */
 };
 
-static void *columns_new(const struct render_options *o)
+static void put_text(const struct lines *l, struct render_out *out, const char *s, size_t n)
 {
-	return calloc(1, sizeof(struct columns));
-}
-
-static void columns_clear(struct columns *c)
-{
-	for (unsigned int i = 0; c->keys && i < c->cnt; i++)
-		free(c->keys[i]);
-	free(c->keys);
-	*c = (struct columns){ 0 };
-}
-
-static void columns_free(void *state)
-{
-	columns_clear(state);
-	free(state);
-}
-
-/* ---- csv ---- */
-
-static void csv_text(struct render_out *out, const char *s, size_t n)
-{
-	char *p = render_out_room(out, TEXTSAFE_CSV_MAX(n));
+	char *p = render_out_room(out, l->json ? TEXTSAFE_JSON_MAX(n) : TEXTSAFE_CSV_MAX(n));
 
 	if (p)
-		render_out_add(out, textsafe_csv(p, s, n));
+		out->n += l->json ? textsafe_json(p, s, n) : textsafe_csv(p, s, n);
 }
 
-static int csv_begin(void *state, struct render_out *out, unsigned int cnt,
-		     const char *const *names)
+static void lines_clear(void *state)
 {
-	struct columns *c = state;
+	const struct lines *l = state;
 
-	columns_clear(c);
-	c->cnt = cnt;
+	for (unsigned int i = 0; i < l->col_cnt; i++)
+		free(l->before[i]);
+	free(l->before);
+}
+
+static int lines_begin(void *state, const struct render_options *o, struct render_out *out,
+		       unsigned int cnt, const char *const *names)
+{
+	struct lines *l = state;
+
+	l->json = o->format == RENDER_JSON;
+	l->before = calloc(cnt ? cnt : 1, sizeof(*l->before));
+	if (!l->before)
+		return -ENOMEM;
+	l->col_cnt = cnt;
 	for (unsigned int i = 0; i < cnt; i++) {
-		if (i)
-			render_out_text(out, ",");
-		csv_text(out, names[i], strlen(names[i]));
-	}
-	render_out_text(out, "\n");
-	return 0;
-}
+		size_t n = strlen(names[i]);
+		char *p = calloc(1, TEXTSAFE_JSON_MAX(n) + 3);
 
-static int csv_row(void *state, struct render_out *out, const struct value *v)
-{
-	const struct columns *c = state;
-
-	for (unsigned int i = 0; i < c->cnt; i++) {
+		l->before[i] = p;
+		if (!p)
+			return -ENOMEM;
 		if (i)
-			render_out_text(out, ",");
-		switch (v[i].type) {
-		case VALUE_INT:
-			render_out_int(out, v[i].i);
-			break;
-		case VALUE_REAL:
-			if (isfinite(v[i].r))
-				render_out_real(out, v[i].r);
-			break;
-		case VALUE_TEXT:
-			csv_text(out, v[i].text, v[i].text_bytes);
-			break;
-		case VALUE_NULL:
-			break;
+			*p++ = ',';
+		if (l->json) {
+			p += textsafe_json(p, names[i], n);
+			*p = ':';
+		} else {
+			render_out_text(out, l->before[i]);
+			put_text(l, out, names[i], n);
 		}
 	}
-	render_out_text(out, "\n");
+	render_out_text(out, l->json ? "[" : "\n");
 	return 0;
 }
 
-static int csv_end(void *state, struct render_out *out, uint64_t left_out)
+static int lines_row(void *state, struct render_out *out, const struct value *v)
 {
-	return 0;
-}
+	struct lines *l = state;
 
-const struct render_format_ops render_csv_ops = {
-	.new = columns_new,
-	.free = columns_free,
-	.begin = csv_begin,
-	.row = csv_row,
-	.end = csv_end,
-};
-
-/* ---- json ---- */
-
-static void json_text(struct render_out *out, const char *s, size_t n)
-{
-	char *p = render_out_room(out, TEXTSAFE_JSON_MAX(n));
-
-	if (p)
-		render_out_add(out, textsafe_json(p, s, n));
-}
-
-static int json_begin(void *state, struct render_out *out, unsigned int cnt,
-		      const char *const *names)
-{
-	struct columns *c = state;
-
-	columns_clear(c);
-	c->keys = calloc(cnt ? cnt : 1, sizeof(*c->keys));
-	if (!c->keys)
-		return -ENOMEM;
-	c->cnt = cnt;
-	for (unsigned int i = 0; i < cnt; i++) {
-		size_t n = strlen(names[i]), w;
-
-		c->keys[i] = malloc(TEXTSAFE_JSON_MAX(n) + 2);
-		if (!c->keys[i])
-			return -ENOMEM;
-		w = textsafe_json(c->keys[i], names[i], n);
-		memcpy(c->keys[i] + w, ":", 2);
-	}
-	render_out_text(out, "[");
-	return 0;
-}
-
-static int json_row(void *state, struct render_out *out, const struct value *v)
-{
-	struct columns *c = state;
-
-	render_out_text(out, c->row_cnt++ ? ",\n{" : "\n{");
-	for (unsigned int i = 0; i < c->cnt; i++) {
-		if (i)
-			render_out_text(out, ",");
-		render_out_text(out, c->keys[i]);
+	if (l->json)
+		render_out_text(out, l->row_cnt++ ? ",\n{" : "\n{");
+	for (unsigned int i = 0; i < l->col_cnt; i++) {
+		render_out_text(out, l->before[i]);
 		if (v[i].type == VALUE_INT)
 			render_out_int(out, v[i].i);
 		else if (v[i].type == VALUE_REAL && isfinite(v[i].r))
 			render_out_real(out, v[i].r);
 		else if (v[i].type == VALUE_TEXT)
-			json_text(out, v[i].text, v[i].text_bytes);
-		else
+			put_text(l, out, v[i].text, v[i].text_bytes);
+		else if (l->json)
 			render_out_text(out, "null");
 	}
-	render_out_text(out, "}");
+	render_out_text(out, l->json ? "}" : "\n");
 	return 0;
 }
 
-static int json_end(void *state, struct render_out *out, uint64_t left_out)
+static void lines_end(void *state, struct render_out *out, uint64_t left_out)
 {
-	const struct columns *c = state;
+	const struct lines *l = state;
 
-	render_out_text(out, c->row_cnt ? "\n]\n" : "]\n");
-	return 0;
+	if (l->json)
+		render_out_text(out, l->row_cnt ? "\n]\n" : "]\n");
 }
 
-const struct render_format_ops render_json_ops = {
-	.new = columns_new,
-	.free = columns_free,
-	.begin = json_begin,
-	.row = json_row,
-	.end = json_end,
+const struct render_format_ops render_lines_ops = {
+	.state_bytes = sizeof(struct lines),
+	.begin = lines_begin,
+	.row = lines_row,
+	.end = lines_end,
+	.clear = lines_clear,
 };

@@ -18,27 +18,19 @@ struct folded {
 	int comm, source, count, stacks[2];	/* column numbers; -1: none */
 };
 
-static void *folded_new(const struct render_options *o)
-{
-	struct folded *f = calloc(1, sizeof(*f));
-
-	if (f)
-		f->by_count = o->folded_count;
-	return f;
-}
-
 static bool is_count(const struct folded *f, const char *name)
 {
 	return f->by_count ? !strcmp(name, "samples") || !strcmp(name, "objects")
 			   : !strcmp(name, "bytes");
 }
 
-static int folded_begin(void *state, struct render_out *out, unsigned int cnt,
-			const char *const *names)
+static int folded_begin(void *state, const struct render_options *o, struct render_out *out,
+			unsigned int cnt, const char *const *names)
 {
 	struct folded *f = state;
 	unsigned int i;
 
+	f->by_count = o->folded_count;
 	f->comm = f->source = f->count = f->stacks[0] = f->stacks[1] = -1;
 	for (i = 0; i < cnt; i++) {
 		if (!strcmp(names[i], "comm"))
@@ -57,15 +49,11 @@ static int folded_begin(void *state, struct render_out *out, unsigned int cnt,
 
 static void put_text(struct render_out *out, const struct value *v)
 {
-	unsigned int cells;
-	char *p;
+	size_t room = v->text_bytes * TEXTSAFE_GROWTH + 1;
+	char *p = v->type == VALUE_TEXT ? render_out_room(out, room) : NULL;
 
-	if (v->type != VALUE_TEXT)
-		return;
-	p = render_out_room(out, v->text_bytes * TEXTSAFE_GROWTH + 1);
 	if (p)
-		render_out_add(out, textsafe_escape(p, v->text_bytes * TEXTSAFE_GROWTH + 1, v->text,
-						    v->text_bytes, &cells));
+		out->n += textsafe_escape(p, room, v->text, v->text_bytes, NULL);
 }
 
 static int folded_row(void *state, struct render_out *out, const struct value *values)
@@ -97,15 +85,8 @@ static int folded_row(void *state, struct render_out *out, const struct value *v
 	return 0;
 }
 
-static int folded_end(void *state, struct render_out *out, uint64_t left_out)
-{
-	return 0;
-}
-
 const struct render_format_ops render_folded_ops = {
-	.new = folded_new,
-	.free = free,
+	.state_bytes = sizeof(struct folded),
 	.begin = folded_begin,
 	.row = folded_row,
-	.end = folded_end,
 };

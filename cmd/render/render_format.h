@@ -17,12 +17,11 @@ struct render_out {
 };
 
 /*
- * Room for max more bytes at the end of the buffer, or NULL (error is set). Follow with
- * render_out_add().
+ * Room for max more bytes at the end of the buffer, or NULL (error is set). Add to n what is used.
  */
 char *render_out_room(struct render_out *o, size_t max);
-void render_out_add(struct render_out *o, size_t n);
 void render_out_text(struct render_out *o, const char *s);
+void render_out_bytes(struct render_out *o, const char *s, size_t n);
 void render_out_int(struct render_out *o, int64_t v);
 /* The shortest decimal that reads back as v. */
 void render_out_real(struct render_out *o, double v);
@@ -34,15 +33,14 @@ void render_format_int(char *buf, size_t size, int64_t v, enum render_kind kind)
 void render_format_real(char *buf, size_t size, double v, enum render_kind kind);
 
 struct render_format_ops {
-	int (*begin)(void *state, struct render_out *out, unsigned int col_cnt,
-		     const char *const *names);
+	size_t state_bytes;	/* zeros at first */
+	int (*begin)(void *state, const struct render_options *o, struct render_out *out,
+		     unsigned int col_cnt, const char *const *names);
 	int (*row)(void *state, struct render_out *out, const struct value *values);
-	int (*end)(void *state, struct render_out *out, uint64_t left_out);
-	void *(*new)(const struct render_options *o);
-	void (*free)(void *state);
+	void (*end)(void *state, struct render_out *out, uint64_t left_out);	/* may be NULL */
+	void (*clear)(void *state);	/* frees what a result needed; may be NULL */
 };
 
-extern const struct render_format_ops render_table_ops, render_csv_ops, render_json_ops,
-	render_folded_ops;
+extern const struct render_format_ops render_table_ops, render_lines_ops, render_folded_ops;
 
 #endif /* RENDER_FORMAT_H */

@@ -17,6 +17,13 @@
 #define TEXT_CELLS_MIN 8 /* text is not cut below this */
 #define TEXT_CELLS_MAX 400 /* nor kept beyond it: a command line may be long */
 
+enum shown {
+	SHOWN,
+	HIDDEN_EMPTY,	/* no row has a value */
+	HIDDEN_ZERO,	/* to make room: all rows say 0 */
+	HIDDEN_NO_ROOM,
+};
+
 struct column {
 	enum render_kind kind;
 	unsigned int cells;
@@ -24,8 +31,7 @@ struct column {
 	bool is_zero; /* all values kept are 0 or NULL, of a kind that may then be left out */
 	/* a length of time, or bytes of stacks, that no row kept has: it was not measured */
 	bool is_empty;
-	bool is_hidden;
-	bool is_dropped; /* hidden for want of room */
+	enum shown shown;
 	/* the label of a stack, which has a line under the row; NULL: an ordinary column */
 	const char *below;
 	char heading[64];
@@ -148,7 +154,7 @@ static void put_spaces(struct render_out *out, unsigned int n)
 
 	if (p) {
 		memset(p, ' ', n);
-		render_out_add(out, n);
+		out->n += n;
 	}
 }
 
@@ -158,7 +164,7 @@ static void put_cell(const struct table *t, struct render_out *out, unsigned int
 	const struct column *c = &t->columns[col];
 	unsigned int pad = c->cells > cells ? c->cells - cells : 0;
 
-	if (c->is_hidden || c->below)
+	if (c->shown || c->below)
 		return;
 	if (col)
 		put_spaces(out, GAP);
@@ -231,19 +237,27 @@ static void put_row(const struct table *t, struct render_out *out, const struct 
 	put_stacks(t, out, cells);
 }
 
-static unsigned int text_cells_wanted(const struct column *c)
+/* Cells of a line; narrowed: after the texts have been cut as far as is good. */
+static unsigned int line_cells(const struct table *t, bool narrowed)
 {
-	unsigned int heading = (unsigned int)strlen(c->heading);
+	unsigned int total = 0;
 
-	if (!c->is_text || c->cells <= TEXT_CELLS_GOOD)
-		return c->cells;
-	return heading > TEXT_CELLS_GOOD ? heading : TEXT_CELLS_GOOD;
+	for (unsigned int i = 0; i < t->col_cnt; i++) {
+		const struct column *c = &t->columns[i];
+		unsigned int cells = c->cells, heading = (unsigned int)strlen(c->heading);
+
+		if (c->shown || c->below)
+			continue;
+		if (narrowed && c->is_text && cells > TEXT_CELLS_GOOD)
+			cells = heading > TEXT_CELLS_GOOD ? heading : TEXT_CELLS_GOOD;
+		total += cells + (i ? GAP : 0);
+	}
+	return total;
 }
 
 static bool may_drop(const struct column *c)
 {
-	return !c->is_hidden && !c->below && !c->is_text && c->kind != RENDER_PLAIN &&
-	       c->kind != RENDER_YES_NO;
+	return !c->below && !c->is_text && c->kind != RENDER_PLAIN && c->kind != RENDER_YES_NO;
 }
 
 /*
@@ -266,83 +280,67 @@ static const char *const expendable[] = {
  */
 static bool drop_columns(struct table *t)
 {
-	unsigned int total = 0, width = t->options->width;
 	bool any = false;
 
-	for (unsigned int i = 0; i < t->col_cnt; i++)
-		if (!t->columns[i].is_hidden && !t->columns[i].below)
-			total += text_cells_wanted(&t->columns[i]) + (i ? GAP : 0);
 	for (unsigned int pass = 0; pass <= EXPENDABLE_CNT; pass++) {
-		for (unsigned int i = t->col_cnt; i-- > 1 && total > width;) {
+		for (unsigned int i = t->col_cnt;
+		     i-- > 1 && line_cells(t, true) > t->options->width;) {
 			struct column *c = &t->columns[i];
-			bool picked =
-				pass < EXPENDABLE_CNT
-					? !c->is_hidden && !strcmp(c->heading, expendable[pass])
-					: may_drop(c);
 
-			if (!picked)
+			if (c->shown || !(pass < EXPENDABLE_CNT ?
+						  !strcmp(c->heading, expendable[pass]) :
+						  may_drop(c)))
 				continue;
-			c->is_hidden = c->is_dropped = any = true;
-			total -= text_cells_wanted(c) + GAP;
+			c->shown = HIDDEN_NO_ROOM;
+			any = true;
 		}
 	}
 	return any;
 }
 
-static unsigned int total_cells(const struct table *t)
+/* Takes a cell from the widest text. False: there is none that can be narrower. */
+static bool narrow_text(struct table *t)
 {
-	unsigned int total = 0;
-
-	for (unsigned int i = 0; i < t->col_cnt; i++)
-		if (!t->columns[i].is_hidden && !t->columns[i].below)
-			total += t->columns[i].cells + (i ? GAP : 0);
-	return total;
-}
-
-/*
- * Makes the line fit: leaves out columns that say 0 in every row, and lengths of time that no row
- * has even where there is room (all rows are at hand then); then columns there is no room for; and
- * then narrows the widest text columns, until the line fits or there is nothing left to take. True:
- * there was no room for some columns.
- */
-static bool fit_columns(struct table *t, bool has_all_rows)
-{
-	unsigned int total = 0, width = t->options->width;
-	bool dropped = false;
+	struct column *widest = NULL;
 
 	for (unsigned int i = 0; i < t->col_cnt; i++) {
 		struct column *c = &t->columns[i];
 
-		c->is_hidden = i && c->is_empty && has_all_rows && t->held_cnt;
-		total += c->is_hidden || c->below ? 0 : c->cells + (i ? GAP : 0);
+		if (!c->shown && !c->below && c->is_text && c->cells > TEXT_CELLS_MIN &&
+		    c->cells > strlen(c->heading) && (!widest || c->cells > widest->cells))
+			widest = c;
 	}
-	for (unsigned int i = t->col_cnt; i-- > 1 && has_all_rows && t->held_cnt;) {
+	if (widest)
+		widest->cells--;
+	return widest;
+}
+
+/*
+ * Leaves out lengths of time that no row has, even where there is room. Then it makes the line fit:
+ * it leaves out columns that say 0 in every row (both need all rows), then columns there is no room
+ * for, and narrows the texts. True: there was no room for some columns.
+ */
+static bool fit_columns(struct table *t, bool has_all_rows)
+{
+	unsigned int width = t->options->width;
+	bool dropped = false;
+
+	has_all_rows &= t->held_cnt > 0;
+	for (unsigned int i = 1; has_all_rows && i < t->col_cnt; i++)
+		if (t->columns[i].is_empty)
+			t->columns[i].shown = HIDDEN_EMPTY;
+	if (!width)
+		return false;
+	for (unsigned int i = t->col_cnt; has_all_rows && i-- > 1;) {
 		struct column *c = &t->columns[i];
 
-		if (width && total > width && c->is_zero && !c->is_hidden && !c->below) {
-			c->is_hidden = true;
-			total -= c->cells + GAP;
-		}
+		if (c->is_zero && !c->shown && !c->below && line_cells(t, false) > width)
+			c->shown = HIDDEN_ZERO;
 	}
-	if (width && total > width && t->options->human) {
+	if (t->options->human && line_cells(t, false) > width)
 		dropped = drop_columns(t);
-		total = total_cells(t);
-	}
-	while (width && total > width) {
-		struct column *widest = NULL;
-
-		for (unsigned int i = 0; i < t->col_cnt; i++) {
-			struct column *c = &t->columns[i];
-
-			if (!c->is_hidden && !c->below && c->is_text && c->cells > TEXT_CELLS_MIN &&
-			    c->cells > strlen(c->heading) && (!widest || c->cells > widest->cells))
-				widest = c;
-		}
-		if (!widest)
-			break;
-		widest->cells--;
-		total--;
-	}
+	while (line_cells(t, false) > width && narrow_text(t))
+		;
 	return dropped;
 }
 
@@ -364,8 +362,7 @@ static void write_upright(struct table *t, struct render_out *out)
 		struct column *c = &t->columns[i];
 		unsigned int len = (unsigned int)strlen(c->heading);
 
-		c->is_hidden = c->is_dropped = false;
-
+		c->shown = SHOWN;
 		if (c->below || t->cells[i].is_null)
 			continue;
 		render_out_text(out, c->heading);
@@ -421,35 +418,21 @@ static void write_held(struct table *t, struct render_out *out, bool has_all_row
 
 /* ---- the format ---- */
 
-static void table_clear(struct table *t)
+static void table_clear(void *state)
 {
+	const struct table *t = state;
+
 	free_cells(t->cells, t->held_cnt * t->col_cnt);
 	free(t->cells);
 	free(t->columns);
-	*t = (struct table){ .options = t->options };
 }
 
-static void *table_new(const struct render_options *o)
-{
-	struct table *t = calloc(1, sizeof(*t));
-
-	if (t)
-		t->options = o;
-	return t;
-}
-
-static void table_free(void *state)
-{
-	table_clear(state);
-	free(state);
-}
-
-static int table_begin(void *state, struct render_out *out, unsigned int cnt,
-		       const char *const *names)
+static int table_begin(void *state, const struct render_options *o, struct render_out *out,
+		       unsigned int cnt, const char *const *names)
 {
 	struct table *t = state;
 
-	table_clear(t);
+	t->options = o;
 	t->columns = calloc(cnt ? cnt : 1, sizeof(*t->columns));
 	t->cells = calloc((size_t)(cnt ? cnt : 1) * RENDER_TABLE_HELD, sizeof(*t->cells));
 	if (!t->columns || !t->cells)
@@ -459,8 +442,8 @@ static int table_begin(void *state, struct render_out *out, unsigned int cnt,
 		struct column *c = &t->columns[i];
 
 		c->kind = render_column_kind(names[i]);
-		c->below = t->options->human ? stack_label(names[i]) : NULL;
-		if (t->options->human)
+		c->below = o->human ? stack_label(names[i]) : NULL;
+		if (o->human)
 			render_heading(c->heading, sizeof(c->heading), names[i]);
 		else
 			textsafe_escape(c->heading, sizeof(c->heading), names[i], strlen(names[i]),
@@ -495,26 +478,25 @@ static int table_row(void *state, struct render_out *out, const struct value *v)
 }
 
 /* "(not shown, 0 in all rows: ERRORS, MERGES)" */
-static void name_hidden(const struct table *t, struct render_out *out, bool is_dropped)
+static void name_hidden(const struct table *t, struct render_out *out, enum shown why,
+			const char *text)
 {
-	bool any = false;
+	const char *before = text;
 
 	for (unsigned int i = 0; i < t->col_cnt; i++) {
 		const struct column *c = &t->columns[i];
 
-		if (!c->is_hidden || c->is_empty || c->is_dropped != is_dropped)
+		if (c->shown != why || c->is_empty)
 			continue;
-		render_out_text(out, any	  ? ", "
-				     : is_dropped ? "(no room for: "
-						  : "(not shown, 0 in all rows: ");
+		render_out_text(out, before);
 		render_out_text(out, c->heading);
-		any = true;
+		before = ", ";
 	}
-	if (any)
+	if (before != text)
 		render_out_text(out, ")\n");
 }
 
-static int table_end(void *state, struct render_out *out, uint64_t left_out)
+static void table_end(void *state, struct render_out *out, uint64_t left_out)
 {
 	struct table *t = state;
 	char n[UNITS_TEXT_MAX], line[128];
@@ -524,20 +506,19 @@ static int table_end(void *state, struct render_out *out, uint64_t left_out)
 		write_held(t, out, true);
 	if (is_empty)
 		render_out_text(out, "(nothing)\n");
-	name_hidden(t, out, false);
-	name_hidden(t, out, true);
+	name_hidden(t, out, HIDDEN_ZERO, "(not shown, 0 in all rows: ");
+	name_hidden(t, out, HIDDEN_NO_ROOM, "(no room for: ");
 	if (left_out) {
 		snprintf(line, sizeof(line), "(%s more; --limit 0 shows all)\n",
 			 units_format_count(n, sizeof(n), left_out));
 		render_out_text(out, line);
 	}
-	return 0;
 }
 
 const struct render_format_ops render_table_ops = {
-	.new = table_new,
-	.free = table_free,
+	.state_bytes = sizeof(struct table),
 	.begin = table_begin,
 	.row = table_row,
 	.end = table_end,
+	.clear = table_clear,
 };

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/textsafe.h"
+#include "cmd/cmd.h"
 
 #define TEXT_BYTES 1024
 
@@ -32,13 +33,14 @@ static void say(const char *fmt, va_list ap)
 	fprintf(stderr, "ebpfrec: %s\n", say_text(text));
 }
 
-void say_error(const char *fmt, ...)
+int say_error(const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
 	say(fmt, ap);
 	va_end(ap);
+	return EXIT_FAILED;
 }
 
 void say_note(const char *fmt, ...)

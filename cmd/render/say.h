@@ -9,8 +9,8 @@
 #ifndef SAY_H
 #define SAY_H
 
-/* "ebpfrec: text\n" */
-void say_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* "ebpfrec: text\n". say_error() returns EXIT_FAILED. */
+int say_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void say_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* s made safe, cut to about a thousand bytes. Valid until the fourth call after this one. */

@@ -31,6 +31,7 @@ struct group {
 
 struct sparkline {
 	struct sparkline_options o;
+	struct row_sink sink;
 	unsigned int col_cnt, metric, t;
 	bool drawn;
 	uint8_t *is_key;	/* by column */
@@ -39,19 +40,6 @@ struct sparkline {
 	uint64_t bin_cnt, bins_per_cell;
 	size_t cell_cnt, left_out;
 };
-
-struct sparkline *sparkline_new(const struct sparkline_options *o)
-{
-	struct sparkline *s = calloc(1, sizeof(*s));
-
-	if (s) {
-		s->o = *o;
-		s->bin_cnt = ((uint64_t)(o->to_ns - o->from_ns) + o->every_ns - 1) / o->every_ns;
-		s->bins_per_cell = (s->bin_cnt + CELLS_MAX - 1) / CELLS_MAX;
-		s->cell_cnt = (size_t)((s->bin_cnt + s->bins_per_cell - 1) / s->bins_per_cell);
-	}
-	return s;
-}
 
 void sparkline_free(struct sparkline *s)
 {
@@ -76,8 +64,9 @@ static bool names_a_group(const char *column)
 	return false;
 }
 
-int sparkline_begin(struct sparkline *s, unsigned int col_cnt, const char *const *names)
+static int begin(void *ctx, unsigned int col_cnt, const char *const *names)
 {
+	struct sparkline *s = ctx;
 	bool has_t = false, has_metric = false;
 
 	s->is_key = calloc(col_cnt + 1, 1);
@@ -147,8 +136,9 @@ static struct group *group_of(struct sparkline *s, const char *label, bool *ret_
 	return g;
 }
 
-int sparkline_row(struct sparkline *s, const struct value *v)
+static int row(void *ctx, const struct value *v)
 {
+	struct sparkline *s = ctx;
 	const struct value *m = &v[s->metric];
 	char label[LABEL_MAX];
 	bool full = false;
@@ -177,6 +167,25 @@ int sparkline_row(struct sparkline *s, const struct value *v)
 	return 0;
 }
 
+struct sparkline *sparkline_new(const struct sparkline_options *o)
+{
+	struct sparkline *s = calloc(1, sizeof(*s));
+
+	if (s) {
+		s->o = *o;
+		s->sink = (struct row_sink){ .ctx = s, .begin = begin, .row = row };
+		s->bin_cnt = ((uint64_t)(o->to_ns - o->from_ns) + o->every_ns - 1) / o->every_ns;
+		s->bins_per_cell = (s->bin_cnt + CELLS_MAX - 1) / CELLS_MAX;
+		s->cell_cnt = (size_t)((s->bin_cnt + s->bins_per_cell - 1) / s->bins_per_cell);
+	}
+	return s;
+}
+
+const struct row_sink *sparkline_sink(const struct sparkline *s)
+{
+	return &s->sink;
+}
+
 static int by_sum(const void *a, const void *b)
 {
 	const struct group *x = a, *y = b;
@@ -194,7 +203,7 @@ static const char *level_text(const struct sparkline *s, double share)
 	return s->o.utf8 ? blocks[level] : ascii[level];
 }
 
-static char *value_text(char *buf, size_t size, const char *metric, double v)
+static char *figure_text(char *buf, size_t size, const char *metric, double v)
 {
 	switch (render_column_kind(metric)) {
 	case RENDER_DURATION:
@@ -234,7 +243,7 @@ static void print_group(const struct sparkline *s, const struct group *g, size_t
 			v = fmax(v, g->cells[i]);
 		fputs(level_text(s, max > 0 ? v / max : 0), out);
 	}
-	fprintf(out, "  %s\n", value_text(highest, sizeof(highest), s->o.metric, max));
+	fprintf(out, "  %s\n", figure_text(highest, sizeof(highest), s->o.metric, max));
 }
 
 void sparkline_print(struct sparkline *s, FILE *out)

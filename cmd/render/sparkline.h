@@ -32,11 +32,10 @@ struct sparkline *sparkline_new(const struct sparkline_options *o);
 void sparkline_free(struct sparkline *s);
 
 /*
- * A report's columns, then its rows. 0 or -ENOMEM. Without the metric's column nothing will be
- * drawn.
+ * Takes a report's columns, then its rows, and needs no end. Without the metric's column nothing
+ * will be drawn. Errors: -ENOMEM.
  */
-int sparkline_begin(struct sparkline *s, unsigned int col_cnt, const char *const *names);
-int sparkline_row(struct sparkline *s, const struct value *values);
+const struct row_sink *sparkline_sink(const struct sparkline *s);
 void sparkline_print(struct sparkline *s, FILE *out);
 
 #endif /* SPARKLINE_H */

@@ -290,28 +290,21 @@ static char *format_scaled(char *buf, size_t size, uint64_t v, const struct step
 	while (s[1].factor && v >= s[1].factor)
 		s++;
 	for (;; s++) {
-		unsigned int decimals = v < 10 * s->factor ? 2 : v < 100 * s->factor ? 1 : 0;
-		uint64_t ten = decimals == 2 ? 100 : decimals == 1 ? 10 : 1;
+		uint64_t ten = v < 10 * s->factor ? 100 : v < 100 * s->factor ? 10 : 1;
 		uint64_t scaled = (uint64_t)(((wide)v * ten + s->factor / 2) / s->factor);
 
 		/* 9.996 would print as 10.00, so it gets one decimal less. */
-		if (decimals && scaled >= 10 * 100 && ten == 100) {
-			ten = 10;
-			decimals = 1;
+		while (ten > 1 && scaled >= 1000) {
+			ten /= 10;
 			scaled = (uint64_t)(((wide)v * ten + s->factor / 2) / s->factor);
 		}
-		if (decimals && scaled >= 100 * 10 && ten == 10) {
-			ten = 1;
-			decimals = 0;
-			scaled = (uint64_t)(((wide)v + s->factor / 2) / s->factor);
-		}
-		if (!decimals && scaled >= carry && s[1].factor)
+		if (ten == 1 && scaled >= carry && s[1].factor)
 			continue;
 		if (s == steps) /* whole units: no decimals to show */
 			snprintf(buf, size, "%" PRIu64 " %s", v, s->name);
-		else if (decimals)
+		else if (ten > 1)
 			snprintf(buf, size, "%" PRIu64 ".%0*" PRIu64 " %s", scaled / ten,
-				 (int)decimals, scaled % ten, s->name);
+				 ten == 100 ? 2 : 1, scaled % ten, s->name);
 		else
 			snprintf(buf, size, "%" PRIu64 " %s", scaled, s->name);
 		return buf;

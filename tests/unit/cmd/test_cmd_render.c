@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "cmd/cmd.h"
 #include "cmd/input/lists.h"
 #include "cmd/input/nearest.h"
 #include "cmd/input/opts.h"
@@ -473,37 +474,83 @@ static void test_render_reports_a_full_disk(void **state)
 
 /* ---- opts, nearest, lists ---- */
 
+struct job {
+	char got[256];
+	bool flag;
+	const char *text;
+	uint64_t count, size, duration;
+};
+
+static int got(struct job *j, const char *what, const char *value)
+{
+	snprintf(j->got + strlen(j->got), sizeof(j->got) - strlen(j->got), "%s=%s ", what,
+		 value ? value : "");
+	return 0;
+}
+
+static int take_all(void *job, const char *value, struct err *e)
+{
+	return got(job, "a", value);
+}
+
+static int take_output(void *job, const char *value, struct err *e)
+{
+	return got(job, "o", value);
+}
+
+static int take_to(void *job, const char *value, struct err *e)
+{
+	return got(job, "to", value);
+}
+
+static int take_operand(void *job, const char *value)
+{
+	return got(job, "operand", value);
+}
+
+static int take_rest(void *job, char **argv, char **rest)
+{
+	struct job *j = job;
+
+	for (; *rest; rest++)
+		snprintf(j->got + strlen(j->got), sizeof(j->got) - strlen(j->got), "[%s]", *rest);
+	return 0;
+}
+
 static const struct opts_option options[] = {
-	{ 'a', 'a', "all", NULL, "a flag" },
-	{ 'o', 'o', "output", "FILE", "a value" },
-	{ 300, 0, "to", "TIME", "a value that may start with a dash" },
+	{ 'a', "all", NULL, "a flag", OPTS_CALL, .take = take_all },
+	{ 'o', "output", "FILE", "a value", OPTS_CALL, .take = take_output },
+	{ 0, "to", "TIME", "a value that may start with a dash", OPTS_CALL, .take = take_to },
+	{ 0, "follow", "[=DUR]", "a value it may have", OPTS_CALL, .take = take_to },
+	{ 0, "flag", NULL, "kinds of values", OPTS_FLAG, offsetof(struct job, flag) },
+	{ 0, "text", "T", "", OPTS_TEXT, offsetof(struct job, text), .refuse = "empty" },
+	{ 0, "count", "N", "", OPTS_COUNT, offsetof(struct job, count), .min = 2, .max = 4,
+	  .refuse = " is out of range" },
+	{ 0, "size", "N", "", OPTS_SIZE, offsetof(struct job, size) },
+	{ 0, "duration", "N", "", OPTS_DURATION, offsetof(struct job, duration) },
 	{ 0 },
 };
-static const struct opts_command command = {
-	.name = "x", .synopsis = "", .about = "", .options = options
-};
+
+static int parse(struct job *j, char **argv, bool operand_ends)
+{
+	const struct opts_command c = {
+		.name = "x", .synopsis = "", .about = "", .options = options,
+		.operand = take_operand, .rest = operand_ends ? take_rest : NULL,
+	};
+
+	*j = (struct job){ .count = 77 };
+	return opts_parse(&c, j, argv);
+}
 
 static void assert_parses(char **argv, int operand_ends, const char *want)
 {
-	struct opts_command c = command;
-	char got[256] = "";
-	const char *value;
-	struct opts o;
-	int argc = 0, id;
+	struct job j;
+	int r = parse(&j, argv, operand_ends);
 
-	while (argv[argc])
-		argc++;
-	c.operand_ends = operand_ends;
-	opts_init(&o, &c, argc, argv);
-	while ((id = opts_next(&o, &value)) != OPTS_END) {
-		snprintf(got + strlen(got), sizeof(got) - strlen(got), "%d=%s ", id,
-			 value ? value : "");
-		if (id == OPTS_BAD)
-			break;
-	}
-	for (int i = o.next; id == OPTS_END && i < argc; i++)
-		snprintf(got + strlen(got), sizeof(got) - strlen(got), "[%s]", argv[i]);
-	assert_string_equal(got, want);
+	if (r)
+		got(&j, "refused", NULL);
+	assert_int_equal(r, r ? EXIT_USAGE : 0);
+	assert_string_equal(j.got, want);
 }
 
 #define ARGS(...) ((char *[]){ (char *)"x", __VA_ARGS__, NULL })
@@ -511,24 +558,43 @@ static void assert_parses(char **argv, int operand_ends, const char *want)
 static void test_opts_understands_the_usual_forms(void **state)
 {
 	assert_parses(ARGS("-a", "-o", "f", "--output", "g", "--output=h", "-oi"), 0,
-		      "97= 111=f 111=g 111=h 111=i ");
-	assert_parses(ARGS("-aof"), 0, "97= 111=f ");
-	assert_parses(ARGS("--to", "-2s", "--to=-3s"), 0, "300=-2s 300=-3s ");
-	assert_parses(ARGS("view", "-a", "-"), 0, "-3=view 97= -3=- ");
-	assert_parses(ARGS("--", "-a"), 0, "-3=-a ");
-	assert_parses(ARGS("-a", "make", "-a", "--", "-o"), 1, "97= [make][-a][--][-o]");
-	assert_parses(ARGS("-a", "--", "-a", "--"), 1, "97= [-a][--]");
-	assert_parses(ARGS("--output="), 0, "111= ");
+		      "a= o=f o=g o=h o=i ");
+	assert_parses(ARGS("-aof"), 0, "a= o=f ");
+	assert_parses(ARGS("--to", "-2s", "--to=-3s"), 0, "to=-2s to=-3s ");
+	assert_parses(ARGS("view", "-a", "-"), 0, "operand=view a= operand=- ");
+	assert_parses(ARGS("--", "-a"), 0, "operand=-a ");
+	assert_parses(ARGS("-a", "make", "-a", "--", "-o"), 1, "a= [make][-a][--][-o]");
+	assert_parses(ARGS("-a", "--", "-a", "--"), 1, "a= [-a][--]");
+	assert_parses(ARGS("--output="), 0, "o= ");
+	assert_parses(ARGS("--follow", "x", "--follow=2s"), 0, "to= operand=x to=2s ");
 }
 
 static void test_opts_refuses_what_it_does_not_know(void **state)
 {
-	assert_parses(ARGS("-z"), 0, "-1= ");
-	assert_parses(ARGS("--outptu"), 0, "-1= ");
-	assert_parses(ARGS("--all=1"), 0, "-1= ");
-	assert_parses(ARGS("-o"), 0, "-1= ");
-	assert_parses(ARGS("--to"), 0, "-1= ");
-	assert_parses(ARGS("-az"), 0, "97= -1= ");
+	assert_parses(ARGS("-z"), 0, "refused= ");
+	assert_parses(ARGS("--outptu"), 0, "refused= ");
+	assert_parses(ARGS("--all=1"), 0, "refused= ");
+	assert_parses(ARGS("-o"), 0, "refused= ");
+	assert_parses(ARGS("--to"), 0, "refused= ");
+	assert_parses(ARGS("-az"), 0, "a= refused= ");
+}
+
+static void test_opts_puts_values_into_fields(void **state)
+{
+	struct job j;
+
+	assert_int_equal(parse(&j, ARGS("--flag", "--text", "t", "--count=4", "--size", "2k",
+					"--duration", "3ms"), false), 0);
+	assert_true(j.flag);
+	assert_string_equal(j.text, "t");
+	assert_int_equal(j.count, 4);
+	assert_int_equal(j.size, 2000);
+	assert_int_equal(j.duration, 3000000);
+	assert_int_equal(parse(&j, ARGS("--text="), false), EXIT_USAGE);
+	assert_int_equal(parse(&j, ARGS("--size", "2x"), false), EXIT_USAGE);
+	assert_int_equal(parse(&j, ARGS("--count", "1"), false), EXIT_USAGE);
+	assert_int_equal(parse(&j, ARGS("--count", "5"), false), EXIT_USAGE);
+	assert_int_equal(j.count, 77);	/* what is refused changes nothing */
 }
 
 static void test_nearest_suggests_only_what_is_near(void **state)
@@ -595,6 +661,7 @@ int main(void)
 		cmocka_unit_test(test_render_reports_a_full_disk),
 		cmocka_unit_test(test_opts_understands_the_usual_forms),
 		cmocka_unit_test(test_opts_refuses_what_it_does_not_know),
+		cmocka_unit_test(test_opts_puts_values_into_fields),
 		cmocka_unit_test(test_nearest_suggests_only_what_is_near),
 		cmocka_unit_test(test_lists_take_pids_and_refuse_the_rest),
 		cmocka_unit_test(test_lists_quote_a_command_line),

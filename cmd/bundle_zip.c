@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+#include "cmd/bundle_zip.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/textsafe.h"
+#include "base/units.h"
+#include "cmd/input/input.h"
+#include "store/bundle_reader.h"
+#include "store/bundle_writer.h"
+
+#define ROOM_FOR_TEXTS 8
+
+struct members {
+	struct bundle_member v[BUNDLE_MEMBERS_MAX];	/* paths and data are theirs */
+	size_t cnt;
+};
+
+static int add_file(struct members *m, const char *dir, const char *name)
+{
+	char *path;
+
+	if (m->cnt + ROOM_FOR_TEXTS >= BUNDLE_MEMBERS_MAX)
+		return -E2BIG;
+	if (asprintf(&path, "%s/%s", dir, name) < 0)
+		return -ENOMEM;
+	m->v[m->cnt++] = (struct bundle_member){ .name = path + strlen(dir) + 1, .path = path };
+	return 0;
+}
+
+static int name_cmp(const void *a, const void *b)
+{
+	return strcmp(((const struct bundle_member *)a)->name,
+		      ((const struct bundle_member *)b)->name);
+}
+
+/* The trace's files: the manifest and the chunk files, nothing that an analysis left there. */
+static int add_trace(struct members *m, const char *dir, struct err *err)
+{
+	DIR *d = opendir(dir);
+	struct dirent *e;
+	int r = d ? 0 : -errno;
+
+	while (r == 0 && (e = readdir(d)))
+		if (!strcmp(e->d_name, "manifest") || !strncmp(e->d_name, "chunk-", 6))
+			r = add_file(m, dir, e->d_name);
+	if (d)
+		closedir(d);
+	if (r < 0)
+		return err_set(err, r, "'%s': %s", dir,
+			       r == -E2BIG ? "it has too many files for a bundle" :
+					     err_text(NULL, r));
+	qsort(m->v, m->cnt, sizeof(m->v[0]), name_cmp);
+	return 0;
+}
+
+static int put_value(FILE *f, const char *key, const char *value)
+{
+	size_t n = strlen(value), room = n * TEXTSAFE_GROWTH + 1;
+	char *safe = malloc(room);
+
+	if (!safe)
+		return -ENOMEM;
+	textsafe_escape(safe, room, value, n, NULL);
+	fprintf(f, "%s=%s\n", key, safe);
+	free(safe);
+	return 0;
+}
+
+/* Kernel, CPUs, memory, mounts, versions, one key=value a line. */
+static int put_environment(FILE *f, struct trace *t, struct err *e)
+{
+	static const char *const keys[] = {
+		"host",	      "kernel.release", "kernel.version", "machine",  "cpu.model",
+		"cpu.possible", "cpu.online",	"mem.bytes",	  "page_bytes", "mounts",
+		"recorder.version", "sources",	"programs",	  "lacks",
+	};
+	int r = 0;
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]) && r == 0; i++)
+		if (trace_get(t, keys[i]))
+			r = put_value(f, keys[i], trace_get(t, keys[i]));
+	return r;
+}
+
+/* `report summary` of the whole trace. */
+static int put_summary(FILE *f, struct trace *t, enum render_format format, struct err *e)
+{
+	const struct report_request q = { .view = "summary",
+					  .from_ns = trace_start_ns(t),
+					  .to_ns = trace_end_ns(t) };
+	struct render_options o = { .format = format, .human = true, .out = f };
+	struct analysis *a = NULL;
+	struct render *render = NULL;
+	int r = analysis_open(&a, t, e);
+
+	if (r == 0 && render_new(&render, &o) < 0)
+		r = err_set(e, -ENOMEM, "out of memory");
+	if (r == 0)
+		r = analysis_report(a, &q, render_sink(render), e);
+	render_free(render);
+	analysis_close(a);
+	return r;
+}
+
+static int put_csv(FILE *f, struct trace *t, struct err *e)
+{
+	return put_summary(f, t, RENDER_CSV, e);
+}
+
+static int put_table(FILE *f, struct trace *t, struct err *e)
+{
+	uint64_t from = trace_start_ns(t), to = trace_end_ns(t);
+	char missing[400], len[UNITS_TEXT_MAX], wall[TIMEEXPR_TEXT_MAX];
+
+	input_is_complete(t, INPUT_NEEDS_SUMMARY, from, to, missing, sizeof(missing));
+	fprintf(f, "%s from %s, %s%s\n\n", units_format_duration(len, sizeof(len), to - from),
+		timeexpr_format_real(wall, trace_real_ns(t, from), 0),
+		missing[0] ? "INCOMPLETE: " : "complete", missing);
+	return put_summary(f, t, RENDER_TABLE, e);
+}
+
+static int add_texts(struct members *m, struct trace *t, struct err *e)
+{
+	static const struct {
+		const char *name;
+		int (*put)(FILE *f, struct trace *t, struct err *e);
+	} texts[] = {
+		{ "environment.txt", put_environment },
+		{ "summary.txt", put_table },
+		{ "summary.csv", put_csv },
+	};
+	int r = 0;
+
+	for (unsigned int i = 0; i < sizeof(texts) / sizeof(texts[0]) && r == 0; i++) {
+		struct bundle_member *v = &m->v[m->cnt++];
+		char *data = NULL;
+		FILE *f = open_memstream(&data, &v->bytes);
+
+		r = f ? texts[i].put(f, t, e) : -ENOMEM;
+		if (f && fclose(f) && r == 0)
+			r = -ENOMEM;
+		v->name = texts[i].name;
+		v->data = data;
+	}
+	return r;
+}
+
+int bundle_zip_make(const char *zip, const char *dir, struct trace *t, uint64_t *ret_bytes,
+		    struct err *e)
+{
+	struct members *m = calloc(1, sizeof(*m));
+	int r = m ? add_trace(m, dir, e) : -ENOMEM;
+
+	if (r == 0)
+		r = add_texts(m, t, e);
+	if (r == 0) {
+		(void)unlink(zip);
+		r = bundle_write(zip, m->v, m->cnt,
+				 (int64_t)(trace_real_ns(t, trace_end_ns(t)) / UNITS_NS_PER_S),
+				 ret_bytes, e);
+	}
+	for (size_t i = 0; m && i < m->cnt; i++) {
+		free((void *)m->v[i].path);
+		free((void *)m->v[i].data);
+	}
+	free(m);
+	return r;
+}

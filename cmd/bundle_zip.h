@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * bundle_zip: what is in a bundle: the trace's own files, and what people read: what the machine
+ * was, and what happened in short. Threads: one. Errors: -errno and a struct err.
+ */
+#ifndef BUNDLE_ZIP_H
+#define BUNDLE_ZIP_H
+
+#include "trace/trace.h"
+
+/*
+ * Makes the zip file of t, which is the trace in the directory dir. *ret_bytes: its size. Texts are
+ * safe for a terminal, and hold no environment variables.
+ */
+int bundle_zip_make(const char *zip, const char *dir, struct trace *t, uint64_t *ret_bytes,
+		    struct err *e);
+
+#endif /* BUNDLE_ZIP_H */
