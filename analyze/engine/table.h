@@ -22,6 +22,7 @@ enum column_type { COLUMN_INT, COLUMN_REAL, COLUMN_TEXT };
 struct table_column {
 	const char *name;
 	enum column_type type;
+	uint16_t take, offset;	/* of a view: enum view_take, and where in its sums (view.h) */
 };
 
 struct cell {
