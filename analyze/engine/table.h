@@ -35,9 +35,10 @@ enum field_use {
 struct table_column {
 	const char *name;
 	enum column_type type;
+	uint16_t take;		/* of a view: enum view_take (view.h) */
+	uint16_t offset;	/* of the field, or of what a view takes from its sums */
 	uint8_t use;		/* enum field_use */
 	uint8_t bytes;		/* of the field */
-	uint16_t offset;
 	uint32_t mask;
 };
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * The ring holds the events of the last window. A burst begins with the oldest of them (after
- * trimming) when their sum first reaches the minimum, and grows by every event that keeps it there.
+ * A burst begins with the oldest event of the ring (after trimming) when the minimum is first
+ * reached, and grows by every event that keeps it there.
+ *
+ * The lowest level of a window is the head of a ring from which every new level first drops all
+ * that are not lower: each step enters and leaves once.
  */
 #include "analyze/fold/burst.h"
 
@@ -10,13 +13,12 @@
 #include <string.h>
 
 #define TRIM_GAP_PART 16	/* of the window */
-#define TRIM_BYTES_PART 20 /* of the window: 5 %; less than a gap holds when events come evenly */
+#define TRIM_BYTES_PART 20 /* of the bytes: 5 %; less than a gap holds when events come evenly */
 
-void burst_init(struct burst *b, uint64_t window_ns, uint64_t min_bytes)
+void burst_init(struct burst *b, uint64_t window_ns, uint64_t min_bytes, bool is_growth)
 {
-	memset(b, 0, sizeof(*b));
-	b->window_ns = window_ns ? window_ns : 1;
-	b->min_bytes = min_bytes ? min_bytes : 1;
+	*b = (struct burst){ .window_ns = window_ns ? window_ns : 1,
+			     .min_bytes = min_bytes ? min_bytes : 1, .is_growth = is_growth };
 }
 
 void burst_done(struct burst *b)
@@ -25,60 +27,75 @@ void burst_done(struct burst *b)
 	memset(b, 0, sizeof(*b));
 }
 
+/* ---- the ring ---- */
+
 static struct burst_event *ring_at(const struct burst *b, size_t i)
 {
 	return &b->ring[(b->head + i) & (b->cap - 1)];
 }
 
-static int ring_grow(struct burst *b)
+static int ring_add(struct burst *b, const struct burst_event *x)
 {
-	size_t cap = b->cap ? b->cap * 2 : 64, i;
-	struct burst_event *ring = malloc(cap * sizeof(*ring));
+	if (b->cnt == b->cap) {
+		size_t cap = b->cap ? b->cap * 2 : 64, i;
+		struct burst_event *ring = malloc(cap * sizeof(*ring));
 
-	if (!ring)
-		return -ENOMEM;
-	for (i = 0; i < b->cnt; i++)
-		ring[i] = *ring_at(b, i);
-	free(b->ring);
-	b->ring = ring;
-	b->cap = cap;
-	b->head = 0;
+		if (!ring)
+			return -ENOMEM;
+		for (i = 0; i < b->cnt; i++)
+			ring[i] = *ring_at(b, i);
+		free(b->ring);
+		b->ring = ring;
+		b->cap = cap;
+		b->head = 0;
+	}
+	*ring_at(b, b->cnt++) = *x;
+	b->sum += x->bytes;
 	return 0;
 }
 
-/* Events that are out of the window at ts. */
-static bool is_old(const struct burst *b, const struct burst_event *x, uint64_t ts_ns)
+static void drop_first(struct burst *b)
 {
-	return ts_ns > x->ts_ns && ts_ns - x->ts_ns >= b->window_ns;
+	b->sum -= ring_at(b, 0)->bytes;
+	b->head = (b->head + 1) & (b->cap - 1);
+	b->cnt--;
 }
 
+/* Whether an instant is out of the window that ends at ts. */
+static bool is_old(const struct burst *b, uint64_t instant_ns, uint64_t ts_ns)
+{
+	return ts_ns > instant_ns && ts_ns - instant_ns >= b->window_ns;
+}
+
+static void drop_old(struct burst *b, uint64_t ts_ns)
+{
+	while (b->cnt && is_old(b, ring_at(b, 0)->ts_ns, ts_ns))
+		drop_first(b);
+}
+
+/* The bytes of the ring's events in the window that ends at ts. */
 static uint64_t sum_at(const struct burst *b, uint64_t ts_ns)
 {
 	uint64_t sum = b->sum;
 	size_t i;
 
-	for (i = 0; i < b->cnt && is_old(b, ring_at(b, i), ts_ns); i++)
+	for (i = 0; i < b->cnt && is_old(b, ring_at(b, i)->ts_ns, ts_ns); i++)
 		sum -= ring_at(b, i)->bytes;
 	return sum;
 }
 
-static void drop_old(struct burst *b, uint64_t ts_ns)
-{
-	while (b->cnt && is_old(b, ring_at(b, 0), ts_ns)) {
-		b->sum -= ring_at(b, 0)->bytes;
-		b->head = (b->head + 1) & (b->cap - 1);
-		b->cnt--;
-	}
-}
+/* ---- bursts ---- */
 
-static void begin(struct burst *b)
+/* total: the bytes that reached the minimum. */
+static void begin(struct burst *b, uint64_t total)
 {
 	uint64_t gap = b->window_ns / TRIM_GAP_PART, before = 0, cut_bytes = 0;
 	size_t i, cut = 0;
 
 	for (i = 1; i < b->cnt; i++) {
-		before += ring_at(b, i - 1)->bytes;
-		if (before > b->sum / TRIM_BYTES_PART)
+		before = b->is_growth ? ring_at(b, i)->level - ring_at(b, 0)->level :
+					before + ring_at(b, i - 1)->bytes;
+		if (before > total / TRIM_BYTES_PART)
 			break;
 		if (ring_at(b, i)->ts_ns - ring_at(b, i - 1)->ts_ns >= gap) {
 			cut = i;
@@ -86,17 +103,26 @@ static void begin(struct burst *b)
 		}
 	}
 	b->active = true;
-	b->found.start_ns = ring_at(b, cut)->ts_ns;
-	b->found.baseline = ring_at(b, cut)->level;
-	b->found.end_ns = ring_at(b, b->cnt - 1)->ts_ns;
-	b->seen_bytes = b->sum - cut_bytes;
+	b->found = (struct burst_found){ .start_ns = ring_at(b, cut)->ts_ns,
+					 .end_ns = ring_at(b, b->cnt - 1)->ts_ns,
+					 .bytes = total - cut_bytes,
+					 .baseline = ring_at(b, cut)->level };
+	b->base = b->found.baseline;
+	b->peak = 0;
 }
 
+/* What belonged to a burst must not help to begin another one. */
 static void end(struct burst *b, struct burst_found *ret)
 {
 	uint64_t gap = b->window_ns / TRIM_GAP_PART, after = 0, cut_bytes = 0;
 	size_t i;
 
+	b->active = false;
+	*ret = b->found;
+	while (b->is_growth && b->cnt && ring_at(b, 0)->ts_ns <= b->found.end_ns)
+		drop_first(b);
+	if (b->is_growth)
+		return;
 	for (i = b->cnt; i-- > 1;) {
 		const struct burst_event *x = ring_at(b, i), *before = ring_at(b, i - 1);
 
@@ -104,41 +130,80 @@ static void end(struct burst *b, struct burst_found *ret)
 		if (after > b->sum / TRIM_BYTES_PART || before->ts_ns < b->found.start_ns)
 			break;
 		if (x->ts_ns - before->ts_ns >= gap) {
-			b->found.end_ns = before->ts_ns;
+			ret->end_ns = before->ts_ns;
 			cut_bytes = after;
 		}
 	}
-	b->found.bytes = b->seen_bytes - cut_bytes;
-	b->active = false;
-	*ret = b->found;
+	ret->bytes -= cut_bytes;
+	b->cnt = 0;
+	b->sum = 0;
+}
+
+static int add_bytes(struct burst *b, const struct burst_event *x, struct burst_found *ret_found)
+{
+	int ret = 0;
+
+	/* a window apart from all before it is none of the burst's, however much is in it */
+	if (b->active && (is_old(b, b->last_ns, x->ts_ns) ||
+			  sum_at(b, x->ts_ns) + x->bytes < b->min_bytes)) {
+		end(b, ret_found);
+		ret = 1;
+	}
+	drop_old(b, x->ts_ns);
+	if (ring_add(b, x) < 0)
+		return -ENOMEM;
+	if (b->active) {
+		b->found.bytes += x->bytes;
+		b->found.end_ns = x->ts_ns;
+	} else if (b->sum >= b->min_bytes) {
+		begin(b, b->sum);
+	}
+	return ret;
+}
+
+static int add_step(struct burst *b, const struct burst_event *x, struct burst_found *ret_found)
+{
+	uint64_t after = x->level + x->bytes, risen;
+	int ret = 0;
+
+	while (b->cnt && ring_at(b, b->cnt - 1)->level >= x->level)
+		b->sum -= ring_at(b, --b->cnt)->bytes;
+	drop_old(b, x->ts_ns);
+	if (ring_add(b, x) < 0)
+		return -ENOMEM;
+	risen = after - ring_at(b, 0)->level;
+	if (b->active && (risen < b->min_bytes || is_old(b, b->last_ns, x->ts_ns))) {
+		end(b, ret_found);
+		ret = 1;
+	}
+	if (!b->active && risen >= b->min_bytes)
+		begin(b, after - ring_at(b, 0)->level);
+	if (b->active && after > b->peak) {
+		b->peak = after;
+		b->found.end_ns = x->ts_ns;
+		b->found.bytes = after - b->base;
+	}
+	return ret;
 }
 
 int burst_add(struct burst *b, uint64_t ts_ns, uint64_t bytes, uint64_t level,
 	      struct burst_found *ret_found)
 {
-	int ret = 0;
+	const struct burst_event x = { ts_ns, bytes, level };
+	int ret = b->is_growth ? add_step(b, &x, ret_found) : add_bytes(b, &x, ret_found);
 
-	if (b->cnt == b->cap && ring_grow(b) < 0)
-		return -ENOMEM;
-	/* a window apart from all before it is none of the burst's, however much is in it */
-	if (b->active && (is_old(b, ring_at(b, b->cnt - 1), ts_ns) ||
-			  sum_at(b, ts_ns) + bytes < b->min_bytes)) {
-		end(b, ret_found);
-		ret = 1;
-		/* what belonged to it must not help to begin another one */
-		b->cnt = 0;
-		b->sum = 0;
-	}
-	drop_old(b, ts_ns);
-	*ring_at(b, b->cnt++) = (struct burst_event){ ts_ns, bytes, level };
-	b->sum += bytes;
-	if (b->active) {
-		b->seen_bytes += bytes;
-		b->found.end_ns = ts_ns;
-	} else if (b->sum >= b->min_bytes) {
-		begin(b);
-	}
+	b->last_ns = ts_ns;
 	return ret;
+}
+
+void burst_shift(struct burst *b, int64_t delta)
+{
+	size_t i;
+
+	for (i = 0; i < b->cnt; i++)
+		ring_at(b, i)->level += (uint64_t)delta;
+	b->peak += (uint64_t)delta;
+	b->base += (uint64_t)delta;
 }
 
 int burst_finish(struct burst *b, struct burst_found *ret_found)

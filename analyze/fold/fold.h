@@ -31,15 +31,30 @@ enum fold_begin {
 	FOLD_FROM_MINUTE,	/* a minute before: nothing older matters */
 };
 
-/* What the index keeps of a machine. */
+/* Every machine begins with this. */
+struct fold_machine {
+	struct analysis *a;
+	const struct fold_def *def;
+	struct fold_sink sink;
+};
+
+static inline int fold_found(const struct fold_machine *m, const void *found)
+{
+	return m->sink.found(m->sink.ctx, found);
+}
+
+/* What the index keeps of a machine. Failures of memory stay in out. */
 struct fold_state_def {
 	unsigned int part, tail;	/* enum index_part, enum index_tail */
-	bool is_whole;	/* part is the whole state: a machine that goes on needs no other one */
-	/* An interval begins: from now on, note what its events need to know of the time before. */
-	int (*begin_interval)(void *m, uint64_t from_ns);
-	int (*put_interval)(void *m, struct buf *out);
+	/*
+	 * An interval begins: from now on, note what its events need to know of the time before.
+	 * NULL: save() at the interval's beginning is that, and a machine that goes on needs no
+	 * other state.
+	 */
+	void (*begin_interval)(void *m, uint64_t from_ns);
+	void (*put_interval)(void *m, struct buf *out);
 	/* All that is known at at_ns. */
-	int (*save)(void *m, uint64_t at_ns, struct buf *out);
+	void (*save)(void *m, uint64_t at_ns, struct buf *out);
 	/* The machine goes on from what put_interval() or (is_tail) save() wrote. Or -EBADMSG. */
 	int (*load)(void *m, uint64_t at_ns, struct packed_in *in, bool is_tail);
 };
@@ -61,20 +76,22 @@ struct fold_target {
 		   void **ret_sum, uint64_t *ret_end_ns);
 };
 
-/* Sums of what a machine finds. Each sum is a struct that the fold's header names. */
+/*
+ * Sums of what a machine finds. Each sum is a struct that folds.h or a view names: first quantiles,
+ * then counts (uint64_t), then anything else.
+ */
 struct fold_sums_def {
 	size_t bytes;
-	void (*reset)(void *sum);	/* an empty sum again, which may keep its memory */
-	void (*done)(void *sum);	/* NULL: a sum has no memory of its own */
+	unsigned int quantile_cnt;
 	/* A fold_sink's found(); ctx is a struct fold_target. */
 	int (*add)(void *ctx, const void *found);
 
-	/* In the index; NULL: these sums are not kept there. */
-	void (*put)(const struct dense_ids *d, const struct fold_key *key, void *sum,
-		    struct buf *out);
-	/* 1: the next row's key; 0: there is no more; -EBADMSG. Then merge() adds the row's sum. */
-	int (*get_key)(const struct dense_ids *d, struct packed_in *in, struct fold_key *ret);
-	int (*merge)(void *sum, struct packed_in *in);
+	/* In the index a row is a key, count_cnt counts and the quantiles. */
+	unsigned int count_cnt;		/* 0: these sums are not kept there */
+	void (*put_key)(const struct dense_ids *d, const struct fold_key *key, struct buf *out);
+	void (*get_key)(const struct dense_ids *d, struct packed_in *in, struct fold_key *ret);
+	/* counts were added to the sum. May be NULL. */
+	void (*merged)(void *sum, const uint64_t *counts);
 	unsigned int part;		/* enum index_part */
 	bool is_exact_decoded;	/* order statistics are exact only when all events are decoded */
 };
@@ -84,12 +101,13 @@ struct fold_def {
 	const uint32_t *columns;	/* by kind; NULL: all */
 	enum fold_begin begin;
 	const struct fold_state_def *state;	/* NULL: the index has none */
+	unsigned int group;		/* added to its part and tail: enum index_group */
 	const struct fold_sums_def *sums;	/* NULL: the index has none */
 	uint32_t arg;			/* for folds that share functions */
 
-	int (*open)(void **ret_machine, const struct fold_def *def, struct analysis *a,
-		    const struct fold_sink *sink);
-	void (*close)(void *m);
+	size_t bytes;			/* of the machine */
+	int (*open)(void *m);		/* the machine is zeros but for struct fold_machine */
+	void (*close)(void *m);		/* also after open() has failed */
 	/* Nothing was loaded: the machine begins here, at the beginning of block. May be NULL. */
 	int (*start)(void *m, uint64_t from_ns, size_t block, struct err *e);
 	int (*event)(void *m, const struct event *ev);
@@ -105,8 +123,5 @@ struct fold_def {
 	 */
 	uint64_t (*undecided_ns)(const void *m);
 };
-
-extern const struct fold_def fold_cpu;		/* found: struct cpu_piece */
-extern const struct fold_def fold_waits;	/* found: struct run_queue_wait */
 
 #endif /* FOLD_H */

@@ -5,15 +5,14 @@
  * keyframe counts when its edge is clean, that is when no record from before the edge sits in a
  * later block; otherwise the chain of switches goes on across the edge.
  */
-#include "analyze/fold/fold_cpu.h"
+#include "analyze/fold/fold_sums.h"
+#include "analyze/fold/folds.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 struct cpu_machine {
-	struct analysis *a;
+	struct fold_machine f;
 	struct cpu_timeline *tl;
-	struct fold_sink sink;
 	const struct trace_block *blocks;
 	size_t block_cnt;
 	uint64_t begin_ns;		/* where the timeline began */
@@ -38,35 +37,21 @@ static uint32_t runner_unknown(void *ctx, unsigned int cpu)
 
 static int on_piece(void *ctx, const struct cpu_piece *p)
 {
-	struct cpu_machine *m = ctx;
+	return fold_found(ctx, p);
+}
 
-	return m->sink.found(m->sink.ctx, p);
+static int cpu_open(void *machine)
+{
+	struct cpu_machine *m = machine;
+	const struct trace *t = m->f.a->trace;
+
+	m->blocks = trace_blocks(t, &m->block_cnt);
+	return cpu_timeline_new(&m->tl, trace_cpu_cnt(t), on_piece, m);
 }
 
 static void cpu_close(void *machine)
 {
-	struct cpu_machine *m = machine;
-
-	cpu_timeline_free(m->tl);
-	free(m);
-}
-
-static int cpu_open(void **ret, const struct fold_def *def, struct analysis *a,
-		    const struct fold_sink *sink)
-{
-	struct cpu_machine *m = calloc(1, sizeof(*m));
-
-	if (!m)
-		return -ENOMEM;
-	m->a = a;
-	m->sink = *sink;
-	m->blocks = trace_blocks(a->trace, &m->block_cnt);
-	if (cpu_timeline_new(&m->tl, trace_cpu_cnt(a->trace), on_piece, m) < 0) {
-		free(m);
-		return -ENOMEM;
-	}
-	*ret = m;
-	return 0;
+	cpu_timeline_free(((struct cpu_machine *)machine)->tl);
 }
 
 static int cpu_start(void *machine, uint64_t from_ns, size_t block, struct err *e)
@@ -89,7 +74,7 @@ static bool is_hole_behind(const struct cpu_machine *m, size_t block)
 {
 	return block + 1 == m->block_cnt ||
 	       m->blocks[block + 1].from_ns > m->blocks[block].to_ns ||
-	       trace_block_is_damaged(m->a->trace, block);
+	       trace_block_is_damaged(m->f.a->trace, block);
 }
 
 /* Of the last block of a trace that was cut: the block tells what came after it. */
@@ -98,8 +83,8 @@ static void finalize(struct cpu_machine *m, size_t block)
 	unsigned int cpu;
 	uint32_t utid;
 
-	for (cpu = 0; cpu < trace_cpu_cnt(m->a->trace); cpu++)
-		if (trace_block_ends(m->a->trace, block, cpu, &utid))
+	for (cpu = 0; cpu < trace_cpu_cnt(m->f.a->trace); cpu++)
+		if (trace_block_ends(m->f.a->trace, block, cpu, &utid))
 			cpu_timeline_finalize(m->tl, cpu, utid);
 }
 
@@ -107,11 +92,11 @@ static int cpu_edge(void *machine, size_t block, bool is_end)
 {
 	struct cpu_machine *m = machine;
 	const struct trace_block *b = &m->blocks[block];
-	struct keyframe k = { m->a->trace, block };
+	struct keyframe k = { m->f.a->trace, block };
 	bool is_told;
 
 	if (is_end) {
-		if (trace_block_is_damaged(m->a->trace, block))
+		if (trace_block_is_damaged(m->f.a->trace, block))
 			cpu_timeline_forget(m->tl);
 		else
 			finalize(m, block);
@@ -120,7 +105,7 @@ static int cpu_edge(void *machine, size_t block, bool is_end)
 					     NULL);
 	}
 	/* the first block stands for the trace's start */
-	is_told = !block || b->from_ns == m->begin_ns || m->a->block_is_clean[block] ||
+	is_told = !block || b->from_ns == m->begin_ns || m->f.a->block_is_clean[block] ||
 		  is_hole_behind(m, block - 1);
 	return cpu_timeline_boundary(m->tl, b->from_ns, is_told ? runner_of_keyframe : NULL, &k);
 }
@@ -135,39 +120,21 @@ static int cpu_until(void *machine, uint64_t to_ns)
 
 /* ---- sums ---- */
 
-/* A stretch of time may lie in several sums of the target. */
-static int add_time(struct fold_target *t, const struct cpu_piece *p)
-{
-	const struct fold_key key = { dense_thread(t->ids, p->utid), p->cpu };
-	uint64_t from = p->from_ns > t->from_ns ? p->from_ns : t->from_ns, end;
-	uint64_t to = p->to_ns < t->to_ns ? p->to_ns : t->to_ns;
-	void *sum;
-	int ret = 1;
-
-	for (; from < to && ret > 0; from = end) {
-		ret = t->sum(t, from, &key, &sum, &end);
-		end = end < to ? end : to;
-		if (ret > 0)
-			((struct cpu_sum *)sum)->oncpu_ns += end - from;
-	}
-	return ret < 0 ? ret : 0;
-}
-
 static int cpu_add(void *ctx, const void *found)
 {
 	struct fold_target *t = ctx;
 	const struct cpu_piece *p = found;
 	const struct event *ev = p->end;
-	struct fold_key key;
+	struct fold_key key = { dense_thread(t->ids, p->utid), p->cpu };
 	struct cpu_sum *x;
-	uint64_t end;
 	void *sum;
-	int ret = add_time(t, p);
+	int ret = fold_sum_add_time(t, &key, offsetof(struct cpu_sum, oncpu_ns), p->from_ns,
+				    p->to_ns);
 
-	if (ret < 0 || !ev || ev->ts_ns < t->from_ns || ev->ts_ns >= t->to_ns)
+	if (ret < 0 || !ev)
 		return ret;
-	key = (struct fold_key){ dense_thread(t->ids, ev->utid), p->cpu };
-	ret = t->sum(t, ev->ts_ns, &key, &sum, &end);
+	key.a = dense_thread(t->ids, ev->utid);
+	ret = fold_sum_at(t, ev->ts_ns, &key, &sum);
 	if (ret <= 0)
 		return ret;
 	x = sum;
@@ -176,45 +143,21 @@ static int cpu_add(void *ctx, const void *found)
 	return 0;
 }
 
-static void cpu_reset(void *sum)
+static void cpu_put_key(const struct dense_ids *d, const struct fold_key *key, struct buf *out)
 {
-	*(struct cpu_sum *)sum = (struct cpu_sum){ 0 };
-}
-
-static void cpu_put(const struct dense_ids *d, const struct fold_key *key, void *sum,
-		    struct buf *out)
-{
-	const struct cpu_sum *x = sum;
-
 	packed_put(out, dense_utid(d, (uint32_t)key->a));
 	packed_put(out, key->b);
-	packed_put(out, x->oncpu_ns);
-	packed_put(out, x->switches);
-	packed_put(out, x->preempted);
 }
 
-static int cpu_get_key(const struct dense_ids *d, struct packed_in *in, struct fold_key *ret)
+static void cpu_get_key(const struct dense_ids *d, struct packed_in *in, struct fold_key *ret)
 {
-	if (in->p == in->end)
-		return in->bad ? -EBADMSG : 0;
 	ret->a = dense_thread(d, (uint32_t)packed_get(in));
 	ret->b = (uint32_t)packed_get(in);
-	return in->bad ? -EBADMSG : 1;
-}
-
-static int cpu_merge(void *sum, struct packed_in *in)
-{
-	struct cpu_sum *x = sum;
-
-	x->oncpu_ns += packed_get(in);
-	x->switches += packed_get(in);
-	x->preempted += packed_get(in);
-	return in->bad ? -EBADMSG : 0;
 }
 
 static const struct fold_sums_def cpu_sums = {
-	.bytes = sizeof(struct cpu_sum), .reset = cpu_reset, .add = cpu_add, .put = cpu_put,
-	.get_key = cpu_get_key, .merge = cpu_merge, .part = INDEX_CPU,
+	.bytes = sizeof(struct cpu_sum), .count_cnt = 3, .add = cpu_add, .put_key = cpu_put_key,
+	.get_key = cpu_get_key, .part = INDEX_CPU,
 };
 
 static const uint32_t cpu_columns[EVENT_KIND_CNT] = {
@@ -223,6 +166,7 @@ static const uint32_t cpu_columns[EVENT_KIND_CNT] = {
 
 const struct fold_def fold_cpu = {
 	.kinds = 1u << EVENT_SWITCH, .columns = cpu_columns, .begin = FOLD_FROM_EDGE,
-	.sums = &cpu_sums, .open = cpu_open, .close = cpu_close, .start = cpu_start,
-	.event = cpu_event, .edge = cpu_edge, .until = cpu_until,
+	.sums = &cpu_sums, .bytes = sizeof(struct cpu_machine), .open = cpu_open,
+	.close = cpu_close, .start = cpu_start, .event = cpu_event, .edge = cpu_edge,
+	.until = cpu_until,
 };

@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* A tracker, and the instants from which on events are missing. */
-#include "analyze/fold/fold_irq.h"
-
-#include <errno.h>
-#include <stdlib.h>
+#include "analyze/fold/folds.h"
 
 #include "trace/irq_holes.h"
 
 struct irq_machine {
-	const struct trace *trace;
+	struct fold_machine f;
 	struct irq_track *track;
 	struct irq_holes holes;
-	struct fold_sink sink;
-	struct buf notes;	/* what was being served when the interval began */
 };
 
 static int on_run(void *ctx, const struct irq_run *r)
 {
-	struct irq_machine *m = ctx;
-
-	return m->sink.found(m->sink.ctx, &(struct irq_found){ r, false });
+	return fold_found(ctx, &(struct irq_found){ r, false });
 }
 
 static int on_broken(void *ctx, const struct irq_run *r)
 {
-	struct irq_machine *m = ctx;
+	return fold_found(ctx, &(struct irq_found){ r, true });
+}
 
-	return m->sink.found(m->sink.ctx, &(struct irq_found){ r, true });
+static int machine_open(void *machine)
+{
+	struct irq_machine *m = machine;
+	const struct irq_sink to = { .ctx = m, .run = on_run, .broken = on_broken };
+	int ret = irq_track_new(&m->track, trace_cpu_cnt(m->f.a->trace), &to);
+
+	return ret < 0 ? ret : irq_holes_find(&m->holes, m->f.a->trace);
 }
 
 static void machine_close(void *machine)
@@ -35,27 +35,6 @@ static void machine_close(void *machine)
 
 	irq_track_free(m->track);
 	irq_holes_done(&m->holes);
-	buf_done(&m->notes);
-	free(m);
-}
-
-static int machine_open(void **ret, const struct fold_def *def, struct analysis *a,
-			const struct fold_sink *sink)
-{
-	struct irq_machine *m = calloc(1, sizeof(*m));
-	const struct irq_sink to = { .ctx = m, .run = on_run, .broken = on_broken };
-
-	if (!m)
-		return -ENOMEM;
-	m->trace = a->trace;
-	m->sink = *sink;
-	if (irq_track_new(&m->track, trace_cpu_cnt(a->trace), &to) < 0 ||
-	    irq_holes_find(&m->holes, a->trace) < 0) {
-		machine_close(m);
-		return -ENOMEM;
-	}
-	*ret = m;
-	return 0;
 }
 
 /* What is being served at a hole has no end that can be told. Events before to_ns follow. */
@@ -77,12 +56,13 @@ static int on_event(void *machine, const struct event *ev)
 static int at_end(void *machine)
 {
 	struct irq_machine *m = machine;
+	const struct trace *t = m->f.a->trace;
 	int ret = until(m, UINT64_MAX);
 
 	if (ret < 0)
 		return ret;
-	return trace_is_cut_short(m->trace) ? irq_track_cut(m->track, trace_end_ns(m->trace)) :
-					      irq_track_hole(m->track);
+	return trace_is_cut_short(t) ? irq_track_cut(m->track, trace_end_ns(t)) :
+				       irq_track_hole(m->track);
 }
 
 static uint64_t undecided_ns(const void *machine)
@@ -92,27 +72,9 @@ static uint64_t undecided_ns(const void *machine)
 
 /* ---- states ---- */
 
-static int save(void *machine, uint64_t at_ns, struct buf *out)
+static void save(void *machine, uint64_t at_ns, struct buf *out)
 {
 	irq_track_save(((struct irq_machine *)machine)->track, at_ns, out);
-	return 0;
-}
-
-static int begin_interval(void *machine, uint64_t from_ns)
-{
-	struct irq_machine *m = machine;
-
-	buf_reset(&m->notes);
-	return save(m, from_ns, &m->notes);
-}
-
-static int put_interval(void *machine, struct buf *out)
-{
-	const struct buf *notes = &((struct irq_machine *)machine)->notes;
-
-	buf_add(out, notes->data, notes->len);
-	out->failed |= notes->failed;
-	return 0;
 }
 
 static int load(void *machine, uint64_t at_ns, struct packed_in *in, bool is_tail)
@@ -124,8 +86,7 @@ static int load(void *machine, uint64_t at_ns, struct packed_in *in, bool is_tai
 }
 
 static const struct fold_state_def irq_state = {
-	.part = INDEX_IRQ_STATE, .tail = INDEX_TAIL_IRQ, .is_whole = true,
-	.begin_interval = begin_interval, .put_interval = put_interval, .save = save, .load = load,
+	.part = INDEX_IRQ_STATE, .tail = INDEX_TAIL_IRQ, .save = save, .load = load,
 };
 
 static const uint32_t irq_columns[EVENT_KIND_CNT] = {
@@ -135,6 +96,6 @@ static const uint32_t irq_columns[EVENT_KIND_CNT] = {
 
 const struct fold_def fold_irq = {
 	.kinds = 1u << EVENT_IRQ, .columns = irq_columns, .state = &irq_state,
-	.open = machine_open, .close = machine_close, .event = on_event, .until = until,
-	.end = at_end, .undecided_ns = undecided_ns,
+	.bytes = sizeof(struct irq_machine), .open = machine_open, .close = machine_close,
+	.event = on_event, .until = until, .end = at_end, .undecided_ns = undecided_ns,
 };

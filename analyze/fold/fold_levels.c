@@ -3,7 +3,7 @@
  * Processes are met in keyframes, events and resets; of a trace with many, the others cost
  * nothing.
  */
-#include "analyze/fold/fold_levels.h"
+#include "analyze/fold/folds.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,24 +14,22 @@ struct level {
 };
 
 struct levels_machine {
-	struct analysis *a;
-	struct fold_sink sink;
+	struct fold_machine f;
 	uint64_t begin_ns;	/* where reading began */
-	struct level levels[];	/* by dense_process() */
+	struct level *levels;	/* by dense_process() */
 };
 
-static int machine_open(void **ret, const struct fold_def *def, struct analysis *a,
-			const struct fold_sink *sink)
+static int machine_open(void *machine)
 {
-	struct levels_machine *m =
-		calloc(1, sizeof(*m) + a->ids.process_cnt * sizeof(m->levels[0]));
+	struct levels_machine *m = machine;
 
-	if (!m)
-		return -ENOMEM;
-	m->a = a;
-	m->sink = *sink;
-	*ret = m;
-	return 0;
+	m->levels = calloc(m->f.a->ids.process_cnt, sizeof(*m->levels));
+	return m->levels ? 0 : -ENOMEM;
+}
+
+static void machine_close(void *machine)
+{
+	free(((struct levels_machine *)machine)->levels);
 }
 
 /* NULL: a process that is not known. */
@@ -42,7 +40,7 @@ static struct mem_process *process_of(struct levels_machine *m, uint32_t process
 	if (process < EVENT_ID_FIRST)
 		return NULL;
 	if (!l->is_met)
-		mem_process_init(&l->mem, dense_process_row(&m->a->ids, process)->start_ns >=
+		mem_process_init(&l->mem, dense_process_row(&m->f.a->ids, process)->start_ns >=
 						  m->begin_ns);
 	l->is_met = true;
 	return &l->mem;
@@ -50,8 +48,7 @@ static struct mem_process *process_of(struct levels_machine *m, uint32_t process
 
 static int give(struct levels_machine *m, uint32_t process, uint64_t ts_ns)
 {
-	return m->sink.found(m->sink.ctx,
-			     &(struct level_found){ ts_ns, process, &m->levels[process].mem });
+	return fold_found(&m->f, &(struct level_found){ ts_ns, process, &m->levels[process].mem });
 }
 
 static int start(void *machine, uint64_t from_ns, size_t block, struct err *e)
@@ -63,11 +60,11 @@ static int start(void *machine, uint64_t from_ns, size_t block, struct err *e)
 
 	m->begin_ns = from_ns;
 	if (block)
-		ret = trace_block_rss(m->a->trace, block, &rows, &cnt, e);
+		ret = trace_block_rss(m->f.a->trace, block, &rows, &cnt, e);
 	else
-		rows = trace_rss_baselines(m->a->trace, &cnt);
+		rows = trace_rss_baselines(m->f.a->trace, &cnt);
 	for (i = 0; !ret && i < cnt; i++) {
-		uint32_t process = dense_process(&m->a->ids, rows[i].upid);
+		uint32_t process = dense_process(&m->f.a->ids, rows[i].upid);
 		struct mem_process *p = process_of(m, process);
 
 		/* of several baselines the first one counts */
@@ -83,7 +80,7 @@ static int on_event(void *machine, const struct event *ev)
 {
 	struct levels_machine *m = machine;
 	/* both kinds have the process at the same place */
-	uint32_t process = dense_process(&m->a->ids, (uint32_t)ev->v[EV_RSS_UPID]);
+	uint32_t process = dense_process(&m->f.a->ids, (uint32_t)ev->v[EV_RSS_UPID]);
 	struct mem_process *p = process_of(m, process);
 	struct mem_step step;
 
@@ -96,7 +93,7 @@ static int on_event(void *machine, const struct event *ev)
 static int on_reset(void *machine, const struct trace_mm_reset *t)
 {
 	struct levels_machine *m = machine;
-	uint32_t process = dense_process(&m->a->ids, t->upid);
+	uint32_t process = dense_process(&m->f.a->ids, t->upid);
 	struct mem_process *p = process_of(m, process);
 	struct mem_step rss, vm;
 
@@ -116,6 +113,6 @@ static const uint32_t level_columns[EVENT_KIND_CNT] = {
 
 const struct fold_def fold_levels = {
 	.kinds = 1u << EVENT_RSS | 1u << EVENT_VM, .columns = level_columns,
-	.begin = FOLD_FROM_EDGE, .open = machine_open, .close = free, .start = start,
-	.event = on_event, .reset = on_reset,
+	.begin = FOLD_FROM_EDGE, .bytes = sizeof(struct levels_machine), .open = machine_open,
+	.close = machine_close, .start = start, .event = on_event, .reset = on_reset,
 };

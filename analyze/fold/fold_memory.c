@@ -2,6 +2,10 @@
 /*
  * Allocations and frees are paired by address; levels are steps from one reported value to the
  * next.
+ *
+ * The state of an interval is notes: the processes that change in it, as they were at its
+ * beginning, and of the objects from before it those that an operation in it ends or splits, with
+ * that operation's number. The whole state is all processes and all live objects.
  */
 #include "analyze/fold/fold_memory.h"
 
@@ -9,15 +13,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/fold/fold_memory_state.h"
+#include "base/array.h"
+#include "model/mem_levels.h"
 
 #define PAGE_BYTES_DEFAULT 4096
 
-static const char *const source_names[ALLOC_SOURCE_CNT] = { "rss", "slab", "page", "vm", "heap" };
+static const struct {
+	const char *name;
+	uint32_t kinds;		/* of events */
+} sources[ALLOC_SOURCE_CNT] = {
+	[ALLOC_RSS] = { "rss", 1u << EVENT_RSS },
+	[ALLOC_SLAB] = { "slab", 1u << EVENT_SLAB_ALLOC | 1u << EVENT_SLAB_FREE },
+	[ALLOC_PAGE] = { "page", 1u << EVENT_PAGE_ALLOC | 1u << EVENT_PAGE_FREE },
+	[ALLOC_VM] = { "vm", 1u << EVENT_VM },
+	[ALLOC_HEAP] = { "heap", 1u << EVENT_HEAP_ALLOC | 1u << EVENT_HEAP_FREE },
+};
+
+static const uint8_t source_of_kind[EVENT_KIND_CNT] = {
+	[EVENT_SLAB_ALLOC] = ALLOC_SLAB, [EVENT_SLAB_FREE] = ALLOC_SLAB,
+	[EVENT_PAGE_ALLOC] = ALLOC_PAGE, [EVENT_PAGE_FREE] = ALLOC_PAGE,
+	[EVENT_HEAP_ALLOC] = ALLOC_HEAP, [EVENT_HEAP_FREE] = ALLOC_HEAP,
+};
 
 const char *alloc_source_name(unsigned int source)
 {
-	return source < ALLOC_SOURCE_CNT ? source_names[source] : "?";
+	return source < ALLOC_SOURCE_CNT ? sources[source].name : "?";
 }
 
 int alloc_source_find(const char *name, size_t len)
@@ -25,7 +45,7 @@ int alloc_source_find(const char *name, size_t len)
 	int i;
 
 	for (i = 0; i < ALLOC_SOURCE_CNT; i++)
-		if (strlen(source_names[i]) == len && !memcmp(source_names[i], name, len))
+		if (strlen(sources[i].name) == len && !memcmp(sources[i].name, name, len))
 			return i;
 	return -1;
 }
@@ -36,23 +56,6 @@ uint32_t alloc_page_bytes(const struct trace *t)
 	unsigned long v = s ? strtoul(s, NULL, 10) : 0;
 
 	return v >= 512 && v <= 1u << 24 ? (uint32_t)v : PAGE_BYTES_DEFAULT;
-}
-
-static uint32_t kinds_of(uint32_t source_mask)
-{
-	uint32_t kinds = 0;
-
-	if (source_mask & 1u << ALLOC_RSS)
-		kinds |= 1u << EVENT_RSS;
-	if (source_mask & 1u << ALLOC_VM)
-		kinds |= 1u << EVENT_VM;
-	if (source_mask & 1u << ALLOC_SLAB)
-		kinds |= 1u << EVENT_SLAB_ALLOC | 1u << EVENT_SLAB_FREE;
-	if (source_mask & 1u << ALLOC_PAGE)
-		kinds |= 1u << EVENT_PAGE_ALLOC | 1u << EVENT_PAGE_FREE;
-	if (source_mask & 1u << ALLOC_HEAP)
-		kinds |= 1u << EVENT_HEAP_ALLOC | 1u << EVENT_HEAP_FREE;
-	return kinds;
 }
 
 /* Levels need who, what and how much: not the call site, nor what was asked for. */
@@ -69,48 +72,186 @@ static const uint32_t memory_columns[EVENT_KIND_CNT] = {
 	[EVENT_HEAP_FREE] = EVENT_COL_UTID | 1u << EV_HEAP_ALLOC_ADDR,
 };
 
+/* an object from before the interval, put back in front of operation op */
+struct older_object {
+	uint64_t op;
+	int64_t addr;		/* from the operation's own */
+	uint64_t bytes;
+	uint32_t owner;
+	uint8_t order;
+};
+
+struct process_state {
+	struct mem_process mem;
+	int64_t heap_bytes;
+	uint32_t heap_space;		/* number of the heap it uses now; 0: its own */
+	uint32_t noted;			/* the round it was noted in */
+};
+
+struct memory_machine {
+	struct fold_machine f;
+	const struct dense_ids *ids;
+	uint32_t source_mask;
+	uint32_t page_bytes;
+	struct live_objects *objects[ALLOC_SOURCE_CNT];
+	struct process_state *processes;	/* by dense_process() */
+	uint32_t heap_space_cnt;
+	struct alloc_change change;	/* being made: for the pairing callbacks */
+	uint64_t op, op_addr;	/* allocations and frees of this interval so far; the last one's */
+	/* notes being made */
+	uint32_t round;			/* counted from 1; 0: none are made */
+	uint32_t note_cnt;
+	uint64_t note_op;		/* of the last object note */
+	struct buf process_notes, object_notes;
+	/* notes being followed */
+	struct older_object *older;
+	size_t older_cnt, older_cap, older_at;
+};
+
 static void machine_close(void *machine)
 {
 	struct memory_machine *x = machine;
+	unsigned int i;
 
-	live_objects_free(x->slab);
-	live_objects_free(x->pages);
-	live_objects_free(x->heap);
-	free(x->mem);
-	free(x->heap_space);
-	free(x->heap_bytes);
-	free(x->noted);
+	for (i = 0; i < ALLOC_SOURCE_CNT; i++)
+		live_objects_free(x->objects[i]);
+	free(x->processes);
 	buf_done(&x->process_notes);
 	buf_done(&x->object_notes);
 	free(x->older);
-	free(x);
 }
 
-static int machine_open(void **ret, const struct fold_def *def, struct analysis *a,
-			const struct fold_sink *sink)
+static int machine_open(void *machine)
 {
-	struct memory_machine *x = calloc(1, sizeof(*x));
-	uint32_t cnt = a->ids.process_cnt;
+	struct memory_machine *x = machine;
+	unsigned int i;
+	int ret = 0;
 
-	if (!x)
-		return -ENOMEM;
-	x->a = a;
-	x->sink = *sink;
-	x->source_mask = def->arg;
-	x->page_bytes = alloc_page_bytes(a->trace);
-	x->heap_space_cnt = cnt;
-	x->mem = calloc(cnt, sizeof(*x->mem));
-	x->heap_space = calloc(cnt, sizeof(*x->heap_space));
-	x->heap_bytes = calloc(cnt, sizeof(*x->heap_bytes));
-	x->noted = calloc(cnt, sizeof(*x->noted));
-	if (!x->mem || !x->heap_space || !x->heap_bytes || !x->noted ||
-	    live_objects_new(&x->slab, 0) < 0 || live_objects_new(&x->pages, x->page_bytes) < 0 ||
-	    live_objects_new(&x->heap, 0) < 0) {
-		machine_close(x);
-		return -ENOMEM;
-	}
-	*ret = x;
-	return 0;
+	x->ids = &x->f.a->ids;
+	x->source_mask = x->f.def->arg;
+	x->page_bytes = alloc_page_bytes(x->f.a->trace);
+	x->heap_space_cnt = x->ids->process_cnt;
+	x->processes = calloc(x->ids->process_cnt, sizeof(*x->processes));
+	for (i = 0; i < ALLOC_SOURCE_CNT && !ret; i++)
+		ret = live_objects_new(&x->objects[i], i == ALLOC_PAGE ? x->page_bytes : 0);
+	return x->processes ? ret : -ENOMEM;
+}
+
+/* ---- what processes and objects are as bytes ---- */
+
+static void put_process(const struct memory_machine *x, uint32_t process, struct buf *out)
+{
+	const struct mem_process *m = &x->processes[process].mem;
+	unsigned int i;
+
+	packed_put(out, dense_upid(x->ids, process));
+	packed_put(out, m->known | (unsigned int)m->ended << 5);
+	for (i = 0; i < MEM_MEMBER_CNT; i++)
+		packed_put(out, m->bytes[i]);
+	packed_put(out, m->vm_bytes);
+	packed_put_signed(out, x->processes[process].heap_bytes);
+}
+
+static int get_process(struct memory_machine *x, struct packed_in *in)
+{
+	uint32_t p = dense_process(x->ids, (uint32_t)packed_get(in));
+	struct mem_process *m = &x->processes[p].mem;
+	uint64_t known = packed_get(in);
+	unsigned int i;
+
+	m->known = (uint8_t)(known & 0x1f);
+	m->ended = known >> 5 & 1;
+	for (i = 0; i < MEM_MEMBER_CNT; i++)
+		m->bytes[i] = packed_get(in);
+	m->vm_bytes = packed_get(in);
+	x->processes[p].heap_bytes = packed_get_signed(in);
+	return in->bad ? -EBADMSG : 0;
+}
+
+/* Of the one source that the index keeps a state of. */
+static struct live_objects *kept_objects(const struct memory_machine *x)
+{
+	return x->objects[x->source_mask & 1u << ALLOC_SLAB ? ALLOC_SLAB :
+			  x->source_mask & 1u << ALLOC_PAGE ? ALLOC_PAGE : ALLOC_HEAP];
+}
+
+static void put_object(const struct memory_machine *x, const struct live_object *obj,
+		       uint64_t from_addr, struct buf *out)
+{
+	const struct live_kind *k = live_objects_kind(kept_objects(x), obj->kind);
+
+	packed_put_signed(out, (int64_t)(obj->addr - from_addr));
+	packed_put(out, dense_utid(x->ids, obj->owner));
+	packed_put(out, k->bytes);
+	if (x->source_mask & 1u << ALLOC_PAGE)
+		packed_put(out, k->order);
+}
+
+static void get_object(const struct memory_machine *x, struct packed_in *in,
+		       struct older_object *ret)
+{
+	ret->addr = packed_get_signed(in);
+	ret->owner = dense_thread(x->ids, (uint32_t)packed_get(in));
+	ret->bytes = packed_get(in);
+	ret->order = x->source_mask & 1u << ALLOC_PAGE ? (uint8_t)packed_get(in) : 0;
+}
+
+static int add_object(struct memory_machine *x, struct live_objects *o, uint32_t space,
+		      uint64_t addr, const struct older_object *older)
+{
+	struct live_kind k = { .bytes = older->bytes, .bytes_req = older->bytes,
+			       .order = older->order };
+
+	return live_objects_add(o, space, addr, 0, older->owner, &k, NULL, NULL);
+}
+
+/* ---- events ---- */
+
+/* The process is about to change, or to matter: notes what it was. */
+static void note_process(struct memory_machine *x, uint32_t process)
+{
+	if (x->processes[process].noted == x->round)
+		return;
+	x->processes[process].noted = x->round;
+	x->note_cnt++;
+	put_process(x, process, &x->process_notes);
+}
+
+static uint32_t space_of(const struct memory_machine *x, uint32_t process)
+{
+	return x->processes[process].heap_space ? x->processes[process].heap_space : process;
+}
+
+/* What is known of a process when nothing was seen of it yet. */
+static void fresh_process(const struct memory_machine *x, uint32_t process,
+			  struct mem_process *ret)
+{
+	const struct trace_process *p = dense_process_row(x->ids, process);
+
+	/* a fork that was lost has no start: what it held before its first event is not known */
+	mem_process_init(ret, p && !(p->flags & TRACE_TASK_AT_START) &&
+			      p->start_ns >= x->f.a->start_ns);
+}
+
+/* All processes are as they are when nothing was seen of them yet. */
+static void forget_processes(struct memory_machine *x)
+{
+	uint32_t i;
+
+	for (i = 0; i < x->ids->process_cnt; i++)
+		fresh_process(x, i, &x->processes[i].mem);
+}
+
+/* The objects that the operation now beginning needs. */
+static int put_back(struct memory_machine *x, struct live_objects *o, uint32_t space)
+{
+	int ret = 0;
+
+	for (; !ret && x->older_at < x->older_cnt && x->older[x->older_at].op == x->op;
+	     x->older_at++)
+		ret = add_object(x, o, space, x->op_addr + (uint64_t)x->older[x->older_at].addr,
+				 &x->older[x->older_at]);
+	return ret;
 }
 
 static int give(struct memory_machine *x, uint32_t thread, uint32_t process, unsigned int kind,
@@ -121,10 +262,10 @@ static int give(struct memory_machine *x, uint32_t thread, uint32_t process, uns
 	x->change.kind = (uint8_t)kind;
 	x->change.delta = delta;
 	if (x->change.source == ALLOC_HEAP) {
-		memory_state_touch(x, process);
-		x->heap_bytes[process] += delta;
+		note_process(x, process);
+		x->processes[process].heap_bytes += delta;
 	}
-	return x->sink.found(x->sink.ctx, &x->change);
+	return fold_found(&x->f, &x->change);
 }
 
 static int give_step(struct memory_machine *x, enum alloc_source source, uint32_t process,
@@ -145,22 +286,22 @@ static int start(void *machine, uint64_t from_ns, size_t block, struct err *e)
 {
 	struct memory_machine *x = machine;
 	size_t cnt, i;
-	const struct trace_rss *rows = trace_rss_baselines(x->a->trace, &cnt);
+	const struct trace_rss *rows = trace_rss_baselines(x->f.a->trace, &cnt);
 	uint32_t p;
 	int ret = 0;
 
-	memory_state_begin(x);
-	x->change.ts_ns = x->a->start_ns;
+	forget_processes(x);
+	x->change.ts_ns = x->f.a->start_ns;
 	for (i = 0; i < cnt && !ret; i++) {
 		struct mem_step rss = { 0 }, vm = { 0 };
 
-		p = dense_process(&x->a->ids, rows[i].upid);
+		p = dense_process(x->ids, rows[i].upid);
 		/* one row per process; a later one (of the end) is no baseline */
-		if (p < EVENT_ID_FIRST || x->mem[p].known)
+		if (p < EVENT_ID_FIRST || x->processes[p].mem.known)
 			continue;
-		mem_process_baseline(&x->mem[p], &rows[i]);
-		rss.after = mem_process_rss(&x->mem[p]);
-		vm.after = x->mem[p].vm_bytes;
+		mem_process_baseline(&x->processes[p].mem, &rows[i]);
+		rss.after = mem_process_rss(&x->processes[p].mem);
+		vm.after = x->processes[p].mem.vm_bytes;
 		ret = give_step(x, ALLOC_RSS, p, &rss, ALLOC_CHANGE_BASELINE);
 		if (!ret)
 			ret = give_step(x, ALLOC_VM, p, &vm, ALLOC_CHANGE_BASELINE);
@@ -171,25 +312,25 @@ static int start(void *machine, uint64_t from_ns, size_t block, struct err *e)
 static int on_reset(void *machine, const struct trace_mm_reset *t)
 {
 	struct memory_machine *x = machine;
-	uint32_t process = dense_process(&x->a->ids, t->upid);
+	uint32_t process = dense_process(x->ids, t->upid);
 	struct mem_step rss = { 0 }, vm = { 0 };
 	int ret;
 
-	memory_state_touch(x, process);
+	note_process(x, process);
 	x->change.ts_ns = t->ts_ns;
-	if (x->heap_bytes[process]) {
+	if (x->processes[process].heap_bytes) {
 		x->change.source = ALLOC_HEAP;
 		ret = give(x, EVENT_ID_UNKNOWN, process, ALLOC_CHANGE_EXIT,
-			   -x->heap_bytes[process]);
+			   -x->processes[process].heap_bytes);
 		if (ret < 0)
 			return ret;
 	}
 	if (t->kind == TRACE_MM_RESET_EXEC) {
-		x->heap_space[process] = x->heap_space_cnt++;
-		mem_process_exec(&x->mem[process], &rss);
+		x->processes[process].heap_space = x->heap_space_cnt++;
+		mem_process_exec(&x->processes[process].mem, &rss);
 		return give_step(x, ALLOC_RSS, process, &rss, ALLOC_CHANGE_EXIT);
 	}
-	mem_process_exit(&x->mem[process], &rss, &vm);
+	mem_process_exit(&x->processes[process].mem, &rss, &vm);
 	ret = give_step(x, ALLOC_RSS, process, &rss, ALLOC_CHANGE_EXIT);
 	return ret < 0 ? ret : give_step(x, ALLOC_VM, process, &vm, ALLOC_CHANGE_EXIT);
 }
@@ -229,26 +370,8 @@ static int on_object_end(void *ctx, const struct live_object *obj, uint64_t byte
 {
 	struct memory_machine *x = ctx;
 
-	return give(x, obj->owner, dense_process_of(&x->a->ids, obj->owner),
+	return give(x, obj->owner, dense_process_of(x->ids, obj->owner),
 		    end == LIVE_LOST ? ALLOC_CHANGE_LOST : ALLOC_CHANGE_FREE, -(int64_t)bytes);
-}
-
-static struct live_objects *objects_of(struct memory_machine *x, unsigned int kind,
-				       uint8_t *ret_source)
-{
-	switch (kind) {
-	case EVENT_SLAB_ALLOC:
-	case EVENT_SLAB_FREE:
-		*ret_source = ALLOC_SLAB;
-		return x->slab;
-	case EVENT_PAGE_ALLOC:
-	case EVENT_PAGE_FREE:
-		*ret_source = ALLOC_PAGE;
-		return x->pages;
-	default:
-		*ret_source = ALLOC_HEAP;
-		return x->heap;
-	}
 }
 
 /* Bytes of a freed object whose allocation is not on record. */
@@ -261,29 +384,30 @@ static uint64_t unpaired_bytes(const struct memory_machine *x, const struct even
 		return unknown;
 	if (ev->kind != EVENT_SLAB_FREE || !ev->v[EV_SLAB_FREE_CACHE])
 		return 0;
-	n = trace_name_find(x->a->trace, TRACE_NAME_CACHE, ev->v[EV_SLAB_FREE_CACHE]);
+	n = trace_name_find(x->f.a->trace, TRACE_NAME_CACHE, ev->v[EV_SLAB_FREE_CACHE]);
 	return n && n->arg < 1u << 30 ? n->arg : 0;
 }
 
 static int on_object(struct memory_machine *x, const struct event *ev)
 {
-	const struct dense_ids *d = &x->a->ids;
+	const struct dense_ids *d = x->ids;
 	uint32_t thread = dense_thread(d, ev->utid), space = 0;
-	struct live_objects *o = objects_of(x, ev->kind, &x->change.source);
+	struct live_objects *o = x->objects[source_of_kind[ev->kind]];
 	bool is_alloc = ev->kind == EVENT_SLAB_ALLOC || ev->kind == EVENT_PAGE_ALLOC ||
 			ev->kind == EVENT_HEAP_ALLOC;
 	struct live_kind kind;
 	uint64_t addr, unknown;
 	int ret;
 
-	if (o == x->heap)
-		space = memory_state_space(x, dense_process_of(d, thread));
+	x->change.source = source_of_kind[ev->kind];
+	if (o == x->objects[ALLOC_HEAP])
+		space = space_of(x, dense_process_of(d, thread));
 	else if (ev->flags & EVENT_F_IRQ)
 		thread = EVENT_ID_IRQ;
 	x->op++;
 	x->op_addr = ev->v[0];
 	if (x->older_at < x->older_cnt && x->older[x->older_at].op == x->op) {
-		ret = memory_state_put_back(x, o, space);
+		ret = put_back(x, o, space);
 		if (ret < 0)
 			return ret;
 	}
@@ -304,7 +428,7 @@ static int on_object(struct memory_machine *x, const struct event *ev)
 		return ret;
 	/* the heap's level is what this trace saw: an unpaired free takes nothing from it */
 	return give(x, EVENT_ID_UNKNOWN, EVENT_ID_UNKNOWN, ALLOC_CHANGE_UNPAIRED,
-		    o == x->heap ? 0 : -(int64_t)unpaired_bytes(x, ev, unknown));
+		    x->change.source == ALLOC_HEAP ? 0 : -(int64_t)unpaired_bytes(x, ev, unknown));
 }
 
 static int on_event(void *machine, const struct event *ev)
@@ -316,35 +440,166 @@ static int on_event(void *machine, const struct event *ev)
 	x->change.ts_ns = ev->ts_ns;
 	if (ev->kind != EVENT_RSS && ev->kind != EVENT_VM)
 		return on_object(x, ev);
-	p = dense_process(&x->a->ids, (uint32_t)ev->v[EV_RSS_UPID]);
+	p = dense_process(x->ids, (uint32_t)ev->v[EV_RSS_UPID]);
 	if (p < EVENT_ID_FIRST)
 		return 0;
-	memory_state_touch(x, p);
-	if (!mem_process_event(&x->mem[p], ev, &step))
+	note_process(x, p);
+	if (!mem_process_event(&x->processes[p].mem, ev, &step))
 		return 0;
 	return give_step(x, ev->kind == EVENT_VM ? ALLOC_VM : ALLOC_RSS, p, &step, 0);
 }
 
+/* ---- states ---- */
+
+static void on_older(void *ctx, const struct live_object *obj)
+{
+	struct memory_machine *x = ctx;
+
+	packed_put(&x->object_notes, x->op - x->note_op);
+	put_object(x, obj, x->op_addr, &x->object_notes);
+	x->note_op = x->op;
+}
+
+static void begin_interval(void *m, uint64_t from_ns)
+{
+	struct memory_machine *x = m;
+
+	x->round++;
+	x->note_cnt = 0;
+	x->op = x->note_op = 0;
+	buf_reset(&x->process_notes);
+	buf_reset(&x->object_notes);
+	live_objects_begin_notes(kept_objects(x), on_older, x);
+}
+
+static void put_interval(void *m, struct buf *out)
+{
+	const struct memory_machine *x = m;
+
+	if (!x->note_cnt && !x->object_notes.len)
+		return;
+	packed_put(out, x->note_cnt);
+	buf_add(out, x->process_notes.data, x->process_notes.len);
+	buf_add(out, x->object_notes.data, x->object_notes.len);
+	out->failed |= x->process_notes.failed | x->object_notes.failed;
+}
+
+struct saving {
+	const struct memory_machine *x;
+	struct buf *out;
+	uint64_t last_addr;
+};
+
+static int save_object(void *ctx, const struct live_object *obj, uint64_t bytes, enum live_end end)
+{
+	struct saving *s = ctx;
+	const struct memory_machine *x = s->x;
+
+	/* of a heap that ended with an exec nothing is freed any more */
+	if ((x->source_mask & 1u << ALLOC_HEAP) &&
+	    obj->space != space_of(x, dense_process_of(x->ids, obj->owner)))
+		return 0;
+	put_object(x, obj, s->last_addr, s->out);
+	s->last_addr = obj->addr;
+	return s->out->failed ? -ENOMEM : 0;
+}
+
+static void save(void *m, uint64_t at_ns, struct buf *out)
+{
+	const struct memory_machine *x = m;
+	struct saving s = { x, out, 0 };
+	struct buf rows = { 0 };
+	uint32_t cnt = 0, i;
+
+	for (i = 0; i < x->ids->process_cnt; i++) {
+		struct mem_process fresh;
+
+		fresh_process(x, i, &fresh);
+		if (!x->processes[i].heap_bytes && mem_process_same(&fresh, &x->processes[i].mem))
+			continue;
+		put_process(x, i, &rows);
+		cnt++;
+	}
+	packed_put(out, cnt);
+	buf_add(out, rows.data, rows.len);
+	out->failed |= rows.failed;
+	buf_done(&rows);
+	(void)live_objects_rest(kept_objects(x), save_object, &s);
+}
+
+static int load_notes(struct memory_machine *x, struct packed_in *in)
+{
+	uint64_t op = 0;
+
+	while (in->p != in->end && !in->bad) {
+		struct older_object *older;
+
+		if (array_reserve(&x->older, &x->older_cap, x->older_cnt + 1) < 0)
+			return -ENOMEM;
+		older = &x->older[x->older_cnt++];
+		op += packed_get(in);
+		older->op = op;
+		get_object(x, in, older);
+	}
+	return in->bad ? -EBADMSG : 0;
+}
+
+static int load_objects(struct memory_machine *x, struct packed_in *in)
+{
+	struct live_objects *o = kept_objects(x);
+	struct older_object older;
+	uint64_t addr = 0;
+	int ret = 0;
+
+	while (!ret && in->p != in->end && !in->bad) {
+		get_object(x, in, &older);
+		addr += (uint64_t)older.addr;
+		ret = add_object(x, o, o == x->objects[ALLOC_HEAP] ?
+					       dense_process_of(x->ids, older.owner) : 0,
+				 addr, &older);
+	}
+	return ret < 0 ? ret : in->bad ? -EBADMSG : 0;
+}
+
+static int load(void *m, uint64_t at_ns, struct packed_in *in, bool is_tail)
+{
+	struct memory_machine *x = m;
+	size_t cnt;
+	int ret = 0;
+
+	x->op = 0;
+	x->older_cnt = x->older_at = 0;
+	live_objects_clear(kept_objects(x));
+	if (is_tail) {
+		forget_processes(x);
+		for (cnt = packed_get_cnt(in); cnt; cnt--) {
+			packed_get(in);
+			packed_get_signed(in);
+		}
+	}
+	/* an interval's notes have every process that matters there */
+	if (in->p == in->end)
+		return in->bad ? -EBADMSG : 0;
+	for (cnt = packed_get_cnt(in); cnt && !ret; cnt--)
+		ret = get_process(x, in);
+	if (ret < 0 || in->bad)
+		return -EBADMSG;
+	return is_tail ? load_objects(x, in) : load_notes(x, in);
+}
+
 /* ---- the folds ---- */
 
-#define GROUP_STATE(g)                                                                            \
-	[g] = {                                                                                   \
-		.part = INDEX_STATE + (g), .tail = INDEX_TAIL_MEMORY + (g),                       \
-		.begin_interval = memory_state_begin_interval,                                    \
-		.put_interval = memory_state_put_interval, .save = memory_state_save,             \
-		.load = memory_state_load,                                                        \
-	}
-
-static const struct fold_state_def group_states[INDEX_GROUP_CNT] = {
-	GROUP_STATE(INDEX_SLAB), GROUP_STATE(INDEX_PAGE), GROUP_STATE(INDEX_LEVELS),
-	GROUP_STATE(INDEX_HEAP),
+static const struct fold_state_def memory_state = {
+	.part = INDEX_STATE, .tail = INDEX_TAIL_MEMORY, .begin_interval = begin_interval,
+	.put_interval = put_interval, .save = save, .load = load,
 };
 
 #define GROUP_FOLD(g, event_kinds, mask, on_reset_)                                               \
 	[g] = {                                                                                   \
-		.kinds = event_kinds, .columns = memory_columns, .state = &group_states[g],       \
-		.arg = mask, .open = machine_open, .close = machine_close, .start = start,        \
-		.event = on_event, .reset = on_reset_,                                            \
+		.kinds = event_kinds, .columns = memory_columns, .state = &memory_state,          \
+		.group = g, .arg = mask, .bytes = sizeof(struct memory_machine),                  \
+		.open = machine_open, .close = machine_close, .start = start, .event = on_event,  \
+		.reset = on_reset_,                                                               \
 	}
 
 static const struct fold_def group_folds[INDEX_GROUP_CNT] = {
@@ -365,10 +620,15 @@ const struct fold_def *fold_memory(enum index_group group)
 
 void fold_memory_of(struct fold_def *ret, uint32_t source_mask)
 {
+	unsigned int i;
+
 	*ret = group_folds[INDEX_HEAP];
 	ret->state = NULL;
-	ret->kinds = kinds_of(source_mask);
 	ret->arg = source_mask;
+	ret->kinds = 0;
+	for (i = 0; i < ALLOC_SOURCE_CNT; i++)
+		if (source_mask & 1u << i)
+			ret->kinds |= sources[i].kinds;
 	if (!(source_mask & (1u << ALLOC_HEAP | 1u << ALLOC_RSS | 1u << ALLOC_VM)))
 		ret->reset = NULL;
 }

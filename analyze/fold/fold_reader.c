@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * A feed with one listener per machine; between two intervals of the index it stops to load
+ * A merge of three streams: events, edges of blocks, resets of memory. Events are by far the most:
+ * run() finds out up to where nothing else happens, and hands out events up to there without
+ * looking at the other streams again. Between two intervals of the index reading stops to load
  * states.
  */
 #include "analyze/fold/fold_reader.h"
@@ -8,24 +10,28 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "analyze/fold/feed.h"
 #include "base/array.h"
 
 #define MINUTE_NS 60000000000ull
+#define ALL_COLUMNS (EVENT_COL_FLAGS * 2 - 1)
 
 struct fold_reader {
 	struct analysis *a;
 	const struct index *index;
-	struct feed *feed;
-	struct fold_use uses[FEED_LISTENERS_MAX];
-	void *machines[FEED_LISTENERS_MAX];
-	uint64_t from_ns[FEED_LISTENERS_MAX];	/* where each machine begins */
+	struct fold_machine *machines[FOLD_USES_MAX];
+	uint64_t from_ns[FOLD_USES_MAX];	/* where each machine begins */
 	unsigned int cnt;
-	size_t first_block;
-	bool has_edges;
-	uint64_t begin_ns;		/* of first_block */
+	uint64_t begin_ns;		/* where edges began to be told of */
 	uint64_t reload_ns;		/* the next interval, whose states are to be loaded */
 	struct buf mem;
+
+	struct event_cursor *cursor;
+	const struct event *next;	/* read, not yet handed out */
+	bool at_end;
+	const struct trace_block *blocks;
+	size_t edge, edge_cnt;		/* 2 * block, + 1 for its end; edge_cnt 0: nobody asks */
+	const struct trace_mm_reset *reset;	/* the next one; NULL: the one at reset_at */
+	size_t reset_at, reset_cnt;
 };
 
 uint64_t fold_edge_after(const struct analysis *a, uint64_t ts_ns)
@@ -38,6 +44,8 @@ uint64_t fold_edge_after(const struct analysis *a, uint64_t ts_ns)
 		return b[i - 1].to_ns;
 	return i < cnt ? b[i].from_ns : ts_ns > a->end_ns ? ts_ns : a->end_ns;
 }
+
+/* ---- beginning ---- */
 
 /* What a damaged index means is said by who uses it. */
 static int fail(struct err *e, int ret)
@@ -59,13 +67,12 @@ static size_t clean_block_at(const struct analysis *a, uint64_t ts_ns)
 
 static int load(struct fold_reader *r, unsigned int n, size_t interval)
 {
-	const struct fold_state_def *s = r->uses[n].def->state;
+	const struct fold_def *def = r->machines[n]->def;
+	uint64_t from_ns = index_interval_from(r->index, interval);
 	struct packed_in in;
-	int ret = index_read(r->index, interval, s->part, &r->mem, &in);
+	int ret = index_read(r->index, interval, def->state->part + def->group, &r->mem, &in);
 
-	return ret < 0 ? ret
-		       : s->load(r->machines[n], index_interval_from(r->index, interval), &in,
-				 false);
+	return ret < 0 ? ret : def->state->load(r->machines[n], from_ns, &in, false);
 }
 
 /* Finds the next instant at which a machine needs another state. */
@@ -75,7 +82,7 @@ static void set_reload(struct fold_reader *r, size_t interval)
 
 	r->reload_ns = UINT64_MAX;
 	for (n = 0; n < r->cnt; n++)
-		if (r->uses[n].def->state && !r->uses[n].def->state->is_whole &&
+		if (r->machines[n]->def->state && r->machines[n]->def->state->put_interval &&
 		    interval + 1 < index_interval_cnt(r->index))
 			r->reload_ns = index_interval_to(r->index, interval);
 }
@@ -84,7 +91,7 @@ static void set_reload(struct fold_reader *r, size_t interval)
 static int place_machine(struct fold_reader *r, const struct fold_range *range, unsigned int n,
 			 struct err *e)
 {
-	const struct fold_def *def = r->uses[n].def;
+	const struct fold_def *def = r->machines[n]->def;
 	uint64_t ns = range->start == FOLD_READER_TRACE ? 0 : range->from_ns;
 	size_t block = 0;
 	struct packed_in in;
@@ -92,7 +99,7 @@ static int place_machine(struct fold_reader *r, const struct fold_range *range, 
 
 	if (def->state && range->start == FOLD_READER_TAIL) {
 		r->from_ns[n] = ns;
-		ret = index_read_tail(range->index, def->state->tail, &r->mem, &in);
+		ret = index_read_tail(range->index, def->state->tail + def->group, &r->mem, &in);
 		return ret < 0 ? ret : def->state->load(r->machines[n], ns, &in, true);
 	}
 	if (def->state && r->index && range->start == FOLD_READER_AT) {
@@ -103,7 +110,8 @@ static int place_machine(struct fold_reader *r, const struct fold_range *range, 
 	}
 	if (def->begin == FOLD_FROM_EDGE) {
 		block = clean_block_at(r->a, ns);
-		r->first_block = block;
+		if (def->edge)
+			r->edge = 2 * block;
 		r->begin_ns = r->a->start_ns;
 		if (block) {
 			size_t cnt;
@@ -117,34 +125,76 @@ static int place_machine(struct fold_reader *r, const struct fold_range *range, 
 	return def->start ? def->start(r->machines[n], r->from_ns[n], block, e) : 0;
 }
 
-static int open_feed(struct fold_reader *r, const struct fold_range *range, struct err *e)
+static int open_cursor(struct fold_reader *r, uint64_t from_ns, uint64_t to_ns, struct err *e)
 {
-	struct feed_range feed = { UINT64_MAX, range->to_ns, r->first_block };
-	struct feed_listener listeners[FEED_LISTENERS_MAX];
+	uint32_t columns[EVENT_KIND_CNT] = { 0 }, kinds = 0, k;
 	unsigned int n;
 
 	for (n = 0; n < r->cnt; n++) {
-		const struct fold_def *def = r->uses[n].def;
+		const struct fold_def *def = r->machines[n]->def;
 
-		listeners[n] = (struct feed_listener){
-			.kinds = def->kinds, .columns = def->columns, .from_ns = r->from_ns[n],
-			.ctx = r->machines[n], .event = def->event, .edge = def->edge,
-			.reset = def->reset,
-		};
-		if (r->from_ns[n] < feed.from_ns)
-			feed.from_ns = r->from_ns[n];
-		if (def->edge)
-			feed.to_ns = fold_edge_after(r->a, range->to_ns);
-		if (def->undecided_ns)
-			feed.to_ns = UINT64_MAX;
+		kinds |= def->kinds;
+		for (k = 0; k < EVENT_KIND_CNT; k++)
+			if (def->kinds & 1u << k)
+				columns[k] |= def->columns ? def->columns[k] : ALL_COLUMNS;
 	}
-	return feed_open(&r->feed, r->a, &feed, listeners, r->cnt, e);
+	return event_cursor_open_columns(&r->cursor, r->a->trace, kinds, columns, from_ns, to_ns,
+					 e);
+}
+
+/* Opens the streams that the machines need, from where the first of them begins. */
+static int open_streams(struct fold_reader *r, uint64_t to_ns, struct err *e)
+{
+	uint64_t from_ns = UINT64_MAX, end_ns = to_ns;
+	bool wants_resets = false;
+	unsigned int n;
+	int ret;
+
+	for (n = 0; n < r->cnt; n++) {
+		const struct fold_def *def = r->machines[n]->def;
+
+		from_ns = r->from_ns[n] < from_ns ? r->from_ns[n] : from_ns;
+		wants_resets |= def->reset != NULL;
+		if (def->edge && end_ns != UINT64_MAX)
+			end_ns = fold_edge_after(r->a, to_ns);
+		if (def->undecided_ns)
+			end_ns = UINT64_MAX;
+	}
+	if (wants_resets) {
+		ret = trace_mm_resets_prepare(r->a->trace);
+		if (ret < 0)
+			return err_set(e, ret, "out of memory");
+		r->reset_cnt = trace_mm_reset_cnt(r->a->trace);
+		if (from_ns && r->reset_cnt)
+			r->reset_at = trace_mm_reset_from(r->a->trace, from_ns);
+	}
+	return open_cursor(r, from_ns, end_ns, e);
+}
+
+static int open_machine(struct fold_reader *r, const struct fold_range *range,
+			const struct fold_use *use, struct err *e)
+{
+	unsigned int n = r->cnt;
+	struct fold_machine *m = calloc(1, use->def->bytes);
+	int ret;
+
+	if (!m)
+		return -ENOMEM;
+	r->machines[r->cnt++] = m;
+	*m = (struct fold_machine){ r->a, use->def, use->sink };
+	if (use->def->edge) {
+		r->blocks = trace_blocks(r->a->trace, &r->edge_cnt);
+		r->edge_cnt *= 2;
+	}
+	ret = use->def->open(m);
+	return ret < 0 ? ret : place_machine(r, range, n, e);
 }
 
 int fold_reader_open(struct fold_reader **ret, struct analysis *a, const struct fold_range *range,
 		     const struct fold_use *uses, unsigned int cnt, struct err *e)
 {
 	struct fold_reader *r = calloc(1, sizeof(*r));
+	unsigned int n;
 	int err = 0;
 
 	if (!r)
@@ -152,21 +202,11 @@ int fold_reader_open(struct fold_reader **ret, struct analysis *a, const struct 
 	r->a = a;
 	r->index = range->start == FOLD_READER_AT ? range->index : NULL;
 	r->reload_ns = UINT64_MAX;
-	for (; r->cnt < cnt && !err; r->cnt++) {
-		unsigned int n = r->cnt;
-
-		r->uses[n] = uses[n];
-		r->has_edges |= uses[n].def->edge != NULL;
-		err = uses[n].def->open(&r->machines[n], uses[n].def, a, &uses[n].sink);
-		if (!err)
-			err = place_machine(r, range, n, e);
-	}
+	for (n = 0; n < cnt && !err; n++)
+		err = open_machine(r, range, &uses[n], e);
 	if (r->index && !err)
 		set_reload(r, index_interval_at(r->index, range->from_ns));
-	if (err < 0)
-		fail(e, err);
-	else
-		err = open_feed(r, range, e);
+	err = err < 0 ? fail(e, err) : open_streams(r, range->to_ns, e);
 	if (err < 0) {
 		fold_reader_close(r);
 		return err;
@@ -181,13 +221,132 @@ void fold_reader_close(struct fold_reader *r)
 
 	if (!r)
 		return;
-	feed_close(r->feed);
-	for (n = 0; n < r->cnt; n++)
-		if (r->machines[n])
-			r->uses[n].def->close(r->machines[n]);
+	event_cursor_close(r->cursor);
+	for (n = 0; n < r->cnt; n++) {
+		r->machines[n]->def->close(r->machines[n]);
+		free(r->machines[n]);
+	}
 	buf_done(&r->mem);
 	free(r);
 }
+
+/* ---- the three streams ---- */
+
+static int read_event(struct fold_reader *r, struct err *e)
+{
+	int ret;
+
+	if (r->next || r->at_end)
+		return 0;
+	ret = event_cursor_next(r->cursor, &r->next, e);
+	if (ret <= 0)
+		r->next = NULL;
+	r->at_end = !ret;
+	return ret < 0 ? ret : 0;
+}
+
+static uint64_t edge_ns(const struct fold_reader *r)
+{
+	const struct trace_block *b;
+
+	if (r->edge == r->edge_cnt)
+		return UINT64_MAX;
+	b = &r->blocks[r->edge / 2];
+	return r->edge % 2 ? b->to_ns : b->from_ns;
+}
+
+static uint64_t reset_ns(struct fold_reader *r)
+{
+	if (!r->reset && r->reset_at < r->reset_cnt)
+		r->reset = trace_mm_reset_at(r->a->trace, r->reset_at++);
+	return r->reset ? r->reset->ts_ns : UINT64_MAX;
+}
+
+static int hand_out_event(struct fold_reader *r)
+{
+	const struct event *ev = r->next;
+	unsigned int i;
+	int ret = 0;
+
+	for (i = 0; i < r->cnt && ret >= 0; i++) {
+		const struct fold_def *def = r->machines[i]->def;
+
+		if (def->kinds >> ev->kind & 1 && ev->ts_ns >= r->from_ns[i])
+			ret = def->event(r->machines[i], ev);
+	}
+	r->next = NULL;
+	return ret;
+}
+
+static int hand_out_edge(struct fold_reader *r)
+{
+	unsigned int i;
+	int ret = 0;
+
+	for (i = 0; i < r->cnt && ret >= 0; i++)
+		if (r->machines[i]->def->edge)
+			ret = r->machines[i]->def->edge(r->machines[i], r->edge / 2, r->edge % 2);
+	r->edge++;
+	return ret;
+}
+
+static int hand_out_reset(struct fold_reader *r)
+{
+	unsigned int i;
+	int ret = 0;
+
+	for (i = 0; i < r->cnt && ret >= 0; i++)
+		if (r->machines[i]->def->reset)
+			ret = r->machines[i]->def->reset(r->machines[i], r->reset);
+	r->reset = NULL;
+	return ret;
+}
+
+/* Hands out events before to_ns and up to last_ns, at most *max of them. */
+static int run_events(struct fold_reader *r, uint64_t to_ns, uint64_t last_ns, size_t *max,
+		      struct err *e)
+{
+	int ret = 0;
+
+	for (; ret >= 0 && *max; --*max) {
+		ret = read_event(r, e);
+		if (ret < 0 || !r->next || r->next->ts_ns >= to_ns || r->next->ts_ns > last_ns)
+			return ret;
+		ret = hand_out_event(r);
+		if (ret < 0)
+			err_set(e, ret, "out of memory");
+	}
+	return ret < 0 ? ret : 0;
+}
+
+/*
+ * Hands out all events and resets before to_ns, and all edges at or before to_ns, but at most max
+ * of them all. 1: there are more; 0: all of them were handed out; -errno.
+ */
+static int run(struct fold_reader *r, uint64_t to_ns, size_t max, struct err *e)
+{
+	while (max) {
+		uint64_t edge = edge_ns(r), reset = reset_ns(r);
+		int ret = run_events(r, edge < to_ns ? edge : to_ns, reset, &max, e);
+
+		if (ret < 0)
+			return ret;
+		if (!max)
+			break;
+		if (edge <= to_ns && edge <= reset && r->edge < r->edge_cnt)
+			ret = hand_out_edge(r);
+		else if (reset < to_ns)
+			ret = hand_out_reset(r);
+		else
+			return 0;
+		if (ret < 0)
+			return err_set(e, ret, "out of memory");
+		max--;
+	}
+	return 1;
+}
+
+/* ---- reading ---- */
 
 /* The machines are at the beginning of another interval. */
 static int reload(struct fold_reader *r)
@@ -197,7 +356,7 @@ static int reload(struct fold_reader *r)
 	int ret = 0;
 
 	for (n = 0; n < r->cnt && !ret; n++)
-		if (r->uses[n].def->state && !r->uses[n].def->state->is_whole)
+		if (r->machines[n]->def->state && r->machines[n]->def->state->put_interval)
 			ret = load(r, n, interval);
 	set_reload(r, interval);
 	return ret;
@@ -209,8 +368,8 @@ static int tell_until(struct fold_reader *r, uint64_t to_ns)
 	int ret = 0;
 
 	for (n = 0; n < r->cnt && ret >= 0; n++)
-		if (r->uses[n].def->until)
-			ret = r->uses[n].def->until(r->machines[n], to_ns);
+		if (r->machines[n]->def->until)
+			ret = r->machines[n]->def->until(r->machines[n], to_ns);
 	return ret;
 }
 
@@ -219,17 +378,17 @@ int fold_reader_run(struct fold_reader *r, uint64_t to_ns, size_t max, uint64_t 
 {
 	int ret;
 
-	if (r->has_edges)
+	if (r->edge_cnt)
 		to_ns = fold_edge_after(r->a, to_ns);
 	while (r->reload_ns < to_ns) {
-		ret = feed_run(r->feed, r->reload_ns, max, e);
+		ret = run(r, r->reload_ns, max, e);
 		if (ret)
 			return ret;
 		ret = reload(r);
 		if (ret < 0)
 			return fail(e, ret);
 	}
-	ret = feed_run(r->feed, to_ns, max, e);
+	ret = run(r, to_ns, max, e);
 	if (ret)
 		return ret;
 	ret = tell_until(r, to_ns);
@@ -242,11 +401,11 @@ int fold_reader_run(struct fold_reader *r, uint64_t to_ns, size_t max, uint64_t 
 
 int fold_reader_run_on(struct fold_reader *r, uint64_t to_ns, struct err *e)
 {
-	const struct fold_def *def = r->uses[0].def;
+	const struct fold_def *def = r->machines[0]->def;
 	int ret;
 
 	while (def->undecided_ns && def->undecided_ns(r->machines[0]) < to_ns) {
-		ret = feed_run(r->feed, UINT64_MAX, 1, e);
+		ret = run(r, UINT64_MAX, 1, e);
 		if (ret < 0)
 			return ret;
 		if (ret)

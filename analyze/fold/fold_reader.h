@@ -3,7 +3,11 @@
  * fold_reader: the machines of one or more folds, fed with a trace's events from where they have to
  * begin.
  *
- *     trace, index --[fold_reader: feed --> machines]--> what the machines find
+ *     event cursor, block edges, exec and exit, index --[fold_reader: machines]--> what they find
+ *
+ * At one instant edges come first (the end of a block before the beginning of the next one), then
+ * events, then the resets of processes' memory (exec and exit). Every event is decoded once,
+ * however many machines there are. Only this file opens event cursors for folds and views.
  *
  * With an index a machine begins at the interval that holds the instant asked for, with the state
  * that is stored there, and takes over the next interval's state at each edge. Without, it begins
@@ -13,6 +17,8 @@
 #define FOLD_READER_H
 
 #include "analyze/fold/fold.h"
+
+enum { FOLD_USES_MAX = 2 };
 
 struct fold_use {
 	const struct fold_def *def;

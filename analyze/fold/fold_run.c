@@ -6,27 +6,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/fold/fold_sums.h"
+
 /* So many events are decoded in some tenths of a second: then order statistics are exact. */
 #define FEW_EVENTS 1000000
 
 static bool has_few_events(const struct fold_run *r)
 {
+	const struct index *x = r->index;
 	const struct window *w = r->c.window;
-	size_t cnt, i;
-	const struct trace_block *b = trace_blocks(r->a->trace, &cnt);
-	uint64_t events = 0;
-	unsigned int k;
 
-	for (i = index_interval_at(r->index, w->from_ns); i < cnt && b[i].from_ns < w->to_ns; i++)
-		for (k = 0; k < EVENT_KIND_CNT; k++)
-			if (r->c.def->kinds & 1u << k)
-				events += b[i].kind_cnt[k];
-	return events <= FEW_EVENTS;
+	return index_events(x, index_interval_at(x, w->from_ns),
+			    index_interval_at(x, w->to_ns - 1) + 1, r->c.def->kinds) <= FEW_EVENTS;
 }
 
 static bool can_merge(const struct fold_run *r)
 {
-	return r->c.target ? r->c.sums->merge != NULL : r->c.merge != NULL;
+	return r->c.target ? r->c.sums->count_cnt != 0 : r->c.merge != NULL;
 }
 
 int fold_run_begin(struct fold_run *r, struct analysis *a, const struct fold_run_config *c,
@@ -53,8 +49,8 @@ int fold_run_begin(struct fold_run *r, struct analysis *a, const struct fold_run
 void fold_run_done(struct fold_run *r)
 {
 	fold_reader_close(r->reader);
-	if (r->ignored && r->c.sums->done)
-		r->c.sums->done(r->ignored);
+	if (r->ignored)
+		fold_sum_done(r->c.sums, r->ignored);
 	free(r->ignored);
 	buf_done(&r->mem);
 	r->reader = NULL;
@@ -88,10 +84,13 @@ static int merge_sums(struct fold_run *r, size_t interval)
 	void *sum;
 	int ret = index_read(r->index, interval, sums->part, &r->mem, &in);
 
-	while (!ret && (ret = sums->get_key(t->ids, &in, &key)) > 0) {
+	while (!ret && in.p != in.end) {
+		sums->get_key(t->ids, &in, &key);
+		if (in.bad)
+			return -EBADMSG;
 		ret = t->sum(t, r->at_ns, &key, &sum, &end);
 		if (ret >= 0)
-			ret = sums->merge(ret ? sum : r->ignored, &in);
+			ret = fold_sum_merge(sums, ret ? sum : r->ignored, &in);
 	}
 	return ret;
 }

@@ -9,7 +9,91 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/fold/quantile.h"
 #include "base/array.h"
+
+enum { COUNTS_MAX = 8 };	/* of a sum */
+
+/* ---- one sum: quantiles, counts, anything else ---- */
+
+void fold_sum_reset(const struct fold_sums_def *def, void *sum)
+{
+	struct quantile *q = sum;
+	unsigned int i;
+
+	for (i = 0; i < def->quantile_cnt; i++)
+		quantile_reset(&q[i]);
+	memset(&q[i], 0, def->bytes - i * sizeof(*q));
+}
+
+void fold_sum_done(const struct fold_sums_def *def, void *sum)
+{
+	struct quantile *q = sum;
+	unsigned int i;
+
+	for (i = 0; i < def->quantile_cnt; i++)
+		quantile_done(&q[i]);
+}
+
+void fold_sum_put(const struct fold_sums_def *def, void *sum, struct buf *out)
+{
+	struct quantile *q = sum;
+	const uint64_t *counts = (const uint64_t *)&q[def->quantile_cnt];
+	unsigned int i;
+
+	for (i = 0; i < def->count_cnt; i++)
+		packed_put(out, counts[i]);
+	for (i = 0; i < def->quantile_cnt; i++)
+		quantile_put(&q[i], out);
+}
+
+int fold_sum_merge(const struct fold_sums_def *def, void *sum, struct packed_in *in)
+{
+	struct quantile *q = sum;
+	uint64_t *counts = (uint64_t *)&q[def->quantile_cnt], more[COUNTS_MAX];
+	unsigned int i;
+	int ret = 0;
+
+	for (i = 0; i < def->count_cnt; i++) {
+		more[i] = packed_get(in);
+		counts[i] += more[i];
+	}
+	if (def->merged)
+		def->merged(sum, more);
+	for (i = 0; i < def->quantile_cnt && !ret; i++)
+		ret = quantile_merge(&q[i], in);
+	return in->bad ? -EBADMSG : ret;
+}
+
+/* ---- what is added ---- */
+
+int fold_sum_at(struct fold_target *t, uint64_t ts_ns, const struct fold_key *key, void **ret)
+{
+	uint64_t end;
+
+	if (ts_ns < t->from_ns || ts_ns >= t->to_ns)
+		return 0;
+	return t->sum(t, ts_ns, key, ret, &end);
+}
+
+int fold_sum_add_time(struct fold_target *t, const struct fold_key *key, size_t offset,
+		      uint64_t from_ns, uint64_t to_ns)
+{
+	uint64_t from = from_ns > t->from_ns ? from_ns : t->from_ns, end;
+	uint64_t to = to_ns < t->to_ns ? to_ns : t->to_ns;
+	void *sum;
+	int ret = 1;
+
+	for (; from < to && ret > 0; from = end) {
+		ret = t->sum(t, from, key, &sum, &end);
+		end = end < to ? end : to;
+		if (ret > 0)
+			*(uint64_t *)((char *)sum + offset) += end - from;
+	}
+	return ret < 0 ? ret : 0;
+}
+
+/* ---- the table ---- */
 
 void fold_sums_init(struct fold_sums *s, const struct fold_sums_def *def)
 {
@@ -21,8 +105,8 @@ void fold_sums_done(struct fold_sums *s)
 {
 	size_t i;
 
-	for (i = 0; i < s->used && s->def->done; i++)
-		s->def->done(fold_sums_at(s, i)->sum);
+	for (i = 0; i < s->used; i++)
+		fold_sum_done(s->def, fold_sums_at(s, i)->sum);
 	free(s->rows);
 	hash_map_done(&s->map);
 	*s = (struct fold_sums){ 0 };
@@ -44,7 +128,7 @@ void *fold_sums_find(struct fold_sums *s, uint64_t a, uint64_t b)
 	r = fold_sums_at(s, i);
 	if (ret) {
 		if (i < s->used)
-			s->def->reset(r->sum);
+			fold_sum_reset(s->def, r->sum);
 		else
 			s->used = i + 1;
 		r->a = a;
@@ -101,19 +185,16 @@ static int keep_rest(struct fold_sums *s, uint64_t below_a)
 	return 0;
 }
 
-int fold_sums_take(struct fold_sums *s, uint64_t below_a, bool by_number,
-		   int (*give)(void *ctx, struct fold_row *r), void *ctx)
+int fold_sums_each(struct fold_sums *s, uint64_t below_a, bool by_number, fold_sums_give give,
+		   void *ctx)
 {
-	size_t cnt = s->map.cnt, ready = 0, i;
-	struct fold_row **order;
+	struct fold_row **order = malloc((s->map.cnt + 1) * sizeof(*order));
+	size_t ready = 0, i;
 	int ret = 0;
 
-	if (!cnt)
-		return 0;
-	order = malloc(cnt * sizeof(*order));
 	if (!order)
 		return -ENOMEM;
-	for (i = 0; i < cnt; i++)
+	for (i = 0; i < s->map.cnt; i++)
 		if (fold_sums_at(s, i)->a < below_a)
 			order[ready++] = fold_sums_at(s, i);
 	if (by_number)
@@ -121,11 +202,13 @@ int fold_sums_take(struct fold_sums *s, uint64_t below_a, bool by_number,
 	for (i = 0; i < ready && ret >= 0; i++)
 		ret = give(ctx, order[i]);
 	free(order);
-	if (ret < 0)
-		return ret;
-	if (ready == cnt)
-		hash_map_clear(&s->map);
-	else if (ready)
-		return keep_rest(s, below_a);
-	return 0;
+	return ret < 0 ? ret : 0;
+}
+
+int fold_sums_take(struct fold_sums *s, uint64_t below_a, bool by_number, fold_sums_give give,
+		   void *ctx)
+{
+	int ret = fold_sums_each(s, below_a, by_number, give, ctx);
+
+	return ret < 0 ? ret : keep_rest(s, below_a);
 }

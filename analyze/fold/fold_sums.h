@@ -57,10 +57,29 @@ static inline void *fold_sums_of(struct fold_sums *s, uint64_t a, uint64_t b)
 void fold_sums_clear(struct fold_sums *s);
 
 /*
- * Hands out the rows with a below the limit, and removes them: in ascending order of (a, b), or in
- * the order in which they came. 0, -ENOMEM, or what give() returned.
+ * What add() does: the target's sum that holds an instant, 1; 0: it is not wanted or not in the
+ * target's stretch; -errno. And a stretch of time, to the sums it lies in: a count at the offset.
  */
-int fold_sums_take(struct fold_sums *s, uint64_t below_a, bool by_number,
-		   int (*give)(void *ctx, struct fold_row *r), void *ctx);
+int fold_sum_at(struct fold_target *t, uint64_t ts_ns, const struct fold_key *key, void **ret);
+int fold_sum_add_time(struct fold_target *t, const struct fold_key *key, size_t offset,
+		      uint64_t from_ns, uint64_t to_ns);
+
+/* Empties a sum, which may keep memory, and frees what it has. */
+void fold_sum_reset(const struct fold_sums_def *def, void *sum);
+void fold_sum_done(const struct fold_sums_def *def, void *sum);
+/* A sum's bytes in the index, without the key. Failures of memory stay in out. */
+void fold_sum_put(const struct fold_sums_def *def, void *sum, struct buf *out);
+/* Adds what these bytes say. 0, -ENOMEM or -EBADMSG. */
+int fold_sum_merge(const struct fold_sums_def *def, void *sum, struct packed_in *in);
+
+/*
+ * Hands out the rows with a below the limit: in ascending order of (a, b), or in the order in which
+ * they came. fold_sums_take() removes them, too. 0, -ENOMEM, or what give() returned.
+ */
+typedef int (*fold_sums_give)(void *ctx, struct fold_row *r);
+int fold_sums_each(struct fold_sums *s, uint64_t below_a, bool by_number, fold_sums_give give,
+		   void *ctx);
+int fold_sums_take(struct fold_sums *s, uint64_t below_a, bool by_number, fold_sums_give give,
+		   void *ctx);
 
 #endif /* FOLD_SUMS_H */

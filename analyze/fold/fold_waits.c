@@ -1,40 +1,28 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* The run queue with a trace's ids; states as bytes have the trace's utids. */
-#include "analyze/fold/fold_waits.h"
+#include "analyze/fold/fold_sums.h"
+#include "analyze/fold/folds.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 struct waits_machine {
+	struct fold_machine f;
 	const struct dense_ids *ids;
 	struct run_queue *queue;
-	struct fold_sink sink;
 	uint64_t interval_ns;
 };
 
-static void waits_close(void *machine)
+static int waits_open(void *machine)
 {
 	struct waits_machine *m = machine;
 
-	run_queue_free(m->queue);
-	free(m);
+	m->ids = &m->f.a->ids;
+	return run_queue_new(&m->queue, m->ids->thread_cnt);
 }
 
-static int waits_open(void **ret, const struct fold_def *def, struct analysis *a,
-		      const struct fold_sink *sink)
+static void waits_close(void *machine)
 {
-	struct waits_machine *m = calloc(1, sizeof(*m));
-
-	if (!m)
-		return -ENOMEM;
-	m->ids = &a->ids;
-	m->sink = *sink;
-	if (run_queue_new(&m->queue, a->ids.thread_cnt) < 0) {
-		free(m);
-		return -ENOMEM;
-	}
-	*ret = m;
-	return 0;
+	run_queue_free(((struct waits_machine *)machine)->queue);
 }
 
 static int waits_event(void *machine, const struct event *ev)
@@ -49,7 +37,7 @@ static int waits_event(void *machine, const struct event *ev)
 				      ev->ts_ns);
 	ret = run_queue_switch(m->queue, ev, dense_thread(m->ids, ev->utid),
 			       dense_thread(m->ids, (uint32_t)ev->v[EV_SWITCH_NEXT_UTID]), &w);
-	return ret > 0 ? m->sink.found(m->sink.ctx, &w) : ret;
+	return ret > 0 ? fold_found(&m->f, &w) : ret;
 }
 
 /* ---- states ---- */
@@ -64,16 +52,15 @@ static void put_state(const struct waits_machine *m, const struct run_queue_stat
 		packed_put(out, at_ns - s->since_ns);
 }
 
-static int waits_begin_interval(void *machine, uint64_t from_ns)
+static void waits_begin_interval(void *machine, uint64_t from_ns)
 {
 	struct waits_machine *m = machine;
 
 	m->interval_ns = from_ns;
 	run_queue_begin_notes(m->queue);
-	return 0;
 }
 
-static int waits_put_interval(void *machine, struct buf *out)
+static void waits_put_interval(void *machine, struct buf *out)
 {
 	struct waits_machine *m = machine;
 	size_t cnt, i;
@@ -81,10 +68,9 @@ static int waits_put_interval(void *machine, struct buf *out)
 
 	for (i = 0; i < cnt; i++)
 		put_state(m, &notes[i], m->interval_ns, out);
-	return 0;
 }
 
-static int waits_save(void *machine, uint64_t at_ns, struct buf *out)
+static void waits_save(void *machine, uint64_t at_ns, struct buf *out)
 {
 	struct waits_machine *m = machine;
 	struct run_queue_state s;
@@ -93,7 +79,6 @@ static int waits_save(void *machine, uint64_t at_ns, struct buf *out)
 	for (i = EVENT_ID_FIRST; i < m->ids->thread_cnt; i++)
 		if (run_queue_get(m->queue, i, &s))
 			put_state(m, &s, at_ns, out);
-	return 0;
 }
 
 static int waits_load(void *machine, uint64_t at_ns, struct packed_in *in, bool is_tail)
@@ -128,13 +113,9 @@ static int waits_add(void *ctx, const void *found)
 	const struct run_queue_wait *w = found;
 	const struct fold_key key = { .a = w->thread };
 	struct wait_sum *x;
-	uint64_t end;
 	void *sum;
-	int ret;
+	int ret = fold_sum_at(t, w->to_ns, &key, &sum);
 
-	if (w->to_ns < t->from_ns || w->to_ns >= t->to_ns)
-		return 0;
-	ret = t->sum(t, w->to_ns, &key, &sum, &end);
 	if (ret <= 0)
 		return ret;
 	x = sum;
@@ -143,55 +124,19 @@ static int waits_add(void *ctx, const void *found)
 	return w->reason ? quantile_add(&x->waits, w->to_ns - w->from_ns) : 0;
 }
 
-static void waits_reset(void *sum)
+static void waits_put_key(const struct dense_ids *d, const struct fold_key *key, struct buf *out)
 {
-	struct wait_sum *x = sum;
-	struct quantile waits = x->waits;
-
-	quantile_reset(&waits);
-	*x = (struct wait_sum){ .waits = waits };
-}
-
-static void waits_done(void *sum)
-{
-	quantile_done(&((struct wait_sum *)sum)->waits);
-}
-
-static void waits_put(const struct dense_ids *d, const struct fold_key *key, void *sum,
-		      struct buf *out)
-{
-	struct wait_sum *x = sum;
-	unsigned int i;
-
 	packed_put(out, dense_utid(d, (uint32_t)key->a));
-	for (i = 0; i < RUN_QUEUE_REASON_CNT; i++)
-		packed_put(out, x->by_reason[i]);
-	packed_put(out, x->migrations);
-	quantile_put(&x->waits, out);
 }
 
-static int waits_get_key(const struct dense_ids *d, struct packed_in *in, struct fold_key *ret)
+static void waits_get_key(const struct dense_ids *d, struct packed_in *in, struct fold_key *ret)
 {
-	if (in->p == in->end)
-		return in->bad ? -EBADMSG : 0;
 	*ret = (struct fold_key){ .a = dense_thread(d, (uint32_t)packed_get(in)) };
-	return in->bad ? -EBADMSG : 1;
-}
-
-static int waits_merge(void *sum, struct packed_in *in)
-{
-	struct wait_sum *x = sum;
-	unsigned int i;
-
-	for (i = 0; i < RUN_QUEUE_REASON_CNT; i++)
-		x->by_reason[i] += packed_get(in);
-	x->migrations += packed_get(in);
-	return quantile_merge(&x->waits, in);
 }
 
 static const struct fold_sums_def wait_sums = {
-	.bytes = sizeof(struct wait_sum), .reset = waits_reset, .done = waits_done,
-	.add = waits_add, .put = waits_put, .get_key = waits_get_key, .merge = waits_merge,
+	.bytes = sizeof(struct wait_sum), .quantile_cnt = 1, .count_cnt = RUN_QUEUE_REASON_CNT + 1,
+	.add = waits_add, .put_key = waits_put_key, .get_key = waits_get_key,
 	.part = INDEX_WAITS, .is_exact_decoded = true,
 };
 
@@ -203,6 +148,6 @@ static const uint32_t waits_columns[EVENT_KIND_CNT] = {
 
 const struct fold_def fold_waits = {
 	.kinds = 1u << EVENT_SWITCH | 1u << EVENT_WAKEUP, .columns = waits_columns,
-	.state = &waits_state, .sums = &wait_sums, .open = waits_open, .close = waits_close,
-	.event = waits_event,
+	.state = &waits_state, .sums = &wait_sums, .bytes = sizeof(struct waits_machine),
+	.open = waits_open, .close = waits_close, .event = waits_event,
 };

@@ -2,7 +2,7 @@
 /*
  * index: what whole slices of a trace add up to, and what the state machines know at their edges.
  *
- *     trace --[index_build]--> blobs, one per interval and part --[index]--> window functions
+ *     trace --[index.c]--> blobs, one per interval and part --[index]--> window functions
  *
  * An interval is the slice of one block, [its from_ns, the next block's from_ns), and holds every
  * event with a timestamp in there, whichever block keeps it. The intervals of a trace fill its
@@ -79,6 +79,9 @@ uint64_t index_interval_from(const struct index *x, size_t interval);
 uint64_t index_interval_to(const struct index *x, size_t interval);
 /* The interval that holds an instant of the trace's span. */
 size_t index_interval_at(const struct index *x, uint64_t ts_ns);
+
+/* How many events of some kinds (1u << EVENT_x) the blocks of intervals [from, to) have. */
+uint64_t index_events(const struct index *x, size_t from, size_t to, uint32_t kinds);
 
 /* ---- blobs ---- */
 

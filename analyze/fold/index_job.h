@@ -2,10 +2,10 @@
 /*
  * index_job: making one share of an index: the parts that folds with the same events give.
  *
- *     [index_build: threads] --job--> events of some kinds --> blobs of intervals [from, end)
+ *     [index: threads] --job--> events of some kinds --> blobs of intervals [from, end)
  *
- * Jobs have nothing in common but the trace, and run side by side. Private to index_*.c.
- * Threads: a job belongs to one.
+ * Jobs have nothing in common but the trace, and run side by side. Private to index.c and
+ * index_memory.c. Threads: a job belongs to one.
  */
 #ifndef INDEX_JOB_H
 #define INDEX_JOB_H
@@ -31,22 +31,13 @@ struct index_job {
 	struct err e;
 };
 
-/* The beginning of the first interval to make: before it events only make state. */
-static inline uint64_t index_job_from_ns(const struct index_job *j)
-{
-	return index_interval_from(j->x, j->from);
-}
-
-/* Cell is done. -ECANCELED when there is no need to go on. */
-int index_job_done_interval(struct index_job *j, size_t interval);
-
 /* Adds up what a fold finds in an interval, and stores it, in place of the fold's own sums. */
 struct index_keeper {
 	struct fold_sink sink;	/* its ctx is that of the functions, too */
 	/* The interval begins. 0 or -errno, here and below. */
 	int (*begin)(void *ctx, size_t interval);
 	/* Goes before the machine's state in the tail. */
-	int (*put_tail)(void *ctx, struct buf *out);
+	void (*put_tail)(void *ctx, struct buf *out);
 	/* The interval is over. */
 	int (*put)(void *ctx, size_t interval);
 };

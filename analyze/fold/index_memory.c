@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* The reader's half: what is in the blobs that index_levels.c makes. */
+/*
+ * Written by one fold per group of sources that runs through the trace: every change goes to its
+ * owner's row and to all sets the owner is in.
+ *
+ * Levels are kept whole at an interval's beginning as often as the sums since the last time have
+ * become as many as the levels: so finding the levels anywhere costs no more than they are.
+ */
 #include "analyze/fold/index_memory.h"
 
 #include <errno.h>
-#include <string.h>
+#include <stdlib.h>
 
-#include "analyze/engine/context.h"
+#include "analyze/fold/fold_sums.h"
+#include "analyze/fold/index_job.h"
 
 int index_memory_source(enum index_group group, unsigned int slot)
 {
@@ -19,7 +26,9 @@ int index_memory_source(enum index_group group, unsigned int slot)
 	return sources[group][slot];
 }
 
-uint32_t index_memory_owner_cnt(const struct analysis *a)
+/* ---- owners ---- */
+
+static uint32_t owner_cnt(const struct analysis *a)
 {
 	return a->ids.thread_cnt + a->ids.process_cnt;
 }
@@ -30,6 +39,13 @@ uint32_t index_memory_owner(const struct analysis *a, const struct alloc_change 
 		     (c->source == ALLOC_HEAP && c->kind == ALLOC_CHANGE_EXIT);
 
 	return whole ? a->ids.thread_cnt + c->process : c->thread;
+}
+
+uint32_t index_memory_process(const struct analysis *a, uint32_t owner)
+{
+	uint32_t threads = a->ids.thread_cnt;
+
+	return owner < threads ? dense_process_of(&a->ids, owner) : owner - threads;
 }
 
 static uint64_t owner_id(const struct analysis *a, uint32_t owner)
@@ -49,8 +65,15 @@ uint64_t index_memory_hash(const struct analysis *a, uint32_t owner)
 	return h ^ h >> 31;
 }
 
+static void put_owner(const struct analysis *a, uint32_t owner, unsigned int slot, struct buf *out)
+{
+	uint64_t id = owner_id(a, owner);
+
+	packed_put(out, id >> 1 << 2 | slot << 1 | (id & 1));
+}
+
 static int get_owner(const struct analysis *a, struct packed_in *in, uint32_t *ret_owner,
-		      uint8_t *ret_slot)
+		     uint8_t *ret_slot)
 {
 	uint64_t id = packed_get(in);
 	uint32_t n = (uint32_t)(id >> 2);
@@ -61,61 +84,106 @@ static int get_owner(const struct analysis *a, struct packed_in *in, uint32_t *r
 	return in->bad ? -EBADMSG : 0;
 }
 
-int index_memory_next(const struct analysis *a, struct packed_in *in, uint64_t interval_ns,
-		      struct index_memory_row *ret)
+/* ---- rows ---- */
+
+void memory_count(uint64_t *counts, const struct alloc_change *c)
 {
-	if (get_owner(a, in, &ret->owner, &ret->slot) < 0)
-		return -EBADMSG;
-	ret->allocs = packed_get(in);
-	ret->frees = packed_get(in);
-	ret->lost_frees = packed_get(in);
-	ret->alloc_bytes = packed_get(in);
-	ret->free_bytes = packed_get(in);
-	ret->delta = packed_get_signed(in);
+	switch (c->kind) {
+	case ALLOC_CHANGE_ALLOC:
+		counts[MEMORY_ALLOCS]++;
+		counts[MEMORY_ALLOC_BYTES] += (uint64_t)c->delta;
+		break;
+	case ALLOC_CHANGE_BASELINE:	/* it was there before it was seen: nothing was allocated */
+		break;
+	default:
+		counts[MEMORY_FREES] +=
+			c->kind == ALLOC_CHANGE_FREE || c->kind == ALLOC_CHANGE_UNPAIRED;
+		counts[MEMORY_LOST_FREES] += c->kind == ALLOC_CHANGE_LOST;
+		counts[MEMORY_FREE_BYTES] += (uint64_t)-c->delta;
+	}
+}
+
+static void move_level(struct memory_rise *r, const struct alloc_change *c)
+{
+	r->delta += c->delta;
+	if (r->delta > (int64_t)r->growth) {
+		r->growth = (uint64_t)r->delta;
+		r->growth_ns = c->ts_ns;
+	}
+}
+
+static void put_growth(const struct memory_rise *r, uint64_t interval_ns, struct buf *out)
+{
+	packed_put(out, r->growth);
+	if (r->growth)
+		packed_put(out, r->growth_ns - interval_ns);
+}
+
+static int get_growth(struct packed_in *in, uint64_t interval_ns, struct memory_rise *ret)
+{
 	ret->growth = packed_get(in);
 	ret->growth_ns = ret->growth ? interval_ns + packed_get(in) : 0;
 	return in->bad ? -EBADMSG : 0;
+}
+
+int index_memory_next(const struct analysis *a, struct packed_in *in, uint64_t interval_ns,
+		      struct index_memory_row *ret)
+{
+	unsigned int i;
+
+	if (get_owner(a, in, &ret->owner, &ret->slot) < 0)
+		return -EBADMSG;
+	for (i = 0; i < MEMORY_COUNT_CNT; i++)
+		ret->counts[i] = packed_get(in);
+	ret->rise.delta = packed_get_signed(in);
+	return get_growth(in, interval_ns, &ret->rise);
 }
 
 int index_memory_next_set(struct packed_in *in, uint64_t interval_ns, struct index_memory_set *ret)
 {
 	ret->slot = (uint8_t)(packed_get(in) & 1);
 	ret->hash = packed_get(in);
-	ret->growth = packed_get(in);
-	ret->growth_ns = ret->growth ? interval_ns + packed_get(in) : 0;
-	return in->bad ? -EBADMSG : 0;
+	ret->rise.delta = 0;
+	return get_growth(in, interval_ns, &ret->rise);
+}
+
+/* ---- levels ---- */
+
+/* levels[slot * owner_cnt() + owner] */
+static int64_t *new_levels(const struct analysis *a)
+{
+	return calloc((size_t)owner_cnt(a) * INDEX_SLOT_CNT, sizeof(int64_t));
 }
 
 static int add_base(const struct analysis *a, struct packed_in *in, int64_t *levels)
 {
-	uint32_t cnt = index_memory_owner_cnt(a), owner;
 	size_t n = packed_get_cnt(in);
+	uint32_t owner;
 	uint8_t slot;
 
 	for (; n; n--) {
 		if (get_owner(a, in, &owner, &slot) < 0)
 			return -EBADMSG;
-		levels[(size_t)slot * cnt + owner] += packed_get_signed(in);
+		levels[(size_t)slot * owner_cnt(a) + owner] += packed_get_signed(in);
 	}
 	return in->bad ? -EBADMSG : 0;
 }
 
 static int add_deltas(const struct analysis *a, struct packed_in *in, int64_t *levels)
 {
-	uint32_t cnt = index_memory_owner_cnt(a);
 	struct index_memory_row row;
 	size_t n = in->p == in->end ? 0 : packed_get_cnt(in);
 
 	for (; n; n--) {
 		if (index_memory_next(a, in, 0, &row) < 0)
 			return -EBADMSG;
-		levels[(size_t)row.slot * cnt + row.owner] += row.delta;
+		levels[(size_t)row.slot * owner_cnt(a) + row.owner] += row.rise.delta;
 	}
 	return in->bad ? -EBADMSG : 0;
 }
 
-int index_memory_levels(const struct index *x, const struct analysis *a, enum index_group group,
-			size_t interval, int64_t *levels)
+static int find_levels(const struct index *x, const struct analysis *a, enum index_group group,
+		       size_t interval, int64_t *levels)
 {
 	struct buf mem = { 0 };
 	struct packed_in in;
@@ -137,23 +205,368 @@ int index_memory_levels(const struct index *x, const struct analysis *a, enum in
 	return ret;
 }
 
-int index_rate_begin(const struct analysis *a, struct packed_in *in, struct index_rate *ret)
+int index_memory_levels(const struct index *x, const struct analysis *a, enum index_group group,
+			size_t interval, index_memory_level each, void *ctx)
 {
-	uint64_t id;
+	int64_t *levels = new_levels(a);
+	size_t i, cnt = owner_cnt(a);
+	int ret = levels ? find_levels(x, a, group, interval, levels) : -ENOMEM;
 
-	if (in->p == in->end)
-		return in->bad ? -EBADMSG : 0;
-	id = packed_get(in);
-	ret->slot = (uint8_t)(id & 1);
-	ret->process = dense_process(&a->ids, (uint32_t)(id >> 1));
-	ret->cnt = packed_get_cnt(in);
-	ret->granule = 0;
-	return in->bad ? -EBADMSG : 1;
+	for (i = 0; i < cnt * INDEX_SLOT_CNT && !ret; i++) {
+		int source = levels[i] ? index_memory_source(group, (unsigned int)(i / cnt)) : -1;
+
+		if (source >= 0)
+			ret = each(ctx, (uint32_t)(i % cnt), (unsigned int)source, levels[i]);
+	}
+	free(levels);
+	return ret;
 }
 
-int index_rate_next(struct packed_in *in, struct index_rate *r, uint64_t *ret_bytes)
+/* ---- rates ---- */
+
+int index_memory_rates(const struct index *x, const struct analysis *a, enum index_group group,
+		       size_t interval, index_memory_rate each, void *ctx)
 {
-	r->granule += packed_get(in);
-	*ret_bytes = packed_get(in);
-	return in->bad ? -EBADMSG : 0;
+	struct buf mem = { 0 };
+	struct packed_in in;
+	int ret = index_read(x, interval, INDEX_RATES + group, &mem, &in);
+
+	while (!ret && in.p != in.end) {
+		uint64_t id = packed_get(&in), granule = 0;
+		uint32_t process = dense_process(&a->ids, (uint32_t)(id >> 1));
+		int source = index_memory_source(group, id & 1);
+		size_t n = packed_get_cnt(&in);
+
+		ret = in.bad || source < 0 ? -EBADMSG : 0;
+		for (; n && !ret; n--) {
+			uint64_t bytes;
+
+			granule += packed_get(&in);
+			bytes = packed_get(&in);
+			ret = in.bad ? -EBADMSG :
+				       each(ctx, process, (unsigned int)source, granule, bytes);
+		}
+	}
+	buf_done(&mem);
+	return ret;
+}
+
+/* ---- making them ---- */
+
+enum { SET_PROCESS, SET_COMM, SET_CGROUP, SET_CGROUP_OTHERS, SET_ALL, SET_CNT };
+
+#define NO_SET UINT32_MAX
+
+struct owner_sum {
+	uint64_t counts[MEMORY_COUNT_CNT];
+	struct memory_rise rise;
+	uint32_t sets[SET_CNT];		/* rows of sets */
+};
+
+struct set_sum {
+	uint64_t hash;
+	struct memory_rise rise;
+	uint32_t members;
+};
+
+static const struct fold_sums_def owner_def = { .bytes = sizeof(struct owner_sum) },
+				  set_def = { .bytes = sizeof(struct set_sum) },
+				  kept_def = { .bytes = sizeof(struct memory_rise) },
+				  rate_def = { .bytes = sizeof(uint64_t) };
+
+struct memory_job {
+	struct index_job *j;
+	enum index_group group;
+	bool is_begun;			/* the first interval is; before it only levels change */
+	int64_t *levels;
+	uint64_t interval_ns;		/* where the one that is written begins */
+	size_t nonzero, since_base;	/* levels that are not 0; rows written since they were */
+	struct fold_sums owners;	/* by slot and owner */
+	struct fold_sums sets;		/* by slot and number */
+	struct fold_sums kept;		/* by slot and hash: the sets that are written */
+	struct fold_sums rates;		/* by slot << 32 | process, and granule */
+	struct grouping comms, cgroups;
+	struct buf out;
+	/* the rates of one slot and process, being written */
+	uint64_t rate_key, rate_granule, rate_cnt;
+	struct buf rate;
+};
+
+static uint32_t set_of(struct memory_job *s, unsigned int which, uint32_t process)
+{
+	const struct trace_process *p = dense_process_row(&s->j->a->ids, process);
+	uint32_t at = s->j->a->ids.process_cnt;
+
+	switch (which) {
+	case SET_PROCESS:
+		return process;
+	case SET_COMM:
+		return at + grouping_of_process(&s->comms, process);
+	case SET_CGROUP:
+		return at + s->comms.cnt + grouping_of_process(&s->cgroups, process);
+	case SET_CGROUP_OTHERS:
+		return p && p->flags & TRACE_TASK_RECORDER
+			       ? NO_SET
+			       : at + s->comms.cnt + s->cgroups.cnt +
+					 grouping_of_process(&s->cgroups, process);
+	default:
+		return at + s->comms.cnt + 2 * s->cgroups.cnt;
+	}
+}
+
+/* The sum of an owner; a new one joins the sets of its process. */
+static struct owner_sum *sum_of(struct memory_job *s, unsigned int slot, uint32_t owner,
+				uint32_t process)
+{
+	size_t cnt = fold_sums_cnt(&s->owners);
+	struct owner_sum *o = fold_sums_of(&s->owners, slot, owner);
+	uint64_t hash;
+	unsigned int i;
+
+	if (!o || fold_sums_cnt(&s->owners) == cnt)
+		return o;
+	hash = index_memory_hash(s->j->a, owner);
+	for (i = 0; i < SET_CNT; i++) {
+		uint32_t set = set_of(s, i, process);
+		struct set_sum *x;
+
+		o->sets[i] = NO_SET;
+		if (set == NO_SET)
+			continue;
+		x = fold_sums_of(&s->sets, slot, set);
+		if (!x)
+			return NULL;
+		x->hash += hash;
+		x->members++;
+		o->sets[i] = (uint32_t)s->sets.last;
+	}
+	return o;
+}
+
+static int on_change(void *ctx, const void *found)
+{
+	struct memory_job *s = ctx;
+	const struct alloc_change *c = found;
+	const struct analysis *a = s->j->a;
+	unsigned int slot = c->source == ALLOC_VM, i;
+	uint32_t owner = index_memory_owner(a, c);
+	int64_t *level = &s->levels[(size_t)slot * owner_cnt(a) + owner];
+	struct owner_sum *o;
+	uint64_t *bytes;
+
+	s->nonzero -= *level != 0;
+	*level += c->delta;
+	s->nonzero += *level != 0;
+	if (!s->is_begun)
+		return 0;
+	/* a thread counts for the process it has, as groups see it */
+	o = sum_of(s, slot, owner, index_memory_process(a, owner));
+	if (!o)
+		return -ENOMEM;
+	memory_count(o->counts, c);
+	move_level(&o->rise, c);
+	for (i = 0; i < SET_CNT; i++)
+		if (o->sets[i] != NO_SET)
+			move_level(&((struct set_sum *)fold_sums_at(&s->sets, o->sets[i])->sum)
+					    ->rise, c);
+	if (c->kind != ALLOC_CHANGE_ALLOC || c->process < EVENT_ID_FIRST)
+		return 0;
+	bytes = fold_sums_of(&s->rates, (uint64_t)slot << 32 | c->process,
+			     (c->ts_ns - a->start_ns) / INDEX_GRANULE_NS);
+	if (!bytes)
+		return -ENOMEM;
+	*bytes += (uint64_t)c->delta;
+	return 0;
+}
+
+static void put_levels(const struct memory_job *s, struct buf *out)
+{
+	size_t i, cnt = owner_cnt(s->j->a);
+
+	packed_put(out, s->nonzero);
+	for (i = 0; i < cnt * INDEX_SLOT_CNT; i++) {
+		if (!s->levels[i])
+			continue;
+		put_owner(s->j->a, (uint32_t)(i % cnt), (unsigned int)(i / cnt), out);
+		packed_put_signed(out, s->levels[i]);
+	}
+}
+
+static int put_set(void *ctx, struct fold_row *r)
+{
+	struct memory_job *s = ctx;
+
+	packed_put(&s->out, r->a);
+	packed_put(&s->out, r->b);
+	put_growth((const struct memory_rise *)r->sum, s->interval_ns, &s->out);
+	return 0;
+}
+
+/* A set of one is its owner; the same owners may be several sets. */
+static int put_sets(struct memory_job *s)
+{
+	size_t i;
+
+	for (i = 0; i < fold_sums_cnt(&s->sets); i++) {
+		const struct fold_row *r = fold_sums_at(&s->sets, i);
+		const struct set_sum *x = (const struct set_sum *)r->sum;
+		struct memory_rise *kept;
+
+		if (x->members < 2)
+			continue;
+		kept = fold_sums_of(&s->kept, r->a, x->hash);
+		if (!kept)
+			return -ENOMEM;
+		*kept = x->rise;
+	}
+	packed_put(&s->out, fold_sums_cnt(&s->kept));
+	return fold_sums_take(&s->kept, UINT64_MAX, true, put_set, s);
+}
+
+static int put_sums(struct memory_job *s, uint64_t interval_ns)
+{
+	size_t i, k;
+
+	s->interval_ns = interval_ns;
+	packed_put(&s->out, fold_sums_cnt(&s->owners));
+	for (i = 0; i < fold_sums_cnt(&s->owners); i++) {
+		const struct fold_row *r = fold_sums_at(&s->owners, i);
+		const struct owner_sum *o = (const struct owner_sum *)r->sum;
+
+		put_owner(s->j->a, (uint32_t)r->b, (unsigned int)r->a, &s->out);
+		for (k = 0; k < MEMORY_COUNT_CNT; k++)
+			packed_put(&s->out, o->counts[k]);
+		packed_put_signed(&s->out, o->rise.delta);
+		put_growth(&o->rise, interval_ns, &s->out);
+	}
+	return put_sets(s);
+}
+
+static void end_rates(struct memory_job *s)
+{
+	if (!s->rate_cnt)
+		return;
+	packed_put(&s->out, (uint64_t)dense_upid(&s->j->a->ids, (uint32_t)s->rate_key) << 1 |
+				    s->rate_key >> 32);
+	packed_put(&s->out, s->rate_cnt);
+	buf_add(&s->out, s->rate.data, s->rate.len);
+	s->out.failed |= s->rate.failed;
+	buf_reset(&s->rate);
+	s->rate_cnt = s->rate_granule = 0;
+}
+
+static int put_rate(void *ctx, struct fold_row *r)
+{
+	struct memory_job *s = ctx;
+
+	if (s->rate_key != r->a)
+		end_rates(s);
+	packed_put(&s->rate, r->b - s->rate_granule);
+	packed_put(&s->rate, *(const uint64_t *)r->sum);
+	s->rate_key = r->a;
+	s->rate_granule = r->b;
+	s->rate_cnt++;
+	return 0;
+}
+
+static int add(struct memory_job *s, size_t interval, unsigned int part)
+{
+	int ret = index_add(s->j->x, s->j->z, interval, part + s->group, &s->out);
+
+	buf_reset(&s->out);
+	return ret;
+}
+
+static int begin_interval(void *ctx, size_t interval)
+{
+	struct memory_job *s = ctx;
+	int ret = 0;
+
+	if (interval == s->j->from || s->since_base >= s->nonzero) {
+		put_levels(s, &s->out);
+		ret = add(s, interval, INDEX_BASE);
+		s->since_base = 0;
+	}
+	s->is_begun = true;
+	return ret;
+}
+
+static void put_tail(void *ctx, struct buf *out)
+{
+	put_levels(ctx, out);
+}
+
+static int put_interval(void *ctx, size_t interval)
+{
+	struct memory_job *s = ctx;
+	int ret = 0;
+
+	if (fold_sums_cnt(&s->owners))
+		ret = put_sums(s, index_interval_from(s->j->x, interval));
+	if (!ret)
+		ret = add(s, interval, INDEX_SUMS);
+	if (!ret)
+		ret = fold_sums_take(&s->rates, UINT64_MAX, true, put_rate, s);
+	if (ret < 0)
+		return ret;
+	end_rates(s);
+	s->since_base += fold_sums_cnt(&s->owners) + 1;
+	fold_sums_clear(&s->owners);
+	fold_sums_clear(&s->sets);
+	return add(s, interval, INDEX_RATES);
+}
+
+/* Everybody's levels behind the last interval of an older index. */
+static int load_levels(struct memory_job *s)
+{
+	const struct analysis *a = s->j->a;
+	struct buf mem = { 0 };
+	struct packed_in in;
+	size_t i;
+	int ret = index_read_tail(s->j->x, INDEX_TAIL_MEMORY + s->group, &mem, &in);
+
+	if (!ret)
+		ret = add_base(a, &in, s->levels);
+	for (i = 0; i < (size_t)owner_cnt(a) * INDEX_SLOT_CNT; i++)
+		s->nonzero += s->levels[i] != 0;
+	buf_done(&mem);
+	return ret;
+}
+
+static int prepare(struct memory_job *s)
+{
+	const struct analysis *a = s->j->a;
+
+	fold_sums_init(&s->owners, &owner_def);
+	fold_sums_init(&s->sets, &set_def);
+	fold_sums_init(&s->kept, &kept_def);
+	fold_sums_init(&s->rates, &rate_def);
+	s->levels = new_levels(a);
+	if (!s->levels || grouping_init(&s->comms, &a->ids, a->trace, GROUPING_COMM) < 0 ||
+	    grouping_init(&s->cgroups, &a->ids, a->trace, GROUPING_CGROUP) < 0 ||
+	    grouping_number_all(&s->comms) < 0 || grouping_number_all(&s->cgroups) < 0)
+		return -ENOMEM;
+	return s->j->from ? load_levels(s) : 0;
+}
+
+int index_memory_job(struct index_job *j, enum index_group group)
+{
+	struct memory_job s = { .j = j, .group = group };
+	const struct fold_def *fold = fold_memory(group);
+	const struct index_keeper keeper = { .sink = { &s, on_change }, .begin = begin_interval,
+					     .put_tail = put_tail, .put = put_interval };
+	int ret = prepare(&s);
+
+	if (!ret)
+		ret = index_fold_job(j, &fold, 1, &keeper);
+	grouping_done(&s.comms);
+	grouping_done(&s.cgroups);
+	fold_sums_done(&s.owners);
+	fold_sums_done(&s.sets);
+	fold_sums_done(&s.kept);
+	fold_sums_done(&s.rates);
+	free(s.levels);
+	buf_done(&s.out);
+	buf_done(&s.rate);
+	return ret;
 }

@@ -19,25 +19,37 @@ enum { INDEX_SLOT_CNT = 2 };	/* sources of a group at most */
 
 /* The source in a slot of a group; -1: there is none. */
 int index_memory_source(enum index_group group, unsigned int slot);
-/* Owners as numbers: dense_thread() or, from thread_cnt on, dense_process(). */
-uint32_t index_memory_owner_cnt(const struct analysis *a);
-/* Who holds what a change is about. */
+/* Who holds what a change is about: dense_thread() or, from thread_cnt on, dense_process(). */
 uint32_t index_memory_owner(const struct analysis *a, const struct alloc_change *c);
+/* The process that an owner is, or is a thread of. */
+uint32_t index_memory_process(const struct analysis *a, uint32_t owner);
 uint64_t index_memory_hash(const struct analysis *a, uint32_t owner);	/* of a set: their sum */
 
+enum memory_count {
+	MEMORY_ALLOCS, MEMORY_FREES, MEMORY_LOST_FREES, MEMORY_ALLOC_BYTES, MEMORY_FREE_BYTES,
+	MEMORY_COUNT_CNT,
+};
+
+/* Adds a change to counts[MEMORY_COUNT_CNT]. */
+void memory_count(uint64_t *counts, const struct alloc_change *c);
+
+/* How a level moved since the interval's beginning. */
+struct memory_rise {
+	int64_t delta;
+	uint64_t growth;	/* the highest it was above its beginning; 0: never above */
+	uint64_t growth_ns;	/* when it was first that high */
+};
+
 struct index_memory_row {
+	uint64_t counts[MEMORY_COUNT_CNT];
+	struct memory_rise rise;
 	uint32_t owner;
 	uint8_t slot;
-	uint64_t allocs, frees, lost_frees, alloc_bytes, free_bytes;
-	int64_t delta;		/* of its level, over the interval */
-	/* highest level in the interval above that at its beginning; 0: never above */
-	uint64_t growth;
-	uint64_t growth_ns;	/* when it was first reached */
 };
 
 struct index_memory_set {
 	uint64_t hash;
-	uint64_t growth, growth_ns;
+	struct memory_rise rise;	/* without delta */
 	uint8_t slot;
 };
 
@@ -46,18 +58,18 @@ int index_memory_next(const struct analysis *a, struct packed_in *in, uint64_t i
 		      struct index_memory_row *ret);
 int index_memory_next_set(struct packed_in *in, uint64_t interval_ns, struct index_memory_set *ret);
 
-/* Adds the levels at an interval's beginning to levels[slot * owner_cnt + owner]. */
+/* Hands out the levels at an interval's beginning that are not 0. 0 or -errno. */
+typedef int (*index_memory_level)(void *ctx, uint32_t owner, unsigned int source, int64_t level);
 int index_memory_levels(const struct index *x, const struct analysis *a, enum index_group group,
-			size_t interval, int64_t *levels);
+			size_t interval, index_memory_level each, void *ctx);
 
-/* Bytes allocated by one process from one source in each granule of an interval that has any. */
-struct index_rate {
-	uint32_t process;	/* dense_process() */
-	uint8_t slot;
-	size_t cnt;		/* index_rate_next() as often */
-	uint64_t granule;	/* the last one given */
-};
-int index_rate_begin(const struct analysis *a, struct packed_in *in, struct index_rate *ret);
-int index_rate_next(struct packed_in *in, struct index_rate *r, uint64_t *ret_bytes);
+/*
+ * Hands out the bytes that each process allocated from each source in each granule of an interval.
+ * Granules of one process and source come in order. 0 or -errno.
+ */
+typedef int (*index_memory_rate)(void *ctx, uint32_t process, unsigned int source,
+				 uint64_t granule, uint64_t bytes);
+int index_memory_rates(const struct index *x, const struct analysis *a, enum index_group group,
+		       size_t interval, index_memory_rate each, void *ctx);
 
 #endif /* INDEX_MEMORY_H */

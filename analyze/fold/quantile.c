@@ -14,7 +14,7 @@
 
 #define SUB_BITS 7
 #define SUB_CNT (1u << SUB_BITS)
-#define SPARSE_MAX 512	/* pairs: beyond that all buckets take as little */
+#define SPARSE_MAX 512	/* pairs: beyond that a count per bucket is faster */
 #define BUCKET_CNT ((64 - SUB_BITS + 1) * SUB_CNT)
 
 static unsigned int bucket_of(uint64_t v)
@@ -44,7 +44,7 @@ static int compare_u64(const void *pa, const void *pb)
 	return a < b ? -1 : a > b;
 }
 
-/* ---- forms ---- */
+/* ---- counts by bucket ---- */
 
 static int make_dense(struct quantile *q)
 {
@@ -53,53 +53,77 @@ static int make_dense(struct quantile *q)
 
 	if (!counts)
 		return -ENOMEM;
-	if (q->form == QUANTILE_SPARSE)
-		for (i = 0; i < q->pairs; i++)
-			counts[q->values[2 * i]] = q->values[2 * i + 1];
-	else
-		for (i = 0; i < q->cnt; i++)
-			counts[bucket_of(q->values[i])]++;
+	for (i = 0; i < q->bucket_cnt; i++)
+		counts[q->values[2 * i]] = q->values[2 * i + 1];
 	free(q->values);
 	q->values = counts;
-	q->cap = q->pairs = 0;
+	q->cap = BUCKET_CNT;
 	q->form = QUANTILE_DENSE;
 	return 0;
 }
 
-static void sort_values(struct quantile *q)
+static int count(struct quantile *q, uint64_t bucket, uint64_t cnt)
 {
-	if (!q->sorted && q->cnt)
-		qsort(q->values, q->cnt, sizeof(*q->values), compare_u64);
-	q->sorted = true;
+	uint64_t *pair;
+	size_t i;
+
+	if (q->form == QUANTILE_SPARSE && q->bucket_cnt == SPARSE_MAX && make_dense(q) < 0)
+		return -ENOMEM;
+	if (q->form == QUANTILE_DENSE) {
+		q->bucket_cnt += !q->values[bucket];
+		q->values[bucket] += cnt;
+		return 0;
+	}
+	i = lower_bound_field(q->values, q->bucket_cnt, 2 * sizeof(*pair), 0, sizeof(*pair),
+			      bucket);
+	if (array_reserve(&q->values, &q->cap, 2 * (q->bucket_cnt + 1)) < 0)
+		return -ENOMEM;
+	pair = &q->values[2 * i];
+	if (i == q->bucket_cnt || pair[0] != bucket) {
+		memmove(pair + 2, pair, (q->bucket_cnt++ - i) * 2 * sizeof(*pair));
+		pair[0] = bucket;
+		pair[1] = 0;
+	}
+	pair[1] += cnt;
+	return 0;
 }
 
-/* From values to pairs; many become dense. */
-static int make_sparse(struct quantile *q)
+/* The values become counts. */
+static int make_buckets(struct quantile *q)
 {
-	uint64_t *pairs;
-	size_t i, n = 0;
+	uint64_t *values = q->values;
+	size_t i;
+	int ret = 0;
 
-	if (q->cnt > SPARSE_MAX)
-		return make_dense(q);
-	sort_values(q);
-	pairs = malloc((q->cnt * 2 + 2) * sizeof(*pairs));
-	if (!pairs)
-		return -ENOMEM;
-	for (i = 0; i < q->cnt; i++) {
-		unsigned int b = bucket_of(q->values[i]);
-
-		if (!n || pairs[2 * n - 2] != b) {
-			pairs[2 * n] = b;
-			pairs[2 * n++ + 1] = 0;
-		}
-		pairs[2 * n - 1]++;
-	}
-	free(q->values);
-	q->values = pairs;
-	q->cap = q->cnt * 2 + 2;
-	q->pairs = n;
+	if (q->form != QUANTILE_VALUES)
+		return 0;
+	q->values = NULL;
+	q->cap = 0;
 	q->form = QUANTILE_SPARSE;
-	return 0;
+	for (i = 0; i < q->cnt && !ret; i++)
+		ret = count(q, bucket_of(values[i]), 1);
+	free(values);
+	return ret;
+}
+
+/* The next bucket that has any; *i begins as 0. False after the last one. */
+static bool next_bucket(const struct quantile *q, size_t *i, uint64_t *ret_bucket,
+			uint64_t *ret_cnt)
+{
+	if (q->form == QUANTILE_DENSE) {
+		while (*i < BUCKET_CNT && !q->values[*i])
+			++*i;
+		if (*i == BUCKET_CNT)
+			return false;
+		*ret_bucket = *i;
+		*ret_cnt = q->values[(*i)++];
+		return true;
+	}
+	if (*i == q->bucket_cnt)
+		return false;
+	*ret_bucket = q->values[2 * *i];
+	*ret_cnt = q->values[2 * (*i)++ + 1];
+	return true;
 }
 
 static void add_total(struct quantile *q, uint64_t cnt, uint64_t sum, uint64_t min, uint64_t max)
@@ -114,16 +138,15 @@ static void add_total(struct quantile *q, uint64_t cnt, uint64_t sum, uint64_t m
 
 int quantile_add(struct quantile *q, uint64_t value)
 {
-	if (q->form == QUANTILE_SPARSE || (q->form == QUANTILE_VALUES && q->cnt == QUANTILE_EXACT))
-		if (make_dense(q) < 0)
-			return -ENOMEM;
+	if (q->form == QUANTILE_VALUES && q->cnt == QUANTILE_EXACT && make_buckets(q) < 0)
+		return -ENOMEM;
 	if (q->form == QUANTILE_VALUES) {
 		if (array_reserve(&q->values, &q->cap, q->cnt + 1) < 0)
 			return -ENOMEM;
 		q->values[q->cnt] = value;
 		q->sorted = false;
-	} else {
-		q->values[bucket_of(value)]++;
+	} else if (count(q, bucket_of(value), 1) < 0) {
+		return -ENOMEM;
 	}
 	add_total(q, 1, value, value, value);
 	return 0;
@@ -133,8 +156,8 @@ int quantile_add(struct quantile *q, uint64_t value)
 
 void quantile_put(struct quantile *q, struct buf *out)
 {
-	uint64_t last = 0;
-	size_t i, n = 0;
+	uint64_t last = 0, bucket, cnt;
+	size_t i = 0;
 
 	packed_put(out, q->cnt);
 	if (!q->cnt)
@@ -142,82 +165,20 @@ void quantile_put(struct quantile *q, struct buf *out)
 	packed_put(out, q->sum);
 	packed_put(out, q->min);
 	packed_put(out, q->max - q->min);
-	if (q->form == QUANTILE_VALUES && make_sparse(q) < 0) {
+	if (make_buckets(q) < 0) {
 		out->failed = true;
 		return;
 	}
-	if (q->form == QUANTILE_SPARSE) {
-		packed_put(out, q->pairs);
-		for (i = 0; i < q->pairs; last = q->values[2 * i++]) {
-			packed_put(out, q->values[2 * i] - last);
-			packed_put(out, q->values[2 * i + 1]);
-		}
-		return;
+	packed_put(out, q->bucket_cnt);
+	for (; next_bucket(q, &i, &bucket, &cnt); last = bucket) {
+		packed_put(out, bucket - last);
+		packed_put(out, cnt);
 	}
-	for (i = 0; i < BUCKET_CNT; i++)
-		n += q->values[i] != 0;
-	packed_put(out, n);
-	for (i = 0; i < BUCKET_CNT; i++) {
-		if (!q->values[i])
-			continue;
-		packed_put(out, i - last);
-		packed_put(out, q->values[i]);
-		last = i;
-	}
-}
-
-/* One more pair each, in order of bucket; false: the bytes are none. */
-static bool next_pair(struct packed_in *in, uint64_t *bucket, uint64_t *cnt)
-{
-	*bucket += packed_get(in);
-	*cnt = packed_get(in);
-	return !in->bad && *bucket < BUCKET_CNT;
-}
-
-static int merge_dense(struct quantile *q, struct packed_in *in, size_t n)
-{
-	uint64_t bucket = 0, cnt;
-
-	for (; n; n--) {
-		if (!next_pair(in, &bucket, &cnt))
-			return -EBADMSG;
-		q->values[bucket] += cnt;
-	}
-	return 0;
-}
-
-static int merge_sparse(struct quantile *q, struct packed_in *in, size_t n)
-{
-	uint64_t *out = malloc((q->pairs + n) * 2 * sizeof(*out)), bucket = 0, cnt;
-	size_t at = 0, k = 0;
-
-	if (!out)
-		return -ENOMEM;
-	for (; n; n--) {
-		if (!next_pair(in, &bucket, &cnt)) {
-			free(out);
-			return -EBADMSG;
-		}
-		for (; at < q->pairs && q->values[2 * at] < bucket; at++, k++)
-			memcpy(&out[2 * k], &q->values[2 * at], 2 * sizeof(*out));
-		out[2 * k] = bucket;
-		out[2 * k + 1] = cnt;
-		if (at < q->pairs && q->values[2 * at] == bucket)
-			out[2 * k + 1] += q->values[2 * at++ + 1];
-		k++;
-	}
-	for (; at < q->pairs; at++, k++)
-		memcpy(&out[2 * k], &q->values[2 * at], 2 * sizeof(*out));
-	free(q->values);
-	q->values = out;
-	q->pairs = k;
-	q->cap = 2 * k;
-	return 0;
 }
 
 int quantile_merge(struct quantile *q, struct packed_in *in)
 {
-	uint64_t cnt = packed_get(in), sum, min, max;
+	uint64_t cnt = packed_get(in), sum, min, max, bucket = 0;
 	size_t n;
 	int ret;
 
@@ -229,11 +190,16 @@ int quantile_merge(struct quantile *q, struct packed_in *in)
 	n = packed_get_cnt(in);
 	if (in->bad || !n || n > BUCKET_CNT)
 		return -EBADMSG;
-	ret = q->form == QUANTILE_VALUES ? make_sparse(q) : 0;
-	if (!ret && q->form == QUANTILE_SPARSE && q->pairs + n > SPARSE_MAX)
-		ret = make_dense(q);
-	if (!ret)
-		ret = q->form == QUANTILE_DENSE ? merge_dense(q, in, n) : merge_sparse(q, in, n);
+	ret = make_buckets(q);
+	for (; n && !ret; n--) {
+		uint64_t more;
+
+		bucket += packed_get(in);
+		more = packed_get(in);
+		if (in->bad || bucket >= BUCKET_CNT)
+			return -EBADMSG;
+		ret = count(q, bucket, more);
+	}
 	if (!ret)
 		add_total(q, cnt, sum, min, max);
 	return ret;
@@ -243,9 +209,8 @@ int quantile_merge(struct quantile *q, struct packed_in *in)
 
 uint64_t quantile_get(struct quantile *q, double pct)
 {
-	uint64_t rank, seen = 0, mid;
-	unsigned int b = 0;
-	size_t i;
+	uint64_t rank, seen = 0, bucket = 0, cnt, mid;
+	size_t i = 0;
 
 	if (!q->cnt)
 		return 0;
@@ -258,37 +223,22 @@ uint64_t quantile_get(struct quantile *q, double pct)
 	if (rank < 1)
 		rank = 1;
 	if (q->form == QUANTILE_VALUES) {
-		sort_values(q);
+		if (!q->sorted)
+			qsort(q->values, q->cnt, sizeof(*q->values), compare_u64);
+		q->sorted = true;
 		return q->values[rank - 1];
 	}
-	if (q->form == QUANTILE_DENSE) {
-		for (b = 0; b < BUCKET_CNT - 1; b++) {
-			seen += q->values[b];
-			if (seen >= rank)
-				break;
-		}
-	} else {
-		for (i = 0; i < q->pairs && seen < rank; i++) {
-			seen += q->values[2 * i + 1];
-			b = (unsigned int)q->values[2 * i];
-		}
-	}
-	mid = bucket_mid(b);
+	while (seen < rank && next_bucket(q, &i, &bucket, &cnt))
+		seen += cnt;
+	mid = bucket_mid((unsigned int)bucket);
 	return mid < q->min ? q->min : mid > q->max ? q->max : mid;
 }
 
 void quantile_reset(struct quantile *q)
 {
-	uint64_t *values = q->values;
-	size_t cap = q->cap;
-
-	if (q->form == QUANTILE_DENSE) {
+	if (q->form == QUANTILE_DENSE)
 		quantile_done(q);
-		return;
-	}
-	memset(q, 0, sizeof(*q));
-	q->values = values;
-	q->cap = cap;
+	*q = (struct quantile){ .values = q->values, .cap = q->cap };
 }
 
 void quantile_done(struct quantile *q)

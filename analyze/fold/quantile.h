@@ -29,7 +29,8 @@ enum quantile_form {
 struct quantile {
 	uint64_t cnt, sum, min, max;
 	uint64_t *values;	/* as form says */
-	size_t cap, pairs;	/* cap: of values in words, except DENSE; pairs: of SPARSE */
+	size_t cap;		/* of values, in words */
+	size_t bucket_cnt;	/* buckets that have any */
 	uint8_t form;		/* enum quantile_form */
 	bool sorted;
 };

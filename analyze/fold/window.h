@@ -23,12 +23,6 @@ struct window {
 	uint64_t start_ns;
 };
 
-enum { WINDOW_COLS = 3 }; /* t_ns, t_end_ns, span_ns: the first columns of every such function */
-#define WINDOW_COLUMNS \
-	{ "t_ns", COLUMN_INT }, { "t_end_ns", COLUMN_INT }, { "span_ns", COLUMN_INT }
-#define WINDOW_ARGS \
-	{ "from_ns", COLUMN_INT }, { "to_ns", COLUMN_INT }, { "every_ns", COLUMN_INT }
-
 /* Arguments 0..2 of q; those not given: the whole trace, one bin. -EINVAL, or -E2BIG for too many
  * bins. */
 int window_init(struct window *w, const struct analysis *a, const struct table_query *q,
@@ -42,7 +36,7 @@ static inline uint64_t window_bin(const struct window *w, uint64_t ts_ns)
 /* The part of a bin inside window and span, absolute. */
 void window_bin_span(const struct window *w, uint64_t bin, uint64_t *ret_from_ns,
 		     uint64_t *ret_to_ns);
-/* Fills the first WINDOW_COLS cells. */
+/* Fills three cells: t_ns, t_end_ns, span_ns. */
 void window_cells(const struct window *w, uint64_t bin, struct cell *c);
 
 /* Argument "by" of such a function: the grouping it names; not given: by process. -EINVAL. */

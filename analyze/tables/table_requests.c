@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "analyze/fold/fold_reader.h"
-#include "analyze/fold/fold_requests.h"
+#include "analyze/fold/folds.h"
 #include "analyze/views/request_owner.h"
 #include "analyze/engine/table.h"
 

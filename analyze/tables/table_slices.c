@@ -11,9 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/fold/fold_cpu.h"
 #include "analyze/fold/fold_reader.h"
-#include "analyze/fold/fold_waits.h"
+#include "analyze/fold/folds.h"
 #include "analyze/engine/table.h"
 #include "analyze/fold/window.h"
 

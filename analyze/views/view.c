@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * What all views share: the window's bins one after another, and the sums of those that still
- * grow.
+ * What all views share: the window's bins one after another, the sums of those that still grow,
+ * and the cells of a row.
  */
 #include "analyze/views/view.h"
 
 #include <errno.h>
 #include <stdlib.h>
+
+#include "analyze/fold/quantile.h"
 
 static struct view *view_of(struct fold_target *t)
 {
@@ -42,15 +44,47 @@ static int find_sum(struct fold_target *t, uint64_t ts_ns, const struct fold_key
 	return 1;
 }
 
-static int begin_sums(struct view *v, struct err *e)
+/* ---- rows that are carried from bin to bin ---- */
+
+void *view_carry(struct view *v, uint64_t a, uint64_t b)
+{
+	return fold_sums_of(&v->sums, a, b);
+}
+
+void view_enter(struct view *v, void *row)
+{
+	struct view_carried *c = row;
+
+	if (c->entered == v->bin + 1)
+		return;
+	c->entered = v->bin + 1;
+	v->def->enter(v, row);
+}
+
+/* ---- opening and closing ---- */
+
+static int begin(struct view *v, struct err *e)
 {
 	const struct view_def *def = v->def;
-	const struct fold_run_config c = { .def = def->fold, .window = &v->w,
-					   .sums = def->sums ? def->sums : def->fold->sums,
-					   .target = &v->target };
+	struct fold_run_config c = { .def = def->fold, .window = &v->w };
 
-	v->target = (struct fold_target){ .ids = &v->a->ids, .sum = find_sum };
-	fold_sums_init(&v->sums, c.sums);
+	if (v->w.from_ns == v->w.to_ns)
+		return 0;
+	if (def->sums || def->fold) {
+		v->sums_def = def->sums ? *def->sums : *def->fold->sums;
+		if (def->sum_bytes)
+			v->sums_def.bytes = def->sum_bytes;
+		fold_sums_init(&v->sums, &v->sums_def);
+	}
+	if (!def->fold)
+		return def->begin ? def->begin(v, e) : 0;
+	if (def->carry) {
+		c.sink = (struct fold_sink){ v, def->carry };
+	} else {
+		v->target = (struct fold_target){ .ids = &v->a->ids, .sum = find_sum };
+		c.sums = v->sums.def;
+		c.target = &v->target;
+	}
 	return fold_run_begin(&v->run, v->a, &c, e);
 }
 
@@ -72,22 +106,24 @@ int view_open(struct analysis *a, const struct table_def *def, const struct tabl
 {
 	const struct view_def *view = def->data;
 	struct view *v = calloc(1, view->bytes);
+	struct table_query window = *q;
 	int ret;
 
 	if (!v)
 		return err_set(e, -ENOMEM, "out of memory");
 	v->a = a;
+	v->table = def;
 	v->def = view;
-	ret = window_init(&v->w, a, q, e);
+	if (view->is_one_bin)
+		window.args[2] = (struct cell){ 0 };
+	ret = window_init(&v->w, a, &window, e);
 	if (!ret && view->open)
 		ret = view->open(v, q, e);
 	else if (!ret && def->arg_cnt > 3)
 		ret = window_grouping(&v->groups, a, &q->args[3], e);
 	v->bin = v->w.first_bin;
-	if (!ret && v->w.from_ns < v->w.to_ns && view->fold)
-		ret = begin_sums(v, e);
-	else if (!ret && v->w.from_ns < v->w.to_ns && view->begin)
-		ret = view->begin(v, e);
+	if (!ret)
+		ret = begin(v, e);
 	if (ret < 0) {
 		view_close(v);
 		return ret;
@@ -96,23 +132,87 @@ int view_open(struct analysis *a, const struct table_def *def, const struct tabl
 	return 0;
 }
 
-struct cell *view_row(struct view *v)
+/* ---- rows ---- */
+
+void view_label_cells(const struct grouping *g, uint32_t group, struct cell *c)
+{
+	struct grouping_label label;
+
+	grouping_label(g, group, &label);
+	if (label.upid >= 0)
+		cell_int(&c[0], label.upid);
+	if (label.utid >= 0)
+		cell_int(&c[1], label.utid);
+	cell_text(&c[2], label.name);
+}
+
+static void take(const struct view *v, const struct table_column *col, uint32_t group, char *sum,
+		 struct cell *c)
+{
+	void *from = sum + col->offset;
+
+	switch (col->take) {
+	case VIEW_TAKES_NOTHING:
+		break;
+	case VIEW_TAKES_WINDOW:
+		window_cells(&v->w, v->row_bin, c);
+		break;
+	case VIEW_TAKES_NUMBER:
+		cell_int(c, (int64_t)*(uint64_t *)from);
+		break;
+	case VIEW_TAKES_LEVEL:
+		cell_int(c, *(int64_t *)from > 0 ? *(int64_t *)from : 0);
+		break;
+	case VIEW_TAKES_INSTANT:
+		cell_int(c, context_rel(v->a, *(uint64_t *)from));
+		break;
+	case VIEW_TAKES_TEXT:
+		cell_text(c, *(const char **)from);
+		break;
+	case VIEW_TAKES_LABELS:
+		view_label_cells(&v->groups, group, c);
+		break;
+	default:
+		if (((struct quantile *)from)->cnt)
+			cell_int(c, (int64_t)quantile_get(
+					    from, (col->take - VIEW_TAKES_QUANTILE) / 10.0));
+	}
+}
+
+struct cell *view_row(struct view *v, uint32_t group, void *sum)
 {
 	struct cell *c = rowbuf_add(v->out);
+	unsigned int i;
 
-	if (c)
-		window_cells(&v->w, v->row_bin, c);
+	for (i = 0; c && i < v->table->col_cnt; i++)
+		take(v, &v->table->cols[i], group, sum, &c[i]);
 	return c;
+}
+
+static int give_row(struct view *v, const struct view_place *at, void *sum)
+{
+	if (v->def->row)
+		return v->def->row(v, at, sum);
+	return view_row(v, at->group, sum) ? 0 : -ENOMEM;
 }
 
 static int give_sum(void *ctx, struct fold_row *r)
 {
 	struct view *v = ctx;
-	const struct view_place at = { (uint32_t)r->a, r->b };
 
 	v->row_bin = v->w.first_bin + (r->a >> 32);
-	return v->def->row(v, &at, r->sum);
+	return give_row(v, &(struct view_place){ (uint32_t)r->a, r->b }, r->sum);
 }
+
+static int give_carried(void *ctx, struct fold_row *r)
+{
+	struct view *v = ctx;
+
+	view_enter(v, r->sum);
+	return give_row(v, &(struct view_place){ (uint32_t)r->a, r->b }, r->sum);
+}
+
+/* ---- bins ---- */
 
 /* Goes on to the end of the bin; then gives out all bins that are over, which may be more. */
 static int run_sums(struct view *v, struct err *e)
@@ -125,12 +225,23 @@ static int run_sums(struct view *v, struct err *e)
 	next = decided < v->w.to_ns ? window_bin(&v->w, decided) : v->w.end_bin;
 	ret = fold_sums_take(&v->sums, (next - v->w.first_bin) << 32, v->def->is_sorted, give_sum,
 			     v);
-	if (ret < 0)
-		return err_set(e, ret, "out of memory");
-	if (v->def->bin_is_over)
-		v->def->bin_is_over(v);
 	v->bin = next;
-	return 0;
+	return ret < 0 ? err_set(e, ret, "out of memory") : 0;
+}
+
+static int run_bin(struct view *v, struct err *e)
+{
+	uint64_t decided;
+	int ret = v->def->fold ? fold_run_to(&v->run, v->bin_to_ns, &decided, e) :
+				 v->def->run_bin(v, e);
+
+	if (!ret && v->sums.def) {
+		ret = fold_sums_each(&v->sums, UINT64_MAX, v->def->is_sorted, give_carried, v);
+		if (ret < 0)
+			err_set(e, ret, "out of memory");
+	}
+	v->bin++;
+	return ret;
 }
 
 int view_step(void *state, struct rowbuf *out, struct err *e)
@@ -143,21 +254,6 @@ int view_step(void *state, struct rowbuf *out, struct err *e)
 	v->out = out;
 	window_bin_span(&v->w, v->bin, &v->bin_from_ns, &v->bin_to_ns);
 	v->row_bin = v->bin;
-	ret = v->def->fold ? run_sums(v, e) : v->def->run_bin(v, e);
-	if (ret < 0)
-		return ret;
-	v->bin += !v->def->fold;
-	return v->bin < v->w.end_bin;
-}
-
-void view_label_cells(const struct grouping *g, uint32_t group, struct cell *c)
-{
-	struct grouping_label label;
-
-	grouping_label(g, group, &label);
-	if (label.upid >= 0)
-		cell_int(&c[0], label.upid);
-	if (label.utid >= 0)
-		cell_int(&c[1], label.utid);
-	cell_text(&c[2], label.name);
+	ret = v->target.sum ? run_sums(v, e) : run_bin(v, e);
+	return ret < 0 ? ret : v->bin < v->w.end_bin;
 }

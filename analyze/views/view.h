@@ -4,9 +4,9 @@
  *
  *     arguments --[view: window, grouping, fold_run, fold_sums]--> rows, bin by bin
  *
- * A view of sums names a fold, says in which row a key of the fold's sums counts, and fills a row's
- * cells. A view that carries something from bin to bin runs its folds itself, in run_bin().
- * Threads: one.
+ * A view names a fold, and says in which row a key of the fold's sums counts. Its columns say what
+ * they take from a row's sum. A view that carries something from bin to bin has rows of its own
+ * instead, and gets what the fold finds. Threads: one.
  */
 #ifndef VIEW_H
 #define VIEW_H
@@ -17,14 +17,50 @@
 
 struct view;
 
+/* What a column takes from its row's sum, at its offset. */
+enum view_take {
+	VIEW_TAKES_NOTHING = 0,	/* row() fills the cell, or it is NULL */
+	VIEW_TAKES_WINDOW,	/* t_ns, t_end_ns and span_ns of the bin: three columns */
+	VIEW_TAKES_NUMBER,	/* uint64_t */
+	VIEW_TAKES_LEVEL,	/* int64_t; below 0 it is 0 */
+	VIEW_TAKES_INSTANT,	/* uint64_t, CLOCK_MONOTONIC */
+	VIEW_TAKES_TEXT,	/* const char * */
+	VIEW_TAKES_LABELS,	/* upid, utid and name of the row's group: three columns */
+	VIEW_TAKES_QUANTILE,	/* + per mille: of a struct quantile; NULL when it is empty */
+};
+
+#define VIEW_COLUMN(name_, sum, field, take_)                                                     \
+	{ .name = name_, .type = COLUMN_INT, .take = take_, .offset = offsetof(sum, field) }
+#define VIEW_NUMBER(name_, sum, field) VIEW_COLUMN(name_, sum, field, VIEW_TAKES_NUMBER)
+#define VIEW_TEXT(name_, sum, field)                                                              \
+	{ .name = name_, .type = COLUMN_TEXT, .take = VIEW_TAKES_TEXT,                            \
+	  .offset = offsetof(sum, field) }
+#define VIEW_QUANTILE(name_, sum, field, per_mille)                                               \
+	VIEW_COLUMN(name_, sum, field, VIEW_TAKES_QUANTILE + (per_mille))
+#define VIEW_LABELS                                                                               \
+	{ "upid", COLUMN_INT, VIEW_TAKES_LABELS, 0 }, { "utid", COLUMN_INT },                     \
+		{ "name", COLUMN_TEXT }
+
+#define VIEW_WINDOW                                                                               \
+	{ "t_ns", COLUMN_INT, VIEW_TAKES_WINDOW, 0 }, { "t_end_ns", COLUMN_INT },                 \
+		{ "span_ns", COLUMN_INT }
+#define VIEW_WINDOW_ARGS                                                                          \
+	{ "from_ns", COLUMN_INT }, { "to_ns", COLUMN_INT }, { "every_ns", COLUMN_INT }
+
 /* In which row a key counts. */
 struct view_place {
 	uint32_t group;
 	uint64_t b;	/* what tells rows of one group apart */
 };
 
+/* The beginning of a row that is carried from bin to bin. */
+struct view_carried {
+	uint64_t entered;	/* the last bin it was entered in, + 1 */
+};
+
 struct view_def {
 	size_t bytes;			/* of the view's state, which begins with struct view */
+	bool is_one_bin;		/* the third argument is not every_ns */
 	/* All may be NULL but those that are said to be needed. 0 or -errno. */
 	/*
 	 * Looks at the arguments; the window is known. NULL: "by" is a grouping, where there is
@@ -33,27 +69,35 @@ struct view_def {
 	int (*open)(struct view *v, const struct table_query *q, struct err *e);
 	void (*close)(struct view *v);
 
-	/* A view of sums: */
 	const struct fold_def *fold;
 	const struct fold_sums_def *sums;	/* NULL: the fold's own */
+	size_t sum_bytes;	/* of a sum that begins with one of these; 0: it is one */
 	/* rows of a bin come by group and b, else in the order in which they arose */
 	bool is_sorted;
+	/* Gives out a sum, as a row of view_row(), several, or none. NULL: as one row. */
+	int (*row)(struct view *v, const struct view_place *at, void *sum);
+
+	/* A view of sums: */
 	/* 1: *ret; 0: nobody asked for it; -errno. Needed. */
 	int (*place)(struct view *v, const struct fold_key *key, struct view_place *ret);
 	/* A key's place was found: *sum is the sum there. */
 	void (*found)(struct view *v, const struct fold_key *key, void *sum);
-	/* Gives out a sum, as a row of view_row() or several. Needed. */
-	int (*row)(struct view *v, const struct view_place *at, void *sum);
-	void (*bin_is_over)(struct view *v);
 
-	/* Another view: */
+	/* A view that carries rows, which begin with struct view_carried: */
+	/* What the fold found; ctx is the view. It counts in a row of view_carry(). */
+	int (*carry)(void *ctx, const void *found);
+	/* The row's part of a bin begins, with what it had until now. */
+	void (*enter)(struct view *v, void *row);
+
+	/* Another view, which may carry rows: */
 	int (*begin)(struct view *v, struct err *e);	/* the window is not empty */
-	/* Everything in [v->bin_from_ns, v->bin_to_ns), and the bin's rows. Needed. */
+	/* Everything in [v->bin_from_ns, v->bin_to_ns). Needed. */
 	int (*run_bin)(struct view *v, struct err *e);
 };
 
 struct view {
 	struct analysis *a;
+	const struct table_def *table;
 	const struct view_def *def;
 	struct window w;
 	struct grouping groups;
@@ -61,9 +105,9 @@ struct view {
 	uint64_t bin_from_ns, bin_to_ns;	/* of the bin that was asked for last */
 	uint64_t row_bin;		/* the bin of the rows that are given out */
 	struct rowbuf *out;		/* during a step */
-	/* of a view of sums */
-	struct fold_target target;
-	struct fold_sums sums;
+	struct fold_target target;	/* of a view of sums */
+	struct fold_sums_def sums_def;
+	struct fold_sums sums;		/* or rows that are carried */
 	struct fold_run run;
 };
 
@@ -73,17 +117,23 @@ int view_open(struct analysis *a, const struct table_def *def, const struct tabl
 int view_step(void *state, struct rowbuf *out, struct err *e);
 void view_close(void *state);
 
-/* A new row of the bin that is given out, whose window columns are filled. NULL: out of memory. */
-struct cell *view_row(struct view *v);
+/* A new row of the bin that is given out, with what its columns take. NULL: out of memory. */
+struct cell *view_row(struct view *v, uint32_t group, void *sum);
 
 /* upid, utid and name of a group: the three cells from c on. */
 void view_label_cells(const struct grouping *g, uint32_t group, struct cell *c);
 
-#define VIEW_TABLE(sql_name, doc_, columns, column_cnt, args, view)                               \
+/* The row of a pair that is carried, valid until the next call. NULL: out of memory. */
+void *view_carry(struct view *v, uint64_t a, uint64_t b);
+/* What follows counts in the present bin. */
+void view_enter(struct view *v, void *row);
+
+#define VIEW_TABLE(sql_name, doc_, columns, args, view)                                           \
 	{                                                                                         \
-		.name = sql_name, .doc = doc_, .cols = columns, .col_cnt = column_cnt,            \
-		.arg_cnt = args, .time_col = -1, .cpu_col = -1, .utid_col = -1, .key_col = -1,    \
-		.data = &(view), .open = view_open, .step = view_step, .close = view_close,       \
+		.name = sql_name, .doc = doc_, .cols = columns,                                   \
+		.col_cnt = sizeof(columns) / sizeof((columns)[0]) - (args), .arg_cnt = args,      \
+		.time_col = -1, .cpu_col = -1, .utid_col = -1, .key_col = -1, .data = &(view),    \
+		.open = view_open, .step = view_step, .close = view_close,                        \
 	}
 
 #endif /* VIEW_H */

@@ -9,51 +9,47 @@
  * before its first event. Who asks for what does not matter here: all requests count.
  */
 #include <errno.h>
-#include <stdlib.h>
 
-#include "analyze/fold/fold_requests.h"
+#include "analyze/fold/folds.h"
 #include "analyze/views/view.h"
-#include "base/array.h"
 
-static const struct table_column device_cols[] = {
-	WINDOW_COLUMNS,
-	{ "dev", COLUMN_INT }, { "busy_ns", COLUMN_INT }, { "inflight_ns", COLUMN_INT },
-	{ "depth_max", COLUMN_INT }, { "read_ios", COLUMN_INT }, { "read_bytes", COLUMN_INT },
-	{ "write_ios", COLUMN_INT }, { "write_bytes", COLUMN_INT }, { "other_ios", COLUMN_INT },
-	{ "other_bytes", COLUMN_INT }, { "merges", COLUMN_INT }, { "errors", COLUMN_INT },
-	{ "lat_sum_ns", COLUMN_INT },
-	WINDOW_ARGS,
-};
-enum { DEVICE_COLS = WINDOW_COLS + 13 };
+enum { OP_READ, OP_WRITE, OP_OTHER, OP_CNT };
 
-struct device_sum {
-	uint32_t dev;
-	uint32_t depth;			/* now */
-	uint64_t bin;			/* what follows is of this bin */
+struct device {
+	struct view_carried carried;
+	uint64_t dev;
+	uint64_t depth;			/* now; what follows is of the bin */
 	uint64_t since_ns;		/* up to here time is accounted for */
 	uint64_t busy_ns, inflight_ns, depth_max;
-	uint64_t ios[3], bytes[3];	/* read, write, other */
+	uint64_t ios[OP_CNT], bytes[OP_CNT];
 	uint64_t merges, errors, lat_sum_ns;
 };
 
-struct device_view {
-	struct view v;
-	struct fold_run run;
-	struct hash_map map;		/* device -> sums */
-	struct device_sum *sums;
-	size_t cap;
+#define DEVICE(name, field) VIEW_NUMBER(name, struct device, field)
+
+static const struct table_column device_cols[] = {
+	VIEW_WINDOW,
+	DEVICE("dev", dev), DEVICE("busy_ns", busy_ns), DEVICE("inflight_ns", inflight_ns),
+	DEVICE("depth_max", depth_max),
+	DEVICE("read_ios", ios[OP_READ]), DEVICE("read_bytes", bytes[OP_READ]),
+	DEVICE("write_ios", ios[OP_WRITE]), DEVICE("write_bytes", bytes[OP_WRITE]),
+	DEVICE("other_ios", ios[OP_OTHER]), DEVICE("other_bytes", bytes[OP_OTHER]),
+	DEVICE("merges", merges), DEVICE("errors", errors), DEVICE("lat_sum_ns", lat_sum_ns),
+	VIEW_WINDOW_ARGS,
 };
 
+static const struct fold_sums_def devices_def = { .bytes = sizeof(struct device) };
+
 /* A device's sums begin anew in each bin, but for its depth. */
-static void enter_bin(const struct view *v, struct device_sum *x)
+static void enter(struct view *v, void *row)
 {
-	if (x->bin == v->bin)
-		return;
-	*x = (struct device_sum){ .dev = x->dev, .depth = x->depth, .bin = v->bin,
-				  .since_ns = v->bin_from_ns, .depth_max = x->depth };
+	struct device *x = row;
+
+	*x = (struct device){ .carried = x->carried, .dev = x->dev, .depth = x->depth,
+			      .since_ns = v->bin_from_ns, .depth_max = x->depth };
 }
 
-static void account(struct device_sum *x, uint64_t ts_ns)
+static void account(struct device *x, uint64_t ts_ns)
 {
 	uint64_t dur = ts_ns > x->since_ns ? ts_ns - x->since_ns : 0;
 
@@ -63,9 +59,9 @@ static void account(struct device_sum *x, uint64_t ts_ns)
 		x->since_ns = ts_ns;
 }
 
-static void add_request(struct device_sum *x, const struct block_request *r)
+static void add_request(struct device *x, const struct block_request *r)
 {
-	unsigned int op = r->cmd_flags & 0xff, kind = op < 2 ? op : 2;
+	unsigned int op = r->cmd_flags & 0xff, kind = op < OP_OTHER ? op : OP_OTHER;
 	uint64_t ns;
 
 	if (r->end == BLOCK_END_MERGED) {
@@ -81,101 +77,44 @@ static void add_request(struct device_sum *x, const struct block_request *r)
 
 static int on_step(void *ctx, const void *found)
 {
-	struct device_view *s = ctx;
+	struct view *v = ctx;
 	const struct request_step *step = found;
-	struct device_sum *x;
-	uint32_t i;
-	int ret = hash_map_intern(&s->map, step->dev, 0, &i);
+	struct device *x = view_carry(v, step->dev, 0);
 
-	if (ret < 0 || array_reserve(&s->sums, &s->cap, i + 1) < 0)
+	if (!x)
 		return -ENOMEM;
-	x = &s->sums[i];
-	if (ret)
-		*x = (struct device_sum){ .dev = step->dev, .bin = UINT64_MAX };
-	if (s->run.before) {
-		x->depth += (uint32_t)step->more_in_flight;
-		return 0;
+	x->dev = step->dev;
+	if (!v->run.before) {
+		view_enter(v, x);
+		if (step->ended)
+			add_request(x, step->ended);
+		if (step->more_in_flight)
+			account(x, step->ts_ns);
 	}
-	enter_bin(&s->v, x);
-	if (step->ended)
-		add_request(x, step->ended);
-	if (!step->more_in_flight)
-		return 0;
-	account(x, step->ts_ns);
-	x->depth += (uint32_t)step->more_in_flight;
+	x->depth += (uint64_t)(int64_t)step->more_in_flight;
 	if (x->depth > x->depth_max)
 		x->depth_max = x->depth;
 	return 0;
 }
 
-static void close_view(struct view *v)
+static int give_row(struct view *v, const struct view_place *at, void *sum)
 {
-	struct device_view *s = (struct device_view *)v;
+	struct device *x = sum;
 
-	fold_run_done(&s->run);
-	hash_map_done(&s->map);
-	free(s->sums);
-}
-
-static int begin(struct view *v, struct err *e)
-{
-	struct device_view *s = (struct device_view *)v;
-	const struct fold_run_config c = { .def = &fold_in_flight, .window = &v->w,
-					   .sink = { s, on_step } };
-
-	return fold_run_begin(&s->run, v->a, &c, e);
-}
-
-static int give_row(struct view *v, const struct device_sum *x)
-{
-	struct cell *c = view_row(v);
-	size_t k;
-
-	if (!c)
-		return -ENOMEM;
-	cell_int(&c[3], x->dev);
-	cell_int(&c[4], (int64_t)x->busy_ns);
-	cell_int(&c[5], (int64_t)x->inflight_ns);
-	cell_int(&c[6], (int64_t)x->depth_max);
-	for (k = 0; k < 3; k++) {
-		cell_int(&c[7 + 2 * k], (int64_t)x->ios[k]);
-		cell_int(&c[8 + 2 * k], (int64_t)x->bytes[k]);
-	}
-	cell_int(&c[13], (int64_t)x->merges);
-	cell_int(&c[14], (int64_t)x->errors);
-	cell_int(&c[15], (int64_t)x->lat_sum_ns);
-	return 0;
-}
-
-static int run_bin(struct view *v, struct err *e)
-{
-	struct device_view *s = (struct device_view *)v;
-	uint64_t decided;
-	size_t i;
-	int ret = fold_run_to(&s->run, v->bin_to_ns, &decided, e);
-
-	if (ret < 0)
-		return ret;
-	for (i = 0; i < s->map.cnt; i++) {
-		struct device_sum *x = &s->sums[i];
-
-		enter_bin(v, x);
-		account(x, v->bin_to_ns);
-		if (!x->busy_ns && !x->ios[0] && !x->ios[1] && !x->ios[2] && !x->merges)
-			continue;
-		if (give_row(v, x) < 0)
-			return err_set(e, -ENOMEM, "out of memory");
-	}
-	return 0;
+	account(x, v->bin_to_ns);
+	if (!x->busy_ns && !x->ios[OP_READ] && !x->ios[OP_WRITE] && !x->ios[OP_OTHER] &&
+	    !x->merges)
+		return 0;
+	return view_row(v, at->group, x) ? 0 : -ENOMEM;
 }
 
 static const struct view_def device_view = {
-	.bytes = sizeof(struct device_view), .close = close_view, .begin = begin,
-	.run_bin = run_bin,
+	.bytes = sizeof(struct view), .fold = &fold_in_flight, .sums = &devices_def,
+	.carry = on_step, .enter = enter, .row = give_row,
 };
 
 const struct table_def tables_of_devices[] = {
-	VIEW_TABLE("device_usage", "how busy each block device was, per bin", device_cols,
-		   DEVICE_COLS, 3, device_view),
+	VIEW_TABLE("device_usage", "how busy each block device was, per bin", device_cols, 3,
+		   device_view),
 	{ .name = NULL },
 };

@@ -16,24 +16,24 @@
 #include <string.h>
 
 #include "analyze/engine/code_text.h"
-#include "analyze/fold/fold_irq.h"
-#include "analyze/fold/quantile.h"
+#include "analyze/fold/folds.h"
 #include "analyze/views/view.h"
 
-static const struct table_column irq_usage_cols[] = {
-	WINDOW_COLUMNS,
-	{ "cpu", COLUMN_INT }, { "upid", COLUMN_INT }, { "utid", COLUMN_INT },
-	{ "name", COLUMN_TEXT }, { "type", COLUMN_TEXT }, { "vector", COLUMN_INT },
-	{ "runs", COLUMN_INT }, { "run_ns", COLUMN_INT }, { "run_p50_ns", COLUMN_INT },
-	{ "run_p99_ns", COLUMN_INT }, { "run_max_ns", COLUMN_INT }, { "broken", COLUMN_INT },
-	WINDOW_ARGS, { "by", COLUMN_TEXT },
+struct irq_sum {
+	struct quantile runs;
+	uint64_t run_ns, broken;
 };
 
-enum { IRQ_USAGE_COLS = WINDOW_COLS + 12 };
+#define SUM(name, field) VIEW_NUMBER(name, struct irq_sum, field)
+#define RUNS(name, per_mille) VIEW_QUANTILE(name, struct irq_sum, runs, per_mille)
 
-struct irq_sum {
-	uint64_t run_ns, broken;
-	struct quantile runs;
+static const struct table_column irq_usage_cols[] = {
+	VIEW_WINDOW,
+	{ "cpu", COLUMN_INT }, { "upid", COLUMN_INT }, { "utid", COLUMN_INT },
+	{ "name", COLUMN_TEXT }, { "type", COLUMN_TEXT }, { "vector", COLUMN_INT },
+	SUM("runs", runs.cnt), SUM("run_ns", run_ns), RUNS("run_p50_ns", 500),
+	RUNS("run_p99_ns", 990), RUNS("run_max_ns", 1000), SUM("broken", broken),
+	VIEW_WINDOW_ARGS, { "by", COLUMN_TEXT },
 };
 
 struct irq_view {
@@ -43,24 +43,6 @@ struct irq_view {
 
 /* ---- adding up ---- */
 
-/* A stretch of a run's own time, to the sums it lies in. */
-static int add_time(struct fold_target *t, const struct fold_key *key, uint64_t from, uint64_t to)
-{
-	uint64_t end;
-	void *sum;
-	int ret = 1;
-
-	from = from > t->from_ns ? from : t->from_ns;
-	to = to < t->to_ns ? to : t->to_ns;
-	for (; from < to && ret > 0; from = end) {
-		ret = t->sum(t, from, key, &sum, &end);
-		end = end < to ? end : to;
-		if (ret > 0)
-			((struct irq_sum *)sum)->run_ns += end - from;
-	}
-	return ret < 0 ? ret : 0;
-}
-
 static int irq_add(void *ctx, const void *found)
 {
 	struct fold_target *t = ctx;
@@ -68,21 +50,21 @@ static int irq_add(void *ctx, const void *found)
 	const struct irq_run *r = f->run;
 	const struct fold_key key = { (uint64_t)dense_thread(t->ids, r->utid) << 32 | r->cpu,
 				      (uint64_t)r->type << 32 | r->vector };
-	uint64_t at = r->from_ns, end = f->is_broken ? r->from_ns : r->to_ns;
+	const size_t run_ns = offsetof(struct irq_sum, run_ns);
+	uint64_t at = r->from_ns;
 	struct irq_sum *x;
 	void *sum;
 	size_t i;
 	int ret = 0;
 
 	for (i = 0; i < r->cut_cnt && !f->is_broken && !ret; i++) {
-		ret = add_time(t, &key, at, r->cuts[i].from_ns);
+		ret = fold_sum_add_time(t, &key, run_ns, at, r->cuts[i].from_ns);
 		at = r->cuts[i].to_ns;
 	}
 	if (!ret && !f->is_broken)
-		ret = add_time(t, &key, at, r->to_ns);
-	if (ret < 0 || end < t->from_ns || end >= t->to_ns)
-		return ret;
-	ret = t->sum(t, end, &key, &sum, &at);
+		ret = fold_sum_add_time(t, &key, run_ns, at, r->to_ns);
+	if (!ret)
+		ret = fold_sum_at(t, f->is_broken ? r->from_ns : r->to_ns, &key, &sum);
 	if (ret <= 0)
 		return ret;
 	x = sum;
@@ -90,21 +72,8 @@ static int irq_add(void *ctx, const void *found)
 	return f->is_broken ? 0 : quantile_add(&x->runs, r->own_ns);
 }
 
-static void irq_reset(void *sum)
-{
-	struct quantile runs = ((struct irq_sum *)sum)->runs;
-
-	quantile_reset(&runs);
-	*(struct irq_sum *)sum = (struct irq_sum){ .runs = runs };
-}
-
-static void irq_done(void *sum)
-{
-	quantile_done(&((struct irq_sum *)sum)->runs);
-}
-
 static const struct fold_sums_def irq_sums = {
-	.bytes = sizeof(struct irq_sum), .reset = irq_reset, .done = irq_done, .add = irq_add,
+	.bytes = sizeof(struct irq_sum), .quantile_cnt = 1, .add = irq_add,
 };
 
 /* ---- the view ---- */
@@ -136,8 +105,7 @@ static int place(struct view *v, const struct fold_key *key, struct view_place *
 
 static int give_row(struct view *v, const struct view_place *at, void *sum)
 {
-	struct irq_sum *x = sum;
-	struct cell *c = view_row(v);
+	struct cell *c = view_row(v, at->group, sum);
 
 	if (!c)
 		return -ENOMEM;
@@ -147,14 +115,6 @@ static int give_row(struct view *v, const struct view_place *at, void *sum)
 		view_label_cells(&v->groups, at->group, &c[4]);
 	cell_text(&c[7], irq_type_name((uint32_t)(at->b >> 32)));
 	cell_int(&c[8], (uint32_t)at->b);
-	cell_int(&c[9], (int64_t)x->runs.cnt);
-	cell_int(&c[10], (int64_t)x->run_ns);
-	if (x->runs.cnt) {
-		cell_int(&c[11], (int64_t)quantile_get(&x->runs, 50));
-		cell_int(&c[12], (int64_t)quantile_get(&x->runs, 99));
-		cell_int(&c[13], (int64_t)x->runs.max);
-	}
-	cell_int(&c[14], (int64_t)x->broken);
 	return 0;
 }
 
@@ -164,7 +124,7 @@ static const struct view_def irq_view = {
 };
 
 const struct table_def tables_of_irqs[] = {
-	VIEW_TABLE("irq_usage", "interrupts per bin, group and vector", irq_usage_cols,
-		   IRQ_USAGE_COLS, 4, irq_view),
+	VIEW_TABLE("irq_usage", "interrupts per bin, group and vector", irq_usage_cols, 4,
+		   irq_view),
 	{ .name = NULL },
 };

@@ -8,81 +8,50 @@
  * even outside the trace.
  */
 #include <errno.h>
-#include <stdlib.h>
 
-#include "analyze/engine/table.h"
-#include "analyze/fold/window.h"
-
-#define BATCH_ROWS 256
+#include "analyze/views/view.h"
 
 static const struct table_column loss_cols[] = {
-	WINDOW_COLUMNS,
+	VIEW_WINDOW,
 	{ "class", COLUMN_TEXT }, { "lost_events", COLUMN_INT }, { "complete", COLUMN_INT },
-	WINDOW_ARGS,
+	VIEW_WINDOW_ARGS,
 };
 
-enum { LOSS_COLS = WINDOW_COLS + 3 };
-
-struct loss_scan {
-	struct analysis *a;
-	struct window w;
-	uint64_t bin, end;
-	unsigned int cls;
-};
-
-static int loss_open(struct analysis *a, const struct table_def *def, const struct table_query *q,
-		     void **ret_state, struct err *e)
+static int open_view(struct view *v, const struct table_query *q, struct err *e)
 {
-	struct loss_scan *s = calloc(1, sizeof(*s));
-	int ret;
-
-	if (!s)
-		return err_set(e, -ENOMEM, "out of memory");
-	s->a = a;
-	ret = window_init(&s->w, a, q, e);
-	if (ret < 0) {
-		free(s);
-		return ret;
-	}
-	s->bin = s->w.first_bin;
-	s->end = s->w.every_ns ? s->w.end_bin : s->bin + 1;
-	*ret_state = s;
+	if (!v->w.every_ns)
+		v->w.end_bin = v->w.first_bin + 1;
 	return 0;
 }
 
-static int loss_step(void *state, struct rowbuf *out, struct err *e)
+static int run_bin(struct view *v, struct err *e)
 {
-	struct loss_scan *s = state;
-	uint64_t from, to, lost;
-	struct cell *c;
+	struct loss_index *losses = &v->a->losses;
+	unsigned int cls;
 
-	while (s->bin < s->end && out->row_cnt < BATCH_ROWS) {
-		c = rowbuf_add(out);
+	for (cls = 0; cls < LOSS_CLASS_CNT; cls++) {
+		struct cell *c = view_row(v, 0, NULL);
+		uint64_t from, to, lost;
+
 		if (!c)
 			return err_set(e, -ENOMEM, "out of memory");
-		window_cells(&s->w, s->bin, c);
-		from = context_abs(s->a, c[0].i);
-		to = context_abs(s->a, c[1].i);
-		lost = loss_index_lost(&s->a->losses, s->cls, from, to);
-		cell_text(&c[3], loss_class_name(s->cls));
+		from = context_abs(v->a, c[0].i);
+		to = context_abs(v->a, c[1].i);
+		lost = loss_index_lost(losses, cls, from, to);
+		cell_text(&c[3], loss_class_name(cls));
 		cell_int(&c[4], (int64_t)lost);
-		cell_int(&c[5], !lost && loss_index_covered(&s->a->losses, from, to) &&
-					!loss_index_off_ns(&s->a->losses, loss_class_name(s->cls),
-							   from, to));
-		if (++s->cls == LOSS_CLASS_CNT) {
-			s->cls = 0;
-			s->bin++;
-		}
+		cell_int(&c[5], !lost && loss_index_covered(losses, from, to) &&
+					!loss_index_off_ns(losses, loss_class_name(cls), from, to));
 	}
-	return s->bin < s->end;
+	return 0;
 }
 
+static const struct view_def loss_view = {
+	.bytes = sizeof(struct view), .open = open_view, .run_bin = run_bin,
+};
+
 const struct table_def tables_of_loss[] = {
-	{
-		.name = "window_loss", .doc = "lost events and completeness per bin and class",
-		.cols = loss_cols, .col_cnt = LOSS_COLS, .arg_cnt = 3,
-		.time_col = -1, .cpu_col = -1, .utid_col = -1, .key_col = -1,
-		.open = loss_open, .step = loss_step, .close = free,
-	},
+	VIEW_TABLE("window_loss", "lost events and completeness per bin and class", loss_cols, 3,
+		   loss_view),
 	{ .name = NULL },
 };

@@ -15,45 +15,47 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/fold/index_memory.h"
 #include "analyze/views/view.h"
 #include "base/array.h"
 
+struct holder {			/* one group and source */
+	struct view_carried carried;
+	int64_t level;
+	int64_t peak;			/* of the bin, as all up to counts */
+	uint64_t peak_ns, net_bytes;
+	uint64_t counts[MEMORY_COUNT_CNT];
+	const char *source_name;
+	/* of the interval being merged */
+	uint32_t merge, members;	/* merge: its number, from 1 */
+	uint64_t hash;
+	struct memory_rise rise;	/* growth: of all its members, each by itself */
+};
+
+#define HOLDER(name, field, take) VIEW_COLUMN(name, struct holder, field, VIEW_TAKES_##take)
+#define COUNT(name, which) HOLDER(name, counts[which], NUMBER)
+
 static const struct table_column memory_cols[] = {
-	WINDOW_COLUMNS,
-	{ "upid", COLUMN_INT },
-	{ "utid", COLUMN_INT },
-	{ "name", COLUMN_TEXT },
-	{ "source", COLUMN_TEXT },
-	{ "allocs", COLUMN_INT },
-	{ "frees", COLUMN_INT },
-	{ "alloc_bytes", COLUMN_INT },
-	{ "free_bytes", COLUMN_INT },
-	{ "net_bytes", COLUMN_INT },
-	{ "peak_bytes", COLUMN_INT },
-	{ "peak_ns", COLUMN_INT },
-	{ "now_bytes", COLUMN_INT },
-	{ "lost_frees", COLUMN_INT },
-	WINDOW_ARGS,
+	VIEW_WINDOW,
+	VIEW_LABELS,
+	VIEW_TEXT("source", struct holder, source_name),
+	COUNT("allocs", MEMORY_ALLOCS),
+	COUNT("frees", MEMORY_FREES),
+	COUNT("alloc_bytes", MEMORY_ALLOC_BYTES),
+	COUNT("free_bytes", MEMORY_FREE_BYTES),
+	HOLDER("net_bytes", net_bytes, NUMBER),
+	/* [unknown] has frees only: below 0 is no level anyone held */
+	HOLDER("peak_bytes", peak, LEVEL),
+	HOLDER("peak_ns", peak_ns, INSTANT),
+	HOLDER("now_bytes", level, LEVEL),
+	COUNT("lost_frees", MEMORY_LOST_FREES),
+	VIEW_WINDOW_ARGS,
 	{ "by", COLUMN_TEXT },
 };
 
-enum { MEMORY_COLS = WINDOW_COLS + 13 };
-
-struct owner {			/* one group and source */
-	uint32_t group;
-	uint8_t source;
-	bool counted;		/* has counts of the current bin */
-	int64_t level, peak;
-	uint64_t peak_ns;
-	uint64_t allocs, frees, lost_frees;
-	uint64_t alloc_bytes, free_bytes;
-	/* of the interval being merged */
-	uint32_t merge, members;	/* merge: its number, from 1 */
-	uint64_t hash, growth, growth_ns;	/* growth: of all its members, each by itself */
-	int64_t delta;
-};
+static const struct fold_sums_def holders_def = { .bytes = sizeof(struct holder) };
 
 struct memory_view;
 
@@ -66,138 +68,117 @@ struct memory_walk {		/* of a group of sources */
 struct memory_view {
 	struct view v;
 	struct memory_walk walks[INDEX_GROUP_CNT];
-	struct hash_map map;	/* (group, source) -> owners */
-	struct owner *owners;
-	size_t cap;
 	struct hash_map set_map;	/* (slot, hash) -> sets of the interval being merged */
 	struct index_memory_set *sets;
 	size_t set_cap;
-	uint32_t *touched;	/* owners with rows in the interval being merged */
+	uint32_t *touched;	/* holders with rows in the interval being merged */
 	size_t touched_cnt, touched_cap;
 	uint32_t merges;
 	struct buf mem;
 };
 
-static struct owner *owner_of(struct memory_view *s, uint32_t group, uint8_t source)
+/* The first change in a bin: what was there until now is the bin's first level. */
+static void enter(struct view *v, void *row)
 {
-	uint32_t i;
-	int ret = hash_map_intern(&s->map, group, source, &i);
+	struct holder *h = row;
 
-	if (ret < 0 || group == GROUPING_FAILED)
-		return NULL;
-	if (array_reserve(&s->owners, &s->cap, i + 1) < 0)
-		return NULL;
-	if (ret)
-		s->owners[i] = (struct owner){ .group = group, .source = source };
-	return &s->owners[i];
-}
-
-/* The first change of an owner in a bin: what it had until now is the bin's first level. */
-static void begin_counts(struct memory_view *s, struct owner *h)
-{
-	h->counted = true;
 	h->peak = h->level;
-	h->peak_ns = s->v.bin_from_ns;
-	h->allocs = h->frees = h->lost_frees = h->alloc_bytes = h->free_bytes = 0;
+	h->peak_ns = v->bin_from_ns;
+	memset(h->counts, 0, sizeof(h->counts));
 }
 
-/* Whether the question is about whoever holds; *ret_group is the row it goes to. */
-static bool group_of(struct memory_view *s, uint32_t owner, uint32_t *ret_group)
+/* Who holds what an owner has, in the question's groups. 1: *ret; 0: nobody; -ENOMEM. */
+static int holder_of(struct memory_view *s, uint32_t owner, unsigned int source,
+		     struct holder **ret)
 {
-	uint32_t threads = s->v.a->ids.thread_cnt;
+	struct view *v = &s->v;
+	uint32_t threads = v->a->ids.thread_cnt, group;
 	bool whole = owner >= threads;
 
-	if (whole ? !scope_has_process(&s->v.a->scope, owner - threads)
-		  : !scope_has_thread(&s->v.a->scope, owner))
-		return false;
-	*ret_group = whole ? grouping_of_process(&s->v.groups, owner - threads)
-			   : grouping_of_thread(&s->v.groups, owner);
-	return true;
+	if (whole ? !scope_has_process(&v->a->scope, owner - threads)
+		  : !scope_has_thread(&v->a->scope, owner))
+		return 0;
+	group = whole ? grouping_of_process(&v->groups, owner - threads)
+		      : grouping_of_thread(&v->groups, owner);
+	*ret = group == GROUPING_FAILED ? NULL : view_carry(v, group, source);
+	if (!*ret)
+		return -ENOMEM;
+	(*ret)->source_name = alloc_source_name(source);
+	return 1;
 }
 
 static int on_change(void *ctx, const void *found)
 {
 	const struct memory_walk *m = ctx;
 	const struct alloc_change *c = found;
-	struct memory_view *s = m->view;
-	struct owner *h;
-	uint32_t group;
+	struct view *v = &m->view->v;
+	struct holder *h;
+	int ret = holder_of(m->view, index_memory_owner(v->a, c), c->source, &h);
 
-	if (!group_of(s, index_memory_owner(s->v.a, c), &group))
-		return 0;
-	h = owner_of(s, group, c->source);
-	if (!h)
-		return -ENOMEM;
-	if (!h->counted && !m->run.before)
-		begin_counts(s, h);
+	if (ret <= 0)
+		return ret;
+	if (!m->run.before)
+		view_enter(v, h);
 	h->level += c->delta;
 	if (m->run.before)
 		return 0;
 	if (h->level > h->peak) {
 		h->peak = h->level;
-		h->peak_ns = c->ts_ns > s->v.bin_from_ns ? c->ts_ns : s->v.bin_from_ns;
+		h->peak_ns = c->ts_ns > v->bin_from_ns ? c->ts_ns : v->bin_from_ns;
 	}
-	switch (c->kind) {
-	case ALLOC_CHANGE_ALLOC:
-		h->allocs++;
-		h->alloc_bytes += (uint64_t)c->delta;
-		break;
-	case ALLOC_CHANGE_BASELINE:	/* it was there before it was seen: nothing was allocated */
-		break;
-	default:
-		h->frees += c->kind == ALLOC_CHANGE_FREE || c->kind == ALLOC_CHANGE_UNPAIRED;
-		h->lost_frees += c->kind == ALLOC_CHANGE_LOST;
-		h->free_bytes += (uint64_t)-c->delta;
-	}
+	memory_count(h->counts, c);
 	return 0;
 }
 
 /* ---- merging ---- */
 
-static int touch(struct memory_view *s, struct owner *h)
+static struct holder *touched_at(const struct memory_view *s, size_t i)
 {
+	return (struct holder *)fold_sums_at(&s->v.sums, s->touched[i])->sum;
+}
+
+static int touch(struct memory_view *s, struct holder *h)
+{
+	if (h->merge == s->merges)
+		return 0;
 	if (array_reserve(&s->touched, &s->touched_cap, s->touched_cnt + 1) < 0)
 		return -ENOMEM;
-	s->touched[s->touched_cnt++] = (uint32_t)(h - s->owners);
+	s->touched[s->touched_cnt++] = (uint32_t)s->v.sums.last;
 	h->merge = s->merges;
 	h->members = 0;
-	h->hash = h->growth = 0;
-	h->delta = 0;
+	h->hash = 0;
+	h->rise = (struct memory_rise){ 0 };
 	return 0;
 }
 
-/* Sums up the interval's rows by group, beside what the groups have. */
+/* Sums up the interval's rows by group, beside what the groups have; apply: adds the counts. */
 static int sum_rows(struct memory_walk *m, struct packed_in *in, uint64_t interval_ns, bool apply)
 {
 	struct memory_view *s = m->view;
 	struct index_memory_row row;
-	struct owner *h;
-	uint32_t group;
+	struct holder *h;
+	unsigned int i;
 	size_t n;
+	int ret;
 
 	for (n = packed_get_cnt(in); n; n--) {
 		if (index_memory_next(s->v.a, in, interval_ns, &row) < 0)
 			return -EBADMSG;
-		if (!group_of(s, row.owner, &group))
+		ret = holder_of(s, row.owner,
+				(unsigned int)index_memory_source(m->group, row.slot), &h);
+		if (!ret)
 			continue;
-		h = owner_of(s, group, (uint8_t)index_memory_source(m->group, row.slot));
-		if (!h)
+		if (ret < 0 || (!apply && touch(s, h) < 0))
 			return -ENOMEM;
-		if (apply) {
-			h->allocs += row.allocs;
-			h->frees += row.frees;
-			h->lost_frees += row.lost_frees;
-			h->alloc_bytes += row.alloc_bytes;
-			h->free_bytes += row.free_bytes;
+		for (i = 0; i < MEMORY_COUNT_CNT && apply; i++)
+			h->counts[i] += row.counts[i];
+		if (apply)
 			continue;
-		}
-		if (h->merge != s->merges && touch(s, h) < 0)
-			return -ENOMEM;
 		h->members++;
 		h->hash += index_memory_hash(s->v.a, row.owner);
-		h->growth += row.growth;
-		h->growth_ns = row.growth_ns;
-		h->delta += row.delta;
+		h->rise.growth += row.rise.growth;
+		h->rise.growth_ns = row.rise.growth_ns;
+		h->rise.delta += row.rise.delta;
 	}
 	return in->bad ? -EBADMSG : 0;
 }
@@ -224,30 +205,29 @@ static int read_sets(struct memory_view *s, struct packed_in *in, uint64_t inter
 }
 
 /*
- * The highest level of each group in the interval, in growth and growth_ns. False: it is not
- * known. What all members rose by, each at its own time, is as much as the group can have risen
- * by.
+ * The highest level of each group in the interval, in its rise. False: it is not known. What all
+ * members rose by, each at its own time, is as much as the group can have risen by.
  */
-static bool find_peaks(struct memory_walk *m)
+static bool find_peaks(struct memory_view *s)
 {
-	struct memory_view *s = m->view;
 	size_t i;
 
 	for (i = 0; i < s->touched_cnt; i++) {
-		struct owner *h = &s->owners[s->touched[i]];
-		int64_t peak = h->counted ? h->peak : h->level;
+		const struct fold_row *at = fold_sums_at(&s->v.sums, s->touched[i]);
+		struct holder *h = touched_at(s, i);
+		bool is_entered = h->carried.entered == s->v.bin + 1;
 		uint32_t set;
 
 		if (h->members < 2)
 			continue;
-		if (h->level + (int64_t)h->growth <= peak) {
-			h->growth = 0;
+		if (h->level + (int64_t)h->rise.growth <= (is_entered ? h->peak : h->level)) {
+			h->rise.growth = 0;
 			continue;
 		}
-		if (!hash_map_find(&s->set_map, h->source == ALLOC_VM, h->hash, &set))
+		if (!hash_map_find(&s->set_map, at->b == ALLOC_VM, h->hash, &set))
 			return false;
-		h->growth = s->sets[set].growth;
-		h->growth_ns = s->sets[set].growth_ns;
+		h->rise.growth = s->sets[set].rise.growth;
+		h->rise.growth_ns = s->sets[set].rise.growth_ns;
 	}
 	return true;
 }
@@ -257,15 +237,14 @@ static void apply_levels(struct memory_view *s)
 	size_t i;
 
 	for (i = 0; i < s->touched_cnt; i++) {
-		struct owner *h = &s->owners[s->touched[i]];
+		struct holder *h = touched_at(s, i);
 
-		if (!h->counted)
-			begin_counts(s, h);
-		if (h->growth && h->level + (int64_t)h->growth > h->peak) {
-			h->peak = h->level + (int64_t)h->growth;
-			h->peak_ns = h->growth_ns;
+		view_enter(&s->v, h);
+		if (h->rise.growth && h->level + (int64_t)h->rise.growth > h->peak) {
+			h->peak = h->level + (int64_t)h->rise.growth;
+			h->peak_ns = h->rise.growth_ns;
 		}
-		h->level += h->delta;
+		h->level += h->rise.delta;
 	}
 }
 
@@ -288,7 +267,7 @@ static int merge_interval(void *ctx, const struct index *x, size_t interval, str
 		ret = read_sets(s, &in, interval_ns);
 	if (ret < 0)
 		return index_fail(x, ret, e);
-	if (!find_peaks(m))
+	if (!find_peaks(s))
 		return 0;
 	apply_levels(s);
 	ret = sum_rows(m, &again, interval_ns, true);
@@ -297,34 +276,14 @@ static int merge_interval(void *ctx, const struct index *x, size_t interval, str
 
 /* ---- the view ---- */
 
-/* What everybody holds at the beginning of the interval the window begins in. */
-static int begin_levels(struct memory_view *s, const struct index *x, enum index_group group)
+static int add_level(void *ctx, uint32_t owner, unsigned int source, int64_t level)
 {
-	uint32_t cnt = index_memory_owner_cnt(s->v.a), i;
-	int64_t *levels = calloc((size_t)cnt * INDEX_SLOT_CNT, sizeof(*levels));
-	unsigned int slot;
-	int ret;
+	struct holder *h;
+	int ret = holder_of(ctx, owner, source, &h);
 
-	if (!levels)
-		return -ENOMEM;
-	ret = index_memory_levels(x, s->v.a, group, index_interval_at(x, s->v.w.from_ns), levels);
-	for (slot = 0; slot < INDEX_SLOT_CNT && !ret; slot++) {
-		for (i = 0; i < cnt && !ret; i++) {
-			int64_t level = levels[(size_t)slot * cnt + i];
-			struct owner *h;
-			uint32_t to;
-
-			if (!level || !group_of(s, i, &to))
-				continue;
-			h = owner_of(s, to, (uint8_t)index_memory_source(group, slot));
-			if (h)
-				h->level += level;
-			else
-				ret = -ENOMEM;
-		}
-	}
-	free(levels);
-	return ret;
+	if (ret > 0)
+		h->level += level;
+	return ret < 0 ? ret : 0;
 }
 
 static int begin(struct view *v, struct err *e)
@@ -338,14 +297,18 @@ static int begin(struct view *v, struct err *e)
 		const struct fold_run_config c = { .def = fold_memory((enum index_group)g),
 						   .window = &v->w, .sink = { m, on_change },
 						   .merge = merge_interval, .ctx = m };
+		const struct index *x;
 
 		m->view = s;
 		m->group = (enum index_group)g;
 		ret = fold_run_begin(&m->run, v->a, &c, e);
-		if (!ret && m->run.index) {
-			ret = begin_levels(s, m->run.index, m->group);
+		x = m->run.index;
+		if (!ret && x) {
+			/* what everybody holds where the interval the window begins in does */
+			ret = index_memory_levels(x, v->a, m->group,
+						  index_interval_at(x, v->w.from_ns), add_level, s);
 			if (ret < 0)
-				return index_fail(m->run.index, ret, e);
+				return index_fail(x, ret, e);
 		}
 		/* rows come in the order in which their groups turn up */
 		if (!ret)
@@ -361,33 +324,10 @@ static void close_view(struct view *v)
 
 	for (g = 0; g < INDEX_GROUP_CNT; g++)
 		fold_run_done(&s->walks[g].run);
-	hash_map_done(&s->map);
 	hash_map_done(&s->set_map);
 	buf_done(&s->mem);
 	free(s->sets);
 	free(s->touched);
-	free(s->owners);
-}
-
-static int give_row(struct view *v, const struct owner *h)
-{
-	struct cell *c = view_row(v);
-
-	if (!c)
-		return -ENOMEM;
-	view_label_cells(&v->groups, h->group, &c[3]);
-	cell_text(&c[6], alloc_source_name(h->source));
-	cell_int(&c[7], (int64_t)h->allocs);
-	cell_int(&c[8], (int64_t)h->frees);
-	cell_int(&c[9], (int64_t)h->alloc_bytes);
-	cell_int(&c[10], (int64_t)h->free_bytes);
-	cell_int(&c[11], (int64_t)(h->alloc_bytes - h->free_bytes));
-	/* [unknown] has frees only: below 0 is no level anyone held */
-	cell_int(&c[12], h->peak > 0 ? h->peak : 0);
-	cell_int(&c[13], context_rel(v->a, h->peak_ns));
-	cell_int(&c[14], h->level > 0 ? h->level : 0);
-	cell_int(&c[15], (int64_t)h->lost_frees);
-	return 0;
 }
 
 static int run_bin(struct view *v, struct err *e)
@@ -395,35 +335,33 @@ static int run_bin(struct view *v, struct err *e)
 	struct memory_view *s = (struct memory_view *)v;
 	uint64_t decided;
 	unsigned int g;
-	size_t i;
 	int ret = 0;
 
 	for (g = 0; g < INDEX_GROUP_CNT && !ret; g++)
 		ret = fold_run_to(&s->walks[g].run, v->bin_to_ns, &decided, e);
-	if (ret < 0)
-		return ret;
-	for (i = 0; i < s->map.cnt; i++) {
-		struct owner *h = &s->owners[i];
-		bool shown =
-			h->counted && (h->allocs || h->frees || h->lost_frees || h->free_bytes);
+	return ret;
+}
 
-		if (!h->counted)
-			begin_counts(s, h);
-		shown = shown || ((h->source == ALLOC_RSS || h->source == ALLOC_VM) && h->peak > 0);
-		if (shown && give_row(v, h) < 0)
-			return err_set(e, -ENOMEM, "out of memory");
-		h->counted = false;
-	}
-	return 0;
+static int give_row(struct view *v, const struct view_place *at, void *sum)
+{
+	struct holder *h = sum;
+	bool is_level = at->b == ALLOC_RSS || at->b == ALLOC_VM;
+
+	if (!h->counts[MEMORY_ALLOCS] && !h->counts[MEMORY_FREES] &&
+	    !h->counts[MEMORY_LOST_FREES] && !h->counts[MEMORY_FREE_BYTES] &&
+	    (!is_level || h->peak <= 0))
+		return 0;
+	h->net_bytes = h->counts[MEMORY_ALLOC_BYTES] - h->counts[MEMORY_FREE_BYTES];
+	return view_row(v, at->group, h) ? 0 : -ENOMEM;
 }
 
 static const struct view_def memory_view = {
-	.bytes = sizeof(struct memory_view), .close = close_view, .begin = begin,
-	.run_bin = run_bin,
+	.bytes = sizeof(struct memory_view), .close = close_view, .sums = &holders_def,
+	.enter = enter, .begin = begin, .run_bin = run_bin, .row = give_row,
 };
 
 const struct table_def tables_of_memory[] = {
 	VIEW_TABLE("alloc_usage", "memory allocated, freed and held per bin, group and source",
-		   memory_cols, MEMORY_COLS, 4, memory_view),
+		   memory_cols, 4, memory_view),
 	{ .name = NULL },
 };

@@ -5,21 +5,20 @@
  * A wait belongs to the instant it ends (the switch-in), with its whole length. It may have begun
  * any time before the window.
  */
-#include <errno.h>
-
-#include "analyze/fold/fold_waits.h"
+#include "analyze/fold/folds.h"
 #include "analyze/views/view.h"
 
-static const struct table_column wait_cols[] = {
-	WINDOW_COLUMNS,
-	{ "upid", COLUMN_INT }, { "utid", COLUMN_INT }, { "name", COLUMN_TEXT },
-	{ "waits", COLUMN_INT }, { "wait_ns", COLUMN_INT }, { "wait_p50_ns", COLUMN_INT },
-	{ "wait_p99_ns", COLUMN_INT }, { "wait_max_ns", COLUMN_INT }, { "wakeups", COLUMN_INT },
-	{ "preempts", COLUMN_INT }, { "unknown_waits", COLUMN_INT }, { "migrations", COLUMN_INT },
-	WINDOW_ARGS, { "by", COLUMN_TEXT },
-};
+#define SUM(name, field) VIEW_NUMBER(name, struct wait_sum, field)
+#define WAITS(name, per_mille) VIEW_QUANTILE(name, struct wait_sum, waits, per_mille)
 
-enum { WAIT_COLS = WINDOW_COLS + 12 };
+static const struct table_column wait_cols[] = {
+	VIEW_WINDOW, VIEW_LABELS,
+	SUM("waits", waits.cnt), SUM("wait_ns", waits.sum), WAITS("wait_p50_ns", 500),
+	WAITS("wait_p99_ns", 990), WAITS("wait_max_ns", 1000),
+	SUM("wakeups", by_reason[RUN_QUEUE_WAKEUP]), SUM("preempts", by_reason[RUN_QUEUE_PREEMPT]),
+	SUM("unknown_waits", by_reason[RUN_QUEUE_UNKNOWN]), SUM("migrations", migrations),
+	VIEW_WINDOW_ARGS, { "by", COLUMN_TEXT },
+};
 
 static int place(struct view *v, const struct fold_key *key, struct view_place *ret)
 {
@@ -29,34 +28,11 @@ static int place(struct view *v, const struct fold_key *key, struct view_place *
 	return 1;
 }
 
-static int give_row(struct view *v, const struct view_place *at, void *sum)
-{
-	struct wait_sum *x = sum;
-	struct cell *c = view_row(v);
-
-	if (!c)
-		return -ENOMEM;
-	view_label_cells(&v->groups, at->group, &c[3]);
-	cell_int(&c[6], (int64_t)x->waits.cnt);
-	cell_int(&c[7], (int64_t)x->waits.sum);
-	if (x->waits.cnt) {
-		cell_int(&c[8], (int64_t)quantile_get(&x->waits, 50));
-		cell_int(&c[9], (int64_t)quantile_get(&x->waits, 99));
-		cell_int(&c[10], (int64_t)x->waits.max);
-	}
-	cell_int(&c[11], (int64_t)x->by_reason[RUN_QUEUE_WAKEUP]);
-	cell_int(&c[12], (int64_t)x->by_reason[RUN_QUEUE_PREEMPT]);
-	cell_int(&c[13], (int64_t)x->by_reason[RUN_QUEUE_UNKNOWN]);
-	cell_int(&c[14], (int64_t)x->migrations);
-	return 0;
-}
-
 static const struct view_def waits_view = {
-	.bytes = sizeof(struct view), .fold = &fold_waits, .place = place, .row = give_row,
+	.bytes = sizeof(struct view), .fold = &fold_waits, .place = place,
 };
 
 const struct table_def tables_of_waits[] = {
-	VIEW_TABLE("sched_waits", "waits for a CPU per bin and group", wait_cols, WAIT_COLS, 4,
-		   waits_view),
+	VIEW_TABLE("sched_waits", "waits for a CPU per bin and group", wait_cols, 4, waits_view),
 	{ .name = NULL },
 };

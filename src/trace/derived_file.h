@@ -2,7 +2,7 @@
 /*
  * derived_file: the one file beside a trace that holds what can be made again from its blocks.
  *
- *     trace_lists, analyze/fold/index_file, edit/checkpoint_file
+ *     trace_lists, analyze/fold/index, edit/checkpoint_file
  *                  --add--> [derived_file] --> TRACE/derived.idx --read--> the same three
  *
  * The file holds parts. A part has a type, a key that is unique within its type, and bytes with a

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "analyze/engine/analysis.h"
-#include "analyze/fold/index_state.h"
+#include "analyze/fold/index.h"
 #include "base/buf.h"
 #include "format/chunk.h"
 #include "format/event.h"
@@ -395,6 +395,7 @@ static void make_index_seeds(void)
 		0, 1, 1, 4, 4, 2, 2, 2, 2, 3, 3, 3, 3, 2, 2, 2,
 		2, 6, 6, 6, 6, 1, 4, 2, 2, 2, 2, 6, 6, 6, 6,
 	};
+	const struct analysis_index_use use = { .use = true, .always = true };
 	char dir[64], path[96];
 	struct buf mem = { 0 };
 	struct analysis *a;
@@ -409,7 +410,7 @@ static void make_index_seeds(void)
 	snprintf(path, sizeof(path), "%s/t", dir);
 	index_trace_make(path);
 	FUZZ_CHECK(!trace_open(&t, path, NULL) && !analysis_open(&a, t, NULL));
-	FUZZ_CHECK(!index_new(&x, a, false));
+	FUZZ_CHECK(!index_open(&x, a, &use, NULL) && x);
 	for (cell = 0; cell < 4; cell++)
 		for (part = 0; part < INDEX_PART_CNT; part++)
 			if (!index_read(x, cell, part, &mem, &in) && in.p != in.end)

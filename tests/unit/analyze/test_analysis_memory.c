@@ -14,7 +14,6 @@
 #include "model/live_objects.h"
 #include "model/mem_levels.h"
 #include "analyze/fold/quantile.h"
-#include "analyze/fold/growth.h"
 
 struct ends {
 	struct {
@@ -275,7 +274,7 @@ static void test_burst_has_exact_edges_and_no_noise(void **state)
 	struct burst_found f;
 	uint64_t t;
 
-	burst_init(&b, 100, 1000);
+	burst_init(&b, 100, 1000, false);
 	assert_int_equal(burst_add(&b, 5, 10, 7, &f), 0);	/* noise, 15 before */
 	for (t = 20; t < 40; t++)
 		assert_int_equal(burst_add(&b, t, 100, 17 + (t - 20) * 100, &f), 0);
@@ -296,7 +295,7 @@ static void test_burst_longer_than_the_window_is_one(void **state)
 	struct burst_found f;
 	uint64_t t;
 
-	burst_init(&b, 100, 1000);
+	burst_init(&b, 100, 1000, false);
 	for (t = 1000; t < 2000; t += 10)
 		assert_int_equal(burst_add(&b, t, 150, 0, &f), 0);
 	assert_int_equal(burst_finish(&b, &f), 1);
@@ -312,7 +311,7 @@ static void test_burst_below_the_minimum_is_none(void **state)
 	struct burst_found f;
 	uint64_t t;
 
-	burst_init(&b, 100, 1000);
+	burst_init(&b, 100, 1000, false);
 	for (t = 0; t < 100000; t += 10)
 		assert_int_equal(burst_add(&b, t, 99, 0, &f), 0);	/* 990 in any window */
 	assert_int_equal(burst_finish(&b, &f), 0);
@@ -322,48 +321,48 @@ static void test_burst_below_the_minimum_is_none(void **state)
 static void test_rise_ignores_what_goes_nowhere(void **state)
 {
 	struct burst_found f;
-	struct growth r;
+	struct burst r;
 	uint64_t t;
 
-	growth_init(&r, 100, 1000);
+	burst_init(&r, 100, 1000, true);
 	for (t = 0; t < 10000; t++) /* up by 500 and down again: 50,000 allocated in each window */
-		assert_int_equal(growth_add(&r, t, 3000, 3500, &f), 0);
-	assert_int_equal(growth_finish(&r, &f), 0);
-	growth_done(&r);
+		assert_int_equal(burst_add(&r, t, 500, 3000, &f), 0);
+	assert_int_equal(burst_finish(&r, &f), 0);
+	burst_done(&r);
 }
 
 static void test_rise_has_exact_edges(void **state)
 {
 	struct burst_found f;
-	struct growth r;
+	struct burst r;
 	uint64_t t, level = 5000;
 
-	growth_init(&r, 100, 1000);
-	assert_int_equal(growth_add(&r, 100, 4990, 5000, &f), 0);		/* noise */
+	burst_init(&r, 100, 1000, true);
+	assert_int_equal(burst_add(&r, 100, 10, 4990, &f), 0);		/* noise */
 	for (t = 150; t < 200; t++, level += 60)
-		assert_int_equal(growth_add(&r, t, level, level + 60, &f), 0);
-	assert_int_equal(growth_add(&r, 1000, level, level + 1, &f), 1);
+		assert_int_equal(burst_add(&r, t, 60, level, &f), 0);
+	assert_int_equal(burst_add(&r, 1000, 1, level, &f), 1);
 	assert_int_equal(f.start_ns, 150);
 	assert_int_equal(f.end_ns, 199);
 	assert_int_equal(f.bytes, 3000);
 	assert_int_equal(f.baseline, 5000);
-	assert_int_equal(growth_finish(&r, &f), 0);
-	growth_done(&r);
+	assert_int_equal(burst_finish(&r, &f), 0);
+	burst_done(&r);
 }
 
 /* Fast, too slow for less than a window, faster: what made the first one does not count twice. */
 static void test_rises_do_not_overlap(void **state)
 {
 	struct burst_found f, last = { 0 };
-	struct growth r;
+	struct burst r;
 	uint64_t t, level = 0, bytes = 0;
 	int found = 0;
 
-	growth_init(&r, 100, 1000);
+	burst_init(&r, 100, 1000, true);
 	for (t = 0; t < 1000; t++) {
 		uint64_t step = t < 300 ? 11 : t < 320 ? 1 : 30;
 
-		if (growth_add(&r, t, level, level + step, &f) == 1) {
+		if (burst_add(&r, t, step, level, &f) == 1) {
 			assert_true(!found || f.start_ns > last.end_ns);
 			assert_true(f.baseline >= last.baseline + last.bytes);
 			last = f;
@@ -372,12 +371,12 @@ static void test_rises_do_not_overlap(void **state)
 		}
 		level += step;
 	}
-	assert_int_equal(growth_finish(&r, &f), 1);
+	assert_int_equal(burst_finish(&r, &f), 1);
 	assert_true(f.start_ns > last.end_ns);
 	assert_true(f.baseline >= last.baseline + last.bytes);
 	assert_int_equal(found, 1);
 	assert_true(bytes + f.bytes <= level);
-	growth_done(&r);
+	burst_done(&r);
 }
 
 static int compare_u64(const void *pa, const void *pb)

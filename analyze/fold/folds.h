@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * folds: the folds there are, what each one finds, and its sums. Those of memory are in
+ * fold_memory.h.
+ */
+#ifndef FOLDS_H
+#define FOLDS_H
+
+#include "analyze/fold/fold.h"
+#include "analyze/fold/quantile.h"
+#include "model/cpu_timeline.h"
+#include "model/irq_track.h"
+#include "model/mem_levels.h"
+#include "model/request_track.h"
+#include "model/run_queue.h"
+
+/*
+ * Who had each CPU, and how often threads left it. Found: struct cpu_piece. Sums: struct cpu_sum
+ * per key (thread, cpu); thread is dense. For every CPU the sums of an interval of time add up to
+ * the interval, exactly.
+ */
+extern const struct fold_def fold_cpu;
+
+struct cpu_sum {
+	uint64_t oncpu_ns, switches, preempted;
+};
+
+/*
+ * How long threads waited for a CPU. Found: struct run_queue_wait, whose threads are dense. Sums:
+ * struct wait_sum per key (thread, 0). A wait belongs to the instant it ends (the switch-in), with
+ * its whole length.
+ */
+extern const struct fold_def fold_waits;
+
+struct wait_sum {
+	struct quantile waits;		/* of those whose beginning is known */
+	uint64_t by_reason[RUN_QUEUE_REASON_CNT];
+	uint64_t migrations;
+};
+
+/*
+ * The interrupts that were served. Found: struct irq_found, a run by the instant it ends. A run is
+ * found when it is over, so what lies before an instant is known when nothing that began before it
+ * is still being served.
+ *
+ * Where events are missing (a hole between blocks, a damaged block, sched.irq being off) nothing
+ * is taken to go on. At the end of the trace, what is still being served is broken; in a trace
+ * that was cut short, it is a run that lasts until the end. The index has no sums: interrupts are
+ * few among the events of a trace, and decoded fast.
+ */
+extern const struct fold_def fold_irq;
+
+struct irq_found {
+	const struct irq_run *run;
+	bool is_broken;		/* an entry or exit without its partner */
+};
+
+/*
+ * Block requests, as they end. Found: struct block_request. Sums: struct request_sum per key of
+ * request_key().
+ */
+extern const struct fold_def fold_requests;
+
+struct request_sum {
+	struct quantile latency, queue, device;
+	uint64_t ios, bytes, errors, merges, requeues;
+	uint64_t unknown_owner_ios;
+	bool owner_is_unknown;	/* of what is added next; the target sets it */
+};
+
+/*
+ * What a request has that says whose it is and of which kind. Equal keys are the same in every
+ * question.
+ */
+struct fold_key request_key(const struct dense_ids *d, const struct block_request *r);
+/* The request of a key, all else in which is zero. */
+void request_of_key(const struct fold_key *key, struct block_request *ret);
+/* Of a machine of fold_requests. */
+struct request_track *fold_requests_track(void *machine);
+
+/*
+ * The same events, and how many requests are in flight. Found: struct request_step. The index has
+ * no state of it, since a state has only the requests that matter in its interval; reading begins
+ * a minute before instead. A request that has been in flight for longer (the block layer's own
+ * time limit is half of that) is seen from its next event on.
+ */
+extern const struct fold_def fold_in_flight;
+
+/* One event of a device, or one request that this event ended. */
+struct request_step {
+	const struct block_request *ended;	/* NULL: it is an event */
+	uint64_t ts_ns;
+	uint32_t dev;
+	int32_t more_in_flight;		/* 1, 0 or -1 */
+};
+
+/*
+ * What each process has resident and mapped, counter by counter. Found: struct level_found, for
+ * each change and for each process that a keyframe names. Reading begins at a block whose keyframe
+ * has every process's counters, so the index needs nothing of this fold.
+ */
+extern const struct fold_def fold_levels;
+
+struct level_found {
+	uint64_t ts_ns;
+	uint32_t process;		/* dense */
+	const struct mem_process *mem;	/* from now on; valid during the call */
+};
+
+#endif /* FOLDS_H */
