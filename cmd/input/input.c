@@ -75,16 +75,28 @@ const char *input_part_note(const struct trace *t)
 	return NULL;
 }
 
+/* An edge of a window lies in the block, or in one beside it, whose late records it may need. */
+static bool is_at_edge(const struct trace_block *b, size_t cnt, size_t i, uint64_t at_ns)
+{
+	uint64_t from_ns = i ? b[i - 1].from_ns : b[i].from_ns;
+	uint64_t to_ns = i + 1 < cnt ? b[i + 1].to_ns : b[i].to_ns;
+
+	return at_ns >= from_ns && at_ns <= to_ns;
+}
+
 void input_verify(struct trace *t, struct analysis *a, uint64_t from_ns, uint64_t to_ns)
 {
-	const struct trace_block *b;
 	size_t cnt, i;
+	const struct trace_block *b = trace_blocks(t, &cnt);
 
-	b = trace_blocks(t, &cnt);
-	for (i = 0; i < cnt; i++)
-		if (b[i].first_ns < to_ns && b[i].to_ns > from_ns &&
-		    !(a && analysis_knows_block(a, i)))
-			(void)trace_block_verify(t, i, NULL); /* listed in trace_damages() */
+	for (i = 0; i < cnt; i++) {
+		if (b[i].first_ns >= to_ns || b[i].to_ns <= from_ns)
+			continue;
+		if (a && analysis_knows_block(a, i) && !is_at_edge(b, cnt, i, from_ns) &&
+		    !is_at_edge(b, cnt, i, to_ns))
+			continue;
+		(void)trace_block_verify(t, i, NULL); /* listed in trace_damages() */
+	}
 }
 
 static void show_progress(void *ctx, uint64_t done, uint64_t all)
@@ -329,17 +341,15 @@ static void add_holes(const struct trace *t, uint64_t from_ns, uint64_t to_ns, c
 		      size_t size)
 {
 	char line[128], a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX];
-	size_t block_cnt, hole_cnt = 0;
-	const struct trace_block *blocks = trace_blocks(t, &block_cnt);
+	struct trace_hole h = { 0 };
+	size_t hole_cnt = 0;
 
-	for (size_t i = 1; i < block_cnt; i++) {
-		uint64_t hole_from = blocks[i - 1].to_ns, hole_to = blocks[i].from_ns;
-
-		if (hole_from >= hole_to || hole_from >= to_ns || hole_to <= from_ns || hole_cnt++)
+	while (trace_hole_next(t, &h)) {
+		if (h.from_ns >= to_ns || h.to_ns <= from_ns || hole_cnt++)
 			continue;
 		snprintf(line, sizeof(line),
 			 "%s .. %s s is missing, its part of the trace is damaged",
-			 from_start(a, t, hole_from), from_start(b, t, hole_to));
+			 from_start(a, t, h.from_ns), from_start(b, t, h.to_ns));
 	}
 	if (hole_cnt)
 		add(buf, size, line);
@@ -456,7 +466,8 @@ bool input_is_complete(const struct trace *t, struct input_needs needs, uint64_t
 		if (to_ns > trace_end_ns(t))
 			add(buf, size, "the window ends after the trace");
 	}
-	add_holes(t, from_ns, to_ns, buf, size);
+	add_holes(t, needs.classes & INPUT_BEFORE ? 0 : from_ns,
+		  needs.classes & INPUT_AFTER ? UINT64_MAX : to_ns, buf, size);
 	return !buf[0];
 }
 

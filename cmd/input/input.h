@@ -108,6 +108,8 @@ enum {
 	INPUT_NO_WAKEUPS = 16,	/* of sched, only the switches matter */
 	INPUT_NO_IRQS = 64,	/* nor interrupts */
 	INPUT_LEVELS = 32,	/* what was off before the window matters too */
+	INPUT_BEFORE = 128,	/* so does what is missing before it */
+	INPUT_AFTER = 256,	/* and after it */
 };
 
 struct input_needs {
@@ -124,7 +126,7 @@ struct input_needs {
 #define INPUT_NEEDS_SUMMARY                                                                        \
 	(struct input_needs)                                                                       \
 	{                                                                                          \
-		INPUT_ALL, INPUT_SOURCES_SUMMARY                                                   \
+		INPUT_ALL | INPUT_BEFORE, INPUT_SOURCES_SUMMARY                                    \
 	}
 
 /*

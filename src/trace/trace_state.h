@@ -72,6 +72,8 @@ struct trace {
 	/* chunk files were read up to scanned_file, scanned_bytes, where a refresh goes on */
 	bool scanned;
 	uint64_t first_file, scanned_file, scanned_bytes;
+	uint64_t id;		/* of the manifest; 0: it has none */
+	uint64_t span_from_ns, span_to_ns;	/* what a finished trace stood for; 0: not known */
 	uint64_t whole_below;	/* chunk files with lower numbers were completely on the disk */
 	struct manifest manifest;
 	bool no_manifest;	/* opened although there is no manifest */
@@ -114,6 +116,15 @@ int trace_add_damage(struct trace *t, const char *file, uint64_t offset, uint64_
 
 /* The numbers of the chunk files, ascending, malloc'ed. */
 int trace_file_list(const struct trace *t, uint64_t **ret, size_t *ret_cnt);
+
+/* ---- trace_span.c ---- */
+
+#define TRACE_FILE_MISSING "file is missing"	/* reason of such damage */
+
+/* To be called when the manifest was read: what a finished trace says of itself. */
+void trace_span_read(struct trace *t);
+/* To be called when all chunk files were read: lists as damage what is missing of them. */
+int trace_span_check(struct trace *t, const uint64_t *numbers, size_t cnt);
 
 /* ---- trace_load.c ---- */
 
