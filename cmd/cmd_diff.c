@@ -146,7 +146,7 @@ static int clip_window(struct input *in, struct diff_side *ret)
 	ret->a = in->analysis;
 	if (ret->from_ns >= ret->to_ns)
 		return say_error("%s: nothing of the window lies in this trace", input_path(in));
-	input_verify(in, ret->from_ns, ret->to_ns);
+	input_verify(in, true, ret->from_ns, ret->to_ns);
 	return 0;
 }
 

@@ -319,7 +319,7 @@ static int export(struct export *x)
 		c = input_window(&x->in, &x->from_ns, &x->to_ns);
 	if (c)
 		return c;
-	input_verify(&x->in, x->from_ns, x->to_ns);
+	input_verify(&x->in, false, x->from_ns, x->to_ns);
 	if (!input_is_complete(x->in.trace, (struct input_needs){ .classes = INPUT_ALL },
 			       x->from_ns, x->to_ns, missing, sizeof(missing)))
 		say_note("%s: the window is incomplete: %s", input_path(&x->in), missing);

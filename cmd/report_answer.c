@@ -95,32 +95,43 @@ static int write_db(struct report_options *o)
 	return input_export_sqlite(&o->in, &x, isatty(STDERR_FILENO), &rows);
 }
 
-/* What a view needs, apart from class task, and the column that is drawn, if it has a picture. */
+#define AROUND (INPUT_BEFORE | INPUT_AFTER)
+
+/*
+ * What a view needs, apart from class task; whether its rows are sums over whole blocks, which the
+ * derived file holds; and the column that is drawn, if it has a picture.
+ */
 static const struct view_facts {
 	const char *view;
 	struct input_needs needs;
+	bool sums;
 	const char *drawn;
 } view_facts[] = {
-	{ "summary", { INPUT_ALL, INPUT_SOURCES_SUMMARY }, NULL },
+	{ "summary", { INPUT_ALL | INPUT_BEFORE, INPUT_SOURCES_SUMMARY }, true, NULL },
 	{ "totals",
-	  { INPUT_ALL, "sched.switch,sched.wakeup,alloc.rss,alloc.slab,alloc.page,block" }, NULL },
-	{ "cpu", { INPUT_SCHED | INPUT_NO_WAKEUPS, "sched.switch" }, "util_pct" },
-	{ "sched", { INPUT_SCHED | INPUT_NO_IRQS, "sched.switch,sched.wakeup" }, "wait_ns" },
-	{ "irq", { INPUT_SCHED | INPUT_NO_WAKEUPS, "sched.irq" }, "util_pct" },
-	{ "preempts", { INPUT_SCHED | INPUT_NO_WAKEUPS | INPUT_NO_IRQS, "sched.switch" },
-	  "preempts" },
-	{ "timeline", { INPUT_SCHED | INPUT_NO_IRQS, "sched.switch,sched.wakeup" }, "busy_pct" },
-	{ "alloc", { INPUT_ALLOC | INPUT_LEVELS, "alloc" }, "alloc_bytes" },
-	{ "memory", { INPUT_ALLOC | INPUT_LEVELS, "alloc.rss" }, "rss_bytes" },
-	{ "spikes", { INPUT_ALLOC, "alloc" }, NULL },
-	{ "leaks", { INPUT_ALLOC, "alloc" }, NULL },
-	{ "lifetimes", { INPUT_ALLOC, "alloc" }, NULL },
-	{ "sizes", { INPUT_ALLOC, "alloc" }, "bytes" },
-	{ "stacks", { INPUT_ALLOC, "alloc" }, NULL },
-	{ "io", { INPUT_BLOCK, "block" }, "bytes_per_s" },
-	{ "latency", { INPUT_BLOCK, "block" }, NULL },
-	{ "devices", { INPUT_BLOCK, "block" }, "depth_avg" },
-	{ "pattern", { INPUT_BLOCK, "block" }, NULL },
+	  { INPUT_ALL | INPUT_BEFORE,
+	    "sched.switch,sched.wakeup,alloc.rss,alloc.slab,alloc.page,block" },
+	  true, NULL },
+	{ "cpu", { INPUT_SCHED | INPUT_NO_WAKEUPS, "sched.switch" }, true, "util_pct" },
+	{ "sched", { INPUT_SCHED | INPUT_NO_IRQS | INPUT_BEFORE, "sched.switch,sched.wakeup" },
+	  true, "wait_ns" },
+	{ "irq", { INPUT_SCHED | INPUT_NO_WAKEUPS | INPUT_BEFORE, "sched.irq" }, true, "util_pct" },
+	{ "preempts",
+	  { INPUT_SCHED | INPUT_NO_WAKEUPS | INPUT_NO_IRQS | INPUT_BEFORE, "sched.switch" },
+	  false, "preempts" },
+	{ "timeline", { INPUT_SCHED | INPUT_NO_IRQS | INPUT_BEFORE, "sched.switch,sched.wakeup" },
+	  false, "busy_pct" },
+	{ "alloc", { INPUT_ALLOC | INPUT_LEVELS | INPUT_BEFORE, "alloc" }, true, "alloc_bytes" },
+	{ "memory", { INPUT_ALLOC | INPUT_LEVELS | INPUT_BEFORE, "alloc.rss" }, true, "rss_bytes" },
+	{ "spikes", { INPUT_ALLOC | AROUND, "alloc" }, false, NULL },
+	{ "leaks", { INPUT_ALLOC | INPUT_BEFORE, "alloc" }, false, NULL },
+	{ "lifetimes", { INPUT_ALLOC | AROUND, "alloc" }, false, NULL },
+	{ "sizes", { INPUT_ALLOC, "alloc" }, false, "bytes" },
+	{ "stacks", { INPUT_ALLOC, "alloc" }, false, NULL },
+	{ "io", { INPUT_BLOCK | INPUT_BEFORE, "block" }, true, "bytes_per_s" },
+	{ "latency", { INPUT_BLOCK | INPUT_BEFORE, "block" }, true, NULL },
+	{ "devices", { INPUT_BLOCK | INPUT_BEFORE, "block" }, false, "depth_avg" },
+	{ "pattern", { INPUT_BLOCK | INPUT_BEFORE, "block" }, false, NULL },
 };
 
 static struct view_facts facts_of(const char *view)
@@ -166,12 +177,14 @@ static int run(struct answer *r)
 	uint64_t limit = o->has_limit ? o->q.limit : REPORT_TABLE_ROWS;
 	struct analysis *a = o->in.analysis;
 	struct err e = { "" };
+	size_t damage_cnt, found_cnt;
 	struct render *out;
 	int c;
 
 	c = input_window(&o->in, &o->q.from_ns, &o->q.to_ns);
 	if (!c)
-		input_verify(&o->in, o->q.from_ns, o->q.to_ns);
+		input_verify(&o->in, facts_of(o->q.view).sums && !o->q.every_ns,
+			     o->q.from_ns, o->q.to_ns);
 	if (!c && o->db)
 		c = write_db(o);
 	if (!c)
@@ -190,11 +203,19 @@ static int run(struct answer *r)
 		return EXIT_FAILED;
 	input_is_complete(r->trace, report_needs(o->q.view), o->q.from_ns, o->q.to_ns, r->missing,
 			  sizeof(r->missing));
+	trace_damages(r->trace, &damage_cnt);
 	c = o->phases ? phases_report(a, r->trace, &o->q, render_sink(out), &e) :
 			analysis_report(a, &o->q, render_sink(out), &e);
 	render_free(out);
 	if (!c && r->drawing)
 		sparkline_print(r->drawing, stdout);
+	trace_damages(r->trace, &found_cnt);
+	if (!c && found_cnt != damage_cnt) {
+		say_error("%s: more damage was found while the answer was made, which may lack it; "
+			  "ask again",
+			  input_path(&o->in));
+		return EXIT_FAILED;
+	}
 	return input_report_status(c, &e);
 }
 

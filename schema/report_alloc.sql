@@ -30,7 +30,7 @@ SELECT $t
        u.alloc_bytes AS alloc_bytes, u.free_bytes AS free_bytes, u.net_bytes AS net_bytes,
        u.peak_bytes AS peak_bytes, u.peak_ns AS peak_ns, u.now_bytes AS now_bytes,
        u.lost_frees AS lost_frees,
-       is_complete('alloc.' || u.source, u.t_ns, u.t_end_ns)
+       is_complete('alloc.' || u.source, u.t_ns, u.t_end_ns) AND is_covered(0, u.t_end_ns)
        AND source_off_ns('alloc.' || u.source, 0, u.t_end_ns) = 0 AS complete,
        lost_events('alloc', u.t_ns, u.t_end_ns) AS lost_events
   FROM alloc_usage(:from, :to, :every, :by) AS u

@@ -21,7 +21,7 @@ SELECT $t
        u.lat_sum_ns / nullif(u.read_ios + u.write_ios + u.other_ios, 0) AS lat_avg_ns,
        u.merges AS merges, u.errors AS errors,
        u.busy_ns AS busy_ns, u.inflight_ns AS inflight_ns,
-       is_complete('block', u.t_ns, u.t_end_ns) AS complete,
+       is_complete('block', u.t_ns, u.t_end_ns) AND is_covered(0, u.t_end_ns) AS complete,
        lost_events('block', u.t_ns, u.t_end_ns) AS lost_events
   FROM device_usage(:from, :to, :every) AS u
  ORDER BY u.t_ns, u.busy_ns DESC

@@ -31,7 +31,7 @@ SELECT $t
        u.errors AS errors, u.merges AS merges, u.requeues AS requeues,
        u.unknown_owner_ios AS unknown_owner_ios,
        u.submitter AS submitter, u.owner_how AS owner_how,
-       is_complete('block', u.t_ns, u.t_end_ns) AS complete,
+       is_complete('block', u.t_ns, u.t_end_ns) AND is_covered(0, u.t_end_ns) AS complete,
        lost_events('block', u.t_ns, u.t_end_ns) AS lost_events
   FROM io_usage(:from, :to, :every, :by) AS u
   LEFT JOIN processes AS p ON p.upid = u.upid

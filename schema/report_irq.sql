@@ -21,7 +21,7 @@ SELECT $t
        u.runs AS runs, u.run_ns AS run_ns, round(100.0 * u.run_ns / u.span_ns, 3) AS util_pct,
        u.run_p50_ns AS run_p50_ns, u.run_p99_ns AS run_p99_ns, u.run_max_ns AS run_max_ns,
        u.broken AS broken,
-       is_complete('sched.irq', u.t_ns, u.t_end_ns) AS complete,
+       is_complete('sched.irq', u.t_ns, u.t_end_ns) AND is_covered(0, u.t_end_ns) AS complete,
        lost_events('sched', u.t_ns, u.t_end_ns) AS lost_events
   FROM irq_usage(:from, :to, :every, :by) AS u
   LEFT JOIN processes AS p ON p.upid = u.upid

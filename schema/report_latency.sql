@@ -19,7 +19,7 @@ SELECT $t
        u.device_p50_ns AS device_p50_ns, u.device_p90_ns AS device_p90_ns, u.device_p99_ns AS device_p99_ns,
        u.device_p999_ns AS device_p999_ns, u.device_max_ns AS device_max_ns,
        u.errors AS errors, u.merges AS merges, u.requeues AS requeues,
-       is_complete('block', u.t_ns, u.t_end_ns) AS complete,
+       is_complete('block', u.t_ns, u.t_end_ns) AND is_covered(0, u.t_end_ns) AS complete,
        lost_events('block', u.t_ns, u.t_end_ns) AS lost_events
   FROM io_usage(:from, :to, :every, :by) AS u
   LEFT JOIN processes AS p ON p.upid = u.upid

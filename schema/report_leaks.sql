@@ -27,7 +27,7 @@ SELECT $cpukeys u.source AS source, coalesce(u.cache, 'order ' || u.page_order, 
        coalesce(u.symbol, CASE WHEN u.call_site IS NOT NULL THEN printf('0x%x', u.call_site) END, '') AS call_site,
        sum(u.objects) AS objects, sum(u.bytes) AS bytes, :to - min(u.oldest_ns) AS oldest_ns,
        :to - max(u.newest_ns) AS newest_ns, sum(u.unsure) AS unsure,
-       is_complete('alloc.' || u.source, :from, :to) AS complete, lost_events('alloc', :from, :to) AS lost_events,
+       is_complete('alloc.' || u.source, :from, :to) AND is_covered(0, :to) AS complete, lost_events('alloc', :from, :to) AS lost_events,
        u.user_stack AS user_stack, u.kernel_stack AS kernel_stack
   FROM u JOIN threads AS t ON t.utid = u.utid JOIN processes AS p ON p.upid = t.upid
  GROUP BY $cpugroup, u.source, u.cache, u.page_order, coalesce(u.symbol, u.call_site), u.user_stack, u.kernel_stack

@@ -14,7 +14,7 @@ SELECT $cpukeys u.source AS source, coalesce(u.cache, 'order ' || u.page_order, 
        round(100.0 * count(*) FILTER (WHERE u.life_ns < 1000000) / count(*), 1) AS temporary_pct,
        coalesce(sum(u.bytes) FILTER (WHERE u.life_ns < 1000000), 0) AS temporary_bytes,
        CAST(avg(u.life_ns) AS INTEGER) AS life_avg_ns, max(u.life_ns) AS life_max_ns,
-       is_complete('alloc.' || u.source, :from, :to) AS complete, lost_events('alloc', :from, :to) AS lost_events
+       is_complete('alloc.' || u.source, :from, :to) AND is_covered(0, NULL) AS complete, lost_events('alloc', :from, :to) AS lost_events
   FROM allocations AS u
   JOIN threads AS t ON t.utid = u.utid JOIN processes AS p ON p.upid = t.upid
  WHERE u.alloc_ns >= :from AND u.alloc_ns < :to AND in_scope(u.upid)

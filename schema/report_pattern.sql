@@ -13,7 +13,7 @@ SELECT $t
        round(100.0 * u.seq_ios / nullif(u.sized_ios, 0), 1) AS seq_pct,
        u.bytes / nullif(u.sized_ios, 0) AS size_avg_bytes, u.size_p50_bytes AS size_p50_bytes,
        u.size_p90_bytes AS size_p90_bytes, u.size_p99_bytes AS size_p99_bytes, u.size_max_bytes AS size_max_bytes,
-       is_complete('block', u.t_ns, u.t_end_ns) AS complete,
+       is_complete('block', u.t_ns, u.t_end_ns) AND is_covered(0, u.t_end_ns) AS complete,
        lost_events('block', u.t_ns, u.t_end_ns) AS lost_events
   FROM io_pattern(:from, :to, :every, :by) AS u
   LEFT JOIN processes AS p ON p.upid = u.upid

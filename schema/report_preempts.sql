@@ -5,7 +5,7 @@
 --                      and a thread of the second process followed
 --   by_oncpu_ns, ..    time that the second process then ran, in total and at most
 -- A yield counts too, because the kernel does not distinguish a yield from a preemption.
-SELECT r.*, is_complete('sched.switch', $binfrom, $binto) AS complete, lost_events('sched', $binfrom, $binto) AS lost_events
+SELECT r.*, is_complete('sched.switch', $binfrom, $binto) AND is_covered(0, $binto) AS complete, lost_events('sched', $binfrom, $binto) AS lost_events
   FROM (SELECT $t_spike
                p.pid AS pid, p.comm AS comm, bp.pid AS by_pid, bp.comm AS by_comm, count(*) AS preempts,
                sum(u.by_dur_ns) AS by_oncpu_ns, max(u.by_dur_ns) AS by_oncpu_max_ns

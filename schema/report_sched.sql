@@ -15,7 +15,7 @@ SELECT $t
        u.wait_p50_ns AS wait_p50_ns, u.wait_p99_ns AS wait_p99_ns, u.wait_max_ns AS wait_max_ns,
        u.wakeups AS wakeups, u.preempts AS preempts, u.unknown_waits AS unknown_waits,
        u.migrations AS migrations,
-       is_complete('sched', u.t_ns, u.t_end_ns) AS complete,
+       is_complete('sched', u.t_ns, u.t_end_ns) AND is_covered(0, u.t_end_ns) AS complete,
        lost_events('sched', u.t_ns, u.t_end_ns) AS lost_events
   FROM sched_waits(:from, :to, :every, :by) AS u
   LEFT JOIN processes AS p ON p.upid = u.upid

@@ -59,7 +59,7 @@ SELECT $t_spike
               WHERE x.ts_ns >= u.start_ns AND x.ts_ns <= u.end_ns AND t.upid = u.upid AND NOT x.irq
               GROUP BY x.page_order ORDER BY count(*) << x.page_order DESC LIMIT 1), '')
        END AS cause,
-       is_complete('alloc.' || u.source, u.start_ns, u.end_ns + 1) AS complete,
+       is_complete('alloc.' || u.source, u.start_ns, u.end_ns + 1) AND is_covered(0, NULL) AS complete,
        lost_events('alloc', u.start_ns, u.end_ns + 1) AS lost_events,
        k.user_stack AS user_stack, k.kernel_stack AS kernel_stack, k.bytes AS stack_bytes
   FROM sp AS u

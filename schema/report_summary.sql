@@ -10,7 +10,7 @@ UNION ALL SELECT 2, 'started', wall_time(0)
 UNION ALL SELECT 3, 'window', printf('%.6f s .. %.6f s', :from / 1e9, :to / 1e9)
 UNION ALL SELECT 4, 'length', printf('%.6f s', (SELECT span_ns / 1e9 FROM window_loss(:from, :to) LIMIT 1))
 UNION ALL SELECT 5, 'complete', CASE
-       WHEN is_complete('all', :from, :to) THEN coalesce('as far as recorded; not recorded: ' ||
+       WHEN is_complete('all', :from, :to) AND is_covered(0, :to) THEN coalesce('as far as recorded; not recorded: ' ||
 	    (SELECT group_concat(column1, ', ') FROM (VALUES ('sched.switch'), ('alloc.rss'), ('block')) WHERE NOT was_recorded(column1)), 'yes')
        WHEN lost_events('all', :from, :to) > 0 THEN printf('no: %d events lost%s', lost_events('all', :from, :to),
 	    coalesce((SELECT '; off for a time: ' || group_concat(DISTINCT source) FROM source_gaps

@@ -21,7 +21,8 @@ SELECT cpu.oncpu_ns AS oncpu_ns, cpu.util_pct AS util_pct, cpu.switches AS switc
        (SELECT p.comm FROM alloc_usage(:from, :to, 0, 'process') AS u JOIN processes AS p ON p.upid = u.upid
          WHERE u.source = 'rss' ORDER BY u.peak_bytes DESC, u.upid LIMIT 1) AS rss_peak_comm,
        io.ios AS ios, io.io_bytes AS io_bytes, io.io_lat_max_ns AS io_lat_max_ns,
-       is_complete('sched', :from, :to) AND is_complete('alloc', :from, :to) AND is_complete('block', :from, :to) AS complete,
+       is_complete('sched', :from, :to) AND is_complete('alloc', :from, :to) AND is_complete('block', :from, :to)
+       AND is_covered(0, :to) AS complete,
        lost_events('sched', :from, :to) + lost_events('alloc', :from, :to) + lost_events('block', :from, :to) AS lost_events
   FROM (SELECT coalesce(sum(oncpu_ns), 0) AS oncpu_ns,
                coalesce(round(100.0 * sum(oncpu_ns) / max(span_ns), 3), 0.0) AS util_pct,

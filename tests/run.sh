@@ -6,6 +6,7 @@
 #     unit        every cmocka test of build/unit/*
 #     cli         tests/cli/run.sh
 #     format      tests/format/run.sh
+#     damage      tests/damage/run.sh: what views say of traces that are damaged
 #     package     tests/package/run.sh
 #     fuzz        tests/fuzz/replay.sh: what fuzzing found, replayed
 #     includes    tests/check_includes.sh
@@ -209,7 +210,7 @@ wait_turn()
 # These share nothing: as many at a time as there are CPUs. Then come those that record, one at a time.
 scripts=()
 for name in includes:check_includes.sh style:check_style.py claims:check_claims.py runner:check_runner.sh cli:cli/run.sh \
-	format:format/run.sh fuzz:fuzz/replay.sh; do
+	format:format/run.sh damage:damage/run.sh fuzz:fuzz/replay.sh; do
 	[ -e "$here/${name#*:}" ] && wanted "${name%%:*}" || continue
 	scripts+=("${name%%:*}")
 	wait_turn

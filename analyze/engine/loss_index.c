@@ -62,28 +62,21 @@ static int index_losses(struct loss_index *x, const struct trace *t)
 
 static int index_gaps(struct loss_index *x)
 {
-	size_t cnt, i;
-	const struct trace_block *blocks = trace_blocks(x->trace, &cnt);
-	uint64_t covered = x->start_ns;
-	uint64_t *gaps = calloc(2 * (cnt + 1), sizeof(*gaps));
+	struct trace_hole h = { 0 };
+	uint64_t *gaps;
+	size_t cnt;
 
+	trace_blocks(x->trace, &cnt);
+	gaps = calloc(2 * (cnt + 1), sizeof(*gaps));
 	if (!gaps)
 		return -ENOMEM;
 	free(x->gaps);
 	x->gaps = gaps;
 	x->gap_cnt = 0;
 	trace_damages(x->trace, &x->damage_cnt);
-	for (i = 0; i <= cnt; i++) {
-		uint64_t from = i < cnt ? blocks[i].from_ns : x->end_ns;
-
-		if (i < cnt && trace_block_is_damaged(x->trace, i))
-			continue;
-		if (from > covered) {
-			x->gaps[2 * x->gap_cnt] = covered;
-			x->gaps[2 * x->gap_cnt++ + 1] = from;
-		}
-		if (i < cnt && blocks[i].to_ns > covered)
-			covered = blocks[i].to_ns;
+	while (x->gap_cnt <= cnt && trace_hole_next(x->trace, &h)) {
+		x->gaps[2 * x->gap_cnt] = h.from_ns;
+		x->gaps[2 * x->gap_cnt++ + 1] = h.to_ns;
 	}
 	return 0;
 }

@@ -310,9 +310,12 @@ static void fn_is_covered(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	struct analysis *a = sqlite3_user_data(ctx);
 
-	sqlite3_result_int(ctx, loss_index_covered(&a->losses,
-						   context_abs(a, sqlite3_value_int64(argv[0])),
-						   context_abs(a, sqlite3_value_int64(argv[1]))));
+	bool to_end = sqlite3_value_type(argv[1]) == SQLITE_NULL;
+
+	sqlite3_result_int(ctx, loss_index_covered(
+					&a->losses, context_abs(a, sqlite3_value_int64(argv[0])),
+					to_end ? a->end_ns :
+						 context_abs(a, sqlite3_value_int64(argv[1]))));
 }
 
 static void fn_in_scope(sqlite3_context *ctx, int argc, sqlite3_value **argv)

@@ -148,7 +148,7 @@ int hosts_window(struct hosts *h, const struct input *in, uint64_t every_ns,
 			one->to_ns = trace_end_ns(one->in.trace);
 		}
 		one->shift_ns = (int64_t)(start - one->from_ns + (real - h->origin_real_ns));
-		input_verify(&one->in, one->from_ns, one->to_ns);
+		input_verify(&one->in, false, one->from_ns, one->to_ns);
 		input_is_complete(one->in.trace, needs, one->from_ns, one->to_ns, one->missing,
 				  sizeof(one->missing));
 	}

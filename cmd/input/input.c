@@ -85,17 +85,28 @@ const char *input_part_note(const struct trace *t)
 	return NULL;
 }
 
-void input_verify(struct input *in, uint64_t from_ns, uint64_t to_ns)
+/* An edge of a window lies in the block, or in one beside it, whose late records it may need. */
+static bool is_at_edge(const struct trace_block *b, size_t cnt, size_t i, uint64_t at_ns)
 {
-	const struct trace_block *b;
-	size_t cnt, i;
+	uint64_t from_ns = i ? b[i - 1].from_ns : b[i].from_ns;
+	uint64_t to_ns = i + 1 < cnt ? b[i + 1].to_ns : b[i].to_ns;
 
-	b = trace_blocks(in->trace, &cnt);
-	for (i = 0; i < cnt; i++)
-		if (b[i].first_ns < to_ns && b[i].to_ns > from_ns &&
-		    !(in->analysis && analysis_knows_block(in->analysis, i)))
-			/* listed in trace_damages() */
-			(void)trace_block_verify(in->trace, i, NULL);
+	return at_ns >= from_ns && at_ns <= to_ns;
+}
+
+void input_verify(struct input *in, bool sums, uint64_t from_ns, uint64_t to_ns)
+{
+	size_t cnt, i;
+	const struct trace_block *b = trace_blocks(in->trace, &cnt);
+
+	for (i = 0; i < cnt; i++) {
+		if (b[i].first_ns >= to_ns || b[i].to_ns <= from_ns)
+			continue;
+		if (sums && in->analysis && analysis_knows_block(in->analysis, i) &&
+		    !is_at_edge(b, cnt, i, from_ns) && !is_at_edge(b, cnt, i, to_ns))
+			continue;
+		(void)trace_block_verify(in->trace, i, NULL); /* listed in trace_damages() */
+	}
 	input_note_damage(in);
 }
 
@@ -351,15 +362,13 @@ static void __attribute__((format(printf, 2, 3))) add(struct missing *m, const c
 static void add_holes(struct missing *m, const struct trace *t, uint64_t from_ns, uint64_t to_ns)
 {
 	char a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX];
-	size_t block_cnt, hole_cnt = 0;
-	const struct trace_block *blocks = trace_blocks(t, &block_cnt);
+	struct trace_hole h = { 0 };
+	size_t hole_cnt = 0;
 
-	for (size_t i = 1; i < block_cnt; i++) {
-		uint64_t hole_from = blocks[i - 1].to_ns, hole_to = blocks[i].from_ns;
-
-		if (hole_from < hole_to && hole_from < to_ns && hole_to > from_ns && !hole_cnt++)
+	while (trace_hole_next(t, &h)) {
+		if (h.from_ns < to_ns && h.to_ns > from_ns && !hole_cnt++)
 			add(m, "%s .. %s s is missing, its part of the trace is damaged",
-			    from_start(a, t, hole_from), from_start(b, t, hole_to));
+			    from_start(a, t, h.from_ns), from_start(b, t, h.to_ns));
 	}
 	if (hole_cnt > 1)
 		add(m, "and %zu more holes like it", hole_cnt - 1);
@@ -467,7 +476,8 @@ bool input_is_complete(const struct trace *t, struct input_needs needs, uint64_t
 		if (to_ns > trace_end_ns(t))
 			add(&m, "the window ends after the trace");
 	}
-	add_holes(&m, t, from_ns, to_ns);
+	add_holes(&m, t, needs.classes & INPUT_BEFORE ? 0 : from_ns,
+		  needs.classes & INPUT_AFTER ? UINT64_MAX : to_ns);
 	return !buf[0];
 }
 

@@ -88,9 +88,10 @@ int input_open_dir(struct input *in, const char *of_bundle, int *ret_fd);
 /*
  * Damage in the events of a closed file shows only when they are read. This reads the blocks of a
  * window before a question is asked, so that its answer knows, and notes what is left out.
- * Blocks that an index was made of were read then.
+ * sums: the question is answered from sums over whole blocks. Of the blocks that an index was made
+ * of, which were read then, only those at the window's edges are read again.
  */
-void input_verify(struct input *in, uint64_t from_ns, uint64_t to_ns);
+void input_verify(struct input *in, bool sums, uint64_t from_ns, uint64_t to_ns);
 
 /*
  * Makes the analysis, which answers from the index unless --no-index was given. EXIT_FAILED if it
@@ -122,6 +123,8 @@ enum {
 	INPUT_NO_WAKEUPS = 16,	/* of sched, only the switches matter */
 	INPUT_NO_IRQS = 64,	/* nor interrupts */
 	INPUT_LEVELS = 32,	/* what was off before the window matters too */
+	INPUT_BEFORE = 128,	/* so does what is missing before it */
+	INPUT_AFTER = 256,	/* and after it */
 };
 
 struct input_needs {
@@ -138,7 +141,7 @@ struct input_needs {
 #define INPUT_NEEDS_SUMMARY                                                                        \
 	(struct input_needs)                                                                       \
 	{                                                                                          \
-		INPUT_ALL, INPUT_SOURCES_SUMMARY                                                   \
+		INPUT_ALL | INPUT_BEFORE, INPUT_SOURCES_SUMMARY                                    \
 	}
 
 /*

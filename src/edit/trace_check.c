@@ -246,7 +246,7 @@ static int report_run(struct check *c, const char *file, uint64_t stop)
 	}
 	if (!p.block_cnt)
 		return 0;
-	if (c->covered_ns && p.from_ns > c->covered_ns && !c->hole_reported) {
+	if (p.from_ns > c->covered_ns && !c->hole_reported) {
 		r = report_hole(c, file, p.from_ns);
 		if (r < 0)
 			return r;
@@ -263,11 +263,12 @@ static int report_damage(struct check *c, const struct trace_damage *d)
 	const struct trace_block *next = next_valid(c, c->block);
 	struct check_part p = { .file = d->file, .status = CHECK_DAMAGED, .offset = d->offset,
 				.bytes = d->bytes, .reason = d->reason };
+	uint64_t to_ns = next ? next->from_ns : trace_end_ns(c->t);
 
 	/* what lies between its neighbours is what it held */
-	if (next && c->covered_ns && next->from_ns > c->covered_ns) {
+	if (to_ns > c->covered_ns) {
 		p.from_ns = c->covered_ns;
-		p.to_ns = next->from_ns;
+		p.to_ns = to_ns;
 		if (!c->hole_reported)
 			c->res.missing_ns += p.to_ns - p.from_ns;
 		c->hole_reported = true;
@@ -396,6 +397,31 @@ static int check_other_files(struct check *c)
 	return r;
 }
 
+static int compare_numbers(const void *pa, const void *pb)
+{
+	const uint64_t *a = pa, *b = pb;
+
+	return *a < *b ? -1 : *a > *b;
+}
+
+/* Files that are gone have their place among those that are there. */
+static int add_missing_files(const struct trace *t, uint64_t **numbers, size_t *cnt)
+{
+	size_t damage_cnt, i;
+	const struct trace_damage *d = trace_damages(t, &damage_cnt);
+	uint64_t *p = realloc(*numbers, (*cnt + damage_cnt + 1) * sizeof(*p));
+
+	if (!p)
+		return -ENOMEM;
+	*numbers = p;
+	for (i = 0; i < damage_cnt; i++)
+		if (!strcmp(d[i].reason, TRACE_FILE_MISSING) &&
+		    chunk_name_parse(d[i].file, &p[*cnt]) == 0)
+			(*cnt)++;
+	qsort(p, *cnt, sizeof(*p), compare_numbers);
+	return 0;
+}
+
 int trace_check(struct trace *t, check_part_fn fn, void *ctx, struct check_result *ret,
 		struct err *e)
 {
@@ -404,11 +430,13 @@ int trace_check(struct trace *t, check_part_fn fn, void *ctx, struct check_resul
 	size_t i, cnt = 0;
 	int r = check_blocks(t);
 
-	c.res.valid_to_ns = trace_start_ns(t);
+	c.res.valid_to_ns = c.covered_ns = trace_start_ns(t);
 	if (r == 0)
 		r = check_manifest(&c);
 	if (r == 0)
 		r = trace_file_list(t, &numbers, &cnt);
+	if (r == 0)
+		r = add_missing_files(t, &numbers, &cnt);
 	for (i = 0; r == 0 && i < cnt; i++)
 		r = check_file(&c, numbers[i], e);
 	if (r == 0 && t->dir_fd >= 0)

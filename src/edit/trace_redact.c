@@ -237,6 +237,7 @@ static const struct {
 	{ "repaired", ENTRY_NUMBERS }, { "repaired.gap*", ENTRY_NUMBERS }, { "cut", ENTRY_NUMBERS },
 	{ "cut.*_ns", ENTRY_NUMBERS }, { "cut.left_out", ENTRY_AS_IS },
 	{ "cut.processes", ENTRY_CMDLINE }, { "redacted", ENTRY_NUMBERS },
+	{ "span.*", ENTRY_NUMBERS },
 	{ "repaired.state", ENTRY_AS_IS },
 	{ "redacted.state", ENTRY_AS_IS }, { "recorder.version", ENTRY_AS_IS },
 	{ "kernel.release", ENTRY_AS_IS }, { "kernel.version", ENTRY_AS_IS },
@@ -302,7 +303,8 @@ static int copy_manifest(struct redact *x, struct redact_result *ret)
 		value = entry_value(x, m, &r);
 		if (r == 0 && value)
 			r = store_writer_set(x->store, m->key, value);
-		else if (r == 0 && strcmp(m->key, "state") && strcmp(m->key, "mounts"))
+		else if (r == 0 && strcmp(m->key, "state") && strcmp(m->key, "mounts") &&
+			 strcmp(m->key, "trace.id"))
 			ret->entries_left_out++;
 	}
 	if (r == 0)

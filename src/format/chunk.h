@@ -52,7 +52,8 @@ struct disk_file {
 	uint64_t mono_ns;	/* when it was made */
 	uint64_t real_ns;
 	uint64_t whole_below;	/* files with lower numbers were completely on the disk by then */
-	uint8_t zero1[12];
+	uint64_t trace_id;	/* the same in all files of a trace; 0: not said */
+	uint8_t zero1[4];
 	uint32_t crc;		/* of the 60 bytes before */
 };
 
@@ -169,7 +170,8 @@ CHUNK_ASSERT_AT(disk_file, number, 16);
 CHUNK_ASSERT_AT(disk_file, mono_ns, 24);
 CHUNK_ASSERT_AT(disk_file, real_ns, 32);
 CHUNK_ASSERT_AT(disk_file, whole_below, 40);
-CHUNK_ASSERT_AT(disk_file, zero1, 48);
+CHUNK_ASSERT_AT(disk_file, trace_id, 48);
+CHUNK_ASSERT_AT(disk_file, zero1, 56);
 CHUNK_ASSERT_AT(disk_file, crc, 60);
 
 _Static_assert(sizeof(struct disk_block) == 224, "layout of disk_block");

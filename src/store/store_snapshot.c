@@ -113,6 +113,28 @@ static int copy_blocks(struct copy *c, uint64_t number)
 	return r;
 }
 
+/* The copy begins with the first block of an adopted file. */
+static int begin_with(struct copy *c, uint64_t number)
+{
+	struct disk_block h;
+	struct chunk_io io;
+	uint8_t raw[sizeof(h)];
+	char name[CHUNK_NAME_BYTES];
+	const char *why;
+	int fd;
+
+	chunk_name_format(name, number);
+	fd = openat(store_writer_dir_fd(c->w), name,
+		    O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0)
+		return -errno;
+	io = (struct chunk_io){ fd, sizeof(struct disk_file) };
+	if (chunk_io_read(&io, 0, raw, sizeof(raw)) == 0 && block_head_check(raw, &h, &why) == 0)
+		store_writer_begins_with(c->w, number, h.from_ns);
+	close(fd);
+	return 0;
+}
+
 static int copy_files(struct copy *c)
 {
 	uint64_t *numbers = NULL;
@@ -130,39 +152,47 @@ static int copy_files(struct copy *c)
 			r = disown_file(c, numbers[first]);
 		first = i + 1;
 	}
+	if (r == 0 && first + 1 < cnt)
+		r = begin_with(c, numbers[first]);
 	free(numbers);
 	return r;
 }
 
-static int copy_manifest(struct copy *c, const struct store_snapshot *s)
+static int copy_manifest(struct copy *c, const struct manifest *m, const struct store_snapshot *s)
 {
-	struct manifest m = { 0 };
 	size_t i;
-	int r;
+	int r = 0;
 
-	r = manifest_read(&m, c->dir_fd, c->e);
-	for (i = 0; r == 0 && i < m.cnt; i++)
-		if (strcmp(m.entries[i].key, "state"))
-			r = store_writer_set(c->w, m.entries[i].key, m.entries[i].value);
+	for (i = 0; r == 0 && i < m->cnt; i++)
+		if (strcmp(m->entries[i].key, "state"))
+			r = store_writer_set(c->w, m->entries[i].key, m->entries[i].value);
 	for (i = 0; r == 0 && i < s->note_cnt; i++)
 		r = store_writer_set(c->w, s->notes[i].key, s->notes[i].value);
-	manifest_done(&m);
 	return r;
 }
 
 int store_snapshot_take(int dir_fd, const struct store_snapshot *s, struct err *e)
 {
-	const struct store_config config = {
+	struct store_config config = {
 		.file_bytes = UINT64_MAX, .file_age_ns = UINT64_MAX, .uid = s->uid, .gid = s->gid,
 		.sync_inline = true,
 	};
 	struct copy c = { .dir_fd = dir_fd, .uid = s->uid, .gid = s->gid, .e = e };
+	struct manifest m = { 0 };
+	const char *id;
 	int r;
 
-	r = store_writer_create(&c.w, s->path, &config, e);
-	if (r < 0)
+	r = manifest_read(&m, dir_fd, e);
+	id = manifest_get(&m, "trace.id");
+	config.trace_id = id ? strtoull(id, NULL, 16) : 0;
+	if (r == 0)
+		r = store_writer_create(&c.w, s->path, &config, e);
+	if (r < 0) {
+		manifest_done(&m);
 		return r;
-	r = copy_manifest(&c, s);
+	}
+	r = copy_manifest(&c, &m, s);
+	manifest_done(&m);
 	if (r == 0)
 		r = copy_files(&c);
 	if (r == 0) {

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -44,6 +45,10 @@ struct store_writer {
 	bool gave_up_file;		/* a file was given up, so whole_below stays as it is */
 	struct manifest manifest;
 	bool lacks_entry;		/* there was no memory for an entry of the manifest */
+	uint64_t trace_id;
+	/* store_writer_begins_with() */
+	bool has_earlier;
+	struct store_file earlier;
 };
 
 static int set_owner(const struct store_writer *w, int fd)
@@ -148,6 +153,11 @@ int store_writer_create(struct store_writer **ret, const char *path,
 		w->config.file_bytes = store_keep_file_bytes(config->keep_bytes);
 	if (!w->config.file_age_ns)
 		w->config.file_age_ns = store_keep_file_age_ns(config->keep_ns);
+	w->trace_id = config->trace_id;
+	/* an id that is not random enough is still better than none */
+	while (!w->trace_id)
+		if (getrandom(&w->trace_id, sizeof(w->trace_id), GRND_NONBLOCK) < 0)
+			w->trace_id = clock_real_ns();
 	w->keep.keep_bytes = config->keep_bytes;
 	w->keep.keep_ns = config->keep_ns;
 	w->path = strdup(path);
@@ -197,10 +207,12 @@ int store_writer_set_number(struct store_writer *w, const char *key, uint64_t va
 /* Formats the manifest, malloc'ed. */
 static int format_manifest(struct store_writer *w, char **ret, size_t *ret_bytes, struct err *e)
 {
-	char *text = NULL;
+	char *text = NULL, id[20];
 	size_t bytes = 0;
 	int r;
 
+	snprintf(id, sizeof(id), "%016" PRIx64, w->trace_id);
+	store_writer_set(w, "trace.id", id);
 	r = w->lacks_entry ? -ENOMEM : manifest_format(&w->manifest, &text, &bytes);
 	if (r < 0)
 		return err_set(e, r, "out of memory");
@@ -259,6 +271,7 @@ static int start_file(struct store_writer *w, struct err *e)
 	struct disk_file h = {
 		.version = CHUNK_VERSION, .bytes = sizeof(h), .number = w->next_number,
 		.mono_ns = clock_mono_ns(), .real_ns = clock_real_ns(),
+		.trace_id = w->trace_id,
 	};
 	struct store_sync_stats sync;
 	int r;
@@ -504,6 +517,35 @@ void store_writer_sync_stats(const struct store_writer *w, struct store_sync_sta
 		store_sync_get_stats(w->sync, ret);
 }
 
+void store_writer_begins_with(struct store_writer *w, uint64_t number, uint64_t from_ns)
+{
+	w->has_earlier = true;
+	w->earlier = (struct store_file){ .number = number, .from_ns = from_ns };
+}
+
+/* What belongs to the trace, so that a reader can tell what is missing. */
+static int note_span(struct store_writer *w)
+{
+	const struct store_file *first = NULL, *last = NULL;
+	size_t i;
+	int r;
+
+	for (i = 0; i < w->keep.cnt; i++) {
+		if (!w->keep.files[i].block_cnt)
+			continue;
+		first = first ? first : &w->keep.files[i];
+		last = &w->keep.files[i];
+	}
+	if (w->has_earlier && last)
+		first = &w->earlier;
+	r = store_writer_set_number(w, "span.first_file", first ? first->number : 0);
+	if (r == 0)
+		r = store_writer_set_number(w, "span.last_file", last ? last->number : 0);
+	if (r == 0)
+		r = store_writer_set_number(w, "span.from_ns", first ? first->from_ns : 0);
+	return r < 0 ? r : store_writer_set_number(w, "span.to_ns", last ? last->to_ns : 0);
+}
+
 int store_writer_finish(struct store_writer *w, struct err *e)
 {
 	int r = close_file(w, e);
@@ -513,6 +555,8 @@ int store_writer_finish(struct store_writer *w, struct err *e)
 		if (r < 0)
 			sync_error(w, r, e);
 	}
+	if (r == 0)
+		r = note_span(w);
 	if (r == 0)
 		r = manifest_set(&w->manifest, "state", "finished");
 	if (r == 0)

@@ -46,6 +46,7 @@ struct store_config {
 	 * than keep_bytes and the size of the oldest one.
 	 */
 	uint64_t keep_bytes, keep_ns;
+	uint64_t trace_id;	/* of the trace that this is a copy of; 0: a new one */
 	uid_t uid;		/* owner of everything made; (uid_t)-1: no change */
 	gid_t gid;
 	const struct files *files;	/* NULL: the kernel's operations */
@@ -91,7 +92,9 @@ void store_writer_set_next_file(struct store_writer *w, uint64_t number);
 /* The socket for marks; NULL where the file system has no sockets. Valid as long as the writer. */
 struct control_socket *store_writer_control_socket(const struct store_writer *w);
 
-/* Writes the manifest (state=finished) and closes; frees w in every case. */
+/* Files from that number on were put there by others; the trace's first block begins at from_ns. */
+void store_writer_begins_with(struct store_writer *w, uint64_t number, uint64_t from_ns);
+/* Writes the manifest (state=finished, span.*) and closes; frees w in every case. */
 int store_writer_finish(struct store_writer *w, struct err *e);
 /*
  * Closes without marking the trace as finished; appended blocks still reach the disk; frees w. NULL

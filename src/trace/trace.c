@@ -79,6 +79,7 @@ static int load_manifest(struct trace *t, struct err *e)
 		kv->key = t->manifest.entries[i].key;
 		kv->value = t->manifest.entries[i].value;
 	}
+	trace_span_read(t);
 	return 0;
 }
 
@@ -223,6 +224,8 @@ static int load_files(struct trace *t, struct err *e)
 	for (; r == 0 && i < cnt; i++)
 		if (!t->scanned || numbers[i] >= t->scanned_file)
 			r = trace_load_file(t, numbers[i], i + 1 == cnt, e);
+	if (r == 0)
+		r = trace_span_check(t, numbers, cnt);
 	free(numbers);
 	if (r == 0)
 		r = trace_load_finish(t);
@@ -352,20 +355,6 @@ void trace_close(struct trace *t)
 const char *trace_path(const struct trace *t)
 {
 	return t->path;
-}
-
-uint64_t trace_start_ns(const struct trace *t)
-{
-	const struct trace_block *b = t->blocks.v;
-
-	return t->blocks.cnt ? b[0].from_ns : 0;
-}
-
-uint64_t trace_end_ns(const struct trace *t)
-{
-	const struct trace_block *b = t->blocks.v;
-
-	return t->blocks.cnt ? b[t->blocks.cnt - 1].to_ns : 0;
 }
 
 uint64_t trace_carried_ns(const struct trace *t)

@@ -91,8 +91,22 @@ void trace_close(struct trace *t);
 int trace_refresh(struct trace *t, struct err *e);
 
 const char *trace_path(const struct trace *t);
-uint64_t trace_start_ns(const struct trace *t);	/* 0 when there is no block */
+/*
+ * What the trace stood for when it was closed, also where the first or the last blocks are gone;
+ * else what its blocks stand for. 0 when there is no block.
+ */
+uint64_t trace_start_ns(const struct trace *t);
 uint64_t trace_end_ns(const struct trace *t);
+/*
+ * Time between start and end that no valid block stands for. Begin with { 0 }; true: from_ns and
+ * to_ns are the next hole, in order of time. Damage that is found later makes more of them.
+ */
+struct trace_hole {
+	uint64_t from_ns, to_ns;
+	size_t block;		/* private: where the search goes on */
+	uint64_t covered_ns;
+};
+bool trace_hole_next(const struct trace *t, struct trace_hole *h);
 /*
  * Of a trace that was cut from another one: its start; events before that were carried over, to be
  * taken as state only, and are no events of its own. Else 0.

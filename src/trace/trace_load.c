@@ -262,6 +262,11 @@ static int on_damage(void *ctx, uint64_t offset, uint64_t bytes, const char *rea
 	return r;
 }
 
+static uint64_t blocks_end_ns(const struct trace *t)
+{
+	return ((const struct trace_block *)t->blocks.v)[t->blocks.cnt - 1].to_ns;
+}
+
 static int on_block(void *ctx, uint64_t offset, struct block_meta *f)
 {
 	struct load *l = ctx;
@@ -270,7 +275,7 @@ static int on_block(void *ctx, uint64_t offset, struct block_meta *f)
 	r = check_rows(l, f);
 	if (r < 0 && r != -ENOMEM)
 		r = on_damage(l, offset, f->head.block_bytes, "rows of a small section");
-	else if (r == 0 && l->t->blocks.cnt && f->head.from_ns < trace_end_ns(l->t))
+	else if (r == 0 && l->t->blocks.cnt && f->head.from_ns < blocks_end_ns(l->t))
 		r = on_damage(l, offset, f->head.block_bytes, "block overlaps the one before it");
 	else if (r == 0)
 		r = add_block(l, offset, f) < 0 ? -ENOMEM : 0;
@@ -302,6 +307,7 @@ int trace_load_file(struct trace *t, uint64_t number, bool is_last, struct err *
 	bool verify = !trace_is_finished(t) &&
 		      (is_last || (!t->is_live && number >= t->whole_below));
 	size_t i = t->more.cnt;
+	struct disk_file h;
 	int fd, r;
 
 	chunk_name_format(l.name, number);
@@ -314,6 +320,10 @@ int trace_load_file(struct trace *t, uint64_t number, bool is_last, struct err *
 		if (r == -EMFILE || r == -ENFILE || r == -ENOMEM || r == -EACCES)
 			return err_set(e, r, "cannot open '%s': %s", l.name, err_text(NULL, r));
 		return trace_add_damage(t, l.name, 0, 0, "file cannot be opened");
+	}
+	if (t->id && chunk_header_read(&h, fd) == 0 && h.trace_id && h.trace_id != t->id) {
+		trace_file_close(t, fd);
+		return trace_add_damage(t, l.name, 0, 0, "file of another trace");
 	}
 	r = chunk_scan_from(fd, from, verify, &sink, &info);
 	trace_file_close(t, fd);

@@ -77,6 +77,8 @@ struct trace {
 	/* chunk files were read up to scanned_file, scanned_bytes, where a refresh goes on */
 	bool scanned;
 	uint64_t first_file, scanned_file, scanned_bytes;
+	uint64_t id;		/* of the manifest; 0: it has none */
+	uint64_t span_from_ns, span_to_ns;	/* what a finished trace stood for; 0: not known */
 	uint64_t whole_below;	/* chunk files with lower numbers were completely on the disk */
 	struct manifest manifest;
 	bool no_manifest;	/* opened although there is no manifest */
@@ -132,6 +134,15 @@ const void *trace_row_find(const struct trace *t, unsigned int list, uint64_t ke
  * names) where that is key or higher; or the number of rows.
  */
 size_t trace_rows_from(const struct trace *t, unsigned int list, uint64_t key);
+
+/* ---- trace_span.c ---- */
+
+#define TRACE_FILE_MISSING "file is missing"	/* reason of such damage */
+
+/* To be called when the manifest was read: what a finished trace says of itself. */
+void trace_span_read(struct trace *t);
+/* To be called when all chunk files were read: lists as damage what is missing of them. */
+int trace_span_check(struct trace *t, const uint64_t *numbers, size_t cnt);
 
 /* ---- trace_load.c ---- */
 

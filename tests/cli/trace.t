@@ -50,13 +50,13 @@ $ ebpfrec report cpu -i golden.ebpfrec --from 2026-02-30T00:00:00Z
 
 $ ebpfrec check -i golden.ebpfrec
 1> FILE              STATUS  OFFSET     BYTES  FROM (s)  TO (s)  BLOCKS  EVENTS  REASON
-1> manifest          valid        0      47 B         -       -       -       -  finished
+1> manifest          valid        0     160 B         -       -       -       -  finished
 1~ chunk-000000.ebr  valid       64  * KiB     0.000   4.000       4     229  
 2> ebpfrec: golden.ebpfrec: whole: 4 blocks, 229 events
 
 $ ebpfrec check -i golden.ebpfrec --format csv 2>/dev/null
 1> file,status,offset,bytes,from_ns,to_ns,blocks,events,reason
-1> manifest,valid,0,47,,,,,finished
+1> manifest,valid,0,160,,,,,finished
 1~ chunk-000000.ebr,valid,64,*,0,4000000000,4,229,""
 
 $ gen_golden open.ebpfrec open; ebpfrec check -i open.ebpfrec
@@ -71,7 +71,7 @@ $ ebpfrec report cpu -i open.ebpfrec --from 1s --to 2s --format csv
 $ gen_golden damaged.ebpfrec damaged; ebpfrec check -i damaged.ebpfrec
 ? 1
 1> FILE              STATUS   OFFSET     BYTES  FROM (s)  TO (s)  BLOCKS  EVENTS  REASON
-1> manifest          valid         0      47 B         -       -       -       -  finished
+1> manifest          valid         0     160 B         -       -       -       -  finished
 1~ chunk-000000.ebr  valid        64  * KiB     0.000   1.000       1      31  
 1~ chunk-000000.ebr  damaged  *,???  * KiB     1.000   2.000       -       -  *section*checksum
 1~ chunk-000000.ebr  valid     *,???  * KiB     2.000   4.000       2       2  
@@ -138,7 +138,7 @@ $ ebpfrec info -i damaged.ebpfrec --format csv 2>/dev/null | grep damage
 $ cp -r golden.ebpfrec cut.ebpfrec; truncate -s 100 cut.ebpfrec/chunk-000000.ebr; ebpfrec check -i cut.ebpfrec
 ? 1
 1> FILE              STATUS   OFFSET  BYTES  FROM (s)  TO (s)  BLOCKS  EVENTS  REASON
-1> manifest          valid         0   47 B         -       -       -       -  finished
+1> manifest          valid         0  160 B         -       -       -       -  finished
 1> chunk-000000.ebr  damaged      64   36 B         -       -       -       -  incomplete block at the end of the file
 2> ebpfrec: cut.ebpfrec: damaged: valid without a gap up to 0.000 s; 1 part (36 B) skipped, 0 ns missing between valid blocks; 0 blocks with 0 events are valid
 
@@ -184,7 +184,12 @@ $ ebpfrec info -i cut.ebpfrec
 1>
 1> manifest
 1>   page_bytes           4096
+1>   span.first_file      0
+1>   span.from            1000000000000
+1>   span.last_file       0
+1>   span.to              1004000000000
 1>   state                finished
+1>   trace.id             0000000000007ace
 2> ebpfrec: cut.ebpfrec: there is no intact block in it, so there is nothing to tell
 2> ebpfrec: cut.ebpfrec: 1 damaged part skipped; `ebpfrec check -i cut.ebpfrec` lists it
 
@@ -224,7 +229,12 @@ $ ebpfrec info -i golden.ebpfrec
 1>
 1> manifest
 1>   page_bytes           4096
+1>   span.first_file      0
+1>   span.from            1000000000000
+1>   span.last_file       0
+1>   span.to              1004000000000
 1>   state                finished
+1>   trace.id             0000000000007ace
 
 $ ebpfrec info -i golden.ebpfrec --format csv | head -n 12
 1> section,name,value

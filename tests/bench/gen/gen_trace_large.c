@@ -4,7 +4,7 @@
  * writers.
  *
  *     gen_trace_large [-n EVENTS] [-c CPUS] [-r EVENTS_PER_S] [-s SEED] [-l LIVE_OBJECTS]
- *                     [-t TASKS] [-f FORKS_PER_MILLION] DIR
+ *                     [-t TASKS] [-f FORKS_PER_MILLION] [-b BYTES_PER_FILE] DIR
  *
  * A simulated machine builds software with some I/O: tasks come and go, threads wake each other
  * and wait for CPUs. There is a slab allocator with free lists (most objects die young, some
@@ -579,6 +579,8 @@ static void encode(struct encoder *x, const struct batch *b)
 	const void *block;
 	size_t bytes;
 
+	if (store_writer_begins_file(x->sw))
+		block_writer_force_keyframe(x->bw);
 	if (block_writer_encode(x->bw, &s, &block, &bytes, &stats) < 0 || stats.bad_cnt)
 		die("block", "cannot be encoded");
 	if (store_writer_append(x->sw, block, bytes, 0, &e) < 0)
@@ -737,7 +739,7 @@ int main(int argc, char **argv)
 	G.live_max = 200000;
 	G.task_max = 400;
 	G.fork_rate = 75;
-	while ((c = getopt(argc, argv, "n:c:r:s:l:t:f:")) >= 0) {
+	while ((c = getopt(argc, argv, "n:c:r:s:l:t:f:b:")) >= 0) {
 		switch (c) {
 		case 'n': G.want = number(optarg, 100000000000); break;
 		case 'c': G.cpu_cnt = (unsigned int)number(optarg, CPUS_MAX); break;
@@ -746,13 +748,15 @@ int main(int argc, char **argv)
 		case 'l': G.live_max = number(optarg, 100000000); break;
 		case 't': G.task_max = (unsigned int)number(optarg, 30000); break;
 		case 'f': G.fork_rate = (unsigned int)number(optarg, 1900); break;
+		case 'b': sc.file_bytes = number(optarg, 1ull << 40); break;
 		default: return 2;
 		}
 	}
 	if (optind + 1 != argc || G.task_max < 64)
 		die("usage",
 		    "gen_trace_large [-n EVENTS] [-c CPUS] [-r EVENTS_PER_S] [-s SEED] "
-		    "[-l LIVE_OBJECTS] [-t TASKS, 64 at least] [-f FORKS_PER_MILLION] DIR");
+		    "[-l LIVE_OBJECTS] [-t TASKS, 64 at least] [-f FORKS_PER_MILLION] "
+		    "[-b BYTES_PER_FILE] DIR");
 	bc.cpu_cnt = G.cpu_cnt;
 	if (block_writer_new(&x.bw, &bc) < 0)
 		die("block writer", "out of memory");

@@ -1,0 +1,208 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+#
+# mutate.py EBPFREC TRACE OTHER CASES SEED: damages copies of TRACE and asks all views about them.
+#
+# TRACE is whole and has several chunk files; OTHER is another trace of the same length. A case changes bits, cuts
+# a file short, removes files, swaps them, or takes one from OTHER. Whatever the damage:
+#
+#   - a row that says complete=1 is a row of the undamaged trace's answer;
+#   - an answer that does not call its window incomplete is the undamaged trace's answer;
+#   - the heading of a table says the same as csv;
+#   - the program ends with 0 or 1, and does not take long.
+#
+# The same seed makes the same cases. Prints "ok NAME" or "not ok NAME: what it saw" for each kind of damage.
+import csv, io, os, random, re, shutil, struct, subprocess, sys
+
+ebpfrec, trace, other, cases, seed = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4]), int(sys.argv[5])
+VIEWS = ("summary totals cpu sched irq preempts timeline alloc memory leaks lifetimes sizes spikes io latency "
+         "pattern devices loss cost").split()
+WINDOWS = ([], ["--from", "1500ms", "--to", "2600ms"], ["--from", "6s"], ["--to", "900ms"], ["--every", "2s"])
+VIEWS_PER_CASE = 4
+copy = os.path.join(os.path.dirname(trace), "copy")
+dice = random.Random(seed)
+env = dict(os.environ, LC_ALL="C", TZ="UTC")
+
+
+def ask(path, view, window, fmt):
+    p = subprocess.run([ebpfrec, "report", "-i", path, view, "--no-index", "--format", fmt] + window,
+                       capture_output=True, timeout=60, env=env)
+    return p.returncode, p.stdout.decode("utf-8", "replace"), p.stderr.decode("utf-8", "replace")
+
+
+def rows_of(text):
+    """The sections of an answer, each as its header and its rows."""
+    header, rows = None, []
+    for row in csv.reader(io.StringIO(text)):
+        if header is None or not row:
+            header = row or None
+        elif row[0] != "Recording":    # the summary says there what is damaged in the whole trace
+            rows.append((tuple(header), tuple(row)))
+    return rows
+
+
+pristine = {}
+
+
+def pristine_of(view, window):
+    key = (view, tuple(window))
+    if key not in pristine:
+        rc, out, err = ask(trace, view, window, "csv")
+        if rc or "incomplete" in err:
+            sys.exit(f"not ok pristine {view} {window}: status {rc}: {err}")
+        pristine[key] = (rows_of(out), set(rows_of(out)))
+    return pristine[key]
+
+
+def applies(view, window):
+    return "--every" not in window or view not in ("summary", "leaks", "lifetimes")
+
+
+# ---- damage ----
+
+def chunks(path):
+    return sorted(f for f in os.listdir(path) if f.endswith(".ebr"))
+
+
+def change(name, edit):
+    path = os.path.join(copy, name)
+    with open(path, "rb") as f:
+        data = bytearray(f.read())
+    what = edit(data)
+    with open(path, "wb") as f:
+        f.write(data)
+    return f"{name}: {what}"
+
+
+def flip_bit(data):
+    at, bit = dice.randrange(len(data)), dice.randrange(8)
+    data[at] ^= 1 << bit
+    return f"bit {bit} of byte {at}"
+
+
+def flip_some(data):
+    return ", ".join(flip_bit(data) for _ in range(dice.randrange(2, 20)))
+
+
+def zero_some(data):
+    at = dice.randrange(len(data))
+    n = min(len(data) - at, dice.choice((1, 16, 512, 4096)))
+    data[at:at + n] = bytes(n)
+    return f"{n} zeroes at {at}"
+
+
+def cut_short(data):
+    at = dice.randrange(len(data))
+    del data[at:]
+    return f"cut at {at}"
+
+
+def cut_at_block(data):
+    ends, at = [64], 64
+    while at < len(data):
+        at += struct.unpack_from("<Q", data, at + 16)[0]
+        ends.append(at)
+    at = dice.choice(ends[:-1])
+    del data[at:]
+    return f"cut after a block, at {at}"
+
+
+def in_one_file(edit):
+    return lambda: change(dice.choice(chunks(copy)), edit)
+
+
+def remove(which):
+    def run():
+        name = which(chunks(copy))
+        os.unlink(os.path.join(copy, name))
+        return f"{name} removed"
+    return run
+
+
+def swap():
+    a, b = dice.sample(chunks(copy), 2)
+    a, b = os.path.join(copy, a), os.path.join(copy, b)
+    os.rename(a, a + ".x")
+    os.rename(b, a)
+    os.rename(a + ".x", b)
+    return f"{a} and {b} swapped"
+
+
+def take_from_other():
+    name = dice.choice([f for f in chunks(copy) if f in chunks(other)])
+    shutil.copy(os.path.join(other, name), os.path.join(copy, name))
+    return f"{name} is another trace's"
+
+
+def left_over():
+    name = f"chunk-{len(chunks(copy)):06d}.ebr"
+    shutil.copy(os.path.join(other, chunks(other)[-1]), os.path.join(copy, name))
+    return f"{name} is left over from another trace"
+
+
+KINDS = {
+    "a bit": in_one_file(flip_bit),
+    "some bits": in_one_file(flip_some),
+    "zeroes": in_one_file(zero_some),
+    "a file that ends early": in_one_file(cut_short),
+    "a file that ends after a block": in_one_file(cut_at_block),
+    "the first file is missing": remove(lambda f: f[0]),
+    "the last file is missing": remove(lambda f: f[-1]),
+    "a file in the middle is missing": remove(lambda f: dice.choice(f[1:-1])),
+    "two files are swapped": swap,
+    "a file of another trace": take_from_other,
+    "a file left over from another trace": left_over,
+}
+
+
+# ---- what must hold ----
+
+def judge(view, window):
+    want, want_rows = pristine_of(view, window)
+    rc, out, err = ask(copy, view, window, "csv")
+    if rc not in (0, 1):
+        return f"status {rc}: {err.strip()[-200:]}"
+    if rc == 1:
+        return None if err else "status 1 without a word"
+    says_complete = "the window is incomplete" not in err
+    if says_complete and rows_of(out) != want:
+        differ = [r for r in rows_of(out) if r not in want_rows][:1] or "rows are missing"
+        return f"not called incomplete, and differs: {differ}"
+    for header, row in rows_of(out):
+        if "complete" in header and row[header.index("complete")] == "1" and (header, row) not in want_rows:
+            return f"a row says it is complete and is not the undamaged one: {dict(zip(header, row))}"
+    rc, table, _ = ask(copy, view, window, "table")
+    heading = (table.split("\n") + ["", ""])[1]
+    if rc == 0 and heading.endswith(", complete") != says_complete:
+        return f"csv says complete: {says_complete}, the heading: {heading}"
+    return None
+
+
+def main():
+    names, found = list(KINDS), {k: [] for k in KINDS}
+    for i in range(cases):
+        kind = names[i % len(names)]
+        shutil.rmtree(copy, ignore_errors=True)
+        shutil.copytree(trace, copy)
+        what = KINDS[kind]()
+        for view in dice.sample(VIEWS, VIEWS_PER_CASE):
+            window = dice.choice([w for w in WINDOWS if applies(view, w)])
+            try:
+                wrong = judge(view, window)
+            except subprocess.TimeoutExpired:
+                wrong = "not done after 60 s"
+            if wrong:
+                found[kind].append(f"case {i}, {what}: report {view} {' '.join(window)}: {wrong}")
+    for kind, wrong in found.items():
+        n = len(range(names.index(kind), cases, len(names)))
+        if wrong:
+            print(f"not ok damage, {kind}: {len(wrong)} wrong answers in {n} cases, the first: {wrong[0]}")
+            for w in wrong[1:int(os.environ.get('SHOW', '3'))]:
+                print(f"# {w}")
+        else:
+            print(f"ok damage, {kind}: {n} cases")
+    shutil.rmtree(copy, ignore_errors=True)
+    return any(found.values())
+
+
+sys.exit(main())

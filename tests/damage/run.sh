@@ -1,0 +1,19 @@
+#!/bin/bash
+# SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+#
+# run.sh: answers about damaged traces, DAMAGE_CASES of them (default 500), the same ones each time; DAMAGE_SEED
+# makes others. mutate.py says what must hold. Prints "ok NAME", "not ok NAME: what it saw".
+set -u
+
+here=$(cd "$(dirname "$0")" && pwd)
+build=${BUILD:-$(cd "$here/../.." && pwd)/build}
+EBPFREC=${EBPFREC:-$build/ebpfrec}
+gen=$build/bench/bin/gen_trace_large
+dir=$(mktemp -d "${TMPDIR:-/tmp}/ebpfrec-damage.XXXXXX") || exit 1
+trap 'rm -rf "$dir"' EXIT
+
+[ -x "$gen" ] || { echo "not ok damage: $gen is not built; run make bench-bin"; exit 1; }
+for seed in 1 7; do
+	"$gen" -n 60000 -c 2 -r 6000 -b 120000 -s $seed "$dir/$seed" >/dev/null || { echo "not ok damage: the trace cannot be made"; exit 1; }
+done
+python3 "$here/mutate.py" "$EBPFREC" "$dir/1" "$dir/7" "${DAMAGE_CASES:-500}" "${DAMAGE_SEED:-1}"
