@@ -11,6 +11,7 @@
 #include "base/textsafe.h"
 #include "base/units.h"
 #include "cmd/input/input.h"
+#include "cmd/render/say.h"
 #include "store/bundle_reader.h"
 #include "store/bundle_writer.h"
 
@@ -116,10 +117,10 @@ static int put_csv(FILE *f, struct trace *t, struct err *e)
 static int put_table(FILE *f, struct trace *t, struct err *e)
 {
 	uint64_t from = trace_start_ns(t), to = trace_end_ns(t);
-	char missing[400], len[UNITS_TEXT_MAX], wall[TIMEEXPR_TEXT_MAX];
+	char missing[400], wall[TIMEEXPR_TEXT_MAX];
 
 	input_is_complete(t, INPUT_NEEDS_SUMMARY, from, to, missing, sizeof(missing));
-	fprintf(f, "%s from %s, %s%s\n\n", units_format_duration(len, sizeof(len), to - from),
+	fprintf(f, "%s from %s, %s%s\n\n", say_duration(to - from),
 		timeexpr_format_real(wall, trace_real_ns(t, from), 0),
 		missing[0] ? "INCOMPLETE: " : "complete", missing);
 	return put_summary(f, t, RENDER_TABLE, e);

@@ -26,7 +26,7 @@
 #include "store/store_writer.h"
 
 #define MAX_SIZE_DEFAULT UINT64_C(24000000)
-#define MAX_SIZE_MAX	 UINT64_C(4000000000)	/* beyond, a zip file is one of another kind */
+#define MAX_SIZE_MAX UINT64_C(4000000000) /* beyond, a zip file is one of another kind */
 
 struct bundle_job {
 	struct input in;
@@ -41,7 +41,7 @@ struct bundle_job {
 	struct redact_result renamed;
 	struct trace_cut_request cut;
 	struct trace_cut_result made;
-	unsigned int end_trims;	/* blocks that went from the window's ends */
+	unsigned int end_trims; /* blocks that went from the window's ends */
 	uint64_t zip_bytes;
 };
 
@@ -102,7 +102,7 @@ static bool trim_ends(struct bundle_job *j)
 	return true;
 }
 
-/* The next source that saves something, or a block. *ret_any false: there is nothing more to trim. */
+/* Leaves out the next source that saves something, or a block. *ret_any: there was one. */
 static int trim(struct bundle_job *j, bool *ret_any, struct err *e)
 {
 	uint64_t saved = 0;
@@ -173,7 +173,6 @@ static int make_once(struct bundle_job *j, struct err *e)
 
 static int make(struct bundle_job *j)
 {
-	char n[UNITS_TEXT_MAX], m[UNITS_TEXT_MAX];
 	struct err e = { "" };
 	bool any = true;
 	int r = plan(j, &e);
@@ -190,10 +189,10 @@ static int make(struct bundle_job *j)
 		return say_error("%s", err_text(&e, r));
 	if (j->zip_bytes <= j->max_bytes)
 		return 0;
-	return say_error("%s: %s is the least it takes, more than --max-size %s; record less (-d, "
-			 "-e), or allow more",
-			 input_path(&j->in), units_format_bytes_si(n, sizeof(n), j->zip_bytes),
-			 units_format_bytes_si(m, sizeof(m), j->max_bytes));
+	return say_error("%s: %s is the least it takes, more than --max-size %s; record less "
+			 "(-d, -e), or allow more",
+			 input_path(&j->in), say_bytes_si(j->zip_bytes),
+			 say_bytes_si(j->max_bytes));
 }
 
 /* ---- messages ---- */
@@ -212,29 +211,14 @@ static void say_trimmed(const struct bundle_job *j)
 
 static int say_disclosed(const struct bundle_job *j)
 {
-	char n[UNITS_TEXT_MAX];
-	struct disclosed d = { .error = 0 };
 	struct trace *t;
-	unsigned int c;
 	int r = trace_open(&t, j->zip, NULL);
 
 	if (r == 0) {
-		r = disclosed_collect(&d, t);
+		r = disclosed_say(t, j->show_strings);
 		trace_close(t);
 	}
-	if (r < 0) {
-		disclosed_done(&d);
-		return say_error("the strings of the bundle: %s", strerror(-r));
-	}
-	say_note("it discloses, each counted once (--show-strings lists them):");
-	for (c = 0; c < DISCLOSED_CLASS_CNT; c++) {
-		say_note("  %8s %s", units_format_count(n, sizeof(n), d.cnt[c]),
-			 disclosed_class_name(c));
-		for (size_t i = 0; j->show_strings && i < d.cnt[c]; i++)
-			printf("%s: %s\n", disclosed_class_name(c), say_text(d.strings[c][i]));
-	}
-	disclosed_done(&d);
-	return 0;
+	return r < 0 ? say_error("the strings of the bundle: %s", strerror(-r)) : 0;
 }
 
 static int begin(struct bundle_job *j)
@@ -256,47 +240,28 @@ static int begin(struct bundle_job *j)
 
 static void say_result(const struct bundle_job *j)
 {
-	char n[UNITS_TEXT_MAX], m[UNITS_TEXT_MAX], len[UNITS_TEXT_MAX], at[UNITS_TEXT_MAX];
-
 	say_trimmed(j);
 	if (j->redact)
 		redact_options_say(j->output, &j->renamed);
-	say_note("%s: %s, %s of %s, from %s s on, in %s block%s", j->output,
-		 units_format_bytes_si(n, sizeof(n), j->zip_bytes),
-		 units_format_duration(len, sizeof(len), j->made.to_ns - j->made.from_ns),
-		 input_path(&j->in),
-		 units_format_instant(at, sizeof(at),
-				      (int64_t)(j->made.from_ns - trace_start_ns(j->in.trace))),
-		 units_format_count(m, sizeof(m), j->made.block_cnt),
-		 j->made.block_cnt == 1 ? "" : "s");
-}
-
-/* "dir/build.ebpfrec/" becomes "build.zip". */
-static int name_output(struct bundle_job *j)
-{
-	char *base = input_base_name(&j->in);
-
-	if (base && asprintf(&j->default_output, "%s.zip", base) < 0)
-		j->default_output = NULL;
-	free(base);
-	j->output = j->default_output;
-	return input_status(j->output ? 0 : -ENOMEM, NULL);
+	say_note("%s: %s, %s of %s, from %s s on, in %s", j->output, say_bytes_si(j->zip_bytes),
+		 say_duration(j->made.to_ns - j->made.from_ns), input_path(&j->in),
+		 say_instant((int64_t)(j->made.from_ns - trace_start_ns(j->in.trace))),
+		 say_counted(j->made.block_cnt, "block"));
 }
 
 static int run(void *job)
 {
 	struct bundle_job *j = job;
 	struct err e = { "" };
-	int c = 0;
+	int c;
 
 	if (redact_options_any(&j->taken) && !j->redact)
 		return opts_usage_error("--keep, --keep-workload and --salt go with --redact");
 	if (!j->output)
-		c = name_output(j);
+		j->output = j->default_output = input_output_name(&j->in, ".zip");
 	else if (!*j->output)
 		return opts_usage_error("-o needs the name of a file");
-	if (!c)
-		c = input_open(&j->in, true);
+	c = j->output ? input_open(&j->in, true) : EXIT_FAILED;
 	if (!c)
 		c = input_window(&j->in, &j->cut.from_ns, &j->cut.to_ns);
 	if (!c)
@@ -336,10 +301,10 @@ static const struct opts_option options[] = {
 	  OPTS_SIZE, offsetof(struct bundle_job, max_bytes), .min = 1, .max = MAX_SIZE_MAX,
 	  .refuse = "from 1 byte to 4GB" },
 	{ 0, "show-strings", NULL,
-	  "list every name, command line, path and so on that the bundle discloses",
-	  OPTS_FLAG, offsetof(struct bundle_job, show_strings) },
-	{ 0, "redact", NULL, "replace names with pseudonyms, as `ebpfrec redact` does",
-	  OPTS_FLAG, offsetof(struct bundle_job, redact) },
+	  "list every name, command line, path and so on that the bundle discloses", OPTS_FLAG,
+	  offsetof(struct bundle_job, show_strings) },
+	{ 0, "redact", NULL, "replace names with pseudonyms, as `ebpfrec redact` does", OPTS_FLAG,
+	  offsetof(struct bundle_job, redact) },
 	REDACT_OPTIONS(struct bundle_job, taken),
 	{ 'f', "force", NULL, "replace FILE when it exists", OPTS_FLAG,
 	  offsetof(struct bundle_job, force) },
@@ -352,8 +317,7 @@ const struct opts_command bundle_opts = {
 	.synopsis = "[-i TRACE] [-o FILE.zip] [OPTIONS]",
 	.text = "The bundle holds the trace, facts about the machine, and the summary as text and\n"
 		"CSV. Every command reads it: ebpfrec report -i FILE.zip. When the bundle is too\n"
-		"large, these sources are left out, in this order:\n"
-		EVENT_TRIM_ORDER ".\n"
+		"large, these sources are left out, in this order:\n" EVENT_TRIM_ORDER ".\n"
 		"Then the window's ends are left out. Reports mark what is missing.\n"
 		"The command counts what the bundle discloses.\n",
 	.options = options,
@@ -362,8 +326,8 @@ const struct opts_command bundle_opts = {
 		    "  ebpfrec bundle --redact --keep-workload --from 12s --to 14s -o public.zip\n"
 		    "  ebpfrec report -i bug.zip cpu --from 1s --to 2s\n",
 	.bytes = sizeof(struct bundle_job),
-	.initial = &(const struct bundle_job){ .max_bytes = MAX_SIZE_DEFAULT,
-					       .cut.reason = "bundle" },
+	.initial =
+		&(const struct bundle_job){ .max_bytes = MAX_SIZE_DEFAULT, .cut.reason = "bundle" },
 	.done = done,
 	.operand_hint = "-i names the trace, -o the bundle",
 	.run = run,

@@ -28,31 +28,23 @@ static const struct opts_option options[] = {
 static void conclude(const struct input *in, const struct check_result *r)
 {
 	const struct trace *t = in->trace;
-	char blocks[UNITS_TEXT_MAX], events[UNITS_TEXT_MAX], to[UNITS_TEXT_MAX],
-		missing[UNITS_TEXT_MAX], bytes[UNITS_TEXT_MAX];
-	const char *path = input_path(in);
+	const char *path = input_path(in), *blocks = say_counted(r->block_cnt, "block"),
+		   *events = say_count(r->event_cnt);
 
-	units_format_count(blocks, sizeof(blocks), r->block_cnt);
-	units_format_count(events, sizeof(events), r->event_cnt);
 	if (!r->damaged_cnt) {
-		say_note("%s: whole: %s block%s, %s events%s", path, blocks,
-			 r->block_cnt == 1 ? "" : "s", events,
+		say_note("%s: whole: %s, %s events%s", path, blocks, events,
 			 trace_is_live(t) ? " so far; it is still being recorded"
 			 : trace_is_finished(t)
 				 ? ""
 				 : "; not finished: its recorder was killed, or could not write");
 		return;
 	}
-	say_note(
-		"%s: damaged: valid without a gap up to %s s; %" PRIu64
-		" part%s (%s) skipped, %s missing "
-		"between valid blocks; %s block%s with %s events %s valid",
-		path,
-		units_format_instant(to, sizeof(to), (int64_t)(r->valid_to_ns - trace_start_ns(t))),
-		r->damaged_cnt, r->damaged_cnt == 1 ? "" : "s",
-		units_format_bytes_si(bytes, sizeof(bytes), r->damaged_bytes),
-		units_format_duration(missing, sizeof(missing), r->missing_ns), blocks,
-		r->block_cnt == 1 ? "" : "s", events, r->block_cnt == 1 ? "is" : "are");
+	say_note("%s: damaged: valid without a gap up to %s s; %" PRIu64
+		 " part%s (%s) skipped, %s missing between valid blocks; %s with %s events %s "
+		 "valid",
+		 path, say_instant((int64_t)(r->valid_to_ns - trace_start_ns(t))), r->damaged_cnt,
+		 r->damaged_cnt == 1 ? "" : "s", say_bytes_si(r->damaged_bytes),
+		 say_duration(r->missing_ns), blocks, events, r->block_cnt == 1 ? "is" : "are");
 	if (r->block_cnt)
 		say_note("%s: reports leave out what is damaged; `ebpfrec repair -i %s -o NEW` "
 			 "writes a trace of what is valid",

@@ -164,15 +164,12 @@ static int write_cut(void *ctx, const char *path, struct err *e)
 
 static void say_result(const struct cut *c)
 {
-	char n[UNITS_TEXT_MAX], bytes[UNITS_TEXT_MAX], from[UNITS_TEXT_MAX], to[UNITS_TEXT_MAX];
 	uint64_t start = trace_start_ns(c->in.trace);
 
-	say_note("%s: %s .. %s s of %s, %s in %s block%s", c->output,
-		 units_format_instant(from, sizeof(from), (int64_t)(c->made.from_ns - start)),
-		 units_format_instant(to, sizeof(to), (int64_t)(c->made.to_ns - start)),
-		 input_path(&c->in), units_format_bytes_si(bytes, sizeof(bytes), c->made.bytes),
-		 units_format_count(n, sizeof(n), c->made.block_cnt),
-		 c->made.block_cnt == 1 ? "" : "s");
+	say_note("%s: %s .. %s s of %s, %s in %s", c->output,
+		 say_instant((int64_t)(c->made.from_ns - start)),
+		 say_instant((int64_t)(c->made.to_ns - start)), input_path(&c->in),
+		 say_bytes_si(c->made.bytes), say_counted(c->made.block_cnt, "block"));
 }
 
 static int run(void *job)
@@ -207,22 +204,20 @@ static const struct opts_option options[] = {
 	INPUT_OPTION_TRACE(struct cut, in),
 	INPUT_OPTIONS_WINDOW(struct cut, in),
 	{ 'e', "events", "LIST",
-	  "keep these sources or classes only: sched, alloc.page, block (default: all)",
-	  OPTS_CALL, .take = take_sources },
+	  "keep these sources or classes only: sched, alloc.page, block (default: all)", OPTS_CALL,
+	  .take = take_sources },
 	{ 0, "pid", "PID[,PID...]", "keep events of these processes only", OPTS_CALL,
 	  offsetof(struct cut, who.pids), take_pids },
 	{ 0, "comm", "NAME", "keep those of processes of this name; may be a pattern: 'cc*'",
 	  OPTS_TEXT, offsetof(struct cut, who.comm) },
-	{ 0, "cgroup", "PATH",
-	  "keep those of processes in this cgroup or below; may be a pattern",
+	{ 0, "cgroup", "PATH", "keep those of processes in this cgroup or below; may be a pattern",
 	  OPTS_TEXT, offsetof(struct cut, who.cgroup) },
 	{ 0, "no-index", NULL,
 	  "read all that lies before the window, instead of using or making derived.idx\n"
 	  "beside the trace",
 	  OPTS_FLAG, offsetof(struct cut, in.no_index) },
 	{ 'o', "output", "NEW", "the new trace, which must not exist yet", OPTS_TEXT,
-	  offsetof(struct cut, output),
-	  .needed = "-o NEW is needed: the trace is not changed" },
+	  offsetof(struct cut, output), .needed = "-o NEW is needed: the trace is not changed" },
 	{ 0 },
 };
 

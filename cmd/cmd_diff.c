@@ -31,25 +31,29 @@ static const char *const columns[COLUMN_CNT] = { "role",   "parent",	 "metric", 
 						 "b",	   "change_pct", "verdict", "p_value",
 						 "procs_a", "procs_b",	 "complete" };
 
-/* For people in the metric's unit, for machines as it is. */
-static struct value amount(enum render_format format, enum diff_metric m, bool has, double v,
-			   char *buf, size_t size)
-{
-	uint64_t n = (uint64_t)llround(v);
+/* Metrics for people: what they are called, and how they are written. */
+static const struct {
+	const char *name;
+	char *(*format)(char *buf, size_t size, uint64_t v);
+} metrics[] = {
+	[DIFF_ONCPU] = { "CPU time", units_format_duration },
+	[DIFF_RSS_PEAK] = { "peak memory", units_format_bytes },
+	[DIFF_IOS] = { "I/Os", units_format_count },
+	[DIFF_IO_BYTES] = { "I/O bytes", units_format_bytes },
+	[DIFF_LAT_P50] = { "I/O latency p50", units_format_duration },
+	[DIFF_LAT_P99] = { "I/O latency p99", units_format_duration },
+};
 
-	if (!has)
+/* For people in the metric's unit, for machines as it is. */
+static struct value amount(enum render_format format, const struct diff_row *r, int side, char *buf)
+{
+	uint64_t n = (uint64_t)llround(r->value[side]);
+
+	if (!r->has[side])
 		return value_null();
-	if (format != RENDER_TABLE)
-		return value_int(n);
-	switch (m) {
-	case DIFF_IOS:
-		return value_text(units_format_count(buf, size, n));
-	case DIFF_RSS_PEAK:
-	case DIFF_IO_BYTES:
-		return value_text(units_format_bytes(buf, size, n));
-	default:
-		return value_text(units_format_duration(buf, size, n));
-	}
+	return format != RENDER_TABLE ?
+		       value_int(n) :
+		       value_text(metrics[r->metric].format(buf, UNITS_TEXT_MAX, n));
 }
 
 static struct value chance(enum render_format format, const struct diff_row *r, char *buf,
@@ -63,17 +67,6 @@ static struct value chance(enum render_format format, const struct diff_row *r, 
 		return value_text("<0.001");
 	snprintf(buf, size, "%.3f", r->p);
 	return value_text(buf);
-}
-
-static const char *metric_for_people(enum diff_metric m)
-{
-	static const char *const names[] = {
-		[DIFF_ONCPU] = "CPU time", [DIFF_RSS_PEAK] = "peak memory", [DIFF_IOS] = "I/Os",
-		[DIFF_IO_BYTES] = "I/O bytes", [DIFF_LAT_P50] = "I/O latency p50",
-		[DIFF_LAT_P99] = "I/O latency p99",
-	};
-
-	return names[m];
 }
 
 static struct value change(enum render_format format, const struct diff_row *r, char *buf,
@@ -98,10 +91,10 @@ static int put_row(void *ctx, const struct diff_row *r)
 	const struct value row[COLUMN_CNT] = {
 		value_text(r->role),
 		value_text(r->parent),
-		value_text(format == RENDER_TABLE ? metric_for_people(r->metric) :
+		value_text(format == RENDER_TABLE ? metrics[r->metric].name :
 						    diff_metric_name(r->metric)),
-		amount(format, r->metric, r->has[0], r->value[0], a, sizeof(a)),
-		amount(format, r->metric, r->has[1], r->value[1], b, sizeof(b)),
+		amount(format, r, 0, a),
+		amount(format, r, 1, b),
 		change(format, r, pct, sizeof(pct)),
 		value_text(diff_verdict_name(r->verdict)),
 		chance(format, r, p, sizeof(p)),
@@ -115,21 +108,24 @@ static int put_row(void *ctx, const struct diff_row *r)
 
 static void say_side(const struct diff *d, int side, uint64_t from_ns, uint64_t to_ns)
 {
-	char missing[256], length[UNITS_TEXT_MAX];
+	char missing[256];
 	bool complete = input_is_complete(d->in[side].trace, INPUT_NEEDS_SUMMARY, from_ns, to_ns,
 					  missing, sizeof(missing));
 	const char *part = input_part_note(d->in[side].trace);
 
-	units_format_duration(length, sizeof(length), to_ns - from_ns);
-	if (d->in[0].format == RENDER_TABLE)
-		printf("%c: %s, %s, %s%s\n", "AB"[side], input_path(&d->in[side]), length,
-		       complete ? "complete" : "INCOMPLETE: ", complete ? "" : missing);
-	else if (!complete)
-		say_note("%s: the window is incomplete: %s", input_path(&d->in[side]), missing);
-	if (part && d->in[0].format == RENDER_TABLE)
+	if (d->in[0].format != RENDER_TABLE) {
+		if (!complete)
+			say_note("%s: the window is incomplete: %s", input_path(&d->in[side]),
+				 missing);
+		if (part)
+			say_note("%s: %s", input_path(&d->in[side]), part);
+		return;
+	}
+	printf("%c: %s, %s, %s%s\n", "AB"[side], input_path(&d->in[side]),
+	       say_duration(to_ns - from_ns), complete ? "complete" : "INCOMPLETE: ",
+	       complete ? "" : missing);
+	if (part)
 		printf("%c: %s\n", "AB"[side], part);
-	else if (part)
-		say_note("%s: %s", input_path(&d->in[side]), part);
 }
 
 static int clip_window(struct input *in, struct diff_side *ret)
@@ -154,7 +150,6 @@ static int compare(struct diff *d)
 {
 	struct diff_side sides[2];
 	struct diff_summary sum = { 0 };
-	char bin[UNITS_TEXT_MAX];
 	struct err e = { "" };
 	int c, side;
 
@@ -175,14 +170,13 @@ static int compare(struct diff *d)
 	c = input_render_end(d->render, c, &e);
 	if (c)
 		return c;
-	if (d->in[0].format == RENDER_TABLE) {
-		units_format_duration(bin, sizeof(bin), sum.bin_ns);
+	if (d->in[0].format == RENDER_TABLE)
 		printf("\n%llu figure%s changed: by more than what varies between bins of %s "
 		       "explains, in all at 1 %%.\n"
 		       "What varies from run to run of the same thing, but not inside one, two "
 		       "traces cannot tell.\n",
-		       (unsigned long long)sum.changed, sum.changed == 1 ? " has" : "s have", bin);
-	}
+		       (unsigned long long)sum.changed, sum.changed == 1 ? " has" : "s have",
+		       say_duration(sum.bin_ns));
 	return d->exit_code && sum.changed ? EXIT_FAILED : 0;
 }
 

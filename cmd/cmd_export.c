@@ -63,12 +63,9 @@ static void table_progress(void *ctx, uint64_t rows)
 static bool is_instant(const char *name)
 {
 	static const char *const more[] = { "queued_ns", "issue_ns", "complete_ns", "alloc_ns",
-					    "free_ns" };
+					    "free_ns", NULL };
 
-	for (unsigned int i = 0; i < sizeof(more) / sizeof(more[0]); i++)
-		if (!strcmp(name, more[i]))
-			return true;
-	return render_column_kind(name) == RENDER_INSTANT;
+	return render_is_one_of(name, more) || render_column_kind(name) == RENDER_INSTANT;
 }
 
 /* unix_ns: the CLOCK_REALTIME of the row's first instant, from the nearest clock reading. */
@@ -290,29 +287,11 @@ static int check_options(struct export *x)
 	return x->format == FORMAT_SQLITE ? 0 : pick_tables(x);
 }
 
-/* "dir/trace.ebpfrec" gives "trace-csv", "trace.db". */
-static int name_output(struct export *x)
-{
-	char *base = input_base_name(&x->in);
-	int n = !base ? -1 :
-		x->format == FORMAT_SQLITE ?
-			asprintf(&x->default_output, "%s.db", base) :
-			asprintf(&x->default_output, "%s-%s", base, format_names[x->format]);
-
-	free(base);
-	if (n < 0) {
-		x->default_output = NULL;
-		return input_status(-ENOMEM, NULL);
-	}
-	x->output = x->default_output;
-	return 0;
-}
-
 static int export(struct export *x)
 {
 	struct export_request r = { .path = x->output, .force = x->force };
 	struct err e = { "" };
-	char missing[400], n[UNITS_TEXT_MAX];
+	char missing[400];
 	int c = input_open(&x->in, true);
 
 	if (!c)
@@ -330,19 +309,22 @@ static int export(struct export *x)
 		c = x->format != FORMAT_SQLITE ? export_files(x) :
 			input_export_sqlite(&x->in, &r, x->shows_progress, &x->total_cnt);
 	if (!c && !x->quiet && strcmp(x->output, "-"))
-		say_note("%s: %s rows", x->output, units_format_count(n, sizeof(n), x->total_cnt));
+		say_note("%s: %s rows", x->output, say_count(x->total_cnt));
 	return c;
 }
 
 static int run(void *job)
 {
+	static const char *const endings[] = { NULL, "-csv", "-json", ".db" };
 	struct export *x = job;
 	int c = check_options(x);
 
-	if (!c && !x->output)
-		c = name_output(x);
+	if (c)
+		return c;
+	if (!x->output)
+		x->output = x->default_output = input_output_name(&x->in, endings[x->format]);
 	x->shows_progress = !x->quiet && isatty(STDERR_FILENO);
-	return c ? c : export(x);
+	return x->output ? export(x) : EXIT_FAILED;
 }
 
 static void done(void *job)
@@ -362,7 +344,7 @@ static const struct opts_option options[] = {
 	  "sqlite: the file (default: named after the trace, here)",
 	  OPTS_TEXT, offsetof(struct export, output), .refuse = "the name must not be empty" },
 	{ 't', "table", "TABLE,...", "these tables only (csv, json)", OPTS_CALL,
-	  offsetof(struct export, table_list), lists_take },
+	  offsetof(struct export, table_list), lists_take_words },
 	{ 0, "from", "TIME", "window starts here; the forms are those of report", OPTS_TEXT,
 	  offsetof(struct export, in.from) },
 	{ 0, "to", "TIME", "window ends before this instant; a second --to", OPTS_CALL,

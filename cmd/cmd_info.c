@@ -12,7 +12,6 @@
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/input/input.h"
-#include "cmd/input/phases.h"
 #include "cmd/render/say.h"
 #include "trace/trace_layout.h"
 
@@ -41,8 +40,7 @@ static void add_fact(struct facts *f, const char *section, const char *name, str
 	size_t n;
 
 	if (f->render) {
-		render_put(f->render,
-			   (struct value[]){ value_text(section), value_text(name), v });
+		render_put(f->render, (struct value[]){ value_text(section), value_text(name), v });
 		return;
 	}
 	if (!f->section || strcmp(f->section, section)) {
@@ -65,10 +63,7 @@ static void add_text(struct facts *f, const char *section, const char *name, con
 static void add_int(struct facts *f, const char *section, const char *name, uint64_t raw,
 		    const char *text)
 {
-	char n[UNITS_TEXT_MAX];
-
-	add_fact(f, section, name, value_int(raw),
-		 text ? text : units_format_count(n, sizeof(n), raw));
+	add_fact(f, section, name, value_int(raw), text ? text : say_count(raw));
 }
 
 static uint64_t number_of(const struct trace *t, const char *key)
@@ -82,19 +77,16 @@ static uint64_t number_of(const struct trace *t, const char *key)
 static void add_dropped(struct facts *f, const struct trace *t)
 {
 	uint64_t bytes = number_of(t, "dropped.bytes"), events = number_of(t, "dropped.events");
-	char n[UNITS_TEXT_MAX], m[UNITS_TEXT_MAX], limit[UNITS_TEXT_MAX], text[160];
+	uint64_t keep_ns = number_of(t, "keep.ns"), keep_bytes = number_of(t, "keep.bytes");
 
-	if (number_of(t, "keep.ns"))
-		add_int(f, "trace", "keep_ns", number_of(t, "keep.ns"),
-			units_format_duration(limit, sizeof(limit), number_of(t, "keep.ns")));
-	if (number_of(t, "keep.bytes"))
-		add_int(f, "trace", "keep_bytes", number_of(t, "keep.bytes"),
-			units_format_bytes(limit, sizeof(limit), number_of(t, "keep.bytes")));
-	if (!bytes)
-		return;
-	snprintf(text, sizeof(text), "%s and %s events before its start, removed to keep a limit",
-		 units_format_bytes(n, sizeof(n), bytes), units_format_count(m, sizeof(m), events));
-	add_int(f, "trace", "dropped_bytes", bytes, text);
+	if (keep_ns)
+		add_int(f, "trace", "keep_ns", keep_ns, say_duration(keep_ns));
+	if (keep_bytes)
+		add_int(f, "trace", "keep_bytes", keep_bytes, say_bytes(keep_bytes));
+	if (bytes)
+		add_int(f, "trace", "dropped_bytes", bytes,
+			say_format("%s and %s events before its start, removed to keep a limit",
+				   say_bytes(bytes), say_count(events)));
 }
 
 /* Still being recorded, or never properly ended? */
@@ -112,16 +104,14 @@ static const char *state_of(const struct trace *t, bool for_people)
 static void add_span(struct facts *f, const struct trace *t)
 {
 	uint64_t start = trace_start_ns(t), end = trace_end_ns(t);
-	char wall[TIMEEXPR_TEXT_MAX], text[128], n[UNITS_TEXT_MAX];
+	char wall[TIMEEXPR_TEXT_MAX];
 
 	add_text(f, "trace", "path", trace_path(t));
 	add_fact(f, "trace", "state", value_text(state_of(t, false)), state_of(t, true));
-	snprintf(text, sizeof(text), "%s s",
-		 units_format_instant(n, sizeof(n), (int64_t)(end - start)));
-	add_int(f, "trace", "duration_ns", end - start, text);
-	snprintf(text, sizeof(text), "%s s of CLOCK_MONOTONIC",
-		 units_format_instant(n, sizeof(n), (int64_t)start));
-	add_int(f, "trace", "start_mono_ns", start, text);
+	add_int(f, "trace", "duration_ns", end - start,
+		say_format("%s s", say_instant((int64_t)(end - start))));
+	add_int(f, "trace", "start_mono_ns", start,
+		say_format("%s s of CLOCK_MONOTONIC", say_instant((int64_t)start)));
 	if (end > start) {
 		add_text(f, "trace", "start",
 			 timeexpr_format_real(wall, trace_real_ns(t, start), 1));
@@ -149,7 +139,6 @@ static void add_tasks(struct facts *f, const struct trace *t)
 static void add_events(struct facts *f, const struct trace *t)
 {
 	uint64_t cnt[EVENT_KIND_CNT] = { 0 }, bytes = 0, total = 0;
-	char per_event[64];
 	size_t block_cnt;
 	const struct trace_block *b = trace_blocks(t, &block_cnt);
 
@@ -165,12 +154,9 @@ static void add_events(struct facts *f, const struct trace *t)
 			add_int(f, "events", event_kind_name(k), cnt[k], NULL);
 	}
 	add_int(f, "events", "all", total, NULL);
-	if (total) {
-		double per = (double)bytes / (double)total;
-
-		snprintf(per_event, sizeof(per_event), "%.2f", per);
-		add_fact(f, "events", "bytes_per_event", value_real(per), per_event);
-	}
+	if (total)
+		add_fact(f, "events", "bytes_per_event", value_real((double)bytes / (double)total),
+			 say_format("%.2f", (double)bytes / (double)total));
 }
 
 static void add_losses(struct facts *f, const struct trace *t)
@@ -191,35 +177,29 @@ static void add_losses(struct facts *f, const struct trace *t)
 
 static void add_gaps(struct facts *f, const struct trace *t)
 {
-	char text[256], a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX], len[UNITS_TEXT_MAX];
 	uint64_t start = trace_start_ns(t);
 	size_t cnt;
 	const struct trace_gap *g = trace_gaps(t, &cnt);
 
-	for (size_t i = 0; i < cnt; i++) {
-		units_format_instant(a, sizeof(a), (int64_t)(g[i].from_ns - start));
-		units_format_instant(b, sizeof(b), (int64_t)(g[i].to_ns - start));
-		snprintf(text, sizeof(text),
-			 "%s .. %s s (%s): %s; cost %.2f %% of the CPU time, allowed %.2f %%", a, b,
-			 units_format_duration(len, sizeof(len), g[i].to_ns - g[i].from_ns),
-			 g[i].reason, (double)g[i].cost_ppm / 1e4, (double)g[i].budget_ppm / 1e4);
-		add_text(f, "sources that were off", g[i].source, text);
-	}
+	for (size_t i = 0; i < cnt; i++)
+		add_text(f, "sources that were off", g[i].source,
+			 say_format("%s .. %s s (%s): %s; cost %.2f %% of the CPU time, allowed "
+				    "%.2f %%",
+				    say_instant((int64_t)(g[i].from_ns - start)),
+				    say_instant((int64_t)(g[i].to_ns - start)),
+				    say_duration(g[i].to_ns - g[i].from_ns), g[i].reason,
+				    (double)g[i].cost_ppm / 1e4, (double)g[i].budget_ppm / 1e4));
 }
 
 static void add_file(struct facts *f, const char *name, uint64_t bytes, size_t block_cnt)
 {
-	char text[96], n[UNITS_TEXT_MAX], m[UNITS_TEXT_MAX];
-
-	snprintf(text, sizeof(text), "%s in %s block%s", units_format_bytes(n, sizeof(n), bytes),
-		 units_format_count(m, sizeof(m), block_cnt), block_cnt == 1 ? "" : "s");
-	add_int(f, "files", name, bytes, text);
+	add_int(f, "files", name, bytes,
+		say_format("%s in %s", say_bytes(bytes), say_counted(block_cnt, "block")));
 }
 
 /* Blocks of a file follow each other in the list. */
 static void add_files(struct facts *f, const struct trace *t)
 {
-	char name[128], what[256], n[UNITS_TEXT_MAX];
 	size_t block_cnt, damage_cnt;
 	const struct trace_block *b = trace_blocks(t, &block_cnt);
 	const struct trace_damage *d = trace_damages(t, &damage_cnt);
@@ -236,27 +216,22 @@ static void add_files(struct facts *f, const struct trace *t)
 		add_file(f, file, bytes, cnt);
 	}
 	add_file(f, "all", all_bytes, block_cnt);
-	for (size_t i = 0; i < damage_cnt; i++) {
-		snprintf(name, sizeof(name), "%s@%" PRIu64, d[i].file, d[i].offset);
-		snprintf(what, sizeof(what), "%s bytes skipped: %s",
-			 units_format_count(n, sizeof(n), d[i].bytes), d[i].reason);
-		add_text(f, "damage", name, what);
-	}
+	for (size_t i = 0; i < damage_cnt; i++)
+		add_text(f, "damage", say_format("%s@%" PRIu64, d[i].file, d[i].offset),
+			 say_format("%s bytes skipped: %s", say_count(d[i].bytes), d[i].reason));
 }
 
 static void add_marks(struct facts *f, const struct trace *t)
 {
-	char name[PHASES_NAME_MAX], text[UNITS_TEXT_MAX + 2];
+	char name[INPUT_MARK_NAME_MAX];
 	size_t cnt;
 	const struct trace_mark *m = trace_marks(t, &cnt);
 
 	for (size_t i = 0; i < cnt; i++) {
 		int64_t at = (int64_t)(m[i].ts_ns - trace_start_ns(t));
 
-		phases_mark_name(name, &m[i]);
-		units_format_instant(text, UNITS_TEXT_MAX, at);
-		strcat(text, " s");
-		add_int(f, "marks", name, (uint64_t)at, text);
+		input_mark_name(name, &m[i]);
+		add_int(f, "marks", name, (uint64_t)at, say_format("%s s", say_instant(at)));
 	}
 }
 
@@ -303,24 +278,25 @@ static void put_column(struct render *r, const char *part, const struct trace_la
 		       uint64_t event_cnt, uint64_t all_bytes)
 {
 	render_put(r, (struct value[]){
-		value_text(part),
-		value_text(l->kind_name),
-		value_text(l->name),
-		value_text(l->codec),
-		value_int(l->row_cnt),
-		value_int(l->raw_bytes),
-		value_int(l->stored_bytes),
-		ratio((double)l->stored_bytes, (double)event_cnt),
-		ratio(100.0 * (double)l->stored_bytes, (double)all_bytes),
-	});
+			      value_text(part),
+			      value_text(l->kind_name),
+			      value_text(l->name),
+			      value_text(l->codec),
+			      value_int(l->row_cnt),
+			      value_int(l->raw_bytes),
+			      value_int(l->stored_bytes),
+			      ratio((double)l->stored_bytes, (double)event_cnt),
+			      ratio(100.0 * (double)l->stored_bytes, (double)all_bytes),
+		      });
 }
 
 /* An event column's bytes per event are those of its kind; of anything else, of all events. */
 static int columns(const struct input *in)
 {
-	static const char *const names[] = { "part",	  "kind",	  "column",
-					     "codec",	  "rows",	  "raw_bytes",
-					     "stored_bytes", "bytes_per_event", "share_pct" };
+	static const char *const names[] = {
+		"part",	     "kind",	     "column",		"codec",    "rows",
+		"raw_bytes", "stored_bytes", "bytes_per_event", "share_pct"
+	};
 	struct trace_layout *l, all = { .kind_name = "", .name = "", .codec = "" };
 	struct render *r = input_render(in, 0, true, NULL);
 	const struct trace_block *b;

@@ -28,16 +28,6 @@ static const struct opts_option options[] = {
 	{ 0 },
 };
 
-static int take_text(void *job, const char *value)
-{
-	struct mark *m = job;
-
-	if (m->text)
-		return opts_usage_error("unexpected argument '%s'; put the text in quotes", value);
-	m->text = value;
-	return 0;
-}
-
 static int mark(struct input *in, uint64_t now_ns, const char *text)
 {
 	const char *path = input_path(in);
@@ -95,6 +85,7 @@ const struct opts_command mark_opts = {
 		    "  ebpfrec report --from mark:build --to mark:test\n",
 	.bytes = sizeof(struct mark),
 	.done = input_close,
-	.operand = take_text,
+	.operand_field = offsetof(struct mark, text),
+	.operand_hint = "put the text in quotes",
 	.run = run,
 };

@@ -19,13 +19,14 @@
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/input/lists.h"
+#include "cmd/render/progress.h"
 #include "cmd/render/say.h"
 #include "cmd/sources.h"
 #include "event_lists.h"
 #include "record/session.h"
 
 #define KEEP_BYTES_MIN (1ull << 20)
-#define LEVEL_DEFAULT  UINT64_MAX
+#define LEVEL_DEFAULT UINT64_MAX
 
 /* Command-line state: what the signal handler has to reach. */
 static struct session *volatile running;
@@ -33,12 +34,12 @@ static volatile sig_atomic_t early_stop;
 
 struct record {
 	struct session_options o;
-	uint32_t *pids;
+	struct lists_pids pids;
 	char *events, *command_line;
 	struct lists_strings notes, triggers;
 	uint64_t level;
 	bool all, quiet, status;
-	size_t status_cells; /* of the line on the terminal now; 0: none */
+	struct progress line; /* on the terminal */
 };
 
 /* ---- signals ---- */
@@ -70,32 +71,39 @@ static void on_nothing(int sig)
 /* *ret_ignored: which of them the caller ignores, and COMMAND is to, too. */
 static void set_signals(sigset_t *ret_ignored)
 {
-	static const int handled[] = { SIGHUP, SIGINT, SIGPIPE, SIGTERM, SIGUSR2, SIGXFSZ };
-	struct sigaction stop = { .sa_handler = on_stop, .sa_flags = SA_RESTART };
-	struct sigaction snapshot = { .sa_handler = on_snapshot, .sa_flags = SA_RESTART };
-	struct sigaction nothing = { .sa_handler = on_nothing, .sa_flags = SA_RESTART };
+	static const struct {
+		int sig;
+		void (*handler)(int sig);
+	} handled[] = {
+		/*
+		 * Also when they were ignored, as in a script's background job: they are the way to
+		 * end a recording.
+		 */
+		{ SIGINT, on_stop },
+		{ SIGTERM, on_stop },
+		{ SIGUSR2, on_snapshot },
+		{ SIGHUP, on_stop },
+		/*
+		 * A handler and not SIG_IGN, which COMMAND would inherit. A file that reaches
+		 * `ulimit -f` is then an error of writing, as a full disk is.
+		 */
+		{ SIGPIPE, on_nothing },
+		{ SIGXFSZ, on_nothing },
+	};
 	struct sigaction old;
 
 	sigemptyset(ret_ignored);
-	for (size_t i = 0; i < sizeof(handled) / sizeof(handled[0]); i++)
-		if (!sigaction(handled[i], NULL, &old) && old.sa_handler == SIG_IGN)
-			sigaddset(ret_ignored, handled[i]);
-	/*
-	 * Also when it was ignored, as in a script's background job: it is the way to end a
-	 * recording.
-	 */
-	sigaction(SIGINT, &stop, NULL);
-	sigaction(SIGTERM, &stop, NULL);
-	sigaction(SIGUSR2, &snapshot, NULL);
-	/* nohup: the recording is meant to outlive the terminal. */
-	if (!sigismember(ret_ignored, SIGHUP))
-		sigaction(SIGHUP, &stop, NULL);
-	/*
-	 * A handler and not SIG_IGN, which COMMAND would inherit. A file that reaches `ulimit -f`
-	 * is then an error of writing, as a full disk is.
-	 */
-	sigaction(SIGPIPE, &nothing, NULL);
-	sigaction(SIGXFSZ, &nothing, NULL);
+	for (size_t i = 0; i < sizeof(handled) / sizeof(handled[0]); i++) {
+		const struct sigaction new = { .sa_handler = handled[i].handler,
+					       .sa_flags = SA_RESTART };
+		bool ignored = !sigaction(handled[i].sig, NULL, &old) && old.sa_handler == SIG_IGN;
+
+		if (ignored)
+			sigaddset(ret_ignored, handled[i].sig);
+		/* nohup: the recording is meant to outlive the terminal. */
+		if (!ignored || handled[i].sig != SIGHUP)
+			sigaction(handled[i].sig, &new, NULL);
+	}
 }
 
 /* ---- what the session reports ---- */
@@ -109,40 +117,22 @@ static uint64_t sum(const uint64_t *v)
 	return total;
 }
 
-static void erase_status(struct record *r)
-{
-	if (r->status_cells)
-		fprintf(stderr, "\r%*s\r", (int)r->status_cells, "");
-	r->status_cells = 0;
-}
-
 static void on_tick(void *ctx, const struct session *s)
 {
-	char events[UNITS_TEXT_MAX], bytes[UNITS_TEXT_MAX], lost[UNITS_TEXT_MAX], line[320];
 	struct session_stats st;
 	struct record *r = ctx;
-	int n;
 
 	session_get_stats(s, &st);
-	n = snprintf(line, sizeof(line),
-		     "recording: %" PRIu64 ".%" PRIu64 " s, %s events, %s, %s lost%s%s",
-		     st.duration_ns / UNITS_NS_PER_S, st.duration_ns % UNITS_NS_PER_S / 100000000,
-		     units_format_count(events, sizeof(events), sum(st.event_cnt)),
-		     units_format_bytes_si(bytes, sizeof(bytes), st.bytes),
-		     units_format_count(lost, sizeof(lost), sum(st.lost_cnt)),
-		     st.off && *st.off ? ", off: " : "", st.off ? st.off : "");
-	if (n >= (int)sizeof(line))
-		n = (int)sizeof(line) - 1;
-	/* Blanks instead of an erase sequence: works on any terminal. */
-	fprintf(stderr, "\r%s%*s", line, (int)r->status_cells > n ? (int)r->status_cells - n : 0,
-		"");
-	fflush(stderr);
-	r->status_cells = (size_t)n;
+	progress_line(&r->line, "recording: %" PRIu64 ".%" PRIu64 " s, %s events, %s, %s lost%s%s",
+		      st.duration_ns / UNITS_NS_PER_S, st.duration_ns % UNITS_NS_PER_S / 100000000,
+		      say_count(sum(st.event_cnt)), say_bytes_si(st.bytes),
+		      say_count(sum(st.lost_cnt)), st.off && *st.off ? ", off: " : "",
+		      st.off ? st.off : "");
 }
 
 static void on_warn(void *ctx, const char *text)
 {
-	erase_status(ctx);
+	progress_erase(&((struct record *)ctx)->line);
 	say_note("warning: %s", text);
 }
 
@@ -152,7 +142,7 @@ static void on_notice(void *ctx, const char *text)
 
 	if (r->quiet)
 		return;
-	erase_status(r);
+	progress_erase(&r->line);
 	say_note("%s", text);
 }
 
@@ -165,15 +155,13 @@ static const struct {
 /* "sched 1,234, block 5": the classes in which cnt is not 0. */
 static void list_classes(char *buf, size_t size, const uint64_t *cnt)
 {
-	char n[UNITS_TEXT_MAX];
 	size_t o = 0;
 
 	buf[0] = '\0';
 	for (unsigned int i = 0; i < SESSION_CLASS_CNT && o < size; i++) {
 		if (cnt[classes[i].index])
-			o += (size_t)snprintf(
-				buf + o, size - o, "%s%s %s", o ? ", " : "", classes[i].name,
-				units_format_count(n, sizeof(n), cnt[classes[i].index]));
+			o += (size_t)snprintf(buf + o, size - o, "%s%s %s", o ? ", " : "",
+					      classes[i].name, say_count(cnt[classes[i].index]));
 	}
 }
 
@@ -182,38 +170,34 @@ static void print_closing(const struct record *r, const struct session_stats *st
 	uint64_t cpu_ms = (st->user_ns + st->sys_ns) / 1000000, dur_ms = st->duration_ns / 1000000;
 	uint64_t permille =
 		st->duration_ns ? (st->user_ns + st->sys_ns) * 1000 / st->duration_ns : 0;
-	char events[UNITS_TEXT_MAX], lost[UNITS_TEXT_MAX], bytes[UNITS_TEXT_MAX],
-		rss[UNITS_TEXT_MAX], last[UNITS_TEXT_MAX], left[UNITS_TEXT_MAX];
-	char kept[160], by_class[160], missing[400] = "", off[200] = "", gone[120] = "";
+	char kept[160], by_class[160];
+	const char *missing = "", *off = "", *gone = "";
 	uint64_t lost_cnt = sum(st->lost_cnt);
 
 	list_classes(kept, sizeof(kept), st->event_cnt);
 	list_classes(by_class, sizeof(by_class), st->lost_cnt);
 	/* A larger ring helps where rings were full, not where the kernel skipped a program. */
 	if (lost_cnt)
-		snprintf(missing, sizeof(missing), " (%s; %s)", by_class,
-			 st->full_cnt ? "rings were full: try a larger --ring-size" :
-					"`ebpfrec report loss` says when and why");
+		missing = say_format(" (%s; %s)", by_class,
+				     st->full_cnt ? "rings were full: try a larger --ring-size"
+						  : "`ebpfrec report loss` says when and why");
 	if (st->off_cnt)
-		snprintf(off, sizeof(off),
-			 "; sources were turned off %u time%s (--max-overhead), `ebpfrec info` "
-			 "says which and when",
-			 st->off_cnt, st->off_cnt == 1 ? "" : "s");
+		off = say_format("; sources were turned off %u time%s (--max-overhead), `ebpfrec "
+				 "info` says which and when",
+				 st->off_cnt, st->off_cnt == 1 ? "" : "s");
 	if (st->dropped_bytes)
-		snprintf(gone, sizeof(gone), " (kept: the last %s, %s)",
-			 units_format_duration(last, sizeof(last), st->kept_ns),
-			 units_format_bytes_si(left, sizeof(left), st->bytes - st->dropped_bytes));
+		gone = say_format(" (kept: the last %s, %s)", say_duration(st->kept_ns),
+				  say_bytes_si(st->bytes - st->dropped_bytes));
 	say_note("%s: %s events%s%s%s, %s%s, %s lost%s, %" PRIu64 ".%03u s, recorder used %" PRIu64
 		 ".%03u s CPU (%" PRIu64
 		 ".%u %%), its programs in the kernel about %.3f s (%.1f %%), %s%s",
-		 r->o.output, units_format_count(events, sizeof(events), sum(st->event_cnt)),
-		 kept[0] ? " (" : "", kept, kept[0] ? ")" : "",
-		 units_format_bytes_si(bytes, sizeof(bytes), st->bytes), gone,
-		 units_format_count(lost, sizeof(lost), lost_cnt), missing, dur_ms / 1000,
-		 (unsigned int)(dur_ms % 1000), cpu_ms / 1000, (unsigned int)(cpu_ms % 1000),
-		 permille / 10, (unsigned int)(permille % 10), (double)st->bpf_ns / 1e9,
+		 r->o.output, say_count(sum(st->event_cnt)), kept[0] ? " (" : "", kept,
+		 kept[0] ? ")" : "", say_bytes_si(st->bytes), gone, say_count(lost_cnt), missing,
+		 dur_ms / 1000, (unsigned int)(dur_ms % 1000), cpu_ms / 1000,
+		 (unsigned int)(cpu_ms % 1000), permille / 10, (unsigned int)(permille % 10),
+		 (double)st->bpf_ns / 1e9,
 		 st->duration_ns ? 100.0 * (double)st->bpf_ns / (double)st->duration_ns : 0.0,
-		 units_format_bytes_si(rss, sizeof(rss), st->rss_max_bytes), off);
+		 say_bytes_si(st->rss_max_bytes), off);
 }
 
 /* ---- options ---- */
@@ -337,15 +321,6 @@ static int add_keep(void *job, const char *value, struct err *e)
 	}
 }
 
-static int add_pids(void *job, const char *value, struct err *e)
-{
-	struct record *r = job;
-	int c = lists_add_pids(value, &r->pids, &r->o.pid_cnt, e);
-
-	r->o.pids = r->pids;
-	return c;
-}
-
 /* What cannot be meant. 0 or EXIT_USAGE. */
 static int check_options(const struct record *r)
 {
@@ -353,9 +328,8 @@ static int check_options(const struct record *r)
 	bool has_workload = o->command || o->pid_cnt || o->cgroup;
 
 	if (!has_workload && !r->all && !o->duration_ns)
-		return opts_usage_error(
-			"nothing to record: give a COMMAND, or -a (until Ctrl-C), "
-			"-p PID, --cgroup PATH or -d DUR");
+		return opts_usage_error("nothing to record: give a COMMAND, or -a (until Ctrl-C), "
+					"-p PID, --cgroup PATH or -d DUR");
 	if (!has_workload && r->events && sources_need_workload(r->events))
 		return opts_usage_error(
 			"-e: alloc.heap is recorded for a workload only: give a COMMAND, -p or "
@@ -378,7 +352,7 @@ static int run_session(struct record *r)
 	int status = 0, c;
 
 	c = session_run(running, &status, &e);
-	erase_status(r);
+	progress_erase(&r->line);
 	if (c) {
 		say_error("%s", err_text(&e, c));
 		status = EXIT_RECORD;
@@ -439,6 +413,8 @@ static int run(void *job)
 	int status = 0;
 
 	r->o.events = r->events;
+	r->o.pids = r->pids.v;
+	r->o.pid_cnt = r->pids.cnt;
 	r->o.notes = r->notes.v;
 	r->o.note_cnt = r->notes.cnt;
 	r->o.triggers = r->triggers.v;
@@ -459,7 +435,7 @@ static void done(void *job)
 {
 	struct record *r = job;
 
-	free(r->pids);
+	free(r->pids.v);
 	free(r->events);
 	free(r->notes.v);
 	free(r->triggers.v);
@@ -476,10 +452,10 @@ static const struct opts_option options[] = {
 	{ 'e', "events", "LIST",
 	  "classes and sources to record, such as sched,alloc.page,block\n(default: all "
 	  "but " EVENT_NOT_DEFAULT "); '-e list' shows them",
-	  OPTS_CALL, AT(events), lists_take },
+	  OPTS_CALL, AT(events), lists_take_words },
 	{ 'a', "all", NULL, "record without COMMAND, until -d or Ctrl-C", OPTS_FLAG, AT(all) },
 	{ 'p', "pid", "PID,...", "these processes and their descendants are the workload",
-	  OPTS_CALL, .take = add_pids },
+	  OPTS_CALL, AT(pids), lists_take_pids },
 	{ 0, "cgroup", "PATH", "the processes of this cgroup are the workload", OPTS_TEXT,
 	  AT(o.cgroup) },
 	{ 0, "only", NULL, "keep events of the workload only, not of the whole system", OPTS_FLAG,
@@ -487,9 +463,8 @@ static const struct opts_option options[] = {
 	{ 'd', "duration", "DUR", "stop after this time: 250ms, 10s, 2m", OPTS_DURATION,
 	  AT(o.duration_ns), .min = 1, .refuse = "a recording of no time has nothing in it" },
 	{ 'u', "user", "USER", "run COMMAND as this user", OPTS_TEXT, AT(o.user) },
-	{ 0, "cmdlines", NULL,
-	  "keep the command lines of all processes, not just the workload's", OPTS_FLAG,
-	  AT(o.all_cmdlines) },
+	{ 0, "cmdlines", NULL, "keep the command lines of all processes, not just the workload's",
+	  OPTS_FLAG, AT(o.all_cmdlines) },
 	{ 0, "stacks", "SIZE|1/N",
 	  "record stacks of allocations of at least SIZE, or of every N-th (of a\nhook, on a "
 	  "CPU)",
@@ -504,9 +479,8 @@ static const struct opts_option options[] = {
 	  "make a snapshot when this happens: spike>500MiB, io-latency>200ms,\n"
 	  "runq>50ms, loss>0, exit!=0; may be repeated",
 	  OPTS_CALL, AT(triggers), add_trigger },
-	{ 0, "trigger-max", "N", "at most so many snapshots by --trigger (default: 10)",
-	  OPTS_COUNT, AT(o.trigger_max), .min = 1,
-	  .refuse = "at least 1; leave --trigger out for none" },
+	{ 0, "trigger-max", "N", "at most so many snapshots by --trigger (default: 10)", OPTS_COUNT,
+	  AT(o.trigger_max), .min = 1, .refuse = "at least 1; leave --trigger out for none" },
 	{ 0, "mark-fd", "FD", "each line read from this descriptor is a mark", OPTS_CALL,
 	  .take = take_mark_fd },
 	{ 0, "ring-size", "SIZE",

@@ -55,7 +55,6 @@ static int write_redacted(void *ctx, const char *path, struct err *e)
 
 static int run(void *job)
 {
-	char n[UNITS_TEXT_MAX], bytes[UNITS_TEXT_MAX];
 	struct redact *r = job;
 	int c = input_open(&r->in, false);
 
@@ -65,10 +64,8 @@ static int run(void *job)
 		c = new_trace_make(r->in.trace, r->output, write_redacted, r, &r->made.block_cnt);
 	if (c)
 		return c;
-	say_note("%s: %s block%s, %s, of %s", r->output,
-		 units_format_count(n, sizeof(n), r->made.block_cnt),
-		 r->made.block_cnt == 1 ? "" : "s",
-		 units_format_bytes_si(bytes, sizeof(bytes), r->made.bytes), input_path(&r->in));
+	say_note("%s: %s, %s, of %s", r->output, say_counted(r->made.block_cnt, "block"),
+		 say_bytes_si(r->made.bytes), input_path(&r->in));
 	redact_options_say(r->output, &r->made);
 	return 0;
 }

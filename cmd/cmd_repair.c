@@ -36,21 +36,15 @@ static int write_repaired(void *ctx, const char *path, struct err *e)
 
 static void say_result(const struct repair *r, const struct check_result *c)
 {
-	char n[UNITS_TEXT_MAX], bytes[UNITS_TEXT_MAX], missing[UNITS_TEXT_MAX],
-		lost[UNITS_TEXT_MAX];
-
-	say_note("%s: %s block%s, %s, of %s; left out: %" PRIu64 " damaged part%s (%s)", r->output,
-		 units_format_count(n, sizeof(n), r->made.block_cnt),
-		 r->made.block_cnt == 1 ? "" : "s",
-		 units_format_bytes_si(bytes, sizeof(bytes), r->made.bytes), input_path(&r->in),
-		 c->damaged_cnt, c->damaged_cnt == 1 ? "" : "s",
-		 units_format_bytes_si(lost, sizeof(lost), c->damaged_bytes));
+	say_note("%s: %s, %s, of %s; left out: %" PRIu64 " damaged part%s (%s)", r->output,
+		 say_counted(r->made.block_cnt, "block"), say_bytes_si(r->made.bytes),
+		 input_path(&r->in), c->damaged_cnt, c->damaged_cnt == 1 ? "" : "s",
+		 say_bytes_si(c->damaged_bytes));
 	if (r->made.gap_cnt)
 		say_note("%s: %" PRIu64
 			 " gap%s, %s in all; reports over %s are incomplete and say so",
 			 r->output, r->made.gap_cnt, r->made.gap_cnt == 1 ? "" : "s",
-			 units_format_duration(missing, sizeof(missing), c->missing_ns),
-			 r->made.gap_cnt == 1 ? "it" : "them");
+			 say_duration(c->missing_ns), r->made.gap_cnt == 1 ? "it" : "them");
 }
 
 static int run(void *job)

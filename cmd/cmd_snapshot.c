@@ -36,7 +36,6 @@ static const struct opts_option options[] = {
 
 static int describe(const char *copy, const char *new)
 {
-	char len[UNITS_TEXT_MAX];
 	struct err e = { "" };
 	struct trace *t;
 	size_t blocks;
@@ -46,7 +45,7 @@ static int describe(const char *copy, const char *new)
 		return say_error("%s", err_text(&e, r));
 	trace_blocks(t, &blocks);
 	say_note("%s: %zu block%s, %s", copy, blocks, blocks == 1 ? "" : "s",
-		 units_format_duration(len, sizeof(len), trace_end_ns(t) - trace_start_ns(t)));
+		 say_duration(trace_end_ns(t) - trace_start_ns(t)));
 	trace_close(t);
 	return 0;
 }
@@ -58,8 +57,8 @@ static int write_copy(void *ctx, const char *path, struct err *e)
 
 	s->store.path = path;
 	r = store_snapshot_take(s->dir_fd, &s->store, e);
-	return r ? say_error("%s: %s%s", input_path(&s->in), err_text(e, r), input_owner_hint(r)) :
-		   describe(s->copy, path);
+	return r ? say_error("%s: %s%s", input_path(&s->in), err_text(e, r), input_owner_hint(r))
+		 : describe(s->copy, path);
 }
 
 static int snapshot(struct snapshot *s)

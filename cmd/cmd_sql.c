@@ -59,12 +59,19 @@ static int read_statement(struct sql *q)
 	return 0;
 }
 
-static int answer(struct sql *q)
+static int run(void *job)
 {
+	struct sql *q = job;
 	struct err e = { "" };
 	struct render *r;
-	int c = input_open(&q->in, true);
+	int c;
 
+	if (!q->statement)
+		return opts_usage_error("no statement; give one in quotes, or - to read it from "
+					"stdin");
+	c = strcmp(q->statement, "-") ? 0 : read_statement(q);
+	if (!c)
+		c = input_open(&q->in, true);
 	if (c)
 		return c;
 	r = input_render(&q->in, 0, false, NULL);
@@ -77,19 +84,6 @@ static int answer(struct sql *q)
 	input_note_damage(&q->in);
 	render_free(r);
 	return c;
-}
-
-static int run(void *job)
-{
-	struct sql *q = job;
-	int c = 0;
-
-	if (!q->statement)
-		return opts_usage_error("no statement; give one in quotes, or - to read it from "
-					"stdin");
-	if (!strcmp(q->statement, "-"))
-		c = read_statement(q);
-	return c ? c : answer(q);
 }
 
 static void done(void *job)

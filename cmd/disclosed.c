@@ -3,23 +3,39 @@
  * disclosed: all strings of the trace's lists and of its manifest, sorted, doubles dropped.
  */
 #include "cmd/disclosed.h"
-#include "base/array.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-const char *disclosed_class_name(enum disclosed_class c)
-{
-	static const char *const names[DISCLOSED_CLASS_CNT] = {
-		"process names", "command lines", "paths",   "user names",
-		"user ids",	 "host names",	  "devices", "marks and notes",
-		"functions",     "build ids",
-	};
+#include "base/array.h"
+#include "cmd/render/say.h"
 
-	return names[c];
-}
+enum disclosed_class {
+	DISCLOSED_PROCESS, /* names of processes and threads */
+	DISCLOSED_CMDLINE,
+	DISCLOSED_PATH, /* programs, files, cgroups */
+	DISCLOSED_USER, /* names in paths and command lines below /home */
+	DISCLOSED_UID,
+	DISCLOSED_HOST,
+	DISCLOSED_DEVICE,
+	DISCLOSED_NOTE, /* marks and notes */
+	DISCLOSED_FUNCTION, /* of programs, that asked for memory or were on such a stack */
+	DISCLOSED_BUILD_ID, /* of their files: who has the file too can tell which it is */
+	DISCLOSED_CLASS_CNT
+};
+
+static const char *const class_names[DISCLOSED_CLASS_CNT] = {
+	"process names", "command lines", "paths",	     "user names", "user ids",
+	"host names",	 "devices",	  "marks and notes", "functions",  "build ids",
+};
+
+struct disclosed {
+	char **strings[DISCLOSED_CLASS_CNT];
+	size_t cnt[DISCLOSED_CLASS_CNT], cap[DISCLOSED_CLASS_CNT];
+	int error; /* the first one stays */
+};
 
 static void add_bytes(struct disclosed *d, enum disclosed_class c, const char *s, size_t bytes)
 {
@@ -150,26 +166,33 @@ static void sort(struct disclosed *d, unsigned int c)
 	d->cnt[c] = n;
 }
 
-int disclosed_collect(struct disclosed *d, const struct trace *t)
+static void say_class(struct disclosed *d, unsigned int c, bool show)
 {
-	*d = (struct disclosed){ .error = 0 };
-	add_tasks(d, t);
-	add_names(d, t, TRACE_NAME_CGROUP, DISCLOSED_PATH);
-	add_names(d, t, TRACE_NAME_FILE, DISCLOSED_PATH);
-	add_names(d, t, TRACE_NAME_DEVICE, DISCLOSED_DEVICE);
-	add_names(d, t, TRACE_NAME_IRQ, DISCLOSED_DEVICE);
-	add_sites(d, t);
-	add_manifest(d, t);
-	for (unsigned int c = 0; c < DISCLOSED_CLASS_CNT; c++)
-		sort(d, c);
-	return d->error;
+	sort(d, c);
+	if (!d->error)
+		say_note("  %8s %s", say_count(d->cnt[c]), class_names[c]);
+	for (size_t i = 0; i < d->cnt[c]; i++) {
+		if (show && !d->error)
+			printf("%s: %s\n", class_names[c], say_text(d->strings[c][i]));
+		free(d->strings[c][i]);
+	}
+	free(d->strings[c]);
 }
 
-void disclosed_done(struct disclosed *d)
+int disclosed_say(const struct trace *t, bool show)
 {
-	for (unsigned int c = 0; c < DISCLOSED_CLASS_CNT; c++) {
-		for (size_t i = 0; i < d->cnt[c]; i++)
-			free(d->strings[c][i]);
-		free(d->strings[c]);
-	}
+	struct disclosed d = { .error = 0 };
+
+	add_tasks(&d, t);
+	add_names(&d, t, TRACE_NAME_CGROUP, DISCLOSED_PATH);
+	add_names(&d, t, TRACE_NAME_FILE, DISCLOSED_PATH);
+	add_names(&d, t, TRACE_NAME_DEVICE, DISCLOSED_DEVICE);
+	add_names(&d, t, TRACE_NAME_IRQ, DISCLOSED_DEVICE);
+	add_sites(&d, t);
+	add_manifest(&d, t);
+	if (!d.error)
+		say_note("it discloses, each counted once (--show-strings lists them):");
+	for (unsigned int c = 0; c < DISCLOSED_CLASS_CNT; c++)
+		say_class(&d, c, show);
+	return d.error;
 }

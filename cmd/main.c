@@ -22,9 +22,9 @@
 #include "symbol/elf_symbols.h"
 
 static const struct opts_command *const commands[] = {
-	&record_opts, &report_opts,   &sql_opts,  &export_opts, &info_opts, &check_opts,
-	&repair_opts, &redact_opts,   &snapshot_opts, &mark_opts, &diff_opts, &cut_opts,
-	&bundle_opts, &doctor_opts,
+	&record_opts, &report_opts, &sql_opts,	  &export_opts,	  &info_opts,
+	&check_opts,  &repair_opts, &redact_opts, &snapshot_opts, &mark_opts,
+	&diff_opts,   &cut_opts,    &bundle_opts, &doctor_opts,
 };
 
 #define COMMAND_CNT (sizeof(commands) / sizeof(commands[0]))
@@ -126,8 +126,8 @@ static int run(void *job, char **argv, char **words)
 		opts_print_help(c);
 		return 0;
 	}
-	return c == &record_opts || c == &doctor_opts || give_up_gained() ?
-		       opts_run(c, words) : EXIT_FAILED;
+	return c == &record_opts || c == &doctor_opts || give_up_gained() ? opts_run(c, words)
+									  : EXIT_FAILED;
 }
 
 /* What is still in stdio's buffer goes out now, and may fail now. */

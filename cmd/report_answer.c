@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * The heading above a table names the trace, the window and whether it is complete. With csv and
- * json, stdout holds the rows alone, and stderr says what is missing.
+ * json, stdout holds the rows alone, and stderr says what is missing. With --phases, each interval
+ * between marks is asked for, and a row_prefix puts it before the rows.
  */
 #include "cmd/report_answer.h"
 
@@ -12,8 +13,8 @@
 
 #include "base/units.h"
 #include "cmd/cmd.h"
-#include "cmd/input/phases.h"
 #include "cmd/input/timeexpr.h"
+#include "cmd/render/row_prefix.h"
 #include "cmd/render/say.h"
 #include "cmd/render/sparkline.h"
 
@@ -49,7 +50,6 @@ static const char *cut_note(const struct answer *r)
 static void print_table_heading(const struct answer *r)
 {
 	uint64_t start = trace_start_ns(r->trace);
-	char from[UNITS_TEXT_MAX], to[UNITS_TEXT_MAX], len[UNITS_TEXT_MAX];
 	char wall[TIMEEXPR_TEXT_MAX];
 
 	printf("%s: %s\n", r->o->view->name, r->o->view->question);
@@ -58,9 +58,9 @@ static void print_table_heading(const struct answer *r)
 		return;
 	}
 	printf("%s, %s .. %s s (%s), from %s, %s%s\n", say_text(input_path(&r->o->in)),
-	       units_format_instant(from, sizeof(from), (int64_t)(r->o->q.from_ns - start)),
-	       units_format_instant(to, sizeof(to), (int64_t)(r->o->q.to_ns - start)),
-	       units_format_duration(len, sizeof(len), r->o->q.to_ns - r->o->q.from_ns),
+	       say_instant((int64_t)(r->o->q.from_ns - start)),
+	       say_instant((int64_t)(r->o->q.to_ns - start)),
+	       say_duration(r->o->q.to_ns - r->o->q.from_ns),
 	       timeexpr_format_real(wall, trace_real_ns(r->trace, r->o->q.from_ns), 1),
 	       r->missing[0] ? "INCOMPLETE: " : "complete", r->missing);
 	if (r->o->view->notes && r->o->view->notes[0])
@@ -157,8 +157,8 @@ static int begin_drawing(struct answer *r, uint64_t limit)
 	uint64_t from = r->o->q.from_ns > start ? r->o->q.from_ns : start,
 		 to = r->o->q.to_ns < end ? r->o->q.to_ns : end;
 	struct sparkline_options o = {
-		.metric = facts_of(r->o->q.view).drawn, .every_ns = r->o->q.every_ns, .limit = limit,
-		.width = input_terminal_width() ?: 80, .utf8 = input_speaks_utf8(),
+		.metric = facts_of(r->o->q.view).drawn, .every_ns = r->o->q.every_ns,
+		.width = input_terminal_width() ?: 80, .utf8 = input_speaks_utf8(), .limit = limit,
 	};
 
 	if (r->o->in.format != RENDER_TABLE || !r->o->q.every_ns || !o.metric || from >= to ||
@@ -170,12 +170,65 @@ static int begin_drawing(struct answer *r, uint64_t limit)
 	return r->drawing ? 0 : -ENOMEM;
 }
 
+/* ---- --phases ---- */
+
+/* [from, to) begins with mark m; NULL: with the window. */
+static int run_interval(struct row_prefix *p, struct analysis *a, const struct trace *t,
+			const struct report_request *q, const struct trace_mark *m,
+			uint64_t from_ns, uint64_t to_ns, struct err *e)
+{
+	char name[INPUT_MARK_NAME_MAX] = "[start]";
+	struct report_request mine = *q;
+
+	if (to_ns <= from_ns)
+		return 0;
+	if (m)
+		input_mark_name(name, m);
+	p->before[0] = value_text(name);
+	p->before[1] = value_int(from_ns - trace_start_ns(t));
+	p->before[2] = value_int(to_ns - from_ns);
+	mine.from_ns = from_ns;
+	mine.to_ns = to_ns;
+	return analysis_report(a, &mine, &p->sink, e);
+}
+
+/*
+ * One result of a report over each interval between marks, whose rows begin with the interval. A
+ * phase is called after the mark it begins with; the one before the first mark is [start]. Marks
+ * that triggers made begin none.
+ */
+static int report_phases(const struct answer *o, const struct row_sink *sink, struct err *e)
+{
+	const struct report_request *q = &o->o->q;
+	struct analysis *a = o->o->in.analysis;
+	const struct trace *t = o->trace;
+	struct row_prefix p = { .next = sink, .cnt = 3, .names = { "phase", "t_ns", "dur_ns" },
+				.joins = true };
+	uint64_t from_ns = q->from_ns;
+	const struct trace_mark *of = NULL, *m;
+	size_t cnt, i;
+	int r = 0;
+
+	row_prefix_init(&p);
+	m = trace_marks(t, &cnt);
+	for (i = 0; i < cnt && r == 0; i++) {
+		if (m[i].origin == TRACE_MARK_TRIGGER || m[i].ts_ns < q->from_ns ||
+		    m[i].ts_ns >= q->to_ns)
+			continue;
+		r = run_interval(&p, a, t, q, of, from_ns, m[i].ts_ns, e);
+		of = &m[i];
+		from_ns = m[i].ts_ns;
+	}
+	if (r == 0)
+		r = run_interval(&p, a, t, q, of, from_ns, q->to_ns, e);
+	return row_prefix_end(&p, r);
+}
+
 static int run(struct answer *r)
 {
 	struct render_options more = { .heading = print_heading, .ctx = r };
 	struct report_options *o = r->o;
 	uint64_t limit = o->has_limit ? o->q.limit : REPORT_TABLE_ROWS;
-	struct analysis *a = o->in.analysis;
 	struct err e = { "" };
 	size_t damage_cnt, found_cnt;
 	struct render *out;
@@ -204,8 +257,8 @@ static int run(struct answer *r)
 	input_is_complete(r->trace, report_needs(o->q.view), o->q.from_ns, o->q.to_ns, r->missing,
 			  sizeof(r->missing));
 	trace_damages(r->trace, &damage_cnt);
-	c = o->phases ? phases_report(a, r->trace, &o->q, render_sink(out), &e) :
-			analysis_report(a, &o->q, render_sink(out), &e);
+	c = o->phases ? report_phases(r, render_sink(out), &e) :
+			analysis_report(o->in.analysis, &o->q, render_sink(out), &e);
 	render_free(out);
 	if (!c && r->drawing)
 		sparkline_print(r->drawing, stdout);

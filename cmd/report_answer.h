@@ -7,7 +7,23 @@
 #ifndef REPORT_ANSWER_H
 #define REPORT_ANSWER_H
 
-#include "cmd/input/report_options.h"
+#include "cmd/input/input.h"
+#include "cmd/input/lists.h"
+
+/* Rows of a table unless --limit says otherwise. */
+#define REPORT_TABLE_ROWS 20
+
+/* What was asked of `ebpfrec report`. */
+struct report_options {
+	struct input in;
+	struct report_request q;
+	const struct report_view *view;
+	struct lists_pids pids;
+	struct lists_strings paths; /* of the traces, as -i and operands gave them */
+	const char *db;
+	bool has_limit, force, list, sparklines, phases;
+	uint64_t follow_ns; /* 0: once */
+};
 
 /* What a view is made of: it is complete when nothing of that was lost. */
 struct input_needs report_needs(const char *view);

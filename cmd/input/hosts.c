@@ -23,6 +23,7 @@ static void name_host(struct hosts *h, unsigned int i)
 	const char *name = trace_get(h->v[i].in.trace, "host"), *path = h->v[i].in.path,
 		   *slash = strrchr(path, '/');
 	unsigned int same = 1;
+	int n;
 
 	if (!name || !*name)
 		name = slash && slash[1] ? slash + 1 : path;
@@ -34,11 +35,9 @@ static void name_host(struct hosts *h, unsigned int i)
 		else
 			h->differ = true;
 	}
+	n = snprintf(h->v[i].name, sizeof(h->v[i].name), "%.*s", HOSTS_NAME_BYTES - 12, name);
 	if (same > 1)
-		snprintf(h->v[i].name, sizeof(h->v[i].name), "%.*s#%u", HOSTS_NAME_BYTES - 12, name,
-			 same);
-	else
-		snprintf(h->v[i].name, sizeof(h->v[i].name), "%.*s", HOSTS_NAME_BYTES - 12, name);
+		snprintf(h->v[i].name + n, sizeof(h->v[i].name) - (size_t)n, "#%u", same);
 }
 
 static uint64_t clock_uncertainty(const struct trace *t)
@@ -170,11 +169,10 @@ static void say_what(void *ctx)
 {
 	const struct joined *j = ctx;
 	const struct hosts *h = j->hosts;
-	char from[UNITS_TEXT_MAX], to[UNITS_TEXT_MAX], text[160];
-	char wall[TIMEEXPR_TEXT_MAX];
+	char text[160], wall[TIMEEXPR_TEXT_MAX];
 
 	snprintf(text, sizeof(text), "%u traces, aligned by wall clock, as read within %s; %s",
-		 h->cnt, units_format_duration(from, sizeof(from), h->uncertainty_ns),
+		 h->cnt, say_duration(h->uncertainty_ns),
 		 h->differ ? "how far the hosts' clocks were apart is not known"
 			   : "all of one host");
 	if (!j->table) {
@@ -194,10 +192,8 @@ static void say_what(void *ctx)
 
 		printf("%s: %s, %s .. %s s, from %s, %s%s\n", say_text(one->name),
 		       say_text(one->in.path),
-		       units_format_instant(from, sizeof(from),
-					    (int64_t)(one->from_ns - start) + one->shift_ns),
-		       units_format_instant(to, sizeof(to),
-					    (int64_t)(one->to_ns - start) + one->shift_ns),
+		       say_instant((int64_t)(one->from_ns - start) + one->shift_ns),
+		       say_instant((int64_t)(one->to_ns - start) + one->shift_ns),
 		       timeexpr_format_real(wall, trace_real_ns(one->in.trace, one->from_ns), 1),
 		       one->missing[0] ? "INCOMPLETE: " : "complete", one->missing);
 		if (input_part_note(one->in.trace))

@@ -23,17 +23,17 @@
 
 struct host {
 	struct input in;
-	char name[HOSTS_NAME_BYTES];	/* host name in the trace, made unique: "db", "db#2" */
-	uint64_t from_ns, to_ns;	/* the window, CLOCK_MONOTONIC of that host */
+	char name[HOSTS_NAME_BYTES]; /* host name in the trace, made unique: "db", "db#2" */
+	uint64_t from_ns, to_ns; /* the window, CLOCK_MONOTONIC of that host */
 	/* added to instants of the trace (ns from its start) to give instants of the axis */
 	int64_t shift_ns;
-	char missing[400];	/* what makes the window incomplete; "": nothing */
+	char missing[400]; /* what makes the window incomplete; "": nothing */
 };
 
 struct hosts {
 	struct host *v;
 	unsigned int cnt;
-	uint64_t origin_real_ns;	/* wall-clock time at 0 of the axis */
+	uint64_t origin_real_ns; /* wall-clock time at 0 of the axis */
 	/* largest distance between readings of two hosts, if their clocks are right */
 	uint64_t uncertainty_ns;
 	/* the host names differ, so the clocks may differ */

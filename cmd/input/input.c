@@ -56,9 +56,10 @@ const char *input_path(const struct input *in)
 	return in->path ? in->path : INPUT_TRACE_DEFAULT;
 }
 
-char *input_base_name(const struct input *in)
+char *input_output_name(const struct input *in, const char *ending)
 {
 	const char *path = input_path(in);
+	char *name;
 	size_t n = strlen(path), start;
 
 	while (n && path[n - 1] == '/')
@@ -68,7 +69,10 @@ char *input_base_name(const struct input *in)
 	n -= start;
 	if (n > 8 && !memcmp(path + start + n - 8, ".ebpfrec", 8))
 		n -= 8;
-	return strndup(path + start, n);
+	if (asprintf(&name, "%.*s%s", (int)n, path + start, ending) >= 0)
+		return name;
+	say_error("out of memory");
+	return NULL;
 }
 
 const char *input_part_note(const struct trace *t)
@@ -252,6 +256,14 @@ static int find_mark(void *ctx, const char *name, uint64_t nr, uint64_t *ret_mon
 	return 0;
 }
 
+void input_mark_name(char buf[INPUT_MARK_NAME_MAX], const struct trace_mark *m)
+{
+	if (m->nr > 1)
+		snprintf(buf, INPUT_MARK_NAME_MAX, "%s#%u", m->text, m->nr);
+	else
+		snprintf(buf, INPUT_MARK_NAME_MAX, "%s", m->text);
+}
+
 int input_resolve(const struct input *in, const struct timeexpr_base *base, uint64_t *from_ns,
 		  uint64_t *to_ns)
 {
@@ -266,9 +278,9 @@ int input_resolve(const struct input *in, const struct timeexpr_base *base, uint
 	return r ? opts_usage_error("--%s: %s", name, err_text(&e, r)) : 0;
 }
 
-static const char *from_start(char *buf, const struct trace *t, uint64_t ns)
+static const char *from_start(const struct trace *t, uint64_t ns)
 {
-	return units_format_instant(buf, UNITS_TEXT_MAX, (int64_t)(ns - trace_start_ns(t)));
+	return say_instant((int64_t)(ns - trace_start_ns(t)));
 }
 
 #define DURING_SHOWN 5
@@ -276,7 +288,7 @@ static const char *from_start(char *buf, const struct trace *t, uint64_t ns)
 /* The life of the one process that is meant, as far as it lies in the trace. */
 static int during_window(const struct input *in, uint64_t *from_ns, uint64_t *to_ns)
 {
-	char list[400] = "", a[UNITS_TEXT_MAX];
+	char list[400] = "";
 	const struct trace_process *p, *found = NULL;
 	size_t cnt, i, hits = 0;
 	uint64_t pid = 0;
@@ -293,8 +305,8 @@ static int during_window(const struct input *in, uint64_t *from_ns, uint64_t *to
 		if (hits++ < DURING_SHOWN)
 			snprintf(list + strlen(list), sizeof(list) - strlen(list),
 				 "%s%u (from %s s)", hits > 1 ? ", " : "", p[i].pid,
-				 from_start(a, in->trace,
-					    p[i].start_ns > *from_ns ? p[i].start_ns : *from_ns));
+				 from_start(in->trace, p[i].start_ns > *from_ns ? p[i].start_ns :
+										 *from_ns));
 	}
 	if (!hits)
 		return opts_usage_error("--during: there is no process '%s' in the trace",
@@ -322,15 +334,13 @@ int input_window(const struct input *in, uint64_t *ret_from_ns, uint64_t *ret_to
 		.mark = find_mark,
 		.ctx = t,
 	};
-	char a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX], c[UNITS_TEXT_MAX];
 	int r = in->during ? during_window(in, &from, &to) : input_resolve(in, &base, &from, &to);
 
 	if (!r && (in->from || in->to) && from >= to)
 		return opts_usage_error(
 			"the window is empty: it starts at %s s and ends at %s s (the trace has "
 			"0 .. %s s); --from must be before --to",
-			from_start(a, t, from), from_start(b, t, to),
-			from_start(c, t, trace_end_ns(t)));
+			from_start(t, from), from_start(t, to), from_start(t, trace_end_ns(t)));
 	*ret_from_ns = from;
 	*ret_to_ns = to;
 	return r;
@@ -361,14 +371,13 @@ static void __attribute__((format(printf, 2, 3))) add(struct missing *m, const c
  */
 static void add_holes(struct missing *m, const struct trace *t, uint64_t from_ns, uint64_t to_ns)
 {
-	char a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX];
 	struct trace_hole h = { 0 };
 	size_t hole_cnt = 0;
 
 	while (trace_hole_next(t, &h)) {
 		if (h.from_ns < to_ns && h.to_ns > from_ns && !hole_cnt++)
 			add(m, "%s .. %s s is missing, its part of the trace is damaged",
-			    from_start(a, t, h.from_ns), from_start(b, t, h.to_ns));
+			    from_start(t, h.from_ns), from_start(t, h.to_ns));
 	}
 	if (hole_cnt > 1)
 		add(m, "and %zu more holes like it", hole_cnt - 1);
@@ -413,7 +422,6 @@ static void add_gaps(struct missing *m, const struct trace *t, unsigned int clas
 {
 	size_t cnt;
 	const struct trace_gap *gaps = trace_gaps(t, &cnt);
-	char n[UNITS_TEXT_MAX];
 
 	if (class_mask & INPUT_LEVELS)
 		from_ns = 0;
@@ -426,8 +434,8 @@ static void add_gaps(struct missing *m, const struct trace *t, unsigned int clas
 			continue;
 		ns = off_ns(gaps, cnt, i, from_ns, to_ns);
 		if (ns)
-			add(m, "%s was off for %s (%s)", gaps[i].source,
-			    units_format_duration(n, sizeof(n), ns), gaps[i].reason);
+			add(m, "%s was off for %s (%s)", gaps[i].source, say_duration(ns),
+			    gaps[i].reason);
 	}
 }
 
@@ -452,7 +460,6 @@ bool input_is_complete(const struct trace *t, struct input_needs needs, uint64_t
 	uint64_t lost[CLASS_CNT] = { 0 };
 	size_t loss_cnt;
 	const struct trace_loss *losses = trace_losses(t, &loss_cnt);
-	char n[UNITS_TEXT_MAX];
 
 	buf[0] = '\0';
 	for (size_t i = 0; i < loss_cnt; i++) {
@@ -463,8 +470,7 @@ bool input_is_complete(const struct trace *t, struct input_needs needs, uint64_t
 	}
 	for (unsigned int i = 0; i < CLASS_CNT; i++) {
 		if (lost[i] && needs.classes & 1u << i)
-			add(&m, "%s: %s events lost", class_names[i],
-			    units_format_count(n, sizeof(n), lost[i]));
+			add(&m, "%s: %s events lost", class_names[i], say_count(lost[i]));
 	}
 	add_not_recorded(&m, t, needs.sources);
 	add_gaps(&m, t, needs.classes, from_ns, to_ns);

@@ -65,8 +65,11 @@ int input_take_path(void *input, const char *value, struct err *e);
 int input_take_format(void *format, const char *value, struct err *e);
 
 const char *input_path(const struct input *in);
-/* The last part of the path, without ".ebpfrec"; malloc'ed. NULL: out of memory. */
-char *input_base_name(const struct input *in);
+/*
+ * The name of an output made from the trace's: "dir/build.ebpfrec/" and ".zip" give "build.zip".
+ * malloc'ed; NULL: out of memory, and the error is printed.
+ */
+char *input_output_name(const struct input *in, const char *ending);
 
 /*
  * Opens the trace; notes damage and a recording under way on stderr when notes is set. EXIT_FAILED
@@ -106,6 +109,10 @@ int input_export_sqlite(struct input *in, struct export_request *x, bool progres
 /* Notes on stderr what damage has come to light since the last note. */
 void input_note_damage(struct input *in);
 
+#define INPUT_MARK_NAME_MAX (TRACE_MARK_TEXT_MAX + 16)
+/* How --from and --to name a mark: "build", and the second one "build#2". */
+void input_mark_name(char buf[INPUT_MARK_NAME_MAX], const struct trace_mark *m);
+
 /* The window of --from and --to as CLOCK_MONOTONIC ns. EXIT_USAGE when it is none. */
 int input_window(const struct input *in, uint64_t *ret_from_ns, uint64_t *ret_to_ns);
 
@@ -139,10 +146,7 @@ struct input_needs {
 /* What shows some of everything: the summary, a comparison. */
 #define INPUT_SOURCES_SUMMARY "sched.switch,alloc.rss,block"
 #define INPUT_NEEDS_SUMMARY                                                                        \
-	(struct input_needs)                                                                       \
-	{                                                                                          \
-		INPUT_ALL | INPUT_BEFORE, INPUT_SOURCES_SUMMARY                                    \
-	}
+	((struct input_needs){ INPUT_ALL | INPUT_BEFORE, INPUT_SOURCES_SUMMARY })
 
 /*
  * True when the trace has every event of the classes and of the window [from_ns, to_ns), and has

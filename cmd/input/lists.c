@@ -20,8 +20,9 @@ int lists_add_string(struct lists_strings *list, const char *s)
 	return 0;
 }
 
-int lists_add_pids(const char *s, uint32_t **list, unsigned int *cnt, struct err *e)
+int lists_take_pids(void *pids, const char *s, struct err *e)
 {
+	struct lists_pids *list = pids;
 	const char *p = s;
 
 	for (;;) {
@@ -34,19 +35,20 @@ int lists_add_pids(const char *s, uint32_t **list, unsigned int *cnt, struct err
 		if (!n || !v || v > INT32_MAX || (p[n] && p[n] != ','))
 			return err_set(e, -EINVAL,
 				       "'%s' is not a list of process ids such as 123,456", s);
-		grown = realloc(*list, (*cnt + 1) * sizeof(**list));
+		grown = realloc(list->v, (list->cnt + 1) * sizeof(*grown));
 		if (!grown)
 			return -ENOMEM;
-		*list = grown;
-		grown[(*cnt)++] = (uint32_t)v;
+		list->v = grown;
+		grown[list->cnt++] = (uint32_t)v;
 		if (!p[n])
 			return 0;
 		p += n + 1;
 	}
 }
 
-int lists_join(char **list, const char *s)
+int lists_take_words(void *list_ptr, const char *s, struct err *e)
 {
+	char **list = list_ptr;
 	size_t have = *list ? strlen(*list) : 0;
 	char *p = realloc(*list, have + strlen(s) + 2);
 
@@ -57,11 +59,6 @@ int lists_join(char **list, const char *s)
 		p[have++] = ',';
 	strcpy(p + have, s);
 	return 0;
-}
-
-int lists_take(void *list, const char *s, struct err *e)
-{
-	return lists_join(list, s);
 }
 
 static bool is_plain(const char *s)

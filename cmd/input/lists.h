@@ -12,19 +12,22 @@
 
 /* Strings that an option gave, each time it was given; not copied. */
 struct lists_strings {
-	const char **v;	/* the owner frees it */
+	const char **v; /* the owner frees it */
 	unsigned int cnt;
 };
 /* 0 or -ENOMEM */
 int lists_add_string(struct lists_strings *list, const char *s);
 
-/* Appends the process ids in s ("12,34") to *list (realloc'd; the caller frees it). */
-int lists_add_pids(const char *s, uint32_t **list, unsigned int *cnt, struct err *e);
+/* Process ids that an option gave; the owner frees v. */
+struct lists_pids {
+	uint32_t *v;
+	unsigned int cnt;
+};
+/* Options' values: process ids such as "12,34" for a struct lists_pids; see opts_take_fn. */
+int lists_take_pids(void *pids, const char *s, struct err *e);
 
-/* "a" then "b,c" gives "a,b,c". *list is realloc'd; the caller frees it. */
-int lists_join(char **list, const char *s);
-/* The same for an option; see opts_take_fn. */
-int lists_take(void *list, const char *s, struct err *e);
+/* "a" then "b,c" gives "a,b,c". list is that of a malloc'ed string (char *). */
+int lists_take_words(void *list, const char *s, struct err *e);
 
 /*
  * argv as one line: arguments with spaces or quotes are quoted as a shell would want them.

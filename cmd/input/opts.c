@@ -18,7 +18,7 @@
 #include "cmd/render/say.h"
 
 #define HELP_COLUMN 26
-#define NAMES_MAX   64
+#define NAMES_MAX 64
 
 /* The command that is being parsed or run. */
 static const struct opts_command *current;
@@ -29,8 +29,8 @@ static int take_help(void *field, const char *value, struct err *e)
 	return OPTS_LEAVE;
 }
 
-static const struct opts_option help_option = { 'h', "help", NULL, "show this help", OPTS_CALL,
-						.take = take_help };
+static const struct opts_option help_option = { 'h',	   "help",	     NULL, "show this help",
+						OPTS_CALL, .take = take_help };
 
 static void print_program(FILE *f)
 {
@@ -65,16 +65,6 @@ int opts_unknown(const char *what, const char *before, const char *word, const c
 
 /* ---- values ---- */
 
-/* The option as messages name it: "-d", or "--every" if it has no short name. */
-static char *option_name(char *buf, size_t size, const struct opts_option *p)
-{
-	if (p->short_name)
-		snprintf(buf, size, "-%c", p->short_name);
-	else
-		snprintf(buf, size, "--%s", p->name);
-	return buf;
-}
-
 static int refuse(const struct opts_option *p, const char *value, struct err *e)
 {
 	return err_set(e, -ERANGE, "%s%s", p->refuse[0] == ' ' ? value : "", p->refuse);
@@ -84,9 +74,9 @@ static int take_number(const struct opts_option *p, uint64_t *field, const char 
 		       struct err *e)
 {
 	uint64_t v = 0;
-	int r = p->kind == OPTS_COUNT ? units_parse_count(value, &v, e) :
-		p->kind == OPTS_SIZE  ? units_parse_size(value, &v, e) :
-					units_parse_duration(value, &v, e);
+	int r = p->kind == OPTS_COUNT  ? units_parse_count(value, &v, e)
+		: p->kind == OPTS_SIZE ? units_parse_size(value, &v, e)
+				       : units_parse_duration(value, &v, e);
 
 	if (!r && (v < p->min || (p->max && v > p->max)))
 		r = refuse(p, value, e);
@@ -99,7 +89,6 @@ static int take_value(const struct opts_option *p, void *job, const char *value)
 {
 	void *field = (char *)job + p->field;
 	struct err e = { "" };
-	char name[64];
 	int r = 0;
 
 	switch (p->kind) {
@@ -120,7 +109,8 @@ static int take_value(const struct opts_option *p, void *job, const char *value)
 	}
 	if (r >= 0 || r == OPTS_LEAVE)
 		return r;
-	return opts_usage_error("%s: %s", option_name(name, sizeof(name), p), err_text(&e, r));
+	return p->short_name ? opts_usage_error("-%c: %s", p->short_name, err_text(&e, r))
+			     : opts_usage_error("--%s: %s", p->name, err_text(&e, r));
 }
 
 /* ---- the command line ---- */
@@ -136,8 +126,8 @@ static int unknown_long(const struct opts_command *c, const char *name, size_t l
 	for (const struct opts_option *p = c->options; p->name && cnt < NAMES_MAX; p++)
 		names[cnt++] = p->name;
 	near = nearest_find(word, names, cnt);
-	return near < 0 ? opts_usage_error("unknown option '--%s'", word) :
-			  opts_usage_error("unknown option '--%s'; did you mean '--%s'?", word,
+	return near < 0 ? opts_usage_error("unknown option '--%s'", word)
+			: opts_usage_error("unknown option '--%s'; did you mean '--%s'?", word,
 					   names[near]);
 }
 
@@ -150,8 +140,8 @@ static const struct opts_option *find(const struct opts_command *c, const char *
 	for (;; p++) {
 		if (!p->name)
 			p = &help_option;
-		if (name ? strlen(p->name) == len && !memcmp(p->name, name, len) :
-			   p->short_name == letter)
+		if (name ? strlen(p->name) == len && !memcmp(p->name, name, len)
+			 : p->short_name == letter)
 			return p;
 		if (p == &help_option)
 			return NULL;
@@ -182,8 +172,8 @@ static int take_long(const struct opts_command *c, void *job, const char *name, 
 	snprintf(dashed, sizeof(dashed), "--%s", p->name);
 	if (p->arg)
 		return take_with_value(p, job, dashed, name[len] ? name + len + 1 : NULL, at);
-	return name[len] ? opts_usage_error("option '%s' takes no value", dashed) :
-			   take_value(p, job, NULL);
+	return name[len] ? opts_usage_error("option '%s' takes no value", dashed)
+			 : take_value(p, job, NULL);
 }
 
 /* "abc" of "-abc" */
@@ -206,8 +196,14 @@ static int take_short(const struct opts_command *c, void *job, const char *lette
 
 static int take_operand(const struct opts_command *c, void *job, const char *value)
 {
+	const char **field = (const char **)((char *)job + c->operand_field);
+
 	if (c->operand)
 		return c->operand(job, value);
+	if (c->operand_field && !*field) {
+		*field = value;
+		return 0;
+	}
 	return opts_usage_error("unexpected argument '%s'%s%s", value, c->operand_hint ? "; " : "",
 				c->operand_hint ? c->operand_hint : "");
 }
@@ -238,8 +234,8 @@ int opts_parse(const struct opts_command *c, void *job, char **argv)
 			at++;
 		} else if (options && arg[0] == '-' && arg[1]) {
 			at++;
-			r = arg[1] == '-' ? take_long(c, job, arg + 2, &at) :
-					    take_short(c, job, arg + 1, &at);
+			r = arg[1] == '-' ? take_long(c, job, arg + 2, &at)
+					  : take_short(c, job, arg + 1, &at);
 		} else if (c->rest) {
 			break;
 		} else {

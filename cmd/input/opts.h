@@ -19,12 +19,12 @@
 
 /* What an option's value is, and the type of the field it is put into. */
 enum opts_kind {
-	OPTS_FLAG,	/* bool: true; there is no value */
-	OPTS_TEXT,	/* const char *: the value as written */
-	OPTS_COUNT,	/* uint64_t, as units_parse_count() reads it */
-	OPTS_SIZE,	/* uint64_t, bytes */
-	OPTS_DURATION,	/* uint64_t, ns */
-	OPTS_CALL,	/* take() puts it where it belongs */
+	OPTS_FLAG, /* bool: true; there is no value */
+	OPTS_TEXT, /* const char *: the value as written */
+	OPTS_COUNT, /* uint64_t, as units_parse_count() reads it */
+	OPTS_SIZE, /* uint64_t, bytes */
+	OPTS_DURATION, /* uint64_t, ns */
+	OPTS_CALL, /* take() puts it where it belongs */
 };
 
 /* What stands for "leave now, with the exit status 0" among exit statuses: --help, --list. */
@@ -37,17 +37,17 @@ enum opts_kind {
 typedef int (*opts_take_fn)(void *field, const char *value, struct err *e);
 
 struct opts_option {
-	char short_name;	/* 0: none */
-	const char *name;	/* without the dashes; NULL ends the table */
+	char short_name; /* 0: none */
+	const char *name; /* without the dashes; NULL ends the table */
 	/*
 	 * Placeholder of its value in the help; NULL: a flag; "[=DUR]": it may have one, behind
 	 * '='.
 	 */
 	const char *arg;
-	const char *help;	/* may hold '\n' */
+	const char *help; /* may hold '\n' */
 	enum opts_kind kind;
-	size_t field;		/* offset in the command's struct */
-	opts_take_fn take;	/* of OPTS_CALL */
+	size_t field; /* offset in the command's struct */
+	opts_take_fn take; /* of OPTS_CALL */
 	/*
 	 * Bounds of a number; max 0: there is none. refuse is what is said of one outside of them,
 	 * and of a text that is empty. It follows the value if it begins with a blank.
@@ -59,21 +59,26 @@ struct opts_option {
 };
 
 struct opts_command {
-	const char *name;		/* "report"; NULL for ebpfrec itself */
-	const char *about;		/* one line, for the list of commands */
-	const char *synopsis;		/* what follows "ebpfrec report " */
-	const char *text;		/* paragraphs before the options; may be NULL */
+	const char *name; /* "report"; NULL for ebpfrec itself */
+	const char *about; /* one line, for the list of commands */
+	const char *synopsis; /* what follows "ebpfrec report " */
+	const char *text; /* paragraphs before the options; may be NULL */
 	const struct opts_option *options;
-	const char *examples;		/* lines, each ended */
-	void (*more_help)(void);	/* prints what follows the examples; may be NULL */
+	const char *examples; /* lines, each ended */
+	void (*more_help)(void); /* prints what follows the examples; may be NULL */
 
 	/* The command's struct: its size, its initial contents (NULL: zeros), and what frees it. */
 	size_t bytes;
 	const void *initial;
 	void (*done)(void *job);
-	/* Takes an operand and returns as opts_take_fn does. NULL: there are none, see hint. */
+	/*
+	 * Takes an operand; 0 or an exit status. NULL: there is none, or one text, which goes to
+	 * this field (const char *) if operand_field is not 0.
+	 */
 	int (*operand)(void *job, const char *value);
-	const char *operand_hint;	/* "-i names the trace"; may be NULL */
+	size_t operand_field;
+	/* Follows "unexpected argument 'x'; "; may be NULL. */
+	const char *operand_hint;
 	/*
 	 * In place of operand: the first operand ends the options; the rest of the command line
 	 * begins with it. argv is all of the command line.

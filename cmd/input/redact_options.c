@@ -50,8 +50,8 @@ int redact_options_salt(void *taken, const char *value, struct err *e)
 int redact_options_keep(void *taken, const char *pattern, struct err *e)
 {
 	struct redact_options_taken *r = taken;
-	int c = *pattern ? lists_add_string(&r->keep, pattern) :
-			   err_set(e, -EINVAL, "the pattern is empty");
+	int c = *pattern ? lists_add_string(&r->keep, pattern)
+			 : err_set(e, -EINVAL, "the pattern is empty");
 
 	r->o.keep = r->keep.v;
 	r->o.keep_cnt = r->keep.cnt;
@@ -82,23 +82,22 @@ static void say_counts(const char *path, const char *what, const uint64_t *count
 		[REDACT_MARK] = "mark",		[REDACT_NOTE] = "note",
 		[REDACT_FUNCTION] = "function", [REDACT_BUILD_ID] = "build id",
 	};
-	char text[512], n[UNITS_TEXT_MAX];
+	char text[512];
 	size_t at = 0;
 
 	for (int k = 0; k < REDACT_KIND_CNT; k++) {
 		if (counts[k] && at < sizeof(text))
 			at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%s %s%s",
-					       at ? ", " : "",
-					       units_format_count(n, sizeof(n), counts[k]),
-					       names[k], counts[k] == 1 ? "" : "s");
+					       at ? ", " : "", say_count(counts[k]), names[k],
+					       counts[k] == 1 ? "" : "s");
 	}
 	say_note("%s: %s: %s", path, what, at ? text : nothing);
 }
 
 void redact_options_say(const char *path, const struct redact_result *res)
 {
-	say_counts(path, "replaced", res->replaced, "nothing");
-	say_counts(path, "still there", res->kept, "no name");
+	say_counts(path, "replaced", res->words.replaced, "nothing");
+	say_counts(path, "still there", res->words.kept, "no name");
 	if (res->entries_left_out)
 		say_note("%s: left out: %" PRIu64 " manifest entr%s of unknown meaning", path,
 			 res->entries_left_out, res->entries_left_out == 1 ? "y" : "ies");

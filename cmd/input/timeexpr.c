@@ -32,10 +32,10 @@ static int bad_time(struct err *e, const char *s)
 /* ---- wall clock ---- */
 
 struct civil {
-	struct tm tm;		/* to the minute */
-	uint64_t second_ns;	/* below 61 s */
+	struct tm tm; /* to the minute */
+	uint64_t second_ns; /* below 61 s */
 	bool has_zone;
-	int zone_minutes;	/* east of UTC */
+	int zone_minutes; /* east of UTC */
 };
 
 /* Exactly n digits. */

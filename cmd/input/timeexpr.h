@@ -24,7 +24,7 @@
 
 /* What the expressions count from. Clocks: mono is CLOCK_MONOTONIC, real is CLOCK_REALTIME, ns. */
 struct timeexpr_base {
-	uint64_t start_ns, end_ns;	/* of the trace, mono */
+	uint64_t start_ns, end_ns; /* of the trace, mono */
 	uint64_t start_real_ns;
 	/*
 	 * Any instant; the clock may have been set, so one before start_real_ns may lie in the

@@ -1,35 +1,44 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 #include "cmd/render/progress.h"
 
+#include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
-#include "base/units.h"
+#include "cmd/render/say.h"
 
 #define BAR_CELLS 20
+
+void progress_line(struct progress *p, const char *fmt, ...)
+{
+	char line[320];
+	va_list ap;
+	size_t n;
+
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	n = strlen(line);
+	/* Blanks instead of an erase sequence: works on any terminal. */
+	fprintf(stderr, "\r%s%*s", line, p->cells > n ? (int)(p->cells - n) : 0, "");
+	fflush(stderr);
+	p->cells = n;
+}
 
 void progress_show(struct progress *p, const char *what, uint64_t done, uint64_t all,
 		   const char *unit)
 {
-	char n[UNITS_TEXT_MAX], m[UNITS_TEXT_MAX], line[160], bar[BAR_CELLS + 1] = "";
-	unsigned int i;
-	int len;
+	char bar[BAR_CELLS + 1] = "";
 
-	if (all && done > all)
-		all = done; /* it was an estimate */
-	for (i = 0; i < BAR_CELLS; i++)
-		bar[i] = all && i < (unsigned int)((double)done / (double)all * BAR_CELLS) ? '#'
-											   : '.';
-	units_format_count(n, sizeof(n), done);
-	if (all)
-		len = snprintf(line, sizeof(line), "%s: [%s] %s of %s %s", what, bar, n,
-			       units_format_count(m, sizeof(m), all), unit);
-	else
-		len = snprintf(line, sizeof(line), "%s: %s %s", what, n, unit);
-	if (len >= (int)sizeof(line))
-		len = (int)sizeof(line) - 1;
-	fprintf(stderr, "\r%s%*s", line, p->cells > (size_t)len ? (int)p->cells - len : 0, "");
-	fflush(stderr);
-	p->cells = (size_t)len;
+	if (!all) {
+		progress_line(p, "%s: %s %s", what, say_count(done), unit);
+		return;
+	}
+	if (done > all)
+		done = all; /* it was an estimate */
+	for (unsigned int i = 0; i < BAR_CELLS; i++)
+		bar[i] = i < (unsigned int)((double)done / (double)all * BAR_CELLS) ? '#' : '.';
+	progress_line(p, "%s: [%s] %s of %s %s", what, bar, say_count(done), say_count(all), unit);
 }
 
 void progress_erase(struct progress *p)

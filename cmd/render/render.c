@@ -181,20 +181,24 @@ uint64_t render_row_cnt(const struct render *r)
 	return r->row_cnt;
 }
 
+static const struct {
+	const char *name; /* NULL: only a report has it */
+	const struct render_format_ops *ops;
+} formats[] = {
+	[RENDER_TABLE] = { "table", &render_table_ops },
+	[RENDER_CSV] = { "csv", &render_lines_ops },
+	[RENDER_JSON] = { "json", &render_lines_ops },
+	[RENDER_FOLDED] = { NULL, &render_folded_ops },
+};
+
 int render_new(struct render **ret, const struct render_options *o)
 {
-	static const struct render_format_ops *const formats[] = {
-		[RENDER_TABLE] = &render_table_ops,
-		[RENDER_CSV] = &render_lines_ops,
-		[RENDER_JSON] = &render_lines_ops,
-		[RENDER_FOLDED] = &render_folded_ops,
-	};
 	struct render *r = calloc(1, sizeof(*r));
 
 	if (!r)
 		return -ENOMEM;
 	r->options = *o;
-	r->ops = formats[o->format];
+	r->ops = formats[o->format].ops;
 	r->out.f = o->out;
 	r->out.cap = OUT_BYTES;
 	r->out.buf = malloc(OUT_BYTES);
@@ -225,10 +229,8 @@ void render_free(struct render *r)
 
 int render_parse_format(const char *name, enum render_format *ret)
 {
-	static const char *const names[] = { "table", "csv", "json" };
-
-	for (unsigned int i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (!strcmp(name, names[i])) {
+	for (unsigned int i = 0; formats[i].name; i++) {
+		if (!strcmp(name, formats[i].name)) {
 			*ret = (enum render_format)i;
 			return 0;
 		}

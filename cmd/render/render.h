@@ -33,17 +33,17 @@ enum render_format { RENDER_TABLE, RENDER_CSV, RENDER_JSON, RENDER_FOLDED };
 
 struct render_options {
 	enum render_format format;
-	FILE *out;		/* not owned */
-	uint64_t limit;		/* rows shown at most (of each section); 0: all */
-	bool folded_count;	/* folded: samples or objects, not bytes */
-	bool human;		/* table: headings and values with units */
-	unsigned int width;	/* table: cells to fit into by cutting text; 0: never cut */
+	FILE *out; /* not owned */
+	uint64_t limit; /* rows shown at most (of each section); 0: all */
+	bool folded_count; /* folded: samples or objects, not bytes */
+	bool human; /* table: headings and values with units */
+	unsigned int width; /* table: cells to fit into by cutting text; 0: never cut */
 	/* Called once, before anything is written, and not when there is no result; may be NULL. */
 	void (*heading)(void *ctx);
 	/* Called after each RENDER_PROGRESS_ROWS of a result; may be NULL. */
 	void (*progress)(void *ctx, uint64_t row_cnt);
-	void *ctx;		/* of both */
-	const struct row_sink *also;	/* gets all rows, too, but no end; may be NULL */
+	void *ctx; /* of both */
+	const struct row_sink *also; /* gets all rows, too, but no end; may be NULL */
 };
 
 #define RENDER_PROGRESS_ROWS (1u << 18)
@@ -91,18 +91,19 @@ int render_parse_format(const char *name, enum render_format *ret);
 
 /* What a column holds, told by its name: *_ns, *_bytes, *_pct, *_per_s, iops, complete, ids. */
 enum render_kind {
-	RENDER_PLAIN,		/* ids: digits as they are */
-	RENDER_COUNT,		/* 1,234 */
-	RENDER_INSTANT,		/* seconds from the trace's start */
-	RENDER_DURATION,	/* 12.3 ms */
-	RENDER_BYTES,		/* 1.5 MiB */
-	RENDER_BYTE_RATE,	/* 1.5 MiB/s */
-	RENDER_RATE,		/* 12.3 */
-	RENDER_RATIO,		/* 2.417 */
-	RENDER_PERCENT,		/* 99.9 */
+	RENDER_PLAIN, /* ids: digits as they are */
+	RENDER_COUNT, /* 1,234 */
+	RENDER_INSTANT, /* seconds from the trace's start */
+	RENDER_DURATION, /* 12.3 ms */
+	RENDER_BYTES, /* 1.5 MiB */
+	RENDER_BYTE_RATE, /* 1.5 MiB/s */
+	RENDER_RATE, /* 12.3 */
+	RENDER_RATIO, /* 2.417 */
+	RENDER_PERCENT, /* 99.9 */
 	RENDER_YES_NO,
 };
 enum render_kind render_column_kind(const char *name);
+bool render_is_one_of(const char *name, const char *const *list); /* which NULL ends */
 /* The heading people see: "UTIL %" for util_pct. Returns buf. */
 char *render_heading(char *buf, size_t size, const char *name);
 

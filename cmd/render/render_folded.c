@@ -14,8 +14,8 @@
 #include "cmd/render/render_format.h"
 
 struct folded {
-	bool by_count;			/* samples or objects, in place of bytes */
-	int comm, source, count, stacks[2];	/* column numbers; -1: none */
+	bool by_count; /* samples or objects, in place of bytes */
+	int comm, source, count, stacks[2]; /* column numbers; -1: none */
 };
 
 static bool is_count(const struct folded *f, const char *name)

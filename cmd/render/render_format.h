@@ -29,16 +29,15 @@ void render_out_real(struct render_out *o, double v);
 int render_out_flush(struct render_out *o);
 
 /* A number with the unit of its column, in at most size bytes. */
-void render_format_int(char *buf, size_t size, int64_t v, enum render_kind kind);
-void render_format_real(char *buf, size_t size, double v, enum render_kind kind);
+void render_format_value(char *buf, size_t size, const struct value *v, enum render_kind kind);
 
 struct render_format_ops {
-	size_t state_bytes;	/* zeros at first */
+	size_t state_bytes; /* zeros at first */
 	int (*begin)(void *state, const struct render_options *o, struct render_out *out,
 		     unsigned int col_cnt, const char *const *names);
 	int (*row)(void *state, struct render_out *out, const struct value *values);
-	void (*end)(void *state, struct render_out *out, uint64_t left_out);	/* may be NULL */
-	void (*clear)(void *state);	/* frees what a result needed; may be NULL */
+	void (*end)(void *state, struct render_out *out, uint64_t left_out); /* may be NULL */
+	void (*clear)(void *state); /* frees what a result needed; may be NULL */
 };
 
 extern const struct render_format_ops render_table_ops, render_lines_ops, render_folded_ops;

@@ -92,58 +92,50 @@ static char *turn_stack(const char *text, size_t len)
 	return turned;
 }
 
-static int make_stack(const struct value *v, struct cell *ret)
+/* Of text, as much as may ever be shown. 0 or -ENOMEM. */
+static int make_text(struct cell *c, const char *text, size_t len)
 {
-	char *turned;
+	size_t size = len * TEXTSAFE_GROWTH + 1;
 
-	*ret = (struct cell){ .is_null = v->type != VALUE_TEXT };
-	if (v->type != VALUE_TEXT)
-		return 0;
-	turned = turn_stack(v->text, v->text_bytes);
-	ret->text = turned ? malloc(TEXT_CELLS_MAX * 4) : NULL;
-	if (ret->text)
-		textsafe_escape(ret->text, TEXT_CELLS_MAX * 4, turned, strlen(turned), NULL);
+	if (size > TEXT_CELLS_MAX * 4)
+		size = TEXT_CELLS_MAX * 4;
+	c->text = malloc(size);
+	if (!c->text)
+		return -ENOMEM;
+	textsafe_escape(c->text, size, text, len, &c->cells);
+	return 0;
+}
+
+static int make_stack(struct cell *c, const struct value *v)
+{
+	char *turned = turn_stack(v->text, v->text_bytes);
+	int r = turned ? make_text(c, turned, strlen(turned)) : -ENOMEM;
+
 	free(turned);
-	return ret->text ? 0 : -ENOMEM;
+	c->cells = 0;
+	return r;
 }
 
 static int make_cell(const struct table *t, unsigned int col, const struct value *v,
 		     struct cell *ret)
 {
 	enum render_kind kind = t->options->human ? t->columns[col].kind : RENDER_PLAIN;
-	char text[64];
-	size_t size;
+	char text[64] = "NULL";
 
-	if (t->columns[col].below)
-		return make_stack(v, ret);
-	*ret = (struct cell){ 0 };
-	switch (v->type) {
-	case VALUE_INT:
-		ret->is_zero = !v->i;
-		render_format_int(text, sizeof(text), v->i, kind);
-		break;
-	case VALUE_REAL:
-		ret->is_zero = v->r == 0;
-		render_format_real(text, sizeof(text), v->r, kind);
-		break;
-	case VALUE_NULL:
-		ret->is_zero = ret->is_null = true;
-		strcpy(text, t->options->human ? "-" : "NULL");
-		break;
-	case VALUE_TEXT:
-		size = v->text_bytes * TEXTSAFE_GROWTH + 1;
-		if (size > TEXT_CELLS_MAX * 4)
-			size = TEXT_CELLS_MAX * 4;
-		ret->text = malloc(size);
-		if (!ret->text)
-			return -ENOMEM;
-		textsafe_escape(ret->text, size, v->text, v->text_bytes, &ret->cells);
-		ret->is_text = true;
-		return 0;
+	*ret = (struct cell){ .is_null = v->type == VALUE_NULL };
+	if (t->columns[col].below) {
+		ret->is_null = v->type != VALUE_TEXT;
+		return ret->is_null ? 0 : make_stack(ret, v);
 	}
-	ret->cells = (unsigned int)strlen(text);
-	ret->text = strdup(text);
-	return ret->text ? 0 : -ENOMEM;
+	ret->is_text = v->type == VALUE_TEXT;
+	if (ret->is_text)
+		return make_text(ret, v->text, v->text_bytes);
+	ret->is_zero = v->type == VALUE_INT ? !v->i : v->type == VALUE_NULL || v->r == 0;
+	if (v->type != VALUE_NULL)
+		render_format_value(text, sizeof(text), v, kind);
+	else if (t->options->human)
+		strcpy(text, "-");
+	return make_text(ret, text, strlen(text));
 }
 
 /* ---- writing ---- */

@@ -15,10 +15,10 @@ static bool ends_with(const char *s, const char *end)
 	return n >= m && !strcmp(s + n - m, end);
 }
 
-static bool is_one_of(const char *s, const char *const *list)
+bool render_is_one_of(const char *name, const char *const *list)
 {
 	for (; *list; list++) {
-		if (!strcmp(s, *list))
+		if (!strcmp(name, *list))
 			return true;
 	}
 	return false;
@@ -33,9 +33,9 @@ enum render_kind render_column_kind(const char *name)
 						"from_ns",  "to_ns",   "at_ns",	   "peak_ns",
 						"first_ns", "last_ns", NULL };
 
-	if (is_one_of(name, ids) || ends_with(name, "_pid"))
+	if (render_is_one_of(name, ids) || ends_with(name, "_pid"))
 		return RENDER_PLAIN;
-	if (is_one_of(name, instants) || ends_with(name, "_at_ns"))
+	if (render_is_one_of(name, instants) || ends_with(name, "_at_ns"))
 		return RENDER_INSTANT;
 	if (!strcmp(name, "complete"))
 		return RENDER_YES_NO;
@@ -112,42 +112,29 @@ static void format_sized(char *buf, size_t size, int64_t v, enum render_kind kin
 	snprintf(buf, size, "%s%s%s", v < 0 ? "-" : "", text, kind == RENDER_BYTE_RATE ? "/s" : "");
 }
 
-void render_format_int(char *buf, size_t size, int64_t v, enum render_kind kind)
+void render_format_value(char *buf, size_t size, const struct value *value, enum render_kind kind)
 {
-	switch (kind) {
-	case RENDER_COUNT:
-		units_format_signed(buf, size, v);
-		break;
-	case RENDER_INSTANT:
-		units_format_instant(buf, size, v);
-		break;
-	case RENDER_DURATION:
-	case RENDER_BYTES:
-	case RENDER_BYTE_RATE:
-		format_sized(buf, size, v, kind);
-		break;
-	case RENDER_RATIO:
-	case RENDER_RATE:
-	case RENDER_PERCENT:
-		format_rate(buf, size, (double)v);
-		break;
-	case RENDER_YES_NO:
-		snprintf(buf, size, "%s", v ? "yes" : "NO");
-		break;
-	case RENDER_PLAIN:
-		snprintf(buf, size, "%" PRId64, v);
-		break;
-	}
-}
+	bool is_real = value->type == VALUE_REAL;
+	double r = is_real ? value->r : (double)value->i;
+	/* what has no decimals in its unit is rounded */
+	bool fits = !is_real || (r > -9e18 && r < 9e18);
+	int64_t v = !is_real ? value->i : fits ? (int64_t)(r < 0 ? r - 0.5 : r + 0.5) : 0;
 
-void render_format_real(char *buf, size_t size, double v, enum render_kind kind)
-{
-	if (kind == RENDER_RATE || kind == RENDER_PERCENT || kind == RENDER_COUNT)
-		format_rate(buf, size, v);
-	else if (kind == RENDER_RATIO)
-		snprintf(buf, size, "%.3f", v);
-	else if (kind == RENDER_PLAIN || !(v > -9e18 && v < 9e18))
-		snprintf(buf, size, "%.15g", v);
+	if (kind == RENDER_RATIO && is_real)
+		snprintf(buf, size, "%.3f", r);
+	else if (kind == RENDER_RATE || kind == RENDER_PERCENT || kind == RENDER_RATIO ||
+		 (kind == RENDER_COUNT && is_real))
+		format_rate(buf, size, r);
+	else if (is_real && (kind == RENDER_PLAIN || !fits))
+		snprintf(buf, size, "%.15g", r);
+	else if (kind == RENDER_COUNT)
+		units_format_signed(buf, size, v);
+	else if (kind == RENDER_INSTANT)
+		units_format_instant(buf, size, v);
+	else if (kind == RENDER_YES_NO)
+		snprintf(buf, size, "%s", v ? "yes" : "NO");
+	else if (kind == RENDER_PLAIN)
+		snprintf(buf, size, "%" PRId64, v);
 	else
-		render_format_int(buf, size, (int64_t)(v < 0 ? v - 0.5 : v + 0.5), kind);
+		format_sized(buf, size, v, kind);
 }

@@ -14,20 +14,20 @@
 #define ROW_PREFIX_MAX 3
 
 struct row_prefix {
-	const struct row_sink *next;	/* must outlive it */
-	unsigned int cnt;		/* columns in front */
+	const struct row_sink *next; /* must outlive it */
+	unsigned int cnt; /* columns in front */
 	const char *names[ROW_PREFIX_MAX];
-	struct value before[ROW_PREFIX_MAX];	/* the owner may change them between rows */
-	bool joins;	/* makes one result of the results of several queries */
+	struct value before[ROW_PREFIX_MAX]; /* the owner may change them between rows */
+	bool joins; /* makes one result of the results of several queries */
 	/* Whether change() looks at a column of this name; may be NULL. */
 	bool (*picks)(const char *name);
 	/* May change row, which has col_cnt values, before it goes on; may be NULL. */
 	void (*change)(const struct row_prefix *p, struct value *row);
-	void *ctx;	/* for change() */
+	void *ctx; /* for change() */
 
-	struct row_sink sink;	/* for the queries, after row_prefix_init() */
-	bool *picked;		/* by column */
-	unsigned int col_cnt;	/* with those in front; 0: not begun */
+	struct row_sink sink; /* for the queries, after row_prefix_init() */
+	bool *picked; /* by column */
+	unsigned int col_cnt; /* with those in front; 0: not begun */
 	struct value *row;
 };
 

@@ -9,9 +9,23 @@
 #ifndef SAY_H
 #define SAY_H
 
+#include <stdint.h>
+
 /* "ebpfrec: text\n". say_error() returns EXIT_FAILED. */
 int say_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void say_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/*
+ * Figures as people read them; see base/units.h. A text is valid until sixteen more have been made.
+ */
+const char *say_count(uint64_t v);
+const char *say_counted(uint64_t v, const char *what); /* "1 block", "1,234 blocks" */
+const char *say_bytes(uint64_t v);
+const char *say_bytes_si(uint64_t v);
+const char *say_duration(uint64_t ns);
+const char *say_instant(int64_t ns);
+/* Any other text, of about a thousand bytes; valid until the fourth call after this one. */
+const char *say_format(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* s made safe, cut to about a thousand bytes. Valid until the fourth call after this one. */
 const char *say_text(const char *s);

@@ -18,10 +18,10 @@
 #include "cmd/render/render.h"
 #include "base/textsafe.h"
 
-#define LABEL_MAX  48
-#define LINE_MIN   10
-#define CELLS_MAX  400
-#define GROUPS_MAX 4096		/* a report by thread of a large machine: the rest is not drawn */
+#define LABEL_MAX 48
+#define LINE_MIN 10
+#define CELLS_MAX 400
+#define GROUPS_MAX 4096 /* a report by thread of a large machine: the rest is not drawn */
 
 struct group {
 	char label[LABEL_MAX];
@@ -34,7 +34,7 @@ struct sparkline {
 	struct row_sink sink;
 	unsigned int col_cnt, metric, t;
 	bool drawn;
-	uint8_t *is_key;	/* by column */
+	uint8_t *is_key; /* by column */
 	struct group *groups;
 	size_t cnt, cap, last;
 	uint64_t bin_cnt, bins_per_cell;
@@ -52,17 +52,10 @@ void sparkline_free(struct sparkline *s)
 	free(s);
 }
 
-static bool names_a_group(const char *column)
-{
-	static const char *const keys[] = { "pid",    "tid",	"comm",	  "cgroup", "cpu",
-					    "device", "op",	"source", "by_pid", "by_comm",
-					    "type",   "vector", "name",	  NULL };
-
-	for (unsigned int i = 0; keys[i]; i++)
-		if (!strcmp(keys[i], column))
-			return true;
-	return false;
-}
+/* Columns that name a group. */
+static const char *const keys[] = { "pid",    "tid",	"comm",	  "cgroup", "cpu",
+				    "device", "op",	"source", "by_pid", "by_comm",
+				    "type",   "vector", "name",	  NULL };
 
 static int begin(void *ctx, unsigned int col_cnt, const char *const *names)
 {
@@ -81,7 +74,7 @@ static int begin(void *ctx, unsigned int col_cnt, const char *const *names)
 			s->metric = i;
 			has_metric = true;
 		} else if (!has_metric) {
-			s->is_key[i] = names_a_group(names[i]);
+			s->is_key[i] = render_is_one_of(names[i], keys);
 		}
 	}
 	s->drawn = has_t && has_metric;
@@ -216,7 +209,7 @@ static char *figure_text(char *buf, size_t size, const char *metric, double v)
 	case RENDER_PERCENT:
 		snprintf(buf, size, "%.1f %%", v);
 		return buf;
-	default:	/* a count, or an average of one, with a digit as in the table */
+	default: /* a count, or an average of one, with a digit as in the table */
 		if (v < 1000 && v != floor(v)) {
 			snprintf(buf, size, "%.1f", v);
 			return buf;

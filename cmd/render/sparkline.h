@@ -19,12 +19,12 @@
 struct sparkline;
 
 struct sparkline_options {
-	const char *metric;	/* column to draw */
+	const char *metric; /* column to draw */
 	int64_t from_ns, to_ns; /* the window, from the trace's start, cut to it; from < to */
-	uint64_t every_ns;	/* > 0 */
-	unsigned int width;	/* characters a line may take */
-	bool utf8;		/* blocks of eighths; else ASCII */
-	uint64_t limit;		/* groups shown, the largest first; 0: all */
+	uint64_t every_ns; /* > 0 */
+	unsigned int width; /* characters a line may take */
+	bool utf8; /* blocks of eighths; else ASCII */
+	uint64_t limit; /* groups shown, the largest first; 0: all */
 };
 
 /* NULL: out of memory. */

@@ -68,9 +68,6 @@ static const struct unit size_units[] = {
 	{ NULL, 0 },
 };
 
-/* The unit of a number that has none. */
-static const struct unit bare_duration = { "s", S_NS }, bare_size = { "B", 1 };
-
 struct number {
 	uint64_t whole;
 	uint64_t frac, scale; /* frac / scale is below 1; scale is a power of ten up to 10^15 */
@@ -139,79 +136,67 @@ static const struct unit *scan_unit(const struct unit *units, const char *s, siz
 	return NULL;
 }
 
-static int bad_duration(struct err *e, const char *s)
-{
-	return err_set(e, -EINVAL,
-		       "'%s' is not a duration; write a number with a unit, such as 250ms, 1.5s, "
-		       "2m, 1m30s",
-		       s);
-}
+/* What can be said with numbers and units. */
+struct quantity {
+	const struct unit *units;
+	struct unit bare;	/* the unit of a number that has none */
+	bool pieces;		/* 1m30s; each a whole number of the smallest unit */
+	const char *too_large, *what;
+};
 
-int units_parse_duration(const char *s, uint64_t *ret_ns, struct err *e)
+static int parse(const struct quantity *q, const char *s, uint64_t *ret, struct err *e)
 {
 	const char *p = s;
 	wide total = 0, piece;
 
 	do {
-		const struct unit *u;
+		const struct unit *u = NULL;
 		struct number num;
 		size_t len = 0;
 		int n = scan_number(p, &num);
 
-		if (n == -ERANGE)
-			return err_set(e, -ERANGE, "'%s' is too long a duration", s);
-		if (n < 0)
-			return err_set(e, -EINVAL, "'%s' is finer than a nanosecond", s);
-		if (n == 0)
-			return bad_duration(e, s);
-		p += n;
-		if (!*p && p == s + n) {
-			u = &bare_duration;
-		} else {
-			while (*p == ' ')
-				p++;
-			u = scan_unit(duration_units, p, &len);
+		if (n > 0) {
+			bool bare = p == s && !p[n];
+
+			for (p += n; *p == ' '; p++)
+				;
+			u = bare || (!q->pieces && !*p) ? &q->bare : scan_unit(q->units, p, &len);
+			p += len;
 		}
-		if (!u)
-			return bad_duration(e, s);
-		p += len;
-		if (!number_times(&num, u->factor, &piece))
+		if (n == -ERANGE)
+			return err_set(e, -ERANGE, "'%s' is too %s", s, q->too_large);
+		if (q->pieces && (n < 0 || (u && !number_times(&num, u->factor, &piece))))
 			return err_set(e, -EINVAL, "'%s' is finer than a nanosecond", s);
+		if (!u || (!q->pieces && *p))
+			return err_set(e, -EINVAL, "'%s' is not a %s", s, q->what);
+		number_times(&num, u->factor, &piece);
 		total += piece;
 		if (total > UINT64_MAX)
-			return err_set(e, -ERANGE, "'%s' is too long a duration", s);
+			return err_set(e, -ERANGE, "'%s' is too %s", s, q->too_large);
 	} while (*p);
-	*ret_ns = (uint64_t)total;
+	*ret = (uint64_t)total;
 	return 0;
+}
+
+int units_parse_duration(const char *s, uint64_t *ret_ns, struct err *e)
+{
+	static const struct quantity duration = {
+		duration_units, { "s", S_NS }, true, "long a duration",
+		"duration; write a number with a unit, such as 250ms, 1.5s, 2m, 1m30s",
+	};
+
+	return parse(&duration, s, ret_ns, e);
 }
 
 int units_parse_size(const char *s, uint64_t *ret_bytes, struct err *e)
 {
-	const struct unit *u = &bare_size;
-	struct number num;
-	size_t len = 0;
-	wide total;
-	int n = scan_number(s, &num);
+	static const struct quantity size = {
+		size_units, { "B", 1 }, false, "large a size",
+		"size; write bytes or a number with a unit, k M G T (powers of 1000) or KiB MiB "
+		"GiB TiB (powers of 1024), such as 64MiB",
+	};
 
-	if (n == -ERANGE)
-		return err_set(e, -ERANGE, "'%s' is too large a size", s);
-	if (n > 0) {
-		while (s[n] == ' ')
-			n++;
-		if (s[n])
-			u = scan_unit(size_units, s + n, &len);
-	}
-	if (n <= 0 || !u || s[n + len])
-		return err_set(e, -EINVAL,
-			       "'%s' is not a size; write bytes or a number with a unit, k M G T "
-			       "(powers of "
-			       "1000) or KiB MiB GiB TiB (powers of 1024), such as 64MiB",
-			       s);
-	number_times(&num, u->factor, &total);
-	if (total > UINT64_MAX)
-		return err_set(e, -ERANGE, "'%s' is too large a size", s);
-	*ret_bytes = (uint64_t)total;
-	return 0;
+	return parse(&size, s, ret_bytes, e);
 }
 
 int units_parse_count(const char *s, uint64_t *ret, struct err *e)

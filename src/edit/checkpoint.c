@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * checkpoint: goes through the events before the instant once, from the last stored checkpoint on
- * (checkpoint_file.h), whose events are gone through like any others.
+ * (checkpoint_file.c), whose events are gone through like any others.
  *
  * Events that may matter are in a pool. The state machines that readers use (live_objects.h,
  * request_track.h, irq_track.h) say which of them still do:
@@ -18,10 +18,9 @@
 
 #include "base/array.h"
 #include "base/hash_map.h"
-#include "edit/checkpoint_file.h"
-#include "edit/checkpoint_memory.h"
 #include "model/irq_track.h"
 #include "model/live_objects.h"
+#include "model/mem_levels.h"
 #include "model/request_track.h"
 #include "trace/irq_holes.h"
 #include "trace/trace_state.h"
@@ -74,7 +73,8 @@ struct collector {
 	struct hash_map subject_nr;
 	struct subject *subjects;
 	size_t subject_cnt, subject_cap;
-	struct checkpoint_memory memory;
+	struct mem_process *levels;	/* by trace_process_index() */
+	size_t reset_at;		/* the next exec or exit */
 	struct checkpoint_file *points;	/* NULL: none are stored */
 	uint64_t point_events, times_live;	/* between points at least */
 	uint64_t point_nr, last_ns;	/* events before the last point; of the last event */
@@ -166,10 +166,8 @@ static int drop_object(void *ctx, const struct live_object *o, uint64_t bytes, e
 	return 0;
 }
 
-static void forget_heap(void *ctx, uint32_t upid)
+static void forget_heap(struct collector *c, uint32_t upid)
 {
-	struct collector *c = ctx;
-
 	c->gone_space = (uint32_t)(uintptr_t)hash_map_remove(&c->heap_space, upid);
 	if (c->gone_space)
 		(void)live_objects_rest(c->objects[HEAP], drop_object, c);
@@ -300,14 +298,119 @@ static int irq_event(struct collector *c, const struct event *ev)
 	return depth ? chain_add(c, &s->last[0], ev) : 0;
 }
 
+/* ---- memory of processes, as reports over the whole trace follow it ---- */
+
+/* NULL: the trace does not know the process. */
+static struct mem_process *levels_of(const struct collector *c, uint32_t upid)
+{
+	size_t at = trace_process_index(c->t, upid);
+
+	return at == SIZE_MAX ? NULL : &c->levels[at];
+}
+
+static int memory_init(struct collector *c)
+{
+	size_t process_cnt, row_cnt, i;
+	const struct trace_process *p = trace_processes(c->t, &process_cnt);
+	const struct trace_rss *rows = trace_rss_baselines(c->t, &row_cnt);
+	struct mem_process *of;
+
+	c->levels = calloc(process_cnt + 1, sizeof(*c->levels));
+	if (!c->levels || trace_mm_resets_prepare(c->t) < 0)
+		return -ENOMEM;
+	for (i = 0; i < process_cnt; i++)
+		mem_process_init(&c->levels[i], !(p[i].flags & TRACE_TASK_AT_START) &&
+							p[i].start_ns >= trace_start_ns(c->t));
+	for (i = 0; i < row_cnt; i++) {
+		of = levels_of(c, rows[i].upid);
+		/* of several baselines the first one counts */
+		if (of && !of->known)
+			mem_process_baseline(of, &rows[i]);
+	}
+	return 0;
+}
+
+/* Takes in the execs and exits before ts_ns. At one instant, events come first. */
+static void memory_until(struct collector *c, uint64_t ts_ns)
+{
+	const struct trace_mm_reset *reset;
+	struct mem_step rss, vm;
+	struct mem_process *of;
+
+	for (; c->reset_at < trace_mm_reset_cnt(c->t); c->reset_at++) {
+		reset = trace_mm_reset_at(c->t, c->reset_at);
+		if (reset->ts_ns >= ts_ns)
+			break;
+		of = levels_of(c, reset->upid);
+		if (!of)
+			continue;
+		if (reset->kind == TRACE_MM_RESET_EXIT)
+			mem_process_exit(of, &rss, &vm);
+		else
+			mem_process_exec(of, &rss);
+		forget_heap(c, reset->upid);
+	}
+}
+
+/* Rows as of at_ns, by upid; malloc'ed. 0 or -ENOMEM. */
+static int memory_rows(struct collector *c, uint64_t at_ns, struct trace_rss **ret,
+			   size_t *ret_cnt)
+{
+	size_t process_cnt, i, cnt = 0;
+	const struct trace_process *p = trace_processes(c->t, &process_cnt);
+	struct trace_rss *rows = malloc((process_cnt + 1) * sizeof(*rows));
+
+	if (!rows)
+		return -ENOMEM;
+	memory_until(c, at_ns);
+	for (i = 0; i < process_cnt; i++) {
+		const struct mem_process *of = &c->levels[i];
+
+		/* a process that begins later begins with nothing */
+		if (of->ended || !of->known || p[i].start_ns >= at_ns)
+			continue;
+		rows[cnt] = mem_process_row(of);
+		rows[cnt].ts_ns = at_ns;
+		rows[cnt++].upid = p[i].upid;
+	}
+	*ret = rows;
+	*ret_cnt = cnt;
+	return 0;
+}
+
+/* Goes on from at_ns with the rows that memory_rows() gave for that instant. */
+static void memory_set(struct collector *c, uint64_t at_ns,
+			   const struct trace_rss *rows, size_t cnt)
+{
+	struct mem_process *of;
+	size_t i;
+
+	memory_until(c, at_ns);
+	for (i = 0; i < cnt; i++) {
+		of = levels_of(c, rows[i].upid);
+		if (!of)
+			continue;
+		mem_process_init(of, false);
+		mem_process_baseline(of, &rows[i]);
+	}
+}
+
+/* ---- one by one ---- */
+
 static int take_event(struct collector *c, const struct event *ev)
 {
+	struct mem_process *of;
+	struct mem_step step;
+
 	c->nr++;
-	checkpoint_memory_until(&c->memory, ev->ts_ns);
+	memory_until(c, ev->ts_ns);
 	switch (ev->kind) {
 	case EVENT_RSS:
 	case EVENT_VM:
-		checkpoint_memory_event(&c->memory, ev);
+		/* both kinds have the process at the same place */
+		of = levels_of(c, (uint32_t)ev->v[EV_RSS_UPID]);
+		if (of)
+			mem_process_event(of, ev, &step);
 		return 0;
 	case EVENT_SWITCH:
 		return switch_event(c, ev);
@@ -431,7 +534,7 @@ static int forget_irqs(struct collector *c, uint64_t at_ns)
 static int make_checkpoint(struct collector *c, uint64_t at_ns, struct checkpoint *ret)
 {
 	struct places p = { .c = c };
-	int r = checkpoint_memory_rows(&c->memory, at_ns, &ret->memory, &ret->memory_cnt);
+	int r = memory_rows(c, at_ns, &ret->memory, &ret->memory_cnt);
 
 	if (r == 0)
 		r = forget_irqs(c, at_ns);
@@ -478,7 +581,7 @@ static int begin_at_point(struct collector *c, uint64_t at_ns, uint32_t kind_mas
 		if (kind_mask & 1u << from.events[i].kind)
 			r = take_event(c, &from.events[i]);
 	if (r >= 0)
-		checkpoint_memory_set(&c->memory, *ret_ns, from.memory, from.memory_cnt);
+		memory_set(c, *ret_ns, from.memory, from.memory_cnt);
 	checkpoint_done(&from);
 	c->point_nr = c->nr;
 	return r;
@@ -486,13 +589,11 @@ static int begin_at_point(struct collector *c, uint64_t at_ns, uint32_t kind_mas
 
 /* ---- all of it ---- */
 
-#define OBJECT_KINDS                                            \
+#define CARRIED_KINDS                                           \
 	(1u << EVENT_SLAB_ALLOC | 1u << EVENT_SLAB_FREE |       \
 	 1u << EVENT_PAGE_ALLOC | 1u << EVENT_PAGE_FREE |       \
-	 1u << EVENT_HEAP_ALLOC | 1u << EVENT_HEAP_FREE)
-#define CARRIED_KINDS                                           \
-	(OBJECT_KINDS | 1u << EVENT_SWITCH | 1u << EVENT_WAKEUP | \
-	 1u << EVENT_REQUEST | 1u << EVENT_IRQ)
+	 1u << EVENT_HEAP_ALLOC | 1u << EVENT_HEAP_FREE |       \
+	 1u << EVENT_SWITCH | 1u << EVENT_WAKEUP | 1u << EVENT_REQUEST | 1u << EVENT_IRQ)
 #define MEMORY_KINDS (1u << EVENT_RSS | 1u << EVENT_VM)
 
 static int take_all(struct collector *c, uint64_t from_ns, uint64_t at_ns, uint32_t kind_mask,
@@ -524,9 +625,7 @@ static int collector_init(struct collector *c, struct trace *t)
 	int r;
 
 	*c = (struct collector){ .t = t, .free = NONE, .last_ns = UINT64_MAX };
-	r = checkpoint_memory_init(&c->memory, t);
-	c->memory.on_reset = forget_heap;
-	c->memory.ctx = c;
+	r = memory_init(c);
 	for (f = 0; f < FAMILY_CNT && r == 0; f++)
 		r = live_objects_new(&c->objects[f],
 				     f == PAGES ? (uint32_t)trace_page_bytes(t) : 0);
@@ -550,7 +649,7 @@ static void collector_done(struct collector *c)
 	irq_holes_done(&c->holes);
 	hash_map_done(&c->subject_nr);
 	free(c->subjects);
-	checkpoint_memory_done(&c->memory);
+	free(c->levels);
 	checkpoint_file_free(c->points);
 }
 

@@ -15,6 +15,7 @@
 
 #include <stddef.h>
 
+#include "base/buf.h"
 #include "trace/trace.h"
 
 struct checkpoint {
@@ -32,10 +33,46 @@ struct checkpoint_request {
 
 /*
  * Makes the checkpoint at at_ns; *ret is for checkpoint_done(). Checkpoints on the way there are
- * stored beside the trace where that is possible (checkpoint_file.h). 0 or -errno.
+ * stored beside the trace where that is possible. 0 or -errno.
  */
 int checkpoint(struct trace *t, uint64_t at_ns, const struct checkpoint_request *q,
 	       struct checkpoint *ret, struct err *e);
 void checkpoint_done(struct checkpoint *c);
+
+/*
+ * ---- checkpoint_file.c: checkpoints of a finished trace, as parts of its derived file ----
+ *
+ * So only the first cut reads everything that lies before its window; the next cut begins at the
+ * last checkpoint before its own.
+ */
+
+struct checkpoint_file;
+
+/* Without a derived file, or with one that does not fit, there are no checkpoints yet. -ENOMEM. */
+int checkpoint_file_open(struct checkpoint_file **ret, struct trace *t);
+void checkpoint_file_free(struct checkpoint_file *p);
+
+/*
+ * The last one that is not after at_ns. 1: *ret is for checkpoint_done(); 0: there is none;
+ * -ENOMEM.
+ */
+int checkpoint_file_find(struct checkpoint_file *p, uint64_t at_ns, uint64_t *ret_at_ns,
+			 struct checkpoint *ret);
+/*
+ * Adds a checkpoint behind the last one. Best effort: where no file can be made beside the trace
+ * nothing happens, now and later. -ENOMEM.
+ */
+int checkpoint_file_add(struct checkpoint_file *p, uint64_t at_ns, const struct checkpoint *c);
+/* Puts what was added in its place. Best effort. */
+void checkpoint_file_save(struct checkpoint_file *p);
+
+/* Appends a checkpoint as bytes. Its events are before at_ns, in order. */
+void checkpoint_encode(const struct checkpoint *c, uint64_t at_ns, struct buf *out);
+/*
+ * *ret is for checkpoint_done(). -EBADMSG: the bytes are no checkpoint at at_ns, have more than
+ * event_max events, or an event is not before at_ns or of no CPU below cpu_cnt; -ENOMEM.
+ */
+int checkpoint_decode(const void *bytes, size_t cnt, uint64_t event_max, uint64_t at_ns,
+		      unsigned int cpu_cnt, struct checkpoint *ret);
 
 #endif /* CHECKPOINT_H */

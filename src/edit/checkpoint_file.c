@@ -5,7 +5,7 @@
  * cpu, utid, time since the event before, and the difference of each value to the same value of
  * the last event of its kind.
  */
-#include "edit/checkpoint_file.h"
+#include "edit/checkpoint.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -213,8 +213,8 @@ static int append(struct cut *c, struct disk_block *head, const struct event *ev
 
 int cut_put_block(struct cut *c, size_t i, struct err *e)
 {
-	const struct trace_block *b = (const struct trace_block *)c->t->blocks.v + i;
-	const struct trace_block_more *m = (const struct trace_block_more *)c->t->more.v + i;
+	const struct trace_block *b = trace_block_at(c->t, i);
+	const struct trace_block_more *m = trace_more_at(c->t, i);
 	struct disk_block head = { .number = m->head.number, .cpu_cnt = m->head.cpu_cnt };
 	bool is_last = i + 1 == c->end;
 	int r;
@@ -284,7 +284,7 @@ static void put_hook_means(struct cut *c)
 
 int cut_put_before(struct cut *c, struct err *e)
 {
-	const struct trace_block_more *m = (const struct trace_block_more *)c->t->more.v + c->first;
+	const struct trace_block_more *m = trace_more_at(c->t, c->first);
 	const struct checkpoint *before = &c->before;
 	struct disk_block head = { .cpu_cnt = m->head.cpu_cnt,
 				   .flags = CHUNK_BLOCK_CARRIED };

@@ -52,8 +52,8 @@ static int on_piece(void *ctx, const struct cpu_piece *p)
 /* The block's state of the CPUs holds: no event of before lies in it or in a later one. */
 static bool is_keyframe_sure(const struct trace *t, size_t i)
 {
-	const struct trace_block *b = (const struct trace_block *)t->blocks.v + i;
-	const struct trace_block_more *m = (const struct trace_block_more *)t->more.v + i;
+	const struct trace_block *b = trace_block_at(t, i);
+	const struct trace_block_more *m = trace_more_at(t, i);
 
 	return !i || m->late_ns >= b->from_ns || b[-1].to_ns < b->from_ns || m[-1].damaged;
 }
@@ -124,7 +124,7 @@ static int take_until(struct cut_events *x, uint64_t to_ns, struct err *e)
 static int next_block(struct cut_events *x, struct err *e)
 {
 	struct cut *c = x->cut;
-	const struct trace_block *b = (const struct trace_block *)c->t->blocks.v + x->block;
+	const struct trace_block *b = trace_block_at(c->t, x->block);
 	unsigned int cpu;
 	uint32_t utid;
 	int r;

@@ -58,7 +58,7 @@ struct redact_words {
 	regex_t threads, disks;
 	bool has_threads, has_disks;
 	struct buf out;		/* being put together */
-	uint64_t replaced[REDACT_KIND_CNT], kept[REDACT_KIND_CNT];
+	struct redact_counts counts;
 };
 
 int redact_words_new(struct redact_words **ret, const uint8_t key[PSEUDONYM_KEY_BYTES],
@@ -126,7 +126,7 @@ int redact_words_keep(struct redact_words *w, enum redact_kind kind, const char 
 	if (!it)
 		return -ENOMEM;
 	if (!it->as[kind])
-		w->kept[kind]++;
+		w->counts.kept[kind]++;
 	it->as[kind] = mine;
 	return 0;
 }
@@ -336,9 +336,9 @@ const char *redact_word(struct redact_words *w, enum redact_kind kind, const cha
 		return NULL;
 	it->as[kind] = text;
 	if (strcmp(text, mine))
-		w->replaced[kind]++;
+		w->counts.replaced[kind]++;
 	else
-		w->kept[kind]++;
+		w->counts.kept[kind]++;
 	return text;
 }
 
@@ -356,12 +356,7 @@ int redact_uid(struct redact_words *w, uint32_t *uid)
 	return 0;
 }
 
-uint64_t redact_words_replaced(const struct redact_words *w, enum redact_kind kind)
+const struct redact_counts *redact_words_counts(const struct redact_words *w)
 {
-	return w->replaced[kind];
-}
-
-uint64_t redact_words_kept(const struct redact_words *w, enum redact_kind kind)
-{
-	return w->kept[kind];
+	return &w->counts;
 }

@@ -49,8 +49,10 @@ const char *redact_word(struct redact_words *w, enum redact_kind kind, const cha
 /* The same for user ids: those of people (1000 and up, except nobody's) are replaced. */
 int redact_uid(struct redact_words *w, uint32_t *uid);
 
-/* How many different strings of the kind were replaced, and how many were kept. */
-uint64_t redact_words_replaced(const struct redact_words *w, enum redact_kind kind);
-uint64_t redact_words_kept(const struct redact_words *w, enum redact_kind kind);
+/* How many different strings of each kind were replaced, and how many were kept. */
+struct redact_counts {
+	uint64_t replaced[REDACT_KIND_CNT], kept[REDACT_KIND_CNT];
+};
+const struct redact_counts *redact_words_counts(const struct redact_words *w);
 
 #endif /* REDACT_WORDS_H */

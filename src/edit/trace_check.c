@@ -148,17 +148,12 @@ static int note(struct check *c, const char *file, uint64_t offset, uint64_t byt
 					     .bytes = bytes, .reason = reason });
 }
 
-static const struct trace_block *block_at(const struct check *c, size_t i)
-{
-	return i < c->t->blocks.cnt ? (const struct trace_block *)c->t->blocks.v + i : NULL;
-}
-
 /* The next valid block, in this file or a later one. */
 static const struct trace_block *next_valid(const struct check *c, size_t i)
 {
 	while (i < c->t->blocks.cnt && trace_block_is_damaged(c->t, i))
 		i++;
-	return block_at(c, i);
+	return i < c->t->blocks.cnt ? trace_block_at(c->t, i) : NULL;
 }
 
 static int by_offset(const void *a, const void *b)
@@ -227,7 +222,8 @@ static int report_run(struct check *c, const char *file, uint64_t stop)
 	unsigned int k;
 	int r;
 
-	for (; (b = block_at(c, c->block)); c->block++) {
+	for (; c->block < c->t->blocks.cnt; c->block++) {
+		b = trace_block_at(c->t, c->block);
 		if (strcmp(b->file, file) || b->offset >= stop)
 			break;
 		if (trace_block_is_damaged(c->t, c->block))

@@ -96,7 +96,7 @@ static bool is_whole(const uint8_t *p, size_t bytes)
 
 int trace_copy_block(struct trace *t, size_t i, struct store_writer *w, struct err *e)
 {
-	const struct trace_block *b = (const struct trace_block *)t->blocks.v + i;
+	const struct trace_block *b = trace_block_at(t, i);
 	struct trace_block_open o = { 0 };
 	uint8_t *p;
 	int r;

@@ -67,20 +67,16 @@ static int edit_row(struct redact *x, unsigned int section, const struct row_typ
 		    union row *row)
 {
 	enum redact_kind kind;
-	unsigned int i, nth = 0;
+	unsigned int i;
+	const char **s;
 
-	for (i = 0; i < of->field_cnt; i++) {
-		const char **s = (const char **)(void *)((char *)row + of->fields[i].at);
-
-		if (of->fields[i].type != 'S')
-			continue;
-		/* a later recorder made a name of another type */
-		if (section == CHUNK_NAMES && (!row->name.type ||
-					       row->name.type >= TRACE_NAME_TYPE_CNT)) {
-			*s = "";
-			continue;
-		}
-		kind = string_kind(section, row, nth++, *s);
+	/* a later recorder made a name of another type */
+	if (section == CHUNK_NAMES && (!row->name.type || row->name.type >= TRACE_NAME_TYPE_CNT)) {
+		row->name.name = "";
+		return 0;
+	}
+	for (i = 0; (s = row_string(of, row, i)); i++) {
+		kind = string_kind(section, row, i, *s);
 		if (kind != AS_IS)
 			*s = redact_word(x->words, kind, *s);
 		if (!*s)
@@ -115,7 +111,7 @@ static int copy_section(struct redact *x, struct block_meta *f, unsigned int typ
 
 static int copy_block(struct redact *x, size_t i, struct redact_result *ret, struct err *e)
 {
-	const struct trace_block *b = (const struct trace_block *)x->t->blocks.v + i;
+	const struct trace_block *b = trace_block_at(x->t, i);
 	struct trace_block_open o = { 0 };
 	struct disk_block head;
 	struct block_io io;
@@ -152,70 +148,71 @@ static int copy_block(struct redact *x, size_t i, struct redact_result *ret, str
 /* ---- what stays ---- */
 
 /* Names that are the kernel's or the recorder's own, and the workload's when that was asked for. */
-static int keep_comm(struct redact *x, uint32_t flags, const char *comm)
+static int keep_row(struct redact *x, unsigned int section, const union row *row, uint32_t flags)
 {
-	bool keep = (flags & TRACE_TASK_WORKLOAD && x->o->keep_workload) ||
-		    (flags & TRACE_TASK_KTHREAD && redact_words_is_kernels(x->words, comm)) ||
-		    (flags & TRACE_TASK_RECORDER && !strncmp(comm, "ebpfrec", 7));
+	union row copy = { 0 };
+	bool keep;
+	unsigned int i;
+	const char **s;
 
-	return keep ? redact_words_keep(x->words, REDACT_COMM, comm) : 0;
+	memcpy(&copy, row, row_type_of(section)->bytes);
+	for (i = 0; (s = row_string(row_type_of(section), &copy, i)); i++) {
+		keep = flags & TRACE_TASK_WORKLOAD && x->o->keep_workload;
+		if (row_strings[section][i] == REDACT_COMM)
+			keep |= (flags & TRACE_TASK_KTHREAD &&
+				 redact_words_is_kernels(x->words, *s)) ||
+				(flags & TRACE_TASK_RECORDER && !strncmp(*s, "ebpfrec", 7));
+		if (keep && redact_words_keep(x->words, row_strings[section][i], *s) < 0)
+			return -ENOMEM;
+	}
+	return 0;
 }
 
-static int keep_program(struct redact *x, uint32_t flags, const char *exe, const char *cmdline,
-			uint64_t cgroup_id)
+static int keep_cgroup(struct redact *x, uint64_t cgroup_id, uint32_t flags)
 {
-	const struct trace_name *n;
-	int r;
+	const struct trace_name *n = trace_name_find(x->t, TRACE_NAME_CGROUP, cgroup_id);
 
-	if (!(flags & TRACE_TASK_WORKLOAD) || !x->o->keep_workload)
+	if (!n || !(flags & TRACE_TASK_WORKLOAD) || !x->o->keep_workload)
 		return 0;
-	r = redact_words_keep(x->words, REDACT_PATH, exe);
-	if (r == 0)
-		r = redact_words_keep(x->words, REDACT_CMDLINE, cmdline);
-	n = trace_name_find(x->t, TRACE_NAME_CGROUP, cgroup_id);
-	return r == 0 && n ? redact_words_keep(x->words, REDACT_CGROUP, n->name) : r;
+	return redact_words_keep(x->words, REDACT_CGROUP, n->name);
+}
+
+static int keep_list(struct redact *x, unsigned int list)
+{
+	const struct trace_process *p;
+	const union row *row;
+	size_t i;
+	int r = 0;
+
+	for (i = 0; r == 0 && (row = trace_row_at(x->t, list, i)); i++) {
+		if (list == CHUNK_THREADS) {
+			r = keep_row(x, list, row, row->thread.flags);
+			continue;
+		}
+		p = trace_process_find(x->t, list == CHUNK_PROCESSES ? row->process.upid :
+					     list == CHUNK_SITES     ? row->site.upid :
+								       row->task_event.upid);
+		if (!p)
+			continue;
+		r = keep_row(x, list, row, p->flags);
+		if (r == 0 && list == CHUNK_PROCESSES)
+			r = keep_cgroup(x, p->cgroup_id, p->flags);
+		if (r == 0 && list == CHUNK_TASK_EVENTS)
+			r = keep_cgroup(x, row->task_event.cgroup_id, p->flags);
+	}
+	return r;
 }
 
 /* By string, not by process: a name that two processes share is either replaced or not. */
 static int keep_names(struct redact *x)
 {
-	const struct trace_task_event *ev;
-	const struct trace_process *p;
-	const struct trace_thread *th;
-	const struct trace_site *site;
-	size_t cnt, i;
-	int r = 0;
+	int r = keep_list(x, CHUNK_PROCESSES);
 
-	p = trace_processes(x->t, &cnt);
-	for (i = 0; r == 0 && i < cnt; i++) {
-		r = keep_comm(x, p[i].flags, p[i].comm);
-		if (r == 0)
-			r = keep_program(x, p[i].flags, p[i].exe, p[i].cmdline, p[i].cgroup_id);
-	}
-	site = trace_sites(x->t, &cnt);
-	for (i = 0; r == 0 && x->o->keep_workload && i < cnt; i++) {
-		p = trace_process_find(x->t, site[i].upid);
-		if (!p || !(p->flags & TRACE_TASK_WORKLOAD))
-			continue;
-		r = redact_words_keep(x->words, REDACT_FUNCTION, site[i].symbol);
-		if (r == 0)
-			r = redact_words_keep(x->words, REDACT_PATH, site[i].module);
-		if (r == 0)
-			r = redact_words_keep(x->words, REDACT_BUILD_ID, site[i].build_id);
-	}
-	th = trace_threads(x->t, &cnt);
-	for (i = 0; r == 0 && i < cnt; i++)
-		r = keep_comm(x, th[i].flags, th[i].comm);
-	ev = trace_task_events(x->t, &cnt);
-	for (i = 0; r == 0 && i < cnt; i++) {
-		p = trace_process_find(x->t, ev[i].upid);
-		if (!p)
-			continue;
-		r = keep_comm(x, p->flags, ev[i].comm);
-		if (r == 0)
-			r = keep_program(x, p->flags, ev[i].exe, ev[i].cmdline, ev[i].cgroup_id);
-	}
-	return r;
+	if (r == 0)
+		r = keep_list(x, CHUNK_THREADS);
+	if (r == 0)
+		r = keep_list(x, CHUNK_TASK_EVENTS);
+	return r == 0 ? keep_list(x, CHUNK_SITES) : r;
 }
 
 /* ---- the manifest ---- */
@@ -334,10 +331,7 @@ static int write_redacted(void *ctx, struct store_writer *w, struct err *e)
 		r = copy_block(x, i, res, e);
 	if (r == 0 && !res->block_cnt)
 		r = err_set(e, -ENODATA, "'%s' has no valid block", x->t->path);
-	for (int k = 0; k < REDACT_KIND_CNT; k++) {
-		res->replaced[k] = redact_words_replaced(x->words, k);
-		res->kept[k] = redact_words_kept(x->words, k);
-	}
+	res->words = *redact_words_counts(x->words);
 	return r;
 }
 

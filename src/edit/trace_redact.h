@@ -32,7 +32,7 @@ struct redact_options {
 
 struct redact_result {
 	uint64_t block_cnt, bytes;	/* written */
-	uint64_t replaced[REDACT_KIND_CNT], kept[REDACT_KIND_CNT];	/* different strings */
+	struct redact_counts words;
 	uint64_t entries_left_out;	/* of the manifest */
 };
 

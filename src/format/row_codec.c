@@ -146,6 +146,16 @@ int row_get(struct row_reader *r, const struct row_type *of, void *ret)
 	return 1;
 }
 
+const char **row_string(const struct row_type *of, void *row, unsigned int nth)
+{
+	const struct row_field *f;
+
+	for (f = of->fields; f < of->fields + of->field_cnt; f++)
+		if (f->type == 'S' && !nth--)
+			return (const char **)(void *)((char *)row + f->at);
+	return NULL;
+}
+
 /* ---- types of rows ---- */
 
 #define FIELD(f, letter) { offsetof(row_struct, f), sizeof(((row_struct *)0)->f), letter },

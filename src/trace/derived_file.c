@@ -25,7 +25,6 @@
 #include "base/crc32c.h"
 #include "format/zpack.h"
 #include "store/files.h"
-#include "trace/derived_place.h"
 #include "trace/trace_state.h"
 
 #define DERIVED_MAGIC "EBRDERV\n"
@@ -246,6 +245,29 @@ static void use_place(struct derived_file *d, int dir_fd, const char *name)
 	snprintf(d->name, sizeof(d->name), "%s", name);
 }
 
+/*
+ * A descriptor of $XDG_CACHE_HOME/ebpfrec, the caller's to close. make: it is made if need be. -1:
+ * there is none.
+ */
+static int open_cache_dir(bool make)
+{
+	const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	char path[4096];
+	int n;
+
+	if (base && *base == '/')
+		n = snprintf(path, sizeof(path), "%s/ebpfrec", base);
+	else if (home && *home == '/')
+		n = snprintf(path, sizeof(path), "%s/.cache/ebpfrec", home);
+	else
+		return -1;
+	if (n < 0 || (size_t)n >= sizeof(path))
+		return -1;
+	if (make)
+		(void)mkdir(path, 0700);
+	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
 static int find_place(struct derived_file *d, struct trace *t, unsigned int flags)
 {
 	bool save = flags & DERIVED_SAVE;
@@ -267,7 +289,7 @@ static int find_place(struct derived_file *d, struct trace *t, unsigned int flag
 	}
 	if (flags & DERIVED_BESIDE || !t->blocks.cnt)
 		return 0;
-	fd = derived_cache_dir(save);
+	fd = open_cache_dir(save);
 	if (fd < 0)
 		return 0;
 	snprintf(name, sizeof(name), "%016" PRIx64 "%08" PRIx32 ".idx", trace_start_ns(t),
@@ -509,24 +531,25 @@ fail:
 	return r;
 }
 
-static int insert_part(struct derived_file *d, const struct derived_part *p)
+/* Takes the place of the part with the same key, if there is one. Without bytes it is no part. */
+static int put_part(struct derived_file *d, const struct derived_part *p)
 {
 	struct part_list *l = &d->lists[p->type];
 	size_t i = lower_bound(l->v, l->cnt, key, p->key);
+	bool had = i < l->cnt && l->v[i].key == p->key;
+	size_t after = l->cnt - i - had;
 
-	if (i < l->cnt && l->v[i].key == p->key) {
-		l->v[i] = *p;
-		return 0;
-	}
-	if (array_reserve(&l->v, &l->cap, l->cnt + 1) < 0)
+	if (!had && p->stored_bytes && array_reserve(&l->v, &l->cap, l->cnt + 1) < 0)
 		return -ENOMEM;
-	memmove(&l->v[i + 1], &l->v[i], (l->cnt - i) * sizeof(*p));
-	l->v[i] = *p;
-	l->cnt++;
+	if (after)
+		memmove(&l->v[i + !!p->stored_bytes], &l->v[i + had], after * sizeof(*p));
+	if (p->stored_bytes)
+		l->v[i] = *p;
+	l->cnt = i + !!p->stored_bytes + after;
 	return 0;
 }
 
-/* Bytes as they are to be stored; a part of the same type and key is replaced. */
+/* The bytes are as they are to be stored. */
 static int store_part(struct derived_file *d, struct derived_part *p, const void *stored)
 {
 	int r = need_table(d, p->type);
@@ -543,25 +566,9 @@ static int store_part(struct derived_file *d, struct derived_part *p, const void
 	if (r < 0)
 		return r;
 	pthread_mutex_lock(&d->lock);
-	r = insert_part(d, p);
+	r = put_part(d, p);
 	pthread_mutex_unlock(&d->lock);
 	return r;
-}
-
-static void remove_part(struct derived_file *d, unsigned int type, uint64_t key)
-{
-	struct part_list *l = &d->lists[type];
-	size_t i;
-
-	if (need_table(d, type) < 0)
-		return;
-	pthread_mutex_lock(&d->lock);
-	i = lower_bound(l->v, l->cnt, key, key);
-	if (i < l->cnt && l->v[i].key == key) {
-		memmove(&l->v[i], &l->v[i + 1], (l->cnt - i - 1) * sizeof(*l->v));
-		l->cnt--;
-	}
-	pthread_mutex_unlock(&d->lock);
 }
 
 int derived_file_add(struct derived_file *d, struct zpack *z, unsigned int type, uint64_t key,
@@ -576,11 +583,7 @@ int derived_file_add(struct derived_file *d, struct zpack *z, unsigned int type,
 
 	if (raw->failed || raw->len > PART_RAW_MAX)
 		return raw->failed ? -ENOMEM : -EFBIG;
-	if (!raw->len) {
-		remove_part(d, type, key);
-		return 0;
-	}
-	if (!z)
+	if (!z || !raw->len)
 		return store_part(d, &p, raw->data);
 	packed = malloc(room);
 	if (!packed)
@@ -624,6 +627,32 @@ static void make_dir(const struct derived_file *d, struct buf *dir)
 		memcpy(dir->data, tables, sizeof(tables));
 }
 
+/*
+ * Gives a file without a name (O_TMPFILE) its name in dir_fd, in place of the file that has it.
+ * Under root it then belongs to the owner of the directory.
+ */
+static int name_file(int fd, int dir_fd, const char *name)
+{
+	char proc[64], temp[80];
+	struct stat st;
+	int r = 0;
+
+	if (fstat(dir_fd, &st) < 0)
+		return -errno;
+	if (geteuid() == 0 && fchown(fd, st.st_uid, st.st_gid) < 0)
+		return -errno;
+	snprintf(proc, sizeof(proc), "/proc/self/fd/%d", fd);
+	snprintf(temp, sizeof(temp), "%s.new", name);
+	(void)unlinkat(dir_fd, temp, 0);
+	if (linkat(AT_FDCWD, proc, dir_fd, temp, AT_SYMLINK_FOLLOW) < 0)
+		return -errno;
+	if (renameat(dir_fd, temp, dir_fd, name) < 0) {
+		r = -errno;
+		(void)unlinkat(dir_fd, temp, 0);
+	}
+	return r;
+}
+
 int derived_file_commit(struct derived_file *d, struct trace *t, size_t block_cnt)
 {
 	struct disk_derived h = { .version = DERIVED_VERSION, .kind_cnt = EVENT_KIND_CNT,
@@ -648,7 +677,7 @@ int derived_file_commit(struct derived_file *d, struct trace *t, size_t block_cn
 	if (r == 0)
 		r = files_write_all(&files_kernel, d->new_fd, &h, sizeof(h), 0);
 	if (r == 0)
-		r = derived_place_file(d->new_fd, d->dir_fd, d->name);
+		r = name_file(d->new_fd, d->dir_fd, d->name);
 	buf_done(&dir);
 	return r;
 }

@@ -178,15 +178,7 @@ static int heap_add(struct event_cursor *c, const struct cursor_run *run)
 
 static uint32_t first_at(const uint64_t *ts, uint32_t lo, uint32_t hi, uint64_t at_ns)
 {
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (ts[mid] < at_ns)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return lo + (uint32_t)lower_bound_plain(ts + lo, hi - lo, at_ns);
 }
 
 static int add_runs(struct event_cursor *c, struct open_block *o, struct kind_columns *k)
@@ -287,7 +279,7 @@ static int load_block(struct event_cursor *c, struct open_block *o, struct err *
 	const char *why;
 	int r;
 
-	if (!block_has_any(c, (const struct trace_block *)t->blocks.v + block) ||
+	if (!block_has_any(c, trace_block_at(t, block)) ||
 	    trace_block_is_damaged(t, block))
 		return 0;
 	memset(o, 0, sizeof(*o));

@@ -63,7 +63,7 @@ static int load_manifest(struct trace *t, struct err *e)
 	if (t->dir_fd >= 0)
 		r = manifest_read(&m, t->dir_fd, e);
 	else
-		r = manifest_parse_text(&m, t->bundle.manifest, t->bundle.manifest_bytes, e);
+		r = manifest_parse_text(&m, t->held.manifest, t->held.manifest_bytes, e);
 	if (r < 0) {
 		manifest_done(&m);
 		return r;
@@ -83,14 +83,15 @@ static int load_manifest(struct trace *t, struct err *e)
 	return 0;
 }
 
-static struct trace_held *find_held(const struct trace *t, uint64_t number)
+/* The descriptor of a file that stays open, or -1. */
+static int held_fd(const struct trace *t, uint64_t number)
 {
 	size_t i;
 
-	for (i = 0; i < t->held_cnt; i++)
-		if (t->held[i].number == number)
-			return &t->held[i];
-	return NULL;
+	for (i = 0; i < t->held.cnt; i++)
+		if (t->held.files[i].number == number)
+			return t->held.files[i].fd;
+	return -1;
 }
 
 int trace_file_list(const struct trace *t, uint64_t **ret, size_t *ret_cnt)
@@ -99,27 +100,22 @@ int trace_file_list(const struct trace *t, uint64_t **ret, size_t *ret_cnt)
 
 	if (t->dir_fd >= 0)
 		return chunk_name_list(t->dir_fd, ret, ret_cnt);
-	*ret = malloc((t->bundle.cnt + 1) * sizeof(**ret));
+	*ret = malloc((t->held.cnt + 1) * sizeof(**ret));
 	if (!*ret)
 		return -ENOMEM;
-	for (i = 0; i < t->bundle.cnt; i++)
-		(*ret)[i] = t->bundle.files[i].number;
-	*ret_cnt = t->bundle.cnt;
+	for (i = 0; i < t->held.cnt; i++)
+		(*ret)[i] = t->held.files[i].number;
+	*ret_cnt = t->held.cnt;
 	return 0;
 }
 
 int trace_file_open(const struct trace *t, uint64_t number)
 {
-	const struct trace_held *h = find_held(t, number);
 	char name[CHUNK_NAME_BYTES];
-	size_t i;
-	int fd;
+	int fd = held_fd(t, number);
 
-	if (h)
-		return h->fd;
-	for (i = 0; i < t->bundle.cnt; i++)
-		if (t->bundle.files[i].number == number)
-			return t->bundle.files[i].fd;
+	if (fd >= 0)
+		return fd;
 	if (t->dir_fd < 0)
 		return -ENOENT;
 	chunk_name_format(name, number);
@@ -131,19 +127,10 @@ void trace_file_close(const struct trace *t, int fd)
 {
 	size_t i;
 
-	for (i = 0; i < t->held_cnt; i++)
-		if (t->held[i].fd == fd)
-			return;
-	for (i = 0; i < t->bundle.cnt; i++)
-		if (t->bundle.files[i].fd == fd)
+	for (i = 0; i < t->held.cnt; i++)
+		if (t->held.files[i].fd == fd)
 			return;
 	close(fd);
-}
-
-static void release_held(struct trace *t)
-{
-	while (t->held_cnt)
-		close(t->held[--t->held_cnt].fd);
 }
 
 /*
@@ -159,22 +146,24 @@ static int hold_files(struct trace *t, const uint64_t *numbers, size_t cnt, size
 	*ret_first = 0;
 	if (!t->is_live || (!trace_get(t, "keep.bytes") && !trace_get(t, "keep.ns")))
 		return 0;
-	if (!t->held)
-		t->held = calloc(HELD_MAX, sizeof(*t->held));
-	if (!t->held)
+	if (!t->held.files)
+		t->held.files = calloc(HELD_MAX, sizeof(*t->held.files));
+	if (!t->held.files)
 		return err_set(e, -ENOMEM, "out of memory");
-	for (i = 0; i < cnt && t->held_cnt < HELD_MAX; i++) {
-		if (find_held(t, numbers[i]))
+	for (i = 0; i < cnt && t->held.cnt < HELD_MAX; i++) {
+		if (held_fd(t, numbers[i]) >= 0)
 			continue;
 		fd = trace_file_open(t, numbers[i]);
 		if (fd >= 0)
-			t->held[t->held_cnt++] = (struct trace_held){ numbers[i], fd };
+			t->held.files[t->held.cnt++] =
+				(struct bundle_file){ .number = numbers[i], .fd = fd };
 		else if (fd != -ENOENT)
 			continue;	/* said when it is read */
 		else if (t->scanned)
 			return -ESTALE;
 		else
-			release_held(t);
+			while (t->held.cnt)
+				close(t->held.files[--t->held.cnt].fd);
 		if (fd == -ENOENT)
 			*ret_first = i + 1;
 	}
@@ -287,7 +276,7 @@ static int open_trace(struct trace **ret, const char *path, bool anyway, bool qu
 	t->dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	r = t->dir_fd < 0 ? -errno : 0;
 	if (r == -ENOTDIR)
-		r = bundle_open(&t->bundle, path, e);
+		r = bundle_open(&t->held, path, e);
 	else if (r < 0)
 		err_set(e, r, "cannot open trace '%s': %s", path, err_text(NULL, r));
 	if (r < 0)
@@ -328,9 +317,7 @@ void trace_close(struct trace *t)
 	trace_blocks_done(t);
 	trace_lists_close(t);
 	trace_reader_done(t, &t->reader);
-	release_held(t);
-	free(t->held);
-	bundle_close(&t->bundle);
+	bundle_close(&t->held);
 	pthread_mutex_destroy(&t->drop_lock);
 	if (t->dir_fd >= 0)
 		close(t->dir_fd);

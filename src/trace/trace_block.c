@@ -9,16 +9,6 @@
 #include "trace/trace_state.h"
 #include "store/chunk_name.h"
 
-static const struct trace_block *block_at(const struct trace *t, size_t block)
-{
-	return (const struct trace_block *)t->blocks.v + block;
-}
-
-static struct trace_block_more *more_at(const struct trace *t, size_t block)
-{
-	return (struct trace_block_more *)t->more.v + block;
-}
-
 int trace_reader_init(struct trace_reader *r)
 {
 	*r = (struct trace_reader){ .fd = -1 };
@@ -36,7 +26,7 @@ void trace_reader_done(const struct trace *t, struct trace_reader *r)
 int trace_block_seek(const struct trace *t, struct trace_reader *r, size_t block,
 		     struct chunk_io *ret, struct err *e)
 {
-	uint64_t number = more_at(t, block)->file;
+	uint64_t number = trace_more_at(t, block)->file;
 	char name[CHUNK_NAME_BYTES];
 	int fd;
 
@@ -51,7 +41,7 @@ int trace_block_seek(const struct trace *t, struct trace_reader *r, size_t block
 			return err_set(e, fd, "cannot open '%s/%s': %s", t->path, name,
 				       err_text(NULL, fd));
 	}
-	*ret = (struct chunk_io){ r->fd, block_at(t, block)->offset };
+	*ret = (struct chunk_io){ r->fd, trace_block_at(t, block)->offset };
 	return 0;
 }
 
@@ -65,13 +55,13 @@ int trace_block_head(const struct trace *t, size_t block, struct chunk_io *io, c
 	if (r == 0)
 		r = block_head_check(raw, &head, ret_why);
 	/* The block was valid when the trace was opened; a later change is not accepted. */
-	return r < 0 || memcmp(&head, &more_at(t, block)->head, sizeof(head)) ? -EBADMSG : 0;
+	return r < 0 || memcmp(&head, &trace_more_at(t, block)->head, sizeof(head)) ? -EBADMSG : 0;
 }
 
 int trace_block_open(const struct trace *t, struct trace_reader *reader, size_t block,
 		     struct trace_block_open *ret, struct err *e)
 {
-	const struct trace_block *b = block_at(t, block);
+	const struct trace_block *b = trace_block_at(t, block);
 	struct block_io io = { chunk_io_read, &ret->io };
 	const char *why;
 	int r = trace_block_seek(t, reader, block, &ret->io, e);
@@ -80,7 +70,7 @@ int trace_block_open(const struct trace *t, struct trace_reader *reader, size_t 
 		return r;
 	r = trace_block_head(t, block, &ret->io, &why);
 	if (r == 0)
-		r = block_meta_open(&ret->front, &more_at(t, block)->head, &io, &why);
+		r = block_meta_open(&ret->front, &trace_more_at(t, block)->head, &io, &why);
 	if (r == -ENOMEM)
 		return err_set(e, r, "out of memory");
 	return r < 0 ? err_set(e, -EBADMSG, "'%s/%s', block at %llu: %s", t->path, b->file,
@@ -89,8 +79,8 @@ int trace_block_open(const struct trace *t, struct trace_reader *reader, size_t 
 
 int trace_block_drop(struct trace *t, size_t block, const char *reason)
 {
-	struct trace_block_more *m = more_at(t, block);
-	const struct trace_block *b = block_at(t, block);
+	struct trace_block_more *m = trace_more_at(t, block);
+	const struct trace_block *b = trace_block_at(t, block);
 
 	int r = 0;
 
@@ -105,7 +95,7 @@ int trace_block_drop(struct trace *t, size_t block, const char *reason)
 
 bool trace_block_is_damaged(const struct trace *t, size_t block)
 {
-	return block < t->more.cnt && more_at(t, block)->damaged;
+	return block < t->more.cnt && trace_more_at(t, block)->damaged;
 }
 
 int trace_block_verify(struct trace *t, size_t block, struct err *e)
@@ -118,9 +108,9 @@ int trace_block_verify(struct trace *t, size_t block, struct err *e)
 
 	if (block >= t->blocks.cnt)
 		return err_set(e, -EINVAL, "no block %zu", block);
-	if (more_at(t, block)->damaged)
+	if (trace_more_at(t, block)->damaged)
 		return err_set(e, -EBADMSG, "block is damaged");
-	if (more_at(t, block)->verified)
+	if (trace_more_at(t, block)->verified)
 		return 0;
 	r = trace_block_open(t, &t->reader, block, &o, NULL);
 	if (r == 0) {
@@ -134,23 +124,23 @@ int trace_block_verify(struct trace *t, size_t block, struct err *e)
 		r = trace_block_drop(t, block, why);
 		return err_set(e, r < 0 ? r : -EBADMSG, "%s", why);
 	}
-	more_at(t, block)->verified = true;
+	trace_more_at(t, block)->verified = true;
 	return 0;
 }
 
 uint32_t trace_block_running(const struct trace *t, size_t block, unsigned int cpu)
 {
-	if (block >= t->more.cnt || cpu >= more_at(t, block)->head.cpu_cnt)
+	if (block >= t->more.cnt || cpu >= trace_more_at(t, block)->head.cpu_cnt)
 		return EVENT_ID_UNKNOWN;
-	return more_at(t, block)->running[cpu];
+	return trace_more_at(t, block)->running[cpu];
 }
 
 bool trace_block_ends(const struct trace *t, size_t block, unsigned int cpu, uint32_t *ret_utid)
 {
-	if (block >= t->more.cnt || cpu >= more_at(t, block)->head.cpu_cnt ||
-	    !more_at(t, block)->ends)
+	if (block >= t->more.cnt || cpu >= trace_more_at(t, block)->head.cpu_cnt ||
+	    !trace_more_at(t, block)->ends)
 		return false;
-	*ret_utid = more_at(t, block)->ends[cpu];
+	*ret_utid = trace_more_at(t, block)->ends[cpu];
 	return true;
 }
 

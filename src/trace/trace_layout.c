@@ -143,7 +143,7 @@ static int add_files(struct layout *l)
 	if (r == 0 && bytes > known)
 		r = add(l, TRACE_LAYOUT_REST, cnt, bytes - known);
 	if (r == 0 && l->t->dir_fd < 0)
-		r = add(l, TRACE_LAYOUT_MANIFEST, 1, l->t->bundle.manifest_bytes);
+		r = add(l, TRACE_LAYOUT_MANIFEST, 1, l->t->held.manifest_bytes);
 	else if (r == 0 && !fstatat(l->t->dir_fd, "manifest", &st, AT_SYMLINK_NOFOLLOW))
 		r = add(l, TRACE_LAYOUT_MANIFEST, 1, (uint64_t)st.st_size);
 	return r;
@@ -193,7 +193,7 @@ static void name_event_column(struct trace_layout *p)
 		{ CHUNK_COL_TUPLE, "tuple", "INDEX" },
 	};
 	const struct event_column *c;
-	unsigned int i;
+	size_t i;
 
 	p->kind_name = event_kind_name(p->kind);
 	p->name = p->codec = "?";

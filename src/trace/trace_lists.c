@@ -251,7 +251,7 @@ static int take_block(struct trace *t, struct block_in *in)
 		r = trace_load_block(t, in->name, d.file, d.offset, &head);
 	if (r < 0)
 		return r;
-	m = (struct trace_block_more *)t->more.v + t->more.cnt - 1;
+	m = trace_more_at(t, t->more.cnt - 1);
 	cpus = head.cpu_cnt * sizeof(*m->running);
 	r = take_bytes(in, m->running, cpus);
 	if (r == 0 && d.has_ends) {

@@ -92,8 +92,8 @@ int trace_load_baseline(struct trace *t, const struct trace_rss *row)
  */
 static int load_cost(struct trace *t, struct trace_cost *row)
 {
-	const struct trace_block *b = (struct trace_block *)t->blocks.v + t->blocks.cnt - 1;
-	const struct trace_block_more *m = (struct trace_block_more *)t->more.v + t->more.cnt - 1;
+	const struct trace_block *b = trace_block_at(t, t->blocks.cnt - 1);
+	const struct trace_block_more *m = trace_more_at(t, t->more.cnt - 1);
 
 	if (row->from_ns == b->from_ns && row->to_ns == b->to_ns &&
 	    !(m->head.flags & CHUNK_BLOCK_REWRITTEN))
@@ -133,7 +133,7 @@ static uint32_t *new_cpus(const struct trace_block_more *m)
 
 static int load_cpu(struct trace *t, const struct row_cpu_state *row, bool is_end)
 {
-	struct trace_block_more *m = (struct trace_block_more *)t->more.v + t->more.cnt - 1;
+	struct trace_block_more *m = trace_more_at(t, t->more.cnt - 1);
 
 	if (is_end && !m->ends)
 		m->ends = new_cpus(m);
@@ -181,13 +181,10 @@ static int load_row(struct trace *t, unsigned int type, union row *row)
 /* The strings of a row, which point into its block, become the trace's. */
 static int keep_strings(struct trace *t, const struct row_type *of, void *row)
 {
-	const struct row_field *f;
+	const char **s;
+	unsigned int i;
 
-	for (f = of->fields; f < of->fields + of->field_cnt; f++) {
-		const char **s = (const char **)(void *)((char *)row + f->at);
-
-		if (f->type != 'S')
-			continue;
+	for (i = 0; (s = row_string(of, row, i)); i++) {
 		*s = strpool_put(t->strings, *s);
 		if (!*s)
 			return -ENOMEM;

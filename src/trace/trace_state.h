@@ -47,11 +47,6 @@ struct trace_block_more {
 	bool verified;		/* every byte was read and is valid */
 };
 
-struct trace_held {
-	uint64_t number;
-	int fd;
-};
-
 /*
  * What reading blocks needs. The trace has one; a cursor has its own, so that it may run in a
  * thread.
@@ -65,14 +60,12 @@ struct trace_reader {
 struct trace {
 	char *path;
 	int dir_fd;		/* -1: the trace is a bundle */
-	struct bundle bundle;
-	struct trace_reader reader;
 	/*
-	 * A recorder with a limit may remove chunk files at any time. Their descriptors are taken
-	 * when the trace is opened, so that it stays readable.
+	 * The bundle; or of a directory, chunk files whose descriptors were taken when it was
+	 * opened: a recorder with a limit may remove them at any time, and they stay readable.
 	 */
-	struct trace_held *held;
-	size_t held_cnt;
+	struct bundle held;
+	struct trace_reader reader;
 	bool is_live;		/* the trace is being recorded */
 	/* chunk files were read up to scanned_file, scanned_bytes, where a refresh goes on */
 	bool scanned;
@@ -99,7 +92,7 @@ struct trace {
 	struct trace_list stacks;	/* struct trace_stack, by number; valid with the frames */
 	unsigned int cpu_cnt;
 	struct trace_list rss;	/* result of the last call */
-	/* damages, strings, trace_block_more.damaged and trace_need(), for threads */
+	/* damages, strings, trace_block_more.damaged and unpacking lists, for threads */
 	pthread_mutex_t drop_lock;
 };
 
@@ -111,6 +104,16 @@ static inline uint64_t trace_name_key(enum trace_name_type type, uint64_t id, ui
 
 /* Appends a zeroed item; NULL: out of memory. Earlier pointers into the list become invalid. */
 void *trace_list_add(struct trace_list *l, size_t item_bytes);
+
+static inline const struct trace_block *trace_block_at(const struct trace *t, size_t i)
+{
+	return (const struct trace_block *)t->blocks.v + i;
+}
+
+static inline struct trace_block_more *trace_more_at(const struct trace *t, size_t i)
+{
+	return (struct trace_block_more *)t->more.v + i;
+}
 
 /* Forgets all blocks. */
 void trace_blocks_done(struct trace *t);
@@ -173,8 +176,6 @@ void trace_estimate_costs(struct trace *t);	/* of hook_stats */
 
 int trace_site_load(struct trace *t, const struct trace_site *row);
 int trace_sites_link(struct trace *t);
-
-/* ---- trace_stacks.c ---- */
 
 struct trace_stack {
 	uint64_t stack;

@@ -14,7 +14,7 @@
  */
 #include <string.h>
 
-#include "edit/checkpoint_file.h"
+#include "edit/checkpoint.h"
 #include "edit/trace_check.h"
 #include "edit/trace_cut.h"
 #include "fuzz.h"

@@ -50,8 +50,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	char *s = strndup((const char *)data, bytes), *joined = NULL;
 	char text[TIMEEXPR_TEXT_MAX];
 	char *argv[] = { s, s, NULL };
-	unsigned int cnt = 0;
-	uint32_t *pids = NULL, mask;
+	struct lists_pids pids = { NULL, 0 };
+	uint32_t mask;
 	struct err e = { "" };
 	uint64_t v;
 
@@ -61,10 +61,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	else
 		FUZZ_CHECK(e.text[0]);
 	run_units(s);
-	lists_add_pids(s, &pids, &cnt, &e);
-	free(pids);
-	lists_join(&joined, s);
-	lists_join(&joined, s);
+	lists_take_pids(&pids, s, &e);
+	free(pids.v);
+	lists_take_words(&joined, s, &e);
+	lists_take_words(&joined, s, &e);
 	free(joined);
 	free(lists_join_argv(argv));
 	source_parse(s, &mask, &e);

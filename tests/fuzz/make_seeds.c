@@ -16,7 +16,7 @@
 #include "format/event.h"
 #include "format/zpack.h"
 #include "column_input.h"
-#include "edit/checkpoint_file.h"
+#include "edit/checkpoint.h"
 #include "trace/derived_file.h"
 #include "trace/trace_state.h"
 #include "fix_chunk.h"

@@ -615,19 +615,17 @@ static void test_lists_take_pids_and_refuse_the_rest(void **state)
 {
 	static const char *const bad[] = { "",	 ",",	"1,", ",1",	    "0",
 					   "-1", "1 2", "1x", "2147483648", "99999999999999" };
-	uint32_t *pids = NULL;
-	unsigned int cnt = 0;
+	struct lists_pids pids = { NULL, 0 };
 
-	assert_int_equal(lists_add_pids("1,22", &pids, &cnt, NULL), 0);
-	assert_int_equal(lists_add_pids("333", &pids, &cnt, NULL), 0);
-	assert_int_equal(cnt, 3);
-	assert_int_equal(pids[0], 1);
-	assert_int_equal(pids[1], 22);
-	assert_int_equal(pids[2], 333);
+	assert_int_equal(lists_take_pids(&pids, "1,22", NULL), 0);
+	assert_int_equal(lists_take_pids(&pids, "333", NULL), 0);
+	assert_int_equal(pids.cnt, 3);
+	assert_int_equal(pids.v[0], 1);
+	assert_int_equal(pids.v[1], 22);
+	assert_int_equal(pids.v[2], 333);
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
-		assert_int_equal(lists_add_pids(bad[i], &pids, &(unsigned int){ cnt }, NULL),
-				 -EINVAL);
-	free(pids);
+		assert_int_equal(lists_take_pids(&pids, bad[i], NULL), -EINVAL);
+	free(pids.v);
 }
 
 static void test_lists_quote_a_command_line(void **state)

@@ -16,7 +16,6 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "edit/checkpoint_file.h"
 #include "edit/checkpoint.h"
 #include "edit/trace_check.h"
 #include "trace/derived_file.h"
