@@ -254,20 +254,17 @@ static int check_request(const struct report_request *r, const struct report_vie
 static int check_sort(struct analysis *a, const struct report_request *r, const char *inner,
 		      struct err *e)
 {
-	char columns[1200], probe[1216];
-	const char *col = r->sort;
+	const char *col = r->sort, *at;
+	char columns[1200];
+	size_t len;
 
 	if (!col || !*col || statement_columns(a, inner, columns, sizeof(columns)) < 0)
 		return 0;	/* an error in it is found when it runs */
 	col += *col == '-';
-	snprintf(probe, sizeof(probe), ", %s,", columns);
-	if (strlen(col) < 60) {
-		char needle[64];
-
-		snprintf(needle, sizeof(needle), ", %s,", col);
-		if (strstr(probe, needle))
+	len = strlen(col);
+	for (at = columns; len && (at = strstr(at, col)); at++)
+		if ((at == columns || at[-1] == ' ') && (!at[len] || at[len] == ','))
 			return 0;
-	}
 	return err_set(e, -EINVAL, "--sort: there is no column \"%.40s\" here; there are %s", col,
 		       columns);
 }

@@ -147,14 +147,10 @@ int table_scan_open(struct table_scan *s, struct analysis *a, const struct table
 	return ret;
 }
 
-int table_scan_next(struct table_scan *s, const struct cell **ret, struct err *e)
+int table_scan_fill(struct table_scan *s, struct err *e)
 {
-	int r;
+	int ret;
 
-	if (s->at < s->rows.row_cnt) {
-		*ret = &s->rows.cells[s->at++ * s->rows.col_cnt];
-		return 1;
-	}
 	if (s->rows.row_cap > BATCH_KEEP_ROWS) {
 		free(s->rows.cells);
 		s->rows.cells = NULL;
@@ -162,15 +158,12 @@ int table_scan_next(struct table_scan *s, const struct cell **ret, struct err *e
 	}
 	s->rows.row_cnt = s->at = 0;
 	while (s->more && !s->rows.row_cnt) {
-		r = s->def->step(s->state, &s->rows, e);
-		if (r < 0)
-			return r;
-		s->more = r > 0;
+		ret = s->def->step(s->state, &s->rows, e);
+		if (ret < 0)
+			return ret;
+		s->more = ret > 0;
 	}
-	if (!s->rows.row_cnt)
-		return 0;
-	*ret = &s->rows.cells[s->at++ * s->rows.col_cnt];
-	return 1;
+	return s->rows.row_cnt > 0;
 }
 
 void table_scan_close(struct table_scan *s)

@@ -131,8 +131,17 @@ struct table_scan {
 
 int table_scan_open(struct table_scan *s, struct analysis *a, const struct table_def *def,
 		    const struct table_query *q, struct err *e);
+/* Makes the next rows. 1: there are some; 0: no more; -errno. */
+int table_scan_fill(struct table_scan *s, struct err *e);
 /* 1 and a row, valid until the next call; 0: no more; -errno. */
-int table_scan_next(struct table_scan *s, const struct cell **ret, struct err *e);
+static inline int table_scan_next(struct table_scan *s, const struct cell **ret, struct err *e)
+{
+	int more = s->at < s->rows.row_cnt ? 1 : table_scan_fill(s, e);
+
+	if (more > 0)
+		*ret = &s->rows.cells[s->at++ * s->rows.col_cnt];
+	return more;
+}
 /* Keeps the memory for the next scan. */
 void table_scan_close(struct table_scan *s);
 void table_scan_done(struct table_scan *s);

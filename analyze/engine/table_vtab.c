@@ -190,9 +190,11 @@ static int vtab_fail(struct vtab *t, int ret, const struct err *e)
 
 static int cursor_next(struct vtab_cursor *c)
 {
-	struct err e = { "" };
-	int ret = table_scan_next(&c->scan, &c->row, &e);
+	struct err e;
+	int ret;
 
+	e.text[0] = 0;	/* the rest stays as it is: this is done for every row */
+	ret = table_scan_next(&c->scan, &c->row, &e);
 	if (ret < 0)
 		return vtab_fail((struct vtab *)c->base.pVtab, ret, &e);
 	if (!ret)

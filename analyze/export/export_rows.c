@@ -95,8 +95,8 @@ int export_text_safe(struct export_text *room, struct value *v)
 
 int export_rows_next(struct export_rows *r, const struct value **ret, struct err *e)
 {
+	unsigned int i, cnt = r->scan.def->col_cnt;
 	const struct cell *row;
-	unsigned int i;
 	int c;
 
 	do {
@@ -104,18 +104,25 @@ int export_rows_next(struct export_rows *r, const struct value **ret, struct err
 		if (c <= 0)
 			return c;
 	} while (!is_wanted(r, row));
-	for (i = 0; i < r->scan.def->col_cnt; i++) {
+	for (i = 0; i < cnt; i++) {
 		struct value *v = &r->values[i];
 
 		v->type = row[i].type;
-		if (v->type == VALUE_INT)
+		switch (row[i].type) {
+		case VALUE_INT:
 			v->i = row[i].i;
-		else if (v->type == VALUE_REAL)
+			break;
+		case VALUE_REAL:
 			v->r = row[i].r;
-		else if (v->type == VALUE_TEXT)
+			break;
+		case VALUE_TEXT:
 			v->text = row[i].s;
-		if (v->type == VALUE_TEXT && export_text_safe(&r->texts[i], v) < 0)
-			return err_set(e, -ENOMEM, "out of memory");
+			if (export_text_safe(&r->texts[i], v) < 0)
+				return err_set(e, -ENOMEM, "out of memory");
+			break;
+		default:
+			break;
+		}
 	}
 	*ret = r->values;
 	return 1;

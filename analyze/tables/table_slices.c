@@ -130,7 +130,8 @@ static int on_piece(void *ctx, const void *found)
 	x->to_ns = p->to_ns;
 	if (!p->end)
 		return 0;
-	s->cpus[p->cpu].wait.reason = RUN_QUEUE_UNKNOWN;	/* the next thread may have a wait */
+	/* the next thread may have a wait */
+	s->cpus[p->cpu].wait.reason = RUN_QUEUE_UNKNOWN;
 	return give_slice(s, p->cpu, p->end);
 }
 

@@ -167,6 +167,12 @@ static void process_more(const struct analysis *a, size_t i, const void *row, st
 		cell_int(&c[PROCESS_EXIT_CODE], p->exit_code);
 }
 
+/* A key that is no id finds nothing either way. */
+static uint32_t id_of(int64_t key)
+{
+	return key >= 0 && key <= UINT32_MAX ? (uint32_t)key : 0;
+}
+
 static size_t row_of_dense(uint32_t dense, int64_t key)
 {
 	if (key < PSEUDO_CNT)
@@ -176,8 +182,7 @@ static size_t row_of_dense(uint32_t dense, int64_t key)
 
 static size_t process_find(const struct analysis *a, int64_t key, size_t *ret_cnt)
 {
-	return row_of_dense(key >= 0 && key <= UINT32_MAX ? dense_process(&a->ids, (uint32_t)key)
-							  : 0, key);
+	return row_of_dense(dense_process(&a->ids, id_of(key)), key);
 }
 
 static const struct table_column thread_cols[] = {
@@ -214,8 +219,7 @@ static void thread_more(const struct analysis *a, size_t i, const void *row, str
 
 static size_t thread_find(const struct analysis *a, int64_t key, size_t *ret_cnt)
 {
-	return row_of_dense(key >= 0 && key <= UINT32_MAX ? dense_thread(&a->ids, (uint32_t)key)
-							  : 0, key);
+	return row_of_dense(dense_thread(&a->ids, id_of(key)), key);
 }
 
 /* ---- life of tasks ---- */

@@ -17,9 +17,8 @@
 struct fill_events {
 	struct kind_rows rows[EVENT_KIND_CNT];
 	uint32_t *pos;			/* next row by CPU and kind */
-	struct hash_map by_utid;		/* slot + 1 */
+	struct hash_map by_utid;	/* numbers slots */
 	uint32_t *utids, *hits, *rank, *order;
-	uint32_t slot_cnt;
 	size_t utid_cap, hit_cap;
 	unsigned int cpu_cnt;
 };
@@ -61,20 +60,16 @@ static int count(struct fill_events *f, const struct event *ev, size_t cnt)
 /* UINT32_MAX: out of memory. */
 static uint32_t slot_of(struct fill_events *f, uint32_t utid)
 {
-	uintptr_t at = (uintptr_t)hash_map_get(&f->by_utid, (uint64_t)utid + 1);
+	uint32_t slot;
+	int r = hash_map_intern(&f->by_utid, utid, 0, &slot);
 
-	if (!at) {
-		if (array_reserve(&f->utids, &f->utid_cap, f->slot_cnt + 1) < 0 ||
-		    array_reserve(&f->hits, &f->hit_cap, f->slot_cnt + 1) < 0)
-			return UINT32_MAX;
-		f->utids[f->slot_cnt] = utid;
-		f->hits[f->slot_cnt] = 0;
-		at = ++f->slot_cnt;
-		if (hash_map_put(&f->by_utid, (uint64_t)utid + 1, (void *)at) < 0)
-			return UINT32_MAX;
-	}
-	f->hits[at - 1]++;
-	return (uint32_t)at - 1;
+	if (r < 0 || array_reserve(&f->utids, &f->utid_cap, slot + 1) < 0 ||
+	    array_reserve(&f->hits, &f->hit_cap, slot + 1) < 0)
+		return UINT32_MAX;
+	if (r)
+		f->utids[slot] = utid;
+	f->hits[slot]++;
+	return slot;
 }
 
 static int fill(struct fill_events *f, const struct event *ev)
@@ -112,11 +107,11 @@ static int add_utids(struct fill_events *f, struct block_out *o)
 	uint64_t prev = 0;
 	int i, n;
 
-	f->rank = calloc(f->slot_cnt + 1, sizeof(*f->rank));
-	f->order = calloc(f->slot_cnt + 1, sizeof(*f->order));
+	f->rank = calloc(f->by_utid.cnt + 1, sizeof(*f->rank));
+	f->order = calloc(f->by_utid.cnt + 1, sizeof(*f->order));
 	if (!f->rank || !f->order)
 		return -ENOMEM;
-	n = column_rank(f->hits, f->slot_cnt, f->rank, f->order);
+	n = column_rank(f->hits, f->by_utid.cnt, f->rank, f->order);
 	if (n < 0)
 		return n;
 	for (i = 0; i < n; i++) {
