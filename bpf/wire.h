@@ -120,7 +120,7 @@ struct wire_fact {
 #define WIRE_MM_RSS 1u
 #define WIRE_MM_VM 2u
 
-/* Pages that the recorder itself received while calibrating; see src/probe/pagemap.h. */
+/* Pages that the recorder itself received while calibrating; see src/probe/kernel.h. */
 #define WIRE_CALIB_MAX 64
 struct wire_calib {
 	wire_u32 tid;			/* thread that calibrates; 0: off */

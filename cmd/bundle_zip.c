@@ -12,8 +12,7 @@
 #include "base/units.h"
 #include "cmd/input/input.h"
 #include "cmd/render/say.h"
-#include "store/bundle_reader.h"
-#include "store/bundle_writer.h"
+#include "store/bundle.h"
 
 #define ROOM_FOR_TEXTS 8
 

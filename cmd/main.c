@@ -18,7 +18,7 @@
 #include "cmd/input/nearest.h"
 #include "cmd/render/say.h"
 #include "probe/probe.h"
-#include "store/bundle_reader.h"
+#include "store/bundle.h"
 #include "symbol/elf_symbols.h"
 
 static const struct opts_command *const commands[] = {

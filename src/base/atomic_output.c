@@ -339,17 +339,6 @@ static int move_item(const struct atomic_output *o, const char *name, const stru
 	return errno != EINVAL || replace ? -errno : move_old_way(o, name, to);
 }
 
-/* Makes the new name durable before it is announced. Best effort: some file systems cannot. */
-static void sync_names(const struct path_parent *in)
-{
-	int fd = openat(in->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	if (fd < 0)
-		return;
-	(void)fsync(fd);
-	close(fd);
-}
-
 static int rename_item(const struct atomic_output *o, const char *name, const char *output,
 		       bool replace)
 {
@@ -359,8 +348,9 @@ static int rename_item(const struct atomic_output *o, const char *name, const ch
 	if (r < 0)
 		return r;
 	r = move_item(o, name, &to, replace);
+	/* the new name is durable before it is announced */
 	if (r == 0)
-		sync_names(&to);
+		path_parent_sync(&to);
 	path_parent_close(&to);
 	return r;
 }

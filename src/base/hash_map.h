@@ -53,8 +53,8 @@ int hash_map_intern(struct hash_map *m, uint64_t a, uint64_t b, uint32_t *ret);
 bool hash_map_find(const struct hash_map *m, uint64_t a, uint64_t b, uint32_t *ret);
 
 /*
- * Removes every key for whose value drop says true; a value that goes is drop's to free. drop may be
- * called more than once for a value that stays.
+ * Removes every key for whose value drop says true. drop frees a value that goes, and may be called
+ * more than once for a value that stays.
  */
 void hash_map_drop_if(struct hash_map *m, bool (*drop)(void *ctx, void *value), void *ctx);
 

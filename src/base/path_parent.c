@@ -124,3 +124,13 @@ void path_parent_close(struct path_parent *p)
 {
 	close(p->dir_fd);
 }
+
+void path_parent_sync(const struct path_parent *p)
+{
+	int fd = openat(p->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	(void)fsync(fd);
+	close(fd);
+}

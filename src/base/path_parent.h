@@ -24,5 +24,10 @@ struct path_parent {
  */
 int path_parent_open(struct path_parent *ret, const char *path);
 void path_parent_close(struct path_parent *p);
+/*
+ * Makes the names in the directory durable. Best effort: some file systems cannot, and a directory
+ * may allow writing but not opening.
+ */
+void path_parent_sync(const struct path_parent *p);
 
 #endif /* PATH_PARENT_H */

@@ -246,7 +246,7 @@ static bool parse(struct exec_maps *m, const struct perf_event_header *h, struct
 }
 
 int exec_maps_read(struct exec_maps *m, int (*note)(void *ctx, const struct map_record *r),
-		   void *ctx)
+		   void *ctx, uint64_t *ret_lost)
 {
 	struct event_place *order;
 	struct map_record rec;
@@ -271,13 +271,7 @@ int exec_maps_read(struct exec_maps *m, int (*note)(void *ctx, const struct map_
 		rec.ts_ns = order[k].ts_ns;
 		r = note(ctx, &rec);
 	}
-	return r;
-}
-
-uint64_t exec_maps_take_lost(struct exec_maps *m)
-{
-	uint64_t lost = m->lost;
-
+	*ret_lost = m->lost;
 	m->lost = 0;
-	return lost;
+	return r;
 }

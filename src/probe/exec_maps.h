@@ -22,11 +22,10 @@ void exec_maps_close(struct exec_maps *m);
 
 /*
  * Calls note for what came since the last call, in the order of time. A record is valid during the
- * call of note. A result < 0 of note ends the reading and is returned.
+ * call of note. A result < 0 of note ends the reading and is returned. *ret_lost is how many
+ * records the kernel had no room for; it is not set when there is no memory.
  */
 int exec_maps_read(struct exec_maps *m, int (*note)(void *ctx, const struct map_record *r),
-		   void *ctx);
-/* How many records the kernel had no room for since this was called last. */
-uint64_t exec_maps_take_lost(struct exec_maps *m);
+		   void *ctx, uint64_t *ret_lost);
 
 #endif /* EXEC_MAPS_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* kernel: what the running kernel offers, read from its BTF and never from its version. */
+/* kernel: what the running kernel offers, found out and never taken from its version. */
 #ifndef KERNEL_H
 #define KERNEL_H
 
@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "bpf/wire.h"
 
 struct kernel_info;
 
@@ -23,10 +24,7 @@ void kernel_info_close(struct kernel_info *k);
 bool kernel_has_tracepoint(const struct kernel_info *k, const char *name);
 /* Number of arguments of a tracepoint, without the hidden first one. -1: no such tracepoint. */
 int kernel_tracepoint_args(const struct kernel_info *k, const char *name);
-/*
- * What argument i of a tracepoint points to: the name of a struct, or "" for anything else. NULL: it
- * is no pointer.
- */
+/* The struct that argument i of a tracepoint points to; "": something else; NULL: no pointer. */
 const char *kernel_arg_points_to(const struct kernel_info *k, const char *name, int i);
 /* Whether the helper exists: enum bpf_func_id has a value of this name. */
 bool kernel_has_helper(const struct kernel_info *k, const char *name);
@@ -41,5 +39,14 @@ uint32_t kernel_function_id(const struct kernel_info *k, const char *name);
 
 /* Where a per-CPU variable is in a CPU's area; 0: no such variable. */
 uint64_t kernel_percpu_at(const struct kernel_info *k, const char *variable);
+
+/*
+ * Finds where the kernel's array of struct page begins. It compares the struct pages that the
+ * kernel allocates for this process with the frame numbers in /proc/self/pagemap, which needs no
+ * kernel symbol and works on every architecture. So it touches new pages, while a program fills
+ * calib for this thread. -EPERM: frame numbers are hidden without CAP_SYS_ADMIN. -ENODATA: no base
+ * explains the pages.
+ */
+int kernel_find_pages(volatile struct wire_calib *calib, unsigned long long *ret_base);
 
 #endif /* KERNEL_H */

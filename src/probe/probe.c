@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/privilege.h"
@@ -21,7 +22,6 @@
 #include "probe/adapt.h"
 #include "probe/attach.h"
 #include "probe/kernel.h"
-#include "probe/pagemap.h"
 #include "probe/source.h"
 
 #define RSS_SUM_CPUS_MAX 4	/* the number of rounds of the loop in fix_rss_pages() */
@@ -196,7 +196,7 @@ static int map_counters(struct probe *p, struct err *e)
 	return 0;
 }
 
-/* Runs an iterator program to its end. row is called for what it writes; NULL: it writes nothing. */
+/* Runs an iterator program to its end. Calls row for what it writes; NULL: it writes nothing. */
 static int run_iterator(struct bpf_program *prog,
 			int (*row)(void *ctx, const struct wire_snap *snap), void *ctx,
 			struct err *e)
@@ -267,7 +267,7 @@ static void calibrate_pages(struct probe *p, const struct probe_config *config)
 	calib->tid = gettid();
 	link = bpf_program__attach(p->skel->progs.page_calibrate);
 	if (link)
-		err = pagemap_find_base(calib, &p->skel->bss->kernel_vmemmap);
+		err = kernel_find_pages(calib, &p->skel->bss->kernel_vmemmap);
 	bpf_link__destroy(link);
 	calib->tid = 0;
 	if (err)
@@ -553,6 +553,50 @@ int probe_read_stats(const struct probe *p, struct probe_run_stats stats[WIRE_HO
 		stats[i].missed_cnt -= done < stats[i].missed_cnt ? done : stats[i].missed_cnt;
 	}
 	return 0;
+}
+
+/*
+ * '1' or '0' goes to the helper, and one byte with the result comes back. The statistics are on as
+ * long as the descriptor that turned them on is open. So they are off when the helper has ended,
+ * however it ended.
+ */
+static void serve_stats(int fd)
+{
+	int stats_fd = -1;
+	char c;
+
+	while (read(fd, &c, 1) == 1) {
+		if (c == '1' && stats_fd < 0) {
+			stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
+			c = stats_fd < 0 ? 'e' : '1';
+		} else if (c == '0' && stats_fd >= 0) {
+			close(stats_fd);
+			stats_fd = -1;
+		}
+		if (send(fd, &c, 1, MSG_NOSIGNAL) != 1)
+			break;
+	}
+}
+
+int probe_stats_start(struct helper *ret)
+{
+	if (!privilege_has(CAP_SYS_ADMIN))
+		return -EPERM;
+	return helper_start(ret, "ebpfrec-stats", PRIVILEGE_BIT(CAP_SYS_ADMIN), SOCK_STREAM,
+			    serve_stats);
+}
+
+int probe_stats_switch(const struct helper *h, bool on)
+{
+	char c = on ? '1' : '0';
+	ssize_t n;
+
+	if (send(h->fd, &c, 1, MSG_NOSIGNAL) != 1)
+		return -errno;
+	do {
+		n = read(h->fd, &c, 1);
+	} while (n < 0 && errno == EINTR);
+	return n == 1 && c != 'e' ? 0 : -EIO;
 }
 
 static int try_stats(void *ctx)

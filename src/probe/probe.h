@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/helper.h"
 #include "bpf/wire.h"
 #include "probe/rings.h"
 
@@ -89,6 +90,17 @@ struct probe_run_stats {
 	uint64_t run_cnt, run_time_ns;	/* only of the time when statistics were on */
 };
 int probe_read_stats(const struct probe *p, struct probe_run_stats stats[WIRE_HOOK_MAX]);
+
+/*
+ * Turning the kernel's statistics of run time on takes CAP_SYS_ADMIN each time, which the recorder
+ * gives up. So a helper process keeps that one capability and does this one thing, when a byte
+ * comes through its socket; when it ends, the statistics are off. Start it before other threads
+ * exist and before privileges are dropped. -EPERM: there are no statistics without CAP_SYS_ADMIN.
+ * Others: errors of fork().
+ */
+int probe_stats_start(struct helper *ret);
+/* 0: the statistics are on (or off) now. -errno or -EIO: the helper could not do it. */
+int probe_stats_switch(const struct helper *h, bool on);
 
 /*
  * The capabilities that are still needed after probe_attach(), as a mask of PRIVILEGE_BIT. That is

@@ -181,7 +181,7 @@ void sampler_stats_begin(struct sampler *s)
 	for (h = 1; h < WIRE_HOOK_MAX; h++)
 		s->attempted_at_begin[h] = attempted(s, h);
 	s->stats_begin_ns = clock_mono_ns();
-	s->stats_on = !run_stats_switch(s->stats_helper, true);
+	s->stats_on = !probe_stats_switch(s->stats_helper, true);
 }
 
 void sampler_stats_end(struct sampler *s)
@@ -192,7 +192,7 @@ void sampler_stats_end(struct sampler *s)
 	if (!s->stats_on)
 		return;
 	s->stats_on = false;
-	if (run_stats_switch(s->stats_helper, false))
+	if (probe_stats_switch(s->stats_helper, false))
 		return;
 	s->sampled_ns += clock_mono_ns() - s->stats_begin_ns;
 	for (h = 1; h < WIRE_HOOK_MAX; h++)
@@ -341,7 +341,7 @@ int sampler_take(struct sampler *s, uint64_t bytes_written, struct block_slice *
 		err = look_for_skips(s, to_ns);
 	if (err)
 		return err;
-	ring_group_stats(s->rings, &ring);
+	ring_group_stats(s->rings, &ring, true);
 	fill_hook_stats(s, &ring, slice);
 	own_usage(&user_ns, &sys_ns, &rss_max_bytes);
 	s->cost.at_ns = to_ns;
@@ -359,7 +359,6 @@ int sampler_take(struct sampler *s, uint64_t bytes_written, struct block_slice *
 	s->sys_ns = sys_ns;
 	s->bytes_written = bytes_written;
 	s->take_ns = to_ns;
-	ring_group_reset_used_max(s->rings);
 	if (s->losses_given)
 		s->loss_cnt = 0;	/* nothing was added since the last take */
 	slice->costs = &s->cost_row;
@@ -370,17 +369,19 @@ int sampler_take(struct sampler *s, uint64_t bytes_written, struct block_slice *
 	return 0;
 }
 
-void sampler_totals(struct sampler *s, struct sampler_totals *ret)
+void sampler_totals(struct sampler *s, struct session_stats *ret)
 {
 	struct ring_stats ring;
 	unsigned int cpu, h;
 
-	memset(ret, 0, sizeof(*ret));
-	ring_group_stats(s->rings, &ring);
+	memset(ret->lost_cnt, 0, sizeof(ret->lost_cnt));
+	ret->attempted = ret->read = ret->lost = ret->full_cnt = ret->bpf_ns = 0;
+	ring_group_stats(s->rings, &ring, false);
 	for (h = 1; h < WIRE_HOOK_MAX; h++) {
 		ret->read += kept_of(s, &ring, h);
 		ret->attempted += attempted(s, h) - outside_of(s, &ring, h);
 		ret->lost_cnt[wire_hook_class[h]] += s->missed_seen[h];
+		ret->bpf_ns += s->cost.bpf_ns[h];
 		for (cpu = 0; cpu < s->cpu_cnt; cpu++) {
 			struct probe_count c = probe_count(s->probe, cpu, h);
 			uint64_t lost = c.lost_full + c.lost_other;
@@ -390,8 +391,6 @@ void sampler_totals(struct sampler *s, struct sampler_totals *ret)
 			ret->lost_cnt[wire_hook_class[h]] += lost;
 		}
 	}
-	for (h = 1; h < WIRE_HOOK_MAX; h++)
-		ret->bpf_ns += s->cost.bpf_ns[h];
 	own_usage(&ret->user_ns, &ret->sys_ns, &ret->rss_max_bytes);
 	ret->user_ns -= s->user_start_ns;
 	ret->sys_ns -= s->sys_start_ns;

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "probe/probe.h"
-#include "probe/run_stats.h"
+#include "record/session.h"
 #include "ring/ring.h"
 
 struct block_slice;
@@ -38,18 +38,10 @@ void sampler_stats_end(struct sampler *s);
 int sampler_take(struct sampler *s, uint64_t bytes_written, struct block_slice *slice);
 
 /*
- * Totals of the recording so far. Records that were dropped because they lie outside its span are
- * subtracted from attempted and read alike. Once everything is drained, attempted = read + lost.
+ * Totals of the recording so far: lost_cnt, full_cnt, attempted, read, lost, the recorder's own
+ * times and size, and bpf_ns as in sampler_cost, of all hooks.
  */
-struct sampler_totals {
-	uint64_t lost_cnt[EVENT_CLASS_CNT];	/* no room, failed reservation, skipped program */
-	uint64_t full_cnt;			/* of these, no room */
-	uint64_t attempted, read,
-		lost; /* lost without skipped programs, which attempted nothing */
-	uint64_t user_ns, sys_ns, rss_max_bytes;
-	uint64_t bpf_ns;			/* as in sampler_cost, of all hooks */
-};
-void sampler_totals(struct sampler *s, struct sampler_totals *ret);
+void sampler_totals(struct sampler *s, struct session_stats *ret);
 
 /* The recording begins: earlier use and reads do not count. Call once, before the first take. */
 void sampler_begin(struct sampler *s, uint64_t start_ns);

@@ -30,7 +30,6 @@
 #include "record/launch.h"
 #include "record/machine.h"
 #include "record/tasks/id_names.h"
-#include "record/tasks/workload_filter.h"
 #include "record/guard/overhead.h"
 #include "record/sampler.h"
 #include "record/session_state.h"
@@ -121,12 +120,11 @@ static int begin(struct session *s, struct err *e)
 
 /* ---- slices ---- */
 
-static int add_segment(struct buf *list, const void *data, size_t bytes)
+static void add_segment(struct buf *list, const void *data, size_t bytes)
 {
 	struct block_segment seg = { .data = data, .bytes = bytes };
 
 	buf_add(list, &seg, sizeof(seg));
-	return list->failed ? -ENOMEM : 0;
 }
 
 /* Encodes what the rings gave for [slice_ns, to_ns) and appends it. */
@@ -146,17 +144,18 @@ static int write_slice(struct session *s, uint64_t to_ns, bool is_last, struct e
 		err = overhead_slice(s->overhead, s->slices, ring_cnt, &slice);
 	if (!err)
 		err = sampler_take(s->sampler, store_writer_bytes(s->store), &slice);
-	if (!err && s->only)
-		err = workload_filter_apply(s->only, s->slices, ring_cnt);
+	if (!err && s->o.only)
+		err = workload_filter_apply(&s->only, s->slices, ring_cnt);
 	if (!err)
 		err = flight_recorder_slice(s->flight, s->slices, ring_cnt, &s->snapshot, &slice,
 					    e);
-	if (!err && s->snapshot.len)
-		err = add_segment(&list, s->snapshot.data, s->snapshot.len);
-	for (i = 0; i < ring_cnt; i++) {
-		for (slab = s->slices[i].first; slab && !err; slab = slab->next)
-			err = add_segment(&list, slab->data, slab->bytes);
-	}
+	if (s->snapshot.len)
+		add_segment(&list, s->snapshot.data, s->snapshot.len);
+	for (i = 0; i < ring_cnt; i++)
+		for (slab = s->slices[i].first; slab; slab = slab->next)
+			add_segment(&list, slab->data, slab->bytes);
+	if (list.failed)
+		err = -ENOMEM;
 	machine_read_clocks(&clock);
 	slice.segments = (const struct block_segment *)list.data;
 	slice.segment_cnt = list.len / sizeof(struct block_segment);
@@ -193,7 +192,7 @@ static bool slice_is_due(struct session *s, uint64_t now_ns)
 
 	if (now_ns - s->slice_ns >= SLICE_NS || flight_recorder_wants_slice(s->flight))
 		return true;
-	ring_group_stats(s->rings, &r);
+	ring_group_stats(s->rings, &r, false);
 	return r.slab_bytes_pending >= SLICE_BYTES;
 }
 
@@ -340,7 +339,7 @@ static void count_stored(const struct session *s, struct session_stats *st)
 static int close_trace(struct session *s, bool ended, int exit_code, struct err *e)
 {
 	struct store_sync_stats sync;
-	struct sampler_totals t;
+	struct session_stats t;
 	int err;
 
 	sampler_totals(s->sampler, &t);
@@ -462,7 +461,6 @@ void session_snapshot(struct session *s)
 
 void session_get_stats(const struct session *s, struct session_stats *ret)
 {
-	struct sampler_totals t;
 	struct ring_stats ring;
 	unsigned int h;
 
@@ -470,14 +468,8 @@ void session_get_stats(const struct session *s, struct session_stats *ret)
 	ret->has_trace = s->made_output;
 	if (!s->sampler)
 		return;
-	sampler_totals(s->sampler, &t);
-	memcpy(ret->lost_cnt, t.lost_cnt, sizeof(ret->lost_cnt));
+	sampler_totals(s->sampler, ret);
 	ret->lost_cnt[EVENT_CLASS_BLOCK] += s->unseen_cnt;
-	ret->full_cnt = t.full_cnt;
-	ret->user_ns = t.user_ns;
-	ret->sys_ns = t.sys_ns;
-	ret->rss_max_bytes = t.rss_max_bytes;
-	ret->bpf_ns = t.bpf_ns;
 	if (s->overhead)
 		overhead_get_stats(s->overhead, ret);
 	if (s->end_ns) {
@@ -485,7 +477,7 @@ void session_get_stats(const struct session *s, struct session_stats *ret)
 		return;
 	}
 	/* what has been read so far, encoded or not */
-	ring_group_stats(s->rings, &ring);
+	ring_group_stats(s->rings, &ring, false);
 	memset(ret->event_cnt, 0, sizeof(ret->event_cnt));
 	for (h = 1; h < WIRE_HOOK_MAX; h++)
 		ret->event_cnt[wire_hook_class[h]] += ring.kept_cnt[h];
@@ -506,7 +498,7 @@ void session_close(struct session *s)
 	launch_free(s->launch);
 	ring_group_free(s->rings);
 	sampler_free(s->sampler);
-	workload_filter_free(s->only);
+	workload_filter_done(&s->only);
 	overhead_free(s->overhead);
 	block_writer_free(s->writer);
 	free(s->online);

@@ -75,6 +75,11 @@ struct session_stats {
 	/* no room, failed reservation, skipped program; block: also ends that no program saw */
 	uint64_t lost_cnt[SESSION_CLASS_CNT];
 	uint64_t full_cnt;			/* of all lost: the ring had no room */
+	/*
+	 * Of the recording: records outside its span count in none. lost is without skipped
+	 * programs, which attempted nothing. Once everything is drained, attempted = read + lost.
+	 */
+	uint64_t attempted, read, lost;
 	uint64_t bytes;				/* written to disk */
 	uint64_t dropped_bytes;			/* of these, removed again by --keep */
 	uint64_t kept_ns;			/* the part of the duration that is still there */

@@ -17,13 +17,11 @@
 #include "base/clock.h"
 #include "record/encode/block_writer.h"
 #include "probe/probe.h"
-#include "probe/run_stats.h"
 #include "probe/source.h"
 #include "ring/ring.h"
 #include "record/launch.h"
 #include "record/machine.h"
 #include "record/tasks/id_names.h"
-#include "record/tasks/workload_filter.h"
 #include "record/tasks/own_pids.h"
 #include "record/sampler.h"
 #include "record/session_state.h"
@@ -145,7 +143,7 @@ static int open_probe(struct session *s, struct err *e)
 	if ((s->sources & SOURCE_BIT(SOURCE_SLAB) || s->o.stacks_min_bytes || s->o.stacks_every) &&
 	    !id_names_has_kernel_symbols(s->names))
 		add_lack(s, "kernel functions: their names need CAP_SYSLOG here");
-	if (run_stats_start(&s->stats_helper))
+	if (probe_stats_start(&s->stats_helper))
 		add_lack(s, "cost: run times of programs need CAP_SYS_ADMIN");
 	return 0;
 }
@@ -194,8 +192,6 @@ static int open_writers(struct session *s, struct err *e)
 	machine_online_cpus(s->online, config.cpu_cnt);
 	config.cpu_online = s->online;
 	err = block_writer_new(&s->writer, &config);
-	if (!err && s->o.only)
-		err = workload_filter_new(&s->only);
 	if (err)
 		return err_set(e, err, "cannot set up the encoder: %s", strerror(-err));
 	if (s->user.change) {

@@ -11,6 +11,7 @@
 #include "base/helper.h"
 #include "base/privilege.h"
 #include "record/session.h"
+#include "record/tasks/workload_filter.h"
 
 enum { OWN_RECORDER, OWN_COMMAND, OWN_STATS, OWN_OPENER, OWN_CNT };
 
@@ -21,14 +22,14 @@ struct session {
 	struct id_names *names;
 	struct user_sites *sites;	/* with alloc.heap or --stacks; NULL: not available */
 	struct sampler *sampler;
-	struct workload_filter *only;	/* with --only */
+	struct workload_filter only;	/* with --only */
 	struct overhead *overhead;	/* with --max-overhead */
 	struct block_writer *writer;
 	bool *online;			/* by CPU, when the recording began */
 	struct store_writer *store;
 	struct flight_recorder *flight;
 	struct launch *launch;
-	struct helper stats_helper;	/* run_stats.h; none without CAP_SYS_ADMIN */
+	struct helper stats_helper;	/* of probe_stats_start(); none without CAP_SYS_ADMIN */
 	/* the user that the recorder becomes once everything is attached */
 	struct privilege_user user;
 	struct buf lacks;	/* what this kernel or this user cannot record, a line each */

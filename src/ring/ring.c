@@ -514,7 +514,7 @@ void ring_group_release(struct ring_group *g, struct ring_slice *slices)
 		slabs_put(g, &slices[i]);
 }
 
-void ring_group_stats(struct ring_group *g, struct ring_stats *ret)
+void ring_group_stats(struct ring_group *g, struct ring_stats *ret, bool reset)
 {
 	unsigned int i, h;
 
@@ -532,21 +532,14 @@ void ring_group_stats(struct ring_group *g, struct ring_stats *ret)
 		if (used > ret->used_max_bytes)
 			ret->used_max_bytes = used;
 		ret->slab_bytes_pending += load(&r->pending_bytes);
+		if (reset)
+			store(&r->used_max_bytes, 0);
 	}
 	pthread_mutex_lock(&g->lock);
 	ret->slab_bytes = g->slab_bytes - g->pool_bytes;
 	ret->slab_max_bytes = g->used_max_bytes;
 	ret->slab_limit_bytes = g->config.memory_bytes;
-	pthread_mutex_unlock(&g->lock);
-}
-
-void ring_group_reset_used_max(struct ring_group *g)
-{
-	unsigned int i;
-
-	for (i = 0; i < g->config.ring_cnt; i++)
-		store(&g->readers[i].used_max_bytes, 0);
-	pthread_mutex_lock(&g->lock);
-	g->used_max_bytes = g->slab_bytes - g->pool_bytes;
+	if (reset)
+		g->used_max_bytes = ret->slab_bytes;
 	pthread_mutex_unlock(&g->lock);
 }

@@ -18,6 +18,7 @@
 #ifndef RING_H
 #define RING_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -79,7 +80,6 @@ struct ring_stats {
 	uint64_t slab_limit_bytes;
 	uint64_t used_max_bytes;		/* the fullest any ring was since the last reset */
 };
-void ring_group_stats(struct ring_group *g, struct ring_stats *ret);
-void ring_group_reset_used_max(struct ring_group *g);
+void ring_group_stats(struct ring_group *g, struct ring_stats *ret, bool reset);
 
 #endif /* RING_H */

@@ -21,17 +21,13 @@ static int result(int r)
 static int kernel_make_dir(void *ctx, const char *path, mode_t mode)
 {
 	struct path_parent p;
-	int r = path_parent_open(&p, path), fd;
+	int r = path_parent_open(&p, path);
 
 	if (r < 0)
 		return r;
 	r = result(mkdirat(p.dir_fd, p.name, mode));
-	/* A directory may allow writing but not opening; then it cannot be synced. */
-	fd = r == 0 ? openat(p.dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-	if (fd >= 0) {
-		(void)fsync(fd);
-		close(fd);
-	}
+	if (r == 0)
+		path_parent_sync(&p);
 	path_parent_close(&p);
 	return r;
 }

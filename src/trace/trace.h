@@ -59,7 +59,7 @@ struct trace_block {
 };
 
 /*
- * Opens TRACE, a directory or a bundle (bundle_reader.h). -ENOENT/-EACCES/-ENOTDIR..., -EINVAL not
+ * Opens TRACE, a directory or a bundle (bundle.h). -ENOENT/-EACCES/-ENOTDIR..., -EINVAL not
  * a trace, -EPROTONOSUPPORT a newer format. A trace with damage opens (see trace_damages); one
  * without a single valid block opens with 0 blocks if its manifest is a trace's.
  */

@@ -16,7 +16,7 @@
 #include "format/block_meta.h"
 #include "format/column_reader.h"
 #include "trace/trace.h"
-#include "store/bundle_reader.h"
+#include "store/bundle.h"
 #include "store/chunk_scan.h"
 #include "store/manifest.h"
 

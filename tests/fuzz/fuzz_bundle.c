@@ -10,7 +10,7 @@
 #include "trace/trace.h"
 #include "fuzz.h"
 #include "scratch_trace.h"
-#include "store/bundle_reader.h"
+#include "store/bundle.h"
 
 static volatile size_t sink;
 

@@ -22,7 +22,7 @@
 #include "fix_chunk.h"
 #include "fuzz.h"
 #include "index_trace.h"
-#include "store/bundle_writer.h"
+#include "store/bundle.h"
 #include "tests/unit/gen/gen_trace.h"
 #include "tests/unit/gen/make_elf.h"
 

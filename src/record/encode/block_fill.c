@@ -314,7 +314,7 @@ static void fill_segment(struct fill *f, const struct block_segment *g)
 		size_t bytes;
 
 		if (__builtin_expect(f->doubtful, 0) &&
-		    !wire_record_size_fast(p, (size_t)(end - p)))
+		    !wire_record_size(p, (size_t)(end - p)))
 			return;
 		bytes = wire_record_room[h->hook];
 		if (!bytes)

@@ -129,8 +129,8 @@ size_t wire_record_size_odd(const void *data, size_t max);
 /* Another CPU wrote the records, maybe long ago: they are prefetched that far ahead. */
 #define BLOCK_AHEAD_BYTES 768
 
-/* As wire_record_size(), for where every record passes. */
-static inline size_t wire_record_size_fast(const void *data, size_t max)
+/* Bytes of the wire record at data (rounded up to 8); 0: it is none, or longer than max. */
+static inline size_t wire_record_size(const void *data, size_t max)
 {
 	const struct wire_hdr *h = data;
 	size_t bytes;
@@ -145,6 +145,12 @@ static inline size_t wire_record_size_fast(const void *data, size_t max)
 
 /* Counts records per kind and CPU, finds the task records and sorts them by time. */
 int block_count_records(struct block_writer *w, const struct block_slice *s);
+
+/*
+ * True when events of this hook were lost in the slice, or not taken because their source was off.
+ * whole_class: so were events of any hook of its class.
+ */
+bool block_slice_lacks(const struct block_slice *s, unsigned int hook, bool whole_class);
 
 /* ---- block_order.c ---- */
 

@@ -130,8 +130,6 @@ int block_writer_encode(struct block_writer *w, const struct block_slice *s, con
 			size_t *ret_bytes, struct block_stats *ret_stats);
 
 extern const uint8_t wire_hook_class[];	/* by hook: enum event_class */
-/* Bytes of the wire record at data (rounded up to 8); 0: it is none, or longer than max. */
-size_t wire_record_size(const void *data, size_t max);
 /* The record at *at, which becomes the place of the next one. NULL: there is none. */
 const struct wire_hdr *slab_next_record(const struct ring_slab *s, size_t *at);
 /* Calls keep for each record of the slices, and removes the records for which it says false. */

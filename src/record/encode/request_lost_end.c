@@ -96,20 +96,6 @@ static int on_step(struct request_lost_end *u, const struct wire_request *b)
 	return r;
 }
 
-/* True when a declared loss may be just what is missing here. */
-static bool is_explained(const struct block_slice *s)
-{
-	size_t i;
-
-	for (i = 0; i < s->loss_cnt; i++)
-		if (s->losses[i].cls == EVENT_CLASS_BLOCK)
-			return true;
-	for (i = 0; i < s->gap_cnt; i++)
-		if (!strcmp(s->gaps[i].source, hook_name_find(WIRE_BLOCK_DONE)->source))
-			return true;
-	return false;
-}
-
 static void declare(struct block_writer *w, size_t cnt)
 {
 	struct request_lost_end *u = &w->unseen;
@@ -139,7 +125,8 @@ int request_lost_end_resolve(struct block_writer *w, const struct block_slice *s
 	}
 	if (r < 0)
 		return r;
-	if (is_late || is_explained(s)) {
+	/* a declared loss may be just what is missing here */
+	if (is_late || block_slice_lacks(s, WIRE_BLOCK_DONE, true)) {
 		u->suspect_cnt = 0;
 		hash_map_done_values(&u->by_address);
 		return 0;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "format/chunk.h"
+#include "format/hook.h"
 #include "record/encode/block_state.h"
 #include "ring/ring.h"
 
@@ -58,15 +59,10 @@ size_t wire_record_size_odd(const void *data, size_t max)
 	return bytes <= max ? bytes : 0;
 }
 
-size_t wire_record_size(const void *data, size_t max)
-{
-	return wire_record_size_fast(data, max);
-}
-
 const struct wire_hdr *slab_next_record(const struct ring_slab *s, size_t *at)
 {
 	const void *h = s->data + *at;
-	size_t bytes = *at < s->bytes ? wire_record_size_fast(h, s->bytes - *at) : 0;
+	size_t bytes = *at < s->bytes ? wire_record_size(h, s->bytes - *at) : 0;
 
 	*at += bytes;
 	return bytes ? h : NULL;
@@ -119,7 +115,7 @@ static int count_segment(struct block_writer *w, const struct block_segment *g)
 
 	while (p < end) {
 		const struct wire_hdr *h = (const struct wire_hdr *)p;
-		size_t bytes = wire_record_size_fast(p, (size_t)(end - p));
+		size_t bytes = wire_record_size(p, (size_t)(end - p));
 
 		if (!bytes) {
 			w->stats.bad_cnt++;
@@ -177,4 +173,18 @@ int block_count_records(struct block_writer *w, const struct block_slice *s)
 		return -E2BIG;
 	block_steps_order(&w->tasks);
 	return 0;
+}
+
+bool block_slice_lacks(const struct block_slice *s, unsigned int hook, bool whole_class)
+{
+	size_t i;
+
+	for (i = 0; i < s->loss_cnt; i++)
+		if (s->losses[i].hook == hook ||
+		    (whole_class && s->losses[i].cls == wire_hook_class[hook]))
+			return true;
+	for (i = 0; i < s->gap_cnt; i++)
+		if (!strcmp(s->gaps[i].source, hook_name_find(hook)->source))
+			return true;
+	return false;
 }

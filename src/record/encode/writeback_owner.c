@@ -16,7 +16,6 @@
 
 #include "base/hash_map.h"
 #include "record/encode/block_state.h"
-#include "format/hook.h"
 
 #define OWNER_INODES_MAX 65536
 #define OWNER_SHARED_NS                                                                            \
@@ -156,23 +155,9 @@ static int on_issue(struct block_writer *w, const struct wire_request_issue *r, 
 	return task_table_use_process(w->task_table, x->process);
 }
 
-/* True when dirtying records were lost in the slice, or not taken because their source was off. */
-static bool lost_any(const struct block_slice *s)
-{
-	size_t i;
-
-	for (i = 0; i < s->loss_cnt; i++)
-		if (s->losses[i].hook == WIRE_DIRTY)
-			return true;
-	for (i = 0; i < s->gap_cnt; i++)
-		if (!strcmp(s->gaps[i].source, hook_name_find(WIRE_DIRTY)->source))
-			return true;
-	return false;
-}
-
 int writeback_owner_resolve(struct block_writer *w, const struct block_slice *s)
 {
-	bool lost = lost_any(s);
+	bool lost = block_slice_lacks(s, WIRE_DIRTY, false);
 	size_t i;
 	int r = 0;
 

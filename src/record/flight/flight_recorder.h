@@ -18,10 +18,12 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "format/rows.h"
 #include "ring/ring.h"
 #include "record/session.h"
 
 struct block_slice;
+struct control_socket;
 struct store_writer;
 struct flight_recorder;
 
@@ -62,5 +64,33 @@ void flight_recorder_written(struct flight_recorder *w, uint64_t to_ns);
 int flight_recorder_exit(struct flight_recorder *w, uint64_t now_ns, int status, struct err *e);
 /* The last block has been written: makes the snapshots still due, and waits for them. */
 void flight_recorder_end(struct flight_recorder *w);
+
+/*
+ * Marks: instants with a name, on their way into the next block. They come from `ebpfrec mark`
+ * (control_socket.h), from lines of --mark-fd and from triggers. A sender can neither block the
+ * recorder nor make it use much memory: lines are cut, and marks beyond MARKS_MAX in a slice are
+ * counted and dropped.
+ */
+#define MARKS_MAX 4096
+
+/* The caller sets the first two and keeps them; the rest begins as zeros. */
+struct marks {
+	struct control_socket *socket;	/* may be NULL */
+	int fd;			/* lines to read; -1: none, or the end was reached */
+	uint64_t dropped;	/* how many marks were thrown away */
+	char line[TRACE_MARK_TEXT_MAX + 1];
+	size_t line_len;	/* may exceed the buffer: the rest was cut */
+	struct buf rows;	/* struct trace_mark; owns the texts */
+};
+
+void marks_done(struct marks *m);
+
+/* Takes what has arrived, and ignores marks outside of [start_ns, now_ns]. 0 or -ENOMEM. */
+int marks_read(struct marks *m, uint64_t start_ns, uint64_t now_ns);
+int marks_add(struct marks *m, uint64_t ts_ns, enum trace_mark_origin origin, const char *text);
+
+/* The marks since the last marks_clear(), valid until the next one. */
+size_t marks_rows(struct marks *m, const struct trace_mark **ret);
+void marks_clear(struct marks *m);
 
 #endif /* FLIGHT_RECORDER_H */

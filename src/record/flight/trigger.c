@@ -18,7 +18,7 @@
 #include "base/units.h"
 #include "bpf/wire.h"
 #include "probe/source.h"
-#include "record/flight/slice_merge.h"
+#include "record/encode/block_writer.h"
 
 #define WINDOW_PARTS 8
 #define MEMBER_CNT 4
@@ -381,6 +381,76 @@ static int runq_record(struct trigger_set *s, const struct wire_hdr *h)
 	return err;
 }
 
+/* ---- the records of a slice, in order of time ---- */
+
+/*
+ * Each ring's stream is nearly in order (a record's instant is read just before the record is
+ * reserved), and so is the merged stream: inversions last microseconds. There is one cursor per
+ * ring; with some dozens at most, a linear search finds the earliest.
+ */
+struct cursor {
+	const struct ring_slab *slab;
+	size_t at;		/* offset of the record after now */
+	const struct wire_hdr *now;
+};
+
+struct slice_merge {
+	uint32_t hooks;
+	size_t cnt;		/* cursors with a record */
+	struct cursor cursors[];
+};
+
+/* Advances to the next record of the hooks; false: the ring has no more. */
+static bool advance(struct cursor *c, uint32_t hooks)
+{
+	while (c->slab) {
+		c->now = slab_next_record(c->slab, &c->at);
+		if (!c->now) {
+			c->slab = c->slab->next;
+			c->at = 0;
+		} else if (c->now->hook < 32 && hooks & 1u << c->now->hook) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static int merge_new(struct slice_merge **ret, const struct ring_slice *slices, size_t cnt,
+		    uint32_t hooks)
+{
+	struct slice_merge *m = calloc(1, sizeof(*m) + cnt * sizeof(m->cursors[0]));
+	size_t i;
+
+	if (!m)
+		return -ENOMEM;
+	m->hooks = hooks;
+	for (i = 0; i < cnt; i++) {
+		struct cursor *c = &m->cursors[m->cnt];
+
+		*c = (struct cursor){ .slab = slices[i].first };
+		m->cnt += advance(c, hooks);
+	}
+	*ret = m;
+	return 0;
+}
+
+/* The next record; NULL: there is none. */
+static const struct wire_hdr *merge_next(struct slice_merge *m)
+{
+	const struct wire_hdr *h;
+	size_t i, low = 0;
+
+	if (!m->cnt)
+		return NULL;
+	for (i = 1; i < m->cnt; i++)
+		if (m->cursors[i].now->ts_ns < m->cursors[low].now->ts_ns)
+			low = i;
+	h = m->cursors[low].now;
+	if (!advance(&m->cursors[low], m->hooks))
+		m->cursors[low] = m->cursors[--m->cnt];
+	return h;
+}
+
 /* ---- slices ---- */
 
 static int feed_record(struct trigger_set *s, const struct wire_hdr *h)
@@ -421,12 +491,12 @@ int trigger_set_feed(struct trigger_set *s, const struct ring_slice *slices, siz
 	}
 	if (err || !s->hooks)
 		return err;
-	err = slice_merge_new(&m, slices, slice_cnt, s->hooks);
+	err = merge_new(&m, slices, slice_cnt, s->hooks);
 	if (err)
 		return err;
-	while (!err && (h = slice_merge_next(m)))
+	while (!err && (h = merge_next(m)))
 		err = feed_record(s, h);
-	slice_merge_free(m);
+	free(m);
 	return err;
 }
 

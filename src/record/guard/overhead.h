@@ -10,8 +10,12 @@
 #ifndef OVERHEAD_H
 #define OVERHEAD_H
 
+#include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
+#include "bpf/wire.h"
+#include "format/rows.h"
 #include "record/session.h"
 #include "ring/ring.h"
 
@@ -41,5 +45,41 @@ int overhead_slice(struct overhead *o, struct ring_slice *slices, unsigned int s
 
 /* Sets off and off_cnt. */
 void overhead_get_stats(const struct overhead *o, struct session_stats *ret);
+
+/*
+ * Gaps: when a source was turned off on purpose, to the nanosecond. Programs are detached and
+ * attached one after the other, while records are on their way. Yet a gap is a plain interval:
+ * records of a source whose instant lies inside one of its gaps are removed from the slices before
+ * they are encoded.
+ */
+
+/* All zeros: there are none. */
+struct gaps {
+	struct buf list;	/* struct gap */
+	struct buf rows;	/* struct trace_gap, of one slice */
+};
+
+void gaps_done(struct gaps *g);
+
+/*
+ * The source is off from from_ns on, an instant in no slice yet. The row's strings must outlive g;
+ * its to_ns is ignored. One gap per source at a time. hooks: 1ull << hook of each of its hooks.
+ */
+int gaps_open(struct gaps *g, const struct trace_gap *gap, uint64_t hooks);
+/* The source is on again from to_ns on, an instant in no slice yet. */
+void gaps_close(struct gaps *g, const char *source, uint64_t to_ns);
+
+/*
+ * Removes the records that lie in gaps from the slices and adds their number to dropped, by hook.
+ */
+void gaps_filter(struct gaps *g, struct ring_slice *slices, unsigned int slice_cnt,
+		 uint64_t dropped[WIRE_HOOK_MAX]);
+
+/*
+ * The gaps of a slice, cut to the slice; valid until the next call. Slices come in order of time.
+ * -ENOMEM.
+ */
+int gaps_rows(struct gaps *g, uint64_t from_ns, uint64_t to_ns, const struct trace_gap **ret,
+	      size_t *ret_cnt);
 
 #endif /* OVERHEAD_H */

@@ -37,8 +37,9 @@ static void set_comm(char *dst, const char *wire_comm)
 	dst[WIRE_COMM_LEN] = 0;
 }
 
-static void put_event(struct task_table *id, const struct wire_hdr *h, enum trace_task_event_type type,
-		      const struct task_thread *t, const struct trace_task_event *more)
+static void put_event(struct task_table *id, const struct wire_hdr *h,
+		      enum trace_task_event_type type, const struct task_thread *t,
+		      const struct trace_task_event *more)
 {
 	struct trace_task_event row = *more;
 

@@ -6,14 +6,19 @@
 #include "record/tasks/user_sites.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/helper.h"
+#include "base/privilege.h"
 #include "probe/exec_maps.h"
-#include "record/tasks/open_helper.h"
 #include "record/tasks/own_pids.h"
 #include "symbol/module_cache.h"
 
@@ -36,9 +41,137 @@ _Static_assert((int)MODULE_STRIPPED == TRACE_SITE_STRIPPED &&
 	       (int)MODULE_UNREADABLE == TRACE_SITE_UNREADABLE &&
 	       (int)MODULE_UNMAPPED == TRACE_SITE_UNMAPPED, "reasons are stored as they are");
 
+/* ---- opening files of other processes ---- */
+
+/*
+ * The recorder gives up its privileges. A helper process that has only CAP_SYS_PTRACE and
+ * CAP_CHECKPOINT_RESTORE opens for reading what it asks for, and passes descriptors. The recorder
+ * asks for two kinds of files only, and by numbers: it sends no path. A request goes over a socket;
+ * the answer is an error number and, with 0, a descriptor. Without those capabilities the recorder
+ * opens what it may by itself.
+ */
+#ifndef CAP_CHECKPOINT_RESTORE
+#define CAP_CHECKPOINT_RESTORE 40	/* since 5.9 */
+#endif
+
+#define OPENER_NEEDS (PRIVILEGE_BIT(CAP_SYS_PTRACE) | PRIVILEGE_BIT(CAP_CHECKPOINT_RESTORE))
+
+struct request {
+	uint64_t start, end;	/* 0, 0: the list of mappings */
+	uint32_t pid, zero;
+};
+
+static int open_for(const struct request *q)
+{
+	char path[96];
+	struct stat st;
+	int fd;
+
+	if (q->start || q->end)
+		snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", q->pid,
+			 (unsigned long long)q->start, (unsigned long long)q->end);
+	else
+		snprintf(path, sizeof(path), "/proc/%u/maps", q->pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+		return fd;
+	close(fd);
+	return -EINVAL;
+}
+
+static int send_answer(int to, int fd)
+{
+	int error = fd < 0 ? -fd : 0;
+	struct iovec iov = { &error, sizeof(error) };
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} u = { .bytes = { 0 } };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+	struct cmsghdr *c;
+
+	if (!error) {
+		msg.msg_control = u.bytes;
+		msg.msg_controllen = sizeof(u.bytes);
+		c = CMSG_FIRSTHDR(&msg);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+	}
+	return sendmsg(to, &msg, MSG_NOSIGNAL) == (ssize_t)sizeof(error) ? 0 : -errno;
+}
+
+static int receive_answer(int from)
+{
+	int error = 0, fd = -EIO;
+	struct iovec iov = { &error, sizeof(error) };
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} u;
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = u.bytes,
+			      .msg_controllen = sizeof(u.bytes) };
+	struct cmsghdr *c;
+	ssize_t n;
+
+	do {
+		n = recvmsg(from, &msg, MSG_CMSG_CLOEXEC);
+	} while (n < 0 && errno == EINTR);
+	if (n != sizeof(error))
+		return -EIO;
+	if (error)
+		return error > 0 ? -error : -EIO;
+	c = CMSG_FIRSTHDR(&msg);
+	if (c && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof(int)))
+		memcpy(&fd, CMSG_DATA(c), sizeof(fd));
+	return fd;
+}
+
+static void serve(int fd)
+{
+	struct request q;
+
+	while (recv(fd, &q, sizeof(q), 0) == (ssize_t)sizeof(q)) {
+		int got = open_for(&q), r = send_answer(fd, got);
+
+		if (got >= 0)
+			close(got);
+		if (r)
+			break;
+	}
+}
+
+static int opener_start(struct helper *ret)
+{
+	*ret = (struct helper){ 0 };
+	if (!privilege_has(CAP_SYS_PTRACE))
+		return 0;
+	return helper_start(ret, "ebpfrec-open", OPENER_NEEDS, SOCK_SEQPACKET, serve);
+}
+
+/*
+ * Opens the regular file that pid has mapped at exactly [start, end), or with 0, 0 /proc/PID/maps.
+ * A descriptor, or -errno.
+ */
+static int opener_open(const struct helper *h, uint32_t pid, uint64_t start, uint64_t end)
+{
+	const struct request q = { .pid = pid, .start = start, .end = end };
+
+	if (!h->pid)
+		return open_for(&q);
+	if (send(h->fd, &q, sizeof(q), MSG_NOSIGNAL) != (ssize_t)sizeof(q))
+		return -errno;
+	return receive_answer(h->fd);
+}
+
+/* ---- a set of sites ---- */
+
 static int open_mapped(void *ctx, uint32_t pid, uint64_t start, uint64_t end)
 {
-	return open_helper_open(ctx, pid, start, end);
+	return opener_open(ctx, pid, start, end);
 }
 
 int user_sites_new(struct user_sites **ret, unsigned int cpu_cnt,
@@ -50,7 +183,7 @@ int user_sites_new(struct user_sites **ret, unsigned int cpu_cnt,
 
 	if (!u)
 		return err_set(e, -ENOMEM, "out of memory");
-	r = open_helper_start(&u->opener);
+	r = opener_start(&u->opener);
 	if (!r)
 		r = map_cache_new(&u->book);
 	if (!r)
@@ -137,7 +270,7 @@ static bool parse_line(char *line, struct map_record *r)
 /* Reads a process's mappings. 0 also when the process is gone. */
 static int read_maps(struct user_sites *u, uint32_t pid, uint64_t now_ns)
 {
-	int fd = open_helper_open(&u->opener, pid, 0, 0), r = 0;
+	int fd = opener_open(&u->opener, pid, 0, 0), r = 0;
 	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
 	struct map_record rec = { .what = MAP_CODE, .pid = pid, .ts_ns = now_ns };
 	char *line = NULL;
@@ -180,12 +313,13 @@ static int renew(void *ctx, uint32_t pid)
 
 int user_sites_look(struct user_sites *u)
 {
+	uint64_t lost;
 	int r;
 
 	if (!u || !u->maps)
 		return 0;
-	r = exec_maps_read(u->maps, note, u);
-	if (!r && exec_maps_take_lost(u->maps))
+	r = exec_maps_read(u->maps, note, u, &lost);
+	if (!r && lost)
 		r = map_cache_each(u->book, renew, u);
 	return r;
 }

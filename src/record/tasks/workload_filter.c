@@ -22,12 +22,6 @@ struct object {
 	bool listed;
 };
 
-struct workload_filter {
-	struct hash_map live;
-	struct object *freed;		/* list of the objects that this slice freed */
-	int err;			/* of this slice */
-};
-
 #define PAGE_KEY                                                                                   \
 	(1ULL << 63) /* page numbers and addresses share one map: bit 63 of a pfn is never set */
 #define PAGE_TAG(pfn) ((pfn) | PAGE_KEY)
@@ -57,18 +51,9 @@ static uint64_t key_of(const struct wire_hdr *h, bool *ret_is_free)
 	return 0;
 }
 
-int workload_filter_new(struct workload_filter **ret)
+void workload_filter_done(struct workload_filter *f)
 {
-	*ret = calloc(1, sizeof(**ret));
-	return *ret ? 0 : -ENOMEM;
-}
-
-void workload_filter_free(struct workload_filter *f)
-{
-	if (!f)
-		return;
 	hash_map_done_values(&f->live);
-	free(f);
 }
 
 static int note_alloc(struct workload_filter *f, uint64_t key, uint64_t ts_ns)

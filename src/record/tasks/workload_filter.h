@@ -9,12 +9,17 @@
 #ifndef WORKLOAD_FILTER_H
 #define WORKLOAD_FILTER_H
 
+#include "base/hash_map.h"
 #include "ring/ring.h"
 
-struct workload_filter;
+/* All zeros: there are no objects yet. */
+struct workload_filter {
+	struct hash_map live;
+	struct object *freed;		/* list of the objects that this slice freed */
+	int err;			/* of this slice */
+};
 
-int workload_filter_new(struct workload_filter **ret);
-void workload_filter_free(struct workload_filter *f);
+void workload_filter_done(struct workload_filter *f);
 
 /*
  * Removes foreign frees from a slice's records, in place. 0 or -ENOMEM (then nothing more is

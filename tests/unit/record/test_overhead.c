@@ -12,7 +12,7 @@
 
 #include "format/hook.h"
 #include "record/guard/budget.h"
-#include "record/guard/gaps.h"
+#include "record/guard/overhead.h"
 
 #define S 1000000000ULL
 #define ALL (SOURCE_BIT(SOURCE_CNT) - 1)

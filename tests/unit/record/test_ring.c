@@ -134,7 +134,7 @@ static void test_ring_cut_ends_when_memory_is_out(void **state)
 		assert_int_equal(take(g), 1900);
 	}
 	/* it was memory beyond the limit, and that was given back */
-	ring_group_stats(g, &stats);
+	ring_group_stats(g, &stats, false);
 	assert_int_equal(stats.slab_limit_bytes, 512 << 10);
 	assert_true(stats.slab_max_bytes > stats.slab_limit_bytes);
 	assert_true(stats.slab_max_bytes <= stats.slab_limit_bytes + RING_BYTES + (512 << 10));

@@ -14,8 +14,7 @@
 #include "base/buf.h"
 #include "bpf/wire.h"
 #include "tests/unit/gen/gen_trace.h"
-#include "record/flight/marks.h"
-#include "record/flight/slice_merge.h"
+#include "record/flight/flight_recorder.h"
 #include "record/flight/trigger.h"
 
 #define ALL ~0u

@@ -80,17 +80,16 @@ static unsigned int frees_left(const struct stream *s, uint64_t *ts_ns)
 
 static void test_only_drops_foreign_frees_and_keeps_own(void **state)
 {
-	struct workload_filter *f;
+	struct workload_filter f = { 0 };
 	struct stream s;
 	uint64_t ts[8];
 
-	assert_int_equal(workload_filter_new(&f), 0);
 	stream_init(&s);
 	add_free(&s, 5, 0xffff888000000100);	/* whoever's */
 	add_alloc(&s, 10, 0xffff888000000200);
 	add_free(&s, 20, 0xffff888000000200);
 	add_free(&s, 30, 0xffff888000000200);	/* its next owner's */
-	assert_int_equal(workload_filter_apply(f, &s.slice, 1), 0);
+	assert_int_equal(workload_filter_apply(&f, &s.slice, 1), 0);
 	assert_int_equal(frees_left(&s, ts), 2);
 	assert_int_equal(ts[0], 20);
 	stream_done(&s);
@@ -98,23 +97,22 @@ static void test_only_drops_foreign_frees_and_keeps_own(void **state)
 	/* gone since the slice ended: a later free of the address is somebody else's */
 	stream_init(&s);
 	add_free(&s, 40, 0xffff888000000200);
-	assert_int_equal(workload_filter_apply(f, &s.slice, 1), 0);
+	assert_int_equal(workload_filter_apply(&f, &s.slice, 1), 0);
 	assert_int_equal(frees_left(&s, ts), 0);
 	stream_done(&s);
-	workload_filter_free(f);
+	workload_filter_done(&f);
 }
 
 static void test_only_follows_an_object_across_slices_and_rings(void **state)
 {
-	struct workload_filter *f;
+	struct workload_filter f = { 0 };
 	struct ring_slice slices[2];
 	struct stream a, b;
 	uint64_t ts[8];
 
-	assert_int_equal(workload_filter_new(&f), 0);
 	stream_init(&a);
 	add_alloc(&a, 10, 0xffff888000000300);
-	assert_int_equal(workload_filter_apply(f, &a.slice, 1), 0);
+	assert_int_equal(workload_filter_apply(&f, &a.slice, 1), 0);
 	stream_done(&a);
 
 	/* freed in ring 0, then allocated anew in ring 1: stays live */
@@ -124,57 +122,55 @@ static void test_only_follows_an_object_across_slices_and_rings(void **state)
 	add_alloc(&b, 30, 0xffff888000000300);
 	slices[0] = a.slice;
 	slices[1] = b.slice;
-	assert_int_equal(workload_filter_apply(f, slices, 2), 0);
+	assert_int_equal(workload_filter_apply(&f, slices, 2), 0);
 	assert_int_equal(frees_left(&a, ts), 1);
 	stream_done(&a);
 	stream_done(&b);
 
 	stream_init(&a);
 	add_free(&a, 40, 0xffff888000000300);
-	assert_int_equal(workload_filter_apply(f, &a.slice, 1), 0);
+	assert_int_equal(workload_filter_apply(&f, &a.slice, 1), 0);
 	assert_int_equal(frees_left(&a, ts), 1);
 	stream_done(&a);
-	workload_filter_free(f);
+	workload_filter_done(&f);
 }
 
 static void test_only_drops_a_free_before_the_allocation(void **state)
 {
-	struct workload_filter *f;
+	struct workload_filter f = { 0 };
 	struct stream s;
 	uint64_t ts[8];
 
-	assert_int_equal(workload_filter_new(&f), 0);
 	stream_init(&s);
 	add_free(&s, 5, 0xffff888000000400);
 	add_alloc(&s, 10, 0xffff888000000400);
-	assert_int_equal(workload_filter_apply(f, &s.slice, 1), 0);
+	assert_int_equal(workload_filter_apply(&f, &s.slice, 1), 0);
 	assert_int_equal(frees_left(&s, ts), 0);
 	stream_done(&s);
 
 	stream_init(&s);
 	add_free(&s, 50, 0xffff888000000400);
-	assert_int_equal(workload_filter_apply(f, &s.slice, 1), 0);
+	assert_int_equal(workload_filter_apply(&f, &s.slice, 1), 0);
 	assert_int_equal(frees_left(&s, ts), 1);
 	stream_done(&s);
-	workload_filter_free(f);
+	workload_filter_done(&f);
 }
 
 static void test_only_tells_pages_from_addresses(void **state)
 {
-	struct workload_filter *f;
+	struct workload_filter f = { 0 };
 	struct stream s;
 	uint64_t ts[8];
 
-	assert_int_equal(workload_filter_new(&f), 0);
 	stream_init(&s);
 	add_page(&s, 10, 0x1234, 0);
 	add_page(&s, 11, 0x9999, 1);
 	add_page(&s, 12, 0x1234, 1);
-	assert_int_equal(workload_filter_apply(f, &s.slice, 1), 0);
+	assert_int_equal(workload_filter_apply(&f, &s.slice, 1), 0);
 	assert_int_equal(frees_left(&s, ts), 1);
 	assert_int_equal(ts[0], 12);
 	stream_done(&s);
-	workload_filter_free(f);
+	workload_filter_done(&f);
 }
 
 int main(void)

@@ -18,8 +18,7 @@
 #include "trace/trace_state.h"
 #include "edit/trace_check.h"
 #include "edit/trace_cut.h"
-#include "store/bundle_reader.h"
-#include "store/bundle_writer.h"
+#include "store/bundle.h"
 #include "tests/unit/gen/gen_trace.h"
 #include "tests/unit/gen/slice_count.h"
 

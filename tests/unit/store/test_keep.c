@@ -22,7 +22,6 @@
 #include "trace/trace.h"
 #include "tests/unit/gen/gen_trace.h"
 #include "store/chunk_name.h"
-#include "store/store_keep.h"
 #include "store/control_socket.h"
 #include "store/store_writer.h"
 
@@ -120,7 +119,8 @@ static void test_time_kept_is_never_less_than_asked_for(void **state)
 
 		write_slice(g, i);
 		kept = store_writer_keep(gen_store_writer(g));
-		assert_true(i < 20 ? store_keep_from_ns(kept) == 1000 : end - store_keep_from_ns(kept) >= 2000 * MS);
+		assert_true(i < 20 ? store_keep_from_ns(kept) == 1000 :
+				     end - store_keep_from_ns(kept) >= 2000 * MS);
 	}
 	/* and not much more: a file has about five slices here */
 	assert_true(1000 + 100 * 100 * MS - store_keep_from_ns(kept) <= 4000 * MS);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * bundle_reader: reads a trace in one zip file, as `ebpfrec bundle` makes it.
+ * bundle: a trace in one zip file, as `ebpfrec bundle` makes it.
  *
- *     FILE.zip --[bundle_reader]--> manifest text, a descriptor per chunk file --> src/trace
+ *     FILE.zip --[bundle_open]--> manifest text, a descriptor per chunk file --> src/trace
  *
- * Members are stored, not compressed, and have a trace directory's names. The reader copies them
- * into unnamed files ($TMPDIR, /var/tmp, /tmp, else memory), which vanish with their descriptors.
+ * Members have a trace directory's names. They are stored, not compressed (a trace already is), so
+ * the zip is little larger than they are. Opening copies them into unnamed files ($TMPDIR,
+ * /var/tmp, /tmp, else memory), which vanish with their descriptors.
  *
  * Nobody vouches for a bundle. Refused: more than BUNDLE_MEMBERS_MAX members, compressed or
  * encrypted members, names with '/' or '\' or used twice, members that together exceed the file,
@@ -14,8 +15,8 @@
  *
  * Threads: one per bundle. Errors: 0 or -errno and a struct err.
  */
-#ifndef BUNDLE_READER_H
-#define BUNDLE_READER_H
+#ifndef BUNDLE_H
+#define BUNDLE_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -44,7 +45,21 @@ struct bundle {
 int bundle_open(struct bundle *ret, const char *path, struct err *e);
 void bundle_close(struct bundle *b);
 
+struct bundle_member {
+	const char *name;	/* in the zip */
+	const char *path;	/* a file; or NULL, and data has the bytes */
+	const void *data;	/* these bytes */
+	size_t bytes;
+};
+
+/*
+ * Writes path, which must not exist, in a directory of the caller's own: the umask decides its
+ * mode. All members get mtime_s. *ret_bytes is the file's size. -ENOTSUP: built without libzip.
+ */
+int bundle_write(const char *path, const struct bundle_member *members, size_t cnt,
+		 int64_t mtime_s, uint64_t *ret_bytes, struct err *e);
+
 /* "1.7.3"; NULL: built without libzip. */
 const char *bundle_library_version(void);
 
-#endif /* BUNDLE_READER_H */
+#endif /* BUNDLE_H */
