@@ -3,8 +3,8 @@
  * A burst begins with the oldest event of the ring (after trimming) when the minimum is first
  * reached, and grows by every event that keeps it there.
  *
- * The lowest level of a window is the head of a ring from which every new level first drops all
- * that are not lower: each step enters and leaves once.
+ * For growth, every new level first drops all levels from the ring that are not lower. So the head
+ * is the lowest level of the window, and each step enters and leaves once.
  */
 #include "analyze/fold/burst.h"
 
@@ -143,7 +143,7 @@ static int add_bytes(struct burst *b, const struct burst_event *x, struct burst_
 {
 	int ret = 0;
 
-	/* a window apart from all before it is none of the burst's, however much is in it */
+	/* an event a window after the last one does not belong to the burst, however large it is */
 	if (b->active && (is_old(b, b->last_ns, x->ts_ns) ||
 			  sum_at(b, x->ts_ns) + x->bytes < b->min_bytes)) {
 		end(b, ret_found);

@@ -5,10 +5,10 @@
  *     events --[machine]--> what it found (a wait, a request) --[add]--> sums --[merge]--> sums
  *
  * A fold has a machine, which is a state machine of src/model with a trace's ids, and it may have
- * sums. The builder of the index runs the machine over the whole trace, stores the sums of every
- * interval and what the machine has to know at the interval's beginning. A window takes the stored
- * sums of the intervals that lie in it, and decodes the others from the stored states
- * (fold_run.h). Both run the same machine and the same add(), so their answers are equal.
+ * sums. The builder of the index runs the machine over the whole trace, and stores the sums of
+ * every interval and the machine's state at the interval's beginning. A window takes the stored
+ * sums of the intervals that lie in it, and decodes the others from the stored states (fold_run.h).
+ * Both run the same machine and the same add(), so their answers are equal.
  *
  * Errors: 0 or -errno. Threads: a machine belongs to one.
  */
@@ -24,11 +24,11 @@ struct fold_sink {
 	int (*found)(void *ctx, const void *found);
 };
 
-/* Where a machine has to begin to know the truth about an instant. */
+/* Where a machine has to begin to know everything about an instant. */
 enum fold_begin {
 	FOLD_FROM_STATE,	/* at a stored state, or at the trace's start */
-	FOLD_FROM_EDGE,		/* at a block whose keyframe tells all */
-	FOLD_FROM_MINUTE,	/* a minute before: nothing older matters */
+	FOLD_FROM_EDGE,		/* at a block with a complete keyframe */
+	FOLD_FROM_MINUTE,	/* a minute before the instant */
 };
 
 /* Every machine begins with this. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Blocks are slices of time that follow each other. A hole between two (a damaged block) is
- * nobody's: EVENT_ID_UNKNOWN. What was recorded inside a hole came late, in another block. A
- * keyframe counts when its edge is clean, that is when no record from before the edge sits in a
- * later block; otherwise the chain of switches goes on across the edge.
+ * Blocks are slices of time that follow each other. The time of a hole between two blocks (a
+ * damaged block) belongs to EVENT_ID_UNKNOWN. A record from inside a hole came late and is in
+ * another block. A keyframe is used if its edge is clean, that is if no later block has a record
+ * from before the edge. Otherwise the chain of switches goes on across the edge.
  */
 #include "analyze/fold/fold_sums.h"
 #include "analyze/fold/folds.h"
@@ -59,7 +59,7 @@ static int cpu_start(void *machine, uint64_t from_ns, size_t block, struct err *
 	struct cpu_machine *m = machine;
 
 	m->begin_ns = from_ns;
-	/* before the first block, if there is anything, nothing is known */
+	/* nothing is known of the time before the first block */
 	return cpu_timeline_boundary(m->tl, from_ns, runner_unknown, NULL);
 }
 
@@ -77,7 +77,7 @@ static bool is_hole_behind(const struct cpu_machine *m, size_t block)
 	       trace_block_is_damaged(m->f.a->trace, block);
 }
 
-/* Of the last block of a trace that was cut: the block tells what came after it. */
+/* The last block of a trace that was cut tells which threads ran at its end. */
 static void finalize(struct cpu_machine *m, size_t block)
 {
 	unsigned int cpu;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* A tracker, and the instants from which on events are missing. */
+/* The machine is a tracker, and the instants at which a hole in the events begins. */
 #include "analyze/fold/folds.h"
 
 #include "trace/irq_holes.h"
@@ -37,7 +37,10 @@ static void machine_close(void *machine)
 	irq_holes_done(&m->holes);
 }
 
-/* What is being served at a hole has no end that can be told. Events before to_ns follow. */
+/*
+ * The end of an interrupt that is served when a hole begins is not known. Called before the events
+ * before to_ns.
+ */
 static int until(void *machine, uint64_t to_ns)
 {
 	struct irq_machine *m = machine;

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/*
- * Processes are met in keyframes, events and resets; of a trace with many, the others cost
- * nothing.
- */
+/* A process costs nothing before a keyframe, an event or a reset names it. */
 #include "analyze/fold/folds.h"
 
 #include <errno.h>

@@ -58,7 +58,7 @@ uint32_t alloc_page_bytes(const struct trace *t)
 	return v >= 512 && v <= 1u << 24 ? (uint32_t)v : PAGE_BYTES_DEFAULT;
 }
 
-/* Levels need who, what and how much: not the call site, nor what was asked for. */
+/* Levels need neither the call site nor the bytes that were asked for. */
 static const uint32_t memory_columns[EVENT_KIND_CNT] = {
 	[EVENT_RSS] = 1u << EV_RSS_UPID | 1u << EV_RSS_MEMBER | 1u << EV_RSS_BYTES,
 	[EVENT_VM] = 1u << EV_VM_UPID | 1u << EV_VM_TOTAL_VM_BYTES,
@@ -72,7 +72,7 @@ static const uint32_t memory_columns[EVENT_KIND_CNT] = {
 	[EVENT_HEAP_FREE] = EVENT_COL_UTID | 1u << EV_HEAP_ALLOC_ADDR,
 };
 
-/* an object from before the interval, put back in front of operation op */
+/* An object from before the interval, which is put back in front of operation op. */
 struct older_object {
 	uint64_t op;
 	int64_t addr;		/* from the operation's own */
@@ -96,7 +96,7 @@ struct memory_machine {
 	struct live_objects *objects[ALLOC_SOURCE_CNT];
 	struct process_state *processes;	/* by dense_process() */
 	uint32_t heap_space_cnt;
-	struct alloc_change change;	/* being made: for the pairing callbacks */
+	struct alloc_change change;	/* the next one that is given out */
 	uint64_t op, op_addr;	/* allocations and frees of this interval so far; the last one's */
 	/* notes being made */
 	uint32_t round;			/* counted from 1; 0: none are made */
@@ -168,7 +168,7 @@ static int get_process(struct memory_machine *x, struct packed_in *in)
 	return in->bad ? -EBADMSG : 0;
 }
 
-/* Of the one source that the index keeps a state of. */
+/* The objects of the one source that the index keeps a state of. */
 static struct live_objects *kept_objects(const struct memory_machine *x)
 {
 	return x->objects[x->source_mask & 1u << ALLOC_SLAB ? ALLOC_SLAB :
@@ -207,7 +207,7 @@ static int add_object(struct memory_machine *x, struct live_objects *o, uint32_t
 
 /* ---- events ---- */
 
-/* The process is about to change, or to matter: notes what it was. */
+/* Notes what the process is before it changes, or before it first matters. */
 static void note_process(struct memory_machine *x, uint32_t process)
 {
 	if (x->processes[process].noted == x->round)
@@ -222,7 +222,7 @@ static uint32_t space_of(const struct memory_machine *x, uint32_t process)
 	return x->processes[process].heap_space ? x->processes[process].heap_space : process;
 }
 
-/* What is known of a process when nothing was seen of it yet. */
+/* What is known of a process before its first event. */
 static void fresh_process(const struct memory_machine *x, uint32_t process,
 			  struct mem_process *ret)
 {
@@ -233,7 +233,7 @@ static void fresh_process(const struct memory_machine *x, uint32_t process,
 			      p->start_ns >= x->f.a->start_ns);
 }
 
-/* All processes are as they are when nothing was seen of them yet. */
+/* Begins anew: no process has had an event. */
 static void forget_processes(struct memory_machine *x)
 {
 	uint32_t i;
@@ -242,7 +242,7 @@ static void forget_processes(struct memory_machine *x)
 		fresh_process(x, i, &x->processes[i].mem);
 }
 
-/* The objects that the operation now beginning needs. */
+/* Puts back the objects that the present operation needs. */
 static int put_back(struct memory_machine *x, struct live_objects *o, uint32_t space)
 {
 	int ret = 0;

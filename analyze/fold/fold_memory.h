@@ -46,9 +46,9 @@ struct alloc_change {
 	uint8_t source, kind;
 };
 
-/* The fold of sources that share events, and so a state. */
+/* The fold of the sources that share events and a state. */
 const struct fold_def *fold_memory(enum index_group group);
-/* One fold of any sources (1u << ALLOC_x), which the index has no state of. */
+/* A fold of any sources (1u << ALLOC_x), without a state in the index. */
 void fold_memory_of(struct fold_def *ret, uint32_t source_mask);
 
 /* "rss", "slab", "page", "vm", "heap" */

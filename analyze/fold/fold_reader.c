@@ -21,7 +21,7 @@ struct fold_reader {
 	struct fold_machine *machines[FOLD_USES_MAX];
 	uint64_t from_ns[FOLD_USES_MAX];	/* where each machine begins */
 	unsigned int cnt;
-	uint64_t begin_ns;		/* where edges began to be told of */
+	uint64_t begin_ns;		/* the first edge */
 	uint64_t reload_ns;		/* the next interval, whose states are to be loaded */
 	struct buf mem;
 
@@ -29,7 +29,7 @@ struct fold_reader {
 	const struct event *next;	/* read, not yet handed out */
 	bool at_end;
 	const struct trace_block *blocks;
-	size_t edge, edge_cnt;		/* 2 * block, + 1 for its end; edge_cnt 0: nobody asks */
+	size_t edge, edge_cnt;		/* 2 * block, + 1 for its end; edge_cnt 0: not wanted */
 	const struct trace_mm_reset *reset;	/* the next one; NULL: the one at reset_at */
 	size_t reset_at, reset_cnt;
 };
@@ -47,13 +47,13 @@ uint64_t fold_edge_after(const struct analysis *a, uint64_t ts_ns)
 
 /* ---- beginning ---- */
 
-/* What a damaged index means is said by who uses it. */
+/* The caller describes what is wrong with a damaged index. */
 static int fail(struct err *e, int ret)
 {
 	return ret == -EBADMSG ? ret : err_set(e, ret, "out of memory");
 }
 
-/* The last block at or before an instant whose keyframe and later events tell all. */
+/* The last block at or before an instant at which no record of the time before came late. */
 static size_t clean_block_at(const struct analysis *a, uint64_t ts_ns)
 {
 	size_t cnt, i, at = 0;

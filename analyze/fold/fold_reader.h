@@ -26,8 +26,8 @@ struct fold_use {
 };
 
 enum fold_reader_start {
-	FOLD_READER_AT,		/* where the truth about from_ns begins */
-	FOLD_READER_TRACE,	/* at the trace's start all the same */
+	FOLD_READER_AT,		/* where the machine has to begin for from_ns */
+	FOLD_READER_TRACE,	/* at the trace's start */
 	FOLD_READER_TAIL,	/* at from_ns, with the index's tails */
 };
 
@@ -56,11 +56,11 @@ int fold_reader_run_on(struct fold_reader *r, uint64_t to_ns, struct err *e);
 
 /* The machine of a fold, for its own functions. */
 void *fold_reader_machine(const struct fold_reader *r, unsigned int n);
-/* Where block edges began to be told of. */
+/* The first block edge that was handed out. */
 uint64_t fold_reader_begin_ns(const struct fold_reader *r);
 
 /*
- * The first instant at or after ts_ns up to where CPU time can be told: a block's edge, or the
+ * The first instant at or after ts_ns up to which CPU time is known: a block's edge, or the trace's
  * end.
  */
 uint64_t fold_edge_after(const struct analysis *a, uint64_t ts_ns);

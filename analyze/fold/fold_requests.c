@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Of the sums, counts are plain; latencies go into quantiles, which merge. */
+/* Two folds with one machine: the requests that ended, and how many are in flight. */
 #include "analyze/fold/fold_sums.h"
 #include "analyze/fold/folds.h"
 

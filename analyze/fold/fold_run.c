@@ -8,7 +8,7 @@
 
 #include "analyze/fold/fold_sums.h"
 
-/* So many events are decoded in some tenths of a second: then order statistics are exact. */
+/* Decoding so many events takes some tenths of a second, and makes order statistics exact. */
 #define FEW_EVENTS 1000000
 
 static bool has_few_events(const struct fold_run *r)

@@ -42,13 +42,13 @@ struct fold_run {
 	struct fold_reader *reader;
 	uint64_t at_ns, stretch_to_ns;
 	uint64_t decided_ns;		/* of what reader was fed with */
-	bool before;	/* what is found now lies before the window, and makes state only */
+	bool before;	/* what is found now lies before the window and only makes state */
 	bool decode_all;
 	struct buf mem;
-	void *ignored;			/* a sum for those nobody wants */
+	void *ignored;			/* a sum for keys that are not wanted */
 };
 
-/* Sets out at the window's beginning. The window is not empty. fold_run_done() in any case. */
+/* Begins at the window's beginning. The window is not empty. fold_run_done() in any case. */
 int fold_run_begin(struct fold_run *r, struct analysis *a, const struct fold_run_config *c,
 		   struct err *e);
 void fold_run_done(struct fold_run *r);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Rows lie in the order in which they came; a map finds them. Rows are kept for the memory they
- * own.
+ * Rows are in the order in which they came, and a map finds them. A row that was removed keeps the
+ * memory that its sum owns.
  */
 #include "analyze/fold/fold_sums.h"
 
@@ -164,7 +164,7 @@ static void swap_rows(struct fold_sums *s, size_t i, size_t k)
 	}
 }
 
-/* Leaves the rows that are not below, in their order. Every row keeps memory of some row. */
+/* Removes the rows below the limit. A row that stays may swap memory with another one. */
 static int keep_rest(struct fold_sums *s, uint64_t below_a)
 {
 	size_t cnt = s->map.cnt, kept = 0, i;
@@ -197,8 +197,12 @@ int fold_sums_each(struct fold_sums *s, uint64_t below_a, bool by_number, fold_s
 	for (i = 0; i < s->map.cnt; i++)
 		if (fold_sums_at(s, i)->a < below_a)
 			order[ready++] = fold_sums_at(s, i);
-	if (by_number)
-		qsort(order, ready, sizeof(*order), compare_rows);
+	/* rows often come in order: then there is nothing to sort */
+	for (i = 1; by_number && i < ready; i++)
+		if (compare_rows(&order[i - 1], &order[i]) > 0) {
+			qsort(order, ready, sizeof(*order), compare_rows);
+			break;
+		}
 	for (i = 0; i < ready && ret >= 0; i++)
 		ret = give(ctx, order[i]);
 	free(order);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* The run queue with a trace's ids; states as bytes have the trace's utids. */
+/* The machine is a run queue. Its state as bytes has the trace's utids. */
 #include "analyze/fold/fold_sums.h"
 #include "analyze/fold/folds.h"
 

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * The intervals of a trace, their parts in the trace's derived file, and the making of them. A part
- * of an interval has the interval's number as its key; how many intervals the file has is a part,
- * too.
+ * The intervals of a trace, their parts in the trace's derived file, and how they are made. A part
+ * of an interval has the interval's number as its key. The number of intervals is a part, too.
  *
- * Jobs run on the CPUs there are, longest first. What is kept is all intervals of a finished trace;
- * of one that still grows, or whose recorder died, all but the last, into which the next block's
- * late records may still fall. Damage found on the way changes what was there: then all is made
- * again without the damaged block.
+ * Jobs run on all CPUs, the longest first. All intervals of a finished trace are kept. Of a trace
+ * that still grows, or whose recorder died, the last interval is not kept, since the next block may
+ * have late records of it. When a job finds a damaged block, everything is made again without it.
  */
 #include "analyze/fold/index.h"
 
@@ -29,8 +27,8 @@
 #include "format/zpack.h"
 #include "trace/derived_file.h"
 
-#define SMALL_EVENTS 2000000	/* decoded in less time than anybody waits for */
-#define SAVE_EVENTS 2000000	/* a file is written anew when so many more are in it */
+#define SMALL_EVENTS 2000000	/* decoding these takes no noticeable time */
+#define SAVE_EVENTS 2000000	/* a file is written again after so many new events */
 #define PROGRESS_NS 100000000
 #define THREADS_MAX 8
 #define ROUNDS_MAX 8
@@ -41,7 +39,7 @@ struct index {
 	size_t interval_cnt;	/* as many as the trace has blocks */
 	size_t saved_cnt;	/* the first of these are in the file already */
 	uint64_t *from_ns;	/* of the intervals */
-	size_t damage_cnt;	/* of the trace, when all this was found true */
+	size_t damage_cnt;	/* of the trace, when the parts were made or opened */
 	bool damaged;
 	struct index *before;	/* no longer true */
 };
@@ -213,7 +211,7 @@ void index_follow(struct index *next, struct index *before)
 	next->before = before;
 }
 
-/* What was saved is of no use any more: all intervals are empty. */
+/* Drops what was saved: all intervals are empty. */
 static void forget_saved(struct index *x)
 {
 	x->saved_cnt = 0;
@@ -573,7 +571,7 @@ static int build(struct index *x, size_t from, size_t last, const struct analysi
 	return b.failed ? err_set(e, b.failed, "%s", err_text(&b.e, b.failed)) : 0;
 }
 
-/* What spikes needs of the whole trace, however short the window it is asked about. */
+/* Spikes needs sums of the whole trace, even for a short window. */
 static int add_spikes(struct index *x)
 {
 	struct zpack *z;
@@ -586,7 +584,7 @@ static int add_spikes(struct index *x)
 	return ret;
 }
 
-/* Until no damage comes to light any more. */
+/* Builds again until no new damage is found. */
 static int build_until_true(struct index *x, size_t last, const struct analysis_index_use *use,
 			    struct err *e)
 {
@@ -595,7 +593,7 @@ static int build_until_true(struct index *x, size_t last, const struct analysis_
 	int ret;
 
 	for (round = 0; round < ROUNDS_MAX; round++) {
-		/* what is read below is some columns of some kinds */
+		/* the jobs read only some columns of some kinds */
 		for (i = x->saved_cnt; i < x->interval_cnt; i++)
 			if (trace_block_verify(x->a->trace, i, NULL) == -ENOMEM)
 				return -ENOMEM;
@@ -638,7 +636,7 @@ int index_open(struct index **ret, struct analysis *a, const struct analysis_ind
 			r = build_until_true(x, last, use, e);
 		if (!r && last == x->interval_cnt)
 			r = add_spikes(x);
-		/* who cannot keep it has it all the same */
+		/* an index that cannot be saved is still used */
 		if (!r && save && last)
 			(void)save_file(x, last);
 		if (r < 0)

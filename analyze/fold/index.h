@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * index: what whole slices of a trace add up to, and what the state machines know at their edges.
+ * index: the sums of whole slices of a trace, and the states of machines at their edges.
  *
- *     trace --[index.c]--> blobs, one per interval and part --[index]--> window functions
+ *     trace --[index.c]--> parts, one per interval and kind --[index]--> window functions
  *
  * An interval is the slice of one block, [its from_ns, the next block's from_ns), and holds every
  * event with a timestamp in there, whichever block keeps it. The intervals of a trace fill its
- * span. With the sums of an interval nobody has to decode it; with the states at its beginning it
- * can be decoded alone. Nothing in an index is needed for any answer: whoever has none runs from
- * the trace's start.
+ * span. An interval whose sums are stored need not be decoded. An interval whose states are stored
+ * can be decoded alone. No answer needs an index: without one, reading begins at the trace's start.
  *
- * Layout of the file and of every part: schema/FORMAT.md, section 8. Bytes come from a file that
- * anybody may have changed: they are checked against checksums and bounds, and -EBADMSG stands for
+ * Layout of the file and of every part: schema/FORMAT.md, section 8. Anybody may have
+ * changed the file: its bytes are checked against checksums and bounds, and -EBADMSG stands for
  * "build it again". Ids are the trace's own utids and upids.
  *
  * Threads: index_add(), index_read() and their tails from any, the rest from one at a time.
@@ -31,7 +30,7 @@ struct analysis;
 struct analysis_index_use;
 struct index;
 
-/* Memory sources that share events, and so a state. */
+/* Memory sources that share events and a state. */
 enum index_group {
 	INDEX_SLAB = 0,
 	INDEX_PAGE = 1,
@@ -50,7 +49,7 @@ enum index_part {
 	INDEX_SUMS,		/* + group: memory allocated and freed */
 	/* + group: older objects that end in the interval */
 	INDEX_STATE = INDEX_SUMS + INDEX_GROUP_CNT,
-	/* + group: levels at its beginning, now and then */
+	/* + group: levels at its beginning, of some intervals */
 	INDEX_BASE = INDEX_STATE + INDEX_GROUP_CNT,
 	/* + group: bytes allocated per process and granule */
 	INDEX_RATES = INDEX_BASE + INDEX_GROUP_CNT,
@@ -59,7 +58,7 @@ enum index_part {
 	INDEX_PART_CNT,
 };
 
-/* What is kept once: the machines' whole state behind the last interval, to go on from there. */
+/* What is kept once: the whole states behind the last interval, where a later build goes on. */
 enum index_tail {
 	INDEX_TAIL_WAITS = 0,
 	INDEX_TAIL_REQUESTS,
@@ -83,7 +82,7 @@ size_t index_interval_at(const struct index *x, uint64_t ts_ns);
 /* How many events of some kinds (1u << EVENT_x) the blocks of intervals [from, to) have. */
 uint64_t index_events(const struct index *x, size_t from, size_t to, uint32_t kinds);
 
-/* ---- blobs ---- */
+/* ---- parts ---- */
 
 /*
  * A part of an interval. *ret_mem is the caller's buffer, grown as needed, and what in points into.
@@ -96,7 +95,7 @@ int index_has(const struct index *x, size_t interval, unsigned int part);
 int index_read_tail(const struct index *x, unsigned int tail, struct buf *mem,
 		    struct packed_in *ret);
 
-/* While it is built: 0 or -errno. Empty blobs take no room. */
+/* While it is built: 0 or -errno. Empty parts take no room. */
 struct zpack;
 int index_add(struct index *x, struct zpack *z, size_t interval, unsigned int part,
 	      const struct buf *b);
@@ -114,13 +113,10 @@ void index_free(struct index *x);
 /* False when the trace has lost a block since, or a part of the index was found damaged. */
 bool index_is_true(const struct index *x);
 /*
- * A function of this header, or what was made of its bytes, failed with ret: says so in e and
+ * A function of this header, or a reader of its bytes, failed with ret: describes it in e, and
  * returns ret. After -EBADMSG the index is not true any more, and its file is gone.
  */
 int index_fail(const struct index *x, int ret, struct err *e);
-/*
- * The next one, after this one proved untrue; frees it with itself: questions under way still
- * hold it.
- */
+/* next replaces before, which is not true any more, and frees it at its own end: it is in use. */
 void index_follow(struct index *next, struct index *before);
 #endif /* INDEX_H */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * index_job: making one share of an index: the parts that folds with the same events give.
+ * index_job: makes the parts of an index that come from folds with the same events.
  *
- *     [index: threads] --job--> events of some kinds --> blobs of intervals [from, end)
+ *     [index: threads] --job--> events of some kinds --> parts of intervals [from, end)
  *
  * Jobs have nothing in common but the trace, and run side by side. Private to index.c and
  * index_memory.c. Threads: a job belongs to one.

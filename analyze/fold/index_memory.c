@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Written by one fold per group of sources that runs through the trace: every change goes to its
- * owner's row and to all sets the owner is in.
+ * One fold per group of sources runs through the trace. Every change counts in its owner's row and
+ * in all sets that the owner is in.
  *
- * Levels are kept whole at an interval's beginning as often as the sums since the last time have
- * become as many as the levels: so finding the levels anywhere costs no more than they are.
+ * All levels are stored at the beginning of an interval when as many rows as levels have been
+ * written since the last time. So finding the levels anywhere costs about as much as reading them.
  */
 #include "analyze/fold/index_memory.h"
 
@@ -282,7 +282,7 @@ struct memory_job {
 	uint64_t interval_ns;		/* where the one that is written begins */
 	size_t nonzero, since_base;	/* levels that are not 0; rows written since they were */
 	struct fold_sums owners;	/* by slot and owner */
-	struct fold_sums sets;		/* by slot and number */
+	struct fold_sums sets;		/* by slot << 8 | kind, and number */
 	struct fold_sums kept;		/* by slot and hash: the sets that are written */
 	struct fold_sums rates;		/* by slot << 32 | process, and granule */
 	struct grouping comms, cgroups;
@@ -292,25 +292,18 @@ struct memory_job {
 	struct buf rate;
 };
 
+/* The number of a process's set among those of its kind. */
 static uint32_t set_of(struct memory_job *s, unsigned int which, uint32_t process)
 {
-	const struct trace_process *p = dense_process_row(&s->j->a->ids, process);
-	uint32_t at = s->j->a->ids.process_cnt;
-
 	switch (which) {
 	case SET_PROCESS:
 		return process;
 	case SET_COMM:
-		return at + grouping_of_process(&s->comms, process);
-	case SET_CGROUP:
-		return at + s->comms.cnt + grouping_of_process(&s->cgroups, process);
-	case SET_CGROUP_OTHERS:
-		return p && p->flags & TRACE_TASK_RECORDER
-			       ? NO_SET
-			       : at + s->comms.cnt + s->cgroups.cnt +
-					 grouping_of_process(&s->cgroups, process);
+		return grouping_of_process(&s->comms, process);
+	case SET_ALL:
+		return 0;
 	default:
-		return at + s->comms.cnt + 2 * s->cgroups.cnt;
+		return grouping_of_process(&s->cgroups, process);
 	}
 }
 
@@ -320,20 +313,23 @@ static struct owner_sum *sum_of(struct memory_job *s, unsigned int slot, uint32_
 {
 	size_t cnt = fold_sums_cnt(&s->owners);
 	struct owner_sum *o = fold_sums_of(&s->owners, slot, owner);
+	const struct trace_process *p;
 	uint64_t hash;
 	unsigned int i;
 
 	if (!o || fold_sums_cnt(&s->owners) == cnt)
 		return o;
+	p = dense_process_row(&s->j->a->ids, process);
 	hash = index_memory_hash(s->j->a, owner);
 	for (i = 0; i < SET_CNT; i++) {
-		uint32_t set = set_of(s, i, process);
+		uint32_t number = set_of(s, i, process);
 		struct set_sum *x;
 
 		o->sets[i] = NO_SET;
-		if (set == NO_SET)
+		if (i == SET_CGROUP_OTHERS && p && p->flags & TRACE_TASK_RECORDER)
 			continue;
-		x = fold_sums_of(&s->sets, slot, set);
+		x = number == GROUPING_FAILED ? NULL :
+						fold_sums_of(&s->sets, slot << 8 | i, number);
 		if (!x)
 			return NULL;
 		x->hash += hash;
@@ -359,7 +355,7 @@ static int on_change(void *ctx, const void *found)
 	s->nonzero += *level != 0;
 	if (!s->is_begun)
 		return 0;
-	/* a thread counts for the process it has, as groups see it */
+	/* groups take a thread by its process, which may be unknown */
 	o = sum_of(s, slot, owner, index_memory_process(a, owner));
 	if (!o)
 		return -ENOMEM;
@@ -414,7 +410,7 @@ static int put_sets(struct memory_job *s)
 
 		if (x->members < 2)
 			continue;
-		kept = fold_sums_of(&s->kept, r->a, x->hash);
+		kept = fold_sums_of(&s->kept, r->a >> 8, x->hash);
 		if (!kept)
 			return -ENOMEM;
 		*kept = x->rise;
@@ -543,8 +539,7 @@ static int prepare(struct memory_job *s)
 	fold_sums_init(&s->rates, &rate_def);
 	s->levels = new_levels(a);
 	if (!s->levels || grouping_init(&s->comms, &a->ids, a->trace, GROUPING_COMM) < 0 ||
-	    grouping_init(&s->cgroups, &a->ids, a->trace, GROUPING_CGROUP) < 0 ||
-	    grouping_number_all(&s->comms) < 0 || grouping_number_all(&s->cgroups) < 0)
+	    grouping_init(&s->cgroups, &a->ids, a->trace, GROUPING_CGROUP) < 0)
 		return -ENOMEM;
 	return s->j->from ? load_levels(s) : 0;
 }

@@ -4,8 +4,8 @@
  * reach the threshold together: while a burst is on, every event is in a hot bin, and events are
  * less than a window apart, so a burst lies in one run of neighbouring hot bins and the bin before
  * it. At the beginning of that bin no burst is on, and what came before is out of every window that
- * matters. So whoever reads the intervals of such a run finds the run's bursts, whatever else is
- * read or left out.
+ * matters. So reading the intervals of such a run finds the run's bursts, whatever else is read or
+ * left out.
  */
 #include "analyze/fold/spikes.h"
 

@@ -2,15 +2,15 @@
 /*
  * irq_usage(from_ns, to_ns, every_ns, by): interrupts per bin, group and vector.
  *
- * A run belongs to the instant it ends, with its own length (without what interrupted it); its
- * time lies where it lies: the part of it inside each bin. So the time of neighbouring windows
- * adds up, and the rows of a CPU's bin never add up to more than the bin. What lost its entry or
- * exit is counted, and has no time.
+ * A run is counted at the instant it ends, with its own length (without what interrupted it). Its
+ * time is counted in every bin that it touches. So the time of neighbouring windows adds up, and
+ * the rows of a CPU's bin never add up to more than the bin. A run without entry or exit is counted
+ * as broken, and has no time.
  *
  * by: none (per vector), cpu, or whose time it took: process, thread, comm, cgroup.
  *
- * A bin is given out once nothing that began in it is still being served, for which the trace is
- * read on behind the window's end as far as need be.
+ * A bin is given out when no run that began in it is still being served. For this the trace is read
+ * beyond the window's end.
  */
 #include <errno.h>
 #include <string.h>

@@ -9,9 +9,9 @@
  * of its processes' peaks. A group has a row in a bin when something happened, rss and vm also when
  * there was anything at all.
  *
- * Each group of sources walks by itself. Of a whole interval the index has the sums of every
- * owner, and the highest level of the sets of owners that groups usually are; where it has not
- * the set that is asked for, and it could be the highest, the interval is decoded.
+ * Each group of sources runs through the window by itself. The index has the sums of every owner in
+ * an interval, and the highest level of the usual sets of owners. If it does not have a set that is
+ * asked for, and the set may have its highest level there, the interval is decoded.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -55,7 +55,8 @@ static const struct table_column memory_cols[] = {
 	{ "by", COLUMN_TEXT },
 };
 
-static const struct fold_sums_def holders_def = { .bytes = sizeof(struct holder) };
+static const struct fold_sums_def holders_def = { .bytes = sizeof(struct holder) },
+				  sets_def = { .bytes = sizeof(struct memory_rise) };
 
 struct memory_view;
 
@@ -68,9 +69,7 @@ struct memory_walk {		/* of a group of sources */
 struct memory_view {
 	struct view v;
 	struct memory_walk walks[INDEX_GROUP_CNT];
-	struct hash_map set_map;	/* (slot, hash) -> sets of the interval being merged */
-	struct index_memory_set *sets;
-	size_t set_cap;
+	struct fold_sums sets;	/* of the interval being merged, by slot and hash */
 	uint32_t *touched;	/* holders with rows in the interval being merged */
 	size_t touched_cnt, touched_cap;
 	uint32_t merges;
@@ -186,20 +185,17 @@ static int sum_rows(struct memory_walk *m, struct packed_in *in, uint64_t interv
 static int read_sets(struct memory_view *s, struct packed_in *in, uint64_t interval_ns)
 {
 	struct index_memory_set set;
-	uint32_t i;
+	struct memory_rise *rise;
 	size_t n;
-	int ret;
 
-	hash_map_clear(&s->set_map);
+	fold_sums_clear(&s->sets);
 	for (n = packed_get_cnt(in); n; n--) {
 		if (index_memory_next_set(in, interval_ns, &set) < 0)
 			return -EBADMSG;
-		ret = hash_map_intern(&s->set_map, set.slot, set.hash, &i);
-		if (ret < 0)
-			return ret;
-		if (array_reserve(&s->sets, &s->set_cap, i + 1) < 0)
+		rise = fold_sums_of(&s->sets, set.slot, set.hash);
+		if (!rise)
 			return -ENOMEM;
-		s->sets[i] = set;
+		*rise = set.rise;
 	}
 	return in->bad ? -EBADMSG : 0;
 }
@@ -216,6 +212,7 @@ static bool find_peaks(struct memory_view *s)
 		const struct fold_row *at = fold_sums_at(&s->v.sums, s->touched[i]);
 		struct holder *h = touched_at(s, i);
 		bool is_entered = h->carried.entered == s->v.bin + 1;
+		const struct memory_rise *rise;
 		uint32_t set;
 
 		if (h->members < 2)
@@ -224,10 +221,11 @@ static bool find_peaks(struct memory_view *s)
 			h->rise.growth = 0;
 			continue;
 		}
-		if (!hash_map_find(&s->set_map, at->b == ALLOC_VM, h->hash, &set))
+		if (!hash_map_find(&s->sets.map, at->b == ALLOC_VM, h->hash, &set))
 			return false;
-		h->rise.growth = s->sets[set].rise.growth;
-		h->rise.growth_ns = s->sets[set].rise.growth_ns;
+		rise = (const struct memory_rise *)fold_sums_at(&s->sets, set)->sum;
+		h->rise.growth = rise->growth;
+		h->rise.growth_ns = rise->growth_ns;
 	}
 	return true;
 }
@@ -292,6 +290,7 @@ static int begin(struct view *v, struct err *e)
 	unsigned int g;
 	int ret = 0;
 
+	fold_sums_init(&s->sets, &sets_def);
 	for (g = 0; g < INDEX_GROUP_CNT && !ret; g++) {
 		struct memory_walk *m = &s->walks[g];
 		const struct fold_run_config c = { .def = fold_memory((enum index_group)g),
@@ -304,7 +303,7 @@ static int begin(struct view *v, struct err *e)
 		ret = fold_run_begin(&m->run, v->a, &c, e);
 		x = m->run.index;
 		if (!ret && x) {
-			/* what everybody holds where the interval the window begins in does */
+			/* the levels at the beginning of the interval that the window begins in */
 			ret = index_memory_levels(x, v->a, m->group,
 						  index_interval_at(x, v->w.from_ns), add_level, s);
 			if (ret < 0)
@@ -324,9 +323,9 @@ static void close_view(struct view *v)
 
 	for (g = 0; g < INDEX_GROUP_CNT; g++)
 		fold_run_done(&s->walks[g].run);
-	hash_map_done(&s->set_map);
+	if (s->sets.def)
+		fold_sums_done(&s->sets);
 	buf_done(&s->mem);
-	free(s->sets);
 	free(s->touched);
 }
 
