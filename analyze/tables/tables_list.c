@@ -261,7 +261,7 @@ static const struct table_column rss_baseline_cols[] = {
 /* ---- machine and names ---- */
 
 static const struct table_column cpu_cols[] = {
-	{ "cpu", COLUMN_INT, FIELD_NUMBER, sizeof(uint32_t), 0 }
+	{ .name = "cpu", .type = COLUMN_INT, .use = FIELD_NUMBER, .bytes = sizeof(uint32_t) }
 };
 
 static const void *cpu_row(const struct analysis *a, size_t i, size_t *ret_cnt)

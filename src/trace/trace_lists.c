@@ -243,7 +243,7 @@ static int take_block(struct trace *t, struct block_in *in)
 	int r = take_bytes(in, &d, sizeof(d));
 
 	if (r == 0 && (block_head_check(&d.head, &head, &why) < 0 ||
-		       (t->blocks.cnt && head.from_ns < trace_end_ns(t))))
+		       head.from_ns < trace_blocks_end_ns(t)))
 		r = -EBADMSG;
 	if (r == 0)
 		r = find_file(t, in, d.file);

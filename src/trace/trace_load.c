@@ -259,11 +259,6 @@ static int on_damage(void *ctx, uint64_t offset, uint64_t bytes, const char *rea
 	return r;
 }
 
-static uint64_t blocks_end_ns(const struct trace *t)
-{
-	return ((const struct trace_block *)t->blocks.v)[t->blocks.cnt - 1].to_ns;
-}
-
 static int on_block(void *ctx, uint64_t offset, struct block_meta *f)
 {
 	struct load *l = ctx;
@@ -272,7 +267,7 @@ static int on_block(void *ctx, uint64_t offset, struct block_meta *f)
 	r = check_rows(l, f);
 	if (r < 0 && r != -ENOMEM)
 		r = on_damage(l, offset, f->head.block_bytes, "rows of a small section");
-	else if (r == 0 && l->t->blocks.cnt && f->head.from_ns < blocks_end_ns(l->t))
+	else if (r == 0 && l->t->blocks.cnt && f->head.from_ns < trace_blocks_end_ns(l->t))
 		r = on_damage(l, offset, f->head.block_bytes, "block overlaps the one before it");
 	else if (r == 0)
 		r = add_block(l, offset, f) < 0 ? -ENOMEM : 0;

@@ -79,10 +79,16 @@ uint64_t trace_start_ns(const struct trace *t)
 	return t->span_to_ns && t->span_from_ns < b[0].from_ns ? t->span_from_ns : b[0].from_ns;
 }
 
-uint64_t trace_end_ns(const struct trace *t)
+uint64_t trace_blocks_end_ns(const struct trace *t)
 {
 	const struct trace_block *b = t->blocks.v;
-	uint64_t end_ns = t->blocks.cnt ? b[t->blocks.cnt - 1].to_ns : 0;
+
+	return t->blocks.cnt ? b[t->blocks.cnt - 1].to_ns : 0;
+}
+
+uint64_t trace_end_ns(const struct trace *t)
+{
+	uint64_t end_ns = trace_blocks_end_ns(t);
 
 	return t->blocks.cnt && t->span_to_ns > end_ns ? t->span_to_ns : end_ns;
 }

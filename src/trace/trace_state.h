@@ -146,6 +146,8 @@ size_t trace_rows_from(const struct trace *t, unsigned int list, uint64_t key);
 void trace_span_read(struct trace *t);
 /* To be called when all chunk files were read: lists as damage what is missing of them. */
 int trace_span_check(struct trace *t, const uint64_t *numbers, size_t cnt);
+/* Where the last block that was read so far ends; 0: there is none. */
+uint64_t trace_blocks_end_ns(const struct trace *t);
 
 /* ---- trace_load.c ---- */
 
