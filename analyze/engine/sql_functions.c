@@ -33,6 +33,7 @@
 #include "analyze/engine/context.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -352,13 +353,14 @@ static void fn_finished(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 }
 
 struct percentile {
-	struct quantile q;
+	struct quantile negative, other;	/* of negative values, what they are without the sign */
 	double pct;
 };
 
 static void percentile_step(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	struct percentile *p = sqlite3_aggregate_context(ctx, sizeof(*p));
+	int type = sqlite3_value_numeric_type(argv[0]), r;
 	int64_t v;
 
 	if (!p) {
@@ -366,22 +368,52 @@ static void percentile_step(sqlite3_context *ctx, int argc, sqlite3_value **argv
 		return;
 	}
 	p->pct = sqlite3_value_double(argv[1]);
-	if (sqlite3_value_type(argv[0]) == SQLITE_NULL)
+	if ((sqlite3_value_numeric_type(argv[1]) != SQLITE_INTEGER &&
+	     sqlite3_value_numeric_type(argv[1]) != SQLITE_FLOAT) ||
+	    !(p->pct >= 0 && p->pct <= 100)) {
+		sqlite3_result_error(ctx, "percentile(x, p): p must be a number from 0 to 100", -1);
 		return;
+	}
+	if (type == SQLITE_NULL)
+		return;
+	if (type != SQLITE_INTEGER && type != SQLITE_FLOAT) {
+		sqlite3_result_error(ctx, "percentile(x, p): x must be a number", -1);
+		return;
+	}
 	v = sqlite3_value_int64(argv[0]);
-	if (quantile_add(&p->q, v > 0 ? (uint64_t)v : 0) < 0)
+	r = v < 0 ? quantile_add(&p->negative, -(uint64_t)v) : quantile_add(&p->other, (uint64_t)v);
+	if (r < 0)
 		sqlite3_result_error_nomem(ctx);
+}
+
+/* The value of a rank, from 1, in ascending order. Half a rank less is rounded up to it. */
+static uint64_t value_of_rank(struct quantile *q, uint64_t rank)
+{
+	if (rank <= 1)
+		return q->min;
+	if (rank >= q->cnt)
+		return q->max;
+	return quantile_get(q, ((double)rank - 0.5) * 100 / (double)q->cnt);
 }
 
 static void percentile_final(sqlite3_context *ctx)
 {
 	struct percentile *p = sqlite3_aggregate_context(ctx, 0);
+	uint64_t cnt, rank;
 
 	if (!p)
 		return;
-	if (p->q.cnt)
-		sqlite3_result_int64(ctx, (int64_t)quantile_get(&p->q, p->pct));
-	quantile_done(&p->q);
+	cnt = p->negative.cnt + p->other.cnt;
+	rank = (uint64_t)ceil(p->pct * (double)cnt / 100 - 1e-9);	/* as quantile_get() */
+	rank = rank < 1 ? 1 : rank > cnt ? cnt : rank;
+	if (cnt && rank <= p->negative.cnt)	/* the lowest has the highest amount */
+		sqlite3_result_int64(ctx, (int64_t)-value_of_rank(&p->negative,
+								  p->negative.cnt - rank + 1));
+	else if (cnt)
+		sqlite3_result_int64(ctx, (int64_t)value_of_rank(&p->other,
+								 rank - p->negative.cnt));
+	quantile_done(&p->negative);
+	quantile_done(&p->other);
 }
 
 int sql_functions_register(struct analysis *a, struct err *e)

@@ -628,11 +628,10 @@ void store_writer_begins_with(struct store_writer *w, uint64_t number, uint64_t 
 }
 
 /* What belongs to the trace, so that a reader can tell what is missing. */
-static int note_span(struct store_writer *w)
+static void note_span(struct store_writer *w)
 {
 	const struct store_file *first = NULL, *last = NULL;
 	size_t i;
-	int r;
 
 	for (i = 0; i < w->keep.cnt; i++) {
 		if (!w->keep.files[i].block_cnt)
@@ -642,12 +641,10 @@ static int note_span(struct store_writer *w)
 	}
 	if (w->has_earlier && last)
 		first = &w->earlier;
-	r = store_writer_set_number(w, "span.first_file", first ? first->number : 0);
-	if (r == 0)
-		r = store_writer_set_number(w, "span.last_file", last ? last->number : 0);
-	if (r == 0)
-		r = store_writer_set_number(w, "span.from_ns", first ? first->from_ns : 0);
-	return r < 0 ? r : store_writer_set_number(w, "span.to_ns", last ? last->to_ns : 0);
+	store_writer_set_number(w, "span.first_file", first ? first->number : 0);
+	store_writer_set_number(w, "span.last_file", last ? last->number : 0);
+	store_writer_set_number(w, "span.from_ns", first ? first->from_ns : 0);
+	store_writer_set_number(w, "span.to_ns", last ? last->to_ns : 0);
 }
 
 int store_writer_finish(struct store_writer *w, struct err *e)
@@ -659,8 +656,7 @@ int store_writer_finish(struct store_writer *w, struct err *e)
 		if (r < 0)
 			sync_error(w, r, e);
 	}
-	if (r == 0)
-		r = note_span(w);
+	note_span(w);
 	if (r == 0)
 		r = manifest_set(&w->manifest, "state", "finished");
 	if (r == 0)

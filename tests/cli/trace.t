@@ -406,3 +406,16 @@ $ ebpfrec sql -i golden.ebpfrec --format csv 'SELECT * FROM slab_allocs' | head 
 $ ebpfrec export -i golden.ebpfrec --to csv -t slab_allocs -o - --from 0 --to 2s > /dev/full
 ? 1
 2> ebpfrec: cannot write to stdout: No space left on device
+
+# percentile() takes negative values, and refuses what is no percentage and no number.
+$ ebpfrec sql -i golden.ebpfrec --format csv "SELECT percentile(column1, 0) AS lowest, percentile(column1, 34) AS second, percentile(column1, 67) AS third, percentile(column1, 100) AS highest FROM (VALUES (4), (-3), (NULL), (-5))"
+1> lowest,second,third,highest
+1> -5,-3,4,4
+
+$ ebpfrec sql -i golden.ebpfrec "SELECT percentile(1, 101)"
+? 1
+2> ebpfrec: percentile(x, p): p must be a number from 0 to 100
+
+$ ebpfrec sql -i golden.ebpfrec "SELECT percentile('a', 50)"
+? 1
+2> ebpfrec: percentile(x, p): x must be a number
