@@ -353,7 +353,8 @@ static void fn_finished(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 }
 
 struct percentile {
-	struct quantile negative, other;	/* of negative values, what they are without the sign */
+	struct quantile negative;	/* values below 0, without their sign */
+	struct quantile other;
 	double pct;
 };
 
@@ -386,7 +387,7 @@ static void percentile_step(sqlite3_context *ctx, int argc, sqlite3_value **argv
 		sqlite3_result_error_nomem(ctx);
 }
 
-/* The value of a rank, from 1, in ascending order. Half a rank less is rounded up to it. */
+/* The value of a rank, from 1, in ascending order. Half a rank less is rounded up. */
 static uint64_t value_of_rank(struct quantile *q, uint64_t rank)
 {
 	if (rank <= 1)
