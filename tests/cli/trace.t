@@ -419,3 +419,8 @@ $ ebpfrec sql -i golden.ebpfrec "SELECT percentile(1, 101)"
 $ ebpfrec sql -i golden.ebpfrec "SELECT percentile('a', 50)"
 ? 1
 2> ebpfrec: percentile(x, p): x must be a number
+
+# Tables of events are read once, and tasks are looked up; not the other way round, once per thread.
+$ ebpfrec sql -i golden.ebpfrec --format csv "EXPLAIN QUERY PLAN SELECT t.comm, count(*) FROM threads t JOIN slab_allocs a ON a.utid = t.utid GROUP BY 1" | grep -o 'SCAN [a-z]*'
+1> SCAN a
+1> SCAN t
