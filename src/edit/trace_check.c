@@ -48,7 +48,7 @@ static int check_columns(struct trace *t, struct block_meta *f, struct chunk_io 
 {
 	const struct disk_block *h = &f->head;
 	struct column_source s = {
-		.front = f,
+		.meta = f,
 		.io = { chunk_io_read, cio },
 		.zunpack = t->reader.zunpack,
 	};
@@ -96,10 +96,10 @@ static int check_block(struct trace *t, size_t block, const char **ret_why)
 	if (r < 0)
 		return r == -ENOMEM ? r : -EBADMSG;
 	io = (struct block_io){ chunk_io_read, &o.io };
-	r = block_meta_verify(o.front, &io, buf, sizeof(buf), ret_why);
+	r = block_meta_verify(o.meta, &io, buf, sizeof(buf), ret_why);
 	if (r == 0)
-		r = check_columns(t, o.front, &o.io, ret_why);
-	block_meta_free(o.front);
+		r = check_columns(t, o.meta, &o.io, ret_why);
+	block_meta_free(o.meta);
 	return r == 0 || r == -ENOMEM ? r : -EBADMSG;
 }
 

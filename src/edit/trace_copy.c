@@ -107,7 +107,7 @@ int trace_copy_block(struct trace *t, size_t i, struct store_writer *w, struct e
 	r = trace_block_open(t, &t->reader, i, &o, e);
 	if (r == 0) {
 		r = chunk_io_read(&o.io, 0, p, b->bytes);
-		block_meta_free(o.front);
+		block_meta_free(o.meta);
 		if (r < 0 || !is_whole(p, b->bytes))
 			r = err_set(e, -EIO,
 				    "'%s/%s', block at %" PRIu64 ": was whole and is no more; is "

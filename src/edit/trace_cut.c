@@ -267,14 +267,14 @@ int trace_cut_source_bytes(struct trace *t, const struct trace_cut_request *q, u
 		r = trace_block_open(t, &t->reader, i, &o, e);
 		if (r < 0)
 			return r;
-		for (j = 0; j < o.front->head.section_cnt; j++) {
-			const struct disk_section *s = &o.front->sections[j];
+		for (j = 0; j < o.meta->head.section_cnt; j++) {
+			const struct disk_section *s = &o.meta->sections[j];
 
 			if (s->type >= CHUNK_SMALL_END && s->kind < 32 &&
 			    cut_sources[source].kinds & 1u << s->kind)
 				sum += s->stored_bytes;
 		}
-		block_meta_free(o.front);
+		block_meta_free(o.meta);
 	}
 	*ret = sum;
 	return 0;

@@ -123,17 +123,17 @@ static int copy_block(struct redact *x, size_t i, struct redact_result *ret, str
 	if (r < 0)
 		return r;
 	io = (struct block_io){ chunk_io_read, &o.io };
-	head = o.front->head;
+	head = o.meta->head;
 	block_out_begin(&x->out);
 	for (uint32_t s = 0; r == 0 && s < head.section_cnt; s++) {
-		if (o.front->sections[s].type < CHUNK_SMALL_END)
-			r = copy_section(x, o.front, o.front->sections[s].type);
+		if (o.meta->sections[s].type < CHUNK_SMALL_END)
+			r = copy_section(x, o.meta, o.meta->sections[s].type);
 	}
 	if (r == 0)
-		r = block_copy_events(&x->out, o.front, &io, &head);
+		r = block_copy_events(&x->out, o.meta, &io, &head);
 	if (r == 0)
 		r = block_out_seal(&x->out, &head, &bytes, &cnt);
-	block_meta_free(o.front);
+	block_meta_free(o.meta);
 	if (r < 0)
 		return err_set(e, r, "'%s/%s', block at %" PRIu64 ": %s", x->t->path, b->file,
 			       b->offset,
@@ -335,9 +335,10 @@ static int write_redacted(void *ctx, struct store_writer *w, struct err *e)
 	return r;
 }
 
-static int make_words(struct redact *x, struct err *e)
+/* The copy's id comes from the salt and the trace's own id: equal salts make equal copies. */
+static int make_words(struct redact *x, uint64_t *ret_id, struct err *e)
 {
-	uint8_t key[PSEUDONYM_KEY_BYTES];
+	uint8_t key[PSEUDONYM_KEY_BYTES], mixed[PSEUDONYM_KEY_BYTES + sizeof(x->t->id)];
 	int r = 0;
 
 	if (x->o->salt)
@@ -348,21 +349,26 @@ static int make_words(struct redact *x, struct err *e)
 		return err_set(e, r, "no random salt to be had: %s; give one with --salt",
 			       err_text(NULL, r));
 	r = redact_words_new(&x->words, key, x->o->keep, x->o->keep_cnt);
+	memcpy(mixed, key, sizeof(key));
+	memcpy(mixed + sizeof(key), &x->t->id, sizeof(x->t->id));
+	pseudonym_key_from(key, mixed, sizeof(mixed));
+	memcpy(ret_id, key, sizeof(*ret_id));
 	explicit_bzero(key, sizeof(key));
+	explicit_bzero(mixed, sizeof(mixed));
 	return r ? err_set(e, r, "out of memory") : 0;
 }
 
 int trace_redact(struct trace *t, const char *path, const struct redact_options *o,
 		 struct redact_result *ret, struct err *e)
 {
-	const struct store_config config = {
+	struct store_config config = {
 		.uid = (uid_t)-1,
 		.gid = (gid_t)-1,
 		.file_bytes = UINT64_MAX / 2,
 		.file_age_ns = UINT64_MAX / 2,
 	};
 	struct redact x = { .t = t, .o = o };
-	int r = make_words(&x, e);
+	int r = make_words(&x, &config.trace_id, e);
 
 	if (r == 0)
 		r = trace_copy_make(t, path, &config, write_redacted, &x, e);

@@ -172,7 +172,7 @@ int block_meta_verify(const struct block_meta *f, const struct block_io *io, voi
 	unsigned int i;
 	int r;
 
-	/* Passes once over everything behind the front; sections follow each other without gaps. */
+	/* Sections follow each other without gaps: one pass over those behind the small ones. */
 	for (i = 0; i < f->head.section_cnt; i++) {
 		const struct disk_section *s = &f->sections[i];
 		uint32_t crc = 0, left = s->stored_bytes;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * block_meta: the validated front of a block: header, section table, small sections.
+ * block_meta: a validated block without its event columns: header, section table, small sections.
  *
  *     bytes from a file --> [block_meta] --> rows (row_codec), event columns (column_reader)
  *
  * The validity rule (schema/FORMAT.md) is applied here: what block_meta_open() and
  * block_meta_verify() do not accept never existed. All sizes are checked before anything is
- * allocated for them. Threads: a front belongs to one thread.
+ * allocated for them. Threads: it belongs to one thread.
  */
 #ifndef BLOCK_META_H
 #define BLOCK_META_H

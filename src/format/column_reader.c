@@ -51,7 +51,7 @@ static int unpack(struct decode *d, const struct disk_section *s, uint8_t **ret)
 	raw = malloc((size_t)s->raw_bytes + TOKEN_SLACK);
 	if (!stored || !raw)
 		goto out;
-	r = d->s->io.read(d->s->io.ctx, block_meta_offset(d->s->front, s), stored,
+	r = d->s->io.read(d->s->io.ctx, block_meta_offset(d->s->meta, s), stored,
 			  s->stored_bytes);
 	if (r < 0) {
 		*d->why = "cannot be read";
@@ -78,7 +78,7 @@ out:
 static const struct disk_section *part(struct decode *d, unsigned int type, unsigned int column,
 				       unsigned int p)
 {
-	return block_meta_find(d->s->front, type, d->k->kind, column, p);
+	return block_meta_find(d->s->meta, type, d->k->kind, column, p);
 }
 
 /* ---- streams ---- */
@@ -172,7 +172,7 @@ static int read_runs(struct decode *d)
 	for (k->run_cnt = 0; k->run_cnt < s->item_cnt / 2; k->run_cnt++) {
 		p = varint_get(p, end, &cpu);
 		p = p ? varint_get(p, end, &n) : NULL;
-		if (!p || cpu >= d->s->front->head.cpu_cnt || (int64_t)cpu <= last ||
+		if (!p || cpu >= d->s->meta->head.cpu_cnt || (int64_t)cpu <= last ||
 		    n > k->cnt - row)
 			break;
 		k->runs[k->run_cnt] =
@@ -186,7 +186,7 @@ static int read_runs(struct decode *d)
 
 static int read_ts(struct decode *d)
 {
-	const struct disk_block *h = &d->s->front->head;
+	const struct disk_block *h = &d->s->meta->head;
 	struct kind_columns *k = d->k;
 	struct stream t;
 	uint32_t i, row = 0, run;
@@ -456,7 +456,7 @@ out:
 static int read_xref(struct decode *d, unsigned int column)
 {
 	unsigned int other = column_xref_kind(d->k->kind);
-	struct kind_columns alloc = { .kind = other, .cnt = d->s->front->head.kind_cnt[other] };
+	struct kind_columns alloc = { .kind = other, .cnt = d->s->meta->head.kind_cnt[other] };
 	struct decode a = { .s = d->s, .k = &alloc, .why = d->why };
 	uint64_t none = 0;
 	int r = 0;
@@ -514,7 +514,7 @@ int column_read_kind(struct kind_columns *ret, const struct column_source *s, un
 		     uint32_t ask, const char **ret_why)
 {
 	struct kind_columns k = { .kind = kind, .value_cnt = event_kind_values(kind),
-				   .cnt = s->front->head.kind_cnt[kind] };
+				   .cnt = s->meta->head.kind_cnt[kind] };
 	struct decode d = { .s = s, .k = &k, .why = ret_why };
 	unsigned int i;
 	int r = 0;

@@ -40,7 +40,7 @@ struct kind_columns {
 };
 
 struct column_source {
-	const struct block_meta *front;
+	const struct block_meta *meta;
 	struct block_io io;
 	struct zunpack *zunpack;
 	const uint32_t *utids;		/* block_meta_utids() */

@@ -17,8 +17,8 @@
 
 struct chunk_sink {
 	void *ctx;
-	/* Receives a valid block at offset, and takes over front. A result < 0 ends the scan. */
-	int (*block)(void *ctx, uint64_t offset, struct block_meta *front);
+	/* Receives a valid block at offset, and takes over meta. A result < 0 ends the scan. */
+	int (*block)(void *ctx, uint64_t offset, struct block_meta *meta);
 	/* [offset, offset + bytes) was skipped; reason is static. */
 	int (*damage)(void *ctx, uint64_t offset, uint64_t bytes, const char *reason);
 };

@@ -28,14 +28,14 @@ struct copy {
 	struct err *e;
 };
 
-static int copy_block(void *ctx, uint64_t offset, struct block_meta *front)
+static int copy_block(void *ctx, uint64_t offset, struct block_meta *meta)
 {
 	struct copy *c = ctx;
-	size_t bytes = (size_t)front->head.block_bytes;
+	size_t bytes = (size_t)meta->head.block_bytes;
 	struct chunk_io io = { c->fd, offset };
 	int r = 0;
 
-	block_meta_free(front);
+	block_meta_free(meta);
 	if (bytes > c->cap) {
 		void *p = realloc(c->buf, bytes);
 

@@ -207,7 +207,7 @@ static int add_runs(struct event_cursor *c, struct open_block *o, struct kind_co
 /* Reads a small block at once, since a call per section would cost more. */
 static int read_small_block(struct trace_block_open *b, struct block_memory *m, struct block_io *io)
 {
-	uint64_t cnt = b->front->head.block_bytes;
+	uint64_t cnt = b->meta->head.block_bytes;
 	uint8_t *bytes;
 
 	if (cnt > CURSOR_SMALL_BYTES)
@@ -224,34 +224,34 @@ static int decode_block(struct event_cursor *c, struct open_block *o, const char
 			struct err *e)
 {
 	struct block_memory memory = { 0 };
-	struct trace_block_open front;
+	struct trace_block_open block;
 	struct column_source src;
 	uint32_t *utids = NULL;
 	unsigned int kind;
 	int r;
 
 	*ret_why = "block changed since the trace was opened";
-	r = trace_block_open(c->t, &c->reader, o->block, &front, e);
+	r = trace_block_open(c->t, &c->reader, o->block, &block, e);
 	if (r < 0)
 		return r;
 	src = (struct column_source){
-		.front = front.front,
-		.io = { chunk_io_read, &front.io },
+		.meta = block.meta,
+		.io = { chunk_io_read, &block.io },
 		.zunpack = c->reader.zunpack,
 	};
 	*ret_why = "list of threads";
-	r = block_meta_utids(front.front, c->reader.zunpack, &utids, &src.utid_cnt);
+	r = block_meta_utids(block.meta, c->reader.zunpack, &utids, &src.utid_cnt);
 	src.utids = utids;
 	if (r == 0 && c->has_thread && !has_utid(utids, src.utid_cnt, c->thread))
 		goto out;
 	atomic_fetch_add(&c->t->decoded_blocks, 1);
 	if (r == 0)
-		r = read_small_block(&front, &memory, &src.io);
+		r = read_small_block(&block, &memory, &src.io);
 	for (kind = 1; r == 0 && kind < EVENT_KIND_CNT; kind++)
 		if (c->kind_mask & 1u << kind)
 			r = column_read_kind(&o->kinds[kind], &src, kind, c->ask[kind], ret_why);
 out:
-	block_meta_free(front.front);
+	block_meta_free(block.meta);
 	free((void *)memory.bytes);
 	free(utids);
 	return r;

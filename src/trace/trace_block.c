@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* trace_block: reads one block of an open trace again: its front, keyframe, or every byte. */
+/*
+ * trace_block: reads one block of an open trace again: its small sections, its keyframe, or every
+ * byte.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -70,7 +73,7 @@ int trace_block_open(const struct trace *t, struct trace_reader *reader, size_t 
 		return r;
 	r = trace_block_head(t, block, &ret->io, &why);
 	if (r == 0)
-		r = block_meta_open(&ret->front, &trace_more_at(t, block)->head, &io, &why);
+		r = block_meta_open(&ret->meta, &trace_more_at(t, block)->head, &io, &why);
 	if (r == -ENOMEM)
 		return err_set(e, r, "out of memory");
 	return r < 0 ? err_set(e, -EBADMSG, "'%s/%s', block at %llu: %s", t->path, b->file,
@@ -115,8 +118,8 @@ int trace_block_verify(struct trace *t, size_t block, struct err *e)
 	r = trace_block_open(t, &t->reader, block, &o, NULL);
 	if (r == 0) {
 		io = (struct block_io){ chunk_io_read, &o.io };
-		r = block_meta_verify(o.front, &io, buf, sizeof(buf), &why);
-		block_meta_free(o.front);
+		r = block_meta_verify(o.meta, &io, buf, sizeof(buf), &why);
+		block_meta_free(o.meta);
 	}
 	if (r == -ENOMEM)
 		return err_set(e, r, "out of memory");
@@ -158,14 +161,14 @@ int trace_block_rss(struct trace *t, size_t block, const struct trace_rss **ret,
 	if (r < 0)
 		return r;
 	t->rss.cnt = 0;
-	r = block_meta_rows(o.front, t->reader.zunpack, CHUNK_RSS_STATE, &rows);
+	r = block_meta_rows(o.meta, t->reader.zunpack, CHUNK_RSS_STATE, &rows);
 	while (r == 0 && (r = row_get_rss(&rows, &row)) > 0) {
 		p = trace_list_add(&t->rss, sizeof(*p));
 		r = p ? 0 : -ENOMEM;
 		if (p)
 			*p = row;
 	}
-	block_meta_free(o.front);
+	block_meta_free(o.meta);
 	if (r < 0)
 		return err_set(e, r, "memory state of a block: %s", err_text(NULL, r));
 	*ret = t->rss.v;

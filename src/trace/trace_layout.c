@@ -78,11 +78,11 @@ static int add_blocks(struct layout *l, struct err *e)
 		if (r < 0)
 			return r;
 		sections = 0;
-		for (j = 0; j < o.front->head.section_cnt && r == 0; j++) {
-			r = add_section(l, &o.front->sections[j]);
-			sections += o.front->sections[j].stored_bytes;
+		for (j = 0; j < o.meta->head.section_cnt && r == 0; j++) {
+			r = add_section(l, &o.meta->sections[j]);
+			sections += o.meta->sections[j].stored_bytes;
 		}
-		block_meta_free(o.front);
+		block_meta_free(o.meta);
 		if (r == 0)
 			r = add(l, TRACE_LAYOUT_BLOCK_HEADERS, 1, b[i].bytes - sections);
 		l->block_bytes += b[i].bytes;

@@ -202,7 +202,7 @@ uint64_t trace_lists_thread_hash(const struct trace *t);
 /* ---- trace_block.c ---- */
 
 struct trace_block_open {
-	struct block_meta *front;
+	struct block_meta *meta;
 	struct chunk_io io;
 };
 
@@ -216,8 +216,8 @@ int trace_block_seek(const struct trace *t, struct trace_reader *r, size_t block
 int trace_block_head(const struct trace *t, size_t block, struct chunk_io *io,
 		     const char **ret_why);
 /*
- * Opens the front of block i again. The descriptor in ret belongs to r and is valid until the next
- * call.
+ * Opens block i again, without its event columns. The descriptor in ret belongs to r and is valid
+ * until the next call.
  */
 int trace_block_open(const struct trace *t, struct trace_reader *r, size_t block,
 		     struct trace_block_open *ret, struct err *e);

@@ -124,7 +124,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	s.utid_cnt = in.utid_cnt;
 	if (block_head_check(block.data, &head, &why) == 0 && zunpack_new(&s.zunpack) == 0) {
 		FUZZ_CHECK(block_meta_open(&f, &head, &s.io, &why) == 0);
-		s.front = f;
+		s.meta = f;
 		for (i = 1; i < EVENT_KIND_CNT; i++)
 			if (h.kind_cnt[i])
 				read_kind(&s, i);

@@ -48,7 +48,7 @@ static void touch_columns(const struct kind_columns *k)
 
 static void read_columns(struct block_meta *f, struct zunpack *z, const struct block_io *io)
 {
-	struct column_source s = { .front = f, .io = *io, .zunpack = z };
+	struct column_source s = { .meta = f, .io = *io, .zunpack = z };
 	uint32_t *utids = NULL;
 	unsigned int kind;
 	const char *why;

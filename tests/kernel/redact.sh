@@ -189,7 +189,8 @@ check "redact: no entry of a manifest goes over as it is but those known to be n
 if [ "$group" != /nowhere ]; then
 	grep -q -r oystercatcher "$tmp/gone" && not_ok "redact: cgroup's name" "in the bytes"
 fi
-printf '\1' | dd of="$(find "$tmp/plain" -name '*.ebr')" bs=1 seek=5000 conv=notrunc 2>/dev/null
+python3 -c 'import sys; f = open(sys.argv[1], "r+b"); f.seek(5000); b = f.read(1)[0] ^ 1; f.seek(5000); f.write(bytes([b]))' \
+	"$(find "$tmp/plain" -name '*.ebr')"
 "$EBPFREC" redact -i "$tmp/plain" -o "$tmp/bad" 2>"$tmp/bad.err"
 rc=$?
 check "redact: a damaged trace is refused, with what to do" "[ $rc -eq 1 ] && grep -q 'ebpfrec repair' '$tmp/bad.err' && [ ! -e '$tmp/bad' ]" "status $rc: $(cat "$tmp/bad.err")"
