@@ -53,7 +53,7 @@ static int make_dense(struct quantile *q)
 
 	if (!counts)
 		return -ENOMEM;
-	for (i = 0; i < q->bucket_cnt; i++)
+	for (i = 0; q->values && i < q->bucket_cnt; i++)
 		counts[q->values[2 * i]] = q->values[2 * i + 1];
 	free(q->values);
 	q->values = counts;
@@ -76,7 +76,7 @@ static int count(struct quantile *q, uint64_t bucket, uint64_t cnt)
 	}
 	i = lower_bound_field(q->values, q->bucket_cnt, 2 * sizeof(*pair), 0, sizeof(*pair),
 			      bucket);
-	if (array_reserve(&q->values, &q->cap, 2 * (q->bucket_cnt + 1)) < 0)
+	if (array_reserve(&q->values, &q->cap, 2 * (q->bucket_cnt + 1)) < 0 || !q->values)
 		return -ENOMEM;
 	pair = &q->values[2 * i];
 	if (i == q->bucket_cnt || pair[0] != bucket) {

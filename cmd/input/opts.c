@@ -97,7 +97,7 @@ static int take_value(const struct opts_option *p, void *job, const char *value)
 		break;
 	case OPTS_TEXT:
 		*(const char **)field = value;
-		if (!*value && p->refuse)
+		if (p->refuse && value && !*value)
 			r = refuse(p, value, &e);
 		break;
 	case OPTS_CALL:

@@ -50,6 +50,7 @@ int store_remove(const char *path, struct err *e)
 	 * manifest goes last: until then the directory is known as a trace.
 	 */
 	static const char *const others[] = {
+		/* NOLINTNEXTLINE(bugprone-suspicious-missing-comma): a name and what follows it */
 		DERIVED_FILE_NAME ".new", DERIVED_FILE_NAME, MANIFEST_NEW, CONTROL_SOCKET_NAME,
 		MANIFEST_NAME,
 	};

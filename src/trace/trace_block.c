@@ -50,7 +50,7 @@ int trace_block_seek(const struct trace *t, struct trace_reader *r, size_t block
 
 int trace_block_head(const struct trace *t, size_t block, struct chunk_io *io, const char **ret_why)
 {
-	struct disk_block head;
+	struct disk_block head = { 0 };
 	uint8_t raw[sizeof(head)];
 	int r = chunk_io_read(io, 0, raw, sizeof(raw));
 
