@@ -37,7 +37,6 @@ static int name_cmp(const void *a, const void *b)
 {
 	const struct bundle_member *x = a, *y = b;
 
-	/* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): every member has a name */
 	return strcmp(x->name, y->name);
 }
 
@@ -48,7 +47,7 @@ static int add_trace(struct members *m, const char *dir, struct err *err)
 	struct dirent *e;
 	int r = d ? 0 : -errno;
 
-	while (r == 0 && (e = readdir(d)))
+	while (d && r == 0 && (e = readdir(d)))
 		if (!strcmp(e->d_name, "manifest") || !strncmp(e->d_name, "chunk-", 6))
 			r = add_file(m, dir, e->d_name);
 	if (d)
