@@ -6,11 +6,12 @@
 #   make test      dependencies, build, the whole suite
 #   make assess    its figures next to those of the kernel, iostat, pidstat, htop, node-exporter
 #   make bench     what recording costs, next to other tracers; bench-quick: the same in minutes
-#   make fuzz      FUZZ_TIME seconds of every fuzz target; T="trace column" picks
+#   make fuzz      FUZZ_TIME seconds of every fuzz target, and thousands of damaged traces; T="trace column" picks targets
 #   make fuzz-keep puts what fuzzing found into its corpus; fuzz-seeds: all of it anew, for a new trace format
 #   make install   DESTDIR, PREFIX; make uninstall; make deb: a Debian package
 # V=1 shows commands. WERROR=1 turns warnings into errors. SAN=address,undefined (or thread)
-# builds instrumented under build-san/, STATIC=1 links statically, under build/static/.
+# builds instrumented under build-san/, STATIC=1 links statically, under build/static/, NO_EDIT=1
+# does without libedit, NO_LINES=1 without libdw, NO_DEMANGLE=1 without libiberty.
 
 .DEFAULT_GOAL := all
 .SUFFIXES:
@@ -52,26 +53,47 @@ say = @printf '  %-8s %s\n' $(1) $(2)
 endif
 
 ARCH := $(shell uname -m | sed -e 's/x86_64/x86/' -e 's/aarch64/arm64/' -e 's/ppc64le/powerpc/' -e 's/riscv64/riscv/')
-LIBS := libbpf libelf libzstd sqlite3
+LIBS := libbpf libelf libzstd sqlite3 zlib
 # bundles (one zip file): Debian has no archive of libzip, so a static program does without
 ifndef STATIC
 LIBS += libzip
+# lines are edited in the shell of `ebpfrec sql`; a program without libedit (NO_EDIT=1) reads them as they are
+ifeq ($(NO_EDIT)$(shell $(PKG_CONFIG) --exists libedit || echo none),)
+LIBS += libedit
+EDIT_FLAG := -DEBPFREC_EDIT
+endif
+# `ebpfrec metrics --listen`; a program without libmicrohttpd (NO_HTTP=1) says so
+ifeq ($(NO_HTTP)$(shell $(PKG_CONFIG) --exists libmicrohttpd || echo none),)
+LIBS += libmicrohttpd
+HTTP_FLAG := -DEBPFREC_HTTP
+endif
+endif
+# lines of source code in stacks (report --lines): a program without libdw (NO_LINES=1) says so. pkg-config would
+# name what libdw's other parts need, too, which a static program then wants archives of.
+ifeq ($(NO_LINES)$(shell $(PKG_CONFIG) --exists libdw || echo none),)
+NAME_LIBS += -ldw
+NAME_FLAGS += -DEBPFREC_LINES
+endif
+# names of C++ and Rust; without libiberty (NO_DEMANGLE=1) they stay as the linker has them
+ifeq ($(NO_DEMANGLE)$(shell echo '#include <libiberty/demangle.h>' | $(CC) -E - >/dev/null 2>&1 || echo none),)
+NAME_LIBS += -liberty
+NAME_FLAGS += -DEBPFREC_DEMANGLE
 endif
 STATIC_FLAG := $(if $(STATIC),--static)
 LIB_CFLAGS = $(shell $(PKG_CONFIG) --cflags $(LIBS))
-LIB_LDLIBS = $(shell $(PKG_CONFIG) $(STATIC_FLAG) --libs $(LIBS)) -lpthread -lm
+LIB_LDLIBS = $(NAME_LIBS) $(shell $(PKG_CONFIG) $(STATIC_FLAG) --libs $(LIBS)) -lpthread -lm
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wpointer-arith \
 	-Wno-unused-parameter -Wno-missing-field-initializers $(if $(WERROR),-Werror)
 CFLAGS ?= -O2 -g
 ALL_CFLAGS = -std=gnu11 $(WARN) $(CFLAGS) $(SANFLAGS) -I. -Isrc -I$(B) -D_GNU_SOURCE \
-	-DEBPFREC_VERSION='"$(VERSION)"' $(if $(STATIC),-DEBPFREC_STATIC -DEBPFREC_NO_ZIP) $(LIB_CFLAGS)
+	-DEBPFREC_VERSION='"$(VERSION)"' $(if $(STATIC),-DEBPFREC_STATIC -DEBPFREC_NO_ZIP) $(EDIT_FLAG) $(HTTP_FLAG) $(NAME_FLAGS) $(LIB_CFLAGS)
 ALL_LDFLAGS = $(LDFLAGS) $(SANFLAGS) $(if $(STATIC),-static -Wl$(comma)--wrap=dlopen)
 
 LIB_SRC := $(sort $(wildcard src/*/*.c src/*/*/*.c analyze/*/*.c))
 CMD_SRC := $(sort $(wildcard cmd/*.c cmd/*/*.c))
 BPF_SRC := $(sort $(wildcard bpf/*.bpf.c))
-SQL_SRC := $(sort $(wildcard schema/*.sql))
+SQL_SRC := $(sort $(wildcard schema/*.sql)) schema/TABLES.md schema/QUERIES.md
 UNIT_SRC := $(sort $(wildcard tests/unit/*/test_*.c))
 UNIT_AUX := $(sort $(wildcard tests/unit/gen/*.c))
 BENCH_SRC := $(sort $(wildcard tests/bench/load/*.c tests/bench/meter/*.c))
@@ -83,7 +105,7 @@ FUZZ_AUX := tests/fuzz/fix_chunk.c tests/fuzz/scratch_trace.c tests/fuzz/index_t
 WORK_SRC := $(sort $(wildcard tests/kernel/work/*.c))
 
 LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o) $(B)/schema_sql.o
-CMD_OBJ := $(CMD_SRC:%.c=$(B)/%.o)
+CMD_OBJ := $(CMD_SRC:%.c=$(B)/%.o) $(B)/page_text.o
 UNIT_BIN := $(addprefix $(B)/unit/,$(basename $(notdir $(UNIT_SRC))))
 UNIT_AUX_OBJ := $(UNIT_AUX:%.c=$(B)/%.o)
 BENCH_BIN := $(addprefix $(B)/bench/bin/,$(patsubst preload_%,preload_%.so,$(basename $(notdir $(BENCH_SRC)))))
@@ -99,7 +121,7 @@ WORK_BIN := $(filter-out $(B)/work/heap_sites,$(WORK_BIN))
 WORK_LIB :=
 endif
 
-.PHONY: all demo test test-vm soak assess fuzz fuzz-bin fuzz-keep fuzz-real fuzz-seeds bench bench-quick bench-bin install \
+.PHONY: all demo test test-vm picture soak assess fuzz fuzz-bin fuzz-keep fuzz-real fuzz-seeds bench bench-quick bench-bin install \
 	uninstall deb clean deps deps-test unit work check-includes documents
 
 all: $(B)/ebpfrec
@@ -145,6 +167,16 @@ $(B)/schema_sql.c: schema/embed.sh $(SQL_SRC)
 	$(Q)mkdir -p $(@D)
 	$(Q)sh schema/embed.sh $(SQL_SRC) > $@
 
+# ---- the page of `export --to html`, with the library of its charts, embedded ----
+
+DYGRAPHS ?= /usr/share/javascript/dygraphs
+DYGRAPHS_LICENSE ?= /usr/share/doc/libjs-dygraphs/copyright
+
+$(B)/page_text.c: $(sort $(wildcard cmd/page/*)) $(wildcard $(DYGRAPHS)/dygraph.min.js)
+	$(call say,EMBED,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)sh cmd/page/embed_page.sh $(DYGRAPHS) $(DYGRAPHS_LICENSE) > $@
+
 # ---- C ----
 
 # (a pattern rule without a recipe would add nothing)
@@ -155,7 +187,7 @@ $(B)/%.o: %.c | $(EVENT_GEN)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
 
-$(B)/schema_sql.o: $(B)/schema_sql.c
+$(B)/schema_sql.o $(B)/page_text.o: %.o: %.c
 	$(call say,CC,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
 
@@ -219,6 +251,7 @@ $(B)/work/%: tests/kernel/work/%.c
 
 # its frames are walked, and the same source is a library it loads
 $(B)/work/heap_sites: WORK_FLAGS = -fno-omit-frame-pointer -ldl
+$(B)/work/waits: WORK_FLAGS = -fno-omit-frame-pointer
 $(B)/work/heap_sites.so: tests/kernel/work/heap_sites.c
 	$(call say,WORK,$@)
 	$(Q)mkdir -p $(@D)
@@ -294,14 +327,21 @@ test: deps-test
 	$(Q)$(MAKE) --no-print-directory all unit work bench-bin
 	$(Q)BUILD=$(abspath $(B)) tests/run.sh $(T)
 
-# FUZZ_TIME seconds for each target, FUZZ_JOBS at a time; what crashes is kept in build-san/fuzz/found/
+# FUZZ_TIME seconds for each target, FUZZ_JOBS at a time; what crashes is kept in build-san/fuzz/found/. Without T=, it
+# ends with FUZZ_DAMAGE damaged traces, others each time (tests/damage/).
 FUZZ_TIME ?= 60
 FUZZ_JOBS ?= 2
+FUZZ_DAMAGE ?= 5000
 FUZZ_ENV = BUILD=$(abspath build-san/fuzz) FUZZ_TIME=$(FUZZ_TIME) FUZZ_JOBS=$(FUZZ_JOBS)
 fuzz:
 	$(Q)tests/deps.sh fuzz
 	$(Q)$(MAKE) --no-print-directory FUZZ=1 fuzz-bin
 	$(Q)$(FUZZ_ENV) tests/fuzz/fuzz.sh $(T)
+ifeq ($(T),)
+	$(Q)$(MAKE) --no-print-directory all bench-bin
+	$(Q)seed=$$(date +%s); echo "damaged traces: DAMAGE_SEED=$$seed makes the same again"; \
+		DAMAGE_CASES=$(FUZZ_DAMAGE) DAMAGE_SEED=$$seed tests/run.sh damage
+endif
 
 # what earlier runs of `make fuzz` found goes into tests/fuzz/corpus/, as far as it reaches code that nothing else reaches
 fuzz-keep:
@@ -327,6 +367,13 @@ fuzz-seeds:
 assess: $(B)/ebpfrec
 	$(Q)tests/deps.sh assess
 	$(Q)tests/assess/assess.sh $(ASSESS)
+
+# the README's picture of the page, of a trace recorded in an emulated machine
+picture:
+	$(Q)tests/deps.sh vm
+	$(Q)$(MAKE) --no-print-directory STATIC=1 all work
+	$(Q)$(MAKE) --no-print-directory STATIC= all build/work/heap_user
+	$(Q)tests/page/picture.sh
 
 # the recorder on Debian's kernels, oldest to newest, in emulated machines: no root, a few minutes.
 # T="5.10 newest" picks kernels; they are kept in VM_CACHE, VM_REFRESH=1 fetches them again
@@ -360,28 +407,36 @@ check-includes:
 # ---- installing ----
 
 MAN_PAGES := $(sort $(wildcard cmd/*.1))
+UNITS := ebpfrec.service ebpfrec-metrics.service
 BINDIR := $(DESTDIR)$(PREFIX)/bin
 DATADIR := $(DESTDIR)$(PREFIX)/share
 MAN1DIR := $(DATADIR)/man/man1
 MAN5DIR := $(DATADIR)/man/man5
+MAN7DIR := $(DATADIR)/man/man7
+UNITDIR := $(DESTDIR)$(PREFIX)/lib/systemd/system
+DEFAULTS := $(DESTDIR)/etc/default/ebpfrec
 DOCDIR := $(DATADIR)/doc/ebpfrec
-DOCS := README.md CHANGELOG.md LICENSE .github/SECURITY.md schema/FORMAT.md schema/CHANGES.md schema/LIMITS.md schema/TABLES.md schema/QUERIES.md schema/hosts.clickhouse
+DOCS := README.md CHANGELOG.md LICENSE .github/SECURITY.md schema/FORMAT.md schema/CHANGES.md schema/LIMITS.md schema/TABLES.md schema/QUERIES.md schema/grafana.json schema/fleet/FLEET.md schema/fleet/questions.sql
 BASHCOMPDIR := $(DATADIR)/bash-completion/completions
 ZSHCOMPDIR := $(DATADIR)/zsh/site-functions
 
 install: $(B)/ebpfrec
-	install -d $(BINDIR) $(MAN1DIR) $(MAN5DIR) $(DOCDIR) $(BASHCOMPDIR) $(ZSHCOMPDIR)
+	install -d $(BINDIR) $(MAN1DIR) $(MAN5DIR) $(MAN7DIR) $(DOCDIR) $(BASHCOMPDIR) $(ZSHCOMPDIR) $(UNITDIR) $(dir $(DEFAULTS))
 	install -m 755 $(B)/ebpfrec $(BINDIR)/ebpfrec
 	install -m 644 $(MAN_PAGES) $(MAN1DIR)
 	sed 's,@DOCDIR@,$(PREFIX)/share/doc/ebpfrec,' cmd/ebpfrec-trace.5 > $(MAN5DIR)/ebpfrec-trace.5
 	chmod 644 $(MAN5DIR)/ebpfrec-trace.5
+	install -m 644 cmd/ebpfrec-service.7 $(MAN7DIR)
+	for unit in $(UNITS); do sed 's,@BINDIR@,$(PREFIX)/bin,' cmd/dist/$$unit >$(UNITDIR)/$$unit && chmod 644 $(UNITDIR)/$$unit || exit; done
+	[ -e $(DEFAULTS) ] || install -m 644 cmd/dist/ebpfrec.default $(DEFAULTS)
 	install -m 644 $(DOCS) $(DOCDIR)
 	install -m 644 cmd/completion/ebpfrec.bash $(BASHCOMPDIR)/ebpfrec
 	install -m 644 cmd/completion/_ebpfrec $(ZSHCOMPDIR)/_ebpfrec
 
 uninstall:
-	rm -f $(BINDIR)/ebpfrec $(MAN_PAGES:cmd/%=$(MAN1DIR)/%) $(MAN5DIR)/ebpfrec-trace.5 \
-		$(BASHCOMPDIR)/ebpfrec $(ZSHCOMPDIR)/_ebpfrec
+	rm -f $(BINDIR)/ebpfrec $(MAN_PAGES:cmd/%=$(MAN1DIR)/%) $(MAN5DIR)/ebpfrec-trace.5 $(MAN7DIR)/ebpfrec-service.7 \
+		$(BASHCOMPDIR)/ebpfrec $(ZSHCOMPDIR)/_ebpfrec $(UNITS:%=$(UNITDIR)/%)
+	! cmp -s cmd/dist/ebpfrec.default $(DEFAULTS) || rm $(DEFAULTS)
 	rm -rf $(DOCDIR)
 
 # build/ebpfrec_VERSION-1_ARCH.deb; DEBFULLNAME and DEBEMAIL say whose it is

@@ -368,7 +368,7 @@ int vm_released(u64 *ctx)
 	struct pt_regs *regs;
 	long nr;
 
-	if (cur->mm != mm)
+	if (FIX_ARG(cur)->mm != mm)
 		return 0;
 	regs = (void *)bpf_task_pt_regs(cur);
 	nr = REGS_NR(regs);

@@ -8,6 +8,7 @@
 #include "filter.bpf.h"
 #include "fixes.bpf.h"
 #include "pages.bpf.h"
+#include "paths.bpf.h"
 
 /* Under --only: the requests that a target queued, by address. Their later steps are kept, too. */
 struct {
@@ -53,11 +54,13 @@ static __always_inline bool drops_request(struct request *rq, const struct step 
 	return !is_mine;
 }
 
-static __always_inline int send_step(struct request *rq, struct step s)
+static __always_inline int send_step(struct request *request, struct step s)
 {
+	struct request *rq = FIX_ARG(request);
 	bool is_issue = s.hook == WIRE_BLOCK_ISSUE;
 	struct wire_request_issue pages;
 	struct wire_request *r;
+	struct inode *file;
 	struct emit e;
 	__u8 flags;
 	__u64 id;
@@ -74,8 +77,11 @@ static __always_inline int send_step(struct request *rq, struct step s)
 	 */
 	if (s.hook == WIRE_BLOCK_COMPLETE && rq->end_io)
 		flags |= WIRE_F_FLUSH_SEQ;
-	if (is_issue)
-		pages_fill(&pages, rq);
+	if (is_issue) {
+		file = pages_fill(&pages, rq);
+		if (file)
+			path_send(&e, file, pages.ino, pages.ino_dev, id, flags);
+	}
 	r = emit_reserve(&e, is_issue ? sizeof(struct wire_request_issue) : sizeof(*r), id, flags);
 	if (!r)
 		return 0;

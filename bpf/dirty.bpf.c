@@ -9,6 +9,7 @@
 #include "emit.bpf.h"
 #include "filter.bpf.h"
 #include "fixes.bpf.h"
+#include "paths.bpf.h"
 
 #define DIRTY_SLOTS 4096
 /* In jiffies. A record is sent again after 64 to 128 ms (HZ 1000), or up to 1.3 s (HZ 100). */
@@ -35,36 +36,17 @@ static __always_inline __u64 hash_inode(__u64 ino, __u32 dev)
 	return x ^ x >> 32;
 }
 
-/* The file's name, from the inode's first alias. The rest of the array is zeroed and sent, too. */
-static __always_inline void read_name(struct inode *inode, char name[WIRE_NAME_LEN])
-{
-	struct dentry___named_union *d_old = NULL;
-	struct dentry___plain *d_new = NULL;
-	void *alias = inode->i_dentry.first;
-	struct dentry *dentry;
-
-	__builtin_memset(name, 0, WIRE_NAME_LEN);
-	if (!alias)
-		return;
-	if (bpf_core_field_exists(d_old->d_u.d_alias))
-		dentry = alias - bpf_core_field_offset(d_old->d_u.d_alias);
-	else
-		dentry = alias - bpf_core_field_offset(d_new->d_alias);
-	bpf_probe_read_kernel_str(name, WIRE_NAME_LEN, BPF_CORE_READ(dentry, d_name.name));
-}
-
 static __always_inline int note_dirty(struct address_space *mapping)
 {
 	__u64 id = bpf_get_current_pid_tgid(), ino, hash, word, *seen;
 	__u32 pid = id >> 32, slot, dev;
-	char name[WIRE_NAME_LEN];
 	struct wire_dirty *r;
 	struct inode *inode;
 	struct emit e;
 
 	if (!mapping || filter_drops(pid))
 		return 0;
-	inode = mapping->host;
+	inode = FIX_ARG(mapping)->host;
 	if (!inode)
 		return 0;
 	ino = inode->i_ino;
@@ -76,16 +58,15 @@ static __always_inline int note_dirty(struct address_space *mapping)
 	seen = bpf_map_lookup_elem(&dirty_seen, &slot);
 	if (!seen || *(volatile __u64 *)seen == word)
 		return 0;
-	read_name(inode, name);
 	if (!emit_open(&e, WIRE_DIRTY))
 		return 0;
+	path_send(&e, inode, ino, dev, id, 0);
 	r = emit_reserve(&e, sizeof(*r), id, fix_irq_flag(e.cnt));
 	if (!r)
 		return 0;
 	r->ino = ino;
 	r->ino_dev = dev;
 	r->pid = pid;
-	__builtin_memcpy(r->name, name, WIRE_NAME_LEN);
 	emit_submit(&e, r);
 	*(volatile __u64 *)seen = word;
 	return 0;

@@ -131,9 +131,9 @@ static __always_inline void emit_submit(struct emit *e, void *record)
 
 /*
  * Sends a record of variable size, which the caller has filled but for the header's clock, hook
- * and CPU. The record is copied into the ring.
+ * and CPU. The record is copied into the ring. False: it was lost, and is counted.
  */
-static __always_inline void emit_output(struct emit *e, void *record, __u64 size)
+static __always_inline bool emit_output(struct emit *e, void *record, __u64 size)
 {
 	struct wire_hdr *h = record;
 
@@ -141,8 +141,10 @@ static __always_inline void emit_output(struct emit *e, void *record, __u64 size
 	h->hook = e->hook;
 	h->cpu = e->cpu;
 	emit_count(e->hook, &e->tally->attempted[e->hook]);
-	if (bpf_ringbuf_output(e->ring, record, size, emit_wake_flags(e)))
-		emit_count_loss(e, size);
+	if (!bpf_ringbuf_output(e->ring, record, size, emit_wake_flags(e)))
+		return true;
+	emit_count_loss(e, size);
+	return false;
 }
 
 /* ---- records that programs of more than one file send ---- */

@@ -17,6 +17,8 @@
 #define PREEMPT_NMI_MASK 0x00f00000
 
 #define TASK_PF_KTHREAD 0x00200000
+#define TASK_WAKING 0x0200
+#define TASK_ON_RQ_MIGRATING 2
 
 /*
  * A helper that reads kernel memory costs tens of ns. A load whose type the verifier knows costs
@@ -25,10 +27,27 @@
  */
 static void *(*const fix_cast)(const void *addr, __u32 btf_id) = (void *)WIRE_CALL_RDONLY_CAST;
 
+/* clang-format off */
+#define FIX_CAST(p)                                                  \
+	((typeof(p))fix_cast(p, _Generic(*(p),                       \
+		struct thread_info___word: WIRE_CAST_thread_info,    \
+		struct task_struct: WIRE_CAST_task_struct,           \
+		struct mm_struct: WIRE_CAST_mm_struct,               \
+		struct percpu_counter: WIRE_CAST_percpu_counter,     \
+		struct kmem_cache: WIRE_CAST_kmem_cache,             \
+		struct address_space: WIRE_CAST_address_space,       \
+		struct request: WIRE_CAST_request)))
+/* clang-format on */
+
 /* p->field, of a p that the verifier knows nothing about. */
-#define PEEK(p, field)                                                                         \
-	(conf_peek ? ((typeof(p))fix_cast(p, bpf_core_type_id_kernel(typeof(*(p)))))->field \
-		   : BPF_CORE_READ(p, field))
+#define PEEK(p, field) (conf_peek ? FIX_CAST(p)->field : BPF_CORE_READ(p, field))
+
+/*
+ * An argument p of a program, from which pointers are to be read. For each pointer that is read
+ * from a structure that it trusts, the verifier searches all types of the kernel for four names,
+ * which takes 2 ms. It trusts less what is cast.
+ */
+#define FIX_ARG(p) (conf_peek ? FIX_CAST(p) : (p))
 
 /* 8 bytes at a kernel address. Any structure that begins with a word would do. */
 static __always_inline __u64 fix_peek(__u64 addr)
@@ -87,6 +106,23 @@ static __always_inline __u32 fix_task_state(struct task_struct *task)
 	return BPF_CORE_READ(t_old, state);
 }
 
+/*
+ * 1 + the state of a task that is off the CPUs, as a switch tells it: 1 is runnable. 0: it is on a
+ * CPU, or on its way to a run queue.
+ */
+static __always_inline __u32 fix_off_cpu_state(struct task_struct *task)
+{
+	struct sched_entity___delayed *se = (void *)&task->se;
+	int on_cpu = BPF_CORE_READ(task, on_cpu), on_rq = BPF_CORE_READ(task, on_rq);
+	__u32 state = fix_task_state(task);
+	bool is_delayed = bpf_core_field_exists(se->sched_delayed) &&
+			  BPF_CORE_READ(se, sched_delayed);
+
+	if (on_cpu || on_rq == TASK_ON_RQ_MIGRATING || state & TASK_WAKING)
+		return 0;
+	return on_rq && !is_delayed ? 1 : state + 1;
+}
+
 /* task_struct.cpu moved into thread_info: bcf9033e5449 (5.16) */
 static __always_inline __u32 fix_task_cpu(struct task_struct *task)
 {
@@ -95,6 +131,81 @@ static __always_inline __u32 fix_task_cpu(struct task_struct *task)
 	if (bpf_core_field_exists(t_old->cpu))
 		return BPF_CORE_READ(t_old, cpu);
 	return BPF_CORE_READ(task, thread_info.cpu);
+}
+
+/*
+ * The run queue of this CPU, which is the one that task, the current one, is in; NULL without
+ * CONFIG_FAIR_GROUP_SCHED. It never moves, so where any address can be read the way to it is gone
+ * once.
+ */
+static __always_inline struct rq *fix_rq(struct wire_counters *c, struct task_struct *task)
+{
+	struct cfs_rq *cfs_rq = NULL;
+	struct rq *rq;
+
+	if (!bpf_core_field_exists(task->se.cfs_rq) || !bpf_core_field_exists(cfs_rq->rq))
+		return NULL;
+	if (conf_peek) {
+		if (!c->rq_at) {
+			cfs_rq = task->se.cfs_rq;
+			c->rq_at = (__u64)cfs_rq->rq;
+		}
+		return fix_cast((void *)c->rq_at, bpf_core_type_id_kernel(struct rq));
+	}
+	cfs_rq = task->se.cfs_rq;
+	rq = cfs_rq->rq;
+	return rq;
+}
+
+/*
+ * Whether a hypervisor took time from this CPU since the last fix_stolen_ns(). prev_steal_time_rq,
+ * without which the kernel does not take that time out of its account, says whether there was any.
+ * It is no measure itself: since 108ad0999085 (6.14) it also holds what is beyond the time that has
+ * passed.
+ */
+static __always_inline bool fix_steal_grew(const struct wire_counters *c, struct rq *rq)
+{
+	struct rq___steal *steal = (void *)rq;
+
+	if (!bpf_core_field_exists(steal->prev_steal_time_rq))
+		return false;
+	return c->steal_seen1 != steal->prev_steal_time_rq + 1;
+}
+
+/*
+ * What a hypervisor took from this CPU since the last call, as the scheduler counts it: by how much
+ * the clock of tasks fell behind the run queue's clock, except for interrupts where the scheduler
+ * takes these out, too.
+ */
+static __always_inline __u64 fix_stolen_ns(struct wire_counters *c, struct rq *rq)
+{
+	struct rq___steal *steal = (void *)rq;
+	struct rq___irq *irq = (void *)rq;
+	__u64 known = c->steal_seen1, away, more;
+
+	if (!fix_steal_grew(c, rq))
+		return 0;
+	away = rq->clock - rq->clock_task;
+	if (bpf_core_field_exists(irq->prev_irq_time))
+		away -= irq->prev_irq_time;
+	more = away - c->away_ns;
+	c->steal_seen1 = steal->prev_steal_time_rq + 1;
+	c->away_ns = away;
+	return known && (__s64)more > 0 ? more : 0;
+}
+
+/*
+ * For how long a task that leaves its CPU has had it, by the run queue's clock; 0: not known. The
+ * kernel keeps no such time of the idle task. The clock was read when the scheduler began this
+ * switch, or at the wake-up that led to it.
+ */
+static __always_inline __u64 fix_stay_ns(struct rq *rq, struct task_struct *task)
+{
+	__u64 since = 0;
+
+	if (task->pid && bpf_core_field_exists(task->sched_info.last_arrival))
+		since = task->sched_info.last_arrival;
+	return since && rq->clock > since ? rq->clock - since : 0;
 }
 
 /*
@@ -158,7 +269,7 @@ static __always_inline __u32 fix_mm_pid(struct mm_struct *mm)
 	__u32 cur_pid = PEEK(cur, tgid), pid;
 
 	if (bpf_core_field_exists(mm->owner)) {
-		struct task_struct *owner = mm->owner;
+		struct task_struct *owner = FIX_ARG(mm)->owner;
 
 		if (!owner)
 			return 0;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * pages.bpf.h: whose pages a block request carries. The way goes from the request through its
- * first bio and page to the inode. Where the way ends early the answer is EVENT_PAGES_KERNEL;
- * nothing is guessed.
+ * pages.bpf.h: whose pages a block request carries, and of which file. The way goes from the
+ * request through its first bio and page to the inode. Where the way ends early the answer is
+ * EVENT_PAGES_KERNEL; nothing is guessed. The pages of direct I/O are not the file's, but the bio
+ * leads to the file.
  */
 #ifndef PAGES_BPF_H
 #define PAGES_BPF_H
@@ -18,22 +19,54 @@
 #define PAGES_OP_WRITE 1
 
 struct pages_inode {
+	struct inode *inode;
 	__u64 ino;
 	__u32 dev;
 	__u32 is_disk;		/* the inode of a block device, not of a file on one */
 };
 
+/* Who is called when a bio ends. Their addresses are 0 where the kernel does not tell. */
+extern const void iomap_dio_bio_end_io __ksym __weak;
+extern const void bio_chain_endio __ksym __weak;
+
 /* i_ino is an unsigned long, or a u64 in newer kernels; both have 8 bytes. */
-static __always_inline bool pages_read_inode(struct address_space *mapping, struct pages_inode *ret)
+static __always_inline void pages_read_inode(struct inode *inode, struct pages_inode *ret)
+{
+	ret->inode = inode;
+	ret->ino = BPF_CORE_READ(inode, i_ino);
+	ret->dev = BPF_CORE_READ(inode, i_sb, s_dev);
+	ret->is_disk = (BPF_CORE_READ(inode, i_mode) & PAGES_S_IFMT) == PAGES_S_IFBLK;
+}
+
+static __always_inline bool pages_of_mapping(struct address_space *mapping, struct pages_inode *ret)
 {
 	struct inode *inode = BPF_CORE_READ(mapping, host);
 
 	/* Other things than an inode's page cache, such as a slab's page, do not lead back. */
 	if (!inode || (void *)inode + bpf_core_field_offset(inode->i_data) != (void *)mapping)
 		return false;
-	ret->ino = BPF_CORE_READ(inode, i_ino);
-	ret->dev = BPF_CORE_READ(inode, i_sb, s_dev);
-	ret->is_disk = (BPF_CORE_READ(inode, i_mode) & PAGES_S_IFMT) == PAGES_S_IFBLK;
+	pages_read_inode(inode, ret);
+	return true;
+}
+
+/* The file that direct I/O reads or writes, if its file system uses iomap. */
+static __always_inline bool pages_of_direct(struct bio *bio, struct pages_inode *ret)
+{
+	const void *end = BPF_CORE_READ(bio, bi_end_io);
+	struct iomap_dio *dio = BPF_CORE_READ(bio, bi_private);
+	struct inode *inode;
+
+	/* a part of a bio that was too large for one request */
+	if (end && end == &bio_chain_endio) {
+		end = BPF_CORE_READ((struct bio *)dio, bi_end_io);
+		dio = BPF_CORE_READ((struct bio *)dio, bi_private);
+	}
+	if (!end || end != &iomap_dio_bio_end_io || !bpf_core_field_exists(dio->iocb))
+		return false;
+	inode = BPF_CORE_READ(dio, iocb, ki_filp, f_inode);
+	if (!inode)
+		return false;
+	pages_read_inode(inode, ret);
 	return true;
 }
 
@@ -93,7 +126,7 @@ static __always_inline __u32 pages_look(struct page *page, bool is_write, struct
 		return EVENT_PAGES_SWAP;
 	if (mapping & PAGES_MAPPING_BITS)
 		return mapping & PAGES_MAPPING_ANON ? EVENT_PAGES_ANON : EVENT_PAGES_KERNEL;
-	if (!mapping || !pages_read_inode((void *)mapping, ret))
+	if (!mapping || !pages_of_mapping((void *)mapping, ret))
 		return EVENT_PAGES_KERNEL;
 	if (ret->is_disk)
 		return EVENT_PAGES_DISK;
@@ -102,8 +135,8 @@ static __always_inline __u32 pages_look(struct page *page, bool is_write, struct
 	return EVENT_PAGES_FILE;
 }
 
-/* Fills the fields that only the record of an issue has. */
-static __always_inline void pages_fill(struct wire_request_issue *r, struct request *rq)
+/* Fills the fields that only the record of an issue has. Returns the file's inode, or NULL. */
+static __always_inline struct inode *pages_fill(struct wire_request_issue *r, struct request *rq)
 {
 	__u32 op = rq->cmd_flags & PAGES_OP_MASK;
 	struct pages_inode first = {}, last = {};
@@ -115,21 +148,24 @@ static __always_inline void pages_fill(struct wire_request_issue *r, struct requ
 	r->ino_dev = 0;
 	r->pages = EVENT_PAGES_NONE;
 	if (op > PAGES_OP_WRITE || !rq->__data_len || !bio)
-		return;
+		return NULL;
 	page = pages_of_bio(bio);
 	if (!page)
-		return;
+		return NULL;
 	r->pages = pages_look(page, op == PAGES_OP_WRITE, &first);
+	if (pages_of_direct(bio, &first) && r->pages == EVENT_PAGES_FILE)
+		r->pages = EVENT_PAGES_MAPPED;
 	if (!first.ino)
-		return;
+		return NULL;
 	r->ino = first.ino;
 	r->last_ino = first.ino;
 	r->ino_dev = first.dev;
-	if (rq->biotail == bio)
-		return;
-	page = pages_of_bio(rq->biotail);
-	if (page && pages_look(page, op == PAGES_OP_WRITE, &last) != EVENT_PAGES_NONE)
-		r->last_ino = last.dev == first.dev ? last.ino : 0;
+	if (rq->biotail != bio) {
+		page = pages_of_bio(rq->biotail);
+		if (page && pages_look(page, op == PAGES_OP_WRITE, &last) != EVENT_PAGES_NONE)
+			r->last_ino = last.dev == first.dev ? last.ino : 0;
+	}
+	return first.is_disk ? NULL : first.inode;
 }
 
 #endif /* PAGES_BPF_H */

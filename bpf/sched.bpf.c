@@ -7,14 +7,61 @@
 #include "filter.bpf.h"
 #include "fixes.bpf.h"
 
+/* What a switch tells besides what every switch tells. */
+struct stay {
+	__u64 steal_ns;		/* stolen from the CPU since its last switch */
+	__u64 known_ns;		/* how long the leaving thread has had the CPU; 0: not told */
+	bool is_break;		/* the switch that brought the thread ran no program */
+};
+
+#define TID1_FILTERED (~0ULL)	/* in next_tid1: a thread that is not recorded */
+
+/*
+ * Looks back at the time since the CPU's last switch, and notes where this one leaves the CPU. A
+ * thread that no program saw coming took the CPU from a task that the kernel hides, or a record
+ * was lost: then the kernel is asked since when it has been there. False: there is nothing to tell.
+ */
+static __always_inline bool look_back(struct wire_counters *c, struct task_struct *prev,
+				      __u64 next_tid1, struct stay *ret)
+{
+	__u64 came_tid1 = c->next_tid1, prev_tid1 = (__u32)prev->pid + 1ULL;
+	struct rq *rq = fix_rq(c, prev);
+
+	*ret = (struct stay){};
+	c->next_tid1 = next_tid1;
+	if (came_tid1 == prev_tid1 && !(rq && fix_steal_grew(c, rq)))
+		return false;
+	if (rq)
+		ret->steal_ns = fix_stolen_ns(c, rq);
+	if (came_tid1 != prev_tid1 && came_tid1 != TID1_FILTERED) {
+		ret->is_break = came_tid1 != 0;
+		ret->known_ns = rq ? fix_stay_ns(rq, prev) : 0;
+	}
+	return ret->steal_ns || ret->known_ns || ret->is_break;
+}
+
+static __always_inline void send_switch(struct emit *e, struct wire_switch *r,
+					struct task_struct *prev, struct task_struct *next,
+					__u32 state)
+{
+	r->next_tid = next->pid;
+	r->prev_state = state;
+	r->prev_prio = prev->prio;
+	r->next_prio = next->prio;
+	emit_submit(e, r);
+}
+
 SEC("tp_btf/sched_switch")
 int sched_switch(u64 *ctx)
 {
 	bool preempt = ctx[0];
 	struct task_struct *prev = (void *)ctx[1];
 	struct task_struct *next = (void *)ctx[2];
-	__u8 flags = 0;
+	__u64 next_tid1 = (__u32)next->pid + 1ULL;
+	struct wire_switch_more *more;
 	struct wire_switch *r;
+	struct stay stay;
+	__u8 flags = 0;
 	struct emit e;
 	__u32 state;
 
@@ -23,9 +70,13 @@ int sched_switch(u64 *ctx)
 
 		if (!next_in && !filter_is_target(prev->tgid))
 			return 0;
-		if (!next_in)
+		if (!next_in) {
 			flags |= WIRE_F_NEXT_OUT;
+			next_tid1 = TID1_FILTERED;
+		}
 	}
+	if (!emit_open(&e, WIRE_SWITCH))
+		return 0;
 	/*
 	 * prev_state is an argument since 9c2136be0878 (5.18). A wake-up may already have changed
 	 * the field that older kernels leave.
@@ -41,14 +92,26 @@ int sched_switch(u64 *ctx)
 	 */
 	if (preempt || (!state && prev->pid))
 		flags |= WIRE_F_PREEMPT;
-	r = emit_begin(&e, WIRE_SWITCH, sizeof(*r), prev->pid, flags);
-	if (!r)
+	if (preempt)
+		state = 0;
+	if (!look_back(e.cnt, prev, next_tid1, &stay)) {
+		r = emit_reserve(&e, sizeof(*r), prev->pid, flags);
+		if (!r)
+			goto lost;
+		send_switch(&e, r, prev, next, state);
 		return 0;
-	r->next_tid = next->pid;
-	r->prev_state = preempt ? 0 : state;
-	r->prev_prio = prev->prio;
-	r->next_prio = next->prio;
-	emit_submit(&e, r);
+	}
+	e.hook = WIRE_SWITCH_MORE;
+	more = emit_reserve(&e, sizeof(*more), prev->pid,
+			    flags | (stay.is_break ? WIRE_F_BREAK : 0));
+	if (!more)
+		goto lost;
+	more->steal_ns = stay.steal_ns;
+	more->stay_ns = stay.known_ns;
+	send_switch(&e, &more->common, prev, next, state);
+	return 0;
+lost:
+	e.cnt->next_tid1 = 0;
 	return 0;
 }
 

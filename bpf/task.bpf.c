@@ -93,7 +93,7 @@ int task_newtask(u64 *ctx)
 	}
 	/* 0x100 is CLONE_VM: such a child shares its parent's memory. */
 	if (!(clone_flags & 0x100) && !filter_drops(t->tgid))
-		send_mm_state(t->mm, t->tgid, id);
+		send_mm_state(FIX_ARG(t)->mm, t->tgid, id);
 	return 0;
 }
 
@@ -110,7 +110,7 @@ int task_exec(u64 *ctx)
 {
 	struct task_struct *t = (void *)ctx[0];
 	struct linux_binprm *bprm = (void *)ctx[2];
-	struct mm_struct *mm = t->mm;
+	struct mm_struct *mm = FIX_ARG(t)->mm;
 	__u64 file_len, args_len, start, end;
 	struct wire_exec *r;
 	__u32 zero = 0;
@@ -190,6 +190,7 @@ int task_exit(u64 *ctx)
 	__u32 pid = t->tgid;
 	__u32 group_dead = t->signal->live.counter == 0;
 	__u64 sum_exec_ns = t->se.sum_exec_runtime;
+	__u32 uid = BPF_CORE_READ(t, real_cred, uid.val);
 	__u32 exit_code = t->exit_code;
 	__u8 flags = task_flags(t);
 	struct wire_exit *r;
@@ -208,6 +209,8 @@ int task_exit(u64 *ctx)
 	r->exit_code = exit_code;
 	r->group_dead = group_dead;
 	r->sum_exec_ns = sum_exec_ns;
+	r->uid = uid;
+	r->zero = 0;
 	emit_submit(&e, r);
 	return 0;
 }
@@ -298,6 +301,9 @@ int task_snapshot(struct bpf_iter__task *ctx)
 	s.sum_exec_ns = BPF_CORE_READ(t, se.sum_exec_runtime);
 	s.cpu = fix_task_cpu(t);
 	s.on_cpu = BPF_CORE_READ(t, on_cpu) != 0;
+	s.off_cpu_state = fix_off_cpu_state(t);
+	/* The task's events up to here may be newer than its state, those after are not. */
+	s.read_ns = bpf_ktime_get_ns();
 	mm = BPF_CORE_READ(t, mm);
 	s.total_vm_pages = -1;
 	for (i = 0; i < WIRE_RSS_MEMBERS; i++)
@@ -371,6 +377,17 @@ int read_fact(struct raw_args *ctx)
 	__builtin_memset(&fact, 0, sizeof(fact));
 	fact.value = BPF_CORE_READ(cache, object_size);
 	bpf_probe_read_kernel_str(fact.text, sizeof(fact.text), BPF_CORE_READ(cache, name));
+	return 0;
+}
+
+/* Names the kernel function at the address that is its argument, likewise (helper since 5.13). */
+SEC("raw_tp")
+int read_symbol(struct raw_args *ctx)
+{
+	static const char format[] = "%pS";
+	__u64 addr = ctx->args[0];
+
+	bpf_snprintf(fact.text, sizeof(fact.text), format, &addr, sizeof(addr));
 	return 0;
 }
 

@@ -38,11 +38,14 @@ enum bpf_map_type {
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
 	BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,
 	BPF_MAP_TYPE_RINGBUF = 27,
+	BPF_MAP_TYPE_TASK_STORAGE = 29,
 };
 
 enum {
 	BPF_ANY = 0,
 	BPF_EXIST = 2,
+	BPF_F_NO_PREALLOC = 1,
+	BPF_LOCAL_STORAGE_GET_F_CREATE = 1,
 	BPF_F_MMAPABLE = 1024,
 	BPF_RB_NO_WAKEUP = 1,
 	BPF_RB_FORCE_WAKEUP = 2,
@@ -97,6 +100,18 @@ struct signal_struct {
 
 struct rq {
 	int cpu;
+	u64 clock;
+	u64 clock_task;
+};
+
+/* with CONFIG_PARAVIRT_TIME_ACCOUNTING */
+struct rq___steal {
+	u64 prev_steal_time_rq;
+};
+
+/* with CONFIG_IRQ_TIME_ACCOUNTING */
+struct rq___irq {
+	u64 prev_irq_time;
 };
 
 /* rq is there with CONFIG_FAIR_GROUP_SCHED */
@@ -107,6 +122,16 @@ struct cfs_rq {
 struct sched_entity {
 	u64 sum_exec_runtime;
 	struct cfs_rq *cfs_rq;
+};
+
+/* since 6.12 (kernel 152e11f6df29) a task that sleeps may stay in its run queue for a while */
+struct sched_entity___delayed {
+	unsigned char sched_delayed;
+};
+
+/* last_arrival is there with CONFIG_SCHED_INFO */
+struct sched_info {
+	unsigned long long last_arrival;
 };
 
 struct percpu_counter {
@@ -151,9 +176,11 @@ struct task_struct {
 	struct thread_info thread_info;
 	unsigned int flags;
 	int on_cpu;
+	int on_rq;
 	int prio;
 	int nr_cpus_allowed;
 	struct sched_entity se;
+	struct sched_info sched_info;
 	struct mm_struct *mm;
 	pid_t pid;
 	pid_t tgid;
@@ -201,10 +228,12 @@ struct hlist_head {
 };
 
 struct qstr {
+	u64 hash_len;
 	const unsigned char *name;
 };
 
 struct dentry {
+	struct dentry *d_parent;
 	struct qstr d_name;
 };
 
@@ -264,8 +293,23 @@ struct bio_vec {
 };
 
 struct bio {
+	void *bi_end_io;
+	void *bi_private;
 	struct bvec_iter bi_iter;
 	struct bio_vec *bi_io_vec;
+};
+
+struct file {
+	struct inode *f_inode;
+};
+
+struct kiocb {
+	struct file *ki_filp;
+};
+
+/* direct I/O of file systems that use iomap: ext4, xfs and others */
+struct iomap_dio {
+	struct kiocb *iocb;
 };
 
 struct gendisk {

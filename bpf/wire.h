@@ -5,10 +5,10 @@
  *     bpf/x.bpf.c --ring buffer--> [wire records] --> src/ring, src/record/encode
  *
  * Every record starts with struct wire_hdr and has the fixed size of its hook,
- * except WIRE_TASK_EXEC, whose tail is cut to the strings it carries, and WIRE_STACK. Records
- * never reach the disk as they are: src/record/encode turns them into columns. The two
- * ends are built together, so this layout may change freely; what is on disk
- * (schema/FORMAT.md) may not.
+ * except WIRE_TASK_EXEC and WIRE_PATH, whose tails are cut to the strings they carry, and
+ * WIRE_STACK and WIRE_OFFCPU, which are cut to their frames. Records never reach the disk
+ * as they are: src/record/encode turns them into columns. The two ends are built together,
+ * so this layout may change freely; what is on disk (schema/FORMAT.md) may not.
  *
  * Byte order is the machine's. No record has holes: a ring reservation is not
  * cleared, and an unwritten byte would be kernel memory leaking into a trace.
@@ -37,9 +37,13 @@ typedef __s64 wire_s64;
 #define WIRE_ARGS_MAX 512	/* command line at exec, NUL-separated as in /proc/PID/cmdline */
 #define WIRE_RSS_MEMBERS 4	/* file, anon, swap, shmem: the kernel's MM_* order */
 
-#define WIRE_NAME_LEN 40
+#define WIRE_PATH_NAME 256	/* the longest name of a file or directory, with its NUL */
 #define WIRE_STACK_KERNEL 40	/* innermost frames; the kernel cuts outer frames */
 #define WIRE_STACK_USER 48
+/* wire_offcpu.waker_kind */
+#define OFFCPU_WAKER_NONE 0
+#define OFFCPU_WAKER_THREAD 1
+#define OFFCPU_WAKER_IRQ 2
 #define WIRE_HOOK_MAX 64 /* size of arrays by hook, here and in memory; a trace stores 8 bits */
 
 /* wire_hdr.flags */
@@ -51,6 +55,8 @@ typedef __s64 wire_s64;
 #define WIRE_F_KTHREAD 0x10	/* TASK_*, SNAP: a kernel thread */
 /* BLOCK_COMPLETE: the kernel reports the end to a caller, so a flush sequence may continue. */
 #define WIRE_F_FLUSH_SEQ 0x20
+/* SWITCH_MORE: the switch that brought the leaving thread ran no program. */
+#define WIRE_F_BREAK 0x40
 
 struct wire_hdr {
 	wire_u64 ts_ns;		/* CLOCK_MONOTONIC, read before the reservation */
@@ -89,6 +95,14 @@ struct wire_tally {
 /* One area per CPU, in a memory-mapped array that the recorder reads without a system call. */
 struct wire_counters {
 	/*
+	 * What the CPU's last switch left behind (bpf/sched.bpf.c); beside the switch's counter,
+	 * which each switch touches anyhow.
+	 */
+	wire_u64 next_tid1;	/* the thread it went to, + 1; 0: not known; all bits: filtered */
+	wire_u64 rq_at;		/* fix_rq(): kernel address of the run queue; 0: not known */
+	wire_u64 steal_seen1;	/* fix_stolen_ns(): prev_steal_time_rq then, + 1; 0: not known */
+	wire_u64 away_ns;
+	/*
 	 * [0] of the hook's program, [1] of its second copy, which runs when the kernel made the
 	 * first skip
 	 */
@@ -110,10 +124,23 @@ struct wire_counters {
  */
 #define WIRE_CALL_RDONLY_CAST 0x65620001
 
+/* Structures that addresses are cast to: the loader puts their BTF ids where these numbers are. */
+#define WIRE_CAST_TYPES(X) \
+	X(thread_info) X(task_struct) X(mm_struct) X(percpu_counter) X(kmem_cache) \
+	X(address_space) X(request)
+
+enum wire_cast_type {
+	WIRE_CAST_FIRST = 0x65620100,
+#define X(name) WIRE_CAST_##name,
+	WIRE_CAST_TYPES(X)
+#undef X
+	WIRE_CAST_END,
+};
+
 /* Results of programs that user space runs by hand. */
 struct wire_fact {
 	wire_u64 value;		/* read_fact: object bytes of a slab cache */
-	char text[64];		/* read_fact: name of a slab cache */
+	char text[256];		/* read_fact: name of a slab cache; read_symbol: as %pS prints it */
 };
 
 /* Bits of mm_state_off: sources for which task hooks send no baselines at present. */

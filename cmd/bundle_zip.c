@@ -11,6 +11,7 @@
 #include "base/textsafe.h"
 #include "base/units.h"
 #include "cmd/input/input.h"
+#include "cmd/render/page.h"
 #include "cmd/render/say.h"
 #include "store/bundle.h"
 
@@ -126,12 +127,41 @@ static int put_table(FILE *f, struct trace *t, struct err *e)
 	return put_summary(f, t, RENDER_TABLE, e);
 }
 
+/* For whoever unpacks it. */
+static int put_readme(FILE *f, struct trace *t, struct err *e)
+{
+	uint64_t from = trace_start_ns(t);
+	char wall[TIMEEXPR_TEXT_MAX];
+
+	fprintf(f,
+		"This folder is a recording: what the processes of a Linux machine did with its "
+		"CPUs, memory\nand block devices, for %s from %s on.\nThe program ebpfrec made "
+		"it.%s\n\n"
+		"To read without ebpfrec:\n"
+		"    summary.txt      what happened, and who used the most\n"
+		"    summary.csv      the same for a spreadsheet\n"
+		"    environment.txt  the machine\n\n"
+		"ebpfrec reads this folder, and the zip file as it is; FOLDER is either:\n"
+		"    ebpfrec report -i FOLDER\n"
+		"    ebpfrec report -i FOLDER --list\n"
+		"    ebpfrec report -i FOLDER cpu --from 1s --until 2s\n"
+		"    ebpfrec sql -i FOLDER \"SELECT pid, comm, cmdline FROM processes\"\n"
+		"    ebpfrec export -i FOLDER --to sqlite -o trace.db\n\n"
+		"manifest and chunk-*.ebr are the recording itself. schema/FORMAT.md of ebpfrec's\n"
+		"source describes every byte of it.\n",
+		say_duration(trace_end_ns(t) - from),
+		timeexpr_format_real(wall, trace_real_ns(t, from), 0),
+		trace_get(t, "redacted") ? " Names in it are pseudonyms." : "");
+	return 0;
+}
+
 static int add_texts(struct members *m, struct trace *t, struct err *e)
 {
 	static const struct {
 		const char *name;
 		int (*put)(FILE *f, struct trace *t, struct err *e);
 	} texts[] = {
+		{ "README.txt", put_readme },
 		{ "environment.txt", put_environment },
 		{ "summary.txt", put_table },
 		{ "summary.csv", put_csv },
@@ -152,17 +182,50 @@ static int add_texts(struct members *m, struct trace *t, struct err *e)
 	return r;
 }
 
-int bundle_zip_make(const char *zip, const char *dir, struct trace *t, uint64_t *ret_bytes,
-		    struct err *e)
+/* `export --to html` of the whole trace. */
+static int add_page(struct members *m, struct trace *t, const char *page_of, struct err *e)
+{
+	struct bundle_member *v = &m->v[m->cnt];
+	char *data = NULL, missing[400];
+	struct page_request q = { .trace = t, .path = page_of, .from_ns = trace_start_ns(t),
+				  .to_ns = trace_end_ns(t), .missing = missing };
+	struct analysis *a = NULL;
+	FILE *f;
+	int r;
+
+	if (q.from_ns == q.to_ns)
+		return 0;
+	input_is_complete(t, (struct input_needs){ .classes = INPUT_ALL }, q.from_ns, q.to_ns,
+			  missing, sizeof(missing));
+	r = analysis_open(&a, t, e);
+	q.analysis = a;
+	f = r < 0 ? NULL : open_memstream(&data, &v->bytes);
+	if (f)
+		r = page_write(&q, f, e);
+	else if (!r)
+		r = err_set(e, -ENOMEM, "out of memory");
+	if (f && fclose(f) && r == 0)
+		r = err_set(e, -ENOMEM, "out of memory");
+	analysis_close(a);
+	v->name = "report.html";
+	v->data = data;
+	m->cnt++;
+	return r;
+}
+
+int bundle_zip_make(const char *zip, const char *folder, const char *dir, struct trace *t,
+		    const char *page_of, uint64_t *ret_bytes, struct err *e)
 {
 	struct members *m = calloc(1, sizeof(*m));
 	int r = m ? add_trace(m, dir, e) : -ENOMEM;
 
 	if (r == 0)
 		r = add_texts(m, t, e);
+	if (r == 0 && page_of && page_is_built())
+		r = add_page(m, t, page_of, e);
 	if (r == 0) {
 		(void)unlink(zip);
-		r = bundle_write(zip, m->v, m->cnt,
+		r = bundle_write(zip, folder, m->v, m->cnt,
 				 (int64_t)(trace_real_ns(t, trace_end_ns(t)) / UNITS_NS_PER_S),
 				 ret_bytes, e);
 	}

@@ -9,10 +9,12 @@
 #include "trace/trace.h"
 
 /*
- * Makes the zip file of t, which is the trace in the directory dir. *ret_bytes: its size. Texts are
- * safe for a terminal, and hold no environment variables.
+ * Makes the zip file of t, which is the trace in the directory dir. The members are in a folder.
+ * *ret_bytes: its size. Texts are safe for a terminal, and hold no environment variables. page_of:
+ * what commands on the page call the trace; NULL leaves report.html out, as does a program without
+ * charts.
  */
-int bundle_zip_make(const char *zip, const char *dir, struct trace *t, uint64_t *ret_bytes,
-		    struct err *e);
+int bundle_zip_make(const char *zip, const char *folder, const char *dir, struct trace *t,
+		    const char *page_of, uint64_t *ret_bytes, struct err *e);
 
 #endif /* BUNDLE_ZIP_H */

@@ -20,12 +20,14 @@
 #include "cmd/disclosed.h"
 #include "cmd/input/input.h"
 #include "cmd/input/redact_options.h"
+#include "cmd/render/page.h"
 #include "cmd/render/say.h"
 #include "edit/trace_cut.h"
 #include "event_lists.h"
 #include "store/store_writer.h"
 
 #define MAX_SIZE_DEFAULT UINT64_C(24000000)
+#define FOLDER_MAX 200 /* with a member's name, what readers of bundles take */
 #define MAX_SIZE_MAX UINT64_C(4000000000) /* beyond, a zip file is one of another kind */
 
 struct bundle_job {
@@ -38,9 +40,13 @@ struct bundle_job {
 	/* while it runs */
 	struct atomic_output out;
 	char *new_trace, *redacted, *zip; /* paths of what is made in it */
+	char *folder; /* that the bundle unpacks into */
 	struct redact_result renamed;
 	struct trace_cut_request cut;
 	struct trace_cut_result made;
+	bool no_page; /* it would have been too large with it */
+	size_t first, end; /* the blocks of the window, */
+	uint64_t bytes, saved[TRACE_CUT_SOURCE_MAX]; /* their bytes, and each source's part */
 	unsigned int end_trims; /* blocks that went from the window's ends */
 	uint64_t zip_bytes;
 };
@@ -66,75 +72,75 @@ static unsigned int source_number(const char *name)
 
 /* ---- making it fit ---- */
 
-/* Bytes of the blocks of the window without the sources that are left out. */
-static int size_without(const struct bundle_job *j, uint64_t *ret, struct err *e)
+/* What is left of the window's blocks without the sources that are left out. */
+static uint64_t planned_bytes(const struct bundle_job *j)
 {
-	uint64_t bytes, saved;
-	size_t first, end;
-	unsigned int i;
-	int r = 0;
+	uint64_t bytes = j->bytes;
 
-	trace_cut_blocks(j->in.trace, j->cut.from_ns, j->cut.to_ns, &first, &end, &bytes);
-	for (i = 0; r == 0 && trace_cut_source(i); i++) {
-		if (!(j->cut.left_out & 1u << i))
-			continue;
-		r = trace_cut_source_bytes(j->in.trace, &j->cut, i, &saved, e);
-		bytes -= saved < bytes ? saved : bytes;
-	}
-	*ret = bytes;
-	return r;
+	for (unsigned int i = 0; trace_cut_source(i); i++)
+		bytes -= j->cut.left_out & 1u << i ? j->saved[i] : 0;
+	return bytes;
 }
 
-/* The window's ends, a block at a time, so that its middle stays. false: there is one block. */
-static bool trim_ends(struct bundle_job *j)
+/* The window's ends, a block at a time, so that its middle stays. *ret_any: it had two blocks. */
+static int trim_ends(struct bundle_job *j, bool *ret_any, struct err *e)
 {
-	size_t first, end, cnt;
+	size_t cnt, block;
 	const struct trace_block *b = trace_blocks(j->in.trace, &cnt);
-	uint64_t bytes;
+	uint64_t saved[TRACE_CUT_SOURCE_MAX] = { 0 };
+	int r;
 
-	trace_cut_blocks(j->in.trace, j->cut.from_ns, j->cut.to_ns, &first, &end, &bytes);
-	if (end - first < 2)
-		return false;
-	if (j->end_trims++ % 2)
-		j->cut.to_ns = b[end - 2].to_ns;
+	*ret_any = j->end - j->first > 1;
+	if (!*ret_any)
+		return 0;
+	block = j->end_trims++ % 2 ? --j->end : j->first++;
+	if (block == j->end)
+		j->cut.to_ns = b[block - 1].to_ns;
 	else
-		j->cut.from_ns = b[first + 1].from_ns;
-	return true;
+		j->cut.from_ns = b[block + 1].from_ns;
+	r = trace_cut_saved(j->in.trace, block, saved, e);
+	j->bytes -= b[block].bytes;
+	for (unsigned int i = 0; trace_cut_source(i); i++)
+		j->saved[i] -= saved[i];
+	return r;
 }
 
 /* Leaves out the next source that saves something, or a block. *ret_any: there was one. */
 static int trim(struct bundle_job *j, bool *ret_any, struct err *e)
 {
-	uint64_t saved = 0;
+	for (unsigned int i = 0; i < TRIM_STEPS; i++) {
+		unsigned int source = source_number(trim_steps[i]);
+
+		if (j->cut.left_out & 1u << source || !j->saved[source])
+			continue;
+		j->cut.left_out |= 1u << source;
+		*ret_any = true;
+		return 0;
+	}
+	return trim_ends(j, ret_any, e);
+}
+
+/* Until it is not more than so many bytes, or nothing is left to trim. */
+static int trim_to(struct bundle_job *j, uint64_t bytes, struct err *e)
+{
+	bool any = true;
 	int r = 0;
 
-	for (unsigned int i = 0; r == 0 && i < TRIM_STEPS && !saved; i++) {
-		uint32_t bit = 1u << source_number(trim_steps[i]);
-
-		if (j->cut.left_out & bit)
-			continue;
-		r = trace_cut_source_bytes(j->in.trace, &j->cut, source_number(trim_steps[i]),
-					   &saved, e);
-		if (saved)
-			j->cut.left_out |= bit;
-	}
-	*ret_any = r == 0 && (saved || trim_ends(j));
+	while (r == 0 && planned_bytes(j) > bytes && any)
+		r = trim(j, &any, e);
 	return r;
 }
 
 /* From the sizes of columns, before anything is written. */
 static int plan(struct bundle_job *j, struct err *e)
 {
-	uint64_t bytes;
-	bool any = true;
-	int r = size_without(j, &bytes, e);
+	size_t i;
+	int r = 0;
 
-	while (r == 0 && bytes > j->max_bytes && any) {
-		r = trim(j, &any, e);
-		if (r == 0)
-			r = size_without(j, &bytes, e);
-	}
-	return r;
+	trace_cut_blocks(j->in.trace, j->cut.from_ns, j->cut.to_ns, &j->first, &j->end, &j->bytes);
+	for (i = j->first; r == 0 && i < j->end; i++)
+		r = trace_cut_saved(j->in.trace, i, j->saved, e);
+	return r == 0 ? trim_to(j, j->max_bytes, e) : r;
 }
 
 /* Replaces the trace, which has no damage since it was just made, by one with pseudonyms. */
@@ -166,7 +172,14 @@ static int make_once(struct bundle_job *j, struct err *e)
 		r = trace_open(&t, j->new_trace, e);
 	if (r < 0)
 		return r;
-	r = bundle_zip_make(j->zip, j->new_trace, t, &j->zip_bytes, e);
+	/* the page names the bundle without the directories of whoever makes it */
+	r = bundle_zip_make(j->zip, j->folder, j->new_trace, t,
+			    j->no_page ? NULL : basename(j->output), &j->zip_bytes, e);
+	/* the page is the first to go: it can be made again from the trace */
+	if (r == 0 && j->zip_bytes > j->max_bytes && !j->no_page) {
+		j->no_page = true;
+		r = bundle_zip_make(j->zip, j->folder, j->new_trace, t, NULL, &j->zip_bytes, e);
+	}
 	trace_close(t);
 	return r;
 }
@@ -174,23 +187,31 @@ static int make_once(struct bundle_job *j, struct err *e)
 static int make(struct bundle_job *j)
 {
 	struct err e = { "" };
+	uint64_t bytes;
+	double share;
 	bool any = true;
 	int r = plan(j, &e);
 
+	if (r == 0 && input_open_cut(&j->in, &j->cut))
+		return EXIT_FAILED;
 	while (r == 0 && any) {
 		r = make_once(j, &e);
 		if (r < 0 || j->zip_bytes <= j->max_bytes)
 			break;
 		r = store_remove(j->new_trace, &e);
+		/* in proportion to what was too much, so that few attempts are enough */
+		bytes = planned_bytes(j);
+		share = (double)j->max_bytes / (double)j->zip_bytes;
 		if (r == 0)
-			r = trim(j, &any, &e);
+			r = trim_to(j, (uint64_t)((double)bytes * share), &e);
+		any = planned_bytes(j) < bytes;
 	}
 	if (r < 0)
 		return say_error("%s", err_text(&e, r));
 	if (j->zip_bytes <= j->max_bytes)
 		return 0;
-	return say_error("%s: %s is the least it takes, more than --max-size %s; record less "
-			 "(-d, -e), or allow more",
+	return say_error("%s: %s is the least it takes, more than --max-size %s; take a window "
+			 "(--from, --until), record less (-e), or allow more",
 			 input_path(&j->in), say_bytes_si(j->zip_bytes),
 			 say_bytes_si(j->max_bytes));
 }
@@ -199,6 +220,10 @@ static int make(struct bundle_job *j)
 
 static void say_trimmed(const struct bundle_job *j)
 {
+	if (j->no_page && page_is_built())
+		say_note("left out, to stay below --max-size: report.html; `ebpfrec export --to "
+			 "html -i %s` makes it",
+			 j->output);
 	for (unsigned int i = 0; i < TRIM_STEPS; i++)
 		if (j->cut.left_out & 1u << source_number(trim_steps[i]))
 			say_note("left out, to stay below --max-size: %s; reports that need it say "
@@ -215,10 +240,27 @@ static int say_disclosed(const struct bundle_job *j)
 	int r = trace_open(&t, j->zip, NULL);
 
 	if (r == 0) {
-		r = disclosed_say(t, j->show_strings);
+		r = disclosed_say(t, j->redact ? j->in.trace : NULL, j->show_strings);
 		trace_close(t);
 	}
 	return r < 0 ? say_error("the strings of the bundle: %s", strerror(-r)) : 0;
+}
+
+/* "dir/bug.zip" unpacks into "bug". malloc'ed. */
+static char *folder_name(const char *output)
+{
+	const char *name = strrchr(output, '/') ? strrchr(output, '/') + 1 : output;
+	size_t n = strlen(name);
+	char *folder;
+
+	if (n > 4 && !strcmp(name + n - 4, ".zip"))
+		n -= 4;
+	folder = n && *name != '.' && n < FOLDER_MAX ? strndup(name, n) : strdup("bundle");
+	for (size_t i = 0; folder && folder[i]; i++) {
+		if (folder[i] == '\\')
+			folder[i] = '_';
+	}
+	return folder;
 }
 
 static int begin(struct bundle_job *j)
@@ -235,7 +277,8 @@ static int begin(struct bundle_job *j)
 	j->new_trace = atomic_output_item(&j->out, "trace");
 	j->redacted = atomic_output_item(&j->out, "redacted");
 	j->zip = atomic_output_item(&j->out, "zip");
-	return input_status(j->new_trace && j->redacted && j->zip ? 0 : -ENOMEM, &e);
+	j->folder = folder_name(j->output);
+	return input_status(j->new_trace && j->redacted && j->zip && j->folder ? 0 : -ENOMEM, &e);
 }
 
 static void say_result(const struct bundle_job *j)
@@ -287,6 +330,7 @@ static void done(void *job)
 	free(j->new_trace);
 	free(j->redacted);
 	free(j->zip);
+	free(j->folder);
 	input_close(&j->in);
 	redact_options_done(&j->taken);
 	free(j->default_output);
@@ -315,16 +359,20 @@ const struct opts_command bundle_opts = {
 	.name = "bundle",
 	.about = "Pack a trace into one zip file for a bug report.",
 	.synopsis = "[-i TRACE] [-o FILE.zip] [OPTIONS]",
-	.text = "The bundle holds the trace, facts about the machine, and the summary as text and\n"
-		"CSV. Every command reads it: ebpfrec report -i FILE.zip. When the bundle is too\n"
-		"large, these sources are left out, in this order:\n" EVENT_TRIM_ORDER ".\n"
+	.text = "The bundle unpacks into one folder, with the trace, a README.txt, facts about "
+		"the\n"
+		"machine, the summary as text and CSV, and report.html, a page of charts, if\n"
+		"there is room for it. Every command reads it as it is:\n"
+		"ebpfrec report -i FILE.zip. When the bundle is too large, these sources are\n"
+		"left out, in this order:\n" EVENT_TRIM_ORDER ".\n"
 		"Then the window's ends are left out. Reports mark what is missing.\n"
 		"The command counts what the bundle discloses.\n",
 	.options = options,
 	.examples = "  ebpfrec bundle\n"
 		    "  ebpfrec bundle -i trace.ebpfrec -o bug.zip --max-size 10MB --show-strings\n"
-		    "  ebpfrec bundle --redact --keep-workload --from 12s --to 14s -o public.zip\n"
-		    "  ebpfrec report -i bug.zip cpu --from 1s --to 2s\n",
+		    "  ebpfrec bundle --redact --keep-workload --from 12s --until 14s -o "
+		    "public.zip\n"
+		    "  ebpfrec report -i bug.zip cpu --from 1s --until 2s\n",
 	.bytes = sizeof(struct bundle_job),
 	.initial =
 		&(const struct bundle_job){ .max_bytes = MAX_SIZE_DEFAULT, .cut.reason = "bundle" },

@@ -45,6 +45,10 @@ static void conclude(const struct input *in, const struct check_result *r)
 		 path, say_instant((int64_t)(r->valid_to_ns - trace_start_ns(t))), r->damaged_cnt,
 		 r->damaged_cnt == 1 ? "" : "s", say_bytes_si(r->damaged_bytes),
 		 say_duration(r->missing_ns), blocks, events, r->block_cnt == 1 ? "is" : "are");
+	if (r->missing_first)
+		say_note("%s: its beginning is missing, and nothing says how long it was: the "
+			 "first valid block is number %" PRIu64 " (from 0), and times count from "
+			 "there", path, r->missing_first);
 	if (r->block_cnt)
 		say_note("%s: reports leave out what is damaged; `ebpfrec repair -i %s -o NEW` "
 			 "writes a trace of what is valid",

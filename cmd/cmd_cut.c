@@ -142,8 +142,8 @@ static int find_processes(struct cut *c)
 		if (is_wanted(c->in.trace, w, &p[i]))
 			c->upids[c->q.upid_cnt++] = p[i].upid;
 	if (!c->q.upid_cnt)
-		return say_error("no process of the trace is one of those; `ebpfrec sql 'SELECT "
-				 "pid, comm, cgroup FROM processes'` lists what there is");
+		return w->cgroup && !w->comm ? input_no_cgroup(&c->in, w->cgroup) :
+					       input_no_process(&c->in, w->comm ?: w->pids);
 	/* as the manifest tells people */
 	if (asprintf(&c->processes, "%zu%s%s%s%s%s%s", c->q.upid_cnt, w->pids ? ", pid " : "",
 		     w->pids ? w->pids : "", w->comm ? ", comm " : "", w->comm ? w->comm : "",
@@ -170,6 +170,11 @@ static void say_result(const struct cut *c)
 		 say_instant((int64_t)(c->made.from_ns - start)),
 		 say_instant((int64_t)(c->made.to_ns - start)), input_path(&c->in),
 		 say_bytes_si(c->made.bytes), say_counted(c->made.block_cnt, "block"));
+	if (c->made.gaps.cnt)
+		say_note("%s: %s in the window, %s in all, where the trace is damaged; reports "
+			 "over %s are incomplete and say so",
+			 c->output, say_counted(c->made.gaps.cnt, "gap"),
+			 say_duration(c->made.gaps.ns), c->made.gaps.cnt == 1 ? "it" : "them");
 }
 
 static int run(void *job)
@@ -183,7 +188,8 @@ static int run(void *job)
 		r = find_processes(c);
 	if (!r)
 		r = input_window(&c->in, &c->q.from_ns, &c->q.to_ns);
-	c->q.no_points = c->in.no_index;
+	if (!r)
+		r = input_open_cut(&c->in, &c->q);
 	if (!r)
 		r = new_trace_make(c->in.trace, c->output, write_cut, c, NULL);
 	if (!r)
@@ -224,19 +230,19 @@ static const struct opts_option options[] = {
 const struct opts_command cut_opts = {
 	.name = "cut",
 	.about = "Write a window of a trace as a trace of its own.",
-	.synopsis = "[-i TRACE] [--from TIME] [--to TIME] [-e LIST] [--pid PID] [--comm NAME]\n"
+	.synopsis = "[-i TRACE] [--from TIME] [--until TIME] [-e LIST] [--pid PID] [--comm NAME]\n"
 		    "  [--cgroup PATH] [--no-index] -o NEW",
 	.text = "Clocks, names and ids stay; times count from the new trace's start. The new "
 		"trace\n"
 		"also holds what began before it and still matters (allocations, requests in "
 		"flight,\n"
-		"waits), so it answers as the old one does. Views that look beyond the window\n"
-		"(spikes, lifetimes) say so. With --pid, --comm or --cgroup, the new trace cannot\n"
+		"waits), so it answers as the old one does. The view that looks beyond the\n"
+		"window (spikes) says so. With --pid, --comm or --cgroup, the new trace cannot\n"
 		"tell what whole devices did.\n",
 	.options = options,
-	.examples = "  ebpfrec cut --from 12s --to 14s -o two-seconds.ebpfrec\n"
+	.examples = "  ebpfrec cut --from 12s --until 14s -o two-seconds.ebpfrec\n"
 		    "  ebpfrec cut -e sched,block -o small.ebpfrec\n"
-		    "  ebpfrec cut --comm 'cc*' --from 2s --to 3s -o compiler.ebpfrec\n",
+		    "  ebpfrec cut --comm 'cc*' --from 2s --until 3s -o compiler.ebpfrec\n",
 	.bytes = sizeof(struct cut),
 	.initial = &(const struct cut){ .q.reason = "cut" },
 	.done = done,

@@ -42,6 +42,7 @@ static const struct {
 	[DIFF_IO_BYTES] = { "I/O bytes", units_format_bytes },
 	[DIFF_LAT_P50] = { "I/O latency p50", units_format_duration },
 	[DIFF_LAT_P99] = { "I/O latency p99", units_format_duration },
+	[DIFF_WALL] = { "wall time", units_format_duration },
 };
 
 /* For people in the metric's unit, for machines as it is. */
@@ -59,10 +60,12 @@ static struct value amount(enum render_format format, const struct diff_row *r, 
 static struct value chance(enum render_format format, const struct diff_row *r, char *buf,
 			   size_t size)
 {
-	if (r->verdict != DIFF_SAME && r->verdict != DIFF_CHANGED)
+	if ((r->verdict != DIFF_SAME && r->verdict != DIFF_CHANGED) || r->metric == DIFF_WALL)
 		return value_null();
 	if (format != RENDER_TABLE)
 		return value_real(r->p);
+	if (r->p >= 1)
+		return value_text("-");
 	if (r->p < 0.001)
 		return value_text("<0.001");
 	snprintf(buf, size, "%.3f", r->p);
@@ -103,7 +106,11 @@ static int put_row(void *ctx, const struct diff_row *r)
 		value_int(r->complete),
 	};
 
-	return d->only_changed && !diff_is_change(r->verdict) ? 0 : render_put(d->render, row);
+	/* the wall time is there for people even if nothing else is */
+	return d->only_changed && !diff_is_change(r->verdict) &&
+			       !(r->metric == DIFF_WALL && format == RENDER_TABLE) ?
+		       0 :
+		       render_put(d->render, row);
 }
 
 static void say_side(const struct diff *d, int side, uint64_t from_ns, uint64_t to_ns)
@@ -174,7 +181,8 @@ static int compare(struct diff *d)
 		printf("\n%llu figure%s changed: by more than what varies between bins of %s "
 		       "explains, in all at 1 %%.\n"
 		       "What varies from run to run of the same thing, but not inside one, two "
-		       "traces cannot tell.\n",
+		       "traces cannot tell.\n"
+		       "# in a role stands for digits that differ.\n",
 		       (unsigned long long)sum.changed, sum.changed == 1 ? " has" : "s have",
 		       say_duration(sum.bin_ns));
 	return d->exit_code && sum.changed ? EXIT_FAILED : 0;
@@ -256,7 +264,7 @@ const struct opts_command diff_opts = {
 	.text = "Processes are matched by what they run and who started them, never by PID. A "
 		"figure\n"
 		"has changed when the difference is larger than its variation from bin to bin\n"
-		"explains, at least 5 %, and large enough to matter. --from and --to count from "
+		"explains, at least 5 %, and large enough to matter. --from and --until count from "
 		"the\n"
 		"start of each trace.\n",
 	.options = options,

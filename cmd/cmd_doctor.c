@@ -3,6 +3,7 @@
  * cmd_doctor: `ebpfrec doctor`: what this kernel offers, hook by hook, and whether this user may
  * record at all. Reads only.
  */
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -16,9 +17,12 @@
 
 struct doctor {
 	struct input in;
+	bool all;
 };
 
-static int print_hooks(struct render *r)
+#define TRACEPOINT "tracepoint " /* most hooks are one */
+
+static int print_hooks(struct render *r, bool brief)
 {
 	static const char *const names[] = { "source",	"program", "hook",
 					     "default", "there",   "used_for" };
@@ -29,79 +33,136 @@ static int print_hooks(struct render *r)
 	render_begin(r, 6, names);
 	for (unsigned int i = 0; i < cnt; i++) {
 		const struct session_hook *h = &hooks[i];
+		bool cut = brief && !strncmp(h->hook, TRACEPOINT, strlen(TRACEPOINT));
 
-		render_put(r, (struct value[]){
-			value_text(h->source), value_text(h->name), value_text(h->hook),
-			value_text(h->is_default ? "yes" : "no"),
-			value_text(h->is_there ? "yes" : h->is_spare ? "unused" : "no"),
-			value_text(h->used_for) });
+		render_put(r,
+			   (struct value[]){ value_text(h->source), value_text(h->name),
+					     value_text(h->hook + (cut ? strlen(TRACEPOINT) : 0)),
+					     value_text(h->is_default ? "yes" : "no"),
+					     value_text(h->is_there   ? "yes"
+							: h->is_spare ? "unused"
+								      : "no"),
+					     value_text(h->used_for) });
 	}
 	return input_render_end(r, 0, NULL);
 }
 
-/* A default source none of whose hooks is there; NULL when all have one. */
-static const char *missing_source(void)
+/* A line of the verdict, on stdout unless that is for rows alone. */
+static void __attribute__((format(printf, 2, 3))) say(const struct doctor *d, const char *fmt, ...)
 {
-	const struct source *sources;
+	char text[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	render_wrap(d->in.format == RENDER_TABLE ? stdout : stderr, text, input_terminal_width());
+}
+
+/* The sources none of whose hooks is there. */
+static void say_missing_sources(const struct doctor *d)
+{
+	const struct source_row *sources;
 	unsigned int cnt = sources_list(&sources);
 
 	for (unsigned int i = 0; i < cnt; i++)
-		if (sources[i].is_default && !sources[i].there_cnt)
-			return sources[i].name;
-	return NULL;
+		if (!sources[i].there_cnt)
+			say(d, "Missing: %s%s. This kernel has no hook for it; the others work.",
+			    sources[i].name,
+			    sources[i].is_default ? "" : " (not recorded by default)");
 }
 
-static int print_verdict(bool may_record)
+static const char *own_path(char *buf, size_t size)
 {
-	bool has_btf = !access("/sys/kernel/btf/vmlinux", R_OK);
-	const char *missing = missing_source();
+	ssize_t n = readlink("/proc/self/exe", buf, size - 1);
+
+	if (n <= 0)
+		return "FILE";
+	buf[n] = '\0';
+	return buf;
+}
+
+/* The capabilities the caller lacks, and what for. */
+static void say_missing_privileges(const struct doctor *d, bool may_record)
+{
+	const struct session_privilege *rows;
+	unsigned int cnt = session_privileges(&rows);
+	char path[256];
+
+	for (unsigned int i = 0; i < cnt; i++)
+		if (!rows[i].is_there)
+			say(d, "Missing: %s, for %s.", rows[i].name, rows[i].used_for);
+	if (!may_record)
+		say(d,
+		    "To record, run with sudo, or let root give the program what it needs: "
+		    "`setcap cap_bpf,cap_perfmon+ep %s`.",
+		    own_path(path, sizeof(path)));
+}
+
+static bool may_record(void)
+{
+	const struct session_privilege *rows;
+	unsigned int cnt = session_privileges(&rows);
+	bool may = true;
+
+	for (unsigned int i = 0; i < cnt; i++)
+		may &= rows[i].is_there || !rows[i].is_needed;
+	return may;
+}
+
+static bool has_default_sources(void)
+{
+	const struct source_row *sources;
+	unsigned int cnt = sources_list(&sources);
+	bool all = true;
+
+	for (unsigned int i = 0; i < cnt; i++)
+		all &= sources[i].there_cnt || !sources[i].is_default;
+	return all;
+}
+
+static int print_verdict(const struct doctor *d)
+{
+	bool has_btf = !access("/sys/kernel/btf/vmlinux", R_OK), may = may_record();
+	bool all = has_btf && has_default_sources();
 	struct utsname u;
 
 	if (uname(&u))
 		memset(&u, 0, sizeof(u));
-	if (!has_btf)
-		return say_error(
-			"kernel %s: cannot read /sys/kernel/btf/vmlinux, so no hook could be "
-			"looked for; recording needs a kernel built with CONFIG_DEBUG_INFO_BTF, "
-			"or a file with its BTF (record --btf FILE)",
-			u.release);
-	if (missing)
-		return say_error("kernel %s: nothing to record %s with; the other sources work",
-				 u.release, missing);
-	say_note("kernel %s: every default source can be recorded%s", u.release,
-		 may_record ? "" : ", but not by this user");
-	return may_record ? 0 : EXIT_FAILED;
-}
-
-/* The capabilities the caller lacks, and what for. Returns whether the caller may record. */
-static bool print_privileges(void)
-{
-	const struct session_privilege *rows;
-	unsigned int cnt = session_privileges(&rows);
-	bool may_record = true;
-
-	for (unsigned int i = 0; i < cnt; i++) {
-		if (rows[i].is_there)
-			continue;
-		say_note("lacking %s: %s", rows[i].name, rows[i].used_for);
-		may_record &= !rows[i].is_needed;
-	}
-	if (!may_record)
-		say_note("run with sudo, or have root give the program what it needs: "
-			 "setcap cap_bpf,cap_perfmon+ep FILE");
-	return may_record;
+	say(d, "%s: kernel %s %s%s.", all && may ? "Ready" : "Not ready", u.release,
+	    !has_btf ? "does not show its types (BTF), so no hook could be looked for"
+	    : all    ? "can record every default source"
+		     : "cannot record every default source",
+	    may ? "" : ", but this user may not record");
+	if (has_btf)
+		say_missing_sources(d);
+	else
+		say(d, "Missing: /sys/kernel/btf/vmlinux. Use a kernel built with "
+		       "CONFIG_DEBUG_INFO_BTF, or give a file with its BTF: "
+		       "`ebpfrec record --btf FILE -- COMMAND`.");
+	say_missing_privileges(d, may);
+	return all && may ? 0 : EXIT_FAILED;
 }
 
 static int run(void *job)
 {
 	const struct doctor *d = job;
-	struct render *r = input_render(&d->in, 0, true, NULL);
-	int c = r ? print_hooks(r) : EXIT_FAILED;
+	int verdict = print_verdict(d), c = 0;
+	struct render *r;
 
-	return c ? c : print_verdict(print_privileges());
+	if (d->in.format == RENDER_TABLE && !d->all) {
+		say(d, "`ebpfrec doctor --all` lists every hook.");
+		return verdict;
+	}
+	if (d->in.format == RENDER_TABLE)
+		printf("\n");
+	r = input_render(&d->in, 0, true, NULL);
+	c = r ? print_hooks(r, d->in.format == RENDER_TABLE) : EXIT_FAILED;
+	return c ? c : verdict;
 }
 
 static const struct opts_option options[] = {
+	{ 0, "all", NULL, "also list every kernel hook", OPTS_FLAG, offsetof(struct doctor, all) },
 	INPUT_OPTION_FORMAT(struct doctor, in),
 	{ 0 },
 };
@@ -109,16 +170,16 @@ static const struct opts_option options[] = {
 const struct opts_command doctor_opts = {
 	.name = "doctor",
 	.about = "Show what this kernel can record.",
-	.synopsis = "[--format FORMAT]",
-	.text = "One row per kernel hook. 'there' is no where this kernel lacks the hook, and "
-		"unused\n"
-		"where a better hook takes its place. Then come the capabilities this user lacks, "
-		"and\n"
-		"what for. The exit status is 1 when a default source has no hook or this user "
-		"may\n"
-		"not record.\n",
+	.synopsis = "[--all] [--format FORMAT]",
+	.text = "First comes whether this user can record every default source on this kernel, "
+		"then "
+		"what\nis missing and what to do. --all, csv and json have a row per kernel hook: "
+		"'there' is\nno where this kernel lacks the hook, and unused where a better hook "
+		"takes its place.\nThe exit status is 1 when a default source has no hook or this "
+		"user may not record.\n",
 	.options = options,
-	.examples = "  ebpfrec doctor\n",
+	.examples = "  ebpfrec doctor\n"
+		    "  ebpfrec doctor --all\n",
 	.bytes = sizeof(struct doctor),
 	.run = run,
 };

@@ -2,9 +2,11 @@
 /*
  * cmd_export: `ebpfrec export` writes the window's tables as files for other tools. csv and json
  * are one file per table, streamed. The files get their names when all are complete, so an
- * interrupted export leaves nothing behind. analysis_export_sqlite() writes databases.
+ * interrupted export leaves nothing behind. analysis_export_sqlite() writes databases,
+ * render/page.c the page.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +19,9 @@
 #include "cmd/cmd.h"
 #include "cmd/input/input.h"
 #include "cmd/input/lists.h"
-#include "cmd/input/nearest.h"
+#include "cmd/metrics/metric_options.h"
+#include "cmd/metrics/metrics.h"
+#include "cmd/render/page.h"
 #include "cmd/render/progress.h"
 #include "cmd/render/row_prefix.h"
 #include "cmd/render/say.h"
@@ -25,9 +29,13 @@
 #define TABLES_MAX  64
 #define TABLES_ITEM "tables"
 
-enum format { FORMAT_NONE, FORMAT_CSV, FORMAT_JSON, FORMAT_SQLITE };
+enum format {
+	FORMAT_NONE, FORMAT_CSV, FORMAT_JSON, FORMAT_SQLITE, FORMAT_HTML, FORMAT_PERFETTO,
+	FORMAT_OPENMETRICS, FORMAT_CLICKHOUSE
+};
 
-static const char *const format_names[] = { NULL, "csv", "json", "sqlite" };
+static const char *const format_names[] = { NULL, "csv", "json", "sqlite", "html", "perfetto",
+					    "openmetrics", "clickhouse" };
 
 #define FORMAT_CNT (sizeof(format_names) / sizeof(format_names[0]))
 
@@ -40,7 +48,11 @@ struct export
 	const struct schema_table *tables[TABLES_MAX]; /* picked */
 	unsigned int table_cnt;
 	bool force, quiet, shows_progress, with_host;
+	bool schema;
+	const char *cluster;
 	uint64_t from_ns, to_ns;
+	struct metric_options metrics; /* openmetrics; by is clickhouse's, too */
+	uint64_t every_ns;	/* openmetrics, clickhouse */
 	/* while running */
 	const char *table; /* being written */
 	uint64_t total_cnt;
@@ -118,6 +130,17 @@ static bool name_file(const struct export *x, char *buf, const char *dir, const 
 	return snprintf(buf, PATH_MAX, "%s/%s.%s", dir, table, format_names[x->format]) < PATH_MAX;
 }
 
+/* What it holds is as private as the trace. */
+static FILE *open_private(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
+
+	if (!f && fd >= 0)
+		close(fd);
+	return f;
+}
+
 static int write_file(struct export *x, const char *dir, const char *table)
 {
 	char path[PATH_MAX];
@@ -128,7 +151,7 @@ static int write_file(struct export *x, const char *dir, const char *table)
 	if (!name_file(x, path, dir, table))
 		errno = ENAMETOOLONG;
 	else
-		f = fopen(path, "we");
+		f = open_private(path);
 	if (!f)
 		c = -errno;
 	else
@@ -176,7 +199,7 @@ static int write_files(struct export *x, const struct atomic_output *out, struct
 
 	if (!dir)
 		return -ENOMEM;
-	if (mkdir(dir, 0777))
+	if (mkdir(dir, 0700))
 		c = err_set(e, -errno, "cannot make the directory %s: %s", dir, strerror(errno));
 	for (unsigned int i = 0; !c && i < x->table_cnt; i++)
 		c = write_file(x, dir, x->tables[i]->name);
@@ -221,7 +244,124 @@ static int export_files(struct export *x)
 	return export_directory(x);
 }
 
+static int export_perfetto(struct export *x, const struct export_request *r)
+{
+	struct err e = { "" };
+	int c;
+
+	atomic_output_catch_signals();
+	c = analysis_export_perfetto(x->in.analysis, r, &x->total_cnt, &e);
+	return input_status(c, &e);
+}
+
+/* ---- clickhouse ---- */
+
+static int fill_clickhouse(void *ctx, FILE *f, struct err *e)
+{
+	struct export *x = ctx;
+	const char *names[TABLES_MAX];
+	const struct clickhouse_request r = {
+		.from_ns = x->from_ns, .to_ns = x->to_ns,
+		.tables = names, .table_cnt = x->table_list ? x->table_cnt : 0,
+		.every_ns = x->every_ns,
+		.by = x->metrics.by == 1u << REPORT_BY_CONTAINER ? "container" : "comm",
+		.progress = x->shows_progress ? table_progress : NULL, .ctx = x,
+	};
+
+	x->table = x->every_ns ? "bins" : "tables";
+	for (unsigned int i = 0; i < x->table_cnt; i++)
+		names[i] = x->tables[i]->name;
+	return analysis_export_clickhouse(x->in.analysis, &r, f, &x->total_cnt, e);
+}
+
+static int export_clickhouse(struct export *x)
+{
+	struct err e = { "" };
+	int c;
+
+	atomic_output_catch_signals();
+	if (!strcmp(x->output, "-"))
+		c = fill_clickhouse(x, stdout, &e);
+	else
+		c = atomic_output_file(x->output, x->force, fill_clickhouse, x, &e);
+	progress_erase(&x->in.progress);
+	return input_status(c, &e);
+}
+
+static int check_clickhouse(const struct export *x)
+{
+	if (x->format != FORMAT_CLICKHOUSE)
+		return x->schema || x->cluster ?
+			opts_usage_error("--schema and --cluster are for --to clickhouse") : 0;
+	if (x->metrics.by & ~(1u << REPORT_BY_COMM | 1u << REPORT_BY_CONTAINER))
+		return opts_usage_error("--by: bins are by comm or container");
+	if (x->metrics.by && !x->every_ns)
+		return opts_usage_error("--by is for the bins of --every");
+	if (x->every_ns && x->table_list)
+		return opts_usage_error("--every makes bins only; leave out -t");
+	if (x->every_ns > INT64_MAX)
+		return opts_usage_error("--every: the step is too long");
+	if (x->cluster && !x->schema)
+		return opts_usage_error("--cluster is for --schema");
+	if (x->cluster && x->cluster[strspn(x->cluster, "abcdefghijklmnopqrstuvwxyz"
+						        "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")])
+		return opts_usage_error("--cluster: a name of letters, digits and _");
+	return 0;
+}
+
+/* ---- html ---- */
+
+static int export_page(struct export *x, const char *missing)
+{
+	struct page_request r = { x->in.analysis, x->in.trace, input_path(&x->in), x->from_ns,
+				  x->to_ns, missing };
+	struct err e = { "" };
+	int c;
+
+	if (!strcmp(x->output, "-"))
+		c = page_write(&r, stdout, &e);
+	else
+		c = page_make(&r, x->output, x->force, &e);
+	return input_status(c, &e);
+}
+
+/* ---- openmetrics ---- */
+
+static int fill_metrics(void *ctx, FILE *f, struct err *e)
+{
+	struct export *x = ctx;
+	const struct trace *t = x->in.trace;
+	struct metrics *m =
+		metrics_new(x->metrics.by, (unsigned int)(x->metrics.top ?: METRICS_TOP));
+	uint64_t from_ns = x->from_ns, to_ns = x->to_ns;
+	int c = -ENOMEM;
+
+	if (from_ns < trace_start_ns(t))
+		from_ns = trace_start_ns(t);
+	if (to_ns > trace_end_ns(t))
+		to_ns = trace_end_ns(t);
+	if (m && from_ns >= to_ns)
+		c = err_set(e, -EINVAL, "the window holds nothing of the trace");
+	else if (m)
+		c = metrics_write_bins(m, x->in.analysis, t, from_ns, to_ns,
+				       x->every_ns ?: UNITS_NS_PER_S, f, &x->total_cnt, e);
+	metrics_free(m);
+	return c;
+}
+
+static int export_metrics(struct export *x)
+{
+	struct err e = { "" };
+
+	if (!strcmp(x->output, "-"))
+		return input_status(fill_metrics(x, stdout, &e), &e);
+	atomic_output_catch_signals();
+	return input_status(atomic_output_file(x->output, x->force, fill_metrics, x, &e), &e);
+}
+
 /* ---- the command ---- */
+
+#define FORMATS_HINT "; there are csv, json, sqlite, html, perfetto, openmetrics and clickhouse"
 
 static int take_to(void *job, const char *value, struct err *e)
 {
@@ -233,6 +373,10 @@ static int take_to(void *job, const char *value, struct err *e)
 			return 0;
 		}
 	}
+	/* "--to cvs" is no end of a window */
+	if (!timeexpr_is_time(value))
+		return opts_unknown("format", "--to: ", value, &format_names[1], FORMAT_CNT - 1,
+				    FORMATS_HINT, FORMATS_HINT);
 	x->in.to = value;
 	return 0;
 }
@@ -267,60 +411,92 @@ static int pick_tables(struct export *x)
 	return 0;
 }
 
+/* The output is one file that holds all. */
+static bool is_file(const struct export *x)
+{
+	return x->format >= FORMAT_SQLITE;
+}
+
 static int check_options(struct export *x)
 {
-	if (x->format == FORMAT_NONE) {
-		const char *word = x->in.to;
-
-		/* "--to cvs" came in as the end of the window. */
-		if (word && nearest_find(word, format_names, FORMAT_CNT) > 0)
-			return opts_unknown("format", "", word, format_names, FORMAT_CNT, "", "");
-		return opts_usage_error("no format: give --to csv, --to json or --to sqlite");
-	}
-	if (x->format == FORMAT_SQLITE && x->with_host)
+	if (x->format == FORMAT_NONE)
+		return opts_usage_error("no format: give --to csv, json, sqlite, html, perfetto, "
+					"openmetrics or clickhouse");
+	if (is_file(x) && x->with_host)
 		return opts_usage_error("--with-host is for csv and json");
-	if (x->format == FORMAT_SQLITE && x->table_list)
-		return opts_usage_error("--to sqlite always writes all tables; leave out -t");
-	if (x->output && !strcmp(x->output, "-") &&
-	    (x->format == FORMAT_SQLITE || !x->table_list || strchr(x->table_list, ',')))
+	if (x->format < FORMAT_OPENMETRICS && (x->every_ns || x->metrics.by))
+		return opts_usage_error("--every and --by are for openmetrics and clickhouse");
+	if (x->format != FORMAT_OPENMETRICS && x->metrics.top)
+		return opts_usage_error("--top is for openmetrics");
+	if (x->format == FORMAT_CLICKHOUSE)
+		return x->schema ? 0 : pick_tables(x);
+	if (is_file(x) && x->table_list)
+		return opts_usage_error("--to %s takes no tables; leave out -t",
+					format_names[x->format]);
+	if (x->format == FORMAT_HTML && !page_is_built())
+		return say_error("--to html: %s", page_lacks);
+	if (x->format != FORMAT_HTML && x->format != FORMAT_OPENMETRICS && x->output &&
+	    !strcmp(x->output, "-") && (is_file(x) || !x->table_list || strchr(x->table_list, ',')))
 		return opts_usage_error("-o - takes one table as csv or json: name it with -t");
-	return x->format == FORMAT_SQLITE ? 0 : pick_tables(x);
+	return is_file(x) ? 0 : pick_tables(x);
 }
 
 static int export(struct export *x)
 {
 	struct export_request r = { .path = x->output, .force = x->force };
 	struct err e = { "" };
-	char missing[400];
+	char missing[400] = "";
 	int c = input_open(&x->in, true);
 
 	if (!c)
 		c = input_window(&x->in, &x->from_ns, &x->to_ns);
 	if (c)
 		return c;
-	input_verify(&x->in, false, x->from_ns, x->to_ns);
+	if (x->format == FORMAT_HTML) /* whose figures come from the index */
+		c = input_analysis(&x->in);
+	if (c)
+		return c;
+	input_verify(&x->in, x->format == FORMAT_HTML, x->from_ns, x->to_ns);
 	if (!input_is_complete(x->in.trace, (struct input_needs){ .classes = INPUT_ALL },
 			       x->from_ns, x->to_ns, missing, sizeof(missing)))
 		say_note("%s: the window is incomplete: %s", input_path(&x->in), missing);
-	c = input_status(analysis_open(&x->in.analysis, x->in.trace, &e), &e);
+	if (x->format == FORMAT_PERFETTO || x->format == FORMAT_OPENMETRICS || x->every_ns)
+		c = input_open_analysis(&x->in);
+	else if (!x->in.analysis)
+		c = input_status(analysis_open(&x->in.analysis, x->in.trace, &e), &e);
 	r.from_ns = x->from_ns;
 	r.to_ns = x->to_ns;
-	if (!c)
-		c = x->format != FORMAT_SQLITE ? export_files(x) :
-			input_export_sqlite(&x->in, &r, x->shows_progress, &x->total_cnt);
+	if (c)
+		return c;
+	if (x->format == FORMAT_HTML)
+		return export_page(x, missing);
+	if (x->format == FORMAT_OPENMETRICS)
+		c = export_metrics(x);
+	else if (x->format == FORMAT_SQLITE)
+		c = input_export_sqlite(&x->in, &r, x->shows_progress, &x->total_cnt);
+	else if (x->format == FORMAT_CLICKHOUSE)
+		c = export_clickhouse(x);
+	else
+		c = x->format == FORMAT_PERFETTO ? export_perfetto(x, &r) : export_files(x);
 	if (!c && !x->quiet && strcmp(x->output, "-"))
-		say_note("%s: %s rows", x->output, say_count(x->total_cnt));
+		say_note("%s: %s %s", x->output, say_count(x->total_cnt),
+			 x->format == FORMAT_PERFETTO ? "events; open it in ui.perfetto.dev" :
+			 x->format == FORMAT_OPENMETRICS ? "samples" : "rows");
 	return c;
 }
 
 static int run(void *job)
 {
-	static const char *const endings[] = { NULL, "-csv", "-json", ".db" };
+	static const char *const endings[] = {
+		NULL, "-csv", "-json", ".db", ".html", ".pftrace", ".openmetrics", ".rowbinary"
+	};
 	struct export *x = job;
-	int c = check_options(x);
+	int c = check_clickhouse(x) ?: check_options(x);
 
 	if (c)
 		return c;
+	if (x->schema)
+		return input_status(analysis_clickhouse_schema(stdout, x->cluster), NULL);
 	if (!x->output)
 		x->output = x->default_output = input_output_name(&x->in, endings[x->format]);
 	x->shows_progress = !x->quiet && isatty(STDERR_FILENO);
@@ -338,21 +514,33 @@ static void done(void *job)
 
 static const struct opts_option options[] = {
 	INPUT_OPTION_TRACE(struct export, in),
-	{ 0, "to", "FORMAT", "csv, json or sqlite", OPTS_CALL, .take = take_to },
+	{ 0, "to", "FORMAT",
+	  "csv, json, sqlite, html, perfetto, openmetrics or clickhouse", OPTS_CALL,
+	  .take = take_to },
 	{ 'o', "output", "PATH",
 	  "csv, json: directory for the files, or - for one table on stdout;\n"
-	  "sqlite: the file (default: named after the trace, here)",
+	  "otherwise the file (default: named after the trace, here)",
 	  OPTS_TEXT, offsetof(struct export, output), .refuse = "the name must not be empty" },
-	{ 't', "table", "TABLE,...", "these tables only (csv, json)", OPTS_CALL,
+	{ 't', "table", "TABLE,...", "these tables only (csv, json, clickhouse)", OPTS_CALL,
 	  offsetof(struct export, table_list), lists_take_words },
 	{ 0, "from", "TIME", "window starts here; the forms are those of report", OPTS_TEXT,
 	  offsetof(struct export, in.from) },
-	{ 0, "to", "TIME", "window ends before this instant; a second --to", OPTS_CALL,
-	  .take = take_to },
+	{ 0, "until", "TIME", "window ends before this instant; so does --to TIME", OPTS_TEXT,
+	  offsetof(struct export, in.to) },
 	{ 0, "with-host", NULL,
 	  "csv, json: each row begins with host and unix_ns, the wall-clock time of its\n"
 	  "first instant, so that tables of many hosts can be put together",
 	  OPTS_FLAG, offsetof(struct export, with_host) },
+	{ 0, "every", "DUR",
+	  "openmetrics: a sample of each series every DUR (1s);\n"
+	  "clickhouse: bins of this length and no other tables", OPTS_DURATION,
+	  offsetof(struct export, every_ns), .min = 1000000,
+	  .refuse = " is too short; at least 1ms" },
+	METRIC_OPTIONS(struct export, metrics),
+	{ 0, "schema", NULL, "clickhouse: print the statements that make the tables", OPTS_FLAG,
+	  offsetof(struct export, schema) },
+	{ 0, "cluster", "NAME", "with --schema: tables that are distributed over this cluster",
+	  OPTS_TEXT, offsetof(struct export, cluster), .refuse = "the name must not be empty" },
 	{ 'f', "force", NULL, "replace files that exist", OPTS_FLAG,
 	  offsetof(struct export, force) },
 	{ 'q', "quiet", NULL, "print no progress and no closing line", OPTS_FLAG,
@@ -363,20 +551,30 @@ static const struct opts_option options[] = {
 
 const struct opts_command export_opts = {
 	.name = "export",
-	.about = "Write a trace's tables as CSV, JSON or SQLite.",
-	.synopsis = "[-i TRACE] --to csv|json|sqlite [-o PATH] [--from TIME] [--to TIME]",
-	.text = "--to takes the format or the end of the window: a word that is a format is the\n"
-		"format, anything else is a time. Times in the files are ns from the trace's "
-		"start.\n"
+	.about = "Write a trace's tables as CSV, JSON or SQLite, a page, a Perfetto trace, "
+		 "metrics,\nor rows for ClickHouse.",
+	.synopsis = "[-i TRACE] --to FORMAT [-o PATH] [--from TIME] [--until TIME]",
+	.text = "Times in the files are ns from the trace's start. Files and directories are "
+		"their\n"
+		"owner's alone, as the trace is.\n"
 		"Tables are streamed: memory does not grow with the trace.\n"
+		"html makes one page of charts and tables for a browser, which needs no network.\n"
+		"perfetto makes a trace for https://ui.perfetto.dev, of up to 500 MB.\n"
+		"openmetrics writes the metrics of ebpfrec-metrics(1) in bins, for\n"
+		"`promtool tsdb create-blocks-from openmetrics`.\n"
+		"clickhouse makes a stream of rows for the tables of a fleet.\n"
 		"Exporting a whole trace again replaces the database of an earlier export.\n",
 	.options = options,
 	.examples =
 		"  ebpfrec export --to csv -o out/\n"
-		"  ebpfrec export --to csv -t sched_slices --from 2s --to 3s -o - > slices.csv\n"
+		"  ebpfrec export --to csv -t sched_slices --from 2s --until 3s -o - > slices.csv\n"
 		"  ebpfrec export --to sqlite -o trace.db\n"
+		"  ebpfrec export --to html -o report.html\n"
+		"  ebpfrec export --to perfetto --from 2s --until 3s\n"
+		"  ebpfrec export --to openmetrics --every 1s -o bins.txt\n"
 		"  ebpfrec export --to csv --with-host -t sched_slices -o - | ssh db 'load "
-		"sched_slices'\n",
+		"sched_slices'\n"
+		"  ebpfrec export --to clickhouse --every 1s -o bins.rowbinary\n",
 	.bytes = sizeof(struct export),
 	.done = done,
 	.operand_hint = "-o names the output",

@@ -17,13 +17,15 @@
 
 struct info {
 	struct input in;
-	bool columns;
+	bool columns, tree;
 };
 
 static const struct opts_option options[] = {
 	INPUT_OPTION_TRACE(struct info, in),
 	{ 0, "columns", NULL, "bytes on disk of each column of events, and of all the rest",
 	  OPTS_FLAG, offsetof(struct info, columns) },
+	{ 0, "tree", NULL, "the processes, each below its parent", OPTS_FLAG,
+	  offsetof(struct info, tree) },
 	INPUT_OPTION_FORMAT(struct info, in),
 	{ 0 },
 };
@@ -161,18 +163,20 @@ static void add_events(struct facts *f, const struct trace *t)
 
 static void add_losses(struct facts *f, const struct trace *t)
 {
-	uint64_t full = 0, other = 0, missed = 0;
+	uint64_t full = 0, other = 0, missed = 0, inferred = 0;
 	size_t cnt;
 	const struct trace_loss *l = trace_losses(t, &cnt);
 
 	for (size_t i = 0; i < cnt; i++) {
 		full += l[i].full_cnt;
 		other += l[i].other_cnt;
-		missed += l[i].missed_cnt;
+		missed += l[i].missed_cnt - l[i].inferred_cnt;
+		inferred += l[i].inferred_cnt;
 	}
 	add_int(f, "lost", "ring_full", full, NULL);
 	add_int(f, "lost", "reservation_failed", other, NULL);
 	add_int(f, "lost", "program_skipped", missed, NULL);
+	add_int(f, "lost", "inferred", inferred, NULL);
 }
 
 static void add_gaps(struct facts *f, const struct trace *t)
@@ -331,6 +335,38 @@ static int columns(const struct input *in)
 	return input_render_end(r, 0, NULL);
 }
 
+/* ---- --tree ---- */
+
+/*
+ * Children follow their parent, in the order in which the trace met them. Parents that go round in
+ * a circle, as a damaged trace may have them, hang on no root.
+ */
+#define TREE_SQL                                                                                   \
+	"WITH RECURSIVE p AS MATERIALIZED (SELECT * FROM processes WHERE pid IS NOT NULL), "       \
+	"tree (upid, depth) AS (SELECT upid, 0 FROM p "                                            \
+	"WHERE parent_upid NOT IN (SELECT upid FROM p) "                                           \
+	"UNION ALL SELECT p.upid, depth + 1 FROM tree JOIN p ON p.parent_upid = tree.upid "        \
+	"ORDER BY 2 DESC, 1) "
+#define TREE_REST "user, container, start_ns, end_ns, cmdline FROM tree JOIN p USING (upid)"
+
+static int tree(struct input *in)
+{
+	const char *sql = in->format == RENDER_TABLE ?
+				  TREE_SQL "SELECT pid, printf('%*s%s', 2 * depth, '', comm) AS "
+					   "comm, " TREE_REST :
+				  TREE_SQL "SELECT upid, pid, ppid, depth, comm, " TREE_REST;
+	struct render *r;
+	struct err e = { "" };
+	int c = input_open_analysis(in);
+
+	r = c ? NULL : input_render(in, 0, true, NULL);
+	if (!r)
+		return c ?: EXIT_FAILED;
+	c = analysis_sql(in->analysis, sql, render_sink(r), &e);
+	render_free(r);
+	return input_status(c, &e);
+}
+
 static int run(void *job)
 {
 	struct info *i = job;
@@ -338,13 +374,15 @@ static int run(void *job)
 
 	if (c)
 		return c;
+	if (i->tree)
+		return tree(&i->in);
 	return i->columns ? columns(&i->in) : facts(&i->in);
 }
 
 const struct opts_command info_opts = {
 	.name = "info",
 	.about = "Show what is in a trace.",
-	.synopsis = "[-i TRACE] [--columns] [--format FORMAT]",
+	.synopsis = "[-i TRACE] [--columns | --tree] [--format FORMAT]",
 	.text = "Shows span, wall-clock time, events by kind, losses, chunk files, damage and the\n"
 		"manifest. csv and json have the columns section, name and value, with raw "
 		"values.\n",

@@ -78,11 +78,12 @@ const struct opts_command mark_opts = {
 	.about = "Give this instant a name in a recording under way.",
 	.synopsis = "[-i TRACE] TEXT",
 	.text = "Reports take a mark as a time: --from mark:TEXT; mark:TEXT#2 is the second mark\n"
-		"with the same text. 'report --phases' has a row per interval between marks.\n",
+		"with the same text. `ebpfrec report --phases` has a row per interval between "
+		"marks.\n",
 	.options = options,
 	.examples = "  ebpfrec mark build\n"
 		    "  ebpfrec mark -i night.ebpfrec 'backup begins'\n"
-		    "  ebpfrec report --from mark:build --to mark:test\n",
+		    "  ebpfrec report --from mark:build --until mark:test\n",
 	.bytes = sizeof(struct mark),
 	.done = input_close,
 	.operand_field = offsetof(struct mark, text),

@@ -16,17 +16,23 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "base/service_notify.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
+#include "cmd/input/input.h"
 #include "cmd/input/lists.h"
+#include "cmd/render/page.h"
 #include "cmd/render/progress.h"
 #include "cmd/render/say.h"
 #include "cmd/sources.h"
 #include "event_lists.h"
+#include "probe/source.h"
 #include "record/session.h"
 
 #define KEEP_BYTES_MIN (1ull << 20)
 #define LEVEL_DEFAULT UINT64_MAX
+#define STACKS_EVERY 100 /* a stack costs what recording 20 allocations does */
 
 /* Command-line state: what the signal handler has to reach. */
 static struct session *volatile running;
@@ -36,10 +42,13 @@ struct record {
 	struct session_options o;
 	struct lists_pids pids;
 	char *events, *command_line;
+	const char *html, *start_at;
 	struct lists_strings notes, triggers;
 	uint64_t level;
 	bool all, quiet, status;
+	bool draws, notifies;
 	struct progress line; /* on the terminal */
+	unsigned int tick_cnt;
 };
 
 /* ---- signals ---- */
@@ -117,17 +126,48 @@ static uint64_t sum(const uint64_t *v)
 	return total;
 }
 
+/* " make", " process 77 (postgres) and 2 more", " /sys/fs/cgroup/web"; "": the whole machine. */
+static const char *subject(const struct record *r)
+{
+	char path[64], name[32] = "";
+	FILE *f;
+
+	if (r->o.command)
+		return say_format(" %s", say_text(basename(r->o.command[0])));
+	if (r->o.cgroup)
+		return say_format(" %s", say_text(r->o.cgroup));
+	if (!r->pids.cnt)
+		return "";
+	snprintf(path, sizeof(path), "/proc/%u/comm", r->pids.v[0]);
+	f = fopen(path, "re");
+	if (f && fgets(name, sizeof(name), f))
+		name[strcspn(name, "\n")] = '\0';
+	if (f)
+		fclose(f);
+	return say_format(" process %u%s%s%s%s", r->pids.v[0], *name ? " (" : "", say_text(name),
+			  *name ? ")" : "",
+			  r->pids.cnt > 1 ? say_format(" and %u more", r->pids.cnt - 1) : "");
+}
+
+#define NOTIFY_TICKS 4 /* about a second */
+
 static void on_tick(void *ctx, const struct session *s)
 {
 	struct session_stats st;
 	struct record *r = ctx;
+	const char *text;
 
 	session_get_stats(s, &st);
-	progress_line(&r->line, "recording: %" PRIu64 ".%" PRIu64 " s, %s events, %s, %s lost%s%s",
-		      st.duration_ns / UNITS_NS_PER_S, st.duration_ns % UNITS_NS_PER_S / 100000000,
-		      say_count(sum(st.event_cnt)), say_bytes_si(st.bytes),
-		      say_count(sum(st.lost_cnt)), st.off && *st.off ? ", off: " : "",
-		      st.off ? st.off : "");
+	text = say_format("recording%s: %" PRIu64 ".%" PRIu64 " s, %s events, %s, %s lost%s%s",
+			  subject(r), st.duration_ns / UNITS_NS_PER_S,
+			  st.duration_ns % UNITS_NS_PER_S / 100000000,
+			  say_count(sum(st.event_cnt)), say_bytes_si(st.bytes),
+			  say_count(sum(st.lost_cnt)), st.off && *st.off ? ", off: " : "",
+			  st.off ? st.off : "");
+	if (r->draws)
+		progress_line(&r->line, "%s", text);
+	if (r->notifies && r->tick_cnt++ % NOTIFY_TICKS == 0)
+		service_notify(say_format("READY=1\nWATCHDOG=1\nSTATUS=%s", text));
 }
 
 static void on_warn(void *ctx, const char *text)
@@ -178,13 +218,17 @@ static void print_closing(const struct record *r, const struct session_stats *st
 	list_classes(by_class, sizeof(by_class), st->lost_cnt);
 	/* A larger ring helps where rings were full, not where the kernel skipped a program. */
 	if (lost_cnt)
-		missing = say_format(" (%s; %s)", by_class,
-				     st->full_cnt ? "rings were full: try a larger --ring-size"
-						  : "`ebpfrec report loss` says when and why");
+		missing = say_format(
+			" (%s%s; %s)", by_class,
+			st->inferred_cnt ? say_format("; %s of them inferred from later events",
+						      say_count(st->inferred_cnt)) : "",
+			st->full_cnt ? "rings were full: try a larger --ring-size"
+				     : say_format("`ebpfrec report loss -i %s` says when and why",
+						  r->o.output));
 	if (st->off_cnt)
 		off = say_format("; sources were turned off %u time%s (--max-overhead), `ebpfrec "
-				 "info` says which and when",
-				 st->off_cnt, st->off_cnt == 1 ? "" : "s");
+				 "info -i %s` says which and when",
+				 st->off_cnt, st->off_cnt == 1 ? "" : "s", r->o.output);
 	if (st->dropped_bytes)
 		gone = say_format(" (kept: the last %s, %s)", say_duration(st->kept_ns),
 				  say_bytes_si(st->bytes - st->dropped_bytes));
@@ -242,9 +286,11 @@ static int take_rings(void *config, const char *value, struct err *e)
 static int take_stacks(void *job, const char *value, struct err *e)
 {
 	struct session_options *o = &((struct record *)job)->o;
-	bool every = !strncmp(value, "1/", 2);
-	uint64_t v = 0;
-	int c = every ? units_parse_count(value + 2, &v, e) : units_parse_size(value, &v, e);
+	bool every = !value || !strncmp(value, "1/", 2);
+	uint64_t v = STACKS_EVERY;
+	int c = !value	? 0
+		: every ? units_parse_count(value + 2, &v, e)
+			: units_parse_size(value, &v, e);
 
 	if (!c && every && (!v || v > UINT32_MAX))
 		c = err_set(e, -ERANGE, "%s: N is 1 or more", value);
@@ -326,11 +372,15 @@ static int check_options(const struct record *r)
 {
 	const struct session_options *o = &r->o;
 	bool has_workload = o->command || o->pid_cnt || o->cgroup;
+	struct err e = { "" };
+	uint32_t sources = 0;
 
 	if (!has_workload && !r->all && !o->duration_ns)
 		return opts_usage_error("nothing to record: give a COMMAND, or -a (until Ctrl-C), "
 					"-p PID, --cgroup PATH or -d DUR");
-	if (!has_workload && r->events && sources_need_workload(r->events))
+	if (source_parse(r->events, &sources, &e))
+		return opts_usage_error("-e: %s", e.text);
+	if (!has_workload && sources & SOURCE_BIT(SOURCE_HEAP))
 		return opts_usage_error(
 			"-e: alloc.heap is recorded for a workload only: give a COMMAND, -p or "
 			"--cgroup");
@@ -343,9 +393,65 @@ static int check_options(const struct record *r)
 	return 0;
 }
 
+/* ---- --html ---- */
+
+static int check_html(const struct record *r)
+{
+	if (!page_is_built())
+		return say_error("--html: %s", page_lacks);
+	if (!r->o.force && !access(r->html, F_OK))
+		return opts_usage_error("--html: the file exists; -f replaces it");
+	return 0;
+}
+
+/* Of the trace that was recorded. What goes wrong is said, and the exit status stays COMMAND's. */
+static void make_page(const struct record *r)
+{
+	struct input in = { .path = r->o.output };
+	struct page_request q = { .path = r->o.output };
+	char missing[400] = "";
+	struct err e = { "" };
+	int c = input_open(&in, false);
+
+	if (!c)
+		c = input_window(&in, &q.from_ns, &q.to_ns);
+	if (!c)
+		c = input_analysis(&in);
+	if (!c) {
+		input_is_complete(in.trace, (struct input_needs){ .classes = INPUT_ALL },
+				  q.from_ns, q.to_ns, missing, sizeof(missing));
+		q.analysis = in.analysis;
+		q.trace = in.trace;
+		q.missing = missing;
+		c = input_status(page_make(&q, r->html, r->o.force, &e), &e);
+	}
+	if (!c && !r->quiet)
+		say_note("%s: a page of the recording, for a browser", r->html);
+	input_close(&in);
+}
+
 /* ---- the recording ---- */
 
-static int run_session(struct record *r)
+static int take_start(struct record *r)
+{
+	struct err e = { "" };
+	int c = timeexpr_resolve_future(r->start_at, clock_real_ns(), &r->o.start_real_ns, &e);
+
+	return c ? opts_usage_error("--start-at: %s", e.text) : 0;
+}
+
+static void say_start(const struct record *r)
+{
+	uint64_t now_ns = clock_real_ns();
+	char wall[TIMEEXPR_TEXT_MAX];
+
+	if (!r->quiet && r->o.start_real_ns > now_ns)
+		say_note("recording begins at %s, in %s",
+			 timeexpr_format_real(wall, r->o.start_real_ns, 1),
+			 say_duration(r->o.start_real_ns - now_ns));
+}
+
+static int run_session(struct record *r, bool *ret_has_trace)
 {
 	struct session_stats st;
 	struct err e = { "" };
@@ -361,6 +467,7 @@ static int run_session(struct record *r)
 		return status;
 	}
 	session_get_stats(running, &st);
+	*ret_has_trace = st.has_trace;
 	if (!r->quiet && st.has_trace)
 		print_closing(r, &st);
 	return status;
@@ -370,10 +477,14 @@ static int record(struct record *r)
 {
 	struct session *s;
 	struct err e = { "" };
+	bool has_trace = false;
 	int status, c;
 
-	if (!r->quiet && isatty(STDERR_FILENO) &&
-	    (!r->o.command || !isatty(STDOUT_FILENO) || r->status)) {
+	r->draws = !r->quiet && isatty(STDERR_FILENO) &&
+		   (!r->o.command || !isatty(STDOUT_FILENO) || r->status);
+	/* When there is a COMMAND, it is the service, and notifies for itself. */
+	r->notifies = !r->o.command && service_notify_wanted();
+	if (r->draws || r->notifies) {
 		r->o.tick = on_tick;
 		r->o.tick_ctx = r;
 	}
@@ -391,10 +502,13 @@ static int record(struct record *r)
 		say_error("interrupted before recording began; nothing was kept");
 		status = EXIT_RECORD;
 	} else {
-		status = run_session(r);
+		say_start(r);
+		status = run_session(r, &has_trace);
 	}
 	running = NULL;
 	session_close(s);
+	if (r->html && has_trace)
+		make_page(r);
 	return status;
 }
 
@@ -420,6 +534,10 @@ static int run(void *job)
 	r->o.triggers = r->triggers.v;
 	r->o.trigger_cnt = r->triggers.cnt;
 	r->o.command_line = r->command_line;
+	/* The default name rotates: nobody chose it, so nobody has to choose another. */
+	r->o.force |= !r->o.output;
+	if (!r->o.output)
+		r->o.output = INPUT_TRACE_DEFAULT;
 	if (r->level != LEVEL_DEFAULT)
 		r->o.zstd_level = r->level ? (int)r->level : -1;
 	if (r->events && (!strcmp(r->events, "list") || !strcmp(r->events, "help")))
@@ -428,6 +546,10 @@ static int run(void *job)
 		status = sources_check(r->events);
 	if (!status)
 		status = check_options(r);
+	if (!status && r->html)
+		status = check_html(r);
+	if (!status && r->start_at)
+		status = take_start(r);
 	return status ? status : record(r);
 }
 
@@ -446,12 +568,13 @@ static void done(void *job)
 
 static const struct opts_option options[] = {
 	{ 'o', "output", "TRACE",
-	  "directory to write (default: trace.ebpfrec); an existing trace\nis renamed to "
+	  "directory to write (default: " INPUT_TRACE_DEFAULT "); an existing trace\nis renamed to "
 	  "TRACE.old",
 	  OPTS_TEXT, AT(o.output), .refuse = "the name of a trace must not be empty" },
 	{ 'e', "events", "LIST",
 	  "classes and sources to record, such as sched,alloc.page,block\n(default: all "
-	  "but " EVENT_NOT_DEFAULT "); '-e list' shows them",
+	  "but " EVENT_NOT_DEFAULT "); +NAME adds to\nthe default, -NAME takes away; light "
+	  "is sched,block,alloc.rss; all;\n'-e list' shows them",
 	  OPTS_CALL, AT(events), lists_take_words },
 	{ 'a', "all", NULL, "record without COMMAND, until -d or Ctrl-C", OPTS_FLAG, AT(all) },
 	{ 'p', "pid", "PID,...", "these processes and their descendants are the workload",
@@ -462,13 +585,21 @@ static const struct opts_option options[] = {
 	  AT(o.only) },
 	{ 'd', "duration", "DUR", "stop after this time: 250ms, 10s, 2m", OPTS_DURATION,
 	  AT(o.duration_ns), .min = 1, .refuse = "a recording of no time has nothing in it" },
+	{ 0, "start-at", "TIME",
+	  "begin at this wall-clock time: T12:00:03, 2026-03-01T12:00:00.5Z,\n@SECONDS, or 5s from "
+	  "now; COMMAND starts then",
+	  OPTS_TEXT, AT(start_at) },
 	{ 'u', "user", "USER", "run COMMAND as this user", OPTS_TEXT, AT(o.user) },
 	{ 0, "cmdlines", NULL, "keep the command lines of all processes, not just the workload's",
 	  OPTS_FLAG, AT(o.all_cmdlines) },
-	{ 0, "stacks", "SIZE|1/N",
+	{ 0, "stacks", "[SIZE|1/N]",
 	  "record stacks of allocations of at least SIZE, or of every N-th (of a\nhook, on a "
-	  "CPU)",
+	  "CPU; default: 1/100)",
 	  OPTS_CALL, .take = take_stacks },
+	{ 0, "offcpu", "DUR",
+	  "record waits off the CPU of at least DUR, with stacks: of the workload's\nthreads, or "
+	  "of all with -a",
+	  OPTS_DURATION, AT(o.offcpu_ns), .min = 1, .refuse = "at least 1ns" },
 	{ 0, "note", "KEY=VALUE", "keep a remark with the trace; may be repeated", OPTS_CALL,
 	  AT(notes), add_note },
 	{ 0, "keep", "DUR|SIZE",
@@ -499,7 +630,10 @@ static const struct opts_option options[] = {
 	  OPTS_CALL, AT(o.budget_ppm), take_overhead },
 	{ 0, "btf", "FILE", "the kernel's BTF, where /sys/kernel/btf/vmlinux is not available",
 	  OPTS_TEXT, AT(o.btf_file) },
-	{ 'f', "force", NULL, "replace TRACE.old when it exists", OPTS_FLAG, AT(o.force) },
+	{ 0, "html", "FILE", "make a page of charts of the recording, as export --to html does",
+	  OPTS_TEXT, AT(html), .refuse = "the name must not be empty" },
+	{ 'f', "force", NULL, "replace TRACE.old, as is done without -o, and FILE of --html",
+	  OPTS_FLAG, AT(o.force) },
 	{ 'q', "quiet", NULL, "print no status and no closing line", OPTS_FLAG, AT(quiet) },
 	{ 0, "status", NULL,
 	  "draw the live status line even if COMMAND writes to the same\nterminal", OPTS_FLAG,
@@ -518,14 +652,15 @@ const struct opts_command record_opts = {
 		"ends it at once. The exit status is COMMAND's, 126 or 127 if COMMAND could not "
 		"be\n"
 		"run, and 125 when recording failed. Recording needs root, or CAP_BPF and\n"
-		"CAP_PERFMON: see 'ebpfrec doctor'.\n",
+		"CAP_PERFMON: see `ebpfrec doctor`.\n",
 	.options = options,
 	.examples = "  ebpfrec record -- make -j2\n"
 		    "  ebpfrec record -d 10s -o night.ebpfrec\n"
 		    "  ebpfrec record -e sched,block -p 1234 -d 2m\n"
+		    "  ebpfrec record -e +sched.irq,-alloc.slab -- make -j2\n"
 		    "  ebpfrec record --only -u \"$USER\" -- ./benchmark --fast\n",
 	.bytes = sizeof(struct record),
-	.initial = &(const struct record){ .o.output = "trace.ebpfrec", .level = LEVEL_DEFAULT },
+	.initial = &(const struct record){ .level = LEVEL_DEFAULT },
 	.done = done,
 	.rest = take_command,
 	.run = run,

@@ -40,11 +40,11 @@ static void say_result(const struct repair *r, const struct check_result *c)
 		 say_counted(r->made.block_cnt, "block"), say_bytes_si(r->made.bytes),
 		 input_path(&r->in), c->damaged_cnt, c->damaged_cnt == 1 ? "" : "s",
 		 say_bytes_si(c->damaged_bytes));
-	if (r->made.gap_cnt)
+	if (r->made.gaps.cnt)
 		say_note("%s: %" PRIu64
 			 " gap%s, %s in all; reports over %s are incomplete and say so",
-			 r->output, r->made.gap_cnt, r->made.gap_cnt == 1 ? "" : "s",
-			 say_duration(c->missing_ns), r->made.gap_cnt == 1 ? "it" : "them");
+			 r->output, r->made.gaps.cnt, r->made.gaps.cnt == 1 ? "" : "s",
+			 say_duration(r->made.gaps.ns), r->made.gaps.cnt == 1 ? "it" : "them");
 }
 
 static int run(void *job)

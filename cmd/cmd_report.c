@@ -4,46 +4,74 @@
  * the trace is recorded, or for several hosts on one axis of time.
  */
 #include <errno.h>
+#include <fnmatch.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "analyze/engine/keys.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/input/hosts.h"
+#include "cmd/render/pager.h"
 #include "cmd/render/say.h"
 #include "cmd/report_answer.h"
 
 #define FOLLOW_NS (2 * UNITS_NS_PER_S)
 #define VIEWS_MAX 32
+#define FOLLOW_OTHER_LINES 7 /* of an answer, besides its rows */
 
 /* ---- options ---- */
 
-static const char *const by_names[] = {
-	[REPORT_BY_PROCESS] = "process", [REPORT_BY_THREAD] = "thread",
-	[REPORT_BY_COMM] = "comm",	 [REPORT_BY_CGROUP] = "cgroup",
-	[REPORT_BY_CPU] = "cpu",	 [REPORT_BY_DEVICE] = "device",
-	[REPORT_BY_VECTOR] = "vector",
-};
-
-#define BY_HINT "; there are process, thread, comm, cgroup, cpu, device and vector"
-#define BY_CNT (sizeof(by_names) / sizeof(by_names[0]))
+#define BY_HINT "; `ebpfrec report --list` shows those of each view"
 
 static int take_by(void *options, const char *value, struct err *e)
 {
 	struct report_options *r = options;
+	const char *names[REPORT_BY_CNT];
+	unsigned int key;
+	char word[32];
+	size_t len;
 
-	for (unsigned int i = 0; i < BY_CNT; i++) {
-		if (!strcmp(value, by_names[i])) {
-			r->q.by = (enum report_by)i;
-			r->q.by_set = true;
-			return 0;
-		}
-	}
-	return opts_unknown("key", "--by: ", value, by_names, BY_CNT, BY_HINT, BY_HINT);
+	for (unsigned int i = 0; i < REPORT_BY_CNT; i++)
+		names[i] = report_key_name(i);
+	do {
+		len = strcspn(value, ",");
+		snprintf(word, sizeof(word), "%.*s", (int)len, value);
+		if (!keys_parse(word, &key) || !key)
+			return opts_unknown("key", "--by: ", word, names, REPORT_BY_CNT, BY_HINT,
+					    BY_HINT);
+		r->q.by |= key;
+		value += len + (value[len] == ',');
+	} while (*value);
+	return 0;
+}
+
+/* A heading as tables print it becomes a column's name, as far as the unit is not missing. */
+static int take_sort(void *options, const char *value, struct err *e)
+{
+	struct report_options *r = options;
+	bool ascending = *value == '-';
+	char *to = r->sort;
+
+	value += ascending;
+	if (strlen(value) + 8 >= sizeof(r->sort))
+		return err_set(e, -EINVAL, "there is no such column");
+	if (!strcasecmp(value, "%CPU"))
+		value = "util_pct";
+	if (ascending)
+		*to++ = '-';
+	for (; *value && strcmp(value, " %") && strcmp(value, " (s)"); value++)
+		*to++ = *value == ' ' ? '_' : *value;
+	*to = '\0';
+	if (to - r->sort > 2 && !strcasecmp(to - 2, "/s"))
+		strcpy(to - 2, "_per_s");
+	r->q.sort = r->sort;
+	return 0;
 }
 
 static int take_follow(void *follow_ns, const char *value, struct err *e)
@@ -73,14 +101,29 @@ static int take_path(void *options, const char *path, struct err *e)
 	return lists_add_string(&r->paths, path);
 }
 
+/* Of views of stacks. */
+static const struct {
+	const char *name;
+	enum render_format format;
+} stack_formats[] = { { "folded", RENDER_FOLDED }, { "html", RENDER_FLAME },
+		      { "pprof", RENDER_PPROF } };
+
+static bool is_stack_format(enum render_format format)
+{
+	return format == RENDER_FOLDED || format == RENDER_FLAME || format == RENDER_PPROF;
+}
+
 static int take_format(void *options, const char *value, struct err *e)
 {
 	struct report_options *r = options;
 
-	if (strcmp(value, "folded"))
-		return input_take_format(&r->in.format, value, e);
-	r->in.format = RENDER_FOLDED;
-	return 0;
+	for (size_t i = 0; i < sizeof(stack_formats) / sizeof(stack_formats[0]); i++) {
+		if (!strcmp(value, stack_formats[i].name)) {
+			r->in.format = stack_formats[i].format;
+			return 0;
+		}
+	}
+	return input_take_format(&r->in.format, value, e);
 }
 
 static int take_operand(void *options, const char *value)
@@ -102,9 +145,11 @@ static int take_operand(void *options, const char *value)
 	if (r->view)
 		return opts_usage_error("unexpected argument '%s' after the view '%s'", value,
 					r->view->name);
+	if (!found && strpbrk(value, "./"))
+		return opts_usage_error("'%s' is neither a trace nor a view", value);
 	if (!found)
 		return opts_unknown("view", "", value, names, cnt, "",
-				    "; 'ebpfrec report --list' shows what there is");
+				    "; `ebpfrec report --list` shows what there is");
 	r->view = found;
 	return 0;
 }
@@ -118,6 +163,8 @@ static int check_together(struct report_options *r)
 			    : r->db	    ? "--db"
 			    : r->in.during  ? "--during"
 			    : r->sparklines ? "--sparklines"
+			    : r->wide_by    ? "--wide-by"
+			    : r->in.lines   ? "--lines"
 					    : NULL;
 
 	if (r->paths.cnt > 1 && alone)
@@ -126,32 +173,77 @@ static int check_together(struct report_options *r)
 	if (r->phases && r->q.every_ns)
 		return opts_usage_error("--phases and --every are two ways to cut the window: "
 					"choose one");
+	if (r->align && !r->q.every_ns)
+		return opts_usage_error("--align says where the bins of --every begin: give "
+					"--every");
+	if (r->wide_by && !r->q.every_ns)
+		return opts_usage_error("--wide-by makes columns of what --every makes rows of: "
+					"give --every");
 	if (r->phases && !strcmp(view, "summary"))
 		return opts_usage_error("the summary has many parts; --phases without a view has a "
 					"row per interval");
-	if (r->in.format == RENDER_FOLDED &&
-	    ((strcmp(view, "stacks") && strcmp(view, "leaks")) || r->paths.cnt > 1))
-		return opts_usage_error("--format folded is for the views stacks and leaks, of one "
-					"trace; what made a spike "
-					"is in the stacks of its time: report stacks --from --to");
+	if (is_stack_format(r->in.format) &&
+	    ((strcmp(view, "stacks") && strcmp(view, "leaks") && strcmp(view, "offcpu")) ||
+	     r->paths.cnt > 1))
+		return opts_usage_error(
+			"--format folded, html and pprof are for the views stacks, leaks and "
+			"offcpu, of one trace; what made a spike "
+			"is in the stacks of its time: `ebpfrec report stacks --from T --until T`");
+	if (r->in.format == RENDER_PPROF && input_terminal_width())
+		return opts_usage_error("--format pprof is not for a terminal: write it to a file, "
+					"`> stacks.pb.gz`");
+	if ((r->in.format == RENDER_FLAME || r->in.format == RENDER_PPROF) &&
+	    (r->follow_ns || r->phases))
+		return opts_usage_error("--format html and pprof hold one answer: leave out "
+					"--follow and --phases");
 	r->in.folded_count =
-		r->q.sort && (!strcmp(r->q.sort, "samples") || !strcmp(r->q.sort, "objects"));
+		r->q.sort && (!strcmp(r->q.sort, "samples") || !strcmp(r->q.sort, "objects") ||
+			      !strcmp(r->q.sort, "waits"));
 	if (r->follow_ns && r->db)
 		return opts_usage_error("--db is written once: leave out --follow");
 	return 0;
 }
 
-/* The values of --by that a view takes: "process, thread, cpu"; "": it has no --by. */
-static void list_keys(const struct report_view *v, char *buf, size_t size)
+/* Options that say which processes, of a view that knows none. NULL: none was given. */
+static const char *who_of(const struct report_options *r)
 {
-	size_t n = 0;
+	static const char *const machine[] = { "devices", "loss", "cost", NULL };
 
-	buf[0] = '\0';
-	for (unsigned int i = 0; i < BY_CNT && n < size; i++) {
-		if (v->by_mask & 1u << i)
-			n += (size_t)snprintf(buf + n, size - n, "%s%s", n ? ", " : "",
-					      by_names[i]);
+	if (!render_is_one_of(r->view->name, machine))
+		return NULL;
+	return r->pids.cnt	    ? "--pid"
+	       : r->q.comm	    ? "--comm"
+	       : r->q.with_recorder ? "--with-recorder"
+	       : r->q.with_idle	    ? "--with-idle"
+				    : NULL;
+}
+
+/* --pid and --comm have to name something, or an empty answer would look like one. */
+static int check_processes(const struct report_options *o)
+{
+	size_t cnt, i;
+	const struct trace_process *p = trace_processes(o->in.trace, &cnt);
+	const char *comm = o->q.comm;
+	unsigned int k;
+	char pid[16];
+
+	for (k = 0; k < o->pids.cnt; k++) {
+		for (i = 0; i < cnt && p[i].pid != o->pids.v[k]; i++)
+			;
+		if (i < cnt)
+			break;
 	}
+	if (o->pids.cnt && k == o->pids.cnt) {
+		snprintf(pid, sizeof(pid), "%u", o->pids.v[0]);
+		return input_no_process(&o->in, pid);
+	}
+	/* a thread's name is not in the list of processes, nor is [unknown] */
+	if (!comm || *comm == '[' || o->q.by & KEY(THREAD))
+		return 0;
+	for (i = 0; i < cnt; i++)
+		if (!strcmp(p[i].comm, comm) || !fnmatch(comm, p[i].comm, 0))
+			return 0;
+	return input_no_process(&o->in, comm);
 }
 
 /* Refuses an option that the view ignores: the answer would look as if it were respected. */
@@ -160,10 +252,16 @@ static int check_view(const struct report_options *r)
 	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): a report has a view */
 	const char *view = r->view->name;
 	bool spikes = !strcmp(view, "spikes"), summary = !strcmp(view, "summary");
-	char list[128];
+	static const char *const of_code[] = { "stacks", "leaks", "lifetimes", "offcpu", "spikes",
+					       NULL };
+	struct err e = { "" };
 
-	if (r->q.histogram && strcmp(view, "latency"))
-		return opts_usage_error("--histogram is of the view 'latency', not of '%s'", view);
+	if (r->in.lines && !render_is_one_of(view, of_code))
+		return opts_usage_error("--lines is of the views 'stacks', 'leaks', 'lifetimes', "
+					"'offcpu' and 'spikes', not of '%s'", view);
+	if (r->q.histogram && strcmp(view, "latency") && strcmp(view, "parallel"))
+		return opts_usage_error(
+			"--histogram is of the views 'latency' and 'parallel', not of '%s'", view);
 	if ((r->q.spike_window_ns || r->q.spike_min_bytes) && !spikes && !summary)
 		return opts_usage_error(
 			"--spike-window and --spike-min are of the view 'spikes', not of '%s'",
@@ -173,13 +271,14 @@ static int check_view(const struct report_options *r)
 			"the summary has many parts; --%s is of one view: `ebpfrec report --list` "
 			"shows them, and 'totals' has a row for all",
 			r->q.every_ns ? "every" : "sort");
-	if (!r->q.by_set || r->view->by_mask & 1u << r->q.by)
-		return 0;
-	list_keys(r->view, list, sizeof(list));
-	if (!list[0])
-		return opts_usage_error("view '%s' takes no --by", r->view->name);
-	return opts_usage_error("view '%s' has no rows by %s; it takes --by %s", r->view->name,
-				by_names[r->q.by], list);
+	if (who_of(r))
+		return opts_usage_error("view '%s' is of the whole machine; it takes no %s", view,
+					who_of(r));
+	if (r->sparklines && !r->q.every_ns)
+		return opts_usage_error(
+			"--sparklines draws the bins of --every, and there is none");
+	return report_check_keys(r->view, r->q.by, &e) ? opts_usage_error("%s", err_text(&e, 0)) :
+							 0;
 }
 
 static int list_views(void)
@@ -189,16 +288,28 @@ static int list_views(void)
 
 	for (unsigned int i = 0; i < cnt; i++) {
 		const struct report_view *v = &views[i];
-		char list[128];
+		char list[160], own[32];
 
 		printf("%-10s %s\n", v->name, v->question);
 		if (v->notes && v->notes[0])
 			printf("%-10s %s\n", "", v->notes);
-		list_keys(v, list, sizeof(list));
-		if (list[0])
-			printf("%-10s --by %s; default %s\n", "", list, by_names[v->by_default]);
+		keys_format(v->by_mask, list, sizeof(list));
+		keys_format(v->by_default, own, sizeof(own));
+		if (v->by_mask)
+			printf("%-10s --by %s; default %s\n", "", list, own);
 	}
 	return OPTS_LEAVE;
+}
+
+/* --wide-by comm wants rows by comm, unless --by says otherwise. */
+static void imply_by(struct report_options *r)
+{
+	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): a report has a view */
+	unsigned int by_mask = r->view->by_mask;
+
+	for (unsigned int i = 0; i < REPORT_BY_CNT; i++)
+		if (!strcmp(r->wide_by, report_key_name((enum report_by)i)) && by_mask & 1u << i)
+			r->q.by = 1u << i;
 }
 
 /* After all options: the default view, and what excludes each other. */
@@ -210,6 +321,8 @@ static int check_options(struct report_options *r)
 		return list_views();
 	if (!r->view)
 		c = take_operand(r, r->phases ? "totals" : "summary");
+	if (!c && r->wide_by && !r->q.by)
+		imply_by(r);
 	if (!c)
 		c = check_together(r);
 	if (!c)
@@ -229,23 +342,6 @@ static void on_interrupt(int sig)
 	interrupted = 1;
 }
 
-/* Reads what was recorded meanwhile. 0 or an exit status. */
-static int refresh(struct input *in)
-{
-	struct err e = { "" };
-	int c = trace_refresh(in->trace, &e);
-
-	if (c == -ESTALE) { /* --keep removed its beginning */
-		input_close(in);
-		c = input_open(in, false);
-	} else if (c) {
-		c = say_error("%s", err_text(&e, c));
-	}
-	if (!c && !trace_is_live(in->trace) && !trace_is_finished(in->trace))
-		say_note("%s: its recorder is gone", input_path(in));
-	return c;
-}
-
 static int follow(struct report_options *o)
 {
 	const struct timespec wait = { .tv_sec = (time_t)(o->follow_ns / UNITS_NS_PER_S),
@@ -255,6 +351,12 @@ static int follow(struct report_options *o)
 	int c;
 
 	sigaction(SIGINT, &stop, NULL);
+	/* the title, the headings and what had no room stay on the screen, too */
+	if (o->in.format == RENDER_TABLE && !o->has_limit && o->view->by_mask &&
+	    input_terminal_height() > FOLLOW_OTHER_LINES) {
+		o->has_limit = true;
+		o->q.limit = input_terminal_height() - FOLLOW_OTHER_LINES;
+	}
 	for (;;) {
 		/* The first block comes after a second; until then there is nothing to show. */
 		if (trace_end_ns(o->in.trace) || !trace_is_live(o->in.trace)) {
@@ -271,7 +373,7 @@ static int follow(struct report_options *o)
 		nanosleep(&wait, NULL);
 		if (interrupted)
 			return 0;
-		c = refresh(&o->in);
+		c = input_refresh(&o->in);
 		if (c)
 			return c;
 	}
@@ -286,9 +388,9 @@ static int report_hosts(struct report_options *o)
 
 	if (c)
 		return c;
-	c = hosts_window(&h, &o->in, o->q.every_ns, report_needs(o->q.view));
+	c = hosts_window(&h, &o->in, o->q.every_ns, o->align, report_needs(o->q.view));
 	if (!c)
-		c = hosts_report(&h, &o->in, o->view, &o->q, limit);
+		c = hosts_report(&h, &o->in, o->view, &o->q, limit, o->align);
 	hosts_close(&h);
 	return c;
 }
@@ -297,6 +399,7 @@ static int run(void *job)
 {
 	struct report_options *o = job;
 	int c = check_options(o);
+	size_t block_cnt = 0;
 
 	if (!c && o->paths.cnt > 1)
 		return report_hosts(o);
@@ -304,7 +407,18 @@ static int run(void *job)
 		c = input_open(&o->in, !o->follow_ns);
 	if (c)
 		return c;
-	return o->follow_ns ? follow(o) : report_answer(o);
+	if (o->follow_ns)
+		return follow(o);
+	trace_blocks(o->in.trace, &block_cnt);
+	c = block_cnt ? check_processes(o) : 0;
+	if (c)
+		return c;
+	if (o->in.format == RENDER_TABLE && input_terminal_width())
+		pager_begin();
+	c = report_answer(o);
+	pager_end();
+	/* a trace without a block is noted as such; it is no answer */
+	return c || block_cnt || trace_is_live(o->in.trace) ? c : EXIT_FAILED;
 }
 
 static void done(void *options)
@@ -324,20 +438,37 @@ static const struct opts_option options[] = {
 	INPUT_OPTIONS_WINDOW(struct report_options, in),
 	{ 0, "every", "DUR", "one answer per DUR of the window: 100ms, 1s", OPTS_DURATION,
 	  AT(q.every_ns), .min = 1, .refuse = "the step must be longer than 0" },
+	{ 0, "align", NULL,
+	  "with --every: bins begin at whole multiples of DUR of UTC, on every host;\nrows of csv "
+	  "and json begin with unix_ns and wall_uncertainty_ns",
+	  OPTS_FLAG, AT(align) },
 	{ 0, "phases", NULL, "one answer per interval between marks; without VIEW a row each",
 	  OPTS_FLAG, AT(phases) },
+	{ 0, "wide-by", "COLUMN,...",
+	  "with --every: a row per bin and a column per value of COLUMN, with the\n"
+	  "view's figure, 0 where there was nothing",
+	  OPTS_TEXT, AT(wide_by), .refuse = "the name must not be empty" },
 	{ 0, "follow", "[=DUR]", "during a recording: a new answer every DUR (2s) until it ends",
 	  OPTS_CALL, AT(follow_ns), take_follow },
-	{ 0, "by", "KEY", "one row per process, thread, comm, cgroup, cpu, device or vector",
+	{ 0, "by", "KEY,...",
+	  "one row per process, thread, comm, cgroup, container, unit, user, tree,\n"
+	  "cpu, device, op, size, file, vector, site or waker; several keys: one\n"
+	  "per combination",
 	  OPTS_CALL, .take = take_by },
 	{ 0, "pid", "PID,...", "these processes only", OPTS_CALL, AT(pids), lists_take_pids },
 	{ 0, "comm", "NAME", "processes of this name only; may be a pattern: 'cc*'", OPTS_TEXT,
 	  AT(q.comm) },
-	{ 0, "sort", "COLUMN", "largest first by this column; -COLUMN smallest first", OPTS_TEXT,
-	  AT(q.sort) },
-	{ 0, "limit", "N", "rows at most, 0 for all (default: 20 for tables, else all)", OPTS_CALL,
-	  .take = take_limit },
+	{ 0, "sort", "COLUMN", "largest first by this column; -COLUMN smallest first", OPTS_CALL,
+	  .take = take_sort },
+	{ 0, "limit", "N",
+	  "rows at most, with --every of each bin, 0 for all (default: 20 for\n"
+	  "tables, 5 of each bin, else all)",
+	  OPTS_CALL, .take = take_limit },
 	{ 0, "format", "FORMAT", "table (default), csv or json", OPTS_CALL, .take = take_format },
+	INPUT_OPTION_LINES(struct report_options, in),
+	{ 0, "wide", NULL, "tables with every column, however long the lines get", OPTS_FLAG,
+	  AT(in.wide) },
+	{ 0, "notes", NULL, "all there is to know about a table's figures", OPTS_FLAG, AT(notes) },
 	INPUT_OPTION_NO_INDEX(struct report_options, in),
 	{ 0, "with-recorder", NULL, "also show what ebpfrec itself did", OPTS_FLAG,
 	  AT(q.with_recorder) },
@@ -353,7 +484,8 @@ static const struct opts_option options[] = {
 	  OPTS_SIZE, AT(q.spike_min_bytes) },
 	{ 0, "db", "FILE", "also write the window as a SQLite file", OPTS_TEXT, AT(db) },
 	{ 'f', "force", NULL, "replace FILE of --db when it exists", OPTS_FLAG, AT(force) },
-	{ 0, "histogram", NULL, "latency: how many requests took how long, in powers of two",
+	{ 0, "histogram", NULL, "latency: how many requests took how long; parallel: how many "
+	  "CPUs were busy",
 	  OPTS_FLAG, AT(q.histogram) },
 	{ 0, "list", NULL, "list the views and the questions they answer", OPTS_FLAG, AT(list) },
 	{ 0 },
@@ -363,22 +495,25 @@ const struct opts_command report_opts = {
 	.name = "report",
 	.about = "Answer a question about a window of a trace.",
 	.synopsis = "[-i TRACE] [VIEW] [OPTIONS]",
-	.text = "'ebpfrec report --list' shows the values of VIEW; the default is summary.\n"
+	.text = "`ebpfrec report --list` shows the values of VIEW; the default is summary.\n"
 		"Tables are for reading. csv and json hold all rows as raw numbers, with the unit "
 		"in\n"
-		"the column's name. folded, for the views stacks and leaks, is for flame graph "
-		"tools.\n"
+		"the column's name. For the views stacks, leaks and offcpu there are a flame graph "
+		"for a browser\n"
+		"(html), lines for flame graph tools (folded) and a profile for `go tool pprof` "
+		"(pprof).\n"
 		"Several traces (-i again, or names after the options) share one axis of "
 		"wall-clock\n"
 		"time; rows then begin with the host.\n",
 	.options = options,
 	.examples = "  ebpfrec report\n"
-		    "  ebpfrec report cpu --from 1.5s --to 3s\n"
+		    "  ebpfrec report cpu --from 1.5s --until 3s\n"
 		    "  ebpfrec report cpu --every 100ms --format csv > cpu.csv\n"
-		    "  ebpfrec report alloc --by process --from 2s --to 2.1s\n"
+		    "  ebpfrec report alloc --by process --from 2s --until 2.1s\n"
 		    "  ebpfrec report io --every 1s --by device --format csv\n"
 		    "  ebpfrec report cpu --from -10s --follow\n"
 		    "  ebpfrec report --phases --during make\n"
+		    "  ebpfrec report stacks --format html > stacks.html\n"
 		    "  ebpfrec report cpu --every 1s --format csv -i *.ebpfrec\n",
 	.bytes = sizeof(struct report_options),
 	.initial = &(const struct report_options){ .in.quick = true },

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -20,19 +21,49 @@
 #include "cmd/render/say.h"
 #include "store/store_snapshot.h"
 
+#define NOT_OF_BUNDLES                                                                             \
+	"it is whole and nobody writes to it; copy the file, or take a part with `ebpfrec cut`"
+
 struct snapshot {
 	struct input in;
-	const char *copy;
-	int dir_fd;
-	struct store_snapshot store;
+	const char *copy, *at;
+	uint64_t at_real_ns;
 };
 
 static const struct opts_option options[] = {
 	INPUT_OPTION_TRACE(struct snapshot, in),
 	{ 'o', "output", "COPY", "directory to write, which must not exist", OPTS_TEXT,
 	  offsetof(struct snapshot, copy), .needed = "-o has to say where the copy goes" },
+	{ 0, "at", "TIME",
+	  "at this wall-clock time: T12:00:03, 2026-03-01T12:00:00.5Z, @SECONDS,\nor 5s from now; "
+	  "the copy has everything up to then",
+	  OPTS_TEXT, offsetof(struct snapshot, at) },
 	{ 0 },
 };
+
+#define LOOK_NS 100000000L
+
+/* Waits for the instant of --at, and until everything up to then has been written. */
+static int wait_for_instant(struct snapshot *s)
+{
+	const struct timespec at = { .tv_sec = (time_t)(s->at_real_ns / UNITS_NS_PER_S),
+				     .tv_nsec = (long)(s->at_real_ns % UNITS_NS_PER_S) };
+	const struct timespec look = { .tv_nsec = LOOK_NS };
+	uint64_t at_ns;
+	int c;
+
+	while (clock_nanosleep(CLOCK_REALTIME, TIMER_ABSTIME, &at, NULL) == EINTR)
+		;
+	at_ns = clock_mono_ns() - (clock_real_ns() - s->at_real_ns);
+	c = input_open(&s->in, false);
+	while (!c && trace_is_live(s->in.trace) && trace_end_ns(s->in.trace) < at_ns) {
+		nanosleep(&look, NULL);
+		c = input_refresh(&s->in);
+	}
+	if (!c && trace_end_ns(s->in.trace) < at_ns)
+		say_note("%s: the recording ended before %s", input_path(&s->in), s->at);
+	return c;
+}
 
 static int describe(const char *copy, const char *new)
 {
@@ -53,54 +84,53 @@ static int describe(const char *copy, const char *new)
 static int write_copy(void *ctx, const char *path, struct err *e)
 {
 	struct snapshot *s = ctx;
-	int r;
-
-	s->store.path = path;
-	r = store_snapshot_take(s->dir_fd, &s->store, e);
-	return r ? say_error("%s: %s%s", input_path(&s->in), err_text(e, r), input_owner_hint(r))
-		 : describe(s->copy, path);
-}
-
-static int snapshot(struct snapshot *s)
-{
 	char mono[24], real[24];
 	const struct store_snapshot_note notes[] = {
 		{ "snapshot.mono_ns", mono },
 		{ "snapshot.real_ns", real },
 	};
 	struct stat st;
+	int dir_fd, r = s->at ? wait_for_instant(s) : 0;
 
-	if (fstat(s->dir_fd, &st) < 0)
-		return say_error("%s: %s", input_path(&s->in), strerror(errno));
-	s->store.notes = notes;
-	s->store.note_cnt = 2;
-	/* the trace's owner keeps it, also when root makes the copy */
-	s->store.uid = geteuid() ? (uid_t)-1 : st.st_uid;
-	s->store.gid = geteuid() ? (gid_t)-1 : st.st_gid;
+	if (!r)
+		r = input_open_dir(&s->in, NOT_OF_BUNDLES, &dir_fd);
+	if (r)
+		return r;
 	snprintf(mono, sizeof(mono), "%" PRIu64, clock_mono_ns());
 	snprintf(real, sizeof(real), "%" PRIu64, clock_real_ns());
-	return new_trace_make(NULL, s->copy, write_copy, s, NULL);
+	r = fstat(dir_fd, &st) < 0 ? -errno : 0;
+	/* the trace's owner keeps it, also when root makes the copy */
+	if (!r)
+		r = store_snapshot_take(
+			dir_fd,
+			&(struct store_snapshot){ .path = path, .notes = notes, .note_cnt = 2,
+						  .uid = geteuid() ? (uid_t)-1 : st.st_uid,
+						  .gid = geteuid() ? (gid_t)-1 : st.st_gid },
+			e);
+	close(dir_fd);
+	return r ? say_error("%s: %s%s", input_path(&s->in), err_text(e, r), input_owner_hint(r))
+		 : describe(s->copy, path);
 }
 
 static int run(void *job)
 {
 	struct snapshot *s = job;
-	int c = input_open_dir(&s->in,
-			       "it is whole and nobody writes to it; copy the file, or take a part "
-			       "with `ebpfrec cut`",
-			       &s->dir_fd);
+	struct err e = { "" };
+	/* before an output is begun, or a time is waited for */
+	int dir_fd, c = input_open_dir(&s->in, NOT_OF_BUNDLES, &dir_fd);
 
 	if (c)
 		return c;
-	c = snapshot(s);
-	close(s->dir_fd);
-	return c;
+	close(dir_fd);
+	if (s->at && timeexpr_resolve_future(s->at, clock_real_ns(), &s->at_real_ns, &e))
+		return opts_usage_error("--at: %s", e.text);
+	return new_trace_make(NULL, s->copy, write_copy, s, NULL);
 }
 
 const struct opts_command snapshot_opts = {
 	.name = "snapshot",
 	.about = "Save what a trace holds now, while it is recorded.",
-	.synopsis = "[-i TRACE] -o COPY",
+	.synopsis = "[-i TRACE] [--at TIME] -o COPY",
 	.text = "The copy is a finished trace. Chunk files are linked where the file system can,\n"
 		"else copied, so they stay when the recorder removes its own. The recorder goes "
 		"on\n"

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * cmd_sql: `ebpfrec sql`: one SQL statement over the trace's tables, from the command line or
- * stdin.
+ * cmd_sql: `ebpfrec sql`: a SQL statement over the trace's tables, from the command line or stdin,
+ * or as many as somebody types into the shell; and what the tables are.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd/cmd.h"
 #include "cmd/input/input.h"
 #include "cmd/render/say.h"
+#include "cmd/sql_schema.h"
+#include "cmd/sql_shell.h"
 
 #define STATEMENT_MAX (1 << 20)
 
@@ -18,13 +22,34 @@ struct sql {
 	struct input in;
 	const char *statement;
 	char *from_stdin;
+	bool schema, examples;
 };
+
+static int take_format(void *format, const char *value, struct err *e)
+{
+	enum render_format *f = format;
+
+	if (!strcmp(value, "vertical"))
+		*f = RENDER_VERTICAL;
+	else if (render_parse_format(value, f))
+		return opts_usage_error("unknown format '%s'; there are table, vertical, csv and "
+					"json", value);
+	return 0;
+}
 
 static const struct opts_option options[] = {
 	INPUT_OPTION_TRACE(struct sql, in),
-	INPUT_OPTION_FORMAT(struct sql, in),
+	{ 0, "format", "FORMAT", "table (default), vertical (a line per value), csv or json",
+	  OPTS_CALL, offsetof(struct sql, in.format), take_format },
+	INPUT_OPTION_LINES(struct sql, in),
 	INPUT_OPTION_NO_INDEX(struct sql, in),
-	{ 'l', "list", NULL, "list the tables", OPTS_CALL, .take = input_list_tables },
+	{ 'l', "list", NULL, "list the tables of events and objects", OPTS_CALL,
+	  .take = input_list_tables },
+	{ 0, "schema", NULL,
+	  "list all tables, views and functions, or the columns of TABLE, with units",
+	  OPTS_FLAG, offsetof(struct sql, schema) },
+	{ 0, "examples", NULL, "show questions and their queries", OPTS_FLAG,
+	  offsetof(struct sql, examples) },
 	{ 0 },
 };
 
@@ -59,31 +84,118 @@ static int read_statement(struct sql *q)
 	return 0;
 }
 
+/* An answer that is not the trace's: of the documents. name: NULL: all. */
+static int show_schema(struct sql *q, const char *name)
+{
+	struct render *r = NULL;
+	int c;
+
+	if (q->in.format != RENDER_TABLE) {
+		r = input_render(&q->in, 0, false, NULL);
+		if (!r)
+			return EXIT_FAILED;
+	}
+	c = name ? sql_schema_show(name, r) : sql_schema_list(r);
+	if (r && !c)
+		return input_render_end(r, 0, NULL);
+	render_free(r);
+	return c;
+}
+
+/* ".schema X" and the like. */
+static int run_command(struct sql *q, const char *line)
+{
+	char name[16] = "", arg[64] = "";
+	const struct sql_shell_command *c = sql_shell_commands;
+
+	sscanf(line, "%15s %63[^; ]", name, arg);
+	name[strcspn(name, ";")] = '\0';
+	if (!strcmp(name, ".tables"))
+		return show_schema(q, NULL);
+	if (!strcmp(name, ".schema"))
+		return show_schema(q, *arg ? arg : NULL);
+	if (!strcmp(name, ".mode") && *arg)
+		return take_format(&q->in.format, arg, NULL);
+	if (!strcmp(name, ".examples"))
+		sql_schema_examples();
+	else if (!strcmp(name, ".help"))
+		for (; c->name; c++)
+			printf("%s%-*s %s\n", c->name, 18 - (int)strlen(c->name), c->arg, c->help);
+	else
+		return say_error("there is no command '%s'; .help lists them", line);
+	return 0;
+}
+
+static int run_statement(struct sql *q)
+{
+	struct render *r = input_render(&q->in, 0, false, NULL);
+	struct err e = { "" };
+	int c;
+
+	if (!r)
+		return EXIT_FAILED;
+	c = analysis_sql(q->in.analysis, q->statement, render_sink(r), &e);
+	if (c == -EINVAL && *e.text)
+		c = sql_schema_error(q->statement, e.text);
+	else
+		c = input_status(c, &e);
+	input_note_damage(&q->in);
+	input_note_lines(&q->in);
+	render_free(r);
+	return c;
+}
+
+static struct analysis *interrupted; /* by Ctrl-C */
+
+static void interrupt(int sig)
+{
+	analysis_interrupt(interrupted);
+}
+
+/* An error ends the statement, not the shell. */
+static void ask(void *ctx, const char *text)
+{
+	struct sql *q = ctx;
+	struct sigaction on_interrupt = { .sa_handler = interrupt }, before;
+
+	q->statement = text;
+	if (*text == '.') {
+		run_command(q, text);
+		return;
+	}
+	interrupted = q->in.analysis;
+	sigaction(SIGINT, &on_interrupt, &before);
+	run_statement(q);
+	sigaction(SIGINT, &before, NULL);
+}
+
 static int run(void *job)
 {
 	struct sql *q = job;
-	struct err e = { "" };
-	struct render *r;
+	bool shell = !q->statement && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 	int c;
 
-	if (!q->statement)
+	if (q->examples)
+		sql_schema_examples();
+	if (q->examples || q->schema)
+		return q->examples ? EXIT_SUCCESS : show_schema(q, q->statement);
+	if (!q->statement && !shell)
 		return opts_usage_error("no statement; give one in quotes, or - to read it from "
 					"stdin");
-	c = strcmp(q->statement, "-") ? 0 : read_statement(q);
+	if (!shell && *q->statement == '.')
+		return run_command(q, q->statement);
+	c = shell || strcmp(q->statement, "-") ? 0 : read_statement(q);
 	if (!c)
 		c = input_open(&q->in, true);
-	if (c)
-		return c;
-	r = input_render(&q->in, 0, false, NULL);
-	if (!r)
-		return EXIT_FAILED;
-	c = input_analysis(&q->in);
 	if (!c)
-		c = analysis_sql(q->in.analysis, q->statement, render_sink(r), &e);
-	c = input_status(c, &e);
-	input_note_damage(&q->in);
-	render_free(r);
-	return c;
+		c = input_analysis(&q->in);
+	if (!c)
+		c = input_use_lines(&q->in);
+	if (c || !shell)
+		return c ? c : run_statement(q);
+	say_note("%s; a statement ends with ';', .help shows what else there is",
+		 input_path(&q->in));
+	return sql_shell_run(ask, q);
 }
 
 static void done(void *job)
@@ -97,14 +209,17 @@ static void done(void *job)
 const struct opts_command sql_opts = {
 	.name = "sql",
 	.about = "Ask a trace in SQL.",
-	.synopsis = "[-i TRACE] [--format FORMAT] 'SELECT ...' | -",
-	.text = "With -, the statement is read from stdin. Times are in ns from the trace's "
-		"start.\n"
+	.synopsis = "[-i TRACE] [--format FORMAT] ['SELECT ...' | -]\n"
+		    "       ebpfrec sql --schema [TABLE] | --examples",
+	.text = "With -, the statement is read from stdin. Without a statement, on a terminal, a "
+		"shell\n"
+		"asks for them. Times are in ns from the trace's start.\n"
 		"The dialect is SQLite's; statements that write are refused. A query reads only "
 		"the\n"
 		"time it asks for: say WHERE ts_ns >= ... AND ts_ns < ... on event tables.\n",
 	.options = options,
-	.examples = "  ebpfrec sql --list\n"
+	.examples = "  ebpfrec sql --schema\n"
+		    "  ebpfrec sql --schema sched_slices\n"
 		    "  ebpfrec sql 'SELECT pid, comm, cmdline FROM processes ORDER BY start_ns'\n"
 		    "  ebpfrec sql --format csv - < question.sql > answer.csv\n",
 	.bytes = sizeof(struct sql),

@@ -21,7 +21,7 @@ enum disclosed_class {
 	DISCLOSED_HOST,
 	DISCLOSED_DEVICE,
 	DISCLOSED_NOTE, /* marks and notes */
-	DISCLOSED_FUNCTION, /* of programs, that asked for memory or were on such a stack */
+	DISCLOSED_FUNCTION, /* of programs, that asked for memory or were on a stack */
 	DISCLOSED_BUILD_ID, /* of their files: who has the file too can tell which it is */
 	DISCLOSED_CLASS_CNT
 };
@@ -166,33 +166,66 @@ static void sort(struct disclosed *d, unsigned int c)
 	d->cnt[c] = n;
 }
 
-static void say_class(struct disclosed *d, unsigned int c, bool show)
+/* Drops what real does not have, of a class that is sorted in both. */
+static void keep_real(struct disclosed *d, const struct disclosed *real, unsigned int c)
 {
-	sort(d, c);
-	if (!d->error)
-		say_note("  %8s %s", say_count(d->cnt[c]), class_names[c]);
+	size_t n = 0;
+
 	for (size_t i = 0; i < d->cnt[c]; i++) {
-		if (show && !d->error)
-			printf("%s: %s\n", class_names[c], say_text(d->strings[c][i]));
-		free(d->strings[c][i]);
+		char *s = d->strings[c][i];
+
+		if (bsearch(&s, real->strings[c], real->cnt[c], sizeof(s), text_cmp))
+			d->strings[c][n++] = s;
+		else
+			free(s);
 	}
-	free(d->strings[c]);
+	d->cnt[c] = n;
 }
 
-int disclosed_say(const struct trace *t, bool show)
+static void collect(struct disclosed *d, const struct trace *t)
 {
-	struct disclosed d = { .error = 0 };
-
-	add_tasks(&d, t);
-	add_names(&d, t, TRACE_NAME_CGROUP, DISCLOSED_PATH);
-	add_names(&d, t, TRACE_NAME_FILE, DISCLOSED_PATH);
-	add_names(&d, t, TRACE_NAME_DEVICE, DISCLOSED_DEVICE);
-	add_names(&d, t, TRACE_NAME_IRQ, DISCLOSED_DEVICE);
-	add_sites(&d, t);
-	add_manifest(&d, t);
-	if (!d.error)
-		say_note("it discloses, each counted once (--show-strings lists them):");
+	add_tasks(d, t);
+	add_names(d, t, TRACE_NAME_CGROUP, DISCLOSED_PATH);
+	add_names(d, t, TRACE_NAME_USER, DISCLOSED_USER);
+	add_names(d, t, TRACE_NAME_FILE, DISCLOSED_PATH);
+	add_names(d, t, TRACE_NAME_PATH, DISCLOSED_PATH);
+	add_names(d, t, TRACE_NAME_DEVICE, DISCLOSED_DEVICE);
+	add_names(d, t, TRACE_NAME_IRQ, DISCLOSED_DEVICE);
+	add_sites(d, t);
+	add_manifest(d, t);
 	for (unsigned int c = 0; c < DISCLOSED_CLASS_CNT; c++)
-		say_class(&d, c, show);
+		sort(d, c);
+}
+
+static void drop(struct disclosed *d)
+{
+	for (unsigned int c = 0; c < DISCLOSED_CLASS_CNT; c++) {
+		while (d->cnt[c])
+			free(d->strings[c][--d->cnt[c]]);
+		free(d->strings[c]);
+	}
+}
+
+int disclosed_say(const struct trace *t, const struct trace *real, bool show)
+{
+	struct disclosed d = { .error = 0 }, r = { .error = 0 };
+
+	collect(&d, t);
+	if (real)
+		collect(&r, real);
+	if (!d.error)
+		d.error = r.error;
+	if (!d.error)
+		say_note("it discloses%s, each counted once (--show-strings lists them):",
+			 real ? ", besides pseudonyms" : "");
+	for (unsigned int c = 0; c < DISCLOSED_CLASS_CNT && !d.error; c++) {
+		if (real)
+			keep_real(&d, &r, c);
+		say_note("  %8s %s", say_count(d.cnt[c]), class_names[c]);
+		for (size_t i = 0; show && i < d.cnt[c]; i++)
+			printf("%s: %s\n", class_names[c], say_text(d.strings[c][i]));
+	}
+	drop(&d);
+	drop(&r);
 	return d.error;
 }

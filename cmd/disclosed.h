@@ -10,7 +10,10 @@
 
 #include "trace/trace.h"
 
-/* Notes how many there are of each class; show: prints them to stdout. 0 or -ENOMEM. */
-int disclosed_say(const struct trace *t, bool show);
+/*
+ * Notes how many there are of each class; show: prints them to stdout. real: only the strings count
+ * that this trace has, too, which t was made of; so pseudonyms do not. May be NULL. 0 or -ENOMEM.
+ */
+int disclosed_say(const struct trace *t, const struct trace *real, bool show);
 
 #endif /* DISCLOSED_H */

@@ -19,12 +19,15 @@
 #include "cmd/render/say.h"
 #include "probe/probe.h"
 #include "store/bundle.h"
+#include "symbol/demangle.h"
 #include "symbol/elf_symbols.h"
+#include "symbol/source_lines.h"
 
 static const struct opts_command *const commands[] = {
 	&record_opts, &report_opts, &sql_opts,	  &export_opts,	  &info_opts,
 	&check_opts,  &repair_opts, &redact_opts, &snapshot_opts, &mark_opts,
-	&diff_opts,   &cut_opts,    &bundle_opts, &doctor_opts,
+	&diff_opts,   &cut_opts,    &bundle_opts, &metrics_opts,
+	&doctor_opts,
 };
 
 #define COMMAND_CNT (sizeof(commands) / sizeof(commands[0]))
@@ -47,10 +50,13 @@ static void print_more_help(void)
 static int take_version(void *field, const char *value, struct err *e)
 {
 	printf("ebpfrec %s\n"
-	       "trace format %d, libbpf %s, libelf 0.%u, zstd %s, SQLite %s, libzip %s\n",
+	       "trace format %d, libbpf %s, libelf 0.%u, zstd %s, SQLite %s, libzip %s, "
+	       "libdw %s, libiberty %s\n",
 	       EBPFREC_VERSION, CHUNK_VERSION, probe_library_version() + 1, elf_symbols_library(),
 	       zpack_library_version(), analysis_library_version(),
-	       bundle_library_version() ? bundle_library_version() : "(without)");
+	       bundle_library_version() ? bundle_library_version() : "(without)",
+	       source_lines_is_offered() ? "(with)" : "(without)",
+	       demangle_is_offered() ? "(with)" : "(without)");
 	return OPTS_LEAVE;
 }
 
@@ -100,7 +106,7 @@ static const struct opts_command main_opts = {
 	.synopsis = "COMMAND [OPTIONS]",
 	.options = options,
 	.examples = "  ebpfrec record -- make -j2\n"
-		    "  ebpfrec report cpu --from 1.5s --to 3s\n"
+		    "  ebpfrec report cpu --from 1.5s --until 3s\n"
 		    "  ebpfrec export --to csv -o out/\n",
 	.more_help = print_more_help,
 	.rest = run,

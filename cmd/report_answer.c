@@ -8,12 +8,16 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/units.h"
 #include "cmd/cmd.h"
+#include "cmd/input/align.h"
 #include "cmd/input/timeexpr.h"
+#include "cmd/render/pivot.h"
 #include "cmd/render/row_prefix.h"
 #include "cmd/render/say.h"
 #include "cmd/render/sparkline.h"
@@ -22,7 +26,9 @@ struct answer {
 	struct report_options *o;
 	const struct trace *trace;
 	struct sparkline *drawing; /* NULL: none is made */
+	bool only_drawn; /* the rows are too many to read */
 	char missing[400]; /* what the window lacks; empty: nothing */
+	char heading[1024];
 };
 
 /*
@@ -37,37 +43,95 @@ static const char *cut_note(const struct answer *r)
 		return input_part_note(r->trace);
 	if (!strcmp(r->o->view->name, "stacks") && trace_get(r->trace, "sources") &&
 	    !trace_get(r->trace, "stacks.min_bytes") && !trace_get(r->trace, "stacks.every"))
-		return "No stacks were recorded: they are on request, record --stacks.";
-	if (!strcmp(r->o->view->name, "lifetimes") && ends)
-		return "Cut out of a larger trace: what was freed after its end counts as not "
-		       "freed.";
+		return "No stacks were recorded; `ebpfrec record --stacks -- COMMAND` records "
+		       "some.";
+	if (!strcmp(r->o->view->name, "offcpu") && trace_get(r->trace, "sources") &&
+	    !trace_get(r->trace, "offcpu.min_ns"))
+		return "No waits were recorded; `ebpfrec record --offcpu 1ms -- COMMAND` records "
+		       "some.";
 	if (!strcmp(r->o->view->name, "spikes") && (begins || ends))
 		return "Cut out of a larger trace: the median rate is that of what is left, and a "
 		       "burst at its edge is told as far as it lies inside.";
 	return NULL;
 }
 
-static void print_table_heading(const struct answer *r)
+/* "1.5": an instant to a hundredth of the window's length. */
+static const char *short_instant(int64_t ns, uint64_t length_ns)
 {
-	uint64_t start = trace_start_ns(r->trace);
-	char wall[TIMEEXPR_TEXT_MAX];
+	uint64_t step_ns = UNITS_NS_PER_S;
+	int decimals = 0;
+	char text[40];
+	size_t n;
 
-	printf("%s: %s\n", r->o->view->name, r->o->view->question);
-	if (!start) {	/* no block: no time either */
-		printf("%s, empty\n\n", say_text(input_path(&r->o->in)));
-		return;
-	}
-	printf("%s, %s .. %s s (%s), from %s, %s%s\n", say_text(input_path(&r->o->in)),
-	       say_instant((int64_t)(r->o->q.from_ns - start)),
-	       say_instant((int64_t)(r->o->q.to_ns - start)),
-	       say_duration(r->o->q.to_ns - r->o->q.from_ns),
-	       timeexpr_format_real(wall, trace_real_ns(r->trace, r->o->q.from_ns), 1),
-	       r->missing[0] ? "INCOMPLETE: " : "complete", r->missing);
-	if (r->o->view->notes && r->o->view->notes[0])
-		render_wrap(stdout, r->o->view->notes, input_terminal_width());
-	if (cut_note(r))
-		printf("%s\n", cut_note(r));
-	printf("\n");
+	for (; decimals < 9 && step_ns > length_ns / 100; decimals++)
+		step_ns /= 10;
+	n = (size_t)snprintf(text, sizeof(text), "%.*f", decimals, (double)ns / 1e9);
+	while (decimals && text[n - 1] == '0')
+		n--;
+	return say_format("%.*s", (int)(n - (decimals && text[n - 1] == '.')), text);
+}
+
+#define RECENT_S (12 * 3600)
+
+/* "08:19:53 UTC", in the reader's time zone; with the date unless it was today or so. */
+static const char *short_clock(uint64_t real_ns)
+{
+	time_t at = (time_t)(real_ns / UNITS_NS_PER_S);
+	char text[64];
+	struct tm tm;
+
+	if (!localtime_r(&at, &tm))
+		return "?";
+	strftime(text, sizeof(text),
+		 llabs((long long)(time(NULL) - at)) < RECENT_S ? "%H:%M:%S %Z" : "%F %H:%M:%S %Z",
+		 &tm);
+	return say_format("%s", text);
+}
+
+/* "0 .. 29.3 s of trace.ebpfrec, started 08:19:53 UTC, complete" */
+static void make_heading(struct answer *r)
+{
+	uint64_t start = trace_start_ns(r->trace), from = r->o->q.from_ns, to = r->o->q.to_ns;
+
+	if (!start) /* no block: no time either */
+		snprintf(r->heading, sizeof(r->heading), "%s, empty",
+			 say_text(input_path(&r->o->in)));
+	else
+		snprintf(r->heading, sizeof(r->heading), "%s .. %s s of %s, started %s, %s%s%s",
+			 short_instant((int64_t)(from - start), to - from),
+			 short_instant((int64_t)(to - start), to - from),
+			 say_text(input_path(&r->o->in)),
+			 short_clock(trace_real_ns(r->trace, start)),
+			 r->o->align ? say_format("whole bins of UTC, as read within %s, ",
+						  say_duration(align_clock_uncertainty(r->trace)))
+				     : "",
+			 r->missing[0] ? "INCOMPLETE: " : "complete", r->missing);
+}
+
+/* Below a table: what the view is about in a sentence, or with --notes all that is to be said. */
+static void print_table_notes(const struct answer *r)
+{
+	const char *notes = r->o->view->notes ? r->o->view->notes : "", *cut = cut_note(r);
+	const char *end = strstr(notes, ". ");
+	char text[1600];
+
+	if (r->o->notes)
+		snprintf(text, sizeof(text), "%s %s", r->o->view->question, notes);
+	else if (!strcmp(r->o->view->name, "summary")) /* it is to fit a screen */
+		snprintf(text, sizeof(text), "Why a name was slow: ebpfrec report why --comm NAME");
+	else if (end)
+		snprintf(text, sizeof(text), "%.*s (More: --notes.)", (int)(end + 1 - notes),
+			 notes);
+	else
+		snprintf(text, sizeof(text), "%s", notes);
+	if (cut)
+		printf("\n");
+	if (cut)
+		render_wrap(stdout, cut, input_terminal_width());
+	if (text[0])
+		printf("\n");
+	if (text[0])
+		render_wrap(stdout, text, input_terminal_width());
 }
 
 /* With csv and json, the heading is a note. */
@@ -76,7 +140,8 @@ static void print_heading(void *ctx)
 	const struct answer *r = ctx;
 
 	if (r->o->in.format == RENDER_TABLE) {
-		print_table_heading(r);
+		render_wrap(stdout, r->heading, input_terminal_width());
+		printf("\n");
 		return;
 	}
 	if (r->missing[0])
@@ -95,43 +160,76 @@ static int write_db(struct report_options *o)
 	return input_export_sqlite(&o->in, &x, isatty(STDERR_FILENO), &rows);
 }
 
-#define AROUND (INPUT_BEFORE | INPUT_AFTER)
+#define SCHED (1u << EVENT_SWITCH | 1u << EVENT_WAKEUP | 1u << EVENT_IRQ)
+#define LEVELS (1u << EVENT_RSS | 1u << EVENT_VM)
+#define OBJECTS                                                                                    \
+	(1u << EVENT_SLAB_ALLOC | 1u << EVENT_SLAB_FREE | 1u << EVENT_PAGE_ALLOC |                \
+	 1u << EVENT_PAGE_FREE | 1u << EVENT_HEAP_ALLOC | 1u << EVENT_HEAP_FREE)
+#define REQUESTS (1u << EVENT_REQUEST)
 
 /*
  * What a view needs, apart from class task; whether its rows are sums over whole blocks, which the
- * derived file holds; and the column that is drawn, if it has a picture.
+ * derived file holds; the kinds of events whose parts of the derived file it needs; the column that
+ * is drawn, if it has a picture; and the columns that a narrow terminal goes without, the least
+ * missed first.
  */
 static const struct view_facts {
 	const char *view;
 	struct input_needs needs;
 	bool sums;
-	const char *drawn;
+	uint32_t kinds;
+	const char *drawn, *drops;
 } view_facts[] = {
-	{ "summary", { INPUT_ALL | INPUT_BEFORE, INPUT_SOURCES_SUMMARY }, true, NULL },
+	{ "summary", { INPUT_ALL | INPUT_BEFORE, INPUT_SOURCES_SUMMARY }, true, ANALYSIS_KINDS,
+	  NULL },
 	{ "totals",
 	  { INPUT_ALL | INPUT_BEFORE,
 	    "sched.switch,sched.wakeup,alloc.rss,alloc.slab,alloc.page,block" },
-	  true, NULL },
-	{ "cpu", { INPUT_SCHED | INPUT_NO_WAKEUPS, "sched.switch" }, true, "util_pct" },
+	  true, ANALYSIS_KINDS, NULL, NULL },
+	{ "cpu", { INPUT_SCHED | INPUT_NO_WAKEUPS, "sched.switch" }, true, SCHED, "util_pct",
+	  "switches,irq_ns,softirq_ns" },
 	{ "sched", { INPUT_SCHED | INPUT_NO_IRQS | INPUT_BEFORE, "sched.switch,sched.wakeup" },
-	  true, "wait_ns" },
-	{ "irq", { INPUT_SCHED | INPUT_NO_WAKEUPS | INPUT_BEFORE, "sched.irq" }, true, "util_pct" },
+	  true, SCHED, "wait_ns", "migrations,preempts,wakeups,wait_p50_ns" },
+	{ "states",
+	  { INPUT_SCHED | INPUT_NO_IRQS | INPUT_BEFORE, "sched.switch,sched.wakeup" },
+	  true, ANALYSIS_STATES, "runnable_ns",
+	  "unknown_ns,stopped_ns,life_ns,uninterruptible_ns" },
+	{ "why", { INPUT_SCHED | INPUT_NO_IRQS | INPUT_BEFORE, "sched.switch,sched.wakeup" }, true,
+	  ANALYSIS_STATES | SCHED | REQUESTS | LEVELS, NULL },
+	{ "parallel", { INPUT_SCHED | INPUT_NO_WAKEUPS | INPUT_NO_IRQS, "sched.switch" }, false,
+	  0, "wall_pct" },
+	{ "irq", { INPUT_SCHED | INPUT_NO_WAKEUPS | INPUT_BEFORE, "sched.irq" }, true,
+	  1u << EVENT_IRQ, "util_pct" },
 	{ "preempts",
 	  { INPUT_SCHED | INPUT_NO_WAKEUPS | INPUT_NO_IRQS | INPUT_BEFORE, "sched.switch" },
-	  false, "preempts" },
+	  false, SCHED, "preempts" },
 	{ "timeline", { INPUT_SCHED | INPUT_NO_IRQS | INPUT_BEFORE, "sched.switch,sched.wakeup" },
-	  false, "busy_pct" },
-	{ "alloc", { INPUT_ALLOC | INPUT_LEVELS | INPUT_BEFORE, "alloc" }, true, "alloc_bytes" },
-	{ "memory", { INPUT_ALLOC | INPUT_LEVELS | INPUT_BEFORE, "alloc.rss" }, true, "rss_bytes" },
-	{ "spikes", { INPUT_ALLOC | AROUND, "alloc" }, false, NULL },
-	{ "leaks", { INPUT_ALLOC | INPUT_BEFORE, "alloc" }, false, NULL },
-	{ "lifetimes", { INPUT_ALLOC | AROUND, "alloc" }, false, NULL },
-	{ "sizes", { INPUT_ALLOC, "alloc" }, false, "bytes" },
-	{ "stacks", { INPUT_ALLOC, "alloc" }, false, NULL },
-	{ "io", { INPUT_BLOCK | INPUT_BEFORE, "block" }, true, "bytes_per_s" },
-	{ "latency", { INPUT_BLOCK | INPUT_BEFORE, "block" }, true, NULL },
-	{ "devices", { INPUT_BLOCK | INPUT_BEFORE, "block" }, false, "depth_avg" },
-	{ "pattern", { INPUT_BLOCK | INPUT_BEFORE, "block" }, false, NULL },
+	  false, SCHED, "busy_pct" },
+	{ "alloc", { INPUT_ALLOC | INPUT_LEVELS | INPUT_BEFORE, "alloc" }, true,
+	  OBJECTS | LEVELS, "alloc_bytes",
+	  "peak_ns,now_bytes,free_bytes,frees,allocs" },
+	{ "memory", { INPUT_ALLOC | INPUT_LEVELS | INPUT_BEFORE, "alloc.rss" }, true, LEVELS,
+	  "rss_bytes",
+	  "rss_low_bytes,vm_bytes,swap_bytes,rss_peak_at_ns,shmem_bytes,file_bytes" },
+	{ "spikes", { INPUT_ALLOC | INPUT_BEFORE | INPUT_AFTER, "alloc" }, false,
+	  OBJECTS | LEVELS, NULL,
+	  "end_ns,threshold_bytes,baseline_bytes,stack_bytes,cause,bytes_per_s" },
+	{ "leaks", { INPUT_ALLOC | INPUT_BEFORE, "alloc" }, false, OBJECTS, NULL,
+	  "newest_ns,unsure,oldest_ns" },
+	{ "lifetimes", { INPUT_ALLOC | INPUT_BEFORE, "alloc" }, false, OBJECTS, NULL,
+	  "life_max_ns,temporary_bytes,freed" },
+	{ "sizes", { INPUT_ALLOC, "alloc" }, false, 0, "bytes" },
+	{ "stacks", { INPUT_ALLOC, "alloc" }, false, 0, NULL },
+	{ "offcpu", { INPUT_SCHED | INPUT_NO_WAKEUPS | INPUT_NO_IRQS, "sched.offcpu" }, false, 0,
+	  NULL, "offcpu_max_ns,runnable_ns" },
+	{ "io", { INPUT_BLOCK | INPUT_BEFORE, "block" }, true, REQUESTS, "bytes_per_s",
+	  "errors,bytes,ios,lat_max_ns" },
+	{ "latency", { INPUT_BLOCK | INPUT_BEFORE, "block" }, true, REQUESTS, NULL,
+	  "errors,queue_p999_ns,device_p999_ns,lat_p999_ns,queue_p90_ns,device_p90_ns,lat_p90_ns,"
+	  "lat_p50_ns,queue_max_ns,device_max_ns,lat_max_ns,lat_p99_ns,ios" },
+	{ "devices", { INPUT_BLOCK | INPUT_BEFORE, "block" }, false, REQUESTS, "iops",
+	  "inflight_ns,busy_ns,errors,others,depth_max,read_bytes,write_bytes" },
+	{ "pattern", { INPUT_BLOCK | INPUT_BEFORE, "block" }, false, REQUESTS, NULL },
 };
 
 static struct view_facts facts_of(const char *view)
@@ -139,7 +237,7 @@ static struct view_facts facts_of(const char *view)
 	for (unsigned int i = 0; i < sizeof(view_facts) / sizeof(view_facts[0]); i++)
 		if (!strcmp(view, view_facts[i].view))
 			return view_facts[i];
-	return (struct view_facts){ .needs.classes = INPUT_ALL };
+	return (struct view_facts){ .needs.classes = INPUT_ALL, .kinds = ANALYSIS_KINDS };
 }
 
 /* Every view needs class task: names are lost with its events. */
@@ -149,6 +247,19 @@ struct input_needs report_needs(const char *view)
 
 	needs.classes |= INPUT_TASK;
 	return needs;
+}
+
+/* Damage that comes to light here is known before the first line is printed. */
+static int prepare(const struct report_options *o)
+{
+	const struct view_facts facts = facts_of(o->q.view);
+	bool needs_all = facts.kinds == ANALYSIS_KINDS || facts.needs.classes & INPUT_AFTER;
+	uint64_t from_ns = needs_all || facts.needs.classes & INPUT_BEFORE ? 0 : o->q.from_ns;
+	uint64_t to_ns = needs_all ? UINT64_MAX : o->q.to_ns;
+	struct err e = { "" };
+
+	return input_status(analysis_prepare_window(o->in.analysis, facts.kinds, from_ns, to_ns,
+						    &e), &e);
 }
 
 static int begin_drawing(struct answer *r, uint64_t limit)
@@ -161,8 +272,8 @@ static int begin_drawing(struct answer *r, uint64_t limit)
 		.width = input_terminal_width() ?: 80, .utf8 = input_speaks_utf8(), .limit = limit,
 	};
 
-	if (r->o->in.format != RENDER_TABLE || !r->o->q.every_ns || !o.metric || from >= to ||
-	    !(r->o->sparklines || isatty(STDOUT_FILENO)))
+	if (r->o->in.format != RENDER_TABLE || r->o->wide_by || !r->o->q.every_ns || !o.metric ||
+	    from >= to || !(r->o->sparklines || input_terminal_width()))
 		return 0;
 	o.from_ns = (int64_t)(from - start);
 	o.to_ns = (int64_t)(to - start);
@@ -224,44 +335,165 @@ static int report_phases(const struct answer *o, const struct row_sink *sink, st
 	return row_prefix_end(&p, r);
 }
 
-static int run(struct answer *r)
+/* ---- --wide-by ---- */
+
+static int report_wide(const struct answer *r, const struct row_sink *sink, struct err *e)
 {
-	struct render_options more = { .heading = print_heading, .ctx = r };
-	struct report_options *o = r->o;
-	uint64_t limit = o->has_limit ? o->q.limit : REPORT_TABLE_ROWS;
-	struct err e = { "" };
-	size_t damage_cnt, found_cnt;
-	struct render *out;
+	const struct report_request *q = &r->o->q;
+	uint64_t start = trace_start_ns(r->trace), end = trace_end_ns(r->trace);
+	uint64_t to = q->to_ns < end ? q->to_ns : end, before, first;
+	struct pivot_options o = { .by = r->o->wide_by, .figure = facts_of(q->view).drawn,
+				   .every_ns = q->every_ns, .next = sink,
+				   .limit = r->o->has_limit ? r->o->limit_wide : 0 };
+	struct err mine = { "" };
+	struct pivot *p;
 	int c;
 
-	c = input_window(&o->in, &o->q.from_ns, &o->q.to_ns);
+	if (!o.figure)
+		return err_set(e, -EINVAL, "--wide-by: the view '%s' has no figure over time",
+			       q->view);
+	/* bins are counted from the window's start; the first has a part in the trace */
+	before = q->from_ns < start ? (start - q->from_ns) / q->every_ns : 0;
+	first = q->from_ns + before * q->every_ns;
+	o.from_ns = (int64_t)(first - start);
+	o.bin_cnt = to > first ? (to - first + q->every_ns - 1) / q->every_ns : 0;
+	p = pivot_new(&o);
+	if (!p)
+		return -ENOMEM;
+	c = analysis_report(r->o->in.analysis, q, pivot_sink(p), &mine);
+	if (c && *pivot_error(p))
+		err_set(e, c, "--wide-by: %s", pivot_error(p));
+	else if (c)
+		err_set(e, c, "%s", err_text(&mine, c));
+	pivot_free(p);
+	return c;
+}
+
+/* Groups of tasks make many rows in each bin: a picture has one for each group. */
+static bool is_of_tasks(const struct report_options *o)
+{
+	static const char *const few[] = { "devices", "timeline", "totals", NULL };
+	unsigned int by = o->q.by ? o->q.by : o->view->by_default;
+
+	return by != 1u << REPORT_BY_CPU && by != 1u << REPORT_BY_DEVICE &&
+	       !render_is_one_of(o->view->name, few);
+}
+
+static int report_rows(struct answer *r, const struct row_sink *sink, struct err *e)
+{
+	struct report_request q = r->o->q;
+	bool is_sparse = false;
+	int c;
+
+	q.fill = r->drawing && r->only_drawn ? REPORT_FILL_NONE :
+		 r->o->in.format == RENDER_TABLE ? REPORT_FILL_BINS : REPORT_FILL_GROUPS;
+	q.ret_sparse = &is_sparse;
+	if (r->drawing && r->only_drawn) {
+		print_heading(r);
+		sink = sparkline_sink(r->drawing);
+	}
+	c = analysis_report(r->o->in.analysis, &q, sink, e);
+	if (!c && is_sparse)
+		say_note("%s: bins in which a row's group did nothing are left out: there are too "
+			 "many; a longer --every has them, and --wide-by fewer groups",
+			 input_path(&r->o->in));
+	return c;
+}
+
+static void put_wall(const struct row_prefix *p, struct value *row)
+{
+	const struct answer *r = p->ctx;
+
+	align_row(r->trace, r->o->q.every_ns, row[p->cnt].i, row);
+}
+
+/* With --align, the wall clock goes before rows that are not for reading. */
+static int report_to(struct answer *r, const struct row_sink *sink, struct err *e)
+{
+	struct row_prefix wall = { .next = sink, .cnt = ALIGN_COLUMN_CNT,
+				   .names = { ALIGN_COLUMNS }, .change = put_wall, .ctx = r };
+	int c;
+
+	row_prefix_init(&wall);
+	if (r->o->align && r->o->in.format != RENDER_TABLE)
+		sink = &wall.sink;
+	c = r->o->phases  ? report_phases(r, sink, e) :
+	    r->o->wide_by ? report_wide(r, sink, e) :
+			    report_rows(r, sink, e);
+	return row_prefix_end(&wall, c);
+}
+
+/* What comes before the first row. limit: of rows that are drawn. */
+static int begin(struct answer *r, uint64_t limit)
+{
+	struct report_options *o = r->o;
+	struct err e = { "" };
+	int c = input_window(&o->in, &o->q.from_ns, &o->q.to_ns);
+
+	if (!c && o->align)
+		c = input_report_status(align_window(r->trace, o->q.every_ns, &o->q.from_ns,
+						     &o->q.to_ns, &e), &e);
+	if (!c)
+		c = prepare(o);
 	if (!c)
 		input_verify(&o->in, facts_of(o->q.view).sums && !o->q.every_ns,
 			     o->q.from_ns, o->q.to_ns);
 	if (!c && o->db)
 		c = write_db(o);
+	if (!c) /* a database has none, as with ebpfrec export */
+		c = input_use_lines(&o->in);
 	if (!c)
 		c = input_status(begin_drawing(r, limit), NULL);
+	r->only_drawn = r->drawing && !o->has_limit && is_of_tasks(o);
+	return c;
+}
+
+static int run(struct answer *r)
+{
+	struct render_options more = { .heading = print_heading, .ctx = r };
+	struct report_options *o = r->o;
+	bool of_bins = o->q.every_ns && !o->wide_by;
+	uint64_t limit = o->has_limit ? o->q.limit :
+			 !of_bins ? REPORT_TABLE_ROWS :
+			 o->in.format == RENDER_TABLE ? REPORT_BIN_ROWS : 0;
+	struct err e = { "" };
+	size_t damage_cnt, found_cnt;
+	struct render *out;
+	int c = begin(r, o->has_limit ? limit : REPORT_TABLE_ROWS);
+
 	if (c)
 		return c;
-	/* A table counts the rows it leaves out, so it has to see all of them. */
-	if (o->in.format == RENDER_TABLE)
+	/* A table counts the rows it leaves out, and columns are of all rows. */
+	o->limit_wide = o->q.limit;
+	if (o->in.format == RENDER_TABLE || o->q.every_ns)
 		o->q.limit = 0;
+	o->in.of_bins = of_bins;
+	/* without submitter and reason its rows would look alike */
+	o->q.merge_unknown = o->in.format == RENDER_TABLE && !o->in.wide;
 	/* A section of the summary does not stop at ten rows before they are counted either. */
 	if (o->has_limit)
 		o->q.summary_rows = o->q.limit ? (int64_t)(o->q.limit & INT64_MAX) : -1;
 	more.also = r->drawing ? sparkline_sink(r->drawing) : NULL;
+	o->in.drops = facts_of(o->q.view).drops;
+	input_is_complete(r->trace, report_needs(o->q.view), o->q.from_ns, o->q.to_ns, r->missing,
+			  sizeof(r->missing));
+	make_heading(r);
+	more.title = r->heading;
 	out = input_render(&o->in, limit, true, &more);
 	if (!out)
 		return EXIT_FAILED;
-	input_is_complete(r->trace, report_needs(o->q.view), o->q.from_ns, o->q.to_ns, r->missing,
-			  sizeof(r->missing));
 	trace_damages(r->trace, &damage_cnt);
-	c = o->phases ? report_phases(r, render_sink(out), &e) :
-			analysis_report(o->in.analysis, &o->q, render_sink(out), &e);
+	c = report_to(r, render_sink(out), &e);
 	render_free(out);
+	if (!c && r->drawing && !r->only_drawn)
+		printf("\n");
 	if (!c && r->drawing)
 		sparkline_print(r->drawing, stdout);
+	if (!c && r->only_drawn)
+		render_wrap(stdout, "(--limit N shows the N largest of each bin in numbers)",
+			    input_terminal_width());
+	if (!c && o->in.format == RENDER_TABLE && (!o->follow_ns || !input_terminal_width()))
+		print_table_notes(r);
 	trace_damages(r->trace, &found_cnt);
 	if (!c && found_cnt != damage_cnt) {
 		say_error("%s: more damage was found while the answer was made, which may lack it; "
@@ -275,10 +507,14 @@ static int run(struct answer *r)
 int report_answer(struct report_options *o)
 {
 	struct answer r = { .o = o, .trace = o->in.trace };
-	int c = input_analysis(&o->in);
+	uint64_t limit = o->q.limit;
+	int c = input_open_analysis(&o->in);
 
 	if (!c)
 		c = run(&r);
+	if (!c)
+		input_note_lines(&o->in);
+	o->q.limit = limit; /* the next answer of --follow has as many rows */
 	sparkline_free(r.drawing);
 	input_note_damage(&o->in);
 	analysis_close(o->in.analysis);

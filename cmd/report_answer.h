@@ -12,6 +12,7 @@
 
 /* Rows of a table unless --limit says otherwise. */
 #define REPORT_TABLE_ROWS 20
+#define REPORT_BIN_ROWS	  5 /* of each bin */
 
 /* What was asked of `ebpfrec report`. */
 struct report_options {
@@ -19,9 +20,12 @@ struct report_options {
 	struct report_request q;
 	const struct report_view *view;
 	struct lists_pids pids;
+	char sort[64];
 	struct lists_strings paths; /* of the traces, as -i and operands gave them */
 	const char *db;
-	bool has_limit, force, list, sparklines, phases;
+	const char *wide_by; /* columns that become columns; NULL: none */
+	uint64_t limit_wide; /* of columns */
+	bool has_limit, force, list, sparklines, phases, notes, align;
 	uint64_t follow_ns; /* 0: once */
 };
 

@@ -15,7 +15,7 @@
 #define WORDS_MAX 64
 
 /* "a; b" without saying a thing twice. */
-static void add_use(struct source *s, const char *use)
+static void add_use(struct source_row *s, const char *use)
 {
 	size_t n = strlen(s->used_for);
 
@@ -23,15 +23,15 @@ static void add_use(struct source *s, const char *use)
 		snprintf(s->used_for + n, sizeof(s->used_for) - n, "%s%s", n ? "; " : "", use);
 }
 
-unsigned int sources_list(const struct source **ret)
+unsigned int sources_list(const struct source_row **ret)
 {
-	static struct source sources[WORDS_MAX];
+	static struct source_row sources[WORDS_MAX];
 	const struct session_hook *hooks;
 	unsigned int hook_cnt = session_hooks(&hooks), cnt = 0;
 
 	memset(sources, 0, sizeof(sources));
 	for (unsigned int i = 0; i < hook_cnt; i++) {
-		struct source *s = sources;
+		struct source_row *s = sources;
 
 		while (s < sources + cnt && strcmp(s->name, hooks[i].source))
 			s++;
@@ -57,15 +57,15 @@ static bool is_known(const char *const *words, unsigned int cnt, const char *w, 
 }
 
 /*
- * Sources, then classes, then "all". A class's name is what stands before the dot; store keeps
- * those.
+ * Sources and classes, then "light" and "all". A class's name is what stands before the dot;
+ * store keeps those.
  */
 static unsigned int list_words(const char **words, char store[WORDS_MAX][32])
 {
-	const struct source *sources;
+	const struct source_row *sources;
 	unsigned int source_cnt = sources_list(&sources), cnt = 0, stored = 0;
 
-	for (unsigned int i = 0; i < source_cnt && cnt + 2 < WORDS_MAX; i++) {
+	for (unsigned int i = 0; i < source_cnt && cnt + 3 < WORDS_MAX; i++) {
 		const char *name = sources[i].name;
 		size_t len = strcspn(name, ".");
 
@@ -76,6 +76,7 @@ static unsigned int list_words(const char **words, char store[WORDS_MAX][32])
 			words[cnt++] = store[stored++];
 		}
 	}
+	words[cnt++] = "light";
 	words[cnt++] = "all";
 	return cnt;
 }
@@ -87,8 +88,10 @@ int sources_check(const char *list)
 	unsigned int cnt = list_words(words, store);
 
 	for (const char *p = list;; p++) {
-		size_t len = strcspn(p, ",");
+		size_t len;
 
+		p += *p == '+' || *p == '-';
+		len = strcspn(p, ",");
 		if (!is_known(words, cnt, p, len)) {
 			snprintf(word, sizeof(word), "%.*s", (int)len, p);
 			return opts_unknown("event", "-e: ", word, words, cnt,
@@ -101,26 +104,11 @@ int sources_check(const char *list)
 	}
 }
 
-bool sources_need_workload(const char *list)
-{
-	static const char *const words[] = { "alloc.heap", "all" };
-
-	for (const char *p = list;; p++) {
-		size_t len = strcspn(p, ",");
-
-		if (is_known(words, 2, p, len))
-			return true;
-		p += len;
-		if (!*p)
-			return false;
-	}
-}
-
 int sources_print(void)
 {
 	static const char *const names[] = { "source", "default", "this kernel", "for" };
 	const struct input in = { .format = RENDER_TABLE };
-	const struct source *sources;
+	const struct source_row *sources;
 	unsigned int cnt = sources_list(&sources);
 	struct render *r = input_render(&in, 0, true, NULL);
 	int c;
@@ -129,7 +117,7 @@ int sources_print(void)
 		return EXIT_FAILED;
 	render_begin(r, 4, names);
 	for (unsigned int i = 0; i < cnt; i++) {
-		const struct source *s = &sources[i];
+		const struct source_row *s = &sources[i];
 
 		render_put(r, (struct value[]){ value_text(s->name),
 						value_text(s->is_default ? "yes" : "no"),
@@ -138,7 +126,10 @@ int sources_print(void)
 	}
 	c = input_render_end(r, 0, NULL);
 	if (!c)
-		printf("\nA class names all its default sources: sched, alloc. 'all' is "
-		       "everything, task is always on.\n");
+		printf("\nA class stands for its default sources: sched, alloc, block. "
+		       "light is sched, block and alloc.rss. all is everything.\n"
+		       "+NAME adds to the default, -NAME takes away from it: -e +sched.irq,"
+		       "-alloc.slab.\n"
+		       "The source task is always recorded.\n");
 	return c;
 }

@@ -9,25 +9,22 @@
 #include <stdbool.h>
 
 /* A source of events, and how many of its kernel hooks this kernel has. */
-struct source {
+struct source_row {
 	const char *name;
 	bool is_default;
 	unsigned int there_cnt;
 	char used_for[256];
 };
 /* In the order of session_hooks(); the list is static. Returns its length. */
-unsigned int sources_list(const struct source **ret);
+unsigned int sources_list(const struct source_row **ret);
 
 /* The table of `record -e list`, on stdout. */
 int sources_print(void);
 
-/* Every word of list must be a source, a class or "all"; EXIT_USAGE names the nearest one. */
-int sources_check(const char *list);
-
 /*
- * True when list has a source that is only recorded for a workload: alloc.heap, by its name or by
- * "all".
+ * Every word of list, with or without a sign, must be a source, a class, "light" or "all";
+ * EXIT_USAGE names the nearest one.
  */
-bool sources_need_workload(const char *list);
+int sources_check(const char *list);
 
 #endif /* SOURCES_H */

@@ -380,7 +380,7 @@ function put_texts(    i, s, all, not_default, order)
 	for (i = 1; i <= trim_cnt; i++)
 		if (i in trim)
 			order = join(order, trim[i])
-	printf "\n/* For people. */\n#define EVENT_CHOICES %s\n", quoted("sched, alloc, block, " all " or all")
+	printf "\n/* For people. */\n#define EVENT_CHOICES %s\n", quoted("sched, alloc, block, " all ", light or all")
 	printf "#define EVENT_NOT_DEFAULT %s\n#define EVENT_TRIM_ORDER %s\n", quoted(not_default), quoted(order)
 }
 

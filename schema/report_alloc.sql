@@ -36,9 +36,9 @@ SELECT $t
   FROM alloc_usage(:from, :to, :every, :by) AS u
   LEFT JOIN processes AS p ON p.upid = u.upid
   LEFT JOIN threads AS t ON t.utid = u.utid
-WINDOW whole AS (PARTITION BY u.t_ns, u.upid, u.utid, u.name)
+WINDOW whole AS (PARTITION BY u.t_ns, u.member_upid, u.utid)
  ORDER BY u.t_ns,
        coalesce(max(u.alloc_bytes) FILTER (WHERE u.source <> 'vm') OVER whole, 0) DESC,
        coalesce(max(u.peak_bytes) FILTER (WHERE u.source = 'rss') OVER whole, 0) DESC,
-       u.upid, u.utid, u.name,
+       u.upid, u.utid, u.name, u.member_upid,
        CASE u.source WHEN 'rss' THEN 0 WHEN 'heap' THEN 1 WHEN 'slab' THEN 2 WHEN 'page' THEN 3 ELSE 4 END

@@ -27,8 +27,8 @@ h AS (SELECT hook, sum(window_share(cost_ns, from_ns, to_ns, :from, :to)) AS run
 	     sum(run_time_ns) AS measured_ns, sum(run_cnt) AS measured,
 	     sum(window_share(read_cnt, from_ns, to_ns, :from, :to)) AS events
 	FROM hook_stats WHERE from_ns < :to AND to_ns > :from GROUP BY hook),
-m AS (SELECT hook, sum(window_share(missed_cnt, from_ns, to_ns, :from, :to)) AS skipped
-	FROM losses WHERE missed_cnt > 0 AND from_ns < :to AND to_ns > :from GROUP BY hook),
+m AS (SELECT hook, sum(window_share(missed_cnt - inferred_cnt, from_ns, to_ns, :from, :to)) AS skipped
+	FROM losses WHERE missed_cnt > inferred_cnt AND from_ns < :to AND to_ns > :from GROUP BY hook),
 parts AS (
 SELECT 0 AS n, 'all' AS part, '' AS name, c.user_ns + c.sys_ns + coalesce((SELECT sum(run_ns) FROM h), 0) AS cpu_ns,
        NULL AS runs, NULL AS ns_per_run, NULL AS measured, (SELECT sum(events) FROM h) AS events,

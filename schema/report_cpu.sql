@@ -7,9 +7,14 @@
 --   switches     switches away from a CPU; preempted: switches away while still runnable
 --   complete     1: no event of class sched was lost in the window, and the trace covers the window
 --   lost_events  events of class sched that may have been lost in the window
+--   steal_ns     the part of oncpu_ns that a hypervisor took from the CPU, which the scheduler leaves
+--                out of its account. It is taken for the last part of a stay on the CPU; what exceeds
+--                the stay is shown at [unknown]. Empty: not recorded
 --   irq_ns, softirq_ns  the part of oncpu_ns in interrupts and in soft interrupts (report irq); empty
 --                unless sched.irq was recorded
 -- Interrupts count for the thread they interrupted, as in the scheduler's own accounting.
+-- The scheduler charges a preempted thread up to an earlier reading of its clock. `ebpfrec sql
+-- --examples` has a query that holds oncpu_ns - steal_ns of each thread against its account.
 -- [unknown] is time between two switches that do not match. Either events were lost there, or the
 -- kernel hides a task from BPF, as some virtual machines do with their init: the switch to such a
 -- task is recorded, its later events are not.
@@ -21,15 +26,16 @@ SELECT $t
        sum(u.preempted) AS preempted,
        is_complete('sched.switch', u.t_ns, u.t_end_ns) AS complete,
        lost_events('sched', u.t_ns, u.t_end_ns) AS lost_events,
+       CASE WHEN (SELECT value FROM info WHERE key = 'steal') = '1' THEN sum(u.steal_ns) END AS steal_ns,
        CASE WHEN irq_recorded(u.t_ns, u.t_end_ns) THEN sum(u.irq_ns) END AS irq_ns,
        CASE WHEN irq_recorded(u.t_ns, u.t_end_ns) THEN sum(u.softirq_ns) END AS softirq_ns
-  FROM (SELECT t_ns, t_end_ns, span_ns, utid, upid, oncpu_ns, switches, preempted, 0 AS irq_ns, 0 AS softirq_ns
+  FROM (SELECT t_ns, t_end_ns, span_ns, utid, upid, oncpu_ns, switches, preempted, steal_ns, 0 AS irq_ns, 0 AS softirq_ns
           FROM cpu_usage(:from, :to, :every)
          UNION ALL
-        SELECT t_ns, t_end_ns, span_ns, utid, upid, 0, 0, 0,
+        SELECT t_ns, t_end_ns, span_ns, utid, upid, 0, 0, 0, 0,
                iif(type = 'softirq', 0, run_ns), iif(type = 'softirq', run_ns, 0)
           FROM irq_usage(:from, :to, :every, 'thread')) AS u
  CROSS JOIN threads AS t ON t.utid = u.utid
  CROSS JOIN processes AS p ON p.upid = u.upid
- GROUP BY u.t_ns, $cpugroup
+ GROUP BY $cpugroup u.t_ns
  ORDER BY u.t_ns, sum(u.oncpu_ns) DESC, sum(u.switches) DESC

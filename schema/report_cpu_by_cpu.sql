@@ -3,6 +3,8 @@
 -- The result has one row per CPU. oncpu_ns is the time of the selected threads (the recorder only
 -- with --with-recorder). oncpu_ns + idle_ns + unknown_ns + other_ns is exactly the part of the window
 -- that lies inside the trace's span.
+--   steal_ns  the part of oncpu_ns that a hypervisor took from the CPU, taken for the last part
+--             of a stay on the CPU. Empty: not recorded
 --   irq_ns, softirq_ns  time of the CPU in interrupts and in soft interrupts (report irq), over
 --             selected threads and idle time: part of oncpu_ns, idle_ns and unknown_ns; empty unless
 --             sched.irq was recorded
@@ -16,15 +18,16 @@ SELECT $t
        sum(CASE WHEN u.utid NOT IN (0, 1, 3) THEN u.preempted ELSE 0 END) AS preempted,
        is_complete('sched.switch', u.t_ns, u.t_end_ns) AS complete,
        lost_events('sched', u.t_ns, u.t_end_ns) AS lost_events,
+       CASE WHEN (SELECT value FROM info WHERE key = 'steal') = '1' THEN sum(CASE WHEN u.utid NOT IN (0, 1, 3) THEN u.steal_ns ELSE 0 END) END AS steal_ns,
        sum(CASE WHEN u.utid = 0 THEN u.oncpu_ns ELSE 0 END) AS idle_ns,
        sum(CASE WHEN u.utid = 1 THEN u.oncpu_ns ELSE 0 END) AS unknown_ns,
        u.span_ns - sum(CASE WHEN u.utid = 3 THEN 0 ELSE u.oncpu_ns END) AS other_ns,
        CASE WHEN irq_recorded(u.t_ns, u.t_end_ns) THEN sum(u.irq_ns) END AS irq_ns,
        CASE WHEN irq_recorded(u.t_ns, u.t_end_ns) THEN sum(u.softirq_ns) END AS softirq_ns
-  FROM (SELECT t_ns, t_end_ns, span_ns, cpu, utid, oncpu_ns, switches, preempted, 0 AS irq_ns, 0 AS softirq_ns
+  FROM (SELECT t_ns, t_end_ns, span_ns, cpu, utid, oncpu_ns, switches, preempted, steal_ns, 0 AS irq_ns, 0 AS softirq_ns
           FROM cpu_usage(:from, :to, :every)
          UNION ALL
-        SELECT t_ns, t_end_ns, span_ns, cpu, 0, 0, 0, 0,
+        SELECT t_ns, t_end_ns, span_ns, cpu, 0, 0, 0, 0, 0,
                iif(type = 'softirq', 0, run_ns), iif(type = 'softirq', run_ns, 0)
           FROM irq_usage(:from, :to, :every, 'cpu')) AS u
  GROUP BY u.t_ns, u.cpu

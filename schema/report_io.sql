@@ -24,7 +24,7 @@
 -- add layers.
 SELECT $t
        $keys
-       device_name(u.dev) AS device, u.op AS op, u.ios AS ios, u.bytes AS bytes,
+       u.ios AS ios, u.bytes AS bytes,
        round(u.ios * 1e9 / u.span_ns, 3) AS iops,
        round(u.bytes * 1e9 / u.span_ns, 3) AS bytes_per_s,
        u.lat_p50_ns AS lat_p50_ns, u.lat_p99_ns AS lat_p99_ns, u.lat_max_ns AS lat_max_ns,

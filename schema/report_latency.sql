@@ -11,7 +11,7 @@
 -- --histogram shows a histogram instead.
 SELECT $t
        $keys
-       device_name(u.dev) AS device, u.op AS op, u.ios AS ios,
+       u.ios AS ios,
        u.lat_p50_ns AS lat_p50_ns, u.lat_p90_ns AS lat_p90_ns, u.lat_p99_ns AS lat_p99_ns,
        u.lat_p999_ns AS lat_p999_ns, u.lat_max_ns AS lat_max_ns,
        u.queue_p50_ns AS queue_p50_ns, u.queue_p90_ns AS queue_p90_ns, u.queue_p99_ns AS queue_p99_ns,
@@ -25,4 +25,4 @@ SELECT $t
   LEFT JOIN processes AS p ON p.upid = u.upid
   LEFT JOIN threads AS t ON t.utid = u.utid
  WHERE u.ios > 0
- ORDER BY u.t_ns, u.lat_max_ns DESC
+ ORDER BY u.t_ns, u.size_from_bytes, u.lat_max_ns DESC

@@ -8,7 +8,7 @@
 --   ios     requests; pct: share of the step; upto_pct: share of the requests below high_ns
 SELECT $t
        $keys
-       device_name(u.dev) AS device, u.op AS op, u.phase AS phase,
+       u.phase AS phase,
        u.low_ns AS low_ns, u.high_ns AS high_ns, u.ios AS ios,
        round(100.0 * u.ios / sum(u.ios) OVER each, 2) AS pct,
        round(100.0 * sum(u.ios) OVER (each ORDER BY u.low_ns) / sum(u.ios) OVER each, 2) AS upto_pct,
@@ -17,5 +17,5 @@ SELECT $t
   FROM latency_hist(:from, :to, :every, :by) AS u
   LEFT JOIN processes AS p ON p.upid = u.upid
   LEFT JOIN threads AS t ON t.utid = u.utid
-WINDOW each AS (PARTITION BY u.t_ns, u.upid, u.utid, u.name, u.dev, u.op, u.submitter, u.owner_how, u.phase)
- ORDER BY u.t_ns, device, u.op, u.upid, u.utid, u.name, u.phase DESC, u.low_ns
+WINDOW each AS (PARTITION BY u.t_ns, u.member_upid, u.utid, u.dev, u.op, u.size_from_bytes, u.submitter, u.owner_how, u.phase)
+ ORDER BY u.t_ns, device_name(u.dev), u.op, u.size_from_bytes, u.upid, u.utid, u.name, u.member_upid, u.phase DESC, u.low_ns

@@ -4,8 +4,8 @@
 -- allocations in the window. Columns:
 --   kind, call_site    kmem_cache or order of the pages; function that allocated, as in leaks
 --   allocs, bytes      allocations in the window, and their bytes
---   freed              the part of allocs that was freed within the trace
---   temporary, ..      the part that was freed within 1 ms: number, share and bytes
+--   freed              the part of allocs that was freed by the window's end
+--   temporary, ..      the part of freed that lived less than 1 ms: number, share of allocs, and bytes
 --   life_avg_ns, ..    lifetimes of the freed allocations
 SELECT $cpukeys u.source AS source, coalesce(u.cache, 'order ' || u.page_order, '') AS kind,
        coalesce(u.symbol, CASE WHEN u.call_site IS NOT NULL THEN printf('0x%x', u.call_site) END, '') AS call_site,
@@ -14,9 +14,9 @@ SELECT $cpukeys u.source AS source, coalesce(u.cache, 'order ' || u.page_order, 
        round(100.0 * count(*) FILTER (WHERE u.life_ns < 1000000) / count(*), 1) AS temporary_pct,
        coalesce(sum(u.bytes) FILTER (WHERE u.life_ns < 1000000), 0) AS temporary_bytes,
        CAST(avg(u.life_ns) AS INTEGER) AS life_avg_ns, max(u.life_ns) AS life_max_ns,
-       is_complete('alloc.' || u.source, :from, :to) AND is_covered(0, NULL) AS complete, lost_events('alloc', :from, :to) AS lost_events
-  FROM allocations AS u
+       is_complete('alloc.' || u.source, :from, :to) AND is_covered(0, :to) AS complete, lost_events('alloc', :from, :to) AS lost_events
+  FROM allocations(:to) AS u
   JOIN threads AS t ON t.utid = u.utid JOIN processes AS p ON p.upid = t.upid
  WHERE u.alloc_ns >= :from AND u.alloc_ns < :to AND in_scope(u.upid)
- GROUP BY $cpugroup, u.source, u.cache, u.page_order, coalesce(u.symbol, u.call_site)
+ GROUP BY $cpugroup u.source, u.cache, u.page_order, coalesce(u.symbol, u.call_site)
  ORDER BY temporary_bytes DESC, bytes DESC

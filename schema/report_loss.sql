@@ -1,12 +1,15 @@
 -- What was lost?
 --
 -- The result has one row per source of each class. Columns:
---   attempted    events that the kernel offered: read + lost in a whole, finished recording. In a
---                window, or if the recorder was killed, the sum may differ by the events that were in
---                the buffers when the counters were read
+--   attempted    events that the kernel offered: read + lost_counted in a whole, finished recording.
+--                In a window, or if the recorder was killed, the sum may differ by the events that
+--                were in the buffers when the counters were read
 --   read         events that arrived
---   lost_events  full (the ring had no room) + other (a reservation failed) + missed (the kernel
---                skipped the program; for block requests also ends that no program reported)
+--   lost_events  lost_counted + lost_inferred
+--   lost_counted   full (the ring had no room) + other (a reservation failed) + missed (the kernel
+--                skipped the program)
+--   lost_inferred  events that no counter saw, since a task that the kernel hides from BPF ran: their
+--                absence shows in what came after them. They are no part of attempted
 --   off_ns       time in which record --max-overhead had turned the source off; events of that time
 --                are not counted
 --   complete     1: no event of the source was lost, the source was on, and the window lies inside
@@ -19,7 +22,7 @@ WITH read AS (
 	 GROUP BY class, source),
 lost AS (
 	SELECT class, source, sum(lost_cnt) AS lost, sum(full_cnt) AS full, sum(other_cnt) AS other,
-	       sum(missed_cnt) AS missed
+	       sum(missed_cnt - inferred_cnt) AS missed, sum(inferred_cnt) AS inferred
 	  FROM losses
 	 WHERE from_ns < :to AND max(to_ns, from_ns + 1) > :from
 	 GROUP BY class, source),
@@ -30,6 +33,7 @@ SELECT s.class AS class, s.source AS source,
        coalesce(r.attempted, 0) + coalesce(l.missed, 0) AS attempted,
        coalesce(r.read, 0) AS read,
        coalesce(l.lost, 0) AS lost_events,
+       coalesce(l.lost - l.inferred, 0) AS lost_counted, coalesce(l.inferred, 0) AS lost_inferred,
        coalesce(l.full, 0) AS full, coalesce(l.other, 0) AS other, coalesce(l.missed, 0) AS missed,
        coalesce(o.ns, 0) AS off_ns,
        coalesce(l.lost, 0) = 0 AND coalesce(o.ns, 0) = 0 AND is_covered(:from, :to) AS complete

@@ -5,7 +5,8 @@
 -- a loss counts in every bin that its interval touches.
 SELECT $t
        l.cpu AS cpu, l.class AS class, l.source AS source, sum(l.lost_cnt) AS lost_events,
-       sum(l.full_cnt) AS full, sum(l.other_cnt) AS other, sum(l.missed_cnt) AS missed
+       sum(l.full_cnt) AS full, sum(l.other_cnt) AS other, sum(l.missed_cnt - l.inferred_cnt) AS missed,
+       sum(l.inferred_cnt) AS lost_inferred
   FROM window_loss(:from, :to, :every) AS u
  CROSS JOIN losses AS l ON l.from_ns < u.t_end_ns AND max(l.to_ns, l.from_ns + 1) > u.t_ns
  WHERE u.class = 'sched' AND l.lost_cnt > 0

@@ -1,6 +1,7 @@
 -- How much memory did processes have?
 --
--- The result has one row per process with memory. Columns:
+-- The result has one row per process with memory; with --by per comm, container and so on: what their
+-- processes have together, where memory that they share counts for each. Columns:
 --   rss_bytes                    resident at the end of the window (or bin): anon + file + shmem
 --   anon_bytes .. swap_bytes     parts of it, and swapped-out memory
 --   vm_bytes                     mapped address space (VmSize)
@@ -11,9 +12,9 @@
 -- the error does not accumulate. From Linux 6.2 on, on a machine of up to four CPUs, ebpfrec adds the
 -- per-CPU parts and is exact.
 SELECT $t
-       p.pid AS pid, p.comm AS comm, u.rss_bytes AS rss_bytes, u.anon_bytes AS anon_bytes, u.file_bytes AS file_bytes,
+       $keys u.rss_bytes AS rss_bytes, u.anon_bytes AS anon_bytes, u.file_bytes AS file_bytes,
        u.shmem_bytes AS shmem_bytes, u.swap_bytes AS swap_bytes, u.vm_bytes AS vm_bytes,
        u.rss_peak_bytes AS rss_peak_bytes, u.rss_peak_ns AS rss_peak_at_ns, u.rss_low_bytes AS rss_low_bytes,
        is_complete('alloc.rss', u.t_ns, u.t_end_ns) AND is_covered(0, u.t_end_ns) AS complete, lost_events('alloc', u.t_ns, u.t_end_ns) AS lost_events
-  FROM memory_levels(:from, :to, :every) AS u LEFT JOIN processes AS p ON p.upid = u.upid
+  FROM memory_levels(:from, :to, :every, :by) AS u LEFT JOIN processes AS p ON p.upid = u.upid
  ORDER BY u.t_ns, u.rss_peak_bytes DESC, u.vm_bytes DESC

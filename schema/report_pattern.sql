@@ -9,7 +9,7 @@
 --             otherwise within 0.4 %
 SELECT $t
        $keys
-       device_name(u.dev) AS device, u.op AS op, u.ios AS ios, u.bytes AS bytes,
+       u.ios AS ios, u.bytes AS bytes,
        round(100.0 * u.seq_ios / nullif(u.sized_ios, 0), 1) AS seq_pct,
        u.bytes / nullif(u.sized_ios, 0) AS size_avg_bytes, u.size_p50_bytes AS size_p50_bytes,
        u.size_p90_bytes AS size_p90_bytes, u.size_p99_bytes AS size_p99_bytes, u.size_max_bytes AS size_max_bytes,

@@ -6,7 +6,7 @@
 --   wait_p50_ns .. nearest-rank percentiles and maximum: exact up to 65536 waits a row in a window of
 --                  up to a million switches and wake-ups, otherwise within 0.4 %
 --   wakeups        waits that began with a wake-up; preempts: with a preemption or a yield
---   unknown_waits  switch-ins without a recorded wake-up
+--   unknown_waits  waits of unknown length: the wake-up or the switch-in is not recorded
 --   migrations     switch-ins on another CPU than before
 -- A wait counts, with its whole length, in the window in which it ends.
 SELECT $t

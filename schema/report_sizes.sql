@@ -18,5 +18,5 @@ SELECT r.*, is_complete('alloc.' || r.source, $binfrom, $binto) AS complete, los
                   JOIN threads AS t ON t.utid = x.utid) AS u
           JOIN threads AS t ON t.utid = u.utid JOIN processes AS p ON p.upid = u.upid
          WHERE in_scope(u.upid)
-         GROUP BY $tgroup $cpugroup, u.source, size_class(u.size)) AS r
- ORDER BY $tgroup sum(r.bytes) OVER (PARTITION BY $tgroup $rkeys) DESC, $rkeys, r.source, r.size_from_bytes
+         GROUP BY $tgroup $cpugroup u.source, size_class(u.size)) AS r
+ ORDER BY $tgroup sum(r.bytes) OVER (PARTITION BY $tgroup $rkeys 1) DESC, $rkeys r.source, r.size_from_bytes

@@ -3,10 +3,11 @@
 -- The result has one row per spike. A spike is a burst in which a process allocates (rss: grows by) at
 -- least the threshold within some --spike-window (100 ms). The threshold is --spike-min, or else ten
 -- times the process's own median per window, at least 16 MiB.
--- The search goes event by event. Bursts with overlapping windows form one spike. Columns:
+-- The search goes event by event. Bursts that follow each other without a pause longer than the spike
+-- window form one spike. Columns:
 --   start_ns, dur_ns   first event of the burst, and time from there to the last event
---   bytes              slab, heap: bytes allocated in between, without subtracting frees; rss: growth
---                      from the lowest level to the highest
+--   bytes              slab, heap: bytes allocated in between, without subtracting frees; rss: the
+--                      most that the level rose in between
 --   bytes_per_s        bytes / dur_ns; empty if the burst is a single event
 --   baseline_bytes     level just before the burst (rss: all resident memory; slab, heap: allocated
 --                      since the trace's start)

@@ -14,5 +14,5 @@ SELECT $cpukeys u.source AS source, sum(u.samples) AS samples, sum(u.bytes) AS b
           JOIN threads AS t ON t.utid = x.utid) AS u
   JOIN threads AS t ON t.utid = u.utid JOIN processes AS p ON p.upid = u.upid
  WHERE in_scope(u.upid)
- GROUP BY $cpugroup, u.source, u.text
+ GROUP BY $cpugroup u.source, u.text
  ORDER BY sum(u.bytes) DESC, u.text

@@ -1,9 +1,75 @@
 -- What happened, and who used the most?
 --
--- The result has several sections. Each section is the beginning of another view, with the
--- definitions of that view.
+-- The result has several sections, each the beginning of another view, with the definitions of that
+-- view. What a name did is what all processes of that name did; pid is there if it is one process.
+--
+-- Machine: cpu_busy_pct is of all CPUs, without idle and the recorder; rss_peak_bytes is that of
+-- the largest process, here and in Memory; requests count on each layer of stacked devices.
+-- Waiting: cpu_wait_ns is from being runnable to running; disk_wait_ns adds up the latencies of the
+-- block requests that a name owns, whether its threads slept meanwhile or not.
+--
+-- :brief is 1 for a screenful. A section whose title begins with + is then left out.
 
--- section: Recording
+-- section: Machine
+SELECT (SELECT count(*) FROM cpus) AS cpus,
+       CASE WHEN was_recorded('sched.switch') THEN
+	    (SELECT round(100.0 * coalesce(sum(oncpu_ns), 0) / max(span_ns) / max((SELECT count(*) FROM cpus), 1), 3)
+	       FROM cpu_usage(:from, :to)) END AS cpu_busy_pct,
+       (SELECT max(peak_bytes) FROM alloc_usage(:from, :to, 0, 'process') WHERE source = 'rss') AS rss_peak_bytes,
+       CASE WHEN was_recorded('block') THEN io.read_bytes END AS read_bytes,
+       CASE WHEN was_recorded('block') THEN io.written_bytes END AS written_bytes,
+       lost_events('all', :from, :to) AS lost_events
+  FROM (SELECT coalesce(sum(bytes) FILTER (WHERE op = 'read'), 0) AS read_bytes,
+	       coalesce(sum(bytes) FILTER (WHERE op = 'write'), 0) AS written_bytes
+	  FROM io_usage(:from, :to, 0, 'none')) AS io
+
+-- section: CPU by name
+SELECT p.comm AS comm, count(DISTINCT u.upid) AS processes,
+       CASE count(DISTINCT u.upid) WHEN 1 THEN p.pid END AS pid, sum(u.oncpu_ns) AS oncpu_ns,
+       round(100.0 * sum(u.oncpu_ns) / u.span_ns, 3) AS util_pct,
+       sum(u.switches) AS switches, sum(u.preempted) AS preempted
+  FROM cpu_usage(:from, :to) AS u CROSS JOIN processes AS p ON p.upid = u.upid
+ GROUP BY p.comm ORDER BY oncpu_ns DESC, comm LIMIT CASE WHEN :brief THEN 5 ELSE :top END
+
+-- section: Waiting by name
+SELECT comm, sum(cpu_wait_ns) AS cpu_wait_ns, max(cpu_wait_max_ns) AS cpu_wait_max_ns,
+       sum(disk_wait_ns) AS disk_wait_ns, max(disk_wait_max_ns) AS disk_wait_max_ns
+  FROM (SELECT name AS comm, wait_ns AS cpu_wait_ns, wait_max_ns AS cpu_wait_max_ns,
+	       NULL AS disk_wait_ns, NULL AS disk_wait_max_ns
+	  FROM sched_waits(:from, :to, 0, 'comm')
+	UNION ALL
+	SELECT name, NULL, NULL, lat_sum_ns, lat_max_ns FROM io_usage(:from, :to, 0, 'comm'))
+ GROUP BY comm HAVING coalesce(sum(cpu_wait_ns), 0) + coalesce(sum(disk_wait_ns), 0) > 0
+ ORDER BY max(coalesce(sum(cpu_wait_ns), 0), coalesce(sum(disk_wait_ns), 0)) DESC, comm
+ LIMIT CASE WHEN :brief THEN 4 ELSE :top END
+
+-- section: Memory by name
+SELECT u.name AS comm, count(*) AS processes, CASE count(*) WHEN 1 THEN p.pid END AS pid,
+       max(u.peak_bytes) AS rss_peak_bytes, u.peak_ns AS rss_peak_at_ns,
+       sum(u.alloc_bytes) AS rss_grown_bytes
+  FROM alloc_usage(:from, :to, 0, 'process') AS u LEFT JOIN processes AS p ON p.upid = u.upid
+ WHERE u.source = 'rss' GROUP BY u.name ORDER BY rss_peak_bytes DESC, comm LIMIT CASE WHEN :brief THEN 3 ELSE :top END
+
+-- section: Spikes
+SELECT p.pid AS pid, p.comm AS comm, u.source AS source, u.start_ns AS start_ns, u.dur_ns AS dur_ns,
+       u.bytes AS bytes, u.bytes_per_s AS bytes_per_s
+  FROM spikes(:from, :to, :spike_window, :spike_min) AS u LEFT JOIN processes AS p ON p.upid = u.upid
+ ORDER BY u.bytes DESC LIMIT CASE WHEN :brief THEN 3 ELSE :top END
+
+-- section: Block I/O by name
+SELECT u.name AS comm, device_name(u.dev) AS device, u.op AS op, u.ios AS ios, u.bytes AS bytes,
+       u.lat_p50_ns AS lat_p50_ns, u.lat_p99_ns AS lat_p99_ns, u.lat_max_ns AS lat_max_ns
+  FROM io_usage(:from, :to, 0, 'comm') AS u
+ ORDER BY u.bytes DESC, u.ios DESC, comm LIMIT CASE WHEN :brief THEN 3 ELSE :top END
+
+-- section: +Events
+SELECT class, sum(attempted_cnt) AS attempted, sum(read_cnt) AS read,
+       lost_events(class, :from, :to) AS lost_events, lost_events(class, :from, :to) = 0
+       AND source_off_ns(class, :from, :to) = 0 AND is_covered(:from, :to) AS complete
+  FROM hook_stats WHERE from_ns < :to AND to_ns > :from
+ GROUP BY class ORDER BY class
+
+-- section: +Recording
 SELECT item, value FROM (
 SELECT 1 AS n, 'command' AS item, (SELECT value FROM info WHERE key = 'command') AS value
 UNION ALL SELECT 2, 'started', wall_time(0)
@@ -23,44 +89,14 @@ UNION ALL SELECT 7, 'host', (SELECT value FROM info WHERE key = 'host')
 UNION ALL SELECT 8, 'kernel', (SELECT value FROM info WHERE key = 'kernel.release')
 UNION ALL SELECT 9, 'cpus', (SELECT coalesce(nullif(count(*), 0), (SELECT value FROM info WHERE key = 'cpu.online'), 0) || ' ' ||
 	    coalesce((SELECT value FROM info WHERE key = 'cpu.model'), '') FROM cpus)
-UNION ALL SELECT 10, 'state', CASE WHEN NOT trace_finished() THEN 'still recording, or cut off' END
-UNION ALL SELECT 11, 'damage', (SELECT printf('%d parts skipped, %d bytes', count(*), sum(bytes)) FROM damages HAVING count(*) > 0)
-UNION ALL SELECT 12, 'only', (SELECT 'just the workload was recorded' FROM info WHERE key = 'only' AND value = '1'))
+UNION ALL SELECT 10, 'stolen', (SELECT printf('%.6f s of the time of threads on CPUs, by a hypervisor', sum(steal_ns) / 1e9)
+       FROM cpu_usage(:from, :to) HAVING sum(steal_ns) > 0)
+UNION ALL SELECT 11, 'state', CASE WHEN NOT trace_finished() THEN 'still recording, or cut off' END
+UNION ALL SELECT 12, 'damage', (SELECT printf('%d parts skipped, %d bytes', count(*), sum(bytes)) FROM damages HAVING count(*) > 0)
+UNION ALL SELECT 13, 'only', (SELECT 'just the workload was recorded' FROM info WHERE key = 'only' AND value = '1'))
  WHERE value IS NOT NULL ORDER BY n
 
--- section: Events
-SELECT class, sum(attempted_cnt) AS attempted, sum(read_cnt) AS read,
-       lost_events(class, :from, :to) AS lost_events, lost_events(class, :from, :to) = 0
-       AND source_off_ns(class, :from, :to) = 0 AND is_covered(:from, :to) AS complete
-  FROM hook_stats WHERE from_ns < :to AND to_ns > :from
- GROUP BY class ORDER BY class
-
--- section: CPU by process
-SELECT p.pid AS pid, p.comm AS comm, sum(u.oncpu_ns) AS oncpu_ns,
-       round(100.0 * sum(u.oncpu_ns) / u.span_ns, 3) AS util_pct,
-       sum(u.switches) AS switches, sum(u.preempted) AS preempted
-  FROM cpu_usage(:from, :to) AS u CROSS JOIN processes AS p ON p.upid = u.upid
- GROUP BY u.upid ORDER BY oncpu_ns DESC LIMIT :top
-
--- section: Memory by process
-SELECT p.pid AS pid, u.name AS comm, u.peak_bytes AS rss_peak_bytes, u.peak_ns AS rss_peak_at_ns,
-       u.alloc_bytes AS rss_grown_bytes, u.net_bytes AS rss_net_bytes
-  FROM alloc_usage(:from, :to, 0, 'process') AS u LEFT JOIN processes AS p ON p.upid = u.upid
- WHERE u.source = 'rss' ORDER BY u.peak_bytes DESC LIMIT :top
-
--- section: Spikes
-SELECT p.pid AS pid, p.comm AS comm, u.source AS source, u.start_ns AS start_ns, u.dur_ns AS dur_ns,
-       u.bytes AS bytes, u.bytes_per_s AS bytes_per_s
-  FROM spikes(:from, :to, :spike_window, :spike_min) AS u LEFT JOIN processes AS p ON p.upid = u.upid
- ORDER BY u.bytes DESC LIMIT :top
-
--- section: Block I/O by process
-SELECT p.pid AS pid, u.name AS comm, device_name(u.dev) AS device, u.op AS op, u.ios AS ios, u.bytes AS bytes,
-       u.lat_p50_ns AS lat_p50_ns, u.lat_p99_ns AS lat_p99_ns, u.lat_max_ns AS lat_max_ns
-  FROM io_usage(:from, :to, 0, 'process') AS u LEFT JOIN processes AS p ON p.upid = u.upid
- ORDER BY u.bytes DESC, u.ios DESC LIMIT :top
-
--- section: Recording cost
+-- section: +Recording cost
 WITH span AS (SELECT max(span_ns, 1) AS ns FROM window_loss(:from, :to) LIMIT 1),
 h AS (SELECT coalesce(sum(window_share(cost_ns, from_ns, to_ns, :from, :to)), 0) AS kernel_ns,
 	     sum(window_share(read_cnt, from_ns, to_ns, :from, :to)) AS events

@@ -20,7 +20,10 @@ CREATE TABLE processes (
 	is_kthread INTEGER NOT NULL,
 	is_recorder INTEGER NOT NULL,
 	is_workload INTEGER NOT NULL,
-	at_start INTEGER NOT NULL
+	at_start INTEGER NOT NULL,
+	container TEXT,
+	unit TEXT,
+	user TEXT
 ) STRICT;
 
 -- Threads.
@@ -37,7 +40,10 @@ CREATE TABLE threads (
 	is_kthread INTEGER NOT NULL,
 	is_recorder INTEGER NOT NULL,
 	is_workload INTEGER NOT NULL,
-	at_start INTEGER NOT NULL
+	at_start INTEGER NOT NULL,
+	container TEXT,
+	unit TEXT,
+	user TEXT
 ) STRICT;
 
 -- CPUs that were seen; a possible CPU on which nobody ever ran is not one.
@@ -119,7 +125,8 @@ CREATE TABLE losses (
 	lost_cnt INTEGER NOT NULL,
 	full_cnt INTEGER NOT NULL,
 	other_cnt INTEGER NOT NULL,
-	missed_cnt INTEGER NOT NULL
+	missed_cnt INTEGER NOT NULL,
+	inferred_cnt INTEGER NOT NULL
 ) STRICT;
 
 -- What the recorder used in [from_ns, to_ns).
@@ -217,7 +224,9 @@ CREATE TABLE switches (
 	next_utid INTEGER NOT NULL REFERENCES threads (utid),
 	prev_state INTEGER NOT NULL,
 	prev_prio INTEGER NOT NULL,
-	next_prio INTEGER NOT NULL
+	next_prio INTEGER NOT NULL,
+	steal_ns INTEGER NOT NULL,
+	stay_ns INTEGER NOT NULL
 ) STRICT;
 
 -- Wake-ups: thread utid makes target_utid runnable.
@@ -320,7 +329,8 @@ CREATE TABLE block_events (
 	ino_dev INTEGER NOT NULL,
 	pages TEXT NOT NULL,
 	owner_upid INTEGER REFERENCES processes (upid),
-	owner_how TEXT
+	owner_how TEXT,
+	path INTEGER
 ) STRICT;
 
 -- User-space heap allocations (alloc.heap).
@@ -388,6 +398,20 @@ CREATE TABLE migrations (
 	to_cpu INTEGER NOT NULL
 ) STRICT;
 
+-- Waits off the CPU of at least the time that --offcpu gives: thread utid gets the CPU at ts_ns (sched.offcpu).
+CREATE TABLE offcpu (
+	ts_ns INTEGER NOT NULL,
+	cpu INTEGER NOT NULL,
+	utid INTEGER NOT NULL REFERENCES threads (utid),
+	preempted INTEGER NOT NULL,
+	waker_utid INTEGER NOT NULL REFERENCES threads (utid),
+	state INTEGER NOT NULL,
+	stack INTEGER NOT NULL,
+	waker_stack INTEGER,
+	dur_ns INTEGER NOT NULL,
+	runnable_ns INTEGER NOT NULL
+) STRICT;
+
 -- end
 
 -- Stays of threads on CPUs.
@@ -451,5 +475,6 @@ CREATE TABLE block_requests (
 	owner_how TEXT NOT NULL,
 	ino INTEGER,
 	ino_dev INTEGER,
-	file TEXT
+	file TEXT,
+	pages TEXT
 ) STRICT;

@@ -20,6 +20,8 @@ NAMED = re.compile(r"\*([^*]+)\*$")
 def source_of(name):
     if name == "vm":
         return top / "tests/vm/guest/checks.sh"
+    if name == "page":
+        return top / "tests/page/page_check.py"
     kind, _, rest = name.partition("/")
     if kind == "unit":
         return next(top.glob(f"tests/unit/*/{rest}.c"), top / "tests/unit" / rest)

@@ -87,7 +87,8 @@ only_in "sqlite3.h only in analyze" 'sqlite3(ext)?\.h' analyze
 only_in "zstd.h only in the codec" 'zstd[a-z_]*\.h' src/format
 only_in "libbpf only in probe" 'bpf/(lib)?(bpf|btf)[a-z_]*\.h' src/probe
 only_in "libzip only in the store" 'zip[a-z]*\.h' src/store
-only_in "libelf only in symbol" '(libelf|gelf|elfutils/.*)\.h' src/symbol
+only_in "libedit only in the shell of sql" 'editline/.*\.h' cmd
+only_in "libelf, libdw and libiberty only in symbol" '(libelf|gelf|(elfutils|libiberty)/.*)\.h' src/symbol
 only_in "the wire only at its ends" '(\.\./)*bpf/wire\.h' src/ring src/probe src/record
 only_in "only cmd knows the command line" 'cmd/.*' cmd
 

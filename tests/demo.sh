@@ -51,12 +51,15 @@ printf '$ sudo ebpfrec record -o demo.ebpfrec -- workload\n'
 $as_root env work="$work" scratch="$scratch" "$rec" record -f -o "$trace" -- "$scratch/workload"
 
 show report -i "$trace"
-show report -i "$trace" cpu --from 1s --to 2s
+show report -i "$trace" cpu --from 1s --until 2s
 show report -i "$trace" alloc --limit 12
 show report -i "$trace" spikes
 show report -i "$trace" io --every 1s --by device
 show report -i "$trace" io --by process
 show report -i "$trace" loss
 
+if "$rec" export -q -f --to html -i "$trace" -o demo.html; then
+	printf '\nLook at it in a browser: build/demo.html\n'
+fi
 printf '\nThe trace is build/%s (%s). Ask it anything: build/ebpfrec report -i build/%s --help\n' "$trace" \
 	"$(du -sh "$trace" | cut -f1)" "$trace"

@@ -51,6 +51,15 @@ need zlib1g-dev lib zlib
 need libzstd-dev lib libzstd
 need libsqlite3-dev lib sqlite3
 need libzip-dev lib libzip
+need libedit-dev lib libedit
+# lines of source code and demangled names; the program can be built without
+need libdw-dev lib libdw
+[ -e /usr/include/libiberty/demangle.h ] || missing="$missing libiberty-dev"
+# the charts of export --to html; not every release has them, and the program can be built without
+[ -e /usr/share/javascript/dygraphs/dygraph.min.js ] || ! apt-cache show libjs-dygraphs >/dev/null 2>&1 ||
+	missing="$missing libjs-dygraphs"
+# the endpoint of `ebpfrec metrics --listen`; the program can be built without
+! apt-cache show libmicrohttpd-dev >/dev/null 2>&1 || need libmicrohttpd-dev lib libmicrohttpd
 [ -e /usr/include/stdio.h ] || missing="$missing libc6-dev"
 [ -e /usr/include/linux/types.h ] || missing="$missing linux-libc-dev"
 
@@ -69,9 +78,15 @@ if [ "$what" = test ]; then
 	need e2fsprogs cmd mkfs.ext4
 	need procps cmd pgrep
 	need coreutils cmd timeout
-	# a column store for tests/kernel/many_hosts.sh; not every release has it, and the test can do without
+	# a column store for tests/kernel/fleet.sh (10 MB); not every release has it, and the test can do without
 	! apt-cache show clickhouse-server >/dev/null 2>&1 || need clickhouse-server cmd clickhouse-server
+	# for tests/kernel/metrics.sh, with promtool; not every release has it, and the test can do without
+	! apt-cache show prometheus >/dev/null 2>&1 || need prometheus cmd prometheus
 	need unzip cmd unzip
+	need systemd cmd systemd-analyze
+	# a browser for tests/page; Ubuntu has none as a package, and the test can do without
+	command -v chromium >/dev/null 2>&1 || ! apt-cache show chromium 2>/dev/null | grep -q '^Architecture' ||
+		need chromium cmd chromium
 fi
 
 # the corpora of the fuzz targets are .tar.xz
@@ -132,8 +147,8 @@ if ! command -v apt-get >/dev/null 2>&1; then
 	deps.sh: missing (names of Debian packages):$missing
 	deps.sh: this is not a Debian or Ubuntu machine; install the same things with its own package
 	deps.sh: manager, then run make again. Fedora: gcc make clang bpftool pkgconf libbpf-devel
-	deps.sh: elfutils-libelf-devel zlib-devel libzstd-devel sqlite-devel libzip-devel libcmocka-devel sqlite gnuplot
-	deps.sh: stress sysstat. Arch: base-devel clang bpf libbpf libelf zstd sqlite libzip cmocka gnuplot stress sysstat.
+	deps.sh: elfutils-libelf-devel zlib-devel libzstd-devel sqlite-devel libzip-devel libedit-devel elfutils-devel libcmocka-devel sqlite gnuplot
+	deps.sh: stress sysstat. Arch: base-devel clang bpf libbpf libelf zstd sqlite libzip libedit cmocka gnuplot stress sysstat.
 	END
 	exit 1
 fi

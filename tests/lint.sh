@@ -36,7 +36,8 @@ judge()
 [ -e "$build/ebpfrec.skel.h" ] || { echo "not ok lint: nothing built in $build; run make"; exit 1; }
 # shellcheck disable=SC2016
 printf '%s\n' "${files[@]}" | build=$build top=$PWD xargs -P "$jobs" -n 6 sh -c '
-	clang-tidy -quiet "$@" -- -std=gnu11 -I. -Isrc -I"$build" -D_GNU_SOURCE -DEBPFREC_VERSION=\"lint\" 2>/dev/null |
+	{ clang-tidy -quiet "$@" -- -std=gnu11 -I. -Isrc -I"$build" -D_GNU_SOURCE -DEBPFREC_VERSION=\"lint\" -DEBPFREC_LINES -DEBPFREC_DEMANGLE 2>/dev/null
+	[ $? -lt 128 ] || for f; do echo "$f:1:1: error: clang-tidy crashed on one of: $*"; done; } |
 		sed "s|^$top/||" | grep -E "^[^ ]+:[0-9]+:[0-9]+: (warning|error): "' sh | sort -u >"$out/clang-tidy"
 judge clang-tidy
 cppcheck -q -j "$jobs" --enable=warning,portability,performance --inline-suppr --std=c11 -I. -Isrc -I"$build" \

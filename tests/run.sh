@@ -8,6 +8,7 @@
 #     format      tests/format/run.sh
 #     damage      tests/damage/run.sh: what views say of traces that are damaged
 #     package     tests/package/run.sh
+#     page        tests/page/run.sh: the page of export --to html, in a browser
 #     fuzz        tests/fuzz/replay.sh: what fuzzing found, replayed
 #     includes    tests/check_includes.sh
 #     style       tests/check_style.py: columns, lengths of functions and files, licences, names
@@ -235,6 +236,7 @@ for name in ${scripts[@]+"${scripts[@]}"}; do
 done
 
 wanted package && run_script package bash "$here/package/run.sh"
+wanted page && run_script page bash "$here/page/run.sh"
 
 as_root=()
 cannot=
@@ -247,7 +249,7 @@ if [ "$(id -u)" -ne 0 ]; then
 fi
 wanted bench && run_script bench ${as_root[@]+"${as_root[@]}"} bash "$here/bench/run.sh"
 # What measures cost, memory or pace says nothing about an instrumented recorder, ten times as slow.
-left_out='assessment cpu_busy cpu_windows damaged_trace diff_burn flight_recorder live_reading max_overhead overload recorder_self sched_pingpong soak_short thesis_checks'
+left_out='assessment cpu_account cpu_busy cpu_windows damaged_trace diff_burn flight_recorder live_reading max_overhead overload recorder_self sched_pingpong soak_short thesis_checks'
 instrumented=$(grep -qa '__tsan_init\|__asan_init' "$EBPFREC" 2>/dev/null && echo yes)
 # ThreadSanitizer has a thread of its own in the recorder, which keeps the privileges that the others drop, and several
 # times its memory.

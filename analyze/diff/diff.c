@@ -52,6 +52,7 @@ struct side {
 	bool only_workload;
 	int series;			/* what the rows coming in are about */
 	uint64_t bin_ns;
+	uint64_t wall_ns, wall_processes;	/* of the workload */
 };
 
 static const struct {
@@ -59,13 +60,14 @@ static const struct {
 	const char *source;	/* which has to be complete */
 	int series;
 	double least;		/* a change below it is not relevant; 0: a share of the window */
-} metrics[DIFF_METRIC_CNT] = {
+} metrics[DIFF_METRIC_CNT + 1] = {
 	[DIFF_ONCPU] = { "oncpu_ns", "sched.switch", SERIES_ONCPU, 0 },
 	[DIFF_RSS_PEAK] = { "rss_peak_bytes", "alloc.rss", SERIES_RSS, 1 << 20 },
 	[DIFF_IOS] = { "ios", "block", SERIES_IOS, 10 },
 	[DIFF_IO_BYTES] = { "io_bytes", "block", SERIES_BYTES, 1 << 20 },
 	[DIFF_LAT_P50] = { "lat_p50_ns", "block", SERIES_LAT, 10000 },
 	[DIFF_LAT_P99] = { "lat_p99_ns", "block", SERIES_LAT, 10000 },
+	[DIFF_WALL] = { "wall_ns" },
 };
 
 struct compared {
@@ -261,7 +263,7 @@ static int by_double(const void *a, const void *b)
 {
 	const double *x = a, *y = b;
 
-	return *x < *y ? -1 : *x > *y;
+	return compare_numbers(*x, *y);
 }
 
 /* Nearest rank, as the reports' percentiles. The list is sorted. */
@@ -368,17 +370,17 @@ static int by_p(const void *a, const void *b)
 {
 	const struct compared *const *x = a, *const *y = b;
 
-	return (*x)->row.p < (*y)->row.p ? -1 : (*x)->row.p > (*y)->row.p;
+	return compare_numbers((*x)->row.p, (*y)->row.p);
 }
 
 /*
- * Holm 1979: the k-th smallest of n p-values has to be below LEVEL / (n - k), k from 0; the first
- * that is not ends it.
+ * Holm 1979: the k-th smallest of n p-values times (n - k), k from 0, but not less than the one
+ * before, is the probability of one such value or more among all of them.
  */
 static int hold_all(struct compared *rows, size_t cnt)
 {
 	struct compared **sorted = malloc((cnt + 1) * sizeof(*sorted));
-	bool held = true;
+	double p = 0;
 	size_t i;
 
 	if (!sorted)
@@ -387,8 +389,9 @@ static int hold_all(struct compared *rows, size_t cnt)
 		sorted[i] = &rows[i];
 	qsort(sorted, cnt, sizeof(*sorted), by_p);
 	for (i = 0; i < cnt; i++) {
-		held = held && sorted[i]->row.p < LEVEL / (double)(cnt - i);
-		if (!held && sorted[i]->row.verdict == DIFF_CHANGED)
+		p = fmin(1, fmax(p, sorted[i]->row.p * (double)(cnt - i)));
+		sorted[i]->row.p = p;
+		if (p >= LEVEL && sorted[i]->row.verdict == DIFF_CHANGED)
 			sorted[i]->row.verdict = DIFF_SAME;
 	}
 	free(sorted);
@@ -444,6 +447,41 @@ static int compare_roles(struct side s[2], const struct role *roles, size_t role
 	*ret = rows;
 	*ret_cnt = n;
 	return 0;
+}
+
+/* ---- the workload's wall time ---- */
+
+static int take_wall(void *ctx, const struct value *v)
+{
+	struct side *s = ctx;
+
+	s->wall_processes = (uint64_t)v[0].i;
+	s->wall_ns = v[1].type == VALUE_INT && v[1].i > 0 ? (uint64_t)v[1].i : 0;
+	return 0;
+}
+
+/* As far as it lies in the window. 1: ret is the row; 0: one side has no workload. */
+static int compare_wall(struct side s[2], struct diff_row *ret, struct err *e)
+{
+	*ret = (struct diff_row){ .role = "[workload]", .parent = "", .metric = DIFF_WALL, .p = 1,
+				  .verdict = DIFF_SAME, .complete = true };
+	for (int i = 0; i < 2; i++) {
+		int r = ask(&s[i], take_wall, e,
+			    "SELECT count(*), min(max(coalesce(end_ns, %" PRId64 ")), %" PRId64
+			    ") - max(min(start_ns), %" PRId64
+			    ") FROM processes WHERE is_workload AND NOT is_recorder AND upid >= 16",
+			    s[i].to_ns, s[i].to_ns, s[i].from_ns);
+
+		if (r)
+			return r;
+		ret->processes[i] = s[i].wall_processes;
+		ret->value[i] = (double)s[i].wall_ns;
+		ret->has[i] = s[i].wall_ns > 0;
+	}
+	if (fabs(ret->value[1] - ret->value[0]) >=
+	    RELATIVE_MIN * fmin(ret->value[0], ret->value[1]))
+		ret->verdict = DIFF_UNKNOWN;
+	return ret->has[0] && ret->has[1];
 }
 
 /* ---- putting it together ---- */
@@ -522,6 +560,7 @@ int diff_run(const struct diff_side sides[2], uint64_t bin_ns, bool only_workloa
 {
 	struct compared *rows = NULL;
 	struct role *roles = NULL;
+	struct diff_row wall;
 	size_t role_cnt = 0, cnt = 0, i;
 	struct side s[2];
 	int m, r;
@@ -538,6 +577,10 @@ int diff_run(const struct diff_side sides[2], uint64_t bin_ns, bool only_workloa
 	for (m = 0; m < DIFF_METRIC_CNT; m++)
 		for (i = 0; i < 2; i++)
 			ret->complete[i] = ret->complete[i] && s[i].complete[m];
+	if (!r)
+		r = compare_wall(s, &wall, e);
+	if (r > 0)
+		r = row(ctx, &wall);
 	for (i = 0; i < cnt && !r; i++) {
 		ret->changed += diff_is_change(rows[i].row.verdict);
 		r = row(ctx, &rows[i].row);

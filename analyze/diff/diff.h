@@ -6,6 +6,8 @@
  *   - more than the variation from bin to bin explains (bin_noise.h), at a level of 1 % for all
  *     figures of the comparison together (Holm's correction), and
  *   - relevant: at least 5 %, and at least the figure's own minimum (diff_metric).
+ * wall_ns is the time from the workload's first process to its last one's end. It is measured once
+ * a trace, so it is not tested: DIFF_SAME below 5 %, else DIFF_UNKNOWN.
  * Two traces cannot show a variation between runs of the same workload that no single run has.
  *
  *     figure            value                                               minimum
@@ -37,7 +39,8 @@ enum diff_metric {
 	DIFF_IO_BYTES,
 	DIFF_LAT_P50,
 	DIFF_LAT_P99,
-	DIFF_METRIC_CNT
+	DIFF_METRIC_CNT,
+	DIFF_WALL = DIFF_METRIC_CNT	/* of the workload as a whole: the first row */
 };
 
 enum diff_verdict {
@@ -45,7 +48,8 @@ enum diff_verdict {
 	DIFF_CHANGED,
 	DIFF_ONLY_A,
 	DIFF_ONLY_B,
-	DIFF_UNKNOWN	/* one side did not record the figure's source in its window */
+	/* one side did not record the figure's source in its window; or it cannot be tested */
+	DIFF_UNKNOWN
 };
 
 struct diff_row {
@@ -54,7 +58,11 @@ struct diff_row {
 	uint64_t processes[2];
 	double value[2];		/* in the metric's unit; has[] is false: there is none */
 	bool has[2];
-	double p; /* probability that noise alone makes such a difference; 1: not tested */
+	/*
+	 * Probability that noise alone makes such a difference in any figure of the comparison:
+	 * DIFF_CHANGED when it is below 1 %. 1: not tested.
+	 */
+	double p;
 	enum diff_verdict verdict;
 	bool complete; /* no event of the metric's class was lost in either window */
 };

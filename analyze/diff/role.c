@@ -16,11 +16,17 @@
 #define HEX_WORD_MIN 8		/* a word of so many hexadecimal digits is a hash or an address */
 enum { LEVEL_OPERAND, LEVEL_PARENT, LEVEL_PROGRAM, LEVEL_CNT };
 
+/* What is compared, and what people read where all processes of a role have the same. */
+struct words {
+	char shape[NAME_MAX_BYTES / 2], plain[NAME_MAX_BYTES / 2];
+};
+
+enum { PROGRAM, PARENT, OPERAND, WORDS_CNT };
+
 struct entry {
 	struct role_process *p;
 	int side;
-	char program[NAME_MAX_BYTES / 2], operand[NAME_MAX_BYTES / 2], parent[NAME_MAX_BYTES / 2];
-	char plain[NAME_MAX_BYTES / 2];	/* program with its digits */
+	struct words words[WORDS_CNT];
 	bool many_operands;
 	char *key;
 };
@@ -65,7 +71,7 @@ static const char *base_of(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-static void describe_program(const struct role_process *p, char *buf, size_t size, bool plain)
+static void add_program(const struct role_process *p, char *buf, size_t size, bool plain)
 {
 	const char *base = base_of(p->exe);
 
@@ -83,26 +89,36 @@ static void describe_program(const struct role_process *p, char *buf, size_t siz
 	}
 }
 
-static void describe_operand(const struct role_process *p, char *buf, size_t size)
+static void describe_program(const struct role_process *p, struct words *ret)
+{
+	add_program(p, ret->shape, sizeof(ret->shape), false);
+	add_program(p, ret->plain, sizeof(ret->plain), true);
+}
+
+#define OPERAND_BYTES 41
+
+static void describe_operand(const struct role_process *p, struct words *ret)
 {
 	const char *s = p->cmdline, *word;
+	bool is_output = false; /* the value of -o, which says least of what a program does */
 
-	buf[0] = '\0';
 	s += strcspn(s, " ");
 	for (s += strspn(s, " "); *s; s += strspn(s, " ")) {
 		size_t len = strcspn(s, " "), i;
 
-		if (*s != '-') {
+		if (*s != '-' && !is_output) {
 			/* of a quoted script the first word tells enough */
 			s += strspn(s, "'\"");
 			len = strcspn(s, " '\"\n;");
 			for (word = s, i = 0; i + 1 < len; i++)
 				if (s[i] == '/')
 					word = s + i + 1;
-			add_shape(buf, size < 41 ? size : 41, word, (size_t)(s + len - word),
-				  false);
+			len = (size_t)(s + len - word);
+			add_shape(ret->shape, OPERAND_BYTES, word, len, false);
+			add_shape(ret->plain, OPERAND_BYTES, word, len, true);
 			return;
 		}
+		is_output = len == 2 && !memcmp(s, "-o", 2);
 		s += len;
 	}
 }
@@ -117,11 +133,16 @@ const struct role_process *role_process_find(const struct role_process *p, size_
 static int by_operand(const void *a, const void *b)
 {
 	const struct entry *x = a, *y = b;
-	int r = strcmp(x->program, y->program);
+	int r = 0;
 
-	if (!r)
-		r = strcmp(x->parent, y->parent);
-	return r ? r : strcmp(x->operand, y->operand);
+	for (unsigned int i = 0; i < WORDS_CNT && !r; i++)
+		r = strcmp(x->words[i].shape, y->words[i].shape);
+	return r;
+}
+
+static bool is_same(const struct entry *a, const struct entry *b, unsigned int word)
+{
+	return !strcmp(a->words[word].shape, b->words[word].shape);
 }
 
 static void mark_many_operands(struct assignment *as)
@@ -131,11 +152,10 @@ static void mark_many_operands(struct assignment *as)
 	qsort(as->entries, as->cnt, sizeof(*as->entries), by_operand);
 	for (i = 0; i < as->cnt; i = end) {
 		for (different = 1, end = i + 1; end < as->cnt; end++) {
-			if (strcmp(as->entries[end].program, as->entries[i].program) ||
-			    strcmp(as->entries[end].parent, as->entries[i].parent))
+			if (!is_same(&as->entries[end], &as->entries[i], PROGRAM) ||
+			    !is_same(&as->entries[end], &as->entries[i], PARENT))
 				break;
-			different +=
-				strcmp(as->entries[end].operand, as->entries[end - 1].operand) != 0;
+			different += !is_same(&as->entries[end], &as->entries[end - 1], OPERAND);
 		}
 		for (size_t k = i; k < end; k++)
 			as->entries[k].many_operands = different > ROLE_OPERAND_MAX;
@@ -144,14 +164,14 @@ static void mark_many_operands(struct assignment *as)
 
 static char *key_of(const struct entry *e, int level)
 {
+	const struct words *w = e->words;
 	char *key = NULL;
-	int n;
 
-	if (level == LEVEL_OPERAND)
-		n = asprintf(&key, "%s\n%s\n%s", e->program, e->parent, e->operand);
-	else
-		n = asprintf(&key, "%s\n%s", e->program, level == LEVEL_PARENT ? e->parent : "");
-	return n < 0 ? NULL : key;
+	if (asprintf(&key, "%s\n%s\n%s", w[PROGRAM].shape,
+		     level == LEVEL_PROGRAM ? "" : w[PARENT].shape,
+		     level == LEVEL_OPERAND ? w[OPERAND].shape : "") < 0)
+		return NULL;
+	return key;
 }
 
 static int by_key(const void *a, const void *b)
@@ -161,20 +181,24 @@ static int by_key(const void *a, const void *b)
 	return strcmp((*x)->key, (*y)->key);
 }
 
-/* alike: its program has the same digits in all processes of the role */
-static int add_role(struct assignment *as, const struct entry *e, int level, bool alike,
+/* alike: bit per word that has the same digits in all processes of the role */
+static int add_role(struct assignment *as, const struct entry *e, int level, unsigned int alike,
 		    uint32_t *ret)
 {
-	bool operand = level == LEVEL_OPERAND && *e->operand;
+	const char *word[WORDS_CNT];
 	struct role *r;
 
 	if (array_reserve(&as->roles, &as->role_cap, as->role_cnt + 1) < 0)
 		return -ENOMEM;
+	for (unsigned int i = 0; i < WORDS_CNT; i++)
+		word[i] = alike & 1u << i ? e->words[i].plain : e->words[i].shape;
+	if (level != LEVEL_OPERAND)
+		word[OPERAND] = "";
 	r = &as->roles[as->role_cnt];
-	r->parent = strdup(level == LEVEL_PROGRAM ? "" : e->parent);
+	r->parent = strdup(level == LEVEL_PROGRAM ? "" : word[PARENT]);
 	r->name = NULL;
-	if (!r->parent || asprintf(&r->name, operand ? "%s %s" : "%s",
-				   alike ? e->plain : e->program, e->operand) < 0) {
+	if (!r->parent || asprintf(&r->name, "%s%s%s", word[PROGRAM], *word[OPERAND] ? " " : "",
+				   word[OPERAND]) < 0) {
 		free(r->parent);
 		return -ENOMEM;
 	}
@@ -192,11 +216,14 @@ static int assign_level(struct assignment *as, struct entry **open, size_t cnt, 
 
 	qsort(open, cnt, sizeof(*open), by_key);
 	for (i = 0; i < cnt && !r; i = end) {
-		bool seen[2] = { false, false }, alike = true;
+		bool seen[2] = { false, false };
+		unsigned int alike = (1u << WORDS_CNT) - 1;
 
 		for (end = i; end < cnt && !strcmp(open[end]->key, open[i]->key); end++) {
 			seen[open[end]->side] = true;
-			alike = alike && !strcmp(open[end]->plain, open[i]->plain);
+			for (k = 0; k < WORDS_CNT; k++)
+				if (strcmp(open[end]->words[k].plain, open[i]->words[k].plain))
+					alike &= ~(1u << k);
 		}
 		if (!lonely && !(seen[0] && seen[1]))
 			continue;
@@ -251,13 +278,12 @@ int role_assign(struct role_process *p[2], const size_t cnt[2], struct role **re
 			e->p = &p[side][i];
 			e->p->role = ROLE_NONE;
 			e->side = side;
-			describe_program(e->p, e->program, sizeof(e->program), false);
-			describe_program(e->p, e->plain, sizeof(e->plain), true);
-			describe_operand(e->p, e->operand, sizeof(e->operand));
+			describe_program(e->p, &e->words[PROGRAM]);
+			describe_operand(e->p, &e->words[OPERAND]);
 			parent = role_process_find(p[side], cnt[side],
 						   e->p->parent_upid);
 			if (parent && parent != e->p)
-				describe_program(parent, e->parent, sizeof(e->parent), false);
+				describe_program(parent, &e->words[PARENT]);
 		}
 	}
 	mark_many_operands(&as);

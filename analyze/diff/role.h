@@ -3,11 +3,11 @@
  * role: finds the processes of two traces that do the same work. PIDs are never compared.
  *
  * A process is described by what it runs (its executable's name, and its own name where that
- * differs), by the first argument that is not an option, and by what its parent runs. All digits
- * and all long hexadecimal words compare equal, so versions, ports and temporary names do not
- * matter. Processes are matched by all three; the rest by the first and the third, and then by the
- * first alone. A program run for more than ROLE_OPERAND_MAX different first arguments by the same
- * parent (a compiler) is one role.
+ * differs), by the first argument that is neither an option nor the value of -o, and by what its
+ * parent runs. All digits and all long hexadecimal words compare equal, so versions, ports and
+ * temporary names do not matter. Processes are matched by all three; the rest by the first and the
+ * third, and then by the first alone. A program run for more than ROLE_OPERAND_MAX different first
+ * arguments by the same parent (a compiler) is one role.
  *
  * Ownership: the caller's; role_assign() allocates name and parent of each role.
  * Threads: any. Errors: -ENOMEM.
@@ -34,7 +34,7 @@ const struct role_process *role_process_find(const struct role_process *p, size_
 					     int64_t upid);
 
 struct role {
-	char *name;			/* "python#.# train.py" */
+	char *name;	/* "python3.12 train.py"; digits that differ are '#': "kworker/#:#" */
 	char *parent; /* what the parent runs; "" when processes of several were matched */
 };
 

@@ -8,11 +8,15 @@
 #include <string.h>
 
 #include "analyze/engine/context.h"
+#include "analyze/fold/folds.h"
 #include "analyze/fold/index.h"
 #include "analyze/engine/statement.h"
 #include "analyze/engine/table.h"
+#include "symbol/source_lines.h"
 
-#define INDEX_TRIES 3
+#define INDEX_TRIES 8
+/* Decoding so many events takes about as long as opening an index. */
+#define FEW_EVENTS 1000000
 
 /* An edge is clean when no record from before it is stored behind it. */
 static int find_clean_blocks(struct analysis *a)
@@ -119,6 +123,7 @@ int analysis_open(struct analysis **ret, struct trace *t, struct err *e)
 	a->end_ns = trace_end_ns(t);
 	if (a->end_ns < a->start_ns)
 		a->end_ns = a->start_ns;
+	task_keys_init(&a->keys, &a->ids);
 	r = dense_init(&a->ids, t);
 	if (!r)
 		r = loss_index_init(&a->losses, t);
@@ -144,9 +149,11 @@ void analysis_close(struct analysis *a)
 		return;
 	sqlite3_close_v2(a->db);
 	scope_done(&a->scope);
+	task_keys_done(&a->keys);
 	dense_done(&a->ids);
 	loss_index_done(&a->losses);
 	index_free(a->index);
+	source_lines_free(a->lines);
 	free(a->block_is_clean);
 	free(a->cpus);
 	free(a);
@@ -158,24 +165,53 @@ void analysis_use_index(struct analysis *a, const struct analysis_index_use *use
 	a->index = NULL;
 	a->index_use = *use;
 	a->index_tries = 0;
+	a->direct_kinds = 0;
 }
 
-int analysis_index(struct analysis *a, const struct index **ret, struct err *e)
+int analysis_use_lines(struct analysis *a, const char *root)
 {
-	struct index *before = a->index, *x = NULL;
-	int r = 0;
+	return source_lines_new(&a->lines, root);
+}
 
-	*ret = before && index_is_true(before) ? before : NULL;
+unsigned int analysis_lines_missing(const struct analysis *a, const char **ret_path,
+				    const char **ret_why)
+{
+	return a->lines ? source_lines_missing(a->lines, ret_path, ret_why) : 0;
+}
+
+/* The index with what it has, opened on first use, and again after damage came to light. */
+static int open_index(struct analysis *a, struct index **ret, struct err *e)
+{
+	struct index *x = NULL;
+	int r;
+
+	*ret = a->index && index_is_true(a->index) ? a->index : NULL;
 	if (*ret || !a->index_use.use || a->index_tries >= INDEX_TRIES)
 		return 0;
-	/* the first, or another after damage came to light in the trace or in the index */
 	a->index_tries++;
-	r = index_open(&x, a, &a->index_use, e);
-	if (x) {
-		index_follow(x, before);
-		a->index = x;
-	}
-	*ret = x;
+	r = index_open(&x, a, a->index_use.save, e);
+	if (r < 0)
+		return r;
+	index_follow(x, a->index);
+	*ret = a->index = x;
+	return 0;
+}
+
+int analysis_index_of(struct analysis *a, uint32_t kinds, const struct index **ret, struct err *e)
+{
+	struct index *x;
+	int r;
+
+	do {
+		*ret = NULL;
+		r = open_index(a, &x, e);
+		if (r < 0 || !x || (!(kinds & ~a->direct_kinds) && !index_has_kinds(x, kinds)))
+			return r;
+		r = index_need(x, kinds, &a->index_use, e);
+		if (r > 0)
+			*ret = x;
+	} while (r == -EBADMSG);
+	/* an index that cannot be made is none */
 	return r == -ENOMEM ? r : 0;
 }
 
@@ -188,12 +224,48 @@ int analysis_prepare(struct analysis *a, struct err *e)
 {
 	const struct index *x;
 
-	return analysis_index(a, &x, e);
+	return analysis_index_of(a, UINT32_MAX, &x, e);
+}
+
+uint64_t context_events(const struct analysis *a, uint32_t kinds, uint64_t from_ns, uint64_t to_ns)
+{
+	size_t cnt, i;
+	const struct trace_block *b = trace_blocks(a->trace, &cnt);
+	uint64_t events = 0;
+	unsigned int k;
+
+	for (i = 0; i < cnt; i++)
+		for (k = 0; k < EVENT_KIND_CNT; k++)
+			if (kinds & 1u << k && b[i].first_ns < to_ns && b[i].to_ns > from_ns)
+				events += b[i].kind_cnt[k];
+	return events;
+}
+
+int analysis_prepare_window(struct analysis *a, uint32_t kinds, uint64_t from_ns, uint64_t to_ns,
+			    struct err *e)
+{
+	const struct index *x;
+	size_t cnt, i;
+	const struct trace_block *b = trace_blocks(a->trace, &cnt);
+	uint32_t read = kinds & ANALYSIS_STATES ? kinds | fold_states.kinds : kinds;
+	bool few = context_events(a, read, from_ns, to_ns) <= FEW_EVENTS;
+	struct index *opened;
+	int r;
+
+	a->direct_kinds = few && !a->index_use.always ? kinds : 0;
+	if (!a->direct_kinds)
+		return analysis_index_of(a, kinds, &x, e);
+	r = open_index(a, &opened, e);
+	for (i = 0; i < cnt && !r; i++)
+		if (b[i].first_ns < to_ns && b[i].to_ns > from_ns &&
+		    trace_block_verify(a->trace, i, NULL) == -ENOMEM)
+			r = err_set(e, -ENOMEM, "out of memory");
+	return r;
 }
 
 bool analysis_knows_block(struct analysis *a, size_t block)
 {
-	return a->index && index_is_true(a->index) && block < index_interval_cnt(a->index);
+	return a->index && index_is_true(a->index) && block < index_read_cnt(a->index);
 }
 
 int analysis_sql(struct analysis *a, const char *sql, const struct row_sink *sink, struct err *e)
@@ -204,6 +276,21 @@ int analysis_sql(struct analysis *a, const char *sql, const struct row_sink *sin
 	ret = statement_run(a, sql, NULL, sink, e);
 	statement_guard(a, false);
 	return ret;
+}
+
+void analysis_interrupt(struct analysis *a)
+{
+	sqlite3_interrupt(a->db);
+}
+
+bool analysis_sql_is_complete(const char *text)
+{
+	return sqlite3_complete(text);
+}
+
+const char *analysis_document(const char *name)
+{
+	return schema_text(name);
 }
 
 /* ---- tables ---- */
@@ -231,7 +318,7 @@ unsigned int schema_tables(const struct schema_table **ret)
 static int select_rows(const struct table_def *def, bool whole, char *buf, size_t size)
 {
 	const char *where = whole ? NULL : def->window;
-	bool has_args = !whole && def->arg_cnt;	/* they are the window */
+	bool has_args = !whole && !where && def->arg_cnt;	/* they are the window */
 	bool ordered = !def->is_ordered && def->time_col >= 0;
 	int len;
 

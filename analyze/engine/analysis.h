@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/err.h"
 #include "trace/trace.h"
@@ -42,7 +43,7 @@ struct row_sink {
 	/*
 	 * May be NULL. A report of several parts ("summary") calls it before each part, and calls
 	 * begin, row and end for each part. Without it such a report is one result with the columns
-	 * section, row, name and value: a row per value.
+	 * section, row, name and value: a row per value. 1 leaves the part out.
 	 */
 	int (*section)(void *ctx, const char *title);
 };
@@ -52,36 +53,90 @@ int analysis_open(struct analysis **ret, struct trace *t, struct err *e);
 void analysis_close(struct analysis *a);
 
 /*
- * Lets answers come from an index (schema/FORMAT.md, "The index"), which is made when first needed.
- * Answers are the same with and without, except that order statistics of many values are within
- * 0.4 % instead of exact. An analysis uses no index before this call.
+ * Lets answers come from an index (schema/FORMAT.md, "The index"), whose parts are made when first
+ * needed. Answers are the same with and without, except that order statistics of many values are
+ * within 0.4 % instead of exact. An analysis uses no index before this call.
  */
 struct analysis_index_use {
 	bool use;
 	bool always;	/* even where the trace is so small that it does not pay */
 	bool save;	/* keep it beside the trace, or in the user's cache */
-	/* While it is made, some times a second; may be NULL. */
+	/* between two checkpoints for cuts, at least; 0: as it pays */
+	uint64_t checkpoint_events;
+	/* While parts are made, some times a second, and at the end (both equal); may be NULL. */
 	void (*progress)(void *ctx, uint64_t done_events, uint64_t all_events);
 	void *ctx;
 };
 void analysis_use_index(struct analysis *a, const struct analysis_index_use *use);
-/* Makes the index now that the first question would make. One that cannot be made is no error. */
+/*
+ * Makes now all parts of the index that any question may need, which otherwise are made when the
+ * first question needs them. An index that cannot be made is no error.
+ */
 int analysis_prepare(struct analysis *a, struct err *e);
-/* Block i was read whole, and found good, when the index in use was made. */
+/*
+ * The states of threads are a part of their own, which other questions about the same kinds do not
+ * need: a bit beside those of kinds.
+ */
+#define ANALYSIS_STATES (1u << 31)
+#define ANALYSIS_KINDS (ANALYSIS_STATES - 1)	/* all other parts */
+/*
+ * The same for questions about events of some kinds (1u << EVENT_x) that are answered from what
+ * lies in [from_ns, to_ns). When these are few, they are read from the trace, and nothing is made.
+ */
+int analysis_prepare_window(struct analysis *a, uint32_t kinds, uint64_t from_ns, uint64_t to_ns,
+			    struct err *e);
+/* Block i was read whole, and found good, when parts of the index in use were made. */
 bool analysis_knows_block(struct analysis *a, size_t block);
+
+/*
+ * A checkpoint_source (edit/checkpoint.h) of the analysis' trace. With an index in use, what lies
+ * far before at_ns is read only once.
+ */
+struct checkpoint;
+int analysis_checkpoint(void *analysis, uint64_t at_ns, uint32_t kind_mask, struct checkpoint *ret,
+			struct err *e);
+
+/*
+ * Shows code of user space with its lines of source code from then on (symbol/source_lines.h),
+ * whose files are below root, which must outlive the analysis. -ENOTSUP: this program cannot.
+ */
+int analysis_use_lines(struct analysis *a, const char *root);
+/* How many files had none, and which one had none first, and why; see source_lines_missing(). */
+unsigned int analysis_lines_missing(const struct analysis *a, const char **ret_path,
+				    const char **ret_why);
 
 /* Any single SQL statement. Statements that would write to a file are refused. */
 int analysis_sql(struct analysis *a, const char *sql, const struct row_sink *sink, struct err *e);
+/* Ends a statement that runs, with an error. A signal handler may call it. */
+void analysis_interrupt(struct analysis *a);
+/* Whether a text ends with a ";" that ends a statement. */
+bool analysis_sql_is_complete(const char *text);
 
+/* The text of a document that is part of the program: "TABLES.md", "QUERIES.md". */
+const char *analysis_document(const char *name);
+
+/* What rows can go by: keys. Several make a mask, 1u << REPORT_BY_x. */
 enum report_by {
 	REPORT_BY_PROCESS,
 	REPORT_BY_THREAD,
 	REPORT_BY_COMM,
 	REPORT_BY_CGROUP,
+	REPORT_BY_CONTAINER,
+	REPORT_BY_UNIT,
+	REPORT_BY_USER,
+	REPORT_BY_TREE,
 	REPORT_BY_CPU,
 	REPORT_BY_DEVICE,
-	REPORT_BY_VECTOR	/* of interrupts */
+	REPORT_BY_OP,
+	REPORT_BY_SIZE,		/* of block requests */
+	REPORT_BY_FILE,
+	REPORT_BY_VECTOR,	/* of interrupts */
+	REPORT_BY_SITE,		/* where memory was allocated */
+	REPORT_BY_WAKER,	/* who ended a wait */
+	REPORT_BY_CNT
 };
+/* "process", "thread", ... */
+const char *report_key_name(enum report_by key);
 
 struct report_request {
 	const char *
@@ -89,16 +144,19 @@ struct report_request {
 			 * "devices", "loss", "cost", ...: report_views() */
 	uint64_t from_ns, to_ns;	/* CLOCK_MONOTONIC, half-open; may lie outside the trace */
 	uint64_t every_ns;		/* 0: one answer for the window */
-	enum report_by by;
-	bool by_set;			/* false: the view's own default */
+	unsigned int by;		/* 1u << REPORT_BY_x, or several; 0: the view's own */
 	const uint32_t *pids;		/* filter; NULL: all */
 	unsigned int pid_cnt;
 	const char *comm;		/* filter by exact name or GLOB pattern; NULL: all */
 	const char *sort;		/* column, "-col" ascending; NULL: the view's default */
 	uint64_t limit;			/* 0: all */
-	/* of each section of the summary; 0: the first ten, -1: all */
+	/* with every_ns: rows of 0 where there is none, of each group or in each bin */
+	enum report_fill { REPORT_FILL_NONE, REPORT_FILL_BINS, REPORT_FILL_GROUPS } fill;
+	bool *ret_sparse; /* set when groups have no rows of 0, as there would be too many */
+	/* of each section of the summary; 0: the first ten (in sections: a screenful), -1: all */
 	int64_t summary_rows;
 	bool histogram;			/* latency: counts by powers of two instead */
+	bool merge_unknown; /* io, latency, pattern: [unknown] has one row, whoever submitted */
 	bool with_recorder;
 	bool with_idle; /* cpu: rows of the idle task, [unknown], [filtered]: needed for sums */
 	uint64_t spike_window_ns;	/* 0: 100 ms */
@@ -110,13 +168,17 @@ struct report_view {
 	const char *question;		/* one line, ends with a question mark */
 	const char *notes;		/* approximations and their bounds; may be "" */
 	unsigned int by_mask;		/* 1u << REPORT_BY_x that make sense; 0: it has no --by */
-	enum report_by by_default;
+	unsigned int by_default;	/* 1u << REPORT_BY_x */
 	bool whole_only;		/* no --every */
 	/* the recorder and idle time are in it unless a filter says otherwise */
 	bool whole_machine;
 };
+/* Whether a column of this name, before all figures, tells rows apart. */
+bool report_is_key(const char *name);
 /* The views there are. Returns their number. */
 unsigned int report_views(const struct report_view **ret);
+/* -EINVAL: the view takes no such keys (1u << REPORT_BY_x), or not together. */
+int report_check_keys(const struct report_view *v, unsigned int by, struct err *e);
 
 /* Runs a view. The sink sees the columns DESIGN names, in that order, then what the view adds. */
 int analysis_report(struct analysis *a, const struct report_request *r, const struct row_sink *sink,
@@ -152,6 +214,39 @@ struct export_request {
 /* *ret_rows: rows written. */
 int analysis_export_sqlite(struct analysis *a, const struct export_request *r, uint64_t *ret_rows,
 			   struct err *e);
+
+/*
+ * Writes the window for ui.perfetto.dev and trace_processor. Without force a file that exists is
+ * refused. -EFBIG: the file would be too large for them.
+ */
+int analysis_export_perfetto(struct analysis *a, const struct export_request *r, uint64_t *ret_rows,
+			     struct err *e);
+
+/*
+ * Writes the window as rows of the table landing of a fleet's ClickHouse tables, in its format
+ * RowBinary (schema/fleet/README.md). -EINVAL: the trace has no trace_id.
+ */
+struct clickhouse_request {
+	uint64_t from_ns, to_ns;
+	const char *const *tables; /* by name */
+	unsigned int table_cnt; /* 0: all */
+	uint64_t every_ns; /* not 0: bins of this length, and no other table */
+	const char *by; /* of bins: "comm" or "container" */
+	void (*progress)(void *ctx, uint64_t rows); /* may be NULL */
+	void *ctx;
+};
+int analysis_export_clickhouse(struct analysis *a, const struct clickhouse_request *r, FILE *out,
+			       uint64_t *ret_rows, struct err *e);
+/* The statements that make these tables; cluster: the servers' name for themselves, or NULL. */
+int analysis_clickhouse_schema(FILE *f, const char *cluster);
+
+/*
+ * What a page about a window shows (analyze/page): a JSON object of columns, as text, compressed
+ * (zlib's format). also: gets the rows of `report spikes` too, which take long to find.
+ */
+struct buf;
+int analysis_page(struct analysis *a, uint64_t from_ns, uint64_t to_ns,
+		  const struct row_sink *also, struct buf *ret, struct err *e);
 
 /* SQLite's version at run time: "3.40.1". */
 const char *analysis_library_version(void);

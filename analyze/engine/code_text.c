@@ -9,6 +9,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "symbol/demangle.h"
+
+#define NAME_SHOWN 300	/* bytes, at most */
+#define PATH_SHOWN 500
+_Static_assert(SITE_TEXT_MAX > NAME_SHOWN + 200 + PATH_SHOWN, "a site and its line have room");
+
 /* ---- sites ---- */
 
 static const struct {
@@ -38,16 +44,38 @@ static const char *file_of(const struct trace_site *s)
 	return slash && slash[1] ? slash + 1 : s->module;
 }
 
-void site_text_format(char *to, size_t size, const struct trace_site *s, bool with_offset)
+/* Appends " (/src/tree.c:31)", or with the file's name alone; of a long path, the end. */
+static void add_line(char *to, size_t size, const struct trace_site *s, bool only_name,
+		     struct source_lines *lines)
+{
+	size_t at = strlen(to), n;
+	unsigned int line;
+	const char *path;
+
+	/* as of the function, the byte before counts */
+	path = source_lines_find(lines, s->module, s->build_id, s->module_offset - 1, &line);
+	if (!path)
+		return;
+	if (only_name && strrchr(path, '/'))
+		path = strrchr(path, '/') + 1;
+	n = strlen(path);
+	snprintf(to + at, size - at, " (%s:%u)", path + (n > PATH_SHOWN ? n - PATH_SHOWN : 0),
+		 line);
+}
+
+void site_text_format(char *to, size_t size, const struct trace_site *s, bool with_offset,
+		      struct source_lines *lines)
 {
 	const char *why = s->why < TRACE_SITE_WHY_CNT ? reasons[s->why].text : "unknown";
 	const char *file = file_of(s);
+	char name[NAME_SHOWN + 1];
+	const char *symbol = demangle(name, sizeof(name), s->symbol);
 
 	if (s->symbol[0] && with_offset)
-		snprintf(to, size, "%.300s+0x%" PRIx64 " [%.160s]", s->symbol, s->symbol_offset,
-			 file);
+		snprintf(to, size, "%.*s+0x%" PRIx64 " [%.160s]", NAME_SHOWN, symbol,
+			 s->symbol_offset, file);
 	else if (s->symbol[0])
-		snprintf(to, size, "%.300s", s->symbol);
+		snprintf(to, size, "%.*s", NAME_SHOWN, symbol);
 	else if (file[0] && file[0] != '[')
 		snprintf(to, size, "%.300s+0x%" PRIx64 " (%s)", file, s->module_offset, why);
 	else if (file[0])
@@ -56,29 +84,34 @@ void site_text_format(char *to, size_t size, const struct trace_site *s, bool wi
 		snprintf(to, size, "0x%" PRIx64 " (%s)", s->addr, why);
 	else
 		snprintf(to, size, "(%s)", why);
+	if (lines && s->module[0] == '/')
+		add_line(to, size, s, with_offset, lines);
 }
 
 /* ---- stacks ---- */
 
 static void frame_text(char *to, size_t size, const struct trace *t, const struct trace_frame *f,
-		       uint64_t ts_ns)
+		       uint64_t ts_ns, struct source_lines *lines)
 {
+	char symbol[NAME_SHOWN + 1], plain[NAME_SHOWN + 1];
 	const char *name;
 	const struct trace_site *s;
 
 	if (f->upid) {
 		s = trace_site_find(t, f->upid, f->addr, ts_ns);
 		if (s)
-			site_text_format(to, size, s, false);
+			site_text_format(to, size, s, false, lines);
 		else
 			snprintf(to, size, "0x%" PRIx64, f->addr);
 		return;
 	}
 	name = name_text(t, TRACE_NAME_SYMBOL, f->addr);
-	if (name)
-		snprintf(to, size, "%.*s", (int)strcspn(name, "+"), name);
-	else
+	if (name) {	/* the kernel has functions in Rust, too */
+		snprintf(symbol, sizeof(symbol), "%.*s", (int)strcspn(name, "+"), name);
+		snprintf(to, size, "%s", demangle(plain, sizeof(plain), symbol));
+	} else {
 		snprintf(to, size, "0x%" PRIx64, f->addr);
+	}
 }
 
 /*
@@ -101,6 +134,23 @@ static size_t own_frames(const struct trace *t, const struct trace_frame *f, siz
 	return skip;
 }
 
+/* The innermost frames until an interrupt's first one; the others are whatever it interrupted. */
+static size_t interrupt_frames(const struct trace *t, const struct trace_frame *f, size_t cnt)
+{
+	static const char *const entries[] = { "asm_sysvec_", "asm_common_interrupt", "el1h_64_irq",
+					       "el0t_64_irq" };
+	const char *name;
+	size_t i, k;
+
+	for (i = 0; i < cnt && !f[i].upid; i++) {
+		name = name_text(t, TRACE_NAME_SYMBOL, f[i].addr);
+		for (k = 0; name && k < sizeof(entries) / sizeof(entries[0]); k++)
+			if (!strncmp(name, entries[k], strlen(entries[k])))
+				return i + 1;
+	}
+	return cnt;
+}
+
 /* The kernel's frames come first, as the innermost ones. */
 static size_t kernel_frames(const struct trace_frame *f, size_t cnt)
 {
@@ -112,20 +162,22 @@ static size_t kernel_frames(const struct trace_frame *f, size_t cnt)
 }
 
 bool stack_text_add(struct buf *out, const struct trace *t, uint64_t stack, uint64_t ts_ns,
-		    enum stack_part part)
+		    enum stack_part part, struct source_lines *lines)
 {
 	char text[SITE_TEXT_MAX], *p;
 	size_t cnt, i, inner, outer;
 	const struct trace_frame *f = trace_stack_find(t, stack, &cnt);
 
 	inner = part == STACK_USER ? kernel_frames(f, cnt) : own_frames(t, f, cnt);
-	outer = part == STACK_KERNEL ? kernel_frames(f, cnt) : cnt;
+	outer = part == STACK_KERNEL	? kernel_frames(f, cnt)
+		: part == STACK_INTERRUPT ? interrupt_frames(t, f, cnt)
+					  : cnt;
 	if (part == STACK_KERNEL ? inner >= outer : part == STACK_USER && cnt && inner >= outer)
 		return false;
 	if (!cnt)
 		buf_add(out, "[no stack]", 10);
 	for (i = outer; i-- > inner;) {
-		frame_text(text, sizeof(text), t, &f[i], ts_ns);
+		frame_text(text, sizeof(text), t, &f[i], ts_ns, lines);
 		for (p = text; *p; p++)
 			if (*p == ';' || *p == '\n')
 				*p = ':';

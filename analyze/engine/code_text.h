@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "base/buf.h"
+#include "symbol/source_lines.h"
 #include "trace/trace.h"
 
 /* The name of a number, which belongs to the trace; NULL: none is known. */
@@ -16,33 +17,37 @@ static inline const char *name_text(const struct trace *t, enum trace_name_type 
 	return n ? n->name : NULL;
 }
 
-#define SITE_TEXT_MAX 512
+#define SITE_TEXT_MAX 1024
 
 /*
  * Writes a user-space code address, cut to size:
  *
  *     make_node+0x1f [libtree.so]    libtree.so+0x11a3 (stripped)    0x7f21c0a3 (anonymous memory)
  *
- * Without the offset in the function and its file it is what stacks show.
+ * Without the offset in the function and its file it is what stacks show. Unless lines is NULL, the
+ * line of source code follows, where it is known: make_node (/src/tree.c:31), make_node+0x1f
+ * [libtree.so] (tree.c:31).
  */
-void site_text_format(char *to, size_t size, const struct trace_site *s, bool with_offset);
+void site_text_format(char *to, size_t size, const struct trace_site *s, bool with_offset,
+		      struct source_lines *lines);
 /* "stripped", "exited", ... as in user_sites.unresolved; NULL: it has a name. */
 const char *site_text_why(const struct trace_site *s);
 
-enum stack_part { STACK_ALL, STACK_USER, STACK_KERNEL };
+enum stack_part { STACK_ALL, STACK_USER, STACK_KERNEL, STACK_INTERRUPT };
 
 /*
  * Appends a stack in one line with a NUL, outermost function first, as flame graph tools want it:
  *
  *     main;sites_outer;sites_alpha
  *
- * or its frames of user space or of the kernel. User frames are what they were at ts_ns. A frame
- * without a name is what site_text_format() has for it, a kernel one its address. A ';' in a name
- * becomes ':'. False: a part of which it has no frame; nothing was appended. Of a stack without any
- * frame, all and the user's part are "[no stack]". Memory failures are kept in out.
+ * or its frames of user space or of the kernel, or those of an interrupt, without what that
+ * interrupted. User frames are what they were at ts_ns. A frame without a name is what
+ * site_text_format() has for it, a kernel one its address. A ';' in a name becomes ':'. False: a
+ * part of which it has no frame; nothing was appended. Of a stack without any frame, all and the
+ * user's part are "[no stack]". Memory failures are kept in out.
  */
 bool stack_text_add(struct buf *out, const struct trace *t, uint64_t stack, uint64_t ts_ns,
-		    enum stack_part part);
+		    enum stack_part part, struct source_lines *lines);
 
 /* Numbers of interrupts are those of EVENT_IRQ rows. "irq", "softirq", "local"; "?": no type. */
 const char *irq_type_name(uint64_t type);

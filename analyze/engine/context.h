@@ -19,6 +19,7 @@
 #include "trace/trace.h"
 
 struct index;
+struct source_lines;
 
 struct analysis {
 	struct trace *trace;
@@ -29,6 +30,7 @@ struct analysis {
 	/* whether sched.irq was recorded: 0 not known yet, 1 no, 2 yes */
 	uint8_t has_irqs;
 	struct scope scope;		/* of the report that runs */
+	struct task_keys keys;		/* for SQL functions */
 	uint32_t *cpus;			/* CPUs that exist in the trace, ascending */
 	unsigned int cpu_cnt;
 	/* Blocks at whose start the keyframe and later events tell all: no record of before comes
@@ -38,10 +40,22 @@ struct analysis {
 	bool guarded;			/* only reading statements are compiled */
 	struct analysis_index_use index_use;
 	struct index *index;
-	unsigned int index_tries;	/* so often it was made or looked for */
+	unsigned int index_tries;	/* so often it was opened */
+	uint32_t direct_kinds;	/* of events that are read from the trace rather than indexed */
+	struct source_lines *lines;	/* NULL: code has no lines */
+	_Atomic uint64_t rows_made;	/* by scans without a key, in any thread; for tests */
+	/* the edges of WINDOW_OWN_BINS (window.h), one more than bins; NULL: there are none */
+	const uint64_t *bin_edges;
+	size_t bin_cnt;
 	int failed;			/* negative errno behind a failed statement */
 	char failed_text[512];
 };
+
+/*
+ * Events of the kinds (1u << EVENT_x) in the blocks that the window touches: no less than the
+ * window has.
+ */
+uint64_t context_events(const struct analysis *a, uint32_t kinds, uint64_t from_ns, uint64_t to_ns);
 
 static inline int64_t context_rel(const struct analysis *a, uint64_t mono_ns)
 {
@@ -68,10 +82,11 @@ static inline uint64_t context_abs(const struct analysis *a, int64_t ts_ns)
 }
 
 /*
- * The index to answer with, made on first use; NULL when there is none. 0 or -errno: one that
+ * The index to answer questions about events of some kinds (1u << EVENT_x) with: it has at least
+ * the parts that these need, made on first use. NULL when there is none. 0 or -errno: one that
  * cannot be made is none, so errors are those that would hit any answer (-ENOMEM).
  */
-int analysis_index(struct analysis *a, const struct index **ret, struct err *e);
+int analysis_index_of(struct analysis *a, uint32_t kinds, const struct index **ret, struct err *e);
 
 /* The index in use proved untrue: the question may be asked again. */
 bool analysis_index_failed(const struct analysis *a);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * A loss touches [from, to) unless it begins at or after "to" or ends at or before "from". With
- * the beginnings and the ends each sorted and summed up, the answer is one subtraction.
+ * the beginnings and the ends each sorted and summed up, the answer is one subtraction. So is that
+ * of the time in which a source was off: its times are joined and summed up when first asked for.
  */
 #include "analyze/engine/loss_index.h"
 
@@ -17,7 +18,7 @@ static int compare_edges(const void *pa, const void *pb)
 {
 	const struct loss_edge *a = pa, *b = pb;
 
-	return a->ts_ns < b->ts_ns ? -1 : a->ts_ns > b->ts_ns;
+	return compare_numbers(a->ts_ns, b->ts_ns);
 }
 
 static void sum_up(struct loss_edge *edges, size_t cnt)
@@ -60,24 +61,22 @@ static int index_losses(struct loss_index *x, const struct trace *t)
 	return 0;
 }
 
-static int index_gaps(struct loss_index *x)
+static int index_holes(struct loss_index *x)
 {
 	struct trace_hole h = { 0 };
-	uint64_t *gaps;
+	struct loss_span *holes;
 	size_t cnt;
 
 	trace_blocks(x->trace, &cnt);
-	gaps = calloc(2 * (cnt + 1), sizeof(*gaps));
-	if (!gaps)
+	holes = calloc(cnt + 1, sizeof(*holes));
+	if (!holes)
 		return -ENOMEM;
-	free(x->gaps);
-	x->gaps = gaps;
-	x->gap_cnt = 0;
+	free(x->holes);
+	x->holes = holes;
+	x->hole_cnt = 0;
 	trace_damages(x->trace, &x->damage_cnt);
-	while (x->gap_cnt <= cnt && trace_hole_next(x->trace, &h)) {
-		x->gaps[2 * x->gap_cnt] = h.from_ns;
-		x->gaps[2 * x->gap_cnt++ + 1] = h.to_ns;
-	}
+	while (x->hole_cnt <= cnt && trace_hole_next(x->trace, &h))
+		x->holes[x->hole_cnt++] = (struct loss_span){ h.from_ns, h.to_ns, 0 };
 	return 0;
 }
 
@@ -90,7 +89,7 @@ int loss_index_init(struct loss_index *x, const struct trace *t)
 	x->start_ns = trace_start_ns(t);
 	x->end_ns = trace_end_ns(t);
 	ret = index_losses(x, t);
-	return ret < 0 ? ret : index_gaps(x);
+	return ret < 0 ? ret : index_holes(x);
 }
 
 void loss_index_done(struct loss_index *x)
@@ -101,7 +100,11 @@ void loss_index_done(struct loss_index *x)
 		free(x->from[c]);
 		free(x->to[c]);
 	}
-	free(x->gaps);
+	for (c = 0; c < LOSS_OFF_CNT; c++) {
+		free(x->off[c].what);
+		free(x->off[c].spans);
+	}
+	free(x->holes);
 	memset(x, 0, sizeof(*x));
 }
 
@@ -145,24 +148,67 @@ static bool is_needed_for(const char *source, const char *what)
 	return is_of(source, what) && (strcmp(source, "sched.irq") || strcmp(what, "sched"));
 }
 
-uint64_t loss_index_off_ns(const struct loss_index *x, const char *what, uint64_t from_ns,
+/* The times in which what was off, each instant once. */
+static int index_off(const struct loss_index *x, const char *what, struct loss_off *ret)
+{
+	size_t cnt, i, n = 0;
+	const struct trace_gap *g = trace_gaps(x->trace, &cnt);
+	struct loss_span *spans = calloc(cnt + 1, sizeof(*spans));
+	uint64_t done = 0, sum = 0;
+
+	ret->what = strdup(what);
+	ret->spans = spans;
+	if (!ret->what || !spans) {
+		free(ret->what);
+		free(spans);
+		*ret = (struct loss_off){ 0 };
+		return -ENOMEM;
+	}
+	for (i = 0; i < cnt; i++) {
+		uint64_t from = g[i].from_ns > done ? g[i].from_ns : done;
+
+		if (from >= g[i].to_ns || !is_needed_for(g[i].source, what))
+			continue;
+		done = g[i].to_ns;
+		spans[n++] = (struct loss_span){ from, done, sum };
+		sum += done - from;
+	}
+	ret->cnt = n;
+	return 0;
+}
+
+/* NULL: out of memory. */
+static const struct loss_off *find_off(struct loss_index *x, const char *what)
+{
+	struct loss_off *off;
+	unsigned int i;
+
+	for (i = 0; i < LOSS_OFF_CNT; i++)
+		if (x->off[i].what && !strcmp(x->off[i].what, what))
+			return &x->off[i];
+	off = &x->off[x->next_off++ % LOSS_OFF_CNT];
+	free(off->what);
+	free(off->spans);
+	return index_off(x, what, off) < 0 ? NULL : off;
+}
+
+/* How much of the time before an instant the spans have. */
+static uint64_t span_sum(const struct loss_off *off, uint64_t ts_ns)
+{
+	size_t n = lower_bound(off->spans, off->cnt, from_ns, ts_ns);
+	const struct loss_span *s = n ? &off->spans[n - 1] : NULL;
+
+	return s ? s->sum_ns + (ts_ns < s->to_ns ? ts_ns : s->to_ns) - s->from_ns : 0;
+}
+
+uint64_t loss_index_off_ns(struct loss_index *x, const char *what, uint64_t from_ns,
 			   uint64_t to_ns)
 {
-	size_t cnt, i;
-	const struct trace_gap *g = trace_gaps(x->trace, &cnt);
-	uint64_t done = from_ns, sum = 0;
+	const struct loss_off *off = from_ns < to_ns ? find_off(x, what) : NULL;
 
-	/* by their beginning: what several have in common counts once */
-	for (i = 0; i < cnt && g[i].from_ns < to_ns; i++) {
-		uint64_t from = g[i].from_ns > done ? g[i].from_ns : done;
-		uint64_t to = g[i].to_ns < to_ns ? g[i].to_ns : to_ns;
-
-		if (from >= to || !is_needed_for(g[i].source, what))
-			continue;
-		sum += to - from;
-		done = to;
-	}
-	return sum;
+	if (from_ns >= to_ns)
+		return 0;
+	return off ? span_sum(off, to_ns) - span_sum(off, from_ns) : to_ns - from_ns;
 }
 
 bool loss_index_recorded(const struct loss_index *x, const char *what)
@@ -186,14 +232,13 @@ bool loss_index_covered(struct loss_index *x, uint64_t from_ns, uint64_t to_ns)
 	size_t cnt, i;
 
 	trace_damages(x->trace, &cnt);
-	if (cnt != x->damage_cnt && index_gaps(x) < 0)
+	if (cnt != x->damage_cnt && index_holes(x) < 0)
 		return false;
 	if (from_ns < x->start_ns || to_ns > x->end_ns)
 		return false;
-	for (i = 0; i < x->gap_cnt; i++)
-		if (x->gaps[2 * i] < to_ns && x->gaps[2 * i + 1] > from_ns)
-			return false;
-	return true;
+	/* the first hole that ends behind "from" */
+	i = lower_bound(x->holes, x->hole_cnt, to_ns, from_ns + 1);
+	return i == x->hole_cnt || x->holes[i].from_ns >= to_ns;
 }
 
 const char *loss_class_name(unsigned int cls)
@@ -219,4 +264,12 @@ int loss_class_find(const char *name)
 		if (!strcmp(name, class_names[c]))
 			return (int)c;
 	return strcmp(name, "all") ? -1 : LOSS_CLASS_CNT;
+}
+
+bool loss_index_is_complete(struct loss_index *x, const char *what, unsigned int cls,
+			    uint64_t from_ns, uint64_t to_ns)
+{
+	return !loss_index_lost(x, cls, from_ns, to_ns) &&
+	       loss_index_covered(x, from_ns, to_ns) && loss_index_recorded(x, what) &&
+	       !loss_index_off_ns(x, what, from_ns, to_ns);
 }

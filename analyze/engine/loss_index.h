@@ -16,11 +16,26 @@
 
 #include "trace/trace.h"
 
-enum { LOSS_CLASS_CNT = 4 };	/* enum event_class: task, sched, alloc, block */
+enum {
+	LOSS_CLASS_CNT = 4,	/* enum event_class: task, sched, alloc, block */
+	LOSS_OFF_CNT = 16,	/* sources and classes whose times off are kept */
+};
 
 struct loss_edge {
 	uint64_t ts_ns;
 	uint64_t sum_cnt;	/* of this and all edges before */
+};
+
+struct loss_span {
+	uint64_t from_ns, to_ns;
+	uint64_t sum_ns;	/* of all spans before */
+};
+
+/* The times in which what was off, in order; they do not overlap. */
+struct loss_off {
+	char *what;
+	struct loss_span *spans;
+	size_t cnt;
 };
 
 struct loss_index {
@@ -28,9 +43,11 @@ struct loss_index {
 	uint64_t start_ns, end_ns;	/* the trace's span */
 	struct loss_edge *from[LOSS_CLASS_CNT], *to[LOSS_CLASS_CNT];
 	size_t cnt[LOSS_CLASS_CNT];
-	uint64_t *gaps;			/* pairs from, to: time no valid block covers */
-	size_t gap_cnt;
-	size_t damage_cnt;		/* of the trace when gaps was made: reading may find more */
+	struct loss_off off[LOSS_OFF_CNT];	/* made when asked for */
+	unsigned int next_off;
+	struct loss_span *holes;	/* time that no valid block covers, in order */
+	size_t hole_cnt;
+	size_t damage_cnt;		/* of the trace when holes was made: more may be found */
 };
 
 int loss_index_init(struct loss_index *x, const struct trace *t);
@@ -44,7 +61,7 @@ uint64_t loss_index_lost(const struct loss_index *x, unsigned int cls, uint64_t 
  * Time within [from_ns, to_ns) in which a source was off on purpose. what: a source ("alloc.slab"),
  * a class ("alloc": any of its sources; "sched" leaves out sched.irq) or "all".
  */
-uint64_t loss_index_off_ns(const struct loss_index *x, const char *what, uint64_t from_ns,
+uint64_t loss_index_off_ns(struct loss_index *x, const char *what, uint64_t from_ns,
 			   uint64_t to_ns);
 
 /*
@@ -58,6 +75,10 @@ bool loss_index_recorded(const struct loss_index *x, const char *what);
  * a block is found when the block is read: ask after reading.
  */
 bool loss_index_covered(struct loss_index *x, uint64_t from_ns, uint64_t to_ns);
+
+/* True when nothing of what, whose class is cls, is missing in [from_ns, to_ns). */
+bool loss_index_is_complete(struct loss_index *x, const char *what, unsigned int cls,
+			    uint64_t from_ns, uint64_t to_ns);
 
 /* "task", "sched", "alloc", "block", or NULL. */
 const char *loss_class_name(unsigned int cls);

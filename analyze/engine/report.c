@@ -6,14 +6,15 @@
  *     $t       "t_ns, " with --every, else nothing: the bin's beginning as first column
  *     $t_spike the same for the bin in which u.start_ns lies; $tgroup: "t_ns, " to group or order
  *              by
- *     $rkeys   names of the key's columns in a row r; $binfrom, $binto: the bin (or window) of a
- *              row r of an inner query
- *     $keys    the key's columns, of a table-valued function that groups by itself (upid, utid,
- *              name)
- *     $cpukeys the key's columns, of cpu_usage; $cpugroup what to group by
+ *     $binfrom, $binto: the bin (or window) of a row r of an inner query
+ *     $keys    the keys' columns, of a table-valued function that groups by itself (upid, utid,
+ *              name, member_upid)
+ *     $cpukeys the keys' columns, of cpu_usage; $cpugroup what to group by; $rkeys their names in a
+ *              row r. Each of these ends with a comma, or is nothing
  *
  * and the parameters :from :to :every (ns from the trace's start), :by, :spike_window,
- * :spike_min, :top (rows of a summary's section). Which processes a report is about is the scope,
+ * :spike_min, :top (rows of a summary's section),
+ * :brief (fewer rows and sections, for a screen). Which processes a report is about is the scope,
  * which the table-valued functions look at themselves.
  */
 #include "analyze/engine/analysis.h"
@@ -22,99 +23,126 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "analyze/engine/context.h"
+#include "analyze/engine/report_bins.h"
 #include "analyze/engine/statement.h"
 
 #define SUMMARY_ROWS 10		/* of each section */
 #define MARK "-- section: "	/* begins a section in report_summary.sql */
-#define BY(x) (1u << REPORT_BY_##x)
-#define BY_TASKS (BY(PROCESS) | BY(THREAD) | BY(COMM) | BY(CGROUP))
+#define BY_TASKS KEYS_WHO
+#define BY_REQUESTS (BY_TASKS | KEY(DEVICE) | KEY(OP))
 
 static const struct report_view views[] = {
 	{ "summary", "What happened, and who used the most?",
-	  "Each section is the beginning of another view.", 0, REPORT_BY_PROCESS },
+	  "Each section is the beginning of another view.", 0, KEY(PROCESS) },
 	{ "totals", "How much CPU time, memory and I/O was there in all?",
-	  "Requests of stacked devices count in each layer.", 0, REPORT_BY_PROCESS },
+	  "Requests of stacked devices count in each layer.", 0, KEY(PROCESS) },
 	{ "cpu", "Who used the CPU?",
 	  "Interrupts count for the thread they interrupted, as in the scheduler's own accounting; "
 	  "irq and softirq are the interrupts' part, if sched.irq was recorded. [unknown]: "
 	  "switches were lost, or belong to tasks that the kernel hides from BPF.",
-	  BY_TASKS | BY(CPU), REPORT_BY_PROCESS },
+	  BY_TASKS | KEY(CPU), KEY(PROCESS) },
 	{ "irq", "Which interrupts took time, and whose?",
-	  "Record it with -e sched,sched.irq. Times exclude nested interrupts. Handlers that share "
-	  "a line form one row. Interrupts of tasks that the kernel hides from BPF are missing.",
-	  BY_TASKS | BY(CPU) | BY(VECTOR), REPORT_BY_VECTOR, .whole_machine = true },
+	  "`ebpfrec record -e +sched.irq -- COMMAND` records them. Times exclude nested "
+	  "interrupts. "
+	  "Handlers that share a line form one row. Interrupts of tasks that the kernel hides from "
+	  "BPF are missing.",
+	  BY_TASKS | KEY(CPU) | KEY(VECTOR), KEY(VECTOR), .whole_machine = true },
 	{ "sched", "Who waited for a CPU, and for how long?",
 	  "A wait counts, with its whole length, where it ends. Percentiles are exact up to 65536 "
 	  "waits a row in a window of up to a million events, otherwise within 0.4 %.",
-	  BY_TASKS, REPORT_BY_PROCESS },
+	  BY_TASKS, KEY(PROCESS) },
+	{ "states", "What did threads do all the time: run, wait, sleep?",
+	  "The parts of a thread add up to its life in the window. disk: an uninterruptible sleep "
+	  "while a block request that the thread submitted is in flight. unknown: where "
+	  "events were lost, and before the first event of a thread whose state was not read when "
+	  "the recording began.",
+	  BY_TASKS, KEY(PROCESS) },
+	{ "why", "Why did it take that long?",
+	  "Give --pid, --comm or --during. After the states come the longest waits for a CPU and "
+	  "what ran there instead, the requests, who ended the sleep, and the chain: from the "
+	  "window's end back along the wake-ups, in the last second.",
+	  0, KEY(PROCESS), .whole_only = true },
+	{ "parallel", "Whose time was it, when several CPUs were busy at once?",
+	  "wall: the time of day, each instant divided among the threads that ran; the rows add up "
+	  "to the time in which any ran. With --histogram: how long how many CPUs were busy. Only "
+	  "threads that --pid or --comm name count, if you give these.",
+	  BY_TASKS, KEY(PROCESS) },
 	{ "alloc", "Who allocated, freed and held how much memory?",
 	  "Sources overlap; do not add them. The kernel batches RSS counters per CPU, some tens "
 	  "of pages each. Levels of slab, page and heap count from the trace's start, so losses "
 	  "before the window affect them too.",
-	  BY_TASKS, REPORT_BY_PROCESS },
+	  BY_TASKS, KEY(PROCESS) },
 	{ "spikes", "Which processes allocated much in a short time?",
 	  "A spike reaches the threshold within the spike window. The threshold is ten times the "
-	  "process's own median rate, at least 16 MiB, unless --spike-min sets it.",
-	  BY(PROCESS), REPORT_BY_PROCESS },
+	  "process's own median rate, at least 16 MiB, unless --spike-min sets it. Bursts without "
+	  "a "
+	  "pause longer than the spike window are one spike.",
+	  KEY(PROCESS), KEY(PROCESS) },
 	{ "io", "Who made which block requests, and how long did they take?",
 	  "The process that last dirtied a file owns its write-back; the submitter owns other "
 	  "requests; [unknown] has the rest. Latency is from queueing to completion.",
-	  BY_TASKS | BY(DEVICE), REPORT_BY_PROCESS },
+	  BY_REQUESTS | KEY(SIZE) | KEY(FILE), KEY(PROCESS) },
 	{ "latency", "Where did block requests spend their time?",
 	  "queue: until the first issue to the device; device: from the last issue to completion. "
 	  "Percentiles are exact up to 65536 requests a row, otherwise within 0.4 %.",
-	  BY_TASKS | BY(DEVICE), REPORT_BY_DEVICE },
+	  BY_REQUESTS | KEY(SIZE), KEY(DEVICE) },
 	{ "pattern", "How large are block requests, and do they follow each other?",
 	  "Sequential: adjacent to one of the 16 requests of the same row that ended before.",
-	  BY_TASKS | BY(DEVICE), REPORT_BY_DEVICE },
+	  BY_REQUESTS, KEY(DEVICE) },
 	{ "devices", "How busy was each block device?",
 	  "The view counts all requests, whatever process owns them. A request is in flight from "
 	  "queueing to completion. Devices stack; do not add layers.",
-	  0, REPORT_BY_DEVICE },
+	  0, KEY(DEVICE) },
 	{ "preempts", "Who took the CPU from whom?",
 	  "A preemption counts where it happens. by oncpu: how long the preempting process then "
 	  "ran at a stretch.",
-	  0, REPORT_BY_PROCESS },
+	  0, KEY(PROCESS) },
 	{ "timeline", "Which thread ran on which CPU, and when?",
-	  "Without --every: each slice. With --every: the busiest process of each CPU and bin.",
-	  0, REPORT_BY_PROCESS },
+	  "Without --every: each slice. With --every: the busiest process of each CPU and bin.", 0,
+	  KEY(PROCESS) },
 	{ "memory", "How much memory did processes have?",
 	  "Levels are from the end of the window or bin. The kernel batches RSS counters per CPU: "
 	  "each may be off by up to 32 pages (or twice the number of CPUs, if that is more) per "
 	  "CPU; the error does not accumulate.",
-	  BY(PROCESS), REPORT_BY_PROCESS },
+	  KEYS_WHO & ~KEY(THREAD), KEY(PROCESS) },
 	{ "leaks", "What was allocated in the window and not freed by its end?",
-	  "The rows include caches and other memory that is meant to stay. Sources overlap; do not "
-	  "add them.",
-	  BY_TASKS, REPORT_BY_PROCESS, .whole_only = true },
+	  "HELD at exit: the process held this heap memory when it ended (or called exec); live: "
+	  "still there. The rows include caches and other memory that is meant to stay. Sources "
+	  "overlap; do not add them.",
+	  BY_TASKS | KEY(SITE), KEY(PROCESS), .whole_only = true },
 	{ "lifetimes", "How long did allocations live, and which were short-lived?",
-	  "temporary: freed within 1 ms. Sources overlap; do not add them.", BY_TASKS,
-	  REPORT_BY_PROCESS, .whole_only = true },
+	  "freed: by the window's end. temporary: within 1 ms. Sources overlap; do not add them.",
+	  BY_TASKS, KEY(PROCESS), .whole_only = true },
 	{ "sizes", "How large were allocations?",
 	  "There is one row per power of two. Sources overlap; do not add them.", BY_TASKS,
-	  REPORT_BY_PROCESS },
+	  KEY(PROCESS) },
 	{ "stacks", "From which stacks was memory allocated?",
-	  "The bytes are no totals: only allocations with a recorded stack count (record "
-	  "--stacks). User-space frames come from frame pointers: code without them, as most C "
+	  "The bytes are no totals: only allocations with a recorded stack count. User-space "
+	  "frames come from frame pointers: code without them, as most C "
 	  "libraries, cuts a stack short or omits callers. Sources overlap; do not add them.",
-	  BY_TASKS, REPORT_BY_PROCESS, .whole_only = true },
+	  BY_TASKS, KEY(PROCESS), .whole_only = true },
+	{ "offcpu", "Where did threads wait off the CPU, and who woke them?",
+	  "`ebpfrec record --offcpu 10ms -- COMMAND` records waits of at least that long. A wait "
+	  "counts, with its whole length, where it ends. User-space frames come from frame "
+	  "pointers: code without them, as most C libraries, cuts a stack short or omits callers.",
+	  BY_TASKS | KEY(WAKER), KEY(PROCESS), .whole_only = true },
 	{ "loss", "What was lost?",
 	  "Losses are known per interval of about a second; a loss counts in every window that its "
-	  "interval touches.",
-	  BY(CPU), REPORT_BY_CPU },
+	  "interval touches. Counted: the kernel offered the event, or skipped a program. "
+	  "Inferred: no program ran, as while a task runs that the kernel hides from BPF; later "
+	  "events tell.",
+	  KEY(CPU), KEY(CPU) },
 	{ "cost", "What did recording cost?",
 	  "The recorder samples its counters about once a second; a window gets its share of a "
 	  "sample. Time in the kernel is extrapolated from the measured runs, about one in "
 	  "sixteen. machine_pct is the share of all CPUs.",
-	  0, REPORT_BY_PROCESS },
+	  0, KEY(PROCESS) },
 };
 
 #define VIEW_CNT (sizeof(views) / sizeof(views[0]))
-
-static const char *const by_names[] = { "process", "thread", "comm", "cgroup", "cpu",
-				       "device",  "vector" };
 
 unsigned int report_views(const struct report_view **ret)
 {
@@ -122,43 +150,84 @@ unsigned int report_views(const struct report_view **ret)
 	return VIEW_CNT;
 }
 
+/* Of the page (analysis_page()) and of metrics (cmd/metrics): nobody asks for them by name. */
+static const struct report_view more_views[] = {
+	{ "page", "", "", 0, KEY(PROCESS) },
+	{ "metrics", "", "", KEY(COMM) | KEY(UNIT) | KEY(CONTAINER) | KEY(USER), KEY(COMM) },
+};
+
 static const struct report_view *find_view(const char *name)
 {
 	size_t i;
 
+	for (i = 0; i < sizeof(more_views) / sizeof(more_views[0]); i++)
+		if (!strcmp(name, more_views[i].name))
+			return &more_views[i];
 	for (i = 0; i < VIEW_CNT; i++)
 		if (!strcmp(views[i].name, name))
 			return &views[i];
 	return NULL;
 }
 
-/* What a key is in SQL; NULL: a view that is by it has a file of its own. */
-struct by_sql {
-	const char *keys, *row_keys, *cpu_keys, *cpu_group;
-};
+/*
+ * What a key is in SQL: its columns of a table-valued function, of a row r, and of cpu_usage, and
+ * what to group by there. A key that is a text of processes has none: it is the same for all.
+ */
+enum key_mark { KEY_MARK_KEYS, KEY_MARK_ROW, KEY_MARK_CPU, KEY_MARK_GROUP, KEY_MARK_CNT };
 
-#define CGROUP_SQL "coalesce(p.cgroup, 'cgroup:' || p.cgroup_id, p.comm)"
-
-static const struct by_sql by_sql[] = {
-	[REPORT_BY_PROCESS] = { "p.pid AS pid, u.name AS comm,", "r.pid, r.comm",
-				"p.pid AS pid, p.comm AS comm,", "u.upid" },
+static const char *const key_sql[REPORT_BY_CNT][KEY_MARK_CNT] = {
+	[REPORT_BY_PROCESS] = { "p.pid AS pid, u.name AS comm,", "r.pid, r.comm,",
+				"p.pid AS pid, p.comm AS comm,", "u.upid," },
 	[REPORT_BY_THREAD] = { "p.pid AS pid, t.tid AS tid, u.name AS comm,",
-			       "r.pid, r.tid, r.comm",
-			       "p.pid AS pid, t.tid AS tid, t.comm AS comm,", "u.utid" },
-	[REPORT_BY_COMM] = { "u.name AS comm,", "r.comm", "p.comm AS comm,", "p.comm" },
-	[REPORT_BY_CGROUP] = { "u.name AS cgroup,", "r.cgroup", CGROUP_SQL " AS cgroup,",
-			       CGROUP_SQL },
-	[REPORT_BY_CPU] = { "u.cpu AS cpu," },
-	[REPORT_BY_VECTOR] = { NULL },
+			       "r.pid, r.tid, r.comm,",
+			       "p.pid AS pid, t.tid AS tid, t.comm AS comm,", "u.utid," },
+	[REPORT_BY_CPU] = { "u.cpu AS cpu,", "r.cpu,", "u.cpu AS cpu,", "u.cpu," },
+	[REPORT_BY_DEVICE] = { "device_name(u.dev) AS device,", NULL,
+			       "device_name(u.dev) AS device,", "u.dev," },
+	[REPORT_BY_OP] = { "u.op AS op,", NULL, "u.op AS op,", "u.op," },
+	[REPORT_BY_FILE] = { NULL, NULL, "u.file AS file,", "u.file," },
+	[REPORT_BY_SIZE] = { "u.size_from_bytes AS size_from_bytes, "
+			     "u.size_to_bytes AS size_to_bytes," },
+	[REPORT_BY_SITE] = { [KEY_MARK_GROUP] = "u.source," },
 };
 
-static const char *or_nothing(const char *text)
+/* The mark whose name at has, of the length len, as the keys' SQL. False: there is no such mark. */
+static bool expand_keys(sqlite3_str *s, unsigned int keys, const char *at, size_t len)
 {
-	return text ? text : "";
+	static const struct {
+		const char *mark, *text;	/* of a key that is a text, with its name twice */
+	} marks[KEY_MARK_CNT] = {
+		[KEY_MARK_KEYS] = { "$keys", "task_key('%s', u.member_upid) AS %s," },
+		[KEY_MARK_ROW] = { "$rkeys", "r.%.0s%s," },
+		[KEY_MARK_CPU] = { "$cpukeys", "task_key('%s', p.upid) AS %s," },
+		[KEY_MARK_GROUP] = { "$cpugroup", "task_key('%s', p.upid),%.0s" },
+	};
+	unsigned int m, k;
+
+	for (m = 0; m < KEY_MARK_CNT; m++)
+		if (strlen(marks[m].mark) == len && !strncmp(marks[m].mark, at, len))
+			break;
+	if (m == KEY_MARK_CNT)
+		return false;
+	/* both have the name as a column, and are made of it */
+	if (keys & (KEY(PROCESS) | KEY(THREAD)))
+		keys &= ~KEY(COMM);
+	if (keys & KEY(THREAD))
+		keys &= ~KEY(PROCESS);
+	for (k = 0; k < REPORT_BY_CNT; k++) {
+		if (!(keys & 1u << k))
+			continue;
+		if (KEYS_TEXT & 1u << k)
+			sqlite3_str_appendf(s, marks[m].text, report_key_name(k),
+					    report_key_name(k));
+		else
+			sqlite3_str_appendall(s, key_sql[k][m] ? key_sql[k][m] : "");
+	}
+	return true;
 }
 
 /* Replaces marks; a mark ends where its name does, so that $t is not part of $tid. */
-static char *expand(const struct report_request *r, enum report_by by, const char *text)
+static char *expand(const struct report_request *r, unsigned int keys, const char *text)
 {
 	const struct {
 		const char *mark, *value;
@@ -169,10 +238,6 @@ static char *expand(const struct report_request *r, enum report_by by, const cha
 		{ "$tgroup", r->every_ns ? "t_ns," : "" },
 		{ "$binfrom", r->every_ns ? "r.t_ns" : ":from" },
 		{ "$binto", r->every_ns ? "min(r.t_ns + :every, :to)" : ":to" },
-		{ "$keys", or_nothing(by_sql[by].keys) },
-		{ "$rkeys", or_nothing(by_sql[by].row_keys) },
-		{ "$cpukeys", or_nothing(by_sql[by].cpu_keys) },
-		{ "$cpugroup", or_nothing(by_sql[by].cpu_group) },
 	};
 	sqlite3_str *s = sqlite3_str_new(NULL);
 	size_t len, i;
@@ -189,7 +254,7 @@ static char *expand(const struct report_request *r, enum report_by by, const cha
 				break;
 		if (i < sizeof(marks) / sizeof(marks[0]))
 			sqlite3_str_appendall(s, marks[i].value);
-		else
+		else if (!expand_keys(s, keys, text, len))
 			sqlite3_str_append(s, text, (int)len);
 		text += len;
 	}
@@ -227,49 +292,71 @@ static char *finish_sql(char *sql, const struct report_request *r)
 	return out;
 }
 
-static int check_request(const struct report_request *r, const struct report_view *v,
-			 enum report_by by, struct err *e)
-{
-	char list[128];
-	size_t len = 0, i;
+/* Keys of which a view has rows of another kind: they stand alone. */
+#define KEYS_ALONE (KEY(CPU) | KEY(VECTOR) | KEY(SITE) | KEY(WAKER))
 
-	if (r->every_ns && v->whole_only)
-		return err_set(e, -EINVAL, "report %s has no --every: it looks at the window's end",
+int report_check_keys(const struct report_view *v, unsigned int by, struct err *e)
+{
+	char has[160], names[160];
+
+	if (!by || !v->by_mask)
+		return by ? err_set(e, -EINVAL, "view '%s' takes no --by", v->name) : 0;
+	keys_format(v->by_mask, names, sizeof(names));
+	keys_format(by & ~v->by_mask, has, sizeof(has));
+	if (by & ~v->by_mask)
+		return err_set(e, -EINVAL, "view '%s' has no rows by %s; it takes --by %s", v->name,
+			       has, names);
+	if (by & KEY(FILE) && by & (KEY(THREAD) | KEY(SIZE)))
+		return err_set(e, -EINVAL,
+			       "view '%s' has rows by file together with any key but thread and "
+			       "size",
 			       v->name);
-	if (!r->by_set || (v->by_mask & 1u << by))
-		return 0;
-	if (!v->by_mask)
-		return err_set(e, -EINVAL, "report %s has no --by", v->name);
-	list[0] = 0;
-	for (i = 0; i < sizeof(by_names) / sizeof(by_names[0]); i++)
-		if (v->by_mask & 1u << i)
-			len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%s",
-						len ? ", " : "", by_names[i]);
-	return err_set(e, -EINVAL, "report %s: --by %s makes no sense there; it knows %s", v->name,
-		       (unsigned int)by < sizeof(by_names) / sizeof(by_names[0]) ? by_names[by]
-										 : "?",
-		       list);
+	keys_format(by & KEYS_ALONE, has, sizeof(has));
+	if (by & KEYS_ALONE && by & (by - 1))
+		return err_set(e, -EINVAL,
+			       "view '%s' has rows by %s alone, not together with other keys",
+			       v->name, has);
+	return 0;
 }
 
-static int check_sort(struct analysis *a, const struct report_request *r, const char *inner,
-		      struct err *e)
+/* The length of the name at at, if it is the word, with a unit or without: "wait" of wait_ns. */
+static size_t column_len(const char *at, const char *word)
+{
+	static const char *const units[] = { "", "_ns", "_pct", "_per_s" };
+	size_t len = strcspn(at, ","), n = strlen(word), i;
+
+	for (i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (len == n + strlen(units[i]) && !strncasecmp(at, word, n) &&
+		    !strncmp(at + n, units[i], strlen(units[i])))
+			return len;
+	return 0;
+}
+
+/* Finds the column in what the report gives, and makes its name r->sort: name has room for it. */
+static int check_sort(struct analysis *a, struct report_request *r, const char *inner,
+		      char name[64], struct err *e)
 {
 	const char *col = r->sort, *at;
+	bool ascending = col && *col == '-';
 	char columns[1200];
 	size_t len;
 
 	if (!col || !*col || statement_columns(a, inner, columns, sizeof(columns)) < 0)
 		return 0;	/* an error in it is found when it runs */
-	col += *col == '-';
-	len = strlen(col);
-	for (at = columns; len && (at = strstr(at, col)); at++)
-		if ((at == columns || at[-1] == ' ') && (!at[len] || at[len] == ','))
-			return 0;
+	col += ascending;
+	for (at = columns; *col && *at; at += strcspn(at, ","), at += strspn(at, ", ")) {
+		len = column_len(at, col);
+		if (!len)
+			continue;
+		snprintf(name, 64, "%s%.*s", ascending ? "-" : "", (int)len, at);
+		r->sort = name;
+		return 0;
+	}
 	return err_set(e, -EINVAL, "--sort: there is no column \"%.40s\" here; there are %s", col,
 		       columns);
 }
 
-/* ---- the summary: a report that is made of several ---- */
+/* ---- reports that are made of several ---- */
 
 /* Turns its parts into one long result. */
 struct flat {
@@ -325,14 +412,14 @@ static int run_part(struct analysis *a, const char *text, size_t len,
 }
 
 /*
- * Runs schema/report_summary.sql part by part. With sink->section each part is a result of its own,
+ * Runs a text with sections part by part. With sink->section each part is a result of its own,
  * otherwise all of it is one result: section, row, name, value.
  */
-static int run_summary(struct analysis *a, const struct statement_param *params,
-		       const struct row_sink *sink, struct err *e)
+static int run_sections(struct analysis *a, const char *text, const struct statement_param *params,
+			bool brief, const struct row_sink *sink, struct err *e)
 {
 	static const char *const flat_names[] = { "section", "row", "name", "value" };
-	const char *at = strstr(schema_text("report_summary"), MARK), *next;
+	const char *at = strstr(text, MARK), *next;
 	struct flat f = { .out = sink };
 	struct row_sink flat_sink = { .ctx = &f, .begin = flat_begin, .row = flat_row };
 	int ret = 0;
@@ -340,16 +427,23 @@ static int run_summary(struct analysis *a, const struct statement_param *params,
 	if (!sink->section && sink->begin)
 		ret = sink->begin(sink->ctx, 4, flat_names);
 	for (; at && ret >= 0; at = next) {
-		size_t len = strcspn(at + strlen(MARK), "\n");
+		const char *title = at + strlen(MARK);
+		bool more = *title == '+'; /* not on the first screen */
+		size_t len;
 
+		ret = 0;
 		next = strstr(at + 1, MARK);
+		if (more && brief)
+			continue;
+		title += more;
+		len = strcspn(title, "\n");
 		if (len >= sizeof(f.title))
 			len = sizeof(f.title) - 1;
-		memcpy(f.title, at + strlen(MARK), len);
+		memcpy(f.title, title, len);
 		f.title[len] = 0;
 		if (sink->section)
 			ret = sink->section(sink->ctx, f.title);
-		if (ret >= 0)
+		if (!ret)
 			ret = run_part(a, at, next ? (size_t)(next - at) : strlen(at), params,
 				       sink->section ? sink : &flat_sink, e);
 	}
@@ -361,30 +455,36 @@ static int run_summary(struct analysis *a, const struct statement_param *params,
 /* ---- one report ---- */
 
 static int run_view(struct analysis *a, const struct report_request *r, const struct report_view *v,
-		    enum report_by by, const struct row_sink *sink, struct err *e)
+		    unsigned int keys, const struct row_sink *sink, struct err *e)
 {
+	char by[160];
+	bool brief = sink->section && !r->summary_rows;
 	struct statement_param params[] = {
 		{ ":from", VALUE_INT, context_rel_clamped(a, r->from_ns), NULL },
 		{ ":to", VALUE_INT, context_rel_clamped(a, r->to_ns), NULL },
 		{ ":every", VALUE_INT, r->every_ns > INT64_MAX ? INT64_MAX : (int64_t)r->every_ns,
 		  NULL },
-		{ ":by", VALUE_TEXT, 0, by_names[by] },
+		{ ":by", VALUE_TEXT, 0, by },
 		{ ":top", VALUE_INT, r->summary_rows ? r->summary_rows : SUMMARY_ROWS, NULL },
+		{ ":brief", VALUE_INT, brief, NULL },
 		{ ":spike_window", VALUE_INT, (int64_t)r->spike_window_ns, NULL },
 		{ ":spike_min", VALUE_INT, (int64_t)r->spike_min_bytes, NULL },
 		{ NULL, VALUE_NULL, 0, NULL },
 	};
-	char name[64];
+	struct report_request sorted = *r;
+	char name[64], column[64];
 	const char *text;
 	char *sql;
 	int ret;
 
-	if (!strcmp(v->name, "summary"))
-		return run_summary(a, params, sink, e);
+	if (v->by_mask & KEY(OP))
+		keys = keys_of_requests(keys);
+	/* beside a file the other keys are columns of the same shape */
+	keys_format(keys & KEY(FILE) ? KEY(FILE) : keys, by, sizeof(by));
 	snprintf(name, sizeof(name), "report_%s_%s", v->name, r->every_ns ? "every" : "whole");
 	text = schema_text(name);
-	snprintf(name, sizeof(name), "report_%s_by_%s", v->name, by_names[by]);
-	if (r->by_set && schema_text(name))
+	snprintf(name, sizeof(name), "report_%s_by_%.32s", v->name, by);
+	if (r->by && schema_text(name))
 		text = schema_text(name);
 	snprintf(name, sizeof(name), "report_%s_histogram", v->name);
 	if (r->histogram)
@@ -396,20 +496,47 @@ static int run_view(struct analysis *a, const struct report_request *r, const st
 		text = schema_text(name);
 	if (!text)
 		return err_set(e, -ENOENT, "schema/%s.sql is not in this program", name);
-	sql = expand(r, by, text);
+	if (strstr(text, MARK))
+		return run_sections(a, text, params, brief, sink, e);
+	sql = expand(r, keys, text);
 	if (!sql)
 		return err_set(e, -ENOMEM, "out of memory");
-	ret = check_sort(a, r, sql, e);
+	ret = check_sort(a, &sorted, sql, column, e);
 	if (ret < 0) {
 		sqlite3_free(sql);
 		return ret;
 	}
-	sql = finish_sql(sql, r);
+	sql = finish_sql(sql, &sorted);
 	if (!sql)
 		return err_set(e, -ENOMEM, "out of memory");
 	ret = statement_run(a, sql, params, sink, e);
 	sqlite3_free(sql);
 	return ret < 0 ? err_prefix(e, ret, "report %s", v->name) : ret;
+}
+
+/* With rows of 0 where nothing happened. */
+static int run_filled(struct analysis *a, const struct report_request *r,
+		      const struct report_view *v, unsigned int keys, const struct row_sink *sink,
+		      struct err *e)
+{
+	struct report_request whole = *r;
+	struct report_bins *bins;
+	int ret = report_bins_new(&bins, a, r, sink);
+
+	if (ret < 0)
+		return err_set(e, ret, "out of memory");
+	if (!bins)
+		return run_view(a, r, v, keys, sink, e);
+	whole.every_ns = whole.limit = 0;
+	whole.sort = NULL;
+	if (r->fill == REPORT_FILL_GROUPS)
+		ret = run_view(a, &whole, v, keys, report_bins_groups(bins), e);
+	if (!ret)
+		ret = run_view(a, r, v, keys, report_bins_rows(bins), e);
+	if (r->ret_sparse)
+		*r->ret_sparse = report_bins_is_sparse(bins);
+	report_bins_free(bins);
+	return ret;
 }
 
 int analysis_report(struct analysis *a, const struct report_request *r, const struct row_sink *sink,
@@ -419,28 +546,34 @@ int analysis_report(struct analysis *a, const struct report_request *r, const st
 	struct scope_filter f = {
 		.pids = r->pids, .pid_cnt = r->pid_cnt, .comm = r->comm,
 		.with_recorder = r->with_recorder, .with_idle = r->with_idle,
+		.merges_unknown = r->merge_unknown,
 	};
 	const char *only = trace_get(a->trace, "only");
-	enum report_by by;
+	unsigned int by;
 	int ret;
 
 	if (!v)
-		return err_set(e, -EINVAL, "there is no report \"%.40s\"; see report --list",
+		return err_set(e, -EINVAL,
+			       "there is no report \"%.40s\"; `ebpfrec report --list` shows all",
 			       r->view);
-	by = r->by_set ? r->by : v->by_default;
-	ret = check_request(r, v, by, e);
+	by = r->by ? r->by : v->by_default;
+	if (r->every_ns && v->whole_only)
+		return err_set(e, -EINVAL, "report %s has no --every: it looks at the window's end",
+			       v->name);
+	ret = report_check_keys(v, r->by, e);
 	if (ret < 0)
 		return ret;
 	if (v->whole_machine)
 		f.with_recorder = f.with_idle = true;
-	f.comm_of_thread = by == REPORT_BY_THREAD;
-	f.with_pseudo = by == REPORT_BY_CPU;
+	f.comm_of_thread = by & KEY(THREAD);
+	f.with_pseudo = by == KEY(CPU);
 	f.workload_only = only && !strcmp(only, "1");
 	scope_done(&a->scope);
 	ret = scope_init(&a->scope, &a->ids, &f);
 	if (ret < 0)
 		return err_set(e, ret, "out of memory");
-	ret = run_view(a, r, v, by, sink, e);
+	ret = r->fill && r->every_ns ? run_filled(a, r, v, by, sink, e) :
+				       run_view(a, r, v, by, sink, e);
 	scope_done(&a->scope);
 	return ret;
 }

@@ -6,9 +6,7 @@
 #include "base/array.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <fnmatch.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,69 +99,54 @@ void scope_done(struct scope *s)
 	s->threads = s->processes = NULL;
 }
 
-static int add_name(struct grouping *g, const char *name)
+/* ---- groups ---- */
+
+static bool is_by_text(const struct grouping *g)
 {
-	if (array_reserve(&g->names, &g->name_cap, g->cnt + 1) < 0)
-		return -ENOMEM;
-	g->names[g->cnt] = strdup(name);
-	if (!g->names[g->cnt])
-		return -ENOMEM;
-	g->cnt++;
-	return 0;
+	return g->by && !(g->by & (KEY(PROCESS) | KEY(THREAD)));
 }
 
-static int intern_comm(struct grouping *g, uint32_t process, uint32_t *ret)
+/* A text gets a number together with that of the texts before; the last number is the group. */
+static int intern_texts(struct grouping *g, uint32_t process, uint32_t *ret)
 {
-	const char *comm = dense_process_comm(g->ids, process);
-	uint64_t key[2] = { 0, 0 };
-	int r;
+	uint32_t number = 0;
+	const char *text;
+	int r = 0;
 
-	memcpy(key, comm, strnlen(comm, sizeof(key)));
-	r = hash_map_intern(&g->map, key[0], key[1], ret);
-	return r <= 0 ? r : add_name(g, comm);
+	for (unsigned int key = 0, nth = 0; key < REPORT_BY_CNT && r >= 0; key++) {
+		if (!(g->by & 1u << key))
+			continue;
+		text = task_keys_text(&g->keys, key, process);
+		if (!text)
+			return -ENOMEM;
+		r = hash_map_intern(&g->map, (uintptr_t)text, (uint64_t)number << 8 | nth++,
+				    &number);
+		if (r > 0 && array_reserve(&g->members, &g->member_cap, number + 1ull) < 0)
+			return -ENOMEM;
+		if (r > 0)
+			g->members[number] = process;
+	}
+	*ret = number;
+	return r < 0 ? r : 0;
 }
 
-static int intern_cgroup(struct grouping *g, uint32_t process, uint32_t *ret)
+static uint32_t text_group(struct grouping *g, uint32_t process)
 {
-	const struct trace_process *p = dense_process_row(g->ids, process);
-	const struct trace_name *name;
-	char number[32];
-	int r;
-
-	/* a pseudo process is a group of its own, apart from any cgroup id */
-	r = hash_map_intern(&g->map, p ? p->cgroup_id : process, p ? 0 : 1, ret);
-	if (r <= 0)
-		return r;
-	if (!p)
-		return add_name(g, dense_process_comm(g->ids, process));
-	name = trace_name_find(g->trace, TRACE_NAME_CGROUP, p->cgroup_id);
-	snprintf(number, sizeof(number), "cgroup:%" PRIu64, p->cgroup_id);
-	return add_name(g, name ? name->name : number);
-}
-
-static uint32_t named_group(struct grouping *g, uint32_t process)
-{
-	uint32_t group = 0;
-	int r;
+	uint32_t group;
 
 	if (g->process_group[process])
 		return g->process_group[process] - 1;
-	r = g->by == GROUPING_COMM ? intern_comm(g, process, &group) :
-				     intern_cgroup(g, process, &group);
-	if (r < 0)
+	if (intern_texts(g, process, &group) < 0)
 		return GROUPING_FAILED;
 	g->process_group[process] = group + 1;
 	return group;
 }
 
-int grouping_init(struct grouping *g, const struct dense_ids *d, const struct trace *t,
-		  enum grouping_by by)
+int grouping_init(struct grouping *g, const struct dense_ids *d, unsigned int by)
 {
-	memset(g, 0, sizeof(*g));
-	g->by = by;
-	g->ids = d;
-	g->trace = t;
-	if (by != GROUPING_COMM && by != GROUPING_CGROUP)
+	*g = (struct grouping){ .by = by & KEYS_WHO, .others = by & ~KEYS_WHO, .ids = d };
+	task_keys_init(&g->keys, d);
+	if (!is_by_text(g))
 		return 0;
 	g->process_group = calloc(d->process_cnt, sizeof(*g->process_group));
 	return g->process_group ? 0 : -ENOMEM;
@@ -174,81 +157,58 @@ int grouping_number_all(struct grouping *g)
 	uint32_t i;
 
 	for (i = 0; g->process_group && i < g->ids->process_cnt; i++)
-		if (named_group(g, i) == GROUPING_FAILED)
+		if (text_group(g, i) == GROUPING_FAILED)
 			return -ENOMEM;
 	return 0;
 }
 
 void grouping_done(struct grouping *g)
 {
-	uint32_t i;
-
-	for (i = 0; g->names && i < g->cnt; i++)
-		free(g->names[i]);
-	free(g->names);
 	free(g->process_group);
+	free(g->members);
 	hash_map_done(&g->map);
+	task_keys_done(&g->keys);
 	memset(g, 0, sizeof(*g));
 }
 
-int grouping_find(const char *name)
-{
-	static const char *const names[] = { "process", "thread", "comm",  "cgroup",
-					     "none",	"cpu",	  "device", "vector" };
-	unsigned int i;
-
-	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (!strcmp(name, names[i]))
-			return i < GROUPING_NONE ? (int)i : GROUPING_NONE;
-	return -1;
-}
-
-/* Of all groupings but GROUPING_THREAD. */
+/* Not by thread. */
 static uint32_t process_group(struct grouping *g, uint32_t process)
 {
-	if (g->by == GROUPING_PROCESS)
+	if (g->by & KEY(PROCESS))
 		return process;
-	return g->process_group ? named_group(g, process) : 0;
+	return g->process_group ? text_group(g, process) : 0;
 }
 
 uint32_t grouping_of_thread(struct grouping *g, uint32_t thread)
 {
-	return g->by == GROUPING_THREAD ? thread
-					: process_group(g, dense_process_of(g->ids, thread));
+	return g->by & KEY(THREAD) ? thread : process_group(g, dense_process_of(g->ids, thread));
 }
 
 uint32_t grouping_of_process(struct grouping *g, uint32_t process)
 {
-	return g->by == GROUPING_THREAD ? g->ids->thread_cnt + process : process_group(g, process);
+	return g->by & KEY(THREAD) ? g->ids->thread_cnt + process : process_group(g, process);
 }
 
-void grouping_label(const struct grouping *g, uint32_t group, struct grouping_label *ret)
+void grouping_label(struct grouping *g, uint32_t group, struct grouping_label *ret)
 {
 	const struct dense_ids *d = g->ids;
-	uint32_t process;
+	uint32_t process = group;
 
-	*ret = (struct grouping_label){ -1, -1, "" };
-	switch (g->by) {
-	case GROUPING_PROCESS:
-		ret->upid = dense_upid(d, group);
-		ret->name = dense_process_comm(d, group);
-		break;
-	case GROUPING_THREAD:
-		if (group >= d->thread_cnt) {
-			process = group - d->thread_cnt;
-			ret->name = dense_process_comm(d, process);
-		} else {
-			process = dense_process_of(d, group);
-			ret->utid = dense_utid(d, group);
-			ret->name = dense_thread_comm(d, group);
-		}
-		ret->upid = dense_upid(d, process);
-		break;
-	case GROUPING_COMM:
-	case GROUPING_CGROUP:
-		ret->name = g->names[group];
-		break;
-	default:
-		break;
+	*ret = (struct grouping_label){ -1, -1, -1, "" };
+	if (!g->by)
+		return;
+	if (is_by_text(g)) {
+		process = g->members[group];
+		ret->name = task_keys_text(&g->keys, (unsigned int)__builtin_ctz(g->by), process);
+	} else if (g->by & KEY(THREAD) && group < d->thread_cnt) {
+		process = dense_process_of(d, group);
+		ret->utid = dense_utid(d, group);
+		ret->name = dense_thread_comm(d, group);
+	} else {
+		process -= g->by & KEY(THREAD) ? d->thread_cnt : 0;
+		ret->name = dense_process_comm(d, process);
 	}
+	ret->member_upid = dense_upid(d, process);
+	if (!is_by_text(g))
+		ret->upid = ret->member_upid;
 }

@@ -16,15 +16,8 @@
 #include <stdint.h>
 
 #include "analyze/engine/dense_ids.h"
+#include "analyze/engine/keys.h"
 #include "base/hash_map.h"
-
-enum grouping_by {
-	GROUPING_PROCESS,
-	GROUPING_THREAD,
-	GROUPING_COMM,
-	GROUPING_CGROUP,
-	GROUPING_NONE
-};
 
 struct scope_filter {
 	const uint32_t *pids;		/* NULL: all */
@@ -33,6 +26,7 @@ struct scope_filter {
 	bool comm_of_thread;		/* match the thread's name, not its process's */
 	bool with_recorder, with_idle;
 	bool workload_only; /* --only: other processes have no events but edges of its slices */
+	bool merges_unknown; /* requests of [unknown] are one row, whoever submitted them */
 	bool with_pseudo; /* pseudo ids in any case: a per-CPU account needs them */
 };
 
@@ -65,39 +59,39 @@ static inline bool scope_has_process(const struct scope *s, uint32_t process)
 	       (s->processes[process] == SCOPE_UNDECIDED && scope_decide_process(s, process));
 }
 
+/*
+ * The groups of a set of keys. Of the keys that say who, a thread is the finest, then a process:
+ * with one of them, a group is a thread or a process. Otherwise it is what the texts of its
+ * processes have in common.
+ */
 struct grouping {
-	enum grouping_by by;
+	unsigned int by;		/* KEYS_WHO among the keys; 0: all is one group */
+	unsigned int others;		/* the other keys, which are the view's own affair */
 	const struct dense_ids *ids;
-	/* COMM, CGROUP: a group gets its number when one of its processes is first used */
-	const struct trace *trace;
-	uint32_t cnt;			/* groups so far: 0 .. cnt-1 */
+	/* by texts: a group gets its number when one of its processes is first used */
+	struct task_keys keys;
 	uint32_t *process_group;	/* + 1; 0: not asked for yet */
-	char **names;			/* owned */
-	size_t name_cap;
-	struct hash_map map;
+	uint32_t *members;		/* of each group, the process that was used first */
+	size_t member_cap;
+	struct hash_map map;		/* text and the number that the texts before it have */
 };
 
-/* 0 or -ENOMEM. */
-int grouping_init(struct grouping *g, const struct dense_ids *d, const struct trace *t,
-		  enum grouping_by by);
+/* by: 1u << REPORT_BY_x. 0 or -ENOMEM. */
+int grouping_init(struct grouping *g, const struct dense_ids *d, unsigned int by);
 /* Numbers all groups at once, in the order of processes. 0 or -ENOMEM. */
 int grouping_number_all(struct grouping *g);
 void grouping_done(struct grouping *g);
 
-/*
- * "process", "thread", "comm", "cgroup", "none" (also "cpu", "device", "vector"); -1 for any other.
- */
-int grouping_find(const char *name);
-
 #define GROUPING_FAILED UINT32_MAX	/* out of memory */
 uint32_t grouping_of_thread(struct grouping *g, uint32_t thread);
-/* The group of figures of a whole process, such as RSS: under GROUPING_THREAD a separate one. */
+/* The group of figures of a whole process, such as RSS: by thread a separate one. */
 uint32_t grouping_of_process(struct grouping *g, uint32_t process);
 
 struct grouping_label {
 	int64_t upid, utid;		/* -1: does not apply */
-	const char *name;		/* comm, cgroup path, or "" */
+	int64_t member_upid;		/* a process of the group; -1: all is one group */
+	const char *name;		/* comm, the text of the first key, or "" */
 };
-void grouping_label(const struct grouping *g, uint32_t group, struct grouping_label *ret);
+void grouping_label(struct grouping *g, uint32_t group, struct grouping_label *ret);
 
 #endif /* SCOPE_H */

@@ -5,7 +5,8 @@
  *   symbol(addr)                  kernel function + offset of a code address, NULL when not known
  *   user_symbol(upid, addr, ts_ns)  the same of a process at an instant
  *   stack_text(stack, ts_ns)      a stack in one line, outermost function first
- *   stack_text(stack, ts_ns, part)  the same of its frames in 'user' space or the 'kernel', NULL
+ *   stack_text(stack, ts_ns, part)  the same of its frames in 'user' space or the 'kernel', or from
+ *                                 where an 'interrupt' began; NULL
  *                                 when it has none
  *   device_name(dev)              "sda"; "major:minor" when not known
  *   cache_name(addr)              name of a kmem_cache, NULL when not known
@@ -25,7 +26,11 @@
  *                                 beyond
  *   in_scope(upid)                1: the report that runs is about this process (or nothing was
  *                                 picked)
+ *   task_key(key, upid)           the text of a process under a key of --by: 'comm', 'container',
+ *                                 'tree', ...
  *   size_class(bytes)             the largest power of two that is not above bytes; 0 of 0
+ *   thread_state(prev_state)      what the kernel's bits mean of a thread that left its CPU:
+ *                                 'sleeping', 'uninterruptible', 'stopped'; 0: 'preempted'
  *   page_bytes()                  size of a page of the recorded machine
  *   trace_finished()              1: the recorder closed the trace; 0: it is still recorded, or
  *                                 was cut off
@@ -41,6 +46,7 @@
 #include "analyze/fold/fold_memory.h"
 #include "analyze/fold/quantile.h"
 #include "analyze/engine/code_text.h"
+#include "model/thread_states.h"
 
 static uint64_t real_of(const struct analysis *a, int64_t ts_ns)
 {
@@ -103,7 +109,7 @@ static void fn_user_symbol(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 			    context_abs(a, sqlite3_value_int64(argv[2])));
 	if (!s)
 		return;
-	site_text_format(text, sizeof(text), s, true);
+	site_text_format(text, sizeof(text), s, true, a->lines);
 	sqlite3_result_text(ctx, text, -1, SQLITE_TRANSIENT);
 }
 
@@ -111,23 +117,26 @@ static void fn_user_symbol(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 static void fn_stack_text(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	const struct analysis *a = sqlite3_user_data(ctx);
+	static const char *const parts[] = { [STACK_USER] = "user", [STACK_KERNEL] = "kernel",
+					     [STACK_INTERRUPT] = "interrupt" };
 	const char *name = argc > 2 ? (const char *)sqlite3_value_text(argv[2]) : NULL;
-	enum stack_part part = STACK_ALL;
+	unsigned int part = argc > 2 ? STACK_USER : STACK_ALL;
 	struct buf out = { 0 };
 	bool has;
 
-	if (argc > 2) {
-		if (!name || (strcmp(name, "user") && strcmp(name, "kernel"))) {
-			sqlite3_result_error(ctx, "stack_text(): a part is 'user' or 'kernel'", -1);
-			return;
-		}
-		part = *name == 'u' ? STACK_USER : STACK_KERNEL;
+	while (argc > 2 && part <= STACK_INTERRUPT && (!name || strcmp(name, parts[part])))
+		part++;
+	if (part > STACK_INTERRUPT) {
+		sqlite3_result_error(
+			ctx, "stack_text(): a part is 'user', 'kernel' or 'interrupt'", -1);
+		return;
 	}
 	if (sqlite3_value_type(argv[0]) != SQLITE_INTEGER ||
 	    sqlite3_value_type(argv[1]) != SQLITE_INTEGER)
 		return;
 	has = stack_text_add(&out, a->trace, (uint64_t)sqlite3_value_int64(argv[0]),
-			     context_abs(a, sqlite3_value_int64(argv[1])), part);
+			     context_abs(a, sqlite3_value_int64(argv[1])), part,
+			     a->lines);
 	if (out.failed)
 		sqlite3_result_error_nomem(ctx);
 	else if (has)
@@ -151,6 +160,11 @@ static void fn_file_name(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 				    (uint64_t)sqlite3_value_int64(argv[1]));
 	if (n)
 		sqlite3_result_text(ctx, n->name, -1, SQLITE_TRANSIENT);
+}
+
+static void fn_path_name(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	name_result(ctx, TRACE_NAME_PATH, argv[0]);
 }
 
 static void fn_device_name(sqlite3_context *ctx, int argc, sqlite3_value **argv)
@@ -223,11 +237,8 @@ static void fn_is_complete(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	int cls;
 
 	if (loss_args(ctx, argv, &cls, &from, &to))
-		sqlite3_result_int(ctx,
-				   !loss_index_lost(&a->losses, (unsigned int)cls, from, to) &&
-					   loss_index_covered(&a->losses, from, to) &&
-					   loss_index_recorded(&a->losses, what) &&
-					   !loss_index_off_ns(&a->losses, what, from, to));
+		sqlite3_result_int(ctx, loss_index_is_complete(&a->losses, what, (unsigned int)cls,
+							       from, to));
 }
 
 static void fn_was_recorded(sqlite3_context *ctx, int argc, sqlite3_value **argv)
@@ -329,6 +340,42 @@ static void fn_in_scope(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 			     scope_has_process(&a->scope, dense_process(&a->ids, (uint32_t)upid)));
 }
 
+static void fn_task_key(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	struct analysis *a = sqlite3_user_data(ctx);
+	const char *name = (const char *)sqlite3_value_text(argv[0]), *text;
+	int64_t upid = sqlite3_value_int64(argv[1]);
+	unsigned int key = 0;
+
+	if (!name || !keys_parse(name, &key) || !key || key & (key - 1) || key & ~KEYS_TEXT) {
+		sqlite3_result_error(ctx, "task_key(): a key is 'comm', 'cgroup', 'container', "
+					  "'unit', 'user' or 'tree'", -1);
+		return;
+	}
+	if (sqlite3_value_type(argv[1]) != SQLITE_INTEGER || upid < 0 || upid > UINT32_MAX)
+		return;
+	text = task_keys_text(&a->keys, (unsigned int)__builtin_ctz(key),
+			      dense_process(&a->ids, (uint32_t)upid));
+	if (text)
+		sqlite3_result_text(ctx, text, -1, SQLITE_TRANSIENT);
+	else
+		sqlite3_result_error_nomem(ctx);
+}
+
+static void fn_thread_state(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	uint64_t bits = (uint64_t)sqlite3_value_int64(argv[0]);
+	enum thread_state state = bits ? thread_state_of_bits(bits) : THREAD_PREEMPTED;
+
+	if (sqlite3_value_type(argv[0]) == SQLITE_NULL)
+		return;
+	sqlite3_result_text(ctx,
+			    state == THREAD_PREEMPTED ? "preempted" :
+			    state == THREAD_STOPPED   ? "stopped" :
+			    state == THREAD_SLEEPING  ? "sleeping" : "uninterruptible",
+			    -1, SQLITE_STATIC);
+}
+
 static void fn_size_class(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	int64_t v = sqlite3_value_int64(argv[0]);
@@ -342,7 +389,7 @@ static void fn_page_bytes(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	const struct analysis *a = sqlite3_user_data(ctx);
 
-	sqlite3_result_int64(ctx, alloc_page_bytes(a->trace));
+	sqlite3_result_int64(ctx, trace_page_bytes(a->trace));
 }
 
 static void fn_finished(sqlite3_context *ctx, int argc, sqlite3_value **argv)
@@ -431,9 +478,11 @@ int sql_functions_register(struct analysis *a, struct err *e)
 		{ "is_covered", 2, fn_is_covered }, { "source_off_ns", 3, fn_source_off_ns },
 		{ "was_recorded", 1, fn_was_recorded },
 		{ "window_share", 5, fn_window_share },
+		{ "thread_state", 1, fn_thread_state },
 		{ "in_scope", 1, fn_in_scope },       { "size_class", 1, fn_size_class },
-		{ "page_bytes", 0, fn_page_bytes },
+		{ "page_bytes", 0, fn_page_bytes },   { "task_key", 2, fn_task_key },
 		{ "file_name", 2, fn_file_name },     { "irq_name", 2, fn_irq_name },
+		{ "path_name", 1, fn_path_name },
 		{ "irq_recorded", 2, fn_irq_recorded },
 		{ "user_symbol", 3, fn_user_symbol }, { "stack_text", 2, fn_stack_text },
 		{ "stack_text", 3, fn_stack_text },

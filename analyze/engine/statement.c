@@ -58,22 +58,10 @@ void statement_guard(struct analysis *a, bool on)
 	sqlite3_set_authorizer(a->db, on ? authorize : NULL, a);
 }
 
-static void list_tables(char *buf, size_t size)
-{
-	const struct table_def *d;
-	unsigned int i;
-	size_t len = 0;
-
-	buf[0] = 0;
-	for (i = 0; (d = table_at(i)) && len < size; i++)
-		len += (size_t)snprintf(buf + len, size - len, "%s%s", i ? ", " : "", d->name);
-}
-
 static int fail(struct analysis *a, struct err *e)
 {
 	const char *msg = sqlite3_errmsg(a->db);
 	int rc = sqlite3_errcode(a->db);
-	char tables[400];
 
 	if (a->failed)
 		return err_set(e, a->failed, "%s", a->failed_text);
@@ -84,10 +72,6 @@ static int fail(struct analysis *a, struct err *e)
 			       "this statement is refused (%s): a trace is only read; SELECT is "
 			       "what works",
 			       msg);
-	if (!strncmp(msg, "no such table", 13)) {
-		list_tables(tables, sizeof(tables));
-		return err_set(e, -EINVAL, "%s; there are %s", msg, tables);
-	}
 	return err_set(e, rc == SQLITE_IOERR || rc == SQLITE_FULL ? -EIO : -EINVAL, "%s", msg);
 }
 

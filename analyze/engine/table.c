@@ -3,6 +3,7 @@
 #include "analyze/engine/table.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,12 +12,15 @@
 
 static const struct table_def *const families[] = {
 	tables_of_lists,    tables_of_events, tables_of_slices, tables_of_allocations,
-	tables_of_requests, tables_of_cpu,    tables_of_waits,	tables_of_memory,
+	tables_of_requests, tables_of_cpu,    tables_of_waits,	tables_of_states,
+	tables_of_parallel,
+	tables_of_memory,
 	tables_of_spikes,   tables_of_io,     tables_of_loss,	tables_of_patterns,
-	tables_of_devices,  tables_of_levels,	tables_of_irqs,
+	tables_of_devices,  tables_of_levels,	tables_of_irqs,	  tables_of_totals,
 };
 
 #define FAMILY_CNT (sizeof(families) / sizeof(families[0]))
+
 struct cell *rowbuf_add(struct rowbuf *rb)
 {
 	struct cell *row;
@@ -99,12 +103,12 @@ static void number_cell(const struct analysis *a, const struct table_column *col
 	}
 }
 
-void table_row_cells(const struct analysis *a, const struct table_def *def, const void *row,
-		     struct cell *c)
+void table_row_cells(const struct analysis *a, const struct table_def *def, uint32_t cols_used,
+		     const void *row, struct cell *c)
 {
-	unsigned int i;
-
-	for (i = 0; i < def->col_cnt; i++) {
+	cols_used &= (1u << def->col_cnt) - 1;
+	for (; cols_used; cols_used &= cols_used - 1) {
+		unsigned int i = (unsigned int)__builtin_ctz(cols_used);
 		const struct table_column *col = &def->cols[i];
 		const void *field = (const uint8_t *)row + col->offset;
 		const char *text;
@@ -140,10 +144,12 @@ int table_scan_open(struct table_scan *s, struct analysis *a, const struct table
 {
 	int ret;
 
+	s->a = a;
+	s->has_key = q->has_key;
 	s->def = def;
 	s->rows.col_cnt = def->col_cnt + def->arg_cnt;
 	ret = def->open(a, def, q, &s->state, e);
-	s->more = !ret;
+	s->more = s->is_first = !ret;
 	return ret;
 }
 
@@ -151,6 +157,8 @@ int table_scan_fill(struct table_scan *s, struct err *e)
 {
 	int ret;
 
+	if (!s->more)
+		return 0;
 	if (s->rows.row_cap > BATCH_KEEP_ROWS) {
 		free(s->rows.cells);
 		s->rows.cells = NULL;
@@ -163,6 +171,10 @@ int table_scan_fill(struct table_scan *s, struct err *e)
 			return ret;
 		s->more = ret > 0;
 	}
+	if (!s->has_key)
+		atomic_fetch_add_explicit(&s->a->rows_made, s->rows.row_cnt, memory_order_relaxed);
+	s->is_whole = s->is_first && !s->more;
+	s->is_first = false;
 	return s->rows.row_cnt > 0;
 }
 
@@ -172,7 +184,7 @@ void table_scan_close(struct table_scan *s)
 		s->def->close(s->state);
 	s->state = NULL;
 	s->rows.row_cnt = s->at = 0;
-	s->more = false;
+	s->more = s->is_whole = false;
 }
 
 void table_scan_done(struct table_scan *s)

@@ -113,20 +113,27 @@ struct table_def {
 /* A new row of zeroed cells, valid until the next one; NULL when out of memory. */
 struct cell *rowbuf_add(struct rowbuf *rb);
 
-/* Fills the cells of the columns that are fields; the others stay as they are. */
-void table_row_cells(const struct analysis *a, const struct table_def *def, const void *row,
-		     struct cell *c);
+/*
+ * Fills the cells of the columns of cols_used that are fields; the others stay as they are. For
+ * tables with up to 31 columns.
+ */
+void table_row_cells(const struct analysis *a, const struct table_def *def, uint32_t cols_used,
+		     const void *row, struct cell *c);
 
 /* An estimate. */
 double table_row_cnt(const struct analysis *a, const struct table_def *def);
 
 /* The rows of a table, one after the other. All zeros: closed. */
 struct table_scan {
+	struct analysis *a;
 	const struct table_def *def;
 	void *state;
 	struct rowbuf rows;
 	size_t at;
 	bool more;
+	bool has_key;	/* the scan is of the rows of one key */
+	bool is_first;	/* rows has not been filled yet */
+	bool is_whole;	/* rows has all rows of the scan */
 };
 
 int table_scan_open(struct table_scan *s, struct analysis *a, const struct table_def *def,
@@ -142,6 +149,14 @@ static inline int table_scan_next(struct table_scan *s, const struct cell **ret,
 		*ret = &s->rows.cells[s->at++ * s->rows.col_cnt];
 	return more;
 }
+/* Begins again with the first row, if all rows were made at once and are still there. */
+static inline bool table_scan_rewind(struct table_scan *s)
+{
+	if (s->is_whole)
+		s->at = 0;
+	return s->is_whole;
+}
+
 /* Keeps the memory for the next scan. */
 void table_scan_close(struct table_scan *s);
 void table_scan_done(struct table_scan *s);
@@ -174,6 +189,8 @@ extern const struct table_def tables_of_requests[];	/* block_requests */
 /* Table-valued functions: */
 extern const struct table_def tables_of_cpu[];		/* cpu_usage */
 extern const struct table_def tables_of_waits[];	/* sched_waits */
+extern const struct table_def tables_of_parallel[];	/* parallel_usage */
+extern const struct table_def tables_of_states[];	/* thread_states */
 extern const struct table_def tables_of_memory[];	/* alloc_usage */
 extern const struct table_def tables_of_spikes[];	/* spikes */
 extern const struct table_def tables_of_io[];		/* io_usage */
@@ -182,6 +199,7 @@ extern const struct table_def tables_of_devices[];	/* device_usage */
 extern const struct table_def tables_of_loss[];		/* window_loss */
 extern const struct table_def tables_of_levels[];	/* memory_levels */
 extern const struct table_def tables_of_irqs[];	/* irq_usage */
+extern const struct table_def tables_of_totals[];	/* totals */
 
 /* Registers all of them with a->db. */
 int table_vtab_register(struct analysis *a, struct err *e);

@@ -17,6 +17,12 @@
 
 #include "analyze/engine/table.h"
 
+/*
+ * Of a scan of a table-valued function, which reads its window anew and computes, however few rows
+ * it gives out. In the unit of estimatedCost: about a third of what a decoded row costs.
+ */
+#define COMPUTE_COST 1e5
+
 struct vtab_binding {
 	struct analysis *analysis;
 	const struct table_def *def;
@@ -32,6 +38,9 @@ struct vtab_cursor {
 	struct table_scan scan;
 	const struct cell *row;	/* NULL: no more */
 	int64_t rowid;
+	bool has_key;		/* the scan is of the rows of this key */
+	int64_t key;
+	int key_plan;		/* its idxNum */
 	char *texts[TABLE_ARG_MAX + 1];	/* copies of text arguments and key */
 };
 
@@ -150,7 +159,8 @@ static int vtab_best_index(sqlite3_vtab *vt, sqlite3_index_info *info)
 	if (rows < 1)
 		rows = 1;
 	info->estimatedRows = (sqlite3_int64)rows;
-	info->estimatedCost = decoded * 2 + rows + 10;
+	info->estimatedCost = decoded * 2 + rows + 10 +
+			      (t->b.def->arg_cnt && !t->b.def->kinds ? COMPUTE_COST : 0);
 	if (t->b.def->is_ordered && info->nOrderBy == 1 && !info->aOrderBy[0].desc &&
 	    info->aOrderBy[0].iColumn == t->b.def->time_col)
 		info->orderByConsumed = 1;
@@ -259,6 +269,18 @@ static void narrow_time(struct table_query *q, char letter, sqlite3_value *v)
 	}
 }
 
+/* Not all bytes are set: a join comes here for every row. */
+static void query_init(struct table_query *q)
+{
+	unsigned int i;
+
+	q->from_ns = INT64_MIN;
+	q->to_ns = INT64_MAX;
+	q->has_cpu = q->has_utid = q->has_key = false;
+	for (i = 0; i < TABLE_ARG_MAX; i++)
+		q->args[i].type = VALUE_NULL;
+}
+
 static int take_cell(struct vtab_cursor *c, struct cell *ret, sqlite3_value *v, unsigned int slot)
 {
 	switch (sqlite3_value_type(v)) {
@@ -269,6 +291,7 @@ static int take_cell(struct vtab_cursor *c, struct cell *ret, sqlite3_value *v, 
 		cell_real(ret, sqlite3_value_double(v));
 		return 0;
 	case SQLITE_NULL:
+		ret->type = VALUE_NULL;
 		return 0;
 	default:
 		free(c->texts[slot]);
@@ -305,16 +328,38 @@ static int take_constraint(struct vtab_cursor *c, struct table_query *q, char le
 	}
 }
 
+/*
+ * The rows of a key are often asked for again: a join does so for each event of one thread. True:
+ * they are still there.
+ */
+static bool has_rows_of_key(struct vtab_cursor *c, int idx_num, const char *idx_str,
+			    sqlite3_value **argv)
+{
+	bool had_key = c->has_key && c->key_plan == idx_num;
+	int64_t before = c->key;
+
+	c->key_plan = idx_num;
+	c->has_key = idx_str && idx_str[0] == 'k' && !idx_str[1] &&
+		     sqlite3_value_type(argv[0]) == SQLITE_INTEGER;
+	if (c->has_key)
+		c->key = sqlite3_value_int64(argv[0]);
+	return c->has_key && had_key && c->key == before && table_scan_rewind(&c->scan);
+}
+
 static int vtab_filter(sqlite3_vtab_cursor *vc, int idx_num, const char *idx_str, int argc,
 		       sqlite3_value **argv)
 {
 	struct vtab_cursor *c = (struct vtab_cursor *)vc;
 	struct vtab *t = (struct vtab *)c->base.pVtab;
-	struct table_query q = { .from_ns = INT64_MIN, .to_ns = INT64_MAX };
-	struct err e = { "" };
+	struct table_query q;
+	struct err e;
 	int i, ret;
 
+	c->rowid = 0;
+	if (has_rows_of_key(c, idx_num, idx_str, argv))
+		return cursor_next(c);
 	cursor_reset(c);
+	query_init(&q);
 	q.cols_used = (uint32_t)idx_num & 0x3fffffff;
 	if (idx_num & (1 << 30))
 		q.cols_used |= 0xc0000000u;
@@ -327,7 +372,7 @@ static int vtab_filter(sqlite3_vtab_cursor *vc, int idx_num, const char *idx_str
 		if (take_constraint(c, &q, idx_str[i], argv[i]) < 0)
 			return SQLITE_NOMEM;
 	}
-	c->rowid = 0;
+	e.text[0] = 0;
 	ret = table_scan_open(&c->scan, t->b.analysis, t->b.def, &q, &e);
 	return ret < 0 ? vtab_fail(t, ret, &e) : cursor_next(c);
 }

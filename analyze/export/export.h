@@ -46,6 +46,13 @@ void export_rows_close(struct export_rows *r);
 int export_rows_next(struct export_rows *r, const struct value **ret, struct err *e);
 
 /*
+ * All rows of any table to sink->row(); texts of lists are as they are in the trace. Threads: that
+ * of the analysis.
+ */
+int export_rows_all(const struct export_to *x, const struct table_def *def,
+		    const struct row_sink *sink, struct err *e);
+
+/*
  * Makes a text of the trace safe to print (base/textsafe.h): v->text stays where it is safe
  * already, else it becomes a copy in room, which grows. 0 or -ENOMEM.
  */

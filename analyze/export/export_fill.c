@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "analyze/bulk/bulk_load.h"
+#include "base/array.h"
 
 #define THREADS_MAX 4
 #define PROGRESS_MS 200
@@ -139,7 +140,7 @@ static int by_row_cnt(const void *a, const void *b)
 {
 	const struct fill_table *x = a, *y = b;
 
-	return x->row_cnt > y->row_cnt ? -1 : x->row_cnt < y->row_cnt;
+	return compare_numbers(y->row_cnt, x->row_cnt);
 }
 
 static int open_rows(struct fill *f, struct err *e)

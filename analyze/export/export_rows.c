@@ -35,7 +35,7 @@ int export_rows_open(struct export_rows **ret, const struct export_to *x,
 		return err_set(e, -ENOMEM, "out of memory");
 	r->x = x;
 	r->is_requests = !strcmp(def->name, "block_requests");
-	if (!x->whole && def->arg_cnt) { /* sched_slices(from, to): cut at the edges */
+	if (!x->whole && def->arg_cnt == 2) { /* sched_slices(from, to): cut at the edges */
 		cell_int(&q.args[0], x->from_ns);
 		cell_int(&q.args[1], x->to_ns);
 	} else if (!x->whole && !r->is_requests) {
@@ -126,4 +126,37 @@ int export_rows_next(struct export_rows *r, const struct value **ret, struct err
 	}
 	*ret = r->values;
 	return 1;
+}
+
+static int all_events(const struct export_to *x, const struct table_def *def,
+		      const struct row_sink *sink, struct err *e)
+{
+	struct export_rows *rows;
+	const struct value *row;
+	int ret = export_rows_open(&rows, x, def, e);
+
+	if (ret < 0)
+		return ret;
+	while ((ret = export_rows_next(rows, &row, e)) > 0) {
+		ret = sink->row(sink->ctx, row);
+		if (ret < 0)
+			break;
+	}
+	export_rows_close(rows);
+	return ret;
+}
+
+int export_rows_all(const struct export_to *x, const struct table_def *def,
+		    const struct row_sink *sink, struct err *e)
+{
+	const struct row_sink rows = { .ctx = sink->ctx, .row = sink->row };
+	struct err why = { "" };
+	int ret;
+
+	if (export_fill_has(def))
+		return all_events(x, def, sink, e);
+	ret = analysis_table(x->a, def->name, x->request->from_ns, x->request->to_ns, &rows, &why);
+	if (ret < 0 && why.text[0])
+		err_set(e, ret, "table %s: %s", def->name, why.text);
+	return ret;
 }

@@ -51,7 +51,6 @@ struct insert {
 	struct export_to *x;
 	sqlite3_stmt *stmt;
 	int col_cnt;
-	bool is_safe; /* its texts are; else they are as they are in the trace */
 	struct export_text room;
 	int failed;
 	struct err *e;
@@ -102,7 +101,7 @@ static int insert_row(void *ctx, const struct value *values)
 	for (i = 0; i < in->col_cnt && rc == SQLITE_OK; i++) {
 		struct value v = values[i];
 
-		if (v.type == VALUE_TEXT && !in->is_safe && export_text_safe(&in->room, &v) < 0)
+		if (v.type == VALUE_TEXT && export_text_safe(&in->room, &v) < 0)
 			rc = SQLITE_NOMEM;
 		else
 			rc = bind(in->stmt, i + 1, &v);
@@ -118,43 +117,14 @@ static int insert_row(void *ctx, const struct value *values)
 	return in->failed;
 }
 
-static int insert_events(struct insert *in, const struct table_def *def)
-{
-	struct export_rows *rows;
-	const struct value *row;
-	int ret = export_rows_open(&rows, in->x, def, in->e);
-
-	if (ret < 0)
-		return ret;
-	in->is_safe = true;
-	while ((ret = export_rows_next(rows, &row, in->e)) > 0) {
-		ret = insert_row(in, row);
-		if (ret < 0)
-			break;
-	}
-	export_rows_close(rows);
-	return ret;
-}
-
-static int insert_list(struct insert *in, const struct table_def *def)
-{
-	const struct export_request *r = in->x->request;
-	const struct row_sink sink = { .ctx = in, .row = insert_row };
-	struct err e = { "" };
-	int ret = analysis_table(in->x->a, def->name, r->from_ns, r->to_ns, &sink, &e);
-
-	if (ret < 0 && !in->failed)
-		err_set(in->e, ret, "table %s: %s", def->name, err_text(&e, ret));
-	return ret;
-}
-
 static int insert_table(struct export_to *x, const struct table_def *def, struct err *e)
 {
 	struct insert in = { .x = x, .e = e };
+	const struct row_sink sink = { .ctx = &in, .row = insert_row };
 	int ret = prepare_insert(&in, def);
 
 	if (!ret)
-		ret = export_fill_has(def) ? insert_events(&in, def) : insert_list(&in, def);
+		ret = export_rows_all(x, def, &sink, e);
 	sqlite3_finalize(in.stmt);
 	free(in.room.data);
 	return ret;

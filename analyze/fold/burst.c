@@ -106,7 +106,8 @@ static void begin(struct burst *b, uint64_t total)
 	b->found = (struct burst_found){ .start_ns = ring_at(b, cut)->ts_ns,
 					 .end_ns = ring_at(b, b->cnt - 1)->ts_ns,
 					 .bytes = total - cut_bytes,
-					 .baseline = ring_at(b, cut)->level };
+					 .baseline = ring_at(b, cut)->level,
+					 .before = ring_at(b, cut)->before };
 	b->base = b->found.baseline;
 	b->peak = 0;
 }
@@ -119,6 +120,8 @@ static void end(struct burst *b, struct burst_found *ret)
 
 	b->active = false;
 	*ret = b->found;
+	ret->base = b->base;
+	ret->peak = b->peak;
 	while (b->is_growth && b->cnt && ring_at(b, 0)->ts_ns <= b->found.end_ns)
 		drop_first(b);
 	if (b->is_growth)
@@ -189,10 +192,11 @@ static int add_step(struct burst *b, const struct burst_event *x, struct burst_f
 int burst_add(struct burst *b, uint64_t ts_ns, uint64_t bytes, uint64_t level,
 	      struct burst_found *ret_found)
 {
-	const struct burst_event x = { ts_ns, bytes, level };
+	const struct burst_event x = { ts_ns, bytes, level, b->all };
 	int ret = b->is_growth ? add_step(b, &x, ret_found) : add_bytes(b, &x, ret_found);
 
 	b->last_ns = ts_ns;
+	b->all += bytes;
 	return ret;
 }
 

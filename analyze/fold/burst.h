@@ -28,12 +28,15 @@
 struct burst_event {
 	uint64_t ts_ns, bytes;
 	uint64_t level;			/* before it */
+	uint64_t before;		/* bytes of all events before it */
 };
 
 struct burst_found {
 	uint64_t start_ns, end_ns;	/* first and last event */
 	uint64_t bytes;
 	uint64_t baseline;		/* level before the first event */
+	uint64_t before;		/* of bytes: those of all events before the first */
+	uint64_t base, peak;		/* of growth: the levels it rose from and to */
 };
 
 struct burst {
@@ -46,6 +49,7 @@ struct burst {
 	struct burst_event *ring;
 	size_t cap, head, cnt;
 	uint64_t sum;			/* of the ring's bytes */
+	uint64_t all;			/* bytes of all events */
 	uint64_t last_ns;		/* of the last event */
 	bool active;
 	struct burst_found found;	/* while active; bytes so far */

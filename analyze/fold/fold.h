@@ -17,8 +17,12 @@
 
 #include "analyze/engine/context.h"
 #include "analyze/fold/index.h"
+#include "edit/checkpoint.h"
 
-/* Receives what a machine finds; what found points to depends on the fold. 0 or -errno. */
+/*
+ * Receives what a machine finds; what found points to depends on the fold. 0 or -errno. Without
+ * found(), nobody wants to know.
+ */
 struct fold_sink {
 	void *ctx;
 	int (*found)(void *ctx, const void *found);
@@ -40,7 +44,7 @@ struct fold_machine {
 
 static inline int fold_found(const struct fold_machine *m, const void *found)
 {
-	return m->sink.found(m->sink.ctx, found);
+	return m->sink.found ? m->sink.found(m->sink.ctx, found) : 0;
 }
 
 /* What the index keeps of a machine. Failures of memory stay in out. */
@@ -93,11 +97,14 @@ struct fold_sums_def {
 	/* counts were added to the sum. May be NULL. */
 	void (*merged)(void *sum, const uint64_t *counts);
 	unsigned int part;		/* enum index_part */
+	bool totals_only;	/* no order statistics are asked for but the greatest */
 	bool is_exact_decoded;	/* order statistics are exact only when all events are decoded */
 };
 
 struct fold_def {
 	uint32_t kinds;			/* of events: 1u << EVENT_x */
+	/* what index_need() is asked for; 0: kinds */
+	uint32_t asks;
 	const uint32_t *columns;	/* by kind; NULL: all */
 	enum fold_begin begin;
 	const struct fold_state_def *state;	/* NULL: the index has none */
@@ -108,13 +115,29 @@ struct fold_def {
 	size_t bytes;			/* of the machine */
 	int (*open)(void *m);		/* the machine is zeros but for struct fold_machine */
 	void (*close)(void *m);		/* also after open() has failed */
-	/* Nothing was loaded: the machine begins here, at the beginning of block. May be NULL. */
+	/*
+	 * The machine begins here, at the beginning of block. A fold with a state that goes by
+	 * edges then loads the state of block, unless it is 0; another fold loads nothing. May be
+	 * NULL.
+	 */
 	int (*start)(void *m, uint64_t from_ns, size_t block, struct err *e);
 	int (*event)(void *m, const struct event *ev);
+	/* An event of this kind will come soon, with this as its first value. May be NULL. */
+	void (*ahead)(const void *m, unsigned int kind, uint64_t value);
 	int (*edge)(void *m, size_t block, bool is_end);		/* NULL: not wanted */
 	int (*reset)(void *m, const struct trace_mm_reset *t);	/* NULL: not wanted */
 	/* Everything before to_ns has been handed in. May be NULL. */
 	int (*until)(void *m, uint64_t to_ns);
+	/*
+	 * The index stores, at some intervals' beginnings: what a trace that begins at at_ns has to
+	 * know (edit/checkpoint.h). May be NULL. 0 or -ENOMEM.
+	 */
+	int (*checkpoint)(void *m, uint64_t at_ns, struct checkpoint *ret);
+	/*
+	 * In place of start(): the machine goes on from what checkpoint() gave for at_ns. -EBADMSG:
+	 * it is not this fold's.
+	 */
+	int (*restore)(void *m, uint64_t at_ns, const struct checkpoint *from);
 	/* There is no more in the trace. May be NULL. */
 	int (*end)(void *m);
 	/*

@@ -37,7 +37,13 @@ static uint32_t runner_unknown(void *ctx, unsigned int cpu)
 
 static int on_piece(void *ctx, const struct cpu_piece *p)
 {
-	return fold_found(ctx, p);
+	const struct cpu_machine *m = ctx;
+	struct cpu_piece in_trace = *p;
+
+	/* what exceeds a stay that began with the trace was stolen before the trace */
+	if (p->from_ns <= trace_start_ns(m->f.a->trace))
+		in_trace.steal_ns = cpu_piece_own_steal_ns(p);
+	return fold_found(ctx, &in_trace);
 }
 
 static int cpu_open(void *machine)
@@ -78,14 +84,17 @@ static bool is_hole_behind(const struct cpu_machine *m, size_t block)
 }
 
 /* The last block of a trace that was cut tells which threads ran at its end. */
-static void finalize(struct cpu_machine *m, size_t block)
+static int finalize(struct cpu_machine *m, size_t block)
 {
+	const struct row_cpu_end *last;
 	unsigned int cpu;
-	uint32_t utid;
+	int ret = 0;
 
-	for (cpu = 0; cpu < trace_cpu_cnt(m->f.a->trace); cpu++)
-		if (trace_block_ends(m->f.a->trace, block, cpu, &utid))
-			cpu_timeline_finalize(m->tl, cpu, utid);
+	for (cpu = 0; ret >= 0 && cpu < trace_cpu_cnt(m->f.a->trace); cpu++) {
+		last = trace_block_end(m->f.a->trace, block, cpu);
+		ret = last ? cpu_timeline_finalize(m->tl, last) : 0;
+	}
+	return ret;
 }
 
 static int cpu_edge(void *machine, size_t block, bool is_end)
@@ -94,12 +103,15 @@ static int cpu_edge(void *machine, size_t block, bool is_end)
 	const struct trace_block *b = &m->blocks[block];
 	struct keyframe k = { m->f.a->trace, block };
 	bool is_told;
+	int ret = 0;
 
 	if (is_end) {
 		if (trace_block_is_damaged(m->f.a->trace, block))
 			cpu_timeline_forget(m->tl);
 		else
-			finalize(m, block);
+			ret = finalize(m, block);
+		if (ret < 0)
+			return ret;
 		return cpu_timeline_boundary(m->tl, b->to_ns,
 					     is_hole_behind(m, block) ? runner_unknown : NULL,
 					     NULL);
@@ -120,6 +132,24 @@ static int cpu_until(void *machine, uint64_t to_ns)
 
 /* ---- sums ---- */
 
+/* What exceeds the thread's own part was stolen before its stay, from nobody that is known. */
+static int add_stolen(struct fold_target *t, const struct cpu_piece *p)
+{
+	struct fold_key key = { dense_thread(t->ids, p->utid), p->cpu };
+	uint64_t own_ns = cpu_piece_own_steal_ns(p);
+	void *sum;
+	int ret = fold_sum_add_time(t, &key, offsetof(struct cpu_sum, steal_ns),
+				    p->to_ns - own_ns, p->to_ns);
+
+	if (ret < 0 || p->steal_ns == own_ns)
+		return ret;
+	key.a = dense_thread(t->ids, EVENT_ID_UNKNOWN);
+	ret = fold_sum_at(t, p->to_ns, &key, &sum);
+	if (ret > 0)
+		((struct cpu_sum *)sum)->steal_ns += p->steal_ns - own_ns;
+	return ret;
+}
+
 static int cpu_add(void *ctx, const void *found)
 {
 	struct fold_target *t = ctx;
@@ -131,6 +161,8 @@ static int cpu_add(void *ctx, const void *found)
 	int ret = fold_sum_add_time(t, &key, offsetof(struct cpu_sum, oncpu_ns), p->from_ns,
 				    p->to_ns);
 
+	if (ret >= 0 && p->steal_ns)
+		ret = add_stolen(t, p);
 	if (ret < 0 || !ev)
 		return ret;
 	key.a = dense_thread(t->ids, ev->utid);
@@ -156,12 +188,12 @@ static void cpu_get_key(const struct dense_ids *d, struct packed_in *in, struct 
 }
 
 static const struct fold_sums_def cpu_sums = {
-	.bytes = sizeof(struct cpu_sum), .count_cnt = 3, .add = cpu_add, .put_key = cpu_put_key,
+	.bytes = sizeof(struct cpu_sum), .count_cnt = 4, .add = cpu_add, .put_key = cpu_put_key,
 	.get_key = cpu_get_key, .part = INDEX_CPU,
 };
 
 static const uint32_t cpu_columns[EVENT_KIND_CNT] = {
-	[EVENT_SWITCH] = EVENT_COL_UTID | EVENT_COL_FLAGS | 1u << EV_SWITCH_NEXT_UTID,
+	[EVENT_SWITCH] = FOLD_CPU_COLUMNS | 1u << EV_SWITCH_STEAL_NS,
 };
 
 const struct fold_def fold_cpu = {

@@ -16,8 +16,6 @@
 #include "base/array.h"
 #include "model/mem_levels.h"
 
-#define PAGE_BYTES_DEFAULT 4096
-
 static const struct {
 	const char *name;
 	uint32_t kinds;		/* of events */
@@ -48,14 +46,6 @@ int alloc_source_find(const char *name, size_t len)
 		if (strlen(sources[i].name) == len && !memcmp(sources[i].name, name, len))
 			return i;
 	return -1;
-}
-
-uint32_t alloc_page_bytes(const struct trace *t)
-{
-	const char *s = trace_get(t, "page_bytes");
-	unsigned long v = s ? strtoul(s, NULL, 10) : 0;
-
-	return v >= 512 && v <= 1u << 24 ? (uint32_t)v : PAGE_BYTES_DEFAULT;
 }
 
 /* Levels need neither the call site nor the bytes that were asked for. */
@@ -129,7 +119,7 @@ static int machine_open(void *machine)
 
 	x->ids = &x->f.a->ids;
 	x->source_mask = x->f.def->arg;
-	x->page_bytes = alloc_page_bytes(x->f.a->trace);
+	x->page_bytes = trace_page_bytes(x->f.a->trace);
 	x->heap_space_cnt = x->ids->process_cnt;
 	x->processes = calloc(x->ids->process_cnt, sizeof(*x->processes));
 	for (i = 0; i < ALLOC_SOURCE_CNT && !ret; i++)
@@ -449,6 +439,14 @@ static int on_event(void *machine, const struct event *ev)
 	return give_step(x, ev->kind == EVENT_VM ? ALLOC_VM : ALLOC_RSS, p, &step, 0);
 }
 
+static void on_ahead(const void *machine, unsigned int kind, uint64_t value)
+{
+	const struct memory_machine *x = machine;
+
+	if (source_of_kind[kind] == ALLOC_SLAB || source_of_kind[kind] == ALLOC_PAGE)
+		live_objects_prefetch(x->objects[source_of_kind[kind]], 0, value);
+}
+
 /* ---- states ---- */
 
 static void on_older(void *ctx, const struct live_object *obj)
@@ -527,6 +525,72 @@ static void save(void *m, uint64_t at_ns, struct buf *out)
 	(void)live_objects_rest(kept_objects(x), save_object, &s);
 }
 
+struct carrying {
+	const struct memory_machine *x;
+	struct checkpoint *to;
+	uint64_t at_ns;
+};
+
+static int carry_object(void *ctx, const struct live_object *obj, uint64_t bytes, enum live_end end)
+{
+	const struct carrying *s = ctx;
+	const struct memory_machine *x = s->x;
+	uint32_t process = dense_process_of(x->ids, obj->owner);
+
+	if (x->source_mask & 1u << ALLOC_HEAP &&
+	    (obj->space != space_of(x, process) ||
+	     (process >= EVENT_ID_FIRST && x->processes[process].mem.ended)))
+		return 0;
+	return checkpoint_add_object(s->to, s->at_ns,
+				     (enum checkpoint_part)(CHECKPOINT_SLAB + x->f.def->group), obj,
+				     live_objects_kind(kept_objects(x), obj->kind),
+				     dense_utid(x->ids, obj->owner));
+}
+
+static int checkpoint_memory(void *m, uint64_t at_ns, struct checkpoint *ret)
+{
+	struct memory_machine *x = m;
+	struct carrying s = { x, ret, at_ns };
+	size_t cnt, i;
+	const struct trace_process *p = trace_processes(x->f.a->trace, &cnt);
+	int r = 0;
+
+	if (!(x->source_mask & 1u << ALLOC_RSS))
+		return live_objects_rest(kept_objects(x), carry_object, &s);
+	for (i = 0; i < cnt && r == 0; i++)
+		r = checkpoint_add_memory(ret, at_ns, &p[i],
+					  &x->processes[dense_process(x->ids, p[i].upid)].mem);
+	return r;
+}
+
+static int restore(void *m, uint64_t at_ns, const struct checkpoint *from)
+{
+	struct memory_machine *x = m;
+	struct mem_process *of;
+	size_t i;
+	int ret = trace_mm_resets_prepare(x->f.a->trace);
+
+	if (!ret)
+		ret = start(m, at_ns, 0, NULL);
+	/* an object that is added late to a process that has ended is not live */
+	for (i = 0; x->f.def->reset && i < trace_mm_reset_cnt(x->f.a->trace) && !ret; i++) {
+		const struct trace_mm_reset *reset = trace_mm_reset_at(x->f.a->trace, i);
+
+		if (reset->ts_ns >= at_ns)
+			break;
+		ret = on_reset(m, reset);
+	}
+	for (i = 0; i < from->event_cnt && !ret; i++)
+		ret = x->f.def->kinds >> from->events[i].kind & 1 ? on_event(m, &from->events[i]) :
+								    -EBADMSG;
+	for (i = 0; i < from->memory_cnt; i++) {
+		of = &x->processes[dense_process(x->ids, from->memory[i].upid)].mem;
+		mem_process_init(of, false);
+		mem_process_baseline(of, &from->memory[i]);
+	}
+	return ret;
+}
+
 static int load_notes(struct memory_machine *x, struct packed_in *in)
 {
 	uint64_t op = 0;
@@ -599,7 +663,8 @@ static const struct fold_state_def memory_state = {
 		.kinds = event_kinds, .columns = memory_columns, .state = &memory_state,          \
 		.group = g, .arg = mask, .bytes = sizeof(struct memory_machine),                  \
 		.open = machine_open, .close = machine_close, .start = start, .event = on_event,  \
-		.reset = on_reset_,                                                               \
+		.ahead = on_ahead, .reset = on_reset_, .checkpoint = checkpoint_memory,           \
+		.restore = restore,                                                               \
 	}
 
 static const struct fold_def group_folds[INDEX_GROUP_CNT] = {

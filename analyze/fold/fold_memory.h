@@ -59,7 +59,5 @@ int alloc_source_find(const char *name, size_t len);
 /* What an allocation event says of its object. *ret_addr: address or page frame. */
 void alloc_event_kind(const struct event *ev, uint32_t page_bytes, struct live_kind *ret_kind,
 		      uint64_t *ret_addr);
-/* Bytes of a page on the recorded machine. */
-uint32_t alloc_page_bytes(const struct trace *t);
 
 #endif /* FOLD_MEMORY_H */

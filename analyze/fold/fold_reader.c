@@ -87,6 +87,33 @@ static void set_reload(struct fold_reader *r, size_t interval)
 			r->reload_ns = index_interval_to(r->index, interval);
 }
 
+/*
+ * A machine with a state that goes by edges begins at a keyframe that is sure, with the state of
+ * the interval that begins there; without an index it begins at the trace's start.
+ */
+static int place_at_edge(struct fold_reader *r, const struct fold_range *range, unsigned int n,
+			 struct err *e)
+{
+	const struct fold_def *def = r->machines[n]->def;
+	bool is_tail = range->start == FOLD_READER_TAIL;
+	size_t block = range->index && range->start != FOLD_READER_TRACE ?
+			       clean_block_at(r->a, range->from_ns) : 0;
+	struct packed_in in;
+	size_t cnt;
+	int ret;
+
+	r->edge = 2 * block;
+	r->begin_ns = block ? trace_blocks(r->a->trace, &cnt)[block].from_ns : r->a->start_ns;
+	is_tail = is_tail && r->begin_ns == range->from_ns;
+	r->from_ns[n] = block ? r->begin_ns : 0;
+	ret = def->start(r->machines[n], r->begin_ns, block, e);
+	if (ret < 0 || !block)
+		return ret;
+	ret = is_tail ? index_read_tail(range->index, def->state->tail, &r->mem, &in) :
+			index_read(range->index, block, def->state->part, &r->mem, &in);
+	return ret < 0 ? ret : def->state->load(r->machines[n], r->begin_ns, &in, is_tail);
+}
+
 /* The states that the machines begin with, and from where on they have to be fed. */
 static int place_machine(struct fold_reader *r, const struct fold_range *range, unsigned int n,
 			 struct err *e)
@@ -97,6 +124,12 @@ static int place_machine(struct fold_reader *r, const struct fold_range *range, 
 	struct packed_in in;
 	int ret;
 
+	if (range->checkpoint) {
+		r->from_ns[n] = range->from_ns;
+		return def->restore(r->machines[n], range->from_ns, range->checkpoint);
+	}
+	if (def->state && def->edge)
+		return place_at_edge(r, range, n, e);
 	if (def->state && range->start == FOLD_READER_TAIL) {
 		r->from_ns[n] = ns;
 		ret = index_read_tail(range->index, def->state->tail + def->group, &r->mem, &in);
@@ -271,8 +304,11 @@ static int hand_out_event(struct fold_reader *r)
 	for (i = 0; i < r->cnt && ret >= 0; i++) {
 		const struct fold_def *def = r->machines[i]->def;
 
-		if (def->kinds >> ev->kind & 1 && ev->ts_ns >= r->from_ns[i])
-			ret = def->event(r->machines[i], ev);
+		if (!(def->kinds >> ev->kind & 1) || ev->ts_ns < r->from_ns[i])
+			continue;
+		if (def->ahead)
+			def->ahead(r->machines[i], ev->kind, event_cursor_ahead(r->cursor));
+		ret = def->event(r->machines[i], ev);
 	}
 	r->next = NULL;
 	return ret;

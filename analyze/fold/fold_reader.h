@@ -18,7 +18,7 @@
 
 #include "analyze/fold/fold.h"
 
-enum { FOLD_USES_MAX = 2 };
+enum { FOLD_USES_MAX = 3 };
 
 struct fold_use {
 	const struct fold_def *def;
@@ -35,6 +35,7 @@ struct fold_range {
 	uint64_t from_ns, to_ns;
 	const struct index *index;	/* NULL: none */
 	enum fold_reader_start start;
+	const struct checkpoint *checkpoint;	/* the state at from_ns; NULL: none */
 };
 
 struct fold_reader;

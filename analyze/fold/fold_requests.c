@@ -89,7 +89,9 @@ static const struct fold_state_def requests_state = {
 	.save = requests_save, .load = requests_load,
 };
 
-/* ---- keys: submitter and device; owner, pages, how the owner is known, operation ---- */
+/* ---- keys: submitter and device; owner, pages, how the owner is known, size, operation ---- */
+
+#define KEY_SIZE_AT 9	/* 7 bits: n for sizes below 2^n and no less than half of that */
 
 static struct fold_key pack_key(const struct block_request *r)
 {
@@ -109,9 +111,20 @@ struct fold_key request_key(const struct dense_ids *d, const struct block_reques
 	return pack_key(&key);
 }
 
+struct fold_key request_sized_key(const struct dense_ids *d, const struct block_request *r)
+{
+	struct fold_key key = request_key(d, r);
+
+	key.b |= (r->bytes ? 64ull - (unsigned int)__builtin_clzll(r->bytes) : 0) << KEY_SIZE_AT;
+	return key;
+}
+
 void request_of_key(const struct fold_key *key, struct block_request *ret)
 {
+	unsigned int size = key->b >> KEY_SIZE_AT & 0x7f;
+
 	*ret = (struct block_request){
+		.bytes = size ? 1ull << (size - 1) : 0,
 		.submitter = (uint32_t)(key->a >> 32), .dev = (uint32_t)key->a,
 		.owner_upid = (uint32_t)(key->b >> 32), .pages = (uint8_t)(key->b >> 24),
 		.owner_how = (uint8_t)(key->b >> 16),
@@ -167,15 +180,28 @@ static int add_request(struct request_sum *x, const struct block_request *r)
 	return ret;
 }
 
+static int add_at(struct fold_target *t, const struct fold_key *key, const struct block_request *r)
+{
+	void *sum;
+	int ret = fold_sum_at(t, r->end_ns, key, &sum);
+
+	return ret > 0 ? add_request(sum, r) : ret;
+}
+
 static int requests_add(void *ctx, const void *found)
 {
 	struct fold_target *t = ctx;
-	const struct block_request *r = found;
-	const struct fold_key key = request_key(t->ids, r);
-	void *sum;
-	int ret = fold_sum_at(t, r->end_ns, &key, &sum);
+	const struct fold_key key = request_key(t->ids, found);
 
-	return ret > 0 ? add_request(sum, r) : ret;
+	return add_at(t, &key, found);
+}
+
+static int sized_add(void *ctx, const void *found)
+{
+	struct fold_target *t = ctx;
+	const struct fold_key key = request_sized_key(t->ids, found);
+
+	return add_at(t, &key, found);
 }
 
 static void requests_merged(void *sum, const uint64_t *counts)
@@ -190,6 +216,10 @@ static const struct fold_sums_def request_sums = {
 	.bytes = sizeof(struct request_sum), .quantile_cnt = 3, .count_cnt = 5,
 	.merged = requests_merged, .add = requests_add, .put_key = requests_put_key,
 	.get_key = requests_get_key, .part = INDEX_REQUESTS, .is_exact_decoded = true,
+};
+
+const struct fold_sums_def fold_sized_requests = {
+	.bytes = sizeof(struct request_sum), .quantile_cnt = 3, .add = sized_add,
 };
 
 const struct fold_def fold_requests = {

@@ -31,7 +31,9 @@ int fold_run_begin(struct fold_run *r, struct analysis *a, const struct fold_run
 	int ret;
 
 	*r = (struct fold_run){ .a = a, .c = *c, .at_ns = c->window->from_ns };
-	ret = c->def->state || can_merge(r) ? analysis_index(a, &r->index, e) : 0;
+	ret = c->def->state || can_merge(r) ?
+		      analysis_index_of(a, c->def->asks ? c->def->asks : c->def->kinds, &r->index,
+					e) : 0;
 	if (ret < 0)
 		return ret;
 	if (c->target) {

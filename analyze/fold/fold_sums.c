@@ -60,8 +60,11 @@ int fold_sum_merge(const struct fold_sums_def *def, void *sum, struct packed_in 
 	}
 	if (def->merged)
 		def->merged(sum, more);
-	for (i = 0; i < def->quantile_cnt && !ret; i++)
+	for (i = 0; i < def->quantile_cnt && !ret; i++) {
+		if (def->totals_only && !q[i].cnt)
+			q[i].form = QUANTILE_TOTALS;
 		ret = quantile_merge(&q[i], in);
+	}
 	return in->bad ? -EBADMSG : ret;
 }
 
@@ -114,10 +117,15 @@ void fold_sums_done(struct fold_sums *s)
 
 void *fold_sums_find(struct fold_sums *s, uint64_t a, uint64_t b)
 {
-	struct fold_row *r;
-	uint32_t i;
-	int ret = hash_map_intern(&s->map, a, b, &i);
+	uint32_t *recent = &s->recent[(a * 37 + b) % FOLD_SUMS_RECENT], i = *recent;
+	struct fold_row *r = fold_sums_at(s, i);
+	int ret;
 
+	if (i < s->map.cnt && r->a == a && r->b == b) {
+		s->last = i;
+		return r->sum;
+	}
+	ret = hash_map_intern(&s->map, a, b, &i);
 	if (ret < 0)
 		return NULL;
 	if (i >= s->cap && array_grow(&s->rows, &s->cap, i + 1, s->row_bytes) < 0) {
@@ -134,7 +142,7 @@ void *fold_sums_find(struct fold_sums *s, uint64_t a, uint64_t b)
 		r->a = a;
 		r->b = b;
 	}
-	s->last = i;
+	s->last = *recent = i;
 	return r->sum;
 }
 
@@ -147,9 +155,7 @@ static int compare_rows(const void *pa, const void *pb)
 {
 	const struct fold_row *const *a = pa, *const *b = pb;
 
-	if ((*a)->a != (*b)->a)
-		return (*a)->a < (*b)->a ? -1 : 1;
-	return (*a)->b < (*b)->b ? -1 : (*a)->b > (*b)->b;
+	return compare_numbers((*a)->a, (*b)->a) ?: compare_numbers((*a)->b, (*b)->b);
 }
 
 static void swap_rows(struct fold_sums *s, size_t i, size_t k)

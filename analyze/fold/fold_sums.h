@@ -18,12 +18,15 @@ struct fold_row {
 	_Alignas(8) unsigned char sum[];
 };
 
+enum { FOLD_SUMS_RECENT = 1024 };
+
 struct fold_sums {
 	const struct fold_sums_def *def;
 	struct hash_map map;
 	char *rows;			/* of row_bytes each */
 	size_t row_bytes, cap, used;	/* used: rows that have been sums, and may own memory */
 	size_t last;			/* the row that was asked for last, if there is any */
+	uint32_t recent[FOLD_SUMS_RECENT];	/* rows asked for lately, by a hash of the pair */
 };
 
 void fold_sums_init(struct fold_sums *s, const struct fold_sums_def *def);

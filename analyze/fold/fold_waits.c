@@ -29,13 +29,19 @@ static int waits_event(void *machine, const struct event *ev)
 {
 	struct waits_machine *m = machine;
 	struct run_queue_wait w;
-	int ret;
+	uint32_t prev;
+	int ret = 0;
 
 	if (ev->kind == EVENT_WAKEUP)
 		return run_queue_wake(m->queue,
 				      dense_thread(m->ids, (uint32_t)ev->v[EV_WAKEUP_TARGET_UTID]),
 				      ev->ts_ns);
-	ret = run_queue_switch(m->queue, ev, dense_thread(m->ids, ev->utid),
+	prev = dense_thread(m->ids, ev->utid);
+	if (run_queue_missed(m->queue, ev, prev, &w))
+		ret = fold_found(&m->f, &w);
+	if (ret < 0)
+		return ret;
+	ret = run_queue_switch(m->queue, ev, prev,
 			       dense_thread(m->ids, (uint32_t)ev->v[EV_SWITCH_NEXT_UTID]), &w);
 	return ret > 0 ? fold_found(&m->f, &w) : ret;
 }

@@ -13,6 +13,7 @@
 #include "model/mem_levels.h"
 #include "model/request_track.h"
 #include "model/run_queue.h"
+#include "model/thread_states.h"
 
 /*
  * Who had each CPU, and how often threads left it. Found: struct cpu_piece. Sums: struct cpu_sum
@@ -20,9 +21,12 @@
  * the interval, exactly.
  */
 extern const struct fold_def fold_cpu;
+/* The columns of switches from which a CPU timeline is made. */
+#define FOLD_CPU_COLUMNS                                                                           \
+	(EVENT_COL_UTID | EVENT_COL_FLAGS | 1u << EV_SWITCH_NEXT_UTID | 1u << EV_SWITCH_STAY_NS)
 
 struct cpu_sum {
-	uint64_t oncpu_ns, switches, preempted;
+	uint64_t oncpu_ns, switches, preempted, steal_ns;
 };
 
 /*
@@ -36,6 +40,39 @@ struct wait_sum {
 	struct quantile waits;		/* of those whose beginning is known */
 	uint64_t by_reason[RUN_QUEUE_REASON_CNT];
 	uint64_t migrations;
+};
+
+/*
+ * What a cut takes over of threads, requests and interrupts (edit/carry_events.h), by enum
+ * checkpoint_part up to CHECKPOINT_IRQ. They find nothing, and are for the index's checkpoints.
+ */
+extern const struct fold_def fold_carried[];
+
+/*
+ * What each thread did at every instant of its life. Found: struct thread_piece, whose threads are
+ * dense. Sums: struct state_sum per key (thread, 0).
+ */
+extern const struct fold_def fold_states;
+
+struct state_sum {
+	uint64_t ns[THREAD_STATE_CNT];
+};
+
+/*
+ * How many CPUs were busy at once with threads of the scope, idle apart, and whose they were.
+ * Found: struct parallel_piece. Sums: struct parallel_sum per key (thread, busy); thread is dense.
+ * The time in which that many were busy is the sum of all threads' time, divided by their number,
+ * exactly. The index has no sums, since the scope is not known when it is made.
+ */
+extern const struct fold_def fold_parallel;
+
+struct parallel_piece {
+	uint32_t thread, busy;
+	uint64_t from_ns, to_ns;
+};
+
+struct parallel_sum {
+	uint64_t oncpu_ns;
 };
 
 /*
@@ -73,7 +110,11 @@ struct request_sum {
  * question.
  */
 struct fold_key request_key(const struct dense_ids *d, const struct block_request *r);
-/* The request of a key, all else in which is zero. */
+/* The same with the class of its size, by powers of two. */
+struct fold_key request_sized_key(const struct dense_ids *d, const struct block_request *r);
+/* Sums of fold_requests by these keys, for which a window is decoded. */
+extern const struct fold_sums_def fold_sized_requests;
+/* The request of a key, all else in which is zero. bytes: the least of its class, or 0. */
 void request_of_key(const struct fold_key *key, struct block_request *ret);
 /* Of a machine of fold_requests. */
 struct request_track *fold_requests_track(void *machine);

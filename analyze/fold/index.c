@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * The intervals of a trace, their parts in the trace's derived file, and how they are made. A part
- * of an interval has the interval's number as its key. The number of intervals is a part, too.
+ * of an interval has the interval's number as its key.
  *
+ * A job makes all parts that come from events of the same kinds, when a question first needs them.
+ * The number of intervals for which a job has made its parts is a part, too, with the job as key.
  * Jobs run on all CPUs, the longest first. All intervals of a finished trace are kept. Of a trace
  * that still grows, or whose recorder died, the last interval is not kept, since the next block may
- * have late records of it. When a job finds a damaged block, everything is made again without it.
+ * have late records of it. When damage comes to light, everything is made again without the block.
  */
 #include "analyze/fold/index.h"
 
@@ -19,7 +21,6 @@
 #include "analyze/engine/context.h"
 #include "analyze/fold/fold_memory.h"
 #include "analyze/fold/fold_reader.h"
-#include "analyze/fold/fold_sums.h"
 #include "analyze/fold/folds.h"
 #include "analyze/fold/index_job.h"
 #include "analyze/fold/spikes.h"
@@ -31,18 +32,55 @@
 #define SAVE_EVENTS 2000000	/* a file is written again after so many new events */
 #define PROGRESS_NS 100000000
 #define THREADS_MAX 8
-#define ROUNDS_MAX 8
+
+/* The values are in files. */
+enum {
+	JOB_SCHED, JOB_REQUESTS, JOB_IRQ, JOB_MEMORY, JOB_STATES = JOB_MEMORY + INDEX_GROUP_CNT,
+	JOB_CNT
+};
 
 struct index {
 	struct analysis *a;
 	struct derived_file *d;
 	size_t interval_cnt;	/* as many as the trace has blocks */
-	size_t saved_cnt;	/* the first of these are in the file already */
+	size_t made_cnt[JOB_CNT];	/* the first of these have the job's parts */
 	uint64_t *from_ns;	/* of the intervals */
 	size_t damage_cnt;	/* of the trace, when the parts were made or opened */
 	bool damaged;
+	bool in_use;		/* answers come from it */
+	bool failed;		/* parts could not be made: no more are */
 	struct index *before;	/* no longer true */
 };
+
+static const struct fold_def *const folds[JOB_CNT][FOLD_USES_MAX] = {
+	[JOB_SCHED] = { &fold_carried[CHECKPOINT_SCHED], &fold_cpu, &fold_waits },
+	[JOB_REQUESTS] = { &fold_carried[CHECKPOINT_REQUESTS], &fold_requests },
+	[JOB_IRQ] = { &fold_carried[CHECKPOINT_IRQ], &fold_irq },
+	[JOB_STATES] = { &fold_states },
+};
+_Static_assert((int)JOB_IRQ == (int)CHECKPOINT_IRQ && (int)JOB_MEMORY == (int)CHECKPOINT_SLAB,
+	       "a job's number is that of its part of a checkpoint");
+
+static unsigned int fold_cnt(unsigned int job)
+{
+	unsigned int n = 0;
+
+	while (n < FOLD_USES_MAX && folds[job][n])
+		n++;
+	return n;
+}
+
+static uint32_t job_kinds(unsigned int job)
+{
+	if (!folds[job][0])
+		return fold_memory((enum index_group)(job - JOB_MEMORY))->kinds;
+	return folds[job][0]->kinds;	/* the others need no more */
+}
+
+static uint32_t job_asks(unsigned int job)
+{
+	return folds[job][0] && folds[job][0]->asks ? folds[job][0]->asks : job_kinds(job);
+}
 
 /* ---- intervals ---- */
 
@@ -133,6 +171,12 @@ int index_add_tail(struct index *x, struct zpack *z, unsigned int tail, const st
 	return derived_file_add(x->d, z, DERIVED_INDEX_TAIL + tail, 0, 0, b);
 }
 
+int index_add_checkpoint(struct index *x, struct zpack *z, unsigned int job, size_t interval,
+			 const struct checkpoint *c)
+{
+	return checkpoint_store(x->d, z, checkpoint_key(job, interval), x->from_ns[interval], c);
+}
+
 /* ---- the whole ---- */
 
 void index_free(struct index *x)
@@ -145,24 +189,44 @@ void index_free(struct index *x)
 	free(x);
 }
 
-/* How many intervals the file has. */
-static size_t saved_cells(const struct index *x)
+/* For how many intervals the file has the parts of each job. */
+static void find_made(struct index *x)
 {
 	struct buf mem = { 0 };
 	struct packed_in in;
-	uint64_t cnt = 0;
+	unsigned int job;
 
-	if (read_part(x, DERIVED_INDEX_INFO, 0, &mem, &in) == 0)
-		cnt = packed_get(&in);
+	for (job = 0; job < JOB_CNT; job++) {
+		uint64_t cnt = 0;
+
+		if (read_part(x, DERIVED_INDEX_INFO, job, &mem, &in) == 0)
+			cnt = packed_get(&in);
+		x->made_cnt[job] = cnt > x->interval_cnt || in.bad ? 0 : cnt;
+	}
 	buf_done(&mem);
-	return cnt > x->interval_cnt || in.bad ? 0 : cnt;
 }
 
-/*
- * The intervals of the trace as it is, with the parts that its derived file has. save: a place is
- * wanted where parts can be added.
- */
-static int index_new(struct index **ret, struct analysis *a, bool save)
+bool index_has_kinds(const struct index *x, uint32_t kinds)
+{
+	unsigned int job;
+
+	for (job = 0; job < JOB_CNT; job++)
+		if (job_asks(job) & kinds && x->made_cnt[job] < x->interval_cnt)
+			return false;
+	return true;
+}
+
+size_t index_read_cnt(const struct index *x)
+{
+	size_t cnt = 0;
+	unsigned int job;
+
+	for (job = 0; job < JOB_CNT; job++)
+		cnt = x->made_cnt[job] > cnt ? x->made_cnt[job] : cnt;
+	return cnt;
+}
+
+int index_open(struct index **ret, struct analysis *a, bool save, struct err *e)
 {
 	struct index *x = calloc(1, sizeof(*x));
 	const struct trace_block *blocks;
@@ -170,7 +234,7 @@ static int index_new(struct index **ret, struct analysis *a, bool save)
 	int r;
 
 	if (!x)
-		return -ENOMEM;
+		return err_set(e, -ENOMEM, "out of memory");
 	x->a = a;
 	blocks = trace_blocks(a->trace, &x->interval_cnt);
 	trace_damages(a->trace, &x->damage_cnt);
@@ -178,11 +242,11 @@ static int index_new(struct index **ret, struct analysis *a, bool save)
 	r = x->from_ns ? derived_file_open(&x->d, a->trace, save ? DERIVED_SAVE : 0) : -ENOMEM;
 	if (r < 0) {
 		index_free(x);
-		return r;
+		return err_set(e, r, "out of memory");
 	}
 	for (i = 0; i < x->interval_cnt; i++)
 		x->from_ns[i] = blocks[i].from_ns;
-	x->saved_cnt = saved_cells(x);
+	find_made(x);
 	*ret = x;
 	return 0;
 }
@@ -211,229 +275,64 @@ void index_follow(struct index *next, struct index *before)
 	next->before = before;
 }
 
-/* Drops what was saved: all intervals are empty. */
-static void forget_saved(struct index *x)
+/* Drops what was made: all intervals are empty. */
+static void forget_all(struct index *x)
 {
-	x->saved_cnt = 0;
-	derived_file_drop(x->d, DERIVED_INDEX_INFO, DERIVED_TYPE_CNT);
+	memset(x->made_cnt, 0, sizeof(x->made_cnt));
+	derived_file_drop(x->d, DERIVED_FIRST_OF_INDEX, DERIVED_TYPE_CNT);
+}
+
+static bool has_info(const struct index *x)
+{
+	const struct derived_part *parts;
+	size_t cnt;
+
+	return derived_file_parts(x->d, DERIVED_INDEX_INFO, &parts, &cnt) == 0 && cnt;
 }
 
 /* Parts are going to be added: to a new derived file if save, else in memory. */
 static int begin_file(struct index *x, bool save)
 {
+	bool had_info = has_info(x);
 	int r = derived_file_begin(x->d, save);
 
-	/* where the old file could not be taken over, nothing is saved */
-	x->saved_cnt = saved_cells(x);
-	if (!x->saved_cnt)
-		forget_saved(x);
-	return r;
+	/* the old file could not be taken over */
+	if (!r && had_info && !has_info(x)) {
+		x->damaged = x->in_use;
+		forget_all(x);
+	}
+	if (!index_read_cnt(x))
+		forget_all(x);
+	return r ? r : x->damaged ? -EBADMSG : 0;
 }
 
 /*
- * Puts the new file in place. Parts are of the first cnt intervals; tails stand behind the last
- * of these.
+ * Puts the new file in place. The jobs' parts are of the first cnt intervals; tails stand behind
+ * the last of these.
  */
-static int save_file(struct index *x, size_t cnt)
+static int save_file(struct index *x, uint32_t jobs, size_t cnt)
 {
 	struct buf info = { 0 };
-	int r;
+	unsigned int job;
+	int r = 0;
 
 	/* the other parts are of a trace without damage */
 	if (x->damage_cnt)
-		derived_file_drop(x->d, 0, DERIVED_INDEX_INFO);
+		derived_file_drop(x->d, 0, DERIVED_FIRST_OF_INDEX);
 	packed_put(&info, cnt);
-	r = derived_file_add(x->d, NULL, DERIVED_INDEX_INFO, 0, 0, &info);
+	for (job = 0; job < JOB_CNT && !r; job++)
+		if (jobs & 1u << job)
+			r = derived_file_add(x->d, NULL, DERIVED_INDEX_INFO, job, 0, &info);
 	buf_done(&info);
 	return r < 0 ? r : derived_file_commit(x->d, x->a->trace, cnt);
 }
 
-/* ---- one job: a pass over the trace for folds that need the same events ---- */
-
-static int done_interval(struct index_job *j, size_t interval)
-{
-	atomic_fetch_add(&j->done_events, index_events(j->x, interval, interval + 1, j->kinds));
-	return atomic_load(j->stop) ? -ECANCELED : 0;
-}
-
-struct fold_share {		/* one fold of the pass */
-	const struct fold_def *def;
-	struct fold_target target;
-	struct fold_sums sums;		/* of the interval that is being made */
-};
-
-struct fold_pass {
-	struct index_job *j;
-	const struct index_keeper *keeper;	/* NULL: the folds' own sums are kept */
-	struct fold_reader *reader;
-	struct fold_share shares[FOLD_USES_MAX];
-	unsigned int cnt;
-	struct buf out;
-};
-
-static int find_sum(struct fold_target *t, uint64_t ts_ns, const struct fold_key *key,
-		    void **ret_sum, uint64_t *ret_end_ns)
-{
-	struct fold_share *s =
-		(struct fold_share *)((char *)t - offsetof(struct fold_share, target));
-
-	*ret_end_ns = t->to_ns;
-	*ret_sum = fold_sums_of(&s->sums, key->a, key->b);
-	return *ret_sum ? 1 : -ENOMEM;
-}
-
-static int ignore(void *ctx, const void *found)
-{
-	return 0;
-}
-
-static int open_pass(struct fold_pass *p, const struct fold_def *const *defs, unsigned int cnt)
-{
-	struct index_job *j = p->j;
-	const struct fold_range range = { index_interval_from(j->x, j->from), j->a->end_ns, j->x,
-					  j->from ? FOLD_READER_TAIL : FOLD_READER_TRACE };
-	struct fold_use uses[FOLD_USES_MAX];
-	int ret;
-
-	for (; p->cnt < cnt; p->cnt++) {
-		struct fold_share *s = &p->shares[p->cnt];
-
-		s->def = defs[p->cnt];
-		s->target = (struct fold_target){ .ids = &j->a->ids, .sum = find_sum };
-		uses[p->cnt] = (struct fold_use){ s->def, { NULL, ignore } };
-		if (p->keeper)
-			uses[p->cnt].sink = p->keeper->sink;
-		if (!s->def->sums)
-			continue;
-		fold_sums_init(&s->sums, s->def->sums);
-		uses[p->cnt].sink = (struct fold_sink){ &s->target, s->def->sums->add };
-	}
-	ret = fold_reader_open(&p->reader, j->a, &range, uses, cnt, &j->e);
-	return ret < 0 ? ret :
-			 fold_reader_run(p->reader, range.from_ns, SIZE_MAX, NULL, &j->e);
-}
-
-static int save_tail(struct fold_pass *p, unsigned int n, uint64_t at_ns)
-{
-	const struct fold_state_def *state = p->shares[n].def->state;
-
-	buf_reset(&p->out);
-	if (p->keeper)
-		p->keeper->put_tail(p->keeper->sink.ctx, &p->out);
-	state->save(fold_reader_machine(p->reader, n), at_ns, &p->out);
-	return index_add_tail(p->j->x, p->j->z, state->tail + p->shares[n].def->group, &p->out);
-}
-
-static int add_state(struct fold_pass *p, unsigned int n, size_t interval)
-{
-	const struct fold_def *def = p->shares[n].def;
-
-	return index_add(p->j->x, p->j->z, interval, def->state->part + def->group, &p->out);
-}
-
-static int begin_state(struct fold_pass *p, unsigned int n, size_t interval, uint64_t from_ns)
-{
-	const struct fold_state_def *state = p->shares[n].def->state;
-	void *machine = fold_reader_machine(p->reader, n);
-	int ret = interval == p->j->last ? save_tail(p, n, from_ns) : 0;
-
-	if (ret < 0)
-		return ret;
-	if (state->begin_interval) {
-		state->begin_interval(machine, from_ns);
-		return 0;
-	}
-	buf_reset(&p->out);
-	state->save(machine, from_ns, &p->out);
-	return add_state(p, n, interval);
-}
-
-static int begin_interval(struct fold_pass *p, size_t interval)
-{
-	uint64_t from_ns = index_interval_from(p->j->x, interval);
-	unsigned int n;
-	int ret = 0;
-
-	for (n = 0; n < p->cnt && !ret; n++) {
-		struct fold_share *s = &p->shares[n];
-
-		s->target.from_ns = from_ns;
-		s->target.to_ns = index_interval_to(p->j->x, interval);
-		if (s->def->state)
-			ret = begin_state(p, n, interval, from_ns);
-	}
-	if (p->keeper && !ret)
-		ret = p->keeper->begin(p->keeper->sink.ctx, interval);
-	return ret;
-}
-
-static int put_sums(struct fold_pass *p, size_t interval, struct fold_share *s)
-{
-	size_t i;
-
-	buf_reset(&p->out);
-	for (i = 0; i < fold_sums_cnt(&s->sums); i++) {
-		struct fold_row *r = fold_sums_at(&s->sums, i);
-
-		s->def->sums->put_key(s->target.ids, &(struct fold_key){ r->a, r->b }, &p->out);
-		fold_sum_put(s->def->sums, r->sum, &p->out);
-	}
-	fold_sums_clear(&s->sums);
-	return index_add(p->j->x, p->j->z, interval, s->def->sums->part, &p->out);
-}
-
-static int put_interval(struct fold_pass *p, size_t interval)
-{
-	unsigned int n;
-	int ret = p->keeper ? p->keeper->put(p->keeper->sink.ctx, interval) : 0;
-
-	for (n = 0; n < p->cnt && !ret; n++) {
-		struct fold_share *s = &p->shares[n];
-
-		if (s->def->sums)
-			ret = put_sums(p, interval, s);
-		if (ret || !s->def->state || !s->def->state->put_interval)
-			continue;
-		buf_reset(&p->out);
-		s->def->state->put_interval(fold_reader_machine(p->reader, n), &p->out);
-		ret = add_state(p, n, interval);
-	}
-	return ret;
-}
-
-int index_fold_job(struct index_job *j, const struct fold_def *const *defs, unsigned int cnt,
-		   const struct index_keeper *keeper)
-{
-	struct fold_pass p = { .j = j, .keeper = keeper };
-	unsigned int n;
-	size_t i;
-	int ret = open_pass(&p, defs, cnt);
-
-	for (i = j->from; i < j->end && !ret; i++) {
-		ret = begin_interval(&p, i);
-		if (!ret)
-			ret = fold_reader_run(p.reader, index_interval_to(j->x, i), SIZE_MAX, NULL,
-					      &j->e);
-		if (!ret)
-			ret = put_interval(&p, i);
-		if (!ret)
-			ret = done_interval(j, i);
-	}
-	fold_reader_close(p.reader);
-	for (n = 0; n < p.cnt; n++)
-		if (p.shares[n].sums.def)
-			fold_sums_done(&p.shares[n].sums);
-	buf_done(&p.out);
-	return ret;
-}
-
-/* ---- all jobs ---- */
-
-enum { JOB_SCHED, JOB_REQUESTS, JOB_IRQ, JOB_MEMORY, JOB_CNT = JOB_MEMORY + INDEX_GROUP_CNT };
+/* ---- jobs ---- */
 
 struct build {
 	struct index_job jobs[JOB_CNT];
-	unsigned int order[JOB_CNT];	/* most work first */
+	unsigned int order[JOB_CNT];	/* of the job_cnt jobs that are run; most work first */
+	unsigned int job_cnt;
 	unsigned int next, running;	/* under lock */
 	int failed;			/* the first error; under lock */
 	struct err e;
@@ -442,19 +341,6 @@ struct build {
 	pthread_cond_t changed;
 };
 
-static const struct fold_def *const folds[JOB_MEMORY][2] = {
-	[JOB_SCHED] = { &fold_cpu, &fold_waits },
-	[JOB_REQUESTS] = { &fold_requests },
-	[JOB_IRQ] = { &fold_irq },
-};
-
-static uint32_t job_kinds(unsigned int job)
-{
-	if (job >= JOB_MEMORY)
-		return fold_memory((enum index_group)(job - JOB_MEMORY))->kinds;
-	return folds[job][0]->kinds | (folds[job][1] ? folds[job][1]->kinds : 0);
-}
-
 static int run_job(struct build *b, unsigned int i)
 {
 	struct index_job *j = &b->jobs[i];
@@ -462,10 +348,10 @@ static int run_job(struct build *b, unsigned int i)
 
 	if (ret < 0)
 		return ret;
-	if (i >= JOB_MEMORY)
+	if (!folds[i][0])
 		ret = index_memory_job(j, (enum index_group)(i - JOB_MEMORY));
 	else
-		ret = index_fold_job(j, folds[i], folds[i][1] ? 2 : 1, NULL);
+		ret = index_fold_job(j, folds[i], fold_cnt(i), NULL);
 	zpack_free(j->z);
 	return ret;
 }
@@ -477,7 +363,7 @@ static void *work(void *arg)
 	int ret;
 
 	pthread_mutex_lock(&b->lock);
-	while (b->next < JOB_CNT && !b->failed) {
+	while (b->next < b->job_cnt && !b->failed) {
 		i = b->order[b->next++];
 		pthread_mutex_unlock(&b->lock);
 		ret = run_job(b, i);
@@ -494,11 +380,21 @@ static void *work(void *arg)
 	return NULL;
 }
 
+static void tell_progress(struct build *b, const struct analysis_index_use *use, uint64_t total)
+{
+	uint64_t done = 0;
+	unsigned int i;
+
+	for (i = 0; i < JOB_CNT; i++)
+		done += atomic_load(&b->jobs[i].done_events);
+	if (use->progress && done < total)
+		use->progress(use->ctx, done, total);
+}
+
 /* Tells of progress until all threads are done. */
 static void wait_for_all(struct build *b, const struct analysis_index_use *use, uint64_t total)
 {
 	struct timespec until;
-	unsigned int i;
 
 	pthread_mutex_lock(&b->lock);
 	while (b->running) {
@@ -509,37 +405,40 @@ static void wait_for_all(struct build *b, const struct analysis_index_use *use, 
 			until.tv_sec++;
 		}
 		pthread_cond_timedwait(&b->changed, &b->lock, &until);
-		if (use->progress) {
-			uint64_t done = 0;
-
-			for (i = 0; i < JOB_CNT; i++)
-				done += atomic_load(&b->jobs[i].done_events);
-			pthread_mutex_unlock(&b->lock);
-			use->progress(use->ctx, done, total);
-			pthread_mutex_lock(&b->lock);
-		}
+		pthread_mutex_unlock(&b->lock);
+		tell_progress(b, use, total);
+		pthread_mutex_lock(&b->lock);
 	}
 	pthread_mutex_unlock(&b->lock);
+	/* the end of the work, also of work that failed */
+	if (use->progress)
+		use->progress(use->ctx, total, total);
 }
 
-static void make_jobs(struct build *b, struct index *x, size_t from, size_t last)
+static uint64_t make_jobs(struct build *b, struct index *x, uint32_t jobs, size_t last)
 {
-	uint64_t work_of[JOB_CNT];
+	uint64_t work_of[JOB_CNT], total = 0;
 	unsigned int i, k;
 
 	for (i = 0; i < JOB_CNT; i++) {
-		b->jobs[i] = (struct index_job){ .a = x->a, .x = x, .from = from,
-						 .end = x->interval_cnt, .last = last,
+		if (!(jobs & 1u << i))
+			continue;
+		b->jobs[i] = (struct index_job){ .a = x->a, .x = x, .number = i,
+						 .from = x->made_cnt[i], .end = x->interval_cnt,
+						 .last = last > x->made_cnt[i] ? last :
+										 x->made_cnt[i],
 						 .kinds = job_kinds(i), .stop = &b->stop };
-		work_of[i] = index_events(x, from, x->interval_cnt, job_kinds(i));
-		for (k = i; k && work_of[b->order[k - 1]] < work_of[i]; k--)
+		work_of[i] = index_events(x, x->made_cnt[i], x->interval_cnt, job_kinds(i));
+		total += work_of[i];
+		for (k = b->job_cnt++; k && work_of[b->order[k - 1]] < work_of[i]; k--)
 			b->order[k] = b->order[k - 1];
 		b->order[k] = i;
 	}
+	return total;
 }
 
-/* Makes the intervals from "from" on; tails are those behind interval "last" - 1. */
-static int build(struct index *x, size_t from, size_t last, const struct analysis_index_use *use,
+/* Makes what the jobs have not made yet; tails are those behind interval "last" - 1. */
+static int build(struct index *x, uint32_t jobs, size_t last, const struct analysis_index_use *use,
 		 struct err *e)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
@@ -547,10 +446,10 @@ static int build(struct index *x, size_t from, size_t last, const struct analysi
 	unsigned int cnt = cpus < 1 ? 1 : cpus > THREADS_MAX ? THREADS_MAX : (unsigned int)cpus;
 	struct build b = { .lock = PTHREAD_MUTEX_INITIALIZER,
 			   .changed = PTHREAD_COND_INITIALIZER };
-	uint64_t total = index_events(x, from, x->interval_cnt, UINT32_MAX);
+	uint64_t total = make_jobs(&b, x, jobs, last);
 	unsigned int i;
 
-	make_jobs(&b, x, from, last);
+	cnt = cnt < b.job_cnt ? cnt : b.job_cnt;
 	b.running = cnt;
 	for (i = 0; i < cnt; i++)
 		if (pthread_create(&threads[i], NULL, work, &b))
@@ -572,79 +471,82 @@ static int build(struct index *x, size_t from, size_t last, const struct analysi
 }
 
 /* Spikes needs sums of the whole trace, even for a short window. */
-static int add_spikes(struct index *x)
+static int add_spikes(struct index *x, uint32_t jobs)
 {
 	struct zpack *z;
+	unsigned int g;
 	int ret = zpack_new(&z, 0);
 
 	if (ret < 0)
 		return ret;
-	ret = spikes_save(x, z, x->a);
+	for (g = 0; g < INDEX_GROUP_CNT && !ret; g++)
+		if (jobs & 1u << (JOB_MEMORY + g))
+			ret = spikes_save(x, z, x->a, (enum index_group)g);
 	zpack_free(z);
 	return ret;
 }
 
-/* Builds again until no new damage is found. */
-static int build_until_true(struct index *x, size_t last, const struct analysis_index_use *use,
-			    struct err *e)
+/* Which jobs have parts to make for questions about these kinds, and from which interval on. */
+static uint32_t missing_jobs(const struct index *x, uint32_t kinds, size_t *ret_from)
 {
-	unsigned int round;
-	size_t i;
-	int ret;
+	uint32_t jobs = 0;
+	unsigned int i;
 
-	for (round = 0; round < ROUNDS_MAX; round++) {
-		/* the jobs read only some columns of some kinds */
-		for (i = x->saved_cnt; i < x->interval_cnt; i++)
-			if (trace_block_verify(x->a->trace, i, NULL) == -ENOMEM)
-				return -ENOMEM;
-		trace_damages(x->a->trace, &x->damage_cnt);
-		ret = build(x, x->saved_cnt, last, use, e);
-		if (ret < 0 || index_is_true(x))
-			return ret;
-		trace_damages(x->a->trace, &x->damage_cnt);
-		forget_saved(x);
+	*ret_from = x->interval_cnt;
+	for (i = 0; i < JOB_CNT; i++) {
+		if (!(job_asks(i) & kinds) || x->made_cnt[i] == x->interval_cnt)
+			continue;
+		jobs |= 1u << i;
+		*ret_from = x->made_cnt[i] < *ret_from ? x->made_cnt[i] : *ret_from;
 	}
-	return -EBADMSG;
+	return jobs;
 }
 
-int index_open(struct index **ret, struct analysis *a, const struct analysis_index_use *use,
+/* -EBADMSG: damage came to light in the trace. */
+static int make_parts(struct index *x, uint32_t jobs, size_t from, bool save,
+		      const struct analysis_index_use *use, struct err *e)
+{
+	size_t last = trace_is_finished(x->a->trace) ? x->interval_cnt : x->interval_cnt - 1, i;
+	unsigned int job;
+	int r = trace_mm_resets_prepare(x->a->trace);	/* threads share them */
+
+	if (!r)
+		r = begin_file(x, save);
+	/* the jobs read only some columns of some kinds */
+	for (i = from; i < x->interval_cnt && !r; i++)
+		if (trace_block_verify(x->a->trace, i, NULL) == -ENOMEM)
+			r = -ENOMEM;
+	if (!index_read_cnt(x))
+		trace_damages(x->a->trace, &x->damage_cnt);
+	if (!r && index_is_true(x))
+		r = build(x, jobs, last, use, e);
+	if (!r && !index_is_true(x))
+		r = -EBADMSG;
+	if (!r && last == x->interval_cnt)
+		r = add_spikes(x, jobs);
+	/* an index that cannot be saved is still used */
+	if (!r && save && last)
+		(void)save_file(x, jobs, last);
+	for (job = 0; job < JOB_CNT && !r; job++)
+		if (jobs & 1u << job)
+			x->made_cnt[job] = x->interval_cnt;
+	return r;
+}
+
+int index_need(struct index *x, uint32_t kinds, const struct analysis_index_use *use,
 	       struct err *e)
 {
-	struct index *x;
-	uint64_t fresh;
-	size_t last;
-	int r = index_new(&x, a, use->save);
+	size_t from;
+	uint32_t jobs = missing_jobs(x, kinds, &from);
+	uint64_t fresh = index_events(x, from, x->interval_cnt, UINT32_MAX);
+	int r = 0;
 
-	*ret = NULL;
-	if (r < 0)
-		return err_set(e, r, "out of memory");
-	if (!x->interval_cnt)
-		goto none;
-	fresh = index_events(x, x->saved_cnt, x->interval_cnt, UINT32_MAX);
-	if (!x->saved_cnt && !use->always && fresh < SMALL_EVENTS)
-		goto none;
-	if (x->saved_cnt < x->interval_cnt) {
-		bool save = use->save && (use->always || fresh >= SAVE_EVENTS);
-
-		last = trace_is_finished(a->trace) ? x->interval_cnt : x->interval_cnt - 1;
-		if (last < x->saved_cnt)
-			last = x->saved_cnt;
-		r = trace_mm_resets_prepare(a->trace);	/* threads share them */
-		if (!r)
-			r = begin_file(x, save);
-		if (!r)
-			r = build_until_true(x, last, use, e);
-		if (!r && last == x->interval_cnt)
-			r = add_spikes(x);
-		/* an index that cannot be saved is still used */
-		if (!r && save && last)
-			(void)save_file(x, last);
-		if (r < 0)
-			goto none;
-	}
-	*ret = x;
-	return 0;
-none:
-	index_free(x);
-	return r;
+	if (!x->interval_cnt || x->failed || (!from && !use->always && fresh < SMALL_EVENTS))
+		return 0;
+	if (jobs)
+		r = make_parts(x, jobs, from, use->save && (use->always || fresh >= SAVE_EVENTS),
+			       use, e);
+	x->failed = r < 0;
+	x->in_use = !r;
+	return r < 0 ? r : 1;
 }

@@ -55,6 +55,8 @@ enum index_part {
 	INDEX_RATES = INDEX_BASE + INDEX_GROUP_CNT,
 	/* interrupts being served at the interval's beginning */
 	INDEX_IRQ_STATE = INDEX_RATES + INDEX_GROUP_CNT,
+	INDEX_STATES,		/* states of threads */
+	INDEX_STATE_STATE,	/* threads and their requests at the interval's beginning */
 	INDEX_PART_CNT,
 };
 
@@ -66,6 +68,9 @@ enum index_tail {
 	/* + group: medians, of a finished trace */
 	INDEX_TAIL_SPIKES = INDEX_TAIL_MEMORY + INDEX_GROUP_CNT,
 	INDEX_TAIL_IRQ = INDEX_TAIL_SPIKES + INDEX_GROUP_CNT,
+	/* + enum checkpoint_part, up to CHECKPOINT_IRQ */
+	INDEX_TAIL_CARRIED,
+	INDEX_TAIL_STATES = INDEX_TAIL_CARRIED + 3,
 	INDEX_TAIL_CNT,
 };
 
@@ -100,15 +105,30 @@ struct zpack;
 int index_add(struct index *x, struct zpack *z, size_t interval, unsigned int part,
 	      const struct buf *b);
 int index_add_tail(struct index *x, struct zpack *z, unsigned int tail, const struct buf *b);
+/* What a cut takes over at the interval's beginning (edit/checkpoint.h). */
+struct checkpoint;
+int index_add_checkpoint(struct index *x, struct zpack *z, unsigned int job, size_t interval,
+			 const struct checkpoint *c);
 
 /* ---- the whole ---- */
 
 /*
- * The index of the analysis' trace: opened, brought up to date, or built, as far as use allows.
- * *ret is NULL when there is none and none is wanted. 0 or -errno.
+ * The index of the analysis' trace, with the parts that its derived file has. save: a place is
+ * wanted where parts can be added. -ENOMEM.
  */
-int index_open(struct index **ret, struct analysis *a, const struct analysis_index_use *use,
+int index_open(struct index **ret, struct analysis *a, bool save, struct err *e);
+/*
+ * Makes the parts that questions about events of some kinds (1u << EVENT_x) are answered from, as
+ * far as they are not there and use allows. 1: they are there; 0: none are wanted; -errno, and no
+ * parts are made any more. -EBADMSG: damage came to light, in the trace or in the file; another
+ * index has to be opened.
+ */
+int index_need(struct index *x, uint32_t kinds, const struct analysis_index_use *use,
 	       struct err *e);
+/* Whether these parts are there. */
+bool index_has_kinds(const struct index *x, uint32_t kinds);
+/* So many blocks were read whole, and found good, when parts were made. */
+size_t index_read_cnt(const struct index *x);
 void index_free(struct index *x);
 /* False when the trace has lost a block since, or a part of the index was found damaged. */
 bool index_is_true(const struct index *x);

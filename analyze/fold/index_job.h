@@ -4,8 +4,8 @@
  *
  *     [index: threads] --job--> events of some kinds --> parts of intervals [from, end)
  *
- * Jobs have nothing in common but the trace, and run side by side. Private to index.c and
- * index_memory.c. Threads: a job belongs to one.
+ * Jobs have nothing in common but the trace, and run side by side. Private to index.c,
+ * index_pass.c and index_memory.c. Threads: a job belongs to one.
  */
 #ifndef INDEX_JOB_H
 #define INDEX_JOB_H
@@ -22,6 +22,7 @@ struct index_job {
 	struct analysis *a;
 	struct index *x;
 	struct zpack *z;
+	unsigned int number;	/* and enum checkpoint_part */
 	size_t from, end;	/* intervals to make */
 	/* the tail is the state at this interval's beginning; end: there is none */
 	size_t last;

@@ -10,9 +10,12 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/fold/fold_sums.h"
 #include "analyze/fold/index_job.h"
+#include "base/array.h"
+#include "base/hash_map.h"
 
 int index_memory_source(enum index_group group, unsigned int slot)
 {
@@ -105,11 +108,12 @@ void memory_count(uint64_t *counts, const struct alloc_change *c)
 
 static void move_level(struct memory_rise *r, const struct alloc_change *c)
 {
-	r->delta += c->delta;
-	if (r->delta > (int64_t)r->growth) {
-		r->growth = (uint64_t)r->delta;
-		r->growth_ns = c->ts_ns;
-	}
+	int64_t delta = r->delta + c->delta;
+	bool is_higher = delta > (int64_t)r->growth;	/* nobody can predict it: no branch */
+
+	r->delta = delta;
+	r->growth = is_higher ? (uint64_t)delta : r->growth;
+	r->growth_ns = is_higher ? c->ts_ns : r->growth_ns;
 }
 
 static void put_growth(const struct memory_rise *r, uint64_t interval_ns, struct buf *out)
@@ -255,24 +259,32 @@ int index_memory_rates(const struct index *x, const struct analysis *a, enum ind
 
 enum { SET_PROCESS, SET_COMM, SET_CGROUP, SET_CGROUP_OTHERS, SET_ALL, SET_CNT };
 
-#define NO_SET UINT32_MAX
-
 struct owner_sum {
 	uint64_t counts[MEMORY_COUNT_CNT];
 	struct memory_rise rise;
-	uint32_t sets[SET_CNT];		/* rows of sets */
+	uint32_t sets[SET_CNT], set_cnt;	/* rows of the sets that have other members, too */
 };
 
 struct set_sum {
 	uint64_t hash;
-	struct memory_rise rise;
+	struct memory_rise rise;	/* valid if there are two members at least */
 	uint32_t members;
+	uint32_t first;			/* row of the first member */
 };
 
 static const struct fold_sums_def owner_def = { .bytes = sizeof(struct owner_sum) },
 				  set_def = { .bytes = sizeof(struct set_sum) },
-				  kept_def = { .bytes = sizeof(struct memory_rise) },
-				  rate_def = { .bytes = sizeof(uint64_t) };
+				  kept_def = { .bytes = sizeof(struct memory_rise) };
+
+struct rate {			/* what a process allocated in a granule */
+	uint64_t granule, bytes;
+	uint32_t next;			/* the row of its next granule + 1 */
+};
+
+struct rate_list {		/* the rates of a slot and process in this interval */
+	uint32_t first, last;		/* rows + 1; 0: there are none */
+	uint32_t cnt;
+};
 
 struct memory_job {
 	struct index_job *j;
@@ -282,14 +294,17 @@ struct memory_job {
 	uint64_t interval_ns;		/* where the one that is written begins */
 	size_t nonzero, since_base;	/* levels that are not 0; rows written since they were */
 	struct fold_sums owners;	/* by slot and owner */
+	uint32_t *owner_rows;		/* as levels: its row + 1; 0: it has none yet */
+	struct hash_map recorder_cgroups;	/* groups that have a process of the recorder */
 	struct fold_sums sets;		/* by slot << 8 | kind, and number */
 	struct fold_sums kept;		/* by slot and hash: the sets that are written */
-	struct fold_sums rates;		/* by slot << 32 | process, and granule */
+	struct rate_list *rate_lists;	/* by slot * process_cnt + process */
+	struct rate *rates;
+	size_t rate_cnt, rate_cap;
+	uint32_t *rated;		/* the lists that have any */
+	size_t rated_cnt, rated_cap;
 	struct grouping comms, cgroups;
 	struct buf out;
-	/* the rates of one slot and process, being written */
-	uint64_t rate_key, rate_granule, rate_cnt;
-	struct buf rate;
 };
 
 /* The number of a process's set among those of its kind. */
@@ -307,36 +322,88 @@ static uint32_t set_of(struct memory_job *s, unsigned int which, uint32_t proces
 	}
 }
 
-/* The sum of an owner; a new one joins the sets of its process. */
-static struct owner_sum *sum_of(struct memory_job *s, unsigned int slot, uint32_t owner,
-				uint32_t process)
+/* Whether the owners of a process are in the set of their process that has this number. */
+static bool is_in_set(const struct memory_job *s, unsigned int which, uint32_t number,
+		      uint32_t process)
 {
-	size_t cnt = fold_sums_cnt(&s->owners);
+	const struct trace_process *p = dense_process_row(&s->j->a->ids, process);
+	uint32_t ignored;
+
+	/* without the recorder, a cgroup that never has it would be the same set again */
+	return which != SET_CGROUP_OTHERS ||
+	       (!(p && p->flags & TRACE_TASK_RECORDER) &&
+		hash_map_find(&s->recorder_cgroups, number, 0, &ignored));
+}
+
+/* A set of one is its owner; from the second member on it has a level of its own. */
+static void join_set(struct memory_job *s, struct set_sum *x, uint32_t set, uint32_t row)
+{
+	struct owner_sum *o = (struct owner_sum *)fold_sums_at(&s->owners, row)->sum, *first;
+
+	if (!x->members++) {
+		x->first = row;
+		return;
+	}
+	if (x->members == 2) {
+		first = (struct owner_sum *)fold_sums_at(&s->owners, x->first)->sum;
+		first->sets[first->set_cnt++] = set;
+		x->rise = first->rise;
+	}
+	o->sets[o->set_cnt++] = set;
+}
+
+/* The sum of an owner that has none yet, which joins the sets of its process. */
+static struct owner_sum *new_sum(struct memory_job *s, unsigned int slot, uint32_t owner,
+				 uint32_t process)
+{
 	struct owner_sum *o = fold_sums_of(&s->owners, slot, owner);
-	const struct trace_process *p;
+	uint32_t row = (uint32_t)s->owners.last;
 	uint64_t hash;
 	unsigned int i;
 
-	if (!o || fold_sums_cnt(&s->owners) == cnt)
-		return o;
-	p = dense_process_row(&s->j->a->ids, process);
+	if (!o)
+		return NULL;
+	s->owner_rows[(size_t)slot * owner_cnt(s->j->a) + owner] = row + 1;
 	hash = index_memory_hash(s->j->a, owner);
 	for (i = 0; i < SET_CNT; i++) {
 		uint32_t number = set_of(s, i, process);
 		struct set_sum *x;
 
-		o->sets[i] = NO_SET;
-		if (i == SET_CGROUP_OTHERS && p && p->flags & TRACE_TASK_RECORDER)
+		if (number == GROUPING_FAILED)
+			return NULL;
+		if (!is_in_set(s, i, number, process))
 			continue;
-		x = number == GROUPING_FAILED ? NULL :
-						fold_sums_of(&s->sets, slot << 8 | i, number);
+		x = fold_sums_of(&s->sets, slot << 8 | i, number);
 		if (!x)
 			return NULL;
 		x->hash += hash;
-		x->members++;
-		o->sets[i] = (uint32_t)s->sets.last;
+		join_set(s, x, (uint32_t)s->sets.last, row);
 	}
 	return o;
+}
+
+/* Bytes that a process allocated, by granule. Its changes come in order of time. */
+static int add_rate(struct memory_job *s, unsigned int slot, const struct alloc_change *c)
+{
+	uint64_t granule = (c->ts_ns - s->j->a->start_ns) / INDEX_GRANULE_NS;
+	uint32_t number = slot * s->j->a->ids.process_cnt + c->process;
+	struct rate_list *l = &s->rate_lists[number];
+
+	if (!l->cnt || s->rates[l->last - 1].granule != granule) {
+		if (array_reserve(&s->rates, &s->rate_cap, s->rate_cnt + 1) < 0 ||
+		    array_reserve(&s->rated, &s->rated_cap, s->rated_cnt + 1) < 0)
+			return -ENOMEM;
+		s->rates[s->rate_cnt++] = (struct rate){ .granule = granule };
+		if (l->cnt++) {
+			s->rates[l->last - 1].next = (uint32_t)s->rate_cnt;
+		} else {
+			l->first = (uint32_t)s->rate_cnt;
+			s->rated[s->rated_cnt++] = number;
+		}
+		l->last = (uint32_t)s->rate_cnt;
+	}
+	s->rates[l->last - 1].bytes += (uint64_t)c->delta;
+	return 0;
 }
 
 static int on_change(void *ctx, const void *found)
@@ -346,33 +413,27 @@ static int on_change(void *ctx, const void *found)
 	const struct analysis *a = s->j->a;
 	unsigned int slot = c->source == ALLOC_VM, i;
 	uint32_t owner = index_memory_owner(a, c);
-	int64_t *level = &s->levels[(size_t)slot * owner_cnt(a) + owner];
+	size_t number = (size_t)slot * owner_cnt(a) + owner;
+	int64_t *level = &s->levels[number];
 	struct owner_sum *o;
-	uint64_t *bytes;
 
 	s->nonzero -= *level != 0;
 	*level += c->delta;
 	s->nonzero += *level != 0;
 	if (!s->is_begun)
 		return 0;
-	/* groups take a thread by its process, which may be unknown */
-	o = sum_of(s, slot, owner, index_memory_process(a, owner));
+	if (s->owner_rows[number])
+		o = (struct owner_sum *)fold_sums_at(&s->owners, s->owner_rows[number] - 1)->sum;
+	else	/* groups take a thread by its process, which may be unknown */
+		o = new_sum(s, slot, owner, index_memory_process(a, owner));
 	if (!o)
 		return -ENOMEM;
 	memory_count(o->counts, c);
 	move_level(&o->rise, c);
-	for (i = 0; i < SET_CNT; i++)
-		if (o->sets[i] != NO_SET)
-			move_level(&((struct set_sum *)fold_sums_at(&s->sets, o->sets[i])->sum)
-					    ->rise, c);
-	if (c->kind != ALLOC_CHANGE_ALLOC || c->process < EVENT_ID_FIRST)
-		return 0;
-	bytes = fold_sums_of(&s->rates, (uint64_t)slot << 32 | c->process,
-			     (c->ts_ns - a->start_ns) / INDEX_GRANULE_NS);
-	if (!bytes)
-		return -ENOMEM;
-	*bytes += (uint64_t)c->delta;
-	return 0;
+	for (i = 0; i < o->set_cnt; i++)
+		move_level(&((struct set_sum *)fold_sums_at(&s->sets, o->sets[i])->sum)->rise, c);
+	return c->kind == ALLOC_CHANGE_ALLOC && c->process >= EVENT_ID_FIRST ?
+		       add_rate(s, slot, c) : 0;
 }
 
 static void put_levels(const struct memory_job *s, struct buf *out)
@@ -398,7 +459,7 @@ static int put_set(void *ctx, struct fold_row *r)
 	return 0;
 }
 
-/* A set of one is its owner; the same owners may be several sets. */
+/* The same owners may be several sets. */
 static int put_sets(struct memory_job *s)
 {
 	size_t i;
@@ -438,31 +499,29 @@ static int put_sums(struct memory_job *s, uint64_t interval_ns)
 	return put_sets(s);
 }
 
-static void end_rates(struct memory_job *s)
+/* Writes the rates by slot, process and granule, and forgets them. */
+static void put_rates(struct memory_job *s)
 {
-	if (!s->rate_cnt)
-		return;
-	packed_put(&s->out, (uint64_t)dense_upid(&s->j->a->ids, (uint32_t)s->rate_key) << 1 |
-				    s->rate_key >> 32);
-	packed_put(&s->out, s->rate_cnt);
-	buf_add(&s->out, s->rate.data, s->rate.len);
-	s->out.failed |= s->rate.failed;
-	buf_reset(&s->rate);
-	s->rate_cnt = s->rate_granule = 0;
-}
+	const struct dense_ids *d = &s->j->a->ids;
+	size_t i;
 
-static int put_rate(void *ctx, struct fold_row *r)
-{
-	struct memory_job *s = ctx;
+	if (s->rated_cnt)
+		qsort(s->rated, s->rated_cnt, sizeof(*s->rated), compare_u32);
+	for (i = 0; i < s->rated_cnt; i++) {
+		uint32_t number = s->rated[i], slot = number / d->process_cnt, row;
+		struct rate_list *l = &s->rate_lists[number];
+		uint64_t granule = 0;
 
-	if (s->rate_key != r->a)
-		end_rates(s);
-	packed_put(&s->rate, r->b - s->rate_granule);
-	packed_put(&s->rate, *(const uint64_t *)r->sum);
-	s->rate_key = r->a;
-	s->rate_granule = r->b;
-	s->rate_cnt++;
-	return 0;
+		packed_put(&s->out, (uint64_t)dense_upid(d, number % d->process_cnt) << 1 | slot);
+		packed_put(&s->out, l->cnt);
+		for (row = l->first; row; row = s->rates[row - 1].next) {
+			packed_put(&s->out, s->rates[row - 1].granule - granule);
+			packed_put(&s->out, s->rates[row - 1].bytes);
+			granule = s->rates[row - 1].granule;
+		}
+		*l = (struct rate_list){ 0 };
+	}
+	s->rate_cnt = s->rated_cnt = 0;
 }
 
 static int add(struct memory_job *s, size_t interval, unsigned int part)
@@ -495,18 +554,22 @@ static void put_tail(void *ctx, struct buf *out)
 static int put_interval(void *ctx, size_t interval)
 {
 	struct memory_job *s = ctx;
+	size_t i;
 	int ret = 0;
 
 	if (fold_sums_cnt(&s->owners))
 		ret = put_sums(s, index_interval_from(s->j->x, interval));
 	if (!ret)
 		ret = add(s, interval, INDEX_SUMS);
-	if (!ret)
-		ret = fold_sums_take(&s->rates, UINT64_MAX, true, put_rate, s);
 	if (ret < 0)
 		return ret;
-	end_rates(s);
+	put_rates(s);
 	s->since_base += fold_sums_cnt(&s->owners) + 1;
+	for (i = 0; i < fold_sums_cnt(&s->owners); i++) {
+		const struct fold_row *r = fold_sums_at(&s->owners, i);
+
+		s->owner_rows[r->a * owner_cnt(s->j->a) + r->b] = 0;
+	}
 	fold_sums_clear(&s->owners);
 	fold_sums_clear(&s->sets);
 	return add(s, interval, INDEX_RATES);
@@ -532,15 +595,28 @@ static int load_levels(struct memory_job *s)
 static int prepare(struct memory_job *s)
 {
 	const struct analysis *a = s->j->a;
+	uint32_t i, group, ignored;
 
 	fold_sums_init(&s->owners, &owner_def);
 	fold_sums_init(&s->sets, &set_def);
 	fold_sums_init(&s->kept, &kept_def);
-	fold_sums_init(&s->rates, &rate_def);
 	s->levels = new_levels(a);
-	if (!s->levels || grouping_init(&s->comms, &a->ids, a->trace, GROUPING_COMM) < 0 ||
-	    grouping_init(&s->cgroups, &a->ids, a->trace, GROUPING_CGROUP) < 0)
+	s->owner_rows = calloc((size_t)owner_cnt(a) * INDEX_SLOT_CNT, sizeof(*s->owner_rows));
+	s->rate_lists = calloc((size_t)a->ids.process_cnt * INDEX_SLOT_CNT, sizeof(*s->rate_lists));
+	if (!s->levels || !s->owner_rows || !s->rate_lists ||
+	    grouping_init(&s->comms, &a->ids, KEY(COMM)) < 0 ||
+	    grouping_init(&s->cgroups, &a->ids, KEY(CGROUP)) < 0)
 		return -ENOMEM;
+	for (i = 0; i < a->ids.process_cnt; i++) {
+		const struct trace_process *p = dense_process_row(&a->ids, i);
+
+		if (!p || !(p->flags & TRACE_TASK_RECORDER))
+			continue;
+		group = grouping_of_process(&s->cgroups, i);
+		if (group == GROUPING_FAILED ||
+		    hash_map_intern(&s->recorder_cgroups, group, 0, &ignored) < 0)
+			return -ENOMEM;
+	}
 	return s->j->from ? load_levels(s) : 0;
 }
 
@@ -559,9 +635,12 @@ int index_memory_job(struct index_job *j, enum index_group group)
 	fold_sums_done(&s.owners);
 	fold_sums_done(&s.sets);
 	fold_sums_done(&s.kept);
-	fold_sums_done(&s.rates);
 	free(s.levels);
+	free(s.owner_rows);
+	free(s.rate_lists);
+	free(s.rates);
+	free(s.rated);
+	hash_map_done(&s.recorder_cgroups);
 	buf_done(&s.out);
-	buf_done(&s.rate);
 	return ret;
 }

@@ -37,13 +37,6 @@ static uint64_t bucket_mid(unsigned int b)
 	return ((uint64_t)(SUB_CNT + b % SUB_CNT) << shift) + (((uint64_t)1 << shift) - 1) / 2;
 }
 
-static int compare_u64(const void *pa, const void *pb)
-{
-	uint64_t a = *(const uint64_t *)pa, b = *(const uint64_t *)pb;
-
-	return a < b ? -1 : a > b;
-}
-
 /* ---- counts by bucket ---- */
 
 static int make_dense(struct quantile *q)
@@ -74,8 +67,10 @@ static int count(struct quantile *q, uint64_t bucket, uint64_t cnt)
 		q->values[bucket] += cnt;
 		return 0;
 	}
-	i = lower_bound_field(q->values, q->bucket_cnt, 2 * sizeof(*pair), 0, sizeof(*pair),
-			      bucket);
+	/* what is merged comes in order, and is often the first */
+	i = q->bucket_cnt;
+	if (i && q->values && q->values[2 * (i - 1)] >= bucket)
+		i = lower_bound_field(q->values, i, 2 * sizeof(*pair), 0, sizeof(*pair), bucket);
 	if (array_reserve(&q->values, &q->cap, 2 * (q->bucket_cnt + 1)) < 0 || !q->values)
 		return -ENOMEM;
 	pair = &q->values[2 * i];
@@ -88,22 +83,39 @@ static int count(struct quantile *q, uint64_t bucket, uint64_t cnt)
 	return 0;
 }
 
-/* The values become counts. */
+/* The values become counts, in the memory that they have. */
 static int make_buckets(struct quantile *q)
 {
-	uint64_t *values = q->values;
-	size_t i;
-	int ret = 0;
+	uint64_t used[BUCKET_CNT / 64] = { 0 };
+	uint32_t counts[BUCKET_CNT];	/* of the buckets that are used */
+	size_t n = 0, i;
 
 	if (q->form != QUANTILE_VALUES)
 		return 0;
-	q->values = NULL;
-	q->cap = 0;
+	for (i = 0; i < q->cnt; i++) {
+		unsigned int bucket = bucket_of(q->values[i]);
+		uint64_t bit = 1ull << bucket % 64;
+
+		if (!(used[bucket / 64] & bit)) {
+			used[bucket / 64] |= bit;
+			counts[bucket] = 0;
+			n++;
+		}
+		counts[bucket]++;
+	}
+	if (array_reserve(&q->values, &q->cap, 2 * n) < 0)
+		return -ENOMEM;
 	q->form = QUANTILE_SPARSE;
-	for (i = 0; i < q->cnt && !ret; i++)
-		ret = count(q, bucket_of(values[i]), 1);
-	free(values);
-	return ret;
+	q->bucket_cnt = 0;
+	for (i = 0; i < BUCKET_CNT / 64 && q->bucket_cnt < n; i++) {
+		for (; used[i]; used[i] &= used[i] - 1) {
+			size_t bucket = i * 64 + (size_t)__builtin_ctzll(used[i]);
+
+			q->values[2 * q->bucket_cnt] = bucket;
+			q->values[2 * q->bucket_cnt++ + 1] = counts[bucket];
+		}
+	}
+	return n > SPARSE_MAX ? make_dense(q) : 0;
 }
 
 /* The next bucket that has any; *i begins as 0. False after the last one. */
@@ -126,6 +138,21 @@ static bool next_bucket(const struct quantile *q, size_t *i, uint64_t *ret_bucke
 	return true;
 }
 
+static unsigned int bits_of(uint64_t v)
+{
+	return v ? 64 - (unsigned int)__builtin_clzll(v) : 0;
+}
+
+void quantile_count_powers(const struct quantile *q, uint64_t *ret)
+{
+	uint64_t bucket, cnt;
+
+	for (size_t i = 0; q->form == QUANTILE_VALUES && i < q->cnt; i++)
+		ret[bits_of(q->values[i])]++;
+	for (size_t i = 0; q->form != QUANTILE_VALUES && next_bucket(q, &i, &bucket, &cnt);)
+		ret[bits_of(bucket_mid((unsigned int)bucket))] += cnt;
+}
+
 static void add_total(struct quantile *q, uint64_t cnt, uint64_t sum, uint64_t min, uint64_t max)
 {
 	if (!q->cnt || min < q->min)
@@ -145,7 +172,7 @@ int quantile_add(struct quantile *q, uint64_t value)
 			return -ENOMEM;
 		q->values[q->cnt] = value;
 		q->sorted = false;
-	} else if (count(q, bucket_of(value), 1) < 0) {
+	} else if (q->form != QUANTILE_TOTALS && count(q, bucket_of(value), 1) < 0) {
 		return -ENOMEM;
 	}
 	add_total(q, 1, value, value, value);
@@ -198,7 +225,7 @@ int quantile_merge(struct quantile *q, struct packed_in *in)
 		more = packed_get(in);
 		if (in->bad || bucket >= BUCKET_CNT)
 			return -EBADMSG;
-		ret = count(q, bucket, more);
+		ret = q->form == QUANTILE_TOTALS ? 0 : count(q, bucket, more);
 	}
 	if (!ret)
 		add_total(q, cnt, sum, min, max);

@@ -24,6 +24,7 @@ enum quantile_form {
 	QUANTILE_VALUES = 0,	/* exact: every value */
 	QUANTILE_SPARSE,	/* (bucket, count) pairs, by bucket */
 	QUANTILE_DENSE,		/* a count per bucket */
+	QUANTILE_TOTALS,	/* none: an empty one set to it keeps cnt, sum, min and max alone */
 };
 
 struct quantile {
@@ -38,6 +39,9 @@ struct quantile {
 int quantile_add(struct quantile *q, uint64_t value);	/* 0 or -ENOMEM */
 /* pct in 0..100. 0 when empty. */
 uint64_t quantile_get(struct quantile *q, double pct);
+/* Adds to ret[n] how many values have n significant bits: 0, 1, 2 to 3, 4 to 7, ... Exact. */
+#define QUANTILE_POWERS 65
+void quantile_count_powers(const struct quantile *q, uint64_t *ret);
 /*
  * Writes count, sum, minimum, maximum and bucket counts; adds what another one has written, after
  * which quantiles are those of buckets. 0, -ENOMEM or -EBADMSG. quantile_put() keeps memory

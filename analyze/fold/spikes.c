@@ -6,6 +6,10 @@
  * it. At the beginning of that bin no burst is on, and what came before is out of every window that
  * matters. So reading the intervals of such a run finds the run's bursts, whatever else is read or
  * left out.
+ *
+ * A burst ends in a hot bin. One that follows within a window begins in that bin or the next, so
+ * the bins that it has hot begin at most two further on. So the bursts of a spike lie in one chain
+ * of hot bins with at most one other bin between neighbours, and chains are read as a whole.
  */
 #include "analyze/fold/spikes.h"
 
@@ -19,6 +23,7 @@
 
 #define SPIKE_MIN_BYTES (16ull << 20)
 #define SPIKE_MEDIANS 10
+#define CHAIN_BINS 2	/* from a hot bin to the next one of the chain, at most */
 #define SHORT_WINDOW 4	/* less than this part of the trace */
 
 struct bin {
@@ -36,6 +41,9 @@ struct candidate {		/* one process and source */
 	uint64_t threshold;
 	int64_t level;
 	struct burst burst;
+	bool is_held;
+	struct burst_found held;	/* a spike that may go on */
+	uint64_t low;			/* of growth: the lowest base of its bursts */
 };
 
 struct spikes {
@@ -134,13 +142,6 @@ static int read_rates(struct spikes *s, const struct index *x, unsigned int grou
 	return ret;
 }
 
-static int compare_bytes(const void *pa, const void *pb)
-{
-	uint64_t a = *(const uint64_t *)pa, b = *(const uint64_t *)pb;
-
-	return a < b ? -1 : a > b;
-}
-
 /*
  * Those bins of the process's life without any bytes are the zeros in front. sums: room for all
  * bins.
@@ -159,7 +160,7 @@ static uint64_t median(const struct spikes *s, const struct candidate *c, uint64
 		return 0;
 	for (i = 0; i < c->cnt; i++)
 		sums[i] = c->bins[i].bytes;
-	qsort(sums, c->cnt, sizeof(*sums), compare_bytes);
+	qsort(sums, c->cnt, sizeof(*sums), compare_u64);
 	return sums[bins / 2 - zeros];
 }
 
@@ -181,23 +182,24 @@ static int find_medians(struct spikes *s)
 
 /* ---- the first pass, as an index keeps it ---- */
 
-static int save_group(struct index *x, struct zpack *z, struct spikes *s, unsigned int group)
+int spikes_save(struct index *x, struct zpack *z, struct analysis *a, enum index_group group)
 {
+	struct spikes s = { .a = a, .q.window_ns = SPIKE_WINDOW_NS };
 	struct buf out = { 0 };
 	size_t i, cnt = 0;
-	int ret = read_rates(s, x, group, 0, index_interval_cnt(x));
+	int ret = read_rates(&s, x, group, 0, index_interval_cnt(x));
 
 	if (!ret)
-		ret = find_medians(s);
-	for (i = 0; i < s->cnt; i++)
-		cnt += s->candidates[i].pair_max >= SPIKE_MIN_BYTES;
+		ret = find_medians(&s);
+	for (i = 0; i < s.cnt; i++)
+		cnt += s.candidates[i].pair_max >= SPIKE_MIN_BYTES;
 	packed_put(&out, cnt);
-	for (i = 0; i < s->cnt; i++) {
-		const struct candidate *c = &s->candidates[i];
+	for (i = 0; i < s.cnt; i++) {
+		const struct candidate *c = &s.candidates[i];
 
 		if (c->pair_max < SPIKE_MIN_BYTES)
 			continue;
-		packed_put(&out, (uint64_t)dense_upid(&s->a->ids, c->process) << 1 |
+		packed_put(&out, (uint64_t)dense_upid(&s.a->ids, c->process) << 1 |
 					 (c->source == ALLOC_VM));
 		packed_put(&out, c->median);
 		packed_put(&out, c->pair_max);
@@ -205,20 +207,7 @@ static int save_group(struct index *x, struct zpack *z, struct spikes *s, unsign
 	if (!ret)
 		ret = index_add_tail(x, z, INDEX_TAIL_SPIKES + group, &out);
 	buf_done(&out);
-	return ret;
-}
-
-int spikes_save(struct index *x, struct zpack *z, const struct analysis *a)
-{
-	unsigned int g;
-	int ret = 0;
-
-	for (g = 0; g < INDEX_GROUP_CNT && !ret; g++) {
-		struct spikes s = { .a = (struct analysis *)a, .q.window_ns = SPIKE_WINDOW_NS };
-
-		ret = save_group(x, z, &s, g);
-		spikes_done(&s);
-	}
+	spikes_done(&s);
 	return ret;
 }
 
@@ -402,11 +391,39 @@ static bool choose(struct spikes *s)
 
 /* ---- the second pass ---- */
 
-static int give(const struct spikes *s, const struct candidate *c, const struct burst_found *f)
+static int give(const struct spikes *s, struct candidate *c)
 {
-	const struct spike spike = { c->process, c->source, c->threshold, *f };
+	const struct spike spike = { c->process, c->source, c->threshold, c->held };
 
+	if (!c->is_held)
+		return 0;
+	c->is_held = false;
 	return s->q.found(s->q.ctx, &spike);
+}
+
+/*
+ * A burst: part of the spike under way, or the beginning of the next. Bytes are those of all events
+ * from the first to the last; growth is the most that the level rose from a burst's base on.
+ */
+static int add_burst(const struct spikes *s, struct candidate *c, const struct burst_found *f)
+{
+	struct burst_found *h = &c->held;
+	int ret;
+
+	if (c->is_held && f->start_ns <= h->end_ns + s->q.window_ns) {
+		c->low = f->base < c->low ? f->base : c->low;
+		if (!c->burst.is_growth)
+			h->bytes = f->before + f->bytes - h->before;
+		else if (f->peak - c->low > h->bytes)
+			h->bytes = f->peak - c->low;
+		h->end_ns = f->end_ns;
+		return 0;
+	}
+	ret = give(s, c);
+	c->held = *f;
+	c->low = f->base;
+	c->is_held = true;
+	return ret;
 }
 
 static int on_second_pass(void *ctx, const void *found)
@@ -422,13 +439,15 @@ static int on_second_pass(void *ctx, const void *found)
 		return 0;
 	level = c->level > 0 ? (uint64_t)c->level : 0;
 	c->level += change->delta;
-	if (change->kind == ALLOC_CHANGE_BASELINE)
+	if (change->kind == ALLOC_CHANGE_BASELINE) {
 		burst_shift(&c->burst, change->delta);
+		c->low += (uint64_t)change->delta;
+	}
 	/* what a cut carried over is part of the level, and of no burst */
 	if (change->kind != ALLOC_CHANGE_ALLOC || change->ts_ns < s->a->start_ns)
 		return 0;
 	ret = burst_add(&c->burst, change->ts_ns, (uint64_t)change->delta, level, &f);
-	return ret > 0 ? give(s, c, &f) : ret;
+	return ret > 0 ? add_burst(s, c, &f) : ret;
 }
 
 /* No more changes: what is under way ends. */
@@ -438,9 +457,14 @@ static int finish(struct spikes *s)
 	size_t i;
 	int ret = 0;
 
-	for (i = 0; i < s->cnt && ret >= 0; i++)
-		if (burst_finish(&s->candidates[i].burst, &f))
-			ret = give(s, &s->candidates[i], &f);
+	for (i = 0; i < s->cnt && ret >= 0; i++) {
+		struct candidate *c = &s->candidates[i];
+
+		if (burst_finish(&c->burst, &f))
+			ret = add_burst(s, c, &f);
+		if (ret >= 0)
+			ret = give(s, c);
+	}
 	return ret;
 }
 
@@ -460,31 +484,37 @@ static void mark_intervals(struct spikes *s, uint64_t first_bin, uint64_t last_b
 		s->marks[i] = 1;
 }
 
-/* Marks the candidate's runs of hot bins that touch the window. True: one goes beyond the known. */
+/*
+ * Marks the candidate's chains of hot bins that touch the window. True: one may go beyond the
+ * known.
+ */
 static bool mark_hot(struct spikes *s, const struct stretch *t, const struct candidate *c)
 {
 	const struct bin *b = c->bins;
 	bool beyond = false;
-	size_t i, k;
+	size_t i, k, last;
 
 	for (i = 0; i < c->cnt; i = k) {
 		k = i + 1;
 		if (b[i].number < t->first || b[i].number >= t->end ||
 		    pair_at(c, i) < c->threshold)
 			continue;
-		while (k < c->cnt && b[k].number == b[k - 1].number + 1 &&
-		       b[k].number < t->end && pair_at(c, k) >= c->threshold)
-			k++;
-		if (b[k - 1].number < t->from_bin || b[i].number >= t->to_bin)
+		for (last = i; k < c->cnt && b[k].number <= b[last].number + CHAIN_BINS &&
+			       b[k].number < t->end; k++)
+			if (pair_at(c, k) >= c->threshold)
+				last = k;
+		if (b[last].number < t->from_bin || b[i].number >= t->to_bin)
 			continue;
-		beyond = beyond || (t->lo && b[i].number == t->first) ||
-			 b[k - 1].number + 1 == t->end;
-		mark_intervals(s, b[i].number, b[k - 1].number);
+		beyond = beyond || (t->lo && b[i].number < t->first + CHAIN_BINS) ||
+			 b[last].number + CHAIN_BINS >= t->end;
+		mark_intervals(s, b[i].number, b[last].number);
 	}
 	return beyond;
 }
 
-/* Reads granules of ever more intervals around the window until no run of hot bins goes beyond. */
+/*
+ * Reads granules of ever more intervals around the window until no chain of hot bins goes beyond.
+ */
 static int find_marks(struct spikes *s, unsigned int group)
 {
 	const struct index *x = s->index;
@@ -572,12 +602,14 @@ static int second_pass(struct spikes *s, struct err *e)
 int spikes_find(struct analysis *a, const struct spikes_query *q, struct err *e)
 {
 	struct spikes s = { .a = a, .q = *q };
-	int ret = analysis_index(a, &s.index, e);
+	struct fold_def def;
+	int ret = 0;
 
+	fold_memory_of(&def, q->source_mask);
+	if (q->window_ns % INDEX_GRANULE_NS == 0)
+		ret = analysis_index_of(a, def.kinds, &s.index, e);
 	if (ret < 0)
 		return ret;
-	if (q->window_ns % INDEX_GRANULE_NS)
-		s.index = NULL;
 	/* whoever fails for another reason says so */
 	err_set(e, -ENOMEM, "out of memory");
 	ret = first_pass(&s, e);

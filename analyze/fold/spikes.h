@@ -9,7 +9,8 @@
  * over the whole trace: ten times their median is the process's own threshold, 16 MiB at least,
  * unless min_bytes is given. A window of that length lies in two neighbouring bins, so whoever has
  * no such pair over its threshold has no spike. The second pass runs only if somebody has: it finds
- * the bursts, event by event, and the level before each.
+ * the bursts, event by event, and the level before each. Bursts of a process and source that follow
+ * each other without a pause longer than the spike window are one spike.
  *
  * An index has the sums of the first pass, and the second decodes only intervals in which a
  * candidate has such a pair. Threads: one.
@@ -27,7 +28,7 @@ struct spike {
 	uint32_t process;		/* dense */
 	unsigned int source;		/* enum alloc_source */
 	uint64_t threshold;
-	struct burst_found found;
+	struct burst_found found;	/* of its bursts together */
 };
 
 struct spikes_query {
@@ -35,7 +36,7 @@ struct spikes_query {
 	uint64_t min_bytes;		/* 0: each process's own threshold */
 	uint32_t source_mask;		/* 1u << ALLOC_x */
 	uint64_t from_ns, to_ns;	/* inside the trace's span, not empty */
-	/* Gets all bursts that begin in [from_ns, to_ns), and maybe others. 0 or -errno. */
+	/* Gets all spikes that begin in [from_ns, to_ns), and maybe others. 0 or -errno. */
 	int (*found)(void *ctx, const struct spike *s);
 	void *ctx;
 };
@@ -43,10 +44,10 @@ struct spikes_query {
 int spikes_find(struct analysis *a, const struct spikes_query *q, struct err *e);
 
 /*
- * Adds the tails INDEX_TAIL_SPIKES: medians and pairs for SPIKE_WINDOW_NS of those that could have
- * a spike without min_bytes.
+ * Adds the tail INDEX_TAIL_SPIKES of a group: medians and pairs for SPIKE_WINDOW_NS of those that
+ * could have a spike without min_bytes.
  */
 struct zpack;
-int spikes_save(struct index *x, struct zpack *z, const struct analysis *a);
+int spikes_save(struct index *x, struct zpack *z, struct analysis *a, enum index_group group);
 
 #endif /* SPIKES_H */

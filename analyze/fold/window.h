@@ -3,7 +3,8 @@
  * window: what a table-valued function was asked for: [from, to), cut into bins of "every".
  *
  * Bins are counted from "from"; the last one is cut at "to". Only bins that touch the trace's span
- * exist. Instants here are CLOCK_MONOTONIC, cells hold time from the trace's start. Threads: one.
+ * exist. The length WINDOW_OWN_BINS stands for the analysis' own bins, which have any lengths.
+ * Instants here are CLOCK_MONOTONIC, cells hold time from the trace's start. Threads: one.
  */
 #ifndef WINDOW_H
 #define WINDOW_H
@@ -12,6 +13,8 @@
 
 #include "analyze/engine/table.h"
 
+#define WINDOW_OWN_BINS INT64_MAX	/* every_ns */
+
 struct window {
 	int64_t from, to;		/* as asked, from the trace's start */
 	uint64_t every_ns;		/* 0: one bin */
@@ -19,6 +22,8 @@ struct window {
 	uint64_t base_ns; /* the instant bin 0 would begin, as if time went back far enough (wraps)
 			   */
 	uint64_t first_bin, end_bin;	/* the bins that exist: [first, end) */
+	const uint64_t *edges;		/* of the analysis' bins; NULL: all are of every_ns */
+	size_t edge_cnt;
 	uint64_t span_end_ns;		/* of the trace */
 	uint64_t start_ns;
 };
@@ -28,8 +33,16 @@ struct window {
 int window_init(struct window *w, const struct analysis *a, const struct table_query *q,
 		struct err *e);
 
+/* Argument i of q, a number of nanoseconds; not given: *v stays as it is. -EINVAL. */
+int window_arg_ns(const struct table_query *q, unsigned int i, const char *name, int64_t *v,
+		  struct err *e);
+/* Edges are ascending; what lies outside of them counts for the first or the last bin. */
+uint64_t window_bin_of_edges(const struct window *w, uint64_t ts_ns);
+
 static inline uint64_t window_bin(const struct window *w, uint64_t ts_ns)
 {
+	if (w->edges)
+		return window_bin_of_edges(w, ts_ns);
 	return w->every_ns ? (ts_ns - w->base_ns) / w->every_ns : 0;
 }
 

@@ -13,6 +13,7 @@
 #include "analyze/fold/fold_memory.h"
 #include "analyze/engine/code_text.h"
 #include "analyze/engine/table.h"
+#include "analyze/fold/window.h"
 #include "base/strpool.h"
 #include "base/hash_map.h"
 #include "model/live_objects.h"
@@ -27,9 +28,10 @@ static const struct table_column allocation_cols[] = {
 	{ "call_site", COLUMN_INT },  { "symbol", COLUMN_TEXT },   { "cache", COLUMN_TEXT },
 	{ "page_order", COLUMN_INT }, { "gfp", COLUMN_INT },	   { "unsure", COLUMN_INT },
 	{ "stack", COLUMN_INT },
+	{ "at_ns", COLUMN_INT },
 };
 
-enum { COL_STACK = 18 };
+enum { COL_STACK = 18, ALLOCATION_COLS = 19 };
 
 enum family { FAMILY_SLAB = 0, FAMILY_PAGE = 1, FAMILY_HEAP = 2, FAMILY_CNT = 3 };
 
@@ -55,6 +57,7 @@ struct allocation_scan {
 	size_t turn_cnt, turn_at;
 	uint32_t page_bytes;
 	uint64_t until_ns;		/* allocations from this instant on are not wanted */
+	uint64_t at_ns;			/* nothing from this instant on counts */
 	bool rest;			/* all events are read */
 	unsigned int family; /* the family of the objects handed out now */
 	struct rowbuf *out;
@@ -98,25 +101,28 @@ static int allocations_open(struct analysis *a, const struct table_def *def,
 			    const struct table_query *q, void **ret_state, struct err *e)
 {
 	struct allocation_scan *s = calloc(1, sizeof(*s));
+	int64_t at_ns = INT64_MAX;
 	unsigned int i;
-	int ret = 0;
+	int ret;
 
 	if (!s)
 		return err_set(e, -ENOMEM, "out of memory");
 	s->a = a;
 	s->q = *q;
-	s->page_bytes = alloc_page_bytes(a->trace);
+	s->page_bytes = trace_page_bytes(a->trace);
 	s->until_ns = q->to_ns == INT64_MAX ? UINT64_MAX : context_abs(a, q->to_ns);
+	ret = window_arg_ns(q, 0, "at_ns", &at_ns, e);
+	s->at_ns = at_ns == INT64_MAX ? UINT64_MAX : context_abs(a, at_ns);
 	s->turns = trace_task_events(a->trace, &s->turn_cnt);
 	s->exec_cnt = calloc(a->ids.process_cnt, sizeof(*s->exec_cnt));
-	ret = strpool_new(&s->texts);
-	for (i = 0; i < FAMILY_CNT && !ret; i++)
-		ret = live_objects_new(&s->objects[i], i == FAMILY_PAGE ? s->page_bytes : 0);
-	if (ret < 0 || !s->exec_cnt)
+	if (!ret && (!s->exec_cnt || strpool_new(&s->texts) < 0))
 		ret = err_set(e, -ENOMEM, "out of memory");
-	else
+	for (i = 0; i < FAMILY_CNT && !ret; i++)
+		if (live_objects_new(&s->objects[i], i == FAMILY_PAGE ? s->page_bytes : 0) < 0)
+			ret = err_set(e, -ENOMEM, "out of memory");
+	if (!ret)
 		ret = event_cursor_open(&s->cursor, a->trace, kinds_of(q),
-					first_ns(a, q), UINT64_MAX, e);
+					first_ns(a, q), s->at_ns, e);
 	if (ret < 0) {
 		allocations_close(s);
 		return ret;
@@ -134,7 +140,7 @@ static const char *heap_symbol(struct allocation_scan *s, uint32_t upid, uint64_
 
 	if (!site)
 		return NULL;
-	site_text_format(text, sizeof(text), site, true);
+	site_text_format(text, sizeof(text), site, true, s->a->lines);
 	return strpool_put(s->texts, text);
 }
 
@@ -168,7 +174,7 @@ static int give_row(void *ctx, const struct live_object *obj, uint64_t bytes, en
 				dense_utid(d, dense_thread(d, s->ev->utid)));
 	cell_int(&c[10], end == LIVE_LOST);
 	cell_int(&c[11], k->irq);
-	cell_int(&c[17], was_off(s, obj->ts_ns, end == LIVE_REMAINS ? UINT64_MAX : s->ev->ts_ns));
+	cell_int(&c[17], was_off(s, obj->ts_ns, end == LIVE_REMAINS ? s->at_ns : s->ev->ts_ns));
 	if (k->stack)
 		cell_int(&c[COL_STACK], (int64_t)k->stack);
 	if (s->family == FAMILY_PAGE) {
@@ -304,7 +310,8 @@ const struct table_def tables_of_allocations[] = {
 		.name = "allocations",
 		.doc = "allocations paired with their frees",
 		.cols = allocation_cols,
-		.col_cnt = sizeof(allocation_cols) / sizeof(allocation_cols[0]),
+		.col_cnt = ALLOCATION_COLS,
+		.arg_cnt = 1,
 		.time_col = 4,
 		.cpu_col = -1,
 		.utid_col = -1,

@@ -2,7 +2,7 @@
 /*
  * block_requests: one row per request, from queueing to completion. Rows appear in the order in
  * which requests end. Requests that are in flight at the trace's end come last, without an end. A
- * time range on end_ns stops the reading early.
+ * time range on end_ns stops the reading early, and with an index makes it begin late.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -28,22 +28,36 @@ static const struct table_column request_cols[] = {
 	COLUMN_FIELD("parts", INT, NUMBER, block_request, part_cnt),
 	{ "owner_how", COLUMN_TEXT },		NOT_ZERO(block_request, ino),
 	{ "ino_dev", COLUMN_INT },		{ "file", COLUMN_TEXT },
+	{ "pages", COLUMN_TEXT },
 };
 
 struct request_table {
 	struct analysis *a;
+	const struct index *index;	/* NULL: reading begins at the trace's start */
 	struct fold_reader *reader;
 	struct rowbuf *out;
 	uint64_t until_ns;
+	uint32_t cols_used;
 	bool bounded, pending_done;
 };
+
+/* The path of the file; in traces that have no paths, the last name that its inode had. */
+static const char *file_of(const struct trace *t, const struct block_request *r)
+{
+	const struct trace_name *n;
+	size_t path_cnt;
+
+	trace_names(t, TRACE_NAME_PATH, &path_cnt);
+	n = path_cnt ? trace_name_find(t, TRACE_NAME_PATH, r->path) :
+		       trace_file_find(t, r->ino_dev, r->ino);
+	return n ? n->name : NULL;
+}
 
 static int give_row(void *ctx, const struct block_request *r)
 {
 	struct request_table *s = ctx;
 	const struct dense_ids *d = &s->a->ids;
 	uint32_t thread = dense_thread(d, r->submitter), owner;
-	const struct trace_name *file;
 	enum owner_how how;
 	uint64_t ns;
 	struct cell *c;
@@ -54,7 +68,7 @@ static int give_row(void *ctx, const struct block_request *r)
 	c = rowbuf_add(s->out);
 	if (!c)
 		return -ENOMEM;
-	table_row_cells(s->a, tables_of_requests, r, c);
+	table_row_cells(s->a, tables_of_requests, s->cols_used, r, c);
 	owner = request_owner(s->a, r, &how);
 	if (block_request_queued_ns(r))
 		cell_int(&c[0], context_rel(s->a, block_request_queued_ns(r)));
@@ -75,10 +89,10 @@ static int give_row(void *ctx, const struct block_request *r)
 	cell_text(&c[17], owner < EVENT_ID_FIRST ? "unknown" : dense_process_comm(d, owner));
 	cell_text(&c[20], request_owner_how_name(how));
 	if (r->ino) {
-		file = trace_file_find(s->a->trace, r->ino_dev, r->ino);
 		cell_int(&c[22], r->ino_dev);
-		cell_text(&c[23], file ? file->name : NULL);
+		cell_text(&c[23], file_of(s->a->trace, r));
 	}
+	cell_text(&c[24], event_shown(event_column(EVENT_REQUEST, EV_REQUEST_PAGES), r->pages));
 	return 0;
 }
 
@@ -88,22 +102,35 @@ static int on_request(void *ctx, const void *found)
 	return give_row(ctx, found);
 }
 
+static int request_fail(const struct request_table *s, int ret, struct err *e)
+{
+	return ret == -EBADMSG && s->index ? index_fail(s->index, ret, e) : ret;
+}
+
 static int requests_open(struct analysis *a, const struct table_def *def,
 			 const struct table_query *q, void **ret_state, struct err *e)
 {
 	struct request_table *s = calloc(1, sizeof(*s));
 	const struct fold_use use = { &fold_requests, { s, on_request } };
-	struct fold_range range = { .start = FOLD_READER_TRACE };
-	int ret;
+	struct fold_range range = { .start = FOLD_READER_AT };
+	int ret = 0;
 
 	if (!s)
 		return err_set(e, -ENOMEM, "out of memory");
 	s->a = a;
+	s->cols_used = q->cols_used;
 	s->bounded = q->to_ns != INT64_MAX;
 	s->until_ns = s->bounded ? context_abs(a, q->to_ns) : UINT64_MAX;
+	s->bounded |= q->from_ns != INT64_MIN;
 	range.to_ns = s->until_ns;
-	ret = fold_reader_open(&s->reader, a, &range, &use, 1, e);
+	range.from_ns = q->from_ns == INT64_MIN ? 0 : context_abs(a, q->from_ns);
+	if (range.from_ns > a->start_ns)
+		ret = analysis_index_of(a, fold_requests.kinds, &s->index, e);
+	range.index = s->index;
+	if (!ret)
+		ret = fold_reader_open(&s->reader, a, &range, &use, 1, e);
 	if (ret < 0) {
+		ret = request_fail(s, ret, e);
 		free(s);
 		return ret;
 	}
@@ -126,6 +153,8 @@ static int requests_step(void *state, struct rowbuf *out, struct err *e)
 
 	s->out = out;
 	ret = fold_reader_run(s->reader, s->until_ns, BATCH_EVENTS, NULL, e);
+	if (ret < 0)
+		return request_fail(s, ret, e);
 	/* a bound on end_ns excludes requests without an end */
 	if (ret || s->bounded || s->pending_done)
 		return ret;

@@ -4,8 +4,9 @@
  *
  * The table joins pieces of the CPU timeline across block edges. With the arguments from_ns and
  * to_ns it cuts slices at the window's edges, so the slices of every CPU fill the window exactly.
- * Without arguments slices are whole. A wait may begin at any earlier time, so the table reads the
- * trace from its start if a query uses the wait columns.
+ * Without arguments slices are whole. A wait may begin at any earlier time: if a query uses the
+ * wait columns, the index says who waits where reading begins; without an index reading begins at
+ * the trace's start.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -43,6 +44,7 @@ struct slice_scan {
 	struct analysis *a;
 	struct table_query q;
 	struct fold_def cpu;	/* fold_cpu, and the states in which threads leave the CPU */
+	const struct index *index;	/* NULL: waits are read from the trace's start */
 	struct fold_reader *reader;	/* reads CPU time and, if a query uses them, waits */
 	struct rowbuf *out;		/* during a step */
 	uint64_t from_ns, to_ns;	/* edges of the window */
@@ -161,15 +163,14 @@ static int slices_prepare(struct slice_scan *s, struct err *e)
 {
 	bool want_waits = s->q.cols_used & (1u << SLICE_COL_WAIT | 1u << SLICE_COL_WAIT_REASON);
 	static const uint32_t columns[EVENT_KIND_CNT] = {
-		[EVENT_SWITCH] = EVENT_COL_UTID | EVENT_COL_FLAGS | 1u << EV_SWITCH_NEXT_UTID |
-				 1u << EV_SWITCH_PREV_STATE,
+		[EVENT_SWITCH] = FOLD_CPU_COLUMNS | 1u << EV_SWITCH_PREV_STATE,
 	};
 	const struct fold_use uses[] = { { &s->cpu, { s, on_piece } },
 					 { &fold_waits, { s, on_wait } } };
-	struct fold_range range = { .to_ns = s->to_ns,
-				    .start = want_waits ? FOLD_READER_TRACE : FOLD_READER_AT };
+	struct fold_range range = { .to_ns = s->to_ns, .start = FOLD_READER_AT };
 	uint64_t from = s->from_ns;
 	unsigned int i;
+	int ret;
 
 	s->cpu = fold_cpu;
 	s->cpu.columns = columns;
@@ -187,10 +188,15 @@ static int slices_prepare(struct slice_scan *s, struct err *e)
 		from = from > s->a->start_ns ? from - 1 : from;
 	}
 	range.from_ns = from;
-	s->decided_ns = want_waits ? s->a->start_ns : from;
+	s->decided_ns = from;
 	if (from >= s->to_ns)
 		return 0;
-	return fold_reader_open(&s->reader, s->a, &range, uses, want_waits ? 2 : 1, e);
+	ret = want_waits && from > s->a->start_ns ?
+		      analysis_index_of(s->a, fold_waits.kinds, &s->index, e) : 0;
+	range.index = s->index;
+	if (!ret)
+		ret = fold_reader_open(&s->reader, s->a, &range, uses, want_waits ? 2 : 1, e);
+	return ret == -EBADMSG && s->index ? index_fail(s->index, ret, e) : ret;
 }
 
 static int slices_open(struct analysis *a, const struct table_def *def, const struct table_query *q,
@@ -246,6 +252,8 @@ static int slices_step(void *state, struct rowbuf *out, struct err *e)
 		return 0;
 	s->out = out;
 	ret = fold_reader_run(s->reader, s->decided_ns + 1, SIZE_MAX, &s->decided_ns, e);
+	if (ret == -EBADMSG && s->index)
+		return index_fail(s->index, ret, e);
 	if (ret < 0 || (s->decided_ns < s->to_ns && has_all_wanted(s)))
 		return ret;
 	if (s->decided_ns < s->to_ns)

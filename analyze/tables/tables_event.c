@@ -20,8 +20,10 @@ struct event_scan {
 	struct analysis *a;
 	struct event_cursor *cursor;
 	struct table_query q;
-	unsigned int kind, value_cnt;
-	const struct event_column *cols;	/* value_cnt of them */
+	unsigned int kind;
+	uint8_t flag;		/* what the table's column 3 shows: EVENT_F_* */
+	uint32_t values;	/* bit per column of the kind that is wanted */
+	const struct event_column *cols;	/* of the kind */
 };
 
 /* By kind. */
@@ -50,9 +52,11 @@ static int events_open(struct analysis *a, const struct table_def *def, const st
 	s->a = a;
 	s->q = *q;
 	s->kind = def->kind;
-	s->value_cnt = event_kind_values(def->kind);
+	s->flag = def->kind == EVENT_SWITCH || def->kind == EVENT_OFFCPU ? EVENT_F_PREEMPT
+									  : EVENT_F_IRQ;
 	s->cols = event_column(def->kind, 0);
-	columns[def->kind] = q->cols_used >> FIXED_COLS & ((1u << EVENT_VALUES) - 1);
+	s->values = columns[def->kind] = q->cols_used >> FIXED_COLS &
+					 ((1u << event_kind_values(def->kind)) - 1);
 	if ((q->cols_used & 1u << 2) || q->has_utid)
 		columns[def->kind] |= EVENT_COL_UTID;
 	if (columns[EVENT_REQUEST] & 1u << EV_REQUEST_OWNER_UPID)
@@ -103,6 +107,8 @@ static void put_value(const struct event_scan *s, const struct event *ev,
 		cell_int(c, dense_utid(d, dense_thread(d, (uint32_t)v)));
 	else if (col->refers == EVENT_REFERS_PROCESS)
 		cell_int(c, dense_upid(d, dense_process(d, (uint32_t)v)));
+	else if (col->is_null && !v)
+		c->type = VALUE_NULL;
 	else
 		cell_int(c, (int64_t)v);
 }
@@ -114,6 +120,8 @@ static void put_exceptions(const struct event *ev, struct cell *c)
 		cell_int(&c[FIXED_COLS + EV_SWITCH_NEXT_UTID], EVENT_ID_FILTERED);
 	if (ev->kind == EVENT_REQUEST && !ev->v[EV_REQUEST_OWNER_HOW])
 		c[FIXED_COLS + EV_REQUEST_OWNER_UPID].type = VALUE_NULL;
+	if (ev->kind == EVENT_REQUEST && !ev->v[EV_REQUEST_PATH])
+		c[FIXED_COLS + EV_REQUEST_PATH].type = VALUE_NULL;
 }
 
 static int events_step(void *state, struct rowbuf *out, struct err *e)
@@ -122,8 +130,7 @@ static int events_step(void *state, struct rowbuf *out, struct err *e)
 	const struct dense_ids *d = &s->a->ids;
 	const struct event *ev;
 	struct cell *c;
-	unsigned int i;
-	uint32_t utid;
+	uint32_t utid, left;
 	int ret;
 
 	while (out->row_cnt < BATCH_ROWS) {
@@ -139,10 +146,12 @@ static int events_step(void *state, struct rowbuf *out, struct err *e)
 		cell_int(&c[0], context_rel(s->a, ev->ts_ns));
 		cell_int(&c[1], ev->cpu);
 		cell_int(&c[2], utid);
-		cell_int(&c[3],
-			 !!(ev->flags & (s->kind == EVENT_SWITCH ? EVENT_F_PREEMPT : EVENT_F_IRQ)));
-		for (i = 0; i < s->value_cnt; i++)
+		cell_int(&c[3], !!(ev->flags & s->flag));
+		for (left = s->values; left; left &= left - 1) {
+			unsigned int i = (unsigned int)__builtin_ctz(left);
+
 			put_value(s, ev, &s->cols[i], &c[FIXED_COLS + i]);
+		}
 		put_exceptions(ev, c);
 	}
 	return 1;

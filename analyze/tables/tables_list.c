@@ -27,13 +27,18 @@ struct list {
 	 * rows, which are neighbours. NULL: the list is searched.
 	 */
 	size_t (*find)(const struct analysis *a, int64_t key, size_t *ret_cnt);
+	/* The process of a row; its container, unit and user are the last columns. NULL: they are
+	 * not. */
+	uint32_t (*process)(const struct analysis *a, size_t i);
 };
 
 struct list_scan {
 	struct analysis *a;
 	const struct table_def *def;
 	const struct list *list;
+	uint32_t cols_used;
 	size_t at, end;
+	struct task_keys keys;
 };
 
 static size_t list_cnt(const struct analysis *a, const struct list *l)
@@ -54,6 +59,8 @@ static int list_open(struct analysis *a, const struct table_def *def, const stru
 	s->a = a;
 	s->def = def;
 	s->list = def->data;
+	s->cols_used = q->cols_used;
+	task_keys_init(&s->keys, &a->ids);
 	s->end = list_cnt(a, s->list);
 	if (q->has_key && q->key.type == VALUE_INT && s->list->find) {
 		size_t cnt = 1, i = s->list->find(a, q->key.i, &cnt);
@@ -62,6 +69,35 @@ static int list_open(struct analysis *a, const struct table_def *def, const stru
 		s->end = i < s->end && cnt < s->end - i ? i + cnt : s->end;
 	}
 	*ret_state = s;
+	return 0;
+}
+
+static void list_close(void *state)
+{
+	struct list_scan *s = state;
+
+	task_keys_done(&s->keys);
+	free(s);
+}
+
+#define WHO_COLS { "container", COLUMN_TEXT }, { "unit", COLUMN_TEXT }, { "user", COLUMN_TEXT }
+
+/* What is in brackets is no name. */
+static int who_cells(struct list_scan *s, struct cell *c)
+{
+	static const uint8_t who[] = { REPORT_BY_CONTAINER, REPORT_BY_UNIT, REPORT_BY_USER };
+	unsigned int first = s->def->col_cnt - sizeof(who), i;
+	uint32_t process = s->list->process(s->a, s->at);
+	const char *text;
+
+	for (i = 0; i < sizeof(who) && process >= EVENT_ID_FIRST; i++) {
+		if (!(s->cols_used & 1u << (first + i)))
+			continue;
+		text = task_keys_text(&s->keys, who[i], process);
+		if (!text)
+			return -ENOMEM;
+		cell_text(&c[first + i], *text == '[' ? NULL : text);
+	}
 	return 0;
 }
 
@@ -78,9 +114,11 @@ static int list_step(void *state, struct rowbuf *out, struct err *e)
 			return err_set(e, -ENOMEM, "out of memory");
 		row = s->list->row(s->a, s->at, &cnt);
 		if (row)
-			table_row_cells(s->a, s->def, row, c);
+			table_row_cells(s->a, s->def, s->cols_used, row, c);
 		if (s->list->more)
 			s->list->more(s->a, s->at, row, c);
+		if (s->list->process && who_cells(s, c) < 0)
+			return err_set(e, -ENOMEM, "out of memory");
 	}
 	return s->at < s->end;
 }
@@ -128,10 +166,15 @@ static const struct table_column process_cols[] = {
 	TEXT(trace_process, cmdline),		NUMBER(trace_process, cgroup_id),
 	{ "cgroup", COLUMN_TEXT },		KNOWN_INSTANT(trace_process, start_ns),
 	KNOWN_INSTANT(trace_process, end_ns),	{ "exit_code", COLUMN_INT },
-	TASK_FLAGS(trace_process),
+	TASK_FLAGS(trace_process),		WHO_COLS,
 };
 
 enum { PROCESS_CGROUP = 10, PROCESS_EXIT_CODE = 13, PROCESS_FLAGS = 14 };
+
+static uint32_t process_at(const struct analysis *a, size_t i)
+{
+	return (uint32_t)(i < PSEUDO_CNT ? i : i - PSEUDO_CNT + EVENT_ID_FIRST);
+}
 
 static const void *process_row(const struct analysis *a, size_t i, size_t *ret_cnt)
 {
@@ -191,9 +234,15 @@ static const struct table_column thread_cols[] = {
 	TEXT(trace_thread, comm),		KNOWN_INSTANT(trace_thread, start_ns),
 	KNOWN_INSTANT(trace_thread, end_ns),	NOT_ZERO(trace_thread, sum_exec_start_ns),
 	NOT_ZERO(trace_thread, sum_exec_end_ns),	TASK_FLAGS(trace_thread),
+	WHO_COLS,
 };
 
 enum { THREAD_SUM_EXEC_START = 7, THREAD_FLAGS = 9 };
+
+static uint32_t process_of_thread_at(const struct analysis *a, size_t i)
+{
+	return i < PSEUDO_CNT ? 0 : dense_process_of(&a->ids, process_at(a, i));
+}
 
 static const void *thread_row(const struct analysis *a, size_t i, size_t *ret_cnt)
 {
@@ -383,6 +432,7 @@ static const struct table_column loss_cols[] = {
 	{ "source", COLUMN_TEXT },		{ "hook", COLUMN_TEXT },
 	{ "lost_cnt", COLUMN_INT },		NUMBER(trace_loss, full_cnt),
 	NUMBER(trace_loss, other_cnt),		NUMBER(trace_loss, missed_cnt),
+	NUMBER(trace_loss, inferred_cnt),
 };
 
 static void loss_more(const struct analysis *a, size_t i, const void *row, struct cell *c)
@@ -506,14 +556,15 @@ static double list_row_cnt(const struct analysis *a, const struct table_def *def
 		.utid_col = -1, .key_col = key, .is_exported = true, .window = window_,            \
 		.row_cnt = list_row_cnt,                                                           \
 		.data = &(const struct list){ __VA_ARGS__ },                                       \
-		.open = list_open, .step = list_step, .close = free,                               \
+		.open = list_open, .step = list_step, .close = list_close,                         \
 	}
 
 const struct table_def tables_of_lists[] = {
 	LIST_TABLE("processes", process_cols, -1, 0, NULL, "processes; upid is never reused",
-		   process_row, process_more, process_find),
+		   process_row, process_more, process_find, process_at),
 	LIST_TABLE("threads", thread_cols, -1, 0, NULL, "threads; utid is never reused",
-		   thread_row, thread_more, thread_find),
+		   thread_row, thread_more, thread_find,
+		   process_of_thread_at),
 	LIST_TABLE("cpus", cpu_cols, -1, -1, NULL, "CPUs that were seen", cpu_row),
 	LIST_TABLE("devices", device_cols, -1, -1, NULL, "block devices", device_row, device_more),
 	LIST_TABLE("names", name_cols, -1, -1, NULL,

@@ -61,7 +61,28 @@ void view_enter(struct view *v, void *row)
 	v->def->enter(v, row);
 }
 
+int view_place_thread(struct view *v, const struct fold_key *key, struct view_place *ret)
+{
+	if (!scope_has_thread(&v->a->scope, (uint32_t)key->a))
+		return 0;
+	ret->group = grouping_of_thread(&v->groups, (uint32_t)key->a);
+	return 1;
+}
+
 /* ---- opening and closing ---- */
+
+/* The greatest value is known without the others. */
+static bool uses_quantiles(const struct view *v)
+{
+	for (unsigned int i = 0; i < v->table->col_cnt; i++) {
+		unsigned int take = v->table->cols[i].take;
+
+		if (v->cols_used & 1u << (i < 31 ? i : 31) && take >= VIEW_TAKES_QUANTILE &&
+		    take < VIEW_TAKES_QUANTILE + 1000)
+			return true;
+	}
+	return v->def->reads_quantiles;
+}
 
 static int begin(struct view *v, struct err *e)
 {
@@ -71,9 +92,12 @@ static int begin(struct view *v, struct err *e)
 	if (v->w.from_ns == v->w.to_ns)
 		return 0;
 	if (def->sums || def->fold) {
-		v->sums_def = def->sums ? *def->sums : *def->fold->sums;
+		v->sums_def = v->own_sums ? *v->own_sums :
+			      def->sums	  ? *def->sums :
+					    *def->fold->sums;
 		if (def->sum_bytes)
 			v->sums_def.bytes = def->sum_bytes;
+		v->sums_def.totals_only = !uses_quantiles(v);
 		fold_sums_init(&v->sums, &v->sums_def);
 	}
 	if (!def->fold)
@@ -114,6 +138,7 @@ int view_open(struct analysis *a, const struct table_def *def, const struct tabl
 	v->a = a;
 	v->table = def;
 	v->def = view;
+	v->cols_used = q->cols_used;
 	if (view->is_one_bin)
 		window.args[2] = (struct cell){ 0 };
 	ret = window_init(&v->w, a, &window, e);
@@ -134,7 +159,7 @@ int view_open(struct analysis *a, const struct table_def *def, const struct tabl
 
 /* ---- rows ---- */
 
-void view_label_cells(const struct grouping *g, uint32_t group, struct cell *c)
+void view_label_cells(struct grouping *g, uint32_t group, struct cell *c)
 {
 	struct grouping_label label;
 
@@ -144,9 +169,11 @@ void view_label_cells(const struct grouping *g, uint32_t group, struct cell *c)
 	if (label.utid >= 0)
 		cell_int(&c[1], label.utid);
 	cell_text(&c[2], label.name);
+	if (label.member_upid >= 0)
+		cell_int(&c[3], label.member_upid);
 }
 
-static void take(const struct view *v, const struct table_column *col, uint32_t group, char *sum,
+static void take(struct view *v, const struct table_column *col, uint32_t group, char *sum,
 		 struct cell *c)
 {
 	void *from = sum + col->offset;
@@ -184,8 +211,11 @@ struct cell *view_row(struct view *v, uint32_t group, void *sum)
 	struct cell *c = rowbuf_add(v->out);
 	unsigned int i;
 
+	/* quantiles take long to find: only those that are asked for */
 	for (i = 0; c && i < v->table->col_cnt; i++)
-		take(v, &v->table->cols[i], group, sum, &c[i]);
+		if (v->table->cols[i].take < VIEW_TAKES_QUANTILE ||
+		    v->cols_used & 1u << (i < 31 ? i : 31))
+			take(v, &v->table->cols[i], group, sum, &c[i]);
 	return c;
 }
 

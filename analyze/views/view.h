@@ -25,7 +25,7 @@ enum view_take {
 	VIEW_TAKES_LEVEL,	/* int64_t; below 0 it is 0 */
 	VIEW_TAKES_INSTANT,	/* uint64_t, CLOCK_MONOTONIC */
 	VIEW_TAKES_TEXT,	/* const char * */
-	VIEW_TAKES_LABELS,	/* upid, utid and name of the row's group: three columns */
+	VIEW_TAKES_LABELS,	/* of the row's group: the four columns of VIEW_LABELS */
 	VIEW_TAKES_QUANTILE,	/* + per mille: of a struct quantile; NULL when it is empty */
 };
 
@@ -39,7 +39,7 @@ enum view_take {
 	VIEW_COLUMN(name_, sum, field, VIEW_TAKES_QUANTILE + (per_mille))
 #define VIEW_LABELS                                                                               \
 	{ "upid", COLUMN_INT, VIEW_TAKES_LABELS, 0 }, { "utid", COLUMN_INT },                     \
-		{ "name", COLUMN_TEXT }
+		{ "name", COLUMN_TEXT }, { "member_upid", COLUMN_INT }
 
 #define VIEW_WINDOW                                                                               \
 	{ "t_ns", COLUMN_INT, VIEW_TAKES_WINDOW, 0 }, { "t_end_ns", COLUMN_INT },                 \
@@ -76,6 +76,7 @@ struct view_def {
 	bool is_sorted;
 	/* Gives out a sum, as a row of view_row(), several, or none. NULL: as one row. */
 	int (*row)(struct view *v, const struct view_place *at, void *sum);
+	bool reads_quantiles;	/* row() does, beside the columns */
 
 	/* A view of sums: */
 	/* 1: *ret; 0: nobody asked for it; -errno. Needed. */
@@ -104,8 +105,10 @@ struct view {
 	uint64_t bin;			/* the first that has not been given out */
 	uint64_t bin_from_ns, bin_to_ns;	/* of the bin that was asked for last */
 	uint64_t row_bin;		/* the bin of the rows that are given out */
+	uint32_t cols_used;		/* bit per column; bit 31: any from there on */
 	struct rowbuf *out;		/* during a step */
 	struct fold_target target;	/* of a view of sums */
+	const struct fold_sums_def *own_sums;	/* open() may set other sums than the def's */
 	struct fold_sums_def sums_def;
 	struct fold_sums sums;		/* or rows that are carried */
 	struct fold_run run;
@@ -117,11 +120,14 @@ int view_open(struct analysis *a, const struct table_def *def, const struct tabl
 int view_step(void *state, struct rowbuf *out, struct err *e);
 void view_close(void *state);
 
+/* A place() for keys (thread, 0): the group of a thread that is in the scope. */
+int view_place_thread(struct view *v, const struct fold_key *key, struct view_place *ret);
+
 /* A new row of the bin that is given out, with what its columns take. NULL: out of memory. */
 struct cell *view_row(struct view *v, uint32_t group, void *sum);
 
-/* upid, utid and name of a group: the three cells from c on. */
-void view_label_cells(const struct grouping *g, uint32_t group, struct cell *c);
+/* upid, utid, name and member_upid of a group: the four cells from c on. */
+void view_label_cells(struct grouping *g, uint32_t group, struct cell *c);
 
 /* The row of a pair that is carried, valid until the next call. NULL: out of memory. */
 void *view_carry(struct view *v, uint64_t a, uint64_t b);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * cpu_usage(from_ns, to_ns, every_ns): per bin, CPU and thread, the time on the CPU and how often
- * it left it.
+ * cpu_usage(from_ns, to_ns, every_ns): per bin, CPU and thread, the time on the CPU, how often
+ * it left it, and what a hypervisor took of that time.
  *
  * For every CPU that exists in the trace the rows of a bin add up to the bin (its part inside the
  * trace's span), exactly.
@@ -22,6 +22,7 @@ static const struct table_column cpu_usage_cols[] = {
 	SUM("oncpu_ns", oncpu_ns),
 	SUM("switches", switches),
 	SUM("preempted", preempted),
+	SUM("steal_ns", steal_ns),
 	VIEW_WINDOW_ARGS,
 };
 

@@ -30,7 +30,8 @@ struct irq_sum {
 static const struct table_column irq_usage_cols[] = {
 	VIEW_WINDOW,
 	{ "cpu", COLUMN_INT }, { "upid", COLUMN_INT }, { "utid", COLUMN_INT },
-	{ "name", COLUMN_TEXT }, { "type", COLUMN_TEXT }, { "vector", COLUMN_INT },
+	{ "name", COLUMN_TEXT }, { "member_upid", COLUMN_INT }, { "type", COLUMN_TEXT },
+	{ "vector", COLUMN_INT },
 	SUM("runs", runs.cnt), SUM("run_ns", run_ns), RUNS("run_p50_ns", 500),
 	RUNS("run_p99_ns", 990), RUNS("run_max_ns", 1000), SUM("broken", broken),
 	VIEW_WINDOW_ARGS, { "by", COLUMN_TEXT },
@@ -81,10 +82,9 @@ static const struct fold_sums_def irq_sums = {
 static int open_view(struct view *v, const struct table_query *q, struct err *e)
 {
 	const struct cell none = { .type = VALUE_TEXT, .s = "none" }, *by = &q->args[3];
-	int ret;
+	int ret = window_grouping(&v->groups, v->a, by->type == VALUE_NULL ? &none : by, e);
 
-	((struct irq_view *)v)->by_cpu = by->type == VALUE_TEXT && !strcmp(by->s, "cpu");
-	ret = window_grouping(&v->groups, v->a, by->type == VALUE_NULL ? &none : by, e);
+	((struct irq_view *)v)->by_cpu = v->groups.others & KEY(CPU);
 	/* rows are given out in the order of groups' numbers */
 	if (!ret && grouping_number_all(&v->groups) < 0)
 		ret = err_set(e, -ENOMEM, "out of memory");
@@ -111,10 +111,10 @@ static int give_row(struct view *v, const struct view_place *at, void *sum)
 		return -ENOMEM;
 	if (((struct irq_view *)v)->by_cpu)
 		cell_int(&c[3], at->group);
-	else if (v->groups.by != GROUPING_NONE)
+	else if (v->groups.by)
 		view_label_cells(&v->groups, at->group, &c[4]);
-	cell_text(&c[7], irq_type_name((uint32_t)(at->b >> 32)));
-	cell_int(&c[8], (uint32_t)at->b);
+	cell_text(&c[8], irq_type_name((uint32_t)(at->b >> 32)));
+	cell_int(&c[9], (uint32_t)at->b);
 	return 0;
 }
 

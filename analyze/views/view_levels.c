@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * memory_levels(from_ns, to_ns, every_ns): what each process had resident and mapped at the end of
- * each bin, counter by counter, and the highest and lowest resident size inside it.
+ * memory_levels(from_ns, to_ns, every_ns, by): what each group of processes had resident and mapped
+ * at the end of each bin, counter by counter, and the highest and lowest resident size inside it.
  *
- * A process has a row in a bin when it had anything at all.
+ * A group has what its processes have together, and a row in a bin when it had anything at all.
  */
 #include <errno.h>
 
 #include "analyze/fold/folds.h"
 #include "analyze/views/view.h"
+
+/* Of a process; and of a group, unless that is a process. */
+enum { OF_PROCESS, OF_GROUP };
 
 struct level {
 	struct view_carried carried;
@@ -21,7 +24,7 @@ struct level {
 
 static const struct table_column level_cols[] = {
 	VIEW_WINDOW,
-	{ "upid", COLUMN_INT },
+	VIEW_LABELS,
 	LEVEL("anon_bytes", mem.bytes[MEM_ANON]),
 	LEVEL("file_bytes", mem.bytes[MEM_FILE]),
 	LEVEL("shmem_bytes", mem.bytes[MEM_SHMEM]),
@@ -31,7 +34,7 @@ static const struct table_column level_cols[] = {
 	LEVEL("rss_peak_bytes", peak),
 	VIEW_COLUMN("rss_peak_ns", struct level, peak_ns, VIEW_TAKES_INSTANT),
 	LEVEL("rss_low_bytes", low),
-	VIEW_WINDOW_ARGS,
+	VIEW_WINDOW_ARGS, { "by", COLUMN_TEXT },
 };
 
 static const struct fold_sums_def levels_def = { .bytes = sizeof(struct level) };
@@ -45,18 +48,45 @@ static void enter(struct view *v, void *row)
 	l->peak_ns = v->bin_from_ns;
 }
 
+/* The row of a process's group, without what the process had until now. NULL: out of memory. */
+static struct level *group_level(struct view *v, const struct level_found *f)
+{
+	struct level *l = view_carry(v, f->process, OF_PROCESS);
+	struct mem_process had;
+	uint32_t group;
+
+	if (!l)
+		return NULL;
+	had = l->mem;
+	if (!(v->groups.by & KEY(PROCESS))) {
+		l->mem = *f->mem;
+		group = grouping_of_process(&v->groups, f->process);
+		l = group == GROUPING_FAILED ? NULL : view_carry(v, group, OF_GROUP);
+	}
+	for (unsigned int i = 0; l && i < MEM_MEMBER_CNT; i++)
+		l->mem.bytes[i] -= had.bytes[i];
+	if (l)
+		l->mem.vm_bytes -= had.vm_bytes;
+	return l;
+}
+
 static int on_level(void *ctx, const void *found)
 {
 	struct view *v = ctx;
 	const struct level_found *f = found;
-	struct level *l = view_carry(v, f->process, 0);
+	struct level *l;
 
+	if (!scope_has_process(&v->a->scope, f->process))
+		return 0;
+	l = group_level(v, f);
 	if (!l)
 		return -ENOMEM;
 	if (!v->run.before)
 		view_enter(v, l);
-	l->mem = *f->mem;
-	l->rss = mem_process_rss(f->mem);
+	for (unsigned int i = 0; i < MEM_MEMBER_CNT; i++)
+		l->mem.bytes[i] += f->mem->bytes[i];
+	l->mem.vm_bytes += f->mem->vm_bytes;
+	l->rss = mem_process_rss(&l->mem);
 	if (v->run.before)
 		return 0;
 	if (l->rss > l->peak) {
@@ -71,15 +101,11 @@ static int on_level(void *ctx, const void *found)
 static int give_row(struct view *v, const struct view_place *at, void *sum)
 {
 	const struct level *l = sum;
-	struct cell *c;
+	bool is_process = v->groups.by & KEY(PROCESS);
 
-	if (!scope_has_process(&v->a->scope, at->group) || (!l->peak && !l->mem.vm_bytes))
+	if (at->b != (is_process ? OF_PROCESS : OF_GROUP) || (!l->peak && !l->mem.vm_bytes))
 		return 0;
-	c = view_row(v, at->group, sum);
-	if (!c)
-		return -ENOMEM;
-	cell_int(&c[3], dense_upid(&v->a->ids, at->group));
-	return 0;
+	return view_row(v, at->group, sum) ? 0 : -ENOMEM;
 }
 
 static const struct view_def levels_view = {
@@ -89,7 +115,7 @@ static const struct view_def levels_view = {
 
 const struct table_def tables_of_levels[] = {
 	VIEW_TABLE("memory_levels",
-		   "resident and mapped memory of each process at the end of each bin", level_cols,
-		   3, levels_view),
+		   "resident and mapped memory of each group at the end of each bin", level_cols,
+		   4, levels_view),
 	{ .name = NULL },
 };

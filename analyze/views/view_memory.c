@@ -6,8 +6,8 @@
  * Levels: rss and vm are what the processes have, baseline included; slab, page and heap are what
  * was allocated since the trace's start and not freed yet. peak_bytes is the highest level inside
  * the bin, the level at its beginning included. The peak of a group is that of its sum, not the sum
- * of its processes' peaks. A group has a row in a bin when something happened, rss and vm also when
- * there was anything at all.
+ * of its processes' peaks. A group has a row when something happened; of rss and vm, and of every
+ * source in bins of one length, also when there was anything at all.
  *
  * Each group of sources runs through the window by itself. The index has the sums of every owner in
  * an interval, and the highest level of the usual sets of owners. If it does not have a set that is
@@ -287,10 +287,16 @@ static int add_level(void *ctx, uint32_t owner, unsigned int source, int64_t lev
 static int begin(struct view *v, struct err *e)
 {
 	struct memory_view *s = (struct memory_view *)v;
+	const struct index *all;
+	uint32_t kinds = 0;
 	unsigned int g;
-	int ret = 0;
+	int ret;
 
 	fold_sums_init(&s->sets, &sets_def);
+	for (g = 0; g < INDEX_GROUP_CNT; g++)
+		kinds |= fold_memory((enum index_group)g)->kinds;
+	/* all at once, so that the groups are made side by side */
+	ret = analysis_index_of(v->a, kinds, &all, e);
 	for (g = 0; g < INDEX_GROUP_CNT && !ret; g++) {
 		struct memory_walk *m = &s->walks[g];
 		const struct fold_run_config c = { .def = fold_memory((enum index_group)g),
@@ -344,7 +350,8 @@ static int run_bin(struct view *v, struct err *e)
 static int give_row(struct view *v, const struct view_place *at, void *sum)
 {
 	struct holder *h = sum;
-	bool is_level = at->b == ALLOC_RSS || at->b == ALLOC_VM;
+	bool is_level = at->b == ALLOC_RSS || at->b == ALLOC_VM ||
+			(v->w.every_ns && !v->w.edges);
 
 	if (!h->counts[MEMORY_ALLOCS] && !h->counts[MEMORY_FREES] &&
 	    !h->counts[MEMORY_LOST_FREES] && !h->counts[MEMORY_FREE_BYTES] &&

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Block requests that ended, per bin, owning group, device and operation; those whose owner is not
- * known per submitter's name and reason, too. A request counts in the bin in which it ends.
+ * Block requests that ended, per bin, owning group, device and operation, or other keys. Those
+ * whose owner is not known are apart by submitter's name and reason, too. A request counts in the
+ * bin in which it ends.
  *
  * io_usage(from_ns, to_ns, every_ns, by): how many, how much, how fast. Merges are counted apart,
  * under whoever queued what was merged away. Latencies are exact up to 65536 requests of a row,
@@ -24,7 +25,7 @@
 /* What all requests of a row have in common. */
 struct row_label {
 	const char *op, *submitter, *how;	/* the latter two may be "several" */
-	uint64_t dev;
+	uint64_t dev, size;			/* 0 and NULL: that is no key */
 };
 
 /* Each sum of these views has a row_label behind what is added up. */
@@ -52,7 +53,7 @@ static int kind_of(struct request_view *s, uint32_t *ret)
 	uint64_t name[2] = { 0, 0 };
 	uint32_t submitter = 0, how = 0;
 
-	if (!s->charge.is_known && s->v.groups.by != GROUPING_NONE) {
+	if (!s->charge.is_known && s->v.groups.by && !s->v.a->scope.filter.merges_unknown) {
 		memcpy(name, s->label.submitter, strnlen(s->label.submitter, sizeof(name)));
 		how = 1 + s->charge.how;
 	}
@@ -61,6 +62,26 @@ static int kind_of(struct request_view *s, uint32_t *ret)
 	/* operations are told apart by name: several numbers may share one */
 	return hash_map_intern(&s->kinds, (uint64_t)(uintptr_t)s->label.op,
 			     (uint64_t)how << 32 | submitter, ret);
+}
+
+/* n of values below 2^n and no less than half of that */
+static unsigned int power_of(uint64_t v)
+{
+	return v ? 64 - (unsigned int)__builtin_clzll(v) : 0;
+}
+
+/* The keys of requests count as keys_of_requests() has it. */
+static int open_view(struct view *v, const struct table_query *q, struct err *e)
+{
+	struct grouping *g = &v->groups;
+	int ret = window_grouping(g, v->a, &q->args[3], e);
+
+	if (ret < 0)
+		return ret;
+	g->others = keys_of_requests(g->by | g->others) & ~g->by;
+	if (g->others & KEY(SIZE) && !v->def->sums)
+		v->own_sums = &fold_sized_requests;
+	return 0;
 }
 
 static int place(struct view *v, const struct fold_key *key, struct view_place *ret)
@@ -75,9 +96,16 @@ static int place(struct view *v, const struct fold_key *key, struct view_place *
 		return 0;
 	s->label = (struct row_label){ block_op_name(r.cmd_flags), s->charge.submitter,
 				       request_owner_how_name(s->charge.how), r.dev };
+	if (!(v->groups.others & KEY(DEVICE)))
+		s->label.dev = 0;
+	if (!(v->groups.others & KEY(OP)))
+		s->label.op = NULL;
+	if (v->groups.others & KEY(SIZE))
+		s->label.size = r.bytes;
 	if (s->charge.group == GROUPING_FAILED || kind_of(s, &kind) < 0)
 		return -ENOMEM;
-	*ret = (struct view_place){ s->charge.group, (uint64_t)r.dev << 32 | kind };
+	ret->group = s->charge.group;
+	ret->b = s->label.dev << 32 | (uint64_t)power_of(s->label.size) << 24 | kind;
 	return 1;
 }
 
@@ -93,6 +121,7 @@ static void add_label(const struct request_view *s, struct row_label *l)
 {
 	l->op = s->label.op;
 	l->dev = s->label.dev;
+	l->size = s->label.size;
 	name_one(&l->submitter, s->label.submitter);
 	name_one(&l->how, s->label.how);
 }
@@ -124,8 +153,28 @@ static const struct table_column io_cols[] = {
 	LABEL("submitter", submitter), LABEL("owner_how", how),
 	LATENCY("queue_p90_ns", queue, 900), LATENCY("queue_p999_ns", queue, 999),
 	LATENCY("device_p90_ns", device, 900), LATENCY("device_p999_ns", device, 999),
+	{ "size_from_bytes", COLUMN_INT }, { "size_to_bytes", COLUMN_INT },
 	VIEW_WINDOW_ARGS, { "by", COLUMN_TEXT },
 };
+
+enum { IO_SIZE = 33 };	/* the column */
+
+static void size_cells(const struct view *v, const struct row_label *l, struct cell *c)
+{
+	if (!(v->groups.others & KEY(SIZE)))
+		return;
+	cell_int(&c[0], (int64_t)l->size);
+	cell_int(&c[1], l->size ? (int64_t)(2 * l->size) : 1);
+}
+
+static int give_io(struct view *v, const struct view_place *at, void *sum)
+{
+	struct cell *c = view_row(v, at->group, sum);
+
+	if (c)
+		size_cells(v, &((const struct io_sum *)sum)->label, &c[IO_SIZE]);
+	return c ? 0 : -ENOMEM;
+}
 
 static void found_io(struct view *v, const struct fold_key *key, void *sum)
 {
@@ -136,18 +185,60 @@ static void found_io(struct view *v, const struct fold_key *key, void *sum)
 	add_label(s, &x->label);
 }
 
-/* ---- io_pattern, latency_hist ---- */
+/* ---- latency_hist ---- */
+
+static const struct table_column hist_cols[] = {
+	VIEW_WINDOW, VIEW_LABELS,
+	SUM("dev", label.dev), LABEL("op", op),
+	LABEL("submitter", submitter), LABEL("owner_how", how),
+	{ "phase", COLUMN_TEXT }, { "low_ns", COLUMN_INT }, { "high_ns", COLUMN_INT },
+	{ "ios", COLUMN_INT }, { "size_from_bytes", COLUMN_INT }, { "size_to_bytes", COLUMN_INT },
+	VIEW_WINDOW_ARGS, { "by", COLUMN_TEXT },
+};
+
+enum { HIST_PHASE = 11 };	/* the column */
+
+static int give_phase(struct view *v, const struct view_place *at, struct io_sum *x,
+		      const char *name, const struct quantile *latency)
+{
+	uint64_t counts[QUANTILE_POWERS] = { 0 };
+	struct cell *c;
+
+	quantile_count_powers(latency, counts);
+	for (unsigned int i = 0; i < QUANTILE_POWERS; i++) {
+		if (!counts[i])
+			continue;
+		c = view_row(v, at->group, x);
+		if (!c)
+			return -ENOMEM;
+		c += HIST_PHASE;
+		cell_text(&c[0], name);
+		cell_int(&c[1], i ? (int64_t)(1ull << (i - 1)) : 0);
+		cell_int(&c[2], i < 63 ? (int64_t)(1ull << i) : INT64_MAX);
+		cell_int(&c[3], (int64_t)counts[i]);
+		size_cells(v, &x->label, &c[4]);
+	}
+	return 0;
+}
+
+static int give_hist(struct view *v, const struct view_place *at, void *sum)
+{
+	struct io_sum *x = sum;
+	int ret = give_phase(v, at, x, "total", &x->r.latency);
+
+	if (!ret)
+		ret = give_phase(v, at, x, "queue", &x->r.queue);
+	return ret ? ret : give_phase(v, at, x, "device", &x->r.device);
+}
+
+/* ---- io_pattern ---- */
 
 #define SEEN_CNT 16	/* requests a new one may border on */
 #define SECTOR_BYTES 512
 
-enum { PHASE_TOTAL, PHASE_QUEUE, PHASE_DEVICE, PHASE_CNT };
-static const char *const phase_names[PHASE_CNT] = { "total", "queue", "device" };
-
 struct pattern_sum {
 	struct quantile size;
 	uint64_t ios, bytes, seq_ios;
-	uint64_t buckets[PHASE_CNT][65];	/* 0: no time at all; n: below 2^n */
 	struct { uint64_t from, to; } seen[SEEN_CNT];	/* sectors; a ring */
 	unsigned int seen_at;
 	struct row_label label;
@@ -168,15 +259,6 @@ static const struct table_column pattern_cols[] = {
 	VIEW_WINDOW_ARGS, { "by", COLUMN_TEXT },
 };
 
-static const struct table_column hist_cols[] = {
-	PATTERN_ROW,
-	{ "phase", COLUMN_TEXT }, { "low_ns", COLUMN_INT }, { "high_ns", COLUMN_INT },
-	{ "ios", COLUMN_INT },
-	VIEW_WINDOW_ARGS, { "by", COLUMN_TEXT },
-};
-
-enum { HIST_PHASE = 10 };	/* the column */
-
 static bool is_sequential(struct pattern_sum *x, uint64_t from, uint64_t to)
 {
 	bool found = false;
@@ -191,22 +273,12 @@ static bool is_sequential(struct pattern_sum *x, uint64_t from, uint64_t to)
 	return found;
 }
 
-static unsigned int bucket_of(uint64_t ns)
-{
-	return ns ? 64 - (unsigned int)__builtin_clzll(ns) : 0;
-}
-
 static int pattern_add(void *ctx, const void *found)
 {
-	static bool (*const measure[PHASE_CNT])(const struct block_request *, uint64_t *) = {
-		block_request_latency, block_request_queue_latency, block_request_device_latency,
-	};
 	struct fold_target *t = ctx;
 	const struct block_request *r = found;
 	struct pattern_sum *x;
 	const struct fold_key key = request_key(t->ids, r);
-	unsigned int i;
-	uint64_t ns;
 	void *sum;
 	int ret = r->end == BLOCK_END_MERGED ? 0 : fold_sum_at(t, r->end_ns, &key, &sum);
 
@@ -220,10 +292,6 @@ static int pattern_add(void *ctx, const void *found)
 		if (quantile_add(&x->size, r->bytes) < 0)
 			return -ENOMEM;
 	}
-	for (i = 0; i < PHASE_CNT; i++) {
-		if (measure[i](r, &ns))
-			x->buckets[i][bucket_of(ns)]++;
-	}
 	return 0;
 }
 
@@ -232,45 +300,23 @@ static void found_pattern(struct view *v, const struct fold_key *key, void *sum)
 	add_label((const struct request_view *)v, &((struct pattern_sum *)sum)->label);
 }
 
-static int give_hist(struct view *v, const struct view_place *at, void *sum)
-{
-	struct pattern_sum *x = sum;
-	unsigned int phase, i;
-	struct cell *c;
-
-	for (phase = 0; phase < PHASE_CNT; phase++) {
-		for (i = 0; i < 65; i++) {
-			if (!x->buckets[phase][i])
-				continue;
-			c = view_row(v, at->group, sum);
-			if (!c)
-				return -ENOMEM;
-			c += HIST_PHASE;
-			cell_text(&c[0], phase_names[phase]);
-			cell_int(&c[1], i ? (int64_t)(1ull << (i - 1)) : 0);
-			cell_int(&c[2], i < 63 ? (int64_t)(1ull << i) : INT64_MAX);
-			cell_int(&c[3], (int64_t)x->buckets[phase][i]);
-		}
-	}
-	return 0;
-}
-
 static const struct fold_sums_def pattern_sums = {
 	.bytes = sizeof(struct pattern_sum), .quantile_cnt = 1, .add = pattern_add,
 };
 
 #define REQUEST_VIEW                                                                              \
-	.bytes = sizeof(struct request_view), .close = close_view, .fold = &fold_requests,        \
-	.place = place
+	.bytes = sizeof(struct request_view), .open = open_view, .close = close_view,             \
+	.fold = &fold_requests, .place = place
 
 static const struct view_def io_view = {
-	REQUEST_VIEW, .sum_bytes = sizeof(struct io_sum), .found = found_io,
+	REQUEST_VIEW, .sum_bytes = sizeof(struct io_sum), .found = found_io, .row = give_io,
 };
 static const struct view_def pattern_view = {
 	REQUEST_VIEW, .sums = &pattern_sums, .found = found_pattern,
 };
 static const struct view_def hist_view = {
-	REQUEST_VIEW, .sums = &pattern_sums, .found = found_pattern, .row = give_hist,
+	REQUEST_VIEW, .sum_bytes = sizeof(struct io_sum), .found = found_io, .row = give_hist,
+	.reads_quantiles = true,
 };
 
 const struct table_def tables_of_io[] = {

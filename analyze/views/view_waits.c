@@ -20,16 +20,8 @@ static const struct table_column wait_cols[] = {
 	VIEW_WINDOW_ARGS, { "by", COLUMN_TEXT },
 };
 
-static int place(struct view *v, const struct fold_key *key, struct view_place *ret)
-{
-	if (!scope_has_thread(&v->a->scope, (uint32_t)key->a))
-		return 0;
-	ret->group = grouping_of_thread(&v->groups, (uint32_t)key->a);
-	return 1;
-}
-
 static const struct view_def waits_view = {
-	.bytes = sizeof(struct view), .fold = &fold_waits, .place = place,
+	.bytes = sizeof(struct view), .fold = &fold_waits, .place = view_place_thread,
 };
 
 const struct table_def tables_of_waits[] = {

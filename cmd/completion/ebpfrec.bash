@@ -28,11 +28,11 @@ _ebpfrec_values()
 		return
 		;;
 	--format)
-		[ "$command" = report ] && echo folded
+		[ "$command" = report ] && echo folded html pprof
 		echo "table csv json"
 		return
 		;;
-	--by) echo "process thread comm cgroup cpu device vector"; return ;;
+	--by) echo "process thread comm cgroup container unit user tree cpu device op size file vector site waker"; return ;;
 	--to)
 		if [ "$command" = export ]; then
 			line=$("$program" export --help 2>/dev/null | sed -n 's/.*--to FORMAT *//p')

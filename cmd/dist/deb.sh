@@ -47,13 +47,20 @@ notice=$(sed -n 's/^Copyright (c) //p' "$top/LICENSE")
 [ -n "$notice" ] || { echo "deb.sh: LICENSE has no copyright notice" >&2; exit 1; }
 # its text from the first condition on, in the form of a field: indented, empty lines as a dot
 bsd=$(sed -n '/^Redistribution and use/,$p' "$top/LICENSE" | sed 's/^$/./; s/^/ /')
+# the library of charts that the program puts into pages, if it was built with it
+charts=''
+notes=/usr/share/doc/libjs-dygraphs/copyright
+if grep -aq 'dygraphs' "$binary" && [ -r "$notes" ]; then
+	charts=$(printf '\n\nFiles: dygraph.min.js, dygraph.min.css, as parts of /usr/bin/ebpfrec\nCopyright: see the license\nLicense: MIT\n'
+		sed 's/^$/./; s/^/ /' "$notes")
+fi
 cat >"$doc/copyright" <<-END
 	Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
 	Upstream-Name: ebpfrec
 
 	Files: *
 	Copyright: $notice
-	License: GPL-2 or BSD-2-clause
+	License: GPL-2 or BSD-2-clause$charts
 
 	License: GPL-2
 	 Version 2 of the GNU General Public License, and no other.
@@ -80,6 +87,7 @@ cat >"$stage/DEBIAN/control" <<-END
 	 run-queue latency, memory, allocation spikes and block I/O per process.
 END
 sed -i '/^$/d' "$stage/DEBIAN/control"
+echo /etc/default/ebpfrec >"$stage/DEBIAN/conffiles"
 (cd "$stage" && find usr -type f -print0 | LC_ALL=C sort -z | xargs -0 md5sum) >"$stage/DEBIAN/md5sums"
 mkdir -p "$out"
 dpkg-deb --root-owner-group --build "$stage" "$out/ebpfrec_${version}_$arch.deb"

@@ -12,6 +12,7 @@
 
 #include "base/units.h"
 #include "cmd/cmd.h"
+#include "cmd/input/align.h"
 #include "cmd/render/row_prefix.h"
 #include "cmd/render/say.h"
 
@@ -40,17 +41,6 @@ static void name_host(struct hosts *h, unsigned int i)
 		snprintf(h->v[i].name + n, sizeof(h->v[i].name) - (size_t)n, "#%u", same);
 }
 
-static uint64_t clock_uncertainty(const struct trace *t)
-{
-	size_t cnt;
-	const struct trace_clock *c = trace_clocks(t, &cnt);
-	uint64_t max = 0;
-
-	for (size_t i = 0; i < cnt; i++)
-		max = c[i].uncertainty_ns > max ? c[i].uncertainty_ns : max;
-	return max;
-}
-
 int hosts_open(struct hosts *h, const struct input *like, const char *const *paths,
 	       unsigned int cnt)
 {
@@ -72,7 +62,7 @@ int hosts_open(struct hosts *h, const struct input *like, const char *const *pat
 			continue;	/* an empty trace */
 		real = trace_real_ns(h->v[i].in.trace, trace_start_ns(h->v[i].in.trace));
 		h->origin_real_ns = real < h->origin_real_ns ? real : h->origin_real_ns;
-		one = clock_uncertainty(h->v[i].in.trace);
+		one = align_clock_uncertainty(h->v[i].in.trace);
 		second = one > most ? most : one > second ? one : second;
 		most = one > most ? one : most;
 	}
@@ -92,11 +82,6 @@ void hosts_close(struct hosts *h)
 
 /* ---- time ---- */
 
-static uint64_t same_clock(void *ctx, uint64_t real_ns)
-{
-	return real_ns;
-}
-
 /* Finds a mark in any trace; if several have it, the trace named first decides. */
 static int find_mark(void *ctx, const char *name, uint64_t nr, uint64_t *ret_ns)
 {
@@ -113,11 +98,11 @@ static int find_mark(void *ctx, const char *name, uint64_t nr, uint64_t *ret_ns)
 	return -ENOENT;
 }
 
-int hosts_window(struct hosts *h, const struct input *in, uint64_t every_ns,
+int hosts_window(struct hosts *h, const struct input *in, uint64_t every_ns, bool align,
 		 struct input_needs needs)
 {
-	struct timeexpr_base base = { .mono_from_real = same_clock, .mark = find_mark, .ctx = h };
-	uint64_t from_real = h->origin_real_ns, to_real = 0, end, start, real, into;
+	struct timeexpr_base base = { .mark = find_mark, .ctx = h };
+	uint64_t from_real, to_real = 0, end, start, real, into;
 	bool given = in->from || in->to;
 	int c;
 
@@ -125,11 +110,14 @@ int hosts_window(struct hosts *h, const struct input *in, uint64_t every_ns,
 		end = trace_real_ns(h->v[i].in.trace, trace_end_ns(h->v[i].in.trace));
 		to_real = end > to_real ? end : to_real;
 	}
-	base.start_ns = base.start_real_ns = from_real;
+	/* the axis begins with a bin */
+	h->origin_real_ns -= align ? h->origin_real_ns % every_ns : 0;
+	base.start_ns = base.start_real_ns = from_real = h->origin_real_ns;
 	base.end_ns = to_real;
 	c = input_resolve(in, &base, &from_real, &to_real);
 	if (!c && given && from_real >= to_real)
-		c = opts_usage_error("the window is empty: --from must be before --to");
+		c = opts_usage_error("the window is empty: --from must be before --until");
+	from_real -= align ? from_real % every_ns : 0;
 	for (unsigned int i = 0; !c && i < h->cnt; i++) {
 		struct host *one = &h->v[i];
 
@@ -146,6 +134,7 @@ int hosts_window(struct hosts *h, const struct input *in, uint64_t every_ns,
 			one->from_ns = start - into;
 			one->to_ns = trace_end_ns(one->in.trace);
 		}
+		one->to_ns = align ? align_end(one->from_ns, one->to_ns, every_ns) : one->to_ns;
 		one->shift_ns = (int64_t)(start - one->from_ns + (real - h->origin_real_ns));
 		input_verify(&one->in, false, one->from_ns, one->to_ns);
 		input_is_complete(one->in.trace, needs, one->from_ns, one->to_ns, one->missing,
@@ -158,6 +147,7 @@ int hosts_window(struct hosts *h, const struct input *in, uint64_t every_ns,
 
 struct joined {
 	const struct hosts *hosts;
+	uint64_t align_ns;		/* length of aligned bins */
 	const struct host *host;	/* the host whose rows come now */
 	const struct report_view *view;
 	struct row_prefix prefix;	/* puts the host before each row */
@@ -169,7 +159,7 @@ static void say_what(void *ctx)
 {
 	const struct joined *j = ctx;
 	const struct hosts *h = j->hosts;
-	char text[160], wall[TIMEEXPR_TEXT_MAX];
+	char text[768], wall[TIMEEXPR_TEXT_MAX];
 
 	snprintf(text, sizeof(text), "%u traces, aligned by wall clock, as read within %s; %s",
 		 h->cnt, say_duration(h->uncertainty_ns),
@@ -186,18 +176,22 @@ static void say_what(void *ctx)
 				say_note("%s: %s", one->in.path, input_part_note(one->in.trace));
 		return;
 	}
-	printf("%s: %s\n%s\n", j->view->name, j->view->question, text);
+	render_wrap(stdout, text, input_terminal_width());
 	for (const struct host *one = h->v; one < h->v + h->cnt; one++) {
 		uint64_t start = trace_start_ns(one->in.trace);
 
-		printf("%s: %s, %s .. %s s, from %s, %s%s\n", say_text(one->name),
-		       say_text(one->in.path),
-		       say_instant((int64_t)(one->from_ns - start) + one->shift_ns),
-		       say_instant((int64_t)(one->to_ns - start) + one->shift_ns),
-		       timeexpr_format_real(wall, trace_real_ns(one->in.trace, one->from_ns), 1),
-		       one->missing[0] ? "INCOMPLETE: " : "complete", one->missing);
-		if (input_part_note(one->in.trace))
-			printf("%s: %s\n", say_text(one->name), input_part_note(one->in.trace));
+		snprintf(text, sizeof(text), "%s: %s, %s .. %s s, from %s, %s%s",
+			 say_text(one->name), say_text(one->in.path),
+			 say_instant((int64_t)(one->from_ns - start) + one->shift_ns),
+			 say_instant((int64_t)(one->to_ns - start) + one->shift_ns),
+			 timeexpr_format_real(wall, trace_real_ns(one->in.trace, one->from_ns), 1),
+			 one->missing[0] ? "INCOMPLETE: " : "complete", one->missing);
+		render_wrap(stdout, text, input_terminal_width());
+		if (!input_part_note(one->in.trace))
+			continue;
+		snprintf(text, sizeof(text), "%s: %s", say_text(one->name),
+			 input_part_note(one->in.trace));
+		render_wrap(stdout, text, input_terminal_width());
 	}
 	if (j->view->notes && j->view->notes[0])
 		render_wrap(stdout, j->view->notes, input_terminal_width());
@@ -217,7 +211,9 @@ static void shift_instants(const struct row_prefix *p, struct value *row)
 {
 	const struct joined *j = p->ctx;
 
-	for (unsigned int i = 1; i < p->col_cnt; i++)
+	if (p->cnt > 1)
+		align_row(j->host->in.trace, j->align_ns, row[p->cnt].i, row + 1);
+	for (unsigned int i = p->cnt; i < p->col_cnt; i++)
 		if (p->picked[i] && row[i].type == VALUE_INT)
 			row[i].i += j->host->shift_ns;
 }
@@ -253,11 +249,14 @@ static int ask_one(struct joined *j, struct host *one, const struct report_reque
 }
 
 int hosts_report(struct hosts *h, const struct input *in, const struct report_view *view,
-		 const struct report_request *q, uint64_t limit)
+		 const struct report_request *q, uint64_t limit, bool align)
 {
+	bool table = in->format == RENDER_TABLE;
 	struct joined j = {
-		.hosts = h, .view = view, .limit = limit, .table = in->format == RENDER_TABLE,
-		.prefix = { .cnt = 1, .names = { "host" }, .joins = true, .picks = is_instant,
+		.hosts = h, .view = view, .limit = limit, .table = table,
+		.align_ns = q->every_ns,
+		.prefix = { .cnt = align && !table ? 1 + ALIGN_COLUMN_CNT : 1,
+			    .names = { "host", ALIGN_COLUMNS }, .joins = true, .picks = is_instant,
 			    .change = shift_instants, .ctx = &j },
 	};
 	const struct render_options more = { .heading = say_what, .ctx = &j };

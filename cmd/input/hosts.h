@@ -46,15 +46,19 @@ int hosts_open(struct hosts *h, const struct input *like, const char *const *pat
 void hosts_close(struct hosts *h);
 
 /*
- * Sets the window of every trace from --from and --to. Without these options the window is the
- * whole trace, from a full step of the axis on if every_ns is not 0. needs: for missing, as in
+ * Sets the window of every trace from --from and --until. Without these options the window is the
+ * whole trace, from a full step of the axis on if every_ns is not 0. align: windows are whole bins
+ * of every_ns of UTC, as in align.h, and so is the axis' beginning. needs: for missing, as in
  * input_is_complete().
  */
-int hosts_window(struct hosts *h, const struct input *in, uint64_t every_ns,
+int hosts_window(struct hosts *h, const struct input *in, uint64_t every_ns, bool align,
 		 struct input_needs needs);
 
-/* Writes one view of all traces as one table to stdout. limit: rows per host, 0 for all. */
+/*
+ * Writes one view of all traces as one table to stdout. limit: rows per host, 0 for all. align: csv
+ * and json have the columns of align.h.
+ */
 int hosts_report(struct hosts *h, const struct input *in, const struct report_view *view,
-		 const struct report_request *q, uint64_t limit);
+		 const struct report_request *q, uint64_t limit, bool align);
 
 #endif /* HOSTS_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * input: opens the trace of -i for report, sql, export, info and check, and turns their --from and
- * --to into a window.
+ * --until into a window.
  */
 #include "cmd/input/input.h"
 
@@ -17,7 +17,9 @@
 #include "base/atomic_output.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
+#include "cmd/input/nearest.h"
 #include "cmd/render/say.h"
+#include "edit/trace_cut.h"
 
 static const char *const class_names[] = { "task", "sched", "alloc", "block" };
 
@@ -118,10 +120,13 @@ static void show_progress(void *ctx, uint64_t done, uint64_t all)
 {
 	struct input *in = ctx;
 
-	progress_show(&in->progress, "indexing, once", done, all, "events");
+	if (done < all)
+		progress_show(&in->progress, "indexing, once", done, all, "events");
+	else
+		progress_erase(&in->progress);
 }
 
-int input_analysis(struct input *in)
+int input_open_analysis(struct input *in)
 {
 	struct analysis_index_use use = { .use = !in->no_index, .save = true, .ctx = in };
 	struct err e = { "" };
@@ -135,9 +140,24 @@ int input_analysis(struct input *in)
 	/* before the index, which takes the lists over into its file */
 	if (in->quick && !in->no_index)
 		trace_lists_save(in->trace);
-	r = analysis_prepare(in->analysis, &e);
-	progress_erase(&in->progress);
-	return input_status(r, &e);
+	return 0;
+}
+
+int input_analysis(struct input *in)
+{
+	struct err e = { "" };
+	int c = input_open_analysis(in);
+
+	return c ? c : input_status(analysis_prepare(in->analysis, &e), &e);
+}
+
+int input_open_cut(struct input *in, struct trace_cut_request *q)
+{
+	int c = in->analysis ? 0 : input_open_analysis(in);
+
+	q->before = analysis_checkpoint;
+	q->before_ctx = in->analysis;
+	return c;
 }
 
 static void sqlite_progress(void *ctx, uint64_t rows, uint64_t all_rows)
@@ -224,11 +244,27 @@ int input_open(struct input *in, bool notes)
 	trace_damages(in->trace, &damage_cnt);
 	trace_blocks(in->trace, &block_cnt);
 	if (notes && !block_cnt)
-		say_note("%s: there is no %s block in it, so there is nothing to tell", path,
+		say_note("%s: there is no %s block in it, so there is nothing to report", path,
 			 damage_cnt ? "intact" : "finished");
 	if (notes)
 		input_note_damage(in);
 	return 0;
+}
+
+int input_refresh(struct input *in)
+{
+	struct err e = { "" };
+	int c = trace_refresh(in->trace, &e);
+
+	if (c == -ESTALE) { /* --keep removed its beginning */
+		input_close(in);
+		c = input_open(in, false);
+	} else if (c) {
+		c = say_error("%s", err_text(&e, c));
+	}
+	if (!c && !trace_is_live(in->trace) && !trace_is_finished(in->trace))
+		say_note("%s: its recorder is gone", input_path(in));
+	return c;
 }
 
 void input_close(void *input)
@@ -272,7 +308,7 @@ int input_resolve(const struct input *in, const struct timeexpr_base *base, uint
 	int r = in->from ? timeexpr_resolve(in->from, base, from_ns, &e) : 0;
 
 	if (!r && in->to) {
-		name = "to";
+		name = "until";
 		r = timeexpr_resolve(in->to, base, to_ns, &e);
 	}
 	return r ? opts_usage_error("--%s: %s", name, err_text(&e, r)) : 0;
@@ -281,6 +317,54 @@ int input_resolve(const struct input *in, const struct timeexpr_base *base, uint
 static const char *from_start(const struct trace *t, uint64_t ns)
 {
 	return say_instant((int64_t)(ns - trace_start_ns(t)));
+}
+
+static const char *last_part(const char *path)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+
+	return slash ? slash + 1 : path;
+}
+
+/* The names of processes, or the last parts of their cgroups' paths, which nearest_find() knows. */
+static int no_such(const struct input *in, const char *word, bool cgroup)
+{
+	size_t cnt, i;
+	const struct trace_process *p = trace_processes(in->trace, &cnt);
+	const char **names = calloc(2 * cnt + 1, sizeof(*names)), **shown;
+	const char *what = cgroup ? "cgroup" : "process";
+	const struct trace_name *n;
+	int near;
+
+	if (!names)
+		return say_error("out of memory");
+	shown = names + cnt;
+	for (i = 0; i < cnt; i++) {
+		n = cgroup ? trace_name_find(in->trace, TRACE_NAME_CGROUP, p[i].cgroup_id) : NULL;
+		shown[i] = !cgroup ? p[i].comm : n ? n->name : NULL;
+		names[i] = cgroup ? last_part(shown[i]) : p[i].comm;
+	}
+	near = nearest_find(cgroup ? last_part(word) : word, names, (unsigned int)cnt);
+	if (near >= 0)
+		say_error("%s: there is no %s '%s' in the trace; did you mean '%s'?",
+			  input_path(in), what, word, shown[near]);
+	else
+		say_error("%s: there is no %s '%s' in the trace; "
+			  "`ebpfrec sql -i %s 'SELECT pid, comm, cgroup FROM processes'` lists "
+			  "them",
+			  input_path(in), what, word, input_path(in));
+	free(names);
+	return EXIT_FAILED;
+}
+
+int input_no_process(const struct input *in, const char *word)
+{
+	return no_such(in, word, false);
+}
+
+int input_no_cgroup(const struct input *in, const char *path)
+{
+	return no_such(in, path, true);
 }
 
 #define DURING_SHOWN 5
@@ -296,7 +380,7 @@ static int during_window(const struct input *in, uint64_t *from_ns, uint64_t *to
 
 	if (in->from || in->to)
 		return opts_usage_error("--during is a window of its own: leave out --from and "
-					"--to");
+					"--until");
 	p = trace_processes(in->trace, &cnt);
 	for (i = 0; i < cnt; i++) {
 		if (by_pid ? p[i].pid != pid : strcmp(p[i].comm, in->during))
@@ -309,11 +393,10 @@ static int during_window(const struct input *in, uint64_t *from_ns, uint64_t *to
 										 *from_ns));
 	}
 	if (!hits)
-		return opts_usage_error("--during: there is no process '%s' in the trace",
-					in->during);
+		return input_no_process(in, in->during);
 	if (hits > 1)
 		return opts_usage_error("--during: %zu processes are '%s': %s%s; give a pid, or "
-					"--from and --to",
+					"--from and --until",
 					hits, in->during, list, hits > DURING_SHOWN ? ", ..." : "");
 	if (found->start_ns > *from_ns)
 		*from_ns = found->start_ns;
@@ -336,10 +419,15 @@ int input_window(const struct input *in, uint64_t *ret_from_ns, uint64_t *ret_to
 	};
 	int r = in->during ? during_window(in, &from, &to) : input_resolve(in, &base, &from, &to);
 
+	if (!r && !(in->from && in->to) && (in->from || in->to) && from >= to)
+		return opts_usage_error("--%s %s is at %s s, and the trace has 0 .. %s s only",
+					in->from ? "from" : "until", in->from ? in->from : in->to,
+					from_start(t, in->from ? from : to),
+					from_start(t, trace_end_ns(t)));
 	if (!r && (in->from || in->to) && from >= to)
 		return opts_usage_error(
 			"the window is empty: it starts at %s s and ends at %s s (the trace has "
-			"0 .. %s s); --from must be before --to",
+			"0 .. %s s); --from must be before --until",
 			from_start(t, from), from_start(t, to), from_start(t, trace_end_ns(t)));
 	*ret_from_ns = from;
 	*ret_to_ns = to;
@@ -487,7 +575,7 @@ bool input_is_complete(const struct trace *t, struct input_needs needs, uint64_t
 	return !buf[0];
 }
 
-unsigned int input_terminal_width(void)
+static unsigned int find_terminal_width(void)
 {
 	const char *columns = getenv("COLUMNS");
 	struct winsize w;
@@ -498,6 +586,24 @@ unsigned int input_terminal_width(void)
 	if (columns && !units_parse_count(columns, &v, NULL) && v && v < 10000)
 		return (unsigned int)v;
 	return !ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) && w.ws_col ? w.ws_col : 80;
+}
+
+unsigned int input_terminal_width(void)
+{
+	/* found once: behind a pager stdout is a pipe. A terminal that changes is asked again. */
+	static unsigned int width;
+	unsigned int now = find_terminal_width();
+
+	if (now)
+		width = now;
+	return width;
+}
+
+unsigned int input_terminal_height(void)
+{
+	struct winsize w;
+
+	return isatty(STDOUT_FILENO) && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) ? w.ws_row : 0;
 }
 
 /* By the environment, as the C library would choose: the program itself runs in the C locale. */
@@ -522,10 +628,13 @@ struct render *input_render(const struct input *in, uint64_t table_limit, bool h
 
 	o.format = in->format;
 	o.out = stdout;
-	o.limit = in->format == RENDER_TABLE ? table_limit : 0;
+	o.limit = in->format == RENDER_TABLE || in->of_bins ? table_limit : 0;
+	o.of_bins = in->of_bins;
 	o.human = human;
 	o.folded_count = in->folded_count;
-	o.width = input_terminal_width();
+	o.wide = in->wide;
+	o.drops = in->drops;
+	o.width = in->wide ? 0 : input_terminal_width();
 	if (!render_new(&r, &o))
 		return r;
 	say_error("out of memory");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * input: what the commands that read a trace have in common: -i, --from, --to, --format, opening
+ * input: what the commands that read a trace have in common: -i, --from, --until, --format, opening
  * the trace and saying what is wrong with it.
  *
  * Threads: one. Functions print what is wrong to stderr and return an exit status; 0 goes on.
@@ -27,7 +27,11 @@ struct input {
 	enum render_format format;
 	bool anyway;		/* open it without a manifest, too */
 	bool quick;		/* may read and write its lists in derived.idx */
-	bool folded_count;	/* with RENDER_FOLDED: see struct render_options */
+	bool folded_count;	/* see struct render_options */
+	bool wide; /* tables: see struct render_options, as is drops */
+	bool of_bins; /* the same */
+	const char *drops;
+	const char *lines;	/* the directory that files of code are below; NULL: no lines */
 	bool no_index;		/* decode all that an answer needs */
 	/* while it is open */
 	struct trace *trace;
@@ -45,8 +49,9 @@ struct input {
 	  "window starts here: 1.5s after the trace's start, -2s before its\n"                    \
 	  "end, 2026-03-01T12:00:00.5Z, T12:00:03, @SECONDS or mark:NAME",                        \
 	  OPTS_TEXT, offsetof(command, in.from) },                                                \
-	{ 0, "to", "TIME", "window ends before this instant (default: whole trace)",              \
+	{ 0, "until", "TIME", "window ends before this instant (default: whole trace)",           \
 	  OPTS_TEXT, offsetof(command, in.to) },                                                  \
+	{ 0, "to", "TIME", "the older name of --until", OPTS_TEXT, offsetof(command, in.to) },    \
 	{ 0, "during", "PROCESS",                                                                 \
 	  "the window is the life of this process: a PID, or a name only one\n"                   \
 	  "process has",                                                                          \
@@ -59,10 +64,16 @@ struct input {
 	  "decode the trace from its start, and neither use nor make derived.idx\n"               \
 	  "(in the trace, or in the user's cache)",                                               \
 	  OPTS_FLAG, offsetof(command, in.no_index) }
+#define INPUT_OPTION_LINES(command, in)                                                           \
+	{ 0, "lines", "[=DIR]",                                                                   \
+	  "name code of programs with its line of source code, as debugging\n"                    \
+	  "information on this machine, or below DIR, says",                                      \
+	  OPTS_CALL, offsetof(command, in.lines), input_take_lines }
 
 /* What takes their values; see opts_take_fn. */
 int input_take_path(void *input, const char *value, struct err *e);
 int input_take_format(void *format, const char *value, struct err *e);
+int input_take_lines(void *lines, const char *value, struct err *e);
 
 const char *input_path(const struct input *in);
 /*
@@ -76,9 +87,11 @@ char *input_output_name(const struct input *in, const char *ending);
  * if it cannot.
  */
 int input_open(struct input *in, bool notes);
+/* Reads what was recorded since the trace was opened. */
+int input_refresh(struct input *in);
 /*
- * Closes what input_open() and input_analysis() opened, if anything. It is done() of commands whose
- * struct begins with a struct input.
+ * Closes what input_open() and input_open_analysis() opened, if anything. It is done() of commands
+ * whose struct begins with a struct input.
  */
 void input_close(void *input);
 
@@ -97,10 +110,20 @@ int input_open_dir(struct input *in, const char *of_bundle, int *ret_fd);
 void input_verify(struct input *in, bool sums, uint64_t from_ns, uint64_t to_ns);
 
 /*
- * Makes the analysis, which answers from the index unless --no-index was given. EXIT_FAILED if it
- * cannot.
+ * Makes the analysis, which answers from the index unless --no-index was given. Its parts are made
+ * when they are needed. EXIT_FAILED if it cannot.
  */
+int input_open_analysis(struct input *in);
+/* The same, and all parts are made. */
 int input_analysis(struct input *in);
+/* Has the analysis show lines, if --lines was given. EXIT_FAILED if it cannot. */
+int input_use_lines(struct input *in);
+/* Notes on stderr of which files there were none, and why. */
+void input_note_lines(const struct input *in);
+
+/* The same for a cut, which asks the analysis for what its window begins with. */
+struct trace_cut_request;
+int input_open_cut(struct input *in, struct trace_cut_request *q);
 
 /* Writes a database of x->path; progress: shows a line on the terminal. Returns the exit status. */
 int input_export_sqlite(struct input *in, struct export_request *x, bool progress,
@@ -110,13 +133,19 @@ int input_export_sqlite(struct input *in, struct export_request *x, bool progres
 void input_note_damage(struct input *in);
 
 #define INPUT_MARK_NAME_MAX (TRACE_MARK_TEXT_MAX + 16)
-/* How --from and --to name a mark: "build", and the second one "build#2". */
+/* How --from and --until name a mark: "build", and the second one "build#2". */
 void input_mark_name(char buf[INPUT_MARK_NAME_MAX], const struct trace_mark *m);
 
-/* The window of --from and --to as CLOCK_MONOTONIC ns. EXIT_USAGE when it is none. */
+/* Says that no process has this PID or name, and which name is near. Returns EXIT_FAILED. */
+int input_no_process(const struct input *in, const char *word);
+int input_no_cgroup(const struct input *in, const char *path);
+
+/* The window of --from and --until as CLOCK_MONOTONIC ns. EXIT_USAGE when it is none. */
 int input_window(const struct input *in, uint64_t *ret_from_ns, uint64_t *ret_to_ns);
 
-/* --from and --to, as far as they are given, on any axis of time. EXIT_USAGE if they are none. */
+/*
+ * --from and --until, as far as they are given, on any axis of time. EXIT_USAGE if they are none.
+ */
 int input_resolve(const struct input *in, const struct timeexpr_base *base, uint64_t *from_ns,
 		  uint64_t *to_ns);
 
@@ -164,6 +193,8 @@ const char *input_part_note(const struct trace *t);
 
 /* Cells of the terminal on stdout; 0: it is no terminal, so nothing is cut or wrapped. */
 unsigned int input_terminal_width(void);
+/* Its lines; 0: not known, or no terminal. */
+unsigned int input_terminal_height(void);
 /* Whether it takes more than ASCII. */
 bool input_speaks_utf8(void);
 

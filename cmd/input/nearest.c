@@ -50,7 +50,8 @@ int nearest_find(const char *word, const char *const *names, unsigned int cnt)
 
 		if (!n || n > WORD_MAX)
 			continue;
-		d = len >= 2 && !strncmp(word, names[i], len) ? 1
+		/* its beginning is nearer than any typing error */
+		d = len >= 2 && !strncmp(word, names[i], len) ? 0
 							      : distance(word, len, names[i], n);
 		/* A word in which every character differs is no typing error. */
 		if (d < len && (d < best || (d == best && found < 0))) {

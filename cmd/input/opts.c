@@ -5,6 +5,7 @@
  */
 #include "cmd/input/opts.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -152,6 +153,9 @@ static const struct opts_option *find(const struct opts_command *c, const char *
 static int take_with_value(const struct opts_option *p, void *job, const char *dashed,
 			   const char *value, char ***at)
 {
+	/* a blank before a value that may be left out: a number is meant as the value */
+	if (!value && p->arg[0] == '[' && p->arg[1] != '=' && **at && isdigit((*at)[0][0]))
+		value = *(*at)++;
 	if (!value && p->arg[0] != '[') {
 		if (!**at)
 			return opts_usage_error("option '%s' needs a value: %s %s", dashed, dashed,
@@ -276,7 +280,7 @@ static void print_option(const struct opts_option *p)
 
 	n = snprintf(left, sizeof(left), "  %c%c%s--%s%s%s", p->short_name ? '-' : ' ',
 		     p->short_name ? p->short_name : ' ', p->short_name ? ", " : "  ", p->name,
-		     p->arg && p->arg[0] != '[' ? " " : "", p->arg ? p->arg : "");
+		     p->arg && strncmp(p->arg, "[=", 2) ? " " : "", p->arg ? p->arg : "");
 	printf("%s", left);
 	if (n + 2 > HELP_COLUMN) {
 		printf("\n");

@@ -4,7 +4,7 @@
  * error messages and the help.
  *
  * It takes -x, -xVALUE, -x VALUE, bundles of flags (-aq), --name, --name=VALUE, --name VALUE,
- * and --, which ends the options. A value may begin with '-' (--to -2s). -h and --help are every
+ * and --, which ends the options. A value may begin with '-' (--until -2s). -h and --help are every
  * command's. An unknown option names the nearest known one.
  *
  * Threads: one; the command that was parsed last is remembered for opts_usage_error().
@@ -41,7 +41,8 @@ struct opts_option {
 	const char *name; /* without the dashes; NULL ends the table */
 	/*
 	 * Placeholder of its value in the help; NULL: a flag; "[=DUR]": it may have one, behind
-	 * '='.
+	 * '='; "[SIZE]": it may have one, behind '=', or as the next argument if that begins with
+	 * a digit.
 	 */
 	const char *arg;
 	const char *help; /* may hold '\n' */

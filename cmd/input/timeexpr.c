@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * timeexpr: a word from --from or --to comes in, a monotonic instant of the trace goes out. The
+ * timeexpr: a word from --from or --until comes in, a monotonic instant of the trace goes out. The
  * first characters decide which form it is; each form has one parser below.
  */
 #include "cmd/input/timeexpr.h"
@@ -124,6 +124,11 @@ static int civil_to_real(const struct civil *c, uint64_t *ret_real_ns, const cha
 	return 0;
 }
 
+static uint64_t axis_from_real(const struct timeexpr_base *b, uint64_t real_ns)
+{
+	return b->mono_from_real ? b->mono_from_real(b->ctx, real_ns) : real_ns;
+}
+
 static int resolve_date(const char *s, const struct timeexpr_base *b, uint64_t *ret, struct err *e)
 {
 	struct civil c = { .has_zone = false };
@@ -136,7 +141,7 @@ static int resolve_date(const char *s, const struct timeexpr_base *b, uint64_t *
 	r = civil_to_real(&c, &real_ns, s, e);
 	if (r)
 		return r;
-	*ret = b->mono_from_real(b->ctx, real_ns);
+	*ret = axis_from_real(b, real_ns);
 	return 0;
 }
 
@@ -160,9 +165,9 @@ static int resolve_time_of_day(const char *s, const struct timeexpr_base *b, uin
 	r = civil_to_real(&c, &real_ns, s, e);
 	if (r)
 		return r;
-	mono_ns = b->mono_from_real(b->ctx, real_ns);
+	mono_ns = axis_from_real(b, real_ns);
 	if (mono_ns < b->start_ns) {
-		uint64_t next = b->mono_from_real(b->ctx, real_ns + 86400 * S_NS);
+		uint64_t next = axis_from_real(b, real_ns + 86400 * S_NS);
 
 		if (next <= b->end_ns)
 			mono_ns = next;
@@ -186,11 +191,19 @@ static int resolve_epoch(const char *s, const struct timeexpr_base *b, uint64_t 
 			"'%s' is not a time: after '@' come the seconds since 1970-01-01 UTC, "
 			"such as @1772366400.5",
 			s);
-	*ret = b->mono_from_real(b->ctx, real_ns);
+	*ret = axis_from_real(b, real_ns);
 	return 0;
 }
 
 /* ---- offsets and the choice among all forms ---- */
+
+/* "10:30" is most likely meant as a time of day. */
+static bool looks_like_clock(const char *s)
+{
+	struct civil c;
+
+	return take_time(s, &c);
+}
 
 static int resolve_offset(const char *s, const struct timeexpr_base *b, uint64_t *ret,
 			  struct err *e)
@@ -200,6 +213,9 @@ static int resolve_offset(const char *s, const struct timeexpr_base *b, uint64_t
 	uint64_t dur;
 	int r = units_parse_duration(digits, &dur, &why);
 
+	if (r && looks_like_clock(s))
+		return err_set(e, -EINVAL, "'%s' is not an offset; a time of day is written T%s", s,
+			       s);
 	if (r) {
 		bad_time(e, s);
 		return r;
@@ -237,6 +253,12 @@ static int resolve_mark(const char *s, const struct timeexpr_base *b, uint64_t *
 		       s);
 }
 
+bool timeexpr_is_time(const char *s)
+{
+	return (*s && strchr("0123456789.-+@", *s)) || !strncmp(s, "mark:", 5) ||
+	       ((*s == 'T' || *s == 't') && is_digit(s[1]));
+}
+
 int timeexpr_resolve(const char *s, const struct timeexpr_base *b, uint64_t *ret, struct err *e)
 {
 	size_t digits = strspn(s, "0123456789");
@@ -255,6 +277,26 @@ int timeexpr_resolve(const char *s, const struct timeexpr_base *b, uint64_t *ret
 		return err_set(e, -EINVAL,
 			       "a time must not be empty; write an offset such as 1.5s");
 	return resolve_mark(s, b, ret, e);
+}
+
+int timeexpr_resolve_future(const char *s, uint64_t now_real_ns, uint64_t *ret_real_ns,
+			    struct err *e)
+{
+	/* tomorrow's time of day only where it is nearer than today's */
+	const struct timeexpr_base base = { .start_ns = now_real_ns, .start_real_ns = now_real_ns,
+					    .end_ns = now_real_ns + 43200ull * S_NS };
+	uint64_t real_ns = 0;
+
+	if (*s == '-' || !strncmp(s, "mark:", 5) || !timeexpr_is_time(s) ||
+	    timeexpr_resolve(s, &base, &real_ns, NULL))
+		return err_set(e, -EINVAL,
+			       "'%s' is not a time to come; write T12:00:03, "
+			       "2026-03-01T12:00:00.5Z, @SECONDS, or 5s from now",
+			       s);
+	if (real_ns < now_real_ns)
+		return err_set(e, -ERANGE, "%s has passed", s);
+	*ret_real_ns = real_ns;
+	return 0;
 }
 
 char *timeexpr_format_real(char *buf, uint64_t real_ns, int local)

@@ -18,6 +18,7 @@
 #ifndef TIMEEXPR_H
 #define TIMEEXPR_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -28,7 +29,7 @@ struct timeexpr_base {
 	uint64_t start_real_ns;
 	/*
 	 * Any instant; the clock may have been set, so one before start_real_ns may lie in the
-	 * trace.
+	 * trace. NULL: mono is the wall clock itself.
 	 */
 	uint64_t (*mono_from_real)(void *ctx, uint64_t real_ns);
 	/* The nr-th mark (from 1) of that name: 0 or -ENOENT. NULL: there are no marks. */
@@ -36,9 +37,19 @@ struct timeexpr_base {
 	void *ctx;
 };
 
+/* A word that is a time, and no bare name, which may be a mark or anything else. */
+bool timeexpr_is_time(const char *s);
+
 /* Results before the monotonic clock's zero become 0. They may well lie outside the trace. */
 int timeexpr_resolve(const char *s, const struct timeexpr_base *base, uint64_t *ret_mono_ns,
 		     struct err *e);
+
+/*
+ * An instant to come, as a wall-clock time or as a duration from now. A time of day is the one
+ * nearest to now. -ERANGE: it has passed.
+ */
+int timeexpr_resolve_future(const char *s, uint64_t now_real_ns, uint64_t *ret_real_ns,
+			    struct err *e);
 
 /*
  * A wall-clock instant as RFC 3339 with as many decimals (3, 6 or 9) as it takes to be exact;

@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "cmd/render/say.h"
 
@@ -11,6 +13,7 @@
 
 void progress_line(struct progress *p, const char *fmt, ...)
 {
+	struct winsize w;
 	char line[320];
 	va_list ap;
 	size_t n;
@@ -18,6 +21,9 @@ void progress_line(struct progress *p, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
+	/* A line that wraps could not be replaced. The rest is ASCII. */
+	if (!ioctl(STDERR_FILENO, TIOCGWINSZ, &w) && w.ws_col > 1 && w.ws_col <= sizeof(line))
+		line[w.ws_col - 1] = '\0';
 	n = strlen(line);
 	/* Blanks instead of an erase sequence: works on any terminal. */
 	fprintf(stderr, "\r%s%*s", line, p->cells > n ? (int)(p->cells - n) : 0, "");

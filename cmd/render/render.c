@@ -21,6 +21,8 @@ struct render {
 	struct render_out out;
 	struct row_sink sink;
 	uint64_t row_cnt; /* of the query running */
+	uint64_t cnt, left_out; /* rows of it, or of its bin, until now; rows beyond the limit */
+	int64_t bin;
 	unsigned int section_cnt;
 	bool has_heading;
 };
@@ -128,7 +130,8 @@ int render_begin(void *render, unsigned int col_cnt, const char *const *names)
 	print_heading(r);
 	if (also && done(r, also->begin(also->ctx, col_cnt, names)))
 		return r->out.error;
-	r->row_cnt = 0;
+	r->row_cnt = r->cnt = r->left_out = 0;
+	r->bin = INT64_MIN;
 	clear(r);
 	return done(r, r->ops->begin(r->state, &r->options, &r->out, col_cnt, names));
 }
@@ -155,19 +158,23 @@ int render_put(void *render, const struct value *values)
 		return r->out.error;
 	if (++r->row_cnt % RENDER_PROGRESS_ROWS == 0 && o->progress)
 		o->progress(o->ctx, r->row_cnt);
-	if (o->limit && r->row_cnt > o->limit)
+	if (o->of_bins && values[0].i != r->bin) {
+		r->bin = values[0].i;
+		r->cnt = 0;
+	}
+	if (o->limit && r->cnt++ >= o->limit) {
+		r->left_out++;
 		return 0;
+	}
 	return done(r, r->ops->row(r->state, &r->out, values));
 }
 
 int render_end(void *render)
 {
 	struct render *r = render;
-	uint64_t limit = r->options.limit;
-	uint64_t left_out = limit && r->row_cnt > limit ? r->row_cnt - limit : 0;
 
 	if (r->ops->end && !r->out.error)
-		r->ops->end(r->state, &r->out, left_out);
+		r->ops->end(r->state, &r->out, r->left_out);
 	return render_out_flush(&r->out);
 }
 
@@ -182,13 +189,16 @@ uint64_t render_row_cnt(const struct render *r)
 }
 
 static const struct {
-	const char *name; /* NULL: only a report has it */
+	const char *name; /* NULL: only one command has it */
 	const struct render_format_ops *ops;
 } formats[] = {
 	[RENDER_TABLE] = { "table", &render_table_ops },
 	[RENDER_CSV] = { "csv", &render_lines_ops },
 	[RENDER_JSON] = { "json", &render_lines_ops },
 	[RENDER_FOLDED] = { NULL, &render_folded_ops },
+	[RENDER_FLAME] = { NULL, &render_flame_ops },
+	[RENDER_PPROF] = { NULL, &render_pprof_ops },
+	[RENDER_VERTICAL] = { NULL, &render_vertical_ops },
 };
 
 int render_new(struct render **ret, const struct render_options *o)
@@ -238,13 +248,26 @@ int render_parse_format(const char *name, enum render_format *ret)
 	return -EINVAL;
 }
 
+/* Bytes of the next word; a command in backquotes is one, so that it can be pasted. */
+static size_t word_len(const char *text)
+{
+	size_t len = 0;
+
+	while (text[len] && text[len] != ' ') {
+		if (text[len] == '`' && strchr(text + len + 1, '`'))
+			len += strcspn(text + len + 1, "`") + 1;
+		len++;
+	}
+	return len;
+}
+
 void render_wrap(FILE *f, const char *text, unsigned int width)
 {
 	size_t used = 0, len;
 
 	for (;; text += len) {
 		text += strspn(text, " ");
-		len = strcspn(text, " ");
+		len = word_len(text);
 		if (!len)
 			break;
 		if (used && width && used + 1 + len > width) {

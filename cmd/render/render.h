@@ -28,15 +28,25 @@
 
 #define RENDER_TABLE_HELD 1000
 
-/* FOLDED is the report's alone, of a view of stacks: render_parse_format() does not know it. */
-enum render_format { RENDER_TABLE, RENDER_CSV, RENDER_JSON, RENDER_FOLDED };
+/*
+ * FOLDED, FLAME and PPROF are the report's alone, of a view of stacks, and VERTICAL (a line per
+ * value) is of sql: render_parse_format() does not know them.
+ */
+enum render_format {
+	RENDER_TABLE, RENDER_CSV, RENDER_JSON, RENDER_FOLDED, RENDER_FLAME, RENDER_PPROF,
+	RENDER_VERTICAL
+};
 
 struct render_options {
 	enum render_format format;
 	FILE *out; /* not owned */
-	uint64_t limit; /* rows shown at most (of each section); 0: all */
-	bool folded_count; /* folded: samples or objects, not bytes */
+	uint64_t limit; /* rows shown at most (of each section, or bin); 0: all */
+	bool of_bins; /* the first column is a bin's beginning: limit holds for each bin */
+	bool folded_count; /* formats of stacks: samples, objects or waits, not bytes or ns */
+	const char *title; /* flame and pprof: what the rows are about */
 	bool human; /* table: headings and values with units */
+	bool wide; /* table: every column, with all decimals of instants */
+	const char *drops; /* table: columns to leave out first if there is no room: "ios,bytes" */
 	unsigned int width; /* table: cells to fit into by cutting text; 0: never cut */
 	/* Called once, before anything is written, and not when there is no result; may be NULL. */
 	void (*heading)(void *ctx);
@@ -104,11 +114,12 @@ enum render_kind {
 };
 enum render_kind render_column_kind(const char *name);
 bool render_is_one_of(const char *name, const char *const *list); /* which NULL ends */
-/* The heading people see: "UTIL %" for util_pct. Returns buf. */
+/* The heading people see: "%CPU" for util_pct. Returns buf. */
 char *render_heading(char *buf, size_t size, const char *name);
 
 /*
  * Writes text and a newline, in lines of at most so many bytes where words allow; 0: in one line.
+ * A command in backquotes is a word.
  */
 void render_wrap(FILE *f, const char *text, unsigned int width);
 

@@ -40,6 +40,7 @@ struct render_format_ops {
 	void (*clear)(void *state); /* frees what a result needed; may be NULL */
 };
 
-extern const struct render_format_ops render_table_ops, render_lines_ops, render_folded_ops;
+extern const struct render_format_ops render_table_ops, render_lines_ops, render_folded_ops,
+	render_flame_ops, render_pprof_ops, render_vertical_ops;
 
 #endif /* RENDER_FORMAT_H */

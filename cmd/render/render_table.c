@@ -9,8 +9,10 @@
 
 #include "base/units.h"
 #include "cmd/render/render_format.h"
+#include "cmd/render/stack_columns.h"
 #include "base/textsafe.h"
 
+#define BAR_CELLS 20 /* of a step of a histogram: its share of 100 % */
 #define GAP	       2 /* spaces between columns */
 #define BELOW_INDENT   6 /* of a stack under its row */
 #define TEXT_CELLS_GOOD 12 /* rather than cut it below this, other columns are left out */
@@ -19,22 +21,25 @@
 
 enum shown {
 	SHOWN,
-	HIDDEN_EMPTY,	/* no row has a value */
-	HIDDEN_ZERO,	/* to make room: all rows say 0 */
+	HIDDEN_EMPTY, /* no row has a value */
+	HIDDEN_SAME, /* whether rows are complete, where all say the same */
+	HIDDEN_DETAIL, /* bookkeeping: only with --wide */
+	HIDDEN_ZERO, /* to make room: all rows say 0 */
 	HIDDEN_NO_ROOM,
 };
 
 struct column {
 	enum render_kind kind;
-	unsigned int cells;
+	unsigned int cells, decimals;
 	bool is_text; /* some value is: to the left */
 	bool is_zero; /* all values kept are 0 or NULL, of a kind that may then be left out */
 	/* a length of time, or bytes of stacks, that no row kept has: it was not measured */
 	bool is_empty;
+	bool may_be_same; /* whether the row is complete: a column only where rows differ */
 	enum shown shown;
 	/* the label of a stack, which has a line under the row; NULL: an ordinary column */
 	const char *below;
-	char heading[64];
+	char name[64], heading[64], same[UNITS_TEXT_MAX];
 };
 
 struct cell {
@@ -48,7 +53,7 @@ struct table {
 	unsigned int col_cnt;
 	struct column *columns;
 	struct cell *cells; /* of the rows kept */
-	unsigned int held_cnt;
+	unsigned int held_cnt, last; /* last: the column that ends a line */
 	bool is_streaming;
 };
 
@@ -66,6 +71,23 @@ static const char *stack_label(const char *name)
 	return NULL;
 }
 
+/* Appends a frame, and of the path of its line only the name. Returns the end. */
+static char *put_frame(char *to, const char *frame, size_t bytes)
+{
+	struct stack_line line;
+	const char *slash;
+	size_t skip = 0;
+
+	if (stack_line_find(&line, frame, bytes)) {
+		slash = memrchr(line.path, '/', line.path_bytes);
+		skip = slash ? (size_t)(slash + 1 - line.path) : 0;
+		to = mempcpy(to, frame, line.name_bytes + 2);
+		frame += line.name_bytes + 2 + skip;
+		bytes -= line.name_bytes + 2 + skip;
+	}
+	return mempcpy(to, frame, bytes);
+}
+
 /*
  * "outer;middle;inner" as people read it, from where it happened: "inner < middle < outer". NULL:
  * out of memory.
@@ -80,8 +102,7 @@ static char *turn_stack(const char *text, size_t len)
 	for (;;) {
 		while (at && text[at - 1] != ';')
 			at--;
-		memcpy(to, text + at, end - at);
-		to += end - at;
+		to = put_frame(to, text + at, end - at);
 		if (!at)
 			break;
 		memcpy(to, " < ", 3);
@@ -131,7 +152,14 @@ static int make_cell(const struct table *t, unsigned int col, const struct value
 	if (ret->is_text)
 		return make_text(ret, v->text, v->text_bytes);
 	ret->is_zero = v->type == VALUE_INT ? !v->i : v->type == VALUE_NULL || v->r == 0;
-	if (v->type != VALUE_NULL)
+	if (kind == RENDER_INSTANT && v->type == VALUE_INT)
+		snprintf(text, sizeof(text), "%s%lld.%09lld", v->i < 0 ? "-" : "",
+			 llabs((long long)(v->i / (int64_t)UNITS_NS_PER_S)),
+			 llabs((long long)(v->i % (int64_t)UNITS_NS_PER_S)));
+	else if (t->options->human && !strcmp(t->columns[col].name, "pct") && v->type == VALUE_REAL)
+		snprintf(text, sizeof(text), "%.1f  %-*.*s", v->r, BAR_CELLS,
+			 (int)(v->r * BAR_CELLS / 100 + 0.5), "####################");
+	else if (v->type != VALUE_NULL)
 		render_format_value(text, sizeof(text), v, kind);
 	else if (t->options->human)
 		strcpy(text, "-");
@@ -163,7 +191,7 @@ static void put_cell(const struct table *t, struct render_out *out, unsigned int
 	if (!c->is_text)
 		put_spaces(out, pad);
 	render_out_text(out, text);
-	if (c->is_text && col + 1 < t->col_cnt)
+	if (c->is_text && col != t->last)
 		put_spaces(out, pad);
 }
 
@@ -213,14 +241,30 @@ static void put_stacks(const struct table *t, struct render_out *out, const stru
 			put_below(t, out, t->columns[i].below, cells[i].text);
 }
 
-static void put_row(const struct table *t, struct render_out *out, const struct cell *cells)
+/* Of a column of instants, as many decimals as it needs. */
+static void cut_decimals(const struct column *c, struct cell *cell)
+{
+	char *dot = c->decimals < 9 && !cell->is_text ? strchr(cell->text, '.') : NULL;
+
+	if (!dot || strlen(dot) <= c->decimals + 1)
+		return;
+	dot[c->decimals + 1] = 0;
+	cell->cells = (unsigned int)strlen(cell->text);
+}
+
+static void put_row(const struct table *t, struct render_out *out, struct cell *cells)
 {
 	for (unsigned int i = 0; i < t->col_cnt; i++) {
 		const struct column *c = &t->columns[i];
-		unsigned int n = cells[i].cells;
+		unsigned int n;
 
+		cut_decimals(c, &cells[i]);
+		n = cells[i].cells;
 		if (cells[i].is_text && !c->below && t->options->width && n > c->cells) {
-			textsafe_cut(cells[i].text, c->cells);
+			if (strcmp(c->name, "file"))
+				textsafe_cut(cells[i].text, c->cells);
+			else
+				textsafe_cut_front(cells[i].text, c->cells);
 			n = c->cells;
 		}
 		put_cell(t, out, i, cells[i].text, n);
@@ -252,40 +296,41 @@ static bool may_drop(const struct column *c)
 	return !c->below && !c->is_text && c->kind != RENDER_PLAIN && c->kind != RENDER_YES_NO;
 }
 
-/*
- * Columns of reports, those first that are missed least: others imply them, or go further into
- * detail than most want.
- */
-static const char *const expendable[] = {
-	"END (s)",	   "THRESHOLD BYTES", "BASELINE BYTES", "STACK BYTES", "OWNER HOW",
-	"SUBMITTER",	   "BYTES/S",	      "IOPS",		"LOST FREES",  "PEAK (s)",
-	"FREE BYTES",	   "FREES",	      "RSS LOW BYTES",	"VM BYTES",    "RSS PEAK AT (s)",
-	"MEASURED",	   "CPU %",	      "MERGES",		"QUEUE P999",  "QUEUE P90",
-	"DEVICE P999",	   "DEVICE P90",      "NEWEST",
+/* Columns that say how an answer was found, not what it is. */
+static const char *const details[] = {
+	"owner_how", "submitter",     "unknown_owner_ios", "requeues",
+	"merges",    "unknown_waits", "lost_frees",	   NULL,
 };
 
-#define EXPENDABLE_CNT (sizeof(expendable) / sizeof(expendable[0]))
+/* The column to leave out next: the options' list first, then numbers from the right. */
+static struct column *next_to_drop(struct table *t, const char **drops)
+{
+	while (*drops && **drops) {
+		size_t len = strcspn(*drops, ",");
+		const char *name = *drops;
 
-/*
- * Leaves out these one after the other, and then columns of numbers from the right, until the rest
- * fits. True: some.
- */
+		*drops += len + ((*drops)[len] == ',');
+		for (unsigned int i = 1; i < t->col_cnt; i++)
+			if (!t->columns[i].shown && strlen(t->columns[i].name) == len &&
+			    !memcmp(t->columns[i].name, name, len))
+				return &t->columns[i];
+	}
+	for (unsigned int i = t->col_cnt; i-- > 1;)
+		if (!t->columns[i].shown && may_drop(&t->columns[i]))
+			return &t->columns[i];
+	return NULL;
+}
+
+/* Leaves out columns until the rest fits. True: some. */
 static bool drop_columns(struct table *t)
 {
+	const char *drops = t->options->drops ? t->options->drops : "";
+	struct column *c;
 	bool any = false;
 
-	for (unsigned int pass = 0; pass <= EXPENDABLE_CNT; pass++) {
-		for (unsigned int i = t->col_cnt;
-		     i-- > 1 && line_cells(t, true) > t->options->width;) {
-			struct column *c = &t->columns[i];
-
-			if (c->shown || !(pass < EXPENDABLE_CNT ?
-						  !strcmp(c->heading, expendable[pass]) :
-						  may_drop(c)))
-				continue;
-			c->shown = HIDDEN_NO_ROOM;
-			any = true;
-		}
+	while (line_cells(t, true) > t->options->width && (c = next_to_drop(t, &drops))) {
+		c->shown = HIDDEN_NO_ROOM;
+		any = true;
 	}
 	return any;
 }
@@ -307,6 +352,21 @@ static bool narrow_text(struct table *t)
 	return widest;
 }
 
+static void hide_same(struct column *c, const struct cell *cell)
+{
+	c->shown = HIDDEN_SAME;
+	snprintf(c->same, sizeof(c->same), "%s", cell->text);
+}
+
+/* Whether all rows kept say the same. */
+static bool is_same(const struct table *t, unsigned int col)
+{
+	for (unsigned int r = 1; r < t->held_cnt; r++)
+		if (strcmp(t->cells[r * t->col_cnt + col].text, t->cells[col].text))
+			return false;
+	return t->held_cnt && !t->cells[col].is_null;
+}
+
 /*
  * Leaves out lengths of time that no row has, even where there is room. Then it makes the line fit:
  * it leaves out columns that say 0 in every row (both need all rows), then columns there is no room
@@ -321,6 +381,8 @@ static bool fit_columns(struct table *t, bool has_all_rows)
 	for (unsigned int i = 1; has_all_rows && i < t->col_cnt; i++)
 		if (t->columns[i].is_empty)
 			t->columns[i].shown = HIDDEN_EMPTY;
+		else if (t->columns[i].may_be_same && is_same(t, i))
+			hide_same(&t->columns[i], &t->cells[i]);
 	if (!width)
 		return false;
 	for (unsigned int i = t->col_cnt; has_all_rows && i-- > 1;) {
@@ -354,8 +416,9 @@ static void write_upright(struct table *t, struct render_out *out)
 		struct column *c = &t->columns[i];
 		unsigned int len = (unsigned int)strlen(c->heading);
 
-		c->shown = SHOWN;
-		if (c->below || t->cells[i].is_null)
+		if (c->shown == HIDDEN_ZERO || c->shown == HIDDEN_NO_ROOM)
+			c->shown = SHOWN;
+		if (c->shown || c->below || t->cells[i].is_null)
 			continue;
 		render_out_text(out, c->heading);
 		put_spaces(out, widest - len + GAP);
@@ -389,13 +452,49 @@ static void find_widths(struct table *t)
 	}
 }
 
+/* 3 decimals of an instant; of the row's own, as many as tell neighbouring rows apart. */
+static unsigned int instant_decimals(const struct table *t, unsigned int col)
+{
+	unsigned int decimals = 3;
+
+	if (col && strcmp(t->columns[col].name, "t_ns"))
+		return decimals;
+	for (unsigned int r = 1; r < t->held_cnt && decimals < 9; r++) {
+		const char *a = t->cells[(r - 1) * t->col_cnt + col].text;
+		const char *b = t->cells[r * t->col_cnt + col].text;
+		const char *dot = strchr(a, '.');
+
+		while (dot && decimals < 9 && strcmp(a, b) &&
+		       !strncmp(a, b, (size_t)(dot - a) + 1 + decimals))
+			decimals += 3;
+	}
+	return decimals;
+}
+
+/* People read milliseconds; csv and json have the nanoseconds. */
+static void shorten_instants(struct table *t)
+{
+	for (unsigned int i = 0; i < t->col_cnt; i++) {
+		struct column *c = &t->columns[i];
+
+		c->decimals = t->options->human && !t->options->wide && c->kind == RENDER_INSTANT
+				      ? instant_decimals(t, i)
+				      : 9;
+		for (unsigned int r = 0; r < t->held_cnt; r++)
+			cut_decimals(c, &t->cells[r * t->col_cnt + i]);
+	}
+}
+
 /* Fixes the widths and writes heading and kept rows; has_all_rows: no other will follow. */
 static void write_held(struct table *t, struct render_out *out, bool has_all_rows)
 {
+	shorten_instants(t);
 	find_widths(t);
 	if (fit_columns(t, has_all_rows) && has_all_rows && t->held_cnt == 1) {
 		write_upright(t, out);
 	} else {
+		for (unsigned int i = 0; i < t->col_cnt; i++)
+			t->last = t->columns[i].shown || t->columns[i].below ? t->last : i;
 		for (unsigned int i = 0; i < t->col_cnt; i++)
 			put_cell(t, out, i, t->columns[i].heading,
 				 (unsigned int)strlen(t->columns[i].heading));
@@ -435,6 +534,13 @@ static int table_begin(void *state, const struct render_options *o, struct rende
 
 		c->kind = render_column_kind(names[i]);
 		c->below = o->human ? stack_label(names[i]) : NULL;
+		snprintf(c->name, sizeof(c->name), "%s", names[i]);
+		c->may_be_same =
+			o->human && !o->wide &&
+			(!strcmp(names[i], "complete") || (!strcmp(names[i], "lost_events") && i &&
+							   !strcmp(names[i - 1], "complete")));
+		if (o->human && !o->wide && i && render_is_one_of(names[i], details))
+			c->shown = HIDDEN_DETAIL;
 		if (o->human)
 			render_heading(c->heading, sizeof(c->heading), names[i]);
 		else
@@ -469,23 +575,48 @@ static int table_row(void *state, struct render_out *out, const struct value *v)
 	return 0;
 }
 
-/* "(not shown, 0 in all rows: ERRORS, MERGES)" */
+/* "(no room for: ERRORS, BYTES; --wide shows all)" */
 static void name_hidden(const struct table *t, struct render_out *out, enum shown why,
-			const char *text)
+			const char *text, const char *end)
 {
 	const char *before = text;
+	char line[1024] = "";
+	size_t n = 0;
 
-	for (unsigned int i = 0; i < t->col_cnt; i++) {
+	for (unsigned int i = 0; i < t->col_cnt && n < sizeof(line); i++) {
 		const struct column *c = &t->columns[i];
 
 		if (c->shown != why || c->is_empty)
 			continue;
-		render_out_text(out, before);
-		render_out_text(out, c->heading);
+		n += (size_t)snprintf(line + n, sizeof(line) - n, "%s%s", before, c->heading);
 		before = ", ";
 	}
-	if (before != text)
-		render_out_text(out, ")\n");
+	if (!n || n >= sizeof(line))
+		return;
+	snprintf(line + n, sizeof(line) - n, "%s)", end);
+	render_out_flush(out);
+	render_wrap(out->f, line, t->options->width);
+}
+
+/* Says once what all rows say, unless they are complete. */
+static void name_same(const struct table *t, struct render_out *out)
+{
+	const char *before = "(in all rows, ";
+	bool any = false;
+
+	for (unsigned int i = 0; i < t->col_cnt; i++) {
+		const struct column *c = &t->columns[i];
+
+		if (c->shown != HIDDEN_SAME || !strcmp(c->same, "yes") || !strcmp(c->same, "0"))
+			continue;
+		render_out_text(out, before);
+		render_out_text(out, c->heading);
+		render_out_text(out, ": ");
+		render_out_text(out, c->same);
+		before = ", ";
+		any = true;
+	}
+	render_out_text(out, any ? ")\n" : "");
 }
 
 static void table_end(void *state, struct render_out *out, uint64_t left_out)
@@ -498,8 +629,9 @@ static void table_end(void *state, struct render_out *out, uint64_t left_out)
 		write_held(t, out, true);
 	if (is_empty)
 		render_out_text(out, "(nothing)\n");
-	name_hidden(t, out, HIDDEN_ZERO, "(not shown, 0 in all rows: ");
-	name_hidden(t, out, HIDDEN_NO_ROOM, "(no room for: ");
+	name_same(t, out);
+	name_hidden(t, out, HIDDEN_ZERO, "(0 in all rows: ", "");
+	name_hidden(t, out, HIDDEN_NO_ROOM, "(no room for: ", "; --wide shows all");
 	if (left_out) {
 		snprintf(line, sizeof(line), "(%s more; --limit 0 shows all)\n",
 			 units_format_count(n, sizeof(n), left_out));

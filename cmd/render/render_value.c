@@ -60,6 +60,10 @@ char *render_heading(char *buf, size_t size, const char *name)
 	const char *unit = "";
 	size_t n = strlen(name);
 
+	if (!strcmp(name, "util_pct")) {
+		snprintf(buf, size, "%%CPU");
+		return buf;
+	}
 	if (kind == RENDER_INSTANT || kind == RENDER_DURATION)
 		n -= strlen("_ns");
 	else if (kind == RENDER_PERCENT)

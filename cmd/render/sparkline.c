@@ -52,11 +52,6 @@ void sparkline_free(struct sparkline *s)
 	free(s);
 }
 
-/* Columns that name a group. */
-static const char *const keys[] = { "pid",    "tid",	"comm",	  "cgroup", "cpu",
-				    "device", "op",	"source", "by_pid", "by_comm",
-				    "type",   "vector", "name",	  NULL };
-
 static int begin(void *ctx, unsigned int col_cnt, const char *const *names)
 {
 	struct sparkline *s = ctx;
@@ -74,10 +69,15 @@ static int begin(void *ctx, unsigned int col_cnt, const char *const *names)
 			s->metric = i;
 			has_metric = true;
 		} else if (!has_metric) {
-			s->is_key[i] = render_is_one_of(names[i], keys);
+			s->is_key[i] = report_is_key(names[i]);
 		}
 	}
 	s->drawn = has_t && has_metric;
+	return 0;
+}
+
+static int end(void *ctx)
+{
 	return 0;
 }
 
@@ -166,7 +166,8 @@ struct sparkline *sparkline_new(const struct sparkline_options *o)
 
 	if (s) {
 		s->o = *o;
-		s->sink = (struct row_sink){ .ctx = s, .begin = begin, .row = row };
+		s->sink = (struct row_sink){ .ctx = s, .begin = begin, .row = row,
+					    .end = end };
 		s->bin_cnt = ((uint64_t)(o->to_ns - o->from_ns) + o->every_ns - 1) / o->every_ns;
 		s->bins_per_cell = (s->bin_cnt + CELLS_MAX - 1) / CELLS_MAX;
 		s->cell_cnt = (size_t)((s->bin_cnt + s->bins_per_cell - 1) / s->bins_per_cell);
@@ -183,7 +184,16 @@ static int by_sum(const void *a, const void *b)
 {
 	const struct group *x = a, *y = b;
 
-	return x->sum > y->sum ? -1 : x->sum < y->sum;
+	return compare_numbers(y->sum, x->sum);
+}
+
+/* CPUs, whose labels are numbers, come in order. */
+static int by_number(const void *a, const void *b)
+{
+	const struct group *x = a, *y = b;
+	long m = atol(x->label), n = atol(y->label);
+
+	return compare_numbers(m, n);
 }
 
 static const char *level_text(const struct sparkline *s, double share)
@@ -247,12 +257,16 @@ void sparkline_print(struct sparkline *s, FILE *out)
 	if (!s->drawn || !shown)
 		return;
 	qsort(s->groups, s->cnt, sizeof(*s->groups), by_sum);
+	for (i = 0; i < shown && !s->groups[i].label[strspn(s->groups[i].label, "0123456789")]; i++)
+		;
+	if (i == shown)
+		qsort(s->groups, shown, sizeof(*s->groups), by_number);
 	for (i = 0; i < shown; i++)
 		label = strlen(s->groups[i].label) > label ? strlen(s->groups[i].label) : label;
 	chars = s->o.width > label + 16 + LINE_MIN ? s->o.width - label - 16 : LINE_MIN;
 	if (chars > s->cell_cnt)
 		chars = s->cell_cnt;
-	fprintf(out, "\n%s over time, each line from 0 to its own highest value:\n\n",
+	fprintf(out, "%s over time, each line from 0 to its own highest value:\n\n",
 		render_heading(heading, sizeof(heading), s->o.metric));
 	for (i = 0; i < shown; i++)
 		print_group(s, &s->groups[i], chars, (int)label, out);

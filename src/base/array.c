@@ -45,3 +45,13 @@ size_t lower_bound_field(const void *items, size_t cnt, size_t elem_bytes, size_
 	}
 	return low;
 }
+
+int compare_u32(const void *a, const void *b)
+{
+	return compare_numbers(*(const uint32_t *)a, *(const uint32_t *)b);
+}
+
+int compare_u64(const void *a, const void *b)
+{
+	return compare_numbers(*(const uint64_t *)a, *(const uint64_t *)b);
+}

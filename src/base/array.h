@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * array: arrays that grow, and the search in sorted ones.
+ * array: arrays that grow, the search in sorted ones, and the order to sort by.
  *
  * An array is a pointer and a capacity in elements (size_t), both the caller's; both start as zero.
  * The caller frees the pointer. Threads: none are known here.
@@ -43,5 +43,11 @@ int array_grow(void *items, size_t *cap, size_t need, size_t elem_bytes);
 /* What these call. */
 size_t lower_bound_field(const void *items, size_t cnt, size_t elem_bytes, size_t offset,
 			 size_t field_bytes, uint64_t key);
+
+/* For functions that qsort() calls: below 0, 0 or above 0, as a is below b, equal or above. */
+#define compare_numbers(a, b) (((a) > (b)) - ((a) < (b)))
+/* qsort() with these sorts plain numbers, or elements that begin with one. */
+int compare_u32(const void *a, const void *b);
+int compare_u64(const void *a, const void *b);
 
 #endif /* ARRAY_H */

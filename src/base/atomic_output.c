@@ -268,16 +268,24 @@ static char *item_path(const struct atomic_output *o, const char *output)
 	return asprintf(&path, "%s/%.*s", o->dir, (int)n, name) < 0 ? NULL : path;
 }
 
+/* Devices, pipes and sockets are not: others use them by their names. */
+static bool is_replaceable(const struct stat *st)
+{
+	return S_ISREG(st->st_mode) || S_ISDIR(st->st_mode) || S_ISLNK(st->st_mode);
+}
+
 int atomic_output_begin(struct atomic_output *o, const char *output, bool is_new, struct err *e)
 {
 	int tries = BEGIN_TRIES, r;
 	struct stat st;
 
 	*o = (struct atomic_output){ .fd = -1 };
-	if (is_new && !lstat(output, &st))
-		return err_set(e, -EEXIST,
-			       "'%s' exists already, and is left alone; name a new one with -o",
-			       output);
+	if (!lstat(output, &st) && (is_new || !is_replaceable(&st))) {
+		err_set(e, -EEXIST,
+			"'%s' exists already%s, and is left alone; name a new one with -o",
+			output, is_new ? "" : " and is no file");
+		return -EEXIST;
+	}
 	remove_abandoned(output);
 	pthread_mutex_lock(&signal_lock);
 	do
@@ -292,8 +300,9 @@ int atomic_output_begin(struct atomic_output *o, const char *output, bool is_new
 	if (r < 0)
 		drop(o);
 	pthread_mutex_unlock(&signal_lock);
-	return r < 0 ? err_set(e, r, "cannot make a directory beside '%s': %s", output,
-			       strerror(-r)) : 0;
+	if (r < 0)
+		err_set(e, r, "cannot make a directory beside '%s': %s", output, strerror(-r));
+	return r;
 }
 
 void atomic_output_drop(struct atomic_output *o)
@@ -372,5 +381,39 @@ int atomic_output_commit_item(const struct atomic_output *o, const char *name, c
 int atomic_output_commit(const struct atomic_output *o, const char *output, bool replace,
 			 struct err *e)
 {
-	return atomic_output_commit_item(o, o->path + strlen(o->dir) + 1, output, replace, e);
+	return atomic_output_commit_item(o, basename(o->path), output, replace, e);
+}
+
+/* The file o->path: on the disk when this returns. */
+static int fill_file(const struct atomic_output *o, const char *output,
+		     int (*fill)(void *ctx, FILE *f, struct err *e), void *ctx, struct err *e)
+{
+	int r, fd = open(o->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
+
+	if (!f) {
+		r = err_set(e, -errno, "cannot make '%s': %s", output, strerror(errno));
+		if (fd >= 0)
+			close(fd);
+		return r;
+	}
+	r = fill(ctx, f, e);
+	if (!r && (fflush(f) || fsync(fd)))
+		r = err_set(e, -errno, "cannot write '%s': %s", output, strerror(errno));
+	(void)fclose(f);	/* it is on the disk already, or not wanted */
+	return r;
+}
+
+int atomic_output_file(const char *output, bool replace,
+		       int (*fill)(void *ctx, FILE *f, struct err *e), void *ctx, struct err *e)
+{
+	struct atomic_output o = { 0 };
+	int r = atomic_output_begin(&o, output, !replace, e);
+
+	if (!r)
+		r = fill_file(&o, output, fill, ctx, e);
+	if (!r)
+		r = atomic_output_commit(&o, output, replace, e);
+	atomic_output_drop(&o);
+	return r;
 }

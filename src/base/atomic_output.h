@@ -17,6 +17,7 @@
 #define ATOMIC_OUTPUT_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 #include "base/err.h"
 
@@ -28,7 +29,7 @@ struct atomic_output {
 
 /*
  * Makes the directory, mode 0700. The output need not exist and is not changed; is_new refuses one
- * that exists: -EEXIST.
+ * that exists, and a device, a pipe or a socket is always refused: -EEXIST.
  */
 int atomic_output_begin(struct atomic_output *o, const char *output, bool is_new, struct err *e);
 
@@ -45,6 +46,14 @@ int atomic_output_commit(const struct atomic_output *o, const char *output, bool
 /* The same for an item of dir; name may contain slashes. */
 int atomic_output_commit_item(const struct atomic_output *o, const char *name, const char *output,
 			      bool replace, struct err *e);
+
+/*
+ * All of it for one file of mode 0600, which fill() writes to a stream. fill returns 0 or -errno
+ * with text. replace: as in atomic_output_commit(); without it, an output that exists is -EEXIST
+ * before anything is written.
+ */
+int atomic_output_file(const char *output, bool replace,
+		       int (*fill)(void *ctx, FILE *f, struct err *e), void *ctx, struct err *e);
 
 /* Removes dir and what is in it. Does nothing when there is none. */
 void atomic_output_drop(struct atomic_output *o);

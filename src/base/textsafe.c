@@ -87,6 +87,28 @@ void textsafe_cut(char *text, unsigned int cells)
 	}
 }
 
+void textsafe_cut_front(char *text, unsigned int cells)
+{
+	size_t n = strlen(text), i = 0, len;
+	unsigned int all = 0;
+	uint32_t code;
+
+	for (i = 0; i < n; i += len ? len : 1) {
+		code = '?';
+		len = utf8_decode(text + i, n - i, &code);
+		all += utf8_cells(code);
+	}
+	if (all <= cells || !cells)
+		return;
+	for (i = 0; i < n && all >= cells; i += len ? len : 1) {
+		code = '?';
+		len = utf8_decode(text + i, n - i, &code);
+		all -= utf8_cells(code);
+	}
+	*text = '~';
+	memmove(text + 1, text + i, n - i + 1);
+}
+
 size_t textsafe_csv(char *dst, const char *src, size_t n)
 {
 	bool quote = false;
@@ -123,6 +145,30 @@ size_t textsafe_csv(char *dst, const char *src, size_t n)
 	if (start)
 		memmove(dst, dst + 1, o - 1);
 	return o - start;
+}
+
+size_t textsafe_html(char *dst, const char *src, size_t n)
+{
+	static const char *const entities[] = { "&amp;", "&lt;", "&gt;", "&quot;" };
+	static const char specials[] = "&<>\"";
+	size_t o = 0, written;
+	unsigned int cells;
+
+	for (size_t i = 0; i < n;) {
+		const char *special = src[i] ? strchr(specials, src[i]) : NULL;
+
+		if (special) {
+			const char *entity = entities[special - specials];
+
+			written = strlen(entity);
+			memcpy(dst + o, entity, written);
+			i++;
+		} else {
+			i += escape_one(dst + o, &written, src + i, n - i, &cells);
+		}
+		o += written;
+	}
+	return o;
 }
 
 static size_t put_u16(char *dst, uint32_t unit)

@@ -9,6 +9,7 @@
  *                     becomes \xNN; so a name is always one line and valid UTF-8
  *     CSV             in addition, a cell that a spreadsheet would take for a formula (first byte
  *                     = + - @) gets an apostrophe in front
+ *     HTML            in addition, & < > and " become entities
  *     JSON            RFC 8259; control and other unsafe characters as \uNNNN, invalid bytes as
  *     U+FFFD
  *
@@ -33,14 +34,18 @@ size_t textsafe_escape(char *dst, size_t size, const char *src, size_t n, unsign
  * Cuts text, already safe, to at most cells terminal cells, ending in '~' when something was cut.
  */
 void textsafe_cut(char *text, unsigned int cells);
+/* Cuts at the beginning, which then is '~': for paths, whose ends tell them apart. */
+void textsafe_cut_front(char *text, unsigned int cells);
 
 /*
- * CSV cell and JSON string (with its quotes) of src. dst needs TEXTSAFE_CSV_MAX(n),
- * TEXTSAFE_JSON_MAX(n) bytes. Return the bytes written; no NUL.
+ * CSV cell, HTML text (or value of an attribute, without its quotes) and JSON string (with its
+ * quotes) of src. dst needs TEXTSAFE_CSV_MAX(n) bytes and so on. Return the bytes written; no NUL.
  */
 #define TEXTSAFE_CSV_MAX(n) ((n) * 4 + 3)
+#define TEXTSAFE_HTML_MAX(n) ((n) * 6)
 #define TEXTSAFE_JSON_MAX(n) ((n) * 6 + 2)
 size_t textsafe_csv(char *dst, const char *src, size_t n);
+size_t textsafe_html(char *dst, const char *src, size_t n);
 size_t textsafe_json(char *dst, const char *src, size_t n);
 
 #endif /* TEXTSAFE_H */

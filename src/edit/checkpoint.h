@@ -6,9 +6,17 @@
  *     everything before the instant --[checkpoint]--> events with their times, levels of memory
  *
  * Replayed, the events leave readers in the state that all events before the instant would. They
- * are the allocations that are not freed yet; the last life of every block request; of every
- * thread the switches and wake-ups that say whether, and since when, it waits; and the interrupts
- * that are being served. Threads: one. Memory: in proportion to what is live.
+ * are the last life of every block request; of every thread the switches and wake-ups that say
+ * whether, and since when, it waits; the interrupts that are being served; and an allocation for
+ * everything that is not freed yet. No answer tells when or where the latter were allocated: they
+ * have address, bytes, order and owner only, and all the same instant.
+ *
+ * The parts of a checkpoint come from different kinds of events, and know nothing of each other.
+ * The machines that make a trace's index make them, too (analyze/fold/fold_checkpoint.c). The index
+ * stores each part at some instants: from the last of these on, the events until the wanted instant
+ * are read. Without an index, all events from the trace's start are read.
+ *
+ * Threads: one. Memory: in proportion to what is live.
  */
 #ifndef CHECKPOINT_H
 #define CHECKPOINT_H
@@ -16,55 +24,68 @@
 #include <stddef.h>
 
 #include "base/buf.h"
+#include "model/live_objects.h"
+#include "model/mem_levels.h"
 #include "trace/trace.h"
 
 struct checkpoint {
 	struct event *events;		/* in order of time */
-	size_t event_cnt;
+	size_t event_cnt, event_cap;
 	struct trace_rss *memory;	/* by upid, of the processes alive then */
-	size_t memory_cnt;
+	size_t memory_cnt, memory_cap;
 };
 
-struct checkpoint_request {
-	uint32_t kind_mask;		/* events of these kinds; memory is not concerned */
-	bool no_points;			/* neither uses nor stores checkpoints beside the trace */
-	uint64_t point_events;		/* between stored checkpoints, at least; 0: the default */
+/* The values are in files, and are those of the index's jobs. */
+enum checkpoint_part {
+	CHECKPOINT_SCHED = 0,
+	CHECKPOINT_REQUESTS = 1,
+	CHECKPOINT_IRQ = 2,
+	CHECKPOINT_SLAB = 3,
+	CHECKPOINT_PAGE = 4,
+	CHECKPOINT_LEVELS = 5,
+	CHECKPOINT_HEAP = 6,
+	CHECKPOINT_PART_CNT = 7,
 };
 
 /*
- * Makes the checkpoint at at_ns; *ret is for checkpoint_done(). Checkpoints on the way there are
- * stored beside the trace where that is possible. 0 or -errno.
+ * Makes the checkpoint at at_ns of the trace that ctx stands for; *ret is for checkpoint_done().
+ * Only events of the kinds in kind_mask (1u << EVENT_x) are wanted. 0 or -errno.
  */
-int checkpoint(struct trace *t, uint64_t at_ns, const struct checkpoint_request *q,
-	       struct checkpoint *ret, struct err *e);
+typedef int (*checkpoint_source)(void *ctx, uint64_t at_ns, uint32_t kind_mask,
+				 struct checkpoint *ret, struct err *e);
 void checkpoint_done(struct checkpoint *c);
 
-/*
- * ---- checkpoint_file.c: checkpoints of a finished trace, as parts of its derived file ----
- *
- * So only the first cut reads everything that lies before its window; the next cut begins at the
- * last checkpoint before its own.
- */
+/* ---- making one: 0 or -ENOMEM ---- */
 
-struct checkpoint_file;
-
-/* Without a derived file, or with one that does not fit, there are no checkpoints yet. -ENOMEM. */
-int checkpoint_file_open(struct checkpoint_file **ret, struct trace *t);
-void checkpoint_file_free(struct checkpoint_file *p);
-
+int checkpoint_add_event(struct checkpoint *c, const struct event *ev);
+/* An object that is live at at_ns; its owner is utid, or EVENT_ID_IRQ. */
+int checkpoint_add_object(struct checkpoint *c, uint64_t at_ns, enum checkpoint_part part,
+			  const struct live_object *o, const struct live_kind *k, uint32_t utid);
+/* A process; nothing is added unless the process is alive at at_ns and its memory is known. */
+int checkpoint_add_memory(struct checkpoint *c, uint64_t at_ns, const struct trace_process *p,
+			  const struct mem_process *of);
 /*
- * The last one that is not after at_ns. 1: *ret is for checkpoint_done(); 0: there is none;
- * -ENOMEM.
+ * Sorts the events from first on: objects by address and owner; others by instant, CPU, kind, and
+ * as they are.
  */
-int checkpoint_file_find(struct checkpoint_file *p, uint64_t at_ns, uint64_t *ret_at_ns,
-			 struct checkpoint *ret);
+int checkpoint_sort(struct checkpoint *c, size_t first, bool are_objects);
+
+/* ---- checkpoint_file.c: parts in the trace's derived file ---- */
+
+struct derived_file;
+struct zpack;
+
+/* The key of a part that is as of the beginning of a block. */
+uint64_t checkpoint_key(enum checkpoint_part part, size_t block);
+/* Adds a part. Its events are sorted, and before at_ns, when the block begins. */
+int checkpoint_store(struct derived_file *d, struct zpack *z, uint64_t key, uint64_t at_ns,
+		     const struct checkpoint *c);
 /*
- * Adds a checkpoint behind the last one. Best effort: where no file can be made beside the trace
- * nothing happens, now and later. -ENOMEM.
+ * The last one of a part that is not after at_ns. 1: *ret is for checkpoint_done(); 0: there is
+ * none; -EBADMSG: the file is damaged; -ENOMEM.
  */
-int checkpoint_file_add(struct checkpoint_file *p, uint64_t at_ns, const struct checkpoint *c);
-/* Puts what was added in its place. Best effort. */
-void checkpoint_file_save(struct checkpoint_file *p);
+int checkpoint_find(struct derived_file *d, const struct trace *t, enum checkpoint_part part,
+		    uint64_t at_ns, uint64_t *ret_at_ns, struct checkpoint *ret);
 
 /* Appends a checkpoint as bytes. Its events are before at_ns, in order. */
 void checkpoint_encode(const struct checkpoint *c, uint64_t at_ns, struct buf *out);

@@ -13,18 +13,8 @@
 #include "base/array.h"
 #include "base/varint.h"
 #include "format/row_codec.h"
-#include "format/zpack.h"
 #include "trace/derived_file.h"
 #include "trace/trace_state.h"
-
-#define CHECKPOINTS_MAX 100000
-
-struct checkpoint_file {
-	struct trace *t;
-	struct derived_file *d;	/* NULL: none can be used or made */
-	bool is_begun;		/* there are new parts */
-	struct zpack *zpack;
-};
 
 /* ---- bytes ---- */
 
@@ -80,7 +70,6 @@ static int read_memory(struct point_in *in, uint64_t at_ns, struct checkpoint *c
 	uint64_t bytes = take(in, UINT64_MAX);
 	struct row_reader rows = { .base_ns = at_ns };
 	struct trace_rss row;
-	size_t cap = 0;
 	int r = 0;
 
 	if (!in->p || bytes > (uint64_t)(in->end - in->p))
@@ -91,7 +80,7 @@ static int read_memory(struct point_in *in, uint64_t at_ns, struct checkpoint *c
 		if (row.ts_ns != at_ns ||
 		    (c->memory_cnt && row.upid <= c->memory[c->memory_cnt - 1].upid))
 			return -EBADMSG;
-		r = array_reserve(&c->memory, &cap, c->memory_cnt + 1);
+		r = array_reserve(&c->memory, &c->memory_cap, c->memory_cnt + 1);
 		if (r == 0)
 			c->memory[c->memory_cnt++] = row;
 	}
@@ -110,6 +99,7 @@ static int read_events(struct point_in *in, uint64_t max, uint64_t at_ns, unsign
 	c->events = calloc(cnt + 1, sizeof(*c->events));
 	if (!c->events)
 		return -ENOMEM;
+	c->event_cap = cnt + 1;
 	for (; in->p && c->event_cnt < cnt; c->event_cnt++) {
 		struct event *ev = &c->events[c->event_cnt];
 
@@ -148,129 +138,68 @@ int checkpoint_decode(const void *bytes, size_t cnt, uint64_t event_max, uint64_
 
 /* ---- the derived file ---- */
 
-static int open_derived(struct checkpoint_file *p)
+uint64_t checkpoint_key(enum checkpoint_part part, size_t block)
 {
-	const struct trace *t = p->t;
-
-	if (t->dir_fd < 0 || t->is_live || !trace_is_finished(t) || t->damages.cnt)
-		return 0;
-	return derived_file_open(&p->d, p->t, DERIVED_SAVE | DERIVED_BESIDE);
+	return (uint64_t)part << 32 | block;
 }
 
-static void close_derived(struct checkpoint_file *p)
-{
-	derived_file_close(p->d);
-	p->d = NULL;
-}
-
-int checkpoint_file_open(struct checkpoint_file **ret, struct trace *t)
-{
-	struct checkpoint_file *p = calloc(1, sizeof(*p));
-	int r;
-
-	if (!p)
-		return -ENOMEM;
-	p->t = t;
-	r = zpack_new(&p->zpack, 0);
-	if (r == 0)
-		r = open_derived(p);
-	if (r < 0) {
-		checkpoint_file_free(p);
-		return r;
-	}
-	*ret = p;
-	return 0;
-}
-
-void checkpoint_file_free(struct checkpoint_file *p)
-{
-	if (!p)
-		return;
-	close_derived(p);
-	zpack_free(p->zpack);
-	free(p);
-}
-
-/* The last part that is not after at_ns. 1 or 0, or what reading it gave. */
-static int find_part(struct checkpoint_file *p, uint64_t at_ns, struct derived_part *ret,
-		     struct buf *mem, const uint8_t **ret_bytes)
-{
-	const struct derived_part *parts;
-	size_t cnt, i;
-	int r = derived_file_parts(p->d, DERIVED_CHECKPOINT, &parts, &cnt);
-
-	if (r < 0 || !cnt || parts[0].key > at_ns)
-		return r;
-	i = at_ns == UINT64_MAX ? cnt : lower_bound(parts, cnt, key, at_ns + 1);
-	*ret = parts[i - 1];
-	r = derived_file_read(p->d, ret, mem, ret_bytes);
-	return r == 0 ? 1 : r;
-}
-
-int checkpoint_file_find(struct checkpoint_file *p, uint64_t at_ns, uint64_t *ret_at_ns,
-			 struct checkpoint *ret)
-{
-	struct derived_part part;
-	struct buf mem = { 0 };
-	const uint8_t *bytes;
-	int r = p->d ? find_part(p, at_ns, &part, &mem, &bytes) : 0;
-
-	if (r > 0) {
-		r = checkpoint_decode(bytes, part.raw_bytes, part.stored_bytes, part.key,
-				      p->t->cpu_cnt, ret);
-		if (r == 0)
-			*ret_at_ns = part.key;
-		r = r == 0 ? 1 : r;
-	}
-	buf_done(&mem);
-	if (r < 0 && r != -ENOMEM) {
-		/* the file is damaged: everything in it is made again */
-		derived_file_forget(p->d);
-		close_derived(p);
-		r = open_derived(p);
-	}
-	return r;
-}
-
-static int add_part(struct checkpoint_file *p, uint64_t at_ns, const struct checkpoint *c)
+int checkpoint_store(struct derived_file *d, struct zpack *z, uint64_t key, uint64_t at_ns,
+		     const struct checkpoint *c)
 {
 	struct derived_part part;
 	struct buf raw = { 0 };
-	int r = p->is_begun ? 0 : derived_file_begin(p->d, true);
+	int r;
 
-	p->is_begun = true;
-	if (r < 0)
-		return r;
 	checkpoint_encode(c, at_ns, &raw);
-	r = derived_file_add(p->d, p->zpack, DERIVED_CHECKPOINT, at_ns, 0, &raw);
+	r = derived_file_add(d, z, DERIVED_CHECKPOINT, key, 0, &raw);
 	/* readers want a byte for an event, so that the file's size bounds their memory */
-	if (r == 0 && derived_file_get(p->d, DERIVED_CHECKPOINT, at_ns, &part) > 0 &&
+	if (r == 0 && derived_file_get(d, DERIVED_CHECKPOINT, key, &part) > 0 &&
 	    part.stored_bytes < c->event_cnt)
-		r = derived_file_add(p->d, NULL, DERIVED_CHECKPOINT, at_ns, 0, &raw);
+		r = derived_file_add(d, NULL, DERIVED_CHECKPOINT, key, 0, &raw);
 	buf_done(&raw);
 	return r;
 }
 
-int checkpoint_file_add(struct checkpoint_file *p, uint64_t at_ns, const struct checkpoint *c)
+/* The last part that is not after at_ns. 1 or 0, or what reading the table gave. */
+static int find_part(const struct derived_file *d, const struct trace *t, enum checkpoint_part part,
+		     uint64_t at_ns, struct derived_part *ret, uint64_t *ret_at_ns)
 {
-	const struct derived_part *parts;
-	size_t cnt;
-	int r;
+	const struct derived_part *v;
+	size_t cnt, i;
+	int r = derived_file_parts(d, DERIVED_CHECKPOINT, &v, &cnt);
 
-	if (!p->d || !derived_file_has_place(p->d))
-		return 0;
-	r = derived_file_parts(p->d, DERIVED_CHECKPOINT, &parts, &cnt);
-	if (r == 0 && (cnt == CHECKPOINTS_MAX || (cnt && at_ns <= parts[cnt - 1].key)))
-		return 0;
-	if (r == 0)
-		r = add_part(p, at_ns, c);
-	if (r < 0)
-		close_derived(p);
-	return r == -ENOMEM ? r : 0;
+	for (i = lower_bound(v, cnt, key, checkpoint_key(part + 1, 0)); r == 0 && i--;) {
+		const struct trace_block *b = trace_block_at(t, (uint32_t)v[i].key);
+
+		if (v[i].key >> 32 != part || (uint32_t)v[i].key >= t->blocks.cnt)
+			return v[i].key >> 32 == part ? -EBADMSG : 0;
+		if (b->from_ns > at_ns)
+			continue;
+		*ret = v[i];
+		*ret_at_ns = b->from_ns;
+		return 1;
+	}
+	return r;
 }
 
-void checkpoint_file_save(struct checkpoint_file *p)
+int checkpoint_find(struct derived_file *d, const struct trace *t, enum checkpoint_part part,
+		    uint64_t at_ns, uint64_t *ret_at_ns, struct checkpoint *ret)
 {
-	if (p->d && p->is_begun && !p->t->damages.cnt)
-		(void)derived_file_commit(p->d, p->t, p->t->blocks.cnt);
+	struct derived_part p;
+	struct buf mem = { 0 };
+	const uint8_t *bytes;
+	uint64_t found_ns = 0;
+	int r = find_part(d, t, part, at_ns, &p, &found_ns);
+
+	if (r <= 0)
+		return r;
+	r = derived_file_read(d, &p, &mem, &bytes);
+	if (r == 0)
+		r = checkpoint_decode(bytes, p.raw_bytes, p.stored_bytes, found_ns, t->cpu_cnt,
+				      ret);
+	buf_done(&mem);
+	if (r < 0)
+		return r == -ENOMEM ? r : -EBADMSG;
+	*ret_at_ns = found_ns;
+	return 1;
 }

@@ -141,21 +141,37 @@ static bool is_repeated(const uint32_t *owners, unsigned int cpu)
 }
 
 /* Without switches, nobody is known to have run. */
-static void put_cpus(struct cut *c, enum chunk_section_type type, const uint32_t *owners,
-		     const struct disk_block *head)
+static bool has_runners(const struct cut *c)
+{
+	return c->kinds_left & 1u << EVENT_SWITCH;
+}
+
+static void put_first(struct cut *c, const uint32_t *owners, const struct disk_block *head)
 {
 	unsigned int cpu;
 
-	if (!(c->kinds_left & 1u << EVENT_SWITCH))
+	if (!has_runners(c))
 		return;
 	cut_begin_rows(c, head->from_ns);
 	for (cpu = 0; cpu < head->cpu_cnt; cpu++) {
-		bool twice = type == CHUNK_CPU_STATE && is_repeated(owners, cpu);
-		struct row_cpu_state row = { cpu, twice ? EVENT_ID_UNKNOWN : owners[cpu] };
+		struct row_cpu_state row = { cpu, is_repeated(owners, cpu) ? EVENT_ID_UNKNOWN :
+								     owners[cpu] };
 
 		row_put_cpu_state(&c->rows, &row);
 	}
-	block_out_add_rows(&c->out, type, &c->rows);
+	block_out_add_rows(&c->out, CHUNK_CPU_STATE, &c->rows);
+}
+
+static void put_last(struct cut *c, const struct disk_block *head)
+{
+	unsigned int cpu;
+
+	if (!has_runners(c))
+		return;
+	cut_begin_rows(c, head->from_ns);
+	for (cpu = 0; cpu < head->cpu_cnt; cpu++)
+		row_put_cpu_end(&c->rows, &c->cpu_last[cpu]);
+	block_out_add_rows(&c->out, CHUNK_CPU_END, &c->rows);
 }
 
 static void put_memory(struct cut *c, const struct trace_rss *rows, size_t cnt, uint64_t base_ns)
@@ -173,14 +189,12 @@ static int put_state(struct cut *c, size_t i, const struct disk_block *head, str
 {
 	const struct trace_rss *memory = c->before.memory;
 	size_t cnt = c->before.memory_cnt;
-	uint32_t utid;
 	int r = 0;
 
-	put_cpus(c, CHUNK_CPU_STATE, c->cpu_first, head);
+	put_first(c, c->cpu_first, head);
 	/* the old trace goes on, or is itself a cut that ends here */
-	if (i + 1 == c->end &&
-	    (c->to_ns < trace_end_ns(c->t) || trace_block_ends(c->t, i, 0, &utid)))
-		put_cpus(c, CHUNK_CPU_END, c->cpu_last, head);
+	if (i + 1 == c->end && (c->to_ns < trace_end_ns(c->t) || trace_block_end(c->t, i, 0)))
+		put_last(c, head);
 	if (i > c->first || !c->is_part)
 		r = trace_block_rss(c->t, i, &memory, &cnt, e);
 	if (r == 0)
@@ -296,7 +310,7 @@ int cut_put_before(struct cut *c, struct err *e)
 	head.from_ns = head.to_ns = c->from_ns;
 	block_out_begin(&c->out);
 	find_cpus(c, owners);
-	put_cpus(c, CHUNK_CPU_STATE, owners, &head);
+	put_first(c, owners, &head);
 	free(owners);
 	put_memory(c, before->memory, before->memory_cnt, c->from_ns);
 	put_hook_means(c);

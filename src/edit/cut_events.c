@@ -37,6 +37,7 @@ static int on_piece(void *ctx, const struct cpu_piece *p)
 	const struct cut_events *x = ctx;
 	struct cut *c = x->cut;
 	uint32_t owner = p->utid;
+	uint64_t own_ns = cpu_piece_own_steal_ns(p);
 
 	if (c->filter && owner != EVENT_ID_UNKNOWN && !cut_filter_has_thread(c->filter, owner))
 		owner = EVENT_ID_FILTERED;
@@ -44,8 +45,13 @@ static int on_piece(void *ctx, const struct cpu_piece *p)
 	if (c->cpu_first[p->cpu] == NOBODY &&
 	    (p->to_ns > x->from_ns || (p->to_ns == x->from_ns && p->end)))
 		c->cpu_first[p->cpu] = owner;
-	if (p->from_ns < x->to_ns && p->to_ns >= x->to_ns)
-		c->cpu_last[p->cpu] = owner;
+	if (p->from_ns < x->to_ns && p->to_ns >= x->to_ns) {
+		c->cpu_last[p->cpu] = (struct row_cpu_end){ .cpu = p->cpu, .utid = owner };
+		if (p->is_restored && p->from_ns > x->from_ns)
+			c->cpu_last[p->cpu].since_ns = p->from_ns;
+		if (own_ns > p->to_ns - x->to_ns)
+			c->cpu_last[p->cpu].steal_ns = own_ns - (p->to_ns - x->to_ns);
+	}
 	return 0;
 }
 
@@ -125,15 +131,15 @@ static int next_block(struct cut_events *x, struct err *e)
 {
 	struct cut *c = x->cut;
 	const struct trace_block *b = trace_block_at(c->t, x->block);
+	const struct row_cpu_end *last;
 	unsigned int cpu;
-	uint32_t utid;
 	int r;
 
 	x->from_ns = b->from_ns > c->from_ns ? b->from_ns : c->from_ns;
 	x->to_ns = b->to_ns < c->to_ns ? b->to_ns : c->to_ns;
 	for (cpu = 0; cpu < c->t->cpu_cnt; cpu++) {
 		c->cpu_first[cpu] = NOBODY;
-		c->cpu_last[cpu] = EVENT_ID_UNKNOWN;
+		c->cpu_last[cpu] = (struct row_cpu_end){ .cpu = cpu, .utid = EVENT_ID_UNKNOWN };
 	}
 	if (c->filter)
 		cut_filter_begin_block(c->filter);
@@ -143,9 +149,10 @@ static int next_block(struct cut_events *x, struct err *e)
 		r = take_until(x, b->to_ns, e);
 	if (trace_block_is_damaged(c->t, x->block))
 		cpu_timeline_forget(x->timeline);
-	for (cpu = 0; cpu < c->t->cpu_cnt; cpu++)
-		if (trace_block_ends(c->t, x->block, cpu, &utid))
-			cpu_timeline_finalize(x->timeline, cpu, utid);
+	for (cpu = 0; r >= 0 && cpu < c->t->cpu_cnt; cpu++) {
+		last = trace_block_end(c->t, x->block, cpu);
+		r = last ? cpu_timeline_finalize(x->timeline, last) : 0;
+	}
 	if (r >= 0)
 		r = cpu_timeline_boundary(x->timeline, b->to_ns, NULL, NULL);
 	for (cpu = 0; cpu < c->t->cpu_cnt; cpu++)

@@ -241,7 +241,7 @@ int cut_filter_new(struct cut_filter **ret, struct trace *t, const uint32_t *upi
 	if (r == 0)
 		r = live_objects_new(&f->objects[SLAB], 0);
 	if (r == 0)
-		r = live_objects_new(&f->objects[PAGES], (uint32_t)trace_page_bytes(t));
+		r = live_objects_new(&f->objects[PAGES], trace_page_bytes(t));
 	if (r == 0)
 		r = irq_track_new(&f->irq, t->cpu_cnt, &(struct irq_sink){ 0 });
 	if (r == 0)

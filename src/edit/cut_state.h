@@ -24,6 +24,7 @@ struct cut {
 	struct row_writer rows;	/* of the section being made */
 	uint64_t from_ns, to_ns;	/* the span of the new trace, inside the old one */
 	size_t first, end;	/* the blocks that touch this span */
+	bool is_same;	/* a copy of all that there is: it keeps the id */
 	bool is_part;		/* the old trace has more than the window */
 	uint32_t left_out;	/* bit 1 << source: of what was recorded */
 	uint32_t kinds_left;	/* bit 1 << kind, of events that stay */
@@ -32,7 +33,8 @@ struct cut {
 	struct cut_events *source;
 	struct event *events;	/* of the next block */
 	size_t event_cnt, event_cap;
-	uint32_t *cpu_first, *cpu_last;	/* who has each CPU at both ends of that block's slice */
+	uint32_t *cpu_first;		/* who has each CPU when that block's slice begins */
+	struct row_cpu_end *cpu_last;	/* ... and when it ends */
 	size_t list_at[CUT_LIST_CNT];	/* the first row that no block has yet */
 	struct event *broken;	/* entries of interrupts to mark */
 	size_t broken_cnt, broken_cap;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "edit/cut_state.h"
+#include "base/array.h"
 
 /* What a block refers to. */
 struct refs {
@@ -101,13 +102,6 @@ static int add_living(struct cut *c, struct refs *f)
 	return r;
 }
 
-static int id_cmp(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 /* The ids in order, malloc'ed. NULL: out of memory. */
 static uint32_t *sort_ids(const struct hash_map *m)
 {
@@ -118,7 +112,7 @@ static uint32_t *sort_ids(const struct hash_map *m)
 	while (ids && (slot = hash_map_next(m, &pos)))
 		ids[cnt++] = (uint32_t)slot->a;
 	if (cnt)
-		qsort(ids, cnt, sizeof(*ids), id_cmp);
+		qsort(ids, cnt, sizeof(*ids), compare_u32);
 	return ids;
 }
 
@@ -144,16 +138,36 @@ static int put_file(struct cut *c, struct refs *f, uint64_t dev, uint64_t ino)
 	return put_name(c, f, TRACE_NAME_FILE, trace_file_find(c->t, (uint32_t)dev, ino));
 }
 
-static int put_stack_names(struct cut *c, struct refs *f, uint64_t stack)
+/* The i-th of an event's two stacks; 0: it has none. */
+static uint64_t event_stack(const struct event *ev, unsigned int i)
 {
+	if (ev->kind == EVENT_OFFCPU)
+		return ev->v[i ? EV_OFFCPU_WAKER_STACK : EV_OFFCPU_STACK];
+	return ev->kind == EVENT_STACK && !i ? ev->v[EV_STACK_STACK] : 0;
+}
+
+/* Calls put for every frame of the event's stacks. */
+static int each_frame(struct cut *c, struct refs *f, const struct event *ev,
+		      int (*put)(struct cut *c, struct refs *f, const struct trace_frame *frame,
+				 uint64_t ts_ns))
+{
+	const struct trace_frame *frame;
+	unsigned int k;
 	size_t cnt, i;
-	const struct trace_frame *frame = trace_stack_find(c->t, stack, &cnt);
 	int r = 0;
 
-	for (i = 0; frame && i < cnt && r == 0; i++)
-		if (!frame[i].upid)
-			r = put_name_of(c, f, TRACE_NAME_SYMBOL, frame[i].addr);
+	for (k = 0; k < 2; k++) {
+		frame = trace_stack_find(c->t, event_stack(ev, k), &cnt);
+		for (i = 0; frame && i < cnt && r == 0; i++)
+			r = put(c, f, &frame[i], ev->ts_ns);
+	}
 	return r;
+}
+
+static int put_frame_name(struct cut *c, struct refs *f, const struct trace_frame *frame,
+			  uint64_t ts_ns)
+{
+	return frame->upid ? 0 : put_name_of(c, f, TRACE_NAME_SYMBOL, frame->addr);
 }
 
 static int put_event_names(struct cut *c, struct refs *f, const struct event *ev)
@@ -170,11 +184,14 @@ static int put_event_names(struct cut *c, struct refs *f, const struct event *ev
 		r = put_name_of(c, f, TRACE_NAME_DEVICE, ev->v[EV_REQUEST_DEV]);
 		if (r == 0)
 			r = put_name_of(c, f, TRACE_NAME_DEVICE, ev->v[EV_REQUEST_PART]);
+		if (r == 0 && ev->v[EV_REQUEST_PATH])
+			r = put_name_of(c, f, TRACE_NAME_PATH, ev->v[EV_REQUEST_PATH]);
 		if (r == 0 && ev->v[EV_REQUEST_INO])
 			r = put_file(c, f, ev->v[EV_REQUEST_INO_DEV], ev->v[EV_REQUEST_INO]);
 		return r;
 	case EVENT_STACK:
-		return put_stack_names(c, f, ev->v[EV_STACK_STACK]);
+	case EVENT_OFFCPU:
+		return each_frame(c, f, ev, put_frame_name);
 	case EVENT_DIRTY:
 		return put_file(c, f, ev->v[EV_DIRTY_INO_DEV], ev->v[EV_DIRTY_INO]);
 	default:
@@ -221,39 +238,38 @@ static int put_site(struct cut *c, struct refs *f, uint32_t upid, uint64_t addr,
 	return r < 0 ? r : 0;
 }
 
+static int put_frame_site(struct cut *c, struct refs *f, const struct trace_frame *frame,
+			  uint64_t ts_ns)
+{
+	return frame->upid ? put_site(c, f, frame->upid, frame->addr, ts_ns) : 0;
+}
+
 /* What stands at the code addresses of heap objects, and in stacks. */
 static int put_event_sites(struct cut *c, struct refs *f, const struct event *ev)
 {
 	const struct trace_thread *of;
-	const struct trace_frame *frame;
-	size_t cnt, i;
-	int r = 0;
 
 	if (ev->kind == EVENT_HEAP_ALLOC) {
 		of = trace_thread_find(c->t, ev->utid);
 		return of ? put_site(c, f, of->upid, ev->v[EV_HEAP_ALLOC_CALL_SITE], ev->ts_ns) : 0;
 	}
-	if (ev->kind != EVENT_STACK)
-		return 0;
-	frame = trace_stack_find(c->t, ev->v[EV_STACK_STACK], &cnt);
-	for (i = 0; frame && i < cnt && r == 0; i++)
-		if (frame[i].upid)
-			r = put_site(c, f, frame[i].upid, frame[i].addr, ev->ts_ns);
-	return r;
+	return each_frame(c, f, ev, put_frame_site);
 }
 
 static int put_event_frames(struct cut *c, struct refs *f, const struct event *ev)
 {
 	const struct trace_frame *frame;
 	size_t cnt, i;
-	int r = ev->kind == EVENT_STACK ? add_key(&f->stacks, ev->v[EV_STACK_STACK]) : 0;
+	unsigned int k;
+	int r = 0;
 
-	if (r <= 0)
-		return r;
-	frame = trace_stack_find(c->t, ev->v[EV_STACK_STACK], &cnt);
-	for (i = 0; frame && i < cnt; i++)
-		row_put_frame(&c->rows, &frame[i]);
-	return 0;
+	for (k = 0; k < 2 && r >= 0; k++) {
+		r = event_stack(ev, k) ? add_key(&f->stacks, event_stack(ev, k)) : 0;
+		frame = r > 0 ? trace_stack_find(c->t, event_stack(ev, k), &cnt) : NULL;
+		for (i = 0; frame && i < cnt; i++)
+			row_put_frame(&c->rows, &frame[i]);
+	}
+	return r < 0 ? r : 0;
 }
 
 /* ---- sections ---- */
@@ -279,8 +295,8 @@ static int put_tasks(struct cut *c, const struct hash_map *of, enum chunk_sectio
 	return 0;
 }
 
-/* Of the processes, in order of their ids. */
-static int put_cgroup_names(struct cut *c, struct refs *f)
+/* Cgroups and users of the processes, in order of their ids. */
+static int put_process_names(struct cut *c, struct refs *f)
 {
 	uint32_t *upids = sort_ids(&f->processes);
 	const struct trace_process *p;
@@ -291,6 +307,8 @@ static int put_cgroup_names(struct cut *c, struct refs *f)
 		p = trace_process_find(c->t, upids[i]);
 		if (p)
 			r = put_name_of(c, f, TRACE_NAME_CGROUP, p->cgroup_id);
+		if (p && r == 0)
+			r = put_name_of(c, f, TRACE_NAME_USER, p->uid + 1ull);
 	}
 	free(upids);
 	return r;
@@ -325,7 +343,7 @@ static int put_sections(struct cut *c, struct refs *f, const struct event *event
 		r = put_tasks(c, &f->processes, CHUNK_PROCESSES, base_ns);
 	cut_begin_rows(c, base_ns);
 	if (r == 0)
-		r = put_cgroup_names(c, f);
+		r = put_process_names(c, f);
 	if (r == 0)
 		r = put_of_events(c, f, events, cnt, put_event_names);
 	if (r == 0 && whole)

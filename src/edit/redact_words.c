@@ -6,13 +6,17 @@
  */
 #include "edit/redact_words.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fnmatch.h>
+#include <inttypes.h>
 #include <regex.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/cgroup_path.h"
 #include "base/hash_map.h"
 #include "base/strpool.h"
 
@@ -208,7 +212,13 @@ static void add_component(struct redact_words *w, const char *prefix, const char
 		buf_add(&w->out, extension, n);
 }
 
-static void add_path(struct redact_words *w, const char *s, size_t len)
+static void add_path_part(struct redact_words *w, const char *s, size_t len)
+{
+	add_component(w, "p", s, len);
+}
+
+static void add_path(struct redact_words *w, const char *s, size_t len,
+		     void (*add_part)(struct redact_words *w, const char *s, size_t len))
 {
 	if (is_kept(w, s, len)) {
 		buf_add(&w->out, s, len);
@@ -221,13 +231,56 @@ static void add_path(struct redact_words *w, const char *s, size_t len)
 		if (n <= 2 && !strncmp(s, "..", n))
 			buf_add(&w->out, s, n);		/* "", "." and ".." */
 		else
-			add_component(w, "p", s, n);
+			add_part(w, s, n);
 		if (slash)
 			buf_add(&w->out, "/", 1);
 		n += slash ? 1 : 0;
 		s += n;
 		len -= n;
 	}
+}
+
+/* Digits for digits, so that the id of a container or a pod still looks like one. */
+static void add_id(struct redact_words *w, const char *s, size_t len)
+{
+	uint64_t number = 0xcbf29ce484222325ull;
+	char digits[17];
+	size_t i, at = 0;
+
+	for (i = 0; i < len; i++)
+		if (isxdigit((unsigned char)s[i]))
+			number = (number ^ (unsigned char)s[i]) * 0x100000001b3ull;
+	number = pseudonym_number(w->words, number, 1ull << 60, 1ull << 60);
+	w->out.failed |= !number;
+	snprintf(digits, sizeof(digits), "%016" PRIx64, number);
+	for (i = 0; i < len; i++)
+		buf_add(&w->out, isxdigit((unsigned char)s[i]) ? &digits[1 + at++ % 15] : &s[i], 1);
+}
+
+/* What managers of containers and systemd call cgroups stays, so that a reader can tell whose. */
+static void add_cgroup_part(struct redact_words *w, const char *s, size_t len)
+{
+	struct cgroup_part p;
+	char digits[24];
+	uint32_t uid;
+
+	if (is_kept(w, s, len) || !cgroup_path_part(s, len, &p)) {
+		add_path_part(w, s, len);
+		return;
+	}
+	buf_add(&w->out, s, p.prefix_len);
+	s += p.prefix_len;
+	if (cgroup_path_is_id(s, p.id_len)) {
+		add_id(w, s, p.id_len);
+	} else if (p.id_len && p.id_len < 10 && strspn(s, "0123456789") >= p.id_len) {
+		uid = (uint32_t)strtoul(s, NULL, 10);
+		w->out.failed |= redact_uid(w, &uid) < 0;
+		snprintf(digits, sizeof(digits), "%" PRIu32, uid);
+		buf_add(&w->out, digits, strlen(digits));
+	} else if (p.id_len) {
+		add_pseudonym(w, "", s, p.id_len);
+	}
+	buf_add(&w->out, s + p.id_len, len - p.prefix_len - p.id_len);
 }
 
 /* "-O2", "--file=/x/y.c", "if=/dev/zero", "12" */
@@ -246,7 +299,7 @@ static void add_argument(struct redact_words *w, const char *s, size_t len)
 		size_t n = eq ? (size_t)(eq - s) : len;
 
 		if (memchr(s, '/', n))
-			add_path(w, s, n);
+			add_path(w, s, n, add_path_part);
 		else if (n)
 			add_component(w, find_extension(s, n, &extension) ? "p" : prefix, s, n);
 		if (eq)
@@ -300,13 +353,16 @@ static void add_string(struct redact_words *w, enum redact_kind kind, const char
 		[REDACT_COMM] = "proc-", [REDACT_HOST] = "host-", [REDACT_DEVICE] = "dev-",
 		[REDACT_CACHE] = "cache-", [REDACT_MARK] = "mark-", [REDACT_NOTE] = "note-",
 		[REDACT_FUNCTION] = "fn-", [REDACT_BUILD_ID] = "id-",
+		[REDACT_USER] = "user-",
 	};
 	size_t len = strlen(s);
 
 	if (kind == REDACT_CMDLINE)
 		add_cmdline(w, s);
-	else if (kind == REDACT_PATH || kind == REDACT_CGROUP)
-		add_path(w, s, len);
+	else if (kind == REDACT_CGROUP)
+		add_path(w, s, len, add_cgroup_part);
+	else if (kind == REDACT_PATH)
+		add_path(w, s, len, add_path_part);
 	else if (kind == REDACT_SYMBOL)
 		add_symbol(w, s);
 	else if (is_kept(w, s, len) || (kind == REDACT_CACHE && is_plain_cache(s)) ||

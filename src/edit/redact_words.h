@@ -4,14 +4,16 @@
  *
  *     comm      proc-ktfndc              cmdline   word by word, options and '=' keep their place:
  *     path      /pktfndc/pbmqcrd.so                pktfndc -oqbcrhs --okknnbd=/pcpdqfr/p.c abrcsdt
- *     cgroup    as a path                host      host-ktfndc
+ *     cgroup    as a path, see below     host      host-ktfndc
  *     mark      mark-ktfndc              note      note-ktfndc
  *     device    dev-ktfndc               cache     cache-ktfndc
  *     symbol    sym-ktfndc+0x1f          function  fn-ktfndc (of user space)
- *     build id  id-ktfndc
+ *     build id  id-ktfndc                user      user-ktfndc
  *
  * The letters depend on the string alone: a process and the file it is named after have the same
  * ones. Paths keep their number of components, and the extensions listed in the .c file. "" stays.
+ * In the path of a cgroup, what container managers and systemd call theirs stays: docker-ID.scope,
+ * with another id. So a redacted trace has the same containers and users' units.
  *
  * Names that the kernel gives on every machine stay (kernel symbols, slab caches, disks like sda or
  * dm-0), and names that the user wants to keep. Threads: one. Errors: NULL or -ENOMEM: out of
@@ -29,6 +31,7 @@
 enum redact_kind {
 	REDACT_COMM, REDACT_CMDLINE, REDACT_PATH, REDACT_CGROUP, REDACT_HOST, REDACT_DEVICE,
 	REDACT_CACHE, REDACT_SYMBOL, REDACT_MARK, REDACT_NOTE, REDACT_FUNCTION, REDACT_BUILD_ID,
+	REDACT_USER,
 	REDACT_KIND_CNT
 };
 

@@ -8,14 +8,16 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "format/column_reader.h"
-#include "edit/trace_repair.h"
+#include "edit/trace_copy.h"
 #include "trace/derived_file.h"
 #include "trace/trace_state.h"
 #include "store/chunk_name.h"
@@ -160,7 +162,7 @@ static int by_offset(const void *a, const void *b)
 {
 	const struct trace_damage *x = a, *y = b;
 
-	return x->offset < y->offset ? -1 : x->offset > y->offset;
+	return compare_numbers(x->offset, y->offset);
 }
 
 /* The damages of one file, sorted; malloc'ed. */
@@ -187,7 +189,7 @@ static bool is_declared(const struct trace *t, uint64_t from_ns, uint64_t to_ns)
 	char key[48];
 
 	/* too many to name */
-	if (n > TRACE_REPAIR_GAPS_MAX)
+	if (n > TRACE_COPY_GAPS_MAX)
 		return true;
 	for (i = 0; i < n; i++) {
 		snprintf(key, sizeof(key), "repaired.gap.%llu", i);
@@ -207,7 +209,7 @@ static int report_hole(struct check *c, const char *file, uint64_t to_ns)
 
 	if (is_declared(c->t, c->covered_ns, to_ns)) {
 		p.status = CHECK_NOTE;
-		p.reason = "a gap that a repair left and declared";
+		p.reason = "a gap that was declared when this trace was made";
 	} else {
 		c->res.missing_ns += to_ns - c->covered_ns;
 	}
@@ -249,7 +251,7 @@ static int report_run(struct check *c, const char *file, uint64_t stop)
 	}
 	c->hole_reported = false;
 	c->covered_ns = p.to_ns;
-	if (!c->res.missing_ns)
+	if (!c->res.missing_ns && !c->res.missing_first)
 		c->res.valid_to_ns = p.to_ns;
 	return report(c, &p);
 }
@@ -261,6 +263,17 @@ static int report_damage(struct check *c, const struct trace_damage *d)
 				.bytes = d->bytes, .reason = d->reason };
 	uint64_t to_ns = next ? next->from_ns : trace_end_ns(c->t);
 
+	char reason[160];
+
+	/* a flight recorder drops its first blocks on purpose: how many these were is not known */
+	if (next && next == c->t->blocks.v && next->from_ns == trace_start_ns(c->t) &&
+	    !trace_get(c->t, "keep.bytes") && !trace_get(c->t, "keep.ns"))
+		c->res.missing_first = trace_more_at(c->t, 0)->head.number;
+	if (c->res.missing_first && !c->block) {
+		snprintf(reason, sizeof(reason), "%s; the first valid block is number %" PRIu64,
+			 d->reason, c->res.missing_first);
+		p.reason = reason;
+	}
 	/* what lies between its neighbours is what it held */
 	if (to_ns > c->covered_ns) {
 		p.from_ns = c->covered_ns;
@@ -393,13 +406,6 @@ static int check_other_files(struct check *c)
 	return r;
 }
 
-static int compare_numbers(const void *pa, const void *pb)
-{
-	const uint64_t *a = pa, *b = pb;
-
-	return *a < *b ? -1 : *a > *b;
-}
-
 /* Files that are gone have their place among those that are there. */
 static int add_missing_files(const struct trace *t, uint64_t **numbers, size_t *cnt)
 {
@@ -414,7 +420,7 @@ static int add_missing_files(const struct trace *t, uint64_t **numbers, size_t *
 		if (!strcmp(d[i].reason, TRACE_FILE_MISSING) &&
 		    chunk_name_parse(d[i].file, &p[*cnt]) == 0)
 			(*cnt)++;
-	qsort(p, *cnt, sizeof(*p), compare_numbers);
+	qsort(p, *cnt, sizeof(*p), compare_u64);
 	return 0;
 }
 

@@ -44,6 +44,11 @@ struct check_result {
 	uint64_t damaged_cnt, damaged_bytes;
 	uint64_t note_cnt;
 	uint64_t missing_ns;	/* time between blocks that no block stands for */
+	/*
+	 * Blocks before the first valid one, when nothing says what time they stood for: the
+	 * trace then seems to start later than it did.
+	 */
+	uint64_t missing_first;
 	uint64_t valid_to_ns;	/* from the trace's start on without a hole */
 };
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <libgen.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -118,4 +119,46 @@ int trace_copy_block(struct trace *t, size_t i, struct store_writer *w, struct e
 		r = store_writer_append(w, p, b->bytes, 0, e);
 	free(p);
 	return r;
+}
+
+/* Names the gap [from_ns, to_ns). */
+static int note_gap(struct store_writer *w, uint64_t number, uint64_t from_ns, uint64_t to_ns)
+{
+	char key[48], value[64];
+
+	if (number >= TRACE_COPY_GAPS_MAX)
+		return 0;
+	snprintf(key, sizeof(key), "repaired.gap.%" PRIu64, number);
+	snprintf(value, sizeof(value), "%" PRIu64 " %" PRIu64, from_ns, to_ns);
+	return store_writer_set(w, key, value);
+}
+
+int trace_copy_declare_gaps(const struct trace *t, uint64_t from_ns, uint64_t to_ns,
+			    struct store_writer *w, struct trace_copy_gaps *ret)
+{
+	struct trace_copy_gaps gaps = { 0 };
+	struct trace_hole h = { 0 };
+	int r = 0;
+
+	while (r == 0 && trace_hole_next(t, &h)) {
+		uint64_t from = h.from_ns > from_ns ? h.from_ns : from_ns;
+		uint64_t to = h.to_ns < to_ns ? h.to_ns : to_ns;
+
+		if (from >= to)
+			continue;
+		r = note_gap(w, gaps.cnt++, from, to);
+		gaps.ns += to - from;
+	}
+	if (r == 0 && gaps.cnt)
+		r = store_writer_set(w, "repaired", "1");
+	if (r == 0 && gaps.cnt)
+		r = store_writer_set_number(w, "repaired.gaps", gaps.cnt);
+	*ret = gaps;
+	return r;
+}
+
+bool trace_copy_key_is_of_whole(const char *key)
+{
+	return !strcmp(key, "attempted") || !strcmp(key, "read") || !strcmp(key, "lost") ||
+	       !strncmp(key, "repaired.gap", 12);
 }

@@ -9,7 +9,9 @@
 #ifndef TRACE_COPY_H
 #define TRACE_COPY_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/err.h"
 #include "trace/trace.h"
@@ -34,5 +36,22 @@ int trace_copy_make(const struct trace *t, const char *path, const struct store_
  * what was valid when the trace was checked may have gone bad on a dying disk. -EIO: it has.
  */
 int trace_copy_block(struct trace *t, size_t block, struct store_writer *w, struct err *e);
+
+#define TRACE_COPY_GAPS_MAX 1000	/* named in the manifest; more are only counted */
+
+struct trace_copy_gaps {
+	uint64_t cnt;
+	uint64_t ns;	/* of all together */
+};
+
+/*
+ * The time within [from_ns, to_ns), and within the trace's span, that no valid block stands for.
+ * Where there is some, the manifest declares it: repaired=1, repaired.gaps, repaired.gap.N. 0 or
+ * -ENOMEM.
+ */
+int trace_copy_declare_gaps(const struct trace *t, uint64_t from_ns, uint64_t to_ns,
+			    struct store_writer *w, struct trace_copy_gaps *ret);
+/* A key of what belongs to the recording as a whole, or to another copy: not of a part of it. */
+bool trace_copy_key_is_of_whole(const char *key);
 
 #endif /* TRACE_COPY_H */

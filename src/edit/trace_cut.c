@@ -22,6 +22,7 @@ static const struct cut_source {
 };
 
 #define CUT_SOURCE_CNT (sizeof(cut_sources) / sizeof(cut_sources[0]))
+_Static_assert(CUT_SOURCE_CNT <= TRACE_CUT_SOURCE_MAX, "a source is a bit of left_out");
 
 const char *trace_cut_source(unsigned int source)
 {
@@ -68,14 +69,11 @@ static int filter_before(struct cut *c)
 /* What is known before the first event of the window: the state there, and who stays. */
 static int prepare(struct cut *c, struct err *e)
 {
-	const struct checkpoint_request q = { .kind_mask = c->kinds_left,
-					       .no_points = c->q->no_points,
-					       .point_events = c->q->point_events };
 	size_t i;
 	int r = 0;
 
 	if (c->is_part)
-		r = checkpoint(c->t, c->from_ns, &q, &c->before, e);
+		r = c->q->before(c->q->before_ctx, c->from_ns, c->kinds_left, &c->before, e);
 	if (r == 0 && c->q->upids)
 		r = cut_filter_new(&c->filter, c->t, c->q->upids, c->q->upid_cnt, &c->before,
 				   c->from_ns, c->to_ns, e);
@@ -149,13 +147,15 @@ static int copy_manifest(struct cut *c)
 	const struct manifest *m = &c->t->manifest;
 	const char *before = trace_get(c->t, "cut.offset_ns");	/* the trace was cut before */
 	uint64_t offset_ns = before ? strtoull(before, NULL, 10) : 0;
+	bool is_new = c->is_part || c->left_out || c->t->damages.cnt;
 	char left_out[256] = "";
 	unsigned int s;
 	size_t i;
 	int r = 0;
 
 	for (i = 0; i < m->cnt && r == 0; i++)
-		if (strcmp(m->entries[i].key, "state"))
+		if (strcmp(m->entries[i].key, "state") &&
+		    (!is_new || !trace_copy_key_is_of_whole(m->entries[i].key)))
 			r = store_writer_set(c->w, m->entries[i].key, m->entries[i].value);
 	for (s = 0; s < CUT_SOURCE_CNT; s++) {
 		if (!(c->left_out & 1u << s))
@@ -164,6 +164,8 @@ static int copy_manifest(struct cut *c)
 			strcat(left_out, ",");
 		strcat(left_out, cut_sources[s].name);
 	}
+	if (r == 0 && !c->is_same)
+		r = store_writer_set(c->w, "trace.origin", trace_uuid(c->t));
 	if (r == 0)
 		r = store_writer_set(c->w, "cut", "1");
 	if (r == 0 && c->is_part) {
@@ -178,7 +180,9 @@ static int copy_manifest(struct cut *c)
 		r = store_writer_set(c->w, "cut.processes", c->q->processes);
 	if (r == 0 && *left_out)
 		r = store_writer_set(c->w, "cut.left_out", left_out);
-	return r;
+	return r == 0 && is_new ? trace_copy_declare_gaps(c->t, c->q->from_ns, c->q->to_ns, c->w,
+							  &c->res.gaps)
+				: r;
 }
 
 void trace_cut_blocks(const struct trace *t, uint64_t from_ns, uint64_t to_ns, size_t *ret_first,
@@ -227,23 +231,34 @@ static int write_cut(void *ctx, struct store_writer *w, struct err *e)
 	return r;
 }
 
+/* A source that was not recorded is not left out: the manifest has another reason for it. */
+static void leave_out(struct cut *c)
+{
+	unsigned int s;
+
+	for (s = 0; s < CUT_SOURCE_CNT; s++) {
+		if (!(c->q->left_out & 1u << s) || !trace_was_recorded(c->t, cut_sources[s].name))
+			continue;
+		c->left_out |= 1u << s;
+		c->kinds_left &= ~cut_sources[s].kinds;
+	}
+}
+
 int trace_cut(struct trace *t, const struct trace_cut_request *q, const char *path,
 	      struct trace_cut_result *ret, struct err *e)
 {
-	const struct store_config config = { .uid = (uid_t)-1, .gid = (gid_t)-1 };
+	struct store_config config = { .uid = (uid_t)-1, .gid = (gid_t)-1 };
 	struct cut c = { .t = t, .q = q, .kinds_left = UINT32_MAX };
-	unsigned int s;
 	uint64_t bytes;
 	int r;
 
-	/* a source that was not recorded is not left out: the manifest has another reason for it */
-	for (s = 0; s < CUT_SOURCE_CNT; s++) {
-		if (!(q->left_out & 1u << s) || !trace_was_recorded(t, cut_sources[s].name))
-			continue;
-		c.left_out |= 1u << s;
-		c.kinds_left &= ~cut_sources[s].kinds;
-	}
+	leave_out(&c);
 	trace_cut_blocks(t, q->from_ns, q->to_ns, &c.first, &c.end, &bytes);
+	/* a copy of all that there is remains the same trace */
+	if (!q->upids && !c.left_out && !t->damages.cnt && q->from_ns <= trace_start_ns(t) &&
+	    q->to_ns >= trace_end_ns(t))
+		config.trace_id = t->id;
+	c.is_same = config.trace_id != 0;
 	r = trace_copy_make(t, path, &config, write_cut, &c, e);
 	cut_done(&c);
 	if (r == 0)
@@ -251,31 +266,26 @@ int trace_cut(struct trace *t, const struct trace_cut_request *q, const char *pa
 	return r;
 }
 
-int trace_cut_source_bytes(struct trace *t, const struct trace_cut_request *q, unsigned int source,
-			   uint64_t *ret, struct err *e)
+int trace_cut_saved(struct trace *t, size_t block, uint64_t *saved, struct err *e)
 {
 	struct trace_block_open o;
-	uint64_t sum = 0, bytes;
-	size_t i, end;
-	uint32_t j;
+	unsigned int source;
+	uint32_t i;
 	int r;
 
-	trace_cut_blocks(t, q->from_ns, q->to_ns, &i, &end, &bytes);
-	for (; i < end; i++) {
-		if (trace_block_is_damaged(t, i))
-			continue;
-		r = trace_block_open(t, &t->reader, i, &o, e);
-		if (r < 0)
-			return r;
-		for (j = 0; j < o.meta->head.section_cnt; j++) {
-			const struct disk_section *s = &o.meta->sections[j];
+	if (trace_block_is_damaged(t, block))
+		return 0;
+	r = trace_block_open(t, &t->reader, block, &o, e);
+	if (r < 0)
+		return r;
+	for (i = 0; i < o.meta->head.section_cnt; i++) {
+		const struct disk_section *s = &o.meta->sections[i];
 
+		for (source = 0; source < CUT_SOURCE_CNT; source++)
 			if (s->type >= CHUNK_SMALL_END && s->kind < 32 &&
 			    cut_sources[source].kinds & 1u << s->kind)
-				sum += s->stored_bytes;
-		}
-		block_meta_free(o.meta);
+				saved[source] += s->stored_bytes;
 	}
-	*ret = sum;
+	block_meta_free(o.meta);
 	return 0;
 }

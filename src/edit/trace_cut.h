@@ -14,7 +14,8 @@
  * its end was lost, the cut marks its entry.
  *
  * A source that is left out is a declared gap (GAPS) of every block, so that reports over it say
- * that they are incomplete. Clocks and ids stay. The manifest says what was done (cut.*).
+ * that they are incomplete. Clocks and ids stay. The manifest says what was done (cut.*), and
+ * declares as a repair does what of the window is damaged.
  *
  * Threads: one. Errors: 0 or -errno and a struct err; after one there is no new trace.
  */
@@ -25,7 +26,11 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "edit/checkpoint.h"
+#include "edit/trace_copy.h"
 #include "trace/trace.h"
+
+#define TRACE_CUT_SOURCE_MAX 32
 
 /* Sources of events by number, as `-e` of record names them. NULL: there are no more. */
 const char *trace_cut_source(unsigned int source);
@@ -36,23 +41,26 @@ struct trace_cut_request {
 	const uint32_t *upids;	/* the processes whose events stay (cut_filter.h); NULL: all */
 	size_t upid_cnt;
 	const char *processes;	/* which these are, for people */
-	bool no_points;		/* neither uses nor stores checkpoints (checkpoint.h) */
-	uint64_t point_events;	/* between stored checkpoints; 0: the default */
+	checkpoint_source before;	/* makes the state at the window's beginning */
+	void *before_ctx;
 	const char *reason;	/* of the gaps that leaves: "cut" */
 };
 
 struct trace_cut_result {
 	uint64_t block_cnt, bytes;
 	uint64_t from_ns, to_ns;	/* what is in it */
+	struct trace_copy_gaps gaps;	/* time of the window that no valid block stands for */
 };
 
 /* The blocks that a cut of [from_ns, to_ns) would have: [*ret_first, *ret_end), and their bytes. */
 void trace_cut_blocks(const struct trace *t, uint64_t from_ns, uint64_t to_ns, size_t *ret_first,
 		      size_t *ret_end, uint64_t *ret_bytes);
 
-/* Bytes that leaving out a source saves in these blocks: what its columns are stored in. */
-int trace_cut_source_bytes(struct trace *t, const struct trace_cut_request *q, unsigned int source,
-			   uint64_t *ret, struct err *e);
+/*
+ * Adds the bytes that leaving out each source saves in a block, those its columns are stored in, to
+ * saved[TRACE_CUT_SOURCE_MAX].
+ */
+int trace_cut_saved(struct trace *t, size_t block, uint64_t *saved, struct err *e);
 
 /* path must not exist nor lie inside of t. -ENODATA: there is no valid block. */
 int trace_cut(struct trace *t, const struct trace_cut_request *q, const char *path,

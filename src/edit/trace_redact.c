@@ -63,6 +63,18 @@ static enum redact_kind string_kind(unsigned int section, const union row *row, 
 	return row_strings[section][nth];
 }
 
+/* A user of the system keeps the number and the name; anybody else loses both. */
+static int edit_user(struct redact *x, struct trace_name *n)
+{
+	uint32_t uid = (uint32_t)(n->id - 1);
+	int r = redact_uid(x->words, &uid);
+
+	if (uid != n->id - 1)
+		n->name = redact_word(x->words, REDACT_USER, n->name);
+	n->id = uid + 1ull;
+	return n->name ? r : -ENOMEM;
+}
+
 static int edit_row(struct redact *x, unsigned int section, const struct row_type *of,
 		    union row *row)
 {
@@ -75,6 +87,8 @@ static int edit_row(struct redact *x, unsigned int section, const struct row_typ
 		row->name.name = "";
 		return 0;
 	}
+	if (section == CHUNK_NAMES && row->name.type == TRACE_NAME_USER)
+		return edit_user(x, &row->name);
 	for (i = 0; (s = row_string(of, row, i)); i++) {
 		kind = string_kind(section, row, i, *s);
 		if (kind != AS_IS)
@@ -228,6 +242,8 @@ static const struct {
 	{ "recorder.pid", ENTRY_NUMBERS }, { "cpu.online", ENTRY_NUMBERS },
 	{ "cpu.possible", ENTRY_NUMBERS }, { "mem.bytes", ENTRY_NUMBERS },
 	{ "page_bytes", ENTRY_NUMBERS }, { "only", ENTRY_NUMBERS }, { "stacks.*", ENTRY_NUMBERS },
+	{ "steal", ENTRY_NUMBERS },
+	{ "offcpu.*", ENTRY_NUMBERS },
 	{ "max_overhead_ppm", ENTRY_NUMBERS }, { "ring.*", ENTRY_NUMBERS },
 	{ "disk.*", ENTRY_NUMBERS }, { "keep.*", ENTRY_NUMBERS }, { "kept.*", ENTRY_NUMBERS },
 	{ "dropped.*", ENTRY_NUMBERS }, { "snapshot.*", ENTRY_NUMBERS },
@@ -301,7 +317,7 @@ static int copy_manifest(struct redact *x, struct redact_result *ret)
 		if (r == 0 && value)
 			r = store_writer_set(x->store, m->key, value);
 		else if (r == 0 && strcmp(m->key, "state") && strcmp(m->key, "mounts") &&
-			 strcmp(m->key, "trace.id"))
+			 strncmp(m->key, "trace.", 6))
 			ret->entries_left_out++;
 	}
 	if (r == 0)

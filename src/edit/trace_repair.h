@@ -17,13 +17,12 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "edit/trace_copy.h"
 #include "trace/trace.h"
-
-#define TRACE_REPAIR_GAPS_MAX 1000	/* named in the manifest; more are only counted */
 
 struct repair_result {
 	uint64_t block_cnt, bytes;	/* copied */
-	uint64_t gap_cnt;		/* holes in time */
+	struct trace_copy_gaps gaps;	/* time that no valid block stands for */
 };
 
 /*

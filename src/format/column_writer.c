@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/varint.h"
+#include "base/array.h"
 #include "format/column_writer.h"
 #include "format/token.h"
 
@@ -128,9 +129,7 @@ static int rank_cmp(const void *a, const void *b)
 {
 	const struct rank_key *x = a, *y = b;
 
-	if (x->hits != y->hits)
-		return x->hits < y->hits ? 1 : -1;
-	return x->number < y->number ? -1 : x->number > y->number;
+	return compare_numbers(y->hits, x->hits) ?: compare_numbers(x->number, y->number);
 }
 
 int column_rank(const uint32_t *hits, uint32_t cnt, uint32_t *ret_rank, uint32_t *ret_order)
@@ -191,13 +190,20 @@ static void add_tokens(struct column_out *x, unsigned int part, unsigned int shi
 		add_part(x, part + 1, CHUNK_ENC_BITS, 0, n, bits, bits_bytes);
 }
 
-static unsigned int common_shift(const uint64_t *v, uint32_t n)
+static uint64_t all_bits(const uint64_t *v, uint32_t n)
 {
 	uint64_t all = 0;
 	uint32_t i;
 
 	for (i = 0; i < n; i++)
 		all |= v[i];
+	return all;
+}
+
+static unsigned int common_shift(const uint64_t *v, uint32_t n)
+{
+	uint64_t all = all_bits(v, n);
+
 	return all ? (unsigned int)__builtin_ctzll(all) : 0;
 }
 
@@ -305,8 +311,12 @@ static int write_numbers(struct column_out *x, unsigned int index, unsigned int 
 	uint32_t i, cnt = x->k->cnt;
 	unsigned int shift = common_shift(v, cnt);
 	bool by_tuple = codec == EVENT_CODEC_TDELTA;
-	uint64_t prev = 0, *last = by_tuple ? calloc(x->k->tuples.cnt, sizeof(*last)) : NULL;
+	uint64_t prev = 0, *last;
 
+	/* readers take a later column that is not there for zeros */
+	if (event_column(x->kind, index)->is_later && !all_bits(v, cnt))
+		return 0;
+	last = by_tuple ? calloc(x->k->tuples.cnt, sizeof(*last)) : NULL;
 	if (by_tuple && !last)
 		return -ENOMEM;
 	for (i = 0; !by_tuple && i < cnt; i++) {

@@ -25,7 +25,7 @@ enum {
 	EVENT_ID_FIRST = 16,
 };
 
-#define EVENT_VALUES 14	/* columns of a kind at most */
+#define EVENT_VALUES 15	/* columns of a kind at most */
 
 /*
  * How a column is stored (schema/FORMAT.md, "Columns"):
@@ -51,7 +51,7 @@ enum event_codec {
 
 /* event.flags */
 #define EVENT_F_IRQ 0x01	/* interrupt context: utid is who was interrupted, not who did it */
-#define EVENT_F_PREEMPT 0x02	/* SWITCH: the thread that leaves could have gone on */
+#define EVENT_F_PREEMPT 0x02	/* SWITCH, OFFCPU: the thread that left could have gone on */
 #define EVENT_F_NEXT_OUT 0x08	/* SWITCH under --only: next is not a recorded thread */
 #define EVENT_F_FLUSH_SEQ 0x20	/* REQUEST complete: a flush sequence may go on with this request */
 #define EVENT_F_BROKEN                                                                             \
@@ -78,7 +78,7 @@ struct event_column {
 	uint8_t xref_kind;		/* the kind its XREF column refers to; 0: none */
 	uint8_t is_later;		/* older blocks may lack the column; its value is 0 there */
 	uint8_t refers;			/* enum event_refers */
-	uint8_t is_null;		/* in a table, NULL stands for 0 if the column has names */
+	uint8_t is_null;		/* in a table, NULL stands for 0 */
 	uint8_t shown_cnt;
 	const char *const *shown;	/* names by number; NULL: the table shows the number */
 	const char *name;

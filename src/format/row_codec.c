@@ -188,7 +188,7 @@ const struct row_type *row_type_of(unsigned int section)
 		[CHUNK_THREADS] = ROW_TYPE_thread + 1,
 		[CHUNK_TASK_EVENTS] = ROW_TYPE_task_event + 1,
 		[CHUNK_CPU_STATE] = ROW_TYPE_cpu_state + 1,
-		[CHUNK_CPU_END] = ROW_TYPE_cpu_state + 1,
+		[CHUNK_CPU_END] = ROW_TYPE_cpu_end + 1,
 		[CHUNK_RSS_STATE] = ROW_TYPE_rss + 1,
 		[CHUNK_RSS_SNAPS] = ROW_TYPE_rss + 1,
 		[CHUNK_LOSS] = ROW_TYPE_loss + 1,

@@ -26,13 +26,19 @@ struct row_cpu_state {
 	uint32_t cpu;
 	uint32_t utid;
 };
+struct row_cpu_end {
+	uint32_t cpu;
+	uint32_t utid;
+	uint64_t since_ns;	/* 0: since the CPU's last switch in the block */
+	uint64_t steal_ns;	/* stolen from utid before the block's end */
+};
 
 #define ROW_PROCESS(U, T, S)                                                                \
 	U(upid) U(pid) U(ns_pid) U(ppid) U(parent_upid) U(uid) U(flags) U(exit_code)        \
 	T(start_ns) T(end_ns) U(cgroup_id) S(comm) S(exe) S(cmdline)
 #define ROW_THREAD(U, T, S)                                                                 \
 	U(utid) U(upid) U(tid) U(ns_tid) U(flags) T(start_ns) T(end_ns)                     \
-	U(sum_exec_start_ns) U(sum_exec_end_ns) S(comm)
+	U(sum_exec_start_ns) U(sum_exec_end_ns) S(comm) U(start_state)
 #define ROW_TASK_EVENT(U, T, S)                                                             \
 	T(ts_ns) U(type) U(cpu) U(utid) U(upid) U(exit_code) U(cgroup_id)                   \
 	S(comm) S(exe) S(cmdline)
@@ -40,8 +46,10 @@ struct row_cpu_state {
 	T(ts_ns)                                                                                   \
 	U(upid) U(bytes[0]) U(bytes[1]) U(bytes[2]) U(bytes[3]) U(total_vm_bytes) U(unknown)
 #define ROW_CPU_STATE(U, T, S) U(cpu) U(utid)
+#define ROW_CPU_END(U, T, S) U(cpu) U(utid) U(since_ns) U(steal_ns)
 #define ROW_LOSS(U, T, S)                                                                   \
-	T(from_ns) T(to_ns) U(cpu) U(hook) U(cls) U(full_cnt) U(other_cnt) U(missed_cnt)
+	T(from_ns) T(to_ns) U(cpu) U(hook) U(cls) U(full_cnt) U(other_cnt) U(missed_cnt)    \
+	U(inferred_cnt)
 #define ROW_COST(U, T, S)                                                                   \
 	T(from_ns) T(to_ns) U(user_ns) U(sys_ns) U(bytes_written) U(ring_used_max_bytes)    \
 	U(ring_size_bytes) U(rss_bytes) U(queue_max_bytes) U(queue_size_bytes) U(cpu_cnt)
@@ -66,6 +74,7 @@ struct row_cpu_state {
 	X(task_event, trace_task_event, ROW_TASK_EVENT)   \
 	X(rss, trace_rss, ROW_RSS)                        \
 	X(cpu_state, row_cpu_state, ROW_CPU_STATE)        \
+	X(cpu_end, row_cpu_end, ROW_CPU_END)              \
 	X(loss, trace_loss, ROW_LOSS)                     \
 	X(cost, trace_cost, ROW_COST)                     \
 	X(hook_stat, trace_hook_stat, ROW_HOOK_STAT)      \

@@ -43,7 +43,11 @@ struct trace_thread {
 	uint32_t tid;
 	uint32_t ns_tid;
 	uint32_t flags;
-	uint32_t zero;
+	/*
+	 * 1 + the prev_state that it had off the CPUs, from the trace's start until its first
+	 * switch or wake-up; 0 not known
+	 */
+	uint32_t start_state;
 	uint64_t start_ns, end_ns;
 	/* the scheduler's own CPU time of the thread at its snapshot row */
 	uint64_t sum_exec_start_ns;
@@ -86,11 +90,9 @@ struct trace_loss {
 	uint8_t cls;			/* enum event_class */
 	uint64_t full_cnt;		/* the ring had no room */
 	uint64_t other_cnt;		/* the reservation failed for another reason */
-	/*
-	 * the kernel skipped the program (recursion_misses), or see request_lost_end.c; cpu is
-	 * 0xffff: not known
-	 */
+	/* no program ran: the kernel skipped it (recursion_misses); cpu is 0xffff: not known */
 	uint64_t missed_cnt;
+	uint64_t inferred_cnt;		/* of these, what no counter saw: request_lost_end.c */
 };
 
 /* What observing cost in [from_ns, to_ns); counters are increments. */

@@ -28,7 +28,8 @@ struct token_writer {
 
 static inline unsigned int token_extra_bits(uint8_t token)
 {
-	return token < 16 ? 0 : (token >> 2) - 2u;
+	/* the tokens of a column cannot be predicted, so there is no branch */
+	return ((token >> 2) - 2u) & -(unsigned int)(token >= 16);
 }
 
 static inline void token_put_bits(struct token_writer *w, uint64_t v, unsigned int n)

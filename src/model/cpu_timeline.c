@@ -5,10 +5,14 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "format/row_codec.h"
+
 struct cpu_state {
 	uint64_t since_ns;
 	/* from here on the thread was seen on another CPU; UINT64_MAX: it was not */
 	uint64_t doubt_ns;
+	bool is_restored;	/* the piece that begins at since_ns */
+	uint64_t steal_ns;	/* what was stolen before the next boundary */
 };
 
 struct cpu_timeline {
@@ -57,13 +61,17 @@ static int end_piece(struct cpu_timeline *tl, unsigned int cpu, uint32_t owner, 
 		     const struct event *end)
 {
 	struct cpu_state *s = &tl->cpus[cpu];
-	struct cpu_piece p = { .cpu = cpu, .utid = owner, .from_ns = s->since_ns, .end = end };
+	struct cpu_piece p = { .cpu = cpu, .utid = owner, .from_ns = s->since_ns, .end = end,
+			       .is_restored = s->is_restored,
+			       .steal_ns = end ? end->v[EV_SWITCH_STEAL_NS] : s->steal_ns };
 
 	p.to_ns = ts_ns > s->since_ns ? ts_ns : s->since_ns;
 	if (s->doubt_ns < p.to_ns)
 		p.utid = EVENT_ID_UNKNOWN;
 	s->since_ns = p.to_ns;
 	s->doubt_ns = UINT64_MAX;
+	s->is_restored = false;
+	s->steal_ns = 0;
 	if (!end && p.from_ns == p.to_ns)
 		return 0;
 	return tl->sink(tl->ctx, &p);
@@ -118,15 +126,34 @@ static void doubt_others(struct cpu_timeline *tl, uint32_t utid, unsigned int cp
 			tl->cpus[i].doubt_ns = ts_ns;
 }
 
+/* utid has had cpu since since_ns. What is before that in the piece is the owner's. */
+static int restore(struct cpu_timeline *tl, unsigned int cpu, uint32_t owner, uint32_t utid,
+		   uint64_t since_ns)
+{
+	int ret = end_piece(tl, cpu, owner, since_ns, NULL);
+
+	tl->runs[cpu] = utid;
+	tl->cpus[cpu].is_restored = true;
+	return ret;
+}
+
 int cpu_timeline_switch(struct cpu_timeline *tl, const struct event *ev)
 {
 	uint32_t owner, next = (uint32_t)ev->v[EV_SWITCH_NEXT_UTID];
+	uint64_t stay_ns = ev->v[EV_SWITCH_STAY_NS];
+	int ret = 0;
 
 	if (ev->cpu >= tl->cpu_cnt)
 		return 0;
 	if (ev->flags & EVENT_F_NEXT_OUT)
 		next = EVENT_ID_FILTERED;
 	owner = owner_of(tl->runs[ev->cpu], ev);
+	if (owner != ev->utid && stay_ns && stay_ns <= ev->ts_ns) {
+		ret = restore(tl, ev->cpu, owner, ev->utid, ev->ts_ns - stay_ns);
+		owner = ev->utid;
+	}
+	if (ret < 0)
+		return ret;
 	tl->runs[ev->cpu] = next;
 	/* A thread may leave one CPU and enter another at the same timestamp, in either order. */
 	doubt_others(tl, ev->utid, ev->cpu, ev->ts_ns, ev->ts_ns);
@@ -134,10 +161,23 @@ int cpu_timeline_switch(struct cpu_timeline *tl, const struct event *ev)
 	return end_piece(tl, ev->cpu, owner, ev->ts_ns, ev);
 }
 
-void cpu_timeline_finalize(struct cpu_timeline *tl, unsigned int cpu, uint32_t utid)
+int cpu_timeline_finalize(struct cpu_timeline *tl, const struct row_cpu_end *last)
 {
-	tl->runs[cpu] = utid;
-	tl->cpus[cpu].doubt_ns = UINT64_MAX;
+	int ret = 0;
+
+	if (last->since_ns)
+		ret = restore(tl, last->cpu, EVENT_ID_UNKNOWN, last->utid, last->since_ns);
+	tl->runs[last->cpu] = last->utid;
+	tl->cpus[last->cpu].doubt_ns = UINT64_MAX;
+	tl->cpus[last->cpu].steal_ns = last->steal_ns;
+	return ret;
+}
+
+uint64_t cpu_piece_own_steal_ns(const struct cpu_piece *p)
+{
+	uint64_t stay_ns = p->to_ns - p->from_ns;
+
+	return p->is_restored ? 0 : p->steal_ns < stay_ns ? p->steal_ns : stay_ns;
 }
 
 void cpu_timeline_forget(struct cpu_timeline *tl)

@@ -9,6 +9,8 @@
  *   - The time between two switches of a CPU belongs to the first one's next thread, if that thread
  *     is the second one's prev. Otherwise a switch was lost, and the time belongs to
  *     EVENT_ID_UNKNOWN.
+ *   - But where the second one says for how long its thread has had the CPU, that time, as far as
+ *     it lies behind the first one, belongs to that thread.
  *   - A thread has one CPU at a time. If another CPU's switch goes to the thread, or takes it off
  *     that CPU, strictly inside its piece, a switch was lost: the whole piece belongs to
  *     EVENT_ID_UNKNOWN, and the running thread is unknown at the next boundary.
@@ -29,6 +31,7 @@
 #include "format/event.h"
 
 struct cpu_timeline;
+struct row_cpu_end;
 
 struct cpu_piece {
 	uint32_t cpu;
@@ -39,7 +42,17 @@ struct cpu_piece {
 	 * ours), or NULL: a boundary.
 	 */
 	const struct event *end;
+	/* The switch to utid is missing; the switch away from it told how long ago that was. */
+	bool is_restored;
+	uint64_t steal_ns;	/* what the piece's end told of steal; may exceed the piece */
 };
+
+/*
+ * The part of steal_ns that lies in the piece. It is taken for the last part of the stay, so no
+ * window has more of it than of the stay. Where a switch is missing since the last one that told,
+ * none of it is known to be the thread's.
+ */
+uint64_t cpu_piece_own_steal_ns(const struct cpu_piece *p);
 
 /* Returns the thread that runs on cpu at a boundary: a utid or pseudo id. */
 typedef uint32_t (*cpu_timeline_runner)(void *ctx, unsigned int cpu);
@@ -60,8 +73,8 @@ int cpu_timeline_boundary(struct cpu_timeline *tl, uint64_t ts_ns, cpu_timeline_
 /* ev->kind is EVENT_SWITCH. An event of a CPU >= cpu_cnt is ignored. */
 int cpu_timeline_switch(struct cpu_timeline *tl, const struct event *ev);
 
-/* utid has had cpu since cpu's last switch, as another source says (FORMAT.md, CPU_END). */
-void cpu_timeline_finalize(struct cpu_timeline *tl, unsigned int cpu, uint32_t utid);
+/* Who has a CPU up to the next boundary, as FORMAT.md's CPU_END says. */
+int cpu_timeline_finalize(struct cpu_timeline *tl, const struct row_cpu_end *last);
 
 /*
  * The threads that run are unknown from the last instant of each CPU on, because the data is

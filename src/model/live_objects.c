@@ -90,6 +90,12 @@ static struct live_slot *find_slot(const struct live_objects *o, uint32_t space,
 	return &o->slots[i];
 }
 
+void live_objects_prefetch(const struct live_objects *o, uint32_t space, uint64_t addr)
+{
+	if (o->cnt)
+		__builtin_prefetch(&o->slots[home_of(o, space, addr)], 1);
+}
+
 static struct live_slot *find_live(const struct live_objects *o, uint32_t space, uint64_t addr)
 {
 	struct live_slot *s;
@@ -161,7 +167,7 @@ static void remove_slot(struct live_objects *o, struct live_slot *s)
 
 static int insert(struct live_objects *o, const struct live_slot *entry)
 {
-	if (o->cnt * 4 >= o->cap * 3 && grow(o) < 0)
+	if (o->cnt * 2 >= o->cap && grow(o) < 0)
 		return -ENOMEM;
 	*find_slot(o, entry->space, entry->addr) = *entry;
 	o->cnt++;

@@ -11,8 +11,9 @@
  *
  * An allocation at an address that is still live means that its free was lost: the old object is
  * handed out first, as lost. Memory is proportional to live objects (32 bytes each, the table at
- * most 3/4 full) plus the distinct (call site, cache, sizes, flags, stack) there are. Calls come in
- * time order. Threads: one. Errors: -ENOMEM or what a callback returned.
+ * most half full, since most addresses that are looked up are not there) plus the distinct (call
+ * site, cache, sizes, flags, stack) there are. Calls come in time order. Threads: one. Errors:
+ * -ENOMEM or what a callback returned.
  */
 #ifndef LIVE_OBJECTS_H
 #define LIVE_OBJECTS_H
@@ -60,6 +61,9 @@ void live_objects_clear(struct live_objects *o);
 int live_objects_add(struct live_objects *o, uint32_t space, uint64_t addr, uint64_t ts_ns,
 		     uint32_t owner, const struct live_kind *kind, live_objects_sink sink,
 		     void *ctx);
+
+/* The address will be added or ended soon: its memory is fetched meanwhile. */
+void live_objects_prefetch(const struct live_objects *o, uint32_t space, uint64_t addr);
 
 /*
  * Sets the stack of the object at addr that was added at ts_ns, if that object still exists. 0 or

@@ -77,7 +77,7 @@ void request_track_free(struct request_track *b)
 	X(start_ns) X(insert_ns) X(first_issue_ns) X(issue_ns) X(complete_ns)          \
 	Y(rq) Y(sector) Y(bytes) Y(dev) Y(part) Y(cmd_flags) Y(status) Y(submitter)    \
 	Y(requeue_cnt) Y(part_cnt) Y(submitter_rank) Y(ino) Y(ino_dev) Y(owner_upid)   \
-	Y(pages) Y(owner_how) Y(flush_seq)
+	Y(pages) Y(owner_how) Y(flush_seq) Y(path)
 
 static void put_state(const struct rq_entry *x, uint64_t ts_ns, struct buf *out)
 {
@@ -268,6 +268,7 @@ static int on_issue(struct request_track *b, struct rq_entry *x, const struct ev
 	if (ev->v[EV_REQUEST_PAGES]) {
 		x->r.ino = ev->v[EV_REQUEST_INO];
 		x->r.ino_dev = (uint32_t)ev->v[EV_REQUEST_INO_DEV];
+		x->r.path = ev->v[EV_REQUEST_PATH];
 		x->r.pages = (uint8_t)ev->v[EV_REQUEST_PAGES];
 		x->r.owner_upid = (uint32_t)ev->v[EV_REQUEST_OWNER_UPID];
 		x->r.owner_how = (uint8_t)ev->v[EV_REQUEST_OWNER_HOW];

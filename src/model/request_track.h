@@ -52,7 +52,8 @@ struct block_request {
 	uint32_t status;		/* of the last failed completion; 0: none failed */
 	uint32_t submitter;		/* utid; EVENT_ID_UNKNOWN */
 	uint32_t requeue_cnt, part_cnt;	/* part_cnt: completions */
-	uint64_t ino;			/* the inode of the first page at the last issue; 0: none */
+	/* of the last issue: inode of the file or of the first page; number of its path; or 0 */
+	uint64_t ino, path;
 	uint32_t ino_dev;
 	uint32_t owner_upid;		/* valid unless owner_how is EVENT_OWNER_NONE */
 	uint8_t pages;			/* EVENT_PAGES_* */

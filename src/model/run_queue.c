@@ -165,6 +165,20 @@ static void enter(struct run_thread *t, const struct event *ev, struct run_queue
 	t->cpu = ev->cpu + 1;
 }
 
+bool run_queue_missed(const struct run_queue *q, const struct event *ev, uint32_t prev,
+		      struct run_queue_wait *ret_wait)
+{
+	const struct run_thread *t = &q->threads[prev];
+
+	if (prev < EVENT_ID_FIRST || t->state == STATE_UNSEEN || t->state == STATE_RUNNING ||
+	    t->state == STATE_RUNNING_WOKEN)
+		return false;
+	*ret_wait = (struct run_queue_wait){ .thread = prev, .cpu = ev->cpu, .from_ns = ev->ts_ns,
+					     .to_ns = ev->ts_ns, .reason = RUN_QUEUE_UNKNOWN,
+					     .migrated = t->cpu && t->cpu != ev->cpu + 1 };
+	return true;
+}
+
 int run_queue_switch(struct run_queue *q, const struct event *ev, uint32_t prev, uint32_t next,
 		     struct run_queue_wait *ret_wait)
 {

@@ -8,7 +8,8 @@
  * while still runnable (RUN_QUEUE_PREEMPT, which includes a yield). The wait ends when the thread
  * is switched in. A wake-up of a thread that is still on its CPU counts from the instant the thread
  * left the CPU, if it left to sleep and was not woken again. If the start was not recorded, the
- * wait is RUN_QUEUE_UNKNOWN.
+ * wait is RUN_QUEUE_UNKNOWN. So is one whose end was not recorded: a thread leaves a CPU to which
+ * no switch brought it, since a task that is hidden from BPF gave it the CPU, or events were lost.
  *
  * The caller numbers threads densely. 0 .. EVENT_ID_FIRST - 1 are the pseudo ids, which never wait.
  * Calls come in time order, from the trace's start or from a saved state. Memory is proportional to
@@ -53,6 +54,12 @@ void run_queue_free(struct run_queue *q);
 
 /* A WAKEUP event of the thread, a number below thread_cnt. 0 or -ENOMEM. */
 int run_queue_wake(struct run_queue *q, uint32_t thread, uint64_t ts_ns);
+/*
+ * Before run_queue_switch(). true: the switch that brought prev to the CPU was not recorded;
+ * *ret_wait is that unknown wait, at the instant of ev.
+ */
+bool run_queue_missed(const struct run_queue *q, const struct event *ev, uint32_t prev,
+		      struct run_queue_wait *ret_wait);
 /* A SWITCH event between two threads. 1: next is switched in, *ret_wait is set; 0; -ENOMEM. */
 int run_queue_switch(struct run_queue *q, const struct event *ev, uint32_t prev, uint32_t next,
 		     struct run_queue_wait *ret_wait);

@@ -84,7 +84,23 @@ bool adapt_can_fetch(void)
 	return true;
 }
 
-int adapt_program(struct bpf_program *prog, uint32_t cast_id, bool fetching)
+/* Puts a type's id where an instruction loads a number of enum wire_cast_type. */
+static void set_cast_type(struct bpf_insn *in, const struct kernel_info *k)
+{
+	static const char *const names[] = {
+#define X(name) #name,
+		WIRE_CAST_TYPES(X)
+#undef X
+	};
+
+	if (in->code != (BPF_ALU | BPF_MOV | BPF_K) && in->code != (BPF_ALU64 | BPF_MOV | BPF_K))
+		return;
+	if (in->imm > WIRE_CAST_FIRST && in->imm < WIRE_CAST_END)
+		in->imm = (__s32)kernel_struct_id(k, names[in->imm - WIRE_CAST_FIRST - 1]);
+}
+
+int adapt_program(struct bpf_program *prog, const struct kernel_info *k, uint32_t cast_id,
+		  bool fetching)
 {
 	size_t cnt = bpf_program__insn_cnt(prog), i;
 	struct bpf_insn *insns = malloc(cnt * sizeof(*insns));
@@ -101,6 +117,7 @@ int adapt_program(struct bpf_program *prog, uint32_t cast_id, bool fetching)
 			in->src_reg = BPF_PSEUDO_KFUNC_CALL;
 			in->imm = cast_id;
 		}
+		set_cast_type(in, k);
 		if (BPF_CLASS(in->code) == BPF_STX && BPF_MODE(in->code) == BPF_ATOMIC &&
 		    !fetching)
 			in->imm = BPF_ADD;

@@ -30,10 +30,12 @@ bool adapt_can_fetch(void);
 /*
  * Rewrites a program before it is loaded. cast_id is the BTF id of the kernel function
  * bpf_rdonly_cast, which replaces the calls of WIRE_CALL_RDONLY_CAST; 0: there is none, and the
- * calls cannot be reached. fetching: atomic additions that return the old value may stay; otherwise
- * they cannot be reached, and become plain ones. 0 or -errno.
+ * calls cannot be reached. The ids of the types to cast to are k's. fetching: atomic additions that
+ * return the old value may stay; otherwise they cannot be reached, and become plain ones. 0 or
+ * -errno.
  */
-int adapt_program(struct bpf_program *prog, uint32_t cast_id, bool fetching);
+int adapt_program(struct bpf_program *prog, const struct kernel_info *k, uint32_t cast_id,
+		  bool fetching);
 
 /*
  * What libbpf complains of, for the text of an error. libbpf prints through a callback of the whole

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/buf.h"
 
 /* 128 KiB hold about a thousand mappings. An exec of a program with ten libraries makes 12. */
@@ -169,9 +170,7 @@ static int by_time(const void *a, const void *b)
 {
 	const struct event_place *x = a, *y = b;
 
-	if (x->ts_ns != y->ts_ns)
-		return x->ts_ns < y->ts_ns ? -1 : 1;
-	return x->at < y->at ? -1 : x->at > y->at;
+	return compare_numbers(x->ts_ns, y->ts_ns) ?: compare_numbers(x->at, y->at);
 }
 
 /* A path, pid and tid, and the time follow. */

@@ -15,10 +15,59 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/crc32c.h"
+#include "base/hash_map.h"
+
 struct kernel_info {
 	struct btf *btf;
-	__s32 func_ids;		/* enum bpf_func_id, or < 0 */
+	struct hash_map ids;	/* of what is looked up by name: kind and CRC of the name -> id */
 };
+
+static uint64_t name_key(uint32_t kind, const char *name)
+{
+	return (uint64_t)kind << 32 | crc32c(0, name, strlen(name));
+}
+
+/* Most types are without a name, or local to a function of the kernel. */
+static bool is_looked_up(const struct btf_type *t, const char *name)
+{
+	if (btf_is_func(t))
+		return !strncmp(name, "bpf_", 4);
+	if (btf_is_typedef(t))
+		return !strncmp(name, "btf_trace_", 10);
+	return *name && (btf_is_struct(t) || btf_is_enum(t) || btf_is_datasec(t));
+}
+
+/*
+ * Notes the ids of all names that this file looks up. libbpf would search through all types each
+ * time, which takes half a millisecond.
+ */
+static int index_names(struct kernel_info *k)
+{
+	uint32_t id, cnt = btf__type_cnt(k->btf);
+
+	/* backwards, so that the first of several types with a name is found */
+	for (id = cnt - 1; id > 0; id--) {
+		const struct btf_type *t = btf__type_by_id(k->btf, id);
+		const char *name = btf__name_by_offset(k->btf, t->name_off);
+
+		if (name && is_looked_up(t, name) &&
+		    hash_map_put(&k->ids, name_key(btf_kind(t), name), (void *)(uintptr_t)id))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* The id of a type that is_looked_up(); 0: there is none. */
+static uint32_t find_type(const struct kernel_info *k, uint32_t kind, const char *name)
+{
+	uint32_t id = (uint32_t)(uintptr_t)hash_map_get(&k->ids, name_key(kind, name));
+	const struct btf_type *t = btf__type_by_id(k->btf, id);
+
+	if (id && !strcmp(btf__name_by_offset(k->btf, t->name_off), name))
+		return id;
+	return 0;
+}
 
 /* libbpf says ENOENT also of an ELF file that has no section .BTF. */
 static int btf_file_error(const char *btf_file, int err, struct err *e)
@@ -52,7 +101,11 @@ int kernel_info_open(struct kernel_info **ret, const char *btf_file, struct err 
 			       "seen, as in a container without /sys, give a copy with --btf FILE",
 			       strerror(-err));
 	}
-	k->func_ids = btf__find_by_name_kind(k->btf, "bpf_func_id", BTF_KIND_ENUM);
+	err = index_names(k);
+	if (err) {
+		kernel_info_close(k);
+		return err_set(e, err, "out of memory");
+	}
 	*ret = k;
 	return 0;
 }
@@ -61,18 +114,22 @@ void kernel_info_close(struct kernel_info *k)
 {
 	if (!k)
 		return;
+	hash_map_done(&k->ids);
 	btf__free(k->btf);
 	free(k);
+}
+
+const struct btf *kernel_btf(const struct kernel_info *k)
+{
+	return k->btf;
 }
 
 uint32_t kernel_tracepoint_id(const struct kernel_info *k, const char *name)
 {
 	char type_name[128];
-	__s32 id;
 
 	snprintf(type_name, sizeof(type_name), "btf_trace_%s", name);
-	id = btf__find_by_name_kind(k->btf, type_name, BTF_KIND_TYPEDEF);
-	return id > 0 ? id : 0;
+	return find_type(k, BTF_KIND_TYPEDEF, type_name);
 }
 
 static const struct btf_type *tracepoint_proto(const struct kernel_info *k, const char *name)
@@ -127,14 +184,27 @@ const char *kernel_arg_points_to(const struct kernel_info *k, const char *name, 
 
 bool kernel_has_helper(const struct kernel_info *k, const char *name)
 {
-	const struct btf_type *t;
+	uint32_t id = find_type(k, BTF_KIND_ENUM, "bpf_func_id");
+	const struct btf_type *t = btf__type_by_id(k->btf, id);
 	int i;
 
-	if (k->func_ids < 0)
+	if (!id)
 		return false;
-	t = btf__type_by_id(k->btf, k->func_ids);
 	for (i = 0; i < btf_vlen(t); i++) {
 		if (!strcmp(btf__name_by_offset(k->btf, btf_enum(t)[i].name_off), name))
+			return true;
+	}
+	return false;
+}
+
+bool kernel_has_field(const struct kernel_info *k, const char *type, const char *field)
+{
+	__s32 id = btf__find_by_name_kind(k->btf, type, BTF_KIND_STRUCT);
+	const struct btf_type *t = id > 0 ? btf__type_by_id(k->btf, id) : NULL;
+	int i;
+
+	for (i = 0; t && i < btf_vlen(t); i++) {
+		if (!strcmp(btf__name_by_offset(k->btf, btf_members(t)[i].name_off), field))
 			return true;
 	}
 	return false;
@@ -143,14 +213,29 @@ bool kernel_has_helper(const struct kernel_info *k, const char *name)
 /* The structure that charged maps went together with the limit in 80ee81e0403c (5.11). */
 bool kernel_locks_map_memory(const struct kernel_info *k)
 {
-	return btf__find_by_name_kind(k->btf, "bpf_map_memory", BTF_KIND_STRUCT) > 0;
+	return kernel_struct_id(k, "bpf_map_memory") != 0;
 }
 
 uint32_t kernel_function_id(const struct kernel_info *k, const char *name)
 {
-	__s32 id = btf__find_by_name_kind(k->btf, name, BTF_KIND_FUNC);
+	return find_type(k, BTF_KIND_FUNC, name);
+}
 
-	return id > 0 ? id : 0;
+uint32_t kernel_struct_id(const struct kernel_info *k, const char *name)
+{
+	return find_type(k, BTF_KIND_STRUCT, name);
+}
+
+bool kernel_struct_has(const struct kernel_info *k, const char *name, const char *field)
+{
+	uint32_t id = kernel_struct_id(k, name);
+	const struct btf_type *t = btf__type_by_id(k->btf, id);
+	int i;
+
+	for (i = 0; id && i < btf_vlen(t); i++)
+		if (!strcmp(btf__name_by_offset(k->btf, btf_members(t)[i].name_off), field))
+			return true;
+	return false;
 }
 
 /*
@@ -188,12 +273,12 @@ static uint64_t percpu_at_by_symbol(const char *variable)
 
 uint64_t kernel_percpu_at(const struct kernel_info *k, const char *variable)
 {
-	__s32 sec = btf__find_by_name_kind(k->btf, ".data..percpu", BTF_KIND_DATASEC);
+	uint32_t sec = find_type(k, BTF_KIND_DATASEC, ".data..percpu");
 	const struct btf_var_secinfo *vars;
 	const struct btf_type *t;
 	int i;
 
-	if (sec < 0)
+	if (!sec)
 		return percpu_at_by_symbol(variable);
 	t = btf__type_by_id(k->btf, sec);
 	vars = btf_var_secinfos(t);

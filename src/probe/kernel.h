@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "bpf/wire.h"
 
+struct btf;
 struct kernel_info;
 
 #define KERNEL_BTF "/sys/kernel/btf/vmlinux"
@@ -29,13 +30,23 @@ const char *kernel_arg_points_to(const struct kernel_info *k, const char *name, 
 /* Whether the helper exists: enum bpf_func_id has a value of this name. */
 bool kernel_has_helper(const struct kernel_info *k, const char *name);
 
+/* Whether the struct has a direct member of this name. */
+bool kernel_has_field(const struct kernel_info *k, const char *type, const char *field);
+
 /* Whether the memory of maps counts as locked memory (RLIMIT_MEMLOCK), as before 5.11. */
 bool kernel_locks_map_memory(const struct kernel_info *k);
 
 /* BTF id that a tp_btf program at the tracepoint is attached to; 0: no such tracepoint. */
 uint32_t kernel_tracepoint_id(const struct kernel_info *k, const char *name);
-/* BTF id of a function of the kernel; 0: no such function. */
+/* BTF id of a function of the kernel whose name begins with bpf_; 0: no such function. */
 uint32_t kernel_function_id(const struct kernel_info *k, const char *name);
+/* BTF id of a structure of the kernel; 0: no such structure. */
+uint32_t kernel_struct_id(const struct kernel_info *k, const char *name);
+/* Whether a structure of the kernel has the field. */
+bool kernel_struct_has(const struct kernel_info *k, const char *name, const char *field);
+
+/* The BTF itself. It stays the kernel_info's. */
+const struct btf *kernel_btf(const struct kernel_info *k);
 
 /* Where a per-CPU variable is in a CPU's area; 0: no such variable. */
 uint64_t kernel_percpu_at(const struct kernel_info *k, const char *variable);

@@ -14,19 +14,22 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/privilege.h"
 #include "ebpfrec.skel.h"
 #include "probe/adapt.h"
 #include "probe/attach.h"
+#include "probe/core_types.h"
 #include "probe/kernel.h"
 #include "probe/source.h"
 
 #define RSS_SUM_CPUS_MAX 4	/* the number of rounds of the loop in fix_rss_pages() */
 #define TARGETS_MAX 65536
 #define ONLY_REQUESTS_MAX 16384
+#define NO_TASK_STORAGE \
+	"this kernel has no task storage for tracing programs, which Linux has since 5.12"
 
 struct probe {
 	struct ebpfrec_bpf *skel;
@@ -108,7 +111,7 @@ static int describe_ways(struct probe *p, const struct probe_config *config, boo
 	r->conf_reentrant = !source_skips_nested(p->kernel);
 	r->conf_copies = source_has_seconds(p->kernel);
 	bpf_object__for_each_program(prog, p->skel->obj) {
-		err = adapt_program(prog, cast_id, fetching);
+		err = adapt_program(prog, p->kernel, cast_id, fetching);
 		if (err)
 			return err;
 	}
@@ -118,11 +121,16 @@ static int describe_ways(struct probe *p, const struct probe_config *config, boo
 /* Whether the programs need the set of the workload's processes. */
 static bool needs_targets(const struct probe_config *config)
 {
-	return config->only || config->cgroup_id || (config->sources & SOURCE_BIT(SOURCE_HEAP));
+	uint32_t of_targets = SOURCE_BIT(SOURCE_HEAP);
+
+	if (!config->offcpu_all)
+		of_targets |= SOURCE_BIT(SOURCE_OFFCPU);
+	return config->only || config->cgroup_id || (config->sources & of_targets);
 }
 
 static int pick_programs(struct probe *p, const struct probe_config *config, struct err *e)
 {
+	uint32_t sources = config->sources;
 	struct bpf_program *prog;
 	unsigned int i;
 
@@ -133,10 +141,20 @@ static int pick_programs(struct probe *p, const struct probe_config *config, str
 	bpf_program__set_autoload(p->skel->progs.page_calibrate,
 				  !!(config->sources & SOURCE_BIT(SOURCE_PAGE)));
 	bpf_program__set_autoload(p->skel->progs.read_fact, true);
+	bpf_program__set_autoload(p->skel->progs.read_symbol,
+				  kernel_has_helper(p->kernel, "BPF_FUNC_snprintf"));
+	if (config->sources & SOURCE_BIT(SOURCE_OFFCPU) && !source_has_task_storage(p->kernel)) {
+		if (config->offcpu_ns)
+			return err_set(e, -ENOSYS, "--offcpu: " NO_TASK_STORAGE);
+		warn(config, "sched.offcpu: " NO_TASK_STORAGE);
+		sources &= ~SOURCE_BIT(SOURCE_OFFCPU);
+	}
+	bpf_program__set_autoload(p->skel->progs.offcpu_seed,
+				  !!(sources & SOURCE_BIT(SOURCE_OFFCPU)));
 	for (i = 0; i < source_program_cnt; i++) {
 		const struct source_program *sp = &source_programs[i];
 
-		if (!(config->sources & SOURCE_BIT(sp->source)))
+		if (!(sources & SOURCE_BIT(sp->source)))
 			continue;
 		if (!strcmp(sp->program, "task_free") && !needs_targets(config))
 			continue;
@@ -178,6 +196,8 @@ static int size_maps(struct probe *p, const struct probe_config *config)
 		bpf_map__set_max_entries(p->skel->maps.only_requests, ONLY_REQUESTS_MAX);
 	if (!(config->sources & SOURCE_BIT(SOURCE_HEAP)))
 		bpf_map__set_max_entries(p->skel->maps.heap_calls, 1);
+	bpf_map__set_autocreate(p->skel->maps.offcpu_places,
+				bpf_program__autoload(p->skel->progs.offcpu_seed));
 	return track;
 }
 
@@ -278,23 +298,28 @@ static void calibrate_pages(struct probe *p, const struct probe_config *config)
 }
 
 /* Loads the programs, with everything this kernel can do or, plain, without what may fail. */
-static int load_programs(struct probe *p, const struct probe_config *config, bool plain,
-			 struct err *e)
+static int load_from(struct probe *p, const struct probe_config *config, int types_fd, bool plain,
+		     struct err *e)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, opts);
+	char types[32];
 	int err;
 
 	/*
-	 * The file is always named. Otherwise libbpf would look for types that this kernel does not
+	 * A file is always named. Otherwise libbpf would look for types that this kernel does not
 	 * have in the modules' BTF, which takes CAP_SYS_ADMIN.
 	 */
-	opts.btf_custom_path = config->btf_file ? config->btf_file : KERNEL_BTF;
+	snprintf(types, sizeof(types), "/proc/self/fd/%d", types_fd);
+	opts.btf_custom_path = types;
 	err = adapt_register_targets(p->kernel);
 	if (err)
 		return err_set(e, err, "cannot open the BPF object: %s", strerror(-err));
 	p->skel = ebpfrec_bpf__open_opts(&opts);
 	if (!p->skel)
 		return err_set(e, -errno, "cannot open the BPF object: %s", strerror(errno));
+	err = core_types_write(kernel_btf(p->kernel), bpf_object__btf(p->skel->obj), types_fd);
+	if (err)
+		return err_set(e, err, "cannot pick the kernel's types: %s", strerror(-err));
 	p->programs[0] = 0;
 	err = pick_programs(p, config, e);
 	if (err)
@@ -307,6 +332,9 @@ static int load_programs(struct probe *p, const struct probe_config *config, boo
 	p->skel->rodata->conf_only = config->only;
 	p->skel->rodata->conf_stacks_min = config->stacks_min_bytes;
 	p->skel->rodata->conf_stacks_every = config->stacks_every;
+	p->skel->rodata->conf_offcpu_ns =
+		config->offcpu_ns ? config->offcpu_ns : PROBE_OFFCPU_NS;
+	p->skel->rodata->conf_offcpu_targets = !config->offcpu_all;
 	p->skel->rodata->conf_page_bytes = (uint32_t)sysconf(_SC_PAGESIZE);
 	p->skel->rodata->conf_cgroup_id = config->cgroup_id;
 	p->skel->rodata->conf_rss = !!(config->sources & SOURCE_BIT(SOURCE_RSS));
@@ -324,6 +352,18 @@ static int load_programs(struct probe *p, const struct probe_config *config, boo
 			       "the kernel refused the BPF programs: %s%s%s", strerror(-err),
 			       *libbpf_text() ? "; " : "", libbpf_text());
 	return 0;
+}
+
+static int load_programs(struct probe *p, const struct probe_config *config, bool plain,
+			 struct err *e)
+{
+	int types_fd = memfd_create("ebpfrec_types", MFD_CLOEXEC), err;
+
+	if (types_fd < 0)
+		return err_set(e, -errno, "cannot make a file in memory: %s", strerror(errno));
+	err = load_from(p, config, types_fd, plain, e);
+	close(types_fd);
+	return err;
 }
 
 static void unload(struct probe *p)
@@ -354,6 +394,9 @@ static int load(struct probe *p, const struct probe_config *config, struct err *
 	if (err)
 		return err;
 	p->attached.obj = p->skel->obj;
+	if (p->sources & SOURCE_BIT(SOURCE_SWITCH) && !probe_has_steal(p))
+		warn(config, "sched.switch: this kernel does not tell what a hypervisor takes from "
+			     "a CPU (CONFIG_PARAVIRT_TIME_ACCOUNTING); steal_ns will be missing");
 	find_cpu_areas(p, config);
 	calibrate_pages(p, config);
 	return 0;
@@ -441,9 +484,22 @@ int probe_add_target(struct probe *p, uint32_t pid)
 	return bpf_map_update_elem(bpf_map__fd(p->skel->maps.targets), &pid, &one, 0) ? -errno : 0;
 }
 
+/* Threads that are there get their places when the program that makes those of new ones is. */
+static int attach(struct probe *p, uint32_t sources, struct err *e)
+{
+	int err;
+
+	p->skel->bss->offcpu_since_ns = clock_mono_ns();
+	err = attach_sources(&p->attached, sources, e);
+	if (!err && sources & SOURCE_BIT(SOURCE_OFFCPU) &&
+	    bpf_program__autoload(p->skel->progs.offcpu_seed))
+		err = run_iterator(p->skel->progs.offcpu_seed, NULL, NULL, e);
+	return err;
+}
+
 int probe_attach(struct probe *p, struct err *e)
 {
-	return attach_sources(&p->attached, p->sources, e);
+	return attach(p, p->sources, e);
 }
 
 void probe_detach(struct probe *p)
@@ -473,7 +529,7 @@ void probe_source_off(struct probe *p, unsigned int source)
 
 int probe_source_on(struct probe *p, unsigned int source, struct err *e)
 {
-	int err = attach_sources(&p->attached, SOURCE_BIT(source), e);
+	int err = attach(p, SOURCE_BIT(source), e);
 
 	switch_mm_state(p, source, false);
 	if (err)
@@ -555,50 +611,6 @@ int probe_read_stats(const struct probe *p, struct probe_run_stats stats[WIRE_HO
 	return 0;
 }
 
-/*
- * '1' or '0' goes to the helper, and one byte with the result comes back. The statistics are on as
- * long as the descriptor that turned them on is open. So they are off when the helper has ended,
- * however it ended.
- */
-static void serve_stats(int fd)
-{
-	int stats_fd = -1;
-	char c;
-
-	while (read(fd, &c, 1) == 1) {
-		if (c == '1' && stats_fd < 0) {
-			stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
-			c = stats_fd < 0 ? 'e' : '1';
-		} else if (c == '0' && stats_fd >= 0) {
-			close(stats_fd);
-			stats_fd = -1;
-		}
-		if (send(fd, &c, 1, MSG_NOSIGNAL) != 1)
-			break;
-	}
-}
-
-int probe_stats_start(struct helper *ret)
-{
-	if (!privilege_has(CAP_SYS_ADMIN))
-		return -EPERM;
-	return helper_start(ret, "ebpfrec-stats", PRIVILEGE_BIT(CAP_SYS_ADMIN), SOCK_STREAM,
-			    serve_stats);
-}
-
-int probe_stats_switch(const struct helper *h, bool on)
-{
-	char c = on ? '1' : '0';
-	ssize_t n;
-
-	if (send(h->fd, &c, 1, MSG_NOSIGNAL) != 1)
-		return -errno;
-	do {
-		n = read(h->fd, &c, 1);
-	} while (n < 0 && errno == EINTR);
-	return n == 1 && c != 'e' ? 0 : -EIO;
-}
-
 static int try_stats(void *ctx)
 {
 	struct probe_run_stats stats[WIRE_HOOK_MAX];
@@ -611,12 +623,43 @@ uint64_t probe_needs(struct probe *p)
 	return privilege_without(try_stats, p) ? PRIVILEGE_BIT(CAP_BPF) : 0;
 }
 
+/* Runs a program that takes an address and leaves a fact. */
+static int run_with(const struct bpf_program *prog, uint64_t addr)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = &addr, .ctx_size_in = sizeof(addr));
+
+	return bpf_prog_test_run_opts(bpf_program__fd(prog), &opts);
+}
+
+bool probe_has_symbols(const struct probe *p)
+{
+	return bpf_program__autoload(p->skel->progs.read_symbol);
+}
+
+int probe_symbol(struct probe *p, uint64_t addr, char *name, size_t size)
+{
+	const char *text = p->skel->bss->fact.text, *slash, *module;
+	int err;
+
+	if (!probe_has_symbols(p))
+		return -ENOTSUP;
+	err = run_with(p->skel->progs.read_symbol, addr);
+	if (err)
+		return err;
+	/* "function+0x1a/0x2b [module]", or the address as a number */
+	slash = strchr(text, '/');
+	module = strchr(text, ' ');
+	if (!slash)
+		return -ENOENT;
+	snprintf(name, size, "%.*s%s", (int)(slash - text), text, module ? module : "");
+	return 0;
+}
+
 int probe_cache_name(struct probe *p, uint64_t addr, char *name, size_t size,
 		     uint64_t *ret_object_bytes)
 {
-	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = &addr, .ctx_size_in = sizeof(addr));
 	const struct wire_fact *fact = &p->skel->bss->fact;
-	int err = bpf_prog_test_run_opts(bpf_program__fd(p->skel->progs.read_fact), &opts);
+	int err = run_with(p->skel->progs.read_fact, addr);
 
 	if (err)
 		return err;
@@ -625,6 +668,13 @@ int probe_cache_name(struct probe *p, uint64_t addr, char *name, size_t size,
 	snprintf(name, size, "%.*s", (int)sizeof(fact->text) - 1, fact->text);
 	*ret_object_bytes = fact->value;
 	return 0;
+}
+
+bool probe_has_steal(const struct probe *p)
+{
+	return p->sources & SOURCE_BIT(SOURCE_SWITCH) &&
+	       kernel_has_field(p->kernel, "cfs_rq", "rq") &&
+	       kernel_has_field(p->kernel, "rq", "prev_steal_time_rq");
 }
 
 const char *probe_programs(const struct probe *p)

@@ -21,10 +21,18 @@
 
 struct probe;
 
+#define PROBE_OFFCPU_NS 1000000ULL
+
 struct probe_config {
 	uint32_t sources;	/* mask of SOURCE_BIT */
 	uint64_t stacks_min_bytes;	/* stacks of allocations of that size and more; 0: none */
 	uint32_t stacks_every;		/* stacks of every n-th allocation instead; 0: by size */
+	/*
+	 * sched.offcpu: waits of that length and more, and an error if this kernel cannot; 0: of
+	 * PROBE_OFFCPU_NS, and no error
+	 */
+	uint64_t offcpu_ns;
+	bool offcpu_all;	/* of all threads, not just of the target set */
 	bool only;		/* the programs drop what does not belong to the target set */
 	uint64_t cgroup_id;	/* the target set follows this cgroup; 0: none */
 	struct rings_config rings;
@@ -109,9 +117,22 @@ int probe_stats_switch(const struct helper *h, bool on);
  */
 uint64_t probe_needs(struct probe *p);
 
+/*
+ * Writes the name of a kernel function's address as kallsyms_find() does. -ENOENT: no function
+ * there is known. -ENOTSUP: kernels before 5.13 cannot tell.
+ */
+int probe_symbol(struct probe *p, uint64_t addr, char *name, size_t size);
+bool probe_has_symbols(const struct probe *p);
+
 /* Name and object size of a slab cache at a kernel address. */
 int probe_cache_name(struct probe *p, uint64_t addr, char *name, size_t size,
 		     uint64_t *ret_object_bytes);
+
+/*
+ * Whether switches tell what a hypervisor took from the CPU (see fix_stolen_ns() in
+ * bpf/fixes.bpf.h). It does not say that there is a hypervisor.
+ */
+bool probe_has_steal(const struct probe *p);
 
 /* Space-separated names of the loaded programs, for the manifest. */
 const char *probe_programs(const struct probe *p);

@@ -185,6 +185,25 @@ static int cannot_make(uint64_t bytes, int error, bool locked, struct err *e)
 		       next_step(error, locked));
 }
 
+/* In one call, because the kernel waits for an RCU grace period after each. */
+static int fill_slots_at_once(const struct rings *r, int slots_fd)
+{
+	__u32 *keys = calloc(r->cpu_cnt, 2 * sizeof(*keys)), *fds;
+	__u32 cnt = r->cpu_cnt, cpu;
+	int err;
+
+	if (!keys)
+		return -ENOMEM;
+	fds = keys + r->cpu_cnt;
+	for (cpu = 0; cpu < r->cpu_cnt; cpu++) {
+		keys[cpu] = cpu;
+		fds[cpu] = (__u32)r->fds[r->cpu_ring[cpu]];
+	}
+	err = bpf_map_update_batch(slots_fd, keys, fds, &cnt, NULL);
+	free(keys);
+	return err;
+}
+
 int rings_make(struct rings *r, int slots_fd, bool locked, struct err *e)
 {
 	unsigned int i, cpu;
@@ -200,6 +219,9 @@ int rings_make(struct rings *r, int slots_fd, bool locked, struct err *e)
 		if (r->fds[i] < 0)
 			return cannot_make(r->bytes, errno, locked, e);
 	}
+	if (!fill_slots_at_once(r, slots_fd))
+		return 0;
+	/* Kernels before 5.14 want them one by one. */
 	for (cpu = 0; cpu < r->cpu_cnt; cpu++) {
 		if (bpf_map_update_elem(slots_fd, &cpu, &r->fds[r->cpu_ring[cpu]], 0))
 			return err_set(e, -errno, "cannot give CPU %u its ring: %s", cpu,

@@ -43,6 +43,12 @@ bool source_has_seconds(const struct kernel_info *k)
 	return source_skips_nested(k) && !is_realtime();
 }
 
+bool source_has_task_storage(const struct kernel_info *k)
+{
+	/* The helper is older, but was for other programs until this field came. */
+	return kernel_struct_has(k, "task_struct", "bpf_storage");
+}
+
 bool source_program_usable(const struct source_program *p, const struct kernel_info *k)
 {
 	bool cheap_vm;
@@ -56,6 +62,8 @@ bool source_program_usable(const struct source_program *p, const struct kernel_i
 	/* there another task may run in the middle of one: it is no interruption then */
 	if (p->hook == WIRE_SOFTIRQ_ENTRY || p->hook == WIRE_SOFTIRQ_EXIT)
 		return !is_realtime();
+	if (p->source == SOURCE_OFFCPU)
+		return source_has_task_storage(k);
 	if (p->source != SOURCE_VM)
 		return true;
 	/* one of two ways to the mapped size; the cheap one reads the caller's registers */
@@ -64,14 +72,19 @@ bool source_program_usable(const struct source_program *p, const struct kernel_i
 	return !strcmp(p->program, "vm_sys_exit") ? !cheap_vm : cheap_vm;
 }
 
-/* Sources whose name is word, or whose class (the part before the dot) is. */
-static uint32_t match(const char *word, size_t len)
+/*
+ * Sources whose name is word, or whose class (the part before the dot) is; of a class, those that
+ * are recorded by default, unless any is asked for.
+ */
+static uint32_t match(const char *word, size_t len, bool any)
 {
 	uint32_t mask = 0;
 	unsigned int i;
 
 	if (len == 3 && !memcmp(word, "all", 3))
 		return SOURCE_BIT(SOURCE_CNT) - 1;
+	if (len == 5 && !memcmp(word, "light", 5))
+		return match("sched", 5, any) | match("block", 5, any) | SOURCE_BIT(SOURCE_RSS);
 	for (i = 0; i < SOURCE_CNT; i++) {
 		const char *name = source_infos[i].name;
 		const char *dot = strchr(name, '.');
@@ -79,7 +92,7 @@ static uint32_t match(const char *word, size_t len)
 		if (strlen(name) == len && !memcmp(name, word, len))
 			mask |= SOURCE_BIT(i);
 		else if (dot && (size_t)(dot - name) == len && !memcmp(name, word, len) &&
-			 source_infos[i].is_default)
+			 (any || source_infos[i].is_default))
 			mask |= SOURCE_BIT(i);
 	}
 	return mask;
@@ -91,24 +104,20 @@ int source_parse(const char *list, uint32_t *ret_mask, struct err *e)
 	unsigned int i;
 	size_t len;
 
-	if (!list) {
-		for (i = 0; i < SOURCE_CNT; i++) {
-			if (source_infos[i].is_default)
-				mask |= SOURCE_BIT(i);
-		}
-		*ret_mask = mask;
-		return 0;
-	}
-	for (;; list += len + 1) {
+	for (i = 0; i < SOURCE_CNT && (!list || *list == '+' || *list == '-'); i++)
+		mask |= source_infos[i].is_default ? SOURCE_BIT(i) : 0;
+	for (; list; list = list[len] ? list + len + 1 : NULL) {
+		char sign = *list == '+' || *list == '-' ? *list++ : '+';
+
 		len = strcspn(list, ",");
-		hit = match(list, len);
+		hit = match(list, len, sign == '-');
 		if (!hit)
 			return err_set(e, -EINVAL, "unknown event '%.*s': pick from " EVENT_CHOICES,
 				       (int)len, list);
-		mask |= hit;
-		if (!list[len])
-			break;
+		if (sign == '-' && hit == SOURCE_BIT(SOURCE_TASK))
+			return err_set(e, -EINVAL, "task is always recorded");
+		mask = sign == '-' ? mask & ~hit : mask | hit;
 	}
-	*ret_mask = mask;
+	*ret_mask = mask | SOURCE_BIT(SOURCE_TASK);
 	return 0;
 }

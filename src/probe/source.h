@@ -62,12 +62,17 @@ bool source_skips_nested(const struct kernel_info *k);
 /* Whether hooks have second programs: where it skips, unless it may preempt between the two. */
 bool source_has_seconds(const struct kernel_info *k);
 
+/* Whether tracing programs can keep something with a task (a10787e6d58c, 5.12). */
+bool source_has_task_storage(const struct kernel_info *k);
+
 /* Whether this kernel is to run the program (present, and not superseded by a better one). */
 bool source_program_usable(const struct source_program *p, const struct kernel_info *k);
 
 /*
  * Parses "sched,alloc.slab,block" to a mask of SOURCE_BIT; a class name picks its default
- * sources, "all" everything. NULL gives the default. task is always in. -EINVAL names the word.
+ * sources, "light" sched, block and alloc.rss, "all" everything. NULL gives the default, and so
+ * does a first word with a sign: "+sched.irq" adds to it, "-alloc" takes all of a class away.
+ * task is always in. -EINVAL names the word.
  */
 int source_parse(const char *list, uint32_t *ret_mask, struct err *e);
 

@@ -37,7 +37,7 @@ unsigned int session_privileges(const struct session_privilege **ret)
 		{ CAPABILITY(CAP_PERFMON), .used_for = "recording at all", .is_needed = true },
 		{ CAPABILITY(CAP_SYS_ADMIN),
 		  .used_for = "alloc.heap (on some kernels), page frame numbers in alloc.page, "
-			      "what programs cost in `report cost`" },
+			      "what programs cost in `ebpfrec report cost`" },
 		{ CAPABILITY(CAP_SYSLOG), .used_for = "names of kernel functions that allocate" },
 		{ CAPABILITY(CAP_SETUID), .used_for = "record -u" },
 		{ CAPABILITY(CAP_SETGID), .used_for = "record -u" },

@@ -2,8 +2,8 @@
 /*
  * session: wires a recording together. The order of a start matters:
  *
- *   fork the command (it waits) - load - start readers (dropping) - attach - name the
- *   start instant - snapshot - make every CPU switch once - release the command
+ *   fork the command (it waits) - load - start readers (dropping) - wait for --start-at -
+ *   attach - name the start instant - snapshot - make every CPU switch once - release the command
  *
  * so that from the start instant on nothing is missed, and nothing before it is kept. At
  * the end: end snapshot - name the end instant - cut - detach - drain - last block.
@@ -39,9 +39,13 @@
 #include "store/store_writer.h"
 
 #define SLICE_NS 800000000ULL /* with encoding and sync, a crash costs less than a second */
+#define BUDGET_SLICE_NS 400000000ULL /* with --max-overhead, which is judged at each slice's end */
 #define SLICE_BYTES (24ULL << 20)	/* of records: about half a million */
 #define LOOK_MS 50
 #define TICK_NS 250000000ULL
+/* With --start-at, programs are attached this long before: until then nothing costs anything. */
+#define ATTACH_AHEAD_NS 5000000000ULL
+#define START_AHEAD_NS 20000000ULL
 #define AHEAD_NS 2000000ULL /* an instant that other threads are to cut at lies this far ahead */
 
 /* ---- starting ---- */
@@ -68,13 +72,14 @@ static int keep_snapshot_row(void *ctx, const struct wire_snap *snap)
 			return 0;
 		row.task.hdr.ts_ns = s->start_ns;
 		/*
-		 * An outsider's switches are not recorded from here on, so the row that says it
-		 * runs soon goes stale.
+		 * An outsider's switches are not recorded from here on, so what the row says
+		 * it does soon goes stale.
 		 */
 		if (s->o.only && !(row.task.hdr.flags & WIRE_F_TARGET))
-			row.on_cpu = 0;
+			row.on_cpu = row.off_cpu_state = 0;
 	}
-	if (s->sites && !s->slice_ns && row.task.hdr.flags & WIRE_F_TARGET &&
+	if (s->sites && !s->slice_ns &&
+	    (row.task.hdr.flags & WIRE_F_TARGET || session_is_of_all(s)) &&
 	    row.task.tid == row.task.pid && user_sites_add(s->sites, row.task.pid))
 		return -ENOMEM;
 	buf_add(&s->snapshot, &row, sizeof(row));
@@ -93,11 +98,50 @@ static int give_up_privileges(struct session *s, struct err *e)
 	return err ? err_prefix(e, err, "cannot give up privileges") : 0;
 }
 
+/* Waits until ahead_ns before --start-at, if it was given. The clock may be set meanwhile. */
+static int wait_for_start(struct session *s, uint64_t ahead_ns, struct err *e)
+{
+	struct pollfd fd = { .fd = s->stop_fd, .events = POLLIN };
+	uint64_t now_ns;
+
+	while (!s->stop_cnt && (now_ns = clock_real_ns() + ahead_ns) < s->o.start_real_ns) {
+		uint64_t ms = (s->o.start_real_ns - now_ns) / 1000000 + 1;
+
+		poll(&fd, 1, ms < LOOK_MS ? (int)ms : LOOK_MS);
+	}
+	return s->stop_cnt ? err_set(e, -EINTR, "interrupted before recording began; nothing was "
+						"kept")
+			   : 0;
+}
+
+/* The instant from which events are kept, a little ahead. */
+static uint64_t choose_start(const struct session *s)
+{
+	uint64_t soon_ns = clock_mono_ns() + AHEAD_NS, at_ns;
+	struct trace_clock now;
+
+	if (!s->o.start_real_ns)
+		return soon_ns;
+	machine_read_clocks(&now);
+	at_ns = now.mono_ns + now.uncertainty_ns + (s->o.start_real_ns - now.real_ns);
+	if (at_ns >= soon_ns)
+		return at_ns;
+	session_warn(&s->o, "recording begins %.3f s after --start-at",
+		     (double)(soon_ns - at_ns) / 1e9);
+	return soon_ns;
+}
+
 static int begin(struct session *s, struct err *e)
 {
-	int err;
+	int err = wait_for_start(s, ATTACH_AHEAD_NS, e);
 
-	s->start_ns = clock_mono_ns() + AHEAD_NS;
+	if (!err)
+		err = probe_attach(s->probe, e);
+	if (!err)
+		err = wait_for_start(s, START_AHEAD_NS, e);
+	if (err)
+		return err;
+	s->start_ns = choose_start(s);
 	ring_group_start_at(s->rings, s->start_ns);
 	sleep_until(s->start_ns);
 	sampler_begin(s->sampler, s->start_ns);
@@ -176,9 +220,10 @@ static int write_slice(struct session *s, uint64_t to_ns, bool is_last, struct e
 	buf_done(&list);
 	if (err)
 		return err;
-	for (i = 0; i < SESSION_CLASS_CNT; i++)
+	for (i = 0; i < SESSION_CLASS_CNT; i++) {
 		s->stats.event_cnt[i] += stats.event_cnt[i];
-	s->unseen_cnt += stats.unseen_cnt;
+		s->unseen_cnt[i] += stats.unseen_cnt[i];
+	}
 	s->slice_ns = to_ns;
 	flight_recorder_written(s->flight, to_ns);
 	return user_sites_end_slice(s->sites, to_ns) ? err_set(e, -ENOMEM, "out of memory") : 0;
@@ -190,7 +235,8 @@ static bool slice_is_due(struct session *s, uint64_t now_ns)
 {
 	struct ring_stats r;
 
-	if (now_ns - s->slice_ns >= SLICE_NS || flight_recorder_wants_slice(s->flight))
+	if (now_ns - s->slice_ns >= (s->overhead ? BUDGET_SLICE_NS : SLICE_NS) ||
+	    flight_recorder_wants_slice(s->flight))
 		return true;
 	ring_group_stats(s->rings, &r, false);
 	return r.slab_bytes_pending >= SLICE_BYTES;
@@ -278,9 +324,8 @@ static int run_loop(struct session *s, int *ret_exit, struct err *e)
 }
 
 /* Waits for a cut, however long the readers need, unless the user insists on stopping. */
-static bool take_cut(struct session *s, uint64_t cut_ns)
+static bool take_cut(struct session *s)
 {
-	ring_group_cut(s->rings, cut_ns);
 	while (ring_group_take(s->rings, s->slices, LOOK_MS)) {
 		if (s->stop_cnt >= 2)
 			return false;
@@ -305,18 +350,19 @@ static int end(struct session *s, struct err *e)
 	if (err)
 		return err;
 	end_ns = clock_mono_ns() + AHEAD_NS;
-	if (!take_cut(s, end_ns))
-		return 0;
-	/*
-	 * The programs are detached now. What came after the end is drained, counted, and not kept.
-	 */
+	ring_group_cut(s->rings, end_ns);
+	sleep_until(end_ns);
 	probe_detach(s->probe);
+	if (!take_cut(s))
+		return 0;
+	/* What came between the end and the detaching is drained, counted, and not kept. */
 	bytes = probe_rings(s->probe)->cnt * sizeof(*last);
 	last = malloc(bytes);
 	if (!last)
 		return err_set(e, -ENOMEM, "out of memory");
 	memcpy(last, s->slices, bytes);
-	if (take_cut(s, clock_mono_ns() + AHEAD_NS)) {
+	ring_group_cut(s->rings, clock_mono_ns() + AHEAD_NS);
+	if (take_cut(s)) {
 		sampler_drop(s->sampler, s->slices, probe_rings(s->probe)->cnt);
 		ring_group_release(s->rings, s->slices);
 	}
@@ -462,14 +508,17 @@ void session_snapshot(struct session *s)
 void session_get_stats(const struct session *s, struct session_stats *ret)
 {
 	struct ring_stats ring;
-	unsigned int h;
+	unsigned int h, i;
 
 	*ret = s->stats;
 	ret->has_trace = s->made_output;
 	if (!s->sampler)
 		return;
 	sampler_totals(s->sampler, ret);
-	ret->lost_cnt[EVENT_CLASS_BLOCK] += s->unseen_cnt;
+	for (i = 0; i < SESSION_CLASS_CNT; i++) {
+		ret->lost_cnt[i] += s->unseen_cnt[i];
+		ret->inferred_cnt += s->unseen_cnt[i];
+	}
 	if (s->overhead)
 		overhead_get_stats(s->overhead, ret);
 	if (s->end_ns) {

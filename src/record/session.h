@@ -30,9 +30,11 @@ struct session_options {
 	const char *cgroup;		/* --cgroup PATH, NULL = none */
 	uint64_t stacks_min_bytes;	/* --stacks SIZE; 0 = none */
 	uint32_t stacks_every;		/* --stacks 1/N; 0 = none */
+	uint64_t offcpu_ns;		/* --offcpu DUR; 0 = none, unless -e has sched.offcpu */
 	bool only;			/* keep only the workload's events */
 	bool force;			/* -f */
 	bool all_cmdlines; /* keep command lines of all processes, not just the workload's */
+	uint64_t start_real_ns;		/* --start-at, wall clock; 0 = at once */
 	uint64_t duration_ns;		/* 0 = until the command ends or session_stop() */
 	const char *btf_file;	/* --btf: used instead of /sys/kernel/btf/vmlinux; may be NULL */
 	const char *user; /* -u: name or number to run the command as; NULL = as the caller */
@@ -72,9 +74,10 @@ enum { SESSION_CLASS_CNT = 4 };		/* task, sched, alloc, block: enum event_class 
 struct session_stats {
 	bool has_trace;	/* false: the session ended before the trace began, and nothing was kept */
 	uint64_t event_cnt[SESSION_CLASS_CNT];	/* records kept */
-	/* no room, failed reservation, skipped program; block: also ends that no program saw */
+	/* no room, failed reservation, skipped program, or inferred */
 	uint64_t lost_cnt[SESSION_CLASS_CNT];
 	uint64_t full_cnt;			/* of all lost: the ring had no room */
+	uint64_t inferred_cnt;			/* of all lost: no counter saw them */
 	/*
 	 * Of the recording: records outside its span count in none. lost is without skipped
 	 * programs, which attempted nothing. Once everything is drained, attempted = read + lost.
@@ -92,17 +95,18 @@ struct session_stats {
 };
 
 /*
- * Checks privileges and kernel, makes the trace directory, loads and attaches, takes the snapshot.
- * Nothing is left behind on failure. Errors: -EPERM (names the capability), -ENOENT no BTF, -EINVAL
- * bad option, -EEXIST the output exists, -ENOSYS kernel too old.
+ * Checks privileges and kernel, makes the trace directory and loads the programs. Nothing is left
+ * behind on failure. Errors: -EPERM (names the capability), -ENOENT no BTF, -EINVAL bad option,
+ * -EEXIST the output exists, -ENOSYS kernel too old.
  */
 int session_open(struct session **ret, const struct session_options *o, struct err *e);
 
 /*
- * Starts the command and records until the command ends, the duration is over or session_stop() is
- * called. *ret_exit is the exit status for the program: the command's (128 + signal if killed, 126
- * or 127 if it could not run; then the trace directory is removed again), 0 without a command. < 0:
- * recording itself failed. What was recorded so far is valid and the command, if it runs, goes on
+ * Waits for start_real_ns, attaches, starts the command and records until the command ends, the
+ * duration is over or session_stop() is called. *ret_exit is the exit status for the program: the
+ * command's (128 + signal if killed, 126 or 127 if it could not run; then the trace directory is
+ * removed again), 0 without a command. < 0: recording itself failed, or was stopped before it began
+ * (-EINTR). What was recorded so far is valid and the command, if it runs, goes on
  * undisturbed; if it was not started yet, it is not started, and there is no trace.
  */
 int session_run(struct session *s, int *ret_exit, struct err *e);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * session_open: makes the parts of a recording, from its options to attached programs, in the order
+ * session_open: makes the parts of a recording, from its options to loaded programs, in the order
  * that session.c explains. On failure session_close() removes a directory in which nothing was
  * begun.
  */
 #include <errno.h>
 #include <linux/capability.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,6 +54,8 @@ static int check_options(const struct session_options *o, uint32_t *ret_sources,
 
 	if (err)
 		return err;
+	if (o->offcpu_ns)
+		*ret_sources |= SOURCE_BIT(SOURCE_OFFCPU);
 	if (o->rings.bytes > 1ULL << 30)
 		return err_set(e, -EINVAL, "a ring of %llu bytes is too large: at most 1 GiB",
 			       (unsigned long long)o->rings.bytes);
@@ -60,8 +63,8 @@ static int check_options(const struct session_options *o, uint32_t *ret_sources,
 	    !(*ret_sources &
 	      (SOURCE_BIT(SOURCE_SLAB) | SOURCE_BIT(SOURCE_PAGE) | SOURCE_BIT(SOURCE_HEAP))))
 		return err_set(e, -EINVAL,
-			       "--stacks is of allocations: record alloc.slab, alloc.page or "
-			       "alloc.heap, too");
+			       "--stacks is of allocations, and -e leaves them out: add "
+			       "+alloc.slab, +alloc.page or +alloc.heap to its list");
 	if (o->only && !o->command && !o->pid_cnt && !o->cgroup)
 		return err_set(e, -EINVAL,
 			       "--only needs to know whom: give a COMMAND, -p or --cgroup");
@@ -74,6 +77,10 @@ static int check_options(const struct session_options *o, uint32_t *ret_sources,
 		return err_set(e, -EINVAL,
 			       "-p and --cgroup name processes of the host, and this is a pid "
 			       "namespace of its own: give a COMMAND, or record from the host's");
+	/* before an older trace is moved */
+	for (unsigned int i = 0; i < o->pid_cnt; i++)
+		if (kill((pid_t)o->pids[i], 0) && errno == ESRCH)
+			return err_set(e, -ESRCH, "-p %u: there is no such process", o->pids[i]);
 	return 0;
 }
 
@@ -109,9 +116,23 @@ static void find_user(struct session *s)
 		privilege_find_user(&s->user, strtoul(uid, NULL, 10), strtoul(gid, NULL, 10));
 }
 
+static bool takes_stacks(const struct session *s)
+{
+	return s->o.stacks_min_bytes || s->o.stacks_every ||
+	       s->sources & SOURCE_BIT(SOURCE_OFFCPU);
+}
+
+bool session_is_of_all(const struct session *s)
+{
+	return !s->o.command && !s->o.pid_cnt && !s->o.cgroup;
+}
+
 static int open_probe(struct session *s, struct err *e)
 {
+	bool stacks = takes_stacks(s);
 	struct probe_config config = { .sources = s->sources, .only = s->o.only,
+				       .offcpu_ns = s->o.offcpu_ns,
+				       .offcpu_all = session_is_of_all(s),
 				       .stacks_min_bytes = s->o.stacks_min_bytes,
 				       .stacks_every = s->o.stacks_every };
 	int err;
@@ -131,7 +152,7 @@ static int open_probe(struct session *s, struct err *e)
 	err = id_names_new(&s->names, s->probe);
 	if (err)
 		return err_set(e, err, "out of memory");
-	if (s->sources & SOURCE_BIT(SOURCE_HEAP) || s->o.stacks_min_bytes || s->o.stacks_every) {
+	if (s->sources & SOURCE_BIT(SOURCE_HEAP) || stacks) {
 		err = user_sites_new(&s->sites, probe_cpu_cnt(s->probe), note_lack, s, e);
 		if (err)
 			return err;
@@ -140,7 +161,7 @@ static int open_probe(struct session *s, struct err *e)
 		return err_set(e, -EPERM,
 			       "--max-overhead: to measure what programs cost takes CAP_SYS_ADMIN; "
 			       "run with sudo");
-	if ((s->sources & SOURCE_BIT(SOURCE_SLAB) || s->o.stacks_min_bytes || s->o.stacks_every) &&
+	if ((s->sources & SOURCE_BIT(SOURCE_SLAB) || stacks) &&
 	    !id_names_has_kernel_symbols(s->names))
 		add_lack(s, "kernel functions: their names need CAP_SYSLOG here");
 	if (probe_stats_start(&s->stats_helper))
@@ -292,6 +313,7 @@ static int fill_manifest(struct session *s, struct err *e)
 	set_unless_zero(w, "command.pid", s->own_pids[OWN_COMMAND]);
 	store_writer_set(w, "programs", probe_programs(s->probe));
 	store_writer_set(w, "only", o->only ? "1" : "0");
+	store_writer_set(w, "steal", probe_has_steal(s->probe) ? "1" : "0");
 	set_unless_zero(w, "recorder.pid", s->own_pids[OWN_RECORDER]);
 	if (o->command_line)
 		store_writer_set(w, "recorder.command_line", o->command_line);
@@ -299,6 +321,9 @@ static int fill_manifest(struct session *s, struct err *e)
 	set_unless_zero(w, "keep.ns", o->keep_ns);
 	set_unless_zero(w, "stacks.min_bytes", o->stacks_min_bytes);
 	set_unless_zero(w, "stacks.every", o->stacks_every);
+	if (s->sources & SOURCE_BIT(SOURCE_OFFCPU))
+		store_writer_set_number(w, "offcpu.min_ns",
+					o->offcpu_ns ? o->offcpu_ns : PROBE_OFFCPU_NS);
 	if (o->cgroup)
 		store_writer_set(w, "cgroup", o->cgroup);
 	set_unless_zero(w, "max_overhead_ppm", o->budget_ppm);
@@ -351,8 +376,6 @@ int session_open(struct session **ret, const struct session_options *o, struct e
 		err = flight_recorder_begin(s->flight, s->store, e);
 	if (!err)
 		err = start_readers(s, e);
-	if (!err)
-		err = probe_attach(s->probe, e);
 	if (err) {
 		session_close(s);
 		return err;

@@ -20,7 +20,7 @@ struct session {
 	struct probe *probe;
 	struct ring_group *rings;
 	struct id_names *names;
-	struct user_sites *sites;	/* with alloc.heap or --stacks; NULL: not available */
+	struct user_sites *sites;	/* with alloc.heap or stacks; NULL: not available */
 	struct sampler *sampler;
 	struct workload_filter only;	/* with --only */
 	struct overhead *overhead;	/* with --max-overhead */
@@ -46,7 +46,10 @@ struct session {
 	int stop_fd;
 	volatile sig_atomic_t stop_cnt;
 	struct session_stats stats;
-	uint64_t unseen_cnt;		/* losses of class block that the encoder found */
+	uint64_t unseen_cnt[SESSION_CLASS_CNT];	/* losses that the encoder found */
 };
+
+/* Whether no process or command is the workload. */
+bool session_is_of_all(const struct session *s);
 
 #endif /* SESSION_STATE_H */

@@ -298,6 +298,27 @@ static void hand_over(struct reader *r, uint64_t gen)
 	store(&r->pending_bytes, 0);
 }
 
+/* How long a reader may sleep, in ms: until the cut can end, if one is under way. */
+static int sleep_ms(const struct reader *r)
+{
+	struct ring_group *g = r->group;
+	uint64_t now_ns, due_ns;
+
+	if (load(&g->cut_gen) == r->done_gen)
+		return (int)g->config.poll_ms;
+	now_ns = clock_mono_ns();
+	due_ns = load(&g->cut_ns) + STRAGGLER_NS;
+	return due_ns <= now_ns ? 0 : (int)((due_ns - now_ns) / 1000000 + 1);
+}
+
+/* Ends the sleep of all readers. If that fails, they look around after poll_ms. */
+static void wake_readers(const struct ring_group *g)
+{
+	uint64_t one = 1;
+
+	(void)!write(g->wake_fd, &one, sizeof(one));
+}
+
 static void *reader_main(void *arg)
 {
 	struct reader *r = arg;
@@ -318,7 +339,7 @@ static void *reader_main(void *arg)
 		bool is_due;
 
 		if (!was_behind)
-			epoll_wait(r->epoll_fd, &ev, 1, g->config.poll_ms);
+			epoll_wait(r->epoll_fd, &ev, 1, sleep_ms(r));
 		if (r->stalled) {
 			struct timespec pause = { .tv_nsec = 2000000 };
 
@@ -341,11 +362,13 @@ static void *reader_main(void *arg)
 
 /*
  * A ring counts as readable while it is not empty, but the programs wake the reader only when a
- * batch waits. Edge-triggered epoll reports these wake-ups and nothing else.
+ * batch waits. Edge-triggered epoll reports these wake-ups and nothing else. It also reports each
+ * write to wake_fd to each reader once, though nobody reads from wake_fd.
  */
 static int watch(struct reader *r, int ring_fd)
 {
-	struct epoll_event ring = { .events = EPOLLIN | EPOLLET }, wake = { .events = EPOLLIN };
+	struct epoll_event ring = { .events = EPOLLIN | EPOLLET };
+	struct epoll_event wake = { .events = EPOLLIN | EPOLLET };
 
 	r->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (r->epoll_fd < 0)
@@ -436,15 +459,13 @@ int ring_group_new(struct ring_group **ret, const struct ring_group_config *conf
 void ring_group_free(struct ring_group *g)
 {
 	struct ring_slab *s, *next;
-	uint64_t one = 1;
 	unsigned int i;
 
 	if (!g)
 		return;
 	store(&g->stop, true);
-	/* Should this fail, the readers see stop at their next timeout. */
 	if (g->wake_fd >= 0)
-		(void)!write(g->wake_fd, &one, sizeof(one));
+		wake_readers(g);
 	for (i = 0; g->readers && i < g->config.ring_cnt; i++) {
 		struct reader *r = &g->readers[i];
 
@@ -479,6 +500,7 @@ void ring_group_cut(struct ring_group *g, uint64_t cut_ns)
 {
 	store(&g->cut_ns, cut_ns);
 	store(&g->cut_gen, g->cut_gen + 1);
+	wake_readers(g);
 }
 
 int ring_group_take(struct ring_group *g, struct ring_slice *slices, unsigned int timeout_ms)

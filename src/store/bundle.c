@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "store/chunk_name.h"
 #include "store/files.h"
 #include "store/manifest.h"
@@ -69,18 +70,14 @@ int bundle_open(struct bundle *ret, const char *path, struct err *e)
 		return fd;
 	close(fd);
 	return err_set(e, -ENOTSUP,
-		       "'%s': this program was built without libzip; unpack the bundle (unzip -d "
-		       "DIR) and name the directory",
+		       "'%s': this program was built without libzip; unpack the bundle (unzip) and "
+		       "name its folder",
 		       path);
 }
 
-int bundle_write(const char *path, const struct bundle_member *members, size_t cnt,
-		 int64_t mtime_s, uint64_t *ret_bytes, struct err *e)
+int bundle_write(const char *path, const char *folder, const struct bundle_member *members,
+		 size_t cnt, int64_t mtime_s, uint64_t *ret_bytes, struct err *e)
 {
-	(void)members;
-	(void)cnt;
-	(void)mtime_s;
-	(void)ret_bytes;
 	return err_set(e, -ENOTSUP,
 		       "'%s' cannot be made: this program was built without libzip; `ebpfrec cut` "
 		       "makes a directory that any zip program packs (zip -0 -j)",
@@ -218,17 +215,31 @@ static int take_chunk(struct bundle *b, zip_t *z, const zip_stat_t *st, uint64_t
 	(ZIP_STAT_NAME | ZIP_STAT_INDEX | ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE |                  \
 	 ZIP_STAT_COMP_METHOD)
 
-static int check_member(const zip_stat_t *st, struct err *e)
+/*
+ * A member's name within the one folder that all members are in, if the first is in one; "": the
+ * folder itself. NULL: the member is somewhere else.
+ */
+static const char *name_inside(const char *name, const char *first)
 {
-	if (!*st->name || strlen(st->name) > 255 || strpbrk(st->name, "/\\"))
-		return err_set(e, -EINVAL, "not a bundle: a member's name is a path");
+	/* stat_members() checked that there are names */
+	/* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker) */
+	const char *slash = strchr(first, '/');
+	size_t n = slash ? (size_t)(slash - first) + 1 : 0;
+
+	return strncmp(name, first, n) || strpbrk(name + n, "/\\") || !*name ? NULL : name + n;
+}
+
+static int check_member(const zip_stat_t *st, const char *first, struct err *e)
+{
+	if (strlen(st->name) > 255 || !name_inside(st->name, first))
+		return err_set(e, -EINVAL, "not a bundle: its members are not in one folder");
 	if (st->comp_method != ZIP_CM_STORE || st->comp_size != st->size)
 		return err_set(e, -EINVAL,
 			       "a member is compressed, which `ebpfrec bundle` does not do; unpack "
-			       "it (unzip -d DIR) and name the directory");
+			       "it (unzip) and name its folder");
 	if (st->valid & ZIP_STAT_ENCRYPTION_METHOD && st->encryption_method != ZIP_EM_NONE)
 		return err_set(e, -EINVAL,
-			       "a member is encrypted; unpack it and name the directory");
+			       "a member is encrypted; unpack it and name its folder");
 	return 0;
 }
 
@@ -243,7 +254,7 @@ static int stat_members(zip_t *z, zip_stat_t *st, size_t cnt, uint64_t file_byte
 		if (zip_stat_index(z, i, ZIP_FL_ENC_RAW, &st[i]) < 0 ||
 		    (st[i].valid & STAT_NEEDED) != STAT_NEEDED)
 			return err_set(e, -EINVAL, "not a bundle: its directory is damaged");
-		r = check_member(&st[i], e);
+		r = check_member(&st[i], st[0].name, e);
 		if (r < 0)
 			return r;
 		for (j = 0; j < i; j++)
@@ -262,7 +273,7 @@ static int number_cmp(const void *a, const void *b)
 {
 	const struct bundle_file *x = a, *y = b;
 
-	return x->number < y->number ? -1 : x->number > y->number;
+	return compare_numbers(x->number, y->number);
 }
 
 static int take_members(struct bundle *b, zip_t *z, uint64_t file_bytes, struct err *e)
@@ -280,10 +291,11 @@ static int take_members(struct bundle *b, zip_t *z, uint64_t file_bytes, struct 
 			     err_set(e, -ENOMEM, "out of memory");
 	for (i = 0; i < cnt && st && r == 0; i++) {
 		/* stat_members() checked the names */
-		/* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker) */
-		if (!strcmp(st[i].name, MANIFEST_NAME))
+		const char *name = name_inside(st[i].name, st[0].name);
+
+		if (name && !strcmp(name, MANIFEST_NAME))
 			r = take_manifest(b, z, &st[i], e);
-		else if (!chunk_name_parse(st[i].name, &number))
+		else if (name && !chunk_name_parse(name, &number))
 			r = take_chunk(b, z, &st[i], number, e);
 	}
 	free(st);
@@ -333,29 +345,37 @@ int bundle_open(struct bundle *ret, const char *path, struct err *e)
 
 /* ---- writing ---- */
 
-static int add(zip_t *z, const struct bundle_member *m, int64_t mtime_s)
+/* What libzip's add functions returned becomes a member for its owner alone. */
+static int finish_member(zip_t *z, zip_int64_t at, int64_t mtime_s, mode_t mode)
 {
-	zip_source_t *s = m->path ? zip_source_file(z, m->path, 0, -1) :
-				    zip_source_buffer(z, m->data, m->bytes, 0);
-	zip_int64_t at;
-
-	if (!s)
-		return -ENOMEM;
-	at = zip_file_add(z, m->name, s, ZIP_FL_ENC_UTF_8);
-	if (at < 0) {
-		zip_source_free(s);
-		return -EINVAL;
-	}
-	if (zip_set_file_compression(z, (zip_uint64_t)at, ZIP_CM_STORE, 0) < 0 ||
+	if (at < 0 || zip_set_file_compression(z, (zip_uint64_t)at, ZIP_CM_STORE, 0) < 0 ||
 	    zip_file_set_mtime(z, (zip_uint64_t)at, mtime_s, 0) < 0 ||
 	    zip_file_set_external_attributes(z, (zip_uint64_t)at, 0, ZIP_OPSYS_UNIX,
-					     (zip_uint32_t)(S_IFREG | 0600) << 16) < 0)
+					     (zip_uint32_t)mode << 16) < 0)
 		return -EINVAL;
 	return 0;
 }
 
-int bundle_write(const char *path, const struct bundle_member *members, size_t cnt,
-		 int64_t mtime_s, uint64_t *ret_bytes, struct err *e)
+static int add(zip_t *z, const char *folder, const struct bundle_member *m, int64_t mtime_s)
+{
+	zip_source_t *s = m->path ? zip_source_file(z, m->path, 0, -1) :
+				    zip_source_buffer(z, m->data, m->bytes, 0);
+	zip_int64_t at;
+	char *name;
+
+	if (!s || asprintf(&name, "%s%s%s", folder, *folder ? "/" : "", m->name) < 0) {
+		zip_source_free(s);
+		return -ENOMEM;
+	}
+	at = zip_file_add(z, name, s, ZIP_FL_ENC_UTF_8);
+	free(name);
+	if (at < 0)
+		zip_source_free(s);
+	return finish_member(z, at, mtime_s, S_IFREG | 0600);
+}
+
+int bundle_write(const char *path, const char *folder, const struct bundle_member *members,
+		 size_t cnt, int64_t mtime_s, uint64_t *ret_bytes, struct err *e)
 {
 	int code = 0, r = 0;
 	struct stat st;
@@ -366,8 +386,11 @@ int bundle_write(const char *path, const struct bundle_member *members, size_t c
 	if (!z)
 		return err_set(e, code == ZIP_ER_EXISTS ? -EEXIST : -EIO, "cannot create '%s'",
 			       path);
+	if (folder)
+		r = finish_member(z, zip_dir_add(z, folder, ZIP_FL_ENC_UTF_8), mtime_s,
+				  S_IFDIR | 0700);
 	for (i = 0; i < cnt && r == 0; i++)
-		r = add(z, &members[i], mtime_s);
+		r = add(z, folder ? folder : "", &members[i], mtime_s);
 	if (r == 0 && zip_close(z) < 0)
 		r = -EIO;
 	if (r < 0) {

@@ -4,14 +4,15 @@
  *
  *     FILE.zip --[bundle_open]--> manifest text, a descriptor per chunk file --> src/trace
  *
- * Members have a trace directory's names. They are stored, not compressed (a trace already is), so
- * the zip is little larger than they are. Opening copies them into unnamed files ($TMPDIR,
- * /var/tmp, /tmp, else memory), which vanish with their descriptors.
+ * Members have a trace directory's names, in one folder or (before there was one) in none. They are
+ * stored, not compressed (a trace already is), so the zip is little larger than they are. Opening
+ * copies them into unnamed files ($TMPDIR, /var/tmp, /tmp, else memory), which vanish with their
+ * descriptors.
  *
  * Nobody vouches for a bundle. Refused: more than BUNDLE_MEMBERS_MAX members, compressed or
- * encrypted members, names with '/' or '\' or used twice, members that together exceed the file,
- * zip64. So the file's own size bounds the cost of opening it. The zip's CRCs are not checked: each
- * block has its own, and a wrong one costs only that block.
+ * encrypted members, names in another folder, with '\' or used twice, members that together exceed
+ * the file, zip64. So the file's own size bounds the cost of opening it. The zip's CRCs are not
+ * checked: each block has its own, and a wrong one costs only that block.
  *
  * Threads: one per bundle. Errors: 0 or -errno and a struct err.
  */
@@ -46,7 +47,7 @@ int bundle_open(struct bundle *ret, const char *path, struct err *e);
 void bundle_close(struct bundle *b);
 
 struct bundle_member {
-	const char *name;	/* in the zip */
+	const char *name;	/* in the folder */
 	const char *path;	/* a file; or NULL, and data has the bytes */
 	const void *data;	/* these bytes */
 	size_t bytes;
@@ -54,10 +55,11 @@ struct bundle_member {
 
 /*
  * Writes path, which must not exist, in a directory of the caller's own: the umask decides its
- * mode. All members get mtime_s. *ret_bytes is the file's size. -ENOTSUP: built without libzip.
+ * mode. The members are in a folder, without '/' and '\' in its name; NULL: in none. All members
+ * get mtime_s. *ret_bytes is the file's size. -ENOTSUP: built without libzip.
  */
-int bundle_write(const char *path, const struct bundle_member *members, size_t cnt,
-		 int64_t mtime_s, uint64_t *ret_bytes, struct err *e);
+int bundle_write(const char *path, const char *folder, const struct bundle_member *members,
+		 size_t cnt, int64_t mtime_s, uint64_t *ret_bytes, struct err *e);
 
 /* "1.7.3"; NULL: built without libzip. */
 const char *bundle_library_version(void);

@@ -31,13 +31,6 @@ int chunk_name_parse(const char *name, uint64_t *ret_number)
 	return 0;
 }
 
-static int number_cmp(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 int chunk_name_list(int dir_fd, uint64_t **ret, size_t *ret_cnt)
 {
 	size_t cnt = 0, cap = 0;
@@ -75,7 +68,7 @@ int chunk_name_list(int dir_fd, uint64_t **ret, size_t *ret_cnt)
 		return r;
 	}
 	if (cnt)
-		qsort(v, cnt, sizeof(*v), number_cmp);
+		qsort(v, cnt, sizeof(*v), compare_u64);
 	*ret = v;
 	*ret_cnt = cnt;
 	return 0;

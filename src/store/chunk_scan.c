@@ -107,6 +107,16 @@ static int read_file_header(struct scan *s, uint64_t *ret_next)
 	return 0;
 }
 
+/* The first byte at or after an offset that the file system stores; holes read as zeros. */
+static uint64_t skip_hole(const struct scan *s, uint64_t at)
+{
+	off_t data = lseek(s->fd, (off_t)at, SEEK_DATA);
+
+	if (data < 0)
+		return errno == ENXIO ? s->info.bytes : at;
+	return (uint64_t)data > at ? (uint64_t)data : at;
+}
+
 /*
  * The next offset >= at of a valid block header that fits in the file; the file's end if there is
  * none.
@@ -118,7 +128,8 @@ static int resync(struct scan *s, uint64_t at, uint64_t *ret)
 	const char *why;
 	int r;
 
-	while (at + sizeof(h) <= s->info.bytes) {
+	/* no magic begins with a zero */
+	while ((at = skip_hole(s, at)) + sizeof(h) <= s->info.bytes) {
 		size_t n = s->info.bytes - at < SCAN_BUF_BYTES ? (size_t)(s->info.bytes - at)
 							       : SCAN_BUF_BYTES;
 		const uint8_t *p;

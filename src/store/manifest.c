@@ -84,6 +84,13 @@ const char *manifest_get(const struct manifest *m, const char *key)
 	return there ? m->entries[at].value : NULL;
 }
 
+void manifest_format_uuid(char buf[static MANIFEST_UUID_BYTES], uint64_t trace_id)
+{
+	snprintf(buf, MANIFEST_UUID_BYTES, "%08x-%04x-8%03x-8%x00-000000000000",
+		 (unsigned int)(trace_id >> 32), (unsigned int)(trace_id >> 16 & 0xffff),
+		 (unsigned int)(trace_id >> 4 & 0xfff), (unsigned int)(trace_id & 0xf));
+}
+
 int manifest_format(const struct manifest *m, char **ret, size_t *ret_bytes)
 {
 	struct buf b = { 0 };

@@ -13,6 +13,7 @@
 #define MANIFEST_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -35,6 +36,13 @@ struct manifest {
 void manifest_done(struct manifest *m);
 int manifest_set(struct manifest *m, const char *key, const char *value); /* -EINVAL: not a key */
 const char *manifest_get(const struct manifest *m, const char *key);	/* NULL: no such key */
+
+/*
+ * A trace_id as other tools want it: a UUID of version 8 (RFC 9562), whose first 64 free bits are
+ * the id and the other 58 are 0.
+ */
+#define MANIFEST_UUID_BYTES 37
+void manifest_format_uuid(char buf[static MANIFEST_UUID_BYTES], uint64_t trace_id);
 
 /* Formats the file's text, malloc'ed. */
 int manifest_format(const struct manifest *m, char **ret, size_t *ret_bytes);

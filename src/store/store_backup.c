@@ -3,8 +3,10 @@
  * store_backup: moves or removes a trace that has the name of a new one. It touches only
  * directories whose manifest says that they are traces, and in those only a trace's files.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,17 +45,50 @@ static int open_trace(const char *path, struct err *e)
 	return fd;
 }
 
+/*
+ * What an analysis left beside the trace and can make again, and what a recorder left. The
+ * manifest goes last: until then the directory is known as a trace.
+ */
+static const char *const others[] = {
+	/* NOLINTNEXTLINE(bugprone-suspicious-missing-comma): a name and what follows it */
+	DERIVED_FILE_NAME ".new", DERIVED_FILE_NAME, MANIFEST_NEW,
+	CONTROL_SOCKET_NAME,	  MANIFEST_NAME,
+};
+
+#define OTHER_CNT (sizeof(others) / sizeof(*others))
+
+static bool is_of_trace(const char *name)
+{
+	uint64_t number;
+	size_t i;
+
+	for (i = 0; i < OTHER_CNT; i++)
+		if (!strcmp(name, others[i]))
+			return true;
+	return !strcmp(name, ".") || !strcmp(name, "..") || !chunk_name_parse(name, &number);
+}
+
+/* -ENOTEMPTY if somebody has put other files into the trace's directory. */
+static int check_foreign(int dir_fd)
+{
+	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), r = 0;
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *d;
+
+	if (!dir) {
+		r = -errno;
+		if (fd >= 0)
+			close(fd);
+		return r;
+	}
+	while (r == 0 && (d = readdir(dir)))
+		r = is_of_trace(d->d_name) ? 0 : -ENOTEMPTY;
+	closedir(dir);
+	return r;
+}
+
 int store_remove(const char *path, struct err *e)
 {
-	/*
-	 * What an analysis left beside the trace and can make again, and what a recorder left. The
-	 * manifest goes last: until then the directory is known as a trace.
-	 */
-	static const char *const others[] = {
-		/* NOLINTNEXTLINE(bugprone-suspicious-missing-comma): a name and what follows it */
-		DERIVED_FILE_NAME ".new", DERIVED_FILE_NAME, MANIFEST_NEW, CONTROL_SOCKET_NAME,
-		MANIFEST_NAME,
-	};
 	char name[CHUNK_NAME_BYTES];
 	uint64_t *numbers = NULL;
 	size_t cnt = 0, i;
@@ -62,14 +97,16 @@ int store_remove(const char *path, struct err *e)
 	fd = open_trace(path, e);
 	if (fd < 0)
 		return fd;
-	r = chunk_name_list(fd, &numbers, &cnt);
+	r = check_foreign(fd);
+	if (r == 0)
+		r = chunk_name_list(fd, &numbers, &cnt);
 	for (i = 0; r == 0 && i < cnt; i++) {
 		chunk_name_format(name, numbers[i]);
 		if (unlinkat(fd, name, 0) < 0)
 			r = -errno;
 	}
 	free(numbers);
-	for (i = 0; r == 0 && i < sizeof(others) / sizeof(*others); i++)
+	for (i = 0; r == 0 && i < OTHER_CNT; i++)
 		if (unlinkat(fd, others[i], 0) < 0 && errno != ENOENT)
 			r = -errno;
 	close(fd);
@@ -78,7 +115,8 @@ int store_remove(const char *path, struct err *e)
 	if (r < 0)
 		return err_set(e, r, "cannot remove '%s': %s", path,
 			       r == -ENOTEMPTY || r == -EEXIST
-				       ? "there are files in it that are not a trace's"
+				       ? "there are files in it that are not a trace's; move them, "
+					 "or choose another name with -o"
 				       : err_text(NULL, r));
 	return 0;
 }
@@ -167,9 +205,8 @@ static int back_up(const struct path_parent *p, const char *path, int force, uid
 	if (fstatat(p->dir_fd, old_name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
 		if (!force)
 			r = err_set(e, -EEXIST,
-				    "'%s' and '%s' both exist; remove one, choose another name "
-				    "with -o, "
-				    "or use -f to drop the old one",
+				    "'%s' and '%s' both exist; choose another name with -o, or "
+				    "use -f to replace the second",
 				    path, old);
 		else
 			r = remove_old(old, e);

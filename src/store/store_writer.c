@@ -311,12 +311,14 @@ int store_writer_set_number(struct store_writer *w, const char *key, uint64_t va
 /* Formats the manifest, malloc'ed. */
 static int format_manifest(struct store_writer *w, char **ret, size_t *ret_bytes, struct err *e)
 {
-	char *text = NULL, id[20];
+	char *text = NULL, id[20], uuid[MANIFEST_UUID_BYTES];
 	size_t bytes = 0;
 	int r;
 
 	snprintf(id, sizeof(id), "%016" PRIx64, w->trace_id);
 	store_writer_set(w, "trace.id", id);
+	manifest_format_uuid(uuid, w->trace_id);
+	store_writer_set(w, "trace.uuid", uuid);
 	r = w->lacks_entry ? -ENOMEM : manifest_format(&w->manifest, &text, &bytes);
 	if (r < 0)
 		return err_set(e, r, "out of memory");

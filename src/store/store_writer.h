@@ -145,7 +145,7 @@ int store_writer_finish(struct store_writer *w, struct err *e);
 void store_writer_abort(struct store_writer *w);
 /*
  * Removes a trace directory that this program made (manifest and chunk files, nothing else), after
- * abort.
+ * abort. Removes nothing if there are other files in it: -ENOTEMPTY.
  */
 int store_remove(const char *path, struct err *e);
 

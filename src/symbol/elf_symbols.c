@@ -281,15 +281,15 @@ size_t elf_symbols_bytes(const struct elf_symbols *s)
 	return s->cap * sizeof(*s->functions) + s->arena.cap + sizeof(*s);
 }
 
-static bool addr_of(const struct elf_symbols *s, uint64_t offset, uint64_t *ret)
+bool elf_symbols_addr(const struct elf_symbols *s, uint64_t file_offset, uint64_t *ret)
 {
 	size_t i;
 
 	for (i = 0; i < s->segment_cnt; i++) {
 		const struct segment *g = &s->segments[i];
 
-		if (offset >= g->offset && offset - g->offset < g->bytes) {
-			*ret = offset - g->offset + g->addr;
+		if (file_offset >= g->offset && file_offset - g->offset < g->bytes) {
+			*ret = file_offset - g->offset + g->addr;
 			return true;
 		}
 	}
@@ -308,7 +308,7 @@ const char *elf_symbols_find(const struct elf_symbols *s, uint64_t file_offset,
 	size_t after, i;
 	uint64_t addr;
 
-	if (!addr_of(s, file_offset, &addr))
+	if (!elf_symbols_addr(s, file_offset, &addr))
 		return NULL;
 	after = lower_bound(s->functions, s->cnt, addr, addr + 1);
 	for (i = after; i-- > 0 && after - i <= LOOK_BACK;) {

@@ -6,13 +6,15 @@
  *
  * Nobody vouches for the file: every size in it is checked against the file and against limits
  * before memory is allocated, and the file is read, never mapped, since its owner may truncate it
- * at any time. Names are the linker's (C++ names are mangled). Debugging information is not read.
+ * at any time. Names are the linker's (demangle.h). Debugging information is not read
+ * (source_lines.h).
  *
  * Threads: one at a time per object.
  */
 #ifndef ELF_SYMBOLS_H
 #define ELF_SYMBOLS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -38,6 +40,8 @@ const char *elf_symbols_link(const struct elf_symbols *s, uint32_t *ret_crc);
 /* True when there is a .symtab, which also names functions that other files cannot call. */
 int elf_symbols_is_full(const struct elf_symbols *s);
 size_t elf_symbols_bytes(const struct elf_symbols *s);	/* bytes of memory in use */
+/* The address that the linker gave to the byte at file_offset; false: it is in no segment. */
+bool elf_symbols_addr(const struct elf_symbols *s, uint64_t file_offset, uint64_t *ret);
 
 /*
  * The function that holds the byte at file_offset, and the byte's offset in it; NULL: none is

@@ -8,7 +8,6 @@
 #include "symbol/module_cache.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,10 +18,10 @@
 
 #include "base/hash_map.h"
 #include "base/strpool.h"
+#include "symbol/debug_file.h"
 
 #define OPEN_MAX_CNT 256 /* files held open; beyond that a file is opened when it is asked for */
 #define TABLES_MAX_BYTES (256u << 20)	/* of symbols in memory, in all modules */
-#define DEBUG_MAX_BYTES (4ull << 30)	/* the largest separate file whose CRC is computed */
 
 #define DELETED " (deleted)"
 
@@ -96,33 +95,13 @@ void module_cache_free(struct module_cache *b)
 
 static int open_file(const char *path, enum module_why *why)
 {
-	/* O_NONBLOCK: a FIFO must not make the recorder wait */
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct stat st;
+	int fd = debug_file_open(path);
 
-	if (fd < 0) {
-		if (errno == EACCES || errno == EPERM)
-			*why = MODULE_UNREADABLE;
-		return -1;
-	}
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
-		return fd;
-	close(fd);
-	*why = MODULE_CHANGED;
-	return -1;
-}
-
-static bool has_build_id(int fd, const uint8_t *id, size_t bytes)
-{
-	struct elf_symbols *s;
-	uint8_t own[ELF_BUILD_ID_MAX];
-	bool same;
-
-	if (elf_symbols_read(&s, fd))
-		return false;
-	same = elf_symbols_build_id(s, own) == bytes && !memcmp(own, id, bytes);
-	elf_symbols_free(s);
-	return same;
+	if (fd == -EACCES || fd == -EPERM)
+		*why = MODULE_UNREADABLE;
+	else if (fd == -EINVAL)
+		*why = MODULE_CHANGED;
+	return fd;
 }
 
 /* True when a file found by its path is the one that was mapped. */
@@ -131,7 +110,7 @@ static bool is_same_file(const struct module *m, int fd)
 	struct stat st;
 
 	if (m->id_bytes)
-		return has_build_id(fd, m->id, m->id_bytes);
+		return debug_file_has_id(fd, m->id, m->id_bytes);
 	return m->ino && fstat(fd, &st) == 0 && st.st_ino == m->ino &&
 	       major(st.st_dev) == m->dev_major && minor(st.st_dev) == m->dev_minor;
 }
@@ -189,20 +168,11 @@ static enum module_why open_module(struct module_cache *b, struct module *m, uin
 
 /* ---- which files there are ---- */
 
-static void put_hex(char *to, const uint8_t *id, size_t bytes)
-{
-	size_t i;
-
-	for (i = 0; i < bytes; i++)
-		sprintf(to + 2 * i, "%02x", id[i]);
-	to[2 * bytes] = 0;
-}
-
 static struct module *add_module(struct module_cache *b, const struct map_record *r,
 				 const char *key)
 {
 	struct module *m = calloc(1, sizeof(*m));
-	char hex[2 * ELF_BUILD_ID_MAX + 1], path[PATH_MAX];
+	char hex[DEBUG_FILE_HEX_MAX], path[PATH_MAX];
 	size_t len = strlen(r->path);
 
 	if (!m)
@@ -216,7 +186,7 @@ static struct module *add_module(struct module_cache *b, const struct map_record
 		path[len - strlen(DELETED)] = 0;
 		m->was_deleted = true;
 	}
-	put_hex(hex, r->build_id, r->build_id_bytes);
+	debug_file_put_hex(hex, r->build_id, r->build_id_bytes);
 	memcpy(m->id, r->build_id, r->build_id_bytes);
 	m->id_bytes = r->build_id_bytes;
 	m->dev_major = r->dev_major;
@@ -235,11 +205,11 @@ static struct module *add_module(struct module_cache *b, const struct map_record
 
 struct module *module_cache_of(struct module_cache *b, const struct map_record *r)
 {
-	char text[PATH_MAX + 128], hex[2 * ELF_BUILD_ID_MAX + 1];
+	char text[PATH_MAX + 128], hex[DEBUG_FILE_HEX_MAX];
 	const char *key;
 	struct module *m;
 
-	put_hex(hex, r->build_id, r->build_id_bytes);
+	debug_file_put_hex(hex, r->build_id, r->build_id_bytes);
 	snprintf(text, sizeof(text), "%s/%x:%x/%llx/%s", hex, r->dev_major, r->dev_minor,
 		 (unsigned long long)r->ino, r->path);
 	key = strpool_put(b->pool, text);
@@ -266,81 +236,12 @@ void module_cache_close_unused(struct module_cache *b)
 
 /* ---- names ---- */
 
-bool module_file_crc(int fd, uint32_t *ret_crc)
+/* Adds the symbols of a separate file. */
+static bool add_separate(void *module, int fd)
 {
-	uint32_t table[256], crc = ~0u, i, k;
-	uint64_t at = 0;
-	uint8_t buf[65536];
-	ssize_t n = 0;
+	const struct module *m = module;
 
-	for (i = 0; i < 256; i++) {
-		table[i] = i;
-		for (k = 0; k < 8; k++)
-			table[i] = table[i] >> 1 ^ (table[i] & 1 ? 0xedb88320u : 0);
-	}
-	while (at < DEBUG_MAX_BYTES && (n = pread(fd, buf, sizeof(buf), (off_t)at)) > 0) {
-		for (i = 0; i < (uint32_t)n; i++)
-			crc = crc >> 8 ^ table[(crc ^ buf[i]) & 0xff];
-		at += (uint64_t)n;
-	}
-	*ret_crc = ~crc;
-	return n == 0 && at < DEBUG_MAX_BYTES;
-}
-
-/* Adds the symbols of the file at root + path, if that file belongs to this module. */
-static bool add_separate(struct module *m, const char *root, const char *path)
-{
-	uint8_t id[ELF_BUILD_ID_MAX];
-	size_t id_bytes = elf_symbols_build_id(m->symbols, id);
-	enum module_why why;
-	char full[PATH_MAX];
-	uint32_t want, crc;
-	bool fits;
-	int fd;
-
-	if (snprintf(full, sizeof(full), "%s%s", root, path) >= (int)sizeof(full))
-		return false;
-	fd = open_file(full, &why);
-	if (fd < 0)
-		return false;
-	if (id_bytes)
-		fits = has_build_id(fd, id, id_bytes);
-	else
-		fits = elf_symbols_link(m->symbols, &want) && module_file_crc(fd, &crc) &&
-		       crc == want;
-	fits = fits && !elf_symbols_add(m->symbols, fd) && elf_symbols_is_full(m->symbols);
-	close(fd);
-	return fits;
-}
-
-static void add_debug_files(struct module *m, const char *root)
-{
-	/* around the file's own directory */
-	static const struct {
-		const char *before, *behind;
-	} places[] = { { "", "" }, { "", "/.debug" }, { "/usr/lib/debug", "" } };
-	uint8_t id[ELF_BUILD_ID_MAX];
-	char hex[2 * ELF_BUILD_ID_MAX + 1], path[PATH_MAX];
-	const char *link, *slash = strrchr(m->path, '/');
-	int dir = slash ? (int)(slash - m->path) : 0;
-	size_t n = elf_symbols_build_id(m->symbols, id), i;
-	uint32_t crc;
-
-	if (n > 1) {
-		put_hex(hex, id, n);
-		snprintf(path, sizeof(path), "/usr/lib/debug/.build-id/%.2s/%s.debug", hex,
-			 hex + 2);
-		if (add_separate(m, root, path))
-			return;
-	}
-	link = elf_symbols_link(m->symbols, &crc);
-	if (!link || !slash)
-		return;
-	for (i = 0; i < sizeof(places) / sizeof(places[0]); i++)
-		if (snprintf(path, sizeof(path), "%s%.*s%s/%s", places[i].before, dir, m->path,
-			     places[i].behind, link) < (int)sizeof(path) &&
-		    strcmp(path, m->path) && add_separate(m, root, path))
-			return;
+	return !elf_symbols_add(m->symbols, fd) && elf_symbols_is_full(m->symbols);
 }
 
 /*
@@ -364,7 +265,7 @@ static int read_module(struct module_cache *b, struct module *m, uint32_t pid, u
 {
 	enum module_why why = open_module(b, m, pid, start, end);
 	uint8_t id[ELF_BUILD_ID_MAX];
-	char hex[2 * ELF_BUILD_ID_MAX + 1], root[64];
+	char hex[DEBUG_FILE_HEX_MAX], root[64];
 	size_t n;
 	int r;
 
@@ -383,16 +284,15 @@ static int read_module(struct module_cache *b, struct module *m, uint32_t pid, u
 	}
 	n = elf_symbols_build_id(m->symbols, id);
 	if (!m->id_bytes && n) {
-		put_hex(hex, id, n);
+		debug_file_put_hex(hex, id, n);
 		m->build_id = strpool_put(b->pool, hex);
 		if (!m->build_id)
 			return -ENOMEM;
 	}
 	if (!elf_symbols_is_full(m->symbols)) {
 		snprintf(root, sizeof(root), "/proc/%u/root", pid);
-		add_debug_files(m, root);
-		if (!elf_symbols_is_full(m->symbols))
-			add_debug_files(m, "");
+		if (!debug_file_search(m->symbols, root, m->path, add_separate, m))
+			debug_file_search(m->symbols, "", m->path, add_separate, m);
 	}
 	b->table_bytes += elf_symbols_bytes(m->symbols);
 	drop_tables(b, m);

@@ -60,7 +60,4 @@ struct module_answer {
 int module_cache_find(struct module_cache *b, struct module *m, uint32_t pid, uint64_t start,
 		     uint64_t end, uint64_t file_offset, struct module_answer *ret);
 
-/* The CRC of the whole file at fd, as .gnu_debuglink defines it; false: the file cannot be read. */
-bool module_file_crc(int fd, uint32_t *ret_crc);
-
 #endif /* MODULE_CACHE_H */

@@ -28,7 +28,7 @@
 #include "trace/trace_state.h"
 
 #define DERIVED_MAGIC "EBRDERV\n"
-#define DERIVED_VERSION 3
+#define DERIVED_VERSION 11
 #define PART_RAW_MAX (1u << 31)
 /*
  * A part that packs better is stored as it is: so a file makes a reader take a bounded multiple of
@@ -210,7 +210,7 @@ int derived_file_bind(struct derived_file *d, struct trace *t)
 	if (belongs_to(&d->head, t)) {
 		/* of a trace that has grown, only parts about single blocks hold */
 		if (d->head.block_cnt < t->blocks.cnt)
-			derived_file_drop(d, 0, DERIVED_INDEX_INFO);
+			derived_file_drop(d, 0, DERIVED_FIRST_OF_INDEX);
 		return 0;
 	}
 	d->why = "was made of other blocks than there are: it is not used";
@@ -500,6 +500,8 @@ int derived_file_begin(struct derived_file *d, bool save)
 {
 	int fd = -1, r = 0;
 
+	if (d->new_fd >= 0)
+		return 0;
 	if (save && d->dir_fd >= 0)
 		fd = openat(d->dir_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	d->saves = fd >= 0;
@@ -653,6 +655,21 @@ static int name_file(int fd, int dir_fd, const char *name)
 	return r;
 }
 
+/* The new file is the one that is open, so that more parts go into another one. */
+static void take_as_opened(struct derived_file *d, const struct disk_derived *h)
+{
+	unsigned int type;
+	size_t i;
+
+	for (type = 0; type < DERIVED_TYPE_CNT; type++)
+		for (i = 0; i < d->lists[type].cnt; i++)
+			d->lists[type].v[i].is_new = 0;
+	d->head = *h;
+	d->fd = d->new_fd;
+	d->new_fd = -1;
+	d->saves = false;
+}
+
 int derived_file_commit(struct derived_file *d, struct trace *t, size_t block_cnt)
 {
 	struct disk_derived h = { .version = DERIVED_VERSION, .kind_cnt = EVENT_KIND_CNT,
@@ -664,20 +681,20 @@ int derived_file_commit(struct derived_file *d, struct trace *t, size_t block_cn
 	if (!d->saves)
 		return 0;
 	make_dir(d, &dir);
-	if (dir.failed) {
-		buf_done(&dir);
-		return -ENOMEM;
-	}
 	memcpy(h.magic, DERIVED_MAGIC, sizeof(h.magic));
 	h.blocks_hash = trace_blocks_hash(t, block_cnt);
 	h.thread_hash = trace_thread_hash(t, h.thread_cnt);
-	h.dir_crc = crc32c(0, dir.data, sizeof(struct disk_table) * DERIVED_TYPE_CNT);
+	if (!dir.failed)
+		h.dir_crc = crc32c(0, dir.data, sizeof(struct disk_table) * DERIVED_TYPE_CNT);
 	h.crc = crc32c(0, &h, offsetof(struct disk_derived, crc));
-	r = files_write_all(&files_kernel, d->new_fd, dir.data, dir.len, h.dir_offset);
+	r = dir.failed ? -ENOMEM :
+			 files_write_all(&files_kernel, d->new_fd, dir.data, dir.len, h.dir_offset);
 	if (r == 0)
 		r = files_write_all(&files_kernel, d->new_fd, &h, sizeof(h), 0);
+	buf_done(&dir);
 	if (r == 0)
 		r = name_file(d->new_fd, d->dir_fd, d->name);
-	buf_done(&dir);
+	if (r == 0)
+		take_as_opened(d, &h);
 	return r;
 }

@@ -2,8 +2,8 @@
 /*
  * derived_file: the one file beside a trace that holds what can be made again from its blocks.
  *
- *     trace_lists, analyze/fold/index, edit/checkpoint_file
- *                  --add--> [derived_file] --> TRACE/derived.idx --read--> the same three
+ *     trace_lists, analyze/fold/index --add--> [derived_file] --> TRACE/derived.idx
+ *                  --read--> the same two, edit/checkpoint
  *
  * The file holds parts. A part has a type, a key that is unique within its type, and bytes with a
  * checksum. Each user has part types of its own, and adds its parts when it has made them; the
@@ -39,11 +39,14 @@ struct zunpack;
 /* Types of parts. The values are in files: after a change of any, raise DERIVED_VERSION. */
 enum derived_type {
 	DERIVED_LIST = 0,	/* + enum trace_list_id: rows of a list (trace_lists.c) */
-	DERIVED_FILES = 40,	/* the chunk files, as they were */
-	DERIVED_BLOCKS = 41,
-	/* key: instant; what a cut carries over (edit/checkpoint_file.c) */
-	DERIVED_CHECKPOINT = 42,
-	DERIVED_INDEX_INFO = 47,	/* how many intervals the index has */
+	DERIVED_FILES = 44,	/* the chunk files, as they were */
+	DERIVED_BLOCKS = 45,
+	/* what is made by the jobs of the index begins here */
+	DERIVED_FIRST_OF_INDEX = 46,
+	/* key: part and block; what a cut carries over (edit/checkpoint_file.c) */
+	DERIVED_CHECKPOINT = 46,
+	/* key: number of the job (analyze/fold/index.c); of how many intervals it made its parts */
+	DERIVED_INDEX_INFO = 47,
 	DERIVED_INDEX = 48, /* + enum index_part, up to 32 of them; key: number of the interval */
 	DERIVED_INDEX_TAIL = 80,	/* + enum index_tail, up to 16 of them; key: 0 */
 	DERIVED_TYPE_CNT = 96,
@@ -124,8 +127,9 @@ int derived_file_verify(const struct derived_file *d);
 /* ---- adding ---- */
 
 /*
- * Begins a new file. save: it takes over all parts there are, and derived_file_commit() puts it in
- * place. Without save, or without a place, parts are added in memory, and go with d.
+ * Begins a new file, unless one was begun and not put in place. save: it takes over all parts there
+ * are, and derived_file_commit() puts it in place. Without save, or without a place, parts are
+ * added in memory, and go with d.
  */
 int derived_file_begin(struct derived_file *d, bool save);
 /*
@@ -140,7 +144,7 @@ void derived_file_drop(struct derived_file *d, unsigned int first, unsigned int 
 /*
  * Puts the new file in its place. block_cnt: of how many of the trace's blocks, from the first on,
  * its parts are made. Best effort: without a place nothing happens; after an error the parts can
- * still be read.
+ * still be read. More parts may be added after another derived_file_begin().
  */
 int derived_file_commit(struct derived_file *d, struct trace *t, size_t block_cnt);
 

@@ -3,8 +3,12 @@
  * event_cursor: the events of a trace in order of time.
  *
  * A block holds runs: the events of one kind on one CPU, in order of time. The cursor merges the
- * runs of its block with a heap. With late records a block begins before the previous one ends;
- * then both are open.
+ * runs of its block. With late records a block begins before the previous one ends; then both are
+ * open.
+ *
+ * The merge is a tree of losers: the next event of every run plays against those of others from its
+ * leaf up; a node keeps the one that came later, and the first of all is at the top. Which of two
+ * comes first cannot be predicted, so a match is made without branches.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,24 +20,42 @@
 /* Late records cross one block boundary; a trace that claims more gets no more memory than this. */
 #define CURSOR_BLOCKS_MAX 4
 #define CURSOR_SMALL_BYTES (128u << 10)
+#define AHEAD_ROWS 4
+#define FETCH_ROWS 24
 
 /* NOLINTNEXTLINE(misc-redundant-expression): that they are equal is the point */
 _Static_assert(EVENT_COL_UTID == COLUMN_ASK_UTID && EVENT_COL_FLAGS == COLUMN_ASK_FLAGS,
 	       "two names of one bit");
 
+struct open_kind {
+	struct kind_columns c;
+	struct open_block *block;
+	/* where the values that were asked for and are there come from */
+	struct {
+		const uint64_t *v;
+		uint8_t number;
+		bool by_tuple;		/* else by row */
+	} fill[EVENT_VALUES];
+	unsigned int fill_cnt, ref_cnt;	/* ref_cnt: 1 + the last value that names a thread */
+};
+
 struct open_block {
 	size_t block;			/* the block's index, which orders equal events */
 	uint32_t runs_left;
 	bool used;
-	struct kind_columns kinds[EVENT_KIND_CNT];
+	struct open_kind kinds[EVENT_KIND_CNT];
 };
 
 struct cursor_run {
 	uint64_t ts_ns;			/* of row */
 	uint32_t order;			/* CPU, then kind: the order of equal times */
 	uint32_t row, end;
-	struct open_block *block;
-	struct kind_columns *k;
+	struct open_kind *k;
+};
+
+struct merge_node {
+	uint64_t ts_ns;			/* UINT64_MAX: the run is over */
+	uint64_t run;			/* number + 1: the order of equal times */
 };
 
 struct event_cursor {
@@ -48,11 +70,12 @@ struct event_cursor {
 	uint32_t cpu;
 	size_t next_block;
 	struct open_block blocks[CURSOR_BLOCKS_MAX];
-	struct cursor_run *heap;
-	uint32_t heap_cnt;
-	size_t heap_cap;
+	struct cursor_run *runs;	/* by order, then block */
+	size_t run_cnt, run_cap;
+	struct merge_node *tree, top;	/* nodes 1 .. run_cnt - 1 */
+	size_t tree_cap;
 	struct event ev;
-	unsigned int value_cnt;		/* values of ev.v that may differ from 0 */
+	uint64_t ahead;			/* event_cursor_ahead() */
 };
 
 static void close_block(struct open_block *o)
@@ -60,7 +83,7 @@ static void close_block(struct open_block *o)
 	unsigned int kind;
 
 	for (kind = 0; kind < EVENT_KIND_CNT; kind++)
-		kind_columns_done(&o->kinds[kind]);
+		kind_columns_done(&o->kinds[kind].c);
 	o->used = false;
 }
 
@@ -74,7 +97,8 @@ void event_cursor_close(struct event_cursor *c)
 		if (c->blocks[i].used)
 			close_block(&c->blocks[i]);
 	trace_reader_done(c->t, &c->reader);
-	free(c->heap);
+	free(c->runs);
+	free(c->tree);
 	free(c);
 }
 
@@ -95,6 +119,7 @@ int event_cursor_open_columns(struct event_cursor **ret, struct trace *t, uint32
 	c->kind_mask = kind_mask;
 	c->from_ns = from_ns;
 	c->to_ns = to_ns;
+	c->top.ts_ns = UINT64_MAX;
 	for (kind = 0; kind < EVENT_KIND_CNT; kind++)
 		c->ask[kind] = columns ? columns[kind] : COLUMN_ASK_ALL;
 	*ret = c;
@@ -129,48 +154,52 @@ static bool has_utid(const uint32_t *utids, uint32_t cnt, uint32_t utid)
 	return false;
 }
 
-/* ---- the heap ---- */
+/* ---- the merge ---- */
 
-static inline bool run_before(const struct cursor_run *a, const struct cursor_run *b)
+static int compare_runs(const void *pa, const void *pb)
 {
-	if (a->ts_ns != b->ts_ns)
-		return a->ts_ns < b->ts_ns;
-	if (a->order != b->order)
-		return a->order < b->order;
-	return a->block->block < b->block->block;
+	const struct cursor_run *a = pa, *b = pb;
+
+	return compare_numbers(a->order, b->order) ?:
+	       compare_numbers(a->k->block->block, b->k->block->block);
 }
 
-static void sift_down(struct event_cursor *c, uint32_t at)
+/* The run has another next event: plays its matches again. */
+static void play(struct event_cursor *c, size_t run)
 {
-	struct cursor_run x = c->heap[at];
+	struct merge_node x = { c->runs[run].ts_ns, run + 1 };
+	size_t i;
 
-	for (;;) {
-		uint32_t child = at * 2 + 1;
+	for (i = (c->run_cnt + run) / 2; i; i /= 2) {
+		struct merge_node *n = &c->tree[i];
+		uint64_t wins = -(uint64_t)((n->ts_ns < x.ts_ns) |
+					    ((n->ts_ns == x.ts_ns) & (n->run < x.run)));
+		uint64_t ts = (n->ts_ns ^ x.ts_ns) & wins, number = (n->run ^ x.run) & wins;
 
-		if (child >= c->heap_cnt)
-			break;
-		if (child + 1 < c->heap_cnt && run_before(&c->heap[child + 1], &c->heap[child]))
-			child++;
-		if (!run_before(&c->heap[child], &x))
-			break;
-		c->heap[at] = c->heap[child];
-		at = child;
+		n->ts_ns ^= ts;
+		n->run ^= number;
+		x.ts_ns ^= ts;
+		x.run ^= number;
 	}
-	c->heap[at] = x;
+	c->top = x;
 }
 
-static int heap_add(struct event_cursor *c, const struct cursor_run *run)
+/* Runs have come: makes the tree of all that are not over. */
+static int begin_merge(struct event_cursor *c)
 {
-	uint32_t at;
+	size_t cnt = 0, i;
 
-	if (array_reserve(&c->heap, &c->heap_cap, c->heap_cnt + 1) < 0)
+	for (i = 0; i < c->run_cnt; i++)
+		if (c->runs[i].row < c->runs[i].end)
+			c->runs[cnt++] = c->runs[i];
+	c->run_cnt = cnt;
+	if (array_reserve(&c->tree, &c->tree_cap, cnt + 1) < 0)
 		return -ENOMEM;
-	at = c->heap_cnt++;
-	while (at && run_before(run, &c->heap[(at - 1) / 2])) {
-		c->heap[at] = c->heap[(at - 1) / 2];
-		at = (at - 1) / 2;
-	}
-	c->heap[at] = *run;
+	qsort(c->runs, cnt, sizeof(*c->runs), compare_runs);
+	/* what comes before all events ends at the top when every leaf has played */
+	memset(c->tree, 0, (cnt + 1) * sizeof(*c->tree));
+	for (i = 0; i < cnt; i++)
+		play(c, i);
 	return 0;
 }
 
@@ -181,14 +210,36 @@ static uint32_t first_at(const uint64_t *ts, uint32_t lo, uint32_t hi, uint64_t 
 	return lo + (uint32_t)lower_bound_plain(ts + lo, hi - lo, at_ns);
 }
 
-static int add_runs(struct event_cursor *c, struct open_block *o, struct kind_columns *k)
+/* Threads that a value names are 32 bits wide, and not in here. */
+static void find_fills(struct open_kind *o)
 {
+	const struct kind_columns *k = &o->c;
+	unsigned int i;
+
+	for (i = 0; i < k->value_cnt; i++) {
+		bool by_tuple = !k->value[i];
+
+		if (k->ref[i])
+			o->ref_cnt = i + 1;
+		if (!k->value[i] && !k->tuple_value[i])
+			continue;
+		o->fill[o->fill_cnt].v = by_tuple ? k->tuple_value[i] : k->value[i];
+		o->fill[o->fill_cnt].by_tuple = by_tuple;
+		o->fill[o->fill_cnt++].number = (uint8_t)i;
+	}
+}
+
+static int add_runs(struct event_cursor *c, struct open_block *o, struct open_kind *open)
+{
+	const struct kind_columns *k = &open->c;
 	uint32_t i;
 
+	open->block = o;
+	find_fills(open);
 	for (i = 0; i < k->run_cnt; i++) {
 		const struct column_run *r = &k->runs[i];
 		uint32_t end = r->start + r->cnt;
-		struct cursor_run run = { .block = o, .k = k, .order = r->cpu << 8 | k->kind };
+		struct cursor_run run = { .k = open, .order = r->cpu << 8 | k->kind };
 
 		if (c->has_cpu && r->cpu != c->cpu)
 			continue;
@@ -197,8 +248,9 @@ static int add_runs(struct event_cursor *c, struct open_block *o, struct kind_co
 		if (run.row == run.end)
 			continue;
 		run.ts_ns = k->ts_ns[run.row];
-		if (heap_add(c, &run) < 0)
+		if (array_reserve(&c->runs, &c->run_cap, c->run_cnt + 1) < 0)
 			return -ENOMEM;
+		c->runs[c->run_cnt++] = run;
 		o->runs_left++;
 	}
 	return 0;
@@ -249,7 +301,7 @@ static int decode_block(struct event_cursor *c, struct open_block *o, const char
 		r = read_small_block(&block, &memory, &src.io);
 	for (kind = 1; r == 0 && kind < EVENT_KIND_CNT; kind++)
 		if (c->kind_mask & 1u << kind)
-			r = column_read_kind(&o->kinds[kind], &src, kind, c->ask[kind], ret_why);
+			r = column_read_kind(&o->kinds[kind].c, &src, kind, c->ask[kind], ret_why);
 out:
 	block_meta_free(block.meta);
 	free((void *)memory.bytes);
@@ -288,6 +340,8 @@ static int load_block(struct event_cursor *c, struct open_block *o, struct err *
 	r = decode_block(c, o, &why, &ignored);
 	for (kind = 1; r == 0 && kind < EVENT_KIND_CNT; kind++)
 		r = add_runs(c, o, &o->kinds[kind]);
+	if (r == 0 && o->runs_left)
+		r = begin_merge(c);
 	if (r < 0 || !o->runs_left)
 		close_block(o);
 	if (r == -ENOMEM || r == -EMFILE || r == -ENFILE)
@@ -305,7 +359,7 @@ static struct open_block *free_block(struct event_cursor *c)
 	return NULL;
 }
 
-/* Opens blocks until the heap's top is the next event of the whole trace. */
+/* Opens blocks until the first of all runs is the next event of the whole trace. */
 static int load_blocks(struct event_cursor *c, struct err *e)
 {
 	const struct trace_block_more *more = c->t->more.v;
@@ -315,7 +369,7 @@ static int load_blocks(struct event_cursor *c, struct err *e)
 	while (c->next_block < c->t->blocks.cnt) {
 		uint64_t late = more[c->next_block].late_ns;
 
-		if (late >= c->to_ns || (c->heap_cnt && c->heap[0].ts_ns < late))
+		if (late >= c->to_ns || c->top.ts_ns < late)
 			break;
 		o = free_block(c);
 		if (!o)
@@ -329,7 +383,8 @@ static int load_blocks(struct event_cursor *c, struct err *e)
 
 static void make_event(struct event_cursor *c, const struct cursor_run *run)
 {
-	const struct kind_columns *k = run->k;
+	const struct open_kind *o = run->k;
+	const struct kind_columns *k = &o->c;
 	struct event *ev = &c->ev;
 	uint32_t row = run->row, tuple = k->tuple ? k->tuple[row] : 0;
 	unsigned int i;
@@ -339,41 +394,45 @@ static void make_event(struct event_cursor *c, const struct cursor_run *run)
 	ev->cpu = (uint16_t)(run->order >> 8);
 	ev->kind = (uint8_t)k->kind;
 	ev->flags = k->flags ? (uint8_t)k->flags[tuple] : 0;
-	for (i = 0; i < k->value_cnt; i++) {
-		if (k->value[i])
-			ev->v[i] = k->value[i][row];
-		else if (k->tuple_value[i])
-			ev->v[i] = k->tuple_value[i][tuple];
-		else
-			ev->v[i] = k->ref[i] ? k->ref[i][row] : 0;
+	memset(ev->v, 0, sizeof(ev->v));
+	__builtin_prefetch(&k->ts_ns[row + FETCH_ROWS]);
+	for (i = 0; i < o->fill_cnt; i++) {
+		const uint64_t *v = &o->fill[i].v[o->fill[i].by_tuple ? tuple : row];
+
+		__builtin_prefetch(v + FETCH_ROWS);
+		ev->v[o->fill[i].number] = *v;
 	}
-	/* clears what the previous event left behind */
-	for (; i < c->value_cnt; i++)
-		ev->v[i] = 0;
-	c->value_cnt = k->value_cnt;
+	for (i = 0; i < o->ref_cnt; i++)
+		ev->v[i] = k->ref[i] ? k->ref[i][row] : ev->v[i];
+	c->ahead = k->value[0] ? k->value[0][row + AHEAD_ROWS < run->end ? row + AHEAD_ROWS : row] :
+				 0;
+}
+
+uint64_t event_cursor_ahead(const struct event_cursor *c)
+{
+	return c->ahead;
 }
 
 int event_cursor_next(struct event_cursor *c, const struct event **ret, struct err *e)
 {
-	struct cursor_run *top;
+	struct cursor_run *run;
 	int r;
 
 	r = load_blocks(c, e);
 	if (r < 0)
 		return r;
-	if (!c->heap_cnt)
+	if (c->top.ts_ns == UINT64_MAX)
 		return 0;
-	top = &c->heap[0];
-	make_event(c, top);
-	if (++top->row < top->end) {
-		top->ts_ns = top->k->ts_ns[top->row];
+	run = &c->runs[c->top.run - 1];
+	make_event(c, run);
+	if (++run->row < run->end) {
+		run->ts_ns = run->k->c.ts_ns[run->row];
 	} else {
-		if (!--top->block->runs_left)
-			close_block(top->block);
-		*top = c->heap[--c->heap_cnt];
+		run->ts_ns = UINT64_MAX;
+		if (!--run->k->block->runs_left)
+			close_block(run->k->block);
 	}
-	if (c->heap_cnt > 1)
-		sift_down(c, 0);
+	play(c, (size_t)(run - c->runs));
 	*ret = &c->ev;
 	return 1;
 }

@@ -4,17 +4,11 @@
  * is missing.
  */
 #include "trace/irq_holes.h"
+#include "base/array.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-static int compare_instants(const void *pa, const void *pb)
-{
-	uint64_t a = *(const uint64_t *)pa, b = *(const uint64_t *)pb;
-
-	return a < b ? -1 : a > b;
-}
 
 int irq_holes_find(struct irq_holes *h, const struct trace *t)
 {
@@ -32,7 +26,7 @@ int irq_holes_find(struct irq_holes *h, const struct trace *t)
 		if (trace_block_is_damaged(t, i) || (i && b[i].from_ns > b[i - 1].to_ns))
 			h->at_ns[h->cnt++] =
 				i && b[i].from_ns > b[i - 1].to_ns ? b[i - 1].to_ns : b[i].from_ns;
-	qsort(h->at_ns, h->cnt, sizeof(*h->at_ns), compare_instants);
+	qsort(h->at_ns, h->cnt, sizeof(*h->at_ns), compare_u64);
 	return 0;
 }
 

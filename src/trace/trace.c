@@ -363,11 +363,17 @@ const char *trace_get(const struct trace *t, const char *key)
 	return manifest_get(&t->manifest, key);
 }
 
-uint64_t trace_page_bytes(const struct trace *t)
+const char *trace_uuid(const struct trace *t)
 {
-	const char *page = trace_get(t, "page_bytes");
+	return t->uuid;
+}
 
-	return page ? strtoull(page, NULL, 10) : 4096;
+uint32_t trace_page_bytes(const struct trace *t)
+{
+	const char *s = trace_get(t, "page_bytes");
+	unsigned long v = s ? strtoul(s, NULL, 10) : 0;
+
+	return v >= 512 && v <= 1u << 24 ? (uint32_t)v : 4096;
 }
 
 bool trace_was_recorded(const struct trace *t, const char *source)
@@ -597,20 +603,21 @@ const struct trace_name *trace_file_find(const struct trace *t, uint32_t dev, ui
 
 uint64_t trace_real_ns(const struct trace *t, uint64_t mono_ns)
 {
-	size_t cnt, i, at = 0;
+	size_t cnt, low = 0, high;
 	const struct trace_clock *c = trace_clocks(t, &cnt);
-	uint64_t best = UINT64_MAX;
 
-	for (i = 0; i < cnt; i++) {
-		uint64_t d =
-			c[i].mono_ns > mono_ns ? c[i].mono_ns - mono_ns : mono_ns - c[i].mono_ns;
+	for (high = cnt; low < high;) { /* the first reading after mono_ns; they are in order */
+		size_t middle = low + (high - low) / 2;
 
-		if (d < best) {
-			best = d;
-			at = i;
-		}
+		if (c[middle].mono_ns <= mono_ns)
+			low = middle + 1;
+		else
+			high = middle;
 	}
-	return cnt ? c[at].real_ns + (mono_ns - c[at].mono_ns) : 0;
+	/* the reading before is the nearest one, unless the next one is nearer */
+	if (low && (low == cnt || mono_ns - c[low - 1].mono_ns <= c[low].mono_ns - mono_ns))
+		low--;
+	return cnt ? c[low].real_ns + (mono_ns - c[low].mono_ns) : 0;
 }
 
 /* The instant that row at gives for real_ns; before the machine's start it is 0. */

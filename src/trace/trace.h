@@ -120,6 +120,8 @@ bool trace_is_cut_short(const struct trace *t);
 bool trace_is_finished(const struct trace *t);	/* false: still recorded, or the recorder died */
 bool trace_is_live(const struct trace *t); /* somebody was recording into it when it was opened */
 const char *trace_get(const struct trace *t, const char *key);	/* manifest value or NULL */
+const char *trace_uuid(const struct trace *t);	/* its trace_id as a UUID; "": it has none */
+uint32_t trace_page_bytes(const struct trace *t);	/* of the recorded machine */
 /*
  * Whether a source ("sched.switch"), or any of a class ("alloc"), was asked for when the trace was
  * recorded. True when the manifest does not say. A source that is left out of a cut was recorded,
@@ -225,11 +227,8 @@ bool trace_block_is_damaged(const struct trace *t, size_t block);
 
 /* Who runs on cpu at the start of block i: a utid or pseudo id. */
 uint32_t trace_block_running(const struct trace *t, size_t block, unsigned int cpu);
-/*
- * Who has cpu from its last switch in block i to the block's end (FORMAT.md, CPU_END). false: the
- * trace does not say.
- */
-bool trace_block_ends(const struct trace *t, size_t block, unsigned int cpu, uint32_t *ret_utid);
+/* Who has cpu at the end of block i (FORMAT.md, CPU_END). NULL: the trace does not say. */
+const struct row_cpu_end *trace_block_end(const struct trace *t, size_t block, unsigned int cpu);
 /* One more than the highest CPU number that was seen or is possible. */
 unsigned int trace_cpu_cnt(const struct trace *t);
 
@@ -268,6 +267,8 @@ void event_cursor_want_cpu(struct event_cursor *c, uint32_t cpu);
  * 1: *ret points to the next event, valid until the next call; 0: no more; negative errno: failed.
  */
 int event_cursor_next(struct event_cursor *c, const struct event **ret, struct err *e);
+/* The first value of an event of the same kind and CPU that comes soon, for prefetching. */
+uint64_t event_cursor_ahead(const struct event_cursor *c);
 void event_cursor_close(struct event_cursor *c);
 
 #endif /* TRACE_H */

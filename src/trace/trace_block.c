@@ -138,13 +138,12 @@ uint32_t trace_block_running(const struct trace *t, size_t block, unsigned int c
 	return trace_more_at(t, block)->running[cpu];
 }
 
-bool trace_block_ends(const struct trace *t, size_t block, unsigned int cpu, uint32_t *ret_utid)
+const struct row_cpu_end *trace_block_end(const struct trace *t, size_t block, unsigned int cpu)
 {
 	if (block >= t->more.cnt || cpu >= trace_more_at(t, block)->head.cpu_cnt ||
 	    !trace_more_at(t, block)->ends)
-		return false;
-	*ret_utid = trace_more_at(t, block)->ends[cpu];
-	return true;
+		return NULL;
+	return &trace_more_at(t, block)->ends[cpu];
 }
 
 int trace_block_rss(struct trace *t, size_t block, const struct trace_rss **ret, size_t *ret_cnt,

@@ -9,23 +9,14 @@
 #include <string.h>
 
 #include "format/hook.h"
+#include "base/array.h"
 #include "trace/trace_state.h"
-
-/* Tasks begin with an id. */
-static int task_cmp(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return x < y ? -1 : x > y;
-}
 
 static int name_cmp(const void *a, const void *b)
 {
 	const struct trace_name *x = a, *y = b;
 
-	if (x->id != y->id)
-		return x->id < y->id ? -1 : 1;
-	return x->arg < y->arg ? -1 : x->arg > y->arg;
+	return compare_numbers(x->id, y->id) ?: compare_numbers(x->arg, y->arg);
 }
 
 static uint64_t key_of(unsigned int list, const void *row)
@@ -66,9 +57,7 @@ static int timed_cmp(const void *a, const void *b)
 {
 	const struct timed *x = a, *y = b;
 
-	if (x->ts_ns != y->ts_ns)
-		return x->ts_ns < y->ts_ns ? -1 : 1;
-	return x->at < y->at ? -1 : x->at > y->at;
+	return compare_numbers(x->ts_ns, y->ts_ns) ?: compare_numbers(x->at, y->at);
 }
 
 /* A stable sort by the uint64_t at the start of each row. */
@@ -201,8 +190,8 @@ int trace_load_finish(struct trace *t)
 
 	trace_finalize_blocks(t);
 	t->has_mm_resets = false;
-	if (sort_by_id(t, CHUNK_PROCESSES, task_cmp) < 0 ||
-	    sort_by_id(t, CHUNK_THREADS, task_cmp) < 0)
+	if (sort_by_id(t, CHUNK_PROCESSES, compare_u32) < 0 ||
+	    sort_by_id(t, CHUNK_THREADS, compare_u32) < 0)
 		return -ENOMEM;
 	link_tasks(t);
 	for (type = 1; type < TRACE_NAME_TYPE_CNT; type++)
@@ -225,11 +214,8 @@ static int mm_reset_cmp(const void *a, const void *b)
 {
 	const struct trace_mm_reset *x = a, *y = b;
 
-	if (x->ts_ns != y->ts_ns)
-		return x->ts_ns < y->ts_ns ? -1 : 1;
-	if (x->kind != y->kind)
-		return x->kind < y->kind ? -1 : 1;
-	return x->upid < y->upid ? -1 : x->upid > y->upid;
+	return compare_numbers(x->ts_ns, y->ts_ns) ?: compare_numbers(x->kind, y->kind) ?:
+	       compare_numbers(x->upid, y->upid);
 }
 
 int trace_mm_resets_prepare(struct trace *t)

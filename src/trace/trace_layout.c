@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/array.h"
 #include "trace/trace_state.h"
 
 struct layout {
@@ -237,13 +238,8 @@ static int layout_cmp(const void *pa, const void *pb)
 {
 	const struct trace_layout *a = pa, *b = pb;
 
-	if (a->is_event != b->is_event)
-		return a->is_event ? -1 : 1;
-	if (a->part != b->part)
-		return a->part < b->part ? -1 : 1;
-	if (a->kind != b->kind)
-		return a->kind < b->kind ? -1 : 1;
-	return a->column < b->column ? -1 : a->column > b->column;
+	return compare_numbers(b->is_event, a->is_event) ?: compare_numbers(a->part, b->part) ?:
+	       compare_numbers(a->kind, b->kind) ?: compare_numbers(a->column, b->column);
 }
 
 int trace_layout_read(struct trace *t, struct trace_layout **ret, size_t *ret_cnt, struct err *e)

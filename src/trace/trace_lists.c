@@ -45,8 +45,8 @@ struct disk_list_file {
 };
 
 /*
- * Followed by the cpu_cnt utids that run at the block's beginning and, with has_ends, by those of
- * CPU_END; 4 bytes each.
+ * Followed by the cpu_cnt utids that run at the block's beginning, 4 bytes each, and with has_ends
+ * by as many struct row_cpu_end.
  */
 struct disk_list_block {
 	uint64_t file, offset;
@@ -255,6 +255,7 @@ static int take_block(struct trace *t, struct block_in *in)
 	cpus = head.cpu_cnt * sizeof(*m->running);
 	r = take_bytes(in, m->running, cpus);
 	if (r == 0 && d.has_ends) {
+		cpus = head.cpu_cnt * sizeof(*m->ends);
 		m->ends = malloc(cpus + 1);
 		r = m->ends ? take_bytes(in, m->ends, cpus) : -ENOMEM;
 	}
@@ -480,7 +481,7 @@ static int make_blocks(const struct trace *t, struct making *m)
 		buf_add(out, &d, sizeof(d));
 		buf_add(out, more[i].running, cpus);
 		if (more[i].ends)
-			buf_add(out, more[i].ends, cpus);
+			buf_add(out, more[i].ends, d.head.cpu_cnt * sizeof(*more[i].ends));
 		m->rows.cnt++;
 		if (out->len >= LISTS_BLOCKS_BYTES)
 			r = give_part(m, DERIVED_BLOCKS);
@@ -535,7 +536,7 @@ void trace_lists_save(struct trace *t)
 	if (r == 0)
 		r = zpack_new(&k.z, 0);
 	if (r == 0) {
-		derived_file_drop(k.d, DERIVED_LIST, DERIVED_CHECKPOINT);
+		derived_file_drop(k.d, DERIVED_LIST, DERIVED_FIRST_OF_INDEX);
 		r = make_all(t, keep_part, &k);
 	}
 	if (r == 0)
@@ -587,7 +588,7 @@ int trace_lists_compare(struct trace *t, struct derived_file *d)
 	unsigned int type;
 	int r = 0;
 
-	for (type = DERIVED_LIST; r == 0 && type < DERIVED_CHECKPOINT; type++) {
+	for (type = DERIVED_LIST; r == 0 && type < DERIVED_FIRST_OF_INDEX; type++) {
 		r = derived_file_parts(d, type, &p, &cnt);
 		had += cnt;
 	}

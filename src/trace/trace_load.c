@@ -131,17 +131,40 @@ static uint32_t *new_cpus(const struct trace_block_more *m)
 	return utids;
 }
 
-static int load_cpu(struct trace *t, const struct row_cpu_state *row, bool is_end)
+static void load_cpu(struct trace *t, const struct row_cpu_state *row)
 {
 	struct trace_block_more *m = trace_more_at(t, t->more.cnt - 1);
 
-	if (is_end && !m->ends)
-		m->ends = new_cpus(m);
-	if (is_end && !m->ends)
-		return -ENOMEM;
 	if (row->cpu < m->head.cpu_cnt)
-		(is_end ? m->ends : m->running)[row->cpu] = row->utid;
+		m->running[row->cpu] = row->utid;
+}
+
+static int load_cpu_end(struct trace *t, const struct row_cpu_end *row)
+{
+	struct trace_block_more *m = trace_more_at(t, t->more.cnt - 1);
+	unsigned int cpu;
+
+	if (!m->ends) {
+		m->ends = calloc(m->head.cpu_cnt + 1, sizeof(*m->ends));
+		if (!m->ends)
+			return -ENOMEM;
+		for (cpu = 0; cpu < m->head.cpu_cnt; cpu++)
+			m->ends[cpu].utid = EVENT_ID_UNKNOWN;
+	}
+	if (row->cpu < m->head.cpu_cnt)
+		m->ends[row->cpu] = *row;
 	return 0;
+}
+
+/* Only rows up to the thread's first events have its state at the start. */
+static int load_thread(struct trace *t, struct trace_thread *row)
+{
+	const struct trace_thread *v = t->rows[CHUNK_THREADS].v;
+	uintptr_t at = (uintptr_t)hash_map_get(&t->by_key[CHUNK_THREADS], row->utid);
+
+	if (at && !row->start_state)
+		row->start_state = v[at - 1].start_state;
+	return row->utid < EVENT_ID_FIRST ? 0 : put_row(t, CHUNK_THREADS, row->utid, row);
 }
 
 static int load_row(struct trace *t, unsigned int type, union row *row)
@@ -153,8 +176,7 @@ static int load_row(struct trace *t, unsigned int type, union row *row)
 		return row->process.upid < EVENT_ID_FIRST ?
 			       0 : put_row(t, type, row->process.upid, row);
 	case CHUNK_THREADS:
-		return row->thread.utid < EVENT_ID_FIRST ?
-			       0 : put_row(t, type, row->thread.utid, row);
+		return load_thread(t, &row->thread);
 	case CHUNK_NAMES:
 		return !n->type || n->type >= TRACE_NAME_TYPE_CNT ?
 			       0 : put_row(t, TRACE_LIST_NAMES + n->type,
@@ -167,8 +189,10 @@ static int load_row(struct trace *t, unsigned int type, union row *row)
 	case CHUNK_GAPS:
 		return load_gap(t, &row->gap);
 	case CHUNK_CPU_STATE:
+		load_cpu(t, &row->cpu_state);
+		return 0;
 	case CHUNK_CPU_END:
-		return load_cpu(t, &row->cpu_state, type == CHUNK_CPU_END);
+		return load_cpu_end(t, &row->cpu_end);
 	case CHUNK_SITES:
 		return trace_site_load(t, &row->site);
 	case CHUNK_FRAMES:

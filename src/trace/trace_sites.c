@@ -40,11 +40,8 @@ static int site_cmp(const void *a, const void *b)
 {
 	const struct trace_site *x = a, *y = b;
 
-	if (x->upid != y->upid)
-		return x->upid < y->upid ? -1 : 1;
-	if (x->addr != y->addr)
-		return x->addr < y->addr ? -1 : 1;
-	return x->from_ns < y->from_ns ? -1 : x->from_ns > y->from_ns;
+	return compare_numbers(x->upid, y->upid) ?: compare_numbers(x->addr, y->addr) ?:
+	       compare_numbers(x->from_ns, y->from_ns);
 }
 
 int trace_sites_link(struct trace *t)
@@ -108,7 +105,7 @@ static int stack_cmp(const void *a, const void *b)
 {
 	const struct trace_stack *x = a, *y = b;
 
-	return x->stack < y->stack ? -1 : x->stack > y->stack;
+	return compare_numbers(x->stack, y->stack);
 }
 
 int trace_stacks_reserve(struct trace *t, size_t frame_cnt)

@@ -24,6 +24,8 @@ void trace_span_read(struct trace *t)
 	bool known = trace_is_finished(t) && trace_get(t, "span.to_ns");
 
 	t->id = id ? strtoull(id, NULL, 16) : 0;
+	if (t->id)
+		manifest_format_uuid(t->uuid, t->id);
 	t->span_from_ns = known ? number_of(t, "span.from_ns") : 0;
 	t->span_to_ns = known ? number_of(t, "span.to_ns") : 0;
 	if (t->span_to_ns < t->span_from_ns)

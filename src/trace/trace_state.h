@@ -42,7 +42,7 @@ struct trace_block_more {
 	uint64_t late_ns;	/* lowest first_ns of this and all later blocks */
 	struct disk_block head;
 	uint32_t *running;	/* head.cpu_cnt utids, from the keyframe */
-	uint32_t *ends;		/* head.cpu_cnt utids of a block with CPU_END; else NULL */
+	struct row_cpu_end *ends;	/* head.cpu_cnt of a block with CPU_END; else NULL */
 	bool damaged;		/* under drop_lock while cursors run in threads */
 	bool verified;		/* every byte was read and is valid */
 };
@@ -71,6 +71,7 @@ struct trace {
 	bool scanned;
 	uint64_t first_file, scanned_file, scanned_bytes;
 	uint64_t id;		/* of the manifest; 0: it has none */
+	char uuid[MANIFEST_UUID_BYTES];	/* the same as text; "": it has none */
 	uint64_t span_from_ns, span_to_ns;	/* what a finished trace stood for; 0: not known */
 	uint64_t whole_below;	/* chunk files with lower numbers were completely on the disk */
 	struct manifest manifest;
@@ -221,7 +222,6 @@ int trace_block_head(const struct trace *t, size_t block, struct chunk_io *io,
  */
 int trace_block_open(const struct trace *t, struct trace_reader *r, size_t block,
 		     struct trace_block_open *ret, struct err *e);
-uint64_t trace_page_bytes(const struct trace *t);
 
 /* Remembers that block i is damaged. */
 int trace_block_drop(struct trace *t, size_t block, const char *reason);

@@ -10,7 +10,8 @@ Holds ebpfrec's figures against those of the kernel and of the tools people have
 The window asked of the trace is the one between the two readings of each reference, to the
 nanosecond, so that a difference is a difference in what was measured and not in when. Written to
 DIR: assess.txt (what is printed), assess.csv, assess.json. Exit status 1 if a figure is further off than
-what its source can explain; figures marked "-" have no bound, since the two measure different things.
+what its source can explain; figures marked "-" have no bound, since the two measure different things. A figure
+that is further off is marked "lost" where the trace itself declares that events are missing, and says how many.
 """
 import argparse
 import csv
@@ -36,16 +37,22 @@ class Table:
 
     def __init__(self):
         self.rows = []
+        self.lost = 0
+
+    def begin(self, t):
+        """The rows that follow come from t, which holds only what its workload is asked about."""
+        self.lost = t.one("SELECT lost_events('all', 0, 1 << 60)")
 
     def add(self, workload, figure, unit, ours, source, theirs, allowed, why):
         """allowed: in the figure's unit; None: not comparable as an equality, printed for the reader"""
         if theirs is None:
             return
         diff = None if ours is None else ours - theirs
+        is_off = allowed is not None and (diff is None or abs(diff) > allowed)
         self.rows.append({
             "workload": workload, "figure": figure, "unit": unit, "ebpfrec": ours, "reference": theirs, "source": source,
             "difference": diff, "difference_pct": 100 * diff / theirs if theirs and diff is not None else None, "allowed": allowed,
-            "verdict": "-" if allowed is None else "ok" if diff is not None and abs(diff) <= allowed else "OFF", "why": why})
+            "lost": self.lost, "verdict": "-" if allowed is None else "ok" if not is_off else "lost" if self.lost else "OFF", "why": why})
 
     def off(self):
         return [r for r in self.rows if r["verdict"] == "OFF"]
@@ -55,7 +62,8 @@ class Table:
         out, workload = [], None
         lines = [[r["figure"], amount(r["ebpfrec"], r["unit"]), amount(r["reference"], r["unit"]), r["source"],
                   amount(r["difference"], r["unit"], True), "" if r["difference_pct"] is None else "%+.3f %%" % r["difference_pct"],
-                  "" if r["allowed"] is None else amount(r["allowed"], r["unit"]), r["verdict"]] for r in self.rows]
+                  "" if r["allowed"] is None else amount(r["allowed"], r["unit"]),
+                  r["verdict"] + (", %d lost" % r["lost"] if r["lost"] else "")] for r in self.rows]
         width = [max(len(line[i]) for line in [head] + lines) for i in range(len(head))]
         for r, line in zip(self.rows, lines):
             if r["workload"] != workload:
@@ -127,8 +135,13 @@ class Assessment:
         rows = t.report("cpu", "--by", "process", *self.window(t, a, b))
         return sum(r["oncpu_ns"] for r in rows if r["pid"] in pids)
 
+    def charged_ns(self, t, pids, a, b):
+        """As the scheduler charges it: without what a hypervisor took."""
+        rows = t.report("cpu", "--by", "process", *self.window(t, a, b))
+        return sum(r["oncpu_ns"] - (r["steal_ns"] or 0) for r in rows if r["pid"] in pids)
+
     def busy_ns(self, t, a, b):
-        return t.one("SELECT sum(oncpu_ns) FROM cpu_usage(%d, %d, 0) WHERE utid <> 0" % (t.at(a), t.at(b)))
+        return t.one("SELECT sum(oncpu_ns) - coalesce(sum(steal_ns), 0) FROM cpu_usage(%d, %d, 0) WHERE utid <> 0" % (t.at(a), t.at(b)))
 
     def level(self, t, pid, at_ns, members):
         return t.one("SELECT sum(bytes) FROM (SELECT member, bytes, max(ts_ns) FROM rss_points WHERE ts_ns <= %d AND member IN (%s)"
@@ -164,6 +177,7 @@ class Assessment:
             finally:
                 ref.kill_tree(workload)
                 group.remove()
+        self.table.begin(rec.trace)
         return rec, before, after, pids, tools
 
     def add_cpu(self, name, t, before, after, pids, tools):
@@ -174,15 +188,16 @@ class Assessment:
         add("time of the machine that is unknown", "ns", unknown, "should be", 0, None, "more than 0: this machine hides tasks from BPF programs")
         if pids:
             both = [p for p in pids if p in a and p in b]
-            ours = sum(self.cpu_ns(t, [p], a[p][0], b[p][0]) for p in both)
+            ours = sum(self.charged_ns(t, [p], a[p][0], b[p][0]) for p in both)
             theirs = sum(b[p][1] - a[p][1] for p in both)
             switches = sum(r["switches"] for r in t.report("cpu", *self.window(t, before.ns, after.ns)) if r["pid"] in pids)
             add("CPU time of the processes", "ns", ours, "CLOCK_PROCESS_CPUTIME_ID", theirs,
                 0.001 * theirs + 10_000 * switches + ref.steal_ns(before, after) + unknown,
-                "0.1 %; a switch ends a slice in the trace where it happens, in the kernel at its last clock update; what a hypervisor stole counts here only")
-            add("CPU time of the processes", "ns", self.cpu_ns(t, pids, before.ns, after.ns), "/proc/PID/schedstat",
+                "0.1 %; a switch ends a slice in the trace where it happens, in the kernel at its last clock update; what a hypervisor stole is not counted")
+            charged = self.charged_ns(t, pids, before.ns, after.ns)
+            add("CPU time of the processes", "ns", charged, "/proc/PID/schedstat",
                 ref.delta(before.schedstat, after.schedstat), 2 * TICK_NS * len(pids) + unknown, "schedstat of a running task is as old as its last tick")
-            add("CPU time of the processes", "ns", self.cpu_ns(t, pids, before.ns, after.ns), "utime + stime, as htop samples",
+            add("CPU time of the processes", "ns", charged, "utime + stime, as htop samples",
                 ref.delta(before.ticks, after.ticks) * TICK_NS, 2 * TICK_NS * len(pids) + 0.01 * theirs + unknown, "counted in clock ticks")
         busy = self.busy_ns(t, before.ns, after.ns)
         add("CPU time of the machine", "ns", busy, "/proc/stat, not idle", after.busy_ns - before.busy_ns, 0.05 * busy + 6 * TICK_NS + unknown,
@@ -192,7 +207,7 @@ class Assessment:
             add("CPU time of the machine", "ns", busy, "node-exporter, not idle", (tools.node_after["cpu"] - tools.node_before["cpu"]) * 1e9,
                 0.05 * busy + 6 * TICK_NS + unknown, "it reads /proc/stat")
         if tools.pidstat_cpu is not None and pids:
-            ours = self.cpu_ns(t, pids, tools.from_ns, tools.to_ns)
+            ours = self.charged_ns(t, pids, tools.from_ns, tools.to_ns)
             add("CPU of the processes, %", "%", 100 * ours / (tools.to_ns - tools.from_ns), "pidstat -u", tools.pidstat_cpu,
                 100 * (4 * TICK_NS * len(pids) + unknown) / (tools.to_ns - tools.from_ns) + 1.5, "ticks; its interval begins and ends where it pleases")
 
@@ -203,7 +218,7 @@ class Assessment:
         self.add_cpu(name, t, before, after, pids, tools)
         unknown = t.unknown_ns(t.at(before.ns), t.at(after.ns))
         if before.cgroup is not None:
-            ours = t.one("SELECT sum(oncpu_ns) FROM cpu_usage(%d, %d, 0) WHERE upid IN (SELECT upid FROM processes WHERE cgroup_id = %d)"
+            ours = t.one("SELECT sum(oncpu_ns) - coalesce(sum(steal_ns), 0) FROM cpu_usage(%d, %d, 0) WHERE upid IN (SELECT upid FROM processes WHERE cgroup_id = %d)"
                          % (t.at(before.cgroup[0]), t.at(after.cgroup[0]), before.cgroup[2]))
             theirs = after.cgroup[1] - before.cgroup[1]
             self.table.add(name, "CPU time of the cgroup", "ns", ours, "cgroup cpu.stat", theirs, 0.001 * theirs + 2 * TICK_NS + unknown,
@@ -301,6 +316,7 @@ class Assessment:
         finally:
             loop.remove()
         t = rec.trace
+        self.table.begin(t)
         self.add_device(name, t, before, after, tools, loop)
         add = lambda *a: self.table.add(name, *a)
         rows = [r for r in t.report("io", "--by", "process", *self.window(t, before.disk["ns"], after.disk["ns"])) if r["pid"] in pids and r["op"] == "write"]
@@ -330,6 +346,7 @@ class Assessment:
             usage = ref.children_ns() - usage
             b = ref.forks()
         t = rec.trace
+        self.table.begin(t)
         add = lambda *x: self.table.add(name, *x)
         new = t.one("SELECT count(*) FROM task_events WHERE type = 'new' AND ts_ns >= %d AND ts_ns < %d" % (t.at(a[0]), t.at(b[0])))
         # what a task that is hidden from BPF starts is in the kernel's count alone
@@ -338,10 +355,12 @@ class Assessment:
         mine = t.sql("SELECT pid, comm FROM processes WHERE start_ns >= %d AND start_ns < %d AND (pid = %d OR ppid = %d)"
                      % (t.at(start), t.at(end), shell.pid, shell.pid))
         add("processes named true", "", sum(r["comm"] == "true" for r in mine), "started", count, 0, "")
-        ours = self.cpu_ns(t, {r["pid"] for r in mine}, start, end)
+        pids = {r["pid"] for r in mine}
+        ours = self.cpu_ns(t, pids, start, end)
+        stolen = ours - self.charged_ns(t, pids, start, end)
         add("CPU time of them all", "ns", ours, "getrusage, children", usage,
-            0.02 * usage + count * 15_000 + t.unknown_ns(t.at(start), t.at(end)),
-            "a dying task runs on after its time has been added up; reuse of pids is told apart")
+            0.02 * usage + count * 15_000 + t.unknown_ns(t.at(start), t.at(end)) + stolen,
+            "a dying task runs on after its time has been added up; of so short ones, what a hypervisor stole may be charged to the next")
         rec.remove()
 
 
@@ -377,8 +396,9 @@ def main():
         w.writerows(table.rows)
     sys.stdout.write(text)
     off = table.off()
-    print("\n%d figures: %d within bounds, %d without a bound, %d off" % (
-        len(table.rows), sum(r["verdict"] == "ok" for r in table.rows), sum(r["verdict"] == "-" for r in table.rows), len(off)))
+    count = lambda verdict: sum(r["verdict"] == verdict for r in table.rows)
+    print("\n%d figures: %d within bounds, %d without a bound, %d of traces that declare a loss, %d off" % (
+        len(table.rows), count("ok"), count("-"), count("lost"), len(off)))
     sys.exit(1 if off or failed else 0)
 
 

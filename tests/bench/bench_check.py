@@ -179,6 +179,19 @@ def check_sizes(tmp):
     check("and for themselves", "0.410" in line and line.endswith("  met"), line)
 
 
+def check_scale(tmp):
+    values = (("events", "ebpfrec", 1e8), ("window_cpu_start_busy_s", "ebpfrec", .1), ("window_io_end_busy_s", "ebpfrec", .3),
+              ("sql_slab_busy_s", "ebpfrec", 9), ("sql_slab_busy_s", "ebpfrec-totals", 2), ("sql_slab_busy_s", "duckdb", 4))
+    write_run(tmp, [["scale", side, metric, r, 0, value, "s", "lower"] for metric, side, value in values for r in (1, 2, 3)])
+    text = report_of(tmp)
+    line = verdict_of(text, "scale: window of 1 s, slowest view and place")
+    check("the slowest window is judged", "0.300" in line and line.endswith("NOT MET"), line)
+    line = verdict_of(text, "scale: slab by SQL / DuckDB on CSV")
+    check("SQL is held against DuckDB", "2.250" in line and line.endswith("NOT MET"), line)
+    line = verdict_of(text, "scale: slab by totals() / DuckDB on CSV")
+    check("and so is totals()", "0.500" in line and line.endswith("  met"), line)
+
+
 def check_compare(tmp):
     def compare(old, new, *options):
         paths = []
@@ -286,6 +299,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="ebpfrec-bench-check.") as tmp:
         check_report(tmp)
         check_sizes(tmp)
+        check_scale(tmp)
         check_compare(tmp)
         check_tool_times(tmp)
         check_meter(tmp)

@@ -14,7 +14,8 @@ import random
 
 RESAMPLES = 2000
 # In which they are shown; in a run they take turns.
-SIDES = ["none", "ebpfrec", "perf", "perf-z", "ftrace", "ftrace-ring", "bpf-count", "bpf-print"]
+SIDES = ["none", "ebpfrec", "ebpfrec-offcpu", "perf", "perf-z", "ftrace", "ftrace-ring", "bpf-count", "bpf-print", "perf-offcpu",
+         "bcc-offcpu"]
 
 
 def median(values):

@@ -57,6 +57,7 @@ def cost_targets(run):
     def ours(case, metric):
         return bench_stats.interval(run.values(case, metric, "ebpfrec"))
 
+    yield Target("record -- true: start to end", .15, "s", ours("startstop", "whole_s"))
     yield Target("ping-pong: added per switch / ftrace's", .6, "", added("pingpong", "ns_per_switch", "ftrace"), ratio=True)
     yield Target("ping-pong: added CPU time per switch / ftrace's", .6, "", added("pingpong", "cpu_ns_per_switch", "ftrace"), ratio=True)
     yield Target("ping-pong: added per switch / ftrace keeping nothing", .6, "",
@@ -126,8 +127,34 @@ def reading_targets(run):
                  bench_stats.interval(run.values("cpu_time", "off_pct", "ebpfrec")))
 
 
+def scale_targets(run):
+    """Of 100 M events, in seconds of CPU time."""
+    def of(metric, side="ebpfrec"):
+        return bench_stats.interval(run.values("scale", metric, side))
+
+    events = run.median("scale", "events", "ebpfrec")
+    note = "" if events is None or events >= 9e7 else "met, not shown for 100M"
+    yield Target("scale: first question, derived file made", 7, "s", of("first_busy_s"), note=note)
+    windows = [of(m) for c, m, _ in run.series if c == "scale" and m.startswith("window_") and m.endswith("_busy_s")]
+    yield Target("scale: window of 1 s, slowest view and place", .25, "s", max((w for w in windows if w), default=None), note=note)
+    yield Target("scale: cut of 1 s at the end", 2, "s", of("cut_busy_s"), note=note)
+    yield Target("scale: bundle of 1 s at the end", 2, "s", of("bundle_busy_s"), note=note)
+    yield Target("scale: HTML page of all of it", 3, "s", of("page_busy_s"), note=note)
+    yield Target("scale: memory for that", 256, "MiB", of("page_mib"), note=note)
+    yield Target("scale: size of the page", 5, "MB", of("page_mb"), note=note)
+    yield Target("scale: first charts in Chromium", 1, "s", of("page_paint_s"), note=note)
+    yield Target("scale: to zoom or to move", .05, "s", of("page_redraw_s"), note=note)
+    for name in "slices", "waits", "latency", "slab":
+        duckdb = run.values("scale", f"sql_{name}_busy_s", "duckdb")
+        for side, how in (("ebpfrec", "SQL"), ("ebpfrec-totals", "totals()"), ("ebpfrec-index", "derived file")):
+            ours = run.values("scale", f"sql_{name}_busy_s", side)
+            if side == "ebpfrec" or ours:
+                measured = bench_stats.interval_of_ratio(ours, duckdb) if ours and duckdb else None
+                yield Target(f"scale: {name} by {how} / DuckDB on CSV", 1, "", measured, note=note)
+
+
 def rows(run):
-    return [t.row() for t in (*cost_targets(run), loss_target(run), *reading_targets(run))]
+    return [t.row() for t in (*cost_targets(run), loss_target(run), *reading_targets(run), *scale_targets(run))]
 
 
 def markdown_table(rows):

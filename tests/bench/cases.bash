@@ -3,7 +3,9 @@
 # cases.bash: what is measured. Each case is a function that runs loads under sides and adds samples.
 # The two numbers are a case's share of time, in seconds, in the quick and in the full run.
 #
+# case startstop 8 30: macro: fixed cost: what each tool takes to start, to stop, and in CPU time, around a workload that does nothing
 # case pingpong 32 150: micro: ns per context switch, two threads bound to one CPU, only sched_switch recorded
+# case offcpu 14 60: micro: ns per context switch while stacks of waits of 10 ms and more are recorded; no wait is that long
 # case getpid 14 60: micro: ns per system call that no default source looks at
 # case alloc 25 110: micro: ns per round of opening, mapping, touching, closing; slab and page events
 # case heap 14 60: micro: ns per malloc/free pair, allocator hooked
@@ -13,7 +15,7 @@
 # case mixed 48 340: macro: compile, copy, direct I/O; the same events on every side
 # case loss 12 45: a steady million events a second on all CPUs: what is lost
 # case ladder 30 110: events per second from which on a tool loses some, four busy threads per CPU
-case_list="pingpong getpid alloc heap dd_null dd_urandom fio mixed programs stacks cpu_time reading loss ladder"
+case_list="startstop pingpong offcpu getpid alloc heap dd_null dd_urandom fio mixed programs stacks cpu_time reading loss ladder scale"
 
 # The ladder of sides most cases have. Those with a number K run in every K-th round only: all are
 # measured in one run, and the time goes where targets are.
@@ -71,6 +73,29 @@ op_samples()
 	sample "$1" "cpu_ns_per_$2" "$(kv "$run/work.out" cpu_ns_per_op)" ns lower
 }
 
+# ---- fixed cost ----
+
+# fixed_samples SIDE: how long the workload had to wait for the tool, and how long the tool goes on after it. What a tool
+# costs while the workload runs is in the workload's own wall and CPU time (macro_samples), which have neither.
+fixed_samples()
+{
+	sample "$1" start_s "$(ns_to_s $(($(kv "$run/work.kv" start_ns) - $(kv "$run/tool.kv" start_ns))))" s lower
+	sample "$1" stop_s "$(ns_to_s $(($(kv "$run/tool.kv" end_ns) - $(kv "$run/work.kv" end_ns))))" s lower
+}
+
+turn_startstop()
+{
+	run_side "$1" default true || { invalid "$1" "it failed"; return; }
+	fixed_samples "$1"
+	sample "$1" whole_s "$(ns_to_s "$(kv "$run/tool.kv" wall_ns)")" s lower
+	sample "$1" cpu_s "$(ns_to_s $(($(kv "$run/tool.kv" user_ns) + $(kv "$run/tool.kv" sys_ns))))" s lower
+}
+
+case_startstop()
+{
+	take_turns "$(pick 3 10)" "$(pick "$quick_sides" "$usual_sides")" turn_startstop
+}
+
 # ---- micro ----
 
 turn_pingpong()
@@ -92,6 +117,20 @@ turn_pingpong()
 case_pingpong()
 {
 	take_turns "$(pick 6 15)" "none ebpfrec perf ftrace ftrace-ring perf-z/2 bpf-count/2 bpf-print/4" turn_pingpong
+}
+
+turn_offcpu()
+{
+	run_side "$1" switch "$bin/load_switch" "$(pick 100000 300000)" "$cpu"
+	ran "$1" $? || return
+	op_samples "$1" switch
+	lost_sample "$1"
+}
+
+# What --offcpu adds is the difference of the two sides of ebpfrec.
+case_offcpu()
+{
+	take_turns "$(pick 5 11)" "none ebpfrec ebpfrec-offcpu perf-offcpu bcc-offcpu" turn_offcpu
 }
 
 turn_getpid()
@@ -241,10 +280,13 @@ per_event()
 	awk -v v="$1" -v n="$events" 'BEGIN { if (n > 0) printf "%.3f\n", v / n }'
 }
 
-# macro_samples SIDE: wall, CPU, and for sides that keep events their cost per event
+# macro_samples SIDE: the workload's own wall and CPU time, measured inside, the tool's fixed cost apart, CPU of all, and
+# for sides that keep events their cost per event
 macro_samples()
 {
 	sample "$1" wall_s "$(ns_to_s "$(kv "$run/work.kv" wall_ns)")" s lower
+	sample "$1" work_cpu_s "$(ns_to_s $(($(kv "$run/work.kv" user_ns) + $(kv "$run/work.kv" sys_ns))))" s lower
+	fixed_samples "$1"
 	sample "$1" cpu_busy_s "$(busy_s)" s lower
 	sample "$1" cpu_own_s "$(own_s "$1")" s lower
 	[ -n "$events" ] && [ "$events" -gt 0 ] || return

@@ -108,7 +108,7 @@ case_cpu_time()
 	take_turns "$(pick 3 8)" ebpfrec turn_cpu_time
 }
 
-# answer SIDE METRIC ARGS...: time, CPU time and memory of one ebpfrec command
+# answer SIDE METRIC COMMAND...: time, CPU time and memory of one command
 answer()
 {
 	local side=$1 metric=$2
@@ -116,14 +116,18 @@ answer()
 	shift 2
 	rm -rf "$run"
 	mkdir -p "$run"
-	metered "$EBPFREC" "$@"
+	metered "$@"
 	ran none $? || return
 	[ -s "$run/work.out" ] || { invalid "$side" "$metric: no answer"; return 1; }
-	sample "$side" "${metric}_s" "$(ns_to_s "$(kv "$run/tool.kv" wall_ns)")" s lower
-	sample "$side" "${metric}_busy_s" \
-		"$(ns_to_s $(($(kv "$run/tool.kv" user_ns) + $(kv "$run/tool.kv" sys_ns))))" s lower
-	sample "$side" "${metric}_mib" \
-		"$(awk -v b="$(kv "$run/tool.kv" max_rss_bytes)" 'BEGIN { printf "%.1f\n", b / 1048576 }')" MiB lower
+	sample_time "$side" "$metric" "$run/tool.kv"
+}
+
+# sample_time SIDE METRIC KV
+sample_time()
+{
+	sample "$1" "$2_s" "$(ns_to_s "$(kv "$3" wall_ns)")" s lower
+	sample "$1" "$2_busy_s" "$(ns_to_s $(($(kv "$3" user_ns) + $(kv "$3" sys_ns))))" s lower
+	sample "$1" "$2_mib" "$(awk -v b="$(kv "$3" max_rss_bytes)" 'BEGIN { printf "%.1f\n", b / 1048576 }')" MiB lower
 }
 
 # read_trace SIDE TRACE: the same questions for every size; the window lies in the middle
@@ -133,9 +137,9 @@ read_trace()
 
 	from=$("$EBPFREC" info -i "$2" --format csv | awk -F, '$2 == "duration_ns" { printf "%d\n", $3 / 2e9 }')
 	for ((round = 0; round <= ${rounds:-$(pick 3 5)}; round++)); do
-		answer "$1" window report -i "$2" --from "${from}s" --to "$((from + 1))s" --format csv
-		answer "$1" window_cpu report -i "$2" cpu --from "${from}s" --to "$((from + 1))s" --format csv
-		answer "$1" summary report -i "$2" --format csv
+		answer "$1" window "$EBPFREC" report -i "$2" --from "${from}s" --to "$((from + 1))s" --format csv
+		answer "$1" window_cpu "$EBPFREC" report -i "$2" cpu --from "${from}s" --to "$((from + 1))s" --format csv
+		answer "$1" summary "$EBPFREC" report -i "$2" --format csv
 		[ "$round" -eq 0 ] || ! time_is_up $((round + 1)) 3 "$start" $(($(share_s reading) / 3)) || break
 	done
 }

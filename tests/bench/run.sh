@@ -41,6 +41,14 @@ rc=$?
 check "a generated trace is a valid one" "[ $rc -eq 0 ]" "$(tail -n 3 "$dir/checked")"
 rm -rf "$dir/generated"
 
+# Fixed cost: a tool that keeps the workload waiting, and goes on for a while after it.
+printf '#!/bin/sh\n[ "$1" = version ] && exit\nwhile [ "$1" != -- ]; do shift; done\nshift\nsleep 0.3\n"$@"\nsleep 0.6\n' >"$dir/perf"
+mkdir "$dir/slow" && mv "$dir/perf" "$dir/slow/perf" && chmod +x "$dir/slow/perf"
+PATH=$dir/slow:$PATH "$here/bench.sh" --quick --rounds 1 --only startstop --sides none,perf --out "$dir/fixed" >"$dir/stdout" 2>"$dir/stderr"
+check "what a tool takes to start and to stop is told apart" "awk -F, '\$3 == \"perf\" { at[\$2] = \$6 }
+	END { exit !(at[\"start_s\"] >= 0.3 && at[\"stop_s\"] >= 0.6 && at[\"whole_s\"] >= at[\"start_s\"] + at[\"stop_s\"]) }' '$dir/fixed/results.csv'" \
+	"$(cat "$dir/fixed/results.csv" "$dir/stderr" 2>&1 | tail -n 12)"
+
 short_run
 rc=$?
 check "a short run ends well" "[ $rc -eq 0 ]" "status $rc: $(tail -n 5 "$dir/stderr")"

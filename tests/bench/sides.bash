@@ -17,6 +17,10 @@
 #     ftrace-ring   tracefs, flight recorder: nothing is read or written
 #     bpf-count     bpftrace, one counter over all events: nothing is kept
 #     bpf-print     bpftrace, one line of text (time, CPU, thread) per event, to a file
+#     ebpfrec-offcpu   ebpfrec record --offcpu 10ms, besides the events of SET
+#     perf-offcpu   perf record --off-cpu, of the whole machine: time off the CPU, added up by stack in the kernel
+#     bcc-offcpu    bcc's offcputime (of libbpf-tools: the one in Python compiles against headers of the kernel), the same;
+#                   of waits of 10 ms and more
 #
 # All keep what they record on the same disk and have the same buffer per CPU, $buffer_kib, which is
 # ebpfrec's default. All record the whole machine, themselves included.
@@ -71,7 +75,15 @@ points_of()
 side_missing()
 {
 	case $1 in
-	ebpfrec) [ -x "$EBPFREC" ] || echo "$EBPFREC is not built" ;;
+	ebpfrec | ebpfrec-*) [ -x "$EBPFREC" ] || echo "$EBPFREC is not built" ;;
+	perf-offcpu)
+		perf version --build-options 2>/dev/null | grep -q 'bpf_skeletons: \[ on' ||
+			echo "perf is not installed, or built without --off-cpu"
+		;;
+	bcc-offcpu)
+		command -v offcputime >/dev/null || { echo "offcputime of libbpf-tools is not installed"; return; }
+		timeout -k 5 60 offcputime -m 10000 1 >/dev/null 2>&1 || echo "offcputime of libbpf-tools does not run here"
+		;;
 	perf) perf version >/dev/null 2>&1 || echo "perf is not installed" ;;
 	perf-z)
 		perf version --build-options 2>/dev/null | grep -q 'zstd: \[ on' ||
@@ -123,6 +135,17 @@ run_side()
 		# shellcheck disable=SC2086
 		metered "$EBPFREC" record -o "$run/trace" -e "${ebpfrec_set[$set]}" ${ebpfrec_more[$set]:-} -- "${inner[@]}"
 		;;
+	ebpfrec-offcpu)
+		metered "$EBPFREC" record -o "$run/trace" -e "${ebpfrec_set[$set]}" --offcpu 10ms -- "${inner[@]}"
+		;;
+	perf-offcpu)
+		metered perf record -q -a -B -g --off-cpu -e dummy -o "$run/perf.data" -- "${inner[@]}"
+		;;
+	bcc-offcpu)
+		# It says nothing when it has attached its programs.
+		metered sh -c 'offcputime -m 10000 >"$0" 2>&1 & tool=$!; sleep 3; "$@"; r=$?; kill -INT $tool; wait $tool; exit $r' \
+			"$run/stacks" "${inner[@]}"
+		;;
 	perf | perf-z)
 		local z=()
 		[ "$side" = perf ] || z=(-z)
@@ -152,7 +175,7 @@ side_counts()
 {
 	events='' lost='' skipped='' bytes=''
 	case $1 in
-	ebpfrec)
+	ebpfrec | ebpfrec-offcpu)
 		# The closing line: "ebpfrec: TRACE: N events (...), SIZE, N lost, ...".
 		events=$(sed -nE 's/^ebpfrec: .*: ([0-9,]+) events.*/\1/p' "$run/tool.err" | tail -n 1 | tr -d ,)
 		lost=$(sed -nE 's/^ebpfrec: .* events.*, ([0-9,]+) lost.*/\1/p' "$run/tool.err" | tail -n 1 | tr -d ,)
@@ -160,6 +183,7 @@ side_counts()
 			tail -n 1 | tr -d '\r')
 		bytes=$(find "$run/trace" -type f -printf '%s\n' | awk '{ sum += $1 } END { printf "%.0f\n", sum }')
 		;;
+	*-offcpu) events=0 ;;	# they add up, and have none
 	perf | perf-z)
 		"$bin/perf_count" "$run/perf.data" >"$run/counts" || return
 		events=$(kv "$run/counts" events) lost=$(kv "$run/counts" lost) bytes=$(kv "$run/counts" bytes)

@@ -26,3 +26,16 @@ $ ebpfrec cut -i some.ebpfrec -e sched,sched.irq,alloc.heap -o asked.ebpfrec
 $ ebpfrec cut -i some.ebpfrec -e alloc.heap -o none.ebpfrec
 ? 1
 2> ebpfrec: some.ebpfrec: alloc.heap was not recorded: nothing of it can be kept
+
+# Processes that are not there: the nearest names.
+$ ebpfrec cut -i golden.ebpfrec --comm ccl1 -o none.ebpfrec
+? 1
+2> ebpfrec: golden.ebpfrec: there is no process 'ccl1' in the trace; did you mean 'cc1'?
+
+$ ebpfrec cut -i golden.ebpfrec --pid 4711 -o none.ebpfrec
+? 1
+2> ebpfrec: golden.ebpfrec: there is no process '4711' in the trace; `ebpfrec sql -i golden.ebpfrec 'SELECT pid, comm, cgroup FROM processes'` lists them
+
+$ ebpfrec cut -i golden.ebpfrec --cgroup /x/y -o none.ebpfrec; ls none.ebpfrec 2>/dev/null
+? 2
+2> ebpfrec: golden.ebpfrec: there is no cgroup '/x/y' in the trace; `ebpfrec sql -i golden.ebpfrec 'SELECT pid, comm, cgroup FROM processes'` lists them

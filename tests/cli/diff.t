@@ -21,7 +21,7 @@ $ ebpfrec diff golden.ebpfrec nothing.ebpfrec
 
 $ ebpfrec diff --from 1h golden.ebpfrec golden.ebpfrec
 ? 2
-2~ ebpfrec diff: the window is empty: *
+2> ebpfrec diff: --from 1h is at 3600.000 s, and the trace has 0 .. 4.000 s only
 2...
 
 # A trace is the same as itself, whatever it holds.
@@ -33,9 +33,10 @@ $ ebpfrec diff --from 1s --to 2s golden.ebpfrec golden.ebpfrec --format csv | gr
 1> role,parent,metric,a,b,change_pct,verdict,p_value,procs_a,procs_b,complete
 1> cc1 a.c,make,oncpu_ns,1000000000,1000000000,0,same,1,1,1,1
 
-$ ebpfrec diff golden.ebpfrec golden.ebpfrec | tail -n 2
+$ ebpfrec diff golden.ebpfrec golden.ebpfrec | tail -n 3
 1> 0 figures have changed: by more than what varies between bins of 80.0 ms explains, in all at 1 %.
 1> What varies from run to run of the same thing, but not inside one, two traces cannot tell.
+1> # in a role stands for digits that differ.
 
 # What one side did not record is no change; what a trace of some processes cannot tell is said, as report does.
 $ ebpfrec cut -i golden.ebpfrec -e sched -o cpu.ebpfrec 2>/dev/null; ebpfrec diff golden.ebpfrec cpu.ebpfrec --format csv 2>/dev/null | grep -E '^(cc1|make)' | cut -d, -f1-9

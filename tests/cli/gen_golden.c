@@ -13,9 +13,10 @@
  * A second argument changes the trace:
  *
  *     stacks   cc1's first 80 kmallocs have stacks. Added, with stacks, are a page for each
- *              MiB that cc1 grows by, and two heap objects, one of which is freed.
+ *              MiB that cc1 grows by, two heap objects, one of which is freed, and three waits.
  *     damaged  a byte in the middle of the chunk file is changed
  *     open     the trace is left as a killed recorder leaves it
+ *     who      another trace: see write_who()
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -117,6 +118,36 @@ static void write_stacks(struct gen *g)
 	gen_heap(g, AT(1301), 0, CC1, 0x7000000, 0);
 }
 
+/* cc1 sleeps 30 ms until make wakes it, 20 ms until a timer does, and is preempted for 10 ms. */
+static void write_waits(struct gen *g)
+{
+	static const struct {
+		unsigned int end_ms, dur_ms;
+		wire_u16 state, waker_kind;
+	} waits[] = { { 1340, 30, 1, OFFCPU_WAKER_THREAD }, { 1370, 20, 2, OFFCPU_WAKER_IRQ },
+		      { 1390, 10, 0, OFFCPU_WAKER_NONE } };
+
+	for (unsigned int i = 0; i < sizeof(waits) / sizeof(waits[0]); i++) {
+		uint64_t ts = AT(waits[i].end_ms);
+		struct wire_offcpu r = { .hdr = { .ts_ns = ts, .hook = WIRE_OFFCPU, .tid = CC1 },
+					 .left_ns = ts - waits[i].dur_ms * MS,
+					 .woken_ns = ts - MS,
+					 .waker_tid = MAKE,
+					 .state = waits[i].state,
+					 .waker_kind = waits[i].waker_kind,
+					 .kernel_cnt = 1,
+					 .user_cnt = 2,
+					 .frames = { 0x555555501240, 0x555555500180,
+						     0xffffffff81999010 } };
+
+		r.hdr.flags = r.state ? 0 : WIRE_F_PREEMPT;
+		r.waker_kernel_cnt = r.waker_kind != OFFCPU_WAKER_NONE;
+		r.frames[2 + r.waker_kernel_cnt] = 0xffffffff81888010;
+		gen_raw(g, &r, offsetof(struct wire_offcpu, frames) +
+				       (3 + r.waker_kernel_cnt) * sizeof(r.frames[0]));
+	}
+}
+
 static void write_loss(struct gen *g)
 {
 	const struct trace_loss loss = {
@@ -156,13 +187,73 @@ static void damage(const char *dir)
 		abort();
 }
 
+#define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define ID2 "fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210"
+#define POD "11112222_3333_4444_5555_666677778888"
+
+static const char *const who_cgroups[] = {
+	"", "/", "/init.scope", "/system.slice/docker-" ID ".scope", "/docker/" ID2,
+	"/machine.slice/libpod-" ID ".scope/container", "/system.slice/nerdctl-" ID ".scope",
+	"/kubepods.slice/kubepods-pod" POD ".slice/cri-containerd-" ID ".scope",
+	"/kubepods.slice/kubepods-pod" POD ".slice/crio-" ID2 ".scope",
+	"/lxc.payload.web/system.slice/cron.service", "/system.slice/ssh.service",
+	"/user.slice/user-1000.slice/user@1000.service/app.slice/app-edit.service",
+	"/user.slice/user-1000.slice/session-3.scope", NULL,
+};
+
+/*
+ * Processes 101, 102 and so on: number i is in cgroup i and runs i ms of CPU 0, from 20 * i ms on.
+ * It allocates i MiB and writes 4 KiB, 8 KiB or 16 KiB in i ms to one of two disks. 1 is init and
+ * the parent of those up to 110; 111 is the child of 110, and 112 of 111. User of those up to 110
+ * is root, of the others ann, but for 112, whose user has no name.
+ */
+static void write_who(struct gen *g)
+{
+	static const int64_t rss[4] = { 256, 256, 0, 0 };
+
+	gen_snap_full(g, START, 1, 1, 0, 1000, "systemd", rss, 4096, 5 * MS, 1, false);
+	gen_cgroup(g, AT(1), 1, 1, 1, 2);
+	for (unsigned int i = 1; i <= 12; i++) {
+		uint64_t at = AT(20 * i), rq = 0xffff888000001000ull + i * 512;
+		struct wire_task task = {
+			.hdr = { .ts_ns = at - MS, .hook = WIRE_TASK_NEW, .cpu = 1, .tid = 1 },
+			.tid = 100 + i, .pid = 100 + i, .ns_tid = 100 + i, .ns_pid = 100 + i,
+			.ppid = i < 11 ? 1 : 99 + i, .uid = i == 12 ? 1234 : i == 11 ? 1000 : 0,
+			.start_ns = at - MS, .cgroup_id = i,
+		};
+		uint32_t dev = DISK + i % 2 * 16, bytes = 4096u << i % 3, op = i % 5 == 0;
+
+		snprintf((char *)task.comm, sizeof(task.comm), "work%u", i % 4);
+		gen_raw(g, &task, sizeof(task));
+		gen_switch(g, at, 0, 0, 100 + i, 0);
+		for (unsigned int mib = 1; mib <= i; mib++)
+			gen_rss(g, at + mib, 0, 100 + i, 100 + i, 1, mib * 256);
+		gen_block(g, at + 100, 0, 100 + i, WIRE_BLOCK_INSERT, rq, dev, 2048, bytes, op);
+		gen_block(g, at + 200, 0, 100 + i, WIRE_BLOCK_ISSUE, rq, dev, 2048, bytes, op);
+		gen_switch(g, at + i * MS / 2, 0, 100 + i, 0, 0);
+		gen_wakeup(g, at + i * MS / 2 + 1000, 1, 0, 100 + i, 0);
+		gen_switch(g, at + i * MS / 2 + 3000, 0, 0, 100 + i, 0);
+		gen_block(g, at + 100 + i * MS, 1, 0, WIRE_BLOCK_COMPLETE, rq, dev, 2048, bytes,
+			  op);
+		gen_switch(g, at + i * MS + 3000, 0, 100 + i, 0, 0);
+	}
+	gen_slice(g, AT(1000));
+}
+
 int main(int argc, char **argv)
 {
 	bool stacks = argc > 2 && !strcmp(argv[2], "stacks");
 	struct gen *g;
 
+	if (argc > 2 && !strcmp(argv[2], "who")) {
+		g = gen_open(argv[1], &(struct gen_config){ .from_ns = START,
+							    .cgroups = who_cgroups });
+		write_who(g);
+		gen_finish(g);
+		return 0;
+	}
 	if (argc < 2) {
-		fprintf(stderr, "usage: gen_golden DIR [stacks|damaged|open]\n");
+		fprintf(stderr, "usage: gen_golden DIR [stacks|damaged|open|who]\n");
 		return 2;
 	}
 	g = gen_open(argv[1], &(struct gen_config){ .cpu_cnt = 2,
@@ -180,8 +271,10 @@ int main(int argc, char **argv)
 	gen_exec(g, AT(1000) + 1000, 0, CC1, CC1, 0, "cc1", "/usr/lib/gcc/cc1", "cc1\0-O2\0a.c",
 		 12);
 	write_memory(g);
-	if (stacks)
+	if (stacks) {
 		write_stacks(g);
+		write_waits(g);
+	}
 	gen_switch(g, AT(1500), 1, 0, UGLY, 0);
 	gen_switch(g, AT(1750), 1, UGLY, RECORDER, 0);
 	gen_switch(g, AT(1850), 1, RECORDER, 0, 0);

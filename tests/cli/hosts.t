@@ -1,26 +1,26 @@
 # Several traces at once. Both have the same times, so both lie at 0 of the common axis.
 
 $ cp -r golden.ebpfrec db.ebpfrec; echo host=db >>db.ebpfrec/manifest; cp -r db.ebpfrec copy.ebpfrec; ebpfrec report cpu -i golden.ebpfrec -i db.ebpfrec --limit 1
-1> cpu: Who used the CPU?
 1~ 2 traces, aligned by wall clock, as read within *; how far the hosts' clocks were apart is not known
 1> golden.ebpfrec: golden.ebpfrec, 0.000 .. 4.000 s, from 2023-11-14T22:30:00.000+00:00, INCOMPLETE: sched: 3 events lost
 1> db: db.ebpfrec, 0.000 .. 4.000 s, from 2023-11-14T22:30:00.000+00:00, INCOMPLETE: sched: 3 events lost
 1> Interrupts count for the thread they interrupted, as in the scheduler's own accounting; irq and softirq are the interrupts' part, if sched.irq was recorded. [unknown]: switches were lost, or belong to tasks that the kernel hides from BPF.
 1> At most 1 row of each host; --limit 0 shows all.
 1>
-1> HOST            PID  COMM   ONCPU  UTIL %  SWITCHES  PREEMPTED  COMPLETE  LOST EVENTS
-1> golden.ebpfrec  200  cc1   1.50 s    37.5         1          1        NO            3
-1> db              200  cc1   1.50 s    37.5         1          1        NO            3
+1> HOST            PID  COMM   ONCPU  %CPU  SWITCHES  PREEMPTED
+1> golden.ebpfrec  200  cc1   1.50 s  37.5         1          1
+1> db              200  cc1   1.50 s  37.5         1          1
+1> (in all rows, COMPLETE: NO, LOST EVENTS: 3)
 
 # A pattern of the shell; hosts of the same name are told apart.
 $ ebpfrec report cpu --from 1s --to 2s --every 500ms --format csv -i copy.ebpfrec db.ebpfrec
-1> host,t_ns,pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,irq_ns,softirq_ns
-1> db,1000000000,200,cc1,500000000,100,0,0,1,0,,
-1> db,1500000000,200,cc1,500000000,100,0,0,1,0,,
-1> db,1500000000,300,"'=1+\x1b[31m,""\xff",250000000,50,1,0,1,0,,
-1> db#2,1000000000,200,cc1,500000000,100,0,0,1,0,,
-1> db#2,1500000000,200,cc1,500000000,100,0,0,1,0,,
-1> db#2,1500000000,300,"'=1+\x1b[31m,""\xff",250000000,50,1,0,1,0,,
+1> host,t_ns,pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,steal_ns,irq_ns,softirq_ns
+1> db,1000000000,200,cc1,500000000,100,0,0,1,0,,,
+1> db,1500000000,200,cc1,500000000,100,0,0,1,0,,,
+1> db,1500000000,300,"'=1+\x1b[31m,""\xff",250000000,50,1,0,1,0,,,
+1> db#2,1000000000,200,cc1,500000000,100,0,0,1,0,,,
+1> db#2,1500000000,200,cc1,500000000,100,0,0,1,0,,,
+1> db#2,1500000000,300,"'=1+\x1b[31m,""\xff",250000000,50,1,0,1,0,,,
 2~ ebpfrec: 2 traces, aligned by wall clock, as read within *; all of one host
 
 $ ebpfrec report cpu -i db.ebpfrec copy.ebpfrec --follow
@@ -33,8 +33,8 @@ $ ebpfrec report cpu -i db.ebpfrec -i nowhere
 2~ ebpfrec: nowhere: no such trace*
 
 $ ebpfrec export -i db.ebpfrec --to csv --with-host -t switches -o - 2>/dev/null | head -n 2
-1> host,unix_ns,ts_ns,cpu,utid,preempted,next_utid,prev_state,prev_prio,next_prio
-1> db,1700001000500000000,500000000,0,17,0,0,1,120,120
+1> host,unix_ns,ts_ns,cpu,utid,preempted,next_utid,prev_state,prev_prio,next_prio,steal_ns,stay_ns
+1> db,1700001000500000000,500000000,0,17,0,0,1,120,120,0,0
 
 $ ebpfrec export -i db.ebpfrec --to sqlite --with-host
 ? 2
@@ -48,7 +48,7 @@ $ ebpfrec cut -i golden.ebpfrec --comm cc1 -o cc1.ebpfrec 2>/dev/null; ebpfrec r
 $ ebpfrec report cpu -i db.ebpfrec cc1.ebpfrec --format csv 2>&1 >/dev/null | grep 'Cut:'
 1~ ebpfrec: cc1.ebpfrec: Cut: events of some processes only *
 
-$ cp -r golden.ebpfrec only.ebpfrec; echo only=1 >>only.ebpfrec/manifest; ebpfrec report devices -i only.ebpfrec | sed -n 4p
+$ cp -r golden.ebpfrec only.ebpfrec; echo only=1 >>only.ebpfrec/manifest; ebpfrec report devices -i only.ebpfrec | grep '^Recorded'
 1> Recorded with --only: what others than the workload did, and so machines, CPUs and devices as a whole, is not in it.
 
 # All but report are of one trace, and do not take the last of two.
@@ -56,3 +56,66 @@ $ ebpfrec cut -i golden.ebpfrec -i db.ebpfrec -o both.ebpfrec
 ? 2
 2> ebpfrec cut: -i: one trace at a time, and there are 'golden.ebpfrec' and 'db.ebpfrec'
 2> Try 'ebpfrec cut --help'.
+
+# The tables of a fleet, and what is sent to them.
+$ ebpfrec export --to clickhouse --schema --cluster fleet | grep -E ' cpus(_in|_here|_whole)? '
+1> CREATE TABLE IF NOT EXISTS cpus_here (host String, trace_id UUID, load UInt64, unix_ns Int64, wall_uncertainty_ns UInt64, `cpu` Nullable(Int64)) ENGINE = MergeTree PARTITION BY toDate(toDateTime(intDiv(unix_ns, 1000000000)), 'UTC') ORDER BY (host, trace_id, load, unix_ns);
+1> CREATE MATERIALIZED VIEW IF NOT EXISTS cpus_in TO cpus_here AS SELECT host, trace_id, load, unix_ns, wall_uncertainty_ns, numbers[1] AS `cpu` FROM landing_here WHERE tbl = 'cpus' AND layout = 3537365832;
+1> CREATE VIEW IF NOT EXISTS cpus_whole AS SELECT * FROM cpus_here WHERE (trace_id, load) IN (SELECT trace_id, counted FROM counted_here WHERE of = 'cpus');
+1> CREATE TABLE IF NOT EXISTS cpus AS cpus_whole ENGINE = Distributed(fleet, currentDatabase(), cpus_whole);
+
+$ ebpfrec export --to clickhouse --schema | grep -c ' sched_slices'
+1> 3
+
+$ ebpfrec export -i golden.ebpfrec --to clickhouse --every 1s -o bins 2>/dev/null; ebpfrec export -q -i golden.ebpfrec --to clickhouse -t cpus,marks -o - 2>/dev/null | wc -c; stat -c %a bins
+1> 295
+1> 600
+
+$ ebpfrec export --to clickhouse --by comm
+? 2
+2> ebpfrec export: --by is for the bins of --every
+2> Try 'ebpfrec export --help'.
+
+$ ebpfrec export --to csv --every 1s
+? 2
+2> ebpfrec export: --every and --by are for openmetrics and clickhouse
+2> Try 'ebpfrec export --help'.
+
+$ ebpfrec export --to clickhouse --schema --cluster 'x; DROP TABLE y'
+? 2
+2> ebpfrec export: --cluster: a name of letters, digits and _
+2> Try 'ebpfrec export --help'.
+
+# A cut names the trace that it was made of, and a redacted copy of it does not.
+$ ebpfrec cut -i golden.ebpfrec --until 1s -o origin.ebpfrec 2>/dev/null; ebpfrec redact -i origin.ebpfrec -o hidden.ebpfrec 2>/dev/null; ebpfrec info -i origin.ebpfrec | grep -c 'trace\.origin *00000000-0000-87ac-8e00-000000000000'; ebpfrec info -i hidden.ebpfrec | grep -c 'trace\.'; ebpfrec info -i hidden.ebpfrec | grep -c 87ac
+? 1
+1> 1
+1> 2
+1> 0
+
+# Bins of whole multiples of UTC: the same on both hosts, each with its clock's uncertainty.
+$ ebpfrec report cpu --every 1500ms --align --format csv -i golden.ebpfrec -i db.ebpfrec 2>/dev/null
+1> host,unix_ns,wall_uncertainty_ns,t_ns,pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,steal_ns,irq_ns,softirq_ns
+1> golden.ebpfrec,1700001000000000000,20,0,100,make,500000000,33.333,1,0,1,0,,,
+1> golden.ebpfrec,1700001000000000000,20,0,200,cc1,500000000,33.333,0,0,1,0,,,
+1> golden.ebpfrec,1700001001500000000,20,1500000000,200,cc1,1000000000,66.667,1,1,0,3,,,
+1> golden.ebpfrec,1700001001500000000,20,1500000000,100,make,500000000,33.333,0,0,0,3,,,
+1> golden.ebpfrec,1700001001500000000,20,1500000000,300,"'=1+\x1b[31m,""\xff",250000000,16.667,1,0,0,3,,,
+1> golden.ebpfrec,1700001003000000000,20,3000000000,100,make,0,0,1,0,0,0,,,
+1> db,1700001000000000000,20,0,100,make,500000000,33.333,1,0,1,0,,,
+1> db,1700001000000000000,20,0,200,cc1,500000000,33.333,0,0,1,0,,,
+1> db,1700001001500000000,20,1500000000,200,cc1,1000000000,66.667,1,1,0,3,,,
+1> db,1700001001500000000,20,1500000000,100,make,500000000,33.333,0,0,0,3,,,
+1> db,1700001001500000000,20,1500000000,300,"'=1+\x1b[31m,""\xff",250000000,16.667,1,0,0,3,,,
+1> db,1700001003000000000,20,3000000000,100,make,0,0,1,0,0,0,,,
+
+$ ebpfrec report cpu --every 1500ms --align --from 1s --until 2s --limit 1 -i golden.ebpfrec -i db.ebpfrec
+1> 2 traces, aligned by wall clock, as read within 40 ns; how far the hosts' clocks were apart is not known
+1> golden.ebpfrec: golden.ebpfrec, 0.000 .. 3.000 s, from 2023-11-14T22:30:00.000+00:00, INCOMPLETE: sched: 3 events lost
+1> db: db.ebpfrec, 0.000 .. 3.000 s, from 2023-11-14T22:30:00.000+00:00, INCOMPLETE: sched: 3 events lost
+1> Interrupts count for the thread they interrupted, as in the scheduler's own accounting; irq and softirq are the interrupts' part, if sched.irq was recorded. [unknown]: switches were lost, or belong to tasks that the kernel hides from BPF.
+1> At most 1 row of each host; --limit 0 shows all.
+1>
+1> HOST            T (s)  PID  COMM   ONCPU  %CPU  SWITCHES  PREEMPTED
+1> golden.ebpfrec  0.000  100  make  500 ms  33.3         1          0
+1> db              0.000  100  make  500 ms  33.3         1          0

@@ -6,10 +6,10 @@ $ ebpfrec redact -i golden.ebpfrec -o public.ebpfrec --salt pepper
 2> ebpfrec: public.ebpfrec: still there: 1 process name, 1 cgroup, 1 kernel symbol
 
 $ ebpfrec report cpu -i public.ebpfrec --format csv 2>/dev/null
-1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,irq_ns,softirq_ns
-1> 200,proc-qfnptb,1500000000,37.5,1,1,0,3,,
-1> 100,proc-bgjntf,1000000000,25,2,0,0,3,,
-1> 300,proc-kfqnjl,250000000,6.25,1,0,0,3,,
+1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,steal_ns,irq_ns,softirq_ns
+1> 200,proc-qfnptb,1500000000,37.5,1,1,0,3,,,
+1> 100,proc-bgjntf,1000000000,25,2,0,0,3,,,
+1> 300,proc-kfqnjl,250000000,6.25,1,0,0,3,,,
 
 $ ebpfrec sql -i public.ebpfrec --format csv 'SELECT pid, comm, exe, cmdline FROM processes WHERE upid >= 16'
 1> pid,comm,exe,cmdline

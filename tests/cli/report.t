@@ -1,103 +1,109 @@
 # The answers, worked out by hand from what gen_golden.c says the trace holds.
 
 $ ebpfrec report cpu -i golden.ebpfrec
-1> cpu: Who used the CPU?
-1> golden.ebpfrec, 0.000 .. 4.000 s (4.00 s), from 2023-11-14T22:30:00.000+00:00, INCOMPLETE: sched: 3 events lost
-1...
+1> 0 .. 4 s of golden.ebpfrec, started 2023-11-14 22:30:00 UTC, INCOMPLETE: sched: 3 events lost
 1>
-1> PID  COMM                ONCPU  UTIL %  SWITCHES  PREEMPTED  COMPLETE  LOST EVENTS
-1> 200  cc1                1.50 s    37.5         1          1        NO            3
-1> 100  make               1.00 s    25.0         2          0        NO            3
-1> 300  =1+\x1b[31m,"\xff  250 ms     6.3         1          0        NO            3
+1...
+1> 100  make               1.00 s  25.0         2          0
+1> 300  =1+\x1b[31m,"\xff  250 ms   6.3         1          0
+1> (in all rows, COMPLETE: NO, LOST EVENTS: 3)
+1>
+1> Interrupts count for the thread they interrupted, as in the scheduler's own accounting; irq and softirq are the interrupts' part, if sched.irq was recorded. (More: --notes.)
 
 $ ebpfrec report cpu -i golden.ebpfrec --from 1s --to 2s
-1> cpu: Who used the CPU?
-1> golden.ebpfrec, 1.000 .. 2.000 s (1.00 s), from 2023-11-14T22:30:01.000+00:00, complete
-1...
+1> 1 .. 2 s of golden.ebpfrec, started 2023-11-14 22:30:00 UTC, complete
 1>
-1> PID  COMM                ONCPU  UTIL %  SWITCHES  PREEMPTED  COMPLETE  LOST EVENTS
-1> 200  cc1                1.00 s   100.0         0          0       yes            0
-1> 300  =1+\x1b[31m,"\xff  250 ms    25.0         1          0       yes            0
+1...
+1> 200  cc1                1.00 s  100.0         0          0
+1> 300  =1+\x1b[31m,"\xff  250 ms   25.0         1          0
+1>
+1> Interrupts count for the thread they interrupted, as in the scheduler's own accounting; irq and softirq are the interrupts' part, if sched.irq was recorded. (More: --notes.)
 
 $ ebpfrec report cpu -i golden.ebpfrec --from -3s --to 2023-11-14T22:30:02Z --format csv
-1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,irq_ns,softirq_ns
-1> 200,cc1,1000000000,100,0,0,1,0,,
-1> 300,"'=1+\x1b[31m,""\xff",250000000,25,1,0,1,0,,
+1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,steal_ns,irq_ns,softirq_ns
+1> 200,cc1,1000000000,100,0,0,1,0,,,
+1> 300,"'=1+\x1b[31m,""\xff",250000000,25,1,0,1,0,,,
 
 $ ebpfrec report cpu -i golden.ebpfrec --from @1700001001 --to T22:30:02 --format csv
-1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,irq_ns,softirq_ns
-1> 200,cc1,1000000000,100,0,0,1,0,,
-1> 300,"'=1+\x1b[31m,""\xff",250000000,25,1,0,1,0,,
+1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,steal_ns,irq_ns,softirq_ns
+1> 200,cc1,1000000000,100,0,0,1,0,,,
+1> 300,"'=1+\x1b[31m,""\xff",250000000,25,1,0,1,0,,,
 
 $ ebpfrec report cpu -i golden.ebpfrec --from 0.25s --to 0.250000001s --format csv
-1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,irq_ns,softirq_ns
-1> 100,make,1,100,0,0,1,0,,
+1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,steal_ns,irq_ns,softirq_ns
+1> 100,make,1,100,0,0,1,0,,,
 
 $ ebpfrec report cpu -i golden.ebpfrec --every 1s --format csv 2>/dev/null
-1> t_ns,pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,irq_ns,softirq_ns
-1> 0,100,make,500000000,50,1,0,1,0,,
-1> 1000000000,200,cc1,1000000000,100,0,0,1,0,,
-1> 1000000000,300,"'=1+\x1b[31m,""\xff",250000000,25,1,0,1,0,,
-1> 2000000000,200,cc1,500000000,50,1,1,0,3,,
-1> 2000000000,100,make,500000000,50,0,0,0,3,,
-1> 3000000000,100,make,0,0,1,0,1,0,,
+1> t_ns,pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,steal_ns,irq_ns,softirq_ns
+1> 0,100,make,500000000,50,1,0,1,0,,,
+1> 0,200,cc1,0,0,0,0,1,0,,,
+1> 0,300,"'=1+\x1b[31m,""\xff",0,0,0,0,1,0,,,
+1> 1000000000,200,cc1,1000000000,100,0,0,1,0,,,
+1> 1000000000,300,"'=1+\x1b[31m,""\xff",250000000,25,1,0,1,0,,,
+1> 1000000000,100,make,0,0,0,0,1,0,,,
+1> 2000000000,200,cc1,500000000,50,1,1,0,3,,,
+1> 2000000000,100,make,500000000,50,0,0,0,3,,,
+1> 2000000000,300,"'=1+\x1b[31m,""\xff",0,0,0,0,0,3,,,
+1> 3000000000,100,make,0,0,1,0,1,0,,,
+1> 3000000000,200,cc1,0,0,0,0,1,0,,,
+1> 3000000000,300,"'=1+\x1b[31m,""\xff",0,0,0,0,1,0,,,
 
 $ ebpfrec report cpu -i golden.ebpfrec --by cpu --from 0 --to 2s --format csv
-1> cpu,oncpu_ns,util_pct,switches,preempted,complete,lost_events,idle_ns,unknown_ns,other_ns,irq_ns,softirq_ns
-1> 0,1500000000,75,1,0,1,0,500000000,0,0,,
-1> 1,250000000,12.5,1,0,1,0,1650000000,0,100000000,,
+1> cpu,oncpu_ns,util_pct,switches,preempted,complete,lost_events,steal_ns,idle_ns,unknown_ns,other_ns,irq_ns,softirq_ns
+1> 0,1500000000,75,1,0,1,0,,500000000,0,0,,
+1> 1,250000000,12.5,1,0,1,0,,1650000000,0,100000000,,
 
 # by CPU, idle time has its own column: --with-idle adds nothing
 $ ebpfrec report cpu -i golden.ebpfrec --by cpu --with-idle --from 0 --to 2s --format csv
-1> cpu,oncpu_ns,util_pct,switches,preempted,complete,lost_events,idle_ns,unknown_ns,other_ns,irq_ns,softirq_ns
-1> 0,1500000000,75,1,0,1,0,500000000,0,0,,
-1> 1,250000000,12.5,1,0,1,0,1650000000,0,100000000,,
+1> cpu,oncpu_ns,util_pct,switches,preempted,complete,lost_events,steal_ns,idle_ns,unknown_ns,other_ns,irq_ns,softirq_ns
+1> 0,1500000000,75,1,0,1,0,,500000000,0,0,,
+1> 1,250000000,12.5,1,0,1,0,,1650000000,0,100000000,,
 
 $ ebpfrec report cpu -i golden.ebpfrec --with-recorder --from 1s --to 2s --format csv
-1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,irq_ns,softirq_ns
-1> 200,cc1,1000000000,100,0,0,1,0,,
-1> 300,"'=1+\x1b[31m,""\xff",250000000,25,1,0,1,0,,
-1> 900,ebpfrec,100000000,10,1,0,1,0,,
+1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,steal_ns,irq_ns,softirq_ns
+1> 200,cc1,1000000000,100,0,0,1,0,,,
+1> 300,"'=1+\x1b[31m,""\xff",250000000,25,1,0,1,0,,,
+1> 900,ebpfrec,100000000,10,1,0,1,0,,,
 
 $ ebpfrec report cpu -i golden.ebpfrec --comm 'c*' --format json
 1> [
-1> {"pid":200,"comm":"cc1","oncpu_ns":1500000000,"util_pct":37.5,"switches":1,"preempted":1,"complete":0,"lost_events":3,"irq_ns":null,"softirq_ns":null}
+1> {"pid":200,"comm":"cc1","oncpu_ns":1500000000,"util_pct":37.5,"switches":1,"preempted":1,"complete":0,"lost_events":3,"steal_ns":null,"irq_ns":null,"softirq_ns":null}
 1> ]
 2> ebpfrec: golden.ebpfrec: the window is incomplete: sched: 3 events lost
 
 $ ebpfrec report cpu -i golden.ebpfrec --pid 100 --from 0 --to 1s --format csv
-1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,irq_ns,softirq_ns
-1> 100,make,500000000,50,1,0,1,0,,
+1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,steal_ns,irq_ns,softirq_ns
+1> 100,make,500000000,50,1,0,1,0,,,
 
 $ ebpfrec report cpu -i golden.ebpfrec --sort comm --limit 1
-1> cpu: Who used the CPU?
-1> golden.ebpfrec, 0.000 .. 4.000 s (4.00 s), from 2023-11-14T22:30:00.000+00:00, INCOMPLETE: sched: 3 events lost
-1...
+1> 0 .. 4 s of golden.ebpfrec, started 2023-11-14 22:30:00 UTC, INCOMPLETE: sched: 3 events lost
 1>
-1> PID  COMM   ONCPU  UTIL %  SWITCHES  PREEMPTED  COMPLETE  LOST EVENTS
-1> 100  make  1.00 s    25.0         2          0        NO            3
+1...
+1> (in all rows, COMPLETE: NO, LOST EVENTS: 3)
 1> (2 more; --limit 0 shows all)
+1>
+1> Interrupts count for the thread they interrupted, as in the scheduler's own accounting; irq and softirq are the interrupts' part, if sched.irq was recorded. (More: --notes.)
 
 $ ebpfrec report cpu -i golden.ebpfrec --sort -oncpu_ns --limit 1 --format csv
-1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,irq_ns,softirq_ns
-1> 300,"'=1+\x1b[31m,""\xff",250000000,6.25,1,0,0,3,,
+1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,steal_ns,irq_ns,softirq_ns
+1> 300,"'=1+\x1b[31m,""\xff",250000000,6.25,1,0,0,3,,,
 2> ebpfrec: golden.ebpfrec: the window is incomplete: sched: 3 events lost
 
 $ ebpfrec report cpu -i golden.ebpfrec --sort nope
 ? 2
-2> ebpfrec report: --sort: there is no column "nope" here; there are pid, comm, oncpu_ns, util_pct, switches, preempted, complete, lost_events, irq_ns, softirq_ns
+2> ebpfrec report: --sort: there is no column "nope" here; there are pid, comm, oncpu_ns, util_pct, switches, preempted, complete, lost_events, steal_ns, irq_ns, softirq_ns
 2> Try 'ebpfrec report --help'.
 
 $ ebpfrec report cpu -i golden.ebpfrec --from 3.5s --to 4s
-1> cpu: Who used the CPU?
-1> golden.ebpfrec, 3.500 .. 4.000 s (500 ms), from 2023-11-14T22:30:03.500+00:00, complete
-1...
+1> 3.5 .. 4 s of golden.ebpfrec, started 2023-11-14 22:30:00 UTC, complete
 1>
-1> PID  COMM  ONCPU  UTIL %  SWITCHES  PREEMPTED  COMPLETE  LOST EVENTS  IRQ  SOFTIRQ
+1...
 1> (nothing)
+1>
+1> Interrupts count for the thread they interrupted, as in the scheduler's own accounting; irq and softirq are the interrupts' part, if sched.irq was recorded. (More: --notes.)
 
 $ ebpfrec report cpu -i golden.ebpfrec --from 10s --to 11s --format csv
-1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,irq_ns,softirq_ns
+1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,steal_ns,irq_ns,softirq_ns
 2> ebpfrec: golden.ebpfrec: the window is incomplete: the window lies outside of the trace
 
 $ ebpfrec report io -i golden.ebpfrec --format csv | cut -d, -f1-11
@@ -107,6 +113,101 @@ $ ebpfrec report io -i golden.ebpfrec --format csv | cut -d, -f1-11
 $ ebpfrec report io -i golden.ebpfrec --by device --every 1s --format csv | cut -d, -f1-6
 1> t_ns,device,op,ios,bytes,iops
 1> 0,dev8:0,write,10,655360,10
+1> 1000000000,dev8:0,write,0,0,0
+1> 2000000000,dev8:0,write,0,0,0
+1> 3000000000,dev8:0,write,0,0,0
+
+# With --every, csv has a row for each bin: of a process while it lived, of others in all of the window. A table has one for a bin without any.
+$ ebpfrec report sched -i golden.ebpfrec --every 1s --format csv 2>/dev/null | cut -d, -f1-9
+1> t_ns,pid,comm,waits,wait_ns,wait_p50_ns,wait_p99_ns,wait_max_ns,wakeups
+1> 0,200,cc1,0,0,,,,0
+1> 0,300,"'=1+\x1b[31m,""\xff",0,0,,,
+1> 0,100,make,0,0,,,,0
+1> 1000000000,200,cc1,0,0,,,,0
+1> 1000000000,300,"'=1+\x1b[31m,""\xff",0,0,,,
+1> 1000000000,100,make,0,0,,,,0
+1> 2000000000,100,make,0,0,,,,0
+1> 2000000000,200,cc1,0,0,,,,0
+1> 2000000000,300,"'=1+\x1b[31m,""\xff",0,0,,,
+1> 3000000000,200,cc1,0,0,,,,0
+1> 3000000000,300,"'=1+\x1b[31m,""\xff",0,0,,,
+1> 3000000000,100,make,0,0,,,,0
+
+$ ebpfrec report io -i golden.ebpfrec --every 1s | grep '^[0-9T]' | cut -c1-60
+1> 0 .. 4 s of golden.ebpfrec, started 2023-11-14 22:30:00 UTC,
+1> T (s)  PID  COMM  DEVICE  OP     IOS    BYTES  IOPS    BYTES
+1> 0.000  100  make  dev8:0  write   10  640 KiB  10.0  640 KiB
+1> 1.000    -  -     -       -        0      0 B   0.0      0 B
+1> 2.000    -  -     -       -        0      0 B   0.0      0 B
+1> 3.000    -  -     -       -        0      0 B   0.0      0 B
+1> The process that last dirtied a file owns its write-back; th
+
+$ ebpfrec report cpu -i golden.ebpfrec --every 1s --limit 1 --format csv 2>/dev/null | cut -d, -f1-4
+1> t_ns,pid,comm,oncpu_ns
+1> 0,100,make,500000000
+1> 1000000000,200,cc1,1000000000
+1> 2000000000,200,cc1,500000000
+1> 3000000000,100,make,0
+
+$ ebpfrec report cpu -i golden.ebpfrec --every 1s --limit 1 | grep -e '^ *[0-9T]' -e more
+1> 0 .. 4 s of golden.ebpfrec, started 2023-11-14 22:30:00 UTC, INCOMPLETE: sched: 3 events lost
+1> T (s)  PID  COMM   ONCPU   %CPU  SWITCHES  PREEMPTED  COMPLETE  LOST EVENTS
+1> 0.000  100  make  500 ms   50.0         1          0       yes            0
+1> 1.000  200  cc1   1.00 s  100.0         0          0       yes            0
+1> 2.000  200  cc1   500 ms   50.0         1          1        NO            3
+1> 3.000  100  make    0 ns    0.0         1          0       yes            0
+1> (2 more; --limit 0 shows all)
+
+$ ebpfrec report cpu -i golden.ebpfrec --every 1s --sparklines --with-recorder
+1> 0 .. 4 s of golden.ebpfrec, started 2023-11-14 22:30:00 UTC, INCOMPLETE: sched: 3 events lost
+1>
+1> %CPU over time, each line from 0 to its own highest value:
+1>
+1> 200 cc1                 @=   100.0 %
+1> 100 make               @ @   50.0 %
+1> 300 =1+\x1b[31m,"\xff   @    25.0 %
+1> 900 ebpfrec             @    10.0 %
+1> (--limit N shows the N largest of each bin in numbers)
+1>
+1> Interrupts count for the thread they interrupted, as in the scheduler's own accounting; irq and softirq are the interrupts' part, if sched.irq was recorded. (More: --notes.)
+
+$ ebpfrec report cpu -i golden.ebpfrec --every 1s --by cpu --sparklines | tail -n 6
+1> %CPU over time, each line from 0 to its own highest value:
+1>
+1> 0  =@@   100.0 %
+1> 1   @    25.0 %
+1>
+1> Interrupts count for the thread they interrupted, as in the scheduler's own accounting; irq and softirq are the interrupts' part, if sched.irq was recorded. (More: --notes.)
+
+$ ebpfrec report cpu -i golden.ebpfrec --every 1s --wide-by comm --format csv 2>/dev/null
+1> t_ns,cc1,make,"'=1+\x1b[31m,""\xff"
+1> 0,0,50,0
+1> 1000000000,100,0,25
+1> 2000000000,50,50,0
+1> 3000000000,0,0,0
+
+$ ebpfrec report io -i golden.ebpfrec --every 1s --wide-by comm,op --format csv 2>/dev/null
+1> t_ns,make write
+1> 0,655360
+1> 1000000000,0
+1> 2000000000,0
+1> 3000000000,0
+
+$ ebpfrec report alloc -i golden.ebpfrec --pid 200 --every 1s --wide-by comm --format csv
+? 2
+2> ebpfrec report: --wide-by: a bin has several rows with comm 'cc1'; name more columns, of comm,source, or choose another --by
+2> Try 'ebpfrec report --help'.
+
+$ ebpfrec report alloc -i golden.ebpfrec --pid 200 --every 1s --format csv | cut -d, -f1-5,10-12
+1> t_ns,pid,comm,source,allocs,peak_bytes,peak_ns,now_bytes
+1> 0,200,cc1,rss,0,0,,0
+1> 0,200,cc1,slab,0,0,,0
+1> 1000000000,200,cc1,rss,32,33554432,1250000000,33554432
+1> 1000000000,200,cc1,slab,100,19200,1100099000,7680
+1> 2000000000,200,cc1,rss,0,33554432,2000000000,33554432
+1> 2000000000,200,cc1,slab,0,7680,2000000000,7680
+1> 3000000000,200,cc1,rss,0,33554432,3000000000,33554432
+1> 3000000000,200,cc1,slab,0,7680,3000000000,7680
 
 $ ebpfrec report alloc -i golden.ebpfrec --pid 200 --format csv | cut -d, -f1-8
 1> pid,comm,source,allocs,frees,alloc_bytes,free_bytes,net_bytes
@@ -122,35 +223,138 @@ $ ebpfrec report loss -i golden.ebpfrec --format csv 2>/dev/null | cut -d, -f1-5
 1> sched,sched.switch,0,0,3
 
 $ ebpfrec report -i golden.ebpfrec | head -n 3
-1> summary: What happened, and who used the most?
-1> golden.ebpfrec, 0.000 .. 4.000 s (4.00 s), from 2023-11-14T22:30:00.000+00:00, INCOMPLETE: sched: 3 events lost
+1> 0 .. 4 s of golden.ebpfrec, started 2023-11-14 22:30:00 UTC, INCOMPLETE: sched: 3 events lost
+1>
 1~ ?*
 
 $ ebpfrec report -i golden.ebpfrec --format csv 2>/dev/null | head -n 1
 1> section,row,name,value
 
-$ ebpfrec report -i golden.ebpfrec --format csv 2>/dev/null | grep '^CPU'
-1> CPU by process,1,pid,200
-1> CPU by process,1,comm,cc1
-1> CPU by process,1,oncpu_ns,1500000000
-1> CPU by process,1,util_pct,37.5
-1> CPU by process,1,switches,1
-1> CPU by process,1,preempted,1
-1> CPU by process,2,pid,100
-1> CPU by process,2,comm,make
-1> CPU by process,2,oncpu_ns,1000000000
-1> CPU by process,2,util_pct,25
-1> CPU by process,2,switches,2
-1> CPU by process,2,preempted,0
-1> CPU by process,3,pid,300
-1> CPU by process,3,comm,"'=1+\x1b[31m,""\xff"
-1> CPU by process,3,oncpu_ns,250000000
-1> CPU by process,3,util_pct,6.25
-1> CPU by process,3,switches,1
-1> CPU by process,3,preempted,0
+$ ebpfrec report -i golden.ebpfrec --format csv 2>/dev/null | grep '^Machine\|^CPU\|^Waiting'
+1> Machine,1,cpus,2
+1> Machine,1,cpu_busy_pct,34.375
+1> Machine,1,rss_peak_bytes,33554432
+1> Machine,1,read_bytes,0
+1> Machine,1,written_bytes,655360
+1> Machine,1,lost_events,3
+1> CPU by name,1,comm,cc1
+1> CPU by name,1,processes,1
+1> CPU by name,1,pid,200
+1> CPU by name,1,oncpu_ns,1500000000
+1> CPU by name,1,util_pct,37.5
+1> CPU by name,1,switches,1
+1> CPU by name,1,preempted,1
+1> CPU by name,2,comm,make
+1> CPU by name,2,processes,1
+1> CPU by name,2,pid,100
+1> CPU by name,2,oncpu_ns,1000000000
+1> CPU by name,2,util_pct,25
+1> CPU by name,2,switches,2
+1> CPU by name,2,preempted,0
+1> CPU by name,3,comm,"'=1+\x1b[31m,""\xff"
+1> CPU by name,3,processes,1
+1> CPU by name,3,pid,300
+1> CPU by name,3,oncpu_ns,250000000
+1> CPU by name,3,util_pct,6.25
+1> CPU by name,3,switches,1
+1> CPU by name,3,preempted,0
+1> Waiting by name,1,comm,make
+1> Waiting by name,1,cpu_wait_ns,0
+1> Waiting by name,1,cpu_wait_max_ns,
+1> Waiting by name,1,disk_wait_ns,50000000
+1> Waiting by name,1,disk_wait_max_ns,5000000
 
 $ ebpfrec report --list | grep -c '?$'
-1> 20
+1> 24
+
+$ ebpfrec report why -i golden.ebpfrec --comm make
+1> 0 .. 4 s of golden.ebpfrec, started 2023-11-14 22:30:00 UTC, INCOMPLETE: sched: 3 events lost
+1>
+1> States
+1> STATE       TIME  SHARE %  BAR
+1> running   1.00 s     25.0  ########
+1> sleeping  3.00 s     75.0  #######################
+1>
+1> Waited longest
+1> PID  COMM  AT (s)  WAIT  REASON  CPU
+1> (nothing)
+1>
+1> Ran instead
+1> PID  COMM  CPU  ONCPU
+1> (nothing)
+1>
+1> Requests
+1> DEVICE  OP     IOS    BYTES  LAT P50  LAT MAX  QUEUE MAX  DEVICE MAX
+1> dev8:0  write   10  640 KiB  5.00 ms  5.00 ms    1.00 ms     4.00 ms
+1>
+1> Files
+1> FILE  OP  IOS  BYTES  LAT MAX
+1> (nothing)
+1>
+1> Beside them
+1> PID  COMM  DEVICE  OP  IOS  BYTES
+1> (nothing)
+1>
+1> Woken by
+1> PID  COMM  WAKEUPS  SLEPT  SLEPT MAX  AT (s)
+1> (nothing)
+1>
+1> Memory
+1> COMM  RSS GROWN BYTES  RSS PEAK BYTES  RSS PEAK AT (s)
+1> (nothing)
+1>
+1> Chain
+1> PID  COMM  START (s)  END (s)   DUR  LINK
+1> 100  make      3.000    3.000  0 ns  since before
+1>
+1> Give --pid, --comm or --during. (More: --notes.)
+
+$ ebpfrec report why -i golden.ebpfrec --every 1s
+? 1
+2> ebpfrec: report why has no --every: it looks at the window's end
+
+$ ebpfrec report parallel -i golden.ebpfrec --format csv
+1> pid,comm,wall_ns,wall_pct,alone_ns,oncpu_ns,parallel_avg,complete,lost_events
+1> 200,cc1,1375000000,34.375,1250000000,1500000000,1.167,0,3
+1> 100,make,1000000000,25,1000000000,1000000000,1,0,3
+1> 300,"'=1+\x1b[31m,""\xff",125000000,3.125,0,250000000,2,0,3
+2> ebpfrec: golden.ebpfrec: the window is incomplete: sched: 3 events lost
+
+$ ebpfrec report parallel -i golden.ebpfrec --histogram
+1> 0 .. 4 s of golden.ebpfrec, started 2023-11-14 22:30:00 UTC, INCOMPLETE: sched: 3 events lost
+1>
+1> BUSY    WALL  WALL %   ONCPU
+1>    0  1.50 s    37.5    0 ns
+1>    1  2.25 s    56.3  2.25 s
+1>    2  250 ms     6.3  500 ms
+1> (in all rows, COMPLETE: NO, LOST EVENTS: 3)
+1>
+1> wall: the time of day, each instant divided among the threads that ran; the rows add up to the time in which any ran. (More: --notes.)
+
+$ ebpfrec report parallel -i golden.ebpfrec --histogram --comm 'c*' --every 2s --format csv
+1> t_ns,busy,wall_ns,wall_pct,oncpu_ns,complete,lost_events
+1> 0,0,1000000000,50,0,1,0
+1> 0,1,1000000000,50,1000000000,1,0
+1> 2000000000,0,1500000000,75,0,0,3
+1> 2000000000,1,500000000,25,500000000,0,3
+2> ebpfrec: golden.ebpfrec: the window is incomplete: sched: 3 events lost
+
+$ ebpfrec report states -i golden.ebpfrec --format csv
+1> pid,comm,life_ns,running_ns,runnable_ns,preempted_ns,disk_ns,uninterruptible_ns,sleeping_ns,stopped_ns,unknown_ns,complete,lost_events
+1> 200,cc1,3000000000,1500000000,0,1500000000,0,0,0,0,0,0,3
+1> 300,"'=1+\x1b[31m,""\xff",4000000000,250000000,0,1500000000,0,0,2250000000,0,0,0,3
+1> 100,make,4000000000,1000000000,0,0,0,0,3000000000,0,0,0,3
+1> 1,systemd,4000000000,0,0,0,0,0,4000000000,0,0,0,3
+2> ebpfrec: golden.ebpfrec: the window is incomplete: sched: 3 events lost
+
+$ ebpfrec report states -i golden.ebpfrec --by thread --every 2s --from 1500ms --pid 100
+1> 1.5 .. 4 s of golden.ebpfrec, started 2023-11-14 22:30:00 UTC, INCOMPLETE: sched: 3 events lost
+1>
+1> T (s)  PID  TID  COMM    LIFE  RUNNING  RUNNABLE  PREEMPTED  DISK  UNINTERRUPTIBLE  SLEEPING  STOPPED  UNKNOWN  COMPLETE  LOST EVENTS
+1> 1.500  100  100  make  2.00 s   500 ms      0 ns       0 ns  0 ns             0 ns    1.50 s     0 ns     0 ns        NO            3
+1> 3.500  100  100  make  500 ms     0 ns      0 ns       0 ns  0 ns             0 ns    500 ms     0 ns     0 ns       yes            0
+1>
+1> The parts of a thread add up to its life in the window. (More: --notes.)
 
 $ ebpfrec report -i golden.ebpfrec --phases --format csv
 1> phase,t_ns,dur_ns,oncpu_ns,util_pct,switches,preempted,wait_max_ns,rss_alloc_bytes,slab_alloc_bytes,page_alloc_bytes,rss_peak_bytes,rss_peak_comm,ios,io_bytes,io_lat_max_ns,complete,lost_events
@@ -158,8 +362,8 @@ $ ebpfrec report -i golden.ebpfrec --phases --format csv
 2> ebpfrec: golden.ebpfrec: the window is incomplete: sched: 3 events lost
 
 $ ebpfrec report -i golden.ebpfrec cpu --phases --comm cc1 --format csv 2>/dev/null
-1> phase,t_ns,dur_ns,pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,irq_ns,softirq_ns
-1> [start],0,4000000000,200,cc1,1500000000,37.5,1,1,0,3,,
+1> phase,t_ns,dur_ns,pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,steal_ns,irq_ns,softirq_ns
+1> [start],0,4000000000,200,cc1,1500000000,37.5,1,1,0,3,,,
 
 $ ebpfrec report -i golden.ebpfrec cpu --phases --every 1s
 ? 2
@@ -172,13 +376,12 @@ $ ebpfrec report -i golden.ebpfrec cpu --follow=1ms
 2> Try 'ebpfrec report --help'.
 
 $ ebpfrec report -i golden.ebpfrec cpu --follow --comm cc1 --format csv 2>/dev/null
-1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,irq_ns,softirq_ns
-1> 200,cc1,1500000000,37.5,1,1,0,3,,
+1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,steal_ns,irq_ns,softirq_ns
+1> 200,cc1,1500000000,37.5,1,1,0,3,,,
 
 $ ebpfrec report -i golden.ebpfrec cpu --during nobody
-? 2
-2> ebpfrec report: --during: there is no process 'nobody' in the trace
-2> Try 'ebpfrec report --help'.
+? 1
+2> ebpfrec: golden.ebpfrec: there is no process 'nobody' in the trace; `ebpfrec sql -i golden.ebpfrec 'SELECT pid, comm, cgroup FROM processes'` lists them
 
 $ ebpfrec mark -i golden.ebpfrec hello
 ? 1
@@ -197,8 +400,8 @@ $ ebpfrec snapshot -i golden.ebpfrec -o golden.copy
 2~ ebpfrec: 'golden.copy' exists already, ?*
 
 $ ebpfrec report -i golden.copy cpu --comm cc1 --format csv 2>/dev/null
-1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,irq_ns,softirq_ns
-1> 200,cc1,1500000000,37.5,1,1,0,3,,
+1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,steal_ns,irq_ns,softirq_ns
+1> 200,cc1,1500000000,37.5,1,1,0,3,,,
 
 $ ebpfrec snapshot
 ? 2
@@ -207,15 +410,110 @@ $ ebpfrec snapshot
 
 # queue depth over time, and an average below 1 is not called 1
 $ ebpfrec report devices -i golden.ebpfrec --every 10ms --from 100ms --to 200ms --sparklines --limit 1
-1> devices: How busy was each block device?
+1> 0.1 .. 0.2 s of golden.ebpfrec, started 2023-11-14 22:30:00 UTC, complete
 1...
-1> (9 more; --limit 0 shows all)
+1> 0.190  dev8:0    50.0        0.5          1  100.0  6.25 MiB/s      0         0 B       1     64.0 KiB       0  5.00 ms       0  5.00 ms   5.00 ms
 1>
-1> DEPTH AVG over time, each line from 0 to its own highest value:
+1> IOPS over time, each line from 0 to its own highest value:
 1>
-1> dev8:0  @@@@@@@@@@  0.5
+1> dev8:0  @@@@@@@@@@  100
+1>
+1> The view counts all requests, whatever process owns them. (More: --notes.)
 
 # of each section of the summary, too
-$ ebpfrec report -i golden.ebpfrec --format csv 2>err | grep -c '^CPU by process,.*,pid,'; ebpfrec report -i golden.ebpfrec --limit 2 --format csv 2>err | grep -c '^CPU by process,.*,pid,'
+$ ebpfrec report -i golden.ebpfrec --format csv 2>err | grep -c '^CPU by name,.*,comm,'; ebpfrec report -i golden.ebpfrec --limit 2 --format csv 2>err | grep -c '^CPU by name,.*,comm,'
 1> 3
 1> 2
+
+# a filter that names nothing is no empty answer
+$ ebpfrec report cpu -i golden.ebpfrec --comm mkae --format csv
+? 1
+2> ebpfrec: golden.ebpfrec: there is no process 'mkae' in the trace; did you mean 'make'?
+
+$ ebpfrec report cpu -i golden.ebpfrec --pid 4242
+? 1
+2> ebpfrec: golden.ebpfrec: there is no process '4242' in the trace; `ebpfrec sql -i golden.ebpfrec 'SELECT pid, comm, cgroup FROM processes'` lists them
+
+$ ebpfrec report devices -i golden.ebpfrec --comm make
+? 2
+2> ebpfrec report: view 'devices' is of the whole machine; it takes no --comm
+2> Try 'ebpfrec report --help'.
+
+$ ebpfrec report cpu -i golden.ebpfrec --sparklines
+? 2
+2> ebpfrec report: --sparklines draws the bins of --every, and there is none
+2> Try 'ebpfrec report --help'.
+
+$ ebpfrec report cpu -i golden.ebpfrec --from 10:30
+? 2
+2> ebpfrec report: --from: '10:30' is not an offset; a time of day is written T10:30
+2> Try 'ebpfrec report --help'.
+
+# --sort takes a heading as tables print it
+$ for c in %CPU util_pct SWITCHES -Oncpu; do ebpfrec report cpu -i golden.ebpfrec --sort "$c" --limit 1 --format csv 2>/dev/null | tail -n 1; done
+1> 200,cc1,1500000000,37.5,1,1,0,3,,,
+1> 200,cc1,1500000000,37.5,1,1,0,3,,,
+1> 100,make,1000000000,25,2,0,0,3,,,
+1> 300,"'=1+\x1b[31m,""\xff",250000000,6.25,1,0,0,3,,,
+
+$ for c in 'LAT P99' BYTES/S 'LAT MAX'; do ebpfrec report io -i golden.ebpfrec --sort "$c" --format csv | tail -n 1 | cut -d, -f1-3; done
+1> 100,make,dev8:0
+1> 100,make,dev8:0
+1> 100,make,dev8:0
+
+# requests by the file behind them; this trace was made without paths
+$ ebpfrec report io -i golden.ebpfrec --by file,op --format csv
+1> op,file,ios,bytes,iops,bytes_per_s,lat_p50_ns,lat_p99_ns,lat_max_ns,errors,complete,lost_events
+1> write,[unknown],10,655360,2.5,163840,5000000,5000000,5000000,0,1,0
+
+$ ebpfrec report io -i golden.ebpfrec --by comm,file --every 2s --format csv
+1> t_ns,comm,file,ios,bytes,iops,bytes_per_s,lat_p50_ns,lat_p99_ns,lat_max_ns,errors,complete,lost_events
+1> 0,make,[unknown],10,655360,5,327680,5000000,5000000,5000000,0,1,0
+1> 2000000000,make,[unknown],0,0,0,0,,,,0,1,0
+
+$ ebpfrec report io -i golden.ebpfrec --by file,thread
+? 2
+2> ebpfrec report: view 'io' has rows by file together with any key but thread and size
+2> Try 'ebpfrec report --help'.
+
+$ ebpfrec report latency -i golden.ebpfrec --by file
+? 2
+2> ebpfrec report: view 'latency' has no rows by file; it takes --by process,thread,comm,cgroup,container,unit,user,tree,device,op,size
+2> Try 'ebpfrec report --help'.
+
+# ---- --align ----
+
+$ ebpfrec report timeline -i golden.ebpfrec --every 1500ms --align --format csv
+1> unix_ns,wall_uncertainty_ns,t_ns,cpu,busy_pct,switches,pid,comm,oncpu_ns,complete,lost_events
+1> 1700001000000000000,20,0,0,66.667,1,100,make,500000000,1,0
+1> 1700001001500000000,20,1500000000,0,100,1,200,cc1,1000000000,0,3
+1> 1700001001500000000,20,1500000000,1,16.667,1,300,"'=1+\x1b[31m,""\xff",250000000,0,3
+1> 1700001003000000000,20,3000000000,0,0,1,100,make,0,0,0
+2> ebpfrec: golden.ebpfrec: the window is incomplete: sched: 3 events lost; the window ends after the trace
+
+$ ebpfrec report cpu -i golden.ebpfrec --every 1500ms --align --wide-by comm --format csv
+1> unix_ns,wall_uncertainty_ns,t_ns,cc1,make,"'=1+\x1b[31m,""\xff"
+1> 1700001000000000000,20,0,33.333,33.333,0
+1> 1700001001500000000,20,1500000000,66.667,33.333,16.667
+1> 1700001003000000000,20,3000000000,0,0,0
+2> ebpfrec: golden.ebpfrec: the window is incomplete: sched: 3 events lost; the window ends after the trace
+
+$ ebpfrec report cpu -i golden.ebpfrec --every 1500ms --align --limit 1
+1> 0 .. 4.5 s of golden.ebpfrec, started 2023-11-14 22:30:00 UTC, whole bins of UTC, as read within 20 ns, INCOMPLETE: sched: 3 events lost; the window ends after the trace
+1>
+1> T (s)  PID  COMM   ONCPU  %CPU  SWITCHES  PREEMPTED  COMPLETE  LOST EVENTS
+1> 0.000  100  make  500 ms  33.3         1          0       yes            0
+1> 1.500  200  cc1   1.00 s  66.7         1          1        NO            3
+1> 3.000  100  make    0 ns   0.0         1          0        NO            0
+1> (3 more; --limit 0 shows all)
+1>
+1> Interrupts count for the thread they interrupted, as in the scheduler's own accounting; irq and softirq are the interrupts' part, if sched.irq was recorded. (More: --notes.)
+
+$ ebpfrec report cpu -i golden.ebpfrec --align
+? 2
+2> ebpfrec report: --align says where the bins of --every begin: give --every
+2> Try 'ebpfrec report --help'.
+
+$ ebpfrec report cpu -i golden.ebpfrec --every 1h --align
+? 1
+2> ebpfrec: --align: the first bin would begin before the machine was up; choose a shorter --every

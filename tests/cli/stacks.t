@@ -1,46 +1,46 @@
 # Stacks in the views that say where from: gen_golden's 80 of 100 kmallocs have one, of two stacks, and 60 of those are freed.
 $ gen_golden stacks.ebpfrec stacks; ebpfrec report -i stacks.ebpfrec leaks
-1> leaks: What was allocated in the window and not freed by its end?
-1> stacks.ebpfrec, 0.000 .. 4.000 s (4.00 s), from 2023-11-14T22:30:00.000+00:00, complete
-1> The rows include caches and other memory that is meant to stay. Sources overlap; do not add them.
+1> 0 .. 4 s of stacks.ebpfrec, started 2023-11-14 22:30:00 UTC, complete
 1>
-1> PID  COMM  SOURCE  KIND     CALL SITE                    OBJECTS     BYTES  OLDEST  NEWEST  UNSURE  COMPLETE  LOST EVENTS
-1> 200  cc1   page    order 8                                    32  32.0 MiB  2.80 s  2.75 s       0       yes            0
-1>       user: ufunc_22 < ufunc_1
-1>       kernel: function_ffffffff817770
-1> 200  cc1   heap             ufunc_512+0x34 [prog]              1  3.91 KiB  2.70 s  2.70 s       0       yes            0
+1> PID  COMM  SOURCE  KIND     CALL SITE                    OBJECTS     BYTES  OLDEST  NEWEST  UNSURE  HELD
+1> 200  cc1   heap             ufunc_512+0x34 [prog]              1  3.91 KiB  2.70 s  2.70 s       0  live
 1>       user: ufunc_33 < ufunc_1
-1> 200  cc1   slab             function_ffffffff810010+0x0       20  3.75 KiB  2.90 s  2.90 s       0       yes            0
-1> 200  cc1   slab             function_ffffffff810010+0x0       15  2.81 KiB  2.90 s  2.90 s       0       yes            0
+1> 200  cc1   slab             function_ffffffff810010+0x0       20  3.75 KiB  2.90 s  2.90 s       0  live
+1> 200  cc1   slab             function_ffffffff810010+0x0       15  2.81 KiB  2.90 s  2.90 s       0  live
 1>       user: ufunc_12 < ufunc_1
 1>       kernel: function_ffffffff810010 < function_ffffffff81abc0
-1> 200  cc1   slab             function_ffffffff810010+0x0        5     960 B  2.90 s  2.90 s       0       yes            0
+1> 200  cc1   slab             function_ffffffff810010+0x0        5     960 B  2.90 s  2.90 s       0  live
 1>       user: prog+0x1341 (stripped) < ufunc_1
 1>       kernel: function_ffffffff810010 < function_ffffffff81def0
+1> 200  cc1   page    order 8                                    32  32.0 MiB  2.80 s  2.75 s       0  live
+1>       user: ufunc_22 < ufunc_1
+1>       kernel: function_ffffffff817770
+1>
+1> HELD at exit: the process held this heap memory when it ended (or called exec); live: still there. (More: --notes.)
 
 $ ebpfrec report -i stacks.ebpfrec leaks --format csv
-1> pid,comm,source,kind,call_site,objects,bytes,oldest_ns,newest_ns,unsure,complete,lost_events,user_stack,kernel_stack
-1> 200,cc1,page,order 8,"",32,33554432,2798437500,2750000000,0,1,0,ufunc_1;ufunc_22,function_ffffffff817770
-1> 200,cc1,heap,"",ufunc_512+0x34 [prog],1,4000,2699999999,2699999999,0,1,0,ufunc_1;ufunc_33,
-1> 200,cc1,slab,"",function_ffffffff810010+0x0,20,3840,2899920000,2899901000,0,1,0,,
-1> 200,cc1,slab,"",function_ffffffff810010+0x0,15,2880,2899939000,2899921000,0,1,0,ufunc_1;ufunc_12,function_ffffffff81abc0;function_ffffffff810010
-1> 200,cc1,slab,"",function_ffffffff810010+0x0,5,960,2899940000,2899924000,0,1,0,ufunc_1;prog+0x1341 (stripped),function_ffffffff81def0;function_ffffffff810010
+1> pid,comm,source,kind,call_site,objects,bytes,oldest_ns,newest_ns,unsure,complete,lost_events,user_stack,kernel_stack,held
+1> 200,cc1,heap,"",ufunc_512+0x34 [prog],1,4000,2699999999,2699999999,0,1,0,ufunc_1;ufunc_33,,live
+1> 200,cc1,slab,"",function_ffffffff810010+0x0,20,3840,2899920000,2899901000,0,1,0,,,live
+1> 200,cc1,slab,"",function_ffffffff810010+0x0,15,2880,2899939000,2899921000,0,1,0,ufunc_1;ufunc_12,function_ffffffff81abc0;function_ffffffff810010,live
+1> 200,cc1,slab,"",function_ffffffff810010+0x0,5,960,2899940000,2899924000,0,1,0,ufunc_1;prog+0x1341 (stripped),function_ffffffff81def0;function_ffffffff810010,live
+1> 200,cc1,page,order 8,"",32,33554432,2798437500,2750000000,0,1,0,ufunc_1;ufunc_22,function_ffffffff817770,live
 
 $ ebpfrec report -i stacks.ebpfrec leaks --by comm --format json
 1> [
-1> {"comm":"cc1","source":"page","kind":"order 8","call_site":"","objects":32,"bytes":33554432,"oldest_ns":2798437500,"newest_ns":2750000000,"unsure":0,"complete":1,"lost_events":0,"user_stack":"ufunc_1;ufunc_22","kernel_stack":"function_ffffffff817770"},
-1> {"comm":"cc1","source":"heap","kind":"","call_site":"ufunc_512+0x34 [prog]","objects":1,"bytes":4000,"oldest_ns":2699999999,"newest_ns":2699999999,"unsure":0,"complete":1,"lost_events":0,"user_stack":"ufunc_1;ufunc_33","kernel_stack":null},
-1> {"comm":"cc1","source":"slab","kind":"","call_site":"function_ffffffff810010+0x0","objects":20,"bytes":3840,"oldest_ns":2899920000,"newest_ns":2899901000,"unsure":0,"complete":1,"lost_events":0,"user_stack":null,"kernel_stack":null},
-1> {"comm":"cc1","source":"slab","kind":"","call_site":"function_ffffffff810010+0x0","objects":15,"bytes":2880,"oldest_ns":2899939000,"newest_ns":2899921000,"unsure":0,"complete":1,"lost_events":0,"user_stack":"ufunc_1;ufunc_12","kernel_stack":"function_ffffffff81abc0;function_ffffffff810010"},
-1> {"comm":"cc1","source":"slab","kind":"","call_site":"function_ffffffff810010+0x0","objects":5,"bytes":960,"oldest_ns":2899940000,"newest_ns":2899924000,"unsure":0,"complete":1,"lost_events":0,"user_stack":"ufunc_1;prog+0x1341 (stripped)","kernel_stack":"function_ffffffff81def0;function_ffffffff810010"}
+1> {"comm":"cc1","source":"heap","kind":"","call_site":"ufunc_512+0x34 [prog]","objects":1,"bytes":4000,"oldest_ns":2699999999,"newest_ns":2699999999,"unsure":0,"complete":1,"lost_events":0,"user_stack":"ufunc_1;ufunc_33","kernel_stack":null,"held":"live"},
+1> {"comm":"cc1","source":"slab","kind":"","call_site":"function_ffffffff810010+0x0","objects":20,"bytes":3840,"oldest_ns":2899920000,"newest_ns":2899901000,"unsure":0,"complete":1,"lost_events":0,"user_stack":null,"kernel_stack":null,"held":"live"},
+1> {"comm":"cc1","source":"slab","kind":"","call_site":"function_ffffffff810010+0x0","objects":15,"bytes":2880,"oldest_ns":2899939000,"newest_ns":2899921000,"unsure":0,"complete":1,"lost_events":0,"user_stack":"ufunc_1;ufunc_12","kernel_stack":"function_ffffffff81abc0;function_ffffffff810010","held":"live"},
+1> {"comm":"cc1","source":"slab","kind":"","call_site":"function_ffffffff810010+0x0","objects":5,"bytes":960,"oldest_ns":2899940000,"newest_ns":2899924000,"unsure":0,"complete":1,"lost_events":0,"user_stack":"ufunc_1;prog+0x1341 (stripped)","kernel_stack":"function_ffffffff81def0;function_ffffffff810010","held":"live"},
+1> {"comm":"cc1","source":"page","kind":"order 8","call_site":"","objects":32,"bytes":33554432,"oldest_ns":2798437500,"newest_ns":2750000000,"unsure":0,"complete":1,"lost_events":0,"user_stack":"ufunc_1;ufunc_22","kernel_stack":"function_ffffffff817770","held":"live"}
 1> ]
 
 $ ebpfrec report -i stacks.ebpfrec leaks --format folded
-1> cc1;[page];ufunc_1;ufunc_22;function_ffffffff817770 33554432
 1> cc1;[heap];ufunc_1;ufunc_33 4000
 1> cc1;[slab];[not recorded] 3840
 1> cc1;[slab];ufunc_1;ufunc_12;function_ffffffff81abc0;function_ffffffff810010 2880
 1> cc1;[slab];ufunc_1;prog+0x1341 (stripped);function_ffffffff81def0;function_ffffffff810010 960
+1> cc1;[page];ufunc_1;ufunc_22;function_ffffffff817770 33554432
 
 # a window of 15 of them: every fourth, from the first on, is of the one stack, the others of the other
 $ ebpfrec report -i stacks.ebpfrec leaks --from 1.1s --to 1.100015s --format folded --sort objects
@@ -48,14 +48,14 @@ $ ebpfrec report -i stacks.ebpfrec leaks --from 1.1s --to 1.100015s --format fol
 1> cc1;[slab];ufunc_1;prog+0x1341 (stripped);function_ffffffff81def0;function_ffffffff810010 4
 
 $ ebpfrec report -i stacks.ebpfrec spikes
-1> spikes: Which processes allocated much in a short time?
-1> stacks.ebpfrec, 0.000 .. 4.000 s (4.00 s), from 2023-11-14T22:30:00.000+00:00, complete
-1> A spike reaches the threshold within the spike window. The threshold is ten times the process's own median rate, at least 16 MiB, unless --spike-min sets it.
+1> 0 .. 4 s of stacks.ebpfrec, started 2023-11-14 22:30:00 UTC, complete
 1>
-1> PID  COMM  SOURCE    START (s)      DUR     BYTES    BYTES/S  BASELINE BYTES  END (s)  THRESHOLD BYTES  CAUSE                   COMPLETE  LOST EVENTS  STACK BYTES
-1> 200  cc1   rss     1.201562500  48.4 ms  32.0 MiB  661 MiB/s             0 B    1.250         16.0 MiB  anon, pages of order 8       yes            0     32.0 MiB
+1> PID  COMM  SOURCE  START (s)      DUR     BYTES    BYTES/S  BASELINE BYTES  END (s)  THRESHOLD BYTES  CAUSE                   STACK BYTES
+1> 200  cc1   rss         1.201  48.4 ms  32.0 MiB  661 MiB/s             0 B    1.250         16.0 MiB  anon, pages of order 8     32.0 MiB
 1>       user: ufunc_22 < ufunc_1
 1>       kernel: function_ffffffff817770
+1>
+1> A spike reaches the threshold within the spike window. (More: --notes.)
 
 $ ebpfrec report -i stacks.ebpfrec spikes --format csv
 1> pid,comm,source,start_ns,dur_ns,bytes,bytes_per_s,baseline_bytes,end_ns,threshold_bytes,cause,complete,lost_events,user_stack,kernel_stack,stack_bytes
@@ -66,19 +66,19 @@ $ ebpfrec report -i stacks.ebpfrec spikes --every 1s --format csv
 1> 1000000000,200,cc1,rss,1201562500,48437500,33554432,692736660.6451613,0,1250000000,16777216,"anon, pages of order 8",1,0,ufunc_1;ufunc_22,function_ffffffff817770,33554432
 
 $ ebpfrec report -i stacks.ebpfrec stacks
-1> stacks: From which stacks was memory allocated?
-1> stacks.ebpfrec, 0.000 .. 4.000 s (4.00 s), from 2023-11-14T22:30:00.000+00:00, complete
-1> The bytes are no totals: only allocations with a recorded stack count (record --stacks). User-space frames come from frame pointers: code without them, as most C libraries, cuts a stack short or omits callers. Sources overlap; do not add them.
+1> 0 .. 4 s of stacks.ebpfrec, started 2023-11-14 22:30:00 UTC, complete
 1>
-1> PID  COMM  SOURCE  SAMPLES     BYTES  COMPLETE  LOST EVENTS
-1> 200  cc1   page         32  32.0 MiB       yes            0
+1> PID  COMM  SOURCE  SAMPLES     BYTES
+1> 200  cc1   page         32  32.0 MiB
 1>       stack: function_ffffffff817770 < ufunc_22 < ufunc_1
-1> 200  cc1   slab         60  11.3 KiB       yes            0
+1> 200  cc1   slab         60  11.3 KiB
 1>       stack: function_ffffffff810010 < function_ffffffff81abc0 < ufunc_12 < ufunc_1
-1> 200  cc1   heap          2  7.81 KiB       yes            0
+1> 200  cc1   heap          2  7.81 KiB
 1>       stack: ufunc_33 < ufunc_1
-1> 200  cc1   slab         20  3.75 KiB       yes            0
+1> 200  cc1   slab         20  3.75 KiB
 1>       stack: function_ffffffff810010 < function_ffffffff81def0 < prog+0x1341 (stripped) < ufunc_1
+1>
+1> The bytes are no totals: only allocations with a recorded stack count. (More: --notes.)
 
 $ ebpfrec report -i stacks.ebpfrec stacks --format folded --sort samples
 1> cc1;[slab];ufunc_1;ufunc_12;function_ffffffff81abc0;function_ffffffff810010 60
@@ -86,9 +86,57 @@ $ ebpfrec report -i stacks.ebpfrec stacks --format folded --sort samples
 1> cc1;[slab];ufunc_1;prog+0x1341 (stripped);function_ffffffff81def0;function_ffffffff810010 20
 1> cc1;[heap];ufunc_1;ufunc_33 2
 
+# the same as a profile and as a page
+$ ebpfrec report -i stacks.ebpfrec leaks --format pprof | pprof_text
+1> types: objects in count, bytes in bytes
+1> comment: 0 .. 4 s of stacks.ebpfrec, started 2023-11-14 22:30:00 UTC, complete
+1> default: bytes
+1> [heap];cc1;ufunc_1;ufunc_33 1 4000
+1> [slab];cc1;[not recorded] 20 3840
+1> [slab];cc1;ufunc_1;ufunc_12;function_ffffffff81abc0;function_ffffffff810010 15 2880
+1> [slab];cc1;ufunc_1;prog+0x1341 (stripped);function_ffffffff81def0;function_ffffffff810010 5 960
+1> [page];cc1;ufunc_1;ufunc_22;function_ffffffff817770 32 33554432
+
+$ ebpfrec report -i stacks.ebpfrec stacks --format pprof --sort samples | pprof_text
+1> types: samples in count, bytes in bytes
+1> comment: 0 .. 4 s of stacks.ebpfrec, started 2023-11-14 22:30:00 UTC, complete
+1> default: samples
+1> [slab];cc1;ufunc_1;ufunc_12;function_ffffffff81abc0;function_ffffffff810010 60 11520
+1> [page];cc1;ufunc_1;ufunc_22;function_ffffffff817770 32 33554432
+1> [slab];cc1;ufunc_1;prog+0x1341 (stripped);function_ffffffff81def0;function_ffffffff810010 20 3840
+1> [heap];cc1;ufunc_1;ufunc_33 2 8000
+
+$ ebpfrec report -i stacks.ebpfrec leaks --format html | sed -n '/<h1>/p; /<pre/,/pre>/p; /^<.html>/p'
+1> <header><h1>0 .. 4 s of stacks.ebpfrec, started 2023-11-14 22:30:00 UTC, complete</h1></header>
+1> <pre id="stacks" data-column="bytes">[heap];cc1;ufunc_1;ufunc_33 4000
+1> [slab];cc1;[not recorded] 3840
+1> [slab];cc1;ufunc_1;ufunc_12;function_ffffffff81abc0;function_ffffffff810010 2880
+1> [slab];cc1;ufunc_1;prog+0x1341 (stripped);function_ffffffff81def0;function_ffffffff810010 960
+1> [page];cc1;ufunc_1;ufunc_22;function_ffffffff817770 33554432
+1> </pre>
+1> </html>
+
+$ ebpfrec report -i stacks.ebpfrec stacks --format html --from 3s | grep '<pre'
+1> <pre id="stacks" data-column="bytes"></pre>
+
+$ ebpfrec report -i stacks.ebpfrec stacks --format pprof --from 3s | pprof_text
+1> types: samples in count, bytes in bytes
+1> comment: 3 .. 4 s of stacks.ebpfrec, started 2023-11-14 22:30:00 UTC, complete
+1> default: bytes
+
+# what cannot be written is said
+$ ebpfrec report -i stacks.ebpfrec stacks --format pprof >/dev/full
+? 1
+2> ebpfrec: report stacks: No space left on device
+
+$ ebpfrec report -i stacks.ebpfrec stacks --format html --follow
+? 2
+2> ebpfrec report: --format html and pprof hold one answer: leave out --follow and --phases
+2> Try 'ebpfrec report --help'.
+
 $ ebpfrec report -i stacks.ebpfrec spikes --format folded
 ? 2
-2> ebpfrec report: --format folded is for the views stacks and leaks, of one trace; what made a spike is in the stacks of its time: report stacks --from --to
+2> ebpfrec report: --format folded, html and pprof are for the views stacks, leaks and offcpu, of one trace; what made a spike is in the stacks of its time: `ebpfrec report stacks --from T --until T`
 2> Try 'ebpfrec report --help'.
 
 $ ebpfrec sql -i stacks.ebpfrec "SELECT stack_text(stack, alloc_ns) AS whole, stack_text(stack, alloc_ns, 'user') AS u, stack_text(stack, alloc_ns, 'kernel') AS k, count(*) AS n FROM allocations GROUP BY 1, 2, 3 ORDER BY n" --format csv
@@ -101,7 +149,7 @@ $ ebpfrec sql -i stacks.ebpfrec "SELECT stack_text(stack, alloc_ns) AS whole, st
 
 $ ebpfrec sql -i stacks.ebpfrec "SELECT stack_text(1, 0, 'both')"
 ? 1
-2> ebpfrec: stack_text(): a part is 'user' or 'kernel'
+2> ebpfrec: stack_text(): a part is 'user', 'kernel' or 'interrupt'
 
 # frames are found by their stack, not searched for in all of them
 $ ebpfrec sql -i stacks.ebpfrec --format csv "SELECT f.nth, coalesce(user_symbol(f.upid, f.addr, s.ts_ns), symbol(f.addr)) AS at, count(*) AS n FROM stack_samples AS s JOIN stack_frames AS f ON f.stack = s.stack WHERE s.source = 'slab' GROUP BY 1, 2 ORDER BY 1, 2"
@@ -116,7 +164,7 @@ $ ebpfrec sql -i stacks.ebpfrec --format csv "SELECT f.nth, coalesce(user_symbol
 $ ebpfrec sql -i stacks.ebpfrec --format csv "SELECT count(*) AS n FROM stack_frames WHERE stack IN (SELECT stack FROM stack_samples) UNION ALL SELECT count(*) FROM stack_frames UNION ALL SELECT count(*) FROM stack_frames WHERE stack = -1 UNION ALL SELECT count(*) FROM stack_frames WHERE stack = 'x'"
 1> n
 1> 13
-1> 13
+1> 17
 1> 0
 1> 0
 
@@ -126,22 +174,69 @@ $ ebpfrec sql -i stacks.ebpfrec --format csv "EXPLAIN QUERY PLAN SELECT * FROM s
 
 # several traces: each its own
 $ ebpfrec report leaks -i stacks.ebpfrec -i golden.ebpfrec --format csv
-1> host,pid,comm,source,kind,call_site,objects,bytes,oldest_ns,newest_ns,unsure,complete,lost_events,user_stack,kernel_stack
-1> stacks.ebpfrec,200,cc1,page,order 8,"",32,33554432,2798437500,2750000000,0,1,0,ufunc_1;ufunc_22,function_ffffffff817770
-1> stacks.ebpfrec,200,cc1,heap,"",ufunc_512+0x34 [prog],1,4000,2699999999,2699999999,0,1,0,ufunc_1;ufunc_33,
-1> stacks.ebpfrec,200,cc1,slab,"",function_ffffffff810010+0x0,20,3840,2899920000,2899901000,0,1,0,,
-1> stacks.ebpfrec,200,cc1,slab,"",function_ffffffff810010+0x0,15,2880,2899939000,2899921000,0,1,0,ufunc_1;ufunc_12,function_ffffffff81abc0;function_ffffffff810010
-1> stacks.ebpfrec,200,cc1,slab,"",function_ffffffff810010+0x0,5,960,2899940000,2899924000,0,1,0,ufunc_1;prog+0x1341 (stripped),function_ffffffff81def0;function_ffffffff810010
-1> golden.ebpfrec,200,cc1,slab,"",function_ffffffff810010+0x0,40,7680,2899940000,2899901000,0,1,0,,
+1> host,pid,comm,source,kind,call_site,objects,bytes,oldest_ns,newest_ns,unsure,complete,lost_events,user_stack,kernel_stack,held
+1> stacks.ebpfrec,200,cc1,heap,"",ufunc_512+0x34 [prog],1,4000,2699999999,2699999999,0,1,0,ufunc_1;ufunc_33,,live
+1> stacks.ebpfrec,200,cc1,slab,"",function_ffffffff810010+0x0,20,3840,2899920000,2899901000,0,1,0,,,live
+1> stacks.ebpfrec,200,cc1,slab,"",function_ffffffff810010+0x0,15,2880,2899939000,2899921000,0,1,0,ufunc_1;ufunc_12,function_ffffffff81abc0;function_ffffffff810010,live
+1> stacks.ebpfrec,200,cc1,slab,"",function_ffffffff810010+0x0,5,960,2899940000,2899924000,0,1,0,ufunc_1;prog+0x1341 (stripped),function_ffffffff81def0;function_ffffffff810010,live
+1> stacks.ebpfrec,200,cc1,page,order 8,"",32,33554432,2798437500,2750000000,0,1,0,ufunc_1;ufunc_22,function_ffffffff817770,live
+1> golden.ebpfrec,200,cc1,slab,"",function_ffffffff810010+0x0,40,7680,2899940000,2899901000,0,1,0,,,live
 2> ebpfrec: 2 traces, aligned by wall clock, as read within 40 ns; how far the hosts' clocks were apart is not known
 
 # nothing of a trace without them changes but the empty columns
 $ ebpfrec report leaks --format csv -i golden.ebpfrec
-1> pid,comm,source,kind,call_site,objects,bytes,oldest_ns,newest_ns,unsure,complete,lost_events,user_stack,kernel_stack
-1> 200,cc1,slab,"",function_ffffffff810010+0x0,40,7680,2899940000,2899901000,0,1,0,,
+1> pid,comm,source,kind,call_site,objects,bytes,oldest_ns,newest_ns,unsure,complete,lost_events,user_stack,kernel_stack,held
+1> 200,cc1,slab,"",function_ffffffff810010+0x0,40,7680,2899940000,2899901000,0,1,0,,,live
 
 # no stacks, and that none were asked for, are two things
 $ cp -r golden.ebpfrec asked.ebpfrec; echo sources=alloc.slab,alloc.page >>asked.ebpfrec/manifest; cp -r asked.ebpfrec some.ebpfrec; echo stacks.every=9 >>some.ebpfrec/manifest; for t in asked some; do ebpfrec report stacks -i $t.ebpfrec --format csv; done
 1> pid,comm,source,samples,bytes,stack,complete,lost_events
 1> pid,comm,source,samples,bytes,stack,complete,lost_events
-2> ebpfrec: asked.ebpfrec: No stacks were recorded: they are on request, record --stacks.
+2> ebpfrec: asked.ebpfrec: No stacks were recorded; `ebpfrec record --stacks -- COMMAND` records some.
+
+# waits off the CPU, and who ended them
+$ ebpfrec report -i stacks.ebpfrec offcpu
+1> 0 .. 4 s of stacks.ebpfrec, started 2023-11-14 22:30:00 UTC, INCOMPLETE: sched: 3 events lost
+1>
+1> PID  COMM  STATE            WAKER  WAITS   OFFCPU  OFFCPU MAX  RUNNABLE
+1> 200  cc1   sleeping         make       1  30.0 ms     30.0 ms   1.00 ms
+1>       stack: function_ffffffff818880 < ufunc_12 < ufunc_1
+1> 200  cc1   uninterruptible  [irq]      1  20.0 ms     20.0 ms   1.00 ms
+1>       stack: function_ffffffff818880 < ufunc_12 < ufunc_1
+1> 200  cc1   preempted        -          1  10.0 ms     10.0 ms   10.0 ms
+1>       stack: function_ffffffff818880 < ufunc_12 < ufunc_1
+1> (in all rows, COMPLETE: NO, LOST EVENTS: 3)
+1>
+1> `ebpfrec record --offcpu 10ms -- COMMAND` records waits of at least that long. (More: --notes.)
+
+$ ebpfrec report -i stacks.ebpfrec offcpu --by waker --format csv
+1> comm,woken,state,waits,offcpu_ns,offcpu_max_ns,runnable_ns,stack,complete,lost_events
+1> make,cc1,sleeping,1,30000000,30000000,1000000,function_ffffffff819990,0,3
+1> [irq],cc1,uninterruptible,1,20000000,20000000,1000000,function_ffffffff819990,0,3
+2> ebpfrec: stacks.ebpfrec: the window is incomplete: sched: 3 events lost
+
+$ ebpfrec report -i stacks.ebpfrec offcpu --by thread --format folded
+1> cc1;[sleeping];ufunc_1;ufunc_12;function_ffffffff818880 30000000
+1> cc1;[uninterruptible];ufunc_1;ufunc_12;function_ffffffff818880 20000000
+1> cc1;[preempted];ufunc_1;ufunc_12;function_ffffffff818880 10000000
+2> ebpfrec: stacks.ebpfrec: the window is incomplete: sched: 3 events lost
+
+$ ebpfrec report -i stacks.ebpfrec offcpu --from 1.35s --by comm --format folded --sort waits
+1> cc1;[uninterruptible];ufunc_1;ufunc_12;function_ffffffff818880 1
+1> cc1;[preempted];ufunc_1;ufunc_12;function_ffffffff818880 1
+2> ebpfrec: stacks.ebpfrec: the window is incomplete: sched: 3 events lost
+
+$ ebpfrec report -i stacks.ebpfrec offcpu --pid 100 --format csv
+1> pid,comm,state,waker,waits,offcpu_ns,offcpu_max_ns,runnable_ns,stack,complete,lost_events
+2> ebpfrec: stacks.ebpfrec: the window is incomplete: sched: 3 events lost
+
+$ ebpfrec report -i golden.ebpfrec offcpu --every 1s
+? 1
+2> ebpfrec: report offcpu has no --every: it looks at the window's end
+
+$ ebpfrec sql -i stacks.ebpfrec "SELECT * FROM offcpu"
+1>      ts_ns  cpu  utid  preempted  waker_utid  state              stack          waker_stack    dur_ns  runnable_ns
+1> 1340000000    0    20          0          17      1  24734784367241244  2316320245328310700  30000000      1000000
+1> 1370000000    0    20          0           2      2  24734784367241244  2316320245328310700  20000000      1000000
+1> 1390000000    0    20          1           1      0  24734784367241244                 NULL  10000000     10000000
+

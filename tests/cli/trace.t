@@ -25,12 +25,12 @@ $ cp -r golden.ebpfrec trace.ebpfrec; ebpfrec report cpu --format csv 2>/dev/nul
 
 $ ebpfrec report cpu -i golden.ebpfrec --from 3s --to 2s
 ? 2
-2> ebpfrec report: the window is empty: it starts at 3.000 s and ends at 2.000 s (the trace has 0 .. 4.000 s); --from must be before --to
+2> ebpfrec report: the window is empty: it starts at 3.000 s and ends at 2.000 s (the trace has 0 .. 4.000 s); --from must be before --until
 2> Try 'ebpfrec report --help'.
 
 $ ebpfrec report cpu -i golden.ebpfrec --from 1s --to 1s
 ? 2
-2> ebpfrec report: the window is empty: it starts at 1.000 s and ends at 1.000 s (the trace has 0 .. 4.000 s); --from must be before --to
+2> ebpfrec report: the window is empty: it starts at 1.000 s and ends at 1.000 s (the trace has 0 .. 4.000 s); --from must be before --until
 2> Try 'ebpfrec report --help'.
 
 $ ebpfrec report cpu -i golden.ebpfrec --from yesterday
@@ -40,7 +40,7 @@ $ ebpfrec report cpu -i golden.ebpfrec --from yesterday
 
 $ ebpfrec report cpu -i golden.ebpfrec --to 1.5x
 ? 2
-2> ebpfrec report: --to: '1.5x' is not a time; write an offset (1.5s, 1500ms), -2s from the end, 2026-03-01T12:00:00.5Z, T12:00:03 or @SECONDS
+2> ebpfrec report: --until: '1.5x' is not a time; write an offset (1.5s, 1500ms), -2s from the end, 2026-03-01T12:00:00.5Z, T12:00:03 or @SECONDS
 2> Try 'ebpfrec report --help'.
 
 $ ebpfrec report cpu -i golden.ebpfrec --from 2026-02-30T00:00:00Z
@@ -50,13 +50,13 @@ $ ebpfrec report cpu -i golden.ebpfrec --from 2026-02-30T00:00:00Z
 
 $ ebpfrec check -i golden.ebpfrec
 1> FILE              STATUS  OFFSET     BYTES  FROM (s)  TO (s)  BLOCKS  EVENTS  REASON
-1> manifest          valid        0     160 B         -       -       -       -  finished
+1> manifest          valid        0     208 B         -       -       -       -  finished
 1~ chunk-000000.ebr  valid       64  * KiB     0.000   4.000       4     229  
 2> ebpfrec: golden.ebpfrec: whole: 4 blocks, 229 events
 
 $ ebpfrec check -i golden.ebpfrec --format csv 2>/dev/null
 1> file,status,offset,bytes,from_ns,to_ns,blocks,events,reason
-1> manifest,valid,0,160,,,,,finished
+1> manifest,valid,0,208,,,,,finished
 1~ chunk-000000.ebr,valid,64,*,0,4000000000,4,229,""
 
 $ gen_golden open.ebpfrec open; ebpfrec check -i open.ebpfrec
@@ -64,14 +64,14 @@ $ gen_golden open.ebpfrec open; ebpfrec check -i open.ebpfrec
 2> ebpfrec: open.ebpfrec: whole: 4 blocks, 229 events; not finished: its recorder was killed, or could not write
 
 $ ebpfrec report cpu -i open.ebpfrec --from 1s --to 2s --format csv
-1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,irq_ns,softirq_ns
-1> 200,cc1,1000000000,100,0,0,1,0,,
-1> 300,"'=1+\x1b[31m,""\xff",250000000,25,1,0,1,0,,
+1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,steal_ns,irq_ns,softirq_ns
+1> 200,cc1,1000000000,100,0,0,1,0,,,
+1> 300,"'=1+\x1b[31m,""\xff",250000000,25,1,0,1,0,,,
 
 $ gen_golden damaged.ebpfrec damaged; ebpfrec check -i damaged.ebpfrec
 ? 1
 1> FILE              STATUS   OFFSET     BYTES  FROM (s)  TO (s)  BLOCKS  EVENTS  REASON
-1> manifest          valid         0     160 B         -       -       -       -  finished
+1> manifest          valid         0     208 B         -       -       -       -  finished
 1~ chunk-000000.ebr  valid        64  * KiB     0.000   1.000       1      31  
 1~ chunk-000000.ebr  damaged  *,???  * KiB     1.000   2.000       -       -  *section*checksum
 1~ chunk-000000.ebr  valid     *,???  * KiB     2.000   4.000       2       2  
@@ -86,14 +86,49 @@ $ ebpfrec check -i fixed.ebpfrec --format csv
 1> file,status,offset,bytes,from_ns,to_ns,blocks,events,reason
 1~ manifest,valid,0,*,,,,,finished
 1~ chunk-000000.ebr,valid,64,*,0,1000000000,1,31,""
-1> chunk-000000.ebr,note,,,1000000000,2000000000,,,a gap that a repair left and declared
+1> chunk-000000.ebr,note,,,1000000000,2000000000,,,a gap that was declared when this trace was made
 1~ chunk-000000.ebr,valid,*,2000000000,4000000000,2,2,""
 2> ebpfrec: fixed.ebpfrec: whole: 3 blocks, 33 events
 
 $ ebpfrec report cpu -i fixed.ebpfrec --from 0 --to 3s --format csv
-1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,irq_ns,softirq_ns
+1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,steal_ns,irq_ns,softirq_ns
 1...
 2~ ebpfrec: fixed.ebpfrec: the window is incomplete: *1.000 .. 2.000 s is missing*
+
+# A cut declares the hole as a repair does; what the recorder counted in all is not said of a part.
+$ echo lost=7 >>damaged.ebpfrec/manifest; ebpfrec cut -i damaged.ebpfrec --from 0.5s --to 3s -o part.ebpfrec
+2> ebpfrec: damaged.ebpfrec: 1 damaged part skipped; `ebpfrec check -i damaged.ebpfrec` lists it
+2~ ebpfrec: part.ebpfrec: 0.500 .. 3.000 s of damaged.ebpfrec, * kB in 2 blocks
+2> ebpfrec: part.ebpfrec: 1 gap in the window, 1.00 s in all, where the trace is damaged; reports over it are incomplete and say so
+
+$ grep -E '^(repaired|lost)' part.ebpfrec/manifest; ebpfrec check -i part.ebpfrec --format csv 2>/dev/null | grep note
+1~ repaired=1
+1~ repaired.gap.0=* *
+1> repaired.gaps=1
+1> chunk-000000.ebr,note,,,500000000,1500000000,,,a gap that was declared when this trace was made
+
+$ ebpfrec cut -i part.ebpfrec --from 1.6s --to 2s -o after.ebpfrec; grep -c 'repaired.gap' after.ebpfrec/manifest
+? 1
+1> 0
+2...
+
+$ ebpfrec repair -i damaged.ebpfrec -o again.ebpfrec 2>/dev/null; grep -c '^lost' again.ebpfrec/manifest; sed -i '/^lost=/d' damaged.ebpfrec/manifest
+1> 0
+
+# The first block of a recorder that was killed: what time it stood for is not known, but that it is missing.
+$ gen_golden late.ebpfrec open; printf x | dd of=late.ebpfrec/chunk-000000.ebr bs=1 seek=64 conv=notrunc status=none; ebpfrec check -i late.ebpfrec --format csv
+? 1
+1> file,status,offset,bytes,from_ns,to_ns,blocks,events,reason
+1...
+1~ chunk-000000.ebr,damaged,64,*no block header; the first valid block is number 1
+1...
+2~ ebpfrec: late.ebpfrec: damaged: valid without a gap up to 0.000 s;*
+2> ebpfrec: late.ebpfrec: its beginning is missing, and nothing says how long it was: the first valid block is number 1 (from 0), and times count from there
+2...
+
+# A hole of a terabyte in a chunk file is skipped.
+$ cp -r golden.ebpfrec sparse.ebpfrec; truncate -s 1T sparse.ebpfrec/chunk-000000.ebr && timeout 20 ebpfrec check -i sparse.ebpfrec 2>&1 | grep -o 'damaged: valid without a gap up to 4.000 s; 1 part (1.10 TB) skipped'; rm -r sparse.ebpfrec
+1> damaged: valid without a gap up to 4.000 s; 1 part (1.10 TB) skipped
 
 $ ebpfrec repair -i damaged.ebpfrec -o fixed.ebpfrec
 ? 1
@@ -119,15 +154,15 @@ $ ebpfrec report -i headless.ebpfrec
 2~ ebpfrec: *headless.ebpfrec*not a trace*
 
 $ ebpfrec report cpu -i damaged.ebpfrec --from 0 --to 1s --format csv
-1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,irq_ns,softirq_ns
-1> 100,make,500000000,50,1,0,1,0,,
+1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,steal_ns,irq_ns,softirq_ns
+1> 100,make,500000000,50,1,0,1,0,,,
 2> ebpfrec: damaged.ebpfrec: 1 damaged part skipped; `ebpfrec check -i damaged.ebpfrec` lists it
 
 $ ebpfrec report cpu -i damaged.ebpfrec --format csv
-1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,irq_ns,softirq_ns
-1> ,[unknown],2000000000,50,0,0,0,3,,
-1> 100,make,1000000000,25,2,0,0,3,,
-1> 200,cc1,500000000,12.5,1,1,0,3,,
+1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,steal_ns,irq_ns,softirq_ns
+1> ,[unknown],2000000000,50,0,0,0,3,,,
+1> 100,make,1000000000,25,2,0,0,3,,,
+1> 200,cc1,500000000,12.5,1,1,0,3,,,
 2> ebpfrec: damaged.ebpfrec: 1 damaged part skipped; `ebpfrec check -i damaged.ebpfrec` lists it
 2> ebpfrec: damaged.ebpfrec: the window is incomplete: sched: 3 events lost; 1.000 .. 2.000 s is missing, its part of the trace is damaged
 
@@ -138,21 +173,23 @@ $ ebpfrec info -i damaged.ebpfrec --format csv 2>/dev/null | grep damage
 $ cp -r golden.ebpfrec cut.ebpfrec; truncate -s 100 cut.ebpfrec/chunk-000000.ebr; ebpfrec check -i cut.ebpfrec
 ? 1
 1> FILE              STATUS   OFFSET  BYTES  FROM (s)  TO (s)  BLOCKS  EVENTS  REASON
-1> manifest          valid         0  160 B         -       -       -       -  finished
+1> manifest          valid         0  208 B         -       -       -       -  finished
 1> chunk-000000.ebr  damaged      64   36 B         -       -       -       -  incomplete block at the end of the file
 2> ebpfrec: cut.ebpfrec: damaged: valid without a gap up to 0.000 s; 1 part (36 B) skipped, 0 ns missing between valid blocks; 0 blocks with 0 events are valid
 
 $ ebpfrec report cpu -i cut.ebpfrec --format csv
-1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,irq_ns,softirq_ns
-2> ebpfrec: cut.ebpfrec: there is no intact block in it, so there is nothing to tell
+? 1
+1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,steal_ns,irq_ns,softirq_ns
+2> ebpfrec: cut.ebpfrec: there is no intact block in it, so there is nothing to report
 2> ebpfrec: cut.ebpfrec: 1 damaged part skipped; `ebpfrec check -i cut.ebpfrec` lists it
 2> ebpfrec: cut.ebpfrec: the window is incomplete: the window lies outside of the trace
 
 $ ebpfrec report -i cut.ebpfrec
-1> summary: What happened, and who used the most?
+? 1
 1> cut.ebpfrec, empty
+1>
 1...
-2> ebpfrec: cut.ebpfrec: there is no intact block in it, so there is nothing to tell
+2> ebpfrec: cut.ebpfrec: there is no intact block in it, so there is nothing to report
 2> ebpfrec: cut.ebpfrec: 1 damaged part skipped; `ebpfrec check -i cut.ebpfrec` lists it
 
 $ ebpfrec info -i cut.ebpfrec
@@ -170,6 +207,7 @@ $ ebpfrec info -i cut.ebpfrec
 1>   ring_full            0
 1>   reservation_failed   0
 1>   program_skipped      0
+1>   inferred             0
 1>
 1> tasks
 1>   processes            0
@@ -190,7 +228,8 @@ $ ebpfrec info -i cut.ebpfrec
 1>   span.to              1004000000000
 1>   state                finished
 1>   trace.id             0000000000007ace
-2> ebpfrec: cut.ebpfrec: there is no intact block in it, so there is nothing to tell
+1>   trace.uuid           00000000-0000-87ac-8e00-000000000000
+2> ebpfrec: cut.ebpfrec: there is no intact block in it, so there is nothing to report
 2> ebpfrec: cut.ebpfrec: 1 damaged part skipped; `ebpfrec check -i cut.ebpfrec` lists it
 
 $ ebpfrec info -i golden.ebpfrec
@@ -217,6 +256,7 @@ $ ebpfrec info -i golden.ebpfrec
 1>   ring_full            3
 1>   reservation_failed   0
 1>   program_skipped      0
+1>   inferred             0
 1>
 1> tasks
 1>   processes            5
@@ -235,6 +275,7 @@ $ ebpfrec info -i golden.ebpfrec
 1>   span.to              1004000000000
 1>   state                finished
 1>   trace.id             0000000000007ace
+1>   trace.uuid           00000000-0000-87ac-8e00-000000000000
 
 $ ebpfrec info -i golden.ebpfrec --format csv | head -n 12
 1> section,name,value
@@ -273,13 +314,23 @@ $ ebpfrec export -i golden.ebpfrec --to csv -o out
 2> ebpfrec: golden.ebpfrec: the window is incomplete: sched: 3 events lost
 2~ ebpfrec: out: [0-9]* rows
 
+# as private as the trace, whatever the umask
+$ (umask 022; ebpfrec export -q -i golden.ebpfrec --to json -o private 2>/dev/null; ebpfrec export -q -i golden.ebpfrec --to sqlite -o private.db 2>/dev/null); stat -c '%a %F' private private/cpus.json private.db
+1> 700 directory
+1> 600 regular file
+1> 600 regular file
+
+# --to is the older name of --until, where it is no format
+$ for o in --to --until; do ebpfrec export -q -i golden.ebpfrec --to csv -t switches -o - --from 1s $o 1.5s; ebpfrec report cpu -i golden.ebpfrec --format csv $o 2s 2>/dev/null; ebpfrec cut -i golden.ebpfrec $o 2s -o part$o.ebpfrec 2>/dev/null; ebpfrec info -i part$o.ebpfrec --format csv 2>/dev/null | grep ',all,'; done | sort | uniq -c | awk '{ print $1 }' | uniq
+1> 2
+
 $ ls out | sed 's/[.].*//' | sort >there; ebpfrec export --list | awk '{ print $1 }' | sort | diff there - && echo every table
 1> every table
 
 $ head -n 3 out/switches.csv
-1> ts_ns,cpu,utid,preempted,next_utid,prev_state,prev_prio,next_prio
-1> 500000000,0,17,0,0,1,120,120
-1> 1000000000,0,0,0,20,1,120,120
+1> ts_ns,cpu,utid,preempted,next_utid,prev_state,prev_prio,next_prio,steal_ns,stay_ns
+1> 500000000,0,17,0,0,1,120,120,0,0
+1> 1000000000,0,0,0,20,1,120,120,0,0
 
 $ ebpfrec export -i golden.ebpfrec --to csv -o out
 ? 1
@@ -300,8 +351,8 @@ $ ls -A out | grep -c part
 1> 0
 
 $ ebpfrec export -i golden.ebpfrec --to csv -t switches -o - --from 1s --to 1.5s
-1> ts_ns,cpu,utid,preempted,next_utid,prev_state,prev_prio,next_prio
-1> 1000000000,0,0,0,20,1,120,120
+1> ts_ns,cpu,utid,preempted,next_utid,prev_state,prev_prio,next_prio,steal_ns,stay_ns
+1> 1000000000,0,0,0,20,1,120,120,0,0
 
 $ ebpfrec export -i golden.ebpfrec --to csv -t swiches -o -
 ? 2
@@ -345,8 +396,8 @@ $ ebpfrec export -i golden.ebpfrec --to csv -o /proc/nope --from 0 --to 1s
 2> ebpfrec: cannot make a directory beside '/proc/nope': No such file or directory
 
 $ ebpfrec report cpu -i golden.ebpfrec --from 0 --to 1s --db report.db --format csv; sqlite3 report.db 'SELECT count(*) FROM switches'
-1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,irq_ns,softirq_ns
-1> 100,make,500000000,50,1,0,1,0,,
+1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,steal_ns,irq_ns,softirq_ns
+1> 100,make,500000000,50,1,0,1,0,,,
 1> 1
 
 $ ebpfrec sql -i golden.ebpfrec --format csv 'SELECT pid, comm FROM processes WHERE pid IS NOT NULL ORDER BY pid'
@@ -365,10 +416,6 @@ $ ebpfrec sql -i golden.ebpfrec 'SELECT ts_ns, next_utid, NULL AS nil, 0.5 AS ha
 1>      ts_ns  next_utid   nil  half
 1>  500000000          0  NULL   0.5
 1> 1000000000         20  NULL   0.5
-
-$ ebpfrec sql -i golden.ebpfrec 'SELECT * FROM swiches'
-? 1
-2~ ebpfrec: no such table: swiches; there are processes, threads,*
 
 $ ebpfrec sql -i golden.ebpfrec 'SELEC 1'
 ? 1
@@ -424,3 +471,13 @@ $ ebpfrec sql -i golden.ebpfrec "SELECT percentile('a', 50)"
 $ ebpfrec sql -i golden.ebpfrec --format csv "EXPLAIN QUERY PLAN SELECT t.comm, count(*) FROM threads t JOIN slab_allocs a ON a.utid = t.utid GROUP BY 1" | grep -o 'SCAN [a-z]*'
 1> SCAN a
 1> SCAN t
+
+$ ebpfrec report -i golden.ebpfrec --from 99s
+? 2
+2> ebpfrec report: --from 99s is at 99.000 s, and the trace has 0 .. 4.000 s only
+2> Try 'ebpfrec report --help'.
+
+$ ebpfrec report -i golden.ebpfrec --until -99s
+? 2
+2> ebpfrec report: --until -99s is at -95.000 s, and the trace has 0 .. 4.000 s only
+2> Try 'ebpfrec report --help'.

@@ -31,11 +31,11 @@ $ ebpfrec $'\033[31mred'
 
 $ ebpfrec --version
 1~ ebpfrec [0-9]*.[0-9]*.[0-9]*
-1~ trace format 2, libbpf [0-9]*.[0-9]*, libelf 0.[0-9]*, zstd [0-9]*.[0-9]*.[0-9]*, SQLite [0-9]*.[0-9]*.[0-9]*, libzip *
+1~ trace format 2, libbpf [0-9]*.[0-9]*, libelf 0.[0-9]*, zstd [0-9]*.[0-9]*.[0-9]*, SQLite [0-9]*.[0-9]*.[0-9]*, libzip *, libdw (with*), libiberty (with*)
 
 $ ebpfrec version
 1~ ebpfrec [0-9]*.[0-9]*.[0-9]*
-1~ trace format 2, libbpf [0-9]*.[0-9]*, libelf 0.[0-9]*, zstd [0-9]*.[0-9]*.[0-9]*, SQLite [0-9]*.[0-9]*.[0-9]*, libzip *
+1~ trace format 2, libbpf [0-9]*.[0-9]*, libelf 0.[0-9]*, zstd [0-9]*.[0-9]*.[0-9]*, SQLite [0-9]*.[0-9]*.[0-9]*, libzip *, libdw (with*), libiberty (with*)
 
 $ ebpfrec --help | head -n 1
 1> Usage: ebpfrec COMMAND [OPTIONS]
@@ -82,7 +82,7 @@ $ ebpfrec report cpu io
 
 $ ebpfrec report cpu --by proces
 ? 2
-2> ebpfrec report: --by: unknown key 'proces'; did you mean 'process'?; there are process, thread, comm, cgroup, cpu, device and vector
+2> ebpfrec report: --by: unknown key 'proces'; did you mean 'process'?; `ebpfrec report --list` shows those of each view
 2> Try 'ebpfrec report --help'.
 
 $ ebpfrec report cpu --by device
@@ -132,12 +132,17 @@ $ ebpfrec sql SELECT 1
 
 $ ebpfrec export
 ? 2
-2> ebpfrec export: no format: give --to csv, --to json or --to sqlite
+2> ebpfrec export: no format: give --to csv, json, sqlite, html, perfetto, openmetrics or clickhouse
 2> Try 'ebpfrec export --help'.
 
 $ ebpfrec export --to cvs
 ? 2
-2> ebpfrec export: unknown format 'cvs'; did you mean 'csv'?
+2> ebpfrec export: --to: unknown format 'cvs'; did you mean 'csv'?; there are csv, json, sqlite, html, perfetto, openmetrics and clickhouse
+2> Try 'ebpfrec export --help'.
+
+$ ebpfrec export --to parquet
+? 2
+2> ebpfrec export: --to: unknown format 'parquet'; there are csv, json, sqlite, html, perfetto, openmetrics and clickhouse
 2> Try 'ebpfrec export --help'.
 
 $ ebpfrec export --to csv -o -
@@ -147,7 +152,7 @@ $ ebpfrec export --to csv -o -
 
 $ ebpfrec export --to sqlite -t processes
 ? 2
-2> ebpfrec export: --to sqlite always writes all tables; leave out -t
+2> ebpfrec export: --to sqlite takes no tables; leave out -t
 2> Try 'ebpfrec export --help'.
 
 $ ebpfrec info golden.ebpfrec
@@ -161,6 +166,21 @@ $ ebpfrec record
 ? 2
 2> ebpfrec record: nothing to record: give a COMMAND, or -a (until Ctrl-C), -p PID, --cgroup PATH or -d DUR
 2> Try 'ebpfrec record --help'.
+
+$ ebpfrec record --start-at 2020-01-01T00:00:00Z -a
+? 2
+2> ebpfrec record: --start-at: 2020-01-01T00:00:00Z has passed
+2> Try 'ebpfrec record --help'.
+
+$ ebpfrec record --start-at noon -a
+? 2
+2> ebpfrec record: --start-at: 'noon' is not a time to come; write T12:00:03, 2026-03-01T12:00:00.5Z, @SECONDS, or 5s from now
+2> Try 'ebpfrec record --help'.
+
+$ ebpfrec snapshot -i golden.ebpfrec -o copy --at mark:build
+? 2
+2> ebpfrec snapshot: --at: 'mark:build' is not a time to come; write T12:00:03, 2026-03-01T12:00:00.5Z, @SECONDS, or 5s from now
+2> Try 'ebpfrec snapshot --help'.
 
 $ ebpfrec record --only -a
 ? 2
@@ -246,3 +266,14 @@ $ ebpfrec record --mark-fd 9 -- true 9<&-
 ? 2
 2> ebpfrec record: --mark-fd: 9 is no open file descriptor
 2> Try 'ebpfrec record --help'.
+
+# The beginning of an option is that option; a name with a point or a slash is meant as a trace.
+$ ebpfrec report --form csv
+? 2
+2> ebpfrec report: unknown option '--form'; did you mean '--format'?
+2> Try 'ebpfrec report --help'.
+
+$ ebpfrec report nosuch.ebpfrec
+? 2
+2> ebpfrec report: 'nosuch.ebpfrec' is neither a trace nor a view
+2> Try 'ebpfrec report --help'.

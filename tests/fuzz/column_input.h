@@ -21,7 +21,7 @@ struct column_section {
 };
 
 _Static_assert(sizeof(struct column_input) == 66, "layout");
-_Static_assert(EVENT_KIND_CNT <= 16, "more kinds than there is room for");
+_Static_assert(EVENT_KIND_CNT <= 32, "more kinds than there is room for");
 _Static_assert(sizeof(struct column_section) == 12, "layout");
 
 #endif /* COLUMN_INPUT_H */

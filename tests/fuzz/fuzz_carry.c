@@ -14,6 +14,7 @@
  */
 #include <string.h>
 
+#include "analyze/engine/analysis.h"
 #include "edit/checkpoint.h"
 #include "edit/trace_check.h"
 #include "edit/trace_cut.h"
@@ -23,7 +24,6 @@
 #include "trace/derived_file.h"
 
 #define HEAD_BYTES 4
-#define POINT_EVENTS 60
 #define CUT_NS 300000
 #define ALL_KINDS ((uint32_t)-1)
 
@@ -41,14 +41,13 @@ static void at_exit(void)
 	free(carry_file);
 }
 
-static struct checkpoint carry(uint64_t at_ns, bool use, bool make)
+static struct checkpoint carry(uint64_t at_ns, bool use_stored)
 {
-	const struct checkpoint_request q = { .kind_mask = ALL_KINDS,
-					       .no_points = !use,
-					       .point_events = make ? POINT_EVENTS : 0 };
+	struct analysis *a = index_trace_analysis(t, use_stored);
 	struct checkpoint c = { 0 };
 
-	FUZZ_CHECK(checkpoint(t, at_ns, &q, &c, NULL) == 0);
+	FUZZ_CHECK(analysis_checkpoint(a, at_ns, ALL_KINDS, &c, NULL) == 0);
+	analysis_close(a);
 	return c;
 }
 
@@ -67,14 +66,10 @@ static void list_points(void)
 
 static void begin(void)
 {
-	struct checkpoint c;
-
 	snprintf(path, sizeof(path), "%s/t", scratch_dir());
 	snprintf(cut_path, sizeof(cut_path), "%s/cut", scratch_dir());
 	index_trace_make(path);
 	FUZZ_CHECK(trace_open(&t, path, NULL) == 0);
-	c = carry(trace_end_ns(t), true, true);
-	checkpoint_done(&c);
 	list_points();
 	carry_file = index_trace_read(path, DERIVED_FILE_NAME, &checkpoint_bytes);
 	atexit(at_exit);
@@ -133,7 +128,9 @@ static void read_point(const uint8_t *data, size_t bytes)
 static void put_point(const uint8_t *data, size_t bytes, unsigned int nth)
 {
 	const struct derived_part *part = &points[nth % point_cnt];
-	struct buf point = make_point(data, bytes, part->key);
+	size_t cnt;
+	struct buf point = make_point(data, bytes,
+				      trace_blocks(t, &cnt)[(uint32_t)part->key].from_ns);
 
 	index_trace_write(path, DERIVED_FILE_NAME, carry_file, checkpoint_bytes);
 	index_trace_put_part(t, part, point.data, point.len);
@@ -142,8 +139,11 @@ static void put_point(const uint8_t *data, size_t bytes, unsigned int nth)
 
 static void cut(uint64_t at_ns)
 {
+	struct analysis *a = index_trace_analysis(t, true);
 	const struct trace_cut_request q = { .from_ns = at_ns,
 					     .to_ns = at_ns + CUT_NS,
+					     .before = analysis_checkpoint,
+					     .before_ctx = a,
 					     .reason = "cut" };
 	struct trace_cut_result got;
 	struct check_result checked = { 0 };
@@ -155,12 +155,13 @@ static void cut(uint64_t at_ns)
 			   !checked.damaged_cnt);
 		trace_close(small);
 	}
+	analysis_close(a);
 	scratch_remove(cut_path);
 }
 
 static void compare(uint64_t at_ns)
 {
-	struct checkpoint with = carry(at_ns, true, false), without = carry(at_ns, false, false);
+	struct checkpoint with = carry(at_ns, true), without = carry(at_ns, false);
 
 	FUZZ_CHECK(is_same(&with, &without));
 	checkpoint_done(&with);

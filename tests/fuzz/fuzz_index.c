@@ -48,6 +48,7 @@ static const char *const questions[] = {
 	" (SELECT sum(attempted_cnt) FROM hook_stats), (SELECT max(symbol) FROM user_sites),"
 	" (SELECT max(comm) FROM threads WHERE utid = 17),"
 	" (SELECT max(comm) FROM processes WHERE upid = 17)",
+	"SELECT * FROM thread_states(0, 1 << 62, 100000, 'process') ORDER BY 1, 4, 5, 6",
 	"SELECT * FROM memory_levels(40000, 900000, 200000) ORDER BY 1, 4",
 };
 #define QUESTIONS (sizeof(questions) / sizeof(*questions))
@@ -142,7 +143,7 @@ static void find_lists(void)
 
 	FUZZ_CHECK(derived_file_open(&d, plain, DERIVED_BESIDE) == 0 &&
 		   derived_file_state(d, NULL) == 1);
-	for (type = 0; type < DERIVED_CHECKPOINT; type++) {
+	for (type = 0; type < DERIVED_FIRST_OF_INDEX; type++) {
 		FUZZ_CHECK(derived_file_parts(d, type, &p, &cnt) == 0);
 		for (i = 0; i < cnt && list_cnt < sizeof(lists) / sizeof(*lists); i++)
 			lists[list_cnt++] = p[i];

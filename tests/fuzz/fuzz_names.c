@@ -87,6 +87,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	check_text(dst, n);
 	check_csv(dst, n);
 	free(dst);
+	dst = malloc(TEXTSAFE_HTML_MAX(bytes) + 1);
+	FUZZ_CHECK(dst);
+	n = textsafe_html(dst, src, bytes);
+	FUZZ_CHECK(n <= TEXTSAFE_HTML_MAX(bytes));
+	check_text(dst, n);
+	free(dst);
 	dst = malloc(TEXTSAFE_JSON_MAX(bytes));
 	FUZZ_CHECK(dst);
 	n = textsafe_json(dst, src, bytes);

@@ -17,7 +17,8 @@
 
 void index_trace_make(const char *path)
 {
-	const struct analysis_index_use use = { .use = true, .always = true, .save = true };
+	const struct analysis_index_use use = { .use = true, .always = true, .save = true,
+						.checkpoint_events = 60 };
 	struct gen_mix m = { .seed = 11, .now_ns = 1000000 };
 	struct analysis *a;
 	struct trace *t;
@@ -40,6 +41,16 @@ void index_trace_make(const char *path)
 	FUZZ_CHECK(analysis_prepare(a, NULL) == 0 && analysis_knows_block(a, 0));
 	analysis_close(a);
 	trace_close(t);
+}
+
+struct analysis *index_trace_analysis(struct trace *t, bool use_index)
+{
+	const struct analysis_index_use use = { .use = use_index };
+	struct analysis *a;
+
+	FUZZ_CHECK(analysis_open(&a, t, NULL) == 0);
+	analysis_use_index(a, &use);
+	return a;
 }
 
 uint8_t *index_trace_read(const char *path, const char *file, size_t *ret_bytes)

@@ -7,6 +7,7 @@
 #ifndef INDEX_TRACE_H
 #define INDEX_TRACE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,6 +16,9 @@ struct trace;
 
 /* Makes the trace at path, and its derived file. */
 void index_trace_make(const char *path);
+
+/* An analysis that reads what the derived file has, or does not; it makes nothing. */
+struct analysis *index_trace_analysis(struct trace *t, bool use_index);
 
 /* All bytes of a file of the directory; the caller frees them. */
 uint8_t *index_trace_read(const char *path, const char *file, size_t *ret_bytes);

@@ -279,7 +279,8 @@ static void put_bundles(const char *name, const struct buf *chunk)
 	for (i = 2; i <= 4; i++) {
 		gen_temp_dir(dir);
 		snprintf(path, sizeof(path), "%s/b.zip", dir);
-		if (bundle_write(path, m + (i == 2), i, 1700000000, &bytes, NULL) == 0) {
+		if (bundle_write(path, i == 2 ? "folder" : NULL, m + (i == 2), i, 1700000000,
+				 &bytes, NULL) == 0) {
 			zip = index_trace_read(dir, "b.zip", &n);
 			snprintf(file, sizeof(file), "%s-%zu", name, i);
 			put_seed("fuzz_bundle", file, 0, zip, n, false);
@@ -372,7 +373,7 @@ static void put_list_seeds(const char *path)
 	size_t cnt, i;
 
 	FUZZ_CHECK(!trace_open(&t, path, NULL) && !derived_file_open(&d, t, DERIVED_BESIDE));
-	for (type = 0; type < DERIVED_CHECKPOINT; type++) {
+	for (type = 0; type < DERIVED_FIRST_OF_INDEX; type++) {
 		FUZZ_CHECK(!derived_file_parts(d, type, &p, &cnt));
 		for (i = 0; i < cnt; i++) {
 			FUZZ_CHECK(!derived_file_read(d, &p[i], &mem, &raw));
@@ -410,7 +411,7 @@ static void make_index_seeds(void)
 	snprintf(path, sizeof(path), "%s/t", dir);
 	index_trace_make(path);
 	FUZZ_CHECK(!trace_open(&t, path, NULL) && !analysis_open(&a, t, NULL));
-	FUZZ_CHECK(!index_open(&x, a, &use, NULL) && x);
+	FUZZ_CHECK(!index_open(&x, a, false, NULL) && index_need(x, UINT32_MAX, &use, NULL) > 0);
 	for (cell = 0; cell < 4; cell++)
 		for (part = 0; part < INDEX_PART_CNT; part++)
 			if (!index_read(x, cell, part, &mem, &in) && in.p != in.end)
@@ -438,10 +439,10 @@ static void make_index_seeds(void)
 /* What is carried over at some instants, and a file with bytes changed. */
 static void make_carry_seeds(void)
 {
-	const struct checkpoint_request q = { .kind_mask = (uint32_t)-1, .no_points = true };
 	char dir[64], path[96], name[32];
 	struct checkpoint c = { 0 };
 	struct buf b = { 0 }, point = { 0 };
+	struct analysis *a;
 	struct trace *t;
 	unsigned int i;
 	uint64_t at_ns, ignored;
@@ -451,13 +452,14 @@ static void make_carry_seeds(void)
 	snprintf(path, sizeof(path), "%s/t", dir);
 	index_trace_make(path);
 	FUZZ_CHECK(!trace_open(&t, path, NULL));
+	a = index_trace_analysis(t, false);
 	for (i = 1; i < 8; i++) {
 		const uint8_t heads[][4] = { { 0, 0, 0, 0 },
 					     { 1, (uint8_t)(32 * i), (uint8_t)i, 0 } };
 		size_t mode;
 
 		at_ns = trace_start_ns(t) + (trace_end_ns(t) - trace_start_ns(t)) / 8 * i;
-		FUZZ_CHECK(!checkpoint(t, at_ns, &q, &c, NULL));
+		FUZZ_CHECK(!analysis_checkpoint(a, at_ns, (uint32_t)-1, &c, NULL));
 		buf_reset(&point);
 		checkpoint_encode(&c, at_ns, &point);
 		after = varint_get(point.data, point.data + point.len, &ignored);
@@ -477,6 +479,7 @@ static void make_carry_seeds(void)
 			8);
 		put_seed("fuzz_carry", name, 0, b.data, b.len, false);
 	}
+	analysis_close(a);
 	trace_close(t);
 	buf_done(&point);
 	buf_done(&b);

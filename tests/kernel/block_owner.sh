@@ -73,7 +73,7 @@ submitted = t.one("SELECT count(*) FROM block_requests r JOIN processes s ON s.u
                   "WHERE o.pid = %d AND s.pid <> o.pid" % w["one_pid"])
 check("owner: others submitted them", submitted > 0, submitted)
 shared = t.sql("SELECT p.pid, r.owner_how, r.bytes FROM block_requests r JOIN processes p ON p.upid = r.owner_upid "
-               "WHERE r.file = 'shared' AND r.op = 'write' AND device_name(dev) = '" + fs + "'")
+               "WHERE r.file = '" + tmp + "/mnt/shared' AND r.op = 'write' AND device_name(dev) = '" + fs + "'")
 check("owner: of a shared file, the last one", {r["pid"] for r in shared} == {w["b_pid"]}, shared)
 check("owner: and it is said", sum(r["bytes"] for r in shared) >= 2048 * KIB and {r["owner_how"] for r in shared} <= {"dirtied_shared", "dirtied_mixed"}, shared)
 direct = of(w["direct_pid"], "write")
@@ -90,10 +90,10 @@ check("owner: the journal wrote, for nobody", jbd2 and {r["comm"] for r in jbd2}
 total = size(r for r in rows if r["device"] == fs and r["op"] == "write")
 check("owner: metadata and journal are less than a tenth", 0 < size(unknown) < total / 10, (size(unknown), total))
 files = {r["file"] for r in t.sql("SELECT DISTINCT file FROM block_requests WHERE op = 'write' AND owner_how LIKE 'dirtied%' AND device_name(dev) = '" + fs + "'")}
-check("owner: files have names", {"one", "two", "three", "four", "shared"} <= files, files)
-devs = {r["ino_dev"] for r in t.sql("SELECT DISTINCT ino_dev FROM block_requests WHERE file = 'one'")}
+check("owner: files have names", {tmp + "/mnt/" + f for f in ("one", "two", "three", "four", "shared")} <= files, files)
+devs = {r["ino_dev"] for r in t.sql("SELECT DISTINCT ino_dev FROM block_requests WHERE file = '" + tmp + "/mnt/one'")}
 check("owner: and a file system", len(devs) == 1, devs)
-per_inode = t.one("SELECT count(*) FROM dirty_events WHERE file_name(ino_dev, ino) = 'one'")
+per_inode = t.one("SELECT count(*) FROM dirty_events WHERE file_name(ino_dev, ino) = '" + tmp + "/mnt/one'")
 check("owner: dirtying is not recorded page by page", 1 <= per_inode <= 60, per_inode)
 if swap:
     out = [r for r in rows if r["device"] == swap and r["op"] == "write"]

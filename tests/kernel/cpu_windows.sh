@@ -5,7 +5,8 @@
 # recording; neighbouring windows add up exactly; --every bins add up to the whole; and what the
 # program says equals what a few lines of Python say that know only the switches table.
 # No tolerance anywhere: these are sums of integers. Tasks that the kernel hides from BPF (trace_query.py) are one, unknown:
-# what they do at the end of a block is told from what follows, which the block cannot know.
+# what they do at the end of a block is told from what follows, which the block cannot know. For the same reason a stay that the
+# kernel told (stay_ns) counts from the beginning of its block on.
 . "$(dirname "$0")/harness.bash"
 
 recorded mixed -e sched -- sh -c "
@@ -27,12 +28,16 @@ check("windows: the trace knows this machine's CPUs", cpus == list(range(os.cpu_
 # What the switches alone say: per CPU a list of (instant, who runs from then on).
 hidden = t.hidden()
 line = {c: [] for c in cpus}
-for r in t.sql("SELECT ts_ns, cpu, utid, next_utid FROM switches ORDER BY ts_ns"):
+starts = [r["from_ns"] for r in t.sql("SELECT from_ns FROM blocks ORDER BY from_ns")]
+for r in t.sql("SELECT ts_ns, cpu, utid, next_utid, stay_ns FROM switches ORDER BY ts_ns"):
     points = line[r["cpu"]]
     if not points:
         points.append((0, r["utid"]))
     elif points[-1][1] != r["utid"]:
         points[-1] = (points[-1][0], 1)		# who leaves is not who came: nobody knows who ran in between
+        if r["stay_ns"]:	# but the kernel knows since when the one that leaves has been there
+            block = starts[max(bisect.bisect_right(starts, r["ts_ns"]) - 1, 0)]
+            points.append((max(r["ts_ns"] - r["stay_ns"], block), r["utid"]))
     points.append((r["ts_ns"], 1 if r["next_utid"] in hidden else r["next_utid"]))
 gaps = t.gaps()
 check("windows: every CPU's switches join up", not gaps, "%d times not: %s" % (len(gaps), gaps[:2]))

@@ -29,7 +29,7 @@ tmp = os.environ["tmp"]
 def changed(a, b):
     rows = rows_of(run("diff", "--workload", "--format", "csv", tmp + "/" + a, tmp + "/" + b))
     # What a request takes depends on whatever else uses this machine's disk.
-    return rows, [r for r in rows if r["verdict"] != "same" and not r["metric"].startswith("lat_")]
+    return rows, [r for r in rows if r["verdict"] != "same" and not r["metric"].startswith(("lat_", "wall_"))]
 
 rows, mine = changed("before", "after")
 cpu = [r for r in mine if r["metric"] == "oncpu_ns"]
@@ -38,6 +38,10 @@ check("diff: and at nothing else", len(mine) == 1, mine)
 if cpu:
     near("diff: three times the CPU time, as it was", cpu[0]["change_pct"], 200, rel=0.1)
     check("diff: small p", cpu[0]["p_value"] < 0.001, cpu[0])
+check("diff: verdicts and p values agree", all((r["verdict"] == "changed") == (r["p_value"] < 0.01) for r in rows if r["verdict"] in ("same", "changed") and r["p_value"] != ""),
+      [r for r in rows if r["verdict"] in ("same", "changed")][:9])
+wall = {n: Trace(tmp + "/" + n).one("SELECT max(coalesce(end_ns, (SELECT max(to_ns) FROM blocks))) - max(min(start_ns), 0) FROM processes WHERE is_workload AND upid >= 16") for n in ("before", "after")}
+check("diff: the workload's wall time comes first", rows[0]["metric"] == "wall_ns" and (rows[0]["a"], rows[0]["b"]) == (wall["before"], wall["after"]), (rows[0], wall))
 steady = [r for r in rows if r["role"].startswith("duty[steady]") and r["metric"] == "oncpu_ns"]
 check("diff: the steady one is the same", len(steady) == 1 and steady[0]["verdict"] == "same", steady)
 t = Trace(tmp + "/after")
@@ -52,7 +56,7 @@ check("diff: of redacted traces, the same roles", len({r["role"] for r in hidden
 check("diff: of redacted traces, one process", [r["metric"] for r in hidden_mine] == ["oncpu_ns"] == [r["metric"] for r in mine], hidden_mine)
 rows, mine = changed("before", "again")
 check("diff: the same again has not changed", not mine, mine)
-check("diff: but has all it is made of", {"dd zero", "true", "seq #", "pingpong #"} <= {r["role"] for r in rows}, sorted({r["role"] for r in rows}))
+check("diff: but has all it is made of", {"dd zero", "true", "seq 40", "pingpong 20000"} <= {r["role"] for r in rows}, sorted({r["role"] for r in rows}))
 code = subprocess.run([EBPFREC, "diff", "--exit-code", "--format", "csv", tmp + "/before", tmp + "/after"], stdout=subprocess.DEVNULL).returncode
 check("diff: --exit-code says so", code == 1, code)
 EOF_PY

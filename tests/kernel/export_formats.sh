@@ -90,6 +90,30 @@ for r in t.report("io", "--by", "device", "--with-recorder"):
 plain = {(r["device"], r["op"]): (r["n"], r["b"]) for r in db("SELECT d.name AS device, op, count(*) AS n, sum(bytes) AS b FROM block_requests JOIN devices d USING (dev) WHERE end_ns IS NOT NULL GROUP BY 1, 2")}
 check("export sqlite: I/O per device is report's", io and io == plain, (io, plain))
 
+# The views of an exported database need neither ebpfrec nor joins: five questions, and the reports' answers.
+def same(question, view, key, columns, got):
+    ours = {tuple(r[k] for k in key): tuple(r[c] for c in columns) for r in view if r["pid"]}
+    diff = {k: (ours.get(k), got.get(k)) for k in set(ours) | set(got) if ours.get(k) != got.get(k)}
+    check("export sqlite: a view answers: " + question, ours and not diff, list(diff.items())[:4])
+
+def rows_by(key, query):
+    return {tuple(r[k] for k in key): tuple(v for c, v in r.items() if c not in key) for r in db(query)}
+
+reports = {v: t.report(v, "--with-recorder") for v in ("cpu", "sched", "states", "io", "alloc")}
+same("who used the CPU?", reports["cpu"], ["pid"], ["oncpu_ns"], rows_by(["pid"], "SELECT pid, oncpu_ns FROM cpu_by_process WHERE pid > 0 AND oncpu_ns > 0"))
+same("who waited for one?", [r for r in reports["sched"] if r["waits"]], ["pid"], ["waits", "wait_ns", "wait_max_ns"],
+     rows_by(["pid"], "SELECT pid, waits, wait_ns, wait_max_ns FROM waits_by_process WHERE pid > 0"))
+same("what did they do?", [r for r in reports["states"] if r["running_ns"]], ["pid"], ["running_ns"],
+     rows_by(["pid"], "SELECT pid, running_ns FROM states_by_process WHERE pid > 0 AND running_ns > 0"))
+same("who read and wrote, and how long did it take?", [r for r in reports["io"] if r["ios"]], ["pid", "device", "op"], ["ios", "bytes", "lat_max_ns"],
+     rows_by(["pid", "device", "op"], "SELECT pid, device, op, ios, bytes, lat_max_ns FROM io_by_process WHERE pid > 0"))
+same("who allocated?", [r for r in reports["alloc"] if r["source"] == "slab" and r["allocs"]], ["pid"], ["allocs", "alloc_bytes"],
+     rows_by(["pid"], "SELECT pid, allocs, alloc_bytes FROM alloc_by_process WHERE pid > 0 AND source = 'slab'"))
+per_second = {(r["t_ns"], r["pid"]): (r["oncpu_ns"],) for r in t.report("cpu", "--every", "1s", "--with-recorder") if r["pid"] and r["oncpu_ns"]}
+got = rows_by(["t_ns", "pid"], "SELECT t_ns, pid, oncpu_ns FROM cpu_by_second WHERE pid > 0 AND oncpu_ns > 0")
+check("export sqlite: a view answers: who used the CPU in each second?", per_second and got == per_second,
+      [(k, per_second.get(k), got.get(k)) for k in set(per_second) | set(got) if per_second.get(k) != got.get(k)][:4])
+
 for view in ("summary", "cpu", "sched", "alloc", "spikes", "io", "latency", "loss", "cost"):
     text = run("report", "-i", t.path, view, "--format", "json")
     try:

@@ -110,14 +110,14 @@ cpu=$(($(nproc) - 1))
 if chrt -f 50 true 2>/dev/null; then
 	hog="taskset -c $cpu chrt -f 50 '$WORK/busy_threads' one 300"
 	record waits -e sched --trigger 'runq>150ms' -- sh -c "taskset -c $cpu '$WORK/busy_threads' one 800 >/dev/null & sleep 0.2; $hog >/dev/null; wait"
-	check "trigger runq: fires" "[ $(snapshots waits | wc -l) -eq 1 ] && grep -q 'runq>150ms: waited .* for a CPU, thread' '$tmp/waits.err'" "$(cat "$tmp/waits.err")"
+	check "trigger runq: fires" "[ $(snapshots waits | wc -l) -eq 1 ] && grep -Eq 'runq>150ms: waited .* for a CPU, thread [0-9]+ \\(.+\\)' '$tmp/waits.err'" "$(cat "$tmp/waits.err")"
 else
 	skip flight_recorder_runq "no right to real-time scheduling"
 fi
 if make_loop disk 8; then
 	record slow -e block --trigger 'io-latency>100ns' --trigger 'io-latency>100s' --trigger-max 1 -- "$WORK/direct_io" "$loop" 50
 	check "trigger io-latency: the one that has to fires, the other does not" \
-		"[ $(snapshots slow | wc -l) -eq 1 ] && grep -q 'trigger io-latency>100ns: a request took' '$tmp/slow.err' && ! grep -q '100s' '$tmp/slow.err'" "$(cat "$tmp/slow.err")"
+		"[ $(snapshots slow | wc -l) -eq 1 ] && grep -Eq 'trigger io-latency>100ns: a request took .* on loop[0-9]+, submitted by thread [0-9]+ \\(.+\\)' '$tmp/slow.err' && ! grep -q '100s' '$tmp/slow.err'" "$(cat "$tmp/slow.err")"
 else
 	skip flight_recorder_io "no loop device"
 fi

@@ -72,7 +72,10 @@ rows = {r["pid"]: r for r in t.report("cpu", "--by", "process")}
 unknown = t.unknown_ns(0, 1 << 60)
 missing = [c for c in children if c[1] not in rows or
            rows[c[1]]["oncpu_ns"] < 40_000_000 * 0.995 - unknown - SWITCH_NS * rows[c[1]]["switches"]]
-check("names: all of them are reported, one row each", len(children) == 10 and not missing, missing)
+check("names: all of them are reported, one row each", len(children) == 11 and not missing, missing)
+# a row of 0 has the texts of its group, whatever bytes they hold
+pairs = [{(r["comm"], r["user"]) for r in t.report("cpu", "--by", "comm,user", *more)} for more in ([], ["--every", "50ms"])]
+check("names: rows of 0 have their group's", pairs[0] == pairs[1], pairs[0] ^ pairs[1])
 lines = open(tmp + "/out.cpu.table", encoding="utf-8", errors="replace").read()
 check("names: escapes are shown in an exported database, too", any("\\x1b[31mred" in x for x in open(tmp + "/out.db.processes", encoding="utf-8")), "no \\x1b[31mred")
 check("names: escapes are shown, not dropped", "\\x1b[31mred" in lines and "new\\" in lines, [x for x in lines.split("\n") if "red" in x][:2])

@@ -98,13 +98,15 @@ check("overhead: what ended before is not", bad == 0, bad)
 err = open(tmp + "/tight.err").read()
 check("overhead: said once", err.count("alloc.slab is off until") == 1 and "--max-overhead" in err, err)
 p = subprocess.run([EBPFREC, "report", "-i", t.path, "alloc"], stdout=subprocess.PIPE)
-check("overhead: the heading names the source", b"alloc.slab was off for" in p.stdout.split(b"\n")[1], p.stdout[:300])
+check("overhead: the heading names the source", b"alloc.slab was off for" in p.stdout.split(b"\n")[0], p.stdout[:300])
 info = run("info", "-i", t.path)
 check("overhead: info lists it", "sources that were off" in info and "max-overhead" in info, info[:600])
 
 t = Trace(tmp + "/starts")
 gaps = {g["source"]: g for g in t.sql("SELECT source, min(from_ns) AS from_ns, count(*) AS n FROM source_gaps GROUP BY source")}
 check("overhead: alloc.rss and alloc.vm go off and stay so", set(gaps) == {"alloc.rss", "alloc.vm"}, gaps)
+n = t.one("SELECT count(DISTINCT b.from_ns) FROM blocks b JOIN (SELECT min(from_ns) AS ts FROM source_gaps GROUP BY source) g ON g.ts >= b.from_ns AND g.ts < b.to_ns")
+check("overhead: what is needed goes off at once, in the same slice", n == 1, (n, gaps))
 for source, g in gaps.items():
     rows = t.sql("SELECT * FROM hook_stats WHERE source = '%s' AND from_ns >= %d AND (attempted_cnt <> 0 OR read_cnt <> 0)" % (source, g["from_ns"]))
     check("overhead: %s has no events once it is off, whatever programs start" % source, not rows, rows[:3])

@@ -28,7 +28,9 @@ check("overload: events were lost", sum(s[2] for s in sums.values() if s) > 0, s
 
 kept = {"sched": ["switches", "wakeups"], "alloc": ["slab_allocs", "slab_frees", "page_allocs", "page_frees", "rss_points", "vm_points"], "block": ["block_events", "dirty_events"]}
 for c, tables in kept.items():
-    rows = sum(t.one("SELECT count(*) FROM " + name) for name in tables)
+    # paths become names, not rows
+    rows = sum(t.one("SELECT count(*) FROM " + name) for name in tables) + \
+        t.one("SELECT coalesce(sum(read_cnt), 0) FROM hook_stats WHERE hook = 'PATH' AND class = '%s'" % c)
     said = re.search(c + r" ([0-9,]+)", closing.split(" lost")[0])	# absent: none was kept
     said = int(said.group(1).replace(",", "")) if said else 0
     check("overload: every record kept is a row, class %s" % c, rows == said == sums[c][1], "%d rows, %d said, %s" % (rows, said, sums[c]))

@@ -36,7 +36,9 @@ if setcap cap_bpf,cap_perfmon+ep "$tmp/ebpfrec" 2>"$tmp/setcap.err"; then
 	check "file capabilities: what cannot be had is in the manifest" "grep -q '^lacks=.*CAP_SYS_ADMIN' '$tmp/open/caps/manifest'" \
 		"$(grep lacks "$tmp/open/caps/manifest")"
 	# What the kernel hides of itself depends on its settings: whether it does so for this user is seen there.
+	# Since 5.13 a program asks the kernel for the names, which no setting hides.
 	hidden=$(as_user awk '$1 !~ /^0*$/ { n++ } END { print n ? 0 : 1 }' /proc/kallsyms)
+	[ "$(printf '%s\n5.13\n' "$(uname -r)" | sort -V | head -n 1)" = 5.13 ] && hidden=0
 	check "file capabilities: names of kernel functions, too, where they are hidden" \
 		"[ \$(grep -c '^lacks=.*CAP_SYSLOG' '$tmp/open/caps/manifest') = $hidden ]" "hidden: $hidden; $(grep lacks "$tmp/open/caps/manifest")"
 	check "file capabilities: recording keeps none" \
@@ -88,12 +90,13 @@ else
 	skip "file capabilities" "$(cat "$tmp/setcap.err")"
 fi
 as_user "$tmp/ebpfrec" doctor >"$tmp/doctor.out" 2>"$tmp/doctor.err"
+check "doctor: the verdict comes first, and says what to do" "head -n 1 '$tmp/doctor.out' | grep -q '^Not ready: .*this user may not record' && grep -q 'setcap cap_bpf,cap_perfmon+ep /' '$tmp/doctor.out'" "$(cat "$tmp/doctor.out")"
 for cap in CAP_BPF CAP_PERFMON CAP_SYS_ADMIN CAP_SYSLOG CAP_SETUID CAP_SETGID; do
-	check "doctor: names $cap to who lacks it" "grep -q '$cap' '$tmp/doctor.err'" "$(cat "$tmp/doctor.err")"
+	check "doctor: names $cap to who lacks it" "grep -q 'Missing: $cap' '$tmp/doctor.out'" "$(cat "$tmp/doctor.out")"
 done
 # Rings are locked memory before 5.11 only, and where that is limited.
 [ "$(printf '%s\n5.11\n' "$(uname -r)" | sort -V | head -n 1)" = 5.11 ] && wanted=0 || wanted=1
-got=$(ulimit -l 64 && as_user "$tmp/ebpfrec" doctor 2>&1 >/dev/null | grep -c CAP_SYS_RESOURCE)
+got=$(ulimit -l 64 && as_user "$tmp/ebpfrec" doctor | grep -c CAP_SYS_RESOURCE)
 check "doctor: names CAP_SYS_RESOURCE where the rings are locked memory, and only there" "[ '$got' = $wanted ]" "$got times on $(uname -r)"
 chmod u+s "$tmp/ebpfrec"
 as_user "$tmp/ebpfrec" record -o "$tmp/open/suid" -e sched -- true 2>"$tmp/suid.err"

@@ -155,6 +155,18 @@ check "older: and nothing was destroyed" "[ \"\$(stat -c %i '$tmp/again.old')\" 
 rm -f "$tmp/again.old/mine"
 record again -f -e task -- true
 check "older: -f replaces it" "[ $? -eq 0 ] && [ \"\$(stat -c %i '$tmp/again.old')\" != $first ]" "$(cat "$tmp/again.err")"
+mkdir "$tmp/day"
+for ((i = 0; i < 4; i++)); do
+	before=$(stat -c %i "$tmp/day/trace.ebpfrec" 2>/dev/null)
+	(cd "$tmp/day" && "$EBPFREC" record -q -e task -- true) 2>"$tmp/day.err" || break
+done
+check "older: the default name rotates" "[ $i -eq 4 ] && [ '$(ls "$tmp/day" | tr '\n' ' ')' = 'trace.ebpfrec trace.ebpfrec.old ' ] && [ \"\$(stat -c %i '$tmp/day/trace.ebpfrec.old')\" = $before ]" "$(ls -i "$tmp/day") $(cat "$tmp/day.err")"
+(cd "$tmp/day" && "$EBPFREC" record -p 2147483647) 2>"$tmp/day.err"
+check "older: a wrong pid moves nothing" "[ $? -eq 125 ] && [ \"\$(stat -c %i '$tmp/day/trace.ebpfrec.old')\" = $before ] && grep -q 'no such process' '$tmp/day.err'" "$(ls -i "$tmp/day") $(cat "$tmp/day.err")"
+touch "$tmp/day/trace.ebpfrec.old/mine"
+files=$(ls "$tmp/day"/*)
+(cd "$tmp/day" && "$EBPFREC" record -q -e task -- true) 2>"$tmp/day.err"
+check "older: a file of somebody else in .old keeps all of it" "[ $? -eq 125 ] && [ '$files' = \"\$(ls '$tmp/day'/*)\" ]" "$(ls "$tmp/day"/*) $(cat "$tmp/day.err")"
 mkdir "$tmp/precious" && echo data >"$tmp/precious/file"
 record precious -f -e task -- true
 check "older: what is no trace is never touched, even with -f" "[ $? -eq 125 ] && [ \"\$(cat '$tmp/precious/file')\" = data ]" "$(ls -la "$tmp/precious" "$tmp"/precious.* 2>&1)"

@@ -45,7 +45,7 @@ tmp = os.environ["tmp"]
 
 
 def heading(name, *args):
-    return run("report", "-i", tmp + "/" + name, *args).splitlines()[1]
+    return run("report", "-i", tmp + "/" + name, *args).splitlines()[0]
 
 
 for name in ("rss", "left"):

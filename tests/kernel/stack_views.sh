@@ -55,6 +55,15 @@ for name, t in ("all", every), ("some", some):
           re.search(r"(^|;)main;leak_outer;leak_alpha$", rows[0]["user_stack"]) and rows[0]["kernel_stack"] == "" or lost(t), rows)
     check("stack views: %s: with all its objects" % name, [(r["objects"], r["bytes"]) for r in rows] == [(50, 50 * 7001)] or lost(t), (rows, lost(t)))
     check("stack views: %s: what was freed is not there" % name, not [r for r in leaks(t) if "burst_beta" in r["user_stack"]], "burst_beta")
+    # the same process ended by the end of the trace, and held it then
+    rows = [r for r in t.report("leaks") if r["source"] == "heap" and r["call_site"].startswith("leak_alpha")]
+    check("stack views: %s: what the process held when it ended is a leak, and told apart" % name,
+          [(r["objects"], r["held"]) for r in rows] == [(50, "at exit")] or lost(t), rows)
+    check("stack views: %s: before that, it is live" % name, {r["held"] for r in leaks(t) if r["call_site"].startswith("leak_alpha")} == {"live"}, "another")
+    sites = [r for r in t.report("leaks", "--by", "site") if r["call_site"].startswith("leak_alpha")]
+    check("stack views: %s: by site" % name, [r["objects"] for r in sites] == [50] and "pid" not in sites[0] or lost(t), sites)
+    order = [r["source"] for r in t.report("leaks")]
+    check("stack views: %s: heap first, pages last" % name, order == sorted(order, key=["heap", "slab", "page"].index), order[:40])
 pipes = [r for r in leaks(every) if r["source"] == "slab" and r["call_site"].startswith("alloc_pipe_info")]
 check("stack views: kept pipes have the kernel's stack and the program's", pipes and all(
       "keep_outer" in r["user_stack"] and re.search(r"pipe", r["kernel_stack"]) and r["kernel_stack"].endswith("alloc_pipe_info") for r in pipes), pipes)

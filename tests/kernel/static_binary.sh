@@ -26,6 +26,8 @@ check "static: makes no bundle, says why and what to do" "[ $? -eq 1 ] && grep -
 "$EBPFREC" bundle -i "$tmp/root/t" -o "$tmp/full.zip" 2>"$tmp/zip.out"
 "$static" report -i "$tmp/full.zip" >"$tmp/zip.out" 2>&1
 check "static: reads no bundle, says why and what to do" "[ $? -eq 1 ] && grep -q 'without libzip; unpack' '$tmp/zip.out'" "$(cat "$tmp/zip.out")"
+python3 "$top/tests/cli/sql_shell.py" "$static" "$tmp/root/t" >"$tmp/shell.out" 2>&1
+check "static: the shell of sql works without libedit, and says so" "[ \$(grep -c '^ok' '$tmp/shell.out') -ge 8 ] && ! grep '^not ok' '$tmp/shell.out'" "$(cat "$tmp/shell.out")"
 mkdir "$tmp/root/etc"
 echo 'someone:x:12345:54321:::/bin/none' >"$tmp/root/etc/passwd"
 echo 'others:x:777:other,someone' >"$tmp/root/etc/group"

@@ -45,7 +45,7 @@ SWITCH_NS = 10_000
 def stolen(w):
     """
     What a workload's CPU clock may lack: the kernel does not charge a thread for the time that a hypervisor
-    took from it while it ran (a trace cannot see that). It tells in clock ticks, so one more per CPU.
+    took from it while it ran (steal_ns, where the kernel says it). It tells in clock ticks, so one more per CPU.
     """
     return w["steal"] + 10_000_000 * os.cpu_count() if w["steal"] else 0
 
@@ -163,6 +163,17 @@ class Trace:
         """how often in the window who leaves a CPU is not who came: after a loss, and after hidden tasks (see gaps())"""
         return self.one("SELECT count(*) FROM (SELECT ts_ns, utid, lag(next_utid) OVER (PARTITION BY cpu ORDER BY ts_ns) AS came FROM switches)"
                         " WHERE utid <> came AND ts_ns >= %d AND ts_ns < %d" % (from_ns, to_ns))
+
+    def unrepaired(self):
+        """
+        Switches after a hidden task that leave a thread's time wrong: nobody knows since when the thread had the CPU, or it
+        came before the block. An idle CPU that came before the block counts, too: until then its time is the hidden task's.
+        """
+        return self.sql("SELECT ts_ns, cpu, utid, stay_ns, came_ns, from_ns FROM (SELECT ts_ns, cpu, utid, stay_ns,"
+                        " lag(next_utid) OVER w AS came, lag(ts_ns) OVER w AS came_ns,"
+                        " (SELECT max(from_ns) FROM blocks WHERE from_ns <= ts_ns) AS from_ns"
+                        " FROM switches WINDOW w AS (PARTITION BY cpu ORDER BY ts_ns))"
+                        " WHERE utid <> came AND iif(stay_ns, ts_ns - stay_ns < from_ns, iif(utid, came_ns < ts_ns, came_ns < from_ns))")
 
     def balance(self, classes):
         """read + lost = attempted, per class: {class: (attempted, read, lost)}"""

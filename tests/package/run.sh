@@ -32,6 +32,14 @@ check "make install" "[ $? -eq 0 ]" "$(tail -n 5 "$tmp/log")"
 check "every man page is installed" "[ \$(find '$tmp/inst/opt/x/share/man' -type f | wc -l) -eq \$(ls '$top'/cmd/*.[0-9] | wc -l) ]" "$(find "$tmp/inst" -type f)"
 check "the page about traces names the documents' place" "grep -q '/opt/x/share/doc/ebpfrec/FORMAT.md' '$tmp/inst/opt/x/share/man/man5/ebpfrec-trace.5'" ""
 check "every command has a man page" "! '$build/ebpfrec' --help | sed -n '/^Commands:/,/^\$/s/^  \([a-z]*\) .*/\1/p' | grep -vxE 'help|version' | while read -r c; do [ -e '$tmp/inst/opt/x/share/man/man1/ebpfrec-'\$c.1 ] || echo \$c; done | grep ." "$("$build/ebpfrec" --help)"
+units=$tmp/inst/opt/x/lib/systemd/system
+check "both services are installed, with the program's place" "[ \$(grep -l '^ExecStart=/opt/x/bin/ebpfrec ' '$units/'*.service | wc -l) -eq 2 ]" "$(cat "$units"/*)"
+check "services are off until enabled" "[ -z \"\$(find '$tmp/inst' -path '*.wants/*' -o -name '*.preset')\" ]" "$(find "$tmp/inst" -path '*systemd*')"
+echo 'RECORD_ARGS=--keep 5GiB' >"$tmp/inst/etc/default/ebpfrec"
+make_here install DESTDIR="$tmp/inst" PREFIX=/opt/x && make_here uninstall DESTDIR="$tmp/inst" PREFIX=/opt/x
+check "a changed configuration stays" "[ \"\$(cat '$tmp/inst/etc/default/ebpfrec')\" = 'RECORD_ARGS=--keep 5GiB' ]" "$(ls "$tmp/inst/etc/default")"
+rm -f "$tmp/inst/etc/default/ebpfrec"
+make_here install DESTDIR="$tmp/inst" PREFIX=/opt/x
 make_here uninstall DESTDIR="$tmp/inst" PREFIX=/opt/x
 check "make uninstall leaves no file" "[ -z \"\$(find '$tmp/inst' -type f)\" ]" "$(find "$tmp/inst" -type f)"
 
@@ -55,6 +63,8 @@ if command -v dpkg-deb >/dev/null; then
 	# Documents as Debian's policy wants them.
 	mkdir "$tmp/deb" && dpkg-deb --extract "$deb" "$tmp/deb"
 	doc=$tmp/deb/usr/share/doc/ebpfrec
+	check "the package has both services, and runs nothing when it is installed" "[ \$(ls '$tmp/deb/usr/lib/systemd/system' | wc -l) -eq 2 ] && ! dpkg-deb --ctrl-tarfile '$deb' | tar -t | grep -E 'inst|rm\$'" "$(dpkg-deb -c "$deb")"
+	check "the services' configuration is the administrator's" "[ \"\$(dpkg-deb --info '$deb' conffiles)\" = /etc/default/ebpfrec ]" "$(dpkg-deb --info "$deb")"
 	version=$(dpkg-deb -f "$deb" Version)
 	zcat "$doc/changelog.Debian.gz" >"$tmp/changelog" 2>"$tmp/log"
 	check "Debian's changelog begins with the package's version" "[ \"\$(head -n 1 '$tmp/changelog')\" = 'ebpfrec ($version) unstable; urgency=medium' ]" "$version, $(head -n 1 "$tmp/changelog")"
@@ -74,6 +84,9 @@ if command -v dpkg-deb >/dev/null; then
 	sed -n '/^Redistribution/,$p' "$top/LICENSE" | awk "$words" >"$tmp/words"
 	sed -n '/^ Redistribution/,$p' "$doc/copyright" | sed '/^ \.$/d' | awk "$words" >"$tmp/words.debian"
 	check "copyright has all of the license's text" "[ -s '$tmp/words' ] && cmp -s '$tmp/words' '$tmp/words.debian'" "$(diff "$tmp/words" "$tmp/words.debian" | head -n 5)"
+	# the charts of pages, if the program has them
+	! grep -aq 'dygraphs/blob' "$build/ebpfrec" ||
+		check "copyright has the license of the charts' library" "grep -q '^License: MIT' '$doc/copyright' && grep -q 'Permission is hereby granted' '$doc/copyright'" "$(cat "$doc/copyright")"
 	check "the maintainer is who builds it" "[ \"\$(dpkg-deb -f '$deb' Maintainer)\" = 'A Packager <packager@example.org>' ]" "$(dpkg-deb -f "$deb" Maintainer)"
 	# shellcheck disable=SC2034
 	depends=$(dpkg-deb -f "$deb" Depends)

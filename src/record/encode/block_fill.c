@@ -156,6 +156,41 @@ static void note_step(struct fill *f, const struct wire_hdr *h, uint32_t at)
 		f->failed = true;
 }
 
+/*
+ * A switch that no program saw brought this thread: the kernel hides the task that it left, so no
+ * counter of the kernel tells of it. The time since the switch before is the hidden task's up to
+ * the thread's stay, and is nobody's where idle leaves, of whose stay nothing is known. Neither
+ * makes another thread's account wrong, and no loss is declared, except
+ *   - before this slice, where the blocks before tell that the hidden task had the CPU;
+ *   - where the stay is not known.
+ * A stay that began before the CPU's last switch is none: the kernel has no better word for it.
+ */
+static void note_switch_more(struct fill *f, const struct kind_rows *k, uint32_t at,
+			     const struct wire_switch_more *r)
+{
+	const struct wire_hdr *h = &r->common.hdr;
+	struct block_writer *w = f->w;
+	uint64_t *stay_ns = &k->val[EV_SWITCH_STAY_NS][at], from_ns, to_ns = w->from_ns;
+
+	from_ns = at > k->cpu_start[h->cpu] ? k->ts_ns[at - 1] : w->runners[h->cpu].last_ns;
+	if (from_ns > h->ts_ns)
+		from_ns = h->ts_ns;
+	if (*stay_ns >= h->ts_ns - from_ns)
+		*stay_ns = 0;
+	if (*stay_ns)
+		from_ns = h->ts_ns - *stay_ns;
+	else if (h->tid && h->ts_ns > to_ns)
+		to_ns = h->ts_ns;
+	if (from_ns < w->start_ns)
+		from_ns = w->start_ns;
+	if (!(h->flags & WIRE_F_BREAK) || from_ns >= to_ns)
+		return;
+	row_put_loss(&w->loss, &(struct trace_loss){
+		.from_ns = from_ns, .to_ns = to_ns, .cpu = h->cpu, .hook = WIRE_SWITCH,
+		.cls = EVENT_CLASS_SCHED, .missed_cnt = 1, .inferred_cnt = 1 });
+	w->stats.unseen_cnt[EVENT_CLASS_SCHED]++;
+}
+
 static inline void note_request(struct fill *f, const struct kind_rows *k, uint32_t at,
 				const struct wire_request *r)
 {
@@ -266,40 +301,81 @@ static void cut_frames(const uint64_t **frames, uint32_t *cnt, uint64_t call_sit
 	*cnt -= i;
 }
 
+/* The number of a stack that the thread in a slot had at ts_ns, with what its addresses mean. */
+static uint64_t fill_frames(struct fill *f, uint32_t slot, struct stack_frames *s, uint64_t ts_ns)
+{
+	struct block_writer *w = f->w;
+	const struct task_thread *t = w->slots.thread[slot];
+	uint64_t id = 0;
+	bool is_new;
+	uint32_t i;
+
+	if (!t || !t->process)
+		s->user_cnt = 0;
+	/* the chain of frame pointers has ended: no code is in the first page */
+	for (i = 0; i < s->user_cnt; i++)
+		if (s->user[i] < 4096)
+			s->user_cnt = i;
+	s->upid = s->user_cnt ? t->process->upid : 0;
+	if (stack_dict_use(&w->stacks, &w->frame_rows, s, &id, &is_new) < 0)
+		f->failed = true;
+	for (i = 0; i < s->user_cnt; i++)
+		fill_site(f, slot, s->user[i], ts_ns);
+	for (i = 0; !f->failed && is_new && i < s->kernel_cnt; i++)
+		if (block_use_name(w, TRACE_NAME_SYMBOL, s->kernel[i]) < 0)
+			f->failed = true;
+	return id;
+}
+
 static void fill_stack(struct fill *f, const struct wire_stack *r)
 {
 	uint64_t tuple[] = { r->hdr.flags & EVENT_F_IRQ, wire_hook_kind[r->of], 0 };
 	struct stack_frames s = { .kernel = r->frames, .kernel_cnt = r->kernel_cnt,
 				  .user = r->frames + r->kernel_cnt, .user_cnt = r->user_cnt };
-	struct block_writer *w = f->w;
-	const struct task_thread *t;
 	struct kind_rows *k;
-	uint32_t at, i;
-	bool is_new;
+	uint32_t at;
 
 	k = fill_row(f, &r->hdr, EVENT_STACK, &at);
-	t = w->slots.thread[k->utid[at]];
 	if (r->of == WIRE_HEAP_ALLOC)
 		cut_frames(&s.user, &s.user_cnt, r->call_site);
 	else
 		cut_frames(&s.kernel, &s.kernel_cnt, r->call_site);
-	if (!t || !t->process)
-		s.user_cnt = 0;
-	/* the chain of frame pointers has ended: no code is in the first page */
-	for (i = 0; i < s.user_cnt; i++)
-		if (s.user[i] < 4096)
-			s.user_cnt = i;
-	s.upid = s.user_cnt ? t->process->upid : 0;
-	if (stack_dict_use(&w->stacks, &w->frame_rows, &s, &tuple[2], &is_new) < 0)
-		f->failed = true;
-	for (i = 0; i < s.user_cnt; i++)
-		fill_site(f, k->utid[at], s.user[i], r->hdr.ts_ns);
-	for (i = 0; is_new && i < s.kernel_cnt; i++)
-		if (block_use_name(w, TRACE_NAME_SYMBOL, s.kernel[i]) < 0)
-			f->failed = true;
+	tuple[2] = fill_frames(f, k->utid[at], &s, r->hdr.ts_ns);
 	k->val[EV_STACK_ADDR][at] = r->addr;
 	k->val[EV_STACK_BYTES][at] = r->bytes;
 	fill_tuple(f, k, at, tuple, 3, false);
+}
+
+static void fill_offcpu(struct fill *f, const struct wire_offcpu *r)
+{
+	const uint64_t *waker_user = r->frames + r->user_cnt + r->waker_kernel_cnt;
+	struct stack_frames waker = { .kernel = r->frames + r->user_cnt,
+				      .kernel_cnt = r->waker_kernel_cnt,
+				      .user = waker_user, .user_cnt = r->waker_user_cnt };
+	struct stack_frames own = { .kernel = waker_user + r->waker_user_cnt,
+				    .kernel_cnt = r->kernel_cnt,
+				    .user = r->frames, .user_cnt = r->user_cnt };
+	uint64_t tuple[] = { r->hdr.flags & EVENT_F_PREEMPT, r->state, 0, 0 };
+	bool is_woken = r->waker_kind != OFFCPU_WAKER_NONE;
+	uint32_t at, slot = SLOT_UNKNOWN;
+	struct kind_rows *k = fill_row(f, &r->hdr, EVENT_OFFCPU, &at);
+	uint64_t runnable_ns = 0;
+
+	if (r->waker_kind == OFFCPU_WAKER_THREAD)
+		slot = fill_slot(f, r->waker_tid, r->woken_ns);
+	else
+		f->w->slots.hits[slot = is_woken ? SLOT_IRQ : SLOT_UNKNOWN]++;
+	if (is_woken && r->woken_ns > r->left_ns)
+		runnable_ns = r->hdr.ts_ns - r->woken_ns;
+	else if (is_woken || tuple[0])
+		runnable_ns = r->hdr.ts_ns - r->left_ns;
+	tuple[2] = fill_frames(f, k->utid[at], &own, r->left_ns);
+	if (waker.kernel_cnt || waker.user_cnt)
+		tuple[3] = fill_frames(f, slot, &waker, r->woken_ns);
+	k->ref[at] = slot;
+	k->val[EV_OFFCPU_DUR_NS][at] = r->hdr.ts_ns - r->left_ns;
+	k->val[EV_OFFCPU_RUNNABLE_NS][at] = runnable_ns;
+	fill_tuple(f, k, at, tuple, 4, false);
 }
 
 #include "fill_records.h"
@@ -353,7 +429,6 @@ int block_fill_rows(struct block_writer *w, const struct block_slice *s)
 		r = kind_rows_place(&w->rows[kind], kind, &w->pos[kind], w->config.cpu_cnt);
 	if (r < 0)
 		return r;
-	w->steps.cnt = 0;
 	block_dict_begin(&w->sites);
 	block_dict_begin(&w->stacks);
 	w->first_ns = UINT64_MAX;
@@ -363,7 +438,9 @@ int block_fill_rows(struct block_writer *w, const struct block_slice *s)
 	if (f.failed)
 		return -ENOMEM;
 	block_steps_order(&w->steps);
-	r = writeback_owner_resolve(w, s);
+	r = file_paths_resolve(w, s);
+	if (r == 0)
+		r = writeback_owner_resolve(w, s);
 	if (r == 0 && w->config.watch_requests)
 		r = request_lost_end_resolve(w, s);
 	if (r < 0)

@@ -142,16 +142,22 @@ int block_steps_add(struct block_steps *s, const struct wire_hdr *h, uint32_t ro
 	return 0;
 }
 
+/* At the same instant: paths, dirtyings, the others. */
+static int step_rank(unsigned int hook)
+{
+	return hook == WIRE_PATH ? 0 : hook == WIRE_DIRTY ? 1 : 2;
+}
+
 static int step_cmp(const void *a, const void *b)
 {
 	const struct task_step *x = a, *y = b;
-	int later;
+	int rank;
 
 	if (x->ts_ns != y->ts_ns)
 		return x->ts_ns < y->ts_ns ? -1 : 1;
-	later = (y->h->hook == WIRE_DIRTY) - (x->h->hook == WIRE_DIRTY);
-	if (later)
-		return later;
+	rank = step_rank(x->h->hook) - step_rank(y->h->hook);
+	if (rank)
+		return rank;
 	return x->number < y->number ? -1 : 1;
 }
 

@@ -2,8 +2,8 @@
 /*
  * block_state: what the parts of the block writer share: block_writer.c (sections), wire_record.c
  * (how many of what), block_fill.c (records to arrays), cpu_keyframe.c (who ran when),
- * writeback_owner.c (whose pages a request writes back), request_lost_end.c (ends of requests that
- * nobody saw). Nobody else.
+ * writeback_owner.c (whose pages a request writes back), file_paths.c (of which file),
+ * request_lost_end.c (ends of requests that nobody saw). Nobody else.
  */
 #ifndef BLOCK_STATE_H
 #define BLOCK_STATE_H
@@ -13,6 +13,7 @@
 #include "bpf/wire.h"
 #include "format/block_out.h"
 #include "record/encode/block_writer.h"
+#include "record/encode/inode_cache.h"
 #include "format/column_writer.h"
 #include "record/tasks/task_table.h"
 
@@ -85,7 +86,9 @@ struct block_writer {
 	struct task_table *task_table;
 	struct hash_map names[TRACE_NAME_TYPE_CNT];	/* by id; all names ever asked for */
 	struct block_dict sites, stacks;
-	struct hash_map owners;		/* writeback_owner.c: inodes and who dirtied them */
+	struct inode_cache owners;	/* writeback_owner.c: who dirtied inodes */
+	struct inode_cache paths;	/* file_paths.c */
+	uint64_t last_path;		/* the highest number of a path */
 	struct request_lost_end unseen;	/* with config.watch_requests */
 	struct block_out out;
 	struct column_writer columns;
@@ -96,7 +99,7 @@ struct block_writer {
 	uint32_t *tally;		/* cpu * WIRE_HOOK_MAX + hook: the slice's records */
 	uint32_t *pos;	/* cpu * EVENT_KIND_CNT + kind: counts, then the next row to fill */
 	struct block_steps tasks;	/* the slice's task records */
-	/* records of class block and dirtyings; unless watch_requests only issues and dirtyings */
+	/* records of class block; unless watch_requests only issues, dirtyings and paths */
 	struct block_steps steps;
 	struct block_runner *runners;	/* by cpu */
 	uint32_t *running;		/* by cpu: slot at from_ns */
@@ -156,8 +159,8 @@ bool block_slice_lacks(const struct block_slice *s, unsigned int hook, bool whol
 
 int block_order_rows(struct kind_rows *k, uint32_t start, uint32_t end);
 /*
- * Steps in order of time, which they get when all are there. At the same instant dirtyings come
- * first, the others in their order of arrival. -ENOMEM.
+ * Steps in order of time, which they get when all are there. At the same instant paths come first,
+ * then dirtyings, then the others in their order of arrival. -ENOMEM.
  */
 int block_steps_add(struct block_steps *s, const struct wire_hdr *h, uint32_t row);
 void block_steps_order(struct block_steps *s);
@@ -215,10 +218,23 @@ int stack_dict_use(struct block_dict *b, struct row_writer *w, const struct stac
 int block_account_cpus(struct block_writer *w, const struct block_slice *s);
 /* CPU_STATE rows. */
 void block_put_keyframe(struct block_writer *w);
+/*
+ * In the first block: what the snapshot read of a thread after a switch or wake-up of it is not its
+ * state at the start.
+ */
+void block_check_start_states(struct block_writer *w);
+/* The threads of the block have events, so a trace that begins later does not begin with these. */
+void block_end_start_states(struct block_writer *w);
+
+/* ---- file_paths.c ---- */
+
+void file_paths_init(struct inode_cache *paths);
+/* Fills path of the block's issues, and names the files. Before the rows are ordered. */
+int file_paths_resolve(struct block_writer *w, const struct block_slice *s);
 
 /* ---- writeback_owner.c ---- */
 
-void writeback_owners_done(struct hash_map *owners);
+void writeback_owners_init(struct inode_cache *owners);
 /* Fills owner_upid and owner_how of the block's issues. Before the rows are ordered. */
 int writeback_owner_resolve(struct block_writer *w, const struct block_slice *s);
 

@@ -44,6 +44,8 @@ int block_writer_new(struct block_writer **ret, const struct block_writer_config
 	if (!w)
 		return -ENOMEM;
 	w->config = *config;
+	writeback_owners_init(&w->owners);
+	file_paths_init(&w->paths);
 	if (!w->config.page_bytes)
 		w->config.page_bytes = 4096;
 	r = writer_alloc(w);
@@ -86,7 +88,8 @@ void block_writer_free(struct block_writer *w)
 	block_names_done(w);
 	block_dict_done(&w->sites);
 	block_dict_done(&w->stacks);
-	writeback_owners_done(&w->owners);
+	inode_cache_clear(&w->owners);
+	inode_cache_clear(&w->paths);
 	request_lost_end_done(&w->unseen);
 	task_table_free(w->task_table);
 	free(w->tally);
@@ -188,8 +191,11 @@ static int put_names(struct block_writer *w)
 	if (r == 0)
 		r = use_irq_names(w);
 	p = task_table_used_processes(w->task_table, &cnt);
-	for (i = 0; i < cnt && r == 0; i++)
+	for (i = 0; i < cnt && r == 0; i++) {
 		r = block_use_name(w, TRACE_NAME_CGROUP, p[i]->cgroup_id);
+		if (r == 0)
+			r = block_use_name(w, TRACE_NAME_USER, p[i]->uid + 1ull);
+	}
 	return r;
 }
 
@@ -249,11 +255,14 @@ static int build(struct block_writer *w, const struct block_slice *s)
 		r = block_account_cpus(w, s);
 	if (r < 0)
 		return r;
+	if (!w->number)
+		block_check_start_states(w);
 	block_put_keyframe(w);
 	put_slice_rows(w, s);
 	r = w->force_keyframe ? list_all(w, s->from_ns) : 0;
 	if (r == 0)
 		r = task_table_put_tasks(w->task_table, &w->processes, &w->threads);
+	block_end_start_states(w);
 	if (r == 0)
 		r = put_names(w);
 	if (r < 0)

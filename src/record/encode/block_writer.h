@@ -45,6 +45,11 @@ struct block_names {
 	 */
 	int (*site)(void *ctx, uint32_t pid, uint64_t ts_ns, struct trace_site *ret,
 		    uint64_t *ret_until_ns);
+	/*
+	 * The path, from the root, of what is at inside in the file system dev; NULL: paths stay
+	 * those inside the file system.
+	 */
+	void (*path)(void *ctx, uint32_t dev, const char *inside, char *ret, size_t size);
 };
 
 #define BLOCK_HELPERS 2
@@ -99,7 +104,7 @@ struct block_stats {
 	uint64_t event_cnt[4]; /* by enum event_class, task rows of the snapshots not counted */
 	uint64_t late_cnt;		/* records with ts_ns < from_ns */
 	uint64_t bad_cnt;		/* records that were no record: 0 unless there is a bug */
-	uint64_t unseen_cnt;		/* losses of class block declared by watch_requests */
+	uint64_t unseen_cnt[4];		/* losses, by class, that only the records tell */
 };
 
 int block_writer_new(struct block_writer **ret, const struct block_writer_config *config);

@@ -19,7 +19,7 @@ static bool lost_switches(const struct block_slice *s, unsigned int cpu)
 	size_t i;
 
 	for (i = 0; i < s->loss_cnt; i++)
-		if (s->losses[i].hook == WIRE_SWITCH &&
+		if ((s->losses[i].hook == WIRE_SWITCH || s->losses[i].hook == WIRE_SWITCH_MORE) &&
 		    (s->losses[i].cpu == cpu || s->losses[i].cpu == UINT16_MAX))
 			return true;
 	return false;
@@ -265,6 +265,40 @@ int block_account_cpus(struct block_writer *w, const struct block_slice *s)
 	for (cpu = 0; cpu < w->config.cpu_cnt; cpu++)
 		end_cpu(w, cpu);
 	return 0;
+}
+
+/* The thread's event at ts_ns may be older than what the snapshot read. */
+static void check_start_state(struct block_writer *w, uint32_t slot, uint64_t ts_ns)
+{
+	struct task_thread *t = w->slots.thread[slot];
+
+	if (t && ts_ns <= t->state_ns)
+		t->start_state = 0;
+}
+
+void block_check_start_states(struct block_writer *w)
+{
+	static const unsigned int kinds[] = { EVENT_SWITCH, EVENT_WAKEUP };
+	unsigned int i;
+	uint32_t at;
+
+	for (i = 0; i < 2; i++) {
+		const struct kind_rows *k = &w->rows[kinds[i]];
+
+		for (at = 0; at < k->cnt; at++) {
+			check_start_state(w, k->ref[at], k->ts_ns[at]);
+			if (kinds[i] == EVENT_SWITCH)
+				check_start_state(w, k->utid[at], k->ts_ns[at]);
+		}
+	}
+}
+
+void block_end_start_states(struct block_writer *w)
+{
+	uint32_t slot;
+
+	for (slot = SLOT_FIRST; slot < w->slots.cnt; slot++)
+		w->slots.thread[slot]->start_state = 0;
 }
 
 void block_put_keyframe(struct block_writer *w)

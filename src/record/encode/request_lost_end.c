@@ -62,7 +62,7 @@ static int suspect(struct request_lost_end *u, unsigned int hook, uint64_t from_
 		return -ENOMEM;
 	u->suspects[u->suspect_cnt++] = (struct trace_loss){
 		.from_ns = from_ns, .to_ns = to_ns, .cpu = 0xffff, .hook = (uint8_t)hook,
-		.cls = hook_name_find(hook)->cls, .missed_cnt = 1,
+		.cls = hook_name_find(hook)->cls, .missed_cnt = 1, .inferred_cnt = 1,
 	};
 	return 0;
 }
@@ -105,7 +105,7 @@ static void declare(struct block_writer *w, size_t cnt)
 		return;
 	for (i = 0; i < cnt; i++)
 		row_put_loss(&w->loss, &u->suspects[i]);
-	w->stats.unseen_cnt += cnt;
+	w->stats.unseen_cnt[EVENT_CLASS_BLOCK] += cnt;
 	u->suspect_cnt -= cnt;
 	memmove(u->suspects, u->suspects + cnt, u->suspect_cnt * sizeof(*u->suspects));
 }
@@ -118,7 +118,7 @@ int request_lost_end_resolve(struct block_writer *w, const struct block_slice *s
 	int r = 0;
 
 	for (i = 0; r == 0 && i < w->steps.cnt; i++) {
-		if (w->steps.v[i].h->hook == WIRE_DIRTY)
+		if (w->steps.v[i].h->hook == WIRE_DIRTY || w->steps.v[i].h->hook == WIRE_PATH)
 			continue;
 		is_late |= w->steps.v[i].ts_ns < w->from_ns;
 		r = on_step(u, (const struct wire_request *)w->steps.v[i].h);

@@ -35,27 +35,49 @@ const uint16_t wire_record_room[WIRE_HOOK_MAX] = {
 #undef X
 };
 
-/* Those whose size is not their hook's: an exec's strings, a stack, and what is no record. */
+static size_t exec_size(const struct wire_exec *x)
+{
+	if (x->file_len > WIRE_FILE_MAX || x->args_len > WIRE_ARGS_MAX)
+		return 0;
+	return ROOM(offsetof(struct wire_exec, strings) + x->file_len + x->args_len);
+}
+
+static size_t stack_size(const struct wire_stack *s)
+{
+	if (s->kernel_cnt > WIRE_STACK_KERNEL || s->user_cnt > WIRE_STACK_USER ||
+	    s->of >= WIRE_HOOK_MAX)
+		return 0;
+	return offsetof(struct wire_stack, frames) + 8u * (s->kernel_cnt + s->user_cnt);
+}
+
+static size_t offcpu_size(const struct wire_offcpu *o)
+{
+	if (o->kernel_cnt > WIRE_STACK_KERNEL || o->waker_kernel_cnt > WIRE_STACK_KERNEL ||
+	    o->user_cnt > WIRE_STACK_USER || o->waker_user_cnt > WIRE_STACK_USER)
+		return 0;
+	return offsetof(struct wire_offcpu, frames) +
+	       8u * (o->kernel_cnt + o->user_cnt + o->waker_kernel_cnt + o->waker_user_cnt);
+}
+
+static size_t path_size(const struct wire_path *p)
+{
+	return p->len > sizeof(p->names) ? 0 : ROOM(offsetof(struct wire_path, names) + p->len);
+}
+
+/* The records whose size is not their hook's; 0: it is none. */
 size_t wire_record_size_odd(const void *data, size_t max)
 {
 	const struct wire_hdr *h = data;
-	const struct wire_exec *x = data;
-	const struct wire_stack *s = data;
-	size_t bytes = offsetof(struct wire_exec, strings);
+	size_t bytes = 0;
 
-	if (h->hook == WIRE_STACK) {
-		bytes = offsetof(struct wire_stack, frames);
-		if (max < bytes || s->kernel_cnt > WIRE_STACK_KERNEL ||
-		    s->user_cnt > WIRE_STACK_USER || s->of >= WIRE_HOOK_MAX)
-			return 0;
-		bytes += 8u * (s->kernel_cnt + s->user_cnt);
-		return bytes <= max ? bytes : 0;
-	}
-
-	if (max < bytes || h->hook != WIRE_TASK_EXEC || x->file_len > WIRE_FILE_MAX ||
-	    x->args_len > WIRE_ARGS_MAX)
-		return 0;
-	bytes = ROOM(bytes + x->file_len + x->args_len);
+	if (h->hook == WIRE_TASK_EXEC && max >= offsetof(struct wire_exec, strings))
+		bytes = exec_size(data);
+	else if (h->hook == WIRE_STACK && max >= offsetof(struct wire_stack, frames))
+		bytes = stack_size(data);
+	else if (h->hook == WIRE_OFFCPU && max >= offsetof(struct wire_offcpu, frames))
+		bytes = offcpu_size(data);
+	else if (h->hook == WIRE_PATH && max >= offsetof(struct wire_path, names))
+		bytes = path_size(data);
 	return bytes <= max ? bytes : 0;
 }
 
@@ -92,8 +114,8 @@ void slices_filter(struct ring_slice *slices, unsigned int slice_cnt,
 
 /* ---- the first pass ---- */
 
-/* What has no columns: task records, and rows of snapshots, which are no events and of no CPU. */
-static int count_task(struct block_writer *w, const struct wire_hdr *h)
+/* What has no columns: paths, tasks, and rows of snapshots, which are no events and of no CPU. */
+static int count_step(struct block_writer *w, const struct wire_hdr *h)
 {
 	if (h->hook != WIRE_TASK_SNAP) {
 		if (h->cpu >= w->config.cpu_cnt) {
@@ -103,7 +125,7 @@ static int count_task(struct block_writer *w, const struct wire_hdr *h)
 		w->stats.event_cnt[wire_hook_class[h->hook]]++;
 		w->stats.late_cnt += h->ts_ns < w->from_ns;
 	}
-	return block_steps_add(&w->tasks, h, 0);
+	return block_steps_add(h->hook == WIRE_PATH ? &w->steps : &w->tasks, h, 0);
 }
 
 static int count_segment(struct block_writer *w, const struct block_segment *g)
@@ -124,7 +146,7 @@ static int count_segment(struct block_writer *w, const struct block_segment *g)
 		p += bytes;
 		__builtin_prefetch(p + BLOCK_AHEAD_BYTES);
 		if (!wire_hook_kind[h->hook]) {
-			r = count_task(w, h);
+			r = count_step(w, h);
 			if (r < 0)
 				return r;
 		} else if (h->cpu < cpu_cnt) {
@@ -161,6 +183,7 @@ int block_count_records(struct block_writer *w, const struct block_slice *s)
 	memset(w->tally, 0, (size_t)WIRE_HOOK_MAX * w->config.cpu_cnt * sizeof(*w->tally));
 	memset(&w->stats, 0, sizeof(w->stats));
 	w->tasks.cnt = 0;
+	w->steps.cnt = 0;
 	for (i = 0; i < s->segment_cnt; i++) {
 		r = count_segment(w, &s->segments[i]);
 		if (r < 0)

@@ -19,9 +19,12 @@
 #include "bpf/wire.h"
 #include "probe/source.h"
 #include "record/encode/block_writer.h"
+#include "record/tasks/id_names.h"
 
 #define WINDOW_PARTS 8
 #define MEMBER_CNT 4
+
+#define WIRE_BIT(hook) (1ull << (hook))
 
 /* ---- expressions ---- */
 
@@ -31,19 +34,26 @@ static const struct kind {
 	const char *source_names;
 	enum trigger_kind kind;
 	uint32_t sources;		/* the condition needs all of these */
-	uint32_t hooks;			/* the records it looks at: 1 << WIRE_x each */
+	uint64_t hooks;			/* the records it looks at: WIRE_BIT(WIRE_x) each */
 } kinds[] = {	/* by enum trigger_kind */
 	{ "spike", "spike>500MiB or spike>500MiB/250ms", "alloc.rss", TRIGGER_SPIKE,
-	  SOURCE_BIT(SOURCE_RSS), 1u << WIRE_RSS | 1u << WIRE_TASK_NEW | 1u << WIRE_TASK_EXIT },
+	  SOURCE_BIT(SOURCE_RSS),
+	  WIRE_BIT(WIRE_RSS) | WIRE_BIT(WIRE_TASK_NEW) | WIRE_BIT(WIRE_TASK_EXIT) },
 	{ "io-latency", "io-latency>200ms", "block", TRIGGER_IO_LATENCY, SOURCE_BIT(SOURCE_BLOCK),
-	  1u << WIRE_BLOCK_INSERT | 1u << WIRE_BLOCK_ISSUE | 1u << WIRE_BLOCK_COMPLETE |
-	  1u << WIRE_BLOCK_MERGE },
+	  WIRE_BIT(WIRE_BLOCK_INSERT) | WIRE_BIT(WIRE_BLOCK_ISSUE) | WIRE_BIT(WIRE_BLOCK_COMPLETE) |
+	  WIRE_BIT(WIRE_BLOCK_MERGE) | WIRE_BIT(WIRE_DIRTY) },
 	{ "runq", "runq>50ms", "sched", TRIGGER_RUNQ,
 	  SOURCE_BIT(SOURCE_SWITCH) | SOURCE_BIT(SOURCE_WAKEUP),
-	  1u << WIRE_SWITCH | 1u << WIRE_WAKING | 1u << WIRE_WAKEUP_NEW },
+	  WIRE_BIT(WIRE_SWITCH) | WIRE_BIT(WIRE_SWITCH_MORE) | WIRE_BIT(WIRE_WAKING) |
+	  WIRE_BIT(WIRE_WAKEUP_NEW) },
 	{ "loss", "loss>0", "", TRIGGER_LOSS, 0, 0 },
 	{ "exit", "exit!=0, exit=1 or exit>128", "", TRIGGER_EXIT, 0, 0 },
 };
+
+/* What names tasks. */
+#define NAME_HOOKS                                                                                 \
+	(WIRE_BIT(WIRE_TASK_NEW) | WIRE_BIT(WIRE_TASK_EXEC) | WIRE_BIT(WIRE_TASK_RENAME) |         \
+	 WIRE_BIT(WIRE_TASK_EXIT))
 
 #define KIND_CNT (sizeof(kinds) / sizeof(kinds[0]))
 
@@ -132,6 +142,8 @@ struct levels {
 
 struct request {
 	uint64_t start_ns, sector;
+	uint32_t tid; /* who queued it; 0: an interrupt did */
+	uint32_t owner; /* the process whose pages it writes back; 0: not known, or none */
 };
 
 struct state {
@@ -142,9 +154,11 @@ struct state {
 
 struct trigger_set {
 	struct trigger_sink sink;
-	uint32_t hooks;
+	uint64_t hooks;
 	uint64_t page_bytes;
 	struct hash_map waiting;	/* RUNQ: tid to the instant it became runnable */
+	struct hash_map names; /* tid to its name: a message must not call it a number */
+	struct hash_map dirtied; /* IO: inode to the process that last dirtied it */
 	size_t cnt;
 	struct state states[];
 };
@@ -177,39 +191,65 @@ void trigger_set_free(struct trigger_set *s)
 	for (i = 0; i < s->cnt; i++)
 		hash_map_done_values(&s->states[i].by_id);
 	hash_map_done(&s->waiting);
+	hash_map_done_values(&s->names);
+	hash_map_done(&s->dirtied);
 	free(s);
 }
 
-/* Returns " (cc1)", or "" when the task is gone. */
-static const char *name_of(uint32_t id, char buf[32])
-{
-	char path[40], comm[20] = "";
-	FILE *f;
+/* ---- names ---- */
 
-	snprintf(path, sizeof(path), "/proc/%u/comm", id);
-	f = fopen(path, "re");
-	if (!f || !fgets(comm, sizeof(comm), f))
-		comm[0] = '\0';
-	if (f)
-		fclose(f);
-	comm[strcspn(comm, "\n")] = '\0';
-	snprintf(buf, 32, "%s%s%s", comm[0] ? " (" : "", comm, comm[0] ? ")" : "");
+static int set_name(struct trigger_set *s, uint32_t tid, const char comm[WIRE_COMM_LEN])
+{
+	char *name = hash_map_get(&s->names, tid);
+
+	if (!name) {
+		name = calloc(1, WIRE_COMM_LEN + 1);
+		if (!name || hash_map_put(&s->names, tid, name) < 0) {
+			free(name);
+			return -ENOMEM;
+		}
+	}
+	memcpy(name, comm, WIRE_COMM_LEN);
+	return 0;
+}
+
+static int note_name(struct trigger_set *s, const struct wire_hdr *h)
+{
+	const struct wire_task *t = (const void *)h;
+	const struct wire_exec *x = (const void *)h;
+	const struct wire_rename *n = (const void *)h;
+
+	switch (h->hook) {
+	case WIRE_TASK_NEW:
+		return set_name(s, t->tid, t->comm);
+	case WIRE_TASK_EXEC:
+		return set_name(s, x->tid, x->comm);
+	case WIRE_TASK_RENAME:
+		return set_name(s, n->tid, n->comm);
+	case WIRE_TASK_EXIT:
+		free(hash_map_remove(&s->names, ((const struct wire_exit *)h)->tid));
+		break;
+	}
+	return 0;
+}
+
+/* "process 123 (cc1)" */
+static const char *name_of(const struct trigger_set *s, const char *what, uint32_t id, char buf[64])
+{
+	const char *name = hash_map_get(&s->names, id);
+
+	snprintf(buf, 64, name && *name ? "%s %u (%s)" : "%s %u", what, id, name);
 	return buf;
 }
 
-static int fire(struct trigger_set *s, struct state *st, uint64_t ts_ns, const char *what,
-		const char *whom, uint32_t id)
+static int fire(struct trigger_set *s, struct state *st, uint64_t ts_ns, const char *what)
 {
-	char why[256], comm[32];
+	char why[256];
 
 	if (st->fired)
 		return 0;
 	st->fired = true;
-	if (whom)
-		snprintf(why, sizeof(why), "%s: %s, %s %u%s", st->t.text, what, whom, id,
-			 name_of(id, comm));
-	else
-		snprintf(why, sizeof(why), "%s: %s", st->t.text, what);
+	snprintf(why, sizeof(why), "%s: %s", st->t.text, what);
 	return s->sink.fired(s->sink.ctx, &st->t, ts_ns, why);
 }
 
@@ -248,7 +288,7 @@ static int on_level(struct trigger_set *s, struct state *st, uint64_t ts_ns, uin
 		    unsigned int member, uint64_t level)
 {
 	uint64_t part = ts_ns / (st->t.window_ns / WINDOW_PARTS), low;
-	char what[64], n[UNITS_TEXT_MAX];
+	char what[128], whom[64], n[UNITS_TEXT_MAX];
 	struct levels *l = levels_of(st, pid);
 
 	if (!l)
@@ -259,8 +299,9 @@ static int on_level(struct trigger_set *s, struct state *st, uint64_t ts_ns, uin
 		return 0;
 	memset(l, 0, sizeof(*l));
 	note_level(l, part, level);
-	snprintf(what, sizeof(what), "%s more", units_format_bytes(n, sizeof(n), level - low));
-	return fire(s, st, ts_ns, what, "process", pid);
+	snprintf(what, sizeof(what), "%s more, %s", units_format_bytes(n, sizeof(n), level - low),
+		 name_of(s, "process", pid, whom));
+	return fire(s, st, ts_ns, what);
 }
 
 static int spike_record(struct trigger_set *s, struct state *st, const struct wire_hdr *h)
@@ -311,18 +352,57 @@ static int spike_snapshot(struct trigger_set *s, struct state *st, const struct 
 
 /* ---- requests ---- */
 
+#define INODES_MAX 65536 /* then all are forgotten, and owners are not known for a while */
+
+static uint64_t inode_key(uint64_t ino, uint32_t dev)
+{
+	return ino ^ (dev + 1ull) * 0x9e3779b97f4a7c15ull;
+}
+
+static int note_dirtied(struct trigger_set *s, const struct wire_dirty *r)
+{
+	if (s->dirtied.cnt == INODES_MAX)
+		hash_map_clear(&s->dirtied);
+	return hash_map_put(&s->dirtied, inode_key(r->ino, r->ino_dev),
+			    (void *)(uintptr_t)r->pid);
+}
+
+/* Of a write-back; as writeback_owner.c has it. */
+static uint32_t owner_of(const struct trigger_set *s, const struct wire_request_issue *r)
+{
+	if ((r->step.cmd_flags & 0xff) != 1 /* REQ_OP_WRITE */ ||
+	    (r->pages != EVENT_PAGES_FILE && r->pages != EVENT_PAGES_DISK))
+		return 0;
+	return (uint32_t)(uintptr_t)hash_map_get(&s->dirtied, inode_key(r->ino, r->ino_dev));
+}
+
+static int io_fire(struct trigger_set *s, struct state *st, const struct wire_request *b,
+		   const struct request *q)
+{
+	char what[220], device[64], whom[64], owner[64], n[UNITS_TEXT_MAX];
+
+	id_names_of_device(b->dev, device, sizeof(device));
+	snprintf(what, sizeof(what), "a request took %s on %s%s%s%s%s",
+		 units_format_duration(n, sizeof(n), b->hdr.ts_ns - q->start_ns), device,
+		 q->tid ? ", submitted by " : "", q->tid ? name_of(s, "thread", q->tid, whom) : "",
+		 q->owner ? ", owned by " : "",
+		 q->owner ? name_of(s, "process", q->owner, owner) : "");
+	return fire(s, st, b->hdr.ts_ns, what);
+}
+
 static int io_record(struct trigger_set *s, struct state *st, const struct wire_hdr *h)
 {
 	const struct wire_request *b = (const void *)h;
 	struct request *q = hash_map_get(&st->by_id, b->rq);
-	char what[64], n[UNITS_TEXT_MAX];
 	int err = 0;
 
 	switch (h->hook) {
 	case WIRE_BLOCK_ISSUE:
 		/* its insert came before, unless the address belongs to another request by now */
-		if (q && q->sector == b->sector)
+		if (q && q->sector == b->sector) {
+			q->owner = owner_of(s, (const void *)h);
 			return 0;
+		}
 		/* fall through */
 	case WIRE_BLOCK_INSERT:
 		if (!q) {
@@ -332,17 +412,15 @@ static int io_record(struct trigger_set *s, struct state *st, const struct wire_
 				return -ENOMEM;
 			}
 		}
-		*q = (struct request){ h->ts_ns, b->sector };
+		*q = (struct request){ h->ts_ns, b->sector, h->flags & WIRE_F_IRQ ? 0 : h->tid,
+				       h->hook == WIRE_BLOCK_ISSUE ? owner_of(s, (const void *)h)
+								   : 0 };
 		return 0;
 	case WIRE_BLOCK_COMPLETE:
 		if (!q || b->done_bytes < b->bytes)
 			return 0;
-		if (h->ts_ns > q->start_ns && h->ts_ns - q->start_ns > st->t.value) {
-			snprintf(what, sizeof(what), "a request took %s on device %u:%u",
-				 units_format_duration(n, sizeof(n), h->ts_ns - q->start_ns),
-				 b->dev >> 20, b->dev & 0xfffff);
-			err = fire(s, st, h->ts_ns, what, NULL, 0);
-		}
+		if (h->ts_ns > q->start_ns && h->ts_ns - q->start_ns > st->t.value)
+			err = io_fire(s, st, b, q);
 		/* fall through */
 	default:
 		free(hash_map_remove(&st->by_id, b->rq));
@@ -357,16 +435,26 @@ static int can_run(struct trigger_set *s, uint32_t tid, uint64_t ts_ns)
 	return tid && ts_ns ? hash_map_put(&s->waiting, tid, (void *)(uintptr_t)ts_ns) : 0;
 }
 
+/* Both records of a switch begin alike. */
+static bool is_switch(const struct wire_hdr *h)
+{
+	return h->hook == WIRE_SWITCH || h->hook == WIRE_SWITCH_MORE;
+}
+
 static int runq_record(struct trigger_set *s, const struct wire_hdr *h)
 {
 	const struct wire_switch *w = (const void *)h;
-	char what[64], n[UNITS_TEXT_MAX];
+	char what[128], whom[64], n[UNITS_TEXT_MAX];
 	uint64_t since;
 	size_t i;
 	int err;
 
-	if (h->hook != WIRE_SWITCH)
-		return can_run(s, ((const struct wire_waking *)h)->target_tid, h->ts_ns);
+	if (!is_switch(h)) {
+		const struct wire_waking *k = (const void *)h;
+
+		/* a thread that is woken on its CPU, before it has slept, does not leave it */
+		return k->target_tid == h->tid ? 0 : can_run(s, k->target_tid, h->ts_ns);
+	}
 	/* it was woken before it had left the CPU, so it waits from now on */
 	err = !w->prev_state || hash_map_get(&s->waiting, h->tid) ? can_run(s, h->tid, h->ts_ns)
 								  : 0;
@@ -374,9 +462,10 @@ static int runq_record(struct trigger_set *s, const struct wire_hdr *h)
 	for (i = 0; i < s->cnt && since && since < h->ts_ns && !err; i++) {
 		if (s->states[i].t.kind != TRIGGER_RUNQ || h->ts_ns - since <= s->states[i].t.value)
 			continue;
-		snprintf(what, sizeof(what), "waited %s for a CPU",
-			 units_format_duration(n, sizeof(n), h->ts_ns - since));
-		err = fire(s, &s->states[i], h->ts_ns, what, "thread", w->next_tid);
+		snprintf(what, sizeof(what), "waited %s for a CPU, %s",
+			 units_format_duration(n, sizeof(n), h->ts_ns - since),
+			 name_of(s, "thread", w->next_tid, whom));
+		err = fire(s, &s->states[i], h->ts_ns, what);
 	}
 	return err;
 }
@@ -395,20 +484,20 @@ struct cursor {
 };
 
 struct slice_merge {
-	uint32_t hooks;
+	uint64_t hooks;
 	size_t cnt;		/* cursors with a record */
 	struct cursor cursors[];
 };
 
 /* Advances to the next record of the hooks; false: the ring has no more. */
-static bool advance(struct cursor *c, uint32_t hooks)
+static bool advance(struct cursor *c, uint64_t hooks)
 {
 	while (c->slab) {
 		c->now = slab_next_record(c->slab, &c->at);
 		if (!c->now) {
 			c->slab = c->slab->next;
 			c->at = 0;
-		} else if (c->now->hook < 32 && hooks & 1u << c->now->hook) {
+		} else if (c->now->hook < 64 && hooks & WIRE_BIT(c->now->hook)) {
 			return true;
 		}
 	}
@@ -416,7 +505,7 @@ static bool advance(struct cursor *c, uint32_t hooks)
 }
 
 static int merge_new(struct slice_merge **ret, const struct ring_slice *slices, size_t cnt,
-		    uint32_t hooks)
+		    uint64_t hooks)
 {
 	struct slice_merge *m = calloc(1, sizeof(*m) + cnt * sizeof(m->cursors[0]));
 	size_t i;
@@ -456,10 +545,12 @@ static const struct wire_hdr *merge_next(struct slice_merge *m)
 static int feed_record(struct trigger_set *s, const struct wire_hdr *h)
 {
 	size_t i;
-	int err = 0;
+	int err = note_name(s, h);
 
-	if (h->hook == WIRE_SWITCH || h->hook == WIRE_WAKING || h->hook == WIRE_WAKEUP_NEW)
+	if (is_switch(h) || h->hook == WIRE_WAKING || h->hook == WIRE_WAKEUP_NEW)
 		return runq_record(s, h);
+	if (h->hook == WIRE_DIRTY && !err)
+		return note_dirtied(s, (const void *)h);
 	for (i = 0; i < s->cnt && !err; i++) {
 		if (s->states[i].t.kind == TRIGGER_SPIKE)
 			err = spike_record(s, &s->states[i], h);
@@ -473,12 +564,15 @@ static int feed_record(struct trigger_set *s, const struct wire_hdr *h)
 int trigger_set_feed(struct trigger_set *s, const struct ring_slice *slices, size_t slice_cnt,
 		     const struct buf *snapshot, uint64_t lost_cnt, uint64_t to_ns)
 {
+	const struct wire_snap *rows = (const struct wire_snap *)snapshot->data;
 	const struct wire_hdr *h;
-	struct slice_merge *m;
+	struct slice_merge *m = NULL;
 	char what[64];
 	size_t i;
 	int err = 0;
 
+	if (lost_cnt) /* who dirtied an inode last may be among them */
+		hash_map_clear(&s->dirtied);
 	for (i = 0; i < s->cnt && !err; i++) {
 		struct state *st = &s->states[i];
 
@@ -487,11 +581,15 @@ int trigger_set_feed(struct trigger_set *s, const struct ring_slice *slices, siz
 			err = spike_snapshot(s, st, snapshot);
 		snprintf(what, sizeof(what), "%" PRIu64 " events were lost", lost_cnt);
 		if (!err && st->t.kind == TRIGGER_LOSS && lost_cnt > st->t.value)
-			err = fire(s, st, to_ns, what, NULL, 0);
+			err = fire(s, st, to_ns, what);
 	}
 	if (err || !s->hooks)
 		return err;
-	err = merge_new(&m, slices, slice_cnt, s->hooks);
+	for (i = 0; i < snapshot->len / sizeof(*rows) && !err; i++)
+		if (!hash_map_get(&s->names, rows[i].task.tid))
+			err = set_name(s, rows[i].task.tid, rows[i].task.comm);
+	if (!err)
+		err = merge_new(&m, slices, slice_cnt, s->hooks | NAME_HOOKS);
 	if (err)
 		return err;
 	while (!err && (h = merge_next(m)))
@@ -516,7 +614,7 @@ int trigger_set_exit(struct trigger_set *s, uint64_t ts_ns, int status)
 		s->states[i].fired = false;
 		if (t->op == TRIGGER_ABOVE ? v > t->value
 					   : (v == t->value) == (t->op == TRIGGER_IS))
-			err = fire(s, &s->states[i], ts_ns, what, NULL, 0);
+			err = fire(s, &s->states[i], ts_ns, what);
 	}
 	return err;
 }

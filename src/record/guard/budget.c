@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * budget: adds usage up to periods. Each period ends in at most one step, and the next one is
- * judged afresh, because it has one source more or less.
+ * judged afresh, because it has other sources.
  */
 #include "record/guard/budget.h"
 
 #include <string.h>
 
-#define PERIOD_NS 500000000ULL
+#define PERIOD_NS 300000000ULL
+#define REPAY_NS 10e9
 #define RELAPSE_NS                                                                                 \
 	10000000000ULL /* a source that goes off again within this time came back too early */
 #define NOTABLE 20	/* turning off a source below a 20th of the cost helps too little */
@@ -23,56 +24,82 @@ void budget_init(struct budget *b, uint64_t budget_ppm, uint32_t sources)
 		b->hold_ns[i] = BUDGET_HOLD_NS;
 }
 
-static uint64_t events_of(const struct budget *b)
+/* What each source has cost in the period, in millionths of the machine's CPU time. */
+static void split_cost(const struct budget *b, double cost_ppm[SOURCE_CNT])
 {
-	uint64_t sum = 0;
+	double events = 0, own = 0;
 	unsigned int i;
 
 	for (i = 0; i < SOURCE_CNT; i++)
-		sum += b->event_cnt[i];
-	return sum;
-}
-
-static uint64_t cost_of(const struct budget *b)
-{
-	uint64_t sum = b->own_ns;
-	unsigned int i;
-
-	for (i = 0; i < SOURCE_CNT; i++)
-		sum += b->source_ns[i];
-	return sum;
+		events += (double)b->event_cnt[i];
+	for (i = 0; i < SOURCE_CNT; i++) {
+		if (events > 0)
+			own = (double)b->own_ns * (double)b->event_cnt[i] / events;
+		cost_ppm[i] = b->cpu_ns ? ((double)b->source_ns[i] + own) * 1e6 / (double)b->cpu_ns
+					: 0;
+	}
 }
 
 /* The source to turn off, or SOURCE_CNT when none would help. */
-static unsigned int dearest(const struct budget *b)
+static unsigned int dearest(const double cost_ppm[SOURCE_CNT], uint32_t on, double total)
 {
-	double events = (double)events_of(b), total = (double)cost_of(b), best = 0;
-	double cost[SOURCE_CNT];
-	unsigned int i, at = SOURCE_CNT;
+	unsigned int i, at = SOURCE_TASK;
 
 	for (i = 0; i < SOURCE_CNT; i++) {
-		cost[i] = (double)b->source_ns[i];
-		if (events > 0)
-			cost[i] += (double)b->own_ns * (double)b->event_cnt[i] / events;
-		if (i == SOURCE_TASK || i == SOURCE_SWITCH || !(b->on & SOURCE_BIT(i)))
-			continue;
-		if (cost[i] > best) {
-			best = cost[i];
+		if (i != SOURCE_TASK && i != SOURCE_SWITCH && on & SOURCE_BIT(i) &&
+		    (at == SOURCE_TASK || cost_ppm[i] > cost_ppm[at]))
 			at = i;
-		}
 	}
-	if (at < SOURCE_CNT && best * NOTABLE >= total)
+	if (at != SOURCE_TASK && cost_ppm[at] > 0 && cost_ppm[at] * NOTABLE >= total)
 		return at;
-	if (b->on & SOURCE_BIT(SOURCE_SWITCH) && cost[SOURCE_SWITCH] * NOTABLE >= total)
+	if (on & SOURCE_BIT(SOURCE_SWITCH) && cost_ppm[SOURCE_SWITCH] * NOTABLE >= total)
 		return SOURCE_SWITCH;
 	return SOURCE_CNT;
 }
 
-static void note_mean(struct budget *b)
+unsigned int budget_pick_off(const double cost_ppm[SOURCE_CNT], uint32_t on, uint64_t limit_ppm,
+			     unsigned int off[SOURCE_CNT])
 {
-	b->last_ppm = b->cpu_ns ? (uint64_t)((double)cost_of(b) * 1e6 / (double)b->cpu_ns) : 0;
+	unsigned int i, cnt = 0;
+	double total = 0;
+
+	for (i = 0; i < SOURCE_CNT; i++)
+		total += cost_ppm[i];
+	while (total > (double)limit_ppm) {
+		i = dearest(cost_ppm, on, total);
+		if (i == SOURCE_CNT)
+			break;
+		off[cnt++] = i;
+		on &= ~SOURCE_BIT(i);
+		total -= cost_ppm[i];
+	}
+	return cnt;
+}
+
+static void note_cost(struct budget *b)
+{
+	double cost = (double)b->own_ns;
+	unsigned int i;
+
+	for (i = 0; i < SOURCE_CNT; i++)
+		cost += (double)b->source_ns[i];
+	b->spent_ns += cost;
+	b->allowed_ns += (double)b->cpu_ns * (double)b->budget_ppm / 1e6;
+	b->last_ppm = b->cpu_ns ? (uint64_t)(cost * 1e6 / (double)b->cpu_ns) : 0;
 	b->mean_ppm = b->has_mean ? (b->mean_ppm + b->last_ppm) / 2 : b->last_ppm;
 	b->has_mean = true;
+}
+
+/* What may be spent now, so that REPAY_NS later the average since the start is the budget. */
+static uint64_t limit_now(const struct budget *b)
+{
+	double cpus = (double)b->cpu_ns / (double)b->dur_ns;
+	double debt_ppm = (b->spent_ns - b->allowed_ns) * 1e6 / (REPAY_NS * cpus);
+
+	if (debt_ppm <= 0)
+		return b->budget_ppm;
+	return b->budget_ppm - (uint64_t)(debt_ppm < (double)b->budget_ppm / 2 ?
+					  debt_ppm : (double)b->budget_ppm / 2);
 }
 
 static void turn_off(struct budget *b, unsigned int source)
@@ -89,44 +116,48 @@ static void turn_off(struct budget *b, unsigned int source)
 	b->has_mean = b->is_low = false;
 }
 
-static enum budget_step decide(struct budget *b, unsigned int *ret_source)
+static void decide(struct budget *b, struct budget_step *ret)
 {
-	unsigned int source;
+	uint64_t limit_ppm = limit_now(b);
+	double cost_ppm[SOURCE_CNT];
+	unsigned int source, i;
 
-	if (b->mean_ppm > b->budget_ppm && b->last_ppm > b->budget_ppm) {
-		source = dearest(b);
+	if (b->mean_ppm > limit_ppm && b->last_ppm > limit_ppm) {
 		b->is_low = false;
-		if (source == SOURCE_CNT)
-			return BUDGET_STAY;
-		turn_off(b, source);
-		*ret_source = source;
-		return BUDGET_OFF;
+		b->is_settling = !b->is_settling;
+		if (!b->is_settling)
+			return;
+		split_cost(b, cost_ppm);
+		ret->off_cnt = budget_pick_off(cost_ppm, b->on, limit_ppm, ret->off);
+		for (i = 0; i < ret->off_cnt; i++)
+			turn_off(b, ret->off[i]);
+		return;
 	}
+	b->is_settling = false;
 	if (!b->off_cnt || b->mean_ppm * 2 > b->budget_ppm || b->last_ppm * 2 > b->budget_ppm) {
 		b->is_low = false;
-		return BUDGET_STAY;
+		return;
 	}
 	if (!b->is_low) {
 		b->is_low = true;
 		b->low_ns = b->now_ns - b->dur_ns;
 	}
 	source = b->off[b->off_cnt - 1];
-	if (b->now_ns - b->low_ns < b->hold_ns[source])
-		return BUDGET_STAY;
+	if (b->now_ns - b->low_ns < b->hold_ns[source] || b->spent_ns > b->allowed_ns)
+		return;
 	b->off_cnt--;
 	b->on |= SOURCE_BIT(source);
 	b->on_ns[source] = b->now_ns;
 	b->has_mean = b->is_low = false;
-	*ret_source = source;
-	return BUDGET_ON;
+	ret->is_on = true;
+	ret->on = source;
 }
 
-enum budget_step budget_judge(struct budget *b, const struct budget_usage *u,
-			      unsigned int *ret_source)
+void budget_judge(struct budget *b, const struct budget_usage *u, struct budget_step *ret)
 {
-	enum budget_step step;
 	unsigned int i;
 
+	memset(ret, 0, sizeof(*ret));
 	b->dur_ns += u->dur_ns;
 	b->now_ns += u->dur_ns;
 	b->cpu_ns += u->dur_ns * (u->cpu_cnt ? u->cpu_cnt : 1);
@@ -136,13 +167,19 @@ enum budget_step budget_judge(struct budget *b, const struct budget_usage *u,
 		b->event_cnt[i] += u->event_cnt[i];
 	}
 	if (b->dur_ns < PERIOD_NS)
-		return BUDGET_STAY;
-	note_mean(b);
-	step = decide(b, ret_source);
+		return;
+	note_cost(b);
+	decide(b, ret);
 	b->dur_ns = b->cpu_ns = b->own_ns = 0;
 	memset(b->source_ns, 0, sizeof(b->source_ns));
 	memset(b->event_cnt, 0, sizeof(b->event_cnt));
-	return step;
+}
+
+uint64_t budget_cost_ppm(const struct budget *b)
+{
+	if (b->mean_ppm > b->budget_ppm || b->allowed_ns <= 0)
+		return b->mean_ppm;
+	return (uint64_t)((double)b->budget_ppm * b->spent_ns / b->allowed_ns);
 }
 
 void budget_failed_on(struct budget *b, unsigned int source)

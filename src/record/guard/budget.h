@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * budget: decides which source to turn off, or on again, so that recording stays within a share of
+ * budget: decides which sources to turn off, or on again, so that recording stays within a share of
  * the machine's CPU time.
  *
- *     what a period cost, per source --[budget]--> stay | one source off | one source on
+ *     what a period cost, per source --[budget]--> stay | sources off | one source on
  *
  * Cost = (run time of the BPF programs + the recorder's user and system time) / (CPUs online x
- * time). Every half second it is judged as the mean of the last period's cost and the mean before.
+ * time). Each period it is judged as the mean of the last period's cost and the mean before.
  *
- * Over the budget, the source that costs most goes off, with its share of the recorder's own time;
- * task never goes, and sched.switch only when no other source costs a twentieth of the whole. Below
- * half the budget for a while, the source that went off last comes back; if that source soon has to
- * go again, it stays off twice as long the next time. Pure computation: no clock, no kernel.
+ * A source's cost is its programs' time and its share of the recorder's own time, by events. Over
+ * the budget, the sources that cost most go off, as many as it takes by their costs; task never
+ * goes, and sched.switch only when no other source costs a twentieth of the rest. What was spent
+ * too much so far is saved again: until the average since the start is within the budget, the limit
+ * is down to half the budget lower, and nothing comes back. Below half the budget for a while, the
+ * source that went off last comes back; if that source soon has to go again, it stays off twice as
+ * long the next time. Pure computation: no clock, no kernel.
  * Threads: one.
  */
 #ifndef BUDGET_H
@@ -35,6 +38,10 @@ struct budget {
 	uint64_t hold_ns[SOURCE_CNT];
 	uint64_t low_ns;		/* since when the cost is below half the budget */
 	bool is_low;
+	/* Sources have just gone off: the recorder still encodes what they sent before. */
+	bool is_settling;
+
+	double spent_ns, allowed_ns;	/* cost so far, and the budget of the time so far */
 
 	/* the period being added up */
 	uint64_t dur_ns, own_ns, cpu_ns;	/* cpu_ns: CPUs online x time */
@@ -51,13 +58,26 @@ struct budget_usage {			/* increments */
 	uint64_t event_cnt[SOURCE_CNT];	/* records read */
 };
 
-enum budget_step { BUDGET_STAY = 0, BUDGET_OFF = 1, BUDGET_ON = 2 };
+struct budget_step {
+	unsigned int off_cnt, off[SOURCE_CNT];	/* to turn off */
+	bool is_on;
+	unsigned int on;			/* if is_on: the source to turn on */
+};
 
 void budget_init(struct budget *b, uint64_t budget_ppm, uint32_t sources);
 
-/* Adds usage. *ret_source is the source to turn off (BUDGET_OFF) or on (BUDGET_ON). */
-enum budget_step budget_judge(struct budget *b, const struct budget_usage *u,
-			      unsigned int *ret_source);
+/*
+ * The sources among `on` without which the costs come to at most limit_ppm, the dearest first.
+ * Returns their number; with all that may go, that may still be too much.
+ */
+unsigned int budget_pick_off(const double cost_ppm[SOURCE_CNT], uint32_t on, uint64_t limit_ppm,
+			     unsigned int off[SOURCE_CNT]);
+
+/* Adds usage. *ret is all zeros unless a period has ended and something is to be done. */
+void budget_judge(struct budget *b, const struct budget_usage *u, struct budget_step *ret);
+
+/* What was too much when sources went off: the mean, or the average since the start. */
+uint64_t budget_cost_ppm(const struct budget *b);
 
 /* The source could not be turned on: it counts as off again, and stays off for a time. */
 void budget_failed_on(struct budget *b, unsigned int source);

@@ -229,9 +229,9 @@ static void say_off(struct overhead *o, unsigned int source)
 	o->warned |= SOURCE_BIT(source);
 	session_warn(o->o,
 		     "recording costs %.2f %% of the machine's CPU time, --max-overhead allows "
-		     "%.2f %%: %s is off until it costs less; `ebpfrec info` tells from when to "
+		     "%.2f %%: %s is off until it costs less; `ebpfrec info` says from when to "
 		     "when",
-		     (double)o->budget.mean_ppm / 1e4, (double)o->budget.budget_ppm / 1e4,
+		     (double)budget_cost_ppm(&o->budget) / 1e4, (double)o->budget.budget_ppm / 1e4,
 		     source_infos[source].name);
 }
 
@@ -241,7 +241,7 @@ static int step_off(struct overhead *o, unsigned int source)
 		.from_ns = clock_mono_ns(),
 		.source = source_infos[source].name,
 		.reason = REASON,
-		.cost_ppm = o->budget.mean_ppm,
+		.cost_ppm = budget_cost_ppm(&o->budget),
 		.budget_ppm = o->budget.budget_ppm,
 	};
 	int err = gaps_open(&o->gaps, &gap, hooks_of(source));
@@ -270,19 +270,18 @@ static void step_on(struct overhead *o, unsigned int source)
 
 int overhead_look(struct overhead *o)
 {
-	enum budget_step step;
+	struct budget_step step;
 	struct budget_usage u;
-	unsigned int source;
+	unsigned int i;
 	int err = 0;
 
 	measure(o, &u);
-	step = budget_judge(&o->budget, &u, &source);
-	if (step == BUDGET_OFF)
-		err = step_off(o, source);
-	else if (step == BUDGET_ON)
-		step_on(o, source);
-	if (step != BUDGET_STAY)
-		list_off(o);
+	budget_judge(&o->budget, &u, &step);
+	for (i = 0; i < step.off_cnt && !err; i++)
+		err = step_off(o, step.off[i]);
+	if (step.is_on)
+		step_on(o, step.on);
+	list_off(o);
 	return err;
 }
 

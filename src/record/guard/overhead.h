@@ -32,7 +32,10 @@ int overhead_new(struct overhead **ret, const struct session_options *options, u
 		 struct probe *probe, struct sampler *sampler, uint64_t start_ns);
 void overhead_free(struct overhead *o);
 
-/* Takes at most one step. Call it after a slice was written and before the next is cut. -ENOMEM. */
+/*
+ * Turns off what costs too much, or one source on. Call it after a slice was written and before the
+ * next is cut. -ENOMEM.
+ */
 int overhead_look(struct overhead *o);
 
 /*

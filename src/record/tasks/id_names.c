@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * id_names: slab caches are named by a BPF program, devices by /sys/dev/block, cgroups by a walk of
- * their file system, code by kallsyms, interrupt lines by /sys/kernel/irq.
+ * id_names: slab caches and code are named by BPF programs, devices by /sys/dev/block, cgroups by a
+ * walk of their file system, users by the C library, interrupt lines by /sys/kernel/irq, mounted
+ * directories by mountinfo. Kernels before 5.13 name code by kallsyms, of which reading all takes
+ * 80 ms.
  */
 #include "record/tasks/id_names.h"
 
@@ -13,21 +15,24 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/account.h"
 #include "base/hash_map.h"
 #include "base/strpool.h"
 #include "probe/probe.h"
 #include "record/tasks/cgroup.h"
+#include "record/tasks/mounts.h"
 #include "record/tasks/user_sites.h"
 #include "symbol/kallsyms.h"
 
 struct id_names {
 	struct probe *probe;
 	struct user_sites *sites;
-	struct kallsyms *kallsyms;	/* NULL: the kernel hides them */
+	struct kallsyms *kallsyms;	/* only where the probe has no symbols; NULL: hidden */
 	char cgroup_root[PATH_MAX];
 	int cgroup_fd;			/* -1: cgroup v2 is not mounted */
 	struct hash_map cgroups;		/* id -> path (in the pool), as of the last walk */
 	struct strpool *pool;
+	struct mounts mounts;
 };
 
 int id_names_new(struct id_names **ret, struct probe *probe)
@@ -38,7 +43,7 @@ int id_names_new(struct id_names **ret, struct probe *probe)
 		return -ENOMEM;
 	n->probe = probe;
 	n->cgroup_fd = -1;
-	if (kallsyms_open(&n->kallsyms))
+	if (!probe_has_symbols(probe) && kallsyms_open(&n->kallsyms))
 		n->kallsyms = NULL;
 	if (strpool_new(&n->pool)) {
 		id_names_free(n);
@@ -58,13 +63,14 @@ void id_names_free(struct id_names *n)
 		close(n->cgroup_fd);
 	kallsyms_close(n->kallsyms);
 	hash_map_done(&n->cgroups);
+	mounts_done(&n->mounts);
 	strpool_free(n->pool);
 	free(n);
 }
 
 bool id_names_has_kernel_symbols(const struct id_names *n)
 {
-	return n->kallsyms != NULL;
+	return probe_has_symbols(n->probe) || n->kallsyms;
 }
 
 static int device_name(uint32_t dev, char *name, size_t size, uint64_t *ret_sectors)
@@ -98,6 +104,14 @@ static int device_name(uint32_t dev, char *name, size_t size, uint64_t *ret_sect
 	return err;
 }
 
+void id_names_of_device(uint32_t dev, char *buf, size_t size)
+{
+	uint64_t sectors;
+
+	if (device_name(dev, buf, size, &sectors))
+		snprintf(buf, size, "device %u:%u", dev >> 20, dev & 0xfffff);
+}
+
 static int keep_cgroup(void *ctx, uint64_t id, const char *path)
 {
 	struct id_names *n = ctx;
@@ -125,6 +139,16 @@ static int cgroup_name(struct id_names *n, uint64_t id, char *path, size_t size)
 		return -ENOENT;
 	snprintf(path, size, "%s", kept);
 	return 0;
+}
+
+static int user_name(uid_t uid, char *name, size_t size)
+{
+	struct account user;
+	int err = account_find_uid(&user, uid);
+
+	if (!err)
+		snprintf(name, size, "%s", user.name);
+	return err;
 }
 
 /* The handlers that have the line now, separated by commas. */
@@ -158,7 +182,10 @@ static int find_name(void *ctx, enum trace_name_type type, uint64_t id, char *na
 	case TRACE_NAME_CGROUP:
 		return cgroup_name(n, id, name, size);
 	case TRACE_NAME_SYMBOL:
-		return n->kallsyms ? kallsyms_find(n->kallsyms, id, name, size) : -EPERM;
+		return n->kallsyms ? kallsyms_find(n->kallsyms, id, name, size) :
+				     probe_symbol(n->probe, id, name, size);
+	case TRACE_NAME_USER:
+		return user_name((uid_t)(id - 1), name, size);
 	case TRACE_NAME_IRQ:
 		return irq_name((uint32_t)(id - 1), name, size);
 	default:
@@ -172,9 +199,14 @@ static int site_name(void *ctx, uint32_t pid, uint64_t ts_ns, struct trace_site 
 	return user_sites_find(((struct id_names *)ctx)->sites, pid, ts_ns, ret, ret_until_ns);
 }
 
+static void file_path(void *ctx, uint32_t dev, const char *inside, char *ret, size_t size)
+{
+	mounts_path(&((struct id_names *)ctx)->mounts, dev, inside, ret, size);
+}
+
 struct block_names id_names_callbacks(struct id_names *n, struct user_sites *sites)
 {
 	n->sites = sites;
 	return (struct block_names){ .ctx = n, .name = find_name,
-				     .site = sites ? site_name : NULL };
+				     .site = sites ? site_name : NULL, .path = file_path };
 }

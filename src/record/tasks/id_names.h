@@ -13,8 +13,8 @@ struct id_names;
 struct user_sites;
 
 /*
- * Finds the cgroup file system and reads the kernel's symbols. Names that are missing stay
- * unresolved.
+ * Finds the cgroup file system and, for kernels before 5.13, reads the kernel's symbols. Names that
+ * are missing stay unresolved.
  */
 int id_names_new(struct id_names **ret, struct probe *probe);
 void id_names_free(struct id_names *n);
@@ -24,6 +24,9 @@ void id_names_free(struct id_names *n);
  * names.
  */
 bool id_names_has_kernel_symbols(const struct id_names *n);
+
+/* "vda", or "device 8:0" where the kernel has no name for it. */
+void id_names_of_device(uint32_t dev, char *buf, size_t size);
 
 /*
  * The callbacks for block_writer_config. n and sites (NULL: no names of user code) must outlive the

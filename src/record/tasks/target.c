@@ -95,11 +95,8 @@ int target_seed(struct probe *probe, struct block_writer *writer, pid_t command_
 
 	if (command_pid)
 		err = seed(probe, writer, command_pid);
-	for (i = 0; !err && i < o->pid_cnt; i++) {
-		if (kill(o->pids[i], 0) && errno == ESRCH)
-			return err_set(e, -ESRCH, "no process %u", o->pids[i]);
+	for (i = 0; !err && i < o->pid_cnt; i++)
 		err = seed(probe, writer, o->pids[i]);
-	}
 	if (!err && o->cgroup) {
 		err = cgroup_dir(o->cgroup, dir, e);
 		s.dir_fd = err ? -1 : open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

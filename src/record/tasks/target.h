@@ -22,7 +22,7 @@ struct store_writer;
  */
 int target_cgroup_id(const char *path, uint64_t *ret_id, struct err *e);
 
-/* Marks command_pid (0: none) and the processes of -p and --cgroup. -ESRCH: no such process. */
+/* Marks command_pid (0: none) and the processes of -p and --cgroup. */
 int target_seed(struct probe *probe, struct block_writer *writer, pid_t command_pid,
 		const struct session_options *o, struct err *e);
 

@@ -252,6 +252,10 @@ static int apply_snap(struct task_table *id, const struct wire_snap *s)
 	fill_thread(id, t, r, p);
 	if (p->parent_upid == EVENT_ID_UNKNOWN && r->ppid)
 		set_parent(id, p, task_process_find(id, r->ppid, r->hdr.ts_ns));
+	if (id->is_first && !t->snap_cnt && t->flags & TRACE_TASK_AT_START) {
+		t->start_state = s->off_cpu_state;
+		t->state_ns = s->read_ns;
+	}
 	if (t->snap_cnt++ || !(t->flags & TRACE_TASK_AT_START))
 		t->sum_exec_end_ns = s->sum_exec_ns;
 	else
@@ -350,6 +354,7 @@ static int apply_exit(struct task_table *id, const struct wire_exit *r)
 	/* wait() gives the leader's code, whichever thread ends last */
 	if (r->tid == r->pid || (r->group_dead && !p->leader_exited)) {
 		p->exit_code = r->exit_code;
+		p->uid = r->uid;
 		p->leader_exited = true;
 	}
 	if (r->group_dead)

@@ -292,6 +292,7 @@ int task_table_begin(struct task_table *id, uint64_t epoch, uint64_t from_ns, ui
 {
 	id->epoch = epoch;
 	id->start_ns = start_ns;
+	id->is_first = from_ns == start_ns;
 	id->used_threads.cnt = 0;
 	id->used_processes.cnt = 0;
 	id->failed = false;
@@ -488,6 +489,7 @@ int task_table_put_tasks(struct task_table *id, struct row_writer *processes,
 			.start_ns = t->start_ns, .end_ns = t->life.end_ns,
 			.sum_exec_start_ns = t->sum_exec_start_ns,
 			.sum_exec_end_ns = t->sum_exec_end_ns, .comm = t->comm,
+			.start_state = t->start_state,
 		};
 
 		if (t->process) {

@@ -64,6 +64,9 @@ struct task_thread {
 	struct task_process *process;	/* NULL: not known */
 	uint64_t start_ns, sum_exec_start_ns, sum_exec_end_ns;
 	uint64_t seen_ns;		/* the instant of the first record about it */
+	/* its state off the CPUs since the recording's start, as it was read at state_ns; 0 */
+	uint32_t start_state;
+	uint64_t state_ns;
 	char comm[TRACE_COMM_LEN + 1];
 	uint32_t snap_cnt;
 	uint32_t slot;	/* the block writer's; valid when slot_block is the current epoch */

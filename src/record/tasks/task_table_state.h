@@ -35,6 +35,7 @@ struct task_table {
 	struct row_writer *task_events, *rss_snaps;	/* of the block being made */
 	uint64_t epoch;			/* of the block being made */
 	uint64_t start_ns;		/* of the recording */
+	bool is_first;			/* the block being made begins there */
 	uint64_t snap_ns;		/* of the last snapshot row; 0: none yet */
 	struct task_snap_runner *snap_runners;	/* by cpu */
 	size_t snap_runner_cap;

@@ -6,13 +6,11 @@
 #include "record/tasks/user_sites.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -20,6 +18,7 @@
 #include "base/privilege.h"
 #include "probe/exec_maps.h"
 #include "record/tasks/own_pids.h"
+#include "symbol/debug_file.h"
 #include "symbol/module_cache.h"
 
 #define KEEP_NS 2000000000ULL	/* records of one ring may be a slice late */
@@ -64,21 +63,13 @@ struct request {
 static int open_for(const struct request *q)
 {
 	char path[96];
-	struct stat st;
-	int fd;
 
 	if (q->start || q->end)
 		snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", q->pid,
 			 (unsigned long long)q->start, (unsigned long long)q->end);
 	else
 		snprintf(path, sizeof(path), "/proc/%u/maps", q->pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
-		return fd;
-	close(fd);
-	return -EINVAL;
+	return debug_file_open(path);
 }
 
 static int send_answer(int to, int fd)

@@ -135,16 +135,16 @@ static struct floor_bpf *load(void)
 	if (!skel || kernel_info_open(&k, NULL, NULL))
 		fail("open");
 	cast_id = kernel_function_id(k, "bpf_rdonly_cast");
-	kernel_info_close(k);
 	if (!cast_id || !adapt_can_fetch()) {
 		fprintf(stderr, "floor: this kernel is too old; 6.2 has all that is measured\n");
 		exit(1);
 	}
 	bpf_object__for_each_program(prog, skel->obj)
 	{
-		if (adapt_program(prog, cast_id, true))
+		if (adapt_program(prog, k, cast_id, true))
 			fail("adapt");
 	}
+	kernel_info_close(k);
 	if (floor_bpf__load(skel))
 		fail("load");
 	return skel;

@@ -20,6 +20,7 @@ static const char *const names[] = {
 	"@SUM(1)",
 	"cr\rover",
 	"\\x41\\n",
+	"unit\037sep",	/* what separates texts in some keys */
 };
 
 int main(int argc, char **argv)

@@ -390,6 +390,7 @@ static void test_quantile_is_nearest_rank_and_close_when_bucketed(void **state)
 {
 	static uint64_t v[300000];
 	static const double pcts[] = { 1, 50, 90, 99, 99.9 };
+	uint64_t powers[QUANTILE_POWERS] = { 0 };
 	struct quantile q = { 0 };
 	unsigned int i, k;
 
@@ -413,6 +414,11 @@ static void test_quantile_is_nearest_rank_and_close_when_bucketed(void **state)
 		assert_true(got >= exact * 0.996 && got <= exact * 1.004);
 	}
 	assert_int_equal(q.max, v[299999]);
+	for (i = 0; i < 300000; i++)
+		powers[v[i] ? 64 - __builtin_clzll(v[i]) : 0]--;
+	quantile_count_powers(&q, powers);
+	for (k = 0; k < QUANTILE_POWERS; k++)
+		assert_int_equal(powers[k], 0);
 	quantile_done(&q);
 }
 

@@ -11,50 +11,24 @@
 #include <cmocka.h>
 
 #include "analyze/engine/analysis.h"
-#include "tests/unit/gen/gen_trace.h"
+#include "tests/unit/gen/made_trace.h"
 #include "tests/unit/gen/table_rows.h"
 
 #define T0 1000000000ull
 #define MS 1000000ull
 #define MIB (1ull << 20)
 
-struct fixture {
-	char dir[64], path[80];
-	struct trace *trace;
-	struct analysis *a;
-	uint64_t start, end;
-};
-
-static struct fixture known;
-
-static void open_trace(struct fixture *f)
-{
-	struct err e = { "" };
-
-	if (trace_open(&f->trace, f->path, &e) < 0 || analysis_open(&f->a, f->trace, &e) < 0)
-		fail_msg("%s", e.text);
-	f->start = trace_start_ns(f->trace);
-	f->end = trace_end_ns(f->trace);
-}
-
-static void close_trace(struct fixture *f)
-{
-	analysis_close(f->a);
-	trace_close(f->trace);
-	gen_remove_dir(f->dir);
-}
+static struct made_trace known;
 
 /* pid 100 "busy" and 200 "other" on CPU 0, memory, I/O, and a fork with pid reuse: all answers
  * known by hand. */
-static void make_known(struct fixture *f)
+static void make_known(struct made_trace *f)
 {
 	struct gen *g;
 	unsigned int i;
 
-	gen_temp_dir(f->dir);
-	snprintf(f->path, sizeof(f->path), "%s/trace", f->dir);
-	g = gen_open(f->path,
-		     &(struct gen_config){ .cpu_cnt = 2, .from_ns = T0, .recorder_pid = 300 });
+	made_begin(f, &(struct gen_config){ .cpu_cnt = 2, .from_ns = T0, .recorder_pid = 300 });
+	g = f->g;
 	gen_snap(g, T0, 0, 100, 100, 1, "busy");
 	gen_snap(g, T0, 0, 200, 200, 1, "other");
 	gen_snap(g, T0, 0, 300, 300, 1, "recorder");
@@ -64,10 +38,13 @@ static void make_known(struct fixture *f)
 	gen_switch(g, T0 + 100 * MS, 0, 100, 200, 0);
 	gen_wakeup(g, T0 + 120 * MS, 0, 200, 100, 0);
 	gen_switch(g, T0 + 150 * MS, 0, 200, 100, 0);
-	gen_switch(g, T0 + 400 * MS, 0, 100, 300, WIRE_F_PREEMPT);
-	gen_switch(g, T0 + 410 * MS, 0, 300, 0, 0);
+	gen_switch_more(g, T0 + 400 * MS, 0, 100, 300, WIRE_F_PREEMPT, 7 * MS, 0);
+	gen_switch_more(g, T0 + 410 * MS, 0, 300, 0, 0, 12 * MS, 0);
 	gen_switch(g, T0 + 500 * MS, 1, 0, 100, 0);
 	gen_switch(g, T0 + 600 * MS, 1, 100, 0, 0);
+	/* CPU 1: 900, a task that is hidden, 610..625, recorder ..630 */
+	gen_switch(g, T0 + 610 * MS, 1, 0, 900, 0);
+	gen_switch_more(g, T0 + 630 * MS, 1, 300, 0, WIRE_F_BREAK, 3 * MS, 5 * MS);
 	/* slab: busy allocates 3, other frees one of them, an interrupt allocates one */
 	gen_kmalloc(g, T0 + 10 * MS, 0, 100, 0x1000, 128, 0xc0de, 0);
 	gen_kmalloc(g, T0 + 11 * MS, 0, 100, 0x2000, 256, 0xc0de, 0);
@@ -97,8 +74,7 @@ static void make_known(struct fixture *f)
 	gen_switch(g, T0 + 540 * MS, 0, 0, 400, 0);
 	gen_switch(g, T0 + 560 * MS, 0, 400, 0, 0);
 	gen_slice(g, T0 + 1000 * MS);
-	gen_finish(g);
-	open_trace(f);
+	made_open(f);
 }
 
 static int setup(void **state)
@@ -109,130 +85,112 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	close_trace(&known);
+	made_close(&known);
 	return 0;
-}
-
-static int64_t one(struct analysis *a, const char *sql)
-{
-	struct rows r;
-	int64_t v;
-
-	rows_sql(&r, a, sql);
-	assert_int_equal(r.row_cnt, 1);
-	assert_int_equal(r.col_cnt, 1);
-	v = rows_int(&r, 0, 0);
-	rows_done(&r);
-	return v;
-}
-
-static int64_t onef(struct analysis *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static int64_t onef(struct analysis *a, const char *fmt, ...)
-{
-	char sql[1024];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(sql, sizeof(sql), fmt, ap);
-	va_end(ap);
-	return one(a, sql);
-}
-
-static struct report_request request(const struct fixture *f, const char *view)
-{
-	return (struct report_request){ .view = view, .from_ns = f->start, .to_ns = f->end };
-}
-
-/* The row whose column "col" has this text; fails if there is none. */
-static unsigned int row_of(const struct rows *r, const char *col, const char *text)
-{
-	unsigned int i, c = rows_col(r, col);
-
-	for (i = 0; i < r->row_cnt; i++)
-		if (!strcmp(rows_text(r, i, c), text))
-			return i;
-	fail_msg("no row with %s = %s", col, text);
-	return 0;
-}
-
-static int64_t cell(const struct rows *r, unsigned int row, const char *col)
-{
-	return rows_int(r, row, rows_col(r, col));
 }
 
 /* ---- known answers ---- */
 
+static void expect_stolen(int64_t from_ns, int64_t to_ns, const char *comm, int64_t want_ns)
+{
+	char sql[256];
+	struct rows r;
+
+	snprintf(sql, sizeof(sql),
+		 "SELECT coalesce(sum(steal_ns), 0) FROM cpu_usage(%lld, %lld) JOIN threads "
+		 "USING (utid) WHERE comm = '%s'", (long long)from_ns, (long long)to_ns, comm);
+	rows_sql(&r, known.a, sql);
+	assert_int_equal(rows_int(&r, 0, 0), want_ns);
+	rows_done(&r);
+}
+
+static void test_steal_is_the_last_part_of_a_stay_and_never_more(void **state)
+{
+	expect_stolen(0, 1000 * MS, "busy", 7 * MS);
+	expect_stolen(0, 393 * MS, "busy", 0);
+	expect_stolen(0, 395 * MS, "busy", 2 * MS);
+	expect_stolen(395 * MS, 1000 * MS, "busy", 5 * MS);
+	expect_stolen(400 * MS, 1000 * MS, "busy", 0);
+	expect_stolen(0, 1000 * MS, "recorder", 10 * MS);
+	expect_stolen(0, 500 * MS, "[unknown]", 2 * MS);
+	/* from the recorder, or from the hidden task before it */
+	expect_stolen(0, 1000 * MS, "[unknown]", 5 * MS);
+}
+
 static void test_report_cpu_known_answers(void **state)
 {
-	struct report_request q = request(&known, "cpu");
+	struct report_request q = made_request(&known, "cpu");
 	struct rows r;
 	unsigned int i;
 
 	rows_report(&r, known.a, &q);
 	assert_string_equal(r.names[0], "pid");
 	assert_string_equal(r.names[1], "comm");
-	i = row_of(&r, "comm", "busy");
+	i = rows_find(&r, "comm", "busy");
 	assert_int_equal(i, 0);		/* most first */
-	assert_int_equal(cell(&r, i, "oncpu_ns"), 450 * MS);
-	assert_int_equal(cell(&r, i, "switches"), 3);
-	assert_int_equal(cell(&r, i, "preempted"), 1);
-	assert_int_equal(cell(&r, i, "complete"), 1);
-	assert_int_equal(cell(&r, row_of(&r, "comm", "other"), "oncpu_ns"), 50 * MS);
+	assert_int_equal(rows_cell(&r, i, "oncpu_ns"), 450 * MS);
+	assert_int_equal(rows_cell(&r, i, "switches"), 3);
+	assert_int_equal(rows_cell(&r, i, "preempted"), 1);
+	assert_int_equal(rows_cell(&r, i, "complete"), 1);
+	assert_int_equal(rows_cell(&r, rows_find(&r, "comm", "other"), "oncpu_ns"), 50 * MS);
 	/* a pid used twice is two processes */
-	assert_int_equal(cell(&r, row_of(&r, "comm", "first"), "oncpu_ns"), 10 * MS);
-	assert_int_equal(cell(&r, row_of(&r, "comm", "second"), "oncpu_ns"), 20 * MS);
-	assert_int_equal(r.row_cnt, 4);	/* neither the recorder nor idle */
+	assert_int_equal(rows_cell(&r, rows_find(&r, "comm", "first"), "oncpu_ns"), 10 * MS);
+	assert_int_equal(rows_cell(&r, rows_find(&r, "comm", "second"), "oncpu_ns"), 20 * MS);
+	/* neither the recorder nor idle; [unknown] has the time of a task that is hidden */
+	assert_int_equal(r.row_cnt, 5);
 	rows_done(&r);
 	/* the window cuts slices at the nanosecond */
 	q.from_ns = T0 + 50 * MS + 1;
 	q.to_ns = T0 + 100 * MS + 7;
 	rows_report(&r, known.a, &q);
-	assert_int_equal(cell(&r, row_of(&r, "comm", "busy"), "oncpu_ns"), 50 * MS - 1);
-	assert_int_equal(cell(&r, row_of(&r, "comm", "other"), "oncpu_ns"), 7);
+	assert_int_equal(rows_cell(&r, rows_find(&r, "comm", "busy"), "oncpu_ns"), 50 * MS - 1);
+	assert_int_equal(rows_cell(&r, rows_find(&r, "comm", "other"), "oncpu_ns"), 7);
 	rows_done(&r);
 }
 
 static void test_report_cpu_filters_and_options(void **state)
 {
 	static const uint32_t pids[] = { 400 };
-	struct report_request q = request(&known, "cpu");
+	struct report_request q = made_request(&known, "cpu");
 	struct rows r;
 
 	q.with_recorder = true;
 	rows_report(&r, known.a, &q);
-	assert_int_equal(cell(&r, row_of(&r, "comm", "recorder"), "oncpu_ns"), 10 * MS);
+	assert_int_equal(rows_cell(&r, rows_find(&r, "comm", "recorder"), "oncpu_ns"), 15 * MS);
 	rows_done(&r);
 	q.with_idle = true;
 	rows_report(&r, known.a, &q);
 	/* idle and all others fill two CPUs for a second */
-	assert_int_equal(onef(known.a, "SELECT sum(oncpu_ns) FROM cpu_usage(0, %llu)", 1000 * MS),
-			 2000 * MS);
-	assert_int_equal(cell(&r, row_of(&r, "comm", "[idle]"), "oncpu_ns"), (2000 - 540) * MS);
+	assert_int_equal(
+		rows_one(known.a, "SELECT sum(oncpu_ns) FROM cpu_usage(0, %llu)", 1000 * MS),
+		2000 * MS);
+	assert_int_equal(rows_cell(&r, rows_find(&r, "comm", "[idle]"), "oncpu_ns"),
+			 (2000 - 560) * MS);
 	rows_done(&r);
-	q = request(&known, "cpu");
+	q = made_request(&known, "cpu");
 	q.pids = pids;
 	q.pid_cnt = 1;
 	rows_report(&r, known.a, &q);
 	assert_int_equal(r.row_cnt, 2);
 	rows_done(&r);
-	q = request(&known, "cpu");
+	q = made_request(&known, "cpu");
 	q.comm = "b?s*";
 	q.limit = 5;
 	rows_report(&r, known.a, &q);
 	assert_int_equal(r.row_cnt, 1);
 	rows_done(&r);
-	q = request(&known, "cpu");
+	q = made_request(&known, "cpu");
 	q.sort = "-oncpu_ns";
 	q.limit = 2;
 	rows_report(&r, known.a, &q);
 	assert_int_equal(r.row_cnt, 2);
-	assert_int_equal(row_of(&r, "comm", "first"), 0);
+	assert_int_equal(rows_find(&r, "comm", "first"), 0);
 	rows_done(&r);
 }
 
 static void test_report_alloc_known_answers(void **state)
 {
-	struct report_request q = request(&known, "alloc");
+	struct report_request q = made_request(&known, "alloc");
 	struct rows r;
 	unsigned int i, slab = 0, rss = 0, irq = 0, unknown = 0;
 
@@ -251,47 +209,47 @@ static void test_report_alloc_known_answers(void **state)
 			unknown = i + 1;
 	}
 	assert_true(slab && rss && irq && unknown);
-	assert_int_equal(cell(&r, slab - 1, "allocs"), 3);
-	assert_int_equal(cell(&r, slab - 1, "frees"), 1);	/* freed by another process */
-	assert_int_equal(cell(&r, slab - 1, "alloc_bytes"), 896);
-	assert_int_equal(cell(&r, slab - 1, "free_bytes"), 256);
-	assert_int_equal(cell(&r, slab - 1, "peak_bytes"), 896);
-	assert_int_equal(cell(&r, slab - 1, "peak_ns"), 12 * MS);
-	assert_int_equal(cell(&r, irq - 1, "alloc_bytes"), 64);
-	assert_int_equal(cell(&r, unknown - 1, "frees"), 1);
-	assert_int_equal(cell(&r, unknown - 1, "free_bytes"), 0);
+	assert_int_equal(rows_cell(&r, slab - 1, "allocs"), 3);
+	assert_int_equal(rows_cell(&r, slab - 1, "frees"), 1);	/* freed by another process */
+	assert_int_equal(rows_cell(&r, slab - 1, "alloc_bytes"), 896);
+	assert_int_equal(rows_cell(&r, slab - 1, "free_bytes"), 256);
+	assert_int_equal(rows_cell(&r, slab - 1, "peak_bytes"), 896);
+	assert_int_equal(rows_cell(&r, slab - 1, "peak_ns"), 12 * MS);
+	assert_int_equal(rows_cell(&r, irq - 1, "alloc_bytes"), 64);
+	assert_int_equal(rows_cell(&r, unknown - 1, "frees"), 1);
+	assert_int_equal(rows_cell(&r, unknown - 1, "free_bytes"), 0);
 	/* baseline of 111 pages (100 anon, 10 file, 1 shmem) + 300 MiB */
-	assert_int_equal(cell(&r, rss - 1, "peak_bytes"), 300 * MIB + 111 * 4096);
-	assert_int_equal(cell(&r, rss - 1, "peak_ns"), 760 * MS);
-	assert_int_equal(cell(&r, rss - 1, "alloc_bytes"), 300 * MIB);
-	assert_int_equal(cell(&r, rss - 1, "net_bytes"), 0);
-	assert_int_equal(cell(&r, rss - 1, "now_bytes"), 111 * 4096);
+	assert_int_equal(rows_cell(&r, rss - 1, "peak_bytes"), 300 * MIB + 111 * 4096);
+	assert_int_equal(rows_cell(&r, rss - 1, "peak_ns"), 760 * MS);
+	assert_int_equal(rows_cell(&r, rss - 1, "alloc_bytes"), 300 * MIB);
+	assert_int_equal(rows_cell(&r, rss - 1, "net_bytes"), 0);
+	assert_int_equal(rows_cell(&r, rss - 1, "now_bytes"), 111 * 4096);
 	rows_done(&r);
 	/* a window in the middle: the level at its beginning is part of the peak */
 	q.from_ns = T0 + 800 * MS;
 	q.to_ns = T0 + 900 * MS;
 	rows_report(&r, known.a, &q);
-	i = row_of(&r, "comm", "busy");
+	i = rows_find(&r, "comm", "busy");
 	assert_string_equal(rows_text(&r, i, rows_col(&r, "source")), "rss");
-	assert_int_equal(cell(&r, i, "allocs"), 0);
-	assert_int_equal(cell(&r, i, "peak_bytes"), 300 * MIB + 111 * 4096);
-	assert_int_equal(cell(&r, i, "peak_ns"), 800 * MS);
+	assert_int_equal(rows_cell(&r, i, "allocs"), 0);
+	assert_int_equal(rows_cell(&r, i, "peak_bytes"), 300 * MIB + 111 * 4096);
+	assert_int_equal(rows_cell(&r, i, "peak_ns"), 800 * MS);
 	rows_done(&r);
 }
 
 static void test_report_spikes_finds_exactly_the_one(void **state)
 {
-	struct report_request q = request(&known, "spikes");
+	struct report_request q = made_request(&known, "spikes");
 	struct rows r;
 
 	rows_report(&r, known.a, &q);
 	assert_int_equal(r.row_cnt, 1);
 	assert_string_equal(rows_text(&r, 0, rows_col(&r, "comm")), "busy");
 	assert_string_equal(rows_text(&r, 0, rows_col(&r, "source")), "rss");
-	assert_int_equal(cell(&r, 0, "start_ns"), 700 * MS + MS / 10);
-	assert_int_equal(cell(&r, 0, "dur_ns"), 599 * MS / 10);
-	assert_int_equal(cell(&r, 0, "bytes"), 300 * MIB);
-	assert_int_equal(cell(&r, 0, "baseline_bytes"), 111 * 4096);
+	assert_int_equal(rows_cell(&r, 0, "start_ns"), 700 * MS + MS / 10);
+	assert_int_equal(rows_cell(&r, 0, "dur_ns"), 599 * MS / 10);
+	assert_int_equal(rows_cell(&r, 0, "bytes"), 300 * MIB);
+	assert_int_equal(rows_cell(&r, 0, "baseline_bytes"), 111 * 4096);
 	rows_done(&r);
 	q.spike_min_bytes = 400 * MIB;
 	rows_report(&r, known.a, &q);
@@ -304,74 +262,149 @@ static void test_report_spikes_finds_exactly_the_one(void **state)
 	rows_done(&r);
 }
 
+/*
+ * 20 MiB in 20 ms, five times: "close" 90 ms apart, "apart" 120 ms, as slab objects and as resident
+ * memory (which "close" gives back once). A small allocation lies between the first two.
+ */
+static void make_bursts(struct made_trace *f)
+{
+	static const unsigned int pauses[] = { 90, 120 };
+	struct gen *g;
+	int64_t level[2] = { 100, 100 };
+	unsigned int i, k, p;
+
+	made_begin(f, &(struct gen_config){ .cpu_cnt = 1, .from_ns = T0 });
+	g = f->g;
+	gen_snap(g, T0, 0, 100, 100, 1, "close");
+	gen_snap(g, T0, 0, 200, 200, 1, "apart");
+	for (p = 0; p < 2; p++) {
+		uint32_t pid = 100 + p * 100;
+
+		for (i = 0; i < 5; i++) {
+			uint64_t t = T0 + 100 * MS + i * (20 + pauses[p]) * MS;
+
+			for (k = 0; k <= 40; k++, level[p] += 128) {
+				gen_rss(g, t + k * MS / 2, 0, pid, pid, 1, level[p]);
+				gen_kmalloc(g, t + k * MS / 2, 0, pid,
+					    0x100000 + ((p * 5 + i) * 64 + k) * 0x100000ull,
+					    MIB / 2, 0xf00, 0);
+			}
+			if (i == 0)
+				gen_kmalloc(g, t + 60 * MS, 0, pid, 0x100 + p * 0x100, 64, 0xf00,
+					    0);
+			if (i == 2 && !p)
+				gen_rss(g, t + 60 * MS, 0, pid, pid, 1, level[p] -= 30 * 256);
+		}
+	}
+	gen_slice(g, T0 + 1000 * MS);
+	made_open(f);
+}
+
+static void test_bursts_without_a_longer_pause_are_one_spike(void **state)
+{
+	struct made_trace f;
+
+	make_bursts(&f);
+#define SPIKES(what, comm, source)                                                             \
+	rows_one(f.a,                                                                          \
+		 "SELECT " what " FROM spikes() AS s JOIN processes USING (upid) WHERE comm = '" \
+		 comm "' AND source = '" source "'")
+	assert_int_equal(SPIKES("count(*)", "close", "slab"), 1);
+	assert_int_equal(SPIKES("count(*)", "close", "rss"), 1);
+	assert_int_equal(SPIKES("count(*)", "apart", "slab"), 5);
+	assert_int_equal(SPIKES("count(*)", "apart", "rss"), 5);
+	assert_int_equal(SPIKES("s.start_ns", "close", "slab"), 100 * MS);
+	assert_int_equal(SPIKES("dur_ns", "close", "slab"), (4 * 110 + 20) * MS);
+	/* everything between the first and the last event, the small one too */
+	assert_int_equal(SPIKES("bytes", "close", "slab"), 5 * 41 * (MIB / 2) + 64);
+	/* the most that the level rose; 30 MiB went meanwhile */
+	assert_int_equal(SPIKES("bytes", "close", "rss"),
+			 rows_one(f.a,
+			     "SELECT peak_bytes - 111 * 4096 FROM alloc_usage() JOIN processes "
+			     "USING (upid) WHERE comm = 'close' AND source = 'rss'"));
+	/* a window that begins inside of it */
+	assert_int_equal(rows_one(f.a, "SELECT count(*) FROM spikes(400000000) JOIN processes "
+				       "USING (upid) WHERE comm = 'close'"),
+			 0);
+	made_close(&f);
+}
+
 static void test_report_io_known_answers(void **state)
 {
-	struct report_request q = request(&known, "io");
+	struct report_request q = made_request(&known, "io");
 	struct rows r;
 
 	rows_report(&r, known.a, &q);
 	assert_int_equal(r.row_cnt, 1);
 	assert_string_equal(rows_text(&r, 0, rows_col(&r, "comm")), "busy");
 	assert_string_equal(rows_text(&r, 0, rows_col(&r, "op")), "write");
-	assert_int_equal(cell(&r, 0, "ios"), 2);
-	assert_int_equal(cell(&r, 0, "bytes"), 12288);
-	assert_int_equal(cell(&r, 0, "lat_p50_ns"), 9 * MS);
-	assert_int_equal(cell(&r, 0, "lat_max_ns"), 20 * MS);
+	assert_int_equal(rows_cell(&r, 0, "ios"), 2);
+	assert_int_equal(rows_cell(&r, 0, "bytes"), 12288);
+	assert_int_equal(rows_cell(&r, 0, "lat_p50_ns"), 9 * MS);
+	assert_int_equal(rows_cell(&r, 0, "lat_max_ns"), 20 * MS);
 	rows_done(&r);
 	q.to_ns = T0 + 40 * MS;		/* the second ends at its very end: outside */
 	rows_report(&r, known.a, &q);
-	assert_int_equal(cell(&r, 0, "ios"), 1);
+	assert_int_equal(rows_cell(&r, 0, "ios"), 1);
 	rows_done(&r);
-	assert_int_equal(one(known.a, "SELECT count(*) FROM block_requests WHERE owner = 'busy'"),
-			 2);
-	assert_int_equal(one(known.a, "SELECT queue_ns FROM block_requests WHERE bytes = 4096"),
-			 2 * MS);
-	assert_int_equal(one(known.a, "SELECT device_ns FROM block_requests WHERE bytes = 4096"),
-			 18 * MS);
+	assert_int_equal(
+		rows_one(known.a, "SELECT count(*) FROM block_requests WHERE owner = 'busy'"), 2);
+	assert_int_equal(
+		rows_one(known.a, "SELECT queue_ns FROM block_requests WHERE bytes = 4096"),
+		2 * MS);
+	assert_int_equal(
+		rows_one(known.a, "SELECT device_ns FROM block_requests WHERE bytes = 4096"),
+		18 * MS);
 }
 
 static void test_sched_slices_know_their_wait(void **state)
 {
 	assert_int_equal(
-		one(known.a, "SELECT wait_ns FROM sched_slices WHERE start_ns = 150000000"),
+		rows_one(known.a, "SELECT wait_ns FROM sched_slices WHERE start_ns = 150000000"),
 		30 * MS);
-	assert_int_equal(one(known.a, "SELECT dur_ns FROM sched_slices WHERE start_ns = 150000000"),
-			 250 * MS);
 	assert_int_equal(
-		one(known.a,
+		rows_one(known.a, "SELECT dur_ns FROM sched_slices WHERE start_ns = 150000000"),
+		250 * MS);
+	assert_int_equal(
+		rows_one(known.a,
 		    "SELECT count(*) FROM sched_slices WHERE start_ns = 150000000 AND end_reason = "
 		    "'preempted'"),
 		1);
 	/* preempted at 400, runs again at 500, on the other CPU */
 	assert_int_equal(
-		one(known.a,
+		rows_one(known.a,
 		    "SELECT wait_ns FROM sched_slices WHERE start_ns = 500000000 AND cpu = 1"),
 		100 * MS);
 }
 
 static void test_allocations_pair_with_frees(void **state)
 {
-	assert_int_equal(one(known.a, "SELECT count(*) FROM allocations WHERE source = 'slab'"), 4);
-	assert_int_equal(one(known.a, "SELECT life_ns FROM allocations WHERE addr = 8192"),
+	assert_int_equal(
+		rows_one(known.a, "SELECT count(*) FROM allocations WHERE source = 'slab'"), 4);
+	assert_int_equal(rows_one(known.a, "SELECT life_ns FROM allocations WHERE addr = 8192"),
 			 99 * MS);
 	assert_int_equal(
-		one(known.a,
+		rows_one(known.a,
 		    "SELECT count(*) FROM allocations a JOIN threads t ON t.utid = a.free_utid "
 		    "WHERE a.addr = 8192 AND t.comm = 'other'"),
 		1);
-	assert_int_equal(one(known.a, "SELECT count(*) FROM allocations WHERE free_ns IS NULL"), 3);
-	assert_int_equal(one(known.a, "SELECT count(*) FROM allocations WHERE alloc_ns >= 11000000 "
-				      "AND alloc_ns < 13000000"),
+	assert_int_equal(
+		rows_one(known.a, "SELECT count(*) FROM allocations WHERE free_ns IS NULL"), 3);
+	assert_int_equal(rows_one(known.a,
+				  "SELECT count(*) FROM allocations WHERE alloc_ns >= 11000000 "
+				  "AND alloc_ns < 13000000"),
 			 2);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_steal_is_the_last_part_of_a_stay_and_never_more),
 		cmocka_unit_test(test_report_cpu_known_answers),
 		cmocka_unit_test(test_report_cpu_filters_and_options),
 		cmocka_unit_test(test_report_alloc_known_answers),
 		cmocka_unit_test(test_report_spikes_finds_exactly_the_one),
+		cmocka_unit_test(test_bursts_without_a_longer_pause_are_one_spike),
 		cmocka_unit_test(test_report_io_known_answers),
 		cmocka_unit_test(test_sched_slices_know_their_wait),
 		cmocka_unit_test(test_allocations_pair_with_frees),

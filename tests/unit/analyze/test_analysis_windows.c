@@ -12,7 +12,7 @@
 
 #include "analyze/engine/analysis.h"
 #include "analyze/engine/table.h"
-#include "tests/unit/gen/gen_trace.h"
+#include "tests/unit/gen/made_trace.h"
 #include "tests/unit/gen/slice_count.h"
 #include "tests/unit/gen/table_rows.h"
 #include "trace/trace_state.h"
@@ -20,44 +20,18 @@
 #define T0 1000000000ull
 #define MS 1000000ull
 
-struct fixture {
-	char dir[64], path[80];
-	struct trace *trace;
-	struct analysis *a;
-	uint64_t start, end;
-};
-
-static struct fixture mix;
-
-static void open_trace(struct fixture *f)
-{
-	struct err e = { "" };
-
-	if (trace_open(&f->trace, f->path, &e) < 0 || analysis_open(&f->a, f->trace, &e) < 0)
-		fail_msg("%s", e.text);
-	f->start = trace_start_ns(f->trace);
-	f->end = trace_end_ns(f->trace);
-}
-
-static void close_trace(struct fixture *f)
-{
-	analysis_close(f->a);
-	trace_close(f->trace);
-	gen_remove_dir(f->dir);
-}
+static struct made_trace mix;
 
 /* A random machine in eight blocks, with a loss of class sched in the third. */
-static void make_mix(struct fixture *f)
+static void make_mix(struct made_trace *f)
 {
 	struct gen_mix m = { .seed = 11, .now_ns = T0 };
 	struct gen *g;
 	int i;
 
-	gen_temp_dir(f->dir);
-	snprintf(f->path, sizeof(f->path), "%s/trace", f->dir);
-	g = gen_open(f->path,
-		     &(struct gen_config){ .cpu_cnt = 3,
-					   .from_ns = T0 }); /* the third never runs anything */
+	/* the third CPU never runs anything */
+	made_begin(f, &(struct gen_config){ .cpu_cnt = 3, .from_ns = T0 });
+	g = f->g;
 	gen_mix_start(g, &m);
 	for (i = 0; i < 8; i++) {
 		struct trace_loss l = { .from_ns = m.now_ns,
@@ -75,8 +49,7 @@ static void make_mix(struct fixture *f)
 		gen_slice(g, m.now_ns + 1);
 	}
 	gen_mix_done(&m);
-	gen_finish(g);
-	open_trace(f);
+	made_open(f);
 }
 
 static int setup(void **state)
@@ -87,91 +60,56 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	close_trace(&mix);
+	made_close(&mix);
 	return 0;
-}
-
-static int64_t one(struct analysis *a, const char *sql)
-{
-	struct rows r;
-	int64_t v;
-
-	rows_sql(&r, a, sql);
-	assert_int_equal(r.row_cnt, 1);
-	assert_int_equal(r.col_cnt, 1);
-	v = rows_int(&r, 0, 0);
-	rows_done(&r);
-	return v;
-}
-
-static int64_t onef(struct analysis *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static int64_t onef(struct analysis *a, const char *fmt, ...)
-{
-	char sql[1024];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(sql, sizeof(sql), fmt, ap);
-	va_end(ap);
-	return one(a, sql);
-}
-
-static struct report_request request(const struct fixture *f, const char *view)
-{
-	return (struct report_request){ .view = view, .from_ns = f->start, .to_ns = f->end };
-}
-
-static int64_t cell(const struct rows *r, unsigned int row, const char *col)
-{
-	return rows_int(r, row, rows_col(r, col));
 }
 
 /* ---- completeness ---- */
 
 static void test_reports_mark_what_a_loss_touches(void **state)
 {
-	struct report_request q = request(&mix, "cpu");
+	struct report_request q = made_request(&mix, "cpu");
 	size_t cnt;
-	const struct trace_loss *l = trace_losses(mix.trace, &cnt);
+	const struct trace_loss *l = trace_losses(mix.t, &cnt);
 	struct rows r;
 	unsigned int i;
 
 	assert_int_equal(cnt, 1);
 	rows_report(&r, mix.a, &q);
-	assert_int_equal(cell(&r, 0, "complete"), 0);
-	assert_int_equal(cell(&r, 0, "lost_events"), 7);
+	assert_int_equal(rows_cell(&r, 0, "complete"), 0);
+	assert_int_equal(rows_cell(&r, 0, "lost_events"), 7);
 	rows_done(&r);
 	q.to_ns = l->from_ns;
 	rows_report(&r, mix.a, &q);
-	assert_int_equal(cell(&r, 0, "complete"), 1);
+	assert_int_equal(rows_cell(&r, 0, "complete"), 1);
 	rows_done(&r);
 	q.from_ns = l->to_ns;
-	q.to_ns = mix.end;
+	q.to_ns = trace_end_ns(mix.t);
 	rows_report(&r, mix.a, &q);
-	assert_int_equal(cell(&r, 0, "lost_events"), 0);
+	assert_int_equal(rows_cell(&r, 0, "lost_events"), 0);
 	rows_done(&r);
-	q = request(&mix, "alloc");	/* another class */
+	q = made_request(&mix, "alloc");	/* another class */
 	rows_report(&r, mix.a, &q);
-	assert_int_equal(cell(&r, 0, "complete"), 1);
+	assert_int_equal(rows_cell(&r, 0, "complete"), 1);
 	rows_done(&r);
-	q = request(&mix, "cpu");
+	q = made_request(&mix, "cpu");
 	q.every_ns = 10 * MS;
 	rows_report(&r, mix.a, &q);
 	for (i = 0; i < r.row_cnt; i++) {
-		uint64_t from = T0 + (uint64_t)cell(&r, i, "t_ns");
+		uint64_t from = T0 + (uint64_t)rows_cell(&r, i, "t_ns");
 		int touched = from < l->to_ns && from + 10 * MS > l->from_ns;
 
-		assert_int_equal(cell(&r, i, "lost_events"), touched ? 7 : 0);
+		assert_int_equal(rows_cell(&r, i, "lost_events"), touched ? 7 : 0);
 		/* the last bin is cut at the window's end, which is the trace's */
-		assert_int_equal(cell(&r, i, "complete"), !touched);
+		assert_int_equal(rows_cell(&r, i, "complete"), !touched);
 	}
 	rows_done(&r);
-	q = request(&mix, "cpu");
+	q = made_request(&mix, "cpu");
 	q.to_ns += 1;			/* beyond the trace */
-	q.from_ns = mix.end - 5 * MS;
+	q.from_ns = trace_end_ns(mix.t) - 5 * MS;
 	rows_report(&r, mix.a, &q);
-	assert_int_equal(cell(&r, 0, "complete"), 0);
-	assert_int_equal(cell(&r, 0, "lost_events"), 0);
+	assert_int_equal(rows_cell(&r, 0, "complete"), 0);
+	assert_int_equal(rows_cell(&r, 0, "lost_events"), 0);
 	rows_done(&r);
 }
 
@@ -186,7 +124,8 @@ static uint64_t below(uint64_t n)
 
 static void random_window(int64_t *from, int64_t *to)
 {
-	uint64_t span = mix.end - mix.start, a = below(span + 1), b = below(span + 1);
+	uint64_t span = trace_end_ns(mix.t) - trace_start_ns(mix.t), a = below(span + 1),
+		 b = below(span + 1);
 
 	*from = (int64_t)(a < b ? a : b);
 	*to = (int64_t)(a < b ? b : a);
@@ -202,12 +141,12 @@ static void test_tasks_and_idle_fill_every_window_of_every_cpu(void **state)
 		if (from == to)
 			continue;
 		for (cpu = 0; cpu < 2; cpu++)
-			assert_int_equal(onef(mix.a,
+			assert_int_equal(rows_one(mix.a,
 					      "SELECT sum(oncpu_ns) FROM cpu_usage(%lld, %lld) "
 					      "WHERE cpu = %d",
 					      (long long)from, (long long)to, cpu),
 					 to - from);
-		assert_int_equal(onef(mix.a, "SELECT sum(dur_ns) FROM sched_slices(%lld, %lld)",
+		assert_int_equal(rows_one(mix.a, "SELECT sum(dur_ns) FROM sched_slices(%lld, %lld)",
 				      (long long)from, (long long)to),
 				 2 * (to - from));
 	}
@@ -222,7 +161,7 @@ static void test_tasks_and_idle_fill_every_bin_of_every_cpu(void **state)
 		random_window(&from, &to);
 		every = 1 + (int64_t)below((uint64_t)(to - from) / 7 + 50000) + (to - from) / 1000;
 		assert_int_equal(
-			onef(mix.a,
+			rows_one(mix.a,
 			     "SELECT count(*) FROM (SELECT sum(oncpu_ns) - span_ns AS d FROM "
 			     "cpu_usage(%lld, %lld, %lld) GROUP BY t_ns, cpu) WHERE d <> 0",
 			     (long long)from, (long long)to, (long long)every),
@@ -232,12 +171,11 @@ static void test_tasks_and_idle_fill_every_bin_of_every_cpu(void **state)
 
 static void test_no_thread_has_more_than_one_cpu(void **state)
 {
-	struct report_request q = request(&mix, "cpu");
+	struct report_request q = made_request(&mix, "cpu");
 	struct rows r;
 	unsigned int i, util;
 
-	q.by_set = true;
-	q.by = REPORT_BY_THREAD;
+	q.by = 1u << REPORT_BY_THREAD;
 	q.every_ns = 10 * MS;
 	rows_report(&r, mix.a, &q);
 	assert_true(r.row_cnt > 100);
@@ -255,19 +193,19 @@ static void test_usage_equals_block_summaries(void **state)
 	size_t block_cnt, cnt, b, i;
 	int64_t absent;
 
-	blocks = trace_blocks(mix.trace, &block_cnt);
+	blocks = trace_blocks(mix.t, &block_cnt);
 	for (b = 0; b < block_cnt; b++) {
-		long long from = (long long)(blocks[b].from_ns - mix.start),
-			  to = (long long)(blocks[b].to_ns - mix.start);
+		long long from = (long long)(blocks[b].from_ns - trace_start_ns(mix.t)),
+			  to = (long long)(blocks[b].to_ns - trace_start_ns(mix.t));
 		int64_t oncpu = 0, switches = 0;
 
 		absent = to - from;	/* the third CPU is nobody's in a summary, and none here */
 
-		assert_int_equal(slice_count(mix.trace, b, &rows, &cnt, NULL), 0);
+		assert_int_equal(slice_count(mix.t, b, &rows, &cnt, NULL), 0);
 		for (i = 0; i < cnt; i++) {
 			if (rows[i].utid >= EVENT_ID_FIRST &&
 			    rows[i].utid % 5 == 0) /* some alone, all in sum */
-				assert_int_equal(onef(mix.a,
+				assert_int_equal(rows_one(mix.a,
 						      "SELECT coalesce(sum(oncpu_ns), 0) FROM "
 						      "cpu_usage(%lld, %lld) "
 						      "WHERE utid = %u",
@@ -276,13 +214,13 @@ static void test_usage_equals_block_summaries(void **state)
 			oncpu += (int64_t)rows[i].oncpu_ns;
 			switches += (int64_t)rows[i].switches;
 		}
-		assert_int_equal(
-			onef(mix.a, "SELECT sum(oncpu_ns) FROM cpu_usage(%lld, %lld)", from, to) +
-				absent,
-			oncpu);
-		assert_int_equal(
-			onef(mix.a, "SELECT sum(switches) FROM cpu_usage(%lld, %lld)", from, to),
-			switches);
+		assert_int_equal(rows_one(mix.a, "SELECT sum(oncpu_ns) FROM cpu_usage(%lld, %lld)",
+					  from, to) +
+					 absent,
+				 oncpu);
+		assert_int_equal(rows_one(mix.a, "SELECT sum(switches) FROM cpu_usage(%lld, %lld)",
+					  from, to),
+				 switches);
 	}
 }
 
@@ -304,28 +242,28 @@ static void test_push_down_changes_no_answer(void **state)
 
 			/* "+" keeps a condition from the table */
 			assert_int_equal(
-				onef(mix.a,
+				rows_one(mix.a,
 				     "SELECT count(*) FROM %s WHERE %s >= %lld AND %s < %lld", t, c,
 				     (long long)from, c, (long long)to),
-				onef(mix.a,
+				rows_one(mix.a,
 				     "SELECT count(*) FROM %s WHERE +%s >= %lld AND +%s < %lld", t,
 				     c, (long long)from, c, (long long)to));
 		}
-		assert_int_equal(onef(mix.a,
+		assert_int_equal(rows_one(mix.a,
 				      "SELECT coalesce(sum(dur_ns + coalesce(wait_ns, 0)), 0) FROM "
 				      "sched_slices WHERE "
 				      "start_ns > %lld AND cpu = 1",
 				      (long long)from),
-				 onef(mix.a,
+				 rows_one(mix.a,
 				      "SELECT coalesce(sum(dur_ns + coalesce(wait_ns, 0)), 0) FROM "
 				      "sched_slices WHERE "
 				      "+start_ns > %lld AND +cpu = 1",
 				      (long long)from));
-		assert_int_equal(onef(mix.a,
+		assert_int_equal(rows_one(mix.a,
 				      "SELECT count(*) FROM switches WHERE utid = 20 AND cpu = 2 "
 				      "AND ts_ns <= %lld.5",
 				      (long long)to),
-				 onef(mix.a,
+				 rows_one(mix.a,
 				      "SELECT count(*) FROM switches WHERE +utid = 20 AND +cpu = 2 "
 				      "AND +ts_ns <= %lld.5",
 				      (long long)to));
@@ -367,22 +305,22 @@ static void test_rows_of_a_cpu_are_those_of_the_condition(void **state)
 static uint64_t decoded_by(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 static uint64_t decoded_by(const char *fmt, ...)
 {
-	uint64_t before = atomic_load(&mix.trace->decoded_blocks);
+	uint64_t before = atomic_load(&mix.t->decoded_blocks);
 	char sql[512];
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(sql, sizeof(sql), fmt, ap);
 	va_end(ap);
-	one(mix.a, sql);
-	return atomic_load(&mix.trace->decoded_blocks) - before;
+	rows_one(mix.a, "%s", sql);
+	return atomic_load(&mix.t->decoded_blocks) - before;
 }
 
 static void test_event_tables_decode_only_blocks_that_can_matter(void **state)
 {
 	size_t cnt;
-	const struct trace_block *b = trace_blocks(mix.trace, &cnt);
-	long long at = (long long)(b[3].from_ns - mix.start),
+	const struct trace_block *b = trace_blocks(mix.t, &cnt);
+	long long at = (long long)(b[3].from_ns - trace_start_ns(mix.t)),
 		  len = (long long)(b[3].to_ns - b[3].from_ns);
 	int64_t born;
 
@@ -397,11 +335,11 @@ static void test_event_tables_decode_only_blocks_that_can_matter(void **state)
 			   at - 30000, at + 30000),
 		2);
 	assert_int_equal(decoded_by("SELECT count(*) FROM switches WHERE ts_ns >= %lld",
-				    (long long)(mix.end - mix.start)), 0);
+				    (long long)(trace_end_ns(mix.t) - trace_start_ns(mix.t))), 0);
 	/* kind: nobody used a heap */
 	assert_int_equal(decoded_by("SELECT count(*) FROM heap_allocs"), 0);
 	/* thread: one that was born late is in no block before */
-	born = one(mix.a,
+	born = rows_one(mix.a,
 		   "SELECT utid FROM threads WHERE start_ns = (SELECT max(start_ns) FROM threads)");
 	assert_true(decoded_by("SELECT count(*) FROM slab_allocs WHERE utid = %lld",
 			       (long long)born) < cnt / 2);
@@ -441,16 +379,17 @@ static void test_every_report_runs_with_every_key_and_window(void **state)
 	unsigned int cnt = report_views(&views), v, w, by;
 
 	for (v = 0; v < cnt; v++) {
-		for (by = 0; by <= REPORT_BY_DEVICE + 1u; by++) {
+		for (by = 0; by <= REPORT_BY_CNT; by++) {
 			for (w = 0; w < 12; w++) {
-				struct report_request q = request(&mix, views[v].name);
+				struct report_request q = made_request(&mix, views[v].name);
 				uint64_t windows[6][2] = {
-					{ mix.start, mix.end },
-					{ mix.start + 5, mix.start + 5 },
+					{ trace_start_ns(mix.t), trace_end_ns(mix.t) },
+					{ trace_start_ns(mix.t) + 5, trace_start_ns(mix.t) + 5 },
 					{ 0, 1 },
-					{ mix.end + 5, UINT64_MAX },
+					{ trace_end_ns(mix.t) + 5, UINT64_MAX },
 					{ 0, UINT64_MAX },
-					{ mix.start + 100, mix.start + 101 },
+					{ trace_start_ns(mix.t) + 100,
+					  trace_start_ns(mix.t) + 101 },
 				};
 				struct err e = { "" };
 				struct rows r;
@@ -458,11 +397,12 @@ static void test_every_report_runs_with_every_key_and_window(void **state)
 
 				q.from_ns = windows[w % 6][0];
 				q.to_ns = windows[w % 6][1];
-				q.every_ns = w < 6 ? 0 : (mix.end - mix.start) / 3;
-				q.by_set = by <= REPORT_BY_DEVICE;
-				q.by = (enum report_by)by;
+				q.every_ns =
+					w < 6 ? 0
+					      : (trace_end_ns(mix.t) - trace_start_ns(mix.t)) / 3;
+				q.by = by < REPORT_BY_CNT ? 1u << by : 0;
 				ret = rows_try_report(&r, mix.a, &q, &e);
-				if ((q.by_set && !(views[v].by_mask & 1u << by)) ||
+				if (q.by & ~views[v].by_mask ||
 				    (q.every_ns && views[v].whole_only)) {
 					assert_int_equal(ret, -EINVAL);
 					continue;
@@ -480,13 +420,13 @@ static void test_every_report_runs_with_every_key_and_window(void **state)
 
 static void test_bad_requests_say_what_is_wrong(void **state)
 {
-	struct report_request q = request(&mix, "nonsense");
+	struct report_request q = made_request(&mix, "nonsense");
 	struct err e = { "" };
 	struct rows r;
 
 	assert_int_equal(rows_try_report(&r, mix.a, &q, &e), -EINVAL);
 	assert_non_null(strstr(e.text, "nonsense"));
-	q = request(&mix, "cpu");
+	q = made_request(&mix, "cpu");
 	q.sort = "colour";
 	e.text[0] = 0;
 	assert_int_equal(rows_try_report(&r, mix.a, &q, &e), -EINVAL);

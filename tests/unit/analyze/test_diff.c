@@ -150,6 +150,32 @@ static void test_roles_match_by_what_runs(void **state)
 	role_free(roles, role_cnt);
 }
 
+static void test_role_has_the_digits_that_all_its_processes_have(void **state)
+{
+	struct role_process a[] = {
+		PROCESS(20, 1, "python3.11", "/usr/bin/python3.11", "python3 run2.py"),
+		PROCESS(21, 20, "gcc", "/usr/bin/gcc", "gcc -O2 -o /tmp/x1 main2.c"),
+		PROCESS(22, 20, "seq", "/usr/bin/seq", "seq 40"),
+	};
+	struct role_process b[] = {
+		PROCESS(30, 1, "python3.11", "/usr/bin/python3.11", "python3 run2.py"),
+		PROCESS(31, 30, "gcc", "/usr/bin/gcc", "gcc -O2 -o /tmp/y main2.c"),
+		PROCESS(32, 30, "seq", "/usr/bin/seq", "seq 41"),
+	};
+	struct role_process *p[2] = { a, b };
+	const size_t cnt[2] = { 3, 3 };
+	struct role *roles;
+	size_t role_cnt;
+
+	assert_int_equal(role_assign(p, cnt, &roles, &role_cnt), 0);
+	assert_int_equal(role_cnt, 3);
+	assert_string_equal(roles[a[0].role].name, "python3.11 run2.py");
+	assert_string_equal(roles[a[1].role].name, "gcc main2.c");
+	assert_string_equal(roles[a[1].role].parent, "python3.11");
+	assert_string_equal(roles[a[2].role].name, "seq #");
+	role_free(roles, role_cnt);
+}
+
 static void test_a_compiler_is_one_role(void **state)
 {
 	char args[2][40][32];
@@ -180,6 +206,7 @@ int main(void)
 		cmocka_unit_test(test_noise_is_what_differs_between_neighbours),
 		cmocka_unit_test(test_compare_errs_as_often_as_it_says),
 		cmocka_unit_test(test_roles_match_by_what_runs),
+		cmocka_unit_test(test_role_has_the_digits_that_all_its_processes_have),
 		cmocka_unit_test(test_a_compiler_is_one_role),
 	};
 

@@ -25,64 +25,22 @@
 
 #include "analyze/engine/analysis.h"
 #include "analyze/engine/table.h"
-#include "tests/unit/gen/gen_trace.h"
+#include "tests/unit/gen/made_trace.h"
 #include "tests/unit/gen/table_rows.h"
 
-#define T0 5000000000ull
-
-/* a colour, a line of its own, half a character, and a quote; 15 bytes */
-#define HOSTILE "\033[31mr\na\xc3'\"x"
-#define HOSTILE_SAFE "\\x1b[31mr\\x0aa\\xc3'\"x"
-
-static char dir[64], path[80], db_path[96];
-static struct trace *trace;
-static struct analysis *a;
+static struct made_trace made;
+static char db_path[96];
 
 static int setup(void **state)
 {
-	struct gen_mix m = { .seed = 5, .now_ns = T0 };
-	struct err e = { "" };
-	struct gen *g;
-	int i;
-
-	gen_temp_dir(dir);
-	snprintf(path, sizeof(path), "%s/trace", dir);
-	snprintf(db_path, sizeof(db_path), "%s/out.db", dir);
-	g = gen_open(path, &(struct gen_config){ .cpu_cnt = 2, .from_ns = T0 });
-	gen_mix_start(g, &m);
-	gen_snap(g, T0, 0, 9001, 9001, 1, HOSTILE);
-	for (i = 0; i < 4; i++) {
-		struct trace_cost c = {
-			.from_ns = m.now_ns, .user_ns = 100, .sys_ns = 50, .bytes_written = 1000
-		};
-		struct trace_hook_stat h = {
-			.from_ns = m.now_ns, .hook = WIRE_SWITCH, .attempted_cnt = 10, .read_cnt = 7
-		};
-		struct trace_loss l = { .from_ns = m.now_ns,
-					.hook = WIRE_SWITCH,
-					.cls = EVENT_CLASS_SCHED,
-					.full_cnt = 3 };
-
-		gen_mix_run(g, &m, 10000);
-		c.to_ns = h.to_ns = l.to_ns = m.now_ns;
-		gen_cost(g, &c);
-		gen_hook_stat(g, &h);
-		if (i == 1)
-			gen_loss(g, &l);
-		gen_slice(g, m.now_ns + 1);
-	}
-	gen_mix_done(&m);
-	gen_finish(g);
-	if (trace_open(&trace, path, &e) < 0 || analysis_open(&a, trace, &e) < 0)
-		fail_msg("%s", e.text);
+	made_hostile(&made);
+	snprintf(db_path, sizeof(db_path), "%s/out.db", made.dir);
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	analysis_close(a);
-	trace_close(trace);
-	gen_remove_dir(dir);
+	made_close(&made);
 	return 0;
 }
 
@@ -93,7 +51,7 @@ static int export_to(const char *to_path, uint64_t from, uint64_t to, bool force
 	};
 	uint64_t rows;
 
-	return analysis_export_sqlite(a, &r, &rows, e);
+	return analysis_export_sqlite(made.a, &r, &rows, e);
 }
 
 /*
@@ -155,12 +113,13 @@ static void expect_text(sqlite3 *db, const char *sql, const char *text)
 static void compare_with_reports(sqlite3 *db, uint64_t from, uint64_t to)
 {
 	struct report_request q = { .view = "cpu", .from_ns = from, .to_ns = to };
-	long long f = (long long)(from - T0), t = (long long)(to - T0);
+	long long f = (long long)(from - MADE_HOSTILE_FROM_NS);
+	long long t = (long long)(to - MADE_HOSTILE_FROM_NS);
 	struct rows r;
 	char sql[512];
 	unsigned int i;
 
-	rows_report(&r, a, &q);
+	rows_report(&r, made.a, &q);
 	assert_true(r.row_cnt > 10);
 	for (i = 0; i < r.row_cnt; i++) {
 		snprintf(sql, sizeof(sql),
@@ -176,7 +135,7 @@ static void compare_with_reports(sqlite3 *db, uint64_t from, uint64_t to)
 	}
 	rows_done(&r);
 	q.view = "io";
-	rows_report(&r, a, &q);
+	rows_report(&r, made.a, &q);
 	for (i = 0; i < r.row_cnt; i++) {
 		snprintf(sql, sizeof(sql),
 			 "SELECT count(*) FROM block_requests r "
@@ -191,7 +150,7 @@ static void compare_with_reports(sqlite3 *db, uint64_t from, uint64_t to)
 	}
 	rows_done(&r);
 	q.view = "alloc";
-	rows_report(&r, a, &q);
+	rows_report(&r, made.a, &q);
 	for (i = 0; i < r.row_cnt; i++) {
 		if (strcmp(rows_text(&r, i, rows_col(&r, "source")), "slab"))
 			continue;
@@ -294,11 +253,11 @@ static void make_texts_safe(struct rows *r)
 	for (i = 0; i < r->row_cnt * r->col_cnt; i++) {
 		struct value *v = &r->values[i];
 
-		if (v->type != VALUE_TEXT || strcmp(v->text, HOSTILE) != 0)
+		if (v->type != VALUE_TEXT || strcmp(v->text, MADE_HOSTILE) != 0)
 			continue;
 		free((char *)v->text);
-		v->text = strdup(HOSTILE_SAFE);
-		v->text_bytes = strlen(HOSTILE_SAFE);
+		v->text = strdup(MADE_HOSTILE_SAFE);
+		v->text_bytes = strlen(MADE_HOSTILE_SAFE);
 	}
 }
 
@@ -316,7 +275,7 @@ static void compare_with_tables(sqlite3 *db, uint64_t from, uint64_t to)
 
 		if (!d->is_exported)
 			continue;
-		if (analysis_table(a, d->name, from, to, &sink, &e) < 0)
+		if (analysis_table(made.a, d->name, from, to, &sink, &e) < 0)
 			fail_msg("%s: %s", d->name, e.text);
 		make_texts_safe(&r);
 		db_rows(db, d->name, &s);
@@ -349,12 +308,13 @@ static void check_database(uint64_t from, uint64_t to)
 				    "AND strict = 0 AND "
 				    "name NOT LIKE 'sqlite_%'"),
 			 0);
-	for (i = 0; (d = table_at(i)) && from == trace_start_ns(trace) && to == trace_end_ns(trace);
+	for (i = 0;
+	     (d = table_at(i)) && from == trace_start_ns(made.t) && to == trace_end_ns(made.t);
 	     i++) {
 		if (!d->is_exported)
 			continue;
 		snprintf(sql, sizeof(sql), "SELECT count(*) FROM %s", d->name);
-		rows_sql(&r, a, sql);
+		rows_sql(&r, made.a, sql);
 		assert_int_equal(db_int(db, sql), rows_int(&r, 0, 0));
 		rows_done(&r);
 	}
@@ -373,8 +333,8 @@ static void test_export_answers_the_same_numbers(void **state)
 	int plain;
 
 	for (plain = 0; plain < 2; plain++) {
-		from = trace_start_ns(trace);
-		to = trace_end_ns(trace);
+		from = trace_start_ns(made.t);
+		to = trace_end_ns(made.t);
 		unlink(db_path);
 		reserve(plain);
 		if (export_to(db_path, from, to, false, &e) < 0)
@@ -398,14 +358,14 @@ static void test_export_answers_the_same_numbers(void **state)
 /* Row by row, in the same order: what is written as pages, and what SQLite has inserted. */
 static void test_pages_hold_what_sqlite_would_insert(void **state)
 {
-	uint64_t from = trace_start_ns(trace), to = trace_end_ns(trace);
+	uint64_t from = trace_start_ns(made.t), to = trace_end_ns(made.t);
 	const struct table_def *d;
 	struct err e = { "" };
 	char plain_path[112];
 	unsigned int i, k;
 	sqlite3 *db, *plain;
 
-	snprintf(plain_path, sizeof(plain_path), "%s/plain.db", dir);
+	snprintf(plain_path, sizeof(plain_path), "%s/plain.db", made.dir);
 	assert_int_equal(export_to(db_path, from, to, true, &e), 0);
 	reserve(true);
 	assert_int_equal(export_to(plain_path, from, to, true, &e), 0);
@@ -454,7 +414,7 @@ static void expect_kept(const char *at, const char *why)
 
 static void test_only_an_export_of_a_whole_trace_is_replaced(void **state)
 {
-	uint64_t from = trace_start_ns(trace), to = trace_end_ns(trace);
+	uint64_t from = trace_start_ns(made.t), to = trace_end_ns(made.t);
 	struct stat before, after;
 	struct err e = { "" };
 	char journal[112];
@@ -488,7 +448,7 @@ static void test_only_an_export_of_a_whole_trace_is_replaced(void **state)
 	assert_int_equal(write(fd, "notes", 5), 5);
 	close(fd);
 	expect_kept(db_path, "is not a SQLite database");
-	expect_kept(dir, "is not a regular file");
+	expect_kept(made.dir, "is not a regular file");
 	unlink(db_path);
 	assert_int_equal(mkfifo(db_path, 0600), 0);
 	expect_kept(db_path, "is not a regular file");
@@ -540,11 +500,11 @@ static void test_killed_exports_leave_nothing_half_done(void **state)
 			unlink(db_path);
 		was_killed += killed(gen_random(&dice) % (us + us / 8 + 1));
 		if (had_one || !access(db_path, F_OK))
-			check_database(trace_start_ns(trace), trace_end_ns(trace));
+			check_database(trace_start_ns(made.t), trace_end_ns(made.t));
 		if (export_to(db_path, 0, UINT64_MAX, false, &e) < 0)
 			fail_msg("%s", e.text);
 	}
-	check_database(trace_start_ns(trace), trace_end_ns(trace));
+	check_database(trace_start_ns(made.t), trace_end_ns(made.t));
 	print_message("%u of 10 were killed before their end\n", was_killed);
 }
 
@@ -553,7 +513,7 @@ static unsigned int temporary_cnt(void)
 {
 	unsigned int cnt = 0;
 	struct dirent *d;
-	DIR *list = opendir(dir);
+	DIR *list = opendir(made.dir);
 
 	assert_non_null(list);
 	while ((d = readdir(list)))
@@ -583,25 +543,25 @@ static void test_a_disk_that_is_full_loses_nothing(void **state)
 		assert_non_null(strstr(e.text, "out.db"));
 		e.text[0] = 0;
 		assert_int_equal(temporary_cnt(), 0);
-		check_database(trace_start_ns(trace), trace_end_ns(trace));
+		check_database(trace_start_ns(made.t), trace_end_ns(made.t));
 	}
 }
 
 static void test_names_are_safe_to_print(void **state)
 {
-	uint64_t from = trace_start_ns(trace);
+	uint64_t from = trace_start_ns(made.t);
 	struct err e = { "" };
 	struct rows r;
 	sqlite3 *db;
 
 	assert_int_equal(export_to(db_path, from, from + 1000, true, &e), 0);
 	assert_int_equal(sqlite3_open_v2(db_path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
-	expect_text(db, "SELECT comm FROM processes WHERE pid = 9001", HOSTILE_SAFE);
-	expect_text(db, "SELECT comm FROM threads WHERE tid = 9001", HOSTILE_SAFE);
+	expect_text(db, "SELECT comm FROM processes WHERE pid = 9001", MADE_HOSTILE_SAFE);
+	expect_text(db, "SELECT comm FROM threads WHERE tid = 9001", MADE_HOSTILE_SAFE);
 	sqlite3_close(db);
 	/* as the trace has it, for whoever compares in SQL */
-	rows_sql(&r, a, "SELECT comm FROM processes WHERE pid = 9001");
-	assert_string_equal(rows_text(&r, 0, 0), HOSTILE);
+	rows_sql(&r, made.a, "SELECT comm FROM processes WHERE pid = 9001");
+	assert_string_equal(rows_text(&r, 0, 0), MADE_HOSTILE);
 	rows_done(&r);
 }
 
@@ -612,8 +572,8 @@ static void test_what_a_killed_export_left_is_removed(void **state)
 	struct err e = { "" };
 	int fd;
 
-	snprintf(left, sizeof(left), "%s/.ebpfrec-new.killed", dir);
-	snprintf(in_use, sizeof(in_use), "%s/.ebpfrec-new.in_use", dir);
+	snprintf(left, sizeof(left), "%s/.ebpfrec-new.killed", made.dir);
+	snprintf(in_use, sizeof(in_use), "%s/.ebpfrec-new.in_use", made.dir);
 	snprintf(file, sizeof(file), "%s/out.db", left);
 	assert_int_equal(mkdir(left, 0700), 0);
 	assert_int_equal(mkdir(in_use, 0700), 0);
@@ -626,7 +586,7 @@ static void test_what_a_killed_export_left_is_removed(void **state)
 	assert_int_equal(access(left, F_OK), -1);
 	assert_int_equal(rmdir(in_use), 0);
 	close(fd);
-	check_database(trace_start_ns(trace), trace_end_ns(trace));
+	check_database(trace_start_ns(made.t), trace_end_ns(made.t));
 }
 
 static void test_export_to_nowhere_leaves_nothing(void **state)

@@ -28,8 +28,7 @@ static void compare_reports(const struct fold_check *c)
 	unsigned int i, k;
 
 	for (i = 0; i < sizeof(reports) / sizeof(reports[0]); i++) {
-		struct report_request q = { .view = reports[i].view, .by = reports[i].by,
-					    .by_set = true };
+		struct report_request q = { .view = reports[i].view, .by = 1u << reports[i].by };
 		struct rows a, b;
 
 		q.from_ns = trace_start_ns(c->t) + chaos_below(100000);

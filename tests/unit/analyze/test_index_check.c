@@ -31,6 +31,7 @@
 #else
 #define BYTE_STEP 1
 #endif
+#define LISTS_STEP (5 * BYTE_STEP)
 
 static const char *const questions[] = {
 	"SELECT sum(oncpu_ns), sum(switches), count(*) FROM cpu_usage(0, 1 << 62, 0)",
@@ -41,6 +42,8 @@ static const char *const questions[] = {
 	" FROM alloc_usage(300000, 1 << 62, 0, 'comm')",
 	"SELECT sum(ios), sum(bytes), count(*) FROM io_usage(0, 1 << 62, 0, 'process')",
 	"SELECT count(*), sum(bytes), min(start_ns) FROM spikes(0, 1 << 62, 3333333, 2000)",
+	"SELECT sum(running_ns), sum(sleeping_ns), sum(unknown_ns), count(*)"
+	" FROM thread_states(0, 1 << 62, 0, 'process')",
 };
 #define QUESTIONS (sizeof(questions) / sizeof(questions[0]))
 
@@ -243,6 +246,127 @@ static void test_index_of_another_trace_or_version_is_named(void **state)
 	end(&other);
 }
 
+static void flip_in(const char *dir, const char *name, size_t at)
+{
+	char path[160];
+	uint8_t byte;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	fd = open(path, O_RDWR);
+	assert_true(fd >= 0);
+	assert_int_equal(pread(fd, &byte, 1, (off_t)at), 1);
+	byte ^= 4;
+	assert_int_equal(pwrite(fd, &byte, 1, (off_t)at), 1);
+	close(fd);
+}
+
+/* Of how many of its jobs the file has the parts. */
+static size_t jobs_in_file(struct trace *t)
+{
+	const struct derived_part *parts;
+	struct derived_file *d;
+	size_t cnt;
+
+	assert_int_equal(derived_file_open(&d, t, DERIVED_BESIDE), 0);
+	assert_int_equal(derived_file_parts(d, DERIVED_INDEX_INFO, &parts, &cnt), 0);
+	derived_file_close(d);
+	return cnt;
+}
+
+static void ask_and_compare(const struct fixture *f, struct analysis *a, unsigned int question)
+{
+	struct answer got = ask(a, question);
+
+	if (memcmp(&got, &f->want[question], sizeof(got)))
+		fail_msg("%s: another answer", questions[question]);
+}
+
+/*
+ * CPU time needs one job, allocations four, requests and states
+ * of threads one each; interrupts remain. All of them
+ * together make the file that one preparation makes, but for where its parts lie.
+ */
+static void test_index_has_the_parts_of_what_was_asked(void **state)
+{
+	static const struct {
+		unsigned int question;
+		size_t jobs;
+	} steps[] = { { 0, 1 }, { 1, 1 }, { 4, 2 }, { 2, 6 }, { 5, 6 },
+		      { 6, 7 } };
+	struct derived_file *d;
+	struct analysis *a;
+	struct fixture f;
+	struct stat st;
+	struct trace *t;
+	unsigned int i;
+
+	begin(&f, 3, 5);
+	for (i = 0; i < 4; i++) {
+		bool save = i & 1, fresh = i & 2;
+
+		(void)unlink(f.file);
+		assert_int_equal(trace_open(&t, f.path, NULL), 0);
+		assert_int_equal(analysis_open(&a, t, NULL), 0);
+		use_index(a, save);
+		for (unsigned int k = 0; k < sizeof(steps) / sizeof(steps[0]); k++) {
+			if (fresh && k) {
+				/* the parts of before are in the file, or nowhere */
+				analysis_close(a);
+				assert_int_equal(analysis_open(&a, t, NULL), 0);
+				use_index(a, save);
+			}
+			ask_and_compare(&f, a, steps[k].question);
+			assert_int_equal(jobs_in_file(t), save ? steps[k].jobs : 0);
+		}
+		for (unsigned int k = 0; k < QUESTIONS; k++)
+			ask_and_compare(&f, a, k);
+		assert_int_equal(analysis_prepare(a, NULL), 0);
+		assert_int_equal(jobs_in_file(t), save ? 8 : 0);
+		analysis_close(a);
+		if (save) {
+			assert_int_equal(derived_file_open(&d, t, DERIVED_BESIDE), 0);
+			assert_int_equal(derived_file_verify(d), 0);
+			derived_file_close(d);
+			assert_int_equal(stat(f.file, &st), 0);
+			assert_int_equal(st.st_size, f.cnt);
+		}
+		trace_close(t);
+	}
+	end(&f);
+}
+
+/* What a question about few events reads is known to be whole before it is answered. */
+static void test_damage_in_what_few_events_need_is_found_before_the_answer(void **state)
+{
+	const struct analysis_index_use use = { .use = true };
+	struct trace_block b;
+	struct analysis *a;
+	struct fixture f;
+	struct trace *t;
+	size_t cnt;
+
+	begin(&f, 3, 5);
+	assert_int_equal(unlink(f.file), 0);
+	assert_int_equal(trace_open(&t, f.path, NULL), 0);
+	b = *trace_block_at(t, 1);
+	trace_close(t);
+	/* the last column of block 0: what is behind it is padding, of 7 bytes at most */
+	flip_in(f.path, "chunk-000000.ebr", b.offset - 8);
+	assert_int_equal(trace_open(&t, f.path, NULL), 0);
+	assert_int_equal(analysis_open(&a, t, NULL), 0);
+	analysis_use_index(a, &use);
+	assert_int_equal(analysis_prepare_window(a, UINT32_MAX, b.last_ns, UINT64_MAX, NULL), 0);
+	trace_damages(t, &cnt);
+	assert_int_equal(cnt, 0);
+	assert_int_equal(analysis_prepare_window(a, UINT32_MAX, 0, UINT64_MAX, NULL), 0);
+	trace_damages(t, &cnt);
+	assert_int_equal(cnt, 1);
+	analysis_close(a);
+	trace_close(t);
+	end(&f);
+}
+
 /* ---- the lists ---- */
 
 struct seen {
@@ -353,11 +477,12 @@ static void test_lists_with_any_bit_flipped_are_found_and_not_believed(void **st
 	assert_non_null(quick->lists);
 	assert_int_equal(digest(quick), want);
 	trace_close(quick);
-	for (i = 0; i < f.cnt; i += BYTE_STEP) {
+	/* an odd step meets every bit of a byte, and each part many times */
+	for (i = 0; i < f.cnt; i += LISTS_STEP) {
 		f.bytes[i] ^= (uint8_t)(1u << i % 8);
 		put(&f, f.bytes, f.cnt);
 		f.bytes[i] ^= (uint8_t)(1u << i % 8);
-		checks = i / BYTE_STEP % 16 == 0;	/* reads every block */
+		checks = i / LISTS_STEP % 16 == 0;	/* reads every block */
 		if (checks) {
 			s = lists_check(t);
 			assert_int_equal(s.status, CHECK_NOTE);
@@ -370,21 +495,6 @@ static void test_lists_with_any_bit_flipped_are_found_and_not_believed(void **st
 	}
 	trace_close(t);
 	end(&f);
-}
-
-static void flip_in(const char *dir, const char *name, size_t at)
-{
-	char path[160];
-	uint8_t byte;
-	int fd;
-
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	fd = open(path, O_RDWR);
-	assert_true(fd >= 0);
-	assert_int_equal(pread(fd, &byte, 1, (off_t)at), 1);
-	byte ^= 4;
-	assert_int_equal(pwrite(fd, &byte, 1, (off_t)at), 1);
-	close(fd);
 }
 
 /* Where the table of that type begins, as schema/FORMAT.md has it. */
@@ -515,6 +625,9 @@ int main(void)
 		cmocka_unit_test(test_index_with_any_bit_flipped_is_found_and_not_believed),
 		cmocka_unit_test(test_index_cut_off_anywhere_is_found),
 		cmocka_unit_test(test_index_of_another_trace_or_version_is_named),
+		cmocka_unit_test(test_index_has_the_parts_of_what_was_asked),
+		cmocka_unit_test(
+			test_damage_in_what_few_events_need_is_found_before_the_answer),
 		cmocka_unit_test(test_lists_with_any_bit_flipped_are_found_and_not_believed),
 		cmocka_unit_test(test_lists_are_taken_in_when_the_trace_is_opened),
 		cmocka_unit_test(test_lists_of_unchanged_files_are_opened_without_them),

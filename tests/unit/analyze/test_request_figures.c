@@ -13,65 +13,15 @@
 #include <cmocka.h>
 
 #include "analyze/engine/analysis.h"
-#include "tests/unit/gen/gen_trace.h"
+#include "tests/unit/gen/made_trace.h"
 #include "tests/unit/gen/table_rows.h"
 
 #define T0 1000000000ull
 #define MS 1000000ll
 #define DISK (8u << 20)
 
-struct fixture {
-	char dir[64], path[80];
-	struct gen *g;
-	struct trace *t;
-	struct analysis *a;
-};
-
-static void begin(struct fixture *f, unsigned int cpus)
-{
-	memset(f, 0, sizeof(*f));
-	gen_temp_dir(f->dir);
-	snprintf(f->path, sizeof(f->path), "%s/t", f->dir);
-	f->g = gen_open(f->path, &(struct gen_config){ .cpu_cnt = cpus, .from_ns = T0 });
-}
-
-static void look(struct fixture *f)
-{
-	struct err e = { "" };
-
-	gen_finish(f->g);
-	if (trace_open(&f->t, f->path, &e) < 0 || analysis_open(&f->a, f->t, &e) < 0)
-		fail_msg("%s", e.text);
-}
-
-static void end(struct fixture *f)
-{
-	analysis_close(f->a);
-	trace_close(f->t);
-	gen_remove_dir(f->dir);
-}
-
-static int64_t one(struct analysis *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static int64_t one(struct analysis *a, const char *fmt, ...)
-{
-	struct rows r;
-	char sql[600];
-	int64_t v;
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(sql, sizeof(sql), fmt, args);
-	va_end(args);
-	rows_sql(&r, a, sql);
-	if (r.row_cnt != 1)
-		fail_msg("%u rows: %s", r.row_cnt, sql);
-	v = rows_int(&r, 0, 0);
-	rows_done(&r);
-	return v;
-}
-
 /* A request: queued at q, issued at i, completed at c, all in ms. */
-static void put(struct fixture *f, uint64_t rq, uint64_t sector, uint32_t bytes, uint32_t flags,
+static void put(struct made_trace *f, uint64_t rq, uint64_t sector, uint32_t bytes, uint32_t flags,
 		uint64_t q, uint64_t i, uint64_t c)
 {
 	gen_block(f->g, T0 + q * MS, 0, 100, WIRE_BLOCK_INSERT, rq, DISK, sector, bytes, flags);
@@ -83,16 +33,17 @@ static void put(struct fixture *f, uint64_t rq, uint64_t sector, uint32_t bytes,
 
 static int64_t ios_of_bin(struct analysis *a, unsigned int low_bit)
 {
-	return one(a, "SELECT ios FROM latency_hist WHERE phase = 'total' AND low_ns = 1 << %u",
-		   low_bit);
+	return rows_one(a,
+			"SELECT ios FROM latency_hist WHERE phase = 'total' AND low_ns = 1 << %u",
+			low_bit);
 }
 
 static void test_figures_by_hand(void **state)
 {
-	struct fixture f;
+	struct made_trace f;
 	struct analysis *a;
 
-	begin(&f, 1);
+	made_begin(&f, &(struct gen_config){ .cpu_cnt = 1, .from_ns = T0 });
 	gen_snap(f.g, T0, 0, 100, 100, 1, "dd");
 	/* in flight: 10..50, 20..40, 60..70, 90..; twice at once */
 	put(&f, 0x10, 0, 4096, 1, 10, 12, 50);
@@ -100,39 +51,41 @@ static void test_figures_by_hand(void **state)
 	put(&f, 0x10, 1000, 8192, 1, 60, 60, 70);
 	put(&f, 0x30, 5000, 512, 0, 90, 95, 0);
 	gen_slice(f.g, T0 + 100 * MS);
-	look(&f);
+	made_open(&f);
 	a = f.a;
-	assert_int_equal(one(a, "SELECT busy_ns FROM device_usage"), 60 * MS);
-	assert_int_equal(one(a, "SELECT inflight_ns FROM device_usage"), 80 * MS);
-	assert_int_equal(one(a, "SELECT depth_max FROM device_usage"), 2);
-	assert_int_equal(one(a, "SELECT write_ios FROM device_usage"), 3);
-	assert_int_equal(one(a, "SELECT write_bytes FROM device_usage"), 16384);
-	assert_int_equal(one(a, "SELECT lat_sum_ns FROM device_usage"), 70 * MS);
+	assert_int_equal(rows_one(a, "SELECT busy_ns FROM device_usage"), 60 * MS);
+	assert_int_equal(rows_one(a, "SELECT inflight_ns FROM device_usage"), 80 * MS);
+	assert_int_equal(rows_one(a, "SELECT depth_max FROM device_usage"), 2);
+	assert_int_equal(rows_one(a, "SELECT write_ios FROM device_usage"), 3);
+	assert_int_equal(rows_one(a, "SELECT write_bytes FROM device_usage"), 16384);
+	assert_int_equal(rows_one(a, "SELECT lat_sum_ns FROM device_usage"), 70 * MS);
 	/* a window inside one request, and one in which nothing is going on */
-	assert_int_equal(one(a, "SELECT busy_ns FROM device_usage(%lld, %lld)", 25 * MS, 30 * MS),
-			 5 * MS);
-	assert_int_equal(one(a, "SELECT depth_max FROM device_usage(%lld, %lld)", 25 * MS, 30 * MS),
-			 2);
 	assert_int_equal(
-		one(a, "SELECT inflight_ns FROM device_usage(%lld, %lld)", 25 * MS, 30 * MS),
+		rows_one(a, "SELECT busy_ns FROM device_usage(%lld, %lld)", 25 * MS, 30 * MS),
+		5 * MS);
+	assert_int_equal(
+		rows_one(a, "SELECT depth_max FROM device_usage(%lld, %lld)", 25 * MS, 30 * MS), 2);
+	assert_int_equal(
+		rows_one(a, "SELECT inflight_ns FROM device_usage(%lld, %lld)", 25 * MS, 30 * MS),
 		10 * MS);
-	assert_int_equal(one(a, "SELECT count(*) FROM device_usage(%lld, %lld)", 72 * MS, 89 * MS),
-			 0);
+	assert_int_equal(
+		rows_one(a, "SELECT count(*) FROM device_usage(%lld, %lld)", 72 * MS, 89 * MS), 0);
 
-	assert_int_equal(one(a, "SELECT ios FROM io_pattern"), 3);
-	assert_int_equal(one(a, "SELECT seq_ios FROM io_pattern"), 1);
-	assert_int_equal(one(a, "SELECT size_p50_bytes FROM io_pattern"), 4096);
-	assert_int_equal(one(a, "SELECT size_max_bytes FROM io_pattern"), 8192);
-	assert_int_equal(one(a, "SELECT lat_p50_ns FROM io_usage"), 20 * MS);
-	assert_int_equal(one(a, "SELECT queue_p90_ns FROM io_usage"), 2 * MS);
-	assert_int_equal(one(a, "SELECT device_p999_ns FROM io_usage"), 38 * MS);
+	assert_int_equal(rows_one(a, "SELECT ios FROM io_pattern"), 3);
+	assert_int_equal(rows_one(a, "SELECT seq_ios FROM io_pattern"), 1);
+	assert_int_equal(rows_one(a, "SELECT size_p50_bytes FROM io_pattern"), 4096);
+	assert_int_equal(rows_one(a, "SELECT size_max_bytes FROM io_pattern"), 8192);
+	assert_int_equal(rows_one(a, "SELECT lat_p50_ns FROM io_usage"), 20 * MS);
+	assert_int_equal(rows_one(a, "SELECT queue_p90_ns FROM io_usage"), 2 * MS);
+	assert_int_equal(rows_one(a, "SELECT device_p999_ns FROM io_usage"), 38 * MS);
 	/* 40, 20 and 10 ms: 2^25 is 33.6 ms, 2^24 16.8, 2^23 8.4 */
 	assert_int_equal(ios_of_bin(a, 25), 1);
 	assert_int_equal(ios_of_bin(a, 24), 1);
 	assert_int_equal(ios_of_bin(a, 23), 1);
 	assert_int_equal(
-		one(a, "SELECT ios FROM latency_hist WHERE phase = 'queue' AND high_ns = 1"), 1);
-	end(&f);
+		rows_one(a, "SELECT ios FROM latency_hist WHERE phase = 'queue' AND high_ns = 1"),
+		1);
+	made_close(&f);
 }
 
 /*
@@ -142,14 +95,14 @@ static void test_figures_by_hand(void **state)
 static int64_t figure(struct analysis *a, const char *sum, const char *view, long long from,
 		      long long to, long long every)
 {
-	return one(a, "SELECT coalesce(%s, 0) FROM %s(%lld, %lld, %lld)", sum, view, from, to,
+	return rows_one(a, "SELECT coalesce(%s, 0) FROM %s(%lld, %lld, %lld)", sum, view, from, to,
 		   every);
 }
 
 /* What block_requests says of the requests that ended in a window. */
 static int64_t of_ended(struct analysis *a, const char *sum, long long from, long long to)
 {
-	return one(a,
+	return rows_one(a,
 		   "SELECT coalesce(%s, 0) FROM block_requests"
 		   " WHERE end_ns >= %lld AND end_ns < %lld",
 		   sum, from, to);
@@ -166,7 +119,7 @@ static void check_windows(struct analysis *a, uint64_t seed, int64_t span)
 		long long f = from, t = to, every = 1 + (to - from) / 7;
 
 		assert_int_equal(figure(a, "sum(inflight_ns)", "device_usage", f, t, 0),
-				 one(a,
+				 rows_one(a,
 				     "SELECT coalesce(sum(min(coalesce(end_ns, %lld), %lld)"
 				     " - max(queued_ns, %lld)), 0) FROM block_requests"
 				     " WHERE queued_ns < %lld AND coalesce(end_ns, %lld) > %lld",
@@ -192,20 +145,20 @@ static void check_windows(struct analysis *a, uint64_t seed, int64_t span)
 static void test_figures_equal_brute_force(void **state)
 {
 	struct gen_mix m = { .seed = 77, .now_ns = T0 };
-	struct fixture f;
+	struct made_trace f;
 	unsigned int i;
 
-	begin(&f, 3);
+	made_begin(&f, &(struct gen_config){ .cpu_cnt = 3, .from_ns = T0 });
 	gen_mix_start(f.g, &m);
 	for (i = 0; i < 6; i++) {
 		gen_mix_run(f.g, &m, 8000);
 		gen_slice(f.g, m.now_ns + 1);
 	}
 	gen_mix_done(&m);
-	look(&f);
-	assert_true(one(f.a, "SELECT count(*) FROM block_requests") > 200);
+	made_open(&f);
+	assert_true(rows_one(f.a, "SELECT count(*) FROM block_requests") > 200);
 	check_windows(f.a, 5, (int64_t)(trace_end_ns(f.t) - T0));
-	end(&f);
+	made_close(&f);
 }
 
 int main(void)

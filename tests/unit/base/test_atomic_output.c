@@ -119,6 +119,21 @@ static void test_an_output_that_exists_is_not_begun_anew(void **state)
 	atomic_output_drop(&o);
 }
 
+/* `-f -o /dev/null` must not cost the machine its /dev/null. */
+static void test_what_is_no_file_is_not_replaced(void **state)
+{
+	struct atomic_output o;
+	struct err e = { "" };
+	struct stat st;
+
+	assert_int_equal(mkfifo("pipe", 0600), 0);
+	assert_int_equal(atomic_output_begin(&o, "pipe", false, &e), -EEXIST);
+	assert_non_null(strstr(e.text, "pipe"));
+	assert_null(o.dir);
+	assert_int_equal(lstat("pipe", &st), 0);
+	assert_true(S_ISFIFO(st.st_mode));
+}
+
 /* The item has the output's name, for messages, unless that is a way to other directories. */
 static void test_the_item_is_called_as_the_output(void **state)
 {
@@ -143,6 +158,7 @@ int main(void)
 		cmocka_unit_test(test_drop_removes_all_and_follows_nothing),
 		cmocka_unit_test(test_drop_of_what_is_gone_already_is_no_error),
 		cmocka_unit_test(test_an_output_that_exists_is_not_begun_anew),
+		cmocka_unit_test(test_what_is_no_file_is_not_replaced),
 		cmocka_unit_test(test_the_item_is_called_as_the_output),
 	};
 

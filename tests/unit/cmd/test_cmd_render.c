@@ -113,6 +113,18 @@ static void test_textsafe_cuts_at_cells(void **state)
 	assert_string_equal(c, "\xe4\xb8\xad~");
 }
 
+static void test_textsafe_cuts_paths_at_the_front(void **state)
+{
+	char a[] = "/tmp/abcdef", b[] = "/abc", c[] = "\xe4\xb8\xad\xe4\xb8\xadx";
+
+	textsafe_cut_front(a, 4);
+	assert_string_equal(a, "~def");
+	textsafe_cut_front(b, 4);
+	assert_string_equal(b, "/abc");
+	textsafe_cut_front(c, 4);
+	assert_string_equal(c, "~\xe4\xb8\xadx");
+}
+
 static void assert_csv(const char *src, const char *want)
 {
 	char dst[TEXTSAFE_CSV_MAX(64)];
@@ -141,6 +153,15 @@ static void test_textsafe_quotes_csv_and_stops_formulas(void **state)
 	assert_csv("=HYPERLINK(\"x\",1)", "\"'=HYPERLINK(\"\"x\"\",1)\"");
 	assert_csv("two\nlines", "two\\x0alines");
 	assert_csv("a=b", "a=b");
+}
+
+static void test_textsafe_leaves_no_markup_in_html(void **state)
+{
+	static const char src[] = "<a href=\"x\">&\x1b'</a>";
+	char dst[TEXTSAFE_HTML_MAX(sizeof(src))];
+
+	dst[textsafe_html(dst, src, strlen(src))] = '\0';
+	assert_string_equal(dst, "&lt;a href=&quot;x&quot;&gt;&amp;\\x1b'&lt;/a&gt;");
 }
 
 static void assert_json(const char *src, size_t n, const char *want)
@@ -250,9 +271,9 @@ static void test_render_writes_tables_for_people(void **state)
 		&(struct render_options){ .format = RENDER_TABLE, .human = true, .limit = 2 },
 		1302);
 
-	assert_string_equal(text, " PID  COMM      ONCPU  UTIL %  NET BYTES  COMPLETE\n"
-				  "1000  make    12.3 ms    33.3  -2.00 MiB         -\n"
-				  "1001  =x\\x1b  12.3 ms    33.3  -2.00 MiB         -\n"
+	assert_string_equal(text, " PID  COMM      ONCPU  %CPU  NET BYTES  COMPLETE\n"
+				  "1000  make    12.3 ms  33.3  -2.00 MiB         -\n"
+				  "1001  =x\\x1b  12.3 ms  33.3  -2.00 MiB         -\n"
 				  "(1,300 more; --limit 0 shows all)\n");
 	free(text);
 }
@@ -348,6 +369,15 @@ static void test_render_table_puts_stacks_under_their_row(void **state)
 	assert_string_equal(text,
 			    "PID     BYTES\n  1  2.00 KiB\n      user: \n      stack:  <  < \n");
 	free(text);
+	/* of the path of a line its name; other text in brackets stays */
+	row[1] = val_text("(:1);a (/b/c:99999999999);f<int (*)(int)> (d.c:3);prog+0x1 (stripped)");
+	row[4] = val_text("(anonymous namespace)::g (/src/tree.c:31)");
+	text = table_of(5, cols, row, 0, true);
+	assert_string_equal(text,
+			    "PID     BYTES\n  1  2.00 KiB\n      user: prog+0x1 (stripped) < "
+			    "f<int (*)(int)> (d.c:3) < a (/b/c:99999999999) < (:1)\n"
+			    "      stack: (anonymous namespace)::g (tree.c:31)\n");
+	free(text);
 	row[1] = val_text("a;b");	/* of a query, not of a report: columns like any other */
 	text = table_of(3, cols, row, 0, false);
 	assert_string_equal(text, "pid  user_stack  bytes\n  1  a;b          2048\n");
@@ -363,7 +393,10 @@ static void test_render_leaves_out_columns_there_is_no_room_for(void **state)
 				     val_int(2048), val_int(0),
 				     val_int(1000), val_int(1) };
 	const struct row_sink *sink;
-	struct render_options o = { .format = RENDER_TABLE, .human = true, .width = 44 };
+	struct render_options o = { .format = RENDER_TABLE,
+				    .human = true,
+				    .width = 37,
+				    .drops = "nothing,threshold_bytes" };
 	struct render *r;
 	char *text = NULL;
 	size_t size;
@@ -378,30 +411,99 @@ static void test_render_leaves_out_columns_there_is_no_room_for(void **state)
 	render_free(r);
 	fclose(o.out);
 	/*
-	 * Columns go in this order: zeros, columns that others imply, then from the right. Who
-	 * it is and whether the row is complete never go.
+	 * Columns go in this order: zeros, columns that the options name, then from the right. Who
+	 * it is never goes. That all rows are complete is not worth a column.
 	 */
-	assert_string_equal(
-		text, "PID  COMM            IOS     BYTES  COMPLETE\n"
-		      "  1  a-name-of-20-~    7  2.00 KiB       yes\n"
-		      "  1  a-name-of-20-~    7  2.00 KiB       yes\n"
-		      "(not shown, 0 in all rows: ERRORS)\n(no room for: THRESHOLD BYTES, WAIT)\n");
+	assert_string_equal(text, "PID  COMM               IOS     BYTES\n"
+				  "  1  a-name-of-20-let~    7  2.00 KiB\n"
+				  "  1  a-name-of-20-let~    7  2.00 KiB\n"
+				  "(0 in all rows: ERRORS)\n(no room for: THRESHOLD BYTES, WAIT;\n"
+				  "--wide shows all)\n");
 	free(text);
-	text = table_of(8, cols, row, 44, true);	/* a row alone stands upright */
+	text = table_of(8, cols, row, 37, true); /* a row alone stands upright */
 	assert_string_equal(
 		text,
 		"PID              1\nCOMM             a-name-of-20-letters\nIOS              7\n"
 		"THRESHOLD BYTES  1.00 KiB\nBYTES            2.00 KiB\nERRORS           0\n"
-		"WAIT             1.00 us\nCOMPLETE         yes\n");
+		"WAIT             1.00 us\n");
 	free(text);
 	text = table_of(8, cols, row, 0, true);
-	assert_null(strstr(text, "not shown"));
+	assert_null(strstr(text, "in all rows"));
 	assert_null(strstr(text, "no room"));
 	free(text);
-	text = table_of(8, cols, row, 44, false); /* of a query: what was asked for is there */
+	text = table_of(8, cols, row, 37, false); /* of a query: what was asked for is there */
 	assert_non_null(strstr(text, "threshold_bytes"));
 	assert_null(strstr(text, "no room"));
 	free(text);
+}
+
+/* Renders a table of two rows of three numbers. The caller frees the text. */
+static char *table_of_two(const char *const *cols, const int64_t *n, bool wide)
+{
+	struct render_options o = { .format = RENDER_TABLE, .human = true, .wide = wide };
+	char *text = NULL;
+	struct render *r;
+	size_t size;
+
+	o.out = open_memstream(&text, &size);
+	assert_int_equal(render_new(&r, &o), 0);
+	render_begin(r, 3, cols);
+	for (int i = 0; i < 2; i++, n += 3)
+		render_put(r, (struct value[]){ val_int(n[0]), val_int(n[1]), val_int(n[2]) });
+	assert_int_equal(render_end(r), 0);
+	render_free(r);
+	fclose(o.out);
+	return text;
+}
+
+static void assert_two(const char *const *cols, const int64_t *n, bool wide, const char *want)
+{
+	char *text = table_of_two(cols, n, wide);
+
+	assert_string_equal(text, want);
+	free(text);
+}
+
+static void test_render_says_once_what_all_rows_say_of_completeness(void **state)
+{
+	static const char *const cols[] = { "pid", "complete", "lost_events" };
+	static const char *const loss[] = { "pid", "lost_events", "complete" };
+
+	assert_two(cols, (const int64_t[]){ 1, 1, 0, 2, 1, 0 }, false, "PID\n  1\n  2\n");
+	assert_two(cols, (const int64_t[]){ 1, 0, 7, 2, 1, 0 }, false,
+		   "PID  COMPLETE  LOST EVENTS\n  1        NO            7\n"
+		   "  2       yes            0\n");
+	assert_two(cols, (const int64_t[]){ 1, 0, 7, 2, 0, 7 }, false,
+		   "PID\n  1\n  2\n(in all rows, COMPLETE: NO, LOST EVENTS: 7)\n");
+	assert_two(cols, (const int64_t[]){ 1, 1, 0, 2, 1, 0 }, true,
+		   "PID  COMPLETE  LOST EVENTS\n  1       yes            0\n"
+		   "  2       yes            0\n");
+	/* of the view of losses, they are what it is about */
+	assert_two(loss, (const int64_t[]){ 1, 0, 1, 2, 0, 1 }, false,
+		   "PID  LOST EVENTS\n  1            0\n  2            0\n");
+}
+
+static void test_render_leaves_bookkeeping_to_wide_tables(void **state)
+{
+	static const char *const cols[] = { "pid", "merges", "ios" };
+
+	assert_two(cols, (const int64_t[]){ 1, 5, 6, 2, 7, 8 }, false,
+		   "PID  IOS\n  1    6\n  2    8\n");
+	assert_two(cols, (const int64_t[]){ 1, 5, 6, 2, 7, 8 }, true,
+		   "PID  MERGES  IOS\n  1       5    6\n  2       7    8\n");
+}
+
+static void test_render_shows_instants_as_far_as_they_tell_rows_apart(void **state)
+{
+	static const char *const cols[] = { "t_ns", "peak_ns", "cpu" };
+
+	assert_two(cols, (const int64_t[]){ 0, 5, 1, 1500000000, 6, 1 }, false,
+		   "T (s)  PEAK (s)  CPU\n0.000     0.000    1\n1.500     0.000    1\n");
+	assert_two(cols, (const int64_t[]){ 1000, 5, 1, 2000, 6, 1 }, false,
+		   "   T (s)  PEAK (s)  CPU\n0.000001     0.000    1\n0.000002     0.000    1\n");
+	assert_two(cols, (const int64_t[]){ -1, 5, 1, 1, 6, 1 }, true,
+		   "       T (s)     PEAK (s)  CPU\n-0.000000001  0.000000005    1\n"
+		   " 0.000000001  0.000000006    1\n");
 }
 
 static void test_render_wraps_between_words(void **state)
@@ -414,8 +516,10 @@ static void test_render_wraps_between_words(void **state)
 	render_wrap(f, "a-long-word b", 4);
 	render_wrap(f, "", 4);
 	render_wrap(f, "as it is", 0);
+	render_wrap(f, "try `ls -l -a` (now)", 12);
 	fclose(f);
-	assert_string_equal(text, "one two\nthree\na-long-word\nb\n\nas it is\n");
+	assert_string_equal(text, "one two\nthree\na-long-word\nb\n\nas it is\n"
+				  "try\n`ls -l -a`\n(now)\n");
 	free(text);
 }
 
@@ -644,7 +748,9 @@ int main(void)
 		cmocka_unit_test(test_textsafe_escapes_for_terminals),
 		cmocka_unit_test(test_textsafe_stays_within_its_buffer),
 		cmocka_unit_test(test_textsafe_cuts_at_cells),
+		cmocka_unit_test(test_textsafe_cuts_paths_at_the_front),
 		cmocka_unit_test(test_textsafe_quotes_csv_and_stops_formulas),
+		cmocka_unit_test(test_textsafe_leaves_no_markup_in_html),
 		cmocka_unit_test(test_textsafe_makes_valid_json_strings),
 		cmocka_unit_test(test_render_writes_raw_csv),
 		cmocka_unit_test(test_render_writes_json),
@@ -654,6 +760,9 @@ int main(void)
 		cmocka_unit_test(test_render_fits_tables_to_the_terminal),
 		cmocka_unit_test(test_render_table_puts_stacks_under_their_row),
 		cmocka_unit_test(test_render_leaves_out_columns_there_is_no_room_for),
+		cmocka_unit_test(test_render_says_once_what_all_rows_say_of_completeness),
+		cmocka_unit_test(test_render_leaves_bookkeeping_to_wide_tables),
+		cmocka_unit_test(test_render_shows_instants_as_far_as_they_tell_rows_apart),
 		cmocka_unit_test(test_render_wraps_between_words),
 		cmocka_unit_test(test_render_csv_reals_read_back_exactly),
 		cmocka_unit_test(test_render_reports_a_full_disk),

@@ -200,6 +200,42 @@ static void test_marks_are_times(void **state)
 	assert_refused("mark:nope", -ENOENT, "`ebpfrec info` lists");
 }
 
+/* Noon, the first of March 2026. */
+static void assert_future(const char *text, int want_r, int64_t want_in_ns)
+{
+	const uint64_t now = 1772366400 * S;
+	struct err e = { "" };
+	uint64_t ns = 77;
+	int r = timeexpr_resolve_future(text, now, &ns, &e);
+
+	if (r != want_r)
+		fail_msg("%s: %d, %s", text, r, e.text);
+	if (!r)
+		assert_int_equal(ns - now, want_in_ns);
+	else
+		assert_int_equal(ns, 77);
+}
+
+static void test_timeexpr_reads_an_instant_to_come(void **state)
+{
+	assert_future("5s", 0, 5 * S);
+	assert_future("T12:00:03Z", 0, 3 * S);
+	assert_future("T12:00:00Z", 0, 0);
+	assert_future("2026-03-02T12:00:00.5Z", 0, 86400 * S + S / 2);
+	assert_future("@1772366401", 0, S);
+	/* a time of day is the nearest one */
+	assert_future("T11:59:59Z", -ERANGE, 0);
+	assert_future("T23:59:59Z", 0, 43199 * S);
+	assert_future("T00:00:00Z", 0, 43200 * S);
+	assert_future("T00:00:01Z", -ERANGE, 0);
+	assert_future("2026-02-28T12:00:00Z", -ERANGE, 0);
+	assert_future("-5s", -EINVAL, 0);
+	assert_future("mark:build", -EINVAL, 0);
+	assert_future("build", -EINVAL, 0);
+	assert_future("", -EINVAL, 0);
+	assert_future("12:00", -EINVAL, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -212,6 +248,7 @@ int main(void)
 		cmocka_unit_test(test_timeexpr_reads_epochs),
 		cmocka_unit_test(test_timeexpr_says_what_is_wrong),
 		cmocka_unit_test(test_timeexpr_writes_wall_clock),
+		cmocka_unit_test(test_timeexpr_reads_an_instant_to_come),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

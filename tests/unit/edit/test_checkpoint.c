@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * The state that a cut begins with is the same to the byte, whether everything before the window
- * was read or only what follows the last point before it (derived.idx), wherever the points are. A
- * file of points that is damaged, or that belongs to another trace, is not used.
+ * was read or only what follows the last checkpoints before it, wherever the index (derived.idx)
+ * has them. An index that is damaged, or that belongs to another trace, is not used.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -16,6 +16,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "analyze/engine/analysis.h"
 #include "edit/checkpoint.h"
 #include "edit/trace_check.h"
 #include "trace/derived_file.h"
@@ -44,18 +45,39 @@ static void end(struct fixture *x)
 	gen_remove_dir(x->f.dir);
 }
 
-static struct checkpoint carry(struct trace *t, uint64_t at_ns, uint32_t kinds,
-			       uint64_t point_events)
+static struct checkpoint carry(struct trace *t, uint64_t at_ns, uint32_t kinds, bool use_stored)
 {
-	struct checkpoint_request q = { .kind_mask = kinds,
-					.no_points = !point_events,
-					.point_events = point_events };
+	const struct analysis_index_use use = { .use = use_stored };
 	struct checkpoint c;
+	struct analysis *a;
 	struct err e = { "" };
 
-	if (checkpoint(t, at_ns, &q, &c, &e) < 0)
+	assert_int_equal(analysis_open(&a, t, NULL), 0);
+	analysis_use_index(a, &use);
+	if (analysis_checkpoint(a, at_ns, kinds, &c, &e) < 0)
 		fail_msg("%s", e.text);
+	analysis_close(a);
 	return c;
+}
+
+/* How many parts of a checkpoint at at_ns begin at stored ones. */
+static unsigned int count_stored(struct trace *t, uint64_t at_ns)
+{
+	unsigned int part, cnt = 0;
+	struct derived_file *d;
+	struct checkpoint c;
+	uint64_t found_ns;
+
+	assert_int_equal(derived_file_open(&d, t, 0), 0);
+	for (part = 0; part < CHECKPOINT_PART_CNT; part++) {
+		if (checkpoint_find(d, t, part, at_ns, &found_ns, &c) <= 0)
+			continue;
+		assert_true(found_ns <= at_ns);
+		cnt++;
+		checkpoint_done(&c);
+	}
+	derived_file_close(d);
+	return cnt;
 }
 
 static void check_same(const struct checkpoint *a, const struct checkpoint *b, uint64_t at_ns,
@@ -65,11 +87,14 @@ static void check_same(const struct checkpoint *a, const struct checkpoint *b, u
 
 	for (i = 0; i < a->event_cnt && i < b->event_cnt; i++)
 		if (memcmp(&a->events[i], &b->events[i], sizeof(*a->events)))
-			fail_msg("%s, at %llu: event %zu is %s of %llu, and %s of %llu", what,
+			fail_msg("%s, at %llu: event %zu is %s of %llu at %llx by %u, and %s of "
+				 "%llu at %llx by %u", what,
 				 (unsigned long long)at_ns, i, event_kind_name(a->events[i].kind),
 				 (unsigned long long)a->events[i].ts_ns,
+				 (unsigned long long)a->events[i].v[0], a->events[i].utid,
 				 event_kind_name(b->events[i].kind),
-				 (unsigned long long)b->events[i].ts_ns);
+				 (unsigned long long)b->events[i].ts_ns,
+				 (unsigned long long)b->events[i].v[0], b->events[i].utid);
 	assert_int_equal(a->event_cnt, b->event_cnt);
 	for (i = 0; i < a->memory_cnt && i < b->memory_cnt; i++)
 		if (a->memory[i].upid != b->memory[i].upid ||
@@ -97,42 +122,66 @@ static unsigned int seeds(void)
 	return s ? (unsigned int)atoi(s) : 12;
 }
 
-/*
- * Instants in any order: new points follow the old ones, and a cut uses the last point before
- * it.
- */
-static void test_carried_from_points_is_carried_from_the_start(void **state)
+/* A part that is far from its last stored checkpoint reads more events, and gives the same. */
+static void test_carried_from_the_index_is_carried_from_the_start(void **state)
 {
 	static const uint32_t kinds[] = { UINT32_MAX, UINT32_MAX,
 					  1u << EVENT_SWITCH | 1u << EVENT_WAKEUP };
-	struct checkpoint whole, points;
-	uint64_t at_ns, every, used_ns;
+	struct checkpoint whole, stored;
 	unsigned int i, k, used_cnt = 0;
-	struct checkpoint_file *p;
 	struct fixture x;
+	uint64_t at_ns;
 	uint32_t mask;
 
 	for (i = 0; i < seeds(); i++) {
 		begin(&x, 3000 + i, 3 + (unsigned int)below(8));
-		every = 1 + below(below(2) ? 20 : 2000);
+		chaos_make_index(x.t, 1 + below(below(2) ? 20 : 2000));
 		for (k = 0; k < 8; k++) {
 			at_ns = instant(x.t);
 			mask = kinds[below(3)];
-			assert_int_equal(checkpoint_file_open(&p, x.t), 0);
-			if (checkpoint_file_find(p, at_ns, &used_ns, &points) > 0) {
-				used_cnt++;
-				checkpoint_done(&points);
-			}
-			checkpoint_file_free(p);
-			whole = carry(x.t, at_ns, mask, 0);
-			points = carry(x.t, at_ns, mask, every);
-			check_same(&whole, &points, at_ns, x.f.path);
+			used_cnt += count_stored(x.t, at_ns);
+			whole = carry(x.t, at_ns, mask, false);
+			stored = carry(x.t, at_ns, mask, true);
+			check_same(&whole, &stored, at_ns, x.f.path);
 			checkpoint_done(&whole);
-			checkpoint_done(&points);
+			checkpoint_done(&stored);
 		}
 		end(&x);
 	}
-	assert_true(used_cnt > seeds());
+	assert_true(used_cnt > 10 * seeds());
+}
+
+/* The index goes on where it ended when the trace was still growing. */
+static void test_carried_from_an_index_that_grew_is_the_same(void **state)
+{
+	struct checkpoint whole, stored;
+	unsigned int i, k, used_cnt = 0;
+	struct fixture x = { 0 };
+	uint64_t at_ns;
+
+	for (i = 0; i < seeds(); i++) {
+		chaos_begin(&x.f, 4000 + i);
+		for (k = 0; k < 3; k++) {
+			chaos_add_blocks(&x.f, 2 + (unsigned int)below(4));
+			if (k == 2)
+				chaos_end(&x.f, true);
+			assert_int_equal(trace_open(&x.t, x.f.path, NULL), 0);
+			chaos_make_index(x.t, 1 + below(300));
+			if (k < 2)
+				trace_close(x.t);
+		}
+		for (k = 0; k < 8; k++) {
+			at_ns = instant(x.t);
+			used_cnt += count_stored(x.t, at_ns);
+			whole = carry(x.t, at_ns, UINT32_MAX, false);
+			stored = carry(x.t, at_ns, UINT32_MAX, true);
+			check_same(&whole, &stored, at_ns, x.f.path);
+			checkpoint_done(&whole);
+			checkpoint_done(&stored);
+		}
+		end(&x);
+	}
+	assert_true(used_cnt > 10 * seeds());
 }
 
 static void test_checkpoint_comes_back_from_bytes(void **state)
@@ -148,7 +197,7 @@ static void test_checkpoint_comes_back_from_bytes(void **state)
 	begin(&x, 71, 6);
 	cpus = trace_cpu_cnt(x.t);
 	at_ns = trace_start_ns(x.t) + (trace_end_ns(x.t) - trace_start_ns(x.t)) / 2;
-	a = carry(x.t, at_ns, UINT32_MAX, 0);
+	a = carry(x.t, at_ns, UINT32_MAX, false);
 	assert_true(a.event_cnt > 100 && a.memory_cnt > 3);
 	checkpoint_encode(&a, at_ns, &out);
 	assert_false(out.failed);
@@ -220,7 +269,7 @@ static int check_file(struct trace *t, uint64_t *ret_bytes)
 	return r;
 }
 
-static void test_points_with_any_bit_flipped_are_found_and_not_used(void **state)
+static void test_a_file_with_any_bit_flipped_is_found_and_not_used(void **state)
 {
 	struct checkpoint whole, c;
 	uint64_t at_ns, size;
@@ -230,9 +279,9 @@ static void test_points_with_any_bit_flipped_are_found_and_not_used(void **state
 
 	begin(&x, 81, 5);
 	at_ns = trace_end_ns(x.t) - 1000;
-	whole = carry(x.t, at_ns, UINT32_MAX, 0);
-	c = carry(x.t, at_ns, UINT32_MAX, 3000);
-	checkpoint_done(&c);
+	whole = carry(x.t, at_ns, UINT32_MAX, false);
+	chaos_make_index(x.t, 1000);
+	assert_true(count_stored(x.t, at_ns) > 1);
 	assert_int_equal(check_file(x.t, &size), 1);
 	bytes = read_whole(x.points, &cnt);
 	assert_int_equal(size, cnt);
@@ -242,22 +291,22 @@ static void test_points_with_any_bit_flipped_are_found_and_not_used(void **state
 		bytes[i] ^= (uint8_t)(1u << i % 8);
 		if (check_file(x.t, &size) >= 0)
 			fail_msg("byte %zu of %zu is changed, and not found", i, cnt);
-		c = carry(x.t, at_ns, UINT32_MAX, 3000);
-		check_same(&whole, &c, at_ns, "with damaged points");
+		c = carry(x.t, at_ns, UINT32_MAX, true);
+		check_same(&whole, &c, at_ns, "with a damaged file");
 		checkpoint_done(&c);
 	}
-	/* cut short, too; and then it was made anew */
+	/* cut short, too */
 	write_whole(x.points, bytes, cnt / 2);
 	assert_int_equal(check_file(x.t, &size), -EBADMSG);
-	c = carry(x.t, at_ns, UINT32_MAX, 3000);
+	c = carry(x.t, at_ns, UINT32_MAX, true);
+	check_same(&whole, &c, at_ns, "with half a file");
 	checkpoint_done(&c);
-	assert_int_equal(check_file(x.t, &size), 1);
 	free(bytes);
 	checkpoint_done(&whole);
 	end(&x);
 }
 
-static void test_points_of_another_trace_are_not_used(void **state)
+static void test_the_file_of_another_trace_is_not_used(void **state)
 {
 	struct checkpoint whole, c;
 	struct fixture x, y;
@@ -266,8 +315,7 @@ static void test_points_of_another_trace_are_not_used(void **state)
 	size_t cnt;
 
 	begin(&x, 91, 5);
-	c = carry(x.t, trace_end_ns(x.t), UINT32_MAX, 2000);
-	checkpoint_done(&c);
+	chaos_make_index(x.t, 1000);
 	bytes = read_whole(x.points, &cnt);
 	end(&x);
 	begin(&y, 92, 5);
@@ -275,38 +323,12 @@ static void test_points_of_another_trace_are_not_used(void **state)
 	free(bytes);
 	assert_int_equal(check_file(y.t, &size), -ESTALE);
 	at_ns = trace_end_ns(y.t) - 1000;
-	whole = carry(y.t, at_ns, UINT32_MAX, 0);
-	c = carry(y.t, at_ns, UINT32_MAX, 2000);
-	check_same(&whole, &c, at_ns, "with points of another trace");
+	whole = carry(y.t, at_ns, UINT32_MAX, false);
+	c = carry(y.t, at_ns, UINT32_MAX, true);
+	check_same(&whole, &c, at_ns, "with the file of another trace");
 	checkpoint_done(&c);
 	checkpoint_done(&whole);
 	end(&y);
-}
-
-/* No points are made for a trace that is not finished, since it may change, nor for few events. */
-static void test_points_are_kept_only_where_they_are_of_use(void **state)
-{
-	struct checkpoint c;
-	struct fixture x;
-
-	begin(&x, 95, 4);
-	c = carry(x.t, trace_end_ns(x.t), UINT32_MAX, 1000000);
-	checkpoint_done(&c);
-	assert_int_not_equal(access(x.points, F_OK), 0);
-	/* a point has all kinds */
-	c = carry(x.t, trace_end_ns(x.t), 1u << EVENT_SWITCH, 10);
-	checkpoint_done(&c);
-	assert_int_not_equal(access(x.points, F_OK), 0);
-	end(&x);
-	chaos_begin(&x.f, 96);
-	chaos_add_blocks(&x.f, 4);
-	chaos_end(&x.f, false);
-	snprintf(x.points, sizeof(x.points), "%s/derived.idx", x.f.path);
-	assert_int_equal(trace_open(&x.t, x.f.path, NULL), 0);
-	c = carry(x.t, trace_end_ns(x.t), UINT32_MAX, 10);
-	checkpoint_done(&c);
-	assert_int_not_equal(access(x.points, F_OK), 0);
-	end(&x);
 }
 
 static int on_part(void *ctx, const struct check_part *p)
@@ -330,9 +352,8 @@ static struct check_part check_points(struct trace *t)
  * The file belongs to the trace: `check` lists it, only the owner may read it, and it is removed
  * with the trace.
  */
-static void test_points_belong_to_their_trace(void **state)
+static void test_the_file_belongs_to_its_trace(void **state)
 {
-	struct checkpoint c;
 	struct fixture x;
 	struct stat st, of;
 	uint8_t *bytes;
@@ -342,8 +363,7 @@ static void test_points_belong_to_their_trace(void **state)
 	if (!geteuid())
 		assert_int_equal(chown(x.f.path, 4242, 4243), 0);
 	assert_string_equal(check_points(x.t).reason, "not told of");
-	c = carry(x.t, trace_end_ns(x.t), UINT32_MAX, 2000);
-	checkpoint_done(&c);
+	chaos_make_index(x.t, 1000);
 	assert_int_equal(check_points(x.t).status, CHECK_VALID);
 	assert_string_equal(check_points(x.t).reason, "checksums hold, made of these blocks");
 	assert_int_equal(stat(x.points, &st), 0);
@@ -366,12 +386,12 @@ static void test_points_belong_to_their_trace(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_carried_from_points_is_carried_from_the_start),
+		cmocka_unit_test(test_carried_from_the_index_is_carried_from_the_start),
+		cmocka_unit_test(test_carried_from_an_index_that_grew_is_the_same),
 		cmocka_unit_test(test_checkpoint_comes_back_from_bytes),
-		cmocka_unit_test(test_points_with_any_bit_flipped_are_found_and_not_used),
-		cmocka_unit_test(test_points_of_another_trace_are_not_used),
-		cmocka_unit_test(test_points_are_kept_only_where_they_are_of_use),
-		cmocka_unit_test(test_points_belong_to_their_trace),
+		cmocka_unit_test(test_a_file_with_any_bit_flipped_is_found_and_not_used),
+		cmocka_unit_test(test_the_file_of_another_trace_is_not_used),
+		cmocka_unit_test(test_the_file_belongs_to_its_trace),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -278,7 +278,7 @@ static void add_dirty(struct gen *g, struct model *m, uint64_t *seed, uint64_t t
 		      unsigned int cpus)
 {
 	struct wire_dirty r = { any_hdr(seed, WIRE_DIRTY, ts, cpus), wild(seed),
-				(wire_u32)wild(seed), 1 + (wire_u32)(gen_random(seed) % 50), "" };
+				(wire_u32)wild(seed), 1 + (wire_u32)(gen_random(seed) % 50) };
 	struct event ev = base_of(&r.hdr, EVENT_DIRTY);
 
 	gen_raw(g, &r, sizeof(r));
@@ -288,6 +288,30 @@ static void add_dirty(struct gen *g, struct model *m, uint64_t *seed, uint64_t t
 }
 
 /* Kernel frames only: user frames belong to a process, which the model does not know by then. */
+static void any_frames(uint64_t *seed, uint64_t *frames, unsigned int cnt)
+{
+	unsigned int i;
+
+	for (i = 0; i < cnt; i++)
+		frames[i] = gen_random(seed) % 3 + 0xffffffff81000001;
+}
+
+static uint64_t stack_number(const uint64_t *frames, unsigned int cnt)
+{
+	struct stack_frames f = { .kernel = frames, .kernel_cnt = cnt, .user = frames };
+	struct block_dict book = { 0 };
+	struct row_writer rows = { 0 };
+	uint64_t id = 0;
+	bool is_new;
+
+	assert_int_equal(stack_dict_use(&book, &rows, &f, &id, &is_new), 0);
+	assert_true(is_new);
+	assert_int_equal(rows.cnt, cnt);
+	block_dict_done(&book);
+	buf_done(&rows.out);
+	return id;
+}
+
 static void add_stack(struct gen *g, struct model *m, uint64_t *seed, uint64_t ts,
 		      unsigned int cpus)
 {
@@ -295,25 +319,51 @@ static void add_stack(struct gen *g, struct model *m, uint64_t *seed, uint64_t t
 				.bytes = wild(seed), .of = WIRE_PAGE_ALLOC,
 				.kernel_cnt = (wire_u16)(gen_random(seed) % 4) };
 	struct event ev = base_of(&r.hdr, EVENT_STACK);
-	struct stack_frames f = { .kernel = r.frames,
-				  .kernel_cnt = r.kernel_cnt,
-				  .user = r.frames };
-	struct block_dict book = { 0 };
-	struct row_writer rows = { 0 };
-	unsigned int i;
-	bool is_new;
 
-	for (i = 0; i < r.kernel_cnt; i++)
-		r.frames[i] = gen_random(seed) % 3 + 0xffffffff81000001;
+	any_frames(seed, r.frames, r.kernel_cnt);
 	gen_raw(g, &r, offsetof(struct wire_stack, frames) + 8 * r.kernel_cnt);
 	ev.v[EV_STACK_SOURCE] = EVENT_PAGE_ALLOC;
-	assert_int_equal(stack_dict_use(&book, &rows, &f, &ev.v[EV_STACK_STACK], &is_new), 0);
-	assert_true(is_new);
-	assert_int_equal(rows.cnt, r.kernel_cnt);
-	block_dict_done(&book);
-	buf_done(&rows.out);
+	ev.v[EV_STACK_STACK] = stack_number(r.frames, r.kernel_cnt);
 	ev.v[EV_STACK_ADDR] = r.addr;
 	ev.v[EV_STACK_BYTES] = r.bytes;
+	model_add(m, &ev);
+}
+
+/* What tid_of() has for a waker that is no thread. */
+#define PSEUDO_TID 1000000
+
+/* The thread left its CPU 9 ns before, and was woken 1 ns before that, or 4 ns after, or not. */
+static void add_offcpu(struct gen *g, struct model *m, uint64_t *seed, uint64_t ts,
+		       unsigned int cpus)
+{
+	struct wire_offcpu r = { .hdr = any_hdr(seed, WIRE_OFFCPU, ts, cpus),
+				 .left_ns = ts - 9,
+				 .woken_ns = ts - (gen_random(seed) % 2 ? 10 : 5),
+				 .waker_tid = (wire_u32)(gen_random(seed) % 50),
+				 .state = (wire_u16)wild(seed),
+				 .waker_kind = (wire_u16)(gen_random(seed) % 3),
+				 .kernel_cnt = (wire_u16)(gen_random(seed) % 4),
+				 .waker_kernel_cnt = (wire_u16)(gen_random(seed) % 4) };
+	unsigned int cnt = r.kernel_cnt + r.waker_kernel_cnt;
+	struct event ev;
+
+	r.hdr.flags = gen_random(seed) % 3 ? 0 : WIRE_F_PREEMPT;
+	any_frames(seed, r.frames, cnt);
+	gen_raw(g, &r, offsetof(struct wire_offcpu, frames) + 8 * cnt);
+	ev = base_of(&r.hdr, EVENT_OFFCPU);
+	ev.v[EV_OFFCPU_WAKER_UTID] = r.waker_kind == OFFCPU_WAKER_THREAD ? r.waker_tid
+				     : r.waker_kind == OFFCPU_WAKER_IRQ
+					     ? PSEUDO_TID + EVENT_ID_IRQ
+					     : PSEUDO_TID + EVENT_ID_UNKNOWN;
+	ev.v[EV_OFFCPU_STATE] = r.state;
+	ev.v[EV_OFFCPU_STACK] = stack_number(r.frames + r.waker_kernel_cnt, r.kernel_cnt);
+	if (r.waker_kernel_cnt)
+		ev.v[EV_OFFCPU_WAKER_STACK] = stack_number(r.frames, r.waker_kernel_cnt);
+	ev.v[EV_OFFCPU_DUR_NS] = 9;
+	if (r.waker_kind != OFFCPU_WAKER_NONE)
+		ev.v[EV_OFFCPU_RUNNABLE_NS] = r.woken_ns > r.left_ns ? 5 : 9;
+	else if (r.hdr.flags)
+		ev.v[EV_OFFCPU_RUNNABLE_NS] = 9;
 	model_add(m, &ev);
 }
 
@@ -420,6 +470,7 @@ static void add_any(struct gen *g, struct model *m, uint64_t *seed, uint64_t ts,
 	switch (hook) {
 	case WIRE_TASK_NEW ... WIRE_TASK_CGROUP:	/* no events */
 	case WIRE_TASK_SNAP:
+	case WIRE_PATH:
 		add_any(g, m, seed, ts, cpus);
 		break;
 	case WIRE_SWITCH:
@@ -445,6 +496,9 @@ static void add_any(struct gen *g, struct model *m, uint64_t *seed, uint64_t ts,
 	case WIRE_STACK:
 		add_stack(g, m, seed, ts, cpus);
 		break;
+	case WIRE_OFFCPU:
+		add_offcpu(g, m, seed, ts, cpus);
+		break;
 	default:
 		if (hook >= WIRE_IRQ_ENTRY && hook <= WIRE_VECTOR_EXIT)
 			add_irq(g, m, seed, hook, ts, cpus);
@@ -462,8 +516,8 @@ static uint32_t tid_of(const struct trace *t, uint64_t utid)
 {
 	const struct trace_thread *h;
 
-	if (utid == EVENT_ID_IDLE)
-		return 0;
+	if (utid < EVENT_ID_FIRST)
+		return utid == EVENT_ID_IDLE ? 0 : PSEUDO_TID + (uint32_t)utid;
 	h = trace_thread_find(t, (uint32_t)utid);
 	assert_non_null(h);
 	return h->tid;
@@ -491,6 +545,9 @@ static void check_event(const struct trace *t, const struct event *got, const st
 		ev.v[0] = pid_of(t, ev.v[0]);
 	if (ev.kind == EVENT_REQUEST)	/* worked out by the writer: test_writeback_owner.c */
 		ev.v[EV_REQUEST_OWNER_UPID] = ev.v[EV_REQUEST_OWNER_HOW] = 0;
+	/* the writer drops what cannot be: test_cpu_keyframe.c */
+	if (ev.kind == EVENT_SWITCH && !ev.v[EV_SWITCH_STAY_NS])
+		ev.v[EV_SWITCH_STAY_NS] = want->v[EV_SWITCH_STAY_NS];
 	assert_int_equal(ev.ts_ns, want->ts_ns);
 	assert_int_equal(ev.cpu, want->cpu);
 	assert_int_equal(ev.kind, want->kind);

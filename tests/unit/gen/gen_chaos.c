@@ -2,8 +2,15 @@
 /* gen_chaos: what gen_mix never does, mixed into what it does. */
 #include "tests/unit/gen/gen_chaos.h"
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <cmocka.h>
+
+#include "analyze/engine/analysis.h"
 
 static uint64_t dice = 7;
 
@@ -55,6 +62,29 @@ static void stack(struct chaos *f, unsigned int cpu, uint32_t tid, unsigned int 
 	gen_stack(f->g, f->m.now_ns, cpu, tid, of, addr, bytes, frames, kernel, user);
 }
 
+/* A wait that a thread, an interrupt or nobody ends; its stack and the waker's are of few kinds. */
+static void offcpu(struct chaos *f, unsigned int cpu, uint32_t tid)
+{
+	struct wire_offcpu r = { .hdr = { .ts_ns = f->m.now_ns, .hook = WIRE_OFFCPU,
+					  .cpu = (wire_u16)cpu, .tid = tid },
+				 .left_ns = f->m.now_ns - 2000 - below(9000),
+				 .woken_ns = f->m.now_ns - below(4000),
+				 .waker_tid = 1000 + (wire_u32)below(90),
+				 .state = (wire_u16)below(3),
+				 .waker_kind = (wire_u16)below(3),
+				 .user_cnt = (wire_u16)below(3),
+				 .waker_kernel_cnt = (wire_u16)below(3),
+				 .waker_user_cnt = (wire_u16)below(3),
+				 .kernel_cnt = (wire_u16)below(3) };
+	wire_u16 cnts[] = { r.user_cnt, r.waker_kernel_cnt, r.waker_user_cnt, r.kernel_cnt }, i, k;
+	unsigned int n = 0;
+
+	for (i = 0; i < 4; i++)
+		for (k = 0; k < cnts[i]; k++)
+			r.frames[n++] = (i % 2 ? 0xffffffff81000000ull : 0x7f0000) + k * 64;
+	gen_raw(f->g, &r, offsetof(struct wire_offcpu, frames) + n * 8);
+}
+
 /* Heaps, pages in parts, lost frees and switches, all steps of requests. */
 static void one(struct chaos *f)
 {
@@ -93,6 +123,8 @@ static void one(struct chaos *f)
 		break;
 	case 8:
 		gen_heap(g, f->m.now_ns, cpu, tid, heap, 0);
+		if (!below(2))
+			offcpu(f, cpu, tid);
 		break;
 	case 9:
 		gen_block(g, f->m.now_ns, cpu, tid, WIRE_BLOCK_START + (unsigned int)below(2), rq,
@@ -102,9 +134,12 @@ static void one(struct chaos *f)
 		gen_block(g, f->m.now_ns, cpu, tid, WIRE_BLOCK_INSERT + (unsigned int)below(6), rq,
 			  8 << 20, 64, 4096, (uint32_t)below(2));
 		break;
-	case 11:	/* a thread nobody heard of, from a CPU on which another one ran */
-		gen_switch(g, f->m.now_ns, cpu, 70000 + (uint32_t)below(3),
-			   1000 + (uint32_t)below(90), below(2) ? WIRE_F_PREEMPT : 0);
+	/* a thread of that CPU that nobody heard of, from the CPU on which another one ran */
+	case 11:
+		gen_switch_more(g, f->m.now_ns, cpu, 70000 + cpu * 3 + (uint32_t)below(3),
+				1000 + (uint32_t)below(90),
+				(below(2) ? WIRE_F_PREEMPT : 0) | (below(2) ? WIRE_F_BREAK : 0),
+				below(3) * 1000, below(3) * 100000);
 		break;
 	case 12:
 		gen_wakeup(g, f->m.now_ns, cpu, tid, 1000 + (uint32_t)below(96), 0);
@@ -173,4 +208,16 @@ void chaos_end(struct chaos *f, bool finished)
 		gen_finish(f->g);
 	else
 		gen_abort(f->g);
+}
+
+void chaos_make_index(struct trace *t, uint64_t checkpoint_events)
+{
+	const struct analysis_index_use use = { .use = true, .always = true, .save = true,
+						.checkpoint_events = checkpoint_events };
+	struct analysis *a;
+
+	assert_int_equal(analysis_open(&a, t, NULL), 0);
+	analysis_use_index(a, &use);
+	assert_int_equal(analysis_prepare(a, NULL), 0);
+	analysis_close(a);
 }

@@ -34,5 +34,8 @@ void chaos_add_blocks(struct chaos *f, unsigned int cnt);
  * leaves it. The caller removes f->dir.
  */
 void chaos_end(struct chaos *f, bool finished);
+/* Makes the index in derived.idx, with checkpoints every so many events of a job. */
+struct trace;
+void chaos_make_index(struct trace *t, uint64_t checkpoint_events);
 
 #endif /* GEN_CHAOS_H */

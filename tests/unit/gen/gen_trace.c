@@ -43,9 +43,18 @@ struct gen {
 static int name_of(void *ctx, enum trace_name_type type, uint64_t id, char *name, size_t size,
 		   uint64_t *ret_arg)
 {
+	const char *const *cgroups = ctx;
 	unsigned long long v = id;
 
+	for (; type == TRACE_NAME_CGROUP && cgroups && *cgroups; cgroups++, id--) {
+		snprintf(name, size, "%s", *cgroups);
+		if (!id)
+			return 0;
+	}
 	switch (type) {
+	case TRACE_NAME_USER:
+		snprintf(name, size, "%s", id == 1 ? "root" : "ann");
+		return ctx && (id == 1 || id == 1001) ? 0 : -ENOENT;
 	case TRACE_NAME_CACHE:
 		snprintf(name, size, "cache-%llx", v);
 		*ret_arg = 192;
@@ -101,7 +110,7 @@ struct gen *gen_open(const char *dir, const struct gen_config *config)
 		.no_switches = config->no_switches,
 		.recorder_pid = config->recorder_pid,
 		.all_cmdlines = config->all_cmdlines,
-		.names = { .name = name_of },
+		.names = { .ctx = (void *)config->cgroups, .name = name_of },
 	};
 	struct err e = { 0 };
 	static bool online[1024];
@@ -224,6 +233,18 @@ void gen_switch(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t prev, uin
 	     .prev_state = flags & WIRE_F_PREEMPT ? 0 : 1, .prev_prio = 120, .next_prio = 120);
 }
 
+void gen_switch_more(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t prev, uint32_t next,
+		     unsigned int flags, uint64_t steal_ns, uint64_t stay_ns)
+{
+	uint32_t tid = prev;
+
+	EMIT(wire_switch_more,
+	     .common = { .next_tid = next, .prev_state = flags & WIRE_F_PREEMPT ? 0 : 1,
+			 .prev_prio = 120, .next_prio = 120,
+			 HDR(WIRE_SWITCH_MORE, flags) },
+	     .steal_ns = steal_ns, .stay_ns = stay_ns);
+}
+
 void gen_wakeup(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t waker, uint32_t target,
 		unsigned int flags)
 {
@@ -306,12 +327,29 @@ void gen_block_pages(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t tid,
 	     .ino = ino, .last_ino = last_ino, .ino_dev = ino_dev, .pages = pages);
 }
 
+void gen_path(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t tid, uint64_t ino,
+	      uint32_t ino_dev, const char *path)
+{
+	struct wire_path r = { HDR(WIRE_PATH, 0), .ino = ino, .ino_dev = ino_dev };
+	const char *end = path + strlen(path), *name;
+
+	/* from the last name to the first */
+	for (; end > path; end = name > path ? name - 1 : path) {
+		for (name = end; name > path && name[-1] != '/'; name--)
+			;
+		memcpy(r.names + r.len, name, (size_t)(end - name));
+		r.len += end - name + 1;
+	}
+	gen_raw(g, &r, (offsetof(struct wire_path, names) + r.len + 7) & ~7ul);
+}
+
 void gen_dirty(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t tid, uint32_t pid,
-	       uint64_t ino, uint32_t ino_dev, const char *name)
+	       uint64_t ino, uint32_t ino_dev, const char *path)
 {
 	struct wire_dirty r = { HDR(WIRE_DIRTY, 0), .ino = ino, .ino_dev = ino_dev, .pid = pid };
 
-	snprintf(r.name, sizeof(r.name), "%s", name);
+	if (*path)
+		gen_path(g, ts, cpu, tid, ino, ino_dev, path);
 	gen_raw(g, &r, sizeof(r));
 }
 
@@ -404,7 +442,7 @@ void gen_exit(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t tid, uint32
 	      uint32_t code, bool group_dead, uint64_t sum_exec_ns)
 {
 	EMIT(wire_exit, HDR(WIRE_TASK_EXIT, 0), .tid = tid, .pid = pid, .exit_code = code,
-	     .group_dead = group_dead, .sum_exec_ns = sum_exec_ns);
+	     .group_dead = group_dead, .sum_exec_ns = sum_exec_ns, .uid = 1000);
 }
 
 void gen_cgroup(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t tid, uint32_t pid,
@@ -425,6 +463,8 @@ void gen_snap_full(struct gen *g, uint64_t ts, uint32_t tid, uint32_t pid, uint3
 		.sum_exec_ns = sum_exec_ns,
 		.cpu = cpu,
 		.on_cpu = on_cpu,
+		.read_ns = ts + 1000,
+		.off_cpu_state = on_cpu ? 0 : (tid + 1) % 4,
 	};
 
 	set_comm(r.task.comm, comm);

@@ -34,6 +34,8 @@ struct gen_config {
 	bool sites;			/* user-space addresses get names: uFUNC_x of /opt/prog */
 	const char *sources; /* what the manifest says was recorded; NULL: nothing is said */
 	bool watch_requests;		/* as in block_writer_config */
+	/* paths of cgroups by id, NULL ends them: and user 0 is root, 1000 ann; NULL: /group-ID */
+	const char *const *cgroups;
 };
 
 /* dir NULL: blocks are encoded, not stored. */
@@ -56,6 +58,9 @@ void gen_raw(struct gen *g, const void *record, size_t bytes);
  */
 void gen_switch(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t prev, uint32_t next,
 		unsigned int flags);
+/* The same, with time that was stolen, and for how long the previous thread has had the CPU. */
+void gen_switch_more(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t prev, uint32_t next,
+		     unsigned int flags, uint64_t steal_ns, uint64_t stay_ns);
 void gen_wakeup(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t waker, uint32_t target,
 		unsigned int flags);
 void gen_kmalloc(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t tid, uint64_t addr,
@@ -80,8 +85,11 @@ void gen_block(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t tid, unsig
 void gen_block_pages(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t tid, uint64_t rq,
 		     uint32_t dev, uint64_t sector, uint32_t bytes, unsigned int pages,
 		     uint64_t ino, uint64_t last_ino, uint32_t ino_dev);
+void gen_path(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t tid, uint64_t ino,
+	      uint32_t ino_dev, const char *path);
+/* With the path of the inode before it, unless that is "". */
 void gen_dirty(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t tid, uint32_t pid,
-	       uint64_t ino, uint32_t ino_dev, const char *name);
+	       uint64_t ino, uint32_t ino_dev, const char *path);
 /* hook: WIRE_IRQ_ENTRY .. WIRE_VECTOR_EXIT; tid is interrupted. */
 void gen_irq(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t tid, unsigned int hook,
 	     unsigned int vector);
@@ -110,6 +118,7 @@ void gen_cgroup(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t tid, uint
 /* A snapshot row of a thread that started at 1 ns + tid; anon memory of 100 pages, 1000 mapped. */
 void gen_snap(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t tid, uint32_t pid,
 	      uint32_t ppid, const char *comm);
+/* Off the CPUs it has the start_state (tid + 1) % 4, read 1 us after ts. */
 void gen_snap_full(struct gen *g, uint64_t ts, uint32_t tid, uint32_t pid, uint32_t ppid,
 		   uint64_t start_ns, const char *comm, const int64_t rss_pages[4],
 		   int64_t vm_pages, uint64_t sum_exec_ns, unsigned int cpu, bool on_cpu);

@@ -130,7 +130,6 @@ int slice_count(struct trace *t, size_t block, const struct slice_share **ret, s
 	const struct trace_block *b;
 	const char *page = trace_get(t, "page_bytes");
 	unsigned int cpu;
-	uint32_t utid;
 	size_t cnt;
 	int r;
 
@@ -148,8 +147,8 @@ int slice_count(struct trace *t, size_t block, const struct slice_share **ret, s
 	if (r == 0)
 		r = count_events(c, t, b, e);
 	for (cpu = 0; r == 0 && cpu < c->cpu_cnt; cpu++)
-		if (trace_block_ends(t, block, cpu, &utid))
-			cpu_timeline_finalize(c->cpus, cpu, utid);
+		if (trace_block_end(t, block, cpu))
+			r = cpu_timeline_finalize(c->cpus, trace_block_end(t, block, cpu));
 	if (r == 0)
 		r = cpu_timeline_boundary(c->cpus, b->to_ns, NULL, NULL);
 	cpu_timeline_free(c->cpus);

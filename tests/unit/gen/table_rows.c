@@ -143,6 +143,40 @@ const char *rows_text(const struct rows *r, unsigned int row, unsigned int col)
 	return v->type == VALUE_TEXT ? v->text : "";
 }
 
+int64_t rows_cell(const struct rows *r, unsigned int row, const char *name)
+{
+	return rows_int(r, row, rows_col(r, name));
+}
+
+unsigned int rows_find(const struct rows *r, const char *name, const char *text)
+{
+	unsigned int i, c = rows_col(r, name);
+
+	for (i = 0; i < r->row_cnt; i++)
+		if (!strcmp(rows_text(r, i, c), text))
+			return i;
+	fail_msg("no row with %s = %s", name, text);
+	return 0;
+}
+
+int64_t rows_one(struct analysis *a, const char *fmt, ...)
+{
+	char sql[1024];
+	struct rows r;
+	va_list args;
+	int64_t v;
+
+	va_start(args, fmt);
+	vsnprintf(sql, sizeof(sql), fmt, args);
+	va_end(args);
+	rows_sql(&r, a, sql);
+	if (r.row_cnt != 1 || r.col_cnt != 1)
+		fail_msg("%u rows, %u columns: %s", r.row_cnt, r.col_cnt, sql);
+	v = rows_int(&r, 0, 0);
+	rows_done(&r);
+	return v;
+}
+
 static void put_window(char *out, size_t size, const char *sql, int64_t from, int64_t to)
 {
 	const char *w = strstr(sql, ":w");

@@ -33,6 +33,12 @@ unsigned int rows_col(const struct rows *r, const char *name);
 int64_t rows_int(const struct rows *r, unsigned int row, unsigned int col);	/* NULL is 0 */
 double rows_real(const struct rows *r, unsigned int row, unsigned int col);
 const char *rows_text(const struct rows *r, unsigned int row, unsigned int col); /* NULL is "" */
+int64_t rows_cell(const struct rows *r, unsigned int row, const char *name);
+/* The first row whose column "name" has this text. */
+unsigned int rows_find(const struct rows *r, const char *name, const char *text);
+
+/* The one number that a query gives. */
+int64_t rows_one(struct analysis *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Runs sql with ":w" replaced by "from, to". */
 void rows_window(struct rows *r, struct analysis *a, const char *sql, int64_t from, int64_t to);

@@ -51,10 +51,43 @@ static void test_source_class_picks_its_default_sources(void **state)
 								    SOURCE_BIT(SOURCE_RSS));
 }
 
+static void test_source_signs_count_from_the_default(void **state)
+{
+	uint32_t usual = mask_of(NULL);
+
+	assert_int_equal(mask_of("+sched.irq"), usual | SOURCE_BIT(SOURCE_IRQ));
+	assert_int_equal(mask_of("-alloc.slab"), usual & ~SOURCE_BIT(SOURCE_SLAB));
+	assert_int_equal(mask_of("+alloc.heap,-alloc.slab"),
+			 (usual | SOURCE_BIT(SOURCE_HEAP)) & ~SOURCE_BIT(SOURCE_SLAB));
+	/* a class stands for all of it when it is taken away */
+	assert_int_equal(mask_of("+alloc.heap,-alloc"), mask_of("sched,block"));
+	assert_int_equal(mask_of("-all"), SOURCE_BIT(SOURCE_TASK));
+	/* a sign further on counts from what the list says so far */
+	assert_int_equal(mask_of("light,+sched.irq"), mask_of("light,sched.irq"));
+	assert_int_equal(mask_of("all,-block"),
+			 (mask_of("all") & ~mask_of("block")) | SOURCE_BIT(SOURCE_TASK));
+}
+
+static void test_source_light_is_sched_block_and_rss(void **state)
+{
+	assert_int_equal(mask_of("light"), mask_of("sched,block,alloc.rss"));
+}
+
+static void test_source_task_cannot_be_left_out(void **state)
+{
+	uint32_t mask = 77;
+	struct err e = {};
+
+	assert_int_equal(source_parse("-task", &mask, &e), -EINVAL);
+	assert_int_equal(mask, 77);
+	assert_non_null(strstr(e.text, "always"));
+}
+
 static void test_source_names_the_unknown_word(void **state)
 {
-	static const char *const bad[] = { "sched,bogus", "",	    "sched,",	    ",sched",
-					   "SCHED",	  "alloc.", "sched.switchx" };
+	static const char *const bad[] = { "sched,bogus", "",	    "sched,",	     ",sched",
+					   "SCHED",	  "alloc.", "sched.switchx", "+",
+					   "+bogus",	  "--sched" };
 	uint32_t mask = 77;
 	size_t i;
 
@@ -81,7 +114,8 @@ static void test_source_every_hook_has_a_program(void **state)
 	unsigned int i, j;
 
 	for (i = 0; i < sizeof(ids); i++) {
-		if (ids[i] == WIRE_STACK)	/* sent by those of allocations */
+		/* sent by the programs of allocations, of issues and dirtyings, and of switches */
+		if (ids[i] == WIRE_STACK || ids[i] == WIRE_PATH || ids[i] == WIRE_SWITCH_MORE)
 			continue;
 		for (j = 0; j < source_program_cnt && source_programs[j].hook != ids[i]; j++)
 			;
@@ -114,6 +148,9 @@ int main(void)
 		cmocka_unit_test(test_source_default_is_what_declarations_say),
 		cmocka_unit_test(test_source_task_is_always_on),
 		cmocka_unit_test(test_source_class_picks_its_default_sources),
+		cmocka_unit_test(test_source_signs_count_from_the_default),
+		cmocka_unit_test(test_source_light_is_sched_block_and_rss),
+		cmocka_unit_test(test_source_task_cannot_be_left_out),
 		cmocka_unit_test(test_source_names_the_unknown_word),
 		cmocka_unit_test(test_source_every_hook_has_a_program),
 		cmocka_unit_test(test_source_hook_belongs_to_its_source),

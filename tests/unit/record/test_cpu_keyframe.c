@@ -100,8 +100,15 @@ static void brute_force(struct trace *t, size_t block, struct slice_share sum[UT
 		assert_true(ev->utid < UTIDS);
 		if (ev->kind == EVENT_SWITCH) {
 			struct on_cpu *o = &on[ev->cpu];
+			uint64_t stay_ns = ev->v[EV_SWITCH_STAY_NS];
 			uint32_t had = o->run;
 
+			if (stay_ns && had != EVENT_ID_FILTERED && had != ev->utid) {
+				if (ev->ts_ns - stay_ns > o->since_ns)
+					stretch_ends(sum, o, EVENT_ID_UNKNOWN, ev->ts_ns - stay_ns);
+				o->elsewhere = false;
+				had = ev->utid;
+			}
 			o->run = ev->flags & EVENT_F_NEXT_OUT
 					 ? EVENT_ID_FILTERED
 					 : (uint32_t)ev->v[EV_SWITCH_NEXT_UTID];
@@ -309,6 +316,59 @@ static void test_summary_equals_the_simulation_with_late_records(void **state)
 
 	for (seed = 1; seed < 40; seed++)
 		run_simulation(seed, 1 + (unsigned int)seed % 4, true);
+}
+
+static void expect_loss(const struct trace *t, size_t i, uint64_t from_ns, uint64_t to_ns)
+{
+	const struct trace_loss *l;
+	size_t cnt;
+
+	l = trace_losses(t, &cnt);
+	assert_true(i < cnt);
+	assert_int_equal(l[i].from_ns, from_ns);
+	assert_int_equal(l[i].to_ns, to_ns);
+	assert_int_equal(l[i].hook, WIRE_SWITCH);
+	assert_int_equal(l[i].missed_cnt, 1);
+}
+
+/* A loss is declared where a thread's account is wrong, not where the kernel made it good. */
+static void test_switches_nobody_saw_are_made_good_or_declared(void **state)
+{
+	struct fixture f;
+	size_t cnt;
+
+	begin(&f, &(struct gen_config){ .cpu_cnt = 1, .from_ns = 100 * MS });
+	gen_switch(f.g, 110 * MS, 0, 5, 6, 0);
+	/* unseen: 6 to 7, at 125; then 6 to idle */
+	gen_switch_more(f.g, 130 * MS, 0, 7, 6, WIRE_F_BREAK, 0, 5 * MS);
+	gen_switch_more(f.g, 134 * MS, 0, 0, 6, WIRE_F_BREAK, 1, 0);
+	/* unseen: 6 to 8, at 138 */
+	gen_switch_more(f.g, 140 * MS, 0, 8, 6, WIRE_F_BREAK, 1, 2 * MS);
+	gen_slice(f.g, 150 * MS);
+	/* unseen: 6 to 9, at 145, in the slice before */
+	gen_switch_more(f.g, 160 * MS, 0, 9, 6, WIRE_F_BREAK, 0, 15 * MS);
+	/* unseen, and the kernel's word is from before the last switch */
+	gen_switch_more(f.g, 170 * MS, 0, 10, 6, WIRE_F_BREAK, 0, 12 * MS);
+	gen_slice(f.g, 200 * MS);
+	/* unseen: 6 to idle, maybe in the slice before */
+	gen_switch_more(f.g, 210 * MS, 0, 0, 6, WIRE_F_BREAK, 0, 0);
+	gen_slice(f.g, 220 * MS);
+	/* unseen: 6 to 11, in this slice */
+	gen_switch_more(f.g, 230 * MS, 0, 11, 0, WIRE_F_BREAK, 0, 9 * MS);
+	gen_slice(f.g, 240 * MS);
+	read_back(&f);
+	check_blocks(f.t);
+	trace_losses(f.t, &cnt);
+	assert_int_equal(cnt, 3);
+	expect_loss(f.t, 0, 145 * MS, 150 * MS);
+	expect_loss(f.t, 1, 160 * MS, 170 * MS);
+	expect_loss(f.t, 2, 170 * MS, 200 * MS);
+	assert_int_equal(oncpu_of(f.t, utid_of_tid(f.t, 7)), 5 * MS);
+	assert_int_equal(oncpu_of(f.t, utid_of_tid(f.t, 8)), 2 * MS);
+	assert_int_equal(oncpu_of(f.t, utid_of_tid(f.t, 9)), 10 * MS);
+	assert_int_equal(oncpu_of(f.t, utid_of_tid(f.t, 10)), 0);
+	assert_int_equal(oncpu_of(f.t, utid_of_tid(f.t, 11)), 9 * MS);
+	end(&f);
 }
 
 static void test_lost_switches_are_nobodys_time(void **state)
@@ -556,6 +616,7 @@ int main(void)
 		cmocka_unit_test(test_summary_equals_counting_on_a_mix),
 		cmocka_unit_test(test_summary_equals_the_simulation),
 		cmocka_unit_test(test_summary_equals_the_simulation_with_late_records),
+		cmocka_unit_test(test_switches_nobody_saw_are_made_good_or_declared),
 		cmocka_unit_test(test_lost_switches_are_nobodys_time),
 		cmocka_unit_test(test_a_thread_never_has_two_cpus),
 		cmocka_unit_test(test_no_thread_exceeds_the_window_whatever_is_lost),

@@ -17,11 +17,11 @@
 #define S 1000000000ULL
 #define ALL (SOURCE_BIT(SOURCE_CNT) - 1)
 
-/* One second on two CPUs in which each source costs permille[s] of the machine. */
-static enum budget_step second(struct budget *b, const unsigned int permille[SOURCE_CNT],
-			       unsigned int *source)
+/* One second on two CPUs in which each source that is on costs permille[s] of the machine. */
+static struct budget_step second(struct budget *b, const unsigned int permille[SOURCE_CNT])
 {
 	struct budget_usage u = { .dur_ns = S, .cpu_cnt = 2 };
+	struct budget_step step;
 	unsigned int i;
 
 	for (i = 0; i < SOURCE_CNT; i++) {
@@ -30,113 +30,173 @@ static enum budget_step second(struct budget *b, const unsigned int permille[SOU
 		u.source_ns[i] = permille[i] * (2 * S / 1000);
 		u.event_cnt[i] = permille[i];
 	}
-	return budget_judge(b, &u, source);
+	budget_judge(b, &u, &step);
+	return step;
+}
+
+static bool stays(struct budget_step step)
+{
+	return !step.off_cnt && !step.is_on;
+}
+
+/* Whether the step turns off just this source. */
+static bool turns_off(struct budget_step step, unsigned int source)
+{
+	return step.off_cnt == 1 && step.off[0] == source && !step.is_on;
 }
 
 static void test_budget_is_of_all_cpus(void **state)
 {
-	unsigned int source, i;
+	unsigned int i;
 	struct budget b;
 
 	budget_init(&b, 20000, ALL);	/* 2 % */
 	for (i = 0; i < 10; i++)
-		assert_int_equal(
-			second(&b, (unsigned int[SOURCE_CNT]){ [SOURCE_SLAB] = 19 }, &source),
-			BUDGET_STAY);
+		assert_true(stays(second(&b, (unsigned int[SOURCE_CNT]){ [SOURCE_SLAB] = 19 })));
 	assert_int_equal(b.mean_ppm, 19000);
 }
 
-static void test_budget_takes_the_dearest_first(void **state)
+static void test_budget_picks_the_dearest_and_no_more_than_needed(void **state)
 {
-	const unsigned int cost[SOURCE_CNT] = { [SOURCE_TASK] = 90, [SOURCE_SWITCH] = 80,
-						[SOURCE_SLAB] = 50, [SOURCE_PAGE] = 60,
-						[SOURCE_RSS] = 5 };
-	unsigned int source;
+	const double cost[SOURCE_CNT] = { [SOURCE_TASK] = 90, [SOURCE_SWITCH] = 80,
+					  [SOURCE_SLAB] = 50, [SOURCE_PAGE] = 60,
+					  [SOURCE_RSS] = 5 };
+	unsigned int off[SOURCE_CNT];
+
+	assert_int_equal(budget_pick_off(cost, ALL, 285, off), 0);
+	assert_int_equal(budget_pick_off(cost, ALL, 284, off), 1);
+	assert_int_equal(off[0], SOURCE_PAGE);
+	assert_int_equal(budget_pick_off(cost, ALL, 225, off), 1);
+	assert_int_equal(budget_pick_off(cost, ALL, 224, off), 2);
+	assert_int_equal(off[1], SOURCE_SLAB);
+	/* rss makes up less than a twentieth of the rest: losing it would not help */
+	assert_int_equal(budget_pick_off(cost, ALL, 174, off), 3);
+	assert_int_equal(off[2], SOURCE_SWITCH);
+	/* without all these it is a twentieth; task never goes */
+	assert_int_equal(budget_pick_off(cost, ALL, 10, off), 4);
+	assert_int_equal(off[3], SOURCE_RSS);
+	/* what is off already cannot go */
+	assert_int_equal(budget_pick_off(cost, ALL & ~SOURCE_BIT(SOURCE_PAGE), 284, off), 1);
+	assert_int_equal(off[0], SOURCE_SLAB);
+}
+
+static void test_budget_turns_off_all_that_is_needed_at_once(void **state)
+{
+	const unsigned int cost[SOURCE_CNT] = { [SOURCE_SLAB] = 100, [SOURCE_PAGE] = 60,
+						[SOURCE_WAKEUP] = 40, [SOURCE_SWITCH] = 9 };
+	struct budget_step step;
 	struct budget b;
 
-	budget_init(&b, 10000, ALL);
-	assert_int_equal(second(&b, cost, &source), BUDGET_OFF);
-	assert_int_equal(source, SOURCE_PAGE);
-	assert_int_equal(second(&b, cost, &source), BUDGET_OFF);
-	assert_int_equal(source, SOURCE_SLAB);
-	/* rss makes up less than a twentieth: losing it would not help */
-	assert_int_equal(second(&b, cost, &source), BUDGET_OFF);
-	assert_int_equal(source, SOURCE_SWITCH);
-	/* never task, and now rss is a twentieth */
-	assert_int_equal(second(&b, cost, &source), BUDGET_OFF);
-	assert_int_equal(source, SOURCE_RSS);
-	assert_int_equal(second(&b, cost, &source), BUDGET_STAY);
-	assert_true(b.on & SOURCE_BIT(SOURCE_TASK));
+	budget_init(&b, 20000, ALL);
+	step = second(&b, cost);
+	assert_int_equal(step.off_cnt, 3);
+	assert_int_equal(step.off[0], SOURCE_SLAB);
+	assert_int_equal(step.off[1], SOURCE_PAGE);
+	assert_int_equal(step.off[2], SOURCE_WAKEUP);
+	assert_int_equal(b.off_cnt, 3);
+	assert_true(b.on & SOURCE_BIT(SOURCE_SWITCH));
+}
+
+/* The first period after a step still pays for what was sent before it. */
+static void test_budget_gives_a_step_time_to_take_effect(void **state)
+{
+	const unsigned int storm[SOURCE_CNT] = { [SOURCE_TASK] = 12, [SOURCE_SLAB] = 30,
+						 [SOURCE_RSS] = 3 };
+	struct budget b;
+
+	budget_init(&b, 20000, ALL);
+	assert_true(turns_off(second(&b, storm), SOURCE_SLAB));
+	b.spent_ns = b.allowed_ns + 1e9;	/* the limit is half the budget from here on */
+	assert_true(stays(second(&b, storm)));
+	assert_true(turns_off(second(&b, storm), SOURCE_RSS));
+	/* what is said is what was too much: now that is the average since the start */
+	assert_true(b.mean_ppm < 20000);
+	assert_true(budget_cost_ppm(&b) > 20000);
+}
+
+static void test_budget_saves_what_was_spent_too_much(void **state)
+{
+	const unsigned int storm[SOURCE_CNT] = { [SOURCE_SLAB] = 200, [SOURCE_RSS] = 12 };
+	unsigned int n;
+	struct budget b;
+
+	/* 19 % too much in one second: rss, within the budget itself, goes too */
+	budget_init(&b, 20000, ALL);
+	assert_int_equal(second(&b, storm).off_cnt, 2);
+	/* nothing comes back before that is saved: 19.2 % at 2 % a second */
+	for (n = 1; !second(&b, storm).is_on; n++)
+		assert_true(n < 100);
+	assert_int_equal(n, 10);
+	assert_true(b.spent_ns <= b.allowed_ns);
 }
 
 static void test_budget_counts_the_recorders_own_time_by_events(void **state)
 {
 	struct budget_usage u = { .dur_ns = S, .cpu_cnt = 2, .own_ns = S };
-	unsigned int source;
+	struct budget_step step;
 	struct budget b;
 
-	budget_init(&b, 10000, ALL);
+	budget_init(&b, 100000, ALL);
 	u.source_ns[SOURCE_SLAB] = S / 10;
 	u.event_cnt[SOURCE_SLAB] = 10;
 	u.source_ns[SOURCE_WAKEUP] = S / 20;
 	u.event_cnt[SOURCE_WAKEUP] = 90;
-	assert_int_equal(budget_judge(&b, &u, &source), BUDGET_OFF);
-	assert_int_equal(source, SOURCE_WAKEUP);
+	budget_judge(&b, &u, &step);
+	assert_int_equal(step.off[0], SOURCE_WAKEUP);
 }
 
 static void test_budget_outlives_a_small_peak(void **state)
 {
 	const unsigned int low[SOURCE_CNT] = { [SOURCE_SLAB] = 1 };
 	const unsigned int high[SOURCE_CNT] = { [SOURCE_SLAB] = 25 };
-	unsigned int source;
 	struct budget b;
 
 	budget_init(&b, 20000, ALL);
-	assert_int_equal(second(&b, low, &source), BUDGET_STAY);
-	assert_int_equal(second(&b, high, &source), BUDGET_STAY);
-	assert_int_equal(second(&b, low, &source), BUDGET_STAY);
-	assert_int_equal(second(&b, high, &source), BUDGET_STAY);
-	assert_int_equal(second(&b, high, &source), BUDGET_OFF);
+	assert_true(stays(second(&b, low)));
+	assert_true(stays(second(&b, high)));
+	assert_true(stays(second(&b, low)));
+	assert_true(stays(second(&b, high)));
+	assert_true(turns_off(second(&b, high), SOURCE_SLAB));
 }
 
 static unsigned int seconds_until_on(struct budget *b, const unsigned int cost[SOURCE_CNT],
 				     unsigned int want)
 {
-	unsigned int source = SOURCE_CNT, n = 1;
+	unsigned int n = 1;
+	struct budget_step step;
 
-	while (second(b, cost, &source) != BUDGET_ON)
+	for (step = second(b, cost); !step.is_on; step = second(b, cost))
 		assert_true(n++ < 100);
-	assert_int_equal(source, want);
+	assert_int_equal(step.on, want);
 	return n;
 }
 
 static void test_budget_brings_back_the_last_and_waits_longer_after_a_relapse(void **state)
 {
 	const unsigned int storm[SOURCE_CNT] = { [SOURCE_SLAB] = 100, [SOURCE_PAGE] = 50 };
+	const unsigned int wind[SOURCE_CNT] = { [SOURCE_SLAB] = 60 };
 	const unsigned int quiet[SOURCE_CNT] = { [SOURCE_SLAB] = 1, [SOURCE_PAGE] = 1 };
 	const unsigned int half[SOURCE_CNT] = { [SOURCE_SWITCH] = 11 };
-	unsigned int source, i;
+	unsigned int i;
 	struct budget b;
 
 	budget_init(&b, 20000, ALL);
-	assert_int_equal(second(&b, storm, &source), BUDGET_OFF);
-	assert_int_equal(second(&b, storm, &source), BUDGET_OFF);
-	assert_int_equal(b.off_cnt, 2);
+	assert_int_equal(second(&b, storm).off_cnt, 2);
+	b.spent_ns = b.allowed_ns;	/* all is saved */
 	/* more than half the budget: what is off stays off, however long */
 	for (i = 0; i < 20; i++)
-		assert_int_equal(second(&b, half, &source), BUDGET_STAY);
+		assert_true(stays(second(&b, half)));
 	assert_int_equal(seconds_until_on(&b, quiet, SOURCE_PAGE), 3);
 	assert_int_equal(seconds_until_on(&b, quiet, SOURCE_SLAB), 3);
 	/* back too early, twice */
-	assert_int_equal(second(&b, storm, &source), BUDGET_OFF);
-	assert_int_equal(source, SOURCE_SLAB);
+	assert_true(turns_off(second(&b, wind), SOURCE_SLAB));
 	assert_int_equal(seconds_until_on(&b, quiet, SOURCE_SLAB), 6);
-	assert_int_equal(second(&b, storm, &source), BUDGET_OFF);
+	assert_true(turns_off(second(&b, wind), SOURCE_SLAB));
 	assert_int_equal(seconds_until_on(&b, quiet, SOURCE_SLAB), 12);
 	/* in peace for long: forgiven */
 	for (i = 0; i < 20; i++)
-		assert_int_equal(second(&b, quiet, &source), BUDGET_STAY);
-	assert_int_equal(second(&b, storm, &source), BUDGET_OFF);
+		assert_true(stays(second(&b, quiet)));
+	assert_true(turns_off(second(&b, wind), SOURCE_SLAB));
 	assert_int_equal(seconds_until_on(&b, quiet, SOURCE_SLAB), 3);
 }
 
@@ -243,7 +303,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_budget_is_of_all_cpus),
-		cmocka_unit_test(test_budget_takes_the_dearest_first),
+		cmocka_unit_test(test_budget_picks_the_dearest_and_no_more_than_needed),
+		cmocka_unit_test(test_budget_turns_off_all_that_is_needed_at_once),
+		cmocka_unit_test(test_budget_gives_a_step_time_to_take_effect),
+		cmocka_unit_test(test_budget_saves_what_was_spent_too_much),
 		cmocka_unit_test(test_budget_counts_the_recorders_own_time_by_events),
 		cmocka_unit_test(test_budget_outlives_a_small_peak),
 		cmocka_unit_test(test_budget_brings_back_the_last_and_waits_longer_after_a_relapse),

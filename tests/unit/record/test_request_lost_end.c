@@ -74,13 +74,23 @@ static void lost(struct fixture *f, uint64_t end_us, const char *want)
 	if (trace_open(&t, f->path, &e) < 0 || analysis_open(&a, t, &e) < 0)
 		fail_msg("%s", e.text);
 	rows_sql(&r, a,
-		 "SELECT printf('%s %d %d %d', hook, from_ns / 1000, to_ns / 1000, missed_cnt)"
+		 "SELECT printf('%s %d %d %d', hook, from_ns / 1000, to_ns / 1000, inferred_cnt)"
 		 " FROM losses ORDER BY from_ns, hook");
 	for (i = 0; i < r.row_cnt; i++)
 		snprintf(got + strlen(got), sizeof(got) - strlen(got), "%s%s", i ? ", " : "",
 			 rows_text(&r, i, 0));
 	rows_done(&r);
 	assert_string_equal(got, want);
+	rows_report(&r, a, &(struct report_request){ .view = "loss", .to_ns = UINT64_MAX });
+	for (i = 0; i < r.row_cnt; i++) {
+		int64_t counted = rows_int(&r, i, rows_col(&r, "lost_counted"));
+		int64_t inferred = rows_int(&r, i, rows_col(&r, "lost_inferred"));
+
+		assert_int_equal(rows_int(&r, i, rows_col(&r, "lost_events")), counted + inferred);
+		assert_true(counted == 0 || strstr(got, " 90 110 0"));
+		assert_int_equal(rows_int(&r, i, rows_col(&r, "missed")), 0);
+	}
+	rows_done(&r);
 	analysis_close(a);
 	trace_close(t);
 	gen_remove_dir(f->dir);

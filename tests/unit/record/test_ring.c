@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Cuts of a ring's stream when memory is out: a BPF ring buffer, filled by a program that is run by
- * hand.
+ * Cuts of a ring's stream, also when memory is out: a BPF ring buffer, filled by a program that is
+ * run by hand.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "ring/ring.h"
 
 #define RING_BYTES (2u << 20)
@@ -144,10 +145,35 @@ static void test_ring_cut_ends_when_memory_is_out(void **state)
 	producer_close(&p);
 }
 
+/* A cut does not wait for the time after which readers look around by themselves. */
+static void test_ring_cut_wakes_its_readers(void **state)
+{
+	struct producer p;
+	struct ring_group_config config = {
+		.fds = &p.ring_fd, .ring_cnt = 1, .ring_bytes = RING_BYTES, .poll_ms = 3600 * 1000
+	};
+	struct ring_group *g;
+	struct err e;
+
+	if (!producer_open(&p))
+		skip(); /* not root */
+	assert_int_equal(ring_group_new(&g, &config, &e), 0);
+	ring_group_start_at(g, 1);
+	produce(&p, 10, 100);
+	ring_group_cut(g, 150);
+	assert_int_equal(take(g), 10);
+	produce(&p, 20, 200);
+	ring_group_cut(g, clock_mono_ns() + 5000000); /* soon */
+	assert_int_equal(take(g), 20);
+	ring_group_free(g);
+	producer_close(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ring_cut_ends_when_memory_is_out),
+		cmocka_unit_test(test_ring_cut_wakes_its_readers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

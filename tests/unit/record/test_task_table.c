@@ -94,6 +94,35 @@ static const struct trace_process *process_named(struct fixture *f, const char *
 	return found;
 }
 
+/*
+ * A state that the snapshot read after an event of the thread is not its state at the start. Rows
+ * of later blocks have none of threads with events, and leave that of the first one in place.
+ */
+static void test_snapshot_state_holds_until_the_first_event(void **state)
+{
+	struct fixture f;
+	const struct trace_thread *h;
+	size_t cnt, i;
+
+	begin(&f, NULL);
+	for (i = 0; i < 7; i++)		/* start states 3, 0, 1, 2, 3, 0, 1 */
+		gen_snap(f.g, 101 * MS, 0, 102 + i, 102 + i, 1, "old");
+	gen_wakeup(f.g, 101 * MS + 500, 0, 0, 104, 0);
+	gen_switch(f.g, 101 * MS + 1000, 0, 102, 108, 0);
+	gen_switch(f.g, 101 * MS + 1001, 0, 108, 105, 0);
+	gen_wakeup(f.g, 102 * MS, 0, 0, 106, 0);
+	gen_slice(f.g, 200 * MS);
+	gen_wakeup(f.g, 250 * MS, 0, 0, 105, 0);
+	gen_wakeup(f.g, 250 * MS, 0, 0, 106, 0);
+	gen_slice(f.g, 300 * MS);
+	read_back(&f);
+	h = trace_threads(f.t, &cnt);
+	assert_int_equal(cnt, 7);
+	for (i = 0; i < cnt; i++)
+		assert_int_equal(h[i].start_state, ((const uint32_t[]){ 0, 0, 0, 2, 3, 0, 0 })[i]);
+	end(&f);
+}
+
 static void test_snapshot_gives_processes_threads_and_baselines(void **state)
 {
 	struct fixture f;
@@ -125,6 +154,7 @@ static void test_snapshot_gives_processes_threads_and_baselines(void **state)
 	assert_int_equal(process_named(&f, "parent")->parent_upid, EVENT_ID_UNKNOWN);
 	assert_int_equal(h[0].sum_exec_start_ns, 5000);
 	assert_int_equal(h[0].sum_exec_end_ns, 0);
+	assert_int_equal(h[0].start_state, 2);
 	assert_string_equal(h[0].comm, "worker");
 	r = trace_rss_baselines(f.t, &cnt);
 	assert_int_equal(cnt, 2);
@@ -499,6 +529,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_snapshot_gives_processes_threads_and_baselines),
+		cmocka_unit_test(test_snapshot_state_holds_until_the_first_event),
 		cmocka_unit_test(test_second_snapshot_is_the_end_not_another_thread),
 		cmocka_unit_test(test_reused_pid_is_another_process),
 		cmocka_unit_test(test_pid_reused_many_times_in_one_slice),

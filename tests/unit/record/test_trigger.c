@@ -21,6 +21,7 @@
 #define MS 1000000ull
 #define S 1000000000ull
 #define MIB (1ull << 20)
+#define DEV (4000u << 20) /* the kernel has no such device */
 
 /* ---- expressions ---- */
 
@@ -219,7 +220,9 @@ static void test_spike_needs_to_be_fast_and_of_one_process(void **state)
 static void test_spike_is_measured_from_the_snapshot_or_from_birth(void **state)
 {
 	struct wire_snap snap = { .task = { .hdr = { .ts_ns = S, .hook = WIRE_TASK_SNAP },
-					    .tid = 40, .pid = 40 },
+					    .tid = 40,
+					    .pid = 40,
+					    .comm = "older" },
 				  .rss_pages = { 10, 100 * 256, 0, 0 } };
 	struct fixture f;
 
@@ -229,9 +232,11 @@ static void test_spike_is_measured_from_the_snapshot_or_from_birth(void **state)
 	assert_int_equal(feed(&f, 0, 2 * S), 0);
 	rss(&f, 2 * S - 200 * MS, 0, 40, 1, 601);
 	assert_int_equal(feed(&f, 0, 3 * S), 1);
+	assert_non_null(strstr(f.why, "process 40 (older)"));
 	gen_new(f.g[0], 4 * S, 0, 1, 80, 80, 1, "young");
 	rss(&f, 4 * S + 10, 0, 80, 1, 501);
 	assert_int_equal(feed(&f, 0, 5 * S), 1);
+	assert_non_null(strstr(f.why, "process 80 (young)"));
 	/* another one of the same pid */
 	gen_exit(f.g[0], 5 * S, 0, 80, 80, 0, true, 0);
 	rss(&f, 5 * S + 20, 0, 80, 1, 1100);
@@ -244,17 +249,30 @@ static void test_waiting_for_a_cpu(void **state)
 	struct fixture f;
 
 	begin(&f, "runq>50ms");
+	gen_rename(f.g[0], 1, 0, 77, 70, "worker");
 	gen_wakeup(f.g[0], 1 * S, 0, 1, 77, 0);
 	gen_switch(f.g[1], 1 * S + 50 * MS, 1, 9, 77, 0);	/* just in time */
 	gen_switch(f.g[1], 2 * S, 1, 77, 9, WIRE_F_PREEMPT);
 	assert_int_equal(feed(&f, 0, 2 * S + 1), 0);
 	gen_switch(f.g[0], 2 * S + 51 * MS, 0, 0, 77, 0);	/* in the next slice, elsewhere */
 	assert_int_equal(feed(&f, 0, 3 * S), 1);
-	assert_non_null(strstr(f.why, "thread 77"));
+	assert_non_null(strstr(f.why, "thread 77 (worker)"));
 	/* sleeping is no waiting */
 	gen_switch(f.g[0], 3 * S, 0, 77, 0, 0);
 	gen_switch(f.g[0], 9 * S, 0, 0, 77, 0);
 	assert_int_equal(feed(&f, 0, 10 * S), 0);
+	/* both records of a switch, for the one that goes and for the one that comes */
+	gen_switch_more(f.g[0], 11 * S, 0, 77, 9, WIRE_F_PREEMPT, 5, 0);
+	gen_switch(f.g[0], 11 * S + 60 * MS, 0, 9, 77, 0);
+	assert_int_equal(feed(&f, 0, 12 * S), 1);
+	gen_switch(f.g[0], 12 * S, 0, 77, 9, WIRE_F_PREEMPT);
+	gen_switch_more(f.g[0], 12 * S + 60 * MS, 0, 9, 77, 0, 5, 0);
+	assert_int_equal(feed(&f, 0, 13 * S), 1);
+	/* a timer ends a sleep before it has begun: the thread never left its CPU */
+	gen_wakeup(f.g[0], 13 * S, 0, 77, 77, WIRE_F_IRQ);
+	gen_switch(f.g[0], 14 * S, 0, 77, 0, 0);
+	gen_switch(f.g[0], 15 * S, 0, 0, 77, 0);
+	assert_int_equal(feed(&f, 0, 16 * S), 0);
 	end(&f);
 }
 
@@ -263,17 +281,39 @@ static void test_slow_requests(void **state)
 	struct fixture f;
 
 	begin(&f, "io-latency>10ms");
-	gen_block(f.g[0], S, 0, 5, WIRE_BLOCK_INSERT, 0xa0, 8 << 20, 100, 4096, 0);
-	gen_block(f.g[0], S + 9 * MS, 0, 5, WIRE_BLOCK_ISSUE, 0xa0, 8 << 20, 100, 4096, 0);
+	gen_new(f.g[0], 1, 0, 1, 5, 5, 1, "writer");
+	gen_block(f.g[0], S, 0, 5, WIRE_BLOCK_INSERT, 0xa0, DEV, 100, 4096, 0);
+	gen_block(f.g[0], S + 9 * MS, 0, 5, WIRE_BLOCK_ISSUE, 0xa0, DEV, 100, 4096, 0);
 	assert_int_equal(feed(&f, 0, S + 10 * MS), 0);
-	gen_block(f.g[1], S + 11 * MS, 1, 0, WIRE_BLOCK_COMPLETE, 0xa0, 8 << 20, 100, 4096, 0);
+	gen_block(f.g[1], S + 11 * MS, 1, 0, WIRE_BLOCK_COMPLETE, 0xa0, DEV, 100, 4096, 0);
 	assert_int_equal(feed(&f, 0, 2 * S), 1);
-	assert_non_null(strstr(f.why, "11.0 ms on device 8:0"));
+	assert_non_null(strstr(f.why, "11.0 ms on device 4000:0, submitted by thread 5 (writer)"));
 	/* merged away, and its address used again: that is another request */
-	gen_block(f.g[0], 2 * S, 0, 5, WIRE_BLOCK_INSERT, 0xb0, 8 << 20, 100, 4096, 0);
-	gen_block(f.g[0], 3 * S, 0, 5, WIRE_BLOCK_ISSUE, 0xb0, 8 << 20, 500, 4096, 0);
-	gen_block(f.g[1], 3 * S + MS, 1, 0, WIRE_BLOCK_COMPLETE, 0xb0, 8 << 20, 500, 4096, 0);
+	gen_block(f.g[0], 2 * S, 0, 5, WIRE_BLOCK_INSERT, 0xb0, DEV, 100, 4096, 0);
+	gen_block(f.g[0], 3 * S, 0, 5, WIRE_BLOCK_ISSUE, 0xb0, DEV, 500, 4096, 0);
+	gen_block(f.g[1], 3 * S + MS, 1, 0, WIRE_BLOCK_COMPLETE, 0xb0, DEV, 500, 4096, 0);
 	assert_int_equal(feed(&f, 0, 4 * S), 0);
+	end(&f);
+}
+
+static void test_slow_write_back_names_its_owner(void **state)
+{
+	struct fixture f;
+
+	begin(&f, "io-latency>10ms");
+	gen_new(f.g[0], 1, 0, 1, 5, 5, 1, "writer");
+	gen_new(f.g[0], 2, 0, 1, 6, 6, 2, "kworker/u4:1");
+	gen_dirty(f.g[1], S, 1, 5, 5, 42, DEV, "file");
+	gen_block_pages(f.g[0], 2 * S, 0, 6, 0xa0, DEV, 100, 4096, EVENT_PAGES_FILE, 42, 42, DEV);
+	gen_block(f.g[1], 3 * S, 1, 0, WIRE_BLOCK_COMPLETE, 0xa0, DEV, 100, 4096, 1);
+	assert_int_equal(feed(&f, 0, 4 * S), 1);
+	assert_non_null(strstr(f.why, "by thread 6 (kworker/u4:1), owned by process 5 (writer)"));
+	/* a loss may hide who dirtied it since */
+	assert_int_equal(feed(&f, 1, 5 * S), 0);
+	gen_block_pages(f.g[0], 6 * S, 0, 6, 0xa0, DEV, 100, 4096, EVENT_PAGES_FILE, 42, 42, DEV);
+	gen_block(f.g[1], 7 * S, 1, 0, WIRE_BLOCK_COMPLETE, 0xa0, DEV, 100, 4096, 1);
+	assert_int_equal(feed(&f, 0, 8 * S), 1);
+	assert_null(strstr(f.why, "owned by"));
 	end(&f);
 }
 
@@ -364,6 +404,7 @@ int main(void)
 		cmocka_unit_test(test_spike_is_measured_from_the_snapshot_or_from_birth),
 		cmocka_unit_test(test_waiting_for_a_cpu),
 		cmocka_unit_test(test_slow_requests),
+		cmocka_unit_test(test_slow_write_back_names_its_owner),
 		cmocka_unit_test(test_loss_and_exit),
 		cmocka_unit_test(test_lines_are_marks),
 		cmocka_unit_test(test_a_flood_of_marks_is_cut),

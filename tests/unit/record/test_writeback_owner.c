@@ -283,15 +283,82 @@ static void test_file_has_its_name(void **state)
 	put_write(&f, (struct write){ T0 + 10 * MS, SYNC, EVENT_PAGES_FILE, 11 });
 	look(&f, T0 + 100 * MS);
 	rows_sql(&r, f.a, "SELECT file FROM block_requests");
-	assert_string_equal(rows_text(&r, 0, 0), "name");
+	assert_string_equal(rows_text(&r, 0, 0), "/name");
 	rows_done(&r);
 	rows_sql(&r, f.a, "SELECT file_name(ino_dev, ino) FROM dirty_events "
 			  "JOIN threads USING (utid) WHERE comm = 'bob'");
-	assert_string_equal(rows_text(&r, 0, 0), "twin");
+	assert_string_equal(rows_text(&r, 0, 0), "/twin");
 	rows_done(&r);
 	rows_sql(&r, f.a, "SELECT count(*) FROM names WHERE type = 'file'");
 	assert_int_equal(rows_int(&r, 0, 0), 2);
 	rows_done(&r);
+	end(&f);
+}
+
+static void expect_file(struct fixture *f, uint64_t sector, const char *want)
+{
+	struct rows r;
+	char sql[160];
+
+	snprintf(sql, sizeof(sql),
+		 "SELECT coalesce(file, '-') FROM block_requests WHERE sector = %llu",
+		 (unsigned long long)sector);
+	rows_sql(&r, f->a, sql);
+	assert_int_equal(r.row_cnt, 1);
+	assert_string_equal(rows_text(&r, 0, 0), want);
+	rows_done(&r);
+}
+
+/* A request has the path that its inode had then; a device's own pages have none. */
+static void test_a_new_file_with_an_old_inode_number_is_another_file(void **state)
+{
+	uint64_t early, first, second, again, disk;
+	struct fixture f;
+
+	begin(&f);
+	early = put_write(&f, (struct write){ T0 + 1 * MS, ALICE, EVENT_PAGES_FILE, 11 });
+	/* at the same instant: the kernel sends the path with the request that needs it */
+	gen_path(f.g, T0 + 2 * MS, 0, ALICE, 11, FS, "home/alice/first");
+	first = put_write(&f, (struct write){ T0 + 2 * MS, ALICE, EVENT_PAGES_ANON, 11 });
+	gen_slice(f.g, T0 + 5 * MS);
+	gen_path(f.g, T0 + 6 * MS, 0, ALICE, 11, FS, "second");
+	gen_path(f.g, T0 + 6 * MS, 0, ALICE, 77, BDEV_FS, "x");
+	second = put_write(&f, (struct write){ T0 + 7 * MS, ALICE, EVENT_PAGES_ANON, 11 });
+	disk = put_write(&f, (struct write){ T0 + 7 * MS, ALICE, EVENT_PAGES_DISK, 77 });
+	gen_slice(f.g, T0 + 10 * MS);
+	again = put_write(&f, (struct write){ T0 + 11 * MS, ALICE, EVENT_PAGES_ANON, 11 });
+	look(&f, T0 + 100 * MS);
+	expect_file(&f, early, "-");
+	expect_file(&f, first, "/home/alice/first");
+	expect_file(&f, second, "/second");
+	expect_file(&f, again, "/second");
+	expect_file(&f, disk, "-");
+	end(&f);
+}
+
+/* The path that was lost may have been a new one. */
+static void test_after_a_lost_path_none_is_known(void **state)
+{
+	uint64_t before, during, after, known;
+	struct trace_loss loss = { .from_ns = T0 + 10 * MS, .to_ns = T0 + 20 * MS, .cpu = 0,
+				   .hook = WIRE_PATH, .cls = EVENT_CLASS_BLOCK, .full_cnt = 1 };
+	struct fixture f;
+
+	begin(&f);
+	gen_path(f.g, T0 + 1 * MS, 0, ALICE, 11, FS, "f");
+	before = put_write(&f, (struct write){ T0 + 2 * MS, ALICE, EVENT_PAGES_FILE, 11 });
+	gen_slice(f.g, T0 + 10 * MS);
+	during = put_write(&f, (struct write){ T0 + 12 * MS, ALICE, EVENT_PAGES_FILE, 11 });
+	gen_loss(f.g, &loss);
+	gen_slice(f.g, T0 + 20 * MS);
+	after = put_write(&f, (struct write){ T0 + 22 * MS, ALICE, EVENT_PAGES_FILE, 11 });
+	gen_path(f.g, T0 + 23 * MS, 0, ALICE, 11, FS, "f");
+	known = put_write(&f, (struct write){ T0 + 24 * MS, ALICE, EVENT_PAGES_FILE, 11 });
+	look(&f, T0 + 100 * MS);
+	expect_file(&f, before, "/f");
+	expect_file(&f, during, "-");
+	expect_file(&f, after, "-");
+	expect_file(&f, known, "/f");
 	end(&f);
 }
 
@@ -348,6 +415,8 @@ int main(void)
 		cmocka_unit_test(test_after_a_loss_nothing_is_said),
 		cmocka_unit_test(test_owner_outlives_its_process),
 		cmocka_unit_test(test_file_has_its_name),
+		cmocka_unit_test(test_a_new_file_with_an_old_inode_number_is_another_file),
+		cmocka_unit_test(test_after_a_lost_path_none_is_known),
 		cmocka_unit_test(test_report_io_charges_the_owner),
 	};
 

@@ -46,7 +46,7 @@ static void make_trace(struct place *p)
 	gen_finish(g);
 }
 
-static void write_bundle(const struct place *p)
+static void write_bundle(const struct place *p, const char *folder)
 {
 	const struct bundle_member m[] = {
 		{ .name = "chunk-000000.ebr", .path = p->chunk },
@@ -55,12 +55,12 @@ static void write_bundle(const struct place *p)
 	};
 	uint64_t bytes;
 
-	assert_int_equal(bundle_write(p->zip, m, 3, 1700000000, &bytes, NULL), 0);
+	assert_int_equal(bundle_write(p->zip, folder, m, 3, 1700000000, &bytes, NULL), 0);
 	assert_true(bytes > 224);
 }
 
 /* write_bundle(), and then fn changes bytes of the file. */
-static int open_changed(void (*fn)(uint8_t *p, size_t n))
+static int open_changed(void (*fn)(uint8_t *p, size_t n), const char *folder)
 {
 	struct bundle b = { 0 };
 	struct err e = { "" };
@@ -71,7 +71,7 @@ static int open_changed(void (*fn)(uint8_t *p, size_t n))
 	int r;
 
 	make_trace(&p);
-	write_bundle(&p);
+	write_bundle(&p, folder);
 	f = fopen(p.zip, "re");
 	assert_non_null(f);
 	n = fread(bytes, 1, sizeof(bytes), f);
@@ -110,6 +110,17 @@ static void nothing(uint8_t *p, size_t n)
 static void name_with_slash(uint8_t *p, size_t n)
 {
 	entry(p, n, 2)[46 + 4] = '/';
+}
+
+/* entry 0 is the folder itself */
+static void another_folder(uint8_t *p, size_t n)
+{
+	entry(p, n, 2)[46] = 'F';
+}
+
+static void folder_in_folder(uint8_t *p, size_t n)
+{
+	entry(p, n, 3)[46 + 7 + 4] = '/';
 }
 
 static void name_twice(uint8_t *p, size_t n)
@@ -163,23 +174,24 @@ static void test_bundle_refuses_what_is_made_to_harm(void **state)
 
 	if (!bundle_library_version())
 		skip();
-	assert_int_equal(open_changed(nothing), 0);
+	assert_int_equal(open_changed(nothing, NULL), 0);
+	assert_int_equal(open_changed(nothing, "folder"), 0);
+	if (!open_changed(another_folder, "folder") || !open_changed(folder_in_folder, "folder"))
+		fail_msg("members in two folders were taken");
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		if (!open_changed(cases[i].fn))
+		if (!open_changed(cases[i].fn, NULL))
 			fail_msg("%s was taken", cases[i].name);
 }
 
-static void test_bundle_is_the_trace(void **state)
+static void expect_the_trace(const char *folder)
 {
 	struct trace *a, *b;
 	size_t a_cnt, b_cnt, i;
 	const struct trace_block *x, *y;
 	struct place p;
 
-	if (!bundle_library_version())
-		skip();
 	make_trace(&p);
-	write_bundle(&p);
+	write_bundle(&p, folder);
 	assert_int_equal(trace_open(&a, p.trace, NULL), 0);
 	assert_int_equal(trace_open(&b, p.zip, NULL), 0);
 	assert_int_equal(trace_start_ns(a), trace_start_ns(b));
@@ -196,6 +208,14 @@ static void test_bundle_is_the_trace(void **state)
 	trace_close(a);
 	trace_close(b);
 	gen_remove_dir(p.dir);
+}
+
+static void test_bundle_is_the_trace_in_a_folder_or_not(void **state)
+{
+	if (!bundle_library_version())
+		skip();
+	expect_the_trace("folder");
+	expect_the_trace(NULL);
 }
 
 static void test_other_files_are_no_trace(void **state)
@@ -261,7 +281,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_bundle_refuses_what_is_made_to_harm),
-		cmocka_unit_test(test_bundle_is_the_trace),
+		cmocka_unit_test(test_bundle_is_the_trace_in_a_folder_or_not),
 		cmocka_unit_test(test_other_files_are_no_trace),
 		cmocka_unit_test(test_cut_leaves_out_a_source),
 	};

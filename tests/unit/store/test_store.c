@@ -462,7 +462,7 @@ static void test_manifest_keeps_any_bytes(void **state)
 	assert_string_equal(trace_get(t, "empty"), "now not");
 	assert_null(trace_get(t, "nothing"));
 	trace_manifest(t, &cnt);
-	assert_int_equal(cnt, 5);	/* and trace.id */
+	assert_int_equal(cnt, 6);	/* and trace.id, trace.uuid */
 	trace_close(t);
 }
 

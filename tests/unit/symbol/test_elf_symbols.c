@@ -18,6 +18,7 @@
 #include <cmocka.h>
 
 #include "tests/unit/gen/make_elf.h"
+#include "symbol/debug_file.h"
 #include "symbol/module_cache.h"
 
 static const uint8_t id[20] = { 0xab, 0xcd, 3,	4,  5,	6,  7,	8,  9,	10,
@@ -286,7 +287,7 @@ static void test_module_book_takes_symbols_that_prove_to_belong(void **state)
 
 		plan.dynamic = 1;
 		plan.link = "split.debug";
-		assert_true(module_file_crc(fd, &plan.link_crc));
+		assert_true(debug_file_crc(fd, &plan.link_crc));
 		close(fd);
 		plan.link_crc += !right;
 		write_elf("split", &plan);
@@ -311,7 +312,7 @@ static void test_module_crc_is_the_one_of_debuglink(void **state)
 	int fd = make_elf_fd("123456789", 9);
 	uint32_t crc;
 
-	assert_true(module_file_crc(fd, &crc));
+	assert_true(debug_file_crc(fd, &crc));
 	assert_int_equal(crc, 0xcbf43926);
 	close(fd);
 }

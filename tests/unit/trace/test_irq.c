@@ -526,8 +526,7 @@ static void test_cpu_view_has_the_part_in_interrupts(void **state)
 	assert_int_equal(rows_int(&r, 0, rows_col(&r, "irq_ns")), 300);
 	assert_int_equal(rows_int(&r, 0, rows_col(&r, "softirq_ns")), 700);
 	rows_done(&r);
-	q.by = REPORT_BY_CPU;
-	q.by_set = true;
+	q.by = 1u << REPORT_BY_CPU;
 	rows_report(&r, m.plain, &q);
 	assert_int_equal(r.row_cnt, 2);
 	assert_int_equal(rows_int(&r, 0, rows_col(&r, "oncpu_ns")), MS - 10);

@@ -25,11 +25,11 @@ check_doctor()
 	check "doctor: finds every default source" "[ $rc -eq 0 ]" "status $rc"
 	# To a user without privilege: rings are locked memory before 5.11 only.
 	mkdir -p /etc && echo 'nobody:x:65534:65534:nobody:/:/bin/sh' >/etc/passwd
-	recorded doctor_user -e sched -u nobody -- sh -c 'ulimit -l 64; ebpfrec doctor 2>&1 >/dev/null; true' || return
+	recorded doctor_user -e sched -u nobody -- sh -c 'ulimit -l 64; ebpfrec doctor; true' || return
 	case $(uname -r) in 5.10.*) rc=1 ;; *) rc=0 ;; esac
 	near "doctor: speaks of CAP_SYS_RESOURCE where rings are locked memory" \
 		"$(grep -c CAP_SYS_RESOURCE "$tmp/doctor_user.out")" $rc 0
-	check "doctor: tells a user what is lacking" "grep -q 'lacking CAP_BPF' $tmp/doctor_user.out" "$(cat "$tmp/doctor_user.out")"
+	check "doctor: tells a user what is lacking" "grep -q 'Missing: CAP_BPF' $tmp/doctor_user.out" "$(cat "$tmp/doctor_user.out")"
 	forget doctor_user
 }
 
@@ -124,19 +124,26 @@ check_pingpong()
 }
 
 # One busy thread against its own CPU clock; and on each CPU, all tasks and idle are the whole time.
+# Where the guest has no stable clock, the scheduler's may stand still with the emulator until the next tick, and a thread is charged
+# too little: then once more, with the same bound. Three times is a fault.
 check_busy()
 {
-	local start from to got used span cpu sum switches
+	local start from to got used span cpu sum switches allowed try
 
-	recorded busy -e sched -- busy_threads one 1000 || return
-	start=$(start_of busy)
-	from=$(($(kv busy start_0) - start)) to=$(($(kv busy end_0) - start))
-	got=$(report busy cpu --by thread --from ${from}ns --to ${to}ns | column_sum oncpu_ns "tid=$(kv busy tid_0)")
-	used=$(kv busy used_0)
-	# 0.5 %, and for each switch what the kernel does not charge: it charges a thread that is preempted up to the wake-up of the
-	# other one, the trace up to the switch. 10 us on a real machine (tests/kernel/trace_query.py), ten times that here.
-	switches=$(report busy cpu --by thread --from ${from}ns --to ${to}ns | column_sum switches "tid=$(kv busy tid_0)")
-	near "busy: a thread's CPU time is its own clock's" "$got" "$used" $((used / 200 + ${switches:-0} * 100000))
+	for try in 1 2 3; do
+		recorded busy -e sched -- busy_threads one 1000 || return
+		start=$(start_of busy)
+		from=$(($(kv busy start_0) - start)) to=$(($(kv busy end_0) - start))
+		got=$(report busy cpu --by thread --from ${from}ns --to ${to}ns | column_sum oncpu_ns "tid=$(kv busy tid_0)")
+		used=$(kv busy used_0)
+		# 0.5 %, and for each switch what the kernel does not charge: it charges a thread that is preempted up to the wake-up of
+		# the other one, the trace up to the switch. 10 us on a real machine (tests/kernel/trace_query.py), ten times that here.
+		switches=$(report busy cpu --by thread --from ${from}ns --to ${to}ns | column_sum switches "tid=$(kv busy tid_0)")
+		allowed=$((used / 200 + ${switches:-0} * 100000))
+		[ $((${got:-0} - used)) -gt $allowed ] || break
+		echo "# busy, recording $try: $got ns, by the scheduler's clock $used"
+	done
+	near "busy: a thread's CPU time is its own clock's" "$got" "$used" $allowed
 	check "busy: never above 100 %" "[ '${got:-0}' -le $((to - from)) ]" "$got ns of $((to - from))"
 	span=$(sql busy "SELECT max(to_ns) FROM blocks")
 	for cpu in 0 1; do
@@ -348,15 +355,17 @@ check_files()
 	forget files
 	recorded owner -e block -- sh -c 'sh -c "echo one_pid=\$\$; exec dd if=/dev/zero of=/mnt/one bs=64k count=80" 2>/dev/null &
 		sh -c "echo two_pid=\$\$; exec dd if=/dev/zero of=/mnt/two bs=64k count=40" 2>/dev/null &
-		map_write /mnt/three 1048576; wait; sync'
+		map_write /mnt/three 1048576; wait; sync; dd if=/dev/zero of=/mnt/direct bs=64k count=16 oflag=direct 2>/dev/null'
 	# a page that is written back while it is still being filled is written twice
 	for got in one:5242880 two:2621440 map:1048576; do
 		near "owner: pages that ${got%:*} dirtied are its own" "$(sql owner "SELECT coalesce(sum(bytes), 0) FROM block_requests r
 			JOIN processes p ON p.upid = r.owner_upid WHERE op = 'write' AND owner_how LIKE 'dirtied%' AND
 			p.pid = $(kv owner "${got%:*}_pid") AND device_name(dev) = '$device'")" "${got#*:}" 65536
 	done
-	got=$(sql owner "SELECT DISTINCT file FROM block_requests WHERE owner_how LIKE 'dirtied%' AND file IN ('one', 'two', 'three')" | sort | tr '\n' ' ')
-	check "owner: files have names" "[ '$got' = 'one three two ' ]" "'$got'"
+	got=$(sql owner "SELECT DISTINCT file FROM block_requests WHERE owner_how LIKE 'dirtied%' AND file IN ('/mnt/one', '/mnt/two', '/mnt/three')" | sort | tr '\n' ' ')
+	check "owner: files have names" "[ '$got' = '/mnt/one /mnt/three /mnt/two ' ]" "'$got'"
+	near "owner: direct I/O is its file's" "$(sql owner "SELECT coalesce(sum(bytes), 0) FROM block_requests
+		WHERE op = 'write' AND pages = 'anon' AND file = '/mnt/direct'")" 1048576 0
 	forget owner
 	umount /mnt
 }
@@ -424,12 +433,13 @@ check_clock()
 	local mark seen
 
 	cp /work/stamp "$tmp/mark_one" && cp /work/stamp "$tmp/mark_two" && cp /work/stamp "$tmp/mark_three"
-	recorded clock -e sched -- sh -c 'mark() { sleep 2; date +$1=%s; $tmp/mark_$1 x >/dev/null; sleep 2; }
+	# A slow guest may need more than a second to start the mark: its window ends after it did.
+	recorded clock -e sched -- sh -c 'mark() { sleep 2; date +$1=%s; $tmp/mark_$1 x >/dev/null; date +$1_end=%s; sleep 2; }
 		mark one; date -s @$(($(date +%s) + 86400)) >/dev/null; mark two
 		date -s @$(($(date +%s) - 2 * 86400)) >/dev/null; mark three' || return
 	date -s @$(($(date +%s) + 86400)) >/dev/null
 	for mark in one two three; do
-		seen=$(report clock cpu --by process --from @$(($(kv clock $mark) - 1)) --to @$(($(kv clock $mark) + 1)) |
+		seen=$(report clock cpu --by process --from @$(($(kv clock $mark) - 1)) --to @$(($(kv clock ${mark}_end) + 1)) |
 			grep -o 'mark_[a-z]*' | sort -u | tr '\n' ' ')
 		check "clock: a window around $mark, by wall clock, has that mark alone" "[ '$seen' = 'mark_$mark ' ]" "'$seen'"
 	done
@@ -495,6 +505,7 @@ check_memory
 check_slab
 check_heap
 check_stacks
+check_offcpu
 check_irq
 check_optional
 check_btf_file

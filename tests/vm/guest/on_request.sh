@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
-# on_request.sh: sourced by checks.sh. What is recorded only when it is asked for: interrupts, stacks, BTF from a file.
+# on_request.sh: sourced by checks.sh. What is recorded only when it is asked for: interrupts, stacks, waits, BTF from a file.
 
 # counted_in FILE NAME: of /proc/softirqs or /proc/interrupts, the sum over both CPUs
 counted_in()
@@ -80,6 +80,55 @@ check_stacks()
 	got=$(report stacks stacks | grep -c 'bpf_trace_run\|bpf_prog')
 	near "stacks: with the recorder's own program" "$got" 0 0
 	forget stacks
+}
+
+# Five sleeps of 30 ms, and reads of a pipe that another thread ends, which the program measures itself.
+check_offcpu()
+{
+	local start i row left dur waker got lost
+
+	if [ "$(ebpfrec record -e list | awk '$1 == "sched.offcpu" { print $3 }')" = NO ]; then
+		ebpfrec record -q -o "$tmp/offcpu" --offcpu 10ms -- true 2>"$tmp/offcpu.err"
+		got=$?
+		check "offcpu: without task storage it is refused by name" \
+			"[ $got -eq 125 ] && grep -q 'offcpu.*task storage' $tmp/offcpu.err" "status $got: $(cat "$tmp/offcpu.err")"
+		check "offcpu: doctor says so" "ebpfrec doctor | grep -q 'Missing: sched.offcpu'" "$(ebpfrec doctor)"
+		case $(uname -r) in 5.10.*) ;; *) not_ok "offcpu: only 5.10 has no task storage" "$(uname -r)" ;; esac
+		return
+	fi
+	recorded offcpu -e sched --offcpu 10ms -- waits || return
+	# The emulated CPU lacks cmpxchg16b, without which newer kernels give a BPF program no memory.
+	case $(uname -r) in
+	[7-9].*)
+		if ! grep -qw cx16 /proc/cpuinfo; then
+			check "offcpu: without cmpxchg16b every wait is lost, and said" "[ '$(sql offcpu "SELECT count(*) = 0 AND
+				(SELECT sum(lost_cnt) FROM losses WHERE source = 'sched.offcpu') > 0 FROM offcpu")' = 1 ]" "$(ebpfrec report loss -i "$tmp/offcpu")"
+			return
+		fi
+		;;
+	esac
+	start=$(start_of offcpu)
+	lost=$(sql offcpu "SELECT coalesce(sum(lost_cnt), 0) FROM losses WHERE source = 'sched.offcpu'")
+	for i in 0 1 2 3 4; do
+		left=$(($(kv offcpu nap_from_$i) - start))
+		row=$(sql offcpu "SELECT dur_ns || ' ' || waker_utid FROM offcpu JOIN threads USING (utid) WHERE tid = $(kv offcpu tid_nap)
+			AND NOT preempted AND ts_ns - dur_ns >= $left AND ts_ns < $(($(kv offcpu nap_to_$i) - start)) AND stack_text(stack, ts_ns, 'kernel') LIKE '%nanosleep%'")
+		dur=${row% *} waker=${row#* }
+		# It ends with the timer or later. What the thread itself took is in its own measure only.
+		check "offcpu: sleep $i is at most as long as the thread measured" \
+			"[ '${dur:-0}' -ge 29900000 ] && [ '${dur:-0}' -le '$(($(kv offcpu nap_to_$i) - start - left))' ]" \
+			"$dur ns of $(kv offcpu nap_off_$i)"
+		check "offcpu: sleep $i is ended by an interrupt" "[ '$waker' = 2 ]" "'$waker'"
+	done
+	got=$(sql offcpu "SELECT count(*) FROM offcpu JOIN threads AS t USING (utid) JOIN threads AS w ON w.utid = waker_utid
+		WHERE t.tid = $(kv offcpu tid_read) AND w.tid = $(kv offcpu tid_feed) AND stack_text(stack, ts_ns, 'kernel') LIKE '%pipe_%'
+		AND stack_text(waker_stack, ts_ns, 'kernel') LIKE '%pipe_write%'")
+	# 1: the reader may lose its CPU right before it reads
+	near "offcpu: reads of a pipe are ended by the writer" "$got" 4 $((lost + 1))
+	got=$(sql offcpu "SELECT min(dur_ns) FROM offcpu")
+	check "offcpu: no shorter wait is there" "[ '${got:-0}' -ge 10000000 ]" "$got"
+	balanced offcpu sched
+	forget offcpu
 }
 
 # A kernel's BTF that is not to be seen, given by a copy.

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* keys: the names of keys, and what each process's texts are made from. */
+#include "analyze/engine/keys.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cgroup_path.h"
+
+#define INIT_PID 1
+#define INIT_NAME "systemd"	/* as the manager of a user is called, too */
+
+static const char none[] = "[none]", unknown[] = "[unknown]";
+
+/* ---- where the texts come from ---- */
+
+static const char *cgroup_path(const struct task_keys *k, const struct trace_process *p)
+{
+	const struct trace_name *n =
+		trace_name_find(k->ids->trace, TRACE_NAME_CGROUP, p->cgroup_id);
+
+	return n ? n->name : NULL;
+}
+
+static const char *comm_text(struct task_keys *k, uint32_t process, char *buf)
+{
+	return dense_process_comm(k->ids, process);
+}
+
+static const char *cgroup_text(struct task_keys *k, uint32_t process, char *buf)
+{
+	const struct trace_process *p = dense_process_row(k->ids, process);
+	const char *path = cgroup_path(k, p);
+
+	if (!path)
+		snprintf(buf, CGROUP_NAME_MAX, "cgroup:%" PRIu64, p->cgroup_id);
+	return path ? path : buf;
+}
+
+static const char *container_text(struct task_keys *k, uint32_t process, char *buf)
+{
+	const char *path = cgroup_path(k, dense_process_row(k->ids, process));
+
+	return !path ? unknown : cgroup_path_container(path, buf) ? buf : none;
+}
+
+static const char *unit_text(struct task_keys *k, uint32_t process, char *buf)
+{
+	const char *path = cgroup_path(k, dense_process_row(k->ids, process));
+
+	return !path ? unknown : cgroup_path_unit(path, buf) ? buf : none;
+}
+
+/* The number where there is no name, as `ps` has it. */
+static const char *user_text(struct task_keys *k, uint32_t process, char *buf)
+{
+	const struct trace_process *p = dense_process_row(k->ids, process);
+	const struct trace_name *n;
+
+	/* no record told who it is: not its fork, its exec nor the snapshot */
+	if (!p->start_ns && !p->cgroup_id && !*p->exe)
+		return unknown;
+	n = trace_name_find(k->ids->trace, TRACE_NAME_USER, p->uid + 1ull);
+	snprintf(buf, CGROUP_NAME_MAX, "%" PRIu32, p->uid);
+	return n ? n->name : buf;
+}
+
+/* The parent whose tree a process is part of; EVENT_ID_UNKNOWN: it is the root of one. */
+static uint32_t tree_parent(const struct task_keys *k, uint32_t process)
+{
+	const struct trace_process *p = dense_process_row(k->ids, process), *parent;
+	uint32_t up = p ? dense_process(k->ids, p->parent_upid) : EVENT_ID_UNKNOWN;
+
+	parent = dense_process_row(k->ids, up);
+	if (!p || !parent || parent->flags & TRACE_TASK_RECORDER || parent->pid == INIT_PID ||
+	    !strcmp(parent->comm, INIT_NAME) ||
+	    (p->flags & TRACE_TASK_WORKLOAD && !(parent->flags & TRACE_TASK_WORKLOAD)))
+		return EVENT_ID_UNKNOWN;
+	return up;
+}
+
+/* Every process on the way learns the root. Parents that go round in a circle end at some point. */
+static uint32_t root_of(struct task_keys *k, uint32_t process)
+{
+	uint32_t at = process, root, up, left = k->ids->process_cnt;
+
+	while (!k->roots[at] && (up = tree_parent(k, at)) != EVENT_ID_UNKNOWN && left--)
+		at = up;
+	root = k->roots[at] ? k->roots[at] : at + 1;
+	for (; !k->roots[process]; process = tree_parent(k, process)) {
+		k->roots[process] = root;
+		if (process == at)
+			break;
+	}
+	return root - 1;
+}
+
+static const char *tree_text(struct task_keys *k, uint32_t process, char *buf)
+{
+	const struct trace_process *p;
+
+	if (!k->roots)
+		k->roots = calloc(k->ids->process_cnt, sizeof(*k->roots));
+	if (!k->roots)
+		return NULL;
+	p = dense_process_row(k->ids, root_of(k, process));
+	snprintf(buf, CGROUP_NAME_MAX, "%" PRIu32 " %s", p->pid, p->comm);
+	return buf;
+}
+
+/* ---- the table ---- */
+
+/* A text is made for processes that are no pseudo ones; it may be in buf. */
+static const struct {
+	const char *name;
+	const char *(*text)(struct task_keys *k, uint32_t process, char buf[CGROUP_NAME_MAX]);
+} keys[REPORT_BY_CNT] = {
+	[REPORT_BY_PROCESS] = { "process", NULL },
+	[REPORT_BY_THREAD] = { "thread", NULL },
+	[REPORT_BY_COMM] = { "comm", comm_text },
+	[REPORT_BY_CGROUP] = { "cgroup", cgroup_text },
+	[REPORT_BY_CONTAINER] = { "container", container_text },
+	[REPORT_BY_UNIT] = { "unit", unit_text },
+	[REPORT_BY_USER] = { "user", user_text },
+	[REPORT_BY_TREE] = { "tree", tree_text },
+	[REPORT_BY_CPU] = { "cpu", NULL },
+	[REPORT_BY_DEVICE] = { "device", NULL },
+	[REPORT_BY_OP] = { "op", NULL },
+	[REPORT_BY_SIZE] = { "size", NULL },
+	[REPORT_BY_FILE] = { "file", NULL },
+	[REPORT_BY_VECTOR] = { "vector", NULL },
+	[REPORT_BY_SITE] = { "site", NULL },
+	[REPORT_BY_WAKER] = { "waker", NULL },
+};
+
+const char *report_key_name(enum report_by key)
+{
+	return keys[key].name;
+}
+
+bool keys_parse(const char *list, unsigned int *ret)
+{
+	unsigned int mask = 0, i;
+	size_t len;
+
+	if (!strcmp(list, "none"))
+		list = "";
+	for (; *list; list += len + (list[len] == ',')) {
+		len = strcspn(list, ",");
+		for (i = 0; i < REPORT_BY_CNT; i++)
+			if (strlen(keys[i].name) == len && !memcmp(list, keys[i].name, len))
+				break;
+		if (i == REPORT_BY_CNT)
+			return false;
+		mask |= 1u << i;
+	}
+	*ret = mask;
+	return true;
+}
+
+void keys_format(unsigned int mask, char *buf, size_t size)
+{
+	size_t n = 0;
+
+	snprintf(buf, size, "%s", mask ? "" : "none");
+	for (unsigned int i = 0; i < REPORT_BY_CNT && n < size; i++)
+		if (mask & 1u << i)
+			n += (size_t)snprintf(buf + n, size - n, "%s%s", n ? "," : "",
+					      keys[i].name);
+}
+
+unsigned int keys_of_requests(unsigned int mask)
+{
+	return !(mask & KEYS_REQUEST) || mask == KEY(DEVICE) ? mask | KEY(DEVICE) | KEY(OP) : mask;
+}
+
+void task_keys_init(struct task_keys *k, const struct dense_ids *d)
+{
+	*k = (struct task_keys){ .ids = d };
+}
+
+void task_keys_done(struct task_keys *k)
+{
+	for (unsigned int i = 0; i < REPORT_BY_CNT; i++)
+		free(k->texts[i]);
+	free(k->roots);
+	strpool_free(k->pool);
+	*k = (struct task_keys){ 0 };
+}
+
+const char *task_keys_text(struct task_keys *k, enum report_by key, uint32_t process)
+{
+	const char *text = dense_process_comm(k->ids, process);
+	char buf[CGROUP_NAME_MAX];
+
+	if (!k->texts[key])
+		k->texts[key] = calloc(k->ids->process_cnt, sizeof(*k->texts[key]));
+	if (!k->texts[key] || (!k->pool && strpool_new(&k->pool) < 0))
+		return NULL;
+	if (k->texts[key][process])
+		return k->texts[key][process];
+	if (dense_process_row(k->ids, process))
+		text = keys[key].text(k, process, buf);
+	text = text ? strpool_put(k->pool, text) : NULL;
+	k->texts[key][process] = text;
+	return text;
+}

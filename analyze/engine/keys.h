@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * keys: what the rows of an answer can go by.
+ *
+ * A set of keys is a mask, 1u << REPORT_BY_x. Besides process and thread, a key that says who is a
+ * text that every process has: its name, its container, its user. Such a key is one line in the
+ * table of keys.c; views, SQL and the options of `report` take it from there.
+ * Threads: a struct task_keys belongs to one.
+ */
+#ifndef KEYS_H
+#define KEYS_H
+
+#include "analyze/engine/analysis.h"
+#include "analyze/engine/dense_ids.h"
+#include "base/strpool.h"
+
+#define KEY(x) (1u << REPORT_BY_##x)
+#define KEYS_TEXT                                                                                  \
+	(KEY(COMM) | KEY(CGROUP) | KEY(CONTAINER) | KEY(UNIT) | KEY(USER) | KEY(TREE))
+#define KEYS_WHO (KEY(PROCESS) | KEY(THREAD) | KEYS_TEXT)
+#define KEYS_REQUEST (KEY(DEVICE) | KEY(OP) | KEY(SIZE) | KEY(FILE)) /* of block requests */
+
+/* "comm,device" as a mask; "" and "none": 0. False: a word is no key. */
+bool keys_parse(const char *list, unsigned int *ret);
+/* Writes a mask as keys_parse() reads it. */
+void keys_format(unsigned int keys, char *buf, size_t size);
+/*
+ * The keys that rows of block requests have: without device, op or size among them, and with device
+ * alone, they are by device and operation, too.
+ */
+unsigned int keys_of_requests(unsigned int keys);
+
+/* The texts of processes, each made when it is first asked for. */
+struct task_keys {
+	const struct dense_ids *ids;
+	struct strpool *pool;
+	const char **texts[REPORT_BY_CNT];	/* by dense process; NULL: not asked for yet */
+	uint32_t *roots;			/* + 1, likewise */
+};
+
+void task_keys_init(struct task_keys *k, const struct dense_ids *d);
+void task_keys_done(struct task_keys *k);
+
+/*
+ * The text of one of KEYS_TEXT, valid as long as k; equal texts are one pointer. "[none]": the
+ * process is in no container or unit; "[unknown]": that is not known; a pseudo process has its
+ * name. NULL: out of memory.
+ */
+const char *task_keys_text(struct task_keys *k, enum report_by key, uint32_t process);
+
+#endif /* KEYS_H */

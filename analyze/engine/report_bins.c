@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* A group is known by the text of its key columns, which come first in a row. */
+#include "analyze/engine/report_bins.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+#define ROWS_MAX 10000000 /* rows of 0, in all: about a GiB of CSV */
+#define KEY_MAX	 512
+#define COLS_MAX 64
+
+/*
+ * What the rows of a view are made of, as the view's SQL has it; and whether what was before is. A
+ * row of 0 of alloc has levels of 0, since the view gives the others.
+ */
+static const struct rule {
+	const char *view, *source;
+	bool since_start;
+} rules[] = {
+	{ "cpu", "sched.switch", false },     { "sched", "sched", true },
+	{ "irq", "sched.irq", true },	      { "preempts", "sched.switch", true },
+	{ "io", "block", true },	      { "latency", "block", true },
+	{ "devices", "block", true },	      { "alloc", "alloc", true },
+};
+
+struct group {
+	char *key;		/* the text of all key values */
+	struct value *values;	/* of the key columns; texts lie in key */
+	uint64_t first, end;	/* bins in which it may have a row */
+	uint64_t seen;		/* the last bin that had a row of it, + 1 */
+};
+
+struct report_bins {
+	struct analysis *a;
+	const struct report_request *r;
+	const struct rule *rule;
+	const struct row_sink *next;
+	struct row_sink groups_sink, rows_sink;
+	uint64_t base_ns, end_ns;	/* of bin 0; where the window ends, inside the trace */
+	uint64_t bin_cnt;
+	unsigned int col_cnt, key_cnt;
+	int pid, comm, source, complete, lost;	/* columns; -1: there is none */
+	enum value_type types[COLS_MAX];	/* of figures; VALUE_NULL: no row has one */
+	bool is_single[COLS_MAX];	/* a figure of single events */
+	struct group *groups;	/* in the order of the window's rows */
+	size_t cnt, cap;
+	struct group **by_key;	/* cnt_keys of them; NULL: groups do not matter */
+	size_t cnt_keys;
+	uint64_t bin;		/* the one whose rows come now */
+	uint64_t rows_in_bin;
+	struct value zeros[COLS_MAX + 1];	/* its row of 0, if has_zeros */
+	bool has_zeros;
+	bool is_sparse;
+};
+
+bool report_is_key(const char *name)
+{
+	static const char *const keys[] = { "pid",	 "tid",	    "comm",	       "cgroup",
+					    "container", "unit",    "user",	       "tree",
+					    "cpu",	 "device",  "op",	       "source",
+					    "file",	 "by_pid",  "by_comm",	       "type",
+					    "vector",	 "name",    "size_from_bytes",
+					    "size_to_bytes" };
+
+	for (unsigned int i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (!strcmp(name, keys[i]))
+			return true;
+	return false;
+}
+
+/* wait_p99_ns, wait_max_ns, lat_avg_ns, peak_ns: there is none where there is no event */
+static bool is_single(const char *name)
+{
+	const char *p = strstr(name, "_p");
+
+	return (p && p[2] >= '0' && p[2] <= '9') || strstr(name, "_max_ns") ||
+	       strstr(name, "_avg_ns") || !strcmp(name, "peak_ns");
+}
+
+static int begin(struct report_bins *b, unsigned int col_cnt, const char *const *names, bool has_t)
+{
+	if (col_cnt > COLS_MAX)
+		return -E2BIG;
+	b->col_cnt = col_cnt;
+	b->pid = b->comm = b->source = b->complete = b->lost = -1;
+	for (b->key_cnt = 0; has_t + b->key_cnt < col_cnt; b->key_cnt++)
+		if (!report_is_key(names[has_t + b->key_cnt]))
+			break;
+	for (unsigned int i = 0; i + has_t < col_cnt; i++) {
+		const char *name = names[i + has_t];
+		int *at = !strcmp(name, "pid")	       ? &b->pid :
+			  !strcmp(name, "comm")	       ? &b->comm :
+			  !strcmp(name, "source")      ? &b->source :
+			  !strcmp(name, "complete")    ? &b->complete :
+			  !strcmp(name, "lost_events") ? &b->lost : NULL;
+
+		b->is_single[i] = is_single(name);
+		if (at)
+			*at = (int)i;
+	}
+	return 0;
+}
+
+/* The key columns' texts, one after the other. False: they are too long. */
+static bool key_of(const struct report_bins *b, const struct value *v, char key[KEY_MAX])
+{
+	size_t at = 0;
+
+	for (unsigned int i = 0; i < b->key_cnt && at < KEY_MAX; i++) {
+		bool is_text = v[i].type == VALUE_TEXT;
+		char number[24] = "-";
+
+		if (v[i].type == VALUE_INT)
+			snprintf(number, sizeof(number), "%" PRId64, v[i].i);
+		at += (size_t)snprintf(key + at, KEY_MAX - at, "%.*s\x1f",
+				       is_text ? (int)v[i].text_bytes : (int)sizeof(number),
+				       is_text ? v[i].text : number);
+	}
+	return b->key_cnt && at < KEY_MAX;
+}
+
+/* ---- groups ---- */
+
+static uint64_t bin_of(const struct report_bins *b, uint64_t ts_ns)
+{
+	return ts_ns > b->base_ns ? (ts_ns - b->base_ns) / b->r->every_ns : 0;
+}
+
+/* The bins in which processes of the group's PID lived: of its name, if there are such. */
+static void find_life(const struct report_bins *b, struct group *g)
+{
+	const struct value *pid = b->pid >= 0 ? &g->values[b->pid] : NULL,
+			   *comm = b->comm >= 0 ? &g->values[b->comm] : NULL;
+	bool named = false;
+	size_t cnt, i;
+	const struct trace_process *p = trace_processes(b->a->trace, &cnt);
+
+	g->end = b->bin_cnt;
+	if (!pid || pid->type != VALUE_INT)
+		return;
+	g->first = b->bin_cnt;
+	g->end = 0;
+	for (i = 0; i < cnt; i++) {
+		uint64_t first = bin_of(b, p[i].start_ns);
+		uint64_t end = p[i].end_ns ? bin_of(b, p[i].end_ns) + 1 : b->bin_cnt;
+		bool same = comm && comm->type == VALUE_TEXT &&
+			    strlen(p[i].comm) == comm->text_bytes &&
+			    !memcmp(p[i].comm, comm->text, comm->text_bytes);
+
+		if (p[i].pid != (uint32_t)pid->i || (named && !same))
+			continue;
+		if (same && !named) {
+			g->first = b->bin_cnt;
+			g->end = 0;
+		}
+		named |= same;
+		g->first = first < g->first ? first : g->first;
+		g->end = end > g->end ? end : g->end;
+	}
+	g->end = g->end < b->bin_cnt ? g->end : b->bin_cnt;
+}
+
+static int groups_begin(void *ctx, unsigned int col_cnt, const char *const *names)
+{
+	return begin(ctx, col_cnt, names, false);
+}
+
+static int groups_row(void *ctx, const struct value *v)
+{
+	struct report_bins *b = ctx;
+	char key[KEY_MAX], *at;
+	struct group *g;
+
+	for (unsigned int i = 0; i < b->col_cnt; i++)
+		if (v[i].type != VALUE_NULL)
+			b->types[i] = v[i].type;
+	if (!key_of(b, v, key))
+		return 0;
+	if (array_reserve(&b->groups, &b->cap, b->cnt + 1) < 0)
+		return -ENOMEM;
+	g = &b->groups[b->cnt];
+	*g = (struct group){ .key = strdup(key), .values = calloc(b->key_cnt, sizeof(*g->values)) };
+	b->cnt++;
+	if (!g->key || !g->values)
+		return -ENOMEM;
+	at = g->key;
+	for (unsigned int i = 0; i < b->key_cnt; i++) {
+		g->values[i] = v[i];
+		g->values[i].text = at;
+		at += v[i].type == VALUE_TEXT ? strnlen(v[i].text, v[i].text_bytes) :
+						strcspn(at, "\x1f");
+		at++;
+	}
+	find_life(b, g);
+	return 0;
+}
+
+static int by_key(const void *x, const void *y)
+{
+	const struct group *const *a = x, *const *b = y;
+
+	return strcmp((*a)->key, (*b)->key);
+}
+
+static int groups_end(void *ctx)
+{
+	struct report_bins *b = ctx;
+	uint64_t rows = 0;
+	size_t i, n = 0;
+
+	b->by_key = calloc(b->cnt + 1, sizeof(*b->by_key));
+	if (!b->by_key)
+		return -ENOMEM;
+	for (i = 0; i < b->cnt; i++) {
+		struct group *g = &b->groups[i];
+
+		b->by_key[i] = g;
+		rows += g->end > g->first ? g->end - g->first : 0;
+	}
+	qsort(b->by_key, b->cnt, sizeof(*b->by_key), by_key);
+	/* what a view tells apart besides by its keys is one group */
+	for (i = 1; i < b->cnt; i++) {
+		if (strcmp(b->by_key[n]->key, b->by_key[i]->key))
+			b->by_key[++n] = b->by_key[i];
+		else
+			b->by_key[i]->end = 0;
+	}
+	b->cnt_keys = b->cnt ? n + 1 : 0;
+	b->is_sparse = rows > ROWS_MAX;
+	return 0;
+}
+
+/* ---- rows ---- */
+
+static int rows_begin(void *ctx, unsigned int col_cnt, const char *const *names)
+{
+	struct report_bins *b = ctx;
+	int ret = begin(b, col_cnt, names, true);
+
+	return ret ? ret : b->next->begin(b->next->ctx, col_cnt, names);
+}
+
+/*
+ * What all rows of 0 of the present bin have: its beginning, and whether it is complete. Where rows
+ * are of sources, those of the group's.
+ */
+static void begin_zeros(struct report_bins *b, const struct group *g)
+{
+	uint64_t from = b->base_ns + b->bin * b->r->every_ns, to = from + b->r->every_ns;
+	const struct value *of = b->source >= 0 && g ? &g->values[b->source] : NULL;
+	struct loss_index *losses = &b->a->losses;
+	struct value *v = b->zeros + 1;
+	const char *source = b->rule->source;
+	unsigned int cls;
+	char name[32];
+	bool complete;
+	int known;
+
+	if (of && of->type == VALUE_TEXT) {
+		snprintf(name, sizeof(name), "%s.%.*s", source, (int)of->text_bytes, of->text);
+		source = name;
+	}
+	known = loss_class_find(source);
+	cls = known < 0 ? loss_source_class(source) : (unsigned int)known;
+
+	b->zeros[0] = (struct value){ .type = VALUE_INT, .i = context_rel(b->a, from) };
+	from = from > b->a->start_ns ? from : b->a->start_ns;
+	to = to < b->end_ns ? to : b->end_ns;
+	complete = loss_index_is_complete(losses, source, cls, from, to) &&
+		   (!b->rule->since_start || loss_index_covered(losses, b->a->start_ns, to)) &&
+		   (!of || !loss_index_off_ns(losses, source, b->a->start_ns, to));
+	for (unsigned int i = 0; i + 1 < b->col_cnt; i++) {
+		bool has = i >= b->key_cnt && !b->is_single[i] && b->types[i] != VALUE_TEXT;
+
+		v[i] = (struct value){ .type = has ? b->types[i] : VALUE_NULL };
+	}
+	if (b->complete >= 0)
+		v[b->complete] = (struct value){ .type = VALUE_INT, .i = complete };
+	if (b->lost >= 0)
+		v[b->lost] = (struct value){
+			.type = VALUE_INT, .i = (int64_t)loss_index_lost(losses, cls, from, to),
+		};
+	b->has_zeros = !of;
+}
+
+/* A row of 0 in the present bin; g NULL: of no group. */
+static int put_zero(struct report_bins *b, const struct group *g)
+{
+	if (!b->has_zeros)
+		begin_zeros(b, g);
+	for (unsigned int i = 0; g && i < b->key_cnt; i++)
+		b->zeros[1 + i] = g->values[i];
+	return b->next->row(b->next->ctx, b->zeros);
+}
+
+/* Ends bins until this one. */
+static int go_to(struct report_bins *b, uint64_t bin)
+{
+	int ret = 0;
+
+	for (; b->bin < bin && b->bin < b->bin_cnt && !b->is_sparse && ret >= 0; b->bin++) {
+		for (size_t i = 0; i < b->cnt && ret >= 0; i++) {
+			struct group *g = &b->groups[i];
+
+			if (b->bin >= g->first && b->bin < g->end && g->seen != b->bin + 1)
+				ret = put_zero(b, g);
+		}
+		if (!b->by_key && !b->rows_in_bin && ret >= 0)
+			ret = put_zero(b, NULL);
+		b->rows_in_bin = 0;
+		b->has_zeros = false;
+	}
+	b->bin = bin;
+	return ret < 0 ? ret : 0;
+}
+
+static void note_seen(struct report_bins *b, const struct value *v)
+{
+	char key[KEY_MAX];
+	struct group wanted = { .key = key }, *p = &wanted, **found;
+
+	found = key_of(b, v, key) ? bsearch(&p, b->by_key, b->cnt_keys, sizeof(*b->by_key), by_key)
+				  : NULL;
+	if (found)
+		(*found)->seen = b->bin + 1;
+}
+
+static int rows_row(void *ctx, const struct value *v)
+{
+	struct report_bins *b = ctx;
+	int ret = go_to(b, bin_of(b, context_abs(b->a, v[0].i)));
+
+	if (ret)
+		return ret;
+	if (b->by_key)
+		note_seen(b, v + 1);
+	else /* what figures are shows in the rows themselves */
+		for (unsigned int i = 0; i + 1 < b->col_cnt; i++)
+			b->types[i] = v[i + 1].type ?: b->types[i];
+	b->rows_in_bin++;
+	return b->next->row(b->next->ctx, v);
+}
+
+static int rows_end(void *ctx)
+{
+	struct report_bins *b = ctx;
+	int ret = b->by_key || b->rows_in_bin || b->bin ? go_to(b, b->bin_cnt) : 0;
+
+	return ret ? ret : b->next->end ? b->next->end(b->next->ctx) : 0;
+}
+
+/* ---- from start to end ---- */
+
+int report_bins_new(struct report_bins **ret, struct analysis *a, const struct report_request *r,
+		    const struct row_sink *next)
+{
+	struct report_bins *b;
+	unsigned int i;
+
+	*ret = NULL;
+	for (i = 0; i < sizeof(rules) / sizeof(rules[0]) && strcmp(rules[i].view, r->view); i++)
+		;
+	if (i == sizeof(rules) / sizeof(rules[0]) || r->histogram)
+		return 0;
+	b = calloc(1, sizeof(*b));
+	if (!b)
+		return -ENOMEM;
+	b->a = a;
+	b->r = r;
+	b->rule = &rules[i];
+	b->next = next;
+	b->groups_sink = (struct row_sink){ b, groups_begin, groups_row, groups_end, NULL };
+	b->rows_sink = (struct row_sink){ b, rows_begin, rows_row, rows_end, NULL };
+	/* bins are counted from the window's start; the first has a part in the trace */
+	b->base_ns = r->from_ns;
+	if (r->from_ns < a->start_ns)
+		b->base_ns += (a->start_ns - r->from_ns) / r->every_ns * r->every_ns;
+	b->end_ns = r->to_ns < a->end_ns ? r->to_ns : a->end_ns;
+	if (b->end_ns > b->base_ns)
+		b->bin_cnt = (b->end_ns - b->base_ns + r->every_ns - 1) / r->every_ns;
+	*ret = b;
+	return 0;
+}
+
+void report_bins_free(struct report_bins *b)
+{
+	if (!b)
+		return;
+	for (size_t i = 0; i < b->cnt; i++) {
+		free(b->groups[i].key);
+		free(b->groups[i].values);
+	}
+	free(b->groups);
+	free(b->by_key);
+	free(b);
+}
+
+const struct row_sink *report_bins_groups(struct report_bins *b)
+{
+	return &b->groups_sink;
+}
+
+const struct row_sink *report_bins_rows(struct report_bins *b)
+{
+	return &b->rows_sink;
+}
+
+bool report_bins_is_sparse(const struct report_bins *b)
+{
+	return b->is_sparse;
+}

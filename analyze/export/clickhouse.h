@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * clickhouse: the tables that a fleet's traces have in ClickHouse. Private to analyze/export.
+ *
+ *     [clickhouse_schema] --statements--> server: landing --views--> tables
+ *     [clickhouse] --rows of the table landing, RowBinary--> server
+ *
+ * A row on its way holds its numbers in one array and its texts in another, whatever its table is.
+ * One INSERT can carry all tables for this reason. The server's materialized views take each row
+ * apart by its table's name and layout.
+ */
+#ifndef CLICKHOUSE_H
+#define CLICKHOUSE_H
+
+#include "analyze/engine/table.h"
+
+#define CLICKHOUSE_TABLES_MAX 80
+
+/* A table that can be sent. */
+struct clickhouse_table {
+	const char *name;
+	const struct table_def *def; /* NULL: bins, or loads */
+	const struct table_column *cols;
+	unsigned int col_cnt;
+	const char *by; /* of bins */
+};
+
+/* The n-th that a load can have: those of events and lists, then bins. NULL after the last. */
+const struct clickhouse_table *clickhouse_table_at(struct clickhouse_table *room, unsigned int n);
+/* Says of each load what it has. */
+extern const struct clickhouse_table clickhouse_loads;
+/* A number that changes when the columns do: the server takes rows of the layout it knows. */
+uint32_t clickhouse_layout(const struct clickhouse_table *t);
+
+/* A real number travels as text. */
+static inline bool clickhouse_is_text(const struct table_column *c)
+{
+	return c->type != COLUMN_INT;
+}
+
+#endif /* CLICKHOUSE_H */

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * analysis_export_perfetto(): a window as a trace that ui.perfetto.dev and trace_processor read.
+ * This file has the packets and what describes the machine.
+ */
+#include "analyze/export/perfetto.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/atomic_output.h"
+#include "base/textsafe.h"
+
+/* Fields of a trace, of messages in it, and clocks. */
+enum {
+	TRACE_PACKET = 1,
+	CLOCKS_CLOCK = 1, CLOCK_ID = 1, CLOCK_TIMESTAMP = 2,
+	CLOCK_IS_REALTIME = 1, CLOCK_IS_MONOTONIC = 3, CLOCK_IS_BOOTTIME = 6,
+	SYSTEM_UTSNAME = 1, SYSTEM_MACHINE_NAME = 17,
+	UTSNAME_SYSNAME = 1, UTSNAME_VERSION = 2, UTSNAME_RELEASE = 3, UTSNAME_MACHINE = 4,
+};
+
+/* More than this, and browsers and trace_processor have trouble. */
+#define BYTES_MAX (500ull << 20)
+/* What one event of a kind takes, measured on recordings of compilers and of databases. */
+static const uint8_t event_bytes[EVENT_KIND_CNT] = {
+	[EVENT_SWITCH] = 11, [EVENT_WAKEUP] = 12, [EVENT_RSS] = 48, [EVENT_REQUEST] = 90,
+};
+
+/*
+ * The clocks are read every second, a few microseconds apart. A difference of the two clocks that
+ * changes by less than that is not a change.
+ */
+#define SUSPEND_NS 1000000
+
+static void find_ahead(struct perfetto *x, uint64_t mono_ns)
+{
+	size_t cnt, i;
+	const struct trace_clock *c = trace_clocks(x->t, &cnt);
+
+	x->ahead_ns = cnt ? c[0].boot_ns - c[0].mono_ns : 0;
+	x->ahead_from_ns = 0;
+	x->ahead_to_ns = UINT64_MAX;
+	for (i = 1; i < cnt; i++) {
+		uint64_t ahead = c[i].boot_ns - c[i].mono_ns;
+
+		if (ahead - x->ahead_ns + SUSPEND_NS <= 2 * SUSPEND_NS)
+			continue;
+		if (c[i].mono_ns > mono_ns) {
+			x->ahead_to_ns = c[i].mono_ns;
+			return;
+		}
+		x->ahead_ns = ahead;
+		x->ahead_from_ns = c[i].mono_ns;
+	}
+}
+
+uint64_t perfetto_boot_ns(struct perfetto *x, uint64_t mono_ns)
+{
+	if (mono_ns < x->ahead_from_ns || mono_ns >= x->ahead_to_ns)
+		find_ahead(x, mono_ns);
+	return mono_ns + x->ahead_ns;
+}
+
+void perfetto_packet(struct perfetto *x, uint64_t ts_ns, size_t *ret_mark)
+{
+	x->packet.len = 0;
+	proto_begin(&x->packet, TRACE_PACKET, ret_mark);
+	if (ts_ns)
+		proto_uint(&x->packet, PACKET_TIMESTAMP, perfetto_boot_ns(x, ts_ns));
+	proto_uint(&x->packet, PACKET_SEQUENCE_ID, x->sequence);
+}
+
+int perfetto_packet_end(struct perfetto *x, size_t mark)
+{
+	struct proto *p = &x->packet;
+
+	proto_end(p, mark);
+	if (p->failed)
+		return -ENOMEM;
+	errno = 0;
+	if (fwrite(p->data, 1, p->len, x->out) != p->len)
+		return errno ? -errno : -EIO;
+	return 0;
+}
+
+void perfetto_text(struct proto *p, unsigned int field, const char *text)
+{
+	char safe[4096];
+
+	textsafe_escape(safe, sizeof(safe), text, strlen(text), NULL);
+	proto_text(p, field, safe);
+}
+
+static void put_clock(struct proto *p, unsigned int id, uint64_t ns)
+{
+	size_t m;
+
+	proto_begin(p, CLOCKS_CLOCK, &m);
+	proto_uint(p, CLOCK_ID, id);
+	proto_uint(p, CLOCK_TIMESTAMP, ns);
+	proto_end(p, m);
+}
+
+static int write_clocks(struct perfetto *x)
+{
+	struct proto *p = &x->packet;
+	size_t m, clocks;
+
+	perfetto_packet(x, 0, &m);
+	proto_uint(p, PACKET_SEQUENCE_FLAGS, 1);	/* nothing came before */
+	proto_begin(p, PACKET_CLOCKS, &clocks);
+	put_clock(p, CLOCK_IS_BOOTTIME, perfetto_boot_ns(x, x->from_ns));
+	put_clock(p, CLOCK_IS_MONOTONIC, x->from_ns);
+	put_clock(p, CLOCK_IS_REALTIME, trace_real_ns(x->t, x->from_ns));
+	proto_end(p, clocks);
+	return perfetto_packet_end(x, m);
+}
+
+static void put_manifest(struct perfetto *x, unsigned int field, const char *key)
+{
+	const char *value = trace_get(x->t, key);
+
+	if (value)
+		perfetto_text(&x->packet, field, value);
+}
+
+/* The kernel's version tells trace_processor what the states of threads mean. */
+static int write_system(struct perfetto *x)
+{
+	size_t m, system, utsname;
+
+	perfetto_packet(x, 0, &m);
+	proto_begin(&x->packet, PACKET_SYSTEM_INFO, &system);
+	proto_begin(&x->packet, SYSTEM_UTSNAME, &utsname);
+	proto_text(&x->packet, UTSNAME_SYSNAME, "Linux");
+	put_manifest(x, UTSNAME_VERSION, "kernel.version");
+	put_manifest(x, UTSNAME_RELEASE, "kernel.release");
+	put_manifest(x, UTSNAME_MACHINE, "machine");
+	proto_end(&x->packet, utsname);
+	put_manifest(x, SYSTEM_MACHINE_NAME, "host");
+	proto_end(&x->packet, system);
+	return perfetto_packet_end(x, m);
+}
+
+/* 0, or -EFBIG: the file would be too large for those who read it. */
+static int check_size(const struct perfetto *x, struct err *e)
+{
+	uint64_t bytes = 0;
+	unsigned int k;
+
+	for (k = 0; k < EVENT_KIND_CNT; k++)
+		if (event_bytes[k])
+			bytes += context_events(x->a, 1u << k, x->from_ns, x->to_ns) *
+				 event_bytes[k];
+	if (bytes <= BYTES_MAX)
+		return 0;
+	return err_set(e, -EFBIG,
+		       "the window would take about %llu MB, and Perfetto reads up to about 500 MB "
+		       "well; choose a shorter one with --from and --until",
+		       (unsigned long long)(bytes >> 20));
+}
+
+static int write_all(struct perfetto *x, struct err *e)
+{
+	int ret = write_clocks(x);
+
+	if (!ret)
+		ret = write_system(x);
+	/* the tasks come after what they did: who leaves a CPU after its exit is known then */
+	if (!ret)
+		ret = perfetto_sched(x, e);
+	if (!ret)
+		ret = perfetto_tasks(x);
+	if (!ret)
+		ret = perfetto_task_ends(x);
+	if (!ret)
+		ret = perfetto_tracks(x, e);
+	if (!ret)
+		ret = perfetto_stacks(x, e);
+	return ret;
+}
+
+static int fill(void *ctx, FILE *f, struct err *e)
+{
+	struct perfetto *x = ctx;
+	int ret;
+
+	x->out = f;
+	ret = write_all(x, e);
+	return ret && !e->text[0] ? err_set(e, ret, "%s", strerror(-ret)) : ret;
+}
+
+int analysis_export_perfetto(struct analysis *a, const struct export_request *r, uint64_t *ret_rows,
+			     struct err *e)
+{
+	struct perfetto x = { .a = a, .t = a->trace, .sequence = 1,
+			      .from_ns = r->from_ns > a->start_ns ? r->from_ns : a->start_ns,
+			      .to_ns = r->to_ns < a->end_ns ? r->to_ns : a->end_ns };
+	int ret;
+
+	if (!r->force && !access(r->path, F_OK))
+		return err_set(e, -EEXIST, "%s exists; -f replaces it", r->path);
+	ret = check_size(&x, e);
+	if (ret)
+		return ret;
+	x.left_cpu_ns = calloc(a->ids.thread_cnt, sizeof(*x.left_cpu_ns));
+	x.process_end_ns = calloc(a->ids.process_cnt, sizeof(*x.process_end_ns));
+	ret = x.left_cpu_ns && x.process_end_ns ?
+		atomic_output_file(r->path, r->force, fill, &x, e) :
+		err_set(e, -ENOMEM, "out of memory");
+	free(x.packet.data);
+	free(x.left_cpu_ns);
+	free(x.process_end_ns);
+	*ret_rows = x.row_cnt;
+	return ret;
+}

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * Who had each CPU, wake-ups and resident memory, as ftrace events.
+ *
+ * Switches come from the pieces that `report cpu` adds up, so Perfetto's times are equal to the
+ * report's: where switches were lost, the thread [unknown] has the CPU. Switches and wake-ups are
+ * written in columns (compact_sched). trace_processor leaves out the first compact switch of a CPU,
+ * so each CPU begins with a whole event, at the window's beginning.
+ */
+#include "analyze/export/perfetto.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/fold/fold_reader.h"
+#include "analyze/fold/folds.h"
+
+enum {
+	COMPACT_NAMES = 5,
+	FTRACE_SWITCH = 4,
+	SWITCH_PREV_COMM = 1, SWITCH_PREV_PID = 2, SWITCH_PREV_PRIO = 3, SWITCH_PREV_STATE = 4,
+	SWITCH_NEXT_COMM = 5, SWITCH_NEXT_PID = 6, SWITCH_NEXT_PRIO = 7,
+	FTRACE_RSS = 313, RSS_MEMBER = 1, RSS_SIZE = 2,
+	FLAG_HARDIRQ = 0x08,
+	RSS_MEMBERS = 4,
+	BATCH_ROWS = 1024,
+};
+
+/* What sched_switch reports of a thread that leaves, in trace_processor's words. */
+enum { REPORT_BITS = 0x7f, REPORT_DEAD = 0x10, REPORT_IDLE = 0x80, REPORT_PREEMPTED = 0x100 };
+/* The kernel's states behind them (include/linux/sched.h). */
+enum { STATE_UNINTERRUPTIBLE = 0x02, STATE_DEAD = 0x80, STATE_IDLE = 0x402, STATE_RTLOCK = 0x1000,
+       STATE_FROZEN = 0x8000 };
+
+/* A switch to, or a wake-up of, a thread. */
+struct row {
+	uint64_t ts_ns;
+	uint32_t thread;	/* dense */
+	uint16_t state;		/* switch: reported state of who leaves; wake-up: target CPU */
+	uint8_t prio;
+	uint8_t flags;		/* wake-up */
+};
+
+struct cpu {
+	bool exists, begun;
+	uint32_t thread;	/* dense: who has the CPU */
+	/* the switch that ended the last piece */
+	bool has_end;
+	uint16_t end_state;
+	uint8_t next_prio;
+	uint32_t row_cnt;
+	struct row *rows;
+};
+
+struct sched {
+	struct perfetto *x;
+	struct cpu *cpus;
+	unsigned int cpu_cnt;
+	const uint8_t *fields;	/* of the columns, in the order of column_value() */
+	/* by dense thread: its place in the names of the bundle that is being written */
+	uint32_t *name_bundle;
+	uint16_t *name_place;
+	uint32_t bundle;
+	struct proto column;
+};
+
+/* ---- columns ---- */
+
+/* instant, thread, state or CPU, priority, name; wake-ups: flags */
+static const uint8_t switch_fields[] = { 1, 3, 2, 4, 6 };
+static const uint8_t waking_fields[] = { 7, 8, 9, 10, 11, 12 };
+
+static void put_names(struct sched *s, const struct cpu *c)
+{
+	uint16_t cnt = 0;
+	unsigned int i;
+
+	s->bundle++;
+	for (i = 0; i < c->row_cnt; i++) {
+		uint32_t thread = c->rows[i].thread;
+
+		if (s->name_bundle[thread] == s->bundle)
+			continue;
+		s->name_bundle[thread] = s->bundle;
+		s->name_place[thread] = cnt++;
+		perfetto_text(&s->x->packet, COMPACT_NAMES,
+			      dense_thread_comm(&s->x->a->ids, thread));
+	}
+}
+
+static uint64_t column_value(struct sched *s, const struct row *rows, unsigned int i,
+			     unsigned int column)
+{
+	const struct row *r = &rows[i];
+	uint64_t ts_ns = perfetto_boot_ns(s->x, r->ts_ns);
+
+	switch (column) {
+	case 0:
+		return i ? ts_ns - perfetto_boot_ns(s->x, rows[i - 1].ts_ns) : ts_ns;
+	case 1:
+		return perfetto_tid(s->x, r->thread);
+	case 2:
+		return r->state;
+	case 3:
+		return r->prio;
+	case 4:
+		return s->name_place[r->thread];
+	default:
+		return r->flags;
+	}
+}
+
+static int write_batch(struct sched *s, unsigned int cpu)
+{
+	struct cpu *c = &s->cpus[cpu];
+	struct proto *p = &s->x->packet;
+	size_t m, bundle, compact;
+	unsigned int i, k, columns = s->fields == switch_fields ? 5 : 6;
+
+	if (!c->row_cnt)
+		return 0;
+	perfetto_packet(s->x, 0, &m);
+	proto_begin(p, PACKET_FTRACE, &bundle);
+	proto_uint(p, BUNDLE_CPU, cpu);
+	proto_begin(p, BUNDLE_COMPACT, &compact);
+	put_names(s, c);
+	for (k = 0; k < columns; k++) {
+		s->column.len = 0;
+		for (i = 0; i < c->row_cnt; i++)
+			proto_varint(&s->column, column_value(s, c->rows, i, k));
+		proto_bytes(p, s->fields[k], s->column.data, s->column.len);
+		p->failed |= s->column.failed;
+	}
+	proto_end(p, compact);
+	proto_end(p, bundle);
+	s->x->row_cnt += c->row_cnt;
+	c->row_cnt = 0;
+	return perfetto_packet_end(s->x, m);
+}
+
+static int write_batches(struct sched *s)
+{
+	unsigned int cpu;
+	int ret = 0;
+
+	for (cpu = 0; cpu < s->cpu_cnt && !ret; cpu++)
+		ret = write_batch(s, cpu);
+	return ret;
+}
+
+static int add_row(struct sched *s, unsigned int cpu, const struct row *row)
+{
+	struct cpu *c = &s->cpus[cpu];
+
+	if (!c->rows) {
+		c->rows = malloc(BATCH_ROWS * sizeof(*c->rows));
+		if (!c->rows)
+			return -ENOMEM;
+	}
+	c->rows[c->row_cnt++] = *row;
+	return c->row_cnt == BATCH_ROWS ? write_batch(s, cpu) : 0;
+}
+
+/* ---- switches ---- */
+
+static uint16_t reported_state(const struct event *ev)
+{
+	uint64_t state = ev->v[EV_SWITCH_PREV_STATE];
+
+	if (ev->flags & EVENT_F_PREEMPT)
+		return REPORT_PREEMPTED;
+	if ((state & STATE_IDLE) == STATE_IDLE)
+		return REPORT_IDLE;
+	if (state & (STATE_RTLOCK | STATE_FROZEN))
+		return STATE_UNINTERRUPTIBLE;
+	if (state & STATE_DEAD)
+		return REPORT_DEAD;
+	state &= REPORT_BITS;
+	return state ? (uint16_t)(1u << (63 - __builtin_clzll(state))) : 0;
+}
+
+/* From idle to the thread that has the CPU when the window begins. */
+static int write_first(struct sched *s, unsigned int cpu, uint64_t ts_ns, uint32_t thread)
+{
+	struct perfetto *x = s->x;
+	struct perfetto_event v;
+
+	perfetto_event(x, &v, ts_ns, cpu, 0, FTRACE_SWITCH);
+	proto_text(&x->packet, SWITCH_PREV_COMM, "swapper");
+	proto_uint(&x->packet, SWITCH_PREV_PID, 0);
+	proto_uint(&x->packet, SWITCH_PREV_PRIO, 0);
+	proto_uint(&x->packet, SWITCH_PREV_STATE, 0);
+	perfetto_text(&x->packet, SWITCH_NEXT_COMM, dense_thread_comm(&x->a->ids, thread));
+	proto_uint(&x->packet, SWITCH_NEXT_PID, perfetto_tid(x, thread));
+	proto_uint(&x->packet, SWITCH_NEXT_PRIO, 0);
+	return perfetto_event_end(x, &v);
+}
+
+static int on_piece(void *ctx, const void *found)
+{
+	struct sched *s = ctx;
+	const struct cpu_piece *p = found;
+	struct cpu *c = &s->cpus[p->cpu];
+	uint32_t thread = dense_thread(&s->x->a->ids, p->utid);
+	uint64_t from = p->from_ns > s->x->from_ns ? p->from_ns : s->x->from_ns;
+	int ret = 0;
+
+	if (!c->exists || p->to_ns < s->x->from_ns || p->from_ns >= s->x->to_ns)
+		return 0;
+	if (!c->begun) {
+		ret = write_first(s, p->cpu, from, thread);
+	} else if (c->has_end || thread != c->thread) {
+		const struct row row = { .ts_ns = from, .thread = thread,
+					 .state = c->has_end ? c->end_state : 0,
+					 .prio = c->has_end ? c->next_prio : 0 };
+
+		ret = add_row(s, p->cpu, &row);
+	}
+	c->begun = true;
+	c->thread = thread;
+	c->has_end = p->end != NULL;
+	if (p->end) {
+		c->end_state = p->end->utid == p->utid ? reported_state(p->end) : 0;
+		c->next_prio = (uint8_t)p->end->v[EV_SWITCH_NEXT_PRIO];
+	}
+	if (s->x->left_cpu_ns[thread] < p->to_ns)
+		s->x->left_cpu_ns[thread] = p->to_ns;
+	return ret;
+}
+
+static int write_switches(struct sched *s, struct err *e)
+{
+	static const uint32_t columns[EVENT_KIND_CNT] = {
+		[EVENT_SWITCH] = EVENT_COL_UTID | EVENT_COL_FLAGS | 1u << EV_SWITCH_NEXT_UTID |
+				 1u << EV_SWITCH_PREV_STATE | 1u << EV_SWITCH_NEXT_PRIO |
+				 1u << EV_SWITCH_STAY_NS,
+	};
+	struct fold_def cpu = fold_cpu;
+	const struct fold_use use = { &cpu, { s, on_piece } };
+	const struct fold_range range = { .from_ns = s->x->from_ns, .to_ns = s->x->to_ns,
+					  .start = FOLD_READER_AT };
+	struct fold_reader *r;
+	int ret;
+
+	cpu.columns = columns;
+	s->fields = switch_fields;
+	ret = fold_reader_open(&r, s->x->a, &range, &use, 1, e);
+	if (ret)
+		return ret;
+	do
+		ret = fold_reader_run(r, s->x->to_ns, SIZE_MAX, NULL, e);
+	while (ret > 0);
+	fold_reader_close(r);
+	return ret ? ret : write_batches(s);
+}
+
+/* ---- resident memory ---- */
+
+static int write_rss(struct perfetto *x, uint64_t ts_ns, unsigned int cpu, uint32_t process,
+		     unsigned int member, int64_t bytes)
+{
+	struct perfetto_event v;
+
+	perfetto_event(x, &v, ts_ns, cpu, perfetto_pid(x, process), FTRACE_RSS);
+	proto_uint(&x->packet, RSS_MEMBER, member);
+	proto_int(&x->packet, RSS_SIZE, bytes > 0 ? bytes : 0);
+	return perfetto_event_end(x, &v);
+}
+
+static void take_levels(const struct perfetto *x, const struct trace_rss *rss, size_t cnt,
+			int64_t *levels)
+{
+	unsigned int k;
+	size_t i;
+
+	for (i = 0; i < cnt; i++) {
+		int64_t *of = &levels[dense_process(&x->a->ids, rss[i].upid) * RSS_MEMBERS];
+
+		for (k = 0; k < RSS_MEMBERS; k++)
+			if (!(rss[i].unknown & 1u << k))
+				of[k] = (int64_t)rss[i].bytes[k];
+	}
+}
+
+/* The keyframe of the block in which the window begins; the trace's first block has baselines. */
+static int read_keyframe(const struct perfetto *x, size_t block, int64_t *levels, struct err *e)
+{
+	size_t cnt = 0;
+	const struct trace_rss *rss = NULL;
+	int ret = 0;
+
+	if (!block)
+		rss = trace_rss_baselines(x->t, &cnt);
+	else
+		ret = trace_block_rss(x->t, block, &rss, &cnt, e);
+	if (!ret)
+		take_levels(x, rss, cnt, levels);
+	return ret == -EBADMSG ? 0 : ret;	/* what is damaged is not known */
+}
+
+/* The levels when the window begins: those of a keyframe, and what changed since then. */
+static int read_levels(struct perfetto *x, int64_t *levels, struct err *e)
+{
+	size_t cnt, block;
+	const struct trace_block *b = trace_blocks(x->t, &cnt);
+	const struct event *ev;
+	struct event_cursor *c;
+	int ret;
+
+	for (block = 0; block + 1 < cnt && b[block + 1].from_ns <= x->from_ns; block++)
+		;
+	ret = cnt ? read_keyframe(x, block, levels, e) : 0;
+	if (ret || !cnt)
+		return ret;
+	ret = event_cursor_open(&c, x->t, 1u << EVENT_RSS, b[block].from_ns, x->from_ns, e);
+	if (ret)
+		return ret;
+	while ((ret = event_cursor_next(c, &ev, e)) > 0) {
+		uint32_t process = dense_process(&x->a->ids, (uint32_t)ev->v[EV_RSS_UPID]);
+
+		if (ev->v[EV_RSS_MEMBER] < RSS_MEMBERS)
+			levels[process * RSS_MEMBERS + ev->v[EV_RSS_MEMBER]] =
+				(int64_t)ev->v[EV_RSS_BYTES];
+	}
+	event_cursor_close(c);
+	return ret;
+}
+
+static int write_levels(struct perfetto *x, struct err *e)
+{
+	size_t cnt = (size_t)x->a->ids.process_cnt * RSS_MEMBERS, i;
+	int64_t *levels = malloc(cnt * sizeof(*levels));
+	int ret;
+
+	if (!levels)
+		return -ENOMEM;
+	for (i = 0; i < cnt; i++)
+		levels[i] = -1;
+	ret = read_levels(x, levels, e);
+	for (i = EVENT_ID_FIRST * RSS_MEMBERS; i < cnt && !ret; i++)
+		if (levels[i] >= 0)
+			ret = write_rss(x, x->from_ns, 0, (uint32_t)(i / RSS_MEMBERS),
+					i % RSS_MEMBERS, levels[i]);
+	free(levels);
+	return ret;
+}
+
+/* exec() and exit() let go of all memory. */
+static int write_resets(struct perfetto *x)
+{
+	int ret = trace_mm_resets_prepare(x->t);
+	size_t i = ret ? 0 : trace_mm_reset_from(x->t, x->from_ns), cnt = trace_mm_reset_cnt(x->t);
+	unsigned int k;
+
+	for (; i < cnt && !ret; i++) {
+		const struct trace_mm_reset *r = trace_mm_reset_at(x->t, i);
+		uint32_t process = dense_process(&x->a->ids, r->upid);
+
+		if (r->ts_ns >= x->to_ns)
+			break;
+		for (k = 0; k < RSS_MEMBERS && !ret && process >= EVENT_ID_FIRST; k++)
+			ret = write_rss(x, r->ts_ns, 0, process, k, 0);
+	}
+	return ret;
+}
+
+/* ---- wake-ups and changes of memory ---- */
+
+static int write_event(struct sched *s, const struct event *ev)
+{
+	const struct dense_ids *ids = &s->x->a->ids;
+	uint32_t process, target;
+
+	if (ev->kind == EVENT_RSS) {
+		process = dense_process(ids, (uint32_t)ev->v[EV_RSS_UPID]);
+		return process < EVENT_ID_FIRST ? 0 :
+			write_rss(s->x, ev->ts_ns, ev->cpu, process,
+				  (unsigned int)ev->v[EV_RSS_MEMBER], (int64_t)ev->v[EV_RSS_BYTES]);
+	}
+	/* a new thread's birth tells of its first wake-up */
+	if (ev->v[EV_WAKEUP_IS_NEW] || ev->cpu >= s->cpu_cnt)
+		return 0;
+	target = dense_thread(ids, (uint32_t)ev->v[EV_WAKEUP_TARGET_UTID]);
+	return add_row(s, ev->cpu,
+		       &(struct row){ .ts_ns = ev->ts_ns,
+				      .thread = target,
+				      .state = (uint16_t)ev->v[EV_WAKEUP_TARGET_CPU],
+				      .prio = (uint8_t)ev->v[EV_WAKEUP_PRIO],
+				      .flags = ev->flags & EVENT_F_IRQ ? FLAG_HARDIRQ : 0 });
+}
+
+static int write_events(struct sched *s, struct err *e)
+{
+	const struct event *ev;
+	struct event_cursor *c;
+	int ret = event_cursor_open(&c, s->x->t, 1u << EVENT_WAKEUP | 1u << EVENT_RSS,
+				    s->x->from_ns, s->x->to_ns, e);
+
+	if (ret)
+		return ret;
+	s->fields = waking_fields;
+	while ((ret = event_cursor_next(c, &ev, e)) > 0) {
+		ret = write_event(s, ev);
+		if (ret)
+			break;
+	}
+	event_cursor_close(c);
+	return ret ? ret : write_batches(s);
+}
+
+int perfetto_sched(struct perfetto *x, struct err *e)
+{
+	struct sched s = { .x = x, .cpu_cnt = trace_cpu_cnt(x->t) };
+	unsigned int i;
+	int ret = -ENOMEM;
+
+	s.cpus = calloc(s.cpu_cnt + 1, sizeof(*s.cpus));
+	s.name_bundle = calloc(x->a->ids.thread_cnt, sizeof(*s.name_bundle));
+	s.name_place = calloc(x->a->ids.thread_cnt, sizeof(*s.name_place));
+	if (s.cpus && s.name_bundle && s.name_place) {
+		for (i = 0; i < x->a->cpu_cnt; i++)
+			s.cpus[x->a->cpus[i]].exists = true;
+		ret = write_switches(&s, e);
+	}
+	if (!ret)
+		ret = write_levels(x, e);
+	if (!ret)
+		ret = write_resets(x);
+	if (!ret)
+		ret = write_events(&s, e);
+	for (i = 0; i < s.cpu_cnt && s.cpus; i++)
+		free(s.cpus[i].rows);
+	free(s.cpus);
+	free(s.name_bundle);
+	free(s.name_place);
+	free(s.column.data);
+	return ret;
+}

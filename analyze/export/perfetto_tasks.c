@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * Tasks for Perfetto: a process tree of what lives when the window begins, and births, names and
+ * deaths as ftrace events. trace_processor takes a birth for the end of an older task with that id,
+ * so ids that the kernel used again stay apart.
+ */
+#include "analyze/export/perfetto.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	TREE_PROCESS = 1, TREE_THREAD = 2,
+	PROCESS_PID = 1, PROCESS_PPID = 2, PROCESS_CMDLINE = 3, PROCESS_UID = 5,
+	PROCESS_START_BOOT = 7, PROCESS_IS_KTHREAD = 8, PROCESS_CMDLINE_IS_COMM = 9,
+	THREAD_TID = 1, THREAD_NAME = 2, THREAD_PID = 3,
+	FTRACE_NEWTASK = 235, NEWTASK_PID = 1, NEWTASK_COMM = 2, NEWTASK_CLONE_FLAGS = 3,
+	FTRACE_RENAME = 236, RENAME_PID = 1, RENAME_COMM = 3,
+	FTRACE_FREE = 240, FREE_COMM = 1, FREE_PID = 2,
+	EVENT_TIMESTAMP = 1, EVENT_PID = 2,
+	CLONE_THREAD_FLAG = 0x10000,
+};
+
+/* Ids of pseudo threads: the kernel's end at 2^22. */
+#define PSEUDO_TID 0x7fffff00u
+
+uint32_t perfetto_tid(const struct perfetto *x, uint32_t thread)
+{
+	const struct trace_thread *t = dense_thread_row(&x->a->ids, thread);
+
+	if (t)
+		return t->tid;
+	return thread == EVENT_ID_IDLE ? 0 : PSEUDO_TID + thread;
+}
+
+uint32_t perfetto_pid(const struct perfetto *x, uint32_t process)
+{
+	const struct trace_process *p = dense_process_row(&x->a->ids, process);
+
+	if (p)
+		return p->pid;
+	return process == EVENT_ID_IDLE ? 0 : PSEUDO_TID + process;
+}
+
+/* ---- events ---- */
+
+void perfetto_event(struct perfetto *x, struct perfetto_event *v, uint64_t ts_ns, unsigned int cpu,
+		    uint32_t tid, unsigned int field)
+{
+	struct proto *p = &x->packet;
+
+	perfetto_packet(x, 0, &v->packet);
+	proto_begin(p, PACKET_FTRACE, &v->bundle);
+	proto_uint(p, BUNDLE_CPU, cpu);
+	proto_begin(p, BUNDLE_EVENT, &v->event);
+	proto_uint(p, EVENT_TIMESTAMP, perfetto_boot_ns(x, ts_ns));
+	proto_uint(p, EVENT_PID, tid);
+	proto_begin(p, field, &v->body);
+}
+
+int perfetto_event_end(struct perfetto *x, const struct perfetto_event *v)
+{
+	proto_end(&x->packet, v->body);
+	proto_end(&x->packet, v->event);
+	proto_end(&x->packet, v->bundle);
+	x->row_cnt++;
+	return perfetto_packet_end(x, v->packet);
+}
+
+/* ---- the process tree ---- */
+
+static void put_process(struct perfetto *x, const struct trace_process *r)
+{
+	struct proto *p = &x->packet;
+	size_t m;
+
+	proto_begin(p, TREE_PROCESS, &m);
+	proto_uint(p, PROCESS_PID, r->pid);
+	proto_uint(p, PROCESS_PPID, r->ppid);
+	perfetto_text(p, PROCESS_CMDLINE, r->cmdline[0] ? r->cmdline : r->comm);
+	proto_uint(p, PROCESS_CMDLINE_IS_COMM, !r->cmdline[0]);
+	proto_uint(p, PROCESS_UID, r->uid);
+	if (r->start_ns)
+		proto_uint(p, PROCESS_START_BOOT, perfetto_boot_ns(x, r->start_ns));
+	proto_uint(p, PROCESS_IS_KTHREAD, !!(r->flags & TRACE_TASK_KTHREAD));
+	proto_end(p, m);
+}
+
+static void put_thread(struct perfetto *x, const struct trace_thread *r)
+{
+	struct proto *p = &x->packet;
+	size_t m;
+
+	proto_begin(p, TREE_THREAD, &m);
+	proto_uint(p, THREAD_TID, r->tid);
+	perfetto_text(p, THREAD_NAME, r->comm);
+	proto_uint(p, THREAD_PID,
+		   perfetto_pid(x, dense_process(&x->a->ids, r->upid)));
+	proto_end(p, m);
+}
+
+static bool lives_at(uint64_t start_ns, uint64_t end_ns, uint64_t ts_ns)
+{
+	return start_ns < ts_ns && (!end_ns || end_ns >= ts_ns);
+}
+
+/* A thread that exits leaves its CPU for the last time a while later. 0: it has not ended. */
+static uint64_t gone_ns(const struct perfetto *x, const struct trace_thread *t)
+{
+	uint64_t left = x->left_cpu_ns[dense_thread(&x->a->ids, t->utid)];
+
+	return t->end_ns && left > t->end_ns ? left : t->end_ns;
+}
+
+static void find_process_ends(struct perfetto *x)
+{
+	size_t cnt, i;
+	const struct trace_thread *t = trace_threads(x->t, &cnt);
+
+	for (i = 0; i < cnt; i++) {
+		uint64_t *end = &x->process_end_ns[dense_process(&x->a->ids, t[i].upid)];
+
+		if (*end < gone_ns(x, &t[i]))
+			*end = gone_ns(x, &t[i]);
+	}
+}
+
+static int write_tree(struct perfetto *x)
+{
+	size_t m, tree, i, cnt;
+	const struct trace_process *r = trace_processes(x->t, &cnt);
+	const struct trace_thread *t;
+
+	perfetto_packet(x, x->from_ns, &m);
+	proto_begin(&x->packet, PACKET_PROCESS_TREE, &tree);
+	for (i = 0; i < cnt; i++) {
+		uint64_t last = x->process_end_ns[dense_process(&x->a->ids, r[i].upid)];
+
+		if (lives_at(r[i].start_ns, r[i].end_ns && last > r[i].end_ns ? last : r[i].end_ns,
+			     x->from_ns))
+			put_process(x, &r[i]);
+	}
+	t = trace_threads(x->t, &cnt);
+	for (i = 0; i < cnt; i++)
+		if (lives_at(t[i].start_ns, gone_ns(x, &t[i]), x->from_ns) &&
+		    trace_process_find(x->t, t[i].upid))
+			put_thread(x, &t[i]);
+	proto_end(&x->packet, tree);
+	return perfetto_packet_end(x, m);
+}
+
+/* ---- what happens to tasks ---- */
+
+static int write_new(struct perfetto *x, const struct trace_task_event *ev)
+{
+	const struct dense_ids *ids = &x->a->ids;
+	const struct trace_process *p = trace_process_find(x->t, ev->upid);
+	const struct trace_thread *t = trace_thread_find(x->t, ev->utid);
+	struct perfetto_event v;
+	bool is_main;
+
+	if (!p || !t)
+		return 0;
+	is_main = t->tid == p->pid;
+	perfetto_event(x, &v, ev->ts_ns, ev->cpu,
+		       is_main ? perfetto_pid(x, dense_process(ids, p->parent_upid)) : p->pid,
+		       FTRACE_NEWTASK);
+	proto_uint(&x->packet, NEWTASK_PID, t->tid);
+	perfetto_text(&x->packet, NEWTASK_COMM, ev->comm);
+	proto_uint(&x->packet, NEWTASK_CLONE_FLAGS, is_main ? 0 : CLONE_THREAD_FLAG);
+	return perfetto_event_end(x, &v);
+}
+
+static int write_rename(struct perfetto *x, const struct trace_task_event *ev)
+{
+	const struct trace_thread *t = trace_thread_find(x->t, ev->utid);
+	struct perfetto_event v;
+
+	if (!t)
+		return 0;
+	perfetto_event(x, &v, ev->ts_ns, ev->cpu, t->tid, FTRACE_RENAME);
+	proto_uint(&x->packet, RENAME_PID, t->tid);
+	perfetto_text(&x->packet, RENAME_COMM, ev->comm);
+	return perfetto_event_end(x, &v);
+}
+
+/* A process that executes a program has its arguments from then on. */
+static int write_exec(struct perfetto *x, const struct trace_task_event *ev)
+{
+	const struct trace_process *r = trace_process_find(x->t, ev->upid);
+	struct trace_process now;
+	size_t m, tree;
+	int ret = write_rename(x, ev);
+
+	if (!r || ret)
+		return ret;
+	now = *r;
+	now.comm = ev->comm;
+	now.cmdline = ev->cmdline[0] ? ev->cmdline : ev->exe;
+	perfetto_packet(x, ev->ts_ns, &m);
+	proto_begin(&x->packet, PACKET_PROCESS_TREE, &tree);
+	put_process(x, &now);
+	proto_end(&x->packet, tree);
+	return perfetto_packet_end(x, m);
+}
+
+/* Threads whose birth was lost, but not all of what happened to them. */
+static int write_unborn(struct perfetto *x, const bool *is_born)
+{
+	size_t m, tree, i, cnt;
+	const struct trace_thread *t = trace_threads(x->t, &cnt);
+	int ret = 0;
+
+	for (i = 0; i < cnt && !ret; i++) {
+		const struct trace_process *p = trace_process_find(x->t, t[i].upid);
+
+		if (is_born[i] || !p || t[i].start_ns < x->from_ns || t[i].start_ns >= x->to_ns)
+			continue;
+		perfetto_packet(x, t[i].start_ns, &m);
+		proto_begin(&x->packet, PACKET_PROCESS_TREE, &tree);
+		put_process(x, p);
+		put_thread(x, &t[i]);
+		proto_end(&x->packet, tree);
+		ret = perfetto_packet_end(x, m);
+	}
+	return ret;
+}
+
+static int write_lives(struct perfetto *x, bool *is_born)
+{
+	size_t cnt, i;
+	const struct trace_task_event *ev = trace_task_events(x->t, &cnt);
+	int ret = 0;
+
+	for (i = 0; i < cnt && !ret; i++) {
+		size_t thread = trace_thread_index(x->t, ev[i].utid);
+
+		if (ev[i].ts_ns < x->from_ns || ev[i].ts_ns >= x->to_ns)
+			continue;
+		if (ev[i].type == TRACE_TASK_NEW && thread != SIZE_MAX)
+			is_born[thread] = true;
+		if (ev[i].type == TRACE_TASK_NEW)
+			ret = write_new(x, &ev[i]);
+		else if (ev[i].type == TRACE_TASK_RENAME)
+			ret = write_rename(x, &ev[i]);
+		else if (ev[i].type == TRACE_TASK_EXEC)
+			ret = write_exec(x, &ev[i]);
+	}
+	return ret ? ret : write_unborn(x, is_born);
+}
+
+int perfetto_tasks(struct perfetto *x)
+{
+	bool *is_born = calloc(trace_thread_cnt(x->t) + 1, sizeof(*is_born));
+	int ret = -ENOMEM;
+
+	if (is_born) {
+		find_process_ends(x);
+		ret = write_tree(x);
+	}
+	if (!ret)
+		ret = write_lives(x, is_born);
+	free(is_born);
+	return ret;
+}
+
+/* ---- ends ---- */
+
+static int write_end(struct perfetto *x, uint64_t ts_ns, uint32_t tid, const char *comm)
+{
+	struct perfetto_event v;
+
+	perfetto_event(x, &v, ts_ns, 0, tid, FTRACE_FREE);
+	perfetto_text(&x->packet, FREE_COMM, comm);
+	proto_uint(&x->packet, FREE_PID, tid);
+	return perfetto_event_end(x, &v);
+}
+
+/*
+ * The kernel frees a task after the task has left the CPU for the last time, and the first thread
+ * of a process after all others. The trace does not have the instant: one ns after is the first
+ * that can be right.
+ */
+int perfetto_task_ends(struct perfetto *x)
+{
+	const struct dense_ids *ids = &x->a->ids;
+	uint32_t i;
+	int ret = 0;
+
+	for (i = EVENT_ID_FIRST; i < ids->thread_cnt; i++) {
+		const struct trace_thread *t = dense_thread_row(ids, i);
+		const struct trace_process *p;
+		uint64_t end = t ? gone_ns(x, t) : 0;
+
+		if (!end || end < x->from_ns || t->end_ns >= x->to_ns)
+			continue;
+		p = trace_process_find(x->t, t->upid);
+		if (p && t->tid == p->pid)
+			continue;
+		ret = write_end(x, end + 1, t->tid, t->comm);
+		if (ret)
+			return ret;
+	}
+	for (i = EVENT_ID_FIRST; i < ids->process_cnt && !ret; i++) {
+		const struct trace_process *p = dense_process_row(ids, i);
+
+		if (p && p->end_ns && p->end_ns < x->to_ns && x->process_end_ns[i] >= x->from_ns)
+			ret = write_end(x, x->process_end_ns[i] + 1, p->pid, p->comm);
+	}
+	return ret;
+}

@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * What Perfetto shows on tracks of its own: block requests, rates, losses and marks.
+ *
+ * Slices of one track must lie inside each other, but requests overlap as they like. So each device
+ * has lanes, and a request takes the lowest lane that is free. A request counts where it ends, as
+ * in `report io`.
+ */
+#include "analyze/export/perfetto.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "format/hook.h"
+
+enum {
+	TRACK_UUID = 1, TRACK_NAME = 2, TRACK_PARENT = 5, TRACK_COUNTER = 8, TRACK_MERGING = 15,
+	MERGING_NONE = 2,
+	COUNTER_UNIT_NAME = 6,
+	EVENT_ANNOTATION = 4, EVENT_TYPE = 9, EVENT_TRACK = 11, EVENT_NAME = 23, EVENT_COUNT = 30,
+	TYPE_BEGIN = 1, TYPE_END = 2, TYPE_INSTANT = 3, TYPE_COUNTER = 4,
+	ANNOTATION_INT = 4, ANNOTATION_STRING = 6, ANNOTATION_NAME = 10,
+	CPU_UNKNOWN = 0xffff,
+	RATE_BINS = 1000,
+};
+
+#define RATE_BIN_MIN_NS 10000000u
+#define NS_PER_S 1000000000u
+
+/* ---- tracks and their events ---- */
+
+/* unit NULL: no counter. */
+static int write_track(struct perfetto *x, uint64_t parent, const char *name, const char *unit,
+		       uint64_t *ret_uuid)
+{
+	struct proto *p = &x->packet;
+	size_t m, track, counter;
+
+	*ret_uuid = ++x->last_uuid;
+	perfetto_packet(x, 0, &m);
+	proto_begin(p, PACKET_TRACK, &track);
+	proto_uint(p, TRACK_UUID, *ret_uuid);
+	if (parent)
+		proto_uint(p, TRACK_PARENT, parent);
+	perfetto_text(p, TRACK_NAME, name);
+	proto_uint(p, TRACK_MERGING, MERGING_NONE);
+	if (unit) {
+		proto_begin(p, TRACK_COUNTER, &counter);
+		proto_text(p, COUNTER_UNIT_NAME, unit);
+		proto_end(p, counter);
+	}
+	proto_end(p, track);
+	return perfetto_packet_end(x, m);
+}
+
+struct track_event {
+	size_t packet, event;
+};
+
+/* name NULL: it has none. */
+static void begin_event(struct perfetto *x, struct track_event *v, uint64_t ts_ns, uint64_t track,
+			unsigned int type, const char *name)
+{
+	perfetto_packet(x, ts_ns, &v->packet);
+	proto_begin(&x->packet, PACKET_TRACK_EVENT, &v->event);
+	proto_uint(&x->packet, EVENT_TYPE, type);
+	proto_uint(&x->packet, EVENT_TRACK, track);
+	if (name)
+		perfetto_text(&x->packet, EVENT_NAME, name);
+}
+
+static int end_event(struct perfetto *x, const struct track_event *v)
+{
+	proto_end(&x->packet, v->event);
+	x->row_cnt++;
+	return perfetto_packet_end(x, v->packet);
+}
+
+static int write_event(struct perfetto *x, uint64_t ts_ns, uint64_t track, unsigned int type,
+		       const char *name)
+{
+	struct track_event v;
+
+	begin_event(x, &v, ts_ns, track, type, name);
+	return end_event(x, &v);
+}
+
+static int write_count(struct perfetto *x, uint64_t ts_ns, uint64_t track, int64_t count)
+{
+	struct track_event v;
+
+	begin_event(x, &v, ts_ns, track, TYPE_COUNTER, NULL);
+	proto_int(&x->packet, EVENT_COUNT, count);
+	return end_event(x, &v);
+}
+
+static void annotate_int(struct perfetto *x, const char *name, int64_t value)
+{
+	size_t m;
+
+	proto_begin(&x->packet, EVENT_ANNOTATION, &m);
+	proto_text(&x->packet, ANNOTATION_NAME, name);
+	proto_int(&x->packet, ANNOTATION_INT, value);
+	proto_end(&x->packet, m);
+}
+
+static void annotate_text(struct perfetto *x, const char *name, const char *text)
+{
+	size_t m;
+
+	proto_begin(&x->packet, EVENT_ANNOTATION, &m);
+	proto_text(&x->packet, ANNOTATION_NAME, name);
+	perfetto_text(&x->packet, ANNOTATION_STRING, text);
+	proto_end(&x->packet, m);
+}
+
+/* ---- lanes ---- */
+
+struct lane {
+	uint64_t uuid, end_ns;
+};
+
+/* Tracks below one parent. Slices are put on them by their beginning. */
+struct lanes {
+	uint64_t parent;
+	struct lane *items;
+	size_t cnt, cap;
+};
+
+static int lane_take(struct perfetto *x, struct lanes *l, uint64_t from_ns, uint64_t to_ns,
+		     uint64_t *ret_track)
+{
+	char name[32];
+	size_t i = 0;
+	int ret = 0;
+
+	while (i < l->cnt && l->items[i].end_ns > from_ns)
+		i++;
+	if (i == l->cnt) {
+		if (array_reserve(&l->items, &l->cap, l->cnt + 1) < 0)
+			return -ENOMEM;
+		snprintf(name, sizeof(name), "lane %zu", i + 1);
+		ret = write_track(x, l->parent, name, NULL, &l->items[i].uuid);
+		l->cnt++;
+	}
+	l->items[i].end_ns = to_ns > from_ns ? to_ns : from_ns + 1;
+	*ret_track = l->items[i].uuid;
+	return ret;
+}
+
+/* ---- queries ---- */
+
+struct query {
+	struct perfetto *x;
+	int (*row)(struct query *q, const struct value *v);
+	/* of the rows before */
+	bool has_key;
+	int64_t key;
+	char text_key[32];
+	struct lanes lanes;
+	uint64_t group, tracks[2];
+	int64_t every_ns, next_ns;	/* of a counter */
+};
+
+int perfetto_no_begin(void *ctx, unsigned int cnt, const char *const *names)
+{
+	(void)ctx, (void)cnt, (void)names;
+	return 0;
+}
+
+static int query_row(void *ctx, const struct value *v)
+{
+	struct query *q = ctx;
+
+	return q->row(q, v);
+}
+
+int perfetto_no_end(void *ctx)
+{
+	(void)ctx;
+	return 0;
+}
+
+static int query_run(struct query *q, struct err *e, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+static int query_run(struct query *q, struct err *e, const char *fmt, ...)
+{
+	const struct row_sink sink = {
+		.ctx = q, .begin = perfetto_no_begin, .row = query_row, .end = perfetto_no_end
+	};
+	char sql[1024];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(sql, sizeof(sql), fmt, args);
+	va_end(args);
+	return analysis_sql(q->x->a, sql, &sink, e);
+}
+
+/* ---- block requests ---- */
+
+enum { REQUEST_DEV, REQUEST_QUEUED, REQUEST_ISSUE, REQUEST_COMPLETE, REQUEST_END, REQUEST_OP,
+       REQUEST_BYTES, REQUEST_SECTOR, REQUEST_STATUS, REQUEST_OWNER, REQUEST_OWNER_HOW,
+       REQUEST_SUBMITTER, REQUEST_FILE };
+
+static void device_name(const struct perfetto *x, int64_t dev, char *buf, size_t size)
+{
+	const struct trace_name *n = trace_name_find(x->t, TRACE_NAME_DEVICE, (uint64_t)dev);
+
+	if (n && n->name[0])
+		snprintf(buf, size, "%s", n->name);
+	else
+		snprintf(buf, size, "%lld:%lld", (long long)(dev >> 20),
+			 (long long)(dev & 0xfffff));
+}
+
+static void annotate_request(struct perfetto *x, const struct value *v)
+{
+	const struct dense_ids *ids = &x->a->ids;
+	uint32_t owner = dense_process(ids, (uint32_t)v[REQUEST_OWNER].i);
+	uint32_t submitter = dense_thread(ids, (uint32_t)v[REQUEST_SUBMITTER].i);
+
+	annotate_int(x, "bytes", v[REQUEST_BYTES].i);
+	annotate_int(x, "sector", v[REQUEST_SECTOR].i);
+	annotate_int(x, "error", v[REQUEST_STATUS].i);
+	annotate_text(x, "owner", dense_process_comm(ids, owner));
+	if (owner >= EVENT_ID_FIRST)
+		annotate_int(x, "owner_pid", perfetto_pid(x, owner));
+	annotate_text(x, "owner_how", v[REQUEST_OWNER_HOW].text);
+	annotate_text(x, "submitter", dense_thread_comm(ids, submitter));
+	if (submitter >= EVENT_ID_FIRST)
+		annotate_int(x, "submitter_tid", perfetto_tid(x, submitter));
+	if (v[REQUEST_FILE].type == VALUE_TEXT)
+		annotate_text(x, "file", v[REQUEST_FILE].text);
+}
+
+static uint64_t instant(const struct perfetto *x, const struct value *v, uint64_t otherwise)
+{
+	return v->type == VALUE_INT ? context_abs(x->a, v->i) : otherwise;
+}
+
+static int write_phase(struct perfetto *x, uint64_t track, const char *name, uint64_t from_ns,
+		       uint64_t to_ns)
+{
+	int ret = write_event(x, from_ns, track, TYPE_BEGIN, name);
+
+	return ret ? ret : write_event(x, to_ns, track, TYPE_END, NULL);
+}
+
+static int write_request(struct query *q, const struct value *v)
+{
+	struct perfetto *x = q->x;
+	uint64_t end = context_abs(x->a, v[REQUEST_END].i), track;
+	uint64_t complete = instant(x, &v[REQUEST_COMPLETE], end);
+	uint64_t issue = instant(x, &v[REQUEST_ISSUE], complete);
+	uint64_t queued = instant(x, &v[REQUEST_QUEUED], issue);
+	struct track_event ev;
+	char name[64];
+	int ret = 0;
+
+	if (!q->has_key || q->key != v[REQUEST_DEV].i) {
+		device_name(x, v[REQUEST_DEV].i, name, sizeof(name));
+		q->lanes.cnt = 0;
+		q->has_key = true;
+		q->key = v[REQUEST_DEV].i;
+		ret = write_track(x, q->group, name, NULL, &q->lanes.parent);
+	}
+	if (!ret)
+		ret = lane_take(x, &q->lanes, queued, end, &track);
+	if (ret)
+		return ret;
+	begin_event(x, &ev, queued, track, TYPE_BEGIN, v[REQUEST_OP].text);
+	annotate_request(x, v);
+	ret = end_event(x, &ev);
+	if (!ret && issue > queued)
+		ret = write_phase(x, track, "queued", queued, issue);
+	if (!ret && complete > issue)
+		ret = write_phase(x, track, "device", issue, complete);
+	return ret ? ret : write_event(x, end, track, TYPE_END, NULL);
+}
+
+static int write_requests(struct perfetto *x, struct err *e)
+{
+	struct query q = { .x = x, .row = write_request };
+	int ret = write_track(x, 0, "Block requests", NULL, &q.group);
+
+	if (!ret)
+		ret = query_run(&q, e,
+				"SELECT dev, queued_ns, issue_ns, complete_ns, end_ns, op, bytes, "
+				"sector, status, owner_upid, owner_how, submitter_utid, file "
+				"FROM block_requests WHERE end_ns >= %lld AND end_ns < %lld "
+				"ORDER BY dev, coalesce(queued_ns, issue_ns, complete_ns, end_ns)",
+				(long long)context_rel(x->a, x->from_ns),
+				(long long)context_rel(x->a, x->to_ns));
+	free(q.lanes.items);
+	return ret;
+}
+
+/* ---- rates ---- */
+
+static int64_t per_second(const struct query *q, int64_t sum)
+{
+	return (int64_t)((double)sum * NS_PER_S / (double)q->every_ns);
+}
+
+/* Counters keep their value until the next one, so a bin that is missing needs its 0. */
+static int write_rates(struct query *q, int64_t t_ns, const struct value *sums, unsigned int cnt)
+{
+	bool missing = q->next_ns >= 0 && t_ns > q->next_ns;
+	unsigned int i;
+	int ret = 0;
+
+	for (i = 0; i < cnt && !ret; i++) {
+		if (missing)
+			ret = write_count(q->x, context_abs(q->x->a, q->next_ns), q->tracks[i], 0);
+		if (!ret && sums)
+			ret = write_count(q->x, context_abs(q->x->a, t_ns), q->tracks[i],
+					  per_second(q, sums[i].i));
+	}
+	q->next_ns = t_ns + q->every_ns;
+	return ret;
+}
+
+/* The last bin's value ends where the bin does. */
+static int end_rates(struct query *q, unsigned int cnt)
+{
+	return q->has_key ? write_rates(q, INT64_MAX - q->every_ns, NULL, cnt) : 0;
+}
+
+static int write_device_rates(struct query *q, const struct value *v)
+{
+	char device[64], name[96];
+	int ret = 0;
+
+	if (!q->has_key || q->key != v[0].i) {
+		ret = end_rates(q, 2);
+		device_name(q->x, v[0].i, device, sizeof(device));
+		snprintf(name, sizeof(name), "%s requests", device);
+		if (!ret)
+			ret = write_track(q->x, q->group, name, "requests/s", &q->tracks[0]);
+		snprintf(name, sizeof(name), "%s bytes", device);
+		if (!ret)
+			ret = write_track(q->x, q->group, name, "bytes/s", &q->tracks[1]);
+		q->has_key = true;
+		q->key = v[0].i;
+		q->next_ns = -1;
+	}
+	return ret ? ret : write_rates(q, v[1].i, v + 2, 2);
+}
+
+static int write_source_rates(struct query *q, const struct value *v)
+{
+	int ret = 0;
+
+	if (!q->has_key || strcmp(q->text_key, v[0].text) != 0) {
+		ret = end_rates(q, 1);
+		snprintf(q->text_key, sizeof(q->text_key), "%s", v[0].text);
+		if (!ret)
+			ret = write_track(q->x, q->group, q->text_key, "bytes/s", &q->tracks[0]);
+		q->has_key = true;
+		q->next_ns = -1;
+	}
+	return ret ? ret : write_rates(q, v[1].i, v + 2, 1);
+}
+
+static int write_all_rates(struct perfetto *x, struct err *e)
+{
+	long long from = context_rel(x->a, x->from_ns), to = context_rel(x->a, x->to_ns);
+	long long every = (to - from) / RATE_BINS;
+	struct query devices = { .x = x, .row = write_device_rates };
+	struct query sources = { .x = x, .row = write_source_rates };
+	int ret;
+
+	every = every < RATE_BIN_MIN_NS ? RATE_BIN_MIN_NS : every;
+	devices.every_ns = sources.every_ns = every;
+	ret = write_track(x, 0, "Devices", NULL, &devices.group);
+	if (!ret)
+		ret = query_run(&devices, e,
+				"SELECT dev, t_ns, read_ios + write_ios + other_ios, "
+				"read_bytes + write_bytes + other_bytes "
+				"FROM device_usage(%lld, %lld, %lld) ORDER BY dev, t_ns",
+				from, to, every);
+	if (!ret)
+		ret = end_rates(&devices, 2);
+	if (!ret)
+		ret = write_track(x, 0, "Allocated", NULL, &sources.group);
+	if (!ret)
+		ret = query_run(&sources, e,
+				"SELECT source, t_ns, sum(alloc_bytes) "
+				"FROM alloc_usage(%lld, %lld, %lld, 'none') "
+				"WHERE source IN ('slab', 'page', 'heap') "
+				"GROUP BY source, t_ns ORDER BY source, t_ns",
+				from, to, every);
+	return ret ? ret : end_rates(&sources, 1);
+}
+
+/* ---- what is missing, and marks ---- */
+
+/* trace_processor then counts data loss for the CPU. */
+static int write_lost_flag(struct perfetto *x, unsigned int cpu)
+{
+	size_t m, bundle;
+
+	perfetto_packet(x, 0, &m);
+	proto_begin(&x->packet, PACKET_FTRACE, &bundle);
+	proto_uint(&x->packet, BUNDLE_CPU, cpu);
+	proto_uint(&x->packet, BUNDLE_LOST_EVENTS, 1);
+	proto_end(&x->packet, bundle);
+	return perfetto_packet_end(x, m);
+}
+
+static int write_missing(struct perfetto *x, struct lanes *l, uint64_t from_ns, uint64_t to_ns,
+			 const char *name)
+{
+	uint64_t track;
+	int ret;
+
+	from_ns = from_ns > x->from_ns ? from_ns : x->from_ns;
+	to_ns = to_ns < x->to_ns ? to_ns : x->to_ns;
+	if (from_ns > to_ns)
+		return 0;
+	ret = l->parent ? 0 : write_track(x, 0, "Missing", NULL, &l->parent);
+	if (!ret)
+		ret = lane_take(x, l, from_ns, to_ns, &track);
+	return ret ? ret : write_phase(x, track, name, from_ns, to_ns);
+}
+
+static int write_losses(struct perfetto *x, struct lanes *l)
+{
+	size_t cnt, i;
+	const struct trace_loss *r = trace_losses(x->t, &cnt);
+	char name[96];
+	int ret = 0;
+
+	for (i = 0; i < cnt && !ret; i++) {
+		const struct hook_name *hook = hook_name_find(r[i].hook);
+		unsigned long long lost = r[i].full_cnt + r[i].other_cnt + r[i].missed_cnt;
+
+		if (r[i].to_ns <= x->from_ns || r[i].from_ns >= x->to_ns)
+			continue;
+		snprintf(name, sizeof(name), "%llu lost: %s", lost, hook ? hook->name : "?");
+		ret = write_missing(x, l, r[i].from_ns, r[i].to_ns, name);
+		if (!ret && r[i].cpu != CPU_UNKNOWN)
+			ret = write_lost_flag(x, r[i].cpu);
+	}
+	return ret;
+}
+
+static int write_gaps(struct perfetto *x, struct lanes *l)
+{
+	size_t cnt, i;
+	const struct trace_gap *r = trace_gaps(x->t, &cnt);
+	struct trace_hole hole = { 0 };
+	char name[96];
+	int ret = 0;
+
+	for (i = 0; i < cnt && !ret; i++) {
+		snprintf(name, sizeof(name), "%s was off: %s", r[i].source, r[i].reason);
+		ret = write_missing(x, l, r[i].from_ns, r[i].to_ns, name);
+	}
+	while (!ret && trace_hole_next(x->t, &hole))
+		ret = write_missing(x, l, hole.from_ns, hole.to_ns, "damaged or missing");
+	return ret;
+}
+
+static int write_marks(struct perfetto *x)
+{
+	size_t cnt, i;
+	const struct trace_mark *r = trace_marks(x->t, &cnt);
+	uint64_t track;
+	int ret = write_track(x, 0, "Marks", NULL, &track);
+
+	if (!ret)
+		ret = write_event(x, x->from_ns, track, TYPE_INSTANT, "the window begins");
+	for (i = 0; i < cnt && !ret; i++)
+		if (r[i].ts_ns >= x->from_ns && r[i].ts_ns < x->to_ns)
+			ret = write_event(x, r[i].ts_ns, track, TYPE_INSTANT, r[i].text);
+	return ret ? ret : write_event(x, x->to_ns, track, TYPE_INSTANT, "the window ends");
+}
+
+int perfetto_tracks(struct perfetto *x, struct err *e)
+{
+	struct lanes missing = { 0 };
+	int ret = write_requests(x, e);
+
+	if (!ret)
+		ret = write_all_rates(x, e);
+	if (!ret)
+		ret = write_losses(x, &missing);
+	if (!ret)
+		ret = write_gaps(x, &missing);
+	free(missing.items);
+	return ret ? ret : write_marks(x);
+}

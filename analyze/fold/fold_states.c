@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * The machine is the CPU timeline of fold_cpu and the states of threads, which get their time on
+ * CPUs from there. At every edge of a block all lives are given out up to the edge; so a piece of a
+ * life depends on its block and on the state at its beginning alone, as one of the timeline does.
+ */
+#include "analyze/fold/fold_sums.h"
+#include "analyze/fold/folds.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct states_machine {
+	struct fold_machine f;
+	const struct dense_ids *ids;
+	struct fold_machine *cpu;	/* of fold_cpu */
+	struct thread_states *states;
+	const struct trace_block *blocks;
+	size_t block_cnt;
+	uint64_t begin_ns;
+};
+
+/*
+ * A thread whose end was lost lives no longer than its exit. A cut carries switches for the sake of
+ * one of their two threads; the other may have ended before the cut.
+ */
+static int on_state(void *ctx, const struct thread_piece *p)
+{
+	struct states_machine *m = ctx;
+	struct thread_piece mine = *p;
+	uint64_t end_ns = dense_thread_row(m->ids, p->thread)->end_ns;
+
+	if (end_ns && end_ns <= m->f.a->start_ns && p->state != THREAD_RUNNING)
+		return 0;
+	if (p->state == THREAD_UNKNOWN && end_ns && end_ns < p->to_ns)
+		mine.to_ns = end_ns;
+	return mine.from_ns < mine.to_ns ? fold_found(&m->f, &mine) : 0;
+}
+
+static int on_cpu_piece(void *ctx, const void *found)
+{
+	struct states_machine *m = ctx;
+	const struct cpu_piece *p = found;
+
+	return thread_states_ran(m->states, dense_thread(m->ids, p->utid), p->from_ns, p->to_ns);
+}
+
+static int states_open(void *machine)
+{
+	struct states_machine *m = machine;
+	int ret;
+
+	m->ids = &m->f.a->ids;
+	m->blocks = trace_blocks(m->f.a->trace, &m->block_cnt);
+	m->cpu = calloc(1, fold_cpu.bytes);
+	if (!m->cpu)
+		return -ENOMEM;
+	*m->cpu = (struct fold_machine){ m->f.a, &fold_cpu, { m, on_cpu_piece } };
+	ret = fold_cpu.open(m->cpu);
+	return ret < 0 ? ret :
+			 thread_states_new(&m->states, m->ids->thread_cnt, on_state, m);
+}
+
+static void states_close(void *machine)
+{
+	struct states_machine *m = machine;
+
+	if (m->cpu)
+		fold_cpu.close(m->cpu);
+	free(m->cpu);
+	thread_states_free(m->states);
+}
+
+/* At the trace's start the threads live that lived before. */
+static int states_start(void *machine, uint64_t from_ns, size_t block, struct err *e)
+{
+	struct states_machine *m = machine;
+	uint64_t start_ns = m->f.a->start_ns;
+	int ret = fold_cpu.start(m->cpu, block ? from_ns : start_ns, block, e);
+	uint32_t i;
+
+	m->begin_ns = block ? from_ns : start_ns;
+	thread_states_start(m->states, m->begin_ns);
+	for (i = EVENT_ID_FIRST; !block && i < m->ids->thread_cnt && !ret; i++) {
+		const struct trace_thread *t = dense_thread_row(m->ids, i);
+
+		if (t->start_ns && t->start_ns < start_ns &&
+		    (!t->end_ns || t->end_ns > start_ns))
+			ret = thread_states_begin(m->states, i, start_ns, t->start_state);
+	}
+	return ret;
+}
+
+static int states_event(void *machine, const struct event *ev)
+{
+	struct states_machine *m = machine;
+	uint32_t thread = ev->flags & EVENT_F_IRQ ? EVENT_ID_UNKNOWN :
+						    dense_thread(m->ids, ev->utid);
+	int ret = 0;
+
+	switch (ev->kind) {
+	case EVENT_WAKEUP:
+		thread = dense_thread(m->ids, (uint32_t)ev->v[EV_WAKEUP_TARGET_UTID]);
+		return thread_states_wake(m->states, thread, ev->ts_ns);
+	case EVENT_REQUEST:
+		return thread_states_request(m->states, ev, thread);
+	default:
+		break;
+	}
+	if (ev->ts_ns >= m->begin_ns)
+		ret = fold_cpu.event(m->cpu, ev);
+	if (ret >= 0)
+		ret = thread_states_leave(m->states, ev, dense_thread(m->ids, ev->utid));
+	if (ret < 0 || ev->flags & EVENT_F_NEXT_OUT)
+		return ret;
+	thread = dense_thread(m->ids, (uint32_t)ev->v[EV_SWITCH_NEXT_UTID]);
+	return thread_states_enter(m->states, thread, ev->ts_ns);
+}
+
+static int states_edge(void *machine, size_t block, bool is_end)
+{
+	struct states_machine *m = machine;
+	const struct trace *t = m->f.a->trace;
+	const struct trace_block *b = &m->blocks[block];
+	bool is_damaged = is_end && trace_block_is_damaged(t, block);
+	unsigned int cpu;
+	int ret;
+
+	if (is_damaged)
+		thread_states_forget(m->states);
+	ret = fold_cpu.edge(m->cpu, block, is_end);
+	if (ret >= 0)
+		ret = thread_states_until(m->states, is_end ? b->to_ns : b->from_ns);
+	if (is_end && block + 1 < m->block_cnt && b[1].from_ns > b->to_ns)
+		thread_states_forget(m->states);
+	for (cpu = 0; !is_end && cpu < trace_cpu_cnt(t); cpu++)
+		thread_states_on_cpu(m->states,
+				     dense_thread(m->ids, trace_block_running(t, block, cpu)));
+	return ret;
+}
+
+static int states_until(void *machine, uint64_t to_ns)
+{
+	struct states_machine *m = machine;
+	int ret = fold_cpu.until(m->cpu, to_ns);
+
+	return ret < 0 ? ret : thread_states_until(m->states, to_ns);
+}
+
+/* ---- states ---- */
+
+static uint32_t id_of(void *ctx, uint32_t thread)
+{
+	return dense_utid(ctx, thread);
+}
+
+static uint32_t thread_of(void *ctx, uint32_t id)
+{
+	return dense_thread(ctx, id);
+}
+
+static void states_save(void *machine, uint64_t at_ns, struct buf *out)
+{
+	const struct states_machine *m = machine;
+
+	thread_states_save(m->states, id_of, (void *)m->ids, out);
+}
+
+static int states_load(void *machine, uint64_t at_ns, struct packed_in *in, bool is_tail)
+{
+	const struct states_machine *m = machine;
+
+	return thread_states_load(m->states, thread_of, (void *)m->ids, in);
+}
+
+static const struct fold_state_def states_state = {
+	.part = INDEX_STATE_STATE, .tail = INDEX_TAIL_STATES, .save = states_save,
+	.load = states_load,
+};
+
+/* ---- sums ---- */
+
+static int states_add(void *ctx, const void *found)
+{
+	const struct thread_piece *p = found;
+	const struct fold_key key = { .a = p->thread };
+
+	return fold_sum_add_time(ctx, &key, p->state * sizeof(uint64_t), p->from_ns, p->to_ns);
+}
+
+static void states_put_key(const struct dense_ids *d, const struct fold_key *key, struct buf *out)
+{
+	packed_put(out, dense_utid(d, (uint32_t)key->a));
+}
+
+static void states_get_key(const struct dense_ids *d, struct packed_in *in, struct fold_key *ret)
+{
+	*ret = (struct fold_key){ .a = dense_thread(d, (uint32_t)packed_get(in)) };
+}
+
+static const struct fold_sums_def state_sums = {
+	.bytes = sizeof(struct state_sum), .count_cnt = THREAD_STATE_CNT, .add = states_add,
+	.put_key = states_put_key, .get_key = states_get_key, .part = INDEX_STATES,
+};
+
+static const uint32_t states_columns[EVENT_KIND_CNT] = {
+	[EVENT_SWITCH] = FOLD_CPU_COLUMNS | 1u << EV_SWITCH_PREV_STATE,
+	[EVENT_WAKEUP] = 1u << EV_WAKEUP_TARGET_UTID,
+	[EVENT_REQUEST] = EVENT_COL_UTID | EVENT_COL_FLAGS | 1u << EV_REQUEST_RQ |
+			  1u << EV_REQUEST_DEV | 1u << EV_REQUEST_ACTION |
+			  1u << EV_REQUEST_BYTES | 1u << EV_REQUEST_DONE_BYTES,
+};
+
+const struct fold_def fold_states = {
+	.kinds = 1u << EVENT_SWITCH | 1u << EVENT_WAKEUP | 1u << EVENT_REQUEST,
+	.asks = ANALYSIS_STATES, .columns = states_columns, .begin = FOLD_FROM_EDGE,
+	.state = &states_state, .sums = &state_sums, .bytes = sizeof(struct states_machine),
+	.open = states_open, .close = states_close, .start = states_start, .event = states_event,
+	.edge = states_edge, .until = states_until,
+};

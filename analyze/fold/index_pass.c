@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * One pass over the trace for folds that need the same events: interval by interval, what a fold
+ * found becomes the interval's sums, and what its machine knew at the beginning becomes its state.
+ */
+#include "analyze/fold/index_job.h"
+
+#include <errno.h>
+#include <stddef.h>
+
+#include "analyze/fold/fold_reader.h"
+#include "analyze/fold/fold_sums.h"
+
+/*
+ * A checkpoint is stored every so many events of the job, and at most one in so many times the rows
+ * it holds: so what is stored is small beside the trace, and a cut reads few events but those of
+ * its window.
+ */
+#define CHECKPOINT_EVENTS 400000
+#define CHECKPOINT_TIMES_ROWS 16
+
+struct fold_share {		/* one fold of the pass */
+	const struct fold_def *def;
+	struct fold_target target;
+	struct fold_sums sums;		/* of the interval that is being made */
+};
+
+struct fold_pass {
+	struct index_job *j;
+	uint64_t since_checkpoint;	/* events of the job's kinds */
+	size_t checkpoint_rows;		/* of the last one */
+	const struct index_keeper *keeper;	/* NULL: the folds' own sums are kept */
+	struct fold_reader *reader;
+	struct fold_share shares[FOLD_USES_MAX];
+	unsigned int cnt;
+	struct buf out;
+};
+
+static int find_sum(struct fold_target *t, uint64_t ts_ns, const struct fold_key *key,
+		    void **ret_sum, uint64_t *ret_end_ns)
+{
+	struct fold_share *s =
+		(struct fold_share *)((char *)t - offsetof(struct fold_share, target));
+
+	*ret_end_ns = t->to_ns;
+	*ret_sum = fold_sums_of(&s->sums, key->a, key->b);
+	return *ret_sum ? 1 : -ENOMEM;
+}
+
+static int open_pass(struct fold_pass *p, const struct fold_def *const *defs, unsigned int cnt)
+{
+	struct index_job *j = p->j;
+	const struct fold_range range = { index_interval_from(j->x, j->from), j->a->end_ns, j->x,
+					  j->from ? FOLD_READER_TAIL : FOLD_READER_TRACE };
+	struct fold_use uses[FOLD_USES_MAX];
+	int ret;
+
+	for (; p->cnt < cnt; p->cnt++) {
+		struct fold_share *s = &p->shares[p->cnt];
+
+		s->def = defs[p->cnt];
+		s->target = (struct fold_target){ .ids = &j->a->ids, .sum = find_sum };
+		uses[p->cnt] = (struct fold_use){ s->def, { 0 } };
+		if (p->keeper)
+			uses[p->cnt].sink = p->keeper->sink;
+		if (!s->def->sums)
+			continue;
+		fold_sums_init(&s->sums, s->def->sums);
+		uses[p->cnt].sink = (struct fold_sink){ &s->target, s->def->sums->add };
+	}
+	ret = fold_reader_open(&p->reader, j->a, &range, uses, cnt, &j->e);
+	return ret < 0 ? ret :
+			 fold_reader_run(p->reader, range.from_ns, SIZE_MAX, NULL, &j->e);
+}
+
+static int save_tail(struct fold_pass *p, unsigned int n, uint64_t at_ns)
+{
+	const struct fold_state_def *state = p->shares[n].def->state;
+
+	buf_reset(&p->out);
+	if (p->keeper)
+		p->keeper->put_tail(p->keeper->sink.ctx, &p->out);
+	state->save(fold_reader_machine(p->reader, n), at_ns, &p->out);
+	return index_add_tail(p->j->x, p->j->z, state->tail + p->shares[n].def->group, &p->out);
+}
+
+static int add_state(struct fold_pass *p, unsigned int n, size_t interval)
+{
+	const struct fold_def *def = p->shares[n].def;
+
+	return index_add(p->j->x, p->j->z, interval, def->state->part + def->group, &p->out);
+}
+
+static int begin_state(struct fold_pass *p, unsigned int n, size_t interval, uint64_t from_ns)
+{
+	const struct fold_state_def *state = p->shares[n].def->state;
+	void *machine = fold_reader_machine(p->reader, n);
+	int ret = interval == p->j->last ? save_tail(p, n, from_ns) : 0;
+
+	if (ret < 0)
+		return ret;
+	if (state->begin_interval) {
+		state->begin_interval(machine, from_ns);
+		return 0;
+	}
+	buf_reset(&p->out);
+	state->save(machine, from_ns, &p->out);
+	return add_state(p, n, interval);
+}
+
+static int add_checkpoint(struct fold_pass *p, unsigned int n, size_t interval)
+{
+	uint64_t from_ns = index_interval_from(p->j->x, interval);
+	struct checkpoint c = { 0 };
+	int ret = p->shares[n].def->checkpoint(fold_reader_machine(p->reader, n), from_ns, &c);
+
+	if (!ret && c.event_cnt)
+		ret = checkpoint_sort(&c, 0, p->j->number >= CHECKPOINT_SLAB);
+	if (!ret)
+		ret = index_add_checkpoint(p->j->x, p->j->z, p->j->number, interval, &c);
+	p->since_checkpoint = 0;
+	p->checkpoint_rows = c.event_cnt + c.memory_cnt;
+	checkpoint_done(&c);
+	return ret;
+}
+
+static bool is_checkpoint_due(const struct fold_pass *p)
+{
+	uint64_t asked = p->j->a->index_use.checkpoint_events;
+
+	if (asked)
+		return p->since_checkpoint >= asked;
+	return p->since_checkpoint >= CHECKPOINT_EVENTS &&
+	       p->since_checkpoint / CHECKPOINT_TIMES_ROWS >= p->checkpoint_rows;
+}
+
+static int begin_interval(struct fold_pass *p, size_t interval)
+{
+	uint64_t from_ns = index_interval_from(p->j->x, interval);
+	unsigned int n;
+	int ret = 0;
+
+	for (n = 0; n < p->cnt && !ret; n++) {
+		struct fold_share *s = &p->shares[n];
+
+		s->target.from_ns = from_ns;
+		s->target.to_ns = index_interval_to(p->j->x, interval);
+		if (s->def->checkpoint && is_checkpoint_due(p))
+			ret = add_checkpoint(p, n, interval);
+		if (s->def->state && !ret)
+			ret = begin_state(p, n, interval, from_ns);
+	}
+	if (p->keeper && !ret)
+		ret = p->keeper->begin(p->keeper->sink.ctx, interval);
+	return ret;
+}
+
+static int put_sums(struct fold_pass *p, size_t interval, struct fold_share *s)
+{
+	size_t i;
+
+	buf_reset(&p->out);
+	for (i = 0; i < fold_sums_cnt(&s->sums); i++) {
+		struct fold_row *r = fold_sums_at(&s->sums, i);
+
+		s->def->sums->put_key(s->target.ids, &(struct fold_key){ r->a, r->b }, &p->out);
+		fold_sum_put(s->def->sums, r->sum, &p->out);
+	}
+	fold_sums_clear(&s->sums);
+	return index_add(p->j->x, p->j->z, interval, s->def->sums->part, &p->out);
+}
+
+static int put_interval(struct fold_pass *p, size_t interval)
+{
+	unsigned int n;
+	int ret = p->keeper ? p->keeper->put(p->keeper->sink.ctx, interval) : 0;
+
+	for (n = 0; n < p->cnt && !ret; n++) {
+		struct fold_share *s = &p->shares[n];
+
+		if (s->def->sums)
+			ret = put_sums(p, interval, s);
+		if (ret || !s->def->state || !s->def->state->put_interval)
+			continue;
+		buf_reset(&p->out);
+		s->def->state->put_interval(fold_reader_machine(p->reader, n), &p->out);
+		ret = add_state(p, n, interval);
+	}
+	return ret;
+}
+
+static int done_interval(struct fold_pass *p, size_t interval)
+{
+	uint64_t events = index_events(p->j->x, interval, interval + 1, p->j->kinds);
+
+	p->since_checkpoint += events;
+	atomic_fetch_add(&p->j->done_events, events);
+	return atomic_load(p->j->stop) ? -ECANCELED : 0;
+}
+
+int index_fold_job(struct index_job *j, const struct fold_def *const *defs, unsigned int cnt,
+		   const struct index_keeper *keeper)
+{
+	struct fold_pass p = { .j = j, .keeper = keeper };
+	unsigned int n;
+	size_t i;
+	int ret = open_pass(&p, defs, cnt);
+
+	for (i = j->from; i < j->end && !ret; i++) {
+		ret = begin_interval(&p, i);
+		if (!ret)
+			ret = fold_reader_run(p.reader, index_interval_to(j->x, i), SIZE_MAX, NULL,
+					      &j->e);
+		if (!ret)
+			ret = put_interval(&p, i);
+		if (!ret)
+			ret = done_interval(&p, i);
+	}
+	fold_reader_close(p.reader);
+	for (n = 0; n < p.cnt; n++)
+		if (p.shares[n].sums.def)
+			fold_sums_done(&p.shares[n].sums);
+	buf_done(&p.out);
+	return ret;
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* Each column grows in a buffer of its own until its result ends. */
+#include "analyze/page/page_columns.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/textsafe.h"
+
+struct page_column {
+	const char *name;
+	bool is_bin, is_process;
+	size_t bin;		/* of the row before */
+	struct buf values;
+};
+
+void page_put(struct buf *out, const char *text)
+{
+	buf_add(out, text, strlen(text));
+}
+
+void page_put_int(struct buf *out, int64_t v)
+{
+	char text[24];
+
+	buf_add(out, text, (size_t)snprintf(text, sizeof(text), "%" PRId64, v));
+}
+
+/* ---- texts ---- */
+
+static void put_json(struct buf *out, const char *text, size_t n)
+{
+	char *at = (char *)buf_room(out, TEXTSAFE_JSON_MAX(n));
+
+	if (at)
+		out->len += textsafe_json(at, text, n);
+}
+
+/* The next text of the list. */
+static void add_text(struct page_columns *c, const char *text)
+{
+	page_put(&c->text_list, c->text_list.len ? "," : "");
+	put_json(&c->text_list, text, strlen(text));
+}
+
+static int put_text(struct page_columns *c, struct buf *out, const struct value *v)
+{
+	size_t n = v->text_bytes * TEXTSAFE_GROWTH + 1;
+	char *safe = malloc(n);
+	const char *text;
+	uint32_t number;
+	int ret;
+
+	if (!safe)
+		return -ENOMEM;
+	textsafe_escape(safe, n, v->text, v->text_bytes, NULL);
+	text = strpool_put(c->texts, safe);
+	free(safe);
+	if (!text)
+		return -ENOMEM;
+	ret = hash_map_intern(&c->numbers, (uintptr_t)text, 0, &number);
+	if (ret < 0)
+		return ret;
+	if (ret)
+		add_text(c, text);
+	page_put_int(out, number);
+	return 0;
+}
+
+/* A process is the text "upid pid name"; NULL is "other". */
+static int put_process(struct page_columns *c, struct buf *out, const struct value *v)
+{
+	uint64_t upid = v->type == VALUE_INT ? (uint64_t)v->i : UINT64_MAX;
+	const struct dense_ids *d = &c->a->ids;
+	const struct trace_process *p;
+	char safe[4 * 64 + 1], text[sizeof(safe) + 40], pid[16] = "";
+	uint32_t number, process;
+	int ret = hash_map_intern(&c->numbers, upid, 1, &number);
+
+	if (ret < 0)
+		return ret;
+	if (ret && v->type != VALUE_INT) {
+		add_text(c, "other");
+	} else if (ret) {
+		process = dense_process(d, (uint32_t)upid);
+		p = dense_process_row(d, process);
+		if (p)
+			snprintf(pid, sizeof(pid), "%u", p->pid);
+		textsafe_escape(safe, sizeof(safe), dense_process_comm(d, process),
+				strlen(dense_process_comm(d, process)), NULL);
+		snprintf(text, sizeof(text), "%" PRIu64 " %s %s", upid, pid, safe);
+		add_text(c, text);
+	}
+	page_put_int(out, number);
+	return 0;
+}
+
+/* ---- a result ---- */
+
+static int begin(void *ctx, unsigned int col_cnt, const char *const *names)
+{
+	struct page_columns *c = ctx;
+
+	c->cols = calloc(col_cnt, sizeof(*c->cols));
+	if (!c->cols)
+		return -ENOMEM;
+	c->col_cnt = col_cnt;
+	for (unsigned int i = 0; i < col_cnt; i++) {
+		c->cols[i].name = names[i];
+		c->cols[i].is_bin = !strcmp(names[i], "t_ns");
+		c->cols[i].is_process = !strcmp(names[i], "upid");
+	}
+	return c->also && c->also->begin ? c->also->begin(c->also->ctx, col_cnt, names) : 0;
+}
+
+static void put_bin(struct page_columns *c, struct page_column *col, int64_t t_ns)
+{
+	uint64_t ts_ns = context_abs(c->a, t_ns);
+	size_t bin = col->bin;
+
+	if (c->a->bin_edges[bin] != ts_ns)
+		bin = lower_bound_plain(c->a->bin_edges, c->a->bin_cnt, ts_ns);
+	page_put_int(&col->values, (int64_t)(bin - col->bin));
+	col->bin = bin;
+}
+
+static int row(void *ctx, const struct value *values)
+{
+	struct page_columns *c = ctx;
+	char text[40];
+	int ret = c->also ? c->also->row(c->also->ctx, values) : 0;
+
+	for (unsigned int i = 0; !ret && i < c->col_cnt; i++) {
+		struct page_column *col = &c->cols[i];
+		const struct value *v = &values[i];
+
+		page_put(&col->values, col->values.len ? "," : "");
+		if (v->type == VALUE_INT && col->is_bin) {
+			put_bin(c, col, v->i);
+		} else if (col->is_process) {
+			ret = put_process(c, &col->values, v);
+		} else if (v->type == VALUE_INT) {
+			page_put_int(&col->values, v->i);
+		} else if (v->type == VALUE_TEXT) {
+			ret = put_text(c, &col->values, v);
+		} else if (v->type == VALUE_REAL && isfinite(v->r)) {
+			snprintf(text, sizeof(text), "%.17g", v->r);
+			page_put(&col->values, text);
+		} else {
+			page_put(&col->values, "null");
+		}
+	}
+	return ret;
+}
+
+static void drop_columns(struct page_columns *c)
+{
+	for (unsigned int i = 0; i < c->col_cnt; i++)
+		buf_done(&c->cols[i].values);
+	free(c->cols);
+	c->cols = NULL;
+	c->col_cnt = 0;
+}
+
+static int end(void *ctx)
+{
+	struct page_columns *c = ctx;
+	int ret = c->also && c->also->end ? c->also->end(c->also->ctx) : 0;
+
+	page_put(c->out, c->is_first ? "\"" : ",\n\"");
+	page_put(c->out, c->name);
+	page_put(c->out, "\":{");
+	for (unsigned int i = 0; i < c->col_cnt; i++) {
+		struct page_column *col = &c->cols[i];
+
+		page_put(c->out, i ? ",\n\"" : "\"");
+		page_put(c->out, col->is_bin ? "bin" : col->is_process ? "process" : col->name);
+		page_put(c->out, "\":[");
+		buf_add(c->out, col->values.data, col->values.len);
+		page_put(c->out, "]");
+		c->out->failed |= col->values.failed;
+	}
+	page_put(c->out, "}");
+	c->is_first = false;
+	drop_columns(c);
+	return ret;
+}
+
+void page_columns_begin(struct page_columns *c, const char *name)
+{
+	snprintf(c->name, sizeof(c->name), "%s", name);
+}
+
+static int section(void *ctx, const char *title)
+{
+	page_columns_begin(ctx, title);
+	return 0;
+}
+
+int page_columns_init(struct page_columns *c, const struct analysis *a, struct buf *out)
+{
+	*c = (struct page_columns){
+		.sink = { c, begin, row, end, section }, .a = a, .out = out, .is_first = true,
+	};
+	return strpool_new(&c->texts);
+}
+
+void page_columns_end(struct page_columns *c)
+{
+	page_put(c->out, ",\n\"texts\":[");
+	buf_add(c->out, c->text_list.data, c->text_list.len);
+	page_put(c->out, "]");
+	c->out->failed |= c->text_list.failed;
+}
+
+void page_columns_done(struct page_columns *c)
+{
+	drop_columns(c);
+	strpool_free(c->texts);
+	hash_map_done(&c->numbers);
+	buf_done(&c->text_list);
+}

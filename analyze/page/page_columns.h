@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * page_columns: results as JSON, column by column, which compresses better than rows.
+ *
+ *     report --rows--> [page_columns] --> "name":{"column":[...],...}
+ *
+ * A text is a number, an index into a list of all texts, which is written at the end. In a column
+ * t_ns, instants at which a bin begins become "bin": how many bins later than the row before. A
+ * column upid becomes "process": a text of number, PID and name.
+ * Threads: one.
+ */
+#ifndef PAGE_COLUMNS_H
+#define PAGE_COLUMNS_H
+
+#include "analyze/engine/context.h"
+#include "base/buf.h"
+#include "base/strpool.h"
+
+struct page_columns {
+	struct row_sink sink;
+	const struct analysis *a;
+	struct buf *out;
+	const struct row_sink *also;	/* gets the rows, too; NULL: nobody */
+	char name[64];			/* of the present result */
+	bool is_first;
+	struct strpool *texts;
+	/* in the list: (pointer, 0) of a text, (upid, 1) of a process */
+	struct hash_map numbers;
+	struct buf text_list;
+	unsigned int col_cnt;
+	struct page_column *cols;
+};
+
+/* Writes to out. 0 or -ENOMEM. */
+int page_columns_init(struct page_columns *c, const struct analysis *a, struct buf *out);
+void page_columns_done(struct page_columns *c);
+/* What follows is the result of that name: letters and underscores. */
+void page_columns_begin(struct page_columns *c, const char *name);
+/* All results are there: the list of texts. */
+void page_columns_end(struct page_columns *c);
+
+void page_put(struct buf *out, const char *text);
+void page_put_int(struct buf *out, int64_t v);
+
+#endif /* PAGE_COLUMNS_H */

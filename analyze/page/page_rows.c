@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* A key is numbered column by column: (number so far, next value) gets the next number. */
+#include "analyze/page/page_rows.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/engine/table.h"
+#include "analyze/fold/window.h"
+#include "base/array.h"
+
+#define NULL_VALUE UINT64_MAX
+#define SCAN_TRIES 3	/* an index that proves damaged is made anew */
+
+struct page_key {
+	uint32_t before;	/* the key without its last column */
+	unsigned int column;
+	uint64_t value;		/* a number, a text of texts, or NULL_VALUE */
+	uint64_t total, rows;	/* of the measure, when it is ranked */
+	bool is_named;
+};
+
+struct page_row {
+	size_t bin;
+	uint32_t key;
+	int64_t values[PAGE_VALUES_MAX];
+};
+
+struct page_rows {
+	struct analysis *a;
+	const struct page_rows_def *def;
+	const struct table_def *table;
+	unsigned int key_cnt, value_cnt;
+	int key_cols[PAGE_KEYS_MAX], value_cols[PAGE_VALUES_MAX], without_col, name_col;
+	bool is_text[PAGE_KEYS_MAX], is_max[PAGE_VALUES_MAX];
+	struct strpool *texts;
+	struct hash_map key_numbers, row_numbers;
+	struct page_key *keys;
+	size_t key_cap;
+	struct page_row *rows;
+	size_t row_cnt, row_cap;
+	size_t bin;		/* of the row before */
+	bool is_ranking;	/* of a sparse table: only rows with some of the measure */
+	bool is_named;		/* those who have rows are known */
+};
+
+static int column_of(const struct table_def *t, const char *name)
+{
+	for (unsigned int i = 0; i < t->col_cnt; i++)
+		if (!strcmp(t->cols[i].name, name))
+			return (int)i;
+	return -1;
+}
+
+static void find_columns(struct page_rows *p)
+{
+	const struct page_rows_def *d = p->def;
+
+	for (; p->key_cnt < PAGE_KEYS_MAX && d->keys[p->key_cnt]; p->key_cnt++) {
+		p->key_cols[p->key_cnt] = column_of(p->table, d->keys[p->key_cnt]);
+		p->is_text[p->key_cnt] =
+			p->table->cols[p->key_cols[p->key_cnt]].type == COLUMN_TEXT;
+	}
+	for (; p->value_cnt < PAGE_VALUES_MAX && d->values[p->value_cnt]; p->value_cnt++) {
+		const char *name = d->values[p->value_cnt];
+
+		p->is_max[p->value_cnt] = *name == '^';
+		p->value_cols[p->value_cnt] = column_of(p->table, name + (*name == '^'));
+	}
+	p->without_col = d->without ? column_of(p->table, d->without) : -1;
+	p->name_col = column_of(p->table, "name");
+}
+
+/* ---- keys and rows ---- */
+
+static int key_add(struct page_rows *p, uint32_t *key, unsigned int column, uint64_t value)
+{
+	uint32_t before = *key;
+	/* keys of different columns differ by the number before, which is one of another column */
+	int ret = hash_map_intern(&p->key_numbers, before, value, key);
+
+	if (ret <= 0)
+		return ret;
+	if (array_reserve(&p->keys, &p->key_cap, *key + 1) < 0)
+		return -ENOMEM;
+	p->keys[*key] = (struct page_key){ .before = before, .column = column, .value = value };
+	return 0;
+}
+
+/* The submitter and the reason tell rows without a known owner apart, and no others. */
+static bool is_blank(const struct page_rows *p, unsigned int i, const struct cell *row)
+{
+	return i >= 3 && strcmp(row[p->name_col].s, "[unknown]") != 0;
+}
+
+static int key_of(struct page_rows *p, const struct cell *row, uint32_t *ret)
+{
+	uint32_t key = UINT32_MAX;
+	int r = 0;
+
+	for (unsigned int i = 0; i < p->key_cnt && r >= 0; i++) {
+		const struct cell *c = &row[p->key_cols[i]];
+		uint64_t value = (uint64_t)c->i;
+
+		if (c->type == VALUE_NULL || is_blank(p, i, row)) {
+			value = NULL_VALUE;
+		} else if (p->is_text[i]) {
+			const char *text = strpool_put(p->texts, c->s);
+
+			if (!text)
+				return -ENOMEM;
+			value = (uintptr_t)text;
+		}
+		r = key_add(p, &key, i, value);
+	}
+	*ret = key;
+	return r;
+}
+
+/* The same key, of nobody's. */
+static int key_of_others(struct page_rows *p, uint32_t key, uint32_t *ret)
+{
+	uint64_t values[PAGE_KEYS_MAX];
+	int r = 0;
+
+	for (unsigned int i = p->key_cnt; i--; key = p->keys[key].before)
+		values[i] = p->keys[key].value;
+	*ret = UINT32_MAX;
+	for (unsigned int i = 0; i < p->key_cnt && r >= 0; i++)
+		r = key_add(p, ret, i, strcmp(p->def->keys[i], "upid") ? values[i] : NULL_VALUE);
+	return r;
+}
+
+/* The part of a key that is ranked. */
+static struct page_key *ranked_key(const struct page_rows *p, uint32_t key)
+{
+	while (p->keys[key].column >= p->def->ranked)
+		key = p->keys[key].before;
+	return &p->keys[key];
+}
+
+static int row_add(struct page_rows *p, size_t bin, uint32_t key, const int64_t *values)
+{
+	struct page_row *row;
+	uint32_t n;
+	int ret = hash_map_intern(&p->row_numbers, bin, key, &n);
+
+	if (ret < 0)
+		return ret;
+	if (ret) {
+		if (array_reserve(&p->rows, &p->row_cap, p->row_cnt + 1) < 0)
+			return -ENOMEM;
+		row = &p->rows[p->row_cnt++];
+		*row = (struct page_row){ .bin = bin, .key = key };
+		memcpy(row->values, values, p->value_cnt * sizeof(*values));
+		return 0;
+	}
+	row = &p->rows[n];
+	for (unsigned int i = 0; i < p->value_cnt; i++) {
+		if (!p->is_max[i])
+			row->values[i] += values[i];
+		else if (values[i] > row->values[i])
+			row->values[i] = values[i];
+	}
+	return 0;
+}
+
+static int64_t measure(const struct page_rows *p, const int64_t *values)
+{
+	int64_t sum = 0;
+
+	for (unsigned int i = 0; i < p->def->measured; i++)
+		sum += values[i];
+	return sum;
+}
+
+static int take_row(struct page_rows *p, const struct cell *row)
+{
+	const uint64_t *edges = p->a->bin_edges;
+	uint64_t ts_ns = context_abs(p->a, row[0].i);
+	int64_t values[PAGE_VALUES_MAX];
+	uint32_t key;
+	int ret;
+
+	if (p->without_col >= 0 && !strcmp(row[p->without_col].s, p->def->without_text))
+		return 0;
+	if (edges[p->bin] != ts_ns)
+		p->bin = lower_bound_plain(edges, p->a->bin_cnt, ts_ns);
+	ret = key_of(p, row, &key);
+	if (ret < 0)
+		return ret;
+	/* a maximum of nothing is -1 */
+	for (unsigned int i = 0; i < p->value_cnt; i++)
+		values[i] = row[p->value_cols[i]].type == VALUE_NULL ? -p->is_max[i] :
+								      row[p->value_cols[i]].i;
+	if (p->is_ranking)
+		ranked_key(p, key)->rows++;
+	if (p->is_ranking && !measure(p, values))
+		return 0;
+	if (p->is_named && !ranked_key(p, key)->is_named)
+		ret = key_of_others(p, key, &key);
+	return ret < 0 ? ret : row_add(p, p->bin, key, values);
+}
+
+static int scan(struct page_rows *p, struct err *e)
+{
+	struct table_query q = { .from_ns = INT64_MIN, .to_ns = INT64_MAX };
+	struct table_scan s = { 0 };
+	const struct cell *row;
+	int ret;
+
+	cell_int(&q.args[0], context_rel(p->a, p->a->bin_edges[0]));
+	cell_int(&q.args[1], context_rel(p->a, p->a->bin_edges[p->a->bin_cnt]));
+	cell_int(&q.args[2], WINDOW_OWN_BINS);
+	cell_text(&q.args[3], p->def->by);
+	for (unsigned int i = 0; i < p->value_cnt; i++)
+		q.cols_used |= 1u << (p->value_cols[i] < 31 ? p->value_cols[i] : 31);
+	ret = table_scan_open(&s, p->a, p->table, &q, e);
+	while (!ret && (ret = table_scan_next(&s, &row, e)) > 0)
+		ret = take_row(p, row);
+	table_scan_done(&s);
+	return ret;
+}
+
+/* ---- who has rows of its own ---- */
+
+static int by_total(const void *a, const void *b)
+{
+	const struct page_key *x = *(struct page_key *const *)a, *y = *(struct page_key *const *)b;
+
+	return x->total != y->total ? (x->total < y->total) - (x->total > y->total) :
+				      (x > y) - (x < y);
+}
+
+/* The one that leads in each bin; rows of a bin are neighbours. */
+static void name_leaders(struct page_rows *p)
+{
+	const struct page_row *best = NULL;
+
+	for (size_t i = 0; i < p->row_cnt; i++) {
+		const struct page_row *r = &p->rows[i];
+
+		if (best && best->bin == r->bin &&
+		    measure(p, best->values) >= measure(p, r->values))
+			continue;
+		if (best && best->bin != r->bin)
+			ranked_key(p, best->key)->is_named = true;
+		best = r;
+	}
+	if (best)
+		ranked_key(p, best->key)->is_named = true;
+}
+
+static int name_keys(struct page_rows *p, size_t rows_wanted)
+{
+	size_t cnt = p->key_numbers.cnt, n = 0, rows = 0;
+	struct page_key **ranking = calloc(cnt + 1, sizeof(*ranking));
+
+	if (!ranking)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->row_cnt; i++) {
+		struct page_key *k = ranked_key(p, p->rows[i].key);
+
+		k->total += (uint64_t)measure(p, p->rows[i].values);
+		k->rows += !p->is_ranking;
+	}
+	for (size_t i = 0; i < cnt; i++)
+		if (p->keys[i].rows)
+			ranking[n++] = &p->keys[i];
+	qsort(ranking, n, sizeof(*ranking), by_total);
+	for (size_t i = 0; i < n && (rows += ranking[i]->rows) <= rows_wanted; i++)
+		ranking[i]->is_named = true;
+	name_leaders(p);
+	free(ranking);
+	return 0;
+}
+
+static void forget_rows(struct page_rows *p)
+{
+	p->rows = NULL;
+	p->row_cnt = p->row_cap = p->bin = 0;
+	hash_map_clear(&p->row_numbers);
+}
+
+/* Adds up the rows of all others. */
+static int fold_others(struct page_rows *p)
+{
+	struct page_row *rows = p->rows;
+	size_t cnt = p->row_cnt;
+	int ret = 0;
+
+	forget_rows(p);
+	for (size_t i = 0; i < cnt && !ret; i++) {
+		uint32_t key = rows[i].key;
+
+		if (!ranked_key(p, key)->is_named)
+			ret = key_of_others(p, key, &key);
+		if (!ret)
+			ret = row_add(p, rows[i].bin, key, rows[i].values);
+	}
+	free(rows);
+	return ret;
+}
+
+/* ---- to columns ---- */
+
+static struct value text_value(const char *text)
+{
+	return (struct value){ .type = VALUE_TEXT, .text = text, .text_bytes = strlen(text) };
+}
+
+static void put_keys(const struct page_rows *p, uint32_t key, struct value *values)
+{
+	for (unsigned int i = p->key_cnt; i--; key = p->keys[key].before) {
+		uint64_t v = p->keys[key].value;
+
+		values[i] = (struct value){ .type = VALUE_NULL };
+		if (v != NULL_VALUE && p->is_text[i])
+			values[i] = text_value((const char *)(uintptr_t)v);
+		else if (v != NULL_VALUE)
+			values[i] = (struct value){ .type = VALUE_INT, .i = (int64_t)v };
+	}
+}
+
+static int put_rows(const struct page_rows *p, struct page_columns *out)
+{
+	const char *names[1 + PAGE_KEYS_MAX + PAGE_VALUES_MAX] = { "t_ns" };
+	struct value values[1 + PAGE_KEYS_MAX + PAGE_VALUES_MAX];
+	unsigned int n = 1;
+	int ret;
+
+	for (unsigned int i = 0; i < p->key_cnt; i++)
+		names[n++] = p->def->keys[i];
+	for (unsigned int i = 0; i < p->value_cnt; i++)
+		names[n++] = p->def->values[i] + p->is_max[i];
+	page_columns_begin(out, p->def->result);
+	ret = out->sink.begin(out, n, names);
+	for (size_t i = 0; i < p->row_cnt && !ret; i++) {
+		const struct page_row *r = &p->rows[i];
+
+		values[0] = (struct value){ .type = VALUE_INT,
+					    .i = context_rel(p->a, p->a->bin_edges[r->bin]) };
+		put_keys(p, r->key, &values[1]);
+		for (unsigned int k = 0; k < p->value_cnt; k++)
+			values[1 + p->key_cnt + k] = (struct value){
+				.type = p->is_max[k] && r->values[k] < 0 ? VALUE_NULL : VALUE_INT,
+				.i = r->values[k],
+			};
+		ret = out->sink.row(out, values);
+	}
+	return ret ? ret : out->sink.end(out);
+}
+
+static void drop(struct page_rows *p)
+{
+	free(p->rows);
+	free(p->keys);
+	hash_map_done(&p->key_numbers);
+	hash_map_done(&p->row_numbers);
+	strpool_free(p->texts);
+}
+
+static int put_once(struct analysis *a, const struct page_rows_def *def, struct page_columns *out,
+		    size_t rows_wanted, struct err *e)
+{
+	struct page_rows p = { .a = a, .def = def, .table = table_find(def->table),
+			       .is_ranking = def->is_sparse };
+	int ret = strpool_new(&p.texts);
+
+	find_columns(&p);
+	if (!ret)
+		ret = scan(&p, e);
+	if (!ret && def->ranked)
+		ret = name_keys(&p, rows_wanted);
+	if (!ret && def->is_sparse) {
+		free(p.rows);
+		forget_rows(&p);
+		p.is_ranking = false;
+		p.is_named = true;
+		ret = scan(&p, e);
+	} else if (!ret && def->ranked) {
+		ret = fold_others(&p);
+	}
+	if (!ret)
+		ret = put_rows(&p, out);
+	drop(&p);
+	return ret;
+}
+
+int page_rows_put(struct analysis *a, const struct page_rows_def *def, struct page_columns *out,
+		  size_t rows_wanted, struct err *e)
+{
+	int ret, tries = 0;
+
+	do {
+		ret = put_once(a, def, out, rows_wanted, e);
+	} while (ret == -EBADMSG && analysis_index_failed(a) && ++tries < SCAN_TRIES);
+	return ret == -ENOMEM ? err_set(e, ret, "out of memory") : ret;
+}

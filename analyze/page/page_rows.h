@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * page_rows: the rows of a table-valued function, as few as a page can hold.
+ *
+ *     table --[page_rows: added up by bin and key, small ones as "other"]--> page_columns
+ *
+ * The keys with most of a measure have rows of their own, up to a number of rows, and so has the
+ * one that leads in any bin. What all others have is added up in rows of their bin whose upid is
+ * NULL, so that the sums of a bin are always exact. Threads: one.
+ */
+#ifndef PAGE_ROWS_H
+#define PAGE_ROWS_H
+
+#include "analyze/page/page_columns.h"
+
+enum { PAGE_KEYS_MAX = 5, PAGE_VALUES_MAX = 8 };
+
+struct page_rows_def {
+	const char *result, *table;
+	const char *by;			/* argument of the table; NULL: it has none */
+	/* column that must not have a text, and that text; NULL: all rows count */
+	const char *without, *without_text;
+	/* columns of the key; the first "ranked" of them decide which rows are of others */
+	const char *keys[PAGE_KEYS_MAX];
+	unsigned int ranked;		/* 0: none is */
+	/* columns that add up, or ^ and a column whose largest counts */
+	const char *values[PAGE_VALUES_MAX];
+	unsigned int measured;		/* the measure is the sum of so many of the first */
+	/* most rows have nothing of the measure: who has rows is found out first */
+	bool is_sparse;
+};
+
+/* Columns submitter and owner_how count for rows without a known owner only. 0 or -errno. */
+int page_rows_put(struct analysis *a, const struct page_rows_def *def, struct page_columns *out,
+		  size_t rows_wanted, struct err *e);
+
+#endif /* PAGE_ROWS_H */

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * totals: what GROUP BY gives, for the rows of any table, without SQLite seeing the rows.
+ *
+ *     rows of a table --[key columns: number of the group]--> counts, sum, extremes --> rows
+ *
+ * SQLite sorts all rows to group them. This function keeps one group per combination of the key
+ * columns' values instead, so its memory grows with the number of groups, which is limited. Groups
+ * come in the order in which they first appear.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/engine/table.h"
+#include "analyze/fold/quantile.h"
+#include "base/array.h"
+#include "base/hash_map.h"
+#include "base/strpool.h"
+
+#define BATCH_ROWS 256
+#define GROUPS_MAX (1u << 20)
+
+enum { KEYS_MAX = 3 };
+enum totals_col {
+	COL_KEY, COL_ROWS = COL_KEY + KEYS_MAX, COL_VALUES, COL_SUM, COL_MIN, COL_MAX, COL_P50,
+	COL_P99, COL_CNT,
+};
+enum totals_arg { ARG_TABLE, ARG_BY, ARG_VALUE, ARG_FROM, ARG_TO, ARG_CNT };
+
+static const struct table_column totals_cols[] = {
+	{ "key1", COLUMN_INT },	      { "key2", COLUMN_INT },	   { "key3", COLUMN_INT },
+	{ "row_cnt", COLUMN_INT },    { "value_cnt", COLUMN_INT }, { "value_sum", COLUMN_INT },
+	{ "value_min", COLUMN_INT },  { "value_max", COLUMN_INT }, { "value_p50", COLUMN_INT },
+	{ "value_p99", COLUMN_INT },
+	{ "of_table", COLUMN_TEXT },  { "by", COLUMN_TEXT },	   { "value", COLUMN_TEXT },
+	{ "from_ns", COLUMN_INT },    { "to_ns", COLUMN_INT },
+};
+
+struct group {
+	struct cell keys[KEYS_MAX];
+	uint64_t row_cnt, value_cnt;
+	__int128 sum;
+	int64_t min, max;
+};
+
+struct totals {
+	const struct table_def *table;
+	struct table_scan scan;
+	struct table_query query;	/* for the table */
+	int value_col, time_col;	/* -1: none */
+	unsigned int key_cnt, keys[KEYS_MAX];
+	struct strpool *texts;		/* of keys */
+	struct hash_map maps[KEYS_MAX];	/* (value of a key, group by the keys before) to a number */
+	struct group *groups;
+	struct quantile *quantiles;	/* of the groups; only if they are asked for */
+	size_t group_cnt, group_cap, quantile_cap, given;
+	bool wants_quantiles, is_read;
+};
+
+/* The number of a column that the table shall read, or -EINVAL. */
+static int find_column(struct totals *s, const char *name, size_t len, struct err *e)
+{
+	unsigned int i;
+
+	for (i = 0; i < s->table->col_cnt; i++) {
+		const char *column = s->table->cols[i].name;
+
+		if (strlen(column) == len && !sqlite3_strnicmp(column, name, (int)len)) {
+			s->query.cols_used |= i < 30 ? 1u << i : 0xc0000000u;
+			return (int)i;
+		}
+	}
+	return err_set(e, -EINVAL, "totals(): table %s has no column \"%.*s\"", s->table->name,
+		       (int)(len < 80 ? len : 80), name);
+}
+
+static int find_keys(struct totals *s, const char *by, struct err *e)
+{
+	size_t len;
+
+	for (;; by += len) {
+		int column;
+
+		by += strspn(by, ", ");
+		len = strcspn(by, ", ");
+		if (!len)
+			return 0;
+		if (s->key_cnt == KEYS_MAX)
+			return err_set(e, -EINVAL, "totals(): at most %d columns to group by",
+				       KEYS_MAX);
+		column = find_column(s, by, len, e);
+		if (column < 0)
+			return column;
+		s->keys[s->key_cnt++] = (unsigned int)column;
+	}
+}
+
+static int find_value(struct totals *s, const char *name, struct err *e)
+{
+	s->value_col = find_column(s, name, strlen(name), e);
+	if (s->value_col < 0)
+		return s->value_col;
+	if (s->table->cols[s->value_col].type != COLUMN_INT)
+		return err_set(e, -EINVAL, "totals(): %s is not a column of whole numbers", name);
+	return 0;
+}
+
+static int set_window(struct totals *s, const struct cell *from, const struct cell *to,
+		      struct err *e)
+{
+	s->query.from_ns = from->type == VALUE_INT ? from->i : INT64_MIN;
+	s->query.to_ns = to->type == VALUE_INT ? to->i : INT64_MAX;
+	if ((from->type != VALUE_NULL && from->type != VALUE_INT) ||
+	    (to->type != VALUE_NULL && to->type != VALUE_INT))
+		return err_set(e, -EINVAL, "totals(): from_ns and to_ns are whole numbers");
+	if (from->type == VALUE_NULL && to->type == VALUE_NULL)
+		return 0;
+	s->time_col = s->table->time_col;
+	if (s->time_col < 0)
+		return err_set(e, -EINVAL, "totals(): table %s has no time to select rows by",
+			       s->table->name);
+	return find_column(s, s->table->cols[s->time_col].name,
+			   strlen(s->table->cols[s->time_col].name), e);
+}
+
+static int take_args(struct totals *s, const struct table_query *q, struct err *e)
+{
+	const struct cell *table = &q->args[ARG_TABLE], *by = &q->args[ARG_BY],
+			  *value = &q->args[ARG_VALUE];
+	int ret = 0;
+
+	if (table->type != VALUE_TEXT)
+		return err_set(e, -EINVAL, "totals(): the first argument is the name of a table");
+	s->table = table_find(table->s);
+	if (!s->table)
+		return err_set(e, -EINVAL, "totals(): there is no table \"%.80s\"", table->s);
+	s->value_col = s->time_col = -1;
+	if (by->type == VALUE_TEXT)
+		ret = find_keys(s, by->s, e);
+	if (ret >= 0 && value->type == VALUE_TEXT)
+		ret = find_value(s, value->s, e);
+	if (ret >= 0)
+		ret = set_window(s, &q->args[ARG_FROM], &q->args[ARG_TO], e);
+	s->wants_quantiles = s->value_col >= 0 && q->cols_used & (1u << COL_P50 | 1u << COL_P99);
+	return ret < 0 ? ret : 0;
+}
+
+static void totals_close(void *state)
+{
+	struct totals *s = state;
+	size_t i;
+
+	table_scan_done(&s->scan);
+	for (i = 0; i < KEYS_MAX; i++)
+		hash_map_done(&s->maps[i]);
+	for (i = 0; i < s->group_cnt && s->wants_quantiles; i++)
+		quantile_done(&s->quantiles[i]);
+	strpool_free(s->texts);
+	free(s->quantiles);
+	free(s->groups);
+	free(s);
+}
+
+static int totals_open(struct analysis *a, const struct table_def *def, const struct table_query *q,
+		       void **ret_state, struct err *e)
+{
+	struct totals *s = calloc(1, sizeof(*s));
+	int ret;
+
+	if (!s)
+		return err_set(e, -ENOMEM, "out of memory");
+	ret = take_args(s, q, e);
+	if (!ret && strpool_new(&s->texts) < 0)
+		ret = err_set(e, -ENOMEM, "out of memory");
+	if (!ret)
+		ret = table_scan_open(&s->scan, a, s->table, &s->query, e);
+	if (ret < 0) {
+		totals_close(s);
+		return ret;
+	}
+	*ret_state = s;
+	return 0;
+}
+
+/* A key's value as a number that is equal for equal values of one type. */
+static int key_number(struct totals *s, const struct cell *key, uint64_t *ret)
+{
+	const char *text;
+
+	*ret = 0;
+	if (key->type == VALUE_TEXT) {
+		text = strpool_put(s->texts, key->s);
+		if (!text)
+			return -ENOMEM;
+		*ret = (uintptr_t)text;
+	} else if (key->type != VALUE_NULL) {
+		memcpy(ret, &key->i, sizeof(*ret));
+	}
+	return 0;
+}
+
+static int add_group(struct totals *s, const struct cell *row)
+{
+	struct group *g;
+	unsigned int i;
+
+	if (s->group_cnt == GROUPS_MAX)
+		return -E2BIG;
+	if (array_reserve(&s->groups, &s->group_cap, s->group_cnt + 1) < 0 ||
+	    (s->wants_quantiles &&
+	     array_reserve(&s->quantiles, &s->quantile_cap, s->group_cnt + 1) < 0))
+		return -ENOMEM;
+	if (s->wants_quantiles)
+		memset(&s->quantiles[s->group_cnt], 0, sizeof(*s->quantiles));
+	g = &s->groups[s->group_cnt++];
+	memset(g, 0, sizeof(*g));
+	for (i = 0; i < s->key_cnt; i++) {
+		g->keys[i] = row[s->keys[i]];
+		if (g->keys[i].type == VALUE_TEXT)
+			g->keys[i].s = strpool_put(s->texts, g->keys[i].s);
+	}
+	return 0;
+}
+
+/* Each map numbers the pairs of a key's value and the number that the keys before have. */
+static int find_group(struct totals *s, const struct cell *row, uint32_t *ret)
+{
+	unsigned int i;
+	uint32_t number = 0;
+	uint64_t key;
+	int r = s->group_cnt == 0;
+
+	for (i = 0; i < s->key_cnt; i++) {
+		const struct cell *c = &row[s->keys[i]];
+
+		r = key_number(s, c, &key);
+		if (!r)
+			r = hash_map_intern(&s->maps[i], key, (uint64_t)number << 2 | c->type,
+					    &number);
+		if (r < 0)
+			return r;
+	}
+	*ret = number;
+	return r ? add_group(s, row) : 0;
+}
+
+static int add_row(struct totals *s, const struct cell *row)
+{
+	uint32_t number;
+	struct group *g;
+	int64_t v;
+	int r;
+
+	if (s->time_col >= 0) {
+		const struct cell *t = &row[s->time_col];
+
+		if (t->type != VALUE_INT || t->i < s->query.from_ns || t->i >= s->query.to_ns)
+			return 0;
+	}
+	r = find_group(s, row, &number);
+	if (r < 0)
+		return r;
+	g = &s->groups[number];
+	g->row_cnt++;
+	if (s->value_col < 0 || row[s->value_col].type != VALUE_INT)
+		return 0;
+	v = row[s->value_col].i;
+	g->min = !g->value_cnt || v < g->min ? v : g->min;
+	g->max = !g->value_cnt || v > g->max ? v : g->max;
+	g->value_cnt++;
+	g->sum += v;
+	return s->wants_quantiles && v >= 0 ? quantile_add(&s->quantiles[number], (uint64_t)v) : 0;
+}
+
+static int read_rows(struct totals *s, struct err *e)
+{
+	const struct cell *row;
+	int ret;
+
+	while ((ret = table_scan_next(&s->scan, &row, e)) > 0) {
+		ret = add_row(s, row);
+		if (ret == -E2BIG)
+			return err_set(e, ret, "totals(): more than %u groups: use GROUP BY",
+				       GROUPS_MAX);
+		if (ret < 0)
+			return err_set(e, ret, "out of memory");
+	}
+	return ret;
+}
+
+static void sum_cell(struct cell *c, __int128 sum)
+{
+	if (sum == (int64_t)sum)
+		cell_int(c, (int64_t)sum);
+	else
+		cell_real(c, (double)sum);
+}
+
+static void give_group(struct totals *s, size_t n, struct cell *c)
+{
+	const struct group *g = &s->groups[n];
+
+	memcpy(&c[COL_KEY], g->keys, sizeof(g->keys));
+	cell_int(&c[COL_ROWS], (int64_t)g->row_cnt);
+	if (s->value_col < 0)
+		return;
+	cell_int(&c[COL_VALUES], (int64_t)g->value_cnt);
+	if (!g->value_cnt)
+		return;
+	sum_cell(&c[COL_SUM], g->sum);
+	cell_int(&c[COL_MIN], g->min);
+	cell_int(&c[COL_MAX], g->max);
+	if (s->wants_quantiles && g->min >= 0) {
+		cell_int(&c[COL_P50], (int64_t)quantile_get(&s->quantiles[n], 50));
+		cell_int(&c[COL_P99], (int64_t)quantile_get(&s->quantiles[n], 99));
+	}
+}
+
+static int totals_step(void *state, struct rowbuf *out, struct err *e)
+{
+	struct totals *s = state;
+	struct cell *c;
+	int ret;
+
+	ret = s->is_read ? 0 : read_rows(s, e);
+	if (ret < 0)
+		return ret;
+	s->is_read = true;
+	for (; s->given < s->group_cnt && out->row_cnt < BATCH_ROWS; s->given++) {
+		c = rowbuf_add(out);
+		if (!c)
+			return err_set(e, -ENOMEM, "out of memory");
+		give_group(s, s->given, c);
+	}
+	return s->given < s->group_cnt;
+}
+
+const struct table_def tables_of_totals[] = {
+	{
+		.name = "totals", .doc = "counts, sums and extremes of any table's rows by group",
+		.cols = totals_cols, .col_cnt = COL_CNT, .arg_cnt = ARG_CNT,
+		.time_col = -1, .cpu_col = -1, .utid_col = -1, .key_col = -1,
+		.open = totals_open, .step = totals_step, .close = totals_close,
+	},
+	{ .name = NULL },
+};

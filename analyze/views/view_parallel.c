@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * parallel_usage(from_ns, to_ns, every_ns, by): time on CPUs per bin and group, by how many CPUs
+ * the threads of the scope had at that instant.
+ */
+#include <errno.h>
+
+#include "analyze/fold/folds.h"
+#include "analyze/views/view.h"
+
+enum { COL_BUSY = 7 };
+
+static const struct table_column parallel_cols[] = {
+	VIEW_WINDOW, VIEW_LABELS,
+	{ "busy", COLUMN_INT },
+	VIEW_NUMBER("oncpu_ns", struct parallel_sum, oncpu_ns),
+	VIEW_WINDOW_ARGS, { "by", COLUMN_TEXT },
+};
+
+static int place(struct view *v, const struct fold_key *key, struct view_place *ret)
+{
+	*ret = (struct view_place){ grouping_of_thread(&v->groups, (uint32_t)key->a), key->b };
+	return 1;
+}
+
+static int give_row(struct view *v, const struct view_place *at, void *sum)
+{
+	struct cell *c = view_row(v, at->group, sum);
+
+	if (!c)
+		return -ENOMEM;
+	cell_int(&c[COL_BUSY], (int64_t)at->b);
+	return 0;
+}
+
+static const struct view_def parallel_view = {
+	.bytes = sizeof(struct view), .fold = &fold_parallel, .place = place, .row = give_row,
+	.is_sorted = true,
+};
+
+const struct table_def tables_of_parallel[] = {
+	VIEW_TABLE("parallel_usage", "time on CPUs by how many were busy at once", parallel_cols, 4,
+		   parallel_view),
+	{ .name = NULL },
+};

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * cmd_metrics: `ebpfrec metrics` counts a trace for Prometheus: once, or again and again while it
+ * is recorded, for an endpoint or a file. What follows the last window is counted at a scrape, and
+ * at least once in an interval, so that a flight recorder removes nothing uncounted.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/atomic_output.h"
+#include "base/clock.h"
+#include "base/units.h"
+#include "cmd/cmd.h"
+#include "cmd/input/input.h"
+#include "cmd/metrics/metric_options.h"
+#include "cmd/metrics/metrics.h"
+#include "cmd/metrics/metrics_http.h"
+#include "cmd/render/say.h"
+
+#define INTERVAL_NS (10 * UNITS_NS_PER_S)
+#define AGAIN_NS UNITS_NS_PER_S /* a block comes about once a second */
+#define TEXTFILE "ebpfrec.prom"
+
+struct metrics_job {
+	struct input in;
+	const char *listen, *textfile;
+	struct metric_options o;
+	uint64_t interval_ns;
+	bool once;
+	/* while running */
+	struct metrics *m;
+	uint64_t counted_ns; /* by the trace's clock; 0: nothing of this trace */
+	uint64_t peaks_ns; /* the interval whose peaks are being counted begins here */
+	uint64_t looked_ns; /* when that was done last */
+	bool failed;
+};
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int sig)
+{
+	interrupted = 1;
+}
+
+/* ---- counting ---- */
+
+static const char *trace_id(const struct trace *t)
+{
+	const char *id = trace_get(t, "trace.id");
+
+	return id ? id : "";
+}
+
+/*
+ * Reads what was recorded meanwhile. A trace whose recorder is gone may have been replaced by a new
+ * one of the same name, with which counting goes on. While there is none, the old one stays.
+ */
+static void look(struct metrics_job *j)
+{
+	struct input next = j->in;
+	struct err e = { "" };
+
+	if (trace_is_live(j->in.trace) && !trace_refresh(j->in.trace, &e))
+		return;
+	next.trace = NULL;
+	if (access(input_path(&j->in), F_OK) || input_open(&next, false))
+		return;
+	if (strcmp(trace_id(next.trace), trace_id(j->in.trace)))
+		j->counted_ns = 0;
+	input_close(&j->in);
+	j->in = next;
+}
+
+/*
+ * Up to where everything is known: the block after the last one may have late records of that one's
+ * time.
+ */
+static uint64_t known_ns(const struct trace *t)
+{
+	size_t cnt;
+	const struct trace_block *b = trace_blocks(t, &cnt);
+
+	if (!trace_is_live(t))
+		return trace_end_ns(t);
+	return cnt ? b[cnt - 1].from_ns : 0;
+}
+
+/* Counts what has not been counted. 0 or an exit status. */
+static int count(struct metrics_job *j)
+{
+	uint64_t start_ns = trace_start_ns(j->in.trace), end_ns = known_ns(j->in.trace);
+	struct err e = { "" };
+	int c;
+
+	metrics_put(j->m, "recording", trace_is_live(j->in.trace));
+	if (!j->counted_ns)
+		j->counted_ns = j->peaks_ns = start_ns;
+	if (end_ns <= j->counted_ns)
+		return 0;
+	if (start_ns > j->counted_ns) {
+		metrics_put(j->m, "missing_ns", start_ns - j->counted_ns);
+		j->counted_ns = start_ns;
+	}
+	c = input_open_analysis(&j->in);
+	if (c)
+		return c;
+	input_verify(&j->in, true, j->counted_ns, end_ns);
+	c = input_status(metrics_count(j->m, j->in.analysis, j->counted_ns, end_ns, &e), &e);
+	input_note_damage(&j->in);
+	analysis_close(j->in.analysis);
+	j->in.analysis = NULL;
+	j->counted_ns = end_ns;
+	metrics_put(j->m, "recording", trace_is_live(j->in.trace));
+	if (j->once || end_ns - j->peaks_ns >= j->interval_ns) {
+		metrics_end_interval(j->m);
+		metrics_put(j->m, "peak_interval_ns", end_ns - j->peaks_ns);
+		j->peaks_ns = end_ns;
+	}
+	return c;
+}
+
+/* Counts again, unless that was done just now. */
+static int count_again(struct metrics_job *j, uint64_t wait_ns)
+{
+	if (clock_mono_ns() - j->looked_ns < wait_ns)
+		return 0;
+	look(j);
+	j->failed = j->failed || count(j);
+	/* from the end on, or requests that queue up would each count again */
+	j->looked_ns = clock_mono_ns();
+	return j->failed ? EXIT_FAILED : 0;
+}
+
+/* ---- where it goes ---- */
+
+static char *make_text(void *ctx, bool openmetrics, size_t *ret_bytes)
+{
+	struct metrics_job *j = ctx;
+	char *text = NULL;
+	FILE *f;
+	int c;
+
+	if (count_again(j, AGAIN_NS))
+		return NULL;
+	f = open_memstream(&text, ret_bytes);
+	if (!f)
+		return NULL;
+	c = metrics_write(j->m, f, openmetrics);
+	if (!fclose(f) && !c)
+		return text;
+	free(text);
+	return NULL;
+}
+
+/* node_exporter is another user than the one that may read the trace. */
+static int fill_textfile(void *ctx, FILE *f, struct err *e)
+{
+	struct metrics_job *j = ctx;
+
+	int c = metrics_write(j->m, f, false);
+
+	if (c)
+		return c;
+	return fchmod(fileno(f), 0644) ? -errno : 0;
+}
+
+static int write_textfile(struct metrics_job *j)
+{
+	char path[PATH_MAX];
+	struct err e = { "" };
+
+	snprintf(path, sizeof(path), "%s/" TEXTFILE, j->textfile);
+	return input_status(atomic_output_file(path, true, fill_textfile, j, &e), &e);
+}
+
+static int give(struct metrics_job *j)
+{
+	if (j->textfile)
+		return write_textfile(j);
+	return j->once ? input_status(metrics_write(j->m, stdout, true), NULL) : 0;
+}
+
+static int serve(struct metrics_job *j, struct metrics_http *h)
+{
+	const struct sigaction stop = { .sa_handler = on_interrupt };
+	int c = 0;
+
+	sigaction(SIGINT, &stop, NULL);
+	sigaction(SIGTERM, &stop, NULL);
+	while (!c && !interrupted) {
+		if (h)
+			metrics_http_run(h, 500);
+		else
+			poll(NULL, 0, 500);
+		if (clock_mono_ns() - j->looked_ns < j->interval_ns)
+			continue;
+		c = count_again(j, 0);
+		if (!c)
+			c = give(j);
+	}
+	return c || j->failed ? EXIT_FAILED : 0;
+}
+
+static int check_options(const struct metrics_job *j)
+{
+	if (!j->listen && !j->textfile && !j->once)
+		return opts_usage_error("say where to: --listen ADDR:PORT, --textfile DIR or "
+					"--once");
+	if (j->listen && (j->textfile || j->once))
+		return opts_usage_error("--listen stands alone, without --%s",
+					j->once ? "once" : "textfile");
+	return 0;
+}
+
+static int run(void *job)
+{
+	struct metrics_job *j = job;
+	struct metrics_http *h = NULL;
+	struct err e = { "" };
+	int c = check_options(j);
+
+	if (c)
+		return c;
+	c = input_open(&j->in, false);
+	if (c)
+		return c;
+	j->m = metrics_new(j->o.by, (unsigned int)j->o.top);
+	if (!j->m)
+		return input_status(-ENOMEM, &e);
+	/* the address first: to count a long trace takes a while */
+	if (j->listen)
+		c = input_status(metrics_http_start(&h, j->listen, make_text, j, &e), &e);
+	if (!c)
+		c = count(j);
+	j->looked_ns = clock_mono_ns();
+	if (!c)
+		c = give(j);
+	if (!c && h)
+		say_note("listening on %s", metrics_http_url(h));
+	if (!c && !j->once)
+		c = serve(j, h);
+	metrics_http_stop(h);
+	return c;
+}
+
+static void done(void *job)
+{
+	struct metrics_job *j = job;
+
+	input_close(&j->in);
+	metrics_free(j->m);
+}
+
+static const struct opts_option options[] = {
+	INPUT_OPTION_TRACE(struct metrics_job, in),
+	{ 0, "listen", "ADDR:PORT", "answer GET /metrics here; a port alone is on 127.0.0.1",
+	  OPTS_TEXT, offsetof(struct metrics_job, listen),
+	  .refuse = "the address must not be empty" },
+	{ 0, "textfile", "DIR", "write DIR/" TEXTFILE " again every interval, for node_exporter",
+	  OPTS_TEXT, offsetof(struct metrics_job, textfile),
+	  .refuse = "the directory must not be empty" },
+	{ 0, "once", NULL, "count once, on stdout or into --textfile, and end", OPTS_FLAG,
+	  offsetof(struct metrics_job, once) },
+	METRIC_OPTIONS(struct metrics_job, o),
+	{ 0, "interval", "DUR",
+	  "peaks are those of the last DUR that has passed (10s), which is also\n"
+	  "how often the trace is looked at when nobody asks",
+	  OPTS_DURATION, offsetof(struct metrics_job, interval_ns), .min = UNITS_NS_PER_S,
+	  .refuse = " is too short; at least 1s" },
+	{ 0, "list", NULL, "list the metrics", OPTS_CALL, .take = metric_options_list },
+	{ 0 },
+};
+
+const struct opts_command metrics_opts = {
+	.name = "metrics",
+	.about = "Give a trace's sums to Prometheus, also while it is recorded.",
+	.synopsis = "[-i TRACE] --listen ADDR:PORT | --textfile DIR | --once",
+	.text = "Counters are sums since the trace's beginning. With --listen and --textfile the\n"
+		"program follows the recording, and the next one of the same name, until it is\n"
+		"interrupted.\n",
+	.options = options,
+	.examples =
+		"  ebpfrec metrics -i flight.ebpfrec --listen 127.0.0.1:9435\n"
+		"  ebpfrec metrics -i flight.ebpfrec --textfile /var/lib/prometheus/node-exporter\n"
+		"  ebpfrec metrics --once\n",
+	.bytes = sizeof(struct metrics_job),
+	.initial = &(const struct metrics_job){ .in.quick = true,
+						.interval_ns = INTERVAL_NS,
+						.o.top = METRICS_TOP },
+	.done = done,
+	.run = run,
+};

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+#include "cmd/input/align.h"
+
+#include <errno.h>
+#include <stddef.h>
+
+#include "cmd/render/render.h"
+
+uint64_t align_clock_uncertainty(const struct trace *t)
+{
+	size_t cnt;
+	const struct trace_clock *c = trace_clocks(t, &cnt);
+	uint64_t max = 0;
+
+	for (size_t i = 0; i < cnt; i++)
+		max = c[i].uncertainty_ns > max ? c[i].uncertainty_ns : max;
+	return max;
+}
+
+uint64_t align_end(uint64_t from_ns, uint64_t to_ns, uint64_t every_ns)
+{
+	uint64_t rest = (to_ns - from_ns) % every_ns;
+
+	return rest ? to_ns + (every_ns - rest) : to_ns;
+}
+
+int align_window(const struct trace *t, uint64_t every_ns, uint64_t *from_ns, uint64_t *to_ns,
+		 struct err *e)
+{
+	uint64_t into = trace_real_ns(t, *from_ns) % every_ns;
+
+	if (into > *from_ns)
+		return err_set(e, -ERANGE,
+			       "--align: the first bin would begin before the machine was up; "
+			       "choose a shorter --every");
+	*from_ns -= into;
+	*to_ns = align_end(*from_ns, *to_ns, every_ns);
+	return 0;
+}
+
+void align_row(const struct trace *t, uint64_t every_ns, int64_t t_ns, struct value *row)
+{
+	uint64_t real_ns = trace_real_ns(t, trace_start_ns(t) + (uint64_t)t_ns);
+	uint64_t into = real_ns % every_ns, off = into;
+
+	if (into > every_ns / 2) {
+		off = every_ns - into;
+		real_ns += off;
+	} else {
+		real_ns -= off;
+	}
+	row[0] = value_int((int64_t)real_ns);
+	row[1] = value_int((int64_t)(off + align_clock_uncertainty(t)));
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* input_lines: --lines, of the commands that show code of programs. */
+#include <errno.h>
+
+#include "cmd/cmd.h"
+#include "cmd/input/input.h"
+#include "cmd/render/say.h"
+#include "symbol/source_lines.h"
+
+int input_take_lines(void *lines, const char *value, struct err *e)
+{
+	if (!source_lines_is_offered())
+		return err_set(e, -ENOTSUP, "this program was built without libdw, which reads "
+					    "debugging information; install libdw-dev, and build "
+					    "it again");
+	*(const char **)lines = value ? value : "";
+	return 0;
+}
+
+int input_use_lines(struct input *in)
+{
+	return in->lines ? input_status(analysis_use_lines(in->analysis, in->lines), NULL) : 0;
+}
+
+void input_note_lines(const struct input *in)
+{
+	const char *path, *why;
+	unsigned int cnt = analysis_lines_missing(in->analysis, &path, &why);
+
+	if (cnt == 1)
+		say_note("no lines of %s%s: %s", in->lines, say_text(path), why);
+	else if (cnt)
+		say_note("no lines of %u files; of %s%s: %s", cnt, in->lines, say_text(path), why);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+#include "cmd/metrics/metric_options.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/engine/keys.h"
+#include "cmd/metrics/metric_table.h"
+
+int metric_options_by(void *by, const char *value, struct err *e)
+{
+	static const char *const names[] = { "comm", "unit", "container", "user" };
+	unsigned int cnt = sizeof(names) / sizeof(names[0]), i = 0;
+
+	while (i < cnt && strcmp(value, names[i]))
+		i++;
+	if (i == cnt || !keys_parse(value, by))
+		return opts_unknown("key", "--by: ", value, names, cnt, "",
+				    "; there are comm, unit, container and user");
+	return 0;
+}
+
+int metric_options_list(void *field, const char *value, struct err *e)
+{
+	static const char *const types[] = { "counter", "gauge", "gauge", "histogram" };
+
+	for (const struct metric *m = metric_table; m->name; m++)
+		if (m->help)
+			printf("%-37s %-9s %s\n", m->name, types[m->type], m->help);
+	return OPTS_LEAVE;
+}

@@ -1,0 +1,580 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * A series is a row of metric_table and the text of its labels. While a live trace is counted it
+ * has one bin, to which windows are added; for an export it has a value per bin, and the series of
+ * a section are written and freed before the next section begins.
+ */
+#include "cmd/metrics/metrics.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/engine/keys.h"
+#include "base/array.h"
+#include "base/hash_map.h"
+#include "base/strpool.h"
+#include "base/textsafe.h"
+#include "base/units.h"
+#include "cmd/metrics/metric_table.h"
+
+#define COLUMNS_MAX 16
+#define LABEL_BYTES 1024
+#define LABELS_BYTES (2 * LABEL_BYTES + 256)
+#define OTHER "other"
+#define WORTH_BYTES (1u << 20) /* in a window, to get a label later than at first */
+#define WORTH_PARTS 100 /* the same of time: this part of the window */
+#define HIST_FIRST 12 /* the first bucket is of less than 2^12 ns, 4 us */
+#define HIST_LAST 34 /* the last one of less than 2^34 ns, 17 s */
+#define HIST_BUCKETS (HIST_LAST - HIST_FIRST + 2) /* with +Inf */
+#define HIST_WORDS (HIST_BUCKETS + 1) /* and the sum */
+
+struct series {
+	unsigned int metric; /* row of metric_table */
+	const char *labels;
+	uint64_t *v; /* bin by bin */
+	uint64_t shown; /* of peaks: of the last interval */
+};
+
+struct labels {
+	const char **v;
+	size_t cap, cnt, max;
+};
+
+struct metrics {
+	unsigned int by, top;
+	struct strpool *pool;
+	struct hash_map map; /* (metric, labels) to series */
+	struct series *series;
+	size_t series_cap, series_cnt;
+	struct labels who, device;
+	bool is_first; /* of all windows */
+	/* the window */
+	uint64_t window_ns;
+	int64_t from_rel, every_ns; /* every_ns 0: one bin */
+	size_t bin_cnt;
+	uint64_t bytes; /* of all v */
+	bool admits;
+	/* the section */
+	char section[32];
+	unsigned int col_cnt;
+	const char *const *names;
+	unsigned int metrics_of[COLUMNS_MAX]; /* + 1; 0: none */
+	int ranked; /* the column that says who is large */
+	unsigned int rank;
+	/* of an export */
+	FILE *out;
+	uint64_t *stamps_ms, samples; /* of the window's beginning and of each bin's end */
+};
+
+/* ---- labels ---- */
+
+/* The copy of text that stands for its label; admit: it may become one. NULL: "other". */
+static const char *find_label(struct metrics *m, struct labels *l, const char *text, bool admit)
+{
+	for (size_t i = 0; i < l->cnt; i++)
+		if (!strcmp(l->v[i], text))
+			return l->v[i];
+	if (!admit || l->cnt == l->max || array_reserve(&l->v, &l->cap, l->cnt + 1) < 0)
+		return OTHER;
+	text = strpool_put(m->pool, text);
+	if (!text)
+		return OTHER;
+	return l->v[l->cnt++] = text;
+}
+
+/*
+ * The rows of a section begin with the largest. Who is small in a later window gets no label, or an
+ * idle machine would give them all away.
+ */
+static bool is_large(struct metrics *m, const struct value *row)
+{
+	const struct value *v = &row[m->ranked];
+	uint64_t n = v->type == VALUE_INT && v->i > 0 ? (uint64_t)v->i : 0;
+
+	if (!m->admits || !n || m->rank++ >= m->top)
+		return false;
+	if (m->is_first)
+		return true;
+	return strstr(m->names[m->ranked], "_ns") ? n >= m->window_ns / WORTH_PARTS
+						  : n >= WORTH_BYTES;
+}
+
+/* A label's value: safe for a terminal, then as the text formats want it. */
+static size_t put_value(char *to, const char *text)
+{
+	char *at = to;
+
+	for (; *text; text++) {
+		if (*text == '\\' || *text == '"')
+			*at++ = '\\';
+		*at++ = *text;
+	}
+	*at = '\0';
+	return (size_t)(at - to);
+}
+
+/* comm="...",op="read" of a row. */
+static void make_labels(struct metrics *m, const struct value *row, char *to)
+{
+	char safe[LABEL_BYTES / 2];
+	const char *name, *text;
+	size_t len = 0;
+
+	*to = '\0';
+	for (unsigned int i = 0; i < m->col_cnt; i++) {
+		if (row[i].type != VALUE_TEXT)
+			continue;
+		name = m->names[i];
+		text = row[i].text;
+		textsafe_escape(safe, sizeof(safe), text, row[i].text_bytes, NULL);
+		text = safe;
+		if (!strcmp(name, "who")) {
+			for (unsigned int k = 0; k < REPORT_BY_CNT; k++)
+				if (m->by == 1u << k)
+					name = report_key_name((enum report_by)k);
+			text = find_label(m, &m->who, safe, is_large(m, row));
+		} else if (!strcmp(name, "device")) {
+			text = find_label(m, &m->device, safe, true);
+		}
+		len += (size_t)sprintf(to + len, "%s%.40s=\"", len ? "," : "", name);
+		len += put_value(to + len, text);
+		len += (size_t)sprintf(to + len, "\"");
+	}
+}
+
+/* ---- series ---- */
+
+static unsigned int words_of(const struct series *s)
+{
+	return metric_table[s->metric].type == METRIC_HISTOGRAM ? HIST_WORDS : 1;
+}
+
+/* The words of a bin of a series. NULL: out of memory. */
+static uint64_t *series_of(struct metrics *m, unsigned int metric, const char *labels, size_t bin)
+{
+	const char *fixed = metric_table[metric].label;
+	char text[LABELS_BYTES + 64];
+	struct series *s;
+	uint32_t nr;
+	int c;
+
+	if (fixed) {
+		snprintf(text, sizeof(text), "%s%s%s", labels, *labels ? "," : "", fixed);
+		labels = text;
+	}
+	labels = strpool_put(m->pool, labels);
+	if (!labels || array_reserve(&m->series, &m->series_cap, m->series_cnt + 1) < 0)
+		return NULL;
+	c = hash_map_intern(&m->map, metric, (uintptr_t)labels, &nr);
+	if (c < 0)
+		return NULL;
+	s = &m->series[nr];
+	if (c) {
+		*s = (struct series){ .metric = metric, .labels = labels };
+		m->series_cnt = nr + 1;
+		m->bytes += m->bin_cnt * words_of(s) * sizeof(*s->v);
+		if (m->bytes <= METRICS_BINS_BYTES)
+			s->v = calloc(m->bin_cnt * words_of(s), sizeof(*s->v));
+	}
+	return s->v ? s->v + bin * words_of(s) : NULL;
+}
+
+static void drop_series(struct metrics *m)
+{
+	for (size_t i = 0; i < m->series_cnt; i++)
+		free(m->series[i].v);
+	hash_map_clear(&m->map);
+	m->series_cnt = 0;
+	m->bytes = 0;
+}
+
+/* The bucket of requests that took less than high_ns, a power of two. */
+static unsigned int bucket_of(int64_t high_ns)
+{
+	unsigned int k = 0;
+
+	while (k < HIST_BUCKETS - 1 && high_ns > (int64_t)1 << (HIST_FIRST + k))
+		k++;
+	return k;
+}
+
+static void add(enum metric_type type, uint64_t *v, uint64_t n)
+{
+	if (type != METRIC_PEAK)
+		*v += n;
+	else if (*v < n)
+		*v = n;
+}
+
+/* ---- rows ---- */
+
+static int on_section(void *ctx, const char *title)
+{
+	struct metrics *m = ctx;
+
+	snprintf(m->section, sizeof(m->section), "%s", title);
+	return 0;
+}
+
+static int on_begin(void *ctx, unsigned int cnt, const char *const *names)
+{
+	struct metrics *m = ctx;
+
+	m->col_cnt = cnt < COLUMNS_MAX ? cnt : COLUMNS_MAX;
+	m->names = names;
+	m->rank = 0;
+	m->ranked = -1;
+	for (unsigned int i = 0; i < m->col_cnt; i++) {
+		m->metrics_of[i] = 0;
+		for (unsigned int k = 0; metric_table[k].name; k++)
+			if (!strcmp(metric_table[k].section, m->section) &&
+			    !strcmp(metric_table[k].column, names[i]))
+				m->metrics_of[i] = k + 1;
+		if (m->metrics_of[i] && m->ranked < 0)
+			m->ranked = (int)i;
+	}
+	return 0;
+}
+
+/* A row of the section latency, with high_ns before ios: requests in a step, or a sum of times. */
+static int on_latency(struct metrics *m, const struct value *row, const char *labels, size_t bin)
+{
+	uint64_t *v = series_of(m, m->metrics_of[m->ranked] - 1, labels, bin);
+	int64_t high_ns = 0;
+
+	if (!v)
+		return -ENOMEM;
+	for (unsigned int i = 0; i < m->col_cnt; i++) {
+		if (row[i].type != VALUE_INT)
+			continue;
+		if (!strcmp(m->names[i], "high_ns"))
+			high_ns = row[i].i;
+		else if (!strcmp(m->names[i], "lat_sum_ns"))
+			v[HIST_BUCKETS] += (uint64_t)row[i].i;
+		else if (m->metrics_of[i])
+			v[bucket_of(high_ns)] += (uint64_t)row[i].i;
+	}
+	return 0;
+}
+
+/* The first column is t_ns. */
+static int on_row(void *ctx, const struct value *row)
+{
+	struct metrics *m = ctx;
+	size_t bin = m->every_ns ? (size_t)((row[0].i - m->from_rel) / m->every_ns) : 0;
+	char labels[LABELS_BYTES];
+	const struct metric *of;
+	uint64_t *v;
+
+	if (bin >= m->bin_cnt)
+		return 0;
+	make_labels(m, row, labels);
+	if (!strcmp(m->section, "latency"))
+		return on_latency(m, row, labels, bin);
+	for (unsigned int i = 0; i < m->col_cnt; i++) {
+		if (!m->metrics_of[i] || row[i].type != VALUE_INT)
+			continue;
+		of = &metric_table[m->metrics_of[i] - 1];
+		v = series_of(m, m->metrics_of[i] - 1, labels, bin);
+		if (!v)
+			return -ENOMEM;
+		add(of->type, v, row[i].i > 0 ? (uint64_t)row[i].i : 0);
+	}
+	return 0;
+}
+
+/* ---- text ---- */
+
+static bool ends_with(const char *s, const char *end)
+{
+	size_t n = strlen(s), len = strlen(end);
+
+	return n >= len && !strcmp(s + n - len, end);
+}
+
+/* Counts as they are, ns as seconds with all their digits. */
+static void put_number(FILE *f, bool is_ns, uint64_t v)
+{
+	if (is_ns)
+		fprintf(f, "%" PRIu64 ".%09" PRIu64, v / UNITS_NS_PER_S, v % UNITS_NS_PER_S);
+	else
+		fprintf(f, "%" PRIu64, v);
+}
+
+struct writer {
+	FILE *f;
+	bool openmetrics;
+	const uint64_t *stamps_ms; /* NULL: without */
+	size_t bin_cnt;
+	uint64_t samples;
+};
+
+/* more: a label that is added, with its comma; may be "". */
+static void put_sample(struct writer *w, const struct series *s, const char *suffix,
+		       const char *more, bool is_ns, uint64_t v, size_t stamp)
+{
+	const char *comma = *s->labels && *more ? "," : "";
+	const char *open = *s->labels || *more ? "{" : "", *close = *open ? "}" : "";
+
+	fprintf(w->f, "%s%s%s%s%s%s%s ", metric_table[s->metric].name, suffix, open, s->labels,
+		comma, more, close);
+	put_number(w->f, is_ns, v);
+	if (w->stamps_ms)
+		fprintf(w->f, " %" PRIu64 ".%03" PRIu64, w->stamps_ms[stamp] / 1000,
+			w->stamps_ms[stamp] % 1000);
+	fputc('\n', w->f);
+	w->samples++;
+}
+
+/* sum: of all bins up to the one of the stamp. */
+static void put_histogram(struct writer *w, const struct series *s, const uint64_t *sum,
+			  size_t stamp)
+{
+	uint64_t upto = 0;
+	char le[64];
+
+	for (unsigned int k = 0; k < HIST_BUCKETS; k++) {
+		/* a step excludes its upper end, le includes it; times are whole ns */
+		uint64_t le_ns = ((uint64_t)1 << (HIST_FIRST + k)) - 1;
+
+		upto += sum[k];
+		snprintf(le, sizeof(le), "le=\"%" PRIu64 ".%09" PRIu64 "\"", le_ns / UNITS_NS_PER_S,
+			 le_ns % UNITS_NS_PER_S);
+		put_sample(w, s, "_bucket", k < HIST_BUCKETS - 1 ? le : "le=\"+Inf\"", false, upto,
+			   stamp);
+	}
+	put_sample(w, s, "_sum", "", true, sum[HIST_BUCKETS], stamp);
+	put_sample(w, s, "_count", "", false, upto, stamp);
+}
+
+static void put_series(struct writer *w, const struct series *s)
+{
+	const struct metric *of = &metric_table[s->metric];
+	bool is_sum = of->type == METRIC_COUNTER || of->type == METRIC_HISTOGRAM;
+	unsigned int words = words_of(s);
+	uint64_t sum[HIST_WORDS] = { 0 };
+
+	/* the 0 at the beginning of an export is stamp 0, and bins follow */
+	for (size_t i = w->stamps_ms && is_sum ? 0 : 1; i <= w->bin_cnt; i++) {
+		for (unsigned int k = 0; k < words && i; k++)
+			sum[k] = (is_sum ? sum[k] : 0) + s->v[(i - 1) * words + k];
+		if (of->type == METRIC_PEAK && !w->stamps_ms)
+			sum[0] = s->shown;
+		if (of->type == METRIC_HISTOGRAM)
+			put_histogram(w, s, sum, i);
+		else
+			put_sample(w, s, of->type == METRIC_COUNTER ? "_total" : "", "",
+				   strstr(of->column, "_ns"), sum[0], i);
+	}
+}
+
+static void put_head(const struct writer *w, const struct metric *of)
+{
+	static const char *const types[] = { "counter", "gauge", "gauge", "histogram" };
+	static const char *const units[] = { "seconds", "bytes" };
+	const char *total = of->type == METRIC_COUNTER && !w->openmetrics ? "_total" : "";
+
+	fprintf(w->f, "# HELP %s%s %s\n# TYPE %s%s %s\n", of->name, total, of->help, of->name,
+		total, types[of->type]);
+	for (size_t i = 0; w->openmetrics && i < sizeof(units) / sizeof(units[0]); i++)
+		if (ends_with(of->name, units[i]))
+			fprintf(w->f, "# UNIT %s %s\n", of->name, units[i]);
+}
+
+static int compare_series(const void *a, const void *b)
+{
+	const struct series *x = a, *y = b;
+
+	if (x->metric != y->metric)
+		return x->metric < y->metric ? -1 : 1;
+	return strcmp(x->labels, y->labels);
+}
+
+/* All series by metric, each metric's below its head. */
+static int put_all(struct writer *w, const struct series *series, size_t cnt)
+{
+	struct series *sorted = malloc((cnt + 1) * sizeof(*sorted));
+	const char *name = "";
+
+	if (!sorted)
+		return -ENOMEM;
+	memcpy(sorted, series, cnt * sizeof(*sorted));
+	qsort(sorted, cnt, sizeof(*sorted), compare_series);
+	for (size_t i = 0; i < cnt; i++) {
+		const struct metric *of = &metric_table[sorted[i].metric];
+
+		/* the first row of a name has its help */
+		while (of > metric_table && !strcmp(of[-1].name, of->name))
+			of--;
+		if (strcmp(of->name, name))
+			put_head(w, of);
+		name = of->name;
+		put_series(w, &sorted[i]);
+	}
+	free(sorted);
+	return 0;
+}
+
+int metrics_write(const struct metrics *m, FILE *f, bool openmetrics)
+{
+	struct writer w = { .f = f, .openmetrics = openmetrics, .bin_cnt = 1 };
+	int c = put_all(&w, m->series, m->series_cnt);
+
+	if (!c && openmetrics)
+		fputs("# EOF\n", f);
+	return c;
+}
+
+/* ---- windows ---- */
+
+/* A section of an export is complete. */
+static int on_end(void *ctx)
+{
+	struct metrics *m = ctx;
+	struct writer w = {
+		.f = m->out, .openmetrics = true, .stamps_ms = m->stamps_ms, .bin_cnt = m->bin_cnt
+	};
+	int c;
+
+	if (!m->out)
+		return 0;
+	c = put_all(&w, m->series, m->series_cnt);
+	m->samples += w.samples;
+	drop_series(m);
+	return !c && ferror(m->out) ? -EIO : c;
+}
+
+static int run(struct metrics *m, struct analysis *a, uint64_t from_ns, uint64_t to_ns,
+	       struct err *e)
+{
+	const struct report_request q = { .view = "metrics",
+					  .from_ns = from_ns,
+					  .to_ns = to_ns,
+					  .every_ns = (uint64_t)m->every_ns,
+					  .by = m->by,
+					  .merge_unknown = true };
+	const struct row_sink sink = {
+		.ctx = m, .begin = on_begin, .row = on_row, .end = on_end, .section = on_section
+	};
+	int c;
+
+	m->window_ns = to_ns - from_ns;
+	c = analysis_report(a, &q, &sink, e);
+	if (c == -ENOMEM && m->bytes > METRICS_BINS_BYTES)
+		return err_set(e, -EFBIG,
+			       "so many bins would take more than 1 GiB of memory; "
+			       "give a longer --every, or a part with --from and "
+			       "--until");
+	return c;
+}
+
+/* Counts the first window in vain, so that who gets a label in its last section has it in all. */
+static int give_labels(struct metrics *m, struct analysis *a, uint64_t from_ns, uint64_t to_ns,
+		       struct err *e)
+{
+	int c = run(m, a, from_ns, to_ns, e);
+
+	drop_series(m);
+	m->is_first = false;
+	return c;
+}
+
+int metrics_count(struct metrics *m, struct analysis *a, uint64_t from_ns, uint64_t to_ns,
+		  struct err *e)
+{
+	int c = m->is_first ? give_labels(m, a, from_ns, to_ns, e) : 0;
+
+	for (size_t i = 0; i < m->series_cnt; i++)
+		if (metric_table[m->series[i].metric].type == METRIC_GAUGE)
+			m->series[i].v[0] = 0;
+	return c ? c : run(m, a, from_ns, to_ns, e);
+}
+
+void metrics_end_interval(struct metrics *m)
+{
+	for (size_t i = 0; i < m->series_cnt; i++) {
+		struct series *s = &m->series[i];
+
+		if (metric_table[s->metric].type == METRIC_PEAK) {
+			s->shown = s->v[0];
+			s->v[0] = 0;
+		}
+	}
+}
+
+int metrics_put(struct metrics *m, const char *column, uint64_t value)
+{
+	unsigned int k = 0;
+	uint64_t *v;
+
+	while (strcmp(metric_table[k].column, column))
+		k++;
+	v = series_of(m, k, "", 0);
+	if (!v)
+		return -ENOMEM;
+	*v = value + (metric_table[k].type == METRIC_COUNTER ? *v : 0);
+	return 0;
+}
+
+int metrics_write_bins(struct metrics *m, struct analysis *a, const struct trace *t,
+		       uint64_t from_ns, uint64_t to_ns, uint64_t every_ns, FILE *f,
+		       uint64_t *ret_samples, struct err *e)
+{
+	uint64_t start_ns = trace_start_ns(t), ms;
+	int c = give_labels(m, a, from_ns, to_ns, e);
+
+	if (c)
+		return c;
+	m->admits = false;
+	m->from_rel = (int64_t)(from_ns - start_ns);
+	m->every_ns = (int64_t)every_ns;
+	m->bin_cnt = (size_t)((to_ns - from_ns + every_ns - 1) / every_ns);
+	m->out = f;
+	m->stamps_ms = calloc(m->bin_cnt + 1, sizeof(*m->stamps_ms));
+	if (!m->stamps_ms)
+		return -ENOMEM;
+	for (size_t i = 0; i <= m->bin_cnt; i++) {
+		ms = from_ns + i * every_ns < to_ns ? from_ns + i * every_ns : to_ns;
+		ms = trace_real_ns(t, ms) / 1000000;
+		/* stamps go forward, even where the clock was set back */
+		m->stamps_ms[i] = i && ms <= m->stamps_ms[i - 1] ? m->stamps_ms[i - 1] + 1 : ms;
+	}
+	c = run(m, a, from_ns, to_ns, e);
+	if (!c && fputs("# EOF\n", f) < 0)
+		c = -EIO;
+	*ret_samples = m->samples;
+	return c;
+}
+
+struct metrics *metrics_new(unsigned int by, unsigned int top)
+{
+	struct metrics *m = calloc(1, sizeof(*m));
+
+	if (!m || strpool_new(&m->pool) < 0) {
+		free(m);
+		return NULL;
+	}
+	m->by = by ? by : KEY(COMM);
+	m->top = top;
+	m->who.max = (size_t)METRICS_LABELS * top;
+	m->device.max = METRICS_DEVICES;
+	m->bin_cnt = 1;
+	m->is_first = m->admits = true;
+	return m;
+}
+
+void metrics_free(struct metrics *m)
+{
+	if (!m)
+		return;
+	drop_series(m);
+	hash_map_done(&m->map);
+	strpool_free(m->pool);
+	free(m->series);
+	free(m->who.v);
+	free(m->device.v);
+	free(m->stamps_ms);
+	free(m);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * metrics: counts windows of a trace, and writes what they add up to as text for Prometheus.
+ *
+ *     window --[schema/report_metrics.sql]--> rows --[metrics]--> series --> text
+ *
+ * Who is shown: the `top` largest of each section of a window get a label, for good, until
+ * METRICS_LABELS * top have one; everybody else counts for "other". So the number of series is
+ * bounded, and no counter ever goes backwards: each is a sum of what was added to it.
+ *
+ * Threads: one. Errors: 0 or -errno and struct err.
+ */
+#ifndef METRICS_H
+#define METRICS_H
+
+#include <stdio.h>
+
+#include "analyze/engine/analysis.h"
+
+#define METRICS_LABELS 5 /* times the number of --top */
+#define METRICS_DEVICES 64 /* that have a label of their own */
+
+struct metrics;
+
+/* by: 1u << REPORT_BY_COMM, _UNIT, _CONTAINER or _USER. NULL: out of memory. */
+struct metrics *metrics_new(unsigned int by, unsigned int top);
+void metrics_free(struct metrics *m);
+
+/*
+ * Adds the window [from_ns, to_ns) to all counters, once; gauges are then those of its end. After
+ * an error a part of the window may have been added.
+ */
+int metrics_count(struct metrics *m, struct analysis *a, uint64_t from_ns, uint64_t to_ns,
+		  struct err *e);
+/* The peaks of what was counted since the last call are now shown, and new ones begin. */
+void metrics_end_interval(struct metrics *m);
+
+/* Sets a gauge without labels, or adds to such a counter, by its column in metric_table. */
+int metrics_put(struct metrics *m, const char *column, uint64_t value);
+
+/*
+ * All series, as OpenMetrics or as Prometheus' older text format 0.0.4. 0 or -ENOMEM; the caller
+ * looks at f for other errors.
+ */
+int metrics_write(const struct metrics *m, FILE *f, bool openmetrics);
+
+/*
+ * Writes the window in bins, as OpenMetrics with timestamps: each value has that of its bin's end,
+ * and counters begin with a 0 at from_ns. The labels are those of the whole window. *ret_samples:
+ * lines written. -EFBIG: that would take more memory than METRICS_BINS_BYTES.
+ */
+#define METRICS_BINS_BYTES (1ull << 30)
+int metrics_write_bins(struct metrics *m, struct analysis *a, const struct trace *t,
+		       uint64_t from_ns, uint64_t to_ns, uint64_t every_ns, FILE *f,
+		       uint64_t *ret_samples, struct err *e);
+
+#endif /* METRICS_H */

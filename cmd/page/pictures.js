@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* Pictures that the charts' library does not draw: the heat map of latencies, who ran on each CPU, and allocation stacks. */
+
+const LANE_HEIGHT = 22, HEAT_ROW = 14, PICTURE_LEFT = 68;	/* px */
+
+/* A card with a canvas of so many rows. draw(context, width) gets a clean one; at(x, y) is what to say of a point. */
+function add_picture(title, about, height, draw, at) {
+	const canvas = element('canvas', { role: 'img', 'aria-label': title });
+	const value = element('span', { class: 'at' }), note = element('span', { class: 'note' }, about);
+	const box = element('div', { class: 'chart wide' }, element('div', { class: 'head' }, element('h2', {}, title), note, value), canvas);
+	canvas.style.height = height + 'px';
+	const picture = { box, canvas, note, width: 0, draw: () => {
+		const scale = devicePixelRatio || 1, c = canvas.getContext('2d');
+		picture.width = canvas.clientWidth;
+		canvas.width = picture.width * scale;
+		canvas.height = height * scale;
+		c.scale(scale, scale);
+		c.font = '11px system-ui, sans-serif';
+		c.fillStyle = getComputedStyle(document.body).color;
+		draw(c, picture.width);
+	} };
+	canvas.addEventListener('mousemove', (event) => { value.textContent = at(event.offsetX, event.offsetY); });
+	canvas.addEventListener('mouseleave', () => { value.textContent = ''; });
+	$('charts').append(box);
+	parts.push(picture);
+	return picture;
+}
+
+/* ---- latencies of block requests: time from left to right, longer ones above, the more the darker ---- */
+
+function add_heat_map() {
+	const r = results.latencies, lows = [...new Set(r.low_ns)].sort((a, b) => b - a);
+	if (!r.cnt)
+		return;
+	const row = new Map(lows.map((low, i) => [low, i]));
+	const height = lows.length * HEAT_ROW;
+	let cells = new Map(), level = 0;
+
+	function draw(c, width) {
+		const blue = matchMedia('(prefers-color-scheme: dark)').matches ? '86, 180, 233' : '0, 114, 178';
+		let most = 1;
+		level = level_of(to - from);
+		cells = new Map();
+		for (let i = lower(r, from); i < r.cnt && r.bin[i] < to; i++) {
+			const key = (r.bin[i] >> level) * lows.length + row.get(r.low_ns[i]);
+			const n = (cells.get(key) || 0) + r.ios[i];
+			cells.set(key, n);
+			most = Math.max(most, n);
+		}
+		lows.forEach((low, i) => { c.fillText(duration(low), 2, i * HEAT_ROW + 11); });
+		const x = (bin) => PICTURE_LEFT + (width - PICTURE_LEFT) * (edges[Math.max(from, Math.min(bin, to))] - edges[from]) / span_ns();
+		for (const [key, n] of cells) {
+			const bin = Math.floor(key / lows.length) << level, left = x(bin);
+			/* one request is seen, too */
+			c.fillStyle = 'rgba(' + blue + ', ' + (0.3 + 0.7 * Math.log(n) / Math.log(most + 1)) + ')';
+			c.fillRect(left, key % lows.length * HEAT_ROW, Math.max(1, x(bin + (1 << level)) - left), HEAT_ROW - 1);
+		}
+	}
+
+	function at(x, y) {
+		const ns = edges[from] + span_ns() * (x - PICTURE_LEFT) / (picture.width - PICTURE_LEFT), i = Math.floor(y / HEAT_ROW);
+		let bin = from;
+		while (bin + 1 < to && edges[bin + 1] <= ns)
+			bin++;
+		if (x < PICTURE_LEFT || i >= lows.length)
+			return '';
+		return instant(edges[bin >> level << level]) + ' s: ' + count(cells.get((bin >> level) * lows.length + i) || 0) + ' requests of ' +
+			duration(lows[i]) + ' .. ' + duration(lows[i] ? 2 * lows[i] : 1);
+	}
+
+	const picture = add_picture('Latency of requests', 'requests by power of two of their latency; darker is more', height, draw, at);
+}
+
+/* ---- who ran on each CPU ---- */
+
+const MOMENTS = { whole: 'this page', wait: 'a long wait for a CPU, ', request: 'a slow request, ', events: 'most events, ' };
+
+/*
+ * Moments of which the page has each slice: { kind, ns, begin, end, first, last }, rows [first, last). A moment with more rows
+ * than schema/report_page.sql lets through ends with the last one.
+ */
+function find_moments(r) {
+	const found = [];
+	for (let i = 0; i < r.cnt; i++) {
+		const now = found[found.length - 1], kind = texts[r.kind[i]];
+		const rows = now ? i + 1 - now.first : 1, begin = r.from_ns[i] + r.start_ns[i];
+		const end = rows < (kind === 'whole' ? 30000 : 3000) ? r.to_ns[i] : begin;
+		if (now && now.kind === kind && now.begin === r.from_ns[i]) {
+			now.last = i + 1;
+			now.end = end;
+		} else {
+			found.push({ kind, ns: r.ns[i], begin: r.from_ns[i], end, first: i, last: i + 1 });
+		}
+	}
+	return found;
+}
+
+function moment_name(m) {
+	return m.kind === 'whole' ? MOMENTS.whole : MOMENTS[m.kind] + (m.kind === 'events' ? count(m.ns) + ' in a block' : duration(m.ns)) + ', at ' +
+		instant(m.begin) + ' s';
+}
+
+function add_lanes() {
+	const r = results.slices, kinds = Object.keys(MOMENTS), cpus = [...new Set(r.cpu)].sort((a, b) => a - b);
+	const moments = find_moments(r).sort((a, b) => kinds.indexOf(a.kind) - kinds.indexOf(b.kind));
+	if (!moments.length)
+		return;
+	const lane = new Map(cpus.map((cpu, i) => [cpu, i]));
+	const choice = element('select', { 'aria-label': 'moment', onchange: () => { moment = moments[choice.value]; zoomed = null; picture.draw(); } });
+	let moment = moments[0], zoomed = null, held = null, window_drawn = '';
+	moments.forEach((m, i) => choice.append(element('option', { value: i }, moment_name(m))));
+
+	/* Another window shows a moment in it, if there is one. */
+	function follow_window() {
+		if (window_drawn === from + '-' + to)
+			return;
+		window_drawn = from + '-' + to;
+		zoomed = null;
+		const is_in = (m) => m.begin < edges[to] && m.end > edges[from];
+		moment = is_in(moment) ? moment : moments.find(is_in) || moment;
+		choice.value = moments.indexOf(moment);
+	}
+
+	/* What is shown: the part of the moment that lies in the page's window, or all of it, or what was zoomed into. */
+	function range() {
+		const begin = Math.max(moment.begin, edges[from]), end = Math.min(moment.end, edges[to]);
+		return zoomed || (begin < end ? [begin, end] : [moment.begin, moment.end]);
+	}
+	const time_at = (x) => range()[0] + (range()[1] - range()[0]) * Math.max(0, x - PICTURE_LEFT) / (picture.width - PICTURE_LEFT);
+
+	function draw(c, width) {
+		follow_window();
+		const [begin, end] = range(), scale = (width - PICTURE_LEFT) / (end - begin);
+		cpus.forEach((cpu, i) => { c.fillText('CPU ' + cpu, 2, i * LANE_HEIGHT + 15); });
+		c.fillText(instant(begin) + ' s', PICTURE_LEFT, cpus.length * LANE_HEIGHT + 13);
+		c.textAlign = 'right';
+		c.fillText(instant(end) + ' s', width, cpus.length * LANE_HEIGHT + 13);
+		c.textAlign = 'left';
+		for (let i = moment.first; i < moment.last; i++) {
+			const start = moment.begin + r.start_ns[i], stop = start + r.dur_ns[i];
+			if (stop <= begin || start >= end)
+				continue;
+			const left = PICTURE_LEFT + Math.max(0, start - begin) * scale, right = PICTURE_LEFT + (Math.min(stop, end) - begin) * scale;
+			const top = lane.get(r.cpu[i]) * LANE_HEIGHT, p = process(r.process[i]);
+			c.fillStyle = p.color;
+			c.fillRect(left, top, Math.max(0.5, right - left), LANE_HEIGHT - 3);
+			if (right - left < 40)
+				continue;
+			c.save();
+			c.beginPath();
+			c.rect(left, top, right - left, LANE_HEIGHT);
+			c.clip();
+			c.fillStyle = '#ffffff';
+			c.fillText(p.comm, left + 3, top + 13);
+			c.restore();
+		}
+	}
+
+	function at(x, y) {
+		const ns = time_at(x), cpu = cpus[Math.floor(y / LANE_HEIGHT)];
+		if (x < PICTURE_LEFT || cpu === undefined)
+			return '';
+		for (let i = moment.first; i < moment.last; i++) {
+			const start = moment.begin + r.start_ns[i];
+			if (r.cpu[i] === cpu && start <= ns && ns < start + r.dur_ns[i])
+				return 'CPU ' + cpu + ': ' + process(r.process[i]).comm + ', thread ' + r.tid[i] + ', ' + duration(r.dur_ns[i]) + ' from ' + instant(start) + ' s';
+		}
+		return 'CPU ' + cpu + ': idle';
+	}
+
+	const picture = add_picture('Who ran on each CPU', '', cpus.length * LANE_HEIGHT + 18, draw, at);
+	picture.note.append('each slice of time, in the moments that the page has room for: ', choice, '; drag to zoom, double-click for the whole');
+	picture.canvas.addEventListener('mousedown', (event) => { held = event.offsetX; });
+	picture.canvas.addEventListener('mouseup', (event) => {
+		const [a, b] = [held, event.offsetX].sort((x, y) => x - y).map(time_at);
+		if (held !== null && Math.abs(event.offsetX - held) > 4)
+			zoomed = [a, b];
+		held = null;
+		picture.draw();
+	});
+	picture.canvas.addEventListener('dblclick', () => { zoomed = null; picture.draw(); });
+}
+
+/* ---- stacks of allocations ---- */
+
+function add_flame() {
+	const r = results.stacks, stacks = [], box = element('div', {});
+	if (!r.cnt)
+		return;
+	for (let i = 0; i < r.cnt; i++)
+		stacks.push([['[' + texts[r.source[i]] + ']', texts[r.comm[i]], ...texts[r.stack[i]].split(';')], r.bytes[i]]);
+	$('flame-graph').hidden = false;
+	$('flame-graph').append(element('div', { class: 'note' }, 'of the whole page; the ' + count(r.cnt) + ' stacks with most bytes, of allocations whose stacks were recorded'), box);
+	flame_graph(box, stacks, bytes);
+}

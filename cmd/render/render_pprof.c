@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * render_pprof: stacks as a profile that `go tool pprof`, speedscope and Pyroscope read: messages
+ * of https://github.com/google/pprof/blob/main/proto/profile.proto, compressed as gzip does.
+ *
+ * A sample has two values, a number and bytes or time. Its outermost frames are source and process,
+ * because sources overlap. A function is known by its name and source file, and a location by its
+ * function and line. Order does not matter among the fields of a message, so that all of it is
+ * written as it comes.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "analyze/export/proto.h"
+#include "base/array.h"
+#include "base/hash_map.h"
+#include "base/strpool.h"
+#include "base/textsafe.h"
+#include "cmd/render/render_format.h"
+#include "cmd/render/stack_columns.h"
+
+#define WRITE_BYTES 65536
+
+/* Fields of profile.proto. */
+enum { PROFILE_SAMPLE_TYPE = 1, PROFILE_SAMPLE = 2, PROFILE_LOCATION = 4, PROFILE_FUNCTION = 5,
+       PROFILE_STRING = 6, PROFILE_COMMENT = 13, PROFILE_DEFAULT_TYPE = 14 };
+enum { VALUE_TYPE_TYPE = 1, VALUE_TYPE_UNIT = 2 };
+enum { SAMPLE_LOCATIONS = 1, SAMPLE_VALUES = 2 };
+enum { LOCATION_ID = 1, LOCATION_LINE = 4, LINE_FUNCTION = 1, LINE_LINE = 2 };
+enum { FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_FILENAME = 4 };
+
+struct pprof {
+	struct stack_columns cols;
+	struct proto out;
+	struct strpool *texts;
+	struct hash_map numbers; /* of texts, in the table of strings */
+	struct hash_map functions; /* ids less 1, by the numbers of name and file */
+	struct hash_map locations; /* the same by function and line */
+	gzFile file;
+	uint32_t *frames; /* of a sample, outermost first */
+	size_t frame_cnt, frame_cap;
+	int error;
+};
+
+/* The number of a text in the table of strings. 1: it is new there. */
+static int number_of(struct pprof *p, const char *text, uint32_t *ret)
+{
+	const char *kept = strpool_put(p->texts, text);
+	int r = kept ? hash_map_intern(&p->numbers, (uintptr_t)kept, 0, ret) : -ENOMEM;
+
+	if (r > 0)
+		proto_text(&p->out, PROFILE_STRING, kept);
+	if (r < 0)
+		p->error = r;
+	return r;
+}
+
+static void put_number_of(struct pprof *p, unsigned int field, const char *text)
+{
+	uint32_t number = 0;
+
+	number_of(p, text, &number);
+	proto_uint(&p->out, field, number);
+}
+
+static void put_sample_type(struct pprof *p, const char *type, const char *unit)
+{
+	uint32_t numbers[2] = { 0 };
+	size_t m;
+
+	number_of(p, type, &numbers[0]);
+	number_of(p, unit, &numbers[1]);
+	proto_begin(&p->out, PROFILE_SAMPLE_TYPE, &m);
+	proto_uint(&p->out, VALUE_TYPE_TYPE, numbers[0]);
+	proto_uint(&p->out, VALUE_TYPE_UNIT, numbers[1]);
+	proto_end(&p->out, m);
+}
+
+static void put_function(struct pprof *p, uint32_t id, uint32_t name, uint32_t file)
+{
+	size_t m;
+
+	proto_begin(&p->out, PROFILE_FUNCTION, &m);
+	proto_uint(&p->out, FUNCTION_ID, id);
+	proto_uint(&p->out, FUNCTION_NAME, name);
+	proto_uint(&p->out, FUNCTION_FILENAME, file);
+	proto_end(&p->out, m);
+}
+
+static void put_location(struct pprof *p, uint32_t id, uint32_t function, uint32_t number)
+{
+	size_t m, line;
+
+	proto_begin(&p->out, PROFILE_LOCATION, &m);
+	proto_uint(&p->out, LOCATION_ID, id);
+	proto_begin(&p->out, LOCATION_LINE, &line);
+	proto_uint(&p->out, LINE_FUNCTION, function);
+	proto_uint(&p->out, LINE_LINE, number);
+	proto_end(&p->out, line);
+	proto_end(&p->out, m);
+}
+
+/* The number of a text of so many bytes, made safe, with before and after around it. */
+static int number_of_part(struct pprof *p, const char *before, const char *part, size_t n,
+			  const char *after, uint32_t *ret)
+{
+	size_t room = n * TEXTSAFE_GROWTH + 1;
+	char *safe = malloc(room), *text = NULL;
+	int r = -ENOMEM;
+
+	if (safe)
+		textsafe_escape(safe, room, part, n, NULL);
+	if (safe && asprintf(&text, "%s%s%s", before, safe, after) >= 0)
+		r = number_of(p, text, ret);
+	free(text);
+	free(safe);
+	return r;
+}
+
+/* before and after are put around the name. */
+static void add_frame(struct pprof *p, const char *before, const char *name, size_t n,
+		      const char *after)
+{
+	struct stack_line line = { n, "", 0, 0 };
+	uint32_t at = 0, file = 0, function = 0, id;
+	int ret = array_reserve(&p->frames, &p->frame_cap, p->frame_cnt + 1);
+
+	if (!n)
+		line.name_bytes = strlen(name = "[no name]");
+	else
+		stack_line_find(&line, name, n);
+	if (ret >= 0)
+		ret = number_of_part(p, before, name, line.name_bytes, after, &at);
+	if (ret >= 0)
+		ret = number_of_part(p, "", line.path, line.path_bytes, "", &file);
+	if (ret >= 0)
+		ret = hash_map_intern(&p->functions, at, file, &function);
+	if (ret > 0)
+		put_function(p, function + 1, at, file);
+	if (ret >= 0)
+		ret = hash_map_intern(&p->locations, function, line.number, &id);
+	if (ret > 0)
+		put_location(p, id + 1, function + 1, line.number);
+	if (ret < 0)
+		p->error = ret;
+	else
+		p->frames[p->frame_cnt++] = id + 1;
+}
+
+static void add_value(struct pprof *p, const char *before, const struct value *v, const char *after)
+{
+	bool is_text = v->type == VALUE_TEXT;
+
+	add_frame(p, before, is_text ? v->text : "", is_text ? v->text_bytes : 0, after);
+}
+
+static void add_chain(struct pprof *p, const struct value *v)
+{
+	const char *at = v->text, *end = at + v->text_bytes;
+
+	while (v->type == VALUE_TEXT && at <= end) {
+		const char *to = memchr(at, ';', (size_t)(end - at));
+
+		to = to ? to : end;
+		add_frame(p, "", at, (size_t)(to - at), "");
+		at = to + 1;
+	}
+}
+
+static int write_out(struct pprof *p)
+{
+	if (p->out.failed)
+		p->error = -ENOMEM;
+	if (!p->error && p->out.len &&
+	    gzwrite(p->file, p->out.data, (unsigned int)p->out.len) <= 0)
+		p->error = errno ? -errno : -EIO;
+	p->out.len = 0;
+	return p->error;
+}
+
+static int pprof_begin(void *state, const struct render_options *o, struct render_out *out,
+		       unsigned int cnt, const char *const *names)
+{
+	struct pprof *p = state;
+	int ret = stack_columns_find(&p->cols, cnt, names), fd;
+	uint32_t empty;
+
+	if (!ret)
+		ret = strpool_new(&p->texts);
+	if (ret)
+		return ret;
+	fd = dup(fileno(o->out));
+	p->file = fd < 0 ? NULL : gzdopen(fd, "wb");
+	if (!p->file) {
+		ret = -errno;
+		close(fd);
+		return ret;
+	}
+	/* the first text is empty, by definition */
+	number_of(p, "", &empty);
+	put_sample_type(p, names[p->cols.number], "count");
+	put_sample_type(p, names[p->cols.amount],
+			strcmp(names[p->cols.amount], "offcpu_ns") ? "bytes" : "nanoseconds");
+	put_number_of(p, PROFILE_COMMENT, o->title);
+	put_number_of(p, PROFILE_DEFAULT_TYPE,
+		      names[o->folded_count ? p->cols.number : p->cols.amount]);
+	return p->error;
+}
+
+static int pprof_row(void *state, struct render_out *out, const struct value *values)
+{
+	struct pprof *p = state;
+	const struct stack_columns *c = &p->cols;
+	size_t before, m, list;
+
+	p->frame_cnt = 0;
+	if (c->source >= 0)
+		add_value(p, "[", &values[c->source], "]");
+	if (c->comm >= 0)
+		add_value(p, "", &values[c->comm], "");
+	before = p->frame_cnt;
+	for (int i = 0; i < 2; i++)
+		if (c->stacks[i] >= 0)
+			add_chain(p, &values[c->stacks[i]]);
+	if (p->frame_cnt == before)
+		add_frame(p, "", STACK_COLUMNS_NONE, strlen(STACK_COLUMNS_NONE), "");
+	proto_begin(&p->out, PROFILE_SAMPLE, &m);
+	proto_begin(&p->out, SAMPLE_LOCATIONS, &list);
+	while (p->frame_cnt)
+		proto_varint(&p->out, p->frames[--p->frame_cnt]);
+	proto_end(&p->out, list);
+	proto_begin(&p->out, SAMPLE_VALUES, &list);
+	proto_varint(&p->out, (uint64_t)values[c->number].i);
+	proto_varint(&p->out, (uint64_t)values[c->amount].i);
+	proto_end(&p->out, list);
+	proto_end(&p->out, m);
+	return p->out.len >= WRITE_BYTES ? write_out(p) : p->error;
+}
+
+static void pprof_end(void *state, struct render_out *out, uint64_t left_out)
+{
+	struct pprof *p = state;
+
+	out->error = write_out(p);
+	if (gzclose(p->file) != Z_OK && !out->error)
+		out->error = errno ? -errno : -EIO;
+	p->file = NULL;
+}
+
+static void pprof_clear(void *state)
+{
+	struct pprof *p = state;
+
+	if (p->file)
+		gzclose(p->file);
+	strpool_free(p->texts);
+	hash_map_done(&p->numbers);
+	hash_map_done(&p->functions);
+	hash_map_done(&p->locations);
+	free(p->frames);
+	free(p->out.data);
+}
+
+const struct render_format_ops render_pprof_ops = {
+	.state_bytes = sizeof(struct pprof),
+	.begin = pprof_begin,
+	.row = pprof_row,
+	.end = pprof_end,
+	.clear = pprof_clear,
+};

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+#include "cmd/render/stack_columns.h"
+
+#include <errno.h>
+#include <string.h>
+
+int stack_columns_find(struct stack_columns *s, unsigned int cnt, const char *const *names)
+{
+	*s = (struct stack_columns){ -1, -1, -1, -1, { -1, -1 } };
+	for (unsigned int i = 0; i < cnt; i++) {
+		if (!strcmp(names[i], "comm"))
+			s->comm = (int)i;
+		else if (!strcmp(names[i], "source") || !strcmp(names[i], "state"))
+			s->source = (int)i;
+		else if (!strcmp(names[i], "stack") || !strcmp(names[i], "user_stack"))
+			s->stacks[0] = (int)i;
+		else if (!strcmp(names[i], "kernel_stack"))
+			s->stacks[1] = (int)i;
+		else if (!strcmp(names[i], "samples") || !strcmp(names[i], "objects") ||
+			 !strcmp(names[i], "waits"))
+			s->number = (int)i;
+		else if (!strcmp(names[i], "bytes") || !strcmp(names[i], "offcpu_ns"))
+			s->amount = (int)i;
+	}
+	return s->stacks[0] < 0 || s->number < 0 || s->amount < 0 ? -EINVAL : 0;
+}
+
+bool stack_line_find(struct stack_line *ret, const char *frame, size_t bytes)
+{
+	uint64_t number = 0, unit = 1;
+	size_t end = bytes, at;
+
+	if (!end || frame[--end] != ')')
+		return false;
+	for (; end && frame[end - 1] >= '0' && frame[end - 1] <= '9' && unit < UINT32_MAX;
+	     unit *= 10)
+		number += unit * (uint64_t)(frame[--end] - '0');
+	if (unit == 1 || number > UINT32_MAX || !end || frame[--end] != ':')
+		return false;
+	for (at = end; at && !(frame[at - 1] == '(' && at > 1 && frame[at - 2] == ' '); at--)
+		;
+	if (!at)
+		return false;
+	*ret = (struct stack_line){ at - 2, frame + at, end - at, (uint32_t)number };
+	return true;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * stack_columns: which columns of a view of stacks are what, for the formats that draw stacks.
+ * Only render*.c include this. A call chain is one text, outermost function first, with ';' between
+ * functions. What no stack was recorded of has no text there; sums need it all the same.
+ */
+#ifndef STACK_COLUMNS_H
+#define STACK_COLUMNS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define STACK_COLUMNS_NONE "[not recorded]"	/* in place of a call chain */
+
+struct stack_columns {
+	int comm, source;	/* -1: none */
+	int number, amount;	/* samples, objects or waits; bytes or ns */
+	int stacks[2];		/* the whole, or user space and (-1: none) the kernel */
+};
+
+/* 0, or -EINVAL: this is no view of stacks. */
+int stack_columns_find(struct stack_columns *s, unsigned int cnt, const char *const *names);
+
+/* Parts of a frame with a line of source code: "NAME (PATH:NUMBER)". */
+struct stack_line {
+	size_t name_bytes;
+	const char *path;
+	size_t path_bytes;
+	uint32_t number;
+};
+/* False: the frame has no line. */
+bool stack_line_find(struct stack_line *ret, const char *frame, size_t bytes);
+
+#endif /* STACK_COLUMNS_H */

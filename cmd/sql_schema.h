@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * sql_schema: the tables, views and functions of SQL and their columns, as schema/TABLES.md
+ * describes them, and the queries of schema/QUERIES.md.
+ *
+ * Threads: one. What the functions return lives until the program ends.
+ */
+#ifndef SQL_SCHEMA_H
+#define SQL_SCHEMA_H
+
+#include "cmd/render/render.h"
+
+struct sql_schema_column {
+	const char *name, *type, *meaning;
+};
+
+struct sql_schema_item {
+	const char *kind;	/* table, view, table-valued function, function */
+	const char *name;
+	const char *call;	/* the name, of a function with its arguments */
+	const char *text;	/* what it has or gives; lines */
+	struct sql_schema_column *columns;	/* none: a function with one result */
+	unsigned int column_cnt;
+};
+
+/* All of them. NULL: out of memory. */
+const struct sql_schema_item *sql_schema_items(unsigned int *ret_cnt);
+
+/*
+ * Prints all of them, or the columns of one. r takes the rows; NULL: they are printed for people.
+ * Return an exit status; a name that there is none of is an error that says which there are.
+ */
+int sql_schema_list(struct render *r);
+int sql_schema_show(const char *name, struct render *r);
+/* The queries, with their questions as comments. */
+void sql_schema_examples(void);
+
+/*
+ * Prints SQLite's message on a statement: of an unknown table, function or column with the nearest
+ * name and a list of those there are. Returns EXIT_FAILED.
+ */
+int sql_schema_error(const char *statement, const char *message);
+
+#endif /* SQL_SCHEMA_H */

@@ -1,0 +1,62 @@
+-- SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+--
+-- Ten questions to a fleet, for ClickHouse 18.16 and later. Each runs as it is; yesterday(), sizes, names and instants
+-- are there to be changed. comm_bins has what every host sends all the time (export --every), the other tables have
+-- recordings. GLOBAL lets a question that asks twice ask all servers both times.
+-- tests/kernel/fleet.sh compares the answers with what `ebpfrec report` and `ebpfrec sql` say host by host.
+
+-- 1. Which hosts had a spike above 2 GiB since yesterday?
+SELECT host, name, sum(spikes) AS spikes, max(spike_max_bytes) AS bytes
+  FROM comm_bins WHERE toDate(toDateTime(intDiv(unix_ns, 1000000000)), 'UTC') >= yesterday() AND spike_max_bytes > 2147483648
+ GROUP BY host, name ORDER BY bytes DESC;
+
+-- 2. Which devices are slowest? p99_from_ns: the power of two from which on 1 % of the requests took.
+SELECT host, device, op, sum(ios) AS requests, quantileExactWeighted(0.99)(assumeNotNull(lat_low_ns), toUInt64(assumeNotNull(lat_ios))) AS p99_from_ns,
+       max(greatest_ns) AS lat_max_ns
+  FROM (SELECT host, device, op, ifNull(ios, 0) AS ios, ifNull(lat_low_ns, 0) AS lat_low_ns, ifNull(lat_ios, 0) AS lat_ios,
+               ifNull(comm_bins.lat_max_ns, 0) AS greatest_ns
+          FROM comm_bins WHERE toDate(toDateTime(intDiv(unix_ns, 1000000000)), 'UTC') >= yesterday() AND device != '')
+ GROUP BY host, device, op ORDER BY p99_from_ns DESC, lat_max_ns DESC LIMIT 20;
+
+-- 3. How many CPUs did a host of a role use before and after a roll-out?
+SELECT unix_ns >= 1800000000000000000 AS after, uniq(host) AS hosts, sum(running_ns) / sum(if(cpus > 0, bin_ns, 0)) AS cpus_used
+  FROM comm_bins WHERE host GLOBAL IN (SELECT host FROM loads WHERE role = 'web') GROUP BY after ORDER BY after;
+
+-- 4. Who are the noisy neighbours? Who ran while threads of this host waited longer for a CPU than all of them ran?
+SELECT host, name, sum(running_ns) AS running_ns
+  FROM comm_bins WHERE (host, unix_ns) GLOBAL IN (
+       SELECT host, unix_ns FROM comm_bins GROUP BY host, unix_ns HAVING sum(runnable_ns) + sum(preempted_ns) > sum(running_ns))
+ GROUP BY host, name HAVING running_ns > 0 ORDER BY running_ns DESC LIMIT 20;
+
+-- 5. Which programs use the fleet's CPUs?
+SELECT name, uniq(host) AS hosts, sum(running_ns) AS running_ns, sum(runnable_ns) + sum(preempted_ns) AS waiting_ns
+  FROM comm_bins WHERE toDate(toDateTime(intDiv(unix_ns, 1000000000)), 'UTC') >= yesterday()
+ GROUP BY name HAVING running_ns > 0 ORDER BY running_ns DESC LIMIT 20;
+
+-- 6. On which hosts are figures incomplete? Bins at both ends of what a host sent are not whole seconds.
+SELECT host, sum(lost_events) AS lost, countIf(complete = 0) AS incomplete_bins, count() AS bins
+  FROM comm_bins WHERE cpus > 0 GROUP BY host ORDER BY lost DESC, host;
+
+-- 7. Which program had the most resident memory, and where?
+SELECT host, name, max(rss_peak_bytes) AS peak_bytes
+  FROM comm_bins GROUP BY host, name HAVING peak_bytes > 0 ORDER BY peak_bytes DESC, host, name LIMIT 20;
+
+-- 8. Who writes most to disks?
+SELECT host, name, device, sum(ios) AS requests, sum(io_bytes) AS bytes
+  FROM comm_bins WHERE op = 'write' GROUP BY host, name, device HAVING requests > 0 ORDER BY bytes DESC, host, name LIMIT 20;
+
+-- 9. Which programs waited longest for a CPU? From recordings.
+SELECT host, comm, max(wait_ns) AS wait_max_ns, sum(wait_ns) AS all_ns
+  FROM sched_slices GLOBAL ANY INNER JOIN (SELECT trace_id, utid, comm FROM threads) AS t USING (trace_id, utid)
+ WHERE utid >= 16 GROUP BY host, comm HAVING wait_max_ns > 0 ORDER BY wait_max_ns DESC LIMIT 20;
+
+-- 10. Which block requests were slowest, and whose were they? From recordings.
+SELECT host, toDateTime(intDiv(unix_ns, 1000000000)) AS ended, owner, op, bytes, latency_ns, queue_ns
+  FROM block_requests WHERE latency_ns > 0 ORDER BY latency_ns DESC, unix_ns LIMIT 10;
+
+-- What has not arrived whole? Send it again: what is here of it counts nowhere.
+SELECT host, trace_id, toDateTime(intDiv(load, 1000000000)) AS sent, of, sent_rows, arrived_rows FROM loads WHERE NOT whole ORDER BY sent, of;
+
+-- Which hosts sent a piece of time twice, under two starts? Their sums are too high there.
+SELECT host, of, count() AS pieces, sum(to_ns - from_ns) - (max(to_ns) - min(from_ns)) AS at_least_twice_ns
+  FROM (SELECT DISTINCT host, of, from_ns, to_ns FROM loads WHERE whole) GROUP BY host, of HAVING at_least_twice_ns > 0 ORDER BY host, of;

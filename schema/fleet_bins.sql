@@ -1,0 +1,56 @@
+-- What did each name do in each bin: what many hosts send all the time (export --to clickhouse --every).
+--
+-- Three kinds of rows: CPU and memory of a name; its requests by device and operation, with one more row
+-- per step of their latency, from lat_low_ns on; and one row without a name, of the machine. Counts
+-- and times can be added up over names, bins and hosts, so that histograms merge by adding lat_ios;
+-- of the columns with peak or max the greatest counts. bin_ns is the part of the bin that was recorded. Memory of a name is in the first bin, and in bins
+-- in which it changed.
+SELECT t_ns, max(span_ns) AS bin_ns, name, device, op, lat_low_ns,
+       sum(running_ns) AS running_ns, sum(runnable_ns) AS runnable_ns, sum(preempted_ns) AS preempted_ns,
+       sum(disk_ns) AS disk_ns, sum(uninterruptible_ns) AS uninterruptible_ns, sum(unknown_ns) AS unknown_ns,
+       max(rss_bytes) AS rss_bytes, max(rss_peak_bytes) AS rss_peak_bytes,
+       sum(rss_grown_bytes) AS rss_grown_bytes, sum(slab_alloc_bytes) AS slab_alloc_bytes,
+       sum(page_alloc_bytes) AS page_alloc_bytes, sum(heap_alloc_bytes) AS heap_alloc_bytes,
+       sum(spikes) AS spikes, max(spike_max_bytes) AS spike_max_bytes,
+       sum(ios) AS ios, sum(io_bytes) AS io_bytes, sum(lat_sum_ns) AS lat_sum_ns, max(lat_max_ns) AS lat_max_ns,
+       sum(lat_ios) AS lat_ios, max(cpus) AS cpus, sum(lost_events) AS lost_events, min(complete) AS complete
+  FROM (SELECT t_ns, span_ns, name, NULL AS device, NULL AS op, NULL AS lat_low_ns,
+               running_ns, runnable_ns, preempted_ns, disk_ns, uninterruptible_ns, unknown_ns,
+               NULL AS rss_bytes, NULL AS rss_peak_bytes, NULL AS rss_grown_bytes, NULL AS slab_alloc_bytes,
+               NULL AS page_alloc_bytes, NULL AS heap_alloc_bytes, NULL AS spikes, NULL AS spike_max_bytes,
+               NULL AS ios, NULL AS io_bytes, NULL AS lat_sum_ns, NULL AS lat_max_ns, NULL AS lat_ios,
+               NULL AS cpus, NULL AS lost_events, NULL AS complete
+          FROM thread_states(:from, :to, :every, :by)
+         WHERE running_ns + runnable_ns + preempted_ns + disk_ns + uninterruptible_ns > 0
+        UNION ALL
+        SELECT t_ns, span_ns, name, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+               rss_bytes, rss_peak_bytes, NULL, NULL, NULL, NULL, NULL, NULL,
+               NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+          FROM memory_levels(:from, :to, :every, :by)
+         WHERE rss_peak_bytes > 0 AND (t_ns = :from OR rss_peak_bytes <> rss_low_bytes)
+        UNION ALL
+        SELECT t_ns, span_ns, name, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+               iif(source = 'rss', alloc_bytes, NULL), iif(source = 'slab', alloc_bytes, NULL),
+               iif(source = 'page', alloc_bytes, NULL), iif(source = 'heap', alloc_bytes, NULL), NULL, NULL,
+               NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+          FROM alloc_usage(:from, :to, :every, :by) WHERE alloc_bytes > 0 AND source <> 'vm'
+        UNION ALL
+        SELECT t_ns, NULL, name, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+               NULL, NULL, NULL, NULL, NULL, NULL, 1, bytes, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+          FROM (SELECT :from + (s.start_ns - :from) / :every * :every AS t_ns, s.bytes,
+                       iif(:by = 'container', coalesce(p.container, '[none]'), p.comm) AS name
+                  FROM spikes(:from, :to, 0, 0) AS s JOIN processes AS p USING (upid))
+        UNION ALL
+        SELECT t_ns, span_ns, name, device_name(dev), op, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+               NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, ios, bytes, lat_sum_ns, lat_max_ns, NULL, NULL, NULL, NULL
+          FROM io_usage(:from, :to, :every, :by || ',device,op')
+        UNION ALL
+        SELECT t_ns, span_ns, name, device_name(dev), op, low_ns, NULL, NULL, NULL, NULL, NULL, NULL,
+               NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, ios, NULL, NULL, NULL
+          FROM latency_hist(:from, :to, :every, :by || ',device,op') WHERE phase = 'total'
+        UNION ALL
+        SELECT t_ns, span_ns, '', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+               NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+               (SELECT count(*) FROM cpus), lost_events, complete
+          FROM window_loss(:from, :to, :every))
+ GROUP BY t_ns, name, device, op, lat_low_ns ORDER BY t_ns

@@ -1,0 +1,30 @@
+-- Which files did block requests read and write?
+--
+-- The result has one row per file, and per process, device, operation and so on where --by names those, too.
+-- Columns, besides those of the keys:
+--   file               path of the file (TABLES.md, block_requests); [direct I/O]: of a file that the kernel does not tell;
+--                      [metadata]: of a file system, its journal, or a device that a program writes itself; [swap];
+--                      [no data]: flushes and discards; [kernel]: other memory of the kernel's; [unknown]: the path was
+--                      not recorded
+--   the others         as of report io
+SELECT $t
+       $cpukeys
+       count(*) AS ios, sum(u.bytes) AS bytes,
+       round(count(*) * 1e9 / u.span_ns, 3) AS iops, round(sum(u.bytes) * 1e9 / u.span_ns, 3) AS bytes_per_s,
+       percentile(u.latency_ns, 50) AS lat_p50_ns, percentile(u.latency_ns, 99) AS lat_p99_ns, max(u.latency_ns) AS lat_max_ns,
+       count(*) FILTER (WHERE u.status) AS errors,
+       is_complete('block', u.t_ns, u.t_end_ns) AND is_covered(0, u.t_end_ns) AS complete,
+       lost_events('block', u.t_ns, u.t_end_ns) AS lost_events
+  FROM (SELECT b.t_ns, b.t_end_ns, b.span_ns, r.bytes, r.latency_ns, r.status, r.dev, r.op, r.owner_upid AS upid,
+               coalesce(r.file, CASE r.pages WHEN 'file' THEN '[unknown]' WHEN 'disk' THEN '[metadata]' WHEN 'swap' THEN '[swap]'
+                                             WHEN 'none' THEN iif(r.op IN ('read', 'write') AND r.bytes > 0, '[unknown]', '[no data]')
+                                             WHEN 'kernel' THEN '[kernel]'
+                                             ELSE '[direct I/O]' END) AS file
+          FROM block_requests AS r
+          JOIN (SELECT DISTINCT t_ns, t_end_ns, span_ns FROM io_usage(:from, :to, :every, 'none')) AS b
+            ON b.t_ns = :from + iif(:every, (r.end_ns - :from) / :every * :every, 0)
+         WHERE r.end_ns >= :from AND r.end_ns < :to) AS u
+  JOIN processes AS p ON p.upid = u.upid
+ WHERE in_scope(u.upid)
+ GROUP BY $cpugroup u.t_ns
+ ORDER BY u.t_ns, sum(u.bytes) DESC, count(*) DESC, u.file

@@ -1,0 +1,29 @@
+-- Where did threads wait off the CPU, and who woke them?
+--
+-- The result has one row per process (or thread, comm, cgroup), state, waker and stack, over the waits
+-- that were recorded (record --offcpu) and ended in the window. Columns:
+--   state            of the thread when it left its CPU: sleeping, uninterruptible, stopped, or preempted
+--                    if it was still runnable
+--   waker            name of the thread that woke it; [irq]: an interrupt, as a timer's, did; empty if
+--                    nobody had to; [unknown]
+--   waits            number of waits; offcpu_ns, offcpu_max_ns: their length, and that of the longest
+--   runnable_ns      the part of offcpu_ns after the wake-up, when the thread waited for a CPU
+--   stack            frames when it left the CPU, outermost function first, separated by ';': user space,
+--                    then the kernel
+-- report_offcpu_by_waker.sql has the stacks of the wakers.
+SELECT $cpukeys u.state AS state, w.comm AS waker, sum(u.waits) AS waits, sum(u.offcpu_ns) AS offcpu_ns,
+       max(u.max_ns) AS offcpu_max_ns, sum(u.runnable_ns) AS runnable_ns, u.text AS stack,
+       is_complete('sched.offcpu', :from, :to) AS complete, lost_events('sched', :from, :to) AS lost_events
+  FROM (SELECT x.*, t.upid AS upid, stack_text(x.stack, x.last_ns) AS text
+          FROM (SELECT utid, stack, iif(preempted, NULL, waker_utid) AS waker_utid,
+                       iif(preempted, 'preempted', thread_state(state)) AS state,
+                       count(*) AS waits, sum(dur_ns) AS offcpu_ns, max(dur_ns) AS max_ns,
+                       sum(runnable_ns) AS runnable_ns, max(ts_ns) AS last_ns
+                  FROM offcpu WHERE ts_ns >= :from AND ts_ns < :to
+                 GROUP BY 1, 2, 3, 4) AS x
+          JOIN threads AS t ON t.utid = x.utid) AS u
+  JOIN threads AS t ON t.utid = u.utid JOIN processes AS p ON p.upid = u.upid
+  LEFT JOIN threads AS w ON w.utid = u.waker_utid
+ WHERE in_scope(u.upid)
+ GROUP BY $cpugroup u.state, w.comm, u.text
+ ORDER BY sum(u.offcpu_ns) DESC, u.text, w.comm

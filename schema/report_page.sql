@@ -1,0 +1,58 @@
+-- What does the page of a window show, besides the rows of analyze/page/page_data.c?
+--
+-- Each section is a result of the page's data.
+
+-- section: info
+SELECT key, value FROM info WHERE key IN ('command', 'host', 'kernel.release', 'cpu.model', 'cpu.online', 'sources')
+UNION ALL SELECT 'started', wall_time(0)
+UNION ALL SELECT 'recorded', group_concat(column1, ' ') FROM (VALUES ('sched.switch'), ('sched.wakeup'), ('alloc.rss'),
+	('alloc.slab'), ('alloc.page'), ('alloc.heap'), ('block')) WHERE was_recorded(column1)
+
+-- section: devices
+SELECT dev, device_name(dev) AS name FROM devices
+
+-- section: loss
+SELECT t_ns, class, lost_events, complete FROM window_loss(:from, :to, :every) WHERE lost_events > 0 OR NOT complete
+
+-- section: marks
+SELECT ts_ns, name, nr FROM marks WHERE ts_ns >= :from AND ts_ns < :to ORDER BY ts_ns
+
+-- section: slow_waits
+WITH b AS MATERIALIZED (SELECT t_ns, t_end_ns, max(wait_max_ns) AS ns FROM sched_waits(:from, :to, :every, 'none')
+	GROUP BY t_ns ORDER BY ns DESC LIMIT 5)
+SELECT u.t_ns AS at_ns, t.tid AS tid, t.comm AS comm, t.upid AS upid, u.wait_max_ns AS wait_ns
+  FROM b CROSS JOIN sched_waits(b.t_ns, b.t_end_ns, 1000000, 'thread') AS u LEFT JOIN threads AS t ON t.utid = u.utid
+ WHERE u.wait_max_ns > 0 ORDER BY u.wait_max_ns DESC LIMIT 20
+
+-- section: slow_requests
+WITH b AS MATERIALIZED (SELECT t_ns, t_end_ns, max(lat_max_ns) AS ns FROM io_usage(:from, :to, :every, 'none')
+	GROUP BY t_ns ORDER BY ns DESC LIMIT 5)
+SELECT u.t_ns AS at_ns, u.upid AS upid, u.dev AS dev, u.op AS op, u.submitter AS submitter,
+       u.lat_max_ns AS lat_ns, u.queue_max_ns AS queue_ns, u.device_max_ns AS device_ns
+  FROM b CROSS JOIN io_usage(b.t_ns, b.t_end_ns, 1000000, 'process') AS u
+ WHERE u.lat_max_ns > 0 ORDER BY u.lat_max_ns DESC LIMIT 20
+
+-- section: latencies
+SELECT t_ns, low_ns, sum(ios) AS ios FROM latency_hist(:from, :to, :every, 'none') WHERE phase = 'total' GROUP BY t_ns, low_ns
+
+-- section: slices
+WITH b AS MATERIALIZED (SELECT from_ns, to_ns, event_cnt AS n FROM blocks WHERE from_ns < :to AND to_ns > :from),
+w AS MATERIALIZED (SELECT t_ns, t_end_ns, max(wait_max_ns) AS ns FROM sched_waits(:from, :to, :every, 'none')
+	GROUP BY t_ns ORDER BY ns DESC LIMIT 5),
+q AS MATERIALIZED (SELECT t_ns, t_end_ns, max(lat_max_ns) AS ns FROM io_usage(:from, :to, :every, 'none')
+	GROUP BY t_ns ORDER BY ns DESC LIMIT 3),
+m AS MATERIALIZED (
+	SELECT 'whole' AS kind, :from AS from_ns, :to AS to_ns, sum(n) AS ns FROM b HAVING sum(n) <= 200000
+	UNION ALL SELECT 'wait', u.t_ns - min(u.wait_max_ns, 30000000), u.t_ns + 2000000, max(u.wait_max_ns)
+	  FROM w CROSS JOIN sched_waits(w.t_ns, w.t_end_ns, 1000000, 'none') AS u GROUP BY w.t_ns
+	UNION ALL SELECT 'request', u.t_ns - min(u.lat_max_ns, 30000000), u.t_ns + 2000000, max(u.lat_max_ns)
+	  FROM q CROSS JOIN io_usage(q.t_ns, q.t_end_ns, 1000000, 'none') AS u GROUP BY q.t_ns
+	UNION ALL SELECT * FROM (SELECT 'events', from_ns, min(to_ns, from_ns + 30000000), n FROM b ORDER BY n * 1.0 / (to_ns - from_ns) DESC LIMIT 3)
+)
+SELECT kind, from_ns, to_ns, ns, start_ns, dur_ns, cpu, tid, upid FROM (
+	SELECT m.kind AS kind, max(m.from_ns, :from) AS from_ns, m.to_ns AS to_ns, m.ns AS ns, s.start_ns - max(m.from_ns, :from) AS start_ns,
+	       s.dur_ns AS dur_ns, s.cpu AS cpu, t.tid AS tid, t.upid AS upid,
+	       row_number() OVER (PARTITION BY m.kind, m.from_ns ORDER BY s.start_ns) AS nth
+	  FROM m CROSS JOIN sched_slices(max(m.from_ns, :from), min(m.to_ns, :to)) AS s LEFT JOIN threads AS t ON t.utid = s.utid
+	 WHERE s.utid <> 0)
+ WHERE nth <= CASE kind WHEN 'whole' THEN 30000 ELSE 3000 END

@@ -1,0 +1,30 @@
+-- What did threads do all the time: run, wait, sleep?
+--
+-- The result has one row per process (or thread, comm, cgroup); a row adds up its threads. Columns:
+--   life_ns             time that the threads lived inside the window: the sum of the following parts
+--   running_ns          on a CPU
+--   runnable_ns         from a wake-up to the switch-in
+--   preempted_ns        from leaving the CPU, while it could have gone on, to the switch-in; also after a yield
+--   disk_ns             in an uninterruptible sleep while a block request that the thread submitted was in
+--                       flight; empty unless block was recorded
+--   uninterruptible_ns  in another uninterruptible sleep
+--   sleeping_ns         asleep; also the idle sleep of kernel threads
+--   stopped_ns          stopped or traced
+--   unknown_ns          before the first event of a thread that lived before the trace, or where events
+--                       were lost or belong to a task that the kernel hides from BPF
+-- A life begins with the thread's first wake-up, and ends when the thread leaves its CPU for the last
+-- time. A bio that waits before it becomes a request (a throttled cgroup) is not in flight, and so is a
+-- request that another thread submitted, such as a journal's: such waits are in uninterruptible_ns.
+SELECT $t
+       $keys
+       u.running_ns + u.runnable_ns + u.preempted_ns + u.disk_ns + u.uninterruptible_ns + u.sleeping_ns + u.stopped_ns + u.unknown_ns AS life_ns,
+       u.running_ns AS running_ns, u.runnable_ns AS runnable_ns, u.preempted_ns AS preempted_ns,
+       CASE WHEN was_recorded('block') THEN u.disk_ns END AS disk_ns,
+       u.uninterruptible_ns AS uninterruptible_ns, u.sleeping_ns AS sleeping_ns, u.stopped_ns AS stopped_ns,
+       u.unknown_ns AS unknown_ns,
+       is_complete('sched', u.t_ns, u.t_end_ns) AND is_covered(0, u.t_end_ns) AS complete,
+       lost_events('sched', u.t_ns, u.t_end_ns) AS lost_events
+  FROM thread_states(:from, :to, :every, :by) AS u
+  LEFT JOIN processes AS p ON p.upid = u.upid
+  LEFT JOIN threads AS t ON t.utid = u.utid
+ ORDER BY u.t_ns, u.running_ns + u.runnable_ns + u.preempted_ns + u.disk_ns + u.uninterruptible_ns DESC, u.running_ns DESC, u.upid, u.utid, u.name

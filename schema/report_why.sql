@@ -1,0 +1,116 @@
+-- Why did it take that long?
+--
+-- The result has several sections about the threads of the report's processes (--pid, --comm) in the window:
+--   States             what they did (report states), threads added up, with a bar
+--   Waited longest     their 20 longest waits for a CPU that ended in the window, by what ended them
+--   Ran instead        who had the CPU on which such a wait ended, during these waits
+--   Requests           their block requests, as in report latency
+--   Files              the files that they read and wrote on a device, those with the longest latency first
+--   Beside them        requests of other processes that the same devices completed
+--   Woken by           who ended their sleep: a thread that ran, or [interrupt] (a timer, a device, the network).
+--                      slept_ns is the time from leaving the CPU to the wake-up; at_ns is the end of the longest
+--   Memory             growth and peak of their resident memory; page faults are not recorded
+--   Chain              the blocking chain in the last second of the window, the latest link first. It begins
+--                      with the thread that was last on a CPU. A link is the time start_ns to end_ns in which
+--                      a thread was awake (dur_ns: it ran or waited for a CPU) after the sleep before. If
+--                      another thread ended this sleep, the chain goes on with that thread at the wake-up; if
+--                      an interrupt did, with the same thread before the sleep, which lasted slept_ns. The
+--                      chain takes every wake-up for the cause, also one that came for another reason; it
+--                      ends after 20 links, and at a wake-up by a task that is not known.
+
+-- section: States
+SELECT state, ns AS time_ns, round(100.0 * ns / nullif(sum(ns) OVER (), 0), 3) AS share_pct,
+       printf('%.*c', (30 * ns + sum(ns) OVER () - 1) / sum(ns) OVER (), '#') AS bar
+  FROM (SELECT v.column1 AS n, v.column2 AS state,
+               CASE v.column1 WHEN 1 THEN running_ns WHEN 2 THEN runnable_ns WHEN 3 THEN preempted_ns WHEN 4 THEN disk_ns
+                    WHEN 5 THEN uninterruptible_ns WHEN 6 THEN sleeping_ns WHEN 7 THEN stopped_ns ELSE unknown_ns END AS ns
+          FROM thread_states(:from, :to, 0, 'none')
+         CROSS JOIN (VALUES (1, 'running'), (2, 'runnable'), (3, 'preempted'), (4, 'disk'), (5, 'uninterruptible'),
+                            (6, 'sleeping'), (7, 'stopped'), (8, 'unknown')) AS v)
+ WHERE ns > 0 ORDER BY n
+
+-- section: Waited longest
+SELECT p.pid AS pid, t.comm AS comm, u.start_ns AS at_ns, u.wait_ns AS wait_ns, u.wait_reason AS reason, u.cpu AS cpu
+  FROM (SELECT utid, start_ns, wait_ns, wait_reason, cpu FROM sched_slices(:from, :to)
+         WHERE wait_ns > 0 AND in_scope((SELECT upid FROM threads WHERE threads.utid = sched_slices.utid))
+         ORDER BY wait_ns DESC, start_ns LIMIT 20) AS u
+  JOIN threads AS t ON t.utid = u.utid JOIN processes AS p ON p.upid = t.upid
+ ORDER BY u.wait_ns DESC, u.start_ns LIMIT CASE WHEN :brief THEN 4 ELSE 20 END
+
+-- section: Ran instead
+WITH w AS MATERIALIZED (
+	SELECT start_ns, wait_ns, cpu FROM sched_slices(:from, :to)
+	 WHERE wait_ns > 0 AND in_scope((SELECT upid FROM threads WHERE threads.utid = sched_slices.utid))
+	 ORDER BY wait_ns DESC, start_ns LIMIT 20)
+SELECT p.pid AS pid, p.comm AS comm, o.cpu AS cpu, sum(o.oncpu_ns) AS oncpu_ns
+  FROM (SELECT s.utid, s.cpu,
+               sum(min(s.end_ns, w.start_ns) - max(s.start_ns, w.start_ns - w.wait_ns)) AS oncpu_ns
+          FROM sched_slices(:from, :to) AS s CROSS JOIN w
+         WHERE s.cpu = w.cpu AND s.start_ns < w.start_ns AND s.end_ns > w.start_ns - w.wait_ns GROUP BY s.utid, s.cpu) AS o
+  JOIN threads AS t ON t.utid = o.utid JOIN processes AS p ON p.upid = t.upid
+ GROUP BY p.upid, o.cpu ORDER BY oncpu_ns DESC, pid LIMIT CASE WHEN :brief THEN 4 ELSE :top END
+
+-- section: Requests
+SELECT device_name(dev) AS device, op, ios, bytes, lat_p50_ns, lat_max_ns, queue_max_ns, device_max_ns
+  FROM io_usage(:from, :to, 0, 'none') WHERE ios > 0 ORDER BY lat_sum_ns DESC LIMIT CASE WHEN :brief THEN 3 ELSE :top END
+
+-- section: Files
+SELECT file, op, count(*) AS ios, sum(bytes) AS bytes, max(latency_ns) AS lat_max_ns
+  FROM block_requests
+ WHERE end_ns >= :from AND end_ns < :to AND file NOT NULL AND in_scope(owner_upid)
+ GROUP BY file, op ORDER BY max(latency_ns) DESC, file LIMIT CASE WHEN :brief THEN 3 ELSE :top END
+
+-- section: Beside them
+SELECT p.pid AS pid, p.comm AS comm, device_name(b.dev) AS device, b.op AS op, count(*) AS ios, sum(b.bytes) AS bytes
+  FROM block_requests AS b LEFT JOIN processes AS p ON p.upid = b.submitter_upid
+ WHERE b.end_ns >= :from AND b.end_ns < :to AND NOT in_scope(b.submitter_upid)
+   AND b.dev IN (SELECT dev FROM io_usage(:from, :to, 0, 'none') WHERE ios > 0)
+ GROUP BY b.submitter_upid, b.dev, b.op ORDER BY bytes DESC, ios DESC LIMIT CASE WHEN :brief THEN 3 ELSE :top END
+
+-- section: Woken by
+WITH e AS (
+	SELECT utid, end_ns AS ts_ns, 0 AS waker, NULL AS irq FROM sched_slices(:from, :to)
+	 WHERE end_reason = 'slept' AND in_scope((SELECT upid FROM threads WHERE threads.utid = sched_slices.utid))
+	 UNION ALL
+	SELECT target_utid, ts_ns, utid, irq FROM wakeups WHERE ts_ns >= :from AND ts_ns < :to
+	   AND in_scope((SELECT upid FROM threads WHERE threads.utid = target_utid))),
+s AS (
+	SELECT utid, ts_ns, waker, irq, lag(irq) OVER before AS irq_before, ts_ns - lag(ts_ns) OVER before AS slept_ns
+	  FROM e WINDOW before AS (PARTITION BY utid ORDER BY ts_ns, irq))
+SELECT CASE WHEN NOT s.irq THEN p.pid END AS pid, CASE WHEN s.irq THEN '[interrupt]' ELSE p.comm END AS comm,
+       count(*) AS wakeups, sum(s.slept_ns) AS slept_ns, max(s.slept_ns) AS slept_max_ns, s.ts_ns AS at_ns
+  FROM s LEFT JOIN threads AS t ON t.utid = s.waker LEFT JOIN processes AS p ON p.upid = t.upid
+ WHERE s.irq IS NOT NULL AND s.irq_before IS NULL AND s.slept_ns IS NOT NULL
+ GROUP BY CASE WHEN s.irq THEN -1 ELSE t.upid END ORDER BY slept_ns DESC LIMIT CASE WHEN :brief THEN 4 ELSE :top END
+
+-- section: Memory
+SELECT u.name AS comm, u.alloc_bytes AS rss_grown_bytes, u.peak_bytes AS rss_peak_bytes, u.peak_ns AS rss_peak_at_ns
+  FROM alloc_usage(:from, :to, 0, 'comm') AS u WHERE u.source = 'rss' AND u.alloc_bytes > 0
+ ORDER BY u.alloc_bytes DESC LIMIT CASE WHEN :brief THEN 2 ELSE :top END
+
+-- section: Chain
+WITH RECURSIVE
+a AS MATERIALIZED (SELECT max(:from, :to - 1000000000, 0) AS ns),
+last AS MATERIALIZED (SELECT s.utid AS utid, max(s.end_ns) AS ns FROM a CROSS JOIN sched_slices(a.ns, :to) AS s
+	WHERE s.utid >= 16 AND in_scope((SELECT upid FROM threads WHERE threads.utid = s.utid))),
+e AS (SELECT s.utid, s.end_ns AS ns, 0 AS waker, NULL AS irq FROM a CROSS JOIN sched_slices(a.ns, :to) AS s WHERE s.end_reason = 'slept'
+       UNION ALL SELECT target_utid, ts_ns, utid, irq FROM wakeups WHERE ts_ns >= (SELECT ns FROM a) AND ts_ns < :to),
+-- the sleeps of all threads, and what ended them
+sleeps AS MATERIALIZED (SELECT utid, left_ns, ns, waker, irq FROM (
+	SELECT utid, lag(ns) OVER before AS left_ns, ns, waker, irq, lag(irq) OVER before AS irq_before
+	  FROM e WINDOW before AS (PARTITION BY utid ORDER BY ns, irq)) WHERE irq IS NOT NULL AND irq_before IS NULL AND left_ns IS NOT NULL),
+chain (n, utid, to_ns) AS (
+	SELECT 1, utid, ns FROM last WHERE utid IS NOT NULL
+	 UNION ALL
+	SELECT c.n + 1, iif(s.irq, c.utid, s.waker), iif(s.irq, s.left_ns, s.ns)
+	  FROM chain AS c JOIN sleeps AS s ON s.utid = c.utid AND s.ns = (SELECT max(x.ns) FROM sleeps AS x WHERE x.utid = c.utid AND x.ns < c.to_ns)
+	 WHERE c.n < 20 AND (s.irq OR s.waker >= 16))
+SELECT p.pid AS pid, t.comm AS comm, coalesce(s.ns, (SELECT ns FROM a)) AS start_ns, c.to_ns AS end_ns,
+       c.to_ns - coalesce(s.ns, (SELECT ns FROM a)) AS dur_ns,
+       CASE WHEN s.ns IS NULL THEN 'since before' WHEN s.irq THEN 'woken by an interrupt'
+            WHEN s.waker >= 16 THEN 'woken by the next' ELSE 'woken by an unknown task' END AS link,
+       CASE WHEN s.irq THEN s.ns - s.left_ns END AS slept_ns
+  FROM chain AS c
+  LEFT JOIN sleeps AS s ON s.utid = c.utid AND s.ns = (SELECT max(x.ns) FROM sleeps AS x WHERE x.utid = c.utid AND x.ns < c.to_ns)
+  JOIN threads AS t ON t.utid = c.utid JOIN processes AS p ON p.upid = t.upid
+ ORDER BY c.n LIMIT CASE WHEN :brief THEN 8 ELSE 20 END

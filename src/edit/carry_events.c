@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * carry_events: threads have room for their few events. Events of requests and interrupts are in a
+ * pool, and the state machines that readers use (request_track.h, irq_track.h) say which of them
+ * still matter.
+ */
+#include "edit/carry_events.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/hash_map.h"
+#include "model/irq_track.h"
+#include "model/request_track.h"
+#include "trace/irq_holes.h"
+#include "trace/trace_state.h"
+
+#define NONE UINT32_MAX
+#define SCHED_VALUES 6
+
+_Static_assert((int)EV_SWITCH_CNT <= SCHED_VALUES && (int)EV_WAKEUP_CNT <= SCHED_VALUES,
+	       "room for all values");
+
+/* What the events of a thread are about. */
+enum { ENTER, LEAVE, WOKEN_RUNNING, WOKEN, ABOUT_CNT };
+
+/* A switch or wake-up, without the room for more values that a struct event has. */
+struct sched_event {
+	uint64_t nr;		/* counts all events, from 1; 0: there is none */
+	uint64_t ts_ns, v[SCHED_VALUES];
+	uint32_t utid;
+	uint16_t cpu;
+	uint8_t kind, flags;
+};
+
+struct carried_thread {
+	uint32_t utid;
+	struct sched_event last[ABOUT_CNT];
+};
+
+struct kept {
+	struct event ev;
+	uint64_t nr;
+	uint32_t next;		/* in the same chain, or of the free entries */
+};
+
+/* A request or a CPU, with its events. */
+struct subject {
+	uint64_t life;		/* of a request: request_track_life() */
+	uint32_t last;		/* in the pool, NONE */
+};
+
+/* Second half of the key of a CPU; the first is its number. No device has such a number. */
+#define KEY_CPU (1ull << 32)
+
+struct carry_events {
+	struct trace *t;
+	uint64_t nr;
+	struct hash_map thread_nr;
+	struct carried_thread *threads;
+	size_t thread_cap;
+	struct kept *pool;
+	size_t cnt, cap;
+	uint32_t free;
+	struct hash_map subject_nr;
+	struct subject *subjects;
+	size_t subject_cap;
+	struct request_track *requests;
+	struct irq_track *irq;
+	struct irq_holes holes;
+};
+
+int carry_events_new(struct carry_events **ret, struct trace *t)
+{
+	struct carry_events *c = calloc(1, sizeof(*c));
+	int r;
+
+	if (!c)
+		return -ENOMEM;
+	c->t = t;
+	c->free = NONE;
+	r = request_track_new(&c->requests, NULL, NULL);
+	if (r == 0)
+		r = irq_track_new(&c->irq, t->cpu_cnt, &(struct irq_sink){ 0 });
+	if (r == 0)
+		r = irq_holes_find(&c->holes, t);
+	if (r < 0) {
+		carry_events_free(c);
+		return r;
+	}
+	*ret = c;
+	return 0;
+}
+
+void carry_events_free(struct carry_events *c)
+{
+	if (!c)
+		return;
+	hash_map_done(&c->thread_nr);
+	free(c->threads);
+	free(c->pool);
+	hash_map_done(&c->subject_nr);
+	free(c->subjects);
+	request_track_free(c->requests);
+	irq_track_free(c->irq);
+	irq_holes_done(&c->holes);
+	free(c);
+}
+
+/* ---- threads ---- */
+
+/* NULL: out of memory. */
+static struct carried_thread *thread_of(struct carry_events *c, uint32_t utid)
+{
+	uint32_t i;
+	int r = hash_map_intern(&c->thread_nr, utid, 0, &i);
+
+	if (r < 0 || array_reserve(&c->threads, &c->thread_cap, (size_t)i + 1) < 0)
+		return NULL;
+	if (r > 0)
+		c->threads[i] = (struct carried_thread){ .utid = utid };
+	return &c->threads[i];
+}
+
+static struct sched_event pack(const struct carry_events *c, const struct event *ev)
+{
+	struct sched_event s = { .nr = c->nr, .ts_ns = ev->ts_ns, .utid = ev->utid,
+				 .cpu = ev->cpu, .kind = ev->kind, .flags = ev->flags };
+
+	memcpy(s.v, ev->v, sizeof(s.v));
+	return s;
+}
+
+static int set_last(struct carry_events *c, uint32_t utid, unsigned int about, unsigned int wakeup,
+		    const struct event *ev)
+{
+	struct carried_thread *h;
+
+	if (utid < EVENT_ID_FIRST)
+		return 0;
+	h = thread_of(c, utid);
+	if (!h)
+		return -ENOMEM;
+	h->last[about] = pack(c, ev);
+	h->last[wakeup].nr = 0;
+	return 0;
+}
+
+static int switch_event(struct carry_events *c, const struct event *ev)
+{
+	int r = set_last(c, ev->utid, LEAVE, WOKEN, ev);
+
+	if (r < 0 || ev->flags & EVENT_F_NEXT_OUT)
+		return r;
+	return set_last(c, (uint32_t)ev->v[EV_SWITCH_NEXT_UTID], ENTER, WOKEN_RUNNING, ev);
+}
+
+static int wakeup_event(struct carry_events *c, const struct event *ev)
+{
+	uint32_t target = (uint32_t)ev->v[EV_WAKEUP_TARGET_UTID];
+	struct carried_thread *h;
+	struct sched_event *s;
+
+	if (target < EVENT_ID_FIRST)
+		return 0;
+	h = thread_of(c, target);
+	if (!h)
+		return -ENOMEM;
+	s = &h->last[h->last[ENTER].nr > h->last[LEAVE].nr ? WOKEN_RUNNING : WOKEN];
+	if (!s->nr)
+		*s = pack(c, ev);
+	return 0;
+}
+
+/* The thread ended, and left its CPU after that: it does not come back. */
+static bool is_gone(const struct carry_events *c, const struct carried_thread *h)
+{
+	const struct trace_thread *of = trace_thread_find(c->t, h->utid);
+
+	return of && of->end_ns && h->last[LEAVE].nr && h->last[LEAVE].ts_ns >= of->end_ns &&
+	       h->last[LEAVE].nr > h->last[ENTER].nr && !h->last[WOKEN].nr;
+}
+
+/* ---- requests and interrupts ---- */
+
+/* NULL: out of memory. */
+static struct subject *subject_of(struct carry_events *c, uint64_t id, uint64_t key)
+{
+	uint32_t i;
+	int r = hash_map_intern(&c->subject_nr, id, key, &i);
+
+	if (r < 0 || array_reserve(&c->subjects, &c->subject_cap, (size_t)i + 1) < 0)
+		return NULL;
+	if (r > 0)
+		c->subjects[i] = (struct subject){ .last = NONE };
+	return &c->subjects[i];
+}
+
+static int chain_add(struct carry_events *c, struct subject *s, const struct event *ev)
+{
+	uint32_t at = c->free;
+
+	if (at != NONE)
+		c->free = c->pool[at].next;
+	else if (c->cnt < NONE && array_reserve(&c->pool, &c->cap, c->cnt + 1) == 0)
+		at = (uint32_t)c->cnt++;
+	else
+		return -ENOMEM;
+	c->pool[at] = (struct kept){ .ev = *ev, .nr = c->nr, .next = s->last };
+	s->last = at;
+	return 0;
+}
+
+static void chain_drop(struct carry_events *c, struct subject *s)
+{
+	uint32_t at, next;
+
+	for (at = s->last; at != NONE; at = next) {
+		next = c->pool[at].next;
+		c->pool[at].next = c->free;
+		c->free = at;
+	}
+	s->last = NONE;
+}
+
+static int request_event(struct carry_events *c, const struct event *ev)
+{
+	uint32_t dev = (uint32_t)ev->v[EV_REQUEST_DEV];
+	struct subject *s = subject_of(c, ev->v[EV_REQUEST_RQ], dev);
+	uint64_t life;
+
+	if (!s || request_track_event(c->requests, ev) < 0)
+		return -ENOMEM;
+	life = request_track_life(c->requests, ev->v[EV_REQUEST_RQ], dev);
+	if (life != s->life)
+		chain_drop(c, s);
+	s->life = life;
+	return chain_add(c, s, ev);
+}
+
+static int irq_event(struct carry_events *c, const struct event *ev)
+{
+	struct subject *s;
+	unsigned int depth;
+	int r = 0;
+
+	if (ev->cpu >= c->t->cpu_cnt)
+		return 0;
+	if (irq_holes_pass(&c->holes, ev->ts_ns + 1))
+		r = irq_track_hole(c->irq);
+	if (r >= 0)
+		r = irq_track_event(c->irq, ev);
+	if (r < 0)
+		return r;
+	s = subject_of(c, ev->cpu, KEY_CPU);
+	if (!s)
+		return -ENOMEM;
+	depth = irq_track_depth(c->irq, ev->cpu);
+	if (!depth || (depth == 1 && ev->v[EV_IRQ_ACTION] == EVENT_IRQ_ENTRY))
+		chain_drop(c, s);
+	return depth ? chain_add(c, s, ev) : 0;
+}
+
+/* Interrupts that are served where events are missing have lost their end. */
+static int forget_irqs(struct carry_events *c, uint64_t at_ns)
+{
+	unsigned int cpu;
+	uint32_t i;
+	int r = irq_holes_pass(&c->holes, at_ns) ? irq_track_hole(c->irq) : 0;
+
+	for (cpu = 0; cpu < c->t->cpu_cnt && r >= 0; cpu++)
+		if (!irq_track_depth(c->irq, cpu) &&
+		    hash_map_find(&c->subject_nr, cpu, KEY_CPU, &i))
+			chain_drop(c, &c->subjects[i]);
+	return r;
+}
+
+int carry_events_take(struct carry_events *c, const struct event *ev)
+{
+	c->nr++;
+	switch (ev->kind) {
+	case EVENT_SWITCH:
+		return switch_event(c, ev);
+	case EVENT_WAKEUP:
+		return wakeup_event(c, ev);
+	case EVENT_REQUEST:
+		return request_event(c, ev);
+	case EVENT_IRQ:
+		return irq_event(c, ev);
+	default:
+		return 0;
+	}
+}
+
+/* ---- what stays at an instant ---- */
+
+struct event_place {
+	uint64_t nr;
+	const struct sched_event *sched;	/* NULL: in the pool */
+	uint32_t at;
+};
+
+struct places {
+	struct event_place *v;
+	size_t cnt, cap;
+};
+
+static int add_place(struct places *p, uint64_t nr, const struct sched_event *sched, uint32_t at)
+{
+	if (array_reserve(&p->v, &p->cap, p->cnt + 1) < 0)
+		return -ENOMEM;
+	p->v[p->cnt++] = (struct event_place){ nr, sched, at };
+	return 0;
+}
+
+static int add_places(const struct carry_events *c, struct places *p)
+{
+	unsigned int k;
+	uint32_t at;
+	size_t i;
+	int r = 0;
+
+	for (i = 0; i < c->thread_nr.cnt; i++) {
+		const struct carried_thread *h = &c->threads[i];
+
+		if (is_gone(c, h))
+			continue;
+		for (k = 0; k < ABOUT_CNT && r == 0; k++)
+			if (h->last[k].nr)
+				r = add_place(p, h->last[k].nr, &h->last[k], 0);
+	}
+	for (i = 0; i < c->subject_nr.cnt; i++)
+		for (at = c->subjects[i].last; at != NONE && r == 0; at = c->pool[at].next)
+			r = add_place(p, c->pool[at].nr, NULL, at);
+	return r;
+}
+
+static int compare_places(const void *a, const void *b)
+{
+	const struct event_place *x = a, *y = b;
+
+	return compare_numbers(x->nr, y->nr);
+}
+
+int carry_events_save(struct carry_events *c, uint64_t at_ns, struct checkpoint *ret)
+{
+	struct places p = { 0 };
+	size_t i;
+	int r = forget_irqs(c, at_ns);
+
+	if (r >= 0)
+		r = add_places(c, &p);
+	if (r == 0 && p.cnt)
+		qsort(p.v, p.cnt, sizeof(*p.v), compare_places);
+	for (i = 0; i < p.cnt && r == 0; i++) {
+		const struct sched_event *s = p.v[i].sched;
+		struct event ev = { 0 };
+
+		/* a switch that two threads need is there once */
+		if (i && p.v[i].nr == p.v[i - 1].nr)
+			continue;
+		if (s) {
+			ev = (struct event){ .ts_ns = s->ts_ns, .utid = s->utid, .cpu = s->cpu,
+					     .kind = s->kind, .flags = s->flags };
+			memcpy(ev.v, s->v, sizeof(s->v));
+		} else {
+			ev = c->pool[p.v[i].at].ev;
+		}
+		r = checkpoint_add_event(ret, &ev);
+	}
+	free(p.v);
+	return r;
+}

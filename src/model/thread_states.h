@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * thread_states: what each thread did at every instant of its life.
+ *
+ *     switches, wake-ups, time on CPUs, requests --[thread_states]--> pieces that fill each life
+ *
+ *   - Time on a CPU is what the CPU timeline says (cpu_timeline.h), and nothing else.
+ *   - A thread that leaves its CPU is preempted if it could have gone on; otherwise it is in the
+ *     state that the kernel gives. A wake-up makes it runnable, and a switch-in ends both.
+ *   - An uninterruptible sleep is a wait for a disk while a block request that the thread submitted
+ *     is in flight.
+ *   - A wake-up that comes while the thread is on its CPU belongs to the sleep that follows if the
+ *     thread then enters a CPU without another wake-up, and no block of the trace ends in between:
+ *     it was runnable all the time.
+ *   - Everything else is THREAD_UNKNOWN: a thread of the time before the trace until its first
+ *     event, unless the trace has its state at the start; and a thread that should be on a CPU
+ *     for which the timeline has no time of it.
+ * A life begins with the thread's first event, or where thread_states_begin() says, and ends when
+ * the thread leaves its CPU for the last time.
+ *
+ * The caller numbers threads densely; numbers below EVENT_ID_FIRST are no threads and have no
+ * states. Calls come in order of time, but for time on CPUs, which comes when it ends. Memory is
+ * proportional to the number of threads. Functions return 0, -ENOMEM or what the sink returned.
+ * Threads: one.
+ */
+#ifndef THREAD_STATES_H
+#define THREAD_STATES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/packed.h"
+#include "format/event.h"
+
+struct thread_states;
+
+enum thread_state {
+	THREAD_RUNNING = 0,
+	THREAD_RUNNABLE = 1,		/* after a wake-up */
+	THREAD_PREEMPTED = 2,		/* runnable since it left its CPU; also after a yield */
+	THREAD_DISK = 3,
+	THREAD_UNINTERRUPTIBLE = 4,
+	THREAD_SLEEPING = 5,		/* also the idle sleep of kernel threads, and parked ones */
+	THREAD_STOPPED = 6,		/* or traced */
+	THREAD_UNKNOWN = 7,
+	THREAD_STATE_CNT = 8,
+};
+
+struct thread_piece {
+	uint32_t thread;
+	uint8_t state;			/* enum thread_state */
+	uint64_t from_ns, to_ns;	/* from < to */
+};
+
+typedef int (*thread_states_sink)(void *ctx, const struct thread_piece *p);
+
+int thread_states_new(struct thread_states **ret, uint32_t thread_cnt, thread_states_sink sink,
+		      void *ctx);
+void thread_states_free(struct thread_states *s);
+/* What lies before is not given out: events of that time only make states. */
+void thread_states_start(struct thread_states *s, uint64_t from_ns);
+
+/*
+ * The thread lives. start_state is 1 + the kernel's bits of its state off the CPUs, or 0: nothing
+ * is known of it yet.
+ */
+int thread_states_begin(struct thread_states *s, uint32_t thread, uint64_t ts_ns,
+			uint32_t start_state);
+/* The thread is on a CPU, if nothing else is known of it. */
+void thread_states_on_cpu(struct thread_states *s, uint32_t thread);
+/* The thread had a CPU. */
+int thread_states_ran(struct thread_states *s, uint32_t thread, uint64_t from_ns, uint64_t to_ns);
+/* The two threads of a switch. */
+int thread_states_leave(struct thread_states *s, const struct event *ev, uint32_t prev);
+int thread_states_enter(struct thread_states *s, uint32_t next, uint64_t ts_ns);
+int thread_states_wake(struct thread_states *s, uint32_t thread, uint64_t ts_ns);
+/* An event of a block request, and the thread that ran then, EVENT_ID_UNKNOWN in an interrupt. */
+int thread_states_request(struct thread_states *s, const struct event *ev, uint32_t thread);
+/* An edge of a block: everything before ts_ns is given out. */
+int thread_states_until(struct thread_states *s, uint64_t ts_ns);
+/* Nothing is known any more of any thread, from its last instant on. */
+void thread_states_forget(struct thread_states *s);
+
+/* All that is known after thread_states_until(), with ids of threads by id_of(); and back. */
+typedef uint32_t (*thread_states_number)(void *ctx, uint32_t number);
+void thread_states_save(const struct thread_states *s, thread_states_number id_of, void *ctx,
+			struct buf *out);
+/* Into a new one that has started. -EBADMSG: not what save() wrote. */
+int thread_states_load(struct thread_states *s, thread_states_number thread_of, void *ctx,
+		       struct packed_in *in);
+
+/* What the kernel's task state bits of a thread that left its CPU mean. */
+enum thread_state thread_state_of_bits(uint64_t prev_state);
+
+#endif /* THREAD_STATES_H */

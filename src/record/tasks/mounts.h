@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * mounts: where file systems are mounted, as the recorder sees it. A path inside a file system
+ * becomes one from the root.
+ *
+ * The table is read again when an unknown file system is asked for, at most once a second.
+ * Threads: a table belongs to one thread.
+ */
+#ifndef MOUNTS_H
+#define MOUNTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct mounts {
+	struct mount *v;
+	size_t cnt, cap;
+	uint64_t read_ns;	/* CLOCK_MONOTONIC; 0: not read yet */
+};
+
+void mounts_done(struct mounts *m);
+
+/*
+ * Writes the path of what is at inside ("/a/b") in the file system dev (major << 20 | minor), cut
+ * to size. Of several mounts the one that shows most of the file system counts. A file system that
+ * is not mounted here leaves inside as it is.
+ */
+void mounts_path(struct mounts *m, uint32_t dev, const char *inside, char *ret, size_t size);
+
+/* Replaces the table by the lines of a mountinfo file. For tests. 0 or -errno. */
+int mounts_read(struct mounts *m, const char *mountinfo);
+
+#endif /* MOUNTS_H */

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * demangle: libiberty gives a name piece by piece to a callback and takes no answer from it, so the
+ * callback jumps out when it has enough. In this way of use libiberty keeps nothing on the heap
+ * but, for Rust names with letters beyond ASCII, the one identifier that it is writing.
+ *
+ * libiberty's demanglers take space on the stack that grows with the name's length, at worst with
+ * its square. It refuses C++ names of more than 1024 bytes itself; older ones did not.
+ */
+#include "symbol/demangle.h"
+
+#ifndef EBPFREC_DEMANGLE
+
+bool demangle_is_offered(void)
+{
+	return false;
+}
+
+const char *demangle(char *to, size_t size, const char *symbol)
+{
+	return symbol;
+}
+
+#else
+
+#include <libiberty/demangle.h>
+#include <setjmp.h>
+#include <string.h>
+
+#define MANGLED_MAX 1024
+
+struct text {
+	char *to;
+	size_t size, len;
+	jmp_buf is_full;
+};
+
+bool demangle_is_offered(void)
+{
+	return true;
+}
+
+static void add(const char *piece, size_t n, void *ctx)
+{
+	struct text *t = ctx;
+	size_t room = t->size - 1 - t->len;
+
+	memcpy(t->to + t->len, piece, n < room ? n : room);
+	t->len += n < room ? n : room;
+	if (n > room)
+		longjmp(t->is_full, 1);
+}
+
+const char *demangle(char *to, size_t size, const char *symbol)
+{
+	struct text t = { .to = to, .size = size };
+
+	if (symbol[0] != '_' || strlen(symbol) > MANGLED_MAX)
+		return symbol;
+	if (!setjmp(t.is_full)) {
+		/* Rust's older names look like those of C++ */
+		if (!rust_demangle_callback(symbol, DMGL_NO_OPTS, add, &t)) {
+			t.len = 0;
+			if (!cplus_demangle_v3_callback(symbol, DMGL_NO_OPTS, add, &t))
+				return symbol;
+		}
+	}
+	to[t.len] = 0;
+	return to;
+}
+
+#endif

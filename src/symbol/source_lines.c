@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * source_lines: many compilers write no table of which addresses a compilation unit has, so the
+ * ranges of all units of a file are collected and sorted when a line in it is first asked for. A
+ * unit's lines are decoded, and kept, when they are asked for.
+ */
+#include "symbol/source_lines.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifndef EBPFREC_LINES
+
+bool source_lines_is_offered(void)
+{
+	return false;
+}
+
+int source_lines_new(struct source_lines **ret, const char *root)
+{
+	return -ENOTSUP;
+}
+
+void source_lines_free(struct source_lines *s)
+{
+}
+
+const char *source_lines_find(struct source_lines *s, const char *path, const char *build_id,
+			      uint64_t file_offset, unsigned int *ret_line)
+{
+	return NULL;
+}
+
+unsigned int source_lines_missing(const struct source_lines *s, const char **ret_path,
+				  const char **ret_why)
+{
+	return 0;
+}
+
+#else
+
+#include <elfutils/libdw.h>
+
+#include "base/array.h"
+#include "symbol/debug_file.h"
+
+#define DISCARDED 1	/* where linkers put code that they left out, or at 0 */
+
+struct range {
+	uint64_t start, end;
+	Dwarf_Off unit;		/* of its first entry */
+};
+
+struct binary {
+	const char *path, *build_id;
+	const char *why;	/* there are no lines; NULL: there are */
+	struct elf_symbols *symbols;
+	int fd;			/* of what has the lines; -1: none is open */
+	Elf *elf;
+	Dwarf *dwarf;
+	struct range *ranges;
+	size_t range_cnt, range_cap;
+};
+
+struct source_lines {
+	const char *root;
+	struct binary *binaries;
+	size_t cnt, cap;
+};
+
+bool source_lines_is_offered(void)
+{
+	return true;
+}
+
+int source_lines_new(struct source_lines **ret, const char *root)
+{
+	struct source_lines *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return -ENOMEM;
+	s->root = root;
+	*ret = s;
+	return 0;
+}
+
+static void close_binary(struct binary *b)
+{
+	dwarf_end(b->dwarf);
+	elf_end(b->elf);
+	if (b->fd >= 0)
+		close(b->fd);
+	b->dwarf = NULL;
+	b->elf = NULL;
+	b->fd = -1;
+	b->range_cnt = 0;
+}
+
+void source_lines_free(struct source_lines *s)
+{
+	size_t i;
+
+	for (i = 0; s && i < s->cnt; i++) {
+		close_binary(&s->binaries[i]);
+		elf_symbols_free(s->binaries[i].symbols);
+		free(s->binaries[i].ranges);
+	}
+	if (s)
+		free(s->binaries);
+	free(s);
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct range *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+static int add_unit(struct binary *b, Dwarf_Die *die)
+{
+	Dwarf_Addr base, start, end;
+	ptrdiff_t at = 0;
+
+	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
+		if (start <= DISCARDED)
+			continue;
+		if (array_reserve(&b->ranges, &b->range_cap, b->range_cnt + 1) < 0)
+			return -ENOMEM;
+		b->ranges[b->range_cnt++] = (struct range){ start, end, dwarf_dieoffset(die) };
+	}
+	return 0;
+}
+
+/* Takes the debugging information of the file at fd, if it has any. */
+static bool take_lines(void *binary, int fd)
+{
+	struct binary *b = binary;
+	Dwarf_CU *unit = NULL;
+	Dwarf_Die die;
+
+	b->fd = dup(fd);
+	b->elf = elf_begin(b->fd, ELF_C_READ, NULL);
+	b->dwarf = b->elf ? dwarf_begin_elf(b->elf, DWARF_C_READ, NULL) : NULL;
+	while (b->dwarf && !dwarf_get_units(b->dwarf, unit, &unit, NULL, NULL, &die, NULL))
+		if (add_unit(b, &die) < 0)
+			break;
+	if (!b->range_cnt) {
+		close_binary(b);
+		return false;
+	}
+	qsort(b->ranges, b->range_cnt, sizeof(*b->ranges), by_start);
+	return true;
+}
+
+static const char *open_binary(struct binary *b, const char *root)
+{
+	uint8_t id[ELF_BUILD_ID_MAX];
+	char path[PATH_MAX], hex[DEBUG_FILE_HEX_MAX];
+	size_t n;
+	int fd, r;
+
+	if (!b->build_id[0])
+		return "no build id was recorded, which would prove that the file is the same";
+	r = snprintf(path, sizeof(path), "%s%s", root, b->path);
+	fd = r < (int)sizeof(path) ? debug_file_open(path) : -ENAMETOOLONG;
+	if (fd < 0)
+		return "the file is not there, or not readable";
+	r = elf_symbols_read(&b->symbols, fd);
+	n = r ? 0 : elf_symbols_build_id(b->symbols, id);
+	debug_file_put_hex(hex, id, n);
+	if (strcmp(hex, b->build_id)) {
+		close(fd);
+		return "another file is there, with another build id";
+	}
+	r = take_lines(b, fd) || debug_file_search(b->symbols, root, b->path, take_lines, b);
+	close(fd);
+	return r ? NULL : "no debugging information is installed";
+}
+
+static struct binary *binary_of(struct source_lines *s, const char *path, const char *build_id)
+{
+	struct binary *b;
+	size_t i;
+
+	for (i = 0; i < s->cnt; i++)
+		if (!strcmp(s->binaries[i].path, path) &&
+		    !strcmp(s->binaries[i].build_id, build_id))
+			return &s->binaries[i];
+	if (array_reserve(&s->binaries, &s->cap, s->cnt + 1) < 0)
+		return NULL;
+	b = &s->binaries[s->cnt++];
+	*b = (struct binary){ .path = path, .build_id = build_id, .fd = -1 };
+	b->why = open_binary(b, s->root);
+	return b;
+}
+
+const char *source_lines_find(struct source_lines *s, const char *path, const char *build_id,
+			      uint64_t file_offset, unsigned int *ret_line)
+{
+	const struct binary *b = binary_of(s, path, build_id);
+	const char *source;
+	Dwarf_Line *line;
+	Dwarf_Die unit;
+	uint64_t addr;
+	size_t i;
+	int number;
+
+	if (!b || b->why || !elf_symbols_addr(b->symbols, file_offset, &addr))
+		return NULL;
+	i = lower_bound(b->ranges, b->range_cnt, start, addr + 1);
+	if (!i || addr >= b->ranges[i - 1].end ||
+	    !dwarf_offdie(b->dwarf, b->ranges[i - 1].unit, &unit))
+		return NULL;
+	line = dwarf_getsrc_die(&unit, addr);
+	source = line ? dwarf_linesrc(line, NULL, NULL) : NULL;
+	/* line 0 is code that the compiler made of nothing in particular */
+	if (!source || dwarf_lineno(line, &number) || number <= 0)
+		return NULL;
+	*ret_line = (unsigned int)number;
+	return source;
+}
+
+unsigned int source_lines_missing(const struct source_lines *s, const char **ret_path,
+				  const char **ret_why)
+{
+	unsigned int cnt = 0;
+	size_t i;
+
+	for (i = s->cnt; i-- > 0;) {
+		if (!s->binaries[i].why)
+			continue;
+		*ret_path = s->binaries[i].path;
+		*ret_why = s->binaries[i].why;
+		cnt++;
+	}
+	return cnt;
+}
+
+#endif

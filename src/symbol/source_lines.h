@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * source_lines: the lines of source code that a file's code was made from, as the debugging
+ * information on this machine says.
+ *
+ *     file, its build id, place in it --> [source_lines] --> source file, line
+ *
+ * The file is taken only if it has the build id. Its debugging information is in it, or in a
+ * separate file (debug_file.h). Where code was inlined, the line is that of the inlined code.
+ * libdw reads these files as debuggers do: unlike elf_symbols, it is not meant for files of an
+ * enemy. Threads: one.
+ */
+#ifndef SOURCE_LINES_H
+#define SOURCE_LINES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct source_lines;
+
+/* False: this program was built without libdw. */
+bool source_lines_is_offered(void);
+
+/* root: the directory below which all files are, not copied; "": this machine's. 0 or -errno. */
+int source_lines_new(struct source_lines **ret, const char *root);
+void source_lines_free(struct source_lines *s);
+
+/*
+ * The line of the byte at file_offset of a file, in *ret_line, and the path of the source file,
+ * which is valid as long as s; NULL: not known. path and build_id (hexadecimal digits, or anything
+ * else, which no file has) must outlive s.
+ */
+const char *source_lines_find(struct source_lines *s, const char *path, const char *build_id,
+			      uint64_t file_offset, unsigned int *ret_line);
+
+/*
+ * The number of files that were asked for and have no lines here. Of the first one, its path and
+ * why.
+ */
+unsigned int source_lines_missing(const struct source_lines *s, const char **ret_path,
+				  const char **ret_why);
+
+#endif /* SOURCE_LINES_H */

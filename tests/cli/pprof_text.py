@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+"""pprof_text.py: a profile from stdin as text, decoded here from the definition in google/pprof's proto/profile.proto."""
+import gzip
+import sys
+
+
+def fields(data):
+    """(number, value) of a message: an int, or bytes of what has a length."""
+    at = 0
+
+    def varint():
+        nonlocal at
+        v = shift = 0
+        while True:
+            b = data[at]
+            at += 1
+            v |= (b & 127) << shift
+            shift += 7
+            if b < 128:
+                return v
+
+    while at < len(data):
+        tag = varint()
+        if tag & 7 == 0:
+            yield tag >> 3, varint()
+        elif tag & 7 == 2:
+            n = varint()
+            at += n
+            if at > len(data):
+                raise ValueError("a field is longer than its message")
+            yield tag >> 3, data[at - n:at]
+        else:
+            raise ValueError("wire type %d" % (tag & 7))
+
+
+def packed(data):
+    return [v for _, v in fields(b"".join(b"\x08" + part for part in split_varints(data)))]
+
+
+def split_varints(data):
+    begin = 0
+    for i, b in enumerate(data):
+        if b < 128:
+            yield data[begin:i + 1]
+            begin = i + 1
+
+
+profile = list(fields(gzip.decompress(sys.stdin.buffer.read())))
+strings = [v.decode() for n, v in profile if n == 6]
+functions = {f[1]: (strings[f[2]], strings[f.get(4, 0)]) for f in (dict(fields(v)) for n, v in profile if n == 5)}
+locations = {}
+for n, v in profile:
+    if n == 4:
+        line = dict(fields(dict(fields(v))[4]))
+        name, file = functions[line[1]]
+        locations[dict(fields(v))[1]] = name + (" at %s:%d" % (file, line.get(2, 0)) if file else "")
+if strings[0] != "" or 0 in functions or 0 in locations or len(set(strings)) != len(strings):
+    raise SystemExit("the first string is not empty, or an id is 0, or a string is there twice")
+print("types:", ", ".join("%s in %s" % (strings[dict(fields(v))[1]], strings[dict(fields(v))[2]]) for n, v in profile if n == 1))
+for n, v in profile:
+    if n in (13, 14):
+        print({13: "comment:", 14: "default:"}[n], strings[v])
+for n, v in profile:
+    if n == 2:
+        sample = dict(fields(v))
+        print(";".join(locations[i] for i in reversed(packed(sample[1]))), *packed(sample[2]))

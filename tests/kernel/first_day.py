@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+"""
+first_day.py: what first_day.sh looks at in terminals. Every view in pseudo-terminals of 80x24 and 120x40: no line is longer
+than the terminal, the columns that a view is about are there, and no word is broken. Every command that a message, a note
+or a help text names can be pasted.
+"""
+import fcntl
+import glob
+import os
+import pty
+import re
+import shlex
+import struct
+import subprocess
+import termios
+from trace_query import EBPFREC, Trace, check
+
+tmp = os.environ["tmp"]
+TOP = os.path.dirname(os.path.dirname(os.environ["PYTHONPATH"]))
+ABOUT = {"cpu": "ONCPU %CPU", "sched": "WAIT WAIT_MAX", "states": "RUNNING RUNNABLE SLEEPING", "parallel": "WALL ONCPU", "why": "SHARE_% BAR", "alloc": "SOURCE ALLOC_BYTES", "spikes": "START_(s) BYTES", "memory": "RSS_PEAK_BYTES",
+         "io": "DEVICE OP IOPS BYTES/S LAT_P50 LAT_P99", "latency": "DEVICE OP QUEUE_P50 QUEUE_P99 DEVICE_P50 DEVICE_P99",
+         "devices": "BUSY_% IOPS BYTES/S", "preempts": "BY_COMM PREEMPTS", "timeline": "CPU DUR COMM", "leaks": "CALL_SITE BYTES",
+         "lifetimes": "TEMPORARY", "sizes": "BYTES ALLOCS", "stacks": "SAMPLES BYTES", "loss": "LOST_EVENTS", "cost": "CPU",
+         "totals": "%CPU IOS", "summary": "CPU_BUSY_% CPU_WAIT", "pattern": "SIZE_P50_BYTES", "irq": "RUNS"}
+
+
+def screen(width, height, *argv, **env):
+    """(status, lines) of the program in a terminal"""
+    pid, fd = pty.fork()
+    if not pid:
+        fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
+        os.environ.update(PAGER="cat", LC_ALL="C.UTF-8", TERM="xterm", **env)
+        os.environ.pop("COLUMNS", None)
+        os.execv(EBPFREC, [EBPFREC, *argv])
+    data = b""
+    while True:
+        try:
+            more = os.read(fd, 65536)
+        except OSError:
+            more = b""
+        if not more:
+            break
+        data += more
+    os.close(fd)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), data.decode("utf-8", "replace").replace("\r\n", "\n").splitlines()
+
+
+def views():
+    out = subprocess.run([EBPFREC, "report", "--list"], stdout=subprocess.PIPE, text=True).stdout
+    return re.findall(r"(?m)^([a-z]+) +[A-Z]", out)
+
+
+def look(width, height):
+    long, lacking, failed, broken = [], [], [], []
+    words = set()
+    for view in views():
+        rc, full = screen(400, 100, "report", view, "--notes")
+        words = set(" ".join(full).split())
+        for args in ([], ["--notes"], ["--every", "100ms"])[:3 if view in ("cpu", "io", "devices", "memory") else 2]:
+            rc, lines = screen(width, height, "report", view, *args)
+            if rc:
+                failed.append((view, args, lines[-2:]))
+            long += [(view, args, x) for x in lines if len(x) > width]
+            text = "\n".join(lines)
+            if not args:
+                lacking += [(view, x) for x in ABOUT.get(view, "").split() if x.replace("_", " ") not in text]
+            elif args == ["--notes"]:
+                said = [x for x in lines if re.match(r"[A-Z][a-z]", x) and not re.search(r"  ", x)]
+                broken += [(view, w) for x in said for w in x.split() if w not in words and not w.endswith("~")]
+            if view == "io" and not args:
+                rows = [tuple(x.split()[:4]) for x in lines if re.search(r" vd| sd| nvme| loop| dm-", x)]
+                alike = [x for x in rows if rows.count(x) > 1]
+                check("first day, %dx%d: rows of io do not look alike" % (width, height), not alike, alike[:3])
+    name = "first day, %dx%d: " % (width, height)
+    check(name + "every view answers", not failed, failed[:3])
+    check(name + "no line is longer than the terminal", not long, long[:3])
+    check(name + "each view shows what it is about", not lacking, lacking[:5])
+    check(name + "no word is broken", not broken, broken[:5])
+    rc, lines = screen(width, height, "report")
+    # a machine that hides a task from BPF may lose a switch
+    check(name + "the summary is a screen of 40 rows", len(lines) <= 40 and "complete" in lines[0].lower(), (len(lines), lines[:1]))
+    rc, lines = screen(width, height, "doctor")
+    check(name + "doctor begins with its verdict", rc == 0 and lines[0].startswith("Ready: ") and len(lines) <= height, lines[:3])
+    rc, lines = screen(width, height, "doctor", "--all")
+    check(name + "doctor's table fits", rc == 0 and not [x for x in lines if len(x) > width], [x for x in lines if len(x) > width][:2])
+
+
+def hints():
+    """Commands in backquotes, in all texts of the program, as they would be pasted."""
+    found = set()
+    for path in sorted(glob.glob(TOP + "/cmd/**/*.c", recursive=True) + glob.glob(TOP + "/analyze/**/*.c", recursive=True) +
+                       glob.glob(TOP + "/src/**/*.c", recursive=True)):
+        text = re.sub(r"/\*.*?\*/", "", open(path).read(), flags=re.S)
+        text = re.sub(r'"\s*"', "", text)
+        found.update(re.findall(r"`(ebpfrec [^`]*)`", text))
+    return found
+
+
+def paste(command):
+    """What is left open gets a value, as a reader would give it one."""
+    for open_end, value in (("%s", "trace.ebpfrec"), ("COMMAND", "true"), ("--btf FILE", "--btf /sys/kernel/btf/vmlinux"), ("NEW", "new"),
+                            ("--from T --until T", "--from 0 --until 1ms")):
+        command = command.replace(open_end, value)
+    words = shlex.split(command)
+    if words[1:] in (["bundle"], ["cut"], ["repair"], ["redact"]):    # of a sentence that names the command
+        words.append("--help")
+    subprocess.run(["rm", "-rf", "new"])
+    p = subprocess.run([EBPFREC, *words[1:]], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    return None if p.returncode == 0 else (command, p.returncode, p.stdout[-200:])
+
+
+WRONG = [
+    ("reprot", "did you mean 'report'"), ("report cup", "did you mean 'cpu'"), ("report --form csv", "did you mean '--format'"),
+    ("report cpu --from 10:30", "T10:30"), ("report cpu --from 99h", "the trace has 0 .."), ("report cpu --from 500ms --until 200ms", "must be before"),
+    ("report --every 1s", "--every is of one view"), ("report cpu --wide-by comm", "give --every"), ("report cpu --every 1s --wide-by foo", "no column 'foo'"),
+    ("report cpu --by proces", "did you mean 'process'"),
+    ("report io --by vector", "it takes --by"), ("report cpu --pid 4194305", "there is no process"), ("report cpu --comm pyhton3", "did you mean 'python3'"),
+    ("report --during pyhton3", "did you mean 'python3'"), ("cut --comm pyhton3 -o none", "did you mean 'python3'"),
+    ("cut --cgroup /none/of/these -o none", "there is no cgroup"), ("report cpu --sort foo", "there are pid, comm"), ("report nosuch.ebpfrec", "neither a trace nor a view"),
+    ("report -i /etc/passwd", "not a trace"), ("report --format xml", "table, csv and json"), ("report devices --comm x", "whole machine"),
+    ("export --to xml", "there are csv, json, sqlite"), ("sql 'select * from proceses'", "did you mean 'processes'"), ("sql 'select foo from processes'", "the columns are: upid pid"),
+    ("record", "nothing to record"), ("record -e foo -- true", "unknown event 'foo'"), ("record -- nosuchcommand", "no such command"), ("diff one", "two traces are needed"),
+    ("cut --from 1s", "-o NEW is needed"), ("mark here", "nobody is recording"), ("record --trigger foo -- true", "there are spike>SIZE")]
+
+
+def wrong():
+    """Each wrong command line fails, and says what would be right."""
+    bad = []
+    for line, want in WRONG:
+        p = subprocess.run([EBPFREC, *shlex.split(line)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        if p.returncode == 0 or not re.search(want, p.stdout):
+            bad.append((line, p.returncode, p.stdout[-300:]))
+    check("first day: %d wrong command lines say what is right" % len(WRONG), not bad, bad[:3])
+
+
+def status_line():
+    """What the live status line says, in a terminal that is too narrow for it."""
+    rc, lines = screen(60, 24, "record", "-o", "status", "-d", "2500ms", "-p", str(os.getpid()))
+    shown = [x.rstrip() for line in lines for x in line.split("\r") if x.startswith("recording")]
+    check("first day: the status line names what is recorded", rc == 0 and shown and
+          all(x.startswith("recording process %d (python3" % os.getpid()) and len(x) < 60 for x in shown), (rc, lines))
+
+
+def bins():
+    """With --every, no bin is missing in which a process lived, and none is there in which it did not."""
+    t = Trace("trace.ebpfrec")
+    step, end = 20_000_000, t.one("SELECT max(to_ns) FROM blocks")
+    rows = t.report("cpu", "--every", "20ms")
+    lives = {r["pid"]: (max(r["start_ns"], 0), min(r["end_ns"] or end, end - 1)) for r in t.sql("SELECT pid, start_ns, end_ns FROM processes WHERE pid > 0")}
+    there = {}
+    for r in rows:
+        if r["pid"]:
+            there.setdefault(r["pid"], {})[r["t_ns"] // step] = r["oncpu_ns"]
+    lived = {p: set(range(lives[p][0] // step, lives[p][1] // step + 1)) for p in there}
+    # the end of a process is where it begins to exit: a little of its CPU time comes after that
+    wrong = [(p, x, lives[p]) for p, x in there.items() if lived[p] - set(x) or [b for b in set(x) - lived[p] if not x[b]]]
+    check("first day: --every leaves out no bin of a process's life (%d rows)" % len(rows), len(there) > 5 and not wrong, wrong[:2])
+    whole = {r["pid"]: r["oncpu_ns"] for r in t.report("cpu") if r["pid"]}
+    sums = {p: sum(r["oncpu_ns"] for r in rows if r["pid"] == p) for p in whole}
+    check("first day: and adds nothing to the sums", sums == whole, [(p, whole[p], sums[p]) for p in whole if whole[p] != sums[p]][:3])
+
+
+os.chdir(tmp + "/day")
+bins()
+wrong()
+status_line()
+look(80, 24)
+look(120, 40)
+bad = [x for x in map(paste, sorted(hints())) if x]
+check("first day: every hint can be pasted (%d)" % len(hints()), len(hints()) > 8 and not bad, bad[:3])

@@ -1,0 +1,101 @@
+#!/bin/bash
+# SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+#
+# --lines: calls at known lines of source code, in functions with names of C, C++ and Rust; in a program with debugging
+# information, with it in a file beside, without it, and changed since. Only files with the recorded build id have lines.
+. "$(dirname "$0")/harness.bash"
+
+mkdir -p "$tmp/src" "$tmp/elsewhere"
+# The linker's names are given, so that no compiler of these languages is needed.
+cat >"$tmp/src/lines.c" <<'EOF_C'
+#include <stdlib.h>
+#define CALLED __attribute__((noinline))
+static volatile int after;
+static void *volatile kept;
+void CALLED leaf(void) __asm__("plain_leaf");
+void CALLED v0(void) __asm__("_RNvNtC4tree4leaf4grow");
+void CALLED legacy(void) __asm__("_ZN4tree4leaf5shade17h0123456789abcdefE");
+void CALLED cpp(void) __asm__("_ZN4tree5Maker4makeIiEEvT_");
+static inline __attribute__((always_inline)) void inlined(void)
+{
+#line 77 "folder/inlined.h"
+	kept = malloc(4321);
+}
+#line 100 "folder/leaf.c"
+void leaf(void)
+{
+	inlined(); after++; }
+#line 200
+void v0(void)
+{
+
+	leaf(); after++; }
+#line 300
+void legacy(void)
+{
+	v0(); after++; }
+#line 400 "folder/maker.cpp"
+void cpp(void) { legacy(); after++; }
+int main(void)
+{
+	cpp(); after++;
+	return 0;
+}
+EOF_C
+build=("${CC:-cc}" -O1 -fno-omit-frame-pointer -fno-optimize-sibling-calls -Wl,--build-id)
+(cd "$tmp/src" && "${build[@]}" -g -o ../with lines.c && "${build[@]}" -o ../without lines.c && "${build[@]}" -g -DOTHER -o ../changed lines.c) ||
+	{ not_ok "lines: the program is built" "$CC"; exit 1; }
+objcopy --only-keep-debug "$tmp/with" "$tmp/beside.debug"
+strip -o "$tmp/beside" "$tmp/with"
+objcopy --add-gnu-debuglink="$tmp/beside.debug" "$tmp/beside"
+cp "$tmp/with" "$tmp/moved"
+recorded all --only -e alloc.heap,task --stacks 1/1 -- sh -c 'for p in with beside without changed moved; do "$1/$p"; done' sh "$tmp"
+"$EBPFREC" redact -i "$tmp/all" -o "$tmp/gone" 2>"$tmp/gone.err" || not_ok "lines: redact" "$(cat "$tmp/gone.err")"
+
+# from here on, changed is another program, and moved is to be found below a directory
+(cd "$tmp/src" && sed 's/#line 77/#line 78/' lines.c >other.c && "${build[@]}" -g -o ../changed other.c)
+mkdir -p "$tmp/elsewhere$tmp" && mv "$tmp/moved" "$tmp/elsewhere$tmp/"
+
+frames()
+{
+	"$EBPFREC" report -i "$tmp/all" stacks --comm "$1" --format folded "${@:2}" 2>"$tmp/err" | sed -n 's/^.*;\(main[ ;].* \)4321$/\1/p'
+}
+if ! "$EBPFREC" report -i "$tmp/all" stacks --lines >/dev/null 2>"$tmp/err"; then
+	check "lines: a program that cannot says why" "grep -q 'built without libdw' '$tmp/err'" "$(cat "$tmp/err")"
+	exit
+fi
+"$EBPFREC" report -i "$tmp/all" cpu --lines >/dev/null 2>"$tmp/err"
+check "lines: only views of code take the option" "[ $? -eq 2 ] && grep -q 'leaks.*not of .cpu' '$tmp/err'" "$(cat "$tmp/err")"
+names='main;tree::Maker::make<int>;tree::leaf::shade;tree::leaf::grow;plain_leaf '
+if "$EBPFREC" --version | grep -q 'libiberty (without)'; then
+	names='main;_ZN4tree5Maker4makeIiEEvT_;_ZN4tree4leaf5shade17h0123456789abcdefE;_RNvNtC4tree4leaf4grow;plain_leaf '
+fi
+got=$(frames with)
+check "lines: names are demangled, and there are none unless asked for" "[ '$got' = '$names' ]" "$got"
+# inlined code is where it was written
+lines=$(IFS=';' && set -- folder/maker.cpp:403 folder/maker.cpp:400 folder/leaf.c:302 folder/leaf.c:203 folder/inlined.h:77 &&
+	for name in ${names% }; do printf '%s (%s);' "$name" "$1"; shift; done)
+lines="${lines%;} "
+for p in with beside; do
+	got=$(frames $p --lines)
+	check "lines: every frame has its own ($p)" "[ '$got' = '$lines' ]" "$got / $(cat "$tmp/err")"
+	check "lines: no note where nothing is missing ($p)" "! grep '$tmp/$p' '$tmp/err'" "$(cat "$tmp/err")"
+done
+got=$(frames changed --lines)
+check "lines: none of a changed file" "[ '$got' = '$names' ] && grep -q '$tmp/changed: another file is there' '$tmp/err'" "$got / $(cat "$tmp/err")"
+got=$(frames moved --lines)
+check "lines: none of a file that is not there" "[ '$got' = '$names' ] && grep -q '$tmp/moved: the file is not there' '$tmp/err'" "$got / $(cat "$tmp/err")"
+got=$(frames moved --lines="$tmp/elsewhere")
+check "lines: of a file below a directory" "[ '$got' = '$lines' ]" "$got / $(cat "$tmp/err")"
+got=$(frames without --lines)
+check "lines: none without debugging information" "[ '$got' = '$names' ] && grep -q '$tmp/without: no debugging information' '$tmp/err'" "$got / $(cat "$tmp/err")"
+
+got=$("$EBPFREC" report -i "$tmp/all" leaks --comm with --lines 2>"$tmp/err" | grep -A1 ' 4.22 KiB ')
+check "lines: a table has the name of the source file" "grep -q 'plain_leaf+0x.* \[with\] (inlined.h:77)' <<<'$got' && grep -q 'user: plain_leaf (inlined.h:77) < .* (leaf.c:203) < ' <<<'$got'" "$got"
+got=$("$EBPFREC" report -i "$tmp/all" stacks --comm with --lines --format pprof 2>"$tmp/err" | "$top/tests/cli/pprof_text.py" | grep ' 4321$')
+check "lines: pprof has path and line in their fields" "[[ '$got' == *';main at folder/maker.cpp:403;'*' at folder/leaf.c:203;plain_leaf at folder/inlined.h:77 1 4321' ]]" "$got"
+got=$("$EBPFREC" sql -i "$tmp/all" --lines --format csv "SELECT user_symbol(upid, addr, from_ns) FROM user_sites WHERE symbol = 'plain_leaf' AND module = '$tmp/with'" 2>"$tmp/err")
+check "lines: sql has them" "[[ '$got' == *'plain_leaf+0x'*' [with] (inlined.h:77)' ]]" "$got / $(cat "$tmp/err")"
+got=$("$EBPFREC" report -i "$tmp/gone" stacks --lines --format folded 2>"$tmp/err")
+check "lines: none in a redacted trace" "[ -n '$got' ] && ! grep -E '\.(c|h|cpp):[0-9]' <<<'$got'" "$got"
+check "lines: a trace has no source paths" "! grep -raq 'inlined\.h' '$tmp/all' '$tmp/gone'" "$(grep -ral 'inlined\.h' "$tmp/all")"

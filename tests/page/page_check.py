@@ -1,0 +1,330 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+"""Compares what a browser makes of pages with what the command line says. Called by run.sh."""
+import collections
+import csv
+import html
+import html.parser
+import http.server
+import io
+import os
+import random
+import re
+import subprocess
+import threading
+
+from browser import Browser
+
+tmp, ebpfrec = os.environ["tmp"], os.environ["EBPFREC"]
+failed = 0
+
+
+def check(name, good, saw=""):
+    global failed
+    failed += not good
+    print("ok page: " + name if good else "not ok page: %s: %s" % (name, str(saw)[:600].replace("\n", " ")), flush=True)
+
+
+def dump(path, fragment="", drawn="document.body.dataset.drawn"):
+    """The document after the page's script has drawn it."""
+    browser.open(path, fragment)
+    browser.wait(drawn, 30)
+    return Page(browser.document())
+
+
+class Page(html.parser.HTMLParser):
+    """Tables by id, as rows of (column id or "", exact value), and whatever else is asked for."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tables, self.table, self.row, self.body = {}, None, None, {}
+        self.tags, self.title, self.in_title, self.in_cell, self.handlers, self.images = collections.Counter(), "", False, None, [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        a = dict(attrs)
+        self.tags[tag] += 1
+        self.handlers += [k for k in a if k.startswith("on")]
+        if tag == "body":
+            self.body = a
+        elif tag == "title":
+            self.in_title = True
+        elif tag == "img":
+            self.images.append(a.get("class"))
+        elif tag == "table":
+            self.table = self.tables.setdefault(a.get("id", ""), [])
+        elif tag == "tr" and self.table is not None:
+            self.row = []
+            self.table.append(self.row)
+        elif tag == "td" and self.row is not None:
+            self.in_cell = a
+            self.row.append((a.get("data-column", ""), a.get("title", "")))
+
+    def handle_endtag(self, tag):
+        if tag == "title":
+            self.in_title = False
+        elif tag == "table":
+            self.table = None
+
+    def handle_data(self, data):
+        if self.in_title:
+            self.title += data
+
+
+# View, table of the page, and for each cell of the page the CLI's column, in the page's order. ^ is a maximum.
+TABLES = """Object.fromEntries([...document.querySelectorAll('table[id]')].map((table) => [table.id, [...table.tBodies[0].rows].map((row) =>
+	[...row.cells].map((cell) => [cell.dataset.column || '', cell.title]))]))"""
+VIEWS = [
+    ("cpu", "cpu", ["pid", "comm"], ["oncpu_ns", "util_pct", "switches", "preempted"]),
+    ("sched", "waits", ["pid", "comm"], ["waits", "wait_ns", "^wait_max_ns"]),
+    ("states", "states", ["pid", "comm"], ["life_ns", "running_ns", "runnable_ns", "preempted_ns", "disk_ns", "uninterruptible_ns", "sleeping_ns", "stopped_ns",
+                                           "unknown_ns"]),
+    ("alloc", "memory", ["pid", "comm", "source"], ["allocs", "frees", "alloc_bytes", "free_bytes", "net_bytes", "^peak_bytes"]),
+    ("io", "io", ["pid", "comm", "device", "op", "submitter", "owner_how"], ["ios", "bytes", "iops", "^lat_max_ns", "errors"]),
+]
+
+
+def report(trace, view, a, b):
+    r = subprocess.run([ebpfrec, "report", "-i", trace, view, "--from", "%d.%09ds" % divmod(a, 10**9), "--to", "%d.%09ds" % divmod(b, 10**9),
+                        "--format", "csv", "--limit", "0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True)
+    return list(csv.DictReader(io.StringIO(r.stdout)))
+
+
+def number(text):
+    return None if text == "" else float(text)
+
+
+def compare(tables, trace, a, b):
+    """What differs, and how many figures were compared."""
+    wrong, figures = [], 0
+    for view, table, keys, values in VIEWS:
+        names = [v.lstrip("^") for v in values]
+        wanted = []
+        for r in report(trace, view, a, b):
+            if view == "alloc" and r["source"] == "vm":
+                continue
+            if view == "io" and r["comm"] != "[unknown]":
+                r["submitter"] = r["owner_how"] = ""
+            key = [r[k][1:] if re.match(r"'[=+@-]", r[k]) else r[k] for k in keys]
+            wanted.append(tuple(key) + tuple(number(r[v]) for v in names))
+        rest, got = collections.Counter(wanted), []
+        for row in tables.get("table-" + table, []):
+            ids = {c: number(v) for c, v in row if c}
+            got.append((tuple(v for c, v in row if not c or c not in names)[:len(keys)], tuple(ids.get(v) for v in names)))
+        named = [k + v for k, v in got if k[1] != "other"]
+        for row in named:
+            figures += len(names)
+            if not rest[row]:
+                wrong.append("%s: the page has %s, report does not" % (view, row))
+            rest[row] -= 1
+        left = [r for r in rest.elements()]
+        others = [(k, v) for k, v in got if k[1] == "other"]
+        for i, v in enumerate(values):
+            if names[i] in ("util_pct", "iops"):
+                continue
+            figures += 1
+            of_rest = [r[len(keys) + i] for r in left if r[len(keys) + i] is not None]
+            of_other = [x[i] for k, x in others if x[i] is not None]
+            add = max if v[0] == "^" else sum
+            if add(of_rest or [0]) != add(of_other or [0]):
+                wrong.append("%s: %s of the others: the page has %s, report %s" % (view, v, add(of_other or [0]), add(of_rest or [0])))
+    return wrong, figures
+
+
+def check_windows(name, trace, cnt):
+    path = os.path.join(tmp, "page.html")
+    subprocess.run([ebpfrec, "export", "-q", "-f", "--to", "html", "-i", trace, "-o", path], check=True, stderr=subprocess.DEVNULL)
+    whole = dump(path, "#all")
+    drawn = whole.body.get("data-drawn", "")
+    check("%s: the page is drawn (%s ms, again in %s)" % (name, whole.body.get("data-start-ms"), whole.body.get("data-ms")), drawn, whole.body)
+    if not drawn:
+        return
+    begin, end = map(int, drawn.split("-"))
+    windows = [(begin, end)] + [sorted((random.uniform(begin, end), random.uniform(begin, end))) for _ in range(cnt)]
+    wrong, figures = [], 0
+    for a, b in windows:
+        browser.evaluate("delete document.body.dataset.drawn; location.hash = '%d-%d,%d'" % (a, b, figures))
+        a, b = map(int, browser.wait("document.body.dataset.drawn", 30).split("-"))
+        bad, n = compare(browser.evaluate(TABLES), trace, a, b)
+        wrong += ["%d..%d: %s" % (a, b, x) for x in bad]
+        figures += n
+    check("%s: every figure of %d windows is that of report (%d figures)" % (name, len(windows), figures), not wrong and figures > 10 * len(windows),
+          "%d wrong: %s" % (len(wrong), wrong[:4]))
+
+
+class Counting(http.server.BaseHTTPRequestHandler):
+    seen = []
+
+    def do_GET(self):
+        Counting.seen.append(self.path)
+        self.send_response(404)
+        self.end_headers()
+
+    def log_message(self, *a):
+        pass
+
+
+def check_hostile():
+    trace = os.environ["hostile"]
+    if not os.path.exists(trace):
+        print("SKIP page: hostile names: recording needs root")
+        return
+    path = os.path.join(tmp, "hostile.html")
+    subprocess.run([ebpfrec, "export", "-q", "-f", "--to", "html", "-i", trace, "-o", path], check=True, stderr=subprocess.DEVNULL)
+    page = dump(path, "#all")
+    shown = {v for t in page.tables.values() for row in t for c, v in row}
+    check("hostile names are shown as text", {"</script>", "<script>x()", "<img src=//x>"} <= shown, sorted(shown)[:40])
+    # the range selector has two handles
+    check("hostile names make no element and no handler", set(page.images) <= {"dygraph-rangesel-zoomhandle"} and page.tags["script"] == 2 and not page.handlers, page.tags)
+    check("hostile names run nothing", page.title.startswith("ebpfrec: ") and "</script><script>" in page.title, page.title)
+    check("hostile control characters are shown", any("\\x1b" in s for s in shown), [s for s in shown if "[1m" in s])
+    # were a name markup, the policy would still stop it: the page with an attack put into it
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Counting)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    def attack(name):
+        return ("<script>document.title='owned'</script><img src='%(u)s/img' onerror=\"document.title='owned'\"><script src='%(u)s/js'></script>"
+                "<link rel=stylesheet href='%(u)s/css'><iframe src='%(u)s/frame'></iframe><style>body{background:url(%(u)s/bg)}</style>"
+                % {"u": "http://127.0.0.1:%d/%s" % (server.server_port, name)})
+
+    text = open(path, encoding="utf-8").read()
+    plain, attacked = os.path.join(tmp, "plain.html"), os.path.join(tmp, "attacked.html")
+    open(plain, "w", encoding="utf-8").write("<body>" + attack("plain"))
+    dump(plain, drawn="document.title === 'owned'")
+    open(attacked, "w", encoding="utf-8").write(text.replace("<header>", "<header>" + attack("attacked"), 1))
+    page = dump(attacked, "#all")
+    seen = collections.Counter(p.split("/")[1] for p in Counting.seen)
+    check("the policy lets an attack run and fetch nothing (%d requests without it)" % seen["plain"],
+          seen["plain"] and not seen["attacked"] and page.title.startswith("ebpfrec: ") and page.body.get("data-drawn"), (seen, page.title))
+    server.shutdown()
+    check_hostile_flame(trace)
+
+
+FRAMES = "[...document.querySelectorAll('.frames div')].map((e) => [e.title, e.textContent, e.className.trim()])"
+
+
+def write_flame(trace, path, *options):
+    with open(path, "wb") as f:
+        subprocess.run([ebpfrec, "report", "-i", trace, "stacks", "--format", "html", *options], check=True, stdout=f, stderr=subprocess.DEVNULL)
+    browser.open(path)
+
+
+def check_hostile_flame(trace):
+    write_flame(trace, os.path.join(tmp, "hostile_flame.html"))
+    frames, page = browser.evaluate(FRAMES), Page(browser.document())
+    check("hostile names are frames of a flame graph as text", any(t.startswith("</script>: ") for t, _, _ in frames) and
+          page.tags["script"] == 1 and page.tags["img"] == 0 and not page.handlers and "<img src=http" in browser.evaluate("document.title"),
+          (sorted(t for t, _, _ in frames)[:10], page.tags, page.handlers))
+
+
+# The largest value that the legend of a chart gives a series, with the mouse near a place from 0 to 1 of the time shown.
+LARGEST = """((title, series, at) => {
+	const card = [...document.querySelectorAll('.chart')].find((e) => e.querySelector('h2').textContent === title), plot = card.querySelectorAll('canvas')[1];
+	const entry = [...card.querySelectorAll('.legend span')].find((e) => e.title === series), place = plot.getBoundingClientRect();
+	let most = 0;
+	/* the axis takes 71 px */
+	for (let x = 71 + at * (place.width - 71) - 8, end = x + 16; entry && x < end; x++) {
+		plot.dispatchEvent(new MouseEvent('mousemove', { clientX: place.left + x, clientY: place.top + 20, bubbles: true }));
+		most = Math.max(most, Number(entry.querySelector('b').textContent.replace(/,/g, '')));
+	}
+	return most;
+})"""
+
+
+def check_highest():
+    """The whole of the generated trace has two bins of 1 ms in a point."""
+    path, trace = os.path.join(tmp, "page.html"), os.path.join(tmp, "large")
+    subprocess.run([ebpfrec, "export", "-q", "-f", "--to", "html", "-i", trace, "-o", path], check=True, stderr=subprocess.DEVNULL)
+    dump(path)
+    row = sql(trace, "SELECT max(n) AS n, t_ns * 1.0 / (SELECT max(end_ns) FROM sched_slices) AS at FROM (SELECT t_ns, sum(ios) * 1e9 / (t_end_ns - t_ns) AS n "
+              "FROM io_usage(0, 10000000000, 1000000, 'none') GROUP BY t_ns)")[0]
+    wanted = float(row["n"])
+    shown = browser.evaluate("%s('Requests by process', 'highest bin', %s)" % (LARGEST, row["at"]))
+    check("a point of several bins shows the highest one (%.1f requests a second)" % wanted, abs(shown - wanted) < 0.1, (shown, wanted))
+
+
+PICTURES = "[...document.querySelectorAll('.chart.wide')].filter((e) => e.querySelector(':scope > canvas'))"
+# What the picture says at a place, from 0 to 1 of its width and height.
+POINT = """((title, x, y) => {
+	const card = %s.find((e) => e.querySelector('h2').textContent === title), canvas = card.querySelector('canvas'), place = canvas.getBoundingClientRect();
+	canvas.dispatchEvent(new MouseEvent('mousemove', { clientX: place.left + x * place.width, clientY: place.top + y * place.height }));
+	return card.querySelector('.at').textContent;
+})""" % PICTURES
+
+
+def point(title, x, y):
+    return browser.evaluate("%s('%s', %f, %f)" % (POINT, title, x, y))
+
+
+def sql(trace, statement):
+    r = subprocess.run([ebpfrec, "sql", "-i", trace, "--format", "csv", statement], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True)
+    return list(csv.DictReader(io.StringIO(r.stdout)))
+
+
+def check_pictures():
+    """Lanes and the heat map of the golden trace, which is small: the page has all its slices."""
+    trace = os.path.join(tmp, "golden")
+    dump(os.path.join(tmp, "golden.html"))
+    slices = sql(trace, "SELECT s.start_ns, s.dur_ns, s.cpu, t.tid, p.comm FROM sched_slices AS s JOIN threads AS t ON t.utid = s.utid "
+                 "JOIN processes AS p ON p.upid = t.upid WHERE s.utid <> 0 ORDER BY s.dur_ns DESC")
+    cpus = sorted({int(s["cpu"]) for s in slices})
+    end = int(sql(trace, "SELECT max(end_ns) AS n FROM sched_slices")[0]["n"])
+    wrong = []
+    for s in slices[:8]:
+        # the names of the CPUs take 68 px of 1400, and the window's edges are those of the slices
+        canvas = browser.evaluate("%s.find((e) => e.querySelector('h2').textContent.startsWith('Who ran')).querySelector('canvas').clientWidth" % PICTURES)
+        x = (68 + (canvas - 68) * (int(s["start_ns"]) + int(s["dur_ns"]) / 2) / end) / canvas
+        said = point("Who ran on each CPU", x, (cpus.index(int(s["cpu"])) * 22 + 8) / (len(cpus) * 22 + 18))
+        if "CPU %s: " % s["cpu"] not in said or "thread %s," % s["tid"] not in said:
+            wrong.append((s, said))
+    check("the lanes say who ran on each CPU (%d slices asked for)" % len(slices[:8]), slices and not wrong, wrong[:2])
+    wanted = sum(int(r["ios"]) for r in sql(trace, "SELECT ios FROM latency_hist(0, %d, 0, 'none') WHERE phase = 'total'" % end))
+    # 14 px a row, and as many columns as there are bins at most
+    shown = browser.evaluate("(() => { const ask = %s, rows = %s.find((e) => e.querySelector('h2').textContent.startsWith('Latency')).querySelector('canvas')"
+                             ".clientHeight / 14; let most = 0; for (let y = 0.5; y < rows; y++) for (let x = 0.055; x < 1; x += 0.005) most = Math.max(most, "
+                             "Number((/: (\\d+) requests/.exec(ask('Latency of requests', x, y / rows)) || [0, 0])[1])); return most; })()" % (POINT, PICTURES))
+    check("the heat map shows requests (%d of %d in one place)" % (shown, wanted), 0 < shown <= wanted, (shown, wanted))
+
+
+def check_flame():
+    path = os.path.join(tmp, "flame.html")
+    write_flame(os.path.join(tmp, "stacks"), path, "--sort", "samples")
+    titles = {t for t, _, _ in browser.evaluate(FRAMES)}
+    # gen_golden's: 60 and 20 of slab, which differ from the second frame on, 32 of page, 2 of heap
+    wanted = {"[slab]: 80 (100.0 % of [slab])", "cc1: 80 (100.0 % of [slab])", "ufunc_1: 80 (100.0 % of [slab])", "ufunc_12: 60 (75.0 % of [slab])",
+              "function_ffffffff81def0: 20 (25.0 % of [slab])", "[page]: 32 (100.0 % of [page])", "[heap]: 2 (100.0 % of [heap])"}
+    check("a flame graph adds up what stacks share", wanted <= titles, (wanted - titles, titles))
+    browser.evaluate("[...document.querySelectorAll('.frames div')].find((e) => e.textContent === 'ufunc_12').click()")
+    shown = {text: kind for _, text, kind in browser.evaluate(FRAMES)}
+    check("a click zooms into a frame", shown == {"ufunc_12": "", "function_ffffffff81abc0": "", "function_ffffffff810010": "", "ufunc_1": "above",
+                                                 "cc1": "above", "[slab]": "above", "all": "above"}, shown)
+    browser.evaluate("document.body.dispatchEvent(new KeyboardEvent('keydown', { key: '0', bubbles: true }))")
+    browser.evaluate("(() => { const i = document.querySelector('input'); i.value = 'DEF0'; i.dispatchEvent(new Event('input')); })()")
+    found = [text for _, text, kind in browser.evaluate(FRAMES) if kind == "found"]
+    about = browser.evaluate("document.querySelector('output').textContent")
+    check("a search marks frames and says what they have", found == ["function_ffffffff81def0"] and "[slab]: found 20 (25.0 % of [slab])" in about, (found, about))
+
+
+def check_without_script():
+    path = os.path.join(tmp, "golden.html")
+    text = open(path, encoding="utf-8").read()
+    rows = Page(text.split("<script", 1)[0])
+    comms = {html.unescape(v) for v in re.findall(r'<td class="text">([^<]*)</td>', text)}
+    r = subprocess.run([ebpfrec, "report", "-i", os.path.join(tmp, "golden"), "cpu", "--format", "csv", "--limit", "0"], stdout=subprocess.PIPE,
+                       stderr=subprocess.DEVNULL, text=True, check=True)
+    wanted = {re.sub(r"^'(?=[=+@-])", "", x["comm"]) for x in csv.DictReader(io.StringIO(r.stdout))}
+    check("without scripts the summary is there", wanted and wanted <= comms and rows.tags["table"] >= 4, (wanted - comms, rows.tags))
+    check("the page names no other file or host", not re.search(r'(src|href)=|url\(|@import', text.split("<script", 1)[0]))
+    check("the page has the licence of what it contains", "MIT" in text and "Permission is hereby granted" in text)
+    check("the page is for its owner alone", os.stat(path).st_mode & 0o777 == 0o600, oct(os.stat(path).st_mode))
+
+
+random.seed(14)
+check_without_script()
+with Browser() as browser:
+    check_windows("generated trace", os.path.join(tmp, "large"), 10)
+    check_highest()
+    check_windows("golden trace", os.path.join(tmp, "golden"), 3)
+    check_pictures()
+    check_flame()
+    check_hostile()
+raise SystemExit(failed > 0)

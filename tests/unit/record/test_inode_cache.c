@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* inode_cache: room for so many, and what goes first. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "record/encode/inode_cache.h"
+
+#define DEV 7u
+#define IDLE_NS 1000u
+
+static unsigned int released;
+
+static void release(void *entry)
+{
+	released++;
+}
+
+static struct inode_cache new_cache(void)
+{
+	released = 0;
+	return (struct inode_cache){ .entry_bytes = sizeof(struct inode_entry),
+				     .idle_ns = IDLE_NS, .release = release };
+}
+
+/* Inodes 1 .. INODE_CACHE_MAX, inode n used at first_ns + n. */
+static void fill(struct inode_cache *c, uint64_t first_ns)
+{
+	void *entry;
+
+	for (uint64_t n = 1; n <= INODE_CACHE_MAX; n++) {
+		assert_int_equal(inode_cache_get(c, n, DEV, first_ns + n, &entry), 0);
+		assert_non_null(entry);
+	}
+	assert_int_equal(released, 0);
+}
+
+static void test_an_inode_is_found_by_number_and_file_system(void **state)
+{
+	struct inode_cache c = new_cache();
+	void *a, *again, *other;
+
+	assert_null(inode_cache_find(&c, 1, DEV));
+	assert_int_equal(inode_cache_get(&c, 1, DEV, 5, &a), 0);
+	assert_int_equal(inode_cache_get(&c, 1, DEV, 6, &again), 0);
+	assert_int_equal(inode_cache_get(&c, 1, DEV + 1, 6, &other), 0);
+	assert_ptr_equal(a, again);
+	assert_ptr_equal(inode_cache_find(&c, 1, DEV), a);
+	assert_ptr_not_equal(a, other);
+	inode_cache_clear(&c);
+	assert_int_equal(released, 2);
+	assert_null(inode_cache_find(&c, 1, DEV));
+}
+
+static void test_a_full_cache_drops_what_was_idle(void **state)
+{
+	struct inode_cache c = new_cache();
+	uint64_t now = INODE_CACHE_MAX + 10;
+	void *entry;
+
+	fill(&c, 0);
+	assert_int_equal(inode_cache_get(&c, now, DEV, now, &entry), 0);
+	assert_int_equal(released, now - IDLE_NS - 1);
+	assert_null(inode_cache_find(&c, now - IDLE_NS - 1, DEV));
+	assert_non_null(inode_cache_find(&c, now - IDLE_NS, DEV));
+	assert_non_null(inode_cache_find(&c, now, DEV));
+	inode_cache_clear(&c);
+}
+
+/* A late record comes to a cache in which everything was used after it. */
+static void test_a_full_cache_of_newer_inodes_starts_anew(void **state)
+{
+	struct inode_cache c = new_cache();
+	void *entry;
+
+	fill(&c, 1000000);
+	assert_int_equal(inode_cache_get(&c, INODE_CACHE_MAX + 1, DEV, 500, &entry), 0);
+	assert_non_null(entry);
+	assert_int_equal(released, INODE_CACHE_MAX);
+	inode_cache_clear(&c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_an_inode_is_found_by_number_and_file_system),
+		cmocka_unit_test(test_a_full_cache_drops_what_was_idle),
+		cmocka_unit_test(test_a_full_cache_of_newer_inodes_starts_anew),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
