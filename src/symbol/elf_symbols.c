@@ -197,12 +197,9 @@ static int by_addr(const void *a, const void *b)
 {
 	const struct function *x = a, *y = b;
 
-	if (x->addr != y->addr)
-		return x->addr < y->addr ? -1 : 1;
 	/* the search runs backwards, so the function to show comes last */
-	if (x->rank != y->rank)
-		return x->rank > y->rank ? -1 : 1;
-	return x->name > y->name ? -1 : x->name < y->name;
+	return compare_numbers(x->addr, y->addr) ?: compare_numbers(y->rank, x->rank) ?:
+	       compare_numbers(y->name, x->name);
 }
 
 static int read_elf(struct elf_symbols *s, int fd, bool is_first)

@@ -28,7 +28,7 @@ static int by_addr(const void *a, const void *b)
 {
 	const struct symbol *x = a, *y = b;
 
-	return x->addr < y->addr ? -1 : x->addr > y->addr;
+	return compare_numbers(x->addr, y->addr);
 }
 
 static int add(struct kallsyms *k, uint64_t addr, const char *name, const char *module)

@@ -118,7 +118,7 @@ static int by_start(const void *a, const void *b)
 {
 	const struct range *x = a, *y = b;
 
-	return x->start < y->start ? -1 : x->start > y->start;
+	return compare_numbers(x->start, y->start);
 }
 
 static int add_unit(struct binary *b, Dwarf_Die *die)
