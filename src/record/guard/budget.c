@@ -63,8 +63,9 @@ unsigned int budget_pick_off(const double cost_ppm[SOURCE_CNT], uint32_t on, uin
 	unsigned int i, cnt = 0;
 	double total = 0;
 
+	/* a source that is off costs what it left in the buffers, and that ends by itself */
 	for (i = 0; i < SOURCE_CNT; i++)
-		total += cost_ppm[i];
+		total += on & SOURCE_BIT(i) ? cost_ppm[i] : 0;
 	while (total > (double)limit_ppm) {
 		i = dearest(cost_ppm, on, total);
 		if (i == SOURCE_CNT)

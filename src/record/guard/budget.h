@@ -67,8 +67,8 @@ struct budget_step {
 void budget_init(struct budget *b, uint64_t budget_ppm, uint32_t sources);
 
 /*
- * The sources among `on` without which the costs come to at most limit_ppm, the dearest first.
- * Returns their number; with all that may go, that may still be too much.
+ * The sources among `on`, the dearest first, without which those that are left cost at most
+ * limit_ppm. Returns their number; with all that may go, that may still be too much.
  */
 unsigned int budget_pick_off(const double cost_ppm[SOURCE_CNT], uint32_t on, uint64_t limit_ppm,
 			     unsigned int off[SOURCE_CNT]);

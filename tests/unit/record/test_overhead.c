@@ -75,8 +75,9 @@ static void test_budget_picks_the_dearest_and_no_more_than_needed(void **state)
 	/* without all these it is a twentieth; task never goes */
 	assert_int_equal(budget_pick_off(cost, ALL, 10, off), 4);
 	assert_int_equal(off[3], SOURCE_RSS);
-	/* what is off already cannot go */
-	assert_int_equal(budget_pick_off(cost, ALL & ~SOURCE_BIT(SOURCE_PAGE), 284, off), 1);
+	/* what is off already cannot go, and what it left behind is no cost of the others */
+	assert_int_equal(budget_pick_off(cost, ALL & ~SOURCE_BIT(SOURCE_PAGE), 225, off), 0);
+	assert_int_equal(budget_pick_off(cost, ALL & ~SOURCE_BIT(SOURCE_PAGE), 224, off), 1);
 	assert_int_equal(off[0], SOURCE_SLAB);
 }
 
