@@ -152,7 +152,7 @@ unseen_ends()
 # recorded_seen NAME ARGS...: as recorded, for what is compared request by request
 recorded_seen()
 {
-	recorded_until 6 "$1" "unseen_ends '$1'" "${@:2}"
+	recorded_until 12 "$1" "unseen_ends '$1'" "${@:2}"
 }
 
 # start_recorder NAME ARGS...: in the background, returns when it records; its pid is in $recorder. How long that takes is
