@@ -378,7 +378,7 @@ turn_mixed()
 case_mixed()
 {
 	own_file_system 512 || note "mixed: without a file system of its own (loop device, mkfs.ext4): expect noise"
-	take_turns "$(pick 4 12)" "$(pick "none ebpfrec perf ftrace perf-z/3" "$usual_sides")" turn_mixed
+	take_turns "$(pick 4 12)" "$(pick "none ebpfrec perf ftrace perf-z/3" "$usual_sides ebpfrec-light")" turn_mixed
 	drop_file_system
 }
 

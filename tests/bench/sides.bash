@@ -12,6 +12,7 @@
 # Sides
 #     none          COMMAND alone, under the same meters
 #     ebpfrec       ebpfrec record
+#     ebpfrec-light    ebpfrec record -e light, whatever SET says
 #     perf, perf-z  perf record, plain and compressed, system-wide, every event (-c 1), no build ids
 #     ftrace        tracefs, every event read and written to files
 #     ftrace-ring   tracefs, flight recorder: nothing is read or written
@@ -135,6 +136,9 @@ run_side()
 		# shellcheck disable=SC2086
 		metered "$EBPFREC" record -o "$run/trace" -e "${ebpfrec_set[$set]}" ${ebpfrec_more[$set]:-} -- "${inner[@]}"
 		;;
+	ebpfrec-light)
+		metered "$EBPFREC" record -o "$run/trace" -e light -- "${inner[@]}"
+		;;
 	ebpfrec-offcpu)
 		metered "$EBPFREC" record -o "$run/trace" -e "${ebpfrec_set[$set]}" --offcpu 10ms -- "${inner[@]}"
 		;;
@@ -175,7 +179,7 @@ side_counts()
 {
 	events='' lost='' skipped='' bytes=''
 	case $1 in
-	ebpfrec | ebpfrec-offcpu)
+	ebpfrec | ebpfrec-light | ebpfrec-offcpu)
 		# The closing line: "ebpfrec: TRACE: N events (...), SIZE, N lost, ...".
 		events=$(sed -nE 's/^ebpfrec: .*: ([0-9,]+) events.*/\1/p' "$run/tool.err" | tail -n 1 | tr -d ,)
 		lost=$(sed -nE 's/^ebpfrec: .* events.*, ([0-9,]+) lost.*/\1/p' "$run/tool.err" | tail -n 1 | tr -d ,)
