@@ -78,24 +78,10 @@ static void look(struct metrics_job *j)
 	j->in = next;
 }
 
-/*
- * Up to where everything is known: the block after the last one may have late records of that one's
- * time.
- */
-static uint64_t known_ns(const struct trace *t)
-{
-	size_t cnt;
-	const struct trace_block *b = trace_blocks(t, &cnt);
-
-	if (!trace_is_live(t))
-		return trace_end_ns(t);
-	return cnt ? b[cnt - 1].from_ns : 0;
-}
-
 /* Counts what has not been counted. 0 or an exit status. */
 static int count(struct metrics_job *j)
 {
-	uint64_t start_ns = trace_start_ns(j->in.trace), end_ns = known_ns(j->in.trace);
+	uint64_t start_ns = trace_start_ns(j->in.trace), end_ns = input_known_ns(&j->in);
 	struct err e = { "" };
 	int c;
 

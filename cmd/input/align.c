@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "cmd/render/render.h"
 
@@ -41,7 +42,7 @@ int align_window(const struct trace *t, uint64_t every_ns, uint64_t *from_ns, ui
 void align_row(const struct trace *t, uint64_t every_ns, int64_t t_ns, struct value *row)
 {
 	uint64_t real_ns = trace_real_ns(t, trace_start_ns(t) + (uint64_t)t_ns);
-	uint64_t into = real_ns % every_ns, off = into;
+	uint64_t into = every_ns ? real_ns % every_ns : 0, off = into;
 
 	if (into > every_ns / 2) {
 		off = every_ns - into;
@@ -51,4 +52,15 @@ void align_row(const struct trace *t, uint64_t every_ns, int64_t t_ns, struct va
 	}
 	row[0] = value_int((int64_t)real_ns);
 	row[1] = value_int((int64_t)(off + align_clock_uncertainty(t)));
+}
+
+void align_name_trace(struct row_prefix *p, const struct trace *t)
+{
+	static const char *const names[] = { "host", "trace_id", ALIGN_COLUMNS };
+	const char *host = trace_get(t, "host"), *id = trace_uuid(t);
+
+	p->cnt = sizeof(names) / sizeof(names[0]);
+	memcpy(p->names, names, sizeof(names));
+	p->before[0] = host ? value_text(host) : value_null();
+	p->before[1] = *id ? value_text(id) : value_null();
 }
