@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * align: bins that begin at whole multiples of their length of UTC, on every host alike (--align).
+ * align: bins that begin at whole multiples of their length of UTC, on every host alike (report
+ * --align, export --to openmetrics).
  *
  *     window --[align_window]--> whole bins --analyze--> rows --[align_row]--> unix_ns,
  *                                                                    wall_uncertainty_ns, row
@@ -38,9 +39,12 @@ int align_window(const struct trace *t, uint64_t every_ns, uint64_t *from_ns, ui
 uint64_t align_end(uint64_t from_ns, uint64_t to_ns, uint64_t every_ns);
 
 /*
- * Fills row[0] and row[1] for the bin that begins at t_ns, counted from the trace's start. every_ns
- * 0: bins are not aligned.
+ * The wall clock at the edge mono_ns of a bin: the nearest multiple, and its distance. every_ns 0:
+ * bins are not aligned.
  */
+uint64_t align_real_ns(const struct trace *t, uint64_t every_ns, uint64_t mono_ns,
+		       uint64_t *ret_off_ns);
+/* Fills row[0] and row[1] for the bin that begins at t_ns, counted from the trace's start. */
 void align_row(const struct trace *t, uint64_t every_ns, int64_t t_ns, struct value *row);
 
 /*

@@ -17,6 +17,7 @@
 #include "base/strpool.h"
 #include "base/textsafe.h"
 #include "base/units.h"
+#include "cmd/input/align.h"
 #include "cmd/metrics/metric_table.h"
 
 #define COLUMNS_MAX 16
@@ -522,22 +523,23 @@ int metrics_write_bins(struct metrics *m, struct analysis *a, const struct trace
 		       uint64_t from_ns, uint64_t to_ns, uint64_t every_ns, FILE *f,
 		       uint64_t *ret_samples, struct err *e)
 {
-	uint64_t start_ns = trace_start_ns(t), ms;
-	int c = give_labels(m, a, from_ns, to_ns, e);
+	uint64_t ms, off_ns;
+	int c = align_window(t, every_ns, &from_ns, &to_ns, e);
 
+	if (!c)
+		c = give_labels(m, a, from_ns, to_ns, e);
 	if (c)
 		return c;
 	m->admits = false;
-	m->from_rel = (int64_t)(from_ns - start_ns);
+	m->from_rel = (int64_t)(from_ns - trace_start_ns(t));
 	m->every_ns = (int64_t)every_ns;
-	m->bin_cnt = (size_t)((to_ns - from_ns + every_ns - 1) / every_ns);
+	m->bin_cnt = (size_t)((to_ns - from_ns) / every_ns);
 	m->out = f;
 	m->stamps_ms = calloc(m->bin_cnt + 1, sizeof(*m->stamps_ms));
 	if (!m->stamps_ms)
 		return -ENOMEM;
 	for (size_t i = 0; i <= m->bin_cnt; i++) {
-		ms = from_ns + i * every_ns < to_ns ? from_ns + i * every_ns : to_ns;
-		ms = trace_real_ns(t, ms) / 1000000;
+		ms = align_real_ns(t, every_ns, from_ns + i * every_ns, &off_ns) / 1000000;
 		/* stamps go forward, even where the clock was set back */
 		m->stamps_ms[i] = i && ms <= m->stamps_ms[i - 1] ? m->stamps_ms[i - 1] + 1 : ms;
 	}

@@ -516,7 +516,7 @@ $ ebpfrec report cpu -i golden.ebpfrec --align
 
 $ ebpfrec report cpu -i golden.ebpfrec --every 1h --align
 ? 1
-2> ebpfrec: --align: the first bin would begin before the machine was up; choose a shorter --every
+2> ebpfrec: the first bin of UTC would begin before the machine was up; choose a shorter --every
 
 # ---- --format jsonl ----
 
