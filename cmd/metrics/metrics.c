@@ -24,6 +24,7 @@
 #define LABEL_BYTES 1024
 #define LABELS_BYTES (2 * LABEL_BYTES + 256)
 #define OTHER "other"
+#define PROGRAM "program" /* the section of what the caller puts */
 #define WORTH_BYTES (1u << 20) /* in a window, to get a label later than at first */
 #define WORTH_PARTS 100 /* the same of time: this part of the window */
 #define HIST_FIRST 12 /* the first bucket is of less than 2^12 ns, 4 us */
@@ -56,7 +57,6 @@ struct metrics {
 	int64_t from_rel, every_ns; /* every_ns 0: one bin */
 	size_t bin_cnt;
 	uint64_t bytes; /* of all v */
-	bool admits;
 	/* the section */
 	char section[32];
 	unsigned int col_cnt;
@@ -94,7 +94,7 @@ static bool is_large(struct metrics *m, const struct value *row)
 	const struct value *v = &row[m->ranked];
 	uint64_t n = v->type == VALUE_INT && v->i > 0 ? (uint64_t)v->i : 0;
 
-	if (!m->admits || !n || m->rank++ >= m->top)
+	if (m->out || !n || m->rank++ >= m->top)
 		return false;
 	if (m->is_first)
 		return true;
@@ -487,9 +487,12 @@ int metrics_count(struct metrics *m, struct analysis *a, uint64_t from_ns, uint6
 {
 	int c = m->is_first ? give_labels(m, a, from_ns, to_ns, e) : 0;
 
-	for (size_t i = 0; i < m->series_cnt; i++)
-		if (metric_table[m->series[i].metric].type == METRIC_GAUGE)
+	for (size_t i = 0; i < m->series_cnt; i++) {
+		const struct metric *of = &metric_table[m->series[i].metric];
+
+		if (of->type == METRIC_GAUGE && strcmp(of->section, PROGRAM))
 			m->series[i].v[0] = 0;
+	}
 	return c ? c : run(m, a, from_ns, to_ns, e);
 }
 
@@ -530,7 +533,6 @@ int metrics_write_bins(struct metrics *m, struct analysis *a, const struct trace
 		c = give_labels(m, a, from_ns, to_ns, e);
 	if (c)
 		return c;
-	m->admits = false;
 	m->from_rel = (int64_t)(from_ns - trace_start_ns(t));
 	m->every_ns = (int64_t)every_ns;
 	m->bin_cnt = (size_t)((to_ns - from_ns) / every_ns);
@@ -563,7 +565,7 @@ struct metrics *metrics_new(unsigned int by, unsigned int top)
 	m->who.max = (size_t)METRICS_LABELS * top;
 	m->device.max = METRICS_DEVICES;
 	m->bin_cnt = 1;
-	m->is_first = m->admits = true;
+	m->is_first = true;
 	return m;
 }
 

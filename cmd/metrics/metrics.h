@@ -27,8 +27,8 @@ struct metrics *metrics_new(unsigned int by, unsigned int top);
 void metrics_free(struct metrics *m);
 
 /*
- * Adds the window [from_ns, to_ns) to all counters, once; gauges are then those of its end. After
- * an error a part of the window may have been added.
+ * Adds the window [from_ns, to_ns) to all counters, once; gauges of the trace are then those of its
+ * end. After an error a part of the window may have been added. The first call drops what was put.
  */
 int metrics_count(struct metrics *m, struct analysis *a, uint64_t from_ns, uint64_t to_ns,
 		  struct err *e);
