@@ -77,26 +77,10 @@ static void look(struct metrics_job *j)
 	j->is_gone = false;
 }
 
-/*
- * Events of blocks that are new, but of time that has been counted: they are in no counter. Of a
- * live trace, they came more than a block late. Returns how much of that time may lack some.
- */
-static uint64_t late_ns(const struct metrics_job *j)
-{
-	uint64_t from_ns = j->counted_ns;
-	size_t cnt;
-	const struct trace_block *b = trace_blocks(j->in.trace, &cnt);
-
-	while (cnt-- && b[cnt].from_ns > j->counted_ns)
-		if (b[cnt].first_ns < from_ns)
-			from_ns = b[cnt].first_ns;
-	return j->counted_ns - from_ns;
-}
-
 static int count_window(struct metrics_job *j, uint64_t start_ns, uint64_t end_ns)
 {
 	struct err e = { "" };
-	uint64_t missing_ns = late_ns(j);
+	uint64_t missing_ns = input_late_ns(&j->in, j->counted_ns);
 	int c;
 
 	if (start_ns > j->counted_ns) {

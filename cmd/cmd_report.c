@@ -346,6 +346,25 @@ static void on_interrupt(int sig)
 	interrupted = 1;
 }
 
+/* What was not read in time, and what came too late. */
+static void note_lost_bins(struct report_options *o)
+{
+	uint64_t start_ns = trace_start_ns(o->in.trace), skipped, late_ns;
+
+	if (start_ns >= o->q.from_ns + o->q.every_ns) {
+		skipped = (start_ns - o->q.from_ns) / o->q.every_ns;
+		if (o->q.continues)
+			say_note("%s: %s bins were removed before they could be read",
+				 input_path(&o->in), say_count(skipped));
+		o->q.from_ns += skipped * o->q.every_ns;
+	}
+	late_ns = o->q.continues ? input_late_ns(&o->in, o->known_ns) : 0;
+	if (late_ns)
+		say_note("%s: events came late: bins of the %s before %s s may lack some",
+			 input_path(&o->in), say_duration(late_ns),
+			 say_instant((int64_t)(o->known_ns - start_ns)));
+}
+
 /*
  * Answers the bins that have become complete since the last time, and in the end the rest. The
  * first time says where they begin.
@@ -353,7 +372,7 @@ static void on_interrupt(int sig)
 static int answer_bins(struct report_options *o)
 {
 	const struct trace *t = o->in.trace;
-	uint64_t every_ns = o->q.every_ns, to_ns = input_known_ns(&o->in), skipped;
+	uint64_t every_ns = o->q.every_ns, to_ns = input_known_ns(&o->in);
 	int c = o->has_window ? 0 : report_window(o);
 
 	if (c)
@@ -364,13 +383,8 @@ static int answer_bins(struct report_options *o)
 		o->has_window = true;
 	}
 	o->q.from_ns = o->q.to_ns;
-	if (trace_start_ns(t) >= o->q.from_ns + every_ns) {
-		skipped = (trace_start_ns(t) - o->q.from_ns) / every_ns;
-		if (o->q.continues)
-			say_note("%s: %s bins were removed before they could be read",
-				 input_path(&o->in), say_count(skipped));
-		o->q.from_ns += skipped * every_ns;
-	}
+	note_lost_bins(o);
+	o->known_ns = to_ns;
 	if (to_ns >= o->until_ns || (!trace_is_live(t) && o->until_ns != UINT64_MAX))
 		to_ns = o->until_ns;
 	else if (trace_is_live(t))

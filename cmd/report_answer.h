@@ -28,7 +28,8 @@ struct report_options {
 	bool has_limit, force, list, sparklines, phases, notes, align;
 	uint64_t follow_ns; /* 0: once */
 	bool has_window; /* the window is in q already */
-	uint64_t until_ns; /* bins that are followed end here */
+	/* of bins that are followed: where they end, and up to where all was known last time */
+	uint64_t until_ns, known_ns;
 };
 
 /* Each bin comes once, and says where it comes from. */

@@ -277,6 +277,18 @@ uint64_t input_known_ns(const struct input *in)
 	return cnt ? b[cnt - 1].from_ns : 0;
 }
 
+uint64_t input_late_ns(const struct input *in, uint64_t known_ns)
+{
+	uint64_t from_ns = known_ns;
+	size_t cnt;
+	const struct trace_block *b = trace_blocks(in->trace, &cnt);
+
+	while (cnt-- && b[cnt].from_ns > known_ns)
+		if (b[cnt].first_ns < from_ns)
+			from_ns = b[cnt].first_ns;
+	return known_ns - from_ns;
+}
+
 void input_close(void *input)
 {
 	struct input *in = input;

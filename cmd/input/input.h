@@ -95,6 +95,11 @@ int input_refresh(struct input *in);
  */
 uint64_t input_known_ns(const struct input *in);
 /*
+ * How long before known_ns, which input_known_ns() said earlier, events lie that have come since
+ * then all the same: a live trace has them more than a block late. 0: there are none.
+ */
+uint64_t input_late_ns(const struct input *in, uint64_t known_ns);
+/*
  * Closes what input_open() and input_open_analysis() opened, if anything. It is done() of commands
  * whose struct begins with a struct input.
  */

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 """
-metrics_growing.py PROGRAM GENERATOR: `ebpfrec metrics` while a trace grows block by block, has a record that comes too late, is
-removed, and is replaced. The trace is the golden one, and this program pretends to record it. Prints "ok NAME", "not ok NAME: what it saw".
+metrics_growing.py PROGRAM GENERATOR: `ebpfrec metrics` and `ebpfrec report --follow` while a trace grows block by block, has a record
+that comes too late, is removed, and is replaced. The trace is the golden one, and this program pretends to record it. Prints "ok NAME",
+"not ok NAME: what it saw".
 """
 import csv
 import os
@@ -73,6 +74,9 @@ with tempfile.TemporaryDirectory() as tmp:
     try:
         got = values(prom, trace_end_monotonic_seconds=1001)
         check("a live trace is counted up to its last block", got.get(END) == 1001 and got["ebpfrec_recording"] == 1 and cpu(got) == report("1s"), got)
+        bins = ["cpu", "--by", "cpu", "--every", "500ms", "--format", "jsonl"]
+        f = subprocess.Popen([PROGRAM, "report", "-i", path, *bins, "--follow=100ms"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        first = [f.stdout.readline() for i in range(4)]
         trace.grow(3)
         got = values(prom, trace_end_monotonic_seconds=1002)
         check("an interval of peaks is over", got.get("ebpfrec_peak_interval_seconds") == 2 and got["ebpfrec_missing_seconds_total"] == 0, got)
@@ -82,6 +86,11 @@ with tempfile.TemporaryDirectory() as tmp:
         check("the length of the interval stands as long as its peaks", got.get("ebpfrec_peak_interval_seconds") == 2 and got[END] == 1003, got)
         check("time whose events come after it was counted is missing", got["ebpfrec_missing_seconds_total"] == 1.4 and cpu(got) == report("3s"), got)
         shutil.rmtree(path)
+        out, err = f.communicate(timeout=60)
+        want = subprocess.run([PROGRAM, "report", "-i", trace.whole, *bins, "--until", "3s"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+        check("bins are given once, up to the last block", "".join(first) + out == want, (first, out, want, err))
+        check("a note says that bins may lack what came too late", err.count("bins of the 1.40 s before 2.000 s may lack") == 1, err)
+        check("a report of a trace that is removed ends with an error", f.returncode == 1, f.returncode)
         got = values(prom, recording=0)
         check("a trace that is removed is not recorded, and nothing is lost", got["ebpfrec_recording"] == 0 and cpu(got) == report("3s") and p.poll() is None, got)
         trace.socket.close()
