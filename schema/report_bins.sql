@@ -1,5 +1,6 @@
--- What did each name do in each bin: what many hosts send all the time (report bins --follow, export --to clickhouse --every).
+-- What did each name do, in rows that many hosts can send and add up?
 --
+-- `report bins --every DUR --follow` gives them, and `export --to clickhouse --every DUR`.
 -- Three kinds of rows: CPU and memory of a name; its requests by device and operation, with one more row
 -- per step of their latency, from lat_low_ns on; and one row without a name, of the machine. Counts
 -- and times can be added up over names, bins and hosts, so that histograms merge by adding lat_ios;
