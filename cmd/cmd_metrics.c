@@ -39,6 +39,7 @@ struct metrics_job {
 	uint64_t counted_ns; /* by the trace's clock; 0: nothing of this trace */
 	uint64_t peaks_ns; /* the interval whose peaks are being counted begins here */
 	uint64_t looked_ns; /* when that was done last */
+	bool is_gone; /* the trace that is open was removed while it was recorded */
 	bool failed;
 };
 
@@ -51,13 +52,6 @@ static void on_interrupt(int sig)
 
 /* ---- counting ---- */
 
-static const char *trace_id(const struct trace *t)
-{
-	const char *id = trace_get(t, "trace.id");
-
-	return id ? id : "";
-}
-
 /*
  * Reads what was recorded meanwhile. A trace whose recorder is gone may have been replaced by a new
  * one of the same name, with which counting goes on. While there is none, the old one stays.
@@ -66,46 +60,31 @@ static void look(struct metrics_job *j)
 {
 	struct input next = j->in;
 	struct err e = { "" };
+	int c = -ESTALE; /* there may be another one */
 
-	if (trace_is_live(j->in.trace) && !trace_refresh(j->in.trace, &e))
+	if (trace_is_live(j->in.trace) && !j->is_gone)
+		c = trace_refresh(j->in.trace, &e);
+	if (!c)
 		return;
+	j->is_gone = j->is_gone || c != -ESTALE;
 	next.trace = NULL;
 	if (access(input_path(&j->in), F_OK) || input_open(&next, false))
 		return;
-	if (strcmp(trace_id(next.trace), trace_id(j->in.trace)))
+	if (strcmp(trace_uuid(next.trace), trace_uuid(j->in.trace)))
 		j->counted_ns = 0;
 	input_close(&j->in);
 	j->in = next;
+	j->is_gone = false;
 }
 
-/*
- * Up to where everything is known: the block after the last one may have late records of that one's
- * time.
- */
-static uint64_t known_ns(const struct trace *t)
+static int count_window(struct metrics_job *j, uint64_t start_ns, uint64_t end_ns)
 {
-	size_t cnt;
-	const struct trace_block *b = trace_blocks(t, &cnt);
-
-	if (!trace_is_live(t))
-		return trace_end_ns(t);
-	return cnt ? b[cnt - 1].from_ns : 0;
-}
-
-/* Counts what has not been counted. 0 or an exit status. */
-static int count(struct metrics_job *j)
-{
-	uint64_t start_ns = trace_start_ns(j->in.trace), end_ns = known_ns(j->in.trace);
 	struct err e = { "" };
+	uint64_t missing_ns = input_late_ns(&j->in, j->counted_ns);
 	int c;
 
-	metrics_put(j->m, "recording", trace_is_live(j->in.trace));
-	if (!j->counted_ns)
-		j->counted_ns = j->peaks_ns = start_ns;
-	if (end_ns <= j->counted_ns)
-		return 0;
 	if (start_ns > j->counted_ns) {
-		metrics_put(j->m, "missing_ns", start_ns - j->counted_ns);
+		missing_ns = start_ns - j->counted_ns;
 		j->counted_ns = start_ns;
 	}
 	c = input_open_analysis(&j->in);
@@ -113,16 +92,30 @@ static int count(struct metrics_job *j)
 		return c;
 	input_verify(&j->in, true, j->counted_ns, end_ns);
 	c = input_status(metrics_count(j->m, j->in.analysis, j->counted_ns, end_ns, &e), &e);
+	metrics_put(j->m, "missing_ns", missing_ns);
 	input_note_damage(&j->in);
 	analysis_close(j->in.analysis);
 	j->in.analysis = NULL;
 	j->counted_ns = end_ns;
-	metrics_put(j->m, "recording", trace_is_live(j->in.trace));
 	if (j->once || end_ns - j->peaks_ns >= j->interval_ns) {
 		metrics_end_interval(j->m);
 		metrics_put(j->m, "peak_interval_ns", end_ns - j->peaks_ns);
 		j->peaks_ns = end_ns;
 	}
+	return c;
+}
+
+/* Counts what has not been counted. 0 or an exit status. */
+static int count(struct metrics_job *j)
+{
+	uint64_t start_ns = trace_start_ns(j->in.trace), end_ns = input_known_ns(&j->in);
+	int c = 0;
+
+	if (!j->counted_ns)
+		j->counted_ns = j->peaks_ns = start_ns;
+	if (end_ns > j->counted_ns && !j->is_gone)
+		c = count_window(j, start_ns, end_ns);
+	metrics_put(j->m, "recording", trace_is_live(j->in.trace) && !j->is_gone);
 	return c;
 }
 

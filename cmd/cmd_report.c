@@ -16,6 +16,7 @@
 #include "analyze/engine/keys.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
+#include "cmd/input/align.h"
 #include "cmd/input/hosts.h"
 #include "cmd/render/pager.h"
 #include "cmd/render/say.h"
@@ -199,6 +200,9 @@ static int check_together(struct report_options *r)
 	r->in.folded_count =
 		r->q.sort && (!strcmp(r->q.sort, "samples") || !strcmp(r->q.sort, "objects") ||
 			      !strcmp(r->q.sort, "waits"));
+	if (report_streams(r) && (!r->q.every_ns || r->in.during))
+		return opts_usage_error("--follow with --format jsonl gives each bin once: %s",
+					r->in.during ? "leave out --during" : "give --every");
 	if (r->follow_ns && r->db)
 		return opts_usage_error("--db is written once: leave out --follow");
 	return 0;
@@ -342,6 +346,60 @@ static void on_interrupt(int sig)
 	interrupted = 1;
 }
 
+/* What was not read in time, and what came too late. */
+static void note_lost_bins(struct report_options *o)
+{
+	uint64_t start_ns = trace_start_ns(o->in.trace), skipped, late_ns;
+
+	if (start_ns >= o->q.from_ns + o->q.every_ns) {
+		skipped = (start_ns - o->q.from_ns) / o->q.every_ns;
+		if (o->q.continues)
+			say_note("%s: %s bins were removed before they could be read",
+				 input_path(&o->in), say_count(skipped));
+		o->q.from_ns += skipped * o->q.every_ns;
+	}
+	late_ns = o->q.continues ? input_late_ns(&o->in, o->known_ns) : 0;
+	if (late_ns)
+		say_note("%s: events came late: bins of the %s before %s s may lack some",
+			 input_path(&o->in), say_duration(late_ns),
+			 say_instant((int64_t)(o->known_ns - start_ns)));
+}
+
+/*
+ * Answers the bins that have become complete since the last time, and in the end the rest. The
+ * first time says where they begin.
+ */
+static int answer_bins(struct report_options *o)
+{
+	const struct trace *t = o->in.trace;
+	uint64_t every_ns = o->q.every_ns, to_ns = input_known_ns(&o->in);
+	int c = o->has_window ? 0 : report_window(o);
+
+	if (c)
+		return c;
+	if (!o->has_window) {
+		o->until_ns = o->in.to ? o->q.to_ns : UINT64_MAX;
+		o->q.to_ns = o->q.from_ns;
+		o->has_window = true;
+	}
+	o->q.from_ns = o->q.to_ns;
+	note_lost_bins(o);
+	o->known_ns = to_ns;
+	if (to_ns >= o->until_ns || (!trace_is_live(t) && o->until_ns != UINT64_MAX))
+		to_ns = o->until_ns;
+	else if (trace_is_live(t))
+		to_ns -= to_ns > o->q.from_ns ? (to_ns - o->q.from_ns) % every_ns : 0;
+	else if (o->align && to_ns > o->q.from_ns)
+		to_ns = align_end(o->q.from_ns, to_ns, every_ns);
+	o->q.to_ns = o->q.from_ns;
+	if (to_ns <= o->q.from_ns)
+		return 0;
+	o->q.to_ns = to_ns;
+	c = report_answer(o);
+	o->q.continues = true;
+	return c;
+}
+
 static int follow(struct report_options *o)
 {
 	const struct timespec wait = { .tv_sec = (time_t)(o->follow_ns / UNITS_NS_PER_S),
@@ -361,14 +419,16 @@ static int follow(struct report_options *o)
 		/* The first block comes after a second; until then there is nothing to show. */
 		if (trace_end_ns(o->in.trace) || !trace_is_live(o->in.trace)) {
 			/* A terminal is cleared; a file gets an empty line between answers. */
-			fputs(begin, stdout);
+			if (!report_streams(o))
+				fputs(begin, stdout);
 			begin = *begin == '\033' ? begin : "\n";
-			c = report_answer(o);
+			c = report_streams(o) ? answer_bins(o) : report_answer(o);
 			fflush(stdout);
 			if (c || ferror(stdout))
 				return c;
 		}
-		if (!trace_is_live(o->in.trace) || interrupted)
+		if (!trace_is_live(o->in.trace) || interrupted ||
+		    (o->has_window && o->q.to_ns >= o->until_ns))
 			return 0;
 		nanosleep(&wait, NULL);
 		if (interrupted)
@@ -439,8 +499,8 @@ static const struct opts_option options[] = {
 	{ 0, "every", "DUR", "one answer per DUR of the window: 100ms, 1s", OPTS_DURATION,
 	  AT(q.every_ns), .min = 1, .refuse = "the step must be longer than 0" },
 	{ 0, "align", NULL,
-	  "with --every: bins begin at whole multiples of DUR of UTC, on every host;\nrows of csv "
-	  "and json begin with unix_ns and wall_uncertainty_ns",
+	  "with --every: bins begin at whole multiples of DUR of UTC, on every host;\nrows for "
+	  "programs begin with unix_ns and wall_uncertainty_ns",
 	  OPTS_FLAG, AT(align) },
 	{ 0, "phases", NULL, "one answer per interval between marks; without VIEW a row each",
 	  OPTS_FLAG, AT(phases) },
@@ -448,7 +508,9 @@ static const struct opts_option options[] = {
 	  "with --every: a row per bin and a column per value of COLUMN, with the\n"
 	  "view's figure, 0 where there was nothing",
 	  OPTS_TEXT, AT(wide_by), .refuse = "the name must not be empty" },
-	{ 0, "follow", "[=DUR]", "during a recording: a new answer every DUR (2s) until it ends",
+	{ 0, "follow", "[=DUR]",
+	  "during a recording: a new answer every DUR (2s) until it ends; with\n"
+	  "--every and jsonl each bin once, when it is complete",
 	  OPTS_CALL, AT(follow_ns), take_follow },
 	{ 0, "by", "KEY,...",
 	  "one row per process, thread, comm, cgroup, container, unit, user, tree,\n"
@@ -464,7 +526,8 @@ static const struct opts_option options[] = {
 	  "rows at most, with --every of each bin, 0 for all (default: 20 for\n"
 	  "tables, 5 of each bin, else all)",
 	  OPTS_CALL, .take = take_limit },
-	{ 0, "format", "FORMAT", "table (default), csv or json", OPTS_CALL, .take = take_format },
+	{ 0, "format", "FORMAT", "table (default), csv, json or jsonl", OPTS_CALL,
+	  .take = take_format },
 	INPUT_OPTION_LINES(struct report_options, in),
 	{ 0, "wide", NULL, "tables with every column, however long the lines get", OPTS_FLAG,
 	  AT(in.wide) },
@@ -496,12 +559,13 @@ const struct opts_command report_opts = {
 	.about = "Answer a question about a window of a trace.",
 	.synopsis = "[-i TRACE] [VIEW] [OPTIONS]",
 	.text = "`ebpfrec report --list` shows the values of VIEW; the default is summary.\n"
-		"Tables are for reading. csv and json hold all rows as raw numbers, with the unit "
-		"in\n"
-		"the column's name. For the views stacks, leaks and offcpu there are a flame graph "
-		"for a browser\n"
-		"(html), lines for flame graph tools (folded) and a profile for `go tool pprof` "
-		"(pprof).\n"
+		"Tables are for reading. csv, json and jsonl (an object per line) hold all rows as "
+		"raw\n"
+		"numbers, with the unit in the column's name. For the views stacks, leaks and "
+		"offcpu\n"
+		"there are a flame graph for a browser (html), lines for flame graph tools "
+		"(folded)\n"
+		"and a profile for `go tool pprof` (pprof).\n"
 		"Several traces (-i again, or names after the options) share one axis of "
 		"wall-clock\n"
 		"time; rows then begin with the host.\n",
@@ -514,7 +578,8 @@ const struct opts_command report_opts = {
 		    "  ebpfrec report cpu --from -10s --follow\n"
 		    "  ebpfrec report --phases --during make\n"
 		    "  ebpfrec report stacks --format html > stacks.html\n"
-		    "  ebpfrec report cpu --every 1s --format csv -i *.ebpfrec\n",
+		    "  ebpfrec report cpu --every 1s --format csv -i *.ebpfrec\n"
+		    "  ebpfrec report bins --every 1s --align --follow --format jsonl\n",
 	.bytes = sizeof(struct report_options),
 	.initial = &(const struct report_options){ .in.quick = true },
 	.done = done,

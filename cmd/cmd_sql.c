@@ -32,14 +32,14 @@ static int take_format(void *format, const char *value, struct err *e)
 	if (!strcmp(value, "vertical"))
 		*f = RENDER_VERTICAL;
 	else if (render_parse_format(value, f))
-		return opts_usage_error("unknown format '%s'; there are table, vertical, csv and "
-					"json", value);
+		return opts_usage_error("unknown format '%s'; there are table, vertical, csv, "
+					"json and jsonl", value);
 	return 0;
 }
 
 static const struct opts_option options[] = {
 	INPUT_OPTION_TRACE(struct sql, in),
-	{ 0, "format", "FORMAT", "table (default), vertical (a line per value), csv or json",
+	{ 0, "format", "FORMAT", "table (default), vertical (a line per value), csv, json or jsonl",
 	  OPTS_CALL, offsetof(struct sql, in.format), take_format },
 	INPUT_OPTION_LINES(struct sql, in),
 	INPUT_OPTION_NO_INDEX(struct sql, in),

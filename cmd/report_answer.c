@@ -2,7 +2,8 @@
 /*
  * The heading above a table names the trace, the window and whether it is complete. With csv and
  * json, stdout holds the rows alone, and stderr says what is missing. With --phases, each interval
- * between marks is asked for, and a row_prefix puts it before the rows.
+ * between marks is asked for, and a row_prefix puts it before the rows. Another one says of bins in
+ * jsonl, and of aligned bins, when they were, and whose.
  */
 #include "cmd/report_answer.h"
 
@@ -146,7 +147,7 @@ static void print_heading(void *ctx)
 	}
 	if (r->missing[0])
 		say_note("%s: the window is incomplete: %s", input_path(&r->o->in), r->missing);
-	if (cut_note(r))
+	if (cut_note(r) && !r->o->q.continues)
 		say_note("%s: %s", input_path(&r->o->in), cut_note(r));
 }
 
@@ -229,6 +230,8 @@ static const struct view_facts {
 	  "lat_p50_ns,queue_max_ns,device_max_ns,lat_max_ns,lat_p99_ns,ios" },
 	{ "devices", { INPUT_BLOCK | INPUT_BEFORE, "block" }, false, REQUESTS, "iops",
 	  "inflight_ns,busy_ns,errors,others,depth_max,read_bytes,write_bytes" },
+	{ "bins", { INPUT_ALL | INPUT_BEFORE, INPUT_SOURCES_SUMMARY }, true,
+	  ANALYSIS_KINDS | ANALYSIS_STATES, NULL, NULL },
 	{ "pattern", { INPUT_BLOCK | INPUT_BEFORE, "block" }, false, REQUESTS, NULL },
 };
 
@@ -385,7 +388,8 @@ static int report_rows(struct answer *r, const struct row_sink *sink, struct err
 	bool is_sparse = false;
 	int c;
 
-	q.fill = r->drawing && r->only_drawn ? REPORT_FILL_NONE :
+	q.fill = (r->drawing && r->only_drawn) || r->o->in.format == RENDER_JSONL ?
+			 REPORT_FILL_NONE :
 		 r->o->in.format == RENDER_TABLE ? REPORT_FILL_BINS : REPORT_FILL_GROUPS;
 	q.ret_sparse = &is_sparse;
 	if (r->drawing && r->only_drawn) {
@@ -404,18 +408,25 @@ static void put_wall(const struct row_prefix *p, struct value *row)
 {
 	const struct answer *r = p->ctx;
 
-	align_row(r->trace, r->o->q.every_ns, row[p->cnt].i, row);
+	align_row(r->trace, r->o->align ? r->o->q.every_ns : 0, row[p->cnt].i,
+		  row + p->cnt - ALIGN_COLUMN_CNT);
 }
 
-/* With --align, the wall clock goes before rows that are not for reading. */
+/*
+ * With --align, the wall clock goes before rows that are not for reading, and before bins in jsonl.
+ * There the host and the trace come first, so that bins of many hosts can be put together.
+ */
 static int report_to(struct answer *r, const struct row_sink *sink, struct err *e)
 {
+	bool of_host = r->o->q.every_ns && r->o->in.format == RENDER_JSONL;
 	struct row_prefix wall = { .next = sink, .cnt = ALIGN_COLUMN_CNT,
 				   .names = { ALIGN_COLUMNS }, .change = put_wall, .ctx = r };
 	int c;
 
+	if (of_host)
+		align_name_trace(&wall, r->trace);
 	row_prefix_init(&wall);
-	if (r->o->align && r->o->in.format != RENDER_TABLE)
+	if (of_host || (r->o->align && r->o->in.format != RENDER_TABLE))
 		sink = &wall.sink;
 	c = r->o->phases  ? report_phases(r, sink, e) :
 	    r->o->wide_by ? report_wide(r, sink, e) :
@@ -423,16 +434,23 @@ static int report_to(struct answer *r, const struct row_sink *sink, struct err *
 	return row_prefix_end(&wall, c);
 }
 
-/* What comes before the first row. limit: of rows that are drawn. */
-static int begin(struct answer *r, uint64_t limit)
+int report_window(struct report_options *o)
 {
-	struct report_options *o = r->o;
 	struct err e = { "" };
 	int c = input_window(&o->in, &o->q.from_ns, &o->q.to_ns);
 
 	if (!c && o->align)
-		c = input_report_status(align_window(r->trace, o->q.every_ns, &o->q.from_ns,
+		c = input_report_status(align_window(o->in.trace, o->q.every_ns, &o->q.from_ns,
 						     &o->q.to_ns, &e), &e);
+	return c;
+}
+
+/* What comes before the first row. limit: of rows that are drawn. */
+static int begin(struct answer *r, uint64_t limit)
+{
+	struct report_options *o = r->o;
+	int c = o->has_window ? 0 : report_window(o);
+
 	if (!c)
 		c = prepare(o);
 	if (!c)

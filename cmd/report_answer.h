@@ -27,11 +27,22 @@ struct report_options {
 	uint64_t limit_wide; /* of columns */
 	bool has_limit, force, list, sparklines, phases, notes, align;
 	uint64_t follow_ns; /* 0: once */
+	bool has_window; /* the window is in q already */
+	/* of bins that are followed: where they end, and up to where all was known last time */
+	uint64_t until_ns, known_ns;
 };
+
+/* Each bin comes once, and says where it comes from. */
+static inline bool report_streams(const struct report_options *o)
+{
+	return o->follow_ns && o->in.format == RENDER_JSONL;
+}
 
 /* What a view is made of: it is complete when nothing of that was lost. */
 struct input_needs report_needs(const char *view);
 
+/* Sets the window in q as --from, --until and --align say. 0 or an exit status. */
+int report_window(struct report_options *o);
 /* Answers o about the trace open in it, to stdout. 0 or an exit status. */
 int report_answer(struct report_options *o);
 

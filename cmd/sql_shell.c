@@ -24,7 +24,7 @@ const struct sql_shell_command sql_shell_commands[] = {
 	{ ".tables", "", "list the tables, views and functions" },
 	{ ".schema", " [NAME]", "show the columns of a table, view or function" },
 	{ ".examples", "", "show questions and their queries" },
-	{ ".mode", " FORMAT", "answer as table, vertical, csv or json" },
+	{ ".mode", " FORMAT", "answer as table, vertical, csv, json or jsonl" },
 	{ ".help", "", "show this list" },
 	{ ".quit", "", "leave; so does Ctrl-D" },
 	{ 0 },

@@ -3,7 +3,8 @@
 -- This is for `ebpfrec metrics` and `export --to openmetrics`; cmd/metrics/metric_table.c says which column is which
 -- metric. Texts are labels, and "who" is the label of --by. Rows with equal labels are added up; of peaks, the highest
 -- counts. The first figure of a section says who is large: its rows begin with the largest.
--- Rows of the trace's lists (sources, cost) count where they end, so that neighbouring windows add up.
+-- Rows of the trace's lists (sources, cost) count where they end, so that neighbouring windows add up. The first and the last bin of an
+-- export may reach beyond the trace: span_ns is the part inside.
 
 -- section: cpu
 SELECT u.t_ns AS t_ns, task_key(:by, u.upid) AS who, sum(u.oncpu_ns) AS oncpu_ns, sum(u.switches) AS switches,
@@ -45,14 +46,14 @@ UNION ALL
 SELECT t_ns, device_name(dev), op, NULL, NULL, lat_sum_ns FROM io_usage(:from, :to, :every, 'device,op')
 
 -- section: sources
-WITH bin AS (SELECT t_ns, t_end_ns FROM window_loss(:from, :to, :every) WHERE class = 'sched')
+WITH bin AS (SELECT t_ns, max(t_ns, 0) AS begin_ns, span_ns FROM window_loss(:from, :to, :every) WHERE class = 'sched')
 SELECT :from + coalesce((to_ns - 1 - :from) / nullif(:every, 0) * :every, 0) AS t_ns, source, read_cnt AS events, 0 AS lost, 0 AS off_ns
   FROM hook_stats WHERE to_ns > :from AND to_ns <= :to AND to_ns > from_ns
 UNION ALL
 SELECT :from + coalesce((to_ns - 1 - :from) / nullif(:every, 0) * :every, 0), source, 0, lost_cnt, 0
   FROM losses WHERE to_ns > :from AND to_ns <= :to
 UNION ALL
-SELECT t_ns, source, 0, 0, source_off_ns(source, t_ns, min(t_end_ns, :to)) FROM (SELECT DISTINCT source FROM source_gaps), bin
+SELECT t_ns, source, 0, 0, source_off_ns(source, begin_ns, begin_ns + span_ns) FROM (SELECT DISTINCT source FROM source_gaps), bin
 
 -- section: cost
 SELECT :from + coalesce((to_ns - 1 - :from) / nullif(:every, 0) * :every, 0) AS t_ns, user_ns, sys_ns, NULL AS kernel_ns, bytes_written
@@ -62,8 +63,8 @@ SELECT :from + coalesce((to_ns - 1 - :from) / nullif(:every, 0) * :every, 0), NU
   FROM hook_stats WHERE to_ns > :from AND to_ns <= :to
 
 -- section: trace
-SELECT b.t_ns AS t_ns, unix_ns(min(b.t_end_ns, :to)) AS end_unix_ns,
-       (SELECT mono_ns - ts_ns FROM clocks LIMIT 1) + min(b.t_end_ns, :to) AS end_mono_ns,
-       min(b.t_end_ns, :to) - b.t_ns - coalesce(sum(min(k.to_ns, b.t_end_ns, :to) - max(k.from_ns, b.t_ns)), 0) AS missing_ns
-  FROM window_loss(:from, :to, :every) AS b LEFT JOIN blocks AS k ON k.from_ns < min(b.t_end_ns, :to) AND k.to_ns > b.t_ns
+SELECT b.t_ns AS t_ns, unix_ns(max(b.t_ns, 0) + b.span_ns) AS end_unix_ns,
+       (SELECT mono_ns - ts_ns FROM clocks LIMIT 1) + max(b.t_ns, 0) + b.span_ns AS end_mono_ns,
+       b.span_ns - coalesce(sum(min(k.to_ns, b.t_end_ns) - max(k.from_ns, b.t_ns)), 0) AS missing_ns
+  FROM window_loss(:from, :to, :every) AS b LEFT JOIN blocks AS k ON k.from_ns < b.t_end_ns AND k.to_ns > b.t_ns
  WHERE b.class = 'sched' GROUP BY b.t_ns

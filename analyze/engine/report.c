@@ -14,8 +14,9 @@
  *
  * and the parameters :from :to :every (ns from the trace's start), :by, :spike_window,
  * :spike_min, :top (rows of a summary's section),
- * :brief (fewer rows and sections, for a screen). Which processes a report is about is the scope,
- * which the table-valued functions look at themselves.
+ * :brief (fewer rows and sections, for a screen), :continues (the window before this one was asked
+ * for). Which processes a report is about is the scope, which the table-valued functions look at
+ * themselves.
  */
 #include "analyze/engine/analysis.h"
 
@@ -129,6 +130,10 @@ static const struct report_view views[] = {
 	  "counts, with its whole length, where it ends. User-space frames come from frame "
 	  "pointers: code without them, as most C libraries, cuts a stack short or omits callers.",
 	  BY_TASKS | KEY(WAKER), KEY(PROCESS), .whole_only = true },
+	{ "bins", "What did each name do, in rows that many hosts can send and add up?",
+	  "Rows of a name, of its requests by device and operation, of the steps of their latency, "
+	  "and one without a name of the machine. The recorder counts, too.",
+	  KEY(COMM) | KEY(UNIT) | KEY(CONTAINER) | KEY(USER), KEY(COMM), .whole_machine = true },
 	{ "loss", "What was lost?",
 	  "Losses are known per interval of about a second; a loss counts in every window that its "
 	  "interval touches. Counted: the kernel offered the event, or skipped a program. "
@@ -469,6 +474,7 @@ static int run_view(struct analysis *a, const struct report_request *r, const st
 		{ ":brief", VALUE_INT, brief, NULL },
 		{ ":spike_window", VALUE_INT, (int64_t)r->spike_window_ns, NULL },
 		{ ":spike_min", VALUE_INT, (int64_t)r->spike_min_bytes, NULL },
+		{ ":continues", VALUE_INT, r->continues, NULL },
 		{ NULL, VALUE_NULL, 0, NULL },
 	};
 	struct report_request sorted = *r;

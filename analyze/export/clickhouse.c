@@ -190,7 +190,7 @@ static int send_bins(struct sender *s)
 		{ NULL, VALUE_NULL, 0, NULL },
 	};
 
-	return statement_run(s->x.a, schema_text("fleet_bins"), params, &sink, s->e);
+	return statement_run(s->x.a, schema_text("report_bins"), params, &sink, s->e);
 }
 
 /* ---- a load ---- */

@@ -29,7 +29,7 @@ _ebpfrec_values()
 		;;
 	--format)
 		[ "$command" = report ] && echo folded html pprof
-		echo "table csv json"
+		echo "table csv json jsonl"
 		return
 		;;
 	--by) echo "process thread comm cgroup container unit user tree cpu device op size file vector site waker"; return ;;

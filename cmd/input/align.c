@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "cmd/render/render.h"
 
@@ -31,24 +32,39 @@ int align_window(const struct trace *t, uint64_t every_ns, uint64_t *from_ns, ui
 
 	if (into > *from_ns)
 		return err_set(e, -ERANGE,
-			       "--align: the first bin would begin before the machine was up; "
+			       "the first bin of UTC would begin before the machine was up; "
 			       "choose a shorter --every");
 	*from_ns -= into;
 	*to_ns = align_end(*from_ns, *to_ns, every_ns);
 	return 0;
 }
 
+uint64_t align_real_ns(const struct trace *t, uint64_t every_ns, uint64_t mono_ns,
+		       uint64_t *ret_off_ns)
+{
+	uint64_t real_ns = trace_real_ns(t, mono_ns);
+	uint64_t into = every_ns ? real_ns % every_ns : 0;
+	bool is_later = into > every_ns / 2;
+
+	*ret_off_ns = is_later ? every_ns - into : into;
+	return is_later ? real_ns + *ret_off_ns : real_ns - into;
+}
+
 void align_row(const struct trace *t, uint64_t every_ns, int64_t t_ns, struct value *row)
 {
-	uint64_t real_ns = trace_real_ns(t, trace_start_ns(t) + (uint64_t)t_ns);
-	uint64_t into = real_ns % every_ns, off = into;
+	uint64_t off_ns;
 
-	if (into > every_ns / 2) {
-		off = every_ns - into;
-		real_ns += off;
-	} else {
-		real_ns -= off;
-	}
-	row[0] = value_int((int64_t)real_ns);
-	row[1] = value_int((int64_t)(off + align_clock_uncertainty(t)));
+	row[0] = value_int(align_real_ns(t, every_ns, trace_start_ns(t) + (uint64_t)t_ns, &off_ns));
+	row[1] = value_int(off_ns + align_clock_uncertainty(t));
+}
+
+void align_name_trace(struct row_prefix *p, const struct trace *t)
+{
+	static const char *const names[] = { "host", "trace_id", ALIGN_COLUMNS };
+	const char *host = trace_get(t, "host"), *id = trace_uuid(t);
+
+	p->cnt = sizeof(names) / sizeof(names[0]);
+	memcpy(p->names, names, sizeof(names));
+	p->before[0] = host ? value_text(host) : value_null();
+	p->before[1] = *id ? value_text(id) : value_null();
 }

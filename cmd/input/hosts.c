@@ -147,7 +147,8 @@ int hosts_window(struct hosts *h, const struct input *in, uint64_t every_ns, boo
 
 struct joined {
 	const struct hosts *hosts;
-	uint64_t align_ns;		/* length of aligned bins */
+	uint64_t align_ns;		/* length of aligned bins; 0: they are not aligned */
+	bool names_trace;		/* bins in jsonl */
 	const struct host *host;	/* the host whose rows come now */
 	const struct report_view *view;
 	struct row_prefix prefix;	/* puts the host before each row */
@@ -212,7 +213,8 @@ static void shift_instants(const struct row_prefix *p, struct value *row)
 	const struct joined *j = p->ctx;
 
 	if (p->cnt > 1)
-		align_row(j->host->in.trace, j->align_ns, row[p->cnt].i, row + 1);
+		align_row(j->host->in.trace, j->align_ns, row[p->cnt].i,
+			  row + p->cnt - ALIGN_COLUMN_CNT);
 	for (unsigned int i = p->cnt; i < p->col_cnt; i++)
 		if (p->picked[i] && row[i].type == VALUE_INT)
 			row[i].i += j->host->shift_ns;
@@ -241,6 +243,8 @@ static int ask_one(struct joined *j, struct host *one, const struct report_reque
 	mine.to_ns = one->to_ns;
 	mine.limit = j->limit;
 	j->host = one;
+	if (j->names_trace)
+		align_name_trace(&j->prefix, one->in.trace);
 	j->prefix.before[0] = value_text(one->name);
 	r = analysis_report(one->in.analysis, &mine, &j->prefix.sink, e);
 	analysis_close(one->in.analysis);
@@ -254,7 +258,8 @@ int hosts_report(struct hosts *h, const struct input *in, const struct report_vi
 	bool table = in->format == RENDER_TABLE;
 	struct joined j = {
 		.hosts = h, .view = view, .limit = limit, .table = table,
-		.align_ns = q->every_ns,
+		.align_ns = align ? q->every_ns : 0,
+		.names_trace = in->format == RENDER_JSONL && q->every_ns,
 		.prefix = { .cnt = align && !table ? 1 + ALIGN_COLUMN_CNT : 1,
 			    .names = { "host", ALIGN_COLUMNS }, .joins = true, .picks = is_instant,
 			    .change = shift_instants, .ctx = &j },

@@ -39,7 +39,7 @@ int input_take_path(void *input, const char *value, struct err *e)
 int input_take_format(void *format, const char *value, struct err *e)
 {
 	return render_parse_format(value, format) ?
-		       opts_usage_error("unknown format '%s'; there are table, csv and json",
+		       opts_usage_error("unknown format '%s'; there are table, csv, json and jsonl",
 					value) : 0;
 }
 
@@ -265,6 +265,28 @@ int input_refresh(struct input *in)
 	if (!c && !trace_is_live(in->trace) && !trace_is_finished(in->trace))
 		say_note("%s: its recorder is gone", input_path(in));
 	return c;
+}
+
+uint64_t input_known_ns(const struct input *in)
+{
+	size_t cnt;
+	const struct trace_block *b = trace_blocks(in->trace, &cnt);
+
+	if (!trace_is_live(in->trace))
+		return trace_end_ns(in->trace);
+	return cnt ? b[cnt - 1].from_ns : 0;
+}
+
+uint64_t input_late_ns(const struct input *in, uint64_t known_ns)
+{
+	uint64_t from_ns = known_ns;
+	size_t cnt;
+	const struct trace_block *b = trace_blocks(in->trace, &cnt);
+
+	while (cnt-- && b[cnt].from_ns > known_ns)
+		if (b[cnt].first_ns < from_ns)
+			from_ns = b[cnt].first_ns;
+	return known_ns - from_ns;
 }
 
 void input_close(void *input)

@@ -57,7 +57,7 @@ struct input {
 	  "process has",                                                                          \
 	  OPTS_TEXT, offsetof(command, in.during) }
 #define INPUT_OPTION_FORMAT(command, in)                                                          \
-	{ 0, "format", "FORMAT", "table (default), csv or json",                                  \
+	{ 0, "format", "FORMAT", "table (default), csv, json or jsonl",                           \
 	  OPTS_CALL, offsetof(command, in.format), input_take_format }
 #define INPUT_OPTION_NO_INDEX(command, in)                                                        \
 	{ 0, "no-index", NULL,                                                                    \
@@ -89,6 +89,16 @@ char *input_output_name(const struct input *in, const char *ending);
 int input_open(struct input *in, bool notes);
 /* Reads what was recorded since the trace was opened. */
 int input_refresh(struct input *in);
+/*
+ * Up to where everything is known of a trace that may be growing: the block after the last one may
+ * have late records of that one's time. 0: nothing yet.
+ */
+uint64_t input_known_ns(const struct input *in);
+/*
+ * How long before known_ns, which input_known_ns() said earlier, events lie that have come since
+ * then all the same: a live trace has them more than a block late. 0: there are none.
+ */
+uint64_t input_late_ns(const struct input *in, uint64_t known_ns);
 /*
  * Closes what input_open() and input_open_analysis() opened, if anything. It is done() of commands
  * whose struct begins with a struct input.

@@ -72,7 +72,8 @@ const struct metric metric_table[] = {
 	RECORDER_CPU("kernel_ns", "programs", NULL),
 	COUNTER("recorder_written_bytes", "cost", "bytes_written", "Bytes written to the trace."),
 	COUNTER("missing_seconds", "trace", "missing_ns",
-		"Time that the trace has no block of, or that was removed before it was counted."),
+		"Time that the trace has no block of, that was removed before it was counted, or "
+		"whose events came after."),
 	GAUGE("trace_end_timestamp_seconds", "trace", "end_unix_ns",
 	      "Wall clock of the instant up to which all other values count."),
 	GAUGE("trace_end_monotonic_seconds", "trace", "end_mono_ns",

@@ -17,12 +17,14 @@
 #include "base/strpool.h"
 #include "base/textsafe.h"
 #include "base/units.h"
+#include "cmd/input/align.h"
 #include "cmd/metrics/metric_table.h"
 
 #define COLUMNS_MAX 16
 #define LABEL_BYTES 1024
 #define LABELS_BYTES (2 * LABEL_BYTES + 256)
 #define OTHER "other"
+#define PROGRAM "program" /* the section of what the caller puts */
 #define WORTH_BYTES (1u << 20) /* in a window, to get a label later than at first */
 #define WORTH_PARTS 100 /* the same of time: this part of the window */
 #define HIST_FIRST 12 /* the first bucket is of less than 2^12 ns, 4 us */
@@ -55,7 +57,6 @@ struct metrics {
 	int64_t from_rel, every_ns; /* every_ns 0: one bin */
 	size_t bin_cnt;
 	uint64_t bytes; /* of all v */
-	bool admits;
 	/* the section */
 	char section[32];
 	unsigned int col_cnt;
@@ -93,7 +94,7 @@ static bool is_large(struct metrics *m, const struct value *row)
 	const struct value *v = &row[m->ranked];
 	uint64_t n = v->type == VALUE_INT && v->i > 0 ? (uint64_t)v->i : 0;
 
-	if (!m->admits || !n || m->rank++ >= m->top)
+	if (m->out || !n || m->rank++ >= m->top)
 		return false;
 	if (m->is_first)
 		return true;
@@ -486,9 +487,12 @@ int metrics_count(struct metrics *m, struct analysis *a, uint64_t from_ns, uint6
 {
 	int c = m->is_first ? give_labels(m, a, from_ns, to_ns, e) : 0;
 
-	for (size_t i = 0; i < m->series_cnt; i++)
-		if (metric_table[m->series[i].metric].type == METRIC_GAUGE)
+	for (size_t i = 0; i < m->series_cnt; i++) {
+		const struct metric *of = &metric_table[m->series[i].metric];
+
+		if (of->type == METRIC_GAUGE && strcmp(of->section, PROGRAM))
 			m->series[i].v[0] = 0;
+	}
 	return c ? c : run(m, a, from_ns, to_ns, e);
 }
 
@@ -522,22 +526,22 @@ int metrics_write_bins(struct metrics *m, struct analysis *a, const struct trace
 		       uint64_t from_ns, uint64_t to_ns, uint64_t every_ns, FILE *f,
 		       uint64_t *ret_samples, struct err *e)
 {
-	uint64_t start_ns = trace_start_ns(t), ms;
-	int c = give_labels(m, a, from_ns, to_ns, e);
+	uint64_t ms, off_ns;
+	int c = align_window(t, every_ns, &from_ns, &to_ns, e);
 
+	if (!c)
+		c = give_labels(m, a, from_ns, to_ns, e);
 	if (c)
 		return c;
-	m->admits = false;
-	m->from_rel = (int64_t)(from_ns - start_ns);
+	m->from_rel = (int64_t)(from_ns - trace_start_ns(t));
 	m->every_ns = (int64_t)every_ns;
-	m->bin_cnt = (size_t)((to_ns - from_ns + every_ns - 1) / every_ns);
+	m->bin_cnt = (size_t)((to_ns - from_ns) / every_ns);
 	m->out = f;
 	m->stamps_ms = calloc(m->bin_cnt + 1, sizeof(*m->stamps_ms));
 	if (!m->stamps_ms)
 		return -ENOMEM;
 	for (size_t i = 0; i <= m->bin_cnt; i++) {
-		ms = from_ns + i * every_ns < to_ns ? from_ns + i * every_ns : to_ns;
-		ms = trace_real_ns(t, ms) / 1000000;
+		ms = align_real_ns(t, every_ns, from_ns + i * every_ns, &off_ns) / 1000000;
 		/* stamps go forward, even where the clock was set back */
 		m->stamps_ms[i] = i && ms <= m->stamps_ms[i - 1] ? m->stamps_ms[i - 1] + 1 : ms;
 	}
@@ -561,7 +565,7 @@ struct metrics *metrics_new(unsigned int by, unsigned int top)
 	m->who.max = (size_t)METRICS_LABELS * top;
 	m->device.max = METRICS_DEVICES;
 	m->bin_cnt = 1;
-	m->is_first = m->admits = true;
+	m->is_first = true;
 	return m;
 }
 

@@ -27,8 +27,8 @@ struct metrics *metrics_new(unsigned int by, unsigned int top);
 void metrics_free(struct metrics *m);
 
 /*
- * Adds the window [from_ns, to_ns) to all counters, once; gauges are then those of its end. After
- * an error a part of the window may have been added.
+ * Adds the window [from_ns, to_ns) to all counters, once; gauges of the trace are then those of its
+ * end. After an error a part of the window may have been added. The first call drops what was put.
  */
 int metrics_count(struct metrics *m, struct analysis *a, uint64_t from_ns, uint64_t to_ns,
 		  struct err *e);
@@ -46,8 +46,9 @@ int metrics_write(const struct metrics *m, FILE *f, bool openmetrics);
 
 /*
  * Writes the window in bins, as OpenMetrics with timestamps: each value has that of its bin's end,
- * and counters begin with a 0 at from_ns. The labels are those of the whole window. *ret_samples:
- * lines written. -EFBIG: that would take more memory than METRICS_BINS_BYTES.
+ * and counters begin with a 0 where the first one begins. The window grows to whole bins of UTC, as
+ * in cmd/input/align.h. The labels are those of the whole window. *ret_samples: lines written.
+ * -EFBIG: that would take more memory than METRICS_BINS_BYTES; -ERANGE: as align_window().
  */
 #define METRICS_BINS_BYTES (1ull << 30)
 int metrics_write_bins(struct metrics *m, struct analysis *a, const struct trace *t,

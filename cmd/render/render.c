@@ -195,6 +195,7 @@ static const struct {
 	[RENDER_TABLE] = { "table", &render_table_ops },
 	[RENDER_CSV] = { "csv", &render_lines_ops },
 	[RENDER_JSON] = { "json", &render_lines_ops },
+	[RENDER_JSONL] = { "jsonl", &render_lines_ops },
 	[RENDER_FOLDED] = { NULL, &render_folded_ops },
 	[RENDER_FLAME] = { NULL, &render_flame_ops },
 	[RENDER_PPROF] = { NULL, &render_pprof_ops },

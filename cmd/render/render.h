@@ -2,15 +2,16 @@
 /*
  * render: rows of an answer to text.
  *
- *     analyze --struct row_sink--> [render] --> a stdio stream: table, csv or json
+ *     analyze --struct row_sink--> [render] --> a stdio stream: table, csv, json or jsonl
  *
- * csv and json are streamed: their memory does not depend on the number of rows. A table keeps its
- * first rows (RENDER_TABLE_HELD) to find the column widths, then streams too.
+ * csv, json and jsonl are streamed: their memory does not depend on the number of rows. A table
+ * keeps its first rows (RENDER_TABLE_HELD) to find the column widths, then streams too.
  *
  *     csv    RFC 4180 quoting, lines end in LF, one line per record, header row first; numbers raw,
  *     NULL an
  *            empty cell, text as textsafe_csv() makes it
  *     json   one array of objects, one object per line; NULL, NaN and infinities are null
+ *     jsonl  an object per line and nothing else; what would be null is left out
  *     table  for people: escaped text, numbers to the right; with human, units by the column's name
  *
  * Threads: one. Errors: -ENOMEM, or the errno of a failed write. Nothing is flushed to the kernel
@@ -33,8 +34,8 @@
  * value) is of sql: render_parse_format() does not know them.
  */
 enum render_format {
-	RENDER_TABLE, RENDER_CSV, RENDER_JSON, RENDER_FOLDED, RENDER_FLAME, RENDER_PPROF,
-	RENDER_VERTICAL
+	RENDER_TABLE, RENDER_CSV, RENDER_JSON, RENDER_JSONL, RENDER_FOLDED, RENDER_FLAME,
+	RENDER_PPROF, RENDER_VERTICAL
 };
 
 struct render_options {
@@ -96,7 +97,7 @@ static inline struct value value_null(void)
 	return (struct value){ .type = VALUE_NULL };
 }
 
-/* "table", "csv", "json". 0 or -EINVAL. */
+/* "table", "csv", "json", "jsonl". 0 or -EINVAL. */
 int render_parse_format(const char *name, enum render_format *ret);
 
 /* What a column holds, told by its name: *_ns, *_bytes, *_pct, *_per_s, iops, complete, ids. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * render_csv: the csv and json formats, for programs. Both write a line per row, numbers raw and
- * text through textsafe.
+ * render_csv: the csv, json and jsonl formats, for programs. All write a line per row, numbers raw
+ * and text through textsafe.
  */
 #include <errno.h>
 #include <math.h>
@@ -12,7 +12,7 @@
 #include "base/textsafe.h"
 
 struct lines {
-	bool json;
+	bool json, jsonl; /* jsonl: json is set, too */
 	unsigned int col_cnt;
 	uint64_t row_cnt;
 	char **before; /* what precedes each value: a comma, and in json its name */
@@ -40,7 +40,8 @@ static int lines_begin(void *state, const struct render_options *o, struct rende
 {
 	struct lines *l = state;
 
-	l->json = o->format == RENDER_JSON;
+	l->jsonl = o->format == RENDER_JSONL;
+	l->json = o->format == RENDER_JSON || l->jsonl;
 	l->before = calloc(cnt ? cnt : 1, sizeof(*l->before));
 	if (!l->before)
 		return -ENOMEM;
@@ -62,18 +63,28 @@ static int lines_begin(void *state, const struct render_options *o, struct rende
 			put_text(l, out, names[i], n);
 		}
 	}
-	render_out_text(out, l->json ? "[" : "\n");
+	if (!l->jsonl)
+		render_out_text(out, l->json ? "[" : "\n");
 	return 0;
+}
+
+static bool is_null(const struct value *v)
+{
+	return v->type == VALUE_NULL || (v->type == VALUE_REAL && !isfinite(v->r));
 }
 
 static int lines_row(void *state, struct render_out *out, const struct value *v)
 {
 	struct lines *l = state;
+	unsigned int skip = 1; /* the comma, if columns before were left out */
 
 	if (l->json)
-		render_out_text(out, l->row_cnt++ ? ",\n{" : "\n{");
+		render_out_text(out, l->jsonl ? "{" : l->row_cnt++ ? ",\n{" : "\n{");
 	for (unsigned int i = 0; i < l->col_cnt; i++) {
-		render_out_text(out, l->before[i]);
+		if (l->jsonl && is_null(&v[i]))
+			continue;
+		render_out_text(out, l->before[i] + (i ? skip : 0));
+		skip = 0;
 		if (v[i].type == VALUE_INT)
 			render_out_int(out, v[i].i);
 		else if (v[i].type == VALUE_REAL && isfinite(v[i].r))
@@ -83,7 +94,7 @@ static int lines_row(void *state, struct render_out *out, const struct value *v)
 		else if (l->json)
 			render_out_text(out, "null");
 	}
-	render_out_text(out, l->json ? "}" : "\n");
+	render_out_text(out, l->jsonl ? "}\n" : l->json ? "}" : "\n");
 	return 0;
 }
 
@@ -91,7 +102,7 @@ static void lines_end(void *state, struct render_out *out, uint64_t left_out)
 {
 	const struct lines *l = state;
 
-	if (l->json)
+	if (l->json && !l->jsonl)
 		render_out_text(out, l->row_cnt ? "\n]\n" : "]\n");
 }
 

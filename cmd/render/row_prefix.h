@@ -11,7 +11,7 @@
 
 #include "analyze/engine/analysis.h"
 
-#define ROW_PREFIX_MAX 3
+#define ROW_PREFIX_MAX 4
 
 struct row_prefix {
 	const struct row_sink *next; /* must outlive it */

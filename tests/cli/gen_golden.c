@@ -16,6 +16,8 @@
  *              MiB that cc1 grows by, two heap objects, one of which is freed, and three waits.
  *     damaged  a byte in the middle of the chunk file is changed
  *     open     the trace is left as a killed recorder leaves it
+ *     late     so is this one, whose last block has a wake-up of 0.6 s; a third argument is its
+ *              trace's number
  *     who      another trace: see write_who()
  */
 #include <fcntl.h>
@@ -243,6 +245,8 @@ static void write_who(struct gen *g)
 int main(int argc, char **argv)
 {
 	bool stacks = argc > 2 && !strcmp(argv[2], "stacks");
+	bool late = argc > 2 && !strcmp(argv[2], "late");
+	uint64_t id = argc > 3 ? strtoul(argv[3], NULL, 10) : 0;
 	struct gen *g;
 
 	if (argc > 2 && !strcmp(argv[2], "who")) {
@@ -253,13 +257,14 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	if (argc < 2) {
-		fprintf(stderr, "usage: gen_golden DIR [stacks|damaged|open|who]\n");
+		fprintf(stderr, "usage: gen_golden DIR [stacks|damaged|open|late|who] [NUMBER]\n");
 		return 2;
 	}
 	g = gen_open(argv[1], &(struct gen_config){ .cpu_cnt = 2,
 						    .from_ns = START,
 						    .recorder_pid = RECORDER,
 						    .cpus_online = true,
+						    .trace_id = id,
 						    .sites = stacks });
 	write_tasks(g);
 	write_requests(g);
@@ -285,9 +290,11 @@ int main(int argc, char **argv)
 	write_cost(g, 2);
 	gen_slice(g, AT(3000));
 	gen_switch(g, AT(3000), 0, MAKE, 0, 0);
+	if (late)
+		gen_wakeup(g, AT(600), 0, MAKE, UGLY, 0);
 	write_cost(g, 3);
 	gen_slice(g, AT(4000));
-	if (argc > 2 && !strcmp(argv[2], "open"))
+	if (late || (argc > 2 && !strcmp(argv[2], "open")))
 		gen_abort(g);
 	else
 		gen_finish(g);

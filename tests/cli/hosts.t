@@ -119,3 +119,14 @@ $ ebpfrec report cpu --every 1500ms --align --from 1s --until 2s --limit 1 -i go
 1> HOST            T (s)  PID  COMM   ONCPU  %CPU  SWITCHES  PREEMPTED
 1> golden.ebpfrec  0.000  100  make  500 ms  33.3         1          0
 1> db              0.000  100  make  500 ms  33.3         1          0
+
+# Lines of several hosts name the trace, too.
+$ ebpfrec report cpu --by cpu --every 2s --format jsonl -i golden.ebpfrec -i db.ebpfrec 2>/dev/null
+1> {"host":"golden.ebpfrec","trace_id":"00000000-0000-87ac-8e00-000000000000","unix_ns":1700001000000000000,"wall_uncertainty_ns":20,"t_ns":0,"cpu":0,"oncpu_ns":1500000000,"util_pct":75,"switches":1,"preempted":0,"complete":1,"lost_events":0,"idle_ns":500000000,"unknown_ns":0,"other_ns":0}
+1> {"host":"golden.ebpfrec","trace_id":"00000000-0000-87ac-8e00-000000000000","unix_ns":1700001000000000000,"wall_uncertainty_ns":20,"t_ns":0,"cpu":1,"oncpu_ns":250000000,"util_pct":12.5,"switches":1,"preempted":0,"complete":1,"lost_events":0,"idle_ns":1650000000,"unknown_ns":0,"other_ns":100000000}
+1> {"host":"golden.ebpfrec","trace_id":"00000000-0000-87ac-8e00-000000000000","unix_ns":1700001002000000000,"wall_uncertainty_ns":20,"t_ns":2000000000,"cpu":0,"oncpu_ns":1000000000,"util_pct":50,"switches":2,"preempted":1,"complete":0,"lost_events":3,"idle_ns":1000000000,"unknown_ns":0,"other_ns":0}
+1> {"host":"golden.ebpfrec","trace_id":"00000000-0000-87ac-8e00-000000000000","unix_ns":1700001002000000000,"wall_uncertainty_ns":20,"t_ns":2000000000,"cpu":1,"oncpu_ns":0,"util_pct":0,"switches":0,"preempted":0,"complete":0,"lost_events":3,"idle_ns":2000000000,"unknown_ns":0,"other_ns":0}
+1> {"host":"db","trace_id":"00000000-0000-87ac-8e00-000000000000","unix_ns":1700001000000000000,"wall_uncertainty_ns":20,"t_ns":0,"cpu":0,"oncpu_ns":1500000000,"util_pct":75,"switches":1,"preempted":0,"complete":1,"lost_events":0,"idle_ns":500000000,"unknown_ns":0,"other_ns":0}
+1> {"host":"db","trace_id":"00000000-0000-87ac-8e00-000000000000","unix_ns":1700001000000000000,"wall_uncertainty_ns":20,"t_ns":0,"cpu":1,"oncpu_ns":250000000,"util_pct":12.5,"switches":1,"preempted":0,"complete":1,"lost_events":0,"idle_ns":1650000000,"unknown_ns":0,"other_ns":100000000}
+1> {"host":"db","trace_id":"00000000-0000-87ac-8e00-000000000000","unix_ns":1700001002000000000,"wall_uncertainty_ns":20,"t_ns":2000000000,"cpu":0,"oncpu_ns":1000000000,"util_pct":50,"switches":2,"preempted":1,"complete":0,"lost_events":3,"idle_ns":1000000000,"unknown_ns":0,"other_ns":0}
+1> {"host":"db","trace_id":"00000000-0000-87ac-8e00-000000000000","unix_ns":1700001002000000000,"wall_uncertainty_ns":20,"t_ns":2000000000,"cpu":1,"oncpu_ns":0,"util_pct":0,"switches":0,"preempted":0,"complete":0,"lost_events":3,"idle_ns":2000000000,"unknown_ns":0,"other_ns":0}

@@ -206,3 +206,29 @@ $ ebpfrec export -i golden.ebpfrec --to openmetrics --every 500ms --from 1s; ls 
 1> 567
 2> ebpfrec: golden.ebpfrec: the window is incomplete: sched: 3 events lost
 2> ebpfrec: golden.openmetrics: 514 samples
+
+# The window grows to whole bins of UTC; the last one has what the trace has of it.
+$ ebpfrec export -q -i golden.ebpfrec --to openmetrics --top 1 --from 300ms --until 1300ms -o - 2>/dev/null | grep -e 'cpu_seconds_total{comm="cc1"' -e 'end_timestamp.* '
+1> ebpfrec_cpu_seconds_total{comm="cc1"} 0.000000000 1700001000.000
+1> ebpfrec_cpu_seconds_total{comm="cc1"} 0.000000000 1700001001.000
+1> ebpfrec_cpu_seconds_total{comm="cc1"} 1.000000000 1700001002.000
+1> # HELP ebpfrec_trace_end_timestamp_seconds Wall clock of the instant up to which all other values count.
+1> # TYPE ebpfrec_trace_end_timestamp_seconds gauge
+1> # UNIT ebpfrec_trace_end_timestamp_seconds seconds
+1> ebpfrec_trace_end_timestamp_seconds 1700001001.000000000 1700001001.000
+1> ebpfrec_trace_end_timestamp_seconds 1700001002.000000000 1700001002.000
+
+$ ebpfrec export -q -i golden.ebpfrec --to openmetrics --top 1 --every 2500ms -o - 2>/dev/null | grep -e 'cpu_seconds_total{comm="cc1"' -e '^ebpfrec_trace_end_t' -e ^ebpfrec_missing
+1> ebpfrec_cpu_seconds_total{comm="cc1"} 0.000000000 1700001000.000
+1> ebpfrec_cpu_seconds_total{comm="cc1"} 1.500000000 1700001002.500
+1> ebpfrec_cpu_seconds_total{comm="cc1"} 1.500000000 1700001005.000
+1> ebpfrec_missing_seconds_total 0.000000000 1700001000.000
+1> ebpfrec_missing_seconds_total 0.000000000 1700001002.500
+1> ebpfrec_missing_seconds_total 0.000000000 1700001005.000
+1> ebpfrec_trace_end_timestamp_seconds 1700001002.500000000 1700001002.500
+1> ebpfrec_trace_end_timestamp_seconds 1700001004.000000000 1700001005.000
+
+$ ebpfrec export -q -i golden.ebpfrec --to openmetrics --every 1h -o -
+? 1
+2> ebpfrec: golden.ebpfrec: the window is incomplete: sched: 3 events lost
+2> ebpfrec: the first bin of UTC would begin before the machine was up; choose a shorter --every

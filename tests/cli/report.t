@@ -265,7 +265,7 @@ $ ebpfrec report -i golden.ebpfrec --format csv 2>/dev/null | grep '^Machine\|^C
 1> Waiting by name,1,disk_wait_max_ns,5000000
 
 $ ebpfrec report --list | grep -c '?$'
-1> 24
+1> 25
 
 $ ebpfrec report why -i golden.ebpfrec --comm make
 1> 0 .. 4 s of golden.ebpfrec, started 2023-11-14 22:30:00 UTC, INCOMPLETE: sched: 3 events lost
@@ -516,4 +516,55 @@ $ ebpfrec report cpu -i golden.ebpfrec --align
 
 $ ebpfrec report cpu -i golden.ebpfrec --every 1h --align
 ? 1
-2> ebpfrec: --align: the first bin would begin before the machine was up; choose a shorter --every
+2> ebpfrec: the first bin of UTC would begin before the machine was up; choose a shorter --every
+
+# ---- --format jsonl ----
+
+# A line is an object, without what is not known; bins say whose and when.
+$ ebpfrec report cpu -i golden.ebpfrec --format jsonl --limit 2
+1> {"pid":200,"comm":"cc1","oncpu_ns":1500000000,"util_pct":37.5,"switches":1,"preempted":1,"complete":0,"lost_events":3}
+1> {"pid":100,"comm":"make","oncpu_ns":1000000000,"util_pct":25,"switches":2,"preempted":0,"complete":0,"lost_events":3}
+2> ebpfrec: golden.ebpfrec: the window is incomplete: sched: 3 events lost
+
+$ ebpfrec report cpu -i golden.ebpfrec --every 1500ms --format jsonl --by cpu 2>/dev/null
+1> {"trace_id":"00000000-0000-87ac-8e00-000000000000","unix_ns":1700001000000000000,"wall_uncertainty_ns":20,"t_ns":0,"cpu":0,"oncpu_ns":1000000000,"util_pct":66.667,"switches":1,"preempted":0,"complete":1,"lost_events":0,"idle_ns":500000000,"unknown_ns":0,"other_ns":0}
+1> {"trace_id":"00000000-0000-87ac-8e00-000000000000","unix_ns":1700001000000000000,"wall_uncertainty_ns":20,"t_ns":0,"cpu":1,"oncpu_ns":0,"util_pct":0,"switches":0,"preempted":0,"complete":1,"lost_events":0,"idle_ns":1500000000,"unknown_ns":0,"other_ns":0}
+1> {"trace_id":"00000000-0000-87ac-8e00-000000000000","unix_ns":1700001001500000000,"wall_uncertainty_ns":20,"t_ns":1500000000,"cpu":0,"oncpu_ns":1500000000,"util_pct":100,"switches":1,"preempted":1,"complete":0,"lost_events":3,"idle_ns":0,"unknown_ns":0,"other_ns":0}
+1> {"trace_id":"00000000-0000-87ac-8e00-000000000000","unix_ns":1700001001500000000,"wall_uncertainty_ns":20,"t_ns":1500000000,"cpu":1,"oncpu_ns":250000000,"util_pct":16.667,"switches":1,"preempted":0,"complete":0,"lost_events":3,"idle_ns":1150000000,"unknown_ns":0,"other_ns":100000000}
+1> {"trace_id":"00000000-0000-87ac-8e00-000000000000","unix_ns":1700001003000000000,"wall_uncertainty_ns":20,"t_ns":3000000000,"cpu":0,"oncpu_ns":0,"util_pct":0,"switches":1,"preempted":0,"complete":1,"lost_events":0,"idle_ns":1000000000,"unknown_ns":0,"other_ns":0}
+1> {"trace_id":"00000000-0000-87ac-8e00-000000000000","unix_ns":1700001003000000000,"wall_uncertainty_ns":20,"t_ns":3000000000,"cpu":1,"oncpu_ns":0,"util_pct":0,"switches":0,"preempted":0,"complete":1,"lost_events":0,"idle_ns":1000000000,"unknown_ns":0,"other_ns":0}
+
+$ ebpfrec report io -i golden.ebpfrec --every 1500ms --align --format jsonl 2>/dev/null
+1> {"trace_id":"00000000-0000-87ac-8e00-000000000000","unix_ns":1700001000000000000,"wall_uncertainty_ns":20,"t_ns":0,"pid":100,"comm":"make","device":"dev8:0","op":"write","ios":10,"bytes":655360,"iops":6.667,"bytes_per_s":436906.667,"lat_p50_ns":5000000,"lat_p99_ns":5000000,"lat_max_ns":5000000,"errors":0,"merges":0,"requeues":0,"unknown_owner_ios":0,"submitter":"make","owner_how":"submitted","complete":1,"lost_events":0}
+
+# What is followed comes once; a finished trace at once, bin by bin as without --follow.
+$ for view in cpu sched states memory alloc io latency bins loss devices; do diff <(ebpfrec report $view -i golden.ebpfrec --every 700ms --align --format jsonl 2>/dev/null) <(ebpfrec report $view -i golden.ebpfrec --every 700ms --align --format jsonl --follow 2>/dev/null) || echo $view differs; done
+
+$ for end in 1s 1500ms; do ebpfrec report bins -i golden.ebpfrec --every 1s --from 500ms --until $end --format jsonl --follow 2>/dev/null | cmp - <(ebpfrec report bins -i golden.ebpfrec --every 1s --from 500ms --until $end --format jsonl 2>/dev/null); done
+
+$ ebpfrec report cpu -i golden.ebpfrec --format jsonl --follow
+? 2
+2> ebpfrec report: --follow with --format jsonl gives each bin once: give --every
+2> Try 'ebpfrec report --help'.
+
+$ ebpfrec report cpu -i golden.ebpfrec --every 1s --during cc1 --format jsonl --follow
+? 2
+2> ebpfrec report: --follow with --format jsonl gives each bin once: leave out --during
+2> Try 'ebpfrec report --help'.
+
+# The view bins: a machine's row, rows of names, of requests, and of the steps of their latency.
+$ ebpfrec report bins -i golden.ebpfrec --every 2s --align --format jsonl 2>/dev/null
+1> {"trace_id":"00000000-0000-87ac-8e00-000000000000","unix_ns":1700001000000000000,"wall_uncertainty_ns":20,"t_ns":0,"bin_ns":2000000000,"name":"","cpus":2,"lost_events":0,"complete":1}
+1> {"trace_id":"00000000-0000-87ac-8e00-000000000000","unix_ns":1700001000000000000,"wall_uncertainty_ns":20,"t_ns":0,"bin_ns":2000000000,"name":"=1+\u001b[31m,\"�","running_ns":250000000,"runnable_ns":0,"preempted_ns":1500000000,"disk_ns":0,"uninterruptible_ns":0,"unknown_ns":0,"rss_bytes":2097152,"rss_peak_bytes":2097152}
+1> {"trace_id":"00000000-0000-87ac-8e00-000000000000","unix_ns":1700001000000000000,"wall_uncertainty_ns":20,"t_ns":0,"bin_ns":2000000000,"name":"cc1","running_ns":1000000000,"runnable_ns":0,"preempted_ns":0,"disk_ns":0,"uninterruptible_ns":0,"unknown_ns":0,"rss_bytes":33554432,"rss_peak_bytes":33554432,"rss_grown_bytes":33554432,"slab_alloc_bytes":19200,"spikes":1,"spike_max_bytes":33554432}
+1> {"trace_id":"00000000-0000-87ac-8e00-000000000000","unix_ns":1700001000000000000,"wall_uncertainty_ns":20,"t_ns":0,"bin_ns":2000000000,"name":"ebpfrec","running_ns":100000000,"runnable_ns":0,"preempted_ns":1750000000,"disk_ns":0,"uninterruptible_ns":0,"unknown_ns":0,"rss_bytes":2097152,"rss_peak_bytes":2097152}
+1> {"trace_id":"00000000-0000-87ac-8e00-000000000000","unix_ns":1700001000000000000,"wall_uncertainty_ns":20,"t_ns":0,"bin_ns":2000000000,"name":"make","running_ns":500000000,"runnable_ns":0,"preempted_ns":0,"disk_ns":0,"uninterruptible_ns":0,"unknown_ns":0,"rss_bytes":2097152,"rss_peak_bytes":2097152}
+1> {"trace_id":"00000000-0000-87ac-8e00-000000000000","unix_ns":1700001000000000000,"wall_uncertainty_ns":20,"t_ns":0,"bin_ns":2000000000,"name":"make","device":"dev8:0","op":"write","ios":10,"io_bytes":655360,"lat_sum_ns":50000000,"lat_max_ns":5000000}
+1> {"trace_id":"00000000-0000-87ac-8e00-000000000000","unix_ns":1700001000000000000,"wall_uncertainty_ns":20,"t_ns":0,"bin_ns":2000000000,"name":"make","device":"dev8:0","op":"write","lat_low_ns":4194304,"lat_ios":10}
+1> {"trace_id":"00000000-0000-87ac-8e00-000000000000","unix_ns":1700001000000000000,"wall_uncertainty_ns":20,"t_ns":0,"bin_ns":2000000000,"name":"systemd","rss_bytes":2097152,"rss_peak_bytes":2097152}
+1> {"trace_id":"00000000-0000-87ac-8e00-000000000000","unix_ns":1700001002000000000,"wall_uncertainty_ns":20,"t_ns":2000000000,"bin_ns":2000000000,"name":"","cpus":2,"lost_events":3,"complete":0}
+1> {"trace_id":"00000000-0000-87ac-8e00-000000000000","unix_ns":1700001002000000000,"wall_uncertainty_ns":20,"t_ns":2000000000,"bin_ns":2000000000,"name":"cc1","running_ns":500000000,"runnable_ns":0,"preempted_ns":1500000000,"disk_ns":0,"uninterruptible_ns":0,"unknown_ns":0}
+1> {"trace_id":"00000000-0000-87ac-8e00-000000000000","unix_ns":1700001002000000000,"wall_uncertainty_ns":20,"t_ns":2000000000,"bin_ns":2000000000,"name":"make","running_ns":500000000,"runnable_ns":0,"preempted_ns":0,"disk_ns":0,"uninterruptible_ns":0,"unknown_ns":0}
+
+# Of the rows that export sends for it, these are the columns.
+$ diff <(ebpfrec export --to clickhouse --schema | grep '^CREATE TABLE IF NOT EXISTS comm_bins_here' | grep -o '`[a-z_]*`' | tr -d '`') <(ebpfrec report bins -i golden.ebpfrec --every 1s --format csv 2>/dev/null | head -n 1 | tr -d '\r' | tr , '\n' | sed 1d)

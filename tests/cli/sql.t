@@ -76,7 +76,7 @@ $ ebpfrec sql -i golden.ebpfrec --format vertical 'SELECT 1 WHERE 0'
 
 $ ebpfrec sql --format vert 'SELECT 1'
 ? 2
-2> ebpfrec sql: unknown format 'vert'; there are table, vertical, csv and json
+2> ebpfrec sql: unknown format 'vert'; there are table, vertical, csv, json and jsonl
 2> Try 'ebpfrec sql --help'.
 
 $ ebpfrec sql .tables | diff - <(ebpfrec sql --schema) && ebpfrec sql '.schema switches;' | diff - <(ebpfrec sql --schema switches) && echo the same

@@ -207,18 +207,24 @@ check("metrics, live: no event was lost in a ring", t.one("SELECT coalesce(sum(f
 
 # ---- a finished one, backfilled: every bin ----
 t, bad, bins = Trace(tmp + "/a"), [], 0
-real = t.one("SELECT real_ns - ts_ns FROM clocks ORDER BY ts_ns LIMIT 1") + 0
-by_bin = {}
-for r in t.report("cpu", "--by", "comm", "--every", "250ms"):
-    by_bin.setdefault(safe(r, ["comm"])[0][1], {})[r["t_ns"]] = r["oncpu_ns"]
+by_bin, stamps = {}, set()
+for r in t.report("cpu", "--by", "comm", "--every", "250ms", "--align"):
+    by_bin.setdefault(safe(r, ["comm"])[0][1], {})[r["unix_ns"] // 1_000_000] = r["oncpu_ns"]
 for r in ask('ebpfrec_cpu_seconds_total{job=""}[1h]'):
+    at = [round(s * 1000) for s, v in r["values"]]
     values = [round(float(v) * 1e9) for s, v in r["values"]]
     got = [b - a for a, b in zip(values, values[1:])]
-    want = [by_bin.get(r["metric"]["comm"], {}).get(i * 250_000_000, 0) for i in range(len(got))]
+    want = [by_bin.get(r["metric"]["comm"], {}).get(ms, 0) for ms in at[:-1]]
     bins += len(got)
+    stamps.update(at)
     if r["metric"]["comm"] != "other" and got != want:
         bad.append((r["metric"]["comm"], got, want))
 check("metrics, backfill: every one of %d bins is the report's" % bins, bins > 20 and not bad, bad[:1])
+bins_at = {ms for rows in by_bin.values() for ms in rows}
+check("metrics, backfill: bins are whole multiples of UTC, those of report --align", not any(ms % 250 for ms in stamps) and bins_at == stamps - {max(stamps)},
+      (sorted(stamps), sorted(bins_at)))
+missing = ask('ebpfrec_missing_seconds_total{job=""}[1h]')[0]["values"]
+check("metrics, backfill: what lies outside of the trace is not missing", float(missing[-1][1]) == 0, missing)
 
 # ---- the next recording of the same name, which removes its beginning meanwhile ----
 CPU = "ebpfrec_cpu_seconds_total", (("comm", "busy_threads"),)

@@ -33,45 +33,45 @@ def safe(row, names):
     return tuple(sorted((n, re.sub("^'(?=[-=+@])", "", str(row[n]))) for n in names))
 
 
-def sums(t, window=()):
-    """(name, scale, {labels: sum}) of counters, from reports of a window"""
+def sums(t, window=(), by="comm"):
+    """(name, scale, {labels: sum}) of counters, from reports of a window, as --by has them"""
     def of(name, view, column, labels, scale=1, *more, **fixed):
         want = {}
         for r in t.report(view, *more, *window):
             if isinstance(r[column], int) and all(r[k] == v for k, v in fixed.items()):
                 want[safe(r, labels)] = want.get(safe(r, labels), 0) + r[column]
         return "ebpfrec_" + name, scale, want
-    comm, disk = ("--by", "comm"), ("--by", "device,op")
-    yield of("cpu_seconds_total", "cpu", "oncpu_ns", ["comm"], 1e9, *comm)
-    yield of("context_switches_total", "cpu", "switches", ["comm"], 1, *comm)
-    yield of("preemptions_total", "cpu", "preempted", ["comm"], 1, *comm)
-    yield of("cpu_wait_seconds_total", "sched", "wait_ns", ["comm"], 1e9, *comm)
-    yield of("cpu_waits_total", "sched", "waits", ["comm"], 1, *comm)
-    yield of("io_bytes_total", "io", "bytes", ["comm", "op"], 1, "--by", "comm,op")
-    yield of("io_requests_total", "io", "ios", ["comm", "op"], 1, "--by", "comm,op")
+    who, disk = ("--by", by), ("--by", "device,op")
+    yield of("cpu_seconds_total", "cpu", "oncpu_ns", [by], 1e9, *who)
+    yield of("context_switches_total", "cpu", "switches", [by], 1, *who)
+    yield of("preemptions_total", "cpu", "preempted", [by], 1, *who)
+    yield of("cpu_wait_seconds_total", "sched", "wait_ns", [by], 1e9, *who)
+    yield of("cpu_waits_total", "sched", "waits", [by], 1, *who)
+    yield of("io_bytes_total", "io", "bytes", [by, "op"], 1, "--by", by + ",op")
+    yield of("io_requests_total", "io", "ios", [by, "op"], 1, "--by", by + ",op")
     yield of("device_bytes_total", "io", "bytes", ["device", "op"], 1, *disk)
     yield of("device_requests_total", "io", "ios", ["device", "op"], 1, *disk)
     yield of("request_seconds_count", "latency", "ios", ["device", "op"], 1, "--histogram", *disk, phase="total")
 
 
-def expected(t):
+def expected(t, by="comm"):
     """{(name, labels): number} of a whole finished trace whose labels are all given"""
     want = {}
-    for name, scale, rows in sums(t):
+    for name, scale, rows in sums(t, by=by):
         want.update({(name, labels): n / scale for labels, n in rows.items()})
-    for r in t.report("states", "--by", "comm"):
+    for r in t.report("states", "--by", by):
         for state in ("running", "runnable", "preempted", "disk", "uninterruptible", "sleeping", "stopped", "unknown"):
             if isinstance(r[state + "_ns"], int):
-                want["ebpfrec_thread_state_seconds_total", tuple(sorted((*safe(r, ["comm"]), ("state", state))))] = r[state + "_ns"] / 1e9
-    for r in t.report("sched", "--by", "comm"):
-        want["ebpfrec_cpu_wait_peak_seconds", safe(r, ["comm"])] = r["wait_max_ns"] / 1e9
-    for r in t.report("memory", "--by", "comm"):
-        want["ebpfrec_resident_bytes", safe(r, ["comm"])] = r["rss_bytes"]
-        want["ebpfrec_resident_peak_bytes", safe(r, ["comm"])] = r["rss_peak_bytes"]
-    for r in t.report("alloc", "--by", "comm"):
+                want["ebpfrec_thread_state_seconds_total", tuple(sorted((*safe(r, [by]), ("state", state))))] = r[state + "_ns"] / 1e9
+    for r in t.report("sched", "--by", by):
+        want["ebpfrec_cpu_wait_peak_seconds", safe(r, [by])] = r["wait_max_ns"] / 1e9
+    for r in t.report("memory", "--by", by):
+        want["ebpfrec_resident_bytes", safe(r, [by])] = r["rss_bytes"]
+        want["ebpfrec_resident_peak_bytes", safe(r, [by])] = r["rss_peak_bytes"]
+    for r in t.report("alloc", "--by", by):
         if r["source"] != "vm":
-            want["ebpfrec_allocated_bytes_total", safe(r, ["comm", "source"])] = r["alloc_bytes"]
-            want["ebpfrec_freed_bytes_total", safe(r, ["comm", "source"])] = r["free_bytes"]
+            want["ebpfrec_allocated_bytes_total", safe(r, [by, "source"])] = r["alloc_bytes"]
+            want["ebpfrec_freed_bytes_total", safe(r, [by, "source"])] = r["free_bytes"]
     for r in t.report("io", "--by", "device,op"):
         want["ebpfrec_request_peak_seconds", safe(r, ["device", "op"])] = r["lat_max_ns"] / 1e9
     steps = {}
@@ -82,7 +82,7 @@ def expected(t):
         for k in range(12, 36):
             le = ("le", "%.9f" % ((2 ** k - 1) / 1e9) if k < 35 else "+Inf")
             want["ebpfrec_request_seconds_bucket", tuple(sorted((*labels, le)))] = sum(n for high, n in rows if k == 35 or high <= 2 ** k)
-    for r in t.report("spikes", "--spike-min", "16MiB"):
+    for r in t.report("spikes", "--spike-min", "16MiB") if by == "comm" else ():
         if r["source"] == "rss":
             key = "ebpfrec_burst_peak_bytes", safe(r, ["comm"])
             want[key] = max(want.get(key, 0), r["bytes"])
@@ -92,11 +92,11 @@ def expected(t):
     return want
 
 
-def compare(got, want):
+def compare(got, want, by="comm"):
     """what differs; peaks, buckets and figures of the trace itself are only in one"""
-    shown, merged = {dict(labels).get("comm") for name, labels in got}, {}
+    shown, merged = {dict(labels).get(by) for name, labels in got}, {}
     for (name, labels), v in want.items():
-        labels = tuple((k, x if k != "comm" or x in shown else "other") for k, x in labels)
+        labels = tuple((k, x if k != by or x in shown else "other") for k, x in labels)
         before = merged.get((name, labels), 0)
         merged[name, labels] = max(before, v) if "_peak_" in name else before + v
     bad = ["%s%s: %s, report %s" % (*k, got.get(k), v) for k, v in merged.items() if abs(got.get(k, -1) - v) > 1e-9]

@@ -101,3 +101,55 @@ EOF_PY
 
 "$EBPFREC" bundle -i "$tmp/u" -o "$tmp/u.zip" --show-strings >"$tmp/strings" 2>"$tmp/strings.err"
 check "bundle: lists the users that it discloses" "grep -q '^user names: nobody' '$tmp/strings'" "$(cat "$tmp/strings.err")"
+
+# ---- the same for Prometheus: of a recording that goes on, and of the finished one ----
+
+# Everybody works once before the counting begins, and then again: who is known then has a label of its own from the beginning.
+{ declare -p groups; cat "$tmp/workload"; until_released again; cat "$tmp/workload"; } >"$tmp/twice"
+hold again
+start_recorder m -a -e light -- bash "$tmp/twice"
+wait_for "the first round" 60 "'$EBPFREC' metrics -i '$tmp/m' --once --by user 2>/dev/null | grep -q 'user=\"54321\"'" ||
+	{ not_ok "who: metrics of the first round" "$("$EBPFREC" metrics -i "$tmp/m" --once --by user 2>&1 | head -n 3)"; exit 1; }
+counting=()
+for by in unit container user; do
+	mkdir "$tmp/by_$by"
+	"$EBPFREC" metrics -i "$tmp/m" --textfile "$tmp/by_$by" --interval 1s --by $by --top 100 2>"$tmp/by_$by.err" &
+	counting+=($!)
+	wait_for "metrics by $by" 60 "[ -e '$tmp/by_$by/ebpfrec.prom' ]"
+done
+release again
+wait $recorder
+for by in unit container user; do
+	wait_for "the end of metrics by $by" 60 "grep -q '^ebpfrec_recording 0' '$tmp/by_$by/ebpfrec.prom'"
+	"$EBPFREC" metrics -i "$tmp/m" --once --by $by --top 100 >"$tmp/once_$by"
+done
+kill -TERM "${counting[@]}"
+wait "${counting[@]}"
+check "who: metrics end when told to" "[ $? -eq 0 ]" "$(cat "$tmp"/by_*.err)"
+checker <<'EOF_PY'
+from metrics_text import *
+tmp = os.environ["tmp"]
+t = Trace(tmp + "/m")
+id1, id2 = "0123456789abcdef" * 4, "fedcba9876543210" * 4
+ours = {"unit": {"docker-%s.scope" % id1, "cri-containerd-%s.scope" % id1, "libpod-%s.scope" % id1, "ssh-who.service", "user@1000.service/app-x.service"},
+        "container": {"docker:0123456789ab", "docker:fedcba987654", "podman:0123456789ab", "k8s:11112222-333/0123456789ab",
+                      "k8s:11112222-333/fedcba987654", "lxc:web"},
+        "user": {"root", "nobody", "54321"}}
+for by, names in ours.items():
+    once = parse(open(tmp + "/once_" + by, "rb").read())
+    bad = compare(once, expected(t, by), by)
+    labels = {dict(labels).get(by) for name, labels in once}
+    check("who, metrics: all %d figures by %s are those of reports" % (len(once), by), len(once) > 50 and names <= labels and not bad, (bad[:3], names - labels))
+    live = parse(open("%s/by_%s/ebpfrec.prom" % (tmp, by), "rb").read())
+    bad, steady = [], 0
+    for name, scale, want in sums(t, by=by):
+        if round(total(live, name) * scale) != sum(want.values()):
+            bad.append("%s in all: %s, report %s" % (name, total(live, name), sum(want.values())))
+        for labels, n in want.items():
+            # (what others are may have become known after they were counted)
+            if dict(labels).get(by) in names:
+                steady += 1
+                if round(live.get((name, labels), 0) * scale) != n:
+                    bad.append("%s%s: %s, report %s" % (name, labels, live.get((name, labels)), n))
+    check("who, metrics: counted while it was recorded, too, by %s" % by, steady >= 5 * len(names) and not bad, (steady, bad[:3]))
+EOF_PY

@@ -297,8 +297,9 @@ static void compare_report(const struct pair *p, const struct report_view *v, un
 	struct rows a, b;
 	char what[64];
 
-	/* why: instants as text, of what other views tell */
-	if (!strcmp(v->name, "why") || (!strcmp(v->name, "states") && is_doubtful(p)))
+	/* why: instants as text; both: what other views tell, spikes among them */
+	if (!strcmp(v->name, "why") || !strcmp(v->name, "bins") ||
+	    (!strcmp(v->name, "states") && is_doubtful(p)))
 		return;
 	snprintf(what, sizeof(what), "report %s by %#x%s", v->name, by,
 		 every_ns ? ", in bins" : "");

@@ -99,7 +99,8 @@ static int name_site(void *ctx, uint32_t pid, uint64_t ts_ns, struct trace_site 
 struct gen *gen_open(const char *dir, const struct gen_config *config)
 {
 	struct gen *g = calloc(1, sizeof(*g));
-	struct store_config sc = { .trace_id = 0x7ace, .file_bytes = config->file_bytes,
+	struct store_config sc = { .trace_id = config->trace_id ?: 0x7ace,
+				   .file_bytes = config->file_bytes,
 				   .keep_bytes = config->keep_bytes,
 				   .keep_ns = config->keep_ns,
 				   .uid = (uid_t)-1,

@@ -23,6 +23,7 @@
 struct gen;
 
 struct gen_config {
+	uint64_t trace_id; /* 0: the same for all */
 	unsigned int cpu_cnt;		/* 0: 2 */
 	uint64_t from_ns;		/* start of the trace */
 	uint32_t recorder_pid;

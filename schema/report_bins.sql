@@ -1,10 +1,11 @@
--- What did each name do in each bin: what many hosts send all the time (export --to clickhouse --every).
+-- What did each name do, in rows that many hosts can send and add up?
 --
+-- `report bins --every DUR --follow` gives them, and `export --to clickhouse --every DUR`.
 -- Three kinds of rows: CPU and memory of a name; its requests by device and operation, with one more row
 -- per step of their latency, from lat_low_ns on; and one row without a name, of the machine. Counts
 -- and times can be added up over names, bins and hosts, so that histograms merge by adding lat_ios;
--- of the columns with peak or max the greatest counts. bin_ns is the part of the bin that was recorded. Memory of a name is in the first bin, and in bins
--- in which it changed.
+-- of the columns with peak or max the greatest counts. bin_ns is the part of the bin that was recorded. Memory of a name is in
+-- the first bin, and in bins in which it changed. :continues is 1 if bins before these were asked for.
 SELECT t_ns, max(span_ns) AS bin_ns, name, device, op, lat_low_ns,
        sum(running_ns) AS running_ns, sum(runnable_ns) AS runnable_ns, sum(preempted_ns) AS preempted_ns,
        sum(disk_ns) AS disk_ns, sum(uninterruptible_ns) AS uninterruptible_ns, sum(unknown_ns) AS unknown_ns,
@@ -27,7 +28,7 @@ SELECT t_ns, max(span_ns) AS bin_ns, name, device, op, lat_low_ns,
                rss_bytes, rss_peak_bytes, NULL, NULL, NULL, NULL, NULL, NULL,
                NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
           FROM memory_levels(:from, :to, :every, :by)
-         WHERE rss_peak_bytes > 0 AND (t_ns = :from OR rss_peak_bytes <> rss_low_bytes)
+         WHERE rss_peak_bytes > 0 AND ((t_ns = :from AND :continues IS NOT 1) OR rss_peak_bytes <> rss_low_bytes)
         UNION ALL
         SELECT t_ns, span_ns, name, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
                iif(source = 'rss', alloc_bytes, NULL), iif(source = 'slab', alloc_bytes, NULL),
@@ -37,9 +38,8 @@ SELECT t_ns, max(span_ns) AS bin_ns, name, device, op, lat_low_ns,
         UNION ALL
         SELECT t_ns, NULL, name, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
                NULL, NULL, NULL, NULL, NULL, NULL, 1, bytes, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
-          FROM (SELECT :from + (s.start_ns - :from) / :every * :every AS t_ns, s.bytes,
-                       iif(:by = 'container', coalesce(p.container, '[none]'), p.comm) AS name
-                  FROM spikes(:from, :to, 0, 0) AS s JOIN processes AS p USING (upid))
+          FROM (SELECT :from + coalesce((start_ns - :from) / nullif(:every, 0) * :every, 0) AS t_ns, bytes, task_key(:by, upid) AS name
+                  FROM spikes(:from, :to, 0, 0))
         UNION ALL
         SELECT t_ns, span_ns, name, device_name(dev), op, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
                NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, ios, bytes, lat_sum_ns, lat_max_ns, NULL, NULL, NULL, NULL

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+"""
+metrics_growing.py PROGRAM GENERATOR: `ebpfrec metrics` and `ebpfrec report --follow` while a trace grows block by block, has a record
+that comes too late, is removed, and is replaced. The trace is the golden one, and this program pretends to record it. Prints "ok NAME",
+"not ok NAME: what it saw".
+"""
+import csv
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+PROGRAM, GENERATOR = sys.argv[1:3]
+END = "ebpfrec_trace_end_monotonic_seconds"
+
+
+def ask(*args):
+    return list(csv.DictReader(subprocess.run([PROGRAM, *args, "--format", "csv"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout.splitlines()))
+
+
+def check(name, condition, saw):
+    print("ok metrics: " + name if condition else "not ok metrics: %s: %s" % (name, saw))
+
+
+class Copy:
+    """the trace as it is while it is recorded: the first blocks of the whole one"""
+    def __init__(self, path, number):
+        whole = "%s.%d" % (path, number)
+        subprocess.run([GENERATOR, whole, "late", str(number)], check=True)
+        self.path, self.whole = path, whole
+        self.blocks = ask("sql", "-i", whole, "SELECT file, offset_bytes + bytes AS upto FROM blocks ORDER BY from_ns")
+        os.mkdir(path)
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.socket.bind(path + "/control")
+        shutil.copy(whole + "/manifest", path)
+
+    def grow(self, cnt):
+        b = self.blocks[cnt - 1]
+        with open("%s/%s" % (self.whole, b["file"]), "rb") as f, open("%s/%s" % (self.path, b["file"]), "ab") as to:
+            f.seek(to.tell())
+            to.write(f.read(int(b["upto"]) - to.tell()))
+
+
+def values(path, **want):
+    """the text file, as soon as it has what is wanted"""
+    end = time.monotonic() + 60
+    while True:
+        try:
+            found = dict(line.rsplit(" ", 1) for line in open(path) if not line.startswith("#"))
+        except OSError:
+            found = {}
+        found = {k: float(v) for k, v in found.items()}
+        if all(found.get("ebpfrec_" + k) == v for k, v in want.items()) or time.monotonic() > end or p.poll() is not None:
+            return found
+        time.sleep(0.05)
+
+
+def cpu(found):
+    return round(sum(v for k, v in found.items() if k.startswith("ebpfrec_cpu_seconds_total")) * 1e9)
+
+
+def report(window):
+    return sum(int(r["oncpu_ns"]) for r in ask("report", "-i", trace.whole, "cpu", "--by", "comm", "--until", window))
+
+
+with tempfile.TemporaryDirectory() as tmp:
+    path, prom = tmp + "/trace", tmp + "/ebpfrec.prom"
+    trace = Copy(path, 1)
+    trace.grow(2)
+    p = subprocess.Popen([PROGRAM, "metrics", "-i", path, "--textfile", tmp, "--interval", "2s"], stderr=subprocess.PIPE, text=True)
+    try:
+        got = values(prom, trace_end_monotonic_seconds=1001)
+        check("a live trace is counted up to its last block", got.get(END) == 1001 and got["ebpfrec_recording"] == 1 and cpu(got) == report("1s"), got)
+        bins = ["cpu", "--by", "cpu", "--every", "500ms", "--format", "jsonl"]
+        f = subprocess.Popen([PROGRAM, "report", "-i", path, *bins, "--follow=100ms"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        first = [f.stdout.readline() for i in range(4)]
+        trace.grow(3)
+        got = values(prom, trace_end_monotonic_seconds=1002)
+        check("an interval of peaks is over", got.get("ebpfrec_peak_interval_seconds") == 2 and got["ebpfrec_missing_seconds_total"] == 0, got)
+        # its last block wakes at 0.6 s whom the CPU took at 1.5 s
+        trace.grow(4)
+        got = values(prom, trace_end_monotonic_seconds=1003)
+        check("the length of the interval stands as long as its peaks", got.get("ebpfrec_peak_interval_seconds") == 2 and got[END] == 1003, got)
+        check("time whose events come after it was counted is missing", got["ebpfrec_missing_seconds_total"] == 1.4 and cpu(got) == report("3s"), got)
+        shutil.rmtree(path)
+        out, err = f.communicate(timeout=60)
+        want = subprocess.run([PROGRAM, "report", "-i", trace.whole, *bins, "--until", "3s"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+        check("bins are given once, up to the last block", "".join(first) + out == want, (first, out, want, err))
+        check("a note says that bins may lack what came too late", err.count("bins of the 1.40 s before 2.000 s may lack") == 1, err)
+        check("a report of a trace that is removed ends with an error", f.returncode == 1, f.returncode)
+        got = values(prom, recording=0)
+        check("a trace that is removed is not recorded, and nothing is lost", got["ebpfrec_recording"] == 0 and cpu(got) == report("3s") and p.poll() is None, got)
+        trace.socket.close()
+        trace = Copy(path, 2)
+        trace.grow(2)
+        got = values(prom, recording=1, trace_end_monotonic_seconds=1001)
+        check("the next one of its name is added", got.get(END) == 1001 and cpu(got) == report("3s") + report("1s") and got["ebpfrec_missing_seconds_total"] == 1.4, got)
+        trace.grow(4)
+        trace.socket.close()
+        got = values(prom, recording=0, trace_end_monotonic_seconds=1004)
+        check("so is the rest when its recorder is gone", got.get(END) == 1004 and cpu(got) == report("3s") + report("4s"), got)
+    finally:
+        p.terminate()
+        errors = p.communicate()[1]
+    check("ends when told to", p.returncode == 0, (p.returncode, errors))
