@@ -37,9 +37,8 @@ SELECT t_ns, max(span_ns) AS bin_ns, name, device, op, lat_low_ns,
         UNION ALL
         SELECT t_ns, NULL, name, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
                NULL, NULL, NULL, NULL, NULL, NULL, 1, bytes, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
-          FROM (SELECT :from + (s.start_ns - :from) / :every * :every AS t_ns, s.bytes,
-                       iif(:by = 'container', coalesce(p.container, '[none]'), p.comm) AS name
-                  FROM spikes(:from, :to, 0, 0) AS s JOIN processes AS p USING (upid))
+          FROM (SELECT :from + (start_ns - :from) / :every * :every AS t_ns, bytes, task_key(:by, upid) AS name
+                  FROM spikes(:from, :to, 0, 0))
         UNION ALL
         SELECT t_ns, span_ns, name, device_name(dev), op, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
                NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, ios, bytes, lat_sum_ns, lat_max_ns, NULL, NULL, NULL, NULL
