@@ -79,10 +79,12 @@ uint32_t clickhouse_layout(const struct clickhouse_table *t)
 
 /* ---- statements ---- */
 
-#define FRONT "host, trace_id, load, unix_ns, wall_uncertainty_ns, row"
+#define FRONT "host, trace_id, load, unix_ns, wall_uncertainty_ns"
 #define FRONT_TYPES                                                                                \
-	"host String, trace_id UUID, load UInt64, unix_ns Int64, wall_uncertainty_ns UInt64, "     \
-	"row UInt64"
+	"host String, trace_id UUID, load UInt64, unix_ns Int64, wall_uncertainty_ns UInt64"
+/* A row's number in landing. Its table stores the parts, which compress to almost nothing. */
+#define ROW	  "(intDiv(nr, 256), toUInt8(nr % 256)) AS row"
+#define ROW_TYPES "row Tuple(UInt64, UInt8)"
 #define DAY(ns) "toDate(toDateTime(intDiv(" ns ", 1000000000)), 'UTC')"
 
 static void put_table(FILE *f, const struct clickhouse_table *t)
@@ -91,7 +93,7 @@ static void put_table(FILE *f, const struct clickhouse_table *t)
 					     [COLUMN_REAL] = "Nullable(Float64)",
 					     [COLUMN_TEXT] = "String" };
 
-	fprintf(f, "CREATE TABLE IF NOT EXISTS %s_here (" FRONT_TYPES, t->name);
+	fprintf(f, "CREATE TABLE IF NOT EXISTS %s_here (" FRONT_TYPES ", " ROW_TYPES, t->name);
 	for (unsigned int i = 0; i < t->col_cnt; i++)
 		fprintf(f, ", `%s` %s", t->cols[i].name, types[t->cols[i].type]);
 	fprintf(f,
@@ -104,8 +106,8 @@ static void put_filler(FILE *f, const struct clickhouse_table *t, const char *la
 {
 	unsigned int numbers = 0, texts = 0;
 
-	fprintf(f, "CREATE MATERIALIZED VIEW IF NOT EXISTS %s_in TO %s_here AS SELECT " FRONT,
-		t->name, t->name);
+	fprintf(f, "CREATE MATERIALIZED VIEW IF NOT EXISTS %s_in TO %s_here AS SELECT %s, %s",
+		t->name, t->name, FRONT, ROW);
 	for (unsigned int i = 0; i < t->col_cnt; i++) {
 		const struct table_column *c = &t->cols[i];
 
@@ -139,8 +141,8 @@ static const char arrived_sql[] =
 	"of String, first_row UInt64, last_row UInt64, rows UInt64, copies UInt64) "
 	"ENGINE = MergeTree PARTITION BY " DAY("load") " ORDER BY (host, trace_id, load, of);\n"
 	"CREATE MATERIALIZED VIEW IF NOT EXISTS arrived_in TO arrived_here AS "
-	"SELECT host, trace_id, load, tbl AS of, min(row) AS first_row, max(row) AS last_row, "
-	"uniqExact(row) AS rows, count() AS copies FROM %s "
+	"SELECT host, trace_id, load, tbl AS of, min(nr) AS first_row, max(nr) AS last_row, "
+	"uniqExact(nr) AS rows, count() AS copies FROM %s "
 	"WHERE tbl != 'loads' GROUP BY host, trace_id, load, tbl;\n";
 
 /* The rows that have arrived are the length of the union of ranges: where more began than ended. */
@@ -194,8 +196,9 @@ int analysis_clickhouse_schema(FILE *f, const char *cluster)
 	char select[512];
 
 	fprintf(f,
-		"CREATE TABLE IF NOT EXISTS %s (" FRONT_TYPES ", tbl String, layout UInt32, "
-		"numbers Array(Nullable(Int64)), texts Array(String)) ENGINE = Null;\n",
+		"CREATE TABLE IF NOT EXISTS %s (" FRONT_TYPES ", nr UInt64, tbl String, "
+		"layout UInt32, numbers Array(Nullable(Int64)), texts Array(String)) "
+		"ENGINE = Null;\n",
 		landing);
 	put_loads(f, cluster, landing);
 	for (unsigned int i = 0; (t = clickhouse_table_at(&room, i)); i++) {

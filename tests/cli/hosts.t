@@ -59,8 +59,8 @@ $ ebpfrec cut -i golden.ebpfrec -i db.ebpfrec -o both.ebpfrec
 
 # The tables of a fleet, and what is sent to them.
 $ ebpfrec export --to clickhouse --schema --cluster fleet | grep -E ' cpus(_in|_here|_whole)? '
-1> CREATE TABLE IF NOT EXISTS cpus_here (host String, trace_id UUID, load UInt64, unix_ns Int64, wall_uncertainty_ns UInt64, row UInt64, `cpu` Nullable(Int64)) ENGINE = MergeTree PARTITION BY toDate(toDateTime(intDiv(unix_ns, 1000000000)), 'UTC') ORDER BY (host, trace_id, load, unix_ns);
-1> CREATE MATERIALIZED VIEW IF NOT EXISTS cpus_in TO cpus_here AS SELECT host, trace_id, load, unix_ns, wall_uncertainty_ns, row, numbers[1] AS `cpu` FROM landing_here WHERE tbl = 'cpus' AND layout = 3537365832;
+1> CREATE TABLE IF NOT EXISTS cpus_here (host String, trace_id UUID, load UInt64, unix_ns Int64, wall_uncertainty_ns UInt64, row Tuple(UInt64, UInt8), `cpu` Nullable(Int64)) ENGINE = MergeTree PARTITION BY toDate(toDateTime(intDiv(unix_ns, 1000000000)), 'UTC') ORDER BY (host, trace_id, load, unix_ns);
+1> CREATE MATERIALIZED VIEW IF NOT EXISTS cpus_in TO cpus_here AS SELECT host, trace_id, load, unix_ns, wall_uncertainty_ns, (intDiv(nr, 256), toUInt8(nr % 256)) AS row, numbers[1] AS `cpu` FROM landing_here WHERE tbl = 'cpus' AND layout = 3537365832;
 1> CREATE VIEW IF NOT EXISTS cpus_whole AS SELECT * FROM cpus_here WHERE (trace_id, load) IN (SELECT trace_id, counted FROM counted_here WHERE of = 'cpus' AND NOT twice) UNION ALL SELECT * FROM cpus_here WHERE (trace_id, load) IN (SELECT trace_id, counted FROM counted_here WHERE of = 'cpus' AND twice) LIMIT 1 BY trace_id, load, row;
 1> CREATE TABLE IF NOT EXISTS cpus AS cpus_whole ENGINE = Distributed(fleet, currentDatabase(), cpus_whole);
 
