@@ -83,7 +83,7 @@ uint32_t clickhouse_layout(const struct clickhouse_table *t)
 #define FRONT_TYPES                                                                                \
 	"host String, trace_id UUID, load UInt64, unix_ns Int64, wall_uncertainty_ns UInt64"
 /* A row's number in landing. Its table stores the parts, which compress to almost nothing. */
-#define ROW	  "(intDiv(nr, 256), toUInt8(nr % 256)) AS row"
+#define ROW "(intDiv(nr, 256), toUInt8(nr % 256)) AS row"
 #define ROW_TYPES "row Tuple(UInt64, UInt8)"
 #define DAY(ns) "toDate(toDateTime(intDiv(" ns ", 1000000000)), 'UTC')"
 

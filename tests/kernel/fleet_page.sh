@@ -39,8 +39,8 @@ run_page()
 	: >"$tmp/said"
 	while IFS= read -r line <&3; do
 		(cd "$dir" && bash -c "set -o pipefail; $(sed "s,/var/lib/ebpfrec,$dir,g; s,T14:02,${from:-},; s,T14:03,${at:-},; s,localhost:9090,127.0.0.1:${port:-}," <<<"$line")") \
-			>>"$tmp/said" 2>"$tmp/err" </dev/null
-		check "the page, on $1: $line" "[ $? -eq 0 ]" "$(tail -n 3 "$tmp/err" "$tmp/said" 2>&1)"
+			>>"$tmp/said" 2>"$dir.err" </dev/null
+		check "the page, on $1: $line" "[ $? -eq 0 ]" "$(tail -n 3 "$dir.err" "$tmp/said" 2>&1)"
 		done=$((done + 1))
 	done 3< <(page "$2" | grep -E -e "${3:-.}")
 	[ $done -gt 0 ] || not_ok "the page: $2" "no command"

@@ -45,6 +45,7 @@ DefaultDependencies=no
 ExecStartPre=/bin/sh -c '! touch /var/lib/ebpfrec/trace/made 2>&- && ! touch /var/lib/ebpfrec/made 2>&- && echo read-only'
 END
 echo 'RECORD_ARGS=--keep 16MiB --max-overhead 50 --trigger loss>1000000000' >"$tmp/default/ebpfrec"
+sed -n 's/\\-/-/g; /^METRICS_ARGS=/p' "$top/cmd/ebpfrec-fleet.7" >>"$tmp/default/ebpfrec"
 
 inside()
 {
