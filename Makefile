@@ -407,6 +407,7 @@ check-includes:
 # ---- installing ----
 
 MAN_PAGES := $(sort $(wildcard cmd/*.1))
+MAN7_PAGES := $(sort $(wildcard cmd/*.7))
 UNITS := ebpfrec.service ebpfrec-metrics.service
 BINDIR := $(DESTDIR)$(PREFIX)/bin
 DATADIR := $(DESTDIR)$(PREFIX)/share
@@ -426,7 +427,7 @@ install: $(B)/ebpfrec
 	install -m 644 $(MAN_PAGES) $(MAN1DIR)
 	sed 's,@DOCDIR@,$(PREFIX)/share/doc/ebpfrec,' cmd/ebpfrec-trace.5 > $(MAN5DIR)/ebpfrec-trace.5
 	chmod 644 $(MAN5DIR)/ebpfrec-trace.5
-	install -m 644 cmd/ebpfrec-service.7 $(MAN7DIR)
+	install -m 644 $(MAN7_PAGES) $(MAN7DIR)
 	for unit in $(UNITS); do sed 's,@BINDIR@,$(PREFIX)/bin,' cmd/dist/$$unit >$(UNITDIR)/$$unit && chmod 644 $(UNITDIR)/$$unit || exit; done
 	[ -e $(DEFAULTS) ] || install -m 644 cmd/dist/ebpfrec.default $(DEFAULTS)
 	install -m 644 $(DOCS) $(DOCDIR)
@@ -434,7 +435,7 @@ install: $(B)/ebpfrec
 	install -m 644 cmd/completion/_ebpfrec $(ZSHCOMPDIR)/_ebpfrec
 
 uninstall:
-	rm -f $(BINDIR)/ebpfrec $(MAN_PAGES:cmd/%=$(MAN1DIR)/%) $(MAN5DIR)/ebpfrec-trace.5 $(MAN7DIR)/ebpfrec-service.7 \
+	rm -f $(BINDIR)/ebpfrec $(MAN_PAGES:cmd/%=$(MAN1DIR)/%) $(MAN5DIR)/ebpfrec-trace.5 $(MAN7_PAGES:cmd/%=$(MAN7DIR)/%) \
 		$(BASHCOMPDIR)/ebpfrec $(ZSHCOMPDIR)/_ebpfrec $(UNITS:%=$(UNITDIR)/%)
 	! cmp -s cmd/dist/ebpfrec.default $(DEFAULTS) || rm $(DEFAULTS)
 	rm -rf $(DOCDIR)

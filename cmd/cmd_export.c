@@ -264,7 +264,7 @@ static int fill_clickhouse(void *ctx, FILE *f, struct err *e)
 		.from_ns = x->from_ns, .to_ns = x->to_ns,
 		.tables = names, .table_cnt = x->table_list ? x->table_cnt : 0,
 		.every_ns = x->every_ns,
-		.by = x->metrics.by == 1u << REPORT_BY_CONTAINER ? "container" : "comm",
+		.by = x->metrics.by ? report_key_name(__builtin_ctz(x->metrics.by)) : "comm",
 		.progress = x->shows_progress ? table_progress : NULL, .ctx = x,
 	};
 
@@ -293,8 +293,6 @@ static int check_clickhouse(const struct export *x)
 	if (x->format != FORMAT_CLICKHOUSE)
 		return x->schema || x->cluster ?
 			opts_usage_error("--schema and --cluster are for --to clickhouse") : 0;
-	if (x->metrics.by & ~(1u << REPORT_BY_COMM | 1u << REPORT_BY_CONTAINER))
-		return opts_usage_error("--by: bins are by comm or container");
 	if (x->metrics.by && !x->every_ns)
 		return opts_usage_error("--by is for the bins of --every");
 	if (x->every_ns && x->table_list)

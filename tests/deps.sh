@@ -78,8 +78,10 @@ if [ "$what" = test ]; then
 	need e2fsprogs cmd mkfs.ext4
 	need procps cmd pgrep
 	need coreutils cmd timeout
-	# a column store for tests/kernel/fleet.sh (10 MB); not every release has it, and the test can do without
+	# a column store for tests/kernel/fleet*.sh (10 MB); not every release has it, and the tests can do without
 	! apt-cache show clickhouse-server >/dev/null 2>&1 || need clickhouse-server cmd clickhouse-server
+	! apt-cache show clickhouse-client >/dev/null 2>&1 || need clickhouse-client cmd clickhouse-client
+	need curl cmd curl
 	# for tests/kernel/metrics.sh, with promtool; not every release has it, and the test can do without
 	! apt-cache show prometheus >/dev/null 2>&1 || need prometheus cmd prometheus
 	need unzip cmd unzip

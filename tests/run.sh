@@ -9,6 +9,7 @@
 #     damage      tests/damage/run.sh: what views say of traces that are damaged
 #     package     tests/package/run.sh
 #     page        tests/page/run.sh: the page of export --to html, in a browser
+#     engines     tests/engines/run.sh: what export writes, in chdb and DuckDB
 #     fuzz        tests/fuzz/replay.sh: what fuzzing found, replayed
 #     includes    tests/check_includes.sh
 #     style       tests/check_style.py: columns, lengths of functions and files, licences, names
@@ -237,6 +238,7 @@ done
 
 wanted package && run_script package bash "$here/package/run.sh"
 wanted page && run_script page bash "$here/page/run.sh"
+wanted engines && run_script engines bash "$here/engines/run.sh"
 
 as_root=()
 cannot=

@@ -232,7 +232,7 @@ struct clickhouse_request {
 	const char *const *tables; /* by name */
 	unsigned int table_cnt; /* 0: all */
 	uint64_t every_ns; /* not 0: bins of this length, and no other table */
-	const char *by; /* of bins: "comm" or "container" */
+	const char *by; /* of bins: "comm", "unit", "container" or "user" */
 	void (*progress)(void *ctx, uint64_t rows); /* may be NULL */
 	void *ctx;
 };

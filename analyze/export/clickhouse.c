@@ -27,7 +27,8 @@ struct sender {
 	struct buf front; /* of each row: host, trace_id, load */
 	struct clickhouse_table table; /* being sent */
 	uint32_t layout;
-	uint64_t uncertainty_ns, row_cnt;
+	uint64_t uncertainty_ns;
+	uint64_t row_cnt; /* of the table; the server knows a row that comes twice by it */
 	uint64_t row_cnts[CLICKHOUSE_TABLES_MAX]; /* of each table */
 	int64_t from_real_ns, to_real_ns;
 	int64_t shift_ns; /* by which the first bin begins before the window */
@@ -120,6 +121,7 @@ static int put_row(struct sender *s, int64_t unix_ns, const struct value *row)
 	buf_add(&s->buf, s->front.data, s->front.len);
 	put_number(&s->buf, (uint64_t)unix_ns, 8);
 	put_number(&s->buf, s->uncertainty_ns, 8);
+	put_number(&s->buf, ++s->row_cnt, 8);
 	put_bytes(&s->buf, t->name, strlen(t->name));
 	put_number(&s->buf, s->layout, 4);
 	for (i = 0; i < t->col_cnt; i++)
@@ -133,7 +135,6 @@ static int put_row(struct sender *s, int64_t unix_ns, const struct value *row)
 		if (clickhouse_is_text(&t->cols[i]))
 			ret = put_text(s, &t->cols[i], row[i]);
 	s->x.row_cnt++;
-	s->row_cnt++;
 	if (s->r->progress && s->x.row_cnt % PROGRESS_EVERY == 0)
 		s->r->progress(s->r->ctx, s->x.row_cnt);
 	if (!ret && s->buf.len >= FLUSH_BYTES)

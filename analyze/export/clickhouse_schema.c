@@ -44,6 +44,8 @@ static const struct table_column load_cols[] = {
 static const struct clickhouse_table bins[] = {
 	{ "comm_bins", NULL, bin_cols, CNT(bin_cols), "comm" },
 	{ "container_bins", NULL, bin_cols, CNT(bin_cols), "container" },
+	{ "unit_bins", NULL, bin_cols, CNT(bin_cols), "unit" },
+	{ "user_bins", NULL, bin_cols, CNT(bin_cols), "user" },
 };
 
 const struct clickhouse_table clickhouse_loads = { "loads", NULL, load_cols, CNT(load_cols), NULL };
@@ -80,6 +82,9 @@ uint32_t clickhouse_layout(const struct clickhouse_table *t)
 #define FRONT "host, trace_id, load, unix_ns, wall_uncertainty_ns"
 #define FRONT_TYPES                                                                                \
 	"host String, trace_id UUID, load UInt64, unix_ns Int64, wall_uncertainty_ns UInt64"
+/* A row's number in landing. Its table stores the parts, which compress to almost nothing. */
+#define ROW "(intDiv(nr, 256), toUInt8(nr % 256)) AS row"
+#define ROW_TYPES "row Tuple(UInt64, UInt8)"
 #define DAY(ns) "toDate(toDateTime(intDiv(" ns ", 1000000000)), 'UTC')"
 
 static void put_table(FILE *f, const struct clickhouse_table *t)
@@ -88,7 +93,7 @@ static void put_table(FILE *f, const struct clickhouse_table *t)
 					     [COLUMN_REAL] = "Nullable(Float64)",
 					     [COLUMN_TEXT] = "String" };
 
-	fprintf(f, "CREATE TABLE IF NOT EXISTS %s_here (" FRONT_TYPES, t->name);
+	fprintf(f, "CREATE TABLE IF NOT EXISTS %s_here (" FRONT_TYPES ", " ROW_TYPES, t->name);
 	for (unsigned int i = 0; i < t->col_cnt; i++)
 		fprintf(f, ", `%s` %s", t->cols[i].name, types[t->cols[i].type]);
 	fprintf(f,
@@ -101,8 +106,8 @@ static void put_filler(FILE *f, const struct clickhouse_table *t, const char *la
 {
 	unsigned int numbers = 0, texts = 0;
 
-	fprintf(f, "CREATE MATERIALIZED VIEW IF NOT EXISTS %s_in TO %s_here AS SELECT " FRONT,
-		t->name, t->name);
+	fprintf(f, "CREATE MATERIALIZED VIEW IF NOT EXISTS %s_in TO %s_here AS SELECT %s, %s",
+		t->name, t->name, FRONT, ROW);
 	for (unsigned int i = 0; i < t->col_cnt; i++) {
 		const struct table_column *c = &t->cols[i];
 
@@ -133,31 +138,38 @@ static void put_view(FILE *f, const char *name, const char *cluster, const char 
 /* clang-format off */
 static const char arrived_sql[] =
 	"CREATE TABLE IF NOT EXISTS arrived_here (host String, trace_id UUID, load UInt64, "
-	"of String, arrived_rows UInt64) ENGINE = SummingMergeTree PARTITION BY " DAY("load")
-	" ORDER BY (host, trace_id, load, of);\n"
+	"of String, first_row UInt64, last_row UInt64, rows UInt64, copies UInt64) "
+	"ENGINE = MergeTree PARTITION BY " DAY("load") " ORDER BY (host, trace_id, load, of);\n"
 	"CREATE MATERIALIZED VIEW IF NOT EXISTS arrived_in TO arrived_here AS "
-	"SELECT host, trace_id, load, tbl AS of, count() AS arrived_rows FROM %s "
+	"SELECT host, trace_id, load, tbl AS of, min(nr) AS first_row, max(nr) AS last_row, "
+	"uniqExact(nr) AS rows, count() AS copies FROM %s "
 	"WHERE tbl != 'loads' GROUP BY host, trace_id, load, tbl;\n";
 
+/* The rows that have arrived are the length of the union of ranges: where more began than ended. */
 static const char loads_sql[] =
 	"SELECT host, trace_id, load, of, max(a_role) AS role, max(a_from) AS from_ns, "
-	"max(a_to) AS to_ns, max(a_uncertainty) AS wall_uncertainty_ns, "
-	"sum(a_sent) AS sent_rows, sum(a_arrived) AS arrived_rows, sum(a_declared) AS declared, "
-	"(declared = 1) AND (sent_rows = arrived_rows) AS whole FROM ("
+	"max(a_to) AS to_ns, max(a_uncertainty) AS wall_uncertainty_ns, max(a_sent) AS sent_rows, "
+	"arraySum((depth, begin, end) -> if(depth > 0, end - begin, 0), arrayCumSum((arraySort("
+	"e -> e.1, arrayConcat(groupArray((a_first, 1)), groupArray((a_end, -1)))) AS edges).2), "
+	"edges.1, arrayPushBack(arrayPopFront(edges.1), 0)) AS arrived_rows, "
+	"sum(a_copies) > arrived_rows AS doubled, "
+	"(max(a_declared) = 1) AND (sent_rows = arrived_rows) AS whole FROM ("
 	"SELECT host, trace_id, load, of, role AS a_role, assumeNotNull(from_ns) AS a_from, "
 	"assumeNotNull(to_ns) AS a_to, wall_uncertainty_ns AS a_uncertainty, "
-	"toUInt64(assumeNotNull(sent_rows)) AS a_sent, toUInt64(0) AS a_arrived, "
-	"toUInt64(1) AS a_declared FROM loads_here UNION ALL "
+	"toUInt64(assumeNotNull(sent_rows)) AS a_sent, toUInt64(0) AS a_first, "
+	"toUInt64(0) AS a_end, toUInt64(0) AS a_copies, 1 AS a_declared "
+	"FROM loads_here UNION ALL "
 	"SELECT host, trace_id, load, of, '' AS a_role, toInt64(0) AS a_from, toInt64(0) AS a_to, "
-	"toUInt64(0) AS a_uncertainty, toUInt64(0) AS a_sent, arrived_rows AS a_arrived, "
-	"toUInt64(0) AS a_declared FROM arrived_here"
+	"toUInt64(0) AS a_uncertainty, toUInt64(0) AS a_sent, first_row AS a_first, "
+	"if(rows = last_row + 1 - first_row, last_row + 1, first_row) AS a_end, "
+	"copies AS a_copies, 0 AS a_declared FROM arrived_here"
 	") GROUP BY host, trace_id, load, of";
 /* clang-format on */
 
 /*
- * What was sent is counted where it arrives. A load's last rows declare how many rows each of its
- * tables has. A table of a load is whole when both agree; of several whole loads with the same
- * trace and start, the one sent last counts.
+ * What arrives is noted as ranges of row numbers. A load's last rows declare how many rows each of
+ * its tables has. A table of a load is whole when the ranges cover all of them, however often they
+ * came; of several whole loads with the same trace and start, the one sent last counts.
  */
 static void put_loads(FILE *f, const char *cluster, const char *landing)
 {
@@ -167,9 +179,14 @@ static void put_loads(FILE *f, const char *cluster, const char *landing)
 	put_view(f, "loads", cluster, loads_sql);
 	fprintf(f,
 		"CREATE VIEW IF NOT EXISTS counted_here AS SELECT trace_id, of, from_ns, "
-		"max(load) AS counted FROM loads%s WHERE whole GROUP BY trace_id, of, from_ns;\n",
+		"max(load) AS counted, argMax(doubled, load) AS twice FROM loads%s "
+		"WHERE whole GROUP BY trace_id, of, from_ns;\n",
 		cluster ? "_whole" : "");
 }
+
+#define COUNTED                                                                                    \
+	"SELECT * FROM %s_here WHERE (trace_id, load) IN "                                         \
+	"(SELECT trace_id, counted FROM counted_here WHERE of = '%s' AND "
 
 int analysis_clickhouse_schema(FILE *f, const char *cluster)
 {
@@ -179,17 +196,18 @@ int analysis_clickhouse_schema(FILE *f, const char *cluster)
 	char select[512];
 
 	fprintf(f,
-		"CREATE TABLE IF NOT EXISTS %s (" FRONT_TYPES ", tbl String, layout UInt32, "
-		"numbers Array(Nullable(Int64)), texts Array(String)) ENGINE = Null;\n",
+		"CREATE TABLE IF NOT EXISTS %s (" FRONT_TYPES ", nr UInt64, tbl String, "
+		"layout UInt32, numbers Array(Nullable(Int64)), texts Array(String)) "
+		"ENGINE = Null;\n",
 		landing);
 	put_loads(f, cluster, landing);
 	for (unsigned int i = 0; (t = clickhouse_table_at(&room, i)); i++) {
 		put_table(f, t);
 		put_filler(f, t, landing);
 		snprintf(select, sizeof(select),
-			 "SELECT * FROM %s_here WHERE (trace_id, load) IN "
-			 "(SELECT trace_id, counted FROM counted_here WHERE of = '%s')",
-			 t->name, t->name);
+			 COUNTED "NOT twice) UNION ALL " COUNTED
+				 "twice) LIMIT 1 BY trace_id, load, row",
+			 t->name, t->name, t->name, t->name);
 		put_view(f, t->name, cluster, select);
 	}
 	if (cluster)

@@ -47,7 +47,7 @@ SELECT host, name, device, sum(ios) AS requests, sum(io_bytes) AS bytes
 
 -- 9. Which programs waited longest for a CPU? From recordings.
 SELECT host, comm, max(wait_ns) AS wait_max_ns, sum(wait_ns) AS all_ns
-  FROM sched_slices GLOBAL ANY INNER JOIN (SELECT trace_id, utid, comm FROM threads) AS t USING (trace_id, utid)
+  FROM sched_slices GLOBAL ANY LEFT JOIN (SELECT trace_id, utid, comm FROM threads) AS t USING (trace_id, utid)
  WHERE utid >= 16 GROUP BY host, comm HAVING wait_max_ns > 0 ORDER BY wait_max_ns DESC LIMIT 20;
 
 -- 10. Which block requests were slowest, and whose were they? From recordings.

@@ -5,43 +5,7 @@
 # arrives when it is back; what is sent twice or in part changes no answer. The questions of schema/fleet/questions.sql give what
 # `ebpfrec report` and `ebpfrec sql` give host by host.
 . "$(dirname "$0")/harness.bash"
-
-server=$(PATH=$PATH:/usr/sbin command -v clickhouse-server)
-[ -n "$server" ] || { skip "fleet" "clickhouse-server is not installed"; exit; }
-
-# A server's two ports are free when the test begins.
-read -r http_0 tcp_0 http_1 tcp_1 < <(python3 -c '
-import socket
-held = [socket.socket() for _ in range(4)]
-for s in held:
-    s.bind(("127.0.0.1", 0))
-print(*(s.getsockname()[1] for s in held))')
-
-start_server()
-{
-	local dir=$tmp/server$1 http=http_$1 tcp=tcp_$1
-
-	mkdir -p "$dir/data" "$dir/tmp"
-	cat >"$dir/users.xml" <<-END
-	<yandex><profiles><default><fsync_metadata>0</fsync_metadata></default></profiles><quotas><default/></quotas><users><default><password></password>
-	<networks><ip>127.0.0.1</ip></networks><profile>default</profile><quota>default</quota></default></users></yandex>
-	END
-	cat >"$dir/config.xml" <<-END
-	<yandex><logger><level>warning</level><log>$dir/log</log><errorlog>$dir/err</errorlog></logger>
-	<http_port>${!http}</http_port><tcp_port>${!tcp}</tcp_port><listen_host>127.0.0.1</listen_host>
-	<path>$dir/data/</path><tmp_path>$dir/tmp/</tmp_path><mark_cache_size>67108864</mark_cache_size>
-	<users_config>$dir/users.xml</users_config><default_profile>default</default_profile>
-	<default_database>default</default_database><remote_servers><fleet>
-	<shard><replica><host>127.0.0.1</host><port>$tcp_0</port></replica></shard>
-	<shard><replica><host>127.0.0.1</host><port>$tcp_1</port></replica></shard>
-	</fleet></remote_servers></yandex>
-	END
-	"$server" --config-file="$dir/config.xml" >>"$dir/out" 2>&1 &
-	eval "pid_$1=$!"
-	wait_for "server $1 answers" 30 "(exec 3<>/dev/tcp/127.0.0.1/${!http}) 2>/dev/null" && return
-	skip "fleet" "clickhouse-server does not start: $(tail -n 1 "$dir/err" "$dir/out" 2>&1 | tr '\n' ' ')"
-	exit
-}
+. "$here/clickhouse.bash"
 
 start_server 0
 start_server 1
@@ -75,7 +39,7 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from trace_query import *
+from fleet_questions import *
 tmp = os.environ["tmp"]
 HOSTS = ["host%d" % i for i in range(8)]
 
@@ -140,7 +104,7 @@ while len(whole_hosts()) < 8 and time.monotonic() < end:
 check("fleet: all eight hosts are whole", whole_hosts() == set(HOSTS), ask("SELECT * FROM loads WHERE NOT whole"))
 shards = [ask("SELECT DISTINCT host FROM comm_bins_here", server=s) for s in (0, 1)]
 check("fleet: both servers have some, and no host is on both", all(shards) and sum(map(len, shards)) == 8, shards)
-traces = {h: Trace(tmp + "/" + h) for h in HOSTS}
+traces = {h: Host(tmp + "/" + h) for h in HOSTS}
 
 
 def counts():
@@ -155,8 +119,9 @@ everything = ask("SELECT of, sent_rows FROM loads WHERE host = 'host0' AND whole
 want = sorted([t, traces["host0"].one("SELECT count(*) FROM " + t)] for t in (line.split()[0] for line in run("export", "--list").splitlines()))
 check("fleet: every table of a trace is sent", everything == want and len(want) > 30, (everything, want))
 
-# once more, whole and in part; and a copy of the trace is the same trace
+# once more, whole, as the very same bytes, and in part; and a copy of the trace is the same trace
 again = stream("host1", "--every", "1s")
+send(again)
 send(again)
 send(stream("host1.zip", "-t", TABLES[5:]))  # its info says that it is a copy
 part = stream("host2", "-t", TABLES)
@@ -176,120 +141,16 @@ check("fleet: the same trace and its bundle have one trace_id", loads == [[4, 1]
 check("fleet: what arrived in part is seen", len(ask("SELECT of FROM loads WHERE host = 'host2' AND NOT whole")) > 0,
       ask("SELECT of, sent_rows, arrived_rows FROM loads WHERE host = 'host2'"))
 check("fleet: nothing of it counts", counts() == before, (counts(), before))
+send(part)
+wait_whole = time.monotonic() + 20
+while ask("SELECT 1 FROM loads WHERE NOT whole LIMIT 1") and time.monotonic() < wait_whole:
+    time.sleep(0.2)
+twice = ask("SELECT uniq(load) FROM loads WHERE doubled AND whole AND host IN ('host1', 'host2')")
+check("fleet: bytes that are sent again, after a part of them or all, are whole", twice == [[2]], ask("SELECT * FROM loads WHERE doubled OR NOT whole"))
+check("fleet: and change nothing", counts() == before, (counts(), before))
 
 # ---- the ten questions ----
-ROLLOUT = traces["host2"].one("SELECT real_ns - ts_ns FROM clocks ORDER BY ts_ns LIMIT 1") // 1_000_000_000 * 1_000_000_000
-text = re.sub("(?m)^--.*$", "", open(os.environ["schema"] + "/questions.sql").read())
-text = text.replace("yesterday()", "toDate('2000-01-01')").replace("2147483648", "50000000").replace("1800000000000000000", str(ROLLOUT))
-answers = [ask(s) for s in text.split(";") if s.strip()]
-SIZES = [len(a) for a in answers]
-
-
-def question(n, name, want):
-    got = answers[n - 1]
-    check("fleet: question %d, %s" % (n, name), got == want and len(got) > 0, "got %s, expected %s" % (got, want))
-
-
-def each(view, *args):
-    for h in HOSTS:
-        for r in traces[h].report(view, "--with-recorder", *args):
-            yield h, r
-
-
-def added(rows, *columns):
-    """[[key..., sum...]]"""
-    sums = {}
-    for key, r in rows:
-        for i, c in enumerate(columns):
-            sums.setdefault(key, [0] * len(columns))[i] += r[c] or 0
-    return [[*key, *v] for key, v in sums.items()]
-
-
-def first_bin(t):
-    """where the first whole second of UTC begins that the trace has a part of"""
-    shift = t.one("SELECT real_ns - ts_ns FROM clocks ORDER BY ts_ns LIMIT 1") % 1_000_000_000
-    return 1_000_000_000 - shift if shift > 999_500_000 else -shift
-
-
-spikes = {}
-for h, r in each("spikes"):
-    if r["bytes"] > 50000000:
-        n, most = spikes.get((h, r["comm"]), (0, 0))
-        spikes[h, r["comm"]] = n + 1, max(most, r["bytes"])
-question(1, "spikes", sorted(([*k, *v] for k, v in spikes.items()), key=lambda r: -r[3]))
-
-devices = []
-for h, r in each("io", "--by", "device"):
-    steps = traces[h].sql("SELECT low_ns, sum(ios) AS ios FROM latency_hist(NULL, NULL, 0, 'device,op') WHERE phase = 'total' AND "
-                          "device_name(dev) = '%s' AND op = '%s' GROUP BY low_ns ORDER BY low_ns" % (r["device"], r["op"]))
-    rank, p99 = -(-99 * sum(s["ios"] for s in steps) // 100), 0
-    for s in steps:
-        p99 = s["low_ns"] if rank > 0 else p99
-        rank -= s["ios"]
-    devices.append([h, r["device"], r["op"], r["ios"], p99, r["lat_max_ns"] or 0])
-devices.sort(key=lambda r: (-r[4], -r[5]))
-question(2, "slowest devices", devices[:20])
-
-roles = []
-states = {h: {r["comm"]: r for r in traces[h].report("states", "--by", "comm", "--with-recorder")} for h in HOSTS}
-for after in (0, 1):
-    hosts = ("host2", "host3") if after else ("host0", "host1")
-    span = sum(sum(traces[h].one("SELECT %s" % c) for c in ["(SELECT max(to_ns) - min(from_ns) FROM blocks)"]) for h in hosts)
-    roles.append([after, 2, sum(r["running_ns"] for h in hosts for r in states[h].values()) / span])
-got = answers[2]
-check("fleet: question 3, a role before and after", [r[:2] for r in got] == [r[:2] for r in roles], (got, roles))
-for g, w in zip(got, roles):
-    near("fleet: question 3, CPUs used %s" % ("after" if w[0] else "before"), g[2], w[2], rel=1e-9)
-
-noisy = []
-for h in HOSTS:
-    t = traces[h]
-    seconds = {}
-    for r in t.sql("SELECT t_ns, name, running_ns, runnable_ns + preempted_ns AS waiting_ns FROM thread_states(%d, %d, 1000000000, 'comm')" %
-                   (first_bin(t), t.one("SELECT max(to_ns) FROM blocks"))):
-        seconds.setdefault(r["t_ns"], []).append(r)
-    rows = [((h, r["name"]), r) for s in seconds.values() if sum(r["waiting_ns"] for r in s) > sum(r["running_ns"] for r in s) for r in s]
-    noisy += [r for r in added(rows, "running_ns") if r[2]]
-question(4, "noisy neighbours", sorted(noisy, key=lambda r: -r[2])[:20])
-
-programs = {}
-for h in HOSTS:
-    for name, r in states[h].items():
-        # a name that ran or waited has a row of this host
-        alive = r["running_ns"] + r["runnable_ns"] + r["preempted_ns"] + (r["disk_ns"] or 0) + r["uninterruptible_ns"] > 0
-        p = programs.setdefault(name, [name, set(), 0, 0])
-        p[1].add(h)
-        p[2] += r["running_ns"]
-        p[3] += r["runnable_ns"] + r["preempted_ns"]
-want = sorted(([p[0], p[2], p[3]] for p in programs.values() if p[2]), key=lambda r: -r[1])[:20]
-got = [[r[0], r[2], r[3]] for r in answers[4]]
-check("fleet: question 5, who uses the CPUs", got == want and len(got) == 20, (got, want))
-
-losses = []
-for h in HOSTS:
-    t = traces[h]
-    bins = t.sql("SELECT sum(lost_events) AS lost, min(complete) AS complete FROM window_loss(%d, %d, 1000000000) GROUP BY t_ns" %
-                 (first_bin(t), t.one("SELECT max(to_ns) FROM blocks")))
-    losses.append([h, sum(b["lost"] for b in bins), sum(not b["complete"] for b in bins), len(bins)])
-question(6, "losses", sorted(losses, key=lambda r: (-r[1], r[0])))
-
-memory = [[h, r["comm"], r["rss_peak_bytes"]] for h, r in each("memory", "--by", "comm") if r["rss_peak_bytes"]]
-question(7, "resident memory", sorted(memory, key=lambda r: (-r[2], r[0], r[1]))[:20])
-
-writes = added((((h, r["comm"], r["device"]), r) for h, r in each("io", "--by", "comm,device,op") if r["op"] == "write"), "ios", "bytes")
-question(8, "writers", sorted((r for r in writes if r[3]), key=lambda r: (-r[4], r[0], r[1]))[:20])
-
-waits = [[h, r["comm"], r["m"], r["s"]] for h in HOSTS for r in
-         traces[h].sql("SELECT comm, max(wait_ns) AS m, sum(wait_ns) AS s FROM sched_slices JOIN threads USING (utid) WHERE utid >= 16 GROUP BY comm")
-         if r["m"]]
-question(9, "waits for a CPU", sorted(waits, key=lambda r: -r[2])[:20])
-
-slow = [[h, r["owner"] or "", r["op"], r["bytes"], r["latency_ns"], r["queue_ns"]] for h in HOSTS for r in
-        traces[h].sql("SELECT owner, op, bytes, latency_ns, queue_ns FROM block_requests WHERE latency_ns > 0 ORDER BY latency_ns DESC LIMIT 10")]
-got = [[r[0], *r[2:]] for r in answers[9]]
-want = sorted(slow, key=lambda r: -r[4])[:10]
-check("fleet: question 10, slow requests", got == want and len(got) == 10, (got, want))
-check("fleet: no piece of time was sent twice", not answers[11], answers[11])
+check_questions("fleet", ask, traces, traces["host2"].one("SELECT real_ns - ts_ns FROM clocks ORDER BY ts_ns LIMIT 1") // 1_000_000_000 * 1_000_000_000)
 
 # ---- the removal of old days, as FLEET.md has it ----
 query = re.search(r'"(SELECT DISTINCT concat.*?)"', open(os.environ["schema"] + "/FLEET.md").read(), re.S)[1]

@@ -45,6 +45,7 @@ DefaultDependencies=no
 ExecStartPre=/bin/sh -c '! touch /var/lib/ebpfrec/trace/made 2>&- && ! touch /var/lib/ebpfrec/made 2>&- && echo read-only'
 END
 echo 'RECORD_ARGS=--keep 16MiB --max-overhead 50 --trigger loss>1000000000' >"$tmp/default/ebpfrec"
+sed -n 's/\\-/-/g; /^METRICS_ARGS=/p' "$top/cmd/ebpfrec-fleet.7" >>"$tmp/default/ebpfrec"
 
 inside()
 {
@@ -81,16 +82,17 @@ if ! wait_for "systemd runs" 30 is_up; then
 	exit
 fi
 
-# ---- the manual page, command by command; what reads metrics is a test of `ebpfrec metrics` ----
+# ---- the manual pages, command by command; what reads metrics is a test of `ebpfrec metrics` ----
 
-sed -n '/^\.SH SET-UP/,/^\.SH CONF/{ s/\\-/-/g; s/^sudo //; /^\(systemctl\|journalctl\|ebpfrec\) /p; }' "$top/cmd/ebpfrec-service.7" >"$tmp/page"
+cat "$top"/cmd/ebpfrec-{service,fleet}.7 |
+	sed -n '/^\.SH \(SET-UP\|A FLIGHT RECORDER ON\)/,/^\.SH \(CONF\|METRICS\)/{ s/\\-/-/g; s/^sudo //; /^\(systemctl\|journalctl\|ebpfrec\) /p; }' >"$tmp/page"
 while IFS= read -r line <&3; do
 	inside env "PATH=/run/bin:$PATH" sh -c "$line" >"$tmp/said" 2>&1
 	check "the page: $line" "[ $? -eq 0 ]" "$(tail -n 5 "$tmp/said")"
 	# shellcheck disable=SC2034
 	[[ $line != *--now\ ebpfrec ]] || wait_for "a block" 10 "inside /run/bin/ebpfrec report -i /var/lib/ebpfrec/trace totals >'$tmp/said' 2>&1 && grep -q EVENTS '$tmp/said'"
 done 3<"$tmp/page"
-check "the page has its commands" "[ \$(wc -l <'$tmp/page') -ge 11 ]" "$(cat "$tmp/page")"
+check "the pages have their commands" "[ \$(wc -l <'$tmp/page') -ge 13 ]" "$(cat "$tmp/page")"
 
 # ---- the recorder ----
 
