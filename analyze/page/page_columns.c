@@ -115,7 +115,7 @@ static int begin(void *ctx, unsigned int col_cnt, const char *const *names)
 		c->cols[i].is_bin = !strcmp(names[i], "t_ns");
 		c->cols[i].is_process = !strcmp(names[i], "upid");
 	}
-	return c->also && c->also->begin ? c->also->begin(c->also->ctx, col_cnt, names) : 0;
+	return 0;
 }
 
 static void put_bin(struct page_columns *c, struct page_column *col, int64_t t_ns)
@@ -133,7 +133,7 @@ static int row(void *ctx, const struct value *values)
 {
 	struct page_columns *c = ctx;
 	char text[40];
-	int ret = c->also ? c->also->row(c->also->ctx, values) : 0;
+	int ret = 0;
 
 	for (unsigned int i = 0; !ret && i < c->col_cnt; i++) {
 		struct page_column *col = &c->cols[i];
@@ -170,7 +170,6 @@ static void drop_columns(struct page_columns *c)
 static int end(void *ctx)
 {
 	struct page_columns *c = ctx;
-	int ret = c->also && c->also->end ? c->also->end(c->also->ctx) : 0;
 
 	page_put(c->out, c->is_first ? "\"" : ",\n\"");
 	page_put(c->out, c->name);
@@ -188,17 +187,14 @@ static int end(void *ctx)
 	page_put(c->out, "}");
 	c->is_first = false;
 	drop_columns(c);
-	return ret;
-}
-
-void page_columns_begin(struct page_columns *c, const char *name)
-{
-	snprintf(c->name, sizeof(c->name), "%s", name);
+	return 0;
 }
 
 static int section(void *ctx, const char *title)
 {
-	page_columns_begin(ctx, title);
+	struct page_columns *c = ctx;
+
+	snprintf(c->name, sizeof(c->name), "%s", title);
 	return 0;
 }
 

@@ -101,10 +101,12 @@ static int table_end(void *ctx)
 	return 0;
 }
 
+/* The rows of `report spikes` come before the first section. */
 static int table_section(void *ctx, const char *title)
 {
 	struct page *p = ctx;
 
+	p->table = &p->tables;
 	put(p->table, "<h3>");
 	put_text(p->table, title, strlen(title));
 	put(p->table, "</h3>\n");
@@ -118,14 +120,10 @@ static int table_section(void *ctx, const char *title)
 static int make_tables(struct page *p, struct err *e)
 {
 	const struct row_sink sink = { p, table_begin, table_row, table_end, table_section };
-	const struct report_request summary = { .from_ns = p->r->from_ns, .to_ns = p->r->to_ns };
 	int ret;
 
 	p->table = &p->spikes;
 	ret = analysis_page(p->r->analysis, p->r->from_ns, p->r->to_ns, &sink, &p->data, e);
-	p->table = &p->tables;
-	if (!ret)
-		ret = analysis_report(p->r->analysis, &summary, &sink, e);
 	if (!ret && (p->tables.failed || p->spikes.failed))
 		ret = err_set(e, -ENOMEM, "out of memory");
 	return ret;
