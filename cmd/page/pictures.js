@@ -16,7 +16,7 @@ function add_picture(title, about, height, draw, at) {
 		canvas.height = height * scale;
 		c.scale(scale, scale);
 		c.font = '11px system-ui, sans-serif';
-		c.fillStyle = getComputedStyle(document.body).color;
+		c.fillStyle = text_color;
 		draw(c, picture.width);
 	} };
 	canvas.addEventListener('mousemove', (event) => { value.textContent = at(event.offsetX, event.offsetY); });
