@@ -769,6 +769,14 @@ function draw_unseen() {
 	} catch (error) { /* a page without an address of its own */ }
 }
 
+/* Canvases keep their width: before paper cuts them off, all is drawn as wide as paper is. */
+function fit_to_paper(is_paper) {
+	document.body.classList.toggle('paper', is_paper);
+	unseen.splice(0).forEach((part) => part.draw());
+	charts.forEach((chart) => chart.graph.resize());
+	pictures.forEach((picture) => picture.draw());
+}
+
 function search() {
 	find_unseen();
 	draw_seen();
@@ -831,7 +839,8 @@ function wire() {
 	$('search').oninput = search;
 	/* what canvases hold does not follow the style */
 	matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => show(from, to));
-	window.addEventListener('beforeprint', () => { unseen.splice(0).forEach((part) => part.draw()); });
+	window.addEventListener('beforeprint', () => fit_to_paper(true));
+	window.addEventListener('afterprint', () => fit_to_paper(false));
 	$('copy').onclick = async () => {
 		try {
 			await navigator.clipboard.writeText($('command').textContent);

@@ -3,6 +3,8 @@
 
 const LANE_HEIGHT = 22, HEAT_ROW = 14, PICTURE_LEFT = 68;	/* px */
 
+const pictures = [];
+
 /* A card with a canvas of so many rows. draw(context, width) gets a clean one; at(x, y) is what to say of a point. */
 function add_picture(title, about, height, draw, at) {
 	const canvas = element('canvas', { role: 'img', 'aria-label': title });
@@ -23,6 +25,7 @@ function add_picture(title, about, height, draw, at) {
 	canvas.addEventListener('mouseleave', () => { value.textContent = ''; });
 	$('charts').append(box);
 	parts.push(picture);
+	pictures.push(picture);
 	return picture;
 }
 

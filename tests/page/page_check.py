@@ -276,6 +276,15 @@ def check_colors():
     check("a series has the color that its legend says (%d of %d columns)" % (same, same + other), same > 10 * other and same > 100, (same, other))
 
 
+def check_paper():
+    fits = "[...document.querySelectorAll('.plot')].every((e) => Math.abs(e.querySelector('canvas').clientWidth - e.clientWidth) < 2)"
+    dump(os.path.join(tmp, "page.html"))
+    width = browser.evaluate("(dispatchEvent(new Event('beforeprint')), document.getElementById('charts').clientWidth)")
+    on_paper, after = browser.evaluate(fits), browser.evaluate("(dispatchEvent(new Event('afterprint')), document.getElementById('charts').clientWidth)")
+    # A4 and Letter have some 720 px between their margins
+    check("charts are as wide as paper when they are printed", width < 720 < after and on_paper and browser.evaluate(fits), (width, on_paper, after))
+
+
 def check_firefox():
     if not firefox.find():
         print("SKIP page: Firefox: there is no firefox here")
@@ -380,6 +389,7 @@ with Browser() as browser:
     check_windows("generated trace", os.path.join(tmp, "large"), 10)
     check_highest()
     check_colors()
+    check_paper()
     check_firefox()
     check_windows("golden trace", os.path.join(tmp, "golden"), 3)
     check_pictures()
