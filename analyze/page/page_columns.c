@@ -24,11 +24,18 @@ void page_put(struct buf *out, const char *text)
 	buf_add(out, text, strlen(text));
 }
 
+/* A page has a million of them: printf() takes too long. */
 void page_put_int(struct buf *out, int64_t v)
 {
-	char text[24];
+	char text[24], *end = text + sizeof(text), *at = end;
+	uint64_t n = v < 0 ? -(uint64_t)v : (uint64_t)v;
 
-	buf_add(out, text, (size_t)snprintf(text, sizeof(text), "%" PRId64, v));
+	do {
+		*--at = (char)('0' + n % 10);
+	} while (n /= 10);
+	if (v < 0)
+		*--at = '-';
+	buf_add(out, at, (size_t)(end - at));
 }
 
 /* ---- texts ---- */

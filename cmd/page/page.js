@@ -7,7 +7,7 @@
 /* Colours that people with any kind of colour blindness tell apart (Okabe and Ito, and Tol). */
 const PALETTE = ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#56b4e9', '#d55e00', '#b8a600', '#882255',
 	'#7a7ad1', '#44aa99', '#a0703c', '#6f8f2f'];
-const OTHER = '#9a9a9a', PEAK = '#808080';
+const OTHER = '#9a9a9a', UNKNOWN = '#5f6b7a', PEAK = '#808080';
 const SERIES = 7;	/* processes of a chart; the rest is one series */
 const POINTS = 400;	/* of a chart: wider windows show the sums of several bins as one */
 const ROWS = 15;	/* of a table, until all are asked for */
@@ -53,7 +53,8 @@ function process(text) {
 	if (!p) {
 		const parts = /^(\d+) (\d*) (.*)$/s.exec(texts[text]);
 		p = parts ? { key: text, pid: parts[2], comm: parts[3] } : { key: text, pid: '', comm: texts[text], is_other: true };
-		p.color = OTHER;
+		/* [unknown] and [filtered] have no PID, and are no process */
+		p.color = p.is_other || p.pid ? OTHER : UNKNOWN;
 		processes.set(text, p);
 	}
 	return p;
@@ -91,7 +92,7 @@ function paint() {
 		let all = 0;
 		for (let i = 0; i < r.cnt; i++) {
 			const v = r[column][i];
-			if ((source && texts[r.source[i]] !== source) || process(r.process[i]).is_other || !v)
+			if ((source && texts[r.source[i]] !== source) || !process(r.process[i]).pid || !v)
 				continue;
 			sums.set(r.process[i], (sums.get(r.process[i]) || 0) + v);
 			all += v;
