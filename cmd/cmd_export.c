@@ -444,8 +444,10 @@ static int export(struct export *x)
 	struct export_request r = { .path = x->output, .force = x->force };
 	struct err e = { "" };
 	char missing[400] = "";
-	int c = input_open(&x->in, true);
+	int c;
 
+	x->in.quick = x->format == FORMAT_HTML;
+	c = input_open(&x->in, true);
 	if (!c)
 		c = input_window(&x->in, &x->from_ns, &x->to_ns);
 	if (c)

@@ -1,6 +1,7 @@
 -- What does the page of a window show, besides the rows of analyze/page/page_data.c?
 --
--- Each section is a result of the page's data.
+-- Each section is a result of the page's data. :peaks has the bins with the longest waits for a CPU and those with the slowest
+-- requests, the highest first, as {"waits":[[from,to],...],"requests":[...]}.
 
 -- section: info
 SELECT key, value FROM info WHERE key IN ('command', 'host', 'kernel.release', 'cpu.model', 'cpu.online', 'sources')
@@ -18,15 +19,15 @@ SELECT t_ns, class, lost_events, complete FROM window_loss(:from, :to, :every) W
 SELECT ts_ns, name, nr FROM marks WHERE ts_ns >= :from AND ts_ns < :to ORDER BY ts_ns
 
 -- section: slow_waits
-WITH b AS MATERIALIZED (SELECT t_ns, t_end_ns, max(wait_max_ns) AS ns FROM sched_waits(:from, :to, :every, 'none')
-	GROUP BY t_ns ORDER BY ns DESC LIMIT 5)
+WITH b AS MATERIALIZED (SELECT json_extract(value, '$[0]') AS t_ns, json_extract(value, '$[1]') AS t_end_ns
+	FROM json_each(:peaks, '$.waits'))
 SELECT u.t_ns AS at_ns, t.tid AS tid, t.comm AS comm, t.upid AS upid, u.wait_max_ns AS wait_ns
   FROM b CROSS JOIN sched_waits(b.t_ns, b.t_end_ns, 1000000, 'thread') AS u LEFT JOIN threads AS t ON t.utid = u.utid
  WHERE u.wait_max_ns > 0 ORDER BY u.wait_max_ns DESC LIMIT 20
 
 -- section: slow_requests
-WITH b AS MATERIALIZED (SELECT t_ns, t_end_ns, max(lat_max_ns) AS ns FROM io_usage(:from, :to, :every, 'none')
-	GROUP BY t_ns ORDER BY ns DESC LIMIT 5)
+WITH b AS MATERIALIZED (SELECT json_extract(value, '$[0]') AS t_ns, json_extract(value, '$[1]') AS t_end_ns
+	FROM json_each(:peaks, '$.requests'))
 SELECT u.t_ns AS at_ns, u.upid AS upid, u.dev AS dev, u.op AS op, u.submitter AS submitter,
        u.lat_max_ns AS lat_ns, u.queue_max_ns AS queue_ns, u.device_max_ns AS device_ns
   FROM b CROSS JOIN io_usage(b.t_ns, b.t_end_ns, 1000000, 'process') AS u
@@ -37,10 +38,10 @@ SELECT t_ns, low_ns, sum(ios) AS ios FROM latency_hist(:from, :to, :every, 'none
 
 -- section: slices
 WITH b AS MATERIALIZED (SELECT from_ns, to_ns, event_cnt AS n FROM blocks WHERE from_ns < :to AND to_ns > :from),
-w AS MATERIALIZED (SELECT t_ns, t_end_ns, max(wait_max_ns) AS ns FROM sched_waits(:from, :to, :every, 'none')
-	GROUP BY t_ns ORDER BY ns DESC LIMIT 5),
-q AS MATERIALIZED (SELECT t_ns, t_end_ns, max(lat_max_ns) AS ns FROM io_usage(:from, :to, :every, 'none')
-	GROUP BY t_ns ORDER BY ns DESC LIMIT 3),
+w AS MATERIALIZED (SELECT json_extract(value, '$[0]') AS t_ns, json_extract(value, '$[1]') AS t_end_ns
+	FROM json_each(:peaks, '$.waits')),
+q AS MATERIALIZED (SELECT json_extract(value, '$[0]') AS t_ns, json_extract(value, '$[1]') AS t_end_ns
+	FROM json_each(:peaks, '$.requests') WHERE key < 3),
 m AS MATERIALIZED (
 	SELECT 'whole' AS kind, :from AS from_ns, :to AS to_ns, sum(n) AS ns FROM b HAVING sum(n) <= 200000
 	UNION ALL SELECT 'wait', u.t_ns - min(u.wait_max_ns, 30000000), u.t_ns + 2000000, max(u.wait_max_ns)

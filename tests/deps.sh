@@ -86,9 +86,11 @@ if [ "$what" = test ]; then
 	! apt-cache show prometheus >/dev/null 2>&1 || need prometheus cmd prometheus
 	need unzip cmd unzip
 	need systemd cmd systemd-analyze
-	# a browser for tests/page; Ubuntu has none as a package, and the test can do without
-	command -v chromium >/dev/null 2>&1 || ! apt-cache show chromium 2>/dev/null | grep -q '^Architecture' ||
-		need chromium cmd chromium
+	# browsers for tests/page; Ubuntu has none as a package, and the test can do without
+	for browser in chromium firefox-esr; do
+		command -v "$browser" >/dev/null 2>&1 || ! apt-cache show "$browser" 2>/dev/null | grep -q '^Architecture' ||
+			need "$browser" cmd "$browser"
+	done
 fi
 
 # the corpora of the fuzz targets are .tar.xz

@@ -162,6 +162,7 @@ struct report_request {
 	bool with_idle; /* cpu: rows of the idle task, [unknown], [filtered]: needed for sums */
 	uint64_t spike_window_ns;	/* 0: 100 ms */
 	uint64_t spike_min_bytes;	/* 0: ten times the median rate, at least 16 MiB */
+	const char *peaks;	/* of the page: bins to look into, as JSON */
 };
 
 struct report_view {
@@ -243,7 +244,8 @@ int analysis_clickhouse_schema(FILE *f, const char *cluster);
 
 /*
  * What a page about a window shows (analyze/page): a JSON object of columns, as text, compressed
- * (zlib's format). also: gets the rows of `report spikes` too, which take long to find.
+ * (zlib's format). also: gets the rows of `report spikes` too, which take long to find, and then
+ * the summary, whose section Spikes is empty. A second thread helps.
  */
 struct buf;
 int analysis_page(struct analysis *a, uint64_t from_ns, uint64_t to_ns,

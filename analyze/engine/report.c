@@ -475,6 +475,7 @@ static int run_view(struct analysis *a, const struct report_request *r, const st
 		{ ":spike_window", VALUE_INT, (int64_t)r->spike_window_ns, NULL },
 		{ ":spike_min", VALUE_INT, (int64_t)r->spike_min_bytes, NULL },
 		{ ":continues", VALUE_INT, r->continues, NULL },
+		{ ":peaks", r->peaks ? VALUE_TEXT : VALUE_NULL, 0, r->peaks },
 		{ NULL, VALUE_NULL, 0, NULL },
 	};
 	struct report_request sorted = *r;

@@ -17,10 +17,9 @@
 #include "base/strpool.h"
 
 struct page_columns {
-	struct row_sink sink;
+	struct row_sink sink;	/* a section's title names its result: letters and underscores */
 	const struct analysis *a;
 	struct buf *out;
-	const struct row_sink *also;	/* gets the rows, too; NULL: nobody */
 	char name[64];			/* of the present result */
 	bool is_first;
 	struct strpool *texts;
@@ -34,8 +33,6 @@ struct page_columns {
 /* Writes to out. 0 or -ENOMEM. */
 int page_columns_init(struct page_columns *c, const struct analysis *a, struct buf *out);
 void page_columns_done(struct page_columns *c);
-/* What follows is the result of that name: letters and underscores. */
-void page_columns_begin(struct page_columns *c, const char *name);
 /* All results are there: the list of texts. */
 void page_columns_end(struct page_columns *c);
 

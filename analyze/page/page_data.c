@@ -2,17 +2,23 @@
 /*
  * page_data: what a page about a window shows, as compressed JSON.
  *
- *     window --[bins]--> page_rows, schema/report_page.sql --> page_columns --> zlib
+ *     window --[bins]--> page_rows, schema/report_page.sql --> row_log --> page_columns --> zlib
  *
  * The bins are the finest that the page can show; it adds them up to coarser ones itself. A bin of
  * a large trace consists of whole slices of blocks, so that all of it comes from the index. A small
- * trace is decoded, and its bins are of equal lengths.
+ * trace is decoded, and its bins are of equal lengths. Two threads find the results; a log keeps
+ * each until all are there, so that the page does not depend on which thread found what.
  */
+#include "analyze/page/page_columns.h"
 #include "analyze/page/page_rows.h"
+#include "analyze/page/row_log.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include "analyze/fold/index.h"
@@ -23,25 +29,32 @@
 #define DECODE_EVENTS 10000000	/* as many are decoded in a second or two */
 #define SPIKES_SHOWN  200
 #define STACKS_SHOWN  3000
+#define PEAKS	      5		/* bins in which single events are looked for */
 #define COMPRESSION   4
 
-static const struct page_rows_def defs[] = {
-	{ "cpu", "cpu_usage", .keys = { "upid" }, .ranked = 1,
-	  .values = { "oncpu_ns", "switches", "preempted" }, .measured = 1 },
-	{ "cpus", "cpu_usage", .keys = { "cpu" }, .values = { "oncpu_ns" } },
-	{ "waits", "sched_waits", "process", .keys = { "upid" }, .ranked = 1,
+#define INDEX_KINDS (ANALYSIS_KINDS | ANALYSIS_STATES)
+
+enum { ROWS_CPU, ROWS_WAITS, ROWS_STATES, ROWS_MEMORY, ROWS_IO, ROWS_CNT };
+
+static const struct page_rows_def cpus = {
+	"cpus", "cpu_usage", .keys = { "cpu" }, .values = { "oncpu_ns" }
+};
+static const struct page_rows_def defs[ROWS_CNT] = {
+	[ROWS_CPU] = { "cpu", "cpu_usage", .keys = { "upid" }, .ranked = 1,
+	  .values = { "oncpu_ns", "switches", "preempted" }, .measured = 1, .with = &cpus },
+	[ROWS_WAITS] = { "waits", "sched_waits", "process", .keys = { "upid" }, .ranked = 1,
 	  .values = { "wait_ns", "waits", "^wait_max_ns" }, .measured = 1 },
 	/* nearly all threads sleep nearly always */
-	{ "states", "thread_states", "process", .keys = { "upid" }, .ranked = 1,
+	[ROWS_STATES] = { "states", "thread_states", "process", .keys = { "upid" }, .ranked = 1,
 	  .values = { "running_ns", "runnable_ns", "preempted_ns", "disk_ns",
 		      "uninterruptible_ns", "sleeping_ns", "stopped_ns", "unknown_ns" },
 	  .measured = 5, .is_sparse = true },
 	/* mapped memory may be unused */
-	{ "memory", "alloc_usage", "process", .without = "source", .without_text = "vm",
-	  .keys = { "source", "upid" }, .ranked = 2,
+	[ROWS_MEMORY] = { "memory", "alloc_usage", "process", .without = "source",
+	  .without_text = "vm", .keys = { "source", "upid" }, .ranked = 2,
 	  .values = { "alloc_bytes", "now_bytes", "allocs", "frees", "free_bytes",
 		      "^peak_bytes" }, .measured = 2 },
-	{ "io", "io_usage", "process", .ranked = 1,
+	[ROWS_IO] = { "io", "io_usage", "process", .ranked = 1,
 	  .keys = { "upid", "dev", "op", "submitter", "owner_how" },
 	  .values = { "bytes", "ios", "errors", "^lat_max_ns" }, .measured = 2 },
 };
@@ -77,7 +90,7 @@ static int make_bins(struct page_bins *b, struct analysis *a, uint64_t from_ns, 
 	uint64_t length = round_length((to_ns - from_ns) / BINS_WANTED + 1), at = from_ns;
 	const struct index *x = NULL;
 	int ret = context_events(a, UINT32_MAX, from_ns, to_ns) > DECODE_EVENTS ?
-		analysis_index_of(a, ANALYSIS_KINDS | ANALYSIS_STATES, &x, e) : 0;
+		analysis_index_of(a, INDEX_KINDS, &x, e) : 0;
 
 	if (ret < 0)
 		return ret;
@@ -118,8 +131,123 @@ static void put_window(const struct analysis *a, struct buf *out)
 	page_put(out, "],\n\"results\":{");
 }
 
-/* The results with a row per bin, of what a report without a filter is about. */
-static int put_results(struct analysis *a, struct page_columns *c, struct err *e)
+/* ---- jobs ---- */
+
+/* What a job finds is rows per bin, or a report. The page has the results in this order. */
+enum { JOB_PAGE = ROWS_CNT, JOB_STACKS, JOB_SPIKES, JOB_SUMMARY, JOB_CNT };
+
+struct page_job {
+	const struct page_rows_def *rows;	/* NULL: a report */
+	struct report_request report;
+	const char *section;	/* of a report that has no sections */
+	struct row_log log;
+	bool is_done;
+};
+
+/* Two threads take jobs from one list, those that take long first. */
+struct page_jobs {
+	struct analysis *a;
+	struct page_job jobs[JOB_CNT];
+	atomic_uint next;	/* of job_order */
+	bool has_index;
+	const char *path;	/* of the trace, and what tells that it is the same */
+	uint64_t hash;
+	size_t block_cnt;
+	bool is_doubtful;	/* what the helper found; after its end */
+};
+
+/* JOB_PAGE does those that are not in here. */
+static const unsigned int job_order[] = {
+	JOB_SPIKES, ROWS_MEMORY, JOB_PAGE, ROWS_STATES, JOB_SUMMARY, ROWS_CPU, JOB_STACKS
+};
+#define ORDER_CNT (sizeof(job_order) / sizeof(job_order[0]))
+
+static void init_jobs(struct page_jobs *j, struct analysis *a, uint64_t from_ns, uint64_t to_ns)
+{
+	const struct report_request r = { .from_ns = a->bin_edges[0],
+					  .to_ns = a->bin_edges[a->bin_cnt] };
+
+	*j = (struct page_jobs){ .a = a, .path = trace_path(a->trace) };
+	for (unsigned int i = 0; i < JOB_CNT; i++) {
+		j->jobs[i] = (struct page_job){ .rows = i < ROWS_CNT ? &defs[i] : NULL,
+						.report = r };
+		row_log_init(&j->jobs[i].log);
+	}
+	j->jobs[JOB_PAGE].report.view = "page";
+	j->jobs[JOB_PAGE].report.every_ns = INT64_MAX;
+	j->jobs[JOB_STACKS].report.view = j->jobs[JOB_STACKS].section = "stacks";
+	j->jobs[JOB_STACKS].report.limit = STACKS_SHOWN;
+	j->jobs[JOB_SPIKES].report.view = j->jobs[JOB_SPIKES].section = "spikes";
+	j->jobs[JOB_SPIKES].report.limit = SPIKES_SHOWN;
+	j->jobs[JOB_SUMMARY].report.from_ns = from_ns;
+	j->jobs[JOB_SUMMARY].report.to_ns = to_ns;
+	j->jobs[JOB_SUMMARY].log.without = "Spikes";
+}
+
+/* ---- the bins with the longest wait, and with the slowest request ---- */
+
+struct peaks {
+	const struct analysis *a;
+	const char *column;
+	unsigned int col;
+	int64_t *most;		/* by bin */
+};
+
+static int peaks_begin(void *ctx, unsigned int col_cnt, const char *const *names)
+{
+	struct peaks *p = ctx;
+
+	for (p->col = 0; p->col + 1 < col_cnt && strcmp(names[p->col], p->column);)
+		p->col++;
+	return 0;
+}
+
+static int peaks_row(void *ctx, const struct value *values)
+{
+	struct peaks *p = ctx;
+	const struct value *v = &values[p->col];
+	size_t bin = lower_bound_plain(p->a->bin_edges, p->a->bin_cnt,
+				       context_abs(p->a, values[0].i));
+
+	if (v->type == VALUE_INT && v->i > p->most[bin])
+		p->most[bin] = v->i;
+	return 0;
+}
+
+/* Puts the name and the bins as [from, to), the highest first, as JSON. */
+static int put_peaks(struct analysis *a, const struct row_log *rows, const char *name,
+		     const char *column, struct buf *out)
+{
+	struct peaks p = { .a = a, .column = column };
+	int ret = -ENOMEM;
+
+	p.most = calloc(a->bin_cnt, sizeof(*p.most));
+	if (p.most)
+		ret = row_log_replay(rows, &(struct row_sink){ .ctx = &p, .begin = peaks_begin,
+							       .row = peaks_row });
+	page_put(out, name);
+	for (unsigned int n = 0; !ret && n < PEAKS; n++) {
+		size_t bin = 0;
+
+		for (size_t i = 1; i < a->bin_cnt; i++)
+			bin = p.most[i] > p.most[bin] ? i : bin;
+		if (!p.most[bin])
+			break;
+		p.most[bin] = 0;
+		page_put(out, n ? ",[" : "[");
+		page_put_int(out, context_rel(a, a->bin_edges[bin]));
+		page_put(out, ",");
+		page_put_int(out, context_rel(a, a->bin_edges[bin + 1]));
+		page_put(out, "]");
+	}
+	free(p.most);
+	return ret;
+}
+
+/* ---- doing a job ---- */
+
+/* Of what a report without a filter is about. */
+static int find_rows(struct analysis *a, struct page_job *j, struct err *e)
 {
 	const char *only = trace_get(a->trace, "only");
 	const struct scope_filter f = { .workload_only = only && !strcmp(only, "1") };
@@ -127,61 +255,181 @@ static int put_results(struct analysis *a, struct page_columns *c, struct err *e
 
 	if (ret < 0)
 		return err_set(e, ret, "out of memory");
-	for (size_t i = 0; i < sizeof(defs) / sizeof(defs[0]) && !ret; i++)
-		ret = page_rows_put(a, &defs[i], c, ROWS_WANTED * defs[i].ranked, e);
+	ret = page_rows_put(a, j->rows, &j->log.sink, ROWS_WANTED, e);
 	scope_done(&a->scope);
+	j->is_done = !ret;
 	return ret;
 }
 
-static int collect(struct analysis *a, const struct row_sink *also, struct buf *text,
-		   struct err *e)
+static int find_report(struct analysis *a, struct page_job *j, const char *peaks, struct err *e)
 {
-	struct report_request r = {
-		.view = "page", .every_ns = INT64_MAX, .from_ns = a->bin_edges[0],
-		.to_ns = a->bin_edges[a->bin_cnt],
-	};
-	struct report_request spikes = { .view = "spikes", .from_ns = r.from_ns, .to_ns = r.to_ns,
-					 .limit = SPIKES_SHOWN };
-	struct report_request stacks = { .view = "stacks", .from_ns = r.from_ns, .to_ns = r.to_ns,
-					 .limit = STACKS_SHOWN };
-	struct page_columns c;
-	int ret = page_columns_init(&c, a, text);
+	struct report_request r = j->report;
+	int ret = j->section ? j->log.sink.section(&j->log, j->section) : 0;
+
+	r.peaks = peaks;
+	if (!ret)
+		ret = analysis_report(a, &r, &j->log.sink, e);
+	j->is_done = !ret;
+	return ret;
+}
+
+/* Its single events lie in the highest bins of these rows. */
+static int find_page(struct analysis *a, struct page_job *jobs, struct err *e)
+{
+	struct page_job *waits = &jobs[ROWS_WAITS], *io = &jobs[ROWS_IO];
+	struct buf peaks = { 0 };
+	int ret = waits->is_done ? 0 : find_rows(a, waits, e);
+
+	if (!ret && !io->is_done)
+		ret = find_rows(a, io, e);
+	if (!ret)
+		ret = put_peaks(a, &waits->log, "{\"waits\":[", "wait_max_ns", &peaks);
+	if (!ret)
+		ret = put_peaks(a, &io->log, "],\"requests\":[", "lat_max_ns", &peaks);
+	buf_add(&peaks, "]}", 3);
+	if (!ret && peaks.failed)
+		ret = -ENOMEM;
+	if (!ret)
+		ret = find_report(a, &jobs[JOB_PAGE], (const char *)peaks.data, e);
+	buf_done(&peaks);
+	return ret;
+}
+
+static int run_job(struct analysis *a, struct page_job *jobs, unsigned int i, struct err *e)
+{
+	return i == JOB_PAGE ? find_page(a, jobs, e) :
+	       jobs[i].rows  ? find_rows(a, &jobs[i], e) :
+			       find_report(a, &jobs[i], NULL, e);
+}
+
+static int run_jobs(struct page_jobs *j, struct analysis *a, struct err *e)
+{
+	unsigned int i;
+	int ret = 0;
+
+	while (!ret && (i = atomic_fetch_add(&j->next, 1)) < ORDER_CNT)
+		ret = run_job(a, j->jobs, job_order[i], e);
+	return ret;
+}
+
+/* ---- the helper: a thread with the same trace, opened once more ---- */
+
+/* Nothing is damaged, and nothing grows: a helper finds what the page's own thread would find. */
+static bool is_steady(struct trace *t, struct page_jobs *j)
+{
+	size_t cnt, damage_cnt;
+
+	trace_blocks(t, &cnt);
+	trace_damages(t, &damage_cnt);
+	return !damage_cnt && trace_is_finished(t) && cnt == j->block_cnt &&
+	       trace_blocks_hash(t, cnt) == j->hash;
+}
+
+/* Uses the index that is there, as the page's own thread does, and makes none. */
+static bool open_helper(struct page_jobs *j, struct trace *t, struct analysis **ret)
+{
+	const struct index *x = NULL;
+
+	if (!is_steady(t, j) || analysis_open(ret, t, NULL) < 0)
+		return false;
+	(*ret)->bin_edges = j->a->bin_edges;
+	(*ret)->bin_cnt = j->a->bin_cnt;
+	if (!j->has_index)
+		return true;
+	analysis_use_index(*ret, &(struct analysis_index_use){ .use = true });
+	(*ret)->direct_kinds = UINT32_MAX;
+	return !analysis_index_of(*ret, INDEX_KINDS, &x, NULL) && x;
+}
+
+static void *help(void *ctx)
+{
+	struct page_jobs *j = ctx;
+	struct trace *t = NULL;
+	struct analysis *a = NULL;
+
+	if (!trace_open_quick(&t, j->path, NULL)) {
+		if (open_helper(j, t, &a))
+			(void)run_jobs(j, a, NULL);
+		j->is_doubtful = !is_steady(t, j) || (a && analysis_index_failed(a));
+	}
+	analysis_close(a);
+	trace_close(t);
+	return NULL;
+}
+
+/* What the helper did not find is found here, which also says why it cannot be. */
+static int find_all(struct page_jobs *j, struct err *e)
+{
+	const struct index *x = NULL;
+	bool has_helper;
+	pthread_t helper;
+	int ret = analysis_index_of(j->a, INDEX_KINDS, &x, e);
 
 	if (ret < 0)
-		return err_set(e, ret, "out of memory");
-	put_window(a, text);
-	ret = put_results(a, &c, e);
-	if (!ret)
-		ret = analysis_report(a, &r, &c.sink, e);
-	page_columns_begin(&c, "stacks");
-	if (!ret)
-		ret = analysis_report(a, &stacks, &c.sink, e);
-	page_columns_begin(&c, "spikes");
-	c.also = also;
-	if (!ret)
-		ret = analysis_report(a, &spikes, &c.sink, e);
+		return ret;
+	j->has_index = x;
+	trace_blocks(j->a->trace, &j->block_cnt);
+	j->hash = trace_blocks_hash(j->a->trace, j->block_cnt);
+	has_helper = sysconf(_SC_NPROCESSORS_ONLN) > 1 && is_steady(j->a->trace, j) &&
+		     !pthread_create(&helper, NULL, help, j);
+	ret = run_jobs(j, j->a, e);
+	atomic_store(&j->next, ORDER_CNT);
+	if (has_helper)
+		pthread_join(helper, NULL);
+	for (unsigned int i = 0; i < JOB_CNT && !ret; i++) {
+		if (j->jobs[i].is_done && !j->is_doubtful)
+			continue;
+		row_log_init(&j->jobs[i].log);
+		ret = run_job(j->a, j->jobs, i, e);
+	}
+	return ret;
+}
+
+/* ---- the page ---- */
+
+static int put_all(struct page_jobs *j, const struct row_sink *also, struct buf *text)
+{
+	struct row_sink rows = *also;
+	struct page_columns c;
+	int ret = page_columns_init(&c, j->a, text);
+
+	if (ret < 0)
+		return ret;
+	put_window(j->a, text);
+	for (unsigned int i = 0; i <= JOB_SPIKES && !ret; i++)
+		ret = row_log_replay(&j->jobs[i].log, &c.sink);
 	page_put(text, "}");
 	page_columns_end(&c);
 	page_put(text, "}\n");
 	page_columns_done(&c);
-	return ret;
+	rows.section = NULL;
+	if (!ret)
+		ret = row_log_replay(&j->jobs[JOB_SPIKES].log, &rows);
+	return ret ? ret : row_log_replay(&j->jobs[JOB_SUMMARY].log, also);
 }
 
 int analysis_page(struct analysis *a, uint64_t from_ns, uint64_t to_ns,
 		  const struct row_sink *also, struct buf *ret, struct err *e)
 {
+	uint64_t first_ns = from_ns, end_ns = to_ns;
 	struct page_bins bins = { 0 };
 	struct buf text = { 0 };
+	struct page_jobs j;
 	int r;
 
-	context_clip(a, &from_ns, &to_ns);
-	if (from_ns == to_ns)
+	context_clip(a, &first_ns, &end_ns);
+	if (first_ns == end_ns)
 		return err_set(e, -EINVAL, "the window is empty");
-	r = make_bins(&bins, a, from_ns, to_ns, e);
+	r = make_bins(&bins, a, first_ns, end_ns, e);
 	if (!r) {
 		a->bin_edges = bins.edges;
 		a->bin_cnt = bins.cnt - 1;
-		r = collect(a, also, &text, e);
+		init_jobs(&j, a, from_ns, to_ns);
+		r = find_all(&j, e);
+		if (!r)
+			r = err_set(e, put_all(&j, also, &text), "out of memory");
+		for (unsigned int i = 0; i < JOB_CNT; i++)
+			row_log_done(&j.jobs[i].log);
 		a->bin_edges = NULL;
 		a->bin_cnt = 0;
 	}

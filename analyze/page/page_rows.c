@@ -6,11 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/engine/context.h"
 #include "analyze/engine/table.h"
 #include "analyze/fold/window.h"
 #include "base/array.h"
+#include "base/hash_map.h"
+#include "base/strpool.h"
 
 #define NULL_VALUE UINT64_MAX
+#define ROWS_KEPT 250000	/* a sparse table of more is scanned twice */
 #define SCAN_TRIES 3	/* an index that proves damaged is made anew */
 
 struct page_key {
@@ -41,7 +45,8 @@ struct page_rows {
 	struct page_row *rows;
 	size_t row_cnt, row_cap;
 	size_t bin;		/* of the row before */
-	bool is_ranking;	/* of a sparse table: only rows with some of the measure */
+	bool is_ranking;	/* the first scan of a sparse table */
+	bool is_partial;	/* in which only rows with some of the measure were kept */
 	bool is_named;		/* those who have rows are known */
 };
 
@@ -196,14 +201,18 @@ static int take_row(struct page_rows *p, const struct cell *row)
 								      row[p->value_cols[i]].i;
 	if (p->is_ranking)
 		ranked_key(p, key)->rows++;
-	if (p->is_ranking && !measure(p, values))
-		return 0;
+	if (p->is_ranking && !measure(p, values)) {
+		p->is_partial |= p->row_cnt >= ROWS_KEPT;
+		if (p->is_partial)
+			return 0;
+	}
 	if (p->is_named && !ranked_key(p, key)->is_named)
 		ret = key_of_others(p, key, &key);
 	return ret < 0 ? ret : row_add(p, p->bin, key, values);
 }
 
-static int scan(struct page_rows *p, struct err *e)
+/* with: rows that the same scan finds; or NULL. */
+static int scan(struct page_rows *p, struct page_rows *with, struct err *e)
 {
 	struct table_query q = { .from_ns = INT64_MIN, .to_ns = INT64_MAX };
 	struct table_scan s = { 0 };
@@ -216,9 +225,14 @@ static int scan(struct page_rows *p, struct err *e)
 	cell_text(&q.args[3], p->def->by);
 	for (unsigned int i = 0; i < p->value_cnt; i++)
 		q.cols_used |= 1u << (p->value_cols[i] < 31 ? p->value_cols[i] : 31);
+	for (unsigned int i = 0; with && i < with->value_cnt; i++)
+		q.cols_used |= 1u << (with->value_cols[i] < 31 ? with->value_cols[i] : 31);
 	ret = table_scan_open(&s, p->a, p->table, &q, e);
-	while (!ret && (ret = table_scan_next(&s, &row, e)) > 0)
+	while (!ret && (ret = table_scan_next(&s, &row, e)) > 0) {
 		ret = take_row(p, row);
+		if (!ret && with)
+			ret = take_row(with, row);
+	}
 	table_scan_done(&s);
 	return ret;
 }
@@ -241,8 +255,9 @@ static void name_leaders(struct page_rows *p)
 	for (size_t i = 0; i < p->row_cnt; i++) {
 		const struct page_row *r = &p->rows[i];
 
-		if (best && best->bin == r->bin &&
-		    measure(p, best->values) >= measure(p, r->values))
+		if (!measure(p, r->values) ||
+		    (best && best->bin == r->bin &&
+		     measure(p, best->values) >= measure(p, r->values)))
 			continue;
 		if (best && best->bin != r->bin)
 			ranked_key(p, best->key)->is_named = true;
@@ -323,7 +338,7 @@ static void put_keys(const struct page_rows *p, uint32_t key, struct value *valu
 	}
 }
 
-static int put_rows(const struct page_rows *p, struct page_columns *out)
+static int put_rows(const struct page_rows *p, const struct row_sink *out)
 {
 	const char *names[1 + PAGE_KEYS_MAX + PAGE_VALUES_MAX] = { "t_ns" };
 	struct value values[1 + PAGE_KEYS_MAX + PAGE_VALUES_MAX];
@@ -334,8 +349,9 @@ static int put_rows(const struct page_rows *p, struct page_columns *out)
 		names[n++] = p->def->keys[i];
 	for (unsigned int i = 0; i < p->value_cnt; i++)
 		names[n++] = p->def->values[i] + p->is_max[i];
-	page_columns_begin(out, p->def->result);
-	ret = out->sink.begin(out, n, names);
+	ret = out->section(out->ctx, p->def->result);
+	if (!ret)
+		ret = out->begin(out->ctx, n, names);
 	for (size_t i = 0; i < p->row_cnt && !ret; i++) {
 		const struct page_row *r = &p->rows[i];
 
@@ -347,9 +363,9 @@ static int put_rows(const struct page_rows *p, struct page_columns *out)
 				.type = p->is_max[k] && r->values[k] < 0 ? VALUE_NULL : VALUE_INT,
 				.i = r->values[k],
 			};
-		ret = out->sink.row(out, values);
+		ret = out->row(out->ctx, values);
 	}
-	return ret ? ret : out->sink.end(out);
+	return ret ? ret : out->end(out->ctx);
 }
 
 static void drop(struct page_rows *p)
@@ -361,34 +377,52 @@ static void drop(struct page_rows *p)
 	strpool_free(p->texts);
 }
 
-static int put_once(struct analysis *a, const struct page_rows_def *def, struct page_columns *out,
+static int init(struct page_rows *p, struct analysis *a, const struct page_rows_def *def)
+{
+	*p = (struct page_rows){ .a = a, .def = def, .table = table_find(def->table),
+				 .is_ranking = def->is_sparse };
+	find_columns(p);
+	return strpool_new(&p->texts);
+}
+
+/* All rows are there. */
+static int finish(struct page_rows *p, const struct row_sink *out, size_t rows_wanted,
+		  struct err *e)
+{
+	int ret = p->def->ranked ? name_keys(p, rows_wanted * p->def->ranked) : 0;
+
+	if (!ret && p->is_partial) {
+		free(p->rows);
+		forget_rows(p);
+		p->is_ranking = false;
+		p->is_named = true;
+		ret = scan(p, NULL, e);
+	} else if (!ret && p->def->ranked) {
+		ret = fold_others(p);
+	}
+	return ret ? ret : put_rows(p, out);
+}
+
+static int put_once(struct analysis *a, const struct page_rows_def *def, const struct row_sink *out,
 		    size_t rows_wanted, struct err *e)
 {
-	struct page_rows p = { .a = a, .def = def, .table = table_find(def->table),
-			       .is_ranking = def->is_sparse };
-	int ret = strpool_new(&p.texts);
+	struct page_rows p = { 0 }, with = { 0 };
+	int ret = init(&p, a, def);
 
-	find_columns(&p);
+	if (!ret && def->with)
+		ret = init(&with, a, def->with);
 	if (!ret)
-		ret = scan(&p, e);
-	if (!ret && def->ranked)
-		ret = name_keys(&p, rows_wanted);
-	if (!ret && def->is_sparse) {
-		free(p.rows);
-		forget_rows(&p);
-		p.is_ranking = false;
-		p.is_named = true;
-		ret = scan(&p, e);
-	} else if (!ret && def->ranked) {
-		ret = fold_others(&p);
-	}
+		ret = scan(&p, def->with ? &with : NULL, e);
 	if (!ret)
-		ret = put_rows(&p, out);
+		ret = finish(&p, out, rows_wanted, e);
+	if (!ret && def->with)
+		ret = finish(&with, out, rows_wanted, e);
 	drop(&p);
+	drop(&with);
 	return ret;
 }
 
-int page_rows_put(struct analysis *a, const struct page_rows_def *def, struct page_columns *out,
+int page_rows_put(struct analysis *a, const struct page_rows_def *def, const struct row_sink *out,
 		  size_t rows_wanted, struct err *e)
 {
 	int ret, tries = 0;

@@ -2,7 +2,7 @@
 /*
  * page_rows: the rows of a table-valued function, as few as a page can hold.
  *
- *     table --[page_rows: added up by bin and key, small ones as "other"]--> page_columns
+ *     table --[page_rows: added up by bin and key, small ones as "other"]--> sink
  *
  * The keys with most of a measure have rows of their own, up to a number of rows, and so has the
  * one that leads in any bin. What all others have is added up in rows of their bin whose upid is
@@ -11,7 +11,9 @@
 #ifndef PAGE_ROWS_H
 #define PAGE_ROWS_H
 
-#include "analyze/page/page_columns.h"
+#include <stddef.h>
+
+#include "analyze/engine/analysis.h"
 
 enum { PAGE_KEYS_MAX = 5, PAGE_VALUES_MAX = 8 };
 
@@ -28,10 +30,16 @@ struct page_rows_def {
 	unsigned int measured;		/* the measure is the sum of so many of the first */
 	/* most rows have nothing of the measure: who has rows is found out first */
 	bool is_sparse;
+	/* another one of the same table, which comes behind it: one scan finds the rows of both */
+	const struct page_rows_def *with;
 };
 
-/* Columns submitter and owner_how count for rows without a known owner only. 0 or -errno. */
-int page_rows_put(struct analysis *a, const struct page_rows_def *def, struct page_columns *out,
+/*
+ * Gives the sink a result for the def, and one for its "with". rows_wanted: by kind of row that is
+ * ranked. Columns submitter and owner_how count for rows without a known
+ * owner only. 0 or -errno.
+ */
+int page_rows_put(struct analysis *a, const struct page_rows_def *def, const struct row_sink *out,
 		  size_t rows_wanted, struct err *e);
 
 #endif /* PAGE_ROWS_H */

@@ -7,7 +7,7 @@
 /* Colours that people with any kind of colour blindness tell apart (Okabe and Ito, and Tol). */
 const PALETTE = ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#56b4e9', '#d55e00', '#b8a600', '#882255',
 	'#7a7ad1', '#44aa99', '#a0703c', '#6f8f2f'];
-const OTHER = '#9a9a9a', PEAK = '#808080';
+const OTHER = '#9a9a9a', UNKNOWN = '#5f6b7a', PEAK = '#808080';
 const SERIES = 7;	/* processes of a chart; the rest is one series */
 const POINTS = 400;	/* of a chart: wider windows show the sums of several bins as one */
 const ROWS = 15;	/* of a table, until all are asked for */
@@ -53,7 +53,8 @@ function process(text) {
 	if (!p) {
 		const parts = /^(\d+) (\d*) (.*)$/s.exec(texts[text]);
 		p = parts ? { key: text, pid: parts[2], comm: parts[3] } : { key: text, pid: '', comm: texts[text], is_other: true };
-		p.color = OTHER;
+		/* [unknown] and [filtered] have no PID, and are no process */
+		p.color = p.is_other || p.pid ? OTHER : UNKNOWN;
 		processes.set(text, p);
 	}
 	return p;
@@ -91,7 +92,7 @@ function paint() {
 		let all = 0;
 		for (let i = 0; i < r.cnt; i++) {
 			const v = r[column][i];
-			if ((source && texts[r.source[i]] !== source) || process(r.process[i]).is_other || !v)
+			if ((source && texts[r.source[i]] !== source) || !process(r.process[i]).pid || !v)
 				continue;
 			sums.set(r.process[i], (sums.get(r.process[i]) || 0) + v);
 			all += v;
@@ -146,12 +147,20 @@ function prepare(chart) {
 	}
 }
 
+function has_values(def) {
+	const r = results[def.result];
+	for (let i = 0; i < r.cnt; i++)
+		if (def.columns.some((c) => r[c][i] > 0) && (!def.where || def.where(r, i)))
+			return true;
+	return false;
+}
+
 /* The keys with most in the bins shown; the others are one series, the last. */
 function leaders(chart) {
 	const sums = new Float64Array(chart.keys.length), def = chart.def;
-	for (let i = 0; i < chart.rows; i++)
-		if (chart.bin[i] >= from && chart.bin[i] < to)
-			sums[chart.key[i]] = def.per === 'max' ? Math.max(sums[chart.key[i]], chart.value[i]) : sums[chart.key[i]] + chart.value[i];
+	/* rows are in order of bins */
+	for (let i = lower({ bin: chart.bin, cnt: chart.rows }, from); i < chart.rows && chart.bin[i] < to; i++)
+		sums[chart.key[i]] = def.per === 'max' ? Math.max(sums[chart.key[i]], chart.value[i]) : sums[chart.key[i]] + chart.value[i];
 	const order = [...chart.keys.keys()].filter((n) => sums[n] > 0 && !def.is_other(chart.keys[n]));
 	if (!def.series)
 		order.sort((a, b) => sums[b] - sums[a]);
@@ -171,12 +180,19 @@ function bin_values(chart) {
 
 /*
  * What each series has in each point; a point is as many bins as its level says: 1, 2, 4, ... On top of a stack comes what its
- * highest bin has more, without a fill, so that its line shows the spikes that the mean of a point hides.
+ * highest bin has more, without a fill, so that its line shows the spikes that the mean of a point hides. A chart with a band
+ * also gets the lowest and the highest bin of each point: of a stack, or of each series.
  */
 function points(chart, level) {
 	const def = chart.def, bins = edges.length - 1, step = 1 << level, cnt = Math.ceil(bins / step);
 	const values = bin_values(chart), rows = [], unit = (def.scale || 1) * (def.per === 's' || def.per === 'top' ? 1e9 : 1);
-	const is_rate = ['s', 'ns', 'top'].includes(def.per);
+	const is_rate = ['s', 'ns', 'top'].includes(def.per), lines = def.stacked ? 1 : SERIES;
+	chart.low = def.band && level ? new Float64Array(cnt * lines).fill(Infinity) : null;
+	chart.high = def.band && level ? new Float64Array(cnt * lines) : null;
+	const widen = (at, v) => {
+		chart.low[at] = Math.min(chart.low[at], v);
+		chart.high[at] = Math.max(chart.high[at], v);
+	};
 	for (let p = 0; p < cnt; p++) {
 		const begin = p * step, end = Math.min(begin + step, bins), row = new Array(SERIES + 1).fill(0);
 		let peak = 0;
@@ -190,8 +206,12 @@ function points(chart, level) {
 					row[i] = Math.max(row[i], v * by);
 				else
 					row[i] = def.per === 'level' ? v * by : row[i] + v * unit / (edges[end] - edges[begin]);
+				if (chart.low && !def.stacked && i < SERIES)
+					widen(p * lines + i, v * by);
 			}
 			peak = Math.max(peak, sum * by);
+			if (chart.low && def.stacked)
+				widen(p, sum * by);
 		}
 		rows.push([edges[begin] / 1e9, ...(def.stacked ? [Math.max(0, peak - row.reduce((a, b) => a + b))] : []), ...row]);
 	}
@@ -208,6 +228,7 @@ function level_of(cnt) {
 	return level;
 }
 
+let text_color = '';	/* as the page's style has it */
 let lost = [];	/* bins in which something is missing: [from, to) */
 
 function shade(canvas, area, g) {
@@ -220,17 +241,20 @@ function shade(canvas, area, g) {
 }
 
 function draw_marks(g, canvas) {
-	const area = g.getArea(), style = getComputedStyle(document.body);
+	const area = g.getArea(), [begin, end] = g.xAxisRange();
 	canvas.save();
-	canvas.strokeStyle = canvas.fillStyle = style.color;
+	canvas.strokeStyle = canvas.fillStyle = text_color;
 	canvas.font = '11px system-ui, sans-serif';
 	canvas.beginPath();
 	canvas.rect(area.x, area.y, area.w, area.h);
 	canvas.clip();
 	const marks = results.marks;
+	canvas.setLineDash([4, 3]);
 	for (let i = 0; i < marks.cnt; i++) {
+		/* the name of an earlier one may be seen */
+		if (marks.ts_ns[i] / 1e9 > end || marks.ts_ns[i] / 1e9 < begin - (end - begin))
+			continue;
 		const x = Math.round(g.toDomXCoord(marks.ts_ns[i] / 1e9)) + 0.5;
-		canvas.setLineDash([4, 3]);
 		canvas.beginPath();
 		canvas.moveTo(x, area.y);
 		canvas.lineTo(x, area.y + area.h);
@@ -240,14 +264,48 @@ function draw_marks(g, canvas) {
 	canvas.restore();
 }
 
-function draw_spikes(g, canvas) {
-	const area = g.getArea(), r = results.spikes;
+/* Of a stack its lowest bins as a line; of each other series what lies between its lowest and its highest bin. */
+function draw_band(chart, g, canvas) {
+	const area = g.getArea(), rows = chart.points, lines = chart.def.stacked ? 1 : chart.shown.length, y = (v) => g.toDomYCoord(v);
+	const x = rows.map((row) => g.toDomXCoord(row[0]));
 	canvas.save();
-	canvas.fillStyle = getComputedStyle(document.body).color;
+	canvas.beginPath();
+	canvas.rect(area.x, area.y, area.w, area.h);
+	canvas.clip();
+	for (let i = 0; i < lines; i++) {
+		canvas.beginPath();
+		for (let p = 0; p + 1 < rows.length; p++) {
+			const at = p * (chart.def.stacked ? 1 : SERIES) + i;
+			if (x[p + 1] < area.x || x[p] > area.x + area.w)
+				continue;
+			if (chart.def.stacked) {
+				canvas.lineTo(x[p], y(chart.low[at]));
+				canvas.lineTo(x[p + 1], y(chart.low[at]));
+			} else {
+				canvas.rect(x[p], y(chart.high[at]), x[p + 1] - x[p], y(chart.low[at]) - y(chart.high[at]));
+			}
+		}
+		canvas.strokeStyle = text_color;
+		canvas.fillStyle = color_of(chart.def, chart.keys[chart.shown[i]], i);
+		canvas.globalAlpha = chart.def.stacked ? 0.7 : 0.25;
+		if (chart.def.stacked)
+			canvas.stroke();
+		else
+			canvas.fill();
+	}
+	canvas.restore();
+}
+
+function draw_spikes(g, canvas) {
+	const area = g.getArea(), r = results.spikes, drawn = new Set();
+	canvas.save();
+	canvas.fillStyle = text_color;
 	for (let i = 0; i < r.cnt; i++) {
-		const x = g.toDomXCoord(r.start_ns[i] / 1e9);
-		if (x < area.x || x > area.x + area.w)
+		const x = g.toDomXCoord(r.start_ns[i] / 1e9), place = Math.round(x / 6);
+		/* where there are many, one triangle stands for its neighbours */
+		if (x < area.x || x > area.x + area.w || drawn.has(place))
 			continue;
+		drawn.add(place);
 		canvas.beginPath();
 		canvas.moveTo(x - 4, area.y);
 		canvas.lineTo(x + 4, area.y);
@@ -280,14 +338,14 @@ const moves_bytes = (r, i) => texts[r.op[i]] !== 'discard';
 function chart_defs() {
 	const cpus = new Set(results.cpus.cpu).size;
 	return [
-		{ title: 'CPUs busy', about: 'of ' + cpus, result: 'cpu', columns: ['oncpu_ns'], per: 'ns', wide: true,
+		{ title: 'CPUs busy', about: 'of ' + cpus, band: true, result: 'cpu', columns: ['oncpu_ns'], per: 'ns', wide: true,
 			...single, name: () => 'busy', format: (v) => v.toFixed(2), stacked: true },
 		{ title: 'What threads did', about: 'threads, on average; those that slept are left out', result: 'states', columns: Object.keys(STATES), series: true,
 			per: 'ns', wide: true, is_other: () => false, name: (key) => STATES[key][0], color: (key) => STATES[key][1], format: (v) => v.toFixed(2),
 			stacked: true },
 		{ title: 'CPU by process', about: 'CPUs', result: 'cpu', columns: ['oncpu_ns'], per: 'ns', stacked: true, ...of_process,
 			format: (v) => v.toFixed(3) },
-		{ title: 'CPU by CPU', about: '%', result: 'cpus', columns: ['oncpu_ns'], per: 'ns', scale: 100, key: (r, i) => r.cpu[i],
+		{ title: 'CPU by CPU', about: '%; shaded from the lowest to the highest bin', band: true, result: 'cpus', columns: ['oncpu_ns'], per: 'ns', scale: 100, key: (r, i) => r.cpu[i],
 			is_other: () => false, name: (key) => 'CPU ' + key, color: (key) => PALETTE[key % PALETTE.length],
 			format: (v) => v.toFixed(1) },
 		{ title: 'Waiting for a CPU', about: 'threads, on average', result: 'states', columns: ['runnable_ns', 'preempted_ns'], per: 'ns', stacked: true,
@@ -298,7 +356,7 @@ function chart_defs() {
 			format: (v) => v.toFixed(3) },
 		{ title: 'Slowest request', about: 'of each bin, by device and operation', result: 'io', columns: ['lat_max_ns'], per: 'max', ...of_device_op,
 			format: duration },
-		{ title: 'Resident memory', about: 'at the end of each bin; triangles are spikes', result: 'memory', columns: ['now_bytes'], per: 'level', stacked: true,
+		{ title: 'Resident memory', about: 'at the end of each bin; triangles are spikes', band: true, result: 'memory', columns: ['now_bytes'], per: 'level', stacked: true,
 			...of_process, where: source_is('rss'), format: bytes, spikes: true },
 		{ title: 'Highest resident memory', about: 'of a process, at any instant of a bin', result: 'memory', columns: ['peak_bytes'], per: 'max', ...single,
 			where: source_is('rss'), name: () => 'highest', format: bytes },
@@ -336,24 +394,25 @@ function choose(chart) {
 	chart.level = level_of(to - from);
 	const keys = [...shown.map((n) => chart.keys[n]), ...Array(SERIES - shown.length).fill(undefined), null];
 	const rows = points(chart, chart.level);
-	let others = false;
-	for (const row of rows)
-		others = others || (row[SERIES + 2] > 0 && def.stacked);
+	const others = !!def.stacked && rows.some((row) => row[SERIES + 2] > 0);
+	/* where points are bins, there is nothing above them */
+	const visibility = [...(def.stacked ? [chart.level > 0] : []), ...keys.map((key) => key === null ? others : key !== undefined)];
 	const colors = keys.map((key, i) => key === undefined ? OTHER : color_of(def, key, chart.keys.indexOf(key)));
 	chart.values = [];
 	chart.legend.replaceChildren();
-	const add = (i, name, color) => {
+	const add = (i, name, color, kind) => {
 		chart.values[i] = element('b');
-		chart.legend.append(element('span', { title: name }, element('i', { color }), name, chart.values[i]));
+		chart.legend.append(element('span', { title: name }, element('i', { color, class: kind || '' }), name, chart.values[i]));
 	};
 	keys.forEach((key, i) => {
 		if (key !== undefined && (key !== null || others))
 			add(i, name_of(def, key), colors[i]);
 	});
-	/* where points are bins, there is nothing to show */
 	if (def.stacked && chart.level)
-		add(SERIES + 1, 'highest bin', PEAK);
-	return { file: rows, colors: def.stacked ? [PEAK, ...colors] : colors, dateWindow: date_window() };
+		add(SERIES + 1, 'highest bin', PEAK, 'line');
+	if (def.stacked && chart.low)
+		add(SERIES + 2, 'lowest bin', text_color, 'line');
+	return { file: rows, visibility, colors: def.stacked ? [PEAK, ...colors] : colors, dateWindow: date_window() };
 }
 
 /* Without the instant at which the next bin begins. */
@@ -363,8 +422,7 @@ function date_window() {
 
 function add_chart(def) {
 	const chart = { def };
-	prepare(chart);
-	if (!chart.value.some((v) => v > 0))
+	if (!has_values(def))
 		return;
 	chart.at = element('span', { class: 'at' });
 	chart.legend = element('div', { class: 'legend' });
@@ -375,10 +433,12 @@ function add_chart(def) {
 	$('charts').append(box);
 	charts.push(chart);
 	parts.push({ box, draw: () => {
-		if (chart.graph)
+		if (chart.graph) {
 			chart.graph.updateOptions(choose(chart));
-		else
+		} else {
+			prepare(chart);
 			make_graph(chart, plot);
+		}
 	} });
 }
 
@@ -392,7 +452,7 @@ function make_graph(chart, plot) {
 		series: def.stacked ? { peak: { fillGraph: false, strokeWidth: 1 } } : {},
 		showRangeSelector: def.wide && !chart.def.series, rangeSelectorHeight: 34, rangeSelectorPlotFillColor: '#0072b2', rangeSelectorPlotStrokeColor: '#0072b2',
 		axes: { x: { axisLabelFormatter: (v) => +v.toFixed(6) + ' s', pixelsPerLabel: 80 },
-			y: { axisLabelFormatter: axis_label(def), axisLabelWidth: 68, pixelsPerLabel: 34, labelsKMG2: axis_label(def) === bytes } },
+			y: { axisLabelFormatter: axis_label(def), axisLabelWidth: 68, pixelsPerLabel: 28, labelsKMG2: axis_label(def) === bytes } },
 		gridLineColor: 'rgba(128, 128, 128, 0.25)', axisLineColor: 'rgba(128, 128, 128, 0.6)', axisLabelFontSize: 11,
 		animatedZooms: false, highlightCircleSize: 0,
 		underlayCallback: shade, drawCallback: (g) => { draw_over(chart, g); },
@@ -404,6 +464,8 @@ function make_graph(chart, plot) {
 
 function draw_over(chart, g) {
 	const canvas = g.hidden_ctx_;
+	if (chart.low)
+		draw_band(chart, g, canvas);
 	draw_marks(g, canvas);
 	if (chart.def.spikes)
 		draw_spikes(g, canvas);
@@ -425,9 +487,12 @@ function follow() {
 }
 
 /* What a series has in a point; the highest bin is the stack and what is on top of it. */
-function value_of(chart, row, i) {
+function value_of(chart, at, i) {
+	const row = chart.points[at];
 	if (!chart.def.stacked)
 		return row[i + 1];
+	if (i === SERIES + 2)
+		return chart.low[Math.min(at, chart.low.length - 1)];
 	return i <= SERIES ? row[i + 2] : row.slice(1).reduce((a, b) => a + b);
 }
 
@@ -436,7 +501,7 @@ function hover(row, from_chart) {
 	for (const chart of charts.filter((c) => c.graph)) {
 		const rows = chart.points;
 		chart.at.textContent = row < 0 || !rows[row] ? '' : rows[row][0].toFixed(6) + ' s';
-		chart.values.forEach((value, i) => { value.textContent = row < 0 || !rows[row] ? '' : chart.def.format(value_of(chart, rows[row], i)); });
+		chart.values.forEach((value, i) => { value.textContent = row < 0 || !rows[row] ? '' : chart.def.format(value_of(chart, row, i)); });
 		if (chart === from_chart)
 			continue;
 		if (row < 0)
@@ -656,32 +721,40 @@ function show(a, b, keep) {
 
 /* What can be seen is drawn at once, the rest piece by piece when nothing else is to be done. */
 const parts = [];	/* { box, draw } */
-let unseen = [], timer = 0;
+let seen = [], unseen = [], timer = 0;
 
 function redraw() {
 	const begin = performance.now(), lack = missing(null);
 	waiting = 0;
 	delete document.body.dataset.drawn;
+	find_unseen();
+	text_color = getComputedStyle(document.body).color;
 	$('span').textContent = instant(edges[from]) + ' .. ' + instant(edges[to]) + ' s (' + duration(span_ns()) + '), ' + (lack || 'complete');
 	$('span').className = lack ? 'incomplete' : '';
 	$('command').textContent = command('');
 	$('back').disabled = !before.length;
-	draw_parts();
+	draw_seen();
 	document.body.dataset.ms = (performance.now() - begin).toFixed(1);
-	try {
-		history.replaceState(null, '', '#' + edges[from] + '-' + edges[to]);
-	} catch (error) { /* a page without an address of its own */ }
+	timer = setTimeout(() => {
+		/* with layout and painting */
+		document.body.dataset.paintedMs = (performance.now() - begin).toFixed(1);
+		draw_unseen();
+	});
 }
 
-function draw_parts() {
-	const seen = parts.map((part) => {
-		const place = part.box.getBoundingClientRect();
-		return place.bottom > 0 && place.top < innerHeight;
-	});
-	unseen = parts.filter((part, i) => !seen[i]);
-	parts.filter((part, i) => seen[i]).forEach((part) => part.draw());
+/* Looks at places before anything is changed: the layout need not be made twice. */
+function find_unseen() {
 	clearTimeout(timer);
-	timer = setTimeout(draw_unseen);
+	seen = [];
+	unseen = [];
+	for (const part of parts) {
+		const place = part.box.getBoundingClientRect();
+		(place.bottom > 0 && place.top < innerHeight ? seen : unseen).push(part);
+	}
+}
+
+function draw_seen() {
+	seen.forEach((part) => part.draw());
 }
 
 function draw_unseen() {
@@ -689,9 +762,26 @@ function draw_unseen() {
 	if (part) {
 		part.draw();
 		timer = setTimeout(draw_unseen);
-	} else {
-		document.body.dataset.drawn = edges[from] + '-' + edges[to];
+		return;
 	}
+	document.body.dataset.drawn = edges[from] + '-' + edges[to];
+	try {
+		history.replaceState(null, '', '#' + edges[from] + '-' + edges[to]);
+	} catch (error) { /* a page without an address of its own */ }
+}
+
+/* Canvases keep their width: before paper cuts them off, all is drawn as wide as paper is. */
+function fit_to_paper(is_paper) {
+	document.body.classList.toggle('paper', is_paper);
+	unseen.splice(0).forEach((part) => part.draw());
+	charts.forEach((chart) => chart.graph.resize());
+	pictures.forEach((picture) => picture.draw());
+}
+
+function search() {
+	find_unseen();
+	draw_seen();
+	timer = setTimeout(draw_unseen);
 }
 
 /* Snapped to the nearest edges. */
@@ -747,10 +837,11 @@ function wire() {
 	$('left').onclick = keys.ArrowLeft;
 	$('right').onclick = keys.ArrowRight;
 	$('back').onclick = back;
-	$('search').oninput = draw_parts;
+	$('search').oninput = search;
 	/* what canvases hold does not follow the style */
 	matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => show(from, to));
-	window.addEventListener('beforeprint', () => { unseen.splice(0).forEach((part) => part.draw()); });
+	window.addEventListener('beforeprint', () => fit_to_paper(true));
+	window.addEventListener('afterprint', () => fit_to_paper(false));
 	$('copy').onclick = async () => {
 		try {
 			await navigator.clipboard.writeText($('command').textContent);

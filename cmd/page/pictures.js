@@ -3,6 +3,8 @@
 
 const LANE_HEIGHT = 22, HEAT_ROW = 14, PICTURE_LEFT = 68;	/* px */
 
+const pictures = [];
+
 /* A card with a canvas of so many rows. draw(context, width) gets a clean one; at(x, y) is what to say of a point. */
 function add_picture(title, about, height, draw, at) {
 	const canvas = element('canvas', { role: 'img', 'aria-label': title });
@@ -16,13 +18,14 @@ function add_picture(title, about, height, draw, at) {
 		canvas.height = height * scale;
 		c.scale(scale, scale);
 		c.font = '11px system-ui, sans-serif';
-		c.fillStyle = getComputedStyle(document.body).color;
+		c.fillStyle = text_color;
 		draw(c, picture.width);
 	} };
 	canvas.addEventListener('mousemove', (event) => { value.textContent = at(event.offsetX, event.offsetY); });
 	canvas.addEventListener('mouseleave', () => { value.textContent = ''; });
 	$('charts').append(box);
 	parts.push(picture);
+	pictures.push(picture);
 	return picture;
 }
 

@@ -23,6 +23,7 @@ struct page {
 	struct buf tables;	/* of the summary */
 	unsigned int col_cnt;
 	enum render_kind *kinds;
+	const char *const *names;	/* of columns without headings yet; or NULL */
 };
 
 const char page_lacks[] = "this program was built without the charts of the page: install "
@@ -54,23 +55,36 @@ static void put_text(struct buf *b, const char *text, size_t n)
 static int table_begin(void *ctx, unsigned int col_cnt, const char *const *names)
 {
 	struct page *p = ctx;
-	char heading[80];
 
 	free(p->kinds);
 	p->kinds = calloc(col_cnt, sizeof(*p->kinds));
 	if (!p->kinds)
 		return -ENOMEM;
 	p->col_cnt = col_cnt;
-	put(p->table, "<table><thead><tr>");
-	for (unsigned int i = 0; i < col_cnt; i++) {
+	p->names = names;
+	for (unsigned int i = 0; i < col_cnt; i++)
 		p->kinds[i] = render_column_kind(names[i]);
-		render_heading(heading, sizeof(heading), names[i]);
-		put(p->table, "<th scope=\"col\">");
+	return 0;
+}
+
+/* A heading stands where its column does, which the first row tells. NULL: there is no row. */
+static void put_headings(struct page *p, const struct value *values)
+{
+	char heading[80];
+
+	if (!p->names)
+		return;
+	put(p->table, "<table><thead><tr>");
+	for (unsigned int i = 0; i < p->col_cnt; i++) {
+		render_heading(heading, sizeof(heading), p->names[i]);
+		put(p->table, values && values[i].type == VALUE_TEXT ?
+				      "<th scope=\"col\" class=\"text\">" :
+				      "<th scope=\"col\">");
 		put_text(p->table, heading, strlen(heading));
 		put(p->table, "</th>");
 	}
 	put(p->table, "</tr></thead><tbody>\n");
-	return 0;
+	p->names = NULL;
 }
 
 static int table_row(void *ctx, const struct value *values)
@@ -78,6 +92,7 @@ static int table_row(void *ctx, const struct value *values)
 	struct page *p = ctx;
 	char text[80];
 
+	put_headings(p, values);
 	put(p->table, "<tr>");
 	for (unsigned int i = 0; i < p->col_cnt; i++) {
 		const struct value *v = &values[i];
@@ -97,14 +112,19 @@ static int table_row(void *ctx, const struct value *values)
 
 static int table_end(void *ctx)
 {
-	put(((struct page *)ctx)->table, "</tbody></table>\n");
+	struct page *p = ctx;
+
+	put_headings(p, NULL);
+	put(p->table, "</tbody></table>\n");
 	return 0;
 }
 
+/* The rows of `report spikes` come before the first section. */
 static int table_section(void *ctx, const char *title)
 {
 	struct page *p = ctx;
 
+	p->table = &p->tables;
 	put(p->table, "<h3>");
 	put_text(p->table, title, strlen(title));
 	put(p->table, "</h3>\n");
@@ -118,14 +138,10 @@ static int table_section(void *ctx, const char *title)
 static int make_tables(struct page *p, struct err *e)
 {
 	const struct row_sink sink = { p, table_begin, table_row, table_end, table_section };
-	const struct report_request summary = { .from_ns = p->r->from_ns, .to_ns = p->r->to_ns };
 	int ret;
 
 	p->table = &p->spikes;
 	ret = analysis_page(p->r->analysis, p->r->from_ns, p->r->to_ns, &sink, &p->data, e);
-	p->table = &p->tables;
-	if (!ret)
-		ret = analysis_report(p->r->analysis, &summary, &sink, e);
 	if (!ret && (p->tables.failed || p->spikes.failed))
 		ret = err_set(e, -ENOMEM, "out of memory");
 	return ret;

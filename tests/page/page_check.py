@@ -14,6 +14,7 @@ import subprocess
 import threading
 
 from browser import Browser
+import firefox
 
 tmp, ebpfrec = os.environ["tmp"], os.environ["EBPFREC"]
 failed = 0
@@ -216,15 +217,16 @@ def check_hostile_flame(trace):
           (sorted(t for t, _, _ in frames)[:10], page.tags, page.handlers))
 
 
-# The largest value that the legend of a chart gives a series, with the mouse near a place from 0 to 1 of the time shown.
-LARGEST = """((title, series, at) => {
+# The largest (Math.max) value that the legend of a chart gives a series, or the smallest, with the mouse near a place from 0 to 1 of the time shown.
+EXTREME = """((title, series, at, pick) => {
 	const card = [...document.querySelectorAll('.chart')].find((e) => e.querySelector('h2').textContent === title), plot = card.querySelectorAll('canvas')[1];
 	const entry = [...card.querySelectorAll('.legend span')].find((e) => e.title === series), place = plot.getBoundingClientRect();
-	let most = 0;
+	let most;
 	/* the axis takes 71 px */
 	for (let x = 71 + at * (place.width - 71) - 8, end = x + 16; entry && x < end; x++) {
 		plot.dispatchEvent(new MouseEvent('mousemove', { clientX: place.left + x, clientY: place.top + 20, bubbles: true }));
-		most = Math.max(most, Number(entry.querySelector('b').textContent.replace(/,/g, '')));
+		const v = Number(entry.querySelector('b').textContent.replace(/,/g, ''));
+		most = most === undefined ? v : pick(most, v);
 	}
 	return most;
 })"""
@@ -238,8 +240,71 @@ def check_highest():
     row = sql(trace, "SELECT max(n) AS n, t_ns * 1.0 / (SELECT max(end_ns) FROM sched_slices) AS at FROM (SELECT t_ns, sum(ios) * 1e9 / (t_end_ns - t_ns) AS n "
               "FROM io_usage(0, 10000000000, 1000000, 'none') GROUP BY t_ns)")[0]
     wanted = float(row["n"])
-    shown = browser.evaluate("%s('Requests by process', 'highest bin', %s)" % (LARGEST, row["at"]))
+    shown = browser.evaluate("%s('Requests by process', 'highest bin', %s, Math.max)" % (EXTREME, row["at"]))
     check("a point of several bins shows the highest one (%.1f requests a second)" % wanted, abs(shown - wanted) < 0.1, (shown, wanted))
+    row = sql(trace, "SELECT min(n) AS n, t_ns * 1.0 / (SELECT max(end_ns) FROM sched_slices) AS at FROM (SELECT t_ns, sum(oncpu_ns) * 1.0 / (t_end_ns - t_ns) AS n "
+              "FROM cpu_usage(0, 10000000000, 1000000) WHERE upid > 3 GROUP BY t_ns)")[0]
+    shown = browser.evaluate("%s('CPUs busy', 'lowest bin', %s, Math.min)" % (EXTREME, row["at"]))
+    # shown with two digits
+    check("a point of several bins shows the lowest one (%s CPUs busy)" % row["n"], abs(shown - float(row["n"])) < 0.0051, (shown, row))
+
+
+# How many columns of pixels have the color of the series that lies on the axis, and how many have another one of the legend.
+LOWEST_COLOR = """((title, series) => {
+	const card = [...document.querySelectorAll('.chart')].find((e) => e.querySelector('h2').textContent === title), canvas = card.querySelector('canvas');
+	const color = (name) => getComputedStyle([...card.querySelectorAll('.legend span')].find((e) => e.title === name).querySelector('i')).backgroundColor;
+	const names = [...card.querySelectorAll('.legend span')].map((e) => e.title).filter((name) => !name.endsWith(' bin'));
+	const { data, width, height } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height), found = [0, 0];
+	for (let x = 80; x < width - 10; x++)
+		for (let y = height - 1; y >= 0; y--) {
+			const at = 4 * (y * width + x), rgb = [data[at], data[at + 1], data[at + 2]];
+			/* the axis and the grid are grey */
+			if (data[at + 3] < 150 || Math.max(...rgb) - Math.min(...rgb) < 50)
+				continue;
+			const far = (name) => color(name).match(/\\d+/g).reduce((sum, v, i) => sum + Math.abs(v - rgb[i]), 0);
+			found[names.sort((a, b) => far(a) - far(b))[0] === series ? 0 : 1]++;
+			break;
+		}
+	return found;
+})"""
+
+
+def check_colors():
+    """Where a point is a bin, there is no highest bin, and the colors are still those of the legend."""
+    dump(os.path.join(tmp, "page.html"), "#100000000-200000000")
+    same, other = browser.evaluate("%s('What threads did', 'running')" % LOWEST_COLOR)
+    check("a series has the color that its legend says (%d of %d columns)" % (same, same + other), same > 10 * other and same > 100, (same, other))
+
+
+def check_paper():
+    fits = "[...document.querySelectorAll('.plot')].every((e) => Math.abs(e.querySelector('canvas').clientWidth - e.clientWidth) < 2)"
+    dump(os.path.join(tmp, "page.html"))
+    width = browser.evaluate("(dispatchEvent(new Event('beforeprint')), document.getElementById('charts').clientWidth)")
+    on_paper, after = browser.evaluate(fits), browser.evaluate("(dispatchEvent(new Event('afterprint')), document.getElementById('charts').clientWidth)")
+    # A4 and Letter have some 720 px between their margins
+    check("charts are as wide as paper when they are printed", width < 720 < after and on_paper and browser.evaluate(fits), (width, on_paper, after))
+
+
+def check_firefox():
+    if not firefox.find():
+        print("SKIP page: Firefox: there is no firefox here")
+        return
+    path, trace = os.path.join(tmp, "page.html"), os.path.join(tmp, "large")
+    charts = "[...document.querySelectorAll('.chart h2')].map((e) => e.textContent)"
+    dump(path)
+    wanted = browser.evaluate(charts)
+    with firefox.Firefox() as f:
+        f.open(path, "#all")
+        f.wait("document.body.dataset.drawn")
+        shown = f.evaluate(charts)
+        check("Firefox draws the page from disk (%s charts, %s ms)" % (len(shown), f.evaluate("document.body.dataset.startMs")),
+              shown == wanted and len(shown) > 10 and f.evaluate("document.getElementById('fallback').hidden"), (shown, wanted))
+        f.evaluate("(delete document.body.dataset.drawn, document.dispatchEvent(new KeyboardEvent('keydown', { key: '+' })))")
+        a, b = map(int, f.wait("document.body.dataset.drawn").split("-"))
+        wrong, figures = compare(f.evaluate(TABLES), trace, a, b)
+        check("Firefox: every figure of a window is that of report (%d figures)" % figures, not wrong and figures > 10, wrong[:4])
+        same, other = f.evaluate("%s('What threads did', 'running')" % LOWEST_COLOR)
+        check("Firefox: a series has the color that its legend says (%d of %d columns)" % (same, same + other), same > 10 * other and same > 100, (same, other))
 
 
 PICTURES = "[...document.querySelectorAll('.chart.wide')].filter((e) => e.querySelector(':scope > canvas'))"
@@ -323,6 +388,9 @@ check_without_script()
 with Browser() as browser:
     check_windows("generated trace", os.path.join(tmp, "large"), 10)
     check_highest()
+    check_colors()
+    check_paper()
+    check_firefox()
     check_windows("golden trace", os.path.join(tmp, "golden"), 3)
     check_pictures()
     check_flame()
