@@ -33,7 +33,7 @@ struct open_kind {
 	struct kind_columns c;
 	struct open_block *block;
 	struct event ev;		/* the last one handed out; what is not asked for is 0 */
-	/* the values that were asked for and are there, and where they come from: by row, by tuple */
+	/* the values that were asked for and are there: where they come from, by row or tuple */
 	struct value_fill {
 		const uint64_t *v;
 		uint64_t *to;
