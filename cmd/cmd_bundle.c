@@ -374,8 +374,8 @@ const struct opts_command bundle_opts = {
 		    "public.zip\n"
 		    "  ebpfrec report -i bug.zip cpu --from 1s --until 2s\n",
 	.bytes = sizeof(struct bundle_job),
-	.initial =
-		&(const struct bundle_job){ .max_bytes = MAX_SIZE_DEFAULT, .cut.reason = "bundle" },
+	.initial = &(const struct bundle_job){ .in.quick = true, .max_bytes = MAX_SIZE_DEFAULT,
+					       .cut.reason = "bundle" },
 	.done = done,
 	.operand_hint = "-i names the trace, -o the bundle",
 	.run = run,

@@ -244,7 +244,7 @@ const struct opts_command cut_opts = {
 		    "  ebpfrec cut -e sched,block -o small.ebpfrec\n"
 		    "  ebpfrec cut --comm 'cc*' --from 2s --until 3s -o compiler.ebpfrec\n",
 	.bytes = sizeof(struct cut),
-	.initial = &(const struct cut){ .q.reason = "cut" },
+	.initial = &(const struct cut){ .in.quick = true, .q.reason = "cut" },
 	.done = done,
 	.operand_hint = "-i names the trace, -o the new one",
 	.run = run,

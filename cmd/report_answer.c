@@ -181,8 +181,8 @@ static const struct view_facts {
 	uint32_t kinds;
 	const char *drawn, *drops;
 } view_facts[] = {
-	{ "summary", { INPUT_ALL | INPUT_BEFORE, INPUT_SOURCES_SUMMARY }, true, ANALYSIS_KINDS,
-	  NULL },
+	{ "summary", { INPUT_ALL | INPUT_BEFORE, INPUT_SOURCES_SUMMARY }, true,
+	  SCHED | REQUESTS | LEVELS | ANALYSIS_RATES, NULL },
 	{ "totals",
 	  { INPUT_ALL | INPUT_BEFORE,
 	    "sched.switch,sched.wakeup,alloc.rss,alloc.slab,alloc.page,block" },
@@ -213,7 +213,7 @@ static const struct view_facts {
 	  "rss_bytes",
 	  "rss_low_bytes,vm_bytes,swap_bytes,rss_peak_at_ns,shmem_bytes,file_bytes" },
 	{ "spikes", { INPUT_ALLOC | INPUT_BEFORE | INPUT_AFTER, "alloc" }, false,
-	  OBJECTS | LEVELS, NULL,
+	  LEVELS | ANALYSIS_RATES, NULL,
 	  "end_ns,threshold_bytes,baseline_bytes,stack_bytes,cause,bytes_per_s" },
 	{ "leaks", { INPUT_ALLOC | INPUT_BEFORE, "alloc" }, false, OBJECTS, NULL,
 	  "newest_ns,unsure,oldest_ns" },
@@ -233,6 +233,8 @@ static const struct view_facts {
 	{ "bins", { INPUT_ALL | INPUT_BEFORE, INPUT_SOURCES_SUMMARY }, true,
 	  ANALYSIS_KINDS | ANALYSIS_STATES, NULL, NULL },
 	{ "pattern", { INPUT_BLOCK | INPUT_BEFORE, "block" }, false, REQUESTS, NULL },
+	{ "loss", { INPUT_ALL, NULL }, false, 0, NULL },
+	{ "cost", { INPUT_ALL, NULL }, false, 0, NULL },
 };
 
 static struct view_facts facts_of(const char *view)
@@ -256,7 +258,8 @@ struct input_needs report_needs(const char *view)
 static int prepare(const struct report_options *o)
 {
 	const struct view_facts facts = facts_of(o->q.view);
-	bool needs_all = facts.kinds == ANALYSIS_KINDS || facts.needs.classes & INPUT_AFTER;
+	/* a spike is one beside all that its process allocates */
+	bool needs_all = facts.kinds & ANALYSIS_RATES || facts.needs.classes & INPUT_AFTER;
 	uint64_t from_ns = needs_all || facts.needs.classes & INPUT_BEFORE ? 0 : o->q.from_ns;
 	uint64_t to_ns = needs_all ? UINT64_MAX : o->q.to_ns;
 	struct err e = { "" };

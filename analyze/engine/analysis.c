@@ -10,6 +10,7 @@
 #include "analyze/engine/context.h"
 #include "analyze/fold/folds.h"
 #include "analyze/fold/index.h"
+#include "analyze/fold/index_rates.h"
 #include "analyze/engine/statement.h"
 #include "analyze/engine/table.h"
 #include "symbol/source_lines.h"
@@ -247,7 +248,8 @@ int analysis_prepare_window(struct analysis *a, uint32_t kinds, uint64_t from_ns
 	const struct index *x;
 	size_t cnt, i;
 	const struct trace_block *b = trace_blocks(a->trace, &cnt);
-	uint32_t read = kinds & ANALYSIS_STATES ? kinds | fold_states.kinds : kinds;
+	uint32_t read = kinds | (kinds & ANALYSIS_STATES ? fold_states.kinds : 0) |
+			(kinds & ANALYSIS_RATES ? fold_rates.kinds : 0);
 	bool few = context_events(a, read, from_ns, to_ns) <= FEW_EVENTS;
 	struct index *opened;
 	int r;

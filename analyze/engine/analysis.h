@@ -78,6 +78,8 @@ int analysis_prepare(struct analysis *a, struct err *e);
  * need: a bit beside those of kinds.
  */
 #define ANALYSIS_STATES (1u << 31)
+/* So is what processes allocated over time, which is all that most questions for spikes need. */
+#define ANALYSIS_RATES (1u << 30)
 #define ANALYSIS_KINDS (ANALYSIS_STATES - 1)	/* all other parts */
 /*
  * The same for questions about events of some kinds (1u << EVENT_x) that are answered from what

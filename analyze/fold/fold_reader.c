@@ -15,9 +15,18 @@
 #define MINUTE_NS 60000000000ull
 #define ALL_COLUMNS (EVENT_COL_FLAGS * 2 - 1)
 
+struct event_taker {
+	int (*event)(void *m, const struct event *ev);
+	void (*ahead)(const void *m, unsigned int kind, uint64_t value);
+	void *machine;
+	uint64_t from_ns;		/* where the machine begins */
+};
+
 struct fold_reader {
 	struct analysis *a;
 	const struct index *index;
+	struct event_taker takers[EVENT_KIND_CNT][FOLD_USES_MAX];
+	unsigned int taker_cnt[EVENT_KIND_CNT];
 	struct fold_machine *machines[FOLD_USES_MAX];
 	uint64_t from_ns[FOLD_USES_MAX];	/* where each machine begins */
 	unsigned int cnt;
@@ -167,9 +176,13 @@ static int open_cursor(struct fold_reader *r, uint64_t from_ns, uint64_t to_ns, 
 		const struct fold_def *def = r->machines[n]->def;
 
 		kinds |= def->kinds;
-		for (k = 0; k < EVENT_KIND_CNT; k++)
-			if (def->kinds & 1u << k)
-				columns[k] |= def->columns ? def->columns[k] : ALL_COLUMNS;
+		for (k = 0; k < EVENT_KIND_CNT; k++) {
+			if (!(def->kinds & 1u << k))
+				continue;
+			columns[k] |= def->columns ? def->columns[k] : ALL_COLUMNS;
+			r->takers[k][r->taker_cnt[k]++] = (struct event_taker){
+				def->event, def->ahead, r->machines[n], r->from_ns[n] };
+		}
 	}
 	return event_cursor_open_columns(&r->cursor, r->a->trace, kinds, columns, from_ns, to_ns,
 					 e);
@@ -298,17 +311,15 @@ static uint64_t reset_ns(struct fold_reader *r)
 static int hand_out_event(struct fold_reader *r)
 {
 	const struct event *ev = r->next;
-	unsigned int i;
+	const struct event_taker *t = r->takers[ev->kind], *end = t + r->taker_cnt[ev->kind];
 	int ret = 0;
 
-	for (i = 0; i < r->cnt && ret >= 0; i++) {
-		const struct fold_def *def = r->machines[i]->def;
-
-		if (!(def->kinds >> ev->kind & 1) || ev->ts_ns < r->from_ns[i])
+	for (; t < end && ret >= 0; t++) {
+		if (ev->ts_ns < t->from_ns)
 			continue;
-		if (def->ahead)
-			def->ahead(r->machines[i], ev->kind, event_cursor_ahead(r->cursor));
-		ret = def->event(r->machines[i], ev);
+		if (t->ahead)
+			t->ahead(t->machine, ev->kind, event_cursor_ahead(r->cursor));
+		ret = t->event(t->machine, ev);
 	}
 	r->next = NULL;
 	return ret;

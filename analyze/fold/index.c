@@ -23,6 +23,7 @@
 #include "analyze/fold/fold_reader.h"
 #include "analyze/fold/folds.h"
 #include "analyze/fold/index_job.h"
+#include "analyze/fold/index_rates.h"
 #include "analyze/fold/spikes.h"
 #include "base/array.h"
 #include "format/zpack.h"
@@ -36,8 +37,11 @@
 /* The values are in files. */
 enum {
 	JOB_SCHED, JOB_REQUESTS, JOB_IRQ, JOB_MEMORY, JOB_STATES = JOB_MEMORY + INDEX_GROUP_CNT,
-	JOB_CNT
+	JOB_RATES, JOB_CNT
 };
+
+/* These jobs make what JOB_RATES makes, too. */
+#define RATES_JOBS (1u << (JOB_MEMORY + INDEX_SLAB) | 1u << (JOB_MEMORY + INDEX_HEAP))
 
 struct index {
 	struct analysis *a;
@@ -57,6 +61,7 @@ static const struct fold_def *const folds[JOB_CNT][FOLD_USES_MAX] = {
 	[JOB_REQUESTS] = { &fold_carried[CHECKPOINT_REQUESTS], &fold_requests },
 	[JOB_IRQ] = { &fold_carried[CHECKPOINT_IRQ], &fold_irq },
 	[JOB_STATES] = { &fold_states },
+	[JOB_RATES] = { &fold_rates },
 };
 _Static_assert((int)JOB_IRQ == (int)CHECKPOINT_IRQ && (int)JOB_MEMORY == (int)CHECKPOINT_SLAB,
 	       "a job's number is that of its part of a checkpoint");
@@ -206,14 +211,32 @@ static void find_made(struct index *x)
 	buf_done(&mem);
 }
 
+/* Which jobs have parts to make for questions about these kinds, and from which interval on. */
+static uint32_t missing_jobs(const struct index *x, uint32_t kinds, size_t *ret_from)
+{
+	uint32_t jobs = 0, missing = 0;
+	unsigned int i;
+
+	for (i = 0; i < JOB_CNT; i++) {
+		if (x->made_cnt[i] == x->interval_cnt)
+			continue;
+		missing |= 1u << i;
+		jobs |= job_asks(i) & kinds ? 1u << i : 0;
+	}
+	if (!(RATES_JOBS & missing & ~jobs))
+		jobs &= ~(1u << JOB_RATES);
+	*ret_from = x->interval_cnt;
+	for (i = 0; i < JOB_CNT; i++)
+		if (jobs & 1u << i && x->made_cnt[i] < *ret_from)
+			*ret_from = x->made_cnt[i];
+	return jobs;
+}
+
 bool index_has_kinds(const struct index *x, uint32_t kinds)
 {
-	unsigned int job;
+	size_t from;
 
-	for (job = 0; job < JOB_CNT; job++)
-		if (job_asks(job) & kinds && x->made_cnt[job] < x->interval_cnt)
-			return false;
-	return true;
+	return !missing_jobs(x, kinds, &from);
 }
 
 size_t index_read_cnt(const struct index *x)
@@ -350,6 +373,8 @@ static int run_job(struct build *b, unsigned int i)
 		return ret;
 	if (!folds[i][0])
 		ret = index_memory_job(j, (enum index_group)(i - JOB_MEMORY));
+	else if (i == JOB_RATES)
+		ret = index_rates_job(j);
 	else
 		ret = index_fold_job(j, folds[i], fold_cnt(i), NULL);
 	zpack_free(j->z);
@@ -479,27 +504,16 @@ static int add_spikes(struct index *x, uint32_t jobs)
 
 	if (ret < 0)
 		return ret;
-	for (g = 0; g < INDEX_GROUP_CNT && !ret; g++)
-		if (jobs & 1u << (JOB_MEMORY + g))
+	for (g = 0; g < INDEX_GROUP_CNT && !ret; g++) {
+		uint32_t job = 1u << (JOB_MEMORY + g);
+
+		if (job & RATES_JOBS && x->made_cnt[JOB_RATES] == x->interval_cnt)
+			continue;
+		if (jobs & job || (jobs & 1u << JOB_RATES && job & RATES_JOBS))
 			ret = spikes_save(x, z, x->a, (enum index_group)g);
+	}
 	zpack_free(z);
 	return ret;
-}
-
-/* Which jobs have parts to make for questions about these kinds, and from which interval on. */
-static uint32_t missing_jobs(const struct index *x, uint32_t kinds, size_t *ret_from)
-{
-	uint32_t jobs = 0;
-	unsigned int i;
-
-	*ret_from = x->interval_cnt;
-	for (i = 0; i < JOB_CNT; i++) {
-		if (!(job_asks(i) & kinds) || x->made_cnt[i] == x->interval_cnt)
-			continue;
-		jobs |= 1u << i;
-		*ret_from = x->made_cnt[i] < *ret_from ? x->made_cnt[i] : *ret_from;
-	}
-	return jobs;
 }
 
 /* -EBADMSG: damage came to light in the trace. */

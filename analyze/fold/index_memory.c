@@ -14,6 +14,7 @@
 
 #include "analyze/fold/fold_sums.h"
 #include "analyze/fold/index_job.h"
+#include "analyze/fold/index_rates.h"
 #include "base/array.h"
 #include "base/hash_map.h"
 
@@ -226,35 +227,6 @@ int index_memory_levels(const struct index *x, const struct analysis *a, enum in
 	return ret;
 }
 
-/* ---- rates ---- */
-
-int index_memory_rates(const struct index *x, const struct analysis *a, enum index_group group,
-		       size_t interval, index_memory_rate each, void *ctx)
-{
-	struct buf mem = { 0 };
-	struct packed_in in;
-	int ret = index_read(x, interval, INDEX_RATES + group, &mem, &in);
-
-	while (!ret && in.p != in.end) {
-		uint64_t id = packed_get(&in), granule = 0;
-		uint32_t process = dense_process(&a->ids, (uint32_t)(id >> 1));
-		int source = index_memory_source(group, id & 1);
-		size_t n = packed_get_cnt(&in);
-
-		ret = in.bad || source < 0 ? -EBADMSG : 0;
-		for (; n && !ret; n--) {
-			uint64_t bytes;
-
-			granule += packed_get(&in);
-			bytes = packed_get(&in);
-			ret = in.bad ? -EBADMSG :
-				       each(ctx, process, (unsigned int)source, granule, bytes);
-		}
-	}
-	buf_done(&mem);
-	return ret;
-}
-
 /* ---- making them ---- */
 
 enum { SET_PROCESS, SET_COMM, SET_CGROUP, SET_CGROUP_OTHERS, SET_ALL, SET_CNT };
@@ -276,16 +248,6 @@ static const struct fold_sums_def owner_def = { .bytes = sizeof(struct owner_sum
 				  set_def = { .bytes = sizeof(struct set_sum) },
 				  kept_def = { .bytes = sizeof(struct memory_rise) };
 
-struct rate {			/* what a process allocated in a granule */
-	uint64_t granule, bytes;
-	uint32_t next;			/* the row of its next granule + 1 */
-};
-
-struct rate_list {		/* the rates of a slot and process in this interval */
-	uint32_t first, last;		/* rows + 1; 0: there are none */
-	uint32_t cnt;
-};
-
 struct memory_job {
 	struct index_job *j;
 	enum index_group group;
@@ -298,11 +260,8 @@ struct memory_job {
 	struct hash_map recorder_cgroups;	/* groups that have a process of the recorder */
 	struct fold_sums sets;		/* by slot << 8 | kind, and number */
 	struct fold_sums kept;		/* by slot and hash: the sets that are written */
-	struct rate_list *rate_lists;	/* by slot * process_cnt + process */
-	struct rate *rates;
-	size_t rate_cnt, rate_cap;
-	uint32_t *rated;		/* the lists that have any */
-	size_t rated_cnt, rated_cap;
+	bool has_rates;			/* the index has them already */
+	struct index_rates rates;
 	struct grouping comms, cgroups;
 	struct buf out;
 };
@@ -382,30 +341,6 @@ static struct owner_sum *new_sum(struct memory_job *s, unsigned int slot, uint32
 	return o;
 }
 
-/* Bytes that a process allocated, by granule. Its changes come in order of time. */
-static int add_rate(struct memory_job *s, unsigned int slot, const struct alloc_change *c)
-{
-	uint64_t granule = (c->ts_ns - s->j->a->start_ns) / INDEX_GRANULE_NS;
-	uint32_t number = slot * s->j->a->ids.process_cnt + c->process;
-	struct rate_list *l = &s->rate_lists[number];
-
-	if (!l->cnt || s->rates[l->last - 1].granule != granule) {
-		if (array_reserve(&s->rates, &s->rate_cap, s->rate_cnt + 1) < 0 ||
-		    array_reserve(&s->rated, &s->rated_cap, s->rated_cnt + 1) < 0)
-			return -ENOMEM;
-		s->rates[s->rate_cnt++] = (struct rate){ .granule = granule };
-		if (l->cnt++) {
-			s->rates[l->last - 1].next = (uint32_t)s->rate_cnt;
-		} else {
-			l->first = (uint32_t)s->rate_cnt;
-			s->rated[s->rated_cnt++] = number;
-		}
-		l->last = (uint32_t)s->rate_cnt;
-	}
-	s->rates[l->last - 1].bytes += (uint64_t)c->delta;
-	return 0;
-}
-
 static int on_change(void *ctx, const void *found)
 {
 	struct memory_job *s = ctx;
@@ -432,8 +367,7 @@ static int on_change(void *ctx, const void *found)
 	move_level(&o->rise, c);
 	for (i = 0; i < o->set_cnt; i++)
 		move_level(&((struct set_sum *)fold_sums_at(&s->sets, o->sets[i])->sum)->rise, c);
-	return c->kind == ALLOC_CHANGE_ALLOC && c->process >= EVENT_ID_FIRST ?
-		       add_rate(s, slot, c) : 0;
+	return s->has_rates ? 0 : index_rates_add(&s->rates, slot, c);
 }
 
 static void put_levels(const struct memory_job *s, struct buf *out)
@@ -499,31 +433,6 @@ static int put_sums(struct memory_job *s, uint64_t interval_ns)
 	return put_sets(s);
 }
 
-/* Writes the rates by slot, process and granule, and forgets them. */
-static void put_rates(struct memory_job *s)
-{
-	const struct dense_ids *d = &s->j->a->ids;
-	size_t i;
-
-	if (s->rated_cnt)
-		qsort(s->rated, s->rated_cnt, sizeof(*s->rated), compare_u32);
-	for (i = 0; i < s->rated_cnt; i++) {
-		uint32_t number = s->rated[i], slot = number / d->process_cnt, row;
-		struct rate_list *l = &s->rate_lists[number];
-		uint64_t granule = 0;
-
-		packed_put(&s->out, (uint64_t)dense_upid(d, number % d->process_cnt) << 1 | slot);
-		packed_put(&s->out, l->cnt);
-		for (row = l->first; row; row = s->rates[row - 1].next) {
-			packed_put(&s->out, s->rates[row - 1].granule - granule);
-			packed_put(&s->out, s->rates[row - 1].bytes);
-			granule = s->rates[row - 1].granule;
-		}
-		*l = (struct rate_list){ 0 };
-	}
-	s->rate_cnt = s->rated_cnt = 0;
-}
-
 static int add(struct memory_job *s, size_t interval, unsigned int part)
 {
 	int ret = index_add(s->j->x, s->j->z, interval, part + s->group, &s->out);
@@ -563,7 +472,6 @@ static int put_interval(void *ctx, size_t interval)
 		ret = add(s, interval, INDEX_SUMS);
 	if (ret < 0)
 		return ret;
-	put_rates(s);
 	s->since_base += fold_sums_cnt(&s->owners) + 1;
 	for (i = 0; i < fold_sums_cnt(&s->owners); i++) {
 		const struct fold_row *r = fold_sums_at(&s->owners, i);
@@ -572,6 +480,9 @@ static int put_interval(void *ctx, size_t interval)
 	}
 	fold_sums_clear(&s->owners);
 	fold_sums_clear(&s->sets);
+	if (s->has_rates)
+		return 0;
+	index_rates_put(&s->rates, &s->out);
 	return add(s, interval, INDEX_RATES);
 }
 
@@ -602,8 +513,9 @@ static int prepare(struct memory_job *s)
 	fold_sums_init(&s->kept, &kept_def);
 	s->levels = new_levels(a);
 	s->owner_rows = calloc((size_t)owner_cnt(a) * INDEX_SLOT_CNT, sizeof(*s->owner_rows));
-	s->rate_lists = calloc((size_t)a->ids.process_cnt * INDEX_SLOT_CNT, sizeof(*s->rate_lists));
-	if (!s->levels || !s->owner_rows || !s->rate_lists ||
+	s->has_rates = (s->group == INDEX_SLAB || s->group == INDEX_HEAP) &&
+		       index_has_kinds(s->j->x, ANALYSIS_RATES);
+	if (!s->levels || !s->owner_rows || index_rates_init(&s->rates, a) < 0 ||
 	    grouping_init(&s->comms, &a->ids, KEY(COMM)) < 0 ||
 	    grouping_init(&s->cgroups, &a->ids, KEY(CGROUP)) < 0)
 		return -ENOMEM;
@@ -637,9 +549,7 @@ int index_memory_job(struct index_job *j, enum index_group group)
 	fold_sums_done(&s.kept);
 	free(s.levels);
 	free(s.owner_rows);
-	free(s.rate_lists);
-	free(s.rates);
-	free(s.rated);
+	index_rates_done(&s.rates);
 	hash_map_done(&s.recorder_cgroups);
 	buf_done(&s.out);
 	return ret;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * index_memory: what was allocated, freed and held, in an index: the parts INDEX_SUMS, INDEX_BASE
- * and INDEX_RATES of each group of sources.
+ * index_memory: what was allocated, freed and held, in an index: the parts INDEX_SUMS and
+ * INDEX_BASE of each group of sources.
  *
  * An owner is a thread, or a process where memory belongs to it as a whole (RSS, VM, what an exec
  * or exit takes of a heap). Sums are kept per owner. The highest level inside an interval is kept
@@ -62,14 +62,5 @@ int index_memory_next_set(struct packed_in *in, uint64_t interval_ns, struct ind
 typedef int (*index_memory_level)(void *ctx, uint32_t owner, unsigned int source, int64_t level);
 int index_memory_levels(const struct index *x, const struct analysis *a, enum index_group group,
 			size_t interval, index_memory_level each, void *ctx);
-
-/*
- * Hands out the bytes that each process allocated from each source in each granule of an interval.
- * Granules of one process and source come in order. 0 or -errno.
- */
-typedef int (*index_memory_rate)(void *ctx, uint32_t process, unsigned int source,
-				 uint64_t granule, uint64_t bytes);
-int index_memory_rates(const struct index *x, const struct analysis *a, enum index_group group,
-		       size_t interval, index_memory_rate each, void *ctx);
 
 #endif /* INDEX_MEMORY_H */

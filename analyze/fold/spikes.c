@@ -19,6 +19,7 @@
 
 #include "analyze/fold/fold_reader.h"
 #include "analyze/fold/index_memory.h"
+#include "analyze/fold/index_rates.h"
 #include "base/array.h"
 
 #define SPIKE_MIN_BYTES (16ull << 20)
@@ -54,6 +55,9 @@ struct spikes {
 	struct candidate *candidates;
 	size_t cnt, cap;
 	bool is_second;		/* the second pass: those that are not chosen are left out */
+	/* which of its changes count: the sources (1u << ALLOC_x), and from when on */
+	uint32_t counted;
+	uint64_t counted_ns;
 	uint8_t *marks;		/* by interval: it is decoded */
 };
 
@@ -138,7 +142,7 @@ static int read_rates(struct spikes *s, const struct index *x, unsigned int grou
 	int ret = 0;
 
 	for (; from < to && !ret; from++)
-		ret = index_memory_rates(x, s->a, (enum index_group)group, from, on_rate, s);
+		ret = index_rates_read(x, s->a, (enum index_group)group, from, on_rate, s);
 	return ret;
 }
 
@@ -435,7 +439,7 @@ static int on_second_pass(void *ctx, const void *found)
 	uint64_t level;
 	int ret;
 
-	if (!c)
+	if (!c || !(s->counted & 1u << change->source) || change->ts_ns < s->counted_ns)
 		return 0;
 	level = c->level > 0 ? (uint64_t)c->level : 0;
 	c->level += change->delta;
@@ -557,6 +561,12 @@ static int add_level(void *ctx, uint32_t owner, unsigned int source, int64_t lev
 	return 0;
 }
 
+/* Objects need not be paired if nobody wants to know what a process held before a spike. */
+static bool has_only_rates(const struct spikes *s, unsigned int group)
+{
+	return s->q.any_baseline && fold_memory((enum index_group)group)->kinds & fold_rates.kinds;
+}
+
 /* Decodes intervals [from, to) of a group. */
 static int decode(struct spikes *s, unsigned int group, size_t from, size_t to, struct err *e)
 {
@@ -568,6 +578,11 @@ static int decode(struct spikes *s, unsigned int group, size_t from, size_t to, 
 
 	for (i = 0; i < s->cnt; i++)
 		s->candidates[i].level = 0;
+	s->counted = fold_memory((enum index_group)group)->arg;
+	s->counted_ns = range.from_ns;
+	if (has_only_rates(s, group))
+		return run(s, &fold_rates, &range, on_second_pass, e);
+	s->counted_ns = 0;
 	ret = index_memory_levels(x, s->a, (enum index_group)group, from, add_level, s);
 	return ret ? ret : run(s, fold_memory((enum index_group)group), &range, on_second_pass, e);
 }
@@ -599,22 +614,38 @@ static int second_pass(struct spikes *s, struct err *e)
 	return ret ? ret : finish(s);
 }
 
+/* The parts of the index that are needed: the rates of objects, or all of them. */
+static uint32_t parts_asked(const struct spikes *s, bool only_rates)
+{
+	uint32_t asks = 0, kinds;
+	unsigned int g;
+
+	for (g = 0; g < INDEX_GROUP_CNT; g++) {
+		kinds = fold_memory((enum index_group)g)->kinds;
+		if (is_asked(s, g))
+			asks |= only_rates && kinds & fold_rates.kinds ? fold_rates.asks : kinds;
+	}
+	return asks;
+}
+
 int spikes_find(struct analysis *a, const struct spikes_query *q, struct err *e)
 {
-	struct spikes s = { .a = a, .q = *q };
-	struct fold_def def;
+	struct spikes s = { .a = a, .q = *q, .counted = UINT32_MAX };
 	int ret = 0;
 
-	fold_memory_of(&def, q->source_mask);
 	if (q->window_ns % INDEX_GRANULE_NS == 0)
-		ret = analysis_index_of(a, def.kinds, &s.index, e);
+		ret = analysis_index_of(a, parts_asked(&s, true), &s.index, e);
 	if (ret < 0)
 		return ret;
 	/* whoever fails for another reason says so */
 	err_set(e, -ENOMEM, "out of memory");
 	ret = first_pass(&s, e);
-	if (!ret && choose(&s))
-		ret = second_pass(&s, e);
+	if (!ret && choose(&s)) {
+		if (s.index)
+			ret = analysis_index_of(a, parts_asked(&s, q->any_baseline), &s.index, e);
+		if (!ret)
+			ret = second_pass(&s, e);
+	}
 	spikes_done(&s);
 	return ret == -EBADMSG && s.index ? index_fail(s.index, ret, e) : ret;
 }

@@ -35,6 +35,7 @@ struct spikes_query {
 	uint64_t window_ns;
 	uint64_t min_bytes;		/* 0: each process's own threshold */
 	uint32_t source_mask;		/* 1u << ALLOC_x */
+	bool any_baseline;		/* of objects, found.baseline may be anything */
 	uint64_t from_ns, to_ns;	/* inside the trace's span, not empty */
 	/* Gets all spikes that begin in [from_ns, to_ns), and maybe others. 0 or -errno. */
 	int (*found)(void *ctx, const struct spike *s);

@@ -134,12 +134,14 @@ void *view_carry(struct view *v, uint64_t a, uint64_t b);
 /* What follows counts in the present bin. */
 void view_enter(struct view *v, void *row);
 
-#define VIEW_TABLE(sql_name, doc_, columns, args, view)                                           \
-	{                                                                                         \
-		.name = sql_name, .doc = doc_, .cols = columns,                                   \
-		.col_cnt = sizeof(columns) / sizeof((columns)[0]) - (args), .arg_cnt = args,      \
-		.time_col = -1, .cpu_col = -1, .utid_col = -1, .key_col = -1, .data = &(view),    \
-		.open = view_open, .step = view_step, .close = view_close,                        \
+/* key: the column that open() is given a value of, as has_key and key of the query; -1: none. */
+#define VIEW_TABLE_BY(key, sql_name, doc_, columns, args, view)					\
+	{											\
+		.name = sql_name, .doc = doc_, .cols = columns,					\
+		.col_cnt = sizeof(columns) / sizeof((columns)[0]) - (args), .arg_cnt = args,	\
+		.time_col = -1, .cpu_col = -1, .utid_col = -1, .key_col = key, .data = &(view),	\
+		.open = view_open, .step = view_step, .close = view_close,			\
 	}
+#define VIEW_TABLE(...) VIEW_TABLE_BY(-1, __VA_ARGS__)
 
 #endif /* VIEW_H */

@@ -37,6 +37,8 @@ struct holder {			/* one group and source */
 #define HOLDER(name, field, take) VIEW_COLUMN(name, struct holder, field, VIEW_TAKES_##take)
 #define COUNT(name, which) HOLDER(name, counts[which], NUMBER)
 
+#define SOURCE_COLUMN 7		/* of memory_cols */
+
 static const struct table_column memory_cols[] = {
 	VIEW_WINDOW,
 	VIEW_LABELS,
@@ -69,6 +71,7 @@ struct memory_walk {		/* of a group of sources */
 struct memory_view {
 	struct view v;
 	struct memory_walk walks[INDEX_GROUP_CNT];
+	uint32_t source_mask;	/* of the sources that are asked for */
 	struct fold_sums sets;	/* of the interval being merged, by slot and hash */
 	uint32_t *touched;	/* holders with rows in the interval being merged */
 	size_t touched_cnt, touched_cap;
@@ -284,6 +287,22 @@ static int add_level(void *ctx, uint32_t owner, unsigned int source, int64_t lev
 	return ret < 0 ? ret : 0;
 }
 
+/* source = '...' is a condition that SQLite checks again: more may be given out. */
+static int open_view(struct view *v, const struct table_query *q, struct err *e)
+{
+	struct memory_view *s = (struct memory_view *)v;
+	int source = q->has_key && q->key.type == VALUE_TEXT ?
+			     alloc_source_find(q->key.s, strlen(q->key.s)) : -1;
+
+	s->source_mask = source < 0 ? UINT32_MAX : 1u << source;
+	return window_grouping(&v->groups, v->a, &q->args[3], e);
+}
+
+static bool is_asked(const struct memory_view *s, unsigned int group)
+{
+	return fold_memory((enum index_group)group)->arg & s->source_mask;
+}
+
 static int begin(struct view *v, struct err *e)
 {
 	struct memory_view *s = (struct memory_view *)v;
@@ -294,7 +313,8 @@ static int begin(struct view *v, struct err *e)
 
 	fold_sums_init(&s->sets, &sets_def);
 	for (g = 0; g < INDEX_GROUP_CNT; g++)
-		kinds |= fold_memory((enum index_group)g)->kinds;
+		if (is_asked(s, g))
+			kinds |= fold_memory((enum index_group)g)->kinds;
 	/* all at once, so that the groups are made side by side */
 	ret = analysis_index_of(v->a, kinds, &all, e);
 	for (g = 0; g < INDEX_GROUP_CNT && !ret; g++) {
@@ -304,6 +324,8 @@ static int begin(struct view *v, struct err *e)
 						   .merge = merge_interval, .ctx = m };
 		const struct index *x;
 
+		if (!is_asked(s, g))
+			continue;
 		m->view = s;
 		m->group = (enum index_group)g;
 		ret = fold_run_begin(&m->run, v->a, &c, e);
@@ -343,7 +365,8 @@ static int run_bin(struct view *v, struct err *e)
 	int ret = 0;
 
 	for (g = 0; g < INDEX_GROUP_CNT && !ret; g++)
-		ret = fold_run_to(&s->walks[g].run, v->bin_to_ns, &decided, e);
+		if (is_asked(s, g))
+			ret = fold_run_to(&s->walks[g].run, v->bin_to_ns, &decided, e);
 	return ret;
 }
 
@@ -362,12 +385,13 @@ static int give_row(struct view *v, const struct view_place *at, void *sum)
 }
 
 static const struct view_def memory_view = {
-	.bytes = sizeof(struct memory_view), .close = close_view, .sums = &holders_def,
-	.enter = enter, .begin = begin, .run_bin = run_bin, .row = give_row,
+	.bytes = sizeof(struct memory_view), .open = open_view, .close = close_view,
+	.sums = &holders_def, .enter = enter, .begin = begin, .run_bin = run_bin, .row = give_row,
 };
 
 const struct table_def tables_of_memory[] = {
-	VIEW_TABLE("alloc_usage", "memory allocated, freed and held per bin, group and source",
-		   memory_cols, 4, memory_view),
+	VIEW_TABLE_BY(SOURCE_COLUMN, "alloc_usage",
+		      "memory allocated, freed and held per bin, group and source", memory_cols, 4,
+		      memory_view),
 	{ .name = NULL },
 };

@@ -15,6 +15,8 @@
 
 #define SPIKE(name, field) VIEW_NUMBER(name, struct spike, field)
 
+#define BASELINE_COLUMN 7	/* of spike_cols */
+
 static const struct table_column spike_cols[] = {
 	{ "upid", COLUMN_INT },
 	{ "source", COLUMN_TEXT },
@@ -85,6 +87,7 @@ static int open_view(struct view *v, const struct table_query *q, struct err *e)
 	*s = (struct spikes_query){ .window_ns = number_or(&q->args[2], SPIKE_WINDOW_NS),
 				    .min_bytes = number_or(&q->args[3], 0),
 				    .from_ns = v->w.from_ns, .to_ns = v->w.to_ns,
+				    .any_baseline = !(v->cols_used & 1u << BASELINE_COLUMN),
 				    .found = give_spike, .ctx = v };
 	return parse_sources(&s->source_mask,
 			     q->args[4].type == VALUE_TEXT ? q->args[4].s : SPIKE_SOURCES, e);

@@ -18,6 +18,7 @@
 #include "trace/trace_state.h"
 
 #define NONE UINT32_MAX
+#define RECENT_THREADS 4096
 #define SCHED_VALUES 6
 
 _Static_assert((int)EV_SWITCH_CNT <= SCHED_VALUES && (int)EV_WAKEUP_CNT <= SCHED_VALUES,
@@ -61,6 +62,7 @@ struct carry_events {
 	struct hash_map thread_nr;
 	struct carried_thread *threads;
 	size_t thread_cap;
+	uint32_t recent[RECENT_THREADS];	/* numbers of threads asked for lately, by utid */
 	struct kept *pool;
 	size_t cnt, cap;
 	uint32_t free;
@@ -114,14 +116,17 @@ void carry_events_free(struct carry_events *c)
 /* NULL: out of memory. */
 static struct carried_thread *thread_of(struct carry_events *c, uint32_t utid)
 {
-	uint32_t i;
-	int r = hash_map_intern(&c->thread_nr, utid, 0, &i);
+	uint32_t *i = &c->recent[utid % RECENT_THREADS];
+	int r;
 
-	if (r < 0 || array_reserve(&c->threads, &c->thread_cap, (size_t)i + 1) < 0)
+	if (*i < c->thread_nr.cnt && c->threads[*i].utid == utid)
+		return &c->threads[*i];
+	r = hash_map_intern(&c->thread_nr, utid, 0, i);
+	if (r < 0 || array_reserve(&c->threads, &c->thread_cap, (size_t)*i + 1) < 0)
 		return NULL;
 	if (r > 0)
-		c->threads[i] = (struct carried_thread){ .utid = utid };
-	return &c->threads[i];
+		c->threads[*i] = (struct carried_thread){ .utid = utid };
+	return &c->threads[*i];
 }
 
 static struct sched_event pack(const struct carry_events *c, const struct event *ev)

@@ -165,11 +165,17 @@ static void remove_slot(struct live_objects *o, struct live_slot *s)
 	o->cnt--;
 }
 
-static int insert(struct live_objects *o, const struct live_slot *entry)
+/* at: the empty slot where the entry belongs; NULL: it is to be found. */
+static int insert(struct live_objects *o, const struct live_slot *entry, struct live_slot *at)
 {
-	if (o->cnt * 2 >= o->cap && grow(o) < 0)
-		return -ENOMEM;
-	*find_slot(o, entry->space, entry->addr) = *entry;
+	if (o->cnt * 2 >= o->cap) {
+		if (grow(o) < 0)
+			return -ENOMEM;
+		at = NULL;
+	}
+	if (!at)
+		at = find_slot(o, entry->space, entry->addr);
+	*at = *entry;
 	o->cnt++;
 	if (o->page_bytes)
 		o->order_cnt[o->kind_rows[entry->kind].order]++;
@@ -270,7 +276,7 @@ static int split_block(struct live_objects *o, struct live_slot whole, uint64_t 
 		ret = intern_kind(o, &k, &rest.kind);
 		if (ret < 0)
 			return ret;
-		ret = insert(o, &rest);
+		ret = insert(o, &rest, NULL);
 		if (ret < 0)
 			return ret;
 	}
@@ -380,7 +386,7 @@ int live_objects_add(struct live_objects *o, uint32_t space, uint64_t addr, uint
 {
 	struct live_slot entry = { .addr = addr, .ts_ns = ts_ns, .owner = owner, .space = space,
 				   .round = o->round };
-	struct live_slot *s;
+	struct live_slot *s, *at = NULL;
 	uint64_t unknown = 0;
 	int ret = 0;
 
@@ -391,13 +397,17 @@ int live_objects_add(struct live_objects *o, uint32_t space, uint64_t addr, uint
 		/* an unaligned block, or a larger one that begins here: damage */
 		if (!ret && (s = find_live(o, 0, addr)))
 			ret = take(o, s, LIVE_LOST, sink, ctx);
-	} else if ((s = find_live(o, space, addr))) {
-		ret = take(o, s, LIVE_LOST, sink, ctx);
+	} else if (o->cnt) {
+		at = find_slot(o, space, addr);
+		if (at->kind != KIND_EMPTY) {
+			ret = take(o, at, LIVE_LOST, sink, ctx);
+			at = NULL;
+		}
 	}
 	if (ret < 0)
 		return ret;
 	ret = intern_kind(o, kind, &entry.kind);
-	return ret < 0 ? ret : insert(o, &entry);
+	return ret < 0 ? ret : insert(o, &entry, at);
 }
 
 int live_objects_set_stack(struct live_objects *o, uint32_t space, uint64_t addr, uint64_t ts_ns,

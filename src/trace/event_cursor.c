@@ -8,7 +8,9 @@
  *
  * The merge is a tree of losers: the next event of every run plays against those of others from its
  * leaf up; a node keeps the one that came later, and the first of all is at the top. Which of two
- * comes first cannot be predicted, so a match is made without branches.
+ * comes first cannot be predicted, so a match is made without branches: an event is one number, its
+ * time since base_ns and below that its run. An event too far from base_ns for that waits as LATER,
+ * until no other is left and base_ns moves on.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -30,13 +32,17 @@ _Static_assert(EVENT_COL_UTID == COLUMN_ASK_UTID && EVENT_COL_FLAGS == COLUMN_AS
 struct open_kind {
 	struct kind_columns c;
 	struct open_block *block;
-	/* where the values that were asked for and are there come from */
-	struct {
+	struct event ev;		/* the last one handed out; what is not asked for is 0 */
+	/* the values that were asked for and are there: where they come from, by row or tuple */
+	struct value_fill {
 		const uint64_t *v;
-		uint8_t number;
-		bool by_tuple;		/* else by row */
-	} fill[EVENT_VALUES];
-	unsigned int fill_cnt, ref_cnt;	/* ref_cnt: 1 + the last value that names a thread */
+		uint64_t *to;
+	} rows[EVENT_VALUES], tuples[EVENT_VALUES];
+	struct thread_fill {		/* by row, values that name a thread */
+		const uint32_t *v;
+		uint64_t *to;
+	} threads[EVENT_VALUES];
+	unsigned int row_cnt, tuple_cnt, thread_cnt;
 };
 
 struct open_block {
@@ -47,16 +53,12 @@ struct open_block {
 };
 
 struct cursor_run {
-	uint64_t ts_ns;			/* of row */
 	uint32_t order;			/* CPU, then kind: the order of equal times */
 	uint32_t row, end;
 	struct open_kind *k;
 };
 
-struct merge_node {
-	uint64_t ts_ns;			/* UINT64_MAX: the run is over */
-	uint64_t run;			/* number + 1: the order of equal times */
-};
+#define LATER UINT64_MAX		/* also: the run is over */
 
 struct event_cursor {
 	struct trace *t;
@@ -72,9 +74,10 @@ struct event_cursor {
 	struct open_block blocks[CURSOR_BLOCKS_MAX];
 	struct cursor_run *runs;	/* by order, then block */
 	size_t run_cnt, run_cap;
-	struct merge_node *tree, top;	/* nodes 1 .. run_cnt - 1 */
+	uint64_t *tree, top;		/* nodes 1 .. run_cnt - 1; as next_of() gives them */
 	size_t tree_cap;
-	struct event ev;
+	uint64_t base_ns;
+	unsigned int run_bits;
 	uint64_t ahead;			/* event_cursor_ahead() */
 };
 
@@ -119,7 +122,7 @@ int event_cursor_open_columns(struct event_cursor **ret, struct trace *t, uint32
 	c->kind_mask = kind_mask;
 	c->from_ns = from_ns;
 	c->to_ns = to_ns;
-	c->top.ts_ns = UINT64_MAX;
+	c->top = LATER;
 	for (kind = 0; kind < EVENT_KIND_CNT; kind++)
 		c->ask[kind] = columns ? columns[kind] : COLUMN_ASK_ALL;
 	*ret = c;
@@ -164,35 +167,56 @@ static int compare_runs(const void *pa, const void *pb)
 	       compare_numbers(a->k->block->block, b->k->block->block);
 }
 
+static uint64_t next_of(const struct event_cursor *c, size_t run)
+{
+	const struct cursor_run *r = &c->runs[run];
+	uint64_t from_base_ns;
+
+	if (r->row == r->end)
+		return LATER;
+	from_base_ns = r->k->c.ts_ns[r->row] - c->base_ns;
+	return from_base_ns < LATER >> c->run_bits ? from_base_ns << c->run_bits | run : LATER;
+}
+
 /* The run has another next event: plays its matches again. */
 static void play(struct event_cursor *c, size_t run)
 {
-	struct merge_node x = { c->runs[run].ts_ns, run + 1 };
+	uint64_t x = next_of(c, run);
 	size_t i;
 
 	for (i = (c->run_cnt + run) / 2; i; i /= 2) {
-		struct merge_node *n = &c->tree[i];
-		uint64_t wins = -(uint64_t)((n->ts_ns < x.ts_ns) |
-					    ((n->ts_ns == x.ts_ns) & (n->run < x.run)));
-		uint64_t ts = (n->ts_ns ^ x.ts_ns) & wins, number = (n->run ^ x.run) & wins;
+		uint64_t other = c->tree[i], later = other > x ? other : x;
 
-		n->ts_ns ^= ts;
-		n->run ^= number;
-		x.ts_ns ^= ts;
-		x.run ^= number;
+		x = other < x ? other : x;
+		c->tree[i] = later;
 	}
 	c->top = x;
 }
 
-/* Runs have come: makes the tree of all that are not over. */
+static uint64_t top_ns(const struct event_cursor *c)
+{
+	return c->top == LATER ? UINT64_MAX : c->base_ns + (c->top >> c->run_bits);
+}
+
+/* Runs have come, or base_ns is too long ago: makes the tree of all that are not over. */
 static int begin_merge(struct event_cursor *c)
 {
 	size_t cnt = 0, i;
 
-	for (i = 0; i < c->run_cnt; i++)
-		if (c->runs[i].row < c->runs[i].end)
-			c->runs[cnt++] = c->runs[i];
+	c->base_ns = UINT64_MAX;
+	for (i = 0; i < c->run_cnt; i++) {
+		const struct cursor_run *r = &c->runs[i];
+
+		if (r->row == r->end)
+			continue;
+		if (r->k->c.ts_ns[r->row] < c->base_ns)
+			c->base_ns = r->k->c.ts_ns[r->row];
+		c->runs[cnt++] = *r;
+	}
 	c->run_cnt = cnt;
+	for (c->run_bits = 1; cnt >> c->run_bits; c->run_bits++)
+		;
+	c->top = LATER;
 	if (array_reserve(&c->tree, &c->tree_cap, cnt + 1) < 0)
 		return -ENOMEM;
 	qsort(c->runs, cnt, sizeof(*c->runs), compare_runs);
@@ -210,22 +234,21 @@ static uint32_t first_at(const uint64_t *ts, uint32_t lo, uint32_t hi, uint64_t 
 	return lo + (uint32_t)lower_bound_plain(ts + lo, hi - lo, at_ns);
 }
 
-/* Threads that a value names are 32 bits wide, and not in here. */
 static void find_fills(struct open_kind *o)
 {
 	const struct kind_columns *k = &o->c;
 	unsigned int i;
 
+	o->ev.kind = (uint8_t)k->kind;
 	for (i = 0; i < k->value_cnt; i++) {
-		bool by_tuple = !k->value[i];
+		uint64_t *to = &o->ev.v[i];
 
 		if (k->ref[i])
-			o->ref_cnt = i + 1;
-		if (!k->value[i] && !k->tuple_value[i])
-			continue;
-		o->fill[o->fill_cnt].v = by_tuple ? k->tuple_value[i] : k->value[i];
-		o->fill[o->fill_cnt].by_tuple = by_tuple;
-		o->fill[o->fill_cnt++].number = (uint8_t)i;
+			o->threads[o->thread_cnt++] = (struct thread_fill){ k->ref[i], to };
+		else if (k->value[i])
+			o->rows[o->row_cnt++] = (struct value_fill){ k->value[i], to };
+		else if (k->tuple_value[i])
+			o->tuples[o->tuple_cnt++] = (struct value_fill){ k->tuple_value[i], to };
 	}
 }
 
@@ -247,7 +270,6 @@ static int add_runs(struct event_cursor *c, struct open_block *o, struct open_ki
 		run.end = first_at(k->ts_ns, run.row, end, c->to_ns);
 		if (run.row == run.end)
 			continue;
-		run.ts_ns = k->ts_ns[run.row];
 		if (array_reserve(&c->runs, &c->run_cap, c->run_cnt + 1) < 0)
 			return -ENOMEM;
 		c->runs[c->run_cnt++] = run;
@@ -369,7 +391,7 @@ static int load_blocks(struct event_cursor *c, struct err *e)
 	while (c->next_block < c->t->blocks.cnt) {
 		uint64_t late = more[c->next_block].late_ns;
 
-		if (late >= c->to_ns || c->top.ts_ns < late)
+		if (late >= c->to_ns || top_ns(c) < late)
 			break;
 		o = free_block(c);
 		if (!o)
@@ -381,31 +403,31 @@ static int load_blocks(struct event_cursor *c, struct err *e)
 	return 0;
 }
 
-static void make_event(struct event_cursor *c, const struct cursor_run *run)
+static const struct event *make_event(struct event_cursor *c, const struct cursor_run *run)
 {
-	const struct open_kind *o = run->k;
+	struct open_kind *o = run->k;
 	const struct kind_columns *k = &o->c;
-	struct event *ev = &c->ev;
 	uint32_t row = run->row, tuple = k->tuple ? k->tuple[row] : 0;
 	unsigned int i;
 
-	ev->ts_ns = run->ts_ns;
-	ev->utid = k->utid ? k->utid[row] : 0;
-	ev->cpu = (uint16_t)(run->order >> 8);
-	ev->kind = (uint8_t)k->kind;
-	ev->flags = k->flags ? (uint8_t)k->flags[tuple] : 0;
-	memset(ev->v, 0, sizeof(ev->v));
+	o->ev.ts_ns = k->ts_ns[row];
+	o->ev.utid = k->utid ? k->utid[row] : 0;
+	o->ev.cpu = (uint16_t)(run->order >> 8);
+	o->ev.flags = k->flags ? (uint8_t)k->flags[tuple] : 0;
 	__builtin_prefetch(&k->ts_ns[row + FETCH_ROWS]);
-	for (i = 0; i < o->fill_cnt; i++) {
-		const uint64_t *v = &o->fill[i].v[o->fill[i].by_tuple ? tuple : row];
+	for (i = 0; i < o->row_cnt; i++) {
+		const uint64_t *v = &o->rows[i].v[row];
 
 		__builtin_prefetch(v + FETCH_ROWS);
-		ev->v[o->fill[i].number] = *v;
+		*o->rows[i].to = *v;
 	}
-	for (i = 0; i < o->ref_cnt; i++)
-		ev->v[i] = k->ref[i] ? k->ref[i][row] : ev->v[i];
+	for (i = 0; i < o->thread_cnt; i++)
+		*o->threads[i].to = o->threads[i].v[row];
+	for (i = 0; i < o->tuple_cnt; i++)
+		*o->tuples[i].to = o->tuples[i].v[tuple];
 	c->ahead = k->value[0] ? k->value[0][row + AHEAD_ROWS < run->end ? row + AHEAD_ROWS : row] :
 				 0;
+	return &o->ev;
 }
 
 uint64_t event_cursor_ahead(const struct event_cursor *c)
@@ -421,18 +443,14 @@ int event_cursor_next(struct event_cursor *c, const struct event **ret, struct e
 	r = load_blocks(c, e);
 	if (r < 0)
 		return r;
-	if (c->top.ts_ns == UINT64_MAX)
+	if (c->top == LATER)
 		return 0;
-	run = &c->runs[c->top.run - 1];
-	make_event(c, run);
-	if (++run->row < run->end) {
-		run->ts_ns = run->k->c.ts_ns[run->row];
-	} else {
-		run->ts_ns = UINT64_MAX;
-		if (!--run->k->block->runs_left)
-			close_block(run->k->block);
-	}
+	run = &c->runs[c->top & (((uint64_t)1 << c->run_bits) - 1)];
+	*ret = make_event(c, run);
+	if (++run->row == run->end && !--run->k->block->runs_left)
+		close_block(run->k->block);
 	play(c, (size_t)(run - c->runs));
-	*ret = &c->ev;
+	if (c->top == LATER && begin_merge(c) < 0)
+		return err_set(e, -ENOMEM, "out of memory");
 	return 1;
 }

@@ -42,8 +42,11 @@ static const char *const questions[] = {
 	" FROM alloc_usage(300000, 1 << 62, 0, 'comm')",
 	"SELECT sum(ios), sum(bytes), count(*) FROM io_usage(0, 1 << 62, 0, 'process')",
 	"SELECT count(*), sum(bytes), min(start_ns) FROM spikes(0, 1 << 62, 3333333, 2000)",
+	"SELECT count(*), sum(bytes), min(start_ns) FROM spikes(0, 1 << 62, 10000000, 2000)",
 	"SELECT sum(running_ns), sum(sleeping_ns), sum(unknown_ns), count(*)"
 	" FROM thread_states(0, 1 << 62, 0, 'process')",
+	"SELECT sum(alloc_bytes), sum(frees), sum(peak_bytes)"
+	" FROM alloc_usage(0, 1 << 62, 0, 'process') WHERE source = 'rss'",
 };
 #define QUESTIONS (sizeof(questions) / sizeof(questions[0]))
 
@@ -283,17 +286,17 @@ static void ask_and_compare(const struct fixture *f, struct analysis *a, unsigne
 }
 
 /*
- * CPU time needs one job, allocations four, requests and states
- * of threads one each; interrupts remain. All of them
- * together make the file that one preparation makes, but for where its parts lie.
+ * CPU time needs one job, requests and resident memory one each, allocations the three others of
+ * their sources, states of threads one; interrupts remain. All of them together make the file that
+ * one preparation makes, but for where its parts lie.
  */
 static void test_index_has_the_parts_of_what_was_asked(void **state)
 {
 	static const struct {
 		unsigned int question;
 		size_t jobs;
-	} steps[] = { { 0, 1 }, { 1, 1 }, { 4, 2 }, { 2, 6 }, { 5, 6 },
-		      { 6, 7 } };
+	} steps[] = { { 0, 1 }, { 1, 1 }, { 4, 2 }, { 8, 3 }, { 2, 6 }, { 5, 6 }, { 6, 6 },
+		      { 7, 7 } };
 	struct derived_file *d;
 	struct analysis *a;
 	struct fixture f;
@@ -333,6 +336,35 @@ static void test_index_has_the_parts_of_what_was_asked(void **state)
 		}
 		trace_close(t);
 	}
+	end(&f);
+}
+
+/* Without their baselines they need resident memory and what objects took; then all is there. */
+static void test_spikes_need_two_jobs_unless_their_baselines_are_asked_for(void **state)
+{
+	struct analysis *a;
+	struct fixture f;
+	struct trace *t;
+	struct rows r;
+	unsigned int k;
+
+	begin(&f, 3, 5);
+	(void)unlink(f.file);
+	assert_int_equal(trace_open(&t, f.path, NULL), 0);
+	assert_int_equal(analysis_open(&a, t, NULL), 0);
+	use_index(a, true);
+	ask_and_compare(&f, a, 6);
+	assert_true(f.want[6].v[0] > 0);
+	assert_int_equal(jobs_in_file(t), 2);
+	rows_sql(&r, a, "SELECT max(baseline_bytes) FROM spikes(0, 1 << 62, 10000000, 2000) "
+			"WHERE source = 'slab'");
+	rows_done(&r);
+	assert_int_equal(jobs_in_file(t), 3);
+	for (k = 0; k < QUESTIONS; k++)
+		ask_and_compare(&f, a, k);
+	assert_int_equal(jobs_in_file(t), 8);
+	analysis_close(a);
+	trace_close(t);
 	end(&f);
 }
 
@@ -626,6 +658,7 @@ int main(void)
 		cmocka_unit_test(test_index_cut_off_anywhere_is_found),
 		cmocka_unit_test(test_index_of_another_trace_or_version_is_named),
 		cmocka_unit_test(test_index_has_the_parts_of_what_was_asked),
+		cmocka_unit_test(test_spikes_need_two_jobs_unless_their_baselines_are_asked_for),
 		cmocka_unit_test(
 			test_damage_in_what_few_events_need_is_found_before_the_answer),
 		cmocka_unit_test(test_lists_with_any_bit_flipped_are_found_and_not_believed),

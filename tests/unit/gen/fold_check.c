@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "tests/unit/gen/fold_check.h"
@@ -64,12 +65,21 @@ static const char *const keys[] = {
 
 void fold_check_open(struct fold_check *c, const struct chaos *f)
 {
-	struct analysis_index_use use = { .use = true, .always = true, .save = true };
+	struct analysis_index_use use = { .use = true, .always = true };
 	struct err e = { "" };
+	struct rows r;
 
 	if (trace_open(&c->t, f->path, &e) < 0 || analysis_open(&c->plain, c->t, &e) < 0 ||
 	    analysis_open(&c->indexed, c->t, &e) < 0)
 		fail_msg("%s", e.text);
+	c->partial = NULL;
+	if (access(f->index, F_OK)) {
+		assert_int_equal(analysis_open(&c->partial, c->t, &e), 0);
+		analysis_use_index(c->partial, &use);
+		rows_sql(&r, c->partial, "SELECT count(*) FROM spikes()");
+		rows_done(&r);
+	}
+	use.save = true;
 	analysis_use_index(c->indexed, &use);
 	if (analysis_prepare(c->indexed, &e) < 0)
 		fail_msg("%s", e.text);
@@ -79,6 +89,7 @@ void fold_check_open(struct fold_check *c, const struct chaos *f)
 void fold_check_close(struct fold_check *c)
 {
 	analysis_close(c->plain);
+	analysis_close(c->partial);
 	analysis_close(c->indexed);
 	trace_close(c->t);
 }
@@ -323,6 +334,27 @@ static void check_parallel(const struct fold_check *c, int64_t from, int64_t to)
 	rows_done(&b);
 }
 
+/* What is answered from a part of the index, as everything says it. */
+static void check_partial(const struct fold_check *c, int64_t from, int64_t to, uint64_t every)
+{
+	static const char *const sources[] = { "rss", "vm", "slab", "page", "heap", "none" };
+	const struct fold_check partial = { c->t, c->plain, c->partial ?: c->indexed, NULL };
+	char sql[400];
+
+	snprintf(sql, sizeof(sql),
+		 "SELECT upid, source, start_ns, end_ns, bytes, threshold_bytes "
+		 "FROM spikes(%lld, %lld, %d, %llu, '%s') ORDER BY 3, 1, 2, 4", (long long)from,
+		 (long long)to, below(3) ? 10000000 : 3333333,
+		 (unsigned long long)(below(3) ? 20000 + below(1000000) * below(100) : 0),
+		 below(2) ? "slab,heap" : "slab,rss,page");
+	fold_check_rows(&partial, sql);
+	snprintf(sql, sizeof(sql),
+		 "SELECT * FROM alloc_usage(%lld, %lld, %llu, 'process') WHERE source = '%s' "
+		 "ORDER BY t_ns, upid, name", (long long)from, (long long)to,
+		 (unsigned long long)every, sources[below(6)]);
+	fold_check_rows(below(2) ? &partial : c, sql);
+}
+
 void fold_check_windows(const struct fold_check *c, unsigned int cnt, bool with_sums)
 {
 	uint64_t span = trace_end_ns(c->t) - trace_start_ns(c->t), every;
@@ -337,6 +369,7 @@ void fold_check_windows(const struct fold_check *c, unsigned int cnt, bool with_
 		check_tables(c, at[0], at[2]);
 		check_states(c, at[0], at[2]);
 		check_parallel(c, at[0], at[2]);
+		check_partial(c, at[0], at[2], every);
 		for (k = 0; k < sizeof(functions) / sizeof(functions[0]); k++) {
 			const struct fold_function *f = &functions[k];
 

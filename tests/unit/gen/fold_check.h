@@ -16,6 +16,8 @@
 struct fold_check {
 	struct trace *t;
 	struct analysis *plain, *indexed;
+	/* its index has the parts that spikes need, at first; NULL: the trace had an index */
+	struct analysis *partial;
 };
 
 /* Opens the trace twice: without an index and with one that is kept beside the trace. */

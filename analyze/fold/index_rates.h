@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * index_rates: what each process allocated in each granule, in an index: the parts INDEX_RATES.
+ *
+ * The jobs of the groups of sources make them beside their sums. Those of objects (slab, heap) also
+ * have a job of their own, index_rates_job(), since it takes a fraction of the time: nothing has to
+ * be paired. Spikes need no more of most traces. Threads: one.
+ */
+#ifndef INDEX_RATES_H
+#define INDEX_RATES_H
+
+#include "analyze/fold/fold_memory.h"
+#include "analyze/fold/index.h"
+
+struct index_job;
+
+/* Reads allocations of slab objects and of the heap; found: struct alloc_change. */
+extern const struct fold_def fold_rates;
+
+struct index_rates {			/* of the interval being made */
+	const struct analysis *a;
+	struct rate_list *lists;	/* by slot * process_cnt + process */
+	struct rate *rates;
+	size_t rate_cnt, rate_cap;
+	uint32_t *rated;		/* the lists that have any */
+	size_t rated_cnt, rated_cap;
+};
+
+int index_rates_init(struct index_rates *r, const struct analysis *a);	/* 0 or -ENOMEM */
+void index_rates_done(struct index_rates *r);
+/* Allocations count. Changes of a process come in order of time. 0 or -ENOMEM. */
+int index_rates_add(struct index_rates *r, unsigned int slot, const struct alloc_change *c);
+/* Writes the rates by slot, process and granule, and forgets them. */
+void index_rates_put(struct index_rates *r, struct buf *out);
+
+/* Makes the rates of groups INDEX_SLAB and INDEX_HEAP. */
+int index_rates_job(struct index_job *j);
+
+/*
+ * Hands out the bytes that each process allocated from each source in each granule of an interval.
+ * Granules of one process and source come in order. 0 or -errno.
+ */
+typedef int (*index_rates_each)(void *ctx, uint32_t process, unsigned int source, uint64_t granule,
+				uint64_t bytes);
+int index_rates_read(const struct index *x, const struct analysis *a, enum index_group group,
+		     size_t interval, index_rates_each each, void *ctx);
+
+#endif /* INDEX_RATES_H */
