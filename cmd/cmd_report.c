@@ -346,10 +346,22 @@ static void on_interrupt(int sig)
 	interrupted = 1;
 }
 
-/* What was not read in time, and what came too late. */
+static uint64_t lost_before(const struct trace *t, uint64_t ts_ns)
+{
+	uint64_t sum = 0;
+	size_t cnt;
+	const struct trace_loss *l = trace_losses(t, &cnt);
+
+	for (size_t i = 0; i < cnt; i++)
+		if (l[i].from_ns < ts_ns)
+			sum += l[i].full_cnt + l[i].other_cnt + l[i].missed_cnt;
+	return sum;
+}
+
+/* What was not read in time, and what came too late: events, and signs that some were lost. */
 static void note_lost_bins(struct report_options *o)
 {
-	uint64_t start_ns = trace_start_ns(o->in.trace), skipped, late_ns;
+	uint64_t start_ns = trace_start_ns(o->in.trace), skipped, late_ns, lost_cnt;
 
 	if (start_ns >= o->q.from_ns + o->q.every_ns) {
 		skipped = (start_ns - o->q.from_ns) / o->q.every_ns;
@@ -363,6 +375,10 @@ static void note_lost_bins(struct report_options *o)
 		say_note("%s: events came late: bins of the %s before %s s may lack some",
 			 input_path(&o->in), say_duration(late_ns),
 			 say_instant((int64_t)(o->known_ns - start_ns)));
+	lost_cnt = lost_before(o->in.trace, o->known_ns);
+	if (o->q.continues && lost_cnt > o->lost_cnt)
+		say_note("%s: %s events were lost in bins that came before that was known",
+			 input_path(&o->in), say_count(lost_cnt - o->lost_cnt));
 }
 
 /*
@@ -385,6 +401,7 @@ static int answer_bins(struct report_options *o)
 	o->q.from_ns = o->q.to_ns;
 	note_lost_bins(o);
 	o->known_ns = to_ns;
+	o->lost_cnt = lost_before(t, to_ns);
 	if (to_ns >= o->until_ns || (!trace_is_live(t) && o->until_ns != UINT64_MAX))
 		to_ns = o->until_ns;
 	else if (trace_is_live(t))

@@ -28,8 +28,11 @@ struct report_options {
 	bool has_limit, force, list, sparklines, phases, notes, align;
 	uint64_t follow_ns; /* 0: once */
 	bool has_window; /* the window is in q already */
-	/* of bins that are followed: where they end, and up to where all was known last time */
-	uint64_t until_ns, known_ns;
+	/*
+	 * Of bins that are followed: where they end; up to where all was known last time, and how
+	 * many events were known to be lost before that.
+	 */
+	uint64_t until_ns, known_ns, lost_cnt;
 };
 
 /* Each bin comes once, and says where it comes from. */

@@ -242,6 +242,16 @@ uint64_t context_events(const struct analysis *a, uint32_t kinds, uint64_t from_
 	return events;
 }
 
+static bool has_events(const struct trace_block *b, uint32_t kinds)
+{
+	unsigned int k;
+
+	for (k = 0; k < EVENT_KIND_CNT; k++)
+		if (kinds & 1u << k && b->kind_cnt[k])
+			return true;
+	return false;
+}
+
 int analysis_prepare_window(struct analysis *a, uint32_t kinds, uint64_t from_ns, uint64_t to_ns,
 			    struct err *e)
 {
@@ -259,7 +269,7 @@ int analysis_prepare_window(struct analysis *a, uint32_t kinds, uint64_t from_ns
 		return analysis_index_of(a, kinds, &x, e);
 	r = open_index(a, &opened, e);
 	for (i = 0; i < cnt && !r; i++)
-		if (b[i].first_ns < to_ns && b[i].to_ns > from_ns &&
+		if (b[i].first_ns < to_ns && b[i].to_ns > from_ns && has_events(&b[i], read) &&
 		    trace_block_verify(a->trace, i, NULL) == -ENOMEM)
 			r = err_set(e, -ENOMEM, "out of memory");
 	return r;

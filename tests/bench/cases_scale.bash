@@ -153,7 +153,7 @@ case_scale()
 	for ((round = 1; round <= ${rounds:-$(pick 1 3)}; round++)); do
 		rm -f "$trace/derived.idx"
 		sample ebpfrec events "$("$EBPFREC" info -i "$trace" --format csv | awk -F, '$1 == "events" && $2 == "all" { printf "%d\n", $3 }')" events -
-		answer ebpfrec first "$EBPFREC" report -i "$trace" cpu --from 0 --to 1s --format csv
+		answer ebpfrec first "$EBPFREC" report -i "$trace" summary --format csv
 		scale_windows "$trace" "$seconds"
 		answer ebpfrec cut sh -c 'rm -rf "$3" && "$1" cut -i "$2" --from -1s -o "$3" && echo done' sh "$EBPFREC" "$trace" "$scratch/cut"
 		answer ebpfrec bundle sh -c 'rm -f "$3" && "$1" bundle -i "$2" --from -1s -o "$3" && echo done' sh "$EBPFREC" "$trace" "$scratch/cut.zip"

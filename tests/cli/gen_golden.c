@@ -16,8 +16,8 @@
  *              MiB that cc1 grows by, two heap objects, one of which is freed, and three waits.
  *     damaged  a byte in the middle of the chunk file is changed
  *     open     the trace is left as a killed recorder leaves it
- *     late     so is this one, whose last block has a wake-up of 0.6 s; a third argument is its
- *              trace's number
+ *     late     so is this one, whose last block has a wake-up of 0.6 s, and tells of a loss in
+ *              1 .. 1.6 s; a third argument is its trace's number
  *     who      another trace: see write_who()
  */
 #include <fcntl.h>
@@ -150,10 +150,10 @@ static void write_waits(struct gen *g)
 	}
 }
 
-static void write_loss(struct gen *g)
+static void write_loss(struct gen *g, unsigned int from_ms, unsigned int to_ms)
 {
 	const struct trace_loss loss = {
-		.from_ns = AT(2000), .to_ns = AT(3000), .cpu = 1, .hook = WIRE_SWITCH,
+		.from_ns = AT(from_ms), .to_ns = AT(to_ms), .cpu = 1, .hook = WIRE_SWITCH,
 		.cls = EVENT_CLASS_SCHED, .full_cnt = 3,
 	};
 
@@ -286,12 +286,14 @@ int main(int argc, char **argv)
 	write_cost(g, 1);
 	gen_slice(g, AT(2000));
 	gen_switch(g, AT(2500), 0, CC1, MAKE, WIRE_F_PREEMPT);
-	write_loss(g);
+	write_loss(g, 2000, 3000);
 	write_cost(g, 2);
 	gen_slice(g, AT(3000));
 	gen_switch(g, AT(3000), 0, MAKE, 0, 0);
-	if (late)
+	if (late) {
 		gen_wakeup(g, AT(600), 0, MAKE, UGLY, 0);
+		write_loss(g, 1000, 1600);
+	}
 	write_cost(g, 3);
 	gen_slice(g, AT(4000));
 	if (late || (argc > 2 && !strcmp(argv[2], "open")))
