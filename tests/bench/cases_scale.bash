@@ -154,6 +154,9 @@ case_scale()
 		rm -f "$trace/derived.idx"
 		sample ebpfrec events "$("$EBPFREC" info -i "$trace" --format csv | awk -F, '$1 == "events" && $2 == "all" { printf "%d\n", $3 }')" events -
 		answer ebpfrec first "$EBPFREC" report -i "$trace" summary --format csv
+		# what the summary does not need
+		answer ebpfrec rest_totals "$EBPFREC" report -i "$trace" totals --format csv
+		answer ebpfrec rest_states "$EBPFREC" report -i "$trace" states --format csv
 		scale_windows "$trace" "$seconds"
 		answer ebpfrec cut sh -c 'rm -rf "$3" && "$1" cut -i "$2" --from -1s -o "$3" && echo done' sh "$EBPFREC" "$trace" "$scratch/cut"
 		answer ebpfrec bundle sh -c 'rm -f "$3" && "$1" bundle -i "$2" --from -1s -o "$3" && echo done' sh "$EBPFREC" "$trace" "$scratch/cut.zip"
