@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 #include <sqlite3.h>
 
 #include "analyze/engine/analysis.h"
@@ -69,6 +70,14 @@ static inline int64_t context_rel_clamped(const struct analysis *a, uint64_t mon
 		return mono_ns - a->start_ns > INT64_MAX ? INT64_MAX
 							 : (int64_t)(mono_ns - a->start_ns);
 	return a->start_ns - mono_ns > INT64_MAX ? INT64_MIN : -(int64_t)(a->start_ns - mono_ns);
+}
+
+/* Recorded with --only. */
+static inline bool context_workload_only(const struct analysis *a)
+{
+	const char *only = trace_get(a->trace, "only");
+
+	return only && !strcmp(only, "1");
 }
 
 /* Saturates: an instant before 0 or after 2^64 becomes those. */

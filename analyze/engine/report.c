@@ -555,7 +555,6 @@ int analysis_report(struct analysis *a, const struct report_request *r, const st
 		.with_recorder = r->with_recorder, .with_idle = r->with_idle,
 		.merges_unknown = r->merge_unknown,
 	};
-	const char *only = trace_get(a->trace, "only");
 	unsigned int by;
 	int ret;
 
@@ -574,7 +573,7 @@ int analysis_report(struct analysis *a, const struct report_request *r, const st
 		f.with_recorder = f.with_idle = true;
 	f.comm_of_thread = by & KEY(THREAD);
 	f.with_pseudo = by == KEY(CPU);
-	f.workload_only = only && !strcmp(only, "1");
+	f.workload_only = context_workload_only(a);
 	scope_done(&a->scope);
 	ret = scope_init(&a->scope, &a->ids, &f);
 	if (ret < 0)

@@ -15,6 +15,7 @@ struct states_machine {
 	const struct dense_ids *ids;
 	struct fold_machine *cpu;	/* of fold_cpu */
 	struct thread_states *states;
+	bool workload_only;		/* most events of others were left out by --only */
 	const struct trace_block *blocks;
 	size_t block_cnt;
 	uint64_t begin_ns;
@@ -37,12 +38,31 @@ static int on_state(void *ctx, const struct thread_piece *p)
 	return mine.from_ns < mine.to_ns ? fold_found(&m->f, &mine) : 0;
 }
 
+/*
+ * The thread, or EVENT_ID_FILTERED for one that --only left out: of those there are the wake-ups
+ * that the workload made and the switches to it, and nothing ends what these begin. A thread of an
+ * unknown process is one of them unless it was seen to get a CPU.
+ */
+static uint32_t followed(const struct states_machine *m, uint32_t utid)
+{
+	uint32_t thread = dense_thread(m->ids, utid);
+	const struct trace_process *p;
+
+	if (!m->workload_only || thread < EVENT_ID_FIRST)
+		return thread;
+	p = dense_process_row(m->ids, dense_process_of(m->ids, thread));
+	if (p ? p->flags & (TRACE_TASK_WORKLOAD | TRACE_TASK_RECORDER) :
+		thread_states_lives(m->states, thread))
+		return thread;
+	return EVENT_ID_FILTERED;
+}
+
 static int on_cpu_piece(void *ctx, const void *found)
 {
 	struct states_machine *m = ctx;
 	const struct cpu_piece *p = found;
 
-	return thread_states_ran(m->states, dense_thread(m->ids, p->utid), p->from_ns, p->to_ns);
+	return thread_states_ran(m->states, followed(m, p->utid), p->from_ns, p->to_ns);
 }
 
 static int states_open(void *machine)
@@ -51,6 +71,7 @@ static int states_open(void *machine)
 	int ret;
 
 	m->ids = &m->f.a->ids;
+	m->workload_only = context_workload_only(m->f.a);
 	m->blocks = trace_blocks(m->f.a->trace, &m->block_cnt);
 	m->cpu = calloc(1, fold_cpu.bytes);
 	if (!m->cpu)
@@ -85,7 +106,8 @@ static int states_start(void *machine, uint64_t from_ns, size_t block, struct er
 		const struct trace_thread *t = dense_thread_row(m->ids, i);
 
 		if (t->start_ns && t->start_ns < start_ns &&
-		    (!t->end_ns || t->end_ns > start_ns))
+		    (!t->end_ns || t->end_ns > start_ns) &&
+		    followed(m, dense_utid(m->ids, i)) == i)
 			ret = thread_states_begin(m->states, i, start_ns, t->start_state);
 	}
 	return ret;
@@ -94,13 +116,12 @@ static int states_start(void *machine, uint64_t from_ns, size_t block, struct er
 static int states_event(void *machine, const struct event *ev)
 {
 	struct states_machine *m = machine;
-	uint32_t thread = ev->flags & EVENT_F_IRQ ? EVENT_ID_UNKNOWN :
-						    dense_thread(m->ids, ev->utid);
+	uint32_t thread = ev->flags & EVENT_F_IRQ ? EVENT_ID_UNKNOWN : followed(m, ev->utid);
 	int ret = 0;
 
 	switch (ev->kind) {
 	case EVENT_WAKEUP:
-		thread = dense_thread(m->ids, (uint32_t)ev->v[EV_WAKEUP_TARGET_UTID]);
+		thread = followed(m, (uint32_t)ev->v[EV_WAKEUP_TARGET_UTID]);
 		return thread_states_wake(m->states, thread, ev->ts_ns);
 	case EVENT_REQUEST:
 		return thread_states_request(m->states, ev, thread);
@@ -110,7 +131,7 @@ static int states_event(void *machine, const struct event *ev)
 	if (ev->ts_ns >= m->begin_ns)
 		ret = fold_cpu.event(m->cpu, ev);
 	if (ret >= 0)
-		ret = thread_states_leave(m->states, ev, dense_thread(m->ids, ev->utid));
+		ret = thread_states_leave(m->states, ev, followed(m, ev->utid));
 	if (ret < 0 || ev->flags & EVENT_F_NEXT_OUT)
 		return ret;
 	thread = dense_thread(m->ids, (uint32_t)ev->v[EV_SWITCH_NEXT_UTID]);

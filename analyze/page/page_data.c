@@ -249,8 +249,7 @@ static int put_peaks(struct analysis *a, const struct row_log *rows, const char 
 /* Of what a report without a filter is about. */
 static int find_rows(struct analysis *a, struct page_job *j, struct err *e)
 {
-	const char *only = trace_get(a->trace, "only");
-	const struct scope_filter f = { .workload_only = only && !strcmp(only, "1") };
+	const struct scope_filter f = { .workload_only = context_workload_only(a) };
 	int ret = scope_init(&a->scope, &a->ids, &f);
 
 	if (ret < 0)

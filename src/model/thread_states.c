@@ -171,6 +171,11 @@ int thread_states_begin(struct thread_states *s, uint32_t thread, uint64_t ts_ns
 	return ret;
 }
 
+bool thread_states_lives(const struct thread_states *s, uint32_t thread)
+{
+	return thread < s->thread_cnt && s->threads[thread].phase != PHASE_NONE;
+}
+
 /* ---- events ---- */
 
 void thread_states_on_cpu(struct thread_states *s, uint32_t thread)

@@ -67,6 +67,7 @@ void thread_states_start(struct thread_states *s, uint64_t from_ns);
  */
 int thread_states_begin(struct thread_states *s, uint32_t thread, uint64_t ts_ns,
 			uint32_t start_state);
+bool thread_states_lives(const struct thread_states *s, uint32_t thread);
 /* The thread is on a CPU, if nothing else is known of it. */
 void thread_states_on_cpu(struct thread_states *s, uint32_t thread);
 /* The thread had a CPU. */
