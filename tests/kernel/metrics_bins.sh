@@ -110,69 +110,6 @@ check("bins: steps of the latency add up to all requests", sum(r.get("lat_ios", 
 near("bins: the parts that were recorded are the recording", sum(r["bin_ns"] for r in machine), t.one("SELECT max(to_ns) FROM blocks"))
 EOF_PY
 
-# ---- into the table of a fleet ----
-
-server=$(PATH=$PATH:/usr/sbin command -v clickhouse-server)
-if [ -n "$server" ]; then
-	read -r http tcp < <(python3 -c '
-import socket
-held = [socket.socket() for _ in range(2)]
-for s in held:
-    s.bind(("127.0.0.1", 0))
-print(*(s.getsockname()[1] for s in held))')
-	mkdir -p "$tmp/server"
-	cat >"$tmp/server/config.xml" <<-END
-	<yandex><logger><level>warning</level><log>$tmp/server/log</log><errorlog>$tmp/server/err</errorlog></logger>
-	<http_port>$http</http_port><tcp_port>$tcp</tcp_port><listen_host>127.0.0.1</listen_host>
-	<path>$tmp/server/</path><tmp_path>$tmp/server/tmp/</tmp_path><mark_cache_size>67108864</mark_cache_size>
-	<users_config>$tmp/server/config.xml</users_config><default_profile>default</default_profile><default_database>default</default_database>
-	<profiles><default/></profiles><quotas><default/></quotas><users><default><password></password>
-	<networks><ip>127.0.0.1</ip></networks><profile>default</profile><quota>default</quota></default></users></yandex>
-	END
-	"$server" --config-file="$tmp/server/config.xml" >"$tmp/server/out" 2>&1 &
-	if wait_for "the server answers" 30 "(exec 3<>/dev/tcp/127.0.0.1/$http) 2>/dev/null"; then
-		export http
-		checker <<'EOF_PY'
-from trace_query import *
-import json
-import urllib.error
-import urllib.parse
-import urllib.request
-tmp = os.environ["tmp"]
-
-
-def ask(query, data=b"", **settings):
-    url = "http://127.0.0.1:%s/?%s" % (os.environ["http"], urllib.parse.urlencode({"query": query, **settings}))
-    try:
-        with urllib.request.urlopen(urllib.request.Request(url, data), timeout=60) as f:
-            return f.read().decode().splitlines()
-    except urllib.error.HTTPError as e:
-        sys.exit("%s: %s" % (query[:200], e.read().decode()[:300]))
-
-
-for statement in run("export", "--to", "clickhouse", "--schema").split(";\n"):
-    if "comm_bins_here (" in statement:
-        ask(statement)
-rows = [json.loads(line) for line in open(tmp + "/bins.jsonl")]
-ask("INSERT INTO comm_bins_here FORMAT JSONEachRow", open(tmp + "/bins.jsonl", "rb").read(), input_format_skip_unknown_fields=1)
-columns = [c for c in ask("SELECT name FROM system.columns WHERE table = 'comm_bins_here'") if any(c in r for r in rows)]
-got = [json.loads(line) for line in ask("SELECT %s FROM comm_bins_here FORMAT JSONEachRow" % ", ".join(columns), output_format_json_quote_64bit_integers=0)]
-
-
-def key(row):
-    return sorted((k, v) for k, v in row.items() if v not in (None, ""))
-
-
-check("bins: %d rows with %d columns arrive in ClickHouse as they are" % (len(got), len(columns)), len(columns) > 15 and
-      sorted(map(key, got)) == sorted(key({k: v for k, v in r.items() if k != "t_ns"}) for r in rows), (got[:1], rows[:1]))
-EOF_PY
-	else
-		skip "metrics_bins_clickhouse" "clickhouse-server does not start: $(tail -n 1 "$tmp/server/err" "$tmp/server/out" 2>&1 | tr '\n' ' ')"
-	fi
-else
-	skip "metrics_bins_clickhouse" "clickhouse-server is not installed"
-fi
-
 # ---- a reader that sleeps while a flight recorder removes what it has not read ----
 
 hold kept
@@ -201,4 +138,46 @@ stamps = sorted({json.loads(line)["unix_ns"] // 1_000_000 for line in open(tmp +
 said = sum(int(n) for n in re.findall(r"(\d+) bins were removed", open(tmp + "/follow.err").read()))
 gaps = sum(round((b - a) / 100) - 1 for a, b in zip(stamps, stamps[1:]))
 check("bins: as many as are missing", said == gaps > 0, (said, gaps, stamps))
+EOF_PY
+
+# ---- into the table of a fleet, as the manual page does ----
+
+. "$here/clickhouse.bash"
+command -v clickhouse-client >/dev/null || { skip clickhouse "clickhouse-client is not installed"; exit; }
+start_server 0
+export http_0 tcp_0
+checker <<'EOF_PY'
+from trace_query import *
+import json
+import urllib.error
+import urllib.parse
+import urllib.request
+tmp = os.environ["tmp"]
+
+
+def ask(query, data=b"", **settings):
+    url = "http://127.0.0.1:%s/?%s" % (os.environ["http_0"], urllib.parse.urlencode({"query": query, **settings}))
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, data), timeout=60) as f:
+            return f.read().decode().splitlines()
+    except urllib.error.HTTPError as e:
+        sys.exit("%s: %s" % (query[:200], e.read().decode()[:300]))
+
+
+for statement in run("export", "--to", "clickhouse", "--schema").split(";\n"):
+    if "comm_bins_here (" in statement:
+        ask(statement)
+rows = [json.loads(line) for line in open(tmp + "/bins.jsonl")]
+client = ["clickhouse-client", "--port", os.environ["tcp_0"], "--input_format_skip_unknown_fields", "1", "-q"]
+subprocess.run([*client, "INSERT INTO comm_bins_here FORMAT JSONEachRow"], stdin=open(tmp + "/bins.jsonl"), check=True)
+columns = [c for c in ask("SELECT name FROM system.columns WHERE table = 'comm_bins_here'") if any(c in r for r in rows)]
+got = [json.loads(line) for line in ask("SELECT %s FROM comm_bins_here FORMAT JSONEachRow" % ", ".join(columns), output_format_json_quote_64bit_integers=0)]
+
+
+def key(row):
+    return sorted((k, v) for k, v in row.items() if v not in (None, ""))
+
+
+check("bins: %d rows with %d columns arrive in ClickHouse as they are" % (len(got), len(columns)), len(columns) > 15 and
+      sorted(map(key, got)) == sorted(key({k: v for k, v in r.items() if k != "t_ns"}) for r in rows), (got[:1], rows[:1]))
 EOF_PY
