@@ -637,8 +637,6 @@ int spikes_find(struct analysis *a, const struct spikes_query *q, struct err *e)
 		ret = analysis_index_of(a, parts_asked(&s, true), &s.index, e);
 	if (ret < 0)
 		return ret;
-	/* whoever fails for another reason says so */
-	err_set(e, -ENOMEM, "out of memory");
 	ret = first_pass(&s, e);
 	if (!ret && choose(&s)) {
 		if (s.index)
@@ -647,5 +645,7 @@ int spikes_find(struct analysis *a, const struct spikes_query *q, struct err *e)
 			ret = second_pass(&s, e);
 	}
 	spikes_done(&s);
+	if (ret == -ENOMEM)
+		err_set(e, ret, "out of memory");
 	return ret == -EBADMSG && s.index ? index_fail(s.index, ret, e) : ret;
 }

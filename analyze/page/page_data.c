@@ -425,8 +425,9 @@ int analysis_page(struct analysis *a, uint64_t from_ns, uint64_t to_ns,
 		a->bin_cnt = bins.cnt - 1;
 		init_jobs(&j, a, from_ns, to_ns);
 		r = find_all(&j, e);
-		if (!r)
-			r = err_set(e, put_all(&j, also, &text), "out of memory");
+		r = r ? r : put_all(&j, also, &text);
+		if (r == -ENOMEM)
+			err_set(e, r, "out of memory");
 		for (unsigned int i = 0; i < JOB_CNT; i++)
 			row_log_done(&j.jobs[i].log);
 		a->bin_edges = NULL;

@@ -90,7 +90,7 @@ while IFS= read -r line <&3; do
 	inside env "PATH=/run/bin:$PATH" sh -c "$line" >"$tmp/said" 2>&1
 	check "the page: $line" "[ $? -eq 0 ]" "$(tail -n 5 "$tmp/said")"
 	# shellcheck disable=SC2034
-	[[ $line != *--now\ ebpfrec ]] || wait_for "a block" 10 "inside /run/bin/ebpfrec report -i /var/lib/ebpfrec/trace totals >'$tmp/said' 2>&1 && grep -q EVENTS '$tmp/said'"
+	[[ $line != *--now\ ebpfrec* ]] || wait_for "a block" 10 "inside /run/bin/ebpfrec report -i /var/lib/ebpfrec/trace totals >'$tmp/said' 2>&1 && grep -q EVENTS '$tmp/said'"
 done 3<"$tmp/page"
 check "the pages have their commands" "[ \$(wc -l <'$tmp/page') -ge 13 ]" "$(cat "$tmp/page")"
 

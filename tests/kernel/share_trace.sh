@@ -99,8 +99,8 @@ NAMES = {"comm", "by_comm", "submitter", "rss_peak_comm", "call_site", "user_sta
 # the size of blocks with other names is their own
 NAMES |= {"bytes_written", "bytes_per_event"}
 INSTANTS = {"t_ns", "start_ns", "end_ns", "peak_ns", "rss_peak_at_ns"}
-# What the names of vectors are, a part of a trace may not know.
-BEYOND = {"irq": {"name"}}
+# What the names of vectors are, a part of a trace may not know. A burst over an edge is shorter in a part.
+BEYOND = {"irq": {"name"}, "bins": {"name", "spikes", "spike_max_bytes"}}
 ARGS = {"spikes": ["--spike-min", "1MiB"]}
 views = [line.split()[0] for line in run("report", "--list").splitlines() if line[:1].strip()]
 pseudonyms = {}

@@ -9,6 +9,7 @@
 
 #define PERIOD_NS 300000000ULL
 #define REPAY_NS 10e9
+#define SETTLING 2	/* periods in which a slice of before may still be encoded */
 #define RELAPSE_NS                                                                                 \
 	10000000000ULL /* a source that goes off again within this time came back too early */
 #define NOTABLE 20	/* turning off a source below a 20th of the cost helps too little */
@@ -125,16 +126,18 @@ static void decide(struct budget *b, struct budget_step *ret)
 
 	if (b->mean_ppm > limit_ppm && b->last_ppm > limit_ppm) {
 		b->is_low = false;
-		b->is_settling = !b->is_settling;
-		if (!b->is_settling)
+		if (b->settling) {
+			b->settling--;
 			return;
+		}
 		split_cost(b, cost_ppm);
 		ret->off_cnt = budget_pick_off(cost_ppm, b->on, limit_ppm, ret->off);
+		b->settling = ret->off_cnt ? SETTLING : 0;
 		for (i = 0; i < ret->off_cnt; i++)
 			turn_off(b, ret->off[i]);
 		return;
 	}
-	b->is_settling = false;
+	b->settling = 0;
 	if (!b->off_cnt || b->mean_ppm * 2 > b->budget_ppm || b->last_ppm * 2 > b->budget_ppm) {
 		b->is_low = false;
 		return;

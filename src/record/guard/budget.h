@@ -38,8 +38,8 @@ struct budget {
 	uint64_t hold_ns[SOURCE_CNT];
 	uint64_t low_ns;		/* since when the cost is below half the budget */
 	bool is_low;
-	/* Sources have just gone off: the recorder still encodes what they sent before. */
-	bool is_settling;
+	/* Periods that do not count: the recorder still encodes what sources sent that went off. */
+	unsigned int settling;
 
 	double spent_ns, allowed_ns;	/* cost so far, and the budget of the time so far */
 
