@@ -92,16 +92,21 @@ struct wire_tally {
  */
 #define WIRE_LEVELS 4	/* task, soft interrupt, interrupt, NMI */
 
-/* One area per CPU, in a memory-mapped array that the recorder reads without a system call. */
+/*
+ * One area per CPU, in a memory-mapped array that the recorder reads without a system call. Nearly
+ * every event looks at its first cache line; another CPU's area shares none.
+ */
 struct wire_counters {
-	/*
-	 * What the CPU's last switch left behind (bpf/sched.bpf.c); beside the switch's counter,
-	 * which each switch touches anyhow.
-	 */
+	/* What the CPU's last switch left behind (bpf/sched.bpf.c). */
 	wire_u64 next_tid1;	/* the thread it went to, + 1; 0: not known; all bits: filtered */
 	wire_u64 rq_at;		/* fix_rq(): kernel address of the run queue; 0: not known */
 	wire_u64 steal_seen1;	/* fix_stolen_ns(): prev_steal_time_rq then, + 1; 0: not known */
 	wire_u64 away_ns;
+	/* Found once, before attaching (bpf/task.bpf.c, find_cpu_area); 0: not known. */
+	wire_u64 preempt_at;	/* kernel address of this CPU's preemption count */
+	wire_u64 current_at;	/* kernel address of this CPU's pointer to its current task */
+	wire_u64 percpu_offset;	/* added to a per-CPU pointer, gives this CPU's copy */
+	wire_u64 zero;
 	/*
 	 * [0] of the hook's program, [1] of its second copy, which runs when the kernel made the
 	 * first skip
@@ -112,11 +117,7 @@ struct wire_counters {
 	 * too.
 	 */
 	wire_u64 seen[WIRE_HOOK_MAX][WIRE_LEVELS];
-	/* Found once, before attaching (bpf/task.bpf.c, find_cpu_area); 0: not known. */
-	wire_u64 preempt_at;	/* kernel address of this CPU's preemption count */
-	wire_u64 current_at;	/* kernel address of this CPU's pointer to its current task */
-	wire_u64 percpu_offset;	/* added to a per-CPU pointer, gives this CPU's copy */
-};
+} __attribute__((aligned(64)));
 
 /*
  * No helper has this number: the loader replaces it by a call of bpf_rdonly_cast, if the kernel has
