@@ -36,7 +36,8 @@ static void *(*const fix_cast)(const void *addr, __u32 btf_id) = (void *)WIRE_CA
 		struct percpu_counter: WIRE_CAST_percpu_counter,     \
 		struct kmem_cache: WIRE_CAST_kmem_cache,             \
 		struct address_space: WIRE_CAST_address_space,       \
-		struct request: WIRE_CAST_request)))
+		struct request: WIRE_CAST_request,                   \
+		struct rq: WIRE_CAST_rq)))
 /* clang-format on */
 
 /* p->field, of a p that the verifier knows nothing about. */
@@ -150,7 +151,8 @@ static __always_inline struct rq *fix_rq(struct wire_counters *c, struct task_st
 			cfs_rq = task->se.cfs_rq;
 			c->rq_at = (__u64)cfs_rq->rq;
 		}
-		return fix_cast((void *)c->rq_at, bpf_core_type_id_kernel(struct rq));
+		rq = (void *)c->rq_at;
+		return FIX_CAST(rq);
 	}
 	cfs_rq = task->se.cfs_rq;
 	rq = cfs_rq->rq;

@@ -293,7 +293,6 @@ struct bio_vec {
 };
 
 struct bio {
-	void *bi_end_io;
 	void *bi_private;
 	struct bvec_iter bi_iter;
 	struct bio_vec *bi_io_vec;
@@ -301,6 +300,7 @@ struct bio {
 
 struct file {
 	struct inode *f_inode;
+	struct address_space *f_mapping;
 };
 
 struct kiocb {

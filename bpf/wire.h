@@ -128,7 +128,7 @@ struct wire_counters {
 /* Structures that addresses are cast to: the loader puts their BTF ids where these numbers are. */
 #define WIRE_CAST_TYPES(X) \
 	X(thread_info) X(task_struct) X(mm_struct) X(percpu_counter) X(kmem_cache) \
-	X(address_space) X(request)
+	X(address_space) X(request) X(rq)
 
 enum wire_cast_type {
 	WIRE_CAST_FIRST = 0x65620100,
