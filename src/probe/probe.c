@@ -377,7 +377,7 @@ static int load(struct probe *p, const struct probe_config *config, struct err *
 {
 	int err = load_programs(p, config, false, e);
 
-	if (err == -ENOSYS && p->rings.cnt) {	/* the kernel refused a program */
+	if (err == -ENOSYS && p->skel && p->skel->rodata->conf_peek) {
 		struct err first = *e;
 
 		unload(p);
@@ -385,6 +385,8 @@ static int load(struct probe *p, const struct probe_config *config, struct err *
 		err = load_programs(p, config, true, e);
 		if (err)
 			*e = first;
+		else
+			warn(config, "each event costs more than it should, for %s", first.text);
 	}
 	if (!err)
 		err = map_counters(p, e);

@@ -96,6 +96,8 @@ recorded()
 		not_ok "recording $name" "status $rc: $(tail -n 5 "$tmp/$name.err" | tr -c '[:print:]\n' '?')"
 		exit 1
 	fi
+	# Programs that the kernel refuses are loaded again in a form that costs more; here none may be.
+	! grep 'costs more than it should' "$tmp/$name.err" || not_ok "recording $name" "its programs were refused"
 }
 
 # recorded_until N NAME REASON ARGS...: as recorded, and again, N times at most, while the shell command REASON prints
