@@ -81,6 +81,26 @@ static int btf_file_error(const char *btf_file, int err, struct err *e)
 	return err_set(e, err, "--btf %s: %s", btf_file, why);
 }
 
+/*
+ * The kernel's own BTF. Since 6.16 (a539e2a6d51d) it can be mapped; otherwise libbpf reads it, 4 KiB
+ * at a time. NULL and errno on failure.
+ */
+static struct btf *open_kernel_btf(void)
+{
+	int fd = open(KERNEL_BTF, O_RDONLY | O_CLOEXEC);
+	off_t size = fd < 0 ? -1 : lseek(fd, 0, SEEK_END);
+	void *data = size > 0 ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
+	struct btf *btf = NULL;
+
+	if (fd >= 0)
+		close(fd);
+	if (data == MAP_FAILED)
+		return btf__parse(KERNEL_BTF, NULL);
+	btf = btf__new(data, size);
+	munmap(data, size);
+	return btf;
+}
+
 int kernel_info_open(struct kernel_info **ret, const char *btf_file, struct err *e)
 {
 	struct kernel_info *k = calloc(1, sizeof(*k));
@@ -88,7 +108,7 @@ int kernel_info_open(struct kernel_info **ret, const char *btf_file, struct err 
 
 	if (!k)
 		return err_set(e, -ENOMEM, "out of memory");
-	k->btf = btf__parse(btf_file ? btf_file : KERNEL_BTF, NULL);
+	k->btf = btf_file ? btf__parse(btf_file, NULL) : open_kernel_btf();
 	if (!k->btf) {
 		err = -errno;
 		free(k);
