@@ -396,9 +396,6 @@ static int load(struct probe *p, const struct probe_config *config, struct err *
 	if (err)
 		return err;
 	p->attached.obj = p->skel->obj;
-	if (p->sources & SOURCE_BIT(SOURCE_SWITCH) && !probe_has_steal(p))
-		warn(config, "sched.switch: this kernel does not tell what a hypervisor takes from "
-			     "a CPU (CONFIG_PARAVIRT_TIME_ACCOUNTING); steal_ns will be missing");
 	find_cpu_areas(p, config);
 	calibrate_pages(p, config);
 	return 0;

@@ -92,7 +92,7 @@ static void join(struct buf *text, const char *word, const char *sep)
 	buf_add(text, word, strlen(word));
 }
 
-/* Adds a line to the manifest. `doctor` says the same, so it is not worth a warning each time. */
+/* Adds a line to the manifest: what every recording here lacks is not worth a warning each time. */
 static void add_lack(struct session *s, const char *text)
 {
 	join(&s->lacks, text, "; ");
@@ -166,6 +166,9 @@ static int open_probe(struct session *s, struct err *e)
 		add_lack(s, "kernel functions: their names need CAP_SYSLOG here");
 	if (probe_stats_start(&s->stats_helper))
 		add_lack(s, "cost: run times of programs need CAP_SYS_ADMIN");
+	if (s->sources & SOURCE_BIT(SOURCE_SWITCH) && !probe_has_steal(s->probe))
+		add_lack(s, "steal_ns: this kernel does not tell what a hypervisor takes from a CPU "
+			    "(CONFIG_PARAVIRT_TIME_ACCOUNTING)");
 	return 0;
 }
 
