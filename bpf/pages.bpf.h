@@ -46,9 +46,9 @@ static __always_inline bool pages_of_mapping(struct address_space *mapping, stru
 }
 
 /*
- * Whether what a bio's owner keeps is a direct I/O of iomap, and of which file. Nothing says what it
- * is but the address of the function that is called when the bio ends, and to learn the addresses of
- * functions takes 0.15 s. So the way to the file is gone as if it were one, and has to lead to an
+ * Whether what a bio's owner keeps is a direct I/O of iomap, and of which file. Only the address of
+ * the function that is called when the bio ends tells what it is, and to learn the addresses of
+ * functions takes 0.15 s. So this follows the pointers as if it were one. They have to lead to an
  * open file whose pages belong to its inode.
  */
 static __always_inline bool pages_of_owner(const void *owner, struct pages_inode *ret)
@@ -76,7 +76,7 @@ static __always_inline bool pages_of_direct(struct bio *bio, struct pages_inode 
 
 	if (!owner)
 		return false;
-	/* The owner of a part of a bio that was too large for one request is the rest of that bio. */
+	/* If a bio was too large for one request, the owner of its first part is the rest of it. */
 	return pages_of_owner(owner, ret) ||
 	       pages_of_owner(BPF_CORE_READ(owner, bi_private), ret);
 }

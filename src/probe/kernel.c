@@ -82,7 +82,7 @@ static int btf_file_error(const char *btf_file, int err, struct err *e)
 }
 
 /*
- * The kernel's own BTF. Since 6.16 (a539e2a6d51d) it can be mapped; otherwise libbpf reads it, 4 KiB
+ * The kernel's own BTF. Since 6.16 (a539e2a6d51d) it can be mapped. Before, libbpf reads it, 4 KiB
  * at a time. NULL and errno on failure.
  */
 static struct btf *open_kernel_btf(void)

@@ -167,7 +167,7 @@ static int open_probe(struct session *s, struct err *e)
 	if (probe_stats_start(&s->stats_helper))
 		add_lack(s, "cost: run times of programs need CAP_SYS_ADMIN");
 	if (s->sources & SOURCE_BIT(SOURCE_SWITCH) && !probe_has_steal(s->probe))
-		add_lack(s, "steal_ns: this kernel does not tell what a hypervisor takes from a CPU "
+		add_lack(s, "steal_ns: this kernel does not tell what a hypervisor takes "
 			    "(CONFIG_PARAVIRT_TIME_ACCOUNTING)");
 	return 0;
 }
