@@ -9,14 +9,11 @@
 --   life_avg_ns, ..    lifetimes of the freed allocations
 SELECT $cpukeys u.source AS source, coalesce(u.cache, 'order ' || u.page_order, '') AS kind,
        coalesce(u.symbol, CASE WHEN u.call_site IS NOT NULL THEN printf('0x%x', u.call_site) END, '') AS call_site,
-       count(*) AS allocs, sum(u.bytes) AS bytes, count(u.free_ns) AS freed,
-       count(*) FILTER (WHERE u.life_ns < 1000000) AS temporary,
-       round(100.0 * count(*) FILTER (WHERE u.life_ns < 1000000) / count(*), 1) AS temporary_pct,
-       coalesce(sum(u.bytes) FILTER (WHERE u.life_ns < 1000000), 0) AS temporary_bytes,
-       CAST(avg(u.life_ns) AS INTEGER) AS life_avg_ns, max(u.life_ns) AS life_max_ns,
+       sum(u.allocs) AS allocs, sum(u.bytes) AS bytes, sum(u.freed) AS freed, sum(u.temporary) AS temporary,
+       round(100.0 * sum(u.temporary) / sum(u.allocs), 1) AS temporary_pct, sum(u.temporary_bytes) AS temporary_bytes,
+       CAST(sum(u.life_sum_ns) / nullif(sum(u.freed), 0) AS INTEGER) AS life_avg_ns, max(u.life_max_ns) AS life_max_ns,
        is_complete('alloc.' || u.source, :from, :to) AND is_covered(0, :to) AS complete, lost_events('alloc', :from, :to) AS lost_events
-  FROM allocations(:to) AS u
-  JOIN threads AS t ON t.utid = u.utid JOIN processes AS p ON p.upid = t.upid
- WHERE u.alloc_ns >= :from AND u.alloc_ns < :to AND in_scope(u.upid)
+  FROM lifetime_usage(:from, :to, :by) AS u
+  JOIN processes AS p ON p.upid = u.member_upid LEFT JOIN threads AS t ON t.utid = u.utid
  GROUP BY $cpugroup u.source, u.cache, u.page_order, coalesce(u.symbol, u.call_site)
  ORDER BY temporary_bytes DESC, bytes DESC

@@ -32,7 +32,7 @@ SELECT state, ns AS time_ns, round(100.0 * ns / nullif(sum(ns) OVER (), 0), 3) A
 -- section: Waited longest
 SELECT p.pid AS pid, t.comm AS comm, u.start_ns AS at_ns, u.wait_ns AS wait_ns, u.wait_reason AS reason, u.cpu AS cpu
   FROM (SELECT utid, start_ns, wait_ns, wait_reason, cpu FROM sched_slices(:from, :to)
-         WHERE wait_ns > 0 AND in_scope((SELECT upid FROM threads WHERE threads.utid = sched_slices.utid))
+         WHERE wait_ns > 0 AND thread_in_scope(utid)
          ORDER BY wait_ns DESC, start_ns LIMIT 20) AS u
   JOIN threads AS t ON t.utid = u.utid JOIN processes AS p ON p.upid = t.upid
  ORDER BY u.wait_ns DESC, u.start_ns LIMIT CASE WHEN :brief THEN 4 ELSE 20 END
@@ -40,7 +40,7 @@ SELECT p.pid AS pid, t.comm AS comm, u.start_ns AS at_ns, u.wait_ns AS wait_ns, 
 -- section: Ran instead
 WITH w AS MATERIALIZED (
 	SELECT start_ns, wait_ns, cpu FROM sched_slices(:from, :to)
-	 WHERE wait_ns > 0 AND in_scope((SELECT upid FROM threads WHERE threads.utid = sched_slices.utid))
+	 WHERE wait_ns > 0 AND thread_in_scope(utid)
 	 ORDER BY wait_ns DESC, start_ns LIMIT 20)
 SELECT p.pid AS pid, p.comm AS comm, o.cpu AS cpu, sum(o.oncpu_ns) AS oncpu_ns
   FROM (SELECT s.utid, s.cpu,
@@ -68,20 +68,10 @@ SELECT p.pid AS pid, p.comm AS comm, device_name(b.dev) AS device, b.op AS op, c
  GROUP BY b.submitter_upid, b.dev, b.op ORDER BY bytes DESC, ios DESC LIMIT CASE WHEN :brief THEN 3 ELSE :top END
 
 -- section: Woken by
-WITH e AS (
-	SELECT utid, end_ns AS ts_ns, 0 AS waker, NULL AS irq FROM sched_slices(:from, :to)
-	 WHERE end_reason = 'slept' AND in_scope((SELECT upid FROM threads WHERE threads.utid = sched_slices.utid))
-	 UNION ALL
-	SELECT target_utid, ts_ns, utid, irq FROM wakeups WHERE ts_ns >= :from AND ts_ns < :to
-	   AND in_scope((SELECT upid FROM threads WHERE threads.utid = target_utid))),
-s AS (
-	SELECT utid, ts_ns, waker, irq, lag(irq) OVER before AS irq_before, ts_ns - lag(ts_ns) OVER before AS slept_ns
-	  FROM e WINDOW before AS (PARTITION BY utid ORDER BY ts_ns, irq))
-SELECT CASE WHEN NOT s.irq THEN p.pid END AS pid, CASE WHEN s.irq THEN '[interrupt]' ELSE p.comm END AS comm,
-       count(*) AS wakeups, sum(s.slept_ns) AS slept_ns, max(s.slept_ns) AS slept_max_ns, s.ts_ns AS at_ns
-  FROM s LEFT JOIN threads AS t ON t.utid = s.waker LEFT JOIN processes AS p ON p.upid = t.upid
- WHERE s.irq IS NOT NULL AND s.irq_before IS NULL AND s.slept_ns IS NOT NULL
- GROUP BY CASE WHEN s.irq THEN -1 ELSE t.upid END ORDER BY slept_ns DESC LIMIT CASE WHEN :brief THEN 4 ELSE :top END
+SELECT p.pid AS pid, CASE WHEN u.irq THEN '[interrupt]' ELSE p.comm END AS comm, u.wakeups AS wakeups,
+       u.slept_ns AS slept_ns, u.slept_max_ns AS slept_max_ns, u.at_ns AS at_ns
+  FROM woken_by(:from, :to) AS u LEFT JOIN processes AS p ON p.upid = u.upid
+ ORDER BY slept_ns DESC, u.irq DESC, u.upid LIMIT CASE WHEN :brief THEN 4 ELSE :top END
 
 -- section: Memory
 SELECT u.name AS comm, u.alloc_bytes AS rss_grown_bytes, u.peak_bytes AS rss_peak_bytes, u.peak_ns AS rss_peak_at_ns
@@ -89,28 +79,11 @@ SELECT u.name AS comm, u.alloc_bytes AS rss_grown_bytes, u.peak_bytes AS rss_pea
  ORDER BY u.alloc_bytes DESC LIMIT CASE WHEN :brief THEN 2 ELSE :top END
 
 -- section: Chain
-WITH RECURSIVE
-a AS MATERIALIZED (SELECT max(:from, :to - 1000000000, 0) AS ns),
-last AS MATERIALIZED (SELECT s.utid AS utid, max(s.end_ns) AS ns FROM a CROSS JOIN sched_slices(a.ns, :to) AS s
-	WHERE s.utid >= 16 AND in_scope((SELECT upid FROM threads WHERE threads.utid = s.utid))),
-e AS (SELECT s.utid, s.end_ns AS ns, 0 AS waker, NULL AS irq FROM a CROSS JOIN sched_slices(a.ns, :to) AS s WHERE s.end_reason = 'slept'
-       UNION ALL SELECT target_utid, ts_ns, utid, irq FROM wakeups WHERE ts_ns >= (SELECT ns FROM a) AND ts_ns < :to),
--- the sleeps of all threads, and what ended them
-sleeps AS MATERIALIZED (SELECT utid, left_ns, ns, waker, irq FROM (
-	SELECT utid, lag(ns) OVER before AS left_ns, ns, waker, irq, lag(irq) OVER before AS irq_before
-	  FROM e WINDOW before AS (PARTITION BY utid ORDER BY ns, irq)) WHERE irq IS NOT NULL AND irq_before IS NULL AND left_ns IS NOT NULL),
-chain (n, utid, to_ns) AS (
-	SELECT 1, utid, ns FROM last WHERE utid IS NOT NULL
-	 UNION ALL
-	SELECT c.n + 1, iif(s.irq, c.utid, s.waker), iif(s.irq, s.left_ns, s.ns)
-	  FROM chain AS c JOIN sleeps AS s ON s.utid = c.utid AND s.ns = (SELECT max(x.ns) FROM sleeps AS x WHERE x.utid = c.utid AND x.ns < c.to_ns)
-	 WHERE c.n < 20 AND (s.irq OR s.waker >= 16))
-SELECT p.pid AS pid, t.comm AS comm, coalesce(s.ns, (SELECT ns FROM a)) AS start_ns, c.to_ns AS end_ns,
-       c.to_ns - coalesce(s.ns, (SELECT ns FROM a)) AS dur_ns,
-       CASE WHEN s.ns IS NULL THEN 'since before' WHEN s.irq THEN 'woken by an interrupt'
-            WHEN s.waker >= 16 THEN 'woken by the next' ELSE 'woken by an unknown task' END AS link,
-       CASE WHEN s.irq THEN s.ns - s.left_ns END AS slept_ns
-  FROM chain AS c
-  LEFT JOIN sleeps AS s ON s.utid = c.utid AND s.ns = (SELECT max(x.ns) FROM sleeps AS x WHERE x.utid = c.utid AND x.ns < c.to_ns)
+SELECT p.pid AS pid, t.comm AS comm, coalesce(c.woken_ns, max(:from, :to - 1000000000, 0)) AS start_ns, c.until_ns AS end_ns,
+       c.until_ns - coalesce(c.woken_ns, max(:from, :to - 1000000000, 0)) AS dur_ns,
+       CASE WHEN c.woken_ns IS NULL THEN 'since before' WHEN c.irq THEN 'woken by an interrupt'
+            WHEN c.waker_utid >= 16 THEN 'woken by the next' ELSE 'woken by an unknown task' END AS link,
+       CASE WHEN c.irq THEN c.woken_ns - c.left_ns END AS slept_ns
+  FROM blocking_chain(max(:from, :to - 1000000000, 0), :to) AS c
   JOIN threads AS t ON t.utid = c.utid JOIN processes AS p ON p.upid = t.upid
  ORDER BY c.n LIMIT CASE WHEN :brief THEN 8 ELSE 20 END

@@ -26,6 +26,7 @@
  *                                 beyond
  *   in_scope(upid)                1: the report that runs is about this process (or nothing was
  *                                 picked)
+ *   thread_in_scope(utid)         1: about the process of this thread
  *   task_key(key, upid)           the text of a process under a key of --by: 'comm', 'container',
  *                                 'tree', ...
  *   size_class(bytes)             the largest power of two that is not above bytes; 0 of 0
@@ -340,6 +341,17 @@ static void fn_in_scope(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 			     scope_has_process(&a->scope, dense_process(&a->ids, (uint32_t)upid)));
 }
 
+static void fn_thread_in_scope(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	struct analysis *a = sqlite3_user_data(ctx);
+	int64_t utid = sqlite3_value_int64(argv[0]);
+
+	sqlite3_result_int(
+		ctx, utid >= 0 && utid <= UINT32_MAX &&
+			     scope_has_process(&a->scope, dense_process_of(&a->ids,
+							dense_thread(&a->ids, (uint32_t)utid))));
+}
+
 static void fn_task_key(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	struct analysis *a = sqlite3_user_data(ctx);
@@ -480,6 +492,7 @@ int sql_functions_register(struct analysis *a, struct err *e)
 		{ "window_share", 5, fn_window_share },
 		{ "thread_state", 1, fn_thread_state },
 		{ "in_scope", 1, fn_in_scope },       { "size_class", 1, fn_size_class },
+		{ "thread_in_scope", 1, fn_thread_in_scope },
 		{ "page_bytes", 0, fn_page_bytes },   { "task_key", 2, fn_task_key },
 		{ "file_name", 2, fn_file_name },     { "irq_name", 2, fn_irq_name },
 		{ "path_name", 1, fn_path_name },

@@ -189,8 +189,10 @@ extern const struct table_def tables_of_requests[];	/* block_requests */
 /* Table-valued functions: */
 extern const struct table_def tables_of_cpu[];		/* cpu_usage */
 extern const struct table_def tables_of_waits[];	/* sched_waits */
+extern const struct table_def tables_of_sleeps[];	/* woken_by, blocking_chain */
 extern const struct table_def tables_of_parallel[];	/* parallel_usage */
 extern const struct table_def tables_of_states[];	/* thread_states */
+extern const struct table_def tables_of_lifetimes[];	/* lifetime_usage */
 extern const struct table_def tables_of_memory[];	/* alloc_usage */
 extern const struct table_def tables_of_spikes[];	/* spikes */
 extern const struct table_def tables_of_io[];		/* io_usage */

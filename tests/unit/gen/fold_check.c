@@ -334,6 +334,76 @@ static void check_parallel(const struct fold_check *c, int64_t from, int64_t to)
 	rows_done(&b);
 }
 
+/* Who ended sleeps, and the chain of wake-ups, are what the events say in order. */
+static void check_sleeps(const struct fold_check *c, int64_t from, int64_t to)
+{
+#define SLEEPS                                                                                     \
+	"WITH RECURSIVE e AS (SELECT utid, end_ns AS ns, 0 AS waker, NULL AS irq "                 \
+	"FROM sched_slices(%1$lld, %2$lld) WHERE end_reason = 'slept' "                            \
+	"UNION ALL SELECT target_utid, ts_ns, utid, irq FROM wakeups "                             \
+	"WHERE ts_ns >= %1$lld AND ts_ns < %2$lld), "                                              \
+	"s AS MATERIALIZED (SELECT utid, left_ns, ns, waker, irq FROM (SELECT utid, "              \
+	"lag(ns) OVER b AS left_ns, ns, waker, irq, lag(irq) OVER b AS irq_before "                \
+	"FROM e WINDOW b AS (PARTITION BY utid ORDER BY ns, irq)) "                                \
+	"WHERE irq IS NOT NULL AND irq_before IS NULL AND left_ns IS NOT NULL)"
+	static const char *const wanted[] = {
+		SLEEPS " SELECT iif(s.irq, NULL, t.upid) AS upid, s.irq, count(*), "
+		"sum(ns - left_ns), max(ns - left_ns), ns FROM s JOIN threads AS t "
+		"ON t.utid = s.waker GROUP BY 1, 2 ORDER BY 2, 1",
+		SLEEPS ", chain (n, utid, to_ns) AS (SELECT 1, utid, ns FROM (SELECT utid, "
+		"max(end_ns) AS ns FROM sched_slices(%1$lld, %2$lld) WHERE utid >= 16) "
+		"WHERE utid IS NOT NULL UNION ALL "
+		"SELECT c.n + 1, iif(s.irq, c.utid, s.waker), iif(s.irq, s.left_ns, s.ns) "
+		"FROM chain AS c JOIN s ON s.utid = c.utid AND s.ns = (SELECT max(x.ns) "
+		"FROM s AS x WHERE x.utid = c.utid AND x.ns < c.to_ns) "
+		"WHERE c.n < 20 AND (s.irq OR s.waker >= 16)) "
+		"SELECT c.n, c.utid, c.to_ns, s.left_ns, s.ns, s.waker, s.irq FROM chain AS c "
+		"LEFT JOIN s ON s.utid = c.utid AND s.ns = (SELECT max(x.ns) FROM s AS x "
+		"WHERE x.utid = c.utid AND x.ns < c.to_ns) ORDER BY c.n",
+	};
+	static const char *const given[] = {
+		"SELECT * FROM woken_by(:w) ORDER BY irq, upid",
+		"SELECT * FROM blocking_chain(:w) ORDER BY n",
+	};
+	char sql[2000];
+	struct rows a, b;
+	unsigned int i;
+
+	for (i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		snprintf(sql, sizeof(sql), wanted[i], (long long)from, (long long)to);
+		rows_sql(&a, c->plain, sql);
+		rows_window(&b, c->indexed, given[i], from, to);
+		rows_compare(&a, &b);
+		rows_done(&a);
+		rows_done(&b);
+	}
+}
+
+/* The lifetimes of a window's allocations are those of the table. */
+static void check_lifetimes(const struct fold_check *c, int64_t from, int64_t to)
+{
+	char sql[700];
+	struct rows a, b;
+
+	snprintf(sql, sizeof(sql),
+		 "SELECT upid, source, symbol, cache, call_site, page_order, count(*), sum(bytes), "
+		 "count(free_ns), count(*) FILTER (WHERE life_ns < 1000000), "
+		 "coalesce(sum(bytes) FILTER (WHERE life_ns < 1000000), 0), "
+		 "coalesce(sum(life_ns), 0), max(life_ns) FROM allocations(%lld) "
+		 "WHERE alloc_ns >= %lld AND alloc_ns < %lld GROUP BY 1, 2, 3, 4, 5, 6",
+		 (long long)to, (long long)from, (long long)to);
+	rows_sql(&a, c->plain, sql);
+	rows_window(&b, c->indexed,
+		    "SELECT upid, source, symbol, cache, call_site, page_order, sum(allocs), "
+		    "sum(bytes), sum(freed), sum(temporary), sum(temporary_bytes), "
+		    "CAST(sum(life_sum_ns) AS INTEGER), max(life_max_ns) FROM lifetime_usage(:w) "
+		    "GROUP BY 1, 2, 3, 4, 5, 6",
+		    from, to);
+	rows_compare(&a, &b);
+	rows_done(&a);
+	rows_done(&b);
+}
+
 /* What is answered from a part of the index, as everything says it. */
 static void check_partial(const struct fold_check *c, int64_t from, int64_t to, uint64_t every)
 {
@@ -369,6 +439,8 @@ void fold_check_windows(const struct fold_check *c, unsigned int cnt, bool with_
 		check_tables(c, at[0], at[2]);
 		check_states(c, at[0], at[2]);
 		check_parallel(c, at[0], at[2]);
+		check_sleeps(c, at[0], at[2]);
+		check_lifetimes(c, at[0], at[2]);
 		check_partial(c, at[0], at[2], every);
 		for (k = 0; k < sizeof(functions) / sizeof(functions[0]); k++) {
 			const struct fold_function *f = &functions[k];

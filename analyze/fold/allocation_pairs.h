@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * allocation_pairs: each slab object, page block or heap object with its end, if the trace has it.
+ *
+ *     events --[allocation_pairs: live_objects]--> struct allocation, when it ends
+ *
+ * An allocation is followed from its event to its free, however late that is, so a range of
+ * instants of allocation saves reading what came before, not what comes after. Objects that are
+ * still live come last. Pages that are freed in parts come part by part.
+ *
+ * Errors: 0 or -errno. Threads: one.
+ */
+#ifndef ALLOCATION_PAIRS_H
+#define ALLOCATION_PAIRS_H
+
+#include "analyze/engine/context.h"
+#include "model/live_objects.h"
+
+struct allocation_pairs;
+
+enum allocation_family {
+	ALLOCATION_SLAB = 0, ALLOCATION_PAGE = 1, ALLOCATION_HEAP = 2, ALLOCATION_FAMILY_CNT = 3
+};
+
+struct allocation {
+	enum allocation_family family;
+	const struct live_object *object;	/* its owner is a dense thread */
+	const struct live_kind *kind;
+	uint64_t bytes;			/* of this part of the object */
+	enum live_end end;
+	const struct event *ev;		/* that ended it; NULL: it is live */
+};
+
+struct allocation_range {
+	uint64_t from_ns, until_ns;	/* allocations of [from_ns, until_ns) are wanted */
+	uint64_t at_ns;			/* nothing from this instant on counts */
+	uint32_t families;		/* 1u << ALLOCATION_x */
+	bool with_stacks;
+};
+
+/* Gets a pointer that is valid during the call. 0 or -errno. */
+typedef int (*allocation_sink)(void *ctx, const struct allocation *x);
+
+int allocation_pairs_open(struct allocation_pairs **ret, struct analysis *a,
+			  const struct allocation_range *range, allocation_sink sink, void *ctx,
+			  struct err *e);
+void allocation_pairs_close(struct allocation_pairs *p);	/* NULL is fine */
+/* Reads the next event; after the last one gives out what is live. 1: there is more; 0; -errno. */
+int allocation_pairs_next(struct allocation_pairs *p, struct err *e);
+
+/*
+ * The names of the call site and of the kmem_cache, valid as long as p; NULL: none is known. The
+ * site of a heap object has the name of that instant; equal names are one pointer.
+ */
+const char *allocation_symbol(const struct allocation_pairs *p, const struct allocation *x);
+const char *allocation_cache(const struct allocation_pairs *p, const struct allocation *x);
+
+/* enum alloc_source of a family, and the name of its event source. */
+unsigned int allocation_source(enum allocation_family family);
+const char *allocation_event_source(enum allocation_family family);
+
+#endif /* ALLOCATION_PAIRS_H */

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * lifetime_usage(from_ns, to_ns, by): allocations of the window by group, source, call site, cache
+ * and page order; how many were freed by its end, and after how long.
+ *
+ * Several rows may have equal names: objects of different sizes, and addresses in one function.
+ */
+#include <errno.h>
+
+#include "analyze/fold/allocation_pairs.h"
+#include "analyze/fold/fold_memory.h"
+#include "analyze/views/view.h"
+
+#define TEMPORARY_NS 1000000
+
+struct lifetimes {
+	struct view_carried carried;
+	const char *source, *symbol, *cache;
+	uint64_t call_site;
+	uint64_t page_order;		/* + 1; 0: no pages */
+	uint64_t allocs, bytes, freed, temporary, temporary_bytes, life_max_ns;
+	double life_sum_ns;		/* an integer may not hold the sum */
+};
+
+#define LIFETIMES(name) VIEW_NUMBER(#name, struct lifetimes, name)
+
+static const struct table_column lifetime_cols[] = {
+	VIEW_LABELS,
+	VIEW_TEXT("source", struct lifetimes, source),
+	VIEW_TEXT("symbol", struct lifetimes, symbol),
+	VIEW_TEXT("cache", struct lifetimes, cache),
+	{ "call_site", COLUMN_INT },
+	{ "page_order", COLUMN_INT },
+	LIFETIMES(allocs), LIFETIMES(bytes), LIFETIMES(freed), LIFETIMES(temporary),
+	LIFETIMES(temporary_bytes),
+	{ "life_sum_ns", COLUMN_REAL },
+	{ "life_max_ns", COLUMN_INT },
+	{ "from_ns", COLUMN_INT }, { "to_ns", COLUMN_INT }, { "by", COLUMN_TEXT },
+};
+
+enum { COL_CALL_SITE = 7, COL_PAGE_ORDER = 8, COL_LIFE_SUM = 14, COL_LIFE_MAX = 15 };
+
+static const struct fold_sums_def lifetimes_def = { .bytes = sizeof(struct lifetimes) };
+
+struct lifetimes_view {
+	struct view v;
+	struct allocation_pairs *pairs;
+	uint32_t page_bytes;
+};
+
+static void enter(struct view *v, void *row)
+{
+}
+
+/* What tells the objects of one group and family apart. */
+static uint64_t kind_of(const struct lifetimes_view *s, const struct allocation *x,
+			const char *symbol)
+{
+	if (x->family == ALLOCATION_PAGE)
+		return (uint64_t)__builtin_ctzll((x->bytes / s->page_bytes) | 1ull << 63);
+	if (x->family == ALLOCATION_SLAB)
+		return x->object->kind;
+	return symbol ? (uintptr_t)symbol : x->kind->call_site;
+}
+
+static void begin_row(struct lifetimes_view *s, const struct allocation *x, struct lifetimes *row)
+{
+	row->source = alloc_source_name(allocation_source(x->family));
+	if (x->family == ALLOCATION_PAGE) {
+		row->page_order = 1 + kind_of(s, x, NULL);
+		return;
+	}
+	row->symbol = allocation_symbol(s->pairs, x);
+	row->cache = allocation_cache(s->pairs, x);
+	row->call_site = x->kind->call_site;
+}
+
+static int on_allocation(void *ctx, const struct allocation *x)
+{
+	struct lifetimes_view *s = ctx;
+	const struct dense_ids *d = &s->v.a->ids;
+	uint32_t owner = x->object->owner, group;
+	bool is_heap = x->family == ALLOCATION_HEAP;
+	const char *symbol = is_heap ? allocation_symbol(s->pairs, x) : NULL;
+	struct lifetimes *row;
+	uint64_t life_ns;
+
+	if (!scope_has_process(&s->v.a->scope, dense_process_of(d, owner)))
+		return 0;
+	group = grouping_of_thread(&s->v.groups, owner);
+	row = group == GROUPING_FAILED ? NULL :
+	      view_carry(&s->v, (uint64_t)group << 3 | (uint64_t)x->family << 1 | !symbol,
+			 kind_of(s, x, symbol));
+	if (!row)
+		return -ENOMEM;
+	if (!row->allocs++)
+		begin_row(s, x, row);
+	row->bytes += x->bytes;
+	if (!x->ev)
+		return 0;
+	life_ns = x->ev->ts_ns - x->object->ts_ns;
+	row->freed++;
+	row->life_sum_ns += (double)life_ns;
+	if (life_ns > row->life_max_ns)
+		row->life_max_ns = life_ns;
+	if (life_ns < TEMPORARY_NS) {
+		row->temporary++;
+		row->temporary_bytes += x->bytes;
+	}
+	return 0;
+}
+
+static int give_row(struct view *v, const struct view_place *at, void *sum)
+{
+	const struct lifetimes *row = sum;
+	struct cell *c = view_row(v, at->group >> 3, sum);
+
+	if (!c)
+		return -ENOMEM;
+	if (row->page_order)
+		cell_int(&c[COL_PAGE_ORDER], (int64_t)row->page_order - 1);
+	else
+		cell_int(&c[COL_CALL_SITE], (int64_t)row->call_site);
+	cell_real(&c[COL_LIFE_SUM], row->life_sum_ns);
+	if (row->freed)
+		cell_int(&c[COL_LIFE_MAX], (int64_t)row->life_max_ns);
+	return 0;
+}
+
+static int open_view(struct view *v, const struct table_query *q, struct err *e)
+{
+	return window_grouping(&v->groups, v->a, &q->args[2], e);
+}
+
+static int run_bin(struct view *v, struct err *e)
+{
+	struct lifetimes_view *s = (struct lifetimes_view *)v;
+	const struct allocation_range range = {
+		.from_ns = v->w.from_ns, .until_ns = v->w.to_ns, .at_ns = v->w.to_ns,
+		.families = UINT32_MAX,
+	};
+	int ret;
+
+	s->page_bytes = trace_page_bytes(v->a->trace);
+	ret = allocation_pairs_open(&s->pairs, v->a, &range, on_allocation, s, e);
+	while (ret >= 0 && (ret = allocation_pairs_next(s->pairs, e)) > 0)
+		;
+	return ret;
+}
+
+static void close_view(struct view *v)
+{
+	allocation_pairs_close(((struct lifetimes_view *)v)->pairs);
+}
+
+static const struct view_def lifetimes_view = {
+	.bytes = sizeof(struct lifetimes_view), .is_one_bin = true, .sums = &lifetimes_def,
+	.open = open_view, .close = close_view, .enter = enter, .run_bin = run_bin,
+	.row = give_row,
+};
+
+const struct table_def tables_of_lifetimes[] = {
+	VIEW_TABLE("lifetime_usage", "allocations of the window, and how long they lived",
+		   lifetime_cols, 3, lifetimes_view),
+	{ .name = NULL },
+};
