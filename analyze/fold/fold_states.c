@@ -22,20 +22,23 @@ struct states_machine {
 };
 
 /*
- * A thread whose end was lost lives no longer than its exit. A cut carries switches for the sake of
- * one of their two threads; the other may have ended before the cut.
+ * A thread whose last switch was lost lives no longer than its exit: what it did off the CPUs since
+ * before does not go on behind. (Behind its exit a thread may still sleep.) A cut carries switches
+ * for the sake of one of their two threads; the other may have ended before the cut.
  */
 static int on_state(void *ctx, const struct thread_piece *p)
 {
 	struct states_machine *m = ctx;
 	struct thread_piece mine = *p;
 	uint64_t end_ns = dense_thread_row(m->ids, p->thread)->end_ns;
+	int ret;
 
-	if (end_ns && end_ns <= m->f.a->start_ns && p->state != THREAD_RUNNING)
-		return 0;
-	if (p->state == THREAD_UNKNOWN && end_ns && end_ns < p->to_ns)
-		mine.to_ns = end_ns;
-	return mine.from_ns < mine.to_ns ? fold_found(&m->f, &mine) : 0;
+	if (!end_ns || end_ns >= p->to_ns || p->state == THREAD_RUNNING ||
+	    (end_ns <= p->from_ns && end_ns > m->f.a->start_ns && p->state != THREAD_UNKNOWN))
+		return fold_found(&m->f, p);
+	mine.to_ns = end_ns;
+	ret = mine.from_ns < mine.to_ns ? fold_found(&m->f, &mine) : 0;
+	return ret < 0 ? ret : 1;
 }
 
 /*

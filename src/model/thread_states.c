@@ -117,14 +117,19 @@ static void end(struct thread_states *s, struct thread *t)
 	t->phase = PHASE_NONE;
 }
 
+/* The thread may have ended by that. */
 static int give(struct thread_states *s, struct thread *t, enum thread_state state, uint64_t to_ns)
 {
 	struct thread_piece p = { (uint32_t)(t - s->threads), (uint8_t)state, t->since_ns, to_ns };
+	int ret;
 
 	if (to_ns <= t->since_ns)
 		return 0;
 	t->since_ns = to_ns;
-	return s->sink(s->ctx, &p);
+	ret = s->sink(s->ctx, &p);
+	if (ret > 0)
+		end(s, t);
+	return ret < 0 ? ret : 0;
 }
 
 /* Gives out the thread's phase. On a CPU it has what ran() gave out before; the rest is unknown. */
@@ -144,9 +149,9 @@ static struct thread *touch(struct thread_states *s, uint32_t thread, uint64_t t
 {
 	struct thread *t = thread_at(s, thread);
 
-	*ret_err = t ? begin(s, t, ts_ns) : 0;
+	*ret_err = t && t->phase != PHASE_NONE ? give_phase(s, t, ts_ns) : 0;
 	if (t && !*ret_err)
-		*ret_err = give_phase(s, t, ts_ns);
+		*ret_err = begin(s, t, ts_ns);
 	return *ret_err < 0 ? NULL : t;
 }
 
@@ -209,6 +214,8 @@ int thread_states_leave(struct thread_states *s, const struct event *ev, uint32_
 	t->is_woken &= t->phase == THREAD_RUNNING;
 	t->phase = THREAD_RUNNING;
 	ret = give_phase(s, t, ev->ts_ns);
+	if (!ret)
+		ret = begin(s, t, ev->ts_ns);
 	if (ret < 0)
 		return ret;
 	set_off_cpu(s, t, ev->flags & EVENT_F_PREEMPT, bits);
@@ -315,7 +322,8 @@ int thread_states_until(struct thread_states *s, uint64_t ts_ns)
 	size_t i;
 	int ret = 0;
 
-	for (i = 0; i < s->alive_cnt && ret >= 0; i++) {
+	/* backwards: the last one takes the place of one that ends */
+	for (i = s->alive_cnt; i-- > 0 && ret >= 0;) {
 		struct thread *t = &s->threads[s->alive[i]];
 
 		ret = give_phase(s, t, ts_ns);

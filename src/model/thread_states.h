@@ -16,7 +16,7 @@
  *     event, unless the trace has its state at the start; and a thread that should be on a CPU
  *     for which the timeline has no time of it.
  * A life begins with the thread's first event, or where thread_states_begin() says, and ends when
- * the thread leaves its CPU for the last time.
+ * the thread leaves its CPU for the last time, or when the sink says so.
  *
  * The caller numbers threads densely; numbers below EVENT_ID_FIRST are no threads and have no
  * states. Calls come in order of time, but for time on CPUs, which comes when it ends. Memory is
@@ -53,6 +53,7 @@ struct thread_piece {
 	uint64_t from_ns, to_ns;	/* from < to */
 };
 
+/* 1: the thread is known to have ended, so its life does not go on; 0; -errno. */
 typedef int (*thread_states_sink)(void *ctx, const struct thread_piece *p);
 
 int thread_states_new(struct thread_states **ret, uint32_t thread_cnt, thread_states_sink sink,

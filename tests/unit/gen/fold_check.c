@@ -260,14 +260,15 @@ static void check_tables(const struct fold_check *c, long long from, long long t
 
 /*
  * The parts of each thread are its life in the window: from its first trace, or from the trace's
- * start if it lived before. And it ran for as long as cpu_usage() says.
+ * start if it lived before. And it ran for as long as cpu_usage() says. Behind its exit a thread
+ * does nothing but run, unless there are events of it.
  */
 static void check_states(const struct fold_check *c, int64_t from, int64_t to)
 {
 	int64_t end = (int64_t)(trace_end_ns(c->t) - trace_start_ns(c->t));
 	struct rows r;
 	unsigned int i;
-	char sql[1600];
+	char sql[1800];
 
 	from = from < 0 ? 0 : from;
 	to = to < end ? to : end;
@@ -275,7 +276,7 @@ static void check_states(const struct fold_check *c, int64_t from, int64_t to)
 		 "WITH s AS (SELECT utid, running_ns, running_ns + runnable_ns + preempted_ns + "
 		 "disk_ns + uninterruptible_ns + sleeping_ns + stopped_ns + unknown_ns AS life_ns "
 		 "FROM thread_states(%lld, %lld, 0, 'thread')), "
-		 "born AS (SELECT utid, min(ts_ns) AS ns FROM ("
+		 "born AS (SELECT utid, min(ts_ns) AS ns, max(ts_ns) AS last_ns FROM ("
 		 "SELECT utid, ts_ns FROM switches UNION ALL "
 		 "SELECT next_utid, ts_ns FROM switches UNION ALL "
 		 "SELECT target_utid, ts_ns FROM wakeups UNION ALL "
@@ -283,6 +284,8 @@ static void check_states(const struct fold_check *c, int64_t from, int64_t to)
 		 "ran AS (SELECT utid, sum(oncpu_ns) AS ns FROM cpu_usage(%lld, %lld) "
 		 "GROUP BY utid) "
 		 "SELECT t.utid AS utid, t.end_ns IS NULL AS lives, "
+		 "coalesce(born.last_ns, -1) < t.end_ns AS is_gone, "
+		 "coalesce(t.end_ns, 0) AS end_ns, "
 		 "coalesce(s.life_ns, 0) AS life_ns, iif(t.start_ns < 0, 0, born.ns) AS born_ns, "
 		 "coalesce(s.running_ns, 0) AS running_ns, coalesce(ran.ns, 0) AS ran_ns "
 		 "FROM threads AS t LEFT JOIN s ON s.utid = t.utid "
@@ -292,7 +295,7 @@ static void check_states(const struct fold_check *c, int64_t from, int64_t to)
 	rows_sql(&r, below(2) ? c->plain : c->indexed, sql);
 	assert_true(r.row_cnt > 0);
 	for (i = 0; i < r.row_cnt; i++) {
-		int64_t begin = rows_cell(&r, i, "born_ns"), life;
+		int64_t begin = rows_cell(&r, i, "born_ns"), life, rest;
 
 		begin = begin > from ? begin : from;
 		life = to > begin ? to - begin : 0;
@@ -307,6 +310,13 @@ static void check_states(const struct fold_check *c, int64_t from, int64_t to)
 				 (long long)from, (long long)to,
 				 (long long)rows_cell(&r, i, "utid"), (long long)life,
 				 (long long)rows_cell(&r, i, "life_ns"));
+		rest = rows_cell(&r, i, "life_ns") - rows_cell(&r, i, "running_ns");
+		life = rows_cell(&r, i, "end_ns") - begin;
+		if (rows_cell(&r, i, "is_gone") && rest > (life > 0 ? life : 0))
+			fail_msg("[%lld, %lld): thread %lld ended, %lld ns are behind that",
+				 (long long)from, (long long)to,
+				 (long long)rows_cell(&r, i, "utid"),
+				 (long long)(rest - life));
 	}
 	rows_done(&r);
 }
