@@ -39,6 +39,7 @@
 #define YOUNG 64		/* objects of a CPU that die young */
 #define FREE_LIST 1024
 #define BURST_EVERY (7 * SECOND)
+#define PREV_DEAD 0x80
 
 enum task_state { TASK_SLEEPING, TASK_RUNNABLE, TASK_RUNNING };
 
@@ -87,6 +88,7 @@ static struct gen {
 	uint32_t *queue;		/* runnable: ring of task_max + 1 */
 	unsigned int queue_at, queue_cnt;
 	uint32_t next_tid;
+	bool exit_is_due;		/* of the next one that can, where it leaves its CPU */
 	struct object young[CPUS_MAX][YOUNG];
 	unsigned int young_cnt[CPUS_MAX];
 	struct object *old;
@@ -232,10 +234,38 @@ static void wake(unsigned int cpu, uint32_t waker, uint32_t i, bool is_new)
 	G.queue[(G.queue_at + G.queue_cnt++) % (G.task_max + 1)] = i;
 }
 
+/* Of the younger half. What is queued or runs is known by its place, which the last one takes. */
+static bool can_exit(uint32_t i)
+{
+	uint32_t first = G.task_max / 2, last = G.task_cnt - 1;
+
+	return i >= first && G.task_cnt > first + 8 &&
+	       (i == last || G.tasks[last].state == TASK_SLEEPING);
+}
+
+static void exit_task(unsigned int cpu, uint32_t i)
+{
+	struct wire_exit *r = PUT(wire_exit, WIRE_TASK_EXIT, 0, cpu, i);
+
+	r->tid = G.tasks[i].tid;
+	r->pid = G.tasks[i].pid;
+	r->group_dead = 1;
+	r->sum_exec_ns = 1000000;
+	G.t.exits++;
+	G.exit_is_due = false;
+	G.now_ns += 100;
+}
+
+static void remove_task(uint32_t i)
+{
+	G.tasks[i] = G.tasks[--G.task_cnt];
+	G.tasks[i].process = i;
+}
+
 static void switch_task(unsigned int cpu)
 {
 	uint32_t prev = G.running[cpu], next = 0;
-	bool preempt = prev && below(5) == 0;
+	bool ends = G.exit_is_due && can_exit(prev), preempt = prev && below(5) == 0 && !ends;
 	struct wire_switch *r;
 
 	if (G.queue_cnt) {
@@ -245,9 +275,11 @@ static void switch_task(unsigned int cpu)
 	}
 	if (next == prev)
 		return;
+	if (ends)
+		exit_task(cpu, prev);
 	r = PUT(wire_switch, WIRE_SWITCH, preempt ? WIRE_F_PREEMPT : 0, cpu, prev);
 	r->next_tid = G.tasks[next].tid;
-	r->prev_state = preempt || !prev ? 0 : 1;
+	r->prev_state = ends ? PREV_DEAD : preempt || !prev ? 0 : 1;
 	r->prev_prio = r->next_prio = 120;
 	if (prev)
 		G.tasks[prev].state = TASK_SLEEPING;
@@ -258,6 +290,8 @@ static void switch_task(unsigned int cpu)
 	if (next)
 		G.tasks[next].state = TASK_RUNNING;
 	G.running[cpu] = next;
+	if (ends)
+		remove_task(prev);
 }
 
 static void fork_task(unsigned int cpu)
@@ -294,29 +328,6 @@ static void fork_task(unsigned int cpu)
 	memcpy(x->strings, file, sizeof(file));
 	memcpy(x->strings + sizeof(file), args, sizeof(args));
 	G.t.forks++;
-}
-
-/* The youngest processes end; the last one in the array takes the place. */
-static void exit_task(unsigned int cpu)
-{
-	unsigned int first = G.task_max / 2, last = G.task_cnt - 1, i;
-	struct wire_exit *r;
-
-	if (G.task_cnt <= first + 8)
-		return;
-	i = first + (unsigned int)below(G.task_cnt - first);
-	/* what is queued or runs is known by its place */
-	if (G.tasks[i].state != TASK_SLEEPING || G.tasks[last].state != TASK_SLEEPING)
-		return;
-	r = PUT(wire_exit, WIRE_TASK_EXIT, 0, cpu, i);
-	r->tid = G.tasks[i].tid;
-	r->pid = G.tasks[i].pid;
-	r->group_dead = 1;
-	r->sum_exec_ns = 1000000;
-	G.tasks[i] = G.tasks[last];
-	G.tasks[i].process = i;
-	G.task_cnt--;
-	G.t.exits++;
 }
 
 /* ---- memory ---- */
@@ -530,7 +541,7 @@ static void step(uint64_t gap)
 	else if (x < 1020)
 		request(cpu, task);
 	else if (below(1000000) < G.fork_rate * 512ull && task)	/* 4 of 1024 come here */
-		G.t.forks > G.t.exits + 50 ? exit_task(cpu) : fork_task(cpu);
+		G.t.forks > G.t.exits + 50 ? (void)(G.exit_is_due = true) : fork_task(cpu);
 	else
 		memory(cpu, task, 0);
 }
