@@ -225,12 +225,15 @@ static const char *who_of(const struct report_options *r)
 /* --pid and --comm have to name something, or an empty answer would look like one. */
 static int check_processes(const struct report_options *o)
 {
-	size_t cnt, i;
-	const struct trace_process *p = trace_processes(o->in.trace, &cnt);
+	const struct trace_process *p;
 	const char *comm = o->q.comm;
 	unsigned int k;
+	size_t cnt, i;
 	char pid[16];
 
+	if (!o->pids.cnt && !comm)
+		return 0;
+	p = trace_processes(o->in.trace, &cnt);
 	for (k = 0; k < o->pids.cnt; k++) {
 		for (i = 0; i < cnt && p[i].pid != o->pids.v[k]; i++)
 			;

@@ -28,8 +28,15 @@ static size_t escape_one(char *dst, size_t *ret_written, const char *src, size_t
 			 unsigned int *ret_cells)
 {
 	uint32_t code;
-	size_t len = utf8_decode(src, n, &code), w = 0;
+	size_t len, w = 0;
 
+	/* nearly all there is */
+	if (n && *src >= 0x20 && *src < 0x7f) {
+		*dst = *src;
+		*ret_cells = 1;
+		return *ret_written = 1;
+	}
+	len = utf8_decode(src, n, &code);
 	if (len && !utf8_is_unsafe(code)) {
 		memcpy(dst, src, len);
 		*ret_written = len;
