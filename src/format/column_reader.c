@@ -188,6 +188,7 @@ static int read_ts(struct decode *d)
 {
 	const struct disk_block *h = &d->s->meta->head;
 	struct kind_columns *k = d->k;
+	struct token_reader tokens;
 	struct stream t;
 	uint32_t i, row = 0, run;
 	int r;
@@ -195,23 +196,26 @@ static int read_ts(struct decode *d)
 	r = stream_open_rows(d, &t, CHUNK_COL_TS);
 	if (r < 0)
 		goto out;
+	tokens = t.r;
 	r = -ENOMEM;
 	k->ts_ns = new_values(k);
 	if (!k->ts_ns)
 		goto out;
 	for (run = 0; run < k->run_cnt; run++) {
-		uint64_t ts = h->first_ns;
+		uint64_t ts = h->first_ns, last = h->last_ns, *to = k->ts_ns + row;
+		uint32_t cnt = k->runs[run].cnt;
 
-		for (i = 0; i < k->runs[run].cnt; i++) {
-			uint64_t delta = token_get(&t.r);
+		for (i = 0; i < cnt; i++) {
+			uint64_t delta = token_get(&tokens);
 
-			if (delta > h->last_ns - ts) {
+			if (delta > last - ts) {
 				r = bad(d, "time column");
 				goto out;
 			}
 			ts += delta;
-			k->ts_ns[row++] = ts;
+			to[i] = ts;
 		}
+		row += cnt;
 	}
 	r = 0;
 out:
@@ -373,8 +377,9 @@ static int read_numbers(struct decode *d, unsigned int column, unsigned int code
 	struct kind_columns *k = d->k;
 	bool by_tuple = codec == EVENT_CODEC_TDELTA && k->tuple;
 	uint64_t *v, *last = NULL, prev = 0;
+	struct token_reader tokens;
+	uint32_t i, cnt = k->cnt;
 	struct stream t;
-	uint32_t i;
 	int r;
 
 	r = stream_open_rows(d, &t, column);
@@ -387,16 +392,17 @@ static int read_numbers(struct decode *d, unsigned int column, unsigned int code
 		r = -ENOMEM;
 		goto out;
 	}
-	for (i = 0; !by_tuple && i < k->cnt; i++) {
-		uint64_t x = token_get(&t.r);
+	tokens = t.r;
+	for (i = 0; !by_tuple && i < cnt; i++) {
+		uint64_t x = token_get(&tokens);
 
 		prev = codec == EVENT_CODEC_PLAIN ? x : prev + zigzag_decode(x);
 		v[i] = prev << t.shift;
 	}
-	for (; i < k->cnt; i++) {
+	for (; i < cnt; i++) {
 		uint64_t *l = &last[k->tuple[i]];
 
-		*l += zigzag_decode(token_get(&t.r));
+		*l += zigzag_decode(token_get(&tokens));
 		v[i] = *l << t.shift;
 	}
 out:
@@ -410,13 +416,14 @@ static int read_refs(struct decode *d, unsigned int column, const uint64_t *ther
 		     uint32_t there_cnt)
 {
 	struct kind_columns *k = d->k;
+	struct token_reader tokens, new_tokens;
 	struct stream t, fresh;
 	uint64_t *v, last = 0, ref = 0, x;
-	uint32_t i;
+	uint32_t i, cnt = k->cnt, new_left;
 	int r, r2;
 
 	r = stream_open_rows(d, &t, column);
-	r2 = stream_open(d, &fresh, column, CHUNK_PART_NEW, k->cnt);
+	r2 = stream_open(d, &fresh, column, CHUNK_PART_NEW, cnt);
 	if (r < 0 || r2 < 0) {
 		r = r < 0 ? r : r2;
 		goto out;
@@ -426,13 +433,16 @@ static int read_refs(struct decode *d, unsigned int column, const uint64_t *ther
 		r = -ENOMEM;
 		goto out;
 	}
+	tokens = t.r;
+	new_tokens = fresh.r;
+	new_left = fresh.left;
 	r = bad(d, "reference column");
-	for (i = 0; i < k->cnt; i++) {
-		x = token_get(&t.r);
+	for (i = 0; i < cnt; i++) {
+		x = token_get(&tokens);
 		if (!x) {
-			if (!fresh.left--)
+			if (!new_left--)
 				goto out;
-			last += zigzag_decode(token_get(&fresh.r));
+			last += zigzag_decode(token_get(&new_tokens));
 			v[i] = last << fresh.shift;
 		} else if (!there) {
 			if (x > i)
@@ -458,13 +468,16 @@ static int read_xref(struct decode *d, unsigned int column)
 	unsigned int other = column_xref_kind(d->k->kind);
 	struct kind_columns alloc = { .kind = other, .cnt = d->s->meta->head.kind_cnt[other] };
 	struct decode a = { .s = d->s, .k = &alloc, .why = d->why };
+	const uint64_t *there = d->s->first_values[other];
 	uint64_t none = 0;
 	int r = 0;
 
-	if (alloc.cnt)
+	if (alloc.cnt && !there)
 		r = read_refs(&a, 0, NULL, 0);
+	if (r == 0 && !there)
+		there = alloc.cnt ? alloc.value[0] : &none;
 	if (r == 0)
-		r = read_refs(d, column, alloc.cnt ? alloc.value[0] : &none, alloc.cnt);
+		r = read_refs(d, column, there, alloc.cnt);
 	kind_columns_done(&alloc);
 	return r;
 }

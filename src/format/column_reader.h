@@ -45,6 +45,8 @@ struct column_source {
 	struct zunpack *zunpack;
 	const uint32_t *utids;		/* block_meta_utids() */
 	uint32_t utid_cnt;
+	/* by kind: its first column's values, where they were read before; NULL: they were not */
+	const uint64_t *first_values[EVENT_KIND_CNT];
 };
 
 /*
