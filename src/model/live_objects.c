@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * live_objects: an open-addressing table of small entries (address, instant, owner, kind); what
- * objects have in common is interned. Removal shifts later entries back, so that the table needs no
- * tombstones. The number of live page blocks of each order tells a free where it has to look.
+ * objects have in common is interned. An allocator soon gives out the same address again, so an
+ * entry whose object ended stays where it is, until the table is made anew. The number of live page blocks of each order tells a free where it has to look.
  */
 #include "model/live_objects.h"
 
@@ -15,20 +15,23 @@
 
 #define ORDER_MAX 20		/* far above any kernel's MAX_ORDER; larger ones are damage */
 #define KIND_EMPTY UINT32_MAX
+#define KIND_ENDED (UINT32_MAX - 1)
 #define RECENT_KINDS 256
 
 struct live_slot {
 	uint64_t addr;
 	uint64_t ts_ns;
 	uint32_t owner;
-	uint32_t kind;		/* KIND_EMPTY: no entry */
+	uint32_t kind;		/* KIND_EMPTY: no entry; KIND_ENDED: the object ended */
 	uint32_t space;
 	uint32_t round;		/* the round of notes in which it was added */
 };
 
 struct live_objects {
 	struct live_slot *slots;
-	size_t cap, cnt;
+	size_t cap, cnt;	/* cnt: objects */
+	size_t used;		/* with entries whose object ended */
+	unsigned int shift;	/* 64 - log2 of cap */
 	uint32_t page_bytes;
 	size_t order_cnt[ORDER_MAX + 1];
 	struct hash_map sites, places, sizes, kinds;	/* a place is a call site and a stack */
@@ -66,20 +69,23 @@ void live_objects_free(struct live_objects *o)
 
 void live_objects_clear(struct live_objects *o)
 {
-	if (o->cnt)
+	if (o->used)
 		memset(o->slots, 0xff, o->cap * sizeof(*o->slots));
-	o->cnt = 0;
+	o->cnt = o->used = 0;
 	memset(o->order_cnt, 0, sizeof(o->order_cnt));
 }
 
 static size_t home_of(const struct live_objects *o, uint32_t space, uint64_t addr)
 {
-	uint64_t h = (addr + ((uint64_t)space << 48)) * 0x9e3779b97f4a7c15ull;
-
-	h ^= h >> 29;
-	return (h * 0xd6e8feb86659fd93ull >> 32) & (o->cap - 1);
+	return (addr + ((uint64_t)space << 48)) * 0x9e3779b97f4a7c15ull >> o->shift;
 }
 
+static bool is_live(const struct live_slot *s)
+{
+	return s->kind < KIND_ENDED;
+}
+
+/* The entry of an address, or the empty one where it belongs. */
 static struct live_slot *find_slot(const struct live_objects *o, uint32_t space, uint64_t addr)
 {
 	size_t i = home_of(o, space, addr);
@@ -103,25 +109,27 @@ static struct live_slot *find_live(const struct live_objects *o, uint32_t space,
 	if (!o->cnt)
 		return NULL;
 	s = find_slot(o, space, addr);
-	return s->kind == KIND_EMPTY ? NULL : s;
+	return is_live(s) ? s : NULL;
 }
 
+/* A new table without the entries whose objects ended, larger if those were few. */
 static int grow(struct live_objects *o)
 {
-	size_t cap = o->cap ? o->cap * 2 : 1024, old_cap = o->cap, i;
+	size_t old_cap = o->cap, cap = o->cnt * 4 >= old_cap ? old_cap * 2 : old_cap, i;
 	struct live_slot *old = o->slots, *slots;
 
-	/* the hash gives 32 bits of position */
-	if (cap > (size_t)1 << 32)
-		return -ENOMEM;
-	slots = malloc(cap * sizeof(*slots));
+	cap = cap ? cap : 1024;
+	/* an entry lies in one cache line */
+	slots = aligned_alloc(64, cap * sizeof(*slots));
 	if (!slots)
 		return -ENOMEM;
 	memset(slots, 0xff, cap * sizeof(*slots));
 	o->slots = slots;
 	o->cap = cap;
+	o->shift = 64 - (unsigned int)__builtin_ctzll(cap);
+	o->used = o->cnt;
 	for (i = 0; i < old_cap; i++)
-		if (old[i].kind != KIND_EMPTY)
+		if (is_live(&old[i]))
 			*find_slot(o, old[i].space, old[i].addr) = old[i];
 	free(old);
 	return 0;
@@ -141,8 +149,6 @@ void live_objects_begin_notes(struct live_objects *o, live_objects_older older, 
 
 static void remove_slot(struct live_objects *o, struct live_slot *s)
 {
-	size_t hole = (size_t)(s - o->slots), i = hole, home;
-
 	if (o->older && s->round != o->round) {
 		struct live_object obj = object_of(s);
 
@@ -150,31 +156,21 @@ static void remove_slot(struct live_objects *o, struct live_slot *s)
 	}
 	if (o->page_bytes)
 		o->order_cnt[o->kind_rows[s->kind].order]--;
-	for (;;) {
-		i = (i + 1) & (o->cap - 1);
-		if (o->slots[i].kind == KIND_EMPTY)
-			break;
-		home = home_of(o, o->slots[i].space, o->slots[i].addr);
-		/* i may move into the hole unless its home lies cyclically in (hole, i] */
-		if (((i - home) & (o->cap - 1)) >= ((i - hole) & (o->cap - 1))) {
-			o->slots[hole] = o->slots[i];
-			hole = i;
-		}
-	}
-	o->slots[hole].kind = KIND_EMPTY;
+	s->kind = KIND_ENDED;
 	o->cnt--;
 }
 
-/* at: the empty slot where the entry belongs; NULL: it is to be found. */
+/* at: the slot of the entry's address, which has no object; NULL: it is to be found. */
 static int insert(struct live_objects *o, const struct live_slot *entry, struct live_slot *at)
 {
-	if (o->cnt * 2 >= o->cap) {
+	if (o->used * 2 >= o->cap) {
 		if (grow(o) < 0)
 			return -ENOMEM;
 		at = NULL;
 	}
 	if (!at)
 		at = find_slot(o, entry->space, entry->addr);
+	o->used += at->kind == KIND_EMPTY;
 	*at = *entry;
 	o->cnt++;
 	if (o->page_bytes)
@@ -219,7 +215,7 @@ static int intern_slow(struct live_objects *o, const struct live_kind *k, uint32
 	return 0;
 }
 
-static int intern_kind(struct live_objects *o, const struct live_kind *k, uint32_t *ret)
+int live_objects_intern(struct live_objects *o, const struct live_kind *k, uint32_t *ret)
 {
 	uint32_t *recent = recent_kind(o, k);
 	int r;
@@ -273,7 +269,7 @@ static int split_block(struct live_objects *o, struct live_slot whole, uint64_t 
 		}
 		k.order = (uint8_t)j;
 		k.bytes = k.bytes_req = (uint64_t)o->page_bytes << j;
-		ret = intern_kind(o, &k, &rest.kind);
+		ret = live_objects_intern(o, &k, &rest.kind);
 		if (ret < 0)
 			return ret;
 		ret = insert(o, &rest, NULL);
@@ -380,34 +376,40 @@ int live_objects_end(struct live_objects *o, uint32_t space, uint64_t addr, unsi
 	return take(o, s, LIVE_FREED, sink, ctx);
 }
 
-int live_objects_add(struct live_objects *o, uint32_t space, uint64_t addr, uint64_t ts_ns,
-		     uint32_t owner, const struct live_kind *kind, live_objects_sink sink,
-		     void *ctx)
+int live_objects_add_kind(struct live_objects *o, uint32_t space, uint64_t addr, uint64_t ts_ns,
+			  uint32_t owner, uint32_t kind, live_objects_sink sink, void *ctx)
 {
-	struct live_slot entry = { .addr = addr, .ts_ns = ts_ns, .owner = owner, .space = space,
-				   .round = o->round };
+	const struct live_slot entry = { .addr = addr, .ts_ns = ts_ns, .owner = owner,
+					 .kind = kind, .space = space, .round = o->round };
+	unsigned int order = o->kind_rows[kind].order;
 	struct live_slot *s, *at = NULL;
 	uint64_t unknown = 0;
 	int ret = 0;
 
-	if (kind->order > ORDER_MAX)
+	if (order > ORDER_MAX)
 		return 0;
 	if (o->page_bytes) {
-		ret = take_pages(o, addr, kind->order, LIVE_LOST, sink, ctx, &unknown);
+		ret = take_pages(o, addr, order, LIVE_LOST, sink, ctx, &unknown);
 		/* an unaligned block, or a larger one that begins here: damage */
 		if (!ret && (s = find_live(o, 0, addr)))
 			ret = take(o, s, LIVE_LOST, sink, ctx);
 	} else if (o->cnt) {
 		at = find_slot(o, space, addr);
-		if (at->kind != KIND_EMPTY) {
+		if (is_live(at))
 			ret = take(o, at, LIVE_LOST, sink, ctx);
-			at = NULL;
-		}
 	}
-	if (ret < 0)
-		return ret;
-	ret = intern_kind(o, kind, &entry.kind);
 	return ret < 0 ? ret : insert(o, &entry, at);
+}
+
+int live_objects_add(struct live_objects *o, uint32_t space, uint64_t addr, uint64_t ts_ns,
+		     uint32_t owner, const struct live_kind *kind, live_objects_sink sink,
+		     void *ctx)
+{
+	uint32_t number;
+	int ret = live_objects_intern(o, kind, &number);
+
+	return ret < 0 ? ret :
+			 live_objects_add_kind(o, space, addr, ts_ns, owner, number, sink, ctx);
 }
 
 int live_objects_set_stack(struct live_objects *o, uint32_t space, uint64_t addr, uint64_t ts_ns,
@@ -420,7 +422,7 @@ int live_objects_set_stack(struct live_objects *o, uint32_t space, uint64_t addr
 		return 0;
 	k = o->kind_rows[s->kind];
 	k.stack = stack;
-	return intern_kind(o, &k, &s->kind);
+	return live_objects_intern(o, &k, &s->kind);
 }
 
 int live_objects_rest(struct live_objects *o, live_objects_sink sink, void *ctx)
@@ -431,7 +433,7 @@ int live_objects_rest(struct live_objects *o, live_objects_sink sink, void *ctx)
 	for (i = 0; i < o->cap; i++) {
 		const struct live_slot *s = &o->slots[i];
 
-		if (s->kind == KIND_EMPTY)
+		if (!is_live(s))
 			continue;
 		ret = hand_out(s, o->kind_rows[s->kind].bytes, LIVE_REMAINS, sink, ctx);
 		if (ret < 0)

@@ -62,6 +62,11 @@ int live_objects_add(struct live_objects *o, uint32_t space, uint64_t addr, uint
 		     uint32_t owner, const struct live_kind *kind, live_objects_sink sink,
 		     void *ctx);
 
+/* The same with the number that live_objects_intern() gives a kind: 0, or -ENOMEM. */
+int live_objects_intern(struct live_objects *o, const struct live_kind *k, uint32_t *ret);
+int live_objects_add_kind(struct live_objects *o, uint32_t space, uint64_t addr, uint64_t ts_ns,
+			  uint32_t owner, uint32_t kind, live_objects_sink sink, void *ctx);
+
 /* The address will be added or ended soon: its memory is fetched meanwhile. */
 void live_objects_prefetch(const struct live_objects *o, uint32_t space, uint64_t addr);
 
