@@ -122,8 +122,8 @@ struct fold_def {
 	 */
 	int (*start)(void *m, uint64_t from_ns, size_t block, struct err *e);
 	int (*event)(void *m, const struct event *ev);
-	/* An event of this kind will come soon, with this as its first value. May be NULL. */
-	void (*ahead)(const void *m, unsigned int kind, uint64_t value);
+	/* In place of event(): cnt events in a row. */
+	int (*events)(void *m, const struct event *ev, size_t cnt);
 	int (*edge)(void *m, size_t block, bool is_end);		/* NULL: not wanted */
 	int (*reset)(void *m, const struct trace_mm_reset *t);	/* NULL: not wanted */
 	/* Everything before to_ns has been handed in. May be NULL. */

@@ -16,6 +16,7 @@ struct cpu_machine {
 	const struct trace_block *blocks;
 	size_t block_cnt;
 	uint64_t begin_ns;		/* where the timeline began */
+	uint64_t start_ns;		/* the trace */
 };
 
 struct keyframe {
@@ -38,11 +39,13 @@ static uint32_t runner_unknown(void *ctx, unsigned int cpu)
 static int on_piece(void *ctx, const struct cpu_piece *p)
 {
 	const struct cpu_machine *m = ctx;
-	struct cpu_piece in_trace = *p;
+	struct cpu_piece in_trace;
 
+	if (p->from_ns > m->start_ns)
+		return fold_found(ctx, p);
 	/* what exceeds a stay that began with the trace was stolen before the trace */
-	if (p->from_ns <= trace_start_ns(m->f.a->trace))
-		in_trace.steal_ns = cpu_piece_own_steal_ns(p);
+	in_trace = *p;
+	in_trace.steal_ns = cpu_piece_own_steal_ns(p);
 	return fold_found(ctx, &in_trace);
 }
 
@@ -52,6 +55,7 @@ static int cpu_open(void *machine)
 	const struct trace *t = m->f.a->trace;
 
 	m->blocks = trace_blocks(t, &m->block_cnt);
+	m->start_ns = trace_start_ns(t);
 	return cpu_timeline_new(&m->tl, trace_cpu_cnt(t), on_piece, m);
 }
 

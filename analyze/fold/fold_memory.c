@@ -78,6 +78,19 @@ struct process_state {
 	uint32_t noted;			/* the round it was noted in */
 };
 
+#define ALLOC_KINDS (1u << EVENT_SLAB_ALLOC | 1u << EVENT_PAGE_ALLOC | 1u << EVENT_HEAP_ALLOC)
+#define LEVEL_KINDS (1u << EVENT_RSS | 1u << EVENT_VM)
+#define AHEAD_EVENTS 16		/* an object is fetched so many events before its own */
+
+/* Most objects are of few kinds: those seen lately, with their numbers. */
+#define RECENT_KINDS 256
+
+struct recent_kind {
+	uint64_t bytes;
+	uint32_t number;		/* plus one; 0: none */
+	uint8_t source, order, irq;
+};
+
 struct memory_machine {
 	struct fold_machine f;
 	const struct dense_ids *ids;
@@ -86,6 +99,7 @@ struct memory_machine {
 	struct live_objects *objects[ALLOC_SOURCE_CNT];
 	struct process_state *processes;	/* by dense_process() */
 	uint32_t heap_space_cnt;
+	struct recent_kind kinds[RECENT_KINDS];	/* by a hash of bytes */
 	struct alloc_change change;	/* the next one that is given out */
 	uint64_t op, op_addr;	/* allocations and frees of this interval so far; the last one's */
 	/* notes being made */
@@ -378,19 +392,81 @@ static uint64_t unpaired_bytes(const struct memory_machine *x, const struct even
 	return n && n->arg < 1u << 30 ? n->arg : 0;
 }
 
+/* The number of an object's kind, which is its size and whether an interrupt allocated it. */
+static int intern_kind(struct memory_machine *x, struct live_objects *o, const struct event *ev,
+		       struct recent_kind **ret)
+{
+	struct recent_kind key = { .source = x->change.source, .irq = ev->flags & EVENT_F_IRQ }, *r;
+	struct live_kind kind;
+	uint64_t addr;
+	int err;
+
+	switch (ev->kind) {
+	case EVENT_SLAB_ALLOC:
+		key.bytes = ev->v[EV_SLAB_ALLOC_BYTES];
+		break;
+	case EVENT_PAGE_ALLOC:
+		key.order = ev->v[EV_PAGE_ALLOC_PAGE_ORDER] < 64
+				    ? (uint8_t)ev->v[EV_PAGE_ALLOC_PAGE_ORDER]
+				    : 63;
+		key.bytes = key.order < 32 ? (uint64_t)x->page_bytes << key.order : 0;
+		break;
+	default:
+		key.bytes = ev->v[EV_HEAP_ALLOC_BYTES];
+		break;
+	}
+	r = *ret = &x->kinds[(key.bytes + key.irq) * 0x9e3779b97f4a7c15ull >> 56];
+	if (r->number && r->bytes == key.bytes && r->source == key.source &&
+	    r->order == key.order && r->irq == key.irq)
+		return 0;
+	alloc_event_kind(ev, x->page_bytes, &kind, &addr);
+	err = live_objects_intern(o, &kind, &key.number);
+	if (err < 0)
+		return err;
+	key.number++;
+	*r = key;
+	return 0;
+}
+
+static int on_alloc(struct memory_machine *x, struct live_objects *o, uint32_t space,
+		    uint32_t thread, const struct event *ev)
+{
+	struct recent_kind *kind;
+	int ret = intern_kind(x, o, ev, &kind);
+
+	if (!ret)
+		ret = live_objects_add_kind(o, space, ev->v[0], ev->ts_ns, thread,
+					    kind->number - 1, on_object_end, x);
+	return ret < 0 ? ret : give(x, thread, dense_process_of(x->ids, thread),
+				    ALLOC_CHANGE_ALLOC, (int64_t)kind->bytes);
+}
+
+static int on_free(struct memory_machine *x, struct live_objects *o, uint32_t space,
+		   const struct event *ev)
+{
+	unsigned int order = ev->kind == EVENT_PAGE_FREE && ev->v[EV_PAGE_ALLOC_PAGE_ORDER] < 64
+				     ? (unsigned int)ev->v[EV_PAGE_ALLOC_PAGE_ORDER]
+				     : 0;
+	uint64_t unknown;
+	int ret = live_objects_end(o, space, ev->v[0], order, on_object_end, x, &unknown);
+
+	if (ret < 0 || !unknown)
+		return ret;
+	/* the heap's level is what this trace saw: an unpaired free takes nothing from it */
+	return give(x, EVENT_ID_UNKNOWN, EVENT_ID_UNKNOWN, ALLOC_CHANGE_UNPAIRED,
+		    x->change.source == ALLOC_HEAP ? 0 : -(int64_t)unpaired_bytes(x, ev, unknown));
+}
+
 static int on_object(struct memory_machine *x, const struct event *ev)
 {
 	const struct dense_ids *d = x->ids;
 	uint32_t thread = dense_thread(d, ev->utid), space = 0;
-	struct live_objects *o = x->objects[source_of_kind[ev->kind]];
-	bool is_alloc = ev->kind == EVENT_SLAB_ALLOC || ev->kind == EVENT_PAGE_ALLOC ||
-			ev->kind == EVENT_HEAP_ALLOC;
-	struct live_kind kind;
-	uint64_t addr, unknown;
+	unsigned int source = source_of_kind[ev->kind];
+	struct live_objects *o = x->objects[source];
 	int ret;
 
-	x->change.source = source_of_kind[ev->kind];
-	if (o == x->objects[ALLOC_HEAP])
+	x->change.source = (uint8_t)source;
+	if (source == ALLOC_HEAP)
 		space = space_of(x, dense_process_of(d, thread));
 	else if (ev->flags & EVENT_F_IRQ)
 		thread = EVENT_ID_IRQ;
@@ -401,36 +477,16 @@ static int on_object(struct memory_machine *x, const struct event *ev)
 		if (ret < 0)
 			return ret;
 	}
-	if (is_alloc) {
-		alloc_event_kind(ev, x->page_bytes, &kind, &addr);
-		ret = live_objects_add(o, space, addr, ev->ts_ns, thread, &kind, on_object_end, x);
-		if (ret < 0)
-			return ret;
-		return give(x, thread, dense_process_of(d, thread), ALLOC_CHANGE_ALLOC,
-			    (int64_t)kind.bytes);
-	}
-	ret = live_objects_end(o, space, ev->v[0],
-			       ev->kind == EVENT_PAGE_FREE && ev->v[EV_PAGE_ALLOC_PAGE_ORDER] < 64
-				       ? (unsigned int)ev->v[EV_PAGE_ALLOC_PAGE_ORDER]
-				       : 0,
-			       on_object_end, x, &unknown);
-	if (ret < 0 || !unknown)
-		return ret;
-	/* the heap's level is what this trace saw: an unpaired free takes nothing from it */
-	return give(x, EVENT_ID_UNKNOWN, EVENT_ID_UNKNOWN, ALLOC_CHANGE_UNPAIRED,
-		    x->change.source == ALLOC_HEAP ? 0 : -(int64_t)unpaired_bytes(x, ev, unknown));
+	if (1u << ev->kind & ALLOC_KINDS)
+		return on_alloc(x, o, space, thread, ev);
+	return on_free(x, o, space, ev);
 }
 
-static int on_event(void *machine, const struct event *ev)
+static int on_level(struct memory_machine *x, const struct event *ev)
 {
-	struct memory_machine *x = machine;
+	uint32_t p = dense_process(x->ids, (uint32_t)ev->v[EV_RSS_UPID]);
 	struct mem_step step;
-	uint32_t p;
 
-	x->change.ts_ns = ev->ts_ns;
-	if (ev->kind != EVENT_RSS && ev->kind != EVENT_VM)
-		return on_object(x, ev);
-	p = dense_process(x->ids, (uint32_t)ev->v[EV_RSS_UPID]);
 	if (p < EVENT_ID_FIRST)
 		return 0;
 	note_process(x, p);
@@ -439,12 +495,29 @@ static int on_event(void *machine, const struct event *ev)
 	return give_step(x, ev->kind == EVENT_VM ? ALLOC_VM : ALLOC_RSS, p, &step, 0);
 }
 
-static void on_ahead(const void *machine, unsigned int kind, uint64_t value)
+static void prefetch(const struct memory_machine *x, const struct event *ev)
 {
-	const struct memory_machine *x = machine;
+	unsigned int source = source_of_kind[ev->kind];
 
-	if (source_of_kind[kind] == ALLOC_SLAB || source_of_kind[kind] == ALLOC_PAGE)
-		live_objects_prefetch(x->objects[source_of_kind[kind]], 0, value);
+	if (source == ALLOC_SLAB || source == ALLOC_PAGE)
+		live_objects_prefetch(x->objects[source], 0, ev->v[0]);
+}
+
+static int on_events(void *machine, const struct event *ev, size_t cnt)
+{
+	struct memory_machine *x = machine;
+	size_t i;
+	int ret = 0;
+
+	for (i = 0; i < cnt && i < AHEAD_EVENTS; i++)
+		prefetch(x, &ev[i]);
+	for (i = 0; i < cnt && ret >= 0; i++) {
+		if (i + AHEAD_EVENTS < cnt)
+			prefetch(x, &ev[i + AHEAD_EVENTS]);
+		x->change.ts_ns = ev[i].ts_ns;
+		ret = 1u << ev[i].kind & LEVEL_KINDS ? on_level(x, &ev[i]) : on_object(x, &ev[i]);
+	}
+	return ret;
 }
 
 /* ---- states ---- */
@@ -581,8 +654,8 @@ static int restore(void *m, uint64_t at_ns, const struct checkpoint *from)
 		ret = on_reset(m, reset);
 	}
 	for (i = 0; i < from->event_cnt && !ret; i++)
-		ret = x->f.def->kinds >> from->events[i].kind & 1 ? on_event(m, &from->events[i]) :
-								    -EBADMSG;
+		ret = x->f.def->kinds >> from->events[i].kind & 1 ?
+			      on_events(m, &from->events[i], 1) : -EBADMSG;
 	for (i = 0; i < from->memory_cnt; i++) {
 		of = &x->processes[dense_process(x->ids, from->memory[i].upid)].mem;
 		mem_process_init(of, false);
@@ -662,8 +735,8 @@ static const struct fold_state_def memory_state = {
 	[g] = {                                                                                   \
 		.kinds = event_kinds, .columns = memory_columns, .state = &memory_state,          \
 		.group = g, .arg = mask, .bytes = sizeof(struct memory_machine),                  \
-		.open = machine_open, .close = machine_close, .start = start, .event = on_event,  \
-		.ahead = on_ahead, .reset = on_reset_, .checkpoint = checkpoint_memory,           \
+		.open = machine_open, .close = machine_close, .start = start, .events = on_events,  \
+		.reset = on_reset_, .checkpoint = checkpoint_memory,           \
 		.restore = restore,                                                               \
 	}
 

@@ -16,8 +16,7 @@
 #define ALL_COLUMNS (EVENT_COL_FLAGS * 2 - 1)
 
 struct event_taker {
-	int (*event)(void *m, const struct event *ev);
-	void (*ahead)(const void *m, unsigned int kind, uint64_t value);
+	const struct fold_def *def;
 	void *machine;
 	uint64_t from_ns;		/* where the machine begins */
 };
@@ -30,12 +29,14 @@ struct fold_reader {
 	struct fold_machine *machines[FOLD_USES_MAX];
 	uint64_t from_ns[FOLD_USES_MAX];	/* where each machine begins */
 	unsigned int cnt;
+	bool apart;			/* as fold_range says */
 	uint64_t begin_ns;		/* the first edge */
 	uint64_t reload_ns;		/* the next interval, whose states are to be loaded */
 	struct buf mem;
 
 	struct event_cursor *cursor;
-	const struct event *next;	/* read, not yet handed out */
+	const struct event *next;	/* next_cnt events that are read, not yet handed out */
+	size_t next_cnt;
 	bool at_end;
 	const struct trace_block *blocks;
 	size_t edge, edge_cnt;		/* 2 * block, + 1 for its end; edge_cnt 0: not wanted */
@@ -181,7 +182,7 @@ static int open_cursor(struct fold_reader *r, uint64_t from_ns, uint64_t to_ns, 
 				continue;
 			columns[k] |= def->columns ? def->columns[k] : ALL_COLUMNS;
 			r->takers[k][r->taker_cnt[k]++] = (struct event_taker){
-				def->event, def->ahead, r->machines[n], r->from_ns[n] };
+				def, r->machines[n], r->from_ns[n] };
 		}
 	}
 	return event_cursor_open_columns(&r->cursor, r->a->trace, kinds, columns, from_ns, to_ns,
@@ -247,6 +248,7 @@ int fold_reader_open(struct fold_reader **ret, struct analysis *a, const struct 
 		return err_set(e, -ENOMEM, "out of memory");
 	r->a = a;
 	r->index = range->start == FOLD_READER_AT ? range->index : NULL;
+	r->apart = range->apart || cnt == 1;
 	r->reload_ns = UINT64_MAX;
 	for (n = 0; n < cnt && !err; n++)
 		err = open_machine(r, range, &uses[n], e);
@@ -282,11 +284,9 @@ static int read_event(struct fold_reader *r, struct err *e)
 {
 	int ret;
 
-	if (r->next || r->at_end)
+	if (r->next_cnt || r->at_end)
 		return 0;
-	ret = event_cursor_next(r->cursor, &r->next, e);
-	if (ret <= 0)
-		r->next = NULL;
+	ret = event_cursor_next_all(r->cursor, &r->next, &r->next_cnt, e);
 	r->at_end = !ret;
 	return ret < 0 ? ret : 0;
 }
@@ -308,20 +308,48 @@ static uint64_t reset_ns(struct fold_reader *r)
 	return r->reset ? r->reset->ts_ns : UINT64_MAX;
 }
 
-static int hand_out_event(struct fold_reader *r)
+static int give_event(const struct event_taker *t, const struct event *ev)
 {
-	const struct event *ev = r->next;
+	if (ev->ts_ns < t->from_ns)
+		return 0;
+	return t->def->events ? t->def->events(t->machine, ev, 1) : t->def->event(t->machine, ev);
+}
+
+static int hand_out_event(const struct fold_reader *r, const struct event *ev)
+{
 	const struct event_taker *t = r->takers[ev->kind], *end = t + r->taker_cnt[ev->kind];
 	int ret = 0;
 
-	for (; t < end && ret >= 0; t++) {
-		if (ev->ts_ns < t->from_ns)
-			continue;
-		if (t->ahead)
-			t->ahead(t->machine, ev->kind, event_cursor_ahead(r->cursor));
-		ret = t->event(t->machine, ev);
-	}
-	r->next = NULL;
+	for (; t < end && ret >= 0; t++)
+		ret = give_event(t, ev);
+	return ret;
+}
+
+static int hand_out_to(const struct fold_reader *r, unsigned int n, const struct event *ev,
+		       size_t cnt)
+{
+	const struct event_taker t = { r->machines[n]->def, r->machines[n], r->from_ns[n] };
+	size_t i;
+	int ret = 0;
+
+	if (t.def->events && r->cnt == 1 && ev->ts_ns >= t.from_ns)
+		return t.def->events(t.machine, ev, cnt);
+	for (i = 0; i < cnt && ret >= 0; i++)
+		if (t.def->kinds & 1u << ev[i].kind)
+			ret = give_event(&t, &ev[i]);
+	return ret;
+}
+
+static int hand_out_events(struct fold_reader *r, const struct event *ev, size_t cnt)
+{
+	unsigned int n;
+	size_t i;
+	int ret = 0;
+
+	for (n = 0; r->apart && n < r->cnt && ret >= 0; n++)
+		ret = hand_out_to(r, n, ev, cnt);
+	for (i = 0; !r->apart && i < cnt && ret >= 0; i++)
+		ret = hand_out_event(r, &ev[i]);
 	return ret;
 }
 
@@ -353,13 +381,26 @@ static int hand_out_reset(struct fold_reader *r)
 static int run_events(struct fold_reader *r, uint64_t to_ns, uint64_t last_ns, size_t *max,
 		      struct err *e)
 {
+	uint64_t end_ns = last_ns < to_ns ? last_ns + 1 : to_ns;
 	int ret = 0;
 
-	for (; ret >= 0 && *max; --*max) {
+	while (ret >= 0 && *max) {
+		const struct event *ev;
+		size_t cnt = 0, most;
+
 		ret = read_event(r, e);
-		if (ret < 0 || !r->next || r->next->ts_ns >= to_ns || r->next->ts_ns > last_ns)
+		if (ret < 0)
 			return ret;
-		ret = hand_out_event(r);
+		ev = r->next;
+		most = r->next_cnt < *max ? r->next_cnt : *max;
+		while (cnt < most && ev[cnt].ts_ns < end_ns)
+			cnt++;
+		if (!cnt)
+			return 0;
+		r->next += cnt;
+		r->next_cnt -= cnt;
+		*max -= cnt;
+		ret = hand_out_events(r, ev, cnt);
 		if (ret < 0)
 			err_set(e, ret, "out of memory");
 	}

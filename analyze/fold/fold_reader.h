@@ -36,6 +36,8 @@ struct fold_range {
 	const struct index *index;	/* NULL: none */
 	enum fold_reader_start start;
 	const struct checkpoint *checkpoint;	/* the state at from_ns; NULL: none */
+	/* one machine gets many events before the next one gets them: no sink sees two machines */
+	bool apart;
 };
 
 struct fold_reader;

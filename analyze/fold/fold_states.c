@@ -29,13 +29,14 @@ struct states_machine {
 static int on_state(void *ctx, const struct thread_piece *p)
 {
 	struct states_machine *m = ctx;
-	struct thread_piece mine = *p;
 	uint64_t end_ns = dense_thread_row(m->ids, p->thread)->end_ns;
+	struct thread_piece mine;
 	int ret;
 
 	if (!end_ns || end_ns >= p->to_ns || p->state == THREAD_RUNNING ||
 	    (end_ns <= p->from_ns && end_ns > m->f.a->start_ns && p->state != THREAD_UNKNOWN))
 		return fold_found(&m->f, p);
+	mine = *p;
 	mine.to_ns = end_ns;
 	ret = mine.from_ns < mine.to_ns ? fold_found(&m->f, &mine) : 0;
 	return ret < 0 ? ret : 1;

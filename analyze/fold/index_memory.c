@@ -90,23 +90,6 @@ static int get_owner(const struct analysis *a, struct packed_in *in, uint32_t *r
 
 /* ---- rows ---- */
 
-void memory_count(uint64_t *counts, const struct alloc_change *c)
-{
-	switch (c->kind) {
-	case ALLOC_CHANGE_ALLOC:
-		counts[MEMORY_ALLOCS]++;
-		counts[MEMORY_ALLOC_BYTES] += (uint64_t)c->delta;
-		break;
-	case ALLOC_CHANGE_BASELINE:	/* it was there before it was seen: nothing was allocated */
-		break;
-	default:
-		counts[MEMORY_FREES] +=
-			c->kind == ALLOC_CHANGE_FREE || c->kind == ALLOC_CHANGE_UNPAIRED;
-		counts[MEMORY_LOST_FREES] += c->kind == ALLOC_CHANGE_LOST;
-		counts[MEMORY_FREE_BYTES] += (uint64_t)-c->delta;
-	}
-}
-
 static void move_level(struct memory_rise *r, const struct alloc_change *c)
 {
 	int64_t delta = r->delta + c->delta;
@@ -341,6 +324,14 @@ static struct owner_sum *new_sum(struct memory_job *s, unsigned int slot, uint32
 	return o;
 }
 
+/* The level of an owner changes: before the first interval, or after one. */
+static void set_level(struct memory_job *s, size_t number, int64_t delta)
+{
+	s->nonzero -= s->levels[number] != 0;
+	s->levels[number] += delta;
+	s->nonzero += s->levels[number] != 0;
+}
+
 static int on_change(void *ctx, const void *found)
 {
 	struct memory_job *s = ctx;
@@ -349,14 +340,12 @@ static int on_change(void *ctx, const void *found)
 	unsigned int slot = c->source == ALLOC_VM, i;
 	uint32_t owner = index_memory_owner(a, c);
 	size_t number = (size_t)slot * owner_cnt(a) + owner;
-	int64_t *level = &s->levels[number];
 	struct owner_sum *o;
 
-	s->nonzero -= *level != 0;
-	*level += c->delta;
-	s->nonzero += *level != 0;
-	if (!s->is_begun)
+	if (!s->is_begun) {
+		set_level(s, number, c->delta);
 		return 0;
+	}
 	if (s->owner_rows[number])
 		o = (struct owner_sum *)fold_sums_at(&s->owners, s->owner_rows[number] - 1)->sum;
 	else	/* groups take a thread by its process, which may be unknown */
@@ -475,8 +464,10 @@ static int put_interval(void *ctx, size_t interval)
 	s->since_base += fold_sums_cnt(&s->owners) + 1;
 	for (i = 0; i < fold_sums_cnt(&s->owners); i++) {
 		const struct fold_row *r = fold_sums_at(&s->owners, i);
+		size_t number = r->a * owner_cnt(s->j->a) + r->b;
 
-		s->owner_rows[r->a * owner_cnt(s->j->a) + r->b] = 0;
+		set_level(s, number, ((const struct owner_sum *)r->sum)->rise.delta);
+		s->owner_rows[number] = 0;
 	}
 	fold_sums_clear(&s->owners);
 	fold_sums_clear(&s->sets);

@@ -31,7 +31,22 @@ enum memory_count {
 };
 
 /* Adds a change to counts[MEMORY_COUNT_CNT]. */
-void memory_count(uint64_t *counts, const struct alloc_change *c);
+static inline void memory_count(uint64_t *counts, const struct alloc_change *c)
+{
+	switch (c->kind) {
+	case ALLOC_CHANGE_ALLOC:
+		counts[MEMORY_ALLOCS]++;
+		counts[MEMORY_ALLOC_BYTES] += (uint64_t)c->delta;
+		break;
+	case ALLOC_CHANGE_BASELINE:	/* it was there before it was seen: nothing was allocated */
+		break;
+	default:
+		counts[MEMORY_FREES] +=
+			c->kind == ALLOC_CHANGE_FREE || c->kind == ALLOC_CHANGE_UNPAIRED;
+		counts[MEMORY_LOST_FREES] += c->kind == ALLOC_CHANGE_LOST;
+		counts[MEMORY_FREE_BYTES] += (uint64_t)-c->delta;
+	}
+}
 
 /* How a level moved since the interval's beginning. */
 struct memory_rise {

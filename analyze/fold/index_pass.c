@@ -50,8 +50,11 @@ static int find_sum(struct fold_target *t, uint64_t ts_ns, const struct fold_key
 static int open_pass(struct fold_pass *p, const struct fold_def *const *defs, unsigned int cnt)
 {
 	struct index_job *j = p->j;
-	const struct fold_range range = { index_interval_from(j->x, j->from), j->a->end_ns, j->x,
-					  j->from ? FOLD_READER_TAIL : FOLD_READER_TRACE };
+	const struct fold_range range = {
+		.from_ns = index_interval_from(j->x, j->from), .to_ns = j->a->end_ns,
+		.index = j->x, .start = j->from ? FOLD_READER_TAIL : FOLD_READER_TRACE,
+		.apart = true,
+	};
 	struct fold_use uses[FOLD_USES_MAX];
 	int ret;
 

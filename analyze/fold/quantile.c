@@ -165,7 +165,9 @@ static void add_total(struct quantile *q, uint64_t cnt, uint64_t sum, uint64_t m
 
 int quantile_add(struct quantile *q, uint64_t value)
 {
-	if (q->form == QUANTILE_VALUES && q->cnt == QUANTILE_EXACT && make_buckets(q) < 0)
+	/* more will come, one by one */
+	if (q->form == QUANTILE_VALUES && q->cnt == QUANTILE_EXACT &&
+	    (make_buckets(q) < 0 || (q->form == QUANTILE_SPARSE && make_dense(q) < 0)))
 		return -ENOMEM;
 	if (q->form == QUANTILE_VALUES) {
 		if (array_reserve(&q->values, &q->cap, q->cnt + 1) < 0)

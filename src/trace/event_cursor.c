@@ -6,11 +6,10 @@
  * runs of its block. With late records a block begins before the previous one ends; then both are
  * open.
  *
- * The merge is a tree of losers: the next event of every run plays against those of others from its
- * leaf up; a node keeps the one that came later, and the first of all is at the top. Which of two
- * comes first cannot be predicted, so a match is made without branches: an event is one number, its
- * time since base_ns and below that its run. An event too far from base_ns for that waits as LATER,
- * until no other is left and base_ns moves on.
+ * Events are made in chunks, which take some rows of every run. An event of a chunk is one number,
+ * its time since base_ns and below that its run. These are sorted by merging two runs at a time,
+ * without branches, since nobody can predict which of two events comes first. Then the columns of
+ * one run after the other are copied to where its events are.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -22,8 +21,8 @@
 /* Late records cross one block boundary; a trace that claims more gets no more memory than this. */
 #define CURSOR_BLOCKS_MAX 4
 #define CURSOR_SMALL_BYTES (128u << 10)
-#define AHEAD_ROWS 4
-#define FETCH_ROWS 24
+#define CHUNK_ROWS 1024u		/* of all runs together, about; so a chunk stays in the cache */
+#define CHUNK_RUN_ROWS 32u	/* of one run at least, if there are so many */
 
 /* NOLINTNEXTLINE(misc-redundant-expression): that they are equal is the point */
 _Static_assert(EVENT_COL_UTID == COLUMN_ASK_UTID && EVENT_COL_FLAGS == COLUMN_ASK_FLAGS,
@@ -32,17 +31,6 @@ _Static_assert(EVENT_COL_UTID == COLUMN_ASK_UTID && EVENT_COL_FLAGS == COLUMN_AS
 struct open_kind {
 	struct kind_columns c;
 	struct open_block *block;
-	struct event ev;		/* the last one handed out; what is not asked for is 0 */
-	/* the values that were asked for and are there: where they come from, by row or tuple */
-	struct value_fill {
-		const uint64_t *v;
-		uint64_t *to;
-	} rows[EVENT_VALUES], tuples[EVENT_VALUES];
-	struct thread_fill {		/* by row, values that name a thread */
-		const uint32_t *v;
-		uint64_t *to;
-	} threads[EVENT_VALUES];
-	unsigned int row_cnt, tuple_cnt, thread_cnt;
 };
 
 struct open_block {
@@ -54,11 +42,10 @@ struct open_block {
 
 struct cursor_run {
 	uint32_t order;			/* CPU, then kind: the order of equal times */
-	uint32_t row, end;
+	uint32_t row, end;		/* rows that are not in a chunk yet */
+	uint32_t start, cnt;		/* in the chunk, before it is sorted */
 	struct open_kind *k;
 };
-
-#define LATER UINT64_MAX		/* also: the run is over */
 
 struct event_cursor {
 	struct trace *t;
@@ -74,11 +61,14 @@ struct event_cursor {
 	struct open_block blocks[CURSOR_BLOCKS_MAX];
 	struct cursor_run *runs;	/* by order, then block */
 	size_t run_cnt, run_cap;
-	uint64_t *tree, top;		/* nodes 1 .. run_cnt - 1; as next_of() gives them */
-	size_t tree_cap;
-	uint64_t base_ns;
-	unsigned int run_bits;
-	uint64_t ahead;			/* event_cursor_ahead() */
+	uint64_t top_ns;		/* the first event in no chunk yet; UINT64_MAX: there is none */
+	struct event *events;		/* the chunk */
+	uint32_t filled;		/* columns that some kind has; the others stay 0 */
+	size_t i, event_cnt, event_cap;	/* i: the next one to hand out */
+	uint64_t *keys, *keys_too;	/* its events as numbers, and room to merge them in */
+	size_t key_cap, key_too_cap;
+	struct event **places;		/* of its rows, run by run */
+	size_t place_cap;
 };
 
 static void close_block(struct open_block *o)
@@ -101,7 +91,10 @@ void event_cursor_close(struct event_cursor *c)
 			close_block(&c->blocks[i]);
 	trace_reader_done(c->t, &c->reader);
 	free(c->runs);
-	free(c->tree);
+	free(c->events);
+	free(c->keys);
+	free(c->keys_too);
+	free(c->places);
 	free(c);
 }
 
@@ -122,7 +115,7 @@ int event_cursor_open_columns(struct event_cursor **ret, struct trace *t, uint32
 	c->kind_mask = kind_mask;
 	c->from_ns = from_ns;
 	c->to_ns = to_ns;
-	c->top = LATER;
+	c->top_ns = UINT64_MAX;
 	for (kind = 0; kind < EVENT_KIND_CNT; kind++)
 		c->ask[kind] = columns ? columns[kind] : COLUMN_ASK_ALL;
 	*ret = c;
@@ -157,7 +150,12 @@ static bool has_utid(const uint32_t *utids, uint32_t cnt, uint32_t utid)
 	return false;
 }
 
-/* ---- the merge ---- */
+/* ---- blocks ---- */
+
+static uint32_t first_at(const uint64_t *ts, uint32_t lo, uint32_t hi, uint64_t at_ns)
+{
+	return lo + (uint32_t)lower_bound_plain(ts + lo, hi - lo, at_ns);
+}
 
 static int compare_runs(const void *pa, const void *pb)
 {
@@ -167,98 +165,16 @@ static int compare_runs(const void *pa, const void *pb)
 	       compare_numbers(a->k->block->block, b->k->block->block);
 }
 
-static uint64_t next_of(const struct event_cursor *c, size_t run)
-{
-	const struct cursor_run *r = &c->runs[run];
-	uint64_t from_base_ns;
-
-	if (r->row == r->end)
-		return LATER;
-	from_base_ns = r->k->c.ts_ns[r->row] - c->base_ns;
-	return from_base_ns < LATER >> c->run_bits ? from_base_ns << c->run_bits | run : LATER;
-}
-
-/* The run has another next event: plays its matches again. */
-static void play(struct event_cursor *c, size_t run)
-{
-	uint64_t x = next_of(c, run);
-	size_t i;
-
-	for (i = (c->run_cnt + run) / 2; i; i /= 2) {
-		uint64_t other = c->tree[i], later = other > x ? other : x;
-
-		x = other < x ? other : x;
-		c->tree[i] = later;
-	}
-	c->top = x;
-}
-
-static uint64_t top_ns(const struct event_cursor *c)
-{
-	return c->top == LATER ? UINT64_MAX : c->base_ns + (c->top >> c->run_bits);
-}
-
-/* Runs have come, or base_ns is too long ago: makes the tree of all that are not over. */
-static int begin_merge(struct event_cursor *c)
-{
-	size_t cnt = 0, i;
-
-	c->base_ns = UINT64_MAX;
-	for (i = 0; i < c->run_cnt; i++) {
-		const struct cursor_run *r = &c->runs[i];
-
-		if (r->row == r->end)
-			continue;
-		if (r->k->c.ts_ns[r->row] < c->base_ns)
-			c->base_ns = r->k->c.ts_ns[r->row];
-		c->runs[cnt++] = *r;
-	}
-	c->run_cnt = cnt;
-	for (c->run_bits = 1; cnt >> c->run_bits; c->run_bits++)
-		;
-	c->top = LATER;
-	if (array_reserve(&c->tree, &c->tree_cap, cnt + 1) < 0)
-		return -ENOMEM;
-	qsort(c->runs, cnt, sizeof(*c->runs), compare_runs);
-	/* what comes before all events ends at the top when every leaf has played */
-	memset(c->tree, 0, (cnt + 1) * sizeof(*c->tree));
-	for (i = 0; i < cnt; i++)
-		play(c, i);
-	return 0;
-}
-
-/* ---- blocks ---- */
-
-static uint32_t first_at(const uint64_t *ts, uint32_t lo, uint32_t hi, uint64_t at_ns)
-{
-	return lo + (uint32_t)lower_bound_plain(ts + lo, hi - lo, at_ns);
-}
-
-static void find_fills(struct open_kind *o)
-{
-	const struct kind_columns *k = &o->c;
-	unsigned int i;
-
-	o->ev.kind = (uint8_t)k->kind;
-	for (i = 0; i < k->value_cnt; i++) {
-		uint64_t *to = &o->ev.v[i];
-
-		if (k->ref[i])
-			o->threads[o->thread_cnt++] = (struct thread_fill){ k->ref[i], to };
-		else if (k->value[i])
-			o->rows[o->row_cnt++] = (struct value_fill){ k->value[i], to };
-		else if (k->tuple_value[i])
-			o->tuples[o->tuple_cnt++] = (struct value_fill){ k->tuple_value[i], to };
-	}
-}
-
 static int add_runs(struct event_cursor *c, struct open_block *o, struct open_kind *open)
 {
 	const struct kind_columns *k = &open->c;
 	uint32_t i;
 
 	open->block = o;
-	find_fills(open);
+	c->filled |= (k->utid ? EVENT_COL_UTID : 0) | (k->flags ? EVENT_COL_FLAGS : 0);
+	for (i = 0; i < k->value_cnt; i++)
+		if (k->value[i] || k->ref[i] || k->tuple_value[i])
+			c->filled |= 1u << i;
 	for (i = 0; i < k->run_cnt; i++) {
 		const struct column_run *r = &k->runs[i];
 		uint32_t end = r->start + r->cnt;
@@ -321,9 +237,12 @@ static int decode_block(struct event_cursor *c, struct open_block *o, const char
 	atomic_fetch_add(&c->t->decoded_blocks, 1);
 	if (r == 0)
 		r = read_small_block(&block, &memory, &src.io);
-	for (kind = 1; r == 0 && kind < EVENT_KIND_CNT; kind++)
-		if (c->kind_mask & 1u << kind)
-			r = column_read_kind(&o->kinds[kind].c, &src, kind, c->ask[kind], ret_why);
+	for (kind = 1; r == 0 && kind < EVENT_KIND_CNT; kind++) {
+		if (!(c->kind_mask & 1u << kind))
+			continue;
+		r = column_read_kind(&o->kinds[kind].c, &src, kind, c->ask[kind], ret_why);
+		src.first_values[kind] = o->kinds[kind].c.value[0];
+	}
 out:
 	block_meta_free(block.meta);
 	free((void *)memory.bytes);
@@ -341,6 +260,18 @@ static bool block_has_any(const struct event_cursor *c, const struct trace_block
 		if (c->kind_mask & 1u << kind && b->kind_cnt[kind])
 			return true;
 	return false;
+}
+
+static void find_top(struct event_cursor *c)
+{
+	size_t i;
+
+	c->top_ns = UINT64_MAX;
+	for (i = 0; i < c->run_cnt; i++) {
+		uint64_t ts_ns = c->runs[i].k->c.ts_ns[c->runs[i].row];
+
+		c->top_ns = ts_ns < c->top_ns ? ts_ns : c->top_ns;
+	}
 }
 
 /* Opens the next block. A damaged one is dropped: it never existed. */
@@ -363,9 +294,10 @@ static int load_block(struct event_cursor *c, struct open_block *o, struct err *
 	for (kind = 1; r == 0 && kind < EVENT_KIND_CNT; kind++)
 		r = add_runs(c, o, &o->kinds[kind]);
 	if (r == 0 && o->runs_left)
-		r = begin_merge(c);
+		qsort(c->runs, c->run_cnt, sizeof(*c->runs), compare_runs);
 	if (r < 0 || !o->runs_left)
 		close_block(o);
+	find_top(c);
 	if (r == -ENOMEM || r == -EMFILE || r == -ENFILE)
 		return err_set(e, r, "%s", err_text(&ignored, r));
 	return r < 0 ? trace_block_drop(t, block, why) : 0;
@@ -381,18 +313,26 @@ static struct open_block *free_block(struct event_cursor *c)
 	return NULL;
 }
 
-/* Opens blocks until the first of all runs is the next event of the whole trace. */
-static int load_blocks(struct event_cursor *c, struct err *e)
+/*
+ * Opens blocks until the first of all runs is the next event of the whole trace. *ret_until_ns: all
+ * that lies before is in open blocks.
+ */
+static int load_blocks(struct event_cursor *c, uint64_t *ret_until_ns, struct err *e)
 {
 	const struct trace_block_more *more = c->t->more.v;
 	struct open_block *o;
 	int r;
 
+	*ret_until_ns = UINT64_MAX;
 	while (c->next_block < c->t->blocks.cnt) {
 		uint64_t late = more[c->next_block].late_ns;
 
-		if (late >= c->to_ns || top_ns(c) < late)
+		if (late >= c->to_ns)
 			break;
+		if (c->top_ns < late) {
+			*ret_until_ns = late;
+			break;
+		}
 		o = free_block(c);
 		if (!o)
 			break;
@@ -403,54 +343,238 @@ static int load_blocks(struct event_cursor *c, struct err *e)
 	return 0;
 }
 
-static const struct event *make_event(struct event_cursor *c, const struct cursor_run *run)
+/* ---- chunks ---- */
+
+/* A chunk has at most so many rows of a run, unless more have the same time. */
+static uint32_t chunk_rows(const struct event_cursor *c)
 {
-	struct open_kind *o = run->k;
-	const struct kind_columns *k = &o->c;
-	uint32_t row = run->row, tuple = k->tuple ? k->tuple[row] : 0;
-	unsigned int i;
+	uint32_t rows = CHUNK_ROWS / (uint32_t)c->run_cnt;
 
-	o->ev.ts_ns = k->ts_ns[row];
-	o->ev.utid = k->utid ? k->utid[row] : 0;
-	o->ev.cpu = (uint16_t)(run->order >> 8);
-	o->ev.flags = k->flags ? (uint8_t)k->flags[tuple] : 0;
-	__builtin_prefetch(&k->ts_ns[row + FETCH_ROWS]);
-	for (i = 0; i < o->row_cnt; i++) {
-		const uint64_t *v = &o->rows[i].v[row];
-
-		__builtin_prefetch(v + FETCH_ROWS);
-		*o->rows[i].to = *v;
-	}
-	for (i = 0; i < o->thread_cnt; i++)
-		*o->threads[i].to = o->threads[i].v[row];
-	for (i = 0; i < o->tuple_cnt; i++)
-		*o->tuples[i].to = o->tuples[i].v[tuple];
-	c->ahead = k->value[0] ? k->value[0][row + AHEAD_ROWS < run->end ? row + AHEAD_ROWS : row] :
-				 0;
-	return &o->ev;
+	return rows > CHUNK_RUN_ROWS ? rows : CHUNK_RUN_ROWS;
 }
 
-uint64_t event_cursor_ahead(const struct event_cursor *c)
+/* Where a chunk that begins at top_ns ends, so that it has not too many rows of any run. */
+static uint64_t chunk_end(const struct event_cursor *c, unsigned int run_bits, uint64_t until_ns)
 {
-	return c->ahead;
+	uint32_t rows = chunk_rows(c);
+	uint64_t end_ns = until_ns;
+	size_t i;
+
+	if (end_ns - c->top_ns > UINT64_MAX >> run_bits)
+		end_ns = c->top_ns + (UINT64_MAX >> run_bits);
+	for (i = 0; i < c->run_cnt; i++) {
+		const struct cursor_run *r = &c->runs[i];
+
+		if (r->end - r->row > rows && r->k->c.ts_ns[r->row + rows] < end_ns)
+			end_ns = r->k->c.ts_ns[r->row + rows];
+	}
+	return end_ns > c->top_ns ? end_ns : c->top_ns + 1;
+}
+
+/* Where the rows of a run begin among all that were taken, which the runs have in their order. */
+static size_t start_of(const struct event_cursor *c, size_t run)
+{
+	return run < c->run_cnt ? c->runs[run].start : c->event_cnt;
+}
+
+static void merge_two(const uint64_t *a, const uint64_t *b, const uint64_t *end, uint64_t *to)
+{
+	const uint64_t *a_end = b;
+	size_t cnt, i, of_b;
+
+	/* neither of them ends within the next cnt numbers */
+	while ((cnt = (size_t)(a_end - a < end - b ? a_end - a : end - b))) {
+		for (i = of_b = 0; i < cnt; i++) {
+			uint64_t x = a[i - of_b], y = b[of_b];
+
+			of_b += y < x;
+			to[i] = y < x ? y : x;
+		}
+		a += cnt - of_b;
+		b += of_b;
+		to += cnt;
+	}
+	memcpy(to, a, (size_t)(a_end - a) * sizeof(*a));
+	memcpy(to + (a_end - a), b, (size_t)(end - b) * sizeof(*b));
+}
+
+/* Makes room for cnt events. */
+static int make_room(struct event_cursor *c, size_t cnt)
+{
+	if (array_reserve(&c->keys, &c->key_cap, cnt) < 0 ||
+	    array_reserve(&c->keys_too, &c->key_too_cap, cnt) < 0 ||
+	    array_reserve(&c->places, &c->place_cap, cnt) < 0 ||
+	    array_reserve(&c->events, &c->event_cap, cnt) < 0)
+		return -ENOMEM;
+	return 0;
+}
+
+/* Takes the rows before end_ns out of their runs. */
+static int take_rows(struct event_cursor *c, unsigned int run_bits, uint64_t end_ns)
+{
+	uint32_t rows = chunk_rows(c), row;
+	size_t cnt = 0, i;
+
+	for (i = 0; i < c->run_cnt; i++) {
+		struct cursor_run *r = &c->runs[i];
+		const uint64_t *ts_ns = r->k->c.ts_ns + r->row, top_ns = c->top_ns;
+		uint32_t left = r->end - r->row;
+		uint64_t *keys;
+
+		left = left > rows && ts_ns[rows] >= end_ns ? rows : left;
+		r->cnt = first_at(ts_ns, 0, left, end_ns);
+		if (make_room(c, cnt + r->cnt) < 0)
+			return -ENOMEM;
+		r->start = (uint32_t)cnt;
+		keys = c->keys + cnt;
+		for (row = 0; row < r->cnt; row++)
+			keys[row] = (ts_ns[row] - top_ns) << run_bits | i;
+		cnt += r->cnt;
+	}
+	c->event_cnt = cnt;
+	return 0;
+}
+
+/* Sorts what was taken. */
+static void merge_rows(struct event_cursor *c)
+{
+	size_t step, i;
+
+	for (step = 1; step < c->run_cnt; step *= 2) {
+		uint64_t *merged = c->keys_too;
+		size_t cap = c->key_too_cap;
+
+		for (i = 0; i < c->run_cnt; i += 2 * step) {
+			size_t from = c->runs[i].start, second = start_of(c, i + step);
+
+			merge_two(c->keys + from, c->keys + second,
+				  c->keys + start_of(c, i + 2 * step), merged + from);
+		}
+		c->keys_too = c->keys;
+		c->key_too_cap = c->key_cap;
+		c->keys = merged;
+		c->key_cap = cap;
+	}
+}
+
+static void fill_utids(struct event *const *events, uint32_t cnt, const uint32_t *utid)
+{
+	uint32_t i;
+
+	for (i = 0; i < cnt && utid; i++)
+		events[i]->utid = utid[i];
+	for (; i < cnt; i++)
+		events[i]->utid = 0;
+}
+
+static void fill_flags(struct event *const *events, uint32_t cnt, const uint64_t *flags,
+		       const uint32_t *tuple)
+{
+	uint32_t i;
+
+	for (i = 0; i < cnt && flags && tuple; i++)
+		events[i]->flags = (uint8_t)flags[tuple[i]];
+	for (; i < cnt; i++)
+		events[i]->flags = flags ? (uint8_t)flags[0] : 0;
+}
+
+/* Copies the columns of the rows that a run has in the chunk to their events. */
+static void fill_events(const struct event_cursor *c, const struct cursor_run *r)
+{
+	const struct kind_columns *k = &r->k->c;
+	struct event *const *events = c->places + r->start;
+	const uint32_t *tuple = k->tuple ? k->tuple + r->row : NULL;
+	uint32_t cnt = r->cnt, v, i;
+
+	for (i = 0; i < cnt; i++) {
+		events[i]->cpu = (uint16_t)(r->order >> 8);
+		events[i]->kind = (uint8_t)r->order;
+	}
+	if (c->filled & EVENT_COL_UTID)
+		fill_utids(events, cnt, k->utid ? k->utid + r->row : NULL);
+	if (c->filled & EVENT_COL_FLAGS)
+		fill_flags(events, cnt, k->flags, tuple);
+	for (v = 0; v < EVENT_VALUES && c->filled >> v; v++) {
+		const uint64_t *value = k->value[v] + r->row, *of_tuple = k->tuple_value[v];
+		const uint32_t *ref = k->ref[v] + r->row;
+
+		if (!(c->filled >> v & 1))
+			continue;
+		for (i = 0; i < cnt && k->value[v]; i++)
+			events[i]->v[v] = value[i];
+		for (; i < cnt && k->ref[v]; i++)
+			events[i]->v[v] = ref[i];
+		for (; i < cnt && of_tuple && tuple; i++)
+			events[i]->v[v] = of_tuple[tuple[i]];
+		for (; i < cnt; i++)
+			events[i]->v[v] = of_tuple ? of_tuple[0] : 0;
+	}
+}
+
+/* Fills the chunk's events. Runs and blocks that are over go. */
+static void make_events(struct event_cursor *c, unsigned int run_bits)
+{
+	const uint64_t *keys = c->keys, top_ns = c->top_ns;
+	struct cursor_run *runs = c->runs;
+	struct event *events = c->events, **places = c->places;
+	size_t cnt = c->event_cnt, mask = ((size_t)1 << run_bits) - 1, left = 0, i;
+
+	for (i = 0; i < cnt; i++) {
+		places[runs[keys[i] & mask].start++] = &events[i];
+		events[i].ts_ns = top_ns + (keys[i] >> run_bits);
+	}
+	for (i = 0; i < c->run_cnt; i++) {
+		struct cursor_run *r = &runs[i];
+
+		r->start -= r->cnt;
+		fill_events(c, r);
+		r->row += r->cnt;
+		if (r->row < r->end)
+			runs[left++] = *r;
+		else if (!--r->k->block->runs_left)
+			close_block(r->k->block);
+	}
+	c->run_cnt = left;
+}
+
+/* The next chunk. 1; 0: there is none. */
+static int next_chunk(struct event_cursor *c, struct err *e)
+{
+	unsigned int run_bits = 1;
+	uint64_t until_ns;
+	int r = load_blocks(c, &until_ns, e);
+
+	c->i = c->event_cnt = 0;
+	if (r < 0 || !c->run_cnt)
+		return r;
+	while (c->run_cnt >> run_bits)
+		run_bits++;
+	if (take_rows(c, run_bits, chunk_end(c, run_bits, until_ns)) < 0)
+		return err_set(e, -ENOMEM, "out of memory");
+	merge_rows(c);
+	make_events(c, run_bits);
+	find_top(c);
+	return 1;
 }
 
 int event_cursor_next(struct event_cursor *c, const struct event **ret, struct err *e)
 {
-	struct cursor_run *run;
-	int r;
+	int r = c->i < c->event_cnt ? 1 : next_chunk(c, e);
 
-	r = load_blocks(c, e);
-	if (r < 0)
+	if (r > 0)
+		*ret = &c->events[c->i++];
+	return r;
+}
+
+int event_cursor_next_all(struct event_cursor *c, const struct event **ret, size_t *ret_cnt,
+			  struct err *e)
+{
+	int r = c->i < c->event_cnt ? 1 : next_chunk(c, e);
+
+	if (r <= 0)
 		return r;
-	if (c->top == LATER)
-		return 0;
-	run = &c->runs[c->top & (((uint64_t)1 << c->run_bits) - 1)];
-	*ret = make_event(c, run);
-	if (++run->row == run->end && !--run->k->block->runs_left)
-		close_block(run->k->block);
-	play(c, (size_t)(run - c->runs));
-	if (c->top == LATER && begin_merge(c) < 0)
-		return err_set(e, -ENOMEM, "out of memory");
+	*ret = &c->events[c->i];
+	*ret_cnt = c->event_cnt - c->i;
+	c->i = c->event_cnt;
 	return 1;
 }

@@ -267,8 +267,9 @@ void event_cursor_want_cpu(struct event_cursor *c, uint32_t cpu);
  * 1: *ret points to the next event, valid until the next call; 0: no more; negative errno: failed.
  */
 int event_cursor_next(struct event_cursor *c, const struct event **ret, struct err *e);
-/* The first value of an event of the same kind and CPU that comes soon, for prefetching. */
-uint64_t event_cursor_ahead(const struct event_cursor *c);
+/* The same with as many events as are ready, one at least. */
+int event_cursor_next_all(struct event_cursor *c, const struct event **ret, size_t *ret_cnt,
+			  struct err *e);
 void event_cursor_close(struct event_cursor *c);
 
 #endif /* TRACE_H */
