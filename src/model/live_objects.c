@@ -17,6 +17,9 @@
 #define KIND_EMPTY UINT32_MAX
 #define KIND_ENDED (UINT32_MAX - 1)
 #define RECENT_KINDS 256
+#define NEAR_ORDER 6		/* blocks up to this order lie in one group of 2^6 frames */
+#define NEAR_ORDERS 0x7eu	/* the bits of orders 1 to 6 */
+#define HELD_BITS 14
 
 struct live_slot {
 	uint64_t addr;
@@ -34,6 +37,13 @@ struct live_objects {
 	unsigned int shift;	/* 64 - log2 of cap */
 	uint32_t page_bytes;
 	size_t order_cnt[ORDER_MAX + 1];
+	uint32_t orders;	/* 1 << order of all page blocks */
+	/*
+	 * Page blocks of order 1 and more: 1 << order where held_at() says; bits stay when blocks
+	 * end, until removed_cnt is high.
+	 */
+	uint32_t *held;
+	size_t removed_cnt;
 	struct hash_map sites, places, sizes, kinds;	/* a place is a call site and a stack */
 	struct live_kind *kind_rows;
 	size_t kind_cap;
@@ -50,6 +60,12 @@ int live_objects_new(struct live_objects **ret, uint32_t page_bytes)
 	if (!o)
 		return -ENOMEM;
 	o->page_bytes = page_bytes;
+	if (page_bytes)
+		o->held = calloc((size_t)1 << HELD_BITS, sizeof(*o->held));
+	if (page_bytes && !o->held) {
+		free(o);
+		return -ENOMEM;
+	}
 	*ret = o;
 	return 0;
 }
@@ -64,6 +80,7 @@ void live_objects_free(struct live_objects *o)
 	hash_map_done(&o->kinds);
 	free(o->kind_rows);
 	free(o->slots);
+	free(o->held);
 	free(o);
 }
 
@@ -73,6 +90,7 @@ void live_objects_clear(struct live_objects *o)
 		memset(o->slots, 0xff, o->cap * sizeof(*o->slots));
 	o->cnt = o->used = 0;
 	memset(o->order_cnt, 0, sizeof(o->order_cnt));
+	o->orders = 0;
 }
 
 static size_t home_of(const struct live_objects *o, uint32_t space, uint64_t addr)
@@ -147,6 +165,60 @@ void live_objects_begin_notes(struct live_objects *o, live_objects_older older, 
 	o->older_ctx = ctx;
 }
 
+/* ---- page blocks by order ---- */
+
+static uint32_t *held_at(const struct live_objects *o, uint64_t addr, unsigned int order)
+{
+	uint64_t group = order > NEAR_ORDER ? (addr >> order) + ((uint64_t)order << 56) :
+					      addr >> NEAR_ORDER;
+
+	return &o->held[group * 0x9e3779b97f4a7c15ull >> (64 - HELD_BITS)];
+}
+
+static void hold(struct live_objects *o, const struct live_slot *s)
+{
+	unsigned int order = o->kind_rows[s->kind].order;
+
+	if (order)
+		*held_at(o, s->addr, order) |= 1u << order;
+}
+
+static void add_order(struct live_objects *o, const struct live_slot *s)
+{
+	unsigned int order = o->kind_rows[s->kind].order;
+
+	if (!o->order_cnt[order]++)
+		o->orders |= 1u << order;
+	hold(o, s);
+}
+
+static void remove_order(struct live_objects *o, const struct live_slot *s)
+{
+	unsigned int order = o->kind_rows[s->kind].order;
+	size_t i;
+
+	if (!--o->order_cnt[order])
+		o->orders &= ~(1u << order);
+	o->removed_cnt += order > 0;
+	/* so often that bits of blocks that ended stay few, and so seldom that it costs little */
+	if (o->removed_cnt < (size_t)1 << (HELD_BITS - 2) || o->removed_cnt < o->cap / 8)
+		return;
+	o->removed_cnt = 0;
+	memset(o->held, 0, sizeof(*o->held) << HELD_BITS);
+	for (i = 0; i < o->cap; i++)
+		if (is_live(&o->slots[i]))
+			hold(o, &o->slots[i]);
+}
+
+/* The orders of this one and more of which a block may hold addr. */
+static uint32_t orders_holding(const struct live_objects *o, uint64_t addr, unsigned int order)
+{
+	return o->orders >> order << order &
+	       (*held_at(o, addr, NEAR_ORDER) | ~(uint32_t)NEAR_ORDERS);
+}
+
+/* ---- adding and removing ---- */
+
 static void remove_slot(struct live_objects *o, struct live_slot *s)
 {
 	if (o->older && s->round != o->round) {
@@ -155,7 +227,7 @@ static void remove_slot(struct live_objects *o, struct live_slot *s)
 		o->older(o->older_ctx, &obj);
 	}
 	if (o->page_bytes)
-		o->order_cnt[o->kind_rows[s->kind].order]--;
+		remove_order(o, s);
 	s->kind = KIND_ENDED;
 	o->cnt--;
 }
@@ -174,7 +246,7 @@ static int insert(struct live_objects *o, const struct live_slot *entry, struct 
 	*at = *entry;
 	o->cnt++;
 	if (o->page_bytes)
-		o->order_cnt[o->kind_rows[entry->kind].order]++;
+		add_order(o, entry);
 	return 0;
 }
 
@@ -283,13 +355,15 @@ static int split_block(struct live_objects *o, struct live_slot whole, uint64_t 
 static int take_holding(struct live_objects *o, uint64_t addr, unsigned int order,
 			enum live_end end, live_objects_sink sink, void *ctx)
 {
+	uint32_t orders = orders_holding(o, addr, order);
 	unsigned int k;
 	int ret;
 
-	for (k = order; k <= ORDER_MAX; k++) {
+	for (; orders; orders &= orders - 1) {
 		struct live_slot *s, part;
 
-		if (!o->order_cnt[k])
+		k = (unsigned int)__builtin_ctz(orders);
+		if (k > NEAR_ORDER && !(*held_at(o, addr, k) >> k & 1))
 			continue;
 		s = find_live(o, 0, addr & ~(((uint64_t)1 << k) - 1));
 		if (!s || o->kind_rows[s->kind].order != k)
@@ -313,13 +387,11 @@ static int take_inside(struct live_objects *o, uint64_t addr, unsigned int order
 		       live_objects_sink sink, void *ctx, uint64_t *ret_pages)
 {
 	uint64_t p = 0, cnt = (uint64_t)1 << order, found = 0;
-	size_t lower = 0;
+	bool has_lower = o->orders & ((1u << order) - 1);
 	unsigned int k;
 	int ret;
 
-	for (k = 0; k < order; k++)
-		lower += o->order_cnt[k];
-	while (lower && p < cnt) {
+	while (has_lower && p < cnt) {
 		struct live_slot *s = find_live(o, 0, addr + p), part;
 
 		if (!s || o->kind_rows[s->kind].order >= order) {
@@ -382,7 +454,7 @@ int live_objects_add_kind(struct live_objects *o, uint32_t space, uint64_t addr,
 	const struct live_slot entry = { .addr = addr, .ts_ns = ts_ns, .owner = owner,
 					 .kind = kind, .space = space, .round = o->round };
 	unsigned int order = o->kind_rows[kind].order;
-	struct live_slot *s, *at = NULL;
+	struct live_slot *at = NULL;
 	uint64_t unknown = 0;
 	int ret = 0;
 
@@ -390,11 +462,10 @@ int live_objects_add_kind(struct live_objects *o, uint32_t space, uint64_t addr,
 		return 0;
 	if (o->page_bytes) {
 		ret = take_pages(o, addr, order, LIVE_LOST, sink, ctx, &unknown);
-		/* an unaligned block, or a larger one that begins here: damage */
-		if (!ret && (s = find_live(o, 0, addr)))
-			ret = take(o, s, LIVE_LOST, sink, ctx);
-	} else if (o->cnt) {
+	}
+	if (!ret && o->cnt) {
 		at = find_slot(o, space, addr);
+		/* of pages, an unaligned block, or a larger one that begins here: damage */
 		if (is_live(at))
 			ret = take(o, at, LIVE_LOST, sink, ctx);
 	}
