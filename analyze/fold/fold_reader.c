@@ -308,35 +308,36 @@ static uint64_t reset_ns(struct fold_reader *r)
 	return r->reset ? r->reset->ts_ns : UINT64_MAX;
 }
 
-static int give_event(const struct event_taker *t, const struct event *ev)
-{
-	if (ev->ts_ns < t->from_ns)
-		return 0;
-	return t->def->events ? t->def->events(t->machine, ev, 1) : t->def->event(t->machine, ev);
-}
-
 static int hand_out_event(const struct fold_reader *r, const struct event *ev)
 {
 	const struct event_taker *t = r->takers[ev->kind], *end = t + r->taker_cnt[ev->kind];
 	int ret = 0;
 
 	for (; t < end && ret >= 0; t++)
-		ret = give_event(t, ev);
+		if (ev->ts_ns >= t->from_ns)
+			ret = t->def->events ? t->def->events(t->machine, ev, 1) :
+					       t->def->event(t->machine, ev);
 	return ret;
 }
 
 static int hand_out_to(const struct fold_reader *r, unsigned int n, const struct event *ev,
 		       size_t cnt)
 {
-	const struct event_taker t = { r->machines[n]->def, r->machines[n], r->from_ns[n] };
-	size_t i;
+	const struct fold_def *def = r->machines[n]->def;
+	const struct event *end = ev + cnt;
+	uint32_t kinds = def->kinds;
 	int ret = 0;
 
-	if (t.def->events && r->cnt == 1 && ev->ts_ns >= t.from_ns)
-		return t.def->events(t.machine, ev, cnt);
-	for (i = 0; i < cnt && ret >= 0; i++)
-		if (t.def->kinds & 1u << ev[i].kind)
-			ret = give_event(&t, &ev[i]);
+	while (ev < end && ev->ts_ns < r->from_ns[n])
+		ev++;
+	if (def->events && r->cnt == 1)
+		return ev < end ? def->events(r->machines[n], ev, (size_t)(end - ev)) : 0;
+	for (; ev < end && ret >= 0; ev++) {
+		if (!(kinds >> ev->kind & 1))
+			continue;
+		ret = def->events ? def->events(r->machines[n], ev, 1) :
+				    def->event(r->machines[n], ev);
+	}
 	return ret;
 }
 

@@ -35,12 +35,16 @@ void index_rates_done(struct index_rates *r)
 
 int index_rates_add(struct index_rates *r, unsigned int slot, const struct alloc_change *c)
 {
-	uint64_t granule = (c->ts_ns - r->a->start_ns) / INDEX_GRANULE_NS;
+	uint64_t at_ns = c->ts_ns - r->a->start_ns, granule;
 	uint32_t number = slot * r->a->ids.process_cnt + c->process;
 	struct rate_list *l = &r->lists[number];
 
 	if (c->kind != ALLOC_CHANGE_ALLOC || c->process < EVENT_ID_FIRST)
 		return 0;
+	/* most often the last change was in the same granule: a division takes long */
+	if (at_ns - r->granule * INDEX_GRANULE_NS >= INDEX_GRANULE_NS)
+		r->granule = at_ns / INDEX_GRANULE_NS;
+	granule = r->granule;
 	if (!l->cnt || r->rates[l->last - 1].granule != granule) {
 		if (array_reserve(&r->rates, &r->rate_cap, r->rate_cnt + 1) < 0 ||
 		    array_reserve(&r->rated, &r->rated_cap, r->rated_cnt + 1) < 0)

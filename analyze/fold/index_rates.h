@@ -20,6 +20,7 @@ extern const struct fold_def fold_rates;
 struct index_rates {			/* of the interval being made */
 	const struct analysis *a;
 	struct rate_list *lists;	/* by slot * process_cnt + process */
+	uint64_t granule;		/* of the last change */
 	struct rate *rates;
 	size_t rate_cnt, rate_cap;
 	uint32_t *rated;		/* the lists that have any */

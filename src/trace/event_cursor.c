@@ -377,25 +377,30 @@ static size_t start_of(const struct event_cursor *c, size_t run)
 	return run < c->run_cnt ? c->runs[run].start : c->event_cnt;
 }
 
-static void merge_two(const uint64_t *a, const uint64_t *b, const uint64_t *end, uint64_t *to)
+/* From both ends at once, since each step has to wait for the one before. No two are equal. */
+static void merge_two(const uint64_t *a, const uint64_t *b, const uint64_t *b_end, uint64_t *to)
 {
 	const uint64_t *a_end = b;
-	size_t cnt, i, of_b;
+	uint64_t *to_end = to + (b_end - a);
+	size_t cnt, i;
 
-	/* neither of them ends within the next cnt numbers */
-	while ((cnt = (size_t)(a_end - a < end - b ? a_end - a : end - b))) {
-		for (i = of_b = 0; i < cnt; i++) {
-			uint64_t x = a[i - of_b], y = b[of_b];
+	/* neither of them ends within the next cnt steps, which take two numbers each */
+	while ((cnt = (size_t)(a_end - a < b_end - b ? a_end - a : b_end - b) / 2)) {
+		for (i = 0; i < cnt; i++) {
+			uint64_t x = *a, y = *b, x_end = a_end[-1], y_end = b_end[-1];
 
-			of_b += y < x;
-			to[i] = y < x ? y : x;
+			*to++ = x < y ? x : y;
+			a += x < y;
+			b += y < x;
+			*--to_end = x_end < y_end ? y_end : x_end;
+			a_end -= y_end < x_end;
+			b_end -= x_end < y_end;
 		}
-		a += cnt - of_b;
-		b += of_b;
-		to += cnt;
 	}
+	while (a < a_end && b < b_end)
+		*to++ = *a < *b ? *a++ : *b++;
 	memcpy(to, a, (size_t)(a_end - a) * sizeof(*a));
-	memcpy(to + (a_end - a), b, (size_t)(end - b) * sizeof(*b));
+	memcpy(to + (a_end - a), b, (size_t)(b_end - b) * sizeof(*b));
 }
 
 /* Makes room for cnt events. */
