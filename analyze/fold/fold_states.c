@@ -19,7 +19,17 @@ struct states_machine {
 	const struct trace_block *blocks;
 	size_t block_cnt;
 	uint64_t begin_ns;
+	uint64_t *end_ns;		/* of threads, plus one; 0: not looked up yet */
 };
+
+static uint64_t end_of(struct states_machine *m, uint32_t thread)
+{
+	uint64_t *end_ns = &m->end_ns[thread];
+
+	if (!*end_ns)
+		*end_ns = dense_thread_row(m->ids, thread)->end_ns + 1;
+	return *end_ns - 1;
+}
 
 /*
  * A thread whose last switch was lost lives no longer than its exit: what it did off the CPUs since
@@ -29,7 +39,7 @@ struct states_machine {
 static int on_state(void *ctx, const struct thread_piece *p)
 {
 	struct states_machine *m = ctx;
-	uint64_t end_ns = dense_thread_row(m->ids, p->thread)->end_ns;
+	uint64_t end_ns = end_of(m, p->thread);
 	struct thread_piece mine;
 	int ret;
 
@@ -77,8 +87,9 @@ static int states_open(void *machine)
 	m->ids = &m->f.a->ids;
 	m->workload_only = context_workload_only(m->f.a);
 	m->blocks = trace_blocks(m->f.a->trace, &m->block_cnt);
+	m->end_ns = calloc(m->ids->thread_cnt, sizeof(*m->end_ns));
 	m->cpu = calloc(1, fold_cpu.bytes);
-	if (!m->cpu)
+	if (!m->end_ns || !m->cpu)
 		return -ENOMEM;
 	*m->cpu = (struct fold_machine){ m->f.a, &fold_cpu, { m, on_cpu_piece } };
 	ret = fold_cpu.open(m->cpu);
@@ -93,6 +104,7 @@ static void states_close(void *machine)
 	if (m->cpu)
 		fold_cpu.close(m->cpu);
 	free(m->cpu);
+	free(m->end_ns);
 	thread_states_free(m->states);
 }
 

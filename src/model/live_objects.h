@@ -10,10 +10,10 @@
  * in parts, and is then split as the kernel's buddy allocator does.
  *
  * An allocation at an address that is still live means that its free was lost: the old object is
- * handed out first, as lost. Memory is proportional to live objects (32 bytes each, the table at
- * most half full, since most addresses that are looked up are not there) plus the distinct (call
- * site, cache, sizes, flags, stack) there are. Calls come in time order. Threads: one. Errors:
- * -ENOMEM or what a callback returned.
+ * handed out first, as lost. Memory is proportional to live objects (32 bytes each, in a table that
+ * is at most half full, also with addresses whose objects ended, and grows when it is a quarter full
+ * without) plus the distinct (call site, cache, sizes, flags, stack) there are. Calls come in time
+ * order. Threads: one. Errors: -ENOMEM or what a callback returned.
  */
 #ifndef LIVE_OBJECTS_H
 #define LIVE_OBJECTS_H
