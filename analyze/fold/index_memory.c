@@ -90,14 +90,15 @@ static int get_owner(const struct analysis *a, struct packed_in *in, uint32_t *r
 
 /* ---- rows ---- */
 
-static void move_level(struct memory_rise *r, const struct alloc_change *c)
+/* A rise goes on with another one, which was 0 at the end of this one. */
+static void move_level(struct memory_rise *r, const struct memory_rise *more)
 {
-	int64_t delta = r->delta + c->delta;
-	bool is_higher = delta > (int64_t)r->growth;	/* nobody can predict it: no branch */
+	int64_t growth = r->delta + (int64_t)more->growth;
+	bool is_higher = growth > (int64_t)r->growth;	/* nobody can predict it: no branch */
 
-	r->delta = delta;
-	r->growth = is_higher ? (uint64_t)delta : r->growth;
-	r->growth_ns = is_higher ? c->ts_ns : r->growth_ns;
+	r->delta += more->delta;
+	r->growth = is_higher ? (uint64_t)growth : r->growth;
+	r->growth_ns = is_higher ? more->growth_ns : r->growth_ns;
 }
 
 static void put_growth(const struct memory_rise *r, uint64_t interval_ns, struct buf *out)
@@ -240,6 +241,10 @@ struct memory_job {
 	size_t nonzero, since_base;	/* levels that are not 0; rows written since they were */
 	struct fold_sums owners;	/* by slot and owner */
 	uint32_t *owner_rows;		/* as levels: its row + 1; 0: it has none yet */
+	/* changes of one owner that came one after the other, not yet in any rise */
+	struct owner_sum *streak_of;	/* NULL: none */
+	size_t streak_number;		/* of the owner, as in levels */
+	struct memory_rise streak;
 	struct hash_map recorder_cgroups;	/* groups that have a process of the recorder */
 	struct fold_sums sets;		/* by slot << 8 | kind, and number */
 	struct fold_sums kept;		/* by slot and hash: the sets that are written */
@@ -332,30 +337,57 @@ static void set_level(struct memory_job *s, size_t number, int64_t delta)
 	s->nonzero += s->levels[number] != 0;
 }
 
+static void end_streak(struct memory_job *s)
+{
+	struct owner_sum *o = s->streak_of;
+	unsigned int i;
+
+	if (!o)
+		return;
+	move_level(&o->rise, &s->streak);
+	for (i = 0; i < o->set_cnt; i++)
+		move_level(&((struct set_sum *)fold_sums_at(&s->sets, o->sets[i])->sum)->rise,
+			   &s->streak);
+	s->streak_of = NULL;
+}
+
+static int begin_streak(struct memory_job *s, unsigned int slot, uint32_t owner, size_t number)
+{
+	struct owner_sum *o;
+
+	end_streak(s);
+	if (s->owner_rows[number])
+		o = (struct owner_sum *)fold_sums_at(&s->owners, s->owner_rows[number] - 1)->sum;
+	else	/* groups take a thread by its process, which may be unknown */
+		o = new_sum(s, slot, owner, index_memory_process(s->j->a, owner));
+	s->streak_of = o;
+	s->streak_number = number;
+	s->streak = (struct memory_rise){ 0 };
+	return o ? 0 : -ENOMEM;
+}
+
 static int on_change(void *ctx, const void *found)
 {
 	struct memory_job *s = ctx;
 	const struct alloc_change *c = found;
 	const struct analysis *a = s->j->a;
-	unsigned int slot = c->source == ALLOC_VM, i;
+	unsigned int slot = c->source == ALLOC_VM;
 	uint32_t owner = index_memory_owner(a, c);
 	size_t number = (size_t)slot * owner_cnt(a) + owner;
-	struct owner_sum *o;
 
 	if (!s->is_begun) {
 		set_level(s, number, c->delta);
 		return 0;
 	}
-	if (s->owner_rows[number])
-		o = (struct owner_sum *)fold_sums_at(&s->owners, s->owner_rows[number] - 1)->sum;
-	else	/* groups take a thread by its process, which may be unknown */
-		o = new_sum(s, slot, owner, index_memory_process(a, owner));
-	if (!o)
+	if ((!s->streak_of || s->streak_number != number) &&
+	    begin_streak(s, slot, owner, number) < 0)
 		return -ENOMEM;
-	memory_count(o->counts, c);
-	move_level(&o->rise, c);
-	for (i = 0; i < o->set_cnt; i++)
-		move_level(&((struct set_sum *)fold_sums_at(&s->sets, o->sets[i])->sum)->rise, c);
+	memory_count(s->streak_of->counts, c);
+	s->streak.delta += c->delta;
+	if (s->streak.delta > (int64_t)s->streak.growth) {
+		s->streak.growth = (uint64_t)s->streak.delta;
+		s->streak.growth_ns = c->ts_ns;
+	}
 	return s->has_rates ? 0 : index_rates_add(&s->rates, slot, c);
 }
 
@@ -455,6 +487,7 @@ static int put_interval(void *ctx, size_t interval)
 	size_t i;
 	int ret = 0;
 
+	end_streak(s);
 	if (fold_sums_cnt(&s->owners))
 		ret = put_sums(s, index_interval_from(s->j->x, interval));
 	if (!ret)
