@@ -16,37 +16,11 @@
 #include "base/array.h"
 #include "model/mem_levels.h"
 
-static const struct {
-	const char *name;
-	uint32_t kinds;		/* of events */
-} sources[ALLOC_SOURCE_CNT] = {
-	[ALLOC_RSS] = { "rss", 1u << EVENT_RSS },
-	[ALLOC_SLAB] = { "slab", 1u << EVENT_SLAB_ALLOC | 1u << EVENT_SLAB_FREE },
-	[ALLOC_PAGE] = { "page", 1u << EVENT_PAGE_ALLOC | 1u << EVENT_PAGE_FREE },
-	[ALLOC_VM] = { "vm", 1u << EVENT_VM },
-	[ALLOC_HEAP] = { "heap", 1u << EVENT_HEAP_ALLOC | 1u << EVENT_HEAP_FREE },
-};
-
 static const uint8_t source_of_kind[EVENT_KIND_CNT] = {
 	[EVENT_SLAB_ALLOC] = ALLOC_SLAB, [EVENT_SLAB_FREE] = ALLOC_SLAB,
 	[EVENT_PAGE_ALLOC] = ALLOC_PAGE, [EVENT_PAGE_FREE] = ALLOC_PAGE,
 	[EVENT_HEAP_ALLOC] = ALLOC_HEAP, [EVENT_HEAP_FREE] = ALLOC_HEAP,
 };
-
-const char *alloc_source_name(unsigned int source)
-{
-	return source < ALLOC_SOURCE_CNT ? sources[source].name : "?";
-}
-
-int alloc_source_find(const char *name, size_t len)
-{
-	int i;
-
-	for (i = 0; i < ALLOC_SOURCE_CNT; i++)
-		if (strlen(sources[i].name) == len && !memcmp(sources[i].name, name, len))
-			return i;
-	return -1;
-}
 
 /* Levels need neither the call site nor the bytes that were asked for. */
 static const uint32_t memory_columns[EVENT_KIND_CNT] = {
@@ -82,15 +56,6 @@ struct process_state {
 #define LEVEL_KINDS (1u << EVENT_RSS | 1u << EVENT_VM)
 #define AHEAD_EVENTS 16		/* an object is fetched so many events before its own */
 
-/* Most objects are of few kinds: those seen lately, with their numbers. */
-#define RECENT_KINDS 256
-
-struct recent_kind {
-	uint64_t bytes;
-	uint32_t number;		/* plus one; 0: none */
-	uint8_t source, order, irq;
-};
-
 struct memory_machine {
 	struct fold_machine f;
 	const struct dense_ids *ids;
@@ -99,7 +64,6 @@ struct memory_machine {
 	struct live_objects *objects[ALLOC_SOURCE_CNT];
 	struct process_state *processes;	/* by dense_process() */
 	uint32_t heap_space_cnt;
-	struct recent_kind kinds[RECENT_KINDS];	/* by a hash of bytes */
 	struct alloc_change change;	/* the next one that is given out */
 	uint64_t op, op_addr;	/* allocations and frees of this interval so far; the last one's */
 	/* notes being made */
@@ -339,36 +303,6 @@ static int on_reset(void *machine, const struct trace_mm_reset *t)
 	return ret < 0 ? ret : give_step(x, ALLOC_VM, process, &vm, ALLOC_CHANGE_EXIT);
 }
 
-void alloc_event_kind(const struct event *ev, uint32_t page_bytes, struct live_kind *k,
-		      uint64_t *ret_addr)
-{
-	memset(k, 0, sizeof(*k));
-	k->irq = !!(ev->flags & EVENT_F_IRQ);
-	*ret_addr = ev->v[0];
-	switch (ev->kind) {
-	case EVENT_SLAB_ALLOC:
-		k->bytes_req = ev->v[EV_SLAB_ALLOC_BYTES_REQ];
-		k->bytes = ev->v[EV_SLAB_ALLOC_BYTES];
-		k->call_site = ev->v[EV_SLAB_ALLOC_CALL_SITE];
-		k->cache = ev->v[EV_SLAB_ALLOC_CACHE];
-		break;
-	case EVENT_PAGE_ALLOC:
-		k->order = ev->v[EV_PAGE_ALLOC_PAGE_ORDER] < 64
-				   ? (uint8_t)ev->v[EV_PAGE_ALLOC_PAGE_ORDER]
-				   : 63;
-		k->bytes = k->bytes_req = k->order < 32 ? (uint64_t)page_bytes << k->order : 0;
-		k->gfp = (uint32_t)ev->v[EV_PAGE_ALLOC_GFP];
-		k->migratetype = (uint16_t)ev->v[EV_PAGE_ALLOC_MIGRATETYPE];
-		break;
-	case EVENT_HEAP_ALLOC:
-		k->bytes = k->bytes_req = ev->v[EV_HEAP_ALLOC_BYTES];
-		k->call_site = ev->v[EV_HEAP_ALLOC_CALL_SITE];
-		break;
-	default:
-		break;
-	}
-}
-
 static int on_object_end(void *ctx, const struct live_object *obj, uint64_t bytes,
 			 enum live_end end)
 {
@@ -392,53 +326,17 @@ static uint64_t unpaired_bytes(const struct memory_machine *x, const struct even
 	return n && n->arg < 1u << 30 ? n->arg : 0;
 }
 
-/* The number of an object's kind, which is its size and whether an interrupt allocated it. */
-static int intern_kind(struct memory_machine *x, struct live_objects *o, const struct event *ev,
-		       struct recent_kind **ret)
-{
-	struct recent_kind key = { .source = x->change.source, .irq = ev->flags & EVENT_F_IRQ }, *r;
-	struct live_kind kind;
-	uint64_t addr;
-	int err;
-
-	switch (ev->kind) {
-	case EVENT_SLAB_ALLOC:
-		key.bytes = ev->v[EV_SLAB_ALLOC_BYTES];
-		break;
-	case EVENT_PAGE_ALLOC:
-		key.order = ev->v[EV_PAGE_ALLOC_PAGE_ORDER] < 64
-				    ? (uint8_t)ev->v[EV_PAGE_ALLOC_PAGE_ORDER]
-				    : 63;
-		key.bytes = key.order < 32 ? (uint64_t)x->page_bytes << key.order : 0;
-		break;
-	default:
-		key.bytes = ev->v[EV_HEAP_ALLOC_BYTES];
-		break;
-	}
-	r = *ret = &x->kinds[(key.bytes + key.irq) * 0x9e3779b97f4a7c15ull >> 56];
-	if (r->number && r->bytes == key.bytes && r->source == key.source &&
-	    r->order == key.order && r->irq == key.irq)
-		return 0;
-	alloc_event_kind(ev, x->page_bytes, &kind, &addr);
-	err = live_objects_intern(o, &kind, &key.number);
-	if (err < 0)
-		return err;
-	key.number++;
-	*r = key;
-	return 0;
-}
-
 static int on_alloc(struct memory_machine *x, struct live_objects *o, uint32_t space,
 		    uint32_t thread, const struct event *ev)
 {
-	struct recent_kind *kind;
-	int ret = intern_kind(x, o, ev, &kind);
+	struct live_kind kind;
+	uint64_t addr;
+	int ret;
 
-	if (!ret)
-		ret = live_objects_add_kind(o, space, ev->v[0], ev->ts_ns, thread,
-					    kind->number - 1, on_object_end, x);
+	alloc_event_kind(ev, x->page_bytes, &kind, &addr);
+	ret = live_objects_add(o, space, addr, ev->ts_ns, thread, &kind, on_object_end, x);
 	return ret < 0 ? ret : give(x, thread, dense_process_of(x->ids, thread),
-				    ALLOC_CHANGE_ALLOC, (int64_t)kind->bytes);
+				    ALLOC_CHANGE_ALLOC, (int64_t)kind.bytes);
 }
 
 static int on_free(struct memory_machine *x, struct live_objects *o, uint32_t space,
@@ -735,8 +633,8 @@ static const struct fold_state_def memory_state = {
 	[g] = {                                                                                   \
 		.kinds = event_kinds, .columns = memory_columns, .state = &memory_state,          \
 		.group = g, .arg = mask, .bytes = sizeof(struct memory_machine),                  \
-		.open = machine_open, .close = machine_close, .start = start, .events = on_events,  \
-		.reset = on_reset_, .checkpoint = checkpoint_memory,           \
+		.open = machine_open, .close = machine_close, .start = start,                     \
+		.events = on_events, .reset = on_reset_, .checkpoint = checkpoint_memory,         \
 		.restore = restore,                                                               \
 	}
 
@@ -766,7 +664,7 @@ void fold_memory_of(struct fold_def *ret, uint32_t source_mask)
 	ret->kinds = 0;
 	for (i = 0; i < ALLOC_SOURCE_CNT; i++)
 		if (source_mask & 1u << i)
-			ret->kinds |= sources[i].kinds;
+			ret->kinds |= alloc_source_kinds(i);
 	if (!(source_mask & (1u << ALLOC_HEAP | 1u << ALLOC_RSS | 1u << ALLOC_VM)))
 		ret->reset = NULL;
 }

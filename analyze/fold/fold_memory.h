@@ -55,6 +55,7 @@ void fold_memory_of(struct fold_def *ret, uint32_t source_mask);
 const char *alloc_source_name(unsigned int source);
 /* Index or -1; name need not end at len. */
 int alloc_source_find(const char *name, size_t len);
+uint32_t alloc_source_kinds(unsigned int source);	/* of events: 1u << EVENT_x */
 
 /* What an allocation event says of its object. *ret_addr: address or page frame. */
 void alloc_event_kind(const struct event *ev, uint32_t page_bytes, struct live_kind *ret_kind,

@@ -2,7 +2,8 @@
 /*
  * live_objects: an open-addressing table of small entries (address, instant, owner, kind); what
  * objects have in common is interned. An allocator soon gives out the same address again, so an
- * entry whose object ended stays where it is, until the table is made anew. The number of live page blocks of each order tells a free where it has to look.
+ * entry whose object ended stays where it is, until the table is made anew. Which orders live page
+ * blocks have, in all and near an address, tells where a page has to be looked for.
  */
 #include "model/live_objects.h"
 
@@ -287,7 +288,7 @@ static int intern_slow(struct live_objects *o, const struct live_kind *k, uint32
 	return 0;
 }
 
-int live_objects_intern(struct live_objects *o, const struct live_kind *k, uint32_t *ret)
+static int intern_kind(struct live_objects *o, const struct live_kind *k, uint32_t *ret)
 {
 	uint32_t *recent = recent_kind(o, k);
 	int r;
@@ -341,7 +342,7 @@ static int split_block(struct live_objects *o, struct live_slot whole, uint64_t 
 		}
 		k.order = (uint8_t)j;
 		k.bytes = k.bytes_req = (uint64_t)o->page_bytes << j;
-		ret = live_objects_intern(o, &k, &rest.kind);
+		ret = intern_kind(o, &k, &rest.kind);
 		if (ret < 0)
 			return ret;
 		ret = insert(o, &rest, NULL);
@@ -448,39 +449,30 @@ int live_objects_end(struct live_objects *o, uint32_t space, uint64_t addr, unsi
 	return take(o, s, LIVE_FREED, sink, ctx);
 }
 
-int live_objects_add_kind(struct live_objects *o, uint32_t space, uint64_t addr, uint64_t ts_ns,
-			  uint32_t owner, uint32_t kind, live_objects_sink sink, void *ctx)
+int live_objects_add(struct live_objects *o, uint32_t space, uint64_t addr, uint64_t ts_ns,
+		     uint32_t owner, const struct live_kind *kind, live_objects_sink sink,
+		     void *ctx)
 {
-	const struct live_slot entry = { .addr = addr, .ts_ns = ts_ns, .owner = owner,
-					 .kind = kind, .space = space, .round = o->round };
-	unsigned int order = o->kind_rows[kind].order;
+	struct live_slot entry = { .addr = addr, .ts_ns = ts_ns, .owner = owner, .space = space,
+				   .round = o->round };
 	struct live_slot *at = NULL;
-	uint64_t unknown = 0;
+	uint64_t unknown;
 	int ret = 0;
 
-	if (order > ORDER_MAX)
+	if (kind->order > ORDER_MAX)
 		return 0;
-	if (o->page_bytes) {
-		ret = take_pages(o, addr, order, LIVE_LOST, sink, ctx, &unknown);
-	}
+	if (o->page_bytes)
+		ret = take_pages(o, addr, kind->order, LIVE_LOST, sink, ctx, &unknown);
 	if (!ret && o->cnt) {
 		at = find_slot(o, space, addr);
 		/* of pages, an unaligned block, or a larger one that begins here: damage */
 		if (is_live(at))
 			ret = take(o, at, LIVE_LOST, sink, ctx);
 	}
+	if (ret < 0)
+		return ret;
+	ret = intern_kind(o, kind, &entry.kind);
 	return ret < 0 ? ret : insert(o, &entry, at);
-}
-
-int live_objects_add(struct live_objects *o, uint32_t space, uint64_t addr, uint64_t ts_ns,
-		     uint32_t owner, const struct live_kind *kind, live_objects_sink sink,
-		     void *ctx)
-{
-	uint32_t number;
-	int ret = live_objects_intern(o, kind, &number);
-
-	return ret < 0 ? ret :
-			 live_objects_add_kind(o, space, addr, ts_ns, owner, number, sink, ctx);
 }
 
 int live_objects_set_stack(struct live_objects *o, uint32_t space, uint64_t addr, uint64_t ts_ns,
@@ -493,7 +485,7 @@ int live_objects_set_stack(struct live_objects *o, uint32_t space, uint64_t addr
 		return 0;
 	k = o->kind_rows[s->kind];
 	k.stack = stack;
-	return live_objects_intern(o, &k, &s->kind);
+	return intern_kind(o, &k, &s->kind);
 }
 
 int live_objects_rest(struct live_objects *o, live_objects_sink sink, void *ctx)

@@ -11,9 +11,9 @@
  *
  * An allocation at an address that is still live means that its free was lost: the old object is
  * handed out first, as lost. Memory is proportional to live objects (32 bytes each, in a table that
- * is at most half full, also with addresses whose objects ended, and grows when it is a quarter full
- * without) plus the distinct (call site, cache, sizes, flags, stack) there are. Calls come in time
- * order. Threads: one. Errors: -ENOMEM or what a callback returned.
+ * is at most half full with the addresses whose objects ended, and grows when the live ones alone
+ * fill a quarter) plus the distinct (call site, cache, sizes, flags, stack) there are. Calls come in
+ * time order. Threads: one. Errors: -ENOMEM or what a callback returned.
  */
 #ifndef LIVE_OBJECTS_H
 #define LIVE_OBJECTS_H
@@ -61,11 +61,6 @@ void live_objects_clear(struct live_objects *o);
 int live_objects_add(struct live_objects *o, uint32_t space, uint64_t addr, uint64_t ts_ns,
 		     uint32_t owner, const struct live_kind *kind, live_objects_sink sink,
 		     void *ctx);
-
-/* The same with the number that live_objects_intern() gives a kind: 0, or -ENOMEM. */
-int live_objects_intern(struct live_objects *o, const struct live_kind *k, uint32_t *ret);
-int live_objects_add_kind(struct live_objects *o, uint32_t space, uint64_t addr, uint64_t ts_ns,
-			  uint32_t owner, uint32_t kind, live_objects_sink sink, void *ctx);
 
 /* The address will be added or ended soon: its memory is fetched meanwhile. */
 void live_objects_prefetch(const struct live_objects *o, uint32_t space, uint64_t addr);

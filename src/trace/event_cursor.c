@@ -7,7 +7,7 @@
  * open.
  *
  * Events are made in chunks, which take some rows of every run. An event of a chunk is one number,
- * its time since base_ns and below that its run. These are sorted by merging two runs at a time,
+ * its time since top_ns and below that its run. These are sorted by merging two runs at a time,
  * without branches, since nobody can predict which of two events comes first. Then the columns of
  * one run after the other are copied to where its events are.
  */
@@ -21,7 +21,7 @@
 /* Late records cross one block boundary; a trace that claims more gets no more memory than this. */
 #define CURSOR_BLOCKS_MAX 4
 #define CURSOR_SMALL_BYTES (128u << 10)
-#define CHUNK_ROWS 1024u		/* of all runs together, about; so a chunk stays in the cache */
+#define CHUNK_ROWS 1024u	/* of all runs together, about: a chunk stays in the cache */
 #define CHUNK_RUN_ROWS 32u	/* of one run at least, if there are so many */
 
 /* NOLINTNEXTLINE(misc-redundant-expression): that they are equal is the point */
@@ -61,7 +61,7 @@ struct event_cursor {
 	struct open_block blocks[CURSOR_BLOCKS_MAX];
 	struct cursor_run *runs;	/* by order, then block */
 	size_t run_cnt, run_cap;
-	uint64_t top_ns;		/* the first event in no chunk yet; UINT64_MAX: there is none */
+	uint64_t top_ns;		/* of the first event in no chunk yet; or UINT64_MAX */
 	struct event *events;		/* the chunk */
 	uint32_t filled;		/* columns that some kind has; the others stay 0 */
 	size_t i, event_cnt, event_cap;	/* i: the next one to hand out */
