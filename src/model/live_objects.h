@@ -10,8 +10,8 @@
  * in parts, and is then split as the kernel's buddy allocator does.
  *
  * An allocation at an address that is still live means that its free was lost: the old object is
- * handed out first, as lost. Memory is proportional to live objects (32 bytes each, in a table that
- * is at most half full with the addresses whose objects ended, and grows when the live ones alone
+ * handed out first, as lost. Memory is proportional to live objects (32 bytes each, in a table
+ * that is at most half full with the addresses whose objects ended, and grows when the live ones alone
  * fill a quarter) plus the distinct (call site, cache, sizes, flags, stack) there are. Calls come in
  * time order. Threads: one. Errors: -ENOMEM or what a callback returned.
  */

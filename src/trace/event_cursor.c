@@ -500,14 +500,15 @@ static void fill_events(const struct event_cursor *c, const struct cursor_run *r
 	if (c->filled & EVENT_COL_FLAGS)
 		fill_flags(events, cnt, k->flags, tuple);
 	for (v = 0; v < EVENT_VALUES && c->filled >> v; v++) {
-		const uint64_t *value = k->value[v] + r->row, *of_tuple = k->tuple_value[v];
-		const uint32_t *ref = k->ref[v] + r->row;
+		const uint64_t *value = k->value[v] ? k->value[v] + r->row : NULL;
+		const uint64_t *of_tuple = k->tuple_value[v];
+		const uint32_t *ref = k->ref[v] ? k->ref[v] + r->row : NULL;
 
 		if (!(c->filled >> v & 1))
 			continue;
-		for (i = 0; i < cnt && k->value[v]; i++)
+		for (i = 0; i < cnt && value; i++)
 			events[i]->v[v] = value[i];
-		for (; i < cnt && k->ref[v]; i++)
+		for (; i < cnt && ref; i++)
 			events[i]->v[v] = ref[i];
 		for (; i < cnt && of_tuple && tuple; i++)
 			events[i]->v[v] = of_tuple[tuple[i]];
