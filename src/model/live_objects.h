@@ -10,10 +10,10 @@
  * in parts, and is then split as the kernel's buddy allocator does.
  *
  * An allocation at an address that is still live means that its free was lost: the old object is
- * handed out first, as lost. Memory is proportional to live objects (32 bytes each, in a table
- * that is at most half full with the addresses whose objects ended, and grows when the live ones alone
- * fill a quarter) plus the distinct (call site, cache, sizes, flags, stack) there are. Calls come in
- * time order. Threads: one. Errors: -ENOMEM or what a callback returned.
+ * handed out first, as lost. Memory is proportional to live objects (32 bytes each, in a table that
+ * is at most half full, addresses whose objects ended included, and that grows when live ones alone
+ * fill a quarter) plus the distinct (call site, cache, sizes, flags, stack) there are. Calls come
+ * in time order. Threads: one. Errors: -ENOMEM or what a callback returned.
  */
 #ifndef LIVE_OBJECTS_H
 #define LIVE_OBJECTS_H
