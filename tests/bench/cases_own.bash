@@ -94,9 +94,10 @@ turn_cpu_time()
 		exec nice -n -20 "$@"' sh "$bin/load_getpid" "$(pick 10000000 30000000)" "$cpu"
 	ran ebpfrec $? || return
 	traced=$("$EBPFREC" report -i "$run/trace" cpu --by thread --comm load_getpid --format csv |
-		awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "oncpu_ns") at = i; next }
-			{ sum += $at } END { if (NR == 2) printf "%.0f\n", sum }')
-	# What wait4() gave the meter: it started the thread, and the thread is the whole process.
+		awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "oncpu_ns") at = i; else if ($i == "steal_ns") steal = i; next }
+			{ sum += $at - $steal } END { if (NR == 2) printf "%.0f\n", sum }')
+	# What wait4() gave the meter: it started the thread, and the thread is the whole process. The scheduler
+	# leaves out what a hypervisor stole.
 	own=$(($(kv "$run/work.kv" user_ns) + $(kv "$run/work.kv" sys_ns)))
 	[ -n "$traced" ] && [ "$own" -gt 0 ] || { invalid ebpfrec "no such thread in the report"; return; }
 	sample ebpfrec off_pct "$(awk -v t="$traced" -v o="$own" \
