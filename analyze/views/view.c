@@ -58,7 +58,8 @@ void view_enter(struct view *v, void *row)
 	if (c->entered == v->bin + 1)
 		return;
 	c->entered = v->bin + 1;
-	v->def->enter(v, row);
+	if (v->def->enter)
+		v->def->enter(v, row);
 }
 
 int view_place_thread(struct view *v, const struct fold_key *key, struct view_place *ret)

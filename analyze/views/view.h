@@ -87,7 +87,7 @@ struct view_def {
 	/* A view that carries rows, which begin with struct view_carried: */
 	/* What the fold found; ctx is the view. It counts in a row of view_carry(). */
 	int (*carry)(void *ctx, const void *found);
-	/* The row's part of a bin begins, with what it had until now. */
+	/* The row's part of a bin begins, with what it had until now. NULL: not wanted */
 	void (*enter)(struct view *v, void *row);
 
 	/* Another view, which may carry rows: */

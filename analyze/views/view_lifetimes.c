@@ -48,10 +48,6 @@ struct lifetimes_view {
 	uint32_t page_bytes;
 };
 
-static void enter(struct view *v, void *row)
-{
-}
-
 /* What tells the objects of one group and family apart. */
 static uint64_t kind_of(const struct lifetimes_view *s, const struct allocation *x,
 			const char *symbol)
@@ -155,8 +151,7 @@ static void close_view(struct view *v)
 
 static const struct view_def lifetimes_view = {
 	.bytes = sizeof(struct lifetimes_view), .is_one_bin = true, .sums = &lifetimes_def,
-	.open = open_view, .close = close_view, .enter = enter, .run_bin = run_bin,
-	.row = give_row,
+	.open = open_view, .close = close_view, .run_bin = run_bin, .row = give_row,
 };
 
 const struct table_def tables_of_lifetimes[] = {

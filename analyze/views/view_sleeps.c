@@ -34,11 +34,7 @@ static const struct table_column waker_cols[] = {
 
 static const struct fold_sums_def wakers_def = { .bytes = sizeof(struct waker) };
 
-static void enter(struct view *v, void *row)
-{
-}
-
-static bool has_thread(const struct analysis *a, uint32_t thread)
+static bool has_process_of(const struct analysis *a, uint32_t thread)
 {
 	return scope_has_process(&a->scope, dense_process_of(&a->ids, thread));
 }
@@ -50,7 +46,7 @@ static int on_woken(void *ctx, const struct sleep *s)
 	uint64_t slept_ns = s->woken_ns - s->left_ns;
 	struct waker *w;
 
-	if (!has_thread(v->a, s->thread))
+	if (!has_process_of(v->a, s->thread))
 		return 0;
 	w = view_carry(v, s->is_irq, s->is_irq ? 0 : process);
 	if (!w)
@@ -85,7 +81,7 @@ static int read_wakers(struct view *v, struct err *e)
 }
 
 static const struct view_def woken_by_view = {
-	.bytes = sizeof(struct view), .is_one_bin = true, .sums = &wakers_def, .enter = enter,
+	.bytes = sizeof(struct view), .is_one_bin = true, .sums = &wakers_def,
 	.run_bin = read_wakers, .row = give_waker,
 };
 
@@ -128,7 +124,7 @@ static int on_ran(void *ctx, uint32_t thread, uint64_t to_ns)
 {
 	struct chain *c = ctx;
 
-	if (to_ns > c->last_ns && thread >= EVENT_ID_FIRST && has_thread(c->v.a, thread)) {
+	if (to_ns > c->last_ns && thread >= EVENT_ID_FIRST && has_process_of(c->v.a, thread)) {
 		c->last = thread;
 		c->last_ns = to_ns;
 	}
