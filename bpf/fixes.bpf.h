@@ -23,7 +23,9 @@
 /*
  * A helper that reads kernel memory costs tens of ns. A load whose type the verifier knows costs
  * next to nothing. The kernel function bpf_rdonly_cast declares any address to be of a type; a bad
- * address then reads as 0. src/probe/adapt.c puts that function where this number is called.
+ * address then reads as 0. src/probe/adapt.c puts that function where this number is called, and
+ * the kernel's type ids. Those of CO-RE are no use here: libbpf knows only the types of a file that
+ * src/probe/core_types.c made, whose ids differ.
  */
 static void *(*const fix_cast)(const void *addr, __u32 btf_id) = (void *)WIRE_CALL_RDONLY_CAST;
 
