@@ -63,7 +63,7 @@ def look(width, height):
             long += [(view, args, x) for x in lines if len(x) > width]
             text = "\n".join(lines)
             if not args:
-                lacking += [(view, x) for x in ABOUT.get(view, "").split() if x.replace("_", " ") not in text]
+                lacking += [(view, x, text[:1000]) for x in ABOUT.get(view, "").split() if x.replace("_", " ") not in text]
             elif args == ["--notes"]:
                 said = [x for x in lines if re.match(r"[A-Z][a-z]", x) and not re.search(r"  ", x)]
                 broken += [(view, w) for x in said for w in x.split() if w not in words and not w.endswith("~")]
