@@ -386,7 +386,7 @@ static int load(struct probe *p, const struct probe_config *config, struct err *
 		if (err)
 			*e = first;
 		else
-			warn(config, "each event costs more than it should, because %s", first.text);
+			warn(config, "each event costs more than it should: %s", first.text);
 	}
 	if (!err)
 		err = map_counters(p, e);
