@@ -45,7 +45,7 @@
 #include <time.h>
 
 #include "analyze/fold/fold_memory.h"
-#include "analyze/fold/quantile.h"
+#include "model/quantile.h"
 #include "analyze/engine/code_text.h"
 #include "model/thread_states.h"
 

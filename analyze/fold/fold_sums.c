@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/fold/quantile.h"
+#include "model/quantile.h"
 #include "base/array.h"
 
 enum { COUNTS_MAX = 8 };	/* of a sum */

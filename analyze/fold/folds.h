@@ -7,7 +7,7 @@
 #define FOLDS_H
 
 #include "analyze/fold/fold.h"
-#include "analyze/fold/quantile.h"
+#include "model/quantile.h"
 #include "model/cpu_timeline.h"
 #include "model/irq_track.h"
 #include "model/mem_levels.h"

@@ -19,7 +19,7 @@
 #define SPIKES_H
 
 #include "analyze/engine/context.h"
-#include "analyze/fold/burst.h"
+#include "model/burst.h"
 #include "analyze/fold/index.h"
 
 #define SPIKE_WINDOW_NS 100000000ull

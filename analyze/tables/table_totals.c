@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "analyze/engine/table.h"
-#include "analyze/fold/quantile.h"
+#include "model/quantile.h"
 #include "base/array.h"
 #include "base/hash_map.h"
 #include "base/strpool.h"

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "analyze/fold/quantile.h"
+#include "model/quantile.h"
 
 static struct view *view_of(struct fold_target *t)
 {

@@ -13,7 +13,7 @@
 #include "bpf/wire.h"
 #include "format/block_out.h"
 #include "record/encode/block_writer.h"
-#include "record/encode/inode_cache.h"
+#include "model/inode_cache.h"
 #include "format/column_writer.h"
 #include "record/tasks/task_table.h"
 

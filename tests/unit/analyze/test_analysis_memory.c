@@ -9,11 +9,11 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analyze/fold/burst.h"
+#include "model/burst.h"
 #include "base/hash_map.h"
 #include "model/live_objects.h"
 #include "model/mem_levels.h"
-#include "analyze/fold/quantile.h"
+#include "model/quantile.h"
 
 struct ends {
 	struct {

@@ -6,7 +6,7 @@
  * For growth, every new level first drops all levels from the ring that are not lower. So the head
  * is the lowest level of the window, and each step enters and leaves once.
  */
-#include "analyze/fold/burst.h"
+#include "model/burst.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "record/encode/inode_cache.h"
+#include "model/inode_cache.h"
 
 #define DEV 7u
 #define IDLE_NS 1000u

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* inode_cache: a hash map from one number made of inode and file system. */
-#include "record/encode/inode_cache.h"
+#include "model/inode_cache.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -16,7 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyze/fold/index.h"
+#include "base/buf.h"
+#include "base/packed.h"
 
 #define QUANTILE_EXACT 65536
 

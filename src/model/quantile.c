@@ -3,7 +3,7 @@
  * Buckets: values below 128 have one each; above, each power of two is cut into 128 equal
  * parts, so that bucket = 128 * (octave + 1) + the seven bits below the leading one.
  */
-#include "analyze/fold/quantile.h"
+#include "model/quantile.h"
 
 #include <errno.h>
 #include <math.h>
