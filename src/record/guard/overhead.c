@@ -18,7 +18,7 @@
 #include "probe/source.h"
 #include "record/encode/block_writer.h"
 #include "record/guard/budget.h"
-#include "record/sampler.h"
+#include "record/guard/sampler.h"
 
 #define REASON "max-overhead"
 #define LATE_NS 5000000000ULL	/* no record arrives later: a closed gap is kept so long */

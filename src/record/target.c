@@ -3,7 +3,7 @@
  * target: a cgroup names its processes and those of the cgroups below it. Processes that join later
  * are followed by the task hooks in the kernel.
  */
-#include "record/tasks/target.h"
+#include "record/target.h"
 
 #include <ctype.h>
 #include <errno.h>

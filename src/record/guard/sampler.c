@@ -3,7 +3,7 @@
  * sampler: a loss row covers the time between two looks (about 50 ms), per hook and CPU. Skipped
  * programs have no CPU, since the kernel counts them per program only.
  */
-#include "record/sampler.h"
+#include "record/guard/sampler.h"
 
 #include <errno.h>
 #include <stdbool.h>
