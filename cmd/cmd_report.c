@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "analyze/engine/keys.h"
+#include "analyze/context/keys.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/input/align.h"

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/privilege.h"
-#include "analyze/engine/analysis.h"
+#include "analyze/context/analysis.h"
 #include "format/chunk.h"
 #include "format/zpack.h"
 #include "cmd/cmd.h"

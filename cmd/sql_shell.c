@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "analyze/engine/analysis.h"
+#include "analyze/context/analysis.h"
 #include "base/buf.h"
 #include "cmd/render/say.h"
 #include "cmd/sql_schema.h"

@@ -39,7 +39,7 @@
 
 #include <stdint.h>
 
-#include "analyze/engine/analysis.h"
+#include "analyze/context/analysis.h"
 
 /* A table to fill. */
 struct bulk_table_spec {

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "analyze/diff/bin_noise.h"
-#include "analyze/engine/context.h"
+#include "analyze/context/context.h"
 #include "analyze/diff/role.h"
 #include "base/array.h"
 

@@ -25,7 +25,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analyze/engine/analysis.h"
+#include "analyze/context/analysis.h"
 
 struct diff_side {
 	struct analysis *a;

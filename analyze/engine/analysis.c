@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Opening: an in-memory SQLite database whose tables read the trace, and what all of them share. */
-#include "analyze/engine/analysis.h"
+#include "analyze/context/analysis.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/engine/context.h"
+#include "analyze/context/context.h"
 #include "analyze/fold/folds.h"
 #include "analyze/fold/index.h"
 #include "analyze/fold/index_rates.h"

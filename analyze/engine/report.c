@@ -18,7 +18,7 @@
  * for). Which processes a report is about is the scope, which the table-valued functions look at
  * themselves.
  */
-#include "analyze/engine/analysis.h"
+#include "analyze/context/analysis.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "analyze/engine/context.h"
+#include "analyze/context/context.h"
 #include "analyze/engine/report_bins.h"
 #include "analyze/engine/statement.h"
 

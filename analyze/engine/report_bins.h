@@ -14,8 +14,8 @@
 #ifndef REPORT_BINS_H
 #define REPORT_BINS_H
 
-#include "analyze/engine/context.h"
-#include "analyze/engine/analysis.h"
+#include "analyze/context/context.h"
+#include "analyze/context/analysis.h"
 
 struct report_bins;
 

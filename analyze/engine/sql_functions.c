@@ -36,7 +36,7 @@
  *   trace_finished()              1: the recorder closed the trace; 0: it is still recorded, or
  *                                 was cut off
  */
-#include "analyze/engine/context.h"
+#include "analyze/context/context.h"
 
 #include <errno.h>
 #include <math.h>
@@ -46,7 +46,7 @@
 
 #include "analyze/fold/fold_memory.h"
 #include "model/quantile.h"
-#include "analyze/engine/code_text.h"
+#include "analyze/context/code_text.h"
 #include "model/thread_states.h"
 
 static uint64_t real_of(const struct analysis *a, int64_t ts_ns)

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyze/engine/context.h"
+#include "analyze/context/context.h"
 
 enum column_type { COLUMN_INT, COLUMN_REAL, COLUMN_TEXT };
 

@@ -16,7 +16,7 @@
 
 #include <stdio.h>
 
-#include "analyze/engine/context.h"
+#include "analyze/context/context.h"
 #include "analyze/export/proto.h"
 
 enum {

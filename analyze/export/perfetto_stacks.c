@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/engine/code_text.h"
+#include "analyze/context/code_text.h"
 #include "base/hash_map.h"
 #include "base/strpool.h"
 

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "analyze/engine/code_text.h"
+#include "analyze/context/code_text.h"
 #include "analyze/fold/fold_memory.h"
 #include "base/hash_map.h"
 #include "base/strpool.h"

@@ -13,7 +13,7 @@
 #ifndef ALLOCATION_PAIRS_H
 #define ALLOCATION_PAIRS_H
 
-#include "analyze/engine/context.h"
+#include "analyze/context/context.h"
 #include "model/live_objects.h"
 
 struct allocation_pairs;

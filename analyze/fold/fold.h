@@ -15,7 +15,7 @@
 #ifndef FOLD_H
 #define FOLD_H
 
-#include "analyze/engine/context.h"
+#include "analyze/context/context.h"
 #include "analyze/fold/index.h"
 #include "edit/checkpoint.h"
 

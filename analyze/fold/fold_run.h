@@ -14,7 +14,7 @@
 #define FOLD_RUN_H
 
 #include "analyze/fold/fold_reader.h"
-#include "analyze/fold/window.h"
+#include "analyze/context/window.h"
 
 struct fold_run_config {
 	const struct fold_def *def;

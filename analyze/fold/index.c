@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "analyze/engine/context.h"
+#include "analyze/context/context.h"
 #include "analyze/fold/fold_memory.h"
 #include "analyze/fold/fold_reader.h"
 #include "analyze/fold/folds.h"

@@ -12,7 +12,7 @@
 
 #include <stdatomic.h>
 
-#include "analyze/engine/context.h"
+#include "analyze/context/context.h"
 #include "analyze/fold/fold.h"
 #include "analyze/fold/index.h"
 

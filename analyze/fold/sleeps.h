@@ -11,7 +11,7 @@
 #ifndef SLEEPS_H
 #define SLEEPS_H
 
-#include "analyze/engine/context.h"
+#include "analyze/context/context.h"
 
 struct sleep {
 	uint32_t thread, waker;		/* dense; the waker may have been interrupted */

@@ -18,7 +18,7 @@
 #ifndef SPIKES_H
 #define SPIKES_H
 
-#include "analyze/engine/context.h"
+#include "analyze/context/context.h"
 #include "model/burst.h"
 #include "analyze/fold/index.h"
 

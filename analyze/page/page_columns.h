@@ -12,7 +12,7 @@
 #ifndef PAGE_COLUMNS_H
 #define PAGE_COLUMNS_H
 
-#include "analyze/engine/context.h"
+#include "analyze/context/context.h"
 #include "base/buf.h"
 #include "base/strpool.h"
 

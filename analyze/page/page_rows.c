@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/engine/context.h"
+#include "analyze/context/context.h"
 #include "analyze/engine/table.h"
-#include "analyze/fold/window.h"
+#include "analyze/context/window.h"
 #include "base/array.h"
 #include "base/hash_map.h"
 #include "base/strpool.h"

@@ -13,7 +13,7 @@
 
 #include <stddef.h>
 
-#include "analyze/engine/analysis.h"
+#include "analyze/context/analysis.h"
 
 enum { PAGE_KEYS_MAX = 5, PAGE_VALUES_MAX = 8 };
 

@@ -9,7 +9,7 @@
 #ifndef ROW_LOG_H
 #define ROW_LOG_H
 
-#include "analyze/engine/analysis.h"
+#include "analyze/context/analysis.h"
 #include "base/buf.h"
 
 struct row_log {

@@ -11,7 +11,7 @@
 #include "analyze/engine/table.h"
 #include "analyze/fold/allocation_pairs.h"
 #include "analyze/fold/fold_memory.h"
-#include "analyze/fold/window.h"
+#include "analyze/context/window.h"
 
 #define BATCH_ROWS 256
 

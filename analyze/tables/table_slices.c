@@ -15,7 +15,7 @@
 #include "analyze/fold/fold_reader.h"
 #include "analyze/fold/folds.h"
 #include "analyze/engine/table.h"
-#include "analyze/fold/window.h"
+#include "analyze/context/window.h"
 
 static const struct table_column slice_cols[] = {
 	{ "start_ns", COLUMN_INT },  { "end_ns", COLUMN_INT },	{ "dur_ns", COLUMN_INT },

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/engine/code_text.h"
+#include "analyze/context/code_text.h"
 #include "analyze/engine/table.h"
 #include "format/hook.h"
 

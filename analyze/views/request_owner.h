@@ -11,7 +11,7 @@
 #define REQUEST_OWNER_H
 
 #include "model/request_track.h"
-#include "analyze/engine/context.h"
+#include "analyze/context/context.h"
 
 enum owner_how {
 	OWNER_UNKNOWN = 0,	/* nothing tells */

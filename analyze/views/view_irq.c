@@ -15,7 +15,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "analyze/engine/code_text.h"
+#include "analyze/context/code_text.h"
 #include "analyze/fold/folds.h"
 #include "analyze/views/view.h"
 

@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analyze/engine/analysis.h"
+#include "analyze/context/analysis.h"
 #include "base/err.h"
 #include "cmd/render/row_prefix.h"
 #include "trace/trace.h"

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analyze/engine/analysis.h"
+#include "analyze/context/analysis.h"
 #include "cmd/input/opts.h"
 #include "cmd/input/timeexpr.h"
 #include "cmd/render/progress.h"

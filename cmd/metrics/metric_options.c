@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/engine/keys.h"
+#include "analyze/context/keys.h"
 #include "cmd/metrics/metric_table.h"
 
 int metric_options_by(void *by, const char *value, struct err *e)

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/engine/keys.h"
+#include "analyze/context/keys.h"
 #include "base/array.h"
 #include "base/hash_map.h"
 #include "base/strpool.h"

@@ -15,7 +15,7 @@
 
 #include <stdio.h>
 
-#include "analyze/engine/analysis.h"
+#include "analyze/context/analysis.h"
 
 #define METRICS_LABELS 5 /* times the number of --top */
 #define METRICS_DEVICES 64 /* that have a label of their own */

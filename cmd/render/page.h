@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "analyze/engine/analysis.h"
+#include "analyze/context/analysis.h"
 
 struct page_request {
 	struct analysis *analysis;

@@ -10,7 +10,7 @@
 #ifndef PIVOT_H
 #define PIVOT_H
 
-#include "analyze/engine/analysis.h"
+#include "analyze/context/analysis.h"
 
 struct pivot_options {
 	const char *by; /* columns that name a group: "pid,comm" */

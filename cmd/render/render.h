@@ -25,7 +25,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/engine/analysis.h"
+#include "analyze/context/analysis.h"
 
 #define RENDER_TABLE_HELD 1000
 

@@ -9,7 +9,7 @@
 #ifndef ROW_PREFIX_H
 #define ROW_PREFIX_H
 
-#include "analyze/engine/analysis.h"
+#include "analyze/context/analysis.h"
 
 #define ROW_PREFIX_MAX 4
 

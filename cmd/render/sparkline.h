@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "analyze/engine/analysis.h"
+#include "analyze/context/analysis.h"
 
 struct sparkline;
 

@@ -12,9 +12,9 @@
  * have address, bytes, order and owner only, and all the same instant.
  *
  * The parts of a checkpoint come from different kinds of events, and know nothing of each other.
- * The machines that make a trace's index make them, too (analyze/fold/fold_checkpoint.c). The index
- * stores each part at some instants: from the last of these on, the events until the wanted instant
- * are read. Without an index, all events from the trace's start are read.
+ * The machines that make a trace's index make them, too (analyze/engine/analysis_checkpoint.c). The
+ * index stores each part at some instants: from the last of these on, the events until the wanted
+ * instant are read. Without an index, all events from the trace's start are read.
  *
  * Threads: one. Memory: in proportion to what is live.
  */

@@ -10,7 +10,7 @@
  */
 #include <string.h>
 
-#include "analyze/engine/analysis.h"
+#include "analyze/context/analysis.h"
 #include "fuzz.h"
 #include "scratch_trace.h"
 

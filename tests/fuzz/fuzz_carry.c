@@ -14,7 +14,7 @@
  */
 #include <string.h>
 
-#include "analyze/engine/analysis.h"
+#include "analyze/context/analysis.h"
 #include "edit/checkpoint.h"
 #include "edit/trace_check.h"
 #include "edit/trace_cut.h"

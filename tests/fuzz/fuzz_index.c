@@ -17,8 +17,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "analyze/engine/analysis.h"
-#include "analyze/engine/context.h"
+#include "analyze/context/analysis.h"
+#include "analyze/context/context.h"
 #include "analyze/fold/index.h"
 #include "base/crc32c.h"
 #include "format/chunk.h"

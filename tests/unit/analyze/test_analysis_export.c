@@ -12,7 +12,7 @@
 #include <cmocka.h>
 #include <sqlite3.h>
 
-#include "analyze/engine/analysis.h"
+#include "analyze/context/analysis.h"
 #include "analyze/engine/statement.h"
 #include "analyze/engine/table.h"
 #include "tests/unit/gen/made_trace.h"

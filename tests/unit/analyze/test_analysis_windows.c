@@ -10,7 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analyze/engine/analysis.h"
+#include "analyze/context/analysis.h"
 #include "analyze/engine/table.h"
 #include "tests/unit/gen/made_trace.h"
 #include "tests/unit/gen/slice_count.h"

@@ -17,7 +17,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "analyze/engine/analysis.h"
+#include "analyze/context/analysis.h"
 #include "tests/unit/gen/fold_check.h"
 #include "tests/unit/gen/table_rows.h"
 #include "trace/trace_state.h"

@@ -17,7 +17,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "analyze/engine/analysis.h"
+#include "analyze/context/analysis.h"
 #include "base/crc32c.h"
 #include "edit/trace_check.h"
 #include "tests/unit/gen/gen_trace.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analyze/engine/loss_index.h"
+#include "analyze/context/loss_index.h"
 #include "tests/unit/gen/gen_trace.h"
 #include "trace/trace_state.h"
 

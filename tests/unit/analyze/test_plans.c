@@ -15,8 +15,8 @@
 #include <sqlite3.h>
 #include <cmocka.h>
 
-#include "analyze/engine/analysis.h"
-#include "analyze/engine/context.h"
+#include "analyze/context/analysis.h"
+#include "analyze/context/context.h"
 #include "tests/unit/gen/made_trace.h"
 #include "tests/unit/gen/table_rows.h"
 #include "trace/trace_state.h"

@@ -16,7 +16,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "analyze/engine/analysis.h"
+#include "analyze/context/analysis.h"
 #include "edit/checkpoint.h"
 #include "edit/trace_check.h"
 #include "trace/derived_file.h"

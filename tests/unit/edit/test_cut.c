@@ -13,7 +13,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analyze/engine/analysis.h"
+#include "analyze/context/analysis.h"
 #include "edit/trace_check.h"
 #include "edit/trace_cut.h"
 #include "tests/unit/gen/gen_chaos.h"

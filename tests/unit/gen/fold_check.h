@@ -10,7 +10,7 @@
 #ifndef FOLD_CHECK_H
 #define FOLD_CHECK_H
 
-#include "analyze/engine/analysis.h"
+#include "analyze/context/analysis.h"
 #include "tests/unit/gen/gen_chaos.h"
 
 struct fold_check {

@@ -10,7 +10,7 @@
 #ifndef MADE_TRACE_H
 #define MADE_TRACE_H
 
-#include "analyze/engine/analysis.h"
+#include "analyze/context/analysis.h"
 #include "tests/unit/gen/gen_trace.h"
 #include "trace/trace.h"
 

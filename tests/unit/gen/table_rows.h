@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#include "analyze/engine/analysis.h"
+#include "analyze/context/analysis.h"
 
 struct rows {
 	unsigned int col_cnt, row_cnt, cap;

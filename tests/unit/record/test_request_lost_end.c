@@ -11,7 +11,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analyze/engine/analysis.h"
+#include "analyze/context/analysis.h"
 #include "tests/unit/gen/gen_trace.h"
 #include "tests/unit/gen/table_rows.h"
 

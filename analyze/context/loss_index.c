@@ -4,7 +4,7 @@
  * the beginnings and the ends each sorted and summed up, the answer is one subtraction. So is that
  * of the time in which a source was off: its times are joined and summed up when first asked for.
  */
-#include "analyze/engine/loss_index.h"
+#include "analyze/context/loss_index.h"
 
 #include <errno.h>
 #include <stdlib.h>

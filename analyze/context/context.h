@@ -13,10 +13,10 @@
 #include <string.h>
 #include <sqlite3.h>
 
-#include "analyze/engine/analysis.h"
-#include "analyze/engine/dense_ids.h"
-#include "analyze/engine/loss_index.h"
-#include "analyze/engine/scope.h"
+#include "analyze/context/analysis.h"
+#include "analyze/context/dense_ids.h"
+#include "analyze/context/loss_index.h"
+#include "analyze/context/scope.h"
 #include "trace/trace.h"
 
 struct index;

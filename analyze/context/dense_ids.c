@@ -3,7 +3,7 @@
  * Ids are handed out in sequence by the recorder, so row i nearly always has id 16 + i: the number
  * is the id then, and a byte says so. Others are looked up in the trace each time.
  */
-#include "analyze/engine/dense_ids.h"
+#include "analyze/context/dense_ids.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -15,8 +15,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analyze/engine/dense_ids.h"
-#include "analyze/engine/keys.h"
+#include "analyze/context/dense_ids.h"
+#include "analyze/context/keys.h"
 #include "base/hash_map.h"
 
 struct scope_filter {

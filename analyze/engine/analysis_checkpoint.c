@@ -6,7 +6,7 @@
  */
 #include <errno.h>
 
-#include "analyze/engine/context.h"
+#include "analyze/context/context.h"
 #include "analyze/fold/fold_memory.h"
 #include "analyze/fold/fold_reader.h"
 #include "analyze/fold/folds.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Arithmetic of windows and bins; unsigned differences so that a "from" before time 0 works too. */
-#include "analyze/fold/window.h"
+#include "analyze/context/window.h"
 
 #include <errno.h>
 #include <string.h>

@@ -10,8 +10,8 @@
 #ifndef KEYS_H
 #define KEYS_H
 
-#include "analyze/engine/analysis.h"
-#include "analyze/engine/dense_ids.h"
+#include "analyze/context/analysis.h"
+#include "analyze/context/dense_ids.h"
 #include "base/strpool.h"
 
 #define KEY(x) (1u << REPORT_BY_##x)

@@ -2,7 +2,7 @@
 /*
  * Both are tables filled as a question comes upon threads and processes, and looked up per event.
  */
-#include "analyze/engine/scope.h"
+#include "analyze/context/scope.h"
 #include "base/array.h"
 
 #include <errno.h>

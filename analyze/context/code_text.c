@@ -3,7 +3,7 @@
  * code_text: kernel frames are named by their address, user frames by process, address and time.
  * What is wrong with a site has two words, one for tables and one for people.
  */
-#include "analyze/engine/code_text.h"
+#include "analyze/context/code_text.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* keys: the names of keys, and what each process's texts are made from. */
-#include "analyze/engine/keys.h"
+#include "analyze/context/keys.h"
 
 #include <inttypes.h>
 #include <stdio.h>
