@@ -16,6 +16,7 @@
 #include "model/inode_cache.h"
 #include "format/column_writer.h"
 #include "record/tasks/task_table.h"
+#include "ring/wire_record.h"
 
 /*
  * A slot is a thread, or a pseudo id, that this block's events refer to. Slots are numbered as
@@ -120,31 +121,13 @@ struct block_writer {
 		frame_rows;
 };
 
-/* ---- wire_record.c ---- */
+/* ---- block_count.c ---- */
 
 extern const uint8_t wire_hook_kind[WIRE_HOOK_MAX];	/* enum event_kind; 0: not a column kind */
 extern const uint8_t wire_hook_action[WIRE_HOOK_MAX];	/* EVENT_BLOCK_*, EVENT_IRQ_* */
-/* bytes, rounded up to 8; 0: not by its hook */
-extern const uint16_t wire_record_room[WIRE_HOOK_MAX];
-
-size_t wire_record_size_odd(const void *data, size_t max);
 
 /* Another CPU wrote the records, maybe long ago: they are prefetched that far ahead. */
 #define BLOCK_AHEAD_BYTES 768
-
-/* Bytes of the wire record at data (rounded up to 8); 0: it is none, or longer than max. */
-static inline size_t wire_record_size(const void *data, size_t max)
-{
-	const struct wire_hdr *h = data;
-	size_t bytes;
-
-	if (__builtin_expect(max < sizeof(*h) || h->hook >= WIRE_HOOK_MAX, 0))
-		return 0;
-	bytes = wire_record_room[h->hook];
-	if (__builtin_expect(bytes - 1 >= max, 0))	/* 0, or longer than what is there */
-		return bytes ? 0 : wire_record_size_odd(data, max);
-	return bytes;
-}
 
 /* Counts records per kind and CPU, finds the task records and sorts them by time. */
 int block_count_records(struct block_writer *w, const struct block_slice *s);

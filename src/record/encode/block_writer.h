@@ -25,9 +25,6 @@
 #include "format/rows.h"
 
 struct block_writer;
-struct ring_slab;
-struct ring_slice;
-struct wire_hdr;
 
 struct block_names {
 	void *ctx;
@@ -135,10 +132,5 @@ int block_writer_encode(struct block_writer *w, const struct block_slice *s, con
 			size_t *ret_bytes, struct block_stats *ret_stats);
 
 extern const uint8_t wire_hook_class[];	/* by hook: enum event_class */
-/* The record at *at, which becomes the place of the next one. NULL: there is none. */
-const struct wire_hdr *slab_next_record(const struct ring_slab *s, size_t *at);
-/* Calls keep for each record of the slices, and removes the records for which it says false. */
-void slices_filter(struct ring_slice *slices, unsigned int slice_cnt,
-		   bool (*keep)(void *ctx, const struct wire_hdr *h), void *ctx);
 
 #endif /* BLOCK_WRITER_H */

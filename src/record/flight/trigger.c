@@ -20,6 +20,7 @@
 #include "probe/source.h"
 #include "record/encode/block_writer.h"
 #include "record/tasks/id_names.h"
+#include "ring/wire_record.h"
 
 #define WINDOW_PARTS 8
 #define MEMBER_CNT 4

@@ -19,6 +19,7 @@
 #include "record/encode/block_writer.h"
 #include "record/guard/budget.h"
 #include "record/guard/sampler.h"
+#include "ring/wire_record.h"
 
 #define REASON "max-overhead"
 #define LATE_NS 5000000000ULL	/* no record arrives later: a closed gap is kept so long */

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "record/encode/block_writer.h"
 #include "format/hook.h"
+#include "ring/wire_record.h"
 
 struct loss_seen {
 	uint64_t full[WIRE_HOOK_MAX], other[WIRE_HOOK_MAX];

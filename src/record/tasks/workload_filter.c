@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "base/hash_map.h"
-#include "record/encode/block_writer.h"
+#include "ring/wire_record.h"
 
 struct object {
 	uint64_t first_alloc_ns; /* a free before this instant was of somebody else's object */

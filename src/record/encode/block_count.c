@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * block_count: the first pass over the records of a slice, and what the hooks of wire.h mean to the
+ * block writer. The pass counts by hook and CPU, which gives block_fill the places of rows and the
+ * caller its statistics, and finds the task records, in order of time. Every record passes it, so
+ * its loop does nothing that the sums tell afterwards.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "format/chunk.h"
+#include "format/hook.h"
+#include "record/encode/block_state.h"
+
+const uint8_t wire_hook_kind[WIRE_HOOK_MAX] = {
+#define X(hook, kind, class) [WIRE_##hook] = EVENT_##kind,
+	WIRE_HOOKS(X)
+#undef X
+};
+
+const uint8_t wire_hook_class[WIRE_HOOK_MAX] = {
+#define X(hook, kind, class) [WIRE_##hook] = EVENT_CLASS_##class,
+	WIRE_HOOKS(X)
+#undef X
+};
+
+/* What has no columns: paths, tasks, and rows of snapshots, which are no events and of no CPU. */
+static int count_step(struct block_writer *w, const struct wire_hdr *h)
+{
+	if (h->hook != WIRE_TASK_SNAP) {
+		if (h->cpu >= w->config.cpu_cnt) {
+			w->stats.bad_cnt++;
+			return 0;
+		}
+		w->stats.event_cnt[wire_hook_class[h->hook]]++;
+		w->stats.late_cnt += h->ts_ns < w->from_ns;
+	}
+	return block_steps_add(h->hook == WIRE_PATH ? &w->steps : &w->tasks, h, 0);
+}
+
+static int count_segment(struct block_writer *w, const struct block_segment *g)
+{
+	const uint8_t *p = g->data, *end = p + g->bytes;
+	unsigned int cpu_cnt = w->config.cpu_cnt;
+	uint32_t *tally = w->tally;
+	int r;
+
+	while (p < end) {
+		const struct wire_hdr *h = (const struct wire_hdr *)p;
+		size_t bytes = wire_record_size(p, (size_t)(end - p));
+
+		if (!bytes) {
+			w->stats.bad_cnt++;
+			break;
+		}
+		p += bytes;
+		__builtin_prefetch(p + BLOCK_AHEAD_BYTES);
+		if (!wire_hook_kind[h->hook]) {
+			r = count_step(w, h);
+			if (r < 0)
+				return r;
+		} else if (h->cpu < cpu_cnt) {
+			tally[h->cpu * WIRE_HOOK_MAX + h->hook]++;
+		} else {
+			w->stats.bad_cnt++;
+		}
+	}
+	return 0;
+}
+
+/* What was counted by hook, by kind and by class. */
+static void sum_tally(struct block_writer *w)
+{
+	unsigned int cpu, hook;
+
+	memset(w->pos, 0, (size_t)EVENT_KIND_CNT * w->config.cpu_cnt * sizeof(*w->pos));
+	for (cpu = 0; cpu < w->config.cpu_cnt; cpu++) {
+		for (hook = 0; hook < WIRE_HOOK_MAX; hook++) {
+			uint32_t n = w->tally[cpu * WIRE_HOOK_MAX + hook];
+
+			w->pos[cpu * EVENT_KIND_CNT + wire_hook_kind[hook]] += n;
+			w->stats.event_cnt[wire_hook_class[hook]] += n;
+		}
+	}
+}
+
+int block_count_records(struct block_writer *w, const struct block_slice *s)
+{
+	uint64_t total = 0;
+	size_t i;
+	int r;
+
+	memset(w->tally, 0, (size_t)WIRE_HOOK_MAX * w->config.cpu_cnt * sizeof(*w->tally));
+	memset(&w->stats, 0, sizeof(w->stats));
+	w->tasks.cnt = 0;
+	w->steps.cnt = 0;
+	for (i = 0; i < s->segment_cnt; i++) {
+		r = count_segment(w, &s->segments[i]);
+		if (r < 0)
+			return r;
+	}
+	sum_tally(w);
+	for (i = 0; i < 4; i++)
+		total += w->stats.event_cnt[i];
+	if (total > CHUNK_EVENTS_MAX)
+		return -E2BIG;
+	block_steps_order(&w->tasks);
+	return 0;
+}
+
+bool block_slice_lacks(const struct block_slice *s, unsigned int hook, bool whole_class)
+{
+	size_t i;
+
+	for (i = 0; i < s->loss_cnt; i++)
+		if (s->losses[i].hook == hook ||
+		    (whole_class && s->losses[i].cls == wire_hook_class[hook]))
+			return true;
+	for (i = 0; i < s->gap_cnt; i++)
+		if (!strcmp(s->gaps[i].source, hook_name_find(hook)->source))
+			return true;
+	return false;
+}

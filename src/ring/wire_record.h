@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* wire_record: where a record of the wire ends, and the way through the records of a slice. */
+#ifndef WIRE_RECORD_H
+#define WIRE_RECORD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/wire.h"
+
+struct ring_slab;
+struct ring_slice;
+
+/* By hook: the bytes of its records, rounded up to 8; 0: each record has its own length. */
+extern const uint16_t wire_record_room[WIRE_HOOK_MAX];
+
+/* The bytes of a record whose hook does not tell its length. 0: it is none. */
+size_t wire_record_size_odd(const void *data, size_t max);
+
+/* Bytes of the wire record at data (rounded up to 8); 0: it is none, or longer than max. */
+static inline size_t wire_record_size(const void *data, size_t max)
+{
+	const struct wire_hdr *h = data;
+	size_t bytes;
+
+	if (__builtin_expect(max < sizeof(*h) || h->hook >= WIRE_HOOK_MAX, 0))
+		return 0;
+	bytes = wire_record_room[h->hook];
+	if (__builtin_expect(bytes - 1 >= max, 0))	/* 0, or longer than what is there */
+		return bytes ? 0 : wire_record_size_odd(data, max);
+	return bytes;
+}
+
+/* The record at *at, which becomes the place of the next one. NULL: there is none. */
+const struct wire_hdr *slab_next_record(const struct ring_slab *s, size_t *at);
+/* Calls keep for each record of the slices, and removes the records for which it says false. */
+void slices_filter(struct ring_slice *slices, unsigned int slice_cnt,
+		   bool (*keep)(void *ctx, const struct wire_hdr *h), void *ctx);
+
+#endif /* WIRE_RECORD_H */
