@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 #include "analyze/context/keys.h"
+#include "analyze/engine/align.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
-#include "cmd/input/align.h"
 #include "cmd/input/hosts.h"
 #include "cmd/render/pager.h"
 #include "cmd/render/say.h"

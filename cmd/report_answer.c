@@ -14,9 +14,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "analyze/engine/align.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
-#include "cmd/input/align.h"
+#include "cmd/input/align_row.h"
 #include "cmd/input/timeexpr.h"
 #include "cmd/render/pivot.h"
 #include "cmd/render/row_prefix.h"

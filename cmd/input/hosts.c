@@ -10,9 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/engine/align.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
-#include "cmd/input/align.h"
+#include "cmd/input/align_row.h"
 #include "cmd/render/row_prefix.h"
 #include "cmd/render/say.h"
 

@@ -11,13 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/engine/align.h"
 #include "analyze/context/keys.h"
 #include "base/array.h"
 #include "base/hash_map.h"
 #include "base/strpool.h"
 #include "base/textsafe.h"
 #include "base/units.h"
-#include "cmd/input/align.h"
 #include "cmd/metrics/metric_table.h"
 
 #define COLUMNS_MAX 16

@@ -10,7 +10,8 @@
 
 #include <cmocka.h>
 
-#include "cmd/input/align.h"
+#include "analyze/engine/align.h"
+#include "cmd/input/align_row.h"
 #include "cmd/render/render.h"
 #include "tests/unit/gen/gen_trace.h"
 

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-#include "cmd/input/align.h"
+#include "analyze/engine/align.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stddef.h>
-#include <string.h>
-
-#include "cmd/render/render.h"
 
 uint64_t align_clock_uncertainty(const struct trace *t)
 {
@@ -48,23 +46,4 @@ uint64_t align_real_ns(const struct trace *t, uint64_t every_ns, uint64_t mono_n
 
 	*ret_off_ns = is_later ? every_ns - into : into;
 	return is_later ? real_ns + *ret_off_ns : real_ns - into;
-}
-
-void align_row(const struct trace *t, uint64_t every_ns, int64_t t_ns, struct value *row)
-{
-	uint64_t off_ns;
-
-	row[0] = value_int(align_real_ns(t, every_ns, trace_start_ns(t) + (uint64_t)t_ns, &off_ns));
-	row[1] = value_int(off_ns + align_clock_uncertainty(t));
-}
-
-void align_name_trace(struct row_prefix *p, const struct trace *t)
-{
-	static const char *const names[] = { "host", "trace_id", ALIGN_COLUMNS };
-	const char *host = trace_get(t, "host"), *id = trace_uuid(t);
-
-	p->cnt = sizeof(names) / sizeof(names[0]);
-	memcpy(p->names, names, sizeof(names));
-	p->before[0] = host ? value_text(host) : value_null();
-	p->before[1] = *id ? value_text(id) : value_null();
 }
