@@ -406,14 +406,6 @@ int derived_file_read_stored(const struct derived_file *d, const struct derived_
 	return r < 0 ? r : crc32c(0, to, p->stored_bytes) != p->crc ? -EBADMSG : 0;
 }
 
-int derived_part_unpack(const struct derived_part *p, struct zunpack *z, const void *stored,
-			void *to)
-{
-	int r = zunpack_run(z, p->pack, to, p->raw_bytes, stored, p->stored_bytes);
-
-	return r < 0 && r != -ENOMEM ? -EBADMSG : r;
-}
-
 int derived_file_read(const struct derived_file *d, const struct derived_part *p, struct buf *mem,
 		      const uint8_t **ret)
 {
@@ -435,9 +427,9 @@ int derived_file_read(const struct derived_file *d, const struct derived_part *p
 		return p->raw_bytes == p->stored_bytes ? 0 : -EBADMSG;
 	*ret = raw;
 	pthread_mutex_lock(lock);
-	r = derived_part_unpack(p, d->zunpack, stored, raw);
+	r = zunpack_run(d->zunpack, p->pack, raw, p->raw_bytes, stored, p->stored_bytes);
 	pthread_mutex_unlock(lock);
-	return r;
+	return r < 0 && r != -ENOMEM ? -EBADMSG : r;
 }
 
 int derived_file_verify(const struct derived_file *d)

@@ -114,13 +114,8 @@ int derived_file_parts(const struct derived_file *d, unsigned int type,
  */
 int derived_file_read(const struct derived_file *d, const struct derived_part *p, struct buf *mem,
 		      const uint8_t **ret);
-/*
- * The two halves of that: the stored bytes, p->stored_bytes of them, with the right checksum; and
- * what they unpack to, p->raw_bytes.
- */
+/* The first half of that: the stored bytes, p->stored_bytes of them, with the right checksum. */
 int derived_file_read_stored(const struct derived_file *d, const struct derived_part *p, void *to);
-int derived_part_unpack(const struct derived_part *p, struct zunpack *z, const void *stored,
-			void *to);
 /* Reads every part and looks at its checksum. 0 or as derived_file_read(). */
 int derived_file_verify(const struct derived_file *d);
 

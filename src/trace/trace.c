@@ -1,55 +1,84 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * trace: opens a trace, a directory or a bundle, and hands out the lists that trace_load.c made of
- * it.
+ * trace: opens a trace, a directory or a bundle, and says what is missing of it by its manifest:
+ * chunk files that are gone, and the time up to its end.
  */
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/array.h"
 #include "trace/trace_state.h"
 #include "store/chunk_name.h"
 #include "store/control_socket.h"
 
-void *trace_list_add(struct trace_list *l, size_t item_bytes)
-{
-	void *p;
+/* ---- what belongs to the trace, by its manifest ---- */
 
-	if (l->cnt == l->cap && array_grow(&l->v, &l->cap, l->cnt + 1, item_bytes) < 0)
-		return NULL;
-	p = (char *)l->v + l->cnt++ * item_bytes;
-	/* the list may have been longer before */
-	memset(p, 0, item_bytes);
-	return p;
+#define NAMED_MAX 64	/* missing files that are named one by one */
+
+static uint64_t number_of(const struct trace *t, const char *key)
+{
+	const char *text = trace_get(t, key);
+
+	return text ? strtoull(text, NULL, 10) : 0;
 }
 
-void trace_blocks_done(struct trace *t)
+static void read_span(struct trace *t)
 {
-	struct trace_block_more *m = t->more.v;
-	size_t i;
+	const char *id = trace_get(t, "trace.id");
+	bool known = trace_is_finished(t) && trace_get(t, "span.to_ns");
 
-	for (i = 0; i < t->more.cnt; i++) {
-		free(m[i].running);
-		free(m[i].ends);
+	t->id = id ? strtoull(id, NULL, 16) : 0;
+	if (t->id)
+		manifest_format_uuid(t->uuid, t->id);
+	t->span_from_ns = known ? number_of(t, "span.from_ns") : 0;
+	t->span_to_ns = known ? number_of(t, "span.to_ns") : 0;
+	if (t->span_to_ns < t->span_from_ns)
+		t->span_from_ns = t->span_to_ns = 0;
+}
+
+static int add_missing(struct trace *t, uint64_t from, uint64_t to)
+{
+	uint64_t end = to - from > NAMED_MAX ? from + NAMED_MAX : to;
+	char name[CHUNK_NAME_BYTES];
+	int r = 0;
+
+	for (; !r && from < end; from++) {
+		chunk_name_format(name, from);
+		r = trace_add_damage(t, name, 0, 0, TRACE_FILE_MISSING);
 	}
-	t->blocks.cnt = t->more.cnt = 0;
+	return r;
 }
 
-int trace_add_damage(struct trace *t, const char *file, uint64_t offset, uint64_t bytes,
-		     const char *reason)
+static int check_span(struct trace *t, const uint64_t *numbers, size_t cnt)
 {
-	struct trace_damage *d = trace_list_add(&t->damages, sizeof(*d));
-	const char *f = strpool_put(t->strings, file);
+	bool keeps = trace_get(t, "keep.bytes") || trace_get(t, "keep.ns");
+	const struct trace_block *b = t->blocks.v;
+	uint64_t next = cnt && keeps ? numbers[0] : 0;
+	int r = 0;
 
-	if (!d || !f)
-		return -ENOMEM;
-	*d = (struct trace_damage){ .file = f, .offset = offset, .bytes = bytes, .reason = reason };
-	return 0;
+	if (t->is_live || t->no_manifest)
+		return 0;
+	if (t->span_to_ns)
+		next = number_of(t, "span.first_file");
+	for (size_t i = 0; !r && i < cnt; i++) {
+		if (numbers[i] > next)
+			r = add_missing(t, next, numbers[i]);
+		if (numbers[i] >= next)
+			next = numbers[i] + 1;
+	}
+	if (r || !t->span_to_ns)
+		return r;
+	if (number_of(t, "span.last_file") >= next)
+		return add_missing(t, next, number_of(t, "span.last_file") + 1);
+	if (t->damages.cnt || !t->blocks.cnt || b[t->blocks.cnt - 1].to_ns >= t->span_to_ns)
+		return 0;
+	return trace_add_damage(t, b[t->blocks.cnt - 1].file, 0, 0,
+				"blocks at its end are missing");
 }
+
+/* ---- opening ---- */
 
 /* More files than this are not held: a recorder removes the oldest ones first. */
 #define HELD_MAX 256
@@ -79,58 +108,8 @@ static int load_manifest(struct trace *t, struct err *e)
 		kv->key = t->manifest.entries[i].key;
 		kv->value = t->manifest.entries[i].value;
 	}
-	trace_span_read(t);
+	read_span(t);
 	return 0;
-}
-
-/* The descriptor of a file that stays open, or -1. */
-static int held_fd(const struct trace *t, uint64_t number)
-{
-	size_t i;
-
-	for (i = 0; i < t->held.cnt; i++)
-		if (t->held.files[i].number == number)
-			return t->held.files[i].fd;
-	return -1;
-}
-
-int trace_file_list(const struct trace *t, uint64_t **ret, size_t *ret_cnt)
-{
-	size_t i;
-
-	if (t->dir_fd >= 0)
-		return chunk_name_list(t->dir_fd, ret, ret_cnt);
-	*ret = malloc((t->held.cnt + 1) * sizeof(**ret));
-	if (!*ret)
-		return -ENOMEM;
-	for (i = 0; i < t->held.cnt; i++)
-		(*ret)[i] = t->held.files[i].number;
-	*ret_cnt = t->held.cnt;
-	return 0;
-}
-
-int trace_file_open(const struct trace *t, uint64_t number)
-{
-	char name[CHUNK_NAME_BYTES];
-	int fd = held_fd(t, number);
-
-	if (fd >= 0)
-		return fd;
-	if (t->dir_fd < 0)
-		return -ENOENT;
-	chunk_name_format(name, number);
-	fd = openat(t->dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	return fd < 0 ? -errno : fd;
-}
-
-void trace_file_close(const struct trace *t, int fd)
-{
-	size_t i;
-
-	for (i = 0; i < t->held.cnt; i++)
-		if (t->held.files[i].fd == fd)
-			return;
-	close(fd);
 }
 
 /*
@@ -151,7 +130,7 @@ static int hold_files(struct trace *t, const uint64_t *numbers, size_t cnt, size
 	if (!t->held.files)
 		return err_set(e, -ENOMEM, "out of memory");
 	for (i = 0; i < cnt && t->held.cnt < HELD_MAX; i++) {
-		if (held_fd(t, numbers[i]) >= 0)
+		if (trace_file_held(t, numbers[i]) >= 0)
 			continue;
 		fd = trace_file_open(t, numbers[i]);
 		if (fd >= 0)
@@ -214,7 +193,7 @@ static int load_files(struct trace *t, struct err *e)
 		if (!t->scanned || numbers[i] >= t->scanned_file)
 			r = trace_load_file(t, numbers[i], i + 1 == cnt, e);
 	if (r == 0)
-		r = trace_span_check(t, numbers, cnt);
+		r = check_span(t, numbers, cnt);
 	free(numbers);
 	if (r == 0)
 		r = trace_load_finish(t);
@@ -337,325 +316,4 @@ void trace_close(struct trace *t)
 	hash_map_done(&t->site_row);
 	free(t->path);
 	free(t);
-}
-
-const char *trace_path(const struct trace *t)
-{
-	return t->path;
-}
-
-uint64_t trace_carried_ns(const struct trace *t)
-{
-	const struct trace_block_more *m = t->more.v;
-
-	return t->blocks.cnt && m[0].head.flags & CHUNK_BLOCK_CARRIED ? trace_start_ns(t) : 0;
-}
-
-bool trace_is_cut_short(const struct trace *t)
-{
-	const struct trace_block_more *m = t->more.v;
-
-	return t->blocks.cnt && m[t->more.cnt - 1].head.flags & CHUNK_BLOCK_CUT;
-}
-
-const char *trace_get(const struct trace *t, const char *key)
-{
-	return manifest_get(&t->manifest, key);
-}
-
-const char *trace_uuid(const struct trace *t)
-{
-	return t->uuid;
-}
-
-uint32_t trace_page_bytes(const struct trace *t)
-{
-	const char *s = trace_get(t, "page_bytes");
-	unsigned long v = s ? strtoul(s, NULL, 10) : 0;
-
-	return v >= 512 && v <= 1u << 24 ? (uint32_t)v : 4096;
-}
-
-bool trace_was_recorded(const struct trace *t, const char *source)
-{
-	const char *at = trace_get(t, "sources");
-	size_t n = strlen(source);
-
-	if (!at || !strcmp(source, "task"))
-		return true;
-	for (; *at; at += strcspn(at, ","), at += *at == ',')
-		if (!strncmp(at, source, n) && (!at[n] || strchr(",.", at[n])))
-			return true;
-	return false;
-}
-
-bool trace_is_finished(const struct trace *t)
-{
-	const char *state = trace_get(t, "state");
-
-	return state && !strcmp(state, "finished");
-}
-
-const struct trace_mark *trace_mark_find(const struct trace *t, const char *text, uint64_t nr)
-{
-	size_t cnt, i;
-	const struct trace_mark *m = trace_marks(t, &cnt);
-
-	for (i = 0; i < cnt; i++)
-		if (m[i].nr == nr && !strcmp(m[i].text, text))
-			return &m[i];
-	return NULL;
-}
-
-bool trace_is_live(const struct trace *t)
-{
-	return t->is_live;
-}
-
-unsigned int trace_cpu_cnt(const struct trace *t)
-{
-	return t->cpu_cnt;
-}
-
-const struct row_type *trace_list_type(unsigned int list)
-{
-	if (list < CHUNK_SMALL_END)
-		return row_type_of(list);
-	return row_type(list == TRACE_LIST_MM_RESETS ? ROW_TYPE_mm_reset : ROW_TYPE_name);
-}
-
-const void *trace_rows(const struct trace *t, unsigned int list, size_t *ret_cnt)
-{
-	if (t->lists)
-		trace_lists_rows(t, list);
-	*ret_cnt = t->rows[list].cnt;
-	return t->rows[list].v;
-}
-
-const void *trace_row_at(const struct trace *t, unsigned int list, size_t i)
-{
-	if (i >= t->rows[list].cnt)
-		return NULL;
-	if (t->lists)
-		trace_lists_row(t, list, i);
-	return (const char *)t->rows[list].v + i * t->rows[list].row_bytes;
-}
-
-static uint64_t key_at(const struct trace *t, unsigned int list, size_t i)
-{
-	const void *row = trace_row_at(t, list, i);
-
-	/* processes and threads begin with an id of 32 bits, the others with a number of 64 */
-	return list == CHUNK_PROCESSES || list == CHUNK_THREADS ? *(const uint32_t *)row :
-								  *(const uint64_t *)row;
-}
-
-size_t trace_rows_from(const struct trace *t, unsigned int list, uint64_t key)
-{
-	size_t lo = 0, hi = t->rows[list].cnt;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (key_at(t, list, mid) < key)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
-#define LIST(name, type, list)                                                   \
-	const struct type *trace_##name(const struct trace *t, size_t *ret_cnt)  \
-	{                                                                        \
-		*ret_cnt = t->list.cnt;                                          \
-		return t->list.v;                                                \
-	}
-LIST(manifest, trace_kv, kv)
-LIST(blocks, trace_block, blocks)
-LIST(damages, trace_damage, damages)
-
-#define ROWS(name, type, list)                                                   \
-	const struct type *trace_##name(const struct trace *t, size_t *ret_cnt)  \
-	{                                                                        \
-		return trace_rows(t, list, ret_cnt);                             \
-	}
-ROWS(processes, trace_process, CHUNK_PROCESSES)
-ROWS(threads, trace_thread, CHUNK_THREADS)
-ROWS(task_events, trace_task_event, CHUNK_TASK_EVENTS)
-ROWS(rss_baselines, trace_rss, CHUNK_RSS_STATE)
-ROWS(rss_snaps, trace_rss, CHUNK_RSS_SNAPS)
-ROWS(losses, trace_loss, CHUNK_LOSS)
-ROWS(costs, trace_cost, CHUNK_COST)
-ROWS(hook_stats, trace_hook_stat, CHUNK_HOOK_STATS)
-ROWS(gaps, trace_gap, CHUNK_GAPS)
-ROWS(sites, trace_site, CHUNK_SITES)
-ROWS(frames, trace_frame, CHUNK_FRAMES)
-ROWS(clocks, trace_clock, CHUNK_CLOCKS)
-ROWS(marks, trace_mark, CHUNK_MARKS)
-
-const struct trace_name *trace_names(const struct trace *t, enum trace_name_type type,
-				     size_t *ret_cnt)
-{
-	*ret_cnt = 0;
-	return (unsigned int)type < TRACE_NAME_TYPE_CNT ?
-		       trace_rows(t, TRACE_LIST_NAMES + type, ret_cnt) : NULL;
-}
-
-static size_t index_of(const struct trace *t, unsigned int list, uint64_t key)
-{
-	size_t i = trace_rows_from(t, list, key);
-
-	return i < t->rows[list].cnt && key_at(t, list, i) == key ? i : SIZE_MAX;
-}
-
-const void *trace_row_find(const struct trace *t, unsigned int list, uint64_t key)
-{
-	return trace_row_at(t, list, index_of(t, list, key));
-}
-
-#define TASKS(name, type, list)                                                             \
-	size_t trace_##name##_cnt(const struct trace *t)                                    \
-	{                                                                                   \
-		return t->rows[list].cnt;                                                   \
-	}                                                                                   \
-	size_t trace_##name##_index(const struct trace *t, uint32_t id)                     \
-	{                                                                                   \
-		return index_of(t, list, id);                                               \
-	}                                                                                   \
-	const struct type *trace_##name##_at(const struct trace *t, size_t i)               \
-	{                                                                                   \
-		return trace_row_at(t, list, i);                                                  \
-	}                                                                                   \
-	const struct type *trace_##name##_find(const struct trace *t, uint32_t id)          \
-	{                                                                                   \
-		return trace_row_find(t, list, id);                                         \
-	}
-TASKS(process, trace_process, CHUNK_PROCESSES)
-TASKS(thread, trace_thread, CHUNK_THREADS)
-
-static uint64_t hash_more(uint64_t h, uint64_t v)
-{
-	return (h ^ v) * 0x9e3779b97f4a7c15ull + (h >> 29);
-}
-
-uint64_t trace_thread_hash(const struct trace *t, size_t cnt)
-{
-	const struct trace_thread *v;
-	uint64_t h = 0;
-	size_t all, i;
-
-	/* those of the derived file are as old as it is */
-	if (t->lists && cnt >= trace_thread_cnt(t))
-		return trace_lists_thread_hash(t);
-	v = trace_threads(t, &all);
-	for (i = 0; i < all && i < cnt; i++)
-		h = hash_more(h, (uint64_t)v[i].utid << 32 | v[i].upid);
-	return h;
-}
-
-uint64_t trace_blocks_hash(const struct trace *t, size_t cnt)
-{
-	const struct trace_block *b = t->blocks.v;
-	const struct trace_block_more *m = t->more.v;
-	uint64_t h = 0, to_ns;
-	size_t i;
-
-	for (i = 0; i < cnt; i++) {
-		to_ns = i + 1 < t->blocks.cnt ? b[i + 1].from_ns : trace_end_ns(t);
-		h = hash_more(h, m[i].file);
-		h = hash_more(h, b[i].offset);
-		h = hash_more(h, b[i].bytes);
-		h = hash_more(h, b[i].from_ns);
-		h = hash_more(h, to_ns);
-		h = hash_more(h, (uint64_t)m[i].head.head_crc << 1 | m[i].damaged);
-	}
-	return h;
-}
-
-/* Names are in order of their ids; several files may have the same inode number. */
-static const struct trace_name *find_name(const struct trace *t, enum trace_name_type type,
-					  uint64_t id, const uint64_t *arg)
-{
-	size_t i = trace_rows_from(t, TRACE_LIST_NAMES + type, id);
-	const struct trace_name *n;
-
-	while ((n = trace_row_at(t, TRACE_LIST_NAMES + type, i++)) && n->id == id)
-		if (!arg || n->arg == *arg)
-			return n;
-	return NULL;
-}
-
-const struct trace_name *trace_name_find(const struct trace *t, enum trace_name_type type,
-					 uint64_t id)
-{
-	return (unsigned int)type >= TRACE_NAME_TYPE_CNT ? NULL : find_name(t, type, id, NULL);
-}
-
-const struct trace_name *trace_file_find(const struct trace *t, uint32_t dev, uint64_t ino)
-{
-	const uint64_t arg = dev;
-
-	return find_name(t, TRACE_NAME_FILE, ino, &arg);
-}
-
-/* ---- clocks ---- */
-
-uint64_t trace_real_ns(const struct trace *t, uint64_t mono_ns)
-{
-	size_t cnt, low = 0, high;
-	const struct trace_clock *c = trace_clocks(t, &cnt);
-
-	for (high = cnt; low < high;) { /* the first reading after mono_ns; they are in order */
-		size_t middle = low + (high - low) / 2;
-
-		if (c[middle].mono_ns <= mono_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	/* the reading before is the nearest one, unless the next one is nearer */
-	if (low && (low == cnt || mono_ns - c[low - 1].mono_ns <= c[low].mono_ns - mono_ns))
-		low--;
-	return cnt ? c[low].real_ns + (mono_ns - c[low].mono_ns) : 0;
-}
-
-/* The instant that row at gives for real_ns; before the machine's start it is 0. */
-static uint64_t by_clock(const struct trace_clock *c, uint64_t real_ns)
-{
-	if (real_ns >= c->real_ns)
-		return c->mono_ns + (real_ns - c->real_ns);
-	return c->real_ns - real_ns < c->mono_ns ? c->mono_ns - (c->real_ns - real_ns) : 0;
-}
-
-uint64_t trace_mono_from_real_ns(const struct trace *t, uint64_t real_ns)
-{
-	size_t cnt, i, at = 0;
-	const struct trace_clock *c = trace_clocks(t, &cnt);
-	uint64_t best = UINT64_MAX, mono_ns, lo, hi;
-
-	for (i = 0; i < cnt; i++) {
-		uint64_t d =
-			c[i].real_ns > real_ns ? c[i].real_ns - real_ns : real_ns - c[i].real_ns;
-
-		if (d < best) {
-			best = d;
-			at = i;
-		}
-		/* a row is for the time between its neighbours; of two such instants the first */
-		lo = i ? c[i - 1].mono_ns : trace_start_ns(t);
-		hi = i + 1 < cnt ? c[i + 1].mono_ns : trace_end_ns(t);
-		mono_ns = by_clock(&c[i], real_ns);
-		if (mono_ns >= lo && mono_ns <= hi)
-			return mono_ns;
-	}
-	if (!cnt)
-		return 0;
-	/* before the trace, after it, or never: the clock was set past it, by then at the latest */
-	mono_ns = by_clock(&c[at], real_ns);
-	if (at && mono_ns < c[at - 1].mono_ns)
-		return c[at].mono_ns;
-	if (at + 1 < cnt && mono_ns > c[at + 1].mono_ns)
-		return c[at + 1].mono_ns;
-	return mono_ns;
 }

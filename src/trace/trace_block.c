@@ -174,3 +174,24 @@ int trace_block_rss(struct trace *t, size_t block, const struct trace_rss **ret,
 	*ret_cnt = t->rss.cnt;
 	return 0;
 }
+
+bool trace_hole_next(const struct trace *t, struct trace_hole *h)
+{
+	const struct trace_block *b = t->blocks.v;
+
+	if (!h->block)
+		h->covered_ns = trace_start_ns(t);
+	while (t->blocks.cnt && h->block <= t->blocks.cnt) {
+		size_t i = h->block++;
+
+		if (i < t->blocks.cnt && trace_block_is_damaged(t, i))
+			continue;
+		h->from_ns = h->covered_ns;
+		h->to_ns = i < t->blocks.cnt ? b[i].from_ns : trace_end_ns(t);
+		if (i < t->blocks.cnt && b[i].to_ns > h->covered_ns)
+			h->covered_ns = b[i].to_ns;
+		if (h->to_ns > h->from_ns)
+			return true;
+	}
+	return false;
+}

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/hook.h"
 #include "base/array.h"
 #include "trace/trace_state.h"
 
@@ -153,18 +152,6 @@ static int make_baselines(struct trace *t)
 			return -ENOMEM;
 	}
 	return 0;
-}
-
-void trace_estimate_costs(struct trace *t)
-{
-	struct trace_hook_stat *h = t->rows[CHUNK_HOOK_STATS].v;
-	struct hook_mean means[256] = { { 0 } };	/* by hook, a byte */
-	size_t i, cnt = t->rows[CHUNK_HOOK_STATS].cnt;
-
-	for (i = 0; i < cnt; i++)
-		hook_mean_add(&means[h[i].hook], &h[i]);
-	for (i = 0; i < cnt; i++)
-		h[i].cost_ns = hook_cost_ns(&h[i], &means[h[i].hook]);
 }
 
 void trace_finalize_blocks(struct trace *t)

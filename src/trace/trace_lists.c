@@ -5,7 +5,7 @@
  *     trace_load --lists--> [trace_lists_save] --> derived_file --> [trace_lists_load] --> the same
  *
  * So opening a finished trace of thousands of blocks need not read the small sections of each. Rows
- * are stored as in a block (row_codec.h), LISTS_ROWS to a part. When the trace is opened, the
+ * are stored as in a block (row_codec.h), TRACE_LISTS_ROWS to a part. When the trace is opened, the
  * stored bytes of all lists are read and their checksums are compared, and memory for all rows is
  * taken. A part is unpacked when one of its rows is first asked for. That needs neither file nor
  * memory, so it does not fail.
@@ -28,7 +28,6 @@
 #include "trace/trace_state.h"
 
 #define LISTS_MIN_BLOCKS 64	/* a trace with fewer blocks opens as fast without */
-#define LISTS_ROWS 256		/* of a part, unless it is the last */
 #define LISTS_BLOCKS_BYTES (1u << 20)	/* a part of the list of blocks has about this many */
 /*
  * File systems time changes by ticks, some of two seconds: a file changed since may change again
@@ -57,26 +56,6 @@ struct disk_list_block {
 _Static_assert(sizeof(struct disk_list_file) == 24, "layout of disk_list_file");
 _Static_assert(sizeof(struct disk_list_block) == 248, "layout of disk_list_block");
 
-struct list_part {
-	const struct derived_part *part;
-	const uint8_t *stored;
-	uint8_t *raw;		/* room for what that unpacks to; the rows' strings point there */
-	_Atomic bool is_ready;	/* its rows are unpacked */
-};
-
-struct stored_list {
-	struct list_part *parts;
-	size_t part_cnt;
-	uint8_t *bytes;		/* of all parts: stored, then unpacked */
-	_Atomic bool is_ready;	/* all its rows are */
-};
-
-struct trace_lists {
-	struct derived_file *d;
-	struct stored_list lists[TRACE_LIST_CNT];
-	struct zunpack *zunpack;	/* under drop_lock */
-};
-
 /* The time of a chunk file's last change. */
 static uint64_t changed_ns(const struct stat *st)
 {
@@ -87,7 +66,7 @@ static uint64_t changed_ns(const struct stat *st)
 
 static int load_list(struct trace *t, unsigned int list)
 {
-	struct stored_list *l = &t->lists->lists[list];
+	struct trace_stored_list *l = &t->lists->lists[list];
 	size_t i, rows = 0, stored = 0, raw = 0;
 	struct trace_list *to = &t->rows[list];
 	const struct derived_part *p;
@@ -95,8 +74,8 @@ static int load_list(struct trace *t, unsigned int list)
 	int r = derived_file_parts(t->lists->d, DERIVED_LIST + list, &p, &l->part_cnt);
 
 	for (i = 0; r == 0 && i < l->part_cnt; i++) {
-		if (p[i].row_cnt > LISTS_ROWS ||
-		    (i + 1 < l->part_cnt && p[i].row_cnt < LISTS_ROWS))
+		if (p[i].row_cnt > TRACE_LISTS_ROWS ||
+		    (i + 1 < l->part_cnt && p[i].row_cnt < TRACE_LISTS_ROWS))
 			r = -EBADMSG;
 		rows += p[i].row_cnt;
 		stored += p[i].stored_bytes;
@@ -123,67 +102,6 @@ static int load_list(struct trace *t, unsigned int list)
 		raw_at += p[i].raw_bytes;
 	}
 	return r;
-}
-
-/*
- * Only a checksum vouches for the bytes: rows that cannot be unpacked are nobody's. Call it under
- * drop_lock.
- */
-static void unpack_part(struct trace *t, unsigned int list, size_t at)
-{
-	static const uint8_t nothing[1];	/* a row of no bytes: all fields are 0 or "" */
-	struct list_part *p = &t->lists->lists[list].parts[at];
-	const struct row_type *of = trace_list_type(list);
-	char *row = (char *)t->rows[list].v + at * LISTS_ROWS * of->bytes;
-	struct row_reader rows = { p->raw, p->raw + p->part->raw_bytes, trace_start_ns(t) }, none;
-	uint32_t i;
-
-	if (atomic_load(&p->is_ready))
-		return;
-	if (derived_part_unpack(p->part, t->lists->zunpack, p->stored, p->raw) < 0)
-		rows.p = rows.end;
-	for (i = 0; i < p->part->row_cnt; i++, row += of->bytes) {
-		none = (struct row_reader){ nothing, nothing + 1, 0 };
-		if (row_get(&rows, of, row) <= 0) {
-			(void)row_get(&none, of, row);
-			rows.p = rows.end;
-		}
-	}
-	atomic_store_explicit(&p->is_ready, true, memory_order_release);
-}
-
-void trace_lists_row(const struct trace *of, unsigned int list, size_t row)
-{
-	struct trace *t = (struct trace *)of;
-	size_t at = row / LISTS_ROWS;
-
-	if (atomic_load_explicit(&t->lists->lists[list].parts[at].is_ready, memory_order_acquire))
-		return;
-	pthread_mutex_lock(&t->drop_lock);
-	unpack_part(t, list, at);
-	pthread_mutex_unlock(&t->drop_lock);
-}
-
-void trace_lists_rows(const struct trace *of, unsigned int list)
-{
-	struct trace *t = (struct trace *)of;
-	struct stored_list *l = &t->lists->lists[list];
-	size_t i;
-
-	if (atomic_load_explicit(&l->is_ready, memory_order_acquire))
-		return;
-	pthread_mutex_lock(&t->drop_lock);
-	if (!atomic_load(&l->is_ready)) {
-		for (i = 0; i < l->part_cnt; i++)
-			unpack_part(t, list, i);
-		/* what is derived from all rows */
-		if (list == CHUNK_HOOK_STATS)
-			trace_estimate_costs(t);
-		if (list == CHUNK_FRAMES)
-			trace_stacks_index(t);
-		atomic_store_explicit(&l->is_ready, true, memory_order_release);
-	}
-	pthread_mutex_unlock(&t->drop_lock);
 }
 
 /* ---- blocks ---- */
@@ -334,6 +252,8 @@ static int load_now(struct trace *t, const uint64_t *numbers, size_t cnt)
 	int r = take_blocks(t, numbers, cnt);
 	unsigned int list;
 
+	t->lists->thread_hash = derived_file_thread_hash(t->lists->d);
+
 	for (list = 0; r == 0 && list < TRACE_LIST_CNT; list++)
 		r = load_list(t, list);
 	if (r == 0)
@@ -388,11 +308,6 @@ void trace_lists_close(struct trace *t)
 	t->lists = NULL;
 }
 
-uint64_t trace_lists_thread_hash(const struct trace *t)
-{
-	return derived_file_thread_hash(t->lists->d);
-}
-
 /* ---- making parts ---- */
 
 /* Receives a finished part. A result < 0 ends the work. */
@@ -428,7 +343,7 @@ static int make_list(const struct trace *t, unsigned int list, struct making *m)
 	m->rows.base_ns = trace_start_ns(t);
 	for (i = 0; r == 0 && i < l->cnt; i++) {
 		row_put(&m->rows, of, (const char *)l->v + i * l->row_bytes);
-		if (m->rows.cnt == LISTS_ROWS)
+		if (m->rows.cnt == TRACE_LISTS_ROWS)
 			r = give_part(m, DERIVED_LIST + list);
 	}
 	return r == 0 ? give_part(m, DERIVED_LIST + list) : r;

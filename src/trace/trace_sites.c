@@ -101,31 +101,11 @@ int trace_frame_load(struct trace *t, const struct trace_frame *row)
 	return at ? 0 : hash_map_put(&t->by_key[CHUNK_FRAMES], row->stack, (void *)l->cnt);
 }
 
-static int stack_cmp(const void *a, const void *b)
-{
-	const struct trace_stack *x = a, *y = b;
-
-	return compare_numbers(x->stack, y->stack);
-}
-
 int trace_stacks_reserve(struct trace *t, size_t frame_cnt)
 {
 	free(t->stacks.v);
 	t->stacks.v = malloc((frame_cnt + 1) * sizeof(struct trace_stack));
 	return t->stacks.v ? 0 : -ENOMEM;
-}
-
-void trace_stacks_index(struct trace *t)
-{
-	const struct trace_frame *frames = t->rows[CHUNK_FRAMES].v;
-	struct trace_stack *v = t->stacks.v;
-	size_t i, n = 0;
-
-	for (i = 0; i < t->rows[CHUNK_FRAMES].cnt; i++)
-		if (frames[i].nth == 0)
-			v[n++] = (struct trace_stack){ frames[i].stack, i };
-	qsort(v, n, sizeof(*v), stack_cmp);
-	t->stacks.cnt = n;
 }
 
 const struct trace_frame *trace_stack_find(const struct trace *t, uint64_t stack, size_t *ret_cnt)

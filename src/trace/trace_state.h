@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * trace_state: what the parts of the trace reader share: trace.c (open, getters), trace_load.c
- * (small sections into lists), trace_lists.c (lists from the derived file), trace_block.c (one
- * block again), event_cursor.c. Only these and src/edit include it.
+ * trace_state: what the parts of the trace reader share: trace_rows.c (what a trace consists of),
+ * trace_sites.c (code and stacks), trace_block.c (one block again), trace_load.c (small sections
+ * into lists), trace_finalize.c (links between rows), trace_lists.c (lists from the derived file),
+ * trace.c (opening), event_cursor.c. Each calls only those before it. Only they and src/edit
+ * include it.
  */
 #ifndef TRACE_STATE_H
 #define TRACE_STATE_H
@@ -34,6 +36,30 @@ enum trace_list_id {
 	TRACE_LIST_MM_RESETS = CHUNK_SMALL_END,	/* valid with lists, or once has_mm_resets */
 	TRACE_LIST_NAMES,	/* + enum trace_name_type, from 1; CHUNK_NAMES itself is empty */
 	TRACE_LIST_CNT = TRACE_LIST_NAMES + TRACE_NAME_TYPE_CNT,
+};
+
+#define TRACE_LISTS_ROWS 256	/* of a part, unless it is the last */
+
+struct trace_list_part {
+	const struct derived_part *part;
+	const uint8_t *stored;
+	uint8_t *raw;		/* room for what that unpacks to; the rows' strings point there */
+	_Atomic bool is_ready;	/* its rows are unpacked */
+};
+
+struct trace_stored_list {
+	struct trace_list_part *parts;
+	size_t part_cnt;
+	uint8_t *bytes;		/* of all parts: stored, then unpacked */
+	_Atomic bool is_ready;	/* all its rows are */
+};
+
+/* Lists that come from the derived file: trace_lists.c sets them up. */
+struct trace_lists {
+	struct derived_file *d;
+	uint64_t thread_hash;		/* that of d */
+	struct trace_stored_list lists[TRACE_LIST_CNT];
+	struct zunpack *zunpack;	/* under drop_lock */
 };
 
 /* More about the trace_block of the same index. */
@@ -122,6 +148,8 @@ void trace_blocks_done(struct trace *t);
 int trace_add_damage(struct trace *t, const char *file, uint64_t offset, uint64_t bytes,
 		     const char *reason);
 
+/* The descriptor of a chunk file that stays open, or -1. */
+int trace_file_held(const struct trace *t, uint64_t number);
 /* The numbers of the chunk files, ascending, malloc'ed. */
 int trace_file_list(const struct trace *t, uint64_t **ret, size_t *ret_cnt);
 
@@ -139,18 +167,10 @@ const void *trace_row_find(const struct trace *t, unsigned int list, uint64_t ke
  */
 size_t trace_rows_from(const struct trace *t, unsigned int list, uint64_t key);
 
-/* ---- trace_span.c ---- */
-
 #define TRACE_FILE_MISSING "file is missing"	/* reason of such damage */
 
-/* To be called when the manifest was read: what a finished trace says of itself. */
-void trace_span_read(struct trace *t);
-/* To be called when all chunk files were read: lists as damage what is missing of them. */
-int trace_span_check(struct trace *t, const uint64_t *numbers, size_t cnt);
 /* Where the last block that was read so far ends; 0: there is none. */
 uint64_t trace_blocks_end_ns(const struct trace *t);
-
-/* ---- trace_load.c ---- */
 
 /*
  * The descriptor of a chunk file, either held or newly opened; release it with trace_file_close().
@@ -158,6 +178,13 @@ uint64_t trace_blocks_end_ns(const struct trace *t);
  */
 int trace_file_open(const struct trace *t, uint64_t number);
 void trace_file_close(const struct trace *t, int fd);
+
+void trace_estimate_costs(struct trace *t);	/* of hook_stats */
+void trace_stacks_index(struct trace *t);	/* lists the stacks, in memory that was reserved */
+/* Unpacks all rows of a list, if t->lists. Threads: any. */
+void trace_lists_rows(const struct trace *t, unsigned int list);
+
+/* ---- trace_load.c ---- */
 
 /* Scans one chunk file into the lists. Damage is no error. is_last: no later file exists yet. */
 int trace_load_file(struct trace *t, uint64_t number, bool is_last, struct err *e);
@@ -173,7 +200,6 @@ int trace_load_baseline(struct trace *t, const struct trace_rss *row);
 int trace_load_finish(struct trace *t);
 void trace_finalize_blocks(struct trace *t);
 int trace_number_marks(struct trace *t);
-void trace_estimate_costs(struct trace *t);	/* of hook_stats */
 
 /* ---- trace_sites.c ---- */
 
@@ -186,19 +212,14 @@ struct trace_stack {
 };
 
 int trace_frame_load(struct trace *t, const struct trace_frame *row);
-/* Takes the memory for the stacks of frame_cnt frames; and then lists them. */
+/* Takes the memory for the stacks of frame_cnt frames. */
 int trace_stacks_reserve(struct trace *t, size_t frame_cnt);
-void trace_stacks_index(struct trace *t);
 
 /* ---- trace_lists.c ---- */
 
 /* Takes lists from the derived file. 1: t->lists is set; 0: no lists fit, and nothing changed. */
 int trace_lists_load(struct trace *t, const uint64_t *numbers, size_t cnt);
 void trace_lists_close(struct trace *t);
-/* Call these before a row, or all rows, of a list are read, if t->lists. Threads: any. */
-void trace_lists_row(const struct trace *t, unsigned int list, size_t row);
-void trace_lists_rows(const struct trace *t, unsigned int list);
-uint64_t trace_lists_thread_hash(const struct trace *t);
 
 /* ---- trace_block.c ---- */
 

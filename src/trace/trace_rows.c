@@ -1,0 +1,551 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * trace_rows: what an open trace consists of: its chunk files, its manifest, and its lists, whose
+ * rows may still have to be unpacked from the derived file (trace_lists.c).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "format/hook.h"
+#include "format/zpack.h"
+#include "store/chunk_name.h"
+#include "trace/derived_file.h"
+#include "trace/trace_state.h"
+
+void *trace_list_add(struct trace_list *l, size_t item_bytes)
+{
+	void *p;
+
+	if (l->cnt == l->cap && array_grow(&l->v, &l->cap, l->cnt + 1, item_bytes) < 0)
+		return NULL;
+	p = (char *)l->v + l->cnt++ * item_bytes;
+	/* the list may have been longer before */
+	memset(p, 0, item_bytes);
+	return p;
+}
+
+void trace_blocks_done(struct trace *t)
+{
+	struct trace_block_more *m = t->more.v;
+	size_t i;
+
+	for (i = 0; i < t->more.cnt; i++) {
+		free(m[i].running);
+		free(m[i].ends);
+	}
+	t->blocks.cnt = t->more.cnt = 0;
+}
+
+int trace_add_damage(struct trace *t, const char *file, uint64_t offset, uint64_t bytes,
+		     const char *reason)
+{
+	struct trace_damage *d = trace_list_add(&t->damages, sizeof(*d));
+	const char *f = strpool_put(t->strings, file);
+
+	if (!d || !f)
+		return -ENOMEM;
+	*d = (struct trace_damage){ .file = f, .offset = offset, .bytes = bytes, .reason = reason };
+	return 0;
+}
+
+/* ---- chunk files ---- */
+
+int trace_file_held(const struct trace *t, uint64_t number)
+{
+	size_t i;
+
+	for (i = 0; i < t->held.cnt; i++)
+		if (t->held.files[i].number == number)
+			return t->held.files[i].fd;
+	return -1;
+}
+
+int trace_file_list(const struct trace *t, uint64_t **ret, size_t *ret_cnt)
+{
+	size_t i;
+
+	if (t->dir_fd >= 0)
+		return chunk_name_list(t->dir_fd, ret, ret_cnt);
+	*ret = malloc((t->held.cnt + 1) * sizeof(**ret));
+	if (!*ret)
+		return -ENOMEM;
+	for (i = 0; i < t->held.cnt; i++)
+		(*ret)[i] = t->held.files[i].number;
+	*ret_cnt = t->held.cnt;
+	return 0;
+}
+
+int trace_file_open(const struct trace *t, uint64_t number)
+{
+	char name[CHUNK_NAME_BYTES];
+	int fd = trace_file_held(t, number);
+
+	if (fd >= 0)
+		return fd;
+	if (t->dir_fd < 0)
+		return -ENOENT;
+	chunk_name_format(name, number);
+	fd = openat(t->dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	return fd < 0 ? -errno : fd;
+}
+
+void trace_file_close(const struct trace *t, int fd)
+{
+	size_t i;
+
+	for (i = 0; i < t->held.cnt; i++)
+		if (t->held.files[i].fd == fd)
+			return;
+	close(fd);
+}
+
+/* ---- the span ---- */
+
+uint64_t trace_start_ns(const struct trace *t)
+{
+	const struct trace_block *b = t->blocks.v;
+
+	if (!t->blocks.cnt)
+		return 0;
+	return t->span_to_ns && t->span_from_ns < b[0].from_ns ? t->span_from_ns : b[0].from_ns;
+}
+
+uint64_t trace_blocks_end_ns(const struct trace *t)
+{
+	const struct trace_block *b = t->blocks.v;
+
+	return t->blocks.cnt ? b[t->blocks.cnt - 1].to_ns : 0;
+}
+
+uint64_t trace_end_ns(const struct trace *t)
+{
+	uint64_t end_ns = trace_blocks_end_ns(t);
+
+	return t->blocks.cnt && t->span_to_ns > end_ns ? t->span_to_ns : end_ns;
+}
+
+/* ---- what is derived from all rows of a list ---- */
+
+void trace_estimate_costs(struct trace *t)
+{
+	struct trace_hook_stat *h = t->rows[CHUNK_HOOK_STATS].v;
+	struct hook_mean means[256] = { { 0 } };	/* by hook, a byte */
+	size_t i, cnt = t->rows[CHUNK_HOOK_STATS].cnt;
+
+	for (i = 0; i < cnt; i++)
+		hook_mean_add(&means[h[i].hook], &h[i]);
+	for (i = 0; i < cnt; i++)
+		h[i].cost_ns = hook_cost_ns(&h[i], &means[h[i].hook]);
+}
+
+static int stack_cmp(const void *a, const void *b)
+{
+	const struct trace_stack *x = a, *y = b;
+
+	return compare_numbers(x->stack, y->stack);
+}
+
+void trace_stacks_index(struct trace *t)
+{
+	const struct trace_frame *frames = t->rows[CHUNK_FRAMES].v;
+	struct trace_stack *v = t->stacks.v;
+	size_t i, n = 0;
+
+	for (i = 0; i < t->rows[CHUNK_FRAMES].cnt; i++)
+		if (frames[i].nth == 0)
+			v[n++] = (struct trace_stack){ frames[i].stack, i };
+	qsort(v, n, sizeof(*v), stack_cmp);
+	t->stacks.cnt = n;
+}
+
+/* ---- rows that the derived file has ---- */
+
+/*
+ * Only a checksum vouches for the bytes: rows that cannot be unpacked are nobody's. Call it under
+ * drop_lock.
+ */
+static void unpack_part(struct trace *t, unsigned int list, size_t at)
+{
+	static const uint8_t nothing[1];	/* a row of no bytes: all fields are 0 or "" */
+	struct trace_list_part *p = &t->lists->lists[list].parts[at];
+	const struct row_type *of = trace_list_type(list);
+	char *row = (char *)t->rows[list].v + at * TRACE_LISTS_ROWS * of->bytes;
+	struct row_reader rows = { p->raw, p->raw + p->part->raw_bytes, trace_start_ns(t) }, none;
+	uint32_t i;
+
+	if (atomic_load(&p->is_ready))
+		return;
+	if (zunpack_run(t->lists->zunpack, p->part->pack, p->raw, p->part->raw_bytes, p->stored,
+			p->part->stored_bytes) < 0)
+		rows.p = rows.end;
+	for (i = 0; i < p->part->row_cnt; i++, row += of->bytes) {
+		none = (struct row_reader){ nothing, nothing + 1, 0 };
+		if (row_get(&rows, of, row) <= 0) {
+			(void)row_get(&none, of, row);
+			rows.p = rows.end;
+		}
+	}
+	atomic_store_explicit(&p->is_ready, true, memory_order_release);
+}
+
+/* Call this before a row is read, if t->lists. Threads: any. */
+static void need_row(const struct trace *of, unsigned int list, size_t row)
+{
+	struct trace *t = (struct trace *)of;
+	size_t at = row / TRACE_LISTS_ROWS;
+
+	if (atomic_load_explicit(&t->lists->lists[list].parts[at].is_ready, memory_order_acquire))
+		return;
+	pthread_mutex_lock(&t->drop_lock);
+	unpack_part(t, list, at);
+	pthread_mutex_unlock(&t->drop_lock);
+}
+
+void trace_lists_rows(const struct trace *of, unsigned int list)
+{
+	struct trace *t = (struct trace *)of;
+	struct trace_stored_list *l = &t->lists->lists[list];
+	size_t i;
+
+	if (atomic_load_explicit(&l->is_ready, memory_order_acquire))
+		return;
+	pthread_mutex_lock(&t->drop_lock);
+	if (!atomic_load(&l->is_ready)) {
+		for (i = 0; i < l->part_cnt; i++)
+			unpack_part(t, list, i);
+		/* what is derived from all rows */
+		if (list == CHUNK_HOOK_STATS)
+			trace_estimate_costs(t);
+		if (list == CHUNK_FRAMES)
+			trace_stacks_index(t);
+		atomic_store_explicit(&l->is_ready, true, memory_order_release);
+	}
+	pthread_mutex_unlock(&t->drop_lock);
+}
+
+/* ---- what a trace has ---- */
+
+const char *trace_path(const struct trace *t)
+{
+	return t->path;
+}
+
+uint64_t trace_carried_ns(const struct trace *t)
+{
+	const struct trace_block_more *m = t->more.v;
+
+	return t->blocks.cnt && m[0].head.flags & CHUNK_BLOCK_CARRIED ? trace_start_ns(t) : 0;
+}
+
+bool trace_is_cut_short(const struct trace *t)
+{
+	const struct trace_block_more *m = t->more.v;
+
+	return t->blocks.cnt && m[t->more.cnt - 1].head.flags & CHUNK_BLOCK_CUT;
+}
+
+const char *trace_get(const struct trace *t, const char *key)
+{
+	return manifest_get(&t->manifest, key);
+}
+
+const char *trace_uuid(const struct trace *t)
+{
+	return t->uuid;
+}
+
+uint32_t trace_page_bytes(const struct trace *t)
+{
+	const char *s = trace_get(t, "page_bytes");
+	unsigned long v = s ? strtoul(s, NULL, 10) : 0;
+
+	return v >= 512 && v <= 1u << 24 ? (uint32_t)v : 4096;
+}
+
+bool trace_was_recorded(const struct trace *t, const char *source)
+{
+	const char *at = trace_get(t, "sources");
+	size_t n = strlen(source);
+
+	if (!at || !strcmp(source, "task"))
+		return true;
+	for (; *at; at += strcspn(at, ","), at += *at == ',')
+		if (!strncmp(at, source, n) && (!at[n] || strchr(",.", at[n])))
+			return true;
+	return false;
+}
+
+bool trace_is_finished(const struct trace *t)
+{
+	const char *state = trace_get(t, "state");
+
+	return state && !strcmp(state, "finished");
+}
+
+const struct trace_mark *trace_mark_find(const struct trace *t, const char *text, uint64_t nr)
+{
+	size_t cnt, i;
+	const struct trace_mark *m = trace_marks(t, &cnt);
+
+	for (i = 0; i < cnt; i++)
+		if (m[i].nr == nr && !strcmp(m[i].text, text))
+			return &m[i];
+	return NULL;
+}
+
+bool trace_is_live(const struct trace *t)
+{
+	return t->is_live;
+}
+
+unsigned int trace_cpu_cnt(const struct trace *t)
+{
+	return t->cpu_cnt;
+}
+
+const struct row_type *trace_list_type(unsigned int list)
+{
+	if (list < CHUNK_SMALL_END)
+		return row_type_of(list);
+	return row_type(list == TRACE_LIST_MM_RESETS ? ROW_TYPE_mm_reset : ROW_TYPE_name);
+}
+
+const void *trace_rows(const struct trace *t, unsigned int list, size_t *ret_cnt)
+{
+	if (t->lists)
+		trace_lists_rows(t, list);
+	*ret_cnt = t->rows[list].cnt;
+	return t->rows[list].v;
+}
+
+const void *trace_row_at(const struct trace *t, unsigned int list, size_t i)
+{
+	if (i >= t->rows[list].cnt)
+		return NULL;
+	if (t->lists)
+		need_row(t, list, i);
+	return (const char *)t->rows[list].v + i * t->rows[list].row_bytes;
+}
+
+static uint64_t key_at(const struct trace *t, unsigned int list, size_t i)
+{
+	const void *row = trace_row_at(t, list, i);
+
+	/* processes and threads begin with an id of 32 bits, the others with a number of 64 */
+	return list == CHUNK_PROCESSES || list == CHUNK_THREADS ? *(const uint32_t *)row :
+								  *(const uint64_t *)row;
+}
+
+size_t trace_rows_from(const struct trace *t, unsigned int list, uint64_t key)
+{
+	size_t lo = 0, hi = t->rows[list].cnt;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (key_at(t, list, mid) < key)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+#define LIST(name, type, list)                                                   \
+	const struct type *trace_##name(const struct trace *t, size_t *ret_cnt)  \
+	{                                                                        \
+		*ret_cnt = t->list.cnt;                                          \
+		return t->list.v;                                                \
+	}
+LIST(manifest, trace_kv, kv)
+LIST(blocks, trace_block, blocks)
+LIST(damages, trace_damage, damages)
+
+#define ROWS(name, type, list)                                                   \
+	const struct type *trace_##name(const struct trace *t, size_t *ret_cnt)  \
+	{                                                                        \
+		return trace_rows(t, list, ret_cnt);                             \
+	}
+ROWS(processes, trace_process, CHUNK_PROCESSES)
+ROWS(threads, trace_thread, CHUNK_THREADS)
+ROWS(task_events, trace_task_event, CHUNK_TASK_EVENTS)
+ROWS(rss_baselines, trace_rss, CHUNK_RSS_STATE)
+ROWS(rss_snaps, trace_rss, CHUNK_RSS_SNAPS)
+ROWS(losses, trace_loss, CHUNK_LOSS)
+ROWS(costs, trace_cost, CHUNK_COST)
+ROWS(hook_stats, trace_hook_stat, CHUNK_HOOK_STATS)
+ROWS(gaps, trace_gap, CHUNK_GAPS)
+ROWS(sites, trace_site, CHUNK_SITES)
+ROWS(frames, trace_frame, CHUNK_FRAMES)
+ROWS(clocks, trace_clock, CHUNK_CLOCKS)
+ROWS(marks, trace_mark, CHUNK_MARKS)
+
+const struct trace_name *trace_names(const struct trace *t, enum trace_name_type type,
+				     size_t *ret_cnt)
+{
+	*ret_cnt = 0;
+	return (unsigned int)type < TRACE_NAME_TYPE_CNT ?
+		       trace_rows(t, TRACE_LIST_NAMES + type, ret_cnt) : NULL;
+}
+
+static size_t index_of(const struct trace *t, unsigned int list, uint64_t key)
+{
+	size_t i = trace_rows_from(t, list, key);
+
+	return i < t->rows[list].cnt && key_at(t, list, i) == key ? i : SIZE_MAX;
+}
+
+const void *trace_row_find(const struct trace *t, unsigned int list, uint64_t key)
+{
+	return trace_row_at(t, list, index_of(t, list, key));
+}
+
+#define TASKS(name, type, list)                                                             \
+	size_t trace_##name##_cnt(const struct trace *t)                                    \
+	{                                                                                   \
+		return t->rows[list].cnt;                                                   \
+	}                                                                                   \
+	size_t trace_##name##_index(const struct trace *t, uint32_t id)                     \
+	{                                                                                   \
+		return index_of(t, list, id);                                               \
+	}                                                                                   \
+	const struct type *trace_##name##_at(const struct trace *t, size_t i)               \
+	{                                                                                   \
+		return trace_row_at(t, list, i);                                                  \
+	}                                                                                   \
+	const struct type *trace_##name##_find(const struct trace *t, uint32_t id)          \
+	{                                                                                   \
+		return trace_row_find(t, list, id);                                         \
+	}
+TASKS(process, trace_process, CHUNK_PROCESSES)
+TASKS(thread, trace_thread, CHUNK_THREADS)
+
+static uint64_t hash_more(uint64_t h, uint64_t v)
+{
+	return (h ^ v) * 0x9e3779b97f4a7c15ull + (h >> 29);
+}
+
+uint64_t trace_thread_hash(const struct trace *t, size_t cnt)
+{
+	const struct trace_thread *v;
+	uint64_t h = 0;
+	size_t all, i;
+
+	/* those of the derived file are as old as it is */
+	if (t->lists && cnt >= trace_thread_cnt(t))
+		return t->lists->thread_hash;
+	v = trace_threads(t, &all);
+	for (i = 0; i < all && i < cnt; i++)
+		h = hash_more(h, (uint64_t)v[i].utid << 32 | v[i].upid);
+	return h;
+}
+
+uint64_t trace_blocks_hash(const struct trace *t, size_t cnt)
+{
+	const struct trace_block *b = t->blocks.v;
+	const struct trace_block_more *m = t->more.v;
+	uint64_t h = 0, to_ns;
+	size_t i;
+
+	for (i = 0; i < cnt; i++) {
+		to_ns = i + 1 < t->blocks.cnt ? b[i + 1].from_ns : trace_end_ns(t);
+		h = hash_more(h, m[i].file);
+		h = hash_more(h, b[i].offset);
+		h = hash_more(h, b[i].bytes);
+		h = hash_more(h, b[i].from_ns);
+		h = hash_more(h, to_ns);
+		h = hash_more(h, (uint64_t)m[i].head.head_crc << 1 | m[i].damaged);
+	}
+	return h;
+}
+
+/* Names are in order of their ids; several files may have the same inode number. */
+static const struct trace_name *find_name(const struct trace *t, enum trace_name_type type,
+					  uint64_t id, const uint64_t *arg)
+{
+	size_t i = trace_rows_from(t, TRACE_LIST_NAMES + type, id);
+	const struct trace_name *n;
+
+	while ((n = trace_row_at(t, TRACE_LIST_NAMES + type, i++)) && n->id == id)
+		if (!arg || n->arg == *arg)
+			return n;
+	return NULL;
+}
+
+const struct trace_name *trace_name_find(const struct trace *t, enum trace_name_type type,
+					 uint64_t id)
+{
+	return (unsigned int)type >= TRACE_NAME_TYPE_CNT ? NULL : find_name(t, type, id, NULL);
+}
+
+const struct trace_name *trace_file_find(const struct trace *t, uint32_t dev, uint64_t ino)
+{
+	const uint64_t arg = dev;
+
+	return find_name(t, TRACE_NAME_FILE, ino, &arg);
+}
+
+/* ---- clocks ---- */
+
+uint64_t trace_real_ns(const struct trace *t, uint64_t mono_ns)
+{
+	size_t cnt, low = 0, high;
+	const struct trace_clock *c = trace_clocks(t, &cnt);
+
+	for (high = cnt; low < high;) { /* the first reading after mono_ns; they are in order */
+		size_t middle = low + (high - low) / 2;
+
+		if (c[middle].mono_ns <= mono_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	/* the reading before is the nearest one, unless the next one is nearer */
+	if (low && (low == cnt || mono_ns - c[low - 1].mono_ns <= c[low].mono_ns - mono_ns))
+		low--;
+	return cnt ? c[low].real_ns + (mono_ns - c[low].mono_ns) : 0;
+}
+
+/* The instant that row at gives for real_ns; before the machine's start it is 0. */
+static uint64_t by_clock(const struct trace_clock *c, uint64_t real_ns)
+{
+	if (real_ns >= c->real_ns)
+		return c->mono_ns + (real_ns - c->real_ns);
+	return c->real_ns - real_ns < c->mono_ns ? c->mono_ns - (c->real_ns - real_ns) : 0;
+}
+
+uint64_t trace_mono_from_real_ns(const struct trace *t, uint64_t real_ns)
+{
+	size_t cnt, i, at = 0;
+	const struct trace_clock *c = trace_clocks(t, &cnt);
+	uint64_t best = UINT64_MAX, mono_ns, lo, hi;
+
+	for (i = 0; i < cnt; i++) {
+		uint64_t d =
+			c[i].real_ns > real_ns ? c[i].real_ns - real_ns : real_ns - c[i].real_ns;
+
+		if (d < best) {
+			best = d;
+			at = i;
+		}
+		/* a row is for the time between its neighbours; of two such instants the first */
+		lo = i ? c[i - 1].mono_ns : trace_start_ns(t);
+		hi = i + 1 < cnt ? c[i + 1].mono_ns : trace_end_ns(t);
+		mono_ns = by_clock(&c[i], real_ns);
+		if (mono_ns >= lo && mono_ns <= hi)
+			return mono_ns;
+	}
+	if (!cnt)
+		return 0;
+	/* before the trace, after it, or never: the clock was set past it, by then at the latest */
+	mono_ns = by_clock(&c[at], real_ns);
+	if (at && mono_ns < c[at - 1].mono_ns)
+		return c[at].mono_ns;
+	if (at + 1 < cnt && mono_ns > c[at + 1].mono_ns)
+		return c[at + 1].mono_ns;
+	return mono_ns;
+}
