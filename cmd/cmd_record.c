@@ -121,7 +121,7 @@ static uint64_t sum(const uint64_t *v)
 {
 	uint64_t total = 0;
 
-	for (unsigned int i = 0; i < SESSION_CLASS_CNT; i++)
+	for (unsigned int i = 0; i < SAMPLER_CLASS_CNT; i++)
 		total += v[i];
 	return total;
 }
@@ -162,7 +162,7 @@ static void on_tick(void *ctx, const struct session *s)
 			  subject(r), st.duration_ns / UNITS_NS_PER_S,
 			  st.duration_ns % UNITS_NS_PER_S / 100000000,
 			  say_count(sum(st.event_cnt)), say_bytes_si(st.bytes),
-			  say_count(sum(st.lost_cnt)), st.off && *st.off ? ", off: " : "",
+			  say_count(sum(st.totals.lost_cnt)), st.off && *st.off ? ", off: " : "",
 			  st.off ? st.off : "");
 	if (r->draws)
 		progress_line(&r->line, "%s", text);
@@ -190,7 +190,7 @@ static void on_notice(void *ctx, const char *text)
 static const struct {
 	const char *name;
 	unsigned int index;
-} classes[SESSION_CLASS_CNT] = { { "sched", 1 }, { "alloc", 2 }, { "block", 3 }, { "task", 0 } };
+} classes[SAMPLER_CLASS_CNT] = { { "sched", 1 }, { "alloc", 2 }, { "block", 3 }, { "task", 0 } };
 
 /* "sched 1,234, block 5": the classes in which cnt is not 0. */
 static void list_classes(char *buf, size_t size, const uint64_t *cnt)
@@ -198,7 +198,7 @@ static void list_classes(char *buf, size_t size, const uint64_t *cnt)
 	size_t o = 0;
 
 	buf[0] = '\0';
-	for (unsigned int i = 0; i < SESSION_CLASS_CNT && o < size; i++) {
+	for (unsigned int i = 0; i < SAMPLER_CLASS_CNT && o < size; i++) {
 		if (cnt[classes[i].index])
 			o += (size_t)snprintf(buf + o, size - o, "%s%s %s", o ? ", " : "",
 					      classes[i].name, say_count(cnt[classes[i].index]));
@@ -207,24 +207,25 @@ static void list_classes(char *buf, size_t size, const uint64_t *cnt)
 
 static void print_closing(const struct record *r, const struct session_stats *st)
 {
-	uint64_t cpu_ms = (st->user_ns + st->sys_ns) / 1000000, dur_ms = st->duration_ns / 1000000;
-	uint64_t permille =
-		st->duration_ns ? (st->user_ns + st->sys_ns) * 1000 / st->duration_ns : 0;
+	const struct sampler_totals *t = &st->totals;
+	uint64_t cpu_ns = t->user_ns + t->sys_ns, cpu_ms = cpu_ns / 1000000;
+	uint64_t dur_ms = st->duration_ns / 1000000;
+	uint64_t permille = st->duration_ns ? cpu_ns * 1000 / st->duration_ns : 0;
 	char kept[160], by_class[160];
 	const char *missing = "", *off = "", *gone = "";
-	uint64_t lost_cnt = sum(st->lost_cnt);
+	uint64_t lost_cnt = sum(t->lost_cnt);
 
 	list_classes(kept, sizeof(kept), st->event_cnt);
-	list_classes(by_class, sizeof(by_class), st->lost_cnt);
+	list_classes(by_class, sizeof(by_class), t->lost_cnt);
 	/* A larger ring helps where rings were full, not where the kernel skipped a program. */
 	if (lost_cnt)
 		missing = say_format(
 			" (%s%s; %s)", by_class,
 			st->inferred_cnt ? say_format("; %s of them inferred from later events",
 						      say_count(st->inferred_cnt)) : "",
-			st->full_cnt ? "rings were full: try a larger --ring-size"
-				     : say_format("`ebpfrec report loss -i %s` says when and why",
-						  r->o.output));
+			t->full_cnt ? "rings were full: try a larger --ring-size"
+				    : say_format("`ebpfrec report loss -i %s` says when and why",
+						 r->o.output));
 	if (st->off_cnt)
 		off = say_format("; sources were turned off %u time%s (--max-overhead), `ebpfrec "
 				 "info -i %s` says which and when",
@@ -239,9 +240,9 @@ static void print_closing(const struct record *r, const struct session_stats *st
 		 kept[0] ? ")" : "", say_bytes_si(st->bytes), gone, say_count(lost_cnt), missing,
 		 dur_ms / 1000, (unsigned int)(dur_ms % 1000), cpu_ms / 1000,
 		 (unsigned int)(cpu_ms % 1000), permille / 10, (unsigned int)(permille % 10),
-		 (double)st->bpf_ns / 1e9,
-		 st->duration_ns ? 100.0 * (double)st->bpf_ns / (double)st->duration_ns : 0.0,
-		 say_bytes_si(st->rss_max_bytes), off);
+		 (double)t->bpf_ns / 1e9,
+		 st->duration_ns ? 100.0 * (double)t->bpf_ns / (double)st->duration_ns : 0.0,
+		 say_bytes_si(t->rss_max_bytes), off);
 }
 
 /* ---- options ---- */
@@ -312,8 +313,7 @@ static int take_mark_fd(void *job, const char *value, struct err *e)
 		c = err_set(e, -EBADF, "%s is no open file descriptor", value);
 	if (!c && (fcntl((int)v, F_GETFL) & O_ACCMODE) == O_WRONLY)
 		c = err_set(e, -EBADF, "%s is not open for reading", value);
-	o->has_mark_fd = true;
-	o->mark_fd = (int)v;
+	o->flight.mark_fd = (int)v;
 	return c;
 }
 
@@ -488,9 +488,7 @@ static int record(struct record *r)
 		r->o.tick = on_tick;
 		r->o.tick_ctx = r;
 	}
-	r->o.warn = on_warn;
-	r->o.notice = on_notice;
-	r->o.warn_ctx = r;
+	r->o.notices = (struct notices){ .warn = on_warn, .notice = on_notice, .ctx = r };
 	set_signals(&r->o.ignored);
 	c = session_open(&s, &r->o, &e);
 	if (c) {
@@ -531,8 +529,8 @@ static int run(void *job)
 	r->o.pid_cnt = r->pids.cnt;
 	r->o.notes = r->notes.v;
 	r->o.note_cnt = r->notes.cnt;
-	r->o.triggers = r->triggers.v;
-	r->o.trigger_cnt = r->triggers.cnt;
+	r->o.flight.triggers = r->triggers.v;
+	r->o.flight.trigger_cnt = r->triggers.cnt;
 	r->o.command_line = r->command_line;
 	/* The default name rotates: nobody chose it, so nobody has to choose another. */
 	r->o.force |= !r->o.output;
@@ -611,7 +609,8 @@ static const struct opts_option options[] = {
 	  "runq>50ms, loss>0, exit!=0; may be repeated",
 	  OPTS_CALL, AT(triggers), add_trigger },
 	{ 0, "trigger-max", "N", "at most so many snapshots by --trigger (default: 10)", OPTS_COUNT,
-	  AT(o.trigger_max), .min = 1, .refuse = "at least 1; leave --trigger out for none" },
+	  AT(o.flight.trigger_max), .min = 1,
+	  .refuse = "at least 1; leave --trigger out for none" },
 	{ 0, "mark-fd", "FD", "each line read from this descriptor is a mark", OPTS_CALL,
 	  .take = take_mark_fd },
 	{ 0, "ring-size", "SIZE",
@@ -660,7 +659,7 @@ const struct opts_command record_opts = {
 		    "  ebpfrec record -e +sched.irq,-alloc.slab -- make -j2\n"
 		    "  ebpfrec record --only -u \"$USER\" -- ./benchmark --fast\n",
 	.bytes = sizeof(struct record),
-	.initial = &(const struct record){ .level = LEVEL_DEFAULT },
+	.initial = &(const struct record){ .level = LEVEL_DEFAULT, .o.flight.mark_fd = -1 },
 	.done = done,
 	.rest = take_command,
 	.run = run,

@@ -38,6 +38,19 @@ int err_prefix(struct err *e, int code, const char *fmt, ...)
 	return code;
 }
 
+void notices_warn(const struct notices *n, const char *fmt, ...)
+{
+	char text[768];
+	va_list ap;
+
+	if (!n->warn)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	n->warn(n->ctx, text);
+}
+
 const char *err_text(const struct err *e, int code)
 {
 	const char *s;

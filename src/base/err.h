@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * err: the human half of an error.
+ * err: the human half of an error, and of what is none.
  *
  * Functions return 0 or a negative errno; those that can say more take an
  * optional struct err * and put there what failed, why, and what to do next,
@@ -21,6 +21,18 @@ int err_set(struct err *e, int code, const char *fmt, ...) __attribute__((format
 
 /* Puts "prefix: " before the text. Returns code. */
 int err_prefix(struct err *e, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/*
+ * What a person should see of something that goes on: a warning ("alloc.vm: this kernel has no
+ * ...") and good news ("snapshot written to ..."). Each may be NULL.
+ */
+struct notices {
+	void (*warn)(void *ctx, const char *text);
+	void (*notice)(void *ctx, const char *text);
+	void *ctx;
+};
+void notices_warn(const struct notices *n, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 
 /* The text, or strerror of code without one. Never NULL; may point to e->text. */
 const char *err_text(const struct err *e, int code);

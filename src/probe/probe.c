@@ -9,7 +9,6 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/capability.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,19 +41,6 @@ struct probe {
 	uint32_t sources;
 	char programs[1024];
 };
-
-static void warn(const struct probe_config *config, const char *fmt, ...)
-{
-	char text[256];
-	va_list args;
-
-	if (!config->warn)
-		return;
-	va_start(args, fmt);
-	vsnprintf(text, sizeof(text), fmt, args);
-	va_end(args);
-	config->warn(config->warn_ctx, text);
-}
 
 static bool points_to(const struct kernel_info *k, const char *tracepoint, int i, const char *type)
 {
@@ -146,7 +132,7 @@ static int pick_programs(struct probe *p, const struct probe_config *config, str
 	if (config->sources & SOURCE_BIT(SOURCE_OFFCPU) && !source_has_task_storage(p->kernel)) {
 		if (config->offcpu_ns)
 			return err_set(e, -ENOSYS, "--offcpu: " NO_TASK_STORAGE);
-		warn(config, "sched.offcpu: " NO_TASK_STORAGE);
+		notices_warn(&config->notices, "sched.offcpu: " NO_TASK_STORAGE);
 		sources &= ~SOURCE_BIT(SOURCE_OFFCPU);
 	}
 	bpf_program__set_autoload(p->skel->progs.offcpu_seed,
@@ -176,8 +162,9 @@ static int pick_programs(struct probe *p, const struct probe_config *config, str
 				e, -ENOSYS,
 				"this kernel is too old or cut down: it has no tracepoint %s (%s)",
 				sp->tracepoint, sp->used_for);
-		warn(config, "%s: this kernel has no tracepoint %s; %s will be missing",
-		     source_infos[sp->source].name, sp->tracepoint, sp->used_for);
+		notices_warn(&config->notices,
+			     "%s: this kernel has no tracepoint %s; %s will be missing",
+			     source_infos[sp->source].name, sp->tracepoint, sp->used_for);
 	}
 	return 0;
 }
@@ -270,7 +257,8 @@ static void find_cpu_areas(struct probe *p, const struct probe_config *config)
 	}
 #if defined(__x86_64__)
 	/* The kernel threads that lead to these areas are not visible from other pid namespaces. */
-	warn(config, "interrupts cannot be told from the tasks they interrupt, on this kernel or "
+	notices_warn(&config->notices,
+		     "interrupts cannot be told from the tasks they interrupt, on this kernel or "
 		     "from this pid namespace: allocations and wake-ups in interrupts are charged "
 		     "to the interrupted task");
 #endif
@@ -291,10 +279,10 @@ static void calibrate_pages(struct probe *p, const struct probe_config *config)
 	bpf_link__destroy(link);
 	calib->tid = 0;
 	if (err)
-		warn(config,
-		     "alloc.page: page frame numbers cannot be told %s; pages are "
-		     "numbered from an unknown base",
-		     privilege_has(CAP_SYS_ADMIN) ? "here" : "without CAP_SYS_ADMIN");
+		notices_warn(&config->notices,
+			     "alloc.page: page frame numbers cannot be told %s; pages are "
+			     "numbered from an unknown base",
+			     privilege_has(CAP_SYS_ADMIN) ? "here" : "without CAP_SYS_ADMIN");
 }
 
 /* Loads the programs, with everything this kernel can do or, plain, without what may fail. */
@@ -386,7 +374,8 @@ static int load(struct probe *p, const struct probe_config *config, struct err *
 		if (err)
 			*e = first;
 		else
-			warn(config, "each event costs more than it should: %s", first.text);
+			notices_warn(&config->notices, "each event costs more than it should: %s",
+				     first.text);
 	}
 	if (!err)
 		err = map_counters(p, e);

@@ -37,9 +37,7 @@ struct probe_config {
 	uint64_t cgroup_id;	/* the target set follows this cgroup; 0: none */
 	struct rings_config rings;
 	const char *btf_file;	/* BTF to use instead of /sys/kernel/btf/vmlinux; NULL: none */
-	/* Called for a picked source, or a part of one, that this kernel lacks. May be NULL. */
-	void (*warn)(void *ctx, const char *text);
-	void *warn_ctx;
+	struct notices notices;	/* of picked sources, or parts of one, that this kernel lacks */
 };
 
 /*

@@ -29,13 +29,10 @@
 #include "ring/ring.h"
 #include "record/launch.h"
 #include "record/machine.h"
-#include "record/tasks/id_names.h"
 #include "record/guard/overhead.h"
-#include "record/guard/sampler.h"
 #include "record/session_state.h"
 #include "record/target.h"
 #include "record/tasks/user_sites.h"
-#include "record/flight/flight_recorder.h"
 #include "store/store_writer.h"
 
 #define SLICE_NS 800000000ULL /* with encoding and sync, a crash costs less than a second */
@@ -126,7 +123,7 @@ static uint64_t choose_start(const struct session *s)
 	at_ns = now.mono_ns + now.uncertainty_ns + (s->o.start_real_ns - now.real_ns);
 	if (at_ns >= soon_ns)
 		return at_ns;
-	session_warn(&s->o, "recording begins %.3f s after --start-at",
+	notices_warn(&s->o.notices, "recording begins %.3f s after --start-at",
 		     (double)(soon_ns - at_ns) / 1e9);
 	return soon_ns;
 }
@@ -146,8 +143,8 @@ static int begin(struct session *s, struct err *e)
 	sleep_until(s->start_ns);
 	sampler_begin(s->sampler, s->start_ns);
 	if (s->o.budget_ppm) {
-		err = overhead_new(&s->overhead, &s->o, s->sources, s->probe, s->sampler,
-				   s->start_ns);
+		err = overhead_new(&s->overhead, s->o.budget_ppm, &s->o.notices, s->sources,
+				   s->probe, s->sampler, s->start_ns);
 		if (err)
 			return err_set(e, err, "out of memory");
 	}
@@ -220,7 +217,7 @@ static int write_slice(struct session *s, uint64_t to_ns, bool is_last, struct e
 	buf_done(&list);
 	if (err)
 		return err;
-	for (i = 0; i < SESSION_CLASS_CNT; i++) {
+	for (i = 0; i < SAMPLER_CLASS_CNT; i++) {
 		s->stats.event_cnt[i] += stats.event_cnt[i];
 		s->unseen_cnt[i] += stats.unseen_cnt[i];
 	}
@@ -385,7 +382,7 @@ static void count_stored(const struct session *s, struct session_stats *st)
 static int close_trace(struct session *s, bool ended, int exit_code, struct err *e)
 {
 	struct store_sync_stats sync;
-	struct session_stats t;
+	struct sampler_totals t;
 	int err;
 
 	sampler_totals(s->sampler, &t);
@@ -402,19 +399,10 @@ static int close_trace(struct session *s, bool ended, int exit_code, struct err 
 	return err;
 }
 
-/* A snapshot under way reads from the store, so it must end first. */
-static void close_flight_recorder(struct session *s)
-{
-	struct flight_recorder *w = s->flight;
-
-	s->flight = NULL;	/* a signal may ask for another snapshot at any time */
-	flight_recorder_free(w);
-}
-
 /* Removes the trace when nothing was recorded and no command has run. */
 static void drop_trace(struct session *s)
 {
-	close_flight_recorder(s);
+	session_end_flight(s);
 	store_writer_abort(s->store);
 	s->store = NULL;
 	store_remove(s->o.output, NULL);
@@ -427,12 +415,13 @@ static void give_up(struct session *s, const struct err *e, int err)
 	int code;
 
 	probe_detach(s->probe);
-	close_flight_recorder(s);
+	session_end_flight(s);
 	store_writer_abort(s->store);
 	s->store = NULL;
 	if (!s->launch || s->stop_cnt || launch_wait(s->launch, 0, &code))
 		return;
-	session_warn(&s->o, "%s; recording has ended, the command goes on", err_text(e, err));
+	notices_warn(&s->o.notices, "%s; recording has ended, the command goes on",
+		     err_text(e, err));
 	while (!s->stop_cnt && !launch_wait(s->launch, 0, &code)) {
 		struct pollfd fds[2] = { { .fd = s->stop_fd, .events = POLLIN },
 					 { .fd = launch_fd(s->launch), .events = POLLIN } };
@@ -475,7 +464,7 @@ int session_run(struct session *s, int *ret_exit, struct err *e)
 	if (!err)
 		flight_recorder_end(s->flight);
 	if (!err)
-		close_flight_recorder(s);
+		session_end_flight(s);
 	s->end_ns = s->slice_ns;
 	if (err) {
 		count_stored(s, &s->stats);
@@ -514,13 +503,13 @@ void session_get_stats(const struct session *s, struct session_stats *ret)
 	ret->has_trace = s->made_output;
 	if (!s->sampler)
 		return;
-	sampler_totals(s->sampler, ret);
-	for (i = 0; i < SESSION_CLASS_CNT; i++) {
-		ret->lost_cnt[i] += s->unseen_cnt[i];
+	sampler_totals(s->sampler, &ret->totals);
+	for (i = 0; i < SAMPLER_CLASS_CNT; i++) {
+		ret->totals.lost_cnt[i] += s->unseen_cnt[i];
 		ret->inferred_cnt += s->unseen_cnt[i];
 	}
 	if (s->overhead)
-		overhead_get_stats(s->overhead, ret);
+		ret->off = overhead_off(s->overhead, &ret->off_cnt);
 	if (s->end_ns) {
 		ret->duration_ns = s->end_ns - s->start_ns;
 		return;
@@ -533,36 +522,4 @@ void session_get_stats(const struct session *s, struct session_stats *ret)
 	if (s->store)
 		count_stored(s, ret);
 	ret->duration_ns = s->start_ns ? clock_mono_ns() - s->start_ns : 0;
-}
-
-void session_close(struct session *s)
-{
-	bool unfinished;
-
-	if (!s)
-		return;
-	unfinished = s->made_output && !s->start_ns;
-	if (s->probe)
-		probe_detach(s->probe);
-	launch_free(s->launch);
-	ring_group_free(s->rings);
-	sampler_free(s->sampler);
-	workload_filter_done(&s->only);
-	overhead_free(s->overhead);
-	block_writer_free(s->writer);
-	free(s->online);
-	close_flight_recorder(s);
-	store_writer_abort(s->store);
-	if (unfinished)
-		store_remove(s->o.output, NULL);
-	id_names_free(s->names);
-	user_sites_free(s->sites);
-	probe_close(s->probe);
-	helper_end(&s->stats_helper);
-	buf_done(&s->lacks);
-	buf_done(&s->snapshot);
-	free(s->slices);
-	if (s->stop_fd >= 0)
-		close(s->stop_fd);
-	free(s);
 }

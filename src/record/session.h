@@ -18,6 +18,8 @@
 
 #include "base/err.h"
 #include "probe/rings.h"
+#include "record/flight/flight_recorder.h"
+#include "record/guard/sampler.h"
 
 struct session;
 
@@ -44,52 +46,25 @@ struct session_options {
 	struct rings_config rings;
 	int zstd_level;			/* 1..19; 0 = default, -1 = no compression */
 	uint64_t budget_ppm; /* --max-overhead: millionths of the machine's CPU time; 0 = none */
-	const char *const *triggers;	/* --trigger, as in trigger.h */
-	unsigned int trigger_cnt;
-	uint64_t trigger_max;		/* snapshots that triggers make at most; 0 = 10 */
-	bool has_mark_fd;
-	int mark_fd;			/* each line read from it is a mark; the caller keeps it */
+	struct flight_options flight;
 	const char *const *notes;	/* "K=V" strings */
 	unsigned int note_cnt;
 	const char *command_line; /* how the recorder was called, for the manifest; may be NULL */
 	/* Called about every 250 ms from session_run(); may be NULL. */
 	void (*tick)(void *ctx, const struct session *s);
 	void *tick_ctx;
-	/*
-	 * A warning that does not end the recording ("alloc.vm: this kernel has no ..."); may be
-	 * NULL.
-	 */
-	void (*warn)(void *ctx, const char *text);
-	/* Good news ("snapshot written to ..."), with the same ctx; may be NULL. */
-	void (*notice)(void *ctx, const char *text);
-	void *warn_ctx;
+	struct notices notices;	/* from session_open() and session_run() */
 };
-
-/* Warns through o->warn, if that is set. */
-void session_warn(const struct session_options *o, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
-
-enum { SESSION_CLASS_CNT = 4 };		/* task, sched, alloc, block: enum event_class */
 
 struct session_stats {
 	bool has_trace;	/* false: the session ended before the trace began, and nothing was kept */
-	uint64_t event_cnt[SESSION_CLASS_CNT];	/* records kept */
-	/* no room, failed reservation, skipped program, or inferred */
-	uint64_t lost_cnt[SESSION_CLASS_CNT];
-	uint64_t full_cnt;			/* of all lost: the ring had no room */
+	uint64_t event_cnt[SAMPLER_CLASS_CNT];	/* records kept */
+	struct sampler_totals totals;	/* those that were lost include what was inferred */
 	uint64_t inferred_cnt;			/* of all lost: no counter saw them */
-	/*
-	 * Of the recording: records outside its span count in none. lost is without skipped
-	 * programs, which attempted nothing. Once everything is drained, attempted = read + lost.
-	 */
-	uint64_t attempted, read, lost;
 	uint64_t bytes;				/* written to disk */
 	uint64_t dropped_bytes;			/* of these, removed again by --keep */
 	uint64_t kept_ns;			/* the part of the duration that is still there */
 	uint64_t duration_ns;
-	uint64_t user_ns, sys_ns;		/* recorder CPU, without the workload */
-	uint64_t rss_max_bytes;
-	uint64_t bpf_ns;	/* run time of the BPF programs, extrapolated from samples */
 	unsigned int off_cnt;	/* how often a source was turned off to keep the budget */
 	const char *off; /* sources that are off now, joined by blanks; valid until the next step */
 };

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * session_open: makes the parts of a recording, from its options to loaded programs, in the order
- * that session.c explains. On failure session_close() removes a directory in which nothing was
- * begun.
+ * that session.c explains, and frees them. On failure session_close() removes a directory in which
+ * nothing was begun.
  */
 #include <errno.h>
 #include <linux/capability.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,31 +21,16 @@
 #include "ring/ring.h"
 #include "record/launch.h"
 #include "record/machine.h"
-#include "record/tasks/id_names.h"
+#include "record/guard/overhead.h"
 #include "record/tasks/own_pids.h"
-#include "record/guard/sampler.h"
 #include "record/session_state.h"
 #include "record/target.h"
 #include "record/tasks/user_sites.h"
-#include "record/flight/flight_recorder.h"
 #include "store/store_writer.h"
 
 /* Descriptors besides the rings': with two rings 94 are open on 6.18, and 188 with every source. */
 #define FILES_NEEDED 128
 #define FILES_NEEDED_HEAP 128
-
-void session_warn(const struct session_options *o, const char *fmt, ...)
-{
-	char text[768];
-	va_list args;
-
-	if (!o->warn)
-		return;
-	va_start(args, fmt);
-	vsnprintf(text, sizeof(text), fmt, args);
-	va_end(args);
-	o->warn(o->warn_ctx, text);
-}
 
 static int check_options(const struct session_options *o, uint32_t *ret_sources, struct err *e)
 {
@@ -104,7 +88,7 @@ static void note_lack(void *ctx, const char *text)
 	struct session *s = ctx;
 
 	add_lack(s, text);
-	session_warn(&s->o, "%s", text);
+	notices_warn(&s->o.notices, "%s", text);
 }
 
 /* Under sudo the trace belongs to the invoking user, and the recorder becomes that user. */
@@ -129,6 +113,7 @@ bool session_is_of_all(const struct session *s)
 
 static int open_probe(struct session *s, struct err *e)
 {
+	const struct notices lacks = { .warn = note_lack, .ctx = s };
 	bool stacks = takes_stacks(s);
 	struct probe_config config = { .sources = s->sources, .only = s->o.only,
 				       .offcpu_ns = s->o.offcpu_ns,
@@ -139,8 +124,7 @@ static int open_probe(struct session *s, struct err *e)
 
 	config.rings = s->o.rings;
 	config.btf_file = s->o.btf_file;
-	config.warn = note_lack;
-	config.warn_ctx = s;
+	config.notices = lacks;
 	if (s->o.cgroup) {
 		err = target_cgroup_id(s->o.cgroup, &config.cgroup_id, e);
 		if (err)
@@ -153,7 +137,7 @@ static int open_probe(struct session *s, struct err *e)
 	if (err)
 		return err_set(e, err, "out of memory");
 	if (s->sources & SOURCE_BIT(SOURCE_HEAP) || stacks) {
-		err = user_sites_new(&s->sites, probe_cpu_cnt(s->probe), note_lack, s, e);
+		err = user_sites_new(&s->sites, probe_cpu_cnt(s->probe), &lacks, e);
 		if (err)
 			return err;
 	}
@@ -197,12 +181,14 @@ static int open_writers(struct session *s, struct err *e)
 		.zstd_level = s->o.zstd_level,
 		.filtered = s->o.only,
 		.no_switches = !(s->sources & SOURCE_BIT(SOURCE_SWITCH)),
-		.recorder_pid = s->own_pids[OWN_RECORDER],
-		.helper_pids = { s->own_pids[OWN_STATS], s->own_pids[OWN_OPENER] },
-		.names = id_names_callbacks(s->names, s->sites),
-		.page_bytes = sysconf(_SC_PAGESIZE),
+		.tasks = {
+			.recorder_pid = s->own_pids[OWN_RECORDER],
+			.helper_pids = { s->own_pids[OWN_STATS], s->own_pids[OWN_OPENER] },
+			.page_bytes = sysconf(_SC_PAGESIZE),
+			.all_cmdlines = s->o.all_cmdlines,
+		},
+		.names = id_names_calls(s->names, s->sites),
 		.watch_requests = true,
-		.all_cmdlines = s->o.all_cmdlines,
 	};
 	struct store_config store = {
 		.uid = (uid_t)-1, .gid = (gid_t)-1,
@@ -339,6 +325,46 @@ static int fill_manifest(struct session *s, struct err *e)
 	return err ? err_set(e, err, "cannot describe the recording: %s", strerror(-err)) : 0;
 }
 
+void session_end_flight(struct session *s)
+{
+	struct flight_recorder *w = s->flight;
+
+	s->flight = NULL;	/* a signal may ask for another snapshot at any time */
+	flight_recorder_free(w);
+}
+
+void session_close(struct session *s)
+{
+	bool unfinished;
+
+	if (!s)
+		return;
+	unfinished = s->made_output && !s->start_ns;
+	if (s->probe)
+		probe_detach(s->probe);
+	launch_free(s->launch);
+	ring_group_free(s->rings);
+	sampler_free(s->sampler);
+	workload_filter_done(&s->only);
+	overhead_free(s->overhead);
+	block_writer_free(s->writer);
+	free(s->online);
+	session_end_flight(s);
+	store_writer_abort(s->store);
+	if (unfinished)
+		store_remove(s->o.output, NULL);
+	id_names_free(s->names);
+	user_sites_free(s->sites);
+	probe_close(s->probe);
+	helper_end(&s->stats_helper);
+	buf_done(&s->lacks);
+	buf_done(&s->snapshot);
+	free(s->slices);
+	if (s->stop_fd >= 0)
+		close(s->stop_fd);
+	free(s);
+}
+
 int session_open(struct session **ret, const struct session_options *o, struct err *e)
 {
 	struct session *s = calloc(1, sizeof(*s));
@@ -354,7 +380,8 @@ int session_open(struct session **ret, const struct session_options *o, struct e
 	if (!err)
 		err = check_descriptors(s->sources, e);
 	if (!err)
-		err = flight_recorder_new(&s->flight, &s->o, s->sources, e);
+		err = flight_recorder_new(&s->flight, &s->o.flight, &s->o.notices, s->sources,
+					  o->command, e);
 	/* checked before anything is made or moved */
 	if (!err && o->command && !launch_finds(o->command[0])) {
 		s->no_command = true;
@@ -376,7 +403,7 @@ int session_open(struct session **ret, const struct session_options *o, struct e
 	if (!err)
 		err = target_seed(s->probe, s->writer, s->own_pids[OWN_COMMAND], o, e);
 	if (!err)
-		err = flight_recorder_begin(s->flight, s->store, e);
+		err = flight_recorder_begin(s->flight, s->store, s->o.output, e);
 	if (!err)
 		err = start_readers(s, e);
 	if (err) {

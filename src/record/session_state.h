@@ -46,10 +46,13 @@ struct session {
 	int stop_fd;
 	volatile sig_atomic_t stop_cnt;
 	struct session_stats stats;
-	uint64_t unseen_cnt[SESSION_CLASS_CNT];	/* losses that the encoder found */
+	uint64_t unseen_cnt[SAMPLER_CLASS_CNT];	/* losses that the encoder found */
 };
 
 /* Whether no process or command is the workload. */
 bool session_is_of_all(const struct session *s);
+
+/* Frees the flight recorder. A snapshot under way reads from the store, so it must end first. */
+void session_end_flight(struct session *s);
 
 #endif /* SESSION_STATE_H */

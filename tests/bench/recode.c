@@ -358,7 +358,7 @@ static double cpu_ns(void)
 static double encode(const struct recode *r, int level, uint64_t *ret_bytes)
 {
 	struct block_writer_config config = { .cpu_cnt = r->cpu_cnt, .zstd_level = level,
-					      .page_bytes = (uint32_t)r->page_bytes };
+					      .tasks.page_bytes = (uint32_t)r->page_bytes };
 	struct block_writer *w;
 	const void *block;
 	double begin, sum = 0;

@@ -65,7 +65,7 @@ void block_names_done(struct block_writer *w)
 
 static struct name_entry *name_make(struct block_writer *w, enum trace_name_type type, uint64_t id)
 {
-	const struct block_names *names = &w->config.names;
+	const struct id_names_calls *names = &w->config.names;
 	struct name_entry *n = calloc(1, sizeof(*n));
 	char name[NAME_MAX_BYTES];
 	uint64_t arg = 0;
@@ -122,7 +122,7 @@ struct site_asked {
 int block_use_site(struct block_writer *w, uint32_t upid, uint32_t pid, uint64_t addr,
 		   uint64_t ts_ns)
 {
-	const struct block_names *names = &w->config.names;
+	const struct id_names_calls *names = &w->config.names;
 	struct block_dict *b = &w->sites;
 	uint64_t key = addr ^ (uint64_t)upid * 0x9e3779b97f4a7c15ull;
 	struct site_asked *v = (struct site_asked *)b->items.data,

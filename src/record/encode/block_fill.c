@@ -262,7 +262,7 @@ static void fill_rss(struct fill *f, const struct wire_rss *r)
 	struct kind_rows *k = fill_row(f, &r->hdr, EVENT_RSS, &at);
 	struct task_process *p = fill_process(f, r->pid, r->hdr.ts_ns);
 	/* Below 0 for an instant, as the kernel batches per CPU: a reader sees 0, as in /proc. */
-	uint64_t bytes = r->pages < 0 ? 0 : (uint64_t)r->pages * f->w->config.page_bytes;
+	uint64_t bytes = r->pages < 0 ? 0 : (uint64_t)r->pages * f->w->config.tasks.page_bytes;
 	uint64_t tuple[] = { r->hdr.flags & EVENT_F_IRQ, p ? p->upid : EVENT_ID_UNKNOWN,
 			     r->member };
 
@@ -277,7 +277,7 @@ static void fill_vm(struct fill *f, const struct wire_vm *r)
 	uint32_t at;
 	struct kind_rows *k = fill_row(f, &r->hdr, EVENT_VM, &at);
 	struct task_process *p = fill_process(f, r->pid, r->hdr.ts_ns);
-	uint64_t bytes = r->total_vm_pages * f->w->config.page_bytes;
+	uint64_t bytes = r->total_vm_pages * f->w->config.tasks.page_bytes;
 	uint64_t tuple[] = { r->hdr.flags & EVENT_F_IRQ, p ? p->upid : EVENT_ID_UNKNOWN, r->op };
 
 	k->val[EV_VM_ADDR][at] = r->addr;

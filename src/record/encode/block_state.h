@@ -15,7 +15,6 @@
 #include "record/encode/block_writer.h"
 #include "model/inode_cache.h"
 #include "format/column_writer.h"
-#include "record/tasks/task_table.h"
 #include "ring/wire_record.h"
 
 /*

@@ -46,11 +46,11 @@ int block_writer_new(struct block_writer **ret, const struct block_writer_config
 	w->config = *config;
 	writeback_owners_init(&w->owners);
 	file_paths_init(&w->paths);
-	if (!w->config.page_bytes)
-		w->config.page_bytes = 4096;
+	if (!w->config.tasks.page_bytes)
+		w->config.tasks.page_bytes = 4096;
 	r = writer_alloc(w);
 	if (r == 0)
-		r = task_table_new(&w->task_table, &w->config);
+		r = task_table_new(&w->task_table, &w->config.tasks);
 	if (r == 0)
 		r = block_out_init(&w->out, config->zstd_level);
 	if (r < 0) {

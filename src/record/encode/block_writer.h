@@ -23,33 +23,11 @@
 #include <stdint.h>
 
 #include "format/rows.h"
+#include "record/tasks/id_names.h"
+#include "record/tasks/task_table.h"
 
 struct block_writer;
 
-struct block_names {
-	void *ctx;
-	/*
-	 * The name of an id that records carry as a number (format/rows.h says what ids there are),
-	 * and in *ret_arg, which is 0 before, what belongs to it: the object size of a slab cache,
-	 * the sectors of a device. Asked for once per id. -errno: not known.
-	 */
-	int (*name)(void *ctx, enum trace_name_type type, uint64_t id, char *name, size_t size,
-		    uint64_t *ret_arg);
-	/*
-	 * What process pid has at ret->addr at ts_ns: fills all of ret but upid and addr, strings
-	 * good until the next call. It is so from ret->from_ns to *ret_until_ns. < 0: nothing is to
-	 * be said.
-	 */
-	int (*site)(void *ctx, uint32_t pid, uint64_t ts_ns, struct trace_site *ret,
-		    uint64_t *ret_until_ns);
-	/*
-	 * The path, from the root, of what is at inside in the file system dev; NULL: paths stay
-	 * those inside the file system.
-	 */
-	void (*path)(void *ctx, uint32_t dev, const char *inside, char *ret, size_t size);
-};
-
-#define BLOCK_HELPERS 2
 #define BLOCK_LEVEL_NONE (-1)	/* sections are stored as they are */
 
 struct block_writer_config {
@@ -57,17 +35,14 @@ struct block_writer_config {
 	int zstd_level;			/* 1..19; 0 picks the default; BLOCK_LEVEL_NONE */
 	bool filtered;			/* --only: a CPU's chain of switches has holes on purpose */
 	bool no_switches; /* they are not recorded: nobody knows who runs */
-	uint32_t recorder_pid; /* its threads and they alone are tagged TRACE_TASK_RECORDER */
-	uint32_t helper_pids[BLOCK_HELPERS]; /* and those of these processes of its own; 0: none */
-	uint32_t page_bytes;		/* 0: 4096 */
+	struct task_table_config tasks;
 	bool watch_requests;		/* declare unseen ends of requests: request_lost_end.c */
-	bool all_cmdlines; /* keep command lines of every process, not just the workload's */
 	/*
 	 * cpu_cnt entries, which the caller keeps; NULL: not known, and then a CPU is idle only on
 	 * evidence
 	 */
 	const bool *cpu_online;
-	struct block_names names;
+	struct id_names_calls names;
 };
 
 /* Whole wire records, one after the other, each at an 8-byte boundary. */

@@ -59,7 +59,7 @@ static void join_names(const struct wire_path *r, char *ret, size_t size)
 
 static int on_path(struct block_writer *w, const struct wire_path *r)
 {
-	const struct block_names *names = &w->config.names;
+	const struct id_names_calls *names = &w->config.names;
 	char inside[2 * sizeof(r->names) + 8], path[PATH_BYTES];
 	struct file_path *x;
 	void *entry;

@@ -16,7 +16,6 @@
 
 #include "record/encode/block_writer.h"
 #include "record/flight/snapshotter.h"
-#include "record/flight/trigger.h"
 #include "store/control_socket.h"
 #include "store/store_writer.h"
 
@@ -125,7 +124,10 @@ void marks_clear(struct marks *m)
 /* ---- triggers and snapshots ---- */
 
 struct flight_recorder {
-	const struct session_options *o;
+	const struct flight_options *o;
+	const struct notices *notices;
+	const char *output;		/* the trace */
+	uint64_t keep_ns;		/* how much of it is kept; 0: all */
 	struct marks marks;
 	struct snapshotter *snapshotter;
 	struct trigger_set *triggers;	/* NULL: none were given */
@@ -140,8 +142,8 @@ struct flight_recorder {
 
 static void tell(const struct flight_recorder *w, const char *text)
 {
-	if (w->o->notice)
-		w->o->notice(w->o->warn_ctx, text);
+	if (w->notices->notice)
+		w->notices->notice(w->notices->ctx, text);
 }
 
 static int on_fired(void *ctx, const struct trigger *t, uint64_t ts_ns, const char *why)
@@ -161,32 +163,35 @@ static int on_fired(void *ctx, const struct trigger *t, uint64_t ts_ns, const ch
 }
 
 /* Checks the triggers, and makes the set of those that were given. */
-static int make_triggers(struct flight_recorder *w, uint32_t sources, struct err *e)
+static int make_triggers(struct flight_recorder *w, uint32_t sources, bool has_command,
+			 struct err *e)
 {
-	const struct session_options *o = w->o;
+	const struct flight_options *o = w->o;
 	const struct trigger_sink sink = { w, on_fired };
 	struct trigger *t = calloc(o->trigger_cnt + 1, sizeof(*t));
 	unsigned int i;
 	int r = t ? 0 : -ENOMEM;
 
 	for (i = 0; i < o->trigger_cnt && r == 0; i++)
-		r = trigger_parse(o->triggers[i], sources, o->command, &t[i], e);
+		r = trigger_parse(o->triggers[i], sources, has_command, &t[i], e);
 	if (r == 0 && o->trigger_cnt)
 		r = trigger_set_new(&w->triggers, t, o->trigger_cnt, &sink);
 	free(t);
 	return r;
 }
 
-int flight_recorder_new(struct flight_recorder **ret, const struct session_options *o,
-			uint32_t sources, struct err *e)
+int flight_recorder_new(struct flight_recorder **ret, const struct flight_options *o,
+			const struct notices *notices, uint32_t sources, bool has_command,
+			struct err *e)
 {
 	struct flight_recorder *w = calloc(1, sizeof(*w));
 	int r = -ENOMEM;
 
 	if (w) {
 		w->o = o;
-		w->marks.fd = o->has_mark_fd ? o->mark_fd : -1;
-		r = make_triggers(w, sources, e);
+		w->notices = notices;
+		w->marks.fd = o->mark_fd;
+		r = make_triggers(w, sources, has_command, e);
 	}
 	if (r < 0) {
 		flight_recorder_free(w);
@@ -196,11 +201,14 @@ int flight_recorder_new(struct flight_recorder **ret, const struct session_optio
 	return 0;
 }
 
-int flight_recorder_begin(struct flight_recorder *w, struct store_writer *store, struct err *e)
+int flight_recorder_begin(struct flight_recorder *w, struct store_writer *store, const char *output,
+			  struct err *e)
 {
-	int r = snapshotter_new(&w->snapshotter, store_writer_dir_fd(store), w->o->output,
+	int r = snapshotter_new(&w->snapshotter, store_writer_dir_fd(store), output,
 				store_writer_uid(store), store_writer_gid(store));
 
+	w->output = output;
+	w->keep_ns = store_writer_keep(store)->keep_ns;
 	w->marks.socket = store_writer_control_socket(store);
 	return r < 0 ? err_set(e, r, "out of memory") : 0;
 }
@@ -234,7 +242,7 @@ static void reap(struct flight_recorder *w, bool wait)
 		snprintf(text, sizeof(text), "snapshot written to %s", path);
 		tell(w, text);
 	} else if (r < 0) {
-		session_warn(w->o, "no snapshot: %s; recording goes on", err_text(&e, r));
+		notices_warn(w->notices, "no snapshot: %s; recording goes on", err_text(&e, r));
 	}
 }
 
@@ -244,14 +252,14 @@ static void reap(struct flight_recorder *w, bool wait)
  */
 static void check_place(struct flight_recorder *w)
 {
-	char *path = strdup(w->o->output);
+	char *path = strdup(w->output);
 
 	if (w->triggers && path &&
 	    faccessat(AT_FDCWD, dirname(path), W_OK | X_OK, AT_EACCESS) < 0)
-		session_warn(w->o,
+		notices_warn(w->notices,
 			     "--trigger: snapshots cannot be made beside %s: user %u, who the "
 			     "recorder is now, may not write there; choose another place with -o",
-			     w->o->output, (unsigned int)geteuid());
+			     w->output, (unsigned int)geteuid());
 	free(path);
 	w->path_parent_checked = true;
 }
@@ -265,7 +273,7 @@ int flight_recorder_look(struct flight_recorder *w, uint64_t start_ns, uint64_t 
 		check_place(w);
 	if (w->marks.dropped && !w->told_dropped) {
 		w->told_dropped = true;
-		session_warn(w->o,
+		notices_warn(w->notices,
 			     "marks were thrown away: more than %d in a second, or of another time",
 			     MARKS_MAX);
 	}
@@ -313,7 +321,7 @@ static void begin_snapshot(struct flight_recorder *w, const char *trigger, uint6
 	int r = snapshotter_begin(w->snapshotter, trigger, ts_ns);
 
 	if (r < 0)
-		session_warn(w->o, "no snapshot: %s; recording goes on", strerror(-r));
+		notices_warn(w->notices, "no snapshot: %s; recording goes on", strerror(-r));
 }
 
 /* Begins a snapshot that is due, unless one is under way. */
@@ -328,7 +336,7 @@ static void begin_due(struct flight_recorder *w, uint64_t to_ns, bool now)
 	} else if (w->why[0] && (now || to_ns >= w->fired_ns + AFTERMATH_NS)) {
 		begin_snapshot(w, w->why, w->fired_ns);
 		w->taken_cnt++;
-		w->rest_until_ns = to_ns + (w->o->keep_ns ? w->o->keep_ns : REST_NS);
+		w->rest_until_ns = to_ns + (w->keep_ns ? w->keep_ns : REST_NS);
 		w->why[0] = '\0';
 	}
 }

@@ -16,22 +16,34 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/buf.h"
-#include "base/err.h"
 #include "format/rows.h"
-#include "ring/ring.h"
-#include "record/session.h"
+#include "record/flight/trigger.h"
 
 struct block_slice;
 struct control_socket;
 struct store_writer;
 struct flight_recorder;
 
-/* Checks the triggers of o, which the caller keeps. sources: the recorded ones. */
-int flight_recorder_new(struct flight_recorder **ret, const struct session_options *o,
-			uint32_t sources, struct err *e);
-/* The caller keeps store, and closes it only after flight_recorder_end(). */
-int flight_recorder_begin(struct flight_recorder *w, struct store_writer *store, struct err *e);
+struct flight_options {
+	const char *const *triggers;	/* --trigger, as in trigger.h */
+	unsigned int trigger_cnt;
+	uint64_t trigger_max;		/* snapshots that triggers make at most; 0 = 10 */
+	int mark_fd;	/* each line read from it is a mark; the caller keeps it; -1: none */
+};
+
+/*
+ * Checks the triggers. The caller keeps o and notices. sources: the recorded ones; has_command: a
+ * command is recorded.
+ */
+int flight_recorder_new(struct flight_recorder **ret, const struct flight_options *o,
+			const struct notices *notices, uint32_t sources, bool has_command,
+			struct err *e);
+/*
+ * output: the trace, beside which snapshots lie. The caller keeps both, and closes store only after
+ * flight_recorder_end().
+ */
+int flight_recorder_begin(struct flight_recorder *w, struct store_writer *store, const char *output,
+			  struct err *e);
 /* NULL is fine. */
 void flight_recorder_free(struct flight_recorder *w);
 

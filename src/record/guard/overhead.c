@@ -140,7 +140,7 @@ int gaps_rows(struct gaps *g, uint64_t from_ns, uint64_t to_ns, const struct tra
 struct overhead {
 	struct probe *probe;
 	struct sampler *sampler;
-	const struct session_options *o;
+	const struct notices *notices;
 	struct budget budget;
 	struct gaps gaps;
 	struct sampler_cost seen;
@@ -149,8 +149,8 @@ struct overhead {
 	char off[128];
 };
 
-int overhead_new(struct overhead **ret, const struct session_options *options, uint32_t sources,
-		 struct probe *probe, struct sampler *sampler, uint64_t start_ns)
+int overhead_new(struct overhead **ret, uint64_t budget_ppm, const struct notices *notices,
+		 uint32_t sources, struct probe *probe, struct sampler *sampler, uint64_t start_ns)
 {
 	struct overhead *o = calloc(1, sizeof(*o));
 
@@ -158,9 +158,9 @@ int overhead_new(struct overhead **ret, const struct session_options *options, u
 		return -ENOMEM;
 	o->probe = probe;
 	o->sampler = sampler;
-	o->o = options;
+	o->notices = notices;
 	o->seen.at_ns = start_ns;
-	budget_init(&o->budget, options->budget_ppm, sources);
+	budget_init(&o->budget, budget_ppm, sources);
 	*ret = o;
 	return 0;
 }
@@ -228,7 +228,7 @@ static void say_off(struct overhead *o, unsigned int source)
 	if (o->warned & SOURCE_BIT(source))
 		return;
 	o->warned |= SOURCE_BIT(source);
-	session_warn(o->o,
+	notices_warn(o->notices,
 		     "recording costs %.2f %% of the machine's CPU time, --max-overhead allows "
 		     "%.2f %%: %s is off until it costs less; `ebpfrec info` says from when to "
 		     "when",
@@ -265,7 +265,7 @@ static void step_on(struct overhead *o, unsigned int source)
 		return;
 	}
 	budget_failed_on(&o->budget, source);
-	session_warn(o->o, "%s cannot be turned on again: %s", source_infos[source].name,
+	notices_warn(o->notices, "%s cannot be turned on again: %s", source_infos[source].name,
 		     err_text(&e, err));
 }
 
@@ -296,8 +296,8 @@ int overhead_slice(struct overhead *o, struct ring_slice *slices, unsigned int s
 	return gaps_rows(&o->gaps, slice->from_ns, slice->to_ns, &slice->gaps, &slice->gap_cnt);
 }
 
-void overhead_get_stats(const struct overhead *o, struct session_stats *ret)
+const char *overhead_off(const struct overhead *o, unsigned int *ret_cnt)
 {
-	ret->off = o->off;
-	ret->off_cnt = o->step_cnt;
+	*ret_cnt = o->step_cnt;
+	return o->off;
 }

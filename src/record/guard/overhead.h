@@ -14,9 +14,9 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/err.h"
 #include "bpf/wire.h"
 #include "format/rows.h"
-#include "record/session.h"
 #include "ring/ring.h"
 
 struct block_slice;
@@ -25,11 +25,11 @@ struct probe;
 struct sampler;
 
 /*
- * sources: a mask of SOURCE_BIT; all of them are on. The caller keeps all arguments. The first time
- * a source goes off, the caller is warned.
+ * budget_ppm: millionths of the machine's CPU time. sources: a mask of SOURCE_BIT; all of them are
+ * on. The caller keeps all arguments. The first time a source goes off, the caller is warned.
  */
-int overhead_new(struct overhead **ret, const struct session_options *options, uint32_t sources,
-		 struct probe *probe, struct sampler *sampler, uint64_t start_ns);
+int overhead_new(struct overhead **ret, uint64_t budget_ppm, const struct notices *notices,
+		 uint32_t sources, struct probe *probe, struct sampler *sampler, uint64_t start_ns);
 void overhead_free(struct overhead *o);
 
 /*
@@ -46,8 +46,11 @@ int overhead_look(struct overhead *o);
 int overhead_slice(struct overhead *o, struct ring_slice *slices, unsigned int slice_cnt,
 		   struct block_slice *slice);
 
-/* Sets off and off_cnt. */
-void overhead_get_stats(const struct overhead *o, struct session_stats *ret);
+/*
+ * The sources that are off now, joined by blanks; valid until the next overhead_look(). *ret_cnt:
+ * how often one was turned off.
+ */
+const char *overhead_off(const struct overhead *o, unsigned int *ret_cnt);
 
 /*
  * Gaps: when a source was turned off on purpose, to the nanosecond. Programs are detached and

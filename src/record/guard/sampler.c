@@ -370,13 +370,12 @@ int sampler_take(struct sampler *s, uint64_t bytes_written, struct block_slice *
 	return 0;
 }
 
-void sampler_totals(struct sampler *s, struct session_stats *ret)
+void sampler_totals(struct sampler *s, struct sampler_totals *ret)
 {
 	struct ring_stats ring;
 	unsigned int cpu, h;
 
-	memset(ret->lost_cnt, 0, sizeof(ret->lost_cnt));
-	ret->attempted = ret->read = ret->lost = ret->full_cnt = ret->bpf_ns = 0;
+	memset(ret, 0, sizeof(*ret));
 	ring_group_stats(s->rings, &ring, false);
 	for (h = 1; h < WIRE_HOOK_MAX; h++) {
 		ret->read += kept_of(s, &ring, h);

@@ -10,7 +10,6 @@
 #include <stdint.h>
 
 #include "probe/probe.h"
-#include "record/session.h"
 #include "ring/ring.h"
 
 struct block_slice;
@@ -37,11 +36,23 @@ void sampler_stats_end(struct sampler *s);
  */
 int sampler_take(struct sampler *s, uint64_t bytes_written, struct block_slice *slice);
 
-/*
- * Totals of the recording so far: lost_cnt, full_cnt, attempted, read, lost, the recorder's own
- * times and size, and bpf_ns as in sampler_cost, of all hooks.
- */
-void sampler_totals(struct sampler *s, struct session_stats *ret);
+enum { SAMPLER_CLASS_CNT = 4 };		/* task, sched, alloc, block: enum event_class */
+
+struct sampler_totals {
+	/* no room, failed reservation, skipped program */
+	uint64_t lost_cnt[SAMPLER_CLASS_CNT];
+	uint64_t full_cnt;			/* of all lost: the ring had no room */
+	/*
+	 * Of the recording: records outside its span count in none. lost is without skipped
+	 * programs, which attempted nothing. Once everything is drained, attempted = read + lost.
+	 */
+	uint64_t attempted, read, lost;
+	uint64_t user_ns, sys_ns;		/* recorder CPU, without the workload */
+	uint64_t rss_max_bytes;
+	uint64_t bpf_ns;	/* run time of the BPF programs, extrapolated from samples */
+};
+/* Totals of the recording so far. */
+void sampler_totals(struct sampler *s, struct sampler_totals *ret);
 
 /* The recording begins: earlier use and reads do not count. Call once, before the first take. */
 void sampler_begin(struct sampler *s, uint64_t start_ns);

@@ -204,9 +204,9 @@ static void file_path(void *ctx, uint32_t dev, const char *inside, char *ret, si
 	mounts_path(&((struct id_names *)ctx)->mounts, dev, inside, ret, size);
 }
 
-struct block_names id_names_callbacks(struct id_names *n, struct user_sites *sites)
+struct id_names_calls id_names_calls(struct id_names *n, struct user_sites *sites)
 {
 	n->sites = sites;
-	return (struct block_names){ .ctx = n, .name = find_name,
-				     .site = sites ? site_name : NULL, .path = file_path };
+	return (struct id_names_calls){ .ctx = n, .name = find_name,
+					.site = sites ? site_name : NULL, .path = file_path };
 }

@@ -4,13 +4,38 @@
 #define ID_NAMES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-#include "record/encode/block_writer.h"
+#include "format/rows.h"
 
 struct probe;
 struct id_names;
 struct user_sites;
+
+/* How the block writer asks. */
+struct id_names_calls {
+	void *ctx;
+	/*
+	 * The name of an id that records carry as a number (format/rows.h says what ids there are),
+	 * and in *ret_arg, which is 0 before, what belongs to it: the object size of a slab cache,
+	 * the sectors of a device. Asked for once per id. -errno: not known.
+	 */
+	int (*name)(void *ctx, enum trace_name_type type, uint64_t id, char *name, size_t size,
+		    uint64_t *ret_arg);
+	/*
+	 * What process pid has at ret->addr at ts_ns: fills all of ret but upid and addr, strings
+	 * good until the next call. It is so from ret->from_ns to *ret_until_ns. < 0: nothing is to
+	 * be said.
+	 */
+	int (*site)(void *ctx, uint32_t pid, uint64_t ts_ns, struct trace_site *ret,
+		    uint64_t *ret_until_ns);
+	/*
+	 * The path, from the root, of what is at inside in the file system dev; NULL: paths stay
+	 * those inside the file system.
+	 */
+	void (*path)(void *ctx, uint32_t dev, const char *inside, char *ret, size_t size);
+};
 
 /*
  * Finds the cgroup file system and, for kernels before 5.13, reads the kernel's symbols. Names that
@@ -28,10 +53,7 @@ bool id_names_has_kernel_symbols(const struct id_names *n);
 /* "vda", or "device 8:0" where the kernel has no name for it. */
 void id_names_of_device(uint32_t dev, char *buf, size_t size);
 
-/*
- * The callbacks for block_writer_config. n and sites (NULL: no names of user code) must outlive the
- * writer.
- */
-struct block_names id_names_callbacks(struct id_names *n, struct user_sites *sites);
+/* n and sites (NULL: no names of user code) must outlive the writer. */
+struct id_names_calls id_names_calls(struct id_names *n, struct user_sites *sites);
 
 #endif /* ID_NAMES_H */

@@ -15,22 +15,6 @@
  * Kernel order of wire_snap.rss_pages is file, anon, swap, shmem: the order of trace_rss.bytes too.
  */
 
-char *task_join_args(const char *args, size_t args_len)
-{
-	char *s;
-	size_t i;
-
-	while (args_len && !args[args_len - 1])
-		args_len--;
-	s = malloc(args_len + 1);
-	if (!s)
-		return NULL;
-	for (i = 0; i < args_len; i++)
-		s[i] = args[i] ? args[i] : ' ';
-	s[args_len] = 0;
-	return s;
-}
-
 static void set_comm(char *dst, const char *wire_comm)
 {
 	memcpy(dst, wire_comm, WIRE_COMM_LEN);

@@ -12,7 +12,7 @@
 #include "record/tasks/task_table.h"
 #include "record/tasks/task_table_state.h"
 
-int task_table_new(struct task_table **ret, const struct block_writer_config *config)
+int task_table_new(struct task_table **ret, const struct task_table_config *config)
 {
 	struct task_table *id = calloc(1, sizeof(*id));
 
@@ -23,6 +23,22 @@ int task_table_new(struct task_table **ret, const struct block_writer_config *co
 	id->next_upid = EVENT_ID_FIRST;
 	*ret = id;
 	return 0;
+}
+
+char *task_join_args(const char *args, size_t args_len)
+{
+	char *s;
+	size_t i;
+
+	while (args_len && !args[args_len - 1])
+		args_len--;
+	s = malloc(args_len + 1);
+	if (!s)
+		return NULL;
+	for (i = 0; i < args_len; i++)
+		s[i] = args[i] ? args[i] : ' ';
+	s[args_len] = 0;
+	return s;
 }
 
 static void process_free(struct task_process *p)
@@ -60,7 +76,7 @@ void task_table_free(struct task_table *id)
 	free(id);
 }
 
-int task_list_add(struct task_list *l, void *p)
+static int list_add(struct task_list *l, void *p)
 {
 	if (array_reserve(&l->v, &l->cap, l->cnt + 1) < 0)
 		return -ENOMEM;
@@ -96,7 +112,7 @@ static int life_begin(struct task_list *list, struct hash_map *by_id, uint32_t k
 {
 	struct task_life *newer = NULL, *at;
 
-	if (task_list_add(list, l) < 0)
+	if (list_add(list, l) < 0)
 		return -ENOMEM;
 	for (at = hash_map_get(by_id, key); at && at->since_ns > l->since_ns; at = at->older)
 		newer = at;
@@ -133,7 +149,7 @@ static void life_remove(struct hash_map *by_id, uint32_t key, struct task_life *
 
 /* ---- what is asked for before the task is known ---- */
 
-struct task_waiting *task_waiting_get(struct task_table *id, uint32_t pid, bool make)
+static struct task_waiting *waiting_get(struct task_table *id, uint32_t pid, bool make)
 {
 	struct task_waiting *w = hash_map_get(&id->by_waiting, pid);
 
@@ -147,7 +163,7 @@ struct task_waiting *task_waiting_get(struct task_table *id, uint32_t pid, bool 
 		free(w);
 		return NULL;
 	}
-	if (task_list_add(&id->waiting, w) < 0) {
+	if (list_add(&id->waiting, w) < 0) {
 		hash_map_remove(&id->by_waiting, pid);
 		free(w);
 		return NULL;
@@ -197,7 +213,7 @@ int task_table_add_workload(struct task_table *id, uint32_t pid)
 		id->spread = true;
 		return 0;
 	}
-	w = task_waiting_get(id, pid, true);
+	w = waiting_get(id, pid, true);
 	if (!w)
 		return -ENOMEM;
 	w->workload = true;
@@ -219,7 +235,7 @@ int task_table_set_cmdline(struct task_table *id, uint32_t pid, const char *args
 		id->spread = true;
 		return 0;
 	}
-	w = task_waiting_get(id, pid, true);
+	w = waiting_get(id, pid, true);
 	if (!w) {
 		free(s);
 		return -ENOMEM;
@@ -331,7 +347,7 @@ static bool is_recorders(const struct task_table *id, uint32_t pid)
 {
 	unsigned int i;
 
-	for (i = 0; i < BLOCK_HELPERS; i++)
+	for (i = 0; i < TASK_TABLE_HELPERS; i++)
 		if (pid && pid == id->config->helper_pids[i])
 			return true;
 	return pid == id->config->recorder_pid;
@@ -355,7 +371,7 @@ struct task_process *task_process_make(struct task_table *id, uint32_t pid, uint
 		goto fail;
 	if (ended)
 		(void)task_table_use_process(id, (struct task_process *)ended);
-	w = p->life.end_ns ? NULL : task_waiting_get(id, pid, false);
+	w = p->life.end_ns ? NULL : waiting_get(id, pid, false);
 	if (w) {
 		if (w->workload)
 			p->flags |= TRACE_TASK_WORKLOAD;
@@ -404,7 +420,7 @@ static int use(struct task_table *id, struct task_list *used, struct task_life *
 {
 	if (l->used_block == id->epoch)
 		return 0;
-	if (task_list_add(used, l) < 0) {
+	if (list_add(used, l) < 0) {
 		id->failed = true;
 		return -ENOMEM;
 	}

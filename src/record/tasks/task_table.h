@@ -25,12 +25,20 @@
 #include "bpf/wire.h"
 #include "format/row_codec.h"
 #include "format/rows.h"
-#include "record/encode/block_writer.h"
 
 #define TASK_TABLE_KEEP_NS 10000000000ull
 #define TASK_TABLE_RSS_CNT 5		/* file, anon, swap, shmem, total_vm */
 
 struct task_table;
+
+#define TASK_TABLE_HELPERS 2
+struct task_table_config {
+	uint32_t recorder_pid; /* its threads and they alone are tagged TRACE_TASK_RECORDER */
+	/* and those of these processes of its own; 0: none */
+	uint32_t helper_pids[TASK_TABLE_HELPERS];
+	uint32_t page_bytes;		/* 0: 4096 */
+	bool all_cmdlines; /* keep command lines of every process, not just the workload's */
+};
 
 /* What threads and processes share: one after the other may have the same id. First in both. */
 struct task_life {
@@ -74,7 +82,7 @@ struct task_thread {
 };
 
 /* The caller keeps config. */
-int task_table_new(struct task_table **ret, const struct block_writer_config *config);
+int task_table_new(struct task_table **ret, const struct task_table_config *config);
 void task_table_free(struct task_table *id);
 
 int task_table_add_workload(struct task_table *id, uint32_t pid);

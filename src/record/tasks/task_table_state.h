@@ -27,7 +27,7 @@ struct task_snap_runner {
 };
 
 struct task_table {
-	const struct block_writer_config *config;
+	const struct task_table_config *config;
 	struct hash_map by_tid, by_pid, by_waiting;
 	struct task_list threads, processes, waiting;
 	struct task_list used_threads, used_processes;
@@ -43,8 +43,6 @@ struct task_table {
 	bool failed;			/* out of memory in this block */
 };
 
-int task_list_add(struct task_list *l, void *p);
-struct task_waiting *task_waiting_get(struct task_table *id, uint32_t pid, bool make);
 void task_spread_workload(struct task_table *id);
 
 /* Arguments joined by NUL as one string joined by spaces; malloc'ed. */

@@ -166,10 +166,9 @@ static int open_mapped(void *ctx, uint32_t pid, uint64_t start, uint64_t end)
 }
 
 int user_sites_new(struct user_sites **ret, unsigned int cpu_cnt,
-		   void (*warn)(void *ctx, const char *text), void *warn_ctx, struct err *e)
+		   const struct notices *notices, struct err *e)
 {
 	struct user_sites *u = calloc(1, sizeof(*u));
-	char text[160];
 	int r;
 
 	if (!u)
@@ -186,19 +185,16 @@ int user_sites_new(struct user_sites **ret, unsigned int cpu_cnt,
 	*ret = u;
 	/* perf and /proc use other pids than BPF there, which name other processes */
 	if (own_pids_are_other()) {
-		warn(warn_ctx, "functions of programs are not named in a pid namespace of its own; "
-			       "record from the host's");
+		notices_warn(notices, "functions of programs are not named in a pid namespace of "
+				      "its own; record from the host's");
 		user_sites_free(u);
 		*ret = NULL;
 		return 0;
 	}
 	r = exec_maps_open(&u->maps, cpu_cnt);
-	if (r) {
-		snprintf(text, sizeof(text),
-			 "functions of short-lived processes are not named: "
-			 "perf_event_open: %s", strerror(-r));
-		warn(warn_ctx, text);
-	}
+	if (r)
+		notices_warn(notices, "functions of short-lived processes are not named: "
+				      "perf_event_open: %s", strerror(-r));
 	return 0;
 }
 

@@ -23,7 +23,7 @@ struct user_sites;
  * without perf events only processes that live long enough are followed.
  */
 int user_sites_new(struct user_sites **ret, unsigned int cpu_cnt,
-		   void (*warn)(void *ctx, const char *text), void *warn_ctx, struct err *e);
+		   const struct notices *notices, struct err *e);
 void user_sites_free(struct user_sites *u);
 /* the helper's pid; 0: there is none, or u is NULL */
 pid_t user_sites_pid(const struct user_sites *u);
@@ -38,7 +38,7 @@ int user_sites_look(struct user_sites *u);
  */
 int user_sites_end_slice(struct user_sites *u, uint64_t to_ns);
 
-/* For struct block_names; ctx is a struct user_sites. */
+/* For struct id_names_calls; ctx is a struct user_sites. */
 int user_sites_find(void *ctx, uint32_t pid, uint64_t ts_ns, struct trace_site *ret,
 		    uint64_t *ret_until_ns);
 

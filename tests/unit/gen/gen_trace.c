@@ -109,8 +109,8 @@ struct gen *gen_open(const char *dir, const struct gen_config *config)
 		.zstd_level = config->zstd_level,
 		.filtered = config->filtered,
 		.no_switches = config->no_switches,
-		.recorder_pid = config->recorder_pid,
-		.all_cmdlines = config->all_cmdlines,
+		.tasks.recorder_pid = config->recorder_pid,
+		.tasks.all_cmdlines = config->all_cmdlines,
 		.names = { .ctx = (void *)config->cgroups, .name = name_of },
 	};
 	struct err e = { 0 };
