@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "edit/cut_state.h"
 #include "format/block_events.h"
@@ -99,6 +100,16 @@ static void put_lists(struct cut *c, const struct disk_block *head, bool is_last
 		put_list(c, cut_lists[i], &c->list_at[i], head->from_ns, to_ns);
 }
 
+static bool leaves_out(const struct cut *c, const char *source)
+{
+	unsigned int i;
+
+	for (i = 0; i < c->left_out_cnt; i++)
+		if (!strcmp(c->left_out[i], source))
+			return true;
+	return false;
+}
+
 /* The gaps of the slice; a source that is left out has one from its beginning to its end. */
 static void put_gaps(struct cut *c, const struct disk_block *head)
 {
@@ -113,16 +124,15 @@ static void put_gaps(struct cut *c, const struct disk_block *head)
 			row.from_ns = head->from_ns;
 		if (row.to_ns > head->to_ns)
 			row.to_ns = head->to_ns;
-		if (row.from_ns < row.to_ns && !cut_leaves_out(c, row.source))
+		if (row.from_ns < row.to_ns && !leaves_out(c, row.source))
 			row_put_gap(&c->rows, &row);
 	}
-	for (i = 0; trace_cut_source((unsigned int)i); i++) {
+	for (i = 0; i < c->left_out_cnt; i++) {
 		row = (struct trace_gap){ .from_ns = head->from_ns,
 					  .to_ns = head->to_ns,
-					  .source = trace_cut_source((unsigned int)i),
+					  .source = c->left_out[i],
 					  .reason = c->q->reason };
-		if (c->left_out & 1u << i)
-			row_put_gap(&c->rows, &row);
+		row_put_gap(&c->rows, &row);
 	}
 	block_out_add_rows(&c->out, CHUNK_GAPS, &c->rows);
 }

@@ -26,7 +26,8 @@ struct cut {
 	size_t first, end;	/* the blocks that touch this span */
 	bool is_same;	/* a copy of all that there is: it keeps the id */
 	bool is_part;		/* the old trace has more than the window */
-	uint32_t left_out;	/* bit 1 << source: of what was recorded */
+	const char *left_out[TRACE_CUT_SOURCE_MAX];	/* sources, of what was recorded */
+	unsigned int left_out_cnt;
 	uint32_t kinds_left;	/* bit 1 << kind, of events that stay */
 	struct checkpoint before;	/* at from_ns; empty unless is_part */
 	struct cut_filter *filter;	/* of processes; NULL: all stay */
@@ -40,11 +41,6 @@ struct cut {
 	size_t broken_cnt, broken_cap;
 	struct trace_cut_result res;
 };
-
-/* ---- trace_cut.c ---- */
-
-/* True when the source of that name is left out. */
-bool cut_leaves_out(const struct cut *c, const char *source);
 
 /* ---- cut_events.c ---- */
 

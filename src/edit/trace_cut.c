@@ -29,16 +29,6 @@ const char *trace_cut_source(unsigned int source)
 	return source < CUT_SOURCE_CNT ? cut_sources[source].name : NULL;
 }
 
-bool cut_leaves_out(const struct cut *c, const char *source)
-{
-	unsigned int i;
-
-	for (i = 0; i < CUT_SOURCE_CNT; i++)
-		if (c->left_out & 1u << i && !strcmp(cut_sources[i].name, source))
-			return true;
-	return false;
-}
-
 /* The window inside of its blocks. */
 static void clip(struct cut *c)
 {
@@ -138,8 +128,8 @@ static int put_blocks(struct cut *c, struct err *e)
 	clip(c);
 	/* a trace that was itself cut has state in front of its window */
 	c->is_part = c->q->upids || c->from_ns > trace_start_ns(c->t) ||
-		     c->to_ns < trace_end_ns(c->t) || (c->first && c->left_out);
-	return c->is_part || c->left_out ? write_blocks(c, e) : copy_blocks(c, e);
+		     c->to_ns < trace_end_ns(c->t) || (c->first && c->left_out_cnt);
+	return c->is_part || c->left_out_cnt ? write_blocks(c, e) : copy_blocks(c, e);
 }
 
 static int copy_manifest(struct cut *c)
@@ -147,7 +137,7 @@ static int copy_manifest(struct cut *c)
 	const struct manifest *m = &c->t->manifest;
 	const char *before = trace_get(c->t, "cut.offset_ns");	/* the trace was cut before */
 	uint64_t offset_ns = before ? strtoull(before, NULL, 10) : 0;
-	bool is_new = c->is_part || c->left_out || c->t->damages.cnt;
+	bool is_new = c->is_part || c->left_out_cnt || c->t->damages.cnt;
 	char left_out[256] = "";
 	unsigned int s;
 	size_t i;
@@ -157,12 +147,10 @@ static int copy_manifest(struct cut *c)
 		if (strcmp(m->entries[i].key, "state") &&
 		    (!is_new || !trace_copy_key_is_of_whole(m->entries[i].key)))
 			r = store_writer_set(c->w, m->entries[i].key, m->entries[i].value);
-	for (s = 0; s < CUT_SOURCE_CNT; s++) {
-		if (!(c->left_out & 1u << s))
-			continue;
-		if (*left_out)
+	for (s = 0; s < c->left_out_cnt; s++) {
+		if (s)
 			strcat(left_out, ",");
-		strcat(left_out, cut_sources[s].name);
+		strcat(left_out, c->left_out[s]);
 	}
 	if (r == 0 && !c->is_same)
 		r = store_writer_set(c->w, "trace.origin", trace_uuid(c->t));
@@ -239,7 +227,7 @@ static void leave_out(struct cut *c)
 	for (s = 0; s < CUT_SOURCE_CNT; s++) {
 		if (!(c->q->left_out & 1u << s) || !trace_was_recorded(c->t, cut_sources[s].name))
 			continue;
-		c->left_out |= 1u << s;
+		c->left_out[c->left_out_cnt++] = cut_sources[s].name;
 		c->kinds_left &= ~cut_sources[s].kinds;
 	}
 }
@@ -255,7 +243,7 @@ int trace_cut(struct trace *t, const struct trace_cut_request *q, const char *pa
 	leave_out(&c);
 	trace_cut_blocks(t, q->from_ns, q->to_ns, &c.first, &c.end, &bytes);
 	/* a copy of all that there is remains the same trace */
-	if (!q->upids && !c.left_out && !t->damages.cnt && q->from_ns <= trace_start_ns(t) &&
+	if (!q->upids && !c.left_out_cnt && !t->damages.cnt && q->from_ns <= trace_start_ns(t) &&
 	    q->to_ns >= trace_end_ns(t))
 		config.trace_id = t->id;
 	c.is_same = config.trace_id != 0;
