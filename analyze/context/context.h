@@ -90,16 +90,6 @@ static inline uint64_t context_abs(const struct analysis *a, int64_t ts_ns)
 	return a->start_ns + (uint64_t)ts_ns;
 }
 
-/*
- * The index to answer questions about events of some kinds (1u << EVENT_x) with: it has at least
- * the parts that these need, made on first use. NULL when there is none. 0 or -errno: one that
- * cannot be made is none, so errors are those that would hit any answer (-ENOMEM).
- */
-int analysis_index_of(struct analysis *a, uint32_t kinds, const struct index **ret, struct err *e);
-
-/* The index in use proved untrue: the question may be asked again. */
-bool analysis_index_failed(const struct analysis *a);
-
 /* The part of [from, to) inside the trace's span; from == to when there is none. */
 void context_clip(const struct analysis *a, uint64_t *from_ns, uint64_t *to_ns);
 

@@ -15,7 +15,6 @@
 #include "analyze/engine/table.h"
 #include "symbol/source_lines.h"
 
-#define INDEX_TRIES 8
 /* Decoding so many events takes about as long as opening an index. */
 #define FEW_EVENTS 1000000
 
@@ -180,47 +179,6 @@ unsigned int analysis_lines_missing(const struct analysis *a, const char **ret_p
 	return a->lines ? source_lines_missing(a->lines, ret_path, ret_why) : 0;
 }
 
-/* The index with what it has, opened on first use, and again after damage came to light. */
-static int open_index(struct analysis *a, struct index **ret, struct err *e)
-{
-	struct index *x = NULL;
-	int r;
-
-	*ret = a->index && index_is_true(a->index) ? a->index : NULL;
-	if (*ret || !a->index_use.use || a->index_tries >= INDEX_TRIES)
-		return 0;
-	a->index_tries++;
-	r = index_open(&x, a, a->index_use.save, e);
-	if (r < 0)
-		return r;
-	index_follow(x, a->index);
-	*ret = a->index = x;
-	return 0;
-}
-
-int analysis_index_of(struct analysis *a, uint32_t kinds, const struct index **ret, struct err *e)
-{
-	struct index *x;
-	int r;
-
-	do {
-		*ret = NULL;
-		r = open_index(a, &x, e);
-		if (r < 0 || !x || (!(kinds & ~a->direct_kinds) && !index_has_kinds(x, kinds)))
-			return r;
-		r = index_need(x, kinds, &a->index_use, e);
-		if (r > 0)
-			*ret = x;
-	} while (r == -EBADMSG);
-	/* an index that cannot be made is none */
-	return r == -ENOMEM ? r : 0;
-}
-
-bool analysis_index_failed(const struct analysis *a)
-{
-	return a->index && !index_is_true(a->index);
-}
-
 int analysis_prepare(struct analysis *a, struct err *e)
 {
 	const struct index *x;
@@ -267,7 +225,7 @@ int analysis_prepare_window(struct analysis *a, uint32_t kinds, uint64_t from_ns
 	a->direct_kinds = few && !a->index_use.always ? kinds : 0;
 	if (!a->direct_kinds)
 		return analysis_index_of(a, kinds, &x, e);
-	r = open_index(a, &opened, e);
+	r = index_open_if_used(a, &opened, e);
 	for (i = 0; i < cnt && !r; i++)
 		if (b[i].first_ns < to_ns && b[i].to_ns > from_ns && has_events(&b[i], read) &&
 		    trace_block_verify(a->trace, i, NULL) == -ENOMEM)

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/fold/index.h"
+
 #define STATEMENT_TRIES 4
 
 static bool pragma_reads(const char *name, const char *arg)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * The intervals of a trace, their parts in the trace's derived file, and how they are made. A part
- * of an interval has the interval's number as its key.
+ * How the parts of an index are made, and when.
  *
  * A job makes all parts that come from events of the same kinds, when a question first needs them.
  * The number of intervals for which a job has made its parts is a part, too, with the job as key.
@@ -33,28 +32,10 @@
 #define SAVE_EVENTS 2000000	/* a file is written again after so many new events */
 #define PROGRESS_NS 100000000
 #define THREADS_MAX 8
-
-/* The values are in files. */
-enum {
-	JOB_SCHED, JOB_REQUESTS, JOB_IRQ, JOB_MEMORY, JOB_STATES = JOB_MEMORY + INDEX_GROUP_CNT,
-	JOB_RATES, JOB_CNT
-};
+#define INDEX_TRIES 8
 
 /* These jobs make what JOB_RATES makes, too. */
 #define RATES_JOBS (1u << (JOB_MEMORY + INDEX_SLAB) | 1u << (JOB_MEMORY + INDEX_HEAP))
-
-struct index {
-	struct analysis *a;
-	struct derived_file *d;
-	size_t interval_cnt;	/* as many as the trace has blocks */
-	size_t made_cnt[JOB_CNT];	/* the first of these have the job's parts */
-	uint64_t *from_ns;	/* of the intervals */
-	size_t damage_cnt;	/* of the trace, when the parts were made or opened */
-	bool damaged;
-	bool in_use;		/* answers come from it */
-	bool failed;		/* parts could not be made: no more are */
-	struct index *before;	/* no longer true */
-};
 
 static const struct fold_def *const folds[JOB_CNT][FOLD_USES_MAX] = {
 	[JOB_SCHED] = { &fold_carried[CHECKPOINT_SCHED], &fold_cpu, &fold_waits },
@@ -87,101 +68,6 @@ static uint32_t job_asks(unsigned int job)
 	return folds[job][0] && folds[job][0]->asks ? folds[job][0]->asks : job_kinds(job);
 }
 
-/* ---- intervals ---- */
-
-size_t index_interval_cnt(const struct index *x)
-{
-	return x->interval_cnt;
-}
-
-uint64_t index_interval_from(const struct index *x, size_t interval)
-{
-	return x->from_ns[interval];
-}
-
-uint64_t index_interval_to(const struct index *x, size_t interval)
-{
-	return interval + 1 < x->interval_cnt ? x->from_ns[interval + 1] : x->a->end_ns;
-}
-
-size_t index_interval_at(const struct index *x, uint64_t ts_ns)
-{
-	size_t i = ts_ns == UINT64_MAX ? x->interval_cnt :
-					 lower_bound_plain(x->from_ns, x->interval_cnt, ts_ns + 1);
-
-	/* intervals may have no length: the last that begins there holds the instant */
-	return i ? i - 1 : 0;
-}
-
-uint64_t index_events(const struct index *x, size_t from, size_t to, uint32_t kinds)
-{
-	size_t cnt;
-	const struct trace_block *b = trace_blocks(x->a->trace, &cnt);
-	uint64_t events = 0;
-	unsigned int k;
-
-	for (; from < to; from++)
-		for (k = 0; k < EVENT_KIND_CNT; k++)
-			if (kinds & 1u << k)
-				events += b[from].kind_cnt[k];
-	return events;
-}
-
-/* ---- parts ---- */
-
-static int read_part(const struct index *x, unsigned int type, uint64_t key, struct buf *mem,
-		     struct packed_in *ret)
-{
-	struct derived_part p;
-	const uint8_t *raw;
-	int r;
-
-	*ret = (struct packed_in){ 0 };
-	r = derived_file_get(x->d, type, key, &p);
-	if (r <= 0)
-		return r;
-	r = derived_file_read(x->d, &p, mem, &raw);
-	if (r == 0)
-		*ret = (struct packed_in){ .p = raw, .end = raw + p.raw_bytes };
-	return r;
-}
-
-int index_read(const struct index *x, size_t interval, unsigned int part, struct buf *mem,
-	       struct packed_in *ret)
-{
-	return read_part(x, DERIVED_INDEX + part, interval, mem, ret);
-}
-
-int index_has(const struct index *x, size_t interval, unsigned int part)
-{
-	struct derived_part p;
-
-	return derived_file_get(x->d, DERIVED_INDEX + part, interval, &p);
-}
-
-int index_read_tail(const struct index *x, unsigned int tail, struct buf *mem,
-		    struct packed_in *ret)
-{
-	return read_part(x, DERIVED_INDEX_TAIL + tail, 0, mem, ret);
-}
-
-int index_add(struct index *x, struct zpack *z, size_t interval, unsigned int part,
-	      const struct buf *b)
-{
-	return derived_file_add(x->d, z, DERIVED_INDEX + part, interval, 0, b);
-}
-
-int index_add_tail(struct index *x, struct zpack *z, unsigned int tail, const struct buf *b)
-{
-	return derived_file_add(x->d, z, DERIVED_INDEX_TAIL + tail, 0, 0, b);
-}
-
-int index_add_checkpoint(struct index *x, struct zpack *z, unsigned int job, size_t interval,
-			 const struct checkpoint *c)
-{
-	return checkpoint_store(x->d, z, checkpoint_key(job, interval), x->from_ns[interval], c);
-}
-
 /* ---- the whole ---- */
 
 void index_free(struct index *x)
@@ -204,7 +90,7 @@ static void find_made(struct index *x)
 	for (job = 0; job < JOB_CNT; job++) {
 		uint64_t cnt = 0;
 
-		if (read_part(x, DERIVED_INDEX_INFO, job, &mem, &in) == 0)
+		if (index_read_part(x, DERIVED_INDEX_INFO, job, &mem, &in) == 0)
 			cnt = packed_get(&in);
 		x->made_cnt[job] = cnt > x->interval_cnt || in.bad ? 0 : cnt;
 	}
@@ -272,25 +158,6 @@ int index_open(struct index **ret, struct analysis *a, bool save, struct err *e)
 	find_made(x);
 	*ret = x;
 	return 0;
-}
-
-bool index_is_true(const struct index *x)
-{
-	size_t cnt;
-
-	trace_damages(x->a->trace, &cnt);
-	return !x->damaged && cnt == x->damage_cnt;
-}
-
-int index_fail(const struct index *x, int ret, struct err *e)
-{
-	if (ret != -EBADMSG)
-		return err_set(e, ret, "analysis index: %s", err_text(NULL, ret));
-	((struct index *)x)->damaged = true;
-	derived_file_forget(x->d);
-	return err_set(e, ret,
-		       "the analysis index is damaged, and was removed: ask again, and it is "
-		       "made anew");
 }
 
 void index_follow(struct index *next, struct index *before)
@@ -563,4 +430,46 @@ int index_need(struct index *x, uint32_t kinds, const struct analysis_index_use 
 	x->failed = r < 0;
 	x->in_use = !r;
 	return r < 0 ? r : 1;
+}
+
+/* ---- the index of an analysis ---- */
+
+int index_open_if_used(struct analysis *a, struct index **ret, struct err *e)
+{
+	struct index *x = NULL;
+	int r;
+
+	*ret = a->index && index_is_true(a->index) ? a->index : NULL;
+	if (*ret || !a->index_use.use || a->index_tries >= INDEX_TRIES)
+		return 0;
+	a->index_tries++;
+	r = index_open(&x, a, a->index_use.save, e);
+	if (r < 0)
+		return r;
+	index_follow(x, a->index);
+	*ret = a->index = x;
+	return 0;
+}
+
+int analysis_index_of(struct analysis *a, uint32_t kinds, const struct index **ret, struct err *e)
+{
+	struct index *x;
+	int r;
+
+	do {
+		*ret = NULL;
+		r = index_open_if_used(a, &x, e);
+		if (r < 0 || !x || (!(kinds & ~a->direct_kinds) && !index_has_kinds(x, kinds)))
+			return r;
+		r = index_need(x, kinds, &a->index_use, e);
+		if (r > 0)
+			*ret = x;
+	} while (r == -EBADMSG);
+	/* an index that cannot be made is none */
+	return r == -ENOMEM ? r : 0;
+}
+
+bool analysis_index_failed(const struct analysis *a)
+{
+	return a->index && !index_is_true(a->index);
 }

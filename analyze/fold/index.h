@@ -139,4 +139,19 @@ bool index_is_true(const struct index *x);
 int index_fail(const struct index *x, int ret, struct err *e);
 /* next replaces before, which is not true any more, and frees it at its own end: it is in use. */
 void index_follow(struct index *next, struct index *before);
+
+/* ---- of an analysis ---- */
+
+/* The index with what it has, opened on first use, and again after damage came to light. */
+int index_open_if_used(struct analysis *a, struct index **ret, struct err *e);
+/*
+ * The index to answer questions about events of some kinds (1u << EVENT_x) with: it has at least
+ * the parts that these need, made on first use. NULL when there is none. 0 or -errno: one that
+ * cannot be made is none, so errors are those that would hit any answer (-ENOMEM).
+ */
+int analysis_index_of(struct analysis *a, uint32_t kinds, const struct index **ret, struct err *e);
+
+/* The index in use proved untrue: the question may be asked again. */
+bool analysis_index_failed(const struct analysis *a);
+
 #endif /* INDEX_H */

@@ -4,8 +4,8 @@
  *
  *     [index: threads] --job--> events of some kinds --> parts of intervals [from, end)
  *
- * Jobs have nothing in common but the trace, and run side by side. Private to index.c,
- * index_pass.c and index_memory.c. Threads: a job belongs to one.
+ * Jobs have nothing in common but the trace, and run side by side. Private to index*.c. Threads: a
+ * job belongs to one.
  */
 #ifndef INDEX_JOB_H
 #define INDEX_JOB_H
@@ -16,7 +16,31 @@
 #include "analyze/fold/fold.h"
 #include "analyze/fold/index.h"
 
+struct derived_file;
 struct zpack;
+
+/* The values are in files. */
+enum {
+	JOB_SCHED, JOB_REQUESTS, JOB_IRQ, JOB_MEMORY, JOB_STATES = JOB_MEMORY + INDEX_GROUP_CNT,
+	JOB_RATES, JOB_CNT
+};
+
+struct index {
+	struct analysis *a;
+	struct derived_file *d;
+	size_t interval_cnt;	/* as many as the trace has blocks */
+	size_t made_cnt[JOB_CNT];	/* the first of these have the job's parts */
+	uint64_t *from_ns;	/* of the intervals */
+	size_t damage_cnt;	/* of the trace, when the parts were made or opened */
+	bool damaged;
+	bool in_use;		/* answers come from it */
+	bool failed;		/* parts could not be made: no more are */
+	struct index *before;	/* no longer true */
+};
+
+/* A part by its type in the derived file. */
+int index_read_part(const struct index *x, unsigned int type, uint64_t key, struct buf *mem,
+		    struct packed_in *ret);
 
 struct index_job {
 	struct analysis *a;

@@ -18,18 +18,6 @@
 #include "base/array.h"
 #include "base/hash_map.h"
 
-int index_memory_source(enum index_group group, unsigned int slot)
-{
-	static const int8_t sources[INDEX_GROUP_CNT][INDEX_SLOT_CNT] = {
-		[INDEX_SLAB] = { ALLOC_SLAB, -1 },
-		[INDEX_PAGE] = { ALLOC_PAGE, -1 },
-		[INDEX_LEVELS] = { ALLOC_RSS, ALLOC_VM },
-		[INDEX_HEAP] = { ALLOC_HEAP, -1 },
-	};
-
-	return sources[group][slot];
-}
-
 /* ---- owners ---- */
 
 static uint32_t owner_cnt(const struct analysis *a)
@@ -538,7 +526,7 @@ static int prepare(struct memory_job *s)
 	s->levels = new_levels(a);
 	s->owner_rows = calloc((size_t)owner_cnt(a) * INDEX_SLOT_CNT, sizeof(*s->owner_rows));
 	s->has_rates = (s->group == INDEX_SLAB || s->group == INDEX_HEAP) &&
-		       index_has_kinds(s->j->x, ANALYSIS_RATES);
+		       s->j->x->made_cnt[JOB_RATES] == s->j->x->interval_cnt;
 	if (!s->levels || !s->owner_rows || index_rates_init(&s->rates, a) < 0 ||
 	    grouping_init(&s->comms, &a->ids, KEY(COMM)) < 0 ||
 	    grouping_init(&s->cgroups, &a->ids, KEY(CGROUP)) < 0)

@@ -9,6 +9,7 @@
 #include "analyze/context/context.h"
 #include "analyze/engine/table.h"
 #include "analyze/context/window.h"
+#include "analyze/fold/index.h"
 #include "base/array.h"
 #include "base/hash_map.h"
 #include "base/strpool.h"
