@@ -4,14 +4,13 @@
  *
  * Bins are counted from "from"; the last one is cut at "to". Only bins that touch the trace's span
  * exist. The length WINDOW_OWN_BINS stands for the analysis' own bins, which have any lengths.
- * Instants here are CLOCK_MONOTONIC, cells hold time from the trace's start. Threads: one.
+ * Instants here are CLOCK_MONOTONIC. Threads: one.
  */
 #ifndef WINDOW_H
 #define WINDOW_H
 
+#include <stddef.h>
 #include <stdint.h>
-
-#include "analyze/engine/table.h"
 
 #define WINDOW_OWN_BINS INT64_MAX	/* every_ns */
 
@@ -28,14 +27,6 @@ struct window {
 	uint64_t start_ns;
 };
 
-/* Arguments 0..2 of q; those not given: the whole trace, one bin. -EINVAL, or -E2BIG for too many
- * bins. */
-int window_init(struct window *w, const struct analysis *a, const struct table_query *q,
-		struct err *e);
-
-/* Argument i of q, a number of nanoseconds; not given: *v stays as it is. -EINVAL. */
-int window_arg_ns(const struct table_query *q, unsigned int i, const char *name, int64_t *v,
-		  struct err *e);
 /* Edges are ascending; what lies outside of them counts for the first or the last bin. */
 uint64_t window_bin_of_edges(const struct window *w, uint64_t ts_ns);
 
@@ -49,11 +40,4 @@ static inline uint64_t window_bin(const struct window *w, uint64_t ts_ns)
 /* The part of a bin inside window and span, absolute. */
 void window_bin_span(const struct window *w, uint64_t bin, uint64_t *ret_from_ns,
 		     uint64_t *ret_to_ns);
-/* Fills three cells: t_ns, t_end_ns, span_ns. */
-void window_cells(const struct window *w, uint64_t bin, struct cell *c);
-
-/* Argument "by" of such a function: the grouping it names; not given: by process. -EINVAL. */
-int window_grouping(struct grouping *g, const struct analysis *a, const struct cell *arg,
-		    struct err *e);
-
 #endif /* WINDOW_H */

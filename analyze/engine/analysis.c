@@ -186,20 +186,6 @@ int analysis_prepare(struct analysis *a, struct err *e)
 	return analysis_index_of(a, UINT32_MAX, &x, e);
 }
 
-uint64_t context_events(const struct analysis *a, uint32_t kinds, uint64_t from_ns, uint64_t to_ns)
-{
-	size_t cnt, i;
-	const struct trace_block *b = trace_blocks(a->trace, &cnt);
-	uint64_t events = 0;
-	unsigned int k;
-
-	for (i = 0; i < cnt; i++)
-		for (k = 0; k < EVENT_KIND_CNT; k++)
-			if (kinds & 1u << k && b[i].first_ns < to_ns && b[i].to_ns > from_ns)
-				events += b[i].kind_cnt[k];
-	return events;
-}
-
 static bool has_events(const struct trace_block *b, uint32_t kinds)
 {
 	unsigned int k;

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "analyze/context/context.h"
+#include "analyze/context/window.h"
 
 enum column_type { COLUMN_INT, COLUMN_REAL, COLUMN_TEXT };
 
@@ -210,5 +211,23 @@ int table_vtab_register(struct analysis *a, struct err *e);
 const struct table_def *table_find(const char *name);
 /* The n-th of all tables, NULL after the last. */
 const struct table_def *table_at(unsigned int n);
+
+/* ---- windows ---- */
+
+/* Arguments 0..2 of q; those not given: the whole trace, one bin. -EINVAL, or -E2BIG for too many
+ * bins. */
+int window_init(struct window *w, const struct analysis *a, const struct table_query *q,
+		struct err *e);
+
+/* Argument i of q, a number of nanoseconds; not given: *v stays as it is. -EINVAL. */
+int window_arg_ns(const struct table_query *q, unsigned int i, const char *name, int64_t *v,
+		  struct err *e);
+
+/* Fills three cells: t_ns, t_end_ns, span_ns, from the trace's start. */
+void window_cells(const struct window *w, uint64_t bin, struct cell *c);
+
+/* Argument "by" of such a function: the grouping it names; not given: by process. -EINVAL. */
+int window_grouping(struct grouping *g, const struct analysis *a, const struct cell *arg,
+		    struct err *e);
 
 #endif /* TABLE_H */
