@@ -20,203 +20,14 @@
 #include "analyze/fold/fold_reader.h"
 #include "analyze/fold/index_memory.h"
 #include "analyze/fold/index_rates.h"
-#include "base/array.h"
 
-#define SPIKE_MIN_BYTES (16ull << 20)
 #define SPIKE_MEDIANS 10
 #define CHAIN_BINS 2	/* from a hot bin to the next one of the chain, at most */
-#define SHORT_WINDOW 4	/* less than this part of the trace */
-
-struct bin {
-	uint64_t number, bytes;
-};
-
-struct candidate {		/* one process and source */
-	uint32_t process;
-	uint8_t source;
-	bool is_chosen;		/* it may have a spike */
-	struct bin *bins;	/* those with any bytes, ascending */
-	size_t cnt, cap;
-	uint64_t pair_max;	/* the most in two neighbouring bins */
-	uint64_t median;	/* of the bins of the process's life */
-	uint64_t threshold;
-	int64_t level;
-	struct burst burst;
-	bool is_held;
-	struct burst_found held;	/* a spike that may go on */
-	uint64_t low;			/* of growth: the lowest base of its bursts */
-};
-
-struct spikes {
-	struct analysis *a;
-	const struct index *index;	/* NULL: none, or none that helps */
-	struct spikes_query q;
-	struct hash_map map;		/* (process, source) -> candidates */
-	struct candidate *candidates;
-	size_t cnt, cap;
-	bool is_second;		/* the second pass: those that are not chosen are left out */
-	/* which of its changes count: the sources (1u << ALLOC_x), and from when on */
-	uint32_t counted;
-	uint64_t counted_ns;
-	uint8_t *marks;		/* by interval: it is decoded */
-};
-
-static void spikes_done(struct spikes *s)
-{
-	size_t i;
-
-	for (i = 0; i < s->cnt; i++) {
-		burst_done(&s->candidates[i].burst);
-		free(s->candidates[i].bins);
-	}
-	free(s->candidates);
-	free(s->marks);
-	hash_map_done(&s->map);
-}
-
-/* ---- bytes per bin ---- */
-
-static struct candidate *candidate_of(struct spikes *s, uint32_t process, unsigned int source)
-{
-	uint32_t i;
-	int ret = hash_map_intern(&s->map, process, source, &i);
-
-	if (ret < 0 || array_reserve(&s->candidates, &s->cap, i + 1) < 0)
-		return NULL;
-	if (ret) {
-		s->candidates[i] =
-			(struct candidate){ .process = process, .source = (uint8_t)source };
-		s->cnt = i + 1;
-	}
-	return &s->candidates[i];
-}
-
-/* The same, unless it was not chosen; NULL: it is none. */
-static struct candidate *chosen(const struct spikes *s, uint32_t process, unsigned int source)
-{
-	uint32_t i;
-
-	return hash_map_find(&s->map, process, source, &i) && s->candidates[i].is_chosen ?
-		       &s->candidates[i] : NULL;
-}
-
-static uint64_t pair_at(const struct candidate *c, size_t i)
-{
-	bool has_one_before = i && c->bins[i - 1].number + 1 == c->bins[i].number;
-
-	return c->bins[i].bytes + (has_one_before ? c->bins[i - 1].bytes : 0);
-}
-
-/* In order of bins, for each process and source. */
-static int add_bytes(struct spikes *s, uint32_t process, unsigned int source, uint64_t bin,
-		     uint64_t bytes)
-{
-	struct candidate *c = s->is_second ? chosen(s, process, source) :
-					     candidate_of(s, process, source);
-
-	if (!c)
-		return s->is_second ? 0 : -ENOMEM;
-	if (!c->cnt || c->bins[c->cnt - 1].number != bin) {
-		if (array_reserve(&c->bins, &c->cap, c->cnt + 1) < 0)
-			return -ENOMEM;
-		c->bins[c->cnt++] = (struct bin){ bin, 0 };
-	}
-	c->bins[c->cnt - 1].bytes += bytes;
-	if (pair_at(c, c->cnt - 1) > c->pair_max)
-		c->pair_max = pair_at(c, c->cnt - 1);
-	return 0;
-}
-
-static int on_rate(void *ctx, uint32_t process, unsigned int source, uint64_t granule,
-		   uint64_t bytes)
-{
-	struct spikes *s = ctx;
-
-	return add_bytes(s, process, source, granule / (s->q.window_ns / INDEX_GRANULE_NS), bytes);
-}
-
-/* Adds what the index has of intervals [from, to) of a group. */
-static int read_rates(struct spikes *s, const struct index *x, unsigned int group, size_t from,
-		      size_t to)
-{
-	int ret = 0;
-
-	for (; from < to && !ret; from++)
-		ret = index_rates_read(x, s->a, (enum index_group)group, from, on_rate, s);
-	return ret;
-}
-
-/*
- * Those bins of the process's life without any bytes are the zeros in front. sums: room for all
- * bins.
- */
-static uint64_t median(const struct spikes *s, const struct candidate *c, uint64_t *sums)
-{
-	const struct trace_process *p = dense_process_row(&s->a->ids, c->process);
-	uint64_t from = p && p->start_ns > s->a->start_ns ? p->start_ns : s->a->start_ns;
-	uint64_t to = p && p->end_ns && p->end_ns < s->a->end_ns ? p->end_ns : s->a->end_ns;
-	uint64_t bins = (to > from ? to - from : 0) / s->q.window_ns + 1, zeros;
-	size_t i;
-
-	zeros = bins > c->cnt ? bins - c->cnt : 0;
-	bins = zeros + c->cnt;
-	if (bins / 2 < zeros)
-		return 0;
-	for (i = 0; i < c->cnt; i++)
-		sums[i] = c->bins[i].bytes;
-	qsort(sums, c->cnt, sizeof(*sums), compare_u64);
-	return sums[bins / 2 - zeros];
-}
-
-static int find_medians(struct spikes *s)
-{
-	uint64_t *sums;
-	size_t i, max = 0;
-
-	for (i = 0; i < s->cnt; i++)
-		max = s->candidates[i].cnt > max ? s->candidates[i].cnt : max;
-	sums = malloc((max + 1) * sizeof(*sums));
-	if (!sums)
-		return -ENOMEM;
-	for (i = 0; i < s->cnt; i++)
-		s->candidates[i].median = median(s, &s->candidates[i], sums);
-	free(sums);
-	return 0;
-}
 
 /* ---- the first pass, as an index keeps it ---- */
 
-int spikes_save(struct index *x, struct zpack *z, struct analysis *a, enum index_group group)
-{
-	struct spikes s = { .a = a, .q.window_ns = SPIKE_WINDOW_NS };
-	struct buf out = { 0 };
-	size_t i, cnt = 0;
-	int ret = read_rates(&s, x, group, 0, index_interval_cnt(x));
-
-	if (!ret)
-		ret = find_medians(&s);
-	for (i = 0; i < s.cnt; i++)
-		cnt += s.candidates[i].pair_max >= SPIKE_MIN_BYTES;
-	packed_put(&out, cnt);
-	for (i = 0; i < s.cnt; i++) {
-		const struct candidate *c = &s.candidates[i];
-
-		if (c->pair_max < SPIKE_MIN_BYTES)
-			continue;
-		packed_put(&out, (uint64_t)dense_upid(&s.a->ids, c->process) << 1 |
-					 (c->source == ALLOC_VM));
-		packed_put(&out, c->median);
-		packed_put(&out, c->pair_max);
-	}
-	if (!ret)
-		ret = index_add_tail(x, z, INDEX_TAIL_SPIKES + group, &out);
-	buf_done(&out);
-	spikes_done(&s);
-	return ret;
-}
-
-/* 1: the group's medians and pairs are read; 0: they are not there. present: NULL: all. */
-static int load_group(struct spikes *s, unsigned int group, const struct hash_map *present)
+/* 1: the group's medians and pairs are read; 0: they are not there. */
+static int load_group(struct spikes *s, unsigned int group)
 {
 	struct buf mem = { 0 };
 	struct packed_in in;
@@ -227,17 +38,14 @@ static int load_group(struct spikes *s, unsigned int group, const struct hash_ma
 	for (n = is_there ? packed_get_cnt(&in) : 0; n && !ret; n--) {
 		uint64_t id = packed_get(&in), median_bytes = packed_get(&in),
 			 pair = packed_get(&in);
-		struct candidate *c;
-		uint32_t i;
+		struct spike_candidate *c;
 
 		source = index_memory_source((enum index_group)group, id & 1);
 		if (source < 0) {
 			ret = -EBADMSG;
 			break;
 		}
-		if (present && !hash_map_find(present, id >> 1, (uint64_t)source, &i))
-			continue;
-		c = candidate_of(s, dense_process(&s->a->ids, (uint32_t)(id >> 1)),
+		c = spikes_candidate(s, dense_process(&s->a->ids, (uint32_t)(id >> 1)),
 				 (unsigned int)source);
 		ret = c ? 0 : -ENOMEM;
 		if (c) {
@@ -264,51 +72,22 @@ static int read_asked(struct spikes *s, const struct index *x, size_t from, size
 
 	for (g = 0; g < INDEX_GROUP_CNT && !ret; g++)
 		if (is_asked(s, g))
-			ret = read_rates(s, x, g, from, to);
+			ret = spikes_read_rates(s, x, g, from, to);
 	return ret;
-}
-
-/*
- * Who allocated anything in the window's intervals, as (upid, source): no one else can have a
- * spike that begins there. Of all who ever might have had one, a short window needs to know few.
- */
-static int find_present(const struct spikes *s, size_t from, size_t to,
-			struct hash_map *ret_present)
-{
-	struct spikes here = { .a = s->a, .q = s->q };
-	uint32_t number;
-	size_t i;
-	int ret = read_asked(&here, s->index, from, to);
-
-	for (i = 0; i < here.cnt && ret >= 0; i++)
-		ret = hash_map_intern(ret_present,
-				      dense_upid(&s->a->ids, here.candidates[i].process),
-				      here.candidates[i].source, &number);
-	spikes_done(&here);
-	return ret < 0 ? ret : 0;
 }
 
 /* What the index has summed up already. 1: all there is to know; 0: the granules must be read. */
 static int load_sums(struct spikes *s)
 {
-	size_t from = index_interval_at(s->index, s->q.from_ns),
-	       to = index_interval_at(s->index, s->q.to_ns - 1) + 1;
-	bool is_short = to - from < index_interval_cnt(s->index) / SHORT_WINDOW;
-	struct hash_map present = { 0 };
 	unsigned int g;
 	int ret = 1;
 
 	if (s->q.window_ns != SPIKE_WINDOW_NS ||
 	    (s->q.min_bytes && s->q.min_bytes < SPIKE_MIN_BYTES))
 		return 0;
-	if (is_short) {
-		ret = find_present(s, from, to, &present);
-		ret = ret < 0 ? ret : 1;
-	}
 	for (g = 0; g < INDEX_GROUP_CNT && ret > 0; g++)
 		if (is_asked(s, g))
-			ret = load_group(s, g, is_short ? &present : NULL);
-	hash_map_done(&present);
+			ret = load_group(s, g);
 	return ret;
 }
 
@@ -322,8 +101,8 @@ static int on_first_pass(void *ctx, const void *found)
 	if (c->kind != ALLOC_CHANGE_ALLOC || c->process < EVENT_ID_FIRST ||
 	    c->ts_ns < s->a->start_ns || !scope_has_process(&s->a->scope, c->process))
 		return 0;
-	return add_bytes(s, c->process, c->source, (c->ts_ns - s->a->start_ns) / s->q.window_ns,
-			 (uint64_t)c->delta);
+	return spikes_add_bytes(s, c->process, c->source,
+				(c->ts_ns - s->a->start_ns) / s->q.window_ns, (uint64_t)c->delta);
 }
 
 /* Reads what a fold finds in a range of the trace. */
@@ -357,13 +136,13 @@ static int first_pass(struct spikes *s, struct err *e)
 
 	if (!s->index) {
 		ret = run_all(s, on_first_pass, e);
-		return ret ? ret : find_medians(s);
+		return ret ? ret : spikes_find_medians(s);
 	}
 	ret = load_sums(s);
 	if (ret)
 		return ret < 0 ? ret : 0;
 	ret = read_asked(s, s->index, 0, index_interval_cnt(s->index));
-	return ret ? ret : find_medians(s);
+	return ret ? ret : spikes_find_medians(s);
 }
 
 /* Who may have a spike; only their sources matter from now on. False: nobody. */
@@ -373,7 +152,7 @@ static bool choose(struct spikes *s)
 	size_t i;
 
 	for (i = 0; i < s->cnt; i++) {
-		struct candidate *c = &s->candidates[i];
+		struct spike_candidate *c = &s->candidates[i];
 
 		c->threshold = s->q.min_bytes;
 		if (!c->threshold)
@@ -395,7 +174,7 @@ static bool choose(struct spikes *s)
 
 /* ---- the second pass ---- */
 
-static int give(const struct spikes *s, struct candidate *c)
+static int give(const struct spikes *s, struct spike_candidate *c)
 {
 	const struct spike spike = { c->process, c->source, c->threshold, c->held };
 
@@ -409,7 +188,7 @@ static int give(const struct spikes *s, struct candidate *c)
  * A burst: part of the spike under way, or the beginning of the next. Bytes are those of all events
  * from the first to the last; growth is the most that the level rose from a burst's base on.
  */
-static int add_burst(const struct spikes *s, struct candidate *c, const struct burst_found *f)
+static int add_burst(const struct spikes *s, struct spike_candidate *c, const struct burst_found *f)
 {
 	struct burst_found *h = &c->held;
 	int ret;
@@ -434,7 +213,7 @@ static int on_second_pass(void *ctx, const void *found)
 {
 	const struct spikes *s = ctx;
 	const struct alloc_change *change = found;
-	struct candidate *c = chosen(s, change->process, change->source);
+	struct spike_candidate *c = spikes_chosen(s, change->process, change->source);
 	struct burst_found f;
 	uint64_t level;
 	int ret;
@@ -462,7 +241,7 @@ static int finish(struct spikes *s)
 	int ret = 0;
 
 	for (i = 0; i < s->cnt && ret >= 0; i++) {
-		struct candidate *c = &s->candidates[i];
+		struct spike_candidate *c = &s->candidates[i];
 
 		if (burst_finish(&c->burst, &f))
 			ret = add_burst(s, c, &f);
@@ -492,20 +271,20 @@ static void mark_intervals(struct spikes *s, uint64_t first_bin, uint64_t last_b
  * Marks the candidate's chains of hot bins that touch the window. True: one may go beyond the
  * known.
  */
-static bool mark_hot(struct spikes *s, const struct stretch *t, const struct candidate *c)
+static bool mark_hot(struct spikes *s, const struct stretch *t, const struct spike_candidate *c)
 {
-	const struct bin *b = c->bins;
+	const struct spike_bin *b = c->bins;
 	bool beyond = false;
 	size_t i, k, last;
 
 	for (i = 0; i < c->cnt; i = k) {
 		k = i + 1;
 		if (b[i].number < t->first || b[i].number >= t->end ||
-		    pair_at(c, i) < c->threshold)
+		    spikes_pair_at(c, i) < c->threshold)
 			continue;
 		for (last = i; k < c->cnt && b[k].number <= b[last].number + CHAIN_BINS &&
 			       b[k].number < t->end; k++)
-			if (pair_at(c, k) >= c->threshold)
+			if (spikes_pair_at(c, k) >= c->threshold)
 				last = k;
 		if (b[last].number < t->from_bin || b[i].number >= t->to_bin)
 			continue;
@@ -540,7 +319,7 @@ static int find_marks(struct spikes *s, unsigned int group)
 		for (i = 0; i < s->cnt; i++)
 			if (sources & 1u << s->candidates[i].source)
 				s->candidates[i].cnt = 0;
-		ret = read_rates(s, x, group, t.lo, t.hi);
+		ret = spikes_read_rates(s, x, group, t.lo, t.hi);
 		for (i = 0; i < s->cnt && !ret; i++)
 			if (sources & 1u << s->candidates[i].source)
 				beyond |= mark_hot(s, &t, &s->candidates[i]);
@@ -554,7 +333,7 @@ static int find_marks(struct spikes *s, unsigned int group)
 static int add_level(void *ctx, uint32_t owner, unsigned int source, int64_t level)
 {
 	struct spikes *s = ctx;
-	struct candidate *c = chosen(s, index_memory_process(s->a, owner), source);
+	struct spike_candidate *c = spikes_chosen(s, index_memory_process(s->a, owner), source);
 
 	if (c)
 		c->level += level;

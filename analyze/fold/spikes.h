@@ -21,6 +21,7 @@
 #include "analyze/context/context.h"
 #include "model/burst.h"
 #include "analyze/fold/index.h"
+#include "base/hash_map.h"
 
 #define SPIKE_WINDOW_NS 100000000ull
 
@@ -50,5 +51,59 @@ int spikes_find(struct analysis *a, const struct spikes_query *q, struct err *e)
  */
 struct zpack;
 int spikes_save(struct index *x, struct zpack *z, struct analysis *a, enum index_group group);
+
+/* ---- spike_sums.c: private to it and spikes.c ---- */
+
+#define SPIKE_MIN_BYTES (16ull << 20)
+
+struct spike_bin {
+	uint64_t number, bytes;
+};
+
+struct spike_candidate {		/* one process and source */
+	uint32_t process;
+	uint8_t source;
+	bool is_chosen;		/* it may have a spike */
+	struct spike_bin *bins;	/* those with any bytes, ascending */
+	size_t cnt, cap;
+	uint64_t pair_max;	/* the most in two neighbouring bins */
+	uint64_t median;	/* of the bins of the process's life */
+	uint64_t threshold;
+	int64_t level;
+	struct burst burst;
+	bool is_held;
+	struct burst_found held;	/* a spike that may go on */
+	uint64_t low;			/* of growth: the lowest base of its bursts */
+};
+
+struct spikes {
+	struct analysis *a;
+	const struct index *index;	/* NULL: none, or none that helps */
+	struct spikes_query q;
+	struct hash_map map;		/* (process, source) -> candidates */
+	struct spike_candidate *candidates;
+	size_t cnt, cap;
+	bool is_second;		/* the second pass: those that are not chosen are left out */
+	/* which of its changes count: the sources (1u << ALLOC_x), and from when on */
+	uint32_t counted;
+	uint64_t counted_ns;
+	uint8_t *marks;		/* by interval: it is decoded */
+};
+
+void spikes_done(struct spikes *s);
+/* NULL: out of memory. */
+struct spike_candidate *spikes_candidate(struct spikes *s, uint32_t process, unsigned int source);
+/* The same, unless it was not chosen; NULL: it is none. */
+struct spike_candidate *spikes_chosen(const struct spikes *s, uint32_t process,
+				      unsigned int source);
+/* The bytes of bin i and of the one before it. */
+uint64_t spikes_pair_at(const struct spike_candidate *c, size_t i);
+/* In order of bins, for each process and source. */
+int spikes_add_bytes(struct spikes *s, uint32_t process, unsigned int source, uint64_t bin,
+		     uint64_t bytes);
+/* Adds what the index has of intervals [from, to) of a group. */
+int spikes_read_rates(struct spikes *s, const struct index *x, unsigned int group, size_t from,
+		      size_t to);
+int spikes_find_medians(struct spikes *s);
 
 #endif /* SPIKES_H */
