@@ -36,7 +36,7 @@ struct value {
  */
 struct row_sink {
 	void *ctx;
-	/* The names are valid until end(). */
+	/* begin and end may be NULL. The names are valid until end(). */
 	int (*begin)(void *ctx, unsigned int col_cnt, const char *const *col_names);
 	int (*row)(void *ctx, const struct value *values);
 	int (*end)(void *ctx);

@@ -64,8 +64,12 @@ int export_text_safe(struct export_text *room, struct value *v);
 
 /* ---- export_fill: the event tables of a new file, and their indexes, as pages ---- */
 
-/* Whether this fills the table. Other tables are small lists. */
-bool export_fill_has(const struct table_def *def);
+/* Whether export_fill() fills the table. Other tables are small lists. */
+static inline bool export_fill_has(const struct table_def *def)
+{
+	return def->is_exported && def->kinds;
+}
+
 /*
  * SQLite has made x->path, with empty tables; no one has it open. There are as many threads at a
  * time as CPUs, but at most four; the caller's thread waits and tells the progress. Memory does not

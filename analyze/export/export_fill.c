@@ -33,11 +33,6 @@ struct fill {
 	struct err err;
 };
 
-bool export_fill_has(const struct table_def *def)
-{
-	return def->is_exported && def->kinds;
-}
-
 /* ---- one table ---- */
 
 static int fill_rows(struct fill *f, struct export_rows *rows, struct bulk_table *out,

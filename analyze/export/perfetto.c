@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * analysis_export_perfetto(): a window as a trace that ui.perfetto.dev and trace_processor read.
- * This file has the packets and what describes the machine.
+ * This file has what describes the machine.
  */
 #include "analyze/export/perfetto.h"
 
@@ -11,11 +11,9 @@
 #include <unistd.h>
 
 #include "base/atomic_output.h"
-#include "base/textsafe.h"
 
-/* Fields of a trace, of messages in it, and clocks. */
+/* Fields of messages, and clocks. */
 enum {
-	TRACE_PACKET = 1,
 	CLOCKS_CLOCK = 1, CLOCK_ID = 1, CLOCK_TIMESTAMP = 2,
 	CLOCK_IS_REALTIME = 1, CLOCK_IS_MONOTONIC = 3, CLOCK_IS_BOOTTIME = 6,
 	SYSTEM_UTSNAME = 1, SYSTEM_MACHINE_NAME = 17,
@@ -28,71 +26,6 @@ enum {
 static const uint8_t event_bytes[EVENT_KIND_CNT] = {
 	[EVENT_SWITCH] = 11, [EVENT_WAKEUP] = 12, [EVENT_RSS] = 48, [EVENT_REQUEST] = 90,
 };
-
-/*
- * The clocks are read every second, a few microseconds apart. A difference of the two clocks that
- * changes by less than that is not a change.
- */
-#define SUSPEND_NS 1000000
-
-static void find_ahead(struct perfetto *x, uint64_t mono_ns)
-{
-	size_t cnt, i;
-	const struct trace_clock *c = trace_clocks(x->t, &cnt);
-
-	x->ahead_ns = cnt ? c[0].boot_ns - c[0].mono_ns : 0;
-	x->ahead_from_ns = 0;
-	x->ahead_to_ns = UINT64_MAX;
-	for (i = 1; i < cnt; i++) {
-		uint64_t ahead = c[i].boot_ns - c[i].mono_ns;
-
-		if (ahead - x->ahead_ns + SUSPEND_NS <= 2 * SUSPEND_NS)
-			continue;
-		if (c[i].mono_ns > mono_ns) {
-			x->ahead_to_ns = c[i].mono_ns;
-			return;
-		}
-		x->ahead_ns = ahead;
-		x->ahead_from_ns = c[i].mono_ns;
-	}
-}
-
-uint64_t perfetto_boot_ns(struct perfetto *x, uint64_t mono_ns)
-{
-	if (mono_ns < x->ahead_from_ns || mono_ns >= x->ahead_to_ns)
-		find_ahead(x, mono_ns);
-	return mono_ns + x->ahead_ns;
-}
-
-void perfetto_packet(struct perfetto *x, uint64_t ts_ns, size_t *ret_mark)
-{
-	x->packet.len = 0;
-	proto_begin(&x->packet, TRACE_PACKET, ret_mark);
-	if (ts_ns)
-		proto_uint(&x->packet, PACKET_TIMESTAMP, perfetto_boot_ns(x, ts_ns));
-	proto_uint(&x->packet, PACKET_SEQUENCE_ID, x->sequence);
-}
-
-int perfetto_packet_end(struct perfetto *x, size_t mark)
-{
-	struct proto *p = &x->packet;
-
-	proto_end(p, mark);
-	if (p->failed)
-		return -ENOMEM;
-	errno = 0;
-	if (fwrite(p->data, 1, p->len, x->out) != p->len)
-		return errno ? -errno : -EIO;
-	return 0;
-}
-
-void perfetto_text(struct proto *p, unsigned int field, const char *text)
-{
-	char safe[4096];
-
-	textsafe_escape(safe, sizeof(safe), text, strlen(text), NULL);
-	proto_text(p, field, safe);
-}
 
 static void put_clock(struct proto *p, unsigned int id, uint64_t ns)
 {

@@ -51,7 +51,7 @@ struct perfetto {
 	uint32_t sequence;		/* of packets: the one that is being written */
 };
 
-/* ---- packets ---- */
+/* ---- perfetto_packet.c ---- */
 
 /* CLOCK_BOOTTIME of an instant: what Perfetto counts in. */
 uint64_t perfetto_boot_ns(struct perfetto *x, uint64_t mono_ns);
@@ -63,27 +63,10 @@ int perfetto_packet_end(struct perfetto *x, size_t mark);
 /* A name of the trace, made safe and cut at 4095 bytes. */
 void perfetto_text(struct proto *p, unsigned int field, const char *text);
 
-/* ---- tasks ---- */
-
 /* The kernel's id of a dense thread; pseudo threads have numbers above all ids of the kernel. */
 uint32_t perfetto_tid(const struct perfetto *x, uint32_t thread);
 /* That of a process's main thread, which is its pid. */
 uint32_t perfetto_pid(const struct perfetto *x, uint32_t process);
-
-/* The tasks that live when the window begins, and what happens to tasks inside it. */
-int perfetto_tasks(struct perfetto *x);
-/* The ends of tasks; after perfetto_sched(). */
-int perfetto_task_ends(struct perfetto *x);
-
-/* ---- events ---- */
-
-int perfetto_sched(struct perfetto *x, struct err *e);
-int perfetto_tracks(struct perfetto *x, struct err *e);
-int perfetto_stacks(struct perfetto *x, struct err *e);
-
-/* For sinks that need the rows alone. */
-int perfetto_no_begin(void *ctx, unsigned int cnt, const char *const *names);
-int perfetto_no_end(void *ctx);
 
 /* One ftrace event in a bundle of its own; write its content between the two. */
 struct perfetto_event {
@@ -92,5 +75,15 @@ struct perfetto_event {
 void perfetto_event(struct perfetto *x, struct perfetto_event *v, uint64_t ts_ns, unsigned int cpu,
 		    uint32_t tid, unsigned int field);
 int perfetto_event_end(struct perfetto *x, const struct perfetto_event *v);
+
+/* ---- the parts ---- */
+
+/* The tasks that live when the window begins, and what happens to tasks inside it. */
+int perfetto_tasks(struct perfetto *x);
+/* The ends of tasks; after perfetto_sched(). */
+int perfetto_task_ends(struct perfetto *x);
+int perfetto_sched(struct perfetto *x, struct err *e);
+int perfetto_tracks(struct perfetto *x, struct err *e);
+int perfetto_stacks(struct perfetto *x, struct err *e);
 
 #endif /* PERFETTO_H */

@@ -147,8 +147,7 @@ static int begin_session(struct session *s, const char *name)
 static int write_session(struct perfetto *x, const char *name, const char *rows, struct err *e)
 {
 	struct session s = { .x = x, .counted = calloc(trace_cpu_cnt(x->t) + 1, sizeof(uint64_t)) };
-	const struct row_sink sink = { .ctx = &s, .begin = perfetto_no_begin, .row = write_sample,
-				       .end = perfetto_no_end };
+	const struct row_sink sink = { .ctx = &s, .row = write_sample };
 	char sql[512];
 	int ret = s.counted ? strpool_new(&s.texts) : -ENOMEM;
 

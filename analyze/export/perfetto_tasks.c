@@ -18,55 +18,8 @@ enum {
 	FTRACE_NEWTASK = 235, NEWTASK_PID = 1, NEWTASK_COMM = 2, NEWTASK_CLONE_FLAGS = 3,
 	FTRACE_RENAME = 236, RENAME_PID = 1, RENAME_COMM = 3,
 	FTRACE_FREE = 240, FREE_COMM = 1, FREE_PID = 2,
-	EVENT_TIMESTAMP = 1, EVENT_PID = 2,
 	CLONE_THREAD_FLAG = 0x10000,
 };
-
-/* Ids of pseudo threads: the kernel's end at 2^22. */
-#define PSEUDO_TID 0x7fffff00u
-
-uint32_t perfetto_tid(const struct perfetto *x, uint32_t thread)
-{
-	const struct trace_thread *t = dense_thread_row(&x->a->ids, thread);
-
-	if (t)
-		return t->tid;
-	return thread == EVENT_ID_IDLE ? 0 : PSEUDO_TID + thread;
-}
-
-uint32_t perfetto_pid(const struct perfetto *x, uint32_t process)
-{
-	const struct trace_process *p = dense_process_row(&x->a->ids, process);
-
-	if (p)
-		return p->pid;
-	return process == EVENT_ID_IDLE ? 0 : PSEUDO_TID + process;
-}
-
-/* ---- events ---- */
-
-void perfetto_event(struct perfetto *x, struct perfetto_event *v, uint64_t ts_ns, unsigned int cpu,
-		    uint32_t tid, unsigned int field)
-{
-	struct proto *p = &x->packet;
-
-	perfetto_packet(x, 0, &v->packet);
-	proto_begin(p, PACKET_FTRACE, &v->bundle);
-	proto_uint(p, BUNDLE_CPU, cpu);
-	proto_begin(p, BUNDLE_EVENT, &v->event);
-	proto_uint(p, EVENT_TIMESTAMP, perfetto_boot_ns(x, ts_ns));
-	proto_uint(p, EVENT_PID, tid);
-	proto_begin(p, field, &v->body);
-}
-
-int perfetto_event_end(struct perfetto *x, const struct perfetto_event *v)
-{
-	proto_end(&x->packet, v->body);
-	proto_end(&x->packet, v->event);
-	proto_end(&x->packet, v->bundle);
-	x->row_cnt++;
-	return perfetto_packet_end(x, v->packet);
-}
 
 /* ---- the process tree ---- */
 

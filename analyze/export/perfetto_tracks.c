@@ -165,12 +165,6 @@ struct query {
 	int64_t every_ns, next_ns;	/* of a counter */
 };
 
-int perfetto_no_begin(void *ctx, unsigned int cnt, const char *const *names)
-{
-	(void)ctx, (void)cnt, (void)names;
-	return 0;
-}
-
 static int query_row(void *ctx, const struct value *v)
 {
 	struct query *q = ctx;
@@ -178,19 +172,11 @@ static int query_row(void *ctx, const struct value *v)
 	return q->row(q, v);
 }
 
-int perfetto_no_end(void *ctx)
-{
-	(void)ctx;
-	return 0;
-}
-
 static int query_run(struct query *q, struct err *e, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 static int query_run(struct query *q, struct err *e, const char *fmt, ...)
 {
-	const struct row_sink sink = {
-		.ctx = q, .begin = perfetto_no_begin, .row = query_row, .end = perfetto_no_end
-	};
+	const struct row_sink sink = { .ctx = q, .row = query_row };
 	char sql[1024];
 	va_list args;
 
