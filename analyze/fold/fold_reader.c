@@ -44,7 +44,11 @@ struct fold_reader {
 	size_t reset_at, reset_cnt;
 };
 
-uint64_t fold_edge_after(const struct analysis *a, uint64_t ts_ns)
+/*
+ * The first instant at or after ts_ns up to which CPU time is known: a block's edge, or the trace's
+ * end.
+ */
+static uint64_t edge_after(const struct analysis *a, uint64_t ts_ns)
 {
 	size_t cnt, i;
 	const struct trace_block *b = trace_blocks(a->trace, &cnt);
@@ -203,7 +207,7 @@ static int open_streams(struct fold_reader *r, uint64_t to_ns, struct err *e)
 		from_ns = r->from_ns[n] < from_ns ? r->from_ns[n] : from_ns;
 		wants_resets |= def->reset != NULL;
 		if (def->edge && end_ns != UINT64_MAX)
-			end_ns = fold_edge_after(r->a, to_ns);
+			end_ns = edge_after(r->a, to_ns);
 		if (def->undecided_ns)
 			end_ns = UINT64_MAX;
 	}
@@ -468,7 +472,7 @@ int fold_reader_run(struct fold_reader *r, uint64_t to_ns, size_t max, uint64_t 
 	int ret;
 
 	if (r->edge_cnt)
-		to_ns = fold_edge_after(r->a, to_ns);
+		to_ns = edge_after(r->a, to_ns);
 	while (r->reload_ns < to_ns) {
 		ret = run(r, r->reload_ns, max, e);
 		if (ret)

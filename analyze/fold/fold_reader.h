@@ -62,10 +62,4 @@ void *fold_reader_machine(const struct fold_reader *r, unsigned int n);
 /* The first block edge that was handed out. */
 uint64_t fold_reader_begin_ns(const struct fold_reader *r);
 
-/*
- * The first instant at or after ts_ns up to which CPU time is known: a block's edge, or the trace's
- * end.
- */
-uint64_t fold_edge_after(const struct analysis *a, uint64_t ts_ns);
-
 #endif /* FOLD_READER_H */

@@ -111,7 +111,7 @@ struct fold_key request_key(const struct dense_ids *d, const struct block_reques
 	return pack_key(&key);
 }
 
-struct fold_key request_sized_key(const struct dense_ids *d, const struct block_request *r)
+static struct fold_key sized_key(const struct dense_ids *d, const struct block_request *r)
 {
 	struct fold_key key = request_key(d, r);
 
@@ -199,7 +199,7 @@ static int requests_add(void *ctx, const void *found)
 static int sized_add(void *ctx, const void *found)
 {
 	struct fold_target *t = ctx;
-	const struct fold_key key = request_sized_key(t->ids, found);
+	const struct fold_key key = sized_key(t->ids, found);
 
 	return add_at(t, &key, found);
 }

@@ -16,7 +16,8 @@ enum { COUNTS_MAX = 8 };	/* of a sum */
 
 /* ---- one sum: quantiles, counts, anything else ---- */
 
-void fold_sum_reset(const struct fold_sums_def *def, void *sum)
+/* Empties a sum, which may keep its memory. */
+static void reset_sum(const struct fold_sums_def *def, void *sum)
 {
 	struct quantile *q = sum;
 	unsigned int i;
@@ -148,7 +149,7 @@ void *fold_sums_find(struct fold_sums *s, uint64_t a, uint64_t b)
 	r = fold_sums_at(s, i);
 	if (ret) {
 		if (i < s->used)
-			fold_sum_reset(s->def, r->sum);
+			reset_sum(s->def, r->sum);
 		else
 			s->used = i + 1;
 		r->a = a;

@@ -75,8 +75,6 @@ int fold_sum_add_time_last(struct fold_target *t, const struct fold_key *key, si
 			   uint64_t from_ns, uint64_t to_ns, void **ret_last,
 			   uint64_t *ret_last_end_ns);
 
-/* Empties a sum, which may keep memory, and frees what it has. */
-void fold_sum_reset(const struct fold_sums_def *def, void *sum);
 void fold_sum_done(const struct fold_sums_def *def, void *sum);
 /* A sum's bytes in the index, without the key. Failures of memory stay in out. */
 void fold_sum_put(const struct fold_sums_def *def, void *sum, struct buf *out);

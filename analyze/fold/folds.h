@@ -110,9 +110,8 @@ struct request_sum {
  * question.
  */
 struct fold_key request_key(const struct dense_ids *d, const struct block_request *r);
-/* The same with the class of its size, by powers of two. */
-struct fold_key request_sized_key(const struct dense_ids *d, const struct block_request *r);
-/* Sums of fold_requests by these keys, for which a window is decoded. */
+/* Sums of fold_requests by these keys and the class of the size, by powers of two; a window is
+ * decoded for them. */
 extern const struct fold_sums_def fold_sized_requests;
 /* The request of a key, all else in which is zero. bytes: the least of its class, or 0. */
 void request_of_key(const struct fold_key *key, struct block_request *ret);

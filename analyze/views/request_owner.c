@@ -121,7 +121,8 @@ uint32_t request_owner(const struct analysis *a, const struct block_request *r,
 	return owner;
 }
 
-const char *request_submitter_name(const struct analysis *a, const struct block_request *r)
+/* The names of kernel workers say nothing. */
+static const char *submitter_name(const struct analysis *a, const struct block_request *r)
 {
 	uint32_t process = dense_process_of(&a->ids, dense_thread(&a->ids, r->submitter));
 	const struct trace_process *row = dense_process_row(&a->ids, process);
@@ -137,7 +138,7 @@ void request_charge(const struct analysis *a, struct grouping *groups,
 	uint32_t thread = dense_thread(&a->ids, r->submitter);
 	uint32_t owner = request_owner(a, r, &ret->how);
 
-	ret->submitter = request_submitter_name(a, r);
+	ret->submitter = submitter_name(a, r);
 	ret->is_known = owner != EVENT_ID_UNKNOWN;
 	if (!ret->is_known)
 		thread = EVENT_ID_UNKNOWN;

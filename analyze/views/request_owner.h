@@ -40,7 +40,7 @@ struct request_charge {
 	uint32_t group;
 	bool in_scope, is_known;
 	enum owner_how how;
-	const char *submitter;		/* request_submitter_name() */
+	const char *submitter;		/* who queued it; "kworker" for any kernel worker */
 };
 /*
  * The owner's group: the submitting thread's where that is of the owner, else the owner's as a
@@ -48,8 +48,5 @@ struct request_charge {
  */
 void request_charge(const struct analysis *a, struct grouping *groups,
 		    const struct block_request *r, struct request_charge *ret);
-
-/* The process that queued it; "kworker" for any kernel worker, whose names say nothing. */
-const char *request_submitter_name(const struct analysis *a, const struct block_request *r);
 
 #endif /* REQUEST_OWNER_H */

@@ -40,7 +40,7 @@
 #define CHUNK_EVENTS_PER_BYTE 8		/* of the block */
 #define CHUNK_ROWS_RATIO 32		/* of a small section: unpacked bytes to stored ones */
 #define CHUNK_ROWS_PER_BYTE 1		/* of a small section, as it is stored */
-#define CHUNK_KINDS 32			/* slots for counts; kinds 12.. are for the future */
+#define CHUNK_KINDS 32			/* slots for counts, more than there are kinds */
 
 /* At offset 0 of every chunk file. */
 struct disk_file {

@@ -54,7 +54,8 @@ void store_keep_undo_file(struct store_keep *k, uint64_t number)
 	k->cnt--;
 }
 
-void store_keep_add_bytes(struct store_keep *k, uint64_t bytes)
+/* Adds bytes of the newest file, of its header or a block. */
+static void keep_add_bytes(struct store_keep *k, uint64_t bytes)
 {
 	k->files[k->cnt - 1].bytes += bytes;
 	k->bytes += bytes;
@@ -70,7 +71,7 @@ void store_keep_add_block(struct store_keep *k, uint64_t bytes, uint64_t from_ns
 	f->to_ns = to_ns;
 	f->block_cnt++;
 	f->event_cnt += event_cnt;
-	store_keep_add_bytes(k, bytes);
+	keep_add_bytes(k, bytes);
 }
 
 uint64_t store_keep_from_ns(const struct store_keep *k)
@@ -414,7 +415,7 @@ static int start_file(struct store_writer *w, struct err *e)
 	w->next_number++;
 	w->offset = sizeof(h);
 	w->bytes += sizeof(h);
-	store_keep_add_bytes(&w->keep, sizeof(h));
+	keep_add_bytes(&w->keep, sizeof(h));
 	w->made_ns = h.mono_ns;
 	w->file_blocks = 0;
 	return 0;

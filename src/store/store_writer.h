@@ -105,8 +105,6 @@ void store_keep_done(struct store_keep *k);
 int store_keep_add_file(struct store_keep *k, uint64_t number);
 /* Removes a file that could not be made after all; ignores unknown ones. */
 void store_keep_undo_file(struct store_keep *k, uint64_t number);
-/* Adds bytes of the newest file that belong to no block: its header. */
-void store_keep_add_bytes(struct store_keep *k, uint64_t bytes);
 void store_keep_add_block(struct store_keep *k, uint64_t bytes, uint64_t from_ns, uint64_t to_ns,
 			  uint64_t event_cnt);
 

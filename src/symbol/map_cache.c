@@ -54,44 +54,44 @@ static void release(struct proc *p)
 	p->parent = NULL;
 }
 
-static void free_proc(struct map_cache *b, struct proc *p)
+static void free_proc(struct map_cache *c, struct proc *p)
 {
 	release(p);
 	free(p->changes);
 	free(p);
-	b->cnt--;
+	c->cnt--;
 }
 
-void map_cache_free(struct map_cache *b)
+void map_cache_free(struct map_cache *c)
 {
 	struct hash_slot *s;
 	size_t pos = 0;
 
-	if (!b)
+	if (!c)
 		return;
-	while ((s = hash_map_next(&b->by_pid, &pos))) {
+	while ((s = hash_map_next(&c->by_pid, &pos))) {
 		struct proc *p, *older;
 
 		for (p = s->value; p; p = older) {
 			older = p->older;
 			p->parent = NULL;	/* all processes go */
-			free_proc(b, p);
+			free_proc(c, p);
 		}
 	}
-	hash_map_done(&b->by_pid);
-	free(b);
+	hash_map_done(&c->by_pid);
+	free(c);
 }
 
-static struct proc *proc_at(const struct map_cache *b, uint32_t pid, uint64_t ts_ns)
+static struct proc *proc_at(const struct map_cache *c, uint32_t pid, uint64_t ts_ns)
 {
-	struct proc *p = hash_map_get(&b->by_pid, pid);
+	struct proc *p = hash_map_get(&c->by_pid, pid);
 
 	while (p && p->since_ns > ts_ns)
 		p = p->older;
 	return p;
 }
 
-static struct proc *add_proc(struct map_cache *b, uint32_t pid, uint64_t since_ns)
+static struct proc *add_proc(struct map_cache *c, uint32_t pid, uint64_t since_ns)
 {
 	struct proc *p = calloc(1, sizeof(*p));
 
@@ -99,22 +99,22 @@ static struct proc *add_proc(struct map_cache *b, uint32_t pid, uint64_t since_n
 		return NULL;
 	p->pid = pid;
 	p->since_ns = since_ns;
-	p->older = hash_map_get(&b->by_pid, pid);
-	if (hash_map_put(&b->by_pid, pid, p)) {
+	p->older = hash_map_get(&c->by_pid, pid);
+	if (hash_map_put(&c->by_pid, pid, p)) {
 		free(p);
 		return NULL;
 	}
-	b->cnt++;
+	c->cnt++;
 	return p;
 }
 
-int map_cache_add(struct map_cache *b, uint32_t pid, uint64_t now_ns)
+int map_cache_add(struct map_cache *c, uint32_t pid, uint64_t now_ns)
 {
-	struct proc *p = hash_map_get(&b->by_pid, pid);
+	struct proc *p = hash_map_get(&c->by_pid, pid);
 
 	if (p && !p->end_ns)
-		return map_cache_renew(b, pid, now_ns);
-	p = add_proc(b, pid, p ? p->end_ns : 0);
+		return map_cache_renew(c, pid, now_ns);
+	p = add_proc(c, pid, p ? p->end_ns : 0);
 	if (!p)
 		return -ENOMEM;
 	p->known_ns = now_ns;
@@ -135,26 +135,26 @@ static int add_change(struct proc *p, const struct change *t)
 	return 0;
 }
 
-int map_cache_renew(struct map_cache *b, uint32_t pid, uint64_t now_ns)
+int map_cache_renew(struct map_cache *c, uint32_t pid, uint64_t now_ns)
 {
-	struct proc *p = proc_at(b, pid, now_ns);
+	struct proc *p = proc_at(c, pid, now_ns);
 	struct change t = { .ts_ns = now_ns, .is_exec = true };
 
 	return p ? add_change(p, &t) : 0;
 }
 
-static int note_fork(struct map_cache *b, const struct map_record *r)
+static int note_fork(struct map_cache *c, const struct map_record *r)
 {
-	struct proc *parent = proc_at(b, r->parent_pid, r->ts_ns), *p;
+	struct proc *parent = proc_at(c, r->parent_pid, r->ts_ns), *p;
 
 	if (!parent || r->pid == r->parent_pid)
 		return 0;
-	p = hash_map_get(&b->by_pid, r->pid);
+	p = hash_map_get(&c->by_pid, r->pid);
 	if (p && p->since_ns >= r->ts_ns)
 		return 0;
 	if (p && !p->end_ns)
 		p->end_ns = r->ts_ns;
-	p = add_proc(b, r->pid, r->ts_ns);
+	p = add_proc(c, r->pid, r->ts_ns);
 	if (!p)
 		return -ENOMEM;
 	p->parent = parent;
@@ -162,7 +162,7 @@ static int note_fork(struct map_cache *b, const struct map_record *r)
 	return 0;
 }
 
-int map_cache_note(struct map_cache *b, const struct map_record *r)
+int map_cache_note(struct map_cache *c, const struct map_record *r)
 {
 	struct change t = { .ts_ns = r->ts_ns, .start = r->start, .end = r->end,
 			  .offset = r->offset, .module = r->module,
@@ -170,8 +170,8 @@ int map_cache_note(struct map_cache *b, const struct map_record *r)
 	struct proc *p;
 
 	if (r->what == MAP_FORK)
-		return note_fork(b, r);
-	p = proc_at(b, r->pid, r->ts_ns);
+		return note_fork(c, r);
+	p = proc_at(c, r->pid, r->ts_ns);
 	if (!p)
 		return 0;
 	if (r->what == MAP_EXIT)
@@ -179,9 +179,9 @@ int map_cache_note(struct map_cache *b, const struct map_record *r)
 	return r->what == MAP_EXIT ? 0 : add_change(p, &t);
 }
 
-bool map_cache_follows(const struct map_cache *b, uint32_t pid)
+bool map_cache_follows(const struct map_cache *c, uint32_t pid)
 {
-	return hash_map_get(&b->by_pid, pid) != NULL;
+	return hash_map_get(&c->by_pid, pid) != NULL;
 }
 
 static bool decides(const struct change *t, uint64_t addr)
@@ -189,10 +189,10 @@ static bool decides(const struct change *t, uint64_t addr)
 	return t->is_exec || (addr >= t->start && addr < t->end);
 }
 
-int map_cache_find(const struct map_cache *b, uint32_t pid, uint64_t addr, uint64_t ts_ns,
+int map_cache_find(const struct map_cache *c, uint32_t pid, uint64_t addr, uint64_t ts_ns,
 		  struct map_hit *ret)
 {
-	const struct proc *p = proc_at(b, pid, ts_ns);
+	const struct proc *p = proc_at(c, pid, ts_ns);
 	uint64_t until_ns = UINT64_MAX;
 
 	if (!p)
@@ -264,14 +264,14 @@ static bool is_over(const struct proc *p, uint64_t before_ns)
 }
 
 /* Drops finished processes from a chain; NULL: nothing is left. */
-static struct proc *prune(struct map_cache *b, struct proc *p, uint64_t before_ns)
+static struct proc *prune(struct map_cache *c, struct proc *p, uint64_t before_ns)
 {
 	struct proc *kept = NULL, **end = &kept, *older;
 
 	for (; p; p = older) {
 		older = p->older;
 		if (is_over(p, before_ns)) {
-			free_proc(b, p);
+			free_proc(c, p);
 			continue;
 		}
 		thin_out(p, before_ns);
@@ -282,38 +282,38 @@ static struct proc *prune(struct map_cache *b, struct proc *p, uint64_t before_n
 	return kept;
 }
 
-static void find_needed(struct map_cache *b)
+static void find_needed(struct map_cache *c)
 {
 	struct hash_slot *s;
 	struct proc *p;
 	size_t pos;
 
-	for (pos = 0; (s = hash_map_next(&b->by_pid, &pos));)
+	for (pos = 0; (s = hash_map_next(&c->by_pid, &pos));)
 		for (p = s->value; p; p = p->older)
 			p->needed_ns = UINT64_MAX;
-	for (pos = 0; (s = hash_map_next(&b->by_pid, &pos));)
+	for (pos = 0; (s = hash_map_next(&c->by_pid, &pos));)
 		for (p = s->value; p; p = p->older)
 			if (p->parent && p->since_ns < p->parent->needed_ns)
 				p->parent->needed_ns = p->since_ns;
 }
 
-int map_cache_forget(struct map_cache *b, uint64_t before_ns)
+int map_cache_forget(struct map_cache *c, uint64_t before_ns)
 {
 	struct buf pids = { 0 };
 	const struct hash_slot *s;
 	size_t i, pos = 0;
 	int r = 0;
 
-	find_needed(b);
+	find_needed(c);
 	/* changing the map moves its entries */
-	while ((s = hash_map_next(&b->by_pid, &pos)))
+	while ((s = hash_map_next(&c->by_pid, &pos)))
 		buf_add(&pids, &s->a, sizeof(s->a));
 	for (i = 0; i < pids.len / sizeof(uint64_t) && !pids.failed && !r; i++) {
 		uint64_t pid = ((const uint64_t *)pids.data)[i];
-		struct proc *p = prune(b, hash_map_remove(&b->by_pid, pid), before_ns);
+		struct proc *p = prune(c, hash_map_remove(&c->by_pid, pid), before_ns);
 
 		if (p)
-			r = hash_map_put(&b->by_pid, pid, p);
+			r = hash_map_put(&c->by_pid, pid, p);
 	}
 	if (pids.failed)
 		r = -ENOMEM;
@@ -321,13 +321,13 @@ int map_cache_forget(struct map_cache *b, uint64_t before_ns)
 	return r;
 }
 
-int map_cache_each(struct map_cache *b, int (*f)(void *ctx, uint32_t pid), void *ctx)
+int map_cache_each(struct map_cache *c, int (*f)(void *ctx, uint32_t pid), void *ctx)
 {
 	const struct hash_slot *s;
 	size_t pos = 0;
 	int r = 0;
 
-	while (!r && (s = hash_map_next(&b->by_pid, &pos))) {
+	while (!r && (s = hash_map_next(&c->by_pid, &pos))) {
 		const struct proc *p = s->value;
 
 		if (!p->end_ns)
@@ -336,7 +336,7 @@ int map_cache_each(struct map_cache *b, int (*f)(void *ctx, uint32_t pid), void 
 	return r;
 }
 
-size_t map_cache_cnt(const struct map_cache *b)
+size_t map_cache_cnt(const struct map_cache *c)
 {
-	return b->cnt;
+	return c->cnt;
 }

@@ -50,28 +50,28 @@ struct map_hit {
 struct map_cache;
 
 int map_cache_new(struct map_cache **ret);
-void map_cache_free(struct map_cache *b);
+void map_cache_free(struct map_cache *c);
 
 /*
  * Follows a running process. The caller then notes its present mappings as MAP_CODE with ts_ns =
  * now_ns.
  */
-int map_cache_add(struct map_cache *b, uint32_t pid, uint64_t now_ns);
+int map_cache_add(struct map_cache *c, uint32_t pid, uint64_t now_ns);
 /* Replaces the mappings of a followed process, after records may have been lost. */
-int map_cache_renew(struct map_cache *b, uint32_t pid, uint64_t now_ns);
+int map_cache_renew(struct map_cache *c, uint32_t pid, uint64_t now_ns);
 /* Notes a record. Records of processes that are not followed are ignored. */
-int map_cache_note(struct map_cache *b, const struct map_record *r);
-bool map_cache_follows(const struct map_cache *b, uint32_t pid);
+int map_cache_note(struct map_cache *c, const struct map_record *r);
+bool map_cache_follows(const struct map_cache *c, uint32_t pid);
 
 /* -ESRCH: the process is not followed; -ENOENT: nothing is mapped there. */
-int map_cache_find(const struct map_cache *b, uint32_t pid, uint64_t addr, uint64_t ts_ns,
+int map_cache_find(const struct map_cache *c, uint32_t pid, uint64_t addr, uint64_t ts_ns,
 		  struct map_hit *ret);
 
 /* Forgets what only instants before before_ns need. */
-int map_cache_forget(struct map_cache *b, uint64_t before_ns);
+int map_cache_forget(struct map_cache *c, uint64_t before_ns);
 /* The number of processes that are kept, exited ones included. */
-size_t map_cache_cnt(const struct map_cache *b);
+size_t map_cache_cnt(const struct map_cache *c);
 /* Calls f for every followed process that has not exited. */
-int map_cache_each(struct map_cache *b, int (*f)(void *ctx, uint32_t pid), void *ctx);
+int map_cache_each(struct map_cache *c, int (*f)(void *ctx, uint32_t pid), void *ctx);
 
 #endif /* MAP_CACHE_H */

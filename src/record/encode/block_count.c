@@ -24,7 +24,7 @@ const uint8_t wire_hook_class[WIRE_HOOK_MAX] = {
 #undef X
 };
 
-/* What has no columns: paths, tasks, and rows of snapshots, which are no events and of no CPU. */
+/* Paths, tasks and rows of snapshots have no columns. Rows of snapshots are no events of a CPU. */
 static int count_step(struct block_writer *w, const struct wire_hdr *h)
 {
 	if (h->hook != WIRE_TASK_SNAP) {
@@ -68,7 +68,7 @@ static int count_segment(struct block_writer *w, const struct block_segment *g)
 	return 0;
 }
 
-/* What was counted by hook, by kind and by class. */
+/* Adds the counts by hook up to counts by kind and by class. */
 static void sum_tally(struct block_writer *w)
 {
 	unsigned int cpu, hook;

@@ -115,7 +115,7 @@ struct block_writer {
 	uint64_t from_ns, to_ns;
 	uint64_t first_ns, last_ns;
 	struct block_stats stats;
-	struct row_writer processes, threads, task_events, cpu_state, rss_state, rss_snaps, summary;
+	struct row_writer processes, threads, task_events, cpu_state, rss_state, rss_snaps;
 	struct row_writer loss, cost, hook_stats, clocks, marks, name_rows, gaps, site_rows,
 		frame_rows;
 };
@@ -123,7 +123,6 @@ struct block_writer {
 /* ---- block_count.c ---- */
 
 extern const uint8_t wire_hook_kind[WIRE_HOOK_MAX];	/* enum event_kind; 0: not a column kind */
-extern const uint8_t wire_hook_action[WIRE_HOOK_MAX];	/* EVENT_BLOCK_*, EVENT_IRQ_* */
 
 /* Another CPU wrote the records, maybe long ago: they are prefetched that far ahead. */
 #define BLOCK_AHEAD_BYTES 768

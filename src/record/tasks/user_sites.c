@@ -26,7 +26,7 @@
 struct user_sites {
 	struct helper opener;
 	struct exec_maps *maps;		/* NULL: not available */
-	struct map_cache *book;
+	struct map_cache *cache;
 	struct module_cache *modules;
 	uint64_t forgot_ns;
 };
@@ -175,7 +175,7 @@ int user_sites_new(struct user_sites **ret, unsigned int cpu_cnt,
 		return err_set(e, -ENOMEM, "out of memory");
 	r = opener_start(&u->opener);
 	if (!r)
-		r = map_cache_new(&u->book);
+		r = map_cache_new(&u->cache);
 	if (!r)
 		r = module_cache_new(&u->modules, open_mapped, &u->opener);
 	if (r) {
@@ -203,7 +203,7 @@ void user_sites_free(struct user_sites *u)
 	if (!u)
 		return;
 	exec_maps_close(u->maps);
-	map_cache_free(u->book);
+	map_cache_free(u->cache);
 	module_cache_free(u->modules);
 	helper_end(&u->opener);
 	free(u);
@@ -222,14 +222,14 @@ static int note(void *ctx, const struct map_record *r)
 	struct user_sites *u = ctx;
 	struct map_record with = *r;
 
-	if (r->what != MAP_FORK && !map_cache_follows(u->book, r->pid))
+	if (r->what != MAP_FORK && !map_cache_follows(u->cache, r->pid))
 		return 0;
 	if (r->what == MAP_CODE) {
 		with.module = module_cache_of(u->modules, r);
 		if (!with.module)
 			return -ENOMEM;
 	}
-	return map_cache_note(u->book, &with);
+	return map_cache_note(u->cache, &with);
 }
 
 /* Parses one line of /proc/PID/maps; false: the memory is not executable. */
@@ -279,7 +279,7 @@ static int read_maps(struct user_sites *u, uint32_t pid, uint64_t now_ns)
 int user_sites_add(struct user_sites *u, uint32_t pid)
 {
 	uint64_t now_ns = clock_mono_ns();
-	int r = map_cache_add(u->book, pid, now_ns);
+	int r = map_cache_add(u->cache, pid, now_ns);
 
 	return r ? r : read_maps(u, pid, now_ns);
 }
@@ -294,7 +294,7 @@ static int renew(void *ctx, uint32_t pid)
 	snprintf(path, sizeof(path), "/proc/%u", pid);
 	if (access(path, F_OK))
 		return 0;	/* its exit record is still to come, or was lost */
-	r = map_cache_renew(u->book, pid, now_ns);
+	r = map_cache_renew(u->cache, pid, now_ns);
 	return r ? r : read_maps(u, pid, now_ns);
 }
 
@@ -307,7 +307,7 @@ int user_sites_look(struct user_sites *u)
 		return 0;
 	r = exec_maps_read(u->maps, note, u, &lost);
 	if (!r && lost)
-		r = map_cache_each(u->book, renew, u);
+		r = map_cache_each(u->cache, renew, u);
 	return r;
 }
 
@@ -319,7 +319,7 @@ int user_sites_end_slice(struct user_sites *u, uint64_t to_ns)
 	if (to_ns < u->forgot_ns + KEEP_NS)
 		return 0;
 	u->forgot_ns = to_ns;
-	return map_cache_forget(u->book, to_ns - KEEP_NS);
+	return map_cache_forget(u->cache, to_ns - KEEP_NS);
 }
 
 /* ---- answering ---- */
@@ -330,13 +330,13 @@ int user_sites_find(void *ctx, uint32_t pid, uint64_t ts_ns, struct trace_site *
 	struct user_sites *u = ctx;
 	struct module_answer a;
 	struct map_hit hit;
-	int r = map_cache_find(u->book, pid, ret->addr - 1, ts_ns, &hit);
+	int r = map_cache_find(u->cache, pid, ret->addr - 1, ts_ns, &hit);
 
 	if (r == -ESRCH) {
 		/* the process moved into the cgroup, or its fork was lost */
 		r = user_sites_add(u, pid);
 		if (!r)
-			r = map_cache_find(u->book, pid, ret->addr - 1, ts_ns, &hit);
+			r = map_cache_find(u->cache, pid, ret->addr - 1, ts_ns, &hit);
 	}
 	ret->symbol = ret->module = ret->build_id = "";
 	ret->why = TRACE_SITE_UNMAPPED;
