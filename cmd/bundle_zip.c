@@ -118,11 +118,11 @@ static int put_csv(FILE *f, struct trace *t, struct err *e)
 static int put_table(FILE *f, struct trace *t, struct err *e)
 {
 	uint64_t from = trace_start_ns(t), to = trace_end_ns(t);
-	char missing[400], wall[TIMEEXPR_TEXT_MAX];
+	char missing[400];
 
 	input_is_complete(t, INPUT_NEEDS_SUMMARY, from, to, missing, sizeof(missing));
 	fprintf(f, "%s from %s, %s%s\n\n", say_duration(to - from),
-		timeexpr_format_real(wall, trace_real_ns(t, from), 0),
+		say_wall(trace_real_ns(t, from), false),
 		missing[0] ? "INCOMPLETE: " : "complete", missing);
 	return put_summary(f, t, RENDER_TABLE, e);
 }
@@ -131,7 +131,6 @@ static int put_table(FILE *f, struct trace *t, struct err *e)
 static int put_readme(FILE *f, struct trace *t, struct err *e)
 {
 	uint64_t from = trace_start_ns(t);
-	char wall[TIMEEXPR_TEXT_MAX];
 
 	fprintf(f,
 		"This folder is a recording: what the processes of a Linux machine did with its "
@@ -150,7 +149,7 @@ static int put_readme(FILE *f, struct trace *t, struct err *e)
 		"manifest and chunk-*.ebr are the recording itself. schema/FORMAT.md of ebpfrec's\n"
 		"source describes every byte of it.\n",
 		say_duration(trace_end_ns(t) - from),
-		timeexpr_format_real(wall, trace_real_ns(t, from), 0),
+		say_wall(trace_real_ns(t, from), false),
 		trace_get(t, "redacted") ? " Names in it are pseudonyms." : "");
 	return 0;
 }

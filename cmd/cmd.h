@@ -10,13 +10,6 @@
 
 #include "cmd/input/opts.h"
 
-/* Exit statuses. record has its own (see session_run()): the command's, 125, 126, 127. */
-enum {
-	EXIT_FAILED = 1,
-	EXIT_USAGE = 2,
-	EXIT_RECORD = 125,
-};
-
 extern const struct opts_command record_opts, report_opts, sql_opts, export_opts, info_opts,
 	check_opts, repair_opts, redact_opts, snapshot_opts, mark_opts, diff_opts, cut_opts,
 	bundle_opts, metrics_opts, doctor_opts;

@@ -106,7 +106,6 @@ static const char *state_of(const struct trace *t, bool for_people)
 static void add_span(struct facts *f, const struct trace *t)
 {
 	uint64_t start = trace_start_ns(t), end = trace_end_ns(t);
-	char wall[TIMEEXPR_TEXT_MAX];
 
 	add_text(f, "trace", "path", trace_path(t));
 	add_fact(f, "trace", "state", value_text(state_of(t, false)), state_of(t, true));
@@ -116,10 +115,10 @@ static void add_span(struct facts *f, const struct trace *t)
 		say_format("%s s of CLOCK_MONOTONIC", say_instant((int64_t)start)));
 	if (end > start) {
 		add_text(f, "trace", "start",
-			 timeexpr_format_real(wall, trace_real_ns(t, start), 1));
+			 say_wall(trace_real_ns(t, start), true));
 		add_text(f, "trace", "start_utc",
-			 timeexpr_format_real(wall, trace_real_ns(t, start), 0));
-		add_text(f, "trace", "end", timeexpr_format_real(wall, trace_real_ns(t, end), 1));
+			 say_wall(trace_real_ns(t, start), false));
+		add_text(f, "trace", "end", say_wall(trace_real_ns(t, end), true));
 	}
 	add_int(f, "trace", "cpus", trace_cpu_cnt(t), NULL);
 	add_dropped(f, t);

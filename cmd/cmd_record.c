@@ -443,11 +443,10 @@ static int take_start(struct record *r)
 static void say_start(const struct record *r)
 {
 	uint64_t now_ns = clock_real_ns();
-	char wall[TIMEEXPR_TEXT_MAX];
 
 	if (!r->quiet && r->o.start_real_ns > now_ns)
 		say_note("recording begins at %s, in %s",
-			 timeexpr_format_real(wall, r->o.start_real_ns, 1),
+			 say_wall(r->o.start_real_ns, true),
 			 say_duration(r->o.start_real_ns - now_ns));
 }
 

@@ -11,12 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "analyze/engine/align.h"
 #include "base/units.h"
-#include "cmd/cmd.h"
 #include "cmd/input/align_row.h"
 #include "cmd/input/timeexpr.h"
 #include "cmd/render/pivot.h"
@@ -73,23 +71,6 @@ static const char *short_instant(int64_t ns, uint64_t length_ns)
 	return say_format("%.*s", (int)(n - (decimals && text[n - 1] == '.')), text);
 }
 
-#define RECENT_S (12 * 3600)
-
-/* "08:19:53 UTC", in the reader's time zone; with the date unless it was today or so. */
-static const char *short_clock(uint64_t real_ns)
-{
-	time_t at = (time_t)(real_ns / UNITS_NS_PER_S);
-	char text[64];
-	struct tm tm;
-
-	if (!localtime_r(&at, &tm))
-		return "?";
-	strftime(text, sizeof(text),
-		 llabs((long long)(time(NULL) - at)) < RECENT_S ? "%H:%M:%S %Z" : "%F %H:%M:%S %Z",
-		 &tm);
-	return say_format("%s", text);
-}
-
 /* "0 .. 29.3 s of trace.ebpfrec, started 08:19:53 UTC, complete" */
 static void make_heading(struct answer *r)
 {
@@ -103,7 +84,7 @@ static void make_heading(struct answer *r)
 			 short_instant((int64_t)(from - start), to - from),
 			 short_instant((int64_t)(to - start), to - from),
 			 say_text(input_path(&r->o->in)),
-			 short_clock(trace_real_ns(r->trace, start)),
+			 say_clock(trace_real_ns(r->trace, start)),
 			 r->o->align ? say_format("whole bins of UTC, as read within %s, ",
 						  say_duration(align_clock_uncertainty(r->trace)))
 				     : "",

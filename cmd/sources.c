@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cmd/cmd.h"
+#include "cmd/render/say.h"
 #include "cmd/input/input.h"
 #include "record/session.h"
 

@@ -12,7 +12,6 @@
 
 #include "analyze/engine/align.h"
 #include "base/units.h"
-#include "cmd/cmd.h"
 #include "cmd/input/align_row.h"
 #include "cmd/render/row_prefix.h"
 #include "cmd/render/say.h"
@@ -161,7 +160,7 @@ static void say_what(void *ctx)
 {
 	const struct joined *j = ctx;
 	const struct hosts *h = j->hosts;
-	char text[768], wall[TIMEEXPR_TEXT_MAX];
+	char text[768];
 
 	snprintf(text, sizeof(text), "%u traces, aligned by wall clock, as read within %s; %s",
 		 h->cnt, say_duration(h->uncertainty_ns),
@@ -186,7 +185,7 @@ static void say_what(void *ctx)
 			 say_text(one->name), say_text(one->in.path),
 			 say_instant((int64_t)(one->from_ns - start) + one->shift_ns),
 			 say_instant((int64_t)(one->to_ns - start) + one->shift_ns),
-			 timeexpr_format_real(wall, trace_real_ns(one->in.trace, one->from_ns), 1),
+			 say_wall(trace_real_ns(one->in.trace, one->from_ns), true),
 			 one->missing[0] ? "INCOMPLETE: " : "complete", one->missing);
 		render_wrap(stdout, text, input_terminal_width());
 		if (!input_part_note(one->in.trace))

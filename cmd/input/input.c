@@ -16,7 +16,6 @@
 
 #include "base/atomic_output.h"
 #include "base/units.h"
-#include "cmd/cmd.h"
 #include "cmd/input/nearest.h"
 #include "cmd/render/say.h"
 #include "edit/trace_cut.h"
@@ -51,11 +50,6 @@ int input_list_tables(void *field, const char *value, struct err *e)
 	for (unsigned int i = 0; i < cnt; i++)
 		printf("%-16s %s\n", tables[i].name, tables[i].doc);
 	return OPTS_LEAVE;
-}
-
-const char *input_path(const struct input *in)
-{
-	return in->path ? in->path : INPUT_TRACE_DEFAULT;
 }
 
 char *input_output_name(const struct input *in, const char *ending)

@@ -75,7 +75,11 @@ int input_take_path(void *input, const char *value, struct err *e);
 int input_take_format(void *format, const char *value, struct err *e);
 int input_take_lines(void *lines, const char *value, struct err *e);
 
-const char *input_path(const struct input *in);
+static inline const char *input_path(const struct input *in)
+{
+	return in->path ? in->path : INPUT_TRACE_DEFAULT;
+}
+
 /*
  * The name of an output made from the trace's: "dir/build.ebpfrec/" and ".zip" give "build.zip".
  * malloc'ed; NULL: out of memory, and the error is printed.

@@ -2,7 +2,6 @@
 /* input_lines: --lines, of the commands that show code of programs. */
 #include <errno.h>
 
-#include "cmd/cmd.h"
 #include "cmd/input/input.h"
 #include "cmd/render/say.h"
 #include "symbol/source_lines.h"

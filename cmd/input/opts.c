@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "cmd/cmd.h"
 #include "cmd/input/nearest.h"
 #include "cmd/render/say.h"
 

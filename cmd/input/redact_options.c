@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/units.h"
-#include "cmd/cmd.h"
 #include "cmd/render/say.h"
 
 #define SALT_MAX_BYTES (1u << 20)

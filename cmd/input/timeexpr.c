@@ -298,33 +298,3 @@ int timeexpr_resolve_future(const char *s, uint64_t now_real_ns, uint64_t *ret_r
 	*ret_real_ns = real_ns;
 	return 0;
 }
-
-char *timeexpr_format_real(char *buf, uint64_t real_ns, int local)
-{
-	time_t sec = (time_t)(real_ns / S_NS);
-	unsigned int ns = (unsigned int)(real_ns % S_NS);
-	char day[32], frac[16], zone[16];
-	int decimals = 9;
-	struct tm tm;
-
-	if (!(local ? localtime_r(&sec, &tm) : gmtime_r(&sec, &tm))) {
-		snprintf(buf, TIMEEXPR_TEXT_MAX, "@%" PRIu64 ".%09u", real_ns / (uint64_t)S_NS, ns);
-		return buf;
-	}
-	snprintf(frac, sizeof(frac), ".%09u", ns);
-	strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &tm);
-	if (local) {
-		long off = tm.tm_gmtoff / 60;
-
-		snprintf(zone, sizeof(zone), "%c%02u:%02u", off < 0 ? '-' : '+',
-			 (unsigned int)(off < 0 ? -off : off) / 60 % 100,
-			 (unsigned int)(off < 0 ? -off : off) % 60);
-	} else {
-		snprintf(zone, sizeof(zone), "Z");
-	}
-	while (decimals > 3 && frac[decimals] == '0' && frac[decimals - 1] == '0' &&
-	       frac[decimals - 2] == '0')
-		decimals -= 3;
-	snprintf(buf, TIMEEXPR_TEXT_MAX, "%s%.*s%s", day, decimals + 1, frac, zone);
-	return buf;
-}

@@ -51,11 +51,4 @@ int timeexpr_resolve(const char *s, const struct timeexpr_base *base, uint64_t *
 int timeexpr_resolve_future(const char *s, uint64_t now_real_ns, uint64_t *ret_real_ns,
 			    struct err *e);
 
-/*
- * A wall-clock instant as RFC 3339 with as many decimals (3, 6 or 9) as it takes to be exact;
- * local: in the process' time zone, else in UTC. Returns buf.
- */
-#define TIMEEXPR_TEXT_MAX 64
-char *timeexpr_format_real(char *buf, uint64_t real_ns, int local);
-
 #endif /* TIMEEXPR_H */

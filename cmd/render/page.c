@@ -9,7 +9,6 @@
 #include "base/atomic_output.h"
 #include "base/buf.h"
 #include "base/textsafe.h"
-#include "cmd/input/timeexpr.h"
 #include "cmd/render/render_format.h"
 #include "cmd/render/say.h"
 
@@ -169,7 +168,7 @@ static void write_facts(struct page *p)
 {
 	const struct trace *t = p->r->trace;
 	const char *host = trace_get(t, "host"), *kernel = trace_get(t, "kernel.release");
-	char wall[TIMEEXPR_TEXT_MAX], text[600];
+	char text[600];
 	uint64_t start = trace_start_ns(t);
 
 	snprintf(text, sizeof(text), "%s%s%s%s%s .. %s s (%s), from %s", host ? host : "",
@@ -177,7 +176,7 @@ static void write_facts(struct page *p)
 		 say_instant((int64_t)(p->r->from_ns - start)),
 		 say_instant((int64_t)(p->r->to_ns - start)),
 		 say_duration(p->r->to_ns - p->r->from_ns),
-		 timeexpr_format_real(wall, trace_real_ns(t, p->r->from_ns), 1));
+		 say_wall(trace_real_ns(t, p->r->from_ns), true));
 	write_text(p, text);
 }
 

@@ -4,13 +4,15 @@
  */
 #include "cmd/render/say.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/textsafe.h"
 #include "base/units.h"
-#include "cmd/cmd.h"
 
 #define TEXT_BYTES 1024
 #define FIGURE_BYTES 64
@@ -106,4 +108,50 @@ void say_note(const char *fmt, ...)
 	va_start(ap, fmt);
 	say(fmt, ap);
 	va_end(ap);
+}
+
+#define RECENT_S (12 * 3600)
+
+const char *say_clock(uint64_t real_ns)
+{
+	time_t at = (time_t)(real_ns / UNITS_NS_PER_S);
+	char text[64];
+	struct tm tm;
+
+	if (!localtime_r(&at, &tm))
+		return "?";
+	strftime(text, sizeof(text),
+		 llabs((long long)(time(NULL) - at)) < RECENT_S ? "%H:%M:%S %Z" : "%F %H:%M:%S %Z",
+		 &tm);
+	return say_format("%s", text);
+}
+
+const char *say_wall(uint64_t real_ns, bool local)
+{
+	time_t sec = (time_t)(real_ns / UNITS_NS_PER_S);
+	unsigned int ns = (unsigned int)(real_ns % UNITS_NS_PER_S);
+	char day[32], frac[16], zone[16], *buf = figure();
+	int decimals = 9;
+	struct tm tm;
+
+	if (!(local ? localtime_r(&sec, &tm) : gmtime_r(&sec, &tm))) {
+		snprintf(buf, FIGURE_BYTES, "@%" PRIu64 ".%09u", real_ns / UNITS_NS_PER_S, ns);
+		return buf;
+	}
+	snprintf(frac, sizeof(frac), ".%09u", ns);
+	strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &tm);
+	if (local) {
+		long off = tm.tm_gmtoff / 60;
+
+		snprintf(zone, sizeof(zone), "%c%02u:%02u", off < 0 ? '-' : '+',
+			 (unsigned int)(off < 0 ? -off : off) / 60 % 100,
+			 (unsigned int)(off < 0 ? -off : off) % 60);
+	} else {
+		snprintf(zone, sizeof(zone), "Z");
+	}
+	while (decimals > 3 && frac[decimals] == '0' && frac[decimals - 1] == '0' &&
+	       frac[decimals - 2] == '0')
+		decimals -= 3;
+	snprintf(buf, FIGURE_BYTES, "%s%.*s%s", day, decimals + 1, frac, zone);
+	return buf;
 }

@@ -9,7 +9,15 @@
 #ifndef SAY_H
 #define SAY_H
 
+#include <stdbool.h>
 #include <stdint.h>
+
+/* Exit statuses. record has its own (see session_run()): the command's, 125, 126, 127. */
+enum {
+	EXIT_FAILED = 1,
+	EXIT_USAGE = 2,
+	EXIT_RECORD = 125,
+};
 
 /* "ebpfrec: text\n". say_error() returns EXIT_FAILED. */
 int say_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
@@ -24,10 +32,21 @@ const char *say_bytes(uint64_t v);
 const char *say_bytes_si(uint64_t v);
 const char *say_duration(uint64_t ns);
 const char *say_instant(int64_t ns);
+/*
+ * A wall-clock instant as RFC 3339 with as many decimals (3, 6 or 9) as it takes to be exact;
+ * local: in the process' time zone, else in UTC.
+ */
+const char *say_wall(uint64_t real_ns, bool local);
 /* Any other text, of about a thousand bytes; valid until the fourth call after this one. */
 const char *say_format(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* s made safe, cut to about a thousand bytes. Valid until the fourth call after this one. */
 const char *say_text(const char *s);
+
+/*
+ * "08:19:53 UTC", in the reader's time zone; with the date unless it was today or so. The text is
+ * valid as long as that of say_format().
+ */
+const char *say_clock(uint64_t real_ns);
 
 #endif /* SAY_H */

@@ -11,6 +11,7 @@
 #include "cmd/input/lists.h"
 #include "cmd/render/render_format.h"
 #include "cmd/input/timeexpr.h"
+#include "cmd/render/say.h"
 #include "fuzz.h"
 #include "probe/source.h"
 
@@ -48,7 +49,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 		.mono_from_real = mono_from_real,
 	};
 	char *s = strndup((const char *)data, bytes), *joined = NULL;
-	char text[TIMEEXPR_TEXT_MAX];
 	char *argv[] = { s, s, NULL };
 	struct lists_pids pids = { NULL, 0 };
 	uint32_t mask;
@@ -57,7 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 
 	FUZZ_CHECK(s);
 	if (timeexpr_resolve(s, &base, &v, &e) == 0)
-		timeexpr_format_real(text, v, (int)(v & 1));
+		say_wall(v, v & 1);
 	else
 		FUZZ_CHECK(e.text[0]);
 	run_units(s);

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "cmd/cmd.h"
+#include "cmd/render/say.h"
 #include "cmd/input/lists.h"
 #include "cmd/input/nearest.h"
 #include "cmd/input/opts.h"

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "cmd/input/timeexpr.h"
+#include "cmd/render/say.h"
 
 #define S ((uint64_t)1000000000)
 
@@ -169,18 +170,14 @@ static void test_timeexpr_says_what_is_wrong(void **state)
 
 static void test_timeexpr_writes_wall_clock(void **state)
 {
-	char buf[TIMEEXPR_TEXT_MAX];
-
 	setenv("TZ", "IST-5:30", 1);
 	tzset();
-	assert_string_equal(timeexpr_format_real(buf, START_REAL, 0),
-			    "2026-03-01T12:00:00.250Z");
-	assert_string_equal(timeexpr_format_real(buf, START_REAL, 1),
-			    "2026-03-01T17:30:00.250+05:30");
-	assert_resolves(buf, START);
-	assert_string_equal(timeexpr_format_real(buf, START_REAL + 1000, 0),
+	assert_string_equal(say_wall(START_REAL, false), "2026-03-01T12:00:00.250Z");
+	assert_string_equal(say_wall(START_REAL, true), "2026-03-01T17:30:00.250+05:30");
+	assert_resolves(say_wall(START_REAL, true), START);
+	assert_string_equal(say_wall(START_REAL + 1000, false),
 			    "2026-03-01T12:00:00.250001Z");
-	assert_string_equal(timeexpr_format_real(buf, START_REAL + 90, 0),
+	assert_string_equal(say_wall(START_REAL + 90, false),
 			    "2026-03-01T12:00:00.250000090Z");
 }
 
