@@ -331,7 +331,7 @@ static int check_manifest(struct check *c)
 		p.bytes = (uint64_t)st.st_size;
 	if (c->t->no_manifest) {
 		p.status = CHECK_DAMAGED;
-		p.reason = "cannot be read: what it said about the recording is lost";
+		p.reason = trace_get(c->t, MANIFEST_LOST);
 		return report(c, &p);
 	}
 	if (trace_is_live(c->t))

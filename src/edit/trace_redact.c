@@ -251,7 +251,7 @@ static const struct {
 	{ "cut.*_ns", ENTRY_NUMBERS }, { "cut.left_out", ENTRY_AS_IS },
 	{ "cut.processes", ENTRY_CMDLINE }, { "redacted", ENTRY_NUMBERS },
 	{ "span.*", ENTRY_NUMBERS },
-	{ "repaired.state", ENTRY_AS_IS },
+	{ "repaired.state", ENTRY_AS_IS }, { "manifest.lost", ENTRY_AS_IS },
 	{ "redacted.state", ENTRY_AS_IS }, { "recorder.version", ENTRY_AS_IS },
 	{ "kernel.release", ENTRY_AS_IS }, { "kernel.version", ENTRY_AS_IS },
 	{ "machine", ENTRY_AS_IS }, { "cpu.model", ENTRY_AS_IS }, { "programs", ENTRY_AS_IS },

@@ -10,10 +10,13 @@
 
 #include "base/array.h"
 #include "base/buf.h"
+#include "base/crc32c.h"
 #include "store/chunk_scan.h"
 #include "store/manifest.h"
 
 #define MANIFEST_MAGIC "ebpfrec trace "
+#define SUM_KEY "crc32c="
+#define SUM_BYTES (sizeof(SUM_KEY) - 1 + 8 + 1)	/* of the line of the checksum */
 
 void manifest_done(struct manifest *m)
 {
@@ -91,17 +94,49 @@ void manifest_format_uuid(char buf[static MANIFEST_UUID_BYTES], uint64_t trace_i
 		 (unsigned int)(trace_id >> 4 & 0xfff), (unsigned int)(trace_id & 0xf));
 }
 
+/* Writes the line of the checksum of the bytes that follow it. */
+static void put_sum(char line[static SUM_BYTES + 1], const void *rest, size_t bytes)
+{
+	snprintf(line, SUM_BYTES + 1, SUM_KEY "%08x\n", crc32c(0, rest, bytes));
+}
+
+/*
+ * Whether a manifest's second line was written as the line of the checksum. Damage may have changed
+ * it; manifests of older programs have no such line, and none that resembles it.
+ */
+static bool has_sum(const char *line, size_t bytes)
+{
+	size_t same = 0;
+
+	for (size_t i = 0; i < strlen(SUM_KEY) && i < bytes; i++)
+		same += line[i] == SUM_KEY[i];
+	return same >= 4;
+}
+
+static bool sum_holds(const char *line, size_t bytes)
+{
+	char want[SUM_BYTES + 1];
+
+	if (bytes < SUM_BYTES)
+		return false;
+	put_sum(want, line + SUM_BYTES, bytes - SUM_BYTES);
+	return !memcmp(line, want, SUM_BYTES);
+}
+
 int manifest_format(const struct manifest *m, char **ret, size_t *ret_bytes)
 {
+	char esc[8], sum[SUM_BYTES + 1];
 	struct buf b = { 0 };
 	const char *s;
-	char esc[8];
-	size_t i;
+	size_t i, head;
 	int n;
 
 	n = snprintf(esc, sizeof(esc), "%d\n", MANIFEST_VERSION);
 	buf_add(&b, MANIFEST_MAGIC, strlen(MANIFEST_MAGIC));
 	buf_add(&b, esc, (size_t)n);
+	head = b.len;
+	put_sum(sum, NULL, 0);
+	buf_add(&b, sum, SUM_BYTES);
 	for (i = 0; i < m->cnt; i++) {
 		buf_add(&b, m->entries[i].key, strlen(m->entries[i].key));
 		buf_add(&b, "=", 1);
@@ -119,6 +154,8 @@ int manifest_format(const struct manifest *m, char **ret, size_t *ret_bytes)
 		buf_done(&b);
 		return -ENOMEM;
 	}
+	put_sum(sum, b.data + head + SUM_BYTES, b.len - head - SUM_BYTES);
+	memcpy(b.data + head, sum, SUM_BYTES);
 	*ret = (char *)b.data;
 	*ret_bytes = b.len;
 	return 0;
@@ -185,7 +222,14 @@ int manifest_parse(struct manifest *m, const char *text, size_t bytes)
 		return -EINVAL;
 	if (text[magic] != '0' + MANIFEST_VERSION || text + magic + 1 != nl)
 		return -EPROTONOSUPPORT;
-	for (at = (size_t)(nl - text) + 1; at < bytes;) {
+	at = (size_t)(nl - text) + 1;
+	if (has_sum(text + at, bytes - at)) {
+		m->damaged_bytes = sum_holds(text + at, bytes - at) ? 0 : bytes;
+		if (m->damaged_bytes)
+			return manifest_set(m, MANIFEST_LOST, MANIFEST_SUM_DIFFERS);
+		at += SUM_BYTES;
+	}
+	while (at < bytes) {
 		nl = memchr(text + at, '\n', bytes - at);
 		if (!nl)
 			nl = text + bytes;

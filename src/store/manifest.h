@@ -3,9 +3,12 @@
  * manifest: the small text file of a trace directory.
  *
  *     ebpfrec trace 2
+ *     crc32c=xxxxxxxx
  *     key=value
  *     ...
  *
+ * The second line is the checksum of all that follows it; older programs did not write it. Nothing
+ * in a manifest that does not match its checksum is believed: it reads as one entry, MANIFEST_LOST.
  * Keys are [a-z0-9._-]+, sorted. In values every byte outside 0x20..0x7e, and the backslash, is
  * written as \xHH. Threads: one.
  */
@@ -23,6 +26,9 @@
 #define MANIFEST_NEW "manifest.new"	/* a new manifest that is to replace the old one */
 #define MANIFEST_VERSION 2
 #define MANIFEST_MAX_BYTES (1u << 20)
+/* Why the recording's manifest is not known. A copy of the trace keeps this entry. */
+#define MANIFEST_LOST "manifest.lost"
+#define MANIFEST_SUM_DIFFERS "does not match its checksum"
 
 struct manifest_entry {
 	char *key, *value;	/* the value may hold any byte but NUL */
@@ -31,6 +37,7 @@ struct manifest_entry {
 struct manifest {
 	struct manifest_entry *entries;	/* by key */
 	size_t cnt, cap;
+	size_t damaged_bytes;	/* of a text that does not match its checksum; 0: it does */
 };
 
 void manifest_done(struct manifest *m);

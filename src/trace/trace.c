@@ -97,8 +97,13 @@ static int load_manifest(struct trace *t, struct err *e)
 		manifest_done(&m);
 		return r;
 	}
+	if (m.damaged_bytes && !t->no_manifest)
+		r = trace_add_damage(t, MANIFEST_NAME, 0, m.damaged_bytes, MANIFEST_SUM_DIFFERS);
+	t->no_manifest = m.damaged_bytes;
 	manifest_done(&t->manifest);
 	t->manifest = m;
+	if (r < 0)
+		return err_set(e, r, "out of memory");
 	t->kv.cnt = 0;
 	for (i = 0; i < t->manifest.cnt; i++) {
 		struct trace_kv *kv = trace_list_add(&t->kv, sizeof(*kv));
@@ -207,7 +212,8 @@ static int load(struct trace *t, bool anyway, struct err *e)
 
 	if (anyway && r < 0 && r != -EPROTONOSUPPORT && r != -ENOMEM) {
 		t->no_manifest = true;
-		r = load_files(t, e);
+		r = manifest_set(&t->manifest, MANIFEST_LOST, "cannot be read");
+		r = r < 0 ? r : load_files(t, e);
 		return r < 0 || t->blocks.cnt ? r :
 		       err_set(e, -EINVAL, "not a trace: it has neither a manifest nor a block");
 	}

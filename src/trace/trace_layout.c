@@ -96,7 +96,10 @@ static int add_damages(struct layout *l)
 	size_t cnt, i;
 	const struct trace_damage *d = trace_damages(l->t, &cnt);
 
-	/* a block whose events turned out to be damaged is still among the blocks */
+	/*
+	 * A block whose events turned out to be damaged is still among the blocks, and the manifest
+	 * counts as one.
+	 */
 	for (i = 0; i < cnt; i++) {
 		size_t blocks, j;
 		const struct trace_block *b = trace_blocks(l->t, &blocks);
@@ -104,7 +107,7 @@ static int add_damages(struct layout *l)
 		for (j = 0; j < blocks; j++)
 			if (b[j].offset == d[i].offset && !strcmp(b[j].file, d[i].file))
 				break;
-		if (j < blocks)
+		if (j < blocks || !strcmp(d[i].file, MANIFEST_NAME))
 			continue;
 		l->damaged_bytes += d[i].bytes;
 		if (add(l, TRACE_LAYOUT_DAMAGED, 1, d[i].bytes) < 0)

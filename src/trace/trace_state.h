@@ -101,7 +101,7 @@ struct trace {
 	uint64_t span_from_ns, span_to_ns;	/* what a finished trace stood for; 0: not known */
 	uint64_t whole_below;	/* chunk files with lower numbers were completely on the disk */
 	struct manifest manifest;
-	bool no_manifest;	/* opened although there is no manifest */
+	bool no_manifest;	/* there is none, or it does not match its checksum */
 	_Atomic uint64_t decoded_blocks;
 	uint64_t headers_read;
 	bool quick;		/* lists may come from the derived file */

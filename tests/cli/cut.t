@@ -1,6 +1,6 @@
 # What a cut says of sources: one that was recorded and is left out is off; one that was not recorded was not.
 
-$ cp -r golden.ebpfrec some.ebpfrec; echo sources=sched.switch,sched.wakeup,alloc.slab,block >>some.ebpfrec/manifest; ebpfrec cut -i some.ebpfrec -e sched -o sched.ebpfrec
+$ cp -r golden.ebpfrec some.ebpfrec; sed -i '/^crc32c=/d;$a sources=sched.switch,sched.wakeup,alloc.slab,block' some.ebpfrec/manifest; ebpfrec cut -i some.ebpfrec -e sched -o sched.ebpfrec
 2~ ebpfrec: sched.ebpfrec: 0.000 .. 4.000 s of some.ebpfrec, * in 4 blocks
 
 $ ebpfrec sql -i sched.ebpfrec --format csv "SELECT DISTINCT source, reason FROM source_gaps ORDER BY source"

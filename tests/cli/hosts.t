@@ -1,6 +1,6 @@
 # Several traces at once. Both have the same times, so both lie at 0 of the common axis.
 
-$ cp -r golden.ebpfrec db.ebpfrec; echo host=db >>db.ebpfrec/manifest; cp -r db.ebpfrec copy.ebpfrec; ebpfrec report cpu -i golden.ebpfrec -i db.ebpfrec --limit 1
+$ cp -r golden.ebpfrec db.ebpfrec; sed -i '/^crc32c=/d;$a host=db' db.ebpfrec/manifest; cp -r db.ebpfrec copy.ebpfrec; ebpfrec report cpu -i golden.ebpfrec -i db.ebpfrec --limit 1
 1~ 2 traces, aligned by wall clock, as read within *; how far the hosts' clocks were apart is not known
 1> golden.ebpfrec: golden.ebpfrec, 0.000 .. 4.000 s, from 2023-11-14T22:30:00.000+00:00, INCOMPLETE: sched: 3 events lost
 1> db: db.ebpfrec, 0.000 .. 4.000 s, from 2023-11-14T22:30:00.000+00:00, INCOMPLETE: sched: 3 events lost
@@ -48,7 +48,7 @@ $ ebpfrec cut -i golden.ebpfrec --comm cc1 -o cc1.ebpfrec 2>/dev/null; ebpfrec r
 $ ebpfrec report cpu -i db.ebpfrec cc1.ebpfrec --format csv 2>&1 >/dev/null | grep 'Cut:'
 1~ ebpfrec: cc1.ebpfrec: Cut: events of some processes only *
 
-$ cp -r golden.ebpfrec only.ebpfrec; echo only=1 >>only.ebpfrec/manifest; ebpfrec report devices -i only.ebpfrec | grep '^Recorded'
+$ cp -r golden.ebpfrec only.ebpfrec; sed -i '/^crc32c=/d;$a only=1' only.ebpfrec/manifest; ebpfrec report devices -i only.ebpfrec | grep '^Recorded'
 1> Recorded with --only: what others than the workload did, and so machines, CPUs and devices as a whole, is not in it.
 
 # All but report are of one trace, and do not take the last of two.

@@ -189,7 +189,7 @@ $ ebpfrec report leaks --format csv -i golden.ebpfrec
 1> 200,cc1,slab,"",function_ffffffff810010+0x0,40,7680,2899940000,2899901000,0,1,0,,,live
 
 # no stacks, and that none were asked for, are two things
-$ cp -r golden.ebpfrec asked.ebpfrec; echo sources=alloc.slab,alloc.page >>asked.ebpfrec/manifest; cp -r asked.ebpfrec some.ebpfrec; echo stacks.every=9 >>some.ebpfrec/manifest; for t in asked some; do ebpfrec report stacks -i $t.ebpfrec --format csv; done
+$ cp -r golden.ebpfrec asked.ebpfrec; sed -i '/^crc32c=/d;$a sources=alloc.slab,alloc.page' asked.ebpfrec/manifest; cp -r asked.ebpfrec some.ebpfrec; sed -i '/^crc32c=/d;$a stacks.every=9' some.ebpfrec/manifest; for t in asked some; do ebpfrec report stacks -i $t.ebpfrec --format csv; done
 1> pid,comm,source,samples,bytes,stack,complete,lost_events
 1> pid,comm,source,samples,bytes,stack,complete,lost_events
 2> ebpfrec: asked.ebpfrec: No stacks were recorded; `ebpfrec record --stacks -- COMMAND` records some.

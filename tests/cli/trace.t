@@ -50,13 +50,13 @@ $ ebpfrec report cpu -i golden.ebpfrec --from 2026-02-30T00:00:00Z
 
 $ ebpfrec check -i golden.ebpfrec
 1> FILE              STATUS  OFFSET     BYTES  FROM (s)  TO (s)  BLOCKS  EVENTS  REASON
-1> manifest          valid        0     208 B         -       -       -       -  finished
+1> manifest          valid        0     224 B         -       -       -       -  finished
 1~ chunk-000000.ebr  valid       64  * KiB     0.000   4.000       4     229  
 2> ebpfrec: golden.ebpfrec: whole: 4 blocks, 229 events
 
 $ ebpfrec check -i golden.ebpfrec --format csv 2>/dev/null
 1> file,status,offset,bytes,from_ns,to_ns,blocks,events,reason
-1> manifest,valid,0,208,,,,,finished
+1> manifest,valid,0,224,,,,,finished
 1~ chunk-000000.ebr,valid,64,*,0,4000000000,4,229,""
 
 $ gen_golden open.ebpfrec open; ebpfrec check -i open.ebpfrec
@@ -71,7 +71,7 @@ $ ebpfrec report cpu -i open.ebpfrec --from 1s --to 2s --format csv
 $ gen_golden damaged.ebpfrec damaged; ebpfrec check -i damaged.ebpfrec
 ? 1
 1> FILE              STATUS   OFFSET     BYTES  FROM (s)  TO (s)  BLOCKS  EVENTS  REASON
-1> manifest          valid         0     208 B         -       -       -       -  finished
+1> manifest          valid         0     224 B         -       -       -       -  finished
 1~ chunk-000000.ebr  valid        64  * KiB     0.000   1.000       1      31  
 1~ chunk-000000.ebr  damaged  *,???  * KiB     1.000   2.000       -       -  *section*checksum
 1~ chunk-000000.ebr  valid     *,???  * KiB     2.000   4.000       2       2  
@@ -96,7 +96,7 @@ $ ebpfrec report cpu -i fixed.ebpfrec --from 0 --to 3s --format csv
 2~ ebpfrec: fixed.ebpfrec: the window is incomplete: *1.000 .. 2.000 s is missing*
 
 # A cut declares the hole as a repair does; what the recorder counted in all is not said of a part.
-$ echo lost=7 >>damaged.ebpfrec/manifest; ebpfrec cut -i damaged.ebpfrec --from 0.5s --to 3s -o part.ebpfrec
+$ sed -i '/^crc32c=/d;$a lost=7' damaged.ebpfrec/manifest; ebpfrec cut -i damaged.ebpfrec --from 0.5s --to 3s -o part.ebpfrec
 2> ebpfrec: damaged.ebpfrec: 1 damaged part skipped; `ebpfrec check -i damaged.ebpfrec` lists it
 2~ ebpfrec: part.ebpfrec: 0.500 .. 3.000 s of damaged.ebpfrec, * kB in 2 blocks
 2> ebpfrec: part.ebpfrec: 1 gap in the window, 1.00 s in all, where the trace is damaged; reports over it are incomplete and say so
@@ -146,7 +146,7 @@ $ ebpfrec repair -i damaged.ebpfrec
 $ cp -r damaged.ebpfrec headless.ebpfrec; rm headless.ebpfrec/manifest; ebpfrec check -i headless.ebpfrec --format csv 2>/dev/null
 ? 1
 1...
-1> manifest,damaged,0,0,,,,,cannot be read: what it said about the recording is lost
+1> manifest,damaged,0,0,,,,,cannot be read
 1...
 
 $ ebpfrec report -i headless.ebpfrec
@@ -173,7 +173,7 @@ $ ebpfrec info -i damaged.ebpfrec --format csv 2>/dev/null | grep damage
 $ cp -r golden.ebpfrec cut.ebpfrec; truncate -s 100 cut.ebpfrec/chunk-000000.ebr; ebpfrec check -i cut.ebpfrec
 ? 1
 1> FILE              STATUS   OFFSET  BYTES  FROM (s)  TO (s)  BLOCKS  EVENTS  REASON
-1> manifest          valid         0  208 B         -       -       -       -  finished
+1> manifest          valid         0  224 B         -       -       -       -  finished
 1> chunk-000000.ebr  damaged      64   36 B         -       -       -       -  incomplete block at the end of the file
 2> ebpfrec: cut.ebpfrec: damaged: valid without a gap up to 0.000 s; 1 part (36 B) skipped, 0 ns missing between valid blocks; 0 blocks with 0 events are valid
 
@@ -481,3 +481,32 @@ $ ebpfrec report -i golden.ebpfrec --until -99s
 ? 2
 2> ebpfrec report: --until -99s is at -95.000 s, and the trace has 0 .. 4.000 s only
 2> Try 'ebpfrec report --help'.
+
+# One flipped bit makes another key of a key; the manifest's checksum notices, and nothing that it says is used.
+$ cp -r golden.ebpfrec stolen.ebpfrec; sed -i '/^crc32c=/d;$a steal=1' stolen.ebpfrec/manifest; ebpfrec cut -i stolen.ebpfrec -o bit.ebpfrec 2>/dev/null; ebpfrec report cpu -i bit.ebpfrec | grep -c STEAL
+1> 1
+
+$ sed -i s/^steal=/rteal=/ bit.ebpfrec/manifest; ebpfrec report cpu -i bit.ebpfrec | head -n 1
+1~ * INCOMPLETE: *the manifest of the recording does not match its checksum: what it said is not known
+2~ ebpfrec: bit.ebpfrec: 1 damaged part skipped; `ebpfrec check -i bit.ebpfrec` lists it
+
+$ ebpfrec check -i bit.ebpfrec --format csv
+? 1
+1...
+1~ manifest,damaged,0,*,,,,,does not match its checksum
+1...
+2~ ebpfrec: bit.ebpfrec: damaged: valid without a gap up to 4.000 s; 1 part (* B) skipped*
+2> ebpfrec: bit.ebpfrec: reports leave out what is damaged; `ebpfrec repair -i bit.ebpfrec -o NEW` writes a trace of what is valid
+
+$ ebpfrec info -i bit.ebpfrec --format csv 2>/dev/null | grep manifest
+1> damage,manifest@0,238 bytes skipped: does not match its checksum
+1> manifest,manifest.lost,does not match its checksum
+
+# What is made of it has a right checksum again, and still says so.
+$ for how in repair cut redact; do ebpfrec $how -i bit.ebpfrec -o $how.bit 2>/dev/null; rm -rf bit.ebpfrec; cp -r $how.bit bit.ebpfrec; ebpfrec check -i bit.ebpfrec >/dev/null; ebpfrec report memory -i bit.ebpfrec | head -n 1; done
+1~ *, INCOMPLETE: the manifest of the recording does not match its checksum: what it said is not known
+1~ *, INCOMPLETE: the manifest of the recording does not match its checksum: what it said is not known
+1~ *, INCOMPLETE: the manifest of the recording does not match its checksum: what it said is not known
+2> ebpfrec: bit.ebpfrec: whole: 4 blocks, 229 events
+2> ebpfrec: bit.ebpfrec: whole: 4 blocks, 229 events
+2> ebpfrec: bit.ebpfrec: whole: 4 blocks, 229 events

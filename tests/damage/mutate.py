@@ -156,6 +156,7 @@ def left_over():
 
 KINDS = {
     "a bit": in_one_file(flip_bit),
+    "a bit of the manifest": lambda: change("manifest", flip_bit),
     "some bits": in_one_file(flip_some),
     "zeroes": in_one_file(zero_some),
     "a file that ends early": in_one_file(cut_short),

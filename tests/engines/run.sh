@@ -18,6 +18,7 @@ for i in 0 1 2; do
 done
 "$build/tests/cli/gen_golden" "$tmp/host3" >/dev/null || { echo "not ok engines: gen_golden"; exit 1; }
 for i in 0 1 2 3; do
+	sed -i '/^crc32c=/d' "$tmp/host$i/manifest"	# it would not match
 	printf 'host=host%d\nnote.role=%s\n' $i "$([ $i -lt 2 ] && echo web || echo db)" >>"$tmp/host$i/manifest"
 done
 python3 "$here/check.py" "$here/ask.mjs" "$engines" "$tmp"

@@ -17,7 +17,7 @@ host()
 
 	shift 2
 	recorded "$name" -e light --note "role=$role" -- "$@"
-	sed -i "s/^host=.*/host=$name/" "$tmp/$name/manifest"
+	sed -i "/^crc32c=/d;s/^host=.*/host=$name/" "$tmp/$name/manifest"
 }
 
 burn='for i in 1 2 3 4; do $WORK/busy_threads one 400 & done; wait'

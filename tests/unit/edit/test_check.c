@@ -416,6 +416,75 @@ static void test_strangers_and_manifest(void **state)
 	unmake();
 }
 
+static void write_file(const char *name, const char *text, size_t bytes)
+{
+	int fd = open(name, O_WRONLY | O_TRUNC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, bytes), bytes);
+	close(fd);
+}
+
+/* Whether opening the trace shows that its manifest is damaged. */
+static bool notices(const char *what, size_t at)
+{
+	const struct trace_damage *d;
+	struct trace *t;
+	size_t cnt;
+	bool yes;
+
+	if (trace_open(&t, path, NULL) < 0)
+		return true;
+	d = trace_damages(t, &cnt);
+	yes = cnt == 1 && !strcmp(d->file, "manifest") && !trace_get(t, "state") &&
+	      !trace_get(t, "page_bytes") && trace_get(t, "manifest.lost");
+	if (yes) { /* the blocks are still there */
+		trace_blocks(t, &cnt);
+		assert_int_equal(cnt, BLOCKS);
+	} else {
+		print_error("%s at %zu is not noticed\n", what, at);
+	}
+	trace_close(t);
+	return yes;
+}
+
+/* Any bit of the manifest changes, or its end is missing. */
+static void test_manifest_changed_anywhere(void **state)
+{
+	char name[160], text[1000];
+	struct check_result r;
+	struct parts s;
+	size_t bytes, i;
+	int fd;
+
+	make(true);
+	snprintf(name, sizeof(name), "%s/manifest", path);
+	fd = open(name, O_RDONLY);
+	bytes = (size_t)read(fd, text, sizeof(text));
+	close(fd);
+	assert_in_range(bytes, 150, sizeof(text) - 1);
+	for (i = 0; i < bytes * 8; i++) {
+		text[i / 8] ^= (char)(1 << i % 8);
+		write_file(name, text, bytes);
+		assert_true(notices("bit", i));
+		if (i % 211 == 0) {
+			r = check(path, &s);
+			assert_int_equal(r.damaged_cnt, 1);
+			assert_string_equal(s.p[0].file, "manifest");
+			assert_int_equal(s.p[0].status, CHECK_DAMAGED);
+			assert_int_equal(r.block_cnt, BLOCKS);
+		}
+		text[i / 8] ^= (char)(1 << i % 8);
+	}
+	for (i = 20; i < bytes; i++) { /* the first line alone is a manifest without entries */
+		write_file(name, text, i);
+		assert_true(notices("end", i));
+	}
+	write_file(name, text, bytes);
+	assert_int_equal(check(path, &s).damaged_cnt, 0);
+	unmake();
+}
+
 static void test_repair_refuses(void **state)
 {
 	struct repair_result r;
@@ -491,6 +560,7 @@ int main(void)
 		cmocka_unit_test(test_lost_file_is_a_hole),
 		cmocka_unit_test(test_lies_with_right_checksums_are_found),
 		cmocka_unit_test(test_strangers_and_manifest),
+		cmocka_unit_test(test_manifest_changed_anywhere),
 		cmocka_unit_test(test_repair_refuses),
 		cmocka_unit_test(test_repair_after_any_flip),
 	};
