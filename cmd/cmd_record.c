@@ -186,6 +186,18 @@ static void on_notice(void *ctx, const char *text)
 	say_note("%s", text);
 }
 
+static void on_renamed(void *ctx, uint64_t real_ns)
+{
+	const struct record *r = ctx;
+	const char *name = say_text(r->o.output);
+
+	if (real_ns)
+		name = say_format("the recording of %s is now %s.old", say_clock(real_ns), name);
+	else
+		name = say_format("the older %s is now %s.old", name, name);
+	on_notice(ctx, name);
+}
+
 /* In the order people care about; the indices are enum event_class. */
 static const struct {
 	const char *name;
@@ -488,6 +500,7 @@ static int record(struct record *r)
 		r->o.tick_ctx = r;
 	}
 	r->o.notices = (struct notices){ .warn = on_warn, .notice = on_notice, .ctx = r };
+	r->o.renamed = on_renamed;
 	set_signals(&r->o.ignored);
 	c = session_open(&s, &r->o, &e);
 	if (c) {

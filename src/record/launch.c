@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * launch: a socket between recorder and child. The child reads until it is released; the end of
- * the file means that the recorder gave up. The socket closes at a successful exec, and carries the
- * errno of a failed one.
+ * launch: a socket between recorder and child. The child says over it whether the command can be
+ * run, and reads until it is released; the end of the file means that the recorder gave up. The
+ * socket closes at a successful exec, and carries the errno of a failed one.
  */
 #include "record/launch.h"
 
 #include <errno.h>
 #include <grp.h>
-#include <limits.h>
 #include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>
@@ -16,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -30,26 +30,8 @@ struct launch {
 	int fd;			/* the recorder's end of the socket; -1 once released */
 	bool ended;
 	int exit_code;
+	int refusal;		/* the errno of the exec that was tried, 0: none */
 };
-
-bool launch_finds(const char *command)
-{
-	const char *path = getenv("PATH");
-	char file[PATH_MAX];
-	size_t len;
-
-	if (strchr(command, '/') || !path)
-		return !access(command, F_OK) || errno != ENOENT;
-	for (;; path += len + 1) {
-		len = strcspn(path, ":");
-		/* an empty entry of PATH is the current directory */
-		snprintf(file, sizeof(file), "%.*s%s%s", (int)len, path, len ? "/" : "", command);
-		if (!access(file, F_OK))
-			return true;
-		if (!path[len])
-			return false;
-	}
-}
 
 struct run_as {
 	bool change;
@@ -109,6 +91,33 @@ static void restore_signals(const sigset_t *ignored)
 		signal(handled[i], sigismember(ignored, handled[i]) == 1 ? SIG_IGN : SIG_DFL);
 }
 
+/*
+ * The errno with which the exec would fail; 0: none is known. The kernel stops a traced process at
+ * the end of its exec, before its first instruction, and there it is killed. Where processes may
+ * not be traced, nothing is tried.
+ */
+static int try_exec(char *const *argv, const struct run_as *id)
+{
+	pid_t pid = fork();
+	int status = 0;
+
+	if (!pid) {
+		if (become(id) || ptrace(PTRACE_TRACEME, 0, NULL, NULL))
+			_exit(0);
+		privilege_drop_ambient();
+		execvp(argv[0], argv);
+		_exit(errno == EPERM ? 0 : errno);	/* EPERM may be due to the tracing */
+	}
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (WIFSTOPPED(status)) {
+		ptrace(PTRACE_KILL, pid, NULL, NULL);
+		waitpid(pid, NULL, 0);
+		return 0;
+	}
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+}
+
 static __attribute__((noreturn)) void child_main(int fd, char *const *argv,
 						 const struct run_as *id, const sigset_t *ignored)
 {
@@ -116,6 +125,9 @@ static __attribute__((noreturn)) void child_main(int fd, char *const *argv,
 	int err;
 
 	restore_signals(ignored);
+	err = try_exec(argv, id);
+	if (send(fd, &err, sizeof(err), MSG_NOSIGNAL) < 0 || err)
+		_exit(127);
 	if (read(fd, &go, 1) != 1)
 		_exit(0);
 	err = become(id);
@@ -126,6 +138,18 @@ static __attribute__((noreturn)) void child_main(int fd, char *const *argv,
 	}
 	(void)!send(fd, &err, sizeof(err), MSG_NOSIGNAL);
 	_exit(127);
+}
+
+/* Reads the errno of the child's exec. 0: there is none, for the child runs or was killed. */
+static int read_errno(const struct launch *l)
+{
+	int child_errno = 0;
+	ssize_t n;
+
+	do {
+		n = read(l->fd, &child_errno, sizeof(child_errno));
+	} while (n < 0 && errno == EINTR);
+	return n == sizeof(child_errno) ? child_errno : 0;
 }
 
 int launch_new(struct launch **ret, char *const *argv, const char *user, const sigset_t *ignored,
@@ -161,6 +185,7 @@ int launch_new(struct launch **ret, char *const *argv, const char *user, const s
 	close(fds[1]);
 	l->fd = fds[0];
 	l->pid_fd = syscall(SYS_pidfd_open, l->pid, 0);
+	l->refusal = read_errno(l);
 	*ret = l;
 	return 0;
 }
@@ -175,21 +200,24 @@ int launch_fd(const struct launch *l)
 	return l->pid_fd;
 }
 
+int launch_refusal(const struct launch *l)
+{
+	return l->refusal;
+}
+
 int launch_release(struct launch *l)
 {
-	int child_errno = 0;
-	ssize_t n;
+	int child_errno = l->refusal;
 
 	/* a child that was killed while it waited is found by launch_wait() */
-	(void)!send(l->fd, "g", 1, MSG_NOSIGNAL);
-	do {
-		n = read(l->fd, &child_errno, sizeof(child_errno));
-	} while (n < 0 && errno == EINTR);
+	if (!child_errno) {
+		(void)!send(l->fd, "g", 1, MSG_NOSIGNAL);
+		child_errno = read_errno(l);
+	}
 	close(l->fd);
 	l->fd = -1;
-	if (n != sizeof(child_errno))
-		return 0;
-	launch_wait(l, 1, &l->exit_code);
+	if (child_errno)
+		launch_wait(l, 1, &l->exit_code);
 	return child_errno;
 }
 

@@ -16,18 +16,17 @@
 struct launch;
 
 /*
- * Whether a command of that name exists, searched as execvp() does. Whether it can be run shows
- * only at the exec.
- */
-bool launch_finds(const char *command);
-
-/*
  * Forks the waiting child. user: name or number of the user to become, NULL = no change. ignored:
  * the signals, of those the recorder handles, that the command ignores; the others get their
  * default action. -ENOENT: no such user.
  */
 int launch_new(struct launch **ret, char *const *argv, const char *user, const sigset_t *ignored,
 	       struct err *e);
+/*
+ * Why the command cannot be run: the errno of an exec that launch_new() tried, and stopped before
+ * its first instruction. 0: no reason is known, which launch_release() may still find.
+ */
+int launch_refusal(const struct launch *l);
 pid_t launch_pid(const struct launch *l);
 /* A descriptor that becomes readable when the command has ended. */
 int launch_fd(const struct launch *l);

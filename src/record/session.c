@@ -3,7 +3,8 @@
  * session: wires a recording together. The order of a start matters:
  *
  *   fork the command (it waits) - load - start readers (dropping) - wait for --start-at -
- *   attach - name the start instant - snapshot - make every CPU switch once - release the command
+ *   attach - name the start instant - snapshot - make every CPU switch once - rename an older trace
+ *   that has the name of this one - drop privileges - release the command
  *
  * so that from the start instant on nothing is missed, and nothing before it is kept. At
  * the end: end snapshot - name the end instant - cut - detach - drain - last block.
@@ -128,6 +129,30 @@ static uint64_t choose_start(const struct session *s)
 	return soon_ns;
 }
 
+/*
+ * Gives the trace its name, and the older one that has it another. The command does not run yet, so
+ * that it finds the new one; the recorder may still do it, and nothing but the command can fail.
+ */
+static int take_name(struct session *s, struct err *e)
+{
+	const char *path = s->o.output;
+	int err;
+
+	if (!s->older)
+		return 0;
+	err = store_backup(path, s->o.force, store_writer_uid(s->store), e);
+	if (!err)
+		err = atomic_output_commit(&s->place, path, false, e);
+	if (err)
+		return err;
+	atomic_output_drop(&s->place);
+	s->older = false;
+	if (s->o.renamed)
+		s->o.renamed(s->o.notices.ctx, s->older_real_ns);
+	err = store_writer_renamed(s->store, path);
+	return err ? err_set(e, err, "out of memory") : 0;
+}
+
 static int begin(struct session *s, struct err *e)
 {
 	int err = wait_for_start(s, ATTACH_AHEAD_NS, e);
@@ -156,7 +181,10 @@ static int begin(struct session *s, struct err *e)
 	/* In that case /proc has other processes under these numbers. */
 	if (!s->other_ids)
 		err = target_read_cmdlines(s->writer, &s->o, &s->snapshot);
-	return err ? err_set(e, err, "out of memory") : give_up_privileges(s, e);
+	if (err)
+		return err_set(e, err, "out of memory");
+	err = take_name(s, e);
+	return err ? err : give_up_privileges(s, e);
 }
 
 /* ---- slices ---- */
@@ -405,8 +433,19 @@ static void drop_trace(struct session *s)
 	session_end_flight(s);
 	store_writer_abort(s->store);
 	s->store = NULL;
-	store_remove(s->o.output, NULL);
+	store_remove(s->older ? s->place.path : s->o.output, NULL);
 	s->made_output = false;
+}
+
+/* The command could not be run. Returns the exit status that says so. */
+static int refuse(const struct session *s, int exec_errno, struct err *e)
+{
+	const char *command = s->o.command[0];
+
+	err_set(e, 0, "cannot run %s: %s", command,
+		exec_errno == ENOENT && !strchr(command, '/') ? "no such command"
+							       : strerror(exec_errno));
+	return exec_errno == ENOENT || exec_errno == ENOTDIR ? 127 : 126;
 }
 
 /* Recording has failed: keeps what is recorded, and waits for the command, which goes on. */
@@ -435,9 +474,8 @@ int session_run(struct session *s, int *ret_exit, struct err *e)
 	int err, exec_errno, code = 0;
 	bool ended;
 
-	if (s->no_command) {
-		err_set(e, 0, "cannot run %s: no such command", s->o.command[0]);
-		*ret_exit = 127;
+	if (s->launch && launch_refusal(s->launch)) {
+		*ret_exit = refuse(s, launch_refusal(s->launch), e);
 		return 0;
 	}
 	err = begin(s, e);
@@ -448,9 +486,8 @@ int session_run(struct session *s, int *ret_exit, struct err *e)
 	if (s->launch) {
 		exec_errno = launch_release(s->launch);
 		if (exec_errno) {
-			err_set(e, 0, "cannot run %s: %s", s->o.command[0], strerror(exec_errno));
 			drop_trace(s);
-			*ret_exit = exec_errno == ENOENT || exec_errno == ENOTDIR ? 127 : 126;
+			*ret_exit = refuse(s, exec_errno, e);
 			return 0;
 		}
 	}

@@ -54,6 +54,11 @@ struct session_options {
 	void (*tick)(void *ctx, const struct session *s);
 	void *tick_ctx;
 	struct notices notices;	/* from session_open() and session_run() */
+	/*
+	 * The trace that had the output's name, whose recording began at real_ns (0: not known),
+	 * is OUTPUT.old now; ctx is that of notices; may be NULL.
+	 */
+	void (*renamed)(void *ctx, uint64_t real_ns);
 };
 
 struct session_stats {

@@ -61,7 +61,6 @@ static int check_options(const struct session_options *o, uint32_t *ret_sources,
 		return err_set(e, -EINVAL,
 			       "-p and --cgroup name processes of the host, and this is a pid "
 			       "namespace of its own: give a COMMAND, or record from the host's");
-	/* before an older trace is moved */
 	for (unsigned int i = 0; i < o->pid_cnt; i++)
 		if (kill((pid_t)o->pids[i], 0) && errno == ESRCH)
 			return err_set(e, -ESRCH, "-p %u: there is no such process", o->pids[i]);
@@ -208,9 +207,14 @@ static int open_writers(struct session *s, struct err *e)
 		store.uid = s->user.uid;
 		store.gid = s->user.gid;
 	}
-	err = store_backup(s->o.output, s->o.force, store.uid, e);
+	err = store_backup_check(s->o.output, s->o.force, store.uid, &s->older_real_ns, e);
+	if (err > 0) {
+		s->older = true;
+		err = atomic_output_begin(&s->place, s->o.output, false, e);
+	}
 	if (!err)
-		err = store_writer_create(&s->store, s->o.output, &store, e);
+		err = store_writer_create(&s->store, s->older ? s->place.path : s->o.output, &store,
+					  e);
 	s->made_output = !err;
 	return err;
 }
@@ -352,7 +356,8 @@ void session_close(struct session *s)
 	session_end_flight(s);
 	store_writer_abort(s->store);
 	if (unfinished)
-		store_remove(s->o.output, NULL);
+		store_remove(s->older ? s->place.path : s->o.output, NULL);
+	atomic_output_drop(&s->place);
 	id_names_free(s->names);
 	user_sites_free(s->sites);
 	probe_close(s->probe);
@@ -382,14 +387,13 @@ int session_open(struct session **ret, const struct session_options *o, struct e
 	if (!err)
 		err = flight_recorder_new(&s->flight, &s->o.flight, &s->o.notices, s->sources,
 					  o->command, e);
-	/* checked before anything is made or moved */
-	if (!err && o->command && !launch_finds(o->command[0])) {
-		s->no_command = true;
+	if (!err && o->command)
+		err = launch_new(&s->launch, o->command, o->user, &o->ignored, e);
+	/* session_run() says it; nothing is made or moved */
+	if (!err && s->launch && launch_refusal(s->launch)) {
 		*ret = s;
 		return 0;
 	}
-	if (!err && o->command)
-		err = launch_new(&s->launch, o->command, o->user, &o->ignored, e);
 	if (!err)
 		err = open_probe(s, e);
 	if (!err)

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/atomic_output.h"
 #include "base/buf.h"
 #include "base/helper.h"
 #include "base/privilege.h"
@@ -40,7 +41,13 @@ struct session {
 	struct ring_slice *slices;	/* one per ring */
 	struct buf snapshot;		/* wire_snap rows for the next slice */
 	uint64_t start_ns, slice_ns, end_ns;
-	bool no_command;		/* the command was not found; nothing was begun */
+	/*
+	 * An older trace has the output's name until everything is attached. Until then the new
+	 * one is made in place.
+	 */
+	bool older;
+	uint64_t older_real_ns;		/* wall clock when its recording began; 0: unknown */
+	struct atomic_output place;
 	bool made_output;		/* the directory was made here, and may be removed again */
 
 	int stop_fd;

@@ -15,6 +15,7 @@
 
 #include "base/path_parent.h"
 #include "store/chunk_name.h"
+#include "store/chunk_scan.h"
 #include "store/files.h"
 #include "store/manifest.h"
 #include "store/control_socket.h"
@@ -87,6 +88,17 @@ static int check_foreign(int dir_fd)
 	return r;
 }
 
+static int removal_error(const char *path, int r, struct err *e)
+{
+	if (r == 0)
+		return 0;
+	return err_set(e, r, "cannot remove '%s': %s", path,
+		       r == -ENOTEMPTY || r == -EEXIST
+			       ? "there are files in it that are not a trace's; move them, "
+				 "or choose another name with -o"
+			       : err_text(NULL, r));
+}
+
 int store_remove(const char *path, struct err *e)
 {
 	char name[CHUNK_NAME_BYTES];
@@ -112,13 +124,7 @@ int store_remove(const char *path, struct err *e)
 	close(fd);
 	if (r == 0)
 		r = files_kernel.remove_dir(files_kernel.ctx, path);
-	if (r < 0)
-		return err_set(e, r, "cannot remove '%s': %s", path,
-			       r == -ENOTEMPTY || r == -EEXIST
-				       ? "there are files in it that are not a trace's; move them, "
-					 "or choose another name with -o"
-				       : err_text(NULL, r));
-	return 0;
+	return removal_error(path, r, e);
 }
 
 /* Refuses to rename directories that others may have put there, where others may write. */
@@ -149,7 +155,36 @@ static int check_idle(int dir_fd, const char *path, struct err *e)
 		       path);
 }
 
-static int check_backup(const struct path_parent *p, uid_t user, const char *path, struct err *e)
+/* When the recording of a trace began: the clocks of its first file lead there. 0: not known. */
+static uint64_t started_ns(int dir_fd)
+{
+	char name[CHUNK_NAME_BYTES];
+	uint64_t *numbers = NULL, from_ns = 0;
+	struct manifest m = { 0 };
+	struct disk_file h = { 0 };
+	const char *from;
+	size_t cnt = 0;
+	int fd = -1;
+
+	if (manifest_read(&m, dir_fd, NULL) == 0 && (from = manifest_get(&m, "span.from_ns")))
+		from_ns = strtoull(from, NULL, 10);
+	manifest_done(&m);
+	if (chunk_name_list(dir_fd, &numbers, &cnt) == 0 && cnt) {
+		chunk_name_format(name, numbers[0]);
+		fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	}
+	free(numbers);
+	if (fd >= 0 && chunk_header_read(&h, fd) < 0)
+		h.real_ns = 0;
+	if (fd >= 0)
+		close(fd);
+	return from_ns && from_ns <= h.mono_ns && h.mono_ns - from_ns < h.real_ns
+		       ? h.real_ns - (h.mono_ns - from_ns)
+		       : h.real_ns;
+}
+
+static int check_backup(const struct path_parent *p, uid_t user, const char *path,
+			uint64_t *ret_real_ns, struct err *e)
 {
 	struct stat st;
 	int fd, r;
@@ -166,6 +201,7 @@ static int check_backup(const struct path_parent *p, uid_t user, const char *pat
 	fd = open_trace(path, NULL);
 	if (fd >= 0) {
 		r = check_idle(fd, path, e);
+		*ret_real_ns = started_ns(fd);
 		close(fd);
 		return r;
 	}
@@ -177,23 +213,29 @@ static int check_backup(const struct path_parent *p, uid_t user, const char *pat
 		       path);
 }
 
-static int remove_old(const char *old, struct err *e)
+/* act: removes it; otherwise only says what would keep it from being removed. */
+static int remove_old(const char *old, bool act, struct err *e)
 {
 	int fd = open_trace(old, NULL), r = 0;
 
 	if (fd >= 0) {
 		r = check_idle(fd, old, e);
+		if (r == 0 && !act)
+			r = removal_error(old, check_foreign(fd), e);
 		close(fd);
+		if (r < 0 || !act)
+			return r;
 	}
-	return r < 0 ? r : store_remove(old, e);
+	return store_remove(old, e);
 }
 
-static int back_up(const struct path_parent *p, const char *path, int force, uid_t user,
-		   struct err *e)
+/* act: renames; otherwise only checks. 1: there is a trace. */
+static int back_up(const struct path_parent *p, const char *path, int force, uid_t user, bool act,
+		   uint64_t *ret_real_ns, struct err *e)
 {
 	char *old = NULL, old_name[sizeof(p->name) + 4];
 	struct stat st;
-	int r = check_backup(p, user, path, e);
+	int r = check_backup(p, user, path, ret_real_ns, e);
 
 	if (r == -ENOENT)
 		return 0;
@@ -209,16 +251,17 @@ static int back_up(const struct path_parent *p, const char *path, int force, uid
 				    "use -f to replace the second",
 				    path, old);
 		else
-			r = remove_old(old, e);
+			r = remove_old(old, act, e);
 	}
-	if (r == 0 && renameat(p->dir_fd, p->name, p->dir_fd, old_name) < 0)
+	if (r == 0 && act && renameat(p->dir_fd, p->name, p->dir_fd, old_name) < 0)
 		r = err_set(e, -errno, "cannot rename '%s' to '%s': %s", path, old,
 			    err_text(NULL, -errno));
 	free(old);
-	return r;
+	return r < 0 ? r : 1;
 }
 
-int store_backup(const char *path, int force, uid_t user, struct err *e)
+static int check_or_back_up(const char *path, int force, uid_t user, bool act,
+			    uint64_t *ret_real_ns, struct err *e)
 {
 	struct path_parent p;
 	size_t n = strlen(path);
@@ -235,7 +278,7 @@ int store_backup(const char *path, int force, uid_t user, struct err *e)
 	r = path_parent_open(&p, bare);
 	/* making the directory will report what is wrong with the path */
 	if (r == 0) {
-		r = back_up(&p, bare, force, user, &mine);
+		r = back_up(&p, bare, force, user, act, ret_real_ns, &mine);
 		path_parent_close(&p);
 		if (r < 0)
 			err_set(e, r, "%s", mine.text);
@@ -244,4 +287,18 @@ int store_backup(const char *path, int force, uid_t user, struct err *e)
 	}
 	free(bare);
 	return r;
+}
+
+int store_backup_check(const char *path, int force, uid_t user, uint64_t *ret_real_ns,
+		       struct err *e)
+{
+	return check_or_back_up(path, force, user, false, ret_real_ns, e);
+}
+
+int store_backup(const char *path, int force, uid_t user, struct err *e)
+{
+	uint64_t real_ns;
+	int r = check_or_back_up(path, force, user, true, &real_ns, e);
+
+	return r < 0 ? r : 0;
 }

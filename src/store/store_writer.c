@@ -293,6 +293,17 @@ int store_writer_create(struct store_writer **ret, const char *path,
 	return 0;
 }
 
+int store_writer_renamed(struct store_writer *w, const char *path)
+{
+	char *copy = strdup(path);
+
+	if (!copy)
+		return -ENOMEM;
+	free(w->path);
+	w->path = copy;
+	return 0;
+}
+
 int store_writer_set(struct store_writer *w, const char *key, const char *value)
 {
 	int r = manifest_set(&w->manifest, key, value);

@@ -59,6 +59,9 @@ struct store_config {
 int store_writer_create(struct store_writer **ret, const char *path,
 			const struct store_config *config, struct err *e);
 
+/* The directory has been renamed to path, which messages name from now on. */
+int store_writer_renamed(struct store_writer *w, const char *path);
+
 /*
  * Sets a manifest entry; keys [a-z0-9._-]+, values any bytes (escaped in the file). The next flush
  * writes it, or fails when there was no memory for it.
@@ -154,5 +157,12 @@ int store_remove(const char *path, struct err *e);
  * user is refused: -EPERM. user (uid_t)-1: none.
  */
 int store_backup(const char *path, int force, uid_t user, struct err *e);
+/*
+ * Checks that store_backup() would succeed: it gives the same errors, and changes nothing. 1: there
+ * is a trace, whose recording began at *ret_real_ns by the wall clock (0: not known); 0: there is
+ * none.
+ */
+int store_backup_check(const char *path, int force, uid_t user, uint64_t *ret_real_ns,
+		       struct err *e);
 
 #endif /* STORE_WRITER_H */

@@ -23,7 +23,6 @@ echo text >"$tmp/no-exec"
 record st126 -e task -- "$tmp/no-exec"
 check "status: 126 when it cannot be run" "[ $? -eq 126 ]" "$(tail -1 "$tmp/st126.err")"
 check "status: 126 leaves nothing either" "[ ! -e '$tmp/st126' ]" "$(ls -la "$tmp/st126" 2>&1)"
-printf 'exit 5\n' >"$tmp/no-interpreter"
 printf '#!/no/such/interpreter\n' >"$tmp/no-interpreter"
 chmod +x "$tmp/no-interpreter"
 record st127b -e task -- "$tmp/no-interpreter"
@@ -167,6 +166,46 @@ touch "$tmp/day/trace.ebpfrec.old/mine"
 files=$(ls "$tmp/day"/*)
 (cd "$tmp/day" && "$EBPFREC" record -q -e task -- true) 2>"$tmp/day.err"
 check "older: a file of somebody else in .old keeps all of it" "[ $? -eq 125 ] && [ '$files' = \"\$(ls '$tmp/day'/*)\" ]" "$(ls "$tmp/day"/*) $(cat "$tmp/day.err")"
+rm -f "$tmp/day/trace.ebpfrec.old/mine"
+# Whatever keeps a recording from beginning: both older traces stay, with all that is in them, and nothing else is there.
+printf '#!/no/such/interpreter\n' >"$tmp/day/no-interpreter"
+echo text >"$tmp/day/not-executable"
+chmod +x "$tmp/day/no-interpreter"
+both() { (cd "$tmp/day" && ls -A . && stat -c '%i %n' trace* && cksum trace*/manifest trace*/*.ebr); }
+before=$(both)
+keeps()
+{
+	local name=$1 want=$2 rc
+
+	shift 2
+	(cd "$tmp/day" && "$@") >"$tmp/day.out" 2>"$tmp/day.err" </dev/null
+	rc=$?
+	check "older: $name: status $want, both stay" "[ $rc -eq $want ] && [ \"\$before\" = \"\$(both)\" ]" "status $rc: $(cat "$tmp/day.err"); $(both)"
+}
+cp "$EBPFREC" "$tmp/ebpfrec"
+chmod 755 "$tmp" && chmod 777 "$tmp/day"
+keeps "not executable" 126 "$EBPFREC" record ./not-executable
+keeps "a directory" 126 "$EBPFREC" record /etc
+keeps "no such command" 127 "$EBPFREC" record no-such-command-here
+keeps "no interpreter" 127 "$EBPFREC" record ./no-interpreter
+keeps "-u who may not run it" 126 "$EBPFREC" record -u nobody "$tmp/day/trace.ebpfrec/manifest"
+keeps "no BTF" 125 "$EBPFREC" record --btf "$tmp/day/not-executable" true
+keeps "no privileges" 125 setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all "$tmp/ebpfrec" record true
+keeps "a bad option" 2 "$EBPFREC" record -e no.such true
+keeps "a wrong cgroup" 125 "$EBPFREC" record --cgroup "$tmp/day" -d 1s
+keeps "few descriptors" 125 sh -c 'ulimit -n 30; exec "$0" record true' "$EBPFREC"
+keeps "no space" 125 sh -c 'ulimit -f 0; exec "$0" record true' "$EBPFREC"
+keeps "interrupted before --start-at" 125 sh -c '"$0" record --start-at 1h -a & sleep 0.5; kill -INT $!; wait $!' "$EBPFREC"
+(cd "$tmp/day" && exec "$EBPFREC" record --start-at 1h -a 2>/dev/null) &
+waiting=$!
+wait_for "the new trace is being made" 30 "ls -d '$tmp'/day/.ebpfrec-new.*/trace.ebpfrec"
+kill -9 $waiting
+wait $waiting 2>/dev/null
+was=$(date -d "@$(stat -c %Y "$tmp/day/trace.ebpfrec/chunk-000000.ebr")" +%H:%M)
+first=$(stat -c %i "$tmp/day/trace.ebpfrec")
+(cd "$tmp/day" && "$EBPFREC" record -e task -- test -e trace.ebpfrec/control) 2>"$tmp/day.err"
+check "older: is renamed before the command runs, and that is said" "[ $? -eq 0 ] && [ \"\$(stat -c %i '$tmp/day/trace.ebpfrec.old')\" = $first ] && grep -Eq 'the recording of $was:[0-9]{2} UTC is now trace.ebpfrec.old' '$tmp/day.err'" "$(cat "$tmp/day.err")"
+check "older: what a killed start left is gone" "[ -z \"\$(ls -d '$tmp'/day/.ebpfrec-new.* 2>/dev/null)\" ]" "$(ls -A "$tmp/day")"
 mkdir "$tmp/precious" && echo data >"$tmp/precious/file"
 record precious -f -e task -- true
 check "older: what is no trace is never touched, even with -f" "[ $? -eq 125 ] && [ \"\$(cat '$tmp/precious/file')\" = data ]" "$(ls -la "$tmp/precious" "$tmp"/precious.* 2>&1)"

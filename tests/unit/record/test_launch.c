@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -125,14 +126,38 @@ static void test_launch_refuses_a_number_that_is_no_uid(void **state)
 		assert_int_equal(launch_new(&l, argv, users[i], &none, NULL), -ENOENT);
 }
 
-static void test_launch_finds_what_exec_would_find(void **state)
+static int refusal(char *command)
 {
-	assert_true(launch_finds("sh"));
-	assert_true(launch_finds("/bin/sh"));
-	assert_false(launch_finds("no-such-command-here"));
-	assert_false(launch_finds("./no-such-command-here"));
-	/* there, though it cannot be run: exec will say why */
-	assert_true(launch_finds("/etc"));
+	char *const argv[] = { command, NULL };
+	struct launch *l;
+	int err, at_exec;
+
+	assert_int_equal(launch_new(&l, argv, NULL, &none, NULL), 0);
+	err = launch_refusal(l);
+	at_exec = launch_release(l);
+	launch_free(l);
+	assert_int_equal(err, at_exec);
+	return err;
+}
+
+static void test_launch_knows_before_what_exec_would_say(void **state)
+{
+	char path[] = "/tmp/ebpfrec-launch-XXXXXX";
+	int fd = mkstemp(path);
+
+	assert_int_equal(refusal("true"), 0);
+	assert_int_equal(refusal("/bin/sh"), 0);
+	assert_int_equal(refusal("no-such-command-here"), ENOENT);
+	assert_int_equal(refusal("./no-such-command-here"), ENOENT);
+	assert_int_equal(refusal("/etc/passwd/true"), ENOTDIR);
+	assert_int_equal(refusal("/etc"), EACCES);
+	assert_int_equal(write(fd, "#!/no/such/shell\n", 17), 17);
+	assert_int_equal(refusal(path), EACCES);
+	assert_int_equal(fchmod(fd, 0700), 0);
+	assert_int_equal(refusal(path), ETXTBSY);
+	close(fd);
+	assert_int_equal(refusal(path), ENOENT);
+	unlink(path);
 }
 
 int main(void)
@@ -145,7 +170,7 @@ int main(void)
 		cmocka_unit_test(test_launch_leaves_signals_as_the_caller_has_them),
 		cmocka_unit_test(test_launch_refuses_an_unknown_user),
 		cmocka_unit_test(test_launch_refuses_a_number_that_is_no_uid),
-		cmocka_unit_test(test_launch_finds_what_exec_would_find),
+		cmocka_unit_test(test_launch_knows_before_what_exec_would_say),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
