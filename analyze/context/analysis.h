@@ -103,9 +103,9 @@ int analysis_checkpoint(void *analysis, uint64_t at_ns, uint32_t kind_mask, stru
  * whose files are below root, which must outlive the analysis. -ENOTSUP: this program cannot.
  */
 int analysis_use_lines(struct analysis *a, const char *root);
-/* How many files had none, and which one had none first, and why; see source_lines_missing(). */
-unsigned int analysis_lines_missing(const struct analysis *a, const char **ret_path,
-				    const char **ret_why);
+/* The nr-th file that had none, and why: as source_lines_missing(). */
+bool analysis_lines_missing(const struct analysis *a, unsigned int nr, const char **ret_path,
+			    const char **ret_why);
 
 /* Any single SQL statement. Statements that would write to a file are refused. */
 int analysis_sql(struct analysis *a, const char *sql, const struct row_sink *sink, struct err *e);

@@ -173,10 +173,10 @@ int analysis_use_lines(struct analysis *a, const char *root)
 	return source_lines_new(&a->lines, root);
 }
 
-unsigned int analysis_lines_missing(const struct analysis *a, const char **ret_path,
-				    const char **ret_why)
+bool analysis_lines_missing(const struct analysis *a, unsigned int nr, const char **ret_path,
+			    const char **ret_why)
 {
-	return a->lines ? source_lines_missing(a->lines, ret_path, ret_why) : 0;
+	return a->lines && source_lines_missing(a->lines, nr, ret_path, ret_why);
 }
 
 int analysis_prepare(struct analysis *a, struct err *e)

@@ -24,10 +24,8 @@ int input_use_lines(struct input *in)
 void input_note_lines(const struct input *in)
 {
 	const char *path, *why;
-	unsigned int cnt = analysis_lines_missing(in->analysis, &path, &why);
+	unsigned int nr = 0;
 
-	if (cnt == 1)
+	while (analysis_lines_missing(in->analysis, nr++, &path, &why))
 		say_note("no lines of %s%s: %s", in->lines, say_text(path), why);
-	else if (cnt)
-		say_note("no lines of %u files; of %s%s: %s", cnt, in->lines, say_text(path), why);
 }

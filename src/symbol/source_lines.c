@@ -35,10 +35,10 @@ const char *source_lines_find(struct source_lines *s, const char *path, const ch
 	return NULL;
 }
 
-unsigned int source_lines_missing(const struct source_lines *s, const char **ret_path,
-				  const char **ret_why)
+bool source_lines_missing(struct source_lines *s, unsigned int nr, const char **ret_path,
+			  const char **ret_why)
 {
-	return 0;
+	return false;
 }
 
 #else
@@ -225,20 +225,26 @@ const char *source_lines_find(struct source_lines *s, const char *path, const ch
 	return source;
 }
 
-unsigned int source_lines_missing(const struct source_lines *s, const char **ret_path,
-				  const char **ret_why)
+static int by_path(const void *a, const void *b)
 {
-	unsigned int cnt = 0;
+	return strcmp(((const struct binary *)a)->path, ((const struct binary *)b)->path);
+}
+
+bool source_lines_missing(struct source_lines *s, unsigned int nr, const char **ret_path,
+			  const char **ret_why)
+{
 	size_t i;
 
-	for (i = s->cnt; i-- > 0;) {
-		if (!s->binaries[i].why)
+	if (!nr && s->cnt)
+		qsort(s->binaries, s->cnt, sizeof(*s->binaries), by_path);
+	for (i = 0; i < s->cnt; i++) {
+		if (!s->binaries[i].why || nr-- > 0)
 			continue;
 		*ret_path = s->binaries[i].path;
 		*ret_why = s->binaries[i].why;
-		cnt++;
+		return true;
 	}
-	return cnt;
+	return false;
 }
 
 #endif

@@ -34,10 +34,10 @@ const char *source_lines_find(struct source_lines *s, const char *path, const ch
 			      uint64_t file_offset, unsigned int *ret_line);
 
 /*
- * The number of files that were asked for and have no lines here. Of the first one, its path and
- * why.
+ * Gives the nr-th file, by path, that was asked for and has no lines here, and the reason. False:
+ * there are not so many.
  */
-unsigned int source_lines_missing(const struct source_lines *s, const char **ret_path,
-				  const char **ret_why);
+bool source_lines_missing(struct source_lines *s, unsigned int nr, const char **ret_path,
+			  const char **ret_why);
 
 #endif /* SOURCE_LINES_H */
