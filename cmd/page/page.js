@@ -375,10 +375,13 @@ function chart_defs() {
 	];
 }
 
+/* Values below 1 need their first digits: rounded to tenths, small ones would all be 0. */
+const tick = (v) => Math.abs(v) < 1 ? v.toLocaleString('en-US', { maximumSignificantDigits: 3 }) : v.toLocaleString('en-US', { maximumFractionDigits: 2 });
+
 function axis_label(def) {
 	if (def.format === bytes || def.format === byteRate)
 		return bytes;
-	return def.format === duration ? duration : (v) => rate(v);
+	return def.format === duration ? duration : tick;
 }
 
 const name_of = (def, key) => key === null ? 'other' : def.name(key);

@@ -7,6 +7,7 @@ import html
 import html.parser
 import http.server
 import io
+import json
 import os
 import random
 import re
@@ -232,6 +233,16 @@ EXTREME = """((title, series, at, pick) => {
 })"""
 
 
+def check_axes():
+    """Labels of an axis differ, also where values are small: threads that have a CPU for a few ms of seconds."""
+    path = os.path.join(tmp, "small.html")
+    subprocess.run([ebpfrec, "export", "-q", "-f", "--to", "html", "-i", os.path.join(tmp, "who"), "-o", path], check=True, stderr=subprocess.DEVNULL)
+    dump(path)
+    axes = json.loads(browser.evaluate("JSON.stringify([...document.querySelectorAll('.chart')].map((c) => [c.querySelector('h2').textContent, "
+                                       "[...c.querySelectorAll('.dygraph-axis-label-y')].map((e) => e.textContent)]))"))
+    check("no axis has a label twice", any(len(labels) > 2 for _, labels in axes) and all(len(set(labels)) == len(labels) for _, labels in axes), axes)
+
+
 def check_highest():
     """The whole of the generated trace has two bins of 1 ms in a point."""
     path, trace = os.path.join(tmp, "page.html"), os.path.join(tmp, "large")
@@ -388,6 +399,7 @@ check_without_script()
 with Browser() as browser:
     check_windows("generated trace", os.path.join(tmp, "large"), 10)
     check_highest()
+    check_axes()
     check_colors()
     check_paper()
     check_firefox()

@@ -14,7 +14,8 @@ tmp=$(mktemp -d "${TMPDIR:-/var/tmp}/ebpfrec-page.XXXXXX") || exit 1
 export tmp
 trap 'rm -rf "$tmp"' EXIT
 
-if ! "$build/tests/cli/gen_golden" "$tmp/golden" >/dev/null || ! "$build/tests/cli/gen_golden" "$tmp/stacks" stacks >/dev/null || ! "$build/bench/bin/gen_trace_large" -n 200000 -c 3 "$tmp/large" >/dev/null; then
+if ! "$build/tests/cli/gen_golden" "$tmp/golden" >/dev/null || ! "$build/tests/cli/gen_golden" "$tmp/stacks" stacks >/dev/null ||
+	! "$build/tests/cli/gen_golden" "$tmp/who" who >/dev/null || ! "$build/bench/bin/gen_trace_large" -n 200000 -c 3 "$tmp/large" >/dev/null; then
 	echo "not ok page: traces to look at are generated"
 	exit 1
 fi
