@@ -33,11 +33,13 @@
 #                                     append only; flag: the SQL column that stands for irq; flags: EVENT_F_*; repeats:
 #                                     a row mostly has the tuple of the row before. whose: the thread or process that an
 #                                     event belongs to (cut --pid) where that is not utid; special: code decides
-#     column NAME CODEC [from=FIELD|hook|none] [of=KIND] [shown=ENUM] [later] [null] DOC
+#     column NAME CODEC [from=FIELD|hook|none] [of=KIND] [shown=ENUM] [refers=WORD] [later] [null] DOC
 #                                     append only; from: the record's field if it has another name; hook: the
 #                                     hook's action; none: 0, later code knows better. A record without the field gives 0
 #
-# A column *utid is a thread, *upid a process. The class of a source is its name up to the dot.
+# A column *utid is a thread, *upid a process. Other columns say with refers= what their number stands for: STACK, a stack; SITE, a
+# code address of the event's process; or a type of names. What FILE needs besides, the file system, is the next column. The writer, cuts and
+# tables go by these words. The class of a source is its name up to the dot.
 
 function fail(text)
 {
@@ -202,13 +204,14 @@ $1 == "kind" {
 	next
 }
 $1 == "column" {
-	doc = options(4, " from= of= shown= later null ")
+	doc = options(4, " from= of= shown= refers= later null ")
 	n = column_cnt[k]++
 	column_name[k, n] = $2
 	column_codec[k, n] = $3
 	column_from[k, n] = "from" in opt ? opt["from"] : $2
 	column_of[k, n] = opt["of"]
 	column_shown[k, n] = opt["shown"]
+	column_refers[k, n] = is_utid($2) ? "THREAD" : is_upid($2) ? "PROCESS" : "refers" in opt ? opt["refers"] : "NOTHING"
 	column_later[k, n] = "later" in opt
 	column_null[k, n] = "null" in opt
 	column_doc[k, n] = doc
@@ -258,6 +261,14 @@ function is_in_record(k, field,    r)
 	return 0
 }
 
+function is_name(word,    i)
+{
+	for (i in name_ids)
+		if (name_ids[i] == word)
+			return 1
+	return 0
+}
+
 function check(    i, h, k, n, c)
 {
 	for (i = 1; i <= hook_cnt; i++) {
@@ -275,6 +286,13 @@ function check(    i, h, k, n, c)
 			c = column_shown[k, n]
 			if (c != "" && !(c in enum_prefix))
 				return k ": there is no enum " c
+			c = column_refers[k, n]
+			if (c !~ /^(NOTHING|THREAD|PROCESS|STACK|SITE)$/ && !is_name(c))
+				return k ": there are no names " c
+			if (c == "FILE" && column_name[k, n + 1] !~ /_dev$/)
+				return k ": the column after a file is its file system"
+			if (is_name(c) && c !~ /^(FILE|PATH)$/ && column_codec[k, n] != "TUPLE")
+				return k ": the writer finds names " c " in tuples only"
 		}
 		if (kind_whose[k] !~ /^(special)?$/ && whose(k) == "")
 			return k ": there is no column " kind_whose[k]
@@ -342,11 +360,11 @@ function put_kinds(    i, k, n)
 			printf "\tEV_%s_CNT = %d,\n", kind_c[k], n
 		}
 	printf "};\n"
-	begin_list("EVENT_KINDS", "id, KIND, \"name\", \"table\", \"flag\", \"about\"", "Kinds of events, by number.")
+	begin_list("EVENT_KINDS", "id, KIND, \"name\", \"table\", \"flag\", FLAG, \"about\"", "Kinds of events, by number.")
 	for (i = 1; i <= kind_max; i++)
 		if (i in kinds) {
 			k = kinds[i]
-			row(i ", " kind_c[k] ", " quoted(k) ", " quoted(kind_table[k]) ", " quoted(kind_flag[k]) ", " quoted(kind_about[k]))
+			row(i ", " kind_c[k] ", " quoted(k) ", " quoted(kind_table[k]) ", " quoted(kind_flag[k]) ", " (kind_flag[k] == "preempted" ? "PREEMPT" : "IRQ") ", " quoted(kind_about[k]))
 		}
 	end_list()
 	begin_list("EVENT_OWNED", "KIND, index", "Kinds whose events belong to the thread or process in a column, not to utid.")
@@ -360,7 +378,7 @@ function put_kinds(    i, k, n)
 		for (n = 0; i in kinds && n < column_cnt[k]; n++)
 			row(kind_c[k] ", " n ", " quoted(column_name[k, n]) ", " column_codec[k, n] ", " \
 			    kind_or_none(column_of[k, n]) ", " (column_shown[k, n] == "" ? "NUMBER" : toupper(column_shown[k, n])) ", " \
-			    (column_shown[k, n] == "" ? "INT" : "TEXT") ", " column_later[k, n] ", " column_null[k, n] ", " (is_utid(column_name[k, n]) ? "THREAD" : is_upid(column_name[k, n]) ? "PROCESS" : "NOTHING"))
+			    (column_shown[k, n] == "" ? "INT" : "TEXT") ", " column_later[k, n] ", " column_null[k, n] ", " column_refers[k, n])
 	}
 	end_list()
 }

@@ -21,14 +21,13 @@ struct event_scan {
 	struct event_cursor *cursor;
 	struct table_query q;
 	unsigned int kind;
-	uint8_t flag;		/* what the table's column 3 shows: EVENT_F_* */
 	uint32_t values;	/* bit per column of the kind that is wanted */
 	const struct event_column *cols;	/* of the kind */
 };
 
 /* By kind. */
 static const struct table_column event_cols[EVENT_KIND_CNT][FIXED_COLS + EVENT_VALUES] = {
-#define X(id, kind, name, table, flag, about)                                                      \
+#define X(id, kind, name, table, flag, bit, about)                                                 \
 	[EVENT_##kind][0] = { "ts_ns", COLUMN_INT }, [EVENT_##kind][1] = { "cpu", COLUMN_INT },    \
 	[EVENT_##kind][2] = { "utid", COLUMN_INT }, [EVENT_##kind][3] = { flag, COLUMN_INT },
 	EVENT_KINDS(X)
@@ -36,6 +35,13 @@ static const struct table_column event_cols[EVENT_KIND_CNT][FIXED_COLS + EVENT_V
 #define X(kind, index, name, codec, of, shown, type, later, null, refers) \
 	[EVENT_##kind][FIXED_COLS + (index)] = { name, COLUMN_##type },
 	EVENT_COLUMNS(X)
+#undef X
+};
+
+/* What column 3 shows, by kind. */
+static const uint8_t event_flags[EVENT_KIND_CNT] = {
+#define X(id, kind, name, table, flag, bit, about) [EVENT_##kind] = EVENT_F_##bit,
+	EVENT_KINDS(X)
 #undef X
 };
 
@@ -52,15 +58,11 @@ static int events_open(struct analysis *a, const struct table_def *def, const st
 	s->a = a;
 	s->q = *q;
 	s->kind = def->kind;
-	s->flag = def->kind == EVENT_SWITCH || def->kind == EVENT_OFFCPU ? EVENT_F_PREEMPT
-									  : EVENT_F_IRQ;
 	s->cols = event_column(def->kind, 0);
 	s->values = columns[def->kind] = q->cols_used >> FIXED_COLS &
 					 ((1u << event_kind_values(def->kind)) - 1);
 	if ((q->cols_used & 1u << 2) || q->has_utid)
 		columns[def->kind] |= EVENT_COL_UTID;
-	if (columns[EVENT_REQUEST] & 1u << EV_REQUEST_OWNER_UPID)
-		columns[EVENT_REQUEST] |= 1u << EV_REQUEST_OWNER_HOW;
 	/* a switch's flags say, too, that next was left out of the recording */
 	if ((q->cols_used & 1u << 3) || def->kind == EVENT_SWITCH)
 		columns[def->kind] |= EVENT_COL_FLAGS;
@@ -103,25 +105,14 @@ static void put_value(const struct event_scan *s, const struct event *ev,
 
 	if (col->shown)
 		cell_text(c, event_shown(col, v));
+	else if (col->is_null && !v)
+		c->type = VALUE_NULL;
 	else if (col->refers == EVENT_REFERS_THREAD)
 		cell_int(c, dense_utid(d, dense_thread(d, (uint32_t)v)));
 	else if (col->refers == EVENT_REFERS_PROCESS)
 		cell_int(c, dense_upid(d, dense_process(d, (uint32_t)v)));
-	else if (col->is_null && !v)
-		c->type = VALUE_NULL;
 	else
 		cell_int(c, (int64_t)v);
-}
-
-/* Columns that flags or another column say more about. */
-static void put_exceptions(const struct event *ev, struct cell *c)
-{
-	if (ev->kind == EVENT_SWITCH && ev->flags & EVENT_F_NEXT_OUT)
-		cell_int(&c[FIXED_COLS + EV_SWITCH_NEXT_UTID], EVENT_ID_FILTERED);
-	if (ev->kind == EVENT_REQUEST && !ev->v[EV_REQUEST_OWNER_HOW])
-		c[FIXED_COLS + EV_REQUEST_OWNER_UPID].type = VALUE_NULL;
-	if (ev->kind == EVENT_REQUEST && !ev->v[EV_REQUEST_PATH])
-		c[FIXED_COLS + EV_REQUEST_PATH].type = VALUE_NULL;
 }
 
 static int events_step(void *state, struct rowbuf *out, struct err *e)
@@ -146,19 +137,20 @@ static int events_step(void *state, struct rowbuf *out, struct err *e)
 		cell_int(&c[0], context_rel(s->a, ev->ts_ns));
 		cell_int(&c[1], ev->cpu);
 		cell_int(&c[2], utid);
-		cell_int(&c[3], !!(ev->flags & s->flag));
+		cell_int(&c[3], !!(ev->flags & event_flags[s->kind]));
 		for (left = s->values; left; left &= left - 1) {
 			unsigned int i = (unsigned int)__builtin_ctz(left);
 
 			put_value(s, ev, &s->cols[i], &c[FIXED_COLS + i]);
 		}
-		put_exceptions(ev, c);
+		if (ev->kind == EVENT_SWITCH && ev->flags & EVENT_F_NEXT_OUT)
+			cell_int(&c[FIXED_COLS + EV_SWITCH_NEXT_UTID], EVENT_ID_FILTERED);
 	}
 	return 1;
 }
 
 const struct table_def tables_of_events[] = {
-#define X(id, kind_, kind_name, table, flag, about)                                                \
+#define X(id, kind_, kind_name, table, flag, bit, about)                                           \
 	{                                                                                          \
 		.name = table, .doc = about, .cols = event_cols[id],                               \
 		.col_cnt = FIXED_COLS + EV_##kind_##_CNT, .time_col = 0, .cpu_col = 1,             \

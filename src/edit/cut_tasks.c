@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * cut_tasks: the sections of a cut block that name things: tasks, names, code addresses, stacks.
- * The ids that the block's events refer to are collected first; then each gets the row that the
- * whole trace has of it.
+ * The ids that the block's events refer to, by the declarations of their columns, are collected
+ * first; then each gets the row that the whole trace has of it.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -38,6 +38,35 @@ static int add_key(struct hash_map *m, uint64_t key)
 	return hash_map_put(m, key, (void *)1) < 0 ? -ENOMEM : 1;
 }
 
+/* Puts or notes what one of an event's columns refers to. */
+typedef int (*put_ref_fn)(struct cut *c, struct refs *f, const struct event *ev,
+			  const struct event_column *col);
+
+#define TASKS (1u << EVENT_REFERS_THREAD | 1u << EVENT_REFERS_PROCESS)
+#define STACKS (1u << EVENT_REFERS_STACK)
+#define SITES (STACKS | 1u << EVENT_REFERS_SITE)
+#define NAMES (STACKS | ~((2u << EVENT_REFERS_NAME) - 1))
+
+/* Calls put for all columns that refer to something of what, bits 1 << enum event_refers. */
+static int each_ref(struct cut *c, struct refs *f, const struct event *events, size_t cnt,
+		    uint32_t what, put_ref_fn put)
+{
+	uint32_t columns[EVENT_KIND_CNT] = { 0 }, left;
+	const struct event_column *col;
+	unsigned int kind, k;
+	size_t i;
+	int r = 0;
+
+	for (kind = 1; kind < EVENT_KIND_CNT; kind++)
+		for (k = 0; (col = event_column(kind, k)); k++)
+			columns[kind] |= what & 1u << col->refers ? 1u << k : 0;
+	for (i = 0; i < cnt; i++)
+		for (left = columns[events[i].kind]; left && r >= 0; left &= left - 1)
+			r = put(c, f, &events[i],
+				event_column(events[i].kind, (unsigned int)__builtin_ctz(left)));
+	return r < 0 ? r : 0;
+}
+
 /* ---- ids ---- */
 
 /* A process comes with its ancestors: they are part of what it is. */
@@ -63,19 +92,12 @@ static int add_thread(struct cut *c, struct refs *f, uint32_t utid)
 	return of ? add_process(c, f, of->upid) : r;
 }
 
-static int add_event(struct cut *c, struct refs *f, const struct event *ev)
+static int add_task(struct cut *c, struct refs *f, const struct event *ev,
+		    const struct event_column *col)
 {
-	int r = add_thread(c, f, ev->utid);
-	unsigned int i, cnt = event_kind_values(ev->kind);
-
-	for (i = 0; r >= 0 && i < cnt; i++)
-		if (column_codec(ev->kind, i) == EVENT_CODEC_UTID)
-			r = add_thread(c, f, (uint32_t)ev->v[i]);
-	if (r >= 0 && (ev->kind == EVENT_RSS || ev->kind == EVENT_VM))
-		return add_process(c, f, (uint32_t)ev->v[EV_RSS_UPID]);
-	if (r >= 0 && ev->kind == EVENT_REQUEST && ev->v[EV_REQUEST_OWNER_UPID])
-		return add_process(c, f, (uint32_t)ev->v[EV_REQUEST_OWNER_UPID]);
-	return r;
+	if (col->refers == EVENT_REFERS_THREAD)
+		return add_thread(c, f, (uint32_t)ev->v[col->index]);
+	return add_process(c, f, (uint32_t)ev->v[col->index]);
 }
 
 static bool lives(const struct cut *c, uint32_t upid, uint64_t start_ns, uint64_t end_ns)
@@ -133,34 +155,17 @@ static int put_name_of(struct cut *c, struct refs *f, enum trace_name_type type,
 	return put_name(c, f, type, trace_name_find(c->t, type, id));
 }
 
-static int put_file(struct cut *c, struct refs *f, uint64_t dev, uint64_t ino)
-{
-	return put_name(c, f, TRACE_NAME_FILE, trace_file_find(c->t, (uint32_t)dev, ino));
-}
-
-/* The i-th of an event's two stacks; 0: it has none. */
-static uint64_t event_stack(const struct event *ev, unsigned int i)
-{
-	if (ev->kind == EVENT_OFFCPU)
-		return ev->v[i ? EV_OFFCPU_WAKER_STACK : EV_OFFCPU_STACK];
-	return ev->kind == EVENT_STACK && !i ? ev->v[EV_STACK_STACK] : 0;
-}
-
-/* Calls put for every frame of the event's stacks. */
-static int each_frame(struct cut *c, struct refs *f, const struct event *ev,
+/* Calls put for every frame of a stack. */
+static int each_frame(struct cut *c, struct refs *f, uint64_t stack, uint64_t ts_ns,
 		      int (*put)(struct cut *c, struct refs *f, const struct trace_frame *frame,
 				 uint64_t ts_ns))
 {
-	const struct trace_frame *frame;
-	unsigned int k;
 	size_t cnt, i;
+	const struct trace_frame *frame = trace_stack_find(c->t, stack, &cnt);
 	int r = 0;
 
-	for (k = 0; k < 2; k++) {
-		frame = trace_stack_find(c->t, event_stack(ev, k), &cnt);
-		for (i = 0; frame && i < cnt && r == 0; i++)
-			r = put(c, f, &frame[i], ev->ts_ns);
-	}
+	for (i = 0; i < cnt && r == 0; i++)
+		r = put(c, f, &frame[i], ts_ns);
 	return r;
 }
 
@@ -170,33 +175,17 @@ static int put_frame_name(struct cut *c, struct refs *f, const struct trace_fram
 	return frame->upid ? 0 : put_name_of(c, f, TRACE_NAME_SYMBOL, frame->addr);
 }
 
-static int put_event_names(struct cut *c, struct refs *f, const struct event *ev)
+static int put_names(struct cut *c, struct refs *f, const struct event *ev,
+		     const struct event_column *col)
 {
-	int r;
+	uint64_t id = ev->v[col->index];
 
-	switch (ev->kind) {
-	case EVENT_SLAB_ALLOC:
-		r = put_name_of(c, f, TRACE_NAME_SYMBOL, ev->v[EV_SLAB_ALLOC_CALL_SITE]);
-		return r == 0 ? put_name_of(c, f, TRACE_NAME_CACHE, ev->v[EV_SLAB_ALLOC_CACHE]) : r;
-	case EVENT_SLAB_FREE:
-		return put_name_of(c, f, TRACE_NAME_CACHE, ev->v[EV_SLAB_FREE_CACHE]);
-	case EVENT_REQUEST:
-		r = put_name_of(c, f, TRACE_NAME_DEVICE, ev->v[EV_REQUEST_DEV]);
-		if (r == 0)
-			r = put_name_of(c, f, TRACE_NAME_DEVICE, ev->v[EV_REQUEST_PART]);
-		if (r == 0 && ev->v[EV_REQUEST_PATH])
-			r = put_name_of(c, f, TRACE_NAME_PATH, ev->v[EV_REQUEST_PATH]);
-		if (r == 0 && ev->v[EV_REQUEST_INO])
-			r = put_file(c, f, ev->v[EV_REQUEST_INO_DEV], ev->v[EV_REQUEST_INO]);
-		return r;
-	case EVENT_STACK:
-	case EVENT_OFFCPU:
-		return each_frame(c, f, ev, put_frame_name);
-	case EVENT_DIRTY:
-		return put_file(c, f, ev->v[EV_DIRTY_INO_DEV], ev->v[EV_DIRTY_INO]);
-	default:
-		return 0;
-	}
+	if (col->refers == EVENT_REFERS_STACK)
+		return each_frame(c, f, id, ev->ts_ns, put_frame_name);
+	if (col->refers == EVENT_REFERS_FILE)
+		return put_name(c, f, TRACE_NAME_FILE,
+				trace_file_find(c->t, (uint32_t)ev->v[col->index + 1], id));
+	return put_name_of(c, f, col->refers - EVENT_REFERS_NAME, id);
 }
 
 static int put_all_names(struct cut *c, struct refs *f, enum trace_name_type type)
@@ -245,31 +234,29 @@ static int put_frame_site(struct cut *c, struct refs *f, const struct trace_fram
 }
 
 /* What stands at the code addresses of heap objects, and in stacks. */
-static int put_event_sites(struct cut *c, struct refs *f, const struct event *ev)
+static int put_sites(struct cut *c, struct refs *f, const struct event *ev,
+		     const struct event_column *col)
 {
 	const struct trace_thread *of;
 
-	if (ev->kind == EVENT_HEAP_ALLOC) {
-		of = trace_thread_find(c->t, ev->utid);
-		return of ? put_site(c, f, of->upid, ev->v[EV_HEAP_ALLOC_CALL_SITE], ev->ts_ns) : 0;
-	}
-	return each_frame(c, f, ev, put_frame_site);
+	if (col->refers == EVENT_REFERS_STACK)
+		return each_frame(c, f, ev->v[col->index], ev->ts_ns, put_frame_site);
+	of = trace_thread_find(c->t, ev->utid);
+	return of ? put_site(c, f, of->upid, ev->v[col->index], ev->ts_ns) : 0;
 }
 
-static int put_event_frames(struct cut *c, struct refs *f, const struct event *ev)
+static int put_frames(struct cut *c, struct refs *f, const struct event *ev,
+		      const struct event_column *col)
 {
+	uint64_t stack = ev->v[col->index];
 	const struct trace_frame *frame;
 	size_t cnt, i;
-	unsigned int k;
-	int r = 0;
+	int r = stack ? add_key(&f->stacks, stack) : 0;
 
-	for (k = 0; k < 2 && r >= 0; k++) {
-		r = event_stack(ev, k) ? add_key(&f->stacks, event_stack(ev, k)) : 0;
-		frame = r > 0 ? trace_stack_find(c->t, event_stack(ev, k), &cnt) : NULL;
-		for (i = 0; frame && i < cnt; i++)
-			row_put_frame(&c->rows, &frame[i]);
-	}
-	return r < 0 ? r : 0;
+	frame = r > 0 ? trace_stack_find(c->t, stack, &cnt) : NULL;
+	for (i = 0; frame && i < cnt; i++)
+		row_put_frame(&c->rows, &frame[i]);
+	return r;
 }
 
 /* ---- sections ---- */
@@ -314,19 +301,6 @@ static int put_process_names(struct cut *c, struct refs *f)
 	return r;
 }
 
-typedef int (*put_event_fn)(struct cut *c, struct refs *f, const struct event *ev);
-
-static int put_of_events(struct cut *c, struct refs *f, const struct event *events, size_t cnt,
-			 put_event_fn put)
-{
-	size_t i;
-	int r = 0;
-
-	for (i = 0; i < cnt && r == 0; i++)
-		r = put(c, f, &events[i]);
-	return r;
-}
-
 void cut_begin_rows(struct cut *c, uint64_t base_ns)
 {
 	buf_reset(&c->rows.out);
@@ -345,19 +319,19 @@ static int put_sections(struct cut *c, struct refs *f, const struct event *event
 	if (r == 0)
 		r = put_process_names(c, f);
 	if (r == 0)
-		r = put_of_events(c, f, events, cnt, put_event_names);
+		r = each_ref(c, f, events, cnt, NAMES, put_names);
 	if (r == 0 && whole)
 		r = put_window_names(c, f);
 	if (r == 0)
 		block_out_add_rows(&c->out, CHUNK_NAMES, &c->rows);
 	cut_begin_rows(c, base_ns);
 	if (r == 0)
-		r = put_of_events(c, f, events, cnt, put_event_sites);
+		r = each_ref(c, f, events, cnt, SITES, put_sites);
 	if (r == 0)
 		block_out_add_rows(&c->out, CHUNK_SITES, &c->rows);
 	cut_begin_rows(c, base_ns);
 	if (r == 0)
-		r = put_of_events(c, f, events, cnt, put_event_frames);
+		r = each_ref(c, f, events, cnt, STACKS, put_frames);
 	if (r == 0)
 		block_out_add_rows(&c->out, CHUNK_FRAMES, &c->rows);
 	return r;
@@ -371,7 +345,9 @@ int cut_put_tasks(struct cut *c, const struct event *events, size_t cnt, bool wh
 	int r = 0;
 
 	for (i = 0; i < cnt && r >= 0; i++)
-		r = add_event(c, &f, &events[i]);
+		r = add_thread(c, &f, events[i].utid);
+	if (r >= 0)
+		r = each_ref(c, &f, events, cnt, TASKS, add_task);
 	if (r >= 0 && whole)
 		r = add_living(c, &f);
 	if (r >= 0)

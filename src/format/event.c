@@ -28,7 +28,7 @@ static const struct event_column columns[EVENT_KIND_CNT][EVENT_VALUES] = {
 };
 
 static const char *const kind_names[EVENT_KIND_CNT] = {
-#define X(id, kind, name, table, flag, about) [id] = name,
+#define X(id, kind, name, table, flag, bit, about) [id] = name,
 	EVENT_KINDS(X)
 #undef X
 };

@@ -71,6 +71,12 @@ enum event_refers {
 	EVENT_REFERS_NOTHING,
 	EVENT_REFERS_THREAD,	/* a utid */
 	EVENT_REFERS_PROCESS,	/* a upid */
+	EVENT_REFERS_STACK,	/* the number of a stack */
+	EVENT_REFERS_SITE,	/* a code address of the process of the event's utid */
+	EVENT_REFERS_NAME,	/* and more: the type of a name, and the number is the name's id */
+#define X(id, name, text, redact) EVENT_REFERS_##name = EVENT_REFERS_NAME + (id),
+	EVENT_NAMES(X)
+#undef X
 };
 
 struct event_column {

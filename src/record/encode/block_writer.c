@@ -171,23 +171,32 @@ static int use_irq_names(struct block_writer *w)
 	return r;
 }
 
+/* The names that a kind's columns are declared to refer to; paths get theirs with their numbers. */
+static int use_kind_names(struct block_writer *w, unsigned int kind)
+{
+	const struct event_column *c;
+	unsigned int i, at = 0;	/* in a tuple: 0 is flags, then the TUPLE columns */
+	int r = 0;
+
+	for (i = 0; r == 0 && (c = event_column(kind, i)); i++) {
+		if (c->codec != EVENT_CODEC_TUPLE)
+			continue;
+		at++;
+		if (c->refers > EVENT_REFERS_NAME)
+			r = use_tuple_names(w, kind, at, c->refers - EVENT_REFERS_NAME);
+	}
+	return r;
+}
+
 static int put_names(struct block_writer *w)
 {
-	static const struct {
-		uint8_t kind, at, type;	/* at: 0 is flags, then the TUPLE columns */
-	} uses[] = {
-		{ EVENT_SLAB_ALLOC, 3, TRACE_NAME_SYMBOL },
-		{ EVENT_SLAB_ALLOC, 4, TRACE_NAME_CACHE },
-		{ EVENT_SLAB_FREE, 1, TRACE_NAME_CACHE },
-		{ EVENT_REQUEST, 2, TRACE_NAME_DEVICE },
-		{ EVENT_REQUEST, 5, TRACE_NAME_DEVICE },
-	};
 	const struct task_process *const *p;
+	unsigned int kind;
 	size_t i, cnt;
 	int r = 0;
 
-	for (i = 0; i < sizeof(uses) / sizeof(*uses) && r == 0; i++)
-		r = use_tuple_names(w, uses[i].kind, uses[i].at, uses[i].type);
+	for (kind = 1; kind < EVENT_KIND_CNT && r == 0; kind++)
+		r = use_kind_names(w, kind);
 	if (r == 0)
 		r = use_irq_names(w);
 	p = task_table_used_processes(w->task_table, &cnt);
