@@ -12,8 +12,9 @@
 #include "base/hash_map.h"
 #include "bpf/wire.h"
 #include "format/block_out.h"
+#include "model/request_track.h"
+#include "model/writeback_owners.h"
 #include "record/encode/block_writer.h"
-#include "model/inode_cache.h"
 #include "format/column_writer.h"
 #include "ring/wire_record.h"
 
@@ -86,7 +87,7 @@ struct block_writer {
 	struct task_table *task_table;
 	struct hash_map names[TRACE_NAME_TYPE_CNT];	/* by id; all names ever asked for */
 	struct block_dict sites, stacks;
-	struct inode_cache owners;	/* writeback_owner.c: who dirtied inodes */
+	struct writeback_owners owners;	/* writeback_owner.c */
 	struct inode_cache paths;	/* file_paths.c */
 	uint64_t last_path;		/* the highest number of a path */
 	struct request_lost_end unseen;	/* with config.watch_requests */
@@ -215,7 +216,8 @@ int file_paths_resolve(struct block_writer *w, const struct block_slice *s);
 
 /* ---- writeback_owner.c ---- */
 
-void writeback_owners_init(struct inode_cache *owners);
+/* For the owners: a process (struct task_process) that is remembered keeps its row. */
+void writeback_owner_pin(void *process, int by);
 /* Fills owner_upid and owner_how of the block's issues. Before the rows are ordered. */
 int writeback_owner_resolve(struct block_writer *w, const struct block_slice *s);
 

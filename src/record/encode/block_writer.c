@@ -44,7 +44,7 @@ int block_writer_new(struct block_writer **ret, const struct block_writer_config
 	if (!w)
 		return -ENOMEM;
 	w->config = *config;
-	writeback_owners_init(&w->owners);
+	writeback_owners_init(&w->owners, writeback_owner_pin);
 	file_paths_init(&w->paths);
 	if (!w->config.tasks.page_bytes)
 		w->config.tasks.page_bytes = 4096;
@@ -88,7 +88,7 @@ void block_writer_free(struct block_writer *w)
 	block_names_done(w);
 	block_dict_done(&w->sites);
 	block_dict_done(&w->stacks);
-	inode_cache_clear(&w->owners);
+	writeback_owners_clear(&w->owners);
 	inode_cache_clear(&w->paths);
 	request_lost_end_done(&w->unseen);
 	task_table_free(w->task_table);

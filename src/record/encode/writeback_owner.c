@@ -2,89 +2,43 @@
 /*
  * writeback_owner: whose pages a request writes back.
  *
- *     dirtying records --[the last process to dirty each inode]--> owner_upid, owner_how of issues
+ *     dirtying records --[src/model/writeback_owners]--> owner_upid, owner_how of issues
  *
  * The recorder decides this, so that every block answers by itself: pages may be dirtied half a
  * minute before they are written. Records of the slice are taken in order of time, over all CPUs.
- * The owner is the process that last dirtied the inode of the request's first page; nothing is
- * guessed. The owner is unknown when that happened before the recording, or when dirtying records
- * were lost since, until the inode is dirtied again.
  */
 #include <errno.h>
 
 #include "record/encode/block_state.h"
+#include "record/encode/request_event.h"
 
-#define OWNER_SHARED_NS                                                                            \
-	30000000000ull /* by default the kernel writes dirty pages back after that time */
-#define REQ_OP_MASK 0xffu
-#define REQ_OP_WRITE 1u
-
-struct owner_inode {
-	struct inode_entry inode;	/* used_ns: its last known dirtying */
-	struct task_process *process;	/* the last process to dirty the inode; pinned */
-	uint64_t other_ns;		/* the last dirtying by any other process; 0: none */
-};
-
-static void release(void *entry)
+void writeback_owner_pin(void *process, int by)
 {
-	struct owner_inode *x = entry;
-
-	if (x->process)
-		x->process->life.pinned--;
-}
-
-void writeback_owners_init(struct inode_cache *owners)
-{
-	*owners = (struct inode_cache){
-		.entry_bytes = sizeof(struct owner_inode), .release = release,
-		/* what was dirtied long ago is on the disk by now */
-		.idle_ns = 4 * OWNER_SHARED_NS,
-	};
+	((struct task_process *)process)->life.pinned += (uint32_t)by;
 }
 
 static int on_dirty(struct block_writer *w, const struct wire_dirty *r)
 {
 	uint64_t ts_ns = r->hdr.ts_ns;
 	struct task_process *p = task_table_process_at(w->task_table, r->pid, ts_ns, NULL);
-	struct owner_inode *x;
-	void *entry;
-	int ret = p ? inode_cache_get(&w->owners, r->ino, r->ino_dev, ts_ns, &entry) : -ENOMEM;
 
-	if (ret < 0 || !entry)
-		return ret;
-	x = entry;
-	if (ts_ns < x->inode.used_ns)
-		return 0;	/* a late record; a later one was applied already */
-	if (x->process != p) {
-		if (x->process)
-			x->other_ns = x->inode.used_ns;
-		release(x);
-		x->process = p;
-		p->life.pinned++;
-	}
-	x->inode.used_ns = ts_ns;
-	return 0;
+	return p ? writeback_owners_dirty(&w->owners, ts_ns, r->ino, r->ino_dev, p) : -ENOMEM;
 }
 
 static int on_issue(struct block_writer *w, const struct wire_request_issue *r, uint32_t row)
 {
 	struct kind_rows *k = &w->rows[EVENT_REQUEST];
-	struct owner_inode *x = inode_cache_find(&w->owners, r->ino, r->ino_dev), *last;
-	unsigned int how = EVENT_OWNER_DIRTIED;
+	const struct writeback issue = request_writeback_of(r);
+	struct task_process *owner;
+	void *process;
+	unsigned int how = writeback_owners_of(&w->owners, &issue, &process);
 
-	if (!x || (r->step.cmd_flags & REQ_OP_MASK) != REQ_OP_WRITE ||
-	    (r->pages != EVENT_PAGES_FILE && r->pages != EVENT_PAGES_DISK))
+	if (how == EVENT_OWNER_NONE)
 		return 0;
-	if (x->other_ns && r->step.hdr.ts_ns - x->other_ns < OWNER_SHARED_NS)
-		how = EVENT_OWNER_SHARED;
-	if (r->last_ino != r->ino) {
-		last = inode_cache_find(&w->owners, r->last_ino, r->ino_dev);
-		if (!last || last->process != x->process)
-			how = EVENT_OWNER_MIXED;
-	}
-	k->val[EV_REQUEST_OWNER_UPID][row] = x->process->upid;
+	owner = process;
+	k->val[EV_REQUEST_OWNER_UPID][row] = owner->upid;
 	k->val[EV_REQUEST_OWNER_HOW][row] = how;
-	return task_table_use_process(w->task_table, x->process);
+	return task_table_use_process(w->task_table, owner);
 }
 
 int writeback_owner_resolve(struct block_writer *w, const struct block_slice *s)
@@ -94,7 +48,7 @@ int writeback_owner_resolve(struct block_writer *w, const struct block_slice *s)
 
 	/* after a loss the last dirtier is unknown anywhere in the slice */
 	if (block_slice_lacks(s, WIRE_DIRTY, false)) {
-		inode_cache_clear(&w->owners);
+		writeback_owners_clear(&w->owners);
 		return 0;
 	}
 	for (i = 0; r == 0 && i < w->steps.cnt; i++) {

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * request_event: a record of class block as the event that its block will have.
+ *
+ *     wire record --[request_event]--> struct event --> src/model/request_track
+ *                                  \--> struct writeback --> src/model/writeback_owners
+ *
+ * What the recorder looks up by itself (thread, path, owner) is left 0.
+ */
+#ifndef REQUEST_EVENT_H
+#define REQUEST_EVENT_H
+
+#include "bpf/wire.h"
+#include "format/event.h"
+#include "model/writeback_owners.h"
+
+/* h: from WIRE_BLOCK_INSERT to WIRE_BLOCK_DONE. */
+void request_event_of(const struct wire_hdr *h, struct event *ret);
+/* An issue, for who owns it. */
+struct writeback request_writeback_of(const struct wire_request_issue *r);
+
+#endif /* REQUEST_EVENT_H */
