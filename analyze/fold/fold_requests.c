@@ -12,12 +12,20 @@ struct requests_machine {
 
 static int on_request(void *ctx, const struct block_request *r)
 {
-	return fold_found(ctx, r);
+	return r->end == BLOCK_END_LOST ? 0 : fold_found(ctx, r);
 }
 
 static int on_step_end(void *ctx, const struct block_request *r)
 {
 	const struct request_step step = { .ended = r, .ts_ns = r->end_ns, .dev = r->dev };
+
+	return r->end == BLOCK_END_LOST ? 0 : fold_found(ctx, &step);
+}
+
+static int on_flight(void *ctx, const struct request_flight *f)
+{
+	const struct request_step step = { .ts_ns = f->ts_ns, .dev = f->dev,
+					   .more_in_flight = f->more };
 
 	return fold_found(ctx, &step);
 }
@@ -26,7 +34,17 @@ static int requests_open(void *machine)
 {
 	struct requests_machine *m = machine;
 
-	return request_track_new(&m->track, m->f.def->state ? on_request : on_step_end, m);
+	return request_track_new(&m->track, on_request, m);
+}
+
+static int in_flight_open(void *machine)
+{
+	struct requests_machine *m = machine;
+	int ret = request_track_new(&m->track, on_step_end, m);
+
+	if (ret == 0)
+		request_track_on_flight(m->track, on_flight);
+	return ret;
 }
 
 static void requests_close(void *machine)
@@ -37,20 +55,6 @@ static void requests_close(void *machine)
 static int requests_event(void *machine, const struct event *ev)
 {
 	return request_track_event(((struct requests_machine *)machine)->track, ev);
-}
-
-static int in_flight_event(void *machine, const struct event *ev)
-{
-	struct requests_machine *m = machine;
-	struct request_step step = { .ts_ns = ev->ts_ns, .dev = (uint32_t)ev->v[EV_REQUEST_DEV] };
-	uint64_t rq = ev->v[EV_REQUEST_RQ];
-	bool was = request_track_in_flight(m->track, rq, step.dev);
-	int ret = request_track_event(m->track, ev);
-
-	if (ret < 0)
-		return ret;
-	step.more_in_flight = request_track_in_flight(m->track, rq, step.dev) - was;
-	return fold_found(&m->f, &step);
 }
 
 struct request_track *fold_requests_track(void *machine)
@@ -230,6 +234,6 @@ const struct fold_def fold_requests = {
 
 const struct fold_def fold_in_flight = {
 	.kinds = 1u << EVENT_REQUEST, .begin = FOLD_FROM_MINUTE,
-	.bytes = sizeof(struct requests_machine), .open = requests_open, .close = requests_close,
-	.event = in_flight_event,
+	.bytes = sizeof(struct requests_machine), .open = in_flight_open, .close = requests_close,
+	.event = requests_event,
 };

@@ -3,7 +3,7 @@
  * device_usage(from_ns, to_ns, every_ns): how busy each block device was, per bin.
  *
  * A request is in flight from its queueing (start of I/O accounting, else insert, else issue) to
- * its end, as the kernel's own counters have it. The depth of a device is the number of those:
+ * its last completion, for as long as its latency. The depth of a device is the number of those:
  * its integral over time is inflight_ns, the time it was not 0 busy_ns. Both are exact at any
  * window's edges, and add up. A request that was in flight when the recording began is not seen
  * before its first event. Who asks for what does not matter here: all requests count.

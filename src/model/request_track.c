@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * request_track: one entry per request address, reused from life to life. An entry's state says
- * which events may come next; an event that does not fit begins a new life, since addresses are
- * reused at once.
+ * which events may come next; goes_on() is the rule, and an event that does not fit begins a new
+ * life, since addresses are reused at once.
  */
 #include "model/request_track.h"
 
@@ -38,6 +38,7 @@ struct rq_entry {
 
 struct request_track {
 	request_track_sink sink;	/* NULL: nobody wants them */
+	request_flight_sink flight;	/* the same */
 	uint64_t life_cnt;	/* of all addresses */
 	void *ctx;
 	struct hash_map map;
@@ -60,6 +61,11 @@ int request_track_new(struct request_track **ret, request_track_sink sink, void 
 	return 0;
 }
 
+void request_track_on_flight(struct request_track *b, request_flight_sink flight)
+{
+	b->flight = flight;
+}
+
 void request_track_free(struct request_track *b)
 {
 	if (!b)
@@ -68,6 +74,41 @@ void request_track_free(struct request_track *b)
 	buf_done(&b->notes);
 	free(b->entries);
 	free(b);
+}
+
+/* ---- in flight ---- */
+
+static bool is_live(const struct rq_entry *x)
+{
+	return x->state == RQ_QUEUED || x->state == RQ_ISSUED || x->state == RQ_REQUEUED;
+}
+
+/* 1 + the submitter of the request that is in flight at the address; 0: none is. */
+static uint64_t in_flight_of(const struct rq_entry *x)
+{
+	return is_live(x) && block_request_queued_ns(&x->r) ? 1ull + x->r.submitter : 0;
+}
+
+static int tell_flight(struct request_track *b, const struct rq_entry *x, uint64_t before,
+		       uint64_t ts_ns)
+{
+	struct request_flight f = { .ts_ns = ts_ns, .dev = x->key_dev };
+	uint64_t now = in_flight_of(x);
+	int ret = 0;
+
+	if (!b->flight || before == now)
+		return 0;
+	if (before) {
+		f.submitter = (uint32_t)(before - 1);
+		f.more = -1;
+		ret = b->flight(b->ctx, &f);
+	}
+	if (now && ret >= 0) {
+		f.submitter = (uint32_t)(now - 1);
+		f.more = 1;
+		ret = b->flight(b->ctx, &f);
+	}
+	return ret;
 }
 
 /* ---- states ---- */
@@ -116,7 +157,8 @@ void request_track_save(const struct request_track *b, uint64_t ts_ns, struct bu
 	size_t i;
 
 	for (i = 0; i < b->map.cnt; i++)
-		put_state(&b->entries[i], ts_ns, out);
+		if (b->entries[i].state != RQ_FREE)
+			put_state(&b->entries[i], ts_ns, out);
 }
 
 static struct rq_entry *entry_at(struct request_track *b, uint64_t rq, uint64_t dev)
@@ -139,7 +181,9 @@ static struct rq_entry *entry_at(struct request_track *b, uint64_t rq, uint64_t 
 
 int request_track_load(struct request_track *b, struct packed_in *in, uint64_t ts_ns)
 {
-	while (in->p != in->end && !in->bad) {
+	int ret = 0;
+
+	while (in->p != in->end && !in->bad && ret >= 0) {
 		uint64_t rq = packed_get(in), dev = packed_get(in), state = packed_get(in), v;
 		struct rq_entry *x = entry_at(b, rq, dev);
 
@@ -155,8 +199,10 @@ int request_track_load(struct request_track *b, struct packed_in *in, uint64_t t
 		REQUEST_FIELDS(X, Y)
 #undef X
 #undef Y
+		if (!in->bad)
+			ret = tell_flight(b, x, 0, ts_ns);
 	}
-	return in->bad ? -EBADMSG : 0;
+	return in->bad ? -EBADMSG : ret;
 }
 
 /* ---- lives ---- */
@@ -181,13 +227,24 @@ static int hand_over(struct request_track *b, struct rq_entry *x, uint64_t end_n
 	return b->sink ? b->sink(b->ctx, &x->r) : 0;
 }
 
-/* Forgets the life before; the entry keeps its address. */
+/* Ends the life before, whose last events nobody saw. */
+static int drop_life(struct request_track *b, struct rq_entry *x, uint64_t ts_ns)
+{
+	bool is_completed = x->state == RQ_COMPLETED;
+
+	if (!is_completed && !is_live(x))
+		return 0;
+	x->r.unseen = x->r.start_ns ? REQUEST_UNSEEN_DONE : 0;
+	if (x->r.start_ns && !is_completed)
+		x->r.unseen |= REQUEST_UNSEEN_COMPLETE;
+	return hand_over(b, x, ts_ns, is_completed ? BLOCK_END_DONE : BLOCK_END_LOST);
+}
+
+/* The entry keeps its address. */
 static int begin_life(struct request_track *b, struct rq_entry *x, const struct event *ev)
 {
-	int ret = 0;
+	int ret = drop_life(b, x, ev->ts_ns);
 
-	if (x->state == RQ_COMPLETED)	/* its done event was lost */
-		ret = hand_over(b, x, ev->ts_ns, BLOCK_END_DONE);
 	memset(&x->r, 0, sizeof(x->r));
 	x->state = RQ_FREE;
 	x->life = b->life_cnt++;
@@ -214,51 +271,75 @@ static void submitted_by(struct rq_entry *x, const struct event *ev, uint8_t ran
 	x->r.submitter = ev->flags & EVENT_F_IRQ ? EVENT_ID_UNKNOWN : ev->utid;
 }
 
-/* Queued or issued twice without a requeue: the same request again only if it is the same I/O. */
-static bool is_same_io(const struct rq_entry *x, const struct event *ev)
+/* A request that waits may grow by others that are merged into it, at either end. */
+static bool holds_io(const struct rq_entry *x, const struct event *ev)
 {
-	return x->r.sector == ev->v[EV_REQUEST_SECTOR] && x->r.bytes == ev->v[EV_REQUEST_BYTES];
+	uint64_t sector = ev->v[EV_REQUEST_SECTOR];
+
+	return x->r.part_cnt ||		/* what is left begins further on */
+	       (sector <= x->r.sector &&
+		sector + ev->v[EV_REQUEST_BYTES] / 512 >= x->r.sector + x->r.bytes / 512);
+}
+
+/*
+ * The rule: whether an event that may begin a life goes on with that of the entry.
+ *   - A start begins a life. So one that began with a start goes on until the next start, unless
+ *     other I/O is queued or issued.
+ *   - Where there is no start, as in kernels before 6.5 and for a device's own flushes, a request
+ *     cannot be queued or issued twice without a requeue, nor complete without bytes when some are
+ *     left.
+ *   - What was issued cannot be merged into another request.
+ */
+static bool goes_on(const struct rq_entry *x, const struct event *ev)
+{
+	bool is_waiting = x->state == RQ_QUEUED || x->state == RQ_REQUEUED;
+
+	if (!is_live(x))
+		return false;
+	switch (ev->v[EV_REQUEST_ACTION]) {
+	case EVENT_REQUEST_INSERT:
+		if (x->state == RQ_QUEUED && x->r.insert_ns)
+			is_waiting = false;
+		return (is_waiting || x->r.start_ns) && holds_io(x, ev);
+	case EVENT_REQUEST_ISSUE:
+		return (is_waiting || x->r.start_ns) && holds_io(x, ev);
+	case EVENT_REQUEST_COMPLETE:
+		return x->r.start_ns || ev->v[EV_REQUEST_BYTES] ||
+		       (!x->r.bytes && !x->r.part_cnt);
+	case EVENT_REQUEST_MERGE:
+		return is_waiting;
+	default:
+		return false;
+	}
 }
 
 static int on_queue(struct request_track *b, struct rq_entry *x, const struct event *ev,
 		    bool is_start)
 {
-	bool again = x->state == RQ_REQUEUED ||
-		     (x->state == RQ_QUEUED && !(is_start ? x->r.start_ns : x->r.insert_ns)) ||
-		     (x->state == RQ_QUEUED && !is_start && is_same_io(x, ev));
-	int ret;
+	int ret = goes_on(x, ev) ? 0 : begin_life(b, x, ev);
 
-	if (!again || (is_start && x->state == RQ_REQUEUED)) {
-		ret = begin_life(b, x, ev);
-		if (ret < 0)
-			return ret;
-	}
+	if (ret < 0)
+		return ret;
 	describe(x, ev);
 	if (is_start)
 		x->r.start_ns = ev->ts_ns;
-	else if (!x->r.insert_ns)
+	else if (!x->r.insert_ns && !x->r.first_issue_ns)
 		x->r.insert_ns = ev->ts_ns;
-	submitted_by(x, ev, is_start ? 3 : 2);
+	if (!x->r.first_issue_ns)	/* an insert after a requeue is a worker's */
+		submitted_by(x, ev, is_start ? 3 : 2);
 	x->state = RQ_QUEUED;
 	return 0;
 }
 
 static int on_issue(struct request_track *b, struct rq_entry *x, const struct event *ev)
 {
-	bool again = x->state == RQ_QUEUED || x->state == RQ_REQUEUED ||
-		     (x->state == RQ_ISSUED && is_same_io(x, ev) && !x->r.part_cnt);
-	uint64_t done = x->r.part_cnt ? x->r.bytes : 0;
-	uint64_t sector = x->r.sector;
-	int ret;
+	int ret = goes_on(x, ev) ? 0 : begin_life(b, x, ev);
+	uint64_t done = x->r.bytes, sector = x->r.sector;
 
-	if (!again) {
-		ret = begin_life(b, x, ev);
-		if (ret < 0)
-			return ret;
-		done = 0;
-	}
+	if (ret < 0)
+		return ret;
 	describe(x, ev);
-	if (again && x->r.part_cnt) {	/* requeued for its rest: keep what is done */
+	if (x->r.part_cnt) {	/* requeued for its rest: keep what is done */
 		x->r.bytes = done;
 		x->r.sector = sector;
 	}
@@ -303,9 +384,13 @@ static bool is_tail(const struct rq_entry *x, const struct event *ev)
 static int on_complete(struct request_track *b, struct rq_entry *x, const struct event *ev)
 {
 	uint64_t total = ev->v[EV_REQUEST_BYTES], done = ev->v[EV_REQUEST_DONE_BYTES];
-	int ret;
+	int ret = 0;
 
-	if (x->state == RQ_FREE || x->state == RQ_FLUSH_TAIL || x->state == RQ_COMPLETED) {
+	if (!goes_on(x, ev)) {
+		if (is_live(x))
+			ret = drop_life(b, x, ev->ts_ns);
+		if (ret < 0)
+			return ret;
 		if (is_tail(x, ev)) {
 			if (x->state == RQ_FLUSH_TAIL)
 				x->state = RQ_FREE;	/* a request has one tail only */
@@ -341,19 +426,29 @@ static int on_done(struct request_track *b, struct rq_entry *x, const struct eve
 		 * a request without start was counted at its completion; or it was never seen, or
 		 * its completion was lost
 		 */
-		if (x->state != RQ_ISSUED || !x->r.start_ns)
+		if (!is_live(x) || !x->r.start_ns)
 			return 0;
 		x->r.complete_ns = ev->ts_ns;
 	}
 	return hand_over(b, x, ev->ts_ns, BLOCK_END_DONE);
 }
 
-int request_track_event(struct request_track *b, const struct event *ev)
+static int on_merge(struct request_track *b, struct rq_entry *x, const struct event *ev)
 {
-	struct rq_entry *x = entry_of(b, ev);
+	int ret = 0;
 
-	if (!x)
-		return -ENOMEM;
+	if (!goes_on(x, ev)) {
+		ret = begin_life(b, x, ev);
+		submitted_by(x, ev, 1);
+	}
+	if (ret < 0)
+		return ret;
+	describe(x, ev);
+	return hand_over(b, x, ev->ts_ns, BLOCK_END_MERGED);
+}
+
+static int on_event(struct request_track *b, struct rq_entry *x, const struct event *ev)
+{
 	switch (ev->v[EV_REQUEST_ACTION]) {
 	case EVENT_REQUEST_START:
 		return on_queue(b, x, ev, true);
@@ -376,15 +471,27 @@ int request_track_event(struct request_track *b, const struct event *ev)
 	case EVENT_REQUEST_DONE:
 		return on_done(b, x, ev);
 	case EVENT_REQUEST_MERGE:
-		if (x->state == RQ_FREE || x->state == RQ_FLUSH_TAIL) {
-			begin_life(b, x, ev);	/* no life is handed over: 0 */
-			submitted_by(x, ev, 1);
-		}
-		describe(x, ev);
-		return hand_over(b, x, ev->ts_ns, BLOCK_END_MERGED);
+		return on_merge(b, x, ev);
 	default:
 		return 0;
 	}
+}
+
+int request_track_event(struct request_track *b, const struct event *ev)
+{
+	struct rq_entry *x = entry_of(b, ev);
+	uint64_t before = x ? in_flight_of(x) : 0;
+	int ret = x ? on_event(b, x, ev) : -ENOMEM, flight;
+
+	if (ret < 0)
+		return ret;
+	flight = tell_flight(b, x, before, ev->ts_ns);
+	return flight < 0 ? flight : ret;
+}
+
+size_t request_track_addresses(const struct request_track *b)
+{
+	return b->map.cnt;
 }
 
 int request_track_pending(struct request_track *b, request_track_sink sink, void *ctx)
@@ -395,21 +502,13 @@ int request_track_pending(struct request_track *b, request_track_sink sink, void
 	for (i = 0; i < b->map.cnt; i++) {
 		struct rq_entry *x = &b->entries[i];
 
-		if (x->state == RQ_FREE || x->state == RQ_FLUSH_TAIL)
+		if (!is_live(x) && x->state != RQ_COMPLETED)
 			continue;
 		ret = sink(ctx, &x->r);
 		if (ret < 0)
 			return ret;
 	}
 	return 0;
-}
-
-bool request_track_in_flight(const struct request_track *b, uint64_t rq, uint32_t dev)
-{
-	uint32_t i;
-
-	return hash_map_find(&b->map, rq, dev, &i) && b->entries[i].state != RQ_FREE &&
-	       b->entries[i].state != RQ_FLUSH_TAIL;
 }
 
 uint64_t request_track_life(const struct request_track *b, uint64_t rq, uint32_t dev)

@@ -15,14 +15,17 @@
  *     issue to last completion. Latency: start (else insert, else issue) to last completion.
  *   - The submitter is the thread that caused the start, else the insert, else the issue; in
  *     interrupt context it is EVENT_ID_UNKNOWN. The thread that runs at completion does not matter.
+ *   - A request is in flight from the instant it was queued to its last completion: for just as
+ *     long as its latency.
  *   - A request in flight when the recording began has what was seen of it: no latency.
  *   - A request merged into another ends there: it is a merge, not a request.
  *   - A write with flush or FUA on a device that needs a flush sequence completes twice under one
  *     address, the second time with 0 bytes: that is one request.
  *
- * When the end of a request was lost, its address returns with a new life, and the old life is
- * dropped. Memory grows with the number of request addresses, which the kernel allocates once per
- * queue. Calls come in order of time. Threads: one.
+ * When the end of a request was lost, its address returns with a new life: BLOCK_END_LOST.
+ * goes_on() in request_track.c has the rule that tells lives apart. Memory grows with the number
+ * of request addresses, which the kernel allocates once per queue. Calls come in order of time.
+ * Threads: one.
  */
 #ifndef REQUEST_TRACK_H
 #define REQUEST_TRACK_H
@@ -36,7 +39,15 @@
 
 struct request_track;
 
-enum block_end { BLOCK_END_DONE = 1, BLOCK_END_MERGED = 2 };
+enum block_end {
+	BLOCK_END_DONE = 1,
+	BLOCK_END_MERGED = 2,
+	/* nobody saw it, and the address is in use again: no request to count */
+	BLOCK_END_LOST = 3,
+};
+
+/* Events that a request with a start must have had, and that were not seen. */
+enum { REQUEST_UNSEEN_COMPLETE = 1, REQUEST_UNSEEN_DONE = 2 };
 
 struct block_request {
 	uint64_t rq;
@@ -62,26 +73,42 @@ struct block_request {
 	uint8_t end;			/* enum block_end */
 	/* 1: the request's flush sequence may complete once more under its address */
 	uint8_t flush_seq;
+	uint8_t unseen;			/* REQUEST_UNSEEN_* */
 };
 
-/* The request stays valid during the call. */
+/* From ts_ns on the thread has one more request in flight on the device (more: 1), or one fewer. */
+struct request_flight {
+	uint64_t ts_ns;
+	uint32_t submitter;		/* utid; EVENT_ID_UNKNOWN */
+	uint32_t dev;
+	int more;
+};
+
+/* The request stays valid during the call. A result < 0 is that of the call that led here. */
 typedef int (*request_track_sink)(void *ctx, const struct block_request *r);
+typedef int (*request_flight_sink)(void *ctx, const struct request_flight *f);
 
 /* sink may be NULL. */
 int request_track_new(struct request_track **ret, request_track_sink sink, void *ctx);
 void request_track_free(struct request_track *b);
+/*
+ * From now on flight gets the same ctx, and every change of what is in flight, after the event that
+ * made it: a request is queued, gets another submitter, completes, is merged, or gives way to the
+ * next life of its address. request_track_load() tells what is in flight then.
+ */
+void request_track_on_flight(struct request_track *b, request_flight_sink flight);
 
 /* ev->kind is EVENT_REQUEST. 0, -ENOMEM, or what the sink returned. */
 int request_track_event(struct request_track *b, const struct event *ev);
+
+/* How many addresses it has seen: its memory grows with them. */
+size_t request_track_addresses(const struct request_track *b);
 
 /*
  * Hands out the requests still in flight (end 0). A request that completed but whose accounting did
  * not end is not counted, since the end of a trace, which may be a cut, is no event of a request.
  */
 int request_track_pending(struct request_track *b, request_track_sink sink, void *ctx);
-
-/* True when a request of that address is in flight: queued, and not yet handed out. */
-bool request_track_in_flight(const struct request_track *b, uint64_t rq, uint32_t dev);
 
 /*
  * The number of the life at that address, from 0. Another one begins when nothing earlier matters

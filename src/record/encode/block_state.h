@@ -77,7 +77,7 @@ struct block_dict {
 
 /* What requests seem to have lost: request_lost_end.c. */
 struct request_lost_end {
-	struct hash_map by_address;	/* to struct end_request */
+	struct request_track *track;	/* NULL: nothing was seen yet */
 	struct trace_loss *suspects;
 	size_t suspect_cnt, suspect_cap;
 };

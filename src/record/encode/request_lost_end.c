@@ -21,39 +21,16 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/hash_map.h"
 #include "record/encode/block_state.h"
+#include "record/encode/request_event.h"
 #include "format/hook.h"
 
-#define UNSEEN_ADDRESSES_MAX 65536
-
-struct end_request {
-	uint64_t start_ns;		/* 0: not in flight, or its start was not seen */
-	bool completed;			/* completed as a whole; only its done record is missing */
-};
+#define ADDRESSES_MAX 65536	/* then all are forgotten: queues come and go */
 
 void request_lost_end_done(struct request_lost_end *u)
 {
-	hash_map_done_values(&u->by_address);
+	request_track_free(u->track);
 	free(u->suspects);
-}
-
-static struct end_request *request_at(struct request_lost_end *u, uint64_t rq)
-{
-	struct end_request *x = hash_map_get(&u->by_address, rq);
-
-	if (x)
-		return x;
-	if (u->by_address.cnt == UNSEEN_ADDRESSES_MAX)
-		hash_map_done_values(&u->by_address);
-	x = calloc(1, sizeof(*x));
-	if (!x)
-		return NULL;
-	if (hash_map_put(&u->by_address, rq, x) < 0) {
-		free(x);
-		return NULL;
-	}
-	return x;
 }
 
 static int suspect(struct request_lost_end *u, unsigned int hook, uint64_t from_ns, uint64_t to_ns)
@@ -67,33 +44,24 @@ static int suspect(struct request_lost_end *u, unsigned int hook, uint64_t from_
 	return 0;
 }
 
-static int on_step(struct request_lost_end *u, const struct wire_request *b)
+static int on_end(void *ctx, const struct block_request *r)
 {
-	struct end_request *x = request_at(u, b->rq);
-	uint64_t ts_ns = b->hdr.ts_ns;
-	int r = 0;
+	struct request_lost_end *u = ctx;
+	int ret = 0;
 
-	if (!x)
-		return -ENOMEM;
-	if (ts_ns < x->start_ns)
-		return 0;	/* a late record; a later one was applied already */
-	switch (b->hdr.hook) {
-	case WIRE_BLOCK_START:
-		if (x->start_ns && !x->completed)
-			r = suspect(u, WIRE_BLOCK_COMPLETE, x->start_ns, ts_ns);
-		if (x->start_ns && r == 0)
-			r = suspect(u, WIRE_BLOCK_DONE, x->start_ns, ts_ns);
-		*x = (struct end_request){ .start_ns = ts_ns };
-		break;
-	case WIRE_BLOCK_COMPLETE:
-		x->completed |= b->done_bytes >= b->bytes;
-		break;
-	case WIRE_BLOCK_DONE:
-	case WIRE_BLOCK_MERGE:	/* merged into another request: this one no longer exists */
-		x->start_ns = 0;
-		break;
-	}
-	return r;
+	if (r->unseen & REQUEST_UNSEEN_COMPLETE)
+		ret = suspect(u, WIRE_BLOCK_COMPLETE, r->start_ns, r->end_ns);
+	if (r->unseen & REQUEST_UNSEEN_DONE && ret == 0)
+		ret = suspect(u, WIRE_BLOCK_DONE, r->start_ns, r->end_ns);
+	return ret;
+}
+
+static int forget(struct request_lost_end *u)
+{
+	request_track_free(u->track);
+	u->track = NULL;
+	u->suspect_cnt = 0;
+	return request_track_new(&u->track, on_end, u);
 }
 
 static void declare(struct block_writer *w, size_t cnt)
@@ -110,27 +78,33 @@ static void declare(struct block_writer *w, size_t cnt)
 	memmove(u->suspects, u->suspects + cnt, u->suspect_cnt * sizeof(*u->suspects));
 }
 
+static bool is_request(const struct wire_hdr *h)
+{
+	return h->hook != WIRE_DIRTY && h->hook != WIRE_PATH;
+}
+
 int request_lost_end_resolve(struct block_writer *w, const struct block_slice *s)
 {
 	struct request_lost_end *u = &w->unseen;
-	size_t i, old_cnt = u->suspect_cnt;
-	bool is_late = false;	/* a record belongs to an earlier slice, whose losses are past */
+	size_t i = 0, old_cnt = u->suspect_cnt;
+	struct event ev;
 	int r = 0;
 
-	for (i = 0; r == 0 && i < w->steps.cnt; i++) {
-		if (w->steps.v[i].h->hook == WIRE_DIRTY || w->steps.v[i].h->hook == WIRE_PATH)
+	while (i < w->steps.cnt && !is_request(w->steps.v[i].h))
+		i++;
+	/* a declared loss, or one of an earlier slice, may be just what is missing here */
+	if (block_slice_lacks(s, WIRE_BLOCK_DONE, true) ||
+	    (i < w->steps.cnt && w->steps.v[i].ts_ns < w->from_ns))
+		return forget(u);
+	if (!u->track || request_track_addresses(u->track) > ADDRESSES_MAX)
+		r = forget(u);
+	for (; r == 0 && i < w->steps.cnt; i++) {
+		if (!is_request(w->steps.v[i].h))
 			continue;
-		is_late |= w->steps.v[i].ts_ns < w->from_ns;
-		r = on_step(u, (const struct wire_request *)w->steps.v[i].h);
+		request_event_of(w->steps.v[i].h, &ev);
+		r = request_track_event(u->track, &ev);
 	}
-	if (r < 0)
-		return r;
-	/* a declared loss may be just what is missing here */
-	if (is_late || block_slice_lacks(s, WIRE_BLOCK_DONE, true)) {
-		u->suspect_cnt = 0;
-		hash_map_done_values(&u->by_address);
-		return 0;
-	}
-	declare(w, s->is_last ? u->suspect_cnt : old_cnt);
-	return 0;
+	if (r == 0)
+		declare(w, s->is_last ? u->suspect_cnt : old_cnt);
+	return r;
 }

@@ -18,6 +18,9 @@
 struct ended {
 	struct block_request r[512];
 	unsigned int cnt;
+	struct block_request lost[16];
+	unsigned int lost_cnt;
+	int in_flight[1024];
 };
 
 static struct ended ended;
@@ -26,8 +29,23 @@ static int collect(void *ctx, const struct block_request *r)
 {
 	struct ended *all = ctx;
 
+	if (r->end == BLOCK_END_LOST) {
+		all->lost[all->lost_cnt++ % 16] = *r;
+		return 0;
+	}
 	assert_true(all->cnt < 512);
 	all->r[all->cnt++] = *r;
+	return 0;
+}
+
+/* Requests in flight now, by submitter. */
+static int collect_flight(void *ctx, const struct request_flight *f)
+{
+	struct ended *all = ctx;
+
+	assert_true(f->submitter < 1024 && f->dev == 8u << 20 && (f->more == 1 || f->more == -1));
+	all->in_flight[f->submitter] += f->more;
+	assert_true(all->in_flight[f->submitter] >= 0);
 	return 0;
 }
 
@@ -37,6 +55,7 @@ static struct request_track *track_new(void)
 
 	memset(&ended, 0, sizeof(ended));
 	assert_int_equal(request_track_new(&b, collect, &ended), 0);
+	request_track_on_flight(b, collect_flight);
 	return b;
 }
 
@@ -273,6 +292,182 @@ static void test_block_lost_completion_begins_a_new_life(void **state)
 	assert_int_equal(ended.r[0].submitter, 30);
 	assert_int_equal(ended.r[0].status, 5);
 	assert_true(block_request_latency(&ended.r[0], &ns) && ns == 20);
+	assert_int_equal(ended.lost_cnt, 1);
+	assert_int_equal(ended.lost[0].submitter, 20);
+	assert_int_equal(ended.lost[0].start_ns, 100);
+	assert_int_equal(ended.lost[0].end_ns, 500);
+	assert_int_equal(ended.lost[0].unseen, REQUEST_UNSEEN_COMPLETE | REQUEST_UNSEEN_DONE);
+	request_track_free(b);
+}
+
+#define NOWHERE UINT64_MAX	/* the sector of a device's own flush */
+
+/* The kernel keeps one request per queue for its flushes: the same address, sector and size. */
+static void test_block_flush_whose_completion_was_lost_is_not_the_next_flush(void **state)
+{
+	struct request_track *b = track_new();
+	unsigned int op = FLUSH | PREFLUSH;
+	uint64_t ns;
+
+	feed_at(b, (struct step){ 1000, 1, EVENT_REQUEST_ISSUE, 20, 0, 0, op }, NOWHERE);
+	feed_at(b, (struct step){ 415000, 1, EVENT_REQUEST_ISSUE, 21, 0, 0, op }, NOWHERE);
+	feed_at(b, (struct step){ 415100, 1, EVENT_REQUEST_COMPLETE, 99, 0, 0, op }, NOWHERE);
+	assert_int_equal(ended.cnt, 1);
+	assert_true(block_request_latency(&ended.r[0], &ns));
+	assert_int_equal(ns, 100);
+	assert_int_equal(ended.r[0].submitter, 21);
+	assert_int_equal(ended.lost_cnt, 1);
+	assert_int_equal(ended.lost[0].unseen, 0);	/* nothing announced it */
+	/* the same with an insert, whose issue was lost, too */
+	feed_at(b, (struct step){ 500000, 1, EVENT_REQUEST_INSERT, 20, 0, 0, op }, NOWHERE);
+	feed_at(b, (struct step){ 914000, 1, EVENT_REQUEST_INSERT, 20, 0, 0, op }, NOWHERE);
+	feed_at(b, (struct step){ 914010, 1, EVENT_REQUEST_ISSUE, 20, 0, 0, op }, NOWHERE);
+	feed_at(b, (struct step){ 914020, 1, EVENT_REQUEST_COMPLETE, 99, 0, 0, op }, NOWHERE);
+	assert_int_equal(ended.cnt, 2);
+	assert_true(block_request_queue_latency(&ended.r[1], &ns));
+	assert_int_equal(ns, 10);
+	request_track_free(b);
+}
+
+/* The address of a write whose last completion was missed goes to an empty flush. */
+static void test_block_empty_flush_after_a_lost_completion_is_another_request(void **state)
+{
+	struct request_track *b = track_new();
+	unsigned int op = WRITE | PREFLUSH;
+	uint64_t ns;
+
+	/* kernels that announce starts: the flush is neither inserted nor issued */
+	feed(b, (struct step){ 100, 1, EVENT_REQUEST_START, 20, 4096, 0, WRITE });
+	feed(b, (struct step){ 110, 1, EVENT_REQUEST_ISSUE, 20, 4096, 0, WRITE });
+	feed_at(b, (struct step){ 862000, 1, EVENT_REQUEST_START, 30, 0, 0, op }, 0);
+	feed_at(b, (struct step){ 862050, 1, EVENT_REQUEST_COMPLETE, 99, 0, 0, op }, 0);
+	feed_at(b, (struct step){ 862051, 1, EVENT_REQUEST_DONE, 99, 0, 0, op }, 0);
+	assert_int_equal(ended.cnt, 1);
+	assert_true(block_request_latency(&ended.r[0], &ns) && ns == 50);
+	assert_int_equal(ended.r[0].submitter, 30);
+	assert_int_equal(ended.lost_cnt, 1);
+	/* kernels that do not, where it completes, and nothing else */
+	feed(b, (struct step){ 900000, 2, EVENT_REQUEST_ISSUE, 20, 4096, 0, WRITE });
+	feed_at(b, (struct step){ 1900000, 2, EVENT_REQUEST_COMPLETE, 99, 0, 0, op }, 0);
+	assert_int_equal(ended.cnt, 2);
+	assert_false(block_request_latency(&ended.r[1], &ns));
+	assert_int_equal(ended.r[1].bytes, 0);
+	assert_int_equal(ended.lost_cnt, 2);
+	/* also when a part of the write had completed */
+	feed(b, (struct step){ 2000000, 2, EVENT_REQUEST_ISSUE, 20, 8192, 0, WRITE });
+	feed(b, (struct step){ 2000100, 2, EVENT_REQUEST_COMPLETE, 99, 8192, 4096, WRITE });
+	feed_at(b, (struct step){ 2900000, 2, EVENT_REQUEST_COMPLETE, 99, 0, 0, op }, 0);
+	assert_int_equal(ended.cnt, 3);
+	assert_false(block_request_latency(&ended.r[2], &ns));
+	request_track_free(b);
+}
+
+/* Merging makes a request longer at either end; what does not hold the I/O before is another. */
+static void test_block_request_grows_before_it_is_issued_and_never_moves(void **state)
+{
+	struct request_track *b = track_new();
+	uint64_t ns;
+
+	feed_at(b, (struct step){ 100, 1, EVENT_REQUEST_START, 20, 4096, 0, WRITE }, 1000);
+	feed_at(b, (struct step){ 105, 1, EVENT_REQUEST_INSERT, 20, 8192, 0, WRITE }, 1000);
+	feed_at(b, (struct step){ 110, 1, EVENT_REQUEST_ISSUE, 20, 12288, 0, WRITE }, 992);
+	feed_at(b, (struct step){ 120, 1, EVENT_REQUEST_COMPLETE, 99, 12288, 12288, WRITE }, 992);
+	feed_at(b, (struct step){ 121, 1, EVENT_REQUEST_DONE, 99, 0, 0, WRITE }, 992);
+	assert_int_equal(ended.cnt, 1);
+	assert_int_equal(ended.r[0].bytes, 12288);
+	assert_true(block_request_latency(&ended.r[0], &ns) && ns == 20);
+	/* merged away unseen, and its address used again without an insert */
+	feed_at(b, (struct step){ 200, 1, EVENT_REQUEST_INSERT, 20, 4096, 0, WRITE }, 1000);
+	feed_at(b, (struct step){ 900, 1, EVENT_REQUEST_ISSUE, 21, 4096, 0, WRITE }, 5000);
+	feed_at(b, (struct step){ 910, 1, EVENT_REQUEST_COMPLETE, 99, 4096, 4096, WRITE }, 5000);
+	assert_int_equal(ended.cnt, 2);
+	assert_true(block_request_latency(&ended.r[1], &ns) && ns == 10);
+	assert_int_equal(ended.lost_cnt, 1);
+	request_track_free(b);
+}
+
+/* A requeue that nobody saw does not end a life that has a start: the next one has one, too. */
+static void test_block_request_with_a_start_survives_a_lost_requeue(void **state)
+{
+	struct request_track *b = track_new();
+	uint64_t ns;
+
+	feed(b, (struct step){ 100, 1, EVENT_REQUEST_START, 20, 8192, 0, WRITE });
+	feed(b, (struct step){ 110, 1, EVENT_REQUEST_ISSUE, 20, 8192, 0, WRITE });
+	feed(b, (struct step){ 130, 1, EVENT_REQUEST_INSERT, 30, 8192, 0, WRITE });
+	feed(b, (struct step){ 140, 1, EVENT_REQUEST_ISSUE, 30, 8192, 0, WRITE });
+	feed(b, (struct step){ 150, 1, EVENT_REQUEST_COMPLETE, 99, 8192, 4096, WRITE });
+	feed_at(b, (struct step){ 160, 1, EVENT_REQUEST_ISSUE, 30, 4096, 0, WRITE }, 1008);
+	feed(b, (struct step){ 200, 1, EVENT_REQUEST_COMPLETE, 99, 4096, 4096, WRITE });
+	feed(b, (struct step){ 201, 1, EVENT_REQUEST_DONE, 99, 0, 0, WRITE });
+	assert_int_equal(ended.cnt, 1);
+	assert_int_equal(ended.r[0].bytes, 8192);
+	assert_int_equal(ended.r[0].submitter, 20);
+	assert_true(block_request_latency(&ended.r[0], &ns) && ns == 100);
+	assert_int_equal(ended.lost_cnt, 0);
+	/* the end of an empty flush whose completion was lost */
+	feed(b, (struct step){ 300, 2, EVENT_REQUEST_START, 20, 0, 0, WRITE | PREFLUSH });
+	feed(b, (struct step){ 310, 2, EVENT_REQUEST_DONE, 99, 0, 0, WRITE | PREFLUSH });
+	assert_int_equal(ended.cnt, 2);
+	assert_true(block_request_latency(&ended.r[1], &ns) && ns == 10);
+	request_track_free(b);
+}
+
+/* ---- in flight ---- */
+
+static void test_threads_have_the_requests_in_flight_that_they_queued(void **state)
+{
+	struct request_track *b = track_new(), *loaded;
+	struct packed_in in;
+	struct buf saved = { 0 };
+
+	feed(b, (struct step){ 100, 1, EVENT_REQUEST_INSERT, 20, 4096, 0, WRITE });
+	feed(b, (struct step){ 100, 2, EVENT_REQUEST_START, 20, 4096, 0, WRITE });
+	feed(b, (struct step){ 101, 2, EVENT_REQUEST_INSERT, 21, 4096, 0, WRITE });
+	assert_int_equal(ended.in_flight[20], 2);
+	assert_int_equal(ended.in_flight[21], 0);
+	feed(b, (struct step){ 110, 1, EVENT_REQUEST_ISSUE, 22, 4096, 0, WRITE });
+	feed(b, (struct step){ 115, 1, EVENT_REQUEST_REQUEUE, 22, 4096, 0, WRITE });
+	feed(b, (struct step){ 116, 1, EVENT_REQUEST_ISSUE, 22, 4096, 0, WRITE });
+	feed(b, (struct step){ 118, 1, EVENT_REQUEST_COMPLETE, 99, 4096, 2048, WRITE });
+	assert_int_equal(ended.in_flight[20], 2);
+	feed(b, (struct step){ 120, 1, EVENT_REQUEST_COMPLETE, 99, 2048, 2048, WRITE });
+	assert_int_equal(ended.in_flight[20], 1);
+	/* complete, but not yet done */
+	feed(b, (struct step){ 130, 2, EVENT_REQUEST_ISSUE, 22, 4096, 0, WRITE });
+	feed(b, (struct step){ 140, 2, EVENT_REQUEST_COMPLETE, 99, 4096, 4096, WRITE });
+	assert_int_equal(ended.in_flight[20], 0);
+	feed(b, (struct step){ 141, 2, EVENT_REQUEST_DONE, 99, 0, 0, WRITE });
+	/* merged; given way to another's request; queued by an interrupt */
+	feed(b, (struct step){ 150, 3, EVENT_REQUEST_START, 30, 4096, 0, WRITE });
+	assert_int_equal(ended.in_flight[30], 1);
+	feed(b, (struct step){ 151, 3, EVENT_REQUEST_MERGE, 31, 4096, 0, WRITE });
+	assert_int_equal(ended.in_flight[30], 0);
+	feed(b, (struct step){ 160, 3, EVENT_REQUEST_START, 30, 4096, 0, WRITE });
+	feed(b, (struct step){ 170, 3, EVENT_REQUEST_START, 31, 4096, 0, WRITE });
+	assert_int_equal(ended.in_flight[30], 0);
+	assert_int_equal(ended.in_flight[31], 1);
+	feed(b, (struct step){ 180, 4, EVENT_REQUEST_INSERT, 40, 512, 0, WRITE, EVENT_F_IRQ });
+	assert_int_equal(ended.in_flight[40], 0);
+	assert_int_equal(ended.in_flight[EVENT_ID_UNKNOWN], 1);
+	/* in flight before the recording, and nobody knows since when */
+	feed(b, (struct step){ 190, 5, EVENT_REQUEST_COMPLETE, 50, 4096, 2048, WRITE });
+	assert_int_equal(ended.in_flight[EVENT_ID_UNKNOWN], 1);
+
+	request_track_save(b, 200, &saved);
+	memset(&ended, 0, sizeof(ended));
+	assert_int_equal(request_track_new(&loaded, collect, &ended), 0);
+	request_track_on_flight(loaded, collect_flight);
+	in = (struct packed_in){ saved.data, saved.data + saved.len };
+	assert_int_equal(request_track_load(loaded, &in, 200), 0);
+	assert_int_equal(ended.in_flight[31], 1);
+	assert_int_equal(ended.in_flight[EVENT_ID_UNKNOWN], 1);
+	feed(loaded, (struct step){ 210, 3, EVENT_REQUEST_DONE, 99, 0, 0, WRITE });
+	assert_int_equal(ended.in_flight[31], 0);
+	assert_int_equal(ended.cnt, 1);
+	assert_int_equal(ended.r[0].start_ns, 170);
+	buf_done(&saved);
+	request_track_free(loaded);
 	request_track_free(b);
 }
 
@@ -333,6 +528,73 @@ static void test_block_requests_in_flight_end_in_any_order(void **state)
 	request_track_free(b);
 }
 
+/* Requests in flight x time, and the times of requests, from the two sinks. */
+struct areas {
+	uint64_t since_ns, depth, inflight_ns, times_ns, ended, lost;
+};
+
+static int area_flight(void *ctx, const struct request_flight *f)
+{
+	struct areas *x = ctx;
+
+	x->inflight_ns += x->depth * (f->ts_ns - x->since_ns);
+	x->since_ns = f->ts_ns;
+	x->depth += (uint64_t)(int64_t)f->more;
+	assert_true(x->depth <= 5);
+	return 0;
+}
+
+static int area_request(void *ctx, const struct block_request *r)
+{
+	uint64_t queued_ns = block_request_queued_ns(r), ns;
+	struct areas *x = ctx;
+
+	x->ended += r->end == BLOCK_END_DONE;
+	x->lost += r->end == BLOCK_END_LOST;
+	if (r->end == BLOCK_END_DONE)
+		x->times_ns += block_request_latency(r, &ns) ? ns : 0;
+	else if (queued_ns)	/* merged or lost, its address used again */
+		x->times_ns += r->end_ns - queued_ns;
+	return 0;
+}
+
+/* Any events in any order: each instant in flight is one of a request, and no request has two. */
+static void test_time_in_flight_is_the_sum_of_latencies(void **state)
+{
+	static const uint32_t sizes[] = { 0, 4096, 4096, 8192 };
+	unsigned int round, i;
+
+	srand(21);
+	for (round = 0; round < 200; round++) {
+		struct areas x = { 0 };
+		struct request_track *b;
+		uint64_t ts = 1000;
+
+		assert_int_equal(request_track_new(&b, area_request, &x), 0);
+		request_track_on_flight(b, area_flight);
+		for (i = 0; i < 500; i++) {
+			uint32_t bytes = sizes[rand() % 4];
+
+			ts += 1 + (unsigned int)rand() % 50;
+			feed_at(b, (struct step){ ts, 1 + (uint64_t)rand() % 5,
+						  EVENT_REQUEST_INSERT + (unsigned int)rand() % 8,
+						  16 + (unsigned int)rand() % 4, bytes,
+						  rand() % 3 ? bytes : bytes / 2, WRITE,
+						  rand() % 9 ? 0 : EVENT_F_FLUSH_SEQ },
+				rand() % 3 ? 1000 : 5000);
+		}
+		/* what is in flight gives way to requests that are merged at once */
+		for (i = 1; i <= 5; i++) {
+			feed_at(b, (struct step){ ts, i, EVENT_REQUEST_START, 16, 512 }, 9);
+			feed_at(b, (struct step){ ts, i, EVENT_REQUEST_MERGE, 16, 512 }, 9);
+		}
+		assert_int_equal(x.depth, 0);
+		assert_true(x.ended > 20 && x.lost > 20);
+		assert_int_equal(x.inflight_ns, x.times_ns);
+		request_track_free(b);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -347,8 +609,16 @@ int main(void)
 		cmocka_unit_test(test_block_empty_flush_without_flags_counts_and_a_tail_does_not),
 		cmocka_unit_test(test_block_merge_ends_a_request_without_counting_it),
 		cmocka_unit_test(test_block_lost_completion_begins_a_new_life),
+		cmocka_unit_test(
+			test_block_flush_whose_completion_was_lost_is_not_the_next_flush),
+		cmocka_unit_test(
+			test_block_empty_flush_after_a_lost_completion_is_another_request),
+		cmocka_unit_test(test_block_request_grows_before_it_is_issued_and_never_moves),
+		cmocka_unit_test(test_block_request_with_a_start_survives_a_lost_requeue),
+		cmocka_unit_test(test_threads_have_the_requests_in_flight_that_they_queued),
 		cmocka_unit_test(test_block_without_its_done_at_the_end_is_in_flight),
 		cmocka_unit_test(test_block_requests_in_flight_end_in_any_order),
+		cmocka_unit_test(test_time_in_flight_is_the_sum_of_latencies),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

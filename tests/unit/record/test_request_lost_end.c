@@ -121,6 +121,17 @@ static void test_a_reused_address_tells_what_was_missed(void **state)
 	lost(&f, 100, "BLOCK_COMPLETE 10 50 1, BLOCK_DONE 10 50 1, BLOCK_DONE 11 60 1");
 }
 
+/* The next use of the address lost its start, and is told by its sector. */
+static void test_other_io_at_the_address_tells_it_too(void **state)
+{
+	struct fixture f;
+
+	begin(&f, true);
+	put_life(&f, 10, RQ, STARTS | ISSUES);
+	put_life(&f, 50, RQ, ISSUES | COMPLETES | ENDS);
+	lost(&f, 100, "BLOCK_COMPLETE 10 51 1, BLOCK_DONE 10 51 1");
+}
+
 static void test_order_is_that_of_time_over_all_cpus(void **state)
 {
 	struct fixture f;
@@ -190,6 +201,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_requests_that_end_are_not_lost),
 		cmocka_unit_test(test_a_reused_address_tells_what_was_missed),
+		cmocka_unit_test(test_other_io_at_the_address_tells_it_too),
 		cmocka_unit_test(test_order_is_that_of_time_over_all_cpus),
 		cmocka_unit_test(test_a_declared_loss_explains_it),
 		cmocka_unit_test(test_what_is_suspected_is_said_a_slice_later),
