@@ -407,7 +407,10 @@ int session_open(struct session **ret, const struct session_options *o, struct e
 	if (!err)
 		err = target_seed(s->probe, s->writer, s->own_pids[OWN_COMMAND], o, e);
 	if (!err)
-		err = flight_recorder_begin(s->flight, s->store, s->o.output, e);
+		err = flight_recorder_begin(s->flight, s->store, s->o.output,
+					    (const uint32_t[]){ s->own_pids[OWN_RECORDER],
+								s->own_pids[OWN_STATS],
+								s->own_pids[OWN_OPENER] }, e);
 	if (!err)
 		err = start_readers(s, e);
 	if (err) {

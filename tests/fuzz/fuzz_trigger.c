@@ -21,13 +21,15 @@ static void use(const struct trigger *t)
 {
 	unsigned int cnt = 0;
 	const struct trigger_sink sink = { .ctx = &cnt, .fired = on_fired };
+	const struct trace_loss loss = { .full_cnt = 5 };
+	const struct block_slice slice = { .to_ns = 1000, .losses = &loss, .loss_cnt = 1 };
 	struct trigger_set *s;
 	bool fires = t->op == TRIGGER_NOT  ? t->value != 3
 		     : t->op == TRIGGER_IS ? t->value == 3
 					   : t->value < 3;
 
 	FUZZ_CHECK(trigger_set_new(&s, t, 1, &sink) == 0);
-	FUZZ_CHECK(trigger_set_feed(s, NULL, 0, &(struct buf){ 0 }, 5, 1000) == 0);
+	FUZZ_CHECK(trigger_set_feed(s, NULL, 0, &(struct buf){ 0 }, &slice) == 0);
 	FUZZ_CHECK(cnt == (t->kind == TRIGGER_LOSS && t->value < 5));
 	cnt = 0;
 	FUZZ_CHECK(trigger_set_exit(s, 2000, 3) == 0);

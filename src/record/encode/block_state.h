@@ -131,12 +131,6 @@ extern const uint8_t wire_hook_kind[WIRE_HOOK_MAX];	/* enum event_kind; 0: not a
 /* Counts records per kind and CPU, finds the task records and sorts them by time. */
 int block_count_records(struct block_writer *w, const struct block_slice *s);
 
-/*
- * True when events of this hook were lost in the slice, or not taken because their source was off.
- * whole_class: so were events of any hook of its class.
- */
-bool block_slice_lacks(const struct block_slice *s, unsigned int hook, bool whole_class);
-
 /* ---- block_order.c ---- */
 
 int block_order_rows(struct kind_rows *k, uint32_t start, uint32_t end);

@@ -71,6 +71,12 @@ struct block_slice {
 	bool is_last;			/* no other follows */
 };
 
+/*
+ * True when events of this hook were lost in the slice, or not taken because their source was off.
+ * whole_class: so were events of any hook of its class.
+ */
+bool block_slice_lacks(const struct block_slice *s, unsigned int hook, bool whole_class);
+
 /* What a caller may want to print. */
 struct block_stats {
 	uint64_t event_cnt[4]; /* by enum event_class, task rows of the snapshots not counted */

@@ -14,7 +14,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "record/encode/block_writer.h"
 #include "record/flight/snapshotter.h"
 #include "store/control_socket.h"
 #include "store/store_writer.h"
@@ -202,11 +201,13 @@ int flight_recorder_new(struct flight_recorder **ret, const struct flight_option
 }
 
 int flight_recorder_begin(struct flight_recorder *w, struct store_writer *store, const char *output,
-			  struct err *e)
+			  const uint32_t own_pids[TRIGGER_OWN_MAX], struct err *e)
 {
 	int r = snapshotter_new(&w->snapshotter, store_writer_dir_fd(store), output,
 				store_writer_uid(store), store_writer_gid(store));
 
+	if (w->triggers)
+		trigger_set_leave_out(w->triggers, own_pids);
 	w->output = output;
 	w->keep_ns = store_writer_keep(store)->keep_ns;
 	w->marks.socket = store_writer_control_socket(store);
@@ -291,18 +292,6 @@ bool flight_recorder_wants_slice(const struct flight_recorder *w)
 	return w->asked != w->granted && !snapshotter_is_busy(w->snapshotter);
 }
 
-/* The number of lost events, in whatever way they were lost. */
-static uint64_t lost_of(const struct block_slice *slice)
-{
-	uint64_t cnt = 0;
-	size_t i;
-
-	for (i = 0; i < slice->loss_cnt; i++)
-		cnt += slice->losses[i].full_cnt + slice->losses[i].other_cnt +
-		       slice->losses[i].missed_cnt;
-	return cnt;
-}
-
 int flight_recorder_slice(struct flight_recorder *w, const struct ring_slice *slices,
 			  size_t slice_cnt, const struct buf *snapshot, struct block_slice *slice,
 			  struct err *e)
@@ -310,8 +299,7 @@ int flight_recorder_slice(struct flight_recorder *w, const struct ring_slice *sl
 	int r = 0;
 
 	if (w->triggers)
-		r = trigger_set_feed(w->triggers, slices, slice_cnt, snapshot, lost_of(slice),
-				     slice->to_ns);
+		r = trigger_set_feed(w->triggers, slices, slice_cnt, snapshot, slice);
 	slice->mark_cnt = marks_rows(&w->marks, &slice->marks);
 	return r < 0 ? err_set(e, r, "cannot look for triggers: %s", strerror(-r)) : 0;
 }

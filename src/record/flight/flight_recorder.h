@@ -19,7 +19,6 @@
 #include "format/rows.h"
 #include "record/flight/trigger.h"
 
-struct block_slice;
 struct control_socket;
 struct store_writer;
 struct flight_recorder;
@@ -40,10 +39,10 @@ int flight_recorder_new(struct flight_recorder **ret, const struct flight_option
 			struct err *e);
 /*
  * output: the trace, beside which snapshots lie. The caller keeps both, and closes store only after
- * flight_recorder_end().
+ * flight_recorder_end(). own_pids: as in trigger.h.
  */
 int flight_recorder_begin(struct flight_recorder *w, struct store_writer *store, const char *output,
-			  struct err *e);
+			  const uint32_t own_pids[TRIGGER_OWN_MAX], struct err *e);
 /* NULL is fine. */
 void flight_recorder_free(struct flight_recorder *w);
 

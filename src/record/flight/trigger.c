@@ -3,7 +3,8 @@
  * trigger: one small state machine per condition, over the merged records of each slice.
  *
  * Growth of memory is measured from the lowest level in the last WINDOW_PARTS parts of the window;
- * after the trigger fired, from the level reached then, so that one growth fires once.
+ * after the trigger fired, from the level reached then, so that one growth fires once. Levels,
+ * requests and their owners are those of the machines that the reports ask, too.
  */
 #include "record/flight/trigger.h"
 
@@ -17,13 +18,16 @@
 #include "base/hash_map.h"
 #include "base/units.h"
 #include "bpf/wire.h"
+#include "model/mem_levels.h"
+#include "model/request_track.h"
+#include "model/writeback_owners.h"
 #include "probe/source.h"
-#include "record/encode/block_writer.h"
+#include "record/encode/request_event.h"
 #include "record/tasks/id_names.h"
+#include "ring/ring.h"
 #include "ring/wire_record.h"
 
 #define WINDOW_PARTS 8
-#define MEMBER_CNT 4
 
 #define WIRE_BIT(hook) (1ull << (hook))
 
@@ -39,10 +43,11 @@ static const struct kind {
 } kinds[] = {	/* by enum trigger_kind */
 	{ "spike", "spike>500MiB or spike>500MiB/250ms", "alloc.rss", TRIGGER_SPIKE,
 	  SOURCE_BIT(SOURCE_RSS),
-	  WIRE_BIT(WIRE_RSS) | WIRE_BIT(WIRE_TASK_NEW) | WIRE_BIT(WIRE_TASK_EXIT) },
+	  WIRE_BIT(WIRE_RSS) },
 	{ "io-latency", "io-latency>200ms", "block", TRIGGER_IO_LATENCY, SOURCE_BIT(SOURCE_BLOCK),
 	  WIRE_BIT(WIRE_BLOCK_INSERT) | WIRE_BIT(WIRE_BLOCK_ISSUE) | WIRE_BIT(WIRE_BLOCK_COMPLETE) |
-	  WIRE_BIT(WIRE_BLOCK_MERGE) | WIRE_BIT(WIRE_DIRTY) },
+	  WIRE_BIT(WIRE_BLOCK_REQUEUE) | WIRE_BIT(WIRE_BLOCK_MERGE) |
+	  WIRE_BIT(WIRE_BLOCK_START) | WIRE_BIT(WIRE_BLOCK_DONE) | WIRE_BIT(WIRE_DIRTY) },
 	{ "runq", "runq>50ms", "sched", TRIGGER_RUNQ,
 	  SOURCE_BIT(SOURCE_SWITCH) | SOURCE_BIT(SOURCE_WAKEUP),
 	  WIRE_BIT(WIRE_SWITCH) | WIRE_BIT(WIRE_SWITCH_MORE) | WIRE_BIT(WIRE_WAKING) |
@@ -51,8 +56,8 @@ static const struct kind {
 	{ "exit", "exit!=0, exit=1 or exit>128", "", TRIGGER_EXIT, 0, 0 },
 };
 
-/* What names tasks. */
-#define NAME_HOOKS                                                                                 \
+/* What tells of tasks: their names, processes, births and ends. */
+#define TASK_HOOKS                                                                                 \
 	(WIRE_BIT(WIRE_TASK_NEW) | WIRE_BIT(WIRE_TASK_EXEC) | WIRE_BIT(WIRE_TASK_RENAME) |         \
 	 WIRE_BIT(WIRE_TASK_EXIT))
 
@@ -135,21 +140,21 @@ int trigger_parse(const char *text, uint32_t sources, bool has_command, struct t
 
 /* ---- the set ---- */
 
-/* The levels of one kind of memory: the lowest in each of the last parts of a window. */
+/* A process's resident memory: the lowest level in each of the last parts of a window. */
 struct levels {
+	struct mem_process mem;
 	uint64_t part[WINDOW_PARTS];	/* number of the part + 1; 0: empty */
 	uint64_t low[WINDOW_PARTS];
 };
 
-struct request {
-	uint64_t start_ns, sector;
-	uint32_t tid; /* who queued it; 0: an interrupt did */
-	uint32_t owner; /* the process whose pages it writes back; 0: not known, or none */
+struct task {
+	uint32_t pid;
+	char comm[WIRE_COMM_LEN + 1];
 };
 
 struct state {
 	struct trigger t;
-	struct hash_map by_id;	/* SPIKE: pid to levels[MEMBER_CNT]; IO: request to its start */
+	struct hash_map by_id;	/* SPIKE: pid to struct levels */
 	bool fired;		/* in this slice */
 };
 
@@ -158,11 +163,15 @@ struct trigger_set {
 	uint64_t hooks;
 	uint64_t page_bytes;
 	struct hash_map waiting;	/* RUNQ: tid to the instant it became runnable */
-	struct hash_map names; /* tid to its name: a message must not call it a number */
-	struct hash_map dirtied; /* IO: inode to the process that last dirtied it */
+	struct hash_map tasks; /* tid to struct task: a message must not call it a number */
+	uint32_t own_pids[TRIGGER_OWN_MAX];	/* 0: none */
+	struct request_track *requests;	/* IO; its ids of threads and processes: see id_of() */
+	struct writeback_owners owners;	/* IO: processes are pids */
 	size_t cnt;
 	struct state states[];
 };
+
+static int io_ended(void *ctx, const struct block_request *r);
 
 int trigger_set_new(struct trigger_set **ret, const struct trigger *triggers, size_t cnt,
 		    const struct trigger_sink *sink)
@@ -170,8 +179,11 @@ int trigger_set_new(struct trigger_set **ret, const struct trigger *triggers, si
 	struct trigger_set *s = calloc(1, sizeof(*s) + cnt * sizeof(s->states[0]));
 	size_t i;
 
-	if (!s)
+	if (!s || request_track_new(&s->requests, io_ended, s) < 0) {
+		free(s);
 		return -ENOMEM;
+	}
+	writeback_owners_init(&s->owners, NULL);
 	s->sink = *sink;
 	s->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
 	s->cnt = cnt;
@@ -191,30 +203,38 @@ void trigger_set_free(struct trigger_set *s)
 		return;
 	for (i = 0; i < s->cnt; i++)
 		hash_map_done_values(&s->states[i].by_id);
+	request_track_free(s->requests);
 	hash_map_done(&s->waiting);
-	hash_map_done_values(&s->names);
-	hash_map_done(&s->dirtied);
+	hash_map_done_values(&s->tasks);
+	writeback_owners_clear(&s->owners);
 	free(s);
 }
 
-/* ---- names ---- */
-
-static int set_name(struct trigger_set *s, uint32_t tid, const char comm[WIRE_COMM_LEN])
+void trigger_set_leave_out(struct trigger_set *s, const uint32_t pids[TRIGGER_OWN_MAX])
 {
-	char *name = hash_map_get(&s->names, tid);
+	memcpy(s->own_pids, pids, sizeof(s->own_pids));
+}
 
-	if (!name) {
-		name = calloc(1, WIRE_COMM_LEN + 1);
-		if (!name || hash_map_put(&s->names, tid, name) < 0) {
-			free(name);
+/* ---- tasks ---- */
+
+static int set_task(struct trigger_set *s, uint32_t tid, uint32_t pid,
+		    const char comm[WIRE_COMM_LEN])
+{
+	struct task *t = hash_map_get(&s->tasks, tid);
+
+	if (!t) {
+		t = calloc(1, sizeof(*t));
+		if (!t || hash_map_put(&s->tasks, tid, t) < 0) {
+			free(t);
 			return -ENOMEM;
 		}
 	}
-	memcpy(name, comm, WIRE_COMM_LEN);
+	t->pid = pid;
+	memcpy(t->comm, comm, WIRE_COMM_LEN);
 	return 0;
 }
 
-static int note_name(struct trigger_set *s, const struct wire_hdr *h)
+static int note_task(struct trigger_set *s, const struct wire_hdr *h)
 {
 	const struct wire_task *t = (const void *)h;
 	const struct wire_exec *x = (const void *)h;
@@ -222,24 +242,41 @@ static int note_name(struct trigger_set *s, const struct wire_hdr *h)
 
 	switch (h->hook) {
 	case WIRE_TASK_NEW:
-		return set_name(s, t->tid, t->comm);
+		return set_task(s, t->tid, t->pid, t->comm);
 	case WIRE_TASK_EXEC:
-		return set_name(s, x->tid, x->comm);
+		return set_task(s, x->tid, x->pid, x->comm);
 	case WIRE_TASK_RENAME:
-		return set_name(s, n->tid, n->comm);
+		return set_task(s, n->tid, n->pid, n->comm);
 	case WIRE_TASK_EXIT:
-		free(hash_map_remove(&s->names, ((const struct wire_exit *)h)->tid));
+		free(hash_map_remove(&s->tasks, ((const struct wire_exit *)h)->tid));
 		break;
 	}
 	return 0;
 }
 
+static bool is_own(const struct trigger_set *s, uint32_t pid)
+{
+	unsigned int i;
+
+	for (i = 0; i < TRIGGER_OWN_MAX; i++)
+		if (pid && pid == s->own_pids[i])
+			return true;
+	return false;
+}
+
+static bool is_own_thread(const struct trigger_set *s, uint32_t tid)
+{
+	const struct task *t = hash_map_get(&s->tasks, tid);
+
+	return is_own(s, t ? t->pid : tid);
+}
+
 /* "process 123 (cc1)" */
 static const char *name_of(const struct trigger_set *s, const char *what, uint32_t id, char buf[64])
 {
-	const char *name = hash_map_get(&s->names, id);
+	const struct task *t = hash_map_get(&s->tasks, id);
 
-	snprintf(buf, 64, name && *name ? "%s %u (%s)" : "%s %u", what, id, name);
+	snprintf(buf, 64, t && t->comm[0] ? "%s %u (%s)" : "%s %u", what, id, t ? t->comm : "");
 	return buf;
 }
 
@@ -256,17 +293,21 @@ static int fire(struct trigger_set *s, struct state *st, uint64_t ts_ns, const c
 
 /* ---- memory ---- */
 
-static struct levels *levels_of(struct state *st, uint32_t pid)
+/* is_born: it begins with nothing. NULL: out of memory. */
+static struct levels *levels_of(struct state *st, uint32_t pid, bool is_born)
 {
 	struct levels *l = hash_map_get(&st->by_id, pid);
 
-	if (l)
+	if (l && !is_born)
 		return l;
-	l = calloc(MEMBER_CNT, sizeof(*l));
+	free(hash_map_remove(&st->by_id, pid));
+	l = calloc(1, sizeof(*l));
 	if (l && hash_map_put(&st->by_id, pid, l) < 0) {
 		free(l);
 		l = NULL;
 	}
+	if (l)
+		mem_process_init(&l->mem, is_born);
 	return l;
 }
 
@@ -285,148 +326,151 @@ static uint64_t note_level(struct levels *l, uint64_t part, uint64_t level)
 	return low;
 }
 
+/* The level has changed. is_growth: to one that can be compared with those before. */
 static int on_level(struct trigger_set *s, struct state *st, uint64_t ts_ns, uint32_t pid,
-		    unsigned int member, uint64_t level)
+		    struct levels *l, bool is_growth)
 {
 	uint64_t part = ts_ns / (st->t.window_ns / WINDOW_PARTS), low;
+	uint64_t level = mem_process_rss(&l->mem);
 	char what[128], whom[64], n[UNITS_TEXT_MAX];
-	struct levels *l = levels_of(st, pid);
 
-	if (!l)
-		return -ENOMEM;
-	l += member;
+	if (!is_growth)
+		memset(l->part, 0, sizeof(l->part));
 	low = note_level(l, part, level);
-	if (level - low <= st->t.value)
+	if (level - low <= st->t.value || is_own(s, pid))
 		return 0;
-	memset(l, 0, sizeof(*l));
+	memset(l->part, 0, sizeof(l->part));
 	note_level(l, part, level);
 	snprintf(what, sizeof(what), "%s more, %s", units_format_bytes(n, sizeof(n), level - low),
 		 name_of(s, "process", pid, whom));
 	return fire(s, st, ts_ns, what);
 }
 
+static int on_rss(struct trigger_set *s, struct state *st, const struct wire_rss *r)
+{
+	struct event ev = { .ts_ns = r->hdr.ts_ns, .kind = EVENT_RSS };
+	struct levels *l = levels_of(st, r->pid, false);
+	struct mem_step step;
+
+	ev.v[EV_RSS_MEMBER] = r->member;
+	ev.v[EV_RSS_BYTES] = (uint64_t)(r->pages * (int64_t)s->page_bytes);
+	if (!l || !mem_process_event(&l->mem, &ev, &step))
+		return l ? 0 : -ENOMEM;
+	return on_level(s, st, r->hdr.ts_ns, r->pid, l, !step.is_baseline);
+}
+
 static int spike_record(struct trigger_set *s, struct state *st, const struct wire_hdr *h)
 {
-	const struct wire_rss *r = (const void *)h;
 	const struct wire_task *t = (const void *)h;
+	const struct wire_exec *e = (const void *)h;
 	const struct wire_exit *x = (const void *)h;
-	unsigned int i;
-	int err = 0;
+	struct mem_step step;
+	struct levels *l;
 
 	switch (h->hook) {
 	case WIRE_RSS:
-		/* swap is where memory goes, not where growth comes from */
-		if (r->pid && r->member < MEMBER_CNT && r->member != 2)
-			err = on_level(s, st, h->ts_ns, r->pid, r->member,
-				       r->pages > 0 ? (uint64_t)r->pages * s->page_bytes : 0);
-		break;
+		return ((const struct wire_rss *)h)->pid ? on_rss(s, st, (const void *)h) : 0;
 	case WIRE_TASK_NEW:
-		for (i = 0; i < MEMBER_CNT && t->tid == t->pid && !err; i++)
-			err = on_level(s, st, h->ts_ns, t->pid, i, 0);
-		break;
+		if (t->tid != t->pid)
+			return 0;
+		l = levels_of(st, t->pid, true);
+		return l ? on_level(s, st, h->ts_ns, t->pid, l, false) : -ENOMEM;
+	case WIRE_TASK_EXEC:
+		l = levels_of(st, e->pid, false);
+		if (!l)
+			return -ENOMEM;
+		mem_process_exec(&l->mem, &step);
+		return on_level(s, st, h->ts_ns, e->pid, l, true);
 	case WIRE_TASK_EXIT:
 		if (x->group_dead)
 			free(hash_map_remove(&st->by_id, x->pid));
-		break;
 	}
-	return err;
+	return 0;
 }
 
 /* Growth counts from what a process had when recording began. */
 static int spike_snapshot(struct trigger_set *s, struct state *st, const struct buf *snapshot)
 {
 	const struct wire_snap *rows = (const struct wire_snap *)snapshot->data;
+	struct levels *l;
 	size_t i;
 	unsigned int m;
 	int err = 0;
 
 	for (i = 0; i < snapshot->len / sizeof(*rows) && !err; i++) {
+		struct trace_rss row = { .unknown = 0 };
+
 		if (hash_map_get(&st->by_id, rows[i].task.pid))
 			continue;
-		for (m = 0; m < MEMBER_CNT && !err; m++)
-			if (rows[i].rss_pages[m] >= 0)
-				err = on_level(s, st, rows[i].task.hdr.ts_ns, rows[i].task.pid, m,
-					       (uint64_t)rows[i].rss_pages[m] * s->page_bytes);
+		for (m = 0; m < MEM_MEMBER_CNT; m++)
+			row.bytes[m] = rows[i].rss_pages[m] < 0 ? 0 :
+				       (uint64_t)rows[i].rss_pages[m] * s->page_bytes;
+		l = levels_of(st, rows[i].task.pid, false);
+		if (!l)
+			return -ENOMEM;
+		mem_process_baseline(&l->mem, &row);
+		err = on_level(s, st, rows[i].task.hdr.ts_ns, rows[i].task.pid, l, false);
 	}
 	return err;
 }
 
 /* ---- requests ---- */
 
-#define INODES_MAX 65536 /* then all are forgotten, and owners are not known for a while */
-
-static uint64_t inode_key(uint64_t ino, uint32_t dev)
+/* An id as events have it, and back: 0 is nobody. The kernel's number of init is a pseudo id. */
+static uint32_t id_of(uint32_t number)
 {
-	return ino ^ (dev + 1ull) * 0x9e3779b97f4a7c15ull;
+	return number ? number + EVENT_ID_FIRST : EVENT_ID_UNKNOWN;
 }
 
-static int note_dirtied(struct trigger_set *s, const struct wire_dirty *r)
+static uint32_t number_of(uint32_t id)
 {
-	if (s->dirtied.cnt == INODES_MAX)
-		hash_map_clear(&s->dirtied);
-	return hash_map_put(&s->dirtied, inode_key(r->ino, r->ino_dev),
-			    (void *)(uintptr_t)r->pid);
+	return id > EVENT_ID_FIRST ? id - EVENT_ID_FIRST : 0;
 }
 
-/* Of a write-back; as writeback_owner.c has it. */
-static uint32_t owner_of(const struct trigger_set *s, const struct wire_request_issue *r)
+static int io_ended(void *ctx, const struct block_request *r)
 {
-	if ((r->step.cmd_flags & 0xff) != 1 /* REQ_OP_WRITE */ ||
-	    (r->pages != EVENT_PAGES_FILE && r->pages != EVENT_PAGES_DISK))
-		return 0;
-	return (uint32_t)(uintptr_t)hash_map_get(&s->dirtied, inode_key(r->ino, r->ino_dev));
-}
-
-static int io_fire(struct trigger_set *s, struct state *st, const struct wire_request *b,
-		   const struct request *q)
-{
-	char what[220], device[64], whom[64], owner[64], n[UNITS_TEXT_MAX];
-
-	id_names_of_device(b->dev, device, sizeof(device));
-	snprintf(what, sizeof(what), "a request took %s on %s%s%s%s%s",
-		 units_format_duration(n, sizeof(n), b->hdr.ts_ns - q->start_ns), device,
-		 q->tid ? ", submitted by " : "", q->tid ? name_of(s, "thread", q->tid, whom) : "",
-		 q->owner ? ", owned by " : "",
-		 q->owner ? name_of(s, "process", q->owner, owner) : "");
-	return fire(s, st, b->hdr.ts_ns, what);
-}
-
-static int io_record(struct trigger_set *s, struct state *st, const struct wire_hdr *h)
-{
-	const struct wire_request *b = (const void *)h;
-	struct request *q = hash_map_get(&st->by_id, b->rq);
+	char what[220], device[64], whom[64], owner_name[64], n[UNITS_TEXT_MAX];
+	uint32_t tid = number_of(r->submitter), owner = number_of(r->owner_upid);
+	struct trigger_set *s = ctx;
+	uint64_t ns;
+	size_t i;
 	int err = 0;
 
-	switch (h->hook) {
-	case WIRE_BLOCK_ISSUE:
-		/* its insert came before, unless the address belongs to another request by now */
-		if (q && q->sector == b->sector) {
-			q->owner = owner_of(s, (const void *)h);
-			return 0;
-		}
-		/* fall through */
-	case WIRE_BLOCK_INSERT:
-		if (!q) {
-			q = calloc(1, sizeof(*q));
-			if (!q || hash_map_put(&st->by_id, b->rq, q) < 0) {
-				free(q);
-				return -ENOMEM;
-			}
-		}
-		*q = (struct request){ h->ts_ns, b->sector, h->flags & WIRE_F_IRQ ? 0 : h->tid,
-				       h->hook == WIRE_BLOCK_ISSUE ? owner_of(s, (const void *)h)
-								   : 0 };
+	if (r->end != BLOCK_END_DONE || !block_request_latency(r, &ns) ||
+	    (owner ? is_own(s, owner) : is_own_thread(s, tid)))
 		return 0;
-	case WIRE_BLOCK_COMPLETE:
-		if (!q || b->done_bytes < b->bytes)
-			return 0;
-		if (h->ts_ns > q->start_ns && h->ts_ns - q->start_ns > st->t.value)
-			err = io_fire(s, st, b, q);
-		/* fall through */
-	default:
-		free(hash_map_remove(&st->by_id, b->rq));
-		return err;
+	for (i = 0; i < s->cnt && !err; i++) {
+		if (s->states[i].t.kind != TRIGGER_IO_LATENCY || ns <= s->states[i].t.value)
+			continue;
+		id_names_of_device(r->dev, device, sizeof(device));
+		snprintf(what, sizeof(what), "a request took %s on %s%s%s%s%s",
+			 units_format_duration(n, sizeof(n), ns), device,
+			 tid ? ", submitted by " : "", tid ? name_of(s, "thread", tid, whom) : "",
+			 owner ? ", owned by " : "",
+			 owner ? name_of(s, "process", owner, owner_name) : "");
+		err = fire(s, &s->states[i], r->end_ns, what);
 	}
+	return err;
+}
+
+static int io_record(struct trigger_set *s, const struct wire_hdr *h)
+{
+	const struct wire_dirty *d = (const void *)h;
+	struct writeback issue;
+	struct event ev;
+	void *pid;
+
+	if (h->hook == WIRE_DIRTY)
+		return writeback_owners_dirty(&s->owners, h->ts_ns, d->ino, d->ino_dev,
+					      (void *)(uintptr_t)d->pid);
+	request_event_of(h, &ev);
+	ev.utid = id_of(h->tid);
+	if (h->hook == WIRE_BLOCK_ISSUE) {
+		issue = request_writeback_of((const void *)h);
+		if (writeback_owners_of(&s->owners, &issue, &pid) != EVENT_OWNER_NONE)
+			ev.v[EV_REQUEST_OWNER_UPID] = id_of((uint32_t)(uintptr_t)pid);
+	}
+	return request_track_event(s->requests, &ev);
 }
 
 /* ---- run queue ---- */
@@ -546,34 +590,44 @@ static const struct wire_hdr *merge_next(struct slice_merge *m)
 static int feed_record(struct trigger_set *s, const struct wire_hdr *h)
 {
 	size_t i;
-	int err = note_name(s, h);
+	int err = note_task(s, h);
 
 	if (is_switch(h) || h->hook == WIRE_WAKING || h->hook == WIRE_WAKEUP_NEW)
 		return runq_record(s, h);
-	if (h->hook == WIRE_DIRTY && !err)
-		return note_dirtied(s, (const void *)h);
-	for (i = 0; i < s->cnt && !err; i++) {
+	if (!err && (h->hook == WIRE_DIRTY ||
+		     (h->hook >= WIRE_BLOCK_INSERT && h->hook <= WIRE_BLOCK_DONE)))
+		return io_record(s, h);
+	for (i = 0; i < s->cnt && !err; i++)
 		if (s->states[i].t.kind == TRIGGER_SPIKE)
 			err = spike_record(s, &s->states[i], h);
-		else if (s->states[i].t.kind == TRIGGER_IO_LATENCY &&
-			 h->hook >= WIRE_BLOCK_INSERT && h->hook <= WIRE_BLOCK_DONE)
-			err = io_record(s, &s->states[i], h);
-	}
 	return err;
 }
 
-int trigger_set_feed(struct trigger_set *s, const struct ring_slice *slices, size_t slice_cnt,
-		     const struct buf *snapshot, uint64_t lost_cnt, uint64_t to_ns)
+/* The number of lost events, in whatever way they were lost. */
+static uint64_t lost_of(const struct block_slice *slice)
+{
+	uint64_t cnt = 0;
+	size_t i;
+
+	for (i = 0; i < slice->loss_cnt; i++)
+		cnt += slice->losses[i].full_cnt + slice->losses[i].other_cnt +
+		       slice->losses[i].missed_cnt;
+	return cnt;
+}
+
+int trigger_set_feed(struct trigger_set *s, const struct ring_slice *rings, size_t ring_cnt,
+		     const struct buf *snapshot, const struct block_slice *slice)
 {
 	const struct wire_snap *rows = (const struct wire_snap *)snapshot->data;
+	uint64_t lost_cnt = lost_of(slice);
 	const struct wire_hdr *h;
 	struct slice_merge *m = NULL;
 	char what[64];
 	size_t i;
 	int err = 0;
 
-	if (lost_cnt) /* who dirtied an inode last may be among them */
-		hash_map_clear(&s->dirtied);
+	if (block_slice_lacks(slice, WIRE_DIRTY, false))
+		writeback_owners_clear(&s->owners);
 	for (i = 0; i < s->cnt && !err; i++) {
 		struct state *st = &s->states[i];
 
@@ -582,15 +636,15 @@ int trigger_set_feed(struct trigger_set *s, const struct ring_slice *slices, siz
 			err = spike_snapshot(s, st, snapshot);
 		snprintf(what, sizeof(what), "%" PRIu64 " events were lost", lost_cnt);
 		if (!err && st->t.kind == TRIGGER_LOSS && lost_cnt > st->t.value)
-			err = fire(s, st, to_ns, what);
+			err = fire(s, st, slice->to_ns, what);
 	}
 	if (err || !s->hooks)
 		return err;
 	for (i = 0; i < snapshot->len / sizeof(*rows) && !err; i++)
-		if (!hash_map_get(&s->names, rows[i].task.tid))
-			err = set_name(s, rows[i].task.tid, rows[i].task.comm);
+		if (!hash_map_get(&s->tasks, rows[i].task.tid))
+			err = set_task(s, rows[i].task.tid, rows[i].task.pid, rows[i].task.comm);
 	if (!err)
-		err = merge_new(&m, slices, slice_cnt, s->hooks | NAME_HOOKS);
+		err = merge_new(&m, rings, ring_cnt, s->hooks | TASK_HOOKS);
 	if (err)
 		return err;
 	while (!err && (h = merge_next(m)))

@@ -4,8 +4,8 @@
  *
  *     --trigger EXPR --[trigger_parse]--> trigger_set --feed(slice)--> fired(which, when, why)
  *
- *     spike>SIZE[/DUR]  one kind of a process's resident memory (file, anon or shmem) grew by more
- *                       than SIZE within DUR (1s; resolution an eighth of it)
+ *     spike>SIZE[/DUR]  a process's resident memory grew by more than SIZE within DUR (1s;
+ *                       resolution an eighth of it)
  *     io-latency>DUR    a block request took longer, from being queued to its completion
  *     runq>DUR          a runnable thread waited longer for a CPU
  *     loss>N            more than N events were lost in a slice of about a second
@@ -23,6 +23,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "record/encode/block_writer.h"
 #include "ring/ring.h"
 
 enum trigger_kind {
@@ -67,11 +68,19 @@ int trigger_set_new(struct trigger_set **ret, const struct trigger *triggers, si
 void trigger_set_free(struct trigger_set *s);
 
 /*
- * Feeds the records of a slice and the snapshot rows (struct wire_snap) that belong to it. lost_cnt
- * events were lost in the slice, which ends at to_ns. A trigger fires at most once per slice.
+ * The recorder's processes (0: none), of whose memory and requests nothing is said, as in reports:
+ * a snapshot of a slow request would write another slow one.
  */
-int trigger_set_feed(struct trigger_set *s, const struct ring_slice *slices, size_t slice_cnt,
-		     const struct buf *snapshot, uint64_t lost_cnt, uint64_t to_ns);
+#define TRIGGER_OWN_MAX 3
+void trigger_set_leave_out(struct trigger_set *s, const uint32_t pids[TRIGGER_OWN_MAX]);
+
+/*
+ * Feeds the records of a slice, of each ring, and the snapshot rows (struct wire_snap) that belong
+ * to it; of the slice itself its losses, gaps and end are looked at. A trigger fires at most once
+ * per slice.
+ */
+int trigger_set_feed(struct trigger_set *s, const struct ring_slice *rings, size_t ring_cnt,
+		     const struct buf *snapshot, const struct block_slice *slice);
 /* The command has ended. */
 int trigger_set_exit(struct trigger_set *s, uint64_t ts_ns, int status);
 

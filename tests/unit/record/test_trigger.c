@@ -104,6 +104,7 @@ struct fixture {
 	struct gen *g[2];	/* a ring each */
 	struct trigger_set *set;
 	struct buf snapshot;
+	uint8_t lost_hook;	/* 0: WIRE_DIRTY */
 	unsigned int fired;
 	uint64_t ts_ns;
 	char why[256];
@@ -131,9 +132,12 @@ static void begin(struct fixture *f, const char *expr)
 	assert_int_equal(trigger_set_new(&f->set, &t, 1, &sink), 0);
 }
 
-/* Hands over the records of both rings, those of the second ring first. */
+/* Hands over the records of both rings, those of the second ring first. lost: dirtyings. */
 static unsigned int feed(struct fixture *f, uint64_t lost, uint64_t to_ns)
 {
+	struct trace_loss loss = { .hook = f->lost_hook ? f->lost_hook : WIRE_DIRTY,
+				   .full_cnt = lost };
+	const struct block_slice slice = { .losses = &loss, .loss_cnt = lost > 0, .to_ns = to_ns };
 	struct ring_slice slices[2];
 	unsigned int before = f->fired;
 	int i;
@@ -148,7 +152,7 @@ static unsigned int feed(struct fixture *f, uint64_t lost, uint64_t to_ns)
 			memcpy(slab->data, b->data, b->bytes);
 		slices[i] = (struct ring_slice){ slab, slab };
 	}
-	assert_int_equal(trigger_set_feed(f->set, slices, 2, &f->snapshot, lost, to_ns), 0);
+	assert_int_equal(trigger_set_feed(f->set, slices, 2, &f->snapshot, &slice), 0);
 	for (i = 0; i < 2; i++) {
 		free(slices[i].first);
 		gen_slice(f->g[i], to_ns);
@@ -214,6 +218,65 @@ static void test_spike_needs_to_be_fast_and_of_one_process(void **state)
 	/* what is first heard of is no growth */
 	rss(&f, S + 6, 0, 70, 1, 5000);
 	assert_int_equal(feed(&f, 0, 4 * S), 0);
+	end(&f);
+}
+
+/* What reports call resident: all kinds together, and not what an exec gave back. */
+static void test_spike_is_of_resident_memory_as_a_whole(void **state)
+{
+	struct fixture f;
+	unsigned int i;
+
+	begin(&f, "spike>500MiB");
+	gen_new(f.g[0], S, 0, 1, 40, 40, 1, "mapper");
+	rss(&f, S + 1, 0, 40, 0, 200);
+	rss(&f, S + 2, 0, 40, 1, 200);
+	assert_int_equal(feed(&f, 0, 2 * S), 0);
+	rss(&f, S + 3, 0, 40, 3, 101);
+	assert_int_equal(feed(&f, 0, 2 * S), 1);
+	assert_non_null(strstr(f.why, "501 MiB"));
+	/* file pages become anonymous memory */
+	rss(&f, 4 * S, 0, 40, 0, 0);
+	rss(&f, 4 * S + 1, 0, 40, 1, 400);
+	assert_int_equal(feed(&f, 0, 5 * S), 0);
+	/* a new program begins without the old one's shared memory */
+	gen_new(f.g[0], 6 * S, 0, 1, 50, 50, 1, "server");
+	for (i = 0; i <= 60; i++)
+		rss(&f, (6 + i) * S + MS, 0, 50, 3, i * 10);
+	gen_exec(f.g[0], 66 * S + 2 * MS, 0, 50, 50, 0, "server", "/server", "server", 7);
+	assert_int_equal(feed(&f, 0, 66 * S + 3 * MS), 0);
+	rss(&f, 66 * S + 4 * MS, 0, 50, 3, 501);
+	assert_int_equal(feed(&f, 0, 67 * S), 1);
+	end(&f);
+}
+
+static void test_nothing_fires_for_the_recorder_itself(void **state)
+{
+	const uint32_t own[TRIGGER_OWN_MAX] = { 90, 0, 91 };
+	struct fixture f;
+
+	begin(&f, "spike>500MiB");
+	trigger_set_leave_out(f.set, own);
+	gen_new(f.g[0], S, 0, 1, 90, 90, 1, "ebpfrec");
+	rss(&f, S + 1, 0, 90, 1, 600);
+	assert_int_equal(feed(&f, 0, 2 * S), 0);
+	end(&f);
+
+	begin(&f, "io-latency>10ms");
+	trigger_set_leave_out(f.set, own);
+	gen_new(f.g[0], 1, 0, 1, 95, 90, 1, "ebpfrec");	/* a thread of it */
+	gen_block(f.g[0], S, 0, 95, WIRE_BLOCK_ISSUE, 0xa0, DEV, 100, 4096, 1);
+	gen_block(f.g[1], 2 * S, 1, 0, WIRE_BLOCK_COMPLETE, 0xa0, DEV, 100, 4096, 1);
+	/* its trace is written back by a worker */
+	gen_dirty(f.g[1], 3 * S, 1, 95, 90, 42, DEV, "trace");
+	gen_block_pages(f.g[0], 4 * S, 0, 6, 0xa0, DEV, 100, 4096, EVENT_PAGES_FILE, 42, 42, DEV);
+	gen_block(f.g[1], 5 * S, 1, 0, WIRE_BLOCK_COMPLETE, 0xa0, DEV, 100, 4096, 1);
+	assert_int_equal(feed(&f, 0, 6 * S), 0);
+	/* the recorder itself writes back what another process dirtied */
+	gen_dirty(f.g[1], 6 * S, 1, 5, 5, 43, DEV, "file");
+	gen_block_pages(f.g[0], 7 * S, 0, 95, 0xa0, DEV, 100, 4096, EVENT_PAGES_FILE, 43, 43, DEV);
+	gen_block(f.g[1], 8 * S, 1, 0, WIRE_BLOCK_COMPLETE, 0xa0, DEV, 100, 4096, 1);
+	assert_int_equal(feed(&f, 0, 9 * S), 1);
 	end(&f);
 }
 
@@ -296,6 +359,33 @@ static void test_slow_requests(void **state)
 	end(&f);
 }
 
+/* The last completion of a write was missed, and an empty flush got its address. */
+static void test_a_flush_at_an_old_address_is_not_slow(void **state)
+{
+	struct fixture f;
+
+	begin(&f, "io-latency>10ms");
+	gen_block(f.g[0], S, 0, 5, WIRE_BLOCK_START, 0xa0, DEV, 100, 4096, 1);
+	gen_block(f.g[0], S + 1, 0, 5, WIRE_BLOCK_INSERT, 0xa0, DEV, 100, 4096, 1);
+	gen_block(f.g[0], S + MS, 0, 5, WIRE_BLOCK_ISSUE, 0xa0, DEV, 100, 4096, 1);
+	gen_block(f.g[1], S + 862 * MS, 1, 6, WIRE_BLOCK_START, 0xa0, DEV, 0, 0, 1);
+	gen_block(f.g[1], S + 863 * MS, 1, 0, WIRE_BLOCK_COMPLETE, 0xa0, DEV, 0, 0, 1);
+	gen_block(f.g[1], S + 863 * MS + 1, 1, 0, WIRE_BLOCK_DONE, 0xa0, DEV, 0, 0, 1);
+	/* the device's own flush, issued anew */
+	gen_block(f.g[0], 2 * S, 0, 5, WIRE_BLOCK_ISSUE, 0xb0, DEV, UINT64_MAX, 0, 2);
+	gen_block(f.g[0], 3 * S, 0, 5, WIRE_BLOCK_ISSUE, 0xb0, DEV, UINT64_MAX, 0, 2);
+	gen_block(f.g[1], 3 * S + MS, 1, 0, WIRE_BLOCK_COMPLETE, 0xb0, DEV, UINT64_MAX, 0, 2);
+	assert_int_equal(feed(&f, 0, 4 * S), 0);
+	/* one that is */
+	gen_block(f.g[0], 4 * S, 0, 1, WIRE_BLOCK_START, 0xa0, DEV, 100, 4096, 1);
+	gen_block(f.g[0], 4 * S + MS, 0, 1, WIRE_BLOCK_ISSUE, 0xa0, DEV, 100, 4096, 1);
+	gen_block(f.g[1], 4 * S + 20 * MS, 1, 0, WIRE_BLOCK_COMPLETE, 0xa0, DEV, 100, 4096, 1);
+	gen_block(f.g[1], 4 * S + 21 * MS, 1, 0, WIRE_BLOCK_DONE, 0xa0, DEV, 100, 4096, 1);
+	assert_int_equal(feed(&f, 0, 5 * S), 1);
+	assert_non_null(strstr(f.why, "20.0 ms on device 4000:0, submitted by thread 1"));
+	end(&f);
+}
+
 static void test_slow_write_back_names_its_owner(void **state)
 {
 	struct fixture f;
@@ -314,6 +404,14 @@ static void test_slow_write_back_names_its_owner(void **state)
 	gen_block(f.g[1], 7 * S, 1, 0, WIRE_BLOCK_COMPLETE, 0xa0, DEV, 100, 4096, 1);
 	assert_int_equal(feed(&f, 0, 8 * S), 1);
 	assert_null(strstr(f.why, "owned by"));
+	/* one of other events does not */
+	gen_dirty(f.g[1], 9 * S, 1, 5, 5, 42, DEV, "file");
+	f.lost_hook = WIRE_SWITCH;
+	assert_int_equal(feed(&f, 1, 10 * S), 0);
+	gen_block_pages(f.g[0], 11 * S, 0, 6, 0xa0, DEV, 100, 4096, EVENT_PAGES_FILE, 42, 42, DEV);
+	gen_block(f.g[1], 12 * S, 1, 0, WIRE_BLOCK_COMPLETE, 0xa0, DEV, 100, 4096, 1);
+	assert_int_equal(feed(&f, 1, 13 * S), 1);
+	assert_non_null(strstr(f.why, "owned by process 5"));
 	end(&f);
 }
 
@@ -401,9 +499,12 @@ int main(void)
 		cmocka_unit_test(test_conditions_need_what_they_are_about),
 		cmocka_unit_test(test_spike_fires_once_at_its_instant),
 		cmocka_unit_test(test_spike_needs_to_be_fast_and_of_one_process),
+		cmocka_unit_test(test_spike_is_of_resident_memory_as_a_whole),
+		cmocka_unit_test(test_nothing_fires_for_the_recorder_itself),
 		cmocka_unit_test(test_spike_is_measured_from_the_snapshot_or_from_birth),
 		cmocka_unit_test(test_waiting_for_a_cpu),
 		cmocka_unit_test(test_slow_requests),
+		cmocka_unit_test(test_a_flush_at_an_old_address_is_not_slow),
 		cmocka_unit_test(test_slow_write_back_names_its_owner),
 		cmocka_unit_test(test_loss_and_exit),
 		cmocka_unit_test(test_lines_are_marks),
