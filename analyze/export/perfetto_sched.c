@@ -23,7 +23,6 @@ enum {
 	SWITCH_NEXT_COMM = 5, SWITCH_NEXT_PID = 6, SWITCH_NEXT_PRIO = 7,
 	FTRACE_RSS = 313, RSS_MEMBER = 1, RSS_SIZE = 2,
 	FLAG_HARDIRQ = 0x08,
-	RSS_MEMBERS = 4,
 	BATCH_ROWS = 1024,
 };
 
@@ -257,131 +256,87 @@ static int write_switches(struct sched *s, struct err *e)
 
 /* ---- resident memory ---- */
 
-static int write_rss(struct perfetto *x, uint64_t ts_ns, unsigned int cpu, uint32_t process,
-		     unsigned int member, int64_t bytes)
+struct levels {
+	struct perfetto *x;
+	bool is_inside;			/* the window has begun */
+	struct mem_process *written;	/* by dense process: what the file says */
+};
+
+static int write_rss(struct perfetto *x, uint64_t ts_ns, uint32_t process, unsigned int member,
+		     uint64_t bytes)
 {
 	struct perfetto_event v;
 
-	perfetto_event(x, &v, ts_ns, cpu, perfetto_pid(x, process), FTRACE_RSS);
+	perfetto_event(x, &v, ts_ns, 0, perfetto_pid(x, process), FTRACE_RSS);
 	proto_uint(&x->packet, RSS_MEMBER, member);
-	proto_int(&x->packet, RSS_SIZE, bytes > 0 ? bytes : 0);
+	proto_int(&x->packet, RSS_SIZE, (int64_t)bytes);
 	return perfetto_event_end(x, &v);
 }
 
-static void take_levels(const struct perfetto *x, const struct trace_rss *rss, size_t cnt,
-			int64_t *levels)
+static int on_level(void *ctx, const void *found)
 {
+	struct levels *l = ctx;
+	const struct level_found *f = found;
+	struct mem_process *written = &l->written[f->process];
 	unsigned int k;
-	size_t i;
-
-	for (i = 0; i < cnt; i++) {
-		int64_t *of = &levels[dense_process(&x->a->ids, rss[i].upid) * RSS_MEMBERS];
-
-		for (k = 0; k < RSS_MEMBERS; k++)
-			if (!(rss[i].unknown & 1u << k))
-				of[k] = (int64_t)rss[i].bytes[k];
-	}
-}
-
-/* The keyframe of the block in which the window begins; the trace's first block has baselines. */
-static int read_keyframe(const struct perfetto *x, size_t block, int64_t *levels, struct err *e)
-{
-	size_t cnt = 0;
-	const struct trace_rss *rss = NULL;
 	int ret = 0;
 
-	if (!block)
-		rss = trace_rss_baselines(x->t, &cnt);
-	else
-		ret = trace_block_rss(x->t, block, &rss, &cnt, e);
-	if (!ret)
-		take_levels(x, rss, cnt, levels);
-	return ret == -EBADMSG ? 0 : ret;	/* what is damaged is not known */
+	for (k = 0; l->is_inside && k < MEM_MEMBER_CNT && !ret; k++)
+		if (f->mem->bytes[k] != written->bytes[k])
+			ret = write_rss(l->x, f->ts_ns, f->process, k, f->mem->bytes[k]);
+	*written = *f->mem;
+	return ret;
 }
 
-/* The levels when the window begins: those of a keyframe, and what changed since then. */
-static int read_levels(struct perfetto *x, int64_t *levels, struct err *e)
+/* The counters when the window begins. */
+static int write_begin(struct levels *l)
 {
-	size_t cnt, block;
-	const struct trace_block *b = trace_blocks(x->t, &cnt);
-	const struct event *ev;
-	struct event_cursor *c;
-	int ret;
+	uint32_t i;
+	unsigned int k;
+	int ret = 0;
 
-	for (block = 0; block + 1 < cnt && b[block + 1].from_ns <= x->from_ns; block++)
-		;
-	ret = cnt ? read_keyframe(x, block, levels, e) : 0;
-	if (ret || !cnt)
-		return ret;
-	ret = event_cursor_open(&c, x->t, 1u << EVENT_RSS, b[block].from_ns, x->from_ns, e);
-	if (ret)
-		return ret;
-	while ((ret = event_cursor_next(c, &ev, e)) > 0) {
-		uint32_t process = dense_process(&x->a->ids, (uint32_t)ev->v[EV_RSS_UPID]);
-
-		if (ev->v[EV_RSS_MEMBER] < RSS_MEMBERS)
-			levels[process * RSS_MEMBERS + ev->v[EV_RSS_MEMBER]] =
-				(int64_t)ev->v[EV_RSS_BYTES];
-	}
-	event_cursor_close(c);
+	l->is_inside = true;
+	for (i = EVENT_ID_FIRST; i < l->x->a->ids.process_cnt; i++)
+		for (k = 0; k < MEM_MEMBER_CNT && !ret; k++)
+			if (l->written[i].known >> k & 1)
+				ret = write_rss(l->x, l->x->from_ns, i, k, l->written[i].bytes[k]);
 	return ret;
 }
 
 static int write_levels(struct perfetto *x, struct err *e)
 {
-	size_t cnt = (size_t)x->a->ids.process_cnt * RSS_MEMBERS, i;
-	int64_t *levels = malloc(cnt * sizeof(*levels));
-	int ret;
+	struct levels l = { .x = x,
+			    .written = calloc(x->a->ids.process_cnt, sizeof(*l.written)) };
+	struct fold_def rss = fold_levels;
+	const struct fold_use use = { &rss, { &l, on_level } };
+	const struct fold_range range = { .from_ns = x->from_ns, .to_ns = x->to_ns,
+					  .start = FOLD_READER_AT };
+	struct fold_reader *r = NULL;
+	int ret = -ENOMEM;
 
-	if (!levels)
-		return -ENOMEM;
-	for (i = 0; i < cnt; i++)
-		levels[i] = -1;
-	ret = read_levels(x, levels, e);
-	for (i = EVENT_ID_FIRST * RSS_MEMBERS; i < cnt && !ret; i++)
-		if (levels[i] >= 0)
-			ret = write_rss(x, x->from_ns, 0, (uint32_t)(i / RSS_MEMBERS),
-					i % RSS_MEMBERS, levels[i]);
-	free(levels);
+	rss.kinds = 1u << EVENT_RSS;
+	if (l.written)
+		ret = fold_reader_open(&r, x->a, &range, &use, 1, e);
+	if (!ret)
+		ret = fold_reader_run(r, x->from_ns, SIZE_MAX, NULL, e);
+	if (!ret)
+		ret = write_begin(&l);
+	if (!ret)
+		ret = fold_reader_run(r, x->to_ns, SIZE_MAX, NULL, e);
+	fold_reader_close(r);
+	free(l.written);
 	return ret;
 }
 
-/* exec() and exit() let go of all memory. */
-static int write_resets(struct perfetto *x)
+/* ---- wake-ups ---- */
+
+static int write_wakeup(struct sched *s, const struct event *ev)
 {
-	int ret = trace_mm_resets_prepare(x->t);
-	size_t i = ret ? 0 : trace_mm_reset_from(x->t, x->from_ns), cnt = trace_mm_reset_cnt(x->t);
-	unsigned int k;
+	uint32_t target = dense_thread(&s->x->a->ids, (uint32_t)ev->v[EV_WAKEUP_TARGET_UTID]);
 
-	for (; i < cnt && !ret; i++) {
-		const struct trace_mm_reset *r = trace_mm_reset_at(x->t, i);
-		uint32_t process = dense_process(&x->a->ids, r->upid);
-
-		if (r->ts_ns >= x->to_ns)
-			break;
-		for (k = 0; k < RSS_MEMBERS && !ret && process >= EVENT_ID_FIRST; k++)
-			ret = write_rss(x, r->ts_ns, 0, process, k, 0);
-	}
-	return ret;
-}
-
-/* ---- wake-ups and changes of memory ---- */
-
-static int write_event(struct sched *s, const struct event *ev)
-{
-	const struct dense_ids *ids = &s->x->a->ids;
-	uint32_t process, target;
-
-	if (ev->kind == EVENT_RSS) {
-		process = dense_process(ids, (uint32_t)ev->v[EV_RSS_UPID]);
-		return process < EVENT_ID_FIRST ? 0 :
-			write_rss(s->x, ev->ts_ns, ev->cpu, process,
-				  (unsigned int)ev->v[EV_RSS_MEMBER], (int64_t)ev->v[EV_RSS_BYTES]);
-	}
 	/* a new thread's birth tells of its first wake-up */
 	if (ev->v[EV_WAKEUP_IS_NEW] || ev->cpu >= s->cpu_cnt)
 		return 0;
-	target = dense_thread(ids, (uint32_t)ev->v[EV_WAKEUP_TARGET_UTID]);
 	return add_row(s, ev->cpu,
 		       &(struct row){ .ts_ns = ev->ts_ns,
 				      .thread = target,
@@ -390,18 +345,18 @@ static int write_event(struct sched *s, const struct event *ev)
 				      .flags = ev->flags & EVENT_F_IRQ ? FLAG_HARDIRQ : 0 });
 }
 
-static int write_events(struct sched *s, struct err *e)
+static int write_wakeups(struct sched *s, struct err *e)
 {
 	const struct event *ev;
 	struct event_cursor *c;
-	int ret = event_cursor_open(&c, s->x->t, 1u << EVENT_WAKEUP | 1u << EVENT_RSS,
-				    s->x->from_ns, s->x->to_ns, e);
+	int ret = event_cursor_open(&c, s->x->t, 1u << EVENT_WAKEUP, s->x->from_ns,
+				    s->x->to_ns, e);
 
 	if (ret)
 		return ret;
 	s->fields = waking_fields;
 	while ((ret = event_cursor_next(c, &ev, e)) > 0) {
-		ret = write_event(s, ev);
+		ret = write_wakeup(s, ev);
 		if (ret)
 			break;
 	}
@@ -426,9 +381,7 @@ int perfetto_sched(struct perfetto *x, struct err *e)
 	if (!ret)
 		ret = write_levels(x, e);
 	if (!ret)
-		ret = write_resets(x);
-	if (!ret)
-		ret = write_events(&s, e);
+		ret = write_wakeups(&s, e);
 	for (i = 0; i < s.cpu_cnt && s.cpus; i++)
 		free(s.cpus[i].rows);
 	free(s.cpus);

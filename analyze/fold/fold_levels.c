@@ -12,7 +12,6 @@ struct level {
 
 struct levels_machine {
 	struct fold_machine f;
-	uint64_t begin_ns;	/* where reading began */
 	struct level *levels;	/* by dense_process() */
 };
 
@@ -29,6 +28,15 @@ static void machine_close(void *machine)
 	free(((struct levels_machine *)machine)->levels);
 }
 
+void fold_levels_fresh(const struct analysis *a, uint32_t process, struct mem_process *ret)
+{
+	const struct trace_process *p = dense_process_row(&a->ids, process);
+
+	/* a fork that was lost has no start: what it held before its first event is not known */
+	mem_process_init(ret, p && !(p->flags & TRACE_TASK_AT_START) &&
+				      p->start_ns >= a->start_ns);
+}
+
 /* NULL: a process that is not known. */
 static struct mem_process *process_of(struct levels_machine *m, uint32_t process)
 {
@@ -37,8 +45,7 @@ static struct mem_process *process_of(struct levels_machine *m, uint32_t process
 	if (process < EVENT_ID_FIRST)
 		return NULL;
 	if (!l->is_met)
-		mem_process_init(&l->mem, dense_process_row(&m->f.a->ids, process)->start_ns >=
-						  m->begin_ns);
+		fold_levels_fresh(m->f.a, process, &l->mem);
 	l->is_met = true;
 	return &l->mem;
 }
@@ -52,20 +59,21 @@ static int start(void *machine, uint64_t from_ns, size_t block, struct err *e)
 {
 	struct levels_machine *m = machine;
 	const struct trace_rss *rows;
-	size_t cnt, i;
+	size_t cnt = 0, i;
 	int ret = 0;
 
-	m->begin_ns = from_ns;
-	if (block)
-		ret = trace_block_rss(m->f.a->trace, block, &rows, &cnt, e);
-	else
+	if (!block)
 		rows = trace_rss_baselines(m->f.a->trace, &cnt);
+	else
+		ret = trace_block_rss(m->f.a->trace, block, &rows, &cnt, e);
+	if (ret == -EBADMSG)	/* what is damaged is not known */
+		ret = 0;
 	for (i = 0; !ret && i < cnt; i++) {
 		uint32_t process = dense_process(&m->f.a->ids, rows[i].upid);
 		struct mem_process *p = process_of(m, process);
 
-		/* of several baselines the first one counts */
-		if (p && !p->known)
+		/* of several baselines the first one counts; a keyframe's row is all there is */
+		if (p && (block || !p->known))
 			mem_process_baseline(p, &rows[i]);
 		if (p)
 			ret = give(m, process, from_ns);

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/fold/folds.h"
 #include "base/array.h"
 #include "model/mem_levels.h"
 
@@ -190,24 +191,13 @@ static uint32_t space_of(const struct memory_machine *x, uint32_t process)
 	return x->processes[process].heap_space ? x->processes[process].heap_space : process;
 }
 
-/* What is known of a process before its first event. */
-static void fresh_process(const struct memory_machine *x, uint32_t process,
-			  struct mem_process *ret)
-{
-	const struct trace_process *p = dense_process_row(x->ids, process);
-
-	/* a fork that was lost has no start: what it held before its first event is not known */
-	mem_process_init(ret, p && !(p->flags & TRACE_TASK_AT_START) &&
-			      p->start_ns >= x->f.a->start_ns);
-}
-
 /* Begins anew: no process has had an event. */
 static void forget_processes(struct memory_machine *x)
 {
 	uint32_t i;
 
 	for (i = 0; i < x->ids->process_cnt; i++)
-		fresh_process(x, i, &x->processes[i].mem);
+		fold_levels_fresh(x->f.a, i, &x->processes[i].mem);
 }
 
 /* Puts back the objects that the present operation needs. */
@@ -483,7 +473,7 @@ static void save(void *m, uint64_t at_ns, struct buf *out)
 	for (i = 0; i < x->ids->process_cnt; i++) {
 		struct mem_process fresh;
 
-		fresh_process(x, i, &fresh);
+		fold_levels_fresh(x->f.a, i, &fresh);
 		if (!x->processes[i].heap_bytes && mem_process_same(&fresh, &x->processes[i].mem))
 			continue;
 		put_process(x, i, &rows);

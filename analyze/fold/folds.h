@@ -147,4 +147,7 @@ struct level_found {
 	const struct mem_process *mem;	/* from now on; valid during the call */
 };
 
+/* Sets *ret to what is known of a process (dense) before its baseline and its first event. */
+void fold_levels_fresh(const struct analysis *a, uint32_t process, struct mem_process *ret);
+
 #endif /* FOLDS_H */

@@ -102,8 +102,9 @@ static int give_row(struct view *v, const struct view_place *at, void *sum)
 {
 	const struct level *l = sum;
 	bool is_process = v->groups.by & KEY(PROCESS);
+	bool is_any = l->peak || l->mem.vm_bytes || l->mem.bytes[MEM_SWAP];
 
-	if (at->b != (is_process ? OF_PROCESS : OF_GROUP) || (!l->peak && !l->mem.vm_bytes))
+	if (at->b != (is_process ? OF_PROCESS : OF_GROUP) || !is_any)
 		return 0;
 	return view_row(v, at->group, sum) ? 0 : -ENOMEM;
 }

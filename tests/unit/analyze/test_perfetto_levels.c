@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* The memory counters of an export to Perfetto say at every instant what memory_levels() says. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/array.h"
+#include "tests/unit/gen/gen_chaos.h"
+#include "tests/unit/gen/made_trace.h"
+#include "tests/unit/gen/table_rows.h"
+
+enum { TRACE_PACKET = 1, PACKET_FTRACE = 1, BUNDLE_EVENT = 2, EVENT_TIMESTAMP = 1, EVENT_PID = 2,
+       EVENT_RSS_STAT = 313, RSS_STAT_MEMBER = 1, RSS_STAT_SIZE = 2 };
+
+/* ---- what the file says ---- */
+
+struct counter {
+	uint64_t ts_ns, pid, member, size;
+};
+
+struct counters {
+	struct counter *rows;
+	size_t cnt, cap;
+};
+
+struct span {
+	const uint8_t *p, *end;
+};
+
+static uint64_t varint(struct span *s)
+{
+	uint64_t v = 0;
+	unsigned int shift = 0;
+
+	do
+		v |= (uint64_t)(*s->p & 0x7f) << shift, shift += 7;
+	while (*s->p++ & 0x80);
+	return v;
+}
+
+/* The next field of a message: its number, 0 at the end; a number, or what is inside. */
+static unsigned int field(struct span *s, uint64_t *ret, struct span *ret_inner)
+{
+	uint64_t tag;
+
+	if (s->p == s->end)
+		return 0;
+	tag = varint(s);
+	*ret = varint(s);
+	*ret_inner = (struct span){ s->p, s->p };
+	assert_true((tag & 7) == 0 || (tag & 7) == 2);
+	if ((tag & 7) == 2) {
+		ret_inner->end = s->p += *ret;
+		assert_true(s->p <= s->end);
+	}
+	return (unsigned int)(tag >> 3);
+}
+
+static void read_event(struct counters *c, struct span event)
+{
+	struct counter row = { 0 };
+	struct span stat = { NULL, NULL }, inner;
+	uint64_t v;
+	unsigned int f;
+
+	while ((f = field(&event, &v, &inner))) {
+		if (f == EVENT_TIMESTAMP)
+			row.ts_ns = v;
+		else if (f == EVENT_PID)
+			row.pid = v;
+		else if (f == EVENT_RSS_STAT)
+			stat = inner;
+	}
+	if (!stat.p)
+		return;
+	while ((f = field(&stat, &v, &inner)))
+		*(f == RSS_STAT_MEMBER ? &row.member : &row.size) = v;
+	assert_int_equal(array_reserve(&c->rows, &c->cap, c->cnt + 1), 0);
+	c->rows[c->cnt++] = row;
+}
+
+static void read_packet(struct counters *c, struct span packet)
+{
+	struct span bundle, event;
+	uint64_t v;
+	unsigned int f, k;
+
+	while ((f = field(&packet, &v, &bundle)))
+		while (f == PACKET_FTRACE && (k = field(&bundle, &v, &event)))
+			if (k == BUNDLE_EVENT)
+				read_event(c, event);
+}
+
+static void read_counters(struct counters *c, const struct made_trace *m, uint64_t from_ns,
+			  uint64_t to_ns)
+{
+	char path[100];
+	struct export_request r = { .path = path, .from_ns = from_ns, .to_ns = to_ns,
+				    .force = true };
+	static uint8_t bytes[64 << 20];
+	struct err e = { "" };
+	struct span all = { bytes, bytes }, packet;
+	uint64_t rows, v;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/out.pftrace", m->dir);
+	if (analysis_export_perfetto(m->a, &r, &rows, &e) < 0)
+		fail_msg("%s", e.text);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	all.end += fread(bytes, 1, sizeof(bytes), f);
+	fclose(f);
+	memset(c, 0, sizeof(*c));
+	while (field(&all, &v, &packet) == TRACE_PACKET)
+		read_packet(c, packet);
+}
+
+/* trace_processor sorts by time, and equal times stay in the file's order. */
+static uint64_t value_at(const struct counters *c, uint64_t pid, unsigned int member,
+			 uint64_t before_ns)
+{
+	uint64_t last_ns = 0, value = 0;
+	size_t i;
+
+	for (i = 0; i < c->cnt; i++) {
+		const struct counter *r = &c->rows[i];
+
+		if (r->pid == pid && r->member == member && r->ts_ns < before_ns &&
+		    r->ts_ns >= last_ns) {
+			last_ns = r->ts_ns;
+			value = r->size;
+		}
+	}
+	return value;
+}
+
+/* ---- both ---- */
+
+static void check_at(const struct made_trace *m, const struct counters *c, uint64_t from_ns,
+		     uint64_t at_ns)
+{
+	static const char *const columns[] = { "file_bytes", "anon_bytes", "swap_bytes",
+					       "shmem_bytes" };
+	uint64_t start_ns = trace_start_ns(m->t), ahead_ns;
+	size_t cnt;
+	const struct trace_clock *k = trace_clocks(m->t, &cnt);
+	char sql[300];
+	unsigned int i, member;
+	struct rows r;
+
+	ahead_ns = cnt ? k[0].boot_ns - k[0].mono_ns : 0;
+	snprintf(sql, sizeof(sql),
+		 "SELECT p.pid, u.* FROM processes AS p LEFT JOIN memory_levels(%llu, %llu, 0, "
+		 "'process') AS u ON u.upid = p.upid ORDER BY p.pid",
+		 (unsigned long long)(from_ns - start_ns), (unsigned long long)(at_ns - start_ns));
+	rows_sql(&r, m->a, sql);
+	assert_true(r.row_cnt > 0);
+	for (i = 0; i < r.row_cnt; i++)
+		for (member = 0; member < 4; member++) {
+			uint64_t pid = (uint64_t)rows_cell(&r, i, "pid"),
+				 got = value_at(c, pid, member, at_ns + ahead_ns);
+
+			if (got != (uint64_t)rows_cell(&r, i, columns[member]))
+				fail_msg("process %llu, %s at %llu ns: Perfetto has %llu, "
+					 "memory_levels() %lld", (unsigned long long)pid,
+					 columns[member], (unsigned long long)(at_ns - start_ns),
+					 (unsigned long long)got,
+					 (long long)rows_cell(&r, i, columns[member]));
+		}
+	rows_done(&r);
+}
+
+static void check_window(const struct made_trace *m, uint64_t from_ns, uint64_t to_ns,
+			 unsigned int parts)
+{
+	struct counters c;
+	unsigned int i;
+
+	read_counters(&c, m, from_ns, to_ns);
+	for (i = 1; i <= parts; i++)
+		check_at(m, &c, from_ns, from_ns + (to_ns - from_ns) * i / parts);
+	free(c.rows);
+}
+
+#define T0 1000000000ull
+#define MS 1000000ull
+
+/* 50 has all four when it calls exec, which gives back two of them, and it ends. */
+static void test_an_exec_gives_back_what_is_not_announced(void **state)
+{
+	struct made_trace m;
+	unsigned int i;
+
+	made_begin(&m, &(struct gen_config){ .cpu_cnt = 1, .from_ns = T0,
+					     .sources = "alloc.rss" });
+	gen_snap(m.g, T0, 0, 40, 40, 1, "parent");
+	gen_new(m.g, T0 + 1 * MS, 0, 40, 50, 50, 40, "changer");
+	for (i = 0; i < 4; i++)
+		gen_rss(m.g, T0 + 2 * MS + i, 0, 50, 50, i, 100 + i);
+	gen_exec(m.g, T0 + 4 * MS, 0, 50, 50, 0, "changed", "/changed", "changed", 8);
+	gen_rss(m.g, T0 + 6 * MS, 0, 50, 50, 3, 7);
+	gen_exit(m.g, T0 + 8 * MS, 0, 50, 50, 0, true, MS);
+	gen_rss(m.g, T0 + 8 * MS + 1, 0, 50, 50, 1, 50);	/* what comes late is nobody's */
+	gen_slice(m.g, T0 + 10 * MS);
+	made_open(&m);
+	check_window(&m, T0, T0 + 10 * MS, 10);
+	check_window(&m, T0 + 3 * MS, T0 + 10 * MS, 7);
+	made_close(&m);
+}
+
+static void test_counters_are_those_of_memory_levels(void **state)
+{
+	uint64_t seed;
+
+	for (seed = 1; seed <= 6; seed++) {
+		struct made_trace m = { 0 };
+		struct chaos f;
+		uint64_t length;
+
+		chaos_begin(&f, seed);
+		chaos_add_blocks(&f, 8);
+		chaos_end(&f, true);
+		memcpy(m.dir, f.dir, sizeof(m.dir));
+		assert_int_equal(trace_open(&m.t, f.path, NULL), 0);
+		assert_int_equal(analysis_open(&m.a, m.t, NULL), 0);
+		length = trace_end_ns(m.t) - trace_start_ns(m.t);
+		check_window(&m, trace_start_ns(m.t), trace_end_ns(m.t), 3);
+		check_window(&m, trace_start_ns(m.t) + length / 3, trace_end_ns(m.t), 2);
+		made_close(&m);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_an_exec_gives_back_what_is_not_announced),
+		cmocka_unit_test(test_counters_are_those_of_memory_levels),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
