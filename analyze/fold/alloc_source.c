@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* The sources of memory events, and what an allocation event says of its object. */
+/* The sources of memory events. */
 #include <string.h>
 
 #include "analyze/fold/fold_memory.h"
 
 static const struct {
-	const char *name;
+	const char *name;	/* of the source of events */
 	uint32_t kinds;		/* of events */
 } sources[ALLOC_SOURCE_CNT] = {
-	[ALLOC_RSS] = { "rss", 1u << EVENT_RSS },
-	[ALLOC_SLAB] = { "slab", 1u << EVENT_SLAB_ALLOC | 1u << EVENT_SLAB_FREE },
-	[ALLOC_PAGE] = { "page", 1u << EVENT_PAGE_ALLOC | 1u << EVENT_PAGE_FREE },
-	[ALLOC_VM] = { "vm", 1u << EVENT_VM },
-	[ALLOC_HEAP] = { "heap", 1u << EVENT_HEAP_ALLOC | 1u << EVENT_HEAP_FREE },
+	[ALLOC_RSS] = { "alloc.rss", 1u << EVENT_RSS },
+	[ALLOC_SLAB] = { "alloc.slab", 1u << EVENT_SLAB_ALLOC | 1u << EVENT_SLAB_FREE },
+	[ALLOC_PAGE] = { "alloc.page", 1u << EVENT_PAGE_ALLOC | 1u << EVENT_PAGE_FREE },
+	[ALLOC_VM] = { "alloc.vm", 1u << EVENT_VM },
+	[ALLOC_HEAP] = { "alloc.heap", 1u << EVENT_HEAP_ALLOC | 1u << EVENT_HEAP_FREE },
 };
 
 const char *alloc_source_name(unsigned int source)
 {
-	return source < ALLOC_SOURCE_CNT ? sources[source].name : "?";
+	return source < ALLOC_SOURCE_CNT ? sources[source].name + strlen("alloc.") : "?";
 }
 
 int alloc_source_find(const char *name, size_t len)
 {
-	int i;
+	unsigned int i;
 
 	for (i = 0; i < ALLOC_SOURCE_CNT; i++)
-		if (strlen(sources[i].name) == len && !memcmp(sources[i].name, name, len))
-			return i;
+		if (strlen(alloc_source_name(i)) == len && !memcmp(alloc_source_name(i), name, len))
+			return (int)i;
 	return -1;
 }
 
@@ -35,32 +35,16 @@ uint32_t alloc_source_kinds(unsigned int source)
 	return sources[source].kinds;
 }
 
-void alloc_event_kind(const struct event *ev, uint32_t page_bytes, struct live_kind *k,
-		      uint64_t *ret_addr)
+const char *alloc_source_event_source(unsigned int source)
 {
-	memset(k, 0, sizeof(*k));
-	k->irq = !!(ev->flags & EVENT_F_IRQ);
-	*ret_addr = ev->v[0];
-	switch (ev->kind) {
-	case EVENT_SLAB_ALLOC:
-		k->bytes_req = ev->v[EV_SLAB_ALLOC_BYTES_REQ];
-		k->bytes = ev->v[EV_SLAB_ALLOC_BYTES];
-		k->call_site = ev->v[EV_SLAB_ALLOC_CALL_SITE];
-		k->cache = ev->v[EV_SLAB_ALLOC_CACHE];
-		break;
-	case EVENT_PAGE_ALLOC:
-		k->order = ev->v[EV_PAGE_ALLOC_PAGE_ORDER] < 64
-				   ? (uint8_t)ev->v[EV_PAGE_ALLOC_PAGE_ORDER]
-				   : 63;
-		k->bytes = k->bytes_req = k->order < 32 ? (uint64_t)page_bytes << k->order : 0;
-		k->gfp = (uint32_t)ev->v[EV_PAGE_ALLOC_GFP];
-		k->migratetype = (uint16_t)ev->v[EV_PAGE_ALLOC_MIGRATETYPE];
-		break;
-	case EVENT_HEAP_ALLOC:
-		k->bytes = k->bytes_req = ev->v[EV_HEAP_ALLOC_BYTES];
-		k->call_site = ev->v[EV_HEAP_ALLOC_CALL_SITE];
-		break;
-	default:
-		break;
-	}
+	return sources[source].name;
+}
+
+enum alloc_source alloc_source_of(unsigned int family)
+{
+	static const uint8_t of[OBJECT_FAMILY_CNT] = {
+		[OBJECT_SLAB] = ALLOC_SLAB, [OBJECT_PAGE] = ALLOC_PAGE, [OBJECT_HEAP] = ALLOC_HEAP,
+	};
+
+	return of[family];
 }

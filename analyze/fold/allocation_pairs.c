@@ -10,18 +10,7 @@
 
 #include "analyze/context/code_text.h"
 #include "analyze/fold/fold_memory.h"
-#include "base/hash_map.h"
 #include "base/strpool.h"
-
-static const struct {
-	enum alloc_source source;
-	const char *name;	/* of the event source */
-	uint8_t alloc, free;	/* kinds of events */
-} families[ALLOCATION_FAMILY_CNT] = {
-	[ALLOCATION_SLAB] = { ALLOC_SLAB, "alloc.slab", EVENT_SLAB_ALLOC, EVENT_SLAB_FREE },
-	[ALLOCATION_PAGE] = { ALLOC_PAGE, "alloc.page", EVENT_PAGE_ALLOC, EVENT_PAGE_FREE },
-	[ALLOCATION_HEAP] = { ALLOC_HEAP, "alloc.heap", EVENT_HEAP_ALLOC, EVENT_HEAP_FREE },
-};
 
 struct allocation_pairs {
 	struct analysis *a;
@@ -29,27 +18,13 @@ struct allocation_pairs {
 	allocation_sink sink;
 	void *ctx;
 	struct event_cursor *cursor;
-	struct live_objects *objects[ALLOCATION_FAMILY_CNT];
+	struct object_pairs pairs;
 	struct strpool *texts;		/* of call sites of heaps */
-	struct hash_map heaps;		/* (process, number of its execs) -> space */
-	uint32_t *exec_cnt;		/* by process */
-	const struct trace_task_event *turns;
-	size_t turn_cnt, turn_at;
-	uint32_t page_bytes;
+	size_t reset_at;		/* the next one */
 	bool rest;			/* all events are read */
 	unsigned int family;	/* the family of the objects handed out now */
 	const struct event *ev;	/* the event that ends the objects; NULL: they are still live */
 };
-
-unsigned int allocation_source(enum allocation_family family)
-{
-	return families[family].source;
-}
-
-const char *allocation_event_source(enum allocation_family family)
-{
-	return families[family].name;
-}
 
 /* The symbol at the heap's caller at that time. */
 static const char *heap_symbol(const struct allocation_pairs *p, const struct live_object *o,
@@ -70,7 +45,7 @@ const char *allocation_symbol(const struct allocation_pairs *p, const struct all
 {
 	uint64_t call_site = x->kind->call_site;
 
-	if (x->family == ALLOCATION_HEAP)
+	if (x->family == OBJECT_HEAP)
 		return heap_symbol(p, x->object, call_site);
 	return call_site ? name_text(p->a->trace, TRACE_NAME_SYMBOL, call_site) : NULL;
 }
@@ -85,24 +60,19 @@ static uint32_t kinds_of(const struct allocation_range *range)
 	uint32_t all = range->with_stacks ? 1u << EVENT_STACK : 0;
 	unsigned int i;
 
-	for (i = 0; i < ALLOCATION_FAMILY_CNT; i++)
+	for (i = 0; i < OBJECT_FAMILY_CNT; i++)
 		if (range->families & 1u << i)
-			all |= 1u << families[i].alloc | 1u << families[i].free;
+			all |= alloc_source_kinds(alloc_source_of(i));
 	return all;
 }
 
 void allocation_pairs_close(struct allocation_pairs *p)
 {
-	unsigned int i;
-
 	if (!p)
 		return;
 	event_cursor_close(p->cursor);
-	for (i = 0; i < ALLOCATION_FAMILY_CNT; i++)
-		live_objects_free(p->objects[i]);
-	hash_map_done(&p->heaps);
+	object_pairs_done(&p->pairs);
 	strpool_free(p->texts);
-	free(p->exec_cnt);
 	free(p);
 }
 
@@ -112,7 +82,6 @@ int allocation_pairs_open(struct allocation_pairs **ret, struct analysis *a,
 {
 	struct allocation_pairs *p = calloc(1, sizeof(*p));
 	uint64_t from_ns = range->from_ns;
-	unsigned int i;
 	int r;
 
 	if (!p)
@@ -121,13 +90,11 @@ int allocation_pairs_open(struct allocation_pairs **ret, struct analysis *a,
 	p->range = *range;
 	p->sink = sink;
 	p->ctx = ctx;
-	p->page_bytes = trace_page_bytes(a->trace);
-	p->turns = trace_task_events(a->trace, &p->turn_cnt);
-	p->exec_cnt = calloc(a->ids.process_cnt, sizeof(*p->exec_cnt));
-	r = p->exec_cnt ? strpool_new(&p->texts) : -ENOMEM;
-	for (i = 0; i < ALLOCATION_FAMILY_CNT && !r; i++)
-		r = live_objects_new(&p->objects[i],
-				     i == ALLOCATION_PAGE ? p->page_bytes : 0);
+	r = object_pairs_init(&p->pairs, trace_page_bytes(a->trace), a->ids.process_cnt);
+	if (!r)
+		r = strpool_new(&p->texts);
+	if (!r)
+		r = trace_mm_resets_prepare(a->trace);
 	if (r < 0)
 		err_set(e, r, "out of memory");
 	if (from_ns < trace_carried_ns(a->trace))
@@ -147,81 +114,60 @@ static int give(void *ctx, const struct live_object *obj, uint64_t bytes, enum l
 {
 	struct allocation_pairs *p = ctx;
 	const struct allocation x = {
-		.family = (enum allocation_family)p->family, .object = obj, .bytes = bytes,
-		.kind = live_objects_kind(p->objects[p->family], obj->kind), .end = end,
+		.family = (enum object_family)p->family, .object = obj, .bytes = bytes,
+		.kind = live_objects_kind(p->pairs.of[p->family], obj->kind), .end = end,
 		.ev = p->ev,
 	};
 
 	return p->sink(p->ctx, &x);
 }
 
-static int heap_space(struct allocation_pairs *p, uint32_t process, uint64_t ts_ns, uint32_t *ret)
+/* At one instant events come first, then resets, as for folds. */
+static void reset_heaps(struct allocation_pairs *p, uint64_t before_ns)
 {
-	/* an exec begins a new heap; nothing of the old one can be freed any more */
-	for (; p->turn_at < p->turn_cnt && p->turns[p->turn_at].ts_ns <= ts_ns; p->turn_at++)
-		if (p->turns[p->turn_at].type == TRACE_TASK_EXEC)
-			p->exec_cnt[dense_process(&p->a->ids, p->turns[p->turn_at].upid)]++;
-	return hash_map_intern(&p->heaps, process, p->exec_cnt[process], ret);
+	for (; p->reset_at < trace_mm_reset_cnt(p->a->trace); p->reset_at++) {
+		const struct trace_mm_reset *r = trace_mm_reset_at(p->a->trace, p->reset_at);
+
+		if (r->ts_ns >= before_ns)
+			break;
+		object_pairs_reset(&p->pairs, dense_process(&p->a->ids, r->upid));
+	}
 }
 
 /* A stack follows its allocation's event, with the same instant. */
 static int on_stack(struct allocation_pairs *p, const struct event *ev)
 {
 	const struct dense_ids *d = &p->a->ids;
-	uint32_t space = 0;
-	unsigned int family = 0;
-	int ret = 0;
+	int family = object_family_of(ev->v[EV_STACK_SOURCE]);
+	uint32_t process = dense_process_of(d, dense_thread(d, ev->utid));
 
-	while (family < ALLOCATION_FAMILY_CNT && families[family].alloc != ev->v[EV_STACK_SOURCE])
-		family++;
-	if (family == ALLOCATION_FAMILY_CNT)
+	if (family < 0)
 		return 0;
-	if (family == ALLOCATION_HEAP)
-		ret = heap_space(p, dense_process_of(d, dense_thread(d, ev->utid)), ev->ts_ns,
-				 &space);
-	return ret < 0 ? ret
-		       : live_objects_set_stack(p->objects[family], space, ev->v[EV_STACK_ADDR],
-						ev->ts_ns, ev->v[EV_STACK_STACK]);
+	return live_objects_set_stack(p->pairs.of[family],
+				      object_pairs_space(&p->pairs, (unsigned int)family, process),
+				      ev->v[EV_STACK_ADDR], ev->ts_ns, ev->v[EV_STACK_STACK]);
 }
 
 static int on_event(struct allocation_pairs *p, const struct event *ev)
 {
-	const struct dense_ids *d = &p->a->ids;
-	bool is_heap;
-	uint32_t thread = dense_thread(d, ev->utid), space = 0;
-	struct live_kind kind;
-	uint64_t addr, unknown;
+	struct object_event o;
+	uint32_t thread, process;
+	uint64_t unknown;
 	int ret;
 
-	if (ev->kind == EVENT_STACK)
+	reset_heaps(p, ev->ts_ns);
+	if (!object_event_read(ev, p->pairs.page_bytes, &o))
 		return on_stack(p, ev);
-	for (p->family = 0; ev->kind != families[p->family].alloc &&
-			    ev->kind != families[p->family].free;)
-		p->family++;
-	is_heap = p->family == ALLOCATION_HEAP;
+	p->family = o.family;
 	p->ev = ev;
-	if (is_heap && (ret = heap_space(p, dense_process_of(d, thread), ev->ts_ns, &space)) < 0)
+	thread = dense_thread(&p->a->ids, o.utid);
+	process = dense_process_of(&p->a->ids, thread);
+	ret = object_pairs_event(&p->pairs, &o, ev->ts_ns, thread, process, give, p, &unknown);
+	if (ret || !o.is_alloc || ev->ts_ns < p->range.until_ns)
 		return ret;
-	if (ev->kind == families[p->family].free)
-		return live_objects_end(p->objects[p->family], space, ev->v[0],
-					ev->kind == EVENT_PAGE_FREE &&
-						ev->v[EV_PAGE_ALLOC_PAGE_ORDER] < 64
-						? (unsigned int)ev->v[EV_PAGE_ALLOC_PAGE_ORDER]
-						: 0,
-					give, p, &unknown);
-	alloc_event_kind(ev, p->page_bytes, &kind, &addr);
-	if (!is_heap && (ev->flags & EVENT_F_IRQ))
-		thread = EVENT_ID_IRQ;
-	ret = live_objects_add(p->objects[p->family], space, addr, ev->ts_ns, thread, &kind,
-			       give, p);
-	if (!ret && ev->ts_ns >= p->range.until_ns) {
-		/*
-		 * this allocation only had to prove that a free was lost, and is not wanted itself
-		 */
-		return live_objects_end(p->objects[p->family], space, addr, kind.order, NULL, NULL,
-					&unknown);
-	}
-	return ret;
+	/* this allocation only had to prove that a free was lost, and is not wanted itself */
+	o.is_alloc = false;
+	return object_pairs_event(&p->pairs, &o, ev->ts_ns, thread, process, NULL, NULL, &unknown);
 }
 
 static size_t live_cnt(const struct allocation_pairs *p)
@@ -229,8 +175,8 @@ static size_t live_cnt(const struct allocation_pairs *p)
 	size_t cnt = 0;
 	unsigned int i;
 
-	for (i = 0; i < ALLOCATION_FAMILY_CNT; i++)
-		cnt += live_objects_cnt(p->objects[i]);
+	for (i = 0; i < OBJECT_FAMILY_CNT; i++)
+		cnt += live_objects_cnt(p->pairs.of[i]);
 	return cnt;
 }
 
@@ -240,8 +186,8 @@ static int give_rest(struct allocation_pairs *p)
 	int ret;
 
 	p->ev = NULL;
-	ret = live_objects_rest(p->objects[p->family], give, p);
-	return ret < 0 ? ret : ++p->family < ALLOCATION_FAMILY_CNT;
+	ret = live_objects_rest(p->pairs.of[p->family], give, p);
+	return ret < 0 ? ret : ++p->family < OBJECT_FAMILY_CNT;
 }
 
 int allocation_pairs_next(struct allocation_pairs *p, struct err *e)

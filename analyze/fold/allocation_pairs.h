@@ -14,16 +14,12 @@
 #define ALLOCATION_PAIRS_H
 
 #include "analyze/context/context.h"
-#include "model/live_objects.h"
+#include "model/object_pairs.h"
 
 struct allocation_pairs;
 
-enum allocation_family {
-	ALLOCATION_SLAB = 0, ALLOCATION_PAGE = 1, ALLOCATION_HEAP = 2, ALLOCATION_FAMILY_CNT = 3
-};
-
 struct allocation {
-	enum allocation_family family;
+	enum object_family family;
 	const struct live_object *object;	/* its owner is a dense thread */
 	const struct live_kind *kind;
 	uint64_t bytes;			/* of this part of the object */
@@ -34,7 +30,7 @@ struct allocation {
 struct allocation_range {
 	uint64_t from_ns, until_ns;	/* allocations of [from_ns, until_ns) are wanted */
 	uint64_t at_ns;			/* nothing from this instant on counts */
-	uint32_t families;		/* 1u << ALLOCATION_x */
+	uint32_t families;		/* 1u << OBJECT_x */
 	bool with_stacks;
 };
 
@@ -54,9 +50,5 @@ int allocation_pairs_next(struct allocation_pairs *p, struct err *e);
  */
 const char *allocation_symbol(const struct allocation_pairs *p, const struct allocation *x);
 const char *allocation_cache(const struct allocation_pairs *p, const struct allocation *x);
-
-/* enum alloc_source of a family, and the name of its event source. */
-unsigned int allocation_source(enum allocation_family family);
-const char *allocation_event_source(enum allocation_family family);
 
 #endif /* ALLOCATION_PAIRS_H */

@@ -15,13 +15,6 @@
 
 #include "analyze/fold/folds.h"
 #include "base/array.h"
-#include "model/mem_levels.h"
-
-static const uint8_t source_of_kind[EVENT_KIND_CNT] = {
-	[EVENT_SLAB_ALLOC] = ALLOC_SLAB, [EVENT_SLAB_FREE] = ALLOC_SLAB,
-	[EVENT_PAGE_ALLOC] = ALLOC_PAGE, [EVENT_PAGE_FREE] = ALLOC_PAGE,
-	[EVENT_HEAP_ALLOC] = ALLOC_HEAP, [EVENT_HEAP_FREE] = ALLOC_HEAP,
-};
 
 /* Levels need neither the call site nor the bytes that were asked for. */
 static const uint32_t memory_columns[EVENT_KIND_CNT] = {
@@ -49,11 +42,9 @@ struct older_object {
 struct process_state {
 	struct mem_process mem;
 	int64_t heap_bytes;
-	uint32_t heap_space;		/* number of the heap it uses now; 0: its own */
 	uint32_t noted;			/* the round it was noted in */
 };
 
-#define ALLOC_KINDS (1u << EVENT_SLAB_ALLOC | 1u << EVENT_PAGE_ALLOC | 1u << EVENT_HEAP_ALLOC)
 #define LEVEL_KINDS (1u << EVENT_RSS | 1u << EVENT_VM)
 #define AHEAD_EVENTS 16		/* an object is fetched so many events before its own */
 
@@ -61,10 +52,8 @@ struct memory_machine {
 	struct fold_machine f;
 	const struct dense_ids *ids;
 	uint32_t source_mask;
-	uint32_t page_bytes;
-	struct live_objects *objects[ALLOC_SOURCE_CNT];
+	struct object_pairs pairs;
 	struct process_state *processes;	/* by dense_process() */
-	uint32_t heap_space_cnt;
 	struct alloc_change change;	/* the next one that is given out */
 	uint64_t op, op_addr;	/* allocations and frees of this interval so far; the last one's */
 	/* notes being made */
@@ -80,10 +69,8 @@ struct memory_machine {
 static void machine_close(void *machine)
 {
 	struct memory_machine *x = machine;
-	unsigned int i;
 
-	for (i = 0; i < ALLOC_SOURCE_CNT; i++)
-		live_objects_free(x->objects[i]);
+	object_pairs_done(&x->pairs);
 	free(x->processes);
 	buf_done(&x->process_notes);
 	buf_done(&x->object_notes);
@@ -93,17 +80,13 @@ static void machine_close(void *machine)
 static int machine_open(void *machine)
 {
 	struct memory_machine *x = machine;
-	unsigned int i;
-	int ret = 0;
 
 	x->ids = &x->f.a->ids;
 	x->source_mask = x->f.def->arg;
-	x->page_bytes = trace_page_bytes(x->f.a->trace);
-	x->heap_space_cnt = x->ids->process_cnt;
 	x->processes = calloc(x->ids->process_cnt, sizeof(*x->processes));
-	for (i = 0; i < ALLOC_SOURCE_CNT && !ret; i++)
-		ret = live_objects_new(&x->objects[i], i == ALLOC_PAGE ? x->page_bytes : 0);
-	return x->processes ? ret : -ENOMEM;
+	if (!x->processes)
+		return -ENOMEM;
+	return object_pairs_init(&x->pairs, trace_page_bytes(x->f.a->trace), x->ids->process_cnt);
 }
 
 /* ---- what processes and objects are as bytes ---- */
@@ -138,10 +121,22 @@ static int get_process(struct memory_machine *x, struct packed_in *in)
 }
 
 /* The objects of the one source that the index keeps a state of. */
+static enum object_family kept_family(const struct memory_machine *x)
+{
+	return x->source_mask & 1u << ALLOC_SLAB ? OBJECT_SLAB :
+	       x->source_mask & 1u << ALLOC_PAGE ? OBJECT_PAGE : OBJECT_HEAP;
+}
+
 static struct live_objects *kept_objects(const struct memory_machine *x)
 {
-	return x->objects[x->source_mask & 1u << ALLOC_SLAB ? ALLOC_SLAB :
-			  x->source_mask & 1u << ALLOC_PAGE ? ALLOC_PAGE : ALLOC_HEAP];
+	return x->pairs.of[kept_family(x)];
+}
+
+/* Of a heap that ended with an exec, or with its process, nothing is freed any more. */
+static bool is_kept(const struct memory_machine *x, const struct live_object *obj)
+{
+	return obj->space == object_pairs_space(&x->pairs, kept_family(x),
+						dense_process_of(x->ids, obj->owner));
 }
 
 static void put_object(const struct memory_machine *x, const struct live_object *obj,
@@ -184,11 +179,6 @@ static void note_process(struct memory_machine *x, uint32_t process)
 	x->processes[process].noted = x->round;
 	x->note_cnt++;
 	put_process(x, process, &x->process_notes);
-}
-
-static uint32_t space_of(const struct memory_machine *x, uint32_t process)
-{
-	return x->processes[process].heap_space ? x->processes[process].heap_space : process;
 }
 
 /* Begins anew: no process has had an event. */
@@ -283,8 +273,8 @@ static int on_reset(void *machine, const struct trace_mm_reset *t)
 		if (ret < 0)
 			return ret;
 	}
+	object_pairs_reset(&x->pairs, process);
 	if (t->kind == TRACE_MM_RESET_EXEC) {
-		x->processes[process].heap_space = x->heap_space_cnt++;
 		mem_process_exec(&x->processes[process].mem, &rss);
 		return give_step(x, ALLOC_RSS, process, &rss, ALLOC_CHANGE_EXIT);
 	}
@@ -316,58 +306,34 @@ static uint64_t unpaired_bytes(const struct memory_machine *x, const struct even
 	return n && n->arg < 1u << 30 ? n->arg : 0;
 }
 
-static int on_alloc(struct memory_machine *x, struct live_objects *o, uint32_t space,
-		    uint32_t thread, const struct event *ev)
+static int on_object(struct memory_machine *x, const struct event *ev)
 {
-	struct live_kind kind;
-	uint64_t addr;
-	int ret;
-
-	alloc_event_kind(ev, x->page_bytes, &kind, &addr);
-	ret = live_objects_add(o, space, addr, ev->ts_ns, thread, &kind, on_object_end, x);
-	return ret < 0 ? ret : give(x, thread, dense_process_of(x->ids, thread),
-				    ALLOC_CHANGE_ALLOC, (int64_t)kind.bytes);
-}
-
-static int on_free(struct memory_machine *x, struct live_objects *o, uint32_t space,
-		   const struct event *ev)
-{
-	unsigned int order = ev->kind == EVENT_PAGE_FREE && ev->v[EV_PAGE_ALLOC_PAGE_ORDER] < 64
-				     ? (unsigned int)ev->v[EV_PAGE_ALLOC_PAGE_ORDER]
-				     : 0;
+	struct object_event o;
+	uint32_t thread, process;
 	uint64_t unknown;
-	int ret = live_objects_end(o, space, ev->v[0], order, on_object_end, x, &unknown);
+	int ret = 0;
 
-	if (ret < 0 || !unknown)
+	object_event_read(ev, x->pairs.page_bytes, &o);
+	thread = dense_thread(x->ids, o.utid);
+	process = dense_process_of(x->ids, thread);
+	x->change.source = (uint8_t)alloc_source_of(o.family);
+	x->op++;
+	x->op_addr = o.addr;
+	if (x->older_at < x->older_cnt && x->older[x->older_at].op == x->op)
+		ret = put_back(x, x->pairs.of[o.family],
+			       object_pairs_space(&x->pairs, o.family, process));
+	if (ret >= 0)
+		ret = object_pairs_event(&x->pairs, &o, ev->ts_ns, thread, process, on_object_end,
+					 x, &unknown);
+	if (ret < 0)
+		return ret;
+	if (o.is_alloc)
+		return give(x, thread, process, ALLOC_CHANGE_ALLOC, (int64_t)o.kind.bytes);
+	if (!unknown)
 		return ret;
 	/* the heap's level is what this trace saw: an unpaired free takes nothing from it */
 	return give(x, EVENT_ID_UNKNOWN, EVENT_ID_UNKNOWN, ALLOC_CHANGE_UNPAIRED,
-		    x->change.source == ALLOC_HEAP ? 0 : -(int64_t)unpaired_bytes(x, ev, unknown));
-}
-
-static int on_object(struct memory_machine *x, const struct event *ev)
-{
-	const struct dense_ids *d = x->ids;
-	uint32_t thread = dense_thread(d, ev->utid), space = 0;
-	unsigned int source = source_of_kind[ev->kind];
-	struct live_objects *o = x->objects[source];
-	int ret;
-
-	x->change.source = (uint8_t)source;
-	if (source == ALLOC_HEAP)
-		space = space_of(x, dense_process_of(d, thread));
-	else if (ev->flags & EVENT_F_IRQ)
-		thread = EVENT_ID_IRQ;
-	x->op++;
-	x->op_addr = ev->v[0];
-	if (x->older_at < x->older_cnt && x->older[x->older_at].op == x->op) {
-		ret = put_back(x, o, space);
-		if (ret < 0)
-			return ret;
-	}
-	if (1u << ev->kind & ALLOC_KINDS)
-		return on_alloc(x, o, space, thread, ev);
-	return on_free(x, o, space, ev);
+		    o.family == OBJECT_HEAP ? 0 : -(int64_t)unpaired_bytes(x, ev, unknown));
 }
 
 static int on_level(struct memory_machine *x, const struct event *ev)
@@ -385,10 +351,10 @@ static int on_level(struct memory_machine *x, const struct event *ev)
 
 static void prefetch(const struct memory_machine *x, const struct event *ev)
 {
-	unsigned int source = source_of_kind[ev->kind];
+	int family = object_family_of(ev->kind);
 
-	if (source == ALLOC_SLAB || source == ALLOC_PAGE)
-		live_objects_prefetch(x->objects[source], 0, ev->v[0]);
+	if (family == OBJECT_SLAB || family == OBJECT_PAGE)
+		live_objects_prefetch(x->pairs.of[family], 0, ev->v[0]);
 }
 
 static int on_events(void *machine, const struct event *ev, size_t cnt)
@@ -454,9 +420,7 @@ static int save_object(void *ctx, const struct live_object *obj, uint64_t bytes,
 	struct saving *s = ctx;
 	const struct memory_machine *x = s->x;
 
-	/* of a heap that ended with an exec nothing is freed any more */
-	if ((x->source_mask & 1u << ALLOC_HEAP) &&
-	    obj->space != space_of(x, dense_process_of(x->ids, obj->owner)))
+	if (!is_kept(x, obj))
 		return 0;
 	put_object(x, obj, s->last_addr, s->out);
 	s->last_addr = obj->addr;
@@ -496,11 +460,8 @@ static int carry_object(void *ctx, const struct live_object *obj, uint64_t bytes
 {
 	const struct carrying *s = ctx;
 	const struct memory_machine *x = s->x;
-	uint32_t process = dense_process_of(x->ids, obj->owner);
 
-	if (x->source_mask & 1u << ALLOC_HEAP &&
-	    (obj->space != space_of(x, process) ||
-	     (process >= EVENT_ID_FIRST && x->processes[process].mem.ended)))
+	if (!is_kept(x, obj))
 		return 0;
 	return checkpoint_add_object(s->to, s->at_ns,
 				     (enum checkpoint_part)(CHECKPOINT_SLAB + x->f.def->group), obj,
@@ -579,8 +540,8 @@ static int load_objects(struct memory_machine *x, struct packed_in *in)
 	while (!ret && in->p != in->end && !in->bad) {
 		get_object(x, in, &older);
 		addr += (uint64_t)older.addr;
-		ret = add_object(x, o, o == x->objects[ALLOC_HEAP] ?
-					       dense_process_of(x->ids, older.owner) : 0,
+		ret = add_object(x, o, object_pairs_space(&x->pairs, kept_family(x),
+							  dense_process_of(x->ids, older.owner)),
 				 addr, &older);
 	}
 	return ret < 0 ? ret : in->bad ? -EBADMSG : 0;

@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #include "analyze/fold/fold.h"
-#include "model/live_objects.h"
+#include "model/object_pairs.h"
 
 enum alloc_source {
 	ALLOC_RSS = 0,
@@ -56,9 +56,7 @@ const char *alloc_source_name(unsigned int source);
 /* Index or -1; name need not end at len. */
 int alloc_source_find(const char *name, size_t len);
 uint32_t alloc_source_kinds(unsigned int source);	/* of events: 1u << EVENT_x */
-
-/* What an allocation event says of its object. *ret_addr: address or page frame. */
-void alloc_event_kind(const struct event *ev, uint32_t page_bytes, struct live_kind *ret_kind,
-		      uint64_t *ret_addr);
+const char *alloc_source_event_source(unsigned int source);	/* "alloc.rss" and so on */
+enum alloc_source alloc_source_of(unsigned int family);		/* enum object_family */
 
 #endif /* FOLD_MEMORY_H */

@@ -129,16 +129,14 @@ static int rates_event(void *machine, const struct event *ev)
 {
 	const struct fold_machine *m = machine;
 	const struct dense_ids *d = &m->a->ids;
-	bool is_slab = ev->kind == EVENT_SLAB_ALLOC;
-	uint32_t thread = is_slab && ev->flags & EVENT_F_IRQ ? EVENT_ID_IRQ :
-							       dense_thread(d, ev->utid);
-	const struct alloc_change c = {
-		.ts_ns = ev->ts_ns, .thread = thread, .process = dense_process_of(d, thread),
-		.delta = (int64_t)ev->v[is_slab ? (unsigned int)EV_SLAB_ALLOC_BYTES :
-						  (unsigned int)EV_HEAP_ALLOC_BYTES],
-		.source = is_slab ? ALLOC_SLAB : ALLOC_HEAP, .kind = ALLOC_CHANGE_ALLOC,
-	};
+	struct object_event o;
+	struct alloc_change c = { .ts_ns = ev->ts_ns, .kind = ALLOC_CHANGE_ALLOC };
 
+	object_event_read(ev, 0, &o);
+	c.thread = dense_thread(d, o.utid);
+	c.process = dense_process_of(d, c.thread);
+	c.delta = (int64_t)o.kind.bytes;
+	c.source = o.family == OBJECT_SLAB ? ALLOC_SLAB : ALLOC_HEAP;
 	return fold_found(m, &c);
 }
 

@@ -41,9 +41,9 @@ static uint32_t families_of(const struct table_query *q)
 	uint32_t all = 0;
 	unsigned int i;
 
-	for (i = 0; i < ALLOCATION_FAMILY_CNT; i++)
+	for (i = 0; i < OBJECT_FAMILY_CNT; i++)
 		if (!q->has_key || q->key.type != VALUE_TEXT ||
-		    !strcmp(q->key.s, alloc_source_name(allocation_source(i))))
+		    !strcmp(q->key.s, alloc_source_name(alloc_source_of(i))))
 			all |= 1u << i;
 	return all;
 }
@@ -62,14 +62,15 @@ static int give_row(void *ctx, const struct allocation *x)
 	const struct dense_ids *d = &s->a->ids;
 	const struct live_object *obj = x->object;
 	const struct live_kind *k = x->kind;
+	enum alloc_source source = alloc_source_of(x->family);
 	struct cell *c = rowbuf_add(s->out);
 
 	if (!c)
 		return -ENOMEM;
-	cell_text(&c[0], alloc_source_name(allocation_source(x->family)));
+	cell_text(&c[0], alloc_source_name(source));
 	cell_int(&c[1], (int64_t)obj->addr);
 	cell_int(&c[2], (int64_t)x->bytes);
-	cell_int(&c[3], (int64_t)(x->family == ALLOCATION_PAGE ? x->bytes : k->bytes_req));
+	cell_int(&c[3], (int64_t)(x->family == OBJECT_PAGE ? x->bytes : k->bytes_req));
 	cell_int(&c[4], context_rel(s->a, obj->ts_ns));
 	if (x->ev) {
 		cell_int(&c[5], context_rel(s->a, x->ev->ts_ns));
@@ -78,15 +79,14 @@ static int give_row(void *ctx, const struct allocation *x)
 	cell_int(&c[7], dense_utid(d, obj->owner));
 	cell_int(&c[8], dense_upid(d, dense_process_of(d, obj->owner)));
 	if (x->ev && x->end == LIVE_FREED)
-		cell_int(&c[9], x->ev->flags & EVENT_F_IRQ ? EVENT_ID_IRQ :
-				dense_utid(d, dense_thread(d, x->ev->utid)));
+		cell_int(&c[9], dense_utid(d, dense_thread(d, object_event_utid(x->ev))));
 	cell_int(&c[10], x->end == LIVE_LOST);
 	cell_int(&c[11], k->irq);
-	cell_int(&c[17], loss_index_off_ns(&s->a->losses, allocation_event_source(x->family),
+	cell_int(&c[17], loss_index_off_ns(&s->a->losses, alloc_source_event_source(source),
 					   obj->ts_ns, x->ev ? x->ev->ts_ns : s->at_ns) != 0);
 	if (k->stack)
 		cell_int(&c[COL_STACK], (int64_t)k->stack);
-	if (x->family == ALLOCATION_PAGE) {
+	if (x->family == OBJECT_PAGE) {
 		cell_int(&c[15], __builtin_ctzll((x->bytes / s->page_bytes) | 1ull << 63));
 		cell_int(&c[16], k->gfp);
 		return 0;

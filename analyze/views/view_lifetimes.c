@@ -52,17 +52,17 @@ struct lifetimes_view {
 static uint64_t kind_of(const struct lifetimes_view *s, const struct allocation *x,
 			const char *symbol)
 {
-	if (x->family == ALLOCATION_PAGE)
+	if (x->family == OBJECT_PAGE)
 		return (uint64_t)__builtin_ctzll((x->bytes / s->page_bytes) | 1ull << 63);
-	if (x->family == ALLOCATION_SLAB)
+	if (x->family == OBJECT_SLAB)
 		return x->object->kind;
 	return symbol ? (uintptr_t)symbol : x->kind->call_site;
 }
 
 static void begin_row(struct lifetimes_view *s, const struct allocation *x, struct lifetimes *row)
 {
-	row->source = alloc_source_name(allocation_source(x->family));
-	if (x->family == ALLOCATION_PAGE) {
+	row->source = alloc_source_name(alloc_source_of(x->family));
+	if (x->family == OBJECT_PAGE) {
 		row->page_order = 1 + kind_of(s, x, NULL);
 		return;
 	}
@@ -76,7 +76,7 @@ static int on_allocation(void *ctx, const struct allocation *x)
 	struct lifetimes_view *s = ctx;
 	const struct dense_ids *d = &s->v.a->ids;
 	uint32_t owner = x->object->owner, group;
-	bool is_heap = x->family == ALLOCATION_HEAP;
+	bool is_heap = x->family == OBJECT_HEAP;
 	const char *symbol = is_heap ? allocation_symbol(s->pairs, x) : NULL;
 	struct lifetimes *row;
 	uint64_t life_ns;

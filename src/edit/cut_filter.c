@@ -11,16 +11,14 @@
 #include "base/array.h"
 #include "base/hash_map.h"
 #include "model/irq_track.h"
-#include "model/live_objects.h"
+#include "model/object_pairs.h"
 #include "model/request_track.h"
 #include "trace/trace_state.h"
-
-enum family { SLAB, PAGES, FAMILY_CNT };
 
 struct cut_filter {
 	const struct trace *t;
 	struct hash_map upids;
-	struct live_objects *objects[FAMILY_CNT]; /* of the processes */
+	struct object_pairs pairs; /* of the processes */
 	bool *is_on; /* by CPU: a thread of the processes may have it */
 	struct irq_track *irq; /* of the events that are kept */
 	bool hit; /* the last free, or allocation, ended an object of the processes */
@@ -102,31 +100,20 @@ static int ended(void *ctx, const struct live_object *o, uint64_t bytes, enum li
 	return 0;
 }
 
-static unsigned int order_of(enum family fam, const struct event *ev)
+static int on_object(struct cut_filter *f, struct event *ev)
 {
-	uint64_t order = fam == PAGES ? ev->v[EV_PAGE_ALLOC_PAGE_ORDER] : 0;
-
-	return order < 63 ? (unsigned int)order : 63;
-}
-
-static bool is_mine(const struct cut_filter *f, const struct event *ev)
-{
-	return cut_filter_has_thread(f, ev->utid) && !(ev->flags & EVENT_F_IRQ);
-}
-
-static int on_object(struct cut_filter *f, enum family fam, struct event *ev, bool is_alloc)
-{
-	bool mine = is_mine(f, ev);
-	struct live_kind k = { .order = (uint8_t)order_of(fam, ev), .bytes = 1 };
+	struct object_event o;
 	uint64_t unknown;
+	bool mine;
 	int r;
 
-	f->hit = false;
-	if (is_alloc && mine) {
-		r = live_objects_add(f->objects[fam], 0, ev->v[0], ev->ts_ns, 0, &k, ended, f);
-		return r < 0 ? r : 1;
-	}
-	r = live_objects_end(f->objects[fam], 0, ev->v[0], k.order, ended, f, &unknown);
+	object_event_read(ev, f->pairs.page_bytes, &o);
+	mine = cut_filter_has_thread(f, o.utid);
+	if (o.family == OBJECT_HEAP)	/* every process has addresses of its own */
+		return mine;
+	f->hit = o.is_alloc && mine;
+	o.is_alloc = f->hit;
+	r = object_pairs_event(&f->pairs, &o, ev->ts_ns, 0, 0, ended, f, &unknown);
 	if (r < 0 || !f->hit)
 		return r < 0 ? r : 0;
 	if (!mine) {
@@ -195,14 +182,11 @@ int cut_filter_event(struct cut_filter *f, struct event *ev)
 		return on_switch(f, ev);
 	case EVENT_SLAB_ALLOC:
 	case EVENT_SLAB_FREE:
-		return on_object(f, SLAB, ev, ev->kind == EVENT_SLAB_ALLOC);
 	case EVENT_PAGE_ALLOC:
 	case EVENT_PAGE_FREE:
-		return on_object(f, PAGES, ev, ev->kind == EVENT_PAGE_ALLOC);
 	case EVENT_HEAP_ALLOC:
 	case EVENT_HEAP_FREE:
-		/* every process has addresses of its own */
-		return is_mine(f, ev);
+		return on_object(f, ev);
 	case EVENT_REQUEST:
 		if (f->event_at >= f->event_cnt)
 			return 0;
@@ -239,9 +223,7 @@ int cut_filter_new(struct cut_filter **ret, struct trace *t, const uint32_t *upi
 	if (!f->is_on)
 		r = -ENOMEM;
 	if (r == 0)
-		r = live_objects_new(&f->objects[SLAB], 0);
-	if (r == 0)
-		r = live_objects_new(&f->objects[PAGES], trace_page_bytes(t));
+		r = object_pairs_init(&f->pairs, trace_page_bytes(t), 1);
 	if (r == 0)
 		r = irq_track_new(&f->irq, t->cpu_cnt, &(struct irq_sink){ 0 });
 	if (r == 0)
@@ -256,13 +238,10 @@ int cut_filter_new(struct cut_filter **ret, struct trace *t, const uint32_t *upi
 
 void cut_filter_free(struct cut_filter *f)
 {
-	unsigned int i;
-
 	if (!f)
 		return;
 	hash_map_done(&f->upids);
-	for (i = 0; i < FAMILY_CNT; i++)
-		live_objects_free(f->objects[i]);
+	object_pairs_done(&f->pairs);
 	irq_track_free(f->irq);
 	free(f->is_on);
 	free(f->life_of);

@@ -14,7 +14,6 @@
 #include "base/array.h"
 #include "base/hash_map.h"
 
-#define ORDER_MAX 20		/* far above any kernel's MAX_ORDER; larger ones are damage */
 #define KIND_EMPTY UINT32_MAX
 #define KIND_ENDED (UINT32_MAX - 1)
 #define RECENT_KINDS 256
@@ -37,7 +36,7 @@ struct live_objects {
 	size_t used;		/* with entries whose object ended */
 	unsigned int shift;	/* 64 - log2 of cap */
 	uint32_t page_bytes;
-	size_t order_cnt[ORDER_MAX + 1];
+	size_t order_cnt[LIVE_ORDER_MAX + 1];
 	uint32_t orders;	/* 1 << order of all page blocks */
 	/*
 	 * Page blocks of order 1 and more: 1 << order where held_at() says; bits stay when blocks
@@ -418,7 +417,7 @@ static int take_pages(struct live_objects *o, uint64_t addr, unsigned int order,
 	uint64_t found = 0;
 	int ret;
 
-	if (order > ORDER_MAX)
+	if (order > LIVE_ORDER_MAX)
 		return 0;
 	/* blocks are aligned to their size; anything else is damage, and pairs with nothing */
 	if (!(addr & (((uint64_t)1 << order) - 1))) {
@@ -459,7 +458,7 @@ int live_objects_add(struct live_objects *o, uint32_t space, uint64_t addr, uint
 	uint64_t unknown;
 	int ret = 0;
 
-	if (kind->order > ORDER_MAX)
+	if (kind->order > LIVE_ORDER_MAX)
 		return 0;
 	if (o->page_bytes)
 		ret = take_pages(o, addr, kind->order, LIVE_LOST, sink, ctx, &unknown);

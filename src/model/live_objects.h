@@ -24,6 +24,8 @@
 
 struct live_objects;
 
+#define LIVE_ORDER_MAX 20	/* far above any kernel's MAX_ORDER; a larger one is damage */
+
 /* Properties that many objects share; interned. */
 struct live_kind {
 	uint64_t call_site, cache;

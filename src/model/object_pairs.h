@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * object_pairs: what an event of an allocation or a free means, and which of them belong together.
+ *
+ *     SLAB, PAGE, HEAP events, exec, exit --[object_pairs: live_objects]--> ends of objects
+ *
+ * There are three families, each with addresses of its own: slab objects, page blocks, and heap
+ * objects, for which each process has an address space of its own. An exec or the end of a process
+ * begins a new one: nothing of the old one can be freed any more. An allocation in an interrupt
+ * belongs to EVENT_ID_IRQ, not to the thread that was interrupted; in user space, where heaps are,
+ * there are no interrupts. A page order that no kernel has is damage, and pairs with nothing.
+ * Threads: one.
+ */
+#ifndef OBJECT_PAIRS_H
+#define OBJECT_PAIRS_H
+
+#include "format/event.h"
+#include "model/live_objects.h"
+
+enum object_family {
+	OBJECT_SLAB = 0, OBJECT_PAGE = 1, OBJECT_HEAP = 2, OBJECT_FAMILY_CNT = 3
+};
+
+struct object_event {
+	uint64_t addr;			/* or page frame */
+	uint32_t utid;			/* whose the event is */
+	uint8_t family;			/* enum object_family */
+	bool is_alloc;
+	struct live_kind kind;		/* of a free: only what its event has */
+};
+
+/* The family of a kind of events (enum event_kind); -1: it is of none. */
+int object_family_of(uint64_t kind);
+/* Whose an event of a family is. */
+uint32_t object_event_utid(const struct event *ev);
+/* False: the event is of no family. */
+bool object_event_read(const struct event *ev, uint32_t page_bytes, struct object_event *ret);
+
+struct object_pairs {
+	struct live_objects *of[OBJECT_FAMILY_CNT];
+	uint32_t *heap_spaces;		/* by process; 0: the process's own number */
+	uint32_t heap_space_cnt;
+	uint32_t page_bytes;
+};
+
+/* Processes have numbers below process_cnt. 0 or -ENOMEM; done() also after that. */
+int object_pairs_init(struct object_pairs *p, uint32_t page_bytes, uint32_t process_cnt);
+void object_pairs_done(struct object_pairs *p);
+/* The process calls exec, or ends. */
+void object_pairs_reset(struct object_pairs *p, uint32_t process);
+/* The address space for live_objects of an event of the process. */
+uint32_t object_pairs_space(const struct object_pairs *p, unsigned int family, uint32_t process);
+/*
+ * Adds or ends an object of the process; owner is for live_objects_add(). sink gets the objects
+ * that the event ends, also the one whose free must have been lost. *ret_unknown as
+ * live_objects_end() has it; 0 for allocations.
+ */
+int object_pairs_event(struct object_pairs *p, const struct object_event *o, uint64_t ts_ns,
+		       uint32_t owner, uint32_t process, live_objects_sink sink, void *ctx,
+		       uint64_t *ret_unknown);
+
+#endif /* OBJECT_PAIRS_H */
