@@ -8,13 +8,14 @@
 -- Columns:
 --   allocs, frees            events (rss, vm: steps up, steps down); a free counts for the allocating
 --                            process
---   alloc_bytes, free_bytes  bytes of these events; memory that a process held at its exit counts as
---                            freed at that instant
---   net_bytes                alloc_bytes - free_bytes
+--   alloc_bytes, free_bytes  bytes of these events
+--   net_bytes                alloc_bytes - free_bytes - exit_bytes: how the level changed
 --   peak_bytes, peak_ns      highest level inside the window, and the instant it was first reached.
 --                            rss, vm: the level includes what the process had when the trace began;
 --                            slab, page, heap: the level counts allocations since then
 --   now_bytes                level at the window's end
+--   exit_bytes               rss, vm, heap: bytes that a process still held when it ended or called
+--                            exec. The kernel took them back; nobody freed them
 --   lost_frees               objects whose address was allocated again without a free event in
 --                            between. The kernel does not report bulk frees, or the free was lost.
 --                            The bytes count as freed when the address is allocated again
@@ -29,7 +30,7 @@ SELECT $t
        u.source AS source, u.allocs AS allocs, u.frees AS frees,
        u.alloc_bytes AS alloc_bytes, u.free_bytes AS free_bytes, u.net_bytes AS net_bytes,
        u.peak_bytes AS peak_bytes, u.peak_ns AS peak_ns, u.now_bytes AS now_bytes,
-       u.lost_frees AS lost_frees,
+       u.exit_bytes AS exit_bytes, u.lost_frees AS lost_frees,
        is_complete('alloc.' || u.source, u.t_ns, u.t_end_ns) AND is_covered(0, u.t_end_ns)
        AND source_off_ns('alloc.' || u.source, 0, u.t_end_ns) = 0 AS complete,
        lost_events('alloc', u.t_ns, u.t_end_ns) AS lost_events

@@ -25,7 +25,7 @@ SELECT t_ns, name AS who, rss_bytes, rss_peak_bytes
   FROM memory_levels(:from, :to, :every, :by) ORDER BY t_ns, rss_peak_bytes DESC, who
 
 -- section: alloc
-SELECT t_ns, name AS who, source, alloc_bytes, free_bytes
+SELECT t_ns, name AS who, source, alloc_bytes, free_bytes, exit_bytes
   FROM alloc_usage(:from, :to, :every, :by) WHERE source <> 'vm' ORDER BY t_ns, alloc_bytes DESC, who
 
 -- section: bursts

@@ -27,7 +27,7 @@ uint64_t index_memory_hash(const struct analysis *a, uint32_t owner);	/* of a se
 
 enum memory_count {
 	MEMORY_ALLOCS, MEMORY_FREES, MEMORY_LOST_FREES, MEMORY_ALLOC_BYTES, MEMORY_FREE_BYTES,
-	MEMORY_COUNT_CNT,
+	MEMORY_EXIT_BYTES, MEMORY_COUNT_CNT,
 };
 
 /* Adds a change to counts[MEMORY_COUNT_CNT]. */
@@ -39,6 +39,9 @@ static inline void memory_count(uint64_t *counts, const struct alloc_change *c)
 		counts[MEMORY_ALLOC_BYTES] += (uint64_t)c->delta;
 		break;
 	case ALLOC_CHANGE_BASELINE:	/* it was there before it was seen: nothing was allocated */
+		break;
+	case ALLOC_CHANGE_EXIT:		/* nobody freed it */
+		counts[MEMORY_EXIT_BYTES] += (uint64_t)-c->delta;
 		break;
 	default:
 		counts[MEMORY_FREES] +=

@@ -53,7 +53,7 @@ static const struct page_rows_def defs[ROWS_CNT] = {
 	[ROWS_MEMORY] = { "memory", "alloc_usage", "process", .without = "source",
 	  .without_text = "vm", .keys = { "source", "upid" }, .ranked = 2,
 	  .values = { "alloc_bytes", "now_bytes", "allocs", "frees", "free_bytes",
-		      "^peak_bytes" }, .measured = 2 },
+		      "exit_bytes", "^peak_bytes" }, .measured = 2 },
 	[ROWS_IO] = { "io", "io_usage", "process", .ranked = 1,
 	  .keys = { "upid", "dev", "op", "submitter", "owner_how" },
 	  .values = { "bytes", "ios", "errors", "^lat_max_ns" }, .measured = 2 },

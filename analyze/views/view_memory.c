@@ -52,6 +52,7 @@ static const struct table_column memory_cols[] = {
 	HOLDER("peak_bytes", peak, LEVEL),
 	HOLDER("peak_ns", peak_ns, INSTANT),
 	HOLDER("now_bytes", level, LEVEL),
+	COUNT("exit_bytes", MEMORY_EXIT_BYTES),
 	COUNT("lost_frees", MEMORY_LOST_FREES),
 	VIEW_WINDOW_ARGS,
 	{ "by", COLUMN_TEXT },
@@ -378,9 +379,10 @@ static int give_row(struct view *v, const struct view_place *at, void *sum)
 
 	if (!h->counts[MEMORY_ALLOCS] && !h->counts[MEMORY_FREES] &&
 	    !h->counts[MEMORY_LOST_FREES] && !h->counts[MEMORY_FREE_BYTES] &&
-	    (!is_level || h->peak <= 0))
+	    !h->counts[MEMORY_EXIT_BYTES] && (!is_level || h->peak <= 0))
 		return 0;
-	h->net_bytes = h->counts[MEMORY_ALLOC_BYTES] - h->counts[MEMORY_FREE_BYTES];
+	h->net_bytes = h->counts[MEMORY_ALLOC_BYTES] - h->counts[MEMORY_FREE_BYTES] -
+		       h->counts[MEMORY_EXIT_BYTES];
 	return view_row(v, at->group, h) ? 0 : -ENOMEM;
 }
 

@@ -49,6 +49,8 @@ const struct metric metric_table[] = {
 		"Memory allocated. Sources overlap; do not add them."),
 	COUNTER("freed_bytes", "alloc", "free_bytes",
 		"Memory freed. Sources overlap; do not add them."),
+	COUNTER("exit_bytes", "alloc", "exit_bytes",
+		"Memory that processes still held when they ended or called exec."),
 	PEAK("burst_peak_bytes", "bursts", "bytes",
 	     "Largest spike of resident memory of 16 MiB and more that began in the peak "
 	     "interval."),

@@ -99,6 +99,11 @@ $ ebpfrec metrics --once -i golden.ebpfrec --top 2 | grep -v -e '^#' -e _bucket
 1> ebpfrec_freed_bytes_total{comm="cc1",source="slab"} 11520
 1> ebpfrec_freed_bytes_total{comm="make",source="rss"} 0
 1> ebpfrec_freed_bytes_total{comm="other",source="rss"} 0
+1> ebpfrec_exit_bytes_total{comm="=1+\\x1b[31m,\"\\xff",source="rss"} 0
+1> ebpfrec_exit_bytes_total{comm="cc1",source="rss"} 0
+1> ebpfrec_exit_bytes_total{comm="cc1",source="slab"} 0
+1> ebpfrec_exit_bytes_total{comm="make",source="rss"} 0
+1> ebpfrec_exit_bytes_total{comm="other",source="rss"} 0
 1> ebpfrec_burst_peak_bytes{comm="cc1"} 33554432
 1> ebpfrec_io_bytes_total{comm="make",op="write"} 655360
 1> ebpfrec_io_requests_total{comm="make",op="write"} 10
@@ -149,7 +154,7 @@ $ diff <(ebpfrec metrics --list | sed 's/ .*//') <(ebpfrec metrics --once -i gol
 
 $ ebpfrec metrics --list | wc -l; grep -o 'ebpfrec_[a-z_]*' "$(dirname "$README")/schema/grafana.json" | sed 's/_total$//; s/_bucket$//' | sort -u | grep -vxF -f <(ebpfrec metrics --list | sed 's/ .*//')
 ? 1
-1> 29
+1> 30
 
 $ ebpfrec export -i golden.ebpfrec --to csv --every 1s
 ? 2
@@ -203,9 +208,9 @@ $ ebpfrec export -q -i golden.ebpfrec --to openmetrics --top 1 -o - | grep -e cp
 
 $ ebpfrec export -i golden.ebpfrec --to openmetrics --every 500ms --from 1s; ls golden.openmetrics; grep -c . golden.openmetrics
 1> golden.openmetrics
-1> 567
+1> 605
 2> ebpfrec: golden.ebpfrec: the window is incomplete: sched: 3 events lost
-2> ebpfrec: golden.openmetrics: 514 samples
+2> ebpfrec: golden.openmetrics: 549 samples
 
 # The window grows to whole bins of UTC; the last one has what the trace has of it.
 $ ebpfrec export -q -i golden.ebpfrec --to openmetrics --top 1 --from 300ms --until 1300ms -o - 2>/dev/null | grep -e 'cpu_seconds_total{comm="cc1"' -e 'end_timestamp.* '

@@ -22,6 +22,11 @@ check("heap: the report's net is what it kept", len(rows) == 1 and 100 * 5000 <=
 check("heap: its peak is what it had", len(rows) == 1 and 2000 * 5000 <= rows[0]["peak_bytes"] <= 2000 * 5000 + 65536, rows)
 whole = heap()
 check("heap: nothing is left of a process that ended", len(whole) == 1 and whole[0]["net_bytes"] == 0, whole)
+check("heap: what it kept was given back by its exit, and freed by nobody", len(whole) == 1 and
+      100 * 5000 <= whole[0]["exit_bytes"] == whole[0]["alloc_bytes"] - whole[0]["free_bytes"] <= 100 * 5000 + 65536, whole)
+leaked = [r for r in t.report("leaks", "--pid", w["pid"]) if r["source"] == "heap"]
+check("heap: leaks says the same", {r["held"] for r in leaked} == {"at exit"} and
+      sum(r["bytes"] for r in leaked) == whole[0]["exit_bytes"], (leaked, whole))
 sums = t.balance(["alloc"])["alloc"]
 check("heap: read + lost = attempted", sums and sums[0] == sums[1] + sums[2], sums)
 check("heap: only when asked for", Trace(os.environ["tmp"] + "/default").one("SELECT count(*) FROM heap_allocs") == 0, "heap events in a recording without it")

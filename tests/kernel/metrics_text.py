@@ -72,6 +72,7 @@ def expected(t, by="comm"):
         if r["source"] != "vm":
             want["ebpfrec_allocated_bytes_total", safe(r, [by, "source"])] = r["alloc_bytes"]
             want["ebpfrec_freed_bytes_total", safe(r, [by, "source"])] = r["free_bytes"]
+            want["ebpfrec_exit_bytes_total", safe(r, [by, "source"])] = r["exit_bytes"]
     for r in t.report("io", "--by", "device,op"):
         want["ebpfrec_request_peak_seconds", safe(r, ["device", "op"])] = r["lat_max_ns"] / 1e9
     steps = {}

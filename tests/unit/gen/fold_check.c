@@ -33,7 +33,8 @@ static const struct fold_function {
 	  "sum(oncpu_ns)" },
 	{ "alloc_usage", "t_ns, upid, utid, name, source", true, true, "upid, utid, name, source",
 	  "sum(allocs), sum(frees), sum(lost_frees), sum(alloc_bytes), sum(free_bytes), "
-	  "max(peak_bytes)", "sum(allocs + frees + lost_frees) > 0" },
+	  "sum(exit_bytes), sum(net_bytes), max(peak_bytes)",
+	  "sum(allocs + frees + lost_frees + exit_bytes) > 0" },
 	{ "memory_levels", "t_ns, upid, name", true, true, "upid, name", "max(rss_peak_bytes)" },
 	{ "io_usage",
 	  "t_ns, upid, utid, name, dev, op, submitter, owner_how, size_from_bytes",
@@ -414,6 +415,66 @@ static void check_lifetimes(const struct fold_check *c, int64_t from, int64_t to
 	rows_done(&b);
 }
 
+/*
+ * What a process allocated less what was freed, and less what its exits and execs gave back, is
+ * the change of what the pairs say it held; and the net of resident memory is that of the levels.
+ */
+static void check_memory(const struct fold_check *c, int64_t from, int64_t to)
+{
+	static const char held[] =
+		"SELECT upid, source, %d * bytes AS b FROM allocations(%lld) AS a "
+		"WHERE free_ns IS NULL AND upid >= 16 AND NOT (source = 'heap' AND EXISTS ("
+		"SELECT 1 FROM ends WHERE ends.upid = a.upid AND ns >= alloc_ns AND ns < %lld))";
+	static const char levels[] =
+		"SELECT upid, 'rss', %d * rss_bytes FROM memory_levels(0, %lld, 0, 'process') "
+		"WHERE %lld > 0 AND upid IN (SELECT upid FROM processes WHERE start_ns > 0)";
+	char sql[2400], parts[4][400];
+	struct rows wanted, given;
+	int i;
+
+	for (i = 0; i < 4; i++) {
+		long long at = i % 2 ? to : from;
+
+		snprintf(parts[i], sizeof(parts[i]), i < 2 ? held : levels, i % 2 ? 1 : -1, at, at);
+	}
+	snprintf(sql, sizeof(sql),
+		 "WITH ends AS MATERIALIZED (SELECT upid, end_ns AS ns FROM processes UNION ALL "
+		 "SELECT upid, ts_ns FROM task_events WHERE type = 'exec') "
+		 "SELECT upid, source, sum(b) AS net FROM (%s UNION ALL %s UNION ALL %s UNION ALL "
+		 "%s) GROUP BY 1, 2 HAVING net <> 0 ORDER BY 1, 2",
+		 parts[0], parts[1], parts[2], parts[3]);
+	rows_sql(&wanted, c->plain, sql);
+	rows_window(&given, below(2) ? c->plain : c->indexed,
+		    "SELECT upid, source, sum(alloc_bytes - free_bytes - exit_bytes) AS net "
+		    "FROM alloc_usage(:w, 0, 'process') WHERE upid >= 16 AND source <> 'vm' "
+		    "AND (source <> 'rss' OR upid IN (SELECT upid FROM processes "
+		    "WHERE start_ns > 0)) GROUP BY 1, 2 HAVING net <> 0 ORDER BY 1, 2",
+		    from, to);
+	rows_compare(&wanted, &given);
+	rows_done(&wanted);
+	rows_done(&given);
+}
+
+/* The levels of `memory` are those of `alloc`: at the end, at the peak, and of mapped memory. */
+static void check_levels(const struct fold_check *c, int64_t from, int64_t to)
+{
+	struct rows a, b;
+
+	rows_window(&a, c->plain, "SELECT upid, rss_bytes, rss_peak_bytes, vm_bytes "
+		    "FROM memory_levels(:w, 0, 'process') WHERE upid >= 16 AND "
+		    "rss_bytes + rss_peak_bytes + vm_bytes > 0 ORDER BY upid", from, to);
+	rows_window(&b, below(2) ? c->plain : c->indexed,
+		    "SELECT upid, "
+		    "coalesce(sum(now_bytes) FILTER (WHERE source = 'rss'), 0) AS rss_bytes, "
+		    "coalesce(sum(peak_bytes) FILTER (WHERE source = 'rss'), 0) AS rss_peak_bytes, "
+		    "coalesce(sum(now_bytes) FILTER (WHERE source = 'vm'), 0) AS vm_bytes "
+		    "FROM alloc_usage(:w, 0, 'process') WHERE upid >= 16 GROUP BY upid "
+		    "HAVING rss_bytes + rss_peak_bytes + vm_bytes > 0 ORDER BY upid", from, to);
+	rows_compare(&a, &b);
+	rows_done(&a);
+	rows_done(&b);
+}
+
 /* What is answered from a part of the index, as everything says it. */
 static void check_partial(const struct fold_check *c, int64_t from, int64_t to, uint64_t every)
 {
@@ -451,6 +512,8 @@ void fold_check_windows(const struct fold_check *c, unsigned int cnt, bool with_
 		check_parallel(c, at[0], at[2]);
 		check_sleeps(c, at[0], at[2]);
 		check_lifetimes(c, at[0], at[2]);
+		check_memory(c, at[0], at[2]);
+		check_levels(c, at[0], at[2]);
 		check_partial(c, at[0], at[2], every);
 		for (k = 0; k < sizeof(functions) / sizeof(functions[0]); k++) {
 			const struct fold_function *f = &functions[k];

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* What processes held when they ended: alloc and leaks say the same, and who gave it back. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "analyze/context/analysis.h"
+#include "tests/unit/gen/made_trace.h"
+#include "tests/unit/gen/table_rows.h"
+
+#define T0 1000000000ull
+#define MS 1000000ull
+#define SLAB 0xffff888000000000ull
+
+static struct made_trace made;
+
+/*
+ * 50 allocates 5 heap objects, frees 2 and ends; it keeps 3 slab objects of one call site, 1 with a
+ * stack. 60 holds 3 heap objects when it calls exec, and 1 of the new program until the end.
+ */
+static int setup(void **state)
+{
+	static const uint64_t frames[] = { 0xffffffff81000000ull, 0x7f0000 };
+	struct gen *g;
+	unsigned int i;
+
+	made_begin(&made, &(struct gen_config){ .cpu_cnt = 1, .from_ns = T0,
+						.sources = "alloc.heap,alloc.slab,alloc.rss,"
+								   "alloc.page" });
+	g = made.g;
+	gen_snap(g, T0, 0, 40, 40, 1, "parent");
+	gen_snap_full(g, T0 + MS, 45, 45, 40, T0 - 1, "older",
+		      (const int64_t[4]){ 10, 100, 9, 5 }, 1000, 0, 0, false);
+	gen_new(g, T0 + 1 * MS, 0, 40, 50, 50, 40, "keeper");
+	gen_new(g, T0 + 1 * MS, 0, 40, 60, 60, 40, "changer");
+	gen_rss(g, T0 + 2 * MS, 0, 50, 50, 1, 100);
+	for (i = 0; i < 5; i++)
+		gen_heap(g, T0 + 3 * MS + i, 0, 50, 0x1000 * (i + 1), 1000);
+	for (i = 0; i < 3; i++)
+		gen_heap(g, T0 + 4 * MS + i, 0, 60, 0x1000 * (i + 1), 200);
+	for (i = 0; i < 3; i++)
+		gen_kmalloc(g, T0 + 5 * MS + i, 0, 50, SLAB + 512 * i, 512, 0x81000, 0);
+	gen_stack(g, T0 + 5 * MS + 2, 0, 50, WIRE_KMALLOC, SLAB + 1024, 512, frames, 1, 1);
+	gen_rss(g, T0 + 6 * MS, 0, 50, 50, 1, 60);
+	for (i = 0; i < 2; i++)
+		gen_heap(g, T0 + 7 * MS + i, 0, 50, 0x1000 * (i + 1), 0);
+	gen_exec(g, T0 + 8 * MS, 0, 60, 60, 0, "changed", "/changed", "changed", 8);
+	gen_heap(g, T0 + 9 * MS, 0, 60, 0x1000, 70);
+	gen_exit(g, T0 + 10 * MS, 0, 50, 50, 0, true, MS);
+	/* what the exec and the exit gave back cannot be freed any more */
+	gen_heap(g, T0 + 11 * MS, 0, 50, 0x3000, 0);
+	gen_heap(g, T0 + 11 * MS, 0, 60, 0x2000, 0);
+	/* an order that no kernel has is damage, and frees nothing */
+	gen_page_alloc(g, T0 + 12 * MS, 0, 40, 0x100, 0, 0);
+	gen_page_free(g, T0 + 13 * MS, 0, 40, 0x100, 70);
+	gen_slice(g, T0 + 20 * MS);
+	made_open(&made);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	made_close(&made);
+	return 0;
+}
+
+static void check_alloc(int64_t pid, const char *source, const int64_t wanted[7])
+{
+	static const char *const columns[] = { "allocs", "frees", "alloc_bytes", "free_bytes",
+					       "exit_bytes", "net_bytes", "now_bytes" };
+	unsigned int i;
+
+	for (i = 0; i < 7; i++)
+		assert_int_equal(rows_one(made.a, "SELECT sum(%s) FROM alloc_usage(0, 20000000, 0, "
+						  "'process') AS u JOIN processes USING (upid) "
+						  "WHERE pid = %lld AND source = '%s'", columns[i],
+					  (long long)pid, source), wanted[i]);
+}
+
+static void test_what_an_exit_gives_back_is_not_freed(void **state)
+{
+	check_alloc(50, "heap", (const int64_t[]){ 5, 2, 5000, 2000, 3000, 0, 0 });
+	check_alloc(50, "rss", (const int64_t[]){ 1, 1, 409600, 163840, 245760, 0, 0 });
+	check_alloc(50, "slab", (const int64_t[]){ 3, 0, 1536, 0, 0, 1536, 1536 });
+	check_alloc(60, "heap", (const int64_t[]){ 4, 0, 670, 0, 600, 70, 70 });
+	check_alloc(40, "page", (const int64_t[]){ 1, 0, 4096, 0, 0, 4096, 4096 });
+	/* a window before the exit, and one with nothing but it */
+	assert_int_equal(rows_one(made.a, "SELECT sum(net_bytes) FROM alloc_usage(0, 10000000, 0, "
+					  "'none') WHERE source = 'heap'"), 3000 + 70);
+	assert_int_equal(rows_one(made.a, "SELECT -sum(net_bytes) FROM alloc_usage(10000000, "
+					  "20000000, 0, 'none') WHERE source = 'heap'"), 3000);
+}
+
+static void test_pairs_are_the_same_in_every_answer(void **state)
+{
+	static const char *const sources[] = { "heap", "slab", "page" };
+	static const int64_t freed[] = { 2, 0, 0 };
+	unsigned int i;
+
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(rows_one(made.a, "SELECT sum(frees) FROM alloc_usage(0, 20000000, "
+					  "0, 'process') WHERE source = '%s' AND upid >= 16",
+					  sources[i]), freed[i]);
+		assert_int_equal(rows_one(made.a, "SELECT count(free_ns) FROM allocations(20000000)"
+					  " WHERE source = '%s'", sources[i]), freed[i]);
+		assert_int_equal(rows_one(made.a, "SELECT sum(freed) FROM lifetime_usage(0, "
+					  "20000000) WHERE source = '%s'", sources[i]), freed[i]);
+	}
+}
+
+static struct rows leaks(enum report_by by)
+{
+	struct report_request q = { .view = "leaks", .by = 1u << by, .from_ns = T0,
+				    .to_ns = T0 + 20 * MS };
+	struct rows r;
+
+	rows_report(&r, made.a, &q);
+	return r;
+}
+
+static void test_leaks_say_what_outlived_its_process(void **state)
+{
+	struct rows r = leaks(REPORT_BY_PROCESS);
+	int64_t bytes[3] = { 0 }, slab = 0;
+	unsigned int i;
+
+	for (i = 0; i < r.row_cnt; i++) {
+		const char *held = rows_text(&r, i, rows_col(&r, "held"));
+		bool is_heap = !strcmp(rows_text(&r, i, rows_col(&r, "source")), "heap");
+
+		if (is_heap)
+			bytes[!strcmp(held, "live") ? 0 : !strcmp(held, "at exit") ? 1 : 2] +=
+				rows_cell(&r, i, "bytes");
+		else if (!strcmp(held, "after exit"))
+			slab += rows_cell(&r, i, "bytes");
+	}
+	assert_int_equal(bytes[0], 70);
+	assert_int_equal(bytes[1], 3000 + 600);	/* as exit_bytes of alloc_usage() */
+	assert_int_equal(bytes[2], 0);
+	assert_int_equal(slab, 1536);
+	rows_done(&r);
+}
+
+static void test_leaks_by_site_have_one_row_per_call_site(void **state)
+{
+	struct rows r = leaks(REPORT_BY_SITE);
+	unsigned int i = rows_find(&r, "source", "slab");
+
+	assert_int_equal(r.row_cnt, 3);		/* no heap call site has a name: all are one */
+	assert_int_equal(rows_cell(&r, i, "objects"), 3);
+	assert_true(*rows_text(&r, i, rows_col(&r, "kernel_stack")));
+	i = rows_find(&r, "source", "heap");
+	assert_int_equal(rows_cell(&r, i, "bytes"), 3670);
+	assert_string_equal(rows_text(&r, i, rows_col(&r, "held")), "at exit, live");
+	rows_done(&r);
+}
+
+static void test_levels_are_what_alloc_has_now(void **state)
+{
+	static const char wanted[] = "SELECT coalesce(sum(rss_bytes), 0) FROM memory_levels(0, "
+				     "20000000, 0, 'process') JOIN processes USING (upid) "
+				     "WHERE pid = %d";
+	static const struct {
+		int pid;
+		int64_t pages;
+	} known[] = { { 40, 111 }, { 45, 115 }, { 50, 0 } };
+	unsigned int i;
+
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(rows_one(made.a, wanted, known[i].pid), known[i].pages * 4096);
+		assert_int_equal(rows_one(made.a, "SELECT sum(now_bytes) FROM alloc_usage(0, "
+					  "20000000, 0, 'process') JOIN processes USING (upid) "
+					  "WHERE pid = %d AND source = 'rss'", known[i].pid),
+				 known[i].pages * 4096);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_what_an_exit_gives_back_is_not_freed),
+		cmocka_unit_test(test_pairs_are_the_same_in_every_answer),
+		cmocka_unit_test(test_leaks_say_what_outlived_its_process),
+		cmocka_unit_test(test_levels_are_what_alloc_has_now),
+		cmocka_unit_test(test_leaks_by_site_have_one_row_per_call_site),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
