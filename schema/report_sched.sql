@@ -1,14 +1,15 @@
 -- Who waited for a CPU, and for how long?
 --
 -- The result has one row per process (or thread, comm, cgroup). Columns:
---   waits          switch-ins after a wait whose start is known
---   wait_ns        sum of these waits, from wake-up or preemption to switch-in
+--   waits          waits that ended in the window, and whose start is known
+--   wait_ns        time in the window from a wake-up or preemption to the switch-in, also of waits that
+--                  end later or never: runnable_ns + preempted_ns of report_states.sql
 --   wait_p50_ns .. nearest-rank percentiles and maximum: exact up to 65536 waits a row in a window of
 --                  up to a million switches and wake-ups, otherwise within 0.4 %
 --   wakeups        waits that began with a wake-up; preempts: with a preemption or a yield
 --   unknown_waits  waits of unknown length: the wake-up or the switch-in is not recorded
 --   migrations     switch-ins on another CPU than before
--- A wait counts, with its whole length, in the window in which it ends.
+-- All but wait_ns is about waits that ended in the window, with their whole length.
 SELECT $t
        $keys
        u.waits AS waits, u.wait_ns AS wait_ns,

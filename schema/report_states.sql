@@ -11,7 +11,8 @@
 --   sleeping_ns         asleep; also the idle sleep of kernel threads
 --   stopped_ns          stopped or traced
 --   unknown_ns          before the first event of a thread that lived before the trace, or where events
---                       were lost or belong to a task that the kernel hides from BPF
+--                       were lost or belong to a task that the kernel hides from BPF: a thread that is
+--                       woken again while it waits for a CPU has run unseen, and is unknown until it is seen
 -- A life begins with the thread's first wake-up, and ends when the thread leaves its CPU for the last
 -- time. A bio that waits before it becomes a request (a throttled cgroup) is not in flight, and so is a
 -- request that another thread submitted, such as a journal's: such waits are in uninterruptible_ns.

@@ -8,6 +8,7 @@
 #include "analyze/fold/folds.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 struct states_machine {
@@ -45,11 +46,19 @@ static int on_state(void *ctx, const struct thread_piece *p)
 
 	if (!end_ns || end_ns >= p->to_ns || p->state == THREAD_RUNNING ||
 	    (end_ns <= p->from_ns && end_ns > m->f.a->start_ns && p->state != THREAD_UNKNOWN))
-		return fold_found(&m->f, p);
+		return fold_found(&m->f, &(struct states_found){ .piece = p });
 	mine = *p;
 	mine.to_ns = end_ns;
-	ret = mine.from_ns < mine.to_ns ? fold_found(&m->f, &mine) : 0;
+	ret = mine.from_ns >= mine.to_ns ?
+		      0 : fold_found(&m->f, &(struct states_found){ .piece = &mine });
 	return ret < 0 ? ret : 1;
+}
+
+static int on_wait(void *ctx, const struct thread_wait *w)
+{
+	struct states_machine *m = ctx;
+
+	return fold_found(&m->f, &(struct states_found){ .wait = w });
 }
 
 /*
@@ -75,13 +84,15 @@ static int on_cpu_piece(void *ctx, const void *found)
 {
 	struct states_machine *m = ctx;
 	const struct cpu_piece *p = found;
+	int ret = thread_states_ran(m->states, followed(m, p->utid), p->cpu, p->from_ns, p->to_ns);
 
-	return thread_states_ran(m->states, followed(m, p->utid), p->from_ns, p->to_ns);
+	return ret < 0 ? ret : fold_found(&m->f, &(struct states_found){ .ran = p });
 }
 
 static int states_open(void *machine)
 {
 	struct states_machine *m = machine;
+	const struct thread_states_sink sink = { m, on_state, on_wait };
 	int ret;
 
 	m->ids = &m->f.a->ids;
@@ -93,8 +104,7 @@ static int states_open(void *machine)
 		return -ENOMEM;
 	*m->cpu = (struct fold_machine){ m->f.a, &fold_cpu, { m, on_cpu_piece } };
 	ret = fold_cpu.open(m->cpu);
-	return ret < 0 ? ret :
-			 thread_states_new(&m->states, m->ids->thread_cnt, on_state, m);
+	return ret < 0 ? ret : thread_states_new(&m->states, m->ids->thread_cnt, &sink);
 }
 
 static void states_close(void *machine)
@@ -151,7 +161,7 @@ static int states_event(void *machine, const struct event *ev)
 	if (ret < 0 || ev->flags & EVENT_F_NEXT_OUT)
 		return ret;
 	thread = dense_thread(m->ids, (uint32_t)ev->v[EV_SWITCH_NEXT_UTID]);
-	return thread_states_enter(m->states, thread, ev->ts_ns);
+	return thread_states_enter(m->states, thread, ev->cpu, ev->ts_ns);
 }
 
 static int states_edge(void *machine, size_t block, bool is_end)
@@ -200,7 +210,7 @@ static void states_save(void *machine, uint64_t at_ns, struct buf *out)
 {
 	const struct states_machine *m = machine;
 
-	thread_states_save(m->states, id_of, (void *)m->ids, out);
+	thread_states_save(m->states, at_ns, id_of, (void *)m->ids, out);
 }
 
 static int states_load(void *machine, uint64_t at_ns, struct packed_in *in, bool is_tail)
@@ -219,10 +229,28 @@ static const struct fold_state_def states_state = {
 
 static int states_add(void *ctx, const void *found)
 {
-	const struct thread_piece *p = found;
-	const struct fold_key key = { .a = p->thread };
+	const struct states_found *x = found;
+	const struct thread_wait *w = x->wait;
+	struct state_sum *sum;
+	void *at;
+	int ret;
 
-	return fold_sum_add_time(ctx, &key, p->state * sizeof(uint64_t), p->from_ns, p->to_ns);
+	if (x->piece) {
+		const struct fold_key key = { .a = x->piece->thread };
+
+		return fold_sum_add_time(
+			ctx, &key, offsetof(struct state_sum, ns[x->piece->state]),
+			x->piece->from_ns, x->piece->to_ns);
+	}
+	if (!w)
+		return 0;
+	ret = fold_sum_at(ctx, w->to_ns, &(const struct fold_key){ .a = w->thread }, &at);
+	if (ret <= 0)
+		return ret;
+	sum = at;
+	sum->by_reason[w->reason]++;
+	sum->migrations += w->is_migrated;
+	return w->reason ? quantile_add(&sum->waits, w->to_ns - w->from_ns) : 0;
 }
 
 static void states_put_key(const struct dense_ids *d, const struct fold_key *key, struct buf *out)
@@ -235,10 +263,13 @@ static void states_get_key(const struct dense_ids *d, struct packed_in *in, stru
 	*ret = (struct fold_key){ .a = dense_thread(d, (uint32_t)packed_get(in)) };
 }
 
-static const struct fold_sums_def state_sums = {
-	.bytes = sizeof(struct state_sum), .count_cnt = THREAD_STATE_CNT, .add = states_add,
-	.put_key = states_put_key, .get_key = states_get_key, .part = INDEX_STATES,
-};
+#define STATE_SUMS                                                                                 \
+	.bytes = sizeof(struct state_sum), .quantile_cnt = 1,                                     \
+	.count_cnt = THREAD_STATE_CNT + THREAD_WAIT_REASON_CNT + 1, .add = states_add,            \
+	.put_key = states_put_key, .get_key = states_get_key, .part = INDEX_STATES
+
+static const struct fold_sums_def state_sums = { STATE_SUMS };
+static const struct fold_sums_def wait_sums = { STATE_SUMS, .is_exact_decoded = true };
 
 static const uint32_t states_columns[EVENT_KIND_CNT] = {
 	[EVENT_SWITCH] = FOLD_CPU_COLUMNS | 1u << EV_SWITCH_PREV_STATE,
@@ -248,10 +279,17 @@ static const uint32_t states_columns[EVENT_KIND_CNT] = {
 			  1u << EV_REQUEST_BYTES | 1u << EV_REQUEST_DONE_BYTES,
 };
 
+#define STATES_FOLD                                                                                \
+	.asks = ANALYSIS_STATES, .columns = states_columns, .begin = FOLD_FROM_EDGE,              \
+	.state = &states_state, .bytes = sizeof(struct states_machine), .open = states_open,      \
+	.close = states_close, .start = states_start, .event = states_event,                      \
+	.edge = states_edge, .until = states_until
+
 const struct fold_def fold_states = {
-	.kinds = 1u << EVENT_SWITCH | 1u << EVENT_WAKEUP | 1u << EVENT_REQUEST,
-	.asks = ANALYSIS_STATES, .columns = states_columns, .begin = FOLD_FROM_EDGE,
-	.state = &states_state, .sums = &state_sums, .bytes = sizeof(struct states_machine),
-	.open = states_open, .close = states_close, .start = states_start, .event = states_event,
-	.edge = states_edge, .until = states_until,
+	STATES_FOLD, .kinds = 1u << EVENT_SWITCH | 1u << EVENT_WAKEUP | 1u << EVENT_REQUEST,
+	.sums = &state_sums,
+};
+
+const struct fold_def fold_waits = {
+	STATES_FOLD, .kinds = 1u << EVENT_SWITCH | 1u << EVENT_WAKEUP, .sums = &wait_sums,
 };

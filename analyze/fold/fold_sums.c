@@ -12,7 +12,7 @@
 #include "model/quantile.h"
 #include "base/array.h"
 
-enum { COUNTS_MAX = 8 };	/* of a sum */
+enum { COUNTS_MAX = 12 };	/* of a sum */
 
 /* ---- one sum: quantiles, counts, anything else ---- */
 

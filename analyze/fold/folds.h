@@ -12,7 +12,6 @@
 #include "model/irq_track.h"
 #include "model/mem_levels.h"
 #include "model/request_track.h"
-#include "model/run_queue.h"
 #include "model/thread_states.h"
 
 /*
@@ -30,32 +29,31 @@ struct cpu_sum {
 };
 
 /*
- * How long threads waited for a CPU. Found: struct run_queue_wait, whose threads are dense. Sums:
- * struct wait_sum per key (thread, 0). A wait belongs to the instant it ends (the switch-in), with
- * its whole length.
- */
-extern const struct fold_def fold_waits;
-
-struct wait_sum {
-	struct quantile waits;		/* of those whose beginning is known */
-	uint64_t by_reason[RUN_QUEUE_REASON_CNT];
-	uint64_t migrations;
-};
-
-/*
  * What a cut takes over of threads, requests and interrupts (edit/carry_events.h), by enum
  * checkpoint_part up to CHECKPOINT_IRQ. They find nothing, and are for the index's checkpoints.
  */
 extern const struct fold_def fold_carried[];
 
 /*
- * What each thread did at every instant of its life. Found: struct thread_piece, whose threads are
- * dense. Sums: struct state_sum per key (thread, 0).
+ * What each thread did at every instant of its life, and its waits for a CPU as they end. Found:
+ * struct states_found, whose threads are dense. Sums: struct state_sum per key (thread, 0). A piece
+ * counts where it lies; a wait counts where it ends, with its whole length.
  */
 extern const struct fold_def fold_states;
+/* The same without requests: no state is THREAD_DISK. Its sums are exact when they are decoded. */
+extern const struct fold_def fold_waits;
+
+struct states_found {		/* one of these */
+	const struct thread_piece *piece;
+	const struct thread_wait *wait;
+	const struct cpu_piece *ran;	/* behind what it says of its thread */
+};
 
 struct state_sum {
+	struct quantile waits;		/* of those whose beginning is known */
 	uint64_t ns[THREAD_STATE_CNT];
+	uint64_t by_reason[THREAD_WAIT_REASON_CNT];
+	uint64_t migrations;
 };
 
 /*

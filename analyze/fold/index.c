@@ -38,7 +38,7 @@
 #define RATES_JOBS (1u << (JOB_MEMORY + INDEX_SLAB) | 1u << (JOB_MEMORY + INDEX_HEAP))
 
 static const struct fold_def *const folds[JOB_CNT][FOLD_USES_MAX] = {
-	[JOB_SCHED] = { &fold_carried[CHECKPOINT_SCHED], &fold_cpu, &fold_waits },
+	[JOB_SCHED] = { &fold_carried[CHECKPOINT_SCHED], &fold_cpu },
 	[JOB_REQUESTS] = { &fold_carried[CHECKPOINT_REQUESTS], &fold_requests },
 	[JOB_IRQ] = { &fold_carried[CHECKPOINT_IRQ], &fold_irq },
 	[JOB_STATES] = { &fold_states },

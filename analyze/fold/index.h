@@ -42,8 +42,8 @@ enum index_group {
 /* What is kept per interval. Append at the end, and raise DERIVED_VERSION. */
 enum index_part {
 	INDEX_CPU = 0,		/* time on CPUs */
-	INDEX_WAITS,		/* waits for a CPU */
-	INDEX_WAIT_STATE,	/* threads at the interval's beginning */
+	INDEX_STATES,		/* states of threads, and waits for a CPU */
+	INDEX_STATE_STATE,	/* threads and their requests at the interval's beginning */
 	INDEX_REQUESTS,		/* block requests that ended */
 	INDEX_REQUEST_STATE,	/* requests at the interval's beginning */
 	INDEX_SUMS,		/* + group: memory allocated and freed */
@@ -55,14 +55,12 @@ enum index_part {
 	INDEX_RATES = INDEX_BASE + INDEX_GROUP_CNT,
 	/* interrupts being served at the interval's beginning */
 	INDEX_IRQ_STATE = INDEX_RATES + INDEX_GROUP_CNT,
-	INDEX_STATES,		/* states of threads */
-	INDEX_STATE_STATE,	/* threads and their requests at the interval's beginning */
 	INDEX_PART_CNT,
 };
 
 /* What is kept once: the whole states behind the last interval, where a later build goes on. */
 enum index_tail {
-	INDEX_TAIL_WAITS = 0,
+	INDEX_TAIL_STATES = 0,
 	INDEX_TAIL_REQUESTS,
 	INDEX_TAIL_MEMORY,	/* + group */
 	/* + group: medians, of a finished trace */
@@ -70,8 +68,7 @@ enum index_tail {
 	INDEX_TAIL_IRQ = INDEX_TAIL_SPIKES + INDEX_GROUP_CNT,
 	/* + enum checkpoint_part, up to CHECKPOINT_IRQ */
 	INDEX_TAIL_CARRIED,
-	INDEX_TAIL_STATES = INDEX_TAIL_CARRIED + 3,
-	INDEX_TAIL_CNT,
+	INDEX_TAIL_CNT = INDEX_TAIL_CARRIED + 3,
 };
 
 #define INDEX_GRANULE_NS 10000000ull	/* of INDEX_RATES, from the trace's start */

@@ -37,7 +37,7 @@ struct slice {
 struct slice_cpu {
 	bool exists;
 	struct slice slice;		/* the one that is being joined */
-	struct run_queue_wait wait;	/* of the current thread */
+	struct thread_wait wait;	/* of the current thread */
 };
 
 struct slice_scan {
@@ -45,7 +45,7 @@ struct slice_scan {
 	struct table_query q;
 	struct fold_def cpu;	/* fold_cpu, and the states in which threads leave the CPU */
 	const struct index *index;	/* NULL: waits are read from the trace's start */
-	struct fold_reader *reader;	/* reads CPU time and, if a query uses them, waits */
+	struct fold_reader *reader;	/* reads CPU time or, if a query uses them, waits, too */
 	struct rowbuf *out;		/* during a step */
 	uint64_t from_ns, to_ns;	/* edges of the window */
 	uint64_t decided_ns;		/* all pieces up to this instant were handed out */
@@ -104,7 +104,7 @@ static int give_slice(struct slice_scan *s, unsigned int cpu, const struct event
 		cell_int(&c[6], (int64_t)ev->v[EV_SWITCH_PREV_STATE]);
 	if (x->wait_reason && x->from_ns >= s->from_ns) {
 		cell_int(&c[SLICE_COL_WAIT], (int64_t)x->wait_ns);
-		cell_text(&c[SLICE_COL_WAIT_REASON], run_queue_reason_name(x->wait_reason));
+		cell_text(&c[SLICE_COL_WAIT_REASON], thread_wait_reason_name(x->wait_reason));
 	}
 	return 0;
 }
@@ -114,7 +114,7 @@ static int on_piece(void *ctx, const void *found)
 	struct slice_scan *s = ctx;
 	const struct cpu_piece *p = found;
 	struct slice *x = &s->cpus[p->cpu].slice;
-	const struct run_queue_wait *w = &s->cpus[p->cpu].wait;
+	const struct thread_wait *w = &s->cpus[p->cpu].wait;
 	int ret = 0;
 
 	if (x->open && x->utid != p->utid)
@@ -133,21 +133,22 @@ static int on_piece(void *ctx, const void *found)
 	if (!p->end)
 		return 0;
 	/* the next thread may have a wait */
-	s->cpus[p->cpu].wait.reason = RUN_QUEUE_UNKNOWN;
+	s->cpus[p->cpu].wait.reason = THREAD_WAIT_UNKNOWN;
 	return give_slice(s, p->cpu, p->end);
 }
 
 /*
- * A piece comes before the wait that starts at its end, so this wait belongs to the current thread.
+ * A piece comes before the wait that ends where the next one begins, so this wait belongs to the
+ * current thread.
  */
-static int on_wait(void *ctx, const void *found)
+static int on_state(void *ctx, const void *found)
 {
 	struct slice_scan *s = ctx;
-	const struct run_queue_wait *w = found;
+	const struct states_found *x = found;
 
-	if (w->cpu < s->cpu_cnt)
-		s->cpus[w->cpu].wait = *w;
-	return 0;
+	if (x->wait && x->wait->cpu < s->cpu_cnt)
+		s->cpus[x->wait->cpu].wait = *x->wait;
+	return x->ran ? on_piece(s, x->ran) : 0;
 }
 
 static void slices_close(void *state)
@@ -165,8 +166,8 @@ static int slices_prepare(struct slice_scan *s, struct err *e)
 	static const uint32_t columns[EVENT_KIND_CNT] = {
 		[EVENT_SWITCH] = FOLD_CPU_COLUMNS | 1u << EV_SWITCH_PREV_STATE,
 	};
-	const struct fold_use uses[] = { { &s->cpu, { s, on_piece } },
-					 { &fold_waits, { s, on_wait } } };
+	const struct fold_use cpu = { &s->cpu, { s, on_piece } };
+	const struct fold_use waits = { &fold_waits, { s, on_state } };
 	struct fold_range range = { .to_ns = s->to_ns, .start = FOLD_READER_AT };
 	uint64_t from = s->from_ns;
 	unsigned int i;
@@ -192,10 +193,10 @@ static int slices_prepare(struct slice_scan *s, struct err *e)
 	if (from >= s->to_ns)
 		return 0;
 	ret = want_waits && from > s->a->start_ns ?
-		      analysis_index_of(s->a, fold_waits.kinds, &s->index, e) : 0;
+		      analysis_index_of(s->a, fold_waits.asks, &s->index, e) : 0;
 	range.index = s->index;
 	if (!ret)
-		ret = fold_reader_open(&s->reader, s->a, &range, uses, want_waits ? 2 : 1, e);
+		ret = fold_reader_open(&s->reader, s->a, &range, want_waits ? &waits : &cpu, 1, e);
 	return ret == -EBADMSG && s->index ? index_fail(s->index, ret, e) : ret;
 }
 

@@ -25,7 +25,7 @@ _Static_assert((int)EV_SWITCH_CNT <= SCHED_VALUES && (int)EV_WAKEUP_CNT <= SCHED
 	       "room for all values");
 
 /* What the events of a thread are about. */
-enum { ENTER, LEAVE, WOKEN_RUNNING, WOKEN, ABOUT_CNT };
+enum { ENTER, LEAVE, WOKEN_RUNNING, WOKEN, WOKEN_AGAIN, ABOUT_CNT };
 
 /* A switch or wake-up, without the room for more values that a struct event has. */
 struct sched_event {
@@ -150,6 +150,8 @@ static int set_last(struct carry_events *c, uint32_t utid, unsigned int about, u
 		return -ENOMEM;
 	h->last[about] = pack(c, ev);
 	h->last[wakeup].nr = 0;
+	if (wakeup == WOKEN)
+		h->last[WOKEN_AGAIN].nr = 0;
 	return 0;
 }
 
@@ -174,6 +176,8 @@ static int wakeup_event(struct carry_events *c, const struct event *ev)
 	if (!h)
 		return -ENOMEM;
 	s = &h->last[h->last[ENTER].nr > h->last[LEAVE].nr ? WOKEN_RUNNING : WOKEN];
+	if (s == &h->last[WOKEN] && s->nr && ev->ts_ns > s->ts_ns)
+		s = &h->last[WOKEN_AGAIN];
 	if (!s->nr)
 		*s = pack(c, ev);
 	return 0;

@@ -4,11 +4,11 @@
  *
  *     switches, wake-ups, block events, irq events, by time --[carry_events]--> a few of them
  *
- * Replayed, these leave a state machine (run_queue, request_track, irq_track) in the state that all
- * events would:
- *   - of a thread stay the last switch to it, the last one away from it, and the first wake-up
- *     after each: they say whether, and since when, the thread waits. Of a thread that ended and
- *     left its CPU nothing stays;
+ * Replayed, these leave a state machine (thread_states, request_track, irq_track) in the
+ * state that all events would:
+ *   - of a thread stay the last switch to it, the last one away from it, the first wake-up after
+ *     each, and the second one after the latter: they say whether, and since when, the thread
+ *     waits, or that it has run unseen. Of a thread that ended and left its CPU nothing stays;
  *   - the events of a request stay until a new life begins at its address;
  *   - of a CPU stay the events since the outermost interrupt that is being served began.
  *

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * thread_states: per thread a phase and the instant up to which its life was given out. Threads
- * that live are in a list, since at every edge all of them are given out.
+ * thread_states: per thread a phase, the instant up to which its life was given out, and what has
+ * happened since it left its CPU. Threads that live are in a list, since at every edge all of them
+ * are given out.
  */
 #include "model/thread_states.h"
 
@@ -10,21 +11,29 @@
 
 #include "base/array.h"
 #include "base/hash_map.h"
+#include "model/task_state.h"
 
-/* The kernel's task state bits, the same since 4.14. */
-#define BITS_UNINTERRUPTIBLE (0x0002u | 0x1000u | 0x8000u)	/* + waits for a lock, frozen */
-#define BITS_STOPPED (0x0004u | 0x0008u)			/* stopped, traced */
-#define BITS_DEAD (0x0010u | 0x0020u | 0x0080u)
-#define BITS_IDLE (0x0002u | 0x0400u)	/* uninterruptible, but no load: an idle kernel thread */
+/*
+ * A phase is an enum thread_state but THREAD_DISK, or one of these. THREAD_RUNNING: on a CPU; the
+ * time there comes with thread_states_ran(). THREAD_RUNNABLE: woken before the last edge.
+ */
+enum {
+	PHASE_HIDDEN = THREAD_STATE_CNT,	/* it ran unseen before the last edge */
+	PHASE_NONE,
+};
 
-/* THREAD_RUNNING as a phase: on a CPU; the time there comes with thread_states_ran(). */
-enum { PHASE_NONE = THREAD_STATE_CNT, PHASE_CNT };
-
+/* An instant is 0 if it did not come since the thread left its CPU. */
 struct thread {
-	uint64_t since_ns;
+	uint64_t since_ns;	/* given out up to here */
+	uint64_t off_ns;	/* it left its CPU */
+	uint64_t woken_ns;
+	uint64_t seen_ns;	/* it had run unseen by then */
+	/* since its requests were in flight, until they ended; UINT64_MAX: one still is */
+	uint64_t disk_from_ns, disk_to_ns;
 	uint32_t place;		/* in alive */
 	uint32_t in_flight;	/* block requests it submitted */
-	uint8_t phase;		/* enum thread_state but THREAD_DISK, or PHASE_NONE */
+	uint16_t cpu;		/* of the last switch to it or away, plus one; 0: not known */
+	uint8_t phase;
 	bool is_woken;		/* on its CPU, or asleep since: a wake-up came on the CPU */
 };
 
@@ -34,8 +43,7 @@ struct request {
 };
 
 struct thread_states {
-	thread_states_sink sink;
-	void *ctx;
+	struct thread_states_sink sink;
 	uint64_t start_ns;
 	uint32_t *alive;	/* numbers of threads */
 	size_t alive_cnt, alive_cap;
@@ -46,16 +54,15 @@ struct thread_states {
 	struct thread threads[];
 };
 
-int thread_states_new(struct thread_states **ret, uint32_t thread_cnt, thread_states_sink sink,
-		      void *ctx)
+int thread_states_new(struct thread_states **ret, uint32_t thread_cnt,
+		      const struct thread_states_sink *sink)
 {
 	struct thread_states *s = calloc(1, sizeof(*s) + thread_cnt * sizeof(s->threads[0]));
 	uint32_t i;
 
 	if (!s)
 		return -ENOMEM;
-	s->sink = sink;
-	s->ctx = ctx;
+	s->sink = *sink;
 	s->thread_cnt = thread_cnt;
 	for (i = 0; i < thread_cnt; i++)
 		s->threads[i].phase = PHASE_NONE;
@@ -80,11 +87,26 @@ void thread_states_start(struct thread_states *s, uint64_t from_ns)
 
 enum thread_state thread_state_of_bits(uint64_t prev_state)
 {
-	if (prev_state & BITS_STOPPED)
+	switch (task_state_of_bits(prev_state)) {
+	case TASK_STATE_RUNNABLE:
+		return THREAD_PREEMPTED;
+	case TASK_STATE_UNINTERRUPTIBLE:
+		return THREAD_UNINTERRUPTIBLE;
+	case TASK_STATE_STOPPED:
+	case TASK_STATE_TRACED:
 		return THREAD_STOPPED;
-	if ((prev_state & BITS_IDLE) == BITS_IDLE || !(prev_state & BITS_UNINTERRUPTIBLE))
+	default:
 		return THREAD_SLEEPING;
-	return THREAD_UNINTERRUPTIBLE;
+	}
+}
+
+const char *thread_wait_reason_name(unsigned int reason)
+{
+	static const char *const names[THREAD_WAIT_REASON_CNT] = {
+		"unknown", "wakeup", "preempt",
+	};
+
+	return names[reason];
 }
 
 /* ---- lives ---- */
@@ -100,11 +122,10 @@ static int begin(struct thread_states *s, struct thread *t, uint64_t ts_ns)
 		return 0;
 	if (array_reserve(&s->alive, &s->alive_cap, s->alive_cnt + 1) < 0)
 		return -ENOMEM;
-	t->place = (uint32_t)s->alive_cnt;
+	*t = (struct thread){ .since_ns = ts_ns > s->start_ns ? ts_ns : s->start_ns,
+			      .place = (uint32_t)s->alive_cnt, .in_flight = t->in_flight,
+			      .phase = THREAD_UNKNOWN };
 	s->alive[s->alive_cnt++] = (uint32_t)(t - s->threads);
-	t->phase = THREAD_UNKNOWN;
-	t->is_woken = false;
-	t->since_ns = ts_ns > s->start_ns ? ts_ns : s->start_ns;
 	return 0;
 }
 
@@ -114,55 +135,94 @@ static void end(struct thread_states *s, struct thread *t)
 
 	s->alive[t->place] = last;
 	s->threads[last].place = t->place;
-	t->phase = PHASE_NONE;
+	*t = (struct thread){ .in_flight = t->in_flight, .phase = PHASE_NONE };
 }
 
-/* The thread may have ended by that. */
+/* Gives out the time up to to_ns. The thread may have ended by that. */
 static int give(struct thread_states *s, struct thread *t, enum thread_state state, uint64_t to_ns)
 {
 	struct thread_piece p = { (uint32_t)(t - s->threads), (uint8_t)state, t->since_ns, to_ns };
 	int ret;
 
-	if (to_ns <= t->since_ns)
+	if (to_ns <= t->since_ns || t->phase == PHASE_NONE)
 		return 0;
 	t->since_ns = to_ns;
-	ret = s->sink(s->ctx, &p);
+	ret = s->sink.piece(s->sink.ctx, &p);
 	if (ret > 0)
 		end(s, t);
 	return ret < 0 ? ret : 0;
 }
 
-/* Gives out the thread's phase. On a CPU it has what ran() gave out before; the rest is unknown. */
+static uint64_t sooner(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static bool is_asleep(const struct thread *t)
+{
+	return t->phase == THREAD_UNINTERRUPTIBLE || t->phase == THREAD_SLEEPING ||
+	       t->phase == THREAD_STOPPED;
+}
+
+/* Gives out the phase, up to the wake-up if there was one. */
 static int give_phase(struct thread_states *s, struct thread *t, uint64_t to_ns)
 {
 	enum thread_state state = (enum thread_state)t->phase;
+	int ret = 0;
 
-	if (state == THREAD_RUNNING)
-		state = THREAD_UNKNOWN;
-	else if (state == THREAD_UNINTERRUPTIBLE && t->in_flight)
-		state = THREAD_DISK;
-	return give(s, t, state, to_ns);
+	if (t->woken_ns)
+		to_ns = sooner(t->woken_ns, to_ns);
+	if (t->phase == THREAD_RUNNING || t->phase == PHASE_HIDDEN)
+		state = THREAD_UNKNOWN;	/* what the thread had of CPUs was given out before */
+	if (state == THREAD_UNINTERRUPTIBLE && t->disk_to_ns > t->since_ns) {
+		ret = give(s, t, state, sooner(t->disk_from_ns, to_ns));
+		if (ret >= 0)
+			ret = give(s, t, THREAD_DISK, sooner(t->disk_to_ns, to_ns));
+	}
+	return ret < 0 ? ret : give(s, t, state, to_ns);
 }
 
-/* The thread, living, given out until ts_ns; NULL: none, or *ret_err. */
-static struct thread *touch(struct thread_states *s, uint32_t thread, uint64_t ts_ns, int *ret_err)
+/*
+ * Gives out all up to to_ns. What follows the wake-up, or the whole phase without one, is unknown
+ * if the thread was missed: it left a CPU unseen in this time, or entered one.
+ */
+static int give_all(struct thread_states *s, struct thread *t, uint64_t to_ns, bool is_missed)
 {
-	struct thread *t = thread_at(s, thread);
+	int ret = 0;
 
-	*ret_err = t && t->phase != PHASE_NONE ? give_phase(s, t, ts_ns) : 0;
-	if (t && !*ret_err)
-		*ret_err = begin(s, t, ts_ns);
-	return *ret_err < 0 ? NULL : t;
+	if (t->woken_ns || !is_missed)
+		ret = give_phase(s, t, to_ns);
+	return ret < 0 ? ret : give(s, t, is_missed ? THREAD_UNKNOWN : THREAD_RUNNABLE, to_ns);
 }
 
-static void set_off_cpu(struct thread_states *s, struct thread *t, bool preempt, uint64_t bits)
+/* The thread is on a CPU from ts_ns on, or was given out until then. */
+static int give_until(struct thread_states *s, struct thread *t, uint64_t ts_ns)
 {
-	if (preempt || !bits)
-		t->phase = THREAD_PREEMPTED;
-	else if (bits & BITS_DEAD)
+	return give_all(s, t, ts_ns, t->seen_ns && t->seen_ns < ts_ns);
+}
+
+/* Nothing is left of the time before. */
+static void set_disk(struct thread *t)
+{
+	t->disk_from_ns = 0;
+	t->disk_to_ns = t->in_flight ? UINT64_MAX : 0;
+}
+
+static void set_phase(struct thread *t, unsigned int phase, uint64_t off_ns)
+{
+	t->phase = (uint8_t)phase;
+	t->off_ns = off_ns;
+	t->woken_ns = t->seen_ns = 0;
+	set_disk(t);
+}
+
+static void set_off_cpu(struct thread_states *s, struct thread *t, bool preempt, uint64_t bits,
+			uint64_t ts_ns)
+{
+	if (!preempt && task_state_of_bits(bits) == TASK_STATE_DEAD)
 		end(s, t);
 	else
-		t->phase = (uint8_t)thread_state_of_bits(bits);
+		set_phase(t, preempt ? THREAD_PREEMPTED : thread_state_of_bits(bits), ts_ns);
 }
 
 int thread_states_begin(struct thread_states *s, uint32_t thread, uint64_t ts_ns,
@@ -172,7 +232,7 @@ int thread_states_begin(struct thread_states *s, uint32_t thread, uint64_t ts_ns
 	int ret = t ? begin(s, t, ts_ns) : 0;
 
 	if (t && ret >= 0 && start_state)
-		set_off_cpu(s, t, false, start_state - 1);
+		set_off_cpu(s, t, false, start_state - 1, 0);
 	return ret;
 }
 
@@ -187,95 +247,154 @@ void thread_states_on_cpu(struct thread_states *s, uint32_t thread)
 {
 	struct thread *t = thread_at(s, thread);
 
-	if (t && t->phase == THREAD_UNKNOWN)
+	if (t && t->phase == THREAD_UNKNOWN && !t->woken_ns)
 		t->phase = THREAD_RUNNING;
 }
 
-int thread_states_ran(struct thread_states *s, uint32_t thread, uint64_t from_ns, uint64_t to_ns)
+/* It is not asleep if a wake-up that it had on its CPU is the last one. */
+static void wake_early(struct thread *t)
 {
-	struct thread *t;
+	if (t->is_woken && is_asleep(t) && !t->woken_ns)
+		t->woken_ns = t->since_ns;
+}
+
+/* False: it has a CPU, or may have had it from the beginning. */
+static bool is_waiting(const struct thread *t)
+{
+	return t->phase != PHASE_NONE && t->phase != THREAD_RUNNING &&
+	       (t->phase != THREAD_UNKNOWN || t->woken_ns);
+}
+
+static int end_wait(struct thread_states *s, const struct thread_wait *w)
+{
+	return s->sink.waited ? s->sink.waited(s->sink.ctx, w) : 0;
+}
+
+static struct thread_wait wait_until(const struct thread_states *s, const struct thread *t,
+				     uint32_t cpu, uint64_t ts_ns)
+{
+	return (struct thread_wait){ .thread = (uint32_t)(t - s->threads), .cpu = cpu,
+				     .from_ns = ts_ns, .to_ns = ts_ns,
+				     .is_migrated = t->cpu && t->cpu != cpu + 1 };
+}
+
+/* The thread has the CPU from ts_ns on, which a switch says, or only the time it had there. */
+static int get_cpu(struct thread_states *s, struct thread *t, uint32_t cpu, uint64_t ts_ns,
+		   bool is_switch)
+{
+	struct thread_wait w = wait_until(s, t, cpu, ts_ns);
+	bool is_end = is_switch || is_waiting(t);
+	uint64_t since_ns;
 	int ret;
 
-	if (from_ns == to_ns)
-		return 0;
-	t = touch(s, thread, from_ns, &ret);
-	return t ? give(s, t, THREAD_RUNNING, to_ns) : ret;
+	wake_early(t);
+	since_ns = t->phase == THREAD_PREEMPTED ? t->off_ns : t->woken_ns;
+	if (since_ns && since_ns <= ts_ns && !(t->seen_ns && t->seen_ns < ts_ns)) {
+		w.from_ns = since_ns;
+		w.reason = t->phase == THREAD_PREEMPTED ? THREAD_WAIT_PREEMPT : THREAD_WAIT_WAKEUP;
+	}
+	ret = give_until(s, t, ts_ns);
+	if (ret >= 0)
+		ret = begin(s, t, ts_ns);
+	return ret < 0 || !is_end ? ret : end_wait(s, &w);
+}
+
+int thread_states_ran(struct thread_states *s, uint32_t thread, uint32_t cpu, uint64_t from_ns,
+		      uint64_t to_ns)
+{
+	struct thread *t = thread_at(s, thread);
+	bool is_woken;
+	int ret = t ? begin(s, t, from_ns) : 0;
+
+	if (from_ns == to_ns || !t || ret < 0)
+		return ret;
+	is_woken = t->phase == THREAD_RUNNING ? t->is_woken : t->woken_ns >= from_ns;
+	ret = get_cpu(s, t, cpu, from_ns, false);
+	if (ret < 0)
+		return ret;
+	t->phase = THREAD_RUNNING;
+	t->woken_ns = t->seen_ns = 0;
+	t->is_woken = is_woken;
+	return give(s, t, THREAD_RUNNING, to_ns);
 }
 
 int thread_states_leave(struct thread_states *s, const struct event *ev, uint32_t prev)
 {
 	uint64_t bits = ev->v[EV_SWITCH_PREV_STATE];
 	struct thread *t = thread_at(s, prev);
+	struct thread_wait w;
+	bool is_end;
 	int ret = t ? begin(s, t, ev->ts_ns) : 0;
 
 	if (!t || ret < 0)
 		return ret;
+	w = wait_until(s, t, ev->cpu, ev->ts_ns);
+	is_end = is_waiting(t);
 	/* it was on a CPU just now; for how long, the timeline alone knows */
 	t->is_woken &= t->phase == THREAD_RUNNING;
-	t->phase = THREAD_RUNNING;
-	ret = give_phase(s, t, ev->ts_ns);
-	if (!ret)
+	ret = give_all(s, t, ev->ts_ns, true);
+	if (ret >= 0)
 		ret = begin(s, t, ev->ts_ns);
+	if (ret >= 0 && is_end)
+		ret = end_wait(s, &w);
 	if (ret < 0)
 		return ret;
-	set_off_cpu(s, t, ev->flags & EVENT_F_PREEMPT, bits);
+	t->cpu = ev->cpu + 1;
+	set_off_cpu(s, t, ev->flags & EVENT_F_PREEMPT, bits, ev->ts_ns);
 	t->is_woken &= t->phase != THREAD_PREEMPTED;
 	return 0;
 }
 
-int thread_states_enter(struct thread_states *s, uint32_t next, uint64_t ts_ns)
+int thread_states_enter(struct thread_states *s, uint32_t next, uint32_t cpu, uint64_t ts_ns)
 {
 	struct thread *t = thread_at(s, next);
-	int ret;
+	int ret = t ? get_cpu(s, t, cpu, ts_ns, true) : 0;
 
-	if (t && t->is_woken && t->phase != PHASE_NONE && t->phase != THREAD_RUNNING)
-		t->phase = THREAD_RUNNABLE;
-	t = touch(s, next, ts_ns, &ret);
-	if (!t)
+	if (!t || ret < 0)
 		return ret;
-	t->phase = THREAD_RUNNING;
+	set_phase(t, THREAD_RUNNING, 0);
+	t->cpu = (uint16_t)(cpu + 1);
 	t->is_woken = false;
 	return 0;
+}
+
+static bool is_off_cpu(const struct thread *t)
+{
+	return t->phase != PHASE_NONE && t->phase != THREAD_RUNNING && t->phase != PHASE_HIDDEN;
 }
 
 int thread_states_wake(struct thread_states *s, uint32_t thread, uint64_t ts_ns)
 {
 	struct thread *t = thread_at(s, thread);
-	int ret;
+	int ret = t ? begin(s, t, ts_ns) : 0;
 
-	if (t && t->phase == THREAD_RUNNING) {
-		t->is_woken = true;
-		return 0;
-	}
-	if (t && t->phase == THREAD_PREEMPTED)
-		return 0;
-	t = touch(s, thread, ts_ns, &ret);
-	if (!t)
+	if (!t || ret < 0)
 		return ret;
-	t->phase = THREAD_RUNNABLE;
-	t->is_woken = false;
+	if (t->phase == THREAD_RUNNING) {
+		t->is_woken = true;
+	} else if (is_off_cpu(t) && t->phase != THREAD_PREEMPTED) {
+		if (!t->woken_ns)
+			t->woken_ns = ts_ns;
+		else if (!t->seen_ns && ts_ns > t->woken_ns)
+			t->seen_ns = ts_ns;
+		t->is_woken = false;
+	}
 	return 0;
 }
 
 /* The request gets another submitter; 0: it is over. */
-static int set_submitter(struct thread_states *s, struct request *r, uint32_t thread,
-			 uint64_t ts_ns)
+static void set_submitter(struct thread_states *s, struct request *r, uint32_t thread,
+			  uint64_t ts_ns)
 {
 	struct thread *before = thread_at(s, r->submitter), *now = thread_at(s, thread);
-	int ret = 0;
 
 	r->submitter = thread;
-	if (before == now)
-		return 0;
-	if (before && before->phase == THREAD_UNINTERRUPTIBLE)
-		ret = give_phase(s, before, ts_ns);
-	if (before)
-		before->in_flight--;
-	if (now && now->phase == THREAD_UNINTERRUPTIBLE && ret >= 0)
-		ret = give_phase(s, now, ts_ns);
-	if (now)
-		now->in_flight++;
-	return ret;
+	if (before && before != now && !--before->in_flight && before->disk_to_ns == UINT64_MAX)
+		before->disk_to_ns = ts_ns;
+	if (now && before != now && !now->in_flight++ && now->disk_to_ns <= now->since_ns) {
+		now->disk_from_ns = ts_ns;
+		now->disk_to_ns = UINT64_MAX;
+	}
 }
 
 static struct request *request_at(struct thread_states *s, uint64_t rq, uint64_t dev)
@@ -301,20 +420,20 @@ int thread_states_request(struct thread_states *s, const struct event *ev, uint3
 		thread = EVENT_ID_UNKNOWN;
 	switch (v[EV_REQUEST_ACTION]) {
 	case EVENT_REQUEST_START:
-		return set_submitter(s, r, thread, ev->ts_ns);
 	case EVENT_REQUEST_INSERT:
 	case EVENT_REQUEST_ISSUE:
-		return r->submitter ? 0 : set_submitter(s, r, thread, ev->ts_ns);
+		if (v[EV_REQUEST_ACTION] == EVENT_REQUEST_START || !r->submitter)
+			set_submitter(s, r, thread, ev->ts_ns);
+		break;
 	case EVENT_REQUEST_COMPLETE:
 		if (v[EV_REQUEST_DONE_BYTES] < v[EV_REQUEST_BYTES])
-			return 0;
-		return set_submitter(s, r, 0, ev->ts_ns);
+			break;
+		/* fall through */
 	case EVENT_REQUEST_DONE:
 	case EVENT_REQUEST_MERGE:
-		return set_submitter(s, r, 0, ev->ts_ns);
-	default:
-		return 0;
+		set_submitter(s, r, 0, ev->ts_ns);
 	}
+	return 0;
 }
 
 int thread_states_until(struct thread_states *s, uint64_t ts_ns)
@@ -326,8 +445,13 @@ int thread_states_until(struct thread_states *s, uint64_t ts_ns)
 	for (i = s->alive_cnt; i-- > 0 && ret >= 0;) {
 		struct thread *t = &s->threads[s->alive[i]];
 
-		ret = give_phase(s, t, ts_ns);
-		t->is_woken &= t->phase == THREAD_RUNNING;
+		ret = give_until(s, t, ts_ns);
+		if (t->seen_ns && is_off_cpu(t))
+			set_phase(t, PHASE_HIDDEN, 0);
+		else if (t->woken_ns && is_off_cpu(t))
+			t->phase = THREAD_RUNNABLE;
+		t->seen_ns = 0;
+		set_disk(t);
 	}
 	return ret;
 }
@@ -337,24 +461,35 @@ void thread_states_forget(struct thread_states *s)
 	size_t i;
 
 	for (i = 0; i < s->alive_cnt; i++) {
-		s->threads[s->alive[i]].phase = THREAD_UNKNOWN;
+		set_phase(&s->threads[s->alive[i]], THREAD_UNKNOWN, 0);
 		s->threads[s->alive[i]].is_woken = false;
 	}
 }
 
 /* ---- states as bytes: living threads, then requests in flight ---- */
 
-void thread_states_save(const struct thread_states *s, thread_states_number id_of, void *ctx,
-			struct buf *out)
+/* The instant that a phase goes on knowing at an edge. NULL: there is none. */
+static uint64_t *kept_ns(struct thread *t)
+{
+	return t->phase == THREAD_RUNNABLE		    ? &t->woken_ns :
+	       t->phase == THREAD_PREEMPTED || is_asleep(t) ? &t->off_ns :
+							      NULL;
+}
+
+void thread_states_save(struct thread_states *s, uint64_t at_ns, thread_states_number id_of,
+			void *ctx, struct buf *out)
 {
 	size_t i;
 
 	packed_put(out, s->alive_cnt);
 	for (i = 0; i < s->alive_cnt; i++) {
-		const struct thread *t = &s->threads[s->alive[i]];
+		struct thread *t = &s->threads[s->alive[i]];
+		const uint64_t *kept = kept_ns(t);
 
 		packed_put(out, id_of(ctx, s->alive[i]));
-		packed_put(out, (uint64_t)t->phase << 1 | t->is_woken);
+		packed_put(out, (uint64_t)t->cpu << 5 | (uint64_t)t->phase << 1 | t->is_woken);
+		if (kept)
+			packed_put(out, *kept ? at_ns - *kept + 1 : 0);
 	}
 	for (i = 0; i < s->by_address.cnt; i++) {
 		const struct request *r = &s->requests[i];
@@ -367,6 +502,25 @@ void thread_states_save(const struct thread_states *s, thread_states_number id_o
 	}
 }
 
+static int load_requests(struct thread_states *s, thread_states_number thread_of, void *ctx,
+			 struct packed_in *in)
+{
+	size_t i;
+
+	while (in->p != in->end) {
+		uint64_t rq = packed_get(in), dev = packed_get(in);
+		uint32_t thread = thread_of(ctx, (uint32_t)packed_get(in));
+		struct request *r = request_at(s, rq, dev);
+
+		if (!r || in->bad)
+			return r ? -EBADMSG : -ENOMEM;
+		set_submitter(s, r, thread, s->start_ns);
+	}
+	for (i = 0; i < s->alive_cnt; i++)
+		set_disk(&s->threads[s->alive[i]]);
+	return 0;
+}
+
 int thread_states_load(struct thread_states *s, thread_states_number thread_of, void *ctx,
 		       struct packed_in *in)
 {
@@ -375,22 +529,20 @@ int thread_states_load(struct thread_states *s, thread_states_number thread_of, 
 
 	while (cnt-- && !ret) {
 		struct thread *t = thread_at(s, thread_of(ctx, (uint32_t)packed_get(in)));
-		uint64_t phase = packed_get(in);
+		uint64_t is = packed_get(in), *kept, ago;
 
-		if (!t || phase >> 1 >= PHASE_NONE || in->bad)
+		if (!t || (is >> 1 & 15) >= PHASE_NONE || is >> 5 > UINT16_MAX || in->bad)
 			return -EBADMSG;
 		ret = begin(s, t, s->start_ns);
-		t->phase = (uint8_t)(phase >> 1);
-		t->is_woken = phase & 1;
-	}
-	while (in->p != in->end && !ret) {
-		uint64_t rq = packed_get(in), dev = packed_get(in);
-		uint32_t thread = thread_of(ctx, (uint32_t)packed_get(in));
-		struct request *r = request_at(s, rq, dev);
-
-		if (in->bad)
+		t->cpu = (uint16_t)(is >> 5);
+		t->phase = is >> 1 & 15;
+		t->is_woken = is & 1;
+		kept = kept_ns(t);
+		ago = kept ? packed_get(in) : 0;
+		if (in->bad || ago > s->start_ns + 1 || (!ago && t->phase == THREAD_RUNNABLE))
 			return -EBADMSG;
-		ret = r ? set_submitter(s, r, thread, s->start_ns) : -ENOMEM;
+		if (ago)
+			*kept = s->start_ns - (ago - 1);
 	}
-	return ret;
+	return ret ? ret : load_requests(s, thread_of, ctx, in);
 }

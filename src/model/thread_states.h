@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * thread_states: what each thread did at every instant of its life.
+ * thread_states: what each thread did at every instant of its life, and the waits for a CPU and
+ * sleeps that ended.
  *
- *     switches, wake-ups, time on CPUs, requests --[thread_states]--> pieces that fill each life
+ *     switches, wake-ups, time on CPUs, requests --[thread_states]--> pieces, waits
  *
  *   - Time on a CPU is what the CPU timeline says (cpu_timeline.h), and nothing else.
  *   - A thread that leaves its CPU is preempted if it could have gone on; otherwise it is in the
@@ -10,11 +11,19 @@
  *   - An uninterruptible sleep is a wait for a disk while a block request that the thread submitted
  *     is in flight.
  *   - A wake-up that comes while the thread is on its CPU belongs to the sleep that follows if the
- *     thread then enters a CPU without another wake-up, and no block of the trace ends in between:
- *     it was runnable all the time.
+ *     thread then enters a CPU without another wake-up: it was runnable all the time, or since the
+ *     last end of a block.
+ *   - Time off the CPUs is given out when it is over, or when a block ends. Until then a stay on a
+ *     CPU that comes to light late takes its part of it: a switch to the thread may be missing,
+ *     since a task that is hidden from BPF gave it the CPU.
+ *   - A thread that waits for a CPU and is woken again has run unseen: the kernel wakes nobody who
+ *     waits for a CPU. From its first wake-up on, its time is unknown until it is seen on a CPU.
  *   - Everything else is THREAD_UNKNOWN: a thread of the time before the trace until its first
  *     event, unless the trace has its state at the start; and a thread that should be on a CPU
  *     for which the timeline has no time of it.
+ *   - A wait ends when the thread gets a CPU. It is as long as its pieces together: it began where
+ *     the thread became runnable, or is THREAD_WAIT_UNKNOWN if that is not known, or if the
+ *     thread has run unseen since.
  * A life begins with the thread's first event, or where thread_states_begin() says, and ends when
  * the thread leaves its CPU for the last time, or when the sink says so.
  *
@@ -53,11 +62,32 @@ struct thread_piece {
 	uint64_t from_ns, to_ns;	/* from < to */
 };
 
-/* 1: the thread is known to have ended, so its life does not go on; 0; -errno. */
-typedef int (*thread_states_sink)(void *ctx, const struct thread_piece *p);
+enum thread_wait_reason {
+	THREAD_WAIT_UNKNOWN = 0,
+	THREAD_WAIT_WAKEUP = 1,
+	THREAD_WAIT_PREEMPT = 2,	/* also a yield */
+	THREAD_WAIT_REASON_CNT = 3,
+};
 
-int thread_states_new(struct thread_states **ret, uint32_t thread_cnt, thread_states_sink sink,
-		      void *ctx);
+/* A wait for a CPU that is over. */
+struct thread_wait {
+	uint32_t thread;
+	uint32_t cpu;			/* where it ended */
+	uint64_t from_ns, to_ns;	/* equal when the reason is unknown */
+	uint8_t reason;			/* enum thread_wait_reason */
+	bool is_migrated;		/* the thread ran on another CPU before */
+};
+
+struct thread_states_sink {
+	void *ctx;
+	/* 1: the thread is known to have ended, so its life does not go on; 0; -errno. */
+	int (*piece)(void *ctx, const struct thread_piece *p);
+	/* After the pieces that are the wait. 0 or -errno. May be NULL. */
+	int (*waited)(void *ctx, const struct thread_wait *w);
+};
+
+int thread_states_new(struct thread_states **ret, uint32_t thread_cnt,
+		      const struct thread_states_sink *sink);
 void thread_states_free(struct thread_states *s);
 /* What lies before is not given out: events of that time only make states. */
 void thread_states_start(struct thread_states *s, uint64_t from_ns);
@@ -72,10 +102,11 @@ bool thread_states_lives(const struct thread_states *s, uint32_t thread);
 /* The thread is on a CPU, if nothing else is known of it. */
 void thread_states_on_cpu(struct thread_states *s, uint32_t thread);
 /* The thread had a CPU. */
-int thread_states_ran(struct thread_states *s, uint32_t thread, uint64_t from_ns, uint64_t to_ns);
+int thread_states_ran(struct thread_states *s, uint32_t thread, uint32_t cpu, uint64_t from_ns,
+		      uint64_t to_ns);
 /* The two threads of a switch. */
 int thread_states_leave(struct thread_states *s, const struct event *ev, uint32_t prev);
-int thread_states_enter(struct thread_states *s, uint32_t next, uint64_t ts_ns);
+int thread_states_enter(struct thread_states *s, uint32_t next, uint32_t cpu, uint64_t ts_ns);
 int thread_states_wake(struct thread_states *s, uint32_t thread, uint64_t ts_ns);
 /* An event of a block request, and the thread that ran then, EVENT_ID_UNKNOWN in an interrupt. */
 int thread_states_request(struct thread_states *s, const struct event *ev, uint32_t thread);
@@ -84,15 +115,16 @@ int thread_states_until(struct thread_states *s, uint64_t ts_ns);
 /* Nothing is known any more of any thread, from its last instant on. */
 void thread_states_forget(struct thread_states *s);
 
-/* All that is known after thread_states_until(), with ids of threads by id_of(); and back. */
+/* All that is known after thread_states_until(at_ns), with ids of threads by id_of(); and back. */
 typedef uint32_t (*thread_states_number)(void *ctx, uint32_t number);
-void thread_states_save(const struct thread_states *s, thread_states_number id_of, void *ctx,
-			struct buf *out);
-/* Into a new one that has started. -EBADMSG: not what save() wrote. */
+void thread_states_save(struct thread_states *s, uint64_t at_ns, thread_states_number id_of,
+			void *ctx, struct buf *out);
+/* Into a new one that has started at at_ns. -EBADMSG: not what save() wrote. */
 int thread_states_load(struct thread_states *s, thread_states_number thread_of, void *ctx,
 		       struct packed_in *in);
 
-/* What the kernel's task state bits of a thread that left its CPU mean. */
+/* What the kernel's task state bits of a thread that left its CPU mean; 0: it is preempted. */
 enum thread_state thread_state_of_bits(uint64_t prev_state);
+const char *thread_wait_reason_name(unsigned int reason);
 
 #endif /* THREAD_STATES_H */

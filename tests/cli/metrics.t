@@ -75,8 +75,8 @@ $ ebpfrec metrics --once -i golden.ebpfrec --top 2 | grep -v -e '^#' -e _bucket
 1> ebpfrec_thread_state_seconds_total{comm="cc1",state="unknown"} 0.000000000
 1> ebpfrec_thread_state_seconds_total{comm="make",state="unknown"} 0.000000000
 1> ebpfrec_thread_state_seconds_total{comm="other",state="unknown"} 0.000000000
-1> ebpfrec_cpu_wait_seconds_total{comm="=1+\\x1b[31m,\"\\xff"} 0.000000000
-1> ebpfrec_cpu_wait_seconds_total{comm="cc1"} 0.000000000
+1> ebpfrec_cpu_wait_seconds_total{comm="=1+\\x1b[31m,\"\\xff"} 1.500000000
+1> ebpfrec_cpu_wait_seconds_total{comm="cc1"} 1.500000000
 1> ebpfrec_cpu_wait_seconds_total{comm="make"} 0.000000000
 1> ebpfrec_cpu_waits_total{comm="=1+\\x1b[31m,\"\\xff"} 0
 1> ebpfrec_cpu_waits_total{comm="cc1"} 0
@@ -175,6 +175,11 @@ $ ebpfrec export -q -i golden.ebpfrec --to openmetrics --top 1 -o - | grep -e cp
 1> # HELP ebpfrec_cpu_seconds Time on any CPU.
 1> # TYPE ebpfrec_cpu_seconds counter
 1> # UNIT ebpfrec_cpu_seconds seconds
+1> ebpfrec_cpu_seconds_total{comm="=1+\\x1b[31m,\"\\xff"} 0.000000000 1700001000.000
+1> ebpfrec_cpu_seconds_total{comm="=1+\\x1b[31m,\"\\xff"} 0.000000000 1700001001.000
+1> ebpfrec_cpu_seconds_total{comm="=1+\\x1b[31m,\"\\xff"} 0.250000000 1700001002.000
+1> ebpfrec_cpu_seconds_total{comm="=1+\\x1b[31m,\"\\xff"} 0.250000000 1700001003.000
+1> ebpfrec_cpu_seconds_total{comm="=1+\\x1b[31m,\"\\xff"} 0.250000000 1700001004.000
 1> ebpfrec_cpu_seconds_total{comm="cc1"} 0.000000000 1700001000.000
 1> ebpfrec_cpu_seconds_total{comm="cc1"} 0.000000000 1700001001.000
 1> ebpfrec_cpu_seconds_total{comm="cc1"} 1.000000000 1700001002.000
@@ -185,11 +190,6 @@ $ ebpfrec export -q -i golden.ebpfrec --to openmetrics --top 1 -o - | grep -e cp
 1> ebpfrec_cpu_seconds_total{comm="make"} 0.500000000 1700001002.000
 1> ebpfrec_cpu_seconds_total{comm="make"} 1.000000000 1700001003.000
 1> ebpfrec_cpu_seconds_total{comm="make"} 1.000000000 1700001004.000
-1> ebpfrec_cpu_seconds_total{comm="other"} 0.000000000 1700001000.000
-1> ebpfrec_cpu_seconds_total{comm="other"} 0.000000000 1700001001.000
-1> ebpfrec_cpu_seconds_total{comm="other"} 0.250000000 1700001002.000
-1> ebpfrec_cpu_seconds_total{comm="other"} 0.250000000 1700001003.000
-1> ebpfrec_cpu_seconds_total{comm="other"} 0.250000000 1700001004.000
 1> # HELP ebpfrec_recorder_cpu_seconds CPU time of the recorder, and of its programs in the kernel.
 1> # TYPE ebpfrec_recorder_cpu_seconds counter
 1> # UNIT ebpfrec_recorder_cpu_seconds seconds

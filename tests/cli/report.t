@@ -120,16 +120,16 @@ $ ebpfrec report io -i golden.ebpfrec --by device --every 1s --format csv | cut 
 # With --every, csv has a row for each bin: of a process while it lived, of others in all of the window. A table has one for a bin without any.
 $ ebpfrec report sched -i golden.ebpfrec --every 1s --format csv 2>/dev/null | cut -d, -f1-9
 1> t_ns,pid,comm,waits,wait_ns,wait_p50_ns,wait_p99_ns,wait_max_ns,wakeups
+1> 0,300,"'=1+\x1b[31m,""\xff",0,1000000000,,,
 1> 0,200,cc1,0,0,,,,0
-1> 0,300,"'=1+\x1b[31m,""\xff",0,0,,,
 1> 0,100,make,0,0,,,,0
+1> 1000000000,300,"'=1+\x1b[31m,""\xff",0,500000000,,,
 1> 1000000000,200,cc1,0,0,,,,0
-1> 1000000000,300,"'=1+\x1b[31m,""\xff",0,0,,,
 1> 1000000000,100,make,0,0,,,,0
+1> 2000000000,200,cc1,0,500000000,,,,0
 1> 2000000000,100,make,0,0,,,,0
-1> 2000000000,200,cc1,0,0,,,,0
 1> 2000000000,300,"'=1+\x1b[31m,""\xff",0,0,,,
-1> 3000000000,200,cc1,0,0,,,,0
+1> 3000000000,200,cc1,0,1000000000,,,,0
 1> 3000000000,300,"'=1+\x1b[31m,""\xff",0,0,,,
 1> 3000000000,100,make,0,0,,,,0
 
@@ -258,8 +258,8 @@ $ ebpfrec report -i golden.ebpfrec --format csv 2>/dev/null | grep '^Machine\|^C
 1> CPU by name,3,util_pct,6.25
 1> CPU by name,3,switches,1
 1> CPU by name,3,preempted,0
-1> Waiting by name,1,comm,make
-1> Waiting by name,1,cpu_wait_ns,0
+1> Waiting by name,1,comm,"'=1+\x1b[31m,""\xff"
+1> Waiting by name,1,cpu_wait_ns,1500000000
 1> Waiting by name,1,cpu_wait_max_ns,
 1> Waiting by name,1,disk_wait_ns,50000000
 1> Waiting by name,1,disk_wait_max_ns,5000000

@@ -286,16 +286,17 @@ static void ask_and_compare(const struct fixture *f, struct analysis *a, unsigne
 }
 
 /*
- * CPU time needs one job, requests and resident memory one each, allocations the three others of
- * their sources, states of threads one; interrupts remain. All of them together make the file that
- * one preparation makes, but for where its parts lie.
+ * CPU time needs one job, waits for a CPU another one, which is that of the states of threads;
+ * requests and resident memory need one each, allocations the three others of their sources;
+ * interrupts remain. All of them together make the file that one preparation makes, but for where
+ * its parts lie.
  */
 static void test_index_has_the_parts_of_what_was_asked(void **state)
 {
 	static const struct {
 		unsigned int question;
 		size_t jobs;
-	} steps[] = { { 0, 1 }, { 1, 1 }, { 4, 2 }, { 8, 3 }, { 2, 6 }, { 5, 6 }, { 6, 6 },
+	} steps[] = { { 0, 1 }, { 1, 2 }, { 4, 3 }, { 8, 4 }, { 2, 7 }, { 5, 7 }, { 6, 7 },
 		      { 7, 7 } };
 	struct derived_file *d;
 	struct analysis *a;

@@ -76,8 +76,10 @@ static bool is_instant(const char *name)
  *     trace, which is the measure. Bursts that lie inside are compared below, with a given
  *     measure;
  *   - when a trace began, which `summary` says.
+ * And where is_doubtful() says so, for how long threads waited for a CPU, and whether they ran on
+ * another one before (UNSURE_WAITING).
  */
-enum differ { SAME, NO_FREES, NOT_IN_FLIGHT, NO_ROWS };
+enum differ { SAME, NO_FREES, NOT_IN_FLIGHT, UNSURE_WAITING, NO_ROWS };
 
 static const struct {
 	const char *name;
@@ -118,8 +120,10 @@ static bool is_percentile(const char *name)
 static bool is_left_out(enum differ d, const char *name, bool outlives)
 {
 	static const char *const frees[] = { "free_ns", "life_ns", "free_utid", "free_lost", NULL };
+	static const char *const waiting[] = { "wait_ns", "migrations", NULL };
 
 	return (from_index && is_percentile(name)) ||
+	       (d == UNSURE_WAITING && is_one_of(name, waiting)) ||
 	       (d == NO_FREES && outlives && is_one_of(name, frees));
 }
 
@@ -136,6 +140,10 @@ static bool is_passed_over(enum differ d, const struct rows *r, unsigned int row
 		return true;
 	if (d == NO_FREES && !strcmp(rows_text(r, row, rows_col(r, "source")), "page"))
 		return true;
+	if (d == UNSURE_WAITING && !strcmp(r->names[0], "section"))
+		return !strcmp(rows_text(r, row, 0), "Waiting by name");
+	if (d == UNSURE_WAITING)
+		return !rows_cell(r, row, "waits") && !rows_cell(r, row, "unknown_waits");
 	if (d != NO_FREES && d != NOT_IN_FLIGHT)
 		return false;
 	end = rows_int(r, row, rows_col(r, d == NO_FREES ? "free_ns" : "end_ns"));
@@ -225,9 +233,9 @@ static void differ(const struct pair *p, const char *what, unsigned int at, char
 	difference_cnt++;
 }
 
-static void compare(const struct pair *p, struct rows *a, struct rows *b, const char *what)
+static void compare_but(const struct pair *p, struct rows *a, struct rows *b, const char *what,
+			enum differ d)
 {
-	enum differ d = differ_of(what);
 	char **x = texts_of(a, trace_start_ns(p->old.t), p->to_ns, d);
 	char **y = texts_of(b, trace_start_ns(p->cut.t), p->to_ns, d);
 	unsigned int i;
@@ -240,6 +248,11 @@ static void compare(const struct pair *p, struct rows *a, struct rows *b, const 
 	free_texts(y);
 	rows_done(a);
 	rows_done(b);
+}
+
+static void compare(const struct pair *p, struct rows *a, struct rows *b, const char *what)
+{
+	compare_but(p, a, b, what, differ_of(what));
 }
 
 /* The sum of the rows of pages, which are not compared one by one. */
@@ -294,6 +307,7 @@ static void compare_report(const struct pair *p, const struct report_view *v, un
 		.every_ns = every_ns,
 		.with_idle = true,
 	};
+	bool is_sched = !strcmp(v->name, "sched") || !strcmp(v->name, "summary");
 	struct rows a, b;
 	char what[64];
 
@@ -305,7 +319,8 @@ static void compare_report(const struct pair *p, const struct report_view *v, un
 		 every_ns ? ", in bins" : "");
 	rows_report(&a, p->old.a, &q);
 	rows_report(&b, p->cut.a, &q);
-	compare(p, &a, &b, what);
+	compare_but(p, &a, &b, what,
+		    is_sched && is_doubtful(p) ? UNSURE_WAITING : differ_of(what));
 }
 
 static void compare_reports(const struct pair *p)

@@ -322,6 +322,24 @@ static void check_states(const struct fold_check *c, int64_t from, int64_t to)
 	rows_done(&r);
 }
 
+/* Threads wait for a CPU for as long as they are runnable or preempted. */
+static void check_waits(const struct fold_check *c, int64_t from, int64_t to)
+{
+	struct rows a, b;
+
+	rows_window(&a, below(2) ? c->plain : c->indexed,
+		    "SELECT utid, runnable_ns + preempted_ns AS ns "
+		    "FROM thread_states(:w, 0, 'thread') WHERE ns > 0 ORDER BY utid",
+		    from, to);
+	rows_window(&b, below(2) ? c->plain : c->indexed,
+		    "SELECT utid, wait_ns AS ns FROM sched_waits(:w, 0, 'thread') "
+		    "WHERE ns > 0 ORDER BY utid",
+		    from, to);
+	rows_compare(&a, &b);
+	rows_done(&a);
+	rows_done(&b);
+}
+
 /* How long how many CPUs were busy is what a sweep over the slices says. */
 static void check_parallel(const struct fold_check *c, int64_t from, int64_t to)
 {
@@ -509,6 +527,7 @@ void fold_check_windows(const struct fold_check *c, unsigned int cnt, bool with_
 		every = below(2) ? 0 : 1 + below(span / 3 + 1) + span / 200;
 		check_tables(c, at[0], at[2]);
 		check_states(c, at[0], at[2]);
+		check_waits(c, at[0], at[2]);
 		check_parallel(c, at[0], at[2]);
 		check_sleeps(c, at[0], at[2]);
 		check_lifetimes(c, at[0], at[2]);

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * task_state: what the kernel's task state bits (TASK_*, include/linux/sched.h) of a thread that
+ * leaves its CPU mean. The bits have been the same since 4.14.
+ */
+#ifndef TASK_STATE_H
+#define TASK_STATE_H
+
+#include <stdint.h>
+
+enum task_state {
+	TASK_STATE_RUNNABLE = 0,	/* it could have gone on: preempted, or a yield */
+	TASK_STATE_SLEEPING,		/* also a parked kernel thread */
+	TASK_STATE_IDLE,		/* an idle kernel thread: uninterruptible, but no load */
+	TASK_STATE_UNINTERRUPTIBLE,	/* also waits for a real-time lock, and frozen */
+	TASK_STATE_STOPPED,
+	TASK_STATE_TRACED,		/* stopped by a debugger */
+	TASK_STATE_DEAD,
+};
+
+static inline enum task_state task_state_of_bits(uint64_t bits)
+{
+	if (!bits)
+		return TASK_STATE_RUNNABLE;
+	if (bits & (0x0010u | 0x0020u | 0x0080u))	/* EXIT_DEAD, EXIT_ZOMBIE, TASK_DEAD */
+		return TASK_STATE_DEAD;
+	if (bits & 0x0008u)				/* __TASK_TRACED */
+		return TASK_STATE_TRACED;
+	if (bits & 0x0004u)				/* __TASK_STOPPED */
+		return TASK_STATE_STOPPED;
+	if ((bits & 0x0402u) == 0x0402u)		/* TASK_UNINTERRUPTIBLE | TASK_NOLOAD */
+		return TASK_STATE_IDLE;
+	/* TASK_UNINTERRUPTIBLE, TASK_RTLOCK_WAIT, TASK_FROZEN */
+	return bits & (0x0002u | 0x1000u | 0x8000u) ? TASK_STATE_UNINTERRUPTIBLE :
+						      TASK_STATE_SLEEPING;
+}
+
+#endif /* TASK_STATE_H */

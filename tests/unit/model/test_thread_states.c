@@ -1,0 +1,527 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * What threads did, and their waits: hand-made events with known answers, and a brute force of
+ * random ones.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "model/thread_states.h"
+
+#define THREADS (EVENT_ID_FIRST + 8)
+
+static struct event sw(uint64_t ts, unsigned int cpu, uint32_t prev, uint32_t next,
+		       unsigned int flags, unsigned int state)
+{
+	struct event ev = { .ts_ns = ts, .cpu = (uint16_t)cpu, .utid = prev, .kind = EVENT_SWITCH,
+			    .flags = (uint8_t)flags };
+
+	ev.v[EV_SWITCH_NEXT_UTID] = next;
+	ev.v[EV_SWITCH_PREV_STATE] = state;
+	return ev;
+}
+
+struct lives {
+	uint64_t ns[THREADS][THREAD_STATE_CNT];
+	uint64_t end_ns[THREADS];
+	struct thread_wait last;	/* the wait that ended last */
+	unsigned int waits;
+};
+
+static int on_state(void *ctx, const struct thread_piece *p)
+{
+	struct lives *l = ctx;
+
+	assert_true(p->thread < THREADS && p->from_ns < p->to_ns);
+	assert_true(p->from_ns >= l->end_ns[p->thread]);	/* no instant has two states */
+	l->end_ns[p->thread] = p->to_ns;
+	l->ns[p->thread][p->state] += p->to_ns - p->from_ns;
+	return 0;
+}
+
+static int on_wait(void *ctx, const struct thread_wait *w)
+{
+	struct lives *l = ctx;
+
+	l->last = *w;
+	l->waits++;
+	return 0;
+}
+
+static struct thread_states *new_states(struct lives *l)
+{
+	const struct thread_states_sink sink = { l, on_state, on_wait };
+	struct thread_states *s;
+
+	memset(l, 0, sizeof(*l));
+	assert_int_equal(thread_states_new(&s, THREADS, &sink), 0);
+	thread_states_start(s, 100);
+	return s;
+}
+
+/* The thread gets a CPU and leaves it. */
+static void stay(struct thread_states *s, uint32_t thread, uint64_t from, uint64_t to,
+		 unsigned int flags, unsigned int bits)
+{
+	struct event ev = sw(to, 0, thread, 0, flags, bits);
+
+	assert_int_equal(thread_states_enter(s, thread, 0, from), 0);
+	assert_int_equal(thread_states_ran(s, thread, 0, from, to), 0);
+	assert_int_equal(thread_states_leave(s, &ev, thread), 0);
+}
+
+static void request(struct thread_states *s, uint64_t ts, unsigned int action, uint32_t thread,
+		    uint64_t done)
+{
+	struct event ev = { .ts_ns = ts, .kind = EVENT_REQUEST };
+
+	ev.v[EV_REQUEST_ACTION] = action;
+	ev.v[EV_REQUEST_RQ] = 0x1000;
+	ev.v[EV_REQUEST_BYTES] = 8192;
+	ev.v[EV_REQUEST_DONE_BYTES] = done;
+	assert_int_equal(thread_states_request(s, &ev, thread), 0);
+}
+
+static void check_life(const struct lives *l, uint32_t thread,
+		       const uint64_t want[THREAD_STATE_CNT])
+{
+	unsigned int i;
+
+	for (i = 0; i < THREAD_STATE_CNT; i++)
+		if (l->ns[thread][i] != want[i])
+			fail_msg("thread %u, state %u: %llu ns, wanted %llu", thread, i,
+				 (unsigned long long)l->ns[thread][i],
+				 (unsigned long long)want[i]);
+}
+
+static void test_thread_states_divide_a_life(void **state)
+{
+	struct lives l;
+	struct thread_states *s = new_states(&l);
+
+	thread_states_begin(s, 20, 100, 0);		/* unknown until it is woken */
+	thread_states_wake(s, 20, 110);
+	stay(s, 20, 113, 120, EVENT_F_PREEMPT, 0);
+	stay(s, 20, 125, 130, 0, 0x402);		/* an idle sleep */
+	thread_states_wake(s, 20, 150);
+	stay(s, 20, 151, 160, 0, 0x104);		/* stopped, by a signal that may kill */
+	thread_states_wake(s, 20, 190);
+	stay(s, 20, 190, 200, 0, 0x80);			/* dead */
+	thread_states_until(s, 300);
+	check_life(&l, 20, (const uint64_t[]){ 31, 4, 5, 0, 0, 20, 30, 10 });
+	thread_states_free(s);
+}
+
+static void test_thread_states_begin_with_what_a_snapshot_read(void **state)
+{
+	struct lives l;
+	struct thread_states *s = new_states(&l);
+
+	thread_states_begin(s, 20, 100, 1 + 0x1);
+	thread_states_begin(s, 21, 100, 1 + 0x4);
+	thread_states_begin(s, 22, 100, 1 + 0);		/* waits for a CPU */
+	thread_states_begin(s, 23, 100, 1 + 0x80);	/* a zombie has no state any more */
+	thread_states_wake(s, 20, 150);
+	stay(s, 20, 151, 160, 0, 0x2);
+	stay(s, 22, 130, 140, 0, 0x1);
+	thread_states_until(s, 300);
+	check_life(&l, 20, (const uint64_t[]){ 9, 1, 0, 0, 140, 50, 0, 0 });
+	check_life(&l, 21, (const uint64_t[]){ 0, 0, 0, 0, 0, 0, 200, 0 });
+	check_life(&l, 22, (const uint64_t[]){ 10, 0, 30, 0, 0, 160, 0, 0 });
+	check_life(&l, 23, (const uint64_t[THREAD_STATE_CNT]){ 0 });
+	thread_states_free(s);
+}
+
+static void test_thread_states_tell_disk_from_other_uninterruptible_sleep(void **state)
+{
+	struct lives l;
+	struct thread_states *s = new_states(&l);
+
+	thread_states_wake(s, 20, 100);
+	request(s, 105, EVENT_REQUEST_START, 20, 0);
+	request(s, 106, EVENT_REQUEST_ISSUE, 21, 0);	/* somebody else issues it */
+	stay(s, 20, 100, 110, 0, 0x2);
+	request(s, 120, EVENT_REQUEST_COMPLETE, EVENT_ID_UNKNOWN, 4096);	/* half of it */
+	request(s, 130, EVENT_REQUEST_COMPLETE, EVENT_ID_UNKNOWN, 8192);
+	request(s, 131, EVENT_REQUEST_DONE, EVENT_ID_UNKNOWN, 0);
+	thread_states_wake(s, 20, 137);
+	stay(s, 20, 140, 150, 0, 0x1);
+	request(s, 160, EVENT_REQUEST_INSERT, 22, 0);	/* another thread's at that address */
+	stay(s, 20, 170, 180, 0, 0x102);
+	thread_states_until(s, 200);
+	check_life(&l, 20, (const uint64_t[]){ 30, 3, 0, 20, 27, 20, 0, 0 });
+	thread_states_free(s);
+}
+
+static void test_thread_states_handle_a_wakeup_before_the_sleeper_has_left(void **state)
+{
+	struct lives l;
+	struct thread_states *s = new_states(&l);
+	struct event ev = sw(110, 0, 20, 0, 0, 0x1);
+
+	thread_states_enter(s, 20, 0, 100);
+	thread_states_wake(s, 20, 109);
+	thread_states_ran(s, 20, 0, 100, 110);
+	thread_states_leave(s, &ev, 20);
+	stay(s, 20, 117, 120, 0, 0x1);		/* was runnable since 110 */
+	thread_states_enter(s, 21, 0, 120);
+	thread_states_wake(s, 21, 125);		/* only kept it awake */
+	thread_states_ran(s, 21, 0, 120, 130);
+	ev = sw(130, 0, 21, 0, 0, 0x1);
+	thread_states_leave(s, &ev, 21);
+	thread_states_wake(s, 21, 180);
+	stay(s, 21, 185, 190, 0, 0x80);
+	thread_states_until(s, 200);
+	check_life(&l, 20, (const uint64_t[]){ 13, 7, 0, 0, 0, 80, 0, 0 });
+	check_life(&l, 21, (const uint64_t[]){ 15, 5, 0, 0, 0, 50, 0, 0 });
+	thread_states_free(s);
+}
+
+static void test_thread_states_do_not_guess(void **state)
+{
+	struct lives l;
+	struct thread_states *s = new_states(&l);
+	struct event ev = sw(150, 0, 20, 0, 0, 0x1);
+
+	stay(s, 20, 100, 110, 0, 0x1);
+	thread_states_leave(s, &ev, 20);	/* it must have come back in between */
+	thread_states_forget(s);
+	thread_states_until(s, 170);
+	thread_states_wake(s, 20, 180);
+	thread_states_enter(s, 20, 0, 185);
+	thread_states_until(s, 200);		/* the timeline has no time of it */
+	check_life(&l, 20, (const uint64_t[]){ 10, 5, 0, 0, 0, 0, 0, 85 });
+	thread_states_free(s);
+}
+
+/* ---- stays that come to light late ---- */
+
+/* The thread left its CPU at 110, in an uninterruptible sleep with a request in flight. */
+static struct thread_states *in_disk_sleep(struct lives *l)
+{
+	struct thread_states *s = new_states(l);
+
+	thread_states_enter(s, 20, 0, 100);
+	request(s, 105, EVENT_REQUEST_START, 20, 0);
+	thread_states_ran(s, 20, 0, 100, 110);
+	thread_states_leave(s, &(struct event){ .ts_ns = 110, .v[EV_SWITCH_PREV_STATE] = 2 }, 20);
+	return s;
+}
+
+/* No wake-up and no switch-in is seen; the switch away tells that it had run since "since". */
+static void leave_after_unseen_stay(struct thread_states *s, uint64_t since, uint64_t to)
+{
+	thread_states_ran(s, 20, 0, since, to);
+	thread_states_leave(s, &(struct event){ .ts_ns = to, .v[EV_SWITCH_PREV_STATE] = 1 }, 20);
+}
+
+static void test_thread_states_do_not_take_an_unseen_stay_for_a_wait_for_a_disk(void **state)
+{
+	struct lives l;
+	struct thread_states *s = in_disk_sleep(&l);
+
+	/* it runs from 150 on, and is told of the end there; then it submits the next one */
+	request(s, 160, EVENT_REQUEST_COMPLETE, EVENT_ID_UNKNOWN, 8192);
+	request(s, 170, EVENT_REQUEST_START, 20, 0);
+	request(s, 175, EVENT_REQUEST_COMPLETE, EVENT_ID_UNKNOWN, 8192);
+	leave_after_unseen_stay(s, 150, 190);
+	thread_states_until(s, 200);
+	check_life(&l, 20, (const uint64_t[]){ 50, 0, 0, 40, 0, 10, 0, 0 });
+	thread_states_free(s);
+}
+
+static void test_thread_states_do_not_take_an_unseen_stay_for_a_wait_for_a_cpu(void **state)
+{
+	struct lives l;
+	struct thread_states *s = in_disk_sleep(&l);
+
+	request(s, 130, EVENT_REQUEST_COMPLETE, EVENT_ID_UNKNOWN, 8192);
+	thread_states_wake(s, 20, 170);		/* on its CPU, which nobody knows yet */
+	leave_after_unseen_stay(s, 150, 190);
+	thread_states_until(s, 200);
+	check_life(&l, 20, (const uint64_t[]){ 50, 0, 0, 20, 20, 10, 0, 0 });
+	thread_states_free(s);
+}
+
+/* A task that is hidden from BPF gives it the CPU, again and again. */
+static void test_thread_states_know_that_who_is_woken_twice_has_run(void **state)
+{
+	struct lives l;
+	struct thread_states *s = new_states(&l);
+
+	stay(s, 20, 100, 110, 0, 0x1);
+	thread_states_wake(s, 20, 120);
+	thread_states_wake(s, 20, 120);		/* the same instant: no other wake-up */
+	thread_states_until(s, 130);		/* an edge: nothing is proven until now */
+	thread_states_wake(s, 20, 140);
+	thread_states_until(s, 150);
+	thread_states_wake(s, 20, 160);
+	thread_states_enter(s, 20, 0, 165);
+	thread_states_ran(s, 20, 0, 165, 170);
+	thread_states_until(s, 170);
+	check_life(&l, 20, (const uint64_t[]){ 15, 10, 0, 0, 0, 10, 0, 35 });
+	thread_states_free(s);
+}
+
+/* ---- waits ---- */
+
+static void check_wait(const struct lives *l, unsigned int nr, unsigned int reason, uint64_t from,
+		       uint64_t to)
+{
+	assert_int_equal(l->waits, nr);
+	assert_int_equal(l->last.thread, 20);
+	assert_int_equal(l->last.reason, reason);
+	assert_int_equal(l->last.from_ns, from);
+	assert_int_equal(l->last.to_ns, to);
+}
+
+static void test_waits_begin_with_a_wakeup_or_a_preemption(void **state)
+{
+	struct lives l;
+	struct thread_states *s = new_states(&l);
+
+	stay(s, 20, 110, 120, 0, 0x1);
+	check_wait(&l, 1, THREAD_WAIT_UNKNOWN, 110, 110);	/* it was not seen before */
+	thread_states_wake(s, 20, 150);
+	thread_states_until(s, 160);				/* a block's edge changes nothing */
+	stay(s, 20, 180, 200, EVENT_F_PREEMPT, 0x1);
+	check_wait(&l, 2, THREAD_WAIT_WAKEUP, 150, 180);
+	assert_false(l.last.is_migrated);
+	thread_states_until(s, 220);
+	thread_states_enter(s, 20, 1, 240);
+	check_wait(&l, 3, THREAD_WAIT_PREEMPT, 200, 240);
+	assert_int_equal(l.last.cpu, 1);
+	assert_true(l.last.is_migrated);
+	thread_states_ran(s, 20, 1, 240, 250);
+	assert_int_equal(l.waits, 3);
+	thread_states_free(s);
+}
+
+static void test_waits_begin_where_a_thread_leaves_that_was_woken_before(void **state)
+{
+	struct lives l;
+	struct thread_states *s = new_states(&l);
+
+	thread_states_enter(s, 20, 0, 100);
+	thread_states_wake(s, 20, 109);
+	stay(s, 20, 100, 110, 0, 0x1);	/* a second switch to it: its wait is unknown */
+	check_wait(&l, 2, THREAD_WAIT_UNKNOWN, 100, 100);
+	thread_states_wake(s, 20, 130);
+	thread_states_enter(s, 20, 0, 131);
+	check_wait(&l, 3, THREAD_WAIT_WAKEUP, 130, 131);
+	thread_states_wake(s, 20, 139);
+	thread_states_ran(s, 20, 0, 131, 140);
+	thread_states_leave(s, &(struct event){ .ts_ns = 140, .v[EV_SWITCH_PREV_STATE] = 1 }, 20);
+	thread_states_enter(s, 20, 0, 147);
+	check_wait(&l, 4, THREAD_WAIT_WAKEUP, 140, 147);
+	thread_states_free(s);
+}
+
+static void test_waits_are_unknown_without_a_wakeup_or_a_switch(void **state)
+{
+	struct lives l;
+	struct thread_states *s = new_states(&l);
+
+	stay(s, 20, 100, 110, 0, 0x1);
+	thread_states_enter(s, 20, 1, 150);		/* nothing woke it */
+	check_wait(&l, 2, THREAD_WAIT_UNKNOWN, 150, 150);
+	assert_true(l.last.is_migrated);
+	thread_states_ran(s, 20, 1, 150, 160);
+	thread_states_leave(s, &(struct event){ .ts_ns = 160, .v[EV_SWITCH_PREV_STATE] = 1 }, 20);
+	thread_states_wake(s, 20, 170);
+	thread_states_leave(s, &(struct event){ .ts_ns = 190, .v[EV_SWITCH_PREV_STATE] = 1 }, 20);
+	check_wait(&l, 3, THREAD_WAIT_UNKNOWN, 190, 190);	/* no switch to it */
+	thread_states_wake(s, 20, 200);
+	thread_states_wake(s, 20, 210);			/* it ran in between */
+	thread_states_enter(s, 20, 0, 220);
+	check_wait(&l, 4, THREAD_WAIT_UNKNOWN, 220, 220);
+	thread_states_free(s);
+}
+
+/* The switch away tells since when the thread had the CPU. */
+static void test_waits_end_where_an_unseen_stay_begins(void **state)
+{
+	struct lives l;
+	struct thread_states *s = new_states(&l);
+
+	stay(s, 20, 100, 110, 0, 0x1);
+	thread_states_wake(s, 20, 120);
+	leave_after_unseen_stay(s, 150, 190);
+	check_wait(&l, 2, THREAD_WAIT_WAKEUP, 120, 150);
+	thread_states_wake(s, 20, 230);		/* on its CPU */
+	leave_after_unseen_stay(s, 220, 240);
+	check_wait(&l, 3, THREAD_WAIT_UNKNOWN, 220, 220);
+	thread_states_leave(s, &(struct event){ .ts_ns = 160, .v[EV_SWITCH_PREV_STATE] = 1 }, 21);
+	assert_int_equal(l.waits, 3);		/* it may have run from the beginning */
+	thread_states_free(s);
+}
+
+/* ---- brute force: every ns of a thread that does anything ---- */
+
+#define SPAN 4000
+
+static uint64_t dice;
+
+static unsigned int below(unsigned int n)
+{
+	dice = dice * 6364136223846793005ull + 1442695040888963407ull;
+	return (unsigned int)((dice >> 33) % n);
+}
+
+/* Of a thread that runs, leaves its CPU and comes back; what it does next begins at at. */
+struct walk {
+	struct thread_states *s;
+	uint8_t truth[SPAN + 200];
+	unsigned int at, edge, cpu;
+	struct thread_wait waits[SPAN];	/* as they have to be */
+	unsigned int wait_cnt;
+	/* what was told */
+	uint8_t got[SPAN];
+	unsigned int got_cnt;
+};
+
+static void is(struct walk *w, unsigned int cnt, enum thread_state state)
+{
+	memset(&w->truth[w->at], state, cnt);
+	w->at += cnt;
+}
+
+/* Edges of blocks up to the present; a stay on a CPU is cut there. */
+static void edges(struct walk *w, bool runs, unsigned int *since)
+{
+	for (; w->edge <= w->at; w->edge += 50 + below(300)) {
+		if (runs && *since < w->edge) {
+			thread_states_ran(w->s, 20, w->cpu, 1000 + *since, 1000 + w->edge);
+			*since = w->edge;
+		}
+		thread_states_until(w->s, 1000 + w->edge);
+	}
+}
+
+static void one_round(struct walk *w)
+{
+	static const struct { unsigned int bits; enum thread_state state; } sleeps[] = {
+		{ 0x1, THREAD_SLEEPING }, { 0x2, THREAD_UNINTERRUPTIBLE }, { 0x4, THREAD_STOPPED },
+		{ 0x402, THREAD_SLEEPING }, { 0, THREAD_PREEMPTED },
+	};
+	unsigned int kind = below(5), since = w->at, wait;
+	enum thread_state state = sleeps[kind].state;
+	bool has_request = below(2);
+	uint64_t since_wait;
+	uint32_t cpu = below(3);
+	struct event ev;
+
+	is(w, 2 + below(40), THREAD_RUNNING);
+	if (has_request)
+		request(w->s, 1000 + since, EVENT_REQUEST_START, 20, 0);
+	edges(w, true, &since);
+	ev = sw(1000 + w->at, w->cpu, 20, 0, 0, sleeps[kind].bits);
+	since_wait = 1000 + w->at;
+	thread_states_ran(w->s, 20, w->cpu, 1000 + since, 1000 + w->at);
+	thread_states_leave(w->s, &ev, 20);
+	is(w, 1 + below(60), state == THREAD_UNINTERRUPTIBLE && has_request ? THREAD_DISK : state);
+	edges(w, false, NULL);
+	if (has_request)
+		request(w->s, 1000 + w->at, EVENT_REQUEST_DONE, EVENT_ID_UNKNOWN, 0);
+	is(w, 1 + below(60), state);
+	edges(w, false, NULL);
+	wait = state == THREAD_PREEMPTED ? 0 : 1 + below(60);
+	if (wait) {
+		thread_states_wake(w->s, 20, 1000 + w->at);
+		since_wait = 1000 + w->at;
+	}
+	is(w, wait, THREAD_RUNNABLE);
+	edges(w, false, NULL);
+	w->waits[w->wait_cnt++] = (struct thread_wait){
+		.thread = 20, .cpu = cpu, .from_ns = since_wait, .to_ns = 1000 + w->at,
+		.reason = wait ? THREAD_WAIT_WAKEUP : THREAD_WAIT_PREEMPT,
+		.is_migrated = cpu != w->cpu,
+	};
+	thread_states_enter(w->s, 20, cpu, 1000 + w->at);
+	w->cpu = cpu;
+}
+
+static int paint(void *ctx, const struct thread_piece *p)
+{
+	uint8_t *got = ((struct walk *)ctx)->got;
+	uint64_t ns;
+
+	for (ns = p->from_ns; ns < p->to_ns && ns < 1000 + SPAN; ns++) {
+		assert_int_equal(got[ns - 1000], THREAD_STATE_CNT);
+		got[ns - 1000] = p->state;
+	}
+	return 0;
+}
+
+static int compare_wait(void *ctx, const struct thread_wait *got)
+{
+	struct walk *w = ctx;
+	const struct thread_wait *want = &w->waits[w->got_cnt++ - 1];
+
+	if (w->got_cnt == 1)	/* the first switch of all */
+		return 0;
+	assert_true(w->got_cnt <= w->wait_cnt + 1);
+	assert_int_equal(got->thread, want->thread);
+	assert_int_equal(got->cpu, want->cpu);
+	assert_int_equal(got->from_ns, want->from_ns);
+	assert_int_equal(got->to_ns, want->to_ns);
+	assert_int_equal(got->reason, want->reason);
+	assert_int_equal(got->is_migrated, want->is_migrated);
+	return 0;
+}
+
+static void test_thread_states_and_waits_are_those_of_every_ns(void **state)
+{
+	unsigned int seed, ns;
+
+	for (seed = 1; seed <= 300; seed++) {
+		struct walk w = { .edge = 50 };
+		const struct thread_states_sink sink = { &w, paint, compare_wait };
+
+		dice = seed;
+		memset(w.got, THREAD_STATE_CNT, sizeof(w.got));
+		assert_int_equal(thread_states_new(&w.s, THREADS, &sink), 0);
+		thread_states_start(w.s, 1000);
+		thread_states_enter(w.s, 20, 0, 1000);
+		while (w.at < SPAN)
+			one_round(&w);
+		thread_states_until(w.s, 1000 + w.at);
+		for (ns = 0; ns < SPAN; ns++)
+			if (w.got[ns] != w.truth[ns])
+				fail_msg("seed %u, %u ns: %u, wanted %u", seed, ns, w.got[ns],
+					 w.truth[ns]);
+		assert_int_equal(w.got_cnt, w.wait_cnt + 1);
+		thread_states_free(w.s);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_thread_states_divide_a_life),
+		cmocka_unit_test(test_thread_states_begin_with_what_a_snapshot_read),
+		cmocka_unit_test(
+			test_thread_states_tell_disk_from_other_uninterruptible_sleep),
+		cmocka_unit_test(test_thread_states_handle_a_wakeup_before_the_sleeper_has_left),
+		cmocka_unit_test(test_thread_states_do_not_guess),
+		cmocka_unit_test(
+			test_thread_states_do_not_take_an_unseen_stay_for_a_wait_for_a_disk),
+		cmocka_unit_test(
+			test_thread_states_do_not_take_an_unseen_stay_for_a_wait_for_a_cpu),
+		cmocka_unit_test(test_thread_states_know_that_who_is_woken_twice_has_run),
+		cmocka_unit_test(test_waits_begin_with_a_wakeup_or_a_preemption),
+		cmocka_unit_test(
+			test_waits_begin_where_a_thread_leaves_that_was_woken_before),
+		cmocka_unit_test(test_waits_are_unknown_without_a_wakeup_or_a_switch),
+		cmocka_unit_test(test_waits_end_where_an_unseen_stay_begins),
+		cmocka_unit_test(test_thread_states_and_waits_are_those_of_every_ns),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
