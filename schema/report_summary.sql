@@ -5,8 +5,9 @@
 --
 -- Machine: cpu_busy_pct is of all CPUs, without idle and the recorder; rss_peak_bytes is that of
 -- the largest process, here and in Memory; requests count on each layer of stacked devices.
--- Waiting: cpu_wait_ns is from being runnable to running; disk_wait_ns adds up the latencies of the
--- block requests that a name owns, whether its threads slept meanwhile or not.
+-- Waiting: the time in which the threads of a name waited. cpu_wait_ns is from being runnable to
+-- running; disk_wait_ns and uninterruptible_ns are those of `states`: sleeps with a block request of
+-- the thread in flight, and other uninterruptible sleeps.
 --
 -- :brief is 1 for a screenful. A section whose title begins with + is then left out.
 
@@ -33,14 +34,15 @@ SELECT p.comm AS comm, count(DISTINCT u.upid) AS processes,
 
 -- section: Waiting by name
 SELECT comm, sum(cpu_wait_ns) AS cpu_wait_ns, max(cpu_wait_max_ns) AS cpu_wait_max_ns,
-       sum(disk_wait_ns) AS disk_wait_ns, max(disk_wait_max_ns) AS disk_wait_max_ns
+       sum(disk_wait_ns) AS disk_wait_ns, sum(uninterruptible_ns) AS uninterruptible_ns
   FROM (SELECT name AS comm, wait_ns AS cpu_wait_ns, wait_max_ns AS cpu_wait_max_ns,
-	       NULL AS disk_wait_ns, NULL AS disk_wait_max_ns
+	       NULL AS disk_wait_ns, NULL AS uninterruptible_ns
 	  FROM sched_waits(:from, :to, 0, 'comm')
 	UNION ALL
-	SELECT name, NULL, NULL, lat_sum_ns, lat_max_ns FROM io_usage(:from, :to, 0, 'comm'))
- GROUP BY comm HAVING coalesce(sum(cpu_wait_ns), 0) + coalesce(sum(disk_wait_ns), 0) > 0
- ORDER BY max(coalesce(sum(cpu_wait_ns), 0), coalesce(sum(disk_wait_ns), 0)) DESC, comm
+	SELECT name, NULL, NULL, CASE WHEN was_recorded('block') THEN disk_ns END, uninterruptible_ns
+	  FROM thread_states(:from, :to, 0, 'comm'))
+ GROUP BY comm HAVING coalesce(sum(cpu_wait_ns), 0) + coalesce(sum(disk_wait_ns), 0) + coalesce(sum(uninterruptible_ns), 0) > 0
+ ORDER BY max(coalesce(sum(cpu_wait_ns), 0), coalesce(sum(disk_wait_ns), 0), coalesce(sum(uninterruptible_ns), 0)) DESC, comm
  LIMIT CASE WHEN :brief THEN 4 ELSE :top END
 
 -- section: Memory by name

@@ -261,8 +261,13 @@ $ ebpfrec report -i golden.ebpfrec --format csv 2>/dev/null | grep '^Machine\|^C
 1> Waiting by name,1,comm,"'=1+\x1b[31m,""\xff"
 1> Waiting by name,1,cpu_wait_ns,1500000000
 1> Waiting by name,1,cpu_wait_max_ns,
-1> Waiting by name,1,disk_wait_ns,50000000
-1> Waiting by name,1,disk_wait_max_ns,5000000
+1> Waiting by name,1,disk_wait_ns,0
+1> Waiting by name,1,uninterruptible_ns,0
+1> Waiting by name,2,comm,cc1
+1> Waiting by name,2,cpu_wait_ns,1500000000
+1> Waiting by name,2,cpu_wait_max_ns,
+1> Waiting by name,2,disk_wait_ns,0
+1> Waiting by name,2,uninterruptible_ns,0
 
 $ ebpfrec report --list | grep -c '?$'
 1> 25

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* The summary's waiting: time in which threads waited, from hand-made events with known answers. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "bpf/wire.h"
+#include "tests/unit/gen/made_trace.h"
+#include "tests/unit/gen/table_rows.h"
+
+#define MS 1000000ull
+#define T0 (1000 * MS)
+#define DEV 0x800000
+#define UNINTERRUPTIBLE 2
+
+static void leave_in_d(struct gen *g, uint64_t ts, uint32_t tid)
+{
+	struct wire_switch r = { .hdr = { .ts_ns = ts, .hook = WIRE_SWITCH, .tid = tid },
+				 .prev_state = UNINTERRUPTIBLE };
+
+	gen_raw(g, &r, sizeof(r));
+}
+
+/*
+ * dd queues three reads of 40 ms each at once, and sleeps for all of them: 40 ms of waiting, 120 ms
+ * of latencies. writer queues one, and works on. sync has none, and sleeps for 7 ms.
+ */
+static void make(struct made_trace *m)
+{
+	unsigned int i;
+
+	made_begin(m, &(struct gen_config){ .cpu_cnt = 1, .from_ns = T0 });
+	gen_snap(m->g, T0, 0, 100, 100, 1, "dd");
+	gen_snap(m->g, T0, 0, 200, 200, 1, "writer");
+	gen_snap(m->g, T0, 0, 300, 300, 1, "sync");
+	gen_switch(m->g, T0 + 5 * MS, 0, 0, 200, 0);
+	gen_block(m->g, T0 + 6 * MS, 0, 200, WIRE_BLOCK_ISSUE, 0x90, DEV, 9000, 4096, 1);
+	gen_switch(m->g, T0 + 10 * MS, 0, 200, 100, 0);
+	for (i = 0; i < 3; i++)
+		gen_block(m->g, T0 + 20 * MS, 0, 100, WIRE_BLOCK_ISSUE, 0x10 + i, DEV, 8 * i, 4096,
+			  0);
+	leave_in_d(m->g, T0 + 20 * MS, 100);
+	for (i = 0; i < 3; i++)
+		gen_block(m->g, T0 + 60 * MS, 0, 0, WIRE_BLOCK_COMPLETE, 0x10 + i, DEV, 8 * i, 4096,
+			  0);
+	gen_wakeup(m->g, T0 + 60 * MS, 0, 0, 100, WIRE_F_IRQ);
+	gen_switch(m->g, T0 + 60 * MS, 0, 0, 100, 0);
+	gen_switch(m->g, T0 + 70 * MS, 0, 100, 300, 0);
+	leave_in_d(m->g, T0 + 80 * MS, 300);
+	gen_wakeup(m->g, T0 + 87 * MS, 0, 0, 300, 0);
+	gen_switch(m->g, T0 + 87 * MS, 0, 0, 300, 0);
+	gen_switch(m->g, T0 + 95 * MS, 0, 300, 0, 0);
+	gen_block(m->g, T0 + 96 * MS, 0, 0, WIRE_BLOCK_COMPLETE, 0x90, DEV, 9000, 4096, 1);
+	gen_slice(m->g, T0 + 100 * MS);
+	made_open(m);
+}
+
+/* What the summary's section Waiting says of a name; -1: it has no row of the name. */
+static int64_t waited(const struct rows *r, const char *comm, const char *column)
+{
+	unsigned int i;
+	int64_t row = -1;
+
+	for (i = 0; i < r->row_cnt; i++) {
+		if (strcmp(rows_text(r, i, 0), "Waiting by name") != 0)
+			continue;
+		if (!strcmp(rows_text(r, i, 2), "comm") && !strcmp(rows_text(r, i, 3), comm))
+			row = rows_int(r, i, 1);
+		if (rows_int(r, i, 1) == row && !strcmp(rows_text(r, i, 2), column))
+			return rows_int(r, i, 3);
+	}
+	return -1;
+}
+
+static void test_disk_wait_is_the_time_in_which_threads_waited(void **state)
+{
+	struct made_trace m;
+	struct report_request q;
+	struct rows r, states;
+	unsigned int i;
+
+	make(&m);
+	q = made_request(&m, "summary");
+	rows_report(&r, m.a, &q);
+	assert_int_equal(waited(&r, "dd", "disk_wait_ns"), 40 * MS);
+	assert_int_equal(waited(&r, "dd", "uninterruptible_ns"), 0);
+	assert_int_equal(waited(&r, "sync", "disk_wait_ns"), 0);
+	assert_int_equal(waited(&r, "sync", "uninterruptible_ns"), 7 * MS);
+	assert_int_equal(waited(&r, "writer", "disk_wait_ns"), 0);
+	/* it waits for the CPU when the recording begins, as the snapshot says */
+	assert_int_equal(waited(&r, "writer", "cpu_wait_ns"), 5 * MS);
+	/* the same as `states` */
+	q = made_request(&m, "states");
+	rows_report(&states, m.a, &q);
+	i = rows_find(&states, "comm", "dd");
+	assert_int_equal(rows_cell(&states, i, "disk_ns"), waited(&r, "dd", "disk_wait_ns"));
+	i = rows_find(&states, "comm", "sync");
+	assert_int_equal(rows_cell(&states, i, "uninterruptible_ns"),
+			 waited(&r, "sync", "uninterruptible_ns"));
+	rows_done(&states);
+	rows_done(&r);
+	made_close(&m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_disk_wait_is_the_time_in_which_threads_waited),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
