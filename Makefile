@@ -104,7 +104,7 @@ FUZZ_AUX := tests/fuzz/fix_chunk.c tests/fuzz/scratch_trace.c tests/fuzz/index_t
 	tests/unit/gen/gen_trace.c tests/unit/gen/gen_mix.c $(if $(FUZZ),,tests/fuzz/replay_main.c)
 WORK_SRC := $(sort $(wildcard tests/kernel/work/*.c))
 
-LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o) $(B)/schema_sql.o
+LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o) $(B)/schema_sql.o $(B)/columns.o
 CMD_OBJ := $(CMD_SRC:%.c=$(B)/%.o) $(B)/page_text.o
 UNIT_BIN := $(addprefix $(B)/unit/,$(basename $(notdir $(UNIT_SRC))))
 UNIT_AUX_OBJ := $(UNIT_AUX:%.c=$(B)/%.o)
@@ -167,6 +167,13 @@ $(B)/schema_sql.c: schema/embed.sh $(SQL_SRC)
 	$(Q)mkdir -p $(@D)
 	$(Q)sh schema/embed.sh $(SQL_SRC) > $@
 
+# ---- what columns hold ----
+
+$(B)/columns.c: schema/columns.awk schema/columns.decl
+	$(call say,COLUMNS,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)LC_ALL=C awk -f schema/columns.awk schema/columns.decl > $@
+
 # ---- the page of `export --to html`, with the library of its charts, embedded ----
 
 DYGRAPHS ?= /usr/share/javascript/dygraphs
@@ -187,7 +194,7 @@ $(B)/%.o: %.c | $(EVENT_GEN)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
 
-$(B)/schema_sql.o $(B)/page_text.o: %.o: %.c
+$(B)/schema_sql.o $(B)/columns.o $(B)/page_text.o: %.o: %.c
 	$(call say,CC,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
 

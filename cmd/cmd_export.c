@@ -69,15 +69,10 @@ static void table_progress(void *ctx, uint64_t rows)
 
 /* ---- csv and json ---- */
 
-/*
- * Of the recorder's clock, from the trace's start; what people read as a duration in a table, too.
- */
+/* By the recorder's clock, from the trace's start. */
 static bool is_instant(const char *name)
 {
-	static const char *const more[] = { "queued_ns", "issue_ns", "complete_ns", "alloc_ns",
-					    "free_ns", NULL };
-
-	return render_is_one_of(name, more) || render_column_kind(name) == RENDER_INSTANT;
+	return column_find(name)->kind == COLUMN_INSTANT;
 }
 
 /* unix_ns: the CLOCK_REALTIME of the row's first instant, from the nearest clock reading. */

@@ -205,25 +205,6 @@ static int say_unknown(const char *what, const char *word, const char *list_of,
 	return EXIT_FAILED;
 }
 
-/* The unit that a column's name says. */
-static const char *unit(const char *name)
-{
-	static const char *const units[][2] = {
-		{ "_ns", "ns" },	   { "bytes_per_s", "bytes/s" }, { "bytes", "bytes" },
-		{ "_pct", "%" },	   { "_pages", "pages" },	 { "unix_s", "s" },
-		{ "sector", "512 bytes" }, { "sectors", "512 bytes" },
-	};
-	size_t n = strlen(name);
-
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-		size_t m = strlen(units[i][0]);
-
-		if (n >= m && !strcmp(name + n - m, units[i][0]))
-			return units[i][1];
-	}
-	return "";
-}
-
 /* A line of cells and a text that is wrapped beside them. */
 static void print_line(const char *const *cells, const unsigned int *widths, unsigned int cnt,
 		       const char *text)
@@ -303,7 +284,7 @@ static void show(const struct sql_schema_item *it, struct render *r)
 	}
 	for (unsigned int i = 0; i < it->column_cnt; i++) {
 		const struct sql_schema_column *c = &it->columns[i];
-		const char *const cells[] = { c->name, c->type, unit(c->name) };
+		const char *const cells[] = { c->name, c->type, column_find(c->name)->unit };
 		const struct value row[] = { value_text(it->name), value_text(c->name),
 					     value_text(c->type),
 					     *cells[2] ? value_text(cells[2]) : value_null(),

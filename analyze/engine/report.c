@@ -24,8 +24,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
+#include "analyze/engine/column.h"
 #include "analyze/context/context.h"
 #include "analyze/engine/report_bins.h"
 #include "analyze/engine/statement.h"
@@ -324,19 +324,6 @@ int report_check_keys(const struct report_view *v, unsigned int by, struct err *
 	return 0;
 }
 
-/* The length of the name at at, if it is the word, with a unit or without: "wait" of wait_ns. */
-static size_t column_len(const char *at, const char *word)
-{
-	static const char *const units[] = { "", "_ns", "_pct", "_per_s" };
-	size_t len = strcspn(at, ","), n = strlen(word), i;
-
-	for (i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-		if (len == n + strlen(units[i]) && !strncasecmp(at, word, n) &&
-		    !strncmp(at + n, units[i], strlen(units[i])))
-			return len;
-	return 0;
-}
-
 /* Finds the column in what the report gives, and makes its name r->sort: name has room for it. */
 static int check_sort(struct analysis *a, struct report_request *r, const char *inner,
 		      char name[64], struct err *e)
@@ -349,11 +336,11 @@ static int check_sort(struct analysis *a, struct report_request *r, const char *
 	if (!col || !*col || statement_columns(a, inner, columns, sizeof(columns)) < 0)
 		return 0;	/* an error in it is found when it runs */
 	col += ascending;
-	for (at = columns; *col && *at; at += strcspn(at, ","), at += strspn(at, ", ")) {
-		len = column_len(at, col);
-		if (!len)
-			continue;
+	for (at = columns; *col && *at; at += len, at += strspn(at, ", ")) {
+		len = strcspn(at, ",");
 		snprintf(name, 64, "%s%.*s", ascending ? "-" : "", (int)len, at);
+		if (!column_is_called(name + ascending, col))
+			continue;
 		r->sort = name;
 		return 0;
 	}

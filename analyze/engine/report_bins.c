@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/engine/column.h"
 #include "base/array.h"
 
 #define ROWS_MAX 10000000 /* rows of 0, in all: about a GiB of CSV */
@@ -58,30 +59,6 @@ struct report_bins {
 	bool is_sparse;
 };
 
-bool report_is_key(const char *name)
-{
-	static const char *const keys[] = { "pid",	 "tid",	    "comm",	       "cgroup",
-					    "container", "unit",    "user",	       "tree",
-					    "cpu",	 "device",  "op",	       "source",
-					    "file",	 "by_pid",  "by_comm",	       "type",
-					    "vector",	 "name",    "size_from_bytes",
-					    "size_to_bytes" };
-
-	for (unsigned int i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-		if (!strcmp(name, keys[i]))
-			return true;
-	return false;
-}
-
-/* wait_p99_ns, wait_max_ns, lat_avg_ns, peak_ns: there is none where there is no event */
-static bool is_single(const char *name)
-{
-	const char *p = strstr(name, "_p");
-
-	return (p && p[2] >= '0' && p[2] <= '9') || strstr(name, "_max_ns") ||
-	       strstr(name, "_avg_ns") || !strcmp(name, "peak_ns");
-}
-
 static int begin(struct report_bins *b, unsigned int col_cnt, const char *const *names, bool has_t)
 {
 	if (col_cnt > COLS_MAX)
@@ -89,7 +66,7 @@ static int begin(struct report_bins *b, unsigned int col_cnt, const char *const 
 	b->col_cnt = col_cnt;
 	b->pid = b->comm = b->source = b->complete = b->lost = -1;
 	for (b->key_cnt = 0; has_t + b->key_cnt < col_cnt; b->key_cnt++)
-		if (!report_is_key(names[has_t + b->key_cnt]))
+		if (!column_find(names[has_t + b->key_cnt])->is_key)
 			break;
 	for (unsigned int i = 0; i + has_t < col_cnt; i++) {
 		const char *name = names[i + has_t];
@@ -99,7 +76,7 @@ static int begin(struct report_bins *b, unsigned int col_cnt, const char *const 
 			  !strcmp(name, "complete")    ? &b->complete :
 			  !strcmp(name, "lost_events") ? &b->lost : NULL;
 
-		b->is_single[i] = is_single(name);
+		b->is_single[i] = column_find(name)->is_single;
 		if (at)
 			*at = (int)i;
 	}

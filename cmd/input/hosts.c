@@ -204,7 +204,7 @@ static void say_what(void *ctx)
 
 static bool is_instant(const char *name)
 {
-	return render_column_kind(name) == RENDER_INSTANT;
+	return column_find(name)->kind == COLUMN_INSTANT;
 }
 
 /* To the common axis of time. */

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "analyze/engine/align.h"
+#include "analyze/engine/column.h"
 #include "analyze/context/keys.h"
 #include "base/array.h"
 #include "base/hash_map.h"
@@ -85,6 +86,12 @@ static const char *find_label(struct metrics *m, struct labels *l, const char *t
 	return l->v[l->cnt++] = text;
 }
 
+/* In ns, which metrics have as seconds. */
+static bool is_time(const char *column)
+{
+	return !strcmp(column_find(column)->unit, "ns");
+}
+
 /*
  * The rows of a section begin with the largest. Who is small in a later window gets no label, or an
  * idle machine would give them all away.
@@ -98,7 +105,7 @@ static bool is_large(struct metrics *m, const struct value *row)
 		return false;
 	if (m->is_first)
 		return true;
-	return strstr(m->names[m->ranked], "_ns") ? n >= m->window_ns / WORTH_PARTS
+	return is_time(m->names[m->ranked]) ? n >= m->window_ns / WORTH_PARTS
 						  : n >= WORTH_BYTES;
 }
 
@@ -367,7 +374,7 @@ static void put_series(struct writer *w, const struct series *s)
 			put_histogram(w, s, sum, i);
 		else
 			put_sample(w, s, of->type == METRIC_COUNTER ? "_total" : "", "",
-				   strstr(of->column, "_ns"), sum[0], i);
+				   is_time(of->column), sum[0], i);
 	}
 }
 

@@ -21,7 +21,7 @@ struct page {
 	struct buf *table;
 	struct buf tables;	/* of the summary */
 	unsigned int col_cnt;
-	enum render_kind *kinds;
+	enum column_kind *kinds;
 	const char *const *names;	/* of columns without headings yet; or NULL */
 };
 
@@ -62,7 +62,7 @@ static int table_begin(void *ctx, unsigned int col_cnt, const char *const *names
 	p->col_cnt = col_cnt;
 	p->names = names;
 	for (unsigned int i = 0; i < col_cnt; i++)
-		p->kinds[i] = render_column_kind(names[i]);
+		p->kinds[i] = column_find(names[i])->kind;
 	return 0;
 }
 
@@ -75,7 +75,7 @@ static void put_headings(struct page *p, const struct value *values)
 		return;
 	put(p->table, "<table><thead><tr>");
 	for (unsigned int i = 0; i < p->col_cnt; i++) {
-		render_heading(heading, sizeof(heading), p->names[i]);
+		column_heading(heading, sizeof(heading), p->names[i]);
 		put(p->table, values && values[i].type == VALUE_TEXT ?
 				      "<th scope=\"col\" class=\"text\">" :
 				      "<th scope=\"col\">");

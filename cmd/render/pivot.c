@@ -71,8 +71,8 @@ static int begin(void *ctx, unsigned int col_cnt, const char *const *names)
 	if (t < 0 || figure < 0)
 		return -EINVAL;
 	for (unsigned int i = 0; i < col_cnt; i++)
-		if (report_is_key(names[i]) && strlen(p->keys_there) + strlen(names[i]) + 2 <
-						      sizeof(p->keys_there))
+		if (column_find(names[i])->is_key &&
+		    strlen(p->keys_there) + strlen(names[i]) + 2 < sizeof(p->keys_there))
 			strcat(strcat(p->keys_there, *p->keys_there ? "," : ""), names[i]);
 	p->t = (unsigned int)t;
 	p->figure = (unsigned int)figure;

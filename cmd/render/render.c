@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/*
- * render: takes the rows of a query, counts and limits them, and hands them to the format. Owns the
- * output buffer, so that a row costs no stdio call.
- */
+/* render: takes the rows of a query, counts and limits them, and hands them to the format. */
 #include "cmd/render/render.h"
 
 #include <errno.h>
@@ -26,75 +23,6 @@ struct render {
 	unsigned int section_cnt;
 	bool has_heading;
 };
-
-/* ---- the output buffer ---- */
-
-int render_out_flush(struct render_out *o)
-{
-	if (!o->error && o->n && fwrite(o->buf, 1, o->n, o->f) != o->n)
-		o->error = errno ? -errno : -EIO;
-	o->n = 0;
-	return o->error;
-}
-
-char *render_out_room(struct render_out *o, size_t max)
-{
-	if (o->n + max > o->cap) {
-		render_out_flush(o);
-		if (max > o->cap) {
-			char *p = realloc(o->buf, max);
-
-			if (!p) {
-				o->error = o->error ? o->error : -ENOMEM;
-				return NULL;
-			}
-			o->buf = p;
-			o->cap = max;
-		}
-	}
-	return o->buf + o->n;
-}
-
-void render_out_bytes(struct render_out *o, const char *s, size_t n)
-{
-	char *p = render_out_room(o, n);
-
-	if (p) {
-		memcpy(p, s, n);
-		o->n += n;
-	}
-}
-
-void render_out_text(struct render_out *o, const char *s)
-{
-	render_out_bytes(o, s, strlen(s));
-}
-
-void render_out_int(struct render_out *o, int64_t v)
-{
-	uint64_t u = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
-	char digits[24], *p = digits + sizeof(digits);
-
-	do {
-		*--p = (char)('0' + u % 10);
-		u /= 10;
-	} while (u);
-	if (v < 0)
-		*--p = '-';
-	render_out_bytes(o, p, (size_t)(digits + sizeof(digits) - p));
-}
-
-void render_out_real(struct render_out *o, double v)
-{
-	char text[40];
-
-	for (int digits = 15; digits <= 17; digits++) {
-		snprintf(text, sizeof(text), "%.*g", digits, v);
-		if (strtod(text, NULL) == v)
-			break;
-	}
-	render_out_text(o, text);
-}
 
 /* ---- the sink ---- */
 
@@ -247,39 +175,4 @@ int render_parse_format(const char *name, enum render_format *ret)
 		}
 	}
 	return -EINVAL;
-}
-
-/* Bytes of the next word; a command in backquotes is one, so that it can be pasted. */
-static size_t word_len(const char *text)
-{
-	size_t len = 0;
-
-	while (text[len] && text[len] != ' ') {
-		if (text[len] == '`' && strchr(text + len + 1, '`'))
-			len += strcspn(text + len + 1, "`") + 1;
-		len++;
-	}
-	return len;
-}
-
-void render_wrap(FILE *f, const char *text, unsigned int width)
-{
-	size_t used = 0, len;
-
-	for (;; text += len) {
-		text += strspn(text, " ");
-		len = word_len(text);
-		if (!len)
-			break;
-		if (used && width && used + 1 + len > width) {
-			fputc('\n', f);
-			used = 0;
-		} else if (used) {
-			fputc(' ', f);
-			used++;
-		}
-		fwrite(text, 1, len, f);
-		used += len;
-	}
-	fputc('\n', f);
 }

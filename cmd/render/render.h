@@ -26,6 +26,7 @@
 #include <string.h>
 
 #include "analyze/context/analysis.h"
+#include "analyze/engine/column.h"
 
 #define RENDER_TABLE_HELD 1000
 
@@ -100,23 +101,7 @@ static inline struct value value_null(void)
 /* "table", "csv", "json", "jsonl". 0 or -EINVAL. */
 int render_parse_format(const char *name, enum render_format *ret);
 
-/* What a column holds, told by its name: *_ns, *_bytes, *_pct, *_per_s, iops, complete, ids. */
-enum render_kind {
-	RENDER_PLAIN, /* ids: digits as they are */
-	RENDER_COUNT, /* 1,234 */
-	RENDER_INSTANT, /* seconds from the trace's start */
-	RENDER_DURATION, /* 12.3 ms */
-	RENDER_BYTES, /* 1.5 MiB */
-	RENDER_BYTE_RATE, /* 1.5 MiB/s */
-	RENDER_RATE, /* 12.3 */
-	RENDER_RATIO, /* 2.417 */
-	RENDER_PERCENT, /* 99.9 */
-	RENDER_YES_NO,
-};
-enum render_kind render_column_kind(const char *name);
 bool render_is_one_of(const char *name, const char *const *list); /* which NULL ends */
-/* The heading people see: "%CPU" for util_pct. Returns buf. */
-char *render_heading(char *buf, size_t size, const char *name);
 
 /*
  * Writes text and a newline, in lines of at most so many bytes where words allow; 0: in one line.

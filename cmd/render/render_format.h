@@ -29,7 +29,7 @@ void render_out_real(struct render_out *o, double v);
 int render_out_flush(struct render_out *o);
 
 /* A number with the unit of its column, in at most size bytes. */
-void render_format_value(char *buf, size_t size, const struct value *v, enum render_kind kind);
+void render_format_value(char *buf, size_t size, const struct value *v, enum column_kind kind);
 
 struct render_format_ops {
 	size_t state_bytes; /* zeros at first */

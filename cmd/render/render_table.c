@@ -29,7 +29,7 @@ enum shown {
 };
 
 struct column {
-	enum render_kind kind;
+	enum column_kind kind;
 	unsigned int cells, decimals;
 	bool is_text; /* some value is: to the left */
 	bool is_zero; /* all values kept are 0 or NULL, of a kind that may then be left out */
@@ -140,7 +140,7 @@ static int make_stack(struct cell *c, const struct value *v)
 static int make_cell(const struct table *t, unsigned int col, const struct value *v,
 		     struct cell *ret)
 {
-	enum render_kind kind = t->options->human ? t->columns[col].kind : RENDER_PLAIN;
+	enum column_kind kind = t->options->human ? t->columns[col].kind : COLUMN_ID;
 	char text[64] = "NULL";
 
 	*ret = (struct cell){ .is_null = v->type == VALUE_NULL };
@@ -152,7 +152,7 @@ static int make_cell(const struct table *t, unsigned int col, const struct value
 	if (ret->is_text)
 		return make_text(ret, v->text, v->text_bytes);
 	ret->is_zero = v->type == VALUE_INT ? !v->i : v->type == VALUE_NULL || v->r == 0;
-	if (kind == RENDER_INSTANT && v->type == VALUE_INT)
+	if (kind == COLUMN_INSTANT && v->type == VALUE_INT)
 		snprintf(text, sizeof(text), "%s%lld.%09lld", v->i < 0 ? "-" : "",
 			 llabs((long long)(v->i / (int64_t)UNITS_NS_PER_S)),
 			 llabs((long long)(v->i % (int64_t)UNITS_NS_PER_S)));
@@ -293,7 +293,7 @@ static unsigned int line_cells(const struct table *t, bool narrowed)
 
 static bool may_drop(const struct column *c)
 {
-	return !c->below && !c->is_text && c->kind != RENDER_PLAIN && c->kind != RENDER_YES_NO;
+	return !c->below && !c->is_text && c->kind != COLUMN_ID && c->kind != COLUMN_YES_NO;
 }
 
 /* Columns that say how an answer was found, not what it is. */
@@ -437,9 +437,9 @@ static void find_widths(struct table *t)
 
 		c->cells = (unsigned int)strlen(c->heading);
 		c->is_empty = t->options->human && !c->below &&
-			      (c->kind == RENDER_DURATION || !strcmp(c->heading, "STACK BYTES"));
-		c->is_zero = t->options->human && c->kind != RENDER_PLAIN &&
-			     c->kind != RENDER_INSTANT && c->kind != RENDER_YES_NO;
+			      (c->kind == COLUMN_DURATION || !strcmp(c->heading, "STACK BYTES"));
+		c->is_zero = t->options->human && c->kind != COLUMN_ID &&
+			     c->kind != COLUMN_INSTANT && c->kind != COLUMN_YES_NO;
 		for (unsigned int r = 0; r < t->held_cnt; r++) {
 			const struct cell *cell = &t->cells[r * t->col_cnt + i];
 
@@ -477,7 +477,7 @@ static void shorten_instants(struct table *t)
 	for (unsigned int i = 0; i < t->col_cnt; i++) {
 		struct column *c = &t->columns[i];
 
-		c->decimals = t->options->human && !t->options->wide && c->kind == RENDER_INSTANT
+		c->decimals = t->options->human && !t->options->wide && c->kind == COLUMN_INSTANT
 				      ? instant_decimals(t, i)
 				      : 9;
 		for (unsigned int r = 0; r < t->held_cnt; r++)
@@ -532,7 +532,7 @@ static int table_begin(void *state, const struct render_options *o, struct rende
 	for (unsigned int i = 0; i < cnt; i++) {
 		struct column *c = &t->columns[i];
 
-		c->kind = render_column_kind(names[i]);
+		c->kind = column_find(names[i])->kind;
 		c->below = o->human ? stack_label(names[i]) : NULL;
 		snprintf(c->name, sizeof(c->name), "%s", names[i]);
 		c->may_be_same =
@@ -542,7 +542,7 @@ static int table_begin(void *state, const struct render_options *o, struct rende
 		if (o->human && !o->wide && i && render_is_one_of(names[i], details))
 			c->shown = HIDDEN_DETAIL;
 		if (o->human)
-			render_heading(c->heading, sizeof(c->heading), names[i]);
+			column_heading(c->heading, sizeof(c->heading), names[i]);
 		else
 			textsafe_escape(c->heading, sizeof(c->heading), names[i], strlen(names[i]),
 					NULL);

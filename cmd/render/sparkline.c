@@ -69,7 +69,7 @@ static int begin(void *ctx, unsigned int col_cnt, const char *const *names)
 			s->metric = i;
 			has_metric = true;
 		} else if (!has_metric) {
-			s->is_key[i] = report_is_key(names[i]);
+			s->is_key[i] = column_find(names[i])->is_key;
 		}
 	}
 	s->drawn = has_t && has_metric;
@@ -208,15 +208,15 @@ static const char *level_text(const struct sparkline *s, double share)
 
 static char *figure_text(char *buf, size_t size, const char *metric, double v)
 {
-	switch (render_column_kind(metric)) {
-	case RENDER_DURATION:
+	switch (column_find(metric)->kind) {
+	case COLUMN_DURATION:
 		return units_format_duration(buf, size, (uint64_t)v);
-	case RENDER_BYTES:
+	case COLUMN_BYTES:
 		return units_format_bytes(buf, size, (uint64_t)v);
-	case RENDER_BYTE_RATE:
+	case COLUMN_BYTE_RATE:
 		units_format_bytes(buf, size - 2, (uint64_t)v);
 		return strcat(buf, "/s");
-	case RENDER_PERCENT:
+	case COLUMN_PERCENT:
 		snprintf(buf, size, "%.1f %%", v);
 		return buf;
 	default: /* a count, or an average of one, with a digit as in the table */
@@ -267,7 +267,7 @@ void sparkline_print(struct sparkline *s, FILE *out)
 	if (chars > s->cell_cnt)
 		chars = s->cell_cnt;
 	fprintf(out, "%s over time, each line from 0 to its own highest value:\n\n",
-		render_heading(heading, sizeof(heading), s->o.metric));
+		column_heading(heading, sizeof(heading), s->o.metric));
 	for (i = 0; i < shown; i++)
 		print_group(s, &s->groups[i], chars, (int)label, out);
 	if (shown < s->cnt || s->left_out)

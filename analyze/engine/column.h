@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * column: what the columns of reports and tables hold, as schema/columns.decl declares it.
+ *
+ *     schema/columns.decl --schema/columns.awk--> build/columns.c --[column]--> report, cmd
+ */
+#ifndef COLUMN_H
+#define COLUMN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum column_kind {
+	COLUMN_ID, /* digits as they are */
+	COLUMN_COUNT, /* 1,234 */
+	COLUMN_INSTANT, /* seconds from the trace's start */
+	COLUMN_DURATION, /* 12.3 ms */
+	COLUMN_BYTES, /* 1.5 MiB */
+	COLUMN_BYTE_RATE, /* 1.5 MiB/s */
+	COLUMN_RATE, /* 12.3 */
+	COLUMN_RATIO, /* 2.417 */
+	COLUMN_PERCENT, /* 99.9 */
+	COLUMN_YES_NO,
+};
+
+struct column_decl {
+	const char *name;	/* or a pattern */
+	enum column_kind kind;
+	const char *unit;	/* of the raw value; may be "" */
+	const char *heading;	/* NULL: column_heading() makes it of the name */
+	bool is_key;		/* before all figures, it tells rows apart */
+	bool is_single;		/* of single events: there is none where there is no event */
+};
+
+extern const struct column_decl column_list[];	/* one without name ends it */
+
+/* The declaration of the first line that fits, or of a plain count without a name. */
+const struct column_decl *column_find(const char *name);
+/* The heading people see: "%CPU" for util_pct. Returns buf. */
+char *column_heading(char *buf, size_t size, const char *name);
+/* True if the word, in any case, is the name, or the name without its unit: "wait" of wait_ns. */
+bool column_is_called(const char *name, const char *word);
+
+#endif /* COLUMN_H */
