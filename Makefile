@@ -93,7 +93,7 @@ ALL_LDFLAGS = $(LDFLAGS) $(SANFLAGS) $(if $(STATIC),-static -Wl$(comma)--wrap=dl
 LIB_SRC := $(sort $(wildcard src/*/*.c src/*/*/*.c analyze/*/*.c))
 CMD_SRC := $(sort $(wildcard cmd/*.c cmd/*/*.c))
 BPF_SRC := $(sort $(wildcard bpf/*.bpf.c))
-SQL_SRC := $(sort $(wildcard schema/*.sql)) schema/TABLES.md schema/QUERIES.md
+SQL_SRC := $(sort $(wildcard schema/*.sql))
 UNIT_SRC := $(sort $(wildcard tests/unit/*/test_*.c))
 UNIT_AUX := $(sort $(wildcard tests/unit/gen/*.c))
 BENCH_SRC := $(sort $(wildcard tests/bench/load/*.c tests/bench/meter/*.c))
@@ -105,7 +105,7 @@ FUZZ_AUX := tests/fuzz/fix_chunk.c tests/fuzz/scratch_trace.c tests/fuzz/index_t
 WORK_SRC := $(sort $(wildcard tests/kernel/work/*.c))
 
 LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o) $(B)/schema_sql.o $(B)/columns.o
-CMD_OBJ := $(CMD_SRC:%.c=$(B)/%.o) $(B)/page_text.o
+CMD_OBJ := $(CMD_SRC:%.c=$(B)/%.o) $(B)/page_text.o $(B)/sql_schema_items.o
 UNIT_BIN := $(addprefix $(B)/unit/,$(basename $(notdir $(UNIT_SRC))))
 UNIT_AUX_OBJ := $(UNIT_AUX:%.c=$(B)/%.o)
 BENCH_BIN := $(addprefix $(B)/bench/bin/,$(patsubst preload_%,preload_%.so,$(basename $(notdir $(BENCH_SRC)))))
@@ -174,6 +174,13 @@ $(B)/columns.c: schema/columns.awk schema/columns.decl
 	$(Q)mkdir -p $(@D)
 	$(Q)LC_ALL=C awk -f schema/columns.awk schema/columns.decl > $@
 
+# ---- documents that `sql` shows ----
+
+$(B)/sql_schema_items.c: schema/sql_schema.awk schema/TABLES.md schema/QUERIES.md
+	$(call say,SCHEMA,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)LC_ALL=C awk -f schema/sql_schema.awk schema/TABLES.md schema/QUERIES.md > $@
+
 # ---- the page of `export --to html`, with the library of its charts, embedded ----
 
 DYGRAPHS ?= /usr/share/javascript/dygraphs
@@ -194,7 +201,7 @@ $(B)/%.o: %.c | $(EVENT_GEN)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
 
-$(B)/schema_sql.o $(B)/columns.o $(B)/page_text.o: %.o: %.c
+$(B)/schema_sql.o $(B)/columns.o $(B)/sql_schema_items.o $(B)/page_text.o: %.o: %.c
 	$(call say,CC,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
 

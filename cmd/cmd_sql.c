@@ -117,7 +117,7 @@ static int run_command(struct sql *q, const char *line)
 	if (!strcmp(name, ".mode") && *arg)
 		return take_format(&q->in.format, arg, NULL);
 	if (!strcmp(name, ".examples"))
-		sql_schema_examples();
+		fputs(sql_schema_examples, stdout);
 	else if (!strcmp(name, ".help"))
 		for (; c->name; c++)
 			printf("%s%-*s %s\n", c->name, 18 - (int)strlen(c->name), c->arg, c->help);
@@ -176,7 +176,7 @@ static int run(void *job)
 	int c;
 
 	if (q->examples)
-		sql_schema_examples();
+		fputs(sql_schema_examples, stdout);
 	if (q->examples || q->schema)
 		return q->examples ? EXIT_SUCCESS : show_schema(q, q->statement);
 	if (!q->statement && !shell)

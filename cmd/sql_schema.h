@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * sql_schema: the tables, views and functions of SQL and their columns, as schema/TABLES.md
- * describes them, and the queries of schema/QUERIES.md.
+ * describes them, and the queries of schema/QUERIES.md. schema/sql_schema.awk makes both from the
+ * documents when the program is built.
  *
- * Threads: one. What the functions return lives until the program ends.
+ * Threads: one.
  */
 #ifndef SQL_SCHEMA_H
 #define SQL_SCHEMA_H
@@ -19,12 +20,14 @@ struct sql_schema_item {
 	const char *name;
 	const char *call;	/* the name, of a function with its arguments */
 	const char *text;	/* what it has or gives; lines */
-	struct sql_schema_column *columns;	/* none: a function with one result */
+	const struct sql_schema_column *columns;	/* none: a function with one result */
 	unsigned int column_cnt;
 };
 
-/* All of them. NULL: out of memory. */
-const struct sql_schema_item *sql_schema_items(unsigned int *ret_cnt);
+extern const struct sql_schema_item sql_schema_items[];
+extern const unsigned int sql_schema_item_cnt;
+/* The queries, with their questions as comments. */
+extern const char sql_schema_examples[];
 
 /*
  * Prints all of them, or the columns of one. r takes the rows; NULL: they are printed for people.
@@ -32,8 +35,6 @@ const struct sql_schema_item *sql_schema_items(unsigned int *ret_cnt);
  */
 int sql_schema_list(struct render *r);
 int sql_schema_show(const char *name, struct render *r);
-/* The queries, with their questions as comments. */
-void sql_schema_examples(void);
 
 /*
  * Prints SQLite's message on a statement: of an unknown table, function or column with the nearest

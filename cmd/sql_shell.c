@@ -47,18 +47,17 @@ static bool completes_commands;
 /* The words there are, one after the other; a column once for each table. */
 static const char *word_at(size_t at)
 {
-	unsigned int cnt;
-	const struct sql_schema_item *items = sql_schema_items(&cnt);
+	const struct sql_schema_item *it = sql_schema_items;
 
 	if (at < KEYWORD_CNT)
 		return keywords[at];
 	at -= KEYWORD_CNT;
-	for (unsigned int i = 0; items && i < cnt; i++) {
+	for (; it < sql_schema_items + sql_schema_item_cnt; it++) {
 		if (!at--)
-			return items[i].name;
-		if (at < items[i].column_cnt)
-			return items[i].columns[at].name;
-		at -= items[i].column_cnt;
+			return it->name;
+		if (at < it->column_cnt)
+			return it->columns[at].name;
+		at -= it->column_cnt;
 	}
 	return NULL;
 }

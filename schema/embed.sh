@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
-# Turns SQL files and documents into a C table: schema_sql[] of { name, text }, name without directory and ".sql".
+# Turns SQL files into a C table: schema_sql[] of { name, text }, name without directory and ".sql".
 set -eu
 printf '/* made by schema/embed.sh */\n#include "analyze/engine/statement.h"\n'
 printf 'const struct schema_sql schema_sql[] = {\n'

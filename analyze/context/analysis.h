@@ -114,9 +114,6 @@ void analysis_interrupt(struct analysis *a);
 /* Whether a text ends with a ";" that ends a statement. */
 bool analysis_sql_is_complete(const char *text);
 
-/* The text of a document that is part of the program: "TABLES.md", "QUERIES.md". */
-const char *analysis_document(const char *name);
-
 /* What rows can go by: keys. Several make a mask, 1u << REPORT_BY_x. */
 enum report_by {
 	REPORT_BY_PROCESS,

@@ -244,11 +244,6 @@ bool analysis_sql_is_complete(const char *text)
 	return sqlite3_complete(text);
 }
 
-const char *analysis_document(const char *name)
-{
-	return schema_text(name);
-}
-
 /* ---- tables ---- */
 
 unsigned int schema_tables(const struct schema_table **ret)
