@@ -104,7 +104,7 @@ FUZZ_AUX := tests/fuzz/fix_chunk.c tests/fuzz/scratch_trace.c tests/fuzz/index_t
 	tests/unit/gen/gen_trace.c tests/unit/gen/gen_mix.c $(if $(FUZZ),,tests/fuzz/replay_main.c)
 WORK_SRC := $(sort $(wildcard tests/kernel/work/*.c))
 
-LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o) $(B)/schema_sql.o $(B)/columns.o
+LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o) $(B)/schema_sql.o $(B)/report_views.o $(B)/columns.o
 CMD_OBJ := $(CMD_SRC:%.c=$(B)/%.o) $(B)/page_text.o $(B)/sql_schema_items.o
 UNIT_BIN := $(addprefix $(B)/unit/,$(basename $(notdir $(UNIT_SRC))))
 UNIT_AUX_OBJ := $(UNIT_AUX:%.c=$(B)/%.o)
@@ -167,7 +167,14 @@ $(B)/schema_sql.c: schema/embed.sh $(SQL_SRC)
 	$(Q)mkdir -p $(@D)
 	$(Q)sh schema/embed.sh $(SQL_SRC) > $@
 
-# ---- what columns hold ----
+# ---- views of `report`: what the heads of their SQL files declare ----
+
+VIEW_SRC := $(sort $(wildcard schema/report_*.sql))
+
+$(B)/report_views.c: schema/views.awk $(VIEW_SRC)
+	$(call say,VIEWS,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)LC_ALL=C awk -f schema/views.awk $(VIEW_SRC) > $@
 
 $(B)/columns.c: schema/columns.awk schema/columns.decl
 	$(call say,COLUMNS,$@)
@@ -201,7 +208,7 @@ $(B)/%.o: %.c | $(EVENT_GEN)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
 
-$(B)/schema_sql.o $(B)/columns.o $(B)/sql_schema_items.o $(B)/page_text.o: %.o: %.c
+$(B)/schema_sql.o $(B)/report_views.o $(B)/columns.o $(B)/sql_schema_items.o $(B)/page_text.o: %.o: %.c
 	$(call say,CC,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyze/engine/report_view.h"
 #include "base/textsafe.h"
 #include "base/units.h"
 #include "cmd/input/input.h"
@@ -120,7 +121,8 @@ static int put_table(FILE *f, struct trace *t, struct err *e)
 	uint64_t from = trace_start_ns(t), to = trace_end_ns(t);
 	char missing[400];
 
-	input_is_complete(t, INPUT_NEEDS_SUMMARY, from, to, missing, sizeof(missing));
+	input_is_complete(t, report_view_find("summary")->needs, from, to, missing,
+			  sizeof(missing));
 	fprintf(f, "%s from %s, %s%s\n\n", say_duration(to - from),
 		say_wall(trace_real_ns(t, from), false),
 		missing[0] ? "INCOMPLETE: " : "complete", missing);
@@ -194,7 +196,7 @@ static int add_page(struct members *m, struct trace *t, const char *page_of, str
 
 	if (q.from_ns == q.to_ns)
 		return 0;
-	input_is_complete(t, (struct input_needs){ .classes = INPUT_ALL }, q.from_ns, q.to_ns,
+	input_is_complete(t, LOSS_NEEDS_ALL, q.from_ns, q.to_ns,
 			  missing, sizeof(missing));
 	r = analysis_open(&a, t, e);
 	q.analysis = a;

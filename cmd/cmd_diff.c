@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "analyze/diff/diff.h"
+#include "analyze/engine/report_view.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/input/input.h"
@@ -116,8 +117,8 @@ static int put_row(void *ctx, const struct diff_row *r)
 static void say_side(const struct diff *d, int side, uint64_t from_ns, uint64_t to_ns)
 {
 	char missing[256];
-	bool complete = input_is_complete(d->in[side].trace, INPUT_NEEDS_SUMMARY, from_ns, to_ns,
-					  missing, sizeof(missing));
+	bool complete = input_is_complete(d->in[side].trace, report_view_find("summary")->needs,
+					  from_ns, to_ns, missing, sizeof(missing));
 	const char *part = input_part_note(d->in[side].trace);
 
 	if (d->in[0].format != RENDER_TABLE) {

@@ -452,8 +452,8 @@ static int export(struct export *x)
 	if (c)
 		return c;
 	input_verify(&x->in, x->format == FORMAT_HTML, x->from_ns, x->to_ns);
-	if (!input_is_complete(x->in.trace, (struct input_needs){ .classes = INPUT_ALL },
-			       x->from_ns, x->to_ns, missing, sizeof(missing)))
+	if (!input_is_complete(x->in.trace, LOSS_NEEDS_ALL, x->from_ns, x->to_ns, missing,
+			       sizeof(missing)))
 		say_note("%s: the window is incomplete: %s", input_path(&x->in), missing);
 	if (x->format == FORMAT_PERFETTO || x->format == FORMAT_OPENMETRICS || x->every_ns)
 		c = input_open_analysis(&x->in);

@@ -430,8 +430,8 @@ static void make_page(const struct record *r)
 	if (!c)
 		c = input_analysis(&in);
 	if (!c) {
-		input_is_complete(in.trace, (struct input_needs){ .classes = INPUT_ALL },
-				  q.from_ns, q.to_ns, missing, sizeof(missing));
+		input_is_complete(in.trace, LOSS_NEEDS_ALL, q.from_ns, q.to_ns, missing,
+				  sizeof(missing));
 		q.analysis = in.analysis;
 		q.trace = in.trace;
 		q.missing = missing;

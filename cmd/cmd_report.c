@@ -130,16 +130,14 @@ static int take_format(void *options, const char *value, struct err *e)
 static int take_operand(void *options, const char *value)
 {
 	struct report_options *r = options;
-	const struct report_view *views, *found = NULL;
-	unsigned int cnt = report_views(&views);
+	const struct report_view *found = NULL;
 	const char *names[VIEWS_MAX];
+	unsigned int cnt = 0;
 
-	if (cnt > VIEWS_MAX)
-		cnt = VIEWS_MAX;
-	for (unsigned int i = 0; i < cnt; i++) {
-		names[i] = views[i].name;
-		if (!strcmp(value, names[i]))
-			found = &views[i];
+	for (; cnt < report_view_cnt && cnt < VIEWS_MAX; cnt++) {
+		names[cnt] = report_view_list[cnt].name;
+		if (!strcmp(value, names[cnt]))
+			found = &report_view_list[cnt];
 	}
 	if (!found && !access(value, F_OK))
 		return input_status(take_path(r, value, NULL), NULL);
@@ -155,10 +153,24 @@ static int take_operand(void *options, const char *value)
 	return 0;
 }
 
+/* "'latency' and 'parallel'": the views that take the option. */
+static const char *views_with(enum report_takes option)
+{
+	const char *names[VIEWS_MAX], *text = "";
+	unsigned int cnt = 0;
+
+	for (unsigned int i = 0; i < report_view_cnt && cnt < VIEWS_MAX; i++)
+		if (report_view_list[i].takes & option)
+			names[cnt++] = report_view_list[i].name;
+	for (unsigned int i = 0; i < cnt; i++)
+		text = say_format("%s%s'%s'", text,
+				  !i ? "" : i + 1 < cnt ? ", " : " and ", names[i]);
+	return text;
+}
+
 /* Refuses options that exclude each other. */
 static int check_together(struct report_options *r)
 {
-	const char *view = r->view ? r->view->name : "";
 	const char *alone = r->phases	    ? "--phases"
 			    : r->follow_ns  ? "--follow"
 			    : r->db	    ? "--db"
@@ -167,6 +179,8 @@ static int check_together(struct report_options *r)
 			    : r->wide_by    ? "--wide-by"
 			    : r->in.lines   ? "--lines"
 					    : NULL;
+	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): a report has a view */
+	unsigned int takes = r->view->takes;
 
 	if (r->paths.cnt > 1 && alone)
 		return opts_usage_error("%s is for one trace, and there are %u", alone,
@@ -180,16 +194,16 @@ static int check_together(struct report_options *r)
 	if (r->wide_by && !r->q.every_ns)
 		return opts_usage_error("--wide-by makes columns of what --every makes rows of: "
 					"give --every");
-	if (r->phases && !strcmp(view, "summary"))
+	if (r->phases && !(takes & REPORT_TAKES_SORT))
 		return opts_usage_error("the summary has many parts; --phases without a view has a "
 					"row per interval");
 	if (is_stack_format(r->in.format) &&
-	    ((strcmp(view, "stacks") && strcmp(view, "leaks") && strcmp(view, "offcpu")) ||
-	     r->paths.cnt > 1))
+	    (!(takes & REPORT_TAKES_STACKS) || r->paths.cnt > 1))
 		return opts_usage_error(
-			"--format folded, html and pprof are for the views stacks, leaks and "
-			"offcpu, of one trace; what made a spike "
-			"is in the stacks of its time: `ebpfrec report stacks --from T --until T`");
+			"--format folded, html and pprof are for the views %s, of one trace; what "
+			"made a spike is in the stacks of its time: `ebpfrec report stacks --from "
+			"T --until T`",
+			views_with(REPORT_TAKES_STACKS));
 	if (r->in.format == RENDER_PPROF && input_terminal_width())
 		return opts_usage_error("--format pprof is not for a terminal: write it to a file, "
 					"`> stacks.pb.gz`");
@@ -258,22 +272,20 @@ static int check_view(const struct report_options *r)
 {
 	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): a report has a view */
 	const char *view = r->view->name;
-	bool spikes = !strcmp(view, "spikes"), summary = !strcmp(view, "summary");
-	static const char *const of_code[] = { "stacks", "leaks", "lifetimes", "offcpu", "spikes",
-					       NULL };
+	unsigned int takes = r->view->takes;
 	struct err e = { "" };
 
-	if (r->in.lines && !render_is_one_of(view, of_code))
-		return opts_usage_error("--lines is of the views 'stacks', 'leaks', 'lifetimes', "
-					"'offcpu' and 'spikes', not of '%s'", view);
-	if (r->q.histogram && strcmp(view, "latency") && strcmp(view, "parallel"))
-		return opts_usage_error(
-			"--histogram is of the views 'latency' and 'parallel', not of '%s'", view);
-	if ((r->q.spike_window_ns || r->q.spike_min_bytes) && !spikes && !summary)
+	if (r->in.lines && !(takes & REPORT_TAKES_LINES))
+		return opts_usage_error("--lines is of the views %s, not of '%s'",
+					views_with(REPORT_TAKES_LINES), view);
+	if (r->q.histogram && !(takes & REPORT_TAKES_HISTOGRAM))
+		return opts_usage_error("--histogram is of the views %s, not of '%s'",
+					views_with(REPORT_TAKES_HISTOGRAM), view);
+	if ((r->q.spike_window_ns || r->q.spike_min_bytes) && !(takes & REPORT_TAKES_SPIKES))
 		return opts_usage_error(
 			"--spike-window and --spike-min are of the view 'spikes', not of '%s'",
 			view);
-	if (summary && (r->q.every_ns || r->q.sort))
+	if (!(takes & REPORT_TAKES_SORT) && (r->q.every_ns || r->q.sort))
 		return opts_usage_error(
 			"the summary has many parts; --%s is of one view: `ebpfrec report --list` "
 			"shows them, and 'totals' has a row for all",
@@ -290,15 +302,12 @@ static int check_view(const struct report_options *r)
 
 static int list_views(void)
 {
-	const struct report_view *views;
-	unsigned int cnt = report_views(&views);
-
-	for (unsigned int i = 0; i < cnt; i++) {
-		const struct report_view *v = &views[i];
+	for (unsigned int i = 0; i < report_view_cnt; i++) {
+		const struct report_view *v = &report_view_list[i];
 		char list[160], own[32];
 
 		printf("%-10s %s\n", v->name, v->question);
-		if (v->notes && v->notes[0])
+		if (v->notes[0])
 			printf("%-10s %s\n", "", v->notes);
 		keys_format(v->by_mask, list, sizeof(list));
 		keys_format(v->by_default, own, sizeof(own));
@@ -468,7 +477,7 @@ static int report_hosts(struct report_options *o)
 
 	if (c)
 		return c;
-	c = hosts_window(&h, &o->in, o->q.every_ns, o->align, report_needs(o->q.view));
+	c = hosts_window(&h, &o->in, o->q.every_ns, o->align, o->view->needs);
 	if (!c)
 		c = hosts_report(&h, &o->in, o->view, &o->q, limit, o->align);
 	hosts_close(&h);

@@ -31,28 +31,52 @@ struct answer {
 	char heading[1024];
 };
 
+/* A trace whose manifest has none of some keys lacks what the view shows. */
+static const char *without_note(const struct answer *r)
+{
+	const char *key = r->o->view->without_keys ? r->o->view->without_keys : "";
+	char name[64];
+	size_t n;
+
+	for (; *key; key += n + (key[n] == ',')) {
+		n = strcspn(key, ",");
+		snprintf(name, sizeof(name), "%.*s", (int)n, key);
+		if (trace_get(r->trace, name))
+			return NULL;
+	}
+	return trace_get(r->trace, "sources") ? r->o->view->without_note : NULL;
+}
+
+/* From which length on waits were recorded. */
+static const char *offcpu_note(const struct answer *r)
+{
+	const char *min_ns = trace_get(r->trace, "offcpu.min_ns");
+
+	return min_ns && !strcmp(r->o->view->name, "offcpu") ?
+		       say_format("Waits of %s and more were recorded.",
+				  say_duration(strtoull(min_ns, NULL, 10))) : NULL;
+}
+
+#define NOTE_MAX 5
+
 /*
  * What a view cannot know about a trace of some processes, without stacks, or cut out of a larger
- * one. NULL: nothing.
+ * one, or leaves out. Returns how many notes there are.
  */
-static const char *cut_note(const struct answer *r)
+static unsigned int find_notes(const struct answer *r, const char *ret[NOTE_MAX])
 {
-	bool begins = trace_carried_ns(r->trace), ends = trace_is_cut_short(r->trace);
+	const struct report_view *v = r->o->view;
+	bool is_part = trace_carried_ns(r->trace) || trace_is_cut_short(r->trace);
+	const char *all[NOTE_MAX] = {
+		input_part_note(r->trace), without_note(r), offcpu_note(r),
+		is_part ? v->cut_note : NULL,
+	};
+	unsigned int cnt = 0;
 
-	if (input_part_note(r->trace))
-		return input_part_note(r->trace);
-	if (!strcmp(r->o->view->name, "stacks") && trace_get(r->trace, "sources") &&
-	    !trace_get(r->trace, "stacks.min_bytes") && !trace_get(r->trace, "stacks.every"))
-		return "No stacks were recorded; `ebpfrec record --stacks -- COMMAND` records "
-		       "some.";
-	if (!strcmp(r->o->view->name, "offcpu") && trace_get(r->trace, "sources") &&
-	    !trace_get(r->trace, "offcpu.min_ns"))
-		return "No waits were recorded; `ebpfrec record --offcpu 1ms -- COMMAND` records "
-		       "some.";
-	if (!strcmp(r->o->view->name, "spikes") && (begins || ends))
-		return "Cut out of a larger trace: the median rate is that of what is left, and a "
-		       "burst at its edge is told as far as it lies inside.";
-	return NULL;
+	for (unsigned int i = 0; i < NOTE_MAX; i++)
+		if (all[i])
+			ret[cnt++] = all[i];
+	return cnt;
 }
 
 /* "1.5": an instant to a hundredth of the window's length. */
@@ -94,23 +118,24 @@ static void make_heading(struct answer *r)
 /* Below a table: what the view is about in a sentence, or with --notes all that is to be said. */
 static void print_table_notes(const struct answer *r)
 {
-	const char *notes = r->o->view->notes ? r->o->view->notes : "", *cut = cut_note(r);
+	const char *notes = r->o->view->notes, *found[NOTE_MAX];
+	unsigned int found_cnt = find_notes(r, found);
 	const char *end = strstr(notes, ". ");
 	char text[1600];
 
 	if (r->o->notes)
 		snprintf(text, sizeof(text), "%s %s", r->o->view->question, notes);
-	else if (!strcmp(r->o->view->name, "summary")) /* it is to fit a screen */
-		snprintf(text, sizeof(text), "Why a name was slow: ebpfrec report why --comm NAME");
+	else if (r->o->view->below)
+		snprintf(text, sizeof(text), "%s", r->o->view->below);
 	else if (end)
 		snprintf(text, sizeof(text), "%.*s (More: --notes.)", (int)(end + 1 - notes),
 			 notes);
 	else
 		snprintf(text, sizeof(text), "%s", notes);
-	if (cut)
+	for (unsigned int i = 0; i < found_cnt; i++) {
 		printf("\n");
-	if (cut)
-		render_wrap(stdout, cut, input_terminal_width());
+		render_wrap(stdout, found[i], input_terminal_width());
+	}
 	if (text[0])
 		printf("\n");
 	if (text[0])
@@ -121,6 +146,8 @@ static void print_table_notes(const struct answer *r)
 static void print_heading(void *ctx)
 {
 	const struct answer *r = ctx;
+	const char *found[NOTE_MAX];
+	unsigned int found_cnt = r->o->q.continues ? 0 : find_notes(r, found);
 
 	if (r->o->in.format == RENDER_TABLE) {
 		render_wrap(stdout, r->heading, input_terminal_width());
@@ -129,8 +156,8 @@ static void print_heading(void *ctx)
 	}
 	if (r->missing[0])
 		say_note("%s: the window is incomplete: %s", input_path(&r->o->in), r->missing);
-	if (cut_note(r) && !r->o->q.continues)
-		say_note("%s: %s", input_path(&r->o->in), cut_note(r));
+	for (unsigned int i = 0; i < found_cnt; i++)
+		say_note("%s: %s", input_path(&r->o->in), found[i]);
 }
 
 static int write_db(struct report_options *o)
@@ -143,110 +170,17 @@ static int write_db(struct report_options *o)
 	return input_export_sqlite(&o->in, &x, isatty(STDERR_FILENO), &rows);
 }
 
-#define SCHED (1u << EVENT_SWITCH | 1u << EVENT_WAKEUP | 1u << EVENT_IRQ)
-#define LEVELS (1u << EVENT_RSS | 1u << EVENT_VM)
-#define OBJECTS                                                                                    \
-	(1u << EVENT_SLAB_ALLOC | 1u << EVENT_SLAB_FREE | 1u << EVENT_PAGE_ALLOC |                \
-	 1u << EVENT_PAGE_FREE | 1u << EVENT_HEAP_ALLOC | 1u << EVENT_HEAP_FREE)
-#define REQUESTS (1u << EVENT_REQUEST)
-
-/*
- * What a view needs, apart from class task; whether its rows are sums over whole blocks, which the
- * derived file holds; the kinds of events whose parts of the derived file it needs; the column that
- * is drawn, if it has a picture; and the columns that a narrow terminal goes without, the least
- * missed first.
- */
-static const struct view_facts {
-	const char *view;
-	struct input_needs needs;
-	bool sums;
-	uint32_t kinds;
-	const char *drawn, *drops;
-} view_facts[] = {
-	{ "summary", { INPUT_ALL | INPUT_BEFORE, INPUT_SOURCES_SUMMARY }, true,
-	  SCHED | REQUESTS | LEVELS | ANALYSIS_RATES, NULL },
-	{ "totals",
-	  { INPUT_ALL | INPUT_BEFORE,
-	    "sched.switch,sched.wakeup,alloc.rss,alloc.slab,alloc.page,block" },
-	  true, ANALYSIS_KINDS, NULL, NULL },
-	{ "cpu", { INPUT_SCHED | INPUT_NO_WAKEUPS, "sched.switch" }, true, SCHED, "util_pct",
-	  "switches,irq_ns,softirq_ns" },
-	{ "sched", { INPUT_SCHED | INPUT_NO_IRQS | INPUT_BEFORE, "sched.switch,sched.wakeup" },
-	  true, SCHED, "wait_ns", "migrations,preempts,wakeups,wait_p50_ns" },
-	{ "states",
-	  { INPUT_SCHED | INPUT_NO_IRQS | INPUT_BEFORE, "sched.switch,sched.wakeup" },
-	  true, ANALYSIS_STATES, "runnable_ns",
-	  "unknown_ns,stopped_ns,life_ns,uninterruptible_ns" },
-	{ "why", { INPUT_SCHED | INPUT_NO_IRQS | INPUT_BEFORE, "sched.switch,sched.wakeup" }, true,
-	  ANALYSIS_STATES | SCHED | REQUESTS | LEVELS, NULL },
-	{ "parallel", { INPUT_SCHED | INPUT_NO_WAKEUPS | INPUT_NO_IRQS, "sched.switch" }, false,
-	  0, "wall_pct" },
-	{ "irq", { INPUT_SCHED | INPUT_NO_WAKEUPS | INPUT_BEFORE, "sched.irq" }, true,
-	  1u << EVENT_IRQ, "util_pct" },
-	{ "preempts",
-	  { INPUT_SCHED | INPUT_NO_WAKEUPS | INPUT_NO_IRQS | INPUT_BEFORE, "sched.switch" },
-	  false, SCHED, "preempts" },
-	{ "timeline", { INPUT_SCHED | INPUT_NO_IRQS | INPUT_BEFORE, "sched.switch,sched.wakeup" },
-	  false, SCHED, "busy_pct" },
-	{ "alloc", { INPUT_ALLOC | INPUT_LEVELS | INPUT_BEFORE, "alloc" }, true,
-	  OBJECTS | LEVELS, "alloc_bytes",
-	  "peak_ns,now_bytes,free_bytes,frees,allocs" },
-	{ "memory", { INPUT_ALLOC | INPUT_LEVELS | INPUT_BEFORE, "alloc.rss" }, true, LEVELS,
-	  "rss_bytes",
-	  "rss_low_bytes,vm_bytes,swap_bytes,rss_peak_at_ns,shmem_bytes,file_bytes" },
-	{ "spikes", { INPUT_ALLOC | INPUT_BEFORE | INPUT_AFTER, "alloc" }, false,
-	  LEVELS | ANALYSIS_RATES, NULL,
-	  "end_ns,threshold_bytes,baseline_bytes,stack_bytes,cause,bytes_per_s" },
-	{ "leaks", { INPUT_ALLOC | INPUT_BEFORE, "alloc" }, false, OBJECTS, NULL,
-	  "newest_ns,unsure,oldest_ns" },
-	{ "lifetimes", { INPUT_ALLOC | INPUT_BEFORE, "alloc" }, false, OBJECTS, NULL,
-	  "life_max_ns,temporary_bytes,freed" },
-	{ "sizes", { INPUT_ALLOC, "alloc" }, false, 0, "bytes" },
-	{ "stacks", { INPUT_ALLOC, "alloc" }, false, 0, NULL },
-	{ "offcpu", { INPUT_SCHED | INPUT_NO_WAKEUPS | INPUT_NO_IRQS, "sched.offcpu" }, false, 0,
-	  NULL, "offcpu_max_ns,runnable_ns" },
-	{ "io", { INPUT_BLOCK | INPUT_BEFORE, "block" }, true, REQUESTS, "bytes_per_s",
-	  "errors,bytes,ios,lat_max_ns" },
-	{ "latency", { INPUT_BLOCK | INPUT_BEFORE, "block" }, true, REQUESTS, NULL,
-	  "errors,queue_p999_ns,device_p999_ns,lat_p999_ns,queue_p90_ns,device_p90_ns,lat_p90_ns,"
-	  "lat_p50_ns,queue_max_ns,device_max_ns,lat_max_ns,lat_p99_ns,ios" },
-	{ "devices", { INPUT_BLOCK | INPUT_BEFORE, "block" }, false, REQUESTS, "iops",
-	  "inflight_ns,busy_ns,errors,others,depth_max,read_bytes,write_bytes" },
-	{ "bins", { INPUT_ALL | INPUT_BEFORE, INPUT_SOURCES_SUMMARY }, true,
-	  ANALYSIS_KINDS | ANALYSIS_STATES, NULL, NULL },
-	{ "pattern", { INPUT_BLOCK | INPUT_BEFORE, "block" }, false, REQUESTS, NULL },
-	{ "loss", { INPUT_ALL, NULL }, false, 0, NULL },
-	{ "cost", { INPUT_ALL, NULL }, false, 0, NULL },
-};
-
-static struct view_facts facts_of(const char *view)
-{
-	for (unsigned int i = 0; i < sizeof(view_facts) / sizeof(view_facts[0]); i++)
-		if (!strcmp(view, view_facts[i].view))
-			return view_facts[i];
-	return (struct view_facts){ .needs.classes = INPUT_ALL, .kinds = ANALYSIS_KINDS };
-}
-
-/* Every view needs class task: names are lost with its events. */
-struct input_needs report_needs(const char *view)
-{
-	struct input_needs needs = facts_of(view).needs;
-
-	needs.classes |= INPUT_TASK;
-	return needs;
-}
-
 /* Damage that comes to light here is known before the first line is printed. */
 static int prepare(const struct report_options *o)
 {
-	const struct view_facts facts = facts_of(o->q.view);
+	const struct report_view *v = o->view;
 	/* a spike is one beside all that its process allocates */
-	bool needs_all = facts.kinds & ANALYSIS_RATES || facts.needs.classes & INPUT_AFTER;
-	uint64_t from_ns = needs_all || facts.needs.classes & INPUT_BEFORE ? 0 : o->q.from_ns;
+	bool needs_all = v->index & ANALYSIS_RATES || v->needs.reach & LOSS_AFTER;
+	uint64_t from_ns = needs_all || v->needs.reach & LOSS_BEFORE ? 0 : o->q.from_ns;
 	uint64_t to_ns = needs_all ? UINT64_MAX : o->q.to_ns;
 	struct err e = { "" };
 
-	return input_status(analysis_prepare_window(o->in.analysis, facts.kinds, from_ns, to_ns,
+	return input_status(analysis_prepare_window(o->in.analysis, v->index, from_ns, to_ns,
 						    &e), &e);
 }
 
@@ -256,7 +190,7 @@ static int begin_drawing(struct answer *r, uint64_t limit)
 	uint64_t from = r->o->q.from_ns > start ? r->o->q.from_ns : start,
 		 to = r->o->q.to_ns < end ? r->o->q.to_ns : end;
 	struct sparkline_options o = {
-		.metric = facts_of(r->o->q.view).drawn, .every_ns = r->o->q.every_ns,
+		.metric = r->o->view->figure, .every_ns = r->o->q.every_ns,
 		.width = input_terminal_width() ?: 80, .utf8 = input_speaks_utf8(), .limit = limit,
 	};
 
@@ -330,7 +264,7 @@ static int report_wide(const struct answer *r, const struct row_sink *sink, stru
 	const struct report_request *q = &r->o->q;
 	uint64_t start = trace_start_ns(r->trace), end = trace_end_ns(r->trace);
 	uint64_t to = q->to_ns < end ? q->to_ns : end, before, first;
-	struct pivot_options o = { .by = r->o->wide_by, .figure = facts_of(q->view).drawn,
+	struct pivot_options o = { .by = r->o->wide_by, .figure = r->o->view->figure,
 				   .every_ns = q->every_ns, .next = sink,
 				   .limit = r->o->has_limit ? r->o->limit_wide : 0 };
 	struct err mine = { "" };
@@ -360,11 +294,10 @@ static int report_wide(const struct answer *r, const struct row_sink *sink, stru
 /* Groups of tasks make many rows in each bin: a picture has one for each group. */
 static bool is_of_tasks(const struct report_options *o)
 {
-	static const char *const few[] = { "devices", "timeline", "totals", NULL };
 	unsigned int by = o->q.by ? o->q.by : o->view->by_default;
 
 	return by != 1u << REPORT_BY_CPU && by != 1u << REPORT_BY_DEVICE &&
-	       !render_is_one_of(o->view->name, few);
+	       !(o->view->rows & REPORT_ROWS_FEW);
 }
 
 static int report_rows(struct answer *r, const struct row_sink *sink, struct err *e)
@@ -439,7 +372,7 @@ static int begin(struct answer *r, uint64_t limit)
 	if (!c)
 		c = prepare(o);
 	if (!c)
-		input_verify(&o->in, facts_of(o->q.view).sums && !o->q.every_ns,
+		input_verify(&o->in, o->view->rows & REPORT_ROWS_SUMS && !o->q.every_ns,
 			     o->q.from_ns, o->q.to_ns);
 	if (!c && o->db)
 		c = write_db(o);
@@ -477,8 +410,8 @@ static int run(struct answer *r)
 	if (o->has_limit)
 		o->q.summary_rows = o->q.limit ? (int64_t)(o->q.limit & INT64_MAX) : -1;
 	more.also = r->drawing ? sparkline_sink(r->drawing) : NULL;
-	o->in.drops = facts_of(o->q.view).drops;
-	input_is_complete(r->trace, report_needs(o->q.view), o->q.from_ns, o->q.to_ns, r->missing,
+	o->in.drops = o->view->drops;
+	input_is_complete(r->trace, o->view->needs, o->q.from_ns, o->q.to_ns, r->missing,
 			  sizeof(r->missing));
 	make_heading(r);
 	more.title = r->heading;

@@ -7,6 +7,7 @@
 #ifndef REPORT_ANSWER_H
 #define REPORT_ANSWER_H
 
+#include "analyze/engine/report_view.h"
 #include "cmd/input/input.h"
 #include "cmd/input/lists.h"
 
@@ -40,9 +41,6 @@ static inline bool report_streams(const struct report_options *o)
 {
 	return o->follow_ns && o->in.format == RENDER_JSONL;
 }
-
-/* What a view is made of: it is complete when nothing of that was lost. */
-struct input_needs report_needs(const char *view);
 
 /* Sets the window in q as --from, --until and --align say. 0 or an exit status. */
 int report_window(struct report_options *o);

@@ -1,4 +1,17 @@
--- Who allocated, freed and held how much memory?
+-- view 9: Who allocated, freed and held how much memory?
+-- note: Sources overlap; do not add them. The kernel batches RSS counters per CPU, some tens of
+--   pages each. Levels of slab, page and heap count from the trace's start, so losses before the
+--   window affect them too.
+-- by: who
+-- needs: alloc
+-- reach: before levels
+-- index: objects levels
+-- threads: The figures are of threads (--tid, --thread): resident and mapped memory and spikes belong to
+--   processes, and are left out.
+-- takes: every who threads sort
+-- figure: alloc_bytes
+-- drops: peak_ns now_bytes free_bytes frees allocs
+-- rows: sums zeros
 --
 -- The result has one row per process (or thread, comm, cgroup) and source. The sources overlap, so
 -- do not add them:
@@ -31,9 +44,8 @@ SELECT $t
        u.alloc_bytes AS alloc_bytes, u.free_bytes AS free_bytes, u.net_bytes AS net_bytes,
        u.peak_bytes AS peak_bytes, u.peak_ns AS peak_ns, u.now_bytes AS now_bytes,
        u.exit_bytes AS exit_bytes, u.lost_frees AS lost_frees,
-       is_complete('alloc.' || u.source, u.t_ns, u.t_end_ns) AND is_covered(0, u.t_end_ns)
-       AND source_off_ns('alloc.' || u.source, 0, u.t_end_ns) = 0 AS complete,
-       lost_events('alloc', u.t_ns, u.t_end_ns) AS lost_events
+       view_complete(u.t_ns, u.t_end_ns, u.source) AS complete,
+       view_lost(u.t_ns, u.t_end_ns, u.source) AS lost_events
   FROM alloc_usage(:from, :to, :every, :by) AS u
   LEFT JOIN processes AS p ON p.upid = u.upid
   LEFT JOIN threads AS t ON t.utid = u.utid

@@ -1,4 +1,13 @@
--- What did each name do, in rows that many hosts can send and add up?
+-- view 23: What did each name do, in rows that many hosts can send and add up?
+-- note: Rows of a name, of its requests by device and operation, of the steps of their latency, and
+--   one without a name of the machine. The recorder counts, too.
+-- by: comm unit container user
+-- default: comm
+-- needs: sched.switch alloc.rss block sched? alloc?
+-- reach: before
+-- index: kinds states
+-- takes: every who sort
+-- rows: sums machine
 --
 -- `report bins --every DUR --follow` gives them, and `export --to clickhouse --every DUR`.
 -- Three kinds of rows: CPU and memory of a name; its requests by device and operation, with one more row

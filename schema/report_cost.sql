@@ -1,4 +1,9 @@
--- What did recording cost?
+-- view 25: What did recording cost?
+-- note: The recorder samples its counters about once a second; a window gets its share of a sample.
+--   Time in the kernel is extrapolated from the measured runs, about one in sixteen. machine_pct is
+--   the share of all CPUs.
+-- needs: sched? alloc? block?
+-- takes: every sort
 --
 -- The result has one row for everything, one each for the recorder's CPU time in user and in system
 -- mode, and one per kernel hook. Columns:

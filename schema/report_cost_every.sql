@@ -1,4 +1,4 @@
--- What did recording cost?
+-- variant of cost every: What did recording cost?
 --
 -- The result has one row per bin. user_ns, sys_ns: CPU time of the recorder; kernel_ns: CPU time of
 -- its programs in the kernel, extrapolated from samples. cpu_pct: share of the sum, 100 is one CPU;

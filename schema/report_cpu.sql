@@ -1,12 +1,23 @@
--- Who used the CPU?
+-- view 3: Who used the CPU?
+-- note: Interrupts count for the thread they interrupted, as in the scheduler's own accounting; irq
+--   and softirq are the interrupts' part, if sched.irq was recorded. [unknown]: switches were lost,
+--   or belong to tasks that the kernel hides from BPF.
+-- by: who cpu
+-- needs: sched.switch sched.irq?
+-- index: sched
+-- takes: every who threads sort
+-- figure: util_pct
+-- drops: switches irq_ns softirq_ns
+-- rows: sums zeros
 --
 -- The result has one row per process (or thread, comm, cgroup), with --every per bin. Columns:
 --   t_ns         start of the bin, counted from the trace's start (only with --every)
 --   oncpu_ns     time on any CPU inside the window; slices are cut exactly at the window's edges
 --   util_pct     oncpu_ns / window * 100: 100 is one CPU. The window is cut to the trace's span
 --   switches     switches away from a CPU; preempted: switches away while still runnable
---   complete     1: no event of class sched was lost in the window, and the trace covers the window
---   lost_events  events of class sched that may have been lost in the window
+--   complete     1: no switch was lost or is missing in the window, which lies inside the trace; TABLES.md
+--                says what complete means
+--   lost_events  switches (and interrupts) that were lost, counted where the interval of the loss ends
 --   steal_ns     the part of oncpu_ns that a hypervisor took from the CPU, which the scheduler leaves
 --                out of its account. It is taken for the last part of a stay on the CPU; what exceeds
 --                the stay is shown at [unknown]. Empty: not recorded
@@ -24,8 +35,8 @@ SELECT $t
        round(100.0 * sum(u.oncpu_ns) / u.span_ns, 3) AS util_pct,
        sum(u.switches) AS switches,
        sum(u.preempted) AS preempted,
-       is_complete('sched.switch', u.t_ns, u.t_end_ns) AS complete,
-       lost_events('sched', u.t_ns, u.t_end_ns) AS lost_events,
+       view_complete(u.t_ns, u.t_end_ns) AS complete,
+       view_lost(u.t_ns, u.t_end_ns) AS lost_events,
        CASE WHEN (SELECT value FROM info WHERE key = 'steal') = '1' THEN sum(u.steal_ns) END AS steal_ns,
        CASE WHEN irq_recorded(u.t_ns, u.t_end_ns) THEN sum(u.irq_ns) END AS irq_ns,
        CASE WHEN irq_recorded(u.t_ns, u.t_end_ns) THEN sum(u.softirq_ns) END AS softirq_ns

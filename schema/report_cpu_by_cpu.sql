@@ -1,4 +1,4 @@
--- Who used the CPU?
+-- variant of cpu by cpu: Who used the CPU?
 --
 -- The result has one row per CPU. oncpu_ns is the time of the selected threads (the recorder only
 -- with --with-recorder). oncpu_ns + idle_ns + unknown_ns + other_ns is exactly the part of the window
@@ -16,8 +16,8 @@ SELECT $t
        round(100.0 * sum(CASE WHEN u.utid NOT IN (0, 1, 3) THEN u.oncpu_ns ELSE 0 END) / u.span_ns, 3) AS util_pct,
        sum(CASE WHEN u.utid NOT IN (0, 1, 3) THEN u.switches ELSE 0 END) AS switches,
        sum(CASE WHEN u.utid NOT IN (0, 1, 3) THEN u.preempted ELSE 0 END) AS preempted,
-       is_complete('sched.switch', u.t_ns, u.t_end_ns) AS complete,
-       lost_events('sched', u.t_ns, u.t_end_ns) AS lost_events,
+       view_complete(u.t_ns, u.t_end_ns) AS complete,
+       view_lost(u.t_ns, u.t_end_ns) AS lost_events,
        CASE WHEN (SELECT value FROM info WHERE key = 'steal') = '1' THEN sum(CASE WHEN u.utid NOT IN (0, 1, 3) THEN u.steal_ns ELSE 0 END) END AS steal_ns,
        sum(CASE WHEN u.utid = 0 THEN u.oncpu_ns ELSE 0 END) AS idle_ns,
        sum(CASE WHEN u.utid = 1 THEN u.oncpu_ns ELSE 0 END) AS unknown_ns,

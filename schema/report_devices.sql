@@ -1,4 +1,14 @@
--- How busy was each block device?
+-- view 14: How busy was each block device?
+-- note: The view counts all requests, whatever process owns them. A request is in flight from
+--   queueing to completion. Devices stack; do not add layers.
+-- default: device
+-- needs: block
+-- reach: before
+-- index: requests
+-- takes: every sort
+-- figure: iops
+-- drops: inflight_ns busy_ns errors others depth_max read_bytes write_bytes
+-- rows: few zeros
 --
 -- The result has one row per device and counts all requests, whatever process owns them. Columns:
 --   busy_pct     share of the window with at least one request in flight (io_ticks of
@@ -21,7 +31,7 @@ SELECT $t
        u.lat_sum_ns / nullif(u.read_ios + u.write_ios + u.other_ios, 0) AS lat_avg_ns,
        u.merges AS merges, u.errors AS errors,
        u.busy_ns AS busy_ns, u.inflight_ns AS inflight_ns,
-       is_complete('block', u.t_ns, u.t_end_ns) AND is_covered(0, u.t_end_ns) AS complete,
-       lost_events('block', u.t_ns, u.t_end_ns) AS lost_events
+       view_complete(u.t_ns, u.t_end_ns) AS complete,
+       view_lost(u.t_ns, u.t_end_ns) AS lost_events
   FROM device_usage(:from, :to, :every) AS u
  ORDER BY u.t_ns, u.busy_ns DESC

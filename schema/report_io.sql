@@ -1,4 +1,16 @@
--- Who made which block requests, and how long did they take?
+-- view 11: Who made which block requests, and how long did they take?
+-- note: The process that last dirtied a file owns its write-back; the submitter owns other
+--   requests; [unknown] has the rest. Latency is from queueing to completion.
+-- by: who device op size file
+-- needs: block
+-- reach: before
+-- index: requests
+-- threads: The figures are of threads (--tid, --thread): requests that others submitted for their process,
+--   such as write-back, are left out.
+-- takes: every who threads sort
+-- figure: bytes_per_s
+-- drops: errors bytes ios lat_max_ns
+-- rows: sums zeros
 --
 -- The result has one row per owning process (or thread, comm, cgroup), device and operation; with
 -- --by device, one per device and operation. The submitter owns a read or a direct I/O request. The
@@ -31,8 +43,8 @@ SELECT $t
        u.errors AS errors, u.merges AS merges, u.requeues AS requeues,
        u.unknown_owner_ios AS unknown_owner_ios,
        u.submitter AS submitter, u.owner_how AS owner_how,
-       is_complete('block', u.t_ns, u.t_end_ns) AND is_covered(0, u.t_end_ns) AS complete,
-       lost_events('block', u.t_ns, u.t_end_ns) AS lost_events
+       view_complete(u.t_ns, u.t_end_ns) AS complete,
+       view_lost(u.t_ns, u.t_end_ns) AS lost_events
   FROM io_usage(:from, :to, :every, :by) AS u
   LEFT JOIN processes AS p ON p.upid = u.upid
   LEFT JOIN threads AS t ON t.utid = u.utid

@@ -1,4 +1,4 @@
--- Which files did block requests read and write?
+-- variant of io by file: Which files did block requests read and write?
 --
 -- The result has one row per file, and per process, device, operation and so on where --by names those, too.
 -- Columns, besides those of the keys:
@@ -13,8 +13,8 @@ SELECT $t
        round(count(*) * 1e9 / u.span_ns, 3) AS iops, round(sum(u.bytes) * 1e9 / u.span_ns, 3) AS bytes_per_s,
        percentile(u.latency_ns, 50) AS lat_p50_ns, percentile(u.latency_ns, 99) AS lat_p99_ns, max(u.latency_ns) AS lat_max_ns,
        count(*) FILTER (WHERE u.status) AS errors,
-       is_complete('block', u.t_ns, u.t_end_ns) AND is_covered(0, u.t_end_ns) AS complete,
-       lost_events('block', u.t_ns, u.t_end_ns) AS lost_events
+       view_complete(u.t_ns, u.t_end_ns) AS complete,
+       view_lost(u.t_ns, u.t_end_ns) AS lost_events
   FROM (SELECT b.t_ns, b.t_end_ns, b.span_ns, r.bytes, r.latency_ns, r.status, r.dev, r.op, r.owner_upid AS upid,
                coalesce(r.file, CASE r.pages WHEN 'file' THEN '[unknown]' WHEN 'disk' THEN '[metadata]' WHEN 'swap' THEN '[swap]'
                                              WHEN 'none' THEN iif(r.op IN ('read', 'write') AND r.bytes > 0, '[unknown]', '[no data]')

@@ -1,4 +1,15 @@
--- Which interrupts took time, and whose?
+-- view 4: Which interrupts took time, and whose?
+-- note: `ebpfrec record -e +sched.irq -- COMMAND` records them. Times exclude nested interrupts.
+--   Handlers that share a line form one row. Interrupts of tasks that the kernel hides from BPF are
+--   missing.
+-- by: who cpu vector
+-- default: vector
+-- needs: sched.irq sched.switch?
+-- reach: before
+-- index: irq
+-- takes: every who threads sort
+-- figure: util_pct
+-- rows: sums machine zeros
 --
 -- The result has one row per interrupt line, soft interrupt or CPU-local interrupt; with --by also
 -- per CPU, process, thread, comm or cgroup that was interrupted. The view needs the source sched.irq,
@@ -21,8 +32,8 @@ SELECT $t
        u.runs AS runs, u.run_ns AS run_ns, round(100.0 * u.run_ns / u.span_ns, 3) AS util_pct,
        u.run_p50_ns AS run_p50_ns, u.run_p99_ns AS run_p99_ns, u.run_max_ns AS run_max_ns,
        u.broken AS broken,
-       is_complete('sched.irq', u.t_ns, u.t_end_ns) AND is_covered(0, u.t_end_ns) AS complete,
-       lost_events('sched', u.t_ns, u.t_end_ns) AS lost_events
+       view_complete(u.t_ns, u.t_end_ns) AS complete,
+       view_lost(u.t_ns, u.t_end_ns) AS lost_events
   FROM irq_usage(:from, :to, :every, :by) AS u
   LEFT JOIN processes AS p ON p.upid = u.upid
   LEFT JOIN threads AS t ON t.utid = u.utid

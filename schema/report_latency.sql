@@ -1,4 +1,17 @@
--- Where did block requests spend their time?
+-- view 12: Where did block requests spend their time?
+-- note: queue: until the first issue to the device; device: from the last issue to completion.
+--   Percentiles are exact up to 65536 requests a row, otherwise within 0.4 %.
+-- by: who device op size
+-- default: device
+-- needs: block
+-- reach: before
+-- index: requests
+-- threads: The figures are of threads (--tid, --thread): requests that others submitted for their process,
+--   such as write-back, are left out.
+-- takes: every who threads histogram sort
+-- drops: errors queue_p999_ns device_p999_ns lat_p999_ns queue_p90_ns device_p90_ns lat_p90_ns
+--   lat_p50_ns queue_max_ns device_max_ns lat_max_ns lat_p99_ns ios
+-- rows: sums zeros
 --
 -- The result has one row per device and operation; with --by also per process, thread, comm or
 -- cgroup. Columns:
@@ -19,8 +32,8 @@ SELECT $t
        u.device_p50_ns AS device_p50_ns, u.device_p90_ns AS device_p90_ns, u.device_p99_ns AS device_p99_ns,
        u.device_p999_ns AS device_p999_ns, u.device_max_ns AS device_max_ns,
        u.errors AS errors, u.merges AS merges, u.requeues AS requeues,
-       is_complete('block', u.t_ns, u.t_end_ns) AND is_covered(0, u.t_end_ns) AS complete,
-       lost_events('block', u.t_ns, u.t_end_ns) AS lost_events
+       view_complete(u.t_ns, u.t_end_ns) AS complete,
+       view_lost(u.t_ns, u.t_end_ns) AS lost_events
   FROM io_usage(:from, :to, :every, :by) AS u
   LEFT JOIN processes AS p ON p.upid = u.upid
   LEFT JOIN threads AS t ON t.utid = u.utid

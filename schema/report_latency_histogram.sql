@@ -1,4 +1,4 @@
--- Where did block requests spend their time?
+-- variant of latency histogram: Where did block requests spend their time?
 --
 -- The result is a histogram of latencies in powers of two: a step includes low_ns and excludes
 -- high_ns. It has one row per device (with --by also per process, thread, comm or cgroup), operation,
@@ -12,8 +12,8 @@ SELECT $t
        u.low_ns AS low_ns, u.high_ns AS high_ns, u.ios AS ios,
        round(100.0 * u.ios / sum(u.ios) OVER each, 2) AS pct,
        round(100.0 * sum(u.ios) OVER (each ORDER BY u.low_ns) / sum(u.ios) OVER each, 2) AS upto_pct,
-       is_complete('block', u.t_ns, u.t_end_ns) AND is_covered(0, u.t_end_ns) AS complete,
-       lost_events('block', u.t_ns, u.t_end_ns) AS lost_events
+       view_complete(u.t_ns, u.t_end_ns) AS complete,
+       view_lost(u.t_ns, u.t_end_ns) AS lost_events
   FROM latency_hist(:from, :to, :every, :by) AS u
   LEFT JOIN processes AS p ON p.upid = u.upid
   LEFT JOIN threads AS t ON t.utid = u.utid

@@ -1,4 +1,13 @@
--- What was allocated in the window and not freed by its end?
+-- view 18: What was allocated in the window and not freed by its end?
+-- note: HELD live: the process lives; at exit: the process held this heap memory when it ended (or
+--   called exec); after exit: this kernel memory outlived the process. The rows include caches and
+--   other memory that is meant to stay. Sources overlap; do not add them.
+-- by: who site
+-- needs: alloc
+-- reach: before
+-- index: objects
+-- takes: who threads lines sort stacks
+-- drops: newest_ns unsure oldest_ns
 --
 -- The result has one row per process (or thread, comm, cgroup; not by site), source, kind, call site and
 -- recorded stack: heap first, pages last. Columns:
@@ -37,7 +46,7 @@ SELECT $cpukeys u.source AS source, coalesce(u.cache, 'order ' || u.page_order, 
        coalesce(u.symbol, CASE WHEN u.call_site IS NOT NULL THEN printf('0x%x', u.call_site) END, '') AS call_site,
        sum(u.objects) AS objects, sum(u.bytes) AS bytes, max(u.oldest_ns) AS oldest_ns,
        min(u.newest_ns) AS newest_ns, sum(u.unsure) AS unsure,
-       is_complete('alloc.' || u.source, :from, :to) AND is_covered(0, :to) AS complete, lost_events('alloc', :from, :to) AS lost_events,
+       view_complete(:from, :to, u.source) AS complete, view_lost(:from, :to, u.source) AS lost_events,
        u.user_stack AS user_stack, u.kernel_stack AS kernel_stack,
        CASE WHEN u.is_live THEN 'live' ELSE 'at exit' END AS held
   FROM u JOIN threads AS t ON t.utid = u.utid JOIN processes AS p ON p.upid = t.upid

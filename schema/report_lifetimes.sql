@@ -1,4 +1,11 @@
--- How long did allocations live, and which were short-lived?
+-- view 19: How long did allocations live, and which were short-lived?
+-- note: freed: by the window's end. temporary: within 1 ms. Sources overlap; do not add them.
+-- by: who
+-- needs: alloc
+-- reach: before
+-- index: objects
+-- takes: who threads lines sort
+-- drops: life_max_ns temporary_bytes freed
 --
 -- The result has one row per process (or thread, comm, cgroup), source, kind and call site of the
 -- allocations in the window. Columns:
@@ -12,7 +19,7 @@ SELECT $cpukeys u.source AS source, coalesce(u.cache, 'order ' || u.page_order, 
        sum(u.allocs) AS allocs, sum(u.bytes) AS bytes, sum(u.freed) AS freed, sum(u.temporary) AS temporary,
        round(100.0 * sum(u.temporary) / sum(u.allocs), 1) AS temporary_pct, sum(u.temporary_bytes) AS temporary_bytes,
        CAST(sum(u.life_sum_ns) / nullif(sum(u.freed), 0) AS INTEGER) AS life_avg_ns, max(u.life_max_ns) AS life_max_ns,
-       is_complete('alloc.' || u.source, :from, :to) AND is_covered(0, :to) AS complete, lost_events('alloc', :from, :to) AS lost_events
+       view_complete(:from, :to, u.source) AS complete, view_lost(:from, :to, u.source) AS lost_events
   FROM lifetime_usage(:from, :to, :by) AS u
   JOIN processes AS p ON p.upid = u.member_upid LEFT JOIN threads AS t ON t.utid = u.utid
  GROUP BY $cpugroup u.source, u.cache, u.page_order, coalesce(u.symbol, u.call_site)

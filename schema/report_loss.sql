@@ -1,4 +1,11 @@
--- What was lost?
+-- view 24: What was lost?
+-- note: Losses are known per interval of about a second; a loss counts where its interval ends, and
+--   every window that its interval touches is incomplete. Counted: the kernel offered the event, or skipped a program. Inferred: no
+--   program ran, as while a task runs that the kernel hides from BPF; later events tell.
+-- by: cpu
+-- default: cpu
+-- needs: sched? alloc? block?
+-- takes: every sort
 --
 -- The result has one row per source of each class. Columns:
 --   attempted    events that the kernel offered: read + lost_counted in a whole, finished recording.
@@ -14,17 +21,20 @@
 --                are not counted
 --   complete     1: no event of the source was lost, the source was on, and the window lies inside
 --                the trace
--- The recorder samples its counters about once a second. A sample counts if it touches the window.
+-- A source has a row if a sample of its counters touches the window.
+-- The recorder samples its counters about once a second. A sample counts where it ends, so that numbers of neighbouring
+-- windows add up. A window is not complete if the interval of a loss touches it.
 WITH read AS (
-	SELECT class, source, sum(attempted_cnt) AS attempted, sum(read_cnt) AS read
+	SELECT class, source, sum(attempted_cnt) FILTER (WHERE max(to_ns - 1, from_ns) < :to) AS attempted,
+	       sum(read_cnt) FILTER (WHERE max(to_ns - 1, from_ns) < :to) AS read
 	  FROM hook_stats
-	 WHERE from_ns < :to AND to_ns > :from
+	 WHERE from_ns < :to AND max(to_ns - 1, from_ns) >= :from
 	 GROUP BY class, source),
 lost AS (
 	SELECT class, source, sum(lost_cnt) AS lost, sum(full_cnt) AS full, sum(other_cnt) AS other,
 	       sum(missed_cnt - inferred_cnt) AS missed, sum(inferred_cnt) AS inferred
 	  FROM losses
-	 WHERE from_ns < :to AND max(to_ns, from_ns + 1) > :from
+	 WHERE from_ns < :to AND max(to_ns - 1, from_ns) >= :from AND max(to_ns - 1, from_ns) < :to
 	 GROUP BY class, source),
 off AS (SELECT class, source, source_off_ns(source, :from, :to) AS ns
 	  FROM source_gaps WHERE from_ns < :to AND to_ns > :from GROUP BY class, source),
@@ -36,7 +46,7 @@ SELECT s.class AS class, s.source AS source,
        coalesce(l.lost - l.inferred, 0) AS lost_counted, coalesce(l.inferred, 0) AS lost_inferred,
        coalesce(l.full, 0) AS full, coalesce(l.other, 0) AS other, coalesce(l.missed, 0) AS missed,
        coalesce(o.ns, 0) AS off_ns,
-       coalesce(l.lost, 0) = 0 AND coalesce(o.ns, 0) = 0 AND is_covered(:from, :to) AS complete
+       is_complete(coalesce(s.source, s.class) || '?', :from, :to) AS complete
   FROM sources AS s
   LEFT JOIN read AS r ON r.class IS s.class AND r.source IS s.source
   LEFT JOIN lost AS l ON l.class IS s.class AND l.source IS s.source

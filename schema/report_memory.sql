@@ -1,4 +1,15 @@
--- How much memory did processes have?
+-- view 17: How much memory did processes have?
+-- note: Levels are from the end of the window or bin. The kernel batches RSS counters per CPU: each
+--   may be off by up to 32 pages (or twice the number of CPUs, if that is more) per CPU; the error
+--   does not accumulate.
+-- by: process comm cgroup container unit user tree
+-- needs: alloc.rss
+-- reach: before levels
+-- index: levels
+-- takes: every who sort
+-- figure: rss_bytes
+-- drops: rss_low_bytes vm_bytes swap_bytes rss_peak_at_ns shmem_bytes file_bytes
+-- rows: sums
 --
 -- The result has one row per process with memory; with --by per comm, container and so on: what their
 -- processes have together, where memory that they share counts for each. Columns:
@@ -15,6 +26,6 @@ SELECT $t
        $keys u.rss_bytes AS rss_bytes, u.anon_bytes AS anon_bytes, u.file_bytes AS file_bytes,
        u.shmem_bytes AS shmem_bytes, u.swap_bytes AS swap_bytes, u.vm_bytes AS vm_bytes,
        u.rss_peak_bytes AS rss_peak_bytes, u.rss_peak_ns AS rss_peak_at_ns, u.rss_low_bytes AS rss_low_bytes,
-       is_complete('alloc.rss', u.t_ns, u.t_end_ns) AND is_covered(0, u.t_end_ns) AS complete, lost_events('alloc', u.t_ns, u.t_end_ns) AS lost_events
+       view_complete(u.t_ns, u.t_end_ns) AS complete, view_lost(u.t_ns, u.t_end_ns) AS lost_events
   FROM memory_levels(:from, :to, :every, :by) AS u LEFT JOIN processes AS p ON p.upid = u.upid
  ORDER BY u.t_ns, u.rss_peak_bytes DESC, u.vm_bytes DESC

@@ -1,4 +1,8 @@
--- What does a monitoring system get to know of a window?
+-- view 0: What does a monitoring system get to know of a window?
+-- needs: sched? alloc? block?
+-- takes: every
+-- by: comm unit container user
+-- default: comm
 --
 -- This is for `ebpfrec metrics` and `export --to openmetrics`; cmd/metrics/metric_table.c says which column is which
 -- metric. Texts are labels, and "who" is the label of --by. Rows with equal labels are added up; of peaks, the highest
@@ -47,11 +51,12 @@ SELECT t_ns, device_name(dev), op, NULL, NULL, lat_sum_ns FROM io_usage(:from, :
 
 -- section: sources
 WITH bin AS (SELECT t_ns, max(t_ns, 0) AS begin_ns, span_ns FROM window_loss(:from, :to, :every) WHERE class = 'sched')
-SELECT :from + coalesce((to_ns - 1 - :from) / nullif(:every, 0) * :every, 0) AS t_ns, source, read_cnt AS events, 0 AS lost, 0 AS off_ns
-  FROM hook_stats WHERE to_ns > :from AND to_ns <= :to AND to_ns > from_ns
+SELECT :from + coalesce((max(to_ns - 1, from_ns) - :from) / nullif(:every, 0) * :every, 0) AS t_ns, source, read_cnt AS events,
+       0 AS lost, 0 AS off_ns
+  FROM hook_stats WHERE from_ns < :to AND max(to_ns - 1, from_ns) >= :from AND max(to_ns - 1, from_ns) < :to
 UNION ALL
-SELECT :from + coalesce((to_ns - 1 - :from) / nullif(:every, 0) * :every, 0), source, 0, lost_cnt, 0
-  FROM losses WHERE to_ns > :from AND to_ns <= :to
+SELECT :from + coalesce((max(to_ns - 1, from_ns) - :from) / nullif(:every, 0) * :every, 0), source, 0, lost_cnt, 0
+  FROM losses WHERE from_ns < :to AND max(to_ns - 1, from_ns) >= :from AND max(to_ns - 1, from_ns) < :to
 UNION ALL
 SELECT t_ns, source, 0, 0, source_off_ns(source, begin_ns, begin_ns + span_ns) FROM (SELECT DISTINCT source FROM source_gaps), bin
 

@@ -1,4 +1,13 @@
--- Where did threads wait off the CPU, and who woke them?
+-- view 22: Where did threads wait off the CPU, and who woke them?
+-- note: A wait counts, with its whole length, where it ends. `ebpfrec record --offcpu DUR --
+--   COMMAND` records waits of at least that long. User-space frames come from frame pointers: code
+--   without them, as most C libraries, cuts a stack short or omits callers.
+-- without offcpu.min_ns: No waits were recorded; `ebpfrec record --offcpu 1ms -- COMMAND` records
+--   some.
+-- by: who waker
+-- needs: sched.offcpu
+-- takes: who threads lines sort stacks
+-- drops: offcpu_max_ns runnable_ns
 --
 -- The result has one row per process (or thread, comm, cgroup), state, waker and stack, over the waits
 -- that were recorded (record --offcpu) and ended in the window. Columns:
@@ -13,7 +22,7 @@
 -- report_offcpu_by_waker.sql has the stacks of the wakers.
 SELECT $cpukeys u.state AS state, w.comm AS waker, sum(u.waits) AS waits, sum(u.offcpu_ns) AS offcpu_ns,
        max(u.max_ns) AS offcpu_max_ns, sum(u.runnable_ns) AS runnable_ns, u.text AS stack,
-       is_complete('sched.offcpu', :from, :to) AS complete, lost_events('sched', :from, :to) AS lost_events
+       view_complete(:from, :to) AS complete, view_lost(:from, :to) AS lost_events
   FROM (SELECT x.*, t.upid AS upid, stack_text(x.stack, x.last_ns) AS text
           FROM (SELECT utid, stack, iif(preempted, NULL, waker_utid) AS waker_utid,
                        iif(preempted, 'preempted', thread_state(state)) AS state,

@@ -1,4 +1,4 @@
--- Who woke threads that had waited off the CPU, and from where?
+-- variant of offcpu by waker: Who woke threads that had waited off the CPU, and from where?
 --
 -- The result has one row per waker's name, name of the thread that was woken, state and stack of the
 -- waker, over the waits that were recorded (record --offcpu) and ended in the window. Waits of threads
@@ -11,7 +11,7 @@
 --                    was woken before the time that --offcpu gives, and then waited for a CPU
 SELECT u.comm AS comm, u.woken AS woken, u.state AS state, sum(u.waits) AS waits, sum(u.offcpu_ns) AS offcpu_ns,
        max(u.max_ns) AS offcpu_max_ns, sum(u.runnable_ns) AS runnable_ns, u.text AS stack,
-       is_complete('sched.offcpu', :from, :to) AS complete, lost_events('sched', :from, :to) AS lost_events
+       view_complete(:from, :to) AS complete, view_lost(:from, :to) AS lost_events
   FROM (SELECT x.*, w.comm AS comm, t.comm AS woken,
                iif(x.waker_utid = 2, stack_text(x.waker_stack, x.last_ns, 'interrupt'), stack_text(x.waker_stack, x.last_ns)) AS text
           FROM (SELECT utid, waker_utid, waker_stack,

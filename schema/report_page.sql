@@ -1,4 +1,6 @@
--- What does the page of a window show, besides the rows of analyze/page/page_data.c?
+-- view 0: What does the page of a window show, besides the rows of analyze/page/page_data.c?
+-- needs: sched? alloc? block?
+-- takes: every
 --
 -- Each section is a result of the page's data. :peaks has the bins with the longest waits for a CPU and those with the slowest
 -- requests, the highest first, as {"waits":[[from,to],...],"requests":[...]}.

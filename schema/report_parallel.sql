@@ -1,4 +1,11 @@
--- Whose time was it, when several CPUs were busy at once?
+-- view 8: Whose time was it, when several CPUs were busy at once?
+-- note: wall: the time of day, each instant divided among the threads that ran; the rows add up to
+--   the time in which any ran. With --histogram: how long how many CPUs were busy. Only threads
+--   that --tid, --thread, --pid or --comm name count, if you give these.
+-- by: who
+-- needs: sched.switch
+-- takes: every who threads histogram sort
+-- figure: wall_pct
 --
 -- The result has one row per process (or thread, comm, cgroup). Columns:
 --   wall_ns       time of day, with each instant divided among the threads that ran at that instant; the rows
@@ -15,8 +22,8 @@ SELECT $t
        coalesce(sum(u.oncpu_ns) FILTER (WHERE u.busy = 1), 0) AS alone_ns,
        sum(u.oncpu_ns) AS oncpu_ns,
        round(1.0 * sum(u.oncpu_ns * u.busy) / sum(u.oncpu_ns), 3) AS parallel_avg,
-       is_complete('sched.switch', u.t_ns, u.t_end_ns) AS complete,
-       lost_events('sched', u.t_ns, u.t_end_ns) AS lost_events
+       view_complete(u.t_ns, u.t_end_ns) AS complete,
+       view_lost(u.t_ns, u.t_end_ns) AS lost_events
   FROM parallel_usage(:from, :to, :every, :by) AS u
   LEFT JOIN processes AS p ON p.upid = u.upid
   LEFT JOIN threads AS t ON t.utid = u.utid

@@ -1,4 +1,4 @@
--- How many CPUs were busy at once?
+-- variant of parallel histogram: How many CPUs were busy at once?
 --
 -- The result has one row per number of CPUs. Columns:
 --   busy        so many CPUs ran threads of the report's processes; 0: none did
@@ -11,8 +11,8 @@ WITH u AS MATERIALIZED (SELECT t_ns, t_end_ns, span_ns, busy, sum(oncpu_ns) AS o
      b AS MATERIALIZED (SELECT DISTINCT t_ns, t_end_ns, span_ns FROM cpu_usage(:from, :to, :every))
 SELECT $t
        u.busy AS busy, u.wall_ns AS wall_ns, round(100.0 * u.wall_ns / u.span_ns, 3) AS wall_pct, u.oncpu_ns AS oncpu_ns,
-       is_complete('sched.switch', u.t_ns, u.t_end_ns) AS complete,
-       lost_events('sched', u.t_ns, u.t_end_ns) AS lost_events
+       view_complete(u.t_ns, u.t_end_ns) AS complete,
+       view_lost(u.t_ns, u.t_end_ns) AS lost_events
   FROM (SELECT t_ns, t_end_ns, span_ns, busy, oncpu_ns / busy AS wall_ns, oncpu_ns FROM u
          UNION ALL
         SELECT b.t_ns, b.t_end_ns, b.span_ns, 0,

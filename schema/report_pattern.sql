@@ -1,4 +1,13 @@
--- How large are block requests, and do they follow each other?
+-- view 13: How large are block requests, and do they follow each other?
+-- note: Sequential: adjacent to one of the 16 requests of the same row that ended before.
+-- by: who device op
+-- default: device
+-- needs: block
+-- reach: before
+-- index: requests
+-- threads: The figures are of threads (--tid, --thread): requests that others submitted for their process,
+--   such as write-back, are left out.
+-- takes: every who threads sort
 --
 -- The result has one row per device and operation; with --by also per owning process, thread, comm or
 -- cgroup (see report io). It covers requests that ended inside the window. Columns:
@@ -13,8 +22,8 @@ SELECT $t
        round(100.0 * u.seq_ios / nullif(u.sized_ios, 0), 1) AS seq_pct,
        u.bytes / nullif(u.sized_ios, 0) AS size_avg_bytes, u.size_p50_bytes AS size_p50_bytes,
        u.size_p90_bytes AS size_p90_bytes, u.size_p99_bytes AS size_p99_bytes, u.size_max_bytes AS size_max_bytes,
-       is_complete('block', u.t_ns, u.t_end_ns) AND is_covered(0, u.t_end_ns) AS complete,
-       lost_events('block', u.t_ns, u.t_end_ns) AS lost_events
+       view_complete(u.t_ns, u.t_end_ns) AS complete,
+       view_lost(u.t_ns, u.t_end_ns) AS lost_events
   FROM io_pattern(:from, :to, :every, :by) AS u
   LEFT JOIN processes AS p ON p.upid = u.upid
   LEFT JOIN threads AS t ON t.utid = u.utid

@@ -1,11 +1,19 @@
--- Who took the CPU from whom?
+-- view 15: Who took the CPU from whom?
+-- note: A preemption counts where it happens. by oncpu: how long the preempting process then ran at
+--   a stretch.
+-- needs: sched.switch
+-- reach: before
+-- index: sched
+-- takes: every who threads sort
+-- figure: preempts
+-- rows: zeros
 --
 -- The result has one row per preempted process and process that ran next on that CPU. Columns:
 --   preempts           number of times a thread of the first process left a CPU while still runnable,
 --                      and a thread of the second process followed
 --   by_oncpu_ns, ..    time that the second process then ran, in total and at most
 -- A yield counts too, because the kernel does not distinguish a yield from a preemption.
-SELECT r.*, is_complete('sched.switch', $binfrom, $binto) AND is_covered(0, $binto) AS complete, lost_events('sched', $binfrom, $binto) AS lost_events
+SELECT r.*, view_complete($binfrom, $binto) AS complete, view_lost($binfrom, $binto) AS lost_events
   FROM (SELECT $t_spike
                p.pid AS pid, p.comm AS comm, bp.pid AS by_pid, bp.comm AS by_comm, count(*) AS preempts,
                sum(u.by_dur_ns) AS by_oncpu_ns, max(u.by_dur_ns) AS by_oncpu_max_ns

@@ -1,10 +1,15 @@
--- How large were allocations?
+-- view 20: How large were allocations?
+-- note: There is one row per power of two. Sources overlap; do not add them.
+-- by: who
+-- needs: alloc
+-- takes: every who threads sort
+-- figure: bytes
 --
 -- The result has one row per process (or thread, comm, cgroup), source and power of two. Columns:
 --   size_from_bytes, size_to_bytes  range of sizes; the upper bound is excluded
 --   allocs, bytes                   number of allocations, and sum of their bytes
 -- Memory that interrupts allocated counts for [irq].
-SELECT r.*, is_complete('alloc.' || r.source, $binfrom, $binto) AS complete, lost_events('alloc', $binfrom, $binto) AS lost_events
+SELECT r.*, view_complete($binfrom, $binto, r.source) AS complete, view_lost($binfrom, $binto, r.source) AS lost_events
   FROM (SELECT $t_spike $cpukeys
                u.source AS source, size_class(u.size) AS size_from_bytes, max(2 * size_class(u.size), 1) AS size_to_bytes,
                count(*) AS allocs, sum(u.size) AS bytes

@@ -1,4 +1,15 @@
--- Which processes allocated much in a short time?
+-- view 10: Which processes allocated much in a short time?
+-- note: A spike reaches the threshold within the spike window. The threshold is ten times the
+--   process's own median rate, at least 16 MiB, unless --spike-min sets it. Bursts without a pause
+--   longer than the spike window are one spike.
+-- cut: Cut out of a larger trace: the median rate is that of what is left, and a burst at its edge
+--   is told as far as it lies inside.
+-- by: process
+-- needs: alloc
+-- reach: before after
+-- index: levels rates
+-- takes: every who lines sort spikes
+-- drops: end_ns threshold_bytes baseline_bytes stack_bytes cause bytes_per_s
 --
 -- The result has one row per spike. A spike is a burst in which a process allocates (rss: grows by) at
 -- least the threshold within some --spike-window (100 ms). The threshold is --spike-min, or else ten
@@ -60,8 +71,8 @@ SELECT $t_spike
               WHERE x.ts_ns >= u.start_ns AND x.ts_ns <= u.end_ns AND t.upid = u.upid AND NOT x.irq
               GROUP BY x.page_order ORDER BY count(*) << x.page_order DESC LIMIT 1), '')
        END AS cause,
-       is_complete('alloc.' || u.source, u.start_ns, u.end_ns + 1) AND is_covered(0, NULL) AS complete,
-       lost_events('alloc', u.start_ns, u.end_ns + 1) AS lost_events,
+       view_complete(u.start_ns, u.end_ns + 1, u.source) AS complete,
+       view_lost(u.start_ns, u.end_ns + 1, u.source) AS lost_events,
        k.user_stack AS user_stack, k.kernel_stack AS kernel_stack, k.bytes AS stack_bytes
   FROM sp AS u
   LEFT JOIN top AS k ON k.upid = u.upid AND k.source = u.source AND k.start_ns = u.start_ns AND k.place = 1

@@ -1,4 +1,12 @@
--- From which stacks was memory allocated?
+-- view 21: From which stacks was memory allocated?
+-- note: The bytes are no totals: only allocations with a recorded stack count. User-space frames
+--   come from frame pointers: code without them, as most C libraries, cuts a stack short or omits
+--   callers. Sources overlap; do not add them.
+-- without stacks.min_bytes stacks.every: No stacks were recorded; `ebpfrec record --stacks --
+--   COMMAND` records some.
+-- by: who
+-- needs: alloc
+-- takes: who threads lines sort stacks
 --
 -- The result has one row per process (or thread, comm, cgroup), source and stack, over the allocations
 -- whose stacks were recorded (record --stacks). Columns:
@@ -6,7 +14,7 @@
 --   stack            frames, outermost function first, separated by ';': user space, then the kernel
 -- The view leaves out memory that interrupts allocated, because no process owns it.
 SELECT $cpukeys u.source AS source, sum(u.samples) AS samples, sum(u.bytes) AS bytes, u.text AS stack,
-       is_complete('alloc.' || u.source, :from, :to) AS complete, lost_events('alloc', :from, :to) AS lost_events
+       view_complete(:from, :to, u.source) AS complete, view_lost(:from, :to, u.source) AS lost_events
   FROM (SELECT x.*, t.upid AS upid, stack_text(x.stack, x.last_ns) AS text
           FROM (SELECT utid, source, stack, count(*) AS samples, sum(bytes) AS bytes, max(ts_ns) AS last_ns
                   FROM stack_samples WHERE ts_ns >= :from AND ts_ns < :to AND NOT irq

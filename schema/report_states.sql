@@ -1,4 +1,15 @@
--- What did threads do all the time: run, wait, sleep?
+-- view 6: What did threads do all the time: run, wait, sleep?
+-- note: The parts of a thread add up to its life in the window. disk: an uninterruptible sleep
+--   while a block request that the thread submitted is in flight. unknown: where events were lost,
+--   and before the first event of a thread whose state was not read when the recording began.
+-- by: who
+-- needs: sched.switch sched.wakeup block?
+-- reach: before
+-- index: states
+-- takes: every who threads sort
+-- figure: runnable_ns
+-- drops: unknown_ns stopped_ns life_ns uninterruptible_ns
+-- rows: sums
 --
 -- The result has one row per process (or thread, comm, cgroup); a row adds up its threads. Columns:
 --   life_ns             time that the threads lived inside the window: the sum of the following parts
@@ -23,8 +34,8 @@ SELECT $t
        CASE WHEN was_recorded('block') THEN u.disk_ns END AS disk_ns,
        u.uninterruptible_ns AS uninterruptible_ns, u.sleeping_ns AS sleeping_ns, u.stopped_ns AS stopped_ns,
        u.unknown_ns AS unknown_ns,
-       is_complete('sched', u.t_ns, u.t_end_ns) AND is_covered(0, u.t_end_ns) AS complete,
-       lost_events('sched', u.t_ns, u.t_end_ns) AS lost_events
+       view_complete(u.t_ns, u.t_end_ns) AS complete,
+       view_lost(u.t_ns, u.t_end_ns) AS lost_events
   FROM thread_states(:from, :to, :every, :by) AS u
   LEFT JOIN processes AS p ON p.upid = u.upid
   LEFT JOIN threads AS t ON t.utid = u.utid

@@ -1,4 +1,13 @@
--- What happened, and who used the most?
+-- view 1: What happened, and who used the most?
+-- note: Each section is the beginning of another view.
+-- below: Why a name was slow: ebpfrec report why --comm NAME
+-- needs: sched.switch alloc.rss block sched? alloc?
+-- reach: before
+-- index: sched states requests levels rates
+-- threads: The figures are of threads (--tid, --thread): resident and mapped memory and spikes belong to
+--   processes, and are left out.
+-- takes: who threads spikes
+-- rows: sums
 --
 -- The result has several sections, each the beginning of another view, with the definitions of that
 -- view. What a name did is what all processes of that name did; pid is there if it is one process.
@@ -66,9 +75,8 @@ SELECT u.name AS comm, device_name(u.dev) AS device, u.op AS op, u.ios AS ios, u
 
 -- section: +Events
 SELECT class, sum(attempted_cnt) AS attempted, sum(read_cnt) AS read,
-       lost_events(class, :from, :to) AS lost_events, lost_events(class, :from, :to) = 0
-       AND source_off_ns(class, :from, :to) = 0 AND is_covered(:from, :to) AS complete
-  FROM hook_stats WHERE from_ns < :to AND to_ns > :from
+       lost_events(class, :from, :to) AS lost_events, is_complete(class || '?', :from, :to) AS complete
+  FROM hook_stats WHERE from_ns < :to AND max(to_ns - 1, from_ns) >= :from AND max(to_ns - 1, from_ns) < :to
  GROUP BY class ORDER BY class
 
 -- section: +Recording
@@ -85,6 +93,7 @@ UNION ALL SELECT 5, 'complete', CASE
 		       WHERE from_ns < :to AND to_ns > :from), ''))
        WHEN source_off_ns('all', :from, :to) > 0 THEN 'no: off for a time: ' ||
 	    (SELECT group_concat(DISTINCT source) FROM source_gaps WHERE from_ns < :to AND to_ns > :from)
+       WHEN is_covered(0, :to) AND is_covered(:from, :to) THEN 'no: events were lost just before or after'
        ELSE 'no: the window goes beyond the trace, or part of the trace is damaged' END
 UNION ALL SELECT 6, 'sources', (SELECT value FROM info WHERE key = 'sources')
 UNION ALL SELECT 7, 'host', (SELECT value FROM info WHERE key = 'host')

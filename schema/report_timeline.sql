@@ -1,4 +1,11 @@
--- Which thread ran on which CPU, and when?
+-- view 16: Which thread ran on which CPU, and when?
+-- note: Without --every: each slice. With --every: the busiest process of each CPU and bin.
+-- needs: sched.switch sched.wakeup
+-- reach: before
+-- index: states
+-- takes: every who threads sort
+-- figure: busy_pct
+-- rows: few
 --
 -- The result has one row per slice (a thread's uninterrupted time on a CPU), in order of time, cut at
 -- the window's edges. Columns:
@@ -8,7 +15,7 @@
 --               lost)
 SELECT u.start_ns AS start_ns, u.cpu AS cpu, u.dur_ns AS dur_ns, p.pid AS pid, t.tid AS tid, t.comm AS comm,
        u.wait_ns AS wait_ns, u.end_reason AS end_reason,
-       is_complete('sched', u.start_ns, u.end_ns) AND is_covered(0, u.end_ns + (u.end_ns < :to)) AS complete, lost_events('sched', u.start_ns, u.end_ns) AS lost_events
+       view_complete(u.start_ns, u.end_ns + (u.end_ns < :to)) AS complete, view_lost(u.start_ns, u.end_ns) AS lost_events
   FROM sched_slices(:from, :to) AS u
   JOIN threads AS t ON t.utid = u.utid JOIN processes AS p ON p.upid = t.upid
  WHERE in_scope(t.upid)

@@ -1,4 +1,4 @@
--- Which thread ran on which CPU, and when?
+-- variant of timeline every: Which thread ran on which CPU, and when?
 --
 -- With --every the result has one row per bin and CPU. Columns:
 --   busy_pct             share of the bin in which the CPU ran one of the selected processes
@@ -6,7 +6,7 @@
 --   pid, comm, oncpu_ns  the process with the most CPU time
 SELECT t_ns, cpu, round(100.0 * sum(ns) / span_ns, 3) AS busy_pct, sum(switches) AS switches,
        pid, comm, max(ns) AS oncpu_ns,
-       is_complete('sched', t_ns, t_end_ns) AND is_covered(0, t_end_ns) AS complete, lost_events('sched', t_ns, t_end_ns) AS lost_events
+       view_complete(t_ns, t_end_ns) AS complete, view_lost(t_ns, t_end_ns) AS lost_events
   FROM (SELECT u.t_ns AS t_ns, u.t_end_ns AS t_end_ns, u.span_ns AS span_ns, u.cpu AS cpu, p.pid AS pid, p.comm AS comm,
                sum(u.oncpu_ns) AS ns, sum(u.switches) AS switches
           FROM cpu_usage(:from, :to, :every) AS u JOIN processes AS p ON p.upid = u.upid

@@ -1,4 +1,12 @@
--- How much CPU time, memory and I/O was there in all?
+-- view 2: How much CPU time, memory and I/O was there in all?
+-- note: Requests of stacked devices count in each layer.
+-- needs: sched.switch sched.wakeup alloc.rss alloc.slab alloc.page block sched? alloc?
+-- reach: before
+-- index: kinds
+-- threads: The figures are of threads (--tid, --thread): resident and mapped memory and spikes belong to
+--   processes, and are left out.
+-- takes: every who threads sort
+-- rows: sums few
 --
 -- The result has one row for the window; with --every one per bin; with --phases one per interval
 -- between marks, which begins with phase (the mark that starts the interval), t_ns and dur_ns.
@@ -13,7 +21,7 @@
 --                        count once each
 --   io_lat_max_ns        longest latency of these requests
 --   complete             1: no event behind this row was lost, and the trace covers the window
---   lost_events          events that may have been lost in the window
+--   lost_events          events that were lost in the window
 SELECT cpu.oncpu_ns AS oncpu_ns, cpu.util_pct AS util_pct, cpu.switches AS switches, cpu.preempted AS preempted,
        waits.wait_max_ns AS wait_max_ns,
        mem.rss_alloc_bytes AS rss_alloc_bytes, mem.slab_alloc_bytes AS slab_alloc_bytes,
@@ -21,9 +29,8 @@ SELECT cpu.oncpu_ns AS oncpu_ns, cpu.util_pct AS util_pct, cpu.switches AS switc
        (SELECT p.comm FROM alloc_usage(:from, :to, 0, 'process') AS u JOIN processes AS p ON p.upid = u.upid
          WHERE u.source = 'rss' ORDER BY u.peak_bytes DESC, u.upid LIMIT 1) AS rss_peak_comm,
        io.ios AS ios, io.io_bytes AS io_bytes, io.io_lat_max_ns AS io_lat_max_ns,
-       is_complete('sched', :from, :to) AND is_complete('alloc', :from, :to) AND is_complete('block', :from, :to)
-       AND is_covered(0, :to) AS complete,
-       lost_events('sched', :from, :to) + lost_events('alloc', :from, :to) + lost_events('block', :from, :to) AS lost_events
+       view_complete(:from, :to) AS complete,
+       view_lost(:from, :to) AS lost_events
   FROM (SELECT coalesce(sum(oncpu_ns), 0) AS oncpu_ns,
                coalesce(round(100.0 * sum(oncpu_ns) / max(span_ns), 3), 0.0) AS util_pct,
                coalesce(sum(switches), 0) AS switches, coalesce(sum(preempted), 0) AS preempted

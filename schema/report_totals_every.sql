@@ -1,4 +1,4 @@
--- How much CPU time, memory and I/O was there in all?
+-- variant of totals every: How much CPU time, memory and I/O was there in all?
 --
 -- With --every the result has one row per bin in which something happened. The first column, t_ns, is
 -- the start of the bin. The other columns are those of report_totals.sql.
@@ -23,10 +23,7 @@ SELECT u.t_ns AS t_ns, coalesce(cpu.oncpu_ns, 0) AS oncpu_ns, coalesce(cpu.util_
        (SELECT p.comm FROM usage AS w JOIN processes AS p ON p.upid = w.upid
          WHERE w.source = 'rss' AND w.t_ns = u.t_ns ORDER BY w.peak_bytes DESC, w.upid LIMIT 1) AS rss_peak_comm,
        coalesce(io.ios, 0) AS ios, coalesce(io.io_bytes, 0) AS io_bytes, io.io_lat_max_ns AS io_lat_max_ns,
-       is_complete('sched', u.t_ns, u.t_end_ns) AND is_complete('alloc', u.t_ns, u.t_end_ns)
-       AND is_complete('block', u.t_ns, u.t_end_ns)
-       AND is_covered(0, u.t_end_ns) AS complete,
-       lost_events('sched', u.t_ns, u.t_end_ns) + lost_events('alloc', u.t_ns, u.t_end_ns)
-       + lost_events('block', u.t_ns, u.t_end_ns) AS lost_events
+       view_complete(u.t_ns, u.t_end_ns) AS complete,
+       view_lost(u.t_ns, u.t_end_ns) AS lost_events
   FROM bins AS u LEFT JOIN cpu USING (t_ns) LEFT JOIN waits USING (t_ns) LEFT JOIN mem USING (t_ns) LEFT JOIN io USING (t_ns)
  ORDER BY u.t_ns

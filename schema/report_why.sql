@@ -1,4 +1,14 @@
--- Why did it take that long?
+-- view 7: Why did it take that long?
+-- note: Give --pid, --comm, --tid, --thread or --during. After the states come the longest waits for a CPU and what
+--   ran there instead, the requests, who ended the sleep, and the chain: from the window's end back
+--   along the wake-ups, in the last second.
+-- needs: sched.switch sched.wakeup block? alloc.rss?
+-- reach: before
+-- index: states sched requests levels
+-- threads: The figures are of threads (--tid, --thread): resident and mapped memory and spikes belong to
+--   processes, and are left out.
+-- takes: who threads sort
+-- rows: sums
 --
 -- The result has several sections about the threads of the report's processes (--pid, --comm) in the window:
 --   States             what they did (report states), threads added up, with a bar

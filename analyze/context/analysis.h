@@ -140,7 +140,7 @@ const char *report_key_name(enum report_by key);
 struct report_request {
 	const char *
 		view; /* "summary", "cpu", "sched", "alloc", "spikes", "io", "latency", "pattern",
-			 * "devices", "loss", "cost", ...: report_views() */
+			 * "devices", "loss", "cost", ...: report_view.h */
 	uint64_t from_ns, to_ns;	/* CLOCK_MONOTONIC, half-open; may lie outside the trace */
 	uint64_t every_ns;		/* 0: one answer for the window */
 	unsigned int by;		/* 1u << REPORT_BY_x, or several; 0: the view's own */
@@ -163,23 +163,6 @@ struct report_request {
 	uint64_t spike_min_bytes;	/* 0: ten times the median rate, at least 16 MiB */
 	const char *peaks;	/* of the page: bins to look into, as JSON */
 };
-
-struct report_view {
-	const char *name;
-	const char *question;		/* one line, ends with a question mark */
-	const char *notes;		/* approximations and their bounds; may be "" */
-	unsigned int by_mask;		/* 1u << REPORT_BY_x that make sense; 0: it has no --by */
-	unsigned int by_default;	/* 1u << REPORT_BY_x */
-	bool whole_only;		/* no --every */
-	/* the recorder and idle time are in it unless a filter says otherwise */
-	bool whole_machine;
-};
-/* Whether a column of this name, before all figures, tells rows apart. */
-bool report_is_key(const char *name);
-/* The views there are. Returns their number. */
-unsigned int report_views(const struct report_view **ret);
-/* -EINVAL: the view takes no such keys (1u << REPORT_BY_x), or not together. */
-int report_check_keys(const struct report_view *v, unsigned int by, struct err *e);
 
 /* Runs a view. The sink sees the columns DESIGN names, in that order, then what the view adds. */
 int analysis_report(struct analysis *a, const struct report_request *r, const struct row_sink *sink,

@@ -30,7 +30,8 @@ struct analysis {
 	struct loss_index losses;
 	/* whether sched.irq was recorded: 0 not known yet, 1 no, 2 yes */
 	uint8_t has_irqs;
-	struct scope scope;		/* of the report that runs */
+	struct scope scope;		/* of the report that runs, */
+	struct loss_needs needs;	/* and what it needs */
 	struct task_keys keys;		/* for SQL functions */
 	uint32_t *cpus;			/* CPUs that exist in the trace, ascending */
 	unsigned int cpu_cnt;

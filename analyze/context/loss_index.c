@@ -2,15 +2,17 @@
 /*
  * A loss touches [from, to) unless it begins at or after "to" or ends at or before "from". With
  * the beginnings and the ends each sorted and summed up, the answer is one subtraction. So is that
- * of the time in which a source was off: its times are joined and summed up when first asked for.
+ * of the time in which sources were off: their times are joined and summed up when first asked for.
  */
 #include "analyze/context/loss_index.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
+#include "format/hook.h"
 
 static const char *const class_names[LOSS_CLASS_CNT] = { "task", "sched", "alloc", "block" };
 
@@ -30,33 +32,46 @@ static void sum_up(struct loss_edge *edges, size_t cnt)
 		edges[i].sum_cnt += edges[i - 1].sum_cnt;
 }
 
+/* The edges of the loss's source, or of its class if this version has no such hook. */
+static struct loss_edges *edges_of(struct loss_index *x, const struct trace_loss *l)
+{
+	const struct hook_name *h = hook_name_find(l->hook);
+	const char *source = h && h->cls == l->cls ? h->source : class_names[l->cls];
+	unsigned int i;
+
+	for (i = 0; i < x->source_cnt; i++)
+		if (!strcmp(x->edges[i].source, source))
+			return &x->edges[i];
+	if (i < LOSS_SOURCE_CNT)
+		x->edges[x->source_cnt++] = (struct loss_edges){ .source = source, .cls = l->cls };
+	return i < LOSS_SOURCE_CNT ? &x->edges[i] : NULL;
+}
+
 static int index_losses(struct loss_index *x, const struct trace *t)
 {
 	size_t cnt, i;
 	const struct trace_loss *losses = trace_losses(t, &cnt);
-	unsigned int c;
+	struct loss_edges *s;
 
-	for (c = 0; c < LOSS_CLASS_CNT; c++) {
-		x->from[c] = calloc(cnt + 1, sizeof(**x->from));
-		x->to[c] = calloc(cnt + 1, sizeof(**x->to));
-		if (!x->from[c] || !x->to[c])
-			return -ENOMEM;
-	}
 	for (i = 0; i < cnt; i++) {
 		const struct trace_loss *l = &losses[i];
 		uint64_t lost = l->full_cnt + l->other_cnt + l->missed_cnt;
 
-		c = l->cls;
-		if (c >= LOSS_CLASS_CNT || !lost)
+		s = l->cls < LOSS_CLASS_CNT && lost ? edges_of(x, l) : NULL;
+		if (!s)
 			continue;
-		x->from[c][x->cnt[c]] = (struct loss_edge){ l->from_ns, lost };
+		s->from = s->from ?: calloc(cnt, sizeof(*s->from));
+		s->to = s->to ?: calloc(cnt, sizeof(*s->to));
+		if (!s->from || !s->to)
+			return -ENOMEM;
+		s->from[s->cnt] = (struct loss_edge){ l->from_ns, lost };
 		/* an interval without length is an instant */
-		x->to[c][x->cnt[c]++] = (struct loss_edge){
+		s->to[s->cnt++] = (struct loss_edge){
 			l->to_ns > l->from_ns ? l->to_ns : l->from_ns + 1, lost };
 	}
-	for (c = 0; c < LOSS_CLASS_CNT; c++) {
-		sum_up(x->from[c], x->cnt[c]);
-		sum_up(x->to[c], x->cnt[c]);
+	for (s = x->edges; s < x->edges + x->source_cnt; s++) {
+		sum_up(s->from, s->cnt);
+		sum_up(s->to, s->cnt);
 	}
 	return 0;
 }
@@ -94,19 +109,79 @@ int loss_index_init(struct loss_index *x, const struct trace *t)
 
 void loss_index_done(struct loss_index *x)
 {
-	unsigned int c;
+	unsigned int i;
 
-	for (c = 0; c < LOSS_CLASS_CNT; c++) {
-		free(x->from[c]);
-		free(x->to[c]);
+	for (i = 0; i < x->source_cnt; i++) {
+		free(x->edges[i].from);
+		free(x->edges[i].to);
 	}
-	for (c = 0; c < LOSS_OFF_CNT; c++) {
-		free(x->off[c].what);
-		free(x->off[c].spans);
+	for (i = 0; i < LOSS_OFF_CNT; i++) {
+		free(x->off[i].sources);
+		free(x->off[i].spans);
 	}
 	free(x->holes);
 	memset(x, 0, sizeof(*x));
 }
+
+/* ---- lists of sources ---- */
+
+/* One of a list: a source or class, of len bytes. */
+struct word {
+	const char *at;
+	size_t len;
+	bool if_recorded;
+};
+
+static bool next_word(const char **list, struct word *w)
+{
+	w->at = *list;
+	w->len = strcspn(w->at, ",?");
+	w->if_recorded = w->at[w->len] == '?';
+	*list += w->len + strspn(w->at + w->len, ",?");
+	return w->len;
+}
+
+/* The source is the one that the word names, or of that class; or the source is a class itself. */
+static bool is_of(const char *source, const struct word *w)
+{
+	size_t len = strlen(source), both = len < w->len ? len : w->len;
+
+	return !strncmp(source, w->at, both) &&
+	       (len == w->len || (len > w->len ? source[w->len] : w->at[len]) == '.');
+}
+
+static bool is_in(const char *source, const char *list)
+{
+	struct word w;
+
+	while (next_word(&list, &w))
+		if (is_of(source, &w))
+			return true;
+	return false;
+}
+
+/* What is recorded on request is for questions that name it: nothing else of its class needs it. */
+static bool is_needed_in(const char *source, const char *list)
+{
+	struct word w;
+
+	while (next_word(&list, &w))
+		if (is_of(source, &w) && (strcmp(source, "sched.irq") || memchr(w.at, '.', w.len)))
+			return true;
+	return false;
+}
+
+struct loss_needs loss_needs_of(struct loss_needs view, const char *source,
+				char room[LOSS_SOURCES_MAX])
+{
+	if (*source) {
+		snprintf(room, LOSS_SOURCES_MAX, "%s.%s", view.sources, source);
+		view.sources = room;
+	}
+	return view;
+}
+
+/* ---- losses ---- */
 
 /* Sum of the edges at instants below ts. */
 static uint64_t sum_below(const struct loss_edge *edges, size_t cnt, uint64_t ts_ns)
@@ -116,50 +191,45 @@ static uint64_t sum_below(const struct loss_edge *edges, size_t cnt, uint64_t ts
 	return below ? edges[below - 1].sum_cnt : 0;
 }
 
-uint64_t loss_index_lost(const struct loss_index *x, unsigned int cls, uint64_t from_ns,
-			 uint64_t to_ns)
+/* Losses that end in the window; *ret_touch, those that touch it. */
+static uint64_t lost_of(const struct loss_edges *s, uint64_t from_ns, uint64_t to_ns,
+			uint64_t *ret_touch)
 {
-	uint64_t lost = 0;
-	unsigned int c;
+	/* ends at or before from: below from + 1 */
+	uint64_t before = sum_below(s->to, s->cnt, from_ns + 1);
 
+	*ret_touch = 0;
 	if (from_ns >= to_ns)
 		return 0;
-	for (c = 0; c < LOSS_CLASS_CNT; c++) {
-		if (cls < LOSS_CLASS_CNT && c != cls)
-			continue;
-		lost += sum_below(x->from[c], x->cnt[c], to_ns);
-		/* ends at or before from: below from + 1 */
-		lost -= sum_below(x->to[c], x->cnt[c], from_ns + 1);
-	}
+	*ret_touch = sum_below(s->from, s->cnt, to_ns) - before;
+	return sum_below(s->to, s->cnt, to_ns + 1) - before;
+}
+
+uint64_t loss_index_lost(const struct loss_index *x, const char *sources, uint64_t from_ns,
+			 uint64_t to_ns)
+{
+	const struct loss_edges *s;
+	uint64_t lost = 0, touch;
+
+	for (s = x->edges; s < x->edges + x->source_cnt; s++)
+		lost += is_in(s->source, sources) ? lost_of(s, from_ns, to_ns, &touch) : 0;
 	return lost;
 }
 
-static bool is_of(const char *source, const char *what)
-{
-	size_t len = strlen(what);
+/* ---- times off ---- */
 
-	return !strcmp(what, "all") || !strcmp(source, what) ||
-	       (!strncmp(source, what, len) && source[len] == '.');
-}
-
-/* What is recorded on request is for questions that name it: nothing else of its class needs it. */
-static bool is_needed_for(const char *source, const char *what)
-{
-	return is_of(source, what) && (strcmp(source, "sched.irq") || strcmp(what, "sched"));
-}
-
-/* The times in which what was off, each instant once. */
-static int index_off(const struct loss_index *x, const char *what, struct loss_off *ret)
+/* The times in which any of the sources was off, each instant once. */
+static int index_off(const struct loss_index *x, const char *sources, struct loss_off *ret)
 {
 	size_t cnt, i, n = 0;
 	const struct trace_gap *g = trace_gaps(x->trace, &cnt);
 	struct loss_span *spans = calloc(cnt + 1, sizeof(*spans));
 	uint64_t done = 0, sum = 0;
 
-	ret->what = strdup(what);
+	ret->sources = strdup(sources);
 	ret->spans = spans;
-	if (!ret->what || !spans) {
-		free(ret->what);
+	if (!ret->sources || !spans) {
+		free(ret->sources);
 		free(spans);
 		*ret = (struct loss_off){ 0 };
 		return -ENOMEM;
@@ -167,7 +237,7 @@ static int index_off(const struct loss_index *x, const char *what, struct loss_o
 	for (i = 0; i < cnt; i++) {
 		uint64_t from = g[i].from_ns > done ? g[i].from_ns : done;
 
-		if (from >= g[i].to_ns || !is_needed_for(g[i].source, what))
+		if (from >= g[i].to_ns || !is_needed_in(g[i].source, sources))
 			continue;
 		done = g[i].to_ns;
 		spans[n++] = (struct loss_span){ from, done, sum };
@@ -178,18 +248,18 @@ static int index_off(const struct loss_index *x, const char *what, struct loss_o
 }
 
 /* NULL: out of memory. */
-static const struct loss_off *find_off(struct loss_index *x, const char *what)
+static const struct loss_off *find_off(struct loss_index *x, const char *sources)
 {
 	struct loss_off *off;
 	unsigned int i;
 
 	for (i = 0; i < LOSS_OFF_CNT; i++)
-		if (x->off[i].what && !strcmp(x->off[i].what, what))
+		if (x->off[i].sources && !strcmp(x->off[i].sources, sources))
 			return &x->off[i];
 	off = &x->off[x->next_off++ % LOSS_OFF_CNT];
-	free(off->what);
+	free(off->sources);
 	free(off->spans);
-	return index_off(x, what, off) < 0 ? NULL : off;
+	return index_off(x, sources, off) < 0 ? NULL : off;
 }
 
 /* How much of the time before an instant the spans have. */
@@ -201,44 +271,151 @@ static uint64_t span_sum(const struct loss_off *off, uint64_t ts_ns)
 	return s ? s->sum_ns + (ts_ns < s->to_ns ? ts_ns : s->to_ns) - s->from_ns : 0;
 }
 
-uint64_t loss_index_off_ns(struct loss_index *x, const char *what, uint64_t from_ns,
+uint64_t loss_index_off_ns(struct loss_index *x, const char *sources, uint64_t from_ns,
 			   uint64_t to_ns)
 {
-	const struct loss_off *off = from_ns < to_ns ? find_off(x, what) : NULL;
+	const struct loss_off *off = from_ns < to_ns ? find_off(x, sources) : NULL;
 
 	if (from_ns >= to_ns)
 		return 0;
 	return off ? span_sum(off, to_ns) - span_sum(off, from_ns) : to_ns - from_ns;
 }
 
-bool loss_index_recorded(const struct loss_index *x, const char *what)
-{
-	static const char *const needs[][2] = {
-		{ "sched", "sched.switch" }, { "sched", "sched.wakeup" }, { "alloc", "alloc.rss" },
-		{ "alloc", "alloc.slab" },   { "alloc", "alloc.page" },
-	};
-	size_t i;
+/* ---- completeness ---- */
 
-	if (strcmp(what, "all") && !trace_was_recorded(x->trace, what))
-		return false;
-	for (i = 0; i < sizeof(needs) / sizeof(*needs); i++)
-		if (!strcmp(what, needs[i][0]) && !trace_was_recorded(x->trace, needs[i][1]))
-			return false;
-	return true;
+/* The holes that touch the window, in order; *ret_cnt of them. NULL: out of memory. */
+static const struct loss_span *find_holes(struct loss_index *x, uint64_t from_ns, uint64_t to_ns,
+					  size_t *ret_cnt)
+{
+	size_t cnt, i, end;
+
+	trace_damages(x->trace, &cnt);
+	if (cnt != x->damage_cnt && index_holes(x) < 0)
+		return NULL;
+	i = lower_bound(x->holes, x->hole_cnt, to_ns, from_ns + 1);
+	for (end = i; end < x->hole_cnt && x->holes[end].from_ns < to_ns; end++)
+		;
+	*ret_cnt = end - i;
+	return x->holes + i;
 }
 
 bool loss_index_covered(struct loss_index *x, uint64_t from_ns, uint64_t to_ns)
 {
-	size_t cnt, i;
+	size_t cnt;
 
-	trace_damages(x->trace, &cnt);
-	if (cnt != x->damage_cnt && index_holes(x) < 0)
-		return false;
-	if (from_ns < x->start_ns || to_ns > x->end_ns)
-		return false;
-	/* the first hole that ends behind "from" */
-	i = lower_bound(x->holes, x->hole_cnt, to_ns, from_ns + 1);
-	return i == x->hole_cnt || x->holes[i].from_ns >= to_ns;
+	return from_ns >= x->start_ns && to_ns <= x->end_ns &&
+	       find_holes(x, from_ns, to_ns, &cnt) && !cnt;
+}
+
+/* A question, and what the answer is so far. */
+struct ask {
+	struct loss_index *x;
+	struct loss_needs needs;
+	uint64_t from_ns, to_ns;
+	void (*tell)(void *ctx, const struct loss_missing *m);
+	void *ctx;
+	bool is_complete;
+};
+
+static void miss(struct ask *a, struct loss_missing m)
+{
+	a->is_complete = false;
+	if (a->tell)
+		a->tell(a->ctx, &m);
+}
+
+static void ask_lost(struct ask *a)
+{
+	const struct loss_index *x = a->x;
+	unsigned int c, i;
+
+	for (c = 0; c < LOSS_CLASS_CNT; c++) {
+		uint64_t lost = 0, touch = 0, most = 0;
+
+		for (i = 0; i < x->source_cnt; i++) {
+			if (x->edges[i].cls != c || !is_in(x->edges[i].source, a->needs.sources))
+				continue;
+			lost += lost_of(&x->edges[i], a->from_ns, a->to_ns, &touch);
+			most += touch;
+		}
+		if (most)
+			miss(a, (struct loss_missing){ LOSS_EVENTS, .what = class_names[c],
+						       .cnt = lost, .most = most });
+	}
+}
+
+static void ask_recorded(struct ask *a)
+{
+	const char *list = a->needs.sources;
+	char source[32];
+	struct word w;
+
+	while (next_word(&list, &w)) {
+		snprintf(source, sizeof(source), "%.*s", (int)w.len, w.at);
+		if (!w.if_recorded && !trace_was_recorded(a->x->trace, source))
+			miss(a, (struct loss_missing){ LOSS_NOT_RECORDED, .what = source });
+	}
+}
+
+static void ask_off(struct ask *a)
+{
+	uint64_t from = a->needs.reach & LOSS_LEVELS ? 0 : a->from_ns;
+	size_t cnt, i, k;
+	const struct trace_gap *g = trace_gaps(a->x->trace, &cnt);
+
+	if (!loss_index_off_ns(a->x, a->needs.sources, from, a->to_ns))
+		return;
+	a->is_complete = false;
+	for (i = 0; a->tell && i < cnt; i++) {
+		uint64_t ns = is_needed_in(g[i].source, a->needs.sources) ?
+				      loss_index_off_ns(a->x, g[i].source, from, a->to_ns) : 0;
+
+		for (k = 0; ns && k < i; k++) /* a source is told once */
+			ns = strcmp(g[k].source, g[i].source) ? ns : 0;
+		if (ns)
+			miss(a, (struct loss_missing){ LOSS_OFF, .what = g[i].source, .cnt = ns,
+						       .reason = g[i].reason });
+	}
+}
+
+static void ask_covered(struct ask *a)
+{
+	struct loss_index *x = a->x;
+	const char *lost = trace_get(x->trace, "manifest.lost");
+	size_t cnt = 0;
+	const struct loss_span *hole =
+		find_holes(x, a->needs.reach & LOSS_BEFORE ? 0 : a->from_ns,
+			   a->needs.reach & LOSS_AFTER ? UINT64_MAX : a->to_ns, &cnt);
+
+	if (lost)
+		miss(a, (struct loss_missing){ LOSS_MANIFEST, .reason = lost });
+	if (a->to_ns <= x->start_ns || a->from_ns >= x->end_ns) {
+		miss(a, (struct loss_missing){ LOSS_OUTSIDE });
+	} else {
+		if (a->from_ns < x->start_ns)
+			miss(a, (struct loss_missing){ LOSS_TOO_EARLY });
+		if (a->to_ns > x->end_ns)
+			miss(a, (struct loss_missing){ LOSS_TOO_LATE });
+	}
+	a->is_complete &= hole && !cnt;
+	if (cnt)
+		miss(a, (struct loss_missing){ LOSS_HOLE, .from_ns = hole->from_ns,
+					       .to_ns = hole->to_ns });
+	if (cnt > 1)
+		miss(a, (struct loss_missing){ LOSS_HOLES, .cnt = cnt - 1 });
+}
+
+bool loss_index_is_complete(struct loss_index *x, struct loss_needs needs, uint64_t from_ns,
+			    uint64_t to_ns, void (*tell)(void *ctx, const struct loss_missing *m),
+			    void *ctx)
+{
+	struct ask a = { x, needs, from_ns, to_ns, tell, ctx, true };
+
+	ask_lost(&a);
+	ask_recorded(&a);
+	ask_off(&a);
+	ask_covered(&a);
+	return a.is_complete;
 }
 
 const char *loss_class_name(unsigned int cls)
@@ -248,28 +425,12 @@ const char *loss_class_name(unsigned int cls)
 
 unsigned int loss_source_class(const char *source)
 {
-	unsigned int c;
+	unsigned int c = LOSS_CLASS_CNT;
+	struct word w;
 
-	for (c = 0; c < LOSS_CLASS_CNT; c++)
-		if (is_of(source, class_names[c]))
-			break;
+	if (next_word(&source, &w) && !*source)
+		for (c = 0; c < LOSS_CLASS_CNT; c++)
+			if (w.len >= strlen(class_names[c]) && is_of(class_names[c], &w))
+				break;
 	return c;
-}
-
-int loss_class_find(const char *name)
-{
-	unsigned int c;
-
-	for (c = 0; c < LOSS_CLASS_CNT; c++)
-		if (!strcmp(name, class_names[c]))
-			return (int)c;
-	return strcmp(name, "all") ? -1 : LOSS_CLASS_CNT;
-}
-
-bool loss_index_is_complete(struct loss_index *x, const char *what, unsigned int cls,
-			    uint64_t from_ns, uint64_t to_ns)
-{
-	return !loss_index_lost(x, cls, from_ns, to_ns) &&
-	       loss_index_covered(x, from_ns, to_ns) && loss_index_recorded(x, what) &&
-	       !loss_index_off_ns(x, what, from_ns, to_ns);
 }

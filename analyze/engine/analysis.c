@@ -123,6 +123,7 @@ int analysis_open(struct analysis **ret, struct trace *t, struct err *e)
 	a->end_ns = trace_end_ns(t);
 	if (a->end_ns < a->start_ns)
 		a->end_ns = a->start_ns;
+	a->needs = LOSS_NEEDS_ALL;
 	task_keys_init(&a->keys, &a->ids);
 	r = dense_init(&a->ids, t);
 	if (!r)

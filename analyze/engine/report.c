@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Canned reports: a SQL file per view (schema/report_VIEW.sql, or report_VIEW_by_KEY.sql where a
- * key asks for another shape), with these marks replaced before it runs:
+ * Canned reports: a SQL file per view (schema/report_VIEW.sql, whose head declares the view), and
+ * one per variant of it, with these marks replaced before it runs:
  *
  *     $t       "t_ns, " with --every, else nothing: the bin's beginning as first column
  *     $t_spike the same for the bin in which u.start_ns lies; $tgroup: "t_ns, " to group or order
@@ -28,149 +28,17 @@
 #include "analyze/engine/column.h"
 #include "analyze/context/context.h"
 #include "analyze/engine/report_bins.h"
+#include "analyze/engine/report_view.h"
 #include "analyze/engine/statement.h"
 
 #define SUMMARY_ROWS 10		/* of each section */
 #define MARK "-- section: "	/* begins a section in report_summary.sql */
-#define BY_TASKS KEYS_WHO
-#define BY_REQUESTS (BY_TASKS | KEY(DEVICE) | KEY(OP))
 
-static const struct report_view views[] = {
-	{ "summary", "What happened, and who used the most?",
-	  "Each section is the beginning of another view.", 0, KEY(PROCESS) },
-	{ "totals", "How much CPU time, memory and I/O was there in all?",
-	  "Requests of stacked devices count in each layer.", 0, KEY(PROCESS) },
-	{ "cpu", "Who used the CPU?",
-	  "Interrupts count for the thread they interrupted, as in the scheduler's own accounting; "
-	  "irq and softirq are the interrupts' part, if sched.irq was recorded. [unknown]: "
-	  "switches were lost, or belong to tasks that the kernel hides from BPF.",
-	  BY_TASKS | KEY(CPU), KEY(PROCESS) },
-	{ "irq", "Which interrupts took time, and whose?",
-	  "`ebpfrec record -e +sched.irq -- COMMAND` records them. Times exclude nested "
-	  "interrupts. "
-	  "Handlers that share a line form one row. Interrupts of tasks that the kernel hides from "
-	  "BPF are missing.",
-	  BY_TASKS | KEY(CPU) | KEY(VECTOR), KEY(VECTOR), .whole_machine = true },
-	{ "sched", "Who waited for a CPU, and for how long?",
-	  "A wait counts, with its whole length, where it ends. Percentiles are exact up to 65536 "
-	  "waits a row in a window of up to a million events, otherwise within 0.4 %.",
-	  BY_TASKS, KEY(PROCESS) },
-	{ "states", "What did threads do all the time: run, wait, sleep?",
-	  "The parts of a thread add up to its life in the window. disk: an uninterruptible sleep "
-	  "while a block request that the thread submitted is in flight. unknown: where "
-	  "events were lost, and before the first event of a thread whose state was not read when "
-	  "the recording began.",
-	  BY_TASKS, KEY(PROCESS) },
-	{ "why", "Why did it take that long?",
-	  "Give --pid, --comm or --during. After the states come the longest waits for a CPU and "
-	  "what ran there instead, the requests, who ended the sleep, and the chain: from the "
-	  "window's end back along the wake-ups, in the last second.",
-	  0, KEY(PROCESS), .whole_only = true },
-	{ "parallel", "Whose time was it, when several CPUs were busy at once?",
-	  "wall: the time of day, each instant divided among the threads that ran; the rows add up "
-	  "to the time in which any ran. With --histogram: how long how many CPUs were busy. Only "
-	  "threads that --pid or --comm name count, if you give these.",
-	  BY_TASKS, KEY(PROCESS) },
-	{ "alloc", "Who allocated, freed and held how much memory?",
-	  "Sources overlap; do not add them. The kernel batches RSS counters per CPU, some tens "
-	  "of pages each. Levels of slab, page and heap count from the trace's start, so losses "
-	  "before the window affect them too.",
-	  BY_TASKS, KEY(PROCESS) },
-	{ "spikes", "Which processes allocated much in a short time?",
-	  "A spike reaches the threshold within the spike window. The threshold is ten times the "
-	  "process's own median rate, at least 16 MiB, unless --spike-min sets it. Bursts without "
-	  "a "
-	  "pause longer than the spike window are one spike.",
-	  KEY(PROCESS), KEY(PROCESS) },
-	{ "io", "Who made which block requests, and how long did they take?",
-	  "The process that last dirtied a file owns its write-back; the submitter owns other "
-	  "requests; [unknown] has the rest. Latency is from queueing to completion.",
-	  BY_REQUESTS | KEY(SIZE) | KEY(FILE), KEY(PROCESS) },
-	{ "latency", "Where did block requests spend their time?",
-	  "queue: until the first issue to the device; device: from the last issue to completion. "
-	  "Percentiles are exact up to 65536 requests a row, otherwise within 0.4 %.",
-	  BY_REQUESTS | KEY(SIZE), KEY(DEVICE) },
-	{ "pattern", "How large are block requests, and do they follow each other?",
-	  "Sequential: adjacent to one of the 16 requests of the same row that ended before.",
-	  BY_REQUESTS, KEY(DEVICE) },
-	{ "devices", "How busy was each block device?",
-	  "The view counts all requests, whatever process owns them. A request is in flight from "
-	  "queueing to completion. Devices stack; do not add layers.",
-	  0, KEY(DEVICE) },
-	{ "preempts", "Who took the CPU from whom?",
-	  "A preemption counts where it happens. by oncpu: how long the preempting process then "
-	  "ran at a stretch.",
-	  0, KEY(PROCESS) },
-	{ "timeline", "Which thread ran on which CPU, and when?",
-	  "Without --every: each slice. With --every: the busiest process of each CPU and bin.", 0,
-	  KEY(PROCESS) },
-	{ "memory", "How much memory did processes have?",
-	  "Levels are from the end of the window or bin. The kernel batches RSS counters per CPU: "
-	  "each may be off by up to 32 pages (or twice the number of CPUs, if that is more) per "
-	  "CPU; the error does not accumulate.",
-	  KEYS_WHO & ~KEY(THREAD), KEY(PROCESS) },
-	{ "leaks", "What was allocated in the window and not freed by its end?",
-	  "HELD at exit: the process held this heap memory when it ended (or called exec); live: "
-	  "still there. The rows include caches and other memory that is meant to stay. Sources "
-	  "overlap; do not add them.",
-	  BY_TASKS | KEY(SITE), KEY(PROCESS), .whole_only = true },
-	{ "lifetimes", "How long did allocations live, and which were short-lived?",
-	  "freed: by the window's end. temporary: within 1 ms. Sources overlap; do not add them.",
-	  BY_TASKS, KEY(PROCESS), .whole_only = true },
-	{ "sizes", "How large were allocations?",
-	  "There is one row per power of two. Sources overlap; do not add them.", BY_TASKS,
-	  KEY(PROCESS) },
-	{ "stacks", "From which stacks was memory allocated?",
-	  "The bytes are no totals: only allocations with a recorded stack count. User-space "
-	  "frames come from frame pointers: code without them, as most C "
-	  "libraries, cuts a stack short or omits callers. Sources overlap; do not add them.",
-	  BY_TASKS, KEY(PROCESS), .whole_only = true },
-	{ "offcpu", "Where did threads wait off the CPU, and who woke them?",
-	  "`ebpfrec record --offcpu 10ms -- COMMAND` records waits of at least that long. A wait "
-	  "counts, with its whole length, where it ends. User-space frames come from frame "
-	  "pointers: code without them, as most C libraries, cuts a stack short or omits callers.",
-	  BY_TASKS | KEY(WAKER), KEY(PROCESS), .whole_only = true },
-	{ "bins", "What did each name do, in rows that many hosts can send and add up?",
-	  "Rows of a name, of its requests by device and operation, of the steps of their latency, "
-	  "and one without a name of the machine. The recorder counts, too.",
-	  KEY(COMM) | KEY(UNIT) | KEY(CONTAINER) | KEY(USER), KEY(COMM), .whole_machine = true },
-	{ "loss", "What was lost?",
-	  "Losses are known per interval of about a second; a loss counts in every window that its "
-	  "interval touches. Counted: the kernel offered the event, or skipped a program. "
-	  "Inferred: no program ran, as while a task runs that the kernel hides from BPF; later "
-	  "events tell.",
-	  KEY(CPU), KEY(CPU) },
-	{ "cost", "What did recording cost?",
-	  "The recorder samples its counters about once a second; a window gets its share of a "
-	  "sample. Time in the kernel is extrapolated from the measured runs, about one in "
-	  "sixteen. machine_pct is the share of all CPUs.",
-	  0, KEY(PROCESS) },
-};
-
-#define VIEW_CNT (sizeof(views) / sizeof(views[0]))
-
-unsigned int report_views(const struct report_view **ret)
+const struct report_view *report_view_find(const char *name)
 {
-	*ret = views;
-	return VIEW_CNT;
-}
-
-/* Of the page (analysis_page()) and of metrics (cmd/metrics): nobody asks for them by name. */
-static const struct report_view more_views[] = {
-	{ "page", "", "", 0, KEY(PROCESS) },
-	{ "metrics", "", "", KEY(COMM) | KEY(UNIT) | KEY(CONTAINER) | KEY(USER), KEY(COMM) },
-};
-
-static const struct report_view *find_view(const char *name)
-{
-	size_t i;
-
-	for (i = 0; i < sizeof(more_views) / sizeof(more_views[0]); i++)
-		if (!strcmp(name, more_views[i].name))
-			return &more_views[i];
-	for (i = 0; i < VIEW_CNT; i++)
-		if (!strcmp(views[i].name, name))
-			return &views[i];
+	for (unsigned int i = 0; i < report_view_cnt + report_view_hidden_cnt; i++)
+		if (!strcmp(report_view_list[i].name, name))
+			return &report_view_list[i];
 	return NULL;
 }
 
@@ -446,6 +314,17 @@ static int run_sections(struct analysis *a, const char *text, const struct state
 
 /* ---- one report ---- */
 
+/* NULL: --histogram is asked for, and the view has none. */
+static const char *view_text(const struct report_view *v, const struct report_request *r)
+{
+	for (const struct report_variant *x = v->variants; x && x->sql; x++)
+		if (x->when == REPORT_WHEN_HISTOGRAM ? r->histogram :
+		    x->when == REPORT_WHEN_BY	     ? r->by & x->by :
+						       r->every_ns > 0)
+			return schema_text(x->sql);
+	return r->histogram ? NULL : schema_text(v->sql);
+}
+
 static int run_view(struct analysis *a, const struct report_request *r, const struct report_view *v,
 		    unsigned int keys, const struct row_sink *sink, struct err *e)
 {
@@ -466,7 +345,7 @@ static int run_view(struct analysis *a, const struct report_request *r, const st
 		{ NULL, VALUE_NULL, 0, NULL },
 	};
 	struct report_request sorted = *r;
-	char name[64], column[64];
+	char column[64];
 	const char *text;
 	char *sql;
 	int ret;
@@ -475,21 +354,9 @@ static int run_view(struct analysis *a, const struct report_request *r, const st
 		keys = keys_of_requests(keys);
 	/* beside a file the other keys are columns of the same shape */
 	keys_format(keys & KEY(FILE) ? KEY(FILE) : keys, by, sizeof(by));
-	snprintf(name, sizeof(name), "report_%s_%s", v->name, r->every_ns ? "every" : "whole");
-	text = schema_text(name);
-	snprintf(name, sizeof(name), "report_%s_by_%.32s", v->name, by);
-	if (r->by && schema_text(name))
-		text = schema_text(name);
-	snprintf(name, sizeof(name), "report_%s_histogram", v->name);
-	if (r->histogram)
-		text = schema_text(name);
-	if (r->histogram && !text)
+	text = view_text(v, r);
+	if (!text)
 		return err_set(e, -EINVAL, "report %s has no --histogram", v->name);
-	snprintf(name, sizeof(name), "report_%s", v->name);
-	if (!text)
-		text = schema_text(name);
-	if (!text)
-		return err_set(e, -ENOENT, "schema/%s.sql is not in this program", name);
 	if (strstr(text, MARK))
 		return run_sections(a, text, params, brief, sink, e);
 	sql = expand(r, keys, text);
@@ -515,7 +382,7 @@ static int run_filled(struct analysis *a, const struct report_request *r,
 {
 	struct report_request whole = *r;
 	struct report_bins *bins;
-	int ret = report_bins_new(&bins, a, r, sink);
+	int ret = report_bins_new(&bins, a, v, r, sink);
 
 	if (ret < 0)
 		return err_set(e, ret, "out of memory");
@@ -536,7 +403,7 @@ static int run_filled(struct analysis *a, const struct report_request *r,
 int analysis_report(struct analysis *a, const struct report_request *r, const struct row_sink *sink,
 		    struct err *e)
 {
-	const struct report_view *v = find_view(r->view ? r->view : "summary");
+	const struct report_view *v = report_view_find(r->view ? r->view : "summary");
 	struct scope_filter f = {
 		.pids = r->pids, .pid_cnt = r->pid_cnt, .comm = r->comm,
 		.with_recorder = r->with_recorder, .with_idle = r->with_idle,
@@ -550,13 +417,13 @@ int analysis_report(struct analysis *a, const struct report_request *r, const st
 			       "there is no report \"%.40s\"; `ebpfrec report --list` shows all",
 			       r->view);
 	by = r->by ? r->by : v->by_default;
-	if (r->every_ns && v->whole_only)
+	if (r->every_ns && !(v->takes & REPORT_TAKES_EVERY))
 		return err_set(e, -EINVAL, "report %s has no --every: it looks at the window's end",
 			       v->name);
 	ret = report_check_keys(v, r->by, e);
 	if (ret < 0)
 		return ret;
-	if (v->whole_machine)
+	if (v->rows & REPORT_ROWS_MACHINE)
 		f.with_recorder = f.with_idle = true;
 	f.comm_of_thread = by & KEY(THREAD);
 	f.with_pseudo = by == KEY(CPU);
@@ -565,8 +432,10 @@ int analysis_report(struct analysis *a, const struct report_request *r, const st
 	ret = scope_init(&a->scope, &a->ids, &f);
 	if (ret < 0)
 		return err_set(e, ret, "out of memory");
+	a->needs = v->needs;
 	ret = r->fill && r->every_ns ? run_filled(a, r, v, by, sink, e) :
 				       run_view(a, r, v, by, sink, e);
+	a->needs = LOSS_NEEDS_ALL;
 	scope_done(&a->scope);
 	return ret;
 }

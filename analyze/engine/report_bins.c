@@ -15,20 +15,6 @@
 #define KEY_MAX	 512
 #define COLS_MAX 64
 
-/*
- * What the rows of a view are made of, as the view's SQL has it; and whether what was before is. A
- * row of 0 of alloc has levels of 0, since the view gives the others.
- */
-static const struct rule {
-	const char *view, *source;
-	bool since_start;
-} rules[] = {
-	{ "cpu", "sched.switch", false },     { "sched", "sched", true },
-	{ "irq", "sched.irq", true },	      { "preempts", "sched.switch", true },
-	{ "io", "block", true },	      { "latency", "block", true },
-	{ "devices", "block", true },	      { "alloc", "alloc", true },
-};
-
 struct group {
 	char *key;		/* the text of all key values */
 	struct value *values;	/* of the key columns; texts lie in key */
@@ -39,7 +25,7 @@ struct group {
 struct report_bins {
 	struct analysis *a;
 	const struct report_request *r;
-	const struct rule *rule;
+	const struct report_view *view;
 	const struct row_sink *next;
 	struct row_sink groups_sink, rows_sink;
 	uint64_t base_ns, end_ns;	/* of bin 0; where the window ends, inside the trace */
@@ -232,35 +218,28 @@ static void begin_zeros(struct report_bins *b, const struct group *g)
 	const struct value *of = b->source >= 0 && g ? &g->values[b->source] : NULL;
 	struct loss_index *losses = &b->a->losses;
 	struct value *v = b->zeros + 1;
-	const char *source = b->rule->source;
-	unsigned int cls;
-	char name[32];
-	bool complete;
-	int known;
+	char source[32] = "", room[LOSS_SOURCES_MAX];
+	struct loss_needs needs;
 
-	if (of && of->type == VALUE_TEXT) {
-		snprintf(name, sizeof(name), "%s.%.*s", source, (int)of->text_bytes, of->text);
-		source = name;
-	}
-	known = loss_class_find(source);
-	cls = known < 0 ? loss_source_class(source) : (unsigned int)known;
-
+	if (of && of->type == VALUE_TEXT)
+		snprintf(source, sizeof(source), "%.*s", (int)of->text_bytes, of->text);
+	needs = loss_needs_of(b->view->needs, source, room);
 	b->zeros[0] = (struct value){ .type = VALUE_INT, .i = context_rel(b->a, from) };
-	from = from > b->a->start_ns ? from : b->a->start_ns;
-	to = to < b->end_ns ? to : b->end_ns;
-	complete = loss_index_is_complete(losses, source, cls, from, to) &&
-		   (!b->rule->since_start || loss_index_covered(losses, b->a->start_ns, to)) &&
-		   (!of || !loss_index_off_ns(losses, source, b->a->start_ns, to));
+	to = to < b->r->to_ns ? to : b->r->to_ns;
 	for (unsigned int i = 0; i + 1 < b->col_cnt; i++) {
 		bool has = i >= b->key_cnt && !b->is_single[i] && b->types[i] != VALUE_TEXT;
 
 		v[i] = (struct value){ .type = has ? b->types[i] : VALUE_NULL };
 	}
 	if (b->complete >= 0)
-		v[b->complete] = (struct value){ .type = VALUE_INT, .i = complete };
+		v[b->complete] = (struct value){
+			.type = VALUE_INT,
+			.i = loss_index_is_complete(losses, needs, from, to, NULL, NULL),
+		};
 	if (b->lost >= 0)
 		v[b->lost] = (struct value){
-			.type = VALUE_INT, .i = (int64_t)loss_index_lost(losses, cls, from, to),
+			.type = VALUE_INT,
+			.i = (int64_t)loss_index_lost(losses, needs.sources, from, to),
 		};
 	b->has_zeros = !of;
 }
@@ -333,23 +312,20 @@ static int rows_end(void *ctx)
 
 /* ---- from start to end ---- */
 
-int report_bins_new(struct report_bins **ret, struct analysis *a, const struct report_request *r,
-		    const struct row_sink *next)
+int report_bins_new(struct report_bins **ret, struct analysis *a, const struct report_view *v,
+		    const struct report_request *r, const struct row_sink *next)
 {
 	struct report_bins *b;
-	unsigned int i;
 
 	*ret = NULL;
-	for (i = 0; i < sizeof(rules) / sizeof(rules[0]) && strcmp(rules[i].view, r->view); i++)
-		;
-	if (i == sizeof(rules) / sizeof(rules[0]) || r->histogram)
+	if (!(v->rows & REPORT_ROWS_ZEROS) || r->histogram)
 		return 0;
 	b = calloc(1, sizeof(*b));
 	if (!b)
 		return -ENOMEM;
 	b->a = a;
 	b->r = r;
-	b->rule = &rules[i];
+	b->view = v;
 	b->next = next;
 	b->groups_sink = (struct row_sink){ b, groups_begin, groups_row, groups_end, NULL };
 	b->rows_sink = (struct row_sink){ b, rows_begin, rows_row, rows_end, NULL };

@@ -12,11 +12,12 @@
  *   cache_name(addr)              name of a kmem_cache, NULL when not known
  *   irq_recorded(from, to)        1: interrupts were recorded in some of [from, to)
  *   irq_name(type, vector)        what an interrupt is called, NULL when not known
- *   lost_events(class, from, to)  events of the class ('all' for any) that may have been lost in
- *                                 [from, to)
- *   is_complete(class, from, to)  1: recorded, nothing lost there, no source of it off, all of it
- *                                 inside the trace and its valid blocks; a source in place of the
- *                                 class: that source alone was recorded, and not off
+ *   is_complete(class, from, to)  1: all of the class ('all': of all that was recorded) or source
+ *                                 is there in [from, to), as loss_index.h has it
+ *   lost_events(class, from, to)  events of it that were lost there
+ *   view_complete(from, to)       1: all that the report needs is there, as its SQL file declares
+ *   view_complete(from, to, s)    the same for source s of its class
+ *   view_lost(from, to[, s])      events of these that were lost there
  *   was_recorded(source)          1: the source, or any of a class, was requested when the trace
  *                                 was recorded
  *   source_off_ns(source, from, to)  time in which the source (or any of a class) was off
@@ -197,49 +198,83 @@ static void fn_irq_name(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 		sqlite3_result_text(ctx, name, -1, SQLITE_TRANSIENT);
 }
 
-/* A source ("alloc.slab") stands for its class where losses are told by class. */
-static bool loss_args(sqlite3_context *ctx, sqlite3_value **argv, int *cls, uint64_t *from,
-		      uint64_t *to)
+/* Translates the word of SQL for a class or source. NULL: it is neither, and the error is set. */
+static const char *loss_sources(sqlite3_context *ctx, sqlite3_value *arg)
 {
-	const struct analysis *a = sqlite3_user_data(ctx);
-	const char *name = (const char *)sqlite3_value_text(argv[0]);
+	static const char *const classes[][2] = {
+		{ "all", "task,sched?,alloc?,block?" },
+		{ "sched", "sched,sched.switch,sched.wakeup" },
+		{ "alloc", "alloc,alloc.rss,alloc.slab,alloc.page" },
+	};
+	const char *name = (const char *)sqlite3_value_text(arg);
 
-	*cls = name ? loss_class_find(name) : -1;
-	if (name && *cls < 0 && loss_source_class(name) < LOSS_CLASS_CNT)
-		*cls = (int)loss_source_class(name);
-	if (*cls < 0) {
-		sqlite3_result_error(ctx,
-				     "a class ('task', 'sched', 'alloc', 'block', 'all') or a "
-				     "source is expected",
-				     -1);
-		return false;
-	}
-	*from = context_abs(a, sqlite3_value_int64(argv[1]));
-	*to = context_abs(a, sqlite3_value_int64(argv[2]));
-	return true;
+	for (unsigned int i = 0; name && i < sizeof(classes) / sizeof(classes[0]); i++)
+		if (!strcmp(name, classes[i][0]))
+			return classes[i][1];
+	if (name && loss_source_class(name) < LOSS_CLASS_CNT)
+		return name;
+	sqlite3_result_error(ctx,
+			     "a class ('task', 'sched', 'alloc', 'block', 'all') or a source is "
+			     "expected",
+			     -1);
+	return NULL;
+}
+
+static uint64_t abs_of(const struct analysis *a, sqlite3_value *v)
+{
+	return context_abs(a, sqlite3_value_int64(v));
 }
 
 static void fn_lost_events(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	const struct analysis *a = sqlite3_user_data(ctx);
-	uint64_t from, to;
-	int cls;
+	const char *sources = loss_sources(ctx, argv[0]);
 
-	if (loss_args(ctx, argv, &cls, &from, &to))
-		sqlite3_result_int64(
-			ctx, (int64_t)loss_index_lost(&a->losses, (unsigned int)cls, from, to));
+	if (sources)
+		sqlite3_result_int64(ctx, (int64_t)loss_index_lost(&a->losses, sources,
+								   abs_of(a, argv[1]),
+								   abs_of(a, argv[2])));
 }
 
 static void fn_is_complete(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	struct analysis *a = sqlite3_user_data(ctx);
-	const char *what = (const char *)sqlite3_value_text(argv[0]);
-	uint64_t from, to;
-	int cls;
+	struct loss_needs needs = { .sources = loss_sources(ctx, argv[0]) };
 
-	if (loss_args(ctx, argv, &cls, &from, &to))
-		sqlite3_result_int(ctx, loss_index_is_complete(&a->losses, what, (unsigned int)cls,
-							       from, to));
+	if (needs.sources)
+		sqlite3_result_int(ctx, loss_index_is_complete(&a->losses, needs,
+							       abs_of(a, argv[1]),
+							       abs_of(a, argv[2]), NULL, NULL));
+}
+
+/* The needs of the report; with a third argument, the needs of a row about that source. */
+static struct loss_needs view_needs(const struct analysis *a, int argc, sqlite3_value **argv,
+				    char room[LOSS_SOURCES_MAX])
+{
+	const char *source = argc > 2 ? (const char *)sqlite3_value_text(argv[2]) : NULL;
+
+	return loss_needs_of(a->needs, source ? source : "", room);
+}
+
+static void fn_view_lost(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	const struct analysis *a = sqlite3_user_data(ctx);
+	char room[LOSS_SOURCES_MAX];
+	struct loss_needs needs = view_needs(a, argc, argv, room);
+
+	sqlite3_result_int64(ctx, (int64_t)loss_index_lost(&a->losses, needs.sources,
+							   abs_of(a, argv[0]),
+							   abs_of(a, argv[1])));
+}
+
+static void fn_view_complete(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	struct analysis *a = sqlite3_user_data(ctx);
+	char room[LOSS_SOURCES_MAX];
+	struct loss_needs needs = view_needs(a, argc, argv, room);
+
+	sqlite3_result_int(ctx, loss_index_is_complete(&a->losses, needs, abs_of(a, argv[0]),
+						       abs_of(a, argv[1]), NULL, NULL));
 }
 
 static void fn_was_recorded(sqlite3_context *ctx, int argc, sqlite3_value **argv)
@@ -254,14 +289,12 @@ static void fn_was_recorded(sqlite3_context *ctx, int argc, sqlite3_value **argv
 static void fn_source_off_ns(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	struct analysis *a = sqlite3_user_data(ctx);
-	uint64_t from, to;
-	int cls;
+	const char *sources = loss_sources(ctx, argv[0]);
 
-	if (loss_args(ctx, argv, &cls, &from, &to))
-		sqlite3_result_int64(
-			ctx, (int64_t)loss_index_off_ns(&a->losses,
-							(const char *)sqlite3_value_text(argv[0]),
-							from, to));
+	if (sources)
+		sqlite3_result_int64(ctx, (int64_t)loss_index_off_ns(&a->losses, sources,
+								     abs_of(a, argv[1]),
+								     abs_of(a, argv[2])));
 }
 
 static bool has_irqs(struct analysis *a)
@@ -486,6 +519,8 @@ int sql_functions_register(struct analysis *a, struct err *e)
 		{ "wall_time", 1, fn_wall_time },     { "unix_ns", 1, fn_unix_ns },
 		{ "symbol", 1, fn_symbol },           { "cache_name", 1, fn_cache_name },
 		{ "device_name", 1, fn_device_name }, { "lost_events", 3, fn_lost_events },
+		{ "view_complete", 2, fn_view_complete }, { "view_complete", 3, fn_view_complete },
+		{ "view_lost", 2, fn_view_lost }, { "view_lost", 3, fn_view_lost },
 		{ "is_complete", 3, fn_is_complete }, { "trace_finished", 0, fn_finished },
 		{ "is_covered", 2, fn_is_covered }, { "source_off_ns", 3, fn_source_off_ns },
 		{ "was_recorded", 1, fn_was_recorded },

@@ -3,9 +3,8 @@
  * window_loss(from_ns, to_ns, every_ns): per bin and class, how many events were lost, and whether
  * the bin is complete.
  *
- * A bin is complete when nothing of the class was lost in it, none of its sources was off, and
- * all of it lies inside the trace and its valid blocks. Without every_ns there is always one bin,
- * even outside the trace.
+ * A bin is complete when nothing of what was recorded of the class is missing in it: loss_index.h.
+ * Without every_ns there is always one bin, even outside the trace.
  */
 #include <errno.h>
 
@@ -26,22 +25,23 @@ static int open_view(struct view *v, const struct table_query *q, struct err *e)
 
 static int run_bin(struct view *v, struct err *e)
 {
+	static const char *const if_recorded[LOSS_CLASS_CNT] = { "task", "sched?", "alloc?",
+								 "block?" };
 	struct loss_index *losses = &v->a->losses;
 	unsigned int cls;
 
 	for (cls = 0; cls < LOSS_CLASS_CNT; cls++) {
 		struct cell *c = view_row(v, 0, NULL);
-		uint64_t from, to, lost;
+		struct loss_needs needs = { .sources = if_recorded[cls] };
+		uint64_t from, to;
 
 		if (!c)
 			return err_set(e, -ENOMEM, "out of memory");
 		from = context_abs(v->a, c[0].i);
 		to = context_abs(v->a, c[1].i);
-		lost = loss_index_lost(losses, cls, from, to);
 		cell_text(&c[3], loss_class_name(cls));
-		cell_int(&c[4], (int64_t)lost);
-		cell_int(&c[5], !lost && loss_index_covered(losses, from, to) &&
-					!loss_index_off_ns(losses, loss_class_name(cls), from, to));
+		cell_int(&c[4], (int64_t)loss_index_lost(losses, needs.sources, from, to));
+		cell_int(&c[5], loss_index_is_complete(losses, needs, from, to, NULL, NULL));
 	}
 	return 0;
 }

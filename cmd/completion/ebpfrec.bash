@@ -32,7 +32,10 @@ _ebpfrec_values()
 		echo "table csv json jsonl"
 		return
 		;;
-	--by) echo "process thread comm cgroup container unit user tree cpu device op size file vector site waker"; return ;;
+	--by)
+		"$program" report --list 2>/dev/null | sed -n 's/^ *--by \([a-z,_]*\);.*/\1/p' | tr , '\n' | sort -u
+		return
+		;;
 	--to)
 		if [ "$command" = export ]; then
 			line=$("$program" export --help 2>/dev/null | sed -n 's/.*--to FORMAT *//p')

@@ -99,7 +99,7 @@ static int find_mark(void *ctx, const char *name, uint64_t nr, uint64_t *ret_ns)
 }
 
 int hosts_window(struct hosts *h, const struct input *in, uint64_t every_ns, bool align,
-		 struct input_needs needs)
+		 struct loss_needs needs)
 {
 	struct timeexpr_base base = { .mark = find_mark, .ctx = h };
 	uint64_t from_real, to_real = 0, end, start, real, into;
@@ -194,7 +194,7 @@ static void say_what(void *ctx)
 			 input_part_note(one->in.trace));
 		render_wrap(stdout, text, input_terminal_width());
 	}
-	if (j->view->notes && j->view->notes[0])
+	if (j->view->notes[0])
 		render_wrap(stdout, j->view->notes, input_terminal_width());
 	if (j->limit)
 		printf("At most %llu row%s of each host; --limit 0 shows all.\n",

@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analyze/context/analysis.h"
+#include "analyze/engine/report_view.h"
 #include "cmd/input/input.h"
 
 #define HOSTS_NAME_BYTES 80
@@ -52,7 +52,7 @@ void hosts_close(struct hosts *h);
  * input_is_complete().
  */
 int hosts_window(struct hosts *h, const struct input *in, uint64_t every_ns, bool align,
-		 struct input_needs needs);
+		 struct loss_needs needs);
 
 /*
  * Writes one view of all traces as one table to stdout. limit: rows per host, 0 for all. align: csv

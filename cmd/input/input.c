@@ -20,10 +20,6 @@
 #include "cmd/render/say.h"
 #include "edit/trace_cut.h"
 
-static const char *const class_names[] = { "task", "sched", "alloc", "block" };
-
-#define CLASS_CNT (sizeof(class_names) / sizeof(class_names[0]))
-
 int input_take_path(void *input, const char *value, struct err *e)
 {
 	struct input *in = input;
@@ -454,6 +450,7 @@ int input_window(const struct input *in, uint64_t *ret_from_ns, uint64_t *ret_to
 struct missing {
 	char *buf;
 	size_t size;
+	const struct trace *t;
 };
 
 static void __attribute__((format(printf, 2, 3))) add(struct missing *m, const char *fmt, ...)
@@ -469,125 +466,54 @@ static void __attribute__((format(printf, 2, 3))) add(struct missing *m, const c
 	va_end(ap);
 }
 
-/*
- * Blocks follow each other in time without a hole; where there is one, damage was skipped. Names
- * the first hole that touches the window.
- */
-static void add_holes(struct missing *m, const struct trace *t, uint64_t from_ns, uint64_t to_ns)
+static void add_missing(void *ctx, const struct loss_missing *w)
 {
-	struct trace_hole h = { 0 };
-	size_t hole_cnt = 0;
+	struct missing *m = ctx;
 
-	while (trace_hole_next(t, &h)) {
-		if (h.from_ns < to_ns && h.to_ns > from_ns && !hole_cnt++)
-			add(m, "%s .. %s s is missing, its part of the trace is damaged",
-			    from_start(t, h.from_ns), from_start(t, h.to_ns));
-	}
-	if (hole_cnt > 1)
-		add(m, "and %zu more holes like it", hole_cnt - 1);
-}
-
-static unsigned int class_bit(const char *source)
-{
-	for (unsigned int i = 0; i < CLASS_CNT; i++) {
-		size_t n = strlen(class_names[i]);
-
-		if (!strncmp(source, class_names[i], n) && (!source[n] || source[n] == '.'))
-			return 1u << i;
-	}
-	return 0;
-}
-
-/*
- * Time within the window in which the source of gap first was off, if it is the first of its
- * source; else 0.
- */
-static uint64_t off_ns(const struct trace_gap *gaps, size_t cnt, size_t first, uint64_t from_ns,
-		       uint64_t to_ns)
-{
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < cnt; i++) {
-		const struct trace_gap *g = &gaps[i];
-		uint64_t from = g->from_ns > from_ns ? g->from_ns : from_ns;
-		uint64_t to = g->to_ns < to_ns ? g->to_ns : to_ns;
-
-		if (strcmp(g->source, gaps[first].source))
-			continue;
-		if (i < first)
-			return 0;
-		sum += from < to ? to - from : 0;
-	}
-	return sum;
-}
-
-static void add_gaps(struct missing *m, const struct trace *t, unsigned int class_mask,
-		     uint64_t from_ns, uint64_t to_ns)
-{
-	size_t cnt;
-	const struct trace_gap *gaps = trace_gaps(t, &cnt);
-
-	if (class_mask & INPUT_LEVELS)
-		from_ns = 0;
-	for (size_t i = 0; i < cnt; i++) {
-		uint64_t ns;
-
-		if (!(class_bit(gaps[i].source) & class_mask) ||
-		    (class_mask & INPUT_NO_WAKEUPS && !strcmp(gaps[i].source, "sched.wakeup")) ||
-		    (class_mask & INPUT_NO_IRQS && !strcmp(gaps[i].source, "sched.irq")))
-			continue;
-		ns = off_ns(gaps, cnt, i, from_ns, to_ns);
-		if (ns)
-			add(m, "%s was off for %s (%s)", gaps[i].source, say_duration(ns),
-			    gaps[i].reason);
+	switch (w->why) {
+	case LOSS_EVENTS:
+		add(m, w->cnt < w->most ? "%s: %s events lost, at most %s" : "%s: %s events lost",
+		    w->what, say_count(w->cnt), say_count(w->most));
+		break;
+	case LOSS_NOT_RECORDED:
+		add(m, "%s was not recorded", w->what);
+		break;
+	case LOSS_OFF:
+		add(m, "%s was off for %s (%s)", w->what, say_duration(w->cnt), w->reason);
+		break;
+	case LOSS_OUTSIDE:
+		add(m, "the window lies outside of the trace");
+		break;
+	case LOSS_TOO_EARLY:
+		add(m, "the window begins before the trace");
+		break;
+	case LOSS_TOO_LATE:
+		add(m, "the window ends after the trace");
+		break;
+	case LOSS_HOLE:
+		add(m, "%s .. %s s is missing, its part of the trace is damaged",
+		    from_start(m->t, w->from_ns), from_start(m->t, w->to_ns));
+		break;
+	case LOSS_HOLES:
+		add(m, "and %llu more holes like it", (unsigned long long)w->cnt);
+		break;
+	case LOSS_MANIFEST:
+		add(m, "the manifest of the recording %s: what it said is not known", w->reason);
 	}
 }
 
-/* What was never asked for, and is needed all the same. */
-static void add_not_recorded(struct missing *m, const struct trace *t, const char *needs)
-{
-	char source[32];
-	size_t n;
-
-	for (; needs && *needs; needs += n + (needs[n] == ',')) {
-		n = strcspn(needs, ",");
-		snprintf(source, sizeof(source), "%.*s", (int)n, needs);
-		if (!trace_was_recorded(t, source))
-			add(m, "%s was not recorded", source);
-	}
-}
-
-bool input_is_complete(const struct trace *t, struct input_needs needs, uint64_t from_ns,
+bool input_is_complete(const struct trace *t, struct loss_needs needs, uint64_t from_ns,
 		       uint64_t to_ns, char *buf, size_t size)
 {
-	struct missing m = { buf, size };
-	uint64_t lost[CLASS_CNT] = { 0 };
-	size_t loss_cnt;
-	const struct trace_loss *losses = trace_losses(t, &loss_cnt);
+	struct missing m = { buf, size, t };
+	struct loss_index x;
 
 	buf[0] = '\0';
-	for (size_t i = 0; i < loss_cnt; i++) {
-		const struct trace_loss *l = &losses[i];
-
-		if (l->from_ns < to_ns && l->to_ns > from_ns && l->cls < CLASS_CNT)
-			lost[l->cls] += l->full_cnt + l->other_cnt + l->missed_cnt;
-	}
-	for (unsigned int i = 0; i < CLASS_CNT; i++) {
-		if (lost[i] && needs.classes & 1u << i)
-			add(&m, "%s: %s events lost", class_names[i], say_count(lost[i]));
-	}
-	add_not_recorded(&m, t, needs.sources);
-	add_gaps(&m, t, needs.classes, from_ns, to_ns);
-	if (to_ns <= trace_start_ns(t) || from_ns >= trace_end_ns(t)) {
-		add(&m, "the window lies outside of the trace");
-	} else {
-		if (from_ns < trace_start_ns(t))
-			add(&m, "the window begins before the trace");
-		if (to_ns > trace_end_ns(t))
-			add(&m, "the window ends after the trace");
-	}
-	add_holes(&m, t, needs.classes & INPUT_BEFORE ? 0 : from_ns,
-		  needs.classes & INPUT_AFTER ? UINT64_MAX : to_ns);
+	if (loss_index_init(&x, t) < 0)
+		add(&m, "out of memory");
+	else if (!loss_index_is_complete(&x, needs, from_ns, to_ns, add_missing, &m) && !buf[0])
+		add(&m, "out of memory");
+	loss_index_done(&x);
 	return !buf[0];
 }
 

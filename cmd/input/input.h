@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "analyze/context/analysis.h"
+#include "analyze/context/loss_index.h"
 #include "cmd/input/opts.h"
 #include "cmd/input/timeexpr.h"
 #include "cmd/render/progress.h"
@@ -163,40 +164,12 @@ int input_window(const struct input *in, uint64_t *ret_from_ns, uint64_t *ret_to
 int input_resolve(const struct input *in, const struct timeexpr_base *base, uint64_t *from_ns,
 		  uint64_t *to_ns);
 
-/* Classes of events for input_is_complete(), by bit; as enum event_class numbers them. */
-enum {
-	INPUT_TASK = 1,
-	INPUT_SCHED = 2,
-	INPUT_ALLOC = 4,
-	INPUT_BLOCK = 8,
-	INPUT_ALL = 15,
-	INPUT_NO_WAKEUPS = 16,	/* of sched, only the switches matter */
-	INPUT_NO_IRQS = 64,	/* nor interrupts */
-	INPUT_LEVELS = 32,	/* what was off before the window matters too */
-	INPUT_BEFORE = 128,	/* so does what is missing before it */
-	INPUT_AFTER = 256,	/* and after it */
-};
-
-struct input_needs {
-	unsigned int classes; /* INPUT_* */
-	/*
-	 * Sources without which there is no answer: "sched.switch,block". A class stands for any
-	 * of its sources. NULL: any sources.
-	 */
-	const char *sources;
-};
-
-/* What shows some of everything: the summary, a comparison. */
-#define INPUT_SOURCES_SUMMARY "sched.switch,alloc.rss,block"
-#define INPUT_NEEDS_SUMMARY                                                                        \
-	((struct input_needs){ INPUT_ALL | INPUT_BEFORE, INPUT_SOURCES_SUMMARY })
-
 /*
- * True when the trace has every event of the classes and of the window [from_ns, to_ns), and has
- * the sources. If not, buf says what is missing: "alloc: 1,200 events lost; block: ...", which
- * source was off or never recorded, or that the window lies outside of the trace.
+ * The answer of loss_index_is_complete() about a trace. If it is no, buf says what is missing:
+ * "alloc: 1,200 events lost; block: ...", which source was off or never recorded, or that the
+ * window lies outside of the trace.
  */
-bool input_is_complete(const struct trace *t, struct input_needs needs, uint64_t from_ns,
+bool input_is_complete(const struct trace *t, struct loss_needs needs, uint64_t from_ns,
 		       uint64_t to_ns, char *buf, size_t size);
 
 /*

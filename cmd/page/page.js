@@ -616,7 +616,7 @@ function missing(cls) {
 			events += r.lost_events[i];
 			incomplete = true;
 		}
-	return !incomplete ? '' : events ? 'INCOMPLETE: events were lost' : 'INCOMPLETE: a part was not recorded';
+	return !incomplete ? '' : events ? 'INCOMPLETE: events were lost' : 'INCOMPLETE: events may be missing';
 }
 
 function heading(def, s, redraw) {

@@ -90,7 +90,7 @@ with tempfile.TemporaryDirectory() as tmp:
         out, err = f.communicate(timeout=60)
         want = subprocess.run([PROGRAM, "report", "-i", trace.whole, *bins, "--until", "3s"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
         # when the second second was given, nothing of it was known to be lost
-        want = "".join(re.sub('"complete":0,"lost_events":3,', '"complete":1,"lost_events":0,', line) if '"t_ns":1' in line else line
+        want = "".join(re.sub('"complete":0,"lost_events":[03],', '"complete":1,"lost_events":0,', line) if '"t_ns":1' in line else line
                        for line in want.splitlines(True))
         check("bins are given once, up to the last block", "".join(first) + out == want, (first, out, want, err))
         check("a note says that bins may lack what came too late", err.count("bins of the 1.40 s before 2.000 s may lack") == 1, err)

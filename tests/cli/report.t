@@ -312,7 +312,7 @@ $ ebpfrec report why -i golden.ebpfrec --comm make
 1> PID  COMM  START (s)  END (s)   DUR  LINK
 1> 100  make      3.000    3.000  0 ns  since before
 1>
-1> Give --pid, --comm or --during. (More: --notes.)
+1> Give --pid, --comm, --tid, --thread or --during. (More: --notes.)
 
 $ ebpfrec report why -i golden.ebpfrec --every 1s
 ? 1

@@ -16,7 +16,7 @@ $ gen_golden stacks.ebpfrec stacks; ebpfrec report -i stacks.ebpfrec leaks
 1>       user: ufunc_22 < ufunc_1
 1>       kernel: function_ffffffff817770
 1>
-1> HELD at exit: the process held this heap memory when it ended (or called exec); live: still there. (More: --notes.)
+1> HELD live: the process lives; at exit: the process held this heap memory when it ended (or called exec); after exit: this kernel memory outlived the process. (More: --notes.)
 
 $ ebpfrec report -i stacks.ebpfrec leaks --format csv
 1> pid,comm,source,kind,call_site,objects,bytes,oldest_ns,newest_ns,unsure,complete,lost_events,user_stack,kernel_stack,held
@@ -136,7 +136,7 @@ $ ebpfrec report -i stacks.ebpfrec stacks --format html --follow
 
 $ ebpfrec report -i stacks.ebpfrec spikes --format folded
 ? 2
-2> ebpfrec report: --format folded, html and pprof are for the views stacks, leaks and offcpu, of one trace; what made a spike is in the stacks of its time: `ebpfrec report stacks --from T --until T`
+2> ebpfrec report: --format folded, html and pprof are for the views 'leaks', 'stacks' and 'offcpu', of one trace; what made a spike is in the stacks of its time: `ebpfrec report stacks --from T --until T`
 2> Try 'ebpfrec report --help'.
 
 $ ebpfrec sql -i stacks.ebpfrec "SELECT stack_text(stack, alloc_ns) AS whole, stack_text(stack, alloc_ns, 'user') AS u, stack_text(stack, alloc_ns, 'kernel') AS k, count(*) AS n FROM allocations GROUP BY 1, 2, 3 ORDER BY n" --format csv
@@ -196,7 +196,7 @@ $ cp -r golden.ebpfrec asked.ebpfrec; sed -i '/^crc32c=/d;$a sources=alloc.slab,
 
 # waits off the CPU, and who ended them
 $ ebpfrec report -i stacks.ebpfrec offcpu
-1> 0 .. 4 s of stacks.ebpfrec, started 2023-11-14 22:30:00 UTC, INCOMPLETE: sched: 3 events lost
+1> 0 .. 4 s of stacks.ebpfrec, started 2023-11-14 22:30:00 UTC, complete
 1>
 1> PID  COMM  STATE            WAKER  WAITS   OFFCPU  OFFCPU MAX  RUNNABLE
 1> 200  cc1   sleeping         make       1  30.0 ms     30.0 ms   1.00 ms
@@ -205,30 +205,25 @@ $ ebpfrec report -i stacks.ebpfrec offcpu
 1>       stack: function_ffffffff818880 < ufunc_12 < ufunc_1
 1> 200  cc1   preempted        -          1  10.0 ms     10.0 ms   10.0 ms
 1>       stack: function_ffffffff818880 < ufunc_12 < ufunc_1
-1> (in all rows, COMPLETE: NO, LOST EVENTS: 3)
 1>
-1> `ebpfrec record --offcpu 10ms -- COMMAND` records waits of at least that long. (More: --notes.)
+1> A wait counts, with its whole length, where it ends. (More: --notes.)
 
 $ ebpfrec report -i stacks.ebpfrec offcpu --by waker --format csv
 1> comm,woken,state,waits,offcpu_ns,offcpu_max_ns,runnable_ns,stack,complete,lost_events
-1> make,cc1,sleeping,1,30000000,30000000,1000000,function_ffffffff819990,0,3
-1> [irq],cc1,uninterruptible,1,20000000,20000000,1000000,function_ffffffff819990,0,3
-2> ebpfrec: stacks.ebpfrec: the window is incomplete: sched: 3 events lost
+1> make,cc1,sleeping,1,30000000,30000000,1000000,function_ffffffff819990,1,0
+1> [irq],cc1,uninterruptible,1,20000000,20000000,1000000,function_ffffffff819990,1,0
 
 $ ebpfrec report -i stacks.ebpfrec offcpu --by thread --format folded
 1> cc1;[sleeping];ufunc_1;ufunc_12;function_ffffffff818880 30000000
 1> cc1;[uninterruptible];ufunc_1;ufunc_12;function_ffffffff818880 20000000
 1> cc1;[preempted];ufunc_1;ufunc_12;function_ffffffff818880 10000000
-2> ebpfrec: stacks.ebpfrec: the window is incomplete: sched: 3 events lost
 
 $ ebpfrec report -i stacks.ebpfrec offcpu --from 1.35s --by comm --format folded --sort waits
 1> cc1;[uninterruptible];ufunc_1;ufunc_12;function_ffffffff818880 1
 1> cc1;[preempted];ufunc_1;ufunc_12;function_ffffffff818880 1
-2> ebpfrec: stacks.ebpfrec: the window is incomplete: sched: 3 events lost
 
 $ ebpfrec report -i stacks.ebpfrec offcpu --pid 100 --format csv
 1> pid,comm,state,waker,waits,offcpu_ns,offcpu_max_ns,runnable_ns,stack,complete,lost_events
-2> ebpfrec: stacks.ebpfrec: the window is incomplete: sched: 3 events lost
 
 $ ebpfrec report -i golden.ebpfrec offcpu --every 1s
 ? 1

@@ -10,7 +10,7 @@
  */
 #include <string.h>
 
-#include "analyze/context/analysis.h"
+#include "analyze/engine/report_view.h"
 #include "fuzz.h"
 #include "scratch_trace.h"
 
@@ -69,17 +69,16 @@ static void ask_view(struct analysis *a, const char *name, uint64_t from_ns, uin
 static void ask(struct analysis *a, const struct trace *t, unsigned int slot, bool all)
 {
 	const struct schema_table *tables;
-	const struct report_view *views;
-	unsigned int table_cnt = schema_tables(&tables), view_cnt = report_views(&views), cols, i;
+	unsigned int table_cnt = schema_tables(&tables), cols, i;
 	uint64_t from = trace_start_ns(t), to = trace_end_ns(t), part = (to - from) / 5;
 
 	for (i = 0; i < table_cnt; i++)
 		if (all || i % SLOTS == slot)
 			ask_table(a, tables[i].name, &cols);
-	for (i = 0; i < view_cnt; i++)
+	for (i = 0; i < report_view_cnt; i++)
 		if (all || (table_cnt + i) % SLOTS == slot) {
-			ask_view(a, views[i].name, from, to, &cols);
-			ask_view(a, views[i].name, from + part, to - part, &cols);
+			ask_view(a, report_view_list[i].name, from, to, &cols);
+			ask_view(a, report_view_list[i].name, from + part, to - part, &cols);
 		}
 }
 

@@ -12,7 +12,8 @@
 #include <cmocka.h>
 #include <sqlite3.h>
 
-#include "analyze/context/analysis.h"
+#include "analyze/engine/column.h"
+#include "analyze/engine/report_view.h"
 #include "analyze/engine/statement.h"
 #include "analyze/engine/table.h"
 #include "tests/unit/gen/made_trace.h"
@@ -140,17 +141,73 @@ static void test_tables_are_as_documented(void **state)
 	sqlite3_close(db);
 }
 
-static void test_reports_begin_with_their_question(void **state)
+/* Every text of a view is there, a key is its default, and every SQL file of a view is used. */
+static void test_views_have_what_they_declare(void **state)
 {
-	const struct report_view *views;
-	unsigned int cnt = report_views(&views), i;
-	char name[64], line[160];
+	unsigned int texts = 0, files = 0, i;
 
-	for (i = 0; i < cnt; i++) {
-		snprintf(name, sizeof(name), "report_%s", views[i].name);
-		snprintf(line, sizeof(line), "-- %s\n", views[i].question);
-		assert_int_equal(strncmp(text_of(name), line, strlen(line)), 0);
-		assert_true(!views[i].by_mask || (views[i].by_mask & views[i].by_default));
+	for (i = 0; i < report_view_cnt + report_view_hidden_cnt; i++) {
+		const struct report_view *v = &report_view_list[i];
+		const struct report_variant *x;
+
+		assert_ptr_equal(report_view_find(v->name), v);
+		assert_true(strlen(text_of(v->sql)) > 100);
+		assert_int_equal(v->question[strlen(v->question) - 1], '?');
+		assert_true(!v->by_mask || (v->by_mask & v->by_default));
+		assert_true(i >= report_view_cnt || *v->needs.sources);
+		for (x = v->variants; x && x->sql; x++, texts++)
+			assert_true(strlen(text_of(x->sql)) > 100);
+	}
+	for (const struct schema_sql *s = schema_sql; s->name; s++)
+		files += !strncmp(s->name, "report_", 7);
+	assert_int_equal(files, i + texts);
+}
+
+static void check_column(const char *where, const char *name)
+{
+	if (!column_find(name)->name)
+		fail_msg("%s: schema/columns.decl has no column %s", where, name);
+}
+
+static void check_columns(const struct report_view *v, unsigned int by, uint64_t every_ns,
+			  bool histogram)
+{
+	struct report_request q = { .view = v->name, .by = by, .every_ns = every_ns,
+				    .histogram = histogram, .from_ns = trace_start_ns(made.t),
+				    .to_ns = trace_end_ns(made.t) };
+	struct err e = { "" };
+	unsigned int i;
+	struct rows r;
+
+	if (rows_try_report(&r, made.a, &q, &e) < 0)
+		fail_msg("%s: %s", v->name, e.text);
+	for (i = 0; i < r.col_cnt; i++)
+		check_column(v->name, r.names[i]);
+	for (i = 0; r.col_cnt && !strcmp(r.names[0], "section") && i < r.row_cnt; i++)
+		check_column(v->name, rows_text(&r, i, 2));
+	rows_done(&r);
+}
+
+static void test_every_column_is_declared(void **state)
+{
+	const struct table_def *d;
+	unsigned int i, c, by;
+
+	for (i = 0; (d = table_at(i)); i++)
+		for (c = 0; c < d->col_cnt; c++)
+			check_column(d->name, d->cols[c].name);
+	for (i = 0; i < report_view_cnt; i++) {
+		const struct report_view *v = &report_view_list[i];
+		uint64_t every_ns = trace_end_ns(made.t) - trace_start_ns(made.t);
+
+		check_columns(v, 0, 0, false);
+		if (v->takes & REPORT_TAKES_EVERY)
+			check_columns(v, 0, every_ns, false);
+		if (v->takes & REPORT_TAKES_HISTOGRAM)
+			check_columns(v, 0, 0, true);
+		for (by = 0; by < REPORT_BY_CNT; by++)
+			if (v->by_mask & 1u << by)
+				check_columns(v, 1u << by, 0, false);
 	}
 }
 
@@ -200,7 +257,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sql_refuses_all_that_is_not_reading),
 		cmocka_unit_test(test_tables_are_as_documented),
-		cmocka_unit_test(test_reports_begin_with_their_question),
+		cmocka_unit_test(test_views_have_what_they_declare),
+		cmocka_unit_test(test_every_column_is_declared),
 		cmocka_unit_test(test_summary_comes_flat_or_in_sections),
 		cmocka_unit_test(test_tables_stream_in_order_of_time),
 	};

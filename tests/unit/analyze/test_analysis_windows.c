@@ -10,7 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analyze/context/analysis.h"
+#include "analyze/engine/report_view.h"
 #include "analyze/engine/table.h"
 #include "tests/unit/gen/made_trace.h"
 #include "tests/unit/gen/slice_count.h"
@@ -98,8 +98,10 @@ static void test_reports_mark_what_a_loss_touches(void **state)
 	for (i = 0; i < r.row_cnt; i++) {
 		uint64_t from = T0 + (uint64_t)rows_cell(&r, i, "t_ns");
 		int touched = from < l->to_ns && from + 10 * MS > l->from_ns;
+		int ends = touched && from + 10 * MS >= l->to_ns;
 
-		assert_int_equal(rows_cell(&r, i, "lost_events"), touched ? 7 : 0);
+		/* it counts where its interval ends */
+		assert_int_equal(rows_cell(&r, i, "lost_events"), ends ? 7 : 0);
 		/* the last bin is cut at the window's end, which is the trace's */
 		assert_int_equal(rows_cell(&r, i, "complete"), !touched);
 	}
@@ -111,6 +113,34 @@ static void test_reports_mark_what_a_loss_touches(void **state)
 	assert_int_equal(rows_cell(&r, 0, "complete"), 0);
 	assert_int_equal(rows_cell(&r, 0, "lost_events"), 0);
 	rows_done(&r);
+}
+
+/* What a view shows of requests, or makes of them, is not complete where they were lost. */
+static void test_views_of_a_window_agree_on_what_a_loss_of_requests_means(void **state)
+{
+	static const char *const with[] = { "summary", "totals", "states", "why",     "io",
+					    "latency", "devices", "pattern", "bins" };
+	static const char *const without[] = { "cpu", "sched", "parallel", "alloc", "spikes" };
+	struct loss_index x;
+	struct made_trace f;
+	uint64_t to;
+
+	made_begin(&f, &(struct gen_config){ .cpu_cnt = 1, .from_ns = T0 });
+	gen_loss(f.g, &(struct trace_loss){ .from_ns = T0 + MS, .to_ns = T0 + 2 * MS, .cpu = 0,
+					    .hook = WIRE_BLOCK_ISSUE, .cls = EVENT_CLASS_BLOCK,
+					    .full_cnt = 2 });
+	gen_slice(f.g, T0 + 3 * MS);
+	made_open(&f);
+	assert_int_equal(loss_index_init(&x, f.t), 0);
+	to = trace_end_ns(f.t);
+	for (unsigned int i = 0; i < sizeof(with) / sizeof(with[0]); i++)
+		assert_false(loss_index_is_complete(&x, report_view_find(with[i])->needs, T0, to,
+						    NULL, NULL));
+	for (unsigned int i = 0; i < sizeof(without) / sizeof(without[0]); i++)
+		assert_true(loss_index_is_complete(&x, report_view_find(without[i])->needs, T0, to,
+						   NULL, NULL));
+	loss_index_done(&x);
+	made_close(&f);
 }
 
 /* ---- properties over random windows ---- */
@@ -375,8 +405,8 @@ static void test_event_tables_are_in_order_of_time_by_themselves(void **state)
 
 static void test_every_report_runs_with_every_key_and_window(void **state)
 {
-	const struct report_view *views;
-	unsigned int cnt = report_views(&views), v, w, by;
+	const struct report_view *views = report_view_list;
+	unsigned int cnt = report_view_cnt, v, w, by;
 
 	for (v = 0; v < cnt; v++) {
 		for (by = 0; by <= REPORT_BY_CNT; by++) {
@@ -403,7 +433,7 @@ static void test_every_report_runs_with_every_key_and_window(void **state)
 				q.by = by < REPORT_BY_CNT ? 1u << by : 0;
 				ret = rows_try_report(&r, mix.a, &q, &e);
 				if (q.by & ~views[v].by_mask ||
-				    (q.every_ns && views[v].whole_only)) {
+				    (q.every_ns && !(views[v].takes & REPORT_TAKES_EVERY))) {
 					assert_int_equal(ret, -EINVAL);
 					continue;
 				}
@@ -442,6 +472,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_reports_mark_what_a_loss_touches),
+		cmocka_unit_test(test_views_of_a_window_agree_on_what_a_loss_of_requests_means),
 		cmocka_unit_test(test_tasks_and_idle_fill_every_window_of_every_cpu),
 		cmocka_unit_test(test_tasks_and_idle_fill_every_bin_of_every_cpu),
 		cmocka_unit_test(test_no_thread_has_more_than_one_cpu),

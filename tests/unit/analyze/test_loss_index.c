@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* loss_index: times off and holes, compared with a count of single instants. */
+/*
+ * loss_index: losses, times off, holes and what they make of a window, compared with a count of
+ * single instants.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -12,13 +16,15 @@
 #include "tests/unit/gen/gen_trace.h"
 #include "trace/trace_state.h"
 
-enum { SPAN = 60, GAPS = 12, BLOCKS = 8 };
+enum { SPAN = 60, GAPS = 12, BLOCKS = 8, LOSSES = 6 };
 
 static const char *const sources[] = { "sched.switch", "sched.irq", "alloc.slab", "alloc.page" };
 
 static bool is_needed(const char *source, const char *what)
 {
-	return !strcmp(what, "all") || !strcmp(what, source) ||
+	if (strchr(what, ',')) /* all of them */
+		return strcmp(source, "sched.irq");
+	return !strcmp(what, source) ||
 	       (!strncmp(what, source, strlen(what)) && source[strlen(what)] == '.' &&
 		strcmp(source, "sched.irq"));
 }
@@ -54,8 +60,10 @@ static bool brute_covered(const struct trace_block *b, uint64_t from, uint64_t t
 
 static void test_times_off_and_holes_are_those_of_every_instant(void **state)
 {
-	static const char *const whats[] = { "all", "sched", "alloc", "alloc.slab", "sched.irq",
-					     "block", "sched.switch", "alloc.page", "task" };
+	static const char *const whats[] = {
+		"task?,sched?,alloc?,block?", "sched", "alloc", "alloc.slab", "sched.irq", "block",
+		"sched.switch", "alloc.page", "task",
+	};
 	uint64_t dice = 7;
 	unsigned int round, i;
 
@@ -104,10 +112,154 @@ static void test_times_off_and_holes_are_those_of_every_instant(void **state)
 	}
 }
 
+/* One loss in a trace without holes. */
+struct lossy {
+	struct trace *t;
+	struct loss_index x;
+	struct trace_loss losses[LOSSES];
+	struct trace_block block;
+	struct trace_block_more more;
+};
+
+static const uint8_t hooks[] = { WIRE_SWITCH, WIRE_WAKING, WIRE_RSS, WIRE_BLOCK_ISSUE };
+static const uint8_t classes[] = { EVENT_CLASS_SCHED, EVENT_CLASS_SCHED, EVENT_CLASS_ALLOC,
+				   EVENT_CLASS_BLOCK };
+
+static void make_lossy(struct lossy *l, uint64_t *dice)
+{
+	unsigned int i;
+
+	*l = (struct lossy){ .block = { .from_ns = 1, .to_ns = SPAN } };
+	l->t = calloc(1, sizeof(*l->t));
+	for (i = 0; i < LOSSES; i++) {
+		unsigned int kind = (unsigned int)(gen_random(dice) >> 11) % 4;
+		uint64_t from = 1 + (gen_random(dice) >> 11) % (SPAN - 1);
+
+		l->losses[i] = (struct trace_loss){
+			.from_ns = from, .to_ns = from + (gen_random(dice) >> 11) % 12,
+			.hook = hooks[kind], .cls = classes[kind],
+			.full_cnt = 1 + (gen_random(dice) >> 11) % 3,
+		};
+	}
+	l->t->rows[CHUNK_LOSS].v = l->losses;
+	l->t->rows[CHUNK_LOSS].cnt = LOSSES;
+	l->t->blocks.v = &l->block;
+	l->t->more.v = &l->more;
+	l->t->blocks.cnt = l->t->more.cnt = 1;
+	assert_int_equal(loss_index_init(&l->x, l->t), 0);
+}
+
+/* Is the loss of the list, and does it touch [from, to), or end there? */
+static bool brute_loss(const struct trace_loss *r, const char *list, uint64_t from, uint64_t to,
+		       bool ends)
+{
+	static const char *const names[] = { "sched.switch", "sched.wakeup", "alloc.rss", "block" };
+	uint64_t last = r->to_ns > r->from_ns ? r->to_ns - 1 : r->from_ns;
+	unsigned int i;
+
+	for (i = 0; hooks[i] != r->hook; i++)
+		;
+	return strstr(list, names[i]) && last >= from && (ends ? last : r->from_ns) < to;
+}
+
+static void test_lost_events_add_up_and_touched_windows_are_incomplete(void **state)
+{
+	static const char *const lists[] = { "sched.switch", "block", "sched.wakeup,alloc.rss",
+					     "sched.switch,sched.wakeup?,alloc.rss,block?" };
+	uint64_t dice = 3;
+	unsigned int round, i, k;
+
+	for (round = 0; round < 60; round++) {
+		struct lossy l;
+
+		make_lossy(&l, &dice);
+		for (i = 0; i < 200; i++) {
+			const char *list = lists[below(4)];
+			uint64_t from = 1 + below(SPAN - 1), to = from + 1 + below(SPAN - from);
+			uint64_t at = from + below(to - from + 1), lost = 0;
+			bool touched = false;
+
+			for (k = 0; k < LOSSES; k++) {
+				const struct trace_loss *r = &l.losses[k];
+
+				lost += brute_loss(r, list, from, to, true) ? r->full_cnt : 0;
+				touched |= brute_loss(r, list, from, to, false);
+			}
+			assert_int_equal(loss_index_lost(&l.x, list, from, to), lost);
+			assert_int_equal(loss_index_lost(&l.x, list, from, at) +
+						 loss_index_lost(&l.x, list, at, to),
+					 lost);
+			assert_int_equal(loss_index_is_complete(&l.x,
+								(struct loss_needs){ list, 0 },
+								from, to, NULL, NULL),
+					 !touched && to <= SPAN);
+		}
+		loss_index_done(&l.x);
+		free(l.t);
+	}
+}
+
+/* ---- what is told ---- */
+
+static void write_down(void *ctx, const struct loss_missing *m)
+{
+	static const char *const words[] = { "events", "not recorded", "off", "outside", "early",
+					     "late", "hole", "holes", "manifest" };
+	char *text = ctx;
+	size_t n = strlen(text);
+
+	snprintf(text + n, 200 - n, "%s%s %s %d/%d", n ? "; " : "", words[m->why],
+		 m->what ? m->what : "-", (int)m->cnt, (int)m->most);
+}
+
+static void test_every_reason_is_told(void **state)
+{
+	struct trace_gap gap = { 20, 30, "alloc.slab", "test" };
+	struct loss_needs alloc = { "task,alloc", LOSS_LEVELS };
+	struct lossy l;
+	uint64_t dice = 1;
+	char text[200] = "";
+
+	make_lossy(&l, &dice);
+	loss_index_done(&l.x);
+	l.t->rows[CHUNK_LOSS].cnt = 1;
+	l.losses[0] = (struct trace_loss){ .from_ns = 5, .to_ns = 15, .hook = WIRE_RSS,
+					   .cls = EVENT_CLASS_ALLOC, .full_cnt = 4 };
+	l.t->rows[CHUNK_GAPS].v = &gap;
+	l.t->rows[CHUNK_GAPS].cnt = 1;
+	assert_int_equal(loss_index_init(&l.x, l.t), 0);
+	assert_false(loss_index_is_complete(&l.x, alloc, 1, 10, write_down, text));
+	assert_string_equal(text, "events alloc 0/4");
+	text[0] = 0;
+	assert_false(loss_index_is_complete(&l.x, alloc, 10, SPAN + 1, write_down, text));
+	assert_string_equal(text, "events alloc 4/4; off alloc.slab 10/0; late - 0/0");
+	text[0] = 0;
+	/* the time off lies before the window: levels are wrong behind it, sums are not */
+	assert_false(loss_index_is_complete(&l.x, alloc, 40, 50, write_down, text));
+	assert_string_equal(text, "off alloc.slab 10/0");
+	alloc.reach = 0;
+	assert_true(loss_index_is_complete(&l.x, alloc, 40, 50, NULL, NULL));
+	/* another source of the class */
+	alloc.sources = "alloc.page";
+	assert_true(loss_index_is_complete(&l.x, alloc, 1, 40, NULL, NULL));
+	text[0] = 0;
+	assert_false(loss_index_is_complete(&l.x, alloc, SPAN, SPAN + 5, write_down, text));
+	assert_string_equal(text, "outside - 0/0");
+	text[0] = 0;
+	assert_int_equal(manifest_set(&l.t->manifest, MANIFEST_LOST, "test"), 0);
+	assert_false(loss_index_is_complete(&l.x, alloc, 1, 40, write_down, text));
+	assert_string_equal(text, "manifest - 0/0");
+	manifest_done(&l.t->manifest);
+	loss_index_done(&l.x);
+	free(l.t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_times_off_and_holes_are_those_of_every_instant),
+		cmocka_unit_test(test_lost_events_add_up_and_touched_windows_are_incomplete),
+		cmocka_unit_test(test_every_reason_is_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analyze/context/analysis.h"
+#include "analyze/engine/report_view.h"
 #include "edit/trace_check.h"
 #include "edit/trace_cut.h"
 #include "tests/unit/gen/gen_chaos.h"
@@ -325,8 +325,8 @@ static void compare_report(const struct pair *p, const struct report_view *v, un
 
 static void compare_reports(const struct pair *p)
 {
-	const struct report_view *views;
-	unsigned int cnt = report_views(&views), i, by;
+	const struct report_view *views = report_view_list;
+	unsigned int cnt = report_view_cnt, i, by;
 
 	for (i = 0; i < cnt; i++) {
 		for (by = 0; by < REPORT_BY_CNT; by++)
@@ -334,7 +334,7 @@ static void compare_reports(const struct pair *p)
 				compare_report(p, &views[i], 1u << by, 0);
 		if (!views[i].by_mask)
 			compare_report(p, &views[i], 0, 0);
-		if (!views[i].whole_only && strcmp(views[i].name, "summary"))
+		if (views[i].takes & REPORT_TAKES_EVERY)
 			compare_report(p, &views[i], views[i].by_mask ? views[i].by_default : 0,
 				       (p->to_ns - p->from_ns) / 3 + 1);
 	}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * report_view: the views of `report`, as the heads of schema/report_*.sql declare them.
+ *
+ *     schema/report_VIEW.sql --schema/views.awk--> build/report_views.c --> report, cmd, tests
+ *
+ * schema/views.awk says what the words of a head mean. Lists are words with commas between them.
+ */
+#ifndef REPORT_VIEW_H
+#define REPORT_VIEW_H
+
+#include "analyze/context/analysis.h"
+#include "analyze/context/loss_index.h"
+
+/* Parts of the derived file that a view reads. */
+#define INDEX_SCHED    (1u << EVENT_SWITCH | 1u << EVENT_WAKEUP | 1u << EVENT_IRQ)
+#define INDEX_IRQ      (1u << EVENT_IRQ)
+#define INDEX_REQUESTS (1u << EVENT_REQUEST)
+#define INDEX_LEVELS   (1u << EVENT_RSS | 1u << EVENT_VM)
+#define INDEX_OBJECTS                                                                              \
+	(1u << EVENT_SLAB_ALLOC | 1u << EVENT_SLAB_FREE | 1u << EVENT_PAGE_ALLOC |                \
+	 1u << EVENT_PAGE_FREE | 1u << EVENT_HEAP_ALLOC | 1u << EVENT_HEAP_FREE)
+#define INDEX_KINDS    ANALYSIS_KINDS
+#define INDEX_STATES   ANALYSIS_STATES
+#define INDEX_RATES    ANALYSIS_RATES
+
+enum report_takes {
+	REPORT_TAKES_EVERY = 1, REPORT_TAKES_SORT = 2, REPORT_TAKES_HISTOGRAM = 4,
+	REPORT_TAKES_LINES = 8, REPORT_TAKES_SPIKES = 16, REPORT_TAKES_STACKS = 32,
+	REPORT_TAKES_WHO = 64, REPORT_TAKES_THREADS = 128,
+};
+
+enum report_rows { REPORT_ROWS_SUMS = 1, REPORT_ROWS_MACHINE = 2, REPORT_ROWS_FEW = 4,
+		   REPORT_ROWS_ZEROS = 8 };
+
+/* Another text of a view, where the question asks for it. */
+struct report_variant {
+	enum { REPORT_WHEN_EVERY = 1, REPORT_WHEN_HISTOGRAM, REPORT_WHEN_BY } when;
+	unsigned int by; /* 1u << REPORT_BY_x */
+	const char *sql; /* for schema_text() */
+};
+
+/* Texts and lists that are not given are NULL. */
+struct report_view {
+	const char *name;
+	const char *question;		/* one line, ends with a question mark */
+	const char *notes;		/* approximations and their bounds; may be "" */
+	const char *below;		/* stands below a table instead of notes */
+	const char *without_keys;	/* a trace whose manifest has none of these keys ... */
+	const char *without_note;	/* ... has this note */
+	const char *threads_note;	/* an answer of some threads has this */
+	const char *cut_note;		/* a trace that was cut out of a larger one has this */
+	struct loss_needs needs;	/* with class task */
+	const char *figure;		/* column of a picture */
+	const char *drops;		/* columns that a narrow terminal goes without */
+	const char *sql;		/* for schema_text() */
+	const struct report_variant *variants;	/* the first that fits; one without sql ends them */
+	unsigned int by_mask;		/* 1u << REPORT_BY_x that make sense; 0: it has no --by */
+	unsigned int by_default;	/* 1u << REPORT_BY_x */
+	unsigned int takes;		/* enum report_takes */
+	unsigned int rows;		/* enum report_rows */
+	uint32_t index;			/* INDEX_x */
+};
+
+/* The listed views come first, in order, then the views that only other code asks for. */
+extern const struct report_view report_view_list[];
+extern const unsigned int report_view_cnt, report_view_hidden_cnt;
+
+/* The view of this name, or NULL. */
+const struct report_view *report_view_find(const char *name);
+/* -EINVAL: the view takes no such keys (1u << REPORT_BY_x), or not together. */
+int report_check_keys(const struct report_view *v, unsigned int by, struct err *e);
+
+#endif /* REPORT_VIEW_H */
