@@ -214,6 +214,7 @@ static int check_together(struct report_options *r)
 	r->in.folded_count =
 		r->q.sort && (!strcmp(r->q.sort, "samples") || !strcmp(r->q.sort, "objects") ||
 			      !strcmp(r->q.sort, "waits"));
+	r->q.stacks_apart = is_stack_format(r->in.format);
 	if (report_streams(r) && (!r->q.every_ns || r->in.during))
 		return opts_usage_error("--follow with --format jsonl gives each bin once: %s",
 					r->in.during ? "leave out --during" : "give --every");

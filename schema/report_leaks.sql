@@ -9,8 +9,8 @@
 -- takes: who threads lines sort stacks
 -- drops: newest_ns unsure oldest_ns
 --
--- The result has one row per process (or thread, comm, cgroup; not by site), source, kind, call site and
--- recorded stack: heap first, pages last. Columns:
+-- The result has one row per process (or thread, comm, cgroup), source, kind, call site and recorded
+-- stack, or (by site) one row per source, kind and call site: heap first, pages last. Columns:
 --   kind       kmem_cache, or order of the pages
 --   call_site  kernel function that allocated, or (heap) function of the program, or the reason why
 --              it has no name; empty for pages
@@ -20,9 +20,12 @@
 --   unsure     the part of objects whose free may have been missed, because the source was off for a
 --              time between their allocation and the window's end
 --   user_stack, kernel_stack  call chain, outermost function first, separated by ';'. Both are empty
---              if no stack of these objects was recorded (record --stacks)
---   held       live: still there at the window's end; at exit: the process held this heap memory when it
---              ended or called exec, within the window
+--              if no stack of these objects was recorded (record --stacks). By site, the chain of the
+--              recorded stack that holds the most bytes
+--   held       live: the process lives and may still use it; at exit: the process held this heap memory
+--              when it ended or called exec, within the window; after exit: kernel memory that was still
+--              allocated at the window's end, though the process that allocated it had ended. A row by
+--              site may have two of them
 WITH ends AS MATERIALIZED (
 	SELECT upid, end_ns FROM processes WHERE end_ns < :to
 	UNION ALL SELECT upid, ts_ns FROM task_events WHERE type = 'exec' AND ts_ns < :to
@@ -41,14 +44,28 @@ u AS (
 	       stack_text(x.stack, max(x.alloc_ns), 'user') AS user_stack,
 	       stack_text(x.stack, max(x.alloc_ns), 'kernel') AS kernel_stack
 	  FROM x GROUP BY x.utid, x.source, x.cache, x.page_order, coalesce(x.symbol, x.call_site), x.stack, is_live
+),
+g AS (
+	SELECT $cpukeys u.source AS source, coalesce(u.cache, 'order ' || u.page_order, '') AS kind,
+	       coalesce(u.symbol, CASE WHEN u.call_site IS NOT NULL THEN printf('0x%x', u.call_site) END, '') AS call_site,
+	       sum(u.objects) AS objects, sum(u.bytes) AS bytes, max(u.oldest_ns) AS oldest_ns,
+	       min(u.newest_ns) AS newest_ns, sum(u.unsure) AS unsure, u.user_stack AS user_stack, u.kernel_stack AS kernel_stack,
+	       CASE WHEN u.is_live AND (p.end_ns IS NULL OR p.end_ns >= :to) THEN 'live'
+	            WHEN u.source = 'heap' THEN 'at exit' ELSE 'after exit' END AS held_by,
+	       iif(:by = 'site' AND :stacks IS NOT 1, 0, row_number() OVER ()) AS apart
+	  FROM u JOIN threads AS t ON t.utid = u.utid JOIN processes AS p ON p.upid = t.upid
+	 GROUP BY $cpugroup u.source, u.cache, u.page_order, coalesce(u.symbol, u.call_site), u.user_stack, u.kernel_stack, held_by
+),
+r AS (
+	SELECT g.*, sum(objects) OVER site AS all_objects, sum(bytes) OVER site AS all_bytes, max(oldest_ns) OVER site AS max_ns,
+	       min(newest_ns) OVER site AS min_ns, sum(unsure) OVER site AS all_unsure,
+	       nullif(min(held_by) OVER site, max(held_by) OVER site) || ', ' AS held_too, max(held_by) OVER site AS held,
+	       row_number() OVER (site ORDER BY user_stack IS NULL AND kernel_stack IS NULL, bytes DESC, user_stack, kernel_stack) AS nth
+	  FROM g WINDOW site AS (PARTITION BY source, kind, call_site, apart)
 )
-SELECT $cpukeys u.source AS source, coalesce(u.cache, 'order ' || u.page_order, '') AS kind,
-       coalesce(u.symbol, CASE WHEN u.call_site IS NOT NULL THEN printf('0x%x', u.call_site) END, '') AS call_site,
-       sum(u.objects) AS objects, sum(u.bytes) AS bytes, max(u.oldest_ns) AS oldest_ns,
-       min(u.newest_ns) AS newest_ns, sum(u.unsure) AS unsure,
-       view_complete(:from, :to, u.source) AS complete, view_lost(:from, :to, u.source) AS lost_events,
-       u.user_stack AS user_stack, u.kernel_stack AS kernel_stack,
-       CASE WHEN u.is_live THEN 'live' ELSE 'at exit' END AS held
-  FROM u JOIN threads AS t ON t.utid = u.utid JOIN processes AS p ON p.upid = t.upid
- GROUP BY $cpugroup u.source, u.cache, u.page_order, coalesce(u.symbol, u.call_site), u.user_stack, u.kernel_stack, u.is_live
- ORDER BY CASE u.source WHEN 'heap' THEN 1 WHEN 'slab' THEN 2 ELSE 3 END, bytes DESC
+SELECT $rkeys r.source, r.kind, r.call_site, r.all_objects AS objects, r.all_bytes AS bytes, r.max_ns AS oldest_ns,
+       r.min_ns AS newest_ns, r.all_unsure AS unsure,
+       view_complete(:from, :to, r.source) AS complete, view_lost(:from, :to, r.source) AS lost_events,
+       r.user_stack, r.kernel_stack, coalesce(r.held_too, '') || r.held AS held
+  FROM r WHERE r.nth = 1
+ ORDER BY CASE r.source WHEN 'heap' THEN 1 WHEN 'slab' THEN 2 ELSE 3 END, r.all_bytes DESC

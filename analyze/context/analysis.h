@@ -156,6 +156,7 @@ struct report_request {
 	int64_t summary_rows;
 	bool histogram;			/* latency: counts by powers of two instead */
 	bool continues; /* bins: the window before this one was asked for */
+	bool stacks_apart; /* leaks: a row per stack, also by site */
 	bool merge_unknown; /* io, latency, pattern: [unknown] has one row, whoever submitted */
 	bool with_recorder;
 	bool with_idle; /* cpu: rows of the idle task, [unknown], [filtered]: needed for sums */

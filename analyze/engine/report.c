@@ -14,9 +14,9 @@
  *
  * and the parameters :from :to :every (ns from the trace's start), :by, :spike_window,
  * :spike_min, :top (rows of a summary's section),
- * :brief (fewer rows and sections, for a screen), :continues (the window before this one was asked
- * for). Which processes a report is about is the scope, which the table-valued functions look at
- * themselves.
+ * :brief (fewer rows and sections, for a screen), :stacks (1: a row per stack, by any key),
+ * :continues (the window before this one was asked for). Which processes a report is about is the
+ * scope, which the table-valued functions look at themselves.
  */
 #include "analyze/context/analysis.h"
 
@@ -341,6 +341,7 @@ static int run_view(struct analysis *a, const struct report_request *r, const st
 		{ ":spike_window", VALUE_INT, (int64_t)r->spike_window_ns, NULL },
 		{ ":spike_min", VALUE_INT, (int64_t)r->spike_min_bytes, NULL },
 		{ ":continues", VALUE_INT, r->continues, NULL },
+		{ ":stacks", VALUE_INT, r->stacks_apart, NULL },
 		{ ":peaks", r->peaks ? VALUE_TEXT : VALUE_NULL, 0, r->peaks },
 		{ NULL, VALUE_NULL, 0, NULL },
 	};

@@ -42,6 +42,14 @@ $ ebpfrec report -i stacks.ebpfrec leaks --format folded
 1> cc1;[slab];ufunc_1;prog+0x1341 (stripped);function_ffffffff81def0;function_ffffffff810010 960
 1> cc1;[page];ufunc_1;ufunc_22;function_ffffffff817770 33554432
 
+# by site the stacks are together, and apart in what draws them
+$ ebpfrec report -i stacks.ebpfrec leaks --by site --format csv; ebpfrec report -i stacks.ebpfrec leaks --by site --format folded | wc -l
+1> source,kind,call_site,objects,bytes,oldest_ns,newest_ns,unsure,complete,lost_events,user_stack,kernel_stack,held
+1> heap,"",ufunc_512+0x34 [prog],1,4000,2699999999,2699999999,0,1,0,ufunc_1;ufunc_33,,live
+1> slab,"",function_ffffffff810010+0x0,40,7680,2899940000,2899901000,0,1,0,ufunc_1;ufunc_12,function_ffffffff81abc0;function_ffffffff810010,live
+1> page,order 8,"",32,33554432,2798437500,2750000000,0,1,0,ufunc_1;ufunc_22,function_ffffffff817770,live
+1> 5
+
 # a window of 15 of them: every fourth, from the first on, is of the one stack, the others of the other
 $ ebpfrec report -i stacks.ebpfrec leaks --from 1.1s --to 1.100015s --format folded --sort objects
 1> cc1;[slab];ufunc_1;ufunc_12;function_ffffffff81abc0;function_ffffffff810010 11

@@ -62,6 +62,11 @@ for name, t in ("all", every), ("some", some):
     check("stack views: %s: before that, it is live" % name, {r["held"] for r in leaks(t) if r["call_site"].startswith("leak_alpha")} == {"live"}, "another")
     sites = [r for r in t.report("leaks", "--by", "site") if r["call_site"].startswith("leak_alpha")]
     check("stack views: %s: by site" % name, [r["objects"] for r in sites] == [50] and "pid" not in sites[0] or lost(t), sites)
+    sites = t.report("leaks", "--by", "site")
+    check("stack views: %s: a call site is one row, whatever has a stack" % name,
+          len({(r["source"], r["kind"], r["call_site"]) for r in sites}) == len(sites), sites[:4])
+    check("stack views: %s: kernel memory of the process that ended is not live" % name,
+          {r["held"] for r in t.report("leaks") if r["comm"] == "heap_sites" and r["source"] != "heap"} <= {"after exit"}, "another")
     order = [r["source"] for r in t.report("leaks")]
     check("stack views: %s: heap first, pages last" % name, order == sorted(order, key=["heap", "slab", "page"].index), order[:40])
 pipes = [r for r in leaks(every) if r["source"] == "slab" and r["call_site"].startswith("alloc_pipe_info")]
