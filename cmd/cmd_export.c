@@ -259,7 +259,7 @@ static int fill_clickhouse(void *ctx, FILE *f, struct err *e)
 		.from_ns = x->from_ns, .to_ns = x->to_ns,
 		.tables = names, .table_cnt = x->table_list ? x->table_cnt : 0,
 		.every_ns = x->every_ns,
-		.by = x->metrics.by ? report_key_name(__builtin_ctz(x->metrics.by)) : "comm",
+		.by = x->metrics.by ?: 1u << REPORT_BY_COMM,
 		.progress = x->shows_progress ? table_progress : NULL, .ctx = x,
 	};
 

@@ -215,8 +215,8 @@ struct clickhouse_request {
 	uint64_t from_ns, to_ns;
 	const char *const *tables; /* by name */
 	unsigned int table_cnt; /* 0: all */
-	uint64_t every_ns; /* not 0: bins of this length, and no other table */
-	const char *by; /* of bins: "comm", "unit", "container" or "user" */
+	uint64_t every_ns; /* not 0: the rows of `report bins --align`, and no other table */
+	unsigned int by; /* of bins: 1u << REPORT_BY_x of a text of processes */
 	void (*progress)(void *ctx, uint64_t rows); /* may be NULL */
 	void *ctx;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * align: bins that begin at whole multiples of their length of UTC, on every host alike (report
- * --align, export --to openmetrics).
+ * --align, export --to openmetrics and clickhouse).
  *
  *     window --[align_window]--> whole bins --report--> rows --[align_real_ns]--> their wall clock
  *

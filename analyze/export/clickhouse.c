@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/engine/statement.h"
+#include "analyze/engine/align.h"
 #include "analyze/export/export.h"
 #include "base/buf.h"
 #include "base/clock.h"
@@ -31,8 +31,6 @@ struct sender {
 	uint64_t row_cnt; /* of the table; the server knows a row that comes twice by it */
 	uint64_t row_cnts[CLICKHOUSE_TABLES_MAX]; /* of each table */
 	int64_t from_real_ns, to_real_ns;
-	int64_t shift_ns; /* by which the first bin begins before the window */
-	int64_t over_ns; /* by which the window ends after the last bin: too little for another */
 	struct export_text room;
 	struct err *e;
 };
@@ -112,7 +110,7 @@ static void put_int(struct buf *b, const struct value *v)
 		put_number(b, (uint64_t)v->i, 8);
 }
 
-static int put_row(struct sender *s, int64_t unix_ns, const struct value *row)
+static int put_row(struct sender *s, int64_t unix_ns, uint64_t off_ns, const struct value *row)
 {
 	const struct clickhouse_table *t = &s->table;
 	unsigned int i, texts = 0;
@@ -120,7 +118,7 @@ static int put_row(struct sender *s, int64_t unix_ns, const struct value *row)
 
 	buf_add(&s->buf, s->front.data, s->front.len);
 	put_number(&s->buf, (uint64_t)unix_ns, 8);
-	put_number(&s->buf, s->uncertainty_ns, 8);
+	put_number(&s->buf, s->uncertainty_ns + off_ns, 8);
 	put_number(&s->buf, ++s->row_cnt, 8);
 	put_bytes(&s->buf, t->name, strlen(t->name));
 	put_number(&s->buf, s->layout, 4);
@@ -156,7 +154,7 @@ static int table_row(void *ctx, const struct value *row)
 
 	if (at >= 0 && row[at].type == VALUE_INT && row[at].i > ns)
 		ns = row[at].i;
-	return put_row(s, ns > s->x.from_ns ? real_of(s, ns) : s->from_real_ns, row);
+	return put_row(s, ns > s->x.from_ns ? real_of(s, ns) : s->from_real_ns, 0, row);
 }
 
 static int bins_begin(void *ctx, unsigned int col_cnt, const char *const *names)
@@ -170,28 +168,23 @@ static int bins_begin(void *ctx, unsigned int col_cnt, const char *const *names)
 	return same ? 0 : err_set(s->e, -EPROTO, "the columns of %s differ", t->name);
 }
 
-/* Bins of all hosts have the same names: whole multiples of their length. */
 static int bins_row(void *ctx, const struct value *row)
 {
 	struct sender *s = ctx;
-	int64_t every = (int64_t)s->r->every_ns;
+	uint64_t off_ns, at_ns = context_abs(s->x.a, row[0].i);
+	uint64_t unix_ns = align_real_ns(s->x.a->trace, s->r->every_ns, at_ns, &off_ns);
 
-	return put_row(s, (real_of(s, row[0].i) + every / 2) / every * every, row + 1);
+	return put_row(s, (int64_t)unix_ns, off_ns, row + 1);
 }
 
 static int send_bins(struct sender *s)
 {
 	const struct row_sink sink = { .ctx = s, .begin = bins_begin, .row = bins_row };
-	int64_t every = (int64_t)s->r->every_ns;
-	const struct statement_param params[] = {
-		{ ":from", VALUE_INT, s->x.from_ns - s->shift_ns, NULL },
-		{ ":to", VALUE_INT, s->x.to_ns - s->over_ns, NULL },
-		{ ":every", VALUE_INT, every, NULL },
-		{ ":by", VALUE_TEXT, 0, s->table.by },
-		{ NULL, VALUE_NULL, 0, NULL },
-	};
+	const struct report_request r = { .view = "bins", .from_ns = s->r->from_ns,
+					  .to_ns = s->r->to_ns, .every_ns = s->r->every_ns,
+					  .by = s->r->by };
 
-	return statement_run(s->x.a, schema_text("report_bins"), params, &sink, s->e);
+	return analysis_report(s->x.a, &r, &sink, s->e);
 }
 
 /* ---- a load ---- */
@@ -199,7 +192,7 @@ static int send_bins(struct sender *s)
 static bool is_wanted(const struct sender *s, const struct clickhouse_table *t)
 {
 	if (s->r->every_ns)
-		return t->by && !strcmp(t->by, s->r->by);
+		return t->by == s->r->by;
 	if (!t->def || !s->r->table_cnt)
 		return t->def;
 	for (unsigned int i = 0; i < s->r->table_cnt; i++)
@@ -259,49 +252,31 @@ static int send_loads(struct sender *s)
 		const struct value row[] = {
 			text_value(t->name),
 			text_value(trace_get(s->x.a->trace, "note.role")),
-			int_value(whole_ms(s->from_real_ns - s->shift_ns)),
+			int_value(whole_ms(s->from_real_ns)),
 			int_value(whole_ms(s->to_real_ns)),
 			int_value((int64_t)s->row_cnts[i]),
 		};
 
 		if (is_wanted(s, t))
-			ret = put_row(s, s->from_real_ns, row);
+			ret = put_row(s, s->from_real_ns, 0, row);
 	}
 	return ret;
-}
-
-/* A window that begins just before a bin, or ends just after one, does not mean one more. */
-static void align_bins(struct sender *s)
-{
-	int64_t every = (int64_t)s->r->every_ns;
-
-	s->shift_ns = s->from_real_ns % every;
-	if (s->shift_ns > every - CLOCK_SLACK_NS)
-		s->shift_ns -= every;
-	s->over_ns = (s->x.to_ns - (s->x.from_ns - s->shift_ns)) % every;
-	if (s->over_ns > CLOCK_SLACK_NS)
-		s->over_ns = 0;
 }
 
 static int begin_load(struct sender *s)
 {
 	const struct trace *t = s->x.a->trace;
 	const char *host = trace_get(t, "host");
-	size_t cnt;
-	const struct trace_clock *c = trace_clocks(t, &cnt);
 
 	if (!*trace_uuid(t))
 		return err_set(s->e, -EINVAL,
 			       "%s has no trace_id; 'ebpfrec repair' makes a copy that "
 			       "has one",
 			       trace_path(t));
-	for (size_t i = 0; i < cnt; i++)
-		if (c[i].uncertainty_ns > s->uncertainty_ns)
-			s->uncertainty_ns = c[i].uncertainty_ns;
-	s->from_real_ns = real_of(s, s->x.from_ns);
+	s->uncertainty_ns = align_clock_uncertainty(t);
+	s->from_real_ns = s->r->every_ns ? (int64_t)trace_real_ns(t, s->r->from_ns) :
+					   real_of(s, s->x.from_ns);
 	s->to_real_ns = real_of(s, s->x.to_ns);
-	if (s->r->every_ns)
-		align_bins(s);
 	host = host ? host : "";
 	put_bytes(&s->front, host, strlen(host));
 	put_uuid(&s->front, trace_uuid(t));
@@ -312,22 +287,23 @@ static int begin_load(struct sender *s)
 int analysis_export_clickhouse(struct analysis *a, const struct clickhouse_request *r, FILE *out,
 			       uint64_t *ret_rows, struct err *e)
 {
-	const struct export_request window = {
-		.from_ns = r->from_ns > a->start_ns ? r->from_ns : a->start_ns,
-		.to_ns = r->to_ns < a->end_ns ? r->to_ns : a->end_ns
-	};
-	struct sender s = {
-		.x = { .a = a,
-		       .request = &window,
-		       .whole = r->from_ns <= a->start_ns && r->to_ns >= a->end_ns,
-		       .from_ns = context_rel_clamped(a, window.from_ns),
-		       .to_ns = context_rel_clamped(a, window.to_ns) },
-		.r = r,
-		.out = out,
-		.e = e,
-	};
-	int ret = begin_load(&s);
+	struct clickhouse_request mine = *r;
+	struct export_request window;
+	struct sender s = { .r = &mine, .out = out, .e = e };
+	int ret = 0;
 
+	if (r->every_ns)
+		ret = align_window(a->trace, r->every_ns, &mine.from_ns, &mine.to_ns, e);
+	window = (struct export_request){
+		.from_ns = mine.from_ns > a->start_ns ? mine.from_ns : a->start_ns,
+		.to_ns = mine.to_ns < a->end_ns ? mine.to_ns : a->end_ns
+	};
+	s.x = (struct export_to){ .a = a, .request = &window,
+				  .whole = mine.from_ns <= a->start_ns && mine.to_ns >= a->end_ns,
+				  .from_ns = context_rel_clamped(a, window.from_ns),
+				  .to_ns = context_rel_clamped(a, window.to_ns) };
+	if (!ret)
+		ret = begin_load(&s);
 	if (!ret)
 		ret = send_tables(&s);
 	if (!ret)

@@ -22,7 +22,7 @@ struct clickhouse_table {
 	const struct table_def *def; /* NULL: bins, or loads */
 	const struct table_column *cols;
 	unsigned int col_cnt;
-	const char *by; /* of bins */
+	unsigned int by; /* of bins: 1u << REPORT_BY_x */
 };
 
 /* The n-th that a load can have: those of events and lists, then bins. NULL after the last. */

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/context/keys.h"
 #include "base/crc32c.h"
 
 /* clang-format off */
@@ -42,13 +43,13 @@ static const struct table_column load_cols[] = {
 #define CNT(a) (sizeof(a) / sizeof((a)[0]))
 
 static const struct clickhouse_table bins[] = {
-	{ "comm_bins", NULL, bin_cols, CNT(bin_cols), "comm" },
-	{ "container_bins", NULL, bin_cols, CNT(bin_cols), "container" },
-	{ "unit_bins", NULL, bin_cols, CNT(bin_cols), "unit" },
-	{ "user_bins", NULL, bin_cols, CNT(bin_cols), "user" },
+	{ "comm_bins", NULL, bin_cols, CNT(bin_cols), KEY(COMM) },
+	{ "container_bins", NULL, bin_cols, CNT(bin_cols), KEY(CONTAINER) },
+	{ "unit_bins", NULL, bin_cols, CNT(bin_cols), KEY(UNIT) },
+	{ "user_bins", NULL, bin_cols, CNT(bin_cols), KEY(USER) },
 };
 
-const struct clickhouse_table clickhouse_loads = { "loads", NULL, load_cols, CNT(load_cols), NULL };
+const struct clickhouse_table clickhouse_loads = { "loads", NULL, load_cols, CNT(load_cols), 0 };
 
 const struct clickhouse_table *clickhouse_table_at(struct clickhouse_table *room, unsigned int n)
 {
@@ -58,7 +59,7 @@ const struct clickhouse_table *clickhouse_table_at(struct clickhouse_table *room
 	for (i = 0; (def = table_at(i)); i++) {
 		if (!def->is_exported || n--)
 			continue;
-		*room = (struct clickhouse_table){ def->name, def, def->cols, def->col_cnt, NULL };
+		*room = (struct clickhouse_table){ def->name, def, def->cols, def->col_cnt, 0 };
 		return room;
 	}
 	return n < CNT(bins) ? &bins[n] : NULL;

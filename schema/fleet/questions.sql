@@ -33,7 +33,7 @@ SELECT name, uniq(host) AS hosts, sum(running_ns) AS running_ns, sum(runnable_ns
   FROM comm_bins WHERE toDate(toDateTime(intDiv(unix_ns, 1000000000)), 'UTC') >= yesterday()
  GROUP BY name HAVING running_ns > 0 ORDER BY running_ns DESC LIMIT 20;
 
--- 6. On which hosts are figures incomplete? Bins at both ends of what a host sent are not whole seconds.
+-- 6. On which hosts are figures incomplete? The first and the last bin that a host sent are incomplete when they are not whole seconds.
 SELECT host, sum(lost_events) AS lost, countIf(complete = 0) AS incomplete_bins, count() AS bins
   FROM comm_bins WHERE cpus > 0 GROUP BY host ORDER BY lost DESC, host;
 

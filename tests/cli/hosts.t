@@ -77,6 +77,19 @@ $ for key in comm unit container user; do ebpfrec export -q -i golden.ebpfrec --
 1> container_bins
 1> user_bins
 
+# What is sent are the rows of report bins --align: whole bins, of which the last is incomplete when the trace ends in it.
+$ for window in "" "--from 0.3s --until 1.9s"; do diff <(ebpfrec export -q -i golden.ebpfrec --to clickhouse --every 1500ms $window -o - 2>/dev/null | landing - comm_bins) <(ebpfrec report bins -i golden.ebpfrec --every 1500ms --align $window --format csv 2>/dev/null | cut -d , -f 1,2,4- | sed "s/\"'=/\"=/;s/\"\",,/,,/" | tr -d '\r'); done
+$ ebpfrec export -q -i golden.ebpfrec --to clickhouse --every 1500ms -o - 2>/dev/null | landing - comm_bins | cut -d , -f 1,3,27- | grep -v ',,'
+1> unix_ns,bin_ns,cpus,lost_events,complete
+1> 1700001000000000000,1500000000,2,0,1
+1> 1700001001500000000,1500000000,2,3,0
+1> 1700001003000000000,1000000000,2,0,0
+
+# The CPU time of nobody known is the same as that of report cpu.
+$ gen_golden part.ebpfrec damaged; ebpfrec report bins -i part.ebpfrec --every 1s --format csv 2>/dev/null | cut -d , -f 1,3,7 | grep unknown; ebpfrec report cpu -i part.ebpfrec --every 1s --format csv 2>/dev/null | cut -d , -f 1,3,4 | grep 'unknown.,[1-9]'
+1> 1000000000,[unknown],2000000000
+1> 1000000000,[unknown],2000000000
+
 $ ebpfrec export --to clickhouse --by comm
 ? 2
 2> ebpfrec export: --by is for the bins of --every

@@ -93,7 +93,7 @@ def check_chdb():
         got = engine.ask("SELECT " + ", ".join("(SELECT count() FROM %s WHERE host = '%s') AS %s" % (n, h, n) for n in tables))[0]
         check("chdb: all rows of all tables of %s, and none twice" % h, got == [want[n] for n in tables] and len(tables) > 30, (got, want))
     for key in ("comm", "unit", "user"):
-        want = sorted(r for h, t in HOSTS.items() for r in added([((h, r[key]), r) for r in t.report("states", "--by", key, "--with-recorder")], "running_ns"))
+        want = sorted(r for h, t in HOSTS.items() for r in added([((h, r[key]), r) for r in t.states(key)], "running_ns"))
         got = engine.ask("SELECT host, name, sum(running_ns) AS ns FROM %s_bins WHERE name != '' GROUP BY host, name ORDER BY host, name" % key)
         check("chdb: bins by %s" % key, [r for r in got if r[2]] == [r for r in want if r[2]] and len(got) >= len(HOSTS), (got, want))
     check_questions("chdb", engine.ask, HOSTS, ROLLOUT_NS)

@@ -35,8 +35,18 @@ class Host(Trace):
 
     def first_bin(self):
         """where the first whole second of UTC begins that the trace has a part of"""
-        shift = self.real_shift_ns % SECOND
-        return SECOND - shift if shift > 999_500_000 else -shift
+        return -(self.real_shift_ns % SECOND)
+
+    def whole_bins(self):
+        """the window of the bins that the trace has a part of"""
+        first = self.first_bin()
+        return first, first - (first - self.end_ns) // SECOND * SECOND
+
+    def states(self, by, *window):
+        """what a name did, and what nobody known did"""
+        rows = self.report("states", "--by", by, "--with-recorder", *window)
+        unknown = [r["oncpu_ns"] for r in self.report("cpu", "--by", by, "--with-recorder", *window) if r[by] == "[unknown]"]
+        return rows + [{by: "[unknown]", "running_ns": ns, "runnable_ns": 0, "preempted_ns": 0} for ns in unknown]
 
     def by_comm(self, view):
         return self.report(view, "--by", "comm", "--with-recorder")
@@ -84,7 +94,7 @@ def role_cpu(hosts, rollout_ns):
             edge = min(max(rollout_ns - t.real_shift_ns, 0), t.end_ns)
             window = (edge, t.end_ns) if after else (0, edge)
             if window[0] < window[1] and t.one("SELECT value FROM info WHERE key = 'note.role'") == "web":
-                running += sum(r["running_ns"] for r in t.report("states", "--by", "comm", "--with-recorder", *t.window(*window)))
+                running += sum(r["running_ns"] for r in t.states("comm", *t.window(*window)))
                 span += window[1] - window[0]
                 cnt += 1
         if cnt:
@@ -96,8 +106,9 @@ def noisy_neighbours(hosts):
     noisy = []
     for h, t in hosts.items():
         seconds = {}
-        for r in t.sql("SELECT t_ns, name, running_ns, runnable_ns + preempted_ns AS waiting_ns FROM thread_states(%d, %d, %d, 'comm')" %
-                       (t.first_bin(), t.end_ns, SECOND)):
+        bins = t.first_bin(), t.end_ns, SECOND
+        for r in t.sql("SELECT t_ns, name, running_ns, runnable_ns + preempted_ns AS waiting_ns FROM thread_states(%d, %d, %d, 'comm')" % bins +
+                       " UNION ALL SELECT t_ns, '[unknown]', oncpu_ns, 0 FROM cpu_usage(%d, %d, %d) WHERE utid = 1" % bins):
             seconds.setdefault(r["t_ns"], []).append(r)
         rows = [((h, r["name"]), r) for s in seconds.values() if sum(r["waiting_ns"] for r in s) > sum(r["running_ns"] for r in s) for r in s]
         noisy += [r for r in added(rows, "running_ns") if r[2]]
@@ -106,7 +117,7 @@ def noisy_neighbours(hosts):
 
 def programs(hosts):
     """without the number of hosts"""
-    rows = [((r["comm"],), {**r, "waiting_ns": r["runnable_ns"] + r["preempted_ns"]}) for t in hosts.values() for r in t.by_comm("states")]
+    rows = [((r["comm"],), {**r, "waiting_ns": r["runnable_ns"] + r["preempted_ns"]}) for t in hosts.values() for r in t.states("comm")]
     return sorted((r for r in added(rows, "running_ns", "waiting_ns") if r[1]), key=lambda r: -r[1])[:20]
 
 
@@ -114,7 +125,7 @@ def losses(hosts):
     rows = []
     for h, t in hosts.items():
         bins = t.sql("SELECT sum(lost_events) AS lost, min(complete) AS complete FROM window_loss(%d, %d, %d) GROUP BY t_ns" %
-                     (t.first_bin(), t.end_ns, SECOND))
+                     (*t.whole_bins(), SECOND))
         rows.append([h, sum(b["lost"] for b in bins), sum(not b["complete"] for b in bins), len(bins)])
     return sorted(rows, key=lambda r: (-r[1], r[0]))
 
