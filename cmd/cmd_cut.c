@@ -11,7 +11,7 @@
 
 #include "base/units.h"
 #include "cmd/cmd.h"
-#include "cmd/input/input.h"
+#include "cmd/input/who.h"
 #include "cmd/new_trace.h"
 #include "cmd/render/say.h"
 #include "edit/trace_cut.h"
@@ -142,8 +142,8 @@ static int find_processes(struct cut *c)
 		if (is_wanted(c->in.trace, w, &p[i]))
 			c->upids[c->q.upid_cnt++] = p[i].upid;
 	if (!c->q.upid_cnt)
-		return w->cgroup && !w->comm ? input_no_cgroup(&c->in, w->cgroup) :
-					       input_no_process(&c->in, w->comm ?: w->pids);
+		return w->cgroup && !w->comm ? who_none(&c->in, WHO_CGROUP, w->cgroup) :
+					       who_none(&c->in, WHO_PROCESS, w->comm ?: w->pids);
 	/* as the manifest tells people */
 	if (asprintf(&c->processes, "%zu%s%s%s%s%s%s", c->q.upid_cnt, w->pids ? ", pid " : "",
 		     w->pids ? w->pids : "", w->comm ? ", comm " : "", w->comm ? w->comm : "",

@@ -40,7 +40,7 @@ static volatile sig_atomic_t early_stop;
 
 struct record {
 	struct session_options o;
-	struct lists_pids pids;
+	struct lists_ids pids;
 	char *events, *command_line;
 	const char *html, *start_at;
 	struct lists_strings notes, triggers;
@@ -588,7 +588,7 @@ static const struct opts_option options[] = {
 	  OPTS_CALL, AT(events), lists_take_words },
 	{ 'a', "all", NULL, "record without COMMAND, until -d or Ctrl-C", OPTS_FLAG, AT(all) },
 	{ 'p', "pid", "PID,...", "these processes and their descendants are the workload",
-	  OPTS_CALL, AT(pids), lists_take_pids },
+	  OPTS_CALL, AT(pids), lists_take_ids },
 	{ 0, "cgroup", "PATH", "the processes of this cgroup are the workload", OPTS_TEXT,
 	  AT(o.cgroup) },
 	{ 0, "only", NULL, "keep events of the workload only, not of the whole system", OPTS_FLAG,

@@ -4,7 +4,6 @@
  * the trace is recorded, or for several hosts on one axis of time.
  */
 #include <errno.h>
-#include <fnmatch.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,11 +12,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "analyze/context/keys.h"
 #include "analyze/engine/align.h"
+#include "analyze/context/keys.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/input/hosts.h"
+#include "cmd/input/who.h"
 #include "cmd/render/pager.h"
 #include "cmd/render/say.h"
 #include "cmd/report_answer.h"
@@ -223,49 +223,25 @@ static int check_together(struct report_options *r)
 	return 0;
 }
 
-/* Options that say which processes, of a view that knows none. NULL: none was given. */
-static const char *who_of(const struct report_options *r)
+/* Refuses options that say who, of a view that does not know them. */
+static int check_who(const struct report_options *r)
 {
-	static const char *const machine[] = { "devices", "loss", "cost", NULL };
+	unsigned int takes = r->view->takes;
+	const char *given = r->tids.cnt ? "--tid" : r->q.thread ? "--thread" : NULL;
 
-	if (!render_is_one_of(r->view->name, machine))
-		return NULL;
-	return r->pids.cnt	    ? "--pid"
-	       : r->q.comm	    ? "--comm"
-	       : r->q.with_recorder ? "--with-recorder"
-	       : r->q.with_idle	    ? "--with-idle"
-				    : NULL;
-}
-
-/* --pid and --comm have to name something, or an empty answer would look like one. */
-static int check_processes(const struct report_options *o)
-{
-	const struct trace_process *p;
-	const char *comm = o->q.comm;
-	unsigned int k;
-	size_t cnt, i;
-	char pid[16];
-
-	if (!o->pids.cnt && !comm)
-		return 0;
-	p = trace_processes(o->in.trace, &cnt);
-	for (k = 0; k < o->pids.cnt; k++) {
-		for (i = 0; i < cnt && p[i].pid != o->pids.v[k]; i++)
-			;
-		if (i < cnt)
-			break;
-	}
-	if (o->pids.cnt && k == o->pids.cnt) {
-		snprintf(pid, sizeof(pid), "%u", o->pids.v[0]);
-		return input_no_process(&o->in, pid);
-	}
-	/* a thread's name is not in the list of processes, nor is [unknown] */
-	if (!comm || *comm == '[' || o->q.by & KEY(THREAD))
-		return 0;
-	for (i = 0; i < cnt; i++)
-		if (!strcmp(p[i].comm, comm) || !fnmatch(comm, p[i].comm, 0))
-			return 0;
-	return input_no_process(&o->in, comm);
+	if (!given)
+		given = r->pids.cnt	     ? "--pid"
+			: r->q.comm	     ? "--comm"
+			: r->q.with_recorder ? "--with-recorder"
+			: r->q.with_idle     ? "--with-idle"
+					     : NULL;
+	else if (takes & REPORT_TAKES_WHO && !(takes & REPORT_TAKES_THREADS))
+		return opts_usage_error("view '%s' is of what processes have as a whole; it takes "
+					"no %s", r->view->name, given);
+	if (given && !(takes & REPORT_TAKES_WHO))
+		return opts_usage_error("view '%s' is of the whole machine; it takes no %s",
+					r->view->name, given);
+	return 0;
 }
 
 /* Refuses an option that the view ignores: the answer would look as if it were respected. */
@@ -291,9 +267,8 @@ static int check_view(const struct report_options *r)
 			"the summary has many parts; --%s is of one view: `ebpfrec report --list` "
 			"shows them, and 'totals' has a row for all",
 			r->q.every_ns ? "every" : "sort");
-	if (who_of(r))
-		return opts_usage_error("view '%s' is of the whole machine; it takes no %s", view,
-					who_of(r));
+	if (check_who(r))
+		return EXIT_USAGE;
 	if (r->sparklines && !r->q.every_ns)
 		return opts_usage_error(
 			"--sparklines draws the bins of --every, and there is none");
@@ -318,13 +293,18 @@ static int list_views(void)
 	return OPTS_LEAVE;
 }
 
-/* --wide-by comm wants rows by comm, unless --by says otherwise. */
+/*
+ * --wide-by comm wants rows by comm, and --tid and --thread want those of threads, unless --by says
+ * otherwise.
+ */
 static void imply_by(struct report_options *r)
 {
 	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): a report has a view */
 	unsigned int by_mask = r->view->by_mask;
 
-	for (unsigned int i = 0; i < REPORT_BY_CNT; i++)
+	if ((r->tids.cnt || r->q.thread) && r->view->by_default == KEY(PROCESS))
+		r->q.by = by_mask & KEY(THREAD);
+	for (unsigned int i = 0; i < REPORT_BY_CNT && r->wide_by; i++)
 		if (!strcmp(r->wide_by, report_key_name((enum report_by)i)) && by_mask & 1u << i)
 			r->q.by = 1u << i;
 }
@@ -338,7 +318,7 @@ static int check_options(struct report_options *r)
 		return list_views();
 	if (!r->view)
 		c = take_operand(r, r->phases ? "totals" : "summary");
-	if (!c && r->wide_by && !r->q.by)
+	if (!c && !r->q.by)
 		imply_by(r);
 	if (!c)
 		c = check_together(r);
@@ -347,6 +327,8 @@ static int check_options(struct report_options *r)
 	r->q.view = r->view ? r->view->name : NULL;
 	r->q.pids = r->pids.v;
 	r->q.pid_cnt = r->pids.cnt;
+	r->q.tids = r->tids.v;
+	r->q.tid_cnt = r->tids.cnt;
 	return c;
 }
 
@@ -500,7 +482,7 @@ static int run(void *job)
 	if (o->follow_ns)
 		return follow(o);
 	trace_blocks(o->in.trace, &block_cnt);
-	c = block_cnt ? check_processes(o) : 0;
+	c = block_cnt ? who_check(&o->in, &o->q) : 0;
 	if (c)
 		return c;
 	if (o->in.format == RENDER_TABLE && input_terminal_width())
@@ -518,6 +500,7 @@ static void done(void *options)
 	input_close(&r->in);
 	free(r->paths.v);
 	free(r->pids.v);
+	free(r->tids.v);
 }
 
 #define AT(field) offsetof(struct report_options, field)
@@ -543,13 +526,16 @@ static const struct opts_option options[] = {
 	  "--every and jsonl each bin once, when it is complete",
 	  OPTS_CALL, AT(follow_ns), take_follow },
 	{ 0, "by", "KEY,...",
-	  "one row per process, thread, comm, cgroup, container, unit, user, tree,\n"
-	  "cpu, device, op, size, file, vector, site or waker; several keys: one\n"
-	  "per combination",
+	  "one row per process, thread, thread_name, comm, cgroup, container, unit,\n"
+	  "user, tree, cpu, device, op, size, file, vector, site or waker; several\n"
+	  "keys: one per combination",
 	  OPTS_CALL, .take = take_by },
-	{ 0, "pid", "PID,...", "these processes only", OPTS_CALL, AT(pids), lists_take_pids },
+	{ 0, "pid", "PID,...", "these processes only", OPTS_CALL, AT(pids), lists_take_ids },
 	{ 0, "comm", "NAME", "processes of this name only; may be a pattern: 'cc*'", OPTS_TEXT,
 	  AT(q.comm) },
+	{ 0, "tid", "TID,...", "these threads only", OPTS_CALL, AT(tids), lists_take_ids },
+	{ 0, "thread", "NAME", "threads of this name only; may be a pattern: 'req-*'", OPTS_TEXT,
+	  AT(q.thread) },
 	{ 0, "sort", "COLUMN", "largest first by this column; -COLUMN smallest first", OPTS_CALL,
 	  .take = take_sort },
 	{ 0, "limit", "N",
@@ -611,7 +597,8 @@ const struct opts_command report_opts = {
 		    "  ebpfrec report cpu --every 1s --format csv -i *.ebpfrec\n"
 		    "  ebpfrec report bins --every 1s --align --follow --format jsonl\n",
 	.bytes = sizeof(struct report_options),
-	.initial = &(const struct report_options){ .in.quick = true },
+	.initial = &(const struct report_options){ .in.quick = true,
+						    .in.of_threads = true },
 	.done = done,
 	.operand = take_operand,
 	.run = run,

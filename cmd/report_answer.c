@@ -69,6 +69,7 @@ static unsigned int find_notes(const struct answer *r, const char *ret[NOTE_MAX]
 	bool is_part = trace_carried_ns(r->trace) || trace_is_cut_short(r->trace);
 	const char *all[NOTE_MAX] = {
 		input_part_note(r->trace), without_note(r), offcpu_note(r),
+		r->o->q.tids || r->o->q.thread ? v->threads_note : NULL,
 		is_part ? v->cut_note : NULL,
 	};
 	unsigned int cnt = 0;

@@ -20,7 +20,7 @@ struct report_options {
 	struct input in;
 	struct report_request q;
 	const struct report_view *view;
-	struct lists_pids pids;
+	struct lists_ids pids, tids;
 	char sort[64];
 	struct lists_strings paths; /* of the traces, as -i and operands gave them */
 	const char *db;

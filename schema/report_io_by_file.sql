@@ -16,6 +16,7 @@ SELECT $t
        view_complete(u.t_ns, u.t_end_ns) AS complete,
        view_lost(u.t_ns, u.t_end_ns) AS lost_events
   FROM (SELECT b.t_ns, b.t_end_ns, b.span_ns, r.bytes, r.latency_ns, r.status, r.dev, r.op, r.owner_upid AS upid,
+               iif(r.owner_upid = r.submitter_upid, thread_in_scope(r.submitter_utid), in_scope(r.owner_upid)) AS is_in,
                coalesce(r.file, CASE r.pages WHEN 'file' THEN '[unknown]' WHEN 'disk' THEN '[metadata]' WHEN 'swap' THEN '[swap]'
                                              WHEN 'none' THEN iif(r.op IN ('read', 'write') AND r.bytes > 0, '[unknown]', '[no data]')
                                              WHEN 'kernel' THEN '[kernel]'
@@ -25,6 +26,6 @@ SELECT $t
             ON b.t_ns = :from + iif(:every, (r.end_ns - :from) / :every * :every, 0)
          WHERE r.end_ns >= :from AND r.end_ns < :to) AS u
   JOIN processes AS p ON p.upid = u.upid
- WHERE in_scope(u.upid)
+ WHERE u.is_in
  GROUP BY $cpugroup u.t_ns
  ORDER BY u.t_ns, sum(u.bytes) DESC, count(*) DESC, u.file

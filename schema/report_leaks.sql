@@ -34,7 +34,7 @@ x AS (
 	SELECT a.*, CASE a.source WHEN 'heap' THEN
 	       (SELECT min(e.end_ns) FROM ends AS e WHERE e.upid = a.upid AND e.end_ns >= a.alloc_ns) END AS end_ns
 	  FROM allocations(:to) AS a
-	 WHERE a.alloc_ns >= :from AND a.alloc_ns < :to AND a.free_ns IS NULL AND in_scope(a.upid)
+	 WHERE a.alloc_ns >= :from AND a.alloc_ns < :to AND a.free_ns IS NULL AND thread_in_scope(a.utid)
 ),
 u AS (
 	SELECT x.utid AS utid, x.upid AS upid, x.source AS source, x.cache AS cache, x.page_order AS page_order,

@@ -33,6 +33,6 @@ SELECT $cpukeys u.state AS state, w.comm AS waker, sum(u.waits) AS waits, sum(u.
           JOIN threads AS t ON t.utid = x.utid) AS u
   JOIN threads AS t ON t.utid = u.utid JOIN processes AS p ON p.upid = u.upid
   LEFT JOIN threads AS w ON w.utid = u.waker_utid
- WHERE in_scope(u.upid)
+ WHERE thread_in_scope(u.utid)
  GROUP BY $cpugroup u.state, w.comm, u.text
  ORDER BY sum(u.offcpu_ns) DESC, u.text, w.comm

@@ -21,6 +21,6 @@ SELECT u.comm AS comm, u.woken AS woken, u.state AS state, sum(u.waits) AS waits
                   FROM offcpu WHERE ts_ns >= :from AND ts_ns < :to AND NOT preempted
                  GROUP BY 1, 2, 3, 4) AS x
           JOIN threads AS t ON t.utid = x.utid JOIN threads AS w ON w.utid = x.waker_utid
-         WHERE in_scope(t.upid)) AS u
+         WHERE thread_in_scope(t.utid)) AS u
  GROUP BY u.comm, u.woken, u.state, u.text
  ORDER BY sum(u.offcpu_ns) DESC, u.text, u.woken

@@ -22,6 +22,6 @@ SELECT r.*, view_complete($binfrom, $binto, r.source) AS complete, view_lost($bi
                          WHERE ts_ns >= :from AND ts_ns < :to) AS x
                   JOIN threads AS t ON t.utid = x.utid) AS u
           JOIN threads AS t ON t.utid = u.utid JOIN processes AS p ON p.upid = u.upid
-         WHERE in_scope(u.upid)
+         WHERE thread_in_scope(u.utid)
          GROUP BY $tgroup $cpugroup u.source, size_class(u.size)) AS r
  ORDER BY $tgroup sum(r.bytes) OVER (PARTITION BY $tgroup $rkeys 1) DESC, $rkeys r.source, r.size_from_bytes

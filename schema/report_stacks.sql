@@ -21,6 +21,6 @@ SELECT $cpukeys u.source AS source, sum(u.samples) AS samples, sum(u.bytes) AS b
                  GROUP BY utid, source, stack) AS x
           JOIN threads AS t ON t.utid = x.utid) AS u
   JOIN threads AS t ON t.utid = u.utid JOIN processes AS p ON p.upid = u.upid
- WHERE in_scope(u.upid)
+ WHERE thread_in_scope(u.utid)
  GROUP BY $cpugroup u.source, u.text
  ORDER BY sum(u.bytes) DESC, u.text

@@ -18,8 +18,8 @@ WITH cpu AS (SELECT t_ns, t_end_ns, sum(oncpu_ns) AS oncpu_ns, round(100.0 * sum
               UNION SELECT t_ns, t_end_ns FROM mem UNION SELECT t_ns, t_end_ns FROM io)
 SELECT u.t_ns AS t_ns, coalesce(cpu.oncpu_ns, 0) AS oncpu_ns, coalesce(cpu.util_pct, 0.0) AS util_pct,
        coalesce(cpu.switches, 0) AS switches, coalesce(cpu.preempted, 0) AS preempted, waits.wait_max_ns AS wait_max_ns,
-       coalesce(mem.rss_alloc_bytes, 0) AS rss_alloc_bytes, coalesce(mem.slab_alloc_bytes, 0) AS slab_alloc_bytes,
-       coalesce(mem.page_alloc_bytes, 0) AS page_alloc_bytes, coalesce(mem.rss_peak_bytes, 0) AS rss_peak_bytes,
+       iif(scope_of_threads(), NULL, coalesce(mem.rss_alloc_bytes, 0)) AS rss_alloc_bytes, coalesce(mem.slab_alloc_bytes, 0) AS slab_alloc_bytes,
+       coalesce(mem.page_alloc_bytes, 0) AS page_alloc_bytes, iif(scope_of_threads(), NULL, coalesce(mem.rss_peak_bytes, 0)) AS rss_peak_bytes,
        (SELECT p.comm FROM usage AS w JOIN processes AS p ON p.upid = w.upid
          WHERE w.source = 'rss' AND w.t_ns = u.t_ns ORDER BY w.peak_bytes DESC, w.upid LIMIT 1) AS rss_peak_comm,
        coalesce(io.ios, 0) AS ios, coalesce(io.io_bytes, 0) AS io_bytes, io.io_lat_max_ns AS io_lat_max_ns,

@@ -10,13 +10,13 @@
 -- takes: who threads sort
 -- rows: sums
 --
--- The result has several sections about the threads of the report's processes (--pid, --comm) in the window:
+-- The result has several sections about the report's threads (--pid, --comm, --tid, --thread) in the window:
 --   States             what they did (report states), threads added up, with a bar
 --   Waited longest     their 20 longest waits for a CPU that ended in the window, by what ended them
 --   Ran instead        who had the CPU on which such a wait ended, during these waits
 --   Requests           their block requests, as in report latency
 --   Files              the files that they read and wrote on a device, those with the longest latency first
---   Beside them        requests of other processes that the same devices completed
+--   Beside them        requests of others that the same devices completed
 --   Woken by           who ended their sleep: a thread that ran, or [interrupt] (a timer, a device, the network).
 --                      slept_ns is the time from leaving the CPU to the wake-up; at_ns is the end of the longest
 --   Memory             growth and peak of their resident memory; page faults are not recorded
@@ -67,13 +67,14 @@ SELECT device_name(dev) AS device, op, ios, bytes, lat_p50_ns, lat_max_ns, queue
 -- section: Files
 SELECT file, op, count(*) AS ios, sum(bytes) AS bytes, max(latency_ns) AS lat_max_ns
   FROM block_requests
- WHERE end_ns >= :from AND end_ns < :to AND file NOT NULL AND in_scope(owner_upid)
+ WHERE end_ns >= :from AND end_ns < :to AND file NOT NULL
+   AND iif(owner_upid = submitter_upid, thread_in_scope(submitter_utid), in_scope(owner_upid))
  GROUP BY file, op ORDER BY max(latency_ns) DESC, file LIMIT CASE WHEN :brief THEN 3 ELSE :top END
 
 -- section: Beside them
 SELECT p.pid AS pid, p.comm AS comm, device_name(b.dev) AS device, b.op AS op, count(*) AS ios, sum(b.bytes) AS bytes
   FROM block_requests AS b LEFT JOIN processes AS p ON p.upid = b.submitter_upid
- WHERE b.end_ns >= :from AND b.end_ns < :to AND NOT in_scope(b.submitter_upid)
+ WHERE b.end_ns >= :from AND b.end_ns < :to AND NOT thread_in_scope(b.submitter_utid)
    AND b.dev IN (SELECT dev FROM io_usage(:from, :to, 0, 'none') WHERE ios > 0)
  GROUP BY b.submitter_upid, b.dev, b.op ORDER BY bytes DESC, ios DESC LIMIT CASE WHEN :brief THEN 3 ELSE :top END
 

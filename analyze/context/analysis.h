@@ -118,6 +118,7 @@ bool analysis_sql_is_complete(const char *text);
 enum report_by {
 	REPORT_BY_PROCESS,
 	REPORT_BY_THREAD,
+	REPORT_BY_THREAD_NAME,
 	REPORT_BY_COMM,
 	REPORT_BY_CGROUP,
 	REPORT_BY_CONTAINER,
@@ -144,9 +145,13 @@ struct report_request {
 	uint64_t from_ns, to_ns;	/* CLOCK_MONOTONIC, half-open; may lie outside the trace */
 	uint64_t every_ns;		/* 0: one answer for the window */
 	unsigned int by;		/* 1u << REPORT_BY_x, or several; 0: the view's own */
-	const uint32_t *pids;		/* filter; NULL: all */
-	unsigned int pid_cnt;
-	const char *comm;		/* filter by exact name or GLOB pattern; NULL: all */
+	/*
+	 * Filters, of which all must hold: ids of processes and of threads, exact names or GLOB
+	 * patterns; NULL: all.
+	 */
+	const uint32_t *pids, *tids;
+	unsigned int pid_cnt, tid_cnt;
+	const char *comm, *thread;
 	const char *sort;		/* column, "-col" ascending; NULL: the view's default */
 	uint64_t limit;			/* 0: all */
 	/* with every_ns: rows of 0 where there is none, of each group or in each bin */

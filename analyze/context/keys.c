@@ -119,6 +119,7 @@ static const struct {
 } keys[REPORT_BY_CNT] = {
 	[REPORT_BY_PROCESS] = { "process", NULL },
 	[REPORT_BY_THREAD] = { "thread", NULL },
+	[REPORT_BY_THREAD_NAME] = { "thread_name", NULL },
 	[REPORT_BY_COMM] = { "comm", comm_text },
 	[REPORT_BY_CGROUP] = { "cgroup", cgroup_text },
 	[REPORT_BY_CONTAINER] = { "container", container_text },
@@ -190,6 +191,17 @@ void task_keys_done(struct task_keys *k)
 	*k = (struct task_keys){ 0 };
 }
 
+/* NULL: out of memory. */
+static const char *put_text(struct task_keys *k, const char *text)
+{
+	return k->pool || !strpool_new(&k->pool) ? strpool_put(k->pool, text) : NULL;
+}
+
+const char *task_keys_thread_name(struct task_keys *k, uint32_t thread)
+{
+	return put_text(k, thread < k->ids->thread_cnt ? dense_thread_comm(k->ids, thread) : "");
+}
+
 const char *task_keys_text(struct task_keys *k, enum report_by key, uint32_t process)
 {
 	const char *text = dense_process_comm(k->ids, process);
@@ -197,13 +209,13 @@ const char *task_keys_text(struct task_keys *k, enum report_by key, uint32_t pro
 
 	if (!k->texts[key])
 		k->texts[key] = calloc(k->ids->process_cnt, sizeof(*k->texts[key]));
-	if (!k->texts[key] || (!k->pool && strpool_new(&k->pool) < 0))
+	if (!k->texts[key])
 		return NULL;
 	if (k->texts[key][process])
 		return k->texts[key][process];
 	if (dense_process_row(k->ids, process))
 		text = keys[key].text(k, process, buf);
-	text = text ? strpool_put(k->pool, text) : NULL;
+	text = text ? put_text(k, text) : NULL;
 	k->texts[key][process] = text;
 	return text;
 }

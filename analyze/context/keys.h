@@ -2,9 +2,9 @@
 /*
  * keys: what the rows of an answer can go by.
  *
- * A set of keys is a mask, 1u << REPORT_BY_x. Besides process and thread, a key that says who is a
- * text that every process has: its name, its container, its user. Such a key is one line in the
- * table of keys.c; views, SQL and the options of `report` take it from there.
+ * A set of keys is a mask, 1u << REPORT_BY_x. Besides process, thread and the thread's name, a key
+ * that says who is a text that every process has: its name, its container, its user. Such a key is
+ * one line in the table of keys.c; views, SQL and the options of `report` take it from there.
  * Threads: a struct task_keys belongs to one.
  */
 #ifndef KEYS_H
@@ -17,7 +17,8 @@
 #define KEY(x) (1u << REPORT_BY_##x)
 #define KEYS_TEXT                                                                                  \
 	(KEY(COMM) | KEY(CGROUP) | KEY(CONTAINER) | KEY(UNIT) | KEY(USER) | KEY(TREE))
-#define KEYS_WHO (KEY(PROCESS) | KEY(THREAD) | KEYS_TEXT)
+#define KEYS_THREAD (KEY(THREAD) | KEY(THREAD_NAME))	/* of these, a thread is the finest */
+#define KEYS_WHO (KEY(PROCESS) | KEYS_THREAD | KEYS_TEXT)
 #define KEYS_REQUEST (KEY(DEVICE) | KEY(OP) | KEY(SIZE) | KEY(FILE)) /* of block requests */
 
 /* "comm,device" as a mask; "" and "none": 0. False: a word is no key. */
@@ -47,5 +48,7 @@ void task_keys_done(struct task_keys *k);
  * name. NULL: out of memory.
  */
 const char *task_keys_text(struct task_keys *k, enum report_by key, uint32_t process);
+/* The same of a thread's name; "" for a number that is no thread's. */
+const char *task_keys_thread_name(struct task_keys *k, uint32_t thread);
 
 #endif /* KEYS_H */

@@ -10,36 +10,41 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool comm_matches(const struct scope_filter *f, const char *comm)
+static bool name_matches(const char *pattern, const char *name)
 {
 	/* "[kworker]" is a name before it is a pattern */
-	return !strcmp(f->comm, comm) || fnmatch(f->comm, comm, 0) == 0;
+	return !pattern || !strcmp(pattern, name) || fnmatch(pattern, name, 0) == 0;
+}
+
+static bool is_listed(const uint32_t *ids, unsigned int cnt, uint32_t id)
+{
+	unsigned int i;
+
+	for (i = 0; i < cnt && ids[i] != id; i++)
+		;
+	return !ids || i < cnt;
 }
 
 static bool process_in(const struct scope_filter *f, const struct trace_process *p)
 {
-	unsigned int i;
-
 	if ((p->flags & TRACE_TASK_RECORDER) && !f->with_recorder)
 		return false;
 	if (f->workload_only && !(p->flags & (TRACE_TASK_WORKLOAD | TRACE_TASK_RECORDER)))
 		return false;
-	if (!f->pids)
-		return true;
-	for (i = 0; i < f->pid_cnt; i++)
-		if (f->pids[i] == p->pid)
-			return true;
-	return false;
+	return is_listed(f->pids, f->pid_cnt, p->pid) && name_matches(f->comm, p->comm);
 }
 
 static bool pseudo_in(const struct scope_filter *f, uint32_t id)
 {
+	const char *name = dense_pseudo_name(id) ? dense_pseudo_name(id) : "";
+
 	if (f->with_pseudo)
 		return true;
-	if (f->pids)
+	if (f->pids || f->tids)
 		return false;
-	if (f->comm)
-		return !strcmp(f->comm, dense_pseudo_name(id) ? dense_pseudo_name(id) : "");
+	if (f->comm || f->thread)
+		return (!f->comm || !strcmp(f->comm, name)) &&
+		       (!f->thread || !strcmp(f->thread, name));
 	if (id == EVENT_ID_IDLE || id == EVENT_ID_FILTERED)
 		return f->with_idle;
 	return id == EVENT_ID_UNKNOWN || id == EVENT_ID_IRQ;
@@ -58,24 +63,18 @@ int scope_init(struct scope *s, const struct dense_ids *d, const struct scope_fi
 	return 0;
 }
 
-/* Whose names do not count, or are not looked at. */
-static bool nameless_in(const struct scope *s, uint32_t process)
+/* Whatever its threads are. */
+static bool is_process_in(const struct scope *s, uint32_t process)
 {
 	const struct trace_process *p = dense_process_row(s->ids, process);
 
 	return p ? process_in(&s->filter, p) : pseudo_in(&s->filter, process);
 }
 
-/* is_pseudo: the name is no task's own, and does not count. */
-static bool is_in(const struct scope *s, uint32_t process, bool is_pseudo, const char *comm)
-{
-	return nameless_in(s, process) &&
-	       (is_pseudo || !s->filter.comm || comm_matches(&s->filter, comm));
-}
-
 bool scope_decide_process(const struct scope *s, uint32_t process)
 {
-	bool in = is_in(s, process, process < EVENT_ID_FIRST, dense_process_comm(s->ids, process));
+	bool in = is_process_in(s, process) &&
+		  (process < EVENT_ID_FIRST || !scope_is_of_threads(s));
 
 	s->processes[process] = in ? SCOPE_IN : SCOPE_OUT;
 	return in;
@@ -83,10 +82,11 @@ bool scope_decide_process(const struct scope *s, uint32_t process)
 
 bool scope_decide_thread(const struct scope *s, uint32_t thread)
 {
-	uint32_t process = dense_process_of(s->ids, thread);
-	bool in = is_in(s, process, thread < EVENT_ID_FIRST,
-			s->filter.comm_of_thread ? dense_thread_comm(s->ids, thread)
-						 : dense_process_comm(s->ids, process));
+	const struct scope_filter *f = &s->filter;
+	const struct trace_thread *t = dense_thread_row(s->ids, thread);
+	bool in = is_process_in(s, dense_process_of(s->ids, thread)) &&
+		  (!t || (is_listed(f->tids, f->tid_cnt, t->tid) &&
+			  name_matches(f->thread, t->comm)));
 
 	s->threads[thread] = in ? SCOPE_IN : SCOPE_OUT;
 	return in;
@@ -96,49 +96,65 @@ void scope_done(struct scope *s)
 {
 	free(s->threads);
 	free(s->processes);
-	s->threads = s->processes = NULL;
+	*s = (struct scope){ 0 };
 }
 
 /* ---- groups ---- */
 
 static bool is_by_text(const struct grouping *g)
 {
-	return g->by && !(g->by & (KEY(PROCESS) | KEY(THREAD)));
+	return g->by && !(g->by & KEY(THREAD)) &&
+	       (!(g->by & KEY(PROCESS)) || g->by & KEY(THREAD_NAME));
 }
 
-/* A text gets a number together with that of the texts before; the last number is the group. */
-static int intern_texts(struct grouping *g, uint32_t process, uint32_t *ret)
+static uint32_t member_process(const struct grouping *g, uint32_t member)
+{
+	const struct dense_ids *d = g->ids;
+
+	return member < d->thread_cnt ? dense_process_of(d, member) : member - d->thread_cnt;
+}
+
+/* NULL: out of memory. */
+static const char *key_text(struct grouping *g, unsigned int key, uint32_t member)
+{
+	return key == REPORT_BY_THREAD_NAME ?
+		       task_keys_thread_name(&g->keys, member) :
+		       task_keys_text(&g->keys, key, member_process(g, member));
+}
+
+/* A key gets a number together with that of the keys before; the last number is the group. */
+static int intern_keys(struct grouping *g, uint32_t member, uint32_t *ret)
 {
 	uint32_t number = 0;
-	const char *text;
+	uint64_t value;
 	int r = 0;
 
 	for (unsigned int key = 0, nth = 0; key < REPORT_BY_CNT && r >= 0; key++) {
 		if (!(g->by & 1u << key))
 			continue;
-		text = task_keys_text(&g->keys, key, process);
-		if (!text)
+		value = key == REPORT_BY_PROCESS ? member_process(g, member) + 1ull :
+						   (uintptr_t)key_text(g, key, member);
+		if (!value)
 			return -ENOMEM;
-		r = hash_map_intern(&g->map, (uintptr_t)text, (uint64_t)number << 8 | nth++,
-				    &number);
+		r = hash_map_intern(&g->map, value, (uint64_t)number << 8 | nth++, &number);
 		if (r > 0 && array_reserve(&g->members, &g->member_cap, number + 1ull) < 0)
 			return -ENOMEM;
 		if (r > 0)
-			g->members[number] = process;
+			g->members[number] = member;
 	}
 	*ret = number;
 	return r < 0 ? r : 0;
 }
 
-static uint32_t text_group(struct grouping *g, uint32_t process)
+static uint32_t text_group(struct grouping *g, uint32_t member)
 {
-	uint32_t group;
+	uint32_t *at = &g->groups[member - g->first], group;
 
-	if (g->process_group[process])
-		return g->process_group[process] - 1;
-	if (intern_texts(g, process, &group) < 0)
+	if (*at)
+		return *at - 1;
+	if (intern_keys(g, member, &group) < 0)
 		return GROUPING_FAILED;
-	g->process_group[process] = group + 1;
+	*at = group + 1;
 	return group;
 }
 
@@ -148,15 +164,16 @@ int grouping_init(struct grouping *g, const struct dense_ids *d, unsigned int by
 	task_keys_init(&g->keys, d);
 	if (!is_by_text(g))
 		return 0;
-	g->process_group = calloc(d->process_cnt, sizeof(*g->process_group));
-	return g->process_group ? 0 : -ENOMEM;
+	g->first = by & KEY(THREAD_NAME) ? 0 : d->thread_cnt;
+	g->groups = calloc((size_t)d->thread_cnt + d->process_cnt - g->first, sizeof(*g->groups));
+	return g->groups ? 0 : -ENOMEM;
 }
 
 int grouping_number_all(struct grouping *g)
 {
 	uint32_t i;
 
-	for (i = 0; g->process_group && i < g->ids->process_cnt; i++)
+	for (i = g->first; g->groups && i < g->ids->thread_cnt + g->ids->process_cnt; i++)
 		if (text_group(g, i) == GROUPING_FAILED)
 			return -ENOMEM;
 	return 0;
@@ -164,51 +181,51 @@ int grouping_number_all(struct grouping *g)
 
 void grouping_done(struct grouping *g)
 {
-	free(g->process_group);
+	free(g->groups);
 	free(g->members);
 	hash_map_done(&g->map);
 	task_keys_done(&g->keys);
 	memset(g, 0, sizeof(*g));
 }
 
-/* Not by thread. */
-static uint32_t process_group(struct grouping *g, uint32_t process)
-{
-	if (g->by & KEY(PROCESS))
-		return process;
-	return g->process_group ? text_group(g, process) : 0;
-}
-
 uint32_t grouping_of_thread(struct grouping *g, uint32_t thread)
 {
-	return g->by & KEY(THREAD) ? thread : process_group(g, dense_process_of(g->ids, thread));
+	if (g->by & KEY(THREAD))
+		return thread;
+	if (g->groups && thread >= g->first)
+		return text_group(g, thread);
+	return grouping_of_process(g, dense_process_of(g->ids, thread));
 }
 
 uint32_t grouping_of_process(struct grouping *g, uint32_t process)
 {
-	return g->by & KEY(THREAD) ? g->ids->thread_cnt + process : process_group(g, process);
+	if (g->groups)
+		return text_group(g, g->ids->thread_cnt + process);
+	return g->by & KEY(THREAD)  ? g->ids->thread_cnt + process :
+	       g->by & KEY(PROCESS) ? process :
+				      0;
 }
 
 void grouping_label(struct grouping *g, uint32_t group, struct grouping_label *ret)
 {
 	const struct dense_ids *d = g->ids;
-	uint32_t process = group;
+	uint32_t member = g->groups	      ? g->members[group] :
+			  g->by & KEY(THREAD) ? group :
+						d->thread_cnt + group;
+	uint32_t process;
 
 	*ret = (struct grouping_label){ -1, -1, -1, "" };
 	if (!g->by)
 		return;
-	if (is_by_text(g)) {
-		process = g->members[group];
-		ret->name = task_keys_text(&g->keys, (unsigned int)__builtin_ctz(g->by), process);
-	} else if (g->by & KEY(THREAD) && group < d->thread_cnt) {
-		process = dense_process_of(d, group);
-		ret->utid = dense_utid(d, group);
-		ret->name = dense_thread_comm(d, group);
-	} else {
-		process -= g->by & KEY(THREAD) ? d->thread_cnt : 0;
-		ret->name = dense_process_comm(d, process);
-	}
+	process = member_process(g, member);
 	ret->member_upid = dense_upid(d, process);
-	if (!is_by_text(g))
-		ret->upid = ret->member_upid;
+	if (g->by & (KEY(THREAD) | KEY(THREAD_NAME)) && member < d->thread_cnt)
+		ret->utid = dense_utid(d, member);
+	if (!(g->by & (KEY(THREAD) | KEY(PROCESS)))) {
+		ret->name = key_text(g, (unsigned int)__builtin_ctz(g->by), member);
+		return;
+	}
+	ret->upid = ret->member_upid;
+	ret->name = g->by & KEY(THREAD) && ret->utid >= 0 ? dense_thread_comm(d, member) :
+							    dense_process_comm(d, process);
 }

@@ -7,7 +7,7 @@
  *
  * Without a filter everything is in scope: SQL sees it all. By default a report leaves out the
  * recorder, the idle task and what --only left out. [unknown] and [irq] are in scope unless the
- * filter has a PID or a name. Threads: one.
+ * filter has an id or a name. Threads: one.
  */
 #ifndef SCOPE_H
 #define SCOPE_H
@@ -19,11 +19,14 @@
 #include "analyze/context/keys.h"
 #include "base/hash_map.h"
 
+/*
+ * All that is given must hold. tids and thread name threads: figures that belong to a process as a
+ * whole, such as RSS, are out of such a scope.
+ */
 struct scope_filter {
-	const uint32_t *pids;		/* NULL: all */
-	unsigned int pid_cnt;
-	const char *comm;		/* exact name or GLOB pattern; NULL: all */
-	bool comm_of_thread;		/* match the thread's name, not its process's */
+	const uint32_t *pids, *tids;	/* NULL: all */
+	unsigned int pid_cnt, tid_cnt;
+	const char *comm, *thread;	/* exact name or GLOB pattern; NULL: all */
 	bool with_recorder, with_idle;
 	bool workload_only; /* --only: other processes have no events but edges of its slices */
 	bool merges_unknown; /* requests of [unknown] are one row, whoever submitted them */
@@ -37,7 +40,7 @@ struct scope {
 	struct scope_filter filter;
 };
 
-/* Each thread and process is decided on first use. f's pids and comm must outlive s. */
+/* Each thread and process is decided on first use. f's lists and names must outlive s. */
 int scope_init(struct scope *s, const struct dense_ids *d, const struct scope_filter *f);
 void scope_done(struct scope *s);
 
@@ -46,6 +49,12 @@ enum { SCOPE_UNDECIDED, SCOPE_OUT, SCOPE_IN };
 /* The slow path of the functions below. */
 bool scope_decide_thread(const struct scope *s, uint32_t thread);
 bool scope_decide_process(const struct scope *s, uint32_t process);
+
+/* The filter names threads. */
+static inline bool scope_is_of_threads(const struct scope *s)
+{
+	return s->filter.tids || s->filter.thread;
+}
 
 static inline bool scope_has_thread(const struct scope *s, uint32_t thread)
 {
@@ -60,35 +69,45 @@ static inline bool scope_has_process(const struct scope *s, uint32_t process)
 }
 
 /*
- * The groups of a set of keys. Of the keys that say who, a thread is the finest, then a process:
- * with one of them, a group is a thread or a process. Otherwise it is what the texts of its
- * processes have in common.
+ * The groups of a set of keys. Of the keys that say who, a thread is the finest: with it, a group
+ * is a thread. Otherwise a group is what its threads and processes have in common: the process, and
+ * the texts.
+ *
+ * A member of groups is a thread, or thread_cnt + process: what belongs to a process as a whole.
  */
 struct grouping {
 	unsigned int by;		/* KEYS_WHO among the keys; 0: all is one group */
 	unsigned int others;		/* the other keys, which are the view's own affair */
 	const struct dense_ids *ids;
-	/* by texts: a group gets its number when one of its processes is first used */
+	/* by texts: a group gets its number when one of its members is first used */
 	struct task_keys keys;
-	uint32_t *process_group;	/* + 1; 0: not asked for yet */
-	uint32_t *members;		/* of each group, the process that was used first */
+	uint32_t first;			/* the first member that has an element in groups */
+	uint32_t *groups;		/* of members, + 1; 0: not asked for yet */
+	uint32_t *members;		/* of each group, the member that was used first */
 	size_t member_cap;
-	struct hash_map map;		/* text and the number that the texts before it have */
+	struct hash_map map;	/* a text or process, and the number that those before it have */
 };
 
 /* by: 1u << REPORT_BY_x. 0 or -ENOMEM. */
 int grouping_init(struct grouping *g, const struct dense_ids *d, unsigned int by);
-/* Numbers all groups at once, in the order of processes. 0 or -ENOMEM. */
+/* Numbers all groups at once, in the order of members. 0 or -ENOMEM. */
 int grouping_number_all(struct grouping *g);
 void grouping_done(struct grouping *g);
 
 #define GROUPING_FAILED UINT32_MAX	/* out of memory */
 uint32_t grouping_of_thread(struct grouping *g, uint32_t thread);
-/* The group of figures of a whole process, such as RSS: by thread a separate one. */
+/* The group of figures of a whole process, such as RSS: by thread and its name a separate one. */
 uint32_t grouping_of_process(struct grouping *g, uint32_t process);
 
+/* A group is a process, and its number the process's. */
+static inline bool grouping_is_of_processes(const struct grouping *g)
+{
+	return g->by & KEY(PROCESS) && !(g->by & KEY(THREAD)) && !g->groups;
+}
+
 struct grouping_label {
-	int64_t upid, utid;		/* -1: does not apply */
+	int64_t upid;			/* -1: does not apply */
+	int64_t utid;			/* the thread; by thread_name, one of that name; or -1 */
 	int64_t member_upid;		/* a process of the group; -1: all is one group */
 	const char *name;		/* comm, the text of the first key, or "" */
 };

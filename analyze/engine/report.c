@@ -54,6 +54,8 @@ static const char *const key_sql[REPORT_BY_CNT][KEY_MARK_CNT] = {
 	[REPORT_BY_THREAD] = { "p.pid AS pid, t.tid AS tid, u.name AS comm,",
 			       "r.pid, r.tid, r.comm,",
 			       "p.pid AS pid, t.tid AS tid, t.comm AS comm,", "u.utid," },
+	[REPORT_BY_THREAD_NAME] = { "t.comm AS thread_name,", "r.thread_name,",
+				    "t.comm AS thread_name,", "t.comm," },
 	[REPORT_BY_CPU] = { "u.cpu AS cpu,", "r.cpu,", "u.cpu AS cpu,", "u.cpu," },
 	[REPORT_BY_DEVICE] = { "device_name(u.dev) AS device,", NULL,
 			       "device_name(u.dev) AS device,", "u.dev," },
@@ -179,10 +181,10 @@ int report_check_keys(const struct report_view *v, unsigned int by, struct err *
 	if (by & ~v->by_mask)
 		return err_set(e, -EINVAL, "view '%s' has no rows by %s; it takes --by %s", v->name,
 			       has, names);
-	if (by & KEY(FILE) && by & (KEY(THREAD) | KEY(SIZE)))
+	if (by & KEY(FILE) && by & (KEYS_THREAD | KEY(SIZE)))
 		return err_set(e, -EINVAL,
-			       "view '%s' has rows by file together with any key but thread and "
-			       "size",
+			       "view '%s' has rows by file together with any key but thread, "
+			       "thread_name and size",
 			       v->name);
 	keys_format(by & KEYS_ALONE, has, sizeof(has));
 	if (by & KEYS_ALONE && by & (by - 1))
@@ -407,6 +409,7 @@ int analysis_report(struct analysis *a, const struct report_request *r, const st
 	const struct report_view *v = report_view_find(r->view ? r->view : "summary");
 	struct scope_filter f = {
 		.pids = r->pids, .pid_cnt = r->pid_cnt, .comm = r->comm,
+		.tids = r->tids, .tid_cnt = r->tid_cnt, .thread = r->thread,
 		.with_recorder = r->with_recorder, .with_idle = r->with_idle,
 		.merges_unknown = r->merge_unknown,
 	};
@@ -426,7 +429,6 @@ int analysis_report(struct analysis *a, const struct report_request *r, const st
 		return ret;
 	if (v->rows & REPORT_ROWS_MACHINE)
 		f.with_recorder = f.with_idle = true;
-	f.comm_of_thread = by & KEY(THREAD);
 	f.with_pseudo = by == KEY(CPU);
 	f.workload_only = context_workload_only(a);
 	scope_done(&a->scope);

@@ -381,8 +381,14 @@ static void fn_thread_in_scope(sqlite3_context *ctx, int argc, sqlite3_value **a
 
 	sqlite3_result_int(
 		ctx, utid >= 0 && utid <= UINT32_MAX &&
-			     scope_has_process(&a->scope, dense_process_of(&a->ids,
-							dense_thread(&a->ids, (uint32_t)utid))));
+			     scope_has_thread(&a->scope, dense_thread(&a->ids, (uint32_t)utid)));
+}
+
+static void fn_scope_of_threads(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	struct analysis *a = sqlite3_user_data(ctx);
+
+	sqlite3_result_int(ctx, scope_is_of_threads(&a->scope));
 }
 
 static void fn_task_key(sqlite3_context *ctx, int argc, sqlite3_value **argv)
@@ -528,6 +534,7 @@ int sql_functions_register(struct analysis *a, struct err *e)
 		{ "thread_state", 1, fn_thread_state },
 		{ "in_scope", 1, fn_in_scope },       { "size_class", 1, fn_size_class },
 		{ "thread_in_scope", 1, fn_thread_in_scope },
+		{ "scope_of_threads", 0, fn_scope_of_threads },
 		{ "page_bytes", 0, fn_page_bytes },   { "task_key", 2, fn_task_key },
 		{ "file_name", 2, fn_file_name },     { "irq_name", 2, fn_irq_name },
 		{ "path_name", 1, fn_path_name },

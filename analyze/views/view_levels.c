@@ -58,7 +58,7 @@ static struct level *group_level(struct view *v, const struct level_found *f)
 	if (!l)
 		return NULL;
 	had = l->mem;
-	if (!(v->groups.by & KEY(PROCESS))) {
+	if (!grouping_is_of_processes(&v->groups)) {
 		l->mem = *f->mem;
 		group = grouping_of_process(&v->groups, f->process);
 		l = group == GROUPING_FAILED ? NULL : view_carry(v, group, OF_GROUP);
@@ -101,7 +101,7 @@ static int on_level(void *ctx, const void *found)
 static int give_row(struct view *v, const struct view_place *at, void *sum)
 {
 	const struct level *l = sum;
-	bool is_process = v->groups.by & KEY(PROCESS);
+	bool is_process = grouping_is_of_processes(&v->groups);
 	bool is_any = l->peak || l->mem.vm_bytes || l->mem.bytes[MEM_SWAP];
 
 	if (at->b != (is_process ? OF_PROCESS : OF_GROUP) || !is_any)

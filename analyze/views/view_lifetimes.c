@@ -74,14 +74,13 @@ static void begin_row(struct lifetimes_view *s, const struct allocation *x, stru
 static int on_allocation(void *ctx, const struct allocation *x)
 {
 	struct lifetimes_view *s = ctx;
-	const struct dense_ids *d = &s->v.a->ids;
 	uint32_t owner = x->object->owner, group;
 	bool is_heap = x->family == OBJECT_HEAP;
 	const char *symbol = is_heap ? allocation_symbol(s->pairs, x) : NULL;
 	struct lifetimes *row;
 	uint64_t life_ns;
 
-	if (!scope_has_process(&s->v.a->scope, dense_process_of(d, owner)))
+	if (!scope_has_thread(&s->v.a->scope, owner))
 		return 0;
 	group = grouping_of_thread(&s->v.groups, owner);
 	row = group == GROUPING_FAILED ? NULL :

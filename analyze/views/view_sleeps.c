@@ -34,11 +34,6 @@ static const struct table_column waker_cols[] = {
 
 static const struct fold_sums_def wakers_def = { .bytes = sizeof(struct waker) };
 
-static bool has_process_of(const struct analysis *a, uint32_t thread)
-{
-	return scope_has_process(&a->scope, dense_process_of(&a->ids, thread));
-}
-
 static int on_woken(void *ctx, const struct sleep *s)
 {
 	struct view *v = ctx;
@@ -46,7 +41,7 @@ static int on_woken(void *ctx, const struct sleep *s)
 	uint64_t slept_ns = s->woken_ns - s->left_ns;
 	struct waker *w;
 
-	if (!has_process_of(v->a, s->thread))
+	if (!scope_has_thread(&v->a->scope, s->thread))
 		return 0;
 	w = view_carry(v, s->is_irq, s->is_irq ? 0 : process);
 	if (!w)
@@ -124,7 +119,8 @@ static int on_ran(void *ctx, uint32_t thread, uint64_t to_ns)
 {
 	struct chain *c = ctx;
 
-	if (to_ns > c->last_ns && thread >= EVENT_ID_FIRST && has_process_of(c->v.a, thread)) {
+	if (to_ns > c->last_ns && thread >= EVENT_ID_FIRST &&
+	    scope_has_thread(&c->v.a->scope, thread)) {
 		c->last = thread;
 		c->last_ns = to_ns;
 	}

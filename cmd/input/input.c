@@ -16,7 +16,7 @@
 
 #include "base/atomic_output.h"
 #include "base/units.h"
-#include "cmd/input/nearest.h"
+#include "cmd/input/who.h"
 #include "cmd/render/say.h"
 #include "edit/trace_cut.h"
 
@@ -331,92 +331,6 @@ static const char *from_start(const struct trace *t, uint64_t ns)
 	return say_instant((int64_t)(ns - trace_start_ns(t)));
 }
 
-static const char *last_part(const char *path)
-{
-	const char *slash = path ? strrchr(path, '/') : NULL;
-
-	return slash ? slash + 1 : path;
-}
-
-/* The names of processes, or the last parts of their cgroups' paths, which nearest_find() knows. */
-static int no_such(const struct input *in, const char *word, bool cgroup)
-{
-	size_t cnt, i;
-	const struct trace_process *p = trace_processes(in->trace, &cnt);
-	const char **names = calloc(2 * cnt + 1, sizeof(*names)), **shown;
-	const char *what = cgroup ? "cgroup" : "process";
-	const struct trace_name *n;
-	int near;
-
-	if (!names)
-		return say_error("out of memory");
-	shown = names + cnt;
-	for (i = 0; i < cnt; i++) {
-		n = cgroup ? trace_name_find(in->trace, TRACE_NAME_CGROUP, p[i].cgroup_id) : NULL;
-		shown[i] = !cgroup ? p[i].comm : n ? n->name : NULL;
-		names[i] = cgroup ? last_part(shown[i]) : p[i].comm;
-	}
-	near = nearest_find(cgroup ? last_part(word) : word, names, (unsigned int)cnt);
-	if (near >= 0)
-		say_error("%s: there is no %s '%s' in the trace; did you mean '%s'?",
-			  input_path(in), what, word, shown[near]);
-	else
-		say_error("%s: there is no %s '%s' in the trace; "
-			  "`ebpfrec sql -i %s 'SELECT pid, comm, cgroup FROM processes'` lists "
-			  "them",
-			  input_path(in), what, word, input_path(in));
-	free(names);
-	return EXIT_FAILED;
-}
-
-int input_no_process(const struct input *in, const char *word)
-{
-	return no_such(in, word, false);
-}
-
-int input_no_cgroup(const struct input *in, const char *path)
-{
-	return no_such(in, path, true);
-}
-
-#define DURING_SHOWN 5
-
-/* The life of the one process that is meant, as far as it lies in the trace. */
-static int during_window(const struct input *in, uint64_t *from_ns, uint64_t *to_ns)
-{
-	char list[400] = "";
-	const struct trace_process *p, *found = NULL;
-	size_t cnt, i, hits = 0;
-	uint64_t pid = 0;
-	bool by_pid = !units_parse_count(in->during, &pid, NULL);
-
-	if (in->from || in->to)
-		return opts_usage_error("--during is a window of its own: leave out --from and "
-					"--until");
-	p = trace_processes(in->trace, &cnt);
-	for (i = 0; i < cnt; i++) {
-		if (by_pid ? p[i].pid != pid : strcmp(p[i].comm, in->during))
-			continue;
-		found = &p[i];
-		if (hits++ < DURING_SHOWN)
-			snprintf(list + strlen(list), sizeof(list) - strlen(list),
-				 "%s%u (from %s s)", hits > 1 ? ", " : "", p[i].pid,
-				 from_start(in->trace, p[i].start_ns > *from_ns ? p[i].start_ns :
-										 *from_ns));
-	}
-	if (!hits)
-		return input_no_process(in, in->during);
-	if (hits > 1)
-		return opts_usage_error("--during: %zu processes are '%s': %s%s; give a pid, or "
-					"--from and --until",
-					hits, in->during, list, hits > DURING_SHOWN ? ", ..." : "");
-	if (found->start_ns > *from_ns)
-		*from_ns = found->start_ns;
-	if (found->end_ns && found->end_ns < *to_ns)
-		*to_ns = found->end_ns;
-	return 0;
-}
-
 int input_window(const struct input *in, uint64_t *ret_from_ns, uint64_t *ret_to_ns)
 {
 	struct trace *t = in->trace;
@@ -429,7 +343,7 @@ int input_window(const struct input *in, uint64_t *ret_from_ns, uint64_t *ret_to
 		.mark = find_mark,
 		.ctx = t,
 	};
-	int r = in->during ? during_window(in, &from, &to) : input_resolve(in, &base, &from, &to);
+	int r = in->during ? who_during(in, &from, &to) : input_resolve(in, &base, &from, &to);
 
 	if (!r && !(in->from && in->to) && (in->from || in->to) && from >= to)
 		return opts_usage_error("--%s %s is at %s s, and the trace has 0 .. %s s only",

@@ -24,7 +24,8 @@
 struct input {
 	const char *path;	/* NULL: the default */
 	const char *from, *to;	/* as written, NULL: the trace's own */
-	const char *during;	/* a process, as written; not with from and to */
+	const char *during;	/* a process or thread, as written; not with from and to */
+	bool of_threads;	/* the command has --tid and --thread */
 	enum render_format format;
 	bool anyway;		/* open it without a manifest, too */
 	bool quick;		/* may read and write its lists in derived.idx */
@@ -53,9 +54,9 @@ struct input {
 	{ 0, "until", "TIME", "window ends before this instant (default: whole trace)",           \
 	  OPTS_TEXT, offsetof(command, in.to) },                                                  \
 	{ 0, "to", "TIME", "the older name of --until", OPTS_TEXT, offsetof(command, in.to) },    \
-	{ 0, "during", "PROCESS",                                                                 \
-	  "the window is the life of this process: a PID, or a name only one\n"                   \
-	  "process has",                                                                          \
+	{ 0, "during", "TASK",                                                                    \
+	  "the window is the life of this process or thread: a PID, a TID, or a\n"                \
+	  "name only one has",                                                                    \
 	  OPTS_TEXT, offsetof(command, in.during) }
 #define INPUT_OPTION_FORMAT(command, in)                                                          \
 	{ 0, "format", "FORMAT", "table (default), csv, json or jsonl",                           \
@@ -150,10 +151,6 @@ void input_note_damage(struct input *in);
 #define INPUT_MARK_NAME_MAX (TRACE_MARK_TEXT_MAX + 16)
 /* How --from and --until name a mark: "build", and the second one "build#2". */
 void input_mark_name(char buf[INPUT_MARK_NAME_MAX], const struct trace_mark *m);
-
-/* Says that no process has this PID or name, and which name is near. Returns EXIT_FAILED. */
-int input_no_process(const struct input *in, const char *word);
-int input_no_cgroup(const struct input *in, const char *path);
 
 /* The window of --from and --until as CLOCK_MONOTONIC ns. EXIT_USAGE when it is none. */
 int input_window(const struct input *in, uint64_t *ret_from_ns, uint64_t *ret_to_ns);

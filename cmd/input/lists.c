@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * lists: for record's -p, -e and the command line it notes down, and report's --pid.
+ * lists: for record's -p, -e and the command line it notes down, and report's --pid and --tid.
  */
 #include "cmd/input/lists.h"
 
@@ -20,9 +20,9 @@ int lists_add_string(struct lists_strings *list, const char *s)
 	return 0;
 }
 
-int lists_take_pids(void *pids, const char *s, struct err *e)
+int lists_take_ids(void *ids, const char *s, struct err *e)
 {
-	struct lists_pids *list = pids;
+	struct lists_ids *list = ids;
 	const char *p = s;
 
 	for (;;) {
@@ -34,7 +34,7 @@ int lists_take_pids(void *pids, const char *s, struct err *e)
 			v = v * 10 + (uint64_t)(p[i] - '0');
 		if (!n || !v || v > INT32_MAX || (p[n] && p[n] != ','))
 			return err_set(e, -EINVAL,
-				       "'%s' is not a list of process ids such as 123,456", s);
+				       "'%s' is not a list of ids such as 123,456", s);
 		grown = realloc(list->v, (list->cnt + 1) * sizeof(*grown));
 		if (!grown)
 			return -ENOMEM;

@@ -18,13 +18,13 @@ struct lists_strings {
 /* 0 or -ENOMEM */
 int lists_add_string(struct lists_strings *list, const char *s);
 
-/* Process ids that an option gave; the owner frees v. */
-struct lists_pids {
+/* Ids of processes or threads that an option gave; the owner frees v. */
+struct lists_ids {
 	uint32_t *v;
 	unsigned int cnt;
 };
-/* Options' values: process ids such as "12,34" for a struct lists_pids; see opts_take_fn. */
-int lists_take_pids(void *pids, const char *s, struct err *e);
+/* Options' values: ids such as "12,34" for a struct lists_ids; see opts_take_fn. */
+int lists_take_ids(void *ids, const char *s, struct err *e);
 
 /* "a" then "b,c" gives "a,b,c". list is that of a malloc'ed string (char *). */
 int lists_take_words(void *list, const char *s, struct err *e);

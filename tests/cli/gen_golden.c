@@ -19,6 +19,7 @@
  *     late     so is this one, whose last block has a wake-up of 0.6 s, and tells of a loss in
  *              1 .. 1.6 s; a third argument is its trace's number
  *     who      another trace: see write_who()
+ *     threads  another trace: see write_threads()
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -242,6 +243,77 @@ static void write_who(struct gen *g)
 	gen_slice(g, AT(1000));
 }
 
+static void write_thread(struct gen *g, uint32_t tid, uint32_t pid, const char *comm)
+{
+	struct wire_task task = {
+		.hdr = { .ts_ns = AT(1), .hook = WIRE_TASK_NEW, .cpu = 1, .tid = 1 },
+		.tid = tid, .pid = pid, .ns_tid = tid, .ns_pid = pid, .ppid = 1,
+		.start_ns = AT(1), .cgroup_id = 1,
+	};
+
+	snprintf((char *)task.comm, sizeof(task.comm), "%s", comm);
+	gen_raw(g, &task, sizeof(task));
+}
+
+/*
+ * Process 100 (server) has the threads 101 (req-0) and 102 (req-1), process 200 (client) has thread
+ * 201 (req-0). From 100 ms on, each thread in turn runs 10, 20, 30, 40 and 50 ms on CPU 0, 100 ms
+ * apart, sleeps 20 ms, is woken by the thread before it, and runs 1 ms after it waited for 2 ms.
+ * Meanwhile it allocates once (1024 bytes), grows the process by a MiB, reads 4 KiB in 5 ms, and
+ * waits off the CPU once. 101 ends at 900 ms.
+ */
+static void write_threads(struct gen *g)
+{
+	static const struct {
+		uint32_t tid, pid;
+		const char *comm;
+	} threads[] = { { 100, 100, "server" }, { 101, 100, "req-0" }, { 102, 100, "req-1" },
+			{ 200, 200, "client" }, { 201, 200, "req-0" } };
+
+	for (unsigned int i = 0; i < 5; i++)
+		write_thread(g, threads[i].tid, threads[i].pid, threads[i].comm);
+	for (unsigned int i = 0; i < 5; i++) {
+		uint32_t tid = threads[i].tid, pid = threads[i].pid;
+		uint64_t at = AT(100 * (i + 1)), off = at + 10 * (i + 1) * MS, on = off + 22 * MS;
+		uint64_t rq = 0xffff888000001000ull + i * 512;
+		struct wire_offcpu wait = {
+			.hdr = { .ts_ns = on, .hook = WIRE_OFFCPU, .tid = tid }, .left_ns = off,
+			.woken_ns = off + 20 * MS, .waker_tid = i ? threads[i - 1].tid : 1,
+			.state = 1, .waker_kind = OFFCPU_WAKER_THREAD, .kernel_cnt = 1,
+			.waker_kernel_cnt = 1, .frames = { 0xffffffff81999010, 0xffffffff81888010 },
+		};
+
+		gen_switch(g, at, 0, 0, tid, 0);
+		gen_kmalloc(g, at + MS, 0, tid, 0xffff888000100000ull + i * 4096, 1024,
+			    0xffffffff81001000ull, 0);
+		gen_rss(g, at + 2 * MS, 0, tid, pid, 1, (i + 1) * 256);
+		gen_block(g, at + 3 * MS, 0, tid, WIRE_BLOCK_INSERT, rq, DISK, 2048, 4096, 0);
+		gen_block(g, at + 4 * MS, 0, tid, WIRE_BLOCK_ISSUE, rq, DISK, 2048, 4096, 0);
+		gen_block(g, at + 8 * MS, 0, tid, WIRE_BLOCK_COMPLETE, rq, DISK, 2048, 4096, 0);
+		gen_switch(g, off, 0, tid, 0, 0);
+		gen_wakeup(g, wait.woken_ns, 1, wait.waker_tid, tid, 0);
+		gen_raw(g, &wait,
+			offsetof(struct wire_offcpu, frames) + 2 * sizeof(wait.frames[0]));
+		gen_switch(g, on, 0, 0, tid, 0);
+		gen_switch(g, on + MS, 0, tid, 0, 0);
+	}
+	gen_exit(g, AT(900), 0, 101, 100, 0, false, 0);
+	gen_slice(g, AT(1000));
+}
+
+static int make_other(const char *dir, const char *which)
+{
+	const struct gen_config c = { .from_ns = START, .cgroups = who_cgroups };
+	struct gen *g = gen_open(dir, &c);
+
+	if (!strcmp(which, "who"))
+		write_who(g);
+	else
+		write_threads(g);
+	gen_finish(g);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	bool stacks = argc > 2 && !strcmp(argv[2], "stacks");
@@ -249,15 +321,11 @@ int main(int argc, char **argv)
 	uint64_t id = argc > 3 ? strtoul(argv[3], NULL, 10) : 0;
 	struct gen *g;
 
-	if (argc > 2 && !strcmp(argv[2], "who")) {
-		g = gen_open(argv[1], &(struct gen_config){ .from_ns = START,
-							    .cgroups = who_cgroups });
-		write_who(g);
-		gen_finish(g);
-		return 0;
-	}
+	if (argc > 2 && (!strcmp(argv[2], "who") || !strcmp(argv[2], "threads")))
+		return make_other(argv[1], argv[2]);
 	if (argc < 2) {
-		fprintf(stderr, "usage: gen_golden DIR [stacks|damaged|open|late|who] [NUMBER]\n");
+		fprintf(stderr, "usage: gen_golden DIR [stacks|damaged|open|late|who|threads] "
+				"[NUMBER]\n");
 		return 2;
 	}
 	g = gen_open(argv[1], &(struct gen_config){ .cpu_cnt = 2,

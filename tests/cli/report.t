@@ -478,12 +478,12 @@ $ ebpfrec report io -i golden.ebpfrec --by comm,file --every 2s --format csv
 
 $ ebpfrec report io -i golden.ebpfrec --by file,thread
 ? 2
-2> ebpfrec report: view 'io' has rows by file together with any key but thread and size
+2> ebpfrec report: view 'io' has rows by file together with any key but thread, thread_name and size
 2> Try 'ebpfrec report --help'.
 
 $ ebpfrec report latency -i golden.ebpfrec --by file
 ? 2
-2> ebpfrec report: view 'latency' has no rows by file; it takes --by process,thread,comm,cgroup,container,unit,user,tree,device,op,size
+2> ebpfrec report: view 'latency' has no rows by file; it takes --by process,thread,thread_name,comm,cgroup,container,unit,user,tree,device,op,size
 2> Try 'ebpfrec report --help'.
 
 # ---- --align ----

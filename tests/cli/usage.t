@@ -107,7 +107,7 @@ $ ebpfrec report cpu --limit ten
 
 $ ebpfrec report cpu --pid 1,x
 ? 2
-2> ebpfrec report: --pid: '1,x' is not a list of process ids such as 123,456
+2> ebpfrec report: --pid: '1,x' is not a list of ids such as 123,456
 2> Try 'ebpfrec report --help'.
 
 $ ebpfrec report spikes --spike-min 16MB/s
@@ -229,7 +229,7 @@ $ ebpfrec record --note nothing true
 
 $ ebpfrec record -p 0
 ? 2
-2> ebpfrec record: -p: '0' is not a list of process ids such as 123,456
+2> ebpfrec record: -p: '0' is not a list of ids such as 123,456
 2> Try 'ebpfrec record --help'.
 
 $ ebpfrec record --help | head -n 2

@@ -185,7 +185,7 @@ $ ebpfrec report memory -i who.ebpfrec --by tree --every 230ms --from 10ms --com
 
 $ ebpfrec report sched -i who.ebpfrec --by device
 ? 2
-2> ebpfrec report: view 'sched' has no rows by device; it takes --by process,thread,comm,cgroup,container,unit,user,tree
+2> ebpfrec report: view 'sched' has no rows by device; it takes --by process,thread,thread_name,comm,cgroup,container,unit,user,tree
 2> Try 'ebpfrec report --help'.
 
 $ ebpfrec report cpu -i who.ebpfrec --by comm,cpu

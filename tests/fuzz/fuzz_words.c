@@ -50,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	};
 	char *s = strndup((const char *)data, bytes), *joined = NULL;
 	char *argv[] = { s, s, NULL };
-	struct lists_pids pids = { NULL, 0 };
+	struct lists_ids pids = { NULL, 0 };
 	uint32_t mask;
 	struct err e = { "" };
 	uint64_t v;
@@ -61,7 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	else
 		FUZZ_CHECK(e.text[0]);
 	run_units(s);
-	lists_take_pids(&pids, s, &e);
+	lists_take_ids(&pids, s, &e);
 	free(pids.v);
 	lists_take_words(&joined, s, &e);
 	lists_take_words(&joined, s, &e);

@@ -715,20 +715,20 @@ static void test_nearest_suggests_only_what_is_near(void **state)
 	assert_int_equal(nearest_find("x", words, 6), -1);
 }
 
-static void test_lists_take_pids_and_refuse_the_rest(void **state)
+static void test_lists_take_ids_and_refuse_the_rest(void **state)
 {
 	static const char *const bad[] = { "",	 ",",	"1,", ",1",	    "0",
 					   "-1", "1 2", "1x", "2147483648", "99999999999999" };
-	struct lists_pids pids = { NULL, 0 };
+	struct lists_ids pids = { NULL, 0 };
 
-	assert_int_equal(lists_take_pids(&pids, "1,22", NULL), 0);
-	assert_int_equal(lists_take_pids(&pids, "333", NULL), 0);
+	assert_int_equal(lists_take_ids(&pids, "1,22", NULL), 0);
+	assert_int_equal(lists_take_ids(&pids, "333", NULL), 0);
 	assert_int_equal(pids.cnt, 3);
 	assert_int_equal(pids.v[0], 1);
 	assert_int_equal(pids.v[1], 22);
 	assert_int_equal(pids.v[2], 333);
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
-		assert_int_equal(lists_take_pids(&pids, bad[i], NULL), -EINVAL);
+		assert_int_equal(lists_take_ids(&pids, bad[i], NULL), -EINVAL);
 	free(pids.v);
 }
 
@@ -770,7 +770,7 @@ int main(void)
 		cmocka_unit_test(test_opts_refuses_what_it_does_not_know),
 		cmocka_unit_test(test_opts_puts_values_into_fields),
 		cmocka_unit_test(test_nearest_suggests_only_what_is_near),
-		cmocka_unit_test(test_lists_take_pids_and_refuse_the_rest),
+		cmocka_unit_test(test_lists_take_ids_and_refuse_the_rest),
 		cmocka_unit_test(test_lists_quote_a_command_line),
 	};
 

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * who: looks through the trace's lists for what the options of report and cut name. A word that
+ * nobody has is answered with the thread that has it, or with a name near it.
+ */
+#include "cmd/input/who.h"
+
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "cmd/input/nearest.h"
+#include "cmd/render/say.h"
+
+#define DURING_SHOWN 5
+
+/* A process or a thread. */
+struct task {
+	uint32_t id;		/* PID or TID */
+	uint32_t upid;
+	const char *comm;
+	uint64_t start_ns, end_ns;
+};
+
+/* A task is wanted if it has one of these ids, or this name or pattern. */
+struct wanted {
+	const uint32_t *ids;
+	unsigned int id_cnt;
+	const char *name;
+	bool is_exact;
+};
+
+static size_t task_cnt(const struct trace *t, enum who_kind kind)
+{
+	return kind == WHO_THREAD ? trace_thread_cnt(t) : trace_process_cnt(t);
+}
+
+static struct task task_at(const struct trace *t, enum who_kind kind, size_t i)
+{
+	const struct trace_thread *thread;
+	const struct trace_process *p;
+
+	if (kind == WHO_THREAD) {
+		thread = trace_thread_at(t, i);
+		return (struct task){ thread->tid, thread->upid, thread->comm, thread->start_ns,
+				      thread->end_ns };
+	}
+	p = trace_process_at(t, i);
+	return (struct task){ p->pid, p->upid, p->comm, p->start_ns, p->end_ns };
+}
+
+static bool is_wanted(const struct wanted *w, const struct task *task)
+{
+	unsigned int i;
+
+	for (i = 0; i < w->id_cnt; i++)
+		if (w->ids[i] == task->id)
+			return true;
+	return w->name && (!strcmp(w->name, task->comm) ||
+			   (!w->is_exact && !fnmatch(w->name, task->comm, 0)));
+}
+
+/* The first one from *at on, where the search goes on next time. */
+static bool find_next(const struct trace *t, enum who_kind kind, const struct wanted *w, size_t *at,
+		      struct task *ret)
+{
+	for (size_t cnt = task_cnt(t, kind); *at < cnt;) {
+		*ret = task_at(t, kind, (*at)++);
+		if (is_wanted(w, ret))
+			return true;
+	}
+	return false;
+}
+
+/* A word is an id when it is a number. */
+static struct wanted wanted_of(const char *word, uint32_t *id, bool is_exact)
+{
+	uint64_t number;
+
+	if (units_parse_count(word, &number, NULL) || number > UINT32_MAX)
+		return (struct wanted){ .name = word, .is_exact = is_exact };
+	*id = (uint32_t)number;
+	return (struct wanted){ .ids = id, .id_cnt = 1 };
+}
+
+/* ---- nobody ---- */
+
+/* No process is what a thread is. False: no thread is, either. */
+static bool say_thread(const struct input *in, const char *word)
+{
+	struct task thread;
+	uint32_t id;
+	const struct wanted w = wanted_of(word, &id, false);
+	const struct trace_process *p;
+	size_t at = 0;
+
+	if (!find_next(in->trace, WHO_THREAD, &w, &at, &thread))
+		return false;
+	p = trace_process_find(in->trace, thread.upid);
+	if (in->of_threads)
+		say_error("%s: no process %s %s; a thread %s: %s %s", input_path(in),
+			  w.name ? "is named" : "has the PID", word, w.name ? "is" : "has that TID",
+			  w.name ? "--thread" : "--tid", word);
+	else
+		say_error("%s: no process %s %s; a thread of process %u, %s, %s", input_path(in),
+			  w.name ? "is named" : "has the PID", word, p ? p->pid : 0,
+			  p ? p->comm : "[unknown]", w.name ? "is" : "has that TID");
+	return true;
+}
+
+static const char *last_part(const char *path)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+
+	return slash ? slash + 1 : path;
+}
+
+/* The name of a task, or the path of its process's cgroup, as messages show it; NULL: none. */
+static const char *shown_name(const struct trace *t, enum who_kind kind, size_t i)
+{
+	const struct trace_name *n;
+
+	if (kind != WHO_CGROUP)
+		return task_at(t, kind, i).comm;
+	n = trace_name_find(t, TRACE_NAME_CGROUP, trace_process_at(t, i)->cgroup_id);
+	return n ? n->name : NULL;
+}
+
+int who_none(const struct input *in, enum who_kind kind, const char *word)
+{
+	static const char *const kinds[] = { "process", "thread", "cgroup" };
+	static const char process_list[] = "`ebpfrec sql -i %s 'SELECT pid, comm, cgroup FROM "
+					   "processes'`";
+	static const char thread_list[] = "`ebpfrec sql -i %s 'SELECT tid, comm FROM threads'`";
+	size_t cnt = task_cnt(in->trace, kind), i;
+	const char **names;
+	int near;
+
+	if (kind == WHO_PROCESS && say_thread(in, word))
+		return EXIT_FAILED;
+	names = calloc(cnt + 1, sizeof(*names));
+	if (!names)
+		return say_error("out of memory");
+	for (i = 0; i < cnt; i++) {
+		names[i] = shown_name(in->trace, kind, i);
+		if (kind == WHO_CGROUP)
+			names[i] = last_part(names[i]);
+	}
+	near = nearest_find(kind == WHO_CGROUP ? last_part(word) : word, names, (unsigned int)cnt);
+	free(names);
+	if (near >= 0)
+		return say_error("%s: there is no %s '%s' in the trace; did you mean '%s'?",
+				 input_path(in), kinds[kind], word,
+				 shown_name(in->trace, kind, (size_t)near));
+	return say_error("%s: there is no %s '%s' in the trace; %s lists them", input_path(in),
+			 kinds[kind], word,
+			 kind == WHO_THREAD ? say_format(thread_list, input_path(in)) :
+					      say_format(process_list, input_path(in)));
+}
+
+/* ---- options ---- */
+
+static int check(const struct input *in, enum who_kind kind, const struct wanted *w)
+{
+	struct task task;
+	size_t at = 0;
+	char id[16];
+
+	/* no list has [unknown] */
+	if ((!w->id_cnt && (!w->name || *w->name == '[')) ||
+	    find_next(in->trace, kind, w, &at, &task))
+		return 0;
+	if (!w->id_cnt)
+		return who_none(in, kind, w->name);
+	snprintf(id, sizeof(id), "%u", w->ids[0]);
+	return who_none(in, kind, id);
+}
+
+int who_check(const struct input *in, const struct report_request *q)
+{
+	const struct wanted wanted[][2] = {
+		[WHO_PROCESS] = { { .ids = q->pids, .id_cnt = q->pid_cnt }, { .name = q->comm } },
+		[WHO_THREAD] = { { .ids = q->tids, .id_cnt = q->tid_cnt }, { .name = q->thread } },
+	};
+	int c = 0;
+
+	for (unsigned int i = 0; i < 4 && !c; i++)
+		c = check(in, i / 2, &wanted[i / 2][i % 2]);
+	return c;
+}
+
+int who_during(const struct input *in, uint64_t *from_ns, uint64_t *to_ns)
+{
+	enum who_kind kind = WHO_PROCESS;
+	char list[400] = "";
+	uint32_t id;
+	const struct wanted w = wanted_of(in->during, &id, true);
+	struct task task, found = { 0 };
+	size_t at = 0, hits = 0;
+
+	if (in->from || in->to)
+		return opts_usage_error("--during is a window of its own: leave out --from and "
+					"--until");
+	if (!find_next(in->trace, kind, &w, &at, &task))
+		kind = WHO_THREAD;
+	for (at = 0; find_next(in->trace, kind, &w, &at, &task);) {
+		found = task;
+		if (hits++ < DURING_SHOWN)
+			snprintf(list + strlen(list), sizeof(list) - strlen(list),
+				 "%s%u (from %s s)", hits > 1 ? ", " : "", task.id,
+				 say_instant(task.start_ns > *from_ns ?
+						     (int64_t)(task.start_ns - *from_ns) : 0));
+	}
+	if (!hits)
+		return who_none(in, WHO_PROCESS, in->during);
+	if (hits > 1)
+		return opts_usage_error("--during: %zu %s are '%s': %s%s; give a %s, or "
+					"--from and --until",
+					hits, kind == WHO_THREAD ? "threads" : "processes",
+					in->during, list, hits > DURING_SHOWN ? ", ..." : "",
+					kind == WHO_THREAD ? "TID" : "pid");
+	if (found.start_ns > *from_ns)
+		*from_ns = found.start_ns;
+	if (found.end_ns && found.end_ns < *to_ns)
+		*to_ns = found.end_ns;
+	return 0;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * who: the processes and threads that people name by id or by name.
+ *
+ * Threads: one. Functions print what is wrong to stderr and return an exit status; 0 goes on.
+ */
+#ifndef WHO_H
+#define WHO_H
+
+#include "cmd/input/input.h"
+
+enum who_kind { WHO_PROCESS, WHO_THREAD, WHO_CGROUP };
+
+/*
+ * Says that nobody of the kind has this id or name, and which name is near. If a thread has what no
+ * process has, says which option names it (in->of_threads), or whose thread it is.
+ */
+int who_none(const struct input *in, enum who_kind kind, const char *word);
+
+/*
+ * --pid, --comm, --tid and --thread each have to name something, or an empty answer would look like
+ * one.
+ */
+int who_check(const struct input *in, const struct report_request *q);
+
+/*
+ * The life of the one process that in->during means, or else of the one thread, as far as it lies
+ * in the trace.
+ */
+int who_during(const struct input *in, uint64_t *from_ns, uint64_t *to_ns);
+
+#endif /* WHO_H */
