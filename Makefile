@@ -7,6 +7,7 @@
 #   make assess    its figures next to those of the kernel, iostat, pidstat, htop, node-exporter
 #   make bench     what recording costs, next to other tracers; bench-quick: the same in minutes
 #   make fuzz      FUZZ_TIME seconds of every fuzz target, and thousands of damaged traces; T="trace column" picks targets
+#   make mutate    changes one operator of the library at a time: does a test notice? MUTATE="--count 20 --seed 7"
 #   make fuzz-keep puts what fuzzing found into its corpus; fuzz-seeds: all of it anew, for a new trace format
 #   make install   DESTDIR, PREFIX; make uninstall; make deb: a Debian package
 # V=1 shows commands. WERROR=1 turns warnings into errors. SAN=address,undefined (or thread)
@@ -38,6 +39,11 @@ else ifdef SAN
 B := build-san/$(firstword $(subst $(comma), ,$(SAN)))
 # each compiler has its own way of saying which sanitizer it is
 SANFLAGS := -fsanitize=$(SAN) -fno-omit-frame-pointer -DSANITIZED_$(firstword $(subst $(comma), ,$(SAN)))
+else ifdef MUTATED
+# the library is a shared object, so that a changed file costs no more than that object (tests/mutate_operators.py)
+B := build-san/mutate
+CFLAGS ?= -O1 -g1
+SANFLAGS := -fsanitize=address -fno-omit-frame-pointer -fPIC -DSANITIZED_address
 else ifdef STATIC
 B := build/static
 else
@@ -104,6 +110,7 @@ FUZZ_AUX := tests/fuzz/fix_chunk.c tests/fuzz/scratch_trace.c tests/fuzz/index_t
 	tests/unit/gen/gen_trace.c tests/unit/gen/gen_mix.c $(if $(FUZZ),,tests/fuzz/replay_main.c)
 WORK_SRC := $(sort $(wildcard tests/kernel/work/*.c))
 
+LIB := $(B)/libebpfrec.$(if $(MUTATED),so,a)
 LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o) $(B)/schema_sql.o $(B)/report_views.o $(B)/columns.o
 CMD_OBJ := $(CMD_SRC:%.c=$(B)/%.o) $(B)/page_text.o $(B)/sql_schema_items.o
 UNIT_BIN := $(addprefix $(B)/unit/,$(basename $(notdir $(UNIT_SRC))))
@@ -121,7 +128,7 @@ WORK_BIN := $(filter-out $(B)/work/heap_sites,$(WORK_BIN))
 WORK_LIB :=
 endif
 
-.PHONY: all demo test test-vm picture soak assess fuzz fuzz-bin fuzz-keep fuzz-real fuzz-seeds bench bench-quick bench-bin install \
+.PHONY: all demo test test-vm picture soak assess fuzz fuzz-bin fuzz-keep fuzz-real fuzz-seeds mutate bench bench-quick bench-bin install \
 	uninstall deb clean deps deps-test unit work check-includes documents
 
 all: $(B)/ebpfrec
@@ -216,15 +223,19 @@ $(B)/libebpfrec.a: $(LIB_OBJ)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $^
 
-$(B)/ebpfrec: $(CMD_OBJ) $(B)/libebpfrec.a
+$(B)/libebpfrec.so: $(LIB_OBJ)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(CMD_OBJ) $(B)/libebpfrec.a $(LIB_LDLIBS)
+	$(Q)$(CC) $(ALL_LDFLAGS) -shared -Wl,-soname,$(@F) -o $@ $^ $(LIB_LDLIBS)
+
+$(B)/ebpfrec: $(CMD_OBJ) $(LIB)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(CMD_OBJ) $(LIB) $(LIB_LDLIBS)
 
 # ---- tests ----
 
 # build/unit/test_x is made of tests/unit/ROOM/test_x.c; those of cmd/ link everything of it but main()
 define UNIT_RULE
-$(B)/unit/$(basename $(notdir $(1))): $(1:%.c=$(B)/%.o) $(UNIT_AUX_OBJ) $(if $(filter tests/unit/cmd/%,$(1)),$(B)/libebpfrec-cmd.a) $(B)/libebpfrec.a
+$(B)/unit/$(basename $(notdir $(1))): $(1:%.c=$(B)/%.o) $(UNIT_AUX_OBJ) $(if $(filter tests/unit/cmd/%,$(1)),$(B)/libebpfrec-cmd.a) $(LIB)
 	$$(call say,LD,$$@)
 	$$(Q)mkdir -p $$(@D)
 	$$(Q)$$(CC) $$(ALL_LDFLAGS) -o $$@ $$^ $$(LIB_LDLIBS) -lcmocka
@@ -232,7 +243,7 @@ endef
 $(foreach src,$(UNIT_SRC),$(eval $(call UNIT_RULE,$(src))))
 
 # crash tests: a recording on a simulated disk
-$(CRASH_BIN): $(B)/unit/%: $(B)/tests/crash/%.o $(CRASH_AUX_OBJ) $(UNIT_AUX_OBJ) $(B)/libebpfrec.a
+$(CRASH_BIN): $(B)/unit/%: $(B)/tests/crash/%.o $(CRASH_AUX_OBJ) $(UNIT_AUX_OBJ) $(LIB)
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIB_LDLIBS) -lcmocka
@@ -242,18 +253,18 @@ $(B)/libebpfrec-cmd.a: $(filter-out $(B)/cmd/main.o,$(CMD_OBJ))
 	$(Q)rm -f $@ && ar rcs $@ $^
 
 # the small deterministic trace of the golden command line tests
-$(B)/tests/cli/gen_golden: $(B)/tests/cli/gen_golden.o $(B)/tests/unit/gen/gen_trace.o $(B)/libebpfrec.a
+$(B)/tests/cli/gen_golden: $(B)/tests/cli/gen_golden.o $(B)/tests/unit/gen/gen_trace.o $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIB_LDLIBS)
 
 # without FUZZ=1 a target only replays what it is given
-$(B)/fuzz/fuzz_%: $(B)/tests/fuzz/fuzz_%.o $(FUZZ_AUX_OBJ) $(B)/libebpfrec-cmd.a $(B)/libebpfrec.a
+$(B)/fuzz/fuzz_%: $(B)/tests/fuzz/fuzz_%.o $(FUZZ_AUX_OBJ) $(B)/libebpfrec-cmd.a $(LIB)
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_LDFLAGS) $(if $(FUZZ),-fsanitize=fuzzer) -o $@ $^ $(LIB_LDLIBS)
 
 $(B)/fuzz/make_seeds: $(B)/tests/fuzz/make_seeds.o $(B)/tests/fuzz/fix_chunk.o $(B)/tests/fuzz/index_trace.o \
-		$(B)/tests/unit/gen/gen_trace.o $(B)/tests/unit/gen/gen_mix.o $(B)/tests/unit/gen/make_elf.o $(B)/libebpfrec.a
+		$(B)/tests/unit/gen/gen_trace.o $(B)/tests/unit/gen/gen_mix.o $(B)/tests/unit/gen/make_elf.o $(LIB)
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIB_LDLIBS)
@@ -297,13 +308,13 @@ $(B)/bench/bin/%: tests/bench/meter/%.c
 	$(Q)$(BENCH_CC) $(shell $(PKG_CONFIG) --cflags --libs libbpf libzstd)
 
 # made of the project's own writers
-$(B)/bench/bin/gen_%: $(B)/tests/bench/gen/gen_%.o $(B)/libebpfrec.a
+$(B)/bench/bin/gen_%: $(B)/tests/bench/gen/gen_%.o $(LIB)
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIB_LDLIBS)
 
 # the block writer alone, fed from a trace (tests/bench/LEVELS.md)
-$(B)/bench/recode: $(B)/tests/bench/recode.o $(B)/libebpfrec.a
+$(B)/bench/recode: $(B)/tests/bench/recode.o $(LIB)
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIB_LDLIBS)
@@ -321,7 +332,7 @@ $(B)/tests/bench/floor/%.bpf.o: tests/bench/floor/%.bpf.c
 
 $(B)/tests/bench/floor/floor.o: | $(B)/bench/floor.skel.h
 
-$(B)/bench/bin/floor: $(B)/tests/bench/floor/floor.o $(B)/libebpfrec.a
+$(B)/bench/bin/floor: $(B)/tests/bench/floor/floor.o $(LIB)
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIB_LDLIBS)
@@ -383,6 +394,11 @@ fuzz-seeds:
 	$(Q)$(MAKE) --no-print-directory fuzz-real
 	$(Q)$(MAKE) --no-print-directory fuzz
 	$(Q)$(MAKE) --no-print-directory fuzz-keep
+
+# changes of one operator each, of which unit, cli and format tests should notice 85 %
+mutate: deps-test
+	$(Q)$(MAKE) --no-print-directory MUTATED=1 all unit
+	$(Q)tests/mutate_operators.py $(MUTATE)
 
 # ebpfrec's figures next to those of the kernel and of other tools; ASSESS="--only cpu,fio --quick" picks
 assess: $(B)/ebpfrec
