@@ -375,7 +375,8 @@ static int by_p(const void *a, const void *b)
 
 /*
  * Holm 1979: the k-th smallest of n p-values times (n - k), k from 0, but not less than the one
- * before, is the probability of one such value or more among all of them.
+ * before, is the probability of one such value or more among all of them. Of comparisons of 60
+ * figures in which nothing changed, 45 % would show a change at LEVEL without it, and 1 % do so.
  */
 static int hold_all(struct compared *rows, size_t cnt)
 {
