@@ -3,7 +3,8 @@
 #
 # run.sh: is schema/FORMAT.md enough to read a trace? second_reader.py was written from it alone; what
 # it decodes must be what `ebpfrec sql` says, row for row and in order: of the golden traces (whole, not closed,
-# damaged), and as root of a short real recording.
+# damaged), and as root of a short real recording. What it adds up from these rows by itself (time on CPUs, waits for
+# them, bytes allocated, each by thread) must be what `ebpfrec report` says.
 # Prints "ok NAME", "not ok NAME: what it saw", "SKIP NAME: why".
 set -u
 
@@ -62,6 +63,35 @@ table()
 	same "$name" "$dir/want" "$dir/got"
 }
 
+# by_tid VIEW COLUMN...: "tid,sum of the columns" of report's rows on threads
+by_tid()
+{
+	local view=$1
+
+	shift
+	"$EBPFREC" report "$view" -i "$trace" --by thread --with-recorder --format csv 2>/dev/null | python3 -c '
+import collections, csv, sys
+sums = collections.Counter()
+for row in csv.DictReader(sys.stdin):
+    if row["tid"] not in ("", "0") and row.get("source") != "vm":
+        sums[row["tid"]] += sum(int(row[column]) for column in sys.argv[1:])
+for tid, ns in sums.items():
+    if ns:
+        print(tid, ns, sep=",")' "$@" | sort
+}
+
+# sums NAME COLUMN VIEW COLUMN...: what the second reader adds up itself, in the COLUMN-th of sums.csv, is the report's
+sums()
+{
+	local name=$1 column=$2
+
+	shift 2
+	by_tid "$@" >"$dir/want"
+	awk -F, -v OFS=, -v column="$column" '{ sum[$1] += $column } END { for (tid in sum) if (sum[tid]) printf "%s,%.0f\n", tid, sum[tid] }' \
+		"$dir/out/sums.csv" | sort >"$dir/got"
+	same "$name" "$dir/want" "$dir/got"
+}
+
 compare()
 {
 	local name=$1 trace=$2
@@ -86,6 +116,13 @@ compare()
 		'SELECT upid, pid, ppid, uid FROM processes WHERE upid >= 16 ORDER BY upid' 2>/dev/null | tail -n +2 >"$dir/want"
 	cut -d, -f1-4 "$dir/out/processes.csv" >"$dir/got"
 	same "$name/processes" "$dir/want" "$dir/got"
+	sums "$name/time on CPUs by thread" 2 cpu oncpu_ns
+	sums "$name/bytes allocated by thread" 4 alloc alloc_bytes
+	# Where blocks are missing, nobody knows who waited; what a cut carries over is not read here.
+	if [ "${4:-}" = waits ]; then
+		sums "$name/waits for CPUs by thread" 3 sched wait_ns
+		sums "$name/states of waits by thread" 3 states runnable_ns preempted_ns
+	fi
 }
 
 # Nothing swaps bytes, so a compiler for a big-endian machine must not get through.
@@ -106,13 +143,22 @@ for how in whole open damaged; do
 		fail "golden-$how" "gen_golden: $(head -n 1 "$dir/err")"
 		continue
 	fi
-	compare "golden-$how" "$dir/$how.ebpfrec" $how
+	waits=waits
+	[ $how = damaged ] && waits=
+	compare "golden-$how" "$dir/$how.ebpfrec" $how $waits
 done
 # What was carried over from before the window is no event of the cut.
 if "$EBPFREC" cut -i "$dir/whole.ebpfrec" --from 1ms --to -1ms -o "$dir/cut.ebpfrec" 2>"$dir/err"; then
 	compare golden-cut "$dir/cut.ebpfrec" whole
 else
 	fail golden-cut "cut: $(head -n 1 "$dir/err")"
+fi
+
+sed -i s/^state=/rtate=/ "$dir/cut.ebpfrec/manifest"	# one bit
+if python3 "$here/second_reader.py" "$dir/cut.ebpfrec" "$dir/out" 2>&1 | grep -q 'manifest: does not match its checksum'; then
+	echo "ok a manifest of which a bit is flipped does not match its checksum"
+else
+	fail manifest "the second reader does not say that a bit of it is flipped"
 fi
 
 if [ "$(id -u)" -ne 0 ]; then
@@ -122,7 +168,7 @@ elif ! timeout -k 5 300 "$EBPFREC" record -q -o "$dir/real.ebpfrec" -- \
 	echo "SKIP real: this machine cannot record: $(head -n 1 "$dir/err")"
 else
 	# Long enough for more than one block.
-	compare real "$dir/real.ebpfrec" whole
+	compare real "$dir/real.ebpfrec" whole waits
 	if "$EBPFREC" cut -i "$dir/real.ebpfrec" --from 0.3s --to -0.3s -o "$dir/real-cut.ebpfrec" 2>"$dir/err"; then
 		compare real-cut "$dir/real-cut.ebpfrec" whole
 	else

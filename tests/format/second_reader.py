@@ -3,7 +3,8 @@
 #
 # second_reader.py TRACE OUT: a second implementation of schema/FORMAT.md, written from that document
 # alone; it shares nothing with src/. Writes the events of every kind as OUT/KIND.csv, the tasks as
-# OUT/processes.csv and OUT/threads.csv. Says on stderr what it passed over. Slow and simple on purpose.
+# OUT/processes.csv and OUT/threads.csv, and per thread what it had of CPUs, waited for them and allocated as
+# OUT/sums.csv (tid, oncpu_ns, wait_ns, alloc_bytes). Says on stderr what it passed over. Slow and simple on purpose.
 
 import ctypes
 import os
@@ -95,7 +96,7 @@ CPU, TS, UTID, FLAGS, TUPLE = 0xF0, 0xF1, 0xF2, 0xF3, 0xF4
 U = 64
 SMALL = {
     1: [32] * 8 + ["T", "T", U, "S", "S", "S"],
-    2: [32] * 5 + ["T", "T", U, U, "S"],
+    2: [32] * 5 + ["T", "T", U, U, "S", 32],
     3: ["T", 8, 16, 32, 32, 32, U, "S", "S", "S"],
     4: [32, 32],
     5: ["T", 32, U, U, U, U, U, 32],
@@ -110,7 +111,7 @@ SMALL = {
     15: ["T", "T", "S", "S", U, U],
     16: ["T", 8, "S"],
     17: [32, U, "T", 8, U, U, "S", "S", "S"],
-    18: [32, 32, 64],
+    18: [32, 32, U, U],
     19: [U, 32, 32, U],
 }
 
@@ -444,6 +445,93 @@ def blocks_of(path, before):
         at += size if 224 <= size <= end - at else 1
 
 
+# Section 5: CPU time
+
+UNKNOWN, FILTERED, FIRST_UTID = 1, 3, 16
+PREEMPT, NEXT_OUT = 2, 8
+
+
+def stretches_of(block, switches):
+    """[utid, cpu, from_ns, to_ns, place of the switch that begins it]: the slice's time, CPU by CPU."""
+    last = {cpu: (block.from_ns, utid, -1) for cpu, utid in block.small.get(4, [])}
+    out = []
+    for place, (ts, cpu, flags, utid, next_utid, *_, stay) in enumerate(switches):
+        since, runs, begun = last.get(cpu, (block.from_ns, UNKNOWN, -1))
+        to = max(since, ts - stay) if stay and runs != FILTERED else ts
+        out.append([runs if runs in (utid, FILTERED) and to == ts else UNKNOWN, cpu, since, to, begun])
+        if to < ts:
+            out.append([utid, cpu, to, ts, begun])
+        last[cpu] = (ts, FILTERED if flags & NEXT_OUT else next_utid, place)
+    ends = {cpu: (utid, since) for cpu, utid, since, _ in block.small.get(18, [])}
+    for cpu, (since, runs, begun) in last.items():
+        runs, known = ends.get(cpu, (runs, 0))
+        if known > since:
+            out.append([UNKNOWN, cpu, since, known, begun])
+        out.append([runs, cpu, max(since, known), block.to_ns, begun])
+    # A thread has one CPU at a time.
+    moves = {}
+    for place, (ts, cpu, flags, utid, next_utid, *_) in enumerate(switches):
+        moves.setdefault(utid, []).append((ts, cpu, False, place))
+        moves.setdefault(next_utid, []).append((ts, cpu, True, place))
+    for piece in out:
+        utid, cpu, begin, end, begun = piece
+        for ts, other, enters, place in moves.get(utid, []) if utid >= FIRST_UTID else ():
+            if other != cpu and (begin < ts < end or ts == begin and enters and place > begun):
+                piece[0] = UNKNOWN
+    return out
+
+
+def waits_of(switches, wakeups, off, end_ns):
+    """Per utid the time in which it could run and had no CPU. off: who has none at the start, as below."""
+    total, left = {}, {}
+    # since when a thread waits, None: it sleeps
+    off = dict(off)
+    running, woken = set(), set()
+
+    def enters(utid, ts):
+        since = off.pop(utid, None)
+        if since is None and utid in woken and utid not in running:
+            since = left.get(utid)
+        if since is not None:
+            total[utid] = total.get(utid, 0) + max(ts - since, 0)
+        woken.discard(utid)
+        running.add(utid)
+
+    # At one instant the order of arrival: the wake-up of a sleeper does not come before it has left.
+    events = sorted([(e[0], e[1], 0, e) for e in switches] + [(e[0], e[1], 1, e) for e in wakeups], key=lambda e: e[:3])
+    for ts, _, is_wakeup, e in events:
+        if is_wakeup:
+            utid = e[4]
+            if utid in running:
+                woken.add(utid)
+            elif off.get(utid) is None:
+                off[utid] = ts
+                woken.discard(utid)
+            continue
+        _, _, flags, utid, next_utid, prev_state, *_, stay = e
+        if utid not in running and stay:
+            enters(utid, ts - stay)
+        running.discard(utid)
+        left[utid] = ts
+        off[utid] = ts if flags & PREEMPT or not prev_state else None
+        if off[utid] is not None:
+            woken.discard(utid)
+        if not flags & NEXT_OUT:
+            enters(next_utid, ts)
+    for utid, since in off.items():
+        if since is not None:
+            total[utid] = total.get(utid, 0) + end_ns - since
+    return total
+
+
+def allocated_by(rows):
+    total = {}
+    for kind, size in (3, lambda r: r[6]), (5, lambda r: 4096 << r[5]), (10, lambda r: r[5]):
+        for r in rows[kind]:
+            total[r[3]] = total.get(r[3], 0) + size(r)
+    return total
+
+
 def signed(value):
     return value - (1 << 64) if value >> 63 else value
 
@@ -453,11 +541,15 @@ def main():
     with open(os.path.join(trace, "manifest"), "rb") as f:
         if f.readline().rstrip(b"\n") != b"ebpfrec trace 2":
             sys.exit("second_reader: not a trace of version 2")
+        rest = f.read()
+        if sum(a == b for a, b in zip(rest, b"crc32c=")) >= 4 and rest[:16] != b"crc32c=%08x\n" % crc32c(rest[16:]):
+            say("manifest: does not match its checksum")
     files = sorted((int(m.group(1)), m.group(0)) for m in
                    (re.fullmatch(r"chunk-(\d{6,})\.ebr", n) for n in os.listdir(trace)) if m)
     start, before = None, None
     rows = {kind: [] for kind in KINDS}
     tasks = {1: {}, 2: {}}
+    oncpu, off_cpu = {}, {}
     for _, name in files:
         for block, events in blocks_of(os.path.join(trace, name), before):
             before = block
@@ -466,6 +558,12 @@ def main():
             # What was carried over is state, and part of no span.
             for kind in events if not block.is_carried else ():
                 rows[kind].extend(events[kind])
+            switches = [] if block.is_carried else sorted(events.get(1, []), key=lambda r: r[:2])
+            for utid, _, begin, end, _ in stretches_of(block, switches):
+                oncpu[utid] = oncpu.get(utid, 0) + end - begin
+            for row in block.small.get(2, []):
+                if row[10]:
+                    off_cpu.setdefault(row[0], start if row[10] == 1 else None)
             for table in tasks:
                 for row in block.small.get(table, []):
                     tasks[table][row[0]] = row
@@ -480,6 +578,11 @@ def main():
             for key in sorted(tasks[table]):
                 # A name may hold what ends a line.
                 f.write(",".join(str(tasks[table][key][i]).replace("\n", " ") for i in keep) + "\n")
+    sums = oncpu, waits_of(rows[1], rows[2], off_cpu, before.to_ns if before else 0), allocated_by(rows)
+    with open(os.path.join(out, "sums.csv"), "w", encoding="ascii") as f:
+        for utid in sorted(set().union(*sums)):
+            if utid >= FIRST_UTID:
+                f.write(",".join(map(str, [tasks[2][utid][2] if utid in tasks[2] else ""] + [s.get(utid, 0) for s in sums])) + "\n")
     return 0
 
 
