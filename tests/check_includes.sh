@@ -5,27 +5,13 @@
 #
 #     cmd -> analyze -> record, edit -> trace, model -> store, probe -> format, ring, symbol -> base
 #
-# A directory may include itself and any layer below its own, not its neighbours in the same layer.
+# check_circles.py lists, folder by folder, what may include what, and finds circles of files.
 # Prints one "ok" or "not ok" line per rule, with the offending lines.
 set -u
 
-cd "${1:-$(dirname "$0")/..}" || exit 1
+here=$(cd "$(dirname "$0")" && pwd)
+cd "${1:-$here/..}" || exit 1
 status=0
-
-# Layer of a directory; higher may include lower. Same number: neighbours, which may not meet.
-layer_of()
-{
-	case $1 in
-	cmd) echo 70 ;;
-	analyze) echo 60 ;;
-	record | edit) echo 50 ;;
-	trace | model) echo 40 ;;
-	store | probe) echo 30 ;;
-	format | ring | symbol) echo 20 ;;
-	base) echo 10 ;;
-	*) echo 0 ;;
-	esac
-}
 
 verdict()
 {
@@ -36,36 +22,6 @@ verdict()
 		sed 's/^/    /' <<<"$2"
 		status=1
 	fi
-}
-
-# Prints "file:line: directory included-path" for quoted includes of every C file.
-quoted_includes()
-{
-	grep -nH -E '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' \
-		$(find cmd analyze src -name '*.[ch]' 2>/dev/null) /dev/null |
-		sed -E 's/^([^:]+):([0-9]+):[^"]*"([^"]+)".*/\1 \2 \3/'
-}
-
-check_direction()
-{
-	local bad='' file line path from to included
-
-	while read -r file line path; do
-		from=${file#src/}
-		from=${from%%/*}
-		included=${path#src/}
-		case $included in
-		*/*) to=${included%%/*} ;;
-		*) to=$from ;;		# beside the file, or generated
-		esac
-		[ "$to" = bpf ] && continue	# the wire: a rule of its own
-		if [ "$(layer_of "$to")" -eq 0 ]; then
-			bad+="$file:$line: includes $path, which is in no layer"$'\n'
-		elif [ "$to" != "$from" ] && [ "$(layer_of "$to")" -ge "$(layer_of "$from")" ]; then
-			bad+="$file:$line: $from includes $path"$'\n'
-		fi
-	done < <(quoted_includes)
-	verdict "includes go down only" "${bad%$'\n'}"
 }
 
 # only_in NAME PATTERN DIRS...: a header that only the named directories may include
@@ -82,7 +38,7 @@ only_in()
 	verdict "$name" "$bad"
 }
 
-check_direction
+"$here/check_circles.py" . || status=1
 only_in "sqlite3.h only in analyze" 'sqlite3(ext)?\.h' analyze
 only_in "zstd.h only in the codec" 'zstd[a-z_]*\.h' src/format
 only_in "libbpf only in probe" 'bpf/(lib)?(bpf|btf)[a-z_]*\.h' src/probe
