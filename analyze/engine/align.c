@@ -26,13 +26,21 @@ uint64_t align_end(uint64_t from_ns, uint64_t to_ns, uint64_t every_ns)
 int align_window(const struct trace *t, uint64_t every_ns, uint64_t *from_ns, uint64_t *to_ns,
 		 struct err *e)
 {
-	uint64_t into = trace_real_ns(t, *from_ns) % every_ns;
+	uint64_t slack = every_ns / 8 < ALIGN_SLACK_NS ? every_ns / 8 : ALIGN_SLACK_NS;
+	uint64_t into = trace_real_ns(t, *from_ns) % every_ns, rest;
 
+	if (*from_ns > trace_start_ns(t) && every_ns - into <= slack) {
+		*from_ns += every_ns - into;
+		into = 0;
+	}
 	if (into > *from_ns)
 		return err_set(e, -ERANGE,
 			       "the first bin of UTC would begin before the machine was up; "
 			       "choose a shorter --every");
 	*from_ns -= into;
+	rest = *to_ns > *from_ns ? (*to_ns - *from_ns) % every_ns : 0;
+	if (*to_ns < trace_end_ns(t) && rest <= slack && *to_ns - rest > *from_ns)
+		*to_ns -= rest;
 	*to_ns = align_end(*from_ns, *to_ns, every_ns);
 	return 0;
 }

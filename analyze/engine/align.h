@@ -21,8 +21,15 @@
 uint64_t align_clock_uncertainty(const struct trace *t);
 
 /*
- * Widens a window to whole bins by the wall clock at its start. -ERANGE: a bin would begin before
- * the machine was up.
+ * Two instants that were named by the wall clock are as far apart as it says, but the machine's
+ * clocks drift meanwhile: adjtime(2) moves the wall clock by at most this much in a second.
+ */
+#define ALIGN_SLACK_NS 500000
+
+/*
+ * Widens a window to whole bins by the wall clock at its start. An edge inside the trace that
+ * lies within ALIGN_SLACK_NS (of short bins, within an eighth) of a bin's edge means that edge.
+ * -ERANGE: a bin would begin before the machine was up.
  */
 int align_window(const struct trace *t, uint64_t every_ns, uint64_t *from_ns, uint64_t *to_ns,
 		 struct err *e);

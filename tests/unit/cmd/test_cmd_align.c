@@ -63,6 +63,38 @@ static void test_align_widens_a_window_to_whole_bins(void **state)
 	gen_remove_dir(dir);
 }
 
+/* Of a window that was named by the wall clock, whose readings are some microseconds apart. */
+static void test_align_adds_no_bin_for_a_clock_that_drifts(void **state)
+{
+	char dir[64];
+	struct trace *t = make(dir);
+	uint64_t from = 3 * S - 1, to = 4 * S + 2000;
+	struct err e = { "" };
+
+	assert_int_equal(align_window(t, S, &from, &to, &e), 0);
+	assert_int_equal(from, 3 * S);
+	assert_int_equal(to, 4 * S);
+	/* short bins are not shortened by much, and a window shorter than that has one bin */
+	from = 3 * S - 200000;
+	to = from + 100000;
+	assert_int_equal(align_window(t, S / 1000, &from, &to, &e), 0);
+	assert_int_equal(from, 3 * S - S / 1000);
+	assert_int_equal(to, 3 * S);
+	from = 3 * S - 100000;
+	to = 3 * S + 50000;
+	assert_int_equal(align_window(t, S / 1000, &from, &to, &e), 0);
+	assert_int_equal(from, 3 * S);
+	assert_int_equal(to, 3 * S + S / 1000);
+	/* the trace's own edges are no readings of the wall clock: nothing of it is left out */
+	from = trace_start_ns(t);
+	to = trace_end_ns(t);
+	assert_int_equal(align_window(t, 500187000, &from, &to, &e), 0);
+	assert_true(from <= trace_start_ns(t));
+	assert_true(to >= trace_end_ns(t));
+	trace_close(t);
+	gen_remove_dir(dir);
+}
+
 static void test_align_says_how_far_a_bin_is_from_its_multiple(void **state)
 {
 	char dir[64];
@@ -93,6 +125,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_align_widens_a_window_to_whole_bins),
+		cmocka_unit_test(test_align_adds_no_bin_for_a_clock_that_drifts),
 		cmocka_unit_test(test_align_says_how_far_a_bin_is_from_its_multiple),
 	};
 
