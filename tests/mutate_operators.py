@@ -6,7 +6,7 @@ of the library is another?
 
 `make mutate` builds the library as a shared object under AddressSanitizer. Each mutant changes one operator in a copy of
 the tree (`<` to `<=`, `+` to `-`, `&&` to `||`, a condition turned round), makes that object anew, and runs the unit
-tests, the command line tests and those of the format until one fails. The sample is random; its seed is printed.
+tests, the command line tests and those of the format, without a recording, until one fails. The sample is random; its seed is printed.
 
 A change after which the compiler makes the same code is drawn again, and so is one that does not compile. Tests
 that noticed most so far run first, short ones before long ones. The last lines are the mutants that nobody noticed,
@@ -24,11 +24,11 @@ import tempfile
 import threading
 import time
 
-ROOMS = ["src/model", "src/format", "src/trace", "src/edit", "analyze/fold", "analyze/views", "analyze/export"]
+ROOMS = ["src/model", "src/format", "src/trace", "src/edit", "analyze/context", "analyze/fold", "analyze/views", "analyze/export"]
 LEAST_PCT = 85
 SWAP = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "+": "-", "-": "+", "&&": "||", "||": "&&",
         "+=": "-=", "-=": "+="}
-OPERATOR = re.compile(r" (%s) " % "|".join(re.escape(o) for o in sorted(SWAP, key=len, reverse=True)))
+OPERATOR = re.compile(r" (%s)(?=[ \n])" % "|".join(re.escape(o) for o in sorted(SWAP, key=len, reverse=True)))
 BUILD = "build-san/mutate"
 
 
@@ -90,7 +90,7 @@ class Tests:
 
     def run(self, tree, name, limit_s):
         env = dict(os.environ, BUILD=os.path.join(tree, BUILD), EBPFREC=os.path.join(tree, BUILD, "ebpfrec"),
-                   LD_LIBRARY_PATH=os.path.join(tree, BUILD), ASAN_OPTIONS="detect_leaks=0", TMPDIR=os.path.join(tree, "tmp"))
+                   LD_LIBRARY_PATH=os.path.join(tree, BUILD), ASAN_OPTIONS="detect_leaks=0", FORMAT_REAL="0", TMPDIR=os.path.join(tree, "tmp"))
         command = ["timeout", "-k", "5", "%d" % limit_s, "bash", "-c", 'ulimit -c 0; exec "$0" "$@"'] + self.commands[name]
         return subprocess.run(command, cwd=tree, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                               stderr=subprocess.DEVNULL).returncode == 0
@@ -155,10 +155,10 @@ def judge(tree, tests, mutant):
 
 
 def all_mutants(top, only, at):
-    paths = []
-    for room in ROOMS:
-        paths += sorted(os.path.join(room, n) for n in os.listdir(os.path.join(top, room)) if n.endswith(".c"))
-    found = [m for p in paths if p.startswith(only) for m in mutants_of(p)]
+    """Of ROOMS, or of any other part of the library that is named."""
+    files = subprocess.run(["git", "ls-files", "src/*.c", "analyze/*.c"], cwd=top, capture_output=True, text=True, check=True)
+    named = only or at.split(":")[0]
+    found = [m for p in files.stdout.split() if (p.startswith(named) if named else os.path.dirname(p) in ROOMS) for m in mutants_of(p)]
     if at:
         found = [m for m in found if describe(m).startswith(at + ":")]
     return found
@@ -169,7 +169,7 @@ def arguments():
     p.add_argument("--count", type=int, default=200, help="how many mutants (200)")
     p.add_argument("--seed", type=int, default=int(time.time()), help="of the random sample")
     p.add_argument("--jobs", type=int, default=os.cpu_count(), help="how many at a time")
-    p.add_argument("--only", default="", help="just of paths that begin so")
+    p.add_argument("--only", default="", help="just of paths that begin so, also outside the usual folders")
     p.add_argument("--at", default="", help="just of FILE:LINE")
     p.add_argument("--list", action="store_true", help="prints the sample and tries nothing")
     return p.parse_args()
