@@ -59,7 +59,7 @@ SELECT u.name AS comm, count(*) AS processes, CASE count(*) WHEN 1 THEN p.pid EN
        max(u.peak_bytes) AS rss_peak_bytes, u.peak_ns AS rss_peak_at_ns,
        sum(u.alloc_bytes) AS rss_grown_bytes
   FROM alloc_usage(:from, :to, 0, 'process') AS u LEFT JOIN processes AS p ON p.upid = u.upid
- WHERE u.source = 'rss' GROUP BY u.name ORDER BY rss_peak_bytes DESC, comm LIMIT CASE WHEN :brief THEN 3 ELSE :top END
+ WHERE u.source = 'rss' GROUP BY u.name ORDER BY rss_peak_bytes DESC, rss_grown_bytes DESC, min(u.upid), comm LIMIT CASE WHEN :brief THEN 3 ELSE :top END
 
 -- section: Spikes
 SELECT p.pid AS pid, p.comm AS comm, u.source AS source, u.start_ns AS start_ns, u.dur_ns AS dur_ns,
@@ -71,7 +71,7 @@ SELECT p.pid AS pid, p.comm AS comm, u.source AS source, u.start_ns AS start_ns,
 SELECT u.name AS comm, device_name(u.dev) AS device, u.op AS op, u.ios AS ios, u.bytes AS bytes,
        u.lat_p50_ns AS lat_p50_ns, u.lat_p99_ns AS lat_p99_ns, u.lat_max_ns AS lat_max_ns
   FROM io_usage(:from, :to, 0, 'comm') AS u
- ORDER BY u.bytes DESC, u.ios DESC, comm LIMIT CASE WHEN :brief THEN 3 ELSE :top END
+ ORDER BY u.bytes DESC, u.ios DESC, u.lat_max_ns DESC, comm LIMIT CASE WHEN :brief THEN 3 ELSE :top END
 
 -- section: +Events
 SELECT class, sum(attempted_cnt) AS attempted, sum(read_cnt) AS read,

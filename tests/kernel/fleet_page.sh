@@ -103,7 +103,7 @@ fi
 # ---- the same minute ----
 
 section='THE SAME MINUTE OF SEVERAL MACHINES'
-at=@$(($(date +%s) + 2))
+at=@$(($(date +%s) + 5))
 from=@$((${at#@} - 1))
 for machine in $machines; do
 	run_page $machine "$section" snapshot >"$tmp/$machine/verdict" &
