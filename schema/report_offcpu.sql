@@ -6,13 +6,16 @@
 --   some.
 -- by: who waker
 -- needs: sched.offcpu
+-- index: states
 -- takes: who threads lines sort stacks
 -- drops: offcpu_max_ns runnable_ns
 --
 -- The result has one row per process (or thread, comm, cgroup), state, waker and stack, over the waits
 -- that were recorded (record --offcpu) and ended in the window. Columns:
---   state            of the thread when it left its CPU: sleeping, uninterruptible, stopped, or preempted
---                    if it was still runnable
+--   state            of the thread, as report_states.sql has it: preempted if it was still runnable when it
+--                    left its CPU; otherwise sleeping, stopped, uninterruptible, or disk if half of an
+--                    uninterruptible sleep or more was a wait for a disk. Where the switches of the wait are
+--                    not known, what the kernel's bits say
 --   waker            name of the thread that woke it; [irq]: an interrupt, as a timer's, did; empty if
 --                    nobody had to; [unknown]
 --   waits            number of waits; offcpu_ns, offcpu_max_ns: their length, and that of the longest
@@ -24,11 +27,10 @@ SELECT $cpukeys u.state AS state, w.comm AS waker, sum(u.waits) AS waits, sum(u.
        max(u.max_ns) AS offcpu_max_ns, sum(u.runnable_ns) AS runnable_ns, u.text AS stack,
        view_complete(:from, :to) AS complete, view_lost(:from, :to) AS lost_events
   FROM (SELECT x.*, t.upid AS upid, stack_text(x.stack, x.last_ns) AS text
-          FROM (SELECT utid, stack, iif(preempted, NULL, waker_utid) AS waker_utid,
-                       iif(preempted, 'preempted', thread_state(state)) AS state,
+          FROM (SELECT utid, stack, iif(state = 'preempted', NULL, waker_utid) AS waker_utid, state,
                        count(*) AS waits, sum(dur_ns) AS offcpu_ns, max(dur_ns) AS max_ns,
                        sum(runnable_ns) AS runnable_ns, max(ts_ns) AS last_ns
-                  FROM offcpu WHERE ts_ns >= :from AND ts_ns < :to
+                  FROM offcpu_waits(:from, :to)
                  GROUP BY 1, 2, 3, 4) AS x
           JOIN threads AS t ON t.utid = x.utid) AS u
   JOIN threads AS t ON t.utid = u.utid JOIN processes AS p ON p.upid = u.upid

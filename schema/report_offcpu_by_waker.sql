@@ -5,7 +5,7 @@
 -- that were runnable when they left the CPU have no waker, and are not in it. Columns:
 --   comm             name of the waker; [irq]: an interrupt woke the thread
 --   woken            name of the thread that waited
---   state            of that thread when it left its CPU: sleeping, uninterruptible, stopped
+--   state            of that thread, as in report_offcpu.sql
 --   waits, offcpu_ns, offcpu_max_ns, runnable_ns    as in report_offcpu.sql
 --   stack            frames of the waker, outermost function first, separated by ';'. Empty: the thread
 --                    was woken before the time that --offcpu gives, and then waited for a CPU
@@ -15,10 +15,9 @@ SELECT u.comm AS comm, u.woken AS woken, u.state AS state, sum(u.waits) AS waits
   FROM (SELECT x.*, w.comm AS comm, t.comm AS woken,
                iif(x.waker_utid = 2, stack_text(x.waker_stack, x.last_ns, 'interrupt'), stack_text(x.waker_stack, x.last_ns)) AS text
           FROM (SELECT utid, waker_utid, waker_stack,
-                       thread_state(state) AS state,
-                       count(*) AS waits, sum(dur_ns) AS offcpu_ns, max(dur_ns) AS max_ns,
+                       state, count(*) AS waits, sum(dur_ns) AS offcpu_ns, max(dur_ns) AS max_ns,
                        sum(runnable_ns) AS runnable_ns, max(ts_ns) AS last_ns
-                  FROM offcpu WHERE ts_ns >= :from AND ts_ns < :to AND NOT preempted
+                  FROM offcpu_waits(:from, :to) WHERE state <> 'preempted'
                  GROUP BY 1, 2, 3, 4) AS x
           JOIN threads AS t ON t.utid = x.utid JOIN threads AS w ON w.utid = x.waker_utid
          WHERE thread_in_scope(t.utid)) AS u

@@ -416,15 +416,10 @@ static void fn_task_key(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 static void fn_thread_state(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	uint64_t bits = (uint64_t)sqlite3_value_int64(argv[0]);
-	enum thread_state state = bits ? thread_state_of_bits(bits) : THREAD_PREEMPTED;
 
-	if (sqlite3_value_type(argv[0]) == SQLITE_NULL)
-		return;
-	sqlite3_result_text(ctx,
-			    state == THREAD_PREEMPTED ? "preempted" :
-			    state == THREAD_STOPPED   ? "stopped" :
-			    state == THREAD_SLEEPING  ? "sleeping" : "uninterruptible",
-			    -1, SQLITE_STATIC);
+	if (sqlite3_value_type(argv[0]) != SQLITE_NULL)
+		sqlite3_result_text(ctx, thread_state_name(thread_state_of_bits(bits)), -1,
+				    SQLITE_STATIC);
 }
 
 static void fn_size_class(sqlite3_context *ctx, int argc, sqlite3_value **argv)

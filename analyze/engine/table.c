@@ -14,7 +14,7 @@
 static const struct table_def *const families[] = {
 	tables_of_lists,    tables_of_events, tables_of_slices, tables_of_allocations,
 	tables_of_requests, tables_of_cpu,    tables_of_waits,	tables_of_states,
-	tables_of_parallel, tables_of_sleeps,
+	tables_of_parallel, tables_of_sleeps,  tables_of_offcpu,
 	tables_of_memory,   tables_of_lifetimes,
 	tables_of_spikes,   tables_of_io,     tables_of_loss,	tables_of_patterns,
 	tables_of_devices,  tables_of_levels,	tables_of_irqs,	  tables_of_totals,

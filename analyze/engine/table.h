@@ -191,6 +191,7 @@ extern const struct table_def tables_of_requests[];	/* block_requests */
 extern const struct table_def tables_of_cpu[];		/* cpu_usage */
 extern const struct table_def tables_of_waits[];	/* sched_waits */
 extern const struct table_def tables_of_sleeps[];	/* woken_by, blocking_chain */
+extern const struct table_def tables_of_offcpu[];	/* offcpu_waits */
 extern const struct table_def tables_of_parallel[];	/* parallel_usage */
 extern const struct table_def tables_of_states[];	/* thread_states */
 extern const struct table_def tables_of_lifetimes[];	/* lifetime_usage */

@@ -54,6 +54,13 @@ static int on_state(void *ctx, const struct thread_piece *p)
 	return ret < 0 ? ret : 1;
 }
 
+static int on_sleep(void *ctx, const struct thread_sleep *x)
+{
+	struct states_machine *m = ctx;
+
+	return fold_found(&m->f, &(struct states_found){ .sleep = x });
+}
+
 static int on_wait(void *ctx, const struct thread_wait *w)
 {
 	struct states_machine *m = ctx;
@@ -92,7 +99,7 @@ static int on_cpu_piece(void *ctx, const void *found)
 static int states_open(void *machine)
 {
 	struct states_machine *m = machine;
-	const struct thread_states_sink sink = { m, on_state, on_wait };
+	const struct thread_states_sink sink = { m, on_state, on_sleep, on_wait };
 	int ret;
 
 	m->ids = &m->f.a->ids;
@@ -142,15 +149,20 @@ static int states_start(void *machine, uint64_t from_ns, size_t block, struct er
 static int states_event(void *machine, const struct event *ev)
 {
 	struct states_machine *m = machine;
-	uint32_t thread = ev->flags & EVENT_F_IRQ ? EVENT_ID_UNKNOWN : followed(m, ev->utid);
+	bool is_irq = ev->flags & EVENT_F_IRQ;
+	uint32_t thread;
 	int ret = 0;
 
 	switch (ev->kind) {
 	case EVENT_WAKEUP:
 		thread = followed(m, (uint32_t)ev->v[EV_WAKEUP_TARGET_UTID]);
-		return thread_states_wake(m->states, thread, ev->ts_ns);
+		return thread_states_wake(m->states, thread, ev->ts_ns,
+					  dense_thread(m->ids, ev->utid), is_irq);
 	case EVENT_REQUEST:
+		thread = is_irq ? EVENT_ID_UNKNOWN : followed(m, ev->utid);
 		return thread_states_request(m->states, ev, thread);
+	case EVENT_OFFCPU:
+		return fold_found(&m->f, &(struct states_found){ .offcpu = ev });
 	default:
 		break;
 	}
@@ -271,25 +283,41 @@ static void states_get_key(const struct dense_ids *d, struct packed_in *in, stru
 static const struct fold_sums_def state_sums = { STATE_SUMS };
 static const struct fold_sums_def wait_sums = { STATE_SUMS, .is_exact_decoded = true };
 
+#define SWITCH_COLUMNS (FOLD_CPU_COLUMNS | 1u << EV_SWITCH_PREV_STATE)
+#define REQUEST_COLUMNS                                                                            \
+	(EVENT_COL_UTID | EVENT_COL_FLAGS | 1u << EV_REQUEST_RQ | 1u << EV_REQUEST_DEV |          \
+	 1u << EV_REQUEST_ACTION | 1u << EV_REQUEST_BYTES | 1u << EV_REQUEST_DONE_BYTES)
+
 static const uint32_t states_columns[EVENT_KIND_CNT] = {
-	[EVENT_SWITCH] = FOLD_CPU_COLUMNS | 1u << EV_SWITCH_PREV_STATE,
+	[EVENT_SWITCH] = SWITCH_COLUMNS,
 	[EVENT_WAKEUP] = 1u << EV_WAKEUP_TARGET_UTID,
-	[EVENT_REQUEST] = EVENT_COL_UTID | EVENT_COL_FLAGS | 1u << EV_REQUEST_RQ |
-			  1u << EV_REQUEST_DEV | 1u << EV_REQUEST_ACTION |
-			  1u << EV_REQUEST_BYTES | 1u << EV_REQUEST_DONE_BYTES,
+	[EVENT_REQUEST] = REQUEST_COLUMNS,
+};
+
+static const uint32_t offcpu_columns[EVENT_KIND_CNT] = {
+	[EVENT_SWITCH] = SWITCH_COLUMNS,
+	[EVENT_WAKEUP] = 1u << EV_WAKEUP_TARGET_UTID,
+	[EVENT_REQUEST] = REQUEST_COLUMNS,
+	[EVENT_OFFCPU] = EVENT_COL_FLAGS * 2 - 1,
 };
 
 #define STATES_FOLD                                                                                \
-	.asks = ANALYSIS_STATES, .columns = states_columns, .begin = FOLD_FROM_EDGE,              \
-	.state = &states_state, .bytes = sizeof(struct states_machine), .open = states_open,      \
-	.close = states_close, .start = states_start, .event = states_event,                      \
-	.edge = states_edge, .until = states_until
+	.asks = ANALYSIS_STATES, .begin = FOLD_FROM_EDGE, .state = &states_state,                 \
+	.bytes = sizeof(struct states_machine), .open = states_open, .close = states_close,       \
+	.start = states_start, .event = states_event, .edge = states_edge, .until = states_until
+
+#define WAITS_KINDS (1u << EVENT_SWITCH | 1u << EVENT_WAKEUP)
 
 const struct fold_def fold_states = {
-	STATES_FOLD, .kinds = 1u << EVENT_SWITCH | 1u << EVENT_WAKEUP | 1u << EVENT_REQUEST,
+	STATES_FOLD, .kinds = WAITS_KINDS | 1u << EVENT_REQUEST, .columns = states_columns,
 	.sums = &state_sums,
 };
 
 const struct fold_def fold_waits = {
-	STATES_FOLD, .kinds = 1u << EVENT_SWITCH | 1u << EVENT_WAKEUP, .sums = &wait_sums,
+	STATES_FOLD, .kinds = WAITS_KINDS, .columns = states_columns, .sums = &wait_sums,
+};
+
+const struct fold_def fold_offcpu = {
+	STATES_FOLD, .kinds = WAITS_KINDS | 1u << EVENT_REQUEST | 1u << EVENT_OFFCPU,
+	.columns = offcpu_columns,
 };

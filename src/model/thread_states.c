@@ -30,11 +30,16 @@ struct thread {
 	uint64_t seen_ns;	/* it had run unseen by then */
 	/* since its requests were in flight, until they ended; UINT64_MAX: one still is */
 	uint64_t disk_from_ns, disk_to_ns;
+	uint64_t disk_ns;	/* of this sleep, as far as it was given out */
 	uint32_t place;		/* in alive */
 	uint32_t in_flight;	/* block requests it submitted */
+	uint32_t waker;
 	uint16_t cpu;		/* of the last switch to it or away, plus one; 0: not known */
 	uint8_t phase;
+	uint8_t slept;		/* since it left its CPU it has slept so: enum thread_state */
 	bool is_woken;		/* on its CPU, or asleep since: a wake-up came on the CPU */
+	/* about woken_ns: a wake-up came then, by the waker or an interrupt */
+	bool is_seen, is_irq;
 };
 
 struct request {
@@ -98,6 +103,16 @@ enum thread_state thread_state_of_bits(uint64_t prev_state)
 	default:
 		return THREAD_SLEEPING;
 	}
+}
+
+const char *thread_state_name(unsigned int state)
+{
+	static const char *const names[THREAD_STATE_CNT] = {
+		"running", "runnable", "preempted", "disk",
+		"uninterruptible", "sleeping", "stopped", "unknown",
+	};
+
+	return names[state];
 }
 
 const char *thread_wait_reason_name(unsigned int reason)
@@ -175,30 +190,56 @@ static int give_phase(struct thread_states *s, struct thread *t, uint64_t to_ns)
 	if (t->phase == THREAD_RUNNING || t->phase == PHASE_HIDDEN)
 		state = THREAD_UNKNOWN;	/* what the thread had of CPUs was given out before */
 	if (state == THREAD_UNINTERRUPTIBLE && t->disk_to_ns > t->since_ns) {
+		uint64_t disk_to_ns = sooner(t->disk_to_ns, to_ns);
+
 		ret = give(s, t, state, sooner(t->disk_from_ns, to_ns));
+		if (disk_to_ns > t->since_ns)
+			t->disk_ns += disk_to_ns - t->since_ns;
 		if (ret >= 0)
-			ret = give(s, t, THREAD_DISK, sooner(t->disk_to_ns, to_ns));
+			ret = give(s, t, THREAD_DISK, disk_to_ns);
 	}
 	return ret < 0 ? ret : give(s, t, state, to_ns);
 }
 
+/* If the thread slept, the wake-up before by_ns ended that, or that it is on a CPU then. */
+static int end_sleep(struct thread_states *s, struct thread *t, uint64_t by_ns)
+{
+	bool is_woken = t->woken_ns && t->woken_ns <= by_ns;
+	struct thread_sleep x = {
+		.thread = (uint32_t)(t - s->threads), .waker = t->waker, .left_ns = t->off_ns,
+		.end_ns = is_woken ? t->woken_ns : by_ns, .state = t->phase,
+		.is_seen = is_woken && t->is_seen, .is_irq = t->is_irq,
+	};
+
+	if (!is_asleep(t) || !t->off_ns || x.end_ns + x.is_seen <= x.left_ns)
+		return 0;
+	if (t->disk_ns && t->disk_ns >= (x.end_ns - x.left_ns) / 2)
+		x.state = THREAD_DISK;
+	t->slept = x.state;
+	return s->sink.slept ? s->sink.slept(s->sink.ctx, &x) : 0;
+}
+
 /*
  * Gives out all up to to_ns. What follows the wake-up, or the whole phase without one, is unknown
- * if the thread was missed: it left a CPU unseen in this time, or entered one.
+ * if the thread was missed: it left a CPU unseen in this time, or entered one. A sleep is over with
+ * the wake-up, or if is_end.
  */
-static int give_all(struct thread_states *s, struct thread *t, uint64_t to_ns, bool is_missed)
+static int give_all(struct thread_states *s, struct thread *t, uint64_t to_ns, bool is_missed,
+		    bool is_end)
 {
 	int ret = 0;
 
 	if (t->woken_ns || !is_missed)
 		ret = give_phase(s, t, to_ns);
+	if (ret >= 0 && (t->woken_ns || is_end))
+		ret = end_sleep(s, t, to_ns);
 	return ret < 0 ? ret : give(s, t, is_missed ? THREAD_UNKNOWN : THREAD_RUNNABLE, to_ns);
 }
 
-/* The thread is on a CPU from ts_ns on, or was given out until then. */
-static int give_until(struct thread_states *s, struct thread *t, uint64_t ts_ns)
+/* The thread is on a CPU from ts_ns on (is_end), or was given out until then. */
+static int give_until(struct thread_states *s, struct thread *t, uint64_t ts_ns, bool is_end)
 {
-	return give_all(s, t, ts_ns, t->seen_ns && t->seen_ns < ts_ns);
+	return give_all(s, t, ts_ns, t->seen_ns && t->seen_ns < ts_ns, is_end);
 }
 
 /* Nothing is left of the time before. */
@@ -212,7 +253,9 @@ static void set_phase(struct thread *t, unsigned int phase, uint64_t off_ns)
 {
 	t->phase = (uint8_t)phase;
 	t->off_ns = off_ns;
-	t->woken_ns = t->seen_ns = 0;
+	t->woken_ns = t->seen_ns = t->disk_ns = 0;
+	t->slept = 0;
+	t->is_seen = false;
 	set_disk(t);
 }
 
@@ -265,8 +308,10 @@ static bool is_waiting(const struct thread *t)
 	       (t->phase != THREAD_UNKNOWN || t->woken_ns);
 }
 
-static int end_wait(struct thread_states *s, const struct thread_wait *w)
+static int end_wait(struct thread_states *s, struct thread *t, struct thread_wait *w)
 {
+	w->slept = t->slept;
+	t->slept = 0;
 	return s->sink.waited ? s->sink.waited(s->sink.ctx, w) : 0;
 }
 
@@ -293,10 +338,10 @@ static int get_cpu(struct thread_states *s, struct thread *t, uint32_t cpu, uint
 		w.from_ns = since_ns;
 		w.reason = t->phase == THREAD_PREEMPTED ? THREAD_WAIT_PREEMPT : THREAD_WAIT_WAKEUP;
 	}
-	ret = give_until(s, t, ts_ns);
+	ret = give_until(s, t, ts_ns, true);
 	if (ret >= 0)
 		ret = begin(s, t, ts_ns);
-	return ret < 0 || !is_end ? ret : end_wait(s, &w);
+	return ret < 0 || !is_end ? ret : end_wait(s, t, &w);
 }
 
 int thread_states_ran(struct thread_states *s, uint32_t thread, uint32_t cpu, uint64_t from_ns,
@@ -332,11 +377,11 @@ int thread_states_leave(struct thread_states *s, const struct event *ev, uint32_
 	is_end = is_waiting(t);
 	/* it was on a CPU just now; for how long, the timeline alone knows */
 	t->is_woken &= t->phase == THREAD_RUNNING;
-	ret = give_all(s, t, ev->ts_ns, true);
+	ret = give_all(s, t, ev->ts_ns, true, false);
 	if (ret >= 0)
 		ret = begin(s, t, ev->ts_ns);
 	if (ret >= 0 && is_end)
-		ret = end_wait(s, &w);
+		ret = end_wait(s, t, &w);
 	if (ret < 0)
 		return ret;
 	t->cpu = ev->cpu + 1;
@@ -363,7 +408,8 @@ static bool is_off_cpu(const struct thread *t)
 	return t->phase != PHASE_NONE && t->phase != THREAD_RUNNING && t->phase != PHASE_HIDDEN;
 }
 
-int thread_states_wake(struct thread_states *s, uint32_t thread, uint64_t ts_ns)
+int thread_states_wake(struct thread_states *s, uint32_t thread, uint64_t ts_ns, uint32_t waker,
+		       bool is_irq)
 {
 	struct thread *t = thread_at(s, thread);
 	int ret = t ? begin(s, t, ts_ns) : 0;
@@ -373,10 +419,14 @@ int thread_states_wake(struct thread_states *s, uint32_t thread, uint64_t ts_ns)
 	if (t->phase == THREAD_RUNNING) {
 		t->is_woken = true;
 	} else if (is_off_cpu(t) && t->phase != THREAD_PREEMPTED) {
-		if (!t->woken_ns)
+		if (!t->woken_ns || (t->woken_ns == ts_ns && t->is_seen && t->is_irq && !is_irq)) {
 			t->woken_ns = ts_ns;
-		else if (!t->seen_ns && ts_ns > t->woken_ns)
+			t->waker = waker;
+			t->is_irq = is_irq;
+			t->is_seen = true;
+		} else if (!t->seen_ns && ts_ns > t->woken_ns) {
 			t->seen_ns = ts_ns;
+		}
 		t->is_woken = false;
 	}
 	return 0;
@@ -445,7 +495,7 @@ int thread_states_until(struct thread_states *s, uint64_t ts_ns)
 	for (i = s->alive_cnt; i-- > 0 && ret >= 0;) {
 		struct thread *t = &s->threads[s->alive[i]];
 
-		ret = give_until(s, t, ts_ns);
+		ret = give_until(s, t, ts_ns, false);
 		if (t->seen_ns && is_off_cpu(t))
 			set_phase(t, PHASE_HIDDEN, 0);
 		else if (t->woken_ns && is_off_cpu(t))
@@ -490,6 +540,10 @@ void thread_states_save(struct thread_states *s, uint64_t at_ns, thread_states_n
 		packed_put(out, (uint64_t)t->cpu << 5 | (uint64_t)t->phase << 1 | t->is_woken);
 		if (kept)
 			packed_put(out, *kept ? at_ns - *kept + 1 : 0);
+		if (t->phase == THREAD_UNINTERRUPTIBLE)
+			packed_put(out, t->disk_ns);
+		if (t->phase == THREAD_RUNNABLE)
+			packed_put(out, t->slept);
 	}
 	for (i = 0; i < s->by_address.cnt; i++) {
 		const struct request *r = &s->requests[i];
@@ -539,6 +593,8 @@ int thread_states_load(struct thread_states *s, thread_states_number thread_of, 
 		t->is_woken = is & 1;
 		kept = kept_ns(t);
 		ago = kept ? packed_get(in) : 0;
+		t->disk_ns = t->phase == THREAD_UNINTERRUPTIBLE ? packed_get(in) : 0;
+		t->slept = t->phase == THREAD_RUNNABLE ? packed_get(in) & 7 : 0;
 		if (in->bad || ago > s->start_ns + 1 || (!ago && t->phase == THREAD_RUNNABLE))
 			return -EBADMSG;
 		if (ago)

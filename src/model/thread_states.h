@@ -3,7 +3,7 @@
  * thread_states: what each thread did at every instant of its life, and the waits for a CPU and
  * sleeps that ended.
  *
- *     switches, wake-ups, time on CPUs, requests --[thread_states]--> pieces, waits
+ *     switches, wake-ups, time on CPUs, requests --[thread_states]--> pieces, sleeps, waits
  *
  *   - Time on a CPU is what the CPU timeline says (cpu_timeline.h), and nothing else.
  *   - A thread that leaves its CPU is preempted if it could have gone on; otherwise it is in the
@@ -24,6 +24,9 @@
  *   - A wait ends when the thread gets a CPU. It is as long as its pieces together: it began where
  *     the thread became runnable, or is THREAD_WAIT_UNKNOWN if that is not known, or if the
  *     thread has run unseen since.
+ *   - A sleep ends with the first wake-up, or where the thread is on a CPU if no wake-up was seen
+ *     before. It is as long as its pieces together. A sleep whose beginning is not known, or behind
+ *     which the thread is seen to leave a CPU that it was not on, has no end.
  * A life begins with the thread's first event, or where thread_states_begin() says, and ends when
  * the thread leaves its CPU for the last time, or when the sink says so.
  *
@@ -75,13 +78,26 @@ struct thread_wait {
 	uint32_t cpu;			/* where it ended */
 	uint64_t from_ns, to_ns;	/* equal when the reason is unknown */
 	uint8_t reason;			/* enum thread_wait_reason */
+	uint8_t slept;			/* state of the sleep before it; THREAD_RUNNING: none */
 	bool is_migrated;		/* the thread ran on another CPU before */
+};
+
+/* A sleep that is over. */
+struct thread_sleep {
+	uint32_t thread;
+	uint32_t waker;			/* as thread_states_wake() was told; may be interrupted */
+	uint64_t left_ns, end_ns;
+	uint8_t state;			/* enum thread_state; THREAD_DISK: half of it or more was */
+	bool is_seen;			/* the wake-up was */
+	bool is_irq;			/* an interrupt woke the thread */
 };
 
 struct thread_states_sink {
 	void *ctx;
 	/* 1: the thread is known to have ended, so its life does not go on; 0; -errno. */
 	int (*piece)(void *ctx, const struct thread_piece *p);
+	/* After the pieces that are the sleep, before the wait that follows. 0 or -errno. */
+	int (*slept)(void *ctx, const struct thread_sleep *x);	/* may be NULL */
 	/* After the pieces that are the wait. 0 or -errno. May be NULL. */
 	int (*waited)(void *ctx, const struct thread_wait *w);
 };
@@ -107,7 +123,12 @@ int thread_states_ran(struct thread_states *s, uint32_t thread, uint32_t cpu, ui
 /* The two threads of a switch. */
 int thread_states_leave(struct thread_states *s, const struct event *ev, uint32_t prev);
 int thread_states_enter(struct thread_states *s, uint32_t next, uint32_t cpu, uint64_t ts_ns);
-int thread_states_wake(struct thread_states *s, uint32_t thread, uint64_t ts_ns);
+/*
+ * The waker may be any number. Of several wake-ups at one instant that by a thread is the one that
+ * counts.
+ */
+int thread_states_wake(struct thread_states *s, uint32_t thread, uint64_t ts_ns, uint32_t waker,
+		       bool is_irq);
 /* An event of a block request, and the thread that ran then, EVENT_ID_UNKNOWN in an interrupt. */
 int thread_states_request(struct thread_states *s, const struct event *ev, uint32_t thread);
 /* An edge of a block: everything before ts_ns is given out. */
@@ -125,6 +146,7 @@ int thread_states_load(struct thread_states *s, thread_states_number thread_of, 
 
 /* What the kernel's task state bits of a thread that left its CPU mean; 0: it is preempted. */
 enum thread_state thread_state_of_bits(uint64_t prev_state);
+const char *thread_state_name(unsigned int state);
 const char *thread_wait_reason_name(unsigned int reason);
 
 #endif /* THREAD_STATES_H */

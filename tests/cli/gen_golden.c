@@ -121,7 +121,10 @@ static void write_stacks(struct gen *g)
 	gen_heap(g, AT(1301), 0, CC1, 0x7000000, 0);
 }
 
-/* cc1 sleeps 30 ms until make wakes it, 20 ms until a timer does, and is preempted for 10 ms. */
+/*
+ * cc1 sleeps 30 ms until make wakes it, 20 ms until the end of a request that it issued does, and is
+ * preempted for 10 ms. The program that sees waits comes a little before or behind that of switches.
+ */
 static void write_waits(struct gen *g)
 {
 	static const struct {
@@ -131,7 +134,12 @@ static void write_waits(struct gen *g)
 		      { 1390, 10, 0, OFFCPU_WAKER_NONE } };
 
 	for (unsigned int i = 0; i < sizeof(waits) / sizeof(waits[0]); i++) {
-		uint64_t ts = AT(waits[i].end_ms);
+		uint64_t ts = AT(waits[i].end_ms), rq = 0xffff888000002000ull;
+		struct wire_switch leave = {
+			.hdr = { .ts_ns = ts - waits[i].dur_ms * MS - 100, .hook = WIRE_SWITCH,
+				 .flags = waits[i].state ? 0 : WIRE_F_PREEMPT, .tid = CC1 },
+			.prev_state = waits[i].state,
+		};
 		struct wire_offcpu r = { .hdr = { .ts_ns = ts, .hook = WIRE_OFFCPU, .tid = CC1 },
 					 .left_ns = ts - waits[i].dur_ms * MS,
 					 .woken_ns = ts - MS,
@@ -143,9 +151,20 @@ static void write_waits(struct gen *g)
 					 .frames = { 0x555555501240, 0x555555500180,
 						     0xffffffff81999010 } };
 
-		r.hdr.flags = r.state ? 0 : WIRE_F_PREEMPT;
+		r.hdr.flags = leave.hdr.flags;
 		r.waker_kernel_cnt = r.waker_kind != OFFCPU_WAKER_NONE;
 		r.frames[2 + r.waker_kernel_cnt] = 0xffffffff81888010;
+		if (r.waker_kind == OFFCPU_WAKER_IRQ)
+			gen_block(g, r.left_ns - 2000, 0, CC1, WIRE_BLOCK_ISSUE, rq, DISK, 64, 4096,
+				  0);
+		gen_raw(g, &leave, sizeof(leave));
+		if (r.waker_kind == OFFCPU_WAKER_IRQ)
+			gen_block(g, r.woken_ns - 1000, 0, 0, WIRE_BLOCK_COMPLETE, rq, DISK, 64,
+				  4096, 0);
+		if (r.waker_kind)
+			gen_wakeup(g, r.woken_ns + 100, 0, r.waker_tid, CC1,
+				   r.waker_kind == OFFCPU_WAKER_IRQ ? WIRE_F_IRQ : 0);
+		gen_switch(g, i ? ts + 100 : ts - 100, 0, 0, CC1, 0);
 		gen_raw(g, &r, offsetof(struct wire_offcpu, frames) +
 				       (3 + r.waker_kernel_cnt) * sizeof(r.frames[0]));
 	}

@@ -206,12 +206,12 @@ $ cp -r golden.ebpfrec asked.ebpfrec; sed -i '/^crc32c=/d;$a sources=alloc.slab,
 $ ebpfrec report -i stacks.ebpfrec offcpu
 1> 0 .. 4 s of stacks.ebpfrec, started 2023-11-14 22:30:00 UTC, complete
 1>
-1> PID  COMM  STATE            WAKER  WAITS   OFFCPU  OFFCPU MAX  RUNNABLE
-1> 200  cc1   sleeping         make       1  30.0 ms     30.0 ms   1.00 ms
+1> PID  COMM  STATE      WAKER  WAITS   OFFCPU  OFFCPU MAX  RUNNABLE
+1> 200  cc1   sleeping   make       1  30.0 ms     30.0 ms   1.00 ms
 1>       stack: function_ffffffff818880 < ufunc_12 < ufunc_1
-1> 200  cc1   uninterruptible  [irq]      1  20.0 ms     20.0 ms   1.00 ms
+1> 200  cc1   disk       [irq]      1  20.0 ms     20.0 ms   1.00 ms
 1>       stack: function_ffffffff818880 < ufunc_12 < ufunc_1
-1> 200  cc1   preempted        -          1  10.0 ms     10.0 ms   10.0 ms
+1> 200  cc1   preempted  -          1  10.0 ms     10.0 ms   10.0 ms
 1>       stack: function_ffffffff818880 < ufunc_12 < ufunc_1
 1>
 1> A wait counts, with its whole length, where it ends. (More: --notes.)
@@ -219,15 +219,15 @@ $ ebpfrec report -i stacks.ebpfrec offcpu
 $ ebpfrec report -i stacks.ebpfrec offcpu --by waker --format csv
 1> comm,woken,state,waits,offcpu_ns,offcpu_max_ns,runnable_ns,stack,complete,lost_events
 1> make,cc1,sleeping,1,30000000,30000000,1000000,function_ffffffff819990,1,0
-1> [irq],cc1,uninterruptible,1,20000000,20000000,1000000,function_ffffffff819990,1,0
+1> [irq],cc1,disk,1,20000000,20000000,1000000,function_ffffffff819990,1,0
 
 $ ebpfrec report -i stacks.ebpfrec offcpu --by thread --format folded
 1> cc1;[sleeping];ufunc_1;ufunc_12;function_ffffffff818880 30000000
-1> cc1;[uninterruptible];ufunc_1;ufunc_12;function_ffffffff818880 20000000
+1> cc1;[disk];ufunc_1;ufunc_12;function_ffffffff818880 20000000
 1> cc1;[preempted];ufunc_1;ufunc_12;function_ffffffff818880 10000000
 
 $ ebpfrec report -i stacks.ebpfrec offcpu --from 1.35s --by comm --format folded --sort waits
-1> cc1;[uninterruptible];ufunc_1;ufunc_12;function_ffffffff818880 1
+1> cc1;[disk];ufunc_1;ufunc_12;function_ffffffff818880 1
 1> cc1;[preempted];ufunc_1;ufunc_12;function_ffffffff818880 1
 
 $ ebpfrec report -i stacks.ebpfrec offcpu --pid 100 --format csv

@@ -31,7 +31,8 @@ struct lives {
 	uint64_t ns[THREADS][THREAD_STATE_CNT];
 	uint64_t end_ns[THREADS];
 	struct thread_wait last;	/* the wait that ended last */
-	unsigned int waits;
+	struct thread_sleep last_sleep;
+	unsigned int waits, sleeps;
 };
 
 static int on_state(void *ctx, const struct thread_piece *p)
@@ -42,6 +43,17 @@ static int on_state(void *ctx, const struct thread_piece *p)
 	assert_true(p->from_ns >= l->end_ns[p->thread]);	/* no instant has two states */
 	l->end_ns[p->thread] = p->to_ns;
 	l->ns[p->thread][p->state] += p->to_ns - p->from_ns;
+	return 0;
+}
+
+static int on_sleep(void *ctx, const struct thread_sleep *x)
+{
+	struct lives *l = ctx;
+
+	/* its pieces were there before */
+	assert_true(x->left_ns <= x->end_ns && x->end_ns <= l->end_ns[x->thread]);
+	l->last_sleep = *x;
+	l->sleeps++;
 	return 0;
 }
 
@@ -56,7 +68,7 @@ static int on_wait(void *ctx, const struct thread_wait *w)
 
 static struct thread_states *new_states(struct lives *l)
 {
-	const struct thread_states_sink sink = { l, on_state, on_wait };
+	const struct thread_states_sink sink = { l, on_state, on_sleep, on_wait };
 	struct thread_states *s;
 
 	memset(l, 0, sizeof(*l));
@@ -74,6 +86,13 @@ static void stay(struct thread_states *s, uint32_t thread, uint64_t from, uint64
 	assert_int_equal(thread_states_enter(s, thread, 0, from), 0);
 	assert_int_equal(thread_states_ran(s, thread, 0, from, to), 0);
 	assert_int_equal(thread_states_leave(s, &ev, thread), 0);
+}
+
+enum { WAKER = 21 };
+
+static void wake(struct thread_states *s, uint32_t thread, uint64_t ts)
+{
+	assert_int_equal(thread_states_wake(s, thread, ts, WAKER, false), 0);
 }
 
 static void request(struct thread_states *s, uint64_t ts, unsigned int action, uint32_t thread,
@@ -106,12 +125,12 @@ static void test_thread_states_divide_a_life(void **state)
 	struct thread_states *s = new_states(&l);
 
 	thread_states_begin(s, 20, 100, 0);		/* unknown until it is woken */
-	thread_states_wake(s, 20, 110);
+	wake(s, 20, 110);
 	stay(s, 20, 113, 120, EVENT_F_PREEMPT, 0);
 	stay(s, 20, 125, 130, 0, 0x402);		/* an idle sleep */
-	thread_states_wake(s, 20, 150);
+	wake(s, 20, 150);
 	stay(s, 20, 151, 160, 0, 0x104);		/* stopped, by a signal that may kill */
-	thread_states_wake(s, 20, 190);
+	wake(s, 20, 190);
 	stay(s, 20, 190, 200, 0, 0x80);			/* dead */
 	thread_states_until(s, 300);
 	check_life(&l, 20, (const uint64_t[]){ 31, 4, 5, 0, 0, 20, 30, 10 });
@@ -127,7 +146,7 @@ static void test_thread_states_begin_with_what_a_snapshot_read(void **state)
 	thread_states_begin(s, 21, 100, 1 + 0x4);
 	thread_states_begin(s, 22, 100, 1 + 0);		/* waits for a CPU */
 	thread_states_begin(s, 23, 100, 1 + 0x80);	/* a zombie has no state any more */
-	thread_states_wake(s, 20, 150);
+	wake(s, 20, 150);
 	stay(s, 20, 151, 160, 0, 0x2);
 	stay(s, 22, 130, 140, 0, 0x1);
 	thread_states_until(s, 300);
@@ -143,14 +162,14 @@ static void test_thread_states_tell_disk_from_other_uninterruptible_sleep(void *
 	struct lives l;
 	struct thread_states *s = new_states(&l);
 
-	thread_states_wake(s, 20, 100);
+	wake(s, 20, 100);
 	request(s, 105, EVENT_REQUEST_START, 20, 0);
 	request(s, 106, EVENT_REQUEST_ISSUE, 21, 0);	/* somebody else issues it */
 	stay(s, 20, 100, 110, 0, 0x2);
 	request(s, 120, EVENT_REQUEST_COMPLETE, EVENT_ID_UNKNOWN, 4096);	/* half of it */
 	request(s, 130, EVENT_REQUEST_COMPLETE, EVENT_ID_UNKNOWN, 8192);
 	request(s, 131, EVENT_REQUEST_DONE, EVENT_ID_UNKNOWN, 0);
-	thread_states_wake(s, 20, 137);
+	wake(s, 20, 137);
 	stay(s, 20, 140, 150, 0, 0x1);
 	request(s, 160, EVENT_REQUEST_INSERT, 22, 0);	/* another thread's at that address */
 	stay(s, 20, 170, 180, 0, 0x102);
@@ -166,16 +185,16 @@ static void test_thread_states_handle_a_wakeup_before_the_sleeper_has_left(void 
 	struct event ev = sw(110, 0, 20, 0, 0, 0x1);
 
 	thread_states_enter(s, 20, 0, 100);
-	thread_states_wake(s, 20, 109);
+	wake(s, 20, 109);
 	thread_states_ran(s, 20, 0, 100, 110);
 	thread_states_leave(s, &ev, 20);
 	stay(s, 20, 117, 120, 0, 0x1);		/* was runnable since 110 */
 	thread_states_enter(s, 21, 0, 120);
-	thread_states_wake(s, 21, 125);		/* only kept it awake */
+	wake(s, 21, 125);		/* only kept it awake */
 	thread_states_ran(s, 21, 0, 120, 130);
 	ev = sw(130, 0, 21, 0, 0, 0x1);
 	thread_states_leave(s, &ev, 21);
-	thread_states_wake(s, 21, 180);
+	wake(s, 21, 180);
 	stay(s, 21, 185, 190, 0, 0x80);
 	thread_states_until(s, 200);
 	check_life(&l, 20, (const uint64_t[]){ 13, 7, 0, 0, 0, 80, 0, 0 });
@@ -193,7 +212,7 @@ static void test_thread_states_do_not_guess(void **state)
 	thread_states_leave(s, &ev, 20);	/* it must have come back in between */
 	thread_states_forget(s);
 	thread_states_until(s, 170);
-	thread_states_wake(s, 20, 180);
+	wake(s, 20, 180);
 	thread_states_enter(s, 20, 0, 185);
 	thread_states_until(s, 200);		/* the timeline has no time of it */
 	check_life(&l, 20, (const uint64_t[]){ 10, 5, 0, 0, 0, 0, 0, 85 });
@@ -242,7 +261,7 @@ static void test_thread_states_do_not_take_an_unseen_stay_for_a_wait_for_a_cpu(v
 	struct thread_states *s = in_disk_sleep(&l);
 
 	request(s, 130, EVENT_REQUEST_COMPLETE, EVENT_ID_UNKNOWN, 8192);
-	thread_states_wake(s, 20, 170);		/* on its CPU, which nobody knows yet */
+	wake(s, 20, 170);		/* on its CPU, which nobody knows yet */
 	leave_after_unseen_stay(s, 150, 190);
 	thread_states_until(s, 200);
 	check_life(&l, 20, (const uint64_t[]){ 50, 0, 0, 20, 20, 10, 0, 0 });
@@ -256,12 +275,12 @@ static void test_thread_states_know_that_who_is_woken_twice_has_run(void **state
 	struct thread_states *s = new_states(&l);
 
 	stay(s, 20, 100, 110, 0, 0x1);
-	thread_states_wake(s, 20, 120);
-	thread_states_wake(s, 20, 120);		/* the same instant: no other wake-up */
+	wake(s, 20, 120);
+	wake(s, 20, 120);		/* the same instant: no other wake-up */
 	thread_states_until(s, 130);		/* an edge: nothing is proven until now */
-	thread_states_wake(s, 20, 140);
+	wake(s, 20, 140);
 	thread_states_until(s, 150);
-	thread_states_wake(s, 20, 160);
+	wake(s, 20, 160);
 	thread_states_enter(s, 20, 0, 165);
 	thread_states_ran(s, 20, 0, 165, 170);
 	thread_states_until(s, 170);
@@ -288,7 +307,7 @@ static void test_waits_begin_with_a_wakeup_or_a_preemption(void **state)
 
 	stay(s, 20, 110, 120, 0, 0x1);
 	check_wait(&l, 1, THREAD_WAIT_UNKNOWN, 110, 110);	/* it was not seen before */
-	thread_states_wake(s, 20, 150);
+	wake(s, 20, 150);
 	thread_states_until(s, 160);				/* a block's edge changes nothing */
 	stay(s, 20, 180, 200, EVENT_F_PREEMPT, 0x1);
 	check_wait(&l, 2, THREAD_WAIT_WAKEUP, 150, 180);
@@ -309,13 +328,13 @@ static void test_waits_begin_where_a_thread_leaves_that_was_woken_before(void **
 	struct thread_states *s = new_states(&l);
 
 	thread_states_enter(s, 20, 0, 100);
-	thread_states_wake(s, 20, 109);
+	wake(s, 20, 109);
 	stay(s, 20, 100, 110, 0, 0x1);	/* a second switch to it: its wait is unknown */
 	check_wait(&l, 2, THREAD_WAIT_UNKNOWN, 100, 100);
-	thread_states_wake(s, 20, 130);
+	wake(s, 20, 130);
 	thread_states_enter(s, 20, 0, 131);
 	check_wait(&l, 3, THREAD_WAIT_WAKEUP, 130, 131);
-	thread_states_wake(s, 20, 139);
+	wake(s, 20, 139);
 	thread_states_ran(s, 20, 0, 131, 140);
 	thread_states_leave(s, &(struct event){ .ts_ns = 140, .v[EV_SWITCH_PREV_STATE] = 1 }, 20);
 	thread_states_enter(s, 20, 0, 147);
@@ -334,11 +353,11 @@ static void test_waits_are_unknown_without_a_wakeup_or_a_switch(void **state)
 	assert_true(l.last.is_migrated);
 	thread_states_ran(s, 20, 1, 150, 160);
 	thread_states_leave(s, &(struct event){ .ts_ns = 160, .v[EV_SWITCH_PREV_STATE] = 1 }, 20);
-	thread_states_wake(s, 20, 170);
+	wake(s, 20, 170);
 	thread_states_leave(s, &(struct event){ .ts_ns = 190, .v[EV_SWITCH_PREV_STATE] = 1 }, 20);
 	check_wait(&l, 3, THREAD_WAIT_UNKNOWN, 190, 190);	/* no switch to it */
-	thread_states_wake(s, 20, 200);
-	thread_states_wake(s, 20, 210);			/* it ran in between */
+	wake(s, 20, 200);
+	wake(s, 20, 210);			/* it ran in between */
 	thread_states_enter(s, 20, 0, 220);
 	check_wait(&l, 4, THREAD_WAIT_UNKNOWN, 220, 220);
 	thread_states_free(s);
@@ -351,14 +370,113 @@ static void test_waits_end_where_an_unseen_stay_begins(void **state)
 	struct thread_states *s = new_states(&l);
 
 	stay(s, 20, 100, 110, 0, 0x1);
-	thread_states_wake(s, 20, 120);
+	wake(s, 20, 120);
 	leave_after_unseen_stay(s, 150, 190);
 	check_wait(&l, 2, THREAD_WAIT_WAKEUP, 120, 150);
-	thread_states_wake(s, 20, 230);		/* on its CPU */
+	wake(s, 20, 230);		/* on its CPU */
 	leave_after_unseen_stay(s, 220, 240);
 	check_wait(&l, 3, THREAD_WAIT_UNKNOWN, 220, 220);
 	thread_states_leave(s, &(struct event){ .ts_ns = 160, .v[EV_SWITCH_PREV_STATE] = 1 }, 21);
 	assert_int_equal(l.waits, 3);		/* it may have run from the beginning */
+	thread_states_free(s);
+}
+
+/* ---- sleeps ---- */
+
+static void check_sleep(const struct lives *l, unsigned int nr, enum thread_state state,
+			uint64_t left, uint64_t end, bool is_seen)
+{
+	assert_int_equal(l->sleeps, nr);
+	assert_int_equal(l->last_sleep.thread, 20);
+	assert_int_equal(l->last_sleep.state, state);
+	assert_int_equal(l->last_sleep.left_ns, left);
+	assert_int_equal(l->last_sleep.end_ns, end);
+	assert_int_equal(l->last_sleep.is_seen, is_seen);
+	if (is_seen)
+		assert_int_equal(l->last_sleep.waker, WAKER);
+}
+
+static void test_sleeps_end_with_the_wakeup(void **state)
+{
+	struct lives l;
+	struct thread_states *s = new_states(&l);
+
+	stay(s, 20, 100, 110, 0, 0x1);
+	wake(s, 20, 130);
+	thread_states_wake(s, 20, 135, 22, false);	/* behind it, and by another one */
+	assert_int_equal(l.sleeps, 0);
+	stay(s, 20, 140, 150, 0, 0x4);
+	check_sleep(&l, 1, THREAD_SLEEPING, 110, 130, true);
+	thread_states_until(s, 155);
+	thread_states_wake(s, 20, 160, 22, true);	/* an interrupt at the same instant */
+	wake(s, 20, 160);
+	thread_states_until(s, 170);			/* an edge: it will not be longer */
+	check_sleep(&l, 2, THREAD_STOPPED, 150, 160, true);
+	assert_false(l.last_sleep.is_irq);
+	stay(s, 20, 180, 190, EVENT_F_PREEMPT, 0x1);
+	check_sleep(&l, 2, THREAD_STOPPED, 150, 160, true);
+	assert_int_equal(l.last.slept, THREAD_STOPPED);	/* the wait knows it across the edge */
+	stay(s, 20, 195, 200, 0, 0x80);
+	assert_int_equal(l.last.slept, THREAD_RUNNING);
+	assert_int_equal(l.sleeps, 2);			/* that was no sleep */
+	thread_states_free(s);
+}
+
+static void test_sleeps_end_where_the_thread_is_on_a_cpu(void **state)
+{
+	struct lives l;
+	struct thread_states *s = in_disk_sleep(&l);
+
+	wake(s, 20, 170);		/* on its CPU since 150, which nobody knows yet */
+	leave_after_unseen_stay(s, 150, 190);
+	check_sleep(&l, 1, THREAD_DISK, 110, 150, false);
+	stay(s, 20, 200, 210, 0, 0x1);
+	thread_states_enter(s, 20, 0, 220);
+	check_sleep(&l, 2, THREAD_SLEEPING, 210, 220, false);
+	thread_states_free(s);
+}
+
+static void test_sleeps_are_waits_for_a_disk_if_half_of_them_was(void **state)
+{
+	struct lives l;
+	struct thread_states *s = in_disk_sleep(&l);
+
+	thread_states_until(s, 120);
+	request(s, 130, EVENT_REQUEST_COMPLETE, EVENT_ID_UNKNOWN, 8192);
+	wake(s, 20, 150);
+	stay(s, 20, 150, 160, 0, 0x2);
+	check_sleep(&l, 1, THREAD_DISK, 110, 150, true);
+	assert_int_equal(l.last.slept, THREAD_DISK);
+	wake(s, 20, 180);
+	stay(s, 20, 181, 190, 0, 0x2);
+	check_sleep(&l, 2, THREAD_UNINTERRUPTIBLE, 160, 180, true);
+	thread_states_free(s);
+
+	s = in_disk_sleep(&l);
+	request(s, 130, EVENT_REQUEST_COMPLETE, EVENT_ID_UNKNOWN, 8192);
+	wake(s, 20, 152);
+	thread_states_enter(s, 20, 0, 153);
+	check_sleep(&l, 1, THREAD_UNINTERRUPTIBLE, 110, 152, true);
+	thread_states_free(s);
+}
+
+static void test_sleeps_that_nobody_saw_begin_or_end_are_none(void **state)
+{
+	struct lives l;
+	struct thread_states *s = new_states(&l);
+
+	thread_states_begin(s, 20, 100, 1 + 0x1);	/* asleep since before */
+	wake(s, 20, 120);
+	stay(s, 20, 121, 130, 0, 0x1);
+	thread_states_leave(s, &(struct event){ .ts_ns = 150, .v[EV_SWITCH_PREV_STATE] = 1 }, 20);
+	thread_states_enter(s, 21, 0, 150);
+	wake(s, 21, 155);		/* before it sleeps: it is runnable all the time */
+	thread_states_ran(s, 21, 0, 150, 160);
+	thread_states_leave(s, &(struct event){ .ts_ns = 160, .v[EV_SWITCH_PREV_STATE] = 1 }, 21);
+	thread_states_enter(s, 21, 0, 170);
+	thread_states_forget(s);
+	thread_states_until(s, 200);
+	assert_int_equal(l.sleeps, 0);
 	thread_states_free(s);
 }
 
@@ -377,19 +495,41 @@ static unsigned int below(unsigned int n)
 /* Of a thread that runs, leaves its CPU and comes back; what it does next begins at at. */
 struct walk {
 	struct thread_states *s;
+	struct thread_states_sink sink;
 	uint8_t truth[SPAN + 200];
 	unsigned int at, edge, cpu;
 	struct thread_wait waits[SPAN];	/* as they have to be */
-	unsigned int wait_cnt;
+	struct thread_sleep sleeps[SPAN];
+	unsigned int wait_cnt, sleep_cnt;
 	/* what was told */
 	uint8_t got[SPAN];
-	unsigned int got_cnt;
+	unsigned int got_cnt, got_sleeps;
 };
 
 static void is(struct walk *w, unsigned int cnt, enum thread_state state)
 {
 	memset(&w->truth[w->at], state, cnt);
 	w->at += cnt;
+}
+
+static uint32_t same_number(void *ctx, uint32_t number)
+{
+	return number;
+}
+
+/* Another machine goes on from what this one knows at an edge. */
+static void take_over(struct walk *w, uint64_t at_ns)
+{
+	struct buf state = { 0 };
+	struct packed_in in;
+
+	thread_states_save(w->s, at_ns, same_number, NULL, &state);
+	thread_states_free(w->s);
+	in = (struct packed_in){ .p = state.data, .end = state.data + state.len };
+	assert_int_equal(thread_states_new(&w->s, THREADS, &w->sink), 0);
+	thread_states_start(w->s, at_ns);
+	assert_int_equal(thread_states_load(w->s, same_number, NULL, &in), 0);
+	buf_done(&state);
 }
 
 /* Edges of blocks up to the present; a stay on a CPU is cut there. */
@@ -401,6 +541,8 @@ static void edges(struct walk *w, bool runs, unsigned int *since)
 			*since = w->edge;
 		}
 		thread_states_until(w->s, 1000 + w->edge);
+		if (below(2))
+			take_over(w, 1000 + w->edge);
 	}
 }
 
@@ -410,8 +552,9 @@ static void one_round(struct walk *w)
 		{ 0x1, THREAD_SLEEPING }, { 0x2, THREAD_UNINTERRUPTIBLE }, { 0x4, THREAD_STOPPED },
 		{ 0x402, THREAD_SLEEPING }, { 0, THREAD_PREEMPTED },
 	};
-	unsigned int kind = below(5), since = w->at, wait;
+	unsigned int kind = below(5), since = w->at, wait, disk = 0;
 	enum thread_state state = sleeps[kind].state;
+	struct thread_sleep sleep = { .thread = 20, .state = state, .is_irq = below(2) };
 	bool has_request = below(2);
 	uint64_t since_wait;
 	uint32_t cpu = below(3);
@@ -422,10 +565,12 @@ static void one_round(struct walk *w)
 		request(w->s, 1000 + since, EVENT_REQUEST_START, 20, 0);
 	edges(w, true, &since);
 	ev = sw(1000 + w->at, w->cpu, 20, 0, 0, sleeps[kind].bits);
-	since_wait = 1000 + w->at;
+	since_wait = sleep.left_ns = 1000 + w->at;
 	thread_states_ran(w->s, 20, w->cpu, 1000 + since, 1000 + w->at);
 	thread_states_leave(w->s, &ev, 20);
-	is(w, 1 + below(60), state == THREAD_UNINTERRUPTIBLE && has_request ? THREAD_DISK : state);
+	if (state == THREAD_UNINTERRUPTIBLE && has_request)
+		disk = 1 + below(60);
+	is(w, disk ? disk : 1 + below(60), disk ? THREAD_DISK : state);
 	edges(w, false, NULL);
 	if (has_request)
 		request(w->s, 1000 + w->at, EVENT_REQUEST_DONE, EVENT_ID_UNKNOWN, 0);
@@ -433,15 +578,19 @@ static void one_round(struct walk *w)
 	edges(w, false, NULL);
 	wait = state == THREAD_PREEMPTED ? 0 : 1 + below(60);
 	if (wait) {
-		thread_states_wake(w->s, 20, 1000 + w->at);
-		since_wait = 1000 + w->at;
+		since_wait = sleep.end_ns = 1000 + w->at;
+		sleep.waker = below(THREADS);
+		thread_states_wake(w->s, 20, since_wait, sleep.waker, sleep.is_irq);
+		if (disk >= (sleep.end_ns - sleep.left_ns) / 2)
+			sleep.state = THREAD_DISK;
+		w->sleeps[w->sleep_cnt++] = sleep;
 	}
 	is(w, wait, THREAD_RUNNABLE);
 	edges(w, false, NULL);
 	w->waits[w->wait_cnt++] = (struct thread_wait){
 		.thread = 20, .cpu = cpu, .from_ns = since_wait, .to_ns = 1000 + w->at,
 		.reason = wait ? THREAD_WAIT_WAKEUP : THREAD_WAIT_PREEMPT,
-		.is_migrated = cpu != w->cpu,
+		.slept = wait ? sleep.state : THREAD_RUNNING, .is_migrated = cpu != w->cpu,
 	};
 	thread_states_enter(w->s, 20, cpu, 1000 + w->at);
 	w->cpu = cpu;
@@ -459,6 +608,22 @@ static int paint(void *ctx, const struct thread_piece *p)
 	return 0;
 }
 
+static int compare_sleep(void *ctx, const struct thread_sleep *got)
+{
+	struct walk *w = ctx;
+	const struct thread_sleep *want = &w->sleeps[w->got_sleeps++];
+
+	assert_true(w->got_sleeps <= w->sleep_cnt);
+	assert_int_equal(got->thread, want->thread);
+	assert_int_equal(got->left_ns, want->left_ns);
+	assert_int_equal(got->end_ns, want->end_ns);
+	assert_int_equal(got->state, want->state);
+	assert_int_equal(got->waker, want->waker);
+	assert_int_equal(got->is_irq, want->is_irq);
+	assert_true(got->is_seen);
+	return 0;
+}
+
 static int compare_wait(void *ctx, const struct thread_wait *got)
 {
 	struct walk *w = ctx;
@@ -472,21 +637,22 @@ static int compare_wait(void *ctx, const struct thread_wait *got)
 	assert_int_equal(got->from_ns, want->from_ns);
 	assert_int_equal(got->to_ns, want->to_ns);
 	assert_int_equal(got->reason, want->reason);
+	assert_int_equal(got->slept, want->slept);
 	assert_int_equal(got->is_migrated, want->is_migrated);
 	return 0;
 }
 
-static void test_thread_states_and_waits_are_those_of_every_ns(void **state)
+static void test_thread_states_sleeps_and_waits_are_those_of_every_ns(void **state)
 {
 	unsigned int seed, ns;
 
 	for (seed = 1; seed <= 300; seed++) {
 		struct walk w = { .edge = 50 };
-		const struct thread_states_sink sink = { &w, paint, compare_wait };
 
 		dice = seed;
+		w.sink = (struct thread_states_sink){ &w, paint, compare_sleep, compare_wait };
 		memset(w.got, THREAD_STATE_CNT, sizeof(w.got));
-		assert_int_equal(thread_states_new(&w.s, THREADS, &sink), 0);
+		assert_int_equal(thread_states_new(&w.s, THREADS, &w.sink), 0);
 		thread_states_start(w.s, 1000);
 		thread_states_enter(w.s, 20, 0, 1000);
 		while (w.at < SPAN)
@@ -497,6 +663,7 @@ static void test_thread_states_and_waits_are_those_of_every_ns(void **state)
 				fail_msg("seed %u, %u ns: %u, wanted %u", seed, ns, w.got[ns],
 					 w.truth[ns]);
 		assert_int_equal(w.got_cnt, w.wait_cnt + 1);
+		assert_int_equal(w.got_sleeps, w.sleep_cnt);
 		thread_states_free(w.s);
 	}
 }
@@ -520,7 +687,12 @@ int main(void)
 			test_waits_begin_where_a_thread_leaves_that_was_woken_before),
 		cmocka_unit_test(test_waits_are_unknown_without_a_wakeup_or_a_switch),
 		cmocka_unit_test(test_waits_end_where_an_unseen_stay_begins),
-		cmocka_unit_test(test_thread_states_and_waits_are_those_of_every_ns),
+		cmocka_unit_test(test_sleeps_end_with_the_wakeup),
+		cmocka_unit_test(test_sleeps_end_where_the_thread_is_on_a_cpu),
+		cmocka_unit_test(test_sleeps_are_waits_for_a_disk_if_half_of_them_was),
+		cmocka_unit_test(test_sleeps_that_nobody_saw_begin_or_end_are_none),
+		cmocka_unit_test(
+			test_thread_states_sleeps_and_waits_are_those_of_every_ns),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * offcpu_waits(from_ns, to_ns): the events of table offcpu, each with the state of its thread.
+ *
+ * A wait off the CPU and the wait for a CPU in its last part end with one switch, of which two BPF
+ * programs tell, in either order and some ns apart. So the first wait for a CPU that ends behind
+ * the beginning of the other says how the thread slept. If that switch is not known, or the thread
+ * was woken before it slept, the kernel's bits say the state.
+ *
+ * The window is gone through in bins, so that rows do not pile up.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "analyze/fold/folds.h"
+#include "analyze/views/view.h"
+#include "base/array.h"
+#include "model/task_state.h"
+
+#define BIN_NS 1000000000ull
+
+enum { COL_TS, COL_UTID, COL_STATE, COL_WAKER, COL_STACK, COL_WAKER_STACK, COL_DUR, COL_RUNNABLE };
+
+static const struct table_column offcpu_cols[] = {
+	[COL_TS] = { "ts_ns", COLUMN_INT },
+	[COL_UTID] = { "utid", COLUMN_INT },
+	[COL_STATE] = { "state", COLUMN_TEXT },
+	[COL_WAKER] = { "waker_utid", COLUMN_INT },
+	[COL_STACK] = { "stack", COLUMN_INT },
+	[COL_WAKER_STACK] = { "waker_stack", COLUMN_INT },
+	[COL_DUR] = { "dur_ns", COLUMN_INT },
+	[COL_RUNNABLE] = { "runnable_ns", COLUMN_INT },
+	{ "from_ns", COLUMN_INT }, { "to_ns", COLUMN_INT },
+};
+
+struct last_wait {			/* the last wait for a CPU of a thread */
+	uint64_t end_ns;
+	uint8_t slept;			/* as struct thread_wait has it */
+};
+
+struct offcpu_view {
+	struct view v;
+	struct last_wait *last;		/* by thread, dense */
+	struct event *pending;		/* events whose switch has not come yet */
+	size_t pending_cnt, pending_cap;
+};
+
+static int give(struct offcpu_view *o, const struct event *ev, uint8_t slept)
+{
+	const struct analysis *a = o->v.a;
+	const uint64_t *v = ev->v;
+	bool preempted = ev->flags & EVENT_F_PREEMPT;
+	struct cell *c;
+
+	if (ev->ts_ns < o->v.w.from_ns || ev->ts_ns >= o->v.w.to_ns)
+		return 0;
+	c = view_row(&o->v, 0, NULL);
+	if (!c)
+		return -ENOMEM;
+	cell_int(&c[COL_TS], context_rel(a, ev->ts_ns));
+	cell_int(&c[COL_UTID], ev->utid);
+	cell_text(&c[COL_STATE],
+		  thread_state_name(preempted ? THREAD_PREEMPTED :
+				    slept     ? slept :
+						thread_state_of_bits(v[EV_OFFCPU_STATE])));
+	cell_int(&c[COL_WAKER], (int64_t)v[EV_OFFCPU_WAKER_UTID]);
+	cell_int(&c[COL_STACK], (int64_t)v[EV_OFFCPU_STACK]);
+	if (v[EV_OFFCPU_WAKER_STACK])
+		cell_int(&c[COL_WAKER_STACK], (int64_t)v[EV_OFFCPU_WAKER_STACK]);
+	cell_int(&c[COL_DUR], (int64_t)v[EV_OFFCPU_DUR_NS]);
+	cell_int(&c[COL_RUNNABLE], (int64_t)v[EV_OFFCPU_RUNNABLE_NS]);
+	return 0;
+}
+
+static uint32_t thread_of(const struct offcpu_view *o, const struct event *ev)
+{
+	return dense_thread(&o->v.a->ids, ev->utid);
+}
+
+static bool is_over(const struct offcpu_view *o, const struct event *ev)
+{
+	return o->last[thread_of(o, ev)].end_ns > ev->ts_ns - ev->v[EV_OFFCPU_DUR_NS];
+}
+
+/* Gives out the events whose switch has come, and those before before_ns. */
+static int give_pending(struct offcpu_view *o, uint64_t before_ns)
+{
+	size_t i, left = 0;
+	int ret = 0;
+
+	for (i = 0; i < o->pending_cnt; i++) {
+		const struct event *ev = &o->pending[i];
+		bool over = is_over(o, ev);
+
+		if (!over && ev->ts_ns >= before_ns)
+			o->pending[left++] = *ev;
+		else if (ret >= 0)
+			ret = give(o, ev, over ? o->last[thread_of(o, ev)].slept : 0);
+	}
+	o->pending_cnt = left;
+	return ret;
+}
+
+static int on_event(struct offcpu_view *o, const struct event *ev)
+{
+	if (is_over(o, ev))
+		return give(o, ev, o->last[thread_of(o, ev)].slept);
+	if (array_reserve(&o->pending, &o->pending_cap, o->pending_cnt + 1) < 0)
+		return -ENOMEM;
+	o->pending[o->pending_cnt++] = *ev;
+	return 0;
+}
+
+static int on_found(void *ctx, const void *found)
+{
+	struct offcpu_view *o = ctx;
+	const struct states_found *x = found;
+
+	if (x->offcpu)
+		return on_event(o, x->offcpu);
+	if (!x->wait)
+		return 0;
+	o->last[x->wait->thread] = (struct last_wait){ x->wait->to_ns, x->wait->slept };
+	return o->pending_cnt ? give_pending(o, 0) : 0;
+}
+
+/* ---- the view ---- */
+
+static int open_view(struct view *v, const struct table_query *q, struct err *e)
+{
+	struct window *w = &v->w;
+
+	w->every_ns = BIN_NS;
+	w->base_ns = w->from_ns;
+	w->first_bin = 0;
+	w->end_bin = (w->to_ns - w->from_ns + BIN_NS - 1) / BIN_NS;
+	return 0;
+}
+
+static int begin(struct view *v, struct err *e)
+{
+	struct offcpu_view *o = (struct offcpu_view *)v;
+	const struct fold_run_config c = { .def = &fold_offcpu, .window = &v->w,
+					   .sink = { o, on_found } };
+
+	o->last = calloc(v->a->ids.thread_cnt, sizeof(*o->last));
+	return o->last ? fold_run_begin(&v->run, v->a, &c, e) :
+			 err_set(e, -ENOMEM, "out of memory");
+}
+
+static int run_bin(struct view *v, struct err *e)
+{
+	struct offcpu_view *o = (struct offcpu_view *)v;
+	uint64_t decided;
+	int ret = fold_run_to(&v->run, v->bin_to_ns, &decided, e);
+
+	if (ret < 0)
+		return ret;
+	ret = give_pending(o, v->bin + 1 < v->w.end_bin ? v->bin_from_ns : UINT64_MAX);
+	return ret < 0 ? err_set(e, ret, "out of memory") : 0;
+}
+
+static void close_view(struct view *v)
+{
+	free(((struct offcpu_view *)v)->last);
+	free(((struct offcpu_view *)v)->pending);
+}
+
+static const struct view_def offcpu_view = {
+	.bytes = sizeof(struct offcpu_view), .is_one_bin = true, .open = open_view,
+	.begin = begin, .run_bin = run_bin, .close = close_view,
+};
+
+const struct table_def tables_of_offcpu[] = {
+	VIEW_TABLE("offcpu_waits", "waits off the CPU with the state of the thread", offcpu_cols, 2,
+		   offcpu_view),
+	{ .name = NULL },
+};
