@@ -301,6 +301,11 @@ static const uint32_t offcpu_columns[EVENT_KIND_CNT] = {
 	[EVENT_OFFCPU] = EVENT_COL_FLAGS * 2 - 1,
 };
 
+static const uint32_t sleeps_columns[EVENT_KIND_CNT] = {
+	[EVENT_SWITCH] = SWITCH_COLUMNS,
+	[EVENT_WAKEUP] = EVENT_COL_UTID | EVENT_COL_FLAGS | 1u << EV_WAKEUP_TARGET_UTID,
+};
+
 #define STATES_FOLD                                                                                \
 	.asks = ANALYSIS_STATES, .begin = FOLD_FROM_EDGE, .state = &states_state,                 \
 	.bytes = sizeof(struct states_machine), .open = states_open, .close = states_close,       \
@@ -315,6 +320,10 @@ const struct fold_def fold_states = {
 
 const struct fold_def fold_waits = {
 	STATES_FOLD, .kinds = WAITS_KINDS, .columns = states_columns, .sums = &wait_sums,
+};
+
+const struct fold_def fold_sleeps = {
+	STATES_FOLD, .kinds = WAITS_KINDS, .columns = sleeps_columns,
 };
 
 const struct fold_def fold_offcpu = {

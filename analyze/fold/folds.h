@@ -42,12 +42,14 @@ extern const struct fold_def fold_carried[];
 extern const struct fold_def fold_states;
 /* The same without requests: no state is THREAD_DISK. Its sums are exact when they are decoded. */
 extern const struct fold_def fold_waits;
+/* As fold_waits, and wakers of sleeps are known. The index has no sums of it. */
+extern const struct fold_def fold_sleeps;
 /* As fold_states, and the events of waits off the CPU. The index has no sums of it. */
 extern const struct fold_def fold_offcpu;
 
 struct states_found {		/* one of these */
 	const struct thread_piece *piece;
-	const struct thread_sleep *sleep;	/* its waker is not known */
+	const struct thread_sleep *sleep;	/* the waker: fold_sleeps, dense */
 	const struct thread_wait *wait;
 	const struct event *offcpu;		/* fold_offcpu */
 	const struct cpu_piece *ran;	/* behind what it says of its thread */

@@ -5,14 +5,22 @@
  * blocking_chain(from_ns, to_ns): from the thread of the report that was on a CPU last, back along
  * the wake-ups. A row is a link: the thread until to_ns, and the sleep before, if there is one.
  *
- * Both are about sleeps that lie in the window whole (analyze/fold/sleeps.h).
+ * Both are about sleeps that lie in the window whole and whose wake-up was seen.
  */
 #include <errno.h>
 #include <stdlib.h>
 
-#include "analyze/fold/sleeps.h"
+#include "analyze/fold/folds.h"
 #include "analyze/views/view.h"
 #include "base/array.h"
+
+/* NULL: what was found is no sleep, or none that counts. */
+static const struct thread_sleep *sleep_of(const struct view *v, const struct states_found *x)
+{
+	const struct thread_sleep *s = x->sleep;
+
+	return s && s->is_seen && s->left_ns >= v->w.from_ns && s->end_ns < v->w.to_ns ? s : NULL;
+}
 
 /* ---- who ended sleeps ---- */
 
@@ -34,22 +42,23 @@ static const struct table_column waker_cols[] = {
 
 static const struct fold_sums_def wakers_def = { .bytes = sizeof(struct waker) };
 
-static int on_woken(void *ctx, const struct sleep *s)
+static int on_woken(void *ctx, const void *found)
 {
 	struct view *v = ctx;
-	uint32_t process = dense_process_of(&v->a->ids, s->waker);
-	uint64_t slept_ns = s->woken_ns - s->left_ns;
+	const struct thread_sleep *s = sleep_of(v, found);
+	uint64_t slept_ns;
 	struct waker *w;
 
-	if (!scope_has_thread(&v->a->scope, s->thread))
+	if (!s || !scope_has_thread(&v->a->scope, s->thread))
 		return 0;
-	w = view_carry(v, s->is_irq, s->is_irq ? 0 : process);
+	slept_ns = s->end_ns - s->left_ns;
+	w = view_carry(v, s->is_irq, s->is_irq ? 0 : dense_process_of(&v->a->ids, s->waker));
 	if (!w)
 		return -ENOMEM;
 	if (!w->wakeups++ || slept_ns > w->slept_max_ns ||
 	    (slept_ns == w->slept_max_ns && s->thread < w->longest)) {
 		w->slept_max_ns = slept_ns;
-		w->at_ns = s->woken_ns;
+		w->at_ns = s->end_ns;
 		w->longest = s->thread;
 	}
 	w->slept_ns += slept_ns;
@@ -68,16 +77,9 @@ static int give_waker(struct view *v, const struct view_place *at, void *sum)
 	return 0;
 }
 
-static int read_wakers(struct view *v, struct err *e)
-{
-	const struct sleeps_sink sink = { .ctx = v, .slept = on_woken };
-
-	return sleeps_read(v->a, v->w.from_ns, v->w.to_ns, &sink, e);
-}
-
 static const struct view_def woken_by_view = {
-	.bytes = sizeof(struct view), .is_one_bin = true, .sums = &wakers_def,
-	.run_bin = read_wakers, .row = give_waker,
+	.bytes = sizeof(struct view), .is_one_bin = true, .fold = &fold_sleeps,
+	.sums = &wakers_def, .carry = on_woken, .row = give_waker,
 };
 
 /* ---- the chain ---- */
@@ -99,46 +101,54 @@ static const struct table_column chain_cols[] = {
 
 struct chain {
 	struct view v;
-	struct sleep *sleeps;		/* of all threads, by the instant they end */
+	struct thread_sleep *sleeps;	/* those of a thread are in order of time */
 	size_t cnt, cap;
 	uint32_t last;			/* the thread that was on a CPU last; 0: none */
 	uint64_t last_ns;
 };
 
-static int on_slept(void *ctx, const struct sleep *s)
+static void note_stay(struct chain *c, const struct cpu_piece *p)
+{
+	const struct view *v = &c->v;
+	uint64_t to_ns = p->to_ns < v->w.to_ns ? p->to_ns : v->w.to_ns;
+	uint32_t thread = dense_thread(&v->a->ids, p->utid);
+
+	if (p->from_ns < v->w.to_ns && to_ns + (p->end != NULL) > v->w.from_ns &&
+	    to_ns > c->last_ns && thread >= EVENT_ID_FIRST &&
+	    scope_has_thread(&v->a->scope, thread)) {
+		c->last = thread;
+		c->last_ns = to_ns;
+	}
+}
+
+static int on_link(void *ctx, const void *found)
 {
 	struct chain *c = ctx;
+	const struct states_found *x = found;
+	const struct thread_sleep *s = sleep_of(&c->v, x);
 
+	if (x->ran)
+		note_stay(c, x->ran);
+	if (!s)
+		return 0;
 	if (array_reserve(&c->sleeps, &c->cap, c->cnt + 1) < 0)
 		return -ENOMEM;
 	c->sleeps[c->cnt++] = *s;
 	return 0;
 }
 
-static int on_ran(void *ctx, uint32_t thread, uint64_t to_ns)
-{
-	struct chain *c = ctx;
-
-	if (to_ns > c->last_ns && thread >= EVENT_ID_FIRST &&
-	    scope_has_thread(&c->v.a->scope, thread)) {
-		c->last = thread;
-		c->last_ns = to_ns;
-	}
-	return 0;
-}
-
 /* The thread's last sleep that ended before to_ns; NULL: there is none. */
-static const struct sleep *sleep_before(const struct chain *c, uint32_t thread, uint64_t to_ns)
+static const struct thread_sleep *sleep_before(const struct chain *c, uint32_t thread, uint64_t to_ns)
 {
 	size_t i = c->cnt;
 
-	while (i && (c->sleeps[i - 1].woken_ns >= to_ns || c->sleeps[i - 1].thread != thread))
+	while (i && (c->sleeps[i - 1].end_ns >= to_ns || c->sleeps[i - 1].thread != thread))
 		i--;
 	return i ? &c->sleeps[i - 1] : NULL;
 }
 
 static int give_link(struct chain *c, unsigned int n, uint32_t thread, uint64_t to_ns,
-		     const struct sleep *s)
+		     const struct thread_sleep *s)
 {
 	const struct analysis *a = c->v.a;
 	struct cell *cells = view_row(&c->v, 0, NULL);
@@ -151,7 +161,7 @@ static int give_link(struct chain *c, unsigned int n, uint32_t thread, uint64_t 
 	if (!s)
 		return 0;
 	cell_int(&cells[LINK_LEFT], context_rel(a, s->left_ns));
-	cell_int(&cells[LINK_WOKEN], context_rel(a, s->woken_ns));
+	cell_int(&cells[LINK_WOKEN], context_rel(a, s->end_ns));
 	cell_int(&cells[LINK_WAKER], dense_utid(&a->ids, s->waker));
 	cell_int(&cells[LINK_IRQ], s->is_irq);
 	return 0;
@@ -161,7 +171,7 @@ static int give_chain(struct chain *c)
 {
 	uint32_t thread = c->last;
 	uint64_t to_ns = c->last_ns;
-	const struct sleep *s;
+	const struct thread_sleep *s;
 	unsigned int n;
 	int ret = 0;
 
@@ -171,18 +181,25 @@ static int give_chain(struct chain *c)
 		if (!s)
 			break;
 		thread = s->is_irq ? thread : s->waker;
-		to_ns = s->is_irq ? s->left_ns : s->woken_ns;
+		to_ns = s->is_irq ? s->left_ns : s->end_ns;
 	}
 	return ret;
 }
 
-static int read_chain(struct view *v, struct err *e)
+static int begin_chain(struct view *v, struct err *e)
 {
-	struct chain *c = (struct chain *)v;
-	const struct sleeps_sink sink = { .ctx = c, .slept = on_slept, .ran = on_ran };
-	int ret = sleeps_read(v->a, v->w.from_ns, v->w.to_ns, &sink, e);
+	const struct fold_run_config c = { .def = &fold_sleeps, .window = &v->w,
+					   .sink = { v, on_link } };
 
-	if (!ret && give_chain(c) < 0)
+	return fold_run_begin(&v->run, v->a, &c, e);
+}
+
+static int run_chain(struct view *v, struct err *e)
+{
+	uint64_t decided;
+	int ret = fold_run_to(&v->run, v->bin_to_ns, &decided, e);
+
+	if (!ret && give_chain((struct chain *)v) < 0)
 		ret = err_set(e, -ENOMEM, "out of memory");
 	return ret;
 }
@@ -193,8 +210,8 @@ static void close_chain(struct view *v)
 }
 
 static const struct view_def chain_view = {
-	.bytes = sizeof(struct chain), .is_one_bin = true, .run_bin = read_chain,
-	.close = close_chain,
+	.bytes = sizeof(struct chain), .is_one_bin = true, .begin = begin_chain,
+	.run_bin = run_chain, .close = close_chain,
 };
 
 const struct table_def tables_of_sleeps[] = {

@@ -363,22 +363,92 @@ static void check_parallel(const struct fold_check *c, int64_t from, int64_t to)
 	rows_done(&b);
 }
 
+/* ---- sleeps ---- */
+
+enum { LIFE_UTID, LIFE_TS, LIFE_KIND, LIFE_WAKER, LIFE_IRQ, LIFE_END };
+enum { IS_MOVED = 0, IS_ASLEEP, IS_WOKEN };	/* LIFE_KIND */
+
+/* Switches and wake-ups of a window, thread by thread. */
+static const char lives[] =
+	"SELECT e.utid, ts, what, waker, irq, t.end_ns FROM (SELECT utid, ts_ns AS ts, cpu, 1 AS kind, "
+	"0 AS is_in, iif(preempted OR prev_state = 0 OR prev_state & 0xb0, 0, 1) AS what, "
+	"0 AS waker, 0 AS irq FROM switches "
+	"UNION ALL SELECT next_utid, ts_ns, cpu, 1, 1, 0, 0, 0 FROM switches "
+	"UNION ALL SELECT target_utid, ts_ns, cpu, 2, 0, 2, utid, irq FROM wakeups) AS e "
+	"JOIN threads AS t ON t.utid = e.utid WHERE e.utid >= 16 AND ts >= %lld AND ts < %lld "
+	"ORDER BY e.utid, ts, e.cpu, kind, is_in";
+
+/* The thread had a CPU between two instants. *at: the slices before are of other threads. */
+static bool had_cpu(const struct rows *slices, unsigned int *at, int64_t utid, int64_t from,
+		    int64_t to)
+{
+	unsigned int i;
+
+	while (*at < slices->row_cnt && rows_int(slices, *at, 0) < utid)
+		++*at;
+	for (i = *at; i < slices->row_cnt && rows_int(slices, i, 0) == utid; i++)
+		if (rows_int(slices, i, 2) > from && rows_int(slices, i, 1) < to)
+			return true;
+	return false;
+}
+
+/* The row of the wake-up that ends the sleep which begins in row i; 0: none is known to. */
+static unsigned int wakeup_of(const struct rows *r, unsigned int i)
+{
+	unsigned int k, by = 0;
+
+	for (k = i + 1; k < r->row_cnt && rows_int(r, k, LIFE_UTID) == rows_int(r, i, LIFE_UTID) &&
+			rows_int(r, k, LIFE_KIND) == IS_WOKEN; k++)
+		if (!by || (rows_int(r, k, LIFE_TS) == rows_int(r, by, LIFE_TS) &&
+			    rows_int(r, by, LIFE_IRQ) && !rows_int(r, k, LIFE_IRQ)))
+			by = k;
+	return by;
+}
+
+/*
+ * Sleeps in a window, as values of SQL: a switch away that is followed by a wake-up of the thread,
+ * before a switch to it or away from it, and before a stay on a CPU, also one that a later switch
+ * told of. Of wake-ups at one instant that of a thread counts. A thread that ended meanwhile did
+ * not sleep.
+ */
+static char *sleeps_of(const struct fold_check *c, int64_t from, int64_t to)
+{
+	struct rows r, slices;
+	unsigned int i, at = 0;
+	char sql[1000], *out;
+	size_t size;
+	FILE *f = open_memstream(&out, &size);
+
+	rows_window(&slices, c->plain, "SELECT utid, start_ns, end_ns FROM sched_slices(:w) "
+		    "WHERE utid >= 16 ORDER BY utid, start_ns", from, to);
+	snprintf(sql, sizeof(sql), lives, (long long)from, (long long)to);
+	rows_sql(&r, c->plain, sql);
+	fprintf(f, "(0, 0, 0, 0, NULL)");
+	for (i = 0; i < r.row_cnt; i++) {
+		unsigned int by = rows_int(&r, i, LIFE_KIND) == IS_ASLEEP ? wakeup_of(&r, i) : 0;
+		int64_t utid = rows_int(&r, i, LIFE_UTID), left = rows_int(&r, i, LIFE_TS);
+		int64_t end = rows_int(&r, i, LIFE_END), woken = rows_int(&r, by, LIFE_TS);
+
+		if (by && !had_cpu(&slices, &at, utid, left, woken) && !(end > left && end < woken))
+			fprintf(f, ", (%lld, %lld, %lld, %lld, %lld)", (long long)utid,
+				(long long)left, (long long)woken,
+				(long long)rows_int(&r, by, LIFE_WAKER),
+				(long long)rows_int(&r, by, LIFE_IRQ));
+	}
+	fclose(f);
+	rows_done(&slices);
+	rows_done(&r);
+	return out;
+}
+
 /* Who ended sleeps, and the chain of wake-ups, are what the events say in order. */
 static void check_sleeps(const struct fold_check *c, int64_t from, int64_t to)
 {
-#define SLEEPS                                                                                     \
-	"WITH RECURSIVE e AS (SELECT utid, end_ns AS ns, 0 AS waker, NULL AS irq "                 \
-	"FROM sched_slices(%1$lld, %2$lld) WHERE end_reason = 'slept' "                            \
-	"UNION ALL SELECT target_utid, ts_ns, utid, irq FROM wakeups "                             \
-	"WHERE ts_ns >= %1$lld AND ts_ns < %2$lld), "                                              \
-	"s AS MATERIALIZED (SELECT utid, left_ns, ns, waker, irq FROM (SELECT utid, "              \
-	"lag(ns) OVER b AS left_ns, ns, waker, irq, lag(irq) OVER b AS irq_before "                \
-	"FROM e WINDOW b AS (PARTITION BY utid ORDER BY ns, irq)) "                                \
-	"WHERE irq IS NOT NULL AND irq_before IS NULL AND left_ns IS NOT NULL)"
+#define SLEEPS "WITH RECURSIVE s (utid, left_ns, ns, waker, irq) AS MATERIALIZED (VALUES %3$s)"
 	static const char *const wanted[] = {
 		SLEEPS " SELECT iif(s.irq, NULL, t.upid) AS upid, s.irq, count(*), "
 		"sum(ns - left_ns), max(ns - left_ns), ns FROM s JOIN threads AS t "
-		"ON t.utid = s.waker GROUP BY 1, 2 ORDER BY 2, 1",
+		"ON t.utid = s.waker WHERE irq IS NOT NULL GROUP BY 1, 2 ORDER BY 2, 1",
 		SLEEPS ", chain (n, utid, to_ns) AS (SELECT 1, utid, ns FROM (SELECT utid, "
 		"max(end_ns) AS ns FROM sched_slices(%1$lld, %2$lld) WHERE utid >= 16) "
 		"WHERE utid IS NOT NULL UNION ALL "
@@ -394,18 +464,20 @@ static void check_sleeps(const struct fold_check *c, int64_t from, int64_t to)
 		"SELECT * FROM woken_by(:w) ORDER BY irq, upid",
 		"SELECT * FROM blocking_chain(:w) ORDER BY n",
 	};
-	char sql[2000];
+	char *sleeps = sleeps_of(c, from, to), *sql;
 	struct rows a, b;
 	unsigned int i;
 
 	for (i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
-		snprintf(sql, sizeof(sql), wanted[i], (long long)from, (long long)to);
+		assert_true(asprintf(&sql, wanted[i], (long long)from, (long long)to, sleeps) > 0);
 		rows_sql(&a, c->plain, sql);
+		free(sql);
 		rows_window(&b, c->indexed, given[i], from, to);
 		rows_compare(&a, &b);
 		rows_done(&a);
 		rows_done(&b);
 	}
+	free(sleeps);
 }
 
 /* The lifetimes of a window's allocations are those of the table. */

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* Who ended sleeps, against what `states` says of the same threads: hand-made events, by ms. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "bpf/wire.h"
+#include "tests/unit/gen/made_trace.h"
+#include "tests/unit/gen/table_rows.h"
+
+#define MS 1000000ull
+#define T0 (1000 * MS)
+#define AT(ms) (T0 + (ms) * MS)
+
+/*
+ * dd runs until 10 ms and sleeps. A task that is hidden from BPF gives it the CPU at 50 ms, so no
+ * wake-up and no switch to it are seen; cc1 wakes it at 70 ms. At 90 ms it leaves the CPU, and that
+ * switch tells since when it had it. At 95 ms cc1 wakes it once more, and it runs to the end.
+ */
+static void make(struct made_trace *m)
+{
+	made_begin(m, &(struct gen_config){ .cpu_cnt = 2, .from_ns = T0 });
+	gen_snap(m->g, T0, 0, 100, 100, 1, "dd");
+	gen_snap(m->g, T0, 1, 200, 200, 1, "cc1");
+	gen_switch(m->g, AT(1), 0, 0, 100, 0);
+	gen_switch(m->g, AT(2), 1, 0, 200, 0);
+	gen_switch(m->g, AT(10), 0, 100, 0, 0);
+	gen_wakeup(m->g, AT(70), 1, 200, 100, 0);
+	gen_switch_more(m->g, AT(90), 0, 100, 0, 0, 0, 40 * MS);
+	gen_wakeup(m->g, AT(95), 1, 200, 100, 0);
+	gen_switch(m->g, AT(96), 0, 0, 100, 0);
+	gen_slice(m->g, AT(100));
+	made_open(m);
+}
+
+static void test_woken_by_agrees_with_states_after_a_stay_that_was_not_seen(void **state)
+{
+	struct made_trace m;
+
+	make(&m);
+	assert_int_equal(rows_one(m.a, "SELECT sleeping_ns FROM thread_states(0, 1 << 60, 0, "
+				       "'comm') WHERE name = 'dd'"), 45 * MS);
+	/* how the first of the two sleeps, of 40 ms, ended is not known */
+	assert_int_equal(rows_one(m.a, "SELECT sum(wakeups) FROM woken_by"), 1);
+	assert_int_equal(rows_one(m.a, "SELECT sum(slept_ns) FROM woken_by"), 5 * MS);
+	assert_int_equal(rows_one(m.a, "SELECT max(left_ns) FROM blocking_chain WHERE n = 1"),
+			 90 * MS);
+	made_close(&m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			test_woken_by_agrees_with_states_after_a_stay_that_was_not_seen),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
