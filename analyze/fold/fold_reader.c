@@ -15,21 +15,12 @@
 #define MINUTE_NS 60000000000ull
 #define ALL_COLUMNS (EVENT_COL_FLAGS * 2 - 1)
 
-struct event_taker {
-	const struct fold_def *def;
-	void *machine;
-	uint64_t from_ns;		/* where the machine begins */
-};
-
 struct fold_reader {
 	struct analysis *a;
 	const struct index *index;
-	struct event_taker takers[EVENT_KIND_CNT][FOLD_USES_MAX];
-	unsigned int taker_cnt[EVENT_KIND_CNT];
 	struct fold_machine *machines[FOLD_USES_MAX];
 	uint64_t from_ns[FOLD_USES_MAX];	/* where each machine begins */
 	unsigned int cnt;
-	bool apart;			/* as fold_range says */
 	uint64_t begin_ns;		/* the first edge */
 	uint64_t reload_ns;		/* the next interval, whose states are to be loaded */
 	struct buf mem;
@@ -181,13 +172,9 @@ static int open_cursor(struct fold_reader *r, uint64_t from_ns, uint64_t to_ns, 
 		const struct fold_def *def = r->machines[n]->def;
 
 		kinds |= def->kinds;
-		for (k = 0; k < EVENT_KIND_CNT; k++) {
-			if (!(def->kinds & 1u << k))
-				continue;
-			columns[k] |= def->columns ? def->columns[k] : ALL_COLUMNS;
-			r->takers[k][r->taker_cnt[k]++] = (struct event_taker){
-				def, r->machines[n], r->from_ns[n] };
-		}
+		for (k = 0; k < EVENT_KIND_CNT; k++)
+			if (def->kinds & 1u << k)
+				columns[k] |= def->columns ? def->columns[k] : ALL_COLUMNS;
 	}
 	return event_cursor_open_columns(&r->cursor, r->a->trace, kinds, columns, from_ns, to_ns,
 					 e);
@@ -252,7 +239,6 @@ int fold_reader_open(struct fold_reader **ret, struct analysis *a, const struct 
 		return err_set(e, -ENOMEM, "out of memory");
 	r->a = a;
 	r->index = range->start == FOLD_READER_AT ? range->index : NULL;
-	r->apart = range->apart || cnt == 1;
 	r->reload_ns = UINT64_MAX;
 	for (n = 0; n < cnt && !err; n++)
 		err = open_machine(r, range, &uses[n], e);
@@ -312,18 +298,6 @@ static uint64_t reset_ns(struct fold_reader *r)
 	return r->reset ? r->reset->ts_ns : UINT64_MAX;
 }
 
-static int hand_out_event(const struct fold_reader *r, const struct event *ev)
-{
-	const struct event_taker *t = r->takers[ev->kind], *end = t + r->taker_cnt[ev->kind];
-	int ret = 0;
-
-	for (; t < end && ret >= 0; t++)
-		if (ev->ts_ns >= t->from_ns)
-			ret = t->def->events ? t->def->events(t->machine, ev, 1) :
-					       t->def->event(t->machine, ev);
-	return ret;
-}
-
 static int hand_out_to(const struct fold_reader *r, unsigned int n, const struct event *ev,
 		       size_t cnt)
 {
@@ -348,13 +322,10 @@ static int hand_out_to(const struct fold_reader *r, unsigned int n, const struct
 static int hand_out_events(struct fold_reader *r, const struct event *ev, size_t cnt)
 {
 	unsigned int n;
-	size_t i;
 	int ret = 0;
 
-	for (n = 0; r->apart && n < r->cnt && ret >= 0; n++)
+	for (n = 0; n < r->cnt && ret >= 0; n++)
 		ret = hand_out_to(r, n, ev, cnt);
-	for (i = 0; !r->apart && i < cnt && ret >= 0; i++)
-		ret = hand_out_event(r, &ev[i]);
 	return ret;
 }
 

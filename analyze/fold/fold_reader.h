@@ -7,7 +7,8 @@
  *
  * At one instant edges come first (the end of a block before the beginning of the next one), then
  * events, then the resets of processes' memory (exec and exit). Every event is decoded once,
- * however many machines there are. Only this file opens event cursors for folds and views.
+ * however many machines there are. One machine gets many events before the next one gets them, so
+ * no sink may see two machines. Only this file opens event cursors for folds and views.
  *
  * With an index a machine begins at the interval that holds the instant asked for, with the state
  * that is stored there, and takes over the next interval's state at each edge. Without, it begins
@@ -36,8 +37,6 @@ struct fold_range {
 	const struct index *index;	/* NULL: none */
 	enum fold_reader_start start;
 	const struct checkpoint *checkpoint;	/* the state at from_ns; NULL: none */
-	/* one machine gets many events before the next one gets them: no sink sees two machines */
-	bool apart;
 };
 
 struct fold_reader;

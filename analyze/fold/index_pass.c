@@ -53,7 +53,6 @@ static int open_pass(struct fold_pass *p, const struct fold_def *const *defs, un
 	const struct fold_range range = {
 		.from_ns = index_interval_from(j->x, j->from), .to_ns = j->a->end_ns,
 		.index = j->x, .start = j->from ? FOLD_READER_TAIL : FOLD_READER_TRACE,
-		.apart = true,
 	};
 	struct fold_use uses[FOLD_USES_MAX];
 	int ret;
