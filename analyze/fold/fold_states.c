@@ -16,6 +16,7 @@ struct states_machine {
 	const struct dense_ids *ids;
 	struct fold_machine *cpu;	/* of fold_cpu */
 	struct thread_states *states;
+	struct request_track *requests;	/* says who waits for a disk */
 	bool workload_only;		/* most events of others were left out by --only */
 	const struct trace_block *blocks;
 	size_t block_cnt;
@@ -87,6 +88,15 @@ static uint32_t followed(const struct states_machine *m, uint32_t utid)
 	return EVENT_ID_FILTERED;
 }
 
+/* Of a thread that is not followed nobody asks. */
+static int on_flight(void *ctx, const struct request_flight *f)
+{
+	struct states_machine *m = ctx;
+
+	thread_states_flight(m->states, dense_thread(m->ids, f->submitter), f->more, f->ts_ns);
+	return 0;
+}
+
 static int on_cpu_piece(void *ctx, const void *found)
 {
 	struct states_machine *m = ctx;
@@ -111,7 +121,12 @@ static int states_open(void *machine)
 		return -ENOMEM;
 	*m->cpu = (struct fold_machine){ m->f.a, &fold_cpu, { m, on_cpu_piece } };
 	ret = fold_cpu.open(m->cpu);
-	return ret < 0 ? ret : thread_states_new(&m->states, m->ids->thread_cnt, &sink);
+	if (ret >= 0)
+		ret = request_track_new(&m->requests, NULL, m);
+	if (ret < 0)
+		return ret;
+	request_track_on_flight(m->requests, on_flight);
+	return thread_states_new(&m->states, m->ids->thread_cnt, &sink);
 }
 
 static void states_close(void *machine)
@@ -122,6 +137,7 @@ static void states_close(void *machine)
 		fold_cpu.close(m->cpu);
 	free(m->cpu);
 	free(m->end_ns);
+	request_track_free(m->requests);
 	thread_states_free(m->states);
 }
 
@@ -149,7 +165,6 @@ static int states_start(void *machine, uint64_t from_ns, size_t block, struct er
 static int states_event(void *machine, const struct event *ev)
 {
 	struct states_machine *m = machine;
-	bool is_irq = ev->flags & EVENT_F_IRQ;
 	uint32_t thread;
 	int ret = 0;
 
@@ -157,10 +172,10 @@ static int states_event(void *machine, const struct event *ev)
 	case EVENT_WAKEUP:
 		thread = followed(m, (uint32_t)ev->v[EV_WAKEUP_TARGET_UTID]);
 		return thread_states_wake(m->states, thread, ev->ts_ns,
-					  dense_thread(m->ids, ev->utid), is_irq);
+					  dense_thread(m->ids, ev->utid),
+					  ev->flags & EVENT_F_IRQ);
 	case EVENT_REQUEST:
-		thread = is_irq ? EVENT_ID_UNKNOWN : followed(m, ev->utid);
-		return thread_states_request(m->states, ev, thread);
+		return request_track_event(m->requests, ev);
 	case EVENT_OFFCPU:
 		return fold_found(&m->f, &(struct states_found){ .offcpu = ev });
 	default:
@@ -223,13 +238,16 @@ static void states_save(void *machine, uint64_t at_ns, struct buf *out)
 	const struct states_machine *m = machine;
 
 	thread_states_save(m->states, at_ns, id_of, (void *)m->ids, out);
+	request_track_save(m->requests, at_ns, out);
 }
 
 static int states_load(void *machine, uint64_t at_ns, struct packed_in *in, bool is_tail)
 {
 	const struct states_machine *m = machine;
 
-	return thread_states_load(m->states, thread_of, (void *)m->ids, in);
+	int ret = thread_states_load(m->states, thread_of, (void *)m->ids, in);
+
+	return ret < 0 ? ret : request_track_load(m->requests, in, at_ns);
 }
 
 static const struct fold_state_def states_state = {
@@ -286,7 +304,8 @@ static const struct fold_sums_def wait_sums = { STATE_SUMS, .is_exact_decoded = 
 #define SWITCH_COLUMNS (FOLD_CPU_COLUMNS | 1u << EV_SWITCH_PREV_STATE)
 #define REQUEST_COLUMNS                                                                            \
 	(EVENT_COL_UTID | EVENT_COL_FLAGS | 1u << EV_REQUEST_RQ | 1u << EV_REQUEST_DEV |          \
-	 1u << EV_REQUEST_ACTION | 1u << EV_REQUEST_BYTES | 1u << EV_REQUEST_DONE_BYTES)
+	 1u << EV_REQUEST_ACTION | 1u << EV_REQUEST_SECTOR | 1u << EV_REQUEST_BYTES |             \
+	 1u << EV_REQUEST_DONE_BYTES | 1u << EV_REQUEST_CMD_FLAGS)
 
 static const uint32_t states_columns[EVENT_KIND_CNT] = {
 	[EVENT_SWITCH] = SWITCH_COLUMNS,

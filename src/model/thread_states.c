@@ -10,7 +10,6 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "base/hash_map.h"
 #include "model/task_state.h"
 
 /*
@@ -42,19 +41,11 @@ struct thread {
 	bool is_seen, is_irq;
 };
 
-struct request {
-	uint64_t rq, dev;
-	uint32_t submitter;	/* 0: it is not in flight */
-};
-
 struct thread_states {
 	struct thread_states_sink sink;
 	uint64_t start_ns;
 	uint32_t *alive;	/* numbers of threads */
 	size_t alive_cnt, alive_cap;
-	struct hash_map by_address;	/* (address, device) -> place in requests */
-	struct request *requests;
-	size_t request_cap;
 	uint32_t thread_cnt;
 	struct thread threads[];
 };
@@ -79,8 +70,6 @@ void thread_states_free(struct thread_states *s)
 {
 	if (!s)
 		return;
-	hash_map_done(&s->by_address);
-	free(s->requests);
 	free(s->alive);
 	free(s);
 }
@@ -432,58 +421,19 @@ int thread_states_wake(struct thread_states *s, uint32_t thread, uint64_t ts_ns,
 	return 0;
 }
 
-/* The request gets another submitter; 0: it is over. */
-static void set_submitter(struct thread_states *s, struct request *r, uint32_t thread,
-			  uint64_t ts_ns)
+void thread_states_flight(struct thread_states *s, uint32_t thread, int more, uint64_t ts_ns)
 {
-	struct thread *before = thread_at(s, r->submitter), *now = thread_at(s, thread);
+	struct thread *t = thread_at(s, thread);
 
-	r->submitter = thread;
-	if (before && before != now && !--before->in_flight && before->disk_to_ns == UINT64_MAX)
-		before->disk_to_ns = ts_ns;
-	if (now && before != now && !now->in_flight++ && now->disk_to_ns <= now->since_ns) {
-		now->disk_from_ns = ts_ns;
-		now->disk_to_ns = UINT64_MAX;
+	if (!t)
+		return;
+	t->in_flight += (uint32_t)more;
+	if (more < 0 && !t->in_flight && t->disk_to_ns == UINT64_MAX)
+		t->disk_to_ns = ts_ns;
+	if (more > 0 && t->in_flight == 1 && t->disk_to_ns <= t->since_ns) {
+		t->disk_from_ns = ts_ns;
+		t->disk_to_ns = UINT64_MAX;
 	}
-}
-
-static struct request *request_at(struct thread_states *s, uint64_t rq, uint64_t dev)
-{
-	uint32_t i;
-
-	if (hash_map_intern(&s->by_address, rq, dev, &i) < 0 ||
-	    array_reserve(&s->requests, &s->request_cap, (size_t)i + 1) < 0)
-		return NULL;
-	s->requests[i].rq = rq;
-	s->requests[i].dev = dev;
-	return &s->requests[i];
-}
-
-int thread_states_request(struct thread_states *s, const struct event *ev, uint32_t thread)
-{
-	const uint64_t *v = ev->v;
-	struct request *r = request_at(s, v[EV_REQUEST_RQ], v[EV_REQUEST_DEV]);
-
-	if (!r)
-		return -ENOMEM;
-	if (thread < EVENT_ID_FIRST)
-		thread = EVENT_ID_UNKNOWN;
-	switch (v[EV_REQUEST_ACTION]) {
-	case EVENT_REQUEST_START:
-	case EVENT_REQUEST_INSERT:
-	case EVENT_REQUEST_ISSUE:
-		if (v[EV_REQUEST_ACTION] == EVENT_REQUEST_START || !r->submitter)
-			set_submitter(s, r, thread, ev->ts_ns);
-		break;
-	case EVENT_REQUEST_COMPLETE:
-		if (v[EV_REQUEST_DONE_BYTES] < v[EV_REQUEST_BYTES])
-			break;
-		/* fall through */
-	case EVENT_REQUEST_DONE:
-	case EVENT_REQUEST_MERGE:
-		set_submitter(s, r, 0, ev->ts_ns);
-	}
-	return 0;
 }
 
 int thread_states_until(struct thread_states *s, uint64_t ts_ns)
@@ -516,7 +466,7 @@ void thread_states_forget(struct thread_states *s)
 	}
 }
 
-/* ---- states as bytes: living threads, then requests in flight ---- */
+/* ---- states as bytes ---- */
 
 /* The instant that a phase goes on knowing at an edge. NULL: there is none. */
 static uint64_t *kept_ns(struct thread *t)
@@ -545,34 +495,6 @@ void thread_states_save(struct thread_states *s, uint64_t at_ns, thread_states_n
 		if (t->phase == THREAD_RUNNABLE)
 			packed_put(out, t->slept);
 	}
-	for (i = 0; i < s->by_address.cnt; i++) {
-		const struct request *r = &s->requests[i];
-
-		if (!r->submitter)
-			continue;
-		packed_put(out, r->rq);
-		packed_put(out, r->dev);
-		packed_put(out, id_of(ctx, r->submitter));
-	}
-}
-
-static int load_requests(struct thread_states *s, thread_states_number thread_of, void *ctx,
-			 struct packed_in *in)
-{
-	size_t i;
-
-	while (in->p != in->end) {
-		uint64_t rq = packed_get(in), dev = packed_get(in);
-		uint32_t thread = thread_of(ctx, (uint32_t)packed_get(in));
-		struct request *r = request_at(s, rq, dev);
-
-		if (!r || in->bad)
-			return r ? -EBADMSG : -ENOMEM;
-		set_submitter(s, r, thread, s->start_ns);
-	}
-	for (i = 0; i < s->alive_cnt; i++)
-		set_disk(&s->threads[s->alive[i]]);
-	return 0;
 }
 
 int thread_states_load(struct thread_states *s, thread_states_number thread_of, void *ctx,
@@ -600,5 +522,5 @@ int thread_states_load(struct thread_states *s, thread_states_number thread_of, 
 		if (ago)
 			*kept = s->start_ns - (ago - 1);
 	}
-	return ret ? ret : load_requests(s, thread_of, ctx, in);
+	return ret;
 }

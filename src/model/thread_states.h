@@ -129,14 +129,17 @@ int thread_states_enter(struct thread_states *s, uint32_t next, uint32_t cpu, ui
  */
 int thread_states_wake(struct thread_states *s, uint32_t thread, uint64_t ts_ns, uint32_t waker,
 		       bool is_irq);
-/* An event of a block request, and the thread that ran then, EVENT_ID_UNKNOWN in an interrupt. */
-int thread_states_request(struct thread_states *s, const struct event *ev, uint32_t thread);
+/* The thread has one more block request in flight (more: 1), or one fewer (-1): request_track.h. */
+void thread_states_flight(struct thread_states *s, uint32_t thread, int more, uint64_t ts_ns);
 /* An edge of a block: everything before ts_ns is given out. */
 int thread_states_until(struct thread_states *s, uint64_t ts_ns);
 /* Nothing is known any more of any thread, from its last instant on. */
 void thread_states_forget(struct thread_states *s);
 
-/* All that is known after thread_states_until(at_ns), with ids of threads by id_of(); and back. */
+/*
+ * All that is known after thread_states_until(at_ns), with ids of threads by id_of(); and back. But
+ * for what is in flight: thread_states_flight() tells that behind load().
+ */
 typedef uint32_t (*thread_states_number)(void *ctx, uint32_t number);
 void thread_states_save(struct thread_states *s, uint64_t at_ns, thread_states_number id_of,
 			void *ctx, struct buf *out);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Who ended sleeps, against what `states` says of the same threads: hand-made events, by ms. */
+/*
+ * Sleeps and waits for a disk, and who ended them, against what `states` says of the same threads:
+ * hand-made events, by ms.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,6 +17,7 @@
 #define MS 1000000ull
 #define T0 (1000 * MS)
 #define AT(ms) (T0 + (ms) * MS)
+#define DEV 0x800000
 
 /*
  * dd runs until 10 ms and sleeps. A task that is hidden from BPF gives it the CPU at 50 ms, so no
@@ -36,6 +40,43 @@ static void make(struct made_trace *m)
 	made_open(m);
 }
 
+static void leave_in_d(struct gen *g, uint64_t ts, uint32_t tid)
+{
+	struct wire_switch r = { .hdr = { .ts_ns = ts, .hook = WIRE_SWITCH, .tid = tid },
+				 .prev_state = 2 };
+
+	gen_raw(g, &r, sizeof(r));
+}
+
+/*
+ * dd queues a request and sleeps in D from 20 ms on. The request's end is lost; at 30 ms cc1 queues
+ * other I/O under the same address, which completes at 60 ms. dd is woken at 70 ms.
+ */
+static void test_a_lost_end_of_a_request_does_not_make_a_sleep_a_wait_for_a_disk(void **state)
+{
+	struct made_trace m;
+
+	made_begin(&m, &(struct gen_config){ .cpu_cnt = 2, .from_ns = T0 });
+	gen_snap(m.g, T0, 0, 100, 100, 1, "dd");
+	gen_snap(m.g, T0, 1, 200, 200, 1, "cc1");
+	gen_switch(m.g, AT(1), 0, 0, 100, 0);
+	gen_switch(m.g, AT(2), 1, 0, 200, 0);
+	gen_block(m.g, AT(20), 0, 100, WIRE_BLOCK_INSERT, 0x10, DEV, 0, 4096, 0);
+	leave_in_d(m.g, AT(20), 100);
+	gen_block(m.g, AT(30), 1, 200, WIRE_BLOCK_INSERT, 0x10, DEV, 5000, 4096, 0);
+	gen_block(m.g, AT(60), 1, 0, WIRE_BLOCK_COMPLETE, 0x10, DEV, 5000, 4096, 0);
+	gen_wakeup(m.g, AT(70), 1, 200, 100, 0);
+	gen_switch(m.g, AT(70), 0, 0, 100, 0);
+	gen_slice(m.g, AT(100));
+	made_open(&m);
+	assert_int_equal(rows_one(m.a, "SELECT disk_ns FROM thread_states(0, 1 << 60, 0, 'comm') "
+				       "WHERE name = 'dd'"), 10 * MS);
+	assert_int_equal(rows_one(m.a, "SELECT uninterruptible_ns FROM "
+				       "thread_states(0, 1 << 60, 0, 'comm') WHERE name = 'dd'"),
+			 40 * MS);
+	made_close(&m);
+}
+
 static void test_woken_by_agrees_with_states_after_a_stay_that_was_not_seen(void **state)
 {
 	struct made_trace m;
@@ -54,6 +95,8 @@ static void test_woken_by_agrees_with_states_after_a_stay_that_was_not_seen(void
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			test_a_lost_end_of_a_request_does_not_make_a_sleep_a_wait_for_a_disk),
 		cmocka_unit_test(
 			test_woken_by_agrees_with_states_after_a_stay_that_was_not_seen),
 	};

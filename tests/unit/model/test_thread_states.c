@@ -95,18 +95,6 @@ static void wake(struct thread_states *s, uint32_t thread, uint64_t ts)
 	assert_int_equal(thread_states_wake(s, thread, ts, WAKER, false), 0);
 }
 
-static void request(struct thread_states *s, uint64_t ts, unsigned int action, uint32_t thread,
-		    uint64_t done)
-{
-	struct event ev = { .ts_ns = ts, .kind = EVENT_REQUEST };
-
-	ev.v[EV_REQUEST_ACTION] = action;
-	ev.v[EV_REQUEST_RQ] = 0x1000;
-	ev.v[EV_REQUEST_BYTES] = 8192;
-	ev.v[EV_REQUEST_DONE_BYTES] = done;
-	assert_int_equal(thread_states_request(s, &ev, thread), 0);
-}
-
 static void check_life(const struct lives *l, uint32_t thread,
 		       const uint64_t want[THREAD_STATE_CNT])
 {
@@ -163,15 +151,14 @@ static void test_thread_states_tell_disk_from_other_uninterruptible_sleep(void *
 	struct thread_states *s = new_states(&l);
 
 	wake(s, 20, 100);
-	request(s, 105, EVENT_REQUEST_START, 20, 0);
-	request(s, 106, EVENT_REQUEST_ISSUE, 21, 0);	/* somebody else issues it */
+	thread_states_flight(s, 20, 1, 105);
+	thread_states_flight(s, 20, 1, 106);
 	stay(s, 20, 100, 110, 0, 0x2);
-	request(s, 120, EVENT_REQUEST_COMPLETE, EVENT_ID_UNKNOWN, 4096);	/* half of it */
-	request(s, 130, EVENT_REQUEST_COMPLETE, EVENT_ID_UNKNOWN, 8192);
-	request(s, 131, EVENT_REQUEST_DONE, EVENT_ID_UNKNOWN, 0);
+	thread_states_flight(s, 20, -1, 120);		/* one of the two */
+	thread_states_flight(s, 20, -1, 130);
 	wake(s, 20, 137);
 	stay(s, 20, 140, 150, 0, 0x1);
-	request(s, 160, EVENT_REQUEST_INSERT, 22, 0);	/* another thread's at that address */
+	thread_states_flight(s, 22, 1, 160);		/* another thread's */
 	stay(s, 20, 170, 180, 0, 0x102);
 	thread_states_until(s, 200);
 	check_life(&l, 20, (const uint64_t[]){ 30, 3, 0, 20, 27, 20, 0, 0 });
@@ -227,7 +214,7 @@ static struct thread_states *in_disk_sleep(struct lives *l)
 	struct thread_states *s = new_states(l);
 
 	thread_states_enter(s, 20, 0, 100);
-	request(s, 105, EVENT_REQUEST_START, 20, 0);
+	thread_states_flight(s, 20, 1, 105);
 	thread_states_ran(s, 20, 0, 100, 110);
 	thread_states_leave(s, &(struct event){ .ts_ns = 110, .v[EV_SWITCH_PREV_STATE] = 2 }, 20);
 	return s;
@@ -246,9 +233,9 @@ static void test_thread_states_do_not_take_an_unseen_stay_for_a_wait_for_a_disk(
 	struct thread_states *s = in_disk_sleep(&l);
 
 	/* it runs from 150 on, and is told of the end there; then it submits the next one */
-	request(s, 160, EVENT_REQUEST_COMPLETE, EVENT_ID_UNKNOWN, 8192);
-	request(s, 170, EVENT_REQUEST_START, 20, 0);
-	request(s, 175, EVENT_REQUEST_COMPLETE, EVENT_ID_UNKNOWN, 8192);
+	thread_states_flight(s, 20, -1, 160);
+	thread_states_flight(s, 20, 1, 170);
+	thread_states_flight(s, 20, -1, 175);
 	leave_after_unseen_stay(s, 150, 190);
 	thread_states_until(s, 200);
 	check_life(&l, 20, (const uint64_t[]){ 50, 0, 0, 40, 0, 10, 0, 0 });
@@ -260,7 +247,7 @@ static void test_thread_states_do_not_take_an_unseen_stay_for_a_wait_for_a_cpu(v
 	struct lives l;
 	struct thread_states *s = in_disk_sleep(&l);
 
-	request(s, 130, EVENT_REQUEST_COMPLETE, EVENT_ID_UNKNOWN, 8192);
+	thread_states_flight(s, 20, -1, 130);
 	wake(s, 20, 170);		/* on its CPU, which nobody knows yet */
 	leave_after_unseen_stay(s, 150, 190);
 	thread_states_until(s, 200);
@@ -442,7 +429,7 @@ static void test_sleeps_are_waits_for_a_disk_if_half_of_them_was(void **state)
 	struct thread_states *s = in_disk_sleep(&l);
 
 	thread_states_until(s, 120);
-	request(s, 130, EVENT_REQUEST_COMPLETE, EVENT_ID_UNKNOWN, 8192);
+	thread_states_flight(s, 20, -1, 130);
 	wake(s, 20, 150);
 	stay(s, 20, 150, 160, 0, 0x2);
 	check_sleep(&l, 1, THREAD_DISK, 110, 150, true);
@@ -453,7 +440,7 @@ static void test_sleeps_are_waits_for_a_disk_if_half_of_them_was(void **state)
 	thread_states_free(s);
 
 	s = in_disk_sleep(&l);
-	request(s, 130, EVENT_REQUEST_COMPLETE, EVENT_ID_UNKNOWN, 8192);
+	thread_states_flight(s, 20, -1, 130);
 	wake(s, 20, 152);
 	thread_states_enter(s, 20, 0, 153);
 	check_sleep(&l, 1, THREAD_UNINTERRUPTIBLE, 110, 152, true);
@@ -498,6 +485,7 @@ struct walk {
 	struct thread_states_sink sink;
 	uint8_t truth[SPAN + 200];
 	unsigned int at, edge, cpu;
+	bool has_request;		/* one is in flight */
 	struct thread_wait waits[SPAN];	/* as they have to be */
 	struct thread_sleep sleeps[SPAN];
 	unsigned int wait_cnt, sleep_cnt;
@@ -529,6 +517,8 @@ static void take_over(struct walk *w, uint64_t at_ns)
 	assert_int_equal(thread_states_new(&w->s, THREADS, &w->sink), 0);
 	thread_states_start(w->s, at_ns);
 	assert_int_equal(thread_states_load(w->s, same_number, NULL, &in), 0);
+	if (w->has_request)
+		thread_states_flight(w->s, 20, 1, at_ns);
 	buf_done(&state);
 }
 
@@ -555,25 +545,26 @@ static void one_round(struct walk *w)
 	unsigned int kind = below(5), since = w->at, wait, disk = 0;
 	enum thread_state state = sleeps[kind].state;
 	struct thread_sleep sleep = { .thread = 20, .state = state, .is_irq = below(2) };
-	bool has_request = below(2);
 	uint64_t since_wait;
 	uint32_t cpu = below(3);
 	struct event ev;
 
 	is(w, 2 + below(40), THREAD_RUNNING);
-	if (has_request)
-		request(w->s, 1000 + since, EVENT_REQUEST_START, 20, 0);
+	w->has_request = below(2);
+	if (w->has_request)
+		thread_states_flight(w->s, 20, 1, 1000 + since);
 	edges(w, true, &since);
 	ev = sw(1000 + w->at, w->cpu, 20, 0, 0, sleeps[kind].bits);
 	since_wait = sleep.left_ns = 1000 + w->at;
 	thread_states_ran(w->s, 20, w->cpu, 1000 + since, 1000 + w->at);
 	thread_states_leave(w->s, &ev, 20);
-	if (state == THREAD_UNINTERRUPTIBLE && has_request)
+	if (state == THREAD_UNINTERRUPTIBLE && w->has_request)
 		disk = 1 + below(60);
 	is(w, disk ? disk : 1 + below(60), disk ? THREAD_DISK : state);
 	edges(w, false, NULL);
-	if (has_request)
-		request(w->s, 1000 + w->at, EVENT_REQUEST_DONE, EVENT_ID_UNKNOWN, 0);
+	if (w->has_request)
+		thread_states_flight(w->s, 20, -1, 1000 + w->at);
+	w->has_request = false;
 	is(w, 1 + below(60), state);
 	edges(w, false, NULL);
 	wait = state == THREAD_PREEMPTED ? 0 : 1 + below(60);
