@@ -281,6 +281,12 @@ static bool holds_io(const struct rq_entry *x, const struct event *ev)
 		sector + ev->v[EV_REQUEST_BYTES] / 512 >= x->r.sector + x->r.bytes / 512);
 }
 
+/* The device says where it put what is appended to a zone: the sector changes meanwhile. */
+static bool is_zone_append(const struct event *ev)
+{
+	return !strcmp(block_op_name((uint32_t)ev->v[EV_REQUEST_CMD_FLAGS]), "zone_append");
+}
+
 /*
  * The rule: whether an event that may begin a life goes on with that of the entry.
  *   - A start begins a life. So one that began with a start goes on until the next start, unless
@@ -288,6 +294,7 @@ static bool holds_io(const struct rq_entry *x, const struct event *ev)
  *   - Where there is no start, as in kernels before 6.5 and for a device's own flushes, a request
  *     cannot be queued or issued twice without a requeue, nor complete without bytes when some are
  *     left.
+ *   - What completes is what was issued: other I/O is that of a life whose beginning was not seen.
  *   - What was issued cannot be merged into another request.
  */
 static bool goes_on(const struct rq_entry *x, const struct event *ev)
@@ -304,8 +311,9 @@ static bool goes_on(const struct rq_entry *x, const struct event *ev)
 	case EVENT_REQUEST_ISSUE:
 		return (is_waiting || x->r.start_ns) && holds_io(x, ev);
 	case EVENT_REQUEST_COMPLETE:
-		return x->r.start_ns || ev->v[EV_REQUEST_BYTES] ||
-		       (!x->r.bytes && !x->r.part_cnt);
+		if (ev->v[EV_REQUEST_BYTES])
+			return holds_io(x, ev) || is_zone_append(ev);
+		return x->r.start_ns || (!x->r.bytes && !x->r.part_cnt);
 	case EVENT_REQUEST_MERGE:
 		return is_waiting;
 	default:

@@ -300,6 +300,34 @@ static void test_block_lost_completion_begins_a_new_life(void **state)
 	request_track_free(b);
 }
 
+/* Neither the end of the first request nor the beginning of the second one was seen. */
+static void test_block_completion_of_other_io_has_no_latency(void **state)
+{
+	static const unsigned int begins[] = { EVENT_REQUEST_START, EVENT_REQUEST_INSERT };
+	uint64_t ns;
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		struct request_track *b = track_new();
+
+		feed_at(b, (struct step){ 100, 1, begins[i], 20, 4096, 0, WRITE }, 0);
+		feed_at(b, (struct step){ 110, 1, EVENT_REQUEST_ISSUE, 20, 4096, 0, WRITE }, 0);
+		feed_at(b, (struct step){ 900, 1, EVENT_REQUEST_COMPLETE, 99, 512, 512, WRITE },
+			5000);
+		assert_int_equal(ended.lost_cnt, 1);
+		assert_int_equal(ended.cnt, 1);
+		assert_int_equal(ended.r[0].bytes, 512);
+		assert_false(block_request_latency(&ended.r[0], &ns));
+		/* where a zone is appended to, the device says */
+		feed_at(b, (struct step){ 1000, 2, EVENT_REQUEST_INSERT, 20, 4096, 0, 7 }, 0);
+		feed_at(b, (struct step){ 1005, 2, EVENT_REQUEST_ISSUE, 20, 4096, 0, 7 }, 0);
+		feed_at(b, (struct step){ 1010, 2, EVENT_REQUEST_COMPLETE, 99, 4096, 4096, 7 }, 640);
+		assert_int_equal(ended.cnt, 2);
+		assert_true(block_request_latency(&ended.r[1], &ns) && ns == 10);
+		request_track_free(b);
+	}
+}
+
 #define NOWHERE UINT64_MAX	/* the sector of a device's own flush */
 
 /* The kernel keeps one request per queue for its flushes: the same address, sector and size. */
@@ -609,6 +637,7 @@ int main(void)
 		cmocka_unit_test(test_block_empty_flush_without_flags_counts_and_a_tail_does_not),
 		cmocka_unit_test(test_block_merge_ends_a_request_without_counting_it),
 		cmocka_unit_test(test_block_lost_completion_begins_a_new_life),
+		cmocka_unit_test(test_block_completion_of_other_io_has_no_latency),
 		cmocka_unit_test(
 			test_block_flush_whose_completion_was_lost_is_not_the_next_flush),
 		cmocka_unit_test(
