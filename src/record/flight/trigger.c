@@ -28,6 +28,7 @@
 #include "ring/wire_record.h"
 
 #define WINDOW_PARTS 8
+#define ADDRESSES_MAX 65536	/* of requests; then all are forgotten: queues come and go */
 
 #define WIRE_BIT(hook) (1ull << (hook))
 
@@ -473,6 +474,14 @@ static int io_record(struct trigger_set *s, const struct wire_hdr *h)
 	return request_track_event(s->requests, &ev);
 }
 
+/* Requests that are in flight now will not be slow, whatever is seen of them. */
+static int forget_requests(struct trigger_set *s)
+{
+	request_track_free(s->requests);
+	s->requests = NULL;
+	return request_track_new(&s->requests, io_ended, s);
+}
+
 /* ---- run queue ---- */
 
 static int can_run(struct trigger_set *s, uint32_t tid, uint64_t ts_ns)
@@ -628,6 +637,10 @@ int trigger_set_feed(struct trigger_set *s, const struct ring_slice *rings, size
 
 	if (block_slice_lacks(slice, WIRE_DIRTY, false))
 		writeback_owners_clear(&s->owners);
+	/* the lost event may be the end of a request, whose address is used again */
+	if (block_slice_lacks(slice, WIRE_BLOCK_DONE, true) ||
+	    request_track_addresses(s->requests) > ADDRESSES_MAX)
+		err = forget_requests(s);
 	for (i = 0; i < s->cnt && !err; i++) {
 		struct state *st = &s->states[i];
 

@@ -15,6 +15,7 @@
 #include "bpf/wire.h"
 #include "tests/unit/gen/gen_trace.h"
 #include "record/flight/flight_recorder.h"
+#include "format/hook.h"
 #include "record/flight/trigger.h"
 
 #define ALL ~0u
@@ -142,6 +143,7 @@ static unsigned int feed(struct fixture *f, uint64_t lost, uint64_t to_ns)
 	unsigned int before = f->fired;
 	int i;
 
+	loss.cls = hook_name_find(loss.hook)->cls;
 	for (i = 0; i < 2; i++) {
 		const struct block_segment *b = gen_records(f->g[1 - i]);
 		struct ring_slab *slab = malloc(sizeof(*slab) + b->bytes);
@@ -386,6 +388,21 @@ static void test_a_flush_at_an_old_address_is_not_slow(void **state)
 	end(&f);
 }
 
+/* In the second slice the end of the first request was lost, and all of the second one but its end. */
+static void test_a_request_is_not_slow_if_its_end_may_have_been_lost(void **state)
+{
+	struct fixture f;
+
+	begin(&f, "io-latency>10ms");
+	gen_block(f.g[0], S, 0, 5, WIRE_BLOCK_INSERT, 0xa0, DEV, 100, 4096, 0);
+	gen_block(f.g[0], S + MS, 0, 5, WIRE_BLOCK_ISSUE, 0xa0, DEV, 100, 4096, 0);
+	assert_int_equal(feed(&f, 0, 2 * S), 0);
+	f.lost_hook = WIRE_BLOCK_ISSUE;
+	gen_block(f.g[1], 3 * S, 1, 0, WIRE_BLOCK_COMPLETE, 0xa0, DEV, 100, 4096, 0);
+	assert_int_equal(feed(&f, 1, 4 * S), 0);
+	end(&f);
+}
+
 static void test_slow_write_back_names_its_owner(void **state)
 {
 	struct fixture f;
@@ -505,6 +522,7 @@ int main(void)
 		cmocka_unit_test(test_waiting_for_a_cpu),
 		cmocka_unit_test(test_slow_requests),
 		cmocka_unit_test(test_a_flush_at_an_old_address_is_not_slow),
+		cmocka_unit_test(test_a_request_is_not_slow_if_its_end_may_have_been_lost),
 		cmocka_unit_test(test_slow_write_back_names_its_owner),
 		cmocka_unit_test(test_loss_and_exit),
 		cmocka_unit_test(test_lines_are_marks),
