@@ -18,8 +18,8 @@
 --   iops, reads, writes, others, and their bytes   requests that ended in the window
 --   lat_avg_ns   mean time of these requests from queueing to the last completion
 --   merges, errors   requests that were merged into another request; requests that failed
--- A request is in flight from queueing to the end of its accounting. Devices stack (dm, md, loop), so
--- do not add layers.
+-- A request is in flight from queueing to its last completion. Devices stack (dm, md, loop), so do not add
+-- layers.
 SELECT $t
        device_name(u.dev) AS device,
        round(100.0 * u.busy_ns / u.span_ns, 3) AS busy_pct,

@@ -3,8 +3,8 @@
  * What Perfetto shows on tracks of its own: block requests, rates, losses and marks.
  *
  * Slices of one track must lie inside each other, but requests overlap as they like. So each device
- * has lanes, and a request takes the lowest lane that is free. A request counts where it ends, as
- * in `report io`.
+ * has lanes, and a request takes the lowest lane that is free. A request counts where its accounting
+ * ends, as in `report io`; its slice is as long as its latency.
  */
 #include "analyze/export/perfetto.h"
 
@@ -239,10 +239,9 @@ static int write_phase(struct perfetto *x, uint64_t track, const char *name, uin
 static int write_request(struct query *q, const struct value *v)
 {
 	struct perfetto *x = q->x;
-	uint64_t end = context_abs(x->a, v[REQUEST_END].i), track;
-	uint64_t complete = instant(x, &v[REQUEST_COMPLETE], end);
+	uint64_t complete = instant(x, &v[REQUEST_COMPLETE], context_abs(x->a, v[REQUEST_END].i));
 	uint64_t issue = instant(x, &v[REQUEST_ISSUE], complete);
-	uint64_t queued = instant(x, &v[REQUEST_QUEUED], issue);
+	uint64_t queued = instant(x, &v[REQUEST_QUEUED], issue), track;
 	struct track_event ev;
 	char name[64];
 	int ret = 0;
@@ -255,7 +254,7 @@ static int write_request(struct query *q, const struct value *v)
 		ret = write_track(x, q->group, name, NULL, &q->lanes.parent);
 	}
 	if (!ret)
-		ret = lane_take(x, &q->lanes, queued, end, &track);
+		ret = lane_take(x, &q->lanes, queued, complete, &track);
 	if (ret)
 		return ret;
 	begin_event(x, &ev, queued, track, TYPE_BEGIN, v[REQUEST_OP].text);
@@ -265,7 +264,7 @@ static int write_request(struct query *q, const struct value *v)
 		ret = write_phase(x, track, "queued", queued, issue);
 	if (!ret && complete > issue)
 		ret = write_phase(x, track, "device", issue, complete);
-	return ret ? ret : write_event(x, end, track, TYPE_END, NULL);
+	return ret ? ret : write_event(x, complete, track, TYPE_END, NULL);
 }
 
 static int write_requests(struct perfetto *x, struct err *e)

@@ -117,6 +117,11 @@ async function check_requests()
 				      "WHERE s.depth = 0 AND l.name GLOB 'lane *' AND d.name != 'Missing'");
 	const rows = report("io", "--by", "device", "--with-recorder", "--limit", "0");
 
+	const window_of = from ? `end_ns >= ${from} AND end_ns < ${until}` : "end_ns NOT NULL";
+	const latencies = sql(`SELECT device_name(dev) AS device, op, coalesce(latency_ns, 0) AS ns FROM block_requests WHERE ${window_of}`);
+
+	same("lengths of requests", nonzero(sums(slices, (r) => `${r.device} ${r.op}`, (r) => r.dur)),
+	     nonzero(sums(latencies, (r) => `${r.device} ${r.op}`, (r) => r.ns)));
 	same("requests and bytes", sums(slices, (r) => `${r.device} ${r.op}`, () => 1, (r) => r.bytes),
 	     nonzero(sums(rows, (r) => `${r.device} ${r.op}`, (r) => r.ios, (r) => r.bytes)));
 }

@@ -120,9 +120,10 @@ static void check_windows(struct analysis *a, uint64_t seed, int64_t span)
 
 		assert_int_equal(figure(a, "sum(inflight_ns)", "device_usage", f, t, 0),
 				 rows_one(a,
-				     "SELECT coalesce(sum(min(coalesce(end_ns, %lld), %lld)"
+				     "SELECT coalesce(sum(min(coalesce(complete_ns, %lld), %lld)"
 				     " - max(queued_ns, %lld)), 0) FROM block_requests"
-				     " WHERE queued_ns < %lld AND coalesce(end_ns, %lld) > %lld",
+				     " WHERE queued_ns < %lld"
+				     " AND coalesce(complete_ns, %lld) > %lld",
 				     t, t, f, t, t, f));
 		assert_int_equal(figure(a, "sum(busy_ns)", "device_usage", f, t, 0),
 				 figure(a, "sum(busy_ns)", "device_usage", f, t, every));
