@@ -32,7 +32,7 @@
  *                                 'tree', ...
  *   size_class(bytes)             the largest power of two that is not above bytes; 0 of 0
  *   thread_state(prev_state)      what the kernel's bits mean of a thread that left its CPU:
- *                                 'sleeping', 'uninterruptible', 'stopped'; 0: 'preempted'
+ *                                 'sleeping', 'uninterruptible', 'stopped', 'dead'; 0: 'preempted'
  *   page_bytes()                  size of a page of the recorded machine
  *   trace_finished()              1: the recorder closed the trace; 0: it is still recorded, or
  *                                 was cut off
@@ -48,6 +48,7 @@
 #include "analyze/fold/fold_memory.h"
 #include "model/quantile.h"
 #include "analyze/context/code_text.h"
+#include "model/task_state.h"
 #include "model/thread_states.h"
 
 static uint64_t real_of(const struct analysis *a, int64_t ts_ns)
@@ -417,9 +418,11 @@ static void fn_thread_state(sqlite3_context *ctx, int argc, sqlite3_value **argv
 {
 	uint64_t bits = (uint64_t)sqlite3_value_int64(argv[0]);
 
+	const char *name = task_state_of_bits(bits) == TASK_STATE_DEAD ?
+				   "dead" : thread_state_name(thread_state_of_bits(bits));
+
 	if (sqlite3_value_type(argv[0]) != SQLITE_NULL)
-		sqlite3_result_text(ctx, thread_state_name(thread_state_of_bits(bits)), -1,
-				    SQLITE_STATIC);
+		sqlite3_result_text(ctx, name, -1, SQLITE_STATIC);
 }
 
 static void fn_size_class(sqlite3_context *ctx, int argc, sqlite3_value **argv)

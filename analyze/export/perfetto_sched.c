@@ -15,6 +15,7 @@
 
 #include "analyze/fold/fold_reader.h"
 #include "analyze/fold/folds.h"
+#include "model/task_state.h"
 
 enum {
 	COMPACT_NAMES = 5,
@@ -27,10 +28,12 @@ enum {
 };
 
 /* What sched_switch reports of a thread that leaves, in trace_processor's words. */
-enum { REPORT_BITS = 0x7f, REPORT_DEAD = 0x10, REPORT_IDLE = 0x80, REPORT_PREEMPTED = 0x100 };
-/* The kernel's states behind them (include/linux/sched.h). */
-enum { STATE_UNINTERRUPTIBLE = 0x02, STATE_DEAD = 0x80, STATE_IDLE = 0x402, STATE_RTLOCK = 0x1000,
-       STATE_FROZEN = 0x8000 };
+enum { REPORT_PREEMPTED = 0x100 };
+static const uint16_t reports[] = {
+	[TASK_STATE_RUNNABLE] = 0, [TASK_STATE_SLEEPING] = 0x01,
+	[TASK_STATE_UNINTERRUPTIBLE] = 0x02, [TASK_STATE_STOPPED] = 0x04,
+	[TASK_STATE_TRACED] = 0x08, [TASK_STATE_DEAD] = 0x10, [TASK_STATE_IDLE] = 0x80,
+};
 
 /* A switch to, or a wake-up of, a thread. */
 struct row {
@@ -165,18 +168,9 @@ static int add_row(struct sched *s, unsigned int cpu, const struct row *row)
 
 static uint16_t reported_state(const struct event *ev)
 {
-	uint64_t state = ev->v[EV_SWITCH_PREV_STATE];
-
-	if (ev->flags & EVENT_F_PREEMPT)
-		return REPORT_PREEMPTED;
-	if ((state & STATE_IDLE) == STATE_IDLE)
-		return REPORT_IDLE;
-	if (state & (STATE_RTLOCK | STATE_FROZEN))
-		return STATE_UNINTERRUPTIBLE;
-	if (state & STATE_DEAD)
-		return REPORT_DEAD;
-	state &= REPORT_BITS;
-	return state ? (uint16_t)(1u << (63 - __builtin_clzll(state))) : 0;
+	return ev->flags & EVENT_F_PREEMPT ?
+		       REPORT_PREEMPTED :
+		       reports[task_state_of_bits(ev->v[EV_SWITCH_PREV_STATE])];
 }
 
 /* From idle to the thread that has the CPU when the window begins. */

@@ -106,6 +106,10 @@ $ sqlite3 -csv g.db "SELECT pid, running_ns, runnable_ns, preempted_ns, sleeping
 1> preempted,0,preempted
 1> slept,1,sleeping
 
+# the view decodes the kernel's bits by itself, as thread_state() does
+$ ebpfrec sql -i golden.ebpfrec "WITH RECURSIVE b (v) AS (SELECT 0 UNION ALL SELECT v + 1 FROM b WHERE v < 65535) SELECT v, thread_state(v) FROM b" --format csv | tail -n +2 | tr -d '\r' >bits; cp g.db b.db; sqlite3 b.db "DELETE FROM sched_slices; WITH RECURSIVE b (v) AS (SELECT 0 UNION ALL SELECT v + 1 FROM b WHERE v < 65535) INSERT INTO sched_slices (start_ns, end_ns, dur_ns, cpu, utid, end_reason, end_state) SELECT v, v, 0, 0, 17, 'slept', v FROM b"; sqlite3 -csv b.db "SELECT end_state, state FROM slices_named ORDER BY 1" | tr -d '\r' | cmp - bits && wc -l <bits; rm b.db
+1> 65536
+
 $ sqlite3 g.db 'SELECT sum(oncpu_ns) - (SELECT sum(dur_ns) FROM sched_slices) FROM cpu_by_second; SELECT DISTINCT t_ns FROM cpu_by_second'
 1> 0
 1> 0
