@@ -160,13 +160,16 @@ static void add_events(struct facts *f, const struct trace *t)
 			 say_format("%.2f", (double)bytes / (double)total));
 }
 
+/* A loss counts where it ends, as in reports; one that ends behind a cut counts in the next cut. */
 static void add_losses(struct facts *f, const struct trace *t)
 {
-	uint64_t full = 0, other = 0, missed = 0, inferred = 0;
+	uint64_t full = 0, other = 0, missed = 0, inferred = 0, end_ns = trace_end_ns(t);
 	size_t cnt;
 	const struct trace_loss *l = trace_losses(t, &cnt);
 
 	for (size_t i = 0; i < cnt; i++) {
+		if (l[i].to_ns > end_ns)
+			continue;
 		full += l[i].full_cnt;
 		other += l[i].other_cnt;
 		missed += l[i].missed_cnt - l[i].inferred_cnt;

@@ -136,6 +136,25 @@ int trace_number_marks(struct trace *t)
 	return r;
 }
 
+/*
+ * A recorder looks at its counters after the end of a slice. What it found last counts at the
+ * trace's end, so that the losses of all windows add up to those of the trace. A trace that grows
+ * may yet get the time of such a loss, and what ends behind a cut counts in the next cut.
+ */
+static void end_losses(struct trace *t)
+{
+	struct trace_loss *l = t->rows[CHUNK_LOSS].v;
+	uint64_t end_ns = trace_end_ns(t);
+	size_t i;
+
+	for (i = 0; i < t->rows[CHUNK_LOSS].cnt && !t->is_live && !trace_get(t, "cut.to_ns"); i++) {
+		if (l[i].from_ns >= end_ns)
+			l[i].from_ns = end_ns - 1;
+		if (l[i].to_ns > end_ns)
+			l[i].to_ns = end_ns;
+	}
+}
+
 static int make_baselines(struct trace *t)
 {
 	const struct trace_rss *row = t->rows[CHUNK_RSS_SNAPS].v;
@@ -176,6 +195,7 @@ int trace_load_finish(struct trace *t)
 	size_t i;
 
 	trace_finalize_blocks(t);
+	end_losses(t);
 	t->has_mm_resets = false;
 	if (sort_by_id(t, CHUNK_PROCESSES, compare_u32) < 0 ||
 	    sort_by_id(t, CHUNK_THREADS, compare_u32) < 0)

@@ -36,13 +36,15 @@ for c, tables in kept.items():
     check("overload: every record kept is a row, class %s" % c, rows == said == sums[c][1], "%d rows, %d said, %s" % (rows, said, sums[c]))
 
 losses = t.sql("SELECT class, from_ns, to_ns, cpu, hook, full_cnt + other_cnt AS n FROM losses WHERE full_cnt + other_cnt > 0")
-# The recorder looks at the counters between blocks and just after the end of each, so a loss lies within the time of
+# The recorder looks at the counters between blocks and just after the end of each but the last, so a loss lies within the time of
 # a block and its neighbours. A block takes about 0.8 s, unless the recorder, at the lowest priority here, does not
 # get to end it: then both are longer.
 spans = t.sql("SELECT from_ns, to_ns FROM blocks ORDER BY from_ns")
 reach = [(a["from_ns"], b["to_ns"]) for a, b in zip([{"from_ns": -10**18}] + spans, spans[1:] + [{"to_ns": 1 << 62}])]
 wide = [r for r in losses if r["to_ns"] - r["from_ns"] > 1_300_000_000 and not any(lo <= r["from_ns"] and r["to_ns"] <= hi for lo, hi in reach)]
 check("overload: each loss is placed within about a second, or a block", losses and not wide, (wide[:3], spans))
+in_bins, in_all = sum(r["lost_events"] for r in t.report("loss", "--every", "100ms")), t.one("SELECT sum(lost_cnt) FROM losses")
+check("overload: each loss counts in one bin", in_bins == in_all == sum(r["lost_events"] for r in t.report("loss")), (in_bins, in_all))
 by_class = {r["class"]: r for r in t.report("loss")} if "class" in (t.report("loss") or [{}])[0] else {}
 check("overload: report loss names the classes", bool(by_class), t.report("loss")[:3])
 

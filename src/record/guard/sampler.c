@@ -337,7 +337,8 @@ int sampler_take(struct sampler *s, uint64_t bytes_written, struct block_slice *
 	struct ring_stats ring;
 	int err;
 
-	err = sampler_look(s, clock_mono_ns());
+	/* nothing is behind the last slice: what was lost until the programs were detached is its */
+	err = sampler_look(s, slice->is_last ? to_ns : clock_mono_ns());
 	if (!err)
 		err = look_for_skips(s, to_ns);
 	if (err)

@@ -361,7 +361,7 @@ static void test_move_aside(void **state)
 
 	assert_int_equal(store_backup(path, 0, NO_USER, &e), 0);	/* nothing there */
 	gen_finish(open_gen(0));
-	assert_int_equal(store_backup(path, 0, NO_USER, &e), 0);
+	assert_int_equal(store_backup(path, 0, NO_USER, &e), 1);
 	assert_int_equal(stat(path, &st), -1);
 	assert_int_equal(stat(old, &st), 0);
 	/* a second time would destroy the first */
@@ -369,7 +369,7 @@ static void test_move_aside(void **state)
 	assert_int_equal(store_backup(path, 0, NO_USER, &e), -EEXIST);
 	assert_int_equal(stat(path, &st), 0);
 	assert_non_null(strstr(e.text, "-f"));
-	assert_int_equal(store_backup(path, 1, NO_USER, NULL), 0);
+	assert_int_equal(store_backup(path, 1, NO_USER, NULL), 2);
 	assert_int_equal(stat(path, &st), -1);
 	assert_int_equal(stat(old, &st), 0);
 }
@@ -381,7 +381,7 @@ static void test_move_aside_with_a_slash_behind(void **state)
 
 	gen_finish(open_gen(0));
 	snprintf(slash, sizeof(slash), "%s/", path);
-	assert_int_equal(store_backup(slash, 0, NO_USER, NULL), 0);
+	assert_int_equal(store_backup(slash, 0, NO_USER, NULL), 1);
 	assert_int_equal(stat(old, &st), 0);
 	assert_int_equal(stat(path, &st), -1);
 }
@@ -472,7 +472,8 @@ static void test_manifest_parser_takes_anything(void **state)
 		"", "x", "ebpfrec trace ", "ebpfrec trace 0\n", "ebpfrec trace 2", "EBPFREC"
 	};
 	static const char odd[] =
-		"ebpfrec trace 2\n\n=x\nkey\nk=v\\x4\\x\\\\xzz\nBAD=1\nz=\\x00hidden\nlast=1";
+		"ebpfrec trace 2\n\n=x\nkey\nstate=s\nk=v\\x4\\x\\\\xzz\nBAD=1\n"
+		"z=\\x00hidden\nlast=1";
 	struct manifest m = { 0 };
 	uint64_t seed = 3;
 	char junk[400];
@@ -487,13 +488,51 @@ static void test_manifest_parser_takes_anything(void **state)
 	assert_string_equal(manifest_get(&m, "k"), "v\\x4\\x\\\\xzz");
 	assert_string_equal(manifest_get(&m, "z"), "");
 	assert_string_equal(manifest_get(&m, "last"), "1");
-	assert_int_equal(m.cnt, 3);
+	assert_int_equal(m.cnt, 4);
 	manifest_done(&m);
 	for (i = 0; i < 3000; i++) {
-		memcpy(junk, "ebpfrec trace 2\n", 16);
-		for (k = 16; k < sizeof(junk); k++)
+		memcpy(junk, "ebpfrec trace 2\nstate=\n", 23);
+		for (k = 23; k < sizeof(junk); k++)
 			junk[k] = "=\n\\xab01 \0"[gen_random(&seed) % 11];
 		assert_int_equal(manifest_parse(&m, junk, sizeof(junk)), 0);
+		assert_int_equal(m.damaged_bytes, 0);
+		manifest_done(&m);
+	}
+}
+
+/* A first line that is damaged is told from another format's, and a lost checksum from none. */
+static void test_manifest_parser_tells_damage_from_other_formats(void **state)
+{
+	static const struct {
+		const char *text;
+		int result;
+		bool damaged;
+	} cases[] = {
+		{ "ebpfrec trace 2\nstate=x\n", 0, false },
+		{ "ebpfrec trace 2\narch=x\nstate=x\n", 0, false },
+		{ "ebpfrec trace 2\n", 0, true },
+		{ "ebpfrec trace 2\nsta", 0, true },
+		{ "ebpfrec trace 2\nc", 0, true },
+		{ "ebpfrec trace 2\ncrc32c=01234567\nstate=x\n", 0, true },
+		{ "ebpfrec trace 2\ncrc32c=0123456\nstate=x\n", 0, true },
+		{ "ebpfrec trace 2\nrc32c=01234567\nstate=x\n", 0, true },
+		{ "ebpfrec trace 2\nc3c=01234567\nstate=x\n", 0, true },
+		{ "ebpfrec trace 2\nXcrc32c01234567\nstate=x\n", 0, true },
+		{ "ebpfrec trace 2crc32c=01234567\nstate=x\n", 0, true },
+		{ "ebpfrec trace x\ncrc32c=01234567\nstate=x\n", 0, true },
+		{ "ebpfrec trace 3\ncrc32c=01234567\nstate=x\n", -EPROTONOSUPPORT, false },
+		{ "ebpfrec trace 10\ncrc32c=01234567\nstate=x\n", -EPROTONOSUPPORT, false },
+		{ "ebpfrec trace 3\nstate=x\n", -EPROTONOSUPPORT, false },
+		{ "ebpfrec trace x\nstate=x\n", -EINVAL, false },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct manifest m = { 0 };
+		int r = manifest_parse(&m, cases[i].text, strlen(cases[i].text));
+
+		if (r != cases[i].result || !!m.damaged_bytes != cases[i].damaged ||
+		    (!r && !manifest_get(&m, cases[i].damaged ? MANIFEST_LOST : "state")))
+			fail_msg("case %zu: %d, %zu damaged bytes", i, r, m.damaged_bytes);
 		manifest_done(&m);
 	}
 }
@@ -585,7 +624,7 @@ static void test_small_sections_come_through(void **state)
 	assert_int_equal(trace_open(&t, path, NULL), 0);
 	l = trace_losses(t, &cnt);
 	assert_int_equal(cnt, 1);
-	assert_int_equal(l->to_ns, UINT64_MAX);
+	assert_int_equal(l->to_ns, trace_end_ns(t)); /* it was found after the end */
 	assert_int_equal(l->cpu, UINT16_MAX);
 	assert_int_equal(l->missed_cnt, 5);
 	c = trace_costs(t, &cnt);
@@ -634,6 +673,7 @@ int main(void)
 		T(test_remove_leaves_foreign_files),
 		T(test_manifest_keeps_any_bytes),
 		T(test_manifest_parser_takes_anything),
+		T(test_manifest_parser_tells_damage_from_other_formats),
 		T(test_open_says_what_is_wrong),
 		T(test_chunk_names),
 		T(test_small_sections_come_through),

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* Losses that a recorder found when it looked for the last time, after the end of its trace. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <cmocka.h>
+
+#include "edit/trace_cut.h"
+#include "tests/unit/gen/made_trace.h"
+#include "tests/unit/gen/table_rows.h"
+
+#define T0 1000000000ull
+#define MS 1000000ull
+
+static void add_loss(struct made_trace *m, uint64_t from_ms, uint64_t to_ms, uint64_t cnt)
+{
+	gen_loss(m->g, &(struct trace_loss){ .from_ns = T0 + from_ms * MS,
+					     .to_ns = T0 + to_ms * MS,
+					     .hook = WIRE_SWITCH,
+					     .cls = EVENT_CLASS_SCHED,
+					     .full_cnt = cnt });
+}
+
+/* Two blocks of 10 ms; 5 events were lost around the end of the first, 8 at the end of the other. */
+static void make_trace(struct made_trace *m)
+{
+	made_begin(m, &(struct gen_config){ .cpu_cnt = 1, .from_ns = T0 });
+	add_loss(m, 8, 12, 5);
+	gen_slice(m->g, T0 + 10 * MS);
+	add_loss(m, 18, 21, 7);
+	add_loss(m, 20, 22, 1);
+	gen_slice(m->g, T0 + 20 * MS);
+}
+
+/* The sum of lost_events over a report's rows of bins. */
+static int64_t sum_of(struct analysis *a, const char *view, uint64_t from_ns, uint64_t to_ns)
+{
+	struct report_request q = { .view = view, .from_ns = from_ns, .to_ns = to_ns,
+				    .every_ns = 3 * MS };
+	int64_t sum = 0;
+	struct rows r;
+
+	rows_report(&r, a, &q);
+	for (unsigned int i = 0; i < r.row_cnt; i++)
+		sum += rows_cell(&r, i, "lost_events");
+	rows_done(&r);
+	return sum;
+}
+
+static void test_a_loss_that_ends_after_the_trace_counts_at_its_end(void **state)
+{
+	static const char *const views[] = { "loss", "bins" };
+	struct report_request q;
+	struct made_trace m;
+	struct rows r;
+
+	make_trace(&m);
+	made_open(&m);
+	for (unsigned int i = 0; i < 2; i++)
+		assert_int_equal(sum_of(m.a, views[i], T0, T0 + 20 * MS), 13);
+	assert_int_equal(rows_one(m.a, "SELECT lost_events('sched', 0, 20000000)"), 13);
+	assert_int_equal(rows_one(m.a, "SELECT lost_events('sched', 18000000, 20000000)"), 8);
+	assert_int_equal(rows_one(m.a, "SELECT sum(lost_cnt) FROM losses WHERE to_ns > 20000000"),
+			 0);
+	q = made_request(&m, "loss");
+	rows_report(&r, m.a, &q);
+	assert_int_equal(rows_cell(&r, 0, "lost_events"), 13);
+	rows_done(&r);
+	made_close(&m);
+}
+
+/* So it is when the recorder was killed, and nothing says where the trace ends but its blocks. */
+static void test_a_killed_recorder_leaves_such_a_loss(void **state)
+{
+	struct made_trace m;
+
+	make_trace(&m);
+	gen_abort(m.g);
+	assert_int_equal(trace_open(&m.t, m.path, NULL), 0);
+	assert_int_equal(analysis_open(&m.a, m.t, NULL), 0);
+	assert_int_equal(sum_of(m.a, "loss", T0, T0 + 20 * MS), 13);
+	made_close(&m);
+}
+
+/* A loss around the end of one cut counts in the next cut alone. */
+static void test_cuts_of_a_trace_share_no_loss(void **state)
+{
+	static const uint64_t ends[] = { 0, 10, 20 };
+	int64_t sum = 0;
+	struct made_trace m;
+
+	make_trace(&m);
+	made_open(&m);
+	for (unsigned int i = 0; i < 2; i++) {
+		struct trace_cut_request q = { .from_ns = T0 + ends[i] * MS,
+					       .to_ns = T0 + ends[i + 1] * MS,
+					       .reason = "test",
+					       .before = analysis_checkpoint,
+					       .before_ctx = m.a };
+		struct trace_cut_result made;
+		struct analysis *a;
+		struct trace *t;
+		char path[100];
+
+		snprintf(path, sizeof(path), "%s/cut-%u", m.dir, i);
+		assert_int_equal(trace_cut(m.t, &q, path, &made, NULL), 0);
+		assert_int_equal(trace_open(&t, path, NULL), 0);
+		assert_int_equal(analysis_open(&a, t, NULL), 0);
+		assert_int_equal(sum_of(a, "loss", q.from_ns, q.to_ns), i ? 13 : 0);
+		assert_int_equal(rows_one(a, "SELECT is_complete('sched', 0, 10000000)"), 0);
+		sum += sum_of(a, "loss", q.from_ns, q.to_ns);
+		analysis_close(a);
+		trace_close(t);
+	}
+	assert_int_equal(sum, sum_of(m.a, "loss", T0, T0 + 20 * MS));
+	made_close(&m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_loss_that_ends_after_the_trace_counts_at_its_end),
+		cmocka_unit_test(test_a_killed_recorder_leaves_such_a_loss),
+		cmocka_unit_test(test_cuts_of_a_trace_share_no_loss),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
