@@ -196,8 +196,8 @@ static int add_page(struct members *m, struct trace *t, const char *page_of, str
 
 	if (q.from_ns == q.to_ns)
 		return 0;
-	input_is_complete(t, LOSS_NEEDS_ALL, q.from_ns, q.to_ns,
-			  missing, sizeof(missing));
+	input_is_complete(t, report_view_find("page")->needs, q.from_ns, q.to_ns, missing,
+			  sizeof(missing));
 	r = analysis_open(&a, t, e);
 	q.analysis = a;
 	f = r < 0 ? NULL : open_memstream(&data, &v->bytes);

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analyze/engine/report_view.h"
 #include "base/atomic_output.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
@@ -434,6 +435,16 @@ static int check_options(struct export *x)
 	return is_file(x) ? 0 : pick_tables(x);
 }
 
+/* Of the view that the output holds; tables are all that was recorded. */
+static struct loss_needs needs_of(const struct export *x)
+{
+	const char *view = x->format == FORMAT_HTML	   ? "page" :
+			   x->format == FORMAT_OPENMETRICS ? "metrics" :
+			   x->every_ns			   ? "bins" : NULL;
+
+	return view ? report_view_find(view)->needs : LOSS_NEEDS_ALL;
+}
+
 static int export(struct export *x)
 {
 	struct export_request r = { .path = x->output, .force = x->force };
@@ -452,7 +463,7 @@ static int export(struct export *x)
 	if (c)
 		return c;
 	input_verify(&x->in, x->format == FORMAT_HTML, x->from_ns, x->to_ns);
-	if (!input_is_complete(x->in.trace, LOSS_NEEDS_ALL, x->from_ns, x->to_ns, missing,
+	if (!input_is_complete(x->in.trace, needs_of(x), x->from_ns, x->to_ns, missing,
 			       sizeof(missing)))
 		say_note("%s: the window is incomplete: %s", input_path(&x->in), missing);
 	if (x->format == FORMAT_PERFETTO || x->format == FORMAT_OPENMETRICS || x->every_ns)

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyze/engine/report_view.h"
 #include "base/clock.h"
 #include "base/service_notify.h"
 #include "base/units.h"
@@ -430,8 +431,8 @@ static void make_page(const struct record *r)
 	if (!c)
 		c = input_analysis(&in);
 	if (!c) {
-		input_is_complete(in.trace, LOSS_NEEDS_ALL, q.from_ns, q.to_ns, missing,
-				  sizeof(missing));
+		input_is_complete(in.trace, report_view_find("page")->needs, q.from_ns, q.to_ns,
+				  missing, sizeof(missing));
 		q.analysis = in.analysis;
 		q.trace = in.trace;
 		q.missing = missing;

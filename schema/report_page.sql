@@ -1,8 +1,9 @@
 -- view 0: What does the page of a window show, besides the rows of analyze/page/page_data.c?
--- needs: sched? alloc? block?
+-- needs: sched.switch alloc.rss block sched? alloc?
+-- reach: before
 -- takes: every
 --
--- Each section is a result of the page's data. :peaks has the bins with the longest waits for a CPU and those with the slowest
+-- Each section is a result of the page's data. loss has the bins in which a view, or all that was recorded, is not complete. :peaks has the bins with the longest waits for a CPU and those with the slowest
 -- requests, the highest first, as {"waits":[[from,to],...],"requests":[...]}.
 
 -- section: info
@@ -15,7 +16,10 @@ UNION ALL SELECT 'recorded', group_concat(column1, ' ') FROM (VALUES ('sched.swi
 SELECT dev, device_name(dev) AS name FROM devices
 
 -- section: loss
-SELECT t_ns, class, lost_events, complete FROM window_loss(:from, :to, :every) WHERE lost_events > 0 OR NOT complete
+SELECT u.t_ns AS t_ns, w.column1 AS what, lost_events(w.column1, u.t_ns, u.t_end_ns) AS lost_events
+  FROM window_loss(:from, :to, :every) AS u CROSS JOIN (VALUES ('all'), ('report page'), ('report cpu'), ('report sched'),
+       ('report states'), ('report alloc'), ('report io')) AS w
+ WHERE u.class = 'sched' AND NOT is_complete(w.column1, u.t_ns, u.t_end_ns)
 
 -- section: marks
 SELECT ts_ns, name, nr FROM marks WHERE ts_ns >= :from AND ts_ns < :to ORDER BY ts_ns

@@ -54,8 +54,8 @@ struct loss_needs {
 struct loss_needs loss_needs_of(struct loss_needs view, const char *source,
 				char room[LOSS_SOURCES_MAX]);
 
-/* All that was recorded. */
-#define LOSS_NEEDS_ALL ((struct loss_needs){ "task,sched?,alloc?,block?", 0 })
+/* All that was recorded, with what began before the window. */
+#define LOSS_NEEDS_ALL ((struct loss_needs){ "task,sched?,alloc?,block?", LOSS_BEFORE })
 
 /* Why a window is not complete. */
 struct loss_missing {

@@ -12,8 +12,9 @@
  *   cache_name(addr)              name of a kmem_cache, NULL when not known
  *   irq_recorded(from, to)        1: interrupts were recorded in some of [from, to)
  *   irq_name(type, vector)        what an interrupt is called, NULL when not known
- *   is_complete(class, from, to)  1: all of the class ('all': of all that was recorded) or source
- *                                 is there in [from, to), as loss_index.h has it
+ *   is_complete(class, from, to)  1: all of the class ('all': of all that was recorded), source or
+ *                                 what a report needs ('report cpu') is there in [from, to), as
+ *                                 loss_index.h has it
  *   lost_events(class, from, to)  events of it that were lost there
  *   view_complete(from, to)       1: all that the report needs is there, as its SQL file declares
  *   view_complete(from, to, s)    the same for source s of its class
@@ -49,6 +50,7 @@
 #include "model/quantile.h"
 #include "analyze/context/code_text.h"
 #include "model/task_state.h"
+#include "analyze/engine/report_view.h" /* has macros of the names of fold/index.h */
 #include "model/thread_states.h"
 
 static uint64_t real_of(const struct analysis *a, int64_t ts_ns)
@@ -199,8 +201,8 @@ static void fn_irq_name(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 		sqlite3_result_text(ctx, name, -1, SQLITE_TRANSIENT);
 }
 
-/* Translates the word of SQL for a class or source. NULL: it is neither, and the error is set. */
-static const char *loss_sources(sqlite3_context *ctx, sqlite3_value *arg)
+/* Translates the word of SQL for a class, source or report. No sources: the error is set. */
+static struct loss_needs loss_needs_named(sqlite3_context *ctx, sqlite3_value *arg)
 {
 	static const char *const classes[][2] = {
 		{ "all", "task,sched?,alloc?,block?" },
@@ -208,17 +210,21 @@ static const char *loss_sources(sqlite3_context *ctx, sqlite3_value *arg)
 		{ "alloc", "alloc,alloc.rss,alloc.slab,alloc.page" },
 	};
 	const char *name = (const char *)sqlite3_value_text(arg);
+	const struct report_view *v =
+		name && !strncmp(name, "report ", 7) ? report_view_find(name + 7) : NULL;
 
 	for (unsigned int i = 0; name && i < sizeof(classes) / sizeof(classes[0]); i++)
 		if (!strcmp(name, classes[i][0]))
-			return classes[i][1];
+			return (struct loss_needs){ .sources = classes[i][1] };
+	if (v)
+		return v->needs;
 	if (name && loss_source_class(name) < LOSS_CLASS_CNT)
-		return name;
+		return (struct loss_needs){ .sources = name };
 	sqlite3_result_error(ctx,
-			     "a class ('task', 'sched', 'alloc', 'block', 'all') or a source is "
-			     "expected",
+			     "a class ('task', 'sched', 'alloc', 'block', 'all'), a source or "
+			     "'report VIEW' is expected",
 			     -1);
-	return NULL;
+	return (struct loss_needs){ .sources = NULL };
 }
 
 static uint64_t abs_of(const struct analysis *a, sqlite3_value *v)
@@ -229,7 +235,7 @@ static uint64_t abs_of(const struct analysis *a, sqlite3_value *v)
 static void fn_lost_events(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	const struct analysis *a = sqlite3_user_data(ctx);
-	const char *sources = loss_sources(ctx, argv[0]);
+	const char *sources = loss_needs_named(ctx, argv[0]).sources;
 
 	if (sources)
 		sqlite3_result_int64(ctx, (int64_t)loss_index_lost(&a->losses, sources,
@@ -240,7 +246,7 @@ static void fn_lost_events(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 static void fn_is_complete(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	struct analysis *a = sqlite3_user_data(ctx);
-	struct loss_needs needs = { .sources = loss_sources(ctx, argv[0]) };
+	struct loss_needs needs = loss_needs_named(ctx, argv[0]);
 
 	if (needs.sources)
 		sqlite3_result_int(ctx, loss_index_is_complete(&a->losses, needs,
@@ -290,7 +296,7 @@ static void fn_was_recorded(sqlite3_context *ctx, int argc, sqlite3_value **argv
 static void fn_source_off_ns(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	struct analysis *a = sqlite3_user_data(ctx);
-	const char *sources = loss_sources(ctx, argv[0]);
+	const char *sources = loss_needs_named(ctx, argv[0]).sources;
 
 	if (sources)
 		sqlite3_result_int64(ctx, (int64_t)loss_index_off_ns(&a->losses, sources,

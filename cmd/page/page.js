@@ -526,14 +526,14 @@ const columns = {
 
 /* keys: columns that tell rows apart. max: columns that do not add up. report: the command with these figures. */
 const TABLES = [
-	{ result: 'cpu', title: 'CPU', report: 'cpu', needs: 'sched', keys: ['process'], sums: ['oncpu_ns', 'switches', 'preempted'], max: [], sort: 'oncpu_ns',
+	{ result: 'cpu', title: 'CPU', report: 'cpu', keys: ['process'], sums: ['oncpu_ns', 'switches', 'preempted'], max: [], sort: 'oncpu_ns',
 		columns: [...columns.process, columns.sum('oncpu_ns', 'ONCPU', duration),
 			{ id: 'util_pct', name: 'UTIL %', format: percent, of: (x) => Math.round(100000 * x.sums.oncpu_ns / span_ns()) / 1000 },
 			columns.sum('switches', 'SWITCHES', count), columns.sum('preempted', 'PREEMPTED', count)] },
-	{ result: 'waits', title: 'Waits for a CPU', report: 'sched', needs: 'sched', keys: ['process'], sums: ['waits', 'wait_ns'], max: ['wait_max_ns'], sort: 'wait_ns',
+	{ result: 'waits', title: 'Waits for a CPU', report: 'sched', keys: ['process'], sums: ['waits', 'wait_ns'], max: ['wait_max_ns'], sort: 'wait_ns',
 		columns: [...columns.process, columns.sum('waits', 'WAITS', count), columns.sum('wait_ns', 'WAIT', duration),
 			columns.sum('wait_max_ns', 'WAIT MAX', duration)] },
-	{ result: 'states', title: 'States of threads', report: 'states', needs: 'sched', keys: ['process'], max: [], sort: 'running_ns',
+	{ result: 'states', title: 'States of threads', report: 'states', keys: ['process'], max: [], sort: 'running_ns',
 		sums: ['running_ns', 'runnable_ns', 'preempted_ns', 'disk_ns', 'uninterruptible_ns', 'sleeping_ns', 'stopped_ns', 'unknown_ns'],
 		columns: [...columns.process,
 			{ id: 'life_ns', name: 'LIFE', format: duration, of: (x) => Object.values(x.sums).reduce((a, b) => a + b) },
@@ -542,13 +542,13 @@ const TABLES = [
 			{ id: 'disk_ns', name: 'DISK', format: duration, of: (x) => was_recorded('block') ? x.sums.disk_ns : null },
 			columns.sum('uninterruptible_ns', 'UNINTERRUPTIBLE', duration), columns.sum('sleeping_ns', 'SLEEPING', duration),
 			columns.sum('stopped_ns', 'STOPPED', duration), columns.sum('unknown_ns', 'UNKNOWN', duration)] },
-	{ result: 'memory', title: 'Memory', report: 'alloc', needs: 'alloc', keys: ['process', 'source'], sums: ['allocs', 'frees', 'alloc_bytes', 'free_bytes', 'exit_bytes'],
+	{ result: 'memory', title: 'Memory', report: 'alloc', keys: ['process', 'source'], sums: ['allocs', 'frees', 'alloc_bytes', 'free_bytes', 'exit_bytes'],
 		max: ['peak_bytes'], sort: 'alloc_bytes',
 		columns: [...columns.process, columns.text('source', 'SOURCE'), columns.sum('allocs', 'ALLOCS', count), columns.sum('frees', 'FREES', count),
 			columns.sum('alloc_bytes', 'ALLOC BYTES', bytes), columns.sum('free_bytes', 'FREE BYTES', bytes),
 			{ id: 'net_bytes', name: 'NET BYTES', format: bytes, of: (x) => x.sums.alloc_bytes - x.sums.free_bytes - x.sums.exit_bytes },
 			columns.sum('peak_bytes', 'PEAK BYTES', bytes), columns.sum('exit_bytes', 'EXIT BYTES', bytes)] },
-	{ result: 'io', title: 'Block I/O', report: 'io', needs: 'block', keys: ['process', 'dev', 'op', 'submitter', 'owner_how'],
+	{ result: 'io', title: 'Block I/O', report: 'io', keys: ['process', 'dev', 'op', 'submitter', 'owner_how'],
 		sums: ['ios', 'bytes', 'errors'], max: ['lat_max_ns'], sort: 'bytes',
 		columns: [...columns.process, { name: 'DEVICE', text: true, of: (x) => device(x.key.dev) }, columns.text('op', 'OP'), columns.sum('ios', 'IOS', count),
 			columns.sum('bytes', 'BYTES', bytes),
@@ -607,12 +607,12 @@ function rows_of(def) {
 const wanted = () => $('search').value.trim().toLowerCase();
 const matches = (word, ...names) => !word || names.some((n) => String(n).toLowerCase().includes(word));
 
-/* Everything of the class is in the bins shown? */
-function missing(cls) {
+/* Is all that the view needs in the bins shown? */
+function missing(view) {
 	const r = results.loss;
 	let events = 0, incomplete = false;
 	for (let i = lower(r, from); i < r.cnt && r.bin[i] < to; i++)
-		if (!cls || texts[r.class[i]] === cls) {
+		if (texts[r.what[i]] === 'report ' + view) {
 			events += r.lost_events[i];
 			incomplete = true;
 		}
@@ -661,7 +661,7 @@ function fill(box, def, rows, note) {
 }
 
 function draw_table(def) {
-	const word = wanted(), note = missing(def.needs);
+	const word = wanted(), note = missing(def.report);
 	const rows = rows_of(def).filter((x) => matches(word, process(x.key.process).comm, process(x.key.process).pid));
 	fill($('box-' + def.result), def, rows, [element('code', {}, command(def.report)),
 		...(note ? [' ', element('span', { class: 'incomplete' }, note)] : [])]);
@@ -727,7 +727,7 @@ const parts = [];	/* { box, draw } */
 let seen = [], unseen = [], timer = 0;
 
 function redraw() {
-	const begin = performance.now(), lack = missing(null);
+	const begin = performance.now(), lack = missing('page');
 	waiting = 0;
 	delete document.body.dataset.drawn;
 	find_unseen();
@@ -859,6 +859,8 @@ function wire() {
 function find_lost() {
 	const r = results.loss;
 	for (let i = 0; i < r.cnt; i++) {
+		if (texts[r.what[i]] !== 'all')
+			continue;
 		const last = lost[lost.length - 1];
 		if (last && last[1] >= r.bin[i])
 			last[1] = r.bin[i] + 1;
