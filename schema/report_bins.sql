@@ -25,15 +25,15 @@ SELECT t_ns, max(span_ns) AS bin_ns, name, device, op, lat_low_ns,
        sum(ios) AS ios, sum(io_bytes) AS io_bytes, sum(lat_sum_ns) AS lat_sum_ns, max(lat_max_ns) AS lat_max_ns,
        sum(lat_ios) AS lat_ios, max(cpus) AS cpus, sum(lost_events) AS lost_events, min(complete) AS complete
   FROM (SELECT t_ns, span_ns, name, NULL AS device, NULL AS op, NULL AS lat_low_ns,
-               running_ns, runnable_ns, preempted_ns, disk_ns, uninterruptible_ns, unknown_ns,
-               NULL AS rss_bytes, NULL AS rss_peak_bytes, NULL AS rss_grown_bytes, NULL AS slab_alloc_bytes,
+               running_ns, runnable_ns, preempted_ns, iif(was_recorded('block'), disk_ns, NULL) AS disk_ns, uninterruptible_ns,
+               unknown_ns, NULL AS rss_bytes, NULL AS rss_peak_bytes, NULL AS rss_grown_bytes, NULL AS slab_alloc_bytes,
                NULL AS page_alloc_bytes, NULL AS heap_alloc_bytes, NULL AS spikes, NULL AS spike_max_bytes,
                NULL AS ios, NULL AS io_bytes, NULL AS lat_sum_ns, NULL AS lat_max_ns, NULL AS lat_ios,
                NULL AS cpus, NULL AS lost_events, NULL AS complete
           FROM thread_states(:from, :to, :every, :by)
-         WHERE running_ns + runnable_ns + preempted_ns + disk_ns + uninterruptible_ns > 0
+         WHERE running_ns + runnable_ns + preempted_ns + disk_ns + uninterruptible_ns + unknown_ns > 0
         UNION ALL
-        SELECT t_ns, span_ns, task_key(:by, upid), NULL, NULL, NULL, oncpu_ns, 0, 0, 0, 0, 0,
+        SELECT t_ns, span_ns, task_key(:by, upid), NULL, NULL, NULL, oncpu_ns, 0, 0, iif(was_recorded('block'), 0, NULL), 0, 0,
                NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
           FROM cpu_usage(:from, :to, :every) WHERE utid = 1 AND oncpu_ns > 0
         UNION ALL
@@ -64,6 +64,6 @@ SELECT t_ns, max(span_ns) AS bin_ns, name, device, op, lat_low_ns,
         UNION ALL
         SELECT t_ns, span_ns, '', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
                NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-               (SELECT count(*) FROM cpus), lost_events, complete
-          FROM window_loss(:from, :to, :every))
+               (SELECT count(*) FROM cpus), view_lost(t_ns, t_end_ns), view_complete(t_ns, t_end_ns)
+          FROM window_loss(:from, :to, :every) WHERE class = 'sched')
  GROUP BY t_ns, name, device, op, lat_low_ns ORDER BY t_ns
