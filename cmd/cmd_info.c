@@ -96,6 +96,8 @@ static const char *state_of(const struct trace *t, bool for_people)
 {
 	if (trace_is_finished(t))
 		return "finished";
+	if (trace_get(t, "manifest.lost"))
+		return for_people ? "not known, since the manifest is lost" : "not known";
 	if (trace_is_live(t))
 		return for_people ? "being recorded; this is what was there a moment ago"
 				  : "recording";

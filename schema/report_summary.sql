@@ -85,16 +85,8 @@ SELECT 1 AS n, 'command' AS item, (SELECT value FROM info WHERE key = 'command')
 UNION ALL SELECT 2, 'started', wall_time(0)
 UNION ALL SELECT 3, 'window', printf('%.6f s .. %.6f s', :from / 1e9, :to / 1e9)
 UNION ALL SELECT 4, 'length', printf('%.6f s', (SELECT span_ns / 1e9 FROM window_loss(:from, :to) LIMIT 1))
-UNION ALL SELECT 5, 'complete', CASE
-       WHEN is_complete('all', :from, :to) AND is_covered(0, :to) THEN coalesce('as far as recorded; not recorded: ' ||
-	    (SELECT group_concat(column1, ', ') FROM (VALUES ('sched.switch'), ('alloc.rss'), ('block')) WHERE NOT was_recorded(column1)), 'yes')
-       WHEN lost_events('all', :from, :to) > 0 THEN printf('no: %d events lost%s', lost_events('all', :from, :to),
-	    coalesce((SELECT '; off for a time: ' || group_concat(DISTINCT source) FROM source_gaps
-		       WHERE from_ns < :to AND to_ns > :from), ''))
-       WHEN source_off_ns('all', :from, :to) > 0 THEN 'no: off for a time: ' ||
-	    (SELECT group_concat(DISTINCT source) FROM source_gaps WHERE from_ns < :to AND to_ns > :from)
-       WHEN is_covered(0, :to) AND is_covered(:from, :to) THEN 'no: events were lost just before or after'
-       ELSE 'no: the window goes beyond the trace, or part of the trace is damaged' END
+UNION ALL SELECT 5, 'complete', CASE WHEN view_complete(:from, :to) THEN 'yes' WHEN view_lost(:from, :to) = 0 THEN 'no'
+       ELSE printf('no: %d events lost', view_lost(:from, :to)) END
 UNION ALL SELECT 6, 'sources', (SELECT value FROM info WHERE key = 'sources')
 UNION ALL SELECT 7, 'host', (SELECT value FROM info WHERE key = 'host')
 UNION ALL SELECT 8, 'kernel', (SELECT value FROM info WHERE key = 'kernel.release')
@@ -102,7 +94,9 @@ UNION ALL SELECT 9, 'cpus', (SELECT coalesce(nullif(count(*), 0), (SELECT value 
 	    coalesce((SELECT value FROM info WHERE key = 'cpu.model'), '') FROM cpus)
 UNION ALL SELECT 10, 'stolen', (SELECT printf('%.6f s of the time of threads on CPUs, by a hypervisor', sum(steal_ns) / 1e9)
        FROM cpu_usage(:from, :to) HAVING sum(steal_ns) > 0)
-UNION ALL SELECT 11, 'state', CASE WHEN NOT trace_finished() THEN 'still recording, or cut off' END
+UNION ALL SELECT 11, 'state', CASE WHEN trace_finished() THEN NULL
+       WHEN EXISTS (SELECT 1 FROM info WHERE key = 'manifest.lost') THEN 'not known, since the manifest is lost'
+       ELSE 'still recording, or cut off' END
 UNION ALL SELECT 12, 'damage', (SELECT printf('%d parts skipped, %d bytes', count(*), sum(bytes)) FROM damages HAVING count(*) > 0)
 UNION ALL SELECT 13, 'only', (SELECT 'just the workload was recorded' FROM info WHERE key = 'only' AND value = '1'))
  WHERE value IS NOT NULL ORDER BY n

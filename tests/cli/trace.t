@@ -498,6 +498,14 @@ $ ebpfrec check -i bit.ebpfrec --format csv
 2~ ebpfrec: bit.ebpfrec: damaged: valid without a gap up to 4.000 s; 1 part (* B) skipped*
 2> ebpfrec: bit.ebpfrec: reports leave out what is damaged; `ebpfrec repair -i bit.ebpfrec -o NEW` writes a trace of what is valid
 
+$ ebpfrec info -i bit.ebpfrec --format csv 2>/dev/null | grep ,state,; ebpfrec report -i bit.ebpfrec summary --format csv 2>/dev/null | grep -A1 -e ,complete$ -e ,state$ | cut -d , -f 3-
+1> trace,state,not known
+1> item,complete
+1> value,no: 3 events lost
+1> --
+1> item,state
+1> value,"not known, since the manifest is lost"
+
 $ ebpfrec info -i bit.ebpfrec --format csv 2>/dev/null | grep manifest
 1> damage,manifest@0,238 bytes skipped: does not match its checksum
 1> manifest,manifest.lost,does not match its checksum
