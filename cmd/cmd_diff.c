@@ -114,11 +114,22 @@ static int put_row(void *ctx, const struct diff_row *r)
 		       render_put(d->render, row);
 }
 
+/* What the rows' figures need, which are those of three views: diff.c. */
+static struct loss_needs needs_of_rows(char room[LOSS_SOURCES_MAX])
+{
+	const struct loss_needs cpu = report_view_find("cpu")->needs,
+				memory = report_view_find("memory")->needs,
+				io = report_view_find("io")->needs;
+
+	snprintf(room, LOSS_SOURCES_MAX, "%s,%s,%s", cpu.sources, memory.sources, io.sources);
+	return (struct loss_needs){ room, cpu.reach | memory.reach | io.reach };
+}
+
 static void say_side(const struct diff *d, int side, uint64_t from_ns, uint64_t to_ns)
 {
-	char missing[256];
-	bool complete = input_is_complete(d->in[side].trace, report_view_find("summary")->needs,
-					  from_ns, to_ns, missing, sizeof(missing));
+	char missing[256], room[LOSS_SOURCES_MAX];
+	bool complete = input_is_complete(d->in[side].trace, needs_of_rows(room), from_ns, to_ns,
+					  missing, sizeof(missing));
 	const char *part = input_part_note(d->in[side].trace);
 
 	if (d->in[0].format != RENDER_TABLE) {

@@ -248,12 +248,13 @@ static int load_totals(struct side *s, struct err *e)
 		return r;
 	return ask(
 		s, take_complete, e,
-		"SELECT column1, is_complete(column1, %" PRId64 ", %" PRId64 "),"
+		"SELECT column1, is_complete(column2, %" PRId64 ", %" PRId64 "),"
 		" EXISTS (SELECT 1 FROM source_gaps WHERE source = column1 AND from_ns <= %" PRId64
 		" AND to_ns >= %" PRId64 ")"
 		" OR EXISTS (SELECT 1 FROM info WHERE key = 'sources' AND instr(',' || value || "
-		"',', ',' || column1 || ',') = 0) FROM (VALUES ('sched.switch'), "
-		"('alloc.rss'), ('block'))",
+		"',', ',' || column1 || ',') = 0) FROM (VALUES "
+		"('sched.switch', 'report cpu'), ('alloc.rss', 'report memory'), "
+		"('block', 'report io'))",
 		s->from_ns, s->to_ns, s->from_ns, s->to_ns);
 }
 

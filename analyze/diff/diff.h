@@ -64,7 +64,7 @@ struct diff_row {
 	 */
 	double p;
 	enum diff_verdict verdict;
-	bool complete; /* no event of the metric's class was lost in either window */
+	bool complete; /* what `cpu`, `memory` or `io` needs is there in both windows */
 };
 
 struct diff_summary {
