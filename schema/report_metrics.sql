@@ -1,5 +1,6 @@
 -- view 0: What does a monitoring system get to know of a window?
 -- needs: sched? alloc? block?
+-- reach: before
 -- takes: every
 -- by: comm unit container user
 -- default: comm
@@ -18,7 +19,10 @@ SELECT u.t_ns AS t_ns, task_key(:by, u.upid) AS who, sum(u.oncpu_ns) AS oncpu_ns
 -- section: states
 SELECT t_ns, name AS who, running_ns, runnable_ns, preempted_ns, CASE WHEN was_recorded('block') THEN disk_ns END AS disk_ns,
        uninterruptible_ns, sleeping_ns, stopped_ns, unknown_ns
-  FROM thread_states(:from, :to, :every, :by) ORDER BY t_ns, running_ns DESC, who
+  FROM thread_states(:from, :to, :every, :by)
+UNION ALL
+SELECT t_ns, task_key(:by, upid), oncpu_ns, 0, 0, iif(was_recorded('block'), 0, NULL), 0, 0, 0, 0
+  FROM cpu_usage(:from, :to, :every) WHERE utid = 1 AND oncpu_ns > 0 ORDER BY t_ns, running_ns DESC, who
 
 -- section: waits
 SELECT t_ns, name AS who, wait_ns, waits, wait_max_ns
@@ -70,6 +74,7 @@ SELECT :from + coalesce((to_ns - 1 - :from) / nullif(:every, 0) * :every, 0), NU
 -- section: trace
 SELECT b.t_ns AS t_ns, unix_ns(max(b.t_ns, 0) + b.span_ns) AS end_unix_ns,
        (SELECT mono_ns - ts_ns FROM clocks LIMIT 1) + max(b.t_ns, 0) + b.span_ns AS end_mono_ns,
+       iif(view_complete(max(b.t_ns, 0), max(b.t_ns, 0) + b.span_ns), 0, b.span_ns) AS incomplete_ns,
        b.span_ns - coalesce(sum(min(k.to_ns, b.t_end_ns) - max(k.from_ns, b.t_ns)), 0) AS missing_ns
   FROM window_loss(:from, :to, :every) AS b LEFT JOIN blocks AS k ON k.from_ns < b.t_end_ns AND k.to_ns > b.t_ns
  WHERE b.class = 'sched' GROUP BY b.t_ns

@@ -73,6 +73,9 @@ const struct metric metric_table[] = {
 	RECORDER_CPU("sys_ns", "system", NULL),
 	RECORDER_CPU("kernel_ns", "programs", NULL),
 	COUNTER("recorder_written_bytes", "cost", "bytes_written", "Bytes written to the trace."),
+	COUNTER("incomplete_seconds", "trace", "incomplete_ns",
+		"Time of windows of which something that was recorded is missing: what was counted "
+		"there is not complete."),
 	COUNTER("missing_seconds", "trace", "missing_ns",
 		"Time that the trace has no block of, that was removed before it was counted, or "
 		"whose events came after."),

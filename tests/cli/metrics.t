@@ -119,6 +119,7 @@ $ ebpfrec metrics --once -i golden.ebpfrec --top 2 | grep -v -e '^#' -e _bucket
 1> ebpfrec_recorder_cpu_seconds_total{mode="user"} 0.032000000
 1> ebpfrec_recorder_cpu_seconds_total{mode="system"} 0.008000000
 1> ebpfrec_recorder_written_bytes_total 6504
+1> ebpfrec_incomplete_seconds_total 4.000000000
 1> ebpfrec_missing_seconds_total 0.000000000
 1> ebpfrec_trace_end_timestamp_seconds 1700001004.000000000
 1> ebpfrec_trace_end_monotonic_seconds 1004.000000000
@@ -154,7 +155,7 @@ $ diff <(ebpfrec metrics --list | sed 's/ .*//') <(ebpfrec metrics --once -i gol
 
 $ ebpfrec metrics --list | wc -l; grep -o 'ebpfrec_[a-z_]*' "$(dirname "$README")/schema/grafana.json" | sed 's/_total$//; s/_bucket$//' | sort -u | grep -vxF -f <(ebpfrec metrics --list | sed 's/ .*//')
 ? 1
-1> 30
+1> 31
 
 $ ebpfrec export -i golden.ebpfrec --to csv --every 1s
 ? 2
@@ -208,9 +209,9 @@ $ ebpfrec export -q -i golden.ebpfrec --to openmetrics --top 1 -o - | grep -e cp
 
 $ ebpfrec export -i golden.ebpfrec --to openmetrics --every 500ms --from 1s; ls golden.openmetrics; grep -c . golden.openmetrics
 1> golden.openmetrics
-1> 605
+1> 615
 2> ebpfrec: golden.ebpfrec: the window is incomplete: sched: 3 events lost
-2> ebpfrec: golden.openmetrics: 549 samples
+2> ebpfrec: golden.openmetrics: 556 samples
 
 # The window grows to whole bins of UTC; the last one has what the trace has of it.
 $ ebpfrec export -q -i golden.ebpfrec --to openmetrics --top 1 --from 300ms --until 1300ms -o - 2>/dev/null | grep -e 'cpu_seconds_total{comm="cc1"' -e 'end_timestamp.* '
