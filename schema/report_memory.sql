@@ -3,7 +3,7 @@
 --   may be off by up to 32 pages (or twice the number of CPUs, if that is more) per CPU; the error
 --   does not accumulate.
 -- by: process comm cgroup container unit user tree
--- needs: alloc.rss
+-- needs: alloc.rss alloc.vm?
 -- reach: before levels
 -- index: levels
 -- takes: every who sort
