@@ -1,6 +1,6 @@
 -- view 25: What did recording cost?
--- note: The recorder samples its counters about once a second; a window gets its share of a sample.
---   Time in the kernel is extrapolated from the measured runs, about one in sixteen. machine_pct is
+-- note: The recorder samples its counters about once a second; a window gets its share of a sample's time and bytes.
+--   Events and skipped runs count where their sample ends, as in `loss`. Time in the kernel is extrapolated from the measured runs, about one in sixteen. machine_pct is
 --   the share of all CPUs.
 -- needs: sched? alloc? block?
 -- takes: every sort
@@ -19,7 +19,8 @@
 --   ring_used_max_bytes, queue_max_bytes, rss_bytes   highest fill of any ring, most bytes that waited
 --                    to be encoded, and resident memory of the recorder, each the maximum over the
 --                    samples that touch the window
--- The recorder samples its counters about once a second. A window gets its share of a sample.
+-- The recorder samples its counters about once a second. A window gets its share of a sample; events and skipped
+-- count where their sample ends, as in report loss, so that those of neighbouring windows add up.
 WITH span AS (SELECT max(span_ns, 1) AS ns FROM window_loss(:from, :to) LIMIT 1),
 s AS (SELECT * FROM cost WHERE from_ns < :to AND to_ns > :from),
 c AS (SELECT sum(window_share(user_ns, from_ns, to_ns, :from, :to)) AS user_ns,
@@ -30,10 +31,11 @@ c AS (SELECT sum(window_share(user_ns, from_ns, to_ns, :from, :to)) AS user_ns,
 	FROM s),
 h AS (SELECT hook, sum(window_share(cost_ns, from_ns, to_ns, :from, :to)) AS run_ns,
 	     sum(run_time_ns) AS measured_ns, sum(run_cnt) AS measured,
-	     sum(window_share(read_cnt, from_ns, to_ns, :from, :to)) AS events
+	     coalesce(sum(read_cnt) FILTER (WHERE to_ns <= :to), 0) AS events
 	FROM hook_stats WHERE from_ns < :to AND to_ns > :from GROUP BY hook),
-m AS (SELECT hook, sum(window_share(missed_cnt - inferred_cnt, from_ns, to_ns, :from, :to)) AS skipped
-	FROM losses WHERE missed_cnt > inferred_cnt AND from_ns < :to AND to_ns > :from GROUP BY hook),
+m AS (SELECT hook, sum(missed_cnt - inferred_cnt) AS skipped
+	FROM losses WHERE missed_cnt > inferred_cnt AND from_ns < :to AND max(to_ns - 1, from_ns) >= :from
+	     AND max(to_ns - 1, from_ns) < :to GROUP BY hook),
 parts AS (
 SELECT 0 AS n, 'all' AS part, '' AS name, c.user_ns + c.sys_ns + coalesce((SELECT sum(run_ns) FROM h), 0) AS cpu_ns,
        NULL AS runs, NULL AS ns_per_run, NULL AS measured, (SELECT sum(events) FROM h) AS events,
