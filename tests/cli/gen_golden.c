@@ -20,6 +20,8 @@
  *              1 .. 1.6 s; a third argument is its trace's number
  *     who      another trace: see write_who()
  *     threads  another trace: see write_threads()
+ *     heap     another trace: thread 201 of process 200 allocates 4000 bytes of heap and keeps them
+ *              until the process ends, after half of the trace's second
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -320,6 +322,16 @@ static void write_threads(struct gen *g)
 	gen_slice(g, AT(1000));
 }
 
+static void write_heap(struct gen *g)
+{
+	gen_snap(g, START, 0, 200, 200, 1, "client");
+	gen_snap(g, START, 0, 201, 200, 1, "req-0");
+	gen_heap(g, AT(100), 0, 201, 0x7000000, 4000);
+	gen_exit(g, AT(490), 0, 201, 200, 0, false, 0);
+	gen_exit(g, AT(500), 0, 200, 200, 0, true, 0);
+	gen_slice(g, AT(1000));
+}
+
 static int make_other(const char *dir, const char *which)
 {
 	const struct gen_config c = { .from_ns = START, .cgroups = who_cgroups };
@@ -327,6 +339,8 @@ static int make_other(const char *dir, const char *which)
 
 	if (!strcmp(which, "who"))
 		write_who(g);
+	else if (!strcmp(which, "heap"))
+		write_heap(g);
 	else
 		write_threads(g);
 	gen_finish(g);
@@ -340,10 +354,11 @@ int main(int argc, char **argv)
 	uint64_t id = argc > 3 ? strtoul(argv[3], NULL, 10) : 0;
 	struct gen *g;
 
-	if (argc > 2 && (!strcmp(argv[2], "who") || !strcmp(argv[2], "threads")))
+	if (argc > 2 && (!strcmp(argv[2], "who") || !strcmp(argv[2], "threads") ||
+			 !strcmp(argv[2], "heap")))
 		return make_other(argv[1], argv[2]);
 	if (argc < 2) {
-		fprintf(stderr, "usage: gen_golden DIR [stacks|damaged|open|late|who|threads] "
+		fprintf(stderr, "usage: gen_golden DIR [stacks|damaged|open|late|who|threads|heap] "
 				"[NUMBER]\n");
 		return 2;
 	}

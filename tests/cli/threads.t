@@ -55,6 +55,18 @@ $ ebpfrec report alloc -i threads.ebpfrec --tid 101 --every 500ms --format csv
 1> 500000000,100,101,req-0,slab,0,0,0,0,0,1024,500000000,1024,0,0,1,0
 2> ebpfrec: threads.ebpfrec: The figures are of threads (--tid, --thread): resident and mapped memory and spikes belong to processes, and are left out.
 
+# what the exit of the process gave back of its heap is no thread's: its levels are not known from then on
+$ gen_golden heap.ebpfrec heap; ebpfrec report alloc -i heap.ebpfrec --tid 201 --every 300ms --format csv 2>/dev/null
+1> t_ns,pid,tid,comm,source,allocs,frees,alloc_bytes,free_bytes,net_bytes,peak_bytes,peak_ns,now_bytes,exit_bytes,lost_frees,complete,lost_events
+1> 0,200,201,req-0,heap,1,0,4000,0,4000,4000,100000000,4000,0,0,1,0
+1> 300000000,200,201,req-0,heap,0,0,0,0,,4000,300000000,,,0,1,0
+1> 600000000,200,201,req-0,heap,0,0,0,0,,,,,,0,1,0
+1> 900000000,200,201,req-0,heap,0,0,0,0,,,,,,0,1,0
+
+$ ebpfrec report alloc -i heap.ebpfrec --tid 201 --until 0.4s --format csv 2>/dev/null
+1> pid,tid,comm,source,allocs,frees,alloc_bytes,free_bytes,net_bytes,peak_bytes,peak_ns,now_bytes,exit_bytes,lost_frees,complete,lost_events
+1> 200,201,req-0,heap,1,0,4000,0,4000,4000,100000000,4000,0,0,1,0
+
 $ ebpfrec report totals -i threads.ebpfrec --tid 101
 1> 0 .. 1 s of threads.ebpfrec, started 2023-11-14 22:30:00 UTC, complete
 1>
