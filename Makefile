@@ -257,6 +257,11 @@ $(B)/tests/cli/gen_golden: $(B)/tests/cli/gen_golden.o $(B)/tests/unit/gen/gen_t
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIB_LDLIBS)
 
+# traces that are not complete
+$(B)/tests/cli/gen_doubtful: $(B)/tests/cli/gen_doubtful.o $(UNIT_AUX_OBJ) $(LIB)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIB_LDLIBS) -lcmocka
+
 # without FUZZ=1 a target only replays what it is given
 $(B)/fuzz/fuzz_%: $(B)/tests/fuzz/fuzz_%.o $(FUZZ_AUX_OBJ) $(B)/libebpfrec-cmd.a $(LIB)
 	$(call say,LD,$@)
@@ -339,7 +344,7 @@ $(B)/bench/bin/floor: $(B)/tests/bench/floor/floor.o $(LIB)
 
 bench-bin: $(BENCH_BIN) $(B)/bench/bin/gen_trace_large $(B)/bench/bin/floor $(B)/bench/recode
 fuzz-bin: $(FUZZ_BIN) $(B)/fuzz/make_seeds $(FUZZ_CORPUS)
-unit: $(UNIT_BIN) $(CRASH_BIN) $(B)/tests/cli/gen_golden fuzz-bin
+unit: $(UNIT_BIN) $(CRASH_BIN) $(B)/tests/cli/gen_golden $(B)/tests/cli/gen_doubtful fuzz-bin
 work: $(WORK_BIN) $(WORK_LIB)
 
 # ---- what people run; recursive so that dependencies are there before anything is looked for ----

@@ -46,7 +46,7 @@ echo "ok arm64/build"
 	SYSROOT=$sysroot CROSS=aarch64-linux-gnu- tests/vm/run.sh) >"$log.vm" 2>&1 &
 vm=$!
 # the golden trace is made on this machine: traces do not depend on who wrote them
-make build/tests/cli/gen_golden >"$log" 2>&1
+make build/tests/cli/gen_golden build/tests/cli/gen_doubtful >"$log" 2>&1
 # by its own name: examples call it through the PATH
 rm -rf build/arm64/emulated && mkdir build/arm64/emulated
 printf '#!/bin/sh\nexec qemu-aarch64-static "%s" "$@"\n' "$top/build/arm64/ebpfrec" >build/arm64/emulated/ebpfrec
