@@ -118,12 +118,61 @@ static void test_cuts_of_a_trace_share_no_loss(void **state)
 	made_close(&m);
 }
 
+/* A sample of counters and its losses count in one of two windows, in cost as in loss. */
+static void test_cost_counts_a_sample_where_it_ends(void **state)
+{
+	static const char *const views[] = { "loss", "cost" };
+	struct report_request q;
+	struct made_trace m;
+	struct rows r;
+
+	made_begin(&m, &(struct gen_config){ .cpu_cnt = 1, .from_ns = T0 });
+	gen_cost(m.g, &(struct trace_cost){ .from_ns = T0, .to_ns = T0 + 10 * MS, .user_ns = 5 });
+	gen_hook_stat(m.g, &(struct trace_hook_stat){ .from_ns = T0, .to_ns = T0 + 10 * MS,
+						      .hook = WIRE_SWITCH, .attempted_cnt = 8,
+						      .read_cnt = 8 });
+	gen_loss(m.g, &(struct trace_loss){ .from_ns = T0, .to_ns = T0 + 10 * MS,
+					    .hook = WIRE_SWITCH, .cls = EVENT_CLASS_SCHED,
+					    .missed_cnt = 6 });
+	gen_slice(m.g, T0 + 10 * MS);
+	made_open(&m);
+	for (unsigned int i = 0; i < 4; i++) {
+		bool is_cost = i % 2, is_late = i / 2;
+
+		q = made_request(&m, views[i % 2]);
+		*(is_late ? &q.from_ns : &q.to_ns) = T0 + 5 * MS;
+		rows_report(&r, m.a, &q);
+		assert_int_equal(rows_cell(&r, 0, is_cost ? "events" : "read"), is_late ? 8 : 0);
+		assert_int_equal(rows_cell(&r, 0, is_cost ? "skipped" : "missed"),
+				 is_late ? 6 : 0);
+		rows_done(&r);
+	}
+	made_close(&m);
+}
+
+/* It shows mapped memory, so a lost change of it matters. */
+static void test_memory_needs_changes_of_mapped_memory(void **state)
+{
+	struct made_trace m;
+
+	made_begin(&m, &(struct gen_config){ .cpu_cnt = 1, .from_ns = T0 });
+	gen_loss(m.g, &(struct trace_loss){ .from_ns = T0, .to_ns = T0 + 1 * MS, .hook = WIRE_VM,
+					    .cls = EVENT_CLASS_ALLOC, .full_cnt = 1 });
+	gen_slice(m.g, T0 + 10 * MS);
+	made_open(&m);
+	assert_int_equal(rows_one(m.a, "SELECT is_complete('report memory', 0, 10000000)"), 0);
+	assert_int_equal(rows_one(m.a, "SELECT is_complete('report cpu', 0, 10000000)"), 1);
+	made_close(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_loss_that_ends_after_the_trace_counts_at_its_end),
 		cmocka_unit_test(test_a_killed_recorder_leaves_such_a_loss),
 		cmocka_unit_test(test_cuts_of_a_trace_share_no_loss),
+		cmocka_unit_test(test_cost_counts_a_sample_where_it_ends),
+		cmocka_unit_test(test_memory_needs_changes_of_mapped_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
