@@ -7,7 +7,9 @@
 #include "record/launch.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
+#include <limits.h>
 #include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>
@@ -17,6 +19,7 @@
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -91,10 +94,43 @@ static void restore_signals(const sigset_t *ignored)
 		signal(handled[i], sigismember(ignored, handled[i]) == 1 ? SIG_IGN : SIG_DFL);
 }
 
+/* Returns the errno of an exec of a file that is missing or cannot be executed; else 0. */
+static int check_file(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		return errno;
+	return S_ISREG(st.st_mode) && !faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) ? 0 : EACCES;
+}
+
+/* Does the same for a command, which it looks for as execvp() does. */
+static int find_command(const char *name)
+{
+	const char *dir = getenv("PATH") ?: "/bin:/usr/bin", *end;
+	char path[PATH_MAX];
+	int err = ENOENT, one;
+
+	if (strchr(name, '/') || !*name)
+		return check_file(name);
+	for (;; dir = end + 1) {
+		end = strchrnul(dir, ':');
+		snprintf(path, sizeof(path), "%.*s%s%s", (int)(end - dir), dir,
+			 end > dir ? "/" : "", name);
+		one = check_file(path);
+		if (!one)
+			return 0;
+		if (one == EACCES)
+			err = EACCES;
+		if (!*end)
+			return err;
+	}
+}
+
 /*
  * The errno with which the exec would fail; 0: none is known. The kernel stops a traced process at
  * the end of its exec, before its first instruction, and there it is killed. Where processes may
- * not be traced, nothing is tried.
+ * not be traced (Yama, seccomp, a tracer that has them already), the file is looked at instead.
  */
 static int try_exec(char *const *argv, const struct run_as *id)
 {
@@ -102,8 +138,10 @@ static int try_exec(char *const *argv, const struct run_as *id)
 	int status = 0;
 
 	if (!pid) {
-		if (become(id) || ptrace(PTRACE_TRACEME, 0, NULL, NULL))
+		if (become(id))
 			_exit(0);
+		if (ptrace(PTRACE_TRACEME, 0, NULL, NULL))
+			_exit(find_command(argv[0]));
 		privilege_drop_ambient();
 		execvp(argv[0], argv);
 		_exit(errno == EPERM ? 0 : errno);	/* EPERM may be due to the tracing */

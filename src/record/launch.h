@@ -24,7 +24,8 @@ int launch_new(struct launch **ret, char *const *argv, const char *user, const s
 	       struct err *e);
 /*
  * Why the command cannot be run: the errno of an exec that launch_new() tried, and stopped before
- * its first instruction. 0: no reason is known, which launch_release() may still find.
+ * its first instruction. Where no process may be traced, it is known only of a command that is
+ * missing or not executable. 0: no reason is known, which launch_release() may still find.
  */
 int launch_refusal(const struct launch *l);
 pid_t launch_pid(const struct launch *l);

@@ -190,6 +190,9 @@ keeps "no such command" 127 "$EBPFREC" record no-such-command-here
 keeps "no interpreter" 127 "$EBPFREC" record ./no-interpreter
 keeps "-u who may not run it" 126 "$EBPFREC" record -u nobody "$tmp/day/trace.ebpfrec/manifest"
 keeps "no BTF" 125 "$EBPFREC" record --btf "$tmp/day/not-executable" true
+for what in 126:./not-executable 126:/etc 127:no-such-command-here; do
+	keeps "${what#*:}, where no process may be traced" "${what%:*}" "$WORK/no_ptrace" "$EBPFREC" record "${what#*:}"
+done
 keeps "no privileges" 125 setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all "$tmp/ebpfrec" record true
 keeps "a bad option" 2 "$EBPFREC" record -e no.such true
 keeps "a wrong cgroup" 125 "$EBPFREC" record --cgroup "$tmp/day" -d 1s

@@ -9,10 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
 #include "record/launch.h"
+#include "tests/unit/gen/refuse_call.h"
 
 static const sigset_t none; /* ignored by the caller */
 
@@ -160,6 +163,68 @@ static void test_launch_knows_before_what_exec_would_say(void **state)
 	unlink(path);
 }
 
+/* In a process that may not be traced: how many of the refusals differ from those of an exec. */
+static int differing_refusals(const char *file)
+{
+	const struct {
+		const char *command, *path;
+		mode_t mode;
+		int refusal;
+	} cases[] = {
+		{ file, NULL, 0600, EACCES },
+		{ file, NULL, 0700, 0 },
+		{ "/etc", NULL, 0700, EACCES },
+		{ "/no/such/command", NULL, 0700, ENOENT },
+		{ "/etc/passwd/true", NULL, 0700, ENOTDIR },
+		{ "no-such-command-here", "/bin:/usr/bin", 0700, ENOENT },
+		{ "true", "/no/such:/etc/passwd:/bin:/usr/bin", 0700, 0 },
+		{ "true", NULL, 0700, 0 },
+		{ strrchr(file, '/') + 1, "/bin:/tmp", 0600, EACCES },
+		{ strrchr(file, '/') + 1, "/bin:/tmp:", 0700, 0 },
+		{ "", "/bin", 0700, ENOENT },
+	};
+	struct launch *l;
+	int bad = 0;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char *const argv[] = { (char *)cases[i].command, NULL };
+		int err;
+
+		if (cases[i].path)
+			setenv("PATH", cases[i].path, 1);
+		else
+			unsetenv("PATH");
+		if (chmod(file, cases[i].mode) || launch_new(&l, argv, NULL, &none, NULL))
+			return 100;
+		err = launch_refusal(l);
+		if (err != cases[i].refusal || (err && launch_release(l) != err)) {
+			print_error("'%s': %d\n", cases[i].command, err);
+			bad++;
+		}
+		launch_free(l);
+	}
+	return bad;
+}
+
+static void test_launch_knows_before_where_nobody_may_be_traced(void **state)
+{
+	char path[] = "/tmp/ebpfrec-launch-XXXXXX";
+	int fd = mkstemp(path), status;
+	pid_t pid;
+
+	assert_int_equal(write(fd, "#!/bin/sh\n", 10), 10);
+	close(fd);
+	pid = fork();
+	if (!pid)
+		_exit(refuse_call(SYS_ptrace, -1, 0, EPERM) ? differing_refusals(path) : 101);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	unlink(path);
+	assert_true(WIFEXITED(status));
+	if (WEXITSTATUS(status) == 101)
+		skip();
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -171,6 +236,7 @@ int main(void)
 		cmocka_unit_test(test_launch_refuses_an_unknown_user),
 		cmocka_unit_test(test_launch_refuses_a_number_that_is_no_uid),
 		cmocka_unit_test(test_launch_knows_before_what_exec_would_say),
+		cmocka_unit_test(test_launch_knows_before_where_nobody_may_be_traced),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
