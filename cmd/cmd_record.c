@@ -187,7 +187,7 @@ static void on_notice(void *ctx, const char *text)
 	say_note("%s", text);
 }
 
-static void on_renamed(void *ctx, uint64_t real_ns)
+static void on_renamed(void *ctx, uint64_t real_ns, bool replaces)
 {
 	const struct record *r = ctx;
 	const char *name = say_text(r->o.output);
@@ -196,6 +196,8 @@ static void on_renamed(void *ctx, uint64_t real_ns)
 		name = say_format("the recording of %s is now %s.old", say_clock(real_ns), name);
 	else
 		name = say_format("the older %s is now %s.old", name, name);
+	if (replaces)
+		name = say_format("%s; an older trace of that name was removed", name);
 	on_notice(ctx, name);
 }
 

@@ -136,19 +136,18 @@ static uint64_t choose_start(const struct session *s)
 static int take_name(struct session *s, struct err *e)
 {
 	const char *path = s->o.output;
-	int err;
+	int moved, err;
 
 	if (!s->older)
 		return 0;
-	err = store_backup(path, s->o.force, store_writer_uid(s->store), e);
-	if (!err)
-		err = atomic_output_commit(&s->place, path, false, e);
+	moved = store_backup(path, s->o.force, store_writer_uid(s->store), e);
+	err = moved < 0 ? moved : atomic_output_commit(&s->place, path, false, e);
 	if (err)
 		return err;
 	atomic_output_drop(&s->place);
 	s->older = false;
 	if (s->o.renamed)
-		s->o.renamed(s->o.notices.ctx, s->older_real_ns);
+		s->o.renamed(s->o.notices.ctx, s->older_real_ns, moved > 1);
 	err = store_writer_renamed(s->store, path);
 	return err ? err_set(e, err, "out of memory") : 0;
 }

@@ -56,9 +56,10 @@ struct session_options {
 	struct notices notices;	/* from session_open() and session_run() */
 	/*
 	 * The trace that had the output's name, whose recording began at real_ns (0: not known),
-	 * is OUTPUT.old now; ctx is that of notices; may be NULL.
+	 * is OUTPUT.old now. replaces: a trace that had that name is removed. ctx is that of
+	 * notices; may be NULL.
 	 */
-	void (*renamed)(void *ctx, uint64_t real_ns);
+	void (*renamed)(void *ctx, uint64_t real_ns, bool replaces);
 };
 
 struct session_stats {

@@ -229,11 +229,12 @@ static int remove_old(const char *old, bool act, struct err *e)
 	return store_remove(old, e);
 }
 
-/* act: renames; otherwise only checks. 1: there is a trace. */
+/* act: renames; otherwise only checks. 1: there is a trace; 2: and one that it replaces. */
 static int back_up(const struct path_parent *p, const char *path, int force, uid_t user, bool act,
 		   uint64_t *ret_real_ns, struct err *e)
 {
 	char *old = NULL, old_name[sizeof(p->name) + 4];
+	bool replaces = false;
 	struct stat st;
 	int r = check_backup(p, user, path, ret_real_ns, e);
 
@@ -245,6 +246,7 @@ static int back_up(const struct path_parent *p, const char *path, int force, uid
 		return err_set(e, -ENOMEM, "out of memory");
 	snprintf(old_name, sizeof(old_name), "%s.old", p->name);
 	if (fstatat(p->dir_fd, old_name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+		replaces = true;
 		if (!force)
 			r = err_set(e, -EEXIST,
 				    "'%s' and '%s' both exist; choose another name with -o, or "
@@ -257,7 +259,7 @@ static int back_up(const struct path_parent *p, const char *path, int force, uid
 		r = err_set(e, -errno, "cannot rename '%s' to '%s': %s", path, old,
 			    err_text(NULL, -errno));
 	free(old);
-	return r < 0 ? r : 1;
+	return r < 0 ? r : 1 + replaces;
 }
 
 static int check_or_back_up(const char *path, int force, uid_t user, bool act,
@@ -298,7 +300,6 @@ int store_backup_check(const char *path, int force, uid_t user, uint64_t *ret_re
 int store_backup(const char *path, int force, uid_t user, struct err *e)
 {
 	uint64_t real_ns;
-	int r = check_or_back_up(path, force, user, true, &real_ns, e);
 
-	return r < 0 ? r : 0;
+	return check_or_back_up(path, force, user, true, &real_ns, e);
 }

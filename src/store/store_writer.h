@@ -151,16 +151,15 @@ void store_writer_abort(struct store_writer *w);
 int store_remove(const char *path, struct err *e);
 
 /*
- * If path exists and is a trace: renames it to path.old. If path.old exists, too: with force a
- * trace of that name is removed first, otherwise -EEXIST. If path exists and is no trace:
- * -ENOTEMPTY or -EEXIST. Where others may write, a trace that belongs neither to the caller nor to
- * user is refused: -EPERM. user (uid_t)-1: none.
+ * If path exists and is a trace: renames it to path.old, and returns 1. If path.old exists, too:
+ * with force a trace of that name is removed first, and 2 is returned; otherwise -EEXIST. If path
+ * exists and is no trace: -ENOTEMPTY or -EEXIST. Where others may write, a trace that belongs
+ * neither to the caller nor to user is refused: -EPERM. user (uid_t)-1: none.
  */
 int store_backup(const char *path, int force, uid_t user, struct err *e);
 /*
- * Checks that store_backup() would succeed: it gives the same errors, and changes nothing. 1: there
- * is a trace, whose recording began at *ret_real_ns by the wall clock (0: not known); 0: there is
- * none.
+ * Checks that store_backup() would succeed: it returns the same, and changes nothing. The recording
+ * of the trace, if there is one, began at *ret_real_ns by the wall clock (0: not known).
  */
 int store_backup_check(const char *path, int force, uid_t user, uint64_t *ret_real_ns,
 		       struct err *e);

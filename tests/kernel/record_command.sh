@@ -155,10 +155,13 @@ rm -f "$tmp/again.old/mine"
 record again -f -e task -- true
 check "older: -f replaces it" "[ $? -eq 0 ] && [ \"\$(stat -c %i '$tmp/again.old')\" != $first ]" "$(cat "$tmp/again.err")"
 mkdir "$tmp/day"
+replaced=
 for ((i = 0; i < 4; i++)); do
 	before=$(stat -c %i "$tmp/day/trace.ebpfrec" 2>/dev/null)
-	(cd "$tmp/day" && "$EBPFREC" record -q -e task -- true) 2>"$tmp/day.err" || break
+	(cd "$tmp/day" && "$EBPFREC" record -e task -- true) 2>"$tmp/day.err" || break
+	replaced=$replaced$(grep -c ' is now trace.ebpfrec.old; an older trace of that name was removed$' "$tmp/day.err")
 done
+check "older: what was removed is said, and nothing else" "[ '$replaced' = 0011 ]" "$replaced: $(cat "$tmp/day.err")"
 check "older: the default name rotates" "[ $i -eq 4 ] && [ '$(ls "$tmp/day" | tr '\n' ' ')' = 'trace.ebpfrec trace.ebpfrec.old ' ] && [ \"\$(stat -c %i '$tmp/day/trace.ebpfrec.old')\" = $before ]" "$(ls -i "$tmp/day") $(cat "$tmp/day.err")"
 (cd "$tmp/day" && "$EBPFREC" record -p 2147483647) 2>"$tmp/day.err"
 check "older: a wrong pid moves nothing" "[ $? -eq 125 ] && [ \"\$(stat -c %i '$tmp/day/trace.ebpfrec.old')\" = $before ] && grep -q 'no such process' '$tmp/day.err'" "$(ls -i "$tmp/day") $(cat "$tmp/day.err")"
@@ -187,12 +190,12 @@ chmod 755 "$tmp" && chmod 777 "$tmp/day"
 keeps "not executable" 126 "$EBPFREC" record ./not-executable
 keeps "a directory" 126 "$EBPFREC" record /etc
 keeps "no such command" 127 "$EBPFREC" record no-such-command-here
-keeps "no interpreter" 127 "$EBPFREC" record ./no-interpreter
-keeps "-u who may not run it" 126 "$EBPFREC" record -u nobody "$tmp/day/trace.ebpfrec/manifest"
-keeps "no BTF" 125 "$EBPFREC" record --btf "$tmp/day/not-executable" true
 for what in 126:./not-executable 126:/etc 127:no-such-command-here; do
 	keeps "${what#*:}, where no process may be traced" "${what%:*}" "$WORK/no_ptrace" "$EBPFREC" record "${what#*:}"
 done
+keeps "no interpreter" 127 "$EBPFREC" record ./no-interpreter
+keeps "-u who may not run it" 126 "$EBPFREC" record -u nobody "$tmp/day/trace.ebpfrec/manifest"
+keeps "no BTF" 125 "$EBPFREC" record --btf "$tmp/day/not-executable" true
 keeps "no privileges" 125 setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all "$tmp/ebpfrec" record true
 keeps "a bad option" 2 "$EBPFREC" record -e no.such true
 keeps "a wrong cgroup" 125 "$EBPFREC" record --cgroup "$tmp/day" -d 1s
