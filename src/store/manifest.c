@@ -15,8 +15,11 @@
 #include "store/manifest.h"
 
 #define MANIFEST_MAGIC "ebpfrec trace "
+#define HEAD MANIFEST_MAGIC "2\n"	/* the first line, with MANIFEST_VERSION */
+#define HEAD_BYTES (sizeof(HEAD) - 1)
 #define SUM_KEY "crc32c="
-#define SUM_BYTES (sizeof(SUM_KEY) - 1 + 8 + 1)	/* of the line of the checksum */
+#define SUM_KEY_BYTES (sizeof(SUM_KEY) - 1)
+#define SUM_BYTES (SUM_KEY_BYTES + 8 + 1)	/* of the line of the checksum */
 
 void manifest_done(struct manifest *m)
 {
@@ -94,23 +97,36 @@ void manifest_format_uuid(char buf[static MANIFEST_UUID_BYTES], uint64_t trace_i
 		 (unsigned int)(trace_id >> 4 & 0xfff), (unsigned int)(trace_id & 0xf));
 }
 
-/* Writes the line of the checksum of the bytes that follow it. */
+/* Writes the line of the checksum of HEAD and the bytes that follow the line. */
 static void put_sum(char line[static SUM_BYTES + 1], const void *rest, size_t bytes)
 {
-	snprintf(line, SUM_BYTES + 1, SUM_KEY "%08x\n", crc32c(0, rest, bytes));
+	snprintf(line, SUM_BYTES + 1, SUM_KEY "%08x\n",
+		 crc32c(crc32c(0, HEAD, HEAD_BYTES), rest, bytes));
 }
 
 /*
  * Whether a manifest's second line was written as the line of the checksum. Damage may have changed
- * it; manifests of older programs have no such line, and none that resembles it.
+ * or removed some of its bytes: four of SUM_KEY's seven in their order are enough, which no key has
+ * that an older program wrote.
  */
 static bool has_sum(const char *line, size_t bytes)
 {
-	size_t same = 0;
+	/* by number of bytes of SUM_KEY: how many of them the line has so far, in their order */
+	size_t common[SUM_KEY_BYTES + 1] = { 0 };
 
-	for (size_t i = 0; i < strlen(SUM_KEY) && i < bytes; i++)
-		same += line[i] == SUM_KEY[i];
-	return same >= 4;
+	for (size_t i = 0; i < SUM_KEY_BYTES && i < bytes; i++) {
+		size_t before = 0, was;
+
+		for (size_t k = 1; k <= SUM_KEY_BYTES; k++) {
+			was = common[k];
+			if (line[i] == SUM_KEY[k - 1])
+				common[k] = before + 1;
+			else if (common[k - 1] > was)
+				common[k] = common[k - 1];
+			before = was;
+		}
+	}
+	return common[SUM_KEY_BYTES] >= 4;
 }
 
 static bool sum_holds(const char *line, size_t bytes)
@@ -123,18 +139,50 @@ static bool sum_holds(const char *line, size_t bytes)
 	return !memcmp(line, want, SUM_BYTES);
 }
 
+/* Whether the first line is whole, and names another format. */
+static bool is_of_other_format(const char *text, size_t bytes)
+{
+	size_t at = strlen(MANIFEST_MAGIC);
+
+	/* a number begins with no 0 */
+	if (bytes <= at || memcmp(text, MANIFEST_MAGIC, at) || text[at] == '0' ||
+	    (bytes >= HEAD_BYTES && !memcmp(text, HEAD, HEAD_BYTES)))
+		return false;
+	while (at < bytes && text[at] >= '0' && text[at] <= '9')
+		at++;
+	return at > strlen(MANIFEST_MAGIC) && at < bytes && text[at] == '\n';
+}
+
+enum verdict { WHOLE, WHOLE_WITHOUT_SUM, DAMAGED, OTHER_FORMAT, NO_MANIFEST };
+
+static enum verdict judge(const char *text, size_t bytes)
+{
+	size_t rest = bytes > HEAD_BYTES ? bytes - HEAD_BYTES : 0;
+	const char *line = text + bytes - rest;
+	bool has_head = bytes >= HEAD_BYTES && !memcmp(text, HEAD, HEAD_BYTES);
+
+	/* the checksum is of HEAD: if it holds, and another first line is there, that is damage */
+	if (sum_holds(line, rest))
+		return has_head ? WHOLE : DAMAGED;
+	if (is_of_other_format(text, bytes))
+		return OTHER_FORMAT;
+	if (has_sum(line, rest))
+		return DAMAGED;
+	if (!has_head)
+		return NO_MANIFEST;
+	/* older programs wrote no checksum, but this entry; never the first line alone */
+	return memmem(line - 1, rest + 1, "\nstate=", 7) ? WHOLE_WITHOUT_SUM : DAMAGED;
+}
+
 int manifest_format(const struct manifest *m, char **ret, size_t *ret_bytes)
 {
 	char esc[8], sum[SUM_BYTES + 1];
 	struct buf b = { 0 };
 	const char *s;
-	size_t i, head;
+	size_t i;
 	int n;
 
-	n = snprintf(esc, sizeof(esc), "%d\n", MANIFEST_VERSION);
-	buf_add(&b, MANIFEST_MAGIC, strlen(MANIFEST_MAGIC));
-	buf_add(&b, esc, (size_t)n);
-	head = b.len;
+	buf_add(&b, HEAD, HEAD_BYTES);
 	put_sum(sum, NULL, 0);
 	buf_add(&b, sum, SUM_BYTES);
 	for (i = 0; i < m->cnt; i++) {
@@ -154,8 +202,9 @@ int manifest_format(const struct manifest *m, char **ret, size_t *ret_bytes)
 		buf_done(&b);
 		return -ENOMEM;
 	}
-	put_sum(sum, b.data + head + SUM_BYTES, b.len - head - SUM_BYTES);
-	memcpy(b.data + head, sum, SUM_BYTES);
+	i = HEAD_BYTES + SUM_BYTES;
+	put_sum(sum, b.data + i, b.len - i);
+	memcpy(b.data + HEAD_BYTES, sum, SUM_BYTES);
 	*ret = (char *)b.data;
 	*ret_bytes = b.len;
 	return 0;
@@ -210,24 +259,16 @@ static int parse_line(struct manifest *m, const char *line, size_t bytes)
 
 int manifest_parse(struct manifest *m, const char *text, size_t bytes)
 {
-	size_t magic = strlen(MANIFEST_MAGIC), at;
+	enum verdict verdict = judge(text, bytes);
+	size_t at = HEAD_BYTES + (verdict == WHOLE ? SUM_BYTES : 0);
 	const char *nl;
 	int r;
 
-	if (bytes <= magic || memcmp(text, MANIFEST_MAGIC, magic))
-		return -EINVAL;
-	nl = memchr(text, '\n', bytes);
-	/* the version is one digit; a longer one is unknown to this program */
-	if (!nl || text[magic] < '1' || text[magic] > '9')
-		return -EINVAL;
-	if (text[magic] != '0' + MANIFEST_VERSION || text + magic + 1 != nl)
-		return -EPROTONOSUPPORT;
-	at = (size_t)(nl - text) + 1;
-	if (has_sum(text + at, bytes - at)) {
-		m->damaged_bytes = sum_holds(text + at, bytes - at) ? 0 : bytes;
-		if (m->damaged_bytes)
-			return manifest_set(m, MANIFEST_LOST, MANIFEST_SUM_DIFFERS);
-		at += SUM_BYTES;
+	if (verdict == NO_MANIFEST || verdict == OTHER_FORMAT)
+		return verdict == OTHER_FORMAT ? -EPROTONOSUPPORT : -EINVAL;
+	if (verdict == DAMAGED) {
+		m->damaged_bytes = bytes;
+		return manifest_set(m, MANIFEST_LOST, MANIFEST_SUM_DIFFERS);
 	}
 	while (at < bytes) {
 		nl = memchr(text + at, '\n', bytes - at);

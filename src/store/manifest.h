@@ -7,8 +7,9 @@
  *     key=value
  *     ...
  *
- * The second line is the checksum of all that follows it; older programs did not write it. Nothing
- * in a manifest that does not match its checksum is believed: it reads as one entry, MANIFEST_LOST.
+ * The second line is the checksum of the first line and of all that follows; older programs did not
+ * write it. Nothing in a manifest that does not match its checksum, or that was cut off before its
+ * entries, is believed: it reads as one entry, MANIFEST_LOST.
  * Keys are [a-z0-9._-]+, sorted. In values every byte outside 0x20..0x7e, and the backslash, is
  * written as \xHH. Threads: one.
  */
@@ -37,7 +38,7 @@ struct manifest_entry {
 struct manifest {
 	struct manifest_entry *entries;	/* by key */
 	size_t cnt, cap;
-	size_t damaged_bytes;	/* of a text that does not match its checksum; 0: it does */
+	size_t damaged_bytes;	/* of a text that is not believed; 0: it is */
 };
 
 void manifest_done(struct manifest *m);
