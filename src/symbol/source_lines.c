@@ -225,9 +225,12 @@ const char *source_lines_find(struct source_lines *s, const char *path, const ch
 	return source;
 }
 
-static int by_path(const void *a, const void *b)
+static int by_reason(const void *a, const void *b)
 {
-	return strcmp(((const struct binary *)a)->path, ((const struct binary *)b)->path);
+	const struct binary *x = a, *y = b;
+	int order = strcmp(x->why ?: "", y->why ?: "");
+
+	return order ? order : strcmp(x->path, y->path);
 }
 
 bool source_lines_missing(struct source_lines *s, unsigned int nr, const char **ret_path,
@@ -236,7 +239,7 @@ bool source_lines_missing(struct source_lines *s, unsigned int nr, const char **
 	size_t i;
 
 	if (!nr && s->cnt)
-		qsort(s->binaries, s->cnt, sizeof(*s->binaries), by_path);
+		qsort(s->binaries, s->cnt, sizeof(*s->binaries), by_reason);
 	for (i = 0; i < s->cnt; i++) {
 		if (!s->binaries[i].why || nr-- > 0)
 			continue;

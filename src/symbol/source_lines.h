@@ -34,8 +34,8 @@ const char *source_lines_find(struct source_lines *s, const char *path, const ch
 			      uint64_t file_offset, unsigned int *ret_line);
 
 /*
- * Gives the nr-th file, by path, that was asked for and has no lines here, and the reason. False:
- * there are not so many.
+ * Gives the nr-th file, by reason and path, that was asked for and has no lines here, and the
+ * reason. False: there are not so many.
  */
 bool source_lines_missing(struct source_lines *s, unsigned int nr, const char **ret_path,
 			  const char **ret_why);

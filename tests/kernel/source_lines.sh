@@ -48,11 +48,14 @@ build=("${CC:-cc}" -O1 -fno-omit-frame-pointer -fno-optimize-sibling-calls -Wl,-
 objcopy --only-keep-debug "$tmp/with" "$tmp/beside.debug"
 strip -o "$tmp/beside" "$tmp/with"
 objcopy --add-gnu-debuglink="$tmp/beside.debug" "$tmp/beside"
-cp "$tmp/with" "$tmp/moved"
-recorded all --only -e alloc.heap,task --stacks 1/1 -- sh -c 'for p in with beside without changed moved; do "$1/$p"; done' sh "$tmp"
+for p in moved gone1 gone2 gone3 gone4 gone5 gone6; do
+	cp "$tmp/with" "$tmp/$p"
+done
+recorded all --only -e alloc.heap,task --stacks 1/1 -- sh -c 'for p in with beside without changed moved gone1 gone2 gone3 gone4 gone5 gone6; do "$1/$p"; done' sh "$tmp"
 "$EBPFREC" redact -i "$tmp/all" -o "$tmp/gone" 2>"$tmp/gone.err" || not_ok "lines: redact" "$(cat "$tmp/gone.err")"
 
-# from here on, changed is another program, and moved is to be found below a directory
+# from here on, changed is another program, moved is to be found below a directory, and the others are gone
+rm "$tmp"/gone[1-6]
 (cd "$tmp/src" && sed 's/#line 77/#line 78/' lines.c >other.c && "${build[@]}" -g -o ../changed other.c)
 mkdir -p "$tmp/elsewhere$tmp" && mv "$tmp/moved" "$tmp/elsewhere$tmp/"
 
@@ -89,6 +92,12 @@ got=$(frames moved --lines="$tmp/elsewhere")
 check "lines: of a file below a directory" "[ '$got' = '$lines' ]" "$got / $(cat "$tmp/err")"
 got=$(frames without --lines)
 check "lines: none without debugging information" "[ '$got' = '$names' ] && grep -q '$tmp/without: no debugging information' '$tmp/err'" "$got / $(cat "$tmp/err")"
+"$EBPFREC" report -i "$tmp/all" stacks --lines --format folded >"$tmp/out" 2>"$tmp/err"
+for note in changed:another without:'no debugging' gone1:'the file is not' gone5:'the file is not'; do
+	check "lines: one answer says all reasons, ${note%:*}" "grep -q 'no lines of $tmp/${note%:*}: ${note#*:}' '$tmp/err'" "$(cat "$tmp/err")"
+done
+check "lines: and five files of each, with the number of the others" \
+	"[ \$(grep -c 'the file is not there' '$tmp/err') -eq 6 ] && grep -q 'no lines of 2 more files: the file is not there' '$tmp/err' && ! grep -q '/gone6:' '$tmp/err'" "$(cat "$tmp/err")"
 
 got=$("$EBPFREC" report -i "$tmp/all" leaks --comm with --lines 2>"$tmp/err" | grep -A1 ' 4.22 KiB ')
 check "lines: a table has the name of the source file" "grep -q 'plain_leaf+0x.* \[with\] (inlined.h:77)' <<<'$got' && grep -q 'user: plain_leaf (inlined.h:77) < .* (leaf.c:203) < ' <<<'$got'" "$got"
