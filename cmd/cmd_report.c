@@ -455,16 +455,34 @@ static int report_hosts(struct report_options *o)
 {
 	uint64_t limit =
 		o->has_limit || o->in.format != RENDER_TABLE ? o->q.limit : REPORT_TABLE_ROWS;
+	unsigned int found = 0;
 	struct hosts h;
 	int c = hosts_open(&h, &o->in, o->paths.v, o->paths.cnt);
 
 	if (c)
 		return c;
-	c = hosts_window(&h, &o->in, o->q.every_ns, o->align, o->view->needs);
+	for (unsigned int i = 0; i < h.cnt; i++)
+		found |= who_find(h.v[i].in.trace, &o->q);
+	c = who_check(&h.v[0].in, &o->q, found);
+	if (!c)
+		c = hosts_window(&h, &o->in, o->q.every_ns, o->align, o->view->needs);
 	if (!c)
 		c = hosts_report(&h, &o->in, o->view, &o->q, limit, o->align);
 	hosts_close(&h);
 	return c;
+}
+
+/* A process or thread that a recording does not have yet may still come. */
+static int check_named(const struct report_options *o)
+{
+	unsigned int found = who_find(o->in.trace, &o->q);
+
+	if (!o->follow_ns || !trace_is_live(o->in.trace))
+		return who_check(&o->in, &o->q, found);
+	if (found != WHO_ALL)
+		say_note("%s: nobody has been recorded yet whom --pid, --comm, --tid and --thread "
+			 "name together", input_path(&o->in));
+	return 0;
 }
 
 static int run(void *job)
@@ -479,12 +497,12 @@ static int run(void *job)
 		c = input_open(&o->in, !o->follow_ns);
 	if (c)
 		return c;
+	c = check_named(o);
+	if (c)
+		return c;
 	if (o->follow_ns)
 		return follow(o);
 	trace_blocks(o->in.trace, &block_cnt);
-	c = block_cnt ? who_check(&o->in, &o->q) : 0;
-	if (c)
-		return c;
 	if (o->in.format == RENDER_TABLE && input_terminal_width())
 		pager_begin();
 	c = report_answer(o);

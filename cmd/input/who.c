@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "cmd/input/lists.h"
 #include "cmd/input/nearest.h"
 #include "cmd/render/say.h"
 
@@ -93,20 +94,24 @@ static bool say_thread(const struct input *in, const char *word)
 	struct task thread;
 	uint32_t id;
 	const struct wanted w = wanted_of(word, &id, false);
+	char *const option[] = { w.name ? "--thread" : "--tid", (char *)word, NULL };
 	const struct trace_process *p;
+	char *pasted;
 	size_t at = 0;
 
 	if (!find_next(in->trace, WHO_THREAD, &w, &at, &thread))
 		return false;
 	p = trace_process_find(in->trace, thread.upid);
+	pasted = lists_join_argv(option);
 	if (in->of_threads)
-		say_error("%s: no process %s %s; a thread %s: %s %s", input_path(in),
+		say_error("%s: no process %s %s; a thread %s: %s", input_path(in),
 			  w.name ? "is named" : "has the PID", word, w.name ? "is" : "has that TID",
-			  w.name ? "--thread" : "--tid", word);
+			  pasted ?: "");
 	else
 		say_error("%s: no process %s %s; a thread of process %u, %s, %s", input_path(in),
 			  w.name ? "is named" : "has the PID", word, p ? p->pid : 0,
 			  p ? p->comm : "[unknown]", w.name ? "is" : "has that TID");
+	free(pasted);
 	return true;
 }
 
@@ -162,33 +167,90 @@ int who_none(const struct input *in, enum who_kind kind, const char *word)
 
 /* ---- options ---- */
 
-static int check(const struct input *in, enum who_kind kind, const struct wanted *w)
-{
-	struct task task;
-	size_t at = 0;
-	char id[16];
+/* What --pid, --comm, --tid and --thread want. */
+#define OPTION_CNT 4
+#define TOGETHER (1u << OPTION_CNT)	/* a bit beside one for each option */
 
-	/* no list has [unknown] */
-	if ((!w->id_cnt && (!w->name || *w->name == '[')) ||
-	    find_next(in->trace, kind, w, &at, &task))
-		return 0;
-	if (!w->id_cnt)
-		return who_none(in, kind, w->name);
-	snprintf(id, sizeof(id), "%u", w->ids[0]);
-	return who_none(in, kind, id);
+_Static_assert(WHO_ALL == 2 * TOGETHER - 1, "bits of who_find()");
+
+static enum who_kind kind_of(unsigned int option)
+{
+	return option < OPTION_CNT / 2 ? WHO_PROCESS : WHO_THREAD;
 }
 
-int who_check(const struct input *in, const struct report_request *q)
+static void wanted_of_options(struct wanted w[static OPTION_CNT], const struct report_request *q)
 {
-	const struct wanted wanted[][2] = {
-		[WHO_PROCESS] = { { .ids = q->pids, .id_cnt = q->pid_cnt }, { .name = q->comm } },
-		[WHO_THREAD] = { { .ids = q->tids, .id_cnt = q->tid_cnt }, { .name = q->thread } },
-	};
-	int c = 0;
+	w[0] = (struct wanted){ .ids = q->pids, .id_cnt = q->pid_cnt };
+	w[1] = (struct wanted){ .name = q->comm };
+	w[2] = (struct wanted){ .ids = q->tids, .id_cnt = q->tid_cnt };
+	w[3] = (struct wanted){ .name = q->thread };
+}
 
-	for (unsigned int i = 0; i < 4 && !c; i++)
-		c = check(in, i / 2, &wanted[i / 2][i % 2]);
-	return c;
+/* Whether the option is given, and is of somebody that lists have: none has [unknown]. */
+static bool is_listed(const struct wanted *w)
+{
+	return w->id_cnt || (w->name && *w->name != '[');
+}
+
+static bool is_named_by_all(const struct trace *t, const struct wanted w[static OPTION_CNT],
+			    size_t thread)
+{
+	const struct task task = task_at(t, WHO_THREAD, thread);
+	const struct trace_process *p = trace_process_find(t, task.upid);
+	const struct task process = { p ? p->pid : 0, task.upid, p ? p->comm : "", 0, 0 };
+
+	for (unsigned int i = 0; i < OPTION_CNT; i++)
+		if (is_listed(&w[i]) &&
+		    !is_wanted(&w[i], kind_of(i) == WHO_THREAD ? &task : &process))
+			return false;
+	return true;
+}
+
+unsigned int who_find(const struct trace *t, const struct report_request *q)
+{
+	struct wanted w[OPTION_CNT];
+	unsigned int found = 0;
+	size_t block_cnt, at;
+	struct task task;
+
+	trace_blocks(t, &block_cnt);
+	if (!block_cnt)
+		return WHO_ALL;
+	wanted_of_options(w, q);
+	for (unsigned int i = 0; i < OPTION_CNT; i++) {
+		at = 0;
+		if (!is_listed(&w[i]) || find_next(t, kind_of(i), &w[i], &at, &task))
+			found |= 1u << i;
+	}
+	for (at = 0; at < trace_thread_cnt(t) && !(found & TOGETHER); at++)
+		if (is_named_by_all(t, w, at))
+			found |= TOGETHER;
+	return found;
+}
+
+int who_check(const struct input *in, const struct report_request *q, unsigned int found)
+{
+	static const char *const options[] = { "--pid", "--comm", "--tid", "--thread" };
+	struct wanted w[OPTION_CNT];
+	const char *given = "";
+	char id[16];
+
+	if (found == WHO_ALL)
+		return 0;
+	wanted_of_options(w, q);
+	for (unsigned int i = 0; i < OPTION_CNT; i++) {
+		if (found & 1u << i) {
+			if (is_listed(&w[i]))
+				given = say_format("%s%s%s", given, *given ? ", " : "", options[i]);
+			continue;
+		}
+		if (!w[i].id_cnt)
+			return who_none(in, kind_of(i), w[i].name);
+		snprintf(id, sizeof(id), "%u", w[i].ids[0]);
+		return who_none(in, kind_of(i), id);
+	}
+	return say_error("%s: nobody is named by all of these at once: %s",
+			 input_path(in), given);
 }
 
 int who_during(const struct input *in, uint64_t *from_ns, uint64_t *to_ns)

@@ -16,7 +16,8 @@ int metric_options_by(void *by, const char *value, struct err *e)
 		i++;
 	if (i == cnt || !keys_parse(value, by))
 		return opts_unknown("key", "--by: ", value, names, cnt, "",
-				    "; there are comm, unit, container and user");
+				    "; there are comm, unit, container and user: metrics are "
+				    "of processes, not of threads");
 	return 0;
 }
 

@@ -12,7 +12,7 @@ $ ebpfrec metrics --listen 127.0.0.1:0 --once
 
 $ ebpfrec metrics --once --by pid
 ? 2
-2> ebpfrec metrics: --by: unknown key 'pid'; there are comm, unit, container and user
+2> ebpfrec metrics: --by: unknown key 'pid'; there are comm, unit, container and user: metrics are of processes, not of threads
 2> Try 'ebpfrec metrics --help'.
 
 $ ebpfrec metrics --once --top 0

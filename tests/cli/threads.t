@@ -272,6 +272,41 @@ $ ebpfrec report cpu -i threads.ebpfrec --tid 555
 ? 1
 2> ebpfrec: threads.ebpfrec: there is no thread '555' in the trace; `ebpfrec sql -i threads.ebpfrec 'SELECT tid, comm FROM threads'` lists them
 
+# a pattern can be pasted
+$ ebpfrec report cpu -i threads.ebpfrec --comm 'req-?'
+? 1
+2> ebpfrec: threads.ebpfrec: no process is named req-?; a thread is: --thread 'req-?'
+
+# each is known, but nobody is both
+$ ebpfrec report cpu -i threads.ebpfrec --comm server --thread client
+? 1
+2> ebpfrec: threads.ebpfrec: nobody is named by all of these at once: --comm, --thread
+
+$ ebpfrec report cpu -i threads.ebpfrec --pid 100 --tid 201 --thread 'req-*'
+? 1
+2> ebpfrec: threads.ebpfrec: nobody is named by all of these at once: --pid, --tid, --thread
+
+$ ebpfrec report memory -i threads.ebpfrec --pid 100 --comm client
+? 1
+2> ebpfrec: threads.ebpfrec: nobody is named by all of these at once: --pid, --comm
+
+# of several traces, one is enough, for each option and for all together
+$ cp -r threads.ebpfrec more.ebpfrec; ebpfrec report cpu -i threads.ebpfrec -i more.ebpfrec --thread nosuch
+? 1
+2> ebpfrec: threads.ebpfrec: there is no thread 'nosuch' in the trace; `ebpfrec sql -i threads.ebpfrec 'SELECT tid, comm FROM threads'` lists them
+
+$ ebpfrec report cpu -i golden.ebpfrec -i threads.ebpfrec --thread req-0 --comm client --format csv 2>/dev/null | wc -l
+1> 2
+
+$ ebpfrec report cpu -i golden.ebpfrec -i threads.ebpfrec --comm server --thread client
+? 1
+2> ebpfrec: golden.ebpfrec: nobody is named by all of these at once: --comm, --thread
+
+# a trace that is followed, but no longer recorded
+$ ebpfrec report cpu -i threads.ebpfrec --thread nosuch --follow
+? 1
+2> ebpfrec: threads.ebpfrec: there is no thread 'nosuch' in the trace; `ebpfrec sql -i threads.ebpfrec 'SELECT tid, comm FROM threads'` lists them
+
 # views that know no threads
 $ ebpfrec report memory -i threads.ebpfrec --tid 101
 ? 2
