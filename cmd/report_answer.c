@@ -47,16 +47,6 @@ static const char *without_note(const struct answer *r)
 	return trace_get(r->trace, "sources") ? r->o->view->without_note : NULL;
 }
 
-/* From which length on waits were recorded. */
-static const char *offcpu_note(const struct answer *r)
-{
-	const char *min_ns = trace_get(r->trace, "offcpu.min_ns");
-
-	return min_ns && !strcmp(r->o->view->name, "offcpu") ?
-		       say_format("Waits of %s and more were recorded.",
-				  say_duration(strtoull(min_ns, NULL, 10))) : NULL;
-}
-
 #define NOTE_MAX 5
 
 /*
@@ -68,7 +58,8 @@ static unsigned int find_notes(const struct answer *r, const char *ret[NOTE_MAX]
 	const struct report_view *v = r->o->view;
 	bool is_part = trace_carried_ns(r->trace) || trace_is_cut_short(r->trace);
 	const char *all[NOTE_MAX] = {
-		input_part_note(r->trace), without_note(r), offcpu_note(r),
+		input_part_note(r->trace), without_note(r),
+		input_waits_note(r->trace, v->name),
 		r->o->q.tids || r->o->q.thread ? v->threads_note : NULL,
 		is_part ? v->cut_note : NULL,
 	};

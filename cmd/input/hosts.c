@@ -156,9 +156,19 @@ struct joined {
 	bool table;
 };
 
+#define HOST_NOTE_CNT 2
+
+static void find_notes(const struct joined *j, const struct trace *t,
+		       const char *ret[static HOST_NOTE_CNT])
+{
+	ret[0] = input_part_note(t);
+	ret[1] = input_waits_note(t, j->view->name);
+}
+
 static void say_what(void *ctx)
 {
 	const struct joined *j = ctx;
+	const char *notes[HOST_NOTE_CNT];
 	const struct hosts *h = j->hosts;
 	char text[768];
 
@@ -172,9 +182,12 @@ static void say_what(void *ctx)
 			if (one->missing[0])
 				say_note("%s: the window is incomplete: %s", one->in.path,
 					 one->missing);
-		for (const struct host *one = h->v; one < h->v + h->cnt; one++)
-			if (input_part_note(one->in.trace))
-				say_note("%s: %s", one->in.path, input_part_note(one->in.trace));
+		for (const struct host *one = h->v; one < h->v + h->cnt; one++) {
+			find_notes(j, one->in.trace, notes);
+			for (unsigned int i = 0; i < HOST_NOTE_CNT; i++)
+				if (notes[i])
+					say_note("%s: %s", one->in.path, notes[i]);
+		}
 		return;
 	}
 	render_wrap(stdout, text, input_terminal_width());
@@ -188,11 +201,13 @@ static void say_what(void *ctx)
 			 say_wall(trace_real_ns(one->in.trace, one->from_ns), true),
 			 one->missing[0] ? "INCOMPLETE: " : "complete", one->missing);
 		render_wrap(stdout, text, input_terminal_width());
-		if (!input_part_note(one->in.trace))
-			continue;
-		snprintf(text, sizeof(text), "%s: %s", say_text(one->name),
-			 input_part_note(one->in.trace));
-		render_wrap(stdout, text, input_terminal_width());
+		find_notes(j, one->in.trace, notes);
+		for (unsigned int i = 0; i < HOST_NOTE_CNT; i++) {
+			if (!notes[i])
+				continue;
+			snprintf(text, sizeof(text), "%s: %s", say_text(one->name), notes[i]);
+			render_wrap(stdout, text, input_terminal_width());
+		}
 	}
 	if (j->view->notes[0])
 		render_wrap(stdout, j->view->notes, input_terminal_width());

@@ -81,6 +81,15 @@ const char *input_part_note(const struct trace *t)
 	return NULL;
 }
 
+const char *input_waits_note(const struct trace *t, const char *view)
+{
+	const char *min_ns = trace_get(t, "offcpu.min_ns");
+
+	return min_ns && !strcmp(view, "offcpu") ?
+		       say_format("Waits of %s and more were recorded.",
+				  say_duration(strtoull(min_ns, NULL, 10))) : NULL;
+}
+
 /* An edge of a window lies in the block, or in one beside it, whose late records it may need. */
 static bool is_at_edge(const struct trace_block *b, size_t cnt, size_t i, uint64_t at_ns)
 {

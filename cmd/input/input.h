@@ -175,6 +175,9 @@ bool input_is_complete(const struct trace *t, struct loss_needs needs, uint64_t 
  */
 const char *input_part_note(const struct trace *t);
 
+/* For the view offcpu: from which length on waits were recorded. NULL: it is not known. */
+const char *input_waits_note(const struct trace *t, const char *view);
+
 /* Cells of the terminal on stdout; 0: it is no terminal, so nothing is cut or wrapped. */
 unsigned int input_terminal_width(void);
 /* Its lines; 0: not known, or no terminal. */

@@ -216,6 +216,22 @@ $ ebpfrec report -i stacks.ebpfrec offcpu
 1>
 1> A wait counts, with its whole length, where it ends. (More: --notes.)
 
+# from which length on, as the trace says
+$ cp -r stacks.ebpfrec from5.ebpfrec; sed -i '/^crc32c=/d;$a offcpu.min_ns=5000000' from5.ebpfrec/manifest; ebpfrec report -i from5.ebpfrec offcpu | grep recorded
+1> Waits of 5.00 ms and more were recorded.
+
+$ ebpfrec report -i from5.ebpfrec offcpu --format csv 2>&1 | grep recorded
+1> ebpfrec: from5.ebpfrec: Waits of 5.00 ms and more were recorded.
+
+$ ebpfrec report -i stacks.ebpfrec -i from5.ebpfrec offcpu | grep recorded
+1> from5.ebpfrec: Waits of 5.00 ms and more were recorded.
+
+$ ebpfrec report -i stacks.ebpfrec -i from5.ebpfrec offcpu --format csv 2>&1 | grep recorded
+1> ebpfrec: from5.ebpfrec: Waits of 5.00 ms and more were recorded.
+
+$ ebpfrec report -i from5.ebpfrec cpu | grep 'were recorded'
+? 1
+
 $ ebpfrec report -i stacks.ebpfrec offcpu --by waker --format csv
 1> comm,woken,state,waits,offcpu_ns,offcpu_max_ns,runnable_ns,stack,complete,lost_events
 1> make,cc1,sleeping,1,30000000,30000000,1000000,function_ffffffff819990,1,0
