@@ -22,7 +22,8 @@ function scaled(v, units, step, unit) {
 		i++;
 	}
 	const digits = i === 0 ? (Number.isInteger(n) ? 0 : 1) : n < 9.995 ? 2 : n < 99.95 ? 1 : 0;
-	return (v < 0 ? '-' : '') + n.toFixed(digits) + ' ' + units[i] + (unit || '');
+	/* a tenth is the last digit of larger ones: small ones would all be 0.0 */
+	return (v < 0 ? '-' : '') + (n > 0 && n < 0.1 ? n.toPrecision(2) : n.toFixed(digits)) + ' ' + units[i] + (unit || '');
 }
 const count = (v) => Math.round(v).toLocaleString('en-US');
 const bytes = (v) => scaled(v, ['B', 'KiB', 'MiB', 'GiB', 'TiB'], 1024);

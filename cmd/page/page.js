@@ -339,9 +339,9 @@ function chart_defs() {
 	const cpus = new Set(results.cpus.cpu).size;
 	return [
 		{ title: 'CPUs busy', about: 'of ' + cpus, band: true, result: 'cpu', columns: ['oncpu_ns'], per: 'ns', wide: true,
-			...single, name: () => 'busy', format: (v) => v.toFixed(2), stacked: true },
+			...single, name: () => 'busy', format: tick, stacked: true },
 		{ title: 'What threads did', about: 'threads, on average; those that slept are left out', result: 'states', columns: Object.keys(STATES), series: true,
-			per: 'ns', wide: true, is_other: () => false, name: (key) => STATES[key][0], color: (key) => STATES[key][1], format: (v) => v.toFixed(2),
+			per: 'ns', wide: true, is_other: () => false, name: (key) => STATES[key][0], color: (key) => STATES[key][1], format: tick,
 			stacked: true },
 		{ title: 'CPU by process', about: 'CPUs', result: 'cpu', columns: ['oncpu_ns'], per: 'ns', stacked: true, ...of_process,
 			format: (v) => v.toFixed(3) },
