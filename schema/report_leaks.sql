@@ -7,7 +7,7 @@
 -- reach: before
 -- index: objects
 -- takes: who threads lines sort stacks
--- drops: newest_ns unsure oldest_ns
+-- drops: newest_ns unsure oldest_ns objects
 --
 -- The result has one row per process (or thread, comm, cgroup), source, kind, call site and recorded
 -- stack, or (by site) one row per source, kind and call site: heap first, pages last. Columns:

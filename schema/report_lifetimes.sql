@@ -5,7 +5,7 @@
 -- reach: before
 -- index: objects
 -- takes: who threads lines sort
--- drops: life_max_ns temporary_bytes freed
+-- drops: life_max_ns temporary_bytes freed bytes life_avg_ns
 --
 -- The result has one row per process (or thread, comm, cgroup), source, kind and call site of the
 -- allocations in the window. Columns:

@@ -8,6 +8,7 @@
 -- threads: The figures are of threads (--tid, --thread): requests that others submitted for their process,
 --   such as write-back, are left out.
 -- takes: every who threads sort
+-- drops: size_p90_bytes size_p99_bytes size_avg_bytes
 --
 -- The result has one row per device and operation; with --by also per owning process, thread, comm or
 -- cgroup (see report io). It covers requests that ended inside the window. Columns:

@@ -15,8 +15,8 @@
 #define BAR_CELLS 20 /* of a step of a histogram: its share of 100 % */
 #define GAP	       2 /* spaces between columns */
 #define BELOW_INDENT   6 /* of a stack under its row */
-#define TEXT_CELLS_GOOD 12 /* rather than cut it below this, other columns are left out */
-#define TEXT_CELLS_MIN 8 /* text is not cut below this */
+#define TEXT_CELLS_GOOD 12 /* rather than cut it below this, what a view can spare is left out */
+#define TEXT_CELLS_MIN 8 /* text is not cut below this; rather, any number is left out */
 #define TEXT_CELLS_MAX 400 /* nor kept beyond it: a command line may be long */
 
 enum shown {
@@ -273,8 +273,8 @@ static void put_row(const struct table *t, struct render_out *out, struct cell *
 	put_stacks(t, out, cells);
 }
 
-/* Cells of a line; narrowed: after the texts have been cut as far as is good. */
-static unsigned int line_cells(const struct table *t, bool narrowed)
+/* Cells of a line, whose texts may be cut to so many cells; 0: not at all. */
+static unsigned int line_cells(const struct table *t, unsigned int text_cells)
 {
 	unsigned int total = 0;
 
@@ -284,8 +284,8 @@ static unsigned int line_cells(const struct table *t, bool narrowed)
 
 		if (c->shown || c->below)
 			continue;
-		if (narrowed && c->is_text && cells > TEXT_CELLS_GOOD)
-			cells = heading > TEXT_CELLS_GOOD ? heading : TEXT_CELLS_GOOD;
+		if (text_cells && c->is_text && cells > text_cells)
+			cells = heading > text_cells ? heading : text_cells;
 		total += cells + (i ? GAP : 0);
 	}
 	return total;
@@ -302,33 +302,42 @@ static const char *const details[] = {
 	"merges",    "unknown_waits", "lost_frees",	   NULL,
 };
 
-/* The column to leave out next: the options' list first, then numbers from the right. */
-static struct column *next_to_drop(struct table *t, const char **drops)
+/* Leaves out columns of a list until the rest fits. True: some. */
+static bool drop_listed(struct table *t, const char *list)
 {
-	while (*drops && **drops) {
-		size_t len = strcspn(*drops, ",");
-		const char *name = *drops;
+	bool any = false;
+	size_t len;
 
-		*drops += len + ((*drops)[len] == ',');
-		for (unsigned int i = 1; i < t->col_cnt; i++)
-			if (!t->columns[i].shown && strlen(t->columns[i].name) == len &&
-			    !memcmp(t->columns[i].name, name, len))
-				return &t->columns[i];
+	for (; *list && line_cells(t, TEXT_CELLS_GOOD) > t->options->width;
+	     list += len + (list[len] == ',')) {
+		len = strcspn(list, ",");
+		for (unsigned int i = 1; i < t->col_cnt; i++) {
+			struct column *c = &t->columns[i];
+
+			if (c->shown || strlen(c->name) != len || memcmp(c->name, list, len))
+				continue;
+			c->shown = HIDDEN_NO_ROOM;
+			any = true;
+		}
 	}
-	for (unsigned int i = t->col_cnt; i-- > 1;)
-		if (!t->columns[i].shown && may_drop(&t->columns[i]))
-			return &t->columns[i];
-	return NULL;
+	return any;
 }
 
-/* Leaves out columns until the rest fits. True: some. */
+/*
+ * Leaves out columns until the rest fits: those that the view can spare, how much a row lacks, and
+ * then, when texts cannot be cut any more, numbers from the right. True: some.
+ */
 static bool drop_columns(struct table *t)
 {
-	const char *drops = t->options->drops ? t->options->drops : "";
-	struct column *c;
-	bool any = false;
+	bool any = drop_listed(t, t->options->drops ? t->options->drops : "");
 
-	while (line_cells(t, true) > t->options->width && (c = next_to_drop(t, &drops))) {
+	for (unsigned int i = t->col_cnt; i-- > 1;) {
+		struct column *c = &t->columns[i];
+
+		unsigned int cells = c->may_be_same ? TEXT_CELLS_GOOD : TEXT_CELLS_MIN;
+
+		if (c->shown || !may_drop(c) || line_cells(t, cells) <= t->options->width)
+			continue;
 		c->shown = HIDDEN_NO_ROOM;
 		any = true;
 	}
@@ -388,12 +397,12 @@ static bool fit_columns(struct table *t, bool has_all_rows)
 	for (unsigned int i = t->col_cnt; has_all_rows && i-- > 1;) {
 		struct column *c = &t->columns[i];
 
-		if (c->is_zero && !c->shown && !c->below && line_cells(t, false) > width)
+		if (c->is_zero && !c->shown && !c->below && line_cells(t, 0) > width)
 			c->shown = HIDDEN_ZERO;
 	}
-	if (t->options->human && line_cells(t, false) > width)
+	if (t->options->human && line_cells(t, 0) > width)
 		dropped = drop_columns(t);
-	while (line_cells(t, false) > width && narrow_text(t))
+	while (line_cells(t, 0) > width && narrow_text(t))
 		;
 	return dropped;
 }

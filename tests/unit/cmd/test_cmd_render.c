@@ -411,14 +411,31 @@ static void test_render_leaves_out_columns_there_is_no_room_for(void **state)
 	render_free(r);
 	fclose(o.out);
 	/*
-	 * Columns go in this order: zeros, columns that the options name, then from the right. Who
-	 * it is never goes. That all rows are complete is not worth a column.
+	 * Columns go in this order: zeros, columns that the options name, and when texts cannot be
+	 * cut any more, from the right. Who it is never goes. That all rows are complete is not
+	 * worth a column.
 	 */
-	assert_string_equal(text, "PID  COMM               IOS     BYTES\n"
-				  "  1  a-name-of-20-let~    7  2.00 KiB\n"
-				  "  1  a-name-of-20-let~    7  2.00 KiB\n"
-				  "(0 in all rows: ERRORS)\n(no room for: THRESHOLD BYTES, WAIT;\n"
-				  "--wide shows all)\n");
+	assert_string_equal(text, "PID  COMM      IOS     BYTES     WAIT\n"
+				  "  1  a-name-~    7  2.00 KiB  1.00 us\n"
+				  "  1  a-name-~    7  2.00 KiB  1.00 us\n"
+				  "(0 in all rows: ERRORS)\n(no room for: THRESHOLD BYTES; --wide\n"
+				  "shows all)\n");
+	free(text);
+	o.width = 36;
+	o.out = open_memstream(&text, &size);
+	assert_int_equal(render_new(&r, &o), 0);
+	sink = render_sink(r);
+	assert_int_equal(sink->begin(sink->ctx, 8, cols), 0);
+	assert_int_equal(sink->row(sink->ctx, row), 0);
+	assert_int_equal(sink->row(sink->ctx, row), 0);
+	assert_int_equal(sink->end(sink->ctx), 0);
+	render_free(r);
+	fclose(o.out);
+	assert_string_equal(text, "PID  COMM              IOS     BYTES\n"
+				  "  1  a-name-of-20-le~    7  2.00 KiB\n"
+				  "  1  a-name-of-20-le~    7  2.00 KiB\n"
+				  "(0 in all rows: ERRORS)\n"
+				  "(no room for: THRESHOLD BYTES, WAIT;\n--wide shows all)\n");
 	free(text);
 	text = table_of(8, cols, row, 37, true); /* a row alone stands upright */
 	assert_string_equal(
