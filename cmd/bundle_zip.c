@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * bundle_zip: puts the trace's files into the zip as they are, and makes what people read: a page,
+ * tables and csv of the summary, and what the manifest says of the machine.
+ */
 #include "cmd/bundle_zip.h"
 
 #include <dirent.h>

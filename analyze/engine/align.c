@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * align: the wall clock of an instant comes from the trace's clock readings. A window that begins
+ * or ends a little beside a bin's edge takes that edge, for the clocks drift.
+ */
 #include "analyze/engine/align.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* align_row: fills the columns in front with what align.c finds for the bin's beginning. */
 #include "cmd/input/align_row.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* metric_options: reads the key of --by, and prints the table of metrics for --list. */
 #include "cmd/metrics/metric_options.h"
 
 #include <stdio.h>

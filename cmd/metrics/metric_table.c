@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* metric_table: each metric names a section of the counted rows and the column it is made of. */
 #include "cmd/metrics/metric_table.h"
 
 #include <stddef.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * metrics_http: a daemon of libmicrohttpd that runs in the caller's thread. It makes an answer when
+ * one is asked for.
+ */
 #include "cmd/metrics/metrics_http.h"
 
 #include <errno.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * row_prefix: each row is copied behind the columns in front. Results that join get the heading of
+ * the first one, and must have as many columns.
+ */
 #include "cmd/render/row_prefix.h"
 
 #include <errno.h>

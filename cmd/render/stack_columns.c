@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* stack_columns: finds columns by their names, and the line of source code in a frame's text. */
 #include "cmd/render/stack_columns.h"
 
 #include <errno.h>

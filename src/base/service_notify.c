@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* service_notify: the socket is opened for each message, of which there are few. */
 #include "base/service_notify.h"
 
 #include <stddef.h>
