@@ -53,42 +53,42 @@ struct module_cache {
 
 int module_cache_new(struct module_cache **ret, module_open_mapped open_mapped, void *ctx)
 {
-	struct module_cache *b = calloc(1, sizeof(*b));
+	struct module_cache *cache = calloc(1, sizeof(*cache));
 
-	if (!b || strpool_new(&b->pool)) {
-		free(b);
+	if (!cache || strpool_new(&cache->pool)) {
+		free(cache);
 		return -ENOMEM;
 	}
-	b->open_mapped = open_mapped;
-	b->ctx = ctx;
-	*ret = b;
+	cache->open_mapped = open_mapped;
+	cache->ctx = ctx;
+	*ret = cache;
 	return 0;
 }
 
-static void close_module(struct module_cache *b, struct module *m)
+static void close_module(struct module_cache *cache, struct module *m)
 {
 	if (m->fd < 0)
 		return;
 	close(m->fd);
 	m->fd = -1;
-	b->open_cnt--;
+	cache->open_cnt--;
 }
 
-void module_cache_free(struct module_cache *b)
+void module_cache_free(struct module_cache *cache)
 {
 	struct module *m, *next;
 
-	if (!b)
+	if (!cache)
 		return;
-	for (m = b->modules; m; m = next) {
+	for (m = cache->modules; m; m = next) {
 		next = m->next;
-		close_module(b, m);
+		close_module(cache, m);
 		elf_symbols_free(m->symbols);
 		free(m);
 	}
-	hash_map_done(&b->by_key);
-	strpool_free(b->pool);
-	free(b);
+	hash_map_done(&cache->by_key);
+	strpool_free(cache->pool);
+	free(cache);
 }
 
 /* ---- opening ---- */
@@ -132,7 +132,7 @@ static int open_by_path(const struct module *m, const char *root, enum module_wh
 }
 
 /* Opens the file unless it is open, or says why that failed. */
-static enum module_why open_module(struct module_cache *b, struct module *m, uint32_t pid,
+static enum module_why open_module(struct module_cache *cache, struct module *m, uint32_t pid,
 				   uint64_t start, uint64_t end)
 {
 	enum module_why why = MODULE_NAMED;
@@ -144,7 +144,7 @@ static enum module_why open_module(struct module_cache *b, struct module *m, uin
 	if (access(root, F_OK)) {
 		why = MODULE_EXITED;
 	} else {
-		m->fd = b->open_mapped ? b->open_mapped(b->ctx, pid, start, end) : -1;
+		m->fd = cache->open_mapped ? cache->open_mapped(cache->ctx, pid, start, end) : -1;
 		snprintf(root, sizeof(root), "/proc/%u/root", pid);
 		if (m->fd < 0)
 			m->fd = open_by_path(m, root, &why);
@@ -157,8 +157,8 @@ static enum module_why open_module(struct module_cache *b, struct module *m, uin
 			why = here;
 	}
 	if (m->fd >= 0) {
-		b->open_cnt++;
-		m->opened_turn = b->turn;
+		cache->open_cnt++;
+		m->opened_turn = cache->turn;
 		return MODULE_NAMED;
 	}
 	if (why == MODULE_NAMED || (m->was_deleted && why == MODULE_CHANGED))
@@ -168,7 +168,7 @@ static enum module_why open_module(struct module_cache *b, struct module *m, uin
 
 /* ---- which files there are ---- */
 
-static struct module *add_module(struct module_cache *b, const struct map_record *r,
+static struct module *add_module(struct module_cache *cache, const struct map_record *r,
 				 const char *key)
 {
 	struct module *m = calloc(1, sizeof(*m));
@@ -192,18 +192,18 @@ static struct module *add_module(struct module_cache *b, const struct map_record
 	m->dev_major = r->dev_major;
 	m->dev_minor = r->dev_minor;
 	m->ino = r->ino;
-	m->path = strpool_put(b->pool, r->path[0] == '/' && r->path[1] == '/' ? "" : path);
-	m->build_id = strpool_put(b->pool, hex);
-	if (!m->path || !m->build_id || hash_map_put(&b->by_key, (uintptr_t)key, m)) {
+	m->path = strpool_put(cache->pool, r->path[0] == '/' && r->path[1] == '/' ? "" : path);
+	m->build_id = strpool_put(cache->pool, hex);
+	if (!m->path || !m->build_id || hash_map_put(&cache->by_key, (uintptr_t)key, m)) {
 		free(m);
 		return NULL;
 	}
-	m->next = b->modules;
-	b->modules = m;
+	m->next = cache->modules;
+	cache->modules = m;
 	return m;
 }
 
-struct module *module_cache_of(struct module_cache *b, const struct map_record *r)
+struct module *module_cache_of(struct module_cache *cache, const struct map_record *r)
 {
 	char text[PATH_MAX + 128], hex[DEBUG_FILE_HEX_MAX];
 	const char *key;
@@ -212,26 +212,26 @@ struct module *module_cache_of(struct module_cache *b, const struct map_record *
 	debug_file_put_hex(hex, r->build_id, r->build_id_bytes);
 	snprintf(text, sizeof(text), "%s/%x:%x/%llx/%s", hex, r->dev_major, r->dev_minor,
 		 (unsigned long long)r->ino, r->path);
-	key = strpool_put(b->pool, text);
+	key = strpool_put(cache->pool, text);
 	if (!key)
 		return NULL;
-	m = hash_map_get(&b->by_key, (uintptr_t)key);
+	m = hash_map_get(&cache->by_key, (uintptr_t)key);
 	if (!m)
-		m = add_module(b, r, key);
+		m = add_module(cache, r, key);
 	if (m && m->has_file && !m->symbols && m->fd < 0 && !m->failed &&
-	    b->open_cnt < OPEN_MAX_CNT)
-		(void)open_module(b, m, r->pid, r->start, r->end);
+	    cache->open_cnt < OPEN_MAX_CNT)
+		(void)open_module(cache, m, r->pid, r->start, r->end);
 	return m;
 }
 
-void module_cache_close_unused(struct module_cache *b)
+void module_cache_close_unused(struct module_cache *cache)
 {
 	struct module *m;
 
-	for (m = b->modules; m; m = m->next)
-		if (m->fd >= 0 && m->opened_turn < b->turn)
-			close_module(b, m);
-	b->turn++;
+	for (m = cache->modules; m; m = m->next)
+		if (m->fd >= 0 && m->opened_turn < cache->turn)
+			close_module(cache, m);
+	cache->turn++;
 }
 
 /* ---- names ---- */
@@ -247,23 +247,23 @@ static bool add_separate(void *module, int fd)
 /*
  * Frees symbol tables of unused modules when too much is in memory; they are read again on demand.
  */
-static void drop_tables(struct module_cache *b, const struct module *but)
+static void drop_tables(struct module_cache *cache, const struct module *but)
 {
 	struct module *m;
 
-	for (m = b->modules; m && b->table_bytes > TABLES_MAX_BYTES; m = m->next) {
-		if (m == but || !m->symbols || m->used_turn >= b->turn)
+	for (m = cache->modules; m && cache->table_bytes > TABLES_MAX_BYTES; m = m->next) {
+		if (m == but || !m->symbols || m->used_turn >= cache->turn)
 			continue;
-		b->table_bytes -= elf_symbols_bytes(m->symbols);
+		cache->table_bytes -= elf_symbols_bytes(m->symbols);
 		elf_symbols_free(m->symbols);
 		m->symbols = NULL;
 	}
 }
 
-static int read_module(struct module_cache *b, struct module *m, uint32_t pid, uint64_t start,
+static int read_module(struct module_cache *cache, struct module *m, uint32_t pid, uint64_t start,
 		       uint64_t end)
 {
-	enum module_why why = open_module(b, m, pid, start, end);
+	enum module_why why = open_module(cache, m, pid, start, end);
 	uint8_t id[ELF_BUILD_ID_MAX];
 	char hex[DEBUG_FILE_HEX_MAX], root[64];
 	size_t n;
@@ -275,7 +275,7 @@ static int read_module(struct module_cache *b, struct module *m, uint32_t pid, u
 		return why == MODULE_EXITED ? -ESRCH : -ENOENT;
 	}
 	r = elf_symbols_read(&m->symbols, m->fd);
-	close_module(b, m);
+	close_module(cache, m);
 	if (r == -ENOMEM)
 		return r;
 	if (r) {
@@ -285,7 +285,7 @@ static int read_module(struct module_cache *b, struct module *m, uint32_t pid, u
 	n = elf_symbols_build_id(m->symbols, id);
 	if (!m->id_bytes && n) {
 		debug_file_put_hex(hex, id, n);
-		m->build_id = strpool_put(b->pool, hex);
+		m->build_id = strpool_put(cache->pool, hex);
 		if (!m->build_id)
 			return -ENOMEM;
 	}
@@ -294,12 +294,12 @@ static int read_module(struct module_cache *b, struct module *m, uint32_t pid, u
 		if (!debug_file_search(m->symbols, root, m->path, add_separate, m))
 			debug_file_search(m->symbols, "", m->path, add_separate, m);
 	}
-	b->table_bytes += elf_symbols_bytes(m->symbols);
-	drop_tables(b, m);
+	cache->table_bytes += elf_symbols_bytes(m->symbols);
+	drop_tables(cache, m);
 	return 0;
 }
 
-int module_cache_find(struct module_cache *b, struct module *m, uint32_t pid, uint64_t start,
+int module_cache_find(struct module_cache *cache, struct module *m, uint32_t pid, uint64_t start,
 		     uint64_t end, uint64_t file_offset, struct module_answer *ret)
 {
 	const char *symbol;
@@ -309,9 +309,9 @@ int module_cache_find(struct module_cache *b, struct module *m, uint32_t pid, ui
 				       .why = m->has_file ? m->failed : MODULE_ANONYMOUS };
 	if (ret->why != MODULE_NAMED)
 		return 0;
-	m->used_turn = b->turn;
+	m->used_turn = cache->turn;
 	if (!m->symbols)
-		r = read_module(b, m, pid, start, end);
+		r = read_module(cache, m, pid, start, end);
 	ret->build_id = m->build_id;
 	if (r) {
 		ret->why = r == -ESRCH ? MODULE_EXITED : m->failed;
@@ -320,7 +320,7 @@ int module_cache_find(struct module_cache *b, struct module *m, uint32_t pid, ui
 	symbol = elf_symbols_find(m->symbols, file_offset, &ret->symbol_offset);
 	if (symbol) {
 		/* the table may be freed before the answer is used */
-		ret->symbol = strpool_put(b->pool, symbol);
+		ret->symbol = strpool_put(cache->pool, symbol);
 		return ret->symbol ? 0 : -ENOMEM;
 	}
 	ret->why = elf_symbols_is_full(m->symbols) ? MODULE_NO_FUNCTION : MODULE_STRIPPED;

@@ -36,14 +36,14 @@ struct module_cache;
 typedef int (*module_open_mapped)(void *ctx, uint32_t pid, uint64_t start, uint64_t end);
 
 int module_cache_new(struct module_cache **ret, module_open_mapped open_mapped, void *ctx);
-void module_cache_free(struct module_cache *b);
+void module_cache_free(struct module_cache *cache);
 
 /* The file of a MAP_CODE record; NULL: out of memory. Valid as long as the cache. */
-struct module *module_cache_of(struct module_cache *b, const struct map_record *r);
+struct module *module_cache_of(struct module_cache *cache, const struct map_record *r);
 /*
  * Closes files that were opened before the previous call and in which nobody has asked for a name.
  */
-void module_cache_close_unused(struct module_cache *b);
+void module_cache_close_unused(struct module_cache *cache);
 
 struct module_answer {
 	enum module_why why;
@@ -57,7 +57,7 @@ struct module_answer {
  * Finds the function that holds the byte at file_offset. pid has the file mapped at [start, end). 0
  * or -ENOMEM; strings are valid as long as the cache.
  */
-int module_cache_find(struct module_cache *b, struct module *m, uint32_t pid, uint64_t start,
+int module_cache_find(struct module_cache *cache, struct module *m, uint32_t pid, uint64_t start,
 		     uint64_t end, uint64_t file_offset, struct module_answer *ret);
 
 #endif /* MODULE_CACHE_H */
