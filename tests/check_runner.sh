@@ -9,7 +9,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/ebpfrec-runner.XXXXXX") || exit 1
 trap 'rm -rf "$tmp"' EXIT
 status=0
-unset CI TEST_TIMEOUT
+unset CI TEST_TIMEOUT UNSTEADY_MAX
 
 # The made-up scripts need no root, so run.sh is told that it has it.
 mkdir "$tmp/bin"
@@ -96,6 +96,11 @@ script kernel/one 'not ok a: x' 'ok a'
 script kernel/two 'not ok b: x' 'ok b'
 suite kernel
 check 'two unsteady scripts are allowed' '[ $rc -eq 0 ] && [ "$last" = "2 passed, 0 failed" ]'
+rm -f "$tmp"/state/*.runs
+export UNSTEADY_MAX=0
+suite kernel
+unset UNSTEADY_MAX
+check 'none is allowed with UNSTEADY_MAX=0' '[ $rc -ne 0 ] && [ "$last" = "2 passed, 1 failed" ]'
 script crash/three 'not ok c: x' 'ok c'
 rm -f "$tmp"/state/*.runs
 suite kernel crash
