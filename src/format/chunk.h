@@ -86,26 +86,35 @@ struct disk_block {
 	uint32_t head_crc;	/* of this header up to here */
 };
 
+/*
+ * Small sections that have rows: X(name, number, name for people, type of the rows in row_codec.h).
+ * 7 and 14 were in development versions.
+ */
+#define CHUNK_SECTIONS(X)                                                                       \
+	X(PROCESSES, 1, processes, process)                                                     \
+	X(THREADS, 2, threads, thread)                                                          \
+	X(TASK_EVENTS, 3, task_events, task_event)                                              \
+	X(CPU_STATE, 4, cpu_state, cpu_state)	/* keyframe: who runs on each CPU at from_ns */ \
+	X(RSS_STATE, 5, rss_state, rss)	/* keyframe: memory of each process known at from_ns */ \
+	X(RSS_SNAPS, 6, rss_snaps, rss)		/* memory at snapshot rows */                   \
+	X(LOSS, 8, loss, loss)                                                                  \
+	X(COST, 9, cost, cost)                                                                  \
+	X(HOOK_STATS, 10, hook_stats, hook_stat)                                                \
+	X(CLOCKS, 11, clocks, clock)                                                            \
+	X(NAMES, 12, names, name)                                                               \
+	X(GAPS, 15, gaps, gap)			/* sources that were off on purpose */          \
+	X(MARKS, 16, marks, mark)		/* instants with a name */                      \
+	X(SITES, 17, sites, site)		/* what is at user-space code addresses */      \
+	/* of a cut trace's last block: who has each CPU up to to_ns */                         \
+	X(CPU_END, 18, cpu_end, cpu_end)                                                        \
+	X(FRAMES, 19, frames, frame)		/* stacks, a row for each frame */
+
 enum chunk_section_type {
-	/* small sections: rows, in front */
-	CHUNK_PROCESSES = 1,
-	CHUNK_THREADS = 2,
-	CHUNK_TASK_EVENTS = 3,
-	CHUNK_CPU_STATE = 4,	/* keyframe: who runs on each CPU at from_ns */
-	CHUNK_RSS_STATE = 5,	/* keyframe: memory of each process known at from_ns */
-	CHUNK_RSS_SNAPS = 6,	/* memory at snapshot rows */
-	/* 7 and 14 were in development versions */
-	CHUNK_LOSS = 8,
-	CHUNK_COST = 9,
-	CHUNK_HOOK_STATS = 10,
-	CHUNK_CLOCKS = 11,
-	CHUNK_NAMES = 12,
+	/* small sections, in front */
+#define X(name, number, text, row) CHUNK_##name = number,
+	CHUNK_SECTIONS(X)
+#undef X
 	CHUNK_UTIDS = 13,	/* the list UTID columns index into */
-	CHUNK_GAPS = 15,	/* sources that were off on purpose */
-	CHUNK_MARKS = 16,	/* instants with a name */
-	CHUNK_SITES = 17,	/* what is at user-space code addresses */
-	CHUNK_CPU_END = 18,	/* of a cut trace's last block: who has each CPU up to to_ns */
-	CHUNK_FRAMES = 19,	/* stacks, a row for each frame */
 	CHUNK_SMALL_END = 32,
 	/* event columns */
 	CHUNK_COLUMN = 33,	/* a column, or a part of one */

@@ -183,24 +183,11 @@ const struct row_type *row_type(enum row_type_id id)
 
 const struct row_type *row_type_of(unsigned int section)
 {
-	static const uint8_t ids[CHUNK_SMALL_END] = {
-		[CHUNK_PROCESSES] = ROW_TYPE_process + 1,
-		[CHUNK_THREADS] = ROW_TYPE_thread + 1,
-		[CHUNK_TASK_EVENTS] = ROW_TYPE_task_event + 1,
-		[CHUNK_CPU_STATE] = ROW_TYPE_cpu_state + 1,
-		[CHUNK_CPU_END] = ROW_TYPE_cpu_end + 1,
-		[CHUNK_RSS_STATE] = ROW_TYPE_rss + 1,
-		[CHUNK_RSS_SNAPS] = ROW_TYPE_rss + 1,
-		[CHUNK_LOSS] = ROW_TYPE_loss + 1,
-		[CHUNK_COST] = ROW_TYPE_cost + 1,
-		[CHUNK_HOOK_STATS] = ROW_TYPE_hook_stat + 1,
-		[CHUNK_CLOCKS] = ROW_TYPE_clock + 1,
-		[CHUNK_NAMES] = ROW_TYPE_name + 1,
-		[CHUNK_GAPS] = ROW_TYPE_gap + 1,
-		[CHUNK_MARKS] = ROW_TYPE_mark + 1,
-		[CHUNK_SITES] = ROW_TYPE_site + 1,
-		[CHUNK_FRAMES] = ROW_TYPE_frame + 1,
-	};
-
-	return section < CHUNK_SMALL_END && ids[section] ? row_type(ids[section] - 1) : NULL;
+	switch (section) {
+#define X(name, number, text, row) case CHUNK_##name: return row_type(ROW_TYPE_##row);
+		CHUNK_SECTIONS(X)
+#undef X
+	default:
+		return NULL;
+	}
 }

@@ -157,17 +157,6 @@ static int add_files(struct layout *l)
 
 static const char *part_name(uint32_t part)
 {
-	static const char *const small[CHUNK_SMALL_END] = {
-		[CHUNK_PROCESSES] = "processes",   [CHUNK_THREADS] = "threads",
-		[CHUNK_TASK_EVENTS] = "task_events", [CHUNK_CPU_STATE] = "cpu_state",
-		[CHUNK_RSS_STATE] = "rss_state",   [CHUNK_RSS_SNAPS] = "rss_snaps",
-		[CHUNK_LOSS] = "loss",
-		[CHUNK_COST] = "cost",		   [CHUNK_HOOK_STATS] = "hook_stats",
-		[CHUNK_CLOCKS] = "clocks",	   [CHUNK_NAMES] = "names",
-		[CHUNK_UTIDS] = "utids",	   [CHUNK_GAPS] = "gaps",
-		[CHUNK_MARKS] = "marks",	   [CHUNK_CPU_END] = "cpu_end",
-	};
-
 	switch (part) {
 	case TRACE_LAYOUT_FILE_HEADERS:
 		return "file headers";
@@ -179,8 +168,13 @@ static const char *part_name(uint32_t part)
 		return "unfinished blocks";
 	case TRACE_LAYOUT_MANIFEST:
 		return "manifest";
+	case CHUNK_UTIDS:
+		return "utids";
+#define X(name, number, text, row) case CHUNK_##name: return #text;
+		CHUNK_SECTIONS(X)
+#undef X
 	default:
-		return part < CHUNK_SMALL_END && small[part] ? small[part] : "?";
+		return "?";
 	}
 }
 

@@ -259,3 +259,6 @@ $ ebpfrec sql -i stacks.ebpfrec "SELECT * FROM offcpu"
 1> 1370000000    0    20          0           2      2  24734784367241244  2316320245328310700  20000000      1000000
 1> 1390000000    0    20          1           1      0  24734784367241244                 NULL  10000000     10000000
 
+# every section has its name
+$ ebpfrec info --columns -i stacks.ebpfrec --format csv | grep ^state | cut -d, -f3 | paste -sd' '
+1> processes threads task_events cpu_state rss_state rss_snaps loss cost clocks names utids sites frames
