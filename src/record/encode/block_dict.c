@@ -104,7 +104,7 @@ int block_use_name(struct block_writer *w, enum trace_name_type type, uint64_t i
 	n->used_block = w->epoch;
 	if (!n->name)
 		return 0;
-	row_put_name(&w->name_rows,
+	row_put_name(&w->small[CHUNK_NAMES],
 		     &(struct trace_name){ .type = type, .id = id, .arg = n->arg,
 					   .name = n->name });
 	return 0;
@@ -143,7 +143,7 @@ int block_use_site(struct block_writer *w, uint32_t upid, uint32_t pid, uint64_t
 	r = names->site(names->ctx, pid, ts_ns, &row, &new.until_ns);
 	if (r)
 		return r == -ENOMEM ? r : 0;
-	row_put_site(&w->site_rows, &row);
+	row_put_site(&w->small[CHUNK_SITES], &row);
 	new.from_ns = row.from_ns;
 	new.next = first;
 	buf_add(&b->items, &new, sizeof(new));

@@ -185,7 +185,7 @@ static void note_switch_more(struct fill *f, const struct kind_rows *k, uint32_t
 		from_ns = w->start_ns;
 	if (!(h->flags & WIRE_F_BREAK) || from_ns >= to_ns)
 		return;
-	row_put_loss(&w->loss, &(struct trace_loss){
+	row_put_loss(&w->small[CHUNK_LOSS], &(struct trace_loss){
 		.from_ns = from_ns, .to_ns = to_ns, .cpu = h->cpu, .hook = WIRE_SWITCH,
 		.cls = EVENT_CLASS_SCHED, .missed_cnt = 1, .inferred_cnt = 1 });
 	w->stats.unseen_cnt[EVENT_CLASS_SCHED]++;
@@ -317,7 +317,7 @@ static uint64_t fill_frames(struct fill *f, uint32_t slot, struct stack_frames *
 		if (s->user[i] < 4096)
 			s->user_cnt = i;
 	s->upid = s->user_cnt ? t->process->upid : 0;
-	if (stack_dict_use(&w->stacks, &w->frame_rows, s, &id, &is_new) < 0)
+	if (stack_dict_use(&w->stacks, &w->small[CHUNK_FRAMES], s, &id, &is_new) < 0)
 		f->failed = true;
 	for (i = 0; i < s->user_cnt; i++)
 		fill_site(f, slot, s->user[i], ts_ns);

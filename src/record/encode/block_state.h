@@ -116,9 +116,7 @@ struct block_writer {
 	uint64_t from_ns, to_ns;
 	uint64_t first_ns, last_ns;
 	struct block_stats stats;
-	struct row_writer processes, threads, task_events, cpu_state, rss_state, rss_snaps;
-	struct row_writer loss, cost, hook_stats, clocks, marks, name_rows, gaps, site_rows,
-		frame_rows;
+	struct row_writer small[CHUNK_SMALL_END];	/* by enum chunk_section_type */
 };
 
 /* ---- block_count.c ---- */

@@ -61,25 +61,10 @@ int block_writer_new(struct block_writer **ret, const struct block_writer_config
 	return 0;
 }
 
-#define SMALL_SECTIONS(X)                       \
-	X(CHUNK_PROCESSES, processes)           \
-	X(CHUNK_THREADS, threads)               \
-	X(CHUNK_TASK_EVENTS, task_events)       \
-	X(CHUNK_CPU_STATE, cpu_state)           \
-	X(CHUNK_RSS_STATE, rss_state)           \
-	X(CHUNK_RSS_SNAPS, rss_snaps)           \
-	X(CHUNK_LOSS, loss)                     \
-	X(CHUNK_COST, cost)                     \
-	X(CHUNK_HOOK_STATS, hook_stats)         \
-	X(CHUNK_CLOCKS, clocks)                 \
-	X(CHUNK_MARKS, marks)                   \
-	X(CHUNK_NAMES, name_rows)               \
-	X(CHUNK_GAPS, gaps)                     \
-	X(CHUNK_SITES, site_rows)               \
-	X(CHUNK_FRAMES, frame_rows)
-
 void block_writer_free(struct block_writer *w)
 {
+	unsigned int i;
+
 	if (!w)
 		return;
 	block_fill_done(w);
@@ -99,9 +84,8 @@ void block_writer_free(struct block_writer *w)
 	free(w->cpus);
 	free(w->cpu_heap);
 	free(w->claim);
-#define X(type, rows) buf_done(&w->rows.out);
-	SMALL_SECTIONS(X)
-#undef X
+	for (i = 0; i < CHUNK_SMALL_END; i++)
+		buf_done(&w->small[i].out);
 	free(w);
 }
 
@@ -121,22 +105,23 @@ void block_writer_force_keyframe(struct block_writer *w)
 	w->force_keyframe = true;
 }
 
-static void put_slice_rows(struct block_writer *w, const struct block_slice *s)
+static void put_rows(struct block_writer *w, unsigned int section, const void *rows, size_t cnt)
 {
+	const struct row_type *of = row_type_of(section);
 	size_t i;
 
-	for (i = 0; i < s->loss_cnt; i++)
-		row_put_loss(&w->loss, &s->losses[i]);
-	for (i = 0; i < s->cost_cnt; i++)
-		row_put_cost(&w->cost, &s->costs[i]);
-	for (i = 0; i < s->hook_stat_cnt; i++)
-		row_put_hook_stat(&w->hook_stats, &s->hook_stats[i]);
-	for (i = 0; i < s->gap_cnt; i++)
-		row_put_gap(&w->gaps, &s->gaps[i]);
-	for (i = 0; i < s->clock_cnt; i++)
-		row_put_clock(&w->clocks, &s->clocks[i]);
-	for (i = 0; i < s->mark_cnt; i++)
-		row_put_mark(&w->marks, &s->marks[i]);
+	for (i = 0; i < cnt; i++)
+		row_put(&w->small[section], of, (const char *)rows + i * of->bytes);
+}
+
+static void put_slice_rows(struct block_writer *w, const struct block_slice *s)
+{
+	put_rows(w, CHUNK_LOSS, s->losses, s->loss_cnt);
+	put_rows(w, CHUNK_COST, s->costs, s->cost_cnt);
+	put_rows(w, CHUNK_HOOK_STATS, s->hook_stats, s->hook_stat_cnt);
+	put_rows(w, CHUNK_GAPS, s->gaps, s->gap_cnt);
+	put_rows(w, CHUNK_CLOCKS, s->clocks, s->clock_cnt);
+	put_rows(w, CHUNK_MARKS, s->marks, s->mark_cnt);
 }
 
 /* ---- names ---- */
@@ -245,6 +230,8 @@ static int list_all(struct block_writer *w, uint64_t from_ns)
 
 static int build(struct block_writer *w, const struct block_slice *s)
 {
+	struct row_writer *small = w->small;
+	unsigned int i;
 	int r;
 
 	block_out_begin(&w->out);
@@ -254,10 +241,10 @@ static int build(struct block_writer *w, const struct block_slice *s)
 	if (r == 0)
 		r = block_slots_begin(w);
 	if (r == 0)
-		r = task_table_put_rss_state(w->task_table, &w->rss_state, s->from_ns);
+		r = task_table_put_rss_state(w->task_table, &small[CHUNK_RSS_STATE], s->from_ns);
 	if (r == 0)
-		r = task_table_apply(w->task_table, w->tasks.v, w->tasks.cnt, &w->task_events,
-				     &w->rss_snaps);
+		r = task_table_apply(w->task_table, w->tasks.v, w->tasks.cnt,
+				     &small[CHUNK_TASK_EVENTS], &small[CHUNK_RSS_SNAPS]);
 	if (r == 0)
 		r = block_fill_rows(w, s);
 	if (r == 0)
@@ -270,15 +257,15 @@ static int build(struct block_writer *w, const struct block_slice *s)
 	put_slice_rows(w, s);
 	r = w->force_keyframe ? list_all(w, s->from_ns) : 0;
 	if (r == 0)
-		r = task_table_put_tasks(w->task_table, &w->processes, &w->threads);
+		r = task_table_put_tasks(w->task_table, &small[CHUNK_PROCESSES],
+					 &small[CHUNK_THREADS]);
 	block_end_start_states(w);
 	if (r == 0)
 		r = put_names(w);
 	if (r < 0)
 		return r;
-#define X(type, rows) block_out_add_rows(&w->out, type, &w->rows);
-	SMALL_SECTIONS(X)
-#undef X
+	for (i = 0; i < CHUNK_SMALL_END; i++)
+		block_out_add_rows(&w->out, i, &small[i]);
 	r = add_utids(w);
 	return r < 0 ? r : column_write_all(&w->columns, &w->out, w->rows, w->config.cpu_cnt,
 					    w->first_ns, w->slots.rank);
@@ -288,7 +275,7 @@ int block_writer_encode(struct block_writer *w, const struct block_slice *s, con
 			size_t *ret_bytes, struct block_stats *ret_stats)
 {
 	struct disk_block head;
-	unsigned int kind;
+	unsigned int kind, i;
 	int r;
 
 	if (s->to_ns < s->from_ns)
@@ -298,9 +285,11 @@ int block_writer_encode(struct block_writer *w, const struct block_slice *s, con
 	w->epoch++;
 	if (!w->number)
 		w->start_ns = s->from_ns;
-#define X(type, rows) buf_reset(&w->rows.out); w->rows.cnt = 0; w->rows.base_ns = s->from_ns;
-	SMALL_SECTIONS(X)
-#undef X
+	for (i = 0; i < CHUNK_SMALL_END; i++) {
+		buf_reset(&w->small[i].out);
+		w->small[i].cnt = 0;
+		w->small[i].base_ns = s->from_ns;
+	}
 	r = build(w, s);
 	if (r < 0)
 		return r;

@@ -306,6 +306,6 @@ void block_put_keyframe(struct block_writer *w)
 	unsigned int cpu;
 
 	for (cpu = 0; cpu < w->config.cpu_cnt; cpu++)
-		row_put_cpu_state(&w->cpu_state, &(struct row_cpu_state){
+		row_put_cpu_state(&w->small[CHUNK_CPU_STATE], &(struct row_cpu_state){
 			.cpu = cpu, .utid = w->slots.utid[w->running[cpu]] });
 }

@@ -94,7 +94,7 @@ static void put_name(struct block_writer *w, const struct file_path *x, uint64_t
 		return;
 	*epoch = w->epoch;
 	name.name = x->text;
-	row_put_name(&w->name_rows, &name);
+	row_put_name(&w->small[CHUNK_NAMES], &name);
 }
 
 static void on_issue(struct block_writer *w, const struct wire_request_issue *r, uint32_t row)

@@ -72,7 +72,7 @@ static void declare(struct block_writer *w, size_t cnt)
 	if (!cnt)
 		return;
 	for (i = 0; i < cnt; i++)
-		row_put_loss(&w->loss, &u->suspects[i]);
+		row_put_loss(&w->small[CHUNK_LOSS], &u->suspects[i]);
 	w->stats.unseen_cnt[EVENT_CLASS_BLOCK] += cnt;
 	u->suspect_cnt -= cnt;
 	memmove(u->suspects, u->suspects + cnt, u->suspect_cnt * sizeof(*u->suspects));
