@@ -11,7 +11,6 @@
 
 #include "base/array.h"
 #include "base/hash_map.h"
-#include "base/varint.h"
 #include "format/column_writer.h"
 
 struct fill_events {
@@ -102,28 +101,11 @@ static int fill(struct fill_events *f, const struct event *ev)
 
 static int add_utids(struct fill_events *f, struct block_out *o)
 {
-	struct disk_section what = { .type = CHUNK_UTIDS, .encoding = CHUNK_ENC_VARINT_DELTAS };
-	struct buf b = { 0 };
-	uint64_t prev = 0;
-	int i, n;
-
 	f->rank = calloc(f->by_utid.cnt + 1, sizeof(*f->rank));
 	f->order = calloc(f->by_utid.cnt + 1, sizeof(*f->order));
 	if (!f->rank || !f->order)
 		return -ENOMEM;
-	n = column_rank(f->hits, f->by_utid.cnt, f->rank, f->order);
-	if (n < 0)
-		return n;
-	for (i = 0; i < n; i++) {
-		buf_add_varint(&b, zigzag_encode(f->utids[f->order[i]] - prev));
-		prev = f->utids[f->order[i]];
-	}
-	what.item_cnt = (uint32_t)n;
-	if (!b.failed)
-		block_out_add(o, &what, b.data, b.len);
-	n = b.failed ? -ENOMEM : o->error;
-	buf_done(&b);
-	return n;
+	return column_add_utids(o, f->utids, f->hits, f->by_utid.cnt, f->rank, f->order);
 }
 
 int block_events_add(struct block_out *o, const struct event *events, size_t cnt,

@@ -151,6 +151,28 @@ int column_rank(const uint32_t *hits, uint32_t cnt, uint32_t *ret_rank, uint32_t
 	return (int)n;
 }
 
+int column_add_utids(struct block_out *o, const uint32_t *utids, const uint32_t *hits, uint32_t cnt,
+		     uint32_t *ret_rank, uint32_t *order)
+{
+	struct disk_section what = { .type = CHUNK_UTIDS, .encoding = CHUNK_ENC_VARINT_DELTAS };
+	int n = column_rank(hits, cnt, ret_rank, order), i;
+	struct buf b = { 0 };
+	uint64_t prev = 0;
+
+	if (n < 0)
+		return n;
+	for (i = 0; i < n; i++) {
+		buf_add_varint(&b, zigzag_encode(utids[order[i]] - prev));
+		prev = utids[order[i]];
+	}
+	what.item_cnt = (uint32_t)n;
+	n = b.failed ? -ENOMEM : 0;
+	if (n == 0)
+		block_out_add(o, &what, b.data, b.len);
+	buf_done(&b);
+	return n;
+}
+
 /* ---- parts ---- */
 
 struct column_out {

@@ -57,4 +57,11 @@ int column_write_all(struct column_writer *c, struct block_out *o, struct kind_r
  */
 int column_rank(const uint32_t *hits, uint32_t cnt, uint32_t *ret_rank, uint32_t *ret_order);
 
+/*
+ * Adds UTIDS: the utids of those slots that have hits. ret_rank and order are as in column_rank().
+ * 0 or -ENOMEM.
+ */
+int column_add_utids(struct block_out *o, const uint32_t *utids, const uint32_t *hits, uint32_t cnt,
+		     uint32_t *ret_rank, uint32_t *order);
+
 #endif /* COLUMN_WRITER_H */

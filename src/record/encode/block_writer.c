@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/varint.h"
 #include "record/encode/block_state.h"
 #include "format/chunk.h"
 
@@ -195,32 +194,6 @@ static int put_names(struct block_writer *w)
 
 /* ---- putting it together ---- */
 
-static int add_utids(struct block_writer *w)
-{
-	struct block_slots *s = &w->slots;
-	struct disk_section what = { .type = CHUNK_UTIDS, .encoding = CHUNK_ENC_VARINT_DELTAS };
-	struct buf b = { 0 };
-	uint64_t prev = 0;
-	int i, n;
-
-	n = column_rank(s->hits, s->cnt, s->rank, s->order);
-	if (n < 0)
-		return n;
-	for (i = 0; i < n; i++) {
-		uint64_t utid = s->utid[s->order[i]];
-
-		buf_add_varint(&b, zigzag_encode(utid - prev));
-		prev = utid;
-	}
-	what.item_cnt = (uint32_t)n;
-	if (b.failed)
-		w->out.error = -ENOMEM;
-	else
-		block_out_add(&w->out, &what, b.data, b.len);
-	buf_done(&b);
-	return 0;
-}
-
 /* Forgets names that no block since the last such one used; it used every live cgroup. */
 static int list_all(struct block_writer *w, uint64_t from_ns)
 {
@@ -230,6 +203,7 @@ static int list_all(struct block_writer *w, uint64_t from_ns)
 
 static int build(struct block_writer *w, const struct block_slice *s)
 {
+	struct block_slots *slots = &w->slots;
 	struct row_writer *small = w->small;
 	unsigned int i;
 	int r;
@@ -266,9 +240,10 @@ static int build(struct block_writer *w, const struct block_slice *s)
 		return r;
 	for (i = 0; i < CHUNK_SMALL_END; i++)
 		block_out_add_rows(&w->out, i, &small[i]);
-	r = add_utids(w);
+	r = column_add_utids(&w->out, slots->utid, slots->hits, slots->cnt, slots->rank,
+			     slots->order);
 	return r < 0 ? r : column_write_all(&w->columns, &w->out, w->rows, w->config.cpu_cnt,
-					    w->first_ns, w->slots.rank);
+					    w->first_ns, slots->rank);
 }
 
 int block_writer_encode(struct block_writer *w, const struct block_slice *s, const void **ret_block,
