@@ -46,6 +46,39 @@ size_t lower_bound_field(const void *items, size_t cnt, size_t elem_bytes, size_
 	return low;
 }
 
+struct place {
+	uint64_t key;
+	size_t at;
+};
+
+static int place_cmp(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+
+	return compare_numbers(x->key, y->key) ?: compare_numbers(x->at, y->at);
+}
+
+size_t *array_order(const void *items, size_t cnt, size_t elem_bytes)
+{
+	struct place *places = malloc((cnt + 1) * sizeof(*places));
+	size_t *order = malloc((cnt + 1) * sizeof(*order)), i;
+
+	if (!places || !order) {
+		free(places);
+		free(order);
+		return NULL;
+	}
+	for (i = 0; i < cnt; i++) {
+		places[i].at = i;
+		memcpy(&places[i].key, (const char *)items + i * elem_bytes, sizeof(uint64_t));
+	}
+	qsort(places, cnt, sizeof(*places), place_cmp);
+	for (i = 0; i < cnt; i++)
+		order[i] = places[i].at;
+	free(places);
+	return order;
+}
+
 int compare_u32(const void *a, const void *b)
 {
 	return compare_numbers(*(const uint32_t *)a, *(const uint32_t *)b);

@@ -44,6 +44,12 @@ int array_grow(void *items, size_t *cap, size_t need, size_t elem_bytes);
 size_t lower_bound_field(const void *items, size_t cnt, size_t elem_bytes, size_t offset,
 			 size_t field_bytes, uint64_t key);
 
+/*
+ * The indexes 0 .. cnt - 1 in order of the uint64_t that each element begins with. Equal elements
+ * keep their order, which qsort() does not promise. malloc'ed; NULL: out of memory.
+ */
+size_t *array_order(const void *items, size_t cnt, size_t elem_bytes);
+
 /* For functions that qsort() calls: below 0, 0 or above 0, as a is below b, equal or above. */
 #define compare_numbers(a, b) (((a) > (b)) - ((a) < (b)))
 /* qsort() with these sorts plain numbers, or elements that begin with one. */

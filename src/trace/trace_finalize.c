@@ -26,6 +26,17 @@ static uint64_t key_of(unsigned int list, const void *row)
 				       : trace_name_key(list - TRACE_LIST_NAMES, n->id, n->arg);
 }
 
+static bool is_sorted(const struct trace_list *l, int (*cmp)(const void *, const void *))
+{
+	const char *v = l->v;
+	size_t i;
+
+	for (i = 1; i < l->cnt; i++)
+		if (cmp(v + (i - 1) * l->row_bytes, v + i * l->row_bytes) > 0)
+			return false;
+	return true;
+}
+
 /* Sorts a list by id. A refresh needs the map, because it adds rows. */
 static int sort_by_id(struct trace *t, unsigned int list, int (*cmp)(const void *, const void *))
 {
@@ -34,10 +45,7 @@ static int sort_by_id(struct trace *t, unsigned int list, int (*cmp)(const void 
 	size_t i;
 
 	/* usually in order already: ids count up, and a refresh adds few */
-	for (i = 1; i < l->cnt; i++)
-		if (cmp(v + (i - 1) * l->row_bytes, v + i * l->row_bytes) > 0)
-			break;
-	if (i < l->cnt)
+	if (!is_sorted(l, cmp))
 		qsort(l->v, l->cnt, l->row_bytes, cmp);
 	/* all keys are in the map, so putting them again allocates nothing */
 	for (i = 0; i < l->cnt; i++)
@@ -47,50 +55,29 @@ static int sort_by_id(struct trace *t, unsigned int list, int (*cmp)(const void 
 	return 0;
 }
 
-struct timed {
-	uint64_t ts_ns;
-	size_t at;
-};
-
-static int timed_cmp(const void *a, const void *b)
-{
-	const struct timed *x = a, *y = b;
-
-	return compare_numbers(x->ts_ns, y->ts_ns) ?: compare_numbers(x->at, y->at);
-}
-
 /* A stable sort by the uint64_t at the start of each row. */
 static int sort_by_time(struct trace *t, unsigned int list)
 {
 	struct trace_list *l = &t->rows[list];
-	size_t item_bytes = l->row_bytes;
-	struct timed *order;
-	bool sorted = true;
+	size_t bytes = l->row_bytes, i;
 	char *v = l->v, *out;
-	size_t i;
+	size_t *order;
 
-	order = malloc((l->cnt + 1) * sizeof(*order));
-	if (!order)
+	if (is_sorted(l, compare_u64))
+		return 0;
+	order = array_order(v, l->cnt, bytes);
+	out = malloc(l->cnt * bytes);
+	if (!order || !out) {
+		free(order);
+		free(out);
 		return -ENOMEM;
-	for (i = 0; i < l->cnt; i++) {
-		memcpy(&order[i].ts_ns, v + i * item_bytes, sizeof(uint64_t));
-		order[i].at = i;
-		sorted = sorted && (!i || order[i - 1].ts_ns <= order[i].ts_ns);
 	}
-	if (!sorted) {
-		qsort(order, l->cnt, sizeof(*order), timed_cmp);
-		out = malloc(l->cnt * item_bytes);
-		if (!out) {
-			free(order);
-			return -ENOMEM;
-		}
-		for (i = 0; i < l->cnt; i++)
-			memcpy(out + i * item_bytes, v + order[i].at * item_bytes, item_bytes);
-		free(v);
-		l->v = out;
-		l->cap = l->cnt;
-	}
+	for (i = 0; i < l->cnt; i++)
+		memcpy(out + i * bytes, v + order[i] * bytes, bytes);
 	free(order);
+	free(v);
+	l->v = out;
+	l->cap = l->cnt;
 	return 0;
 }
 

@@ -5,7 +5,7 @@
  *
  * A program reads the clock before it reserves room in the ring, and an interrupt may come in
  * between, so a record can be a place or two late. Insertion sorts that at almost no cost; rows
- * that are far out of order, which nothing should produce, are merge-sorted.
+ * that are far out of order, which nothing should produce, are sorted anew.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static inline void move(void *v, size_t bytes, uint32_t from, uint32_t to)
 }
 
 /* Puts n elements from start on into order. */
-static void apply(void *v, size_t bytes, uint32_t start, const uint32_t *order, uint32_t n,
+static void apply(void *v, size_t bytes, uint32_t start, const size_t *order, uint32_t n,
 		  char *scratch)
 {
 	char *first;
@@ -45,48 +45,15 @@ static void apply(void *v, size_t bytes, uint32_t start, const uint32_t *order, 
 	memcpy(first, scratch, n * bytes);
 }
 
-/*
- * The indexes of n instants in order of time; equal instants keep their order of arrival, which
- * qsort() does not promise. a and b have room for n; the result is one of them.
- */
-static uint32_t *order_by_time(const uint64_t *ts, uint32_t *a, uint32_t *b, uint32_t n)
+static int sort_rows(struct kind_rows *k, uint32_t start, uint32_t n)
 {
-	uint32_t *swap;
-	uint64_t step, i;
-
-	for (i = 0; i < n; i++)
-		a[i] = (uint32_t)i;
-	for (step = 1; step < n; step *= 2) {
-		for (i = 0; i < n; i += 2 * step) {
-			uint64_t mid = i + step < n ? i + step : n;
-			uint64_t end = mid + step < n ? mid + step : n;
-			uint64_t l = i, r = mid, o = i;
-
-			while (l < mid && r < end)
-				b[o++] = ts[a[l]] <= ts[a[r]] ? a[l++] : a[r++];
-			while (l < mid)
-				b[o++] = a[l++];
-			while (r < end)
-				b[o++] = a[r++];
-		}
-		swap = a;
-		a = b;
-		b = swap;
-	}
-	return a;
-}
-
-static int merge_rows(struct kind_rows *k, uint32_t start, uint32_t n)
-{
-	uint32_t *order = malloc((size_t)n * 2 * sizeof(*order));
+	size_t *sorted = array_order(k->ts_ns + start, n, sizeof(*k->ts_ns));
 	void *scratch = malloc((size_t)n * sizeof(uint64_t));
-	const uint32_t *sorted;
 	unsigned int c;
 	int r = -ENOMEM;
 
-	if (!order || !scratch)
+	if (!sorted || !scratch)
 		goto out;
-	sorted = order_by_time(k->ts_ns + start, order, order + n, n);
 #define APPLY(array) apply(array, sizeof(*(array)), start, sorted, n, scratch)
 	APPLY(k->utid);
 	APPLY(k->ref);
@@ -97,7 +64,7 @@ static int merge_rows(struct kind_rows *k, uint32_t start, uint32_t n)
 #undef APPLY
 	r = 0;
 out:
-	free(order);
+	free(sorted);
 	free(scratch);
 	return r;
 }
@@ -105,22 +72,15 @@ out:
 int block_order_rows(struct kind_rows *k, uint32_t start, uint32_t end)
 {
 	const uint64_t *ts = k->ts_ns;
-	uint32_t i, lo, hi;
+	uint32_t i, lo;
 	unsigned int c;
 
 	for (i = start + 1; i < end; i++) {
 		if (ts[i - 1] <= ts[i])
 			continue;
-		for (lo = start, hi = i; lo < hi;) {
-			uint32_t mid = lo + (hi - lo) / 2;
-
-			if (k->ts_ns[mid] <= k->ts_ns[i])
-				lo = mid + 1;
-			else
-				hi = mid;
-		}
+		lo = start + (uint32_t)lower_bound_plain(ts + start, i - start, ts[i] + 1);
 		if (i - lo > ORDER_INSERT_MAX)
-			return merge_rows(k, start, end - start);
+			return sort_rows(k, start, end - start);
 #define MOVE(array) move(array, sizeof(*(array)), i, lo)
 		MOVE(k->utid);
 		MOVE(k->ref);
@@ -151,14 +111,10 @@ static int step_rank(unsigned int hook)
 static int step_cmp(const void *a, const void *b)
 {
 	const struct task_step *x = a, *y = b;
-	int rank;
 
-	if (x->ts_ns != y->ts_ns)
-		return x->ts_ns < y->ts_ns ? -1 : 1;
-	rank = step_rank(x->h->hook) - step_rank(y->h->hook);
-	if (rank)
-		return rank;
-	return x->number < y->number ? -1 : 1;
+	return compare_numbers(x->ts_ns, y->ts_ns) ?:
+	       step_rank(x->h->hook) - step_rank(y->h->hook) ?:
+	       compare_numbers(x->number, y->number);
 }
 
 void block_steps_order(struct block_steps *s)

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "base/buf.h"
 #include "base/crc32c.h"
 #include "base/err.h"
@@ -169,6 +170,25 @@ static void test_hash_map_against_an_array(void **state)
 	hash_map_done(&m);
 }
 
+static void test_array_order_keeps_equal_ones_in_place(void **state)
+{
+	enum { N = 1000 };
+	static uint64_t rows[N][2];
+	uint64_t seed = 5;
+	size_t *order, i;
+
+	for (i = 0; i < N; i++)
+		rows[i][0] = gen_random(&seed) % 50;
+	order = array_order(rows, N, sizeof(rows[0]));
+	assert_non_null(order);
+	for (i = 1; i < N; i++) {
+		uint64_t a = rows[order[i - 1]][0], b = rows[order[i]][0];
+
+		assert_true(a < b || (a == b && order[i - 1] < order[i]));
+	}
+	free(order);
+}
+
 static void test_strpool_keeps_one_copy(void **state)
 {
 	struct strpool *p;
@@ -205,6 +225,7 @@ int main(void)
 		cmocka_unit_test(test_crc32c_both_ways_agree),
 		cmocka_unit_test(test_buf_remembers_failure),
 		cmocka_unit_test(test_hash_map_against_an_array),
+		cmocka_unit_test(test_array_order_keeps_equal_ones_in_place),
 		cmocka_unit_test(test_strpool_keeps_one_copy),
 	};
 
