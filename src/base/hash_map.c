@@ -107,13 +107,13 @@ void *hash_map_remove(struct hash_map *m, uint64_t key)
 	return value;
 }
 
-void hash_map_drop_if(struct hash_map *m, bool (*drop)(void *ctx, void *value), void *ctx)
+void hash_map_drop_if(struct hash_map *m, bool (*drop)(void *ctx, void **value), void *ctx)
 {
 	size_t i = 0;
 
 	/* a removal moves a follower into the slot, so the slot is looked at again */
 	while (m->slots && i < (size_t)1 << m->bits) {
-		if (m->slots[i].value && drop(ctx, m->slots[i].value))
+		if (m->slots[i].value && drop(ctx, &m->slots[i].value))
 			hash_map_remove(m, m->slots[i].a);
 		else
 			i++;

@@ -53,10 +53,10 @@ int hash_map_intern(struct hash_map *m, uint64_t a, uint64_t b, uint32_t *ret);
 bool hash_map_find(const struct hash_map *m, uint64_t a, uint64_t b, uint32_t *ret);
 
 /*
- * Removes every key for whose value drop says true. drop frees a value that goes, and may be called
- * more than once for a value that stays.
+ * Removes every key for whose value drop says true. drop frees a value that goes, may replace one
+ * that stays (by no NULL), and may be called more than once for that.
  */
-void hash_map_drop_if(struct hash_map *m, bool (*drop)(void *ctx, void *value), void *ctx);
+void hash_map_drop_if(struct hash_map *m, bool (*drop)(void *ctx, void **value), void *ctx);
 
 /* Walks through all slots in use: *pos begins as 0. NULL after the last one. */
 struct hash_slot *hash_map_next(const struct hash_map *m, size_t *pos);

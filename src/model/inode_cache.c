@@ -15,10 +15,10 @@ static uint64_t inode_key(uint64_t ino, uint32_t dev)
 	return ino ^ (dev + 1ull) * 0x9e3779b97f4a7c15ull;
 }
 
-static bool drop(void *ctx, void *value)
+static bool drop(void *ctx, void **value)
 {
 	const struct limit *l = ctx;
-	struct inode_entry *x = value;
+	struct inode_entry *x = *value;
 
 	if (x->used_ns >= l->until_ns && l->until_ns != UINT64_MAX)
 		return false;

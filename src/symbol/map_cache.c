@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/buf.h"
 #include "base/hash_map.h"
 
 #define THIN_OUT_CHANGES 256
@@ -263,23 +262,31 @@ static bool is_over(const struct proc *p, uint64_t before_ns)
 	return p->end_ns && p->end_ns < before_ns && !p->users;
 }
 
-/* Drops finished processes from a chain; NULL: nothing is left. */
-static struct proc *prune(struct map_cache *c, struct proc *p, uint64_t before_ns)
-{
-	struct proc *kept = NULL, **end = &kept, *older;
+struct forget {
+	struct map_cache *c;
+	uint64_t before_ns;
+};
 
-	for (; p; p = older) {
+/* Drops finished processes from the chain of a pid. True: nothing is left. */
+static bool prune(void *ctx, void **chain)
+{
+	const struct forget *f = ctx;
+	struct proc *p, *kept = NULL, **end = &kept, *older;
+
+	for (p = *chain; p; p = older) {
 		older = p->older;
-		if (is_over(p, before_ns)) {
-			free_proc(c, p);
+		if (is_over(p, f->before_ns)) {
+			free_proc(f->c, p);
 			continue;
 		}
-		thin_out(p, before_ns);
+		thin_out(p, f->before_ns);
 		*end = p;
 		end = &p->older;
 	}
 	*end = NULL;
-	return kept;
+	if (kept)
+		*chain = kept;
+	return !kept;
 }
 
 static void find_needed(struct map_cache *c)
@@ -297,28 +304,10 @@ static void find_needed(struct map_cache *c)
 				p->parent->needed_ns = p->since_ns;
 }
 
-int map_cache_forget(struct map_cache *c, uint64_t before_ns)
+void map_cache_forget(struct map_cache *c, uint64_t before_ns)
 {
-	struct buf pids = { 0 };
-	const struct hash_slot *s;
-	size_t i, pos = 0;
-	int r = 0;
-
 	find_needed(c);
-	/* changing the map moves its entries */
-	while ((s = hash_map_next(&c->by_pid, &pos)))
-		buf_add(&pids, &s->a, sizeof(s->a));
-	for (i = 0; i < pids.len / sizeof(uint64_t) && !pids.failed && !r; i++) {
-		uint64_t pid = ((const uint64_t *)pids.data)[i];
-		struct proc *p = prune(c, hash_map_remove(&c->by_pid, pid), before_ns);
-
-		if (p)
-			r = hash_map_put(&c->by_pid, pid, p);
-	}
-	if (pids.failed)
-		r = -ENOMEM;
-	buf_done(&pids);
-	return r;
+	hash_map_drop_if(&c->by_pid, prune, &(struct forget){ c, before_ns });
 }
 
 int map_cache_each(struct map_cache *c, int (*f)(void *ctx, uint32_t pid), void *ctx)

@@ -68,7 +68,7 @@ int map_cache_find(const struct map_cache *c, uint32_t pid, uint64_t addr, uint6
 		  struct map_hit *ret);
 
 /* Forgets what only instants before before_ns need. */
-int map_cache_forget(struct map_cache *c, uint64_t before_ns);
+void map_cache_forget(struct map_cache *c, uint64_t before_ns);
 /* The number of processes that are kept, exited ones included. */
 size_t map_cache_cnt(const struct map_cache *c);
 /* Calls f for every followed process that has not exited. */

@@ -35,9 +35,9 @@ struct name_entry {
 	char *name;		/* NULL: the id has none */
 };
 
-static bool drop_name(void *ctx, void *value)
+static bool drop_name(void *ctx, void **value)
 {
-	struct name_entry *n = value;
+	struct name_entry *n = *value;
 
 	if (n->used_block >= *(uint64_t *)ctx)
 		return false;

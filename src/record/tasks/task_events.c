@@ -407,32 +407,32 @@ static void find_parents(struct task_table *id)
 	}
 }
 
+struct waiting {
+	struct task_table *id;
+	uint64_t from_ns;
+};
+
 /*
- * Applies marks that were set before their process was known, now that the slice's records are in.
+ * Applies a mark that was set before its process was known, now that the slice's records are in.
+ * True: nothing is left to wait for.
  */
-static void apply_waiting(struct task_table *id, uint64_t from_ns)
+static bool apply_waiting(void *ctx, void **value)
 {
-	size_t i, n;
+	const struct waiting *x = ctx;
+	struct task_waiting *w = *value;
+	struct task_process *p = hash_map_get(&x->id->by_pid, w->pid);
 
-	for (i = n = 0; i < id->waiting.cnt; i++) {
-		struct task_waiting *w = id->waiting.v[i];
-		struct task_process *p = hash_map_get(&id->by_pid, w->pid);
-
-		/* a process that ended before this slice is a former owner of the pid */
-		if (p && w->workload && (!p->life.end_ns || p->life.end_ns >= from_ns)) {
-			p->flags |= TRACE_TASK_WORKLOAD;
-			(void)task_table_use_process(id, p);
-			id->spread = true;
-			w->workload = false;
-		}
-		if (w->workload || w->cmdline) {
-			id->waiting.v[n++] = w;
-			continue;
-		}
-		hash_map_remove(&id->by_waiting, w->pid);
-		free(w);
+	/* a process that ended before this slice is a former owner of the pid */
+	if (p && w->workload && (!p->life.end_ns || p->life.end_ns >= x->from_ns)) {
+		p->flags |= TRACE_TASK_WORKLOAD;
+		(void)task_table_use_process(x->id, p);
+		x->id->spread = true;
+		w->workload = false;
 	}
-	id->waiting.cnt = n;
+	if (w->workload || w->cmdline)
+		return false;
+	free(w);
+	return true;
 }
 
 int task_table_apply(struct task_table *id, const struct task_step *records, size_t cnt,
@@ -450,7 +450,8 @@ int task_table_apply(struct task_table *id, const struct task_step *records, siz
 	}
 	if (cnt)
 		find_parents(id);
-	apply_waiting(id, task_events->base_ns);
+	hash_map_drop_if(&id->by_waiting, apply_waiting,
+			 &(struct waiting){ id, task_events->base_ns });
 	if (id->spread) {
 		task_spread_workload(id);
 		id->spread = false;

@@ -50,7 +50,8 @@ static void process_free(struct task_process *p)
 
 void task_table_free(struct task_table *id)
 {
-	size_t i;
+	struct hash_slot *s;
+	size_t i, pos = 0;
 
 	if (!id)
 		return;
@@ -58,21 +59,16 @@ void task_table_free(struct task_table *id)
 		free(id->threads.v[i]);
 	for (i = 0; i < id->processes.cnt; i++)
 		process_free(id->processes.v[i]);
-	for (i = 0; i < id->waiting.cnt; i++) {
-		struct task_waiting *w = id->waiting.v[i];
-
-		free(w->cmdline);
-		free(w);
-	}
+	while ((s = hash_map_next(&id->by_waiting, &pos)))
+		free(((struct task_waiting *)s->value)->cmdline);
 	free(id->threads.v);
 	free(id->processes.v);
-	free(id->waiting.v);
 	free(id->used_threads.v);
 	free(id->used_processes.v);
 	free(id->snap_runners);
 	hash_map_done(&id->by_tid);
 	hash_map_done(&id->by_pid);
-	hash_map_done(&id->by_waiting);
+	hash_map_done_values(&id->by_waiting);
 	free(id);
 }
 
@@ -160,11 +156,6 @@ static struct task_waiting *waiting_get(struct task_table *id, uint32_t pid, boo
 		return NULL;
 	w->pid = pid;
 	if (hash_map_put(&id->by_waiting, pid, w) < 0) {
-		free(w);
-		return NULL;
-	}
-	if (list_add(&id->waiting, w) < 0) {
-		hash_map_remove(&id->by_waiting, pid);
 		free(w);
 		return NULL;
 	}

@@ -29,7 +29,7 @@ struct task_snap_runner {
 struct task_table {
 	const struct task_table_config *config;
 	struct hash_map by_tid, by_pid, by_waiting;
-	struct task_list threads, processes, waiting;
+	struct task_list threads, processes;
 	struct task_list used_threads, used_processes;
 	uint32_t next_utid, next_upid;
 	struct row_writer *task_events, *rss_snaps;	/* of the block being made */

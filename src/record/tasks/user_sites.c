@@ -311,15 +311,15 @@ int user_sites_look(struct user_sites *u)
 	return r;
 }
 
-int user_sites_end_slice(struct user_sites *u, uint64_t to_ns)
+void user_sites_end_slice(struct user_sites *u, uint64_t to_ns)
 {
 	if (!u)
-		return 0;
+		return;
 	module_cache_close_unused(u->modules);
 	if (to_ns < u->forgot_ns + KEEP_NS)
-		return 0;
+		return;
 	u->forgot_ns = to_ns;
-	return map_cache_forget(u->cache, to_ns - KEEP_NS);
+	map_cache_forget(u->cache, to_ns - KEEP_NS);
 }
 
 /* ---- answering ---- */

@@ -36,7 +36,7 @@ int user_sites_look(struct user_sites *u);
  * A slice that ends at to_ns was encoded: forgets what only instants a second earlier need. u may
  * be NULL.
  */
-int user_sites_end_slice(struct user_sites *u, uint64_t to_ns);
+void user_sites_end_slice(struct user_sites *u, uint64_t to_ns);
 
 /* For struct id_names_calls; ctx is a struct user_sites. */
 int user_sites_find(void *ctx, uint32_t pid, uint64_t ts_ns, struct trace_site *ret,
