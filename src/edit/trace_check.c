@@ -5,7 +5,6 @@
  */
 #include "edit/trace_check.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -375,35 +374,21 @@ static int check_derived(struct check *c)
 }
 
 /* Files that no reader looks at. */
-static int check_other_files(struct check *c)
+static int check_other_file(void *ctx, const char *name)
 {
-	int fd = openat(c->t->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), r = 0;
-	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-	struct dirent *d;
+	struct check *c = ctx;
 	uint64_t n;
 
-	if (!dir) {
-		if (fd >= 0)
-			close(fd);
+	if (!strcmp(name, MANIFEST_NAME) || !chunk_name_parse(name, &n) ||
+	    !strcmp(name, DERIVED_FILE_NAME) ||
+	    (!strcmp(name, CONTROL_SOCKET_NAME) && trace_is_live(c->t)))
 		return 0;
-	}
-	while (r == 0 && (d = readdir(dir))) {
-		if (!strcmp(d->d_name, ".") || !strcmp(d->d_name, "..") ||
-		    !strcmp(d->d_name, MANIFEST_NAME) || !chunk_name_parse(d->d_name, &n))
-			continue;
-		if (!strcmp(d->d_name, CONTROL_SOCKET_NAME) && trace_is_live(c->t))
-			continue;
-		if (!strcmp(d->d_name, DERIVED_FILE_NAME))
-			continue;
-		r = note(c, d->d_name, 0, 0,
-			 !strcmp(d->d_name, MANIFEST_NAME ".new") ?
-				 "is a manifest that was not written to its end" :
-			 !strcmp(d->d_name, CONTROL_SOCKET_NAME) ?
-				 "was left by a recorder that was killed" :
-				 "is no file of a trace, and not looked at");
-	}
-	closedir(dir);
-	return r;
+	return note(c, name, 0, 0,
+		    !strcmp(name, MANIFEST_NAME ".new") ?
+			    "is a manifest that was not written to its end" :
+		    !strcmp(name, CONTROL_SOCKET_NAME) ?
+			    "was left by a recorder that was killed" :
+			    "is no file of a trace, and not looked at");
 }
 
 /* Files that are gone have their place among those that are there. */
@@ -444,8 +429,8 @@ int trace_check(struct trace *t, check_part_fn fn, void *ctx, struct check_resul
 	if (r == 0 && t->dir_fd >= 0)
 		r = check_derived(&c);
 	free(numbers);
-	if (r == 0)
-		r = check_other_files(&c);
+	if (r == 0 && t->dir_fd >= 0)
+		r = files_each(t->dir_fd, check_other_file, &c);
 	if (r < 0)
 		return err_set(e, r, "%s", err_text(e, r));
 	*ret = c.res;

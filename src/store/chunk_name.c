@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* chunk_name: six digits, or more where six are too few. */
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/array.h"
 #include "store/chunk_name.h"
+#include "store/files.h"
 
 void chunk_name_format(char name[CHUNK_NAME_BYTES], uint64_t number)
 {
@@ -31,45 +29,38 @@ int chunk_name_parse(const char *name, uint64_t *ret_number)
 	return 0;
 }
 
+struct numbers {
+	uint64_t *v;
+	size_t cnt, cap;
+};
+
+static int add_number(void *ctx, const char *name)
+{
+	struct numbers *l = ctx;
+	uint64_t n;
+
+	if (chunk_name_parse(name, &n) < 0)
+		return 0;
+	if (l->cnt == CHUNK_FILES_MAX)
+		return -E2BIG;
+	if (array_reserve(&l->v, &l->cap, l->cnt + 1) < 0)
+		return -ENOMEM;
+	l->v[l->cnt++] = n;
+	return 0;
+}
+
 int chunk_name_list(int dir_fd, uint64_t **ret, size_t *ret_cnt)
 {
-	size_t cnt = 0, cap = 0;
-	uint64_t *v = NULL, n;
-	struct dirent *d;
-	int fd, r;
-	DIR *dir;
+	struct numbers l = { 0 };
+	int r = files_each(dir_fd, add_number, &l);
 
-	/* a descriptor of its own has a position of its own */
-	fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	dir = fdopendir(fd);
-	if (!dir) {
-		r = -errno;
-		close(fd);
-		return r;
-	}
-	r = 0;
-	while ((d = readdir(dir))) {
-		if (chunk_name_parse(d->d_name, &n) < 0)
-			continue;
-		if (cnt == CHUNK_FILES_MAX) {
-			r = -E2BIG;
-			break;
-		}
-		r = array_reserve(&v, &cap, cnt + 1);
-		if (r < 0)
-			break;
-		v[cnt++] = n;
-	}
-	closedir(dir);
 	if (r < 0) {
-		free(v);
+		free(l.v);
 		return r;
 	}
-	if (cnt)
-		qsort(v, cnt, sizeof(*v), compare_u64);
-	*ret = v;
-	*ret_cnt = cnt;
+	if (l.cnt)
+		qsort(l.v, l.cnt, sizeof(*l.v), compare_u64);
+	*ret = l.v;
+	*ret_cnt = l.cnt;
 	return 0;
 }

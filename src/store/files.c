@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,23 +43,9 @@ static int kernel_remove_dir(void *ctx, const char *path)
 	return r;
 }
 
-/* True when the directory has any entry. */
-static bool has_names(int dir_fd)
+static int any_name(void *ctx, const char *name)
 {
-	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
-	struct dirent *entry;
-	bool found = false;
-
-	if (!d) {
-		if (fd >= 0)
-			close(fd);
-		return true;
-	}
-	while (!found && (entry = readdir(d)))
-		found = strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
-	closedir(d);
-	return found;
+	return -ENOTEMPTY;
 }
 
 static int kernel_open_dir(void *ctx, const char *path, uid_t *ret_uid, mode_t *ret_mode)
@@ -76,8 +61,8 @@ static int kernel_open_dir(void *ctx, const char *path, uid_t *ret_uid, mode_t *
 	if (fd < 0)
 		return fd;
 	r = result(fstat(fd, &st));
-	if (r == 0 && has_names(fd))
-		r = -ENOTEMPTY;
+	if (r == 0)
+		r = files_each(fd, any_name, NULL);
 	if (r < 0) {
 		close(fd);
 		return r;
@@ -177,4 +162,24 @@ int files_write_all(const struct files *f, int fd, const void *data, size_t byte
 		offset += (uint64_t)n;
 	}
 	return 0;
+}
+
+int files_each(int dir_fd, int (*f)(void *ctx, const char *name), void *ctx)
+{
+	/* a descriptor of its own has a position of its own */
+	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), r = 0;
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *entry;
+
+	if (!d) {
+		r = -errno;
+		if (fd >= 0)
+			close(fd);
+		return r;
+	}
+	while (r == 0 && (entry = readdir(d)))
+		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+			r = f(ctx, entry->d_name);
+	closedir(d);
+	return r;
 }

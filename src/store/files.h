@@ -56,4 +56,10 @@ extern const struct files files_kernel;
 /* Writes all bytes. */
 int files_write_all(const struct files *f, int fd, const void *data, size_t bytes, uint64_t offset);
 
+/*
+ * Calls f for every name in a directory, in no order, until f returns something other than 0, which
+ * is the result. -errno: the directory cannot be read.
+ */
+int files_each(int dir_fd, int (*f)(void *ctx, const char *name), void *ctx);
+
 #endif /* FILES_H */

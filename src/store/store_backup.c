@@ -3,7 +3,6 @@
  * store_backup: moves or removes a trace that has the name of a new one. It touches only
  * directories whose manifest says that they are traces, and in those only a trace's files.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -58,34 +57,16 @@ static const char *const others[] = {
 
 #define OTHER_CNT (sizeof(others) / sizeof(*others))
 
-static bool is_of_trace(const char *name)
+/* -ENOTEMPTY: it is a file that somebody else has put into the trace's directory. */
+static int check_foreign(void *ctx, const char *name)
 {
 	uint64_t number;
 	size_t i;
 
 	for (i = 0; i < OTHER_CNT; i++)
 		if (!strcmp(name, others[i]))
-			return true;
-	return !strcmp(name, ".") || !strcmp(name, "..") || !chunk_name_parse(name, &number);
-}
-
-/* -ENOTEMPTY if somebody has put other files into the trace's directory. */
-static int check_foreign(int dir_fd)
-{
-	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), r = 0;
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	const struct dirent *d;
-
-	if (!dir) {
-		r = -errno;
-		if (fd >= 0)
-			close(fd);
-		return r;
-	}
-	while (r == 0 && (d = readdir(dir)))
-		r = is_of_trace(d->d_name) ? 0 : -ENOTEMPTY;
-	closedir(dir);
-	return r;
+			return 0;
+	return chunk_name_parse(name, &number) < 0 ? -ENOTEMPTY : 0;
 }
 
 static int removal_error(const char *path, int r, struct err *e)
@@ -109,7 +90,7 @@ int store_remove(const char *path, struct err *e)
 	fd = open_trace(path, e);
 	if (fd < 0)
 		return fd;
-	r = check_foreign(fd);
+	r = files_each(fd, check_foreign, NULL);
 	if (r == 0)
 		r = chunk_name_list(fd, &numbers, &cnt);
 	for (i = 0; r == 0 && i < cnt; i++) {
@@ -221,7 +202,7 @@ static int remove_old(const char *old, bool act, struct err *e)
 	if (fd >= 0) {
 		r = check_idle(fd, old, e);
 		if (r == 0 && !act)
-			r = removal_error(old, check_foreign(fd), e);
+			r = removal_error(old, files_each(fd, check_foreign, NULL), e);
 		close(fd);
 		if (r < 0 || !act)
 			return r;
