@@ -85,36 +85,28 @@ static int check_columns(struct trace *t, struct block_meta *f, struct chunk_io 
 	return r;
 }
 
-static int check_block(struct trace *t, size_t block, const char **ret_why)
+static int check_block(struct trace *t, size_t block)
 {
+	const char *why = "block changed while it was checked";
 	struct trace_block_open o = { 0 };
-	struct block_io io;
-	uint8_t buf[65536];
-	int r;
+	int r = trace_block_verify(t, block, NULL);
 
-	*ret_why = "block changed while it was checked";
-	r = trace_block_open(t, &t->reader, block, &o, NULL);
-	if (r < 0)
-		return r == -ENOMEM ? r : -EBADMSG;
-	io = (struct block_io){ chunk_io_read, &o.io };
-	r = block_meta_verify(o.meta, &io, buf, sizeof(buf), ret_why);
 	if (r == 0)
-		r = check_columns(t, o.meta, &o.io, ret_why);
+		r = trace_block_open(t, &t->reader, block, &o, NULL);
+	if (r == 0)
+		r = check_columns(t, o.meta, &o.io, &why);
 	block_meta_free(o.meta);
-	return r == 0 || r == -ENOMEM ? r : -EBADMSG;
+	/* one that did not verify is dropped already, for its own reason */
+	return r == 0 || r == -ENOMEM ? r : trace_block_drop(t, block, why);
 }
 
 static int check_blocks(struct trace *t)
 {
-	const char *why;
 	size_t i;
 	int r = 0;
 
-	for (i = 0; r == 0 && i < t->blocks.cnt; i++) {
-		r = trace_block_is_damaged(t, i) ? 0 : check_block(t, i, &why);
-		if (r == -EBADMSG)
-			r = trace_block_drop(t, i, why);
-	}
+	for (i = 0; r == 0 && i < t->blocks.cnt; i++)
+		r = trace_block_is_damaged(t, i) ? 0 : check_block(t, i);
 	return r;
 }
 
