@@ -319,8 +319,7 @@ static int columns(const struct input *in)
 		return input_render_end(r, c, &e);
 	b = trace_blocks(in->trace, &blocks);
 	for (i = 0; i < blocks; i++)
-		for (unsigned int k = 0; k < EVENT_KIND_CNT; k++)
-			all.row_cnt += b[i].kind_cnt[k];
+		all.row_cnt += trace_block_events(&b[i], UINT32_MAX);
 	for (i = 0; i < cnt; i++) {
 		all.raw_bytes += l[i].raw_bytes;
 		all.stored_bytes += l[i].stored_bytes;

@@ -20,12 +20,10 @@ uint64_t context_events(const struct analysis *a, uint32_t kinds, uint64_t from_
 	size_t cnt, i;
 	const struct trace_block *b = trace_blocks(a->trace, &cnt);
 	uint64_t events = 0;
-	unsigned int k;
 
 	for (i = 0; i < cnt; i++)
-		for (k = 0; k < EVENT_KIND_CNT; k++)
-			if (kinds & 1u << k && b[i].first_ns < to_ns && b[i].to_ns > from_ns)
-				events += b[i].kind_cnt[k];
+		if (b[i].first_ns < to_ns && b[i].to_ns > from_ns)
+			events += trace_block_events(&b[i], kinds);
 	return events;
 }
 

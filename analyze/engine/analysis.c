@@ -23,16 +23,13 @@ static int find_clean_blocks(struct analysis *a)
 {
 	size_t cnt, i;
 	const struct trace_block *blocks = trace_blocks(a->trace, &cnt);
-	uint64_t first = UINT64_MAX, events;
-	unsigned int k;
+	uint64_t first = UINT64_MAX;
 
 	a->block_is_clean = calloc(cnt + 1, 1);
 	if (!a->block_is_clean)
 		return -ENOMEM;
 	for (i = cnt; i-- > 0;) {
-		for (events = 0, k = 0; k < EVENT_KIND_CNT; k++)
-			events += blocks[i].kind_cnt[k];
-		if (events && blocks[i].first_ns < first)
+		if (trace_block_events(&blocks[i], UINT32_MAX) && blocks[i].first_ns < first)
 			first = blocks[i].first_ns;
 		a->block_is_clean[i] = first >= blocks[i].from_ns;
 	}
@@ -187,16 +184,6 @@ int analysis_prepare(struct analysis *a, struct err *e)
 	return analysis_index_of(a, UINT32_MAX, &x, e);
 }
 
-static bool has_events(const struct trace_block *b, uint32_t kinds)
-{
-	unsigned int k;
-
-	for (k = 0; k < EVENT_KIND_CNT; k++)
-		if (kinds & 1u << k && b->kind_cnt[k])
-			return true;
-	return false;
-}
-
 int analysis_prepare_window(struct analysis *a, uint32_t kinds, uint64_t from_ns, uint64_t to_ns,
 			    struct err *e)
 {
@@ -214,7 +201,8 @@ int analysis_prepare_window(struct analysis *a, uint32_t kinds, uint64_t from_ns
 		return analysis_index_of(a, kinds, &x, e);
 	r = index_open_if_used(a, &opened, e);
 	for (i = 0; i < cnt && !r; i++)
-		if (b[i].first_ns < to_ns && b[i].to_ns > from_ns && has_events(&b[i], read) &&
+		if (b[i].first_ns < to_ns && b[i].to_ns > from_ns &&
+		    trace_block_events(&b[i], read) &&
 		    trace_block_verify(a->trace, i, NULL) == -ENOMEM)
 			r = err_set(e, -ENOMEM, "out of memory");
 	return r;

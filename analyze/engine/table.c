@@ -129,14 +129,11 @@ double table_row_cnt(const struct analysis *a, const struct table_def *def)
 	size_t cnt, i;
 	const struct trace_block *blocks = trace_blocks(a->trace, &cnt);
 	double sum = 0;
-	unsigned int k;
 
 	if (!def->kinds)
 		return def->row_cnt ? def->row_cnt(a, def) : FEW_ROWS;
 	for (i = 0; i < cnt; i++)
-		for (k = 0; k < EVENT_KIND_CNT; k++)
-			if (def->kinds & 1u << k)
-				sum += (double)blocks[i].kind_cnt[k];
+		sum += (double)trace_block_events(&blocks[i], def->kinds);
 	return sum / def->events_per_row;
 }
 

@@ -43,12 +43,9 @@ uint64_t index_events(const struct index *x, size_t from, size_t to, uint32_t ki
 	size_t cnt;
 	const struct trace_block *b = trace_blocks(x->a->trace, &cnt);
 	uint64_t events = 0;
-	unsigned int k;
 
 	for (; from < to; from++)
-		for (k = 0; k < EVENT_KIND_CNT; k++)
-			if (kinds & 1u << k)
-				events += b[from].kind_cnt[k];
+		events += trace_block_events(&b[from], kinds);
 	return events;
 }
 

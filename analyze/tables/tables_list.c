@@ -525,14 +525,8 @@ static const struct table_column block_cols[] = {
 
 static void block_more(const struct analysis *a, size_t i, const void *row, struct cell *c)
 {
-	const struct trace_block *b = row;
-	uint64_t events = 0;
-	unsigned int k;
-
-	for (k = 0; k < EVENT_KIND_CNT; k++)
-		events += b->kind_cnt[k];
 	cell_int(&c[0], (int64_t)i);
-	cell_int(&c[6], (int64_t)events);
+	cell_int(&c[6], (int64_t)trace_block_events(row, UINT32_MAX));
 }
 
 static const struct table_column damage_cols[] = {

@@ -212,7 +212,6 @@ static int report_run(struct check *c, const char *file, uint64_t stop)
 {
 	struct check_part p = { .file = file, .status = CHECK_VALID, .reason = "" };
 	const struct trace_block *b;
-	unsigned int k;
 	int r;
 
 	for (; c->block < c->t->blocks.cnt; c->block++) {
@@ -230,8 +229,7 @@ static int report_run(struct check *c, const char *file, uint64_t stop)
 		}
 		p.bytes = b->offset + b->bytes - p.offset;
 		p.to_ns = b->to_ns;
-		for (k = 0; k < EVENT_KIND_CNT; k++)
-			p.event_cnt += b->kind_cnt[k];
+		p.event_cnt += trace_block_events(b, UINT32_MAX);
 	}
 	if (!p.block_cnt)
 		return 0;

@@ -252,14 +252,8 @@ out:
 
 static bool block_has_any(const struct event_cursor *c, const struct trace_block *b)
 {
-	unsigned int kind;
-
-	if (b->last_ns < c->from_ns || b->first_ns >= c->to_ns)
-		return false;
-	for (kind = 1; kind < EVENT_KIND_CNT; kind++)
-		if (c->kind_mask & 1u << kind && b->kind_cnt[kind])
-			return true;
-	return false;
+	return b->last_ns >= c->from_ns && b->first_ns < c->to_ns &&
+	       trace_block_events(b, c->kind_mask);
 }
 
 static void find_top(struct event_cursor *c)

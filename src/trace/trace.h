@@ -58,6 +58,18 @@ struct trace_block {
 	uint64_t kind_cnt[EVENT_KIND_CNT];
 };
 
+/* How many events a block has of kinds, a mask. */
+static inline uint64_t trace_block_events(const struct trace_block *b, uint32_t kinds)
+{
+	uint64_t events = 0;
+	unsigned int k;
+
+	for (k = 0; k < EVENT_KIND_CNT; k++)
+		if (kinds & 1u << k)
+			events += b->kind_cnt[k];
+	return events;
+}
+
 /*
  * Opens TRACE, a directory or a bundle (bundle.h). -ENOENT/-EACCES/-ENOTDIR..., -EINVAL not
  * a trace, -EPROTONOSUPPORT a newer format. A trace with damage opens (see trace_damages); one
