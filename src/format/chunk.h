@@ -136,7 +136,6 @@ enum chunk_part {
 	CHUNK_PART_BITS = 1,	/* the tokens' extra bits, or escaped indices */
 	CHUNK_PART_NEW = 2,	/* BACKREF, XREF: tokens of the values not seen before */
 	CHUNK_PART_NEW_BITS = 3,
-	CHUNK_PART_CNT = 4,
 };
 
 /* disk_section.encoding: what the unpacked bytes are */

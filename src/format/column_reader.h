@@ -57,14 +57,4 @@ int column_read_kind(struct kind_columns *ret, const struct column_source *s, un
 		     uint32_t ask, const char **ret_why);
 void kind_columns_done(struct kind_columns *k);
 
-static inline uint64_t kind_columns_value(const struct kind_columns *k, unsigned int column,
-					  uint32_t row)
-{
-	if (k->value[column])
-		return k->value[column][row];
-	if (k->tuple_value[column])
-		return k->tuple_value[column][k->tuple ? k->tuple[row] : 0];
-	return k->ref[column] ? k->ref[column][row] : 0;
-}
-
 #endif /* COLUMN_READER_H */

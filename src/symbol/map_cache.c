@@ -37,7 +37,6 @@ struct proc {
 
 struct map_cache {
 	struct hash_map by_pid;		/* the newest process of each pid */
-	size_t cnt;
 };
 
 int map_cache_new(struct map_cache **ret)
@@ -53,12 +52,11 @@ static void release(struct proc *p)
 	p->parent = NULL;
 }
 
-static void free_proc(struct map_cache *c, struct proc *p)
+static void free_proc(struct proc *p)
 {
 	release(p);
 	free(p->changes);
 	free(p);
-	c->cnt--;
 }
 
 void map_cache_free(struct map_cache *c)
@@ -74,7 +72,7 @@ void map_cache_free(struct map_cache *c)
 		for (p = s->value; p; p = older) {
 			older = p->older;
 			p->parent = NULL;	/* all processes go */
-			free_proc(c, p);
+			free_proc(p);
 		}
 	}
 	hash_map_done(&c->by_pid);
@@ -103,7 +101,6 @@ static struct proc *add_proc(struct map_cache *c, uint32_t pid, uint64_t since_n
 		free(p);
 		return NULL;
 	}
-	c->cnt++;
 	return p;
 }
 
@@ -262,24 +259,19 @@ static bool is_over(const struct proc *p, uint64_t before_ns)
 	return p->end_ns && p->end_ns < before_ns && !p->users;
 }
 
-struct forget {
-	struct map_cache *c;
-	uint64_t before_ns;
-};
-
 /* Drops finished processes from the chain of a pid. True: nothing is left. */
 static bool prune(void *ctx, void **chain)
 {
-	const struct forget *f = ctx;
+	uint64_t before_ns = *(uint64_t *)ctx;
 	struct proc *p, *kept = NULL, **end = &kept, *older;
 
 	for (p = *chain; p; p = older) {
 		older = p->older;
-		if (is_over(p, f->before_ns)) {
-			free_proc(f->c, p);
+		if (is_over(p, before_ns)) {
+			free_proc(p);
 			continue;
 		}
-		thin_out(p, f->before_ns);
+		thin_out(p, before_ns);
 		*end = p;
 		end = &p->older;
 	}
@@ -307,7 +299,7 @@ static void find_needed(struct map_cache *c)
 void map_cache_forget(struct map_cache *c, uint64_t before_ns)
 {
 	find_needed(c);
-	hash_map_drop_if(&c->by_pid, prune, &(struct forget){ c, before_ns });
+	hash_map_drop_if(&c->by_pid, prune, &before_ns);
 }
 
 int map_cache_each(struct map_cache *c, int (*f)(void *ctx, uint32_t pid), void *ctx)
@@ -323,9 +315,4 @@ int map_cache_each(struct map_cache *c, int (*f)(void *ctx, uint32_t pid), void 
 			r = f(ctx, p->pid);
 	}
 	return r;
-}
-
-size_t map_cache_cnt(const struct map_cache *c)
-{
-	return c->cnt;
 }

@@ -69,8 +69,6 @@ int map_cache_find(const struct map_cache *c, uint32_t pid, uint64_t addr, uint6
 
 /* Forgets what only instants before before_ns need. */
 void map_cache_forget(struct map_cache *c, uint64_t before_ns);
-/* The number of processes that are kept, exited ones included. */
-size_t map_cache_cnt(const struct map_cache *c);
 /* Calls f for every followed process that has not exited. */
 int map_cache_each(struct map_cache *c, int (*f)(void *ctx, uint32_t pid), void *ctx);
 

@@ -34,7 +34,6 @@
 struct derived_file;
 struct trace;
 struct zpack;
-struct zunpack;
 
 /* Types of parts. The values are in files: after a change of any, raise DERIVED_VERSION. */
 enum derived_type {

@@ -15,6 +15,7 @@
 #include "base/crc32c.h"
 #include "format/column_reader.h"
 #include "column_input.h"
+#include "column_value.h"
 #include "fuzz.h"
 
 static int read_block(void *ctx, uint64_t offset, void *dst, size_t bytes)

@@ -8,6 +8,7 @@
 
 #include "format/block_meta.h"
 #include "format/column_reader.h"
+#include "column_value.h"
 #include "fix_chunk.h"
 #include "fuzz.h"
 
