@@ -219,14 +219,13 @@ bool kernel_has_helper(const struct kernel_info *k, const char *name)
 
 bool kernel_has_field(const struct kernel_info *k, const char *type, const char *field)
 {
-	__s32 id = btf__find_by_name_kind(k->btf, type, BTF_KIND_STRUCT);
-	const struct btf_type *t = id > 0 ? btf__type_by_id(k->btf, id) : NULL;
+	uint32_t id = kernel_struct_id(k, type);
+	const struct btf_type *t = btf__type_by_id(k->btf, id);
 	int i;
 
-	for (i = 0; t && i < btf_vlen(t); i++) {
+	for (i = 0; id && i < btf_vlen(t); i++)
 		if (!strcmp(btf__name_by_offset(k->btf, btf_members(t)[i].name_off), field))
 			return true;
-	}
 	return false;
 }
 
@@ -244,18 +243,6 @@ uint32_t kernel_function_id(const struct kernel_info *k, const char *name)
 uint32_t kernel_struct_id(const struct kernel_info *k, const char *name)
 {
 	return find_type(k, BTF_KIND_STRUCT, name);
-}
-
-bool kernel_struct_has(const struct kernel_info *k, const char *name, const char *field)
-{
-	uint32_t id = kernel_struct_id(k, name);
-	const struct btf_type *t = btf__type_by_id(k->btf, id);
-	int i;
-
-	for (i = 0; id && i < btf_vlen(t); i++)
-		if (!strcmp(btf__name_by_offset(k->btf, btf_members(t)[i].name_off), field))
-			return true;
-	return false;
 }
 
 /*

@@ -42,8 +42,6 @@ uint32_t kernel_tracepoint_id(const struct kernel_info *k, const char *name);
 uint32_t kernel_function_id(const struct kernel_info *k, const char *name);
 /* BTF id of a structure of the kernel; 0: no such structure. */
 uint32_t kernel_struct_id(const struct kernel_info *k, const char *name);
-/* Whether a structure of the kernel has the field. */
-bool kernel_struct_has(const struct kernel_info *k, const char *name, const char *field);
 
 /* The BTF itself. It stays the kernel_info's. */
 const struct btf *kernel_btf(const struct kernel_info *k);

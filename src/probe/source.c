@@ -46,7 +46,7 @@ bool source_has_seconds(const struct kernel_info *k)
 bool source_has_task_storage(const struct kernel_info *k)
 {
 	/* The helper is older, but was for other programs until this field came. */
-	return kernel_struct_has(k, "task_struct", "bpf_storage");
+	return kernel_has_field(k, "task_struct", "bpf_storage");
 }
 
 bool source_program_usable(const struct source_program *p, const struct kernel_info *k)
