@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "base/varint.h"
+#include "base/packed.h"
 #include "format/row_codec.h"
 #include "trace/derived_file.h"
 #include "trace/trace_state.h"
@@ -49,30 +49,22 @@ void checkpoint_encode(const struct checkpoint *c, uint64_t at_ns, struct buf *o
 	buf_done(&rows.out);
 }
 
-/* What is left of the bytes; p is NULL when a number could not be read. */
-struct point_in {
-	const uint8_t *p, *end;
-};
-
-static uint64_t take(struct point_in *in, uint64_t max)
+static uint64_t take(struct packed_in *in, uint64_t max)
 {
-	uint64_t v = 0;
+	uint64_t v = packed_get(in);
 
-	if (in->p)
-		in->p = varint_get(in->p, in->end, &v);
-	if (v > max)
-		in->p = NULL;
+	in->bad |= v > max;
 	return v;
 }
 
-static int read_memory(struct point_in *in, uint64_t at_ns, struct checkpoint *c)
+static int read_memory(struct packed_in *in, uint64_t at_ns, struct checkpoint *c)
 {
 	uint64_t bytes = take(in, UINT64_MAX);
 	struct row_reader rows = { .base_ns = at_ns };
 	struct trace_rss row;
 	int r = 0;
 
-	if (!in->p || bytes > (uint64_t)(in->end - in->p))
+	if (in->bad || bytes > (uint64_t)(in->end - in->p))
 		return -EBADMSG;
 	rows.p = in->p;
 	in->p = rows.end = in->p + bytes;
@@ -87,20 +79,20 @@ static int read_memory(struct point_in *in, uint64_t at_ns, struct checkpoint *c
 	return r;
 }
 
-static int read_events(struct point_in *in, uint64_t max, uint64_t at_ns, unsigned int cpu_cnt,
+static int read_events(struct packed_in *in, uint64_t max, uint64_t at_ns, unsigned int cpu_cnt,
 		       struct checkpoint *c)
 {
 	uint64_t cnt = take(in, max), ts_ns = 0;
 	struct event last[EVENT_KIND_CNT] = { { 0 } };
 	unsigned int k;
 
-	if (!in->p)
+	if (in->bad)
 		return -EBADMSG;
 	c->events = calloc(cnt + 1, sizeof(*c->events));
 	if (!c->events)
 		return -ENOMEM;
 	c->event_cap = cnt + 1;
-	for (; in->p && c->event_cnt < cnt; c->event_cnt++) {
+	for (; !in->bad && c->event_cnt < cnt; c->event_cnt++) {
 		struct event *ev = &c->events[c->event_cnt];
 
 		ev->kind = (uint8_t)take(in, EVENT_KIND_CNT - 1);
@@ -114,15 +106,15 @@ static int read_events(struct point_in *in, uint64_t max, uint64_t at_ns, unsign
 			ev->v[k] = last[ev->kind].v[k] + zigzag_decode(take(in, UINT64_MAX));
 		last[ev->kind] = *ev;
 	}
-	return in->p && in->p == in->end ? 0 : -EBADMSG;
+	return !in->bad && in->p == in->end ? 0 : -EBADMSG;
 }
 
 int checkpoint_decode(const void *bytes, size_t cnt, uint64_t event_max, uint64_t at_ns,
 		      unsigned int cpu_cnt, struct checkpoint *ret)
 {
-	struct point_in in = { bytes, (const uint8_t *)bytes + cnt };
+	struct packed_in in = { .p = bytes, .end = (const uint8_t *)bytes + cnt };
 	struct checkpoint c = { 0 };
-	int r = at_ns && take(&in, UINT64_MAX) == at_ns && in.p ? 0 : -EBADMSG;
+	int r = at_ns && take(&in, UINT64_MAX) == at_ns && !in.bad ? 0 : -EBADMSG;
 
 	if (r == 0)
 		r = read_memory(&in, at_ns, &c);
