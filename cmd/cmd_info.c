@@ -68,18 +68,13 @@ static void add_int(struct facts *f, const char *section, const char *name, uint
 	add_fact(f, section, name, value_int(raw), text ? text : say_count(raw));
 }
 
-static uint64_t number_of(const struct trace *t, const char *key)
-{
-	const char *v = trace_get(t, key);
-
-	return v ? strtoull(v, NULL, 10) : 0;
-}
-
 /* What --keep let go of. */
 static void add_dropped(struct facts *f, const struct trace *t)
 {
-	uint64_t bytes = number_of(t, "dropped.bytes"), events = number_of(t, "dropped.events");
-	uint64_t keep_ns = number_of(t, "keep.ns"), keep_bytes = number_of(t, "keep.bytes");
+	uint64_t bytes = trace_get_number(t, "dropped.bytes");
+	uint64_t events = trace_get_number(t, "dropped.events");
+	uint64_t keep_ns = trace_get_number(t, "keep.ns");
+	uint64_t keep_bytes = trace_get_number(t, "keep.bytes");
 
 	if (keep_ns)
 		add_int(f, "trace", "keep_ns", keep_ns, say_duration(keep_ns));

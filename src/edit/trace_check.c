@@ -175,15 +175,16 @@ static struct trace_damage *damages_of(struct trace *t, const char *file, size_t
 /* Whether a repair left this hole, and said so. */
 static bool is_declared(const struct trace *t, uint64_t from_ns, uint64_t to_ns)
 {
-	const char *cnt = trace_get(t, "repaired.gaps"), *gap;
-	unsigned long long i, n = cnt ? strtoull(cnt, NULL, 10) : 0, from, to;
+	uint64_t i, n = trace_get_number(t, "repaired.gaps");
+	unsigned long long from, to;
+	const char *gap;
 	char key[48];
 
 	/* too many to name */
 	if (n > TRACE_COPY_GAPS_MAX)
 		return true;
 	for (i = 0; i < n; i++) {
-		snprintf(key, sizeof(key), "repaired.gap.%llu", i);
+		snprintf(key, sizeof(key), "repaired.gap.%" PRIu64, i);
 		gap = trace_get(t, key);
 		if (gap && sscanf(gap, "%llu %llu", &from, &to) == 2 && from == from_ns &&
 		    to == to_ns)

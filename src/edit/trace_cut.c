@@ -135,8 +135,8 @@ static int put_blocks(struct cut *c, struct err *e)
 static int copy_manifest(struct cut *c)
 {
 	const struct manifest *m = &c->t->manifest;
-	const char *before = trace_get(c->t, "cut.offset_ns");	/* the trace was cut before */
-	uint64_t offset_ns = before ? strtoull(before, NULL, 10) : 0;
+	/* not 0: the trace was cut before */
+	uint64_t offset_ns = trace_get_number(c->t, "cut.offset_ns");
 	bool is_new = c->is_part || c->left_out_cnt || c->t->damages.cnt;
 	char left_out[256] = "";
 	unsigned int s;

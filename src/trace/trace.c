@@ -17,13 +17,6 @@
 
 #define NAMED_MAX 64	/* missing files that are named one by one */
 
-static uint64_t number_of(const struct trace *t, const char *key)
-{
-	const char *text = trace_get(t, key);
-
-	return text ? strtoull(text, NULL, 10) : 0;
-}
-
 static void read_span(struct trace *t)
 {
 	const char *id = trace_get(t, "trace.id");
@@ -32,8 +25,8 @@ static void read_span(struct trace *t)
 	t->id = id ? strtoull(id, NULL, 16) : 0;
 	if (t->id)
 		manifest_format_uuid(t->uuid, t->id);
-	t->span_from_ns = known ? number_of(t, "span.from_ns") : 0;
-	t->span_to_ns = known ? number_of(t, "span.to_ns") : 0;
+	t->span_from_ns = known ? trace_get_number(t, "span.from_ns") : 0;
+	t->span_to_ns = known ? trace_get_number(t, "span.to_ns") : 0;
 	if (t->span_to_ns < t->span_from_ns)
 		t->span_from_ns = t->span_to_ns = 0;
 }
@@ -61,7 +54,7 @@ static int check_span(struct trace *t, const uint64_t *numbers, size_t cnt)
 	if (t->is_live || t->no_manifest)
 		return 0;
 	if (t->span_to_ns)
-		next = number_of(t, "span.first_file");
+		next = trace_get_number(t, "span.first_file");
 	for (size_t i = 0; !r && i < cnt; i++) {
 		if (numbers[i] > next)
 			r = add_missing(t, next, numbers[i]);
@@ -70,8 +63,8 @@ static int check_span(struct trace *t, const uint64_t *numbers, size_t cnt)
 	}
 	if (r || !t->span_to_ns)
 		return r;
-	if (number_of(t, "span.last_file") >= next)
-		return add_missing(t, next, number_of(t, "span.last_file") + 1);
+	if (trace_get_number(t, "span.last_file") >= next)
+		return add_missing(t, next, trace_get_number(t, "span.last_file") + 1);
 	if (t->damages.cnt || !t->blocks.cnt || b[t->blocks.cnt - 1].to_ns >= t->span_to_ns)
 		return 0;
 	return trace_add_damage(t, b[t->blocks.cnt - 1].file, 0, 0,

@@ -132,6 +132,7 @@ bool trace_is_cut_short(const struct trace *t);
 bool trace_is_finished(const struct trace *t);	/* false: still recorded, or the recorder died */
 bool trace_is_live(const struct trace *t); /* somebody was recording into it when it was opened */
 const char *trace_get(const struct trace *t, const char *key);	/* manifest value or NULL */
+uint64_t trace_get_number(const struct trace *t, const char *key);	/* the same; 0: none */
 const char *trace_uuid(const struct trace *t);	/* its trace_id as a UUID; "": it has none */
 uint32_t trace_page_bytes(const struct trace *t);	/* of the recorded machine */
 /*

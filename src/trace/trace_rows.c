@@ -253,6 +253,13 @@ const char *trace_get(const struct trace *t, const char *key)
 	return manifest_get(&t->manifest, key);
 }
 
+uint64_t trace_get_number(const struct trace *t, const char *key)
+{
+	const char *text = trace_get(t, key);
+
+	return text ? strtoull(text, NULL, 10) : 0;
+}
+
 const char *trace_uuid(const struct trace *t)
 {
 	return t->uuid;
@@ -260,8 +267,7 @@ const char *trace_uuid(const struct trace *t)
 
 uint32_t trace_page_bytes(const struct trace *t)
 {
-	const char *s = trace_get(t, "page_bytes");
-	unsigned long v = s ? strtoul(s, NULL, 10) : 0;
+	uint64_t v = trace_get_number(t, "page_bytes");
 
 	return v >= 512 && v <= 1u << 24 ? (uint32_t)v : 4096;
 }
