@@ -3,17 +3,14 @@
 #include "analyze/export/export.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "analyze/bulk/bulk_load.h"
 #include "base/array.h"
+#include "base/workers.h"
 
 #define THREADS_MAX 4
-#define PROGRESS_MS 200
 #define COUNT_EVERY 1024
 
 struct fill_table {
@@ -27,10 +24,7 @@ struct fill {
 	struct bulk_load *load;
 	struct fill_table *tables;
 	unsigned int table_cnt;
-	_Atomic unsigned int next; /* the table that no thread has taken */
-	_Atomic bool stop;
-	_Atomic int failed; /* what the first thread that failed has returned, and why */
-	struct err err;
+	struct workers workers;
 };
 
 /* ---- one table ---- */
@@ -49,83 +43,34 @@ static int fill_rows(struct fill *f, struct export_rows *rows, struct bulk_table
 		if (++cnt % COUNT_EVERY)
 			continue;
 		f->x->row_cnt += COUNT_EVERY;
-		if (f->stop)
+		if (f->workers.stop)
 			return 0;
 	}
 	f->x->row_cnt += cnt % COUNT_EVERY;
 	return ret;
 }
 
-static int fill_table(struct fill *f, unsigned int number, struct err *e)
+static int fill_table(void *ctx, unsigned int number, struct err *e)
 {
+	struct fill *f = ctx;
 	struct bulk_table *out = NULL;
 	int ret = bulk_table_open(&out, f->load, number, e);
 
 	if (!ret)
 		ret = fill_rows(f, f->tables[number].rows, out, e);
-	if (!ret && !f->stop)
+	if (!ret && !f->workers.stop)
 		ret = bulk_table_finish(out, e);
 	bulk_table_free(out);
 	return ret;
 }
 
-/* ---- threads ---- */
-
-static void *run(void *ctx)
+static void tell_progress(void *ctx)
 {
-	struct fill *f = ctx;
-	struct err e = { "" };
-	unsigned int i;
-	int ret = 0, none = 0;
-
-	while (!ret && !f->stop && (i = f->next++) < f->table_cnt)
-		ret = fill_table(f, i, &e);
-	if (ret < 0 && atomic_compare_exchange_strong(&f->failed, &none, ret))
-		f->err = e;
-	if (ret < 0)
-		f->stop = true;
-	return NULL;
-}
-
-static unsigned int thread_cnt(const struct fill *f)
-{
-	cpu_set_t cpus;
-	int n = sched_getaffinity(0, sizeof(cpus), &cpus) < 0 ? 1 : CPU_COUNT(&cpus);
-
-	if (n > THREADS_MAX)
-		n = THREADS_MAX;
-	return f->table_cnt < (unsigned int)n ? f->table_cnt : (unsigned int)n;
-}
-
-static void wait_for(struct fill *f, pthread_t thread)
-{
+	const struct fill *f = ctx;
 	const struct export_request *r = f->x->request;
-	struct timespec until;
 
-	do {
-		clock_gettime(CLOCK_REALTIME, &until);
-		until.tv_nsec += PROGRESS_MS * 1000000l;
-		if (until.tv_nsec >= 1000000000l) {
-			until.tv_nsec -= 1000000000l;
-			until.tv_sec++;
-		}
-		if (r->progress)
-			r->progress(r->ctx, f->x->row_cnt, f->x->all_rows);
-	} while (pthread_timedjoin_np(thread, NULL, &until) == ETIMEDOUT);
-}
-
-static int run_all(struct fill *f, struct err *e)
-{
-	unsigned int want = thread_cnt(f), started = 0, i;
-	pthread_t threads[THREADS_MAX];
-
-	while (started < want && !pthread_create(&threads[started], NULL, run, f))
-		started++;
-	if (!started)
-		run(f); /* no thread can be had: this one does the work */
-	for (i = 0; i < started; i++)
-		wait_for(f, threads[i]);
-	return f->failed ? err_set(e, f->failed, "%s", err_text(&f->err, f->failed)) : 0;
+	if (r->progress)
+		r->progress(r->ctx, f->x->row_cnt, f->x->all_rows);
 }
 
 /* ---- all tables ---- */
@@ -183,6 +128,8 @@ int export_fill(struct export_to *x, struct err *e)
 	unsigned int i;
 	int ret;
 
+	f.workers = (struct workers){ .thread_max = THREADS_MAX, .run = fill_table,
+				      .tick = tell_progress, .ctx = &f };
 	for (i = 0; table_at(i); i++)
 		;
 	f.tables = calloc(i + 1, sizeof(*f.tables));
@@ -193,7 +140,8 @@ int export_fill(struct export_to *x, struct err *e)
 		ret = open_load(&f, e);
 	x->inserts = !ret;
 	if (ret > 0) {
-		ret = run_all(&f, e);
+		f.workers.cnt = f.table_cnt;
+		ret = workers_run(&f.workers, e);
 		if (!ret)
 			ret = bulk_load_finish(f.load, e);
 		bulk_load_free(f.load);

@@ -11,11 +11,8 @@
 #include "analyze/fold/index.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "analyze/context/context.h"
 #include "analyze/fold/fold_memory.h"
@@ -25,13 +22,12 @@
 #include "analyze/fold/index_rates.h"
 #include "analyze/fold/spikes.h"
 #include "base/array.h"
+#include "base/workers.h"
 #include "format/zpack.h"
 #include "trace/derived_file.h"
 
 #define SMALL_EVENTS 2000000	/* decoding these takes no noticeable time */
 #define SAVE_EVENTS 2000000	/* a file is written again after so many new events */
-#define PROGRESS_NS 100000000
-#define THREADS_MAX 8
 #define INDEX_TRIES 8
 
 /* These jobs make what JOB_RATES makes, too. */
@@ -221,23 +217,22 @@ static int save_file(struct index *x, uint32_t jobs, size_t cnt)
 
 struct build {
 	struct index_job jobs[JOB_CNT];
-	unsigned int order[JOB_CNT];	/* of the job_cnt jobs that are run; most work first */
-	unsigned int job_cnt;
-	unsigned int next, running;	/* under lock */
-	int failed;			/* the first error; under lock */
-	struct err e;
-	_Atomic bool stop;
-	pthread_mutex_t lock;
-	pthread_cond_t changed;
+	unsigned int order[JOB_CNT];	/* of the jobs that are run; most work first */
+	const struct analysis_index_use *use;
+	uint64_t total;			/* events to read */
+	struct workers workers;
 };
 
-static int run_job(struct build *b, unsigned int i)
+static int run_job(void *ctx, unsigned int piece, struct err *e)
 {
+	struct build *b = ctx;
+	unsigned int i = b->order[piece];
 	struct index_job *j = &b->jobs[i];
 	int ret = zpack_new(&j->z, 0);
 
 	if (ret < 0)
 		return ret;
+	j->e = e;
 	if (!folds[i][0])
 		ret = index_memory_job(j, (enum index_group)(i - JOB_MEMORY));
 	else if (i == JOB_RATES)
@@ -248,68 +243,21 @@ static int run_job(struct build *b, unsigned int i)
 	return ret;
 }
 
-static void *work(void *arg)
+static void tell_progress(void *ctx)
 {
-	struct build *b = arg;
-	unsigned int i;
-	int ret;
-
-	pthread_mutex_lock(&b->lock);
-	while (b->next < b->job_cnt && !b->failed) {
-		i = b->order[b->next++];
-		pthread_mutex_unlock(&b->lock);
-		ret = run_job(b, i);
-		pthread_mutex_lock(&b->lock);
-		if (ret < 0 && !b->failed) {
-			b->failed = ret;
-			b->e = b->jobs[i].e;
-			atomic_store(&b->stop, true);
-		}
-	}
-	b->running--;
-	pthread_cond_broadcast(&b->changed);
-	pthread_mutex_unlock(&b->lock);
-	return NULL;
-}
-
-static void tell_progress(struct build *b, const struct analysis_index_use *use, uint64_t total)
-{
+	struct build *b = ctx;
 	uint64_t done = 0;
 	unsigned int i;
 
 	for (i = 0; i < JOB_CNT; i++)
 		done += atomic_load(&b->jobs[i].done_events);
-	if (use->progress && done < total)
-		use->progress(use->ctx, done, total);
+	if (b->use->progress && done < b->total)
+		b->use->progress(b->use->ctx, done, b->total);
 }
 
-/* Tells of progress until all threads are done. */
-static void wait_for_all(struct build *b, const struct analysis_index_use *use, uint64_t total)
+static void make_jobs(struct build *b, struct index *x, uint32_t jobs, size_t last)
 {
-	struct timespec until;
-
-	pthread_mutex_lock(&b->lock);
-	while (b->running) {
-		clock_gettime(CLOCK_REALTIME, &until);
-		until.tv_nsec += PROGRESS_NS;
-		if (until.tv_nsec >= 1000000000) {
-			until.tv_nsec -= 1000000000;
-			until.tv_sec++;
-		}
-		pthread_cond_timedwait(&b->changed, &b->lock, &until);
-		pthread_mutex_unlock(&b->lock);
-		tell_progress(b, use, total);
-		pthread_mutex_lock(&b->lock);
-	}
-	pthread_mutex_unlock(&b->lock);
-	/* the end of the work, also of work that failed */
-	if (use->progress)
-		use->progress(use->ctx, total, total);
-}
-
-static uint64_t make_jobs(struct build *b, struct index *x, uint32_t jobs, size_t last)
-{
-	uint64_t work_of[JOB_CNT], total = 0;
+	uint64_t work_of[JOB_CNT];
 	unsigned int i, k;
 
 	for (i = 0; i < JOB_CNT; i++) {
@@ -319,47 +267,31 @@ static uint64_t make_jobs(struct build *b, struct index *x, uint32_t jobs, size_
 						 .from = x->made_cnt[i], .end = x->interval_cnt,
 						 .last = last > x->made_cnt[i] ? last :
 										 x->made_cnt[i],
-						 .kinds = job_kinds(i), .stop = &b->stop };
+						 .kinds = job_kinds(i),
+						 .stop = &b->workers.stop };
 		work_of[i] = index_events(x, x->made_cnt[i], x->interval_cnt, job_kinds(i));
-		total += work_of[i];
-		for (k = b->job_cnt++; k && work_of[b->order[k - 1]] < work_of[i]; k--)
+		b->total += work_of[i];
+		for (k = b->workers.cnt++; k && work_of[b->order[k - 1]] < work_of[i]; k--)
 			b->order[k] = b->order[k - 1];
 		b->order[k] = i;
 	}
-	return total;
 }
 
 /* Makes what the jobs have not made yet; tails are those behind interval "last" - 1. */
 static int build(struct index *x, uint32_t jobs, size_t last, const struct analysis_index_use *use,
 		 struct err *e)
 {
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	pthread_t threads[THREADS_MAX];
-	unsigned int cnt = cpus < 1 ? 1 : cpus > THREADS_MAX ? THREADS_MAX : (unsigned int)cpus;
-	struct build b = { .lock = PTHREAD_MUTEX_INITIALIZER,
-			   .changed = PTHREAD_COND_INITIALIZER };
-	uint64_t total = make_jobs(&b, x, jobs, last);
-	unsigned int i;
+	struct build b = { .use = use };
+	int ret;
 
-	cnt = cnt < b.job_cnt ? cnt : b.job_cnt;
-	b.running = cnt;
-	for (i = 0; i < cnt; i++)
-		if (pthread_create(&threads[i], NULL, work, &b))
-			break;
-	if (i < cnt) {
-		pthread_mutex_lock(&b.lock);
-		b.running -= cnt - i;
-		pthread_mutex_unlock(&b.lock);
-		cnt = i;
-		if (!cnt) {
-			b.running = 1;
-			work(&b);
-		}
-	}
-	wait_for_all(&b, use, total);
-	for (i = 0; i < cnt; i++)
-		pthread_join(threads[i], NULL);
-	return b.failed ? err_set(e, b.failed, "%s", err_text(&b.e, b.failed)) : 0;
+	b.workers = (struct workers){ .thread_max = WORKERS_MAX, .run = run_job,
+				      .tick = tell_progress, .ctx = &b };
+	make_jobs(&b, x, jobs, last);
+	ret = workers_run(&b.workers, e);
+	/* the end of the work, also of work that failed */
+	if (use->progress)
+		use->progress(use->ctx, b.total, b.total);
+	return ret;
 }
 
 /* Spikes needs sums of the whole trace, even for a short window. */

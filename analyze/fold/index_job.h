@@ -53,7 +53,7 @@ struct index_job {
 	uint32_t kinds;		/* of events it reads */
 	_Atomic uint64_t done_events;	/* for progress: of the intervals that are done */
 	_Atomic bool *stop;	/* somebody failed */
-	struct err e;
+	struct err *e;
 };
 
 /* Adds up what a fold finds in an interval, and stores it, in place of the fold's own sums. */

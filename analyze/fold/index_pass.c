@@ -70,9 +70,9 @@ static int open_pass(struct fold_pass *p, const struct fold_def *const *defs, un
 		fold_sums_init(&s->sums, s->def->sums);
 		uses[p->cnt].sink = (struct fold_sink){ &s->target, s->def->sums->add };
 	}
-	ret = fold_reader_open(&p->reader, j->a, &range, uses, cnt, &j->e);
+	ret = fold_reader_open(&p->reader, j->a, &range, uses, cnt, j->e);
 	return ret < 0 ? ret :
-			 fold_reader_run(p->reader, range.from_ns, SIZE_MAX, NULL, &j->e);
+			 fold_reader_run(p->reader, range.from_ns, SIZE_MAX, NULL, j->e);
 }
 
 static int save_tail(struct fold_pass *p, unsigned int n, uint64_t at_ns)
@@ -212,7 +212,7 @@ int index_fold_job(struct index_job *j, const struct fold_def *const *defs, unsi
 		ret = begin_interval(&p, i);
 		if (!ret)
 			ret = fold_reader_run(p.reader, index_interval_to(j->x, i), SIZE_MAX, NULL,
-					      &j->e);
+					      j->e);
 		if (!ret)
 			ret = put_interval(&p, i);
 		if (!ret)
