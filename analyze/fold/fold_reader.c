@@ -52,10 +52,12 @@ static uint64_t edge_after(const struct analysis *a, uint64_t ts_ns)
 
 /* ---- beginning ---- */
 
-/* The caller describes what is wrong with a damaged index. */
-static int fail(struct err *e, int ret)
+/* A machine could not be loaded. */
+static int fail(const struct fold_reader *r, int ret, struct err *e)
 {
-	return ret == -EBADMSG ? ret : err_set(e, ret, "out of memory");
+	if (ret != -EBADMSG)
+		return err_set(e, ret, "out of memory");
+	return r->index ? index_fail(r->index, ret, e) : ret;
 }
 
 /* The last block at or before an instant at which no record of the time before came late. */
@@ -70,14 +72,17 @@ static size_t clean_block_at(const struct analysis *a, uint64_t ts_ns)
 	return at;
 }
 
-static int load(struct fold_reader *r, unsigned int n, size_t interval)
+/* Loads the state of an interval, or the tail that was made at its beginning. */
+static int load(struct fold_reader *r, const struct index *x, unsigned int n, size_t interval,
+		bool is_tail)
 {
 	const struct fold_def *def = r->machines[n]->def;
-	uint64_t from_ns = index_interval_from(r->index, interval);
 	struct packed_in in;
-	int ret = index_read(r->index, interval, def->state->part + def->group, &r->mem, &in);
+	int ret = is_tail ? index_read_tail(x, def->state->tail + def->group, &r->mem, &in) :
+			    index_read(x, interval, def->state->part + def->group, &r->mem, &in);
 
-	return ret < 0 ? ret : def->state->load(r->machines[n], from_ns, &in, false);
+	return ret < 0 ? ret : def->state->load(r->machines[n], index_interval_from(x, interval),
+						&in, is_tail);
 }
 
 /* Finds the next instant at which a machine needs another state. */
@@ -93,30 +98,25 @@ static void set_reload(struct fold_reader *r, size_t interval)
 }
 
 /*
- * A machine with a state that goes by edges begins at a keyframe that is sure, with the state of
- * the interval that begins there; without an index it begins at the trace's start.
+ * A machine that goes by edges begins at a keyframe that is sure. If it has a state, it begins with
+ * that of the interval that begins there; without an index it begins at the trace's start.
  */
 static int place_at_edge(struct fold_reader *r, const struct fold_range *range, unsigned int n,
-			 struct err *e)
+			 uint64_t ns, struct err *e)
 {
 	const struct fold_def *def = r->machines[n]->def;
-	bool is_tail = range->start == FOLD_READER_TAIL;
-	size_t block = range->index && range->start != FOLD_READER_TRACE ?
-			       clean_block_at(r->a, range->from_ns) : 0;
-	struct packed_in in;
-	size_t cnt;
+	size_t block = def->state && !range->index ? 0 : clean_block_at(r->a, ns), cnt;
 	int ret;
 
-	r->edge = 2 * block;
+	if (def->edge)
+		r->edge = 2 * block;
 	r->begin_ns = block ? trace_blocks(r->a->trace, &cnt)[block].from_ns : r->a->start_ns;
-	is_tail = is_tail && r->begin_ns == range->from_ns;
-	r->from_ns[n] = block ? r->begin_ns : 0;
-	ret = def->start(r->machines[n], r->begin_ns, block, e);
-	if (ret < 0 || !block)
+	r->from_ns[n] = block || !def->state ? r->begin_ns : 0;
+	ret = def->start ? def->start(r->machines[n], r->begin_ns, block, e) : 0;
+	if (ret < 0 || !block || !def->state)
 		return ret;
-	ret = is_tail ? index_read_tail(range->index, def->state->tail, &r->mem, &in) :
-			index_read(range->index, block, def->state->part, &r->mem, &in);
-	return ret < 0 ? ret : def->state->load(r->machines[n], r->begin_ns, &in, is_tail);
+	return load(r, range->index, n, block,
+		    range->start == FOLD_READER_TAIL && r->begin_ns == range->from_ns);
 }
 
 /* The states that the machines begin with, and from where on they have to be fed. */
@@ -125,42 +125,22 @@ static int place_machine(struct fold_reader *r, const struct fold_range *range, 
 {
 	const struct fold_def *def = r->machines[n]->def;
 	uint64_t ns = range->start == FOLD_READER_TRACE ? 0 : range->from_ns;
-	size_t block = 0;
-	struct packed_in in;
-	int ret;
 
 	if (range->checkpoint) {
 		r->from_ns[n] = range->from_ns;
 		return def->restore(r->machines[n], range->from_ns, range->checkpoint);
 	}
-	if (def->state && def->edge)
-		return place_at_edge(r, range, n, e);
-	if (def->state && range->start == FOLD_READER_TAIL) {
-		r->from_ns[n] = ns;
-		ret = index_read_tail(range->index, def->state->tail + def->group, &r->mem, &in);
-		return ret < 0 ? ret : def->state->load(r->machines[n], ns, &in, true);
-	}
-	if (def->state && r->index && range->start == FOLD_READER_AT) {
-		size_t interval = index_interval_at(r->index, ns);
+	if (def->begin == FOLD_FROM_EDGE)
+		return place_at_edge(r, range, n, ns, e);
+	if (def->state && range->index && range->start != FOLD_READER_TRACE) {
+		size_t interval = index_interval_at(range->index, ns);
 
-		r->from_ns[n] = index_interval_from(r->index, interval);
-		return load(r, n, interval);
+		r->from_ns[n] = index_interval_from(range->index, interval);
+		return load(r, range->index, n, interval, range->start == FOLD_READER_TAIL);
 	}
-	if (def->begin == FOLD_FROM_EDGE) {
-		block = clean_block_at(r->a, ns);
-		if (def->edge)
-			r->edge = 2 * block;
-		r->begin_ns = r->a->start_ns;
-		if (block) {
-			size_t cnt;
-
-			r->begin_ns = trace_blocks(r->a->trace, &cnt)[block].from_ns;
-		}
-		r->from_ns[n] = r->begin_ns;
-	} else if (def->begin == FOLD_FROM_MINUTE) {
+	if (def->begin == FOLD_FROM_MINUTE)
 		r->from_ns[n] = ns > MINUTE_NS ? ns - MINUTE_NS : 0;
-	}
-	return def->start ? def->start(r->machines[n], r->from_ns[n], block, e) : 0;
+	return def->start ? def->start(r->machines[n], r->from_ns[n], 0, e) : 0;
 }
 
 static int open_cursor(struct fold_reader *r, uint64_t from_ns, uint64_t to_ns, struct err *e)
@@ -244,7 +224,7 @@ int fold_reader_open(struct fold_reader **ret, struct analysis *a, const struct 
 		err = open_machine(r, range, &uses[n], e);
 	if (r->index && !err)
 		set_reload(r, index_interval_at(r->index, range->from_ns));
-	err = err < 0 ? fail(e, err) : open_streams(r, range->to_ns, e);
+	err = err < 0 ? fail(r, err, e) : open_streams(r, range->to_ns, e);
 	if (err < 0) {
 		fold_reader_close(r);
 		return err;
@@ -421,7 +401,7 @@ static int reload(struct fold_reader *r)
 
 	for (n = 0; n < r->cnt && !ret; n++)
 		if (r->machines[n]->def->state && r->machines[n]->def->state->put_interval)
-			ret = load(r, n, interval);
+			ret = load(r, r->index, n, interval, false);
 	set_reload(r, interval);
 	return ret;
 }
@@ -450,7 +430,7 @@ int fold_reader_run(struct fold_reader *r, uint64_t to_ns, size_t max, uint64_t 
 			return ret;
 		ret = reload(r);
 		if (ret < 0)
-			return fail(e, ret);
+			return fail(r, ret, e);
 	}
 	ret = run(r, to_ns, max, e);
 	if (ret)

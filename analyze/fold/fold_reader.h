@@ -41,7 +41,7 @@ struct fold_range {
 
 struct fold_reader;
 
-/* -EBADMSG: the index is damaged. */
+/* -EBADMSG: the index is damaged, here and below; index_fail() has said so. */
 int fold_reader_open(struct fold_reader **ret, struct analysis *a, const struct fold_range *r,
 		     const struct fold_use *uses, unsigned int cnt, struct err *e);
 void fold_reader_close(struct fold_reader *r);

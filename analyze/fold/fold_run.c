@@ -140,7 +140,7 @@ static int open_stretch(struct fold_run *r, struct err *e)
 	if (!ret && !r->c.def->edge)
 		ret = fold_reader_run(r->reader, r->at_ns, SIZE_MAX, NULL, e);
 	r->before = false;
-	return ret == -EBADMSG && r->index && r->c.def->state ? index_fail(r->index, ret, e) : ret;
+	return ret;
 }
 
 int fold_run_enter(struct fold_run *r, struct err *e)
@@ -165,9 +165,7 @@ static int decode_to(struct fold_run *r, uint64_t to_ns, struct err *e)
 	if (!ret)
 		ret = fold_reader_run_on(r->reader, to_ns, e);
 	if (ret < 0)
-		return ret == -EBADMSG && r->index && r->c.def->state ?
-			       index_fail(r->index, ret, e) :
-			       ret;
+		return ret;
 	if (r->decided_ns > r->stretch_to_ns)
 		r->decided_ns = r->stretch_to_ns;
 	r->at_ns = to_ns;

@@ -33,7 +33,6 @@ static const struct table_column request_cols[] = {
 
 struct request_table {
 	struct analysis *a;
-	const struct index *index;	/* NULL: reading begins at the trace's start */
 	struct fold_reader *reader;
 	struct rowbuf *out;
 	uint64_t until_ns;
@@ -102,11 +101,6 @@ static int on_request(void *ctx, const void *found)
 	return give_row(ctx, found);
 }
 
-static int request_fail(const struct request_table *s, int ret, struct err *e)
-{
-	return ret == -EBADMSG && s->index ? index_fail(s->index, ret, e) : ret;
-}
-
 static int requests_open(struct analysis *a, const struct table_def *def,
 			 const struct table_query *q, void **ret_state, struct err *e)
 {
@@ -125,12 +119,10 @@ static int requests_open(struct analysis *a, const struct table_def *def,
 	range.to_ns = s->until_ns;
 	range.from_ns = q->from_ns == INT64_MIN ? 0 : context_abs(a, q->from_ns);
 	if (range.from_ns > a->start_ns)
-		ret = analysis_index_of(a, fold_requests.kinds, &s->index, e);
-	range.index = s->index;
+		ret = analysis_index_of(a, fold_requests.kinds, &range.index, e);
 	if (!ret)
 		ret = fold_reader_open(&s->reader, a, &range, &use, 1, e);
 	if (ret < 0) {
-		ret = request_fail(s, ret, e);
 		free(s);
 		return ret;
 	}
@@ -153,8 +145,6 @@ static int requests_step(void *state, struct rowbuf *out, struct err *e)
 
 	s->out = out;
 	ret = fold_reader_run(s->reader, s->until_ns, BATCH_EVENTS, NULL, e);
-	if (ret < 0)
-		return request_fail(s, ret, e);
 	/* a bound on end_ns excludes requests without an end */
 	if (ret || s->bounded || s->pending_done)
 		return ret;

@@ -44,7 +44,6 @@ struct slice_scan {
 	struct analysis *a;
 	struct table_query q;
 	struct fold_def cpu;	/* fold_cpu, and the states in which threads leave the CPU */
-	const struct index *index;	/* NULL: waits are read from the trace's start */
 	struct fold_reader *reader;	/* reads CPU time or, if a query uses them, waits, too */
 	struct rowbuf *out;		/* during a step */
 	uint64_t from_ns, to_ns;	/* edges of the window */
@@ -193,11 +192,9 @@ static int slices_prepare(struct slice_scan *s, struct err *e)
 	if (from >= s->to_ns)
 		return 0;
 	ret = want_waits && from > s->a->start_ns ?
-		      analysis_index_of(s->a, fold_waits.asks, &s->index, e) : 0;
-	range.index = s->index;
-	if (!ret)
-		ret = fold_reader_open(&s->reader, s->a, &range, want_waits ? &waits : &cpu, 1, e);
-	return ret == -EBADMSG && s->index ? index_fail(s->index, ret, e) : ret;
+		      analysis_index_of(s->a, fold_waits.asks, &range.index, e) : 0;
+	return ret < 0 ? ret : fold_reader_open(&s->reader, s->a, &range,
+						want_waits ? &waits : &cpu, 1, e);
 }
 
 static int slices_open(struct analysis *a, const struct table_def *def, const struct table_query *q,
@@ -253,8 +250,6 @@ static int slices_step(void *state, struct rowbuf *out, struct err *e)
 		return 0;
 	s->out = out;
 	ret = fold_reader_run(s->reader, s->decided_ns + 1, SIZE_MAX, &s->decided_ns, e);
-	if (ret == -EBADMSG && s->index)
-		return index_fail(s->index, ret, e);
 	if (ret < 0 || (s->decided_ns < s->to_ns && has_all_wanted(s)))
 		return ret;
 	if (s->decided_ns < s->to_ns)
