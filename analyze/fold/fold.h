@@ -113,7 +113,8 @@ struct fold_def {
 	uint32_t arg;			/* for folds that share functions */
 
 	size_t bytes;			/* of the machine */
-	int (*open)(void *m);		/* the machine is zeros but for struct fold_machine */
+	/* The machine is zeros but for struct fold_machine. NULL, here and below: nothing to do. */
+	int (*open)(void *m);
 	void (*close)(void *m);		/* also after open() has failed */
 	/*
 	 * The machine begins here, at the beginning of block. A fold with a state that goes by

@@ -204,7 +204,7 @@ static int open_machine(struct fold_reader *r, const struct fold_range *range,
 		r->blocks = trace_blocks(r->a->trace, &r->edge_cnt);
 		r->edge_cnt *= 2;
 	}
-	ret = use->def->open(m);
+	ret = use->def->open ? use->def->open(m) : 0;
 	return ret < 0 ? ret : place_machine(r, range, n, e);
 }
 
@@ -241,7 +241,8 @@ void fold_reader_close(struct fold_reader *r)
 		return;
 	event_cursor_close(r->cursor);
 	for (n = 0; n < r->cnt; n++) {
-		r->machines[n]->def->close(r->machines[n]);
+		if (r->machines[n]->def->close)
+			r->machines[n]->def->close(r->machines[n]);
 		free(r->machines[n]);
 	}
 	buf_done(&r->mem);

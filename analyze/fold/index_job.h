@@ -59,7 +59,7 @@ struct index_job {
 /* Adds up what a fold finds in an interval, and stores it, in place of the fold's own sums. */
 struct index_keeper {
 	struct fold_sink sink;	/* its ctx is that of the functions, too */
-	/* The interval begins. 0 or -errno, here and below. */
+	/* The interval begins. May be NULL. 0 or -errno, here and below. */
 	int (*begin)(void *ctx, size_t interval);
 	/* Goes before the machine's state in the tail. */
 	void (*put_tail)(void *ctx, struct buf *out);

@@ -152,7 +152,7 @@ static int begin_interval(struct fold_pass *p, size_t interval)
 		if (s->def->state && !ret)
 			ret = begin_state(p, n, interval, from_ns);
 	}
-	if (p->keeper && !ret)
+	if (p->keeper && p->keeper->begin && !ret)
 		ret = p->keeper->begin(p->keeper->sink.ctx, interval);
 	return ret;
 }

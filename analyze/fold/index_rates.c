@@ -115,15 +115,6 @@ int index_rates_read(const struct index *x, const struct analysis *a, enum index
 
 /* ---- the fold: allocations, with nothing to remember ---- */
 
-static int rates_open(void *machine)
-{
-	return 0;
-}
-
-static void rates_close(void *machine)
-{
-}
-
 /* As fold_memory.c says it of an allocation. */
 static int rates_event(void *machine, const struct event *ev)
 {
@@ -148,7 +139,7 @@ static const uint32_t rates_columns[EVENT_KIND_CNT] = {
 const struct fold_def fold_rates = {
 	.kinds = 1u << EVENT_SLAB_ALLOC | 1u << EVENT_HEAP_ALLOC, .asks = ANALYSIS_RATES,
 	.columns = rates_columns, .begin = FOLD_FROM_EDGE, .bytes = sizeof(struct fold_machine),
-	.open = rates_open, .close = rates_close, .event = rates_event,
+	.event = rates_event,
 };
 
 /* ---- the job ---- */
@@ -156,7 +147,7 @@ const struct fold_def fold_rates = {
 struct rates_job {
 	struct index_job *j;
 	struct index_rates slab, heap;
-	bool is_begun;			/* the first interval is */
+	uint64_t from_ns;		/* of the first interval */
 	struct buf out;
 };
 
@@ -165,14 +156,8 @@ static int on_change(void *ctx, const void *found)
 	struct rates_job *s = ctx;
 	const struct alloc_change *c = found;
 
-	return s->is_begun ? index_rates_add(c->source == ALLOC_SLAB ? &s->slab : &s->heap, 0, c) :
-			     0;
-}
-
-static int begin_interval(void *ctx, size_t interval)
-{
-	((struct rates_job *)ctx)->is_begun = true;
-	return 0;
+	return c->ts_ns < s->from_ns ? 0 :
+		index_rates_add(c->source == ALLOC_SLAB ? &s->slab : &s->heap, 0, c);
 }
 
 static int add(struct rates_job *s, size_t interval, struct index_rates *r, enum index_group group)
@@ -192,10 +177,9 @@ static int put_interval(void *ctx, size_t interval)
 
 int index_rates_job(struct index_job *j)
 {
-	struct rates_job s = { .j = j };
+	struct rates_job s = { .j = j, .from_ns = index_interval_from(j->x, j->from) };
 	const struct fold_def *fold = &fold_rates;
-	const struct index_keeper keeper = { .sink = { &s, on_change }, .begin = begin_interval,
-					     .put = put_interval };
+	const struct index_keeper keeper = { .sink = { &s, on_change }, .put = put_interval };
 	int ret = index_rates_init(&s.slab, j->a);
 
 	if (!ret)
