@@ -16,7 +16,6 @@
 #include "analyze/fold/index_job.h"
 #include "analyze/fold/index_rates.h"
 #include "base/array.h"
-#include "base/hash_map.h"
 
 /* ---- owners ---- */
 
@@ -201,7 +200,7 @@ int index_memory_levels(const struct index *x, const struct analysis *a, enum in
 
 /* ---- making them ---- */
 
-enum { SET_PROCESS, SET_COMM, SET_CGROUP, SET_CGROUP_OTHERS, SET_ALL, SET_CNT };
+enum { SET_PROCESS, SET_COMM, SET_ALL, SET_CNT };
 
 struct owner_sum {
 	uint64_t counts[MEMORY_COUNT_CNT];
@@ -233,41 +232,19 @@ struct memory_job {
 	struct owner_sum *streak_of;	/* NULL: none */
 	size_t streak_number;		/* of the owner, as in levels */
 	struct memory_rise streak;
-	struct hash_map recorder_cgroups;	/* groups that have a process of the recorder */
 	struct fold_sums sets;		/* by slot << 8 | kind, and number */
 	struct fold_sums kept;		/* by slot and hash: the sets that are written */
 	bool has_rates;			/* the index has them already */
 	struct index_rates rates;
-	struct grouping comms, cgroups;
+	struct grouping comms;
 	struct buf out;
 };
 
 /* The number of a process's set among those of its kind. */
 static uint32_t set_of(struct memory_job *s, unsigned int which, uint32_t process)
 {
-	switch (which) {
-	case SET_PROCESS:
-		return process;
-	case SET_COMM:
-		return grouping_of_process(&s->comms, process);
-	case SET_ALL:
-		return 0;
-	default:
-		return grouping_of_process(&s->cgroups, process);
-	}
-}
-
-/* Whether the owners of a process are in the set of their process that has this number. */
-static bool is_in_set(const struct memory_job *s, unsigned int which, uint32_t number,
-		      uint32_t process)
-{
-	const struct trace_process *p = dense_process_row(&s->j->a->ids, process);
-	uint32_t ignored;
-
-	/* without the recorder, a cgroup that never has it would be the same set again */
-	return which != SET_CGROUP_OTHERS ||
-	       (!(p && p->flags & TRACE_TASK_RECORDER) &&
-		hash_map_find(&s->recorder_cgroups, number, 0, &ignored));
+	return which == SET_PROCESS ? process :
+	       which == SET_COMM    ? grouping_of_process(&s->comms, process) : 0;
 }
 
 /* A set of one is its owner; from the second member on it has a level of its own. */
@@ -306,8 +283,6 @@ static struct owner_sum *new_sum(struct memory_job *s, unsigned int slot, uint32
 
 		if (number == GROUPING_FAILED)
 			return NULL;
-		if (!is_in_set(s, i, number, process))
-			continue;
 		x = fold_sums_of(&s->sets, slot << 8 | i, number);
 		if (!x)
 			return NULL;
@@ -518,7 +493,6 @@ static int load_levels(struct memory_job *s)
 static int prepare(struct memory_job *s)
 {
 	const struct analysis *a = s->j->a;
-	uint32_t i, group, ignored;
 
 	fold_sums_init(&s->owners, &owner_def);
 	fold_sums_init(&s->sets, &set_def);
@@ -528,19 +502,8 @@ static int prepare(struct memory_job *s)
 	s->has_rates = (s->group == INDEX_SLAB || s->group == INDEX_HEAP) &&
 		       s->j->x->made_cnt[JOB_RATES] == s->j->x->interval_cnt;
 	if (!s->levels || !s->owner_rows || index_rates_init(&s->rates, a) < 0 ||
-	    grouping_init(&s->comms, &a->ids, KEY(COMM)) < 0 ||
-	    grouping_init(&s->cgroups, &a->ids, KEY(CGROUP)) < 0)
+	    grouping_init(&s->comms, &a->ids, KEY(COMM)) < 0)
 		return -ENOMEM;
-	for (i = 0; i < a->ids.process_cnt; i++) {
-		const struct trace_process *p = dense_process_row(&a->ids, i);
-
-		if (!p || !(p->flags & TRACE_TASK_RECORDER))
-			continue;
-		group = grouping_of_process(&s->cgroups, i);
-		if (group == GROUPING_FAILED ||
-		    hash_map_intern(&s->recorder_cgroups, group, 0, &ignored) < 0)
-			return -ENOMEM;
-	}
 	return s->j->from ? load_levels(s) : 0;
 }
 
@@ -555,14 +518,12 @@ int index_memory_job(struct index_job *j, enum index_group group)
 	if (!ret)
 		ret = index_fold_job(j, &fold, 1, &keeper);
 	grouping_done(&s.comms);
-	grouping_done(&s.cgroups);
 	fold_sums_done(&s.owners);
 	fold_sums_done(&s.sets);
 	fold_sums_done(&s.kept);
 	free(s.levels);
 	free(s.owner_rows);
 	index_rates_done(&s.rates);
-	hash_map_done(&s.recorder_cgroups);
 	buf_done(&s.out);
 	return ret;
 }

@@ -5,9 +5,8 @@
  *
  * An owner is a thread, or a process where memory belongs to it as a whole (RSS, VM, what an exec
  * or exit takes of a heap). Sums are kept per owner. The highest level inside an interval is kept
- * per owner, and for the sets of owners that questions sum up: those of a process, of a name, of
- * a cgroup (with and without the recorder), of all. A set is known by a hash of the owners it has
- * in the interval. Threads: one.
+ * per owner, and for the sets of owners that questions sum up most: those of a process, of a name,
+ * of all. A set is known by a hash of the owners it has in the interval. Threads: one.
  */
 #ifndef INDEX_MEMORY_H
 #define INDEX_MEMORY_H
