@@ -160,23 +160,19 @@ static int cpu_add(void *ctx, const void *found)
 	const struct cpu_piece *p = found;
 	const struct event *ev = p->end;
 	struct fold_key key = { dense_thread(t->ids, p->utid), p->cpu };
-	uint64_t end_ns;
 	struct cpu_sum *x;
 	void *sum;
-	int ret = fold_sum_add_time_last(t, &key, offsetof(struct cpu_sum, oncpu_ns), p->from_ns,
-					 p->to_ns, &sum, &end_ns);
+	int ret = fold_sum_add_time(t, &key, offsetof(struct cpu_sum, oncpu_ns), p->from_ns,
+				    p->to_ns);
 
 	if (ret >= 0 && p->steal_ns)
 		ret = add_stolen(t, p);
 	if (ret < 0 || !ev)
 		return ret;
-	/* most often the switch belongs to the sum that just got the time before it */
-	if (p->steal_ns || ev->utid != p->utid || ev->ts_ns != p->to_ns || ev->ts_ns >= end_ns) {
-		key.a = dense_thread(t->ids, ev->utid);
-		ret = fold_sum_at(t, ev->ts_ns, &key, &sum);
-		if (ret <= 0)
-			return ret;
-	}
+	key.a = dense_thread(t->ids, ev->utid);
+	ret = fold_sum_at(t, ev->ts_ns, &key, &sum);
+	if (ret <= 0)
+		return ret;
 	x = sum;
 	x->switches++;
 	x->preempted += !!(ev->flags & EVENT_F_PREEMPT);

@@ -83,28 +83,16 @@ int fold_sum_at(struct fold_target *t, uint64_t ts_ns, const struct fold_key *ke
 int fold_sum_add_time(struct fold_target *t, const struct fold_key *key, size_t offset,
 		      uint64_t from_ns, uint64_t to_ns)
 {
-	void *last;
-	uint64_t last_end_ns;
-
-	return fold_sum_add_time_last(t, key, offset, from_ns, to_ns, &last, &last_end_ns);
-}
-
-int fold_sum_add_time_last(struct fold_target *t, const struct fold_key *key, size_t offset,
-			   uint64_t from_ns, uint64_t to_ns, void **ret_last,
-			   uint64_t *ret_last_end_ns)
-{
 	uint64_t from = from_ns > t->from_ns ? from_ns : t->from_ns, end;
 	uint64_t to = to_ns < t->to_ns ? to_ns : t->to_ns;
+	void *sum;
 	int ret = 1;
 
-	*ret_last_end_ns = 0;
 	for (; from < to && ret > 0; from = end) {
-		ret = t->sum(t, from, key, ret_last, ret_last_end_ns);
-		end = *ret_last_end_ns < to ? *ret_last_end_ns : to;
+		ret = t->sum(t, from, key, &sum, &end);
+		end = end < to ? end : to;
 		if (ret > 0)
-			*(uint64_t *)((char *)*ret_last + offset) += end - from;
-		else
-			*ret_last_end_ns = 0;
+			*(uint64_t *)((char *)sum + offset) += end - from;
 	}
 	return ret < 0 ? ret : 0;
 }

@@ -67,14 +67,6 @@ int fold_sum_at(struct fold_target *t, uint64_t ts_ns, const struct fold_key *ke
 int fold_sum_add_time(struct fold_target *t, const struct fold_key *key, size_t offset,
 		      uint64_t from_ns, uint64_t to_ns);
 
-/*
- * The same. *ret_last: the sum that got the last part, which holds all instants from there up to
- * *ret_last_end_ns (0: no sum did); valid until another one is asked for.
- */
-int fold_sum_add_time_last(struct fold_target *t, const struct fold_key *key, size_t offset,
-			   uint64_t from_ns, uint64_t to_ns, void **ret_last,
-			   uint64_t *ret_last_end_ns);
-
 void fold_sum_done(const struct fold_sums_def *def, void *sum);
 /* A sum's bytes in the index, without the key. Failures of memory stay in out. */
 void fold_sum_put(const struct fold_sums_def *def, void *sum, struct buf *out);
