@@ -95,8 +95,6 @@ int allocation_pairs_open(struct allocation_pairs **ret, struct analysis *a,
 		r = strpool_new(&p->texts);
 	if (!r)
 		r = trace_mm_resets_prepare(a->trace);
-	if (r < 0)
-		err_set(e, r, "out of memory");
 	if (from_ns < trace_carried_ns(a->trace))
 		from_ns = trace_carried_ns(a->trace);
 	if (!r)
@@ -195,10 +193,8 @@ int allocation_pairs_next(struct allocation_pairs *p, struct err *e)
 	const struct event *ev;
 	int ret;
 
-	if (p->rest) {
-		ret = give_rest(p);
-		return ret < 0 ? err_set(e, ret, "out of memory") : ret;
-	}
+	if (p->rest)
+		return give_rest(p);
 	ret = event_cursor_next(p->cursor, &ev, e);
 	if (ret < 0)
 		return ret;
@@ -208,5 +204,5 @@ int allocation_pairs_next(struct allocation_pairs *p, struct err *e)
 		return 1;
 	}
 	ret = on_event(p, ev);
-	return ret < 0 ? err_set(e, ret, "out of memory") : 1;
+	return ret < 0 ? ret : 1;
 }

@@ -55,9 +55,7 @@ static uint64_t edge_after(const struct analysis *a, uint64_t ts_ns)
 /* A machine could not be loaded. */
 static int fail(const struct fold_reader *r, int ret, struct err *e)
 {
-	if (ret != -EBADMSG)
-		return err_set(e, ret, "out of memory");
-	return r->index ? index_fail(r->index, ret, e) : ret;
+	return ret == -EBADMSG && r->index ? index_fail(r->index, ret, e) : ret;
 }
 
 /* The last block at or before an instant at which no record of the time before came late. */
@@ -181,7 +179,7 @@ static int open_streams(struct fold_reader *r, uint64_t to_ns, struct err *e)
 	if (wants_resets) {
 		ret = trace_mm_resets_prepare(r->a->trace);
 		if (ret < 0)
-			return err_set(e, ret, "out of memory");
+			return ret;
 		r->reset_cnt = trace_mm_reset_cnt(r->a->trace);
 		if (from_ns && r->reset_cnt)
 			r->reset_at = trace_mm_reset_from(r->a->trace, from_ns);
@@ -358,8 +356,6 @@ static int run_events(struct fold_reader *r, uint64_t to_ns, uint64_t last_ns, s
 		r->next_cnt -= cnt;
 		*max -= cnt;
 		ret = hand_out_events(r, ev, cnt);
-		if (ret < 0)
-			err_set(e, ret, "out of memory");
 	}
 	return ret < 0 ? ret : 0;
 }
@@ -385,7 +381,7 @@ static int run(struct fold_reader *r, uint64_t to_ns, size_t max, struct err *e)
 		else
 			return 0;
 		if (ret < 0)
-			return err_set(e, ret, "out of memory");
+			return ret;
 		max--;
 	}
 	return 1;
@@ -437,11 +433,9 @@ int fold_reader_run(struct fold_reader *r, uint64_t to_ns, size_t max, uint64_t 
 	if (ret)
 		return ret;
 	ret = tell_until(r, to_ns);
-	if (ret < 0)
-		return err_set(e, ret, "out of memory");
-	if (ret_decided_ns)
+	if (ret >= 0 && ret_decided_ns)
 		*ret_decided_ns = to_ns;
-	return 0;
+	return ret < 0 ? ret : 0;
 }
 
 int fold_reader_run_on(struct fold_reader *r, uint64_t to_ns, struct err *e)
@@ -455,8 +449,7 @@ int fold_reader_run_on(struct fold_reader *r, uint64_t to_ns, struct err *e)
 			return ret;
 		if (ret)
 			continue;
-		ret = def->end ? def->end(r->machines[0]) : 0;
-		return ret < 0 ? err_set(e, ret, "out of memory") : 0;
+		return def->end ? def->end(r->machines[0]) : 0;
 	}
 	return 0;
 }

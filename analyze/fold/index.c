@@ -114,13 +114,6 @@ static uint32_t missing_jobs(const struct index *x, uint32_t kinds, size_t *ret_
 	return jobs;
 }
 
-bool index_has_kinds(const struct index *x, uint32_t kinds)
-{
-	size_t from;
-
-	return !missing_jobs(x, kinds, &from);
-}
-
 size_t index_read_cnt(const struct index *x)
 {
 	size_t cnt = 0;
@@ -147,18 +140,13 @@ int index_open(struct index **ret, struct analysis *a, bool save, struct err *e)
 	r = x->from_ns ? derived_file_open(&x->d, a->trace, save ? DERIVED_SAVE : 0) : -ENOMEM;
 	if (r < 0) {
 		index_free(x);
-		return err_set(e, r, "out of memory");
+		return r;
 	}
 	for (i = 0; i < x->interval_cnt; i++)
 		x->from_ns[i] = blocks[i].from_ns;
 	find_made(x);
 	*ret = x;
 	return 0;
-}
-
-void index_follow(struct index *next, struct index *before)
-{
-	next->before = before;
 }
 
 /* Drops what was made: all intervals are empty. */
@@ -378,7 +366,7 @@ int index_open_if_used(struct analysis *a, struct index **ret, struct err *e)
 	r = index_open(&x, a, a->index_use.save, e);
 	if (r < 0)
 		return r;
-	index_follow(x, a->index);
+	x->before = a->index;
 	*ret = a->index = x;
 	return 0;
 }
@@ -386,12 +374,13 @@ int index_open_if_used(struct analysis *a, struct index **ret, struct err *e)
 int analysis_index_of(struct analysis *a, uint32_t kinds, const struct index **ret, struct err *e)
 {
 	struct index *x;
+	size_t from;
 	int r;
 
 	do {
 		*ret = NULL;
 		r = index_open_if_used(a, &x, e);
-		if (r < 0 || !x || (!(kinds & ~a->direct_kinds) && !index_has_kinds(x, kinds)))
+		if (r < 0 || !x || (!(kinds & ~a->direct_kinds) && missing_jobs(x, kinds, &from)))
 			return r;
 		r = index_need(x, kinds, &a->index_use, e);
 		if (r > 0)

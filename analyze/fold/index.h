@@ -122,8 +122,6 @@ int index_open(struct index **ret, struct analysis *a, bool save, struct err *e)
  */
 int index_need(struct index *x, uint32_t kinds, const struct analysis_index_use *use,
 	       struct err *e);
-/* Whether these parts are there. */
-bool index_has_kinds(const struct index *x, uint32_t kinds);
 /* So many blocks were read whole, and found good, when parts were made. */
 size_t index_read_cnt(const struct index *x);
 void index_free(struct index *x);
@@ -134,8 +132,6 @@ bool index_is_true(const struct index *x);
  * returns ret. After -EBADMSG the index is not true any more, and its file is gone.
  */
 int index_fail(const struct index *x, int ret, struct err *e);
-/* next replaces before, which is not true any more, and frees it at its own end: it is in use. */
-void index_follow(struct index *next, struct index *before);
 
 /* ---- of an analysis ---- */
 

@@ -35,7 +35,7 @@ struct index {
 	bool damaged;
 	bool in_use;		/* answers come from it */
 	bool failed;		/* parts could not be made: no more are */
-	struct index *before;	/* no longer true */
+	struct index *before;	/* no longer true, but in use: this one frees it at its end */
 };
 
 /* A part by its type in the derived file. */

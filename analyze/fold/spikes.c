@@ -424,7 +424,5 @@ int spikes_find(struct analysis *a, const struct spikes_query *q, struct err *e)
 			ret = second_pass(&s, e);
 	}
 	spikes_done(&s);
-	if (ret == -ENOMEM)
-		err_set(e, ret, "out of memory");
 	return ret == -EBADMSG && s.index ? index_fail(s.index, ret, e) : ret;
 }

@@ -257,7 +257,7 @@ static int run_sums(struct view *v, struct err *e)
 	ret = fold_sums_take(&v->sums, (next - v->w.first_bin) << 32, v->def->is_sorted, give_sum,
 			     v);
 	v->bin = next;
-	return ret < 0 ? err_set(e, ret, "out of memory") : 0;
+	return ret;
 }
 
 static int run_bin(struct view *v, struct err *e)
@@ -266,11 +266,8 @@ static int run_bin(struct view *v, struct err *e)
 	int ret = v->def->fold ? fold_run_to(&v->run, v->bin_to_ns, &decided, e) :
 				 v->def->run_bin(v, e);
 
-	if (!ret && v->sums.def) {
+	if (!ret && v->sums.def)
 		ret = fold_sums_each(&v->sums, UINT64_MAX, v->def->is_sorted, give_carried, v);
-		if (ret < 0)
-			err_set(e, ret, "out of memory");
-	}
 	v->bin++;
 	return ret;
 }

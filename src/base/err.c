@@ -57,6 +57,8 @@ const char *err_text(const struct err *e, int code)
 
 	if (e && e->text[0])
 		return e->text;
+	if (code == -ENOMEM)
+		return "out of memory";
 	/* GNU only: strerrordesc_np() returns constants, so threads share no buffer. */
 	s = strerrordesc_np(code < 0 ? -code : code);
 	return s ? s : "unknown error";

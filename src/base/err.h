@@ -34,7 +34,7 @@ struct notices {
 void notices_warn(const struct notices *n, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* The text, or strerror of code without one. Never NULL; may point to e->text. */
+/* The text, or what the code means without one. Never NULL; may point to e->text. */
 const char *err_text(const struct err *e, int code);
 
 #endif /* ERR_H */
