@@ -604,18 +604,3 @@ const struct fold_def *fold_memory(enum index_group group)
 {
 	return &group_folds[group];
 }
-
-void fold_memory_of(struct fold_def *ret, uint32_t source_mask)
-{
-	unsigned int i;
-
-	*ret = group_folds[INDEX_HEAP];
-	ret->state = NULL;
-	ret->arg = source_mask;
-	ret->kinds = 0;
-	for (i = 0; i < ALLOC_SOURCE_CNT; i++)
-		if (source_mask & 1u << i)
-			ret->kinds |= alloc_source_kinds(i);
-	if (!(source_mask & (1u << ALLOC_HEAP | 1u << ALLOC_RSS | 1u << ALLOC_VM)))
-		ret->reset = NULL;
-}

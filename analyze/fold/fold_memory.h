@@ -48,8 +48,6 @@ struct alloc_change {
 
 /* The fold of the sources that share events and a state. */
 const struct fold_def *fold_memory(enum index_group group);
-/* A fold of any sources (1u << ALLOC_x), without a state in the index. */
-void fold_memory_of(struct fold_def *ret, uint32_t source_mask);
 
 /* "rss", "slab", "page", "vm", "heap" */
 const char *alloc_source_name(unsigned int source);

@@ -124,10 +124,13 @@ static int run(struct spikes *s, const struct fold_def *def, const struct fold_r
 static int run_all(struct spikes *s, int (*found)(void *ctx, const void *found), struct err *e)
 {
 	const struct fold_range range = { .to_ns = s->a->end_ns, .start = FOLD_READER_TRACE };
-	struct fold_def def;
+	unsigned int g;
+	int ret = 0;
 
-	fold_memory_of(&def, s->q.source_mask);
-	return run(s, &def, &range, found, e);
+	for (g = 0; g < INDEX_GROUP_CNT && !ret; g++)
+		if (is_asked(s, g))
+			ret = run(s, fold_memory((enum index_group)g), &range, found, e);
+	return ret;
 }
 
 static int first_pass(struct spikes *s, struct err *e)
