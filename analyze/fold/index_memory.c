@@ -228,10 +228,6 @@ struct memory_job {
 	size_t nonzero, since_base;	/* levels that are not 0; rows written since they were */
 	struct fold_sums owners;	/* by slot and owner */
 	uint32_t *owner_rows;		/* as levels: its row + 1; 0: it has none yet */
-	/* changes of one owner that came one after the other, not yet in any rise */
-	struct owner_sum *streak_of;	/* NULL: none */
-	size_t streak_number;		/* of the owner, as in levels */
-	struct memory_rise streak;
 	struct fold_sums sets;		/* by slot << 8 | kind, and number */
 	struct fold_sums kept;		/* by slot and hash: the sets that are written */
 	bool has_rates;			/* the index has them already */
@@ -300,57 +296,33 @@ static void set_level(struct memory_job *s, size_t number, int64_t delta)
 	s->nonzero += s->levels[number] != 0;
 }
 
-static void end_streak(struct memory_job *s)
-{
-	struct owner_sum *o = s->streak_of;
-	unsigned int i;
-
-	if (!o)
-		return;
-	move_level(&o->rise, &s->streak);
-	for (i = 0; i < o->set_cnt; i++)
-		move_level(&((struct set_sum *)fold_sums_at(&s->sets, o->sets[i])->sum)->rise,
-			   &s->streak);
-	s->streak_of = NULL;
-}
-
-static int begin_streak(struct memory_job *s, unsigned int slot, uint32_t owner, size_t number)
-{
-	struct owner_sum *o;
-
-	end_streak(s);
-	if (s->owner_rows[number])
-		o = (struct owner_sum *)fold_sums_at(&s->owners, s->owner_rows[number] - 1)->sum;
-	else	/* groups take a thread by its process, which may be unknown */
-		o = new_sum(s, slot, owner, index_memory_process(s->j->a, owner));
-	s->streak_of = o;
-	s->streak_number = number;
-	s->streak = (struct memory_rise){ 0 };
-	return o ? 0 : -ENOMEM;
-}
-
 static int on_change(void *ctx, const void *found)
 {
 	struct memory_job *s = ctx;
 	const struct alloc_change *c = found;
 	const struct analysis *a = s->j->a;
-	unsigned int slot = c->source == ALLOC_VM;
-	uint32_t owner = index_memory_owner(a, c);
+	const struct memory_rise step = { c->delta, c->delta > 0 ? (uint64_t)c->delta : 0,
+					  c->ts_ns };
+	unsigned int slot = c->source == ALLOC_VM, i;
+	uint32_t owner = index_memory_owner(a, c), row;
 	size_t number = (size_t)slot * owner_cnt(a) + owner;
+	struct owner_sum *o;
 
 	if (!s->is_begun) {
 		set_level(s, number, c->delta);
 		return 0;
 	}
-	if ((!s->streak_of || s->streak_number != number) &&
-	    begin_streak(s, slot, owner, number) < 0)
+	row = s->owner_rows[number];
+	/* groups take a thread by its process, which may be unknown */
+	o = row ? (struct owner_sum *)fold_sums_at(&s->owners, row - 1)->sum :
+		  new_sum(s, slot, owner, index_memory_process(a, owner));
+	if (!o)
 		return -ENOMEM;
-	memory_count(s->streak_of->counts, c);
-	s->streak.delta += c->delta;
-	if (s->streak.delta > (int64_t)s->streak.growth) {
-		s->streak.growth = (uint64_t)s->streak.delta;
-		s->streak.growth_ns = c->ts_ns;
-	}
+	memory_count(o->counts, c);
+	move_level(&o->rise, &step);
+	for (i = 0; i < o->set_cnt; i++)
+		move_level(&((struct set_sum *)fold_sums_at(&s->sets, o->sets[i])->sum)->rise,
+			   &step);
 	return s->has_rates ? 0 : index_rates_add(&s->rates, slot, c);
 }
 
@@ -450,7 +422,6 @@ static int put_interval(void *ctx, size_t interval)
 	size_t i;
 	int ret = 0;
 
-	end_streak(s);
 	if (fold_sums_cnt(&s->owners))
 		ret = put_sums(s, index_interval_from(s->j->x, interval));
 	if (!ret)
