@@ -42,7 +42,7 @@ struct older_object {
 struct process_state {
 	struct mem_process mem;
 	int64_t heap_bytes;
-	uint32_t noted;			/* the round it was noted in */
+	uint32_t note_round;		/* the round it was noted in */
 };
 
 #define LEVEL_KINDS (1u << EVENT_RSS | 1u << EVENT_VM)
@@ -174,9 +174,9 @@ static int add_object(struct memory_machine *x, struct live_objects *o, uint32_t
 /* Notes what the process is before it changes, or before it first matters. */
 static void note_process(struct memory_machine *x, uint32_t process)
 {
-	if (x->processes[process].noted == x->round)
+	if (x->processes[process].note_round == x->round)
 		return;
-	x->processes[process].noted = x->round;
+	x->processes[process].note_round = x->round;
 	x->note_cnt++;
 	put_process(x, process, &x->process_notes);
 }

@@ -77,28 +77,28 @@ static int get_owner(const struct analysis *a, struct packed_in *in, uint32_t *r
 
 /* ---- rows ---- */
 
-/* A rise goes on with another one, which was 0 at the end of this one. */
-static void move_level(struct memory_rise *r, const struct memory_rise *more)
+/* A growth goes on with another one, which was 0 at the end of this one. */
+static void move_level(struct memory_growth *r, const struct memory_growth *more)
 {
-	int64_t growth = r->delta + (int64_t)more->growth;
-	bool is_higher = growth > (int64_t)r->growth;	/* nobody can predict it: no branch */
+	int64_t most = r->delta + (int64_t)more->most;
+	bool is_higher = most > (int64_t)r->most;	/* nobody can predict it: no branch */
 
 	r->delta += more->delta;
-	r->growth = is_higher ? (uint64_t)growth : r->growth;
-	r->growth_ns = is_higher ? more->growth_ns : r->growth_ns;
+	r->most = is_higher ? (uint64_t)most : r->most;
+	r->most_ns = is_higher ? more->most_ns : r->most_ns;
 }
 
-static void put_growth(const struct memory_rise *r, uint64_t interval_ns, struct buf *out)
+static void put_growth(const struct memory_growth *r, uint64_t interval_ns, struct buf *out)
 {
-	packed_put(out, r->growth);
-	if (r->growth)
-		packed_put(out, r->growth_ns - interval_ns);
+	packed_put(out, r->most);
+	if (r->most)
+		packed_put(out, r->most_ns - interval_ns);
 }
 
-static int get_growth(struct packed_in *in, uint64_t interval_ns, struct memory_rise *ret)
+static int get_growth(struct packed_in *in, uint64_t interval_ns, struct memory_growth *ret)
 {
-	ret->growth = packed_get(in);
-	ret->growth_ns = ret->growth ? interval_ns + packed_get(in) : 0;
+	ret->most = packed_get(in);
+	ret->most_ns = ret->most ? interval_ns + packed_get(in) : 0;
 	return in->bad ? -EBADMSG : 0;
 }
 
@@ -111,16 +111,16 @@ int index_memory_next(const struct analysis *a, struct packed_in *in, uint64_t i
 		return -EBADMSG;
 	for (i = 0; i < MEMORY_COUNT_CNT; i++)
 		ret->counts[i] = packed_get(in);
-	ret->rise.delta = packed_get_signed(in);
-	return get_growth(in, interval_ns, &ret->rise);
+	ret->growth.delta = packed_get_signed(in);
+	return get_growth(in, interval_ns, &ret->growth);
 }
 
 int index_memory_next_set(struct packed_in *in, uint64_t interval_ns, struct index_memory_set *ret)
 {
 	ret->slot = (uint8_t)(packed_get(in) & 1);
 	ret->hash = packed_get(in);
-	ret->rise.delta = 0;
-	return get_growth(in, interval_ns, &ret->rise);
+	ret->growth.delta = 0;
+	return get_growth(in, interval_ns, &ret->growth);
 }
 
 /* ---- levels ---- */
@@ -153,7 +153,7 @@ static int add_deltas(const struct analysis *a, struct packed_in *in, int64_t *l
 	for (; n; n--) {
 		if (index_memory_next(a, in, 0, &row) < 0)
 			return -EBADMSG;
-		levels[(size_t)row.slot * owner_cnt(a) + row.owner] += row.rise.delta;
+		levels[(size_t)row.slot * owner_cnt(a) + row.owner] += row.growth.delta;
 	}
 	return in->bad ? -EBADMSG : 0;
 }
@@ -204,20 +204,20 @@ enum { SET_PROCESS, SET_COMM, SET_ALL, SET_CNT };
 
 struct owner_sum {
 	uint64_t counts[MEMORY_COUNT_CNT];
-	struct memory_rise rise;
+	struct memory_growth growth;
 	uint32_t sets[SET_CNT], set_cnt;	/* rows of the sets that have other members, too */
 };
 
 struct set_sum {
 	uint64_t hash;
-	struct memory_rise rise;	/* valid if there are two members at least */
+	struct memory_growth growth;	/* valid if there are two members at least */
 	uint32_t members;
 	uint32_t first;			/* row of the first member */
 };
 
 static const struct fold_sums_def owner_def = { .bytes = sizeof(struct owner_sum) },
 				  set_def = { .bytes = sizeof(struct set_sum) },
-				  kept_def = { .bytes = sizeof(struct memory_rise) };
+				  kept_def = { .bytes = sizeof(struct memory_growth) };
 
 struct memory_job {
 	struct index_job *j;
@@ -255,7 +255,7 @@ static void join_set(struct memory_job *s, struct set_sum *x, uint32_t set, uint
 	if (x->members == 2) {
 		first = (struct owner_sum *)fold_sums_at(&s->owners, x->first)->sum;
 		first->sets[first->set_cnt++] = set;
-		x->rise = first->rise;
+		x->growth = first->growth;
 	}
 	o->sets[o->set_cnt++] = set;
 }
@@ -301,7 +301,7 @@ static int on_change(void *ctx, const void *found)
 	struct memory_job *s = ctx;
 	const struct alloc_change *c = found;
 	const struct analysis *a = s->j->a;
-	const struct memory_rise step = { c->delta, c->delta > 0 ? (uint64_t)c->delta : 0,
+	const struct memory_growth step = { c->delta, c->delta > 0 ? (uint64_t)c->delta : 0,
 					  c->ts_ns };
 	unsigned int slot = c->source == ALLOC_VM, i;
 	uint32_t owner = index_memory_owner(a, c), row;
@@ -319,9 +319,9 @@ static int on_change(void *ctx, const void *found)
 	if (!o)
 		return -ENOMEM;
 	memory_count(o->counts, c);
-	move_level(&o->rise, &step);
+	move_level(&o->growth, &step);
 	for (i = 0; i < o->set_cnt; i++)
-		move_level(&((struct set_sum *)fold_sums_at(&s->sets, o->sets[i])->sum)->rise,
+		move_level(&((struct set_sum *)fold_sums_at(&s->sets, o->sets[i])->sum)->growth,
 			   &step);
 	return s->has_rates ? 0 : index_rates_add(&s->rates, slot, c);
 }
@@ -345,7 +345,7 @@ static int put_set(void *ctx, struct fold_row *r)
 
 	packed_put(&s->out, r->a);
 	packed_put(&s->out, r->b);
-	put_growth((const struct memory_rise *)r->sum, s->interval_ns, &s->out);
+	put_growth((const struct memory_growth *)r->sum, s->interval_ns, &s->out);
 	return 0;
 }
 
@@ -357,14 +357,14 @@ static int put_sets(struct memory_job *s)
 	for (i = 0; i < fold_sums_cnt(&s->sets); i++) {
 		const struct fold_row *r = fold_sums_at(&s->sets, i);
 		const struct set_sum *x = (const struct set_sum *)r->sum;
-		struct memory_rise *kept;
+		struct memory_growth *kept;
 
 		if (x->members < 2)
 			continue;
 		kept = fold_sums_of(&s->kept, r->a >> 8, x->hash);
 		if (!kept)
 			return -ENOMEM;
-		*kept = x->rise;
+		*kept = x->growth;
 	}
 	packed_put(&s->out, fold_sums_cnt(&s->kept));
 	return fold_sums_take(&s->kept, UINT64_MAX, true, put_set, s);
@@ -383,8 +383,8 @@ static int put_sums(struct memory_job *s, uint64_t interval_ns)
 		put_owner(s->j->a, (uint32_t)r->b, (unsigned int)r->a, &s->out);
 		for (k = 0; k < MEMORY_COUNT_CNT; k++)
 			packed_put(&s->out, o->counts[k]);
-		packed_put_signed(&s->out, o->rise.delta);
-		put_growth(&o->rise, interval_ns, &s->out);
+		packed_put_signed(&s->out, o->growth.delta);
+		put_growth(&o->growth, interval_ns, &s->out);
 	}
 	return put_sets(s);
 }
@@ -433,7 +433,7 @@ static int put_interval(void *ctx, size_t interval)
 		const struct fold_row *r = fold_sums_at(&s->owners, i);
 		size_t number = r->a * owner_cnt(s->j->a) + r->b;
 
-		set_level(s, number, ((const struct owner_sum *)r->sum)->rise.delta);
+		set_level(s, number, ((const struct owner_sum *)r->sum)->growth.delta);
 		s->owner_rows[number] = 0;
 	}
 	fold_sums_clear(&s->owners);

@@ -51,22 +51,22 @@ static inline void memory_count(uint64_t *counts, const struct alloc_change *c)
 }
 
 /* How a level moved since the interval's beginning. */
-struct memory_rise {
+struct memory_growth {
 	int64_t delta;
-	uint64_t growth;	/* the highest it was above its beginning; 0: never above */
-	uint64_t growth_ns;	/* when it was first that high */
+	uint64_t most;		/* the highest it was above its beginning; 0: never above */
+	uint64_t most_ns;	/* when it was first that high */
 };
 
 struct index_memory_row {
 	uint64_t counts[MEMORY_COUNT_CNT];
-	struct memory_rise rise;
+	struct memory_growth growth;
 	uint32_t owner;
 	uint8_t slot;
 };
 
 struct index_memory_set {
 	uint64_t hash;
-	struct memory_rise rise;	/* without delta */
+	struct memory_growth growth;	/* without delta */
 	uint8_t slot;
 };
 

@@ -31,7 +31,7 @@ struct holder {			/* one group and source */
 	/* of the interval being merged */
 	uint32_t merge, members;	/* merge: its number, from 1 */
 	uint64_t hash;
-	struct memory_rise rise;	/* growth: of all its members, each by itself */
+	struct memory_growth growth;	/* most: of all its members, each by itself */
 };
 
 #define HOLDER(name, field, take) VIEW_COLUMN(name, struct holder, field, VIEW_TAKES_##take)
@@ -59,7 +59,7 @@ static const struct table_column memory_cols[] = {
 };
 
 static const struct fold_sums_def holders_def = { .bytes = sizeof(struct holder) },
-				  sets_def = { .bytes = sizeof(struct memory_rise) };
+				  sets_def = { .bytes = sizeof(struct memory_growth) };
 
 struct memory_view;
 
@@ -74,8 +74,8 @@ struct memory_view {
 	struct memory_walk walks[INDEX_GROUP_CNT];
 	uint32_t source_mask;	/* of the sources that are asked for */
 	struct fold_sums sets;	/* of the interval being merged, by slot and hash */
-	uint32_t *touched;	/* holders with rows in the interval being merged */
-	size_t touched_cnt, touched_cap;
+	uint32_t *merging;	/* holders with rows in the interval being merged */
+	size_t merging_cnt, merging_cap;
 	uint32_t merges;
 	struct buf mem;
 };
@@ -135,22 +135,22 @@ static int on_change(void *ctx, const void *found)
 
 /* ---- merging ---- */
 
-static struct holder *touched_at(const struct memory_view *s, size_t i)
+static struct holder *merging_at(const struct memory_view *s, size_t i)
 {
-	return (struct holder *)fold_sums_at(&s->v.sums, s->touched[i])->sum;
+	return (struct holder *)fold_sums_at(&s->v.sums, s->merging[i])->sum;
 }
 
-static int touch(struct memory_view *s, struct holder *h)
+static int begin_merging(struct memory_view *s, struct holder *h)
 {
 	if (h->merge == s->merges)
 		return 0;
-	if (array_reserve(&s->touched, &s->touched_cap, s->touched_cnt + 1) < 0)
+	if (array_reserve(&s->merging, &s->merging_cap, s->merging_cnt + 1) < 0)
 		return -ENOMEM;
-	s->touched[s->touched_cnt++] = (uint32_t)s->v.sums.last;
+	s->merging[s->merging_cnt++] = (uint32_t)s->v.sums.last;
 	h->merge = s->merges;
 	h->members = 0;
 	h->hash = 0;
-	h->rise = (struct memory_rise){ 0 };
+	h->growth = (struct memory_growth){ 0 };
 	return 0;
 }
 
@@ -171,7 +171,7 @@ static int sum_rows(struct memory_walk *m, struct packed_in *in, uint64_t interv
 				(unsigned int)index_memory_source(m->group, row.slot), &h);
 		if (!ret)
 			continue;
-		if (ret < 0 || (!apply && touch(s, h) < 0))
+		if (ret < 0 || (!apply && begin_merging(s, h) < 0))
 			return -ENOMEM;
 		for (i = 0; i < MEMORY_COUNT_CNT && apply; i++)
 			h->counts[i] += row.counts[i];
@@ -179,9 +179,9 @@ static int sum_rows(struct memory_walk *m, struct packed_in *in, uint64_t interv
 			continue;
 		h->members++;
 		h->hash += index_memory_hash(s->v.a, row.owner);
-		h->rise.growth += row.rise.growth;
-		h->rise.growth_ns = row.rise.growth_ns;
-		h->rise.delta += row.rise.delta;
+		h->growth.most += row.growth.most;
+		h->growth.most_ns = row.growth.most_ns;
+		h->growth.delta += row.growth.delta;
 	}
 	return in->bad ? -EBADMSG : 0;
 }
@@ -189,47 +189,47 @@ static int sum_rows(struct memory_walk *m, struct packed_in *in, uint64_t interv
 static int read_sets(struct memory_view *s, struct packed_in *in, uint64_t interval_ns)
 {
 	struct index_memory_set set;
-	struct memory_rise *rise;
+	struct memory_growth *growth;
 	size_t n;
 
 	fold_sums_clear(&s->sets);
 	for (n = packed_get_cnt(in); n; n--) {
 		if (index_memory_next_set(in, interval_ns, &set) < 0)
 			return -EBADMSG;
-		rise = fold_sums_of(&s->sets, set.slot, set.hash);
-		if (!rise)
+		growth = fold_sums_of(&s->sets, set.slot, set.hash);
+		if (!growth)
 			return -ENOMEM;
-		*rise = set.rise;
+		*growth = set.growth;
 	}
 	return in->bad ? -EBADMSG : 0;
 }
 
 /*
- * The highest level of each group in the interval, in its rise. False: it is not known. What all
+ * The highest level of each group in the interval, in its growth. False: it is not known. What all
  * members rose by, each at its own time, is as much as the group can have risen by.
  */
 static bool find_peaks(struct memory_view *s)
 {
 	size_t i;
 
-	for (i = 0; i < s->touched_cnt; i++) {
-		const struct fold_row *at = fold_sums_at(&s->v.sums, s->touched[i]);
-		struct holder *h = touched_at(s, i);
+	for (i = 0; i < s->merging_cnt; i++) {
+		const struct fold_row *at = fold_sums_at(&s->v.sums, s->merging[i]);
+		struct holder *h = merging_at(s, i);
 		bool is_entered = h->carried.entered == s->v.bin + 1;
-		const struct memory_rise *rise;
+		const struct memory_growth *growth;
 		uint32_t set;
 
 		if (h->members < 2)
 			continue;
-		if (h->level + (int64_t)h->rise.growth <= (is_entered ? h->peak : h->level)) {
-			h->rise.growth = 0;
+		if (h->level + (int64_t)h->growth.most <= (is_entered ? h->peak : h->level)) {
+			h->growth.most = 0;
 			continue;
 		}
 		if (!hash_map_find(&s->sets.map, at->b == ALLOC_VM, h->hash, &set))
 			return false;
-		rise = (const struct memory_rise *)fold_sums_at(&s->sets, set)->sum;
-		h->rise.growth = rise->growth;
-		h->rise.growth_ns = rise->growth_ns;
+		growth = (const struct memory_growth *)fold_sums_at(&s->sets, set)->sum;
+		h->growth.most = growth->most;
+		h->growth.most_ns = growth->most_ns;
 	}
 	return true;
 }
@@ -238,15 +238,15 @@ static void apply_levels(struct memory_view *s)
 {
 	size_t i;
 
-	for (i = 0; i < s->touched_cnt; i++) {
-		struct holder *h = touched_at(s, i);
+	for (i = 0; i < s->merging_cnt; i++) {
+		struct holder *h = merging_at(s, i);
 
 		view_enter(&s->v, h);
-		if (h->rise.growth && h->level + (int64_t)h->rise.growth > h->peak) {
-			h->peak = h->level + (int64_t)h->rise.growth;
-			h->peak_ns = h->rise.growth_ns;
+		if (h->growth.most && h->level + (int64_t)h->growth.most > h->peak) {
+			h->peak = h->level + (int64_t)h->growth.most;
+			h->peak_ns = h->growth.most_ns;
 		}
-		h->level += h->rise.delta;
+		h->level += h->growth.delta;
 	}
 }
 
@@ -262,7 +262,7 @@ static int merge_interval(void *ctx, const struct index *x, size_t interval, str
 	if (!ret && in.p == in.end)
 		return 1;
 	s->merges++;
-	s->touched_cnt = 0;
+	s->merging_cnt = 0;
 	if (!ret)
 		ret = sum_rows(m, &in, interval_ns, false);
 	if (!ret)
@@ -355,7 +355,7 @@ static void close_view(struct view *v)
 	if (s->sets.def)
 		fold_sums_done(&s->sets);
 	buf_done(&s->mem);
-	free(s->touched);
+	free(s->merging);
 }
 
 static int run_bin(struct view *v, struct err *e)
