@@ -46,6 +46,7 @@ only_in "libzip only in the store" 'zip[a-z]*\.h' src/store
 only_in "libedit only in the shell of sql" 'editline/.*\.h' cmd
 only_in "libelf, libdw and libiberty only in symbol" '(libelf|gelf|(elfutils|libiberty)/.*)\.h' src/symbol
 only_in "the wire only at its ends" '(\.\./)*bpf/wire\.h' src/ring src/probe src/record
+only_in "the inside of an open trace only in its reader" 'trace/trace_state\.h' src/trace
 only_in "only cmd knows the command line" 'cmd/.*' cmd
 
 bad=$(find cmd analyze src bpf \( -name 'utils.[ch]' -o -name 'util.[ch]' -o -name 'common.[ch]' -o -name 'helpers.[ch]' \) 2>/dev/null)

@@ -15,7 +15,7 @@
 #include "model/irq_track.h"
 #include "model/request_track.h"
 #include "trace/irq_holes.h"
-#include "trace/trace_state.h"
+#include "trace/trace.h"
 
 #define NONE UINT32_MAX
 #define RECENT_THREADS 4096
@@ -85,7 +85,7 @@ int carry_events_new(struct carry_events **ret, struct trace *t)
 	c->free = NONE;
 	r = request_track_new(&c->requests, NULL, NULL);
 	if (r == 0)
-		r = irq_track_new(&c->irq, t->cpu_cnt, &(struct irq_sink){ 0 });
+		r = irq_track_new(&c->irq, trace_cpu_cnt(t), &(struct irq_sink){ 0 });
 	if (r == 0)
 		r = irq_holes_find(&c->holes, t);
 	if (r < 0) {
@@ -255,7 +255,7 @@ static int irq_event(struct carry_events *c, const struct event *ev)
 	unsigned int depth;
 	int r = 0;
 
-	if (ev->cpu >= c->t->cpu_cnt)
+	if (ev->cpu >= trace_cpu_cnt(c->t))
 		return 0;
 	if (irq_holes_pass(&c->holes, ev->ts_ns + 1))
 		r = irq_track_hole(c->irq);
@@ -279,7 +279,7 @@ static int forget_irqs(struct carry_events *c, uint64_t at_ns)
 	uint32_t i;
 	int r = irq_holes_pass(&c->holes, at_ns) ? irq_track_hole(c->irq) : 0;
 
-	for (cpu = 0; cpu < c->t->cpu_cnt && r >= 0; cpu++)
+	for (cpu = 0; cpu < trace_cpu_cnt(c->t) && r >= 0; cpu++)
 		if (!irq_track_depth(c->irq, cpu) &&
 		    hash_map_find(&c->subject_nr, cpu, KEY_CPU, &i))
 			chain_drop(c, &c->subjects[i]);

@@ -14,7 +14,7 @@
 #include "base/packed.h"
 #include "format/row_codec.h"
 #include "trace/derived_file.h"
-#include "trace/trace_state.h"
+#include "trace/trace_read.h"
 
 /* ---- bytes ---- */
 
@@ -163,7 +163,7 @@ static int find_part(const struct derived_file *d, const struct trace *t, enum c
 	for (i = lower_bound(v, cnt, key, checkpoint_key(part + 1, 0)); r == 0 && i--;) {
 		const struct trace_block *b = trace_block_at(t, (uint32_t)v[i].key);
 
-		if (v[i].key >> 32 != part || (uint32_t)v[i].key >= t->blocks.cnt)
+		if (v[i].key >> 32 != part || (uint32_t)v[i].key >= trace_block_cnt(t))
 			return v[i].key >> 32 == part ? -EBADMSG : 0;
 		if (b->from_ns > at_ns)
 			continue;
@@ -187,8 +187,8 @@ int checkpoint_find(struct derived_file *d, const struct trace *t, enum checkpoi
 		return r;
 	r = derived_file_read(d, &p, &mem, &bytes);
 	if (r == 0)
-		r = checkpoint_decode(bytes, p.raw_bytes, p.stored_bytes, found_ns, t->cpu_cnt,
-				      ret);
+		r = checkpoint_decode(bytes, p.raw_bytes, p.stored_bytes, found_ns,
+				      trace_cpu_cnt(t), ret);
 	buf_done(&mem);
 	if (r < 0)
 		return r == -ENOMEM ? r : -EBADMSG;

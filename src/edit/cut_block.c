@@ -229,7 +229,7 @@ static int append(struct cut *c, struct disk_block *head, const struct event *ev
 	if (r == 0)
 		r = block_out_seal(&c->out, head, &bytes, &byte_cnt);
 	if (r < 0)
-		return err_set(e, r, "'%s': a block cannot be written again: %s", c->t->path,
+		return err_set(e, r, "'%s': a block cannot be written again: %s", trace_path(c->t),
 			       err_text(NULL, r));
 	c->res.bytes += byte_cnt;
 	return store_writer_append(c->w, bytes, byte_cnt, 0, e);
@@ -256,7 +256,7 @@ int cut_put_block(struct cut *c, size_t i, struct err *e)
 		r = cut_put_tasks(c, c->events, c->event_cnt, !c->is_part && i == c->first,
 				  head.from_ns);
 	if (r < 0)
-		return err_set(e, r, "'%s': a block cannot be written again: %s", c->t->path,
+		return err_set(e, r, "'%s': a block cannot be written again: %s", trace_path(c->t),
 			       err_text(e, r));
 	r = append(c, &head, c->events, c->event_cnt, e);
 	c->event_cnt = 0;
@@ -272,9 +272,9 @@ static void find_cpus(const struct cut *c, uint32_t *owners)
 	unsigned int cpu;
 	size_t i;
 
-	for (cpu = 0; cpu < c->t->cpu_cnt; cpu++) {
+	for (cpu = 0; cpu < trace_cpu_cnt(c->t); cpu++) {
 		owners[cpu] = c->cpu_first[cpu];
-		for (i = 0; i < c->t->blocks.cnt && owners[cpu] == EVENT_ID_UNKNOWN; i++)
+		for (i = 0; i < trace_block_cnt(c->t) && owners[cpu] == EVENT_ID_UNKNOWN; i++)
 			if (trace_block_running(c->t, i, cpu) != EVENT_ID_UNKNOWN)
 				owners[cpu] = EVENT_ID_IDLE;
 	}
@@ -312,7 +312,7 @@ int cut_put_before(struct cut *c, struct err *e)
 	const struct checkpoint *before = &c->before;
 	struct disk_block head = { .cpu_cnt = m->head.cpu_cnt,
 				   .flags = CHUNK_BLOCK_CARRIED };
-	uint32_t *owners = malloc((c->t->cpu_cnt + 1) * sizeof(*owners));
+	uint32_t *owners = malloc((trace_cpu_cnt(c->t) + 1) * sizeof(*owners));
 
 	if (!owners)
 		return err_set(e, -ENOMEM, "out of memory");

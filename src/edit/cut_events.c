@@ -66,7 +66,7 @@ static bool is_keyframe_sure(const struct trace *t, size_t i)
 
 int cut_events_new(struct cut *c, struct err *e)
 {
-	const struct trace_block *b = c->t->blocks.v;
+	const struct trace_block *b = trace_block_at(c->t, 0);
 	struct cut_events *x = calloc(1, sizeof(*x));
 
 	if (!x)
@@ -75,7 +75,7 @@ int cut_events_new(struct cut *c, struct err *e)
 	x->cut = c;
 	for (x->block = c->first; !is_keyframe_sure(c->t, x->block); x->block--)
 		;
-	if (cpu_timeline_new(&x->timeline, c->t->cpu_cnt, on_piece, x) < 0)
+	if (cpu_timeline_new(&x->timeline, trace_cpu_cnt(c->t), on_piece, x) < 0)
 		return err_set(e, -ENOMEM, "out of memory");
 	return event_cursor_open(&x->cursor, c->t, c->kinds_left, b[x->block].from_ns,
 				 b[c->end - 1].to_ns, e);
@@ -137,7 +137,7 @@ static int next_block(struct cut_events *x, struct err *e)
 
 	x->from_ns = b->from_ns > c->from_ns ? b->from_ns : c->from_ns;
 	x->to_ns = b->to_ns < c->to_ns ? b->to_ns : c->to_ns;
-	for (cpu = 0; cpu < c->t->cpu_cnt; cpu++) {
+	for (cpu = 0; cpu < trace_cpu_cnt(c->t); cpu++) {
 		c->cpu_first[cpu] = NOBODY;
 		c->cpu_last[cpu] = (struct row_cpu_end){ .cpu = cpu, .utid = EVENT_ID_UNKNOWN };
 	}
@@ -149,13 +149,13 @@ static int next_block(struct cut_events *x, struct err *e)
 		r = take_until(x, b->to_ns, e);
 	if (trace_block_is_damaged(c->t, x->block))
 		cpu_timeline_forget(x->timeline);
-	for (cpu = 0; r >= 0 && cpu < c->t->cpu_cnt; cpu++) {
+	for (cpu = 0; r >= 0 && cpu < trace_cpu_cnt(c->t); cpu++) {
 		last = trace_block_end(c->t, x->block, cpu);
 		r = last ? cpu_timeline_finalize(x->timeline, last) : 0;
 	}
 	if (r >= 0)
 		r = cpu_timeline_boundary(x->timeline, b->to_ns, NULL, NULL);
-	for (cpu = 0; cpu < c->t->cpu_cnt; cpu++)
+	for (cpu = 0; cpu < trace_cpu_cnt(c->t); cpu++)
 		if (c->cpu_first[cpu] == NOBODY)
 			c->cpu_first[cpu] = EVENT_ID_UNKNOWN;
 	x->block++;

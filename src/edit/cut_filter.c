@@ -13,7 +13,7 @@
 #include "model/irq_track.h"
 #include "model/object_pairs.h"
 #include "model/request_track.h"
-#include "trace/trace_state.h"
+#include "trace/trace.h"
 
 struct cut_filter {
 	const struct trace *t;
@@ -128,7 +128,7 @@ static int on_object(struct cut_filter *f, struct event *ev)
 /* A switch between other threads stays where it shows that a switch away from a thread was lost. */
 static int on_switch(struct cut_filter *f, struct event *ev)
 {
-	bool was_on = ev->cpu >= f->t->cpu_cnt || f->is_on[ev->cpu];
+	bool was_on = ev->cpu >= trace_cpu_cnt(f->t) || f->is_on[ev->cpu];
 	bool from = cut_filter_has_thread(f, ev->utid),
 	     to = cut_filter_has_thread(f, ev->v[EV_SWITCH_NEXT_UTID]);
 
@@ -138,7 +138,7 @@ static int on_switch(struct cut_filter *f, struct event *ev)
 		ev->v[EV_SWITCH_NEXT_UTID] = EVENT_ID_FILTERED;
 		ev->flags |= EVENT_F_NEXT_OUT;
 	}
-	if (ev->cpu < f->t->cpu_cnt)
+	if (ev->cpu < trace_cpu_cnt(f->t))
 		f->is_on[ev->cpu] = to;
 	return from || to || was_on;
 }
@@ -203,7 +203,7 @@ void cut_filter_begin_block(struct cut_filter *f)
 {
 	unsigned int cpu;
 
-	for (cpu = 0; cpu < f->t->cpu_cnt; cpu++)
+	for (cpu = 0; cpu < trace_cpu_cnt(f->t); cpu++)
 		f->is_on[cpu] = true;
 }
 
@@ -219,13 +219,13 @@ int cut_filter_new(struct cut_filter **ret, struct trace *t, const uint32_t *upi
 	f->t = t;
 	for (i = 0; i < cnt && r == 0; i++)
 		r = hash_map_put(&f->upids, upids[i], (void *)1);
-	f->is_on = calloc(t->cpu_cnt + 1, sizeof(*f->is_on));
+	f->is_on = calloc(trace_cpu_cnt(t) + 1, sizeof(*f->is_on));
 	if (!f->is_on)
 		r = -ENOMEM;
 	if (r == 0)
 		r = object_pairs_init(&f->pairs, trace_page_bytes(t), 1);
 	if (r == 0)
-		r = irq_track_new(&f->irq, t->cpu_cnt, &(struct irq_sink){ 0 });
+		r = irq_track_new(&f->irq, trace_cpu_cnt(t), &(struct irq_sink){ 0 });
 	if (r == 0)
 		r = number_requests(f, t, before, from_ns, to_ns, e);
 	if (r < 0) {

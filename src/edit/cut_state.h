@@ -12,7 +12,7 @@
 #include "edit/trace_cut.h"
 #include "format/block_out.h"
 #include "store/store_writer.h"
-#include "trace/trace_state.h"
+#include "trace/trace_read.h"
 
 #define CUT_LIST_CNT 7	/* lists of the trace whose rows belong to blocks by time */
 

@@ -9,6 +9,7 @@
 
 #include "edit/cut_state.h"
 #include "base/array.h"
+#include "base/hash_map.h"
 
 /* What a block refers to. */
 struct refs {

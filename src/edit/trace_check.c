@@ -18,7 +18,7 @@
 #include "format/column_reader.h"
 #include "edit/trace_copy.h"
 #include "trace/derived_file.h"
-#include "trace/trace_state.h"
+#include "trace/trace_read.h"
 #include "store/chunk_name.h"
 #include "store/control_socket.h"
 
@@ -51,7 +51,7 @@ static int check_columns(struct trace *t, struct block_meta *f, struct chunk_io 
 	struct column_source s = {
 		.meta = f,
 		.io = { chunk_io_read, cio },
-		.zunpack = t->reader.zunpack,
+		.zunpack = trace_own_reader(t)->zunpack,
 	};
 	struct extent x = { UINT64_MAX, 0 };
 	uint32_t *utids = NULL;
@@ -60,7 +60,7 @@ static int check_columns(struct trace *t, struct block_meta *f, struct chunk_io 
 	int r;
 
 	*ret_why = "list of threads";
-	r = block_meta_utids(f, t->reader.zunpack, &utids, &s.utid_cnt);
+	r = block_meta_utids(f, trace_own_reader(t)->zunpack, &utids, &s.utid_cnt);
 	if (r < 0)
 		return r;
 	s.utids = utids;
@@ -92,7 +92,7 @@ static int check_block(struct trace *t, size_t block)
 	int r = trace_block_verify(t, block, NULL);
 
 	if (r == 0)
-		r = trace_block_open(t, &t->reader, block, &o, NULL);
+		r = trace_block_open(t, trace_own_reader(t), block, &o, NULL);
 	if (r == 0)
 		r = check_columns(t, o.meta, &o.io, &why);
 	block_meta_free(o.meta);
@@ -105,7 +105,7 @@ static int check_blocks(struct trace *t)
 	size_t i;
 	int r = 0;
 
-	for (i = 0; r == 0 && i < t->blocks.cnt; i++)
+	for (i = 0; r == 0 && i < trace_block_cnt(t); i++)
 		r = trace_block_is_damaged(t, i) ? 0 : check_block(t, i);
 	return r;
 }
@@ -144,9 +144,9 @@ static int note(struct check *c, const char *file, uint64_t offset, uint64_t byt
 /* The next valid block, in this file or a later one. */
 static const struct trace_block *next_valid(const struct check *c, size_t i)
 {
-	while (i < c->t->blocks.cnt && trace_block_is_damaged(c->t, i))
+	while (i < trace_block_cnt(c->t) && trace_block_is_damaged(c->t, i))
 		i++;
-	return i < c->t->blocks.cnt ? trace_block_at(c->t, i) : NULL;
+	return i < trace_block_cnt(c->t) ? trace_block_at(c->t, i) : NULL;
 }
 
 static int by_offset(const void *a, const void *b)
@@ -215,7 +215,7 @@ static int report_run(struct check *c, const char *file, uint64_t stop)
 	const struct trace_block *b;
 	int r;
 
-	for (; c->block < c->t->blocks.cnt; c->block++) {
+	for (; c->block < trace_block_cnt(c->t); c->block++) {
 		b = trace_block_at(c->t, c->block);
 		if (strcmp(b->file, file) || b->offset >= stop)
 			break;
@@ -256,7 +256,7 @@ static int report_damage(struct check *c, const struct trace_damage *d)
 	char reason[160];
 
 	/* a flight recorder drops its first blocks on purpose: how many these were is not known */
-	if (next && next == c->t->blocks.v && next->from_ns == trace_start_ns(c->t) &&
+	if (next && next == trace_block_at(c->t, 0) && next->from_ns == trace_start_ns(c->t) &&
 	    !trace_get(c->t, "keep.bytes") && !trace_get(c->t, "keep.ns"))
 		c->res.missing_first = trace_more_at(c->t, 0)->head.number;
 	if (c->res.missing_first && !c->block) {
@@ -317,9 +317,9 @@ static int check_manifest(struct check *c)
 	const char *state = trace_get(c->t, "state"), *page = trace_get(c->t, "page_bytes");
 	struct stat st;
 
-	if (!fstatat(c->t->dir_fd, MANIFEST_NAME, &st, AT_SYMLINK_NOFOLLOW))
+	if (!fstatat(trace_dir_fd(c->t), MANIFEST_NAME, &st, AT_SYMLINK_NOFOLLOW))
 		p.bytes = (uint64_t)st.st_size;
-	if (c->t->no_manifest) {
+	if (trace_lacks_manifest(c->t)) {
 		p.status = CHECK_DAMAGED;
 		p.reason = trace_get(c->t, MANIFEST_LOST);
 		return report(c, &p);
@@ -352,7 +352,7 @@ static int check_derived(struct check *c)
 		p.reason = r < 0 ? "a part of it is damaged: it is not used" :
 				   "checksums hold, made of these blocks";
 		/* with damage in the trace there is nothing to compare with */
-		if (r == 0 && !t->damages.cnt && !t->is_live && trace_is_finished(t))
+		if (r == 0 && !trace_is_damaged(t) && !trace_is_live(t) && trace_is_finished(t))
 			r = trace_lists_compare(t, d);
 		if (r == -ESTALE)
 			p.reason = "does not say what the blocks say: delete it";
@@ -417,11 +417,11 @@ int trace_check(struct trace *t, check_part_fn fn, void *ctx, struct check_resul
 		r = add_missing_files(t, &numbers, &cnt);
 	for (i = 0; r == 0 && i < cnt; i++)
 		r = check_file(&c, numbers[i], e);
-	if (r == 0 && t->dir_fd >= 0)
+	if (r == 0 && trace_dir_fd(t) >= 0)
 		r = check_derived(&c);
 	free(numbers);
-	if (r == 0 && t->dir_fd >= 0)
-		r = files_each(t->dir_fd, check_other_file, &c);
+	if (r == 0 && trace_dir_fd(t) >= 0)
+		r = files_each(trace_dir_fd(t), check_other_file, &c);
 	if (r < 0)
 		return err_set(e, r, "%s", err_text(e, r));
 	*ret = c.res;

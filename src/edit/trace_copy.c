@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "trace/trace_state.h"
+#include "trace/trace_read.h"
 
 /* A new directory inside the old one would be a change to it. */
 int trace_copy_refuse(const struct trace *t, const char *path, struct err *e)
@@ -28,11 +28,11 @@ int trace_copy_refuse(const struct trace *t, const char *path, struct err *e)
 			       "'%s' exists already, and is left alone; name a new one with -o",
 			       path);
 	}
-	if (t->dir_fd < 0) {	/* a file has no inside */
+	if (trace_dir_fd(t) < 0) {	/* a file has no inside */
 		free(copy);
 		return 0;
 	}
-	old = realpath(t->path, NULL);
+	old = realpath(trace_path(t), NULL);
 	parent = realpath(dirname(copy), NULL);
 	free(copy);
 	if (!old || !parent || stat(old, &mine) < 0) {
@@ -105,7 +105,7 @@ int trace_copy_block(struct trace *t, size_t i, struct store_writer *w, struct e
 	p = malloc(b->bytes);
 	if (!p)
 		return err_set(e, -ENOMEM, "out of memory");
-	r = trace_block_open(t, &t->reader, i, &o, e);
+	r = trace_block_open(t, trace_own_reader(t), i, &o, e);
 	if (r == 0) {
 		r = chunk_io_read(&o.io, 0, p, b->bytes);
 		block_meta_free(o.meta);
@@ -113,7 +113,7 @@ int trace_copy_block(struct trace *t, size_t i, struct store_writer *w, struct e
 			r = err_set(e, -EIO,
 				    "'%s/%s', block at %" PRIu64 ": was whole and is no more; is "
 				    "the disk failing? Copy the trace away, then repair the copy",
-				    t->path, b->file, b->offset);
+				    trace_path(t), b->file, b->offset);
 	}
 	if (r == 0)
 		r = store_writer_append(w, p, b->bytes, 0, e);

@@ -32,7 +32,7 @@ const char *trace_cut_source(unsigned int source)
 /* The window inside of its blocks. */
 static void clip(struct cut *c)
 {
-	const struct trace_block *b = c->t->blocks.v;
+	const struct trace_block *b = trace_block_at(c->t, 0);
 
 	c->from_ns = c->q->from_ns > b[c->first].from_ns ? c->q->from_ns : b[c->first].from_ns;
 	c->to_ns = c->q->to_ns < b[c->end - 1].to_ns ? c->q->to_ns : b[c->end - 1].to_ns;
@@ -95,7 +95,7 @@ static int write_blocks(struct cut *c, struct err *e)
 /* Nothing is left out: the blocks go over as they are, with one that a cut put in front of them. */
 static int copy_blocks(struct cut *c, struct err *e)
 {
-	const struct trace_block *b = c->t->blocks.v;
+	const struct trace_block *b = trace_block_at(c->t, 0);
 	int r = 0;
 	size_t i;
 
@@ -124,7 +124,7 @@ static int put_blocks(struct cut *c, struct err *e)
 		return err_set(e, -ENODATA,
 			       "'%s' has no valid block in that window: there is nothing to "
 			       "cut out",
-			       c->t->path);
+			       trace_path(c->t));
 	clip(c);
 	/* a trace that was itself cut has state in front of its window */
 	c->is_part = c->q->upids || c->from_ns > trace_start_ns(c->t) ||
@@ -134,10 +134,10 @@ static int put_blocks(struct cut *c, struct err *e)
 
 static int copy_manifest(struct cut *c)
 {
-	const struct manifest *m = &c->t->manifest;
+	const struct manifest *m = trace_stored_manifest(c->t);
 	/* not 0: the trace was cut before */
 	uint64_t offset_ns = trace_get_number(c->t, "cut.offset_ns");
-	bool is_new = c->is_part || c->left_out_cnt || c->t->damages.cnt;
+	bool is_new = c->is_part || c->left_out_cnt || trace_is_damaged(c->t);
 	char left_out[256] = "";
 	unsigned int s;
 	size_t i;
@@ -176,8 +176,8 @@ static int copy_manifest(struct cut *c)
 void trace_cut_blocks(const struct trace *t, uint64_t from_ns, uint64_t to_ns, size_t *ret_first,
 		      size_t *ret_end, uint64_t *ret_bytes)
 {
-	const struct trace_block *b = t->blocks.v;
-	size_t i, first = 0, end, cnt = t->blocks.cnt;
+	const struct trace_block *b = trace_block_at(t, 0);
+	size_t i, first = 0, end, cnt = trace_block_cnt(t);
 
 	*ret_bytes = 0;
 	while (first < cnt && b[first].to_ns <= from_ns)
@@ -209,8 +209,8 @@ static int write_cut(void *ctx, struct store_writer *w, struct err *e)
 	int r = 0;
 
 	c->w = w;
-	c->cpu_first = calloc(c->t->cpu_cnt + 1, sizeof(*c->cpu_first));
-	c->cpu_last = calloc(c->t->cpu_cnt + 1, sizeof(*c->cpu_last));
+	c->cpu_first = calloc(trace_cpu_cnt(c->t) + 1, sizeof(*c->cpu_first));
+	c->cpu_last = calloc(trace_cpu_cnt(c->t) + 1, sizeof(*c->cpu_last));
 	if (!c->cpu_first || !c->cpu_last || block_out_init(&c->out, 0) < 0)
 		return err_set(e, -ENOMEM, "out of memory");
 	r = put_blocks(c, e);
@@ -243,9 +243,9 @@ int trace_cut(struct trace *t, const struct trace_cut_request *q, const char *pa
 	leave_out(&c);
 	trace_cut_blocks(t, q->from_ns, q->to_ns, &c.first, &c.end, &bytes);
 	/* a copy of all that there is remains the same trace */
-	if (!q->upids && !c.left_out_cnt && !t->damages.cnt && q->from_ns <= trace_start_ns(t) &&
-	    q->to_ns >= trace_end_ns(t))
-		config.trace_id = t->id;
+	if (!q->upids && !c.left_out_cnt && !trace_is_damaged(t) &&
+	    q->from_ns <= trace_start_ns(t) && q->to_ns >= trace_end_ns(t))
+		config.trace_id = trace_id(t);
 	c.is_same = config.trace_id != 0;
 	r = trace_copy_make(t, path, &config, write_cut, &c, e);
 	cut_done(&c);
@@ -263,7 +263,7 @@ int trace_cut_saved(struct trace *t, size_t block, uint64_t *saved, struct err *
 
 	if (trace_block_is_damaged(t, block))
 		return 0;
-	r = trace_block_open(t, &t->reader, block, &o, e);
+	r = trace_block_open(t, trace_own_reader(t), block, &o, e);
 	if (r < 0)
 		return r;
 	for (i = 0; i < o.meta->head.section_cnt; i++) {

@@ -15,7 +15,7 @@
 
 #include "format/block_out.h"
 #include "edit/trace_copy.h"
-#include "trace/trace_state.h"
+#include "trace/trace_read.h"
 #include "store/store_writer.h"
 
 struct redact {
@@ -110,7 +110,7 @@ static int copy_section(struct redact *x, struct block_meta *f, unsigned int typ
 		block_copy_small(&x->out, f, type);
 	if (!of)
 		return 0;
-	r = block_meta_rows(f, x->t->reader.zunpack, type, &in);
+	r = block_meta_rows(f, trace_own_reader(x->t)->zunpack, type, &in);
 	buf_reset(&x->rows.out);
 	x->rows.base_ns = f->head.from_ns;
 	x->rows.cnt = 0;
@@ -133,7 +133,7 @@ static int copy_block(struct redact *x, size_t i, struct redact_result *ret, str
 	size_t cnt = 0;
 	int r;
 
-	r = trace_block_open(x->t, &x->t->reader, i, &o, e);
+	r = trace_block_open(x->t, trace_own_reader(x->t), i, &o, e);
 	if (r < 0)
 		return r;
 	io = (struct block_io){ chunk_io_read, &o.io };
@@ -149,7 +149,7 @@ static int copy_block(struct redact *x, size_t i, struct redact_result *ret, str
 		r = block_out_seal(&x->out, &head, &bytes, &cnt);
 	block_meta_free(o.meta);
 	if (r < 0)
-		return err_set(e, r, "'%s/%s', block at %" PRIu64 ": %s", x->t->path, b->file,
+		return err_set(e, r, "'%s/%s', block at %" PRIu64 ": %s", trace_path(x->t), b->file,
 			       b->offset,
 			       r == -ENOMEM ? "out of memory" :
 					      "is damaged; `ebpfrec repair` makes a trace of "
@@ -303,11 +303,12 @@ static int copy_note(struct redact *x, const struct manifest_entry *m)
 
 static int copy_manifest(struct redact *x, struct redact_result *ret)
 {
+	const struct manifest *all = trace_stored_manifest(x->t);
 	const char *state = trace_get(x->t, "state"), *value;
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < x->t->manifest.cnt; i++) {
-		const struct manifest_entry *m = &x->t->manifest.entries[i];
+	for (size_t i = 0; r == 0 && i < all->cnt; i++) {
+		const struct manifest_entry *m = &all->entries[i];
 
 		if (!strncmp(m->key, "note.", 5)) {
 			r = copy_note(x, m);
@@ -343,10 +344,10 @@ static int write_redacted(void *ctx, struct store_writer *w, struct err *e)
 		r = copy_manifest(x, res);
 	if (r < 0)
 		return err_set(e, r, "out of memory");
-	for (size_t i = 0; r == 0 && i < x->t->blocks.cnt; i++)
+	for (size_t i = 0; r == 0 && i < trace_block_cnt(x->t); i++)
 		r = copy_block(x, i, res, e);
 	if (r == 0 && !res->block_cnt)
-		r = err_set(e, -ENODATA, "'%s' has no valid block", x->t->path);
+		r = err_set(e, -ENODATA, "'%s' has no valid block", trace_path(x->t));
 	res->words = *redact_words_counts(x->words);
 	return r;
 }
@@ -354,7 +355,8 @@ static int write_redacted(void *ctx, struct store_writer *w, struct err *e)
 /* The copy's id comes from the salt and the trace's own id: equal salts make equal copies. */
 static int make_words(struct redact *x, uint64_t *ret_id, struct err *e)
 {
-	uint8_t key[PSEUDONYM_KEY_BYTES], mixed[PSEUDONYM_KEY_BYTES + sizeof(x->t->id)];
+	uint64_t id = trace_id(x->t);
+	uint8_t key[PSEUDONYM_KEY_BYTES], mixed[PSEUDONYM_KEY_BYTES + sizeof(id)];
 	int r = 0;
 
 	if (x->o->salt)
@@ -366,7 +368,7 @@ static int make_words(struct redact *x, uint64_t *ret_id, struct err *e)
 			       err_text(NULL, r));
 	r = redact_words_new(&x->words, key, x->o->keep, x->o->keep_cnt);
 	memcpy(mixed, key, sizeof(key));
-	memcpy(mixed + sizeof(key), &x->t->id, sizeof(x->t->id));
+	memcpy(mixed + sizeof(key), &id, sizeof(id));
 	pseudonym_key_from(key, mixed, sizeof(mixed));
 	memcpy(ret_id, key, sizeof(*ret_id));
 	explicit_bzero(key, sizeof(key));

@@ -9,21 +9,22 @@
 #include <string.h>
 
 #include "edit/trace_copy.h"
-#include "trace/trace_state.h"
+#include "trace/trace_read.h"
 #include "store/store_writer.h"
 
 static int copy_manifest(struct trace *t, struct store_writer *w)
 {
+	const struct manifest *all = trace_stored_manifest(t);
 	const char *state = trace_get(t, "state");
 	size_t i;
 	int r;
 
-	for (i = 0; i < t->manifest.cnt; i++) {
-		const struct manifest_entry *m = &t->manifest.entries[i];
+	for (i = 0; i < all->cnt; i++) {
+		const struct manifest_entry *m = &all->entries[i];
 
 		/* the gaps that an earlier repair left are named again */
 		if (!strcmp(m->key, "state") || !strncmp(m->key, "repaired", 8) ||
-		    (t->damages.cnt && trace_copy_key_is_of_whole(m->key)))
+		    (trace_is_damaged(t) && trace_copy_key_is_of_whole(m->key)))
 			continue;
 		r = store_writer_set(w, m->key, m->value);
 		if (r < 0)
@@ -40,11 +41,11 @@ static int copy_manifest(struct trace *t, struct store_writer *w)
 static int copy_blocks(struct trace *t, struct store_writer *w, struct repair_result *ret,
 		       struct err *e)
 {
-	const struct trace_block *b = t->blocks.v;
+	const struct trace_block *b = trace_block_at(t, 0);
 	size_t i;
 	int r = 0;
 
-	for (i = 0; r == 0 && i < t->blocks.cnt; i++) {
+	for (i = 0; r == 0 && i < trace_block_cnt(t); i++) {
 		if (trace_block_is_damaged(t, i))
 			continue;
 		r = trace_copy_block(t, i, w, e);
@@ -53,7 +54,7 @@ static int copy_blocks(struct trace *t, struct store_writer *w, struct repair_re
 	}
 	if (r == 0 && !ret->block_cnt)
 		r = err_set(e, -ENODATA, "'%s' has no valid block: there is nothing to save",
-			    t->path);
+			    trace_path(t));
 	return r;
 }
 

@@ -229,6 +229,36 @@ void trace_lists_rows(const struct trace *of, unsigned int list)
 
 /* ---- what a trace has ---- */
 
+int trace_dir_fd(const struct trace *t)
+{
+	return t->dir_fd;
+}
+
+uint64_t trace_id(const struct trace *t)
+{
+	return t->id;
+}
+
+bool trace_lacks_manifest(const struct trace *t)
+{
+	return t->no_manifest;
+}
+
+const struct manifest *trace_stored_manifest(const struct trace *t)
+{
+	return &t->manifest;
+}
+
+struct trace_reader *trace_own_reader(struct trace *t)
+{
+	return &t->reader;
+}
+
+struct trace_block_more *trace_more_at(const struct trace *t, size_t i)
+{
+	return (struct trace_block_more *)t->more.v + i;
+}
+
 const char *trace_path(const struct trace *t)
 {
 	return t->path;

@@ -3,8 +3,8 @@
  * trace_state: what the parts of the trace reader share: trace_rows.c (what a trace consists of),
  * trace_sites.c (code and stacks), trace_block.c (one block again), trace_load.c (small sections
  * into lists), trace_finalize.c (links between rows), trace_lists.c (lists from the derived file),
- * trace.c (opening), event_cursor.c. Each calls only those before it. Only they and src/edit
- * include it.
+ * trace.c (opening), event_cursor.c. Each calls only those before it. Only they include it; others
+ * read through trace.h and trace_read.h.
  */
 #ifndef TRACE_STATE_H
 #define TRACE_STATE_H
@@ -15,12 +15,9 @@
 #include "base/buf.h"
 #include "base/hash_map.h"
 #include "base/strpool.h"
-#include "format/block_meta.h"
 #include "format/column_reader.h"
-#include "trace/trace.h"
+#include "trace/trace_read.h"
 #include "store/bundle.h"
-#include "store/chunk_scan.h"
-#include "store/manifest.h"
 
 struct trace_list {
 	void *v;
@@ -60,27 +57,6 @@ struct trace_lists {
 	uint64_t thread_hash;		/* that of d */
 	struct trace_stored_list lists[TRACE_LIST_CNT];
 	struct zunpack *zunpack;	/* under drop_lock */
-};
-
-/* More about the trace_block of the same index. */
-struct trace_block_more {
-	uint64_t file;		/* number of the chunk file */
-	uint64_t late_ns;	/* lowest first_ns of this and all later blocks */
-	struct disk_block head;
-	uint32_t *running;	/* head.cpu_cnt utids, from the keyframe */
-	struct row_cpu_end *ends;	/* head.cpu_cnt of a block with CPU_END; else NULL */
-	bool damaged;		/* under drop_lock while cursors run in threads */
-	bool verified;		/* every byte was read and is valid */
-};
-
-/*
- * What reading blocks needs. The trace has one; a cursor has its own, so that it may run in a
- * thread.
- */
-struct trace_reader {
-	int fd;			/* the chunk file opened last, -1: none */
-	uint64_t fd_number;
-	struct zunpack *zunpack;
 };
 
 struct trace {
@@ -123,24 +99,8 @@ struct trace {
 	pthread_mutex_t drop_lock;
 };
 
-/* A file is known by inode number and file system, every other name by its id. */
-static inline uint64_t trace_name_key(enum trace_name_type type, uint64_t id, uint64_t arg)
-{
-	return type == TRACE_NAME_FILE ? id ^ (arg + 1) * 0x9e3779b97f4a7c15ull : id;
-}
-
 /* Appends a zeroed item; NULL: out of memory. Earlier pointers into the list become invalid. */
 void *trace_list_add(struct trace_list *l, size_t item_bytes);
-
-static inline const struct trace_block *trace_block_at(const struct trace *t, size_t i)
-{
-	return (const struct trace_block *)t->blocks.v + i;
-}
-
-static inline struct trace_block_more *trace_more_at(const struct trace *t, size_t i)
-{
-	return (struct trace_block_more *)t->more.v + i;
-}
 
 /* Forgets all blocks. */
 void trace_blocks_done(struct trace *t);
@@ -150,34 +110,15 @@ int trace_add_damage(struct trace *t, const char *file, uint64_t offset, uint64_
 
 /* The descriptor of a chunk file that stays open, or -1. */
 int trace_file_held(const struct trace *t, uint64_t number);
-/* The numbers of the chunk files, ascending, malloc'ed. */
-int trace_file_list(const struct trace *t, uint64_t **ret, size_t *ret_cnt);
 
-/* The type of the rows of a list; NULL: there is no such list. */
-const struct row_type *trace_list_type(unsigned int list);
-/* All rows of a list. */
-const void *trace_rows(const struct trace *t, unsigned int list, size_t *ret_cnt);
-/* Row i of a list; NULL: there is none. */
-const void *trace_row_at(const struct trace *t, unsigned int list, size_t i);
-/* The row of a list by id; NULL: there is none. */
-const void *trace_row_find(const struct trace *t, unsigned int list, uint64_t key);
 /*
  * The first row of a list that is sorted by its first field (processes, threads, resets of memory,
  * names) where that is key or higher; or the number of rows.
  */
 size_t trace_rows_from(const struct trace *t, unsigned int list, uint64_t key);
 
-#define TRACE_FILE_MISSING "file is missing"	/* reason of such damage */
-
 /* Where the last block that was read so far ends; 0: there is none. */
 uint64_t trace_blocks_end_ns(const struct trace *t);
-
-/*
- * The descriptor of a chunk file, either held or newly opened; release it with trace_file_close().
- * < 0: the error of open().
- */
-int trace_file_open(const struct trace *t, uint64_t number);
-void trace_file_close(const struct trace *t, int fd);
 
 void trace_estimate_costs(struct trace *t);	/* of hook_stats */
 void trace_stacks_index(struct trace *t);	/* lists the stacks, in memory that was reserved */
@@ -223,11 +164,6 @@ void trace_lists_close(struct trace *t);
 
 /* ---- trace_block.c ---- */
 
-struct trace_block_open {
-	struct block_meta *meta;
-	struct chunk_io io;
-};
-
 int trace_reader_init(struct trace_reader *r);	/* 0 or -ENOMEM */
 void trace_reader_done(const struct trace *t, struct trace_reader *r);
 
@@ -237,14 +173,5 @@ int trace_block_seek(const struct trace *t, struct trace_reader *r, size_t block
 /* 0: the block's header there is what it was when the trace was opened; -EBADMSG. */
 int trace_block_head(const struct trace *t, size_t block, struct chunk_io *io,
 		     const char **ret_why);
-/*
- * Opens block i again, without its event columns. The descriptor in ret belongs to r and is valid
- * until the next call.
- */
-int trace_block_open(const struct trace *t, struct trace_reader *r, size_t block,
-		     struct trace_block_open *ret, struct err *e);
-
-/* Remembers that block i is damaged. */
-int trace_block_drop(struct trace *t, size_t block, const char *reason);
 
 #endif /* TRACE_STATE_H */
