@@ -256,30 +256,29 @@ static int report_wide(const struct answer *r, const struct row_sink *sink, stru
 	const struct report_request *q = &r->o->q;
 	uint64_t start = trace_start_ns(r->trace), end = trace_end_ns(r->trace);
 	uint64_t to = q->to_ns < end ? q->to_ns : end, before, first;
-	struct pivot_options o = { .by = r->o->wide_by, .figure = r->o->view->figure,
-				   .every_ns = q->every_ns, .next = sink,
-				   .limit = r->o->has_limit ? r->o->limit_wide : 0 };
+	struct pivot p = { .groups.o = { .by = r->o->wide_by, .figure = r->o->view->figure,
+					 .every_ns = q->every_ns },
+			   .next = sink, .limit = r->o->has_limit ? r->o->limit_wide : 0 };
+	struct bin_groups *g = &p.groups;
 	struct err mine = { "" };
-	struct pivot *p;
+	struct row_sink rows;
 	int c;
 
-	if (!o.figure)
+	if (!g->o.figure)
 		return err_set(e, -EINVAL, "--wide-by: the view '%s' has no figure over time",
 			       q->view);
 	/* bins are counted from the window's start; the first has a part in the trace */
 	before = q->from_ns < start ? (start - q->from_ns) / q->every_ns : 0;
 	first = q->from_ns + before * q->every_ns;
-	o.from_ns = (int64_t)(first - start);
-	o.bin_cnt = to > first ? (to - first + q->every_ns - 1) / q->every_ns : 0;
-	p = pivot_new(&o);
-	if (!p)
-		return -ENOMEM;
-	c = analysis_report(r->o->in.analysis, q, pivot_sink(p), &mine);
-	if (c && *pivot_error(p))
-		err_set(e, c, "--wide-by: %s", pivot_error(p));
+	g->o.from_ns = (int64_t)(first - start);
+	g->o.bin_cnt = to > first ? (to - first + q->every_ns - 1) / q->every_ns : 0;
+	rows = pivot_sink(&p);
+	c = analysis_report(r->o->in.analysis, q, &rows, &mine);
+	if (c && *g->error)
+		err_set(e, c, "--wide-by: %s", g->error);
 	else if (c)
 		err_set(e, c, "%s", err_text(&mine, c));
-	pivot_free(p);
+	bin_groups_done(g);
 	return c;
 }
 

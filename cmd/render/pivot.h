@@ -10,24 +10,16 @@
 #ifndef PIVOT_H
 #define PIVOT_H
 
-#include "analyze/context/analysis.h"
+#include "cmd/render/bin_groups.h"
 
-struct pivot_options {
-	const char *by; /* columns that name a group: "pid,comm" */
-	const char *figure; /* column with the figure */
-	int64_t from_ns; /* the first bin's t_ns */
-	uint64_t every_ns, bin_cnt; /* > 0 */
-	uint64_t limit; /* groups, those with the greatest sums; 0: all */
+struct pivot {
+	/* options: by, figure, from_ns, every_ns and bin_cnt are the caller's, who ends it, too */
+	struct bin_groups groups;
 	const struct row_sink *next;
+	uint64_t limit; /* groups, those with the greatest sums; 0: all */
 };
 
-struct pivot;
-
-/* NULL: out of memory. */
-struct pivot *pivot_new(const struct pivot_options *o);
-void pivot_free(struct pivot *p);
-/* Errors: -ENOMEM; -EINVAL, with the reason in pivot_error(); those of the next sink. */
-const struct row_sink *pivot_sink(const struct pivot *p);
-const char *pivot_error(const struct pivot *p);
+/* Takes the rows. Errors: those of bin_groups, and of the next sink. */
+struct row_sink pivot_sink(struct pivot *p);
 
 #endif /* PIVOT_H */
