@@ -112,7 +112,7 @@ WORK_SRC := $(sort $(wildcard tests/kernel/work/*.c))
 
 LIB := $(B)/libebpfrec.$(if $(MUTATED),so,a)
 LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o) $(B)/schema_sql.o $(B)/report_views.o $(B)/columns.o
-CMD_OBJ := $(CMD_SRC:%.c=$(B)/%.o) $(B)/page_text.o $(B)/sql_schema_items.o
+CMD_OBJ := $(CMD_SRC:%.c=$(B)/%.o) $(B)/page_text.o $(B)/sql_schema_items.o $(B)/metric_table.o
 UNIT_BIN := $(addprefix $(B)/unit/,$(basename $(notdir $(UNIT_SRC))))
 UNIT_AUX_OBJ := $(UNIT_AUX:%.c=$(B)/%.o)
 BENCH_BIN := $(addprefix $(B)/bench/bin/,$(patsubst preload_%,preload_%.so,$(basename $(notdir $(BENCH_SRC)))))
@@ -188,6 +188,11 @@ $(B)/columns.c: schema/columns.awk schema/columns.decl
 	$(Q)mkdir -p $(@D)
 	$(Q)LC_ALL=C awk -f schema/columns.awk schema/columns.decl > $@
 
+$(B)/metric_table.c: schema/metrics.awk schema/report_metrics.sql
+	$(call say,METRICS,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)LC_ALL=C awk -f schema/metrics.awk schema/report_metrics.sql > $@
+
 # ---- documents that `sql` shows ----
 
 $(B)/sql_schema_items.c: schema/sql_schema.awk schema/TABLES.md schema/QUERIES.md
@@ -215,7 +220,8 @@ $(B)/%.o: %.c | $(EVENT_GEN)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
 
-$(B)/schema_sql.o $(B)/report_views.o $(B)/columns.o $(B)/sql_schema_items.o $(B)/page_text.o: %.o: %.c
+$(B)/schema_sql.o $(B)/report_views.o $(B)/columns.o $(B)/sql_schema_items.o $(B)/page_text.o \
+$(B)/metric_table.o: %.o: %.c
 	$(call say,CC,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
 

@@ -5,18 +5,32 @@
 -- by: comm unit container user
 -- default: comm
 --
--- This is for `ebpfrec metrics` and `export --to openmetrics`; cmd/metrics/metric_table.c says which column is which
--- metric. Texts are labels, and "who" is the label of --by. Rows with equal labels are added up; of peaks, the highest
+-- This is for `ebpfrec metrics` and `export --to openmetrics`. schema/metrics.awk says how the lines declare metrics.
+-- Texts are labels, and "who" is the label of --by. Rows with equal labels are added up; of peaks, the highest
 -- counts. The first figure of a section says who is large: its rows begin with the largest.
 -- Rows of the trace's lists (sources, cost) count where they end, so that neighbouring windows add up. The first and the last bin of an
 -- export may reach beyond the trace: span_ns is the part inside.
+--
+-- gauge peak_interval_seconds peak_interval_ns: Length of the interval whose peaks are shown.
+-- gauge recording recording: 1: the trace is being recorded.
 
 -- section: cpu
+-- counter cpu_seconds oncpu_ns: Time on any CPU.
+-- counter context_switches switches: Switches away from a CPU.
+-- counter preemptions preempted: Switches away from a CPU while still runnable.
 SELECT u.t_ns AS t_ns, task_key(:by, u.upid) AS who, sum(u.oncpu_ns) AS oncpu_ns, sum(u.switches) AS switches,
        sum(u.preempted) AS preempted
   FROM cpu_usage(:from, :to, :every) AS u GROUP BY u.t_ns, task_key(:by, u.upid) ORDER BY u.t_ns, oncpu_ns DESC, who
 
 -- section: states
+-- counter thread_state_seconds running_ns state=running: Time that threads spent in a state.
+-- counter thread_state_seconds runnable_ns state=runnable
+-- counter thread_state_seconds preempted_ns state=preempted
+-- counter thread_state_seconds disk_ns state=disk
+-- counter thread_state_seconds uninterruptible_ns state=uninterruptible
+-- counter thread_state_seconds sleeping_ns state=sleeping
+-- counter thread_state_seconds stopped_ns state=stopped
+-- counter thread_state_seconds unknown_ns state=unknown
 SELECT t_ns, name AS who, running_ns, runnable_ns, preempted_ns, CASE WHEN was_recorded('block') THEN disk_ns END AS disk_ns,
        uninterruptible_ns, sleeping_ns, stopped_ns, unknown_ns
   FROM thread_states(:from, :to, :every, :by)
@@ -25,35 +39,54 @@ SELECT t_ns, task_key(:by, upid), oncpu_ns, 0, 0, iif(was_recorded('block'), 0, 
   FROM cpu_usage(:from, :to, :every) WHERE utid = 1 AND oncpu_ns > 0 ORDER BY t_ns, running_ns DESC, who
 
 -- section: waits
+-- counter cpu_wait_seconds wait_ns: Time spent waiting for a CPU.
+-- counter cpu_waits waits: Waits for a CPU that ended.
+-- peak cpu_wait_peak_seconds wait_max_ns: Longest wait for a CPU that ended in the peak interval.
 SELECT t_ns, name AS who, wait_ns, waits, wait_max_ns
   FROM sched_waits(:from, :to, :every, :by) ORDER BY t_ns, wait_ns DESC, who
 
 -- section: memory
+-- gauge resident_bytes rss_bytes: Resident memory.
+-- peak resident_peak_bytes rss_peak_bytes: Highest resident memory in the peak interval.
 SELECT t_ns, name AS who, rss_bytes, rss_peak_bytes
   FROM memory_levels(:from, :to, :every, :by) ORDER BY t_ns, rss_peak_bytes DESC, who
 
 -- section: alloc
+-- counter allocated_bytes alloc_bytes: Memory allocated. Sources overlap; do not add them.
+-- counter freed_bytes free_bytes: Memory freed. Sources overlap; do not add them.
+-- counter exit_bytes exit_bytes: Memory that processes still held when they ended or called exec.
 SELECT t_ns, name AS who, source, alloc_bytes, free_bytes, exit_bytes
   FROM alloc_usage(:from, :to, :every, :by) WHERE source <> 'vm' ORDER BY t_ns, alloc_bytes DESC, who
 
 -- section: bursts
+-- peak burst_peak_bytes bytes: Largest spike of resident memory of 16 MiB and more that began in the peak interval.
 SELECT :from + coalesce((start_ns - :from) / nullif(:every, 0) * :every, 0) AS t_ns, task_key(:by, upid) AS who, bytes
   FROM spikes(:from, :to, :spike_window, 16777216, 'rss') ORDER BY bytes DESC, who
 
 -- section: io
+-- counter io_bytes bytes: Bytes of block requests that ended, by owner.
+-- counter io_requests ios: Block requests that ended, by owner.
 SELECT t_ns, name AS who, op, bytes, ios FROM io_usage(:from, :to, :every, :by || ',op') ORDER BY t_ns, bytes DESC, who
 
 -- section: requests
+-- counter device_bytes bytes: Bytes of block requests that ended. Devices stack; do not add layers.
+-- counter device_requests ios: Block requests that ended.
+-- counter device_errors errors: Block requests that failed.
+-- peak request_peak_seconds lat_max_ns: Longest time of a block request that ended in the peak interval.
 SELECT t_ns, device_name(dev) AS device, op, bytes, ios, errors, lat_max_ns
   FROM io_usage(:from, :to, :every, 'device,op') ORDER BY t_ns, bytes DESC, device
 
 -- section: latency
+-- histogram request_seconds ios: Time of block requests from queueing to completion.
 SELECT t_ns, device_name(dev) AS device, op, high_ns, ios, NULL AS lat_sum_ns
   FROM latency_hist(:from, :to, :every, 'device,op') WHERE phase = 'total'
 UNION ALL
 SELECT t_ns, device_name(dev), op, NULL, NULL, lat_sum_ns FROM io_usage(:from, :to, :every, 'device,op')
 
 -- section: sources
+-- counter events events: Events recorded.
+-- counter lost_events lost: Events lost.
+-- counter source_off_seconds off_ns: Time in which record --max-overhead had turned a source off.
 WITH bin AS (SELECT t_ns, max(t_ns, 0) AS begin_ns, span_ns FROM window_loss(:from, :to, :every) WHERE class = 'sched')
 SELECT :from + coalesce((max(to_ns - 1, from_ns) - :from) / nullif(:every, 0) * :every, 0) AS t_ns, source, read_cnt AS events,
        0 AS lost, 0 AS off_ns
@@ -65,6 +98,10 @@ UNION ALL
 SELECT t_ns, source, 0, 0, source_off_ns(source, begin_ns, begin_ns + span_ns) FROM (SELECT DISTINCT source FROM source_gaps), bin
 
 -- section: cost
+-- counter recorder_cpu_seconds user_ns mode=user: CPU time of the recorder, and of its programs in the kernel.
+-- counter recorder_cpu_seconds sys_ns mode=system
+-- counter recorder_cpu_seconds kernel_ns mode=programs
+-- counter recorder_written_bytes bytes_written: Bytes written to the trace.
 SELECT :from + coalesce((to_ns - 1 - :from) / nullif(:every, 0) * :every, 0) AS t_ns, user_ns, sys_ns, NULL AS kernel_ns, bytes_written
   FROM cost WHERE to_ns > :from AND to_ns <= :to
 UNION ALL
@@ -72,6 +109,10 @@ SELECT :from + coalesce((to_ns - 1 - :from) / nullif(:every, 0) * :every, 0), NU
   FROM hook_stats WHERE to_ns > :from AND to_ns <= :to
 
 -- section: trace
+-- counter incomplete_seconds incomplete_ns: Time of windows of which something that was recorded is missing: what was counted there is not complete.
+-- counter missing_seconds missing_ns: Time that the trace has no block of, that was removed before it was counted, or whose events came after.
+-- gauge trace_end_timestamp_seconds end_unix_ns: Wall clock of the instant up to which all other values count.
+-- gauge trace_end_monotonic_seconds end_mono_ns: The same instant by the trace's own clock, CLOCK_MONOTONIC.
 SELECT b.t_ns AS t_ns, unix_ns(max(b.t_ns, 0) + b.span_ns) AS end_unix_ns,
        (SELECT mono_ns - ts_ns FROM clocks LIMIT 1) + max(b.t_ns, 0) + b.span_ns AS end_mono_ns,
        iif(view_complete(max(b.t_ns, 0), max(b.t_ns, 0) + b.span_ns), 0, b.span_ns) AS incomplete_ns,

@@ -2,6 +2,8 @@
 /*
  * metric_table: all metrics, each declared once. The endpoint, the text file, the bins of an
  * export, the list of `metrics --list` and the tests take them from here.
+ *
+ *     schema/report_metrics.sql --schema/metrics.awk--> build/metric_table.c
  */
 #ifndef METRIC_TABLE_H
 #define METRIC_TABLE_H
