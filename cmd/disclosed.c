@@ -11,42 +11,53 @@
 
 #include "base/array.h"
 #include "cmd/render/say.h"
+#include "edit/trace_redact.h"
 
-enum disclosed_class {
-	DISCLOSED_PROCESS, /* names of processes and threads */
-	DISCLOSED_CMDLINE,
-	DISCLOSED_PATH, /* programs, files, cgroups */
-	DISCLOSED_USER, /* names in paths and command lines below /home */
-	DISCLOSED_UID,
-	DISCLOSED_HOST,
-	DISCLOSED_DEVICE,
-	DISCLOSED_NOTE, /* marks and notes */
-	DISCLOSED_FUNCTION, /* of programs, that asked for memory or were on a stack */
-	DISCLOSED_BUILD_ID, /* of their files: who has the file too can tell which it is */
-	DISCLOSED_CLASS_CNT
+#define KIND(name) (1u << REDACT_##name)
+#define REDACT_UID REDACT_KIND_CNT
+
+/* What the kernel has on every machine, slab caches and symbols, tells nothing. */
+_Static_assert(REDACT_KIND_CNT == 13, "a new kind of strings belongs into a class");
+
+static const struct {
+	const char *name;
+	unsigned int kinds;
+} classes[] = {
+	{ "process names", KIND(COMM) },	/* and of threads */
+	{ "command lines", KIND(CMDLINE) },
+	{ "paths", KIND(PATH) | KIND(CGROUP) },	/* of programs, files, cgroups */
+	{ "user names", KIND(USER) },	/* and in paths and command lines, below /home */
+	{ "user ids", KIND(UID) },
+	{ "host names", KIND(HOST) },
+	{ "devices", KIND(DEVICE) },
+	{ "marks and notes", KIND(MARK) | KIND(NOTE) },
+	{ "functions", KIND(FUNCTION) },	/* that asked for memory or were on a stack */
+	{ "build ids", KIND(BUILD_ID) },	/* who has the file can tell which it is */
 };
 
-static const char *const class_names[DISCLOSED_CLASS_CNT] = {
-	"process names", "command lines", "paths",	     "user names", "user ids",
-	"host names",	 "devices",	  "marks and notes", "functions",  "build ids",
-};
+#define CLASS_CNT (sizeof(classes) / sizeof(classes[0]))
 
 struct disclosed {
-	char **strings[DISCLOSED_CLASS_CNT];
-	size_t cnt[DISCLOSED_CLASS_CNT], cap[DISCLOSED_CLASS_CNT];
+	char **strings[CLASS_CNT];
+	size_t cnt[CLASS_CNT], cap[CLASS_CNT];
 	int error; /* the first one stays */
 };
 
-static void add_bytes(struct disclosed *d, enum disclosed_class c, const char *s, size_t bytes)
+static void add_bytes(struct disclosed *d, unsigned int kind, const char *s, size_t bytes)
 {
 	char *copy = d->error ? NULL : strndup(s, bytes);
+	unsigned int c = 0;
 
-	if (!copy || array_reserve(&d->strings[c], &d->cap[c], d->cnt[c] + 1) < 0) {
-		free(copy);
-		d->error = -ENOMEM;
+	while (c < CLASS_CNT && !(classes[c].kinds & 1u << kind))
+		c++;
+	if (c < CLASS_CNT && copy &&
+	    !array_reserve(&d->strings[c], &d->cap[c], d->cnt[c] + 1)) {
+		d->strings[c][d->cnt[c]++] = copy;
 		return;
 	}
-	d->strings[c][d->cnt[c]++] = copy;
+	if (c < CLASS_CNT)
+		d->error = -ENOMEM;
+	free(copy);
 }
 
 /* Whose home directory is named in s. */
@@ -58,91 +69,28 @@ static void add_users(struct disclosed *d, const char *s)
 		s += strlen("/home/");
 		n = strcspn(s, "/ :,;'\"");
 		if (n)
-			add_bytes(d, DISCLOSED_USER, s, n);
+			add_bytes(d, REDACT_USER, s, n);
 	}
 }
 
-static void add(struct disclosed *d, enum disclosed_class c, const char *s)
+static void add(void *ctx, enum redact_kind kind, const char *s)
 {
-	if (!s || !*s)
-		return;
-	add_bytes(d, c, s, strlen(s));
-	if (c == DISCLOSED_CMDLINE || c == DISCLOSED_PATH)
-		add_users(d, s);
+	add_bytes(ctx, kind, s, strlen(s));
+	if ((KIND(CMDLINE) | KIND(PATH) | KIND(CGROUP)) & 1u << kind)
+		add_users(ctx, s);
 }
 
-static void add_tasks(struct disclosed *d, const struct trace *t)
+static void add_uids(struct disclosed *d, const struct trace *t)
 {
-	size_t process_cnt, thread_cnt, event_cnt, i;
-	const struct trace_process *p = trace_processes(t, &process_cnt);
-	const struct trace_thread *h = trace_threads(t, &thread_cnt);
-	const struct trace_task_event *v = trace_task_events(t, &event_cnt);
+	size_t cnt, i;
+	const struct trace_process *p = trace_processes(t, &cnt);
 	char uid[16];
 
-	for (i = 0; i < process_cnt; i++) {
-		snprintf(uid, sizeof(uid), "%u", p[i].uid);
-		add(d, DISCLOSED_PROCESS, p[i].comm);
-		add(d, DISCLOSED_CMDLINE, p[i].cmdline);
-		add(d, DISCLOSED_PATH, p[i].exe);
-		add(d, DISCLOSED_UID, uid);
-	}
-	for (i = 0; i < thread_cnt; i++)
-		add(d, DISCLOSED_PROCESS, h[i].comm);
-	for (i = 0; i < event_cnt; i++) {
-		add(d, DISCLOSED_PROCESS, v[i].comm);
-		add(d, DISCLOSED_CMDLINE, v[i].cmdline);
-		add(d, DISCLOSED_PATH, v[i].exe);
-	}
-}
-
-static void add_names(struct disclosed *d, const struct trace *t, enum trace_name_type type,
-		      enum disclosed_class c)
-{
-	size_t cnt, i;
-	const struct trace_name *n = trace_names(t, type, &cnt);
-
-	for (i = 0; i < cnt; i++)
-		add(d, c, n[i].name);
-}
-
-static void add_sites(struct disclosed *d, const struct trace *t)
-{
-	size_t cnt, i;
-	const struct trace_site *s = trace_sites(t, &cnt);
-
 	for (i = 0; i < cnt; i++) {
-		add(d, DISCLOSED_FUNCTION, s[i].symbol);
-		add(d, DISCLOSED_PATH, s[i].module);
-		add(d, DISCLOSED_BUILD_ID, s[i].build_id);
-	}
-}
+		int n = snprintf(uid, sizeof(uid), "%u", p[i].uid);
 
-static void add_manifest(struct disclosed *d, const struct trace *t)
-{
-	static const struct {
-		const char *key;
-		enum disclosed_class c;
-	} keys[] = {
-		{ "host", DISCLOSED_HOST },
-		{ "command", DISCLOSED_CMDLINE },
-		{ "recorder.command_line", DISCLOSED_CMDLINE },
-		{ "cgroup", DISCLOSED_PATH },
-		{ "mounts", DISCLOSED_PATH },
-	};
-	size_t cnt, i, k;
-	const struct trace_kv *kv = trace_manifest(t, &cnt);
-	const struct trace_mark *m;
-
-	for (i = 0; i < cnt; i++) {
-		for (k = 0; k < sizeof(keys) / sizeof(keys[0]); k++)
-			if (!strcmp(kv[i].key, keys[k].key))
-				add(d, keys[k].c, kv[i].value);
-		if (!strncmp(kv[i].key, "note.", 5))
-			add(d, DISCLOSED_NOTE, kv[i].value);
+		add_bytes(d, REDACT_UID, uid, (size_t)n);
 	}
-	m = trace_marks(t, &cnt);
-	for (i = 0; i < cnt; i++)
-		add(d, DISCLOSED_NOTE, m[i].text);
 }
 
 static int text_cmp(const void *a, const void *b)
@@ -184,22 +132,15 @@ static void keep_real(struct disclosed *d, const struct disclosed *real, unsigne
 
 static void collect(struct disclosed *d, const struct trace *t)
 {
-	add_tasks(d, t);
-	add_names(d, t, TRACE_NAME_CGROUP, DISCLOSED_PATH);
-	add_names(d, t, TRACE_NAME_USER, DISCLOSED_USER);
-	add_names(d, t, TRACE_NAME_FILE, DISCLOSED_PATH);
-	add_names(d, t, TRACE_NAME_PATH, DISCLOSED_PATH);
-	add_names(d, t, TRACE_NAME_DEVICE, DISCLOSED_DEVICE);
-	add_names(d, t, TRACE_NAME_IRQ, DISCLOSED_DEVICE);
-	add_sites(d, t);
-	add_manifest(d, t);
-	for (unsigned int c = 0; c < DISCLOSED_CLASS_CNT; c++)
+	trace_strings_each(t, add, d);
+	add_uids(d, t);
+	for (unsigned int c = 0; c < CLASS_CNT; c++)
 		sort(d, c);
 }
 
 static void drop(struct disclosed *d)
 {
-	for (unsigned int c = 0; c < DISCLOSED_CLASS_CNT; c++) {
+	for (unsigned int c = 0; c < CLASS_CNT; c++) {
 		while (d->cnt[c])
 			free(d->strings[c][--d->cnt[c]]);
 		free(d->strings[c]);
@@ -218,12 +159,12 @@ int disclosed_say(const struct trace *t, const struct trace *real, bool show)
 	if (!d.error)
 		say_note("it discloses%s, each counted once (--show-strings lists them):",
 			 real ? ", besides pseudonyms" : "");
-	for (unsigned int c = 0; c < DISCLOSED_CLASS_CNT && !d.error; c++) {
+	for (unsigned int c = 0; c < CLASS_CNT && !d.error; c++) {
 		if (real)
 			keep_real(&d, &r, c);
-		say_note("  %8s %s", say_count(d.cnt[c]), class_names[c]);
+		say_note("  %8s %s", say_count(d.cnt[c]), classes[c].name);
 		for (size_t i = 0; show && i < d.cnt[c]; i++)
-			printf("%s: %s\n", class_names[c], say_text(d.strings[c][i]));
+			printf("%s: %s\n", classes[c].name, say_text(d.strings[c][i]));
 	}
 	drop(&d);
 	drop(&r);

@@ -231,11 +231,12 @@ static int keep_names(struct redact *x)
 
 /* ---- the manifest ---- */
 
-enum entry_kind { ENTRY_NUMBERS, ENTRY_AS_IS, ENTRY_HOST, ENTRY_CMDLINE, ENTRY_PATH };
+/* Besides AS_IS and the kinds of redact_words.h. */
+#define ENTRY_NUMBERS (REDACT_KIND_CNT + 1)
 
 static const struct {
 	const char *key;	/* glob */
-	enum entry_kind kind;
+	unsigned int kind;
 } entries[] = {
 	{ "attempted", ENTRY_NUMBERS }, { "read", ENTRY_NUMBERS }, { "lost", ENTRY_NUMBERS },
 	{ "command.exit", ENTRY_NUMBERS }, { "command.pid", ENTRY_NUMBERS },
@@ -248,42 +249,45 @@ static const struct {
 	{ "disk.*", ENTRY_NUMBERS }, { "keep.*", ENTRY_NUMBERS }, { "kept.*", ENTRY_NUMBERS },
 	{ "dropped.*", ENTRY_NUMBERS }, { "snapshot.*", ENTRY_NUMBERS },
 	{ "repaired", ENTRY_NUMBERS }, { "repaired.gap*", ENTRY_NUMBERS }, { "cut", ENTRY_NUMBERS },
-	{ "cut.*_ns", ENTRY_NUMBERS }, { "cut.left_out", ENTRY_AS_IS },
-	{ "cut.processes", ENTRY_CMDLINE }, { "redacted", ENTRY_NUMBERS },
+	{ "cut.*_ns", ENTRY_NUMBERS }, { "cut.left_out", AS_IS },
+	{ "cut.processes", REDACT_CMDLINE }, { "redacted", ENTRY_NUMBERS },
 	{ "span.*", ENTRY_NUMBERS },
-	{ "repaired.state", ENTRY_AS_IS }, { "manifest.lost", ENTRY_AS_IS },
-	{ "redacted.state", ENTRY_AS_IS }, { "recorder.version", ENTRY_AS_IS },
-	{ "kernel.release", ENTRY_AS_IS }, { "kernel.version", ENTRY_AS_IS },
-	{ "machine", ENTRY_AS_IS }, { "cpu.model", ENTRY_AS_IS }, { "programs", ENTRY_AS_IS },
-	{ "sources", ENTRY_AS_IS }, { "lacks", ENTRY_AS_IS }, { "host", ENTRY_HOST },
-	{ "cgroup", ENTRY_PATH }, { "command", ENTRY_CMDLINE },
-	{ "recorder.command_line", ENTRY_CMDLINE },
+	{ "repaired.state", AS_IS }, { "manifest.lost", AS_IS },
+	{ "redacted.state", AS_IS }, { "recorder.version", AS_IS },
+	{ "kernel.release", AS_IS }, { "kernel.version", AS_IS },
+	{ "machine", AS_IS }, { "cpu.model", AS_IS }, { "programs", AS_IS },
+	{ "sources", AS_IS }, { "lacks", AS_IS }, { "host", REDACT_HOST },
+	{ "cgroup", REDACT_CGROUP }, { "command", REDACT_CMDLINE },
+	{ "recorder.command_line", REDACT_CMDLINE },
 };
+
+/* -1: nothing is known of it. */
+static int entry_kind(const struct manifest_entry *m)
+{
+	for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
+		if (fnmatch(entries[i].key, m->key, 0))
+			continue;
+		/* no number; a later line may know the word */
+		if (entries[i].kind == ENTRY_NUMBERS && m->value[strspn(m->value, "0123456789 .-")])
+			continue;
+		return (int)entries[i].kind;
+	}
+	return -1;
+}
 
 /* What to write for an entry; NULL: nothing. */
 static const char *entry_value(struct redact *x, const struct manifest_entry *m, int *ret_err)
 {
-	const char *v = m->value;
-	size_t i;
+	int kind = entry_kind(m);
+	const char *v;
 
-	for (i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
-		if (fnmatch(entries[i].key, m->key, 0))
-			continue;
-		if (entries[i].kind == ENTRY_AS_IS)
-			return v;
-		if (entries[i].kind == ENTRY_HOST)
-			v = redact_word(x->words, REDACT_HOST, v);
-		else if (entries[i].kind == ENTRY_PATH)
-			v = redact_word(x->words, REDACT_CGROUP, v);
-		else if (entries[i].kind == ENTRY_CMDLINE &&
-			 !(x->o->keep_workload && !strcmp(m->key, "command")))
-			v = redact_word(x->words, REDACT_CMDLINE, v);
-		else if (entries[i].kind == ENTRY_NUMBERS && v[strspn(v, "0123456789 .-")])
-			continue;	/* no number; a later line may know the word */
-		*ret_err = v ? 0 : -ENOMEM;
-		return v;
-	}
-	return NULL;
+	if (kind < 0)
+		return NULL;
+	if (kind >= REDACT_KIND_CNT || (x->o->keep_workload && !strcmp(m->key, "command")))
+		return m->value;
+	v = redact_word(x->words, (enum redact_kind)kind, m->value);
+	*ret_err = v ? 0 : -ENOMEM;
+	return v;
 }
 
 /* note.KEY=VALUE: people chose both. The key note.trigger is the recorder's. */
@@ -327,6 +331,42 @@ static int copy_manifest(struct redact *x, struct redact_result *ret)
 		r = store_writer_set(x->store, "redacted.state",
 				     state && !strcmp(state, "finished") ? state : "recording");
 	return r;
+}
+
+/* ---- what there is to redact ---- */
+
+static void each_of_list(const struct trace *t, unsigned int list, trace_string_fn fn, void *ctx)
+{
+	unsigned int section = list < CHUNK_SMALL_END ? list : CHUNK_NAMES, kind, nth;
+	const struct row_type *of = trace_list_type(list);
+	const void *at;
+	union row row = { 0 };
+	const char **s;
+
+	for (size_t i = 0; (at = trace_row_at(t, list, i)); i++) {
+		memcpy(&row, at, of->bytes);
+		for (nth = 0; (s = row_string(of, &row, nth)); nth++) {
+			kind = string_kind(section, &row, nth, *s);
+			if (kind < REDACT_KIND_CNT && **s)
+				fn(ctx, (enum redact_kind)kind, *s);
+		}
+	}
+}
+
+void trace_strings_each(const struct trace *t, trace_string_fn fn, void *ctx)
+{
+	const struct manifest *stored = trace_stored_manifest(t);
+	const struct manifest_entry *m = stored->entries;
+	int kind;
+
+	for (unsigned int list = 0; list < TRACE_LIST_CNT; list++)
+		each_of_list(t, list, fn, ctx);
+	for (size_t i = 0; i < stored->cnt; i++, m++) {
+		kind = !strncmp(m->key, "note.", 5) ? REDACT_NOTE :
+		       !strcmp(m->key, "mounts")    ? REDACT_PATH : entry_kind(m);
+		if (kind >= 0 && kind < REDACT_KIND_CNT && *m->value)
+			fn(ctx, (enum redact_kind)kind, m->value);
+	}
 }
 
 /* ---- the trace ---- */

@@ -43,4 +43,11 @@ struct redact_result {
 int trace_redact(struct trace *t, const char *path, const struct redact_options *o,
 		 struct redact_result *ret, struct err *e);
 
+/*
+ * Hands over every string of t that a redaction would look at, and of which kind it is: those of
+ * its lists and of its manifest that are not empty, as often as they are there.
+ */
+typedef void (*trace_string_fn)(void *ctx, enum redact_kind kind, const char *text);
+void trace_strings_each(const struct trace *t, trace_string_fn fn, void *ctx);
+
 #endif /* TRACE_REDACT_H */

@@ -69,6 +69,16 @@ void trace_file_close(const struct trace *t, int fd);
 
 /* ---- its lists ---- */
 
+/*
+ * The lists of rows of a trace: those of small sections by enum chunk_section_type (RSS_STATE: the
+ * baselines), and two more.
+ */
+enum trace_list_id {
+	TRACE_LIST_MM_RESETS = CHUNK_SMALL_END,	/* valid with lists, or once has_mm_resets */
+	TRACE_LIST_NAMES,	/* + enum trace_name_type, from 1; CHUNK_NAMES itself is empty */
+	TRACE_LIST_CNT = TRACE_LIST_NAMES + TRACE_NAME_TYPE_CNT,
+};
+
 /* A file is known by inode number and file system, every other name by its id. */
 static inline uint64_t trace_name_key(enum trace_name_type type, uint64_t id, uint64_t arg)
 {

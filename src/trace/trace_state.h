@@ -25,16 +25,6 @@ struct trace_list {
 	size_t row_bytes;	/* of struct trace.rows */
 };
 
-/*
- * The lists of rows of a trace: those of small sections by enum chunk_section_type (RSS_STATE: the
- * baselines), and two more.
- */
-enum trace_list_id {
-	TRACE_LIST_MM_RESETS = CHUNK_SMALL_END,	/* valid with lists, or once has_mm_resets */
-	TRACE_LIST_NAMES,	/* + enum trace_name_type, from 1; CHUNK_NAMES itself is empty */
-	TRACE_LIST_CNT = TRACE_LIST_NAMES + TRACE_NAME_TYPE_CNT,
-};
-
 #define TRACE_LISTS_ROWS 256	/* of a part, unless it is the last */
 
 struct trace_list_part {

@@ -3,7 +3,7 @@
  * Every column that schema/events/ declares, filled: what its number refers to (a thread, a
  * process, a stack, a code address, a name) is in a cut, in a redacted copy, and in what a bundle
  * is made of, a redacted cut. The events come from the declarations, so a new column is tested as
- * soon as it is declared.
+ * soon as it is declared. Likewise the strings of all rows are handed over to a redaction.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -121,6 +121,25 @@ static uint64_t fill(struct maker *m, const struct event *ev, const struct event
 	}
 }
 
+/* Rows with strings that no event refers to. */
+static void add_others(struct maker *m, uint64_t ts_ns)
+{
+	union row mark = { .mark = { .ts_ns = ts_ns } },
+		  gap = { .gap = { .from_ns = ts_ns, .to_ns = ts_ns + 1 } },
+		  event = { .task_event = { .ts_ns = ts_ns, .utid = add_thread(m) } };
+
+	for (unsigned int type = 1; type < TRACE_NAME_TYPE_CNT; type++)
+		add_name(m, type, m->next_id++, 0);
+	mark.mark.text = text_of(m, "Mark", m->next_id);
+	row_put(&m->rows[CHUNK_MARKS], row_type_of(CHUNK_MARKS), &mark);
+	gap.gap.source = gap.gap.reason = text_of(m, "Gap", m->next_id);
+	row_put(&m->rows[CHUNK_GAPS], row_type_of(CHUNK_GAPS), &gap);
+	event.task_event.upid = add_process(m);
+	event.task_event.comm = event.task_event.exe = event.task_event.cmdline =
+		text_of(m, "event", m->next_id);
+	row_put(&m->rows[CHUNK_TASK_EVENTS], row_type_of(CHUNK_TASK_EVENTS), &event);
+}
+
 /* An event of each kind, each with a thread of its own. */
 static void add_events(struct maker *m, uint64_t ts_ns)
 {
@@ -156,6 +175,7 @@ static void append(struct store_writer *w, struct maker *m, uint64_t number)
 	m->event_cnt = 0;
 	row_put_cpu_state(&m->rows[CHUNK_CPU_STATE], &idle);
 	add_events(m, head.from_ns + 10);
+	add_others(m, head.from_ns + 10);
 	assert_int_equal(block_out_init(&o, 0), 0);
 	block_out_begin(&o);
 	for (s = 0; s < CHUNK_SMALL_END; s++) {
@@ -372,9 +392,88 @@ static void test_copies_lose_nothing_that_a_column_refers_to(void **state)
 	gen_remove_dir(dir);
 }
 
+/* ---- strings ---- */
+
+struct texts {
+	const char *v[10000];	/* those of the trace, which has each once in memory */
+	size_t cnt;
+	size_t kinds[REDACT_KIND_CNT];
+};
+
+static void add_text(void *ctx, enum redact_kind kind, const char *text)
+{
+	struct texts *x = ctx;
+
+	assert_true(x->cnt < sizeof(x->v) / sizeof(x->v[0]));
+	x->v[x->cnt++] = text;
+	x->kinds[kind]++;
+}
+
+/* Takes a text out again. False: it is not there. */
+static bool take_text(struct texts *x, const char *text)
+{
+	for (size_t i = 0; i < x->cnt; i++)
+		if (x->v[i] == text) {
+			x->v[i] = x->v[--x->cnt];
+			return true;
+		}
+	return false;
+}
+
+/* How many strings the rows of a list have, each of which is taken out of x. */
+static size_t take_list(struct texts *x, const struct trace *t, unsigned int list)
+{
+	const struct row_type *of = trace_list_type(list);
+	const void *at;
+	union row row;
+	const char **s;
+	size_t cnt = 0;
+
+	for (size_t i = 0; (at = trace_row_at(t, list, i)); i++) {
+		memcpy(&row, at, of->bytes);
+		for (unsigned int nth = 0; (s = row_string(of, &row, nth)); nth++, cnt++)
+			if (!**s || !take_text(x, *s))
+				fail_msg("list %u, string %u: '%s' was not handed over", list, nth,
+					 *s);
+	}
+	return cnt;
+}
+
+static void test_every_declared_string_is_seen(void **state)
+{
+	static struct texts x;
+	unsigned int list, nth;
+	union row row;
+	struct trace *t;
+	char path[80];
+
+	gen_temp_dir(dir);
+	snprintf(path, sizeof(path), "%s/whole", dir);
+	make(path);
+	assert_int_equal(trace_open(&t, path, NULL), 0);
+	trace_strings_each(t, add_text, &x);
+	for (list = 0; list < TRACE_LIST_CNT; list++) {
+		const struct row_type *of = trace_list_type(list);
+
+		for (nth = 0; of && row_string(of, &row, nth); nth++)
+			;
+		/* names are in the lists of their types */
+		if (!take_list(&x, t, list) && nth && list != CHUNK_NAMES &&
+		    list != TRACE_LIST_NAMES)
+			fail_msg("no row of list %u has a string: the test lacks one", list);
+	}
+	assert_int_equal(x.cnt, 0);
+	assert_int_equal(x.kinds[REDACT_MARK], BLOCKS);
+	assert_int_equal(x.kinds[REDACT_NOTE], 2 * BLOCKS);
+	assert_in_range(x.kinds[REDACT_USER], 1, 100000);
+	trace_close(t);
+	gen_remove_dir(dir);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_every_declared_string_is_seen),
 		cmocka_unit_test(test_copies_lose_nothing_that_a_column_refers_to),
 	};
 
