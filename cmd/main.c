@@ -60,24 +60,6 @@ static int take_version(void *field, const char *value, struct err *e)
 	return OPTS_LEAVE;
 }
 
-static const struct opts_command *find_command(const char *name)
-{
-	for (unsigned int i = 0; i < COMMAND_CNT; i++) {
-		if (!strcmp(commands[i]->name, name))
-			return commands[i];
-	}
-	return NULL;
-}
-
-static int unknown_command(const char *name)
-{
-	const char *names[COMMAND_CNT + 2] = { [COMMAND_CNT] = "help", "version" };
-
-	for (unsigned int i = 0; i < COMMAND_CNT; i++)
-		names[i] = commands[i]->name;
-	return opts_unknown("command", "", name, names, COMMAND_CNT + 2, "", "");
-}
-
 /*
  * File capabilities are for recording. What reads a trace, which may come from anybody, does
  * without them. Root keeps what the caller has anyway.
@@ -112,6 +94,19 @@ static const struct opts_command main_opts = {
 	.rest = run,
 };
 
+/* "help" and "version" as a command are the program itself. NULL: there is no such command. */
+static const struct opts_command *find_command(const char *name)
+{
+	const char *names[COMMAND_CNT + 2] = { [COMMAND_CNT] = "help", "version" };
+	unsigned int i;
+
+	for (i = 0; i < COMMAND_CNT; i++)
+		names[i] = commands[i]->name;
+	if (opts_pick(&i, "command", "", name, names, COMMAND_CNT + 2, "", ""))
+		return NULL;
+	return i < COMMAND_CNT ? commands[i] : &main_opts;
+}
+
 /* words: the command's name and all that follows it. */
 static int run(void *job, char **argv, char **words)
 {
@@ -127,7 +122,7 @@ static int run(void *job, char **argv, char **words)
 		return take_version(NULL, NULL, NULL);
 	c = help && !words[1] ? &main_opts : find_command(words[help]);
 	if (!c)
-		return unknown_command(words[help]);
+		return EXIT_USAGE;
 	if (help) {
 		opts_print_help(c);
 		return 0;

@@ -63,6 +63,15 @@ int opts_unknown(const char *what, const char *before, const char *word, const c
 				names[near], if_near);
 }
 
+int opts_pick(unsigned int *ret, const char *what, const char *before, const char *word,
+	      const char *const *names, unsigned int cnt, const char *if_near, const char *if_not)
+{
+	for (*ret = 0; *ret < cnt; (*ret)++)
+		if (!strcmp(word, names[*ret]))
+			return 0;
+	return opts_unknown(what, before, word, names, cnt, if_near, if_not);
+}
+
 /* ---- values ---- */
 
 static int refuse(const struct opts_option *p, const char *value, struct err *e)

@@ -113,5 +113,8 @@ int opts_usage_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)))
  */
 int opts_unknown(const char *what, const char *before, const char *word, const char *const *names,
 		 unsigned int cnt, const char *if_near, const char *if_not);
+/* The place of word among names; or what opts_unknown() returns, if it is none of them. */
+int opts_pick(unsigned int *ret, const char *what, const char *before, const char *word,
+	      const char *const *names, unsigned int cnt, const char *if_near, const char *if_not);
 
 #endif /* OPTS_H */

@@ -3,7 +3,6 @@
 #include "cmd/metrics/metric_options.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "analyze/context/keys.h"
 #include "cmd/metrics/metric_table.h"
@@ -11,15 +10,11 @@
 int metric_options_by(void *by, const char *value, struct err *e)
 {
 	static const char *const names[] = { "comm", "unit", "container", "user" };
-	unsigned int cnt = sizeof(names) / sizeof(names[0]), i = 0;
+	unsigned int i;
 
-	while (i < cnt && strcmp(value, names[i]))
-		i++;
-	if (i == cnt || !keys_parse(value, by))
-		return opts_unknown("key", "--by: ", value, names, cnt, "",
-				    "; there are comm, unit, container and user: metrics are "
-				    "of processes, not of threads");
-	return 0;
+	return opts_pick(&i, "key", "--by: ", value, names, sizeof(names) / sizeof(names[0]), "",
+			 "; there are comm, unit, container and user: metrics are "
+			 "of processes, not of threads") ?: !keys_parse(value, by);
 }
 
 int metric_options_list(void *field, const char *value, struct err *e)
