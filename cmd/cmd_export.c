@@ -30,20 +30,15 @@
 #define TABLES_MAX  64
 #define TABLES_ITEM "tables"
 
-enum format {
+enum format_id {
 	FORMAT_NONE, FORMAT_CSV, FORMAT_JSON, FORMAT_SQLITE, FORMAT_HTML, FORMAT_PERFETTO,
 	FORMAT_OPENMETRICS, FORMAT_CLICKHOUSE
 };
 
-static const char *const format_names[] = { NULL, "csv", "json", "sqlite", "html", "perfetto",
-					    "openmetrics", "clickhouse" };
-
-#define FORMAT_CNT (sizeof(format_names) / sizeof(format_names[0]))
-
 struct export
 {
 	struct input in;
-	enum format format;
+	enum format_id format;
 	const char *output;
 	char *default_output, *table_list;
 	const struct schema_table *tables[TABLES_MAX]; /* picked */
@@ -52,12 +47,25 @@ struct export
 	bool schema;
 	const char *cluster;
 	uint64_t from_ns, to_ns;
+	char missing[400]; /* what the window lacks */
 	struct metric_options metrics; /* openmetrics; by is clickhouse's, too */
 	uint64_t every_ns;	/* openmetrics, clickhouse */
 	/* while running */
 	const char *table; /* being written */
 	uint64_t total_cnt;
 };
+
+/* Of formats that are one file. */
+typedef int (*fill_fn)(void *ctx, FILE *f, struct err *e);
+
+struct format {
+	const char *name, *ending;
+	const char *unit;	/* of what the closing line counts; NULL: there is no such line */
+	bool needs_index;
+	int (*write)(struct export *x);
+	fill_fn fill;		/* in place of write */
+};
+static const struct format formats[];
 
 /* ---- progress ---- */
 
@@ -123,7 +131,7 @@ static int write_table(struct export *x, const char *table, FILE *f, struct err 
 /* Of a table, in a directory. False: it is too long. */
 static bool name_file(const struct export *x, char *buf, const char *dir, const char *table)
 {
-	return snprintf(buf, PATH_MAX, "%s/%s.%s", dir, table, format_names[x->format]) < PATH_MAX;
+	return snprintf(buf, PATH_MAX, "%s/%s.%s", dir, table, formats[x->format].name) < PATH_MAX;
 }
 
 /* What it holds is as private as the trace. */
@@ -155,7 +163,7 @@ static int write_file(struct export *x, const char *dir, const char *table)
 	if (f && fclose(f) && !c)
 		c = errno ? -errno : -EIO;
 	progress_erase(&x->in.progress);
-	return c ? say_error("%s/%s.%s: %s", x->output, table, format_names[x->format],
+	return c ? say_error("%s/%s.%s: %s", x->output, table, formats[x->format].name,
 			     err_text(&e, c)) : 0;
 }
 
@@ -240,13 +248,34 @@ static int export_files(struct export *x)
 	return export_directory(x);
 }
 
-static int export_perfetto(struct export *x, const struct export_request *r)
+static int export_sqlite(struct export *x)
+{
+	struct export_request r = { .path = x->output, .from_ns = x->from_ns, .to_ns = x->to_ns,
+				    .force = x->force };
+
+	return input_export_sqlite(&x->in, &r, x->shows_progress, &x->total_cnt);
+}
+
+static int export_perfetto(struct export *x)
+{
+	const struct export_request r = { .path = x->output, .from_ns = x->from_ns,
+					  .to_ns = x->to_ns, .force = x->force };
+	struct err e = { "" };
+
+	atomic_output_catch_signals();
+	return input_status(analysis_export_perfetto(x->in.analysis, &r, &x->total_cnt, &e), &e);
+}
+
+/* To stdout, or a file that gets its name when it is whole. */
+static int write_to(struct export *x, fill_fn fill)
 {
 	struct err e = { "" };
 	int c;
 
 	atomic_output_catch_signals();
-	c = analysis_export_perfetto(x->in.analysis, r, &x->total_cnt, &e);
+	c = strcmp(x->output, "-") ? atomic_output_file(x->output, x->force, fill, x, &e) :
+				     fill(x, stdout, &e);
+	progress_erase(&x->in.progress);
 	return input_status(c, &e);
 }
 
@@ -270,20 +299,6 @@ static int fill_clickhouse(void *ctx, FILE *f, struct err *e)
 	return analysis_export_clickhouse(x->in.analysis, &r, f, &x->total_cnt, e);
 }
 
-static int export_clickhouse(struct export *x)
-{
-	struct err e = { "" };
-	int c;
-
-	atomic_output_catch_signals();
-	if (!strcmp(x->output, "-"))
-		c = fill_clickhouse(x, stdout, &e);
-	else
-		c = atomic_output_file(x->output, x->force, fill_clickhouse, x, &e);
-	progress_erase(&x->in.progress);
-	return input_status(c, &e);
-}
-
 static int check_clickhouse(const struct export *x)
 {
 	if (x->format != FORMAT_CLICKHOUSE)
@@ -305,18 +320,13 @@ static int check_clickhouse(const struct export *x)
 
 /* ---- html ---- */
 
-static int export_page(struct export *x, const char *missing)
+static int fill_page(void *ctx, FILE *f, struct err *e)
 {
-	struct page_request r = { x->in.analysis, x->in.trace, input_path(&x->in), x->from_ns,
-				  x->to_ns, missing };
-	struct err e = { "" };
-	int c;
+	struct export *x = ctx;
+	const struct page_request r = { x->in.analysis, x->in.trace, input_path(&x->in),
+					x->from_ns, x->to_ns, x->missing };
 
-	if (!strcmp(x->output, "-"))
-		c = page_write(&r, stdout, &e);
-	else
-		c = page_make(&r, x->output, x->force, &e);
-	return input_status(c, &e);
+	return page_write(&r, f, e);
 }
 
 /* ---- openmetrics ---- */
@@ -343,61 +353,63 @@ static int fill_metrics(void *ctx, FILE *f, struct err *e)
 	return c;
 }
 
-static int export_metrics(struct export *x)
-{
-	struct err e = { "" };
-
-	if (!strcmp(x->output, "-"))
-		return input_status(fill_metrics(x, stdout, &e), &e);
-	atomic_output_catch_signals();
-	return input_status(atomic_output_file(x->output, x->force, fill_metrics, x, &e), &e);
-}
-
 /* ---- the command ---- */
 
+static const struct format formats[] = {
+	[FORMAT_CSV] = { "csv", "-csv", "rows", .write = export_files },
+	[FORMAT_JSON] = { "json", "-json", "rows", .write = export_files },
+	[FORMAT_SQLITE] = { "sqlite", ".db", "rows", .write = export_sqlite },
+	[FORMAT_HTML] = { "html", ".html", NULL, true, .fill = fill_page },
+	[FORMAT_PERFETTO] = { "perfetto", ".pftrace", "events; open it in ui.perfetto.dev", true,
+			      .write = export_perfetto },
+	[FORMAT_OPENMETRICS] = { "openmetrics", ".openmetrics", "samples", true,
+				 .fill = fill_metrics },
+	[FORMAT_CLICKHOUSE] = { "clickhouse", ".rowbinary", "rows", .fill = fill_clickhouse },
+};
+
+#define FORMAT_CNT (sizeof(formats) / sizeof(formats[0]))
 #define FORMATS_HINT "; there are csv, json, sqlite, html, perfetto, openmetrics and clickhouse"
 
 static int take_to(void *job, const char *value, struct err *e)
 {
+	const char *names[FORMAT_CNT];
 	struct export *x = job;
+	unsigned int i;
+	int c;
 
-	for (unsigned int i = 1; i < FORMAT_CNT; i++) {
-		if (!strcmp(value, format_names[i])) {
-			x->format = (enum format)i;
-			return 0;
-		}
-	}
 	/* "--to cvs" is no end of a window */
-	if (!timeexpr_is_time(value))
-		return opts_unknown("format", "--to: ", value, &format_names[1], FORMAT_CNT - 1,
-				    FORMATS_HINT, FORMATS_HINT);
-	x->in.to = value;
-	return 0;
+	if (timeexpr_is_time(value)) {
+		x->in.to = value;
+		return 0;
+	}
+	for (i = 1; i < FORMAT_CNT; i++)
+		names[i - 1] = formats[i].name;
+	c = opts_pick(&i, "format", "--to: ", value, names, FORMAT_CNT - 1, FORMATS_HINT,
+		      FORMATS_HINT);
+	x->format = (enum format_id)(i + 1);
+	return c;
 }
 
 /* Turns -t (or its absence) into the tables to write. */
 static int pick_tables(struct export *x)
 {
 	const struct schema_table *all;
-	unsigned int all_cnt = schema_tables(&all);
+	unsigned int all_cnt = schema_tables(&all); /* 64 at most */
+	static const char hint[] = "; --list shows all";
 	const char *names[TABLES_MAX];
 	bool picked[TABLES_MAX] = { false };
 
-	if (all_cnt > TABLES_MAX)
-		all_cnt = TABLES_MAX;
-	for (unsigned int i = 0; i < all_cnt; i++)
+	for (unsigned int i = 0; i < all_cnt; i++) {
 		names[i] = all[i].name;
-	for (unsigned int i = 0; !x->table_list && i < all_cnt; i++)
-		x->tables[x->table_cnt++] = &all[i];
+		if (!x->table_list)
+			x->tables[x->table_cnt++] = &all[i];
+	}
 	for (char *word = x->table_list ? strtok(x->table_list, ",") : NULL; word;
 	     word = strtok(NULL, ",")) {
-		unsigned int i = 0;
+		unsigned int i;
 
-		while (i < all_cnt && strcmp(word, names[i]))
-			i++;
-		if (i == all_cnt)
-			return opts_unknown("table", "", word, names, all_cnt, "; --list shows all",
-					    "; --list shows all");
+		if (opts_pick(&i, "table", "", word, names, all_cnt, hint, hint))
+			return EXIT_USAGE;
 		if (!picked[i])
 			x->tables[x->table_cnt++] = &all[i];
 		picked[i] = true;
@@ -426,7 +438,7 @@ static int check_options(struct export *x)
 		return x->schema ? 0 : pick_tables(x);
 	if (is_file(x) && x->table_list)
 		return opts_usage_error("--to %s takes no tables; leave out -t",
-					format_names[x->format]);
+					formats[x->format].name);
 	if (x->format == FORMAT_HTML && !page_is_built())
 		return say_error("--to html: %s", page_lacks);
 	if (x->format != FORMAT_HTML && x->format != FORMAT_OPENMETRICS && x->output &&
@@ -447,55 +459,35 @@ static struct loss_needs needs_of(const struct export *x)
 
 static int export(struct export *x)
 {
-	struct export_request r = { .path = x->output, .force = x->force };
+	const struct format *of = &formats[x->format];
 	struct err e = { "" };
-	char missing[400] = "";
 	int c;
 
 	x->in.quick = x->format == FORMAT_HTML;
 	c = input_open(&x->in, true);
 	if (!c)
 		c = input_window(&x->in, &x->from_ns, &x->to_ns);
-	if (c)
-		return c;
-	if (x->format == FORMAT_HTML) /* whose figures come from the index */
+	if (!c && x->format == FORMAT_HTML) /* whose figures come from the index */
 		c = input_analysis(&x->in);
 	if (c)
 		return c;
 	input_verify(&x->in, x->format == FORMAT_HTML, x->from_ns, x->to_ns);
-	if (!input_is_complete(x->in.trace, needs_of(x), x->from_ns, x->to_ns, missing,
-			       sizeof(missing)))
-		say_note("%s: the window is incomplete: %s", input_path(&x->in), missing);
-	if (x->format == FORMAT_PERFETTO || x->format == FORMAT_OPENMETRICS || x->every_ns)
-		c = input_open_analysis(&x->in);
-	else if (!x->in.analysis)
-		c = input_status(analysis_open(&x->in.analysis, x->in.trace, &e), &e);
-	r.from_ns = x->from_ns;
-	r.to_ns = x->to_ns;
-	if (c)
-		return c;
-	if (x->format == FORMAT_HTML)
-		return export_page(x, missing);
-	if (x->format == FORMAT_OPENMETRICS)
-		c = export_metrics(x);
-	else if (x->format == FORMAT_SQLITE)
-		c = input_export_sqlite(&x->in, &r, x->shows_progress, &x->total_cnt);
-	else if (x->format == FORMAT_CLICKHOUSE)
-		c = export_clickhouse(x);
-	else
-		c = x->format == FORMAT_PERFETTO ? export_perfetto(x, &r) : export_files(x);
-	if (!c && !x->quiet && strcmp(x->output, "-"))
-		say_note("%s: %s %s", x->output, say_count(x->total_cnt),
-			 x->format == FORMAT_PERFETTO ? "events; open it in ui.perfetto.dev" :
-			 x->format == FORMAT_OPENMETRICS ? "samples" : "rows");
+	if (!input_is_complete(x->in.trace, needs_of(x), x->from_ns, x->to_ns, x->missing,
+			       sizeof(x->missing)))
+		say_note("%s: the window is incomplete: %s", input_path(&x->in), x->missing);
+	if (!x->in.analysis)
+		c = of->needs_index || x->every_ns ?
+			    input_open_analysis(&x->in) :
+			    input_status(analysis_open(&x->in.analysis, x->in.trace, &e), &e);
+	if (!c)
+		c = of->fill ? write_to(x, of->fill) : of->write(x);
+	if (!c && !x->quiet && strcmp(x->output, "-") && of->unit)
+		say_note("%s: %s %s", x->output, say_count(x->total_cnt), of->unit);
 	return c;
 }
 
 static int run(void *job)
 {
-	static const char *const endings[] = {
-		NULL, "-csv", "-json", ".db", ".html", ".pftrace", ".openmetrics", ".rowbinary"
-	};
 	struct export *x = job;
 	int c = check_clickhouse(x) ?: check_options(x);
 
@@ -504,7 +496,8 @@ static int run(void *job)
 	if (x->schema)
 		return input_status(analysis_clickhouse_schema(stdout, x->cluster), NULL);
 	if (!x->output)
-		x->output = x->default_output = input_output_name(&x->in, endings[x->format]);
+		x->output = x->default_output =
+			input_output_name(&x->in, formats[x->format].ending);
 	x->shows_progress = !x->quiet && isatty(STDERR_FILENO);
 	return x->output ? export(x) : EXIT_FAILED;
 }
