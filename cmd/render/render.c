@@ -127,7 +127,7 @@ static const struct {
 	[RENDER_FOLDED] = { NULL, &render_folded_ops },
 	[RENDER_FLAME] = { NULL, &render_flame_ops },
 	[RENDER_PPROF] = { NULL, &render_pprof_ops },
-	[RENDER_VERTICAL] = { NULL, &render_vertical_ops },
+	[RENDER_VERTICAL] = { NULL, &render_lines_ops },
 };
 
 int render_new(struct render **ret, const struct render_options *o)

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * render_csv: the csv, json and jsonl formats, for programs. All write a line per row, numbers raw
- * and text through textsafe.
+ * render_csv: the csv, json and jsonl formats, for programs, with a line per row; and vertical, a
+ * line per value, for rows that are wider than a terminal. All write numbers raw and text through
+ * textsafe.
  */
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,10 +14,10 @@
 #include "base/textsafe.h"
 
 struct lines {
-	bool json, jsonl; /* jsonl: json is set, too */
+	bool json, jsonl, vertical; /* jsonl: json is set, too */
 	unsigned int col_cnt;
 	uint64_t row_cnt;
-	char **before; /* what precedes each value: a comma, and in json its name */
+	char **before; /* what precedes each value: a comma, and in json its name; "   name  " */
 };
 
 static void put_text(const struct lines *l, struct render_out *out, const char *s, size_t n)
@@ -23,7 +25,9 @@ static void put_text(const struct lines *l, struct render_out *out, const char *
 	char *p = render_out_room(out, l->json ? TEXTSAFE_JSON_MAX(n) : TEXTSAFE_CSV_MAX(n));
 
 	if (p)
-		out->n += l->json ? textsafe_json(p, s, n) : textsafe_csv(p, s, n);
+		out->n += l->json     ? textsafe_json(p, s, n) :
+			  l->vertical ? textsafe_escape(p, TEXTSAFE_CSV_MAX(n), s, n, NULL) :
+					textsafe_csv(p, s, n);
 }
 
 static void lines_clear(void *state)
@@ -35,6 +39,30 @@ static void lines_clear(void *state)
 	free(l->before);
 }
 
+/* Names to the right, as wide as the widest of them. */
+static int make_heads(struct lines *l, const char *const *names)
+{
+	unsigned int width = 0, cells;
+
+	for (unsigned int k = 0; k < 2 * l->col_cnt; k++) {
+		unsigned int i = k % l->col_cnt;
+		size_t n = strlen(names[i]), size = n * TEXTSAFE_GROWTH + 1;
+		char *safe = malloc(size);
+
+		if (!safe)
+			return -ENOMEM;
+		textsafe_escape(safe, size, names[i], n, &cells);
+		width = cells > width ? cells : width;
+		if (k >= l->col_cnt &&
+		    asprintf(&l->before[i], "%*s%s  ", (int)(width - cells), "", safe) < 0)
+			l->before[i] = NULL;
+		free(safe);
+		if (k >= l->col_cnt && !l->before[i])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 static int lines_begin(void *state, const struct render_options *o, struct render_out *out,
 		       unsigned int cnt, const char *const *names)
 {
@@ -42,10 +70,13 @@ static int lines_begin(void *state, const struct render_options *o, struct rende
 
 	l->jsonl = o->format == RENDER_JSONL;
 	l->json = o->format == RENDER_JSON || l->jsonl;
+	l->vertical = o->format == RENDER_VERTICAL;
 	l->before = calloc(cnt ? cnt : 1, sizeof(*l->before));
 	if (!l->before)
 		return -ENOMEM;
 	l->col_cnt = cnt;
+	if (l->vertical)
+		return make_heads(l, names);
 	for (unsigned int i = 0; i < cnt; i++) {
 		size_t n = strlen(names[i]);
 		char *p = calloc(1, TEXTSAFE_JSON_MAX(n) + 3);
@@ -76,8 +107,13 @@ static bool is_null(const struct value *v)
 static int lines_row(void *state, struct render_out *out, const struct value *v)
 {
 	struct lines *l = state;
-	unsigned int skip = 1; /* the comma, if columns before were left out */
+	unsigned int skip = !l->vertical; /* the comma, if columns before were left out */
 
+	if (l->vertical) {
+		render_out_text(out, l->row_cnt ? "\nrow " : "row ");
+		render_out_int(out, (int64_t)++l->row_cnt);
+		render_out_text(out, "\n");
+	}
 	if (l->json)
 		render_out_text(out, l->jsonl ? "{" : l->row_cnt++ ? ",\n{" : "\n{");
 	for (unsigned int i = 0; i < l->col_cnt; i++) {
@@ -87,14 +123,17 @@ static int lines_row(void *state, struct render_out *out, const struct value *v)
 		skip = 0;
 		if (v[i].type == VALUE_INT)
 			render_out_int(out, v[i].i);
-		else if (v[i].type == VALUE_REAL && isfinite(v[i].r))
+		else if (v[i].type == VALUE_REAL && (isfinite(v[i].r) || l->vertical))
 			render_out_real(out, v[i].r);
 		else if (v[i].type == VALUE_TEXT)
 			put_text(l, out, v[i].text, v[i].text_bytes);
-		else if (l->json)
-			render_out_text(out, "null");
+		else if (l->json || l->vertical)
+			render_out_text(out, l->json ? "null" : "NULL");
+		if (l->vertical)
+			render_out_text(out, "\n");
 	}
-	render_out_text(out, l->jsonl ? "}\n" : l->json ? "}" : "\n");
+	if (!l->vertical)
+		render_out_text(out, l->jsonl ? "}\n" : l->json ? "}" : "\n");
 	return 0;
 }
 
@@ -102,6 +141,8 @@ static void lines_end(void *state, struct render_out *out, uint64_t left_out)
 {
 	const struct lines *l = state;
 
+	if (l->vertical && !l->row_cnt)
+		render_out_text(out, "(nothing)\n");
 	if (l->json && !l->jsonl)
 		render_out_text(out, l->row_cnt ? "\n]\n" : "]\n");
 }

@@ -41,6 +41,6 @@ struct render_format_ops {
 };
 
 extern const struct render_format_ops render_table_ops, render_lines_ops, render_folded_ops,
-	render_flame_ops, render_pprof_ops, render_vertical_ops;
+	render_flame_ops, render_pprof_ops;
 
 #endif /* RENDER_FORMAT_H */
