@@ -102,13 +102,6 @@ static int take_path(void *options, const char *path, struct err *e)
 	return lists_add_string(&r->paths, path);
 }
 
-/* Of views of stacks. */
-static const struct {
-	const char *name;
-	enum render_format format;
-} stack_formats[] = { { "folded", RENDER_FOLDED }, { "html", RENDER_FLAME },
-		      { "pprof", RENDER_PPROF } };
-
 static bool is_stack_format(enum render_format format)
 {
 	return format == RENDER_FOLDED || format == RENDER_FLAME || format == RENDER_PPROF;
@@ -118,13 +111,8 @@ static int take_format(void *options, const char *value, struct err *e)
 {
 	struct report_options *r = options;
 
-	for (size_t i = 0; i < sizeof(stack_formats) / sizeof(stack_formats[0]); i++) {
-		if (!strcmp(value, stack_formats[i].name)) {
-			r->in.format = stack_formats[i].format;
-			return 0;
-		}
-	}
-	return input_take_format(&r->in.format, value, e);
+	return render_parse_format(value, RENDER_OF_STACKS, &r->in.format) ?
+		       input_take_format(&r->in.format, value, e) : 0;
 }
 
 static int take_operand(void *options, const char *value)

@@ -27,14 +27,9 @@ struct sql {
 
 static int take_format(void *format, const char *value, struct err *e)
 {
-	enum render_format *f = format;
-
-	if (!strcmp(value, "vertical"))
-		*f = RENDER_VERTICAL;
-	else if (render_parse_format(value, f))
-		return opts_usage_error("unknown format '%s'; there are table, vertical, csv, "
-					"json and jsonl", value);
-	return 0;
+	return render_parse_format(value, RENDER_OF_ROWS | RENDER_OF_SQL, format) ?
+		       opts_usage_error("unknown format '%s'; there are table, vertical, csv, "
+					"json and jsonl", value) : 0;
 }
 
 static const struct opts_option options[] = {

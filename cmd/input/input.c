@@ -33,7 +33,7 @@ int input_take_path(void *input, const char *value, struct err *e)
 
 int input_take_format(void *format, const char *value, struct err *e)
 {
-	return render_parse_format(value, format) ?
+	return render_parse_format(value, RENDER_OF_ROWS, format) ?
 		       opts_usage_error("unknown format '%s'; there are table, csv, json and jsonl",
 					value) : 0;
 }

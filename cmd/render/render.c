@@ -117,17 +117,18 @@ uint64_t render_row_cnt(const struct render *r)
 }
 
 static const struct {
-	const char *name; /* NULL: only one command has it */
+	const char *name;
+	enum render_use use;
 	const struct render_format_ops *ops;
 } formats[] = {
-	[RENDER_TABLE] = { "table", &render_table_ops },
-	[RENDER_CSV] = { "csv", &render_lines_ops },
-	[RENDER_JSON] = { "json", &render_lines_ops },
-	[RENDER_JSONL] = { "jsonl", &render_lines_ops },
-	[RENDER_FOLDED] = { NULL, &render_folded_ops },
-	[RENDER_FLAME] = { NULL, &render_flame_ops },
-	[RENDER_PPROF] = { NULL, &render_pprof_ops },
-	[RENDER_VERTICAL] = { NULL, &render_lines_ops },
+	[RENDER_TABLE] = { "table", RENDER_OF_ROWS, &render_table_ops },
+	[RENDER_CSV] = { "csv", RENDER_OF_ROWS, &render_lines_ops },
+	[RENDER_JSON] = { "json", RENDER_OF_ROWS, &render_lines_ops },
+	[RENDER_JSONL] = { "jsonl", RENDER_OF_ROWS, &render_lines_ops },
+	[RENDER_FOLDED] = { "folded", RENDER_OF_STACKS, &render_folded_ops },
+	[RENDER_FLAME] = { "html", RENDER_OF_STACKS, &render_flame_ops },
+	[RENDER_PPROF] = { "pprof", RENDER_OF_STACKS, &render_pprof_ops },
+	[RENDER_VERTICAL] = { "vertical", RENDER_OF_SQL, &render_lines_ops },
 };
 
 int render_new(struct render **ret, const struct render_options *o)
@@ -166,10 +167,10 @@ void render_free(struct render *r)
 	free(r);
 }
 
-int render_parse_format(const char *name, enum render_format *ret)
+int render_parse_format(const char *name, unsigned int uses, enum render_format *ret)
 {
-	for (unsigned int i = 0; formats[i].name; i++) {
-		if (!strcmp(name, formats[i].name)) {
+	for (unsigned int i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+		if (formats[i].use & uses && !strcmp(name, formats[i].name)) {
 			*ret = (enum render_format)i;
 			return 0;
 		}

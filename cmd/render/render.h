@@ -30,14 +30,14 @@
 
 #define RENDER_TABLE_HELD 1000
 
-/*
- * FOLDED, FLAME and PPROF are the report's alone, of a view of stacks, and VERTICAL (a line per
- * value) is of sql: render_parse_format() does not know them.
- */
+/* VERTICAL has a line per value. */
 enum render_format {
 	RENDER_TABLE, RENDER_CSV, RENDER_JSON, RENDER_JSONL, RENDER_FOLDED, RENDER_FLAME,
 	RENDER_PPROF, RENDER_VERTICAL
 };
+
+/* What a format is for: rows of any kind, those of a view of stacks, or answers of sql. */
+enum render_use { RENDER_OF_ROWS = 1, RENDER_OF_STACKS = 2, RENDER_OF_SQL = 4 };
 
 struct render_options {
 	enum render_format format;
@@ -98,8 +98,8 @@ static inline struct value value_null(void)
 	return (struct value){ .type = VALUE_NULL };
 }
 
-/* "table", "csv", "json", "jsonl". 0 or -EINVAL. */
-int render_parse_format(const char *name, enum render_format *ret);
+/* "table", "csv" and so on, as far as they are for one of uses. 0 or -EINVAL. */
+int render_parse_format(const char *name, unsigned int uses, enum render_format *ret);
 
 bool render_is_one_of(const char *name, const char *const *list); /* which NULL ends */
 
