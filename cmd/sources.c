@@ -10,6 +10,7 @@
 
 #include "cmd/render/say.h"
 #include "cmd/input/input.h"
+#include "event_lists.h"
 #include "record/session.h"
 
 #define WORDS_MAX 64
@@ -47,59 +48,24 @@ unsigned int sources_list(const struct source_row **ret)
 	return cnt;
 }
 
-static bool is_known(const char *const *words, unsigned int cnt, const char *w, size_t len)
-{
-	for (unsigned int i = 0; i < cnt; i++) {
-		if (strlen(words[i]) == len && !memcmp(words[i], w, len))
-			return true;
-	}
-	return false;
-}
-
-/*
- * Sources and classes, then "light" and "all". A class's name is what stands before the dot;
- * store keeps those.
- */
-static unsigned int list_words(const char **words, char store[WORDS_MAX][32])
-{
-	const struct source_row *sources;
-	unsigned int source_cnt = sources_list(&sources), cnt = 0, stored = 0;
-
-	for (unsigned int i = 0; i < source_cnt && cnt + 3 < WORDS_MAX; i++) {
-		const char *name = sources[i].name;
-		size_t len = strcspn(name, ".");
-
-		words[cnt++] = name;
-		if (name[len] && len < sizeof(store[0]) && !is_known(words, cnt, name, len)) {
-			memcpy(store[stored], name, len);
-			store[stored][len] = '\0';
-			words[cnt++] = store[stored++];
-		}
-	}
-	words[cnt++] = "light";
-	words[cnt++] = "all";
-	return cnt;
-}
-
 int sources_check(const char *list)
 {
-	char store[WORDS_MAX][32], word[64];
-	const char *words[WORDS_MAX];
-	unsigned int cnt = list_words(words, store);
+	char choices[] = EVENT_CHOICES, word[64];
+	const char *names[WORDS_MAX];
+	unsigned int cnt = 0, i;
+	size_t len;
 
-	for (const char *p = list;; p++) {
-		size_t len;
-
-		p += *p == '+' || *p == '-';
-		len = strcspn(p, ",");
-		if (!is_known(words, cnt, p, len)) {
-			snprintf(word, sizeof(word), "%.*s", (int)len, p);
-			return opts_unknown("event", "-e: ", word, words, cnt,
-					    " '-e list' shows what there is",
-					    "; '-e list' shows what there is");
-		}
-		p += len;
-		if (!*p)
+	for (char *s = strtok(choices, ", "); s && cnt < WORDS_MAX; s = strtok(NULL, ", "))
+		if (strcmp(s, "or"))
+			names[cnt++] = s;
+	for (;; list += len + 1) {
+		list += *list == '+' || *list == '-';
+		len = strcspn(list, ",");
+		snprintf(word, sizeof(word), "%.*s", (int)len, list);
+		if (opts_pick(&i, "event", "-e: ", word, names, cnt,
+			      " '-e list' shows what there is", "; '-e list' shows what there is"))
+			return EXIT_USAGE;
+		if (!list[len])
 			return 0;
 	}
 }
