@@ -14,7 +14,7 @@ function fail(text)
 function quoted(text) { gsub(/_/, " ", text); return "\"" text "\"" }
 
 BEGIN {
-	split("id count instant duration bytes byte_rate rate ratio percent yes_no text", words, " ")
+	split("id count instant duration bytes byte_rate rate ratio percent share yes_no text", words, " ")
 	for (i in words)
 		kinds[words[i]] = 1
 	units["instant"] = units["duration"] = "ns"

@@ -20,6 +20,7 @@ enum column_kind {
 	COLUMN_RATE, /* 12.3 */
 	COLUMN_RATIO, /* 2.417 */
 	COLUMN_PERCENT, /* 99.9 */
+	COLUMN_SHARE, /* 99.9 and a bar */
 	COLUMN_YES_NO,
 };
 

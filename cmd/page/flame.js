@@ -97,7 +97,7 @@ function flame_graph(box, stacks, format) {
 	return { out: () => zoom(shown.above || root), whole: () => zoom(root), search };
 }
 
-const flame_format = (column) => column.endsWith('bytes') ? bytes : column.endsWith('_ns') ? duration : count;
+const flame_format = (unit) => unit === 'bytes' ? bytes : unit === 'ns' ? duration : count;
 
 /* The page of a flame graph alone, whose stacks are lines: "[source];process;outermost;...;innermost number". */
 function flame_page() {
@@ -111,7 +111,7 @@ function flame_page() {
 		box.textContent = 'No stacks were recorded in this window.';
 		return;
 	}
-	const graph = flame_graph(box, stacks, flame_format(lines.dataset.column));
+	const graph = flame_graph(box, stacks, flame_format(lines.dataset.unit));
 	document.addEventListener('keydown', (event) => {
 		const keys = { Backspace: graph.out, 0: graph.whole, '/': () => graph.search.focus() };
 		if (event.target === graph.search || !keys[event.key] || event.ctrlKey || event.metaKey || event.altKey)

@@ -163,7 +163,7 @@ static int html_begin(void *state, const struct render_options *o, struct render
 		return ret;
 	f->rest = page_flame;
 	put_page(f, out, "@TITLE@", o->title);
-	put_page(f, out, "@UNIT@", names[f->count]);
+	put_page(f, out, "@UNIT@", column_find(names[f->count])->unit);
 	put_page(f, out, "@STACKS@", "");
 	return 0;
 }

@@ -129,8 +129,8 @@ void render_format_value(char *buf, size_t size, const struct value *value, enum
 
 	if (kind == COLUMN_RATIO && is_real)
 		snprintf(buf, size, "%.3f", r);
-	else if (kind == COLUMN_RATE || kind == COLUMN_PERCENT || kind == COLUMN_RATIO ||
-		 (kind == COLUMN_COUNT && is_real))
+	else if (kind == COLUMN_RATE || kind == COLUMN_PERCENT || kind == COLUMN_SHARE ||
+		 kind == COLUMN_RATIO || (kind == COLUMN_COUNT && is_real))
 		format_rate(buf, size, r);
 	else if (is_real && (kind == COLUMN_ID || !fits))
 		snprintf(buf, size, "%.15g", r);

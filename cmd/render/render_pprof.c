@@ -187,6 +187,7 @@ static int pprof_begin(void *state, const struct render_options *o, struct rende
 {
 	struct pprof *p = state;
 	int ret = stack_columns_find(&p->cols, cnt, names), fd;
+	enum column_kind kind;
 	uint32_t empty;
 
 	if (!ret)
@@ -203,8 +204,9 @@ static int pprof_begin(void *state, const struct render_options *o, struct rende
 	/* the first text is empty, by definition */
 	number_of(p, "", &empty);
 	put_sample_type(p, names[p->cols.number], "count");
+	kind = column_find(names[p->cols.amount])->kind;
 	put_sample_type(p, names[p->cols.amount],
-			strcmp(names[p->cols.amount], "offcpu_ns") ? "bytes" : "nanoseconds");
+			kind == COLUMN_DURATION ? "nanoseconds" : "bytes");
 	put_number_of(p, PROFILE_COMMENT, o->title);
 	put_number_of(p, PROFILE_DEFAULT_TYPE,
 		      names[o->folded_count ? p->cols.number : p->cols.amount]);

@@ -156,7 +156,7 @@ static int make_cell(const struct table *t, unsigned int col, const struct value
 		snprintf(text, sizeof(text), "%s%lld.%09lld", v->i < 0 ? "-" : "",
 			 llabs((long long)(v->i / (int64_t)UNITS_NS_PER_S)),
 			 llabs((long long)(v->i % (int64_t)UNITS_NS_PER_S)));
-	else if (t->options->human && !strcmp(t->columns[col].name, "pct") && v->type == VALUE_REAL)
+	else if (kind == COLUMN_SHARE && v->type == VALUE_REAL)
 		snprintf(text, sizeof(text), "%.1f  %-*.*s", v->r, BAR_CELLS,
 			 (int)(v->r * BAR_CELLS / 100 + 0.5), "####################");
 	else if (v->type != VALUE_NULL)

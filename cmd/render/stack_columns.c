@@ -5,11 +5,17 @@
 #include <errno.h>
 #include <string.h>
 
+#include "analyze/engine/column.h"
+
 int stack_columns_find(struct stack_columns *s, unsigned int cnt, const char *const *names)
 {
 	*s = (struct stack_columns){ -1, -1, -1, -1, { -1, -1 } };
 	for (unsigned int i = 0; i < cnt; i++) {
-		if (!strcmp(names[i], "comm"))
+		enum column_kind kind = column_find(names[i])->kind;
+
+		if (s->amount < 0 && (kind == COLUMN_BYTES || kind == COLUMN_DURATION))
+			s->amount = (int)i;
+		else if (!strcmp(names[i], "comm"))
 			s->comm = (int)i;
 		else if (!strcmp(names[i], "source") || !strcmp(names[i], "state"))
 			s->source = (int)i;
@@ -20,8 +26,6 @@ int stack_columns_find(struct stack_columns *s, unsigned int cnt, const char *co
 		else if (!strcmp(names[i], "samples") || !strcmp(names[i], "objects") ||
 			 !strcmp(names[i], "waits"))
 			s->number = (int)i;
-		else if (!strcmp(names[i], "bytes") || !strcmp(names[i], "offcpu_ns"))
-			s->amount = (int)i;
 	}
 	return s->stacks[0] < 0 || s->number < 0 || s->amount < 0 ? -EINVAL : 0;
 }

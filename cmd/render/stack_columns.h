@@ -15,7 +15,7 @@
 
 struct stack_columns {
 	int comm, source;	/* -1: none */
-	int number, amount;	/* samples, objects or waits; bytes or ns */
+	int number, amount;	/* samples, objects or waits; the first of bytes or ns */
 	int stacks[2];		/* the whole, or user space and (-1: none) the kernel */
 };
 

@@ -116,7 +116,7 @@ $ ebpfrec report -i stacks.ebpfrec stacks --format pprof --sort samples | pprof_
 
 $ ebpfrec report -i stacks.ebpfrec leaks --format html | sed -n '/<h1>/p; /<pre/,/pre>/p; /^<.html>/p'
 1> <header><h1>0 .. 4 s of stacks.ebpfrec, started 2023-11-14 22:30:00 UTC, complete</h1></header>
-1> <pre id="stacks" data-column="bytes">[heap];cc1;ufunc_1;ufunc_33 4000
+1> <pre id="stacks" data-unit="bytes">[heap];cc1;ufunc_1;ufunc_33 4000
 1> [slab];cc1;[not recorded] 3840
 1> [slab];cc1;ufunc_1;ufunc_12;function_ffffffff81abc0;function_ffffffff810010 2880
 1> [slab];cc1;ufunc_1;prog+0x1341 (stripped);function_ffffffff81def0;function_ffffffff810010 960
@@ -125,7 +125,7 @@ $ ebpfrec report -i stacks.ebpfrec leaks --format html | sed -n '/<h1>/p; /<pre/
 1> </html>
 
 $ ebpfrec report -i stacks.ebpfrec stacks --format html --from 3s | grep '<pre'
-1> <pre id="stacks" data-column="bytes"></pre>
+1> <pre id="stacks" data-unit="bytes"></pre>
 
 $ ebpfrec report -i stacks.ebpfrec stacks --format pprof --from 3s | pprof_text
 1> types: samples in count, bytes in bytes
