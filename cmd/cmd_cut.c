@@ -11,6 +11,7 @@
 
 #include "base/units.h"
 #include "cmd/cmd.h"
+#include "cmd/input/lists.h"
 #include "cmd/input/who.h"
 #include "cmd/new_trace.h"
 #include "cmd/render/say.h"
@@ -18,7 +19,9 @@
 
 /* Which processes were asked for; any of these is enough. */
 struct who {
-	const char *pids, *comm, *cgroup;
+	struct lists_ids ids;
+	char *pids;	/* the same as text */
+	const char *comm, *cgroup;
 };
 
 struct cut {
@@ -90,16 +93,6 @@ static int check_recorded(const struct trace *t, const char *path, const char *l
 
 /* ---- processes ---- */
 
-static bool is_listed(const char *pids, uint32_t pid)
-{
-	char *end;
-
-	for (; *pids; pids = end + (*end == ','))
-		if (strtoul(pids, &end, 10) == pid)
-			return true;
-	return false;
-}
-
 /* At the path, or below it. */
 static bool is_in_cgroup(const char *path, const char *pattern)
 {
@@ -110,23 +103,18 @@ static bool is_wanted(const struct trace *t, const struct who *w, const struct t
 {
 	const struct trace_name *cgroup = trace_name_find(t, TRACE_NAME_CGROUP, p->cgroup_id);
 
-	return (w->pids && is_listed(w->pids, p->pid)) ||
-	       (w->comm && !fnmatch(w->comm, p->comm, 0)) ||
+	for (unsigned int i = 0; i < w->ids.cnt; i++)
+		if (w->ids.v[i] == p->pid)
+			return true;
+	return (w->comm && !fnmatch(w->comm, p->comm, 0)) ||
 	       (w->cgroup && cgroup && is_in_cgroup(cgroup->name, w->cgroup));
 }
 
-static int take_pids(void *pids, const char *value, struct err *e)
+static int take_pids(void *who, const char *value, struct err *e)
 {
-	char *end;
+	struct who *w = who;
 
-	*(const char **)pids = value;
-	do {
-		if (*value < '1' || *value > '9' || strtoul(value, &end, 10) > UINT32_MAX ||
-		    (*end && *end != ','))
-			return err_set(e, -EINVAL, "'%s' is no list of process ids", value);
-		value = end + 1;
-	} while (*end);
-	return 0;
+	return lists_take_words(&w->pids, value, e) ?: lists_take_ids(&w->ids, value, e);
 }
 
 static int find_processes(struct cut *c)
@@ -204,6 +192,8 @@ static void done(void *job)
 	input_close(&c->in);
 	free(c->upids);
 	free(c->processes);
+	free(c->who.ids.v);
+	free(c->who.pids);
 }
 
 static const struct opts_option options[] = {
@@ -213,7 +203,7 @@ static const struct opts_option options[] = {
 	  "keep these sources or classes only: sched, alloc.page, block (default: all)", OPTS_CALL,
 	  .take = take_sources },
 	{ 0, "pid", "PID[,PID...]", "keep events of these processes only", OPTS_CALL,
-	  offsetof(struct cut, who.pids), take_pids },
+	  offsetof(struct cut, who), take_pids },
 	{ 0, "comm", "NAME", "keep those of processes of this name; may be a pattern: 'cc*'",
 	  OPTS_TEXT, offsetof(struct cut, who.comm) },
 	{ 0, "cgroup", "PATH", "keep those of processes in this cgroup or below; may be a pattern",
