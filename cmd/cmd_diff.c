@@ -236,33 +236,19 @@ static void done(void *job)
 	input_close(&d->in[1]);
 }
 
-static int take_every(void *every_ns, const char *value, struct err *e)
-{
-	int c = units_parse_duration(value, every_ns, e);
-
-	if (!c && !*(uint64_t *)every_ns)
-		c = err_set(e, -ERANGE, "must be more than 0");
-	return c ? opts_usage_error("--every %s: %s", value, e->text) : 0;
-}
-
-static int take_limit(void *limit, const char *value, struct err *e)
-{
-	return units_parse_count(value, limit, e) ?
-		       opts_usage_error("--limit %s: %s", value, e->text) : 0;
-}
-
 static const struct opts_option options[] = {
 	INPUT_OPTIONS_WINDOW(struct diff, in[0]),
 	{ 0, "every", "DUR",
 	  "length of the bins whose variation is the noise (default: a\n"
 	  "fiftieth of the shorter window, at least 10ms)",
-	  OPTS_CALL, offsetof(struct diff, every_ns), take_every },
+	  OPTS_DURATION, offsetof(struct diff, every_ns), .min = 1,
+	  .refuse = "must be more than 0" },
 	{ 0, "workload", NULL, "only the recorded workload's own processes",
 	  OPTS_FLAG, offsetof(struct diff, only_workload) },
 	{ 0, "changed", NULL, "only what has changed",
 	  OPTS_FLAG, offsetof(struct diff, only_changed) },
 	{ 0, "limit", "N", "rows at most, 0 for all (default: 30 for tables, else all)",
-	  OPTS_CALL, offsetof(struct diff, limit), take_limit },
+	  OPTS_COUNT, offsetof(struct diff, limit) },
 	{ 0, "exit-code", NULL, "end with 1 when something has changed",
 	  OPTS_FLAG, offsetof(struct diff, exit_code) },
 	INPUT_OPTION_FORMAT(struct diff, in[0]),

@@ -12,7 +12,7 @@ $ ebpfrec diff a b c
 
 $ ebpfrec diff --every 0 golden.ebpfrec golden.ebpfrec
 ? 2
-2> ebpfrec diff: --every 0: must be more than 0
+2> ebpfrec diff: --every: must be more than 0
 2> Try 'ebpfrec diff --help'.
 
 $ ebpfrec diff golden.ebpfrec nothing.ebpfrec
