@@ -157,33 +157,25 @@ static void write_text(struct page *p, const char *text)
 	buf_done(&b);
 }
 
-static void write_title(struct page *p)
+static const char *title_text(const struct page *p)
 {
 	const char *command = trace_get(p->r->trace, "command");
 
-	write_text(p, command && *command ? command : p->r->path);
+	return command && *command ? command : p->r->path;
 }
 
-static void write_facts(struct page *p)
+static const char *facts_text(const struct page *p)
 {
 	const struct trace *t = p->r->trace;
 	const char *host = trace_get(t, "host"), *kernel = trace_get(t, "kernel.release");
-	char text[600];
 	uint64_t start = trace_start_ns(t);
 
-	snprintf(text, sizeof(text), "%s%s%s%s%s .. %s s (%s), from %s", host ? host : "",
-		 host ? ", Linux " : "", host && kernel ? kernel : "", host ? ", " : "",
-		 say_instant((int64_t)(p->r->from_ns - start)),
-		 say_instant((int64_t)(p->r->to_ns - start)),
-		 say_duration(p->r->to_ns - p->r->from_ns),
-		 say_wall(trace_real_ns(t, p->r->from_ns), true));
-	write_text(p, text);
-}
-
-static void write_state(struct page *p)
-{
-	write_text(p, p->r->missing[0] ? "INCOMPLETE: " : "complete");
-	write_text(p, p->r->missing);
+	return say_format("%s%s%s%s%s .. %s s (%s), from %s", host ? host : "",
+			  host ? ", Linux " : "", host && kernel ? kernel : "", host ? ", " : "",
+			  say_instant((int64_t)(p->r->from_ns - start)),
+			  say_instant((int64_t)(p->r->to_ns - start)),
+			  say_duration(p->r->to_ns - p->r->from_ns),
+			  say_wall(trace_real_ns(t, p->r->from_ns), true));
 }
 
 static void write_data(struct page *p)
@@ -227,8 +219,10 @@ static void write_mark(struct page *p, const char *name, size_t n)
 		{ "STYLE", page_style }, { "STYLE_HASH", page_style_hash },
 		{ "LICENSE", page_license }, { "VERSION", EBPFREC_VERSION },
 		{ "STATE_CLASS", p->r->missing[0] ? "incomplete" : "complete" },
-		{ "TRACE", .text = p->r->path }, { "TITLE", .write = write_title },
-		{ "FACTS", .write = write_facts }, { "STATE", .write = write_state },
+		{ "TRACE", .text = p->r->path }, { "TITLE", .text = title_text(p) },
+		{ "FACTS", .text = facts_text(p) },
+		{ "STATE", .text = p->r->missing[0] ? say_format("INCOMPLETE: %s", p->r->missing) :
+						      "complete" },
 		{ "SUMMARY", .write = write_summary }, { "DATA", .write = write_data },
 	};
 
