@@ -332,11 +332,6 @@ static int take_mark_fd(void *job, const char *value, struct err *e)
 	return c;
 }
 
-static int add_trigger(void *triggers, const char *value, struct err *e)
-{
-	return lists_add_string(triggers, value);
-}
-
 static int add_note(void *notes, const char *value, struct err *e)
 {
 	size_t key =
@@ -347,7 +342,7 @@ static int add_note(void *notes, const char *value, struct err *e)
 			       "'%s' is not KEY=VALUE with a key of up to 64 letters, digits, '.', "
 			       "'_' and '-'",
 			       value);
-	return lists_add_string(notes, value);
+	return lists_add_string(notes, value, e);
 }
 
 /* One or more limits: a size, or a time of at least a second. */
@@ -622,7 +617,7 @@ static const struct opts_option options[] = {
 	{ 0, "trigger", "EXPR",
 	  "make a snapshot when this happens: spike>500MiB, io-latency>200ms,\n"
 	  "runq>50ms, loss>0, exit!=0; may be repeated",
-	  OPTS_CALL, AT(triggers), add_trigger },
+	  OPTS_CALL, AT(triggers), lists_add_string },
 	{ 0, "trigger-max", "N", "at most so many snapshots by --trigger (default: 10)", OPTS_COUNT,
 	  AT(o.flight.trigger_max), .min = 1,
 	  .refuse = "at least 1; leave --trigger out for none" },

@@ -99,7 +99,7 @@ static int take_path(void *options, const char *path, struct err *e)
 	struct report_options *r = options;
 
 	r->in.path = path;
-	return lists_add_string(&r->paths, path);
+	return lists_add_string(&r->paths, path, e);
 }
 
 static bool is_stack_format(enum render_format format)

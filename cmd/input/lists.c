@@ -9,8 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-int lists_add_string(struct lists_strings *list, const char *s)
+int lists_add_string(void *strings, const char *s, struct err *e)
 {
+	struct lists_strings *list = strings;
 	const char **p = realloc(list->v, (list->cnt + 1) * sizeof(*p));
 
 	if (!p)

@@ -15,8 +15,8 @@ struct lists_strings {
 	const char **v; /* the owner frees it */
 	unsigned int cnt;
 };
-/* 0 or -ENOMEM */
-int lists_add_string(struct lists_strings *list, const char *s);
+/* An option's value for a struct lists_strings; see opts_take_fn. 0 or -ENOMEM */
+int lists_add_string(void *list, const char *s, struct err *e);
 
 /* Ids of processes or threads that an option gave; the owner frees v. */
 struct lists_ids {

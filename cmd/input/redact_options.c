@@ -49,7 +49,7 @@ int redact_options_salt(void *taken, const char *value, struct err *e)
 int redact_options_keep(void *taken, const char *pattern, struct err *e)
 {
 	struct redact_options_taken *r = taken;
-	int c = *pattern ? lists_add_string(&r->keep, pattern)
+	int c = *pattern ? lists_add_string(&r->keep, pattern, e)
 			 : err_set(e, -EINVAL, "the pattern is empty");
 
 	r->o.keep = r->keep.v;
