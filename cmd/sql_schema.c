@@ -57,22 +57,13 @@ static int say_unknown(const char *what, const char *word, const char *list_of,
 static void print_line(const char *const *cells, const unsigned int *widths, unsigned int cnt,
 		       const char *text)
 {
-	unsigned int width = input_terminal_width(), used = 0, left = 0;
+	unsigned int left = 0;
 
 	for (unsigned int i = 0; i < cnt; i++) {
 		printf("%-*s  ", (int)widths[i], cells[i]);
 		left += widths[i] + 2;
 	}
-	for (used = left; *text; text += strcspn(text, " \n"), text += strspn(text, " \n")) {
-		unsigned int n = (unsigned int)strcspn(text, " \n");
-
-		if (used > left && used + n + 1 > (width ? width : WIDTH)) {
-			printf("\n%*s", (int)left, "");
-			used = left;
-		}
-		used += (unsigned int)printf("%s%.*s", used > left ? " " : "", (int)n, text);
-	}
-	putchar('\n');
+	render_wrap_beside(stdout, text, input_terminal_width() ?: WIDTH, left);
 }
 
 /* The first sentence. */

@@ -108,5 +108,7 @@ bool render_is_one_of(const char *name, const char *const *list); /* which NULL 
  * A command in backquotes is a word.
  */
 void render_wrap(FILE *f, const char *text, unsigned int width);
+/* The same of text that begins, and goes on, to the right of so many cells. */
+void render_wrap_beside(FILE *f, const char *text, unsigned int width, unsigned int left);
 
 #endif /* RENDER_H */

@@ -153,7 +153,7 @@ static size_t word_len(const char *text)
 {
 	size_t len = 0;
 
-	while (text[len] && text[len] != ' ') {
+	while (text[len] && text[len] != ' ' && text[len] != '\n') {
 		if (text[len] == '`' && strchr(text + len + 1, '`'))
 			len += strcspn(text + len + 1, "`") + 1;
 		len++;
@@ -161,19 +161,19 @@ static size_t word_len(const char *text)
 	return len;
 }
 
-void render_wrap(FILE *f, const char *text, unsigned int width)
+void render_wrap_beside(FILE *f, const char *text, unsigned int width, unsigned int left)
 {
-	size_t used = 0, len;
+	size_t used = left, len;
 
 	for (;; text += len) {
-		text += strspn(text, " ");
+		text += strspn(text, " \n");
 		len = word_len(text);
 		if (!len)
 			break;
-		if (used && width && used + 1 + len > width) {
-			fputc('\n', f);
-			used = 0;
-		} else if (used) {
+		if (used > left && width && used + 1 + len > width) {
+			fprintf(f, "\n%*s", (int)left, "");
+			used = left;
+		} else if (used > left) {
 			fputc(' ', f);
 			used++;
 		}
@@ -181,4 +181,9 @@ void render_wrap(FILE *f, const char *text, unsigned int width)
 		used += len;
 	}
 	fputc('\n', f);
+}
+
+void render_wrap(FILE *f, const char *text, unsigned int width)
+{
+	render_wrap_beside(f, text, width, 0);
 }
