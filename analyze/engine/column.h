@@ -30,6 +30,7 @@ struct column_decl {
 	const char *unit;	/* of the raw value; may be "" */
 	const char *heading;	/* NULL: column_heading() makes it of the name */
 	bool is_key;		/* before all figures, it tells rows apart */
+	bool is_rare;		/* not measured everywhere */
 	bool is_single;		/* of single events: there is none where there is no event */
 };
 

@@ -33,7 +33,7 @@ struct column {
 	unsigned int cells, decimals;
 	bool is_text; /* some value is: to the left */
 	bool is_zero; /* all values kept are 0 or NULL, of a kind that may then be left out */
-	/* a length of time, or bytes of stacks, that no row kept has: it was not measured */
+	/* a length of time, or what is rare, that no row kept has: it was not measured */
 	bool is_empty;
 	bool may_be_same; /* whether the row is complete: a column only where rows differ */
 	enum shown shown;
@@ -446,7 +446,7 @@ static void find_widths(struct table *t)
 
 		c->cells = (unsigned int)strlen(c->heading);
 		c->is_empty = t->options->human && !c->below &&
-			      (c->kind == COLUMN_DURATION || !strcmp(c->heading, "STACK BYTES"));
+			      (c->kind == COLUMN_DURATION || column_find(c->name)->is_rare);
 		c->is_zero = t->options->human && c->kind != COLUMN_ID &&
 			     c->kind != COLUMN_INSTANT && c->kind != COLUMN_YES_NO;
 		for (unsigned int r = 0; r < t->held_cnt; r++) {
