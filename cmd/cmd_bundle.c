@@ -15,9 +15,9 @@
 
 #include "base/atomic_output.h"
 #include "base/units.h"
-#include "cmd/bundle_zip.h"
 #include "cmd/cmd.h"
-#include "cmd/disclosed.h"
+#include "cmd/copy/bundle_zip.h"
+#include "cmd/copy/disclosed.h"
 #include "cmd/input/input.h"
 #include "cmd/input/redact_options.h"
 #include "cmd/render/page.h"

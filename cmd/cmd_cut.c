@@ -11,9 +11,9 @@
 
 #include "base/units.h"
 #include "cmd/cmd.h"
+#include "cmd/copy/new_trace.h"
 #include "cmd/input/lists.h"
 #include "cmd/input/who.h"
-#include "cmd/new_trace.h"
 #include "cmd/render/say.h"
 #include "edit/trace_cut.h"
 

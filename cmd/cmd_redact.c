@@ -7,9 +7,9 @@
 
 #include "base/units.h"
 #include "cmd/cmd.h"
+#include "cmd/copy/new_trace.h"
 #include "cmd/input/input.h"
 #include "cmd/input/redact_options.h"
-#include "cmd/new_trace.h"
 #include "cmd/render/say.h"
 #include "edit/trace_check.h"
 

@@ -16,8 +16,8 @@
 #include "base/clock.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
+#include "cmd/copy/new_trace.h"
 #include "cmd/input/input.h"
-#include "cmd/new_trace.h"
 #include "cmd/render/say.h"
 #include "store/store_snapshot.h"
 

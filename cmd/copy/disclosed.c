@@ -2,7 +2,7 @@
 /*
  * disclosed: all strings of the trace's lists and of its manifest, sorted, doubles dropped.
  */
-#include "cmd/disclosed.h"
+#include "cmd/copy/disclosed.h"
 
 #include <errno.h>
 #include <stdio.h>

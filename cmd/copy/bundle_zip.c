@@ -3,7 +3,7 @@
  * bundle_zip: puts the trace's files into the zip as they are, and makes what people read: a page,
  * tables and csv of the summary, and what the manifest says of the machine.
  */
-#include "cmd/bundle_zip.h"
+#include "cmd/copy/bundle_zip.h"
 
 #include <dirent.h>
 #include <errno.h>
