@@ -13,8 +13,8 @@
 #include "cmd/cmd.h"
 #include "cmd/input/input.h"
 #include "cmd/render/say.h"
-#include "cmd/sql_schema.h"
-#include "cmd/sql_shell.h"
+#include "cmd/sql/sql_schema.h"
+#include "cmd/sql/sql_shell.h"
 
 #define STATEMENT_MAX (1 << 20)
 

@@ -49,7 +49,7 @@ function end_item()
 
 BEGIN {
 	print "/* What `ebpfrec sql --schema` and `--examples` show. Made by schema/sql_schema.awk from TABLES.md and QUERIES.md. */"
-	print "#include \"cmd/sql_schema.h\"\n"
+	print "#include \"cmd/sql/sql_schema.h\"\n"
 }
 
 FNR == 1 { is_queries = FILENAME ~ /QUERIES/ }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* sql_schema: shows what schema/sql_schema.awk has made of the documents. */
-#include "cmd/sql_schema.h"
+#include "cmd/sql/sql_schema.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /*
  * sql_shell: puts lines together until they are a statement, and hands them to cmd_sql.
  */
-#include "cmd/sql_shell.h"
+#include "cmd/sql/sql_shell.h"
 
 #include <ctype.h>
 #include <locale.h>
@@ -15,7 +15,7 @@
 #include "analyze/context/analysis.h"
 #include "base/buf.h"
 #include "cmd/render/say.h"
-#include "cmd/sql_schema.h"
+#include "cmd/sql/sql_schema.h"
 
 #define PROMPT	    "ebpfrec> "
 #define PROMPT_MORE "    ...> "
