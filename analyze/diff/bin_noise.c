@@ -99,3 +99,8 @@ double bin_compare(const struct bin_estimate *a, const struct bin_estimate *b)
 	return student_p(diff / sqrt(v), v * v / (a->variance * a->variance / a->df +
 						  b->variance * b->variance / b->df));
 }
+
+double bin_corrected(double p, size_t cnt)
+{
+	return fmin(1, p * (double)cnt);
+}

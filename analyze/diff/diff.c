@@ -6,17 +6,16 @@
 #include "analyze/diff/diff.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/diff/bin_noise.h"
 #include "analyze/context/context.h"
 #include "analyze/diff/role.h"
+#include "analyze/engine/statement.h"
 #include "base/array.h"
+#include "model/quantile.h"
 
 #define BINS_DEFAULT	 50
 #define BIN_MIN_NS	 10000000ull
@@ -26,17 +25,12 @@
 
 enum { SERIES_ONCPU, SERIES_RSS, SERIES_IOS, SERIES_BYTES, SERIES_LAT, SERIES_CNT };
 
-struct latencies {
-	double *ns;
-	size_t cnt, cap;
-};
-
 /* What a role did on one side. */
 struct totals {
 	uint64_t processes;
 	/* NULL: nothing of it; SERIES_LAT: sums, to be divided by SERIES_IOS */
 	double *bins[SERIES_CNT];
-	struct latencies lat;
+	struct quantile lat;
 };
 
 struct side {
@@ -94,22 +88,19 @@ const char *diff_verdict_name(enum diff_verdict v)
 
 /* ---- what the traces say ---- */
 
-static int ask(struct side *s, int (*row)(void *ctx, const struct value *v), struct err *e,
-	       const char *fmt, ...)
+static int ask(struct side *s, int (*row)(void *ctx, const struct value *v), const char *sql,
+	       struct err *e)
 {
 	const struct row_sink sink = { .ctx = s, .row = row };
-	char *sql = NULL;
-	va_list ap;
-	int n, r;
+	const struct statement_param params[] = {
+		{ ":from", VALUE_INT, s->from_ns, NULL },
+		{ ":to", VALUE_INT, s->to_ns, NULL },
+		{ ":every", VALUE_INT, (int64_t)s->bin_ns, NULL },
+		{ ":only_workload", VALUE_INT, s->only_workload, NULL },
+		{ NULL, VALUE_NULL, 0, NULL },
+	};
 
-	va_start(ap, fmt);
-	n = vasprintf(&sql, fmt, ap);
-	va_end(ap);
-	if (n < 0)
-		return err_set(e, -ENOMEM, "out of memory");
-	r = analysis_sql(s->of->a, sql, &sink, e);
-	free(sql);
-	return r;
+	return statement_run(s->of->a, sql, params, &sink, e);
 }
 
 static char *text_of(const struct value *v)
@@ -190,10 +181,7 @@ static int take_request(void *ctx, const struct value *v)
 	if (v[3].type == VALUE_NULL)
 		return 0;
 	*lat += (double)v[3].i;
-	if (array_reserve(&d->lat.ns, &d->lat.cap, d->lat.cnt + 1) < 0)
-		return -ENOMEM;
-	d->lat.ns[d->lat.cnt++] = (double)v[3].i;
-	return 0;
+	return quantile_add(&d->lat, (uint64_t)v[3].i);
 }
 
 /* source, complete, absent */
@@ -213,67 +201,48 @@ static int load_processes(struct side *s, struct err *e)
 {
 	for (int m = 0; m < DIFF_METRIC_CNT; m++)
 		s->complete[m] = true;
-	return ask(s, take_process, e,
+	return ask(s, take_process,
 		   "SELECT upid, parent_upid, is_kthread, comm, exe, cmdline FROM processes"
-		   " WHERE pid IS NOT NULL AND NOT is_recorder AND coalesce(start_ns, 0) < %" PRId64
-		   " AND coalesce(end_ns, %" PRId64 ") > %" PRId64
-		   " AND (is_workload OR NOT %d) ORDER BY upid",
-		   s->to_ns, s->to_ns, s->from_ns, s->only_workload);
+		   " WHERE pid IS NOT NULL AND NOT is_recorder AND coalesce(start_ns, 0) < :to"
+		   " AND coalesce(end_ns, :to) > :from"
+		   " AND (is_workload OR NOT :only_workload) ORDER BY upid", e);
 }
 
 static int load_totals(struct side *s, struct err *e)
 {
-	int r;
+	static const struct {
+		int series;
+		int (*row)(void *ctx, const struct value *v);
+		const char *sql;
+	} questions[] = {
+		{ SERIES_ONCPU, take_bin,
+		  "SELECT upid, t_ns, sum(oncpu_ns) FROM cpu_usage(:from, :to, :every)"
+		  " WHERE utid >= 16 GROUP BY 1, 2" },
+		{ SERIES_RSS, take_bin,
+		  "SELECT upid, t_ns, peak_bytes FROM alloc_usage(:from, :to, :every, 'process')"
+		  " WHERE source = 'rss'" },
+		{ SERIES_IOS, take_request,
+		  "SELECT iif(owner_upid > 1, owner_upid, submitter_upid), end_ns, bytes,"
+		  " latency_ns FROM block_requests WHERE end_ns >= :from AND end_ns < :to" },
+		{ 0, take_complete,
+		  "SELECT column1, is_complete(column2, :from, :to),"
+		  " EXISTS (SELECT 1 FROM source_gaps WHERE source = column1"
+		  " AND from_ns <= :from AND to_ns >= :to) OR EXISTS (SELECT 1 FROM info"
+		  " WHERE key = 'sources'"
+		  " AND instr(',' || value || ',', ',' || column1 || ',') = 0)"
+		  " FROM (VALUES ('sched.switch', 'report cpu'), ('alloc.rss', 'report memory'),"
+		  " ('block', 'report io'))" },
+	};
+	int r = 0;
 
-	s->series = SERIES_ONCPU;
-	r = ask(s, take_bin, e,
-		"SELECT upid, t_ns, sum(oncpu_ns) FROM cpu_usage(%" PRId64 ", %" PRId64 ", %" PRIu64
-		") WHERE utid >= 16 GROUP BY 1, 2",
-		s->from_ns, s->to_ns, s->bin_ns);
-	if (r)
-		return r;
-	s->series = SERIES_RSS;
-	r = ask(s, take_bin, e,
-		"SELECT upid, t_ns, peak_bytes FROM alloc_usage(%" PRId64 ", %" PRId64 ", %" PRIu64
-		", 'process') WHERE source = 'rss'",
-		s->from_ns, s->to_ns, s->bin_ns);
-	if (r)
-		return r;
-	r = ask(s, take_request, e,
-		"SELECT CASE WHEN owner_upid > 1 THEN owner_upid ELSE submitter_upid END, end_ns, "
-		"bytes, latency_ns"
-		" FROM block_requests WHERE end_ns >= %" PRId64 " AND end_ns < %" PRId64,
-		s->from_ns, s->to_ns);
-	if (r)
-		return r;
-	return ask(
-		s, take_complete, e,
-		"SELECT column1, is_complete(column2, %" PRId64 ", %" PRId64 "),"
-		" EXISTS (SELECT 1 FROM source_gaps WHERE source = column1 AND from_ns <= %" PRId64
-		" AND to_ns >= %" PRId64 ")"
-		" OR EXISTS (SELECT 1 FROM info WHERE key = 'sources' AND instr(',' || value || "
-		"',', ',' || column1 || ',') = 0) FROM (VALUES "
-		"('sched.switch', 'report cpu'), ('alloc.rss', 'report memory'), "
-		"('block', 'report io'))",
-		s->from_ns, s->to_ns, s->from_ns, s->to_ns);
+	for (size_t i = 0; i < sizeof(questions) / sizeof(questions[0]) && !r; i++) {
+		s->series = questions[i].series;
+		r = ask(s, questions[i].row, questions[i].sql, e);
+	}
+	return r;
 }
 
 /* ---- comparing ---- */
-
-static int by_double(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return compare_numbers(*x, *y);
-}
-
-/* Nearest rank, as the reports' percentiles. The list is sorted. */
-static double percentile(const struct latencies *l, double q)
-{
-	size_t rank = (size_t)ceil(q * (double)l->cnt);
-
-	return l->cnt ? l->ns[rank ? rank - 1 : 0] : 0;
-}
 
 /* Mean latency of the bins that have requests: how the percentiles' noise is judged. */
 static struct bin_estimate latency_estimate(const struct side *s, const struct totals *d)
@@ -296,7 +265,7 @@ static struct bin_estimate latency_estimate(const struct side *s, const struct t
 	return e;
 }
 
-static struct bin_estimate estimate(const struct side *s, const struct totals *d,
+static struct bin_estimate estimate(const struct side *s, struct totals *d,
 				    enum diff_metric m)
 {
 	struct bin_estimate e = { 0, 0, 1 };
@@ -305,7 +274,7 @@ static struct bin_estimate estimate(const struct side *s, const struct totals *d
 
 	if (metrics[m].series == SERIES_LAT) {
 		e = latency_estimate(s, d);
-		e.value = percentile(&d->lat, m == DIFF_LAT_P50 ? 0.5 : 0.99);
+		e.value = (double)quantile_get(&d->lat, m == DIFF_LAT_P50 ? 50 : 99);
 		return e;
 	}
 	bins = d->bins[metrics[m].series];
@@ -333,7 +302,7 @@ static double least(const struct side s[2], enum diff_metric m)
 	return 0.005 * (double)(s[0].to_ns - s[0].from_ns + s[1].to_ns - s[1].from_ns) / 2;
 }
 
-static void compare(const struct side s[2], const struct totals *const d[2], enum diff_metric m,
+static void compare(const struct side s[2], struct totals *const d[2], enum diff_metric m,
 		    struct compared *ret)
 {
 	struct bin_estimate e[2] = { estimate(&s[0], d[0], m), estimate(&s[1], d[1], m) };
@@ -364,40 +333,16 @@ static void compare(const struct side s[2], const struct totals *const d[2], enu
 		return;
 	}
 	row->p = bin_compare(&e[0], &e[1]);
-	row->verdict = DIFF_CHANGED;	/* unless noise explains it: hold_all() */
+	row->verdict = DIFF_CHANGED;	/* unless noise explains it: correct_all() */
 }
 
-static int by_p(const void *a, const void *b)
+static void correct_all(struct compared *rows, size_t cnt)
 {
-	const struct compared *const *x = a, *const *y = b;
-
-	return compare_numbers((*x)->row.p, (*y)->row.p);
-}
-
-/*
- * Holm 1979: the k-th smallest of n p-values times (n - k), k from 0, but not less than the one
- * before, is the probability of one such value or more among all of them. Of comparisons of 60
- * figures in which nothing changed, 45 % would show a change at LEVEL without it, and 1 % do so.
- */
-static int hold_all(struct compared *rows, size_t cnt)
-{
-	struct compared **sorted = malloc((cnt + 1) * sizeof(*sorted));
-	double p = 0;
-	size_t i;
-
-	if (!sorted)
-		return -ENOMEM;
-	for (i = 0; i < cnt; i++)
-		sorted[i] = &rows[i];
-	qsort(sorted, cnt, sizeof(*sorted), by_p);
-	for (i = 0; i < cnt; i++) {
-		p = fmin(1, fmax(p, sorted[i]->row.p * (double)(cnt - i)));
-		sorted[i]->row.p = p;
-		if (p >= LEVEL && sorted[i]->row.verdict == DIFF_CHANGED)
-			sorted[i]->row.verdict = DIFF_SAME;
+	for (size_t i = 0; i < cnt; i++) {
+		rows[i].row.p = bin_corrected(rows[i].row.p, cnt);
+		if (rows[i].row.p >= LEVEL && rows[i].row.verdict == DIFF_CHANGED)
+			rows[i].row.verdict = DIFF_SAME;
 	}
-	free(sorted);
-	return 0;
 }
 
 static int by_importance(const void *a, const void *b)
@@ -421,17 +366,13 @@ static int compare_roles(struct side s[2], const struct role *roles, size_t role
 {
 	struct compared *rows = calloc(role_cnt * DIFF_METRIC_CNT + 1, sizeof(*rows));
 	size_t i, n = 0;
-	int m, r;
+	int m;
 
 	if (!rows)
 		return -ENOMEM;
 	for (i = 0; i < role_cnt; i++) {
-		const struct totals *d[2] = { &s[0].totals[i], &s[1].totals[i] };
+		struct totals *d[2] = { &s[0].totals[i], &s[1].totals[i] };
 
-		for (int side = 0; side < 2; side++)
-			/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): role_cnt roles */
-			if (d[side]->lat.cnt)
-				qsort(d[side]->lat.ns, d[side]->lat.cnt, sizeof(double), by_double);
 		for (m = 0; m < DIFF_METRIC_CNT; m++) {
 			if (!has_metric(d[0], m) && !has_metric(d[1], m))
 				continue;
@@ -440,11 +381,7 @@ static int compare_roles(struct side s[2], const struct role *roles, size_t role
 			compare(s, d, m, &rows[n++]);
 		}
 	}
-	r = hold_all(rows, n);
-	if (r < 0) {
-		free(rows);
-		return r;
-	}
+	correct_all(rows, n);
 	qsort(rows, n, sizeof(*rows), by_importance);
 	*ret = rows;
 	*ret_cnt = n;
@@ -468,11 +405,10 @@ static int compare_wall(struct side s[2], struct diff_row *ret, struct err *e)
 	*ret = (struct diff_row){ .role = "[workload]", .parent = "", .metric = DIFF_WALL, .p = 1,
 				  .verdict = DIFF_SAME, .complete = true };
 	for (int i = 0; i < 2; i++) {
-		int r = ask(&s[i], take_wall, e,
-			    "SELECT count(*), min(max(coalesce(end_ns, %" PRId64 ")), %" PRId64
-			    ") - max(min(start_ns), %" PRId64
-			    ") FROM processes WHERE is_workload AND NOT is_recorder AND upid >= 16",
-			    s[i].to_ns, s[i].to_ns, s[i].from_ns);
+		int r = ask(&s[i], take_wall,
+			    "SELECT count(*), min(max(coalesce(end_ns, :to)), :to)"
+			    " - max(min(start_ns), :from) FROM processes"
+			    " WHERE is_workload AND NOT is_recorder AND upid >= 16", e);
 
 		if (r)
 			return r;
@@ -524,7 +460,7 @@ static void free_side(struct side *s, size_t role_cnt)
 	for (i = 0; s->totals && i < role_cnt; i++) {
 		for (int k = 0; k < SERIES_CNT; k++)
 			free(s->totals[i].bins[k]);
-		free(s->totals[i].lat.ns);
+		quantile_done(&s->totals[i].lat);
 	}
 	free(s->totals);
 	for (i = 0; i < s->cnt; i++) {

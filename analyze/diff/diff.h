@@ -4,7 +4,7 @@
  *
  * A figure has changed when the difference is
  *   - more than the variation from bin to bin explains (bin_noise.h), at a level of 1 % for all
- *     figures of the comparison together (Holm's correction), and
+ *     figures of the comparison together (Bonferroni's correction), and
  *   - relevant: at least 5 %, and at least the figure's own minimum (diff_metric).
  * wall_ns is the time from the workload's first process to its last one's end. It is measured once
  * a trace, so it is not tested: DIFF_SAME below 5 %, else DIFF_UNKNOWN.

@@ -96,6 +96,53 @@ static void test_compare_errs_as_often_as_it_says(void **state)
 	     0);
 }
 
+static void test_correction_is_for_all_comparisons_together(void **state)
+{
+	near(bin_corrected(0.001, 1), 0.001, 0);
+	near(bin_corrected(0.001, 60), 0.06, 1e-12);
+	near(bin_corrected(0.5, 60), 1, 0);
+	near(bin_corrected(0, 1000), 0, 0);
+	near(bin_corrected(1, 1), 1, 0);
+}
+
+/*
+ * Comparisons of 60 figures, of which 3 changed by one and a half deviations: seldom does any of
+ * the others seem to have changed, where without a correction nearly every second comparison shows
+ * such a one.
+ */
+static void test_correction_keeps_the_level_of_a_comparison(void **state)
+{
+	enum { RUNS = 200, FIGURES = 60, CHANGED = 3, BINS = 50 };
+	unsigned int wrong = 0, uncorrected = 0, found = 0, run, f, i;
+	uint64_t seed = 11;
+
+	for (run = 0; run < RUNS; run++) {
+		bool is_wrong = false, is_uncorrected = false;
+
+		for (f = 0; f < FIGURES; f++) {
+			double a[BINS], b[BINS], p, more = f < CHANGED ? 1.5 : 0;
+			struct bin_estimate x, y;
+
+			for (i = 0; i < BINS; i++) {
+				a[i] = 10 + noise(&seed);
+				b[i] = 10 + more + noise(&seed);
+			}
+			x = bin_estimate_sum(a, BINS);
+			y = bin_estimate_sum(b, BINS);
+			p = bin_compare(&x, &y);
+			found += f < CHANGED && bin_corrected(p, FIGURES) < 0.01;
+			is_wrong |= f >= CHANGED && bin_corrected(p, FIGURES) < 0.01;
+			is_uncorrected |= f >= CHANGED && p < 0.01;
+		}
+		wrong += is_wrong;
+		uncorrected += is_uncorrected;
+	}
+	assert_in_range(uncorrected, RUNS / 3, RUNS * 2 / 3);
+	/* 1 % of 200 are 2; 8 come by chance once in 1000 times */
+	assert_in_range(wrong, 0, RUNS / 25);
+	assert_in_range(found, RUNS * CHANGED * 9 / 10, RUNS * CHANGED);
+}
+
 #define PROCESS(id, parent, name, file, args)                                                      \
 	{                                                                                          \
 		.upid = id, .parent_upid = parent, .comm = (char *)(name), .exe = (char *)(file),  \
@@ -205,6 +252,8 @@ int main(void)
 		cmocka_unit_test(test_student_p_has_the_tables_values),
 		cmocka_unit_test(test_noise_is_what_differs_between_neighbours),
 		cmocka_unit_test(test_compare_errs_as_often_as_it_says),
+		cmocka_unit_test(test_correction_is_for_all_comparisons_together),
+		cmocka_unit_test(test_correction_keeps_the_level_of_a_comparison),
 		cmocka_unit_test(test_roles_match_by_what_runs),
 		cmocka_unit_test(test_role_has_the_digits_that_all_its_processes_have),
 		cmocka_unit_test(test_a_compiler_is_one_role),
