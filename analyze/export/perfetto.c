@@ -27,7 +27,7 @@ static const uint8_t event_bytes[EVENT_KIND_CNT] = {
 	[EVENT_SWITCH] = 11, [EVENT_WAKEUP] = 12, [EVENT_RSS] = 48, [EVENT_REQUEST] = 90,
 };
 
-static void put_clock(struct proto *p, unsigned int id, uint64_t ns)
+static void put_clock(struct buf *p, unsigned int id, uint64_t ns)
 {
 	size_t m;
 
@@ -39,7 +39,7 @@ static void put_clock(struct proto *p, unsigned int id, uint64_t ns)
 
 static int write_clocks(struct perfetto *x)
 {
-	struct proto *p = &x->packet;
+	struct buf *p = &x->packet;
 	size_t m, clocks;
 
 	perfetto_packet(x, 0, &m);
@@ -144,7 +144,7 @@ int analysis_export_perfetto(struct analysis *a, const struct export_request *r,
 	ret = x.left_cpu_ns && x.process_end_ns ?
 		atomic_output_file(r->path, r->force, fill, &x, e) :
 		err_set(e, -ENOMEM, "out of memory");
-	free(x.packet.data);
+	buf_done(&x.packet);
 	free(x.left_cpu_ns);
 	free(x.process_end_ns);
 	*ret_rows = x.row_cnt;

@@ -41,7 +41,7 @@ struct perfetto {
 	struct trace *t;
 	uint64_t from_ns, to_ns;	/* the window inside the trace's span, CLOCK_MONOTONIC */
 	FILE *out;
-	struct proto packet;		/* the one that is being written */
+	struct buf packet;		/* the one that is being written */
 	uint64_t *left_cpu_ns;		/* by dense thread: when it last left a CPU */
 	uint64_t *process_end_ns;	/* by dense process: when its last thread did */
 	uint64_t row_cnt;		/* events written */
@@ -61,7 +61,7 @@ void perfetto_packet(struct perfetto *x, uint64_t ts_ns, size_t *ret_mark);
 /* Writes it. 0, -errno of the file, -ENOMEM. */
 int perfetto_packet_end(struct perfetto *x, size_t mark);
 /* A name of the trace, made safe and cut at 4095 bytes. */
-void perfetto_text(struct proto *p, unsigned int field, const char *text);
+void perfetto_text(struct buf *p, unsigned int field, const char *text);
 
 /* The kernel's id of a dense thread; pseudo threads have numbers above all ids of the kernel. */
 uint32_t perfetto_tid(const struct perfetto *x, uint32_t thread);

@@ -55,7 +55,7 @@ void perfetto_packet(struct perfetto *x, uint64_t ts_ns, size_t *ret_mark)
 
 int perfetto_packet_end(struct perfetto *x, size_t mark)
 {
-	struct proto *p = &x->packet;
+	struct buf *p = &x->packet;
 
 	proto_end(p, mark);
 	if (p->failed)
@@ -66,7 +66,7 @@ int perfetto_packet_end(struct perfetto *x, size_t mark)
 	return 0;
 }
 
-void perfetto_text(struct proto *p, unsigned int field, const char *text)
+void perfetto_text(struct buf *p, unsigned int field, const char *text)
 {
 	char safe[4096];
 
@@ -100,7 +100,7 @@ uint32_t perfetto_pid(const struct perfetto *x, uint32_t process)
 void perfetto_event(struct perfetto *x, struct perfetto_event *v, uint64_t ts_ns, unsigned int cpu,
 		    uint32_t tid, unsigned int field)
 {
-	struct proto *p = &x->packet;
+	struct buf *p = &x->packet;
 
 	perfetto_packet(x, 0, &v->packet);
 	proto_begin(p, PACKET_FTRACE, &v->bundle);

@@ -64,7 +64,7 @@ struct sched {
 	uint32_t *name_bundle;
 	uint16_t *name_place;
 	uint32_t bundle;
-	struct proto column;
+	struct buf column;
 };
 
 /* ---- columns ---- */
@@ -116,7 +116,7 @@ static uint64_t column_value(struct sched *s, const struct row *rows, unsigned i
 static int write_batch(struct sched *s, unsigned int cpu)
 {
 	struct cpu *c = &s->cpus[cpu];
-	struct proto *p = &s->x->packet;
+	struct buf *p = &s->x->packet;
 	size_t m, bundle, compact;
 	unsigned int i, k, columns = s->fields == switch_fields ? 5 : 6;
 
@@ -130,7 +130,7 @@ static int write_batch(struct sched *s, unsigned int cpu)
 	for (k = 0; k < columns; k++) {
 		s->column.len = 0;
 		for (i = 0; i < c->row_cnt; i++)
-			proto_varint(&s->column, column_value(s, c->rows, i, k));
+			buf_add_varint(&s->column, column_value(s, c->rows, i, k));
 		proto_bytes(p, s->fields[k], s->column.data, s->column.len);
 		p->failed |= s->column.failed;
 	}
@@ -263,7 +263,7 @@ static int write_rss(struct perfetto *x, uint64_t ts_ns, uint32_t process, unsig
 
 	perfetto_event(x, &v, ts_ns, 0, perfetto_pid(x, process), FTRACE_RSS);
 	proto_uint(&x->packet, RSS_MEMBER, member);
-	proto_int(&x->packet, RSS_SIZE, (int64_t)bytes);
+	proto_uint(&x->packet, RSS_SIZE, bytes);
 	return perfetto_event_end(x, &v);
 }
 
@@ -381,6 +381,6 @@ int perfetto_sched(struct perfetto *x, struct err *e)
 	free(s.cpus);
 	free(s.name_bundle);
 	free(s.name_place);
-	free(s.column.data);
+	buf_done(&s.column);
 	return ret;
 }

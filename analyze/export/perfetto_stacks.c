@@ -35,7 +35,7 @@ struct session {
 	struct buf text, frames;	/* of the stack that is being written */
 };
 
-static void put_iid(struct proto *p, unsigned int field, uint64_t iid, size_t *ret_mark)
+static void put_iid(struct buf *p, unsigned int field, uint64_t iid, size_t *ret_mark)
 {
 	proto_begin(p, field, ret_mark);
 	proto_uint(p, IID, iid);
@@ -44,7 +44,7 @@ static void put_iid(struct proto *p, unsigned int field, uint64_t iid, size_t *r
 /* *ret: the frame of that name, whose number is the name's, too. */
 static int put_name(struct session *s, const char *name, uint32_t *ret)
 {
-	struct proto *p = &s->x->packet;
+	struct buf *p = &s->x->packet;
 	const char *text = strpool_put(s->texts, name);
 	int is_new = text ? hash_map_intern(&s->names, (uintptr_t)text, 0, ret) : -ENOMEM;
 	size_t m;
@@ -64,7 +64,7 @@ static int put_name(struct session *s, const char *name, uint32_t *ret)
 
 static int put_stack(struct session *s, uint64_t stack, uint64_t ts_ns, uint64_t iid)
 {
-	struct proto *p = &s->x->packet;
+	struct buf *p = &s->x->packet;
 	size_t interned, m;
 	char *name, *rest;
 	uint32_t frame = 0;
@@ -124,7 +124,7 @@ static int write_sample(void *ctx, const struct value *v)
 /* The first packet of a sequence: what is counted, and a file for frames to be in. */
 static int begin_session(struct session *s, const char *name)
 {
-	struct proto *p = &s->x->packet;
+	struct buf *p = &s->x->packet;
 	size_t m, defaults, sample, timebase, interned, mapping;
 
 	perfetto_packet(s->x, s->x->from_ns, &m);

@@ -25,7 +25,7 @@ enum {
 
 static void put_process(struct perfetto *x, const struct trace_process *r)
 {
-	struct proto *p = &x->packet;
+	struct buf *p = &x->packet;
 	size_t m;
 
 	proto_begin(p, TREE_PROCESS, &m);
@@ -42,7 +42,7 @@ static void put_process(struct perfetto *x, const struct trace_process *r)
 
 static void put_thread(struct perfetto *x, const struct trace_thread *r)
 {
-	struct proto *p = &x->packet;
+	struct buf *p = &x->packet;
 	size_t m;
 
 	proto_begin(p, TREE_THREAD, &m);

@@ -36,7 +36,7 @@ enum {
 static int write_track(struct perfetto *x, uint64_t parent, const char *name, const char *unit,
 		       uint64_t *ret_uuid)
 {
-	struct proto *p = &x->packet;
+	struct buf *p = &x->packet;
 	size_t m, track, counter;
 
 	*ret_uuid = ++x->last_uuid;
@@ -93,7 +93,7 @@ static int write_count(struct perfetto *x, uint64_t ts_ns, uint64_t track, int64
 	struct track_event v;
 
 	begin_event(x, &v, ts_ns, track, TYPE_COUNTER, NULL);
-	proto_int(&x->packet, EVENT_COUNT, count);
+	proto_uint(&x->packet, EVENT_COUNT, (uint64_t)count);
 	return end_event(x, &v);
 }
 
@@ -103,7 +103,7 @@ static void annotate_int(struct perfetto *x, const char *name, int64_t value)
 
 	proto_begin(&x->packet, EVENT_ANNOTATION, &m);
 	proto_text(&x->packet, ANNOTATION_NAME, name);
-	proto_int(&x->packet, ANNOTATION_INT, value);
+	proto_uint(&x->packet, ANNOTATION_INT, (uint64_t)value);
 	proto_end(&x->packet, m);
 }
 

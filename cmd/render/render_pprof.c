@@ -35,7 +35,7 @@ enum { FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_FILENAME = 4 };
 
 struct pprof {
 	struct stack_columns cols;
-	struct proto out;
+	struct buf out;
 	struct strpool *texts;
 	struct hash_map numbers; /* of texts, in the table of strings */
 	struct hash_map functions; /* ids less 1, by the numbers of name and file */
@@ -233,11 +233,11 @@ static int pprof_row(void *state, struct render_out *out, const struct value *va
 	proto_begin(&p->out, PROFILE_SAMPLE, &m);
 	proto_begin(&p->out, SAMPLE_LOCATIONS, &list);
 	while (p->frame_cnt)
-		proto_varint(&p->out, p->frames[--p->frame_cnt]);
+		buf_add_varint(&p->out, p->frames[--p->frame_cnt]);
 	proto_end(&p->out, list);
 	proto_begin(&p->out, SAMPLE_VALUES, &list);
-	proto_varint(&p->out, (uint64_t)values[c->number].i);
-	proto_varint(&p->out, (uint64_t)values[c->amount].i);
+	buf_add_varint(&p->out, (uint64_t)values[c->number].i);
+	buf_add_varint(&p->out, (uint64_t)values[c->amount].i);
 	proto_end(&p->out, list);
 	proto_end(&p->out, m);
 	return p->out.len >= WRITE_BYTES ? write_out(p) : p->error;
@@ -264,7 +264,7 @@ static void pprof_clear(void *state)
 	hash_map_done(&p->functions);
 	hash_map_done(&p->locations);
 	free(p->frames);
-	free(p->out.data);
+	buf_done(&p->out);
 }
 
 const struct render_format_ops render_pprof_ops = {
