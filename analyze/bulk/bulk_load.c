@@ -33,7 +33,7 @@ struct bulk_schema {
 	unsigned int col_cnt;
 	struct bulk_index indexes[BULK_INDEXES_MAX];
 	unsigned int index_cnt;
-	bool is_known; /* bulk_load.h says what that takes; else only name and col_cnt are set */
+	bool is_known; /* it has no more columns and indexes than fit here */
 };
 
 struct bulk_load {
@@ -60,119 +60,60 @@ struct bulk_table {
 
 /* ---- what SQLite says about the tables ---- */
 
-/*
- * Two statements say all: one row for each column of the table, and one row for each column of an
- * index. A kind of table, column or index that pages are not written for makes the table unknown.
- */
-static int prepare(sqlite3 *db, const char *sql, const char *table, sqlite3_stmt **ret,
-		   struct err *e)
+/* The row of the table itself, then one for each column of an index: what pages are made from. */
+static const char roots_sql[] =
+	"SELECT m.rootpage, x.cid, x.seqno, (SELECT count(*) FROM pragma_table_info(?1)) "
+	"FROM sqlite_schema AS m LEFT JOIN pragma_index_xinfo(m.name) AS x "
+	"ON m.type = 'index' AND x.key WHERE m.type IN ('table', 'index') AND m.tbl_name = ?1 "
+	"ORDER BY m.type = 'index', m.rootpage, x.seqno";
+
+static void take_row(struct bulk_schema *s, sqlite3_stmt *row)
 {
-	if (sqlite3_prepare_v2(db, sql, -1, ret, NULL) != SQLITE_OK)
-		return err_set(e, -EIO, "table %s: %s", table, sqlite3_errmsg(db));
-	sqlite3_bind_text(*ret, 1, table, -1, SQLITE_STATIC);
-	return 0;
-}
-
-static int finish(sqlite3 *db, sqlite3_stmt *stmt, const char *table, struct err *e)
-{
-	if (sqlite3_finalize(stmt) == SQLITE_OK)
-		return 0;
-	return err_set(e, -EIO, "table %s: %s", table, sqlite3_errmsg(db));
-}
-
-static int read_table(struct bulk_schema *s, sqlite3 *db, struct err *e)
-{
-	static const char sql[] =
-		"SELECT rootpage, l.strict AND NOT l.wr AND NOT EXISTS (SELECT 1 FROM "
-		"sqlite_schema AS g WHERE g.type = 'trigger' AND g.tbl_name = l.name) FROM "
-		"sqlite_schema AS s JOIN pragma_table_list(?1) AS l ON l.schema = 'main' AND "
-		"l.type = 'table' AND l.name = s.name WHERE s.type = 'table' AND s.name = ?1";
-	sqlite3_stmt *stmt;
-	int ret = prepare(db, sql, s->name, &stmt, e);
-
-	if (ret < 0)
-		return ret;
-	if (sqlite3_step(stmt) == SQLITE_ROW) {
-		s->root = (uint32_t)sqlite3_column_int64(stmt, 0);
-		s->is_known = sqlite3_column_int(stmt, 1);
-	} else {
-		ret = -ENOENT;
-	}
-	if (finish(db, stmt, s->name, e) < 0)
-		return -EIO;
-	return ret < 0 ? err_set(e, ret, "there is no table %s", s->name) : 0;
-}
-
-static int read_columns(struct bulk_schema *s, sqlite3 *db, struct err *e)
-{
-	sqlite3_stmt *stmt;
-	int ret = prepare(db, "SELECT NOT hidden AND NOT pk AND type IN ('INTEGER', 'TEXT') FROM "
-			      "pragma_table_xinfo(?1)", s->name, &stmt, e);
-
-	if (ret < 0)
-		return ret;
-	for (; sqlite3_step(stmt) == SQLITE_ROW; s->col_cnt++)
-		s->is_known &= sqlite3_column_int(stmt, 0);
-	s->is_known &= s->col_cnt <= BULK_COLUMNS_MAX;
-	return finish(db, stmt, s->name, e);
-}
-
-static void add_index_column(struct bulk_schema *s, unsigned int position, uint32_t root, int col)
-{
+	uint32_t root = (uint32_t)sqlite3_column_int64(row, 0);
 	struct bulk_index *x;
 
-	if (!position && s->index_cnt < BULK_INDEXES_MAX)
+	if (!s->root) {
+		s->root = root;
+		s->col_cnt = (unsigned int)sqlite3_column_int(row, 3);
+		s->is_known = s->col_cnt <= BULK_COLUMNS_MAX;
+		return;
+	}
+	if (!sqlite3_column_int(row, 2) && s->index_cnt < BULK_INDEXES_MAX)
 		s->indexes[s->index_cnt++] = (struct bulk_index){ .root = root };
 	x = s->index_cnt ? &s->indexes[s->index_cnt - 1] : NULL;
 	if (!x || x->root != root || x->col_cnt == 2)
 		s->is_known = false;
 	else
-		x->cols[x->col_cnt++] = (unsigned int)col;
-}
-
-static int read_indexes(struct bulk_schema *s, sqlite3 *db, struct err *e)
-{
-	static const char sql[] =
-		"SELECT x.seqno, m.rootpage, x.cid, NOT l.\"unique\" AND NOT l.partial AND NOT "
-		"x.\"desc\" AND x.coll = 'BINARY' AND c.type = 'INTEGER' AND (x.seqno = 0 OR "
-		"c.\"notnull\") FROM pragma_index_list(?1) AS l JOIN pragma_index_xinfo(l.name) "
-		"AS x JOIN sqlite_schema AS m ON m.type = 'index' AND m.name = l.name LEFT JOIN "
-		"pragma_table_info(?1) AS c ON c.cid = x.cid WHERE x.key ORDER BY m.rootpage, "
-		"x.seqno";
-	sqlite3_stmt *stmt;
-	int ret = prepare(db, sql, s->name, &stmt, e);
-
-	if (ret < 0)
-		return ret;
-	while (sqlite3_step(stmt) == SQLITE_ROW) {
-		add_index_column(s, (unsigned int)sqlite3_column_int(stmt, 0),
-				 (uint32_t)sqlite3_column_int64(stmt, 1),
-				 sqlite3_column_int(stmt, 2));
-		s->is_known &= sqlite3_column_int(stmt, 3);
-	}
-	return finish(db, stmt, s->name, e);
+		x->cols[x->col_cnt++] = (unsigned int)sqlite3_column_int(row, 1);
 }
 
 /* ---- the database ---- */
 
 static int read_schema(struct bulk_load *l, const struct bulk_table_spec *specs, struct err *e)
 {
+	sqlite3_stmt *stmt = NULL;
 	sqlite3 *db = NULL;
 	unsigned int i;
 	int ret = 0;
 
 	if (sqlite3_open_v2(l->path, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL) !=
-	    SQLITE_OK)
+		    SQLITE_OK ||
+	    sqlite3_prepare_v2(db, roots_sql, -1, &stmt, NULL) != SQLITE_OK)
 		ret = err_set(e, -EIO, "%s: %s", l->path, sqlite3_errmsg(db));
 	for (i = 0; i < l->table_cnt && !ret; i++) {
-		l->tables[i].name = specs[i].name;
-		l->tables[i].ascending_col = specs[i].ascending_col;
-		ret = read_table(&l->tables[i], db, e);
-		if (!ret)
-			ret = read_columns(&l->tables[i], db, e);
-		if (!ret)
-			ret = read_indexes(&l->tables[i], db, e);
+		struct bulk_schema *s = &l->tables[i];
+
+		s->name = specs[i].name;
+		s->ascending_col = specs[i].ascending_col;
+		sqlite3_bind_text(stmt, 1, s->name, -1, SQLITE_STATIC);
+		while (sqlite3_step(stmt) == SQLITE_ROW)
+			take_row(s, stmt);
+		if (sqlite3_reset(stmt) != SQLITE_OK)
+			ret = err_set(e, -EIO, "table %s: %s", s->name, sqlite3_errmsg(db));
+		else if (!s->root)
+			ret = err_set(e, -ENOENT, "there is no table %s", s->name);
 	}
+	sqlite3_finalize(stmt);
 	sqlite3_close(db);
 	return ret;
 }

@@ -22,10 +22,13 @@
  *     2.3, 2.5  tables with a rowid; indexes on one or two integer columns
  *
  * It knows a database with pages of 4 KiB or more, no reserved bytes, no free pages, no
- * auto-vacuum (so no pointer map, 1.8), no write-ahead log, schema format 4 and text in UTF-8. It
- * knows a table that is STRICT, empty, and has a rowid, no primary key, no trigger, and columns of
- * INTEGER and TEXT only; and a plain ascending index on at most two INTEGER columns, of which the
- * second is NOT NULL. Where one table is of another kind, it writes nothing: SQLite has to insert.
+ * auto-vacuum (so no pointer map, 1.8), no write-ahead log, schema format 4 and text in UTF-8. In
+ * another one, and where a table or index is not empty, it writes nothing: SQLite has to insert.
+ *
+ * Tables and indexes are those of schema/tables.sql and schema/indexes.sql, of which a test says
+ * that they are of the one kind that is written: a STRICT table with a rowid, no primary key, no
+ * trigger, and columns of INTEGER and TEXT only; a plain ascending index on at most two INTEGER
+ * columns, of which the second is NOT NULL. A value of another type is an error.
  *
  * Constraints are the caller's to keep: pages are written without a check of NOT NULL, CHECK or
  * FOREIGN KEY. The file has no journal meanwhile: after an error the caller throws it away.
