@@ -176,17 +176,14 @@ static void fn_device_name(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	const struct analysis *a = sqlite3_user_data(ctx);
 	uint64_t dev = (uint64_t)sqlite3_value_int64(argv[0]);
+	const char *name = name_text(a->trace, TRACE_NAME_DEVICE, dev);
 	char number[32];
 
 	if (sqlite3_value_type(argv[0]) != SQLITE_INTEGER)
 		return;
-	if (trace_name_find(a->trace, TRACE_NAME_DEVICE, dev)) {
-		name_result(ctx, TRACE_NAME_DEVICE, argv[0]);
-		return;
-	}
 	snprintf(number, sizeof(number), "%u:%u", (unsigned int)(dev >> 20),
 		 (unsigned int)(dev & 0xfffff));
-	sqlite3_result_text(ctx, number, -1, SQLITE_TRANSIENT);
+	sqlite3_result_text(ctx, name && *name ? name : number, -1, SQLITE_TRANSIENT);
 }
 
 static void fn_irq_name(sqlite3_context *ctx, int argc, sqlite3_value **argv)

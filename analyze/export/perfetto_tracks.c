@@ -9,10 +9,10 @@
 #include "analyze/export/perfetto.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/engine/statement.h"
 #include "base/array.h"
 #include "format/hook.h"
 
@@ -153,16 +153,19 @@ static int lane_take(struct perfetto *x, struct lanes *l, uint64_t from_ns, uint
 
 /* ---- queries ---- */
 
+struct counter {
+	const char *suffix, *unit;	/* of the track's name */
+};
+
 struct query {
 	struct perfetto *x;
 	int (*row)(struct query *q, const struct value *v);
-	/* of the rows before */
-	bool has_key;
-	int64_t key;
-	char text_key[32];
+	char key[64];		/* of the row before: the device or source, in the first column */
 	struct lanes lanes;
 	uint64_t group, tracks[2];
-	int64_t every_ns, next_ns;	/* of a counter */
+	const struct counter *counters;	/* of the columns after the key and the bin */
+	unsigned int counter_cnt;
+	int64_t every_ns, next_ns;	/* of counters; next_ns -1: there is no bin before */
 };
 
 static int query_row(void *ctx, const struct value *v)
@@ -172,36 +175,33 @@ static int query_row(void *ctx, const struct value *v)
 	return q->row(q, v);
 }
 
-static int query_run(struct query *q, struct err *e, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-static int query_run(struct query *q, struct err *e, const char *fmt, ...)
+static int query_run(struct query *q, const char *sql, struct err *e)
 {
 	const struct row_sink sink = { .ctx = q, .row = query_row };
-	char sql[1024];
-	va_list args;
+	const struct statement_param params[] = {
+		{ ":from", VALUE_INT, context_rel(q->x->a, q->x->from_ns), NULL },
+		{ ":to", VALUE_INT, context_rel(q->x->a, q->x->to_ns), NULL },
+		{ ":every", VALUE_INT, q->every_ns, NULL },
+		{ NULL, VALUE_NULL, 0, NULL },
+	};
 
-	va_start(args, fmt);
-	vsnprintf(sql, sizeof(sql), fmt, args);
-	va_end(args);
-	return analysis_sql(q->x->a, sql, &sink, e);
+	return statement_run(q->x->a, sql, params, &sink, e);
+}
+
+/* Whether the row has another key than the row before; q takes it. */
+static bool has_new_key(struct query *q, const struct value *v)
+{
+	if (!strncmp(q->key, v[0].text, sizeof(q->key) - 1))
+		return false;
+	snprintf(q->key, sizeof(q->key), "%s", v[0].text);
+	return true;
 }
 
 /* ---- block requests ---- */
 
-enum { REQUEST_DEV, REQUEST_QUEUED, REQUEST_ISSUE, REQUEST_COMPLETE, REQUEST_END, REQUEST_OP,
+enum { REQUEST_DEVICE, REQUEST_QUEUED, REQUEST_ISSUE, REQUEST_COMPLETE, REQUEST_END, REQUEST_OP,
        REQUEST_BYTES, REQUEST_SECTOR, REQUEST_STATUS, REQUEST_OWNER, REQUEST_OWNER_HOW,
        REQUEST_SUBMITTER, REQUEST_FILE };
-
-static void device_name(const struct perfetto *x, int64_t dev, char *buf, size_t size)
-{
-	const struct trace_name *n = trace_name_find(x->t, TRACE_NAME_DEVICE, (uint64_t)dev);
-
-	if (n && n->name[0])
-		snprintf(buf, size, "%s", n->name);
-	else
-		snprintf(buf, size, "%lld:%lld", (long long)(dev >> 20),
-			 (long long)(dev & 0xfffff));
-}
 
 static void annotate_request(struct perfetto *x, const struct value *v)
 {
@@ -243,15 +243,11 @@ static int write_request(struct query *q, const struct value *v)
 	uint64_t issue = instant(x, &v[REQUEST_ISSUE], complete);
 	uint64_t queued = instant(x, &v[REQUEST_QUEUED], issue), track;
 	struct track_event ev;
-	char name[64];
 	int ret = 0;
 
-	if (!q->has_key || q->key != v[REQUEST_DEV].i) {
-		device_name(x, v[REQUEST_DEV].i, name, sizeof(name));
+	if (has_new_key(q, v)) {
 		q->lanes.cnt = 0;
-		q->has_key = true;
-		q->key = v[REQUEST_DEV].i;
-		ret = write_track(x, q->group, name, NULL, &q->lanes.parent);
+		ret = write_track(x, q->group, q->key, NULL, &q->lanes.parent);
 	}
 	if (!ret)
 		ret = lane_take(x, &q->lanes, queued, complete, &track);
@@ -273,13 +269,13 @@ static int write_requests(struct perfetto *x, struct err *e)
 	int ret = write_track(x, 0, "Block requests", NULL, &q.group);
 
 	if (!ret)
-		ret = query_run(&q, e,
-				"SELECT dev, queued_ns, issue_ns, complete_ns, end_ns, op, bytes, "
-				"sector, status, owner_upid, owner_how, submitter_utid, file "
-				"FROM block_requests WHERE end_ns >= %lld AND end_ns < %lld "
+		ret = query_run(&q,
+				"SELECT device_name(dev), queued_ns, issue_ns, complete_ns, "
+				"end_ns, op, bytes, sector, status, owner_upid, owner_how, "
+				"submitter_utid, file FROM block_requests "
+				"WHERE end_ns >= :from AND end_ns < :to "
 				"ORDER BY dev, coalesce(queued_ns, issue_ns, complete_ns, end_ns)",
-				(long long)context_rel(x->a, x->from_ns),
-				(long long)context_rel(x->a, x->to_ns));
+				e);
 	free(q.lanes.items);
 	return ret;
 }
@@ -292,13 +288,13 @@ static int64_t per_second(const struct query *q, int64_t sum)
 }
 
 /* Counters keep their value until the next one, so a bin that is missing needs its 0. */
-static int write_rates(struct query *q, int64_t t_ns, const struct value *sums, unsigned int cnt)
+static int write_rates(struct query *q, int64_t t_ns, const struct value *sums)
 {
 	bool missing = q->next_ns >= 0 && t_ns > q->next_ns;
 	unsigned int i;
 	int ret = 0;
 
-	for (i = 0; i < cnt && !ret; i++) {
+	for (i = 0; i < q->counter_cnt && !ret; i++) {
 		if (missing)
 			ret = write_count(q->x, context_abs(q->x->a, q->next_ns), q->tracks[i], 0);
 		if (!ret && sums)
@@ -310,76 +306,62 @@ static int write_rates(struct query *q, int64_t t_ns, const struct value *sums, 
 }
 
 /* The last bin's value ends where the bin does. */
-static int end_rates(struct query *q, unsigned int cnt)
+static int end_rates(struct query *q)
 {
-	return q->has_key ? write_rates(q, INT64_MAX - q->every_ns, NULL, cnt) : 0;
+	return write_rates(q, INT64_MAX - q->every_ns, NULL);
 }
 
-static int write_device_rates(struct query *q, const struct value *v)
+static int write_rate_row(struct query *q, const struct value *v)
 {
-	char device[64], name[96];
+	char name[96];
 	int ret = 0;
 
-	if (!q->has_key || q->key != v[0].i) {
-		ret = end_rates(q, 2);
-		device_name(q->x, v[0].i, device, sizeof(device));
-		snprintf(name, sizeof(name), "%s requests", device);
-		if (!ret)
-			ret = write_track(q->x, q->group, name, "requests/s", &q->tracks[0]);
-		snprintf(name, sizeof(name), "%s bytes", device);
-		if (!ret)
-			ret = write_track(q->x, q->group, name, "bytes/s", &q->tracks[1]);
-		q->has_key = true;
-		q->key = v[0].i;
+	if (has_new_key(q, v)) {
+		ret = end_rates(q);
+		for (unsigned int i = 0; i < q->counter_cnt && !ret; i++) {
+			snprintf(name, sizeof(name), "%s%s", q->key, q->counters[i].suffix);
+			ret = write_track(q->x, q->group, name, q->counters[i].unit, &q->tracks[i]);
+		}
 		q->next_ns = -1;
 	}
-	return ret ? ret : write_rates(q, v[1].i, v + 2, 2);
-}
-
-static int write_source_rates(struct query *q, const struct value *v)
-{
-	int ret = 0;
-
-	if (!q->has_key || strcmp(q->text_key, v[0].text) != 0) {
-		ret = end_rates(q, 1);
-		snprintf(q->text_key, sizeof(q->text_key), "%s", v[0].text);
-		if (!ret)
-			ret = write_track(q->x, q->group, q->text_key, "bytes/s", &q->tracks[0]);
-		q->has_key = true;
-		q->next_ns = -1;
-	}
-	return ret ? ret : write_rates(q, v[1].i, v + 2, 1);
+	return ret ? ret : write_rates(q, v[1].i, v + 2);
 }
 
 static int write_all_rates(struct perfetto *x, struct err *e)
 {
-	long long from = context_rel(x->a, x->from_ns), to = context_rel(x->a, x->to_ns);
-	long long every = (to - from) / RATE_BINS;
-	struct query devices = { .x = x, .row = write_device_rates };
-	struct query sources = { .x = x, .row = write_source_rates };
-	int ret;
+	static const struct {
+		const char *group, *sql;
+		unsigned int counter_cnt;
+		struct counter counters[2];
+	} groups[] = {
+		{ "Devices",
+		  "SELECT device_name(dev), t_ns, read_ios + write_ios + other_ios, "
+		  "read_bytes + write_bytes + other_bytes "
+		  "FROM device_usage(:from, :to, :every) ORDER BY dev, t_ns",
+		  2, { { " requests", "requests/s" }, { " bytes", "bytes/s" } } },
+		{ "Allocated",
+		  "SELECT source, t_ns, sum(alloc_bytes) "
+		  "FROM alloc_usage(:from, :to, :every, 'none') "
+		  "WHERE source IN ('slab', 'page', 'heap') "
+		  "GROUP BY source, t_ns ORDER BY source, t_ns",
+		  1, { { "", "bytes/s" } } },
+	};
+	int64_t every = (int64_t)(x->to_ns - x->from_ns) / RATE_BINS;
+	int ret = 0;
 
 	every = every < RATE_BIN_MIN_NS ? RATE_BIN_MIN_NS : every;
-	devices.every_ns = sources.every_ns = every;
-	ret = write_track(x, 0, "Devices", NULL, &devices.group);
-	if (!ret)
-		ret = query_run(&devices, e,
-				"SELECT dev, t_ns, read_ios + write_ios + other_ios, "
-				"read_bytes + write_bytes + other_bytes "
-				"FROM device_usage(%lld, %lld, %lld) ORDER BY dev, t_ns",
-				from, to, every);
-	if (!ret)
-		ret = end_rates(&devices, 2);
-	if (!ret)
-		ret = write_track(x, 0, "Allocated", NULL, &sources.group);
-	if (!ret)
-		ret = query_run(&sources, e,
-				"SELECT source, t_ns, sum(alloc_bytes) "
-				"FROM alloc_usage(%lld, %lld, %lld, 'none') "
-				"WHERE source IN ('slab', 'page', 'heap') "
-				"GROUP BY source, t_ns ORDER BY source, t_ns",
-				from, to, every);
-	return ret ? ret : end_rates(&sources, 1);
+	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]) && !ret; i++) {
+		struct query q = { .x = x, .row = write_rate_row, .counters = groups[i].counters,
+				   .counter_cnt = groups[i].counter_cnt, .every_ns = every,
+				   .next_ns = -1 };
+
+		ret = write_track(x, 0, groups[i].group, NULL, &q.group);
+		if (!ret)
+			ret = query_run(&q, groups[i].sql, e);
+		if (!ret)
+			ret = end_rates(&q);
+	}
+	return ret;
 }
 
 /* ---- what is missing, and marks ---- */
