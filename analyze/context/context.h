@@ -28,8 +28,6 @@ struct analysis {
 	uint64_t start_ns, end_ns;	/* the trace's span, CLOCK_MONOTONIC */
 	struct dense_ids ids;
 	struct loss_index losses;
-	/* whether sched.irq was recorded: 0 not known yet, 1 no, 2 yes */
-	uint8_t has_irqs;
 	struct scope scope;		/* of the report that runs, */
 	struct loss_needs needs;	/* and what it needs */
 	struct task_keys keys;		/* for SQL functions */
@@ -39,7 +37,6 @@ struct analysis {
 	 * after. */
 	uint8_t *block_is_clean;
 	bool declaring; /* a virtual table is naming its columns: the guard lets it */
-	bool guarded;			/* only reading statements are compiled */
 	struct analysis_index_use index_use;
 	struct index *index;
 	unsigned int index_tries;	/* so often it was opened */

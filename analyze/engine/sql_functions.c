@@ -229,56 +229,56 @@ static uint64_t abs_of(const struct analysis *a, sqlite3_value *v)
 	return context_abs(a, sqlite3_value_int64(v));
 }
 
+/* Gives what is known of a window: whether it is complete, or how many events were lost in it. */
+static void loss_result(sqlite3_context *ctx, const struct loss_needs *needs, bool wants_lost,
+			sqlite3_value **window)
+{
+	struct analysis *a = sqlite3_user_data(ctx);
+	uint64_t from_ns = abs_of(a, window[0]), to_ns = abs_of(a, window[1]);
+
+	if (!needs->sources)
+		return;
+	if (wants_lost)
+		sqlite3_result_int64(ctx, (int64_t)loss_index_lost(&a->losses, needs->sources,
+								   from_ns, to_ns));
+	else
+		sqlite3_result_int(ctx, loss_index_is_complete(&a->losses, *needs, from_ns, to_ns,
+							       NULL, NULL));
+}
+
 static void fn_lost_events(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
-	const struct analysis *a = sqlite3_user_data(ctx);
-	const char *sources = loss_needs_named(ctx, argv[0]).sources;
+	struct loss_needs needs = loss_needs_named(ctx, argv[0]);
 
-	if (sources)
-		sqlite3_result_int64(ctx, (int64_t)loss_index_lost(&a->losses, sources,
-								   abs_of(a, argv[1]),
-								   abs_of(a, argv[2])));
+	loss_result(ctx, &needs, true, argv + 1);
 }
 
 static void fn_is_complete(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
-	struct analysis *a = sqlite3_user_data(ctx);
 	struct loss_needs needs = loss_needs_named(ctx, argv[0]);
 
-	if (needs.sources)
-		sqlite3_result_int(ctx, loss_index_is_complete(&a->losses, needs,
-							       abs_of(a, argv[1]),
-							       abs_of(a, argv[2]), NULL, NULL));
+	loss_result(ctx, &needs, false, argv + 1);
 }
 
-/* The needs of the report; with a third argument, the needs of a row about that source. */
-static struct loss_needs view_needs(const struct analysis *a, int argc, sqlite3_value **argv,
-				    char room[LOSS_SOURCES_MAX])
+/* Of the needs of the report; with a third argument, of the needs of a row about that source. */
+static void view_result(sqlite3_context *ctx, int argc, sqlite3_value **argv, bool wants_lost)
 {
+	const struct analysis *a = sqlite3_user_data(ctx);
 	const char *source = argc > 2 ? (const char *)sqlite3_value_text(argv[2]) : NULL;
+	char room[LOSS_SOURCES_MAX];
+	struct loss_needs needs = loss_needs_of(a->needs, source ? source : "", room);
 
-	return loss_needs_of(a->needs, source ? source : "", room);
+	loss_result(ctx, &needs, wants_lost, argv);
 }
 
 static void fn_view_lost(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
-	const struct analysis *a = sqlite3_user_data(ctx);
-	char room[LOSS_SOURCES_MAX];
-	struct loss_needs needs = view_needs(a, argc, argv, room);
-
-	sqlite3_result_int64(ctx, (int64_t)loss_index_lost(&a->losses, needs.sources,
-							   abs_of(a, argv[0]),
-							   abs_of(a, argv[1])));
+	view_result(ctx, argc, argv, true);
 }
 
 static void fn_view_complete(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
-	struct analysis *a = sqlite3_user_data(ctx);
-	char room[LOSS_SOURCES_MAX];
-	struct loss_needs needs = view_needs(a, argc, argv, room);
-
-	sqlite3_result_int(ctx, loss_index_is_complete(&a->losses, needs, abs_of(a, argv[0]),
-						       abs_of(a, argv[1]), NULL, NULL));
+	view_result(ctx, argc, argv, false);
 }
 
 static void fn_was_recorded(sqlite3_context *ctx, int argc, sqlite3_value **argv)
@@ -301,25 +301,24 @@ static void fn_source_off_ns(sqlite3_context *ctx, int argc, sqlite3_value **arg
 								     abs_of(a, argv[2])));
 }
 
-static bool has_irqs(struct analysis *a)
+/* A trace whose manifest is lost recorded interrupts if it has any. */
+static bool has_irqs(const struct analysis *a)
 {
 	const char *sources = trace_get(a->trace, "sources");
-	size_t cnt, i;
+	size_t cnt, i = 0;
 	const struct trace_block *b = trace_blocks(a->trace, &cnt);
 
-	if (!a->has_irqs) {
-		a->has_irqs = sources && strstr(sources, "sched.irq") ? 2 : 1;
-		for (i = 0; i < cnt && a->has_irqs == 1; i++)
-			a->has_irqs += b[i].kind_cnt[EVENT_IRQ] != 0;
-	}
-	return a->has_irqs == 2;
+	if (sources)
+		return strstr(sources, "sched.irq");
+	while (i < cnt && !b[i].kind_cnt[EVENT_IRQ])
+		i++;
+	return i < cnt;
 }
 
 static void fn_irq_recorded(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	struct analysis *a = sqlite3_user_data(ctx);
-	uint64_t from = context_abs(a, sqlite3_value_int64(argv[0]));
-	uint64_t to = context_abs(a, sqlite3_value_int64(argv[1]));
+	uint64_t from = abs_of(a, argv[0]), to = abs_of(a, argv[1]);
 
 	context_clip(a, &from, &to);
 	sqlite3_result_int(ctx, has_irqs(a) && loss_index_off_ns(&a->losses, "sched.irq", from,
@@ -359,33 +358,37 @@ static void fn_window_share(sqlite3_context *ctx, int argc, sqlite3_value **argv
 static void fn_is_covered(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	struct analysis *a = sqlite3_user_data(ctx);
-
 	bool to_end = sqlite3_value_type(argv[1]) == SQLITE_NULL;
 
-	sqlite3_result_int(ctx, loss_index_covered(
-					&a->losses, context_abs(a, sqlite3_value_int64(argv[0])),
-					to_end ? a->end_ns :
-						 context_abs(a, sqlite3_value_int64(argv[1]))));
+	sqlite3_result_int(ctx, loss_index_covered(&a->losses, abs_of(a, argv[0]),
+						   to_end ? a->end_ns : abs_of(a, argv[1])));
+}
+
+/* False: the number is too small or too large for an id. */
+static bool id_of(sqlite3_value *v, uint32_t *ret)
+{
+	int64_t id = sqlite3_value_int64(v);
+
+	*ret = (uint32_t)id;
+	return id >= 0 && id <= UINT32_MAX;
 }
 
 static void fn_in_scope(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	struct analysis *a = sqlite3_user_data(ctx);
-	int64_t upid = sqlite3_value_int64(argv[0]);
+	uint32_t upid;
 
-	sqlite3_result_int(
-		ctx, upid >= 0 && upid <= UINT32_MAX &&
-			     scope_has_process(&a->scope, dense_process(&a->ids, (uint32_t)upid)));
+	sqlite3_result_int(ctx, id_of(argv[0], &upid) &&
+				scope_has_process(&a->scope, dense_process(&a->ids, upid)));
 }
 
 static void fn_thread_in_scope(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	struct analysis *a = sqlite3_user_data(ctx);
-	int64_t utid = sqlite3_value_int64(argv[0]);
+	uint32_t utid;
 
-	sqlite3_result_int(
-		ctx, utid >= 0 && utid <= UINT32_MAX &&
-			     scope_has_thread(&a->scope, dense_thread(&a->ids, (uint32_t)utid)));
+	sqlite3_result_int(ctx, id_of(argv[0], &utid) &&
+				scope_has_thread(&a->scope, dense_thread(&a->ids, utid)));
 }
 
 static void fn_scope_of_threads(sqlite3_context *ctx, int argc, sqlite3_value **argv)
@@ -399,18 +402,18 @@ static void fn_task_key(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	struct analysis *a = sqlite3_user_data(ctx);
 	const char *name = (const char *)sqlite3_value_text(argv[0]), *text;
-	int64_t upid = sqlite3_value_int64(argv[1]);
 	unsigned int key = 0;
+	uint32_t upid;
 
 	if (!name || !keys_parse(name, &key) || !key || key & (key - 1) || key & ~KEYS_TEXT) {
 		sqlite3_result_error(ctx, "task_key(): a key is 'comm', 'cgroup', 'container', "
 					  "'unit', 'user' or 'tree'", -1);
 		return;
 	}
-	if (sqlite3_value_type(argv[1]) != SQLITE_INTEGER || upid < 0 || upid > UINT32_MAX)
+	if (sqlite3_value_type(argv[1]) != SQLITE_INTEGER || !id_of(argv[1], &upid))
 		return;
 	text = task_keys_text(&a->keys, (unsigned int)__builtin_ctz(key),
-			      dense_process(&a->ids, (uint32_t)upid));
+			      dense_process(&a->ids, upid));
 	if (text)
 		sqlite3_result_text(ctx, text, -1, SQLITE_TRANSIENT);
 	else
