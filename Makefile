@@ -193,12 +193,26 @@ $(B)/metric_table.c: schema/metrics.awk schema/report_metrics.sql
 	$(Q)mkdir -p $(@D)
 	$(Q)LC_ALL=C awk -f schema/metrics.awk schema/report_metrics.sql > $@
 
-# ---- documents that `sql` shows ----
+# ---- tables of SQL: what their declarations give to C and to `sql --schema` ----
 
-$(B)/sql_schema_items.c: schema/sql_schema.awk schema/TABLES.md schema/QUERIES.md
+TABLES_AWK := LC_ALL=C awk -f schema/tables.awk -v
+
+$(B)/table_columns.h: schema/tables.awk schema/tables.decl
+	$(call say,TABLES,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(TABLES_AWK) out=columns schema/tables.decl > $@
+
+$(filter $(B)/analyze/tables/%.o,$(LIB_OBJ)): | $(B)/table_columns.h
+
+$(B)/sql_schema_items.c: schema/tables.awk schema/tables.decl schema/events.awk $(EVENT_SRC) schema/sql_schema.awk schema/QUERIES.md
 	$(call say,SCHEMA,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)LC_ALL=C awk -f schema/sql_schema.awk schema/TABLES.md schema/QUERIES.md > $@
+	$(Q){ echo '#include "cmd/sql/sql_schema.h"' && echo 'const struct sql_schema_item sql_schema_items[] = {' && \
+		$(TABLES_AWK) out=items_lists schema/tables.decl && \
+		LC_ALL=C awk -f schema/events.awk -v out=items $(EVENT_SRC) && \
+		$(TABLES_AWK) out=items_rest schema/tables.decl && echo '};' && \
+		echo 'const unsigned int sql_schema_item_cnt = sizeof(sql_schema_items) / sizeof(sql_schema_items[0]);' && \
+		LC_ALL=C awk -f schema/sql_schema.awk schema/QUERIES.md; } > $@
 
 # ---- the page of `export --to html`, with the library of its charts, embedded ----
 

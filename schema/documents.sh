@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
-# documents.sh [--check]: makes the parts of documents that come from schema/events/ anew; with
-# --check it only says which documents differ, and ends with 1. A part lies between a line
-# "made from schema/events/ ...: OUT" and a line "end"; OUT is what events.awk calls it.
+# documents.sh [--check]: makes the parts of documents that come from declarations anew; with --check
+# it only says which documents differ, and ends with 1. A part lies between a line "made from
+# schema/events/ ...: OUT" or "made from schema/tables.decl ...: OUT" and a line "end"; OUT is what
+# events.awk or tables.awk calls it.
 set -eu
 
 cd "$(dirname "$0")/.."
@@ -14,18 +15,19 @@ for f in schema/FORMAT.md schema/TABLES.md schema/tables.sql; do
 	LC_ALL=C awk '
 		/^(<!--|--) end( -->)?$/ { inside = 0 }
 		!inside { print }
-		/^(<!--|--) made from schema\/events\// {
+		/^(<!--|--) made from schema\/(events\/|tables.decl)/ {
 			out = $0
 			sub(/.*: /, "", out)
 			sub(/ -->$/, "", out)
+			from = /schema\/events/ ? "events.awk schema/events/*.event" : "tables.awk schema/tables.decl"
 			fflush()
-			if (system("LC_ALL=C awk -f schema/events.awk -v out=" out " schema/events/*.event"))
+			if (system("LC_ALL=C awk -v out=" out " -f schema/" from))
 				exit 1
 			inside = 1
 		}' "$f" >"$new"
 	cmp -s "$new" "$f" && continue
 	if [ "${1:-}" = --check ]; then
-		echo "$f is not what schema/events/ makes: run make documents"
+		echo "$f is not what the declarations make: run make documents"
 		status=1
 	else
 		cat "$new" >"$f"

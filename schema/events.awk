@@ -11,6 +11,7 @@
 #     format, names, hooks    tables of schema/FORMAT.md
 #     tables     a part of schema/TABLES.md
 #     sql        a part of schema/tables.sql
+#     items      a part of build/sql_schema_items.c, what `sql --schema` shows
 #     tests      a line per kind for tests/format/run.sh: KIND TABLE FLAG COLUMNS
 #
 # A declaration is lines of words; `#` begins a comment line. DOC is the rest of the line.
@@ -597,7 +598,6 @@ function column_text(k, n,    e, text)
 	text = column_doc[k, n]
 	if (e != "")
 		text = text (text == "" ? "" : ": ") values_text(e)
-	gsub(/\|/, "\\|", text)
 	return text
 }
 
@@ -649,19 +649,39 @@ function put_hooks(    i)
 
 function source_text(k) { return source_how[kind_source[k]] == "default" || source_how[kind_source[k]] == "option" ? "" : " (" kind_source[k] ")" }
 
-function put_tables(    i, k, n)
+# A column of a table in a document, or in C.
+function put_column_text(name, type, text)
+{
+	if (out == "tables") {
+		gsub(/\|/, "\\|", text)
+		printf "| `%s` | %s | %s |\n", name, type, text
+	} else {
+		gsub(/`/, "", text)
+		printf "\t\t{ %s, %s, %s },\n", quoted(name), quoted(type), quoted(text)
+	}
+}
+
+function put_tables(    i, k, n, text)
 {
 	for (i = 1; i <= kind_max; i++) {
 		if (!(i in kinds))
 			continue
 		k = kinds[i]
-		printf "### %s\n\n%s%s\n\n", kind_table[k], sentence(kind_about[k] source_text(k)), kind_note[k]
-		print "| column | type | meaning |\n|---|---|---|"
-		print "| `ts_ns` | integer | instant |\n| `cpu` | integer | CPU of the event |\n| `utid` | integer | thread that ran on this CPU |"
-		printf "| `%s` | integer | %s |\n", kind_flag[k], kind_flag[k] == "preempted" ? "1: the thread was still runnable" : "1: in interrupt context; the event belongs to an interrupt of utid"
+		text = sentence(kind_about[k] source_text(k)) kind_note[k]
+		if (out == "tables") {
+			printf "### %s\n\n%s\n\n| column | type | meaning |\n|---|---|---|\n", kind_table[k], text
+		} else {
+			gsub(/`/, "", text)
+			printf "\t{ \"table\", %s, %s, %s,\n", quoted(kind_table[k]), quoted(kind_table[k]), quoted(text)
+			print "\t  (const struct sql_schema_column[]){"
+		}
+		put_column_text("ts_ns", "integer", "instant")
+		put_column_text("cpu", "integer", "CPU of the event")
+		put_column_text("utid", "integer", "thread that ran on this CPU")
+		put_column_text(kind_flag[k], "integer", kind_flag[k] == "preempted" ? "1: the thread was still runnable" : "1: in interrupt context; the event belongs to an interrupt of utid")
 		for (n = 0; n < column_cnt[k]; n++)
-			printf "| `%s` | %s | %s |\n", column_name[k, n], column_shown[k, n] == "" ? "integer" : "text", column_text(k, n)
-		print ""
+			put_column_text(column_name[k, n], column_shown[k, n] == "" ? "integer" : "text", column_text(k, n))
+		print out == "tables" ? "" : "\t  }, " 4 + column_cnt[k] " },"
 	}
 }
 
@@ -730,7 +750,7 @@ END {
 		put_names()
 	else if (out == "hooks")
 		put_hooks()
-	else if (out == "tables")
+	else if (out == "tables" || out == "items")
 		put_tables()
 	else if (out == "sql")
 		put_sql()

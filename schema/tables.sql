@@ -1,6 +1,8 @@
 -- The tables of a trace as an exported database has them. `ebpfrec sql` sees the same ones, computed from the trace.
 -- Times ("_ns" instants) count from the trace's start. Every column: schema/TABLES.md.
+-- The tables are declared in schema/tables.decl and schema/events/.
 
+-- made from schema/tables.decl by `make documents`: sql_lists
 -- Processes.
 CREATE TABLE processes (
 	upid INTEGER PRIMARY KEY,
@@ -46,7 +48,7 @@ CREATE TABLE threads (
 	user TEXT
 ) STRICT;
 
--- CPUs that were seen; a possible CPU on which nobody ever ran is not one.
+-- CPUs with events.
 CREATE TABLE cpus (
 	cpu INTEGER PRIMARY KEY
 ) STRICT;
@@ -68,7 +70,7 @@ CREATE TABLE names (
 	name TEXT NOT NULL
 ) STRICT;
 
--- What is at user-space code addresses that asked for memory.
+-- The code at the user-space addresses that allocated memory (heap_allocs.call_site, stack_frames).
 CREATE TABLE user_sites (
 	upid INTEGER NOT NULL,
 	addr INTEGER NOT NULL,
@@ -81,7 +83,7 @@ CREATE TABLE user_sites (
 	unresolved TEXT
 ) STRICT;
 
--- Frames of the stacks of allocations.
+-- Frames of stacks.
 CREATE TABLE stack_frames (
 	stack INTEGER NOT NULL,
 	nth INTEGER NOT NULL,
@@ -114,7 +116,7 @@ CREATE TABLE rss_baselines (
 	total_vm_bytes INTEGER NOT NULL
 ) STRICT;
 
--- Events that were lost: lost_cnt of them somewhere in [from_ns, to_ns).
+-- Lost events: lost_cnt events were lost somewhere in [from_ns, to_ns).
 CREATE TABLE losses (
 	from_ns INTEGER NOT NULL,
 	to_ns INTEGER NOT NULL,
@@ -129,7 +131,7 @@ CREATE TABLE losses (
 	inferred_cnt INTEGER NOT NULL
 ) STRICT;
 
--- What the recorder used in [from_ns, to_ns).
+-- Resources that the recorder used in [from_ns, to_ns).
 CREATE TABLE cost (
 	from_ns INTEGER NOT NULL,
 	to_ns INTEGER NOT NULL,
@@ -144,7 +146,7 @@ CREATE TABLE cost (
 	cpu_cnt INTEGER
 ) STRICT;
 
--- Per kernel hook, in [from_ns, to_ns).
+-- Figures per kernel hook in [from_ns, to_ns).
 CREATE TABLE hook_stats (
 	from_ns INTEGER NOT NULL,
 	to_ns INTEGER NOT NULL,
@@ -160,7 +162,7 @@ CREATE TABLE hook_stats (
 	cost_ns INTEGER NOT NULL
 ) STRICT;
 
--- When a source was off on purpose: none of its events lies in [from_ns, to_ns).
+-- Intervals in which a source was off on purpose (record --max-overhead): the source has no events in [from_ns, to_ns).
 CREATE TABLE source_gaps (
 	from_ns INTEGER NOT NULL,
 	to_ns INTEGER NOT NULL,
@@ -171,7 +173,7 @@ CREATE TABLE source_gaps (
 	budget_pct REAL NOT NULL
 ) STRICT;
 
--- Instants that were given a name while they were recorded.
+-- Instants that were named during the recording.
 CREATE TABLE marks (
 	ts_ns INTEGER NOT NULL,
 	name TEXT NOT NULL,
@@ -179,7 +181,7 @@ CREATE TABLE marks (
 	origin TEXT
 ) STRICT;
 
--- Clocks of the machine read together.
+-- Readings of the machine's clocks, taken together.
 CREATE TABLE clocks (
 	ts_ns INTEGER NOT NULL,
 	mono_ns INTEGER NOT NULL,
@@ -195,7 +197,7 @@ CREATE TABLE info (
 	value TEXT NOT NULL
 ) STRICT;
 
--- Blocks of the trace's files: each holds all of a slice of time.
+-- Blocks of the trace's files.
 CREATE TABLE blocks (
 	block INTEGER PRIMARY KEY,
 	from_ns INTEGER NOT NULL,
@@ -206,13 +208,15 @@ CREATE TABLE blocks (
 	event_cnt INTEGER NOT NULL
 ) STRICT;
 
--- Parts of files that were skipped because they are damaged.
+-- Parts of files that readers skip because they are damaged.
 CREATE TABLE damages (
 	file TEXT NOT NULL,
 	offset_bytes INTEGER NOT NULL,
 	bytes INTEGER NOT NULL,
 	reason TEXT NOT NULL
 ) STRICT;
+
+-- end
 
 -- made from schema/events/ by `make documents`: sql
 -- Context switches: utid leaves the CPU, next_utid gets it.
@@ -414,7 +418,8 @@ CREATE TABLE offcpu (
 
 -- end
 
--- Stays of threads on CPUs.
+-- made from schema/tables.decl by `make documents`: sql_made
+-- Uninterrupted times of threads on CPUs.
 CREATE TABLE sched_slices (
 	start_ns INTEGER NOT NULL,
 	end_ns INTEGER NOT NULL,
@@ -478,3 +483,5 @@ CREATE TABLE block_requests (
 	file TEXT,
 	pages TEXT
 ) STRICT;
+
+-- end

@@ -43,19 +43,6 @@ struct table_column {
 	uint32_t mask;
 };
 
-/* Columns that are fields of struct ROW. */
-#define COLUMN_FIELD(name_, type_, use_, row, field)                                               \
-	{ .name = name_, .type = COLUMN_##type_, .use = FIELD_##use_,                              \
-	  .bytes = sizeof(((struct row *)0)->field), .offset = offsetof(struct row, field) }
-#define NUMBER(row, field) COLUMN_FIELD(#field, INT, NUMBER, row, field)
-#define NOT_ZERO(row, field) COLUMN_FIELD(#field, INT, NOT_ZERO, row, field)
-#define INSTANT(row, field) COLUMN_FIELD(#field, INT, INSTANT, row, field)
-#define KNOWN_INSTANT(row, field) COLUMN_FIELD(#field, INT, KNOWN_INSTANT, row, field)
-#define TEXT(row, field) COLUMN_FIELD(#field, TEXT, TEXT, row, field)
-#define NOT_EMPTY(row, field) COLUMN_FIELD(#field, TEXT, NOT_EMPTY, row, field)
-#define THREAD(row, field) COLUMN_FIELD(#field, INT, THREAD, row, field)
-#define PROCESS(row, field) COLUMN_FIELD(#field, INT, PROCESS, row, field)
-
 struct cell {
 	enum value_type type;		/* VALUE_NULL is 0: a zeroed cell */
 	union {

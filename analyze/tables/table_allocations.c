@@ -12,21 +12,14 @@
 #include "analyze/fold/allocation_pairs.h"
 #include "analyze/fold/fold_memory.h"
 #include "analyze/context/window.h"
+#include "table_columns.h"
 
 #define BATCH_ROWS 256
 
 static const struct table_column allocation_cols[] = {
-	{ "source", COLUMN_TEXT },    { "addr", COLUMN_INT },	   { "bytes", COLUMN_INT },
-	{ "bytes_req", COLUMN_INT },  { "alloc_ns", COLUMN_INT },  { "free_ns", COLUMN_INT },
-	{ "life_ns", COLUMN_INT },    { "utid", COLUMN_INT },	   { "upid", COLUMN_INT },
-	{ "free_utid", COLUMN_INT },  { "free_lost", COLUMN_INT }, { "irq", COLUMN_INT },
-	{ "call_site", COLUMN_INT },  { "symbol", COLUMN_TEXT },   { "cache", COLUMN_TEXT },
-	{ "page_order", COLUMN_INT }, { "gfp", COLUMN_INT },	   { "unsure", COLUMN_INT },
-	{ "stack", COLUMN_INT },
+	COLS_ALLOC
 	{ "at_ns", COLUMN_INT },
 };
-
-enum { COL_STACK = 18, ALLOCATION_COLS = 19 };
 
 struct allocation_scan {
 	struct analysis *a;
@@ -67,33 +60,37 @@ static int give_row(void *ctx, const struct allocation *x)
 
 	if (!c)
 		return -ENOMEM;
-	cell_text(&c[0], alloc_source_name(source));
-	cell_int(&c[1], (int64_t)obj->addr);
-	cell_int(&c[2], (int64_t)x->bytes);
-	cell_int(&c[3], (int64_t)(x->family == OBJECT_PAGE ? x->bytes : k->bytes_req));
-	cell_int(&c[4], context_rel(s->a, obj->ts_ns));
+	cell_text(&c[COL_ALLOC_SOURCE], alloc_source_name(source));
+	cell_int(&c[COL_ALLOC_ADDR], (int64_t)obj->addr);
+	cell_int(&c[COL_ALLOC_BYTES], (int64_t)x->bytes);
+	cell_int(&c[COL_ALLOC_BYTES_REQ],
+		 (int64_t)(x->family == OBJECT_PAGE ? x->bytes : k->bytes_req));
+	cell_int(&c[COL_ALLOC_ALLOC_NS], context_rel(s->a, obj->ts_ns));
 	if (x->ev) {
-		cell_int(&c[5], context_rel(s->a, x->ev->ts_ns));
-		cell_int(&c[6], (int64_t)(x->ev->ts_ns - obj->ts_ns));
+		cell_int(&c[COL_ALLOC_FREE_NS], context_rel(s->a, x->ev->ts_ns));
+		cell_int(&c[COL_ALLOC_LIFE_NS], (int64_t)(x->ev->ts_ns - obj->ts_ns));
 	}
-	cell_int(&c[7], dense_utid(d, obj->owner));
-	cell_int(&c[8], dense_upid(d, dense_process_of(d, obj->owner)));
+	cell_int(&c[COL_ALLOC_UTID], dense_utid(d, obj->owner));
+	cell_int(&c[COL_ALLOC_UPID], dense_upid(d, dense_process_of(d, obj->owner)));
 	if (x->ev && x->end == LIVE_FREED)
-		cell_int(&c[9], dense_utid(d, dense_thread(d, object_event_utid(x->ev))));
-	cell_int(&c[10], x->end == LIVE_LOST);
-	cell_int(&c[11], k->irq);
-	cell_int(&c[17], loss_index_off_ns(&s->a->losses, alloc_source_event_source(source),
-					   obj->ts_ns, x->ev ? x->ev->ts_ns : s->at_ns) != 0);
+		cell_int(&c[COL_ALLOC_FREE_UTID],
+			 dense_utid(d, dense_thread(d, object_event_utid(x->ev))));
+	cell_int(&c[COL_ALLOC_FREE_LOST], x->end == LIVE_LOST);
+	cell_int(&c[COL_ALLOC_IRQ], k->irq);
+	cell_int(&c[COL_ALLOC_UNSURE],
+		 loss_index_off_ns(&s->a->losses, alloc_source_event_source(source), obj->ts_ns,
+				   x->ev ? x->ev->ts_ns : s->at_ns) != 0);
 	if (k->stack)
-		cell_int(&c[COL_STACK], (int64_t)k->stack);
+		cell_int(&c[COL_ALLOC_STACK], (int64_t)k->stack);
 	if (x->family == OBJECT_PAGE) {
-		cell_int(&c[15], __builtin_ctzll((x->bytes / s->page_bytes) | 1ull << 63));
-		cell_int(&c[16], k->gfp);
+		cell_int(&c[COL_ALLOC_PAGE_ORDER],
+			 __builtin_ctzll((x->bytes / s->page_bytes) | 1ull << 63));
+		cell_int(&c[COL_ALLOC_GFP], k->gfp);
 		return 0;
 	}
-	cell_int(&c[12], (int64_t)k->call_site);
-	cell_text(&c[13], allocation_symbol(s->pairs, x));
-	cell_text(&c[14], allocation_cache(s->pairs, x));
+	cell_int(&c[COL_ALLOC_CALL_SITE], (int64_t)k->call_site);
+	cell_text(&c[COL_ALLOC_SYMBOL], allocation_symbol(s->pairs, x));
+	cell_text(&c[COL_ALLOC_CACHE], allocation_cache(s->pairs, x));
 	return 0;
 }
 
@@ -114,7 +111,7 @@ static int allocations_open(struct analysis *a, const struct table_def *def,
 	range.from_ns = q->from_ns == INT64_MIN ? 0 : context_abs(a, q->from_ns);
 	range.until_ns = q->to_ns == INT64_MAX ? UINT64_MAX : context_abs(a, q->to_ns);
 	range.at_ns = s->at_ns;
-	range.with_stacks = q->cols_used & 1u << COL_STACK;
+	range.with_stacks = q->cols_used & 1u << COL_ALLOC_STACK;
 	if (!ret)
 		ret = allocation_pairs_open(&s->pairs, a, &range, give_row, s, e);
 	if (ret < 0) {
@@ -141,9 +138,9 @@ const struct table_def tables_of_allocations[] = {
 		.name = "allocations",
 		.doc = "allocations paired with their frees",
 		.cols = allocation_cols,
-		.col_cnt = ALLOCATION_COLS,
+		.col_cnt = COL_ALLOC_CNT,
 		.arg_cnt = 1,
-		.time_col = 4,
+		.time_col = COL_ALLOC_ALLOC_NS,
 		.cpu_col = -1,
 		.utid_col = -1,
 		.key_col = 0,

@@ -11,25 +11,9 @@
 #include "analyze/fold/folds.h"
 #include "analyze/views/request_owner.h"
 #include "analyze/engine/table.h"
+#include "table_columns.h"
 
 #define BATCH_EVENTS 1024
-
-static const struct table_column request_cols[] = {
-	{ "queued_ns", COLUMN_INT },		KNOWN_INSTANT(block_request, issue_ns),
-	{ "complete_ns", COLUMN_INT },		{ "end_ns", COLUMN_INT },
-	NUMBER(block_request, dev),		NOT_ZERO(block_request, part),
-	NUMBER(block_request, sector),		{ "op", COLUMN_TEXT },
-	NUMBER(block_request, cmd_flags),	NUMBER(block_request, bytes),
-	NUMBER(block_request, status),		{ "latency_ns", COLUMN_INT },
-	{ "queue_ns", COLUMN_INT },		{ "device_ns", COLUMN_INT },
-	{ "submitter_utid", COLUMN_INT },	{ "submitter_upid", COLUMN_INT },
-	{ "owner_upid", COLUMN_INT },		{ "owner", COLUMN_TEXT },
-	COLUMN_FIELD("requeues", INT, NUMBER, block_request, requeue_cnt),
-	COLUMN_FIELD("parts", INT, NUMBER, block_request, part_cnt),
-	{ "owner_how", COLUMN_TEXT },		NOT_ZERO(block_request, ino),
-	{ "ino_dev", COLUMN_INT },		{ "file", COLUMN_TEXT },
-	{ "pages", COLUMN_TEXT },
-};
 
 struct request_table {
 	struct analysis *a;
@@ -70,28 +54,30 @@ static int give_row(void *ctx, const struct block_request *r)
 	table_row_cells(s->a, tables_of_requests, s->cols_used, r, c);
 	owner = request_owner(s->a, r, &how);
 	if (block_request_queued_ns(r))
-		cell_int(&c[0], context_rel(s->a, block_request_queued_ns(r)));
+		cell_int(&c[COL_REQUEST_QUEUED_NS], context_rel(s->a, block_request_queued_ns(r)));
 	if (r->end) {
-		cell_int(&c[2], context_rel(s->a, r->complete_ns));
-		cell_int(&c[3], context_rel(s->a, r->end_ns));
+		cell_int(&c[COL_REQUEST_COMPLETE_NS], context_rel(s->a, r->complete_ns));
+		cell_int(&c[COL_REQUEST_END_NS], context_rel(s->a, r->end_ns));
 	}
-	cell_text(&c[7], block_op_name(r->cmd_flags));
+	cell_text(&c[COL_REQUEST_OP], block_op_name(r->cmd_flags));
 	if (r->end && block_request_latency(r, &ns))
-		cell_int(&c[11], (int64_t)ns);
+		cell_int(&c[COL_REQUEST_LATENCY_NS], (int64_t)ns);
 	if (block_request_queue_latency(r, &ns))
-		cell_int(&c[12], (int64_t)ns);
+		cell_int(&c[COL_REQUEST_QUEUE_NS], (int64_t)ns);
 	if (r->end && block_request_device_latency(r, &ns))
-		cell_int(&c[13], (int64_t)ns);
-	cell_int(&c[14], dense_utid(d, thread));
-	cell_int(&c[15], dense_upid(d, dense_process_of(d, thread)));
-	cell_int(&c[16], dense_upid(d, owner));
-	cell_text(&c[17], owner < EVENT_ID_FIRST ? "unknown" : dense_process_comm(d, owner));
-	cell_text(&c[20], request_owner_how_name(how));
+		cell_int(&c[COL_REQUEST_DEVICE_NS], (int64_t)ns);
+	cell_int(&c[COL_REQUEST_SUBMITTER_UTID], dense_utid(d, thread));
+	cell_int(&c[COL_REQUEST_SUBMITTER_UPID], dense_upid(d, dense_process_of(d, thread)));
+	cell_int(&c[COL_REQUEST_OWNER_UPID], dense_upid(d, owner));
+	cell_text(&c[COL_REQUEST_OWNER],
+		  owner < EVENT_ID_FIRST ? "unknown" : dense_process_comm(d, owner));
+	cell_text(&c[COL_REQUEST_OWNER_HOW], request_owner_how_name(how));
 	if (r->ino) {
-		cell_int(&c[22], r->ino_dev);
-		cell_text(&c[23], file_of(s->a->trace, r));
+		cell_int(&c[COL_REQUEST_INO_DEV], r->ino_dev);
+		cell_text(&c[COL_REQUEST_FILE], file_of(s->a->trace, r));
 	}
-	cell_text(&c[24], event_shown(event_column(EVENT_REQUEST, EV_REQUEST_PAGES), r->pages));
+	cell_text(&c[COL_REQUEST_PAGES],
+		  event_shown(event_column(EVENT_REQUEST, EV_REQUEST_PAGES), r->pages));
 	return 0;
 }
 
@@ -157,8 +143,9 @@ static int requests_step(void *state, struct rowbuf *out, struct err *e)
 const struct table_def tables_of_requests[] = {
 	{
 		.name = "block_requests", .doc = "block requests from queueing to completion",
-		.cols = request_cols, .col_cnt = sizeof(request_cols) / sizeof(request_cols[0]),
-		.time_col = 3, .cpu_col = -1, .utid_col = -1, .key_col = -1,
+		.cols = (const struct table_column[]){ COLS_REQUEST },
+		.col_cnt = COL_REQUEST_CNT, .time_col = COL_REQUEST_END_NS,
+		.cpu_col = -1, .utid_col = -1, .key_col = -1,
 		.window = "coalesce(queued_ns, complete_ns) < :to AND (end_ns >= :from OR end_ns "
 			  "IS NULL)",
 		.is_exported = true, .kinds = 1u << EVENT_REQUEST, .events_per_row = 3,

@@ -16,15 +16,12 @@
 #include "analyze/fold/folds.h"
 #include "analyze/engine/table.h"
 #include "analyze/context/window.h"
+#include "table_columns.h"
 
 static const struct table_column slice_cols[] = {
-	{ "start_ns", COLUMN_INT },  { "end_ns", COLUMN_INT },	{ "dur_ns", COLUMN_INT },
-	{ "cpu", COLUMN_INT },	     { "utid", COLUMN_INT },	{ "end_reason", COLUMN_TEXT },
-	{ "end_state", COLUMN_INT }, { "wait_ns", COLUMN_INT }, { "wait_reason", COLUMN_TEXT },
-	{ "from_ns", COLUMN_INT },   { "to_ns", COLUMN_INT },
+	COLS_SLICE
+	{ "from_ns", COLUMN_INT }, { "to_ns", COLUMN_INT },
 };
-
-enum { SLICE_COLS = 9, SLICE_COL_WAIT = 7, SLICE_COL_WAIT_REASON = 8 };
 
 struct slice {
 	uint64_t from_ns, to_ns;
@@ -93,17 +90,17 @@ static int give_slice(struct slice_scan *s, unsigned int cpu, const struct event
 	c = rowbuf_add(s->out);
 	if (!c)
 		return -ENOMEM;
-	cell_int(&c[0], context_rel(s->a, from));
-	cell_int(&c[1], context_rel(s->a, to));
-	cell_int(&c[2], (int64_t)(to - from));
-	cell_int(&c[3], cpu);
-	cell_int(&c[4], utid);
-	cell_text(&c[5], end_reason(ev, x->utid));
+	cell_int(&c[COL_SLICE_START_NS], context_rel(s->a, from));
+	cell_int(&c[COL_SLICE_END_NS], context_rel(s->a, to));
+	cell_int(&c[COL_SLICE_DUR_NS], (int64_t)(to - from));
+	cell_int(&c[COL_SLICE_CPU], cpu);
+	cell_int(&c[COL_SLICE_UTID], utid);
+	cell_text(&c[COL_SLICE_END_REASON], end_reason(ev, x->utid));
 	if (ev && ev->utid == x->utid)
-		cell_int(&c[6], (int64_t)ev->v[EV_SWITCH_PREV_STATE]);
+		cell_int(&c[COL_SLICE_END_STATE], (int64_t)ev->v[EV_SWITCH_PREV_STATE]);
 	if (x->wait_reason && x->from_ns >= s->from_ns) {
-		cell_int(&c[SLICE_COL_WAIT], (int64_t)x->wait_ns);
-		cell_text(&c[SLICE_COL_WAIT_REASON], thread_wait_reason_name(x->wait_reason));
+		cell_int(&c[COL_SLICE_WAIT_NS], (int64_t)x->wait_ns);
+		cell_text(&c[COL_SLICE_WAIT_REASON], thread_wait_reason_name(x->wait_reason));
 	}
 	return 0;
 }
@@ -161,7 +158,8 @@ static void slices_close(void *state)
 
 static int slices_prepare(struct slice_scan *s, struct err *e)
 {
-	bool want_waits = s->q.cols_used & (1u << SLICE_COL_WAIT | 1u << SLICE_COL_WAIT_REASON);
+	bool want_waits = s->q.cols_used & (1u << COL_SLICE_WAIT_NS |
+					    1u << COL_SLICE_WAIT_REASON);
 	static const uint32_t columns[EVENT_KIND_CNT] = {
 		[EVENT_SWITCH] = FOLD_CPU_COLUMNS | 1u << EV_SWITCH_PREV_STATE,
 	};
@@ -262,8 +260,9 @@ static int slices_step(void *state, struct rowbuf *out, struct err *e)
 const struct table_def tables_of_slices[] = {
 	{
 		.name = "sched_slices", .doc = "stays of threads on CPUs, with the wait before",
-		.cols = slice_cols, .col_cnt = SLICE_COLS, .arg_cnt = 2,
-		.time_col = 0, .cpu_col = 3, .utid_col = 4, .key_col = -1,
+		.cols = slice_cols, .col_cnt = COL_SLICE_CNT, .arg_cnt = 2,
+		.time_col = COL_SLICE_START_NS,
+		.cpu_col = COL_SLICE_CPU, .utid_col = COL_SLICE_UTID, .key_col = -1,
 		.is_exported = true, .kinds = 1u << EVENT_SWITCH, .events_per_row = 1,
 		.open = slices_open, .step = slices_step, .close = slices_close,
 	},

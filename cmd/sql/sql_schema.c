@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* sql_schema: shows what schema/sql_schema.awk has made of the documents. */
+/* sql_schema: shows what the declarations of SQL say. */
 #include "cmd/sql/sql_schema.h"
 
 #include <ctype.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * sql_schema: the tables, views and functions of SQL and their columns, as schema/TABLES.md
- * describes them, and the queries of schema/QUERIES.md. schema/sql_schema.awk makes both from the
- * documents when the program is built.
+ * sql_schema: the tables, views and functions of SQL and their columns, as schema/tables.decl and
+ * schema/events/ declare them, and the queries of schema/QUERIES.md. schema/tables.awk, events.awk
+ * and sql_schema.awk make C of them when the program is built.
  *
  * Threads: one.
  */
