@@ -11,16 +11,14 @@
 #define BIN_MAX 2000000
 #define BATCH_KEEP_ROWS 4096
 
-static const struct table_def *const families[] = {
-	tables_of_lists,    tables_of_events, tables_of_slices, tables_of_allocations,
-	tables_of_requests, tables_of_cpu,    tables_of_waits,	tables_of_states,
-	tables_of_parallel, tables_of_sleeps,  tables_of_offcpu,
-	tables_of_memory,   tables_of_lifetimes,
-	tables_of_spikes,   tables_of_io,     tables_of_loss,	tables_of_patterns,
-	tables_of_devices,  tables_of_levels,	tables_of_irqs,	  tables_of_totals,
+static const struct table_def *const families[] = { tables_of_lists, tables_of_events };
+static const struct table_def *const others[] = {
+	&table_sched_slices, &table_allocations, &table_block_requests, &table_cpu_usage,
+	&table_sched_waits, &table_thread_states, &table_parallel_usage, &table_woken_by,
+	&table_blocking_chain, &table_offcpu_waits, &table_alloc_usage, &table_lifetime_usage,
+	&table_spikes, &table_io_usage, &table_window_loss, &table_io_pattern, &table_latency_hist,
+	&table_device_usage, &table_memory_levels, &table_irq_usage, &table_totals,
 };
-
-#define FAMILY_CNT (sizeof(families) / sizeof(families[0]))
 
 struct cell *rowbuf_add(struct rowbuf *rb)
 {
@@ -40,28 +38,26 @@ struct cell *rowbuf_add(struct rowbuf *rb)
 	return row;
 }
 
-const struct table_def *table_find(const char *name)
-{
-	const struct table_def *d;
-	size_t i;
-
-	for (i = 0; i < FAMILY_CNT; i++)
-		for (d = families[i]; d->name; d++)
-			if (!sqlite3_stricmp(d->name, name))
-				return d;
-	return NULL;
-}
-
 const struct table_def *table_at(unsigned int n)
 {
 	const struct table_def *d;
 	size_t i;
 
-	for (i = 0; i < FAMILY_CNT; i++)
+	for (i = 0; i < sizeof(families) / sizeof(families[0]); i++)
 		for (d = families[i]; d->name; d++)
 			if (!n--)
 				return d;
-	return NULL;
+	return n < sizeof(others) / sizeof(others[0]) ? others[n] : NULL;
+}
+
+const struct table_def *table_find(const char *name)
+{
+	const struct table_def *d;
+	unsigned int i = 0;
+
+	while ((d = table_at(i)) && sqlite3_stricmp(d->name, name))
+		i++;
+	return d;
 }
 
 static uint64_t number_at(const void *field, unsigned int bytes)

@@ -168,29 +168,15 @@ static inline void cell_text(struct cell *c, const char *s)
 	c->s = s;
 }
 
-/* All tables, by family; each list ends with a row without name. */
-extern const struct table_def tables_of_events[];
-extern const struct table_def tables_of_lists[];
-extern const struct table_def tables_of_slices[];	/* sched_slices */
-extern const struct table_def tables_of_allocations[];	/* allocations */
-extern const struct table_def tables_of_requests[];	/* block_requests */
-/* Table-valued functions: */
-extern const struct table_def tables_of_cpu[];		/* cpu_usage */
-extern const struct table_def tables_of_waits[];	/* sched_waits */
-extern const struct table_def tables_of_sleeps[];	/* woken_by, blocking_chain */
-extern const struct table_def tables_of_offcpu[];	/* offcpu_waits */
-extern const struct table_def tables_of_parallel[];	/* parallel_usage */
-extern const struct table_def tables_of_states[];	/* thread_states */
-extern const struct table_def tables_of_lifetimes[];	/* lifetime_usage */
-extern const struct table_def tables_of_memory[];	/* alloc_usage */
-extern const struct table_def tables_of_spikes[];	/* spikes */
-extern const struct table_def tables_of_io[];		/* io_usage */
-extern const struct table_def tables_of_patterns[];	/* io_pattern, latency_hist */
-extern const struct table_def tables_of_devices[];	/* device_usage */
-extern const struct table_def tables_of_loss[];		/* window_loss */
-extern const struct table_def tables_of_levels[];	/* memory_levels */
-extern const struct table_def tables_of_irqs[];	/* irq_usage */
-extern const struct table_def tables_of_totals[];	/* totals */
+/* Tables of a kind; each list ends with a row without name. */
+extern const struct table_def tables_of_lists[], tables_of_events[];
+/* Tables that are made of events, and table-valued functions. */
+extern const struct table_def
+	table_sched_slices, table_allocations, table_block_requests, table_cpu_usage,
+	table_sched_waits, table_thread_states, table_parallel_usage, table_woken_by,
+	table_blocking_chain, table_offcpu_waits, table_alloc_usage, table_lifetime_usage,
+	table_spikes, table_io_usage, table_window_loss, table_io_pattern, table_latency_hist,
+	table_device_usage, table_memory_levels, table_irq_usage, table_totals;
 
 /* Registers all of them with a->db. */
 int table_vtab_register(struct analysis *a, struct err *e);

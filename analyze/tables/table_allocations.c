@@ -133,25 +133,22 @@ static int allocations_step(void *state, struct rowbuf *out, struct err *e)
 	return ret;
 }
 
-const struct table_def tables_of_allocations[] = {
-	{
-		.name = "allocations",
-		.doc = "allocations paired with their frees",
-		.cols = allocation_cols,
-		.col_cnt = COL_ALLOC_CNT,
-		.arg_cnt = 1,
-		.time_col = COL_ALLOC_ALLOC_NS,
-		.cpu_col = -1,
-		.utid_col = -1,
-		.key_col = 0,
-		.is_exported = true,
-		.window = "alloc_ns >= :from AND alloc_ns < :to",
-		.kinds = 1u << EVENT_SLAB_ALLOC | 1u << EVENT_PAGE_ALLOC |
-			 1u << EVENT_HEAP_ALLOC,
-		.events_per_row = 1,
-		.open = allocations_open,
-		.step = allocations_step,
-		.close = allocations_close,
-	},
-	{ .name = NULL },
+const struct table_def table_allocations = {
+	.name = "allocations",
+	.doc = "allocations paired with their frees",
+	.cols = allocation_cols,
+	.col_cnt = COL_ALLOC_CNT,
+	.arg_cnt = 1,
+	.time_col = COL_ALLOC_ALLOC_NS,
+	.cpu_col = -1,
+	.utid_col = -1,
+	.key_col = 0,
+	.is_exported = true,
+	.window = "alloc_ns >= :from AND alloc_ns < :to",
+	.kinds = 1u << EVENT_SLAB_ALLOC | 1u << EVENT_PAGE_ALLOC |
+		 1u << EVENT_HEAP_ALLOC,
+	.events_per_row = 1,
+	.open = allocations_open,
+	.step = allocations_step,
+	.close = allocations_close,
 };

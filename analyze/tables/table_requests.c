@@ -51,7 +51,7 @@ static int give_row(void *ctx, const struct block_request *r)
 	c = rowbuf_add(s->out);
 	if (!c)
 		return -ENOMEM;
-	table_row_cells(s->a, tables_of_requests, s->cols_used, r, c);
+	table_row_cells(s->a, &table_block_requests, s->cols_used, r, c);
 	owner = request_owner(s->a, r, &how);
 	if (block_request_queued_ns(r))
 		cell_int(&c[COL_REQUEST_QUEUED_NS], context_rel(s->a, block_request_queued_ns(r)));
@@ -140,16 +140,13 @@ static int requests_step(void *state, struct rowbuf *out, struct err *e)
 	return ret < 0 ? err_set(e, ret, "out of memory") : 0;
 }
 
-const struct table_def tables_of_requests[] = {
-	{
-		.name = "block_requests", .doc = "block requests from queueing to completion",
-		.cols = (const struct table_column[]){ COLS_REQUEST },
-		.col_cnt = COL_REQUEST_CNT, .time_col = COL_REQUEST_END_NS,
-		.cpu_col = -1, .utid_col = -1, .key_col = -1,
-		.window = "coalesce(queued_ns, complete_ns) < :to AND (end_ns >= :from OR end_ns "
-			  "IS NULL)",
-		.is_exported = true, .kinds = 1u << EVENT_REQUEST, .events_per_row = 3,
-		.open = requests_open, .step = requests_step, .close = requests_close,
-	},
-	{ .name = NULL },
+const struct table_def table_block_requests = {
+	.name = "block_requests", .doc = "block requests from queueing to completion",
+	.cols = (const struct table_column[]){ COLS_REQUEST },
+	.col_cnt = COL_REQUEST_CNT, .time_col = COL_REQUEST_END_NS,
+	.cpu_col = -1, .utid_col = -1, .key_col = -1,
+	.window = "coalesce(queued_ns, complete_ns) < :to AND (end_ns >= :from OR end_ns "
+		  "IS NULL)",
+	.is_exported = true, .kinds = 1u << EVENT_REQUEST, .events_per_row = 3,
+	.open = requests_open, .step = requests_step, .close = requests_close,
 };

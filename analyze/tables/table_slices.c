@@ -257,14 +257,11 @@ static int slices_step(void *state, struct rowbuf *out, struct err *e)
 	return ret < 0 ? err_set(e, ret, "out of memory") : 0;
 }
 
-const struct table_def tables_of_slices[] = {
-	{
-		.name = "sched_slices", .doc = "stays of threads on CPUs, with the wait before",
-		.cols = slice_cols, .col_cnt = COL_SLICE_CNT, .arg_cnt = 2,
-		.time_col = COL_SLICE_START_NS,
-		.cpu_col = COL_SLICE_CPU, .utid_col = COL_SLICE_UTID, .key_col = -1,
-		.is_exported = true, .kinds = 1u << EVENT_SWITCH, .events_per_row = 1,
-		.open = slices_open, .step = slices_step, .close = slices_close,
-	},
-	{ .name = NULL },
+const struct table_def table_sched_slices = {
+	.name = "sched_slices", .doc = "stays of threads on CPUs, with the wait before",
+	.cols = slice_cols, .col_cnt = COL_SLICE_CNT, .arg_cnt = 2,
+	.time_col = COL_SLICE_START_NS,
+	.cpu_col = COL_SLICE_CPU, .utid_col = COL_SLICE_UTID, .key_col = -1,
+	.is_exported = true, .kinds = 1u << EVENT_SWITCH, .events_per_row = 1,
+	.open = slices_open, .step = slices_step, .close = slices_close,
 };

@@ -336,12 +336,9 @@ static int totals_step(void *state, struct rowbuf *out, struct err *e)
 	return s->given < s->group_cnt;
 }
 
-const struct table_def tables_of_totals[] = {
-	{
-		.name = "totals", .doc = "counts, sums and extremes of any table's rows by group",
-		.cols = totals_cols, .col_cnt = COL_CNT, .arg_cnt = ARG_CNT,
-		.time_col = -1, .cpu_col = -1, .utid_col = -1, .key_col = -1,
-		.open = totals_open, .step = totals_step, .close = totals_close,
-	},
-	{ .name = NULL },
+const struct table_def table_totals = {
+	.name = "totals", .doc = "counts, sums and extremes of any table's rows by group",
+	.cols = totals_cols, .col_cnt = COL_CNT, .arg_cnt = ARG_CNT,
+	.time_col = -1, .cpu_col = -1, .utid_col = -1, .key_col = -1,
+	.open = totals_open, .step = totals_step, .close = totals_close,
 };

@@ -56,8 +56,6 @@ static const struct view_def cpu_view = {
 	.row = give_row,
 };
 
-const struct table_def tables_of_cpu[] = {
+const struct table_def table_cpu_usage =
 	VIEW_TABLE("cpu_usage", "time on the CPU per bin, CPU and thread", cpu_usage_cols, 3,
-		   cpu_view),
-	{ .name = NULL },
-};
+		   cpu_view);

@@ -113,8 +113,6 @@ static const struct view_def device_view = {
 	.carry = on_step, .enter = enter, .row = give_row,
 };
 
-const struct table_def tables_of_devices[] = {
+const struct table_def table_device_usage =
 	VIEW_TABLE("device_usage", "how busy each block device was, per bin", device_cols, 3,
-		   device_view),
-	{ .name = NULL },
-};
+		   device_view);

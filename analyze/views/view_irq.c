@@ -123,8 +123,6 @@ static const struct view_def irq_view = {
 	.is_sorted = true, .place = place, .row = give_row,
 };
 
-const struct table_def tables_of_irqs[] = {
+const struct table_def table_irq_usage =
 	VIEW_TABLE("irq_usage", "interrupts per bin, group and vector", irq_usage_cols, 4,
-		   irq_view),
-	{ .name = NULL },
-};
+		   irq_view);

@@ -114,9 +114,7 @@ static const struct view_def levels_view = {
 	.carry = on_level, .enter = enter, .row = give_row,
 };
 
-const struct table_def tables_of_levels[] = {
+const struct table_def table_memory_levels =
 	VIEW_TABLE("memory_levels",
-		   "resident and mapped memory of each group at the end of each bin", level_cols,
-		   4, levels_view),
-	{ .name = NULL },
-};
+		   "resident and mapped memory of each group at the end of each bin", level_cols, 4,
+		   levels_view);

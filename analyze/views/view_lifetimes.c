@@ -153,8 +153,6 @@ static const struct view_def lifetimes_view = {
 	.open = open_view, .close = close_view, .run_bin = run_bin, .row = give_row,
 };
 
-const struct table_def tables_of_lifetimes[] = {
+const struct table_def table_lifetime_usage =
 	VIEW_TABLE("lifetime_usage", "allocations of the window, and how long they lived",
-		   lifetime_cols, 3, lifetimes_view),
-	{ .name = NULL },
-};
+		   lifetime_cols, 3, lifetimes_view);

@@ -50,8 +50,6 @@ static const struct view_def loss_view = {
 	.bytes = sizeof(struct view), .open = open_view, .run_bin = run_bin,
 };
 
-const struct table_def tables_of_loss[] = {
+const struct table_def table_window_loss =
 	VIEW_TABLE("window_loss", "lost events and completeness per bin and class", loss_cols, 3,
-		   loss_view),
-	{ .name = NULL },
-};
+		   loss_view);

@@ -391,9 +391,7 @@ static const struct view_def memory_view = {
 	.sums = &holders_def, .enter = enter, .begin = begin, .run_bin = run_bin, .row = give_row,
 };
 
-const struct table_def tables_of_memory[] = {
+const struct table_def table_alloc_usage =
 	VIEW_TABLE_BY(SOURCE_COLUMN, "alloc_usage",
 		      "memory allocated, freed and held per bin, group and source", memory_cols, 4,
-		      memory_view),
-	{ .name = NULL },
-};
+		      memory_view);

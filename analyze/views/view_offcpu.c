@@ -171,8 +171,6 @@ static const struct view_def offcpu_view = {
 	.begin = begin, .run_bin = run_bin, .close = close_view,
 };
 
-const struct table_def tables_of_offcpu[] = {
+const struct table_def table_offcpu_waits =
 	VIEW_TABLE("offcpu_waits", "waits off the CPU with the state of the thread", offcpu_cols, 2,
-		   offcpu_view),
-	{ .name = NULL },
-};
+		   offcpu_view);

@@ -38,8 +38,6 @@ static const struct view_def parallel_view = {
 	.is_sorted = true,
 };
 
-const struct table_def tables_of_parallel[] = {
+const struct table_def table_parallel_usage =
 	VIEW_TABLE("parallel_usage", "time on CPUs by how many were busy at once", parallel_cols, 4,
-		   parallel_view),
-	{ .name = NULL },
-};
+		   parallel_view);

@@ -319,17 +319,15 @@ static const struct view_def hist_view = {
 	.reads_quantiles = true,
 };
 
-const struct table_def tables_of_io[] = {
+const struct table_def table_io_usage =
 	VIEW_TABLE("io_usage", "block requests that ended, per bin, group, device and operation",
-		   io_cols, 4, io_view),
-	{ .name = NULL },
-};
+		   io_cols, 4, io_view);
 
-const struct table_def tables_of_patterns[] = {
+const struct table_def table_io_pattern =
 	VIEW_TABLE("io_pattern",
 		   "sizes and order of block requests, per bin, group, device and operation",
-		   pattern_cols, 4, pattern_view),
+		   pattern_cols, 4, pattern_view);
+
+const struct table_def table_latency_hist =
 	VIEW_TABLE("latency_hist", "block requests by latency, in powers of two", hist_cols, 4,
-		   hist_view),
-	{ .name = NULL },
-};
+		   hist_view);

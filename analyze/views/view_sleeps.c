@@ -214,9 +214,9 @@ static const struct view_def chain_view = {
 	.run_bin = run_chain, .close = close_chain,
 };
 
-const struct table_def tables_of_sleeps[] = {
-	VIEW_TABLE("woken_by", "who ended the sleeps of threads", waker_cols, 2, woken_by_view),
+const struct table_def table_woken_by =
+	VIEW_TABLE("woken_by", "who ended the sleeps of threads", waker_cols, 2, woken_by_view);
+
+const struct table_def table_blocking_chain =
 	VIEW_TABLE("blocking_chain", "back along the wake-ups from the thread that ran last",
-		   chain_cols, 2, chain_view),
-	{ .name = NULL },
-};
+		   chain_cols, 2, chain_view);

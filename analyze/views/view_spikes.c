@@ -103,8 +103,6 @@ static const struct view_def spikes_view = {
 	.run_bin = run_bin,
 };
 
-const struct table_def tables_of_spikes[] = {
+const struct table_def table_spikes =
 	VIEW_TABLE("spikes", "bursts of allocation of single processes", spike_cols, 5,
-		   spikes_view),
-	{ .name = NULL },
-};
+		   spikes_view);

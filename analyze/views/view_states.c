@@ -23,8 +23,6 @@ static const struct view_def states_view = {
 	.place = view_place_thread,
 };
 
-const struct table_def tables_of_states[] = {
+const struct table_def table_thread_states =
 	VIEW_TABLE("thread_states", "what threads did per bin and group", state_cols, 4,
-		   states_view),
-	{ .name = NULL },
-};
+		   states_view);

@@ -47,7 +47,5 @@ static const struct view_def waits_view = {
 	.place = view_place_thread, .row = give_waits,
 };
 
-const struct table_def tables_of_waits[] = {
-	VIEW_TABLE("sched_waits", "waits for a CPU per bin and group", wait_cols, 4, waits_view),
-	{ .name = NULL },
-};
+const struct table_def table_sched_waits =
+	VIEW_TABLE("sched_waits", "waits for a CPU per bin and group", wait_cols, 4, waits_view);
