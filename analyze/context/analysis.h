@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "trace/trace.h"
@@ -29,6 +30,29 @@ struct value {
 	const char *text;	/* UTF-8 not guaranteed: bytes come from the trace */
 	size_t text_bytes;
 };
+
+/* s NULL: it is NULL. */
+static inline struct value value_text(const char *s)
+{
+	return (struct value){ .type = s ? VALUE_TEXT : VALUE_NULL,
+			       .text = s,
+			       .text_bytes = s ? strlen(s) : 0 };
+}
+
+static inline struct value value_int(uint64_t i)
+{
+	return (struct value){ .type = VALUE_INT, .i = (int64_t)i };
+}
+
+static inline struct value value_real(double r)
+{
+	return (struct value){ .type = VALUE_REAL, .r = r };
+}
+
+static inline struct value value_null(void)
+{
+	return (struct value){ .type = VALUE_NULL };
+}
 
 /*
  * Receives rows. Values are valid during the call. A negative return ends the query with that

@@ -93,11 +93,11 @@ static int ask(struct side *s, int (*row)(void *ctx, const struct value *v), con
 {
 	const struct row_sink sink = { .ctx = s, .row = row };
 	const struct statement_param params[] = {
-		{ ":from", VALUE_INT, s->from_ns, NULL },
-		{ ":to", VALUE_INT, s->to_ns, NULL },
-		{ ":every", VALUE_INT, (int64_t)s->bin_ns, NULL },
-		{ ":only_workload", VALUE_INT, s->only_workload, NULL },
-		{ NULL, VALUE_NULL, 0, NULL },
+		{ ":from", value_int((uint64_t)s->from_ns) },
+		{ ":to", value_int((uint64_t)s->to_ns) },
+		{ ":every", value_int(s->bin_ns) },
+		{ ":only_workload", value_int(s->only_workload) },
+		{ .name = NULL },
 	};
 
 	return statement_run(s->of->a, sql, params, &sink, e);

@@ -274,9 +274,9 @@ int analysis_table(struct analysis *a, const char *table, uint64_t from_ns, uint
 {
 	const struct table_def *def = table_find(table);
 	const struct statement_param params[] = {
-		{ ":from", VALUE_INT, context_rel_clamped(a, from_ns), NULL },
-		{ ":to", VALUE_INT, context_rel_clamped(a, to_ns), NULL },
-		{ NULL, VALUE_NULL, 0, NULL },
+		{ ":from", value_int((uint64_t)context_rel_clamped(a, from_ns)) },
+		{ ":to", value_int((uint64_t)context_rel_clamped(a, to_ns)) },
+		{ .name = NULL },
 	};
 	char sql[512];
 	int ret;

@@ -242,17 +242,12 @@ static int flat_begin(void *ctx, unsigned int cnt, const char *const *names)
 static int flat_row(void *ctx, const struct value *values)
 {
 	struct flat *f = ctx;
-	struct value row[4] = {
-		{ .type = VALUE_TEXT, .text = f->title, .text_bytes = strlen(f->title) },
-		{ .type = VALUE_INT, .i = ++f->row },
-		{ .type = VALUE_TEXT },
-	};
+	struct value row[4] = { value_text(f->title), value_int((uint64_t)++f->row) };
 	unsigned int i;
 	int ret = 0;
 
 	for (i = 0; i < f->col_cnt && ret >= 0; i++) {
-		row[2].text = f->names[i];
-		row[2].text_bytes = strlen(f->names[i]);
+		row[2] = value_text(f->names[i]);
 		row[3] = values[i];
 		ret = f->out->row(f->out->ctx, row);
 	}
@@ -327,25 +322,33 @@ static const char *view_text(const struct report_view *v, const struct report_re
 	return r->histogram ? NULL : schema_text(v->sql);
 }
 
+enum { BY_MAX = 160 };
+
+/* The argument "by" of functions. Beside a file the other keys are columns of the same shape. */
+static const char *by_argument(unsigned int keys, char by[BY_MAX])
+{
+	keys_format(keys & KEY(FILE) ? KEY(FILE) : keys, by, BY_MAX);
+	return by;
+}
+
 static int run_view(struct analysis *a, const struct report_request *r, const struct report_view *v,
 		    unsigned int keys, const struct row_sink *sink, struct err *e)
 {
-	char by[160];
+	char by[BY_MAX];
 	bool brief = sink->section && !r->summary_rows;
 	struct statement_param params[] = {
-		{ ":from", VALUE_INT, context_rel_clamped(a, r->from_ns), NULL },
-		{ ":to", VALUE_INT, context_rel_clamped(a, r->to_ns), NULL },
-		{ ":every", VALUE_INT, r->every_ns > INT64_MAX ? INT64_MAX : (int64_t)r->every_ns,
-		  NULL },
-		{ ":by", VALUE_TEXT, 0, by },
-		{ ":top", VALUE_INT, r->summary_rows ? r->summary_rows : SUMMARY_ROWS, NULL },
-		{ ":brief", VALUE_INT, brief, NULL },
-		{ ":spike_window", VALUE_INT, (int64_t)r->spike_window_ns, NULL },
-		{ ":spike_min", VALUE_INT, (int64_t)r->spike_min_bytes, NULL },
-		{ ":continues", VALUE_INT, r->continues, NULL },
-		{ ":stacks", VALUE_INT, r->stacks_apart, NULL },
-		{ ":peaks", r->peaks ? VALUE_TEXT : VALUE_NULL, 0, r->peaks },
-		{ NULL, VALUE_NULL, 0, NULL },
+		{ ":from", value_int((uint64_t)context_rel_clamped(a, r->from_ns)) },
+		{ ":to", value_int((uint64_t)context_rel_clamped(a, r->to_ns)) },
+		{ ":every", value_int(r->every_ns > INT64_MAX ? INT64_MAX : r->every_ns) },
+		{ ":by", value_text(by_argument(keys, by)) },
+		{ ":top", value_int((uint64_t)(r->summary_rows ? r->summary_rows : SUMMARY_ROWS)) },
+		{ ":brief", value_int(brief) },
+		{ ":spike_window", value_int(r->spike_window_ns) },
+		{ ":spike_min", value_int(r->spike_min_bytes) },
+		{ ":continues", value_int(r->continues) },
+		{ ":stacks", value_int(r->stacks_apart) },
+		{ ":peaks", value_text(r->peaks) },
+		{ .name = NULL },
 	};
 	struct report_request sorted = *r;
 	char column[64];
@@ -353,10 +356,6 @@ static int run_view(struct analysis *a, const struct report_request *r, const st
 	char *sql;
 	int ret;
 
-	if (v->by_mask & KEY(OP))
-		keys = keys_of_requests(keys);
-	/* beside a file the other keys are columns of the same shape */
-	keys_format(keys & KEY(FILE) ? KEY(FILE) : keys, by, sizeof(by));
 	text = view_text(v, r);
 	if (!text)
 		return err_set(e, -EINVAL, "report %s has no --histogram", v->name);
@@ -436,6 +435,8 @@ int analysis_report(struct analysis *a, const struct report_request *r, const st
 	if (ret < 0)
 		return err_set(e, ret, "out of memory");
 	a->needs = v->needs;
+	if (v->by_mask & KEY(OP))
+		by = keys_of_requests(by);
 	ret = r->fill && r->every_ns ? run_filled(a, r, v, by, sink, e) :
 				       run_view(a, r, v, by, sink, e);
 	a->needs = LOSS_NEEDS_ALL;

@@ -113,19 +113,32 @@ static int prepare(struct analysis *a, const char *text, sqlite3_stmt **ret, str
 	return 0;
 }
 
-static void bind(sqlite3_stmt *stmt, const struct statement_param *p)
+int statement_bind(sqlite3_stmt *stmt, int n, const struct value *v)
 {
-	int i;
-
-	for (; p && p->name; p++) {
-		i = sqlite3_bind_parameter_index(stmt, p->name);
-		if (!i)
-			continue;
-		if (p->type == VALUE_INT)
-			sqlite3_bind_int64(stmt, i, p->i);
-		else if (p->type == VALUE_TEXT)
-			sqlite3_bind_text(stmt, i, p->text, -1, SQLITE_STATIC);
+	switch (v->type) {
+	case VALUE_INT:
+		return sqlite3_bind_int64(stmt, n, v->i);
+	case VALUE_REAL:
+		return sqlite3_bind_double(stmt, n, v->r);
+	case VALUE_TEXT:
+		return sqlite3_bind_text64(stmt, n, v->text, v->text_bytes, SQLITE_TRANSIENT,
+					   SQLITE_UTF8);
+	default:
+		return sqlite3_bind_null(stmt, n);
 	}
+}
+
+/* 0 or -ENOMEM. */
+static int bind(sqlite3_stmt *stmt, const struct statement_param *p)
+{
+	int n, rc = SQLITE_OK;
+
+	for (; p && p->name && rc == SQLITE_OK; p++) {
+		n = sqlite3_bind_parameter_index(stmt, p->name);
+		if (n)
+			rc = statement_bind(stmt, n, &p->value);
+	}
+	return rc == SQLITE_OK ? 0 : -ENOMEM;
 }
 
 static void read_value(sqlite3_stmt *stmt, int i, struct value *v)
@@ -198,8 +211,8 @@ int statement_run(struct analysis *a, const char *text, const struct statement_p
 		ret = prepare(a, text, &stmt, e);
 		if (ret < 0)
 			return ret;
-		bind(stmt, params);
-		ret = pump(a, stmt, sink, &begun, e);
+		ret = bind(stmt, params) < 0 ? err_set(e, -ENOMEM, "out of memory")
+					     : pump(a, stmt, sink, &begun, e);
 		sqlite3_finalize(stmt);
 		/* a damaged index costs nothing but time */
 	} while (ret == -EBADMSG && !begun && analysis_index_failed(a) &&

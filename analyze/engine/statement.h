@@ -11,9 +11,7 @@
 
 struct statement_param {
 	const char *name;		/* ":from" */
-	enum value_type type;
-	int64_t i;
-	const char *text;
+	struct value value;
 };
 
 /*
@@ -22,6 +20,9 @@ struct statement_param {
  */
 int statement_run(struct analysis *a, const char *text, const struct statement_param *params,
 		  const struct row_sink *sink, struct err *e);
+
+/* Binds a value to the n-th parameter, from 1. A code of SQLite. */
+int statement_bind(sqlite3_stmt *stmt, int n, const struct value *v);
 
 /* Refuses everything that could write, open files or change the connection, as long as it is set.
  */

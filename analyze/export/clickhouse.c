@@ -91,7 +91,7 @@ static int put_text(struct sender *s, const struct table_column *c, struct value
 
 	if (c->type == COLUMN_REAL && v.type == VALUE_REAL) {
 		snprintf(text, sizeof(text), "%.17g", v.r);
-		v = (struct value){ .type = VALUE_TEXT, .text = text };
+		v = value_text(text);
 	}
 	if (v.type != VALUE_TEXT) {
 		put_bytes(&s->buf, "", 0);
@@ -225,16 +225,6 @@ static int send_tables(struct sender *s)
 	return ret;
 }
 
-static struct value int_value(int64_t v)
-{
-	return (struct value){ .type = VALUE_INT, .i = v };
-}
-
-static struct value text_value(const char *text)
-{
-	return (struct value){ .type = text ? VALUE_TEXT : VALUE_NULL, .text = text };
-}
-
 /* Loads are told by their start. */
 static int64_t whole_ms(int64_t ns)
 {
@@ -250,11 +240,11 @@ static int send_loads(struct sender *s)
 	begin_table(s, &clickhouse_loads);
 	for (unsigned int i = 0; !ret && (t = clickhouse_table_at(&room, i)); i++) {
 		const struct value row[] = {
-			text_value(t->name),
-			text_value(trace_get(s->x.a->trace, "note.role")),
-			int_value(whole_ms(s->from_real_ns)),
-			int_value(whole_ms(s->to_real_ns)),
-			int_value((int64_t)s->row_cnts[i]),
+			value_text(t->name),
+			value_text(trace_get(s->x.a->trace, "note.role")),
+			value_int((uint64_t)whole_ms(s->from_real_ns)),
+			value_int((uint64_t)whole_ms(s->to_real_ns)),
+			value_int(s->row_cnts[i]),
 		};
 
 		if (is_wanted(s, t))

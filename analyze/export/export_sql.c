@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "analyze/engine/statement.h"
+
 static int fail(const struct export_to *x, struct err *e)
 {
 	switch (sqlite3_errcode(x->db)) {
@@ -76,21 +78,6 @@ static int prepare_insert(struct insert *in, const struct table_def *def)
 	return rc == SQLITE_OK ? 0 : fail(in->x, in->e);
 }
 
-static int bind(sqlite3_stmt *stmt, int at, const struct value *v)
-{
-	switch (v->type) {
-	case VALUE_INT:
-		return sqlite3_bind_int64(stmt, at, v->i);
-	case VALUE_REAL:
-		return sqlite3_bind_double(stmt, at, v->r);
-	case VALUE_TEXT:
-		return sqlite3_bind_text64(stmt, at, v->text, v->text_bytes, SQLITE_TRANSIENT,
-					   SQLITE_UTF8);
-	default:
-		return sqlite3_bind_null(stmt, at);
-	}
-}
-
 /* A row_sink's row(). */
 static int insert_row(void *ctx, const struct value *values)
 {
@@ -104,7 +91,7 @@ static int insert_row(void *ctx, const struct value *values)
 		if (v.type == VALUE_TEXT && export_text_safe(&in->room, &v) < 0)
 			rc = SQLITE_NOMEM;
 		else
-			rc = bind(in->stmt, i + 1, &v);
+			rc = statement_bind(in->stmt, i + 1, &v);
 	}
 	if (rc == SQLITE_OK)
 		sqlite3_step(in->stmt);

@@ -179,10 +179,10 @@ static int query_run(struct query *q, const char *sql, struct err *e)
 {
 	const struct row_sink sink = { .ctx = q, .row = query_row };
 	const struct statement_param params[] = {
-		{ ":from", VALUE_INT, context_rel(q->x->a, q->x->from_ns), NULL },
-		{ ":to", VALUE_INT, context_rel(q->x->a, q->x->to_ns), NULL },
-		{ ":every", VALUE_INT, q->every_ns, NULL },
-		{ NULL, VALUE_NULL, 0, NULL },
+		{ ":from", value_int((uint64_t)context_rel(q->x->a, q->x->from_ns)) },
+		{ ":to", value_int((uint64_t)context_rel(q->x->a, q->x->to_ns)) },
+		{ ":every", value_int((uint64_t)q->every_ns) },
+		{ .name = NULL },
 	};
 
 	return statement_run(q->x->a, sql, params, &sink, e);

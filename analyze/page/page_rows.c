@@ -321,21 +321,14 @@ static int fold_others(struct page_rows *p)
 
 /* ---- to columns ---- */
 
-static struct value text_value(const char *text)
-{
-	return (struct value){ .type = VALUE_TEXT, .text = text, .text_bytes = strlen(text) };
-}
-
 static void put_keys(const struct page_rows *p, uint32_t key, struct value *values)
 {
 	for (unsigned int i = p->key_cnt; i--; key = p->keys[key].before) {
 		uint64_t v = p->keys[key].value;
 
-		values[i] = (struct value){ .type = VALUE_NULL };
-		if (v != NULL_VALUE && p->is_text[i])
-			values[i] = text_value((const char *)(uintptr_t)v);
-		else if (v != NULL_VALUE)
-			values[i] = (struct value){ .type = VALUE_INT, .i = (int64_t)v };
+		values[i] = v == NULL_VALUE ? value_null() :
+			    p->is_text[i]   ? value_text((const char *)(uintptr_t)v) :
+					      value_int(v);
 	}
 }
 
@@ -356,14 +349,11 @@ static int put_rows(const struct page_rows *p, const struct row_sink *out)
 	for (size_t i = 0; i < p->row_cnt && !ret; i++) {
 		const struct page_row *r = &p->rows[i];
 
-		values[0] = (struct value){ .type = VALUE_INT,
-					    .i = context_rel(p->a, p->a->bin_edges[r->bin]) };
+		values[0] = value_int((uint64_t)context_rel(p->a, p->a->bin_edges[r->bin]));
 		put_keys(p, r->key, &values[1]);
 		for (unsigned int k = 0; k < p->value_cnt; k++)
-			values[1 + p->key_cnt + k] = (struct value){
-				.type = p->is_max[k] && r->values[k] < 0 ? VALUE_NULL : VALUE_INT,
-				.i = r->values[k],
-			};
+			values[1 + p->key_cnt + k] = p->is_max[k] && r->values[k] < 0 ?
+				value_null() : value_int((uint64_t)r->values[k]);
 		ret = out->row(out->ctx, values);
 	}
 	return ret ? ret : out->end(out->ctx);

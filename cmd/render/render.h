@@ -23,7 +23,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "analyze/context/analysis.h"
 #include "analyze/engine/column.h"
@@ -76,27 +75,6 @@ uint64_t render_row_cnt(const struct render *r);
 int render_begin(void *render, unsigned int col_cnt, const char *const *names);
 int render_put(void *render, const struct value *values);
 int render_end(void *render);
-
-/* Values of such rows. */
-static inline struct value value_text(const char *s)
-{
-	return (struct value){ .type = VALUE_TEXT, .text = s, .text_bytes = strlen(s) };
-}
-
-static inline struct value value_int(uint64_t i)
-{
-	return (struct value){ .type = VALUE_INT, .i = (int64_t)i };
-}
-
-static inline struct value value_real(double r)
-{
-	return (struct value){ .type = VALUE_REAL, .r = r };
-}
-
-static inline struct value value_null(void)
-{
-	return (struct value){ .type = VALUE_NULL };
-}
 
 /* "table", "csv" and so on, as far as they are for one of uses. 0 or -EINVAL. */
 int render_parse_format(const char *name, unsigned int uses, enum render_format *ret);
