@@ -248,8 +248,8 @@ static int check_view(const struct report_options *r)
 					views_with(REPORT_TAKES_HISTOGRAM), view);
 	if ((r->q.spike_window_ns || r->q.spike_min_bytes) && !(takes & REPORT_TAKES_SPIKES))
 		return opts_usage_error(
-			"--spike-window and --spike-min are of the view 'spikes', not of '%s'",
-			view);
+			"--spike-window and --spike-min are of the views %s, not of '%s'",
+			views_with(REPORT_TAKES_SPIKES), view);
 	if (!(takes & REPORT_TAKES_SORT) && (r->q.every_ns || r->q.sort))
 		return opts_usage_error(
 			"the summary has many parts; --%s is of one view: `ebpfrec report --list` "

@@ -30,13 +30,15 @@
 #     hook ID NAME RECORD [KIND] [action=VALUE] [internal]    append only, IDs are stored in traces
 #     program NAME TRACEPOINT [optional] [silent] [second|second_when_skipped] DOC
 #                                     serves the hook before it; TRACEPOINT - is a uprobe, silent: sends nothing itself
-#     kind ID NAME [c=NAME] table=TABLE [flag=COLUMN] flags=FLAG,... [whose=COLUMN|special] [repeats]
-#                                     append only; flag: the SQL column that stands for irq; flags: EVENT_F_*; repeats:
-#                                     a row mostly has the tuple of the row before. whose: the thread or process that an
-#                                     event belongs to (cut --pid) where that is not utid; special: code decides
-#     column NAME CODEC [from=FIELD|hook|none] [of=KIND] [shown=ENUM] [refers=WORD] [later] [null] DOC
+#     kind ID NAME [c=NAME] table=TABLE flags=FLAG,... [whose=COLUMN|special] [repeats]
+#                                     append only; flags: EVENT_F_*; repeats: a row mostly has the tuple of the row
+#                                     before. whose: the thread or process that an event belongs to (cut --pid) where
+#                                     that is not utid; special: code decides
+#     flag NAME FLAG DOC              the SQL column that shows one of the kind's flags; irq without this line
+#     column NAME CODEC [from=FIELD|hook|none] [of=KIND] [shown=ENUM] [refers=WORD] [filtered=FLAG] [later] [null] DOC
 #                                     append only; from: the record's field if it has another name; hook: the
-#                                     hook's action; none: 0, later code knows better. A record without the field gives 0
+#                                     hook's action; none: 0, later code knows better. A record without the field gives 0.
+#                                     filtered: tables show [filtered] where the event has the flag
 #
 # A column *utid is a thread, *upid a process. Other columns say with refers= what their number stands for: STACK, a stack; SITE, a
 # code address of the event's process; or a type of names. What FILE needs besides, the file system, is the next column. The writer, cuts and
@@ -190,22 +192,30 @@ $1 == "program" {
 }
 $1 == "kind" {
 	taken("kind", $2)
-	options(4, " c= table= flag= flags= whose= repeats ")
+	options(4, " c= table= flags= whose= repeats ")
 	k = $3
 	kinds[$2 + 0] = k
 	if ($2 > kind_max) kind_max = $2 + 0
 	kind_id[k] = $2 + 0
 	kind_c[k] = "c" in opt ? opt["c"] : toupper(k)
 	kind_table[k] = opt["table"]
-	kind_flag[k] = "flag" in opt ? opt["flag"] : "irq"
+	kind_flag[k] = "irq"
+	kind_flag_bit[k] = "IRQ"
+	kind_flag_doc[k] = "1: in interrupt context; the event belongs to an interrupt of utid"
 	kind_flags[k] = opt["flags"]
 	kind_whose[k] = "whose" in opt ? opt["whose"] : ""
 	kind_repeats[k] = "repeats" in opt
 	kind_source[k] = s
 	next
 }
+$1 == "flag" {
+	kind_flag[k] = $2
+	kind_flag_bit[k] = $3
+	kind_flag_doc[k] = rest(4)
+	next
+}
 $1 == "column" {
-	doc = options(4, " from= of= shown= refers= later null ")
+	doc = options(4, " from= of= shown= refers= filtered= later null ")
 	n = column_cnt[k]++
 	column_name[k, n] = $2
 	column_codec[k, n] = $3
@@ -213,6 +223,7 @@ $1 == "column" {
 	column_of[k, n] = opt["of"]
 	column_shown[k, n] = opt["shown"]
 	column_refers[k, n] = is_utid($2) ? "THREAD" : is_upid($2) ? "PROCESS" : "refers" in opt ? opt["refers"] : "NOTHING"
+	column_filtered[k, n] = opt["filtered"]
 	column_later[k, n] = "later" in opt
 	column_null[k, n] = "null" in opt
 	column_doc[k, n] = doc
@@ -365,13 +376,21 @@ function put_kinds(    i, k, n)
 	for (i = 1; i <= kind_max; i++)
 		if (i in kinds) {
 			k = kinds[i]
-			row(i ", " kind_c[k] ", " quoted(k) ", " quoted(kind_table[k]) ", " quoted(kind_flag[k]) ", " (kind_flag[k] == "preempted" ? "PREEMPT" : "IRQ") ", " quoted(kind_about[k]))
+			row(i ", " kind_c[k] ", " quoted(k) ", " quoted(kind_table[k]) ", " quoted(kind_flag[k]) ", " kind_flag_bit[k] ", " quoted(kind_about[k]))
 		}
 	end_list()
 	begin_list("EVENT_OWNED", "KIND, index", "Kinds whose events belong to the thread or process in a column, not to utid.")
 	for (i = 1; i <= kind_max; i++)
 		if (i in kinds && whose(kinds[i]) != "")
 			row(kind_c[kinds[i]] ", " whose(kinds[i]))
+	end_list()
+	begin_list("EVENT_FILTERED", "KIND, index, FLAG", "Columns whose thread was left out of the recording where an event has the flag.")
+	for (i = 1; i <= kind_max; i++) {
+		k = kinds[i]
+		for (n = 0; i in kinds && n < column_cnt[k]; n++)
+			if (column_filtered[k, n] != "")
+				row(kind_c[k] ", " n ", " column_filtered[k, n])
+	}
 	end_list()
 	begin_list("EVENT_COLUMNS", "KIND, index, \"name\", CODEC, KIND_OF_XREF, ENUM, TYPE, later, null, REFERS", "Columns.")
 	for (i = 1; i <= kind_max; i++) {
@@ -678,7 +697,7 @@ function put_tables(    i, k, n, text)
 		put_column_text("ts_ns", "integer", "instant")
 		put_column_text("cpu", "integer", "CPU of the event")
 		put_column_text("utid", "integer", "thread that ran on this CPU")
-		put_column_text(kind_flag[k], "integer", kind_flag[k] == "preempted" ? "1: the thread was still runnable" : "1: in interrupt context; the event belongs to an interrupt of utid")
+		put_column_text(kind_flag[k], "integer", kind_flag_doc[k])
 		for (n = 0; n < column_cnt[k]; n++)
 			put_column_text(column_name[k, n], column_shown[k, n] == "" ? "integer" : "text", column_text(k, n))
 		print out == "tables" ? "" : "\t  }, " 4 + column_cnt[k] " },"

@@ -32,7 +32,7 @@
 #define PEAKS	      5		/* bins in which single events are looked for */
 #define COMPRESSION   4
 
-#define INDEX_KINDS (ANALYSIS_KINDS | ANALYSIS_STATES)
+#define PAGE_KINDS (ANALYSIS_KINDS | ANALYSIS_STATES)	/* of the index */
 
 enum { ROWS_CPU, ROWS_WAITS, ROWS_STATES, ROWS_MEMORY, ROWS_IO, ROWS_CNT };
 
@@ -90,7 +90,7 @@ static int make_bins(struct page_bins *b, struct analysis *a, uint64_t from_ns, 
 	uint64_t length = round_length((to_ns - from_ns) / BINS_WANTED + 1), at = from_ns;
 	const struct index *x = NULL;
 	int ret = context_events(a, UINT32_MAX, from_ns, to_ns) > DECODE_EVENTS ?
-		analysis_index_of(a, INDEX_KINDS, &x, e) : 0;
+		analysis_index_of(a, PAGE_KINDS, &x, e) : 0;
 
 	if (ret < 0)
 		return ret;
@@ -337,7 +337,7 @@ static bool open_helper(struct page_jobs *j, struct trace *t, struct analysis **
 		return true;
 	analysis_use_index(*ret, &(struct analysis_index_use){ .use = true });
 	(*ret)->direct_kinds = UINT32_MAX;
-	return !analysis_index_of(*ret, INDEX_KINDS, &x, NULL) && x;
+	return !analysis_index_of(*ret, PAGE_KINDS, &x, NULL) && x;
 }
 
 static void *help(void *ctx)
@@ -362,7 +362,7 @@ static int find_all(struct page_jobs *j, struct err *e)
 	const struct index *x = NULL;
 	bool has_helper;
 	pthread_t helper;
-	int ret = analysis_index_of(j->a, INDEX_KINDS, &x, e);
+	int ret = analysis_index_of(j->a, PAGE_KINDS, &x, e);
 
 	if (ret < 0)
 		return ret;

@@ -45,6 +45,15 @@ static const uint8_t event_flags[EVENT_KIND_CNT] = {
 #undef X
 };
 
+/* The column that is [filtered] where an event has the flag, by kind. */
+static const struct {
+	uint8_t index, flag;
+} event_filtered[EVENT_KIND_CNT] = {
+#define X(kind, index, flag) [EVENT_##kind] = { index, EVENT_F_##flag },
+	EVENT_FILTERED(X)
+#undef X
+};
+
 static int events_open(struct analysis *a, const struct table_def *def, const struct table_query *q,
 		       void **ret_state, struct err *e)
 {
@@ -63,8 +72,7 @@ static int events_open(struct analysis *a, const struct table_def *def, const st
 					 ((1u << event_kind_values(def->kind)) - 1);
 	if ((q->cols_used & 1u << 2) || q->has_utid)
 		columns[def->kind] |= EVENT_COL_UTID;
-	/* a switch's flags say, too, that next was left out of the recording */
-	if ((q->cols_used & 1u << 3) || def->kind == EVENT_SWITCH)
+	if ((q->cols_used & 1u << 3) || event_filtered[def->kind].flag)
 		columns[def->kind] |= EVENT_COL_FLAGS;
 	from_ns = q->from_ns == INT64_MIN ? 0 : context_abs(a, q->from_ns);
 	if (from_ns < trace_carried_ns(a->trace))
@@ -143,8 +151,9 @@ static int events_step(void *state, struct rowbuf *out, struct err *e)
 
 			put_value(s, ev, &s->cols[i], &c[FIXED_COLS + i]);
 		}
-		if (ev->kind == EVENT_SWITCH && ev->flags & EVENT_F_NEXT_OUT)
-			cell_int(&c[FIXED_COLS + EV_SWITCH_NEXT_UTID], EVENT_ID_FILTERED);
+		if (ev->flags & event_filtered[s->kind].flag)
+			cell_int(&c[FIXED_COLS + event_filtered[s->kind].index],
+				 EVENT_ID_FILTERED);
 	}
 	return 1;
 }

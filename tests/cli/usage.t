@@ -254,7 +254,7 @@ $ ebpfrec report summary --sort oncpu_ns
 
 $ ebpfrec report cpu --spike-min 1MiB
 ? 2
-2> ebpfrec report: --spike-window and --spike-min are of the view 'spikes', not of 'cpu'
+2> ebpfrec report: --spike-window and --spike-min are of the views 'summary' and 'spikes', not of 'cpu'
 2> Try 'ebpfrec report --help'.
 
 $ ebpfrec record --mark-fd 9 -- true 9>/dev/null
