@@ -1,42 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- *   wall_time(ts_ns)              instant as RFC 3339 in UTC, with nanoseconds
- *   unix_ns(ts_ns)                the same as nanoseconds since 1970
- *   symbol(addr)                  kernel function + offset of a code address, NULL when not known
- *   user_symbol(upid, addr, ts_ns)  the same of a process at an instant
- *   stack_text(stack, ts_ns)      a stack in one line, outermost function first
- *   stack_text(stack, ts_ns, part)  the same of its frames in 'user' space or the 'kernel', or from
- *                                 where an 'interrupt' began; NULL
- *                                 when it has none
- *   device_name(dev)              "sda"; "major:minor" when not known
- *   cache_name(addr)              name of a kmem_cache, NULL when not known
- *   irq_recorded(from, to)        1: interrupts were recorded in some of [from, to)
- *   irq_name(type, vector)        what an interrupt is called, NULL when not known
- *   is_complete(class, from, to)  1: all of the class ('all': of all that was recorded), source or
- *                                 what a report needs ('report cpu') is there in [from, to), as
- *                                 loss_index.h has it
- *   lost_events(class, from, to)  events of it that were lost there
- *   view_complete(from, to)       1: all that the report needs is there, as its SQL file declares
- *   view_complete(from, to, s)    the same for source s of its class
- *   view_lost(from, to[, s])      events of these that were lost there
- *   was_recorded(source)          1: the source, or any of a class, was requested when the trace
- *                                 was recorded
- *   source_off_ns(source, from, to)  time in which the source (or any of a class) was off
- *   window_share(v, from, to, a, b)  of v, spread over [from, to), the part in [a, b)
- *   is_covered(from, to)          1: all of it lies inside the trace and its valid blocks
- *   percentile(x, p)              aggregate: nearest-rank, exact up to 65536 values, within 0.4 %
- *                                 beyond
- *   in_scope(upid)                1: the report that runs is about this process (or nothing was
- *                                 picked)
- *   thread_in_scope(utid)         1: about the process of this thread
- *   task_key(key, upid)           the text of a process under a key of --by: 'comm', 'container',
- *                                 'tree', ...
- *   size_class(bytes)             the largest power of two that is not above bytes; 0 of 0
- *   thread_state(prev_state)      what the kernel's bits mean of a thread that left its CPU:
- *                                 'sleeping', 'uninterruptible', 'stopped', 'dead'; 0: 'preempted'
- *   page_bytes()                  size of a page of the recorded machine
- *   trace_finished()              1: the recorder closed the trace; 0: it is still recorded, or
- *                                 was cut off
+ * The functions of SQL that know the trace. What each of them gives stands in schema/tables.decl,
+ * which schema/TABLES.md and `ebpfrec sql --schema` have from there; classes and sources are those
+ * of loss_index.h.
  */
 #include "analyze/context/context.h"
 
