@@ -107,22 +107,10 @@ int export_rows_next(struct export_rows *r, const struct value **ret, struct err
 	for (i = 0; i < cnt; i++) {
 		struct value *v = &r->values[i];
 
-		v->type = row[i].type;
-		switch (row[i].type) {
-		case VALUE_INT:
-			v->i = row[i].i;
-			break;
-		case VALUE_REAL:
-			v->r = row[i].r;
-			break;
-		case VALUE_TEXT:
-			v->text = row[i].s;
-			if (export_text_safe(&r->texts[i], v) < 0)
-				return err_set(e, -ENOMEM, "out of memory");
-			break;
-		default:
-			break;
-		}
+		/* whichever of the cell's members its type says */
+		*v = (struct value){ row[i].type, row[i].i, row[i].r, row[i].s, 0 };
+		if (v->type == VALUE_TEXT && export_text_safe(&r->texts[i], v) < 0)
+			return err_set(e, -ENOMEM, "out of memory");
 	}
 	*ret = r->values;
 	return 1;
