@@ -141,26 +141,22 @@ static int bind(sqlite3_stmt *stmt, const struct statement_param *p)
 	return rc == SQLITE_OK ? 0 : -ENOMEM;
 }
 
-static void read_value(sqlite3_stmt *stmt, int i, struct value *v)
+static struct value read_value(sqlite3_stmt *stmt, int i)
 {
-	memset(v, 0, sizeof(*v));
+	const char *text;
+
 	switch (sqlite3_column_type(stmt, i)) {
 	case SQLITE_INTEGER:
-		v->type = VALUE_INT;
-		v->i = sqlite3_column_int64(stmt, i);
-		break;
+		return value_int((uint64_t)sqlite3_column_int64(stmt, i));
 	case SQLITE_FLOAT:
-		v->type = VALUE_REAL;
-		v->r = sqlite3_column_double(stmt, i);
-		break;
+		return value_real(sqlite3_column_double(stmt, i));
 	case SQLITE_NULL:
-		break;
+		return value_null();
 	default:
-		v->type = VALUE_TEXT;
-		v->text = (const char *)sqlite3_column_text(stmt, i);
-		v->text_bytes = (size_t)sqlite3_column_bytes(stmt, i);
-		if (!v->text)
-			v->text = "";
+		text = (const char *)sqlite3_column_text(stmt, i);
+		return (struct value){ .type = VALUE_TEXT,
+				       .text = text ? text : "",
+				       .text_bytes = (size_t)sqlite3_column_bytes(stmt, i) };
 	}
 }
 
@@ -186,7 +182,7 @@ static int pump(struct analysis *a, sqlite3_stmt *stmt, const struct row_sink *s
 	ret = sink->begin ? sink->begin(sink->ctx, cnt, names) : 0;
 	for (; ret >= 0 && rc == SQLITE_ROW; rc = ret < 0 ? rc : sqlite3_step(stmt)) {
 		for (i = 0; i < cnt; i++)
-			read_value(stmt, (int)i, &values[i]);
+			values[i] = read_value(stmt, (int)i);
 		ret = sink->row(sink->ctx, values);
 	}
 	if (ret >= 0 && rc != SQLITE_DONE)

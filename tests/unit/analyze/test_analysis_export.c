@@ -141,6 +141,41 @@ static void test_tables_are_as_documented(void **state)
 	sqlite3_close(db);
 }
 
+/* What SQL has of functions beyond SQLite's own is declared, and so documented. */
+static void test_every_function_is_declared(void **state)
+{
+	static char decl[200000];
+	FILE *f = fopen("schema/tables.decl", "r");
+	unsigned int i, cnt = 0;
+	sqlite3_stmt *stmt;
+	char word[128];
+	struct rows r;
+	sqlite3 *db;
+
+	assert_non_null(f);	/* run from the top of the tree */
+	decl[fread(decl, 1, sizeof(decl) - 1, f)] = 0;
+	fclose(f);
+	assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(db, "SELECT 1 FROM pragma_function_list WHERE name = ?",
+					    -1, &stmt, NULL),
+			 SQLITE_OK);
+	rows_sql(&r, made.a, "PRAGMA function_list");
+	for (i = 0; i < r.row_cnt; i++) {
+		sqlite3_reset(stmt);
+		sqlite3_bind_text(stmt, 1, rows_text(&r, i, 0), -1, SQLITE_TRANSIENT);
+		if (rows_int(&r, i, 1) || sqlite3_step(stmt) == SQLITE_ROW)
+			continue;	/* built in, or of an extension of SQLite's */
+		cnt++;
+		snprintf(word, sizeof(word), "\nfunction %s(", rows_text(&r, i, 0));
+		if (!strstr(decl, word))
+			fail_msg("schema/tables.decl has no function %s", rows_text(&r, i, 0));
+	}
+	assert_true(cnt > 20);
+	rows_done(&r);
+	sqlite3_finalize(stmt);
+	sqlite3_close(db);
+}
+
 /* Every text of a view is there, a key is its default, and every SQL file of a view is used. */
 static void test_views_have_what_they_declare(void **state)
 {
@@ -257,6 +292,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sql_refuses_all_that_is_not_reading),
 		cmocka_unit_test(test_tables_are_as_documented),
+		cmocka_unit_test(test_every_function_is_declared),
 		cmocka_unit_test(test_views_have_what_they_declare),
 		cmocka_unit_test(test_every_column_is_declared),
 		cmocka_unit_test(test_summary_comes_flat_or_in_sections),
