@@ -3,8 +3,8 @@
  * What Perfetto shows on tracks of its own: block requests, rates, losses and marks.
  *
  * Slices of one track must lie inside each other, but requests overlap as they like. So each device
- * has lanes, and a request takes the lowest lane that is free. A request counts where its accounting
- * ends, as in `report io`; its slice is as long as its latency.
+ * has lanes, and a request takes the lowest lane that is free. A request counts where its
+ * accounting ends, as in `report io`; its slice is as long as its latency.
  */
 #include "analyze/export/perfetto.h"
 

@@ -138,7 +138,8 @@ static int on_link(void *ctx, const void *found)
 }
 
 /* The thread's last sleep that ended before to_ns; NULL: there is none. */
-static const struct thread_sleep *sleep_before(const struct chain *c, uint32_t thread, uint64_t to_ns)
+static const struct thread_sleep *sleep_before(const struct chain *c, uint32_t thread,
+					       uint64_t to_ns)
 {
 	size_t i = c->cnt;
 

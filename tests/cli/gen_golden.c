@@ -124,8 +124,9 @@ static void write_stacks(struct gen *g)
 }
 
 /*
- * cc1 sleeps 30 ms until make wakes it, 20 ms until the end of a request that it issued does, and is
- * preempted for 10 ms. The program that sees waits comes a little before or behind that of switches.
+ * cc1 sleeps 30 ms until make wakes it, 20 ms until the end of a request that it issued does, and
+ * is preempted for 10 ms. The program that sees waits comes a little before or behind that of
+ * switches.
  */
 static void write_waits(struct gen *g)
 {

@@ -370,8 +370,9 @@ enum { IS_MOVED = 0, IS_ASLEEP, IS_WOKEN };	/* LIFE_KIND */
 
 /* Switches and wake-ups of a window, thread by thread. */
 static const char lives[] =
-	"SELECT e.utid, ts, what, waker, irq, t.end_ns FROM (SELECT utid, ts_ns AS ts, cpu, 1 AS kind, "
-	"0 AS is_in, iif(preempted OR prev_state = 0 OR prev_state & 0xb0, 0, 1) AS what, "
+	"SELECT e.utid, ts, what, waker, irq, t.end_ns FROM (SELECT utid, ts_ns AS ts, cpu, "
+	"1 AS kind, 0 AS is_in, "
+	"iif(preempted OR prev_state = 0 OR prev_state & 0xb0, 0, 1) AS what, "
 	"0 AS waker, 0 AS irq FROM switches "
 	"UNION ALL SELECT next_utid, ts_ns, cpu, 1, 1, 0, 0, 0 FROM switches "
 	"UNION ALL SELECT target_utid, ts_ns, cpu, 2, 0, 2, utid, irq FROM wakeups) AS e "

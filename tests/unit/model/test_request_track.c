@@ -321,7 +321,8 @@ static void test_block_completion_of_other_io_has_no_latency(void **state)
 		/* where a zone is appended to, the device says */
 		feed_at(b, (struct step){ 1000, 2, EVENT_REQUEST_INSERT, 20, 4096, 0, 7 }, 0);
 		feed_at(b, (struct step){ 1005, 2, EVENT_REQUEST_ISSUE, 20, 4096, 0, 7 }, 0);
-		feed_at(b, (struct step){ 1010, 2, EVENT_REQUEST_COMPLETE, 99, 4096, 4096, 7 }, 640);
+		feed_at(b, (struct step){ 1010, 2, EVENT_REQUEST_COMPLETE, 99, 4096, 4096, 7 },
+			640);
 		assert_int_equal(ended.cnt, 2);
 		assert_true(block_request_latency(&ended.r[1], &ns) && ns == 10);
 		request_track_free(b);

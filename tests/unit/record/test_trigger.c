@@ -388,7 +388,7 @@ static void test_a_flush_at_an_old_address_is_not_slow(void **state)
 	end(&f);
 }
 
-/* In the second slice the end of the first request was lost, and all of the second one but its end. */
+/* The end of the first request was lost, and all of the second one but its end. */
 static void test_a_request_is_not_slow_if_its_end_may_have_been_lost(void **state)
 {
 	struct fixture f;
