@@ -107,15 +107,17 @@ struct chain {
 	uint64_t last_ns;
 };
 
+/* Of threads that have a CPU until the same instant the one with the lowest number counts. */
 static void note_stay(struct chain *c, const struct cpu_piece *p)
 {
 	const struct view *v = &c->v;
 	uint64_t to_ns = p->to_ns < v->w.to_ns ? p->to_ns : v->w.to_ns;
 	uint32_t thread = dense_thread(&v->a->ids, p->utid);
 
-	if (p->from_ns < v->w.to_ns && to_ns + (p->end != NULL) > v->w.from_ns &&
-	    to_ns > c->last_ns && thread >= EVENT_ID_FIRST &&
-	    scope_has_thread(&v->a->scope, thread)) {
+	bool is_last = to_ns > c->last_ns || (to_ns == c->last_ns && thread < c->last);
+
+	if (p->from_ns < v->w.to_ns && to_ns + (p->end != NULL) > v->w.from_ns && is_last &&
+	    thread >= EVENT_ID_FIRST && scope_has_thread(&v->a->scope, thread)) {
 		c->last = thread;
 		c->last_ns = to_ns;
 	}

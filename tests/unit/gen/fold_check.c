@@ -451,8 +451,8 @@ static void check_sleeps(const struct fold_check *c, int64_t from, int64_t to)
 		"sum(ns - left_ns), max(ns - left_ns), ns FROM s JOIN threads AS t "
 		"ON t.utid = s.waker WHERE irq IS NOT NULL GROUP BY 1, 2 ORDER BY 2, 1",
 		SLEEPS ", chain (n, utid, to_ns) AS (SELECT 1, utid, ns FROM (SELECT utid, "
-		"max(end_ns) AS ns FROM sched_slices(%1$lld, %2$lld) WHERE utid >= 16) "
-		"WHERE utid IS NOT NULL UNION ALL "
+		"end_ns AS ns FROM sched_slices(%1$lld, %2$lld) WHERE utid >= 16 "
+		"ORDER BY end_ns DESC, utid LIMIT 1) UNION ALL "
 		"SELECT c.n + 1, iif(s.irq, c.utid, s.waker), iif(s.irq, s.left_ns, s.ns) "
 		"FROM chain AS c JOIN s ON s.utid = c.utid AND s.ns = (SELECT max(x.ns) "
 		"FROM s AS x WHERE x.utid = c.utid AND x.ns < c.to_ns) "
