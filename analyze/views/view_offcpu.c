@@ -4,8 +4,8 @@
  *
  * A wait off the CPU and the wait for a CPU in its last part end with one switch, of which two BPF
  * programs tell, in either order and some ns apart. So the first wait for a CPU that ends behind
- * the beginning of the other says how the thread slept. If that switch is not known, or the thread
- * was woken before it slept, the kernel's bits say the state.
+ * the beginning of the other says whether an uninterruptible sleep was a wait for a disk. The
+ * kernel's bits say everything else.
  *
  * The window is gone through in bins, so that rows do not pile up.
  */
@@ -15,7 +15,6 @@
 #include "analyze/fold/folds.h"
 #include "analyze/views/view.h"
 #include "base/array.h"
-#include "model/task_state.h"
 
 #define BIN_NS 1000000000ull
 
@@ -49,20 +48,21 @@ static int give(struct offcpu_view *o, const struct event *ev, uint8_t slept)
 {
 	const struct analysis *a = o->v.a;
 	const uint64_t *v = ev->v;
-	bool preempted = ev->flags & EVENT_F_PREEMPT;
+	enum thread_state state = ev->flags & EVENT_F_PREEMPT ?
+					  THREAD_PREEMPTED :
+					  thread_state_of_bits(v[EV_OFFCPU_STATE]);
 	struct cell *c;
 
 	if (ev->ts_ns < o->v.w.from_ns || ev->ts_ns >= o->v.w.to_ns)
 		return 0;
+	if (state == THREAD_UNINTERRUPTIBLE && slept == THREAD_DISK)
+		state = THREAD_DISK;
 	c = view_row(&o->v, 0, NULL);
 	if (!c)
 		return -ENOMEM;
 	cell_int(&c[COL_TS], context_rel(a, ev->ts_ns));
 	cell_int(&c[COL_UTID], ev->utid);
-	cell_text(&c[COL_STATE],
-		  thread_state_name(preempted ? THREAD_PREEMPTED :
-				    slept     ? slept :
-						thread_state_of_bits(v[EV_OFFCPU_STATE])));
+	cell_text(&c[COL_STATE], thread_state_name(state));
 	cell_int(&c[COL_WAKER], (int64_t)v[EV_OFFCPU_WAKER_UTID]);
 	cell_int(&c[COL_STACK], (int64_t)v[EV_OFFCPU_STACK]);
 	if (v[EV_OFFCPU_WAKER_STACK])

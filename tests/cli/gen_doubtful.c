@@ -95,8 +95,11 @@ int main(int argc, char **argv)
 	if (!strcmp(kind, "chaotic") || !strcmp(kind, "damaged"))
 		write_chaos(argv[2]);
 	else if (lossy || !strcmp(kind, "partial"))
-		write_mix(argv[2], lossy ? "sched.switch,sched.wakeup,alloc.slab,alloc.page,alloc.rss,"
-					   "alloc.vm,block" : "sched.switch,sched.wakeup", lossy);
+		write_mix(argv[2],
+			  lossy ? "sched.switch,sched.wakeup,alloc.slab,alloc.page,alloc.rss,"
+				  "alloc.vm,block" :
+				  "sched.switch,sched.wakeup",
+			  lossy);
 	else
 		return 2;
 	if (!strcmp(kind, "damaged"))

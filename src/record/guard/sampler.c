@@ -337,7 +337,7 @@ int sampler_take(struct sampler *s, uint64_t bytes_written, struct block_slice *
 	struct ring_stats ring;
 	int err;
 
-	/* nothing is behind the last slice: what was lost until the programs were detached is its */
+	/* the last slice has all that was lost until the programs were detached */
 	err = sampler_look(s, slice->is_last ? to_ns : clock_mono_ns());
 	if (!err)
 		err = look_for_skips(s, to_ns);

@@ -23,7 +23,7 @@ static void add_loss(struct made_trace *m, uint64_t from_ms, uint64_t to_ms, uin
 					     .full_cnt = cnt });
 }
 
-/* Two blocks of 10 ms; 5 events were lost around the end of the first, 8 at the end of the other. */
+/* Two blocks of 10 ms: 5 events were lost around the end of the first, 8 at that of the other. */
 static void make_trace(struct made_trace *m)
 {
 	made_begin(m, &(struct gen_config){ .cpu_cnt = 1, .from_ns = T0 });
