@@ -16,7 +16,7 @@
 #include "fixes.bpf.h"
 #include "stacks.bpf.h"
 
-/* How an allocation hook begins. */
+/* Holds what an allocation hook begins with. */
 struct begin {
 	__u64 key;	/* the address that is allocated or freed */
 	__u32 hook;
@@ -27,10 +27,10 @@ struct begin {
 };
 
 /*
- * Whether this program is the one to send the event. The first program notes the address, by the
- * level at which it runs. The second program runs right after it and finds the same address noted
- * if the first has sent the event. Events in between are at higher levels, which have notes of
- * their own. These notes are void when a task runs again: an event that interrupts the second
+ * Returns whether this program is the one to send the event. The first program notes the address,
+ * by the level at which it runs. The second program runs right after it and finds the same address
+ * noted if the first has sent the event. Events in between are at higher levels, which have notes
+ * of their own. These notes are void when a task runs again: an event that interrupts the second
  * program may have had no second program itself.
  */
 static __always_inline bool is_sender(struct wire_counters *c, const struct begin *b, __u32 level)
@@ -51,8 +51,8 @@ static __always_inline bool is_sender(struct wire_counters *c, const struct begi
 }
 
 /*
- * Whether this program has nothing to send. Either there was no event, or this is the second
- * program and the first one has sent the event, which is the usual case.
+ * Returns whether this program has nothing to send. Either there was no event, or this is the
+ * second program and the first one has sent the event, which is the usual case.
  */
 static __always_inline bool has_nothing_to_send(const struct begin *b)
 {
@@ -317,7 +317,7 @@ int rss_stat(u64 *ctx)
 #define REGS_ARG1(regs) ((regs)->user_regs.regs[1])
 #endif
 
-/* What the search for free address space found last on this CPU, and for whom. */
+/* Holds what the search for free address space found last on this CPU, and for whom. */
 struct vm_area_found {
 	__u64 addr;
 	__u32 tid;
@@ -344,7 +344,7 @@ int vm_area(u64 *ctx)
 	return 0;
 }
 
-/* What a system call may do to the size of its caller's map. */
+/* Returns what a system call may do to the size of its caller's map. */
 static __always_inline __u32 vm_op(long nr)
 {
 	return nr == NR_MMAP ? EVENT_VM_MMAP : nr == NR_MUNMAP ? EVENT_VM_MUNMAP :

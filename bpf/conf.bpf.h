@@ -23,7 +23,7 @@
 		arg_;                                                                          \
 	})
 
-/* What the recording is. */
+/* The constants below say what the recording is. */
 /* Keep only what belongs to the target set. */
 const volatile __u32 conf_only __weak = 0;
 /* Maintain the target set, for conf_only or for heap sources. */
@@ -44,7 +44,7 @@ const volatile __u32 conf_stacks_every __weak = 0;
 const volatile __u64 conf_offcpu_ns __weak = 0;
 const volatile __u32 conf_offcpu_targets __weak = 0;
 
-/* How the kernel runs the programs. */
+/* The constants below say how the kernel runs the programs. */
 /* Hooks that interrupts can nest have a second program. */
 const volatile __u32 conf_copies __weak = 0;
 /*
@@ -55,7 +55,7 @@ const volatile __u32 conf_fetching __weak = 0;
 /* The kernel runs a program inside itself (until 6.0). */
 const volatile __u32 conf_reentrant __weak = 0;
 
-/* What the kernel's tracepoints look like. */
+/* The constants below say what the kernel's tracepoints look like. */
 /* sched_switch passes prev_state as argument 3. */
 const volatile __u32 conf_switch_state_arg __weak = 0;
 /* block_rq_*: which argument is the request. */
@@ -76,7 +76,10 @@ const volatile __u32 conf_lock_write_arg __weak = 0;
 /* A program can read any address as if it were typed, without a call (fd264ca020948, 6.2). */
 const volatile __u32 conf_peek __weak = 0;
 
-/* Where per-CPU variables are in a CPU's area (BTF's .data..percpu section); 0: not there. */
+/*
+ * Per-CPU variables are at these places in a CPU's area (BTF's .data..percpu section); 0: not
+ * there.
+ */
 const volatile __u64 conf_at_runqueues __weak = 0;
 /* x86: the preemption count is a variable of its own until 6.1, and from 6.15 (46e8fff6d45f) ... */
 const volatile __u64 conf_at_preempt_count __weak = 0;

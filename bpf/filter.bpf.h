@@ -24,7 +24,7 @@ static __always_inline bool filter_is_target(__u32 pid)
 	return bpf_map_lookup_elem(&targets, &pid) != NULL;
 }
 
-/* Whether a record about the process is to be left out. */
+/* Returns whether a record about the process is to be left out. */
 static __always_inline bool filter_drops(__u32 pid)
 {
 	return conf_only && !filter_is_target(pid);

@@ -162,10 +162,10 @@ static __always_inline struct rq *fix_rq(struct wire_counters *c, struct task_st
 }
 
 /*
- * Whether a hypervisor took time from this CPU since the last fix_stolen_ns(). prev_steal_time_rq,
- * without which the kernel does not take that time out of its account, says whether there was any.
- * It is no measure itself: since 108ad0999085 (6.14) it also holds what is beyond the time that has
- * passed.
+ * Returns whether a hypervisor took time from this CPU since the last fix_stolen_ns().
+ * prev_steal_time_rq, without which the kernel does not take that time out of its account, says
+ * whether there was any. It is no measure itself: since 108ad0999085 (6.14) it also holds what is
+ * beyond the time that has passed.
  */
 static __always_inline bool fix_steal_grew(const struct wire_counters *c, struct rq *rq)
 {
@@ -177,9 +177,9 @@ static __always_inline bool fix_steal_grew(const struct wire_counters *c, struct
 }
 
 /*
- * What a hypervisor took from this CPU since the last call, as the scheduler counts it: by how much
- * the clock of tasks fell behind the run queue's clock, except for interrupts where the scheduler
- * takes these out, too.
+ * Returns what a hypervisor took from this CPU since the last call, as the scheduler counts it: by
+ * how much the clock of tasks fell behind the run queue's clock, except for interrupts where the
+ * scheduler takes these out, too.
  */
 static __always_inline __u64 fix_stolen_ns(struct wire_counters *c, struct rq *rq)
 {

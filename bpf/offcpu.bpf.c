@@ -17,7 +17,7 @@
 
 #define FRAMES (WIRE_STACK_KERNEL + WIRE_STACK_USER)	/* of one of the two stacks */
 
-/* What is to be sent. While left_ns is 0 the thread has a CPU, or nobody saw it leave. */
+/* Holds what is to be sent. While left_ns is 0 the thread has a CPU, or nobody saw it leave. */
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);

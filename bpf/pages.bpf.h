@@ -46,10 +46,10 @@ static __always_inline bool pages_of_mapping(struct address_space *mapping, stru
 }
 
 /*
- * Whether what a bio's owner keeps is a direct I/O of iomap, and of which file. Only the address of
- * the function that is called when the bio ends tells what it is, and to learn the addresses of
- * functions takes 0.15 s. So this follows the pointers as if it were one. They have to lead to an
- * open file whose pages belong to its inode.
+ * Returns whether what a bio's owner keeps is a direct I/O of iomap, and of which file. Only the
+ * address of the function that is called when the bio ends tells what it is, and to learn the
+ * addresses of functions takes 0.15 s. So this follows the pointers as if it were one. They have to
+ * lead to an open file whose pages belong to its inode.
  */
 static __always_inline bool pages_of_owner(const void *owner, struct pages_inode *ret)
 {

@@ -7,7 +7,7 @@
 #include "filter.bpf.h"
 #include "fixes.bpf.h"
 
-/* What a switch tells besides what every switch tells. */
+/* Holds what a switch tells besides what every switch tells. */
 struct stay {
 	__u64 steal_ns;		/* stolen from the CPU since its last switch */
 	__u64 known_ns;		/* how long the leaving thread has had the CPU; 0: not told */

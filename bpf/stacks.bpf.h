@@ -50,7 +50,7 @@ static __always_inline __u32 stack_walk(void *ctx, __u64 *frames, __u32 bytes, _
 }
 
 /*
- * Where atomic additions give nothing, a plain look is enough. Kernels that old run programs with
+ * A plain look is enough if atomic additions return nothing. Kernels that old run programs with
  * preemption off, and an interrupt runs on another level, which has another place.
  */
 static __always_inline bool stack_place_take(struct stack_place *p)

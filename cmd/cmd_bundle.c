@@ -72,7 +72,7 @@ static unsigned int source_number(const char *name)
 
 /* ---- making it fit ---- */
 
-/* What is left of the window's blocks without the sources that are left out. */
+/* Returns what is left of the window's blocks without the sources that are left out. */
 static uint64_t planned_bytes(const struct bundle_job *j)
 {
 	uint64_t bytes = j->bytes;

@@ -24,7 +24,7 @@ static const struct opts_option options[] = {
 	{ 0 },
 };
 
-/* What it comes to, in one line. */
+/* Says in one line what the check comes to. */
 static void conclude(const struct input *in, const struct check_result *r)
 {
 	const struct trace *t = in->trace;

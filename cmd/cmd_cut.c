@@ -73,7 +73,7 @@ static int take_sources(void *job, const char *list, struct err *e)
 	return 0;
 }
 
-/* What was asked for and is not there is named; EXIT_FAILED: that is all of it. */
+/* Names what was asked for and is not there; EXIT_FAILED: nothing of it is there. */
 static int check_recorded(const struct trace *t, const char *path, const char *list)
 {
 	char word[32];

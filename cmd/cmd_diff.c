@@ -114,7 +114,7 @@ static int put_row(void *ctx, const struct diff_row *r)
 		       render_put(d->render, row);
 }
 
-/* What the rows' figures need, which are those of three views: diff.c. */
+/* Returns what the rows' figures need, which are those of three views: diff.c. */
 static struct loss_needs needs_of_rows(char room[LOSS_SOURCES_MAX])
 {
 	const struct loss_needs cpu = report_view_find("cpu")->needs,

@@ -55,7 +55,7 @@ struct export
 	uint64_t total_cnt;
 };
 
-/* Of formats that are one file. */
+/* Fills the one file of a format that is one. */
 typedef int (*fill_fn)(void *ctx, FILE *f, struct err *e);
 
 struct format {
@@ -128,13 +128,13 @@ static int write_table(struct export *x, const char *table, FILE *f, struct err 
 	return c;
 }
 
-/* Of a table, in a directory. False: it is too long. */
+/* Names the file of a table in a directory. False: the name is too long. */
 static bool name_file(const struct export *x, char *buf, const char *dir, const char *table)
 {
 	return snprintf(buf, PATH_MAX, "%s/%s.%s", dir, table, formats[x->format].name) < PATH_MAX;
 }
 
-/* What it holds is as private as the trace. */
+/* Opens a file that is as private as the trace. */
 static FILE *open_private(const char *path)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -447,7 +447,7 @@ static int check_options(struct export *x)
 	return is_file(x) ? 0 : pick_tables(x);
 }
 
-/* Of the view that the output holds; tables are all that was recorded. */
+/* Returns the needs of the view that the output holds; tables are all that was recorded. */
 static struct loss_needs needs_of(const struct export *x)
 {
 	const char *view = x->format == FORMAT_HTML	   ? "page" :

@@ -68,7 +68,7 @@ static void add_int(struct facts *f, const char *section, const char *name, uint
 	add_fact(f, section, name, value_int(raw), text ? text : say_count(raw));
 }
 
-/* What --keep let go of. */
+/* Adds what --keep let go of. */
 static void add_dropped(struct facts *f, const struct trace *t)
 {
 	uint64_t bytes = trace_get_number(t, "dropped.bytes");

@@ -377,7 +377,7 @@ static int add_keep(void *job, const char *value, struct err *e)
 	}
 }
 
-/* What cannot be meant. 0 or EXIT_USAGE. */
+/* Refuses options that cannot be meant together. 0 or EXIT_USAGE. */
 static int check_options(const struct record *r)
 {
 	const struct session_options *o = &r->o;
@@ -414,7 +414,10 @@ static int check_html(const struct record *r)
 	return 0;
 }
 
-/* Of the trace that was recorded. What goes wrong is said, and the exit status stays COMMAND's. */
+/*
+ * Makes the page of the trace that was recorded. An error is printed, and the exit status stays
+ * COMMAND's.
+ */
 static void make_page(const struct record *r)
 {
 	struct input in = { .path = r->o.output };

@@ -341,7 +341,7 @@ static uint64_t lost_before(const struct trace *t, uint64_t ts_ns)
 	return sum;
 }
 
-/* What was not read in time, and what came too late: events, and signs that some were lost. */
+/* Says what was not read in time, and what came too late: events, and signs that some were lost. */
 static void note_lost_bins(struct report_options *o)
 {
 	uint64_t start_ns = trace_start_ns(o->in.trace), skipped, late_ns, lost_cnt;

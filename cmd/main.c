@@ -131,7 +131,7 @@ static int run(void *job, char **argv, char **words)
 									  : EXIT_FAILED;
 }
 
-/* What is still in stdio's buffer goes out now, and may fail now. */
+/* Writes what is still in stdio's buffer, which may fail. */
 static int close_stdout(int status)
 {
 	int failed;

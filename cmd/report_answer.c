@@ -50,8 +50,8 @@ static const char *without_note(const struct answer *r)
 #define NOTE_MAX 5
 
 /*
- * What a view cannot know about a trace of some processes, without stacks, or cut out of a larger
- * one, or leaves out. Returns how many notes there are.
+ * Finds what a view leaves out, or cannot know about a trace of some processes, without stacks, or
+ * cut out of a larger one. Returns how many notes there are.
  */
 static unsigned int find_notes(const struct answer *r, const char *ret[NOTE_MAX])
 {
@@ -354,7 +354,7 @@ int report_window(struct report_options *o)
 	return c;
 }
 
-/* What comes before the first row. limit: of rows that are drawn. */
+/* Prints what comes before the first row. limit: of rows that are drawn. */
 static int begin(struct answer *r, uint64_t limit)
 {
 	struct report_options *o = r->o;

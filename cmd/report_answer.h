@@ -15,7 +15,7 @@
 #define REPORT_TABLE_ROWS 20
 #define REPORT_BIN_ROWS	  5 /* of each bin */
 
-/* What was asked of `ebpfrec report`. */
+/* Holds what was asked of `ebpfrec report`. */
 struct report_options {
 	struct input in;
 	struct report_request q;
@@ -30,8 +30,8 @@ struct report_options {
 	uint64_t follow_ns; /* 0: once */
 	bool has_window; /* the window is in q already */
 	/*
-	 * Of bins that are followed: where they end; up to where all was known last time, and how
-	 * many events were known to be lost before that.
+	 * Bins that are followed have an end, an instant up to which all was known last time, and a
+	 * number of events that were known to be lost before that.
 	 */
 	uint64_t until_ns, known_ns, lost_cnt;
 };

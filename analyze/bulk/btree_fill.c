@@ -385,7 +385,7 @@ static uint32_t put_overflow(struct btree_fill *b, const uint8_t *p, size_t byte
 	return 0;
 }
 
-/* How much of a table's record its own page keeps. */
+/* Returns how much of a table's record its own page keeps. */
 static size_t local_bytes(const struct btree_fill *b, size_t bytes)
 {
 	size_t usable = b->f->page_bytes, max = usable - 35, min = (usable - 12) * 32 / 255 - 23, k;

@@ -35,7 +35,7 @@ struct db_file {
  * known here; -errno.
  */
 int db_file_open(struct db_file *f, const char *path, struct err *e);
-/* Whether that page is a b-tree of this kind without a cell. */
+/* Returns whether that page is a b-tree of this kind without a cell. */
 bool db_file_is_empty_leaf(const struct db_file *f, uint32_t number, bool is_index);
 /* Writes the number of pages into the file's header. */
 int db_file_finish(struct db_file *f, struct err *e);

@@ -135,10 +135,10 @@ bool analysis_lines_missing(const struct analysis *a, unsigned int nr, const cha
 int analysis_sql(struct analysis *a, const char *sql, const struct row_sink *sink, struct err *e);
 /* Ends a statement that runs, with an error. A signal handler may call it. */
 void analysis_interrupt(struct analysis *a);
-/* Whether a text ends with a ";" that ends a statement. */
+/* Returns whether a text ends with a ";" that ends a statement. */
 bool analysis_sql_is_complete(const char *text);
 
-/* What rows can go by: keys. Several make a mask, 1u << REPORT_BY_x. */
+/* Rows can go by these keys. Several make a mask, 1u << REPORT_BY_x. */
 enum report_by {
 	REPORT_BY_PROCESS,
 	REPORT_BY_THREAD,
@@ -255,9 +255,9 @@ int analysis_export_clickhouse(struct analysis *a, const struct clickhouse_reque
 int analysis_clickhouse_schema(FILE *f, const char *cluster);
 
 /*
- * What a page about a window shows (analyze/page): a JSON object of columns, as text, compressed
- * (zlib's format). also: gets the rows of `report spikes` too, which take long to find, and then
- * the summary, whose section Spikes is empty. A second thread helps.
+ * Writes what a page about a window shows (analyze/page): a JSON object of columns, as text,
+ * compressed (zlib's format). also: gets the rows of `report spikes` too, which take long to find,
+ * and then the summary, whose section Spikes is empty. A second thread helps.
  */
 struct buf;
 int analysis_page(struct analysis *a, uint64_t from_ns, uint64_t to_ns,

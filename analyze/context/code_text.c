@@ -115,9 +115,9 @@ static void frame_text(char *to, size_t size, const struct trace *t, const struc
 }
 
 /*
- * How many of the innermost frames are the tracepoint's and the recorder's own program. Of slab
- * objects they were cut off when the stack was recorded, since it is known who asked; of pages it
- * is not.
+ * Returns how many of the innermost frames are the tracepoint's and the recorder's own program. Of
+ * slab objects they were cut off when the stack was recorded, since it is known who asked; of pages
+ * it is not.
  */
 static size_t own_frames(const struct trace *t, const struct trace_frame *f, size_t cnt)
 {

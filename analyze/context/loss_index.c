@@ -160,7 +160,10 @@ static bool is_in(const char *source, const char *list)
 	return false;
 }
 
-/* What is recorded on request is for questions that name it: nothing else of its class needs it. */
+/*
+ * A source that is recorded on request is for questions that name it: nothing else of its class
+ * needs it.
+ */
 static bool is_needed_in(const char *source, const char *list)
 {
 	struct word w;
@@ -262,7 +265,7 @@ static const struct loss_off *find_off(struct loss_index *x, const char *sources
 	return index_off(x, sources, off) < 0 ? NULL : off;
 }
 
-/* How much of the time before an instant the spans have. */
+/* Returns how much of the time before an instant the spans have. */
 static uint64_t span_sum(const struct loss_off *off, uint64_t ts_ns)
 {
 	size_t n = lower_bound(off->spans, off->cnt, from_ns, ts_ns);

@@ -35,7 +35,7 @@ uint64_t window_bin_of_edges(const struct window *w, uint64_t ts_ns)
 	return i == SIZE_MAX ? 0 : i + 1 < w->edge_cnt ? i : w->edge_cnt - 2;
 }
 
-/* Where a bin would begin if the window did not end. */
+/* Returns where a bin would begin if the window did not end. */
 static uint64_t bin_begin(const struct window *w, uint64_t bin)
 {
 	return w->edges ? w->edges[bin] : w->base_ns + bin * w->every_ns;

@@ -25,7 +25,7 @@
 
 enum { SERIES_ONCPU, SERIES_RSS, SERIES_IOS, SERIES_BYTES, SERIES_LAT, SERIES_CNT };
 
-/* What a role did on one side. */
+/* Holds what a role did on one side. */
 struct totals {
 	uint64_t processes;
 	/* NULL: nothing of it; SERIES_LAT: sums, to be divided by SERIES_IOS */

@@ -16,7 +16,7 @@
 #define HEX_WORD_MIN 8		/* a word of so many hexadecimal digits is a hash or an address */
 enum { LEVEL_OPERAND, LEVEL_PARENT, LEVEL_PROGRAM, LEVEL_CNT };
 
-/* What is compared, and what people read where all processes of a role have the same. */
+/* Holds what is compared, and what people read where all processes of a role have the same. */
 struct words {
 	char shape[NAME_MAX_BYTES / 2], plain[NAME_MAX_BYTES / 2];
 };

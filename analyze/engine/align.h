@@ -17,7 +17,7 @@
 #include "base/err.h"
 #include "trace/trace.h"
 
-/* How far the readings of t's clocks may be apart. */
+/* Returns how far the readings of t's clocks may be apart. */
 uint64_t align_clock_uncertainty(const struct trace *t);
 
 /*

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * What a cut takes over of the time before it (edit/checkpoint.h). Each part is what one fold's
- * machine knows: it goes on from the last checkpoint that the derived file has, or begins at the
- * trace's start.
+ * Finds what a cut takes over of the time before it (edit/checkpoint.h). Each part is what one
+ * fold's machine knows: it goes on from the last checkpoint that the derived file has, or begins at
+ * the trace's start.
  */
 #include <errno.h>
 

@@ -43,8 +43,9 @@ const struct report_view *report_view_find(const char *name)
 }
 
 /*
- * What a key is in SQL: its columns of a table-valued function, of a row r, and of cpu_usage, and
- * what to group by there. A key that is a text of processes has none: it is the same for all.
+ * A key has these texts in SQL: its columns of a table-valued function, of a row r, and of
+ * cpu_usage, and what to group by there. A key that is a text of processes has none: it is the same
+ * for all.
  */
 enum key_mark { KEY_MARK_KEYS, KEY_MARK_ROW, KEY_MARK_CPU, KEY_MARK_GROUP, KEY_MARK_CNT };
 

@@ -209,8 +209,8 @@ static int rows_begin(void *ctx, unsigned int col_cnt, const char *const *names)
 }
 
 /*
- * What all rows of 0 of the present bin have: its beginning, and whether it is complete. Where rows
- * are of sources, those of the group's.
+ * Fills in what all rows of 0 of the present bin have: its beginning, and whether it is complete.
+ * Where rows are of sources, those of the group's.
  */
 static void begin_zeros(struct report_bins *b, const struct group *g)
 {

@@ -226,7 +226,7 @@ static void fn_is_complete(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	loss_result(ctx, &needs, false, argv + 1);
 }
 
-/* Of the needs of the report; with a third argument, of the needs of a row about that source. */
+/* Asks what the report needs; with a third argument, what a row about that source needs. */
 static void view_result(sqlite3_context *ctx, int argc, sqlite3_value **argv, bool wants_lost)
 {
 	const struct analysis *a = sqlite3_user_data(ctx);

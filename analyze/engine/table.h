@@ -20,7 +20,7 @@
 
 enum column_type { COLUMN_INT, COLUMN_REAL, COLUMN_TEXT };
 
-/* How table_row_cells() takes a column out of a row's struct. */
+/* Says how table_row_cells() takes a column out of a row's struct. */
 enum field_use {
 	FIELD_NONE,		/* it does not */
 	FIELD_NUMBER,

@@ -18,8 +18,8 @@
 #include "analyze/engine/table.h"
 
 /*
- * Of a scan of a table-valued function, which reads its window anew and computes, however few rows
- * it gives out. In the unit of estimatedCost: about a third of what a decoded row costs.
+ * A scan of a table-valued function reads its window anew and computes, however few rows it gives
+ * out. This is its price in the unit of estimatedCost: about a third of what a decoded row costs.
  */
 #define COMPUTE_COST 1e5
 

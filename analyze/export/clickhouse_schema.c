@@ -168,9 +168,9 @@ static const char loads_sql[] =
 /* clang-format on */
 
 /*
- * What arrives is noted as ranges of row numbers. A load's last rows declare how many rows each of
- * its tables has. A table of a load is whole when the ranges cover all of them, however often they
- * came; of several whole loads with the same trace and start, the one sent last counts.
+ * The server keeps ranges of the row numbers that arrived. A load's last rows declare how many rows
+ * each of its tables has. A table of a load is whole when the ranges cover all of them, however
+ * often they came; of several whole loads with the same trace and start, the one sent last counts.
  */
 static void put_loads(FILE *f, const char *cluster, const char *landing)
 {

@@ -64,7 +64,7 @@ int export_text_safe(struct export_text *room, struct value *v);
 
 /* ---- export_fill: the event tables of a new file, and their indexes, as pages ---- */
 
-/* Whether export_fill() fills the table. Other tables are small lists. */
+/* Returns whether export_fill() fills the table. Other tables are small lists. */
 static inline bool export_fill_has(const struct table_def *def)
 {
 	return def->is_exported && def->kinds;

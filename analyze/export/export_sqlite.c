@@ -134,7 +134,7 @@ static int refuse(const char *path, const char *why, struct err *e)
 		       why);
 }
 
-/* Whether a file may be replaced that is there already. 0 or -errno. */
+/* Checks whether a file that is there already may be replaced. 0 or -errno. */
 static int check_old_file(const struct export_to *x, struct err *e)
 {
 	const char *path = x->request->path;

@@ -22,7 +22,9 @@ enum {
 
 /* More than this, and browsers and trace_processor have trouble. */
 #define BYTES_MAX (500ull << 20)
-/* What one event of a kind takes, measured on recordings of compilers and of databases. */
+/*
+ * One event of a kind takes this many bytes, measured on recordings of compilers and of databases.
+ */
 static const uint8_t event_bytes[EVENT_KIND_CNT] = {
 	[EVENT_SWITCH] = 11, [EVENT_WAKEUP] = 12, [EVENT_RSS] = 48, [EVENT_REQUEST] = 90,
 };

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* What all parts of an export to Perfetto write with: packets, ids of tasks, ftrace events. */
+/*
+ * All parts of an export to Perfetto write with these functions: packets, ids of tasks, ftrace
+ * events.
+ */
 #include "analyze/export/perfetto.h"
 
 #include <errno.h>

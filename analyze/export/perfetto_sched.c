@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Who had each CPU, wake-ups and resident memory, as ftrace events.
+ * Writes who had each CPU, wake-ups and resident memory as ftrace events.
  *
  * Switches come from the pieces that `report cpu` adds up, so Perfetto's times are equal to the
  * report's: where switches were lost, the thread [unknown] has the CPU. Switches and wake-ups are
@@ -27,7 +27,7 @@ enum {
 	BATCH_ROWS = 1024,
 };
 
-/* What sched_switch reports of a thread that leaves, in trace_processor's words. */
+/* sched_switch reports this of a thread that leaves, in trace_processor's words. */
 enum { REPORT_PREEMPTED = 0x100 };
 static const uint16_t reports[] = {
 	[TASK_STATE_RUNNABLE] = 0, [TASK_STATE_SLEEPING] = 0x01,

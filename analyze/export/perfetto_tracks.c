@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * What Perfetto shows on tracks of its own: block requests, rates, losses and marks.
+ * Writes what Perfetto shows on tracks of its own: block requests, rates, losses and marks.
  *
  * Slices of one track must lie inside each other, but requests overlap as they like. So each device
  * has lanes, and a request takes the lowest lane that is free. A request counts where its
@@ -188,7 +188,7 @@ static int query_run(struct query *q, const char *sql, struct err *e)
 	return statement_run(q->x->a, sql, params, &sink, e);
 }
 
-/* Whether the row has another key than the row before; q takes it. */
+/* Returns whether the row has another key than the row before; q takes it. */
 static bool has_new_key(struct query *q, const struct value *v)
 {
 	if (!strncmp(q->key, v[0].text, sizeof(q->key) - 1))

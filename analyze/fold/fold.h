@@ -28,7 +28,7 @@ struct fold_sink {
 	int (*found)(void *ctx, const void *found);
 };
 
-/* Where a machine has to begin to know everything about an instant. */
+/* Says where a machine has to begin to know everything about an instant. */
 enum fold_begin {
 	FOLD_FROM_STATE,	/* at a stored state, or at the trace's start */
 	FOLD_FROM_EDGE,		/* at a block with a complete keyframe */
@@ -47,7 +47,7 @@ static inline int fold_found(const struct fold_machine *m, const void *found)
 	return m->sink.found ? m->sink.found(m->sink.ctx, found) : 0;
 }
 
-/* What the index keeps of a machine. Failures of memory stay in out. */
+/* Says what the index keeps of a machine. Failures of memory stay in out. */
 struct fold_state_def {
 	unsigned int part, tail;	/* enum index_part, enum index_tail */
 	/*
@@ -63,7 +63,7 @@ struct fold_state_def {
 	int (*load)(void *m, uint64_t at_ns, struct packed_in *in, bool is_tail);
 };
 
-/* What sums are kept for, in dense ids; how the two numbers are used is the fold's. */
+/* Names what sums are kept for, in dense ids; how the two numbers are used is the fold's. */
 struct fold_key {
 	uint64_t a, b;
 };
@@ -142,7 +142,7 @@ struct fold_def {
 	/* There is no more in the trace. May be NULL. */
 	int (*end)(void *m);
 	/*
-	 * What the machine finds from now on lies at this instant or later. NULL: where it
+	 * Returns the instant before which the machine finds nothing any more. NULL: where it
 	 * stands.
 	 */
 	uint64_t (*undecided_ns)(const void *m);

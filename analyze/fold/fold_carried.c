@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* What a cut takes over of switches, requests and interrupts. */
+/* Finds what a cut takes over of switches, requests and interrupts. */
 #include "analyze/fold/folds.h"
 
 #include <errno.h>

@@ -136,7 +136,7 @@ static int cpu_until(void *machine, uint64_t to_ns)
 
 /* ---- sums ---- */
 
-/* What exceeds the thread's own part was stolen before its stay, from nobody that is known. */
+/* Time that exceeds the thread's own part was stolen before its stay, from nobody that is known. */
 static int add_stolen(struct fold_target *t, const struct cpu_piece *p)
 {
 	struct fold_key key = { dense_thread(t->ids, p->utid), p->cpu };

@@ -132,7 +132,7 @@ static struct live_objects *kept_objects(const struct memory_machine *x)
 	return x->pairs.of[kept_family(x)];
 }
 
-/* Of a heap that ended with an exec, or with its process, nothing is freed any more. */
+/* Nothing is freed any more of a heap that ended with an exec, or with its process. */
 static bool is_kept(const struct memory_machine *x, const struct live_object *obj)
 {
 	return obj->space == object_pairs_space(&x->pairs, kept_family(x),

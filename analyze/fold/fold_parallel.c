@@ -90,7 +90,7 @@ static int give_active(struct parallel_machine *m, uint64_t from_ns, uint64_t to
 	return ret;
 }
 
-/* Those leave that end at the instant. Returns when the next one does. */
+/* Takes out the threads whose piece ends at the instant. Returns when the next one does. */
 static uint64_t drop_ended(struct parallel_machine *m, uint64_t ts_ns)
 {
 	uint64_t next = UINT64_MAX;

@@ -110,7 +110,10 @@ static int merge(struct fold_run *r, size_t interval, struct err *e)
 
 /* ---- decoding ---- */
 
-/* Where the stretch that begins at at_ns ends: at the next interval that need not be decoded. */
+/*
+ * Returns where the stretch that begins at at_ns ends: at the next interval that need not be
+ * decoded.
+ */
 static uint64_t end_of_stretch(const struct fold_run *r)
 {
 	uint64_t to = r->c.window->to_ns, at = r->at_ns;

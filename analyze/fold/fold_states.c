@@ -88,7 +88,7 @@ static uint32_t followed(const struct states_machine *m, uint32_t utid)
 	return EVENT_ID_FILTERED;
 }
 
-/* Of a thread that is not followed nobody asks. */
+/* Nobody asks for a thread that is not followed. */
 static int on_flight(void *ctx, const struct request_flight *f)
 {
 	struct states_machine *m = ctx;

@@ -15,9 +15,9 @@
 #include "model/thread_states.h"
 
 /*
- * Who had each CPU, and how often threads left it. Found: struct cpu_piece. Sums: struct cpu_sum
- * per key (thread, cpu); thread is dense. For every CPU the sums of an interval of time add up to
- * the interval, exactly.
+ * This fold finds who had each CPU, and how often threads left it. Found: struct cpu_piece. Sums:
+ * struct cpu_sum per key (thread, cpu); thread is dense. For every CPU the sums of an interval of
+ * time add up to the interval, exactly.
  */
 extern const struct fold_def fold_cpu;
 /* The columns of switches from which a CPU timeline is made. */
@@ -29,15 +29,16 @@ struct cpu_sum {
 };
 
 /*
- * What a cut takes over of threads, requests and interrupts (edit/carry_events.h), by enum
- * checkpoint_part up to CHECKPOINT_IRQ. They find nothing, and are for the index's checkpoints.
+ * The folds keep what a cut takes over of threads, requests and interrupts (edit/carry_events.h),
+ * by enum checkpoint_part up to CHECKPOINT_IRQ. They find nothing, and are for the index's
+ * checkpoints.
  */
 extern const struct fold_def fold_carried[];
 
 /*
- * What each thread did at every instant of its life, and its waits for a CPU as they end. Found:
- * struct states_found, whose threads are dense. Sums: struct state_sum per key (thread, 0). A piece
- * counts where it lies; a wait counts where it ends, with its whole length.
+ * This fold finds what each thread did at every instant of its life, and its waits for a CPU as
+ * they end. Found: struct states_found, whose threads are dense. Sums: struct state_sum per key
+ * (thread, 0). A piece counts where it lies; a wait counts where it ends, with its whole length.
  */
 extern const struct fold_def fold_states;
 /* The same without requests: no state is THREAD_DISK. Its sums are exact when they are decoded. */
@@ -63,10 +64,10 @@ struct state_sum {
 };
 
 /*
- * How many CPUs were busy at once with threads of the scope, idle apart, and whose they were.
- * Found: struct parallel_piece. Sums: struct parallel_sum per key (thread, busy); thread is dense.
- * The time in which that many were busy is the sum of all threads' time, divided by their number,
- * exactly. The index has no sums, since the scope is not known when it is made.
+ * This fold finds how many CPUs were busy at once with threads of the scope, idle apart, and whose
+ * they were. Found: struct parallel_piece. Sums: struct parallel_sum per key (thread, busy); thread
+ * is dense. The time in which that many were busy is the sum of all threads' time, divided by their
+ * number, exactly. The index has no sums, since the scope is not known when it is made.
  */
 extern const struct fold_def fold_parallel;
 
@@ -110,8 +111,8 @@ struct request_sum {
 };
 
 /*
- * What a request has that says whose it is and of which kind. Equal keys are the same in every
- * question.
+ * Returns the key of a request, which says whose it is and of which kind. Equal keys are the same
+ * in every question.
  */
 struct fold_key request_key(const struct dense_ids *d, const struct block_request *r);
 /* Sums of fold_requests by these keys and the class of the size, by powers of two; a window is
@@ -119,7 +120,7 @@ struct fold_key request_key(const struct dense_ids *d, const struct block_reques
 extern const struct fold_sums_def fold_sized_requests;
 /* The request of a key, all else in which is zero. bytes: the least of its class, or 0. */
 void request_of_key(const struct fold_key *key, struct block_request *ret);
-/* Of a machine of fold_requests. */
+/* Returns the requests of a machine of fold_requests. */
 struct request_track *fold_requests_track(void *machine);
 
 /*
@@ -139,9 +140,9 @@ struct request_step {
 };
 
 /*
- * What each process has resident and mapped, counter by counter. Found: struct level_found, for
- * each change and for each process that a keyframe names. Reading begins at a block whose keyframe
- * has every process's counters, so the index needs nothing of this fold.
+ * This fold finds what each process has resident and mapped, counter by counter. Found: struct
+ * level_found, for each change and for each process that a keyframe names. Reading begins at a
+ * block whose keyframe has every process's counters, so the index needs nothing of this fold.
  */
 extern const struct fold_def fold_levels;
 

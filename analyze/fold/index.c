@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * How the parts of an index are made, and when.
+ * This file makes the parts of an index when a question needs them.
  *
  * A job makes all parts that come from events of the same kinds, when a question first needs them.
  * The number of intervals for which a job has made its parts is a part, too, with the job as key.
@@ -30,7 +30,7 @@
 #define SAVE_EVENTS 2000000	/* a file is written again after so many new events */
 #define INDEX_TRIES 8
 
-/* These jobs make what JOB_RATES makes, too. */
+/* The jobs below make what JOB_RATES makes, too. */
 #define RATES_JOBS (1u << (JOB_MEMORY + INDEX_SLAB) | 1u << (JOB_MEMORY + INDEX_HEAP))
 
 static const struct fold_def *const folds[JOB_CNT][FOLD_USES_MAX] = {

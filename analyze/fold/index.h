@@ -39,7 +39,7 @@ enum index_group {
 	INDEX_GROUP_CNT = 4,
 };
 
-/* What is kept per interval. Append at the end, and raise DERIVED_VERSION. */
+/* The index keeps these parts per interval. Append at the end, and raise DERIVED_VERSION. */
 enum index_part {
 	INDEX_CPU = 0,		/* time on CPUs */
 	INDEX_STATES,		/* states of threads, and waits for a CPU */
@@ -58,7 +58,10 @@ enum index_part {
 	INDEX_PART_CNT,
 };
 
-/* What is kept once: the whole states behind the last interval, where a later build goes on. */
+/*
+ * The index keeps these parts once: the whole states behind the last interval, where a later build
+ * goes on.
+ */
 enum index_tail {
 	INDEX_TAIL_STATES = 0,
 	INDEX_TAIL_REQUESTS,
@@ -81,7 +84,7 @@ uint64_t index_interval_to(const struct index *x, size_t interval);
 /* The interval that holds an instant of the trace's span. */
 size_t index_interval_at(const struct index *x, uint64_t ts_ns);
 
-/* How many events of some kinds (1u << EVENT_x) the blocks of intervals [from, to) have. */
+/* Returns how many events of some kinds (1u << EVENT_x) the blocks of intervals [from, to) have. */
 uint64_t index_events(const struct index *x, size_t from, size_t to, uint32_t kinds);
 
 /* ---- parts ---- */
@@ -102,7 +105,7 @@ struct zpack;
 int index_add(struct index *x, struct zpack *z, size_t interval, unsigned int part,
 	      const struct buf *b);
 int index_add_tail(struct index *x, struct zpack *z, unsigned int tail, const struct buf *b);
-/* What a cut takes over at the interval's beginning (edit/checkpoint.h). */
+/* Reads what a cut takes over at the interval's beginning (edit/checkpoint.h). */
 struct checkpoint;
 int index_add_checkpoint(struct index *x, struct zpack *z, unsigned int job, size_t interval,
 			 const struct checkpoint *c);

@@ -68,7 +68,7 @@ struct index_keeper {
 };
 
 /*
- * What one or more folds keep in the index, made in one pass over the events they need. keeper is
+ * Makes what one or more folds keep in the index, in one pass over the events they need. keeper is
  * that of the only fold; NULL: the folds' own sums are kept.
  */
 int index_fold_job(struct index_job *j, const struct fold_def *const *defs, unsigned int cnt,

@@ -18,7 +18,9 @@ enum { INDEX_SLOT_CNT = 2 };	/* sources of a group at most */
 
 /* The source in a slot of a group; -1: there is none. */
 int index_memory_source(enum index_group group, unsigned int slot);
-/* Who holds what a change is about: dense_thread() or, from thread_cnt on, dense_process(). */
+/*
+ * Returns who holds what a change is about: dense_thread() or, from thread_cnt on, dense_process().
+ */
 uint32_t index_memory_owner(const struct analysis *a, const struct alloc_change *c);
 /* The process that an owner is, or is a thread of. */
 uint32_t index_memory_process(const struct analysis *a, uint32_t owner);
@@ -50,7 +52,7 @@ static inline void memory_count(uint64_t *counts, const struct alloc_change *c)
 	}
 }
 
-/* How a level moved since the interval's beginning. */
+/* Holds how a level moved since the interval's beginning. */
 struct memory_growth {
 	int64_t delta;
 	uint64_t most;		/* the highest it was above its beginning; 0: never above */

@@ -93,8 +93,7 @@ int spikes_read_rates(struct spikes *s, const struct index *x, unsigned int grou
 }
 
 /*
- * Those bins of the process's life without any bytes are the zeros in front. sums: room for all
- * bins.
+ * The bins of the process's life without any bytes are the zeros in front. sums: room for all bins.
  */
 static uint64_t median(const struct spikes *s, const struct spike_candidate *c, uint64_t *sums)
 {

@@ -76,7 +76,10 @@ static int read_asked(struct spikes *s, const struct index *x, size_t from, size
 	return ret;
 }
 
-/* What the index has summed up already. 1: all there is to know; 0: the granules must be read. */
+/*
+ * Takes what the index has summed up already. 1: all there is to know; 0: the granules must be
+ * read.
+ */
 static int load_sums(struct spikes *s)
 {
 	unsigned int g;
@@ -148,7 +151,7 @@ static int first_pass(struct spikes *s, struct err *e)
 	return ret ? ret : spikes_find_medians(s);
 }
 
-/* Who may have a spike; only their sources matter from now on. False: nobody. */
+/* Chooses who may have a spike; only their sources matter from now on. False: nobody may. */
 static bool choose(struct spikes *s)
 {
 	uint32_t sources = 0;

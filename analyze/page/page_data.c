@@ -133,7 +133,7 @@ static void put_window(const struct analysis *a, struct buf *out)
 
 /* ---- jobs ---- */
 
-/* What a job finds is rows per bin, or a report. The page has the results in this order. */
+/* A job finds rows per bin, or a report. The page has the results in this order. */
 enum { JOB_PAGE = ROWS_CNT, JOB_STACKS, JOB_SPIKES, JOB_SUMMARY, JOB_CNT };
 
 struct page_job {
@@ -246,7 +246,7 @@ static int put_peaks(struct analysis *a, const struct row_log *rows, const char 
 
 /* ---- doing a job ---- */
 
-/* Of what a report without a filter is about. */
+/* Finds the rows of everything that a report without a filter is about. */
 static int find_rows(struct analysis *a, struct page_job *j, struct err *e)
 {
 	const struct scope_filter f = { .workload_only = context_workload_only(a) };
@@ -356,7 +356,7 @@ static void *help(void *ctx)
 	return NULL;
 }
 
-/* What the helper did not find is found here, which also says why it cannot be. */
+/* Finds here what the helper did not find, and says why if it cannot be found. */
 static int find_all(struct page_jobs *j, struct err *e)
 {
 	const struct index *x = NULL;

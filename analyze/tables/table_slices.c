@@ -223,7 +223,7 @@ static int slices_open(struct analysis *a, const struct table_def *def, const st
 	return 0;
 }
 
-/* Whether all slices that begin inside the wanted range were handed out. */
+/* Returns whether all slices that begin inside the wanted range were handed out. */
 static bool has_all_wanted(const struct slice_scan *s)
 {
 	uint64_t until = context_abs(s->a, s->q.to_ns);

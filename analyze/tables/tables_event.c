@@ -38,7 +38,7 @@ static const struct table_column event_cols[EVENT_KIND_CNT][FIXED_COLS + EVENT_V
 #undef X
 };
 
-/* What column 3 shows, by kind. */
+/* Column 3 shows this flag, by kind. */
 static const uint8_t event_flags[EVENT_KIND_CNT] = {
 #define X(id, kind, name, table, flag, bit, about) [EVENT_##kind] = EVENT_F_##bit,
 	EVENT_KINDS(X)

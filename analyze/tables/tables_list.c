@@ -81,7 +81,7 @@ static void list_close(void *state)
 	free(s);
 }
 
-/* What is in brackets is no name. */
+/* A name in brackets is no name of a process. */
 static int who_cells(struct list_scan *s, struct cell *c)
 {
 	static const uint8_t who[] = { REPORT_BY_CONTAINER, REPORT_BY_UNIT, REPORT_BY_USER };

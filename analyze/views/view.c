@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * What all views share: the window's bins one after another, the sums of those that still grow,
- * and the cells of a row.
+ * This file has what all views share: the window's bins one after another, the sums of those that
+ * still grow, and the cells of a row.
  */
 #include "analyze/views/view.h"
 

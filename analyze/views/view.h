@@ -17,7 +17,7 @@
 
 struct view;
 
-/* What a column takes from its row's sum, at its offset. */
+/* Says what a column takes from its row's sum, at its offset. */
 enum view_take {
 	VIEW_TAKES_NOTHING = 0,	/* row() fills the cell, or it is NULL */
 	VIEW_TAKES_WINDOW,	/* t_ns, t_end_ns and span_ns of the bin: three columns */
@@ -85,7 +85,7 @@ struct view_def {
 	void (*found)(struct view *v, const struct fold_key *key, void *sum);
 
 	/* A view that carries rows, which begin with struct view_carried: */
-	/* What the fold found; ctx is the view. It counts in a row of view_carry(). */
+	/* Takes what the fold found; ctx is the view. It counts in a row of view_carry(). */
 	int (*carry)(void *ctx, const void *found);
 	/* The row's part of a bin begins, with what it had until now. NULL: not wanted */
 	void (*enter)(struct view *v, void *row);
@@ -131,7 +131,7 @@ void view_label_cells(struct grouping *g, uint32_t group, struct cell *c);
 
 /* The row of a pair that is carried, valid until the next call. NULL: out of memory. */
 void *view_carry(struct view *v, uint64_t a, uint64_t b);
-/* What follows counts in the present bin. */
+/* Puts the row into the present bin: what follows counts there. */
 void view_enter(struct view *v, void *row);
 
 /* key: the column that open() is given a value of, as has_key and key of the query; -1: none. */

@@ -48,7 +48,7 @@ struct lifetimes_view {
 	uint32_t page_bytes;
 };
 
-/* What tells the objects of one group and family apart. */
+/* Returns what tells the objects of one group and family apart. */
 static uint64_t kind_of(const struct lifetimes_view *s, const struct allocation *x,
 			const char *symbol)
 {

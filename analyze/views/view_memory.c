@@ -90,7 +90,7 @@ static void enter(struct view *v, void *row)
 	memset(h->counts, 0, sizeof(h->counts));
 }
 
-/* Who holds what an owner has, in the question's groups. 1: *ret; 0: nobody; -ENOMEM. */
+/* Finds who holds what an owner has, in the question's groups. 1: *ret; 0: nobody; -ENOMEM. */
 static int holder_of(struct memory_view *s, uint32_t owner, unsigned int source,
 		     struct holder **ret)
 {

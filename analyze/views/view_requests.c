@@ -22,7 +22,7 @@
 #include "analyze/views/request_owner.h"
 #include "analyze/views/view.h"
 
-/* What all requests of a row have in common. */
+/* Holds what all requests of a row have in common. */
 struct row_label {
 	const char *op, *submitter, *how;	/* the latter two may be "several" */
 	uint64_t dev, size;			/* 0 and NULL: that is no key */
@@ -47,7 +47,7 @@ static void close_view(struct view *v)
 	hash_map_done(&s->kinds);
 }
 
-/* What a request is within its group: its operation, and what is known without an owner. */
+/* Finds what a request is within its group: its operation, and what is known without an owner. */
 static int kind_of(struct request_view *s, uint32_t *ret)
 {
 	uint64_t name[2] = { 0, 0 };

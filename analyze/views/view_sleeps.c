@@ -107,7 +107,7 @@ struct chain {
 	uint64_t last_ns;
 };
 
-/* Of threads that have a CPU until the same instant the one with the lowest number counts. */
+/* The lowest number counts among threads that have a CPU until the same instant. */
 static void note_stay(struct chain *c, const struct cpu_piece *p)
 {
 	const struct view *v = &c->v;

@@ -26,7 +26,7 @@ static const struct table_column wait_cols[] = {
 	VIEW_WINDOW_ARGS, { "by", COLUMN_TEXT },
 };
 
-/* Who did not wait has no row. */
+/* A thread that did not wait has no row. */
 static int give_waits(struct view *v, const struct view_place *at, void *sum)
 {
 	const struct state_sum *x = sum;

@@ -16,7 +16,7 @@
 #define KIND(name) (1u << REDACT_##name)
 #define REDACT_UID REDACT_KIND_CNT
 
-/* What the kernel has on every machine, slab caches and symbols, tells nothing. */
+/* Slab caches and symbols tell nothing: the kernel has them on every machine. */
 _Static_assert(REDACT_KIND_CNT == 13, "a new kind of strings belongs into a class");
 
 static const struct {
@@ -60,7 +60,7 @@ static void add_bytes(struct disclosed *d, unsigned int kind, const char *s, siz
 	free(copy);
 }
 
-/* Whose home directory is named in s. */
+/* Adds the users whose home directory is named in s. */
 static void add_users(struct disclosed *d, const char *s)
 {
 	while ((s = strstr(s, "/home/"))) {

@@ -8,7 +8,7 @@
 #include "edit/trace_check.h"
 #include "edit/trace_copy.h"
 
-/* Whether what was written at path is what it should be. */
+/* Checks that what was written at path is what it should be. */
 static int check(const char *output, const char *path, uint64_t block_cnt)
 {
 	struct check_result c = { 0 };

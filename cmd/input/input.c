@@ -369,7 +369,7 @@ int input_window(const struct input *in, uint64_t *ret_from_ns, uint64_t *ret_to
 	return r;
 }
 
-/* What is missing, sentence by sentence, as far as there is room. */
+/* Collects what is missing, sentence by sentence, as far as there is room. */
 struct missing {
 	char *buf;
 	size_t size;

@@ -72,7 +72,7 @@ struct input {
 	  "information on this machine, or below DIR, says",                                      \
 	  OPTS_CALL, offsetof(command, in.lines), input_take_lines }
 
-/* What takes their values; see opts_take_fn. */
+/* The functions below take their values; see opts_take_fn. */
 int input_take_path(void *input, const char *value, struct err *e);
 int input_take_format(void *format, const char *value, struct err *e);
 int input_take_lines(void *lines, const char *value, struct err *e);
@@ -101,8 +101,8 @@ int input_refresh(struct input *in);
  */
 uint64_t input_known_ns(const struct input *in);
 /*
- * How long before known_ns, which input_known_ns() said earlier, events lie that have come since
- * then all the same: a live trace has them more than a block late. 0: there are none.
+ * Returns how long before known_ns, which input_known_ns() said earlier, events lie that have come
+ * since then all the same: a live trace has them more than a block late. 0: there are none.
  */
 uint64_t input_late_ns(const struct input *in, uint64_t known_ns);
 /*
@@ -149,7 +149,7 @@ int input_export_sqlite(struct input *in, struct export_request *x, bool progres
 void input_note_damage(struct input *in);
 
 #define INPUT_MARK_NAME_MAX (TRACE_MARK_TEXT_MAX + 16)
-/* How --from and --until name a mark: "build", and the second one "build#2". */
+/* Writes how --from and --until name a mark: "build", and the second one "build#2". */
 void input_mark_name(char buf[INPUT_MARK_NAME_MAX], const struct trace_mark *m);
 
 /* The window of --from and --until as CLOCK_MONOTONIC ns. EXIT_USAGE when it is none. */
@@ -182,7 +182,7 @@ const char *input_waits_note(const struct trace *t, const char *view);
 unsigned int input_terminal_width(void);
 /* Its lines; 0: not known, or no terminal. */
 unsigned int input_terminal_height(void);
-/* Whether it takes more than ASCII. */
+/* Returns whether the terminal takes more than ASCII. */
 bool input_speaks_utf8(void);
 
 /*

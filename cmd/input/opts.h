@@ -17,7 +17,7 @@
 
 #include "base/err.h"
 
-/* What an option's value is, and the type of the field it is put into. */
+/* Says what an option's value is, and the type of the field it is put into. */
 enum opts_kind {
 	OPTS_FLAG, /* bool: true; there is no value */
 	OPTS_TEXT, /* const char *: the value as written */
@@ -27,7 +27,7 @@ enum opts_kind {
 	OPTS_CALL, /* take() puts it where it belongs */
 };
 
-/* What stands for "leave now, with the exit status 0" among exit statuses: --help, --list. */
+/* This value stands for "leave now, with the exit status 0" among exit statuses: --help, --list. */
 #define OPTS_LEAVE (-1000)
 
 /*

@@ -30,7 +30,7 @@ struct redact_options_taken {
 	  "the same salt gives the same pseudonyms (default: a random one that is\nforgotten)",   \
 	  OPTS_CALL, offsetof(command, taken), redact_options_salt }
 
-/* What takes their values; see opts_take_fn. */
+/* The functions below take their values; see opts_take_fn. */
 int redact_options_keep(void *taken, const char *pattern, struct err *e);
 int redact_options_salt(void *taken, const char *value, struct err *e);
 

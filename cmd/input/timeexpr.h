@@ -23,7 +23,10 @@
 
 #include "base/err.h"
 
-/* What the expressions count from. Clocks: mono is CLOCK_MONOTONIC, real is CLOCK_REALTIME, ns. */
+/*
+ * The expressions count from these instants. Clocks: mono is CLOCK_MONOTONIC, real is
+ * CLOCK_REALTIME, ns.
+ */
 struct timeexpr_base {
 	uint64_t start_ns, end_ns; /* of the trace, mono */
 	uint64_t start_real_ns;

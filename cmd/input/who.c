@@ -167,7 +167,7 @@ int who_none(const struct input *in, enum who_kind kind, const char *word)
 
 /* ---- options ---- */
 
-/* What --pid, --comm, --tid and --thread want. */
+/* The options --pid, --comm, --tid and --thread pick who is meant. */
 #define OPTION_CNT 4
 #define TOGETHER (1u << OPTION_CNT)	/* a bit beside one for each option */
 
@@ -186,7 +186,7 @@ static void wanted_of_options(struct wanted w[static OPTION_CNT], const struct r
 	w[3] = (struct wanted){ .name = q->thread };
 }
 
-/* Whether the option is given, and is of somebody that lists have: none has [unknown]. */
+/* Returns whether the option is given, and is of somebody that lists have: none has [unknown]. */
 static bool is_listed(const struct wanted *w)
 {
 	return w->id_cnt || (w->name && *w->name != '[');

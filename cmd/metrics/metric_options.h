@@ -29,7 +29,7 @@ struct metric_options {
 			.min = 1, .max = 1000, .refuse = " is not between 1 and 1000"              \
 	}
 
-/* What takes their values; see opts_take_fn. */
+/* The functions below take their values; see opts_take_fn. */
 int metric_options_by(void *by, const char *value, struct err *e);
 /* Lists the metrics on stdout: takes --list. */
 int metric_options_list(void *field, const char *value, struct err *e);

@@ -20,7 +20,7 @@ struct metric {
 	const char *name;
 	enum metric_type type;
 	/*
-	 * Where its value comes from: a section of schema/report_metrics.sql and a column of it. A
+	 * Its value comes from here: a section of schema/report_metrics.sql and a column of it. A
 	 * name in _ns is converted to seconds. A section "program" is filled by the program.
 	 */
 	const char *section, *column;

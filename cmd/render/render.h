@@ -35,7 +35,7 @@ enum render_format {
 	RENDER_PPROF, RENDER_VERTICAL
 };
 
-/* What a format is for: rows of any kind, those of a view of stacks, or answers of sql. */
+/* A format is for these: rows of any kind, those of a view of stacks, or answers of sql. */
 enum render_use { RENDER_OF_ROWS = 1, RENDER_OF_STACKS = 2, RENDER_OF_SQL = 4 };
 
 struct render_options {
@@ -69,8 +69,8 @@ const struct row_sink *render_sink(struct render *r);
 uint64_t render_row_cnt(const struct render *r);
 
 /*
- * What the sink calls, for rows that are made here; render is a struct render. After an error they
- * do nothing and return that error.
+ * The sink's functions, for rows that are made here, are these; render is a struct render. After an
+ * error they do nothing and return that error.
  */
 int render_begin(void *render, unsigned int col_cnt, const char *const *names);
 int render_put(void *render, const struct value *values);

@@ -113,7 +113,7 @@ static char *turn_stack(const char *text, size_t len)
 	return turned;
 }
 
-/* Of text, as much as may ever be shown. 0 or -ENOMEM. */
+/* Keeps as much of a text as may ever be shown. 0 or -ENOMEM. */
 static int make_text(struct cell *c, const char *text, size_t len)
 {
 	size_t size = len * TEXTSAFE_GROWTH + 1;
@@ -241,7 +241,7 @@ static void put_stacks(const struct table *t, struct render_out *out, const stru
 			put_below(t, out, t->columns[i].below, cells[i].text);
 }
 
-/* Of a column of instants, as many decimals as it needs. */
+/* Leaves a column of instants as many decimals as it needs. */
 static void cut_decimals(const struct column *c, struct cell *cell)
 {
 	char *dot = c->decimals < 9 && !cell->is_text ? strchr(cell->text, '.') : NULL;
@@ -367,7 +367,7 @@ static void hide_same(struct column *c, const struct cell *cell)
 	snprintf(c->same, sizeof(c->same), "%s", cell->text);
 }
 
-/* Whether all rows kept say the same. */
+/* Returns whether all rows kept say the same. */
 static bool is_same(const struct table *t, unsigned int col)
 {
 	for (unsigned int r = 1; r < t->held_cnt; r++)

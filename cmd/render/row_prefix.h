@@ -19,7 +19,7 @@ struct row_prefix {
 	const char *names[ROW_PREFIX_MAX];
 	struct value before[ROW_PREFIX_MAX]; /* the owner may change them between rows */
 	bool joins; /* makes one result of the results of several queries */
-	/* Whether change() looks at a column of this name; may be NULL. */
+	/* Returns whether change() looks at a column of this name; may be NULL. */
 	bool (*picks)(const char *name);
 	/* May change row, which has col_cnt values, before it goes on; may be NULL. */
 	void (*change)(const struct row_prefix *p, struct value *row);

@@ -161,7 +161,7 @@ int sql_schema_show(const char *name, struct render *r)
 
 /* ---- errors ---- */
 
-/* Whether a statement has name as a word. */
+/* Returns whether a statement has name as a word. */
 static bool mentions(const char *statement, const char *name)
 {
 	size_t n = strlen(name);

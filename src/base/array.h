@@ -24,7 +24,7 @@
 	((size_t)(need) <= *(cap) ? 0 :                                  \
 				    array_grow(items, cap, need, sizeof(**(items))))
 
-/* What array_reserve() calls; items is the address of the array's pointer. */
+/* array_reserve() calls this; items is the address of the array's pointer. */
 int array_grow(void *items, size_t *cap, size_t need, size_t elem_bytes);
 
 /*

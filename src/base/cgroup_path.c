@@ -73,7 +73,7 @@ static size_t suffix_len(const char *s, size_t len)
 	return 0;
 }
 
-/* Where the id of a pod begins: "podID" or "kubepods-burstable-podID"; len: it is none. */
+/* Returns where the id of a pod begins: "podID" or "kubepods-burstable-podID"; len: it is none. */
 static size_t pod_id_at(const char *s, size_t len)
 {
 	for (size_t i = 0; i + 3 < len; i++)

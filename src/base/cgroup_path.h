@@ -31,7 +31,7 @@ bool cgroup_path_container(const char *path, char buf[CGROUP_NAME_MAX]);
  */
 bool cgroup_path_unit(const char *path, char buf[CGROUP_NAME_MAX]);
 
-/* What a part of a path, between slashes, is made of: prefix, id, and a suffix such as ".scope". */
+/* A part of a path, between slashes, is made of prefix, id, and a suffix such as ".scope". */
 struct cgroup_part {
 	size_t prefix_len;	/* of what every machine has: "docker-", "kubepods-burstable-pod" */
 	size_t id_len;		/* of the id or name behind it; 0: the prefix is all there is */

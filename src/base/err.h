@@ -23,7 +23,7 @@ int err_set(struct err *e, int code, const char *fmt, ...) __attribute__((format
 int err_prefix(struct err *e, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 /*
- * What a person should see of something that goes on: a warning ("alloc.vm: this kernel has no
+ * A person should see these of something that goes on: a warning ("alloc.vm: this kernel has no
  * ...") and good news ("snapshot written to ..."). Each may be NULL.
  */
 struct notices {

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-/* Whether a service manager started this process and listens. */
+/* Returns whether a service manager started this process and listens. */
 bool service_notify_wanted(void);
 
 /*

@@ -136,7 +136,7 @@ static const struct unit *scan_unit(const struct unit *units, const char *s, siz
 	return NULL;
 }
 
-/* What can be said with numbers and units. */
+/* Holds what can be said with numbers and units. */
 struct quantity {
 	const struct unit *units;
 	struct unit bare;	/* the unit of a number that has none */

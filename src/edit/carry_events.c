@@ -24,7 +24,7 @@
 _Static_assert((int)EV_SWITCH_CNT <= SCHED_VALUES && (int)EV_WAKEUP_CNT <= SCHED_VALUES,
 	       "room for all values");
 
-/* What the events of a thread are about. */
+/* The events of a thread are about one of these. */
 enum { ENTER, LEAVE, WOKEN_RUNNING, WOKEN, WOKEN_AGAIN, ABOUT_CNT };
 
 /* A switch or wake-up, without the room for more values that a struct event has. */

@@ -266,7 +266,7 @@ int cut_put_block(struct cut *c, size_t i, struct err *e)
 
 /* ---- what was before ---- */
 
-/* Where nobody is known to run, but there is a CPU, is where somebody ran at some time. */
+/* A CPU on which nobody is known to run exists if somebody ran there at some time. */
 static void find_cpus(const struct cut *c, uint32_t *owners)
 {
 	unsigned int cpu;

@@ -11,7 +11,7 @@
 #include "base/array.h"
 #include "base/hash_map.h"
 
-/* What a block refers to. */
+/* Collects what a block refers to. */
 struct refs {
 	struct hash_map processes, threads;	/* by upid and utid */
 	/* whose rows are put: */
@@ -234,7 +234,7 @@ static int put_frame_site(struct cut *c, struct refs *f, const struct trace_fram
 	return frame->upid ? put_site(c, f, frame->upid, frame->addr, ts_ns) : 0;
 }
 
-/* What stands at the code addresses of heap objects, and in stacks. */
+/* Puts what stands at the code addresses of heap objects, and in stacks. */
 static int put_sites(struct cut *c, struct refs *f, const struct event *ev,
 		     const struct event_column *col)
 {

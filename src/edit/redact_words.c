@@ -38,7 +38,7 @@
 	"^((sd|hd|vd|xvd)[a-z]{1,3}[0-9]*|(sr|fd|ram|zram|dm-|st|scd|pmem|zd)[0-9]+|"              \
 	"(loop|nbd|rbd|md|drbd|mmcblk|nvme[0-9]+(c[0-9]+)?n)[0-9]+(p[0-9]+|boot[0-9]+|rpmb)?)$"
 
-/* What a file is for is no secret; what it is called may be. */
+/* The purpose of a file is no secret; its name may be one. */
 static const char *const extensions[] = {
 	"a", "bin", "bz2", "c", "cc", "cfg", "class", "conf", "cpp", "css", "csv", "cxx", "d",
 	"db", "deb", "dll", "exe", "go", "gz", "h", "hpp", "html", "img", "ini", "iso", "jar",
@@ -257,7 +257,10 @@ static void add_id(struct redact_words *w, const char *s, size_t len)
 		buf_add(&w->out, isxdigit((unsigned char)s[i]) ? &digits[1 + at++ % 15] : &s[i], 1);
 }
 
-/* What managers of containers and systemd call cgroups stays, so that a reader can tell whose. */
+/*
+ * Names that managers of containers and systemd give to cgroups stay, so that a reader can tell
+ * whose.
+ */
 static void add_cgroup_part(struct redact_words *w, const char *s, size_t len)
 {
 	struct cgroup_part p;

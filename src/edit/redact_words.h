@@ -52,7 +52,7 @@ const char *redact_word(struct redact_words *w, enum redact_kind kind, const cha
 /* The same for user ids: those of people (1000 and up, except nobody's) are replaced. */
 int redact_uid(struct redact_words *w, uint32_t *uid);
 
-/* How many different strings of each kind were replaced, and how many were kept. */
+/* Counts the different strings of each kind that were replaced, and those that were kept. */
 struct redact_counts {
 	uint64_t replaced[REDACT_KIND_CNT], kept[REDACT_KIND_CNT];
 };

@@ -172,7 +172,7 @@ static struct trace_damage *damages_of(struct trace *t, const char *file, size_t
 	return mine;
 }
 
-/* Whether a repair left this hole, and said so. */
+/* Returns whether a repair left this hole, and said so. */
 static bool is_declared(const struct trace *t, uint64_t from_ns, uint64_t to_ns)
 {
 	uint64_t i, n = trace_get_number(t, "repaired.gaps");

@@ -18,8 +18,8 @@
 #include "store/store_writer.h"
 
 /*
- * Whether a new trace may be made at path. -EEXIST: path exists; -EINVAL: it lies inside of t,
- * which would be a change to t.
+ * Checks whether a new trace may be made at path. -EEXIST: path exists; -EINVAL: it lies inside of
+ * t, which would be a change to t.
  */
 int trace_copy_refuse(const struct trace *t, const char *path, struct err *e);
 

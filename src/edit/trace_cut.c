@@ -40,7 +40,7 @@ static void clip(struct cut *c)
 	c->res.to_ns = c->to_ns;
 }
 
-/* Of what is carried over, what concerns the processes that stay. */
+/* Keeps what concerns the processes that stay of what is carried over. */
 static int filter_before(struct cut *c)
 {
 	struct event *ev = c->before.events;
@@ -56,7 +56,7 @@ static int filter_before(struct cut *c)
 	return r < 0 ? r : 0;
 }
 
-/* What is known before the first event of the window: the state there, and who stays. */
+/* Finds what is known before the first event of the window: the state there, and who stays. */
 static int prepare(struct cut *c, struct err *e)
 {
 	size_t i;

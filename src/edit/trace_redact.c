@@ -32,7 +32,7 @@ struct redact {
 
 #define AS_IS REDACT_KIND_CNT
 
-/* What the strings of a row are, in the order of its fields. */
+/* The strings of a row are of these kinds, in the order of its fields. */
 static const uint8_t row_strings[CHUNK_SMALL_END][3] = {
 	[CHUNK_PROCESSES] = { REDACT_COMM, REDACT_PATH, REDACT_CMDLINE },
 	[CHUNK_THREADS] = { REDACT_COMM },
@@ -275,7 +275,7 @@ static int entry_kind(const struct manifest_entry *m)
 	return -1;
 }
 
-/* What to write for an entry; NULL: nothing. */
+/* Returns what to write for an entry; NULL: nothing. */
 static const char *entry_value(struct redact *x, const struct manifest_entry *m, int *ret_err)
 {
 	int kind = entry_kind(m);

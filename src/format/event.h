@@ -28,7 +28,7 @@ enum {
 #define EVENT_VALUES 15	/* columns of a kind at most */
 
 /*
- * How a column is stored (schema/FORMAT.md, "Columns"):
+ * Says how a column is stored (schema/FORMAT.md, "Columns"):
  *   UTID     index into the block's list of utids
  *   PREV     as UTID; 0 when it is the thread the CPU's last switch went to
  *   TUPLE    one index per row into a per-kind list of the value combinations that occur;
@@ -66,7 +66,7 @@ struct event {
 	uint64_t v[EVENT_VALUES];	/* by EV_*; unused ones are 0 */
 };
 
-/* What the numbers of a column stand for. */
+/* The numbers of a column stand for one of these. */
 enum event_refers {
 	EVENT_REFERS_NOTHING,
 	EVENT_REFERS_THREAD,	/* a utid */

@@ -106,10 +106,10 @@ enum row_type_id {
 	ROW_TYPE_CNT
 };
 const struct row_type *row_type(enum row_type_id id);
-/* What the rows of a small section are; NULL: it has none, or nothing is known of it. */
+/* Returns what the rows of a small section are; NULL: it has none, or nothing is known of it. */
 const struct row_type *row_type_of(unsigned int section);
 
-/* Where a row has its nth string, from 0; NULL: it has no more. */
+/* Returns where a row has its nth string, from 0; NULL: it has no more. */
 const char **row_string(const struct row_type *of, void *row, unsigned int nth);
 
 /* Room for a row of any type. */

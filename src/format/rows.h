@@ -95,7 +95,7 @@ struct trace_loss {
 	uint64_t inferred_cnt;		/* of these, what no counter saw: request_lost_end.c */
 };
 
-/* What observing cost in [from_ns, to_ns); counters are increments. */
+/* Holds what observing cost in [from_ns, to_ns); counters are increments. */
 struct trace_cost {
 	uint64_t from_ns, to_ns;
 	uint64_t user_ns, sys_ns;	/* recorder CPU */
@@ -192,7 +192,8 @@ enum trace_site_why {
 };
 
 /*
- * What is at a code address of a process, from from_ns on, until the next row of the same address.
+ * Says what is at a code address of a process, from from_ns on, until the next row of the same
+ * address.
  */
 struct trace_site {
 	uint32_t upid;

@@ -45,7 +45,7 @@ static inline uint64_t tuple_hash(const uint64_t *tuple, unsigned int width)
 	return hash * 0x9e3779b97f4a7c15ull;
 }
 
-/* Whether the i-th tuple is this one; it counts as asked for then. */
+/* Returns whether the i-th tuple is this one; it counts as asked for then. */
 static inline bool tuple_dict_hit(const struct tuple_dict *d, uint32_t i, const uint64_t *tuple,
 				  unsigned int width)
 {

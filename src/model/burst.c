@@ -61,7 +61,7 @@ static void drop_first(struct burst *b)
 	b->cnt--;
 }
 
-/* Whether an instant is out of the window that ends at ts. */
+/* Returns whether an instant is out of the window that ends at ts. */
 static bool is_old(const struct burst *b, uint64_t instant_ns, uint64_t ts_ns)
 {
 	return ts_ns > instant_ns && ts_ns - instant_ns >= b->window_ns;
@@ -112,7 +112,7 @@ static void begin(struct burst *b, uint64_t total)
 	b->peak = 0;
 }
 
-/* What belonged to a burst must not help to begin another one. */
+/* Bytes that belonged to a burst must not help to begin another one. */
 static void end(struct burst *b, struct burst_found *ret)
 {
 	uint64_t gap = b->window_ns / TRIM_GAP_PART, after = 0, cut_bytes = 0;

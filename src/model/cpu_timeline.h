@@ -73,7 +73,7 @@ int cpu_timeline_boundary(struct cpu_timeline *tl, uint64_t ts_ns, cpu_timeline_
 /* ev->kind is EVENT_SWITCH. An event of a CPU >= cpu_cnt is ignored. */
 int cpu_timeline_switch(struct cpu_timeline *tl, const struct event *ev);
 
-/* Who has a CPU up to the next boundary, as FORMAT.md's CPU_END says. */
+/* Decides who has a CPU up to the next boundary, as FORMAT.md's CPU_END says. */
 int cpu_timeline_finalize(struct cpu_timeline *tl, const struct row_cpu_end *last);
 
 /*

@@ -31,7 +31,7 @@ struct object_event {
 
 /* The family of a kind of events (enum event_kind); -1: it is of none. */
 int object_family_of(uint64_t kind);
-/* Whose an event of a family is. */
+/* Returns whose an event of a family is. */
 uint32_t object_event_utid(const struct event *ev);
 /* False: the event is of no family. */
 bool object_event_read(const struct event *ev, uint32_t page_bytes, struct object_event *ret);

@@ -101,7 +101,7 @@ void request_track_on_flight(struct request_track *b, request_flight_sink flight
 /* ev->kind is EVENT_REQUEST. 0, -ENOMEM, or what the sink returned. */
 int request_track_event(struct request_track *b, const struct event *ev);
 
-/* How many addresses it has seen: its memory grows with them. */
+/* Returns how many addresses it has seen: its memory grows with them. */
 size_t request_track_addresses(const struct request_track *b);
 
 /*

@@ -105,7 +105,7 @@ struct thread_states_sink {
 int thread_states_new(struct thread_states **ret, uint32_t thread_cnt,
 		      const struct thread_states_sink *sink);
 void thread_states_free(struct thread_states *s);
-/* What lies before is not given out: events of that time only make states. */
+/* Nothing before from_ns is given out: events of that time only make states. */
 void thread_states_start(struct thread_states *s, uint64_t from_ns);
 
 /*
@@ -147,7 +147,9 @@ void thread_states_save(struct thread_states *s, uint64_t at_ns, thread_states_n
 int thread_states_load(struct thread_states *s, thread_states_number thread_of, void *ctx,
 		       struct packed_in *in);
 
-/* What the kernel's task state bits of a thread that left its CPU mean; 0: it is preempted. */
+/*
+ * Returns what the kernel's task state bits of a thread that left its CPU mean; 0: it is preempted.
+ */
 enum thread_state thread_state_of_bits(uint64_t prev_state);
 const char *thread_state_name(unsigned int state);
 const char *thread_wait_reason_name(unsigned int reason);

@@ -22,8 +22,8 @@ struct kernel_info;
 int adapt_register_targets(const struct kernel_info *k);
 
 /*
- * Whether atomic additions can return the old value. They can from 5.12 on, but not on every
- * architecture; a small program is loaded to find out.
+ * Returns whether atomic additions can return the old value. They can from 5.12 on, but not on
+ * every architecture; a small program is loaded to find out.
  */
 bool adapt_can_fetch(void);
 
@@ -38,10 +38,10 @@ int adapt_program(struct bpf_program *prog, const struct kernel_info *k, uint32_
 		  bool fetching);
 
 /*
- * What libbpf complains of, for the text of an error. libbpf prints through a callback of the whole
- * process; adapt_keep_text() takes its messages from here on, and nothing is printed any more. Of
- * each thread the first warning since libbpf_text_clear() is kept: one line without its newline, ""
- * if there was none.
+ * Keeps what libbpf complains of, for the text of an error. libbpf prints through a callback of the
+ * whole process; adapt_keep_text() takes its messages from here on, and nothing is printed any
+ * more. Of each thread the first warning since libbpf_text_clear() is kept: one line without its
+ * newline, "" if there was none.
  */
 void adapt_keep_text(void);
 void libbpf_text_clear(void);

@@ -50,7 +50,10 @@ static int mark_named(struct subset *s, const struct btf *programs)
 		if (!can_be_read(t))
 			continue;
 		name = btf__name_by_offset(programs, t->name_off);
-		/* What follows three underscores only tells variants of a declaration apart. */
+		/*
+		 * The part that follows three underscores only tells variants of a declaration
+		 * apart.
+		 */
 		variant = strstr(name, "___");
 		len = variant ? (size_t)(variant - name) : strlen(name);
 		err = hash_map_intern(&names, crc32c(0, name, len), len, &n);

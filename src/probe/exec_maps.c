@@ -22,7 +22,7 @@
 /* 128 KiB hold about a thousand mappings. An exec of a program with ten libraries makes 12. */
 #define DATA_PAGES 32
 
-/* These came with 5.12, so that the oldest headers this is built with lack them. */
+/* The oldest headers that this is built with lack these, which came with 5.12. */
 #define ATTR_BUILD_ID (1ULL << 34)	/* of the bits behind perf_event_attr.read_format */
 #define MISC_BUILD_ID (1 << 14)
 

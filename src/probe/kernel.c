@@ -310,7 +310,7 @@ uint64_t kernel_percpu_at(const struct kernel_info *k, const char *variable)
 #define STRUCT_PAGE_BYTES 64	/* of every 64-bit kernel without debugging extras */
 #define BASE_ALIGN (1ULL << 21)	/* the array is mapped by huge pages */
 
-/* How many pairs (struct page, frame) a base explains. */
+/* Returns how many pairs (struct page, frame) a base explains. */
 static unsigned int score(const volatile struct wire_calib *calib, const uint64_t *pfns,
 			  uint64_t base)
 {

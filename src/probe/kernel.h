@@ -21,19 +21,19 @@ struct kernel_info;
 int kernel_info_open(struct kernel_info **ret, const char *btf_file, struct err *e);
 void kernel_info_close(struct kernel_info *k);
 
-/* Whether the tracepoint name can carry a tp_btf program. */
+/* Returns whether the tracepoint name can carry a tp_btf program. */
 bool kernel_has_tracepoint(const struct kernel_info *k, const char *name);
 /* Number of arguments of a tracepoint, without the hidden first one. -1: no such tracepoint. */
 int kernel_tracepoint_args(const struct kernel_info *k, const char *name);
 /* The struct that argument i of a tracepoint points to; "": something else; NULL: no pointer. */
 const char *kernel_arg_points_to(const struct kernel_info *k, const char *name, int i);
-/* Whether the helper exists: enum bpf_func_id has a value of this name. */
+/* Returns whether the helper exists: enum bpf_func_id has a value of this name. */
 bool kernel_has_helper(const struct kernel_info *k, const char *name);
 
-/* Whether the struct has a direct member of this name. */
+/* Returns whether the struct has a direct member of this name. */
 bool kernel_has_field(const struct kernel_info *k, const char *type, const char *field);
 
-/* Whether the memory of maps counts as locked memory (RLIMIT_MEMLOCK), as before 5.11. */
+/* Returns whether the memory of maps counts as locked memory (RLIMIT_MEMLOCK), as before 5.11. */
 bool kernel_locks_map_memory(const struct kernel_info *k);
 
 /* BTF id that a tp_btf program at the tracepoint is attached to; 0: no such tracepoint. */
@@ -46,7 +46,7 @@ uint32_t kernel_struct_id(const struct kernel_info *k, const char *name);
 /* The BTF itself. It stays the kernel_info's. */
 const struct btf *kernel_btf(const struct kernel_info *k);
 
-/* Where a per-CPU variable is in a CPU's area; 0: no such variable. */
+/* Returns where a per-CPU variable is in a CPU's area; 0: no such variable. */
 uint64_t kernel_percpu_at(const struct kernel_info *k, const char *variable);
 
 /*

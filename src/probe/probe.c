@@ -104,7 +104,7 @@ static int describe_ways(struct probe *p, const struct probe_config *config, boo
 	return 0;
 }
 
-/* Whether the programs need the set of the workload's processes. */
+/* Returns whether the programs need the set of the workload's processes. */
 static bool needs_targets(const struct probe_config *config)
 {
 	uint32_t of_targets = SOURCE_BIT(SOURCE_HEAP);
@@ -390,7 +390,7 @@ static int load(struct probe *p, const struct probe_config *config, struct err *
 	return 0;
 }
 
-/* What the caller lacks to record, or NULL. */
+/* Returns what the caller lacks to record, or NULL. */
 static const char *missing_capability(void)
 {
 	bool bpf = privilege_has(CAP_BPF), perfmon = privilege_has(CAP_PERFMON);

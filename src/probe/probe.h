@@ -78,7 +78,7 @@ int probe_take_skipped(struct probe *p, unsigned int hook, struct err *e);
 int probe_snapshot(struct probe *p, int (*row)(void *ctx, const struct wire_snap *snap), void *ctx,
 		   struct err *e);
 
-/* What the programs of a hook have counted on one CPU since loading. The values only grow. */
+/* Holds what the programs of a hook have counted on one CPU since loading. The values only grow. */
 struct probe_count {
 	uint64_t attempted;
 	uint64_t lost_full, lost_other;
@@ -86,10 +86,10 @@ struct probe_count {
 struct probe_count probe_count(const struct probe *p, unsigned int cpu, unsigned int hook);
 
 /*
- * How often the kernel skipped and ran the programs of a hook since loading. Hooks without programs
- * have 0. An event that a hook's second program sent was not missed. Where two programs run at one
- * event (bpf/alloc.bpf.c), the time of both counts, but as one run. Runs of programs that send
- * nothing themselves count for the first hook of their source.
+ * Counts how often the kernel skipped and ran the programs of a hook since loading. Hooks without
+ * programs have 0. An event that a hook's second program sent was not missed. Where two programs
+ * run at one event (bpf/alloc.bpf.c), the time of both counts, but as one run. Runs of programs
+ * that send nothing themselves count for the first hook of their source.
  */
 struct probe_run_stats {
 	uint64_t missed_cnt;
@@ -127,7 +127,7 @@ int probe_cache_name(struct probe *p, uint64_t addr, char *name, size_t size,
 		     uint64_t *ret_object_bytes);
 
 /*
- * Whether switches tell what a hypervisor took from the CPU (see fix_stolen_ns() in
+ * Returns whether switches tell what a hypervisor took from the CPU (see fix_stolen_ns() in
  * bpf/fixes.bpf.h). It does not say that there is a hypervisor.
  */
 bool probe_has_steal(const struct probe *p);

@@ -159,7 +159,7 @@ int rings_plan(struct rings *r, const struct rings_config *config, unsigned int 
 	return 0;
 }
 
-/* What is known of the reason, and what to do about it. */
+/* Returns what is known of the reason, and what to do about it. */
 static const char *next_step(int error, bool locked)
 {
 	if (error == EPERM && locked)

@@ -56,16 +56,24 @@ struct source_program {
 extern const struct source_program source_programs[];
 extern const unsigned int source_program_cnt;
 
-/* Whether this kernel skips a program that is already running on the CPU (05b24ff9b2cf, 6.1). */
+/*
+ * Returns whether this kernel skips a program that is already running on the CPU (05b24ff9b2cf,
+ * 6.1).
+ */
 bool source_skips_nested(const struct kernel_info *k);
 
-/* Whether hooks have second programs: where it skips, unless it may preempt between the two. */
+/*
+ * Returns whether hooks have second programs: where it skips, unless it may preempt between the
+ * two.
+ */
 bool source_has_seconds(const struct kernel_info *k);
 
-/* Whether tracing programs can keep something with a task (a10787e6d58c, 5.12). */
+/* Returns whether tracing programs can keep something with a task (a10787e6d58c, 5.12). */
 bool source_has_task_storage(const struct kernel_info *k);
 
-/* Whether this kernel is to run the program (present, and not superseded by a better one). */
+/*
+ * Returns whether this kernel is to run the program (present, and not superseded by a better one).
+ */
 bool source_program_usable(const struct source_program *p, const struct kernel_info *k);
 
 /*

@@ -268,8 +268,8 @@ static bool slice_is_due(struct session *s, uint64_t now_ns)
 }
 
 /*
- * Whether the recording is over: the command ended, time is up, a signal came, or the watched
- * processes are gone.
+ * Returns whether the recording is over: the command ended, time is up, a signal came, or the
+ * watched processes are gone.
  */
 static bool is_over(struct session *s, uint64_t now_ns, int *ret_exit)
 {
@@ -380,7 +380,9 @@ static int end(struct session *s, struct err *e)
 	probe_detach(s->probe);
 	if (!take_cut(s))
 		return 0;
-	/* What came between the end and the detaching is drained, counted, and not kept. */
+	/*
+	 * Records that came between the end and the detaching are drained, counted, and not kept.
+	 */
 	bytes = probe_rings(s->probe)->cnt * sizeof(*last);
 	last = malloc(bytes);
 	if (!last)

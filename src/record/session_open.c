@@ -56,7 +56,7 @@ static int check_options(const struct session_options *o, uint32_t *ret_sources,
 		return err_set(
 			e, -EINVAL,
 			"alloc.heap records the workload only: give a COMMAND, -p or --cgroup");
-	/* These pids name other processes in the initial pid namespace. */
+	/* The pids that were given name other processes in the initial pid namespace. */
 	if ((o->pid_cnt || o->cgroup) && own_pids_are_other())
 		return err_set(e, -EINVAL,
 			       "-p and --cgroup name processes of the host, and this is a pid "

@@ -56,7 +56,7 @@ struct session {
 	uint64_t unseen_cnt[SAMPLER_CLASS_CNT];	/* losses that the encoder found */
 };
 
-/* Whether no process or command is the workload. */
+/* Returns whether no process or command is the workload. */
 bool session_is_of_all(const struct session *s);
 
 /* Frees the flight recorder. A snapshot under way reads from the store, so it must end first. */

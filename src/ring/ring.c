@@ -298,7 +298,7 @@ static void hand_over(struct reader *r, uint64_t gen)
 	store(&r->pending_bytes, 0);
 }
 
-/* How long a reader may sleep, in ms: until the cut can end, if one is under way. */
+/* Returns how long a reader may sleep, in ms: until the cut can end, if one is under way. */
 static int sleep_ms(const struct reader *r)
 {
 	struct ring_group *g = r->group;

@@ -33,7 +33,9 @@ struct ring_group_config {
 	uint64_t ring_bytes;	/* of data in each; a power of two */
 	uint64_t memory_bytes;	/* limit of all slabs, except to finish a cut; 0 = 128 MiB */
 	unsigned int poll_ms;	/* a reader looks at its ring at least this often; 0 = 50 */
-	/* What a reader thread does first; may be NULL. ring_group_new() fails with what is < 0. */
+	/*
+	 * A reader thread calls this first; may be NULL. ring_group_new() fails with what is < 0.
+	 */
 	int (*enter)(void *ctx);
 	void *enter_ctx;
 };
@@ -45,7 +47,7 @@ struct ring_slab {
 	unsigned char data[];
 };
 
-/* What one ring gave for one slice, in the order of arrival. */
+/* Holds what one ring gave for one slice, in the order of arrival. */
 struct ring_slice {
 	struct ring_slab *first, *last;
 };

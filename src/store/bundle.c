@@ -345,7 +345,7 @@ int bundle_open(struct bundle *ret, const char *path, struct err *e)
 
 /* ---- writing ---- */
 
-/* What libzip's add functions returned becomes a member for its owner alone. */
+/* Makes what libzip's add functions returned a member for its owner alone. */
 static int finish_member(zip_t *z, zip_int64_t at, int64_t mtime_s, mode_t mode)
 {
 	if (at < 0 || zip_set_file_compression(z, (zip_uint64_t)at, ZIP_CM_STORE, 0) < 0 ||

@@ -105,9 +105,9 @@ static void put_sum(char line[static SUM_BYTES + 1], const void *rest, size_t by
 }
 
 /*
- * Whether a manifest's second line was written as the line of the checksum. Damage may have changed
- * or removed some of its bytes: four of SUM_KEY's seven in their order are enough, which no key has
- * that an older program wrote.
+ * Returns whether a manifest's second line was written as the line of the checksum. Damage may have
+ * changed or removed some of its bytes: four of SUM_KEY's seven in their order are enough, which no
+ * key has that an older program wrote.
  */
 static bool has_sum(const char *line, size_t bytes)
 {
@@ -139,7 +139,7 @@ static bool sum_holds(const char *line, size_t bytes)
 	return !memcmp(line, want, SUM_BYTES);
 }
 
-/* Whether the first line is whole, and names another format. */
+/* Returns whether the first line is whole, and names another format. */
 static bool is_of_other_format(const char *text, size_t bytes)
 {
 	size_t at = strlen(MANIFEST_MAGIC);

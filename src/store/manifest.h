@@ -60,7 +60,7 @@ int manifest_parse(struct manifest *m, const char *text, size_t bytes);
 /* The same, with the error's text. */
 int manifest_parse_text(struct manifest *m, const char *text, size_t bytes, struct err *e);
 
-/* Where a manifest is written. */
+/* Says where a manifest is written. */
 struct manifest_place {
 	const struct files *files;
 	int dir_fd;

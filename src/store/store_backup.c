@@ -46,7 +46,7 @@ static int open_trace(const char *path, struct err *e)
 }
 
 /*
- * What an analysis left beside the trace and can make again, and what a recorder left. The
+ * An analysis left these beside the trace and can make them again, or a recorder left them. The
  * manifest goes last: until then the directory is known as a trace.
  */
 static const char *const others[] = {

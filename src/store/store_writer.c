@@ -641,7 +641,7 @@ void store_writer_begins_with(struct store_writer *w, uint64_t number, uint64_t 
 	w->earlier = (struct store_file){ .number = number, .from_ns = from_ns };
 }
 
-/* What belongs to the trace, so that a reader can tell what is missing. */
+/* Writes down what belongs to the trace, so that a reader can tell what is missing. */
 static void note_span(struct store_writer *w)
 {
 	const struct store_file *first = NULL, *last = NULL;

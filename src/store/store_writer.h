@@ -74,7 +74,7 @@ int store_writer_flush_manifest(struct store_writer *w, struct err *e);
 int store_writer_append(struct store_writer *w, const void *block, size_t bytes, int sync,
 			struct err *e);
 
-/* Whether the next block will begin a chunk file. The answer holds for that block. */
+/* Returns whether the next block will begin a chunk file. The answer holds for that block. */
 bool store_writer_begins_file(struct store_writer *w);
 
 uint64_t store_writer_bytes(const struct store_writer *w);	/* all chunk bytes written so far */
@@ -121,7 +121,10 @@ uint64_t store_keep_from_ns(const struct store_keep *k);
 /* The oldest file has been removed: adds it to the dropped ones. */
 void store_keep_drop(struct store_keep *k);
 
-/* What is there now, and what the limits of store_config removed; valid as long as the writer. */
+/*
+ * Returns what is there now, and what the limits of store_config removed; valid as long as the
+ * writer.
+ */
 const struct store_keep *store_writer_keep(const struct store_writer *w);
 
 /* The directory's descriptor; the writer keeps it. */

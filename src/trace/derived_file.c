@@ -195,7 +195,7 @@ static void no_parts(struct derived_file *d)
 	d->saves = false;
 }
 
-/* What the blocks are, and of which process the threads are. */
+/* Returns whether the blocks are the same, and of the same processes the threads. */
 static bool belongs_to(const struct disk_derived *h, const struct trace *t)
 {
 	return h->block_cnt <= t->blocks.cnt &&
@@ -471,7 +471,7 @@ static int copy_parts(int to, int from, uint64_t end)
 	return r;
 }
 
-/* Of all parts, which must be known by then. */
+/* Marks all parts, which must be known by then. */
 static int mark_all_new(struct derived_file *d)
 {
 	unsigned int type;

@@ -89,7 +89,7 @@ int derived_file_state(const struct derived_file *d, const char **ret_why);
  * trace that has grown since, only the parts of the index are left.
  */
 int derived_file_bind(struct derived_file *d, struct trace *t);
-/* Whether adding makes a file that stays, and not only one in memory. */
+/* Returns whether adding makes a file that stays, and not only one in memory. */
 bool derived_file_has_place(const struct derived_file *d);
 /* trace_thread_hash() of the threads there were when the file was made. */
 uint64_t derived_file_thread_hash(const struct derived_file *d);

@@ -347,7 +347,7 @@ static uint32_t chunk_rows(const struct event_cursor *c)
 	return rows > CHUNK_RUN_ROWS ? rows : CHUNK_RUN_ROWS;
 }
 
-/* Where a chunk that begins at top_ns ends, so that it has not too many rows of any run. */
+/* Returns where a chunk that begins at top_ns ends, so that it has not too many rows of any run. */
 static uint64_t chunk_end(const struct event_cursor *c, unsigned int run_bits, uint64_t until_ns)
 {
 	uint32_t rows = chunk_rows(c);
@@ -365,7 +365,10 @@ static uint64_t chunk_end(const struct event_cursor *c, unsigned int run_bits, u
 	return end_ns > c->top_ns ? end_ns : c->top_ns + 1;
 }
 
-/* Where the rows of a run begin among all that were taken, which the runs have in their order. */
+/*
+ * Returns where the rows of a run begin among all that were taken, which the runs have in their
+ * order.
+ */
 static size_t start_of(const struct event_cursor *c, size_t run)
 {
 	return run < c->run_cnt ? c->runs[run].start : c->event_cnt;

@@ -147,7 +147,10 @@ static int hold_files(struct trace *t, const uint64_t *numbers, size_t cnt, size
 	return 0;
 }
 
-/* What the headers say of the files before them. A trace that is finished does not need to ask. */
+/*
+ * Returns what the headers say of the files before them. A trace that is finished does not need to
+ * ask.
+ */
 static uint64_t find_whole_below(const struct trace *t, const uint64_t *numbers, size_t cnt)
 {
 	struct disk_file h;

@@ -58,7 +58,7 @@ struct trace_block {
 	uint64_t kind_cnt[EVENT_KIND_CNT];
 };
 
-/* How many events a block has of kinds, a mask. */
+/* Returns how many events a block has of kinds, a mask. */
 static inline uint64_t trace_block_events(const struct trace_block *b, uint32_t kinds)
 {
 	uint64_t events = 0;
@@ -104,8 +104,8 @@ int trace_refresh(struct trace *t, struct err *e);
 
 const char *trace_path(const struct trace *t);
 /*
- * What the trace stood for when it was closed, also where the first or the last blocks are gone;
- * else what its blocks stand for. 0 when there is no block.
+ * Returns what the trace stood for when it was closed, also where the first or the last blocks are
+ * gone; else what its blocks stand for. 0 when there is no block.
  */
 uint64_t trace_start_ns(const struct trace *t);
 uint64_t trace_end_ns(const struct trace *t);
@@ -120,8 +120,8 @@ struct trace_hole {
 };
 bool trace_hole_next(const struct trace *t, struct trace_hole *h);
 /*
- * Of a trace that was cut from another one: its start; events before that were carried over, to be
- * taken as state only, and are no events of its own. Else 0.
+ * Returns the start of a trace that was cut from another one; events before that were carried over,
+ * to be taken as state only, and are no events of its own. Else 0.
  */
 uint64_t trace_carried_ns(const struct trace *t);
 /*
@@ -136,9 +136,9 @@ uint64_t trace_get_number(const struct trace *t, const char *key);	/* the same; 
 const char *trace_uuid(const struct trace *t);	/* its trace_id as a UUID; "": it has none */
 uint32_t trace_page_bytes(const struct trace *t);	/* of the recorded machine */
 /*
- * Whether a source ("sched.switch"), or any of a class ("alloc"), was asked for when the trace was
- * recorded. True when the manifest does not say. A source that is left out of a cut was recorded,
- * and has gaps.
+ * Returns whether a source ("sched.switch"), or any of a class ("alloc"), was asked for when the
+ * trace was recorded. True when the manifest does not say. A source that is left out of a cut was
+ * recorded, and has gaps.
  */
 bool trace_was_recorded(const struct trace *t, const char *source);
 
@@ -169,8 +169,8 @@ const struct trace_name *trace_names(const struct trace *t, enum trace_name_type
 const struct trace_thread *trace_thread_find(const struct trace *t, uint32_t utid);
 const struct trace_process *trace_process_find(const struct trace *t, uint32_t upid);
 /*
- * How many rows trace_threads() and trace_processes() have, the one at a place, and the place of an
- * id (SIZE_MAX: none).
+ * Returns how many rows trace_threads() and trace_processes() have, the one at a place, and the
+ * place of an id (SIZE_MAX: none).
  */
 size_t trace_thread_cnt(const struct trace *t);
 size_t trace_process_cnt(const struct trace *t);
@@ -208,7 +208,10 @@ const struct trace_name *trace_name_find(const struct trace *t, enum trace_name_
 /* The last name seen of a file, by file system and inode number; NULL: not known. */
 const struct trace_name *trace_file_find(const struct trace *t, uint32_t dev, uint64_t ino);
 
-/* What process upid had at a user-space code address at ts_ns; NULL: the trace does not say. */
+/*
+ * Returns what process upid had at a user-space code address at ts_ns; NULL: the trace does not
+ * say.
+ */
 const struct trace_site *trace_site_find(const struct trace *t, uint32_t upid, uint64_t addr,
 					 uint64_t ts_ns);
 
@@ -238,9 +241,9 @@ int trace_block_rss(struct trace *t, size_t block, const struct trace_rss **ret,
 int trace_block_verify(struct trace *t, size_t block, struct err *e);
 bool trace_block_is_damaged(const struct trace *t, size_t block);
 
-/* Who runs on cpu at the start of block i: a utid or pseudo id. */
+/* Returns who runs on cpu at the start of block i: a utid or pseudo id. */
 uint32_t trace_block_running(const struct trace *t, size_t block, unsigned int cpu);
-/* Who has cpu at the end of block i (FORMAT.md, CPU_END). NULL: the trace does not say. */
+/* Returns who has cpu at the end of block i (FORMAT.md, CPU_END). NULL: the trace does not say. */
 const struct row_cpu_end *trace_block_end(const struct trace *t, size_t block, unsigned int cpu);
 /* One more than the highest CPU number that was seen or is possible. */
 unsigned int trace_cpu_cnt(const struct trace *t);

@@ -108,7 +108,7 @@ static int load_list(struct trace *t, unsigned int list)
 
 /* ---- blocks ---- */
 
-/* What is being read of the list of blocks. */
+/* Holds what is being read of the list of blocks. */
 struct block_in {
 	const uint8_t *p, *end;
 	const uint64_t *numbers;	/* of the chunk files, ascending */

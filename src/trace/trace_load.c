@@ -87,8 +87,8 @@ int trace_load_baseline(struct trace *t, const struct trace_rss *row)
 }
 
 /*
- * What a slice cost on disk is its block's size, which its row could not know: the row has what was
- * written meanwhile, which is the block before.
+ * A slice cost its block's size on disk, which its row could not know: the row has what was written
+ * meanwhile, which is the block before.
  */
 static int load_cost(struct trace *t, struct trace_cost *row)
 {

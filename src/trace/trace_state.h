@@ -77,8 +77,8 @@ struct trace {
 	struct trace_list rows[TRACE_LIST_CNT];	/* by enum trace_list_id */
 	bool has_mm_resets;
 	/*
-	 * Where the row of a key is while rows are added, as index + 1: processes and threads by
-	 * id, names by trace_name_key(), frames by stack (its first one), baselines by upid.
+	 * The row of a key is here while rows are added, as index + 1: processes and threads by id,
+	 * names by trace_name_key(), frames by stack (its first one), baselines by upid.
 	 */
 	struct hash_map by_key[TRACE_LIST_CNT];
 	struct hash_map site_code, site_row;	/* see trace_sites.c */
@@ -107,7 +107,7 @@ int trace_file_held(const struct trace *t, uint64_t number);
  */
 size_t trace_rows_from(const struct trace *t, unsigned int list, uint64_t key);
 
-/* Where the last block that was read so far ends; 0: there is none. */
+/* Returns where the last block that was read so far ends; 0: there is none. */
 uint64_t trace_blocks_end_ns(const struct trace *t);
 
 void trace_estimate_costs(struct trace *t);	/* of hook_stats */

@@ -48,7 +48,7 @@ struct block_seen_pid {
 };
 #define BLOCK_SEEN_PIDS 64
 
-/* Who runs on a CPU at the end of the last block. */
+/* Says who runs on a CPU at the end of the last block. */
 struct block_runner {
 	bool known;			/* a switch was seen, or a snapshot told */
 	uint32_t pseudo;		/* EVENT_ID_*, when thread is NULL */
@@ -75,7 +75,7 @@ struct block_dict {
 	struct buf items;
 };
 
-/* What requests seem to have lost: request_lost_end.c. */
+/* Keeps the requests that seem to have lost an event: request_lost_end.c. */
 struct request_lost_end {
 	struct request_track *track;	/* NULL: nothing was seen yet */
 	struct trace_loss *suspects;

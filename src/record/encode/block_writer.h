@@ -77,7 +77,7 @@ struct block_slice {
  */
 bool block_slice_lacks(const struct block_slice *s, unsigned int hook, bool whole_class);
 
-/* What a caller may want to print. */
+/* Holds what a caller may want to print. */
 struct block_stats {
 	uint64_t event_cnt[4]; /* by enum event_class, task rows of the snapshots not counted */
 	uint64_t late_cnt;		/* records with ts_ns < from_ns */

@@ -94,7 +94,7 @@ static void set_runner(struct block_runner *r, struct task_thread *t, uint32_t p
 	r->pseudo = pseudo;
 }
 
-/* Who has the CPU at from_ns. */
+/* Finds who has the CPU at from_ns. */
 static int begin_cpu(struct block_writer *w, const struct block_slice *s, unsigned int cpu)
 {
 	const struct kind_rows *k = &w->rows[EVENT_SWITCH];

@@ -57,7 +57,7 @@ static const struct kind {
 	{ "exit", "exit!=0, exit=1 or exit>128", "", TRIGGER_EXIT, 0, 0 },
 };
 
-/* What tells of tasks: their names, processes, births and ends. */
+/* The hooks below tell of tasks: their names, processes, births and ends. */
 #define TASK_HOOKS                                                                                 \
 	(WIRE_BIT(WIRE_TASK_NEW) | WIRE_BIT(WIRE_TASK_EXEC) | WIRE_BIT(WIRE_TASK_RENAME) |         \
 	 WIRE_BIT(WIRE_TASK_EXIT))

@@ -25,7 +25,7 @@ void budget_init(struct budget *b, uint64_t budget_ppm, uint32_t sources)
 		b->hold_ns[i] = BUDGET_HOLD_NS;
 }
 
-/* What each source has cost in the period, in millionths of the machine's CPU time. */
+/* Finds what each source has cost in the period, in millionths of the machine's CPU time. */
 static void split_cost(const struct budget *b, double cost_ppm[SOURCE_CNT])
 {
 	double events = 0, own = 0;
@@ -92,7 +92,9 @@ static void note_cost(struct budget *b)
 	b->has_mean = true;
 }
 
-/* What may be spent now, so that REPAY_NS later the average since the start is the budget. */
+/*
+ * Returns what may be spent now, so that REPAY_NS later the average since the start is the budget.
+ */
 static uint64_t limit_now(const struct budget *b)
 {
 	double cpus = (double)b->cpu_ns / (double)b->dur_ns;

@@ -76,7 +76,7 @@ unsigned int budget_pick_off(const double cost_ppm[SOURCE_CNT], uint32_t on, uin
 /* Adds usage. *ret is all zeros unless a period has ended and something is to be done. */
 void budget_judge(struct budget *b, const struct budget_usage *u, struct budget_step *ret);
 
-/* What was too much when sources went off: the mean, or the average since the start. */
+/* Returns what was too much when sources went off: the mean, or the average since the start. */
 uint64_t budget_cost_ppm(const struct budget *b);
 
 /* The source could not be turned on: it counts as off again, and stays off for a time. */

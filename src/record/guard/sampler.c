@@ -255,7 +255,10 @@ void sampler_leave_out(struct sampler *s, const uint64_t cnt[WIRE_HOOK_MAX])
 		s->left_out[h] += cnt[h];
 }
 
-/* How many of the records read belong to a slice, and are not before the start or after the end. */
+/*
+ * Returns how many of the records read belong to a slice, and are not before the start or after the
+ * end.
+ */
 static uint64_t kept_of(const struct sampler *s, const struct ring_stats *ring, unsigned int hook)
 {
 	return ring->kept_cnt[hook] - s->left_out[hook];

@@ -43,8 +43,9 @@ struct sampler_totals {
 	uint64_t lost_cnt[SAMPLER_CLASS_CNT];
 	uint64_t full_cnt;			/* of all lost: the ring had no room */
 	/*
-	 * Of the recording: records outside its span count in none. lost is without skipped
-	 * programs, which attempted nothing. Once everything is drained, attempted = read + lost.
+	 * The counters are of the recording: records outside its span count in none. lost is
+	 * without skipped programs, which attempted nothing. Once everything is drained, attempted
+	 * = read + lost.
 	 */
 	uint64_t attempted, read, lost;
 	uint64_t user_ns, sys_ns;		/* recorder CPU, without the workload */
@@ -58,7 +59,7 @@ void sampler_totals(struct sampler *s, struct sampler_totals *ret);
 void sampler_begin(struct sampler *s, uint64_t start_ns);
 
 /*
- * What recording has cost until the last take, summed up since the beginning. bpf_ns is
+ * Holds what recording has cost until the last take, summed up since the beginning. bpf_ns is
  * extrapolated, see hook.h.
  */
 struct sampler_cost {

@@ -13,7 +13,7 @@ struct probe;
 struct id_names;
 struct user_sites;
 
-/* How the block writer asks. */
+/* The block writer asks through these functions. */
 struct id_names_calls {
 	void *ctx;
 	/*
@@ -24,9 +24,9 @@ struct id_names_calls {
 	int (*name)(void *ctx, enum trace_name_type type, uint64_t id, char *name, size_t size,
 		    uint64_t *ret_arg);
 	/*
-	 * What process pid has at ret->addr at ts_ns: fills all of ret but upid and addr, strings
-	 * good until the next call. It is so from ret->from_ns to *ret_until_ns. < 0: nothing is to
-	 * be said.
+	 * Says what process pid has at ret->addr at ts_ns: fills all of ret but upid and addr,
+	 * strings good until the next call. It is so from ret->from_ns to *ret_until_ns. < 0:
+	 * nothing is to be said.
 	 */
 	int (*site)(void *ctx, uint32_t pid, uint64_t ts_ns, struct trace_site *ret,
 		    uint64_t *ret_until_ns);

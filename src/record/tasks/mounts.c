@@ -88,7 +88,7 @@ int mounts_read(struct mounts *m, const char *mountinfo)
 	return r;
 }
 
-/* What of inside lies below root, or NULL. */
+/* Returns what of inside lies below root, or NULL. */
 static const char *below(const char *inside, const char *root)
 {
 	size_t n = strlen(root);

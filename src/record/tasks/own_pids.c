@@ -45,7 +45,10 @@ static uint32_t child_of(const struct buf *rows, uint32_t parent, uint32_t ns_pi
 	return 0;
 }
 
-/* Whether process has the ids pids; if so, ret has them as the initial namespace numbers them. */
+/*
+ * Returns whether process has the ids pids; if so, ret has them as the initial namespace numbers
+ * them.
+ */
 static bool is_us(const struct buf *rows, const struct wire_task *process, const uint32_t *pids,
 		  size_t cnt, uint32_t *ret)
 {

@@ -14,7 +14,7 @@
 
 struct probe;
 
-/* Whether the caller's pid namespace differs from the initial one. */
+/* Returns whether the caller's pid namespace differs from the initial one. */
 bool own_pids_are_other(void);
 
 /*

@@ -40,7 +40,7 @@ struct task_table_config {
 	bool all_cmdlines; /* keep command lines of every process, not just the workload's */
 };
 
-/* What threads and processes share: one after the other may have the same id. First in both. */
+/* Threads and processes share these: one after the other may have the same id. First in both. */
 struct task_life {
 	uint64_t since_ns;		/* the id means this task from this instant on */
 	uint64_t end_ns;		/* 0: it has not ended */
