@@ -17,7 +17,7 @@ static void *work(void *arg)
 	unsigned int piece;
 	int ret = 0, none = 0;
 
-	while (!ret && !w->stop && (piece = w->next++) < w->cnt)
+	while (ret >= 0 && !w->stop && (piece = w->next++) < w->cnt)
 		ret = w->run(w->ctx, piece, &e);
 	if (ret < 0 && atomic_compare_exchange_strong(&w->failed, &none, ret)) {
 		w->err = e;
