@@ -370,7 +370,8 @@ static int compare_roles(struct side s[2], const struct role *roles, size_t role
 
 	if (!rows)
 		return -ENOMEM;
-	for (i = 0; i < role_cnt; i++) {
+	/* without roles, a side may have no totals */
+	for (i = 0; i < role_cnt && s[0].totals && s[1].totals; i++) {
 		struct totals *d[2] = { &s[0].totals[i], &s[1].totals[i] };
 
 		for (m = 0; m < DIFF_METRIC_CNT; m++) {

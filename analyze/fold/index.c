@@ -364,7 +364,7 @@ int index_open_if_used(struct analysis *a, struct index **ret, struct err *e)
 		return 0;
 	a->index_tries++;
 	r = index_open(&x, a, a->index_use.save, e);
-	if (r < 0)
+	if (r < 0 || !x)
 		return r;
 	x->before = a->index;
 	*ret = a->index = x;

@@ -28,8 +28,8 @@ struct task {
 /* A task is wanted if it has one of these ids, or this name or pattern. */
 struct wanted {
 	const uint32_t *ids;
-	unsigned int id_cnt;
 	const char *name;
+	unsigned int id_cnt;
 	bool is_exact;
 };
 
