@@ -11,8 +11,7 @@
 --
 -- `report bins --every DUR --follow` gives them; `export --to clickhouse --every DUR` sends those of --align.
 -- Three kinds of rows: CPU and memory of a name; its requests by device and operation, with one more row
--- per step of their latency, from lat_low_ns on; and one row without a name, of the machine. The name
--- [unknown] has the CPU time that it has in report cpu. Counts and times can be added up over names,
+-- per step of their latency, from lat_low_ns on; and one row without a name, of the machine. Counts and times can be added up over names,
 -- bins and hosts, so that histograms merge by adding lat_ios; of the columns with peak or max the greatest counts. bin_ns is the part of the bin that was recorded. Memory of a name is in
 -- the first bin, and in bins in which it changed. :continues is 1 if bins before these were asked for.
 SELECT t_ns, max(span_ns) AS bin_ns, name, device, op, lat_low_ns,
@@ -32,10 +31,6 @@ SELECT t_ns, max(span_ns) AS bin_ns, name, device, op, lat_low_ns,
                NULL AS cpus, NULL AS lost_events, NULL AS complete
           FROM thread_states(:from, :to, :every, :by)
          WHERE running_ns + runnable_ns + preempted_ns + disk_ns + uninterruptible_ns + unknown_ns > 0
-        UNION ALL
-        SELECT t_ns, span_ns, task_key(:by, upid), NULL, NULL, NULL, oncpu_ns, 0, 0, iif(was_recorded('block'), 0, NULL), 0, 0,
-               NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
-          FROM cpu_usage(:from, :to, :every) WHERE utid = 1 AND oncpu_ns > 0
         UNION ALL
         SELECT t_ns, span_ns, name, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
                rss_bytes, rss_peak_bytes, NULL, NULL, NULL, NULL, NULL, NULL,

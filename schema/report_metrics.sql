@@ -33,10 +33,7 @@ SELECT u.t_ns AS t_ns, task_key(:by, u.upid) AS who, sum(u.oncpu_ns) AS oncpu_ns
 -- counter thread_state_seconds unknown_ns state=unknown
 SELECT t_ns, name AS who, running_ns, runnable_ns, preempted_ns, CASE WHEN was_recorded('block') THEN disk_ns END AS disk_ns,
        uninterruptible_ns, sleeping_ns, stopped_ns, unknown_ns
-  FROM thread_states(:from, :to, :every, :by)
-UNION ALL
-SELECT t_ns, task_key(:by, upid), oncpu_ns, 0, 0, iif(was_recorded('block'), 0, NULL), 0, 0, 0, 0
-  FROM cpu_usage(:from, :to, :every) WHERE utid = 1 AND oncpu_ns > 0 ORDER BY t_ns, running_ns DESC, who
+  FROM thread_states(:from, :to, :every, :by) ORDER BY t_ns, running_ns DESC, who
 
 -- section: waits
 -- counter cpu_wait_seconds wait_ns: Time spent waiting for a CPU.

@@ -13,7 +13,7 @@
 --
 -- The result has one row per process (or thread, comm, cgroup); a row adds up its threads. Columns:
 --   life_ns             time that the threads lived inside the window: the sum of the following parts
---   running_ns          on a CPU
+--   running_ns          on a CPU; [unknown] has the time of which nobody knows who ran, as in report cpu
 --   runnable_ns         from a wake-up to the switch-in
 --   preempted_ns        from leaving the CPU, while it could have gone on, to the switch-in; also after a yield
 --   disk_ns             in an uninterruptible sleep while a block request that the thread submitted was in

@@ -17,6 +17,7 @@
 #include "analyze/context/dense_ids.h"
 #include "analyze/context/loss_index.h"
 #include "analyze/context/scope.h"
+#include "base/array.h"
 #include "trace/trace.h"
 
 struct index;
@@ -68,6 +69,16 @@ static inline int64_t context_rel_clamped(const struct analysis *a, uint64_t mon
 		return mono_ns - a->start_ns > INT64_MAX ? INT64_MAX
 							 : (int64_t)(mono_ns - a->start_ns);
 	return a->start_ns - mono_ns > INT64_MAX ? INT64_MIN : -(int64_t)(a->start_ns - mono_ns);
+}
+
+static inline bool context_has_cpu(const struct analysis *a, uint64_t cpu)
+{
+	size_t i = cpu;
+
+	/* most often CPU i is the one with that index */
+	if (i >= a->cpu_cnt || a->cpus[i] != i)
+		i = lower_bound_plain(a->cpus, a->cpu_cnt, cpu);
+	return i < a->cpu_cnt && a->cpus[i] == cpu;
 }
 
 /* Recorded with --only. */

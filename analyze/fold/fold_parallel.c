@@ -32,9 +32,8 @@ static int on_cpu_piece(void *ctx, const void *found)
 	const struct cpu_piece *p = found;
 	const struct analysis *a = m->f.a;
 	uint32_t thread = dense_thread(&a->ids, p->utid);
-	size_t i = lower_bound_plain(a->cpus, a->cpu_cnt, p->cpu);
 
-	if (i == a->cpu_cnt || a->cpus[i] != p->cpu || p->from_ns == p->to_ns)
+	if (!context_has_cpu(a, p->cpu) || p->from_ns == p->to_ns)
 		return 0;	/* a CPU that does not exist, or nothing */
 	if (thread == EVENT_ID_IDLE || thread == EVENT_ID_FILTERED ||
 	    !scope_has_thread(&a->scope, thread))

@@ -97,11 +97,22 @@ static int on_flight(void *ctx, const struct request_flight *f)
 	return 0;
 }
 
+/* Time that a CPU ran nobody knows whom is running, too; of the unknown there is nothing else to say. */
 static int on_cpu_piece(void *ctx, const void *found)
 {
 	struct states_machine *m = ctx;
 	const struct cpu_piece *p = found;
-	int ret = thread_states_ran(m->states, followed(m, p->utid), p->cpu, p->from_ns, p->to_ns);
+	const struct thread_piece nobody = {
+		.thread = EVENT_ID_UNKNOWN, .state = THREAD_RUNNING,
+		.from_ns = p->from_ns, .to_ns = p->to_ns,
+	};
+	int ret = 0;
+
+	if (p->utid != EVENT_ID_UNKNOWN)
+		ret = thread_states_ran(m->states, followed(m, p->utid), p->cpu, p->from_ns,
+					p->to_ns);
+	else if (p->from_ns < p->to_ns && context_has_cpu(m->f.a, p->cpu))
+		ret = fold_found(&m->f, &(struct states_found){ .piece = &nobody });
 
 	return ret < 0 ? ret : fold_found(&m->f, &(struct states_found){ .ran = p });
 }

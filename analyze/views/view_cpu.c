@@ -10,7 +10,6 @@
 
 #include "analyze/fold/folds.h"
 #include "analyze/views/view.h"
-#include "base/array.h"
 
 #define SUM(name, field) VIEW_NUMBER(name, struct cpu_sum, field)
 
@@ -28,14 +27,8 @@ static const struct table_column cpu_usage_cols[] = {
 
 static int place(struct view *v, const struct fold_key *key, struct view_place *ret)
 {
-	const struct analysis *a = v->a;
-	size_t i = key->b;
-
-	/* most often CPU i is the one with that index */
-	if (i >= a->cpu_cnt || a->cpus[i] != i)
-		i = lower_bound_plain(a->cpus, a->cpu_cnt, key->b);
 	*ret = (struct view_place){ (uint32_t)key->a, key->b };
-	return i < a->cpu_cnt && a->cpus[i] == key->b && scope_has_thread(&a->scope, ret->group);
+	return context_has_cpu(v->a, key->b) && scope_has_thread(&v->a->scope, ret->group);
 }
 
 static int give_row(struct view *v, const struct view_place *at, void *sum)

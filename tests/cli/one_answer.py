@@ -161,7 +161,8 @@ class Trace:
         self.same("bins and ClickHouse, complete", added(bins, ["name"], ["complete"]), added(sent, ["name"], ["complete"]))
 
         states = self.all_of("states", ["comm"], columns[:6])
-        states.update({k[:1] + ("running_ns",): v for k, v in self.whole("cpu", ["comm"], ["oncpu_ns"]).items() if k[0] == "[unknown]"})
+        self.same("states and cpu", self.all_of("states", ["comm"], columns[:1]),
+                  {k[:-1] + ("running_ns",): v for k, v in self.all_of("cpu", ["comm"], ["oncpu_ns"]).items() if k[0] != "[idle]"})
         self.same("bins and states", added(bins, ["name"], columns[:6]), states)
         self.same("bins and memory", added(bins, ["name"], ["^rss_peak_bytes"]), self.all_of("memory", ["comm"], ["^rss_peak_bytes"]))
         self.same("bins and alloc", added(bins, ["name"], columns[7:11]),
@@ -207,10 +208,7 @@ class Trace:
                                    ("io_requests", "io", "ios")]:
             self.same("metric %s" % metric, of(last, metric), column(view, ["comm"], name))
         for state in STATES:
-            want = column("states", ["comm"], state + "_ns")
-            if state == "running":
-                want.update({k: v for k, v in column("cpu", ["comm"], "oncpu_ns").items() if k == "[unknown]"})
-            self.same("metric of state %s" % state, of(last, "thread_state_seconds", state=state), want)
+            self.same("metric of state %s" % state, of(last, "thread_state_seconds", state=state), column("states", ["comm"], state + "_ns"))
         for metric, name in [("allocated_bytes", "alloc_bytes"), ("freed_bytes", "free_bytes"), ("exit_bytes", "exit_bytes")]:
             for source in ("rss", "slab", "page", "heap"):
                 self.same("metric %s of %s" % (metric, source), of(last, metric, source=source), column("alloc", ["comm"], name, source=source))
