@@ -210,10 +210,10 @@ wait_turn()
 	[ "$(jobs -pr | wc -l)" -lt "$(nproc)" ] || wait -n
 }
 
-# These share nothing: as many at a time as there are CPUs. Then come those that record, one at a time.
+# These share nothing: as many at a time as there are CPUs, the longest first. Then come those that record, one at a time.
 scripts=()
-for name in includes:check_includes.sh style:check_style.py claims:check_claims.py runner:check_runner.sh cli:cli/run.sh \
-	format:format/run.sh damage:damage/run.sh fuzz:fuzz/replay.sh; do
+for name in damage:damage/run.sh cli:cli/run.sh format:format/run.sh includes:check_includes.sh style:check_style.py \
+	claims:check_claims.py runner:check_runner.sh fuzz:fuzz/replay.sh; do
 	[ -e "$here/${name#*:}" ] && wanted "${name%%:*}" || continue
 	scripts+=("${name%%:*}")
 	wait_turn

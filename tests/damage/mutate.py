@@ -9,7 +9,7 @@
 #
 #   - a row that says complete=1 is a row of the undamaged trace's answer;
 #   - an answer that does not call its window incomplete is the undamaged trace's answer;
-#   - the heading of a table says the same as csv;
+#   - the heading of a table says the same as csv (asked of one view in each case);
 #   - the program ends with 0 or 1, and does not take long.
 #
 # The same seed makes the same cases. Prints "ok NAME" or "not ok NAME: what it saw" for each kind of damage.
@@ -172,7 +172,7 @@ KINDS = {
 
 # ---- what must hold ----
 
-def judge(view, window):
+def judge(view, window, with_heading):
     want, want_rows = pristine_of(view, window)
     rc, out, err = ask(copy, view, window, "csv")
     if rc not in (0, 1):
@@ -187,6 +187,8 @@ def judge(view, window):
         if "complete" in header and row[header.index("complete")] == "1" and (header, row) not in want_rows \
                 and not is_absent(header, row, want_rows):
             return f"a row says it is complete and is not the undamaged one: {dict(zip(header, row))}"
+    if not with_heading:
+        return None
     rc, table, _ = ask(copy, view, window, "table")
     heading = table.split("\n")[0]
     if rc == 0 and heading.endswith(", complete") != says_complete:
@@ -206,10 +208,10 @@ def main():
         if index and i // len(names) % 2:
             os.unlink(os.path.join(copy, DERIVED))
             what += ", then the derived file is made"
-        for view in dice.sample(VIEWS, VIEWS_PER_CASE):
+        for nth, view in enumerate(dice.sample(VIEWS, VIEWS_PER_CASE)):
             window = dice.choice([w for w in WINDOWS if applies(view, w)])
             try:
-                wrong = judge(view, window)
+                wrong = judge(view, window, nth == 0)
             except subprocess.TimeoutExpired:
                 wrong = "not done after 60 s"
             if wrong:
