@@ -12,24 +12,29 @@
 -- The result has several sections, each the beginning of another view, with the definitions of that
 -- view. What a name did is what all processes of that name did; pid is there if it is one process.
 --
--- Machine: cpu_busy_pct is of all CPUs, without idle and the recorder; rss_peak_bytes is that of
--- the largest process, here and in Memory; requests count on each layer of stacked devices.
+-- Machine: the whole machine, also with --pid and other options that say who, or nothing where only
+-- some processes were recorded (--only) or kept (cut --comm). cpu_busy_pct is of all CPUs, without
+-- idle, the recorder, and time of which lost switches leave open what ran; requests count on each
+-- layer of stacked devices.
+-- Memory: rss_peak_bytes is that of the largest process, here and in Machine.
 -- Waiting: the time in which the threads of a name waited. cpu_wait_ns is from being runnable to
 -- running; disk_wait_ns and uninterruptible_ns are those of `states`: sleeps with a block request of
 -- the thread in flight, and other uninterruptible sleeps.
 --
 -- :brief is 1 for a screenful. A section whose title begins with + is then left out.
 
--- section: Machine
+-- section: @Machine
+WITH machine AS (SELECT count(*) = 0 AS is_whole FROM info WHERE key = 'cut.processes' OR (key = 'only' AND value = '1'))
 SELECT (SELECT count(*) FROM cpus) AS cpus,
-       CASE WHEN was_recorded('sched.switch') THEN
-	    (SELECT round(100.0 * coalesce(sum(oncpu_ns), 0) / max(span_ns) / max((SELECT count(*) FROM cpus), 1), 3)
+       CASE WHEN is_whole AND was_recorded('sched.switch') THEN
+	    (SELECT round(100.0 * coalesce(sum(oncpu_ns) FILTER (WHERE utid <> 1), 0) / max(span_ns) / max((SELECT count(*) FROM cpus), 1), 3)
 	       FROM cpu_usage(:from, :to)) END AS cpu_busy_pct,
-       (SELECT max(peak_bytes) FROM alloc_usage(:from, :to, 0, 'process') WHERE source = 'rss') AS rss_peak_bytes,
-       CASE WHEN was_recorded('block') THEN io.read_bytes END AS read_bytes,
-       CASE WHEN was_recorded('block') THEN io.written_bytes END AS written_bytes,
+       CASE WHEN is_whole THEN
+	    (SELECT max(peak_bytes) FROM alloc_usage(:from, :to, 0, 'process') WHERE source = 'rss') END AS rss_peak_bytes,
+       CASE WHEN is_whole AND was_recorded('block') THEN io.read_bytes END AS read_bytes,
+       CASE WHEN is_whole AND was_recorded('block') THEN io.written_bytes END AS written_bytes,
        lost_events('all', :from, :to) AS lost_events
-  FROM (SELECT coalesce(sum(bytes) FILTER (WHERE op = 'read'), 0) AS read_bytes,
+  FROM machine, (SELECT coalesce(sum(bytes) FILTER (WHERE op = 'read'), 0) AS read_bytes,
 	       coalesce(sum(bytes) FILTER (WHERE op = 'write'), 0) AS written_bytes
 	  FROM io_usage(:from, :to, 0, 'none')) AS io
 

@@ -11,7 +11,8 @@
 -- The result has one row for the window; with --every one per bin; with --phases one per interval
 -- between marks, which begins with phase (the mark that starts the interval), t_ns and dur_ns.
 -- Columns:
---   oncpu_ns, util_pct   CPU time of all tasks except idle and the recorder; 100 is one CPU
+--   oncpu_ns, util_pct   CPU time of all tasks except idle and the recorder; 100 is one CPU. Time of which
+--                        lost switches leave open what ran ([unknown] in report cpu) is not in it
 --   switches, preempted  switches away from a CPU; switches away while still runnable
 --   wait_max_ns          longest wait for a CPU that ended in the window
 --   rss_alloc_bytes      growth of resident memory of all processes, without subtracting what shrank
@@ -31,8 +32,8 @@ SELECT cpu.oncpu_ns AS oncpu_ns, cpu.util_pct AS util_pct, cpu.switches AS switc
        io.ios AS ios, io.io_bytes AS io_bytes, io.io_lat_max_ns AS io_lat_max_ns,
        view_complete(:from, :to) AS complete,
        view_lost(:from, :to) AS lost_events
-  FROM (SELECT coalesce(sum(oncpu_ns), 0) AS oncpu_ns,
-               coalesce(round(100.0 * sum(oncpu_ns) / max(span_ns), 3), 0.0) AS util_pct,
+  FROM (SELECT coalesce(sum(oncpu_ns) FILTER (WHERE utid <> 1), 0) AS oncpu_ns,
+               coalesce(round(100.0 * sum(oncpu_ns) FILTER (WHERE utid <> 1) / max(span_ns), 3), 0.0) AS util_pct,
                coalesce(sum(switches), 0) AS switches, coalesce(sum(preempted), 0) AS preempted
           FROM cpu_usage(:from, :to, 0)) AS cpu,
        (SELECT max(wait_max_ns) AS wait_max_ns FROM sched_waits(:from, :to, 0, 'none')) AS waits,

@@ -2,7 +2,8 @@
 --
 -- With --every the result has one row per bin in which something happened. The first column, t_ns, is
 -- the start of the bin. The other columns are those of report_totals.sql.
-WITH cpu AS (SELECT t_ns, t_end_ns, sum(oncpu_ns) AS oncpu_ns, round(100.0 * sum(oncpu_ns) / max(span_ns), 3) AS util_pct,
+WITH cpu AS (SELECT t_ns, t_end_ns, sum(oncpu_ns) FILTER (WHERE utid <> 1) AS oncpu_ns,
+                    round(100.0 * sum(oncpu_ns) FILTER (WHERE utid <> 1) / max(span_ns), 3) AS util_pct,
                     sum(switches) AS switches, sum(preempted) AS preempted
                FROM cpu_usage(:from, :to, :every) GROUP BY t_ns),
      waits AS (SELECT t_ns, t_end_ns, max(wait_max_ns) AS wait_max_ns FROM sched_waits(:from, :to, :every, 'none') GROUP BY t_ns),

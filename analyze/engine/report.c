@@ -269,9 +269,26 @@ static int run_part(struct analysis *a, const char *text, size_t len,
 	return ret;
 }
 
+/* A section about the machine is the same whoever a report is about. */
+static int run_machine_part(struct analysis *a, const char *text, size_t len,
+			    const struct statement_param *params, const struct row_sink *sink,
+			    struct err *e)
+{
+	const struct scope_filter f = { .workload_only = context_workload_only(a) };
+	const struct scope asked = a->scope;
+	int ret = scope_init(&a->scope, &a->ids, &f);
+
+	ret = ret < 0 ? err_set(e, ret, "out of memory") :
+			run_part(a, text, len, params, sink, e);
+	scope_done(&a->scope);
+	a->scope = asked;
+	return ret;
+}
+
 /*
  * Runs a text with sections part by part. With sink->section each part is a result of its own,
- * otherwise all of it is one result: section, row, name, value.
+ * otherwise all of it is one result: section, row, name, value. A title may begin with marks: +,
+ * the section is not on the first screen; @, it is about the machine.
  */
 static int run_sections(struct analysis *a, const char *text, const struct statement_param *params,
 			bool brief, const struct row_sink *sink, struct err *e)
@@ -286,14 +303,14 @@ static int run_sections(struct analysis *a, const char *text, const struct state
 		ret = sink->begin(sink->ctx, 4, flat_names);
 	for (; at && ret >= 0; at = next) {
 		const char *title = at + strlen(MARK);
-		bool more = *title == '+'; /* not on the first screen */
+		bool more = *title == '+', of_machine = *title == '@';
 		size_t len;
 
 		ret = 0;
 		next = strstr(at + 1, MARK);
 		if (more && brief)
 			continue;
-		title += more;
+		title += more || of_machine;
 		len = strcspn(title, "\n");
 		if (len >= sizeof(f.title))
 			len = sizeof(f.title) - 1;
@@ -302,8 +319,9 @@ static int run_sections(struct analysis *a, const char *text, const struct state
 		if (sink->section)
 			ret = sink->section(sink->ctx, f.title);
 		if (!ret)
-			ret = run_part(a, at, next ? (size_t)(next - at) : strlen(at), params,
-				       sink->section ? sink : &flat_sink, e);
+			ret = (of_machine ? run_machine_part : run_part)(
+				a, at, next ? (size_t)(next - at) : strlen(at), params,
+				sink->section ? sink : &flat_sink, e);
 	}
 	if (ret >= 0 && !sink->section && sink->end)
 		ret = sink->end(sink->ctx);

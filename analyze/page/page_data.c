@@ -37,7 +37,7 @@
 enum { ROWS_CPU, ROWS_WAITS, ROWS_STATES, ROWS_MEMORY, ROWS_IO, ROWS_CNT };
 
 static const struct page_rows_def cpus = {
-	"cpus", "cpu_usage", .keys = { "cpu" }, .values = { "oncpu_ns" }
+	"cpus", "cpu_usage", .without = "utid", .keys = { "cpu" }, .values = { "oncpu_ns" }
 };
 static const struct page_rows_def defs[ROWS_CNT] = {
 	[ROWS_CPU] = { "cpu", "cpu_usage", .keys = { "upid" }, .ranked = 1,

@@ -181,6 +181,14 @@ static int64_t measure(const struct page_rows *p, const int64_t *values)
 	return sum;
 }
 
+static bool is_left_out(const struct page_rows *p, const struct cell *row)
+{
+	const struct cell *c = &row[p->without_col];
+
+	return p->def->without_text ? !strcmp(c->s, p->def->without_text) :
+				      c->i == EVENT_ID_UNKNOWN;
+}
+
 static int take_row(struct page_rows *p, const struct cell *row)
 {
 	const uint64_t *edges = p->a->bin_edges;
@@ -189,7 +197,7 @@ static int take_row(struct page_rows *p, const struct cell *row)
 	uint32_t key;
 	int ret;
 
-	if (p->without_col >= 0 && !strcmp(row[p->without_col].s, p->def->without_text))
+	if (p->without_col >= 0 && is_left_out(p, row))
 		return 0;
 	if (edges[p->bin] != ts_ns)
 		p->bin = lower_bound_plain(edges, p->a->bin_cnt, ts_ns);

@@ -20,7 +20,10 @@ enum { PAGE_KEYS_MAX = 5, PAGE_VALUES_MAX = 8 };
 struct page_rows_def {
 	const char *result, *table;
 	const char *by;			/* argument of the table; NULL: it has none */
-	/* column that must not have a text, and that text; NULL: all rows count */
+	/*
+	 * Column that must not have a text, and that text, or NULL: it must not be EVENT_ID_UNKNOWN.
+	 * without NULL: all rows count.
+	 */
 	const char *without, *without_text;
 	/* columns of the key; the first "ranked" of them decide which rows are of others */
 	const char *keys[PAGE_KEYS_MAX];

@@ -324,6 +324,8 @@ function device(dev) {
 	const i = results.devices.dev.indexOf(dev);
 	return i < 0 ? (dev >> 20) + ':' + (dev & 0xfffff) : texts[results.devices.name[i]];
 }
+/* What ran is not known where switches were lost: that time is not busy. */
+const is_known = (r, i) => process(r.process[i]).pid || process(r.process[i]).comm !== '[unknown]';
 const single = { is_other: () => false, color: () => PALETTE[0] };
 const of_device = { key: (r, i) => device(r.dev[i]), is_other: () => false, name: (key) => key };
 const of_device_op = { key: (r, i) => device(r.dev[i]) + ' ' + texts[r.op[i]], is_other: () => false, name: (key) => key };
@@ -339,7 +341,7 @@ function chart_defs() {
 	const cpus = new Set(results.cpus.cpu).size;
 	return [
 		{ title: 'CPUs busy', about: 'of ' + cpus, band: true, result: 'cpu', columns: ['oncpu_ns'], per: 'ns', wide: true,
-			...single, name: () => 'busy', format: tick, stacked: true },
+			...single, where: is_known, name: () => 'busy', format: tick, stacked: true },
 		{ title: 'What threads did', about: 'threads, on average; those that slept are left out', result: 'states', columns: Object.keys(STATES), series: true,
 			per: 'ns', wide: true, is_other: () => false, name: (key) => STATES[key][0], color: (key) => STATES[key][1], format: tick,
 			stacked: true },

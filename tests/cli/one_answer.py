@@ -109,6 +109,25 @@ class Trace:
             rows = report(self.path, view, *by_of(view, keys), "--every", "300ms")[0]
             self.same("%s and its bins" % view, self.whole(view, keys, columns), added(rows, keys, columns))
 
+    # ---- the machine ----
+
+    def check_machine(self):
+        """The machine is the same whoever a report is about; time of which what ran is not known is not busy."""
+        def machine(*more):
+            return {r["name"]: float(r["value"] or 0) for r in report(self.path, "summary", *more)[0] if r["section"] == "Machine"}
+
+        cpus = report(self.path, "cpu", "--by", "cpu")[0]
+        totals = report(self.path, "totals")[0][0]
+        pid = next(r["pid"] for r in report(self.path, "cpu")[0] if r["pid"] != "")
+        self.same("the machine, and with --pid", machine(), machine("--pid", pid))
+        self.same("the machine, and with idle time", machine(), machine("--with-idle", "--with-recorder"))
+        self.same("time on CPUs and totals", {"ns": sum(r["oncpu_ns"] for r in cpus)}, {"ns": totals["oncpu_ns"]})
+        busy = sum(float(r["util_pct"]) for r in cpus)
+        of_all = machine()["cpu_busy_pct"] * machine()["cpus"]
+        if max(abs(of_all - busy), abs(float(totals["util_pct"]) - busy)) > 0.001 * (len(cpus) + 1):    # each is rounded
+            self.failed.append("CPUs are busy: %s %% in all, totals %s, cpu %s" % (of_all, totals["util_pct"], busy))
+        self.same("CPUs on the page", {"ns": sum(r["oncpu_ns"] for r in cpus)}, {"ns": self.page_busy_ns})
+
     # ---- the page ----
 
     def page(self):
@@ -147,6 +166,7 @@ class Trace:
                 keys = [k for k in keys if k != "comm"]
             self.same("%s and the page" % view, added(whole, keys, columns), added(rows, keys, columns))
         self.losses = self.page_rows(results["loss"])
+        self.page_busy_ns = sum(results["cpus"]["oncpu_ns"])
 
     # ---- bins, ClickHouse ----
 
@@ -315,6 +335,7 @@ with tempfile.TemporaryDirectory(prefix="ebpfrec-answers.") as place:
     for kind in ("chaotic", "damaged", "lossy", "partial"):
         t = Trace(kind, place)
         t.check_page()
+        t.check_machine()
         last = t.check_metrics()
         if kind != "partial":    # whose figures are those of the lossy one
             t.check_bins()

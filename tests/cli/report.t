@@ -230,6 +230,31 @@ $ ebpfrec report -i golden.ebpfrec | head -n 3
 $ ebpfrec report -i golden.ebpfrec --format csv 2>/dev/null | head -n 1
 1> section,row,name,value
 
+# The machine is the machine, whoever is asked about; in a trace of some processes it is not known.
+$ for who in "" "--comm cc1" "--pid 100 --with-idle" "--tid 300"; do ebpfrec report -i golden.ebpfrec $who | sed -n '/^Machine/,/^$/p'; done
+1> Machine
+1> CPUS  CPU BUSY %  RSS PEAK BYTES  READ BYTES  WRITTEN BYTES  LOST EVENTS
+1>    2        34.4        32.0 MiB         0 B        640 KiB            3
+1>
+1> Machine
+1> CPUS  CPU BUSY %  RSS PEAK BYTES  READ BYTES  WRITTEN BYTES  LOST EVENTS
+1>    2        34.4        32.0 MiB         0 B        640 KiB            3
+1>
+1> Machine
+1> CPUS  CPU BUSY %  RSS PEAK BYTES  READ BYTES  WRITTEN BYTES  LOST EVENTS
+1>    2        34.4        32.0 MiB         0 B        640 KiB            3
+1>
+1> Machine
+1> CPUS  CPU BUSY %  RSS PEAK BYTES  READ BYTES  WRITTEN BYTES  LOST EVENTS
+1>    2        34.4        32.0 MiB         0 B        640 KiB            3
+1>
+
+$ ebpfrec cut -i golden.ebpfrec --comm cc1 -o part.ebpfrec 2>/dev/null; ebpfrec report -i part.ebpfrec | sed -n '/^Machine/,/^$/p'
+1> Machine
+1> CPUS  CPU BUSY %  RSS PEAK BYTES  READ BYTES  WRITTEN BYTES  LOST EVENTS
+1>    2           -               -           -              -            3
+1>
+
 $ ebpfrec report -i golden.ebpfrec --format csv 2>/dev/null | grep '^Machine\|^CPU\|^Waiting'
 1> Machine,1,cpus,2
 1> Machine,1,cpu_busy_pct,34.375
