@@ -16,7 +16,8 @@
 -- some processes were recorded (--only) or kept (cut --comm). cpu_busy_pct is of all CPUs, without
 -- idle, the recorder, and time of which lost switches leave open what ran; requests count on each
 -- layer of stacked devices.
--- Memory: rss_peak_bytes is that of the largest process, here and in Machine.
+-- Memory: rss_peak_bytes is what all processes of the row (of the machine, in Machine) had resident
+-- together at one instant, the highest; memory that they share counts for each.
 -- Waiting: the time in which the threads of a name waited. cpu_wait_ns is from being runnable to
 -- running; disk_wait_ns and uninterruptible_ns are those of `states`: sleeps with a block request of
 -- the thread in flight, and other uninterruptible sleeps.
@@ -30,7 +31,7 @@ SELECT (SELECT count(*) FROM cpus) AS cpus,
 	    (SELECT round(100.0 * coalesce(sum(oncpu_ns) FILTER (WHERE utid <> 1), 0) / max(span_ns) / max((SELECT count(*) FROM cpus), 1), 3)
 	       FROM cpu_usage(:from, :to)) END AS cpu_busy_pct,
        CASE WHEN is_whole THEN
-	    (SELECT max(peak_bytes) FROM alloc_usage(:from, :to, 0, 'process') WHERE source = 'rss') END AS rss_peak_bytes,
+	    (SELECT peak_bytes FROM alloc_usage(:from, :to, 0, 'none') WHERE source = 'rss') END AS rss_peak_bytes,
        CASE WHEN is_whole AND was_recorded('block') THEN io.read_bytes END AS read_bytes,
        CASE WHEN is_whole AND was_recorded('block') THEN io.written_bytes END AS written_bytes,
        lost_events('all', :from, :to) AS lost_events
@@ -60,11 +61,13 @@ SELECT comm, sum(cpu_wait_ns) AS cpu_wait_ns, max(cpu_wait_max_ns) AS cpu_wait_m
  LIMIT CASE WHEN :brief THEN 4 ELSE :top END
 
 -- section: Memory by name
-SELECT u.name AS comm, count(*) AS processes, CASE count(*) WHEN 1 THEN p.pid END AS pid,
-       max(u.peak_bytes) AS rss_peak_bytes, u.peak_ns AS rss_peak_at_ns,
-       sum(u.alloc_bytes) AS rss_grown_bytes
-  FROM alloc_usage(:from, :to, 0, 'process') AS u LEFT JOIN processes AS p ON p.upid = u.upid
- WHERE u.source = 'rss' GROUP BY u.name ORDER BY rss_peak_bytes DESC, rss_grown_bytes DESC, min(u.upid), comm LIMIT CASE WHEN :brief THEN 3 ELSE :top END
+SELECT u.name AS comm, p.cnt AS processes, CASE p.cnt WHEN 1 THEN p.pid END AS pid,
+       u.peak_bytes AS rss_peak_bytes, u.peak_ns AS rss_peak_at_ns, u.alloc_bytes AS rss_grown_bytes
+  FROM alloc_usage(:from, :to, 0, 'comm') AS u
+  JOIN (SELECT m.name AS name, count(*) AS cnt, max(p.pid) AS pid
+	  FROM alloc_usage(:from, :to, 0, 'process') AS m LEFT JOIN processes AS p ON p.upid = m.upid
+	 WHERE m.source = 'rss' GROUP BY m.name) AS p ON p.name = u.name
+ WHERE u.source = 'rss' ORDER BY rss_peak_bytes DESC, rss_grown_bytes DESC, u.name LIMIT CASE WHEN :brief THEN 3 ELSE :top END
 
 -- section: Spikes
 SELECT p.pid AS pid, p.comm AS comm, u.source AS source, u.start_ns AS start_ns, u.dur_ns AS dur_ns,

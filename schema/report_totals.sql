@@ -17,7 +17,8 @@
 --   wait_max_ns          longest wait for a CPU that ended in the window
 --   rss_alloc_bytes      growth of resident memory of all processes, without subtracting what shrank
 --   slab_alloc_bytes, page_alloc_bytes   bytes allocated
---   rss_peak_bytes       largest peak of a process; rss_peak_comm: name of that process
+--   rss_peak_bytes       highest resident memory of all processes together, at one instant
+--   largest_rss_bytes    highest resident memory of one process; largest_rss_comm: name of that process
 --   ios, io_bytes        requests that ended in the window, on all devices: layers of stacked devices
 --                        count once each
 --   io_lat_max_ns        longest latency of these requests
@@ -27,8 +28,7 @@ SELECT cpu.oncpu_ns AS oncpu_ns, cpu.util_pct AS util_pct, cpu.switches AS switc
        waits.wait_max_ns AS wait_max_ns,
        mem.rss_alloc_bytes AS rss_alloc_bytes, mem.slab_alloc_bytes AS slab_alloc_bytes,
        mem.page_alloc_bytes AS page_alloc_bytes, mem.rss_peak_bytes AS rss_peak_bytes,
-       (SELECT p.comm FROM alloc_usage(:from, :to, 0, 'process') AS u JOIN processes AS p ON p.upid = u.upid
-         WHERE u.source = 'rss' ORDER BY u.peak_bytes DESC, u.upid LIMIT 1) AS rss_peak_comm,
+       iif(scope_of_threads(), NULL, coalesce(largest.peak_bytes, 0)) AS largest_rss_bytes, largest.comm AS largest_rss_comm,
        io.ios AS ios, io.io_bytes AS io_bytes, io.io_lat_max_ns AS io_lat_max_ns,
        view_complete(:from, :to) AS complete,
        view_lost(:from, :to) AS lost_events
@@ -41,6 +41,9 @@ SELECT cpu.oncpu_ns AS oncpu_ns, cpu.util_pct AS util_pct, cpu.switches AS switc
                coalesce(sum(alloc_bytes) FILTER (WHERE source = 'slab'), 0) AS slab_alloc_bytes,
                coalesce(sum(alloc_bytes) FILTER (WHERE source = 'page'), 0) AS page_alloc_bytes,
                iif(scope_of_threads(), NULL, coalesce(max(peak_bytes) FILTER (WHERE source = 'rss'), 0)) AS rss_peak_bytes
-          FROM alloc_usage(:from, :to, 0, 'process')) AS mem,
+          FROM alloc_usage(:from, :to, 0, 'none')) AS mem,
        (SELECT coalesce(sum(ios), 0) AS ios, coalesce(sum(bytes), 0) AS io_bytes, max(lat_max_ns) AS io_lat_max_ns
           FROM io_usage(:from, :to, 0, 'none')) AS io
+  LEFT JOIN (SELECT u.peak_bytes AS peak_bytes, p.comm AS comm
+               FROM alloc_usage(:from, :to, 0, 'process') AS u JOIN processes AS p ON p.upid = u.upid
+              WHERE u.source = 'rss' ORDER BY u.peak_bytes DESC, u.upid LIMIT 1) AS largest

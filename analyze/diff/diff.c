@@ -56,7 +56,7 @@ static const struct {
 	double least;		/* a change below it is not relevant; 0: a share of the window */
 } metrics[DIFF_METRIC_CNT + 1] = {
 	[DIFF_ONCPU] = { "oncpu_ns", "sched.switch", SERIES_ONCPU, 0 },
-	[DIFF_RSS_PEAK] = { "rss_peak_bytes", "alloc.rss", SERIES_RSS, 1 << 20 },
+	[DIFF_RSS_PEAK] = { "largest_rss_bytes", "alloc.rss", SERIES_RSS, 1 << 20 },
 	[DIFF_IOS] = { "ios", "block", SERIES_IOS, 10 },
 	[DIFF_IO_BYTES] = { "io_bytes", "block", SERIES_BYTES, 1 << 20 },
 	[DIFF_LAT_P50] = { "lat_p50_ns", "block", SERIES_LAT, 10000 },

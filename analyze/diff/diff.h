@@ -12,7 +12,7 @@
  *
  *     figure            value                                               minimum
  *     oncpu_ns          CPU time of all processes of the role               0.5 % of the window
- *     rss_peak_bytes    highest resident size of the largest of them        1 MiB
+ *     largest_rss_bytes highest resident size of the largest of them        1 MiB
  *     ios, io_bytes     block requests that ended in the window, as owner   10; 1 MiB
  *     lat_p50_ns, lat_p99_ns  of these, queueing to completion              10 us, at 30 requests
  *                                                                           on either side

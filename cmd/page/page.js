@@ -549,7 +549,9 @@ const TABLES = [
 		columns: [...columns.process, columns.text('source', 'SOURCE'), columns.sum('allocs', 'ALLOCS', count), columns.sum('frees', 'FREES', count),
 			columns.sum('alloc_bytes', 'ALLOC BYTES', bytes), columns.sum('free_bytes', 'FREE BYTES', bytes),
 			{ id: 'net_bytes', name: 'NET BYTES', format: bytes, of: (x) => x.sums.alloc_bytes - x.sums.free_bytes - x.sums.exit_bytes },
-			columns.sum('peak_bytes', 'PEAK BYTES', bytes), columns.sum('exit_bytes', 'EXIT BYTES', bytes)] },
+			/* of several processes the highest are known, not what they had together */
+			{ id: 'peak_bytes', name: 'PEAK BYTES', format: bytes, of: (x) => process(x.key.process).is_other ? null : x.sums.peak_bytes },
+			columns.sum('exit_bytes', 'EXIT BYTES', bytes)] },
 	{ result: 'io', title: 'Block I/O', report: 'io', keys: ['process', 'dev', 'op', 'submitter', 'owner_how'],
 		sums: ['ios', 'bytes', 'errors'], max: ['lat_max_ns'], sort: 'bytes',
 		columns: [...columns.process, { name: 'DEVICE', text: true, of: (x) => device(x.key.dev) }, columns.text('op', 'OP'), columns.sum('ios', 'IOS', count),

@@ -42,8 +42,8 @@ $ ebpfrec diff golden.ebpfrec golden.ebpfrec | tail -n 3
 $ ebpfrec cut -i golden.ebpfrec -e sched -o cpu.ebpfrec 2>/dev/null; ebpfrec diff golden.ebpfrec cpu.ebpfrec --format csv 2>/dev/null | grep -E '^(cc1|make)' | cut -d, -f1-9
 1> cc1 a.c,make,oncpu_ns,1500000000,1500000000,0,same,1,1
 1> make,systemd,oncpu_ns,1000000000,1000000000,0,same,1,1
-1> cc1 a.c,make,rss_peak_bytes,33554432,,,unknown,,1
-1> make,systemd,rss_peak_bytes,2097152,2097152,0,unknown,,1
+1> cc1 a.c,make,largest_rss_bytes,33554432,,,unknown,,1
+1> make,systemd,largest_rss_bytes,2097152,2097152,0,unknown,,1
 1> make,systemd,ios,10,,,unknown,,1
 1> make,systemd,io_bytes,655360,,,unknown,,1
 1> make,systemd,lat_p50_ns,5000000,,,unknown,,1

@@ -116,6 +116,13 @@ class Trace:
         def machine(*more):
             return {r["name"]: float(r["value"] or 0) for r in report(self.path, "summary", *more)[0] if r["section"] == "Machine"}
 
+        def summary(section, *columns):
+            rows = {}
+            for r in report(self.path, "summary")[0]:
+                if r["section"] == section:
+                    rows.setdefault(r["row"], {})[r["name"]] = r["value"]
+            return added(rows.values(), ["comm"], columns)
+
         cpus = report(self.path, "cpu", "--by", "cpu")[0]
         totals = report(self.path, "totals")[0][0]
         pid = next(r["pid"] for r in report(self.path, "cpu")[0] if r["pid"] != "")
@@ -126,6 +133,9 @@ class Trace:
         of_all = machine()["cpu_busy_pct"] * machine()["cpus"]
         if max(abs(of_all - busy), abs(float(totals["util_pct"]) - busy)) > 0.001 * (len(cpus) + 1):    # each is rounded
             self.failed.append("CPUs are busy: %s %% in all, totals %s, cpu %s" % (of_all, totals["util_pct"], busy))
+        if self.kind != "partial":
+            self.same("peaks of the machine and totals", {"bytes": machine()["rss_peak_bytes"]}, {"bytes": totals["rss_peak_bytes"]})
+            self.same("peaks of names and memory", summary("Memory by name", "rss_peak_bytes"), self.whole("memory", ["comm"], ["rss_peak_bytes"]))
         self.same("CPUs on the page", {"ns": sum(r["oncpu_ns"] for r in cpus)}, {"ns": self.page_busy_ns})
 
     # ---- the page ----

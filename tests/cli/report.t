@@ -234,19 +234,19 @@ $ ebpfrec report -i golden.ebpfrec --format csv 2>/dev/null | head -n 1
 $ for who in "" "--comm cc1" "--pid 100 --with-idle" "--tid 300"; do ebpfrec report -i golden.ebpfrec $who | sed -n '/^Machine/,/^$/p'; done
 1> Machine
 1> CPUS  CPU BUSY %  RSS PEAK BYTES  READ BYTES  WRITTEN BYTES  LOST EVENTS
-1>    2        34.4        32.0 MiB         0 B        640 KiB            3
+1>    2        34.4        38.0 MiB         0 B        640 KiB            3
 1>
 1> Machine
 1> CPUS  CPU BUSY %  RSS PEAK BYTES  READ BYTES  WRITTEN BYTES  LOST EVENTS
-1>    2        34.4        32.0 MiB         0 B        640 KiB            3
+1>    2        34.4        38.0 MiB         0 B        640 KiB            3
 1>
 1> Machine
 1> CPUS  CPU BUSY %  RSS PEAK BYTES  READ BYTES  WRITTEN BYTES  LOST EVENTS
-1>    2        34.4        32.0 MiB         0 B        640 KiB            3
+1>    2        34.4        38.0 MiB         0 B        640 KiB            3
 1>
 1> Machine
 1> CPUS  CPU BUSY %  RSS PEAK BYTES  READ BYTES  WRITTEN BYTES  LOST EVENTS
-1>    2        34.4        32.0 MiB         0 B        640 KiB            3
+1>    2        34.4        38.0 MiB         0 B        640 KiB            3
 1>
 
 $ ebpfrec cut -i golden.ebpfrec --comm cc1 -o part.ebpfrec 2>/dev/null; ebpfrec report -i part.ebpfrec | sed -n '/^Machine/,/^$/p'
@@ -258,7 +258,7 @@ $ ebpfrec cut -i golden.ebpfrec --comm cc1 -o part.ebpfrec 2>/dev/null; ebpfrec 
 $ ebpfrec report -i golden.ebpfrec --format csv 2>/dev/null | grep '^Machine\|^CPU\|^Waiting'
 1> Machine,1,cpus,2
 1> Machine,1,cpu_busy_pct,34.375
-1> Machine,1,rss_peak_bytes,33554432
+1> Machine,1,rss_peak_bytes,39845888
 1> Machine,1,read_bytes,0
 1> Machine,1,written_bytes,655360
 1> Machine,1,lost_events,3
@@ -387,8 +387,8 @@ $ ebpfrec report states -i golden.ebpfrec --by thread --every 2s --from 1500ms -
 1> The parts of a thread add up to its life in the window. (More: --notes.)
 
 $ ebpfrec report -i golden.ebpfrec --phases --format csv
-1> phase,t_ns,dur_ns,oncpu_ns,util_pct,switches,preempted,wait_max_ns,rss_alloc_bytes,slab_alloc_bytes,page_alloc_bytes,rss_peak_bytes,rss_peak_comm,ios,io_bytes,io_lat_max_ns,complete,lost_events
-1> [start],0,4000000000,2750000000,68.75,4,1,,33554432,19200,0,33554432,cc1,10,655360,5000000,0,3
+1> phase,t_ns,dur_ns,oncpu_ns,util_pct,switches,preempted,wait_max_ns,rss_alloc_bytes,slab_alloc_bytes,page_alloc_bytes,rss_peak_bytes,largest_rss_bytes,largest_rss_comm,ios,io_bytes,io_lat_max_ns,complete,lost_events
+1> [start],0,4000000000,2750000000,68.75,4,1,,33554432,19200,0,39845888,33554432,cc1,10,655360,5000000,0,3
 2> ebpfrec: golden.ebpfrec: the window is incomplete: sched: 3 events lost
 
 $ ebpfrec report -i golden.ebpfrec cpu --phases --comm cc1 --format csv 2>/dev/null

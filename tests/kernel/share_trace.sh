@@ -95,7 +95,7 @@ check("share: the bundle is below its size, and whole", size <= LIMIT, size)
 check("share: other programs take it", subprocess.run(["unzip", "-tq", tmp + "/public.zip"], stdout=subprocess.DEVNULL).returncode == 0, "unzip -t")
 
 # ---- the same numbers, other names ----
-NAMES = {"comm", "by_comm", "submitter", "rss_peak_comm", "call_site", "user_stack", "kernel_stack", "stack"}
+NAMES = {"comm", "by_comm", "submitter", "largest_rss_comm", "call_site", "user_stack", "kernel_stack", "stack"}
 # the size of blocks with other names is their own
 NAMES |= {"bytes_written", "bytes_per_event"}
 INSTANTS = {"t_ns", "start_ns", "end_ns", "peak_ns", "rss_peak_at_ns"}
@@ -125,7 +125,7 @@ def compare(view, bundle, args):
           (len(a) > 0 or view in ("spikes", "stacks")), [x for x in zip(alike, [x for x, _ in b]) if x[0] != x[1]][:2] or (len(a), len(b)))
     for (x, ra), (y, rb) in zip(a, b):
         if times[x] == 1 and x == y:
-            for k in ("comm", "by_comm", "submitter", "rss_peak_comm"):
+            for k in ("comm", "by_comm", "submitter", "largest_rss_comm"):
                 if ra.get(k):
                     pseudonyms.setdefault(ra[k], set()).add(rb[k])
 
