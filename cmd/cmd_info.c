@@ -137,6 +137,7 @@ static void add_tasks(struct facts *f, const struct trace *t)
 static void add_events(struct facts *f, const struct trace *t)
 {
 	uint64_t cnt[EVENT_KIND_CNT] = { 0 }, bytes = 0, total = 0;
+	uint64_t task_cnt = trace_task_event_cnt(t, 0, UINT64_MAX);
 	size_t block_cnt;
 	const struct trace_block *b = trace_blocks(t, &block_cnt);
 
@@ -151,6 +152,9 @@ static void add_events(struct facts *f, const struct trace *t)
 		if (cnt[k])
 			add_int(f, "events", event_kind_name(k), cnt[k], NULL);
 	}
+	if (task_cnt)
+		add_int(f, "events", "task", task_cnt, NULL);
+	total += task_cnt;
 	add_int(f, "events", "all", total, NULL);
 	if (total)
 		add_fact(f, "events", "bytes_per_event", value_real((double)bytes / (double)total),

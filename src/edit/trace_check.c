@@ -234,6 +234,7 @@ static int report_run(struct check *c, const char *file, uint64_t stop)
 	}
 	if (!p.block_cnt)
 		return 0;
+	p.event_cnt += trace_task_event_cnt(c->t, p.from_ns, p.to_ns);
 	if (p.from_ns > c->covered_ns && !c->hole_reported) {
 		r = report_hole(c, file, p.from_ns);
 		if (r < 0)

@@ -557,7 +557,8 @@ void session_get_stats(const struct session *s, struct session_stats *ret)
 	ring_group_stats(s->rings, &ring, false);
 	memset(ret->event_cnt, 0, sizeof(ret->event_cnt));
 	for (h = 1; h < WIRE_HOOK_MAX; h++)
-		ret->event_cnt[wire_hook_class[h]] += ring.kept_cnt[h];
+		if (h != WIRE_PATH)
+			ret->event_cnt[wire_hook_class[h]] += ring.kept_cnt[h];
 	if (s->store)
 		count_stored(s, ret);
 	ret->duration_ns = s->start_ns ? clock_mono_ns() - s->start_ns : 0;

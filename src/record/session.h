@@ -64,7 +64,7 @@ struct session_options {
 
 struct session_stats {
 	bool has_trace;	/* false: the session ended before the trace began, and nothing was kept */
-	uint64_t event_cnt[SAMPLER_CLASS_CNT];	/* records kept */
+	uint64_t event_cnt[SAMPLER_CLASS_CNT];	/* kept; names of files are no events */
 	struct sampler_totals totals;	/* those that were lost include what was inferred */
 	uint64_t inferred_cnt;			/* of all lost: no counter saw them */
 	uint64_t bytes;				/* written to disk */

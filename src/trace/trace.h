@@ -58,7 +58,7 @@ struct trace_block {
 	uint64_t kind_cnt[EVENT_KIND_CNT];
 };
 
-/* Returns how many events a block has of kinds, a mask. */
+/* Returns how many events a block has of kinds, a mask. Those of tasks have no kind. */
 static inline uint64_t trace_block_events(const struct trace_block *b, uint32_t kinds)
 {
 	uint64_t events = 0;
@@ -149,6 +149,8 @@ TRACE_LIST(blocks, trace_block);
 TRACE_LIST(processes, trace_process);	/* by upid, ascending; pseudo ids are not in it */
 TRACE_LIST(threads, trace_thread);	/* by utid, ascending */
 TRACE_LIST(task_events, trace_task_event);
+/* Events of tasks in [from_ns, to_ns): rows of snapshots are none. */
+uint64_t trace_task_event_cnt(const struct trace *t, uint64_t from_ns, uint64_t to_ns);
 TRACE_LIST(rss_baselines, trace_rss);	/* at the trace's start, of processes that lived before */
 TRACE_LIST(rss_snaps, trace_rss);	/* snapshots at start and end, in order of time */
 TRACE_LIST(losses, trace_loss);

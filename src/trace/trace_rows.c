@@ -420,6 +420,17 @@ ROWS(frames, trace_frame, CHUNK_FRAMES)
 ROWS(clocks, trace_clock, CHUNK_CLOCKS)
 ROWS(marks, trace_mark, CHUNK_MARKS)
 
+uint64_t trace_task_event_cnt(const struct trace *t, uint64_t from_ns, uint64_t to_ns)
+{
+	size_t cnt, i;
+	const struct trace_task_event *v = trace_task_events(t, &cnt);
+	uint64_t events = 0;
+
+	for (i = trace_rows_from(t, CHUNK_TASK_EVENTS, from_ns); i < cnt && v[i].ts_ns < to_ns; i++)
+		events += v[i].type != TRACE_TASK_SNAP;
+	return events;
+}
+
 const struct trace_name *trace_names(const struct trace *t, enum trace_name_type type,
 				     size_t *ret_cnt)
 {

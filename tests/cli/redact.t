@@ -20,7 +20,7 @@ $ ebpfrec sql -i public.ebpfrec --format csv 'SELECT pid, comm, exe, cmdline FRO
 1> 200,proc-qfnptb,/ppkkfhn/phjgkmk/prhcpsd/pqfnptb,aqfnptb -okmhpjg pjnjjtj.c
 
 $ ebpfrec check -i public.ebpfrec >/dev/null
-2> ebpfrec: public.ebpfrec: whole: 4 blocks, 229 events
+2> ebpfrec: public.ebpfrec: whole: 4 blocks, 231 events
 
 $ ebpfrec info -i public.ebpfrec --format csv | grep redacted
 1> manifest,redacted,1

@@ -51,17 +51,17 @@ $ ebpfrec report cpu -i golden.ebpfrec --from 2026-02-30T00:00:00Z
 $ ebpfrec check -i golden.ebpfrec
 1> FILE              STATUS  OFFSET     BYTES  FROM (s)  TO (s)  BLOCKS  EVENTS  REASON
 1> manifest          valid        0     224 B         -       -       -       -  finished
-1~ chunk-000000.ebr  valid       64  * KiB     0.000   4.000       4     229  
-2> ebpfrec: golden.ebpfrec: whole: 4 blocks, 229 events
+1~ chunk-000000.ebr  valid       64  * KiB     0.000   4.000       4     231  
+2> ebpfrec: golden.ebpfrec: whole: 4 blocks, 231 events
 
 $ ebpfrec check -i golden.ebpfrec --format csv 2>/dev/null
 1> file,status,offset,bytes,from_ns,to_ns,blocks,events,reason
 1> manifest,valid,0,224,,,,,finished
-1~ chunk-000000.ebr,valid,64,*,0,4000000000,4,229,""
+1~ chunk-000000.ebr,valid,64,*,0,4000000000,4,231,""
 
 $ gen_golden open.ebpfrec open; ebpfrec check -i open.ebpfrec
 1...
-2> ebpfrec: open.ebpfrec: whole: 4 blocks, 229 events; not finished: its recorder was killed, or could not write
+2> ebpfrec: open.ebpfrec: whole: 4 blocks, 231 events; not finished: its recorder was killed, or could not write
 
 $ ebpfrec report cpu -i open.ebpfrec --from 1s --to 2s --format csv
 1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,steal_ns,irq_ns,softirq_ns
@@ -72,10 +72,10 @@ $ gen_golden damaged.ebpfrec damaged; ebpfrec check -i damaged.ebpfrec
 ? 1
 1> FILE              STATUS   OFFSET     BYTES  FROM (s)  TO (s)  BLOCKS  EVENTS  REASON
 1> manifest          valid         0     224 B         -       -       -       -  finished
-1~ chunk-000000.ebr  valid        64  * KiB     0.000   1.000       1      31  
+1~ chunk-000000.ebr  valid        64  * KiB     0.000   1.000       1      32  
 1~ chunk-000000.ebr  damaged  *,???  * KiB     1.000   2.000       -       -  *section*checksum
 1~ chunk-000000.ebr  valid     *,???  * KiB     2.000   4.000       2       2  
-2~ ebpfrec: damaged.ebpfrec: damaged: valid without a gap up to 1.000 s; 1 part (* kB) skipped, 1.00 s missing between valid blocks; 3 blocks with 33 events are valid
+2~ ebpfrec: damaged.ebpfrec: damaged: valid without a gap up to 1.000 s; 1 part (* kB) skipped, 1.00 s missing between valid blocks; 3 blocks with 34 events are valid
 2> ebpfrec: damaged.ebpfrec: reports leave out what is damaged; `ebpfrec repair -i damaged.ebpfrec -o NEW` writes a trace of what is valid
 
 $ ebpfrec repair -i damaged.ebpfrec -o fixed.ebpfrec
@@ -85,10 +85,10 @@ $ ebpfrec repair -i damaged.ebpfrec -o fixed.ebpfrec
 $ ebpfrec check -i fixed.ebpfrec --format csv
 1> file,status,offset,bytes,from_ns,to_ns,blocks,events,reason
 1~ manifest,valid,0,*,,,,,finished
-1~ chunk-000000.ebr,valid,64,*,0,1000000000,1,31,""
+1~ chunk-000000.ebr,valid,64,*,0,1000000000,1,32,""
 1> chunk-000000.ebr,note,,,1000000000,2000000000,,,a gap that was declared when this trace was made
 1~ chunk-000000.ebr,valid,*,2000000000,4000000000,2,2,""
-2> ebpfrec: fixed.ebpfrec: whole: 3 blocks, 33 events
+2> ebpfrec: fixed.ebpfrec: whole: 3 blocks, 34 events
 
 $ ebpfrec report cpu -i fixed.ebpfrec --from 0 --to 3s --format csv
 1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,steal_ns,irq_ns,softirq_ns
@@ -249,7 +249,8 @@ $ ebpfrec info -i golden.ebpfrec
 1>   slab_free            60
 1>   rss                  32
 1>   block                30
-1>   all                  229
+1>   task                 2
+1>   all                  231
 1~   bytes_per_event      [0-9]*.[0-9][0-9]
 1>
 1> lost
@@ -292,7 +293,7 @@ $ ebpfrec info -i golden.ebpfrec --format csv | head -n 12
 1> events,slab_free,60
 
 $ ebpfrec info -i golden.ebpfrec --format json | python3 -c 'import json,sys; print(len([r for r in json.load(sys.stdin) if r["section"] == "events"]))'
-1> 7
+1> 8
 
 $ ebpfrec info --columns -i golden.ebpfrec --format csv | head -n 4
 1> part,kind,column,codec,rows,raw_bytes,stored_bytes,bytes_per_event,share_pct
@@ -515,6 +516,11 @@ $ for how in repair cut redact; do ebpfrec $how -i bit.ebpfrec -o $how.bit 2>/de
 1~ *, INCOMPLETE: the manifest of the recording does not match its checksum: what it said is not known
 1~ *, INCOMPLETE: the manifest of the recording does not match its checksum: what it said is not known
 1~ *, INCOMPLETE: the manifest of the recording does not match its checksum: what it said is not known
-2> ebpfrec: bit.ebpfrec: whole: 4 blocks, 229 events
-2> ebpfrec: bit.ebpfrec: whole: 4 blocks, 229 events
-2> ebpfrec: bit.ebpfrec: whole: 4 blocks, 229 events
+2> ebpfrec: bit.ebpfrec: whole: 4 blocks, 231 events
+2> ebpfrec: bit.ebpfrec: whole: 4 blocks, 231 events
+2> ebpfrec: bit.ebpfrec: whole: 4 blocks, 231 events
+
+# One count of events: info, check, and the lists.
+$ ebpfrec sql -i golden.ebpfrec --format csv "SELECT (SELECT sum(event_cnt) FROM blocks) + (SELECT count(*) FROM task_events WHERE type <> 'snap') AS events"
+1> events
+1> 231

@@ -62,6 +62,25 @@ check "command: has the caller's signal mask and dispositions" "cmp -s '$tmp/sig
 )
 check "command: and those of a caller who ignores signals" "cmp -s '$tmp/ignored.out' '$tmp/ignored.want'" "$(cat "$tmp/ignored.out") instead of $(cat "$tmp/ignored.want")"
 
+# One count of events, also where paths of files and tasks are recorded.
+recorded counted -- sh -c "for i in 1 2 3; do dd if=/dev/zero of='$tmp/written' bs=64k count=64 conv=fsync 2>/dev/null; done; sh -c : & wait"
+"$EBPFREC" check -i "$tmp/counted" >/dev/null 2>"$tmp/checked.err"
+checker <<'EOF_PY'
+import re
+from trace_query import *
+tmp = os.environ["tmp"]
+t = Trace(tmp + "/counted")
+said = lambda name: int(re.search(r"([0-9,]+) events", open(tmp + "/" + name).read()).group(1).replace(",", ""))
+info = run("info", "-i", t.path, "--format", "csv")
+facts = dict(line.split(",")[1:3] for line in info.splitlines() if line.startswith("events,"))
+counts = {"record": said("counted.err"), "check": said("checked.err"), "info": int(facts["all"]), "info, added up":
+          sum(int(v) for k, v in facts.items() if k not in ("all", "bytes_per_event")), "cost": t.report("cost")[0]["events"],
+          "loss": sum(r["read"] for r in t.report("loss"))}
+check("command: record, check, info, cost and loss count the same events", len(set(counts.values())) == 1, counts)
+check("command: with those of tasks, and beside paths", int(facts["task"]) > 0 and
+      t.one("SELECT count(*) FROM block_events WHERE path IS NOT NULL") > 0, facts)
+EOF_PY
+
 cp "$WORK/stamp" "$tmp/first_thing"
 record first -e sched,alloc.rss,alloc.vm -- "$tmp/first_thing" now
 check "command: closing line names the events" "grep -Eq '[0-9,]+ events' '$tmp/first.err'" "$(cat "$tmp/first.err")"

@@ -32,7 +32,7 @@ static int count_step(struct block_writer *w, const struct wire_hdr *h)
 			w->stats.bad_cnt++;
 			return 0;
 		}
-		w->stats.event_cnt[wire_hook_class[h->hook]]++;
+		w->stats.event_cnt[wire_hook_class[h->hook]] += h->hook != WIRE_PATH;
 		w->stats.late_cnt += h->ts_ns < w->from_ns;
 	}
 	return block_steps_add(h->hook == WIRE_PATH ? &w->steps : &w->tasks, h, 0);
