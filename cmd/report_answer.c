@@ -406,6 +406,7 @@ static int run(struct answer *r)
 			  sizeof(r->missing));
 	make_heading(r);
 	more.title = r->heading;
+	more.figure = o->wide_by ? o->view->figure : NULL;
 	out = input_render(&o->in, limit, true, &more);
 	if (!out)
 		return EXIT_FAILED;

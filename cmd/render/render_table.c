@@ -527,6 +527,30 @@ static void table_clear(void *state)
 	free(t->columns);
 }
 
+/* A column of --wide-by has the name of a task or device, which says nothing of its values. */
+static void begin_named(struct column *c, const char *figure, const char *name)
+{
+	c->kind = column_find(figure)->kind;
+	textsafe_escape(c->heading, sizeof(c->heading), name, strlen(name), NULL);
+}
+
+static void begin_column(struct column *c, const struct render_options *o,
+			 const char *const *names, unsigned int i)
+{
+	c->kind = column_find(names[i])->kind;
+	c->below = o->human ? stack_label(names[i]) : NULL;
+	snprintf(c->name, sizeof(c->name), "%s", names[i]);
+	c->may_be_same = o->human && !o->wide &&
+			 (!strcmp(names[i], "complete") || (!strcmp(names[i], "lost_events") && i &&
+							    !strcmp(names[i - 1], "complete")));
+	if (o->human && !o->wide && i && render_is_one_of(names[i], details))
+		c->shown = HIDDEN_DETAIL;
+	if (o->human)
+		column_heading(c->heading, sizeof(c->heading), names[i]);
+	else
+		textsafe_escape(c->heading, sizeof(c->heading), names[i], strlen(names[i]), NULL);
+}
+
 static int table_begin(void *state, const struct render_options *o, struct render_out *out,
 		       unsigned int cnt, const char *const *names)
 {
@@ -538,24 +562,11 @@ static int table_begin(void *state, const struct render_options *o, struct rende
 	if (!t->columns || !t->cells)
 		return -ENOMEM;
 	t->col_cnt = cnt;
-	for (unsigned int i = 0; i < cnt; i++) {
-		struct column *c = &t->columns[i];
-
-		c->kind = column_find(names[i])->kind;
-		c->below = o->human ? stack_label(names[i]) : NULL;
-		snprintf(c->name, sizeof(c->name), "%s", names[i]);
-		c->may_be_same =
-			o->human && !o->wide &&
-			(!strcmp(names[i], "complete") || (!strcmp(names[i], "lost_events") && i &&
-							   !strcmp(names[i - 1], "complete")));
-		if (o->human && !o->wide && i && render_is_one_of(names[i], details))
-			c->shown = HIDDEN_DETAIL;
-		if (o->human)
-			column_heading(c->heading, sizeof(c->heading), names[i]);
+	for (unsigned int i = 0; i < cnt; i++)
+		if (i && o->figure)
+			begin_named(&t->columns[i], o->figure, names[i]);
 		else
-			textsafe_escape(c->heading, sizeof(c->heading), names[i], strlen(names[i]),
-					NULL);
-	}
+			begin_column(&t->columns[i], o, names, i);
 	return 0;
 }
 

@@ -136,6 +136,11 @@ $ ebpfrec report latency -i who.ebpfrec --histogram --by size,op --every 100ms -
 1> 200000000,read,4096,8192,device,8388608,16777216,1,100,100,1,0
 1> 200000000,read,16384,32768,total,8388608,16777216,1,100,100,1,0
 
+# names are no columns of ours: they stay as they are
+$ ebpfrec report cpu -i who.ebpfrec --by user --every 400ms --wide-by user | sed -n '3,4p'
+1> T (s)  root  1234  ann
+1> 0.000  13.8   3.0  2.8
+
 $ ebpfrec report cpu -i who.ebpfrec --by user --every 100ms --wide-by user --format csv
 1> t_ns,root,1234,ann
 1> 0,10,0,0

@@ -278,6 +278,31 @@ static void test_render_writes_tables_for_people(void **state)
 	free(text);
 }
 
+static void test_render_takes_names_of_things_for_no_columns(void **state)
+{
+	static const char *const things[] = { "t_ns", "load_ns", "Xorg", "xorg", "complete",
+					      "stack" };
+	struct render_options o = { .format = RENDER_TABLE, .human = true, .figure = "util_pct" };
+	const struct row_sink *sink;
+	char *text = NULL;
+	struct render *r;
+	size_t size;
+
+	o.out = open_memstream(&text, &size);
+	assert_int_equal(render_new(&r, &o), 0);
+	sink = render_sink(r);
+	assert_int_equal(sink->begin(sink->ctx, 6, things), 0);
+	assert_int_equal(sink->row(sink->ctx, (const struct value[]){
+					val_int(0), val_real(52.04), val_real(1), val_real(2),
+					val_real(1), val_real(0) }), 0);
+	assert_int_equal(sink->end(sink->ctx), 0);
+	render_free(r);
+	fclose(o.out);
+	assert_string_equal(text, "T (s)  load_ns  Xorg  xorg  complete  stack\n"
+				  "0.000     52.0   1.0   2.0       1.0    0.0\n");
+	free(text);
+}
+
 static void test_render_leaves_sql_tables_as_they_are(void **state)
 {
 	char *text = render(&(struct render_options){ .format = RENDER_TABLE }, 1);
@@ -772,6 +797,7 @@ int main(void)
 		cmocka_unit_test(test_render_writes_raw_csv),
 		cmocka_unit_test(test_render_writes_json),
 		cmocka_unit_test(test_render_writes_tables_for_people),
+		cmocka_unit_test(test_render_takes_names_of_things_for_no_columns),
 		cmocka_unit_test(test_render_leaves_sql_tables_as_they_are),
 		cmocka_unit_test(test_render_streams_long_tables_whole),
 		cmocka_unit_test(test_render_fits_tables_to_the_terminal),
