@@ -312,6 +312,9 @@ static int check_options(struct report_options *r)
 		c = check_together(r);
 	if (!c)
 		c = check_view(r);
+	/* a screenful is for people */
+	if (r->in.format == RENDER_JSON)
+		r->q.summary_rows = REPORT_SECTION_ROWS;
 	r->q.view = r->view ? r->view->name : NULL;
 	r->q.pids = r->pids.v;
 	r->q.pid_cnt = r->pids.cnt;

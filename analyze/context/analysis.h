@@ -162,6 +162,8 @@ enum report_by {
 /* "process", "thread", ... */
 const char *report_key_name(enum report_by key);
 
+#define REPORT_SECTION_ROWS 10
+
 struct report_request {
 	const char *
 		view; /* "summary", "cpu", "sched", "alloc", "spikes", "io", "latency", "pattern",
@@ -181,7 +183,10 @@ struct report_request {
 	/* with every_ns: rows of 0 where there is none, of each group or in each bin */
 	enum report_fill { REPORT_FILL_NONE, REPORT_FILL_BINS, REPORT_FILL_GROUPS } fill;
 	bool *ret_sparse; /* set when groups have no rows of 0, as there would be too many */
-	/* of each section of the summary; 0: the first ten (in sections: a screenful), -1: all */
+	/*
+	 * Of each section of a view that has some; -1: all; 0: REPORT_SECTION_ROWS, or a screenful
+	 * where sections are results of their own.
+	 */
 	int64_t summary_rows;
 	bool histogram;			/* latency: counts by powers of two instead */
 	bool continues; /* bins: the window before this one was asked for */

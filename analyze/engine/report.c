@@ -31,7 +31,6 @@
 #include "analyze/engine/report_view.h"
 #include "analyze/engine/statement.h"
 
-#define SUMMARY_ROWS 10		/* of each section */
 #define MARK "-- section: "	/* begins a section in report_summary.sql */
 
 const struct report_view *report_view_find(const char *name)
@@ -360,7 +359,7 @@ static int run_view(struct analysis *a, const struct report_request *r, const st
 		{ ":to", value_int((uint64_t)context_rel_clamped(a, r->to_ns)) },
 		{ ":every", value_int(r->every_ns > INT64_MAX ? INT64_MAX : r->every_ns) },
 		{ ":by", value_text(by_argument(keys, by)) },
-		{ ":top", value_int((uint64_t)(r->summary_rows ? r->summary_rows : SUMMARY_ROWS)) },
+		{ ":top", value_int((uint64_t)(r->summary_rows ?: REPORT_SECTION_ROWS)) },
 		{ ":brief", value_int(brief) },
 		{ ":spike_window", value_int(r->spike_window_ns) },
 		{ ":spike_min", value_int(r->spike_min_bytes) },

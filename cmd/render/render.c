@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/textsafe.h"
 #include "cmd/render/render_format.h"
 
 #define OUT_BYTES (64 * 1024)
@@ -64,16 +65,28 @@ int render_begin(void *render, unsigned int col_cnt, const char *const *names)
 	return done(r, r->ops->begin(r->state, &r->options, &r->out, col_cnt, names));
 }
 
-/* Only for tables: the other formats stay one result, see struct row_sink. */
+/*
+ * Only for tables and json: the other formats stay one result, see struct row_sink. In json, the
+ * sections are members of an object, which render_free() ends.
+ */
 static int render_section(void *render, const char *title)
 {
 	struct render *r = render;
+	size_t n = strlen(title);
+	char *p;
 
 	print_heading(r);
-	if (r->section_cnt++)
+	if (r->options.format == RENDER_TABLE) {
+		render_out_text(&r->out, r->section_cnt++ ? "\n" : "");
+		render_out_text(&r->out, title);
 		render_out_text(&r->out, "\n");
-	render_out_text(&r->out, title);
-	render_out_text(&r->out, "\n");
+		return r->out.error;
+	}
+	render_out_text(&r->out, r->section_cnt++ ? "," : "{\n");
+	p = render_out_room(&r->out, TEXTSAFE_JSON_MAX(n));
+	if (p)
+		r->out.n += textsafe_json(p, title, n);
+	render_out_text(&r->out, ":");
 	return r->out.error;
 }
 
@@ -146,7 +159,7 @@ int render_new(struct render **ret, const struct render_options *o)
 	r->sink = (struct row_sink){
 		.ctx = r, .begin = render_begin, .row = render_put, .end = render_end
 	};
-	if (o->format == RENDER_TABLE)
+	if (o->format == RENDER_TABLE || o->format == RENDER_JSON)
 		r->sink.section = render_section;
 	if (!r->out.buf || !r->state) {
 		render_free(r);
@@ -160,6 +173,10 @@ void render_free(struct render *r)
 {
 	if (!r)
 		return;
+	if (r->section_cnt && r->options.format == RENDER_JSON) {
+		render_out_text(&r->out, "}\n");
+		render_out_flush(&r->out);
+	}
 	if (r->state)
 		clear(r);
 	free(r->state);

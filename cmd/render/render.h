@@ -10,7 +10,8 @@
  *     csv    RFC 4180 quoting, lines end in LF, one line per record, header row first; numbers raw,
  *     NULL an
  *            empty cell, text as textsafe_csv() makes it
- *     json   one array of objects, one object per line; NULL, NaN and infinities are null
+ *     json   one array of objects, one object per line; NULL, NaN and infinities are null.
+ *            Sections make an object, in which each is such an array
  *     jsonl  an object per line and nothing else; what would be null is left out
  *     table  for people: escaped text, numbers to the right; with human, units by the column's name
  *

@@ -230,6 +230,22 @@ $ ebpfrec report -i golden.ebpfrec | head -n 3
 $ ebpfrec report -i golden.ebpfrec --format csv 2>/dev/null | head -n 1
 1> section,row,name,value
 
+# json has an object of sections with rows; jsonl a row per value, as csv
+$ ebpfrec report -i golden.ebpfrec --format json 2>/dev/null | python3 -c 'import json, sys; s = json.load(sys.stdin); print(*s, sep=", "); print(s["Machine"]); print([r["comm"] for r in s["CPU by name"]], s["Spikes"])'
+1> Machine, CPU by name, Waiting by name, Memory by name, Spikes, Block I/O by name, Events, Recording, Recording cost
+1> [{'cpus': 2, 'cpu_busy_pct': 34.375, 'rss_peak_bytes': 39845888, 'read_bytes': 0, 'written_bytes': 655360, 'lost_events': 3}]
+1> ['cc1', 'make', '=1+\x1b[31m,"�'] [{'pid': 200, 'comm': 'cc1', 'source': 'rss', 'start_ns': 1201562500, 'dur_ns': 48437500, 'bytes': 33554432, 'bytes_per_s': 692736660.6451613}]
+
+$ ebpfrec report why -i golden.ebpfrec --comm cc1 --format json 2>/dev/null | python3 -c 'import json, sys; print([(k, len(v)) for k, v in json.load(sys.stdin).items()])'
+1> [('States', 2), ('Waited longest', 0), ('Ran instead', 0), ('Requests', 0), ('Files', 0), ('Beside them', 0), ('Woken by', 0), ('Memory', 1), ('Chain', 0)]
+
+$ ebpfrec report -i golden.ebpfrec --format json --limit 1 2>/dev/null | python3 -c 'import json, sys; print([len(v) for v in json.load(sys.stdin).values()])'
+1> [1, 1, 1, 1, 1, 1, 0, 5, 1]
+
+$ ebpfrec report -i golden.ebpfrec --format jsonl 2>/dev/null | head -n 2
+1> {"section":"Machine","row":1,"name":"cpus","value":2}
+1> {"section":"Machine","row":1,"name":"cpu_busy_pct","value":34.375}
+
 # The machine is the machine, whoever is asked about; in a trace of some processes it is not known.
 $ for who in "" "--comm cc1" "--pid 100 --with-idle" "--tid 300"; do ebpfrec report -i golden.ebpfrec $who | sed -n '/^Machine/,/^$/p'; done
 1> Machine

@@ -303,6 +303,31 @@ static void test_render_takes_names_of_things_for_no_columns(void **state)
 	free(text);
 }
 
+static void test_render_makes_an_object_of_sections(void **state)
+{
+	struct render_options o = { .format = RENDER_JSON };
+	static const char *const columns[] = { "pid" };
+	const struct value row = val_int(7);
+	const struct row_sink *sink;
+	char *text = NULL;
+	struct render *r;
+	size_t size;
+
+	o.out = open_memstream(&text, &size);
+	assert_int_equal(render_new(&r, &o), 0);
+	sink = render_sink(r);
+	for (unsigned int i = 0; i < 2; i++) {
+		assert_int_equal(sink->section(sink->ctx, i ? "of \"b\"" : "a"), 0);
+		assert_int_equal(sink->begin(sink->ctx, 1, columns), 0);
+		assert_int_equal(i ? 0 : sink->row(sink->ctx, &row), 0);
+		assert_int_equal(sink->end(sink->ctx), 0);
+	}
+	render_free(r);
+	fclose(o.out);
+	assert_string_equal(text, "{\n\"a\":[\n{\"pid\":7}\n]\n,\"of \\\"b\\\"\":[]\n}\n");
+	free(text);
+}
+
 static void test_render_leaves_sql_tables_as_they_are(void **state)
 {
 	char *text = render(&(struct render_options){ .format = RENDER_TABLE }, 1);
@@ -798,6 +823,7 @@ int main(void)
 		cmocka_unit_test(test_render_writes_json),
 		cmocka_unit_test(test_render_writes_tables_for_people),
 		cmocka_unit_test(test_render_takes_names_of_things_for_no_columns),
+		cmocka_unit_test(test_render_makes_an_object_of_sections),
 		cmocka_unit_test(test_render_leaves_sql_tables_as_they_are),
 		cmocka_unit_test(test_render_streams_long_tables_whole),
 		cmocka_unit_test(test_render_fits_tables_to_the_terminal),
