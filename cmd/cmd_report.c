@@ -549,7 +549,7 @@ static const struct opts_option options[] = {
 	  .take = take_sort },
 	{ 0, "limit", "N",
 	  "rows at most, with --every of each bin, 0 for all (default: 20 for\n"
-	  "tables, 5 of each bin, else all)",
+	  "tables, 5 of each bin, all for histograms, csv and json)",
 	  OPTS_CALL, .take = take_limit },
 	{ 0, "format", "FORMAT", "table (default), csv, json or jsonl", OPTS_CALL,
 	  .take = take_format },

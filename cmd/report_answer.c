@@ -381,6 +381,7 @@ static int run(struct answer *r)
 	struct report_options *o = r->o;
 	bool of_bins = o->q.every_ns && !o->wide_by;
 	uint64_t limit = o->has_limit ? o->q.limit :
+			 o->q.histogram ? 0 :
 			 !of_bins ? REPORT_TABLE_ROWS :
 			 o->in.format == RENDER_TABLE ? REPORT_BIN_ROWS : 0;
 	struct err e = { "" };

@@ -55,7 +55,7 @@ SELECT t_ns, max(span_ns) AS bin_ns, name, device, op, lat_low_ns,
         UNION ALL
         SELECT t_ns, span_ns, name, device_name(dev), op, low_ns, NULL, NULL, NULL, NULL, NULL, NULL,
                NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, ios, NULL, NULL, NULL
-          FROM latency_hist(:from, :to, :every, :by || ',device,op') WHERE phase = 'total'
+          FROM latency_hist(:from, :to, :every, :by || ',device,op') WHERE phase = 'total' AND ios > 0
         UNION ALL
         SELECT t_ns, span_ns, '', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
                NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,

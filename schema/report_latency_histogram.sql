@@ -2,7 +2,7 @@
 --
 -- The result is a histogram of latencies in powers of two: a step includes low_ns and excludes
 -- high_ns. It has one row per device (with --by also per process, thread, comm or cgroup), operation,
--- phase and step that is not empty. Columns:
+-- phase and step, from the first to the last that has requests. Columns:
 --   phase   total (queueing to last completion), queue (queueing to first issue), device (last issue
 --           to last completion)
 --   ios     requests; pct: share of the step; upto_pct: share of the requests below high_ns

@@ -76,7 +76,7 @@ SELECT t_ns, device_name(dev) AS device, op, bytes, ios, errors, lat_max_ns
 -- section: latency
 -- histogram request_seconds ios: Time of block requests from queueing to completion.
 SELECT t_ns, device_name(dev) AS device, op, high_ns, ios, NULL AS lat_sum_ns
-  FROM latency_hist(:from, :to, :every, 'device,op') WHERE phase = 'total'
+  FROM latency_hist(:from, :to, :every, 'device,op') WHERE phase = 'total' AND ios > 0
 UNION ALL
 SELECT t_ns, device_name(dev), op, NULL, NULL, lat_sum_ns FROM io_usage(:from, :to, :every, 'device,op')
 

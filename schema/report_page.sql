@@ -40,7 +40,7 @@ SELECT u.t_ns AS at_ns, u.upid AS upid, u.dev AS dev, u.op AS op, u.submitter AS
  WHERE u.lat_max_ns > 0 ORDER BY u.lat_max_ns DESC LIMIT 20
 
 -- section: latencies
-SELECT t_ns, low_ns, sum(ios) AS ios FROM latency_hist(:from, :to, :every, 'none') WHERE phase = 'total' GROUP BY t_ns, low_ns
+SELECT t_ns, low_ns, sum(ios) AS ios FROM latency_hist(:from, :to, :every, 'none') WHERE phase = 'total' AND ios > 0 GROUP BY t_ns, low_ns
 
 -- section: slices
 WITH b AS MATERIALIZED (SELECT from_ns, to_ns, event_cnt AS n FROM blocks WHERE from_ns < :to AND to_ns > :from),

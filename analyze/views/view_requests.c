@@ -202,12 +202,15 @@ static int give_phase(struct view *v, const struct view_place *at, struct io_sum
 		      const char *name, const struct quantile *latency)
 {
 	uint64_t counts[QUANTILE_POWERS] = { 0 };
+	unsigned int first = 0, end = QUANTILE_POWERS;
 	struct cell *c;
 
 	quantile_count_powers(latency, counts);
-	for (unsigned int i = 0; i < QUANTILE_POWERS; i++) {
-		if (!counts[i])
-			continue;
+	while (first < end && !counts[first])
+		first++;
+	while (first < end && !counts[end - 1])
+		end--;
+	for (unsigned int i = first; i < end; i++) {
 		c = view_row(v, at->group, x);
 		if (!c)
 			return -ENOMEM;

@@ -32,9 +32,13 @@ function add_picture(title, about, height, draw, at) {
 /* ---- latencies of block requests: time from left to right, longer ones above, the more the darker ---- */
 
 function add_heat_map() {
-	const r = results.latencies, lows = [...new Set(r.low_ns)].sort((a, b) => b - a);
+	const r = results.latencies, lows = [];
 	if (!r.cnt)
 		return;
+	/* all steps from the longest to the shortest, the one below 1 ns being 0 */
+	const least = r.low_ns.reduce((a, b) => Math.min(a, b));
+	for (let low = r.low_ns.reduce((a, b) => Math.max(a, b)); low >= least; low = low > 1 ? low / 2 : low - 1)
+		lows.push(low);
 	const row = new Map(lows.map((low, i) => [low, i]));
 	const height = lows.length * HEAT_ROW;
 	let cells = new Map(), level = 0;
