@@ -110,7 +110,9 @@ static void make_heading(struct answer *r)
 /* Below a table: what the view is about in a sentence, or with --notes all that is to be said. */
 static void print_table_notes(const struct answer *r)
 {
-	const char *notes = r->o->view->notes, *found[NOTE_MAX];
+	const struct report_variant *variant = report_variant_find(r->o->view, &r->o->q);
+	const char *notes = variant && variant->notes ? variant->notes : r->o->view->notes;
+	const char *found[NOTE_MAX];
 	unsigned int found_cnt = find_notes(r, found);
 	const char *end = strstr(notes, ". ");
 	char text[1600];

@@ -31,7 +31,7 @@
 #                          without a row get one of 0
 #
 # Another file, report_VIEW_*.sql, begins with "-- variant of VIEW every|histogram|by KEY: QUESTION": it answers instead
-# where that is asked for.
+# where that is asked for. "-- note: TEXT" may follow, which then stands for the view's note.
 
 function fail(text)
 {
@@ -72,7 +72,7 @@ function begin_variant(    w)
 		fail("a variant is asked for by every, histogram or by, not '" w[4] "'")
 	# those that a more special question asks for come first
 	at = w[3] SUBSEP (w[4] == "histogram" ? 1 : w[4] == "by" ? 2 : 3)
-	variant[at] = sprintf("{ .when = REPORT_WHEN_%s, .by = %s, .sql = %s }", toupper(w[4]), w[4] == "by" ? keys(w[5]) : 0, quoted(file))
+	variant[at] = sprintf("{ .when = REPORT_WHEN_%s, .by = %s, .sql = %s", toupper(w[4]), w[4] == "by" ? keys(w[5]) : 0, quoted(file))
 	has_variant[w[3]] = 1
 	if (w[4] == "histogram")
 		has_histogram[w[3]] = 1
@@ -86,6 +86,10 @@ function begin_word(line)
 	if (word ~ /^variant of /) {
 		begin_variant()
 		word = "variant"
+		return
+	}
+	if (v == "" && word == "note") {
+		said[at, "note"] = text
 		return
 	}
 	if (word ~ /^view [0-9]+$/) {
@@ -123,15 +127,16 @@ FNR == 1 {
 		fail("it does not begin with a view or a variant")
 }
 !in_head { next }
-/^--   / && word != "" { if (word != "variant") said[v, word] = said[v, word] " " substr($0, 6); next }
-/^-- [a-z][a-z_. 0-9]*: / && (FNR == 1 || v != "") { begin_word(substr($0, 4)); next }
+/^--   / && word != "" { if (word != "variant") said[v == "" ? at : v, word] = said[v == "" ? at : v, word] " " substr($0, 6); next }
+/^-- [a-z][a-z_. 0-9]*: / && (FNR == 1 || v != "" || /^-- note: /) { begin_word(substr($0, 4)); next }
 { in_head = 0 }
 
 function put_variants(v,    i, out)
 {
 	for (i = 1; i <= 3; i++)
 		if ((v, i) in variant)
-			out = out (out == "" ? "" : ", ") variant[v, i]
+			out = out (out == "" ? "" : ", ") variant[v, i] \
+			      ((v, i, "note") in said ? ", .notes = " quoted(said[v, i, "note"]) : "") " }"
 	member("variants", out == "" ? "" : "(const struct report_variant[]){ " out ", { 0 } }")
 }
 

@@ -329,15 +329,23 @@ static int run_sections(struct analysis *a, const char *text, const struct state
 
 /* ---- one report ---- */
 
-/* NULL: --histogram is asked for, and the view has none. */
-static const char *view_text(const struct report_view *v, const struct report_request *r)
+const struct report_variant *report_variant_find(const struct report_view *v,
+						 const struct report_request *r)
 {
 	for (const struct report_variant *x = v->variants; x && x->sql; x++)
 		if (x->when == REPORT_WHEN_HISTOGRAM ? r->histogram :
 		    x->when == REPORT_WHEN_BY	     ? r->by & x->by :
 						       r->every_ns > 0)
-			return schema_text(x->sql);
-	return r->histogram ? NULL : schema_text(v->sql);
+			return x;
+	return NULL;
+}
+
+/* NULL: --histogram is asked for, and the view has none. */
+static const char *view_text(const struct report_view *v, const struct report_request *r)
+{
+	const struct report_variant *x = report_variant_find(v, r);
+
+	return x ? schema_text(x->sql) : r->histogram ? NULL : schema_text(v->sql);
 }
 
 enum { BY_MAX = 160 };

@@ -38,6 +38,7 @@ struct report_variant {
 	enum { REPORT_WHEN_EVERY = 1, REPORT_WHEN_HISTOGRAM, REPORT_WHEN_BY } when;
 	unsigned int by; /* 1u << REPORT_BY_x */
 	const char *sql; /* for schema_text() */
+	const char *notes; /* NULL: those of the view */
 };
 
 /* Texts and lists that are not given are NULL. */
@@ -66,6 +67,9 @@ struct report_view {
 extern const struct report_view report_view_list[];
 extern const unsigned int report_view_cnt, report_view_hidden_cnt;
 
+/* The variant that answers, or NULL: the view itself does. */
+const struct report_variant *report_variant_find(const struct report_view *v,
+						 const struct report_request *r);
 /* The view of this name, or NULL. */
 const struct report_view *report_view_find(const char *name);
 /* -EINVAL: the view takes no such keys (1u << REPORT_BY_x), or not together. */

@@ -530,7 +530,7 @@ const columns = {
 const TABLES = [
 	{ result: 'cpu', title: 'CPU', report: 'cpu', keys: ['process'], sums: ['oncpu_ns', 'switches', 'preempted'], max: [], sort: 'oncpu_ns',
 		columns: [...columns.process, columns.sum('oncpu_ns', 'ONCPU', duration),
-			{ id: 'util_pct', name: 'UTIL %', format: percent, of: (x) => Math.round(100000 * x.sums.oncpu_ns / span_ns()) / 1000 },
+			{ id: 'util_pct', name: '%CPU', format: percent, of: (x) => Math.round(100000 * x.sums.oncpu_ns / span_ns()) / 1000 },
 			columns.sum('switches', 'SWITCHES', count), columns.sum('preempted', 'PREEMPTED', count)] },
 	{ result: 'waits', title: 'Waits for a CPU', report: 'sched', keys: ['process'], sums: ['waits', 'wait_ns'], max: ['wait_max_ns'], sort: 'wait_ns',
 		columns: [...columns.process, columns.sum('waits', 'WAITS', count), columns.sum('wait_ns', 'WAIT', duration),

@@ -177,7 +177,7 @@ $ ebpfrec report cpu -i golden.ebpfrec --every 1s --by cpu --sparklines | tail -
 1> 0  =@@   100.0 %
 1> 1   @    25.0 %
 1>
-1> Interrupts count for the thread they interrupted, as in the scheduler's own accounting; irq and softirq are the interrupts' part, if sched.irq was recorded. (More: --notes.)
+1> ONCPU, IDLE, UNKNOWN (what ran is not known: switches were lost, or the kernel hides the task from BPF) and OTHER (the recorder, and threads that --pid and the like or record --only leave out) add up to the window. (More: --notes.)
 
 $ ebpfrec report cpu -i golden.ebpfrec --every 1s --wide-by comm --format csv 2>/dev/null
 1> t_ns,cc1,make,"'=1+\x1b[31m,""\xff"
