@@ -349,7 +349,10 @@ static int columns(const struct input *in)
 	"WHERE parent_upid NOT IN (SELECT upid FROM p) "                                           \
 	"UNION ALL SELECT p.upid, depth + 1 FROM tree JOIN p ON p.parent_upid = tree.upid "        \
 	"ORDER BY 2 DESC, 1) "
-#define TREE_REST "user, container, start_ns, end_ns, cmdline FROM tree JOIN p USING (upid)"
+/* The order in which the recursion comes upon processes is that of the tree. */
+#define TREE_REST                                                                                  \
+	"user, container, start_ns, end_ns, cmdline FROM (SELECT upid, depth, row_number() "       \
+	"OVER () AS nth FROM tree) JOIN p USING (upid) ORDER BY nth"
 
 static int tree(struct input *in)
 {

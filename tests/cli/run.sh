@@ -33,7 +33,7 @@ unset COLUMNS EBPFREC_TRACE
 export README=$top/README.md
 mkdir -p "$dir/bin" "$dir/run"
 ln -s "$EBPFREC" "$dir/bin/ebpfrec"
-ln -s "$build/tests/cli/gen_golden" "$dir/bin/gen_golden"
+ln -s "$build/tests/cli/gen_golden" "$build/tests/cli/gen_doubtful" "$dir/bin"
 ln -s "$here/pprof_text.py" "$dir/bin/pprof_text"
 printf '#!/bin/sh\nexec python3 "%s/tests/kernel/landing.py" "$@"\n' "$top" >"$dir/bin/landing"
 chmod +x "$dir/bin/landing"

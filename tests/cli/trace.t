@@ -524,3 +524,7 @@ $ for how in repair cut redact; do ebpfrec $how -i bit.ebpfrec -o $how.bit 2>/de
 $ ebpfrec sql -i golden.ebpfrec --format csv "SELECT (SELECT sum(event_cnt) FROM blocks) + (SELECT count(*) FROM task_events WHERE type <> 'snap') AS events"
 1> events
 1> 231
+
+# info --tree: each process below its parent, whenever it began
+$ gen_doubtful lossy tree.ebpfrec; ebpfrec info -i tree.ebpfrec --tree --format csv | awk -F, 'NR > 1 { if ($4 != 0 && pid[$4 - 1] != $3) print "not below its parent:", $0; pid[$4] = $2; n++ } END { print n }'
+1> 37
