@@ -195,6 +195,13 @@ static void add_segment(struct buf *list, const void *data, size_t bytes)
 	buf_add(list, &seg, sizeof(seg));
 }
 
+/* The trace stays, unlike one that a command makes of another. Returns err. */
+static int store_error(struct err *e, int err, const struct err *why)
+{
+	return err ? err_set(e, err, "%s; what was recorded before is kept", err_text(why, err)) :
+		     0;
+}
+
 /* Encodes what the rings gave for [slice_ns, to_ns) and appends it. */
 static int write_slice(struct session *s, uint64_t to_ns, bool is_last, struct err *e)
 {
@@ -203,6 +210,7 @@ static int write_slice(struct session *s, uint64_t to_ns, bool is_last, struct e
 	struct block_stats stats = {};
 	struct buf list = {};
 	struct ring_slab *slab;
+	struct err why = { "" };
 	const void *block;
 	size_t bytes;
 	unsigned int ring_cnt = probe_rings(s->probe)->cnt, i;
@@ -238,7 +246,7 @@ static int write_slice(struct session *s, uint64_t to_ns, bool is_last, struct e
 	if (err)
 		err_set(e, err, "cannot encode: %s", strerror(-err));
 	else
-		err = store_writer_append(s->store, block, bytes, 1, e);
+		err = store_error(e, store_writer_append(s->store, block, bytes, 1, &why), &why);
 	ring_group_release(s->rings, s->slices);
 	buf_reset(&s->snapshot);
 	buf_done(&list);
@@ -413,6 +421,7 @@ static int close_trace(struct session *s, bool ended, int exit_code, struct err 
 {
 	struct store_sync_stats sync;
 	struct sampler_totals t;
+	struct err why = { "" };
 	int err;
 
 	sampler_totals(s->sampler, &t);
@@ -424,7 +433,7 @@ static int close_trace(struct session *s, bool ended, int exit_code, struct err 
 	store_writer_set_number(s->store, "lost", t.lost);
 	store_writer_set_number(s->store, "disk.sync_max_ns", sync.max_ns);
 	count_stored(s, &s->stats);
-	err = store_writer_finish(s->store, e);
+	err = store_error(e, store_writer_finish(s->store, &why), &why);
 	s->store = NULL;
 	return err;
 }

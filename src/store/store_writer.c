@@ -380,8 +380,7 @@ static int flush_manifest_later(struct store_writer *w, struct err *e)
 
 static int file_error(const struct store_writer *w, int r, struct err *e)
 {
-	return err_set(e, r, "cannot write '%s/%s': %s; what was recorded before is kept", w->path,
-		       w->name, err_text(NULL, r));
+	return err_set(e, r, "cannot write '%s/%s': %s", w->path, w->name, err_text(NULL, r));
 }
 
 static int start_file(struct store_writer *w, struct err *e)

@@ -455,6 +455,15 @@ $ ebpfrec export -i golden.ebpfrec --to csv -t slab_allocs -o - --from 0 --to 2s
 ? 1
 2> ebpfrec: cannot write to stdout: No space left on device
 
+# A new trace that cannot be written is not made at all: nothing of it is kept, and nothing says so.
+$ (trap '' XFSZ; ulimit -f 1; for c in "cut -o full.new" "snapshot -o full.new" "bundle -o full.zip"; do ebpfrec $c -i golden.ebpfrec || echo "$?"; done); ls -A | grep -E "^full|ebpfrec-new"; true
+1> 1
+1> 1
+1> 1
+2~ ebpfrec: cannot write '.ebpfrec-new.*': File too large
+2~ ebpfrec: golden.ebpfrec: cannot write '.ebpfrec-new.*': File too large
+2~ ebpfrec: cannot write '.ebpfrec-new.*': File too large
+
 # percentile() takes negative values, and refuses what is no percentage and no number.
 $ ebpfrec sql -i golden.ebpfrec --format csv "SELECT percentile(column1, 0) AS lowest, percentile(column1, 34) AS second, percentile(column1, 67) AS third, percentile(column1, 100) AS highest FROM (VALUES (4), (-3), (NULL), (-5))"
 1> lowest,second,third,highest

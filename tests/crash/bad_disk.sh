@@ -47,6 +47,7 @@ fi
 begin full "$disk"
 dd if=/dev/zero of="$disk/ballast" bs=64k 2>/dev/null
 verdict full 'space' "$disk/t"
+check "full: says that what was recorded is kept" "grep -q 'what was recorded before is kept' '$tmp/full.err'" "$(cat "$tmp/full.err")"
 rm -rf "$disk/ballast" "$disk/t"
 
 # ---- the trace is removed, or moved, under the recorder ----
