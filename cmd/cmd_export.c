@@ -52,7 +52,7 @@ struct export
 	uint64_t every_ns;	/* openmetrics, clickhouse */
 	/* while running */
 	const char *table; /* being written */
-	uint64_t total_cnt;
+	uint64_t total_cnt, total_bytes; /* bytes: of files in a directory */
 };
 
 /* Fills the one file of a format that is one. */
@@ -60,10 +60,11 @@ typedef int (*fill_fn)(void *ctx, FILE *f, struct err *e);
 
 struct format {
 	const char *name, *ending;
-	const char *unit;	/* of what the closing line counts; NULL: there is no such line */
+	const char *unit;	/* of what the closing line counts; NULL: it has no count */
 	bool needs_index;
 	int (*write)(struct export *x);
 	fill_fn fill;		/* in place of write */
+	const char *then;	/* ends the closing line: what opens the file */
 };
 static const struct format formats[];
 
@@ -160,6 +161,8 @@ static int write_file(struct export *x, const char *dir, const char *table)
 		c = -errno;
 	else
 		c = write_table(x, table, f, &e);
+	if (f)
+		x->total_bytes += (uint64_t)ftello(f);
 	if (f && fclose(f) && !c)
 		c = errno ? -errno : -EIO;
 	progress_erase(&x->in.progress);
@@ -359,9 +362,10 @@ static const struct format formats[] = {
 	[FORMAT_CSV] = { "csv", "-csv", "rows", .write = export_files },
 	[FORMAT_JSON] = { "json", "-json", "rows", .write = export_files },
 	[FORMAT_SQLITE] = { "sqlite", ".db", "rows", .write = export_sqlite },
-	[FORMAT_HTML] = { "html", ".html", NULL, true, .fill = fill_page },
-	[FORMAT_PERFETTO] = { "perfetto", ".pftrace", "events; open it in ui.perfetto.dev", true,
-			      .write = export_perfetto },
+	[FORMAT_HTML] = { "html", ".html", NULL, true, .fill = fill_page,
+			  .then = "; open it in a browser" },
+	[FORMAT_PERFETTO] = { "perfetto", ".pftrace", "events", true, .write = export_perfetto,
+			      .then = "; open it in ui.perfetto.dev" },
 	[FORMAT_OPENMETRICS] = { "openmetrics", ".openmetrics", "samples", true,
 				 .fill = fill_metrics },
 	[FORMAT_CLICKHOUSE] = { "clickhouse", ".rowbinary", "rows", .fill = fill_clickhouse },
@@ -457,6 +461,16 @@ static struct loss_needs needs_of(const struct export *x)
 	return view ? report_view_find(view)->needs : LOSS_NEEDS_ALL;
 }
 
+/* "trace.db: 1,234 rows, 56.7 kB" */
+static void say_result(const struct export *x, const struct format *of)
+{
+	const char *cnt = of->unit ? say_format("%s %s, ", say_count(x->total_cnt), of->unit) : "";
+
+	say_note("%s: %s%s%s", x->output, cnt,
+		 is_file(x) ? say_file_bytes(x->output) : say_bytes_si(x->total_bytes),
+		 of->then ?: "");
+}
+
 static int export(struct export *x)
 {
 	const struct format *of = &formats[x->format];
@@ -481,8 +495,8 @@ static int export(struct export *x)
 			    input_status(analysis_open(&x->in.analysis, x->in.trace, &e), &e);
 	if (!c)
 		c = of->fill ? write_to(x, of->fill) : of->write(x);
-	if (!c && !x->quiet && strcmp(x->output, "-") && of->unit)
-		say_note("%s: %s %s", x->output, say_count(x->total_cnt), of->unit);
+	if (!c && !x->quiet && strcmp(x->output, "-"))
+		say_result(x, of);
 	return c;
 }
 
@@ -532,7 +546,7 @@ static const struct opts_option options[] = {
 	  OPTS_FLAG, offsetof(struct export, with_host) },
 	{ 0, "every", "DUR",
 	  "openmetrics: a sample of each series every DUR (1s);\n"
-	  "clickhouse: bins of this length and no other tables", OPTS_DURATION,
+	  "clickhouse: bins of this length and no other tables", OPTS_STEP,
 	  offsetof(struct export, every_ns), .min = 1000000,
 	  .refuse = " is too short; at least 1ms" },
 	METRIC_OPTIONS(struct export, metrics),

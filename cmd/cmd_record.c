@@ -439,7 +439,8 @@ static void make_page(const struct record *r)
 		c = input_status(page_make(&q, r->html, r->o.force, &e), &e);
 	}
 	if (!c && !r->quiet)
-		say_note("%s: a page of the recording, for a browser", r->html);
+		say_note("%s: a page of the recording, %s; open it in a browser", r->html,
+			 say_file_bytes(r->html));
 	input_close(&in);
 }
 
@@ -610,7 +611,7 @@ static const struct opts_option options[] = {
 	{ 0, "offcpu", "DUR",
 	  "record waits off the CPU of at least DUR, with stacks: of the workload's\nthreads, or "
 	  "of all with -a",
-	  OPTS_DURATION, AT(o.offcpu_ns), .min = 1, .refuse = "at least 1ns" },
+	  OPTS_STEP, AT(o.offcpu_ns), .min = 1, .refuse = "at least 1ns" },
 	{ 0, "note", "KEY=VALUE", "keep a remark with the trace; may be repeated", OPTS_CALL,
 	  AT(notes), add_note },
 	{ 0, "keep", "DUR|SIZE",

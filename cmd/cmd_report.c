@@ -91,6 +91,8 @@ static int take_limit(void *options, const char *value, struct err *e)
 	struct report_options *r = options;
 
 	r->has_limit = true;
+	if (*value == '-')
+		return err_set(e, -ERANGE, "%s is no number of rows; 0 is for all", value);
 	return units_parse_count(value, &r->q.limit, e);
 }
 
@@ -315,6 +317,7 @@ static int check_options(struct report_options *r)
 	/* a screenful is for people */
 	if (r->in.format == RENDER_JSON)
 		r->q.summary_rows = REPORT_SECTION_ROWS;
+	r->in.of_threads = r->view && r->view->takes & REPORT_TAKES_THREADS;
 	r->q.view = r->view ? r->view->name : NULL;
 	r->q.pids = r->pids.v;
 	r->q.pid_cnt = r->pids.cnt;
@@ -518,7 +521,7 @@ static const struct opts_option options[] = {
 	{ 'i', "input", "TRACE", "trace or bundle to read (default: " INPUT_TRACE_DEFAULT ")",
 	  OPTS_CALL, .take = take_path },
 	INPUT_OPTIONS_WINDOW(struct report_options, in),
-	{ 0, "every", "DUR", "one answer per DUR of the window: 100ms, 1s", OPTS_DURATION,
+	{ 0, "every", "DUR", "one answer per DUR of the window: 100ms, 1s", OPTS_STEP,
 	  AT(q.every_ns), .min = 1, .refuse = "the step must be longer than 0" },
 	{ 0, "align", NULL,
 	  "with --every: bins begin at whole multiples of DUR of UTC, on every host;\nrows for "
@@ -564,7 +567,7 @@ static const struct opts_option options[] = {
 	  OPTS_FLAG, AT(q.with_idle) },
 	{ 0, "sparklines", NULL, "with --every, draw a line per row's group, as on a terminal",
 	  OPTS_FLAG, AT(sparklines) },
-	{ 0, "spike-window", "DUR", "spikes: length of the sliding window (100ms)", OPTS_DURATION,
+	{ 0, "spike-window", "DUR", "spikes: length of the sliding window (100ms)", OPTS_STEP,
 	  AT(q.spike_window_ns) },
 	{ 0, "spike-min", "SIZE",
 	  "spikes: bytes in that window that make a spike (default: ten times\n"
@@ -606,8 +609,7 @@ const struct opts_command report_opts = {
 		    "  ebpfrec report cpu --every 1s --format csv -i *.ebpfrec\n"
 		    "  ebpfrec report bins --every 1s --align --follow --format jsonl\n",
 	.bytes = sizeof(struct report_options),
-	.initial = &(const struct report_options){ .in.quick = true,
-						    .in.of_threads = true },
+	.initial = &(const struct report_options){ .in.quick = true },
 	.done = done,
 	.operand = take_operand,
 	.run = run,

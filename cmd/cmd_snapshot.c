@@ -68,15 +68,19 @@ static int wait_for_instant(struct snapshot *s)
 static int describe(const char *copy, const char *new)
 {
 	struct err e = { "" };
+	const struct trace_block *b;
+	uint64_t bytes = 0;
 	struct trace *t;
 	size_t blocks;
 	int r = trace_open(&t, new, &e);
 
 	if (r)
 		return say_error("%s", err_text(&e, r));
-	trace_blocks(t, &blocks);
-	say_note("%s: %zu block%s, %s", copy, blocks, blocks == 1 ? "" : "s",
-		 say_duration(trace_end_ns(t) - trace_start_ns(t)));
+	b = trace_blocks(t, &blocks);
+	for (size_t i = 0; i < blocks; i++)
+		bytes += b[i].bytes;
+	say_note("%s: %s, %s, %s", copy, say_duration(trace_end_ns(t) - trace_start_ns(t)),
+		 say_counted(blocks, "block"), say_bytes_si(bytes));
 	trace_close(t);
 	return 0;
 }

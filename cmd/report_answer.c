@@ -160,8 +160,11 @@ static int write_db(struct report_options *o)
 		.path = o->db, .from_ns = o->q.from_ns, .to_ns = o->q.to_ns, .force = o->force
 	};
 	uint64_t rows;
+	int c = input_export_sqlite(&o->in, &x, isatty(STDERR_FILENO), &rows);
 
-	return input_export_sqlite(&o->in, &x, isatty(STDERR_FILENO), &rows);
+	if (!c)
+		say_note("%s: %s rows, %s", o->db, say_count(rows), say_file_bytes(o->db));
+	return c;
 }
 
 /* Damage that comes to light here is known before the first line is printed. */

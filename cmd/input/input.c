@@ -405,13 +405,17 @@ static void add_missing(void *ctx, const struct loss_missing *w)
 		add(m, "%s was off for %s (%s)", w->what, say_duration(w->cnt), w->reason);
 		break;
 	case LOSS_OUTSIDE:
-		add(m, "the window lies outside of the trace");
+		add(m, trace_end_ns(m->t) ?
+			       "the window lies outside of the trace, which ends at %s s" :
+			       "the window lies outside of the trace",
+		    from_start(m->t, trace_end_ns(m->t)));
 		break;
 	case LOSS_TOO_EARLY:
 		add(m, "the window begins before the trace");
 		break;
 	case LOSS_TOO_LATE:
-		add(m, "the window ends after the trace");
+		add(m, "the window ends after the trace, which ends at %s s",
+		    from_start(m->t, trace_end_ns(m->t)));
 		break;
 	case LOSS_HOLE:
 		add(m, "%s .. %s s is missing, its part of the trace is damaged",

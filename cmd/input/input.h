@@ -25,7 +25,7 @@ struct input {
 	const char *path;	/* NULL: the default */
 	const char *from, *to;	/* as written, NULL: the trace's own */
 	const char *during;	/* a process or thread, as written; not with from and to */
-	bool of_threads;	/* the command has --tid and --thread */
+	bool of_threads;	/* the command, or its view, takes --tid and --thread */
 	enum render_format format;
 	bool anyway;		/* open it without a manifest, too */
 	bool quick;		/* may read and write its lists in derived.idx */

@@ -46,13 +46,15 @@ int nearest_find(const char *word, const char *const *names, unsigned int cnt)
 		return -1;
 	for (unsigned int i = 0; i < cnt; i++) {
 		size_t n = names[i] ? strlen(names[i]) : 0;
+		const char *dot = names[i] ? strchr(names[i], '.') : NULL;
 		unsigned int d;
 
 		if (!n || n > WORD_MAX)
 			continue;
-		/* its beginning is nearer than any typing error */
-		d = len >= 2 && !strncmp(word, names[i], len) ? 0
-							      : distance(word, len, names[i], n);
+		/* its beginning, or its end behind a dot, is nearer than any typing error */
+		d = len >= 2 && (!strncmp(word, names[i], len) || (dot && !strcmp(word, dot + 1))) ?
+			    0 :
+			    distance(word, len, names[i], n);
 		/* A word in which every character differs is no typing error. */
 		if (d < len && (d < best || (d == best && found < 0))) {
 			best = d;

@@ -83,10 +83,14 @@ static int take_number(const struct opts_option *p, uint64_t *field, const char 
 		       struct err *e)
 {
 	uint64_t v = 0;
-	int r = p->kind == OPTS_COUNT  ? units_parse_count(value, &v, e)
+	int r = p->kind == OPTS_COUNT && p->refuse && *value == '-' ? refuse(p, value, e)
+		: p->kind == OPTS_COUNT ? units_parse_count(value, &v, e)
 		: p->kind == OPTS_SIZE ? units_parse_size(value, &v, e)
 				       : units_parse_duration(value, &v, e);
 
+	if (p->kind == OPTS_STEP && v && !value[strspn(value, "0123456789.")])
+		return err_set(e, -EINVAL, "'%s' has no unit; write %sms or %ss", value, value,
+			       value);
 	if (!r && (v < p->min || (p->max && v > p->max)))
 		r = refuse(p, value, e);
 	if (!r)

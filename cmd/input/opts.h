@@ -24,6 +24,7 @@ enum opts_kind {
 	OPTS_COUNT, /* uint64_t, as units_parse_count() reads it */
 	OPTS_SIZE, /* uint64_t, bytes */
 	OPTS_DURATION, /* uint64_t, ns */
+	OPTS_STEP, /* the same, but with a unit: a bare number may be meant as ms */
 	OPTS_CALL, /* take() puts it where it belongs */
 };
 

@@ -108,9 +108,10 @@ static bool say_thread(const struct input *in, const char *word)
 			  w.name ? "is named" : "has the PID", word, w.name ? "is" : "has that TID",
 			  pasted ?: "");
 	else
-		say_error("%s: no process %s %s; a thread of process %u, %s, %s", input_path(in),
-			  w.name ? "is named" : "has the PID", word, p ? p->pid : 0,
-			  p ? p->comm : "[unknown]", w.name ? "is" : "has that TID");
+		say_error("%s: no process %s %s; a thread of process %u, %s, %s: --pid %u",
+			  input_path(in), w.name ? "is named" : "has the PID", word,
+			  p ? p->pid : 0, p ? p->comm : "[unknown]",
+			  w.name ? "is" : "has that TID", p ? p->pid : 0);
 	free(pasted);
 	return true;
 }

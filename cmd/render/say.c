@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "base/textsafe.h"
@@ -69,6 +70,13 @@ const char *say_bytes(uint64_t v)
 const char *say_bytes_si(uint64_t v)
 {
 	return units_format_bytes_si(figure(), FIGURE_BYTES, v);
+}
+
+const char *say_file_bytes(const char *path)
+{
+	struct stat st;
+
+	return say_bytes_si(stat(path, &st) ? 0 : (uint64_t)st.st_size);
 }
 
 const char *say_duration(uint64_t ns)

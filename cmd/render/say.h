@@ -30,6 +30,7 @@ const char *say_count(uint64_t v);
 const char *say_counted(uint64_t v, const char *what); /* "1 block", "1,234 blocks" */
 const char *say_bytes(uint64_t v);
 const char *say_bytes_si(uint64_t v);
+const char *say_file_bytes(const char *path); /* how large a file is, as say_bytes_si() */
 const char *say_duration(uint64_t ns);
 const char *say_instant(int64_t ns);
 /*

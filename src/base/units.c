@@ -26,10 +26,13 @@ struct unit {
 
 static const struct unit duration_units[] = {
 	{ "ns", 1 },
+	{ "nsec", 1 },
 	{ "us", 1000 },
+	{ "usec", 1000 },
 	{ "\xc2\xb5s", 1000 }, /* the micro sign */
 	{ "\xce\xbcs", 1000 }, /* the Greek letter */
 	{ "ms", 1000000 },
+	{ "msec", 1000000 },
 	{ "s", S_NS },
 	{ "sec", S_NS },
 	{ "m", 60 * S_NS },

@@ -6,8 +6,8 @@
  * with a space between. Everything is exact integer arithmetic: no value passes
  * through floating point.
  *
- *     durations   ns us ms s m h d   (also: min, sec, hour(s), day(s)); pieces may follow
- *                 each other: 1m30s. A bare number is seconds.
+ *     durations   ns us ms s m h d   (also: nsec, usec, msec, sec, min, hour(s), day(s)); pieces
+ *                 may follow each other: 1m30s. A bare number is seconds.
  *     sizes       decimal  B k kB M MB G GB T TB     64M   is 64,000,000
  *                 binary   Ki KiB Mi MiB Gi GiB Ti TiB   64MiB is 67,108,864
  *                 A bare number is bytes. Only the case of k/K is free.

@@ -32,7 +32,7 @@ $ ebpfrec snapshot -i nowhere -o copy
 
 $ ebpfrec snapshot -i killed.ebpfrec -o copy && ebpfrec check -i copy
 1...
-2> ebpfrec: copy: 4 blocks, 4.00 s
+2~ ebpfrec: copy: 4.00 s, 4 blocks, [0-9.]* kB
 2> ebpfrec: copy: whole: 4 blocks, 231 events
 
 $ ls -A | grep ebpfrec-new

@@ -259,11 +259,16 @@ $ ebpfrec report cpu -i threads.ebpfrec --pid 201
 
 $ ebpfrec cut -i threads.ebpfrec --comm 'req-?' -o none.ebpfrec
 ? 1
-2> ebpfrec: threads.ebpfrec: no process is named req-?; a thread of process 100, server, is
+2> ebpfrec: threads.ebpfrec: no process is named req-?; a thread of process 100, server, is: --pid 100
+
+# a view that takes no --thread is not offered it
+$ ebpfrec report memory -i threads.ebpfrec --comm req-0
+? 1
+2> ebpfrec: threads.ebpfrec: no process is named req-0; a thread of process 100, server, is: --pid 100
 
 $ ebpfrec cut -i threads.ebpfrec --pid 101 -o none.ebpfrec
 ? 1
-2> ebpfrec: threads.ebpfrec: no process has the PID 101; a thread of process 100, server, has that TID
+2> ebpfrec: threads.ebpfrec: no process has the PID 101; a thread of process 100, server, has that TID: --pid 100
 
 $ ebpfrec report cpu -i threads.ebpfrec --thread rex-0
 ? 1

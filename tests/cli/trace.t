@@ -313,7 +313,7 @@ $ ebpfrec info --columns -i golden.ebpfrec | tail -n 1
 
 $ ebpfrec export -i golden.ebpfrec --to csv -o out
 2> ebpfrec: golden.ebpfrec: the window is incomplete: sched: 3 events lost
-2~ ebpfrec: out: [0-9]* rows
+2~ ebpfrec: out: [0-9]* rows, [0-9.]* kB
 
 # as private as the trace, whatever the umask
 $ (umask 022; ebpfrec export -q -i golden.ebpfrec --to json -o private 2>/dev/null; ebpfrec export -q -i golden.ebpfrec --to sqlite -o private.db 2>/dev/null); stat -c '%a %F' private private/cpus.json private.db
@@ -372,7 +372,7 @@ $ ebpfrec export -i golden.ebpfrec --to sqlite --from 0 --to 2s; sqlite3 golden.
 1> ok
 1> 5
 1> cc1
-2~ ebpfrec: golden.db: [0-9]* rows
+2~ ebpfrec: golden.db: [0-9]* rows, [0-9.]* kB
 
 $ ebpfrec export -i golden.ebpfrec --to sqlite --from 0 --to 2s
 ? 1
@@ -380,7 +380,7 @@ $ ebpfrec export -i golden.ebpfrec --to sqlite --from 0 --to 2s
 
 $ ebpfrec export -i golden.ebpfrec --to sqlite -o whole.db 2>/dev/null; ebpfrec export -i golden.ebpfrec --to sqlite -o whole.db
 2> ebpfrec: golden.ebpfrec: the window is incomplete: sched: 3 events lost
-2~ ebpfrec: whole.db: [0-9]* rows
+2~ ebpfrec: whole.db: [0-9]* rows, [0-9.]* kB
 
 $ ebpfrec export -i golden.ebpfrec --to sqlite -o whole.db --from 1s
 ? 1
@@ -400,6 +400,7 @@ $ ebpfrec report cpu -i golden.ebpfrec --from 0 --to 1s --db report.db --format 
 1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,steal_ns,irq_ns,softirq_ns
 1> 100,make,500000000,50,1,0,1,0,,,
 1> 1
+2~ ebpfrec: report.db: [0-9]* rows, [0-9.]* kB
 
 $ ebpfrec sql -i golden.ebpfrec --format csv 'SELECT pid, comm FROM processes WHERE pid IS NOT NULL ORDER BY pid'
 1> pid,comm

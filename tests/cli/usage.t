@@ -100,6 +100,35 @@ $ ebpfrec report cpu --every 5x
 2~ ebpfrec report: --every: '5x' is not a duration; write a number with a unit*
 2> Try 'ebpfrec report --help'.
 
+# what a bare number means is asked, where it may be ms
+$ ebpfrec report cpu --every 100
+? 2
+2> ebpfrec report: --every: '100' has no unit; write 100ms or 100s
+2> Try 'ebpfrec report --help'.
+
+# units as systemd writes them
+$ ebpfrec report cpu -i golden.ebpfrec --from 500msec --until 1500msec --format csv >ms.csv; ebpfrec report cpu -i golden.ebpfrec --from 0.5s --until 1500ms --format csv | cmp - ms.csv
+
+$ ebpfrec report cpu -i golden.ebpfrec --from 5s --until 6s --format csv | wc -l
+1> 1
+2> ebpfrec: golden.ebpfrec: the window is incomplete: the window lies outside of the trace, which ends at 4.000 s
+
+# a source is also known by the end of its name
+$ ebpfrec record -e +irq -- true
+? 2
+2> ebpfrec record: -e: unknown event 'irq'; did you mean 'sched.irq'? '-e list' shows what there is
+2> Try 'ebpfrec record --help'.
+
+$ ebpfrec report cpu --limit -1
+? 2
+2> ebpfrec report: --limit: -1 is no number of rows; 0 is for all
+2> Try 'ebpfrec report --help'.
+
+$ ebpfrec diff --limit -1 golden.ebpfrec golden.ebpfrec
+? 2
+2> ebpfrec diff: --limit: -1 is no number of rows; 0 is for all
+2> Try 'ebpfrec diff --help'.
+
 $ ebpfrec report cpu --limit ten
 ? 2
 2> ebpfrec report: --limit: 'ten' is not a whole number
