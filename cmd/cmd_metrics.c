@@ -3,6 +3,10 @@
  * cmd_metrics: `ebpfrec metrics` counts a trace for Prometheus: once, or again and again while it
  * is recorded, for an endpoint or a file. What follows the last window is counted at a scrape, and
  * at least once in an interval, so that a flight recorder removes nothing uncounted.
+ *
+ * A program that follows a recording begins where the trace ends: Prometheus takes the first values
+ * after a restart for what has been added since the last ones, so what was recorded before the
+ * program began must not be in them. The next recording of the name counts from its beginning.
  */
 #include <errno.h>
 #include <limits.h>
@@ -37,6 +41,7 @@ struct metrics_job {
 	/* while running */
 	struct metrics *m;
 	uint64_t counted_ns; /* by the trace's clock; 0: nothing of this trace */
+	bool from_start; /* this trace counts from its beginning */
 	uint64_t peaks_ns; /* the interval whose peaks are being counted begins here */
 	uint64_t looked_ns; /* when that was done last */
 	bool is_gone; /* the trace that is open was removed while it was recorded */
@@ -70,8 +75,10 @@ static void look(struct metrics_job *j)
 	next.trace = NULL;
 	if (access(input_path(&j->in), F_OK) || input_open(&next, false))
 		return;
-	if (strcmp(trace_uuid(next.trace), trace_uuid(j->in.trace)))
+	if (strcmp(trace_uuid(next.trace), trace_uuid(j->in.trace))) {
 		j->counted_ns = 0;
+		j->from_start = true;
+	}
 	input_close(&j->in);
 	j->in = next;
 	j->is_gone = false;
@@ -112,7 +119,8 @@ static int count(struct metrics_job *j)
 	int c = 0;
 
 	if (!j->counted_ns)
-		j->counted_ns = j->peaks_ns = start_ns;
+		j->counted_ns = j->peaks_ns = j->from_start ? start_ns : end_ns;
+	j->from_start = true;
 	if (end_ns > j->counted_ns && !j->is_gone)
 		c = count_window(j, start_ns, end_ns);
 	metrics_put(j->m, "recording", trace_is_live(j->in.trace) && !j->is_gone);
@@ -227,7 +235,7 @@ static int run(void *job)
 	j->m = metrics_new(j->o.by, (unsigned int)j->o.top);
 	if (!j->m)
 		return input_status(-ENOMEM, &e);
-	/* the address first: to count a long trace takes a while */
+	j->from_start = j->once;
 	if (j->listen)
 		c = input_status(metrics_http_start(&h, j->listen, make_text, j, &e), &e);
 	if (!c)
@@ -275,9 +283,9 @@ const struct opts_command metrics_opts = {
 	.name = "metrics",
 	.about = "Give a trace's sums to Prometheus, also while it is recorded.",
 	.synopsis = "[-i TRACE] --listen ADDR:PORT | --textfile DIR | --once",
-	.text = "Counters are sums since the trace's beginning. With --listen and --textfile the\n"
-		"program follows the recording, and the next one of the same name, until it is\n"
-		"interrupted.\n",
+	.text = "With --listen and --textfile the program follows the recording, and the next one of\n"
+		"the same name, until it is interrupted. Counters are sums since it began; with --once,\n"
+		"since the trace's beginning.\n",
 	.options = options,
 	.examples =
 		"  ebpfrec metrics -i flight.ebpfrec --listen 127.0.0.1:9435\n"

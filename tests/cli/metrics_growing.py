@@ -63,8 +63,8 @@ def cpu(found):
     return round(sum(v for k, v in found.items() if k.startswith("ebpfrec_cpu_seconds_total")) * 1e9)
 
 
-def report(window):
-    return sum(int(r["oncpu_ns"]) for r in ask("report", "-i", trace.whole, "cpu", "--by", "comm", "--until", window))
+def report(until, since="0s"):
+    return sum(int(r["oncpu_ns"]) for r in ask("report", "-i", trace.whole, "cpu", "--by", "comm", "--from", since, "--until", until))
 
 
 with tempfile.TemporaryDirectory() as tmp:
@@ -73,19 +73,19 @@ with tempfile.TemporaryDirectory() as tmp:
     trace.grow(2)
     p = subprocess.Popen([PROGRAM, "metrics", "-i", path, "--textfile", tmp, "--interval", "2s"], stderr=subprocess.PIPE, text=True)
     try:
-        got = values(prom, trace_end_monotonic_seconds=1001)
-        check("a live trace is counted up to its last block", got.get(END) == 1001 and got["ebpfrec_recording"] == 1 and cpu(got) == report("1s"), got)
+        got = values(prom, recording=1)
+        check("what was recorded before the program began is not counted", got.get("ebpfrec_recording") == 1 and cpu(got) == 0, got)
         bins = ["cpu", "--by", "cpu", "--every", "500ms", "--format", "jsonl"]
         f = subprocess.Popen([PROGRAM, "report", "-i", path, *bins, "--follow=100ms"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         first = [f.stdout.readline() for i in range(4)]
         trace.grow(3)
         got = values(prom, trace_end_monotonic_seconds=1002)
-        check("an interval of peaks is over", got.get("ebpfrec_peak_interval_seconds") == 2 and got["ebpfrec_missing_seconds_total"] == 0, got)
+        check("a live trace is counted up to its last block", got.get(END) == 1002 and cpu(got) == report("2s", "1s") and got["ebpfrec_missing_seconds_total"] == 0, got)
         # its last block wakes at 0.6 s whom the CPU took at 1.5 s
         trace.grow(4)
         got = values(prom, trace_end_monotonic_seconds=1003)
-        check("the length of the interval stands as long as its peaks", got.get("ebpfrec_peak_interval_seconds") == 2 and got[END] == 1003, got)
-        check("time whose events come after it was counted is missing", got["ebpfrec_missing_seconds_total"] == 1.4 and cpu(got) == report("3s"), got)
+        check("an interval of peaks is over", got.get("ebpfrec_peak_interval_seconds") == 2, got)
+        check("time whose events come after it was counted is missing", got["ebpfrec_missing_seconds_total"] == 1.4 and cpu(got) == report("3s", "1s"), got)
         shutil.rmtree(path)
         out, err = f.communicate(timeout=60)
         want = subprocess.run([PROGRAM, "report", "-i", trace.whole, *bins, "--until", "3s"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
@@ -97,16 +97,17 @@ with tempfile.TemporaryDirectory() as tmp:
         check("so does one that there was a loss in them", err.count("3 events were lost in bins that came before that was known") == 1, err)
         check("a report of a trace that is removed ends with an error", f.returncode == 1, f.returncode)
         got = values(prom, recording=0)
-        check("a trace that is removed is not recorded, and nothing is lost", got["ebpfrec_recording"] == 0 and cpu(got) == report("3s") and p.poll() is None, got)
+        check("a trace that is removed is not recorded, and nothing is lost", got["ebpfrec_recording"] == 0 and cpu(got) == report("3s", "1s") and p.poll() is None, got)
         trace.socket.close()
         trace = Copy(path, 2)
         trace.grow(2)
         got = values(prom, recording=1, trace_end_monotonic_seconds=1001)
-        check("the next one of its name is added", got.get(END) == 1001 and cpu(got) == report("3s") + report("1s") and got["ebpfrec_missing_seconds_total"] == 1.4, got)
+        check("the next one of its name is added from its beginning",
+              got.get(END) == 1001 and cpu(got) == report("3s", "1s") + report("1s") and got["ebpfrec_missing_seconds_total"] == 1.4, got)
         trace.grow(4)
         trace.socket.close()
         got = values(prom, recording=0, trace_end_monotonic_seconds=1004)
-        check("so is the rest when its recorder is gone", got.get(END) == 1004 and cpu(got) == report("3s") + report("4s"), got)
+        check("so is the rest when its recorder is gone", got.get(END) == 1004 and cpu(got) == report("3s", "1s") + report("4s"), got)
     finally:
         p.terminate()
         errors = p.communicate()[1]
