@@ -124,6 +124,7 @@ static int count(struct metrics_job *j)
 	if (end_ns > j->counted_ns && !j->is_gone)
 		c = count_window(j, start_ns, end_ns);
 	metrics_put(j->m, "recording", trace_is_live(j->in.trace) && !j->is_gone);
+	metrics_put(j->m, "build_info", 1);
 	return c;
 }
 
@@ -288,7 +289,7 @@ const struct opts_command metrics_opts = {
 		"since the trace's beginning.\n",
 	.options = options,
 	.examples =
-		"  ebpfrec metrics -i flight.ebpfrec --listen 127.0.0.1:9435\n"
+		"  ebpfrec metrics -i flight.ebpfrec --listen 127.0.0.1:19435\n"
 		"  ebpfrec metrics -i flight.ebpfrec --textfile /var/lib/prometheus/node-exporter\n"
 		"  ebpfrec metrics --once\n",
 	.bytes = sizeof(struct metrics_job),

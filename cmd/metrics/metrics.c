@@ -522,7 +522,7 @@ int metrics_put(struct metrics *m, const char *column, uint64_t value)
 
 	while (strcmp(metric_table[k].column, column))
 		k++;
-	v = series_of(m, k, "", 0);
+	v = series_of(m, k, strcmp(column, "build_info") ? "" : "version=\"" EBPFREC_VERSION "\"", 0);
 	if (!v)
 		return -ENOMEM;
 	*v = value + (metric_table[k].type == METRIC_COUNTER ? *v : 0);

@@ -2,6 +2,10 @@
 /*
  * metrics_http: a daemon of libmicrohttpd that runs in the caller's thread. It makes an answer when
  * one is asked for.
+ *
+ * Nobody can keep others out by opening connections: a client that does not end its request in time
+ * is cut off, and so is the oldest connection of a client that has too many, or of all when there
+ * are too many. libmicrohttpd has a limit per client of its own, but that one refuses newcomers.
  */
 #include "cmd/metrics/metrics_http.h"
 
@@ -16,21 +20,183 @@
 
 #ifdef EBPFREC_HTTP
 #include <microhttpd.h>
+#include <zlib.h>
+
+#include "base/clock.h"
+#include "base/units.h"
 
 #define CONNECTIONS_MAX 256
+#define CLIENT_MAX 128 /* of these, for one address */
+#define CLOSING_MAX 64 /* more, which are cut off, and not closed yet */
 #define CONNECTION_BYTES 16384 /* for the headers of a request */
-#define IDLE_S 30
+#define REQUEST_NS (10 * UNITS_NS_PER_S) /* from the connection to the end of the first answer */
+#define NEXT_NS (40 * UNITS_NS_PER_S) /* to the end of the next one */
 #define OPENMETRICS "application/openmetrics-text"
+
+struct connection {
+	int fd; /* -1: the place is free */
+	bool is_cut, has_answer;
+	uint64_t since_ns; /* it began, or has had its last answer */
+	struct in6_addr from; /* of IPv4 the first four bytes */
+};
 
 struct metrics_http {
 	struct MHD_Daemon *daemon;
 	metrics_http_text text;
 	void *ctx;
+	bool is_loopback;
 	char url[128];
+	struct connection connections[CONNECTIONS_MAX + CLOSING_MAX];
 };
 
+/* ---- connections ---- */
+
+static void cut_off(struct connection *c)
+{
+	/* libmicrohttpd then reads an end, and closes it */
+	shutdown(c->fd, SHUT_RDWR);
+	c->is_cut = true;
+}
+
+/* Cuts off the oldest connection of those from an address (NULL: any), if there are more. */
+static void make_room(struct metrics_http *h, const struct in6_addr *from, size_t most)
+{
+	struct connection *oldest = NULL;
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < CONNECTIONS_MAX + CLOSING_MAX; i++) {
+		struct connection *c = &h->connections[i];
+
+		if (c->fd < 0 || c->is_cut || (from && memcmp(&c->from, from, sizeof(*from))))
+			continue;
+		cnt++;
+		if (!oldest || c->since_ns < oldest->since_ns)
+			oldest = c;
+	}
+	if (cnt > most)
+		cut_off(oldest);
+}
+
+static void cut_off_slow(struct metrics_http *h)
+{
+	uint64_t now_ns = clock_mono_ns();
+
+	for (size_t i = 0; i < CONNECTIONS_MAX + CLOSING_MAX; i++) {
+		struct connection *c = &h->connections[i];
+
+		if (c->fd >= 0 && !c->is_cut &&
+		    now_ns - c->since_ns > (c->has_answer ? NEXT_NS : REQUEST_NS))
+			cut_off(c);
+	}
+}
+
+static void begin_connection(struct metrics_http *h, struct MHD_Connection *conn, void **at)
+{
+	const struct sockaddr *from =
+		MHD_get_connection_info(conn, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr;
+	struct connection *c = h->connections;
+
+	while (c->fd >= 0)
+		c++;
+	*c = (struct connection){ .since_ns = clock_mono_ns() };
+	c->fd = MHD_get_connection_info(conn, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+	if (from->sa_family == AF_INET6)
+		c->from = ((const struct sockaddr_in6 *)(const void *)from)->sin6_addr;
+	else
+		memcpy(&c->from, &((const struct sockaddr_in *)(const void *)from)->sin_addr, 4);
+	*at = c;
+	make_room(h, &c->from, CLIENT_MAX);
+	make_room(h, NULL, CONNECTIONS_MAX);
+}
+
+static void on_connection(void *ctx, struct MHD_Connection *conn, void **at,
+			  enum MHD_ConnectionNotificationCode what)
+{
+	if (what == MHD_CONNECTION_NOTIFY_STARTED)
+		begin_connection(ctx, conn, at);
+	else if (*at)
+		((struct connection *)*at)->fd = -1;
+}
+
+static void on_answered(void *ctx, struct MHD_Connection *conn, void **state,
+			enum MHD_RequestTerminationCode why)
+{
+	struct connection *c =
+		MHD_get_connection_info(conn, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+
+	c->has_answer = true;
+	c->since_ns = clock_mono_ns();
+}
+
+/* ---- answers ---- */
+
+/*
+ * Of a program that listens on loopback no page of a browser may ask by a name of its own, which it
+ * can let point to 127.0.0.1. A client that names no host is no browser.
+ */
+static bool is_host_good(const struct metrics_http *h, const char *host)
+{
+	static const char *const names[] = { "localhost", "127.0.0.1", "[::1]" };
+	const char *own = h->url + strlen("http://");
+	size_t own_len = strcspn(own, "]:/"), len;
+
+	if (!h->is_loopback || !host)
+		return true;
+	len = *host == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":");
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (len == strlen(names[i]) && !strncasecmp(host, names[i], len))
+			return true;
+	return len == own_len && !strncmp(host, own, len);
+}
+
+/* "gzip", and not "gzip;q=0". */
+static bool takes_gzip(const char *encodings)
+{
+	const char *at = encodings ? strstr(encodings, "gzip") : NULL;
+
+	if (!at)
+		return false;
+	at += strlen("gzip");
+	at += strspn(at, " ");
+	if (*at != ';')
+		return true;
+	at += strcspn(at, "=,");
+	return *at != '=' || strtod(at + 1, NULL) > 0;
+}
+
+/* Packs *text in place of itself, if there is memory for it. */
+static bool pack(char **text, size_t *bytes)
+{
+	z_stream z = { 0 };
+	size_t room;
+	char *packed;
+	int r;
+
+	/* 16 more than the size of the window: with the head that gzip has */
+	if (deflateInit2(&z, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+		return false;
+	room = deflateBound(&z, *bytes);
+	packed = malloc(room);
+	z.next_in = (Bytef *)*text;
+	z.avail_in = (uInt)*bytes;
+	z.next_out = (Bytef *)packed;
+	z.avail_out = (uInt)room;
+	r = packed ? deflate(&z, Z_FINISH) : Z_MEM_ERROR;
+	room = z.total_out;
+	deflateEnd(&z);
+	if (r != Z_STREAM_END) {
+		free(packed);
+		return false;
+	}
+	free(*text);
+	*text = packed;
+	*bytes = room;
+	return true;
+}
+
 static enum MHD_Result answer(struct MHD_Connection *c, unsigned int status, const char *type,
-			      char *text, size_t bytes, enum MHD_ResponseMemoryMode mode)
+			      char *text, size_t bytes, enum MHD_ResponseMemoryMode mode,
+			      bool is_packed)
 {
 	struct MHD_Response *r = MHD_create_response_from_buffer(bytes, text, mode);
 	enum MHD_Result ret = MHD_NO;
@@ -38,6 +204,8 @@ static enum MHD_Result answer(struct MHD_Connection *c, unsigned int status, con
 	if (!r)
 		return MHD_NO;
 	MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+	if (is_packed)
+		MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_ENCODING, "gzip");
 	if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
 		MHD_add_response_header(r, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
 	ret = MHD_queue_response(c, status, r);
@@ -48,7 +216,7 @@ static enum MHD_Result answer(struct MHD_Connection *c, unsigned int status, con
 static enum MHD_Result say(struct MHD_Connection *c, unsigned int status, const char *text)
 {
 	return answer(c, status, "text/plain; charset=utf-8", (char *)text, strlen(text),
-		      MHD_RESPMEM_PERSISTENT);
+		      MHD_RESPMEM_PERSISTENT, false);
 }
 
 static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const char *url,
@@ -56,7 +224,10 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const cha
 				  size_t *upload_bytes, void **state)
 {
 	const char *accept = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Accept");
-	bool openmetrics = accept && strstr(accept, OPENMETRICS);
+	const char *host = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Host");
+	const char *encodings =
+		MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Accept-Encoding");
+	bool openmetrics = accept && strstr(accept, OPENMETRICS), is_packed;
 	struct metrics_http *h = ctx;
 	size_t bytes;
 	char *text;
@@ -67,6 +238,8 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const cha
 		*upload_bytes = 0;
 		return MHD_YES;
 	}
+	if (!is_host_good(h, host))
+		return say(c, MHD_HTTP_FORBIDDEN, "only localhost is served here\n");
 	if (strcmp(method, "GET") && strcmp(method, "HEAD"))
 		return say(c, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET\n");
 	if (!strcmp(url, "/"))
@@ -76,11 +249,14 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const cha
 	text = h->text(h->ctx, openmetrics, &bytes);
 	if (!text)
 		return say(c, MHD_HTTP_INTERNAL_SERVER_ERROR, "the trace cannot be counted\n");
+	is_packed = takes_gzip(encodings) && pack(&text, &bytes);
 	return answer(c, MHD_HTTP_OK,
 		      openmetrics ? OPENMETRICS "; version=1.0.0; charset=utf-8"
 				  : "text/plain; version=0.0.4; charset=utf-8",
-		      text, bytes, MHD_RESPMEM_MUST_FREE);
+		      text, bytes, MHD_RESPMEM_MUST_FREE, is_packed);
 }
+
+/* ---- listening ---- */
 
 /* Splits "host:port"; a port alone has no host. */
 static int resolve(const char *address, struct addrinfo **ret, struct err *e)
@@ -100,9 +276,17 @@ static int resolve(const char *address, struct addrinfo **ret, struct err *e)
 		host[n - 2] = '\0';
 	}
 	if (!*port || getaddrinfo(host, port, &hints, ret))
-		return err_set(e, -EINVAL, "'%s' is no address and port such as 127.0.0.1:9435",
+		return err_set(e, -EINVAL, "'%s' is no address and port such as 127.0.0.1:19435",
 			       address);
 	return 0;
+}
+
+static bool is_loopback(const struct sockaddr *at)
+{
+	if (at->sa_family == AF_INET6)
+		return IN6_IS_ADDR_LOOPBACK(
+			&((const struct sockaddr_in6 *)(const void *)at)->sin6_addr);
+	return ntohl(((const struct sockaddr_in *)(const void *)at)->sin_addr.s_addr) >> 24 == 127;
 }
 
 int metrics_http_start(struct metrics_http **ret, const char *address, metrics_http_text text,
@@ -123,11 +307,15 @@ int metrics_http_start(struct metrics_http **ret, const char *address, metrics_h
 	}
 	h->text = text;
 	h->ctx = ctx;
+	h->is_loopback = is_loopback(at->ai_addr);
+	for (size_t i = 0; i < CONNECTIONS_MAX + CLOSING_MAX; i++)
+		h->connections[i].fd = -1;
 	errno = 0;
 	h->daemon = MHD_start_daemon(
 		MHD_USE_AUTO | (at->ai_family == AF_INET6 ? MHD_USE_IPv6 : 0), 0, NULL, NULL,
 		on_request, h, MHD_OPTION_SOCK_ADDR, at->ai_addr, MHD_OPTION_CONNECTION_LIMIT,
-		(unsigned int)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned int)IDLE_S,
+		(unsigned int)CONNECTIONS_MAX + CLOSING_MAX, MHD_OPTION_NOTIFY_CONNECTION,
+		on_connection, h, MHD_OPTION_NOTIFY_COMPLETED, on_answered, h,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES, MHD_OPTION_END);
 	getnameinfo(at->ai_addr, at->ai_addrlen, host, sizeof(host), NULL, 0, NI_NUMERICHOST);
 	r = at->ai_family;
@@ -147,6 +335,7 @@ int metrics_http_start(struct metrics_http **ret, const char *address, metrics_h
 
 void metrics_http_run(struct metrics_http *h, int wait_ms)
 {
+	cut_off_slow(h);
 	MHD_run_wait(h->daemon, wait_ms);
 }
 

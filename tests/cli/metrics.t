@@ -125,6 +125,7 @@ $ ebpfrec metrics --once -i golden.ebpfrec --top 2 | grep -v -e '^#' -e _bucket
 1> ebpfrec_trace_end_monotonic_seconds 1004.000000000
 1> ebpfrec_peak_interval_seconds 4.000000000
 1> ebpfrec_recording 0
+1> ebpfrec_build_info{version="0.1.0"} 1
 
 $ ebpfrec metrics --once -i golden.ebpfrec | grep -e 'HELP ebpfrec_request_seconds' -A 6
 1> # HELP ebpfrec_request_seconds Time of block requests from queueing to completion.
@@ -155,7 +156,7 @@ $ diff <(ebpfrec metrics --list | sed 's/ .*//') <(ebpfrec metrics --once -i gol
 
 $ ebpfrec metrics --list | wc -l; grep -o 'ebpfrec_[a-z_]*' "$(dirname "$README")/schema/grafana.json" | sed 's/_total$//; s/_bucket$//' | sort -u | grep -vxF -f <(ebpfrec metrics --list | sed 's/ .*//')
 ? 1
-1> 31
+1> 32
 
 $ ebpfrec export -i golden.ebpfrec --to csv --every 1s
 ? 2

@@ -85,7 +85,7 @@ metrics()
 		"$EBPFREC" metrics -i "$tmp/$machine/trace" --listen 127.0.0.1:0 --interval 1s 2>"$tmp/$machine/metrics.err" &
 		wait_for "metrics of $machine" 60 "listens $machine" || { not_ok "metrics of $machine" "$(cat "$tmp/$machine/metrics.err")"; return; }
 		address=$(sed -n 's,.*listening on http://\([^/]*\).*,\1,p' "$tmp/$machine/metrics.err")
-		sed -i "s/$machine:9435/$address/" "$tmp/prometheus.yml"
+		sed -i "s/$machine:19435/$address/" "$tmp/prometheus.yml"
 	done
 	port=$((20000 + RANDOM % 10000))
 	"$prometheus" --config.file="$tmp/prometheus.yml" --storage.tsdb.path="$tmp/db" --web.listen-address=127.0.0.1:$port --log.level=warn >"$tmp/prometheus.out" 2>&1 &

@@ -85,6 +85,7 @@ wait_for "Prometheus answers" 60 "(exec 3<>/dev/tcp/127.0.0.1/$port) 2>/dev/null
 export port url metrics recorder top
 checker <<'EOF_PY'
 from metrics_text import *
+import gzip
 import json
 import re
 import signal
@@ -128,9 +129,47 @@ check("metrics, endpoint: two formats", plain[1].startswith("text/plain; version
       openmetrics[1].startswith("application/openmetrics-text; version=1.0.0") and openmetrics[0].endswith(b"# EOF\n"), (plain[1], openmetrics[1]))
 got = status(url + "x"), status(method="POST"), status(url.replace("metrics", ""))
 check("metrics, endpoint: nothing but GET /metrics", got == (404, 405, 200), got)
+
+
+def status_of(host_name):
+    """of a request that calls the host so, as a browser does; "": it does not say"""
+    with socket.create_connection((host, int(port)), 60) as s:
+        s.sendall(b"GET /metrics HTTP/1.0\r\n%s\r\n" % (b"Host: %s\r\n" % host_name if host_name else b""))
+        return int(s.makefile("rb").readline().split()[1])
+
+
+got = [status_of(h) for h in (b"evil.example", b"evil.example:%s" % port.encode(), b"127.0.0.1.evil.example", b"localhost", b"LOCALHOST:1", b"127.0.0.1", b"[::1]:80", b"")]
+check("metrics, endpoint: on loopback, no name but the machine's own", got == [403] * 3 + [200] * 5, got)
+request = urllib.request.Request(url, headers={"Accept-Encoding": "deflate, gzip"})
+with urllib.request.urlopen(request, timeout=60) as f:
+    packed, encoding = f.read(), f.headers["Content-Encoding"]
+with urllib.request.urlopen(urllib.request.Request(url, headers={"Accept-Encoding": "gzip;q=0"}), timeout=60) as f:
+    unpacked = f.headers["Content-Encoding"]
+check("metrics, endpoint: packed for clients that ask for it", encoding == "gzip" and unpacked is None and
+      (b"ebpfrec_build_info{version=" in gzip.decompress(packed)), (encoding, unpacked, packed[:40]))
+# nobody keeps others out: idle connections, those that send a byte now and then, those that do not read the answer
+crowds = [[], []]
+for i in range(260):
+    crowds[0].append(socket.create_connection((host, int(port)), 60))
+check("metrics, endpoint: answers beside 260 idle connections", status() == 200, "another status")
+for i in range(256):
+    crowds[1].append(socket.create_connection((host, int(port)), 60))
+    crowds[1][-1].sendall(b"GET /metrics HTTP/1.1\r\nX-Slow: ")
+check("metrics, endpoint: answers beside 256 that have begun", status() == 200, "another status")
+dripping, deadline = crowds[1][-100:], time.monotonic() + 300
+while dripping and time.monotonic() < deadline:
+    for s in list(dripping):
+        try:
+            s.sendall(b"y")
+        except OSError:
+            dripping.remove(s)
+    time.sleep(0.2)
+check("metrics, endpoint: one that sends a byte now and then is cut off", not dripping and status() == 200, len(dripping))
+for s in crowds[0] + crowds[1]:
+    s.close()
 half = [socket.create_connection((host, int(port)), 10) for i in range(60)]
 for i, s in enumerate(half):
-    s.sendall([b"", b"GET /metr", b"GET /metrics HTTP/1.1\r\nHost: x\r\n"][i % 3])
+    s.sendall([b"", b"GET /metr", b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n"][i % 3])
 endless = socket.create_connection((host, int(port)), 10)
 sent = 0
 try:

@@ -112,7 +112,7 @@ check "service: the sandbox takes nothing from the recording" "inside grep -q ^s
 inside systemctl restart ebpfrec-metrics.service
 check "metrics: its unit may not change the trace" "[ $? -eq 0 ]" "$(inside journalctl -u ebpfrec-metrics -o cat 2>&1 | tail -n 5)"
 if "$EBPFREC" metrics --list >/dev/null && [[ $("$EBPFREC" metrics --listen 0 -i "$tmp/none" 2>&1) != *microhttpd* ]]; then
-	scrape() { python3 -c 'import urllib.request as u; print(u.urlopen("http://127.0.0.1:9435/metrics", timeout=10).read().decode())' >"$tmp/scraped" 2>&1; }
+	scrape() { python3 -c 'import urllib.request as u; print(u.urlopen("http://127.0.0.1:19435/metrics", timeout=10).read().decode())' >"$tmp/scraped" 2>&1; }
 	wait_for "metrics" 20 "scrape && grep -q '^ebpfrec_cpu_seconds_total' '$tmp/scraped'"
 	check "metrics: its unit reads the trace while it is recorded" "[ $? -eq 0 ]" "$(tail -n 2 "$tmp/scraped") $(inside journalctl -u ebpfrec-metrics -o cat 2>&1 | tail -n 5)"
 fi
