@@ -24,7 +24,8 @@
 #define COLUMNS_MAX 16
 #define LABEL_BYTES 1024
 #define LABELS_BYTES (2 * LABEL_BYTES + 256)
-#define OTHER "other"
+#define OTHER "[other]" /* in brackets: a process may be named other */
+#define LABEL_OTHER SIZE_MAX
 #define PROGRAM "program" /* the section of what the caller puts */
 #define WORTH_BYTES (1u << 20) /* in a window, to get a label later than at first */
 #define WORTH_PARTS 100 /* the same of time: this part of the window */
@@ -36,13 +37,20 @@
 struct series {
 	unsigned int metric; /* row of metric_table */
 	const char *labels;
+	size_t who; /* row of struct labels; LABEL_OTHER: none */
 	uint64_t *v; /* bin by bin */
 	uint64_t shown; /* of peaks: of the last interval */
 };
 
+struct label {
+	const char *text;
+	bool is_shown; /* false: it has given way, and its series wait for its return */
+	uint64_t used_ns; /* the end of the last window in which it was large */
+};
+
 struct labels {
-	const char **v;
-	size_t cap, cnt, max;
+	struct label *v;
+	size_t cap, cnt, shown, max; /* max: that are shown */
 };
 
 struct metrics {
@@ -54,7 +62,7 @@ struct metrics {
 	struct labels who, device;
 	bool is_first; /* of all windows */
 	/* the window */
-	uint64_t window_ns;
+	uint64_t window_ns, now_ns; /* its length and end */
 	int64_t from_rel, every_ns; /* every_ns 0: one bin */
 	size_t bin_cnt;
 	uint64_t bytes; /* of all v */
@@ -72,18 +80,56 @@ struct metrics {
 
 /* ---- labels ---- */
 
-/* The copy of text that stands for its label; admit: it may become one. NULL: "other". */
-static const char *find_label(struct metrics *m, struct labels *l, const char *text, bool admit)
+/* The row of a text's label; admit: it may become one. LABEL_OTHER: it has none. */
+static size_t find_label(struct metrics *m, struct labels *l, const char *text, bool admit)
 {
-	for (size_t i = 0; i < l->cnt; i++)
-		if (!strcmp(l->v[i], text))
-			return l->v[i];
-	if (!admit || l->cnt == l->max || array_reserve(&l->v, &l->cap, l->cnt + 1) < 0)
-		return OTHER;
-	text = strpool_put(m->pool, text);
-	if (!text)
-		return OTHER;
-	return l->v[l->cnt++] = text;
+	size_t i = 0;
+
+	while (i < l->cnt && strcmp(l->v[i].text, text))
+		i++;
+	if (i == l->cnt || !l->v[i].is_shown) {
+		if (!admit || l->shown == l->max)
+			return LABEL_OTHER;
+		l->shown++;
+	}
+	if (i == l->cnt) {
+		text = strpool_put(m->pool, text);
+		if (!text || array_reserve(&l->v, &l->cap, l->cnt + 1) < 0) {
+			l->shown--;
+			return LABEL_OTHER;
+		}
+		l->v[l->cnt++] = (struct label){ .text = text };
+	}
+	l->v[i].is_shown = true;
+	if (admit)
+		l->v[i].used_ns = m->now_ns;
+	return i;
+}
+
+/*
+ * Between windows, so that what a window adds to a label is shown: labels that have been idle for
+ * long give way, the longest first, until there is room for the largest of a section.
+ */
+static void make_way(struct metrics *m)
+{
+	struct labels *l = &m->who;
+
+	while (l->shown + m->top > l->max) {
+		size_t oldest = LABEL_OTHER;
+
+		for (size_t i = 0; i < l->cnt; i++)
+			if (l->v[i].is_shown &&
+			    (oldest == LABEL_OTHER || l->v[i].used_ns < l->v[oldest].used_ns))
+				oldest = i;
+		if (oldest == LABEL_OTHER || m->now_ns - l->v[oldest].used_ns < METRICS_IDLE_NS)
+			return;
+		l->v[oldest].is_shown = false;
+		l->shown--;
+		for (size_t i = 0; i < m->series_cnt; i++)
+			if (m->series[i].who == oldest &&
+			    metric_table[m->series[i].metric].type == METRIC_PEAK)
+				m->series[i].shown = m->series[i].v[0] = 0;
+	}
 }
 
 /* In ns, which metrics have as seconds. */
@@ -123,12 +169,12 @@ static size_t put_value(char *to, const char *text)
 	return (size_t)(at - to);
 }
 
-/* comm="...",op="read" of a row. */
-static void make_labels(struct metrics *m, const struct value *row, char *to)
+/* comm="...",op="read" of a row. Returns whose it is: a row of m->who. */
+static size_t make_labels(struct metrics *m, const struct value *row, char *to)
 {
 	char safe[LABEL_BYTES / 2];
 	const char *name, *text;
-	size_t len = 0;
+	size_t len = 0, who = LABEL_OTHER, device;
 
 	*to = '\0';
 	for (unsigned int i = 0; i < m->col_cnt; i++) {
@@ -142,14 +188,17 @@ static void make_labels(struct metrics *m, const struct value *row, char *to)
 			for (unsigned int k = 0; k < REPORT_BY_CNT; k++)
 				if (m->by == 1u << k)
 					name = report_key_name((enum report_by)k);
-			text = find_label(m, &m->who, safe, is_large(m, row));
+			who = find_label(m, &m->who, safe, is_large(m, row));
+			text = who == LABEL_OTHER ? OTHER : safe;
 		} else if (!strcmp(name, "device")) {
-			text = find_label(m, &m->device, safe, true);
+			device = find_label(m, &m->device, safe, true);
+			text = device == LABEL_OTHER ? OTHER : safe;
 		}
 		len += (size_t)sprintf(to + len, "%s%.40s=\"", len ? "," : "", name);
 		len += put_value(to + len, text);
 		len += (size_t)sprintf(to + len, "\"");
 	}
+	return who;
 }
 
 /* ---- series ---- */
@@ -160,7 +209,8 @@ static unsigned int words_of(const struct series *s)
 }
 
 /* The words of a bin of a series. NULL: out of memory. */
-static uint64_t *series_of(struct metrics *m, unsigned int metric, const char *labels, size_t bin)
+static uint64_t *series_of(struct metrics *m, unsigned int metric, const char *labels, size_t who,
+			   size_t bin)
 {
 	const char *fixed = metric_table[metric].label;
 	char text[LABELS_BYTES + 64];
@@ -180,7 +230,7 @@ static uint64_t *series_of(struct metrics *m, unsigned int metric, const char *l
 		return NULL;
 	s = &m->series[nr];
 	if (c) {
-		*s = (struct series){ .metric = metric, .labels = labels };
+		*s = (struct series){ .metric = metric, .labels = labels, .who = who };
 		m->series_cnt = nr + 1;
 		m->bytes += m->bin_cnt * words_of(s) * sizeof(*s->v);
 		if (m->bytes <= METRICS_BINS_BYTES)
@@ -249,7 +299,7 @@ static int on_begin(void *ctx, unsigned int cnt, const char *const *names)
 /* A row of the section latency, with high_ns before ios: requests in a step, or a sum of times. */
 static int on_latency(struct metrics *m, const struct value *row, const char *labels, size_t bin)
 {
-	uint64_t *v = series_of(m, m->metrics_of[m->ranked] - 1, labels, bin);
+	uint64_t *v = series_of(m, m->metrics_of[m->ranked] - 1, labels, LABEL_OTHER, bin);
 	int64_t high_ns = 0;
 
 	if (!v)
@@ -275,17 +325,18 @@ static int on_row(void *ctx, const struct value *row)
 	char labels[LABELS_BYTES];
 	const struct metric *of;
 	uint64_t *v;
+	size_t who;
 
 	if (bin >= m->bin_cnt)
 		return 0;
-	make_labels(m, row, labels);
+	who = make_labels(m, row, labels);
 	if (!strcmp(m->section, "latency"))
 		return on_latency(m, row, labels, bin);
 	for (unsigned int i = 0; i < m->col_cnt; i++) {
 		if (!m->metrics_of[i] || row[i].type != VALUE_INT)
 			continue;
 		of = &metric_table[m->metrics_of[i] - 1];
-		v = series_of(m, m->metrics_of[i] - 1, labels, bin);
+		v = series_of(m, m->metrics_of[i] - 1, labels, who, bin);
 		if (!v)
 			return -ENOMEM;
 		add(of->type, v, row[i].i > 0 ? (uint64_t)row[i].i : 0);
@@ -400,15 +451,23 @@ static int compare_series(const void *a, const void *b)
 	return strcmp(x->labels, y->labels);
 }
 
-/* All series by metric, each metric's below its head. */
-static int put_all(struct writer *w, const struct series *series, size_t cnt)
+static bool is_hidden(const struct metrics *m, const struct series *s)
 {
-	struct series *sorted = malloc((cnt + 1) * sizeof(*sorted));
+	return s->who != LABEL_OTHER && !m->who.v[s->who].is_shown;
+}
+
+/* All series that are shown, by metric, each metric's below its head. */
+static int put_all(struct writer *w, const struct metrics *m)
+{
+	struct series *sorted = malloc((m->series_cnt + 1) * sizeof(*sorted));
 	const char *name = "";
+	size_t cnt = 0;
 
 	if (!sorted)
 		return -ENOMEM;
-	memcpy(sorted, series, cnt * sizeof(*sorted));
+	for (size_t i = 0; i < m->series_cnt; i++)
+		if (!is_hidden(m, &m->series[i]))
+			sorted[cnt++] = m->series[i];
 	qsort(sorted, cnt, sizeof(*sorted), compare_series);
 	for (size_t i = 0; i < cnt; i++) {
 		const struct metric *of = &metric_table[sorted[i].metric];
@@ -428,7 +487,7 @@ static int put_all(struct writer *w, const struct series *series, size_t cnt)
 int metrics_write(const struct metrics *m, FILE *f, bool openmetrics)
 {
 	struct writer w = { .f = f, .openmetrics = openmetrics, .bin_cnt = 1 };
-	int c = put_all(&w, m->series, m->series_cnt);
+	int c = put_all(&w, m);
 
 	if (!c && openmetrics)
 		fputs("# EOF\n", f);
@@ -448,7 +507,7 @@ static int on_end(void *ctx)
 
 	if (!m->out)
 		return 0;
-	c = put_all(&w, m->series, m->series_cnt);
+	c = put_all(&w, m);
 	m->samples += w.samples;
 	drop_series(m);
 	return !c && ferror(m->out) ? -EIO : c;
@@ -469,6 +528,7 @@ static int run(struct metrics *m, struct analysis *a, uint64_t from_ns, uint64_t
 	int c;
 
 	m->window_ns = to_ns - from_ns;
+	m->now_ns = to_ns;
 	c = analysis_report(a, &q, &sink, e);
 	if (c == -ENOMEM && m->bytes > METRICS_BINS_BYTES)
 		return err_set(e, -EFBIG,
@@ -489,11 +549,53 @@ static int give_labels(struct metrics *m, struct analysis *a, uint64_t from_ns, 
 	return c;
 }
 
+/* Labels that are not shown are forgotten, with their series and the texts of both. */
+static int forget_hidden(struct metrics *m)
+{
+	struct series *of = m->series;
+	struct labels *l = &m->who;
+	struct strpool *pool;
+	size_t cnt = 0, shown = 0;
+	uint32_t nr;
+	int c = strpool_new(&pool);
+
+	hash_map_clear(&m->map);
+	for (size_t i = 0; i < m->series_cnt; i++) {
+		if (is_hidden(m, &of[i])) {
+			free(of[i].v);
+			continue;
+		}
+		of[cnt] = of[i];
+		of[cnt].labels = c ? NULL : strpool_put(pool, of[i].labels);
+		if (!of[cnt].labels ||
+		    hash_map_intern(&m->map, of[cnt].metric, (uintptr_t)of[cnt].labels, &nr) < 0)
+			c = -ENOMEM;
+		cnt++;
+	}
+	m->series_cnt = cnt;
+	for (size_t i = 0; i < l->cnt; i++) {
+		for (size_t k = 0; k < cnt && l->v[i].is_shown; k++)
+			of[k].who = of[k].who == i ? shown : of[k].who;
+		if (l->v[i].is_shown)
+			l->v[shown++] = l->v[i];
+	}
+	l->cnt = shown;
+	for (size_t i = 0; i < l->cnt && !c; i++)
+		c = (l->v[i].text = strpool_put(pool, l->v[i].text)) ? 0 : -ENOMEM;
+	for (size_t i = 0; i < m->device.cnt && !c; i++)
+		c = (m->device.v[i].text = strpool_put(pool, m->device.v[i].text)) ? 0 : -ENOMEM;
+	strpool_free(m->pool);
+	m->pool = pool;
+	return c;
+}
+
 int metrics_count(struct metrics *m, struct analysis *a, uint64_t from_ns, uint64_t to_ns,
 		  struct err *e)
 {
-	int c = m->is_first ? give_labels(m, a, from_ns, to_ns, e) : 0;
+	int c = m->is_first ? give_labels(m, a, from_ns, to_ns, e) :
+		m->who.cnt > METRICS_KNOWN * m->who.max ? forget_hidden(m) : 0;
 
+	make_way(m);
 	for (size_t i = 0; i < m->series_cnt; i++) {
 		const struct metric *of = &metric_table[m->series[i].metric];
 
@@ -522,7 +624,8 @@ int metrics_put(struct metrics *m, const char *column, uint64_t value)
 
 	while (strcmp(metric_table[k].column, column))
 		k++;
-	v = series_of(m, k, strcmp(column, "build_info") ? "" : "version=\"" EBPFREC_VERSION "\"", 0);
+	v = series_of(m, k, strcmp(column, "build_info") ? "" : "version=\"" EBPFREC_VERSION "\"",
+		      LABEL_OTHER, 0);
 	if (!v)
 		return -ENOMEM;
 	*v = value + (metric_table[k].type == METRIC_COUNTER ? *v : 0);

@@ -4,9 +4,12 @@
  *
  *     window --[schema/report_metrics.sql]--> rows --[metrics]--> series --> text
  *
- * Who is shown: the `top` largest of each section of a window get a label, for good, until
- * METRICS_LABELS * top have one; everybody else counts for "other". So the number of series is
- * bounded, and no counter ever goes backwards: each is a sum of what was added to it.
+ * Who is shown: the `top` largest of each section of a window get a label; METRICS_LABELS * top can
+ * have one. When they run out, labels give way that have not been among the largest for
+ * METRICS_IDLE_NS, the longest idle first. Everybody without a label counts for "[other]". So the
+ * number of series is bounded, and no counter ever goes backwards: each is a sum of what was added
+ * to it. A label that comes back goes on with its sums, unless so many others have been large
+ * meanwhile (METRICS_KNOWN) that it was forgotten; then it begins at 0, as after a restart.
  *
  * Threads: one. Errors: 0 or -errno and struct err.
  */
@@ -18,6 +21,8 @@
 #include "analyze/context/analysis.h"
 
 #define METRICS_LABELS 5 /* times the number of --top */
+#define METRICS_KNOWN 20 /* times as many labels are remembered */
+#define METRICS_IDLE_NS 300000000000ull /* 5 minutes */
 #define METRICS_DEVICES 64 /* that have a label of their own */
 
 struct metrics;
@@ -35,7 +40,10 @@ int metrics_count(struct metrics *m, struct analysis *a, uint64_t from_ns, uint6
 /* The peaks of what was counted since the last call are now shown, and new ones begin. */
 void metrics_end_interval(struct metrics *m);
 
-/* Sets a gauge without labels, or adds to such a counter, by its column in metric_table. */
+/*
+ * Sets a gauge of the section "program", or adds to a counter without labels, by its column in
+ * metric_table.
+ */
 int metrics_put(struct metrics *m, const char *column, uint64_t value);
 
 /*

@@ -44,37 +44,37 @@ $ ebpfrec metrics --once -i golden.ebpfrec --top 2 | grep -v -e '^#' -e _bucket
 1> ebpfrec_preemptions_total{comm="cc1"} 1
 1> ebpfrec_preemptions_total{comm="make"} 0
 1> ebpfrec_thread_state_seconds_total{comm="=1+\\x1b[31m,\"\\xff",state="running"} 0.250000000
+1> ebpfrec_thread_state_seconds_total{comm="[other]",state="running"} 0.000000000
 1> ebpfrec_thread_state_seconds_total{comm="cc1",state="running"} 1.500000000
 1> ebpfrec_thread_state_seconds_total{comm="make",state="running"} 1.000000000
-1> ebpfrec_thread_state_seconds_total{comm="other",state="running"} 0.000000000
 1> ebpfrec_thread_state_seconds_total{comm="=1+\\x1b[31m,\"\\xff",state="runnable"} 0.000000000
+1> ebpfrec_thread_state_seconds_total{comm="[other]",state="runnable"} 0.000000000
 1> ebpfrec_thread_state_seconds_total{comm="cc1",state="runnable"} 0.000000000
 1> ebpfrec_thread_state_seconds_total{comm="make",state="runnable"} 0.000000000
-1> ebpfrec_thread_state_seconds_total{comm="other",state="runnable"} 0.000000000
 1> ebpfrec_thread_state_seconds_total{comm="=1+\\x1b[31m,\"\\xff",state="preempted"} 1.500000000
+1> ebpfrec_thread_state_seconds_total{comm="[other]",state="preempted"} 0.000000000
 1> ebpfrec_thread_state_seconds_total{comm="cc1",state="preempted"} 1.500000000
 1> ebpfrec_thread_state_seconds_total{comm="make",state="preempted"} 0.000000000
-1> ebpfrec_thread_state_seconds_total{comm="other",state="preempted"} 0.000000000
 1> ebpfrec_thread_state_seconds_total{comm="=1+\\x1b[31m,\"\\xff",state="disk"} 0.000000000
+1> ebpfrec_thread_state_seconds_total{comm="[other]",state="disk"} 0.000000000
 1> ebpfrec_thread_state_seconds_total{comm="cc1",state="disk"} 0.000000000
 1> ebpfrec_thread_state_seconds_total{comm="make",state="disk"} 0.000000000
-1> ebpfrec_thread_state_seconds_total{comm="other",state="disk"} 0.000000000
 1> ebpfrec_thread_state_seconds_total{comm="=1+\\x1b[31m,\"\\xff",state="uninterruptible"} 0.000000000
+1> ebpfrec_thread_state_seconds_total{comm="[other]",state="uninterruptible"} 0.000000000
 1> ebpfrec_thread_state_seconds_total{comm="cc1",state="uninterruptible"} 0.000000000
 1> ebpfrec_thread_state_seconds_total{comm="make",state="uninterruptible"} 0.000000000
-1> ebpfrec_thread_state_seconds_total{comm="other",state="uninterruptible"} 0.000000000
 1> ebpfrec_thread_state_seconds_total{comm="=1+\\x1b[31m,\"\\xff",state="sleeping"} 2.250000000
+1> ebpfrec_thread_state_seconds_total{comm="[other]",state="sleeping"} 4.000000000
 1> ebpfrec_thread_state_seconds_total{comm="cc1",state="sleeping"} 0.000000000
 1> ebpfrec_thread_state_seconds_total{comm="make",state="sleeping"} 3.000000000
-1> ebpfrec_thread_state_seconds_total{comm="other",state="sleeping"} 4.000000000
 1> ebpfrec_thread_state_seconds_total{comm="=1+\\x1b[31m,\"\\xff",state="stopped"} 0.000000000
+1> ebpfrec_thread_state_seconds_total{comm="[other]",state="stopped"} 0.000000000
 1> ebpfrec_thread_state_seconds_total{comm="cc1",state="stopped"} 0.000000000
 1> ebpfrec_thread_state_seconds_total{comm="make",state="stopped"} 0.000000000
-1> ebpfrec_thread_state_seconds_total{comm="other",state="stopped"} 0.000000000
 1> ebpfrec_thread_state_seconds_total{comm="=1+\\x1b[31m,\"\\xff",state="unknown"} 0.000000000
+1> ebpfrec_thread_state_seconds_total{comm="[other]",state="unknown"} 0.000000000
 1> ebpfrec_thread_state_seconds_total{comm="cc1",state="unknown"} 0.000000000
 1> ebpfrec_thread_state_seconds_total{comm="make",state="unknown"} 0.000000000
-1> ebpfrec_thread_state_seconds_total{comm="other",state="unknown"} 0.000000000
 1> ebpfrec_cpu_wait_seconds_total{comm="=1+\\x1b[31m,\"\\xff"} 1.500000000
 1> ebpfrec_cpu_wait_seconds_total{comm="cc1"} 1.500000000
 1> ebpfrec_cpu_wait_seconds_total{comm="make"} 0.000000000
@@ -82,28 +82,28 @@ $ ebpfrec metrics --once -i golden.ebpfrec --top 2 | grep -v -e '^#' -e _bucket
 1> ebpfrec_cpu_waits_total{comm="cc1"} 0
 1> ebpfrec_cpu_waits_total{comm="make"} 0
 1> ebpfrec_resident_bytes{comm="=1+\\x1b[31m,\"\\xff"} 2097152
+1> ebpfrec_resident_bytes{comm="[other]"} 2097152
 1> ebpfrec_resident_bytes{comm="cc1"} 33554432
 1> ebpfrec_resident_bytes{comm="make"} 2097152
-1> ebpfrec_resident_bytes{comm="other"} 2097152
 1> ebpfrec_resident_peak_bytes{comm="=1+\\x1b[31m,\"\\xff"} 2097152
+1> ebpfrec_resident_peak_bytes{comm="[other]"} 2097152
 1> ebpfrec_resident_peak_bytes{comm="cc1"} 33554432
 1> ebpfrec_resident_peak_bytes{comm="make"} 2097152
-1> ebpfrec_resident_peak_bytes{comm="other"} 2097152
 1> ebpfrec_allocated_bytes_total{comm="=1+\\x1b[31m,\"\\xff",source="rss"} 0
+1> ebpfrec_allocated_bytes_total{comm="[other]",source="rss"} 0
 1> ebpfrec_allocated_bytes_total{comm="cc1",source="rss"} 33554432
 1> ebpfrec_allocated_bytes_total{comm="cc1",source="slab"} 19200
 1> ebpfrec_allocated_bytes_total{comm="make",source="rss"} 0
-1> ebpfrec_allocated_bytes_total{comm="other",source="rss"} 0
 1> ebpfrec_freed_bytes_total{comm="=1+\\x1b[31m,\"\\xff",source="rss"} 0
+1> ebpfrec_freed_bytes_total{comm="[other]",source="rss"} 0
 1> ebpfrec_freed_bytes_total{comm="cc1",source="rss"} 0
 1> ebpfrec_freed_bytes_total{comm="cc1",source="slab"} 11520
 1> ebpfrec_freed_bytes_total{comm="make",source="rss"} 0
-1> ebpfrec_freed_bytes_total{comm="other",source="rss"} 0
 1> ebpfrec_exit_bytes_total{comm="=1+\\x1b[31m,\"\\xff",source="rss"} 0
+1> ebpfrec_exit_bytes_total{comm="[other]",source="rss"} 0
 1> ebpfrec_exit_bytes_total{comm="cc1",source="rss"} 0
 1> ebpfrec_exit_bytes_total{comm="cc1",source="slab"} 0
 1> ebpfrec_exit_bytes_total{comm="make",source="rss"} 0
-1> ebpfrec_exit_bytes_total{comm="other",source="rss"} 0
 1> ebpfrec_burst_peak_bytes{comm="cc1"} 33554432
 1> ebpfrec_io_bytes_total{comm="make",op="write"} 655360
 1> ebpfrec_io_requests_total{comm="make",op="write"} 10
@@ -148,6 +148,10 @@ $ mkdir out; ebpfrec metrics --once -i golden.ebpfrec --textfile out; stat -c '%
 1> 0
 
 $ diff <(ebpfrec metrics --list) <(sed -n '/^\.SH METRICS/,/^\.fi/{s/\\-/-/g;/^[a-z]/p}' "$(dirname "$README")/cmd/ebpfrec-metrics.1")
+? 1
+1> 32,33d31
+1> < ebpfrec_snapshots                     gauge     Snapshots of the recorder that lie beside the trace.
+1> < ebpfrec_build_info                    gauge     1: the version of ebpfrec that counts.
 
 $ diff <(ebpfrec metrics --list | sed 's/ .*//') <(ebpfrec metrics --once -i golden.ebpfrec | sed -n 's/^# TYPE \([^ ]*\).*/\1/p')
 ? 1

@@ -36,7 +36,7 @@ check("metrics, --by user: the sum is the same", total(users, "ebpfrec_cpu_secon
       ("ebpfrec_cpu_seconds_total", (("user", "root"),)) in users, total(users, "ebpfrec_cpu_seconds_total"))
 few = parse(open(tmp + "/few.txt", "rb").read())
 names = {dict(labels).get("comm") for name, labels in few} - {None}
-check("metrics, --top 1: few labels, and the sums are the same", 2 <= len(names) <= 6 and "other" in names and
+check("metrics, --top 1: few labels, and the sums are the same", 2 <= len(names) <= 6 and "[other]" in names and
       all(total(few, n) == total(once, n) for n, labels in once if n.endswith("_total")), names)
 names = {dict(labels).get("comm") for name, labels in once}
 check("metrics: hostile names are shown, escaped", {"\\x1b[31mred\\x1b[0m", "new\\x0aline", "a\"b,c", "\\x9b31mC1\\xff"} <= names, names)
@@ -256,7 +256,7 @@ for r in ask('ebpfrec_cpu_seconds_total{job=""}[1h]'):
     want = [by_bin.get(r["metric"]["comm"], {}).get(ms, 0) for ms in at[:-1]]
     bins += len(got)
     stamps.update(at)
-    if r["metric"]["comm"] != "other" and got != want:
+    if r["metric"]["comm"] != "[other]" and got != want:
         bad.append((r["metric"]["comm"], got, want))
 check("metrics, backfill: every one of %d bins is the report's" % bins, bins > 20 and not bad, bad[:1])
 bins_at = {ms for rows in by_bin.values() for ms in rows}

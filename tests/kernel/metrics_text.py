@@ -97,7 +97,7 @@ def compare(got, want, by="comm"):
     """what differs; peaks, buckets and figures of the trace itself are only in one"""
     shown, merged = {dict(labels).get(by) for name, labels in got}, {}
     for (name, labels), v in want.items():
-        labels = tuple((k, x if k != by or x in shown else "other") for k, x in labels)
+        labels = tuple((k, x if k != by or x in shown else "[other]") for k, x in labels)
         before = merged.get((name, labels), 0)
         merged[name, labels] = max(before, v) if "_peak_" in name else before + v
     bad = ["%s%s: %s, report %s" % (*k, got.get(k), v) for k, v in merged.items() if abs(got.get(k, -1) - v) > 1e-9]
