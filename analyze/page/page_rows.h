@@ -21,7 +21,7 @@ struct page_rows_def {
 	const char *result, *table;
 	const char *by;			/* argument of the table; NULL: it has none */
 	/*
-	 * Column that must not have a text, and that text, or NULL: it must not be EVENT_ID_UNKNOWN.
+	 * Column that must not have a text, and that text, or NULL: not EVENT_ID_UNKNOWN.
 	 * without NULL: all rows count.
 	 */
 	const char *without, *without_text;

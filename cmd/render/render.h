@@ -48,7 +48,7 @@ struct render_options {
 	const char *title; /* flame and pprof: what the rows are about */
 	bool human; /* table: headings and values with units */
 	bool wide; /* table: every column, with all decimals of instants */
-	/* table: the columns after the first are named after things, and have this column's values */
+	/* table: columns after the first are named after things, and have this column's values */
 	const char *figure;
 	const char *drops; /* table: columns to leave out first if there is no room: "ios,bytes" */
 	unsigned int width; /* table: cells to fit into by cutting text; 0: never cut */
