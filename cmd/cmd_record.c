@@ -223,9 +223,8 @@ static void list_classes(char *buf, size_t size, const uint64_t *cnt)
 static void print_closing(const struct record *r, const struct session_stats *st)
 {
 	const struct sampler_totals *t = &st->totals;
-	uint64_t cpu_ns = t->user_ns + t->sys_ns, cpu_ms = cpu_ns / 1000000;
-	uint64_t dur_ms = st->duration_ns / 1000000;
-	uint64_t permille = st->duration_ns ? cpu_ns * 1000 / st->duration_ns : 0;
+	uint64_t cpu_ns = t->user_ns + t->sys_ns, dur_ms = st->duration_ns / 1000000;
+	double share = st->duration_ns ? 100.0 / (double)st->duration_ns : 0;
 	char kept[160], by_class[160];
 	const char *missing = "", *off = "", *gone = "";
 	uint64_t lost_cnt = sum(t->lost_cnt);
@@ -248,16 +247,18 @@ static void print_closing(const struct record *r, const struct session_stats *st
 	if (st->dropped_bytes)
 		gone = say_format(" (kept: the last %s, %s)", say_duration(st->kept_ns),
 				  say_bytes_si(st->bytes - st->dropped_bytes));
-	say_note("%s: %s events%s%s%s, %s%s, %s lost%s, %" PRIu64 ".%03u s, recorder used %" PRIu64
-		 ".%03u s CPU (%" PRIu64
-		 ".%u %%), its programs in the kernel about %.3f s (%.1f %%), %s%s",
-		 r->o.output, say_count(sum(st->event_cnt)), kept[0] ? " (" : "", kept,
-		 kept[0] ? ")" : "", say_bytes_si(st->bytes), gone, say_count(lost_cnt), missing,
-		 dur_ms / 1000, (unsigned int)(dur_ms % 1000), cpu_ms / 1000,
-		 (unsigned int)(cpu_ms % 1000), permille / 10, (unsigned int)(permille % 10),
-		 (double)t->bpf_ns / 1e9,
-		 st->duration_ns ? 100.0 * (double)t->bpf_ns / (double)st->duration_ns : 0.0,
-		 say_bytes_si(t->rss_max_bytes), off);
+	say_note("%s: %s events%s%s%s, %s lost%s", r->o.output, say_count(sum(st->event_cnt)),
+		 kept[0] ? " (" : "", kept, kept[0] ? ")" : "", say_count(lost_cnt), missing);
+	say_note("recorded: %" PRIu64 ".%03u s; written: %s%s", dur_ms / 1000,
+		 (unsigned int)(dur_ms % 1000), say_bytes_si(st->bytes), gone);
+	/* the figures of `report cost` */
+	say_note("cost: recorder %s (%.1f %% of a CPU), kernel programs about %s (%.1f %%), "
+		 "memory %s%s",
+		 say_duration(cpu_ns), (double)cpu_ns * share, say_duration(t->bpf_ns),
+		 (double)t->bpf_ns * share, say_bytes(t->rss_max_bytes), off);
+	if (st->running_pid)
+		say_note("the command goes on: process %d (%s)", st->running_pid,
+			 say_text(basename(r->o.command[0])));
 }
 
 /* ---- options ---- */
@@ -647,7 +648,7 @@ static const struct opts_option options[] = {
 	  OPTS_TEXT, AT(html), .refuse = "the name must not be empty" },
 	{ 'f', "force", NULL, "replace TRACE.old, as is done without -o, and FILE of --html",
 	  OPTS_FLAG, AT(o.force) },
-	{ 'q', "quiet", NULL, "print no status and no closing line", OPTS_FLAG, AT(quiet) },
+	{ 'q', "quiet", NULL, "print no status and no closing lines", OPTS_FLAG, AT(quiet) },
 	{ 0, "status", NULL,
 	  "draw the live status line even if COMMAND writes to the same\nterminal", OPTS_FLAG,
 	  AT(status) },

@@ -470,8 +470,8 @@ static void give_up(struct session *s, const struct err *e, int err)
 	s->store = NULL;
 	if (!s->launch || s->stop_cnt || launch_wait(s->launch, 0, &code))
 		return;
-	notices_warn(&s->o.notices, "%s; recording has ended, the command goes on",
-		     err_text(e, err));
+	notices_warn(&s->o.notices, "%s; recording has ended, the command goes on as process %d",
+		     err_text(e, err), launch_pid(s->launch));
 	while (!s->stop_cnt && !launch_wait(s->launch, 0, &code)) {
 		struct pollfd fds[2] = { { .fd = s->stop_fd, .events = POLLIN },
 					 { .fd = launch_fd(s->launch), .events = POLLIN } };
@@ -521,6 +521,7 @@ int session_run(struct session *s, int *ret_exit, struct err *e)
 	}
 	/* a command that was ended by a signal to the recorder still reports its own status */
 	ended = s->launch && launch_wait(s->launch, 0, &code);
+	s->stats.running_pid = s->launch && !ended ? launch_pid(s->launch) : 0;
 	if (s->launch && !ended && s->stop_cnt)
 		code = 128 + SIGINT;
 	err = close_trace(s, ended, code, e);

@@ -72,6 +72,7 @@ struct session_stats {
 	uint64_t kept_ns;			/* the part of the duration that is still there */
 	uint64_t duration_ns;
 	unsigned int off_cnt;	/* how often a source was turned off to keep the budget */
+	pid_t running_pid;	/* the command, which goes on after the recording; 0: it ended */
 	const char *off; /* sources that are off now, joined by blanks; valid until the next step */
 };
 

@@ -135,6 +135,10 @@ rc=$?
 check "end: Ctrl-C ends the recording, before its command does" "kill -0 \$(sed -n 's/^command.pid=//p' '$tmp/int/manifest')" "status $rc: $(cat "$tmp/int.err")"
 kill "$(sed -n 's/^command.pid=//p' "$tmp/int/manifest")" 2>/dev/null
 check "end: Ctrl-C leaves a finished trace" "'$EBPFREC' info -i '$tmp/int' | grep -Eq 'state +finished'" "status $rc: $(cat "$tmp/int.err")"
+check "end: Ctrl-C says that the command goes on, and its PID" "grep -q \"the command goes on: process \$(sed -n 's/^command.pid=//p' '$tmp/int/manifest') (sleep)\" '$tmp/int.err'" "$(cat "$tmp/int.err")"
+cost() { "$EBPFREC" sql -i "$tmp/int" --format csv "SELECT printf('%d', sum(user_ns + sys_ns) / 1e6) FROM cost" | tail -n 1 | tr -d '\r'; }
+said=$(sed -nE 's/^ebpfrec: cost: recorder ([0-9.]+) ms .*/\1/p' "$tmp/int.err")
+check "end: the closing line's cost is that of report cost" "awk 'BEGIN { d = $(cost) - \"$said\"; exit !(\"$said\" != \"\" && d > -1.5 && d < 1.5) }'" "$(cost) ms, said '$said'"
 check "end: Ctrl-C still prints the closing line" "grep -Eq '[0-9,]+ events' '$tmp/int.err'" "$(cat "$tmp/int.err")"
 
 # A workload that ignores the signal: the recording ends, and the second signal ends it at once.

@@ -44,7 +44,7 @@ struct sampler {
 	struct trace_hook_stat stats[WIRE_HOOK_MAX];
 	struct trace_cost cost_row;
 	uint64_t user_start_ns, sys_start_ns;	/* used when the recording began */
-	uint64_t user_ns, sys_ns, bytes_written;
+	uint64_t user_ns, sys_ns, bytes_written, rss_max_bytes;
 
 	const struct helper *stats_helper;	/* without a process: there are no statistics */
 	bool stats_on;
@@ -206,20 +206,18 @@ void sampler_stats_end(struct sampler *s)
 	}
 }
 
-static void own_usage(uint64_t *user_ns, uint64_t *sys_ns, uint64_t *rss_max_bytes)
+static void own_usage(uint64_t *user_ns, uint64_t *sys_ns)
 {
 	struct rusage ru;
 
 	getrusage(RUSAGE_SELF, &ru);
 	*user_ns = ru.ru_utime.tv_sec * 1000000000ULL + ru.ru_utime.tv_usec * 1000ULL;
 	*sys_ns = ru.ru_stime.tv_sec * 1000000000ULL + ru.ru_stime.tv_usec * 1000ULL;
-	*rss_max_bytes = ru.ru_maxrss * 1024ULL;
 }
 
 void sampler_begin(struct sampler *s, uint64_t start_ns)
 {
 	struct probe_run_stats stats[WIRE_HOOK_MAX];
-	uint64_t rss_max_bytes;
 	unsigned int h;
 
 	/* while programs were being attached, the second copy of one may not have been there yet */
@@ -228,7 +226,7 @@ void sampler_begin(struct sampler *s, uint64_t start_ns)
 			s->missed_before[h] = stats[h].missed_cnt;
 	}
 
-	own_usage(&s->user_start_ns, &s->sys_start_ns, &rss_max_bytes);
+	own_usage(&s->user_start_ns, &s->sys_start_ns);
 	s->user_ns = s->user_start_ns;
 	s->sys_ns = s->sys_start_ns;
 	s->take_ns = start_ns;
@@ -336,7 +334,7 @@ static uint64_t online_cpus(void)
 
 int sampler_take(struct sampler *s, uint64_t bytes_written, struct block_slice *slice)
 {
-	uint64_t user_ns, sys_ns, rss_max_bytes, to_ns = slice->to_ns;
+	uint64_t user_ns, sys_ns, to_ns = slice->to_ns;
 	struct ring_stats ring;
 	int err;
 
@@ -348,7 +346,7 @@ int sampler_take(struct sampler *s, uint64_t bytes_written, struct block_slice *
 		return err;
 	ring_group_stats(s->rings, &ring, true);
 	fill_hook_stats(s, &ring, slice);
-	own_usage(&user_ns, &sys_ns, &rss_max_bytes);
+	own_usage(&user_ns, &sys_ns);
 	s->cost.at_ns = to_ns;
 	s->cost.own_ns += user_ns - s->user_ns + sys_ns - s->sys_ns;
 	s->cost_row = (struct trace_cost){
@@ -360,6 +358,8 @@ int sampler_take(struct sampler *s, uint64_t bytes_written, struct block_slice *
 		.queue_max_bytes = ring.slab_max_bytes, .queue_size_bytes = ring.slab_limit_bytes,
 		.cpu_cnt = online_cpus(),
 	};
+	if (s->cost_row.rss_bytes > s->rss_max_bytes)
+		s->rss_max_bytes = s->cost_row.rss_bytes;
 	s->user_ns = user_ns;
 	s->sys_ns = sys_ns;
 	s->bytes_written = bytes_written;
@@ -395,7 +395,7 @@ void sampler_totals(struct sampler *s, struct sampler_totals *ret)
 			ret->lost_cnt[wire_hook_class[h]] += lost;
 		}
 	}
-	own_usage(&ret->user_ns, &ret->sys_ns, &ret->rss_max_bytes);
-	ret->user_ns -= s->user_start_ns;
-	ret->sys_ns -= s->sys_start_ns;
+	ret->user_ns = s->user_ns - s->user_start_ns;
+	ret->sys_ns = s->sys_ns - s->sys_start_ns;
+	ret->rss_max_bytes = s->rss_max_bytes;
 }

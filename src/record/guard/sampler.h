@@ -48,7 +48,11 @@ struct sampler_totals {
 	 * = read + lost.
 	 */
 	uint64_t attempted, read, lost;
-	uint64_t user_ns, sys_ns;		/* recorder CPU, without the workload */
+	/*
+	 * What the trace's cost rows add up to: the recorder's CPU time, without the workload's and
+	 * what follows the last row, and its largest resident memory.
+	 */
+	uint64_t user_ns, sys_ns;
 	uint64_t rss_max_bytes;
 	uint64_t bpf_ns;	/* run time of the BPF programs, extrapolated from samples */
 };
