@@ -41,8 +41,8 @@ static const struct {
 	[DIFF_RSS_PEAK] = { "peak memory", units_format_bytes },
 	[DIFF_IOS] = { "I/Os", units_format_count },
 	[DIFF_IO_BYTES] = { "I/O bytes", units_format_bytes },
-	[DIFF_LAT_P50] = { "I/O latency p50", units_format_duration },
-	[DIFF_LAT_P99] = { "I/O latency p99", units_format_duration },
+	[DIFF_LAT_P50] = { "I/O lat p50", units_format_duration },
+	[DIFF_LAT_P99] = { "I/O lat p99", units_format_duration },
 	[DIFF_WALL] = { "wall time", units_format_duration },
 };
 
@@ -87,11 +87,28 @@ static struct value change(enum render_format format, const struct diff_row *r, 
 	return value_text(buf);
 }
 
+/* People are told why something that differs is the same; machines have the p value. */
+static struct value verdict(enum render_format format, const struct diff_row *r, char *buf,
+			    size_t size)
+{
+	char n[UNITS_TEXT_MAX];
+
+	if (format == RENDER_TABLE && r->metric == DIFF_WALL && r->verdict == DIFF_UNKNOWN)
+		return value_text("one run each");
+	if (format != RENDER_TABLE || r->verdict != DIFF_SAME || !r->reason)
+		return value_text(diff_verdict_name(r->verdict));
+	metrics[r->metric].format(n, sizeof(n), (uint64_t)llround(fabs(r->value[1] - r->value[0])));
+	snprintf(buf, size, r->reason == DIFF_TOO_SMALL ? "only %s" :
+			    r->reason == DIFF_TOO_FEW	? "same: few I/Os" : "same: noise", n);
+	return value_text(buf);
+}
+
 static int put_row(void *ctx, const struct diff_row *r)
 {
 	struct diff *d = ctx;
 	enum render_format format = d->in[0].format;
 	char a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX], pct[32], p[32];
+	char why[UNITS_TEXT_MAX + 16];
 	const struct value row[COLUMN_CNT] = {
 		value_text(r->role),
 		value_text(r->parent),
@@ -100,7 +117,7 @@ static int put_row(void *ctx, const struct diff_row *r)
 		amount(format, r, 0, a),
 		amount(format, r, 1, b),
 		change(format, r, pct, sizeof(pct)),
-		value_text(diff_verdict_name(r->verdict)),
+		verdict(format, r, why, sizeof(why)),
 		chance(format, r, p, sizeof(p)),
 		value_int(r->processes[0]),
 		value_int(r->processes[1]),
@@ -165,6 +182,22 @@ static int clip_window(struct input *in, struct diff_side *ret)
 	return 0;
 }
 
+static void print_legend(const struct diff_summary *sum)
+{
+	char text[640];
+
+	snprintf(text, sizeof(text),
+		 "%s changed by more than noise. Noise is how much a figure varies from one bin of "
+		 "%s to the next; how much it varies from one run to the next, two traces cannot "
+		 "tell. The chance that noise alone makes any of these changes is 1 %%. Of what is "
+		 "the same although it differs, the reason follows: 'only' a difference that is "
+		 "too small to matter, too few I/Os for percentiles, or noise. # in a role stands "
+		 "for digits that differ.",
+		 say_counted(sum->changed, "figure"), say_duration(sum->bin_ns));
+	printf("\n");
+	render_wrap(stdout, text, input_terminal_width());
+}
+
 static int compare(struct diff *d)
 {
 	struct diff_side sides[2];
@@ -177,6 +210,7 @@ static int compare(struct diff *d)
 		if (c)
 			return c;
 	}
+	d->in[0].drops = "procs_b,procs_a,p_value,parent";
 	d->render = input_render(&d->in[0], d->limit, true, NULL);
 	if (!d->render)
 		return EXIT_FAILED;
@@ -190,13 +224,7 @@ static int compare(struct diff *d)
 	if (c)
 		return c;
 	if (d->in[0].format == RENDER_TABLE)
-		printf("\n%llu figure%s changed: by more than what varies between bins of %s "
-		       "explains, in all at 1 %%.\n"
-		       "What varies from run to run of the same thing, but not inside one, two "
-		       "traces cannot tell.\n"
-		       "# in a role stands for digits that differ.\n",
-		       (unsigned long long)sum.changed, sum.changed == 1 ? " has" : "s have",
-		       say_duration(sum.bin_ns));
+		print_legend(&sum);
 	return d->exit_code && sum.changed ? EXIT_FAILED : 0;
 }
 

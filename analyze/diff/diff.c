@@ -308,7 +308,8 @@ static void compare(const struct side s[2], struct totals *const d[2], enum diff
 	struct bin_estimate e[2] = { estimate(&s[0], d[0], m), estimate(&s[1], d[1], m) };
 	struct diff_row *row = &ret->row;
 	double change = fabs(e[1].value - e[0].value), larger = fmax(e[0].value, e[1].value);
-	bool worth = change >= least(s, m) && change >= RELATIVE_MIN * fmin(e[0].value, e[1].value);
+	bool differs = change > 0 && change >= RELATIVE_MIN * fmin(e[0].value, e[1].value);
+	bool worth = differs && change >= least(s, m);
 
 	row->metric = m;
 	row->verdict = DIFF_SAME;
@@ -322,11 +323,14 @@ static void compare(const struct side s[2], struct totals *const d[2], enum diff
 	row->p = 1;
 	if (s[0].absent[m] != s[1].absent[m])
 		row->verdict = DIFF_UNKNOWN;
+	row->reason = differs && !worth ? DIFF_TOO_SMALL : DIFF_NO_REASON;
 	if (!worth || row->verdict == DIFF_UNKNOWN)
 		return;
 	if (m >= DIFF_LAT_P50 &&
-	    (d[0]->lat.cnt < LAT_REQUESTS_MIN || d[1]->lat.cnt < LAT_REQUESTS_MIN))
+	    (d[0]->lat.cnt < LAT_REQUESTS_MIN || d[1]->lat.cnt < LAT_REQUESTS_MIN)) {
+		row->reason = DIFF_TOO_FEW;
 		return;
+	}
 	if (!d[0]->processes || !d[1]->processes) {
 		row->verdict = d[0]->processes ? DIFF_ONLY_A : DIFF_ONLY_B;
 		row->p = 0;
@@ -340,8 +344,10 @@ static void correct_all(struct compared *rows, size_t cnt)
 {
 	for (size_t i = 0; i < cnt; i++) {
 		rows[i].row.p = bin_corrected(rows[i].row.p, cnt);
-		if (rows[i].row.p >= LEVEL && rows[i].row.verdict == DIFF_CHANGED)
-			rows[i].row.verdict = DIFF_SAME;
+		if (rows[i].row.p < LEVEL || rows[i].row.verdict != DIFF_CHANGED)
+			continue;
+		rows[i].row.verdict = DIFF_SAME;
+		rows[i].row.reason = DIFF_NOISE;
 	}
 }
 

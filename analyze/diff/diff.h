@@ -52,6 +52,14 @@ enum diff_verdict {
 	DIFF_UNKNOWN
 };
 
+/* Why a figure whose two values differ by 5 % and more is the same. */
+enum diff_reason {
+	DIFF_NO_REASON,
+	DIFF_TOO_SMALL, /* the difference itself, in ms or bytes, is too small to matter */
+	DIFF_TOO_FEW, /* percentiles of too few requests */
+	DIFF_NOISE
+};
+
 struct diff_row {
 	const char *role, *parent;	/* valid during the call */
 	enum diff_metric metric;
@@ -64,6 +72,7 @@ struct diff_row {
 	 */
 	double p;
 	enum diff_verdict verdict;
+	enum diff_reason reason;
 	bool complete; /* what `cpu`, `memory` or `io` needs is there in both windows */
 };
 

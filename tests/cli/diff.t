@@ -33,10 +33,14 @@ $ ebpfrec diff --from 1s --to 2s golden.ebpfrec golden.ebpfrec --format csv | gr
 1> role,parent,metric,a,b,change_pct,verdict,p_value,procs_a,procs_b,complete
 1> cc1 a.c,make,oncpu_ns,1000000000,1000000000,0,same,1,1,1,1
 
-$ ebpfrec diff golden.ebpfrec golden.ebpfrec | tail -n 3
-1> 0 figures have changed: by more than what varies between bins of 80.0 ms explains, in all at 1 %.
-1> What varies from run to run of the same thing, but not inside one, two traces cannot tell.
-1> # in a role stands for digits that differ.
+$ ebpfrec diff golden.ebpfrec golden.ebpfrec | tail -n 1
+1> 0 figures changed by more than noise. Noise is how much a figure varies from one bin of 80.0 ms to the next; how much it varies from one run to the next, two traces cannot tell. The chance that noise alone makes any of these changes is 1 %. Of what is the same although it differs, the reason follows: 'only' a difference that is too small to matter, too few I/Os for percentiles, or noise. # in a role stands for digits that differ.
+
+# Nobody reads "same" beside +100 %: people are told why. Nor is the wall time of two runs unknown.
+$ for s in 1001ms 1002ms; do ebpfrec cut -i golden.ebpfrec --until $s -o part-$s 2>/dev/null; done; ebpfrec diff part-1001ms part-1002ms | grep "^cc1.*CPU time" | tr -s " "; ebpfrec diff part-1001ms part-1002ms --format csv | grep "^cc1.*oncpu" | cut -d, -f1-7
+1> cc1 a.c make CPU time 1.00 ms 2.00 ms +100.0 only 1.00 ms - 1 1
+1> cc1 a.c,make,oncpu_ns,1000000,2000000,100,same
+
 
 # What one side did not record is no change; what a trace of some processes cannot tell is said, as report does.
 $ ebpfrec cut -i golden.ebpfrec -e sched -o cpu.ebpfrec 2>/dev/null; ebpfrec diff golden.ebpfrec cpu.ebpfrec --format csv 2>/dev/null | grep -E '^(cc1|make)' | cut -d, -f1-9
