@@ -1,6 +1,7 @@
 -- view 23: What did each name do, in rows that many hosts can send and add up?
--- note: Rows of a name, of its requests by device and operation, of the steps of their latency, and
---   one without a name of the machine. The recorder counts, too.
+-- note: In each bin a name has a row for its CPU time and memory, one for its requests by device and
+--   operation, and one for each step of their latencies. A row without a name is of the machine. What
+--   the recorder did counts, too.
 -- by: comm unit container user
 -- default: comm
 -- needs: sched.switch alloc.rss block sched? alloc?

@@ -1,5 +1,5 @@
 -- view 22: Where did threads wait off the CPU, and who woke them?
--- note: A wait counts, with its whole length, where it ends. `ebpfrec record --offcpu DUR --
+-- note: A wait belongs to the window in which it ends, and keeps its whole length. `ebpfrec record --offcpu DUR --
 --   COMMAND` records waits of at least that long. User-space frames come from frame pointers: code
 --   without them, as most C libraries, cuts a stack short or omits callers.
 -- without offcpu.min_ns: No waits were recorded; `ebpfrec record --offcpu 1ms -- COMMAND` records

@@ -1,5 +1,6 @@
 -- view 13: How large are block requests, and do they follow each other?
--- note: Sequential: adjacent to one of the 16 requests of the same row that ended before.
+-- note: A request is sequential if it lies on the device right beside one of the 16 requests of its row
+--   that ended before it.
 -- by: who device op
 -- default: device
 -- needs: block

@@ -1,6 +1,6 @@
 -- view 15: Who took the CPU from whom?
--- note: A preemption counts where it happens. by oncpu: how long the preempting process then ran at
---   a stretch.
+-- note: A row says how often a process lost its CPU although it could have gone on, and to whom. BY
+--   ONCPU is how long the other process then had the CPU.
 -- needs: sched.switch
 -- reach: before
 -- index: sched

@@ -1,6 +1,6 @@
 -- view 5: Who waited for a CPU, and for how long?
--- note: WAIT is the time that threads waited in the window, as RUNNABLE and PREEMPTED of `states`. A
---   wait counts, and has its part in percentiles and maximum, where it ends, with its whole
+-- note: WAIT is the time that threads waited in the window, as RUNNABLE and PREEMPTED of `states`.
+--   Percentiles and the maximum are of the waits that ended in the window, each with its whole
 --   length. Percentiles are exact up to 65536 waits a row in a window of up to a million events,
 --   otherwise within 0.4 %.
 -- by: who

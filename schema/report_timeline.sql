@@ -1,5 +1,6 @@
 -- view 16: Which thread ran on which CPU, and when?
--- note: Without --every: each slice. With --every: the busiest process of each CPU and bin.
+-- note: Each row is a time in which one thread had a CPU. With --every, each row is the process that
+--   had a CPU longest in a bin.
 -- needs: sched.switch sched.wakeup
 -- reach: before
 -- index: states

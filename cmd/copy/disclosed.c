@@ -157,8 +157,8 @@ int disclosed_say(const struct trace *t, const struct trace *real, bool show)
 	if (!d.error)
 		d.error = r.error;
 	if (!d.error)
-		say_note("it discloses%s, each counted once (--show-strings lists them):",
-			 real ? ", besides pseudonyms" : "");
+		say_note("%sthese strings can be read in the bundle (--show-strings lists them):",
+			 real ? "besides pseudonyms, " : "");
 	for (unsigned int c = 0; c < CLASS_CNT && !d.error; c++) {
 		if (real)
 			keep_real(&d, &r, c);

@@ -110,7 +110,7 @@ cpu=$(($(nproc) - 1))
 if chrt -f 50 true 2>/dev/null; then
 	hog="taskset -c $cpu chrt -f 50 '$WORK/busy_threads' one 300"
 	record waits -e sched --trigger 'runq>150ms' -- sh -c "taskset -c $cpu '$WORK/busy_threads' one 800 >/dev/null & sleep 0.2; $hog >/dev/null; wait"
-	check "trigger runq: fires" "[ $(snapshots waits | wc -l) -eq 1 ] && grep -Eq 'runq>150ms: waited .* for a CPU, thread [0-9]+ \\(.+\\)' '$tmp/waits.err'" "$(cat "$tmp/waits.err")"
+	check "trigger runq: fires" "[ $(snapshots waits | wc -l) -eq 1 ] && grep -Eq 'runq>150ms: thread [0-9]+ \\(.+\\) waited .* for a CPU' '$tmp/waits.err'" "$(cat "$tmp/waits.err")"
 else
 	skip flight_recorder_runq "no right to real-time scheduling"
 fi

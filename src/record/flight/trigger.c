@@ -342,8 +342,8 @@ static int on_level(struct trigger_set *s, struct state *st, uint64_t ts_ns, uin
 		return 0;
 	memset(l->part, 0, sizeof(l->part));
 	note_level(l, part, level);
-	snprintf(what, sizeof(what), "%s more, %s", units_format_bytes(n, sizeof(n), level - low),
-		 name_of(s, "process", pid, whom));
+	snprintf(what, sizeof(what), "%s grew by %s", name_of(s, "process", pid, whom),
+		 units_format_bytes(n, sizeof(n), level - low));
 	return fire(s, st, ts_ns, what);
 }
 
@@ -516,9 +516,9 @@ static int runq_record(struct trigger_set *s, const struct wire_hdr *h)
 	for (i = 0; i < s->cnt && since && since < h->ts_ns && !err; i++) {
 		if (s->states[i].t.kind != TRIGGER_RUNQ || h->ts_ns - since <= s->states[i].t.value)
 			continue;
-		snprintf(what, sizeof(what), "waited %s for a CPU, %s",
-			 units_format_duration(n, sizeof(n), h->ts_ns - since),
-			 name_of(s, "thread", w->next_tid, whom));
+		snprintf(what, sizeof(what), "%s waited %s for a CPU",
+			 name_of(s, "thread", w->next_tid, whom),
+			 units_format_duration(n, sizeof(n), h->ts_ns - since));
 		err = fire(s, &s->states[i], h->ts_ns, what);
 	}
 	return err;

@@ -56,8 +56,8 @@ struct trigger_set;
 struct trigger_sink {
 	void *ctx;
 	/*
-	 * why: "spike>500MiB: 612 MiB more, process 123 (cc1)". A result < 0 ends the feeding with
-	 * that error.
+	 * why: "spike>500MiB: process 123 (cc1) grew by 612 MiB". A result < 0 ends the feeding
+	 * with that error.
 	 */
 	int (*fired)(void *ctx, const struct trigger *t, uint64_t ts_ns, const char *why);
 };
