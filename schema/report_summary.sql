@@ -76,10 +76,13 @@ SELECT p.pid AS pid, p.comm AS comm, u.source AS source, u.start_ns AS start_ns,
  ORDER BY u.bytes DESC LIMIT CASE WHEN :brief THEN 3 ELSE :top END
 
 -- section: Block I/O by name
-SELECT u.name AS comm, device_name(u.dev) AS device, u.op AS op, u.ios AS ios, u.bytes AS bytes,
-       u.lat_p50_ns AS lat_p50_ns, u.lat_p99_ns AS lat_p99_ns, u.lat_max_ns AS lat_max_ns
-  FROM io_usage(:from, :to, 0, 'comm') AS u
- ORDER BY u.bytes DESC, u.ios DESC, u.lat_max_ns DESC, comm LIMIT CASE WHEN :brief THEN 3 ELSE :top END
+-- Discards come last: they read and write nothing, however many bytes they are of.
+SELECT comm, device_name(dev) AS device, op, ios, bytes, lat_p50_ns, lat_p99_ns, lat_max_ns
+  FROM (SELECT u.*, u.name AS comm, row_number() OVER (PARTITION BY u.op = 'discard'
+		ORDER BY u.bytes DESC, u.ios DESC, u.lat_max_ns DESC, u.name) AS nth
+	  FROM io_usage(:from, :to, 0, 'comm') AS u)
+ WHERE nth <= CASE WHEN :brief AND op = 'discard' THEN 1 WHEN :brief THEN 3 WHEN :top < 0 THEN nth ELSE :top END
+ ORDER BY op = 'discard', nth
 
 -- section: +Events
 SELECT class, sum(attempted_cnt) AS attempted, sum(read_cnt) AS read,
