@@ -220,8 +220,8 @@ static const struct opts_option options[] = {
 const struct opts_command cut_opts = {
 	.name = "cut",
 	.about = "Write a window of a trace as a trace of its own.",
-	.synopsis = "[-i TRACE] [--from TIME] [--until TIME] [-e LIST] [--pid PID] [--comm NAME]\n"
-		    "  [--cgroup PATH] [--no-index] -o NEW",
+	.synopsis = "[-i TRACE] [--from TIME] [--until TIME] [-e LIST] [--pid PID]\n"
+		    "  [--comm NAME] [--cgroup PATH] [--no-index] -o NEW",
 	.text = "Clocks, names and ids stay; times count from the new trace's start. The new "
 		"trace\n"
 		"also holds what began before it and still matters (allocations, requests in "

@@ -564,9 +564,9 @@ static const struct opts_option options[] = {
 
 const struct opts_command export_opts = {
 	.name = "export",
-	.about = "Write a trace's tables as CSV, JSON or SQLite, a page, a Perfetto trace, "
-		 "metrics,\nor rows for ClickHouse.",
-	.synopsis = "[-i TRACE] --to FORMAT [-o PATH] [--from TIME] [--until TIME]",
+	.about = "Write a trace for other programs, or as a page of charts.",
+	.synopsis = "[-i TRACE] --to FORMAT [-o PATH]\n"
+		    "  [--from TIME] [--until TIME]",
 	.text = "Times in the files are ns from the trace's start. Files and directories are "
 		"their\n"
 		"owner's alone, as the trace is.\n"
@@ -585,8 +585,7 @@ const struct opts_command export_opts = {
 		"  ebpfrec export --to html -o report.html\n"
 		"  ebpfrec export --to perfetto --from 2s --until 3s\n"
 		"  ebpfrec export --to openmetrics --every 1s -o bins.txt\n"
-		"  ebpfrec export --to csv --with-host -t sched_slices -o - | ssh db 'load "
-		"sched_slices'\n"
+		"  ebpfrec export --to csv --with-host -t sched_slices -o - > slices.csv\n"
 		"  ebpfrec export --to clickhouse --every 1s -o bins.rowbinary\n",
 	.bytes = sizeof(struct export),
 	.done = done,

@@ -81,7 +81,8 @@ static void done(void *job)
 const struct opts_command redact_opts = {
 	.name = "redact",
 	.about = "Write a new trace with pseudonyms for names.",
-	.synopsis = "[-i TRACE] -o OUT [--keep PATTERN]... [--keep-workload] [--salt TEXT|@FILE]",
+	.synopsis = "[-i TRACE] -o OUT [--keep PATTERN]... [--keep-workload]\n"
+		    "  [--salt TEXT|@FILE]",
 	.text = "Pseudonyms replace process names, command lines, paths, cgroups, marks, notes, "
 		"the\n"
 		"host's name and user ids; the same name gets the same pseudonym everywhere. "

@@ -19,6 +19,7 @@
 #include "cmd/input/hosts.h"
 #include "cmd/input/who.h"
 #include "cmd/render/pager.h"
+#include "cmd/render/render.h"
 #include "cmd/render/say.h"
 #include "cmd/report_answer.h"
 
@@ -268,17 +269,30 @@ static int check_view(const struct report_options *r)
 
 static int list_views(void)
 {
+	unsigned int width = input_terminal_width();
+
 	for (unsigned int i = 0; i < report_view_cnt; i++) {
 		const struct report_view *v = &report_view_list[i];
-		char list[160], own[32];
+		char list[160], own[32], text[400];
+		size_t n = 0;
 
-		printf("%-10s %s\n", v->name, v->question);
-		if (v->notes[0])
-			printf("%-10s %s\n", "", v->notes);
+		printf("%-10s ", v->name);
+		render_wrap_beside(stdout, v->question, width, 11);
+		if (v->notes[0]) {
+			printf("%-10s ", "");
+			render_wrap_beside(stdout, v->notes, width, 11);
+		}
 		keys_format(v->by_mask, list, sizeof(list));
 		keys_format(v->by_default, own, sizeof(own));
-		if (v->by_mask)
-			printf("%-10s --by %s; default %s\n", "", list, own);
+		if (!v->by_mask)
+			continue;
+		/* where lines are wrapped, they are at blanks */
+		for (const char *c = list; *c; c++)
+			n += (size_t)snprintf(text + n, sizeof(text) - n, "%c%s", *c,
+					      *c == ',' && width ? " " : "");
+		printf("%-10s ", "");
+		render_wrap_beside(stdout, say_format("--by %s; default %s", text, own), width,
+				   11);
 	}
 	return OPTS_LEAVE;
 }

@@ -9,7 +9,7 @@
 --   such as write-back, are left out.
 -- takes: every who threads sort
 -- figure: bytes_per_s
--- drops: errors bytes ios lat_max_ns
+-- drops: errors iops bytes_per_s lat_p50_ns lat_p99_ns
 -- rows: sums zeros
 --
 -- The result has one row per owning process (or thread, comm, cgroup), device and operation; with

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/atomic_output.h"
@@ -442,51 +441,6 @@ bool input_is_complete(const struct trace *t, struct loss_needs needs, uint64_t 
 		add(&m, "out of memory");
 	loss_index_done(&x);
 	return !buf[0];
-}
-
-static unsigned int find_terminal_width(void)
-{
-	const char *columns = getenv("COLUMNS");
-	struct winsize w;
-	uint64_t v;
-
-	if (!isatty(STDOUT_FILENO))
-		return 0;
-	if (columns && !units_parse_count(columns, &v, NULL) && v && v < 10000)
-		return (unsigned int)v;
-	return !ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) && w.ws_col ? w.ws_col : 80;
-}
-
-unsigned int input_terminal_width(void)
-{
-	/* found once: behind a pager stdout is a pipe. A terminal that changes is asked again. */
-	static unsigned int width;
-	unsigned int now = find_terminal_width();
-
-	if (now)
-		width = now;
-	return width;
-}
-
-unsigned int input_terminal_height(void)
-{
-	struct winsize w;
-
-	return isatty(STDOUT_FILENO) && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) ? w.ws_row : 0;
-}
-
-/* By the environment, as the C library would choose: the program itself runs in the C locale. */
-bool input_speaks_utf8(void)
-{
-	static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
-	const char *v;
-
-	for (unsigned int i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		v = getenv(names[i]);
-		if (v && *v)
-			return strcasestr(v, "utf-8") || strcasestr(v, "utf8");
-	}
-	return false;
 }
 
 struct render *input_render(const struct input *in, uint64_t table_limit, bool human,

@@ -15,6 +15,7 @@
 #include "analyze/context/loss_index.h"
 #include "cmd/input/opts.h"
 #include "cmd/input/timeexpr.h"
+#include "cmd/input/terminal.h"
 #include "cmd/render/progress.h"
 #include "cmd/render/render.h"
 #include "trace/trace.h"
@@ -177,13 +178,6 @@ const char *input_part_note(const struct trace *t);
 
 /* For the view offcpu: from which length on waits were recorded. NULL: it is not known. */
 const char *input_waits_note(const struct trace *t, const char *view);
-
-/* Cells of the terminal on stdout; 0: it is no terminal, so nothing is cut or wrapped. */
-unsigned int input_terminal_width(void);
-/* Its lines; 0: not known, or no terminal. */
-unsigned int input_terminal_height(void);
-/* Returns whether the terminal takes more than ASCII. */
-bool input_speaks_utf8(void);
 
 /*
  * A renderer on stdout for in->format; more: heading, progress and the like, may be NULL. NULL: out

@@ -15,6 +15,8 @@
 
 #include "base/units.h"
 #include "cmd/input/nearest.h"
+#include "cmd/input/terminal.h"
+#include "cmd/render/render.h"
 #include "cmd/render/say.h"
 
 #define HELP_COLUMN 26
@@ -284,7 +286,8 @@ int opts_run(const struct opts_command *c, char **argv)
 
 /* ---- help ---- */
 
-static void print_option(const struct opts_option *p)
+/* A terminal's lines are as long as it is wide; scripts get those of the declaration. */
+static void print_option(const struct opts_option *p, unsigned int width)
 {
 	char left[80];
 	const char *line = p->help;
@@ -298,6 +301,11 @@ static void print_option(const struct opts_option *p)
 		printf("\n");
 		n = 0;
 	}
+	if (width) {
+		printf("%*s", HELP_COLUMN - n, "");
+		render_wrap_beside(stdout, line, width, HELP_COLUMN);
+		return;
+	}
 	for (;;) {
 		const char *end = strchrnul(line, '\n');
 
@@ -309,16 +317,52 @@ static void print_option(const struct opts_option *p)
 	}
 }
 
+/* Joins lines that belong to one paragraph, and keeps those that are indented. */
+static void print_text(const char *text, unsigned int width)
+{
+	const char *end;
+	char part[2048];
+	size_t n = 0;
+
+	if (!width) {
+		fputs(text, stdout);
+		return;
+	}
+	for (; *text; text = end + (*end == '\n')) {
+		end = strchrnul(text, '\n');
+		if (*text != ' ' && end > text && n + (size_t)(end - text) + 1 < sizeof(part)) {
+			n += (size_t)snprintf(part + n, sizeof(part) - n, "%.*s ",
+					      (int)(end - text), text);
+			continue;
+		}
+		part[n] = '\0';
+		if (n)
+			render_wrap(stdout, part, width);
+		n = 0;
+		printf("%.*s\n", (int)(end - text), text);
+	}
+	part[n] = '\0';
+	if (n)
+		render_wrap(stdout, part, width);
+}
+
 void opts_print_help(const struct opts_command *c)
 {
+	unsigned int width = input_terminal_width();
+
 	printf("Usage: ebpfrec%s%s", c->name ? " " : "", c->name ? c->name : "");
-	printf(" %s\n\n%s\n", c->synopsis, c->about);
-	if (c->text)
-		printf("\n%s", c->text);
+	printf(" %s\n\n", c->synopsis);
+	print_text(c->about, width);
+	if (!width)
+		printf("\n");
+	if (c->text) {
+		printf("\n");
+		print_text(c->text, width);
+	}
 	printf("\nOptions:\n");
 	for (const struct opts_option *p = c->options; p->name; p++)
-		print_option(p);
-	print_option(&help_option);
+		print_option(p, width);
+	print_option(&help_option, width);
 	if (c->examples)
 		printf("\nExamples:\n%s", c->examples);
 	if (c->more_help)

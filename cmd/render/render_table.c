@@ -120,7 +120,7 @@ static int make_text(struct cell *c, const char *text, size_t len)
 
 	if (size > TEXT_CELLS_MAX * 4)
 		size = TEXT_CELLS_MAX * 4;
-	c->text = malloc(size);
+	c->text = malloc(size + 2); /* as textsafe_cut() wants it */
 	if (!c->text)
 		return -ENOMEM;
 	textsafe_escape(c->text, size, text, len, &c->cells);
@@ -264,7 +264,7 @@ static void put_row(const struct table *t, struct render_out *out, struct cell *
 			if (strcmp(c->name, "file"))
 				textsafe_cut(cells[i].text, c->cells);
 			else
-				textsafe_cut_front(cells[i].text, c->cells);
+				textsafe_cut_middle(cells[i].text, c->cells);
 			n = c->cells;
 		}
 		put_cell(t, out, i, cells[i].text, n);

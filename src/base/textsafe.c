@@ -10,6 +10,8 @@
 
 #include "base/utf8.h"
 
+#define ELLIPSIS "\xe2\x80\xa6"
+
 static const char hex[] = "0123456789abcdef";
 
 static size_t put_hex(char *dst, unsigned char byte)
@@ -72,48 +74,50 @@ size_t textsafe_escape(char *dst, size_t size, const char *src, size_t n, unsign
 	return o;
 }
 
+/* Goes over a character. Returns its cells. */
+static unsigned int step(const char *text, size_t n, size_t *i)
+{
+	uint32_t code = '?';
+	size_t len = utf8_decode(text + *i, n - *i, &code);
+
+	*i += len ? len : 1;
+	return utf8_cells(code);
+}
+
 void textsafe_cut(char *text, unsigned int cells)
 {
 	size_t n = strlen(text), keep = 0, i = 0;
 	unsigned int used = 0;
 
-	while (i < n) {
-		uint32_t code = '?';
-		size_t len = utf8_decode(text + i, n - i, &code);
-
-		used += utf8_cells(code);
-		if (used > cells)
-			break;
-		i += len ? len : 1;
+	while (i < n && used <= cells) {
+		used += step(text, n, &i);
 		if (used < cells)
 			keep = i;
 	}
-	if (i < n && cells) {
-		text[keep] = '~';
-		text[keep + 1] = '\0';
-	}
+	if (used > cells && cells)
+		strcpy(text + keep, ELLIPSIS);
 }
 
-void textsafe_cut_front(char *text, unsigned int cells)
+void textsafe_cut_middle(char *text, unsigned int cells)
 {
-	size_t n = strlen(text), i = 0, len;
-	unsigned int all = 0;
-	uint32_t code;
+	size_t n = strlen(text), i = 0, keep = 0;
+	unsigned int rest = 0, used = 0;
 
-	for (i = 0; i < n; i += len ? len : 1) {
-		code = '?';
-		len = utf8_decode(text + i, n - i, &code);
-		all += utf8_cells(code);
-	}
-	if (all <= cells || !cells)
+	while (i < n)
+		rest += step(text, n, &i);
+	if (rest <= cells || !cells)
 		return;
-	for (i = 0; i < n && all >= cells; i += len ? len : 1) {
-		code = '?';
-		len = utf8_decode(text + i, n - i, &code);
-		all -= utf8_cells(code);
+	/* a third of what there is room for; the end tells files apart */
+	for (i = 0; used <= (cells - 1) / 3;) {
+		keep = i;
+		used += step(text, n, &i);
 	}
-	*text = '~';
-	memmove(text + 1, text + i, n - i + 1);
+	for (i = 0, used = 0; i < keep;)
+		used += step(text, n, &i);
+	for (rest -= used; rest > cells - 1 - used;)
+		rest -= step(text, n, &i);
+	memmove(text + keep + strlen(ELLIPSIS), text + i, n - i + 1);
+	memcpy(text + keep, ELLIPSIS, strlen(ELLIPSIS));
 }
 
 size_t textsafe_csv(char *dst, const char *src, size_t n)

@@ -31,11 +31,12 @@
 size_t textsafe_escape(char *dst, size_t size, const char *src, size_t n, unsigned int *ret_cells);
 
 /*
- * Cuts text, already safe, to at most cells terminal cells, ending in '~' when something was cut.
+ * Cuts text, already safe, to at most cells terminal cells, ending in an ellipsis when something
+ * was cut. The buffer has room for 2 bytes more, which the ellipsis may take.
  */
 void textsafe_cut(char *text, unsigned int cells);
-/* Cuts at the beginning, which then is '~': for paths, whose ends tell them apart. */
-void textsafe_cut_front(char *text, unsigned int cells);
+/* The same in the middle, for paths: both ends of one say which file it is. */
+void textsafe_cut_middle(char *text, unsigned int cells);
 
 /*
  * CSV cell, HTML text (or value of an attribute, without its quotes) and JSON string (with its

@@ -74,12 +74,15 @@ def look(width, height):
                             if x.replace("_", " ") not in " ".join(text.split()) and not is_in_no_row(view, x)]
             elif args == ["--notes"]:
                 said = [x for x in lines if re.match(r"[A-Z][a-z]", x) and not re.search(r"  ", x)]
-                broken += [(view, w) for x in said for w in x.split() if w not in words and not w.endswith("~")]
+                broken += [(view, w) for x in said for w in x.split() if w not in words and "…" not in w]
             if view == "io" and not args:
                 rows = [tuple(x.split()[:4]) for x in lines if re.search(r" vd| sd| nvme| loop| dm-", x)]
                 alike = [x for x in rows if rows.count(x) > 1]
                 check("first day, %dx%d: rows of io do not look alike" % (width, height), not alike, alike[:3])
     name = "first day, %dx%d: " % (width, height)
+    wide = [(args, x) for args in (["report", "--list"], ["--help"]) + tuple([c, "--help"] for c in ("record", "report", "cut", "export", "sql"))
+            for x in screen(width, height, *args)[1] if len(x) > width]
+    check(name + "no line of --list and --help is longer than the terminal", not wide, wide[:3])
     check(name + "every view answers", not failed, failed[:3])
     check(name + "no line is longer than the terminal", not long, long[:3])
     check(name + "each view shows what it is about", not lacking, lacking[:5])

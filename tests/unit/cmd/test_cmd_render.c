@@ -101,28 +101,34 @@ static void test_textsafe_stays_within_its_buffer(void **state)
 	assert_string_equal(dst, "");
 }
 
+#define ELLIPSIS "\xe2\x80\xa6"
+
 static void test_textsafe_cuts_at_cells(void **state)
 {
-	char a[] = "abcdef", b[] = "abc", c[] = "\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad";
+	char a[9] = "abcdef", b[6] = "abc", c[12] = "\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad";
 
 	textsafe_cut(a, 4);
-	assert_string_equal(a, "abc~");
+	assert_string_equal(a, "abc" ELLIPSIS);
 	textsafe_cut(b, 3);
 	assert_string_equal(b, "abc");
 	textsafe_cut(c, 4);
-	assert_string_equal(c, "\xe4\xb8\xad~");
+	assert_string_equal(c, "\xe4\xb8\xad" ELLIPSIS);
 }
 
-static void test_textsafe_cuts_paths_at_the_front(void **state)
+static void test_textsafe_cuts_paths_in_the_middle(void **state)
 {
-	char a[] = "/tmp/abcdef", b[] = "/abc", c[] = "\xe4\xb8\xad\xe4\xb8\xadx";
+	char a[] = "/usr/share/man/man1/ls.1.gz  ", b[] = "/abc";
+	char c[] = "\xe4\xb8\xad\xe4\xb8\xadxy";
 
-	textsafe_cut_front(a, 4);
-	assert_string_equal(a, "~def");
-	textsafe_cut_front(b, 4);
+	a[strlen(a) - 2] = 0;
+	textsafe_cut_middle(a, 13);
+	assert_string_equal(a, "/usr" ELLIPSIS "/ls.1.gz");
+	textsafe_cut_middle(b, 4);
 	assert_string_equal(b, "/abc");
-	textsafe_cut_front(c, 4);
-	assert_string_equal(c, "~\xe4\xb8\xadx");
+	textsafe_cut_middle(c, 5);
+	assert_string_equal(c, ELLIPSIS "\xe4\xb8\xadxy");
+	textsafe_cut_middle(c, 1);
+	assert_string_equal(c, ELLIPSIS);
 }
 
 static void assert_csv(const char *src, const char *want)
@@ -371,7 +377,7 @@ static void test_render_fits_tables_to_the_terminal(void **state)
 	assert_int_equal(sink->end(sink->ctx), 0);
 	render_free(r);
 	fclose(o.out);
-	assert_string_equal(text, "PID  CMDLINE\n  1  0123456789012345678~\n");
+	assert_string_equal(text, "PID  CMDLINE\n  1  0123456789012345678" ELLIPSIS "\n");
 	free(text);
 }
 
@@ -410,7 +416,8 @@ static void test_render_table_puts_stacks_under_their_row(void **state)
 	text = table_of(5, cols, row, 28, true);	/* two lines at most, the outer end goes */
 	assert_string_equal(
 		text,
-		"PID     BYTES\n  1  2.00 KiB\n      user: inner\n            < outer\\x1b < m~\n"
+		"PID     BYTES\n  1  2.00 KiB\n      user: inner\n"
+		"            < outer\\x1b < m" ELLIPSIS "\n"
 		"      stack: one\n");
 	free(text);
 	row[1] = val_text("");
@@ -466,8 +473,8 @@ static void test_render_leaves_out_columns_there_is_no_room_for(void **state)
 	 * worth a column.
 	 */
 	assert_string_equal(text, "PID  COMM      IOS     BYTES     WAIT\n"
-				  "  1  a-name-~    7  2.00 KiB  1.00 us\n"
-				  "  1  a-name-~    7  2.00 KiB  1.00 us\n"
+				  "  1  a-name-" ELLIPSIS "    7  2.00 KiB  1.00 us\n"
+				  "  1  a-name-" ELLIPSIS "    7  2.00 KiB  1.00 us\n"
 				  "(0 in all rows: ERRORS)\n(no room for: THRESHOLD BYTES; --wide\n"
 				  "shows all)\n");
 	free(text);
@@ -482,8 +489,8 @@ static void test_render_leaves_out_columns_there_is_no_room_for(void **state)
 	render_free(r);
 	fclose(o.out);
 	assert_string_equal(text, "PID  COMM              IOS     BYTES\n"
-				  "  1  a-name-of-20-le~    7  2.00 KiB\n"
-				  "  1  a-name-of-20-le~    7  2.00 KiB\n"
+				  "  1  a-name-of-20-le" ELLIPSIS "    7  2.00 KiB\n"
+				  "  1  a-name-of-20-le" ELLIPSIS "    7  2.00 KiB\n"
 				  "(0 in all rows: ERRORS)\n"
 				  "(no room for: THRESHOLD BYTES, WAIT;\n--wide shows all)\n");
 	free(text);
@@ -815,7 +822,7 @@ int main(void)
 		cmocka_unit_test(test_textsafe_escapes_for_terminals),
 		cmocka_unit_test(test_textsafe_stays_within_its_buffer),
 		cmocka_unit_test(test_textsafe_cuts_at_cells),
-		cmocka_unit_test(test_textsafe_cuts_paths_at_the_front),
+		cmocka_unit_test(test_textsafe_cuts_paths_in_the_middle),
 		cmocka_unit_test(test_textsafe_quotes_csv_and_stops_formulas),
 		cmocka_unit_test(test_textsafe_leaves_no_markup_in_html),
 		cmocka_unit_test(test_textsafe_makes_valid_json_strings),

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* terminal: how large the terminal on stdout is, and what it can show. Threads: one. No errors. */
+#ifndef TERMINAL_H
+#define TERMINAL_H
+
+#include <stdbool.h>
+
+/* Cells of the terminal on stdout; 0: it is no terminal, so nothing is cut or wrapped. */
+unsigned int input_terminal_width(void);
+/* Its lines; 0: not known, or no terminal. */
+unsigned int input_terminal_height(void);
+/* Returns whether the terminal takes more than ASCII. */
+bool input_speaks_utf8(void);
+
+#endif /* TERMINAL_H */
