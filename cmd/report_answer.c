@@ -47,7 +47,7 @@ static const char *without_note(const struct answer *r)
 	return trace_get(r->trace, "sources") ? r->o->view->without_note : NULL;
 }
 
-#define NOTE_MAX 5
+#define NOTE_MAX 6
 
 /*
  * Finds what a view leaves out, or cannot know about a trace of some processes, without stacks, or
@@ -56,11 +56,14 @@ static const char *without_note(const struct answer *r)
 static unsigned int find_notes(const struct answer *r, const char *ret[NOTE_MAX])
 {
 	const struct report_view *v = r->o->view;
+	const struct report_request *q = &r->o->q;
+	bool of_all = !q->pid_cnt && !q->comm && !q->tid_cnt && !q->thread && !r->o->in.during;
 	bool is_part = trace_carried_ns(r->trace) || trace_is_cut_short(r->trace);
 	const char *all[NOTE_MAX] = {
 		input_part_note(r->trace), without_note(r),
 		input_waits_note(r->trace, v->name),
-		r->o->q.tids || r->o->q.thread ? v->threads_note : NULL,
+		q->tids || q->thread ? v->threads_note : NULL,
+		of_all ? v->nobody_note : NULL,
 		is_part ? v->cut_note : NULL,
 	};
 	unsigned int cnt = 0;

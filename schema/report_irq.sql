@@ -1,7 +1,6 @@
 -- view 4: Which interrupts took time, and whose?
--- note: `ebpfrec record -e +sched.irq -- COMMAND` records them. Times exclude nested interrupts.
---   Handlers that share a line form one row. Interrupts of tasks that the kernel hides from BPF are
---   missing.
+-- note: Times exclude nested interrupts. Handlers that share a line form one row. Interrupts of tasks
+--   that the kernel hides from BPF are missing. `ebpfrec record -e +sched.irq -- COMMAND` records them.
 -- by: who cpu vector
 -- default: vector
 -- needs: sched.irq sched.switch?

@@ -1,7 +1,7 @@
 -- view 7: Why did it take that long?
--- note: Give --pid, --comm, --tid, --thread or --during. After the states come the longest waits for a CPU and what
---   ran there instead, the requests, who ended the sleep, and the chain: from the window's end back
---   along the wake-ups, in the last second.
+-- note: Below the states are the longest waits for a CPU and what ran there instead, the requests, who
+--   ended the sleep, and the chain: from the window's end back along the wake-ups, in the last second.
+-- nobody: This is about all threads together; give --pid, --comm, --tid, --thread or --during.
 -- needs: sched.switch sched.wakeup block? alloc.rss?
 -- reach: before
 -- index: states sched requests levels

@@ -12,6 +12,7 @@
 #     below: TEXT          stands below a table instead
 #     without KEY ...: TEXT    a further note for a trace whose manifest has none of the keys
 #     threads: TEXT        a further note for --tid and --thread: what is left out
+#     nobody: TEXT         a further note where no option says who is asked about
 #     cut: TEXT            a further note for a trace that was cut out of a larger one
 #     by: KEY ...          what --by takes, as `report --list` has it; who: process, thread and all texts of processes
 #     default: KEY         how rows go without --by (process)
@@ -108,7 +109,7 @@ function begin_word(line)
 	} else if (word ~ /^without /) {
 		said[v, "unless"] = substr(word, 9)
 		word = "without"
-	} else if (word !~ /^(note|below|threads|cut|by|default|needs|reach|index|takes|figure|drops|rows)$/ || v == "") {
+	} else if (word !~ /^(note|below|threads|nobody|cut|by|default|needs|reach|index|takes|figure|drops|rows)$/ || v == "") {
 		fail("what is '" word "'?")
 	}
 	if ((v, word) in said)
@@ -152,6 +153,7 @@ function put_view(v)
 	text_member("without_keys", list(said[v, "unless"]))
 	text_member("without_note", said[v, "without"])
 	text_member("threads_note", said[v, "threads"])
+	text_member("nobody_note", said[v, "nobody"])
 	text_member("cut_note", said[v, "cut"])
 	member("by_mask", keys(said[v, "by"]))
 	member("by_default", keys((v, "default") in said ? said[v, "default"] : "process"))

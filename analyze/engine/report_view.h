@@ -50,6 +50,7 @@ struct report_view {
 	const char *without_keys;	/* a trace whose manifest has none of these keys ... */
 	const char *without_note;	/* ... has this note */
 	const char *threads_note;	/* an answer of some threads has this */
+	const char *nobody_note;	/* an answer about nobody in particular has this */
 	const char *cut_note;		/* a trace that was cut out of a larger one has this */
 	struct loss_needs needs;	/* with class task */
 	const char *figure;		/* column of a picture */
