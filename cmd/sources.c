@@ -91,11 +91,13 @@ int sources_print(void)
 						value_text(s->used_for) });
 	}
 	c = input_render_end(r, 0, NULL);
-	if (!c)
-		printf("\nA class stands for its default sources: sched, alloc, block. "
-		       "light is sched, block and alloc.rss. all is everything.\n"
+	if (!c) {
+		printf("\n");
+		render_wrap(stdout, "A class stands for its default sources: sched, alloc, block. "
+		       "light is sched, block and alloc.rss. all is everything. "
 		       "+NAME adds to the default, -NAME takes away from it: -e +sched.irq,"
-		       "-alloc.slab.\n"
-		       "The source task is always recorded.\n");
+		       "-alloc.slab. The source task is always recorded.",
+			    input_terminal_width());
+	}
 	return c;
 }

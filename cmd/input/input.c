@@ -42,8 +42,10 @@ int input_list_tables(void *field, const char *value, struct err *e)
 	const struct schema_table *tables;
 	unsigned int cnt = schema_tables(&tables);
 
-	for (unsigned int i = 0; i < cnt; i++)
-		printf("%-16s %s\n", tables[i].name, tables[i].doc);
+	for (unsigned int i = 0; i < cnt; i++) {
+		printf("%-16s ", tables[i].name);
+		render_wrap_beside(stdout, tables[i].doc, input_terminal_width(), 17);
+	}
 	return OPTS_LEAVE;
 }
 

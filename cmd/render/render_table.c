@@ -54,7 +54,7 @@ struct table {
 	struct column *columns;
 	struct cell *cells; /* of the rows kept */
 	unsigned int held_cnt, last; /* last: the column that ends a line */
-	bool is_streaming;
+	bool is_streaming, is_upright;
 };
 
 /* ---- a stack ---- */
@@ -413,8 +413,8 @@ static void free_cells(struct cell *cells, unsigned int cnt)
 		free(cells[i].text);
 }
 
-/* A report's only row, where it is too wide: a line for each column. */
-static void write_upright(struct table *t, struct render_out *out)
+/* A row that is too wide: a line for each column. */
+static void write_upright(struct table *t, struct render_out *out, struct cell *cells)
 {
 	unsigned int widest = 0;
 
@@ -427,16 +427,16 @@ static void write_upright(struct table *t, struct render_out *out)
 
 		if (c->shown == HIDDEN_ZERO || c->shown == HIDDEN_NO_ROOM)
 			c->shown = SHOWN;
-		if (c->shown || c->below || t->cells[i].is_null)
+		if (c->shown || c->below || (cells[i].is_null && t->options->human))
 			continue;
 		render_out_text(out, c->heading);
 		put_spaces(out, widest - len + GAP);
 		if (c->is_text && t->options->width > widest + GAP)
-			textsafe_cut(t->cells[i].text, t->options->width - widest - GAP);
-		render_out_text(out, t->cells[i].text);
+			textsafe_cut(cells[i].text, t->options->width - widest - GAP);
+		render_out_text(out, cells[i].text);
 		render_out_text(out, "\n");
 	}
-	put_stacks(t, out, t->cells);
+	put_stacks(t, out, cells);
 }
 
 static void find_widths(struct table *t)
@@ -494,13 +494,28 @@ static void shorten_instants(struct table *t)
 	}
 }
 
+static void put_upright(struct table *t, struct render_out *out, struct cell *cells)
+{
+	write_upright(t, out, cells);
+	render_out_text(out, "\n");
+}
+
 /* Fixes the widths and writes heading and kept rows; has_all_rows: no other will follow. */
 static void write_held(struct table *t, struct render_out *out, bool has_all_rows)
 {
+	bool dropped;
+
 	shorten_instants(t);
 	find_widths(t);
-	if (fit_columns(t, has_all_rows) && has_all_rows && t->held_cnt == 1) {
-		write_upright(t, out);
+	dropped = fit_columns(t, has_all_rows);
+	/* of the rows of a statement of SQL nothing is left out */
+	t->is_upright = !t->options->human && t->held_cnt && t->options->width &&
+			line_cells(t, 0) > t->options->width;
+	if (t->is_upright) {
+		for (unsigned int r = 0; r < t->held_cnt; r++)
+			put_upright(t, out, t->cells + r * t->col_cnt);
+	} else if (dropped && has_all_rows && t->held_cnt == 1) {
+		write_upright(t, out, t->cells);
 	} else {
 		for (unsigned int i = 0; i < t->col_cnt; i++)
 			t->last = t->columns[i].shown || t->columns[i].below ? t->last : i;
@@ -587,7 +602,10 @@ static int table_row(void *state, struct render_out *out, const struct value *v)
 		}
 	}
 	if (t->is_streaming) {
-		put_row(t, out, cells);
+		if (t->is_upright)
+			put_upright(t, out, cells);
+		else
+			put_row(t, out, cells);
 		free_cells(cells, t->col_cnt);
 	} else {
 		t->held_cnt++;

@@ -80,9 +80,9 @@ def look(width, height):
                 alike = [x for x in rows if rows.count(x) > 1]
                 check("first day, %dx%d: rows of io do not look alike" % (width, height), not alike, alike[:3])
     name = "first day, %dx%d: " % (width, height)
-    wide = [(args, x) for args in (["report", "--list"], ["--help"]) + tuple([c, "--help"] for c in ("record", "report", "cut", "export", "sql"))
+    wide = [(args, x) for args in (["report", "--list"], ["--help"], ["export", "--list"], ["record", "-e", "list"], ["sql", "SELECT * FROM switches LIMIT 3"]) + tuple([c, "--help"] for c in ("record", "report", "cut", "export", "sql"))
             for x in screen(width, height, *args)[1] if len(x) > width]
-    check(name + "no line of --list and --help is longer than the terminal", not wide, wide[:3])
+    check(name + "no line of lists, --help and sql is longer than the terminal", not wide, wide[:3])
     check(name + "every view answers", not failed, failed[:3])
     check(name + "no line is longer than the terminal", not long, long[:3])
     check(name + "each view shows what it is about", not lacking, lacking[:5])
