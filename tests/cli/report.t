@@ -104,7 +104,7 @@ $ ebpfrec report cpu -i golden.ebpfrec --from 3.5s --to 4s
 
 $ ebpfrec report cpu -i golden.ebpfrec --from 10s --to 11s --format csv
 1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,steal_ns,irq_ns,softirq_ns
-2> ebpfrec: golden.ebpfrec: the window is incomplete: the window lies outside of the trace
+2> ebpfrec: golden.ebpfrec: the window is incomplete: the window lies outside of the trace, which ends at 4.000 s
 
 $ ebpfrec report io -i golden.ebpfrec --format csv | cut -d, -f1-11
 1> pid,comm,device,op,ios,bytes,iops,bytes_per_s,lat_p50_ns,lat_p99_ns,lat_max_ns
@@ -439,7 +439,7 @@ $ ebpfrec mark
 2> Try 'ebpfrec mark --help'.
 
 $ ebpfrec snapshot -i golden.ebpfrec -o golden.copy
-2> ebpfrec: golden.copy: 4 blocks, 4.00 s
+2~ ebpfrec: golden.copy: 4.00 s, 4 blocks, [0-9.]* kB
 
 $ ebpfrec snapshot -i golden.ebpfrec -o golden.copy
 ? 1
@@ -535,17 +535,17 @@ $ ebpfrec report timeline -i golden.ebpfrec --every 1500ms --align --format csv
 1> 1700001001500000000,20,1500000000,0,100,1,200,cc1,1000000000,0,3
 1> 1700001001500000000,20,1500000000,1,16.667,1,300,"'=1+\x1b[31m,""\xff",250000000,0,3
 1> 1700001003000000000,20,3000000000,0,0,1,100,make,0,0,0
-2> ebpfrec: golden.ebpfrec: the window is incomplete: sched: 3 events lost; the window ends after the trace
+2> ebpfrec: golden.ebpfrec: the window is incomplete: sched: 3 events lost; the window ends after the trace, which ends at 4.000 s
 
 $ ebpfrec report cpu -i golden.ebpfrec --every 1500ms --align --wide-by comm --format csv
 1> unix_ns,wall_uncertainty_ns,t_ns,cc1,make,"'=1+\x1b[31m,""\xff"
 1> 1700001000000000000,20,0,33.333,33.333,0
 1> 1700001001500000000,20,1500000000,66.667,33.333,16.667
 1> 1700001003000000000,20,3000000000,0,0,0
-2> ebpfrec: golden.ebpfrec: the window is incomplete: sched: 3 events lost; the window ends after the trace
+2> ebpfrec: golden.ebpfrec: the window is incomplete: sched: 3 events lost; the window ends after the trace, which ends at 4.000 s
 
 $ ebpfrec report cpu -i golden.ebpfrec --every 1500ms --align --limit 1
-1> 0 .. 4.5 s of golden.ebpfrec, started 2023-11-14 22:30:00 UTC, whole bins of UTC, as read within 20 ns, INCOMPLETE: sched: 3 events lost; the window ends after the trace
+1> 0 .. 4.5 s of golden.ebpfrec, started 2023-11-14 22:30:00 UTC, whole bins of UTC, as read within 20 ns, INCOMPLETE: sched: 3 events lost; the window ends after the trace, which ends at 4.000 s
 1>
 1> T (s)  PID  COMM   ONCPU  %CPU  SWITCHES  PREEMPTED  COMPLETE  LOST EVENTS
 1> 0.000  100  make  500 ms  33.3         1          0       yes            0
