@@ -284,9 +284,9 @@ const struct opts_command metrics_opts = {
 	.name = "metrics",
 	.about = "Give a trace's sums to Prometheus, also while it is recorded.",
 	.synopsis = "[-i TRACE] --listen ADDR:PORT | --textfile DIR | --once",
-	.text = "With --listen and --textfile the program follows the recording, and the next one of\n"
-		"the same name, until it is interrupted. Counters are sums since it began; with --once,\n"
-		"since the trace's beginning.\n",
+	.text = "With --listen and --textfile the program follows the recording, and the next\n"
+		"one of the same name, until it is interrupted. Counters are sums since it began;\n"
+		"with --once, since the trace's beginning.\n",
 	.options = options,
 	.examples =
 		"  ebpfrec metrics -i flight.ebpfrec --listen 127.0.0.1:19435\n"

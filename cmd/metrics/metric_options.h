@@ -24,7 +24,7 @@ struct metric_options {
 	  metric_options_by },                                                                     \
 	{                                                                                          \
 		0, "top", "N",                                                                     \
-			"the N largest get a label of their own, the rest is \"[other]\" (20)",      \
+			"the N largest get a label of their own, the rest is [other] (20)",        \
 			OPTS_COUNT, offsetof(command, o.top),                                      \
 			.min = 1, .max = 1000, .refuse = " is not between 1 and 1000"              \
 	}

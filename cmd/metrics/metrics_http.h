@@ -19,7 +19,7 @@ struct metrics_http;
 /* The text of an answer, malloc'ed. NULL: it cannot be made. */
 typedef char *(*metrics_http_text)(void *ctx, bool openmetrics, size_t *ret_bytes);
 
-/* address: "127.0.0.1:19435", "[::1]:19435", or a port alone, which is on 127.0.0.1; port 0: any. */
+/* address: "127.0.0.1:19435", "[::1]:19435", or a port alone, on 127.0.0.1; port 0: any. */
 int metrics_http_start(struct metrics_http **ret, const char *address, metrics_http_text text,
 		       void *ctx, struct err *e);
 void metrics_http_stop(struct metrics_http *h);
