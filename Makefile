@@ -479,7 +479,7 @@ MAN7DIR := $(DATADIR)/man/man7
 UNITDIR := $(DESTDIR)$(PREFIX)/lib/systemd/system
 DEFAULTS := $(DESTDIR)/etc/default/ebpfrec
 DOCDIR := $(DATADIR)/doc/ebpfrec
-DOCS := README.md CHANGELOG.md LICENSE .github/SECURITY.md schema/FORMAT.md schema/CHANGES.md schema/LIMITS.md schema/TABLES.md schema/QUERIES.md schema/grafana.json schema/fleet/FLEET.md schema/fleet/questions.sql
+DOCS := README.md CHANGELOG.md LICENSE .github/SECURITY.md schema/FORMAT.md schema/CHANGES.md schema/LIMITS.md schema/TABLES.md schema/QUERIES.md schema/grafana.json schema/prometheus_rules.yml schema/fleet/FLEET.md schema/fleet/questions.sql
 BASHCOMPDIR := $(DATADIR)/bash-completion/completions
 ZSHCOMPDIR := $(DATADIR)/zsh/site-functions
 

@@ -2,11 +2,23 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
 # The exporter is restarted beside a flight recorder, which keeps less than was counted: what it keeps would look like a
-# counter that was reset, and a real Prometheus must not add it again.
+# counter that was reset, and a real Prometheus must not add it again. The alert and recording rules are tested, too.
 . "$(dirname "$0")/harness.bash"
 
 prometheus=$(PATH=$PATH:/usr/sbin command -v prometheus)
 [ -n "$prometheus" ] || { skip metrics_prometheus "prometheus is not installed"; exit; }
+
+# ---- the rules that come with the dashboard ----
+
+cp "$top/schema/prometheus_rules.yml" "$here/metrics_rules.yml" "$tmp"
+said=$(promtool check rules "$tmp/prometheus_rules.yml" 2>&1) && said+=$(promtool test rules "$tmp/metrics_rules.yml" 2>&1)
+check "metrics, rules: promtool finds what the samples call for" "[ $? -eq 0 ]" "$said"
+unknown=$(sed '/^ *#/d' "$tmp/prometheus_rules.yml" | grep -o '\bebpfrec_[a-z_]*\[\|\bebpfrec_[a-z_]* ==' | sed 's/\[$//; s/ ==$//; s/_total$//' | sort -u |
+	grep -vxF -f <("$EBPFREC" metrics --list | sed 's/ .*//'))
+check "metrics, rules: they ask for metrics that there are" '[ -z "$unknown" ]' "$unknown"
+
+# ---- a restart ----
+
 [[ $("$EBPFREC" metrics --listen 0 -i "$tmp/none" 2>&1) != *microhttpd* ]] ||
 	{ skip metrics_endpoint "this program was built without libmicrohttpd"; exit; }
 
