@@ -45,9 +45,11 @@ SELECT host, name, max(rss_peak_bytes) AS peak_bytes
 SELECT host, name, device, sum(ios) AS requests, sum(io_bytes) AS bytes
   FROM comm_bins WHERE op = 'write' GROUP BY host, name, device HAVING requests > 0 ORDER BY bytes DESC, host, name LIMIT 20;
 
--- 9. Which programs waited longest for a CPU? From recordings.
+-- 9. Which programs waited longest for a CPU? From recordings. A program is the name of a process, with all of its threads.
 SELECT host, comm, max(wait_ns) AS wait_max_ns, sum(wait_ns) AS all_ns
-  FROM sched_slices GLOBAL ANY LEFT JOIN (SELECT trace_id, utid, comm FROM threads) AS t USING (trace_id, utid)
+  FROM sched_slices GLOBAL ANY LEFT JOIN (
+       SELECT trace_id, utid, comm FROM (SELECT trace_id, utid, upid FROM threads) AS t ANY LEFT JOIN
+              (SELECT trace_id, upid, comm FROM processes) AS p USING (trace_id, upid)) AS program USING (trace_id, utid)
  WHERE utid >= 16 GROUP BY host, comm HAVING wait_max_ns > 0 ORDER BY wait_max_ns DESC LIMIT 20;
 
 -- 10. Which block requests were slowest, and whose were they? From recordings.

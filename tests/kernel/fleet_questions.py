@@ -143,7 +143,8 @@ def writers(hosts):
 
 def cpu_waits(hosts):
     rows = [[h, r["comm"], r["m"], r["s"]] for h, t in hosts.items() for r in
-            t.sql("SELECT comm, max(wait_ns) AS m, sum(wait_ns) AS s FROM sched_slices JOIN threads USING (utid) WHERE utid >= 16 GROUP BY comm")
+            t.sql("SELECT p.comm, max(wait_ns) AS m, sum(wait_ns) AS s FROM sched_slices JOIN threads AS t USING (utid) "
+                  "JOIN processes AS p USING (upid) WHERE utid >= 16 GROUP BY p.comm")
             if r["m"]]
     return sorted(rows, key=lambda r: -r[2])[:20]
 
