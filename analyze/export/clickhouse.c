@@ -2,7 +2,8 @@
 /*
  * Sends tables of a window as rows of the table landing (clickhouse.h) in ClickHouse's format
  * RowBinary: numbers little-endian, lengths as varints, a byte before a value that may be NULL.
- * The rows of the table loads come last; what does not arrive up to there is not whole.
+ * Rows of the table loads come first, and again last, with the number of rows of each table: what
+ * does not arrive up to there is not whole.
  */
 #include "analyze/export/clickhouse.h"
 
@@ -231,7 +232,8 @@ static int64_t whole_ms(int64_t ns)
 	return (ns + CLOCK_SLACK_NS) / (2 * CLOCK_SLACK_NS) * (2 * CLOCK_SLACK_NS);
 }
 
-static int send_loads(struct sender *s)
+/* The tables of a load: announced before their rows, and declared with their number at the end. */
+static int send_loads(struct sender *s, bool is_end)
 {
 	const struct clickhouse_table *t;
 	struct clickhouse_table room;
@@ -244,7 +246,7 @@ static int send_loads(struct sender *s)
 			value_text(trace_get(s->x.a->trace, "note.role")),
 			value_int((uint64_t)whole_ms(s->from_real_ns)),
 			value_int((uint64_t)whole_ms(s->to_real_ns)),
-			value_int(s->row_cnts[i]),
+			is_end ? value_int(s->row_cnts[i]) : (struct value){ VALUE_NULL },
 		};
 
 		if (is_wanted(s, t))
@@ -295,9 +297,11 @@ int analysis_export_clickhouse(struct analysis *a, const struct clickhouse_reque
 	if (!ret)
 		ret = begin_load(&s);
 	if (!ret)
+		ret = send_loads(&s, false);
+	if (!ret)
 		ret = send_tables(&s);
 	if (!ret)
-		ret = send_loads(&s);
+		ret = send_loads(&s, true);
 	if (!ret)
 		ret = flush(&s);
 	if (!ret && fflush(out))

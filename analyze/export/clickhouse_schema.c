@@ -5,6 +5,10 @@
  *
  * X_here has the rows of table X that arrived on this server, X_in fills it, and X shows the rows
  * of complete loads. With a cluster, X_whole shows those of this server, and X those of all.
+ *
+ * A server can be killed at any instant of an INSERT, and is then sent the same rows again. The
+ * rows that an INSERT brings to a table are a piece, which has a random number. When they are in
+ * X_here, a view of what is inserted there says so to arrived_here, and only then they count.
  */
 #include "analyze/export/clickhouse.h"
 
@@ -86,6 +90,8 @@ uint32_t clickhouse_layout(const struct clickhouse_table *t)
 /* A row's number in landing. Its table stores the parts, which compress to almost nothing. */
 #define ROW "(intDiv(nr, 256), toUInt8(nr % 256)) AS row"
 #define ROW_TYPES "row Tuple(UInt64, UInt8)"
+/* A server finds the random number once for each INSERT, or for each block of it. */
+#define PIECE "bitXor(load, assumeNotNull((SELECT rand64()))) AS piece"
 #define DAY(ns) "toDate(toDateTime(intDiv(" ns ", 1000000000)), 'UTC')"
 
 static void put_table(FILE *f, const struct clickhouse_table *t)
@@ -94,7 +100,9 @@ static void put_table(FILE *f, const struct clickhouse_table *t)
 					     [COLUMN_REAL] = "Nullable(Float64)",
 					     [COLUMN_TEXT] = "String" };
 
-	fprintf(f, "CREATE TABLE IF NOT EXISTS %s_here (" FRONT_TYPES ", " ROW_TYPES, t->name);
+	fprintf(f,
+		"CREATE TABLE IF NOT EXISTS %s_here (" FRONT_TYPES ", " ROW_TYPES ", piece UInt64",
+		t->name);
 	for (unsigned int i = 0; i < t->col_cnt; i++)
 		fprintf(f, ", `%s` %s", t->cols[i].name, types[t->cols[i].type]);
 	fprintf(f,
@@ -107,8 +115,9 @@ static void put_filler(FILE *f, const struct clickhouse_table *t, const char *la
 {
 	unsigned int numbers = 0, texts = 0;
 
-	fprintf(f, "CREATE MATERIALIZED VIEW IF NOT EXISTS %s_in TO %s_here AS SELECT %s, %s",
-		t->name, t->name, FRONT, ROW);
+	fprintf(f,
+		"CREATE MATERIALIZED VIEW IF NOT EXISTS %s_in TO %s_here AS SELECT %s, %s, %s",
+		t->name, t->name, FRONT, ROW, PIECE);
 	for (unsigned int i = 0; i < t->col_cnt; i++) {
 		const struct table_column *c = &t->cols[i];
 
@@ -139,12 +148,13 @@ static void put_view(FILE *f, const char *name, const char *cluster, const char 
 /* clang-format off */
 static const char arrived_sql[] =
 	"CREATE TABLE IF NOT EXISTS arrived_here (host String, trace_id UUID, load UInt64, "
-	"of String, first_row UInt64, last_row UInt64, rows UInt64, copies UInt64) "
-	"ENGINE = MergeTree PARTITION BY " DAY("load") " ORDER BY (host, trace_id, load, of);\n"
-	"CREATE MATERIALIZED VIEW IF NOT EXISTS arrived_in TO arrived_here AS "
-	"SELECT host, trace_id, load, tbl AS of, min(nr) AS first_row, max(nr) AS last_row, "
-	"uniqExact(nr) AS rows, count() AS copies FROM %s "
-	"WHERE tbl != 'loads' GROUP BY host, trace_id, load, tbl;\n";
+	"of String, piece UInt64, first_row UInt64, last_row UInt64, rows UInt64, copies UInt64) "
+	"ENGINE = MergeTree PARTITION BY " DAY("load") " ORDER BY (host, trace_id, load, of);\n";
+static const char piece_sql[] =
+	"CREATE MATERIALIZED VIEW IF NOT EXISTS %s%s_arrived TO arrived_here AS "
+	"SELECT host, trace_id, load, '%s' AS of, piece, min(row.1 * 256 + row.2) AS first_row, "
+	"max(row.1 * 256 + row.2) AS last_row, uniqExact(row) AS rows, count() AS copies "
+	"FROM %s%s WHERE load != 0 GROUP BY host, trace_id, load, piece;\n";
 
 /* The rows that have arrived are the length of the union of ranges: where more began than ended. */
 static const char loads_sql[] =
@@ -154,29 +164,31 @@ static const char loads_sql[] =
 	"e -> e.1, arrayConcat(groupArray((a_first, 1)), groupArray((a_end, -1)))) AS edges).2), "
 	"edges.1, arrayPushBack(arrayPopFront(edges.1), 0)) AS arrived_rows, "
 	"sum(a_copies) > arrived_rows AS doubled, "
-	"(max(a_declared) = 1) AND (sent_rows = arrived_rows) AS whole FROM ("
+	"ifNull(sent_rows = arrived_rows, 0) AS whole FROM ("
 	"SELECT host, trace_id, load, of, role AS a_role, assumeNotNull(from_ns) AS a_from, "
 	"assumeNotNull(to_ns) AS a_to, wall_uncertainty_ns AS a_uncertainty, "
-	"toUInt64(assumeNotNull(sent_rows)) AS a_sent, toUInt64(0) AS a_first, "
-	"toUInt64(0) AS a_end, toUInt64(0) AS a_copies, 1 AS a_declared "
+	"sent_rows AS a_sent, toUInt64(0) AS a_first, toUInt64(0) AS a_end, "
+	"toUInt64(0) AS a_copies "
 	"FROM loads_here UNION ALL "
 	"SELECT host, trace_id, load, of, '' AS a_role, toInt64(0) AS a_from, toInt64(0) AS a_to, "
-	"toUInt64(0) AS a_uncertainty, toUInt64(0) AS a_sent, first_row AS a_first, "
+	"toUInt64(0) AS a_uncertainty, CAST(NULL AS Nullable(Int64)) AS a_sent, "
+	"first_row AS a_first, "
 	"if(rows = last_row + 1 - first_row, last_row + 1, first_row) AS a_end, "
-	"copies AS a_copies, 0 AS a_declared FROM arrived_here"
+	"copies AS a_copies FROM arrived_here"
 	") GROUP BY host, trace_id, load, of";
 /* clang-format on */
 
 /*
- * The server keeps ranges of the row numbers that arrived. A load's last rows declare how many rows
- * each of its tables has. A table of a load is whole when the ranges cover all of them, however
- * often they came; of several whole loads with the same trace and start, the one sent last counts.
+ * The server keeps ranges of the row numbers that arrived. A load's first rows announce its tables,
+ * and its last rows declare how many rows each of them has. A table of a load is whole when the
+ * ranges cover all of them, however often they came; of several whole loads with the same trace and
+ * start, the one sent last counts.
  */
 static void put_loads(FILE *f, const char *cluster, const char *landing)
 {
 	put_table(f, &clickhouse_loads);
 	put_filler(f, &clickhouse_loads, landing);
-	fprintf(f, arrived_sql, landing);
+	fputs(arrived_sql, f);
 	put_view(f, "loads", cluster, loads_sql);
 	fprintf(f,
 		"CREATE VIEW IF NOT EXISTS counted_here AS SELECT trace_id, of, from_ns, "
@@ -185,16 +197,32 @@ static void put_loads(FILE *f, const char *cluster, const char *landing)
 		cluster ? "_whole" : "");
 }
 
-#define COUNTED                                                                                    \
-	"SELECT * FROM %s_here WHERE (trace_id, load) IN "                                         \
-	"(SELECT trace_id, counted FROM counted_here WHERE of = '%s' AND "
+static void put_data(FILE *f, const struct clickhouse_table *t, const char *cluster,
+		     const char *landing)
+{
+	const char *n = t->name;
+	char select[768];
+
+	put_table(f, t);
+	put_filler(f, t, landing);
+	/* What X_in inserts comes to views of X_in in 18.16, and of X_here in later versions. */
+	fprintf(f, piece_sql, n, "_in", n, n, "_in");
+	fprintf(f, piece_sql, n, "_here", n, n, "_here");
+	snprintf(select, sizeof(select),
+		 "SELECT * FROM %s_here WHERE piece IN (SELECT piece FROM arrived_here "
+		 "WHERE of = '%s' AND (trace_id, load) IN (SELECT trace_id, counted "
+		 "FROM counted_here WHERE of = '%s' AND NOT twice)) UNION ALL "
+		 "SELECT * FROM %s_here WHERE (trace_id, load) IN (SELECT trace_id, counted "
+		 "FROM counted_here WHERE of = '%s' AND twice) LIMIT 1 BY trace_id, load, row",
+		 n, n, n, n, n);
+	put_view(f, n, cluster, select);
+}
 
 int analysis_clickhouse_schema(FILE *f, const char *cluster)
 {
 	const char *landing = cluster ? "landing_here" : "landing";
 	const struct clickhouse_table *t;
 	struct clickhouse_table room;
-	char select[512];
 
 	fprintf(f,
 		"CREATE TABLE IF NOT EXISTS %s (" FRONT_TYPES ", nr UInt64, tbl String, "
@@ -202,19 +230,12 @@ int analysis_clickhouse_schema(FILE *f, const char *cluster)
 		"ENGINE = Null;\n",
 		landing);
 	put_loads(f, cluster, landing);
-	for (unsigned int i = 0; (t = clickhouse_table_at(&room, i)); i++) {
-		put_table(f, t);
-		put_filler(f, t, landing);
-		snprintf(select, sizeof(select),
-			 COUNTED "NOT twice) UNION ALL " COUNTED
-				 "twice) LIMIT 1 BY trace_id, load, row",
-			 t->name, t->name, t->name, t->name);
-		put_view(f, t->name, cluster, select);
-	}
+	for (unsigned int i = 0; (t = clickhouse_table_at(&room, i)); i++)
+		put_data(f, t, cluster, landing);
 	if (cluster)
 		fprintf(f,
 			"CREATE TABLE IF NOT EXISTS landing AS landing_here ENGINE = "
-			"Distributed(%s, currentDatabase(), landing_here, cityHash64(host));\n",
+			"Distributed(%s, currentDatabase(), landing_here, halfMD5(host));\n",
 			cluster);
 	return fflush(f) || ferror(f) ? -EIO : 0;
 }

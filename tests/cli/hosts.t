@@ -59,16 +59,18 @@ $ ebpfrec cut -i golden.ebpfrec -i db.ebpfrec -o both.ebpfrec
 
 # The tables of a fleet, and what is sent to them.
 $ ebpfrec export --to clickhouse --schema --cluster fleet | grep -E ' cpus(_in|_here|_whole)? '
-1> CREATE TABLE IF NOT EXISTS cpus_here (host String, trace_id UUID, load UInt64, unix_ns Int64, wall_uncertainty_ns UInt64, row Tuple(UInt64, UInt8), `cpu` Nullable(Int64)) ENGINE = MergeTree PARTITION BY toDate(toDateTime(intDiv(unix_ns, 1000000000)), 'UTC') ORDER BY (host, trace_id, load, unix_ns);
-1> CREATE MATERIALIZED VIEW IF NOT EXISTS cpus_in TO cpus_here AS SELECT host, trace_id, load, unix_ns, wall_uncertainty_ns, (intDiv(nr, 256), toUInt8(nr % 256)) AS row, numbers[1] AS `cpu` FROM landing_here WHERE tbl = 'cpus' AND layout = 3537365832;
-1> CREATE VIEW IF NOT EXISTS cpus_whole AS SELECT * FROM cpus_here WHERE (trace_id, load) IN (SELECT trace_id, counted FROM counted_here WHERE of = 'cpus' AND NOT twice) UNION ALL SELECT * FROM cpus_here WHERE (trace_id, load) IN (SELECT trace_id, counted FROM counted_here WHERE of = 'cpus' AND twice) LIMIT 1 BY trace_id, load, row;
+1> CREATE TABLE IF NOT EXISTS cpus_here (host String, trace_id UUID, load UInt64, unix_ns Int64, wall_uncertainty_ns UInt64, row Tuple(UInt64, UInt8), piece UInt64, `cpu` Nullable(Int64)) ENGINE = MergeTree PARTITION BY toDate(toDateTime(intDiv(unix_ns, 1000000000)), 'UTC') ORDER BY (host, trace_id, load, unix_ns);
+1> CREATE MATERIALIZED VIEW IF NOT EXISTS cpus_in TO cpus_here AS SELECT host, trace_id, load, unix_ns, wall_uncertainty_ns, (intDiv(nr, 256), toUInt8(nr % 256)) AS row, bitXor(load, assumeNotNull((SELECT rand64()))) AS piece, numbers[1] AS `cpu` FROM landing_here WHERE tbl = 'cpus' AND layout = 3537365832;
+1> CREATE MATERIALIZED VIEW IF NOT EXISTS cpus_in_arrived TO arrived_here AS SELECT host, trace_id, load, 'cpus' AS of, piece, min(row.1 * 256 + row.2) AS first_row, max(row.1 * 256 + row.2) AS last_row, uniqExact(row) AS rows, count() AS copies FROM cpus_in WHERE load != 0 GROUP BY host, trace_id, load, piece;
+1> CREATE MATERIALIZED VIEW IF NOT EXISTS cpus_here_arrived TO arrived_here AS SELECT host, trace_id, load, 'cpus' AS of, piece, min(row.1 * 256 + row.2) AS first_row, max(row.1 * 256 + row.2) AS last_row, uniqExact(row) AS rows, count() AS copies FROM cpus_here WHERE load != 0 GROUP BY host, trace_id, load, piece;
+1> CREATE VIEW IF NOT EXISTS cpus_whole AS SELECT * FROM cpus_here WHERE piece IN (SELECT piece FROM arrived_here WHERE of = 'cpus' AND (trace_id, load) IN (SELECT trace_id, counted FROM counted_here WHERE of = 'cpus' AND NOT twice)) UNION ALL SELECT * FROM cpus_here WHERE (trace_id, load) IN (SELECT trace_id, counted FROM counted_here WHERE of = 'cpus' AND twice) LIMIT 1 BY trace_id, load, row;
 1> CREATE TABLE IF NOT EXISTS cpus AS cpus_whole ENGINE = Distributed(fleet, currentDatabase(), cpus_whole);
 
 $ ebpfrec export --to clickhouse --schema | grep -c ' sched_slices'
-1> 3
+1> 5
 
 $ ebpfrec export -i golden.ebpfrec --to clickhouse --every 1s -o bins 2>/dev/null; ebpfrec export -q -i golden.ebpfrec --to clickhouse -t cpus,marks -o - 2>/dev/null | wc -c; stat -c %a bins
-1> 327
+1> 500
 1> 600
 
 $ for key in comm unit container user; do ebpfrec export -q -i golden.ebpfrec --to clickhouse --every 1s --by $key -o - 2>/dev/null | grep -ao "${key}_bins" | uniq; done

@@ -132,6 +132,11 @@ done
 release load
 wait_for "rows of all machines" 30 "[ \"\$(clickhouse-client -q 'SELECT uniq(host) FROM loads WHERE whole' 2>&1)\" = 3 ]"
 run_page desk "$section" ^clickhouse-client
+for client_port in $tcp_0 $tcp_1; do
+	hosts=$(clickhouse-client -q 'SELECT DISTINCT host FROM comm_bins_here' | tr '\n' ' ')
+	check "events: a shard has some of the machines" "[ -n '$hosts' ] && [ $(wc -w <<<"$hosts") -lt 3 ]" "$hosts"
+done
+client_port=$tcp_0
 export from at machines
 checker <<'EOF_PY'
 from fleet_questions import *
