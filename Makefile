@@ -470,27 +470,29 @@ check-includes:
 
 MAN_PAGES := $(sort $(wildcard cmd/*.1))
 MAN7_PAGES := $(sort $(wildcard cmd/*.7))
-UNITS := ebpfrec.service ebpfrec-metrics.service
+UNITS := ebpfrec.service ebpfrec-metrics.service ebpfrec-send.service ebpfrec-send.timer
 BINDIR := $(DESTDIR)$(PREFIX)/bin
 DATADIR := $(DESTDIR)$(PREFIX)/share
 MAN1DIR := $(DATADIR)/man/man1
 MAN5DIR := $(DATADIR)/man/man5
 MAN7DIR := $(DATADIR)/man/man7
+LIBDIR := $(DESTDIR)$(PREFIX)/lib/ebpfrec
 UNITDIR := $(DESTDIR)$(PREFIX)/lib/systemd/system
 DEFAULTS := $(DESTDIR)/etc/default/ebpfrec
 DOCDIR := $(DATADIR)/doc/ebpfrec
-DOCS := README.md CHANGELOG.md LICENSE .github/SECURITY.md schema/FORMAT.md schema/CHANGES.md schema/LIMITS.md schema/TABLES.md schema/QUERIES.md schema/grafana.json schema/prometheus_rules.yml schema/fleet/FLEET.md schema/fleet/questions.sql
+DOCS := README.md CHANGELOG.md LICENSE .github/SECURITY.md schema/FORMAT.md schema/CHANGES.md schema/LIMITS.md schema/TABLES.md schema/QUERIES.md schema/grafana.json schema/prometheus_rules.yml schema/fleet/FLEET.md schema/fleet/questions.sql schema/fleet/remote_servers.xml
 BASHCOMPDIR := $(DATADIR)/bash-completion/completions
 ZSHCOMPDIR := $(DATADIR)/zsh/site-functions
 
 install: $(B)/ebpfrec
-	install -d $(BINDIR) $(MAN1DIR) $(MAN5DIR) $(MAN7DIR) $(DOCDIR) $(BASHCOMPDIR) $(ZSHCOMPDIR) $(UNITDIR) $(dir $(DEFAULTS))
+	install -d $(BINDIR) $(MAN1DIR) $(MAN5DIR) $(MAN7DIR) $(DOCDIR) $(BASHCOMPDIR) $(ZSHCOMPDIR) $(LIBDIR) $(UNITDIR) $(dir $(DEFAULTS))
 	install -m 755 $(B)/ebpfrec $(BINDIR)/ebpfrec
 	install -m 644 $(MAN_PAGES) $(MAN1DIR)
 	sed 's,@DOCDIR@,$(PREFIX)/share/doc/ebpfrec,' cmd/ebpfrec-trace.5 > $(MAN5DIR)/ebpfrec-trace.5
 	chmod 644 $(MAN5DIR)/ebpfrec-trace.5
 	install -m 644 $(MAN7_PAGES) $(MAN7DIR)
-	for unit in $(UNITS); do sed 's,@BINDIR@,$(PREFIX)/bin,' cmd/dist/$$unit >$(UNITDIR)/$$unit && chmod 644 $(UNITDIR)/$$unit || exit; done
+	for unit in $(UNITS); do sed 's,@BINDIR@,$(PREFIX)/bin,; s,@LIBDIR@,$(PREFIX)/lib/ebpfrec,' cmd/dist/$$unit >$(UNITDIR)/$$unit && chmod 644 $(UNITDIR)/$$unit || exit; done
+	install -m 755 cmd/dist/send_bins $(LIBDIR)
 	[ -e $(DEFAULTS) ] || install -m 644 cmd/dist/ebpfrec.default $(DEFAULTS)
 	install -m 644 $(DOCS) $(DOCDIR)
 	install -m 644 cmd/completion/ebpfrec.bash $(BASHCOMPDIR)/ebpfrec
@@ -500,7 +502,7 @@ uninstall:
 	rm -f $(BINDIR)/ebpfrec $(MAN_PAGES:cmd/%=$(MAN1DIR)/%) $(MAN5DIR)/ebpfrec-trace.5 $(MAN7_PAGES:cmd/%=$(MAN7DIR)/%) \
 		$(BASHCOMPDIR)/ebpfrec $(ZSHCOMPDIR)/_ebpfrec $(UNITS:%=$(UNITDIR)/%)
 	! cmp -s cmd/dist/ebpfrec.default $(DEFAULTS) || rm $(DEFAULTS)
-	rm -rf $(DOCDIR)
+	rm -rf $(DOCDIR) $(LIBDIR)
 
 # build/ebpfrec_VERSION-1_ARCH.deb; DEBFULLNAME and DEBEMAIL say whose it is
 deb: $(B)/ebpfrec

@@ -79,6 +79,7 @@ cat >"$stage/DEBIAN/control" <<-END
 	Maintainer: $maintainer
 	Installed-Size: $size
 	${list:+Depends: $list}
+	Suggests: curl
 	Section: utils
 	Priority: optional
 	Description: record every context switch, allocation and block request

@@ -21,6 +21,7 @@ mount -t tmpfs -o mode=755 tmpfs /run
 mkdir -p /run/systemd/system /run/lock /run/bin
 cp -r "$1"/* /run/systemd/system
 cp "$3" /run/bin/ebpfrec
+cp "${0%/*}/../../cmd/dist/send_bins" /run/bin
 mount --bind "$2" /etc/default
 mount -t tmpfs tmpfs /etc/systemd/system
 mount -t tmpfs -o mode=755,size=48m tmpfs /var/lib

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
 # clickhouse.bash: sourced by the tests of a fleet. start_server 0 and start_server 1 start ClickHouse servers on loopback, the shards
-# of the cluster "fleet"; their ports are in http_0, tcp_0, http_1 and tcp_1, their processes in pid_0 and pid_1.
+# of the cluster "fleet", as schema/fleet/remote_servers.xml has it; their ports are in http_0, tcp_0, http_1 and tcp_1, their processes in pid_0 and pid_1.
 
 server=$(PATH=$PATH:/usr/sbin command -v clickhouse-server)
 [ -n "$server" ] || { skip "clickhouse" "clickhouse-server is not installed"; exit; }
@@ -18,20 +18,18 @@ start_server()
 {
 	local dir=$tmp/server$1 http=http_$1 tcp=tcp_$1
 
-	mkdir -p "$dir/data" "$dir/tmp"
+	mkdir -p "$dir/data" "$dir/tmp" "$dir/config.d"
+	sed "/<host>store</,/port/s/9000/$tcp_0/; s/9000/$tcp_1/; s/>store2*</>127.0.0.1</; s/0\.0\.0\.0/127.0.0.1/" "$top/schema/fleet/remote_servers.xml" >"$dir/config.d/fleet.xml"
 	cat >"$dir/users.xml" <<-END
 	<yandex><profiles><default><fsync_metadata>0</fsync_metadata></default></profiles><quotas><default/></quotas><users><default><password></password>
 	<networks><ip>127.0.0.1</ip></networks><profile>default</profile><quota>default</quota></default></users></yandex>
 	END
 	cat >"$dir/config.xml" <<-END
 	<yandex><logger><level>warning</level><log>$dir/log</log><errorlog>$dir/err</errorlog></logger>
-	<http_port>${!http}</http_port><tcp_port>${!tcp}</tcp_port><listen_host>127.0.0.1</listen_host>
+	<http_port>${!http}</http_port><tcp_port>${!tcp}</tcp_port>
 	<path>$dir/data/</path><tmp_path>$dir/tmp/</tmp_path><mark_cache_size>67108864</mark_cache_size>
 	<users_config>$dir/users.xml</users_config><default_profile>default</default_profile>
-	<default_database>default</default_database><remote_servers><fleet>
-	<shard><replica><host>127.0.0.1</host><port>$tcp_0</port></replica></shard>
-	<shard><replica><host>127.0.0.1</host><port>$tcp_1</port></replica></shard>
-	</fleet></remote_servers></yandex>
+	<default_database>default</default_database></yandex>
 	END
 	"$server" --config-file="$dir/config.xml" >>"$dir/out" 2>&1 &
 	eval "pid_$1=$!"

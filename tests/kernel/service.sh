@@ -14,11 +14,11 @@ fi
 
 # ---- what systemd says of the files ----
 
-mkdir -p "$tmp/units/ebpfrec.service.d" "$tmp/units/ebpfrec-metrics.service.d" "$tmp/default" "$tmp/checked" "$tmp/bin"
-ln -s "$EBPFREC" "$tmp/bin/ebpfrec"
-for unit in ebpfrec ebpfrec-metrics; do
-	sed 's,@BINDIR@,/run/bin,' "$top/cmd/dist/$unit.service" >"$tmp/units/$unit.service"
-	sed "s,@BINDIR@,$tmp/bin," "$top/cmd/dist/$unit.service" >"$tmp/checked/$unit.service"
+mkdir -p "$tmp"/units/ebpfrec{,-metrics,-send}.service.d "$tmp/units/ebpfrec-send.timer.d" "$tmp/default" "$tmp/checked" "$tmp/bin"
+ln -s "$EBPFREC" "$top/cmd/dist/send_bins" "$tmp/bin"
+for unit in ebpfrec ebpfrec-metrics ebpfrec-send; do
+	sed 's,@BINDIR@,/run/bin,; s,@LIBDIR@,/run/bin,' "$top/cmd/dist/$unit.service" >"$tmp/units/$unit.service"
+	sed "s,@BINDIR@,$tmp/bin,; s,@LIBDIR@,$tmp/bin," "$top/cmd/dist/$unit.service" >"$tmp/checked/$unit.service"
 	systemd-analyze verify --man=no "$tmp/checked/$unit.service" >"$tmp/verify" 2>&1
 	check "$unit.service: systemd finds nothing wrong" "[ $? -eq 0 ] && [ ! -s '$tmp/verify' ]" "$(cat "$tmp/verify")"
 	systemd-analyze security --no-pager --offline=true "$tmp/checked/$unit.service" >"$tmp/security" 2>&1
@@ -26,6 +26,10 @@ for unit in ebpfrec ebpfrec-metrics; do
 	level=$(sed -n 's/.*Overall exposure level for.*: \([0-9.]*\) .*/\1/p' "$tmp/security")
 	check "$unit.service: exposure is at most 3" "awk -v l='$level' 'BEGIN { exit !(l != \"\" && l <= 3) }'" "$(tail -n 1 "$tmp/security")"
 done
+
+cp "$top/cmd/dist/ebpfrec-send.timer" "$tmp/units"
+systemd-analyze verify --man=no "$tmp/checked/ebpfrec-send.service" "$tmp/units/ebpfrec-send.timer" >"$tmp/verify" 2>&1
+check "ebpfrec-send.timer: systemd finds nothing wrong" "[ $? -eq 0 ] && [ ! -s '$tmp/verify' ]" "$(cat "$tmp/verify")"
 
 # ---- systemd ----
 
@@ -44,6 +48,8 @@ DefaultDependencies=no
 [Service]
 ExecStartPre=/bin/sh -c '! touch /var/lib/ebpfrec/trace/made 2>&- && ! touch /var/lib/ebpfrec/made 2>&- && echo read-only'
 END
+cp "$tmp/units/ebpfrec-metrics.service.d/test.conf" "$tmp/units/ebpfrec-send.service.d"
+printf '[Unit]\nDefaultDependencies=no\n' >"$tmp/units/ebpfrec-send.timer.d/test.conf"
 echo 'RECORD_ARGS=--keep 16MiB --max-overhead 50 --trigger loss>1000000000' >"$tmp/default/ebpfrec"
 sed -n 's/\\-/-/g; /^METRICS_ARGS=/p' "$top/cmd/ebpfrec-fleet.7" >>"$tmp/default/ebpfrec"
 
@@ -158,3 +164,41 @@ inside systemctl stop ebpfrec.service
 check "stop: ends well" "[ \"\$(state Result)\" = success ] && [ \"\$(state ExecMainStatus)\" = 0 ]" "$(inside systemctl status ebpfrec.service 2>&1)"
 inside journalctl -u ebpfrec.service _COMM=ebpfrec -o cat >"$tmp/journal" 2>&1
 check "journal: whole lines of the recorder, and no line of progress" "grep -q '^ebpfrec: $trace: .* events' '$tmp/journal' && ! grep -v '^ebpfrec: ' '$tmp/journal'" "$(cat "$tmp/journal")"
+
+# ---- what the timer sends ----
+
+python3 - "$tmp" <<'EOF_PY' &
+import http.server
+import os
+import sys
+
+
+class Server(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        with open(sys.argv[1] + "/posted.gz", "ab") as f:
+            f.write(body)
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *args):
+        pass
+
+
+server = http.server.HTTPServer(("127.0.0.1", 0), Server)
+with open(sys.argv[1] + "/port.new", "w") as f:
+    f.write(str(server.server_port))
+os.rename(sys.argv[1] + "/port.new", sys.argv[1] + "/port")
+server.serve_forever()
+EOF_PY
+wait_for "a server" 30 "[ -e '$tmp/port' ]"
+sed -n 's/\\-/-/g; s,store:8123,127.0.0.1:'"$(cat "$tmp/port")"',; /^SEND_URL=/p' "$top/cmd/ebpfrec-fleet.7" >>"$tmp/default/ebpfrec"
+sed -n '/^\.SH EVENTS OF/,$ { s/\\-/-/g; s/^sudo //; /^\(systemctl\|journalctl\) /p; }' "$top/cmd/ebpfrec-fleet.7" >"$tmp/page"
+while IFS= read -r line <&3; do
+	inside env "PATH=/run/bin:$PATH" sh -c "$line" >"$tmp/said" 2>&1
+	check "the page: $line" "[ $? -eq 0 ]" "$(tail -n 5 "$tmp/said")"
+done 3<"$tmp/page"
+check "timer: will run the service" "[ \"\$(state ActiveState ebpfrec-send.timer)\" = active ] && [ \"\$(state Unit ebpfrec-send.timer)\" = ebpfrec-send.service ]" "$(inside systemctl status ebpfrec-send.timer 2>&1)"
+inside systemctl start ebpfrec-send.service
+check "send: its unit reads the traces, may not change them, and sends" "[ $? -eq 0 ] && zcat '$tmp/posted.gz' | EBPFREC='$EBPFREC' python3 '$here/landing.py' - comm_bins | grep -q ',ebpfrec,'" "$(inside journalctl -u ebpfrec-send -o cat 2>&1 | tail -n 5) $(ls -l "$tmp/posted.gz" 2>&1)"

@@ -33,7 +33,10 @@ check "every man page is installed" "[ \$(find '$tmp/inst/opt/x/share/man' -type
 check "the page about traces names the documents' place" "grep -q '/opt/x/share/doc/ebpfrec/FORMAT.md' '$tmp/inst/opt/x/share/man/man5/ebpfrec-trace.5'" ""
 check "every command has a man page" "! '$build/ebpfrec' --help | sed -n '/^Commands:/,/^\$/s/^  \([a-z]*\) .*/\1/p' | grep -vxE 'help|version' | while read -r c; do [ -e '$tmp/inst/opt/x/share/man/man1/ebpfrec-'\$c.1 ] || echo \$c; done | grep ." "$("$build/ebpfrec" --help)"
 units=$tmp/inst/opt/x/lib/systemd/system
-check "both services are installed, with the program's place" "[ \$(grep -l '^ExecStart=/opt/x/bin/ebpfrec ' '$units/'*.service | wc -l) -eq 2 ]" "$(cat "$units"/*)"
+check "all services are installed, with the program's place" "[ \$(grep -l '=/opt/x/bin/ebpfrec\\b' '$units/'*.service | wc -l) -eq 3 ] && ! grep '@[A-Z]*DIR@' '$units'/*" "$(cat "$units"/*)"
+check "the timer's service runs what is installed" "[ -x \"\$(sed -n 's/^ExecStart=\([^ ]*\) .*/\1/p' '$units/ebpfrec-send.service' | sed 's,^,$tmp/inst,')\" ] && [ -e '$units/ebpfrec-send.timer' ]" "$(cat "$units"/ebpfrec-send.*)"
+python3 "$here/send_bins.py" "$tmp/inst/opt/x/lib/ebpfrec/send_bins" "$build/ebpfrec" "$build/bench/bin/gen_trace_large" 2>"$tmp/log" ||
+	check "send: the script ran" false "$(tail -n 5 "$tmp/log")"
 check "services are off until enabled" "[ -z \"\$(find '$tmp/inst' -path '*.wants/*' -o -name '*.preset')\" ]" "$(find "$tmp/inst" -path '*systemd*')"
 echo 'RECORD_ARGS=--keep 5GiB' >"$tmp/inst/etc/default/ebpfrec"
 make_here install DESTDIR="$tmp/inst" PREFIX=/opt/x && make_here uninstall DESTDIR="$tmp/inst" PREFIX=/opt/x
@@ -63,7 +66,7 @@ if command -v dpkg-deb >/dev/null; then
 	# Documents as Debian's policy wants them.
 	mkdir "$tmp/deb" && dpkg-deb --extract "$deb" "$tmp/deb"
 	doc=$tmp/deb/usr/share/doc/ebpfrec
-	check "the package has both services, and runs nothing when it is installed" "[ \$(ls '$tmp/deb/usr/lib/systemd/system' | wc -l) -eq 2 ] && ! dpkg-deb --ctrl-tarfile '$deb' | tar -t | grep -E 'inst|rm\$'" "$(dpkg-deb -c "$deb")"
+	check "the package has all services and the timer, and runs nothing when it is installed" "[ \$(ls '$tmp/deb/usr/lib/systemd/system' | wc -l) -eq 4 ] && ! dpkg-deb --ctrl-tarfile '$deb' | tar -t | grep -E 'inst|rm\$'" "$(dpkg-deb -c "$deb")"
 	check "the services' configuration is the administrator's" "[ \"\$(dpkg-deb --info '$deb' conffiles)\" = /etc/default/ebpfrec ]" "$(dpkg-deb --info "$deb")"
 	version=$(dpkg-deb -f "$deb" Version)
 	zcat "$doc/changelog.Debian.gz" >"$tmp/changelog" 2>"$tmp/log"
