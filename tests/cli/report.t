@@ -353,7 +353,7 @@ $ ebpfrec report why -i golden.ebpfrec --comm make
 1> PID  COMM  START (s)  END (s)   DUR  LINK
 1> 100  make      3.000    3.000  0 ns  since before
 1>
-1> Give --pid, --comm, --tid, --thread or --during. (More: --notes.)
+1> Below the states are the longest waits for a CPU and what ran there instead, the requests, who ended the sleep, and the chain: from the window's end back along the wake-ups, in the last second.
 
 $ ebpfrec report why -i golden.ebpfrec --every 1s
 ? 1
