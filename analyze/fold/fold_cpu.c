@@ -148,7 +148,7 @@ static int add_stolen(struct fold_target *t, const struct cpu_piece *p)
 	if (ret < 0 || p->steal_ns == own_ns)
 		return ret;
 	key.a = dense_thread(t->ids, EVENT_ID_UNKNOWN);
-	ret = fold_sum_at(t, p->to_ns, &key, &sum);
+	ret = fold_sum_at(t, p->from_ns, &key, &sum);
 	if (ret > 0)
 		((struct cpu_sum *)sum)->steal_ns += p->steal_ns - own_ns;
 	return ret;

@@ -24,8 +24,9 @@ struct states_machine {
 	uint64_t *end_ns;		/* of threads, plus one; 0: not looked up yet */
 };
 
-static uint64_t end_of(struct states_machine *m, uint32_t thread)
+static uint64_t end_of(void *ctx, uint32_t thread)
 {
+	struct states_machine *m = ctx;
 	uint64_t *end_ns = &m->end_ns[thread];
 
 	if (!*end_ns)
@@ -46,13 +47,13 @@ static int on_state(void *ctx, const struct thread_piece *p)
 	int ret;
 
 	if (!end_ns || end_ns >= p->to_ns || p->state == THREAD_RUNNING ||
-	    (end_ns <= p->from_ns && end_ns > m->f.a->start_ns && p->state != THREAD_UNKNOWN))
+	    (p->is_behind && end_ns > m->f.a->start_ns && p->state != THREAD_UNKNOWN))
 		return fold_found(&m->f, &(struct states_found){ .piece = p });
 	mine = *p;
 	mine.to_ns = end_ns;
 	ret = mine.from_ns >= mine.to_ns ?
 		      0 : fold_found(&m->f, &(struct states_found){ .piece = &mine });
-	return ret < 0 ? ret : 1;
+	return ret < 0 ? ret : !p->is_behind && p->state != THREAD_UNKNOWN;
 }
 
 static int on_sleep(void *ctx, const struct thread_sleep *x)
@@ -120,7 +121,7 @@ static int on_cpu_piece(void *ctx, const void *found)
 static int states_open(void *machine)
 {
 	struct states_machine *m = machine;
-	const struct thread_states_sink sink = { m, on_state, on_sleep, on_wait };
+	const struct thread_states_sink sink = { m, end_of, on_state, on_sleep, on_wait };
 	int ret;
 
 	m->ids = &m->f.a->ids;

@@ -38,6 +38,8 @@ struct sched_event {
 
 struct carried_thread {
 	uint32_t utid;
+	uint64_t end_ns;	/* UINT64_MAX: it did not end */
+	bool is_behind;		/* it had an event behind its end */
 	struct sched_event last[ABOUT_CNT];
 };
 
@@ -113,20 +115,39 @@ void carry_events_free(struct carry_events *c)
 
 /* ---- threads ---- */
 
-/* NULL: out of memory. */
-static struct carried_thread *thread_of(struct carry_events *c, uint32_t utid)
+/* The thread ended, and left its CPU after that: it does not come back. */
+static bool is_gone(const struct carried_thread *h)
+{
+	return h->is_behind && h->last[LEAVE].nr && h->last[LEAVE].ts_ns >= h->end_ns &&
+	       h->last[LEAVE].nr > h->last[ENTER].nr && !h->last[WOKEN].nr;
+}
+
+/*
+ * A thread that has an event at ts_ns. Its first event behind its end begins a new life if it was
+ * off the CPUs (thread_states.h), so it matters whatever wake-ups came before. NULL: out of memory.
+ */
+static struct carried_thread *thread_at(struct carry_events *c, uint32_t utid, uint64_t ts_ns)
 {
 	uint32_t *i = &c->recent[utid % RECENT_THREADS];
-	int r;
+	const struct trace_thread *of;
+	struct carried_thread *h;
+	int r = 0;
 
-	if (*i < c->thread_nr.cnt && c->threads[*i].utid == utid)
-		return &c->threads[*i];
-	r = hash_map_intern(&c->thread_nr, utid, 0, i);
+	if (*i >= c->thread_nr.cnt || c->threads[*i].utid != utid)
+		r = hash_map_intern(&c->thread_nr, utid, 0, i);
 	if (r < 0 || array_reserve(&c->threads, &c->thread_cap, (size_t)*i + 1) < 0)
 		return NULL;
-	if (r > 0)
-		c->threads[*i] = (struct carried_thread){ .utid = utid };
-	return &c->threads[*i];
+	h = &c->threads[*i];
+	if (r > 0) {
+		of = trace_thread_find(c->t, utid);
+		*h = (struct carried_thread){
+			.utid = utid, .end_ns = of && of->end_ns ? of->end_ns : UINT64_MAX };
+	}
+	if (ts_ns >= h->end_ns && !h->is_behind) {
+		h->is_behind = true;
+		h->last[WOKEN].nr = h->last[WOKEN_AGAIN].nr = 0;
+	}
+	return h;
 }
 
 static struct sched_event pack(const struct carry_events *c, const struct event *ev)
@@ -145,7 +166,7 @@ static int set_last(struct carry_events *c, uint32_t utid, unsigned int about, u
 
 	if (utid < EVENT_ID_FIRST)
 		return 0;
-	h = thread_of(c, utid);
+	h = thread_at(c, utid, ev->ts_ns);
 	if (!h)
 		return -ENOMEM;
 	h->last[about] = pack(c, ev);
@@ -172,7 +193,7 @@ static int wakeup_event(struct carry_events *c, const struct event *ev)
 
 	if (target < EVENT_ID_FIRST)
 		return 0;
-	h = thread_of(c, target);
+	h = thread_at(c, target, ev->ts_ns);
 	if (!h)
 		return -ENOMEM;
 	s = &h->last[h->last[ENTER].nr > h->last[LEAVE].nr ? WOKEN_RUNNING : WOKEN];
@@ -181,15 +202,6 @@ static int wakeup_event(struct carry_events *c, const struct event *ev)
 	if (!s->nr)
 		*s = pack(c, ev);
 	return 0;
-}
-
-/* The thread ended, and left its CPU after that: it does not come back. */
-static bool is_gone(const struct carry_events *c, const struct carried_thread *h)
-{
-	const struct trace_thread *of = trace_thread_find(c->t, h->utid);
-
-	return of && of->end_ns && h->last[LEAVE].nr && h->last[LEAVE].ts_ns >= of->end_ns &&
-	       h->last[LEAVE].nr > h->last[ENTER].nr && !h->last[WOKEN].nr;
 }
 
 /* ---- requests and interrupts ---- */
@@ -334,7 +346,7 @@ static int add_places(const struct carry_events *c, struct places *p)
 	for (i = 0; i < c->thread_nr.cnt; i++) {
 		const struct carried_thread *h = &c->threads[i];
 
-		if (is_gone(c, h))
+		if (is_gone(h))
 			continue;
 		for (k = 0; k < ABOUT_CNT && r == 0; k++)
 			if (h->last[k].nr)

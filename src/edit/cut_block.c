@@ -12,6 +12,7 @@
 
 #include "edit/cut_state.h"
 #include "format/block_events.h"
+#include "model/object_pairs.h"
 
 /* ---- rows of the trace's lists ---- */
 
@@ -306,6 +307,51 @@ static void put_hook_means(struct cut *c)
 	block_out_add_rows(&c->out, CHUNK_HOOK_STATS, &c->rows);
 }
 
+/* The last of the switches that concern a thread goes to it. */
+static bool is_switched_to(const struct checkpoint *before, uint32_t utid)
+{
+	const struct event *ev = before->events, *end = ev + before->event_cnt;
+	bool ret = false;
+
+	/* what is live comes last, and is much */
+	for (; ev < end && object_family_of(ev->kind) < 0; ev++) {
+		if (ev->kind != EVENT_SWITCH)
+			continue;
+		if (ev->v[EV_SWITCH_NEXT_UTID] == utid && !(ev->flags & EVENT_F_NEXT_OUT))
+			ret = true;
+		else if (ev->utid == utid)
+			ret = false;
+	}
+	return ret;
+}
+
+/*
+ * Threads that have a CPU since before the window although no switch to them was seen: they do not
+ * wait any more when the window begins, so the cut gets that switch.
+ */
+static int add_switches(struct cut *c)
+{
+	struct checkpoint *before = &c->before;
+	unsigned int cpu;
+	size_t at;
+
+	for (cpu = 0; has_runners(c) && cpu < trace_cpu_cnt(c->t); cpu++) {
+		struct event ev = { .ts_ns = c->cpu_since[cpu], .kind = EVENT_SWITCH,
+				    .cpu = (uint16_t)cpu, .utid = EVENT_ID_UNKNOWN };
+
+		if (!ev.ts_ns || c->cpu_first[cpu] < EVENT_ID_FIRST ||
+		    is_repeated(c->cpu_first, cpu) || is_switched_to(before, c->cpu_first[cpu]))
+			continue;
+		ev.v[EV_SWITCH_NEXT_UTID] = c->cpu_first[cpu];
+		if (checkpoint_add_event(before, &ev) < 0)
+			return -ENOMEM;
+		for (at = before->event_cnt - 1; at && before->events[at - 1].ts_ns > ev.ts_ns; at--)
+			before->events[at] = before->events[at - 1];
+		before->events[at] = ev;
+	}
+	return 0;
+}
+
 int cut_put_before(struct cut *c, struct err *e)
 {
 	const struct trace_block_more *m = trace_more_at(c->t, c->first);
@@ -324,6 +370,8 @@ int cut_put_before(struct cut *c, struct err *e)
 	free(owners);
 	put_memory(c, before->memory, before->memory_cnt, c->from_ns);
 	put_hook_means(c);
+	if (add_switches(c) < 0)
+		return err_set(e, -ENOMEM, "out of memory");
 	if (cut_put_tasks(c, before->events, before->event_cnt, true, head.from_ns) < 0)
 		return err_set(e, -ENOMEM, "out of memory");
 	return append(c, &head, before->events, before->event_cnt, e);

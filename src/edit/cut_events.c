@@ -43,8 +43,10 @@ static int on_piece(void *ctx, const struct cpu_piece *p)
 		owner = EVENT_ID_FILTERED;
 	/* a switch at the first instant is an event of the slice: whoever leaves had the CPU */
 	if (c->cpu_first[p->cpu] == NOBODY &&
-	    (p->to_ns > x->from_ns || (p->to_ns == x->from_ns && p->end)))
+	    (p->to_ns > x->from_ns || (p->to_ns == x->from_ns && p->end))) {
 		c->cpu_first[p->cpu] = owner;
+		c->cpu_since[p->cpu] = p->from_ns < x->from_ns ? p->from_ns : 0;
+	}
 	if (p->from_ns < x->to_ns && p->to_ns >= x->to_ns) {
 		c->cpu_last[p->cpu] = (struct row_cpu_end){ .cpu = p->cpu, .utid = owner };
 		if (p->is_restored && p->from_ns > x->from_ns)
@@ -139,6 +141,7 @@ static int next_block(struct cut_events *x, struct err *e)
 	x->to_ns = b->to_ns < c->to_ns ? b->to_ns : c->to_ns;
 	for (cpu = 0; cpu < trace_cpu_cnt(c->t); cpu++) {
 		c->cpu_first[cpu] = NOBODY;
+		c->cpu_since[cpu] = 0;
 		c->cpu_last[cpu] = (struct row_cpu_end){ .cpu = cpu, .utid = EVENT_ID_UNKNOWN };
 	}
 	if (c->filter)

@@ -35,6 +35,7 @@ struct cut {
 	struct event *events;	/* of the next block */
 	size_t event_cnt, event_cap;
 	uint32_t *cpu_first;		/* who has each CPU when that block's slice begins */
+	uint64_t *cpu_since;		/* ... since when, if that is before the slice; or 0 */
 	struct row_cpu_end *cpu_last;	/* ... and when it ends */
 	size_t list_at[CUT_LIST_CNT];	/* the first row that no block has yet */
 	struct event *broken;	/* entries of interrupts to mark */

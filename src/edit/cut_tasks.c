@@ -200,6 +200,20 @@ static int put_all_names(struct cut *c, struct refs *f, enum trace_name_type typ
 	return r;
 }
 
+/*
+ * In a trace with paths of files, a request without a path has no file; in one without, it has the
+ * name of its inode (block_requests). So a cut that has none of the paths must tell that there are.
+ */
+static int put_path_mark(struct cut *c, struct refs *f)
+{
+	static const struct trace_name mark = { .type = TRACE_NAME_PATH, .id = UINT64_MAX,
+						.name = "" };
+	size_t cnt;
+
+	trace_names(c->t, TRACE_NAME_PATH, &cnt);
+	return cnt ? put_name(c, f, TRACE_NAME_PATH, &mark) : 0;
+}
+
 /* Names that no event need refer to: cgroups that processes moved to, devices, interrupt lines. */
 static int put_window_names(struct cut *c, struct refs *f)
 {
@@ -213,6 +227,8 @@ static int put_window_names(struct cut *c, struct refs *f)
 			r = put_name_of(c, f, TRACE_NAME_CGROUP, ev[i].cgroup_id);
 	if (r == 0)
 		r = put_all_names(c, f, TRACE_NAME_DEVICE);
+	if (r == 0)
+		r = put_path_mark(c, f);
 	return r == 0 ? put_all_names(c, f, TRACE_NAME_IRQ) : r;
 }
 

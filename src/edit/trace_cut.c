@@ -199,6 +199,7 @@ static void cut_done(struct cut *c)
 	cut_events_free(c->source);
 	free(c->events);
 	free(c->cpu_first);
+	free(c->cpu_since);
 	free(c->cpu_last);
 	free(c->broken);
 }
@@ -210,8 +211,9 @@ static int write_cut(void *ctx, struct store_writer *w, struct err *e)
 
 	c->w = w;
 	c->cpu_first = calloc(trace_cpu_cnt(c->t) + 1, sizeof(*c->cpu_first));
+	c->cpu_since = calloc(trace_cpu_cnt(c->t) + 1, sizeof(*c->cpu_since));
 	c->cpu_last = calloc(trace_cpu_cnt(c->t) + 1, sizeof(*c->cpu_last));
-	if (!c->cpu_first || !c->cpu_last || block_out_init(&c->out, 0) < 0)
+	if (!c->cpu_first || !c->cpu_since || !c->cpu_last || block_out_init(&c->out, 0) < 0)
 		return err_set(e, -ENOMEM, "out of memory");
 	r = put_blocks(c, e);
 	if (r == 0 && copy_manifest(c) < 0)

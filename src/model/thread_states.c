@@ -30,12 +30,14 @@ struct thread {
 	/* since its requests were in flight, until they ended; UINT64_MAX: one still is */
 	uint64_t disk_from_ns, disk_to_ns;
 	uint64_t disk_ns;	/* of this sleep, as far as it was given out */
+	uint64_t end_ns;	/* UINT64_MAX: it did not end */
 	uint32_t place;		/* in alive */
 	uint32_t in_flight;	/* block requests it submitted */
 	uint32_t waker;
 	uint16_t cpu;		/* of the last switch to it or away, plus one; 0: not known */
 	uint8_t phase;
 	uint8_t slept;		/* since it left its CPU it has slept so: enum thread_state */
+	bool is_behind;		/* an event came behind end_ns */
 	bool is_woken;		/* on its CPU, or asleep since: a wake-up came on the CPU */
 	/* about woken_ns: a wake-up came then, by the waker or an interrupt */
 	bool is_seen, is_irq;
@@ -122,14 +124,19 @@ static struct thread *thread_at(struct thread_states *s, uint32_t thread)
 
 static int begin(struct thread_states *s, struct thread *t, uint64_t ts_ns)
 {
+	uint32_t thread = (uint32_t)(t - s->threads);
+	uint64_t end_ns;
+
 	if (t->phase != PHASE_NONE)
 		return 0;
 	if (array_reserve(&s->alive, &s->alive_cap, s->alive_cnt + 1) < 0)
 		return -ENOMEM;
+	end_ns = s->sink.end_ns ? s->sink.end_ns(s->sink.ctx, thread) : 0;
 	*t = (struct thread){ .since_ns = ts_ns > s->start_ns ? ts_ns : s->start_ns,
+			      .end_ns = end_ns ? end_ns : UINT64_MAX,
 			      .place = (uint32_t)s->alive_cnt, .in_flight = t->in_flight,
 			      .phase = THREAD_UNKNOWN };
-	s->alive[s->alive_cnt++] = (uint32_t)(t - s->threads);
+	s->alive[s->alive_cnt++] = thread;
 	return 0;
 }
 
@@ -145,7 +152,8 @@ static void end(struct thread_states *s, struct thread *t)
 /* Gives out the time up to to_ns. The thread may have ended by that. */
 static int give(struct thread_states *s, struct thread *t, enum thread_state state, uint64_t to_ns)
 {
-	struct thread_piece p = { (uint32_t)(t - s->threads), (uint8_t)state, t->since_ns, to_ns };
+	struct thread_piece p = { (uint32_t)(t - s->threads), (uint8_t)state,
+				  t->is_behind, t->since_ns, to_ns };
 	int ret;
 
 	if (to_ns <= t->since_ns || t->phase == PHASE_NONE)
@@ -229,6 +237,27 @@ static int give_all(struct thread_states *s, struct thread *t, uint64_t to_ns, b
 static int give_until(struct thread_states *s, struct thread *t, uint64_t ts_ns, bool is_end)
 {
 	return give_all(s, t, ts_ns, t->seen_ns && t->seen_ns < ts_ns, is_end);
+}
+
+/*
+ * The thread has an event. One that was on its CPU at its end leaves it behind that. Of one that
+ * was not, events were lost: a new life begins.
+ */
+static int meet(struct thread_states *s, struct thread *t, uint64_t ts_ns)
+{
+	int ret = begin(s, t, ts_ns);
+
+	if (ret < 0 || ts_ns < t->end_ns || t->is_behind)
+		return ret;
+	if (t->phase != THREAD_RUNNING) {
+		ret = give_all(s, t, ts_ns, false, false);
+		if (t->phase != PHASE_NONE)
+			end(s, t);
+		if (ret >= 0)
+			ret = begin(s, t, ts_ns);
+	}
+	t->is_behind = true;
+	return ret;
 }
 
 /* Nothing is left of the time before. */
@@ -338,11 +367,12 @@ int thread_states_ran(struct thread_states *s, uint32_t thread, uint32_t cpu, ui
 {
 	struct thread *t = thread_at(s, thread);
 	bool is_woken;
-	int ret = t ? begin(s, t, from_ns) : 0;
+	int ret = t ? meet(s, t, from_ns) : 0;
 
 	if (from_ns == to_ns || !t || ret < 0)
 		return ret;
-	is_woken = t->phase == THREAD_RUNNING ? t->is_woken : t->woken_ns >= from_ns;
+	is_woken = t->phase == THREAD_RUNNING ? t->is_woken :
+						t->woken_ns >= from_ns || t->seen_ns >= from_ns;
 	ret = get_cpu(s, t, cpu, from_ns, false);
 	if (ret < 0)
 		return ret;
@@ -358,7 +388,7 @@ int thread_states_leave(struct thread_states *s, const struct event *ev, uint32_
 	struct thread *t = thread_at(s, prev);
 	struct thread_wait w;
 	bool is_end;
-	int ret = t ? begin(s, t, ev->ts_ns) : 0;
+	int ret = t ? meet(s, t, ev->ts_ns) : 0;
 
 	if (!t || ret < 0)
 		return ret;
@@ -382,8 +412,10 @@ int thread_states_leave(struct thread_states *s, const struct event *ev, uint32_
 int thread_states_enter(struct thread_states *s, uint32_t next, uint32_t cpu, uint64_t ts_ns)
 {
 	struct thread *t = thread_at(s, next);
-	int ret = t ? get_cpu(s, t, cpu, ts_ns, true) : 0;
+	int ret = t ? meet(s, t, ts_ns) : 0;
 
+	if (t && ret >= 0)
+		ret = get_cpu(s, t, cpu, ts_ns, true);
 	if (!t || ret < 0)
 		return ret;
 	set_phase(t, THREAD_RUNNING, 0);
@@ -401,7 +433,7 @@ int thread_states_wake(struct thread_states *s, uint32_t thread, uint64_t ts_ns,
 		       bool is_irq)
 {
 	struct thread *t = thread_at(s, thread);
-	int ret = t ? begin(s, t, ts_ns) : 0;
+	int ret = t ? meet(s, t, ts_ns) : 0;
 
 	if (!t || ret < 0)
 		return ret;
@@ -487,7 +519,8 @@ void thread_states_save(struct thread_states *s, uint64_t at_ns, thread_states_n
 		const uint64_t *kept = kept_ns(t);
 
 		packed_put(out, id_of(ctx, s->alive[i]));
-		packed_put(out, (uint64_t)t->cpu << 5 | (uint64_t)t->phase << 1 | t->is_woken);
+		packed_put(out, (uint64_t)t->cpu << 6 | (uint64_t)t->is_behind << 5 |
+					(uint64_t)t->phase << 1 | t->is_woken);
 		if (kept)
 			packed_put(out, *kept ? at_ns - *kept + 1 : 0);
 		if (t->phase == THREAD_UNINTERRUPTIBLE)
@@ -507,10 +540,11 @@ int thread_states_load(struct thread_states *s, thread_states_number thread_of, 
 		struct thread *t = thread_at(s, thread_of(ctx, (uint32_t)packed_get(in)));
 		uint64_t is = packed_get(in), *kept, ago;
 
-		if (!t || (is >> 1 & 15) >= PHASE_NONE || is >> 5 > UINT16_MAX || in->bad)
+		if (!t || (is >> 1 & 15) >= PHASE_NONE || is >> 6 > UINT16_MAX || in->bad)
 			return -EBADMSG;
 		ret = begin(s, t, s->start_ns);
-		t->cpu = (uint16_t)(is >> 5);
+		t->cpu = (uint16_t)(is >> 6);
+		t->is_behind = is >> 5 & 1;
 		t->phase = is >> 1 & 15;
 		t->is_woken = is & 1;
 		kept = kept_ns(t);

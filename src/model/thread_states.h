@@ -28,7 +28,8 @@
  *     before. It is as long as its pieces together. A sleep whose beginning is not known, or behind
  *     which the thread is seen to leave a CPU that it was not on, has no end.
  * A life begins with the thread's first event, or where thread_states_begin() says, and ends when
- * the thread leaves its CPU for the last time, or when the sink says so.
+ * the thread leaves its CPU for the last time, or when the sink says so. A thread that was off the
+ * CPUs at its end has lost an event: of what it did before its next event nothing is known.
  *
  * The caller numbers threads densely; numbers below EVENT_ID_FIRST are no threads and have no
  * states. Calls come in order of time, but for time on CPUs, which comes when it ends. Memory is
@@ -62,6 +63,7 @@ enum thread_state {
 struct thread_piece {
 	uint32_t thread;
 	uint8_t state;			/* enum thread_state */
+	bool is_behind;			/* an event of the thread came behind its end */
 	uint64_t from_ns, to_ns;	/* from < to */
 };
 
@@ -94,6 +96,8 @@ struct thread_sleep {
 
 struct thread_states_sink {
 	void *ctx;
+	/* When the thread ended, as far as the caller knows; 0: it did not. May be NULL. */
+	uint64_t (*end_ns)(void *ctx, uint32_t thread);
 	/* 1: the thread is known to have ended, so its life does not go on; 0; -errno. */
 	int (*piece)(void *ctx, const struct thread_piece *p);
 	/* After the pieces that are the sleep, before the wait that follows. 0 or -errno. */

@@ -85,6 +85,27 @@ static void offcpu(struct chaos *f, unsigned int cpu, uint32_t tid)
 	gen_raw(f->g, &r, offsetof(struct wire_offcpu, frames) + n * 8);
 }
 
+/*
+ * A thread of that CPU that nobody heard of, from the CPU on which another one ran: only the switch
+ * away tells of its stay. It sleeps also in D, and requests of its own begin and end meanwhile.
+ */
+static void unseen_stay(struct chaos *f, unsigned int cpu)
+{
+	uint32_t preempt = below(3) ? 0 : WIRE_F_PREEMPT;
+	struct wire_switch_more r = {
+		.common = { .hdr = { .ts_ns = f->m.now_ns, .hook = WIRE_SWITCH_MORE,
+				     .cpu = (wire_u16)cpu,
+				     .flags = (wire_u8)(preempt | (below(2) ? WIRE_F_BREAK : 0)),
+				     .tid = 70000 + cpu * 3 + (uint32_t)below(3) },
+			    .next_tid = 1000 + (uint32_t)below(90),
+			    .prev_state = preempt ? 0 : (wire_u16)(1 + below(2)),
+			    .prev_prio = 120, .next_prio = 120 },
+		.steal_ns = below(3) * 1000, .stay_ns = below(3) * 100000,
+	};
+
+	gen_raw(f->g, &r, sizeof(r));
+}
+
 /* Heaps, pages in parts, lost frees and switches, all steps of requests. */
 static void one(struct chaos *f)
 {
@@ -127,6 +148,7 @@ static void one(struct chaos *f)
 			offcpu(f, cpu, tid);
 		break;
 	case 9:
+		tid = below(2) ? tid : 70000 + cpu * 3 + (uint32_t)below(3);
 		gen_block(g, f->m.now_ns, cpu, tid, WIRE_BLOCK_START + (unsigned int)below(2), rq,
 			  8 << 20, 64, 4096, (uint32_t)below(2));
 		break;
@@ -134,12 +156,8 @@ static void one(struct chaos *f)
 		gen_block(g, f->m.now_ns, cpu, tid, WIRE_BLOCK_INSERT + (unsigned int)below(6), rq,
 			  8 << 20, 64, 4096, (uint32_t)below(2));
 		break;
-	/* a thread of that CPU that nobody heard of, from the CPU on which another one ran */
 	case 11:
-		gen_switch_more(g, f->m.now_ns, cpu, 70000 + cpu * 3 + (uint32_t)below(3),
-				1000 + (uint32_t)below(90),
-				(below(2) ? WIRE_F_PREEMPT : 0) | (below(2) ? WIRE_F_BREAK : 0),
-				below(3) * 1000, below(3) * 100000);
+		unseen_stay(f, cpu);
 		break;
 	case 12:
 		gen_wakeup(g, f->m.now_ns, cpu, tid, 1000 + (uint32_t)below(96), 0);

@@ -68,7 +68,7 @@ static int on_wait(void *ctx, const struct thread_wait *w)
 
 static struct thread_states *new_states(struct lives *l)
 {
-	const struct thread_states_sink sink = { l, on_state, on_sleep, on_wait };
+	const struct thread_states_sink sink = { l, NULL, on_state, on_sleep, on_wait };
 	struct thread_states *s;
 
 	memset(l, 0, sizeof(*l));
@@ -641,7 +641,7 @@ static void test_thread_states_sleeps_and_waits_are_those_of_every_ns(void **sta
 		struct walk w = { .edge = 50 };
 
 		dice = seed;
-		w.sink = (struct thread_states_sink){ &w, paint, compare_sleep, compare_wait };
+		w.sink = (struct thread_states_sink){ &w, NULL, paint, compare_sleep, compare_wait };
 		memset(w.got, THREAD_STATE_CNT, sizeof(w.got));
 		assert_int_equal(thread_states_new(&w.s, THREADS, &w.sink), 0);
 		thread_states_start(w.s, 1000);
