@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/array.h"
 
@@ -72,46 +71,11 @@ static int compare_keys(const void *a, const void *b)
 	       compare_numbers(x->at, y->at);
 }
 
-/* Byte by byte of the first number, from the lowest up; then the few that have the same one. */
-static void sort_keys(struct sort_key *keys, struct sort_key *room, size_t cnt)
-{
-	struct sort_key *from = keys, *to = room, *before;
-	uint64_t differs = 0;
-	unsigned int shift, k;
-	size_t i, same;
-
-	for (i = 0; i < cnt; i++)
-		differs |= keys[i].first ^ keys[0].first;
-	for (shift = 0; shift < 64; shift += 8) {
-		size_t at[257] = { 0 };
-
-		if (!(differs >> shift & 0xff))
-			continue;
-		for (i = 0; i < cnt; i++)
-			at[(from[i].first >> shift & 0xff) + 1]++;
-		for (k = 1; k < 256; k++)
-			at[k] += at[k - 1];
-		for (i = 0; i < cnt; i++)
-			to[at[from[i].first >> shift & 0xff]++] = from[i];
-		before = from;
-		from = to;
-		to = before;
-	}
-	if (from != keys)
-		memcpy(keys, from, cnt * sizeof(*keys));
-	for (i = 0; i < cnt; i += same) {
-		for (same = 1; i + same < cnt && keys[i + same].first == keys[i].first; same++)
-			;
-		if (same > 1)
-			qsort(&keys[i], same, sizeof(*keys), compare_keys);
-	}
-}
-
 int checkpoint_sort(struct checkpoint *c, size_t first, bool are_objects)
 {
 	size_t cnt = c->event_cnt - first, i;
 	const struct event *ev = c->events + first;
-	struct sort_key *keys = malloc((2 * cnt + 1) * sizeof(*keys));
+	struct sort_key *keys = malloc((cnt + 1) * sizeof(*keys));
 	struct event *sorted = malloc((c->event_cnt + 1) * sizeof(*sorted));
 
 	if (!keys || !sorted) {
@@ -125,7 +89,8 @@ int checkpoint_sort(struct checkpoint *c, size_t first, bool are_objects)
 							   (uint32_t)ev[i].cpu << 8 |
 								   ev[i].kind,
 					     (uint32_t)i };
-	sort_keys(keys, keys + cnt, cnt);
+	if (cnt)
+		qsort(keys, cnt, sizeof(*keys), compare_keys);
 	for (i = 0; i < first; i++)
 		sorted[i] = c->events[i];
 	for (i = 0; i < cnt; i++)
