@@ -44,9 +44,7 @@ class Host(Trace):
 
     def states(self, by, *window):
         """what a name did, and what nobody known did"""
-        rows = self.report("states", "--by", by, "--with-recorder", *window)
-        unknown = [r["oncpu_ns"] for r in self.report("cpu", "--by", by, "--with-recorder", *window) if r[by] == "[unknown]"]
-        return rows + [{by: "[unknown]", "running_ns": ns, "runnable_ns": 0, "preempted_ns": 0} for ns in unknown]
+        return self.report("states", "--by", by, "--with-recorder", *window)
 
     def by_comm(self, view):
         return self.report(view, "--by", "comm", "--with-recorder")
@@ -107,8 +105,7 @@ def noisy_neighbours(hosts):
     for h, t in hosts.items():
         seconds = {}
         bins = t.first_bin(), t.end_ns, SECOND
-        for r in t.sql("SELECT t_ns, name, running_ns, runnable_ns + preempted_ns AS waiting_ns FROM thread_states(%d, %d, %d, 'comm')" % bins +
-                       " UNION ALL SELECT t_ns, '[unknown]', oncpu_ns, 0 FROM cpu_usage(%d, %d, %d) WHERE utid = 1" % bins):
+        for r in t.sql("SELECT t_ns, name, running_ns, runnable_ns + preempted_ns AS waiting_ns FROM thread_states(%d, %d, %d, 'comm')" % bins):
             seconds.setdefault(r["t_ns"], []).append(r)
         rows = [((h, r["name"]), r) for s in seconds.values() if sum(r["waiting_ns"] for r in s) > sum(r["running_ns"] for r in s) for r in s]
         noisy += [r for r in added(rows, "running_ns") if r[2]]
