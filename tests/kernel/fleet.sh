@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
 # Eight recordings as eight hosts in two ClickHouse servers, the shards of one cluster. What is sent while a server is down
-# arrives when it is back; what is sent twice or in part changes no answer. The questions of schema/fleet/questions.sql give what
+# is refused, and goes again when it is back; what is sent twice or in part changes no answer. The questions of schema/fleet/questions.sql give what
 # `ebpfrec report` and `ebpfrec sql` give host by host.
 . "$(dirname "$0")/harness.bash"
 . "$here/clickhouse.bash"
@@ -44,13 +44,17 @@ tmp = os.environ["tmp"]
 HOSTS = ["host%d" % i for i in range(8)]
 
 
+class Failed(Exception):
+    """a server's error"""
+
+
 def ask(query, data=None, server=0, **settings):
     url = "http://127.0.0.1:%s/?%s" % (os.environ["http_%d" % server], urllib.parse.urlencode({"query": query, **settings}))
     try:
         with urllib.request.urlopen(urllib.request.Request(url, data if data is not None else b""), timeout=60) as f:
             return [["" if v == "\\N" else number(v) for v in line.split("\t")] for line in f.read().decode().splitlines()]
     except urllib.error.HTTPError as e:
-        sys.exit("%s: %s" % (query[:300], e.read().decode()[:300]))
+        raise Failed("%s: %s" % (query[:300], e.read().decode()[:300]))
 
 
 def stream(host, *args):
@@ -59,7 +63,8 @@ def stream(host, *args):
 
 
 def send(data):
-    ask("INSERT INTO landing FORMAT RowBinary", data)
+    """with the setting of the manual page: it is confirmed when all shards have it"""
+    ask("INSERT INTO landing FORMAT RowBinary", data, insert_distributed_sync=1)
 
 
 def whole_hosts(**settings):
@@ -90,7 +95,12 @@ checker <<'EOF_PY'
 from ask import *
 for host in HOSTS[4:]:
     for name in ("bins", "tables"):
-        send(open("%s/%s.%s" % (tmp, host, name), "rb").read())
+        path = "%s/%s.%s" % (tmp, host, name)
+        try:
+            send(open(path, "rb").read())
+            os.remove(path)
+        except Failed:
+            pass  # refused: it goes again
 here = whole_hosts(skip_unavailable_shards=1)
 check("fleet: without a server, its hosts are seen to be missing", 0 < len(here) < 8, here)
 EOF_PY
@@ -98,9 +108,17 @@ start_server 1
 checker <<'EOF_PY'
 import re
 from ask import *
-end = time.monotonic() + 40
-while len(whole_hosts()) < 8 and time.monotonic() < end:
-    time.sleep(0.2)
+refused = sorted(f for f in os.listdir(tmp) if f.endswith((".bins", ".tables")))
+check("fleet: the server that is up confirms nothing that the other one should have", len(refused) > 0, refused)
+for name in refused:
+    end = time.monotonic() + 40
+    while os.path.exists(tmp + "/" + name):
+        try:
+            send(open(tmp + "/" + name, "rb").read())
+            os.remove(tmp + "/" + name)
+        except Failed as e:
+            if time.monotonic() > end:
+                sys.exit(e)
 check("fleet: all eight hosts are whole", whole_hosts() == set(HOSTS), ask("SELECT * FROM loads WHERE NOT whole"))
 shards = [ask("SELECT DISTINCT host FROM comm_bins_here", server=s) for s in (0, 1)]
 check("fleet: both servers have some, and no host is on both", all(shards) and sum(map(len, shards)) == 8, shards)
