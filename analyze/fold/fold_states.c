@@ -98,7 +98,7 @@ static int on_flight(void *ctx, const struct request_flight *f)
 	return 0;
 }
 
-/* Time that a CPU ran nobody knows whom is running, too; of the unknown there is nothing else to say. */
+/* Time of which nobody knows who ran is running, too: all that can be said of the unknown. */
 static int on_cpu_piece(void *ctx, const void *found)
 {
 	struct states_machine *m = ctx;

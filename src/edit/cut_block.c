@@ -345,7 +345,8 @@ static int add_switches(struct cut *c)
 		ev.v[EV_SWITCH_NEXT_UTID] = c->cpu_first[cpu];
 		if (checkpoint_add_event(before, &ev) < 0)
 			return -ENOMEM;
-		for (at = before->event_cnt - 1; at && before->events[at - 1].ts_ns > ev.ts_ns; at--)
+		for (at = before->event_cnt - 1;
+		     at && before->events[at - 1].ts_ns > ev.ts_ns; at--)
 			before->events[at] = before->events[at - 1];
 		before->events[at] = ev;
 	}

@@ -33,7 +33,7 @@ static const struct {
 	  "RUNNING,RUNNABLE,SLEEPING", false },
 	{ "io", "pid,comm,device,op,ios,bytes,iops,bytes_per_s,lat_p50_ns,lat_p99_ns,lat_max_ns,"
 		"errors,merges,requeues,unknown_owner_ios,submitter,owner_how,complete,lost_events",
-	  "DEVICE,OP,IOPS,BYTES/S,LAT P50,LAT P99", true },
+	  "DEVICE,OP,IOS,BYTES,LAT MAX", false },
 	{ "latency", "device,op,ios,lat_p50_ns,lat_p90_ns,lat_p99_ns,lat_p999_ns,lat_max_ns,"
 		     "queue_p50_ns,queue_p90_ns,queue_p99_ns,queue_p999_ns,queue_max_ns,"
 		     "device_p50_ns,device_p90_ns,device_p99_ns,device_p999_ns,device_max_ns,"

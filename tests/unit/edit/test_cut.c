@@ -322,15 +322,16 @@ static bool is_woken_behind(const struct pair *p)
 	bool ret = false;
 
 	snprintf(sql, sizeof(sql),
-		 "SELECT utid FROM thread_states(%lld, %lld, 0, 'thread') AS s WHERE unknown_ns AND "
-		 "EXISTS (SELECT 1 FROM wakeups WHERE ts_ns >= %lld AND target_utid = s.utid)",
+		 "SELECT utid FROM thread_states(%lld, %lld, 0, 'thread') AS s WHERE unknown_ns "
+		 "AND EXISTS (SELECT 1 FROM wakeups WHERE ts_ns >= %lld AND target_utid = s.utid)",
 		 (long long)end - 1, (long long)end, (long long)end);
 	rows_sql(&old, p->old.a, sql);
 	for (i = 0; i < old.row_cnt && !ret; i++) {
 		snprintf(sql, sizeof(sql),
 			 "SELECT 1 FROM thread_states(%lld, %lld, 0, 'thread') "
 			 "WHERE utid = %lld AND runnable_ns",
-			 (long long)cut_end - 1, (long long)cut_end, (long long)rows_int(&old, i, 0));
+			 (long long)cut_end - 1, (long long)cut_end,
+			 (long long)rows_int(&old, i, 0));
 		rows_sql(&cut, p->cut.a, sql);
 		ret = cut.row_cnt;
 		rows_done(&cut);

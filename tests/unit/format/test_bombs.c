@@ -398,7 +398,7 @@ static void test_writer_keeps_the_limits_with_tasks_all_alike(void **state)
 	gen_slice(g, T0 + 3000 + cnt);
 	check_limits(gen_last_block(g, &bytes), &plain);
 	gen_finish(g);
-	expect_events(&f, 0);
+	expect_events(&f, 2 * cnt - 1);
 	assert_int_equal(trace_open(&t, f.path, NULL), 0);
 	expect_threads(t, first, cnt);
 	trace_close(t);

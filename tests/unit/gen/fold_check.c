@@ -47,7 +47,8 @@ static const struct fold_function {
 	  "sum(ios), sum(bytes), sum(sized_ios), max(size_max_bytes)" },
 	{ "latency_hist",
 	  "t_ns, upid, utid, name, dev, op, submitter, owner_how, phase, low_ns, size_from_bytes",
-	  true, true, "upid, utid, name, dev, op, phase, low_ns, high_ns", "sum(ios)" },
+	  true, true, "upid, utid, name, dev, op, phase, low_ns, high_ns", "sum(ios)",
+	  "sum(ios) > 0" },	/* steps between the first and the last are there without one */
 	{ "device_usage", "1, 4", false, true, "dev",
 	  "sum(busy_ns), sum(inflight_ns), max(depth_max), sum(read_ios), sum(read_bytes), "
 	  "sum(write_ios), sum(write_bytes), sum(other_ios), sum(merges), sum(errors), "
@@ -187,14 +188,15 @@ static void put_arguments(char *out, size_t size, const struct fold_function *f,
 static void check_neighbours(const struct fold_check *c, const struct fold_function *f,
 			     const char *table, const int64_t at[3])
 {
+	const char *happened = f->happened ? f->happened : "1";
 	struct analysis *a = below(2) ? c->plain : c->indexed;
 	char sql[1024];
 	struct rows whole, parts;
 
-	snprintf(sql, sizeof(sql), "SELECT %s, %s FROM %s GROUP BY %s ORDER BY %s", f->key, f->sum,
-		 table, f->key, f->key);
+	snprintf(sql, sizeof(sql), "SELECT %s, %s FROM %s GROUP BY %s HAVING %s ORDER BY %s",
+		 f->key, f->sum, table, f->key, happened, f->key);
 	rows_window(&whole, a, sql, at[0], at[2]);
-	rows_windows2(&parts, a, f->key, f->sum, table, at[0], at[1], at[2]);
+	rows_windows2(&parts, a, f->key, f->sum, happened, table, at[0], at[1], at[2]);
 	rows_compare(&whole, &parts);
 	rows_done(&whole);
 	rows_done(&parts);

@@ -195,7 +195,7 @@ void rows_window(struct rows *r, struct analysis *a, const char *sql, int64_t fr
 }
 
 void rows_windows2(struct rows *r, struct analysis *a, const char *key, const char *sum,
-		   const char *table, int64_t from, int64_t mid, int64_t to)
+		   const char *having, const char *table, int64_t from, int64_t mid, int64_t to)
 {
 	char first[256], second[256], text[2048];
 
@@ -203,8 +203,8 @@ void rows_windows2(struct rows *r, struct analysis *a, const char *key, const ch
 	put_window(second, sizeof(second), table, mid, to);
 	snprintf(text, sizeof(text),
 		 "SELECT %s, %s FROM (SELECT * FROM %s UNION ALL SELECT * FROM %s) GROUP BY %s "
-		 "ORDER BY %s",
-		 key, sum, first, second, key, key);
+		 "HAVING %s ORDER BY %s",
+		 key, sum, first, second, key, having, key);
 	rows_sql(r, a, text);
 }
 

@@ -45,6 +45,7 @@ void rows_window(struct rows *r, struct analysis *a, const char *sql, int64_t fr
 /* SELECT key, sum FROM (table over [from, mid) and [mid, to) together) GROUP BY key; table has :w.
  */
 void rows_windows2(struct rows *r, struct analysis *a, const char *key, const char *sum,
+		   const char *having,
 		   const char *table, int64_t from, int64_t mid, int64_t to);
 /* Fails unless both hold the same. */
 void rows_compare(const struct rows *a, const struct rows *b);

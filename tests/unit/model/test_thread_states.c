@@ -641,7 +641,8 @@ static void test_thread_states_sleeps_and_waits_are_those_of_every_ns(void **sta
 		struct walk w = { .edge = 50 };
 
 		dice = seed;
-		w.sink = (struct thread_states_sink){ &w, NULL, paint, compare_sleep, compare_wait };
+		w.sink = (struct thread_states_sink){ &w, NULL, paint, compare_sleep,
+						      compare_wait };
 		memset(w.got, THREAD_STATE_CNT, sizeof(w.got));
 		assert_int_equal(thread_states_new(&w.s, THREADS, &w.sink), 0);
 		thread_states_start(w.s, 1000);
