@@ -8,7 +8,7 @@
 -- index: states
 -- takes: every who threads sort
 -- figure: runnable_ns
--- drops: life_ns lost_events
+-- drops: life_ns lost_events unknown_ns stopped_ns uninterruptible_ns
 -- rows: sums
 --
 -- The result has one row per process (or thread, comm, cgroup); a row adds up its threads. Columns:

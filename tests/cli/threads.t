@@ -29,7 +29,6 @@ $ ebpfrec report cpu -i threads.ebpfrec --by thread_name --format csv
 
 $ ebpfrec report states -i threads.ebpfrec --by comm,thread_name --format csv
 1> thread_name,comm,life_ns,running_ns,runnable_ns,preempted_ns,disk_ns,uninterruptible_ns,sleeping_ns,stopped_ns,unknown_ns,complete,lost_events
-1> [unknown],[unknown],1000000000,1000000000,0,0,0,0,0,0,0,1,0
 1> req-0,client,500000000,51000000,2000000,0,0,0,447000000,0,0,1,0
 1> client,client,600000000,41000000,2000000,0,0,0,557000000,0,0,1,0
 1> req-1,server,700000000,31000000,2000000,0,0,0,667000000,0,0,1,0
@@ -153,7 +152,7 @@ $ ebpfrec report why -i threads.ebpfrec --thread req-0
 1>
 1> The figures are of threads (--tid, --thread): resident and mapped memory and spikes belong to processes, and are left out.
 1>
-1> Give --pid, --comm, --tid, --thread or --during. (More: --notes.)
+1> Below the states are the longest waits for a CPU and what ran there instead, the requests, who ended the sleep, and the chain: from the window's end back along the wake-ups, in the last second.
 
 $ ebpfrec report why -i threads.ebpfrec --tid 101 --format csv
 1> section,row,name,value
