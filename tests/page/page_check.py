@@ -127,6 +127,9 @@ def compare(tables, trace, a, b):
             figures += 1
             of_rest = [r[len(keys) + i] for r in left if r[len(keys) + i] is not None]
             of_other = [x[i] for k, x in others if x[i] is not None]
+            if names[i] == "peak_bytes":  # of several processes the highest are known, not what they had together
+                wrong.extend("%s: the page has %s of the others: %s" % (view, v, x) for x in of_other)
+                continue
             add = max if v[0] == "^" else sum
             if add(of_rest or [0]) != add(of_other or [0]):
                 wrong.append("%s: %s of the others: the page has %s, report %s" % (view, v, add(of_other or [0]), add(of_rest or [0])))
