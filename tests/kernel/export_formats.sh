@@ -119,6 +119,11 @@ for view in ("summary", "cpu", "sched", "alloc", "spikes", "io", "latency", "los
     try:
         parsed = json.loads(text)
         rows = t.report(view)
+        if view == "summary":  # an object of sections with rows; CSV has a line for each value
+            parsed = [{"section": section, "row": row, "name": name, "value": value} for section, of_section in parsed.items()
+                      for row, values in enumerate(of_section, 1) for name, value in values.items()]
+            check("export: sections, rows and names of the summary as JSON are those of the CSV",
+                  [(p["section"], p["row"], p["name"]) for p in parsed] == [(r["section"], r["row"], r["name"]) for r in rows], parsed[:9])
         check("export: %s as JSON has the rows of the CSV" % view, isinstance(parsed, list) and len(parsed) == len(rows) and
               (not rows or set(parsed[0]) == set(rows[0])), "%d and %d rows" % (len(parsed), len(rows)))
     except ValueError as e:
