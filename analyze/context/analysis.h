@@ -162,7 +162,7 @@ enum report_by {
 /* "process", "thread", ... */
 const char *report_key_name(enum report_by key);
 
-#define REPORT_SECTION_ROWS 10
+#define REPORT_SECTION_ROWS 10 /* of each section of a view, unless asked otherwise */
 
 struct report_request {
 	const char *
@@ -184,8 +184,8 @@ struct report_request {
 	enum report_fill { REPORT_FILL_NONE, REPORT_FILL_BINS, REPORT_FILL_GROUPS } fill;
 	bool *ret_sparse; /* set when groups have no rows of 0, as there would be too many */
 	/*
-	 * Of each section of a view that has some; -1: all; 0: REPORT_SECTION_ROWS, or a screenful
-	 * where sections are results of their own.
+	 * So many rows of each section are given, in views that have sections; -1: all; 0:
+	 * REPORT_SECTION_ROWS, or a screenful where sections are results of their own.
 	 */
 	int64_t summary_rows;
 	bool histogram;			/* latency: counts by powers of two instead */

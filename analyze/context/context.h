@@ -71,6 +71,7 @@ static inline int64_t context_rel_clamped(const struct analysis *a, uint64_t mon
 	return a->start_ns - mono_ns > INT64_MAX ? INT64_MIN : -(int64_t)(a->start_ns - mono_ns);
 }
 
+/* The trace tells who ran on this CPU. (Others only had interrupts or requests.) */
 static inline bool context_has_cpu(const struct analysis *a, uint64_t cpu)
 {
 	size_t i = cpu;

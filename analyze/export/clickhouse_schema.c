@@ -205,7 +205,7 @@ static void put_data(FILE *f, const struct clickhouse_table *t, const char *clus
 
 	put_table(f, t);
 	put_filler(f, t, landing);
-	/* What X_in inserts comes to views of X_in in 18.16, and of X_here in later versions. */
+	/* 18.16 gives what X_in inserts to views of X_in, later versions to views of X_here. */
 	fprintf(f, piece_sql, n, "_in", n, n, "_in");
 	fprintf(f, piece_sql, n, "_here", n, n, "_here");
 	snprintf(select, sizeof(select),

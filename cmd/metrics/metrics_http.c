@@ -131,8 +131,9 @@ static void on_answered(void *ctx, struct MHD_Connection *conn, void **state,
 /* ---- answers ---- */
 
 /*
- * Of a program that listens on loopback no page of a browser may ask by a name of its own, which it
- * can let point to 127.0.0.1. A client that names no host is no browser.
+ * A page in a browser can let a name of its own point to 127.0.0.1, and would then read what only
+ * this machine may read. So a program that listens on loopback answers for names of loopback alone.
+ * A client that names no host is no browser.
  */
 static bool is_host_good(const struct metrics_http *h, const char *host)
 {

@@ -49,8 +49,8 @@ struct sampler_totals {
 	 */
 	uint64_t attempted, read, lost;
 	/*
-	 * What the trace's cost rows add up to: the recorder's CPU time, without the workload's and
-	 * what follows the last row, and its largest resident memory.
+	 * The trace's cost rows add up to these, so that report cost says the same. CPU time is the
+	 * recorder's, without the workload's and what follows the last row.
 	 */
 	uint64_t user_ns, sys_ns;
 	uint64_t rss_max_bytes;
