@@ -618,11 +618,12 @@ static int compare_sleep(void *ctx, const struct thread_sleep *got)
 static int compare_wait(void *ctx, const struct thread_wait *got)
 {
 	struct walk *w = ctx;
-	const struct thread_wait *want = &w->waits[w->got_cnt++ - 1];
+	const struct thread_wait *want;
 
-	if (w->got_cnt == 1)	/* the first switch of all */
+	if (!w->got_cnt++)	/* the first switch of all */
 		return 0;
 	assert_true(w->got_cnt <= w->wait_cnt + 1);
+	want = &w->waits[w->got_cnt - 2];
 	assert_int_equal(got->thread, want->thread);
 	assert_int_equal(got->cpu, want->cpu);
 	assert_int_equal(got->from_ns, want->from_ns);
