@@ -125,7 +125,8 @@ static int list_step(void *state, struct rowbuf *out, struct err *e)
 #define LIST_ROW(list)                                                                             \
 	static const void *row_of_##list(const struct analysis *a, size_t i, size_t *ret_cnt)      \
 	{                                                                                          \
-		const typeof(*trace_##list(NULL, NULL)) *rows = trace_##list(a->trace, ret_cnt);   \
+		const typeof(*trace_##list(a->trace, ret_cnt)) *rows =                             \
+			trace_##list(a->trace, ret_cnt);                                           \
                                                                                                    \
 		return i < *ret_cnt ? &rows[i] : NULL;                                             \
 	}

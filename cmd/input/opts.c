@@ -78,7 +78,9 @@ int opts_pick(unsigned int *ret, const char *what, const char *before, const cha
 
 static int refuse(const struct opts_option *p, const char *value, struct err *e)
 {
-	return err_set(e, -ERANGE, "%s%s", p->refuse[0] == ' ' ? value : "", p->refuse);
+	const char *why = p->refuse ?: " is out of range";
+
+	return err_set(e, -ERANGE, "%s%s", *why == ' ' ? value : "", why);
 }
 
 static int take_number(const struct opts_option *p, uint64_t *field, const char *value,
@@ -119,7 +121,7 @@ static int take_value(const struct opts_option *p, void *job, const char *value)
 		r = p->take(field, value, &e);
 		break;
 	default:
-		r = take_number(p, field, value, &e);
+		r = value ? take_number(p, field, value, &e) : -EINVAL;
 		break;
 	}
 	if (r >= 0 || r == OPTS_LEAVE)
