@@ -81,6 +81,7 @@ class Tests:
         bins = sorted(n for n in os.listdir(os.path.join(top, BUILD, "unit")) if re.fullmatch(r"test_\w+", n))
         self.commands = {n: [os.path.join(BUILD, "unit", n)] for n in bins}
         self.commands["cli"] = ["tests/cli/run.sh"]
+        self.commands["answers"] = ["tests/cli/one_answer.py"]
         self.commands["format"] = ["tests/format/run.sh"]
         self.seconds, self.kills, self.lock = {}, {}, threading.Lock()
 

@@ -5,6 +5,7 @@
 #
 #     unit        every cmocka test of build/unit/*
 #     cli         tests/cli/run.sh
+#     answers     tests/cli/one_answer.py: a figure that stands in several places is the same in all of them
 #     format      tests/format/run.sh
 #     damage      tests/damage/run.sh: what views say of traces that are damaged
 #     package     tests/package/run.sh
@@ -33,7 +34,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 top=$(dirname "$here")
 build=${BUILD:-$top/build}
 export BUILD=$build EBPFREC=${EBPFREC:-$build/ebpfrec} WORK=${WORK:-$build/work}
-limit_s=${TEST_TIMEOUT:-600}	# for what hangs: the longest takes half a minute on a quiet machine
+limit_s=${TEST_TIMEOUT:-600}	# for what hangs: the longest, damage, takes three minutes on a quiet machine
 patterns=("$@")
 passed=0 failed=0 skipped=0
 failures=()
@@ -212,7 +213,7 @@ wait_turn()
 
 # These share nothing: as many at a time as there are CPUs, the longest first. Then come those that record, one at a time.
 scripts=()
-for name in damage:damage/run.sh cli:cli/run.sh format:format/run.sh includes:check_includes.sh style:check_style.py \
+for name in damage:damage/run.sh cli:cli/run.sh answers:cli/one_answer.py format:format/run.sh includes:check_includes.sh style:check_style.py \
 	claims:check_claims.py runner:check_runner.sh fuzz:fuzz/replay.sh; do
 	[ -e "$here/${name#*:}" ] && wanted "${name%%:*}" || continue
 	scripts+=("${name%%:*}")

@@ -51,7 +51,7 @@ make build/tests/cli/gen_golden build/tests/cli/gen_doubtful >"$log" 2>&1
 rm -rf build/arm64/emulated && mkdir build/arm64/emulated
 printf '#!/bin/sh\nexec qemu-aarch64-static "%s" "$@"\n' "$top/build/arm64/ebpfrec" >build/arm64/emulated/ebpfrec
 chmod +x build/arm64/emulated/ebpfrec
-EBPFREC=$top/build/arm64/emulated/ebpfrec tests/run.sh cli | sed 's/^ok cli/ok arm64\/cli/' >"$log"
+EBPFREC=$top/build/arm64/emulated/ebpfrec tests/run.sh cli answers | sed -E 's/^ok (cli|answers)/ok arm64\/\1/' >"$log"
 grep -v ' passed, ' "$log"
 # add LINE: of the form "N passed, N failed[, N skipped]"
 passed=1 failed=0 skipped=0

@@ -208,10 +208,6 @@ while IFS= read -r line; do
 	echo "$line"
 	[[ $line != not\ ok* ]] || status=1
 done < <(python3 "$here/metrics_growing.py" "$EBPFREC" "$build/tests/cli/gen_golden" 2>&1 || echo "not ok metrics: the script failed")
-while IFS= read -r line; do
-	echo "$line"
-	[[ $line != not\ ok* ]] || status=1
-done < <(python3 "$here/one_answer.py" "$EBPFREC" "$build/tests/cli/gen_doubtful" 2>&1 || echo "not ok one answer: the script failed")
 if command -v groff >/dev/null; then
 	for page in "$top"/cmd/*.[0-9]; do
 		warnings=$(groff -man -ww -Tutf8 -z "$page" 2>&1)
