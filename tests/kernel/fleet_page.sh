@@ -87,8 +87,7 @@ metrics()
 		address=$(sed -n 's,.*listening on http://\([^/]*\).*,\1,p' "$tmp/$machine/metrics.err")
 		sed -i "s/$machine:19435/$address/" "$tmp/prometheus.yml"
 	done
-	port=$((20000 + RANDOM % 10000))
-	"$prometheus" --config.file="$tmp/prometheus.yml" --storage.tsdb.path="$tmp/db" --web.listen-address=127.0.0.1:$port --log.level=warn >"$tmp/prometheus.out" 2>&1 &
+	start_prometheus
 	wait_for "rates of all machines" 60 "promtool query instant http://127.0.0.1:$port 'count(count by (instance) (rate(ebpfrec_cpu_seconds_total[1m]) > 0))' 2>&1 | grep -q '=> 3 '"
 	run_page desk "$section" ^promtool
 	check "metrics: programs of all machines" "[ \"\$(grep -c '{comm=.* => ' '$tmp/said')\" -ge 3 ]" "$(cat "$tmp/said" "$tmp/prometheus.out")"

@@ -198,6 +198,22 @@ wait_for()
 	done
 }
 
+# start_prometheus [SECONDS ADDRESS]: $prometheus with $tmp/prometheus.yml, or with one that scrapes ADDRESS every SECONDS. Sets
+# port, where it answers.
+start_prometheus()
+{
+	# shellcheck disable=SC2154
+	[ $# -eq 0 ] || cat >"$tmp/prometheus.yml" <<-END
+		global: {scrape_interval: ${1}s, scrape_timeout: ${1}s}
+		scrape_configs: [{job_name: ebpfrec, static_configs: [{targets: ["$2"]}]}]
+	END
+	port=$((20000 + RANDOM % 10000))
+	"$prometheus" --config.file="$tmp/prometheus.yml" --storage.tsdb.path="$tmp/db" --web.listen-address=127.0.0.1:$port \
+		--log.level=warn >"$tmp/prometheus.out" 2>&1 &
+	wait_for "Prometheus answers" 60 "(exec 3<>/dev/tcp/127.0.0.1/$port) 2>/dev/null" ||
+		{ not_ok "Prometheus starts" "$(tail -n 2 "$tmp/prometheus.out")"; exit 1; }
+}
+
 # Runs a checker: python on stdin, with trace_query imported. Its "not ok" lines count, and so does
 # ending with anything but 0.
 checker()

@@ -73,15 +73,7 @@ metrics=$!
 wait_for "the endpoint listens" 60 "grep -q listening '$tmp/metrics.err'" || { not_ok "metrics: the endpoint listens" "$(cat "$tmp/metrics.err")"; exit 1; }
 url=$(sed -n 's/.*listening on //p' "$tmp/metrics.err")
 target=${url#http://}
-port=$((20000 + RANDOM % 10000))
-cat >"$tmp/prometheus.yml" <<END
-global: {scrape_interval: 3s, scrape_timeout: 3s}
-scrape_configs: [{job_name: ebpfrec, static_configs: [{targets: ["${target%/metrics}"]}]}]
-END
-"$prometheus" --config.file="$tmp/prometheus.yml" --storage.tsdb.path="$tmp/db" --web.listen-address=127.0.0.1:$port --log.level=warn \
-	>"$tmp/prometheus.out" 2>&1 &
-wait_for "Prometheus answers" 60 "(exec 3<>/dev/tcp/127.0.0.1/$port) 2>/dev/null" ||
-	{ not_ok "metrics: Prometheus starts" "$(tail -n 2 "$tmp/prometheus.out")"; exit 1; }
+start_prometheus 3 "${target%/metrics}"
 export port url metrics recorder top
 checker <<'EOF_PY'
 from metrics_text import *

@@ -46,13 +46,7 @@ exporter()
 	address=$(sed -n 's,.*listening on http://\([^/]*\).*,\1,p' "$tmp/metrics.err")
 }
 exporter 0
-port=$((20000 + RANDOM % 10000))
-cat >"$tmp/prometheus.yml" <<END
-global: {scrape_interval: 1s, scrape_timeout: 1s}
-scrape_configs: [{job_name: ebpfrec, static_configs: [{targets: ["$address"]}]}]
-END
-"$prometheus" --config.file="$tmp/prometheus.yml" --storage.tsdb.path="$tmp/db" --web.listen-address=127.0.0.1:$port --log.level=warn \
-	>"$tmp/prometheus.out" 2>&1 &
+start_prometheus 1 "$address"
 
 # ask QUERY: the value of its only row, or nothing
 ask()
