@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +13,6 @@
 #include <unistd.h>
 
 #include "base/atomic_output.h"
-#include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/copy/bundle_zip.h"
 #include "cmd/copy/disclosed.h"

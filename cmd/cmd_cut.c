@@ -4,12 +4,10 @@
  */
 #include <errno.h>
 #include <fnmatch.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/copy/new_trace.h"
 #include "cmd/input/lists.h"

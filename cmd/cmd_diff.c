@@ -3,7 +3,6 @@
  * cmd_diff: `ebpfrec diff A B`: what has changed between two traces, per role and figure. See
  * analyze/diff/diff.h for what counts as a change.
  */
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,13 +3,11 @@
  * cmd_info: `ebpfrec info`: what is in a trace, without reading its events. Everything is first put
  * into one list of (section, name, value) facts, which the formats then write out.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/input/input.h"
 #include "cmd/render/say.h"

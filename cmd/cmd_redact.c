@@ -5,7 +5,6 @@
  */
 #include <inttypes.h>
 
-#include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/copy/new_trace.h"
 #include "cmd/input/input.h"

@@ -4,7 +4,6 @@
  * needs nothing from the recorder, and works on a trace whose recorder died, too.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

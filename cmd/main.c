@@ -15,7 +15,6 @@
 #include "format/chunk.h"
 #include "format/zpack.h"
 #include "cmd/cmd.h"
-#include "cmd/input/nearest.h"
 #include "cmd/render/say.h"
 #include "probe/probe.h"
 #include "store/bundle.h"

@@ -40,8 +40,6 @@
 #ifndef BULK_LOAD_H
 #define BULK_LOAD_H
 
-#include <stdint.h>
-
 #include "analyze/context/analysis.h"
 
 /* A table to fill. */

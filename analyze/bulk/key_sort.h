@@ -10,7 +10,6 @@
 #define KEY_SORT_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"

@@ -13,7 +13,6 @@
 #define DENSE_IDS_H
 
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "trace/trace.h"

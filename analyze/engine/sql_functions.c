@@ -12,7 +12,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "analyze/fold/fold_memory.h"
 #include "model/quantile.h"
 #include "analyze/context/code_text.h"
 #include "model/task_state.h"

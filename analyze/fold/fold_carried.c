@@ -2,8 +2,6 @@
 /* Finds what a cut takes over of switches, requests and interrupts. */
 #include "analyze/fold/folds.h"
 
-#include <errno.h>
-
 #include "edit/carry_events.h"
 
 struct carried_machine {

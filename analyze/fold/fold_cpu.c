@@ -8,8 +8,6 @@
 #include "analyze/fold/fold_sums.h"
 #include "analyze/fold/folds.h"
 
-#include <errno.h>
-
 struct cpu_machine {
 	struct fold_machine f;
 	struct cpu_timeline *tl;

@@ -21,7 +21,6 @@
 #include "analyze/fold/index_job.h"
 #include "analyze/fold/index_rates.h"
 #include "analyze/fold/spikes.h"
-#include "base/array.h"
 #include "base/workers.h"
 #include "format/zpack.h"
 #include "trace/derived_file.h"

@@ -15,7 +15,6 @@
 #include "analyze/fold/fold_sums.h"
 #include "analyze/fold/index_job.h"
 #include "analyze/fold/index_rates.h"
-#include "base/array.h"
 
 /* ---- owners ---- */
 

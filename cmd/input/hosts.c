@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "analyze/engine/align.h"
-#include "base/units.h"
 #include "cmd/input/align_row.h"
 #include "cmd/render/row_prefix.h"
 #include "cmd/render/say.h"

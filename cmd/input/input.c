@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "base/atomic_output.h"
-#include "base/units.h"
 #include "cmd/input/who.h"
 #include "cmd/render/say.h"
 #include "edit/trace_cut.h"

@@ -10,7 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/units.h"
 #include "cmd/render/say.h"
 
 #define SALT_MAX_BYTES (1u << 20)

@@ -6,8 +6,6 @@
 #include "cmd/input/timeexpr.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>

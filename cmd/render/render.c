@@ -3,7 +3,6 @@
 #include "cmd/render/render.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 

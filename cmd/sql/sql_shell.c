@@ -4,7 +4,6 @@
  */
 #include "cmd/sql/sql_shell.h"
 
-#include <ctype.h>
 #include <locale.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* clock: see clock.h. */
-#include <time.h>
 
 #include "base/clock.h"
 

@@ -12,7 +12,6 @@
 #define PRIVILEGE_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 

@@ -6,7 +6,6 @@
 #include "base/pseudonym.h"
 
 #include <errno.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

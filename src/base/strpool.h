@@ -3,8 +3,6 @@
 #ifndef STRPOOL_H
 #define STRPOOL_H
 
-#include <stddef.h>
-
 struct strpool;
 
 int strpool_new(struct strpool **ret);

@@ -19,7 +19,6 @@
 #define TEXTSAFE_H
 
 #include <stddef.h>
-#include <stdint.h>
 
 /* No byte takes more than this, NUL not counted. */
 #define TEXTSAFE_GROWTH 4

@@ -13,7 +13,6 @@
 #include "model/irq_track.h"
 #include "model/object_pairs.h"
 #include "model/request_track.h"
-#include "trace/trace.h"
 
 struct cut_filter {
 	const struct trace *t;

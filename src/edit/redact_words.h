@@ -23,7 +23,6 @@
 #define REDACT_WORDS_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/pseudonym.h"

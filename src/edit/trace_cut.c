@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "edit/cut_state.h"
-#include "edit/trace_copy.h"
 
 /* An allocation and its free refer to each other: they are one source, and go together. */
 static const struct cut_source {

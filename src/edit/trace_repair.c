@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "edit/trace_copy.h"
 #include "trace/trace_read.h"
 #include "store/store_writer.h"
 

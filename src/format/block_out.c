@@ -10,7 +10,6 @@
 #include "base/array.h"
 #include "base/crc32c.h"
 #include "format/block_out.h"
-#include "format/event.h"
 
 #define HEAD_GAP (sizeof(struct disk_block) + CHUNK_SECTIONS_MAX * sizeof(struct disk_section))
 

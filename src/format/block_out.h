@@ -6,9 +6,7 @@
 #ifndef BLOCK_OUT_H
 #define BLOCK_OUT_H
 
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include "base/buf.h"
 #include "format/chunk.h"

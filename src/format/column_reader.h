@@ -8,7 +8,6 @@
 #ifndef COLUMN_READER_H
 #define COLUMN_READER_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "format/block_meta.h"

@@ -8,7 +8,6 @@
 
 #include <stdint.h>
 
-#include "base/buf.h"
 #include "format/block_out.h"
 #include "format/event.h"
 #include "format/tuple_dict.h"

@@ -7,7 +7,6 @@
 #define ZPACK_H
 
 #include <stddef.h>
-#include <stdint.h>
 
 struct zpack;
 struct zunpack;

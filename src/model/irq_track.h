@@ -12,7 +12,6 @@
 #ifndef IRQ_TRACK_H
 #define IRQ_TRACK_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "format/event.h"

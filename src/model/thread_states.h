@@ -40,7 +40,6 @@
 #define THREAD_STATES_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/packed.h"

@@ -11,9 +11,6 @@
 #include <grp.h>
 #include <limits.h>
 #include <linux/capability.h>
-#include <poll.h>
-#include <signal.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,6 @@
 #define LAUNCH_H
 
 #include <signal.h>
-#include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/err.h"

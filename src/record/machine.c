@@ -2,7 +2,6 @@
 /* machine: reads uname, /proc/cpuinfo and sysconf; one manifest entry per fact. */
 #include "record/machine.h"
 
-#include <stdbool.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>

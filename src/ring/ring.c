@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <linux/bpf.h>
 #include <pthread.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

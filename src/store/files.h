@@ -12,7 +12,6 @@
 #ifndef FILES_H
 #define FILES_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>

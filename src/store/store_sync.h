@@ -18,7 +18,6 @@
 
 #include <stdint.h>
 
-#include "format/chunk.h"
 #include "store/files.h"
 #include "store/manifest.h"
 

@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <gelf.h>
 #include <libelf.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -13,7 +13,6 @@
 #define MAP_CACHE_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "symbol/elf_symbols.h"

@@ -24,7 +24,6 @@
 #include "probe/source.h"
 #include "record/encode/request_event.h"
 #include "record/tasks/id_names.h"
-#include "ring/ring.h"
 #include "ring/wire_record.h"
 
 #define WINDOW_PARTS 8

@@ -6,7 +6,6 @@
 #ifndef SAMPLER_H
 #define SAMPLER_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "probe/probe.h"

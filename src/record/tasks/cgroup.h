@@ -6,7 +6,6 @@
 #define CGROUP_H
 
 #include <limits.h>
-#include <stddef.h>
 #include <stdint.h>
 
 /* Finds the mount of cgroup v2. -ENOTSUP: it is not mounted. */

@@ -10,7 +10,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "base/hash_map.h"
 #include "ring/wire_record.h"
 
 struct object {
