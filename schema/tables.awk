@@ -5,7 +5,8 @@
 #     awk -f schema/tables.awk -v out=OUT schema/tables.decl
 #
 # OUT is one of
-#     columns    build/table_columns.h: columns of tables, and which lists are tables, for analyze/tables
+#     columns    build/table_columns.h: columns of tables and functions, and which lists are tables, for analyze/tables and
+#                analyze/views
 #     lists, made, calls, functions, views    parts of schema/TABLES.md
 #     sql_lists, sql_made    parts of schema/tables.sql
 #     items_lists, items_rest    parts of build/sql_schema_items.c, what `sql --schema` shows
@@ -18,12 +19,13 @@
 #                           says what the functions do). rows: trace_LIST() gives the rows, which are struct STRUCT. key: the
 #                           first column is looked up; time: rows come in its order; window: which rows a window has
 #     table NAME [as=WORD] [of=STRUCT]    a table that is made of events; C calls its columns COL_WORD_x, for COL_NAME_x
-#     call NAME(ARGUMENTS)      a table-valued function
+#     call NAME(ARGUMENTS) [of=STRUCT]    a table-valued function; C calls its columns COL_NAME_x. STRUCT: what a view adds up for a
+#                               row (analyze/views/view.h)
 #     view NAME                 a view of schema/views.sql
 #     function NAME(ARGUMENTS): DOC
 #     doc DOC                   of a list: one line for `export --list`
 #     about DOC                 a line of its text; the first sentence stands in tables.sql, too
-#     column NAME USE [by_code] [field=FIELD] [mask=FLAG] [pk] [null] DOC
+#     column NAME USE [by_code] [field=FIELD] [mask=FLAG] [quantile=PER_MILLE] [pk] [null] DOC
 #
 # USE says how a column comes from its field of STRUCT, which has its name unless field= gives another:
 #     number, real, text    as it is
@@ -31,6 +33,11 @@
 #     instant, known_instant    counted from the trace's start; known_instant: NULL instead of 0
 #     flag                  whether the field has the bit FLAG
 #     thread, process       an id, as a row of threads or processes has it
+# and of a function
+#     number, text, instant as above; number of a struct quantile with quantile=
+#     level                 a number; below 0 it is 0, as nobody held less: [unknown] may have frees only
+#     window                t_ns; t_end_ns and span_ns, which follow, come with it
+#     labels                upid of a group of processes or threads; utid, name and member_upid, which follow, come with it
 # by_code: code of the table fills it, as it fills all columns of what has no STRUCT. null: it may be NULL, which not_zero,
 # not_empty and known_instant say themselves. pk: primary key of an exported database.
 
@@ -81,7 +88,7 @@ function is_asked(n)
 }
 
 BEGIN {
-	split("number not_zero instant known_instant flag thread process", words, " ")
+	split("number not_zero instant known_instant flag thread process level window labels", words, " ")
 	for (i in words)
 		type[words[i]] = "integer"
 	type["text"] = type["not_empty"] = "text"
@@ -100,7 +107,12 @@ $1 ~ /^(list|table|call|view|function)$/ {
 		about[n] = substr(call[n], RSTART + 3)
 		call[n] = substr(call[n], 1, RSTART)
 	} else if ($1 == "call") {
-		call[n] = rest(2)
+		for (i = 2; $i !~ /\)$/; i++)
+			call[n] = call[n] $i " "
+		call[n] = call[n] $i
+		if (options(i + 1, " of= ") != "")
+			fail("what is '" rest(i + 1) "'?")
+		struct[n] = opt["of"]
 	} else {
 		call[n] = $2
 		if (options(3, " as= of= rows= row= more= find= process= key time= window= ") != "")
@@ -118,6 +130,8 @@ $1 ~ /^(list|table|call|view|function)$/ {
 	}
 	name[n] = call[n]
 	sub(/\(.*/, "", name[n])
+	if (kind[n] == "call")
+		word_c[n] = toupper(name[n])
 	next
 }
 $1 == "doc" { doc[n] = rest(2); next }
@@ -128,8 +142,11 @@ $1 == "column" {
 	c = column_cnt[n]++
 	column[n, c] = $2
 	use[n, c] = $3
-	meaning[n, c] = options(4, " by_code field= mask= pk null ")
-	by_code[n, c] = struct[n] == "" || "by_code" in opt
+	meaning[n, c] = options(4, " by_code field= mask= quantile= pk null ")
+	filled = $3 == "window" ? 3 : $3 == "labels" ? 4 : filled - (filled > 0)
+	by_code[n, c] = kind[n] != "call" && struct[n] == "" || "by_code" in opt
+	if ($3 ~ /^(window|labels)$/ || !(struct[n] == "" || "by_code" in opt || filled))
+		take[n, c] = "quantile" in opt ? "VIEW_TAKES_QUANTILE + " opt["quantile"] : "VIEW_TAKES_" toupper($3)
 	field[n, c] = "field" in opt ? opt["field"] : $2
 	mask[n, c] = opt["mask"]
 	is_pk[n, c] = "pk" in opt
@@ -145,13 +162,29 @@ $1 == "column" {
 function put_column_c(n, c,    use_c, from)
 {
 	printf " \\\n\t{ .name = %s, .type = COLUMN_%s", quoted(column[n, c]), type[use[n, c]] == "integer" ? "INT" : toupper(type[use[n, c]])
-	if (!by_code[n, c]) {
+	if (kind[n] == "call") {
+		if (take[n, c] != "")
+			printf ", .take = %s", take[n, c]
+		if (take[n, c] ~ /NUMBER|TEXT|INSTANT|LEVEL|QUANTILE/)
+			printf ", .offset = offsetof(struct %s, %s)", struct[n], field[n, c]
+	} else if (!by_code[n, c]) {
 		printf ", .use = FIELD_%s, .bytes = sizeof(((struct %s *)0)->%s)", toupper(use[n, c]), struct[n], field[n, c]
 		printf ", .offset = offsetof(struct %s, %s)", struct[n], field[n, c]
 		if (mask[n, c] != "")
 			printf ", .mask = %s", mask[n, c]
 	}
 	printf " },"
+}
+
+# The arguments of a function, which are its hidden columns.
+function put_arguments_c(n,    text, args, cnt, i)
+{
+	text = call[n]
+	gsub(/.*\(|\)/, "", text)
+	cnt = split(text, args, ", ")
+	for (i = 1; i <= cnt; i++)
+		printf " \\\n\t{ .name = %s, .type = COLUMN_%s },", quoted(args[i]), args[i] ~ /_ns$|_bytes$/ ? "INT" : "TEXT"
+	printf "\n#define NAME_%s %s\n#define ARGS_%s %d", word_c[n], quoted(name[n]), word_c[n], cnt
 }
 
 function time_column(n,    c)
@@ -170,7 +203,7 @@ function put_columns(    n, c)
 	print "/* Columns of tables, and lists that are tables. Made by schema/tables.awk from schema/tables.decl. */"
 	print "#ifndef TABLE_COLUMNS_H\n#define TABLE_COLUMNS_H\n\n#include <stddef.h>"
 	for (n = 1; n <= cnt; n++) {
-		if (kind[n] != "list" && kind[n] != "table")
+		if (kind[n] !~ /^(list|table|call)$/)
 			continue
 		printf "\nenum {\n"
 		for (c = 0; c < column_cnt[n]; c++)
@@ -178,6 +211,8 @@ function put_columns(    n, c)
 		printf "\tCOL_%s_CNT\n};\n#define COLS_%s", word_c[n], word_c[n]
 		for (c = 0; c < column_cnt[n]; c++)
 			put_column_c(n, c)
+		if (kind[n] == "call")
+			put_arguments_c(n)
 		printf "\n"
 	}
 	printf "\n/* Lists of a trace whose rows are X(list). */\n#define LIST_ROWS(X)"

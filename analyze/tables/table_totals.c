@@ -17,25 +17,13 @@
 #include "base/array.h"
 #include "base/hash_map.h"
 #include "base/strpool.h"
+#include "table_columns.h"
 
 #define BATCH_ROWS 256
 #define GROUPS_MAX (1u << 20)
 
 enum { KEYS_MAX = 3 };
-enum totals_col {
-	COL_KEY, COL_ROWS = COL_KEY + KEYS_MAX, COL_VALUES, COL_SUM, COL_MIN, COL_MAX, COL_P50,
-	COL_P99, COL_CNT,
-};
-enum totals_arg { ARG_TABLE, ARG_BY, ARG_VALUE, ARG_FROM, ARG_TO, ARG_CNT };
-
-static const struct table_column totals_cols[] = {
-	{ "key1", COLUMN_INT },	      { "key2", COLUMN_INT },	   { "key3", COLUMN_INT },
-	{ "row_cnt", COLUMN_INT },    { "value_cnt", COLUMN_INT }, { "value_sum", COLUMN_INT },
-	{ "value_min", COLUMN_INT },  { "value_max", COLUMN_INT }, { "value_p50", COLUMN_INT },
-	{ "value_p99", COLUMN_INT },
-	{ "of_table", COLUMN_TEXT },  { "by", COLUMN_TEXT },	   { "value", COLUMN_TEXT },
-	{ "from_ns", COLUMN_INT },    { "to_ns", COLUMN_INT },
-};
+enum totals_arg { ARG_TABLE, ARG_BY, ARG_VALUE, ARG_FROM, ARG_TO };
 
 struct group {
 	struct cell keys[KEYS_MAX];
@@ -142,7 +130,8 @@ static int take_args(struct totals *s, const struct table_query *q, struct err *
 		ret = find_value(s, value->s, e);
 	if (ret >= 0)
 		ret = set_window(s, &q->args[ARG_FROM], &q->args[ARG_TO], e);
-	s->wants_quantiles = s->value_col >= 0 && q->cols_used & (1u << COL_P50 | 1u << COL_P99);
+	s->wants_quantiles = s->value_col >= 0 &&
+			     q->cols_used & (3u << COL_TOTALS_VALUE_P50);	/* or P99 */
 	return ret < 0 ? ret : 0;
 }
 
@@ -301,19 +290,19 @@ static void give_group(struct totals *s, size_t n, struct cell *c)
 {
 	const struct group *g = &s->groups[n];
 
-	memcpy(&c[COL_KEY], g->keys, sizeof(g->keys));
-	cell_int(&c[COL_ROWS], (int64_t)g->row_cnt);
+	memcpy(&c[COL_TOTALS_KEY1], g->keys, sizeof(g->keys));
+	cell_int(&c[COL_TOTALS_ROW_CNT], (int64_t)g->row_cnt);
 	if (s->value_col < 0)
 		return;
-	cell_int(&c[COL_VALUES], (int64_t)g->value_cnt);
+	cell_int(&c[COL_TOTALS_VALUE_CNT], (int64_t)g->value_cnt);
 	if (!g->value_cnt)
 		return;
-	sum_cell(&c[COL_SUM], g->sum);
-	cell_int(&c[COL_MIN], g->min);
-	cell_int(&c[COL_MAX], g->max);
+	sum_cell(&c[COL_TOTALS_VALUE_SUM], g->sum);
+	cell_int(&c[COL_TOTALS_VALUE_MIN], g->min);
+	cell_int(&c[COL_TOTALS_VALUE_MAX], g->max);
 	if (s->wants_quantiles && g->min >= 0) {
-		cell_int(&c[COL_P50], (int64_t)quantile_get(&s->quantiles[n], 50));
-		cell_int(&c[COL_P99], (int64_t)quantile_get(&s->quantiles[n], 99));
+		cell_int(&c[COL_TOTALS_VALUE_P50], (int64_t)quantile_get(&s->quantiles[n], 50));
+		cell_int(&c[COL_TOTALS_VALUE_P99], (int64_t)quantile_get(&s->quantiles[n], 99));
 	}
 }
 
@@ -337,8 +326,8 @@ static int totals_step(void *state, struct rowbuf *out, struct err *e)
 }
 
 const struct table_def table_totals = {
-	.name = "totals", .doc = "counts, sums and extremes of any table's rows by group",
-	.cols = totals_cols, .col_cnt = COL_CNT, .arg_cnt = ARG_CNT,
+	.name = NAME_TOTALS, .cols = (const struct table_column[]){ COLS_TOTALS },
+	.col_cnt = COL_TOTALS_CNT, .arg_cnt = ARGS_TOTALS,
 	.time_col = -1, .cpu_col = -1, .utid_col = -1, .key_col = -1,
 	.open = totals_open, .step = totals_step, .close = totals_close,
 };

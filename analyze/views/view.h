@@ -25,27 +25,9 @@ enum view_take {
 	VIEW_TAKES_LEVEL,	/* int64_t; below 0 it is 0 */
 	VIEW_TAKES_INSTANT,	/* uint64_t, CLOCK_MONOTONIC */
 	VIEW_TAKES_TEXT,	/* const char * */
-	VIEW_TAKES_LABELS,	/* of the row's group: the four columns of VIEW_LABELS */
+	VIEW_TAKES_LABELS,	/* of the row's group: upid, utid, name, member_upid */
 	VIEW_TAKES_QUANTILE,	/* + per mille: of a struct quantile; NULL when it is empty */
 };
-
-#define VIEW_COLUMN(name_, sum, field, take_)                                                     \
-	{ .name = name_, .type = COLUMN_INT, .take = take_, .offset = offsetof(sum, field) }
-#define VIEW_NUMBER(name_, sum, field) VIEW_COLUMN(name_, sum, field, VIEW_TAKES_NUMBER)
-#define VIEW_TEXT(name_, sum, field)                                                              \
-	{ .name = name_, .type = COLUMN_TEXT, .take = VIEW_TAKES_TEXT,                            \
-	  .offset = offsetof(sum, field) }
-#define VIEW_QUANTILE(name_, sum, field, per_mille)                                               \
-	VIEW_COLUMN(name_, sum, field, VIEW_TAKES_QUANTILE + (per_mille))
-#define VIEW_LABELS                                                                               \
-	{ "upid", COLUMN_INT, VIEW_TAKES_LABELS, 0 }, { "utid", COLUMN_INT },                     \
-		{ "name", COLUMN_TEXT }, { "member_upid", COLUMN_INT }
-
-#define VIEW_WINDOW                                                                               \
-	{ "t_ns", COLUMN_INT, VIEW_TAKES_WINDOW, 0 }, { "t_end_ns", COLUMN_INT },                 \
-		{ "span_ns", COLUMN_INT }
-#define VIEW_WINDOW_ARGS                                                                          \
-	{ "from_ns", COLUMN_INT }, { "to_ns", COLUMN_INT }, { "every_ns", COLUMN_INT }
 
 /* In which row a key counts. */
 struct view_place {
@@ -134,14 +116,17 @@ void *view_carry(struct view *v, uint64_t a, uint64_t b);
 /* Puts the row into the present bin: what follows counts there. */
 void view_enter(struct view *v, void *row);
 
-/* key: the column that open() is given a value of, as has_key and key of the query; -1: none. */
-#define VIEW_TABLE_BY(key, sql_name, doc_, columns, args, view)					\
-	{											\
-		.name = sql_name, .doc = doc_, .cols = columns,					\
-		.col_cnt = sizeof(columns) / sizeof((columns)[0]) - (args), .arg_cnt = args,	\
-		.time_col = -1, .cpu_col = -1, .utid_col = -1, .key_col = key, .data = &(view),	\
-		.open = view_open, .step = view_step, .close = view_close,			\
+/*
+ * word: a function of schema/tables.decl, in capitals. key: the column that open() is given a value
+ * of, as has_key and key of the query; -1: none.
+ */
+#define VIEW_TABLE_BY(key, word, view)                                                             \
+	{                                                                                          \
+		.name = NAME_##word, .cols = (const struct table_column[]){ COLS_##word },         \
+		.col_cnt = COL_##word##_CNT, .arg_cnt = ARGS_##word,                               \
+		.time_col = -1, .cpu_col = -1, .utid_col = -1, .key_col = key, .data = &(view),    \
+		.open = view_open, .step = view_step, .close = view_close,                         \
 	}
-#define VIEW_TABLE(...) VIEW_TABLE_BY(-1, __VA_ARGS__)
+#define VIEW_TABLE(word, view) VIEW_TABLE_BY(-1, word, view)
 
 #endif /* VIEW_H */

@@ -10,20 +10,7 @@
 
 #include "analyze/fold/folds.h"
 #include "analyze/views/view.h"
-
-#define SUM(name, field) VIEW_NUMBER(name, struct cpu_sum, field)
-
-static const struct table_column cpu_usage_cols[] = {
-	VIEW_WINDOW,
-	{ "cpu", COLUMN_INT },
-	{ "utid", COLUMN_INT },
-	{ "upid", COLUMN_INT },
-	SUM("oncpu_ns", oncpu_ns),
-	SUM("switches", switches),
-	SUM("preempted", preempted),
-	SUM("steal_ns", steal_ns),
-	VIEW_WINDOW_ARGS,
-};
+#include "table_columns.h"
 
 static int place(struct view *v, const struct fold_key *key, struct view_place *ret)
 {
@@ -38,9 +25,9 @@ static int give_row(struct view *v, const struct view_place *at, void *sum)
 
 	if (!c)
 		return -ENOMEM;
-	cell_int(&c[3], (int64_t)at->b);
-	cell_int(&c[4], dense_utid(d, at->group));
-	cell_int(&c[5], dense_upid(d, dense_process_of(d, at->group)));
+	cell_int(&c[COL_CPU_USAGE_CPU], (int64_t)at->b);
+	cell_int(&c[COL_CPU_USAGE_UTID], dense_utid(d, at->group));
+	cell_int(&c[COL_CPU_USAGE_UPID], dense_upid(d, dense_process_of(d, at->group)));
 	return 0;
 }
 
@@ -50,5 +37,4 @@ static const struct view_def cpu_view = {
 };
 
 const struct table_def table_cpu_usage =
-	VIEW_TABLE("cpu_usage", "time on the CPU per bin, CPU and thread", cpu_usage_cols, 3,
-		   cpu_view);
+	VIEW_TABLE(CPU_USAGE, cpu_view);

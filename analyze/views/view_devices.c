@@ -12,6 +12,7 @@
 
 #include "analyze/fold/folds.h"
 #include "analyze/views/view.h"
+#include "table_columns.h"
 
 enum { OP_READ, OP_WRITE, OP_OTHER, OP_CNT };
 
@@ -23,19 +24,6 @@ struct device {
 	uint64_t busy_ns, inflight_ns, depth_max;
 	uint64_t ios[OP_CNT], bytes[OP_CNT];
 	uint64_t merges, errors, lat_sum_ns;
-};
-
-#define DEVICE(name, field) VIEW_NUMBER(name, struct device, field)
-
-static const struct table_column device_cols[] = {
-	VIEW_WINDOW,
-	DEVICE("dev", dev), DEVICE("busy_ns", busy_ns), DEVICE("inflight_ns", inflight_ns),
-	DEVICE("depth_max", depth_max),
-	DEVICE("read_ios", ios[OP_READ]), DEVICE("read_bytes", bytes[OP_READ]),
-	DEVICE("write_ios", ios[OP_WRITE]), DEVICE("write_bytes", bytes[OP_WRITE]),
-	DEVICE("other_ios", ios[OP_OTHER]), DEVICE("other_bytes", bytes[OP_OTHER]),
-	DEVICE("merges", merges), DEVICE("errors", errors), DEVICE("lat_sum_ns", lat_sum_ns),
-	VIEW_WINDOW_ARGS,
 };
 
 static const struct fold_sums_def devices_def = { .bytes = sizeof(struct device) };
@@ -114,5 +102,4 @@ static const struct view_def device_view = {
 };
 
 const struct table_def table_device_usage =
-	VIEW_TABLE("device_usage", "how busy each block device was, per bin", device_cols, 3,
-		   device_view);
+	VIEW_TABLE(DEVICE_USAGE, device_view);

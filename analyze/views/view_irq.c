@@ -18,23 +18,11 @@
 #include "analyze/context/code_text.h"
 #include "analyze/fold/folds.h"
 #include "analyze/views/view.h"
+#include "table_columns.h"
 
 struct irq_sum {
 	struct quantile runs;
 	uint64_t run_ns, broken;
-};
-
-#define SUM(name, field) VIEW_NUMBER(name, struct irq_sum, field)
-#define RUNS(name, per_mille) VIEW_QUANTILE(name, struct irq_sum, runs, per_mille)
-
-static const struct table_column irq_usage_cols[] = {
-	VIEW_WINDOW,
-	{ "cpu", COLUMN_INT }, { "upid", COLUMN_INT }, { "utid", COLUMN_INT },
-	{ "name", COLUMN_TEXT }, { "member_upid", COLUMN_INT }, { "type", COLUMN_TEXT },
-	{ "vector", COLUMN_INT },
-	SUM("runs", runs.cnt), SUM("run_ns", run_ns), RUNS("run_p50_ns", 500),
-	RUNS("run_p99_ns", 990), RUNS("run_max_ns", 1000), SUM("broken", broken),
-	VIEW_WINDOW_ARGS, { "by", COLUMN_TEXT },
 };
 
 struct irq_view {
@@ -110,11 +98,11 @@ static int give_row(struct view *v, const struct view_place *at, void *sum)
 	if (!c)
 		return -ENOMEM;
 	if (((struct irq_view *)v)->by_cpu)
-		cell_int(&c[3], at->group);
+		cell_int(&c[COL_IRQ_USAGE_CPU], at->group);
 	else if (v->groups.by)
-		view_label_cells(&v->groups, at->group, &c[4]);
-	cell_text(&c[8], irq_type_name((uint32_t)(at->b >> 32)));
-	cell_int(&c[9], (uint32_t)at->b);
+		view_label_cells(&v->groups, at->group, &c[COL_IRQ_USAGE_UPID]);
+	cell_text(&c[COL_IRQ_USAGE_TYPE], irq_type_name((uint32_t)(at->b >> 32)));
+	cell_int(&c[COL_IRQ_USAGE_VECTOR], (uint32_t)at->b);
 	return 0;
 }
 
@@ -124,5 +112,4 @@ static const struct view_def irq_view = {
 };
 
 const struct table_def table_irq_usage =
-	VIEW_TABLE("irq_usage", "interrupts per bin, group and vector", irq_usage_cols, 4,
-		   irq_view);
+	VIEW_TABLE(IRQ_USAGE, irq_view);

@@ -9,6 +9,7 @@
 
 #include "analyze/fold/folds.h"
 #include "analyze/views/view.h"
+#include "table_columns.h"
 
 /* Of a process; and of a group, unless that is a process. */
 enum { OF_PROCESS, OF_GROUP };
@@ -18,23 +19,6 @@ struct level {
 	struct mem_process mem;
 	uint64_t rss;			/* of mem */
 	uint64_t peak, low, peak_ns;	/* of the bin */
-};
-
-#define LEVEL(name, field) VIEW_NUMBER(name, struct level, field)
-
-static const struct table_column level_cols[] = {
-	VIEW_WINDOW,
-	VIEW_LABELS,
-	LEVEL("anon_bytes", mem.bytes[MEM_ANON]),
-	LEVEL("file_bytes", mem.bytes[MEM_FILE]),
-	LEVEL("shmem_bytes", mem.bytes[MEM_SHMEM]),
-	LEVEL("swap_bytes", mem.bytes[MEM_SWAP]),
-	LEVEL("rss_bytes", rss),
-	LEVEL("vm_bytes", mem.vm_bytes),
-	LEVEL("rss_peak_bytes", peak),
-	VIEW_COLUMN("rss_peak_ns", struct level, peak_ns, VIEW_TAKES_INSTANT),
-	LEVEL("rss_low_bytes", low),
-	VIEW_WINDOW_ARGS, { "by", COLUMN_TEXT },
 };
 
 static const struct fold_sums_def levels_def = { .bytes = sizeof(struct level) };
@@ -115,6 +99,4 @@ static const struct view_def levels_view = {
 };
 
 const struct table_def table_memory_levels =
-	VIEW_TABLE("memory_levels",
-		   "resident and mapped memory of each group at the end of each bin", level_cols, 4,
-		   levels_view);
+	VIEW_TABLE(MEMORY_LEVELS, levels_view);

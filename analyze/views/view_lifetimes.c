@@ -10,6 +10,7 @@
 #include "analyze/fold/allocation_pairs.h"
 #include "analyze/fold/fold_memory.h"
 #include "analyze/views/view.h"
+#include "table_columns.h"
 
 #define TEMPORARY_NS 1000000
 
@@ -21,24 +22,6 @@ struct lifetimes {
 	uint64_t allocs, bytes, freed, temporary, temporary_bytes, life_max_ns;
 	double life_sum_ns;		/* an integer may not hold the sum */
 };
-
-#define LIFETIMES(name) VIEW_NUMBER(#name, struct lifetimes, name)
-
-static const struct table_column lifetime_cols[] = {
-	VIEW_LABELS,
-	VIEW_TEXT("source", struct lifetimes, source),
-	VIEW_TEXT("symbol", struct lifetimes, symbol),
-	VIEW_TEXT("cache", struct lifetimes, cache),
-	{ "call_site", COLUMN_INT },
-	{ "page_order", COLUMN_INT },
-	LIFETIMES(allocs), LIFETIMES(bytes), LIFETIMES(freed), LIFETIMES(temporary),
-	LIFETIMES(temporary_bytes),
-	{ "life_sum_ns", COLUMN_REAL },
-	{ "life_max_ns", COLUMN_INT },
-	{ "from_ns", COLUMN_INT }, { "to_ns", COLUMN_INT }, { "by", COLUMN_TEXT },
-};
-
-enum { COL_CALL_SITE = 7, COL_PAGE_ORDER = 8, COL_LIFE_SUM = 14, COL_LIFE_MAX = 15 };
 
 static const struct fold_sums_def lifetimes_def = { .bytes = sizeof(struct lifetimes) };
 
@@ -113,12 +96,12 @@ static int give_row(struct view *v, const struct view_place *at, void *sum)
 	if (!c)
 		return -ENOMEM;
 	if (row->page_order)
-		cell_int(&c[COL_PAGE_ORDER], (int64_t)row->page_order - 1);
+		cell_int(&c[COL_LIFETIME_USAGE_PAGE_ORDER], (int64_t)row->page_order - 1);
 	else
-		cell_int(&c[COL_CALL_SITE], (int64_t)row->call_site);
-	cell_real(&c[COL_LIFE_SUM], row->life_sum_ns);
+		cell_int(&c[COL_LIFETIME_USAGE_CALL_SITE], (int64_t)row->call_site);
+	cell_real(&c[COL_LIFETIME_USAGE_LIFE_SUM_NS], row->life_sum_ns);
 	if (row->freed)
-		cell_int(&c[COL_LIFE_MAX], (int64_t)row->life_max_ns);
+		cell_int(&c[COL_LIFETIME_USAGE_LIFE_MAX_NS], (int64_t)row->life_max_ns);
 	return 0;
 }
 
@@ -154,5 +137,4 @@ static const struct view_def lifetimes_view = {
 };
 
 const struct table_def table_lifetime_usage =
-	VIEW_TABLE("lifetime_usage", "allocations of the window, and how long they lived",
-		   lifetime_cols, 3, lifetimes_view);
+	VIEW_TABLE(LIFETIME_USAGE, lifetimes_view);

@@ -9,12 +9,7 @@
 #include <errno.h>
 
 #include "analyze/views/view.h"
-
-static const struct table_column loss_cols[] = {
-	VIEW_WINDOW,
-	{ "class", COLUMN_TEXT }, { "lost_events", COLUMN_INT }, { "complete", COLUMN_INT },
-	VIEW_WINDOW_ARGS,
-};
+#include "table_columns.h"
 
 static int open_view(struct view *v, const struct table_query *q, struct err *e)
 {
@@ -37,11 +32,13 @@ static int run_bin(struct view *v, struct err *e)
 
 		if (!c)
 			return err_set(e, -ENOMEM, "out of memory");
-		from = context_abs(v->a, c[0].i);
-		to = context_abs(v->a, c[1].i);
-		cell_text(&c[3], loss_class_name(cls));
-		cell_int(&c[4], (int64_t)loss_index_lost(losses, needs.sources, from, to));
-		cell_int(&c[5], loss_index_is_complete(losses, needs, from, to, NULL, NULL));
+		from = context_abs(v->a, c[COL_WINDOW_LOSS_T_NS].i);
+		to = context_abs(v->a, c[COL_WINDOW_LOSS_T_END_NS].i);
+		cell_text(&c[COL_WINDOW_LOSS_CLASS], loss_class_name(cls));
+		cell_int(&c[COL_WINDOW_LOSS_LOST_EVENTS],
+			 (int64_t)loss_index_lost(losses, needs.sources, from, to));
+		cell_int(&c[COL_WINDOW_LOSS_COMPLETE],
+			 loss_index_is_complete(losses, needs, from, to, NULL, NULL));
 	}
 	return 0;
 }
@@ -51,5 +48,4 @@ static const struct view_def loss_view = {
 };
 
 const struct table_def table_window_loss =
-	VIEW_TABLE("window_loss", "lost events and completeness per bin and class", loss_cols, 3,
-		   loss_view);
+	VIEW_TABLE(WINDOW_LOSS, loss_view);

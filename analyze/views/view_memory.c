@@ -20,6 +20,7 @@
 #include "analyze/fold/index_memory.h"
 #include "analyze/views/view.h"
 #include "base/array.h"
+#include "table_columns.h"
 
 struct holder {			/* one group and source */
 	struct view_carried carried;
@@ -32,30 +33,6 @@ struct holder {			/* one group and source */
 	uint32_t merge, members;	/* merge: its number, from 1 */
 	uint64_t hash;
 	struct memory_growth growth;	/* most: of all its members, each by itself */
-};
-
-#define HOLDER(name, field, take) VIEW_COLUMN(name, struct holder, field, VIEW_TAKES_##take)
-#define COUNT(name, which) HOLDER(name, counts[which], NUMBER)
-
-#define SOURCE_COLUMN 7		/* of memory_cols */
-
-static const struct table_column memory_cols[] = {
-	VIEW_WINDOW,
-	VIEW_LABELS,
-	VIEW_TEXT("source", struct holder, source_name),
-	COUNT("allocs", MEMORY_ALLOCS),
-	COUNT("frees", MEMORY_FREES),
-	COUNT("alloc_bytes", MEMORY_ALLOC_BYTES),
-	COUNT("free_bytes", MEMORY_FREE_BYTES),
-	HOLDER("net_bytes", net_bytes, NUMBER),
-	/* [unknown] has frees only: below 0 is no level anyone held */
-	HOLDER("peak_bytes", peak, LEVEL),
-	HOLDER("peak_ns", peak_ns, INSTANT),
-	HOLDER("now_bytes", level, LEVEL),
-	COUNT("exit_bytes", MEMORY_EXIT_BYTES),
-	COUNT("lost_frees", MEMORY_LOST_FREES),
-	VIEW_WINDOW_ARGS,
-	{ "by", COLUMN_TEXT },
 };
 
 static const struct fold_sums_def holders_def = { .bytes = sizeof(struct holder) },
@@ -392,6 +369,4 @@ static const struct view_def memory_view = {
 };
 
 const struct table_def table_alloc_usage =
-	VIEW_TABLE_BY(SOURCE_COLUMN, "alloc_usage",
-		      "memory allocated, freed and held per bin, group and source", memory_cols, 4,
-		      memory_view);
+	VIEW_TABLE_BY(COL_ALLOC_USAGE_SOURCE, ALLOC_USAGE, memory_view);

@@ -15,22 +15,9 @@
 #include "analyze/fold/folds.h"
 #include "analyze/views/view.h"
 #include "base/array.h"
+#include "table_columns.h"
 
 #define BIN_NS 1000000000ull
-
-enum { COL_TS, COL_UTID, COL_STATE, COL_WAKER, COL_STACK, COL_WAKER_STACK, COL_DUR, COL_RUNNABLE };
-
-static const struct table_column offcpu_cols[] = {
-	[COL_TS] = { "ts_ns", COLUMN_INT },
-	[COL_UTID] = { "utid", COLUMN_INT },
-	[COL_STATE] = { "state", COLUMN_TEXT },
-	[COL_WAKER] = { "waker_utid", COLUMN_INT },
-	[COL_STACK] = { "stack", COLUMN_INT },
-	[COL_WAKER_STACK] = { "waker_stack", COLUMN_INT },
-	[COL_DUR] = { "dur_ns", COLUMN_INT },
-	[COL_RUNNABLE] = { "runnable_ns", COLUMN_INT },
-	{ "from_ns", COLUMN_INT }, { "to_ns", COLUMN_INT },
-};
 
 struct last_wait {			/* the last wait for a CPU of a thread */
 	uint64_t end_ns;
@@ -60,15 +47,15 @@ static int give(struct offcpu_view *o, const struct event *ev, uint8_t slept)
 	c = view_row(&o->v, 0, NULL);
 	if (!c)
 		return -ENOMEM;
-	cell_int(&c[COL_TS], context_rel(a, ev->ts_ns));
-	cell_int(&c[COL_UTID], ev->utid);
-	cell_text(&c[COL_STATE], thread_state_name(state));
-	cell_int(&c[COL_WAKER], (int64_t)v[EV_OFFCPU_WAKER_UTID]);
-	cell_int(&c[COL_STACK], (int64_t)v[EV_OFFCPU_STACK]);
+	cell_int(&c[COL_OFFCPU_WAITS_TS_NS], context_rel(a, ev->ts_ns));
+	cell_int(&c[COL_OFFCPU_WAITS_UTID], ev->utid);
+	cell_text(&c[COL_OFFCPU_WAITS_STATE], thread_state_name(state));
+	cell_int(&c[COL_OFFCPU_WAITS_WAKER_UTID], (int64_t)v[EV_OFFCPU_WAKER_UTID]);
+	cell_int(&c[COL_OFFCPU_WAITS_STACK], (int64_t)v[EV_OFFCPU_STACK]);
 	if (v[EV_OFFCPU_WAKER_STACK])
-		cell_int(&c[COL_WAKER_STACK], (int64_t)v[EV_OFFCPU_WAKER_STACK]);
-	cell_int(&c[COL_DUR], (int64_t)v[EV_OFFCPU_DUR_NS]);
-	cell_int(&c[COL_RUNNABLE], (int64_t)v[EV_OFFCPU_RUNNABLE_NS]);
+		cell_int(&c[COL_OFFCPU_WAITS_WAKER_STACK], (int64_t)v[EV_OFFCPU_WAKER_STACK]);
+	cell_int(&c[COL_OFFCPU_WAITS_DUR_NS], (int64_t)v[EV_OFFCPU_DUR_NS]);
+	cell_int(&c[COL_OFFCPU_WAITS_RUNNABLE_NS], (int64_t)v[EV_OFFCPU_RUNNABLE_NS]);
 	return 0;
 }
 
@@ -172,5 +159,4 @@ static const struct view_def offcpu_view = {
 };
 
 const struct table_def table_offcpu_waits =
-	VIEW_TABLE("offcpu_waits", "waits off the CPU with the state of the thread", offcpu_cols, 2,
-		   offcpu_view);
+	VIEW_TABLE(OFFCPU_WAITS, offcpu_view);

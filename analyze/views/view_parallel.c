@@ -7,15 +7,7 @@
 
 #include "analyze/fold/folds.h"
 #include "analyze/views/view.h"
-
-enum { COL_BUSY = 7 };
-
-static const struct table_column parallel_cols[] = {
-	VIEW_WINDOW, VIEW_LABELS,
-	{ "busy", COLUMN_INT },
-	VIEW_NUMBER("oncpu_ns", struct parallel_sum, oncpu_ns),
-	VIEW_WINDOW_ARGS, { "by", COLUMN_TEXT },
-};
+#include "table_columns.h"
 
 static int place(struct view *v, const struct fold_key *key, struct view_place *ret)
 {
@@ -29,7 +21,7 @@ static int give_row(struct view *v, const struct view_place *at, void *sum)
 
 	if (!c)
 		return -ENOMEM;
-	cell_int(&c[COL_BUSY], (int64_t)at->b);
+	cell_int(&c[COL_PARALLEL_USAGE_BUSY], (int64_t)at->b);
 	return 0;
 }
 
@@ -39,5 +31,4 @@ static const struct view_def parallel_view = {
 };
 
 const struct table_def table_parallel_usage =
-	VIEW_TABLE("parallel_usage", "time on CPUs by how many were busy at once", parallel_cols, 4,
-		   parallel_view);
+	VIEW_TABLE(PARALLEL_USAGE, parallel_view);

@@ -21,6 +21,7 @@
 #include "analyze/fold/folds.h"
 #include "analyze/views/request_owner.h"
 #include "analyze/views/view.h"
+#include "table_columns.h"
 
 /* Holds what all requests of a row have in common. */
 struct row_label {
@@ -133,32 +134,6 @@ struct io_sum {
 	struct row_label label;
 };
 
-#define LABEL(name, field) VIEW_TEXT(name, struct io_sum, label.field)
-#define SUM(name, field) VIEW_NUMBER(name, struct io_sum, field)
-#define LATENCY(name, which, per_mille) VIEW_QUANTILE(name, struct io_sum, r.which, per_mille)
-
-static const struct table_column io_cols[] = {
-	VIEW_WINDOW, VIEW_LABELS,
-	SUM("dev", label.dev), LABEL("op", op),
-	SUM("ios", r.ios), SUM("bytes", r.bytes), SUM("errors", r.errors),
-	SUM("merges", r.merges), SUM("requeues", r.requeues),
-	SUM("unknown_owner_ios", r.unknown_owner_ios), SUM("lat_sum_ns", r.latency.sum),
-	LATENCY("lat_p50_ns", latency, 500), LATENCY("lat_p90_ns", latency, 900),
-	LATENCY("lat_p99_ns", latency, 990), LATENCY("lat_p999_ns", latency, 999),
-	LATENCY("lat_max_ns", latency, 1000),
-	LATENCY("queue_p50_ns", queue, 500), LATENCY("queue_p99_ns", queue, 990),
-	LATENCY("queue_max_ns", queue, 1000),
-	LATENCY("device_p50_ns", device, 500), LATENCY("device_p99_ns", device, 990),
-	LATENCY("device_max_ns", device, 1000),
-	LABEL("submitter", submitter), LABEL("owner_how", how),
-	LATENCY("queue_p90_ns", queue, 900), LATENCY("queue_p999_ns", queue, 999),
-	LATENCY("device_p90_ns", device, 900), LATENCY("device_p999_ns", device, 999),
-	{ "size_from_bytes", COLUMN_INT }, { "size_to_bytes", COLUMN_INT },
-	VIEW_WINDOW_ARGS, { "by", COLUMN_TEXT },
-};
-
-enum { IO_SIZE = 33 };	/* the column */
-
 static void size_cells(const struct view *v, const struct row_label *l, struct cell *c)
 {
 	if (!(v->groups.others & KEY(SIZE)))
@@ -172,7 +147,8 @@ static int give_io(struct view *v, const struct view_place *at, void *sum)
 	struct cell *c = view_row(v, at->group, sum);
 
 	if (c)
-		size_cells(v, &((const struct io_sum *)sum)->label, &c[IO_SIZE]);
+		size_cells(v, &((const struct io_sum *)sum)->label,
+			   &c[COL_IO_USAGE_SIZE_FROM_BYTES]);
 	return c ? 0 : -ENOMEM;
 }
 
@@ -186,17 +162,6 @@ static void found_io(struct view *v, const struct fold_key *key, void *sum)
 }
 
 /* ---- latency_hist ---- */
-
-static const struct table_column hist_cols[] = {
-	VIEW_WINDOW, VIEW_LABELS,
-	SUM("dev", label.dev), LABEL("op", op),
-	LABEL("submitter", submitter), LABEL("owner_how", how),
-	{ "phase", COLUMN_TEXT }, { "low_ns", COLUMN_INT }, { "high_ns", COLUMN_INT },
-	{ "ios", COLUMN_INT }, { "size_from_bytes", COLUMN_INT }, { "size_to_bytes", COLUMN_INT },
-	VIEW_WINDOW_ARGS, { "by", COLUMN_TEXT },
-};
-
-enum { HIST_PHASE = 11 };	/* the column */
 
 static int give_phase(struct view *v, const struct view_place *at, struct io_sum *x,
 		      const char *name, const struct quantile *latency)
@@ -214,12 +179,11 @@ static int give_phase(struct view *v, const struct view_place *at, struct io_sum
 		c = view_row(v, at->group, x);
 		if (!c)
 			return -ENOMEM;
-		c += HIST_PHASE;
-		cell_text(&c[0], name);
-		cell_int(&c[1], i ? (int64_t)(1ull << (i - 1)) : 0);
-		cell_int(&c[2], i < 63 ? (int64_t)(1ull << i) : INT64_MAX);
-		cell_int(&c[3], (int64_t)counts[i]);
-		size_cells(v, &x->label, &c[4]);
+		cell_text(&c[COL_LATENCY_HIST_PHASE], name);
+		cell_int(&c[COL_LATENCY_HIST_LOW_NS], i ? (int64_t)(1ull << (i - 1)) : 0);
+		cell_int(&c[COL_LATENCY_HIST_HIGH_NS], i < 63 ? (int64_t)(1ull << i) : INT64_MAX);
+		cell_int(&c[COL_LATENCY_HIST_IOS], (int64_t)counts[i]);
+		size_cells(v, &x->label, &c[COL_LATENCY_HIST_SIZE_FROM_BYTES]);
 	}
 	return 0;
 }
@@ -245,21 +209,6 @@ struct pattern_sum {
 	struct { uint64_t from, to; } seen[SEEN_CNT];	/* sectors; a ring */
 	unsigned int seen_at;
 	struct row_label label;
-};
-
-#define PATTERN(name, field) VIEW_NUMBER(name, struct pattern_sum, field)
-#define PATTERN_TEXT(name, field) VIEW_TEXT(name, struct pattern_sum, label.field)
-#define SIZE(name, per_mille) VIEW_QUANTILE(name, struct pattern_sum, size, per_mille)
-#define PATTERN_ROW                                                                               \
-	VIEW_WINDOW, VIEW_LABELS, PATTERN("dev", label.dev), PATTERN_TEXT("op", op),              \
-		PATTERN_TEXT("submitter", submitter), PATTERN_TEXT("owner_how", how)
-
-static const struct table_column pattern_cols[] = {
-	PATTERN_ROW,
-	PATTERN("ios", ios), PATTERN("bytes", bytes), PATTERN("seq_ios", seq_ios),
-	PATTERN("sized_ios", size.cnt), SIZE("size_p50_bytes", 500), SIZE("size_p90_bytes", 900),
-	SIZE("size_p99_bytes", 990), SIZE("size_max_bytes", 1000),
-	VIEW_WINDOW_ARGS, { "by", COLUMN_TEXT },
 };
 
 static bool is_sequential(struct pattern_sum *x, uint64_t from, uint64_t to)
@@ -323,14 +272,10 @@ static const struct view_def hist_view = {
 };
 
 const struct table_def table_io_usage =
-	VIEW_TABLE("io_usage", "block requests that ended, per bin, group, device and operation",
-		   io_cols, 4, io_view);
+	VIEW_TABLE(IO_USAGE, io_view);
 
 const struct table_def table_io_pattern =
-	VIEW_TABLE("io_pattern",
-		   "sizes and order of block requests, per bin, group, device and operation",
-		   pattern_cols, 4, pattern_view);
+	VIEW_TABLE(IO_PATTERN, pattern_view);
 
 const struct table_def table_latency_hist =
-	VIEW_TABLE("latency_hist", "block requests by latency, in powers of two", hist_cols, 4,
-		   hist_view);
+	VIEW_TABLE(LATENCY_HIST, hist_view);

@@ -13,6 +13,7 @@
 #include "analyze/fold/folds.h"
 #include "analyze/views/view.h"
 #include "base/array.h"
+#include "table_columns.h"
 
 /* NULL: what was found is no sleep, or none that counts. */
 static const struct thread_sleep *sleep_of(const struct view *v, const struct states_found *x)
@@ -28,16 +29,6 @@ struct waker {
 	struct view_carried carried;
 	uint64_t wakeups, slept_ns, slept_max_ns, at_ns;	/* at_ns: the end of the longest */
 	uint32_t longest;		/* the thread */
-};
-
-#define WAKER(name, field, take) VIEW_COLUMN(name, struct waker, field, VIEW_TAKES_##take)
-
-static const struct table_column waker_cols[] = {
-	{ "upid", COLUMN_INT },
-	{ "irq", COLUMN_INT },
-	WAKER("wakeups", wakeups, NUMBER), WAKER("slept_ns", slept_ns, NUMBER),
-	WAKER("slept_max_ns", slept_max_ns, NUMBER), WAKER("at_ns", at_ns, INSTANT),
-	{ "from_ns", COLUMN_INT }, { "to_ns", COLUMN_INT },
 };
 
 static const struct fold_sums_def wakers_def = { .bytes = sizeof(struct waker) };
@@ -72,8 +63,8 @@ static int give_waker(struct view *v, const struct view_place *at, void *sum)
 	if (!c)
 		return -ENOMEM;
 	if (!at->group)
-		cell_int(&c[0], dense_upid(&v->a->ids, (uint32_t)at->b));
-	cell_int(&c[1], at->group);
+		cell_int(&c[COL_WOKEN_BY_UPID], dense_upid(&v->a->ids, (uint32_t)at->b));
+	cell_int(&c[COL_WOKEN_BY_IRQ], at->group);
 	return 0;
 }
 
@@ -85,19 +76,6 @@ static const struct view_def woken_by_view = {
 /* ---- the chain ---- */
 
 #define LINK_MAX 20
-
-enum { LINK_N, LINK_UTID, LINK_TO, LINK_LEFT, LINK_WOKEN, LINK_WAKER, LINK_IRQ, LINK_COLS };
-
-static const struct table_column chain_cols[] = {
-	[LINK_N] = { "n", COLUMN_INT },
-	[LINK_UTID] = { "utid", COLUMN_INT },
-	[LINK_TO] = { "until_ns", COLUMN_INT },
-	[LINK_LEFT] = { "left_ns", COLUMN_INT },
-	[LINK_WOKEN] = { "woken_ns", COLUMN_INT },
-	[LINK_WAKER] = { "waker_utid", COLUMN_INT },
-	[LINK_IRQ] = { "irq", COLUMN_INT },
-	{ "from_ns", COLUMN_INT }, { "to_ns", COLUMN_INT },
-};
 
 struct chain {
 	struct view v;
@@ -158,15 +136,15 @@ static int give_link(struct chain *c, unsigned int n, uint32_t thread, uint64_t 
 
 	if (!cells)
 		return -ENOMEM;
-	cell_int(&cells[LINK_N], n);
-	cell_int(&cells[LINK_UTID], dense_utid(&a->ids, thread));
-	cell_int(&cells[LINK_TO], context_rel(a, to_ns));
+	cell_int(&cells[COL_BLOCKING_CHAIN_N], n);
+	cell_int(&cells[COL_BLOCKING_CHAIN_UTID], dense_utid(&a->ids, thread));
+	cell_int(&cells[COL_BLOCKING_CHAIN_UNTIL_NS], context_rel(a, to_ns));
 	if (!s)
 		return 0;
-	cell_int(&cells[LINK_LEFT], context_rel(a, s->left_ns));
-	cell_int(&cells[LINK_WOKEN], context_rel(a, s->end_ns));
-	cell_int(&cells[LINK_WAKER], dense_utid(&a->ids, s->waker));
-	cell_int(&cells[LINK_IRQ], s->is_irq);
+	cell_int(&cells[COL_BLOCKING_CHAIN_LEFT_NS], context_rel(a, s->left_ns));
+	cell_int(&cells[COL_BLOCKING_CHAIN_WOKEN_NS], context_rel(a, s->end_ns));
+	cell_int(&cells[COL_BLOCKING_CHAIN_WAKER_UTID], dense_utid(&a->ids, s->waker));
+	cell_int(&cells[COL_BLOCKING_CHAIN_IRQ], s->is_irq);
 	return 0;
 }
 
@@ -218,8 +196,7 @@ static const struct view_def chain_view = {
 };
 
 const struct table_def table_woken_by =
-	VIEW_TABLE("woken_by", "who ended the sleeps of threads", waker_cols, 2, woken_by_view);
+	VIEW_TABLE(WOKEN_BY, woken_by_view);
 
 const struct table_def table_blocking_chain =
-	VIEW_TABLE("blocking_chain", "back along the wake-ups from the thread that ran last",
-		   chain_cols, 2, chain_view);
+	VIEW_TABLE(BLOCKING_CHAIN, chain_view);

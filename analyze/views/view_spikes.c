@@ -9,30 +9,10 @@
 #include "analyze/fold/fold_memory.h"
 #include "analyze/fold/spikes.h"
 #include "analyze/views/view.h"
+#include "table_columns.h"
 
 /* page: its bytes are slab's and rss's again; vm: nothing is used by mapping it */
 #define SPIKE_SOURCES "rss,slab,heap"
-
-#define SPIKE(name, field) VIEW_NUMBER(name, struct spike, field)
-
-#define BASELINE_COLUMN 7	/* of spike_cols */
-
-static const struct table_column spike_cols[] = {
-	{ "upid", COLUMN_INT },
-	{ "source", COLUMN_TEXT },
-	VIEW_COLUMN("start_ns", struct spike, found.start_ns, VIEW_TAKES_INSTANT),
-	VIEW_COLUMN("end_ns", struct spike, found.end_ns, VIEW_TAKES_INSTANT),
-	{ "dur_ns", COLUMN_INT },
-	SPIKE("bytes", found.bytes),
-	{ "bytes_per_s", COLUMN_REAL },
-	SPIKE("baseline_bytes", found.baseline),
-	SPIKE("threshold_bytes", threshold),
-	{ "from_ns", COLUMN_INT },
-	{ "to_ns", COLUMN_INT },
-	{ "spike_window_ns", COLUMN_INT },
-	{ "spike_min_bytes", COLUMN_INT },
-	{ "sources", COLUMN_TEXT },
-};
 
 struct spikes_view {
 	struct view v;
@@ -50,11 +30,12 @@ static int give_spike(void *ctx, const struct spike *s)
 	c = view_row(v, 0, (void *)s);
 	if (!c)
 		return -ENOMEM;
-	cell_int(&c[0], dense_upid(&v->a->ids, s->process));
-	cell_text(&c[1], alloc_source_name(s->source));
-	cell_int(&c[4], (int64_t)(f->end_ns - f->start_ns));
+	cell_int(&c[COL_SPIKES_UPID], dense_upid(&v->a->ids, s->process));
+	cell_text(&c[COL_SPIKES_SOURCE], alloc_source_name(s->source));
+	cell_int(&c[COL_SPIKES_DUR_NS], (int64_t)(f->end_ns - f->start_ns));
 	if (f->end_ns > f->start_ns)
-		cell_real(&c[6], (double)f->bytes * 1e9 / (double)(f->end_ns - f->start_ns));
+		cell_real(&c[COL_SPIKES_BYTES_PER_S],
+			  (double)f->bytes * 1e9 / (double)(f->end_ns - f->start_ns));
 	return 0;
 }
 
@@ -87,7 +68,8 @@ static int open_view(struct view *v, const struct table_query *q, struct err *e)
 	*s = (struct spikes_query){ .window_ns = number_or(&q->args[2], SPIKE_WINDOW_NS),
 				    .min_bytes = number_or(&q->args[3], 0),
 				    .from_ns = v->w.from_ns, .to_ns = v->w.to_ns,
-				    .any_baseline = !(v->cols_used & 1u << BASELINE_COLUMN),
+				    .any_baseline =
+					    !(v->cols_used & 1u << COL_SPIKES_BASELINE_BYTES),
 				    .found = give_spike, .ctx = v };
 	return parse_sources(&s->source_mask,
 			     q->args[4].type == VALUE_TEXT ? q->args[4].s : SPIKE_SOURCES, e);
@@ -104,5 +86,4 @@ static const struct view_def spikes_view = {
 };
 
 const struct table_def table_spikes =
-	VIEW_TABLE("spikes", "bursts of allocation of single processes", spike_cols, 5,
-		   spikes_view);
+	VIEW_TABLE(SPIKES, spikes_view);

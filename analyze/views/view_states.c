@@ -6,17 +6,7 @@
  */
 #include "analyze/fold/folds.h"
 #include "analyze/views/view.h"
-
-#define STATE(name, state) VIEW_NUMBER(name, struct state_sum, ns[THREAD_##state])
-
-static const struct table_column state_cols[] = {
-	VIEW_WINDOW, VIEW_LABELS,
-	STATE("running_ns", RUNNING), STATE("runnable_ns", RUNNABLE),
-	STATE("preempted_ns", PREEMPTED), STATE("disk_ns", DISK),
-	STATE("uninterruptible_ns", UNINTERRUPTIBLE), STATE("sleeping_ns", SLEEPING),
-	STATE("stopped_ns", STOPPED), STATE("unknown_ns", UNKNOWN),
-	VIEW_WINDOW_ARGS, { "by", COLUMN_TEXT },
-};
+#include "table_columns.h"
 
 static const struct view_def states_view = {
 	.bytes = sizeof(struct view), .fold = &fold_states, .is_sorted = true,
@@ -24,5 +14,4 @@ static const struct view_def states_view = {
 };
 
 const struct table_def table_thread_states =
-	VIEW_TABLE("thread_states", "what threads did per bin and group", state_cols, 4,
-		   states_view);
+	VIEW_TABLE(THREAD_STATES, states_view);

@@ -9,22 +9,7 @@
 
 #include "analyze/fold/folds.h"
 #include "analyze/views/view.h"
-
-#define SUM(name, field) VIEW_NUMBER(name, struct state_sum, field)
-#define WAITS(name, per_mille) VIEW_QUANTILE(name, struct state_sum, waits, per_mille)
-
-enum { COL_WAIT_NS = 8 };
-
-static const struct table_column wait_cols[] = {
-	VIEW_WINDOW, VIEW_LABELS,
-	SUM("waits", waits.cnt),
-	[COL_WAIT_NS] = { "wait_ns", COLUMN_INT },
-	WAITS("wait_p50_ns", 500), WAITS("wait_p99_ns", 990), WAITS("wait_max_ns", 1000),
-	SUM("wakeups", by_reason[THREAD_WAIT_WAKEUP]),
-	SUM("preempts", by_reason[THREAD_WAIT_PREEMPT]),
-	SUM("unknown_waits", by_reason[THREAD_WAIT_UNKNOWN]), SUM("migrations", migrations),
-	VIEW_WINDOW_ARGS, { "by", COLUMN_TEXT },
-};
+#include "table_columns.h"
 
 /* A thread that did not wait has no row. */
 static int give_waits(struct view *v, const struct view_place *at, void *sum)
@@ -38,7 +23,7 @@ static int give_waits(struct view *v, const struct view_place *at, void *sum)
 	c = view_row(v, at->group, sum);
 	if (!c)
 		return -ENOMEM;
-	cell_int(&c[COL_WAIT_NS], (int64_t)wait_ns);
+	cell_int(&c[COL_SCHED_WAITS_WAIT_NS], (int64_t)wait_ns);
 	return 0;
 }
 
@@ -48,4 +33,4 @@ static const struct view_def waits_view = {
 };
 
 const struct table_def table_sched_waits =
-	VIEW_TABLE("sched_waits", "waits for a CPU per bin and group", wait_cols, 4, waits_view);
+	VIEW_TABLE(SCHED_WAITS, waits_view);
