@@ -96,7 +96,7 @@ ALL_CFLAGS = -std=gnu11 $(WARN) $(CFLAGS) $(SANFLAGS) -I. -Isrc -I$(B) -D_GNU_SO
 	-DEBPFREC_VERSION='"$(VERSION)"' $(if $(STATIC),-DEBPFREC_STATIC -DEBPFREC_NO_ZIP) $(EDIT_FLAG) $(HTTP_FLAG) $(NAME_FLAGS) $(LIB_CFLAGS)
 ALL_LDFLAGS = $(LDFLAGS) $(SANFLAGS) $(if $(STATIC),-static -Wl$(comma)--wrap=dlopen)
 
-LIB_SRC := $(sort $(wildcard src/*/*.c src/*/*/*.c analyze/*/*.c))
+LIB_SRC := $(sort $(filter-out src/preload/%,$(wildcard src/*/*.c src/*/*/*.c analyze/*/*.c)))
 CMD_SRC := $(sort $(wildcard cmd/*.c cmd/*/*.c))
 BPF_SRC := $(sort $(wildcard bpf/*.bpf.c))
 SQL_SRC := $(sort $(wildcard schema/*.sql))
@@ -122,16 +122,16 @@ FUZZ_BIN := $(FUZZ_SRC:tests/fuzz/%.c=$(B)/fuzz/%)
 FUZZ_AUX_OBJ := $(FUZZ_AUX:%.c=$(B)/%.o)
 FUZZ_CORPUS := $(patsubst tests/fuzz/%.tar.xz,$(B)/fuzz/%.unpacked,$(sort $(wildcard tests/fuzz/corpus/*.tar.xz)))
 WORK_BIN := $(WORK_SRC:tests/kernel/work/%.c=$(B)/work/%)
-WORK_LIB := $(B)/work/heap_sites.so
+WORK_LIB := $(B)/work/heap_sites.so $(B)/work/heap_calls.so
 ifdef STATIC	# it loads a library, which a static program had better not
-WORK_BIN := $(filter-out $(B)/work/heap_sites,$(WORK_BIN))
+WORK_BIN := $(filter-out $(B)/work/heap_sites $(B)/work/heap_calls,$(WORK_BIN))
 WORK_LIB :=
 endif
 
 .PHONY: all demo test test-vm picture soak assess fuzz fuzz-bin fuzz-keep fuzz-real fuzz-seeds mutate bench bench-quick bench-bin install \
 	uninstall deb clean deps deps-test unit work check-includes documents
 
-all: $(B)/ebpfrec
+all: $(B)/ebpfrec $(B)/ebpfrec_heap.so
 
 # ---- event sources: what their declarations give to C and BPF ----
 
@@ -251,6 +251,14 @@ $(B)/ebpfrec: $(CMD_OBJ) $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(CMD_OBJ) $(LIB) $(LIB_LDLIBS)
 
+# what `record --heap` puts into the workload: never instrumented, and linked with the C library alone. The compiler
+# must not know what malloc() is, because this is where it is made.
+$(B)/ebpfrec_heap.so: src/preload/heap_preload.c
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 $(WARN) -O2 -g -Isrc -D_GNU_SOURCE -fPIC -fno-builtin -fvisibility=hidden -MMD -MP -MF $@.d -MT $@ \
+		-shared -Wl,-z,now -o $@ $<
+
 # ---- tests ----
 
 # build/unit/test_x is made of tests/unit/ROOM/test_x.c; those of cmd/ link everything of it but main()
@@ -309,10 +317,11 @@ $(B)/work/%: tests/kernel/work/%.c
 # its frames are walked, and the same source is a library it loads
 $(B)/work/heap_sites: WORK_FLAGS = -fno-omit-frame-pointer -ldl
 $(B)/work/waits: WORK_FLAGS = -fno-omit-frame-pointer
-$(B)/work/heap_sites.so: tests/kernel/work/heap_sites.c
+$(B)/work/heap_calls: WORK_FLAGS = -fno-builtin
+$(WORK_LIB): $(B)/work/%.so: tests/kernel/work/%.c
 	$(call say,WORK,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu11 $(WARN) -O2 -g -D_GNU_SOURCE -fno-omit-frame-pointer -shared -fPIC -DLIBRARY -MMD -MP -MF $@.d -MT $@ -o $@ $<
+	$(Q)$(CC) -std=gnu11 $(WARN) -O2 -g -D_GNU_SOURCE -fno-builtin -fno-omit-frame-pointer -shared -fPIC -DLIBRARY -MMD -MP -MF $@.d -MT $@ -o $@ $<
 
 # load generators and meters of the benchmark: never instrumented, never linked with the project
 BENCH_CC = $(CC) -std=gnu11 $(WARN) -O2 -g -D_GNU_SOURCE -MMD -MP -MF $@.d -MT $@ -o $@ $<
@@ -484,7 +493,7 @@ DOCS := README.md CHANGELOG.md LICENSE .github/SECURITY.md schema/FORMAT.md sche
 BASHCOMPDIR := $(DATADIR)/bash-completion/completions
 ZSHCOMPDIR := $(DATADIR)/zsh/site-functions
 
-install: $(B)/ebpfrec
+install: $(B)/ebpfrec $(B)/ebpfrec_heap.so
 	install -d $(BINDIR) $(MAN1DIR) $(MAN5DIR) $(MAN7DIR) $(DOCDIR) $(BASHCOMPDIR) $(ZSHCOMPDIR) $(LIBDIR) $(UNITDIR) $(dir $(DEFAULTS))
 	install -m 755 $(B)/ebpfrec $(BINDIR)/ebpfrec
 	install -m 644 $(MAN_PAGES) $(MAN1DIR)
@@ -493,6 +502,7 @@ install: $(B)/ebpfrec
 	install -m 644 $(MAN7_PAGES) $(MAN7DIR)
 	for unit in $(UNITS); do sed 's,@BINDIR@,$(PREFIX)/bin,; s,@LIBDIR@,$(PREFIX)/lib/ebpfrec,' cmd/dist/$$unit >$(UNITDIR)/$$unit && chmod 644 $(UNITDIR)/$$unit || exit; done
 	install -m 755 cmd/dist/send_bins $(LIBDIR)
+	install -m 644 $(B)/ebpfrec_heap.so $(LIBDIR)
 	[ -e $(DEFAULTS) ] || install -m 644 cmd/dist/ebpfrec.default $(DEFAULTS)
 	install -m 644 $(DOCS) $(DOCDIR)
 	install -m 644 cmd/completion/ebpfrec.bash $(BASHCOMPDIR)/ebpfrec

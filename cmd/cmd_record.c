@@ -391,9 +391,9 @@ static int check_options(const struct record *r)
 					"-p PID, --cgroup PATH or -d DUR");
 	if (source_parse(r->events, &sources, &e))
 		return opts_usage_error("-e: %s", e.text);
-	if (!has_workload && sources & SOURCE_BIT(SOURCE_HEAP))
+	if (!has_workload && (o->heap || sources & SOURCE_BIT(SOURCE_HEAP)))
 		return opts_usage_error(
-			"-e: alloc.heap is recorded for a workload only: give a COMMAND, -p or "
+			"alloc.heap is recorded for a workload only: give a COMMAND, -p or "
 			"--cgroup");
 	if (o->only && !has_workload)
 		return opts_usage_error(
@@ -613,6 +613,9 @@ static const struct opts_option options[] = {
 	  "record waits off the CPU of at least DUR, with stacks: of the workload's\nthreads, or "
 	  "of all with -a",
 	  OPTS_STEP, AT(o.offcpu_ns), .min = 1, .refuse = "at least 1ns" },
+	{ 0, "heap", NULL,
+	  "record each malloc and free of COMMAND and its children, as\n-e +alloc.heap does",
+	  OPTS_FLAG, AT(o.heap) },
 	{ 0, "note", "KEY=VALUE", "keep a remark with the trace; may be repeated", OPTS_CALL,
 	  AT(notes), add_note },
 	{ 0, "keep", "DUR|SIZE",

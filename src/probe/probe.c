@@ -111,7 +111,8 @@ static bool needs_targets(const struct probe_config *config)
 
 	if (!config->offcpu_all)
 		of_targets |= SOURCE_BIT(SOURCE_OFFCPU);
-	return config->only || config->cgroup_id || (config->sources & of_targets);
+	return config->targets || config->only || config->cgroup_id ||
+	       (config->sources & of_targets);
 }
 
 static int pick_programs(struct probe *p, const struct probe_config *config, struct err *e)

@@ -33,6 +33,7 @@ struct probe_config {
 	 */
 	uint64_t offcpu_ns;
 	bool offcpu_all;	/* of all threads, not just of the target set */
+	bool targets;		/* keep the target set even if no program looks it up */
 	bool only;		/* the programs drop what does not belong to the target set */
 	uint64_t cgroup_id;	/* the target set follows this cgroup; 0: none */
 	struct rings_config rings;

@@ -154,7 +154,8 @@ static int try_exec(char *const *argv, const struct run_as *id)
 }
 
 static __attribute__((noreturn)) void child_main(int fd, char *const *argv,
-						 const struct run_as *id, const sigset_t *ignored)
+						 const struct run_as *id, const sigset_t *ignored,
+						 char *const *env)
 {
 	char go;
 	int err;
@@ -167,6 +168,8 @@ static __attribute__((noreturn)) void child_main(int fd, char *const *argv,
 		_exit(0);
 	err = become(id);
 	privilege_drop_ambient();
+	for (; env && *env; env++)
+		putenv(*env);
 	if (!err) {
 		execvp(argv[0], argv);
 		err = errno;
@@ -188,7 +191,7 @@ static int read_errno(const struct launch *l)
 }
 
 int launch_new(struct launch **ret, char *const *argv, const char *user, const sigset_t *ignored,
-	       struct err *e)
+	       char *const *env, struct err *e)
 {
 	struct run_as id;
 	struct launch *l;
@@ -215,7 +218,7 @@ int launch_new(struct launch **ret, char *const *argv, const char *user, const s
 	}
 	if (!l->pid) {
 		close(fds[0]);
-		child_main(fds[1], argv, &id, ignored);
+		child_main(fds[1], argv, &id, ignored, env);
 	}
 	close(fds[1]);
 	l->fd = fds[0];

@@ -17,10 +17,11 @@ struct launch;
 /*
  * Forks the waiting child. user: name or number of the user to become, NULL = no change. ignored:
  * the signals, of those the recorder handles, that the command ignores; the others get their
- * default action. -ENOENT: no such user.
+ * default action. env: "NAME=VALUE" strings that the command's environment has besides the
+ * caller's, NULL-terminated; may be NULL. -ENOENT: no such user.
  */
 int launch_new(struct launch **ret, char *const *argv, const char *user, const sigset_t *ignored,
-	       struct err *e);
+	       char *const *env, struct err *e);
 /*
  * Why the command cannot be run: the errno of an exec that launch_new() tried, and stopped before
  * its first instruction. Where no process may be traced, it is known only of a command that is

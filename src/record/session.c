@@ -27,6 +27,7 @@
 #include "record/encode/block_writer.h"
 #include "format/rows.h"
 #include "probe/probe.h"
+#include "ring/heap_ring.h"
 #include "ring/ring.h"
 #include "record/launch.h"
 #include "record/machine.h"
@@ -167,8 +168,8 @@ static int begin(struct session *s, struct err *e)
 	sleep_until(s->start_ns);
 	sampler_begin(s->sampler, s->start_ns);
 	if (s->o.budget_ppm) {
-		err = overhead_new(&s->overhead, s->o.budget_ppm, &s->o.notices, s->sources,
-				   s->probe, s->sampler, s->start_ns);
+		err = overhead_new(&s->overhead, s->o.budget_ppm, &s->o.notices,
+				   session_probe_sources(s), s->probe, s->sampler, s->start_ns);
 		if (err)
 			return err_set(e, err, "out of memory");
 	}
@@ -213,7 +214,7 @@ static int write_slice(struct session *s, uint64_t to_ns, bool is_last, struct e
 	struct err why = { "" };
 	const void *block;
 	size_t bytes;
-	unsigned int ring_cnt = probe_rings(s->probe)->cnt, i;
+	unsigned int ring_cnt = ring_group_slices(s->rings), i;
 	int err = 0;
 
 	if (s->overhead)
@@ -386,19 +387,20 @@ static int end(struct session *s, struct err *e)
 	ring_group_cut(s->rings, end_ns);
 	sleep_until(end_ns);
 	probe_detach(s->probe);
+	heap_ring_end(s->preload.ring);
 	if (!take_cut(s))
 		return 0;
 	/*
 	 * Records that came between the end and the detaching are drained, counted, and not kept.
 	 */
-	bytes = probe_rings(s->probe)->cnt * sizeof(*last);
+	bytes = ring_group_slices(s->rings) * sizeof(*last);
 	last = malloc(bytes);
 	if (!last)
 		return err_set(e, -ENOMEM, "out of memory");
 	memcpy(last, s->slices, bytes);
 	ring_group_cut(s->rings, clock_mono_ns() + AHEAD_NS);
 	if (take_cut(s)) {
-		sampler_drop(s->sampler, s->slices, probe_rings(s->probe)->cnt);
+		sampler_drop(s->sampler, s->slices, ring_group_slices(s->rings));
 		ring_group_release(s->rings, s->slices);
 	}
 	memcpy(s->slices, last, bytes);
@@ -465,6 +467,7 @@ static void give_up(struct session *s, const struct err *e, int err)
 	int code;
 
 	probe_detach(s->probe);
+	heap_ring_end(s->preload.ring);
 	session_end_flight(s);
 	store_writer_abort(s->store);
 	s->store = NULL;

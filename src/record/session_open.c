@@ -18,6 +18,7 @@
 #include "record/encode/block_writer.h"
 #include "probe/probe.h"
 #include "probe/source.h"
+#include "ring/heap_ring.h"
 #include "ring/ring.h"
 #include "record/launch.h"
 #include "record/machine.h"
@@ -38,6 +39,8 @@ static int check_options(const struct session_options *o, uint32_t *ret_sources,
 
 	if (err)
 		return err;
+	if (o->heap)
+		*ret_sources |= SOURCE_BIT(SOURCE_HEAP);
 	if (o->offcpu_ns)
 		*ret_sources |= SOURCE_BIT(SOURCE_OFFCPU);
 	if (o->rings.bytes > 1ULL << 30)
@@ -110,11 +113,17 @@ bool session_is_of_all(const struct session *s)
 	return !s->o.command && !s->o.pid_cnt && !s->o.cgroup;
 }
 
+uint32_t session_probe_sources(const struct session *s)
+{
+	return s->preload.ring ? s->sources & ~SOURCE_BIT(SOURCE_HEAP) : s->sources;
+}
+
 static int open_probe(struct session *s, struct err *e)
 {
 	const struct notices lacks = { .warn = note_lack, .ctx = s };
 	bool stacks = takes_stacks(s);
-	struct probe_config config = { .sources = s->sources, .only = s->o.only,
+	struct probe_config config = { .sources = session_probe_sources(s), .only = s->o.only,
+				       .targets = s->preload.ring != NULL,
 				       .offcpu_ns = s->o.offcpu_ns,
 				       .offcpu_all = session_is_of_all(s),
 				       .stacks_min_bytes = s->o.stacks_min_bytes,
@@ -229,7 +238,7 @@ static int drop_all(void *ctx)
 
 static int start_readers(struct session *s, struct err *e)
 {
-	const struct ring_group_config config = {
+	struct ring_group_config config = {
 		.fds = probe_rings(s->probe)->fds,
 		.ring_cnt = probe_rings(s->probe)->cnt,
 		.ring_bytes = probe_rings(s->probe)->bytes,
@@ -238,14 +247,19 @@ static int start_readers(struct session *s, struct err *e)
 	};
 	int err;
 
-	s->slices = calloc(config.ring_cnt, sizeof(*s->slices));
-	if (!s->slices)
-		return err_set(e, -ENOMEM, "out of memory");
+	if (s->preload.ring) {
+		heap_ring_limit_cpus(s->preload.ring, probe_cpu_cnt(s->probe));
+		config.feed = (struct ring_feed){ s->preload.ring, heap_ring_next,
+						  heap_ring_unread };
+	}
 	err = ring_group_new(&s->rings, &config, e);
 	if (err)
 		return err;
+	s->slices = calloc(ring_group_slices(s->rings), sizeof(*s->slices));
+	if (!s->slices)
+		return err_set(e, -ENOMEM, "out of memory");
 	err = sampler_new(&s->sampler, s->probe, s->rings, config.ring_bytes, &s->stats_helper,
-			  clock_mono_ns());
+			  s->preload.ring, clock_mono_ns());
 	return err ? err_set(e, err, "out of memory") : 0;
 }
 
@@ -314,6 +328,8 @@ static int fill_manifest(struct session *s, struct err *e)
 	set_unless_zero(w, "keep.ns", o->keep_ns);
 	set_unless_zero(w, "stacks.min_bytes", o->stacks_min_bytes);
 	set_unless_zero(w, "stacks.every", o->stacks_every);
+	if (s->sources & SOURCE_BIT(SOURCE_HEAP))
+		store_writer_set(w, "heap", s->preload.ring ? "library" : "uprobes");
 	if (s->sources & SOURCE_BIT(SOURCE_OFFCPU))
 		store_writer_set_number(w, "offcpu.min_ns",
 					o->offcpu_ns ? o->offcpu_ns : PROBE_OFFCPU_NS);
@@ -346,8 +362,10 @@ void session_close(struct session *s)
 	unfinished = s->made_output && !s->start_ns;
 	if (s->probe)
 		probe_detach(s->probe);
+	heap_ring_end(s->preload.ring);
 	launch_free(s->launch);
 	ring_group_free(s->rings);
+	preload_close(&s->preload);
 	sampler_free(s->sampler);
 	workload_filter_done(&s->only);
 	overhead_free(s->overhead);
@@ -387,8 +405,11 @@ int session_open(struct session **ret, const struct session_options *o, struct e
 	if (!err)
 		err = flight_recorder_new(&s->flight, &s->o.flight, &s->o.notices, s->sources,
 					  o->command, e);
+	if (!err && s->sources & SOURCE_BIT(SOURCE_HEAP))
+		err = preload_open(&s->preload, o, s->user.change ? s->user.uid : geteuid(),
+				   s->user.change ? s->user.gid : getegid(), e);
 	if (!err && o->command)
-		err = launch_new(&s->launch, o->command, o->user, &o->ignored, e);
+		err = launch_new(&s->launch, o->command, o->user, &o->ignored, s->preload.env, e);
 	/* session_run() says it; nothing is made or moved */
 	if (!err && s->launch && launch_refusal(s->launch)) {
 		*ret = s;

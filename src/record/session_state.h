@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/helper.h"
 #include "base/privilege.h"
+#include "record/preload.h"
 #include "record/session.h"
 #include "record/tasks/workload_filter.h"
 
@@ -30,6 +31,7 @@ struct session {
 	struct store_writer *store;
 	struct flight_recorder *flight;
 	struct launch *launch;
+	struct preload preload;	/* with alloc.heap, where a library records it */
 	struct helper stats_helper;	/* of probe_stats_start(); none without CAP_SYS_ADMIN */
 	/* the user that the recorder becomes once everything is attached */
 	struct privilege_user user;
@@ -58,6 +60,9 @@ struct session {
 
 /* Returns whether no process or command is the workload. */
 bool session_is_of_all(const struct session *s);
+
+/* The sources that the kernel's programs record: all that are picked but a library's. */
+uint32_t session_probe_sources(const struct session *s);
 
 /* Frees the flight recorder. A snapshot under way reads from the store, so it must end first. */
 void session_end_flight(struct session *s);

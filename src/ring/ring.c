@@ -24,6 +24,7 @@
 /* So much that no slice has more records than a block takes. */
 #define DEFAULT_MEMORY_BYTES (128ULL << 20)
 #define DEFAULT_POLL_MS 50
+#define FEED_POLL_MS 5	/* a feed wakes nobody, so one that had records is soon looked at again */
 #define PUBLISH_BYTES (64 * 1024)
 /*
  * A record's instant is read some ns before the record is in the ring, or longer before when a
@@ -33,6 +34,8 @@
 
 struct reader {
 	struct ring_group *group;
+	bool is_feed;			/* it reads group->config.feed, and has no ring */
+	bool is_busy;			/* the feed had records */
 	unsigned long *consumer_pos;	/* the ring's memory: see map_ring() */
 	const unsigned long *producer_pos;
 	const unsigned char *data;
@@ -61,6 +64,7 @@ struct reader {
 struct ring_group {
 	struct ring_group_config config;
 	struct reader *readers;
+	unsigned int reader_cnt;
 	int wake_fd;			/* eventfd, written to end the readers' sleep */
 	bool stop;
 
@@ -142,6 +146,8 @@ static const void *next_record(struct reader *r, unsigned long end, size_t *ret_
 /* Gives the space of what was consumed back to the producers. */
 static void publish(struct reader *r)
 {
+	if (r->is_feed)
+		return;
 	store(r->consumer_pos, r->pos);
 }
 
@@ -233,10 +239,10 @@ static inline bool slice_append(struct ring_group *g, struct ring_slice *slice, 
 /* ---- readers ---- */
 
 /*
- * Copies what is in the ring up to position end. False: some of it stays there, because a record is
- * not committed or memory is out. The limit does not hold while a cut is due: memory comes back
- * only when all readers have handed over, so a reader that waited for memory would wait for ever.
- * It takes what the ring held at that instant.
+ * Copies what is in the ring up to position end, or what the feed has up to the instant end. False:
+ * some of it stays there, because a record is not committed or memory is out. The limit does not
+ * hold while a cut is due: memory comes back only when all readers have handed over, so a reader
+ * that waited for memory would wait for ever. It takes what the ring held at that instant.
  *
  * Start and cut are read once. The records up to end had their instants when end was read, and an
  * instant that is named later is later than all of them.
@@ -252,11 +258,16 @@ static bool drain(struct reader *r, unsigned long end, bool cut_is_due)
 	uint64_t *cnt;
 	size_t bytes;
 
+	r->is_busy = false;
 	for (;;) {
 		before = r->pos;
-		h = next_record(r, end, &bytes);
+		h = r->is_feed ? g->config.feed.next(g->config.feed.ctx, end, &bytes) :
+				 next_record(r, end, &bytes);
 		if (!h)
 			break;
+		r->is_busy = true;
+		if (r->is_feed)
+			r->pos += bytes;
 		cnt = &r->kept_cnt[h->hook % WIRE_HOOK_MAX];
 		if (__builtin_expect(h->ts_ns < start_ns, 0)) {
 			cnt = &r->dropped_cnt[h->hook % WIRE_HOOK_MAX];
@@ -265,6 +276,8 @@ static bool drain(struct reader *r, unsigned long end, bool cut_is_due)
 
 			if (!slice_append(g, slice, h, bytes, cut_is_due)) {
 				r->pos = before;	/* not consumed: the ring keeps it */
+				if (r->is_feed)
+					g->config.feed.unread(g->config.feed.ctx);
 				r->stalled = true;
 				break;
 			}
@@ -279,7 +292,7 @@ static bool drain(struct reader *r, unsigned long end, bool cut_is_due)
 	}
 	publish(r);
 	store(&r->pending_bytes, pending);
-	return r->pos >= end;
+	return r->is_feed ? !r->stalled : r->pos >= end;
 }
 
 static void hand_over(struct reader *r, uint64_t gen)
@@ -304,7 +317,7 @@ static int sleep_ms(const struct reader *r)
 	uint64_t now_ns, due_ns;
 
 	if (load(&g->cut_gen) == r->done_gen)
-		return (int)g->config.poll_ms;
+		return r->is_busy && r->is_feed ? FEED_POLL_MS : (int)g->config.poll_ms;
 	now_ns = clock_mono_ns();
 	due_ns = load(&g->cut_ns) + STRAGGLER_NS;
 	return due_ns <= now_ns ? 0 : (int)((due_ns - now_ns) / 1000000 + 1);
@@ -347,8 +360,8 @@ static void *reader_main(void *arg)
 		}
 		now_ns = clock_mono_ns();
 		gen = load(&g->cut_gen);
-		end = load(r->producer_pos);
-		used = end - r->pos;
+		end = r->is_feed ? now_ns : load(r->producer_pos);
+		used = r->is_feed ? 0 : end - r->pos;
 		if (used > load(&r->used_max_bytes))
 			store(&r->used_max_bytes, used);
 		is_due = gen != r->done_gen && now_ns >= load(&g->cut_ns) + STRAGGLER_NS;
@@ -372,7 +385,7 @@ static int watch(struct reader *r, int ring_fd)
 	r->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (r->epoll_fd < 0)
 		return -errno;
-	if (epoll_ctl(r->epoll_fd, EPOLL_CTL_ADD, ring_fd, &ring) ||
+	if ((!r->is_feed && epoll_ctl(r->epoll_fd, EPOLL_CTL_ADD, ring_fd, &ring)) ||
 	    epoll_ctl(r->epoll_fd, EPOLL_CTL_ADD, r->group->wake_fd, &wake))
 		return -errno;
 	return 0;
@@ -395,14 +408,15 @@ static int start_readers(struct ring_group *g, struct err *e)
 	unsigned int i;
 	int err;
 
-	for (i = 0; i < g->config.ring_cnt; i++) {
+	for (i = 0; i < g->reader_cnt; i++) {
 		struct reader *r = &g->readers[i];
 		char name[32];
 
 		r->group = g;
 		r->entered = 1;
-		err = watch(r, g->config.fds[i]);
-		if (!err)
+		r->is_feed = i == g->config.ring_cnt;
+		err = watch(r, r->is_feed ? -1 : g->config.fds[i]);
+		if (!err && !r->is_feed)
 			err = map_ring(r, g->config.fds[i]);
 		if (err)
 			return err_set(e, err, "cannot map ring %u: %s", i, strerror(-err));
@@ -441,7 +455,8 @@ int ring_group_new(struct ring_group **ret, const struct ring_group_config *conf
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&g->handed, &monotonic);
 	pthread_condattr_destroy(&monotonic);
-	g->readers = calloc(config->ring_cnt, sizeof(*g->readers));
+	g->reader_cnt = config->ring_cnt + (config->feed.next != NULL);
+	g->readers = calloc(g->reader_cnt, sizeof(*g->readers));
 	g->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (!g->readers || g->wake_fd < 0)
 		err = err_set(e, -ENOMEM, "out of memory");
@@ -465,7 +480,7 @@ void ring_group_free(struct ring_group *g)
 	store(&g->stop, true);
 	if (g->wake_fd >= 0)
 		wake_readers(g);
-	for (i = 0; g->readers && i < g->config.ring_cnt; i++) {
+	for (i = 0; g->readers && i < g->reader_cnt; i++) {
 		struct reader *r = &g->readers[i];
 
 		if (r->started)
@@ -502,6 +517,11 @@ void ring_group_cut(struct ring_group *g, uint64_t cut_ns)
 	wake_readers(g);
 }
 
+unsigned int ring_group_slices(const struct ring_group *g)
+{
+	return g->reader_cnt;
+}
+
 int ring_group_take(struct ring_group *g, struct ring_slice *slices, unsigned int timeout_ms)
 {
 	struct timespec until;
@@ -513,10 +533,10 @@ int ring_group_take(struct ring_group *g, struct ring_slice *slices, unsigned in
 	until.tv_sec += timeout_ms / 1000 + until.tv_nsec / 1000000000L;
 	until.tv_nsec %= 1000000000L;
 	pthread_mutex_lock(&g->lock);
-	while (g->ready_cnt < g->config.ring_cnt && !err)
+	while (g->ready_cnt < g->reader_cnt && !err)
 		err = pthread_cond_timedwait(&g->handed, &g->lock, &until);
-	if (g->ready_cnt == g->config.ring_cnt) {
-		for (i = 0; i < g->config.ring_cnt; i++) {
+	if (g->ready_cnt == g->reader_cnt) {
+		for (i = 0; i < g->reader_cnt; i++) {
 			slices[i] = g->readers[i].ready;
 			g->readers[i].ready.first = g->readers[i].ready.last = NULL;
 		}
@@ -531,7 +551,7 @@ void ring_group_release(struct ring_group *g, struct ring_slice *slices)
 {
 	unsigned int i;
 
-	for (i = 0; i < g->config.ring_cnt; i++)
+	for (i = 0; i < g->reader_cnt; i++)
 		slabs_put(g, &slices[i]);
 }
 
@@ -540,7 +560,7 @@ void ring_group_stats(struct ring_group *g, struct ring_stats *ret, bool reset)
 	unsigned int i, h;
 
 	memset(ret, 0, sizeof(*ret));
-	for (i = 0; i < g->config.ring_cnt; i++) {
+	for (i = 0; i < g->reader_cnt; i++) {
 		struct reader *r = &g->readers[i];
 		uint64_t used = load(&r->used_max_bytes);
 

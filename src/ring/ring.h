@@ -27,12 +27,21 @@
 
 struct ring_group;
 
+/* Records that come from elsewhere; one reader thread more asks for them (heap_ring.h). */
+struct ring_feed {
+	void *ctx;
+	/* As heap_ring_next(). NULL: there is none. */
+	const struct wire_hdr *(*next)(void *ctx, uint64_t end_ns, size_t *ret_bytes);
+	void (*unread)(void *ctx);
+};
+
 struct ring_group_config {
 	const int *fds;		/* of the BPF ring buffers; they stay the caller's */
 	unsigned int ring_cnt;
 	uint64_t ring_bytes;	/* of data in each; a power of two */
 	uint64_t memory_bytes;	/* limit of all slabs, except to finish a cut; 0 = 128 MiB */
 	unsigned int poll_ms;	/* a reader looks at its ring at least this often; 0 = 50 */
+	struct ring_feed feed;
 	/*
 	 * A reader thread calls this first; may be NULL. ring_group_new() fails with what is < 0.
 	 */
@@ -66,9 +75,12 @@ void ring_group_start_at(struct ring_group *g, uint64_t start_ns);
 /* Asks all readers to end their slices at cut_ns, likewise in the future. One cut at a time. */
 void ring_group_cut(struct ring_group *g, uint64_t cut_ns);
 
+/* The number of slices of a cut: ring_cnt, and one more with a feed. */
+unsigned int ring_group_slices(const struct ring_group *g);
+
 /*
- * Waits up to timeout_ms for the cut. 0: slices[ring_cnt] are filled and belong to the caller, who
- * gives them back with ring_group_release(). -EAGAIN: the cut is not finished yet.
+ * Waits up to timeout_ms for the cut. 0: slices[ring_group_slices()] are filled and belong to the
+ * caller, who gives them back with ring_group_release(). -EAGAIN: the cut is not finished yet.
  */
 int ring_group_take(struct ring_group *g, struct ring_slice *slices, unsigned int timeout_ms);
 void ring_group_release(struct ring_group *g, struct ring_slice *slices);

@@ -233,7 +233,7 @@ $ ebpfrec record -e alloc.paeg,block -a
 
 $ ebpfrec record -e alloc.heap -a
 ? 2
-2> ebpfrec record: -e: alloc.heap is recorded for a workload only: give a COMMAND, -p or --cgroup
+2> ebpfrec record: alloc.heap is recorded for a workload only: give a COMMAND, -p or --cgroup
 2> Try 'ebpfrec record --help'.
 
 $ ebpfrec record -e list | grep -c '^\(sched\.switch\|sched\.wakeup\|task\|alloc\.slab\|alloc\.page\|alloc\.rss\|alloc\.vm\|alloc\.heap\|block\) '

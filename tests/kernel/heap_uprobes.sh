@@ -5,7 +5,9 @@
 # Counts are exact for this size: the C library itself never asks for 5,000 bytes here.
 . "$(dirname "$0")/harness.bash"
 
-recorded heap -e alloc.heap,task -- "$WORK/heap_user" 2000 5000 100
+# the shell is part of the workload, too: with -p, uprobes record all of it
+recorded heap -e alloc.heap,task -p $$ -- "$WORK/heap_user" 2000 5000 100
+check "heap: uprobes recorded it, and a line says so" 'grep -qx heap=uprobes "$tmp/heap/manifest" && grep -q "uprobes record the heap" "$tmp/heap.err"' "$(cat "$tmp/heap.err")"
 recorded default -e alloc.rss,task -- "$WORK/heap_user" 10 5000 1
 
 checker <<'EOF_PY'

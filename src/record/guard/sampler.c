@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "record/encode/block_writer.h"
 #include "format/hook.h"
+#include "ring/heap_ring.h"
 #include "ring/wire_record.h"
 
 struct loss_seen {
@@ -27,10 +28,11 @@ struct sampler {
 	struct probe *probe;
 	struct ring_group *rings;
 	uint64_t ring_bytes;
-	unsigned int cpu_cnt;
+	const struct heap_ring *heap;
+	unsigned int place_cnt;	/* the CPUs, and one more for the events of a library */
 
 	uint64_t look_ns;			/* the last look */
-	struct loss_seen *seen;			/* per CPU */
+	struct loss_seen *seen;			/* by place */
 	uint64_t missed_before[WIRE_HOOK_MAX];	/* when the recording began */
 	uint64_t missed_seen[WIRE_HOOK_MAX];	/* since then */
 	struct trace_loss *losses;
@@ -57,7 +59,8 @@ struct sampler {
 };
 
 int sampler_new(struct sampler **ret, struct probe *probe, struct ring_group *rings,
-		uint64_t ring_bytes, const struct helper *stats_helper, uint64_t now_ns)
+		uint64_t ring_bytes, const struct helper *stats_helper,
+		const struct heap_ring *heap, uint64_t now_ns)
 {
 	struct sampler *s = calloc(1, sizeof(*s));
 
@@ -66,10 +69,11 @@ int sampler_new(struct sampler **ret, struct probe *probe, struct ring_group *ri
 	s->probe = probe;
 	s->rings = rings;
 	s->ring_bytes = ring_bytes;
-	s->cpu_cnt = probe_cpu_cnt(probe);
+	s->heap = heap;
+	s->place_cnt = probe_cpu_cnt(probe) + 1;
 	s->look_ns = s->take_ns = now_ns;
 	s->stats_helper = stats_helper;
-	s->seen = calloc(s->cpu_cnt, sizeof(*s->seen));
+	s->seen = calloc(s->place_cnt, sizeof(*s->seen));
 	if (!s->seen) {
 		free(s);
 		return -ENOMEM;
@@ -99,22 +103,32 @@ static int add_loss(struct sampler *s, const struct trace_loss *row)
 	return 0;
 }
 
+static struct probe_count count(const struct sampler *s, unsigned int place, unsigned int hook)
+{
+	struct heap_ring_count c;
+
+	if (place < s->place_cnt - 1)
+		return probe_count(s->probe, place, hook);
+	c = heap_ring_count(s->heap, hook);
+	return (struct probe_count){ c.attempted, c.lost_full, c.lost_other };
+}
+
 int sampler_look(struct sampler *s, uint64_t now_ns)
 {
 	struct trace_loss row = { .from_ns = s->look_ns, .to_ns = now_ns };
-	unsigned int cpu, h;
+	unsigned int place, h;
 	int err;
 
-	for (cpu = 0; cpu < s->cpu_cnt; cpu++) {
-		struct loss_seen *seen = &s->seen[cpu];
+	for (place = 0; place < s->place_cnt; place++) {
+		struct loss_seen *seen = &s->seen[place];
 
 		for (h = 1; h < WIRE_HOOK_MAX; h++) {
-			struct probe_count c = probe_count(s->probe, cpu, h);
+			struct probe_count c = count(s, place, h);
 			uint64_t full = c.lost_full, other = c.lost_other;
 
 			if (full == seen->full[h] && other == seen->other[h])
 				continue;
-			row.cpu = cpu;
+			row.cpu = place < s->place_cnt - 1 ? (uint16_t)place : 0xffff;
 			row.hook = h;
 			row.cls = wire_hook_class[h];
 			row.full_cnt = full - seen->full[h];
@@ -166,10 +180,10 @@ static int look_for_skips(struct sampler *s, uint64_t now_ns)
 static uint64_t attempted(const struct sampler *s, unsigned int hook)
 {
 	uint64_t sum = 0;
-	unsigned int cpu;
+	unsigned int place;
 
-	for (cpu = 0; cpu < s->cpu_cnt; cpu++)
-		sum += probe_count(s->probe, cpu, hook).attempted;
+	for (place = 0; place < s->place_cnt; place++)
+		sum += count(s, place, hook).attempted;
 	return sum;
 }
 
@@ -377,7 +391,7 @@ int sampler_take(struct sampler *s, uint64_t bytes_written, struct block_slice *
 void sampler_totals(struct sampler *s, struct sampler_totals *ret)
 {
 	struct ring_stats ring;
-	unsigned int cpu, h;
+	unsigned int place, h;
 
 	memset(ret, 0, sizeof(*ret));
 	ring_group_stats(s->rings, &ring, false);
@@ -386,8 +400,8 @@ void sampler_totals(struct sampler *s, struct sampler_totals *ret)
 		ret->attempted += attempted(s, h) - outside_of(s, &ring, h);
 		ret->lost_cnt[wire_hook_class[h]] += s->missed_seen[h];
 		ret->bpf_ns += s->cost.bpf_ns[h];
-		for (cpu = 0; cpu < s->cpu_cnt; cpu++) {
-			struct probe_count c = probe_count(s->probe, cpu, h);
+		for (place = 0; place < s->place_cnt; place++) {
+			struct probe_count c = count(s, place, h);
 			uint64_t lost = c.lost_full + c.lost_other;
 
 			ret->lost += lost;

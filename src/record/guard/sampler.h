@@ -12,11 +12,16 @@
 #include "ring/ring.h"
 
 struct block_slice;
+struct heap_ring;
 struct sampler;
 
-/* Without a stats_helper programs have no run times. The caller keeps all arguments. */
+/*
+ * Without a stats_helper programs have no run times. heap: the feed of the rings; may be NULL. The
+ * caller keeps all arguments.
+ */
 int sampler_new(struct sampler **ret, struct probe *probe, struct ring_group *rings,
-		uint64_t ring_bytes, const struct helper *stats_helper, uint64_t now_ns);
+		uint64_t ring_bytes, const struct helper *stats_helper,
+		const struct heap_ring *heap, uint64_t now_ns);
 void sampler_free(struct sampler *s);
 
 /* Looks for losses since the last look. Cheap; meant to be called every 50 ms. */

@@ -24,7 +24,7 @@ static int run(char *const *argv, int *ret_errno)
 	struct launch *l;
 	int code = -1;
 
-	assert_int_equal(launch_new(&l, argv, NULL, &none, NULL), 0);
+	assert_int_equal(launch_new(&l, argv, NULL, &none, NULL, NULL), 0);
 	*ret_errno = launch_release(l);
 	if (!*ret_errno)
 		assert_int_equal(launch_wait(l, 1, &code), 1);
@@ -71,7 +71,7 @@ static void test_launch_runs_nothing_before_release(void **state)
 
 	assert_true(fd >= 0);
 	close(fd);
-	assert_int_equal(launch_new(&l, argv, NULL, &none, NULL), 0);
+	assert_int_equal(launch_new(&l, argv, NULL, &none, NULL, NULL), 0);
 	usleep(50000);
 	assert_int_equal(access(path, F_OK), 0);
 	assert_int_equal(launch_wait(l, 0, &code), 0);
@@ -97,7 +97,7 @@ static void test_launch_leaves_signals_as_the_caller_has_them(void **state)
 	sigaddset(&ignored, SIGUSR2);
 	signal(SIGINT, SIG_DFL);
 	signal(SIGTERM, SIG_IGN);
-	assert_int_equal(launch_new(&l, argv, NULL, &ignored, NULL), 0);
+	assert_int_equal(launch_new(&l, argv, NULL, &ignored, NULL, NULL), 0);
 	signal(SIGTERM, SIG_DFL);
 	assert_int_equal(launch_release(l), 0);
 	assert_int_equal(launch_wait(l, 1, &code), 1);
@@ -111,7 +111,7 @@ static void test_launch_refuses_an_unknown_user(void **state)
 	struct err e = {};
 	struct launch *l;
 
-	assert_int_equal(launch_new(&l, argv, "no-such-user-here", &none, &e), -ENOENT);
+	assert_int_equal(launch_new(&l, argv, "no-such-user-here", &none, NULL, &e), -ENOENT);
 	assert_non_null(strstr(e.text, "no-such-user-here"));
 }
 
@@ -126,7 +126,7 @@ static void test_launch_refuses_a_number_that_is_no_uid(void **state)
 	struct launch *l;
 
 	for (size_t i = 0; i < sizeof(users) / sizeof(users[0]); i++)
-		assert_int_equal(launch_new(&l, argv, users[i], &none, NULL), -ENOENT);
+		assert_int_equal(launch_new(&l, argv, users[i], &none, NULL, NULL), -ENOENT);
 }
 
 static int refusal(char *command)
@@ -135,7 +135,7 @@ static int refusal(char *command)
 	struct launch *l;
 	int err, at_exec;
 
-	assert_int_equal(launch_new(&l, argv, NULL, &none, NULL), 0);
+	assert_int_equal(launch_new(&l, argv, NULL, &none, NULL, NULL), 0);
 	err = launch_refusal(l);
 	at_exec = launch_release(l);
 	launch_free(l);
@@ -194,7 +194,7 @@ static int differing_refusals(const char *file)
 			setenv("PATH", cases[i].path, 1);
 		else
 			unsetenv("PATH");
-		if (chmod(file, cases[i].mode) || launch_new(&l, argv, NULL, &none, NULL))
+		if (chmod(file, cases[i].mode) || launch_new(&l, argv, NULL, &none, NULL, NULL))
 			return 100;
 		err = launch_refusal(l);
 		if (err != cases[i].refusal || (err && launch_release(l) != err)) {

@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * heap_preload: the library that `record --heap -- COMMAND` puts into the workload by LD_PRELOAD.
+ * It wraps the C library's allocator, and writes a record of each allocation and each free into
+ * memory shared with the recorder (heap_share.h). It starts no thread, keeps no descriptor open,
+ * and makes no system call but for the first event of a process and of each chunk.
+ *
+ * It may be called before libc is ready, inside dlsym(), in signal handlers, and by children of
+ * fork() that never exec. A thread takes a slot by one instruction that a signal cannot split. The
+ * page `process` reads as zeros after any kind of fork (MADV_WIPEONFORK), by which a child notices
+ * that its chunk is the parent's.
+ *
+ * An allocation is told after it was made and a free before it is done, so that an address that
+ * another thread gets at once is never allocated twice. What the wrapped functions call themselves
+ * does not come through here: the C library's allocator does not call itself by name.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "preload/heap_share.h"
+
+#define WRAPS __attribute__((visibility("default")))
+#define LOCAL_THREAD static __thread __attribute__((tls_model("initial-exec")))
+#define CALLER ((uint64_t)(uintptr_t)__builtin_return_address(0))
+#define likely(x) __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+/* ---- the allocator that is wrapped ---- */
+
+static struct {
+	void *(*malloc)(size_t bytes);
+	void *(*calloc)(size_t cnt, size_t bytes);
+	void *(*realloc)(void *p, size_t bytes);
+	void (*free)(void *p);
+	void *(*memalign)(size_t align, size_t bytes);
+	void *(*aligned_alloc)(size_t align, size_t bytes);
+	int (*posix_memalign)(void **ret, size_t align, size_t bytes);
+	void *(*valloc)(size_t bytes);
+	void *(*pvalloc)(size_t bytes);
+} next;
+
+static bool ready;		/* next is filled */
+LOCAL_THREAD bool resolving;	/* this thread is filling it */
+
+/*
+ * What dlsym() allocates while the allocator is looked up. It is never given back. An object has
+ * its size in front.
+ */
+static char early[8192] __attribute__((aligned(16)));
+static size_t early_used;
+
+static bool is_early(const void *p)
+{
+	return (uintptr_t)p - (uintptr_t)early < sizeof(early);
+}
+
+static void *early_alloc(size_t bytes)
+{
+	size_t room, at;
+
+	if (bytes > sizeof(early))
+		return NULL;
+	room = (bytes + 31) & ~(size_t)15;
+	at = __atomic_fetch_add(&early_used, room, __ATOMIC_RELAXED);
+	if (at + room > sizeof(early))
+		return NULL;
+	memcpy(early + at, &bytes, sizeof(bytes));
+	return early + at + 16;
+}
+
+static bool resolve(void)
+{
+	int saved = errno;
+
+	if (resolving)
+		return false;
+	resolving = true;
+#define NEXT(name) *(void **)&next.name = dlsym(RTLD_NEXT, #name)
+	NEXT(malloc);
+	NEXT(calloc);
+	NEXT(realloc);
+	NEXT(free);
+	NEXT(memalign);
+	NEXT(aligned_alloc);
+	NEXT(posix_memalign);
+	NEXT(valloc);
+	NEXT(pvalloc);
+	resolving = false;
+	__atomic_store_n(&ready, true, __ATOMIC_RELEASE);
+	errno = saved;
+	return true;
+}
+
+/* False: the calling thread is inside dlsym(). */
+static inline bool is_ready(void)
+{
+	return likely(__atomic_load_n(&ready, __ATOMIC_ACQUIRE)) || resolve();
+}
+
+/* ---- the shared memory ---- */
+
+struct process {
+	uint64_t epoch;		/* 0: this process is not known yet */
+};
+
+/* Where a thread that has no chunk has its next slot: one that is never written. */
+#define PARKED ((struct heap_share_record *)(uintptr_t)(HEAP_CHUNK_RECORDS * 32))
+
+static const struct process unknown;
+static const struct process *process = &unknown;	/* then a page that a fork wipes */
+static uint64_t last_epoch;
+static struct heap_share_head *head;
+static char *chunks;
+static unsigned int chunk_cnt;
+static enum { UNTRIED, OPENING, OPEN, OFF } state;
+
+LOCAL_THREAD struct {
+	uint64_t epoch;
+	struct heap_share_record *slot;	/* the next one */
+} mine = { 0, PARKED };
+
+/* Processes of another pid namespace know their threads by numbers that mean others outside. */
+static bool is_other_namespace(uint64_t pid_ns)
+{
+	struct stat st;
+
+	return !stat("/proc/self/ns/pid", &st) && st.st_ino != pid_ns;
+}
+
+static bool map_share(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	struct heap_share_head *h = MAP_FAILED;
+	struct stat st;
+	char *at;
+
+	if (fd < 0)
+		return false;
+	if (!fstat(fd, &st) && st.st_size > HEAP_SHARE_HEAD_BYTES) {
+		/* chunks are found by the address of a slot, so they have to be aligned */
+		at = mmap(NULL, (size_t)st.st_size + HEAP_CHUNK_BYTES, PROT_NONE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		if (at != MAP_FAILED) {
+			at += -(uintptr_t)at % HEAP_CHUNK_BYTES;
+			h = mmap(at, (size_t)st.st_size, PROT_READ | PROT_WRITE,
+				 MAP_SHARED | MAP_FIXED, fd, 0);
+		}
+	}
+	close(fd);
+	if (h == MAP_FAILED)
+		return false;
+	chunk_cnt = h->chunk_cnt;
+	if (h->magic != HEAP_SHARE_MAGIC || chunk_cnt > HEAP_CHUNKS_MAX ||
+	    HEAP_SHARE_HEAD_BYTES + (uint64_t)chunk_cnt * HEAP_CHUNK_BYTES > (uint64_t)st.st_size)
+		return false;
+	head = h;
+	chunks = (char *)h + HEAP_SHARE_HEAD_BYTES;
+	return true;
+}
+
+static bool open_share(void)
+{
+	const char *path = getenv(HEAP_SHARE_ENV);
+	struct process *page;
+
+	if (!path || !map_share(path))
+		return false;
+	page = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (page == MAP_FAILED || madvise(page, (size_t)sysconf(_SC_PAGESIZE), MADV_WIPEONFORK))
+		return false;
+	process = page;
+	return true;
+}
+
+/* A process's first event, also that of a fork. False: it is not recorded. */
+static bool begin_process(void)
+{
+	int was = UNTRIED;
+
+	if (state == OFF || (state == UNTRIED && !environ))	/* libc has not begun yet */
+		return false;
+	if (state != OPEN) {
+		/* another thread, or a signal handler, comes too early */
+		if (!__atomic_compare_exchange_n(&state, &was, OPENING, false, __ATOMIC_ACQUIRE,
+						 __ATOMIC_RELAXED))
+			return false;
+		was = open_share() ? OPEN : OFF;
+	}
+	if (was == OFF || is_other_namespace(head->pid_ns)) {
+		state = OFF;
+		return false;
+	}
+	((struct process *)process)->epoch = ++last_epoch;
+	__atomic_store_n(&state, OPEN, __ATOMIC_RELEASE);
+	return true;
+}
+
+/* The first slot of a chunk that is this thread's from now on. NULL: there is none. */
+static struct heap_share_record *claim_chunk(void)
+{
+	const struct timespec pause = { .tv_nsec = 1000000 };
+	uint32_t tid = (uint32_t)syscall(SYS_gettid), i, none;
+
+	while (!__atomic_load_n(&head->off, __ATOMIC_RELAXED)) {
+		for (i = 0; i < chunk_cnt; i++) {
+			none = 0;
+			if (!__atomic_load_n(&head->owner[i], __ATOMIC_RELAXED) &&
+			    __atomic_compare_exchange_n(&head->owner[i], &none, tid, false,
+							__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+				return (void *)(chunks + (size_t)i * HEAP_CHUNK_BYTES);
+		}
+		if (!head->waits)
+			return NULL;
+		nanosleep(&pause, NULL);
+	}
+	return NULL;
+}
+
+/* Takes the next slot, in one instruction, so that a signal handler gets another one. */
+static inline struct heap_share_record *take_slot(void)
+{
+#ifdef __x86_64__
+	uintptr_t at = sizeof(struct heap_share_record);
+
+	__asm__ volatile("xaddq %0, %1" : "+r"(at), "+m"(mine.slot) : : "memory");
+	return (struct heap_share_record *)at;
+#else
+	return (void *)__atomic_fetch_add((uintptr_t *)&mine.slot, sizeof(struct heap_share_record),
+					  __ATOMIC_RELAXED);
+#endif
+}
+
+static inline bool is_usable(const struct heap_share_record *slot)
+{
+	return (uintptr_t)slot % HEAP_CHUNK_BYTES <
+	       HEAP_CHUNK_RECORDS * sizeof(struct heap_share_record);
+}
+
+/* A slot in a new chunk. NULL: the event is not recorded, which is counted if it should be. */
+static __attribute__((noinline)) struct heap_share_record *find_slot(enum heap_share_kind kind)
+{
+	struct heap_share_record *slot;
+	int saved = errno;
+
+	mine.slot = PARKED;
+	if (mine.epoch != process->epoch || !mine.epoch) {
+		if (!process->epoch && !begin_process()) {
+			errno = saved;
+			return NULL;
+		}
+		mine.epoch = process->epoch;
+	}
+	slot = claim_chunk();
+	if (slot)
+		mine.slot = slot + 1;
+	else if (!head->off)
+		__atomic_fetch_add(&head->lost[kind], 1, __ATOMIC_RELAXED);
+	errno = saved;
+	return slot;
+}
+
+static inline uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static inline uint64_t cpu_number(void)
+{
+	int cpu = sched_getcpu();
+
+	return cpu < 0 ? 0 : (uint64_t)cpu;
+}
+
+static inline void put(enum heap_share_kind kind, const void *p, size_t bytes, uint64_t caller,
+		       uint64_t ts_ns)
+{
+	struct heap_share_record *slot = NULL;
+
+	if (likely(mine.epoch == process->epoch))
+		slot = take_slot();
+	if (unlikely(!is_usable(slot) || !slot)) {
+		slot = find_slot(kind);
+		if (!slot)
+			return;
+	}
+	slot->addr = (uint64_t)(uintptr_t)p;
+	slot->site_kind = caller << 8 | kind;
+	slot->bytes_cpu = (uint64_t)bytes << 16 | (cpu_number() + 1);
+	slot->ts_ns = ts_ns;
+}
+
+static inline void *allocated(void *p, size_t bytes, uint64_t caller)
+{
+	if (likely(p != NULL))
+		put(HEAP_SHARE_ALLOC, p, bytes, caller, now_ns());
+	return p;
+}
+
+/* ---- the functions ---- */
+
+WRAPS void *malloc(size_t bytes)
+{
+	if (unlikely(!is_ready()))
+		return early_alloc(bytes);
+	return allocated(next.malloc(bytes), bytes, CALLER);
+}
+
+WRAPS void *calloc(size_t cnt, size_t bytes)
+{
+	size_t all;
+
+	if (unlikely(!is_ready()))
+		return __builtin_mul_overflow(cnt, bytes, &all) ? NULL : early_alloc(all);
+	return allocated(next.calloc(cnt, bytes), cnt * bytes, CALLER);
+}
+
+WRAPS void free(void *p)
+{
+	if (!p || unlikely(is_early(p)) || unlikely(!is_ready()))
+		return;
+	put(HEAP_SHARE_FREE, p, 0, CALLER, now_ns());
+	next.free(p);
+}
+
+/* The old object is free from the call on, and told so once it is known to have succeeded. */
+static inline void *change(void *p, size_t bytes, uint64_t caller)
+{
+	uint64_t before_ns;
+	void *to;
+
+	if (!p)
+		return allocated(next.malloc(bytes), bytes, caller);
+	before_ns = now_ns();
+	to = next.realloc(p, bytes);
+	if (to || !bytes)
+		put(HEAP_SHARE_FREE, p, 0, caller, before_ns);
+	return allocated(to, bytes, caller);
+}
+
+static void *change_early(void *p, size_t bytes, uint64_t caller)
+{
+	size_t old = 0;
+	void *to;
+
+	to = is_ready() ? allocated(next.malloc(bytes), bytes, caller) : early_alloc(bytes);
+	if (p && to) {
+		memcpy(&old, (char *)p - 16, sizeof(old));
+		memcpy(to, p, old < bytes ? old : bytes);
+	}
+	return to;
+}
+
+WRAPS void *realloc(void *p, size_t bytes)
+{
+	if (unlikely(is_early(p) || !is_ready()))
+		return change_early(p, bytes, CALLER);
+	return change(p, bytes, CALLER);
+}
+
+WRAPS void *reallocarray(void *p, size_t cnt, size_t bytes)
+{
+	size_t all;
+
+	if (__builtin_mul_overflow(cnt, bytes, &all)) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	if (unlikely(is_early(p) || !is_ready()))
+		return change_early(p, all, CALLER);
+	return change(p, all, CALLER);
+}
+
+static void *lacks_function(void)
+{
+	errno = ENOMEM;
+	return NULL;
+}
+
+WRAPS void *memalign(size_t align, size_t bytes)
+{
+	if (!is_ready() || !next.memalign)
+		return lacks_function();
+	return allocated(next.memalign(align, bytes), bytes, CALLER);
+}
+
+WRAPS void *aligned_alloc(size_t align, size_t bytes)
+{
+	if (!is_ready() || !next.aligned_alloc)
+		return lacks_function();
+	return allocated(next.aligned_alloc(align, bytes), bytes, CALLER);
+}
+
+WRAPS int posix_memalign(void **ret, size_t align, size_t bytes)
+{
+	int err;
+
+	if (!is_ready() || !next.posix_memalign)
+		return ENOMEM;
+	err = next.posix_memalign(ret, align, bytes);
+	if (!err)
+		allocated(*ret, bytes, CALLER);
+	return err;
+}
+
+WRAPS void *valloc(size_t bytes)
+{
+	if (!is_ready() || !next.valloc)
+		return lacks_function();
+	return allocated(next.valloc(bytes), bytes, CALLER);
+}
+
+WRAPS void *pvalloc(size_t bytes)
+{
+	if (!is_ready() || !next.pvalloc)
+		return lacks_function();
+	return allocated(next.pvalloc(bytes), bytes, CALLER);
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * heap_share: the memory through which the library in the workload (heap_preload.c) hands heap
+ * events to the recorder (src/ring/heap_ring.c).
+ *
+ * It is a file: a head, then chunks of records. A thread owns the chunk in whose place of owner[]
+ * it puts its id, with one atomic operation, and writes one record after the other. A record is
+ * whole when none of its four words is 0, whatever the order in which they arrive. When all records
+ * of a chunk are taken, or its owner has ended, the recorder fills it with zeros and sets owner[]
+ * to 0. So nothing has to be told when a thread ends or is killed.
+ *
+ * The workload may write anything here at any time. The recorder therefore never maps the file,
+ * which the workload may also cut, but reads each word once.
+ */
+#ifndef HEAP_SHARE_H
+#define HEAP_SHARE_H
+
+#include <stdint.h>
+
+#define HEAP_SHARE_MAGIC 0x3170616568626165ULL
+#define HEAP_SHARE_ENV "EBPFREC_HEAP"	/* names the file; LD_PRELOAD names the library */
+
+#define HEAP_CHUNK_BYTES 16384u	/* chunks lie at multiples of it, in the file and in memory */
+#define HEAP_CHUNKS_MAX 8192u
+/*
+ * The last slots stay empty. A thread's next slot is one of these when its chunk is full; several,
+ * because signal handlers may allocate until the thread has noticed.
+ */
+#define HEAP_CHUNK_RECORDS 496u
+
+enum heap_share_kind { HEAP_SHARE_ALLOC = 1, HEAP_SHARE_FREE, HEAP_SHARE_KINDS };
+
+struct heap_share_record {
+	uint64_t ts_ns;		/* CLOCK_MONOTONIC */
+	uint64_t addr;
+	uint64_t site_kind;	/* the caller's return address << 8 | enum heap_share_kind */
+	uint64_t bytes_cpu;	/* requested bytes << 16 | CPU + 1 */
+};
+
+#define HEAP_SHARE_CPUS_MAX 0xfffeu
+#define HEAP_SHARE_BYTES_MAX (1ULL << 47)
+
+struct heap_share_head {
+	uint64_t magic;
+	uint64_t pid_ns;	/* the recorder's (inode number); in others, thread ids differ */
+	uint32_t chunk_cnt;
+	uint32_t waits;		/* 1: where all chunks are owned, a thread waits for one */
+	uint32_t off;		/* 1: the recording has ended */
+	uint32_t zero;
+	uint64_t zeros[4];
+	uint64_t lost[HEAP_SHARE_KINDS];	/* for want of a chunk, by kind */
+	uint64_t more_zeros[5];
+	uint32_t owner[HEAP_CHUNKS_MAX];	/* thread id; 0: the chunk is free */
+};
+
+#define HEAP_SHARE_HEAD_BYTES (3 * HEAP_CHUNK_BYTES)
+
+_Static_assert(sizeof(struct heap_share_record) == 32 && HEAP_CHUNK_RECORDS * 32 < HEAP_CHUNK_BYTES,
+	       "a chunk has room for its records");
+_Static_assert(sizeof(struct heap_share_head) == 128 + 4 * HEAP_CHUNKS_MAX &&
+	       sizeof(struct heap_share_head) <= HEAP_SHARE_HEAD_BYTES, "the head has no holes");
+
+#endif /* HEAP_SHARE_H */

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * preload: see preload.h. The library lies beside the program, or in lib/ebpfrec/ beside the
+ * program's bin/.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/account.h"
+#include "preload/heap_share.h"
+#include "record/preload.h"
+#include "record/session.h"
+#include "record/tasks/own_pids.h"
+#include "ring/heap_ring.h"
+
+/* Events come at once from all CPUs, and in bursts: as much as four rings. */
+#define RINGS_WORTH 4
+
+/* Finds the library. False: there is none. */
+static bool find_library(char path[PATH_MAX])
+{
+	static const char *const places[] = { "", "../lib/ebpfrec/" };
+	char program[PATH_MAX], name[PATH_MAX + 64];
+	ssize_t len = readlink("/proc/self/exe", program, sizeof(program) - 1);
+	unsigned int i;
+
+	if (len <= 0)
+		return false;
+	program[len] = 0;
+	*strrchr(program, '/') = 0;
+	for (i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		snprintf(name, sizeof(name), "%s/%sebpfrec_heap.so", program, places[i]);
+		if (realpath(name, path) && !access(path, R_OK))
+			return true;
+	}
+	return false;
+}
+
+/* Why the library cannot record this workload; NULL: it can, and path is the library's. */
+static const char *refusal(const struct session_options *o, char path[PATH_MAX])
+{
+	if (!o->command)
+		return "of processes that run already";
+	if (o->pid_cnt || o->cgroup)
+		return "with -p or --cgroup";
+	if (o->stacks_min_bytes || o->stacks_every)
+		return "with --stacks";
+	if (own_pids_are_other())
+		return "in a pid namespace of its own";
+	if (!find_library(path))
+		return "without ebpfrec_heap.so, which was not found beside the program";
+	if (strpbrk(path, " :$"))
+		return "by a library whose path has a blank, ':' or '$'";
+	return NULL;
+}
+
+static int make_env(struct preload *p, const char *library)
+{
+	const char *others = getenv("LD_PRELOAD");
+
+	if (asprintf(&p->env[0], "LD_PRELOAD=%s%s%s", library, others && *others ? ":" : "",
+		     others ? others : "") < 0)
+		p->env[0] = NULL;
+	if (asprintf(&p->env[1], HEAP_SHARE_ENV "=%s", heap_ring_path(p->ring)) < 0)
+		p->env[1] = NULL;
+	return p->env[0] && p->env[1] ? 0 : -ENOMEM;
+}
+
+int preload_open(struct preload *p, const struct session_options *o, uid_t owner, gid_t group,
+		 struct err *e)
+{
+	struct heap_ring_config config = {
+		.bytes = RINGS_WORTH * (o->rings.bytes ? o->rings.bytes : RINGS_DEFAULT_BYTES),
+		.uid = geteuid(), .gid = getegid(), .owner = owner, .group = group,
+	};
+	char library[PATH_MAX];
+	struct account account;
+	const char *why = refusal(o, library);
+	int err;
+
+	if (why) {
+		notices_warn(&o->notices,
+			     "alloc.heap: uprobes record the heap %s; each malloc and free takes "
+			     "about 6 us more",
+			     why);
+		return 0;
+	}
+	if (o->user) {
+		if (account_find(&account, o->user))
+			return 0;	/* launch_new() says it */
+		config.uid = account.uid;
+		config.gid = account.gid;
+	}
+	err = heap_ring_new(&p->ring, &config, e);
+	if (err)
+		return err;
+	err = make_env(p, library);
+	if (!err)
+		return 0;
+	preload_close(p);
+	return err_set(e, err, "out of memory");
+}
+
+void preload_close(struct preload *p)
+{
+	heap_ring_free(p->ring);
+	free(p->env[0]);
+	free(p->env[1]);
+	*p = (struct preload){ 0 };
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * preload: decides whether a library in the workload records the heap, or uprobes do, and what
+ * COMMAND's environment says of the library.
+ */
+#ifndef PRELOAD_H
+#define PRELOAD_H
+
+#include <sys/types.h>
+
+#include "base/err.h"
+
+struct heap_ring;
+struct session_options;
+
+/* All zeros: there is no library. */
+struct preload {
+	struct heap_ring *ring;
+	char *env[3];		/* "NAME=VALUE", for COMMAND; ends with NULL */
+};
+
+/*
+ * Prepares the library for a recording with alloc.heap. Where it cannot be used, p stays empty and
+ * one line says so, and what uprobes cost. owner, group: of the recorder once it has given up its
+ * privileges. Errors: -ENOENT no such user, -ENOMEM, or the memory cannot be made.
+ */
+int preload_open(struct preload *p, const struct session_options *o, uid_t owner, gid_t group,
+		 struct err *e);
+void preload_close(struct preload *p);
+
+#endif /* PRELOAD_H */

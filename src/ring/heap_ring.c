@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * heap_ring: see heap_ring.h. A pass reads who owns which chunk, and then the records of each owned
+ * chunk as far as they are whole. pread() copies them, so that each word is read once and a file
+ * that was cut is an error and no signal. What does not make sense costs the workload that record.
+ */
+#include "ring/heap_ring.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "preload/heap_share.h"
+
+#define CHUNKS_MIN 4u
+#define FIRST_READ 32u		/* records; a chunk that has more is read to its end */
+#define LOOK_NS 50000000ULL	/* how often owners are looked for that have ended */
+#define AHEAD_MAX_NS 1000000000ULL	/* a later instant was never read from a clock */
+#define LOST_MAX (1ULL << 32)	/* between two passes */
+#define TID_MAX (1u << 22)	/* the kernel's PID_MAX_LIMIT */
+
+struct chunk {
+	uint32_t tid;		/* 0: free, or not seen yet */
+	uint32_t taken;		/* of its records, from the first on */
+};
+
+struct heap_ring {
+	struct heap_ring_config config;
+	char dir[48], path[64];	/* dir is empty: it was not made */
+	int fd;
+	unsigned int cpu_cnt;
+	unsigned int chunk_cnt;
+	bool is_ended;		/* atomic */
+	struct chunk *chunks;
+
+	/* the pass under way */
+	unsigned int at;	/* chunk; chunk_cnt: none is under way */
+	uint64_t look_ns;
+	bool looks, owner_ended;
+	uint32_t owner[HEAP_CHUNKS_MAX];
+
+	/* what was read of the chunk at hand */
+	struct heap_share_record batch[HEAP_CHUNK_RECORDS];
+	unsigned int batch_at, batch_cnt;
+	union {
+		struct wire_heap_alloc alloc;
+		struct wire_heap_free free;
+	} record;
+	size_t record_bytes;
+	bool again;
+
+	uint64_t lost_seen[HEAP_SHARE_KINDS];
+	/* by kind; the reader writes and any thread reads */
+	uint64_t taken_cnt[HEAP_SHARE_KINDS], lost_cnt[HEAP_SHARE_KINDS], bad_cnt;
+};
+
+#define load(p) __atomic_load_n(p, __ATOMIC_RELAXED)
+#define store(p, v) __atomic_store_n(p, v, __ATOMIC_RELAXED)
+
+/* ---- the file ---- */
+
+static int make_file(struct heap_ring *h)
+{
+	struct heap_share_head head = {
+		.magic = HEAP_SHARE_MAGIC, .chunk_cnt = h->chunk_cnt, .waits = h->config.waits,
+	};
+	off_t bytes = HEAP_SHARE_HEAD_BYTES + (off_t)h->chunk_cnt * HEAP_CHUNK_BYTES;
+	struct stat st;
+
+	snprintf(h->dir, sizeof(h->dir), "/dev/shm/ebpfrec-heap.XXXXXX");
+	if (!mkdtemp(h->dir)) {
+		h->dir[0] = 0;
+		return -errno;
+	}
+	snprintf(h->path, sizeof(h->path), "%s/events", h->dir);
+	h->fd = open(h->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (h->fd < 0)
+		return -errno;
+	if (!stat("/proc/self/ns/pid", &st))
+		head.pid_ns = st.st_ino;
+	if (ftruncate(h->fd, bytes) || pwrite(h->fd, &head, sizeof(head), 0) != sizeof(head) ||
+	    (h->config.uid != geteuid() && fchown(h->fd, h->config.uid, h->config.gid)) ||
+	    (h->config.owner != geteuid() && chown(h->dir, h->config.owner, h->config.group)) ||
+	    chmod(h->dir, 0711))
+		return -errno;
+	return 0;
+}
+
+int heap_ring_new(struct heap_ring **ret, const struct heap_ring_config *config, struct err *e)
+{
+	struct heap_ring *h = calloc(1, sizeof(*h));
+	uint64_t cnt = config->bytes / HEAP_CHUNK_BYTES;
+	int err;
+
+	if (!h)
+		return err_set(e, -ENOMEM, "out of memory");
+	h->config = *config;
+	h->cpu_cnt = HEAP_SHARE_CPUS_MAX;
+	h->chunk_cnt = cnt < CHUNKS_MIN ? CHUNKS_MIN : cnt > HEAP_CHUNKS_MAX ? HEAP_CHUNKS_MAX :
+		       (unsigned int)cnt;
+	h->at = h->chunk_cnt;
+	h->chunks = calloc(h->chunk_cnt, sizeof(*h->chunks));
+	h->fd = -1;
+	err = h->chunks ? make_file(h) : -ENOMEM;
+	if (err) {
+		heap_ring_free(h);
+		return err_set(e, err, "cannot make the memory for heap events in /dev/shm: %s",
+			       strerror(-err));
+	}
+	*ret = h;
+	return 0;
+}
+
+void heap_ring_free(struct heap_ring *h)
+{
+	if (!h)
+		return;
+	heap_ring_end(h);
+	if (h->fd >= 0) {
+		unlink(h->path);
+		close(h->fd);
+	}
+	if (h->dir[0])
+		rmdir(h->dir);
+	free(h->chunks);
+	free(h);
+}
+
+const char *heap_ring_path(const struct heap_ring *h)
+{
+	return h->path;
+}
+
+void heap_ring_limit_cpus(struct heap_ring *h, unsigned int cpu_cnt)
+{
+	if (cpu_cnt < h->cpu_cnt)
+		h->cpu_cnt = cpu_cnt;
+}
+
+void heap_ring_end(struct heap_ring *h)
+{
+	uint32_t off = 1;
+
+	if (!h || h->fd < 0)
+		return;
+	(void)!pwrite(h->fd, &off, sizeof(off), offsetof(struct heap_share_head, off));
+	store(&h->is_ended, true);
+}
+
+static off_t chunk_offset(unsigned int chunk)
+{
+	return HEAP_SHARE_HEAD_BYTES + (off_t)chunk * HEAP_CHUNK_BYTES;
+}
+
+/* ---- what is lost ---- */
+
+static void count_lost(struct heap_ring *h, const uint64_t *lost)
+{
+	unsigned int kind;
+
+	for (kind = HEAP_SHARE_ALLOC; kind < HEAP_SHARE_KINDS; kind++) {
+		uint64_t more = lost[kind] - h->lost_seen[kind];
+
+		h->lost_seen[kind] = lost[kind];
+		/* it only grows: what is more was not counted but scribbled */
+		store(&h->lost_cnt[kind], h->lost_cnt[kind] + (more < LOST_MAX ? more : 1));
+	}
+}
+
+static void count_bad(struct heap_ring *h)
+{
+	store(&h->bad_cnt, h->bad_cnt + 1);
+}
+
+struct heap_ring_count heap_ring_count(const struct heap_ring *h, unsigned int hook)
+{
+	unsigned int kind = hook == WIRE_HEAP_ALLOC ? HEAP_SHARE_ALLOC : HEAP_SHARE_FREE;
+	struct heap_ring_count c = { 0 };
+
+	if (!h || (hook != WIRE_HEAP_ALLOC && hook != WIRE_HEAP_FREE))
+		return c;
+	c.lost_full = load(&h->lost_cnt[kind]);
+	c.lost_other = kind == HEAP_SHARE_ALLOC ? load(&h->bad_cnt) : 0;
+	c.attempted = load(&h->taken_cnt[kind]) + c.lost_full + c.lost_other;
+	return c;
+}
+
+/* ---- a pass ---- */
+
+static bool begin_pass(struct heap_ring *h)
+{
+	uint64_t lost[HEAP_SHARE_KINDS], now_ns = clock_mono_ns();
+	size_t bytes = h->chunk_cnt * sizeof(h->owner[0]);
+
+	if (pread(h->fd, lost, sizeof(lost), offsetof(struct heap_share_head, lost)) !=
+		    sizeof(lost) ||
+	    pread(h->fd, h->owner, bytes, offsetof(struct heap_share_head, owner)) !=
+		    (ssize_t)bytes)
+		return false;	/* the workload cut the file: there is nothing any more */
+	count_lost(h, lost);
+	h->looks = now_ns - h->look_ns >= LOOK_NS;
+	if (h->looks)
+		h->look_ns = now_ns;
+	return true;
+}
+
+/* All of a chunk was taken: gives it back. */
+static void free_chunk(struct heap_ring *h, unsigned int chunk)
+{
+	static const char zeros[HEAP_CHUNK_BYTES];
+	uint32_t none = 0;
+
+	h->chunks[chunk] = (struct chunk){ 0, 0 };
+	if (pwrite(h->fd, zeros, sizeof(zeros), chunk_offset(chunk)) == sizeof(zeros))
+		(void)!pwrite(h->fd, &none, sizeof(none),
+			      offsetof(struct heap_share_head, owner) + chunk * sizeof(none));
+}
+
+static bool is_whole(const struct heap_share_record *r)
+{
+	return r->ts_ns && r->addr && r->site_kind && r->bytes_cpu;
+}
+
+/* Reads up to cnt records of the chunk at hand into the batch. */
+static void read_batch(struct heap_ring *h, unsigned int cnt)
+{
+	unsigned int taken = h->chunks[h->at].taken;
+	ssize_t n;
+
+	if (cnt > HEAP_CHUNK_RECORDS - taken)
+		cnt = HEAP_CHUNK_RECORDS - taken;
+	n = pread(h->fd, h->batch, cnt * sizeof(h->batch[0]),
+		  chunk_offset(h->at) + (off_t)(taken * sizeof(h->batch[0])));
+	h->batch_at = 0;
+	h->batch_cnt = n < 0 ? 0 : (unsigned int)((size_t)n / sizeof(h->batch[0]));
+}
+
+/* Begins with the chunk at hand. False: it is free. */
+static bool begin_chunk(struct heap_ring *h)
+{
+	struct chunk *c = &h->chunks[h->at];
+
+	if (!c->tid)
+		c->tid = h->owner[h->at];
+	if (!c->tid)
+		return false;
+	/* it wrote no more after that, so what is read now is all */
+	h->owner_ended = c->tid > TID_MAX ||
+			 (h->looks && kill((pid_t)c->tid, 0) && errno == ESRCH);
+	read_batch(h, h->owner_ended ? HEAP_CHUNK_RECORDS : FIRST_READ);
+	return true;
+}
+
+/* Turns what a thread wrote into a record. False: it is none. */
+static bool convert(struct heap_ring *h, const struct heap_share_record *r)
+{
+	uint64_t cpu = (r->bytes_cpu & 0xffff) - 1, bytes = r->bytes_cpu >> 16;
+	unsigned int kind = r->site_kind & 0xff;
+	struct wire_hdr *hdr = &h->record.alloc.hdr;
+
+	if (cpu >= h->cpu_cnt || bytes >= HEAP_SHARE_BYTES_MAX ||
+	    (kind != HEAP_SHARE_ALLOC && kind != HEAP_SHARE_FREE))
+		return false;
+	*hdr = (struct wire_hdr){ .ts_ns = r->ts_ns, .cpu = (uint16_t)cpu,
+				  .tid = h->chunks[h->at].tid };
+	if (kind == HEAP_SHARE_ALLOC) {
+		hdr->hook = WIRE_HEAP_ALLOC;
+		h->record.alloc.addr = r->addr;
+		h->record.alloc.bytes = bytes;
+		h->record.alloc.call_site = r->site_kind >> 8;
+		h->record_bytes = sizeof(h->record.alloc);
+	} else {
+		hdr->hook = WIRE_HEAP_FREE;
+		h->record.free.addr = r->addr;
+		h->record_bytes = sizeof(h->record.free);
+	}
+	store(&h->taken_cnt[kind], h->taken_cnt[kind] + 1);
+	return true;
+}
+
+/* The next record of the chunk at hand. False: there is none for now. */
+static bool next_of_chunk(struct heap_ring *h, uint64_t end_ns)
+{
+	bool is_last = h->owner_ended || load(&h->is_ended);
+	struct chunk *c = &h->chunks[h->at];
+
+	for (;;) {
+		const struct heap_share_record *r = &h->batch[h->batch_at];
+
+		if (h->batch_at == h->batch_cnt) {
+			if (!h->batch_cnt || c->taken == HEAP_CHUNK_RECORDS)
+				return false;
+			read_batch(h, HEAP_CHUNK_RECORDS);
+			if (!h->batch_cnt)
+				return false;
+			continue;
+		}
+		if (!is_whole(r)) {
+			/* a signal handler or the end came between; what follows is whole */
+			if (!is_last)
+				return false;
+		} else if (r->ts_ns > end_ns && r->ts_ns - end_ns < AHEAD_MAX_NS &&
+			   !h->owner_ended) {
+			return false;
+		} else if (r->ts_ns > end_ns + AHEAD_MAX_NS || !convert(h, r)) {
+			count_bad(h);
+		} else {
+			h->batch_at++;
+			c->taken++;
+			return true;
+		}
+		h->batch_at++;
+		c->taken++;
+	}
+}
+
+const struct wire_hdr *heap_ring_next(void *ring, uint64_t end_ns, size_t *ret_bytes)
+{
+	struct heap_ring *h = ring;
+	bool goes_on = h->at < h->chunk_cnt;
+
+	if (h->again) {
+		h->again = false;
+		*ret_bytes = h->record_bytes;
+		return &h->record.alloc.hdr;
+	}
+	if (!goes_on) {
+		if (!begin_pass(h))
+			return NULL;
+		h->at = 0;
+	}
+	for (; h->at < h->chunk_cnt; h->at++, goes_on = false) {
+		if (!goes_on && !begin_chunk(h))
+			continue;
+		if (next_of_chunk(h, end_ns)) {
+			*ret_bytes = h->record_bytes;
+			return &h->record.alloc.hdr;
+		}
+		if (h->owner_ended || h->chunks[h->at].taken == HEAP_CHUNK_RECORDS)
+			free_chunk(h, h->at);
+	}
+	return NULL;
+}
+
+void heap_ring_unread(void *ring)
+{
+	struct heap_ring *h = ring;
+
+	h->again = true;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * heap_ring: the memory into which a library in the workload writes heap events, read as a ring.
+ *
+ *     src/preload (in the workload) --file in memory--> [heap_ring] --wire records--> ring
+ *
+ * Threads: heap_ring_next() and heap_ring_unread() are for one thread, the reader's;
+ * heap_ring_count() for any; the others for the controlling one. src/preload/heap_share.h tells the
+ * layout, and why nothing in it is believed.
+ */
+#ifndef HEAP_RING_H
+#define HEAP_RING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "bpf/wire.h"
+
+struct heap_ring;
+
+struct heap_ring_config {
+	uint64_t bytes;		/* of all chunks; rounded and limited */
+	bool waits;		/* the workload waits where the memory is full */
+	uid_t uid;		/* the workload's: nobody else may open the file */
+	gid_t gid;
+	uid_t owner;		/* of the file's directory: who is to remove both */
+	gid_t group;
+};
+
+/* Makes a file in a directory of its own in /dev/shm. -errno: it cannot be made. */
+int heap_ring_new(struct heap_ring **ret, const struct heap_ring_config *config, struct err *e);
+/* Removes both. NULL is fine. */
+void heap_ring_free(struct heap_ring *h);
+
+const char *heap_ring_path(const struct heap_ring *h);
+
+/* Records of a CPU from cpu_cnt on are none. Before the first heap_ring_next(). */
+void heap_ring_limit_cpus(struct heap_ring *h, unsigned int cpu_cnt);
+
+/* No event is written any more, but for those under way. NULL is fine. */
+void heap_ring_end(struct heap_ring *h);
+
+/*
+ * The next record with an instant up to end_ns, which is now. NULL: there is none, until the next
+ * call looks again. The record is valid until the next call.
+ */
+const struct wire_hdr *heap_ring_next(void *ring, uint64_t end_ns, size_t *ret_bytes);
+/* The next call gives the same record again. */
+void heap_ring_unread(void *ring);
+
+struct heap_ring_count {
+	uint64_t attempted;	/* read + lost */
+	uint64_t lost_full;	/* there was no room */
+	uint64_t lost_other;	/* what was written there was no record */
+};
+/* By hook, since heap_ring_new(). */
+struct heap_ring_count heap_ring_count(const struct heap_ring *h, unsigned int hook);
+
+#endif /* HEAP_RING_H */

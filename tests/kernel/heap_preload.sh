@@ -1,0 +1,52 @@
+#!/bin/bash
+# SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+#
+# record --heap -- COMMAND: the library in the workload. What a program counted itself, by sizes that nothing else asks
+# for, is in the trace: every function of the allocator, threads, fork, exec, signal handlers, and up to a kill -9.
+. "$(dirname "$0")/harness.bash"
+
+calls=$WORK/heap_calls
+
+recorded many --heap -e alloc.heap,task -- sh -c '
+	echo "memory=$EBPFREC_HEAP"
+	"$1" kinds 1000
+	"$1" threads 500
+	"$1" forks 700
+	LD_PRELOAD=$LD_PRELOAD:$1.so "$1" signals 20000
+	"$1" killed 900
+	exec env exec_chain=1 sh -c "exec $1 kinds 11"' sh "$calls"
+check "heap: the library recorded it" 'grep -qx heap=library "$tmp/many/manifest"' "$(cat "$tmp/many/manifest")"
+memory=$(kv "$tmp/many.out" memory)
+check "heap: its memory is gone" '[ -n "$memory" ] && [ ! -e "${memory%/*}" ]' "$memory"
+
+recorded whole --heap -e alloc.heap,task -- "$WORK/heap_user" 200000 5000 1
+recorded full --heap -e alloc.heap,task --ring-size 4KiB -- "$WORK/heap_user" 200000 5000 1
+
+checker <<'EOF_PY'
+from trace_query import *
+tmp = os.environ["tmp"]
+t = Trace(tmp + "/many")
+rows = t.sql("""SELECT p.pid AS pid, h.bytes AS bytes, count(*) AS allocs, count(h.free_ns) AS frees FROM allocations h
+                  JOIN threads USING (utid) JOIN processes p USING (upid)
+                 WHERE source = 'heap' AND bytes BETWEEN 30027 AND 100003 GROUP BY 1, 2""")
+seen = {(r["pid"], r["bytes"]): (r["allocs"], r["frees"]) for r in rows}
+said = {}
+for line in truth(tmp + "/many.out")["size"]:
+    bytes_, allocs, frees, pid = map(int, line.split(","))
+    said[pid, bytes_] = (allocs, frees)
+for what, sizes in (("every function", [50003, 50008, 50017, 50176, 50047, 50053, 50061, 50069, 50101]),
+                    ("realloc", [50021, 50023, 100003, 90001, 30027, 50033, 50051]), ("64 threads", [50111]),
+                    ("a parent and its child", [50123, 50129]), ("signal handlers", [50131, 50137]), ("kill -9", [50147])):
+    want = {k: v for k, v in said.items() if k[1] in sizes}
+    check("heap: %s" % what, want and {k: seen.get(k) for k in want} == want,
+          {k: (v, seen.get(k)) for k, v in want.items() if seen.get(k) != v})
+check("heap: both programs, the second after a chain of execs", len([k for k in said if k[1] == 50003]) == 2, said)
+sums = t.balance(["alloc"])["alloc"]
+check("heap: nothing is lost", sums[2] == 0 and sums[0] == sums[1], sums)
+
+whole, full = Trace(tmp + "/whole"), Trace(tmp + "/full")
+w, f = whole.balance(["alloc"])["alloc"], full.balance(["alloc"])["alloc"]
+check("heap, full: some is lost, and all is counted", f[2] > 0 and f[0] == f[1] + f[2] and f[0] == w[0] == w[1] >= 399999, (f, w))
+where = full.one("SELECT count(*) FROM losses WHERE cpu IS NULL AND full_cnt > 0 AND to_ns > from_ns AND source = 'alloc.heap'")
+check("heap, full: the losses have their time, and no CPU", where > 0, full.sql("SELECT * FROM losses"))
+EOF_PY

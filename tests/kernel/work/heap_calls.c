@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * heap_calls WHAT [COUNT]: allocates in every way there is, by sizes that nothing else asks for,
+ * and prints for each what a recording has to show: size=allocations,frees,pid.
+ *
+ * Compiled with LIBRARY, it is an allocator that may be called anywhere, also in a signal handler
+ * that interrupted it: it never reuses memory. The C library's allocator may not.
+ */
+#include "truth.h"
+
+#ifdef LIBRARY
+
+#include <sys/mman.h>
+
+#define ROOM (1ull << 32)
+
+static char *begin;
+static size_t used;
+
+void *malloc(size_t bytes)
+{
+	size_t at;
+	char *p;
+
+	if (!__atomic_load_n(&begin, __ATOMIC_ACQUIRE)) {
+		p = mmap(NULL, ROOM, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		__atomic_store_n(&begin, p, __ATOMIC_RELEASE);
+	}
+	at = __atomic_fetch_add(&used, ((bytes + 15) & ~(size_t)15) + 16, __ATOMIC_RELAXED);
+	memcpy(begin + at, &bytes, sizeof(bytes));
+	return begin + at + 16;
+}
+
+void free(void *p)
+{
+}
+
+void *calloc(size_t cnt, size_t bytes)
+{
+	return malloc(cnt * bytes);
+}
+
+void *realloc(void *p, size_t bytes)
+{
+	void *to = malloc(bytes);
+	size_t old;
+
+	if (p) {
+		memcpy(&old, (char *)p - 16, sizeof(old));
+		memcpy(to, p, old < bytes ? old : bytes);
+	}
+	return to;
+}
+
+#else
+
+#include <malloc.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+
+#define THREADS 64
+
+static void say(size_t bytes, long allocs, long frees)
+{
+	printf("size=%zu,%ld,%ld,%d\n", bytes, allocs, frees, (int)getpid());
+	fflush(stdout);
+}
+
+/* The compiler is not to know it, because no allocation could have it. */
+static volatile size_t too_much = PTRDIFF_MAX;
+
+static void *need(void *p)
+{
+	if (!p)
+		truth_fail("an allocation");
+	*(volatile char *)p = 1;
+	return p;
+}
+
+static void give(size_t bytes, long cnt, void *(*take)(size_t bytes))
+{
+	long i;
+
+	for (i = 0; i < cnt; i++)
+		free(need(take(bytes)));
+	need(take(bytes));
+	say(bytes, cnt + 1, cnt);
+}
+
+static void *take_calloc(size_t bytes)
+{
+	return calloc(7, bytes / 7);
+}
+
+static void *take_memalign(size_t bytes)
+{
+	return memalign(64, bytes);
+}
+
+static void *take_aligned(size_t bytes)
+{
+	return aligned_alloc(256, bytes);
+}
+
+static void *take_posix(size_t bytes)
+{
+	void *p;
+
+	return posix_memalign(&p, 4096, bytes) ? NULL : p;
+}
+
+static void *take_realloc(size_t bytes)
+{
+	return realloc(NULL, bytes);
+}
+
+/* Grows and shrinks; what a block was before is given back each time. */
+static void reallocs(long cnt)
+{
+	long i, moved = 0, in_place = 0;
+	char *p, *q, *wall;
+
+	for (i = 0; i < cnt; i++) {
+		p = need(malloc(50021));
+		wall = need(malloc(50023));	/* so that p cannot grow where it is */
+		q = need(realloc(p, 100003));
+		moved += q != p;
+		p = need(realloc(q, 90001));	/* shrinks where it is */
+		in_place += q == p;
+		p = need(reallocarray(p, 3, 10009));
+		free(p);
+		free(wall);
+	}
+	if (!moved || !in_place)
+		truth_fail("both ways of realloc");
+	say(50021, cnt, cnt);
+	say(50023, cnt, cnt);
+	say(100003, cnt, cnt);
+	say(90001, cnt, cnt);
+	say(30027, cnt, cnt);
+	/* what fails changes nothing */
+	p = need(malloc(50033));
+	if (realloc(p, too_much) || reallocarray(p, too_much, 4) || malloc(too_much))
+		truth_fail("failures of realloc");
+	say(50033, 1, 0);
+	/* glibc frees */
+	p = need(malloc(50051));
+	if (!realloc(p, 0))
+		say(50051, 1, 1);
+}
+
+static void kinds(long cnt)
+{
+	char text[50101];
+
+	memset(text, 'x', sizeof(text) - 1);
+	text[sizeof(text) - 1] = 0;
+	give(50003, cnt, malloc);
+	give(50008, cnt, take_calloc);
+	give(50017, cnt, take_memalign);
+	give(50176, cnt, take_aligned);
+	give(50047, cnt, take_posix);
+	give(50053, cnt, valloc);
+	give(50061, cnt, pvalloc);
+	give(50069, cnt, take_realloc);
+	need(strdup(text));
+	say(50101, 1, 0);
+	reallocs(cnt);
+}
+
+static void *thread_main(void *arg)
+{
+	long cnt = *(long *)arg, i;
+	void *last = NULL;
+
+	for (i = 0; i < cnt; i++) {
+		free(last);
+		last = need(malloc(50111));
+	}
+	return last;	/* another thread frees it */
+}
+
+static void threads(long cnt)
+{
+	pthread_t t[THREADS];
+	void *p;
+	int i;
+
+	for (i = 0; i < THREADS; i++)
+		if (pthread_create(&t[i], NULL, thread_main, &cnt))
+			truth_fail("pthread_create");
+	for (i = 0; i < THREADS; i++) {
+		pthread_join(t[i], &p);
+		if (i)
+			free(p);
+	}
+	say(50111, THREADS * cnt, THREADS * cnt - 1);
+}
+
+/* A child that never execs frees what its parent has allocated, and more. */
+static void forks(long cnt)
+{
+	void *p = need(malloc(50119));
+	pid_t pid = fork();
+
+	if (!pid) {
+		free(p);
+		give(50123, cnt, malloc);
+		exit(0);
+	}
+	waitpid(pid, NULL, 0);
+	give(50129, cnt, malloc);
+}
+
+static volatile long handled;
+
+static void on_timer(int sig)
+{
+	free(need(malloc(50131)));
+	handled++;
+}
+
+/* Needs the allocator that this file is as a library. */
+static void signals(long cnt)
+{
+	const struct itimerval often = { { 0, 50 }, { 0, 50 } }, never = { { 0, 0 }, { 0, 0 } };
+	long i;
+
+	signal(SIGALRM, on_timer);
+	setitimer(ITIMER_REAL, &often, NULL);
+	for (i = 0; i < cnt || handled < 100; i++)
+		free(need(malloc(50137)));
+	setitimer(ITIMER_REAL, &never, NULL);
+	say(50131, handled, handled);
+	say(50137, i, i);
+}
+
+static void killed(long cnt)
+{
+	give(50147, cnt, malloc);
+	kill(getpid(), SIGKILL);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		void (*run)(long cnt);
+	} whats[] = { { "kinds", kinds }, { "threads", threads }, { "forks", forks },
+		      { "signals", signals }, { "killed", killed } };
+	unsigned int i;
+
+	for (i = 0; argc > 1 && i < sizeof(whats) / sizeof(whats[0]); i++) {
+		if (strcmp(argv[1], whats[i].name))
+			continue;
+		whats[i].run(truth_arg(argc, argv, 2, 1000));
+		return 0;
+	}
+	truth_fail("what to do");
+}
+
+#endif

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * The memory that the workload writes heap events into: what is whole is read once, and nothing
+ * that is written there harms the reader.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "preload/heap_share.h"
+#include "ring/heap_ring.h"
+
+#define CHUNKS 4u
+#define BYTES (HEAP_SHARE_HEAD_BYTES + CHUNKS * HEAP_CHUNK_BYTES)
+#define CPUS 8u
+
+struct both {
+	struct heap_ring *ring;
+	int fd;			/* the workload's side */
+	struct heap_share_head *head;
+	uint64_t read_cnt[WIRE_HOOK_MAX];
+};
+
+static int setup(void **state)
+{
+	const struct heap_ring_config config = { .bytes = CHUNKS * HEAP_CHUNK_BYTES,
+						 .uid = geteuid(), .gid = getegid(),
+						 .owner = geteuid(), .group = getegid() };
+	struct both *b = calloc(1, sizeof(*b));
+
+	assert_int_equal(heap_ring_new(&b->ring, &config, NULL), 0);
+	heap_ring_limit_cpus(b->ring, CPUS);
+	b->fd = open(heap_ring_path(b->ring), O_RDWR);
+	assert_true(b->fd >= 0);
+	b->head = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, b->fd, 0);
+	assert_true(b->head != MAP_FAILED);
+	*state = b;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct both *b = *state;
+
+	munmap(b->head, BYTES);
+	close(b->fd);
+	heap_ring_free(b->ring);
+	free(b);
+	return 0;
+}
+
+static struct heap_share_record *slot(const struct both *b, unsigned int chunk, unsigned int i)
+{
+	char *at = (char *)b->head + HEAP_SHARE_HEAD_BYTES + (size_t)chunk * HEAP_CHUNK_BYTES;
+
+	return (struct heap_share_record *)at + i;
+}
+
+static void write_alloc(const struct both *b, unsigned int chunk, unsigned int i, uint64_t ts_ns)
+{
+	*slot(b, chunk, i) = (struct heap_share_record){ ts_ns, 0x1000 + i,
+							 0x7777ull << 8 | HEAP_SHARE_ALLOC,
+							 (100ull + i) << 16 | 4 };
+}
+
+static const struct wire_hdr *next(struct both *b, uint64_t end_ns)
+{
+	size_t bytes = 0;
+	const struct wire_hdr *h = heap_ring_next(b->ring, end_ns, &bytes);
+
+	if (!h)
+		return NULL;
+	assert_true(h->hook == WIRE_HEAP_ALLOC || h->hook == WIRE_HEAP_FREE);
+	assert_int_equal(bytes, h->hook == WIRE_HEAP_ALLOC ? sizeof(struct wire_heap_alloc)
+							   : sizeof(struct wire_heap_free));
+	assert_true(h->cpu < CPUS && h->tid && h->flags == 0);
+	if (h->hook == WIRE_HEAP_ALLOC)
+		assert_true(((const struct wire_heap_alloc *)h)->bytes < HEAP_SHARE_BYTES_MAX);
+	b->read_cnt[h->hook]++;
+	return h;
+}
+
+static unsigned int read_all(struct both *b, uint64_t end_ns)
+{
+	unsigned int cnt = 0;
+
+	while (next(b, end_ns))
+		cnt++;
+	return cnt;
+}
+
+/* attempted = read + lost */
+static void assert_balance(const struct both *b)
+{
+	unsigned int hook;
+
+	for (hook = WIRE_HEAP_ALLOC; hook <= WIRE_HEAP_FREE; hook++) {
+		struct heap_ring_count c = heap_ring_count(b->ring, hook);
+
+		assert_int_equal(c.attempted, b->read_cnt[hook] + c.lost_full + c.lost_other);
+	}
+}
+
+static void test_records_are_read_once_when_they_are_whole(void **state)
+{
+	struct both *b = *state;
+	const struct wire_heap_alloc *a;
+	unsigned int word;
+
+	b->head->owner[1] = (uint32_t)getpid();
+	for (word = 0; word < 4; word++) {
+		write_alloc(b, 1, 0, 500);
+		((uint64_t *)slot(b, 1, 0))[word] = 0;
+		assert_null(next(b, 1000));
+	}
+	write_alloc(b, 1, 0, 500);
+	*slot(b, 1, 1) = (struct heap_share_record){ 600, 0x1000, HEAP_SHARE_FREE, 1 };
+	a = (const void *)next(b, 1000);
+	assert_non_null(a);
+	assert_int_equal(a->hdr.hook, WIRE_HEAP_ALLOC);
+	assert_int_equal(a->hdr.ts_ns, 500);
+	assert_int_equal(a->hdr.tid, getpid());
+	assert_int_equal(a->hdr.cpu, 3);
+	assert_int_equal(a->addr, 0x1000);
+	assert_int_equal(a->bytes, 100);
+	assert_int_equal(a->call_site, 0x7777);
+	heap_ring_unread(b->ring);
+	b->read_cnt[WIRE_HEAP_ALLOC]--;
+	assert_ptr_equal(next(b, 1000), a);
+	assert_int_equal(next(b, 1000)->hook, WIRE_HEAP_FREE);
+	assert_null(next(b, 1000));
+	assert_null(next(b, 1000));
+	assert_balance(b);
+}
+
+static void test_later_records_wait_for_their_pass(void **state)
+{
+	struct both *b = *state;
+
+	b->head->owner[0] = (uint32_t)getpid();
+	write_alloc(b, 0, 0, 500);
+	write_alloc(b, 0, 1, 1500);
+	assert_int_equal(read_all(b, 1000), 1);
+	assert_int_equal(read_all(b, 1499), 0);
+	assert_int_equal(read_all(b, 1500), 1);
+	assert_balance(b);
+}
+
+static void test_a_full_chunk_is_given_back_empty(void **state)
+{
+	static const char zeros[HEAP_CHUNK_BYTES];
+	struct both *b = *state;
+	unsigned int i;
+
+	b->head->owner[2] = (uint32_t)getpid();
+	for (i = 0; i < HEAP_CHUNK_RECORDS - 1; i++)
+		write_alloc(b, 2, i, 10 + i);
+	assert_int_equal(read_all(b, 10000), HEAP_CHUNK_RECORDS - 1);
+	assert_int_equal(b->head->owner[2], getpid());
+	write_alloc(b, 2, i, 10 + i);
+	assert_int_equal(read_all(b, 10000), 1);
+	assert_int_equal(b->head->owner[2], 0);
+	assert_memory_equal(slot(b, 2, 0), zeros, sizeof(zeros));
+	assert_balance(b);
+}
+
+/* Of a thread that was killed, also what it wrote after a slot that it never filled. */
+static void test_the_chunk_of_an_ended_thread_is_read_and_given_back(void **state)
+{
+	struct both *b = *state;
+	pid_t pid = fork();
+
+	if (!pid) {
+		b->head->owner[3] = (uint32_t)getpid();
+		write_alloc(b, 3, 0, 100);
+		write_alloc(b, 3, 2, 300);
+		_exit(0);
+	}
+	waitpid(pid, NULL, 0);
+	assert_int_equal(read_all(b, 1000), 2);
+	assert_int_equal(b->head->owner[3], 0);
+	assert_int_equal(slot(b, 3, 2)->ts_ns, 0);
+	assert_balance(b);
+}
+
+static void test_what_is_no_record_is_counted_as_lost(void **state)
+{
+	static const struct heap_share_record bad[] = {
+		{ 500, 1, HEAP_SHARE_ALLOC, 0xffff0000 },	/* no CPU */
+		{ 500, 1, HEAP_SHARE_ALLOC, CPUS + 1 },
+		{ 500, 1, HEAP_SHARE_KINDS, 1 },
+		{ 500, 1, 0x7700, 1 },
+		{ 500, 1, HEAP_SHARE_ALLOC, HEAP_SHARE_BYTES_MAX << 16 | 1 },
+		{ UINT64_MAX, 1, HEAP_SHARE_FREE, 1 },
+		{ 3000000000, 1, HEAP_SHARE_FREE, 1 },	/* more than a second from now */
+	};
+	struct both *b = *state;
+	unsigned int i, cnt = sizeof(bad) / sizeof(bad[0]);
+
+	b->head->owner[0] = (uint32_t)getpid();
+	for (i = 0; i < cnt; i++)
+		*slot(b, 0, i) = bad[i];
+	write_alloc(b, 0, cnt, 600);
+	assert_int_equal(read_all(b, 1000), 1);
+	assert_int_equal(heap_ring_count(b->ring, WIRE_HEAP_ALLOC).lost_other, cnt);
+	assert_balance(b);
+}
+
+static void test_losses_are_counted_and_a_jump_is_not_believed(void **state)
+{
+	struct both *b = *state;
+
+	b->head->lost[HEAP_SHARE_ALLOC] = 5;
+	b->head->lost[HEAP_SHARE_FREE] = 7;
+	assert_null(next(b, 1000));
+	assert_int_equal(heap_ring_count(b->ring, WIRE_HEAP_ALLOC).lost_full, 5);
+	assert_int_equal(heap_ring_count(b->ring, WIRE_HEAP_FREE).lost_full, 7);
+	b->head->lost[HEAP_SHARE_ALLOC] = 0;
+	b->head->lost[HEAP_SHARE_FREE] = UINT64_MAX;
+	assert_null(next(b, 1000));
+	assert_int_equal(heap_ring_count(b->ring, WIRE_HEAP_ALLOC).lost_full, 6);
+	assert_int_equal(heap_ring_count(b->ring, WIRE_HEAP_FREE).lost_full, 8);
+	assert_int_equal(heap_ring_count(b->ring, WIRE_SWITCH).attempted, 0);
+	assert_balance(b);
+}
+
+/* Words of any value anywhere, and a file of any length. */
+static void test_a_workload_that_scribbles_costs_itself_events(void **state)
+{
+	struct both *b = *state;
+	unsigned int round, i;
+	uint64_t *words = (uint64_t *)b->head;
+
+	srandom(24);
+	for (round = 0; round < 3000; round++) {
+		assert_int_equal(ftruncate(b->fd, BYTES), 0);
+		for (i = 0; i < 200; i++) {
+			uint64_t v = (uint64_t)random() << (random() % 34);
+
+			words[(unsigned long)random() % (BYTES / 8)] = random() % 4 ? v : v % 1024;
+		}
+		for (i = 0; i < CHUNKS; i++)
+			if (random() % 2)
+				b->head->owner[i] = random() % 2 ? (uint32_t)random() :
+								   (uint32_t)getpid();
+		for (i = 0; i < HEAP_CHUNK_RECORDS; i++)
+			write_alloc(b, (unsigned int)random() % CHUNKS, i, (uint64_t)random());
+		if (random() % 4 == 0)
+			assert_int_equal(ftruncate(b->fd, random() % (2l * BYTES)), 0);
+		read_all(b, 1ull << 31);
+		assert_balance(b);
+	}
+	assert_true(b->read_cnt[WIRE_HEAP_ALLOC] > 1000);
+	assert_true(heap_ring_count(b->ring, WIRE_HEAP_ALLOC).lost_other > 100);
+}
+
+/* For the workload's user alone; gone with the recorder. */
+static void test_the_file_is_private_and_is_removed(void **state)
+{
+	const struct heap_ring_config config = { .bytes = 1, .uid = geteuid(), .gid = getegid(),
+						 .owner = geteuid(), .group = getegid() };
+	struct heap_ring *h;
+	struct stat st;
+	char path[128];
+
+	assert_int_equal(heap_ring_new(&h, &config, NULL), 0);
+	snprintf(path, sizeof(path), "%s", heap_ring_path(h));
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0600);
+	heap_ring_free(h);
+	assert_int_equal(access(path, F_OK), -1);
+	*strrchr(path, '/') = 0;
+	assert_int_equal(access(path, F_OK), -1);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_records_are_read_once_when_they_are_whole),
+		TEST(test_later_records_wait_for_their_pass),
+		TEST(test_a_full_chunk_is_given_back_empty),
+		TEST(test_the_chunk_of_an_ended_thread_is_read_and_given_back),
+		TEST(test_what_is_no_record_is_counted_as_lost),
+		TEST(test_losses_are_counted_and_a_jump_is_not_believed),
+		TEST(test_a_workload_that_scribbles_costs_itself_events),
+		cmocka_unit_test(test_the_file_is_private_and_is_removed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
