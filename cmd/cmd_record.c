@@ -391,7 +391,7 @@ static int check_options(const struct record *r)
 					"-p PID, --cgroup PATH or -d DUR");
 	if (source_parse(r->events, &sources, &e))
 		return opts_usage_error("-e: %s", e.text);
-	if (!has_workload && (o->heap || sources & SOURCE_BIT(SOURCE_HEAP)))
+	if (!has_workload && (o->heap || o->heap_wait || sources & SOURCE_BIT(SOURCE_HEAP)))
 		return opts_usage_error(
 			"alloc.heap is recorded for a workload only: give a COMMAND, -p or "
 			"--cgroup");
@@ -616,6 +616,9 @@ static const struct opts_option options[] = {
 	{ 0, "heap", NULL,
 	  "record each malloc and free of COMMAND and its children, as\n-e +alloc.heap does",
 	  OPTS_FLAG, AT(o.heap) },
+	{ 0, "heap-wait", NULL,
+	  "--heap, and the command waits where its events find no room, so that\nnone is lost",
+	  OPTS_FLAG, AT(o.heap_wait) },
 	{ 0, "note", "KEY=VALUE", "keep a remark with the trace; may be repeated", OPTS_CALL,
 	  AT(notes), add_note },
 	{ 0, "keep", "DUR|SIZE",

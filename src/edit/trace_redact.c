@@ -244,6 +244,7 @@ static const struct {
 	{ "cpu.possible", ENTRY_NUMBERS }, { "mem.bytes", ENTRY_NUMBERS },
 	{ "page_bytes", ENTRY_NUMBERS }, { "only", ENTRY_NUMBERS }, { "stacks.*", ENTRY_NUMBERS },
 	{ "steal", ENTRY_NUMBERS }, { "heap", AS_IS },
+	{ "heap.*", ENTRY_NUMBERS },
 	{ "offcpu.*", ENTRY_NUMBERS },
 	{ "max_overhead_ppm", ENTRY_NUMBERS }, { "ring.*", ENTRY_NUMBERS },
 	{ "disk.*", ENTRY_NUMBERS }, { "keep.*", ENTRY_NUMBERS }, { "kept.*", ENTRY_NUMBERS },

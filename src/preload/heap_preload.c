@@ -19,17 +19,22 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/rseq.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "preload/heap_share.h"
+
+#pragma weak __rseq_size
+#pragma weak __rseq_offset
 
 #define WRAPS __attribute__((visibility("default")))
 #define LOCAL_THREAD static __thread __attribute__((tls_model("initial-exec")))
@@ -124,12 +129,16 @@ static uint64_t last_epoch;
 static struct heap_share_head *head;
 static char *chunks;
 static unsigned int chunk_cnt;
+static bool counts_cycles;
 static enum { UNTRIED, OPENING, OPEN, OFF } state;
 
 LOCAL_THREAD struct {
 	uint64_t epoch;
 	struct heap_share_record *slot;	/* the next one */
-} mine = { 0, PARKED };
+	unsigned int lose;	/* so many events are lost before it looks for a chunk again */
+} mine = { 0, PARKED, 0 };
+
+#define LOSE_AT_ONCE 64		/* looking at all chunks costs as much as that many events */
 
 /* Processes of another pid namespace know their threads by numbers that mean others outside. */
 static bool is_other_namespace(uint64_t pid_ns)
@@ -166,6 +175,7 @@ static bool map_share(const char *path)
 	    HEAP_SHARE_HEAD_BYTES + (uint64_t)chunk_cnt * HEAP_CHUNK_BYTES > (uint64_t)st.st_size)
 		return false;
 	head = h;
+	counts_cycles = h->counts_cycles;
 	chunks = (char *)h + HEAP_SHARE_HEAD_BYTES;
 	return true;
 }
@@ -208,6 +218,13 @@ static bool begin_process(void)
 	return true;
 }
 
+/* Before main(), so that no signal handler and no thread comes while the memory is mapped. */
+static __attribute__((constructor)) void begin(void)
+{
+	if (!process->epoch)
+		begin_process();
+}
+
 /* The first slot of a chunk that is this thread's from now on. NULL: there is none. */
 static struct heap_share_record *claim_chunk(void)
 {
@@ -222,7 +239,8 @@ static struct heap_share_record *claim_chunk(void)
 							__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 				return (void *)(chunks + (size_t)i * HEAP_CHUNK_BYTES);
 		}
-		if (!head->waits)
+		/* a recorder that was killed reads no more */
+		if (!head->waits || (kill((pid_t)head->recorder, 0) && errno == ESRCH))
 			return NULL;
 		nanosleep(&pause, NULL);
 	}
@@ -263,7 +281,8 @@ static __attribute__((noinline)) struct heap_share_record *find_slot(enum heap_s
 		}
 		mine.epoch = process->epoch;
 	}
-	slot = claim_chunk();
+	slot = mine.lose ? NULL : claim_chunk();
+	mine.lose = slot ? 0 : mine.lose ? mine.lose - 1 : LOSE_AT_ONCE;
 	if (slot)
 		mine.slot = slot + 1;
 	else if (!head->off)
@@ -272,23 +291,46 @@ static __attribute__((noinline)) struct heap_share_record *find_slot(enum heap_s
 	return slot;
 }
 
-static inline uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
+struct instant {
+	uint64_t at;		/* 0: it is still to be read */
+	uint64_t cpu;
+};
 
 static inline uint64_t cpu_number(void)
 {
-	int cpu = sched_getcpu();
+	int cpu;
 
+	/* what sched_getcpu() of such a C library reads */
+	if (likely(&__rseq_size && __rseq_size))
+		cpu = *(volatile int *)((char *)__builtin_thread_pointer() + __rseq_offset +
+					offsetof(struct rseq, cpu_id));
+	else
+		cpu = sched_getcpu();
 	return cpu < 0 ? 0 : (uint64_t)cpu;
 }
 
+/*
+ * fence: after all that was done before. What comes next is not seen by others before the clock is
+ * read: the processor makes writes visible in order.
+ */
+static inline struct instant now(bool fence)
+{
+	struct timespec t;
+
+#ifdef __x86_64__
+	if (likely(counts_cycles)) {
+		if (fence)
+			__asm__ volatile("lfence" : : : "memory");
+		return (struct instant){ __builtin_ia32_rdtsc(), cpu_number() };
+	}
+#endif
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (struct instant){ (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec,
+				 cpu_number() };
+}
+
 static inline void put(enum heap_share_kind kind, const void *p, size_t bytes, uint64_t caller,
-		       uint64_t ts_ns)
+		       struct instant when)
 {
 	struct heap_share_record *slot = NULL;
 
@@ -299,16 +341,18 @@ static inline void put(enum heap_share_kind kind, const void *p, size_t bytes, u
 		if (!slot)
 			return;
 	}
+	if (!when.at)
+		when = now(kind == HEAP_SHARE_ALLOC);
+	slot->at = when.at;
 	slot->addr = (uint64_t)(uintptr_t)p;
 	slot->site_kind = caller << 8 | kind;
-	slot->bytes_cpu = (uint64_t)bytes << 16 | (cpu_number() + 1);
-	slot->ts_ns = ts_ns;
+	slot->bytes_cpu = (uint64_t)bytes << 16 | (when.cpu + 1);
 }
 
 static inline void *allocated(void *p, size_t bytes, uint64_t caller)
 {
 	if (likely(p != NULL))
-		put(HEAP_SHARE_ALLOC, p, bytes, caller, now_ns());
+		put(HEAP_SHARE_ALLOC, p, bytes, caller, (struct instant){ 0, 0 });
 	return p;
 }
 
@@ -334,22 +378,22 @@ WRAPS void free(void *p)
 {
 	if (!p || unlikely(is_early(p)) || unlikely(!is_ready()))
 		return;
-	put(HEAP_SHARE_FREE, p, 0, CALLER, now_ns());
+	put(HEAP_SHARE_FREE, p, 0, CALLER, (struct instant){ 0, 0 });
 	next.free(p);
 }
 
 /* The old object is free from the call on, and told so once it is known to have succeeded. */
 static inline void *change(void *p, size_t bytes, uint64_t caller)
 {
-	uint64_t before_ns;
+	struct instant before;
 	void *to;
 
 	if (!p)
 		return allocated(next.malloc(bytes), bytes, caller);
-	before_ns = now_ns();
+	before = now(false);
 	to = next.realloc(p, bytes);
 	if (to || !bytes)
-		put(HEAP_SHARE_FREE, p, 0, caller, before_ns);
+		put(HEAP_SHARE_FREE, p, 0, caller, before);
 	return allocated(to, bytes, caller);
 }
 

@@ -31,7 +31,7 @@
 enum heap_share_kind { HEAP_SHARE_ALLOC = 1, HEAP_SHARE_FREE, HEAP_SHARE_KINDS };
 
 struct heap_share_record {
-	uint64_t ts_ns;		/* CLOCK_MONOTONIC */
+	uint64_t at;		/* CLOCK_MONOTONIC, or the time-stamp counter */
 	uint64_t addr;
 	uint64_t site_kind;	/* the caller's return address << 8 | enum heap_share_kind */
 	uint64_t bytes_cpu;	/* requested bytes << 16 | CPU + 1 */
@@ -46,8 +46,10 @@ struct heap_share_head {
 	uint32_t chunk_cnt;
 	uint32_t waits;		/* 1: where all chunks are owned, a thread waits for one */
 	uint32_t off;		/* 1: the recording has ended */
+	uint32_t counts_cycles;	/* 1: instants are those of the time-stamp counter */
+	uint32_t recorder;	/* its pid, for those who wait */
 	uint32_t zero;
-	uint64_t zeros[4];
+	uint64_t zeros[3];
 	uint64_t lost[HEAP_SHARE_KINDS];	/* for want of a chunk, by kind */
 	uint64_t more_zeros[5];
 	uint32_t owner[HEAP_CHUNKS_MAX];	/* thread id; 0: the chunk is free */

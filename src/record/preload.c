@@ -16,6 +16,7 @@
 #include "record/preload.h"
 #include "record/session.h"
 #include "record/tasks/own_pids.h"
+#include "ring/heap_clock.h"
 #include "ring/heap_ring.h"
 
 /* Events come at once from all CPUs, and in bursts: as much as four rings. */
@@ -76,6 +77,7 @@ int preload_open(struct preload *p, const struct session_options *o, uid_t owner
 {
 	struct heap_ring_config config = {
 		.bytes = RINGS_WORTH * (o->rings.bytes ? o->rings.bytes : RINGS_DEFAULT_BYTES),
+		.counts_cycles = heap_clock_is_there(), .waits = o->heap_wait,
 		.uid = geteuid(), .gid = getegid(), .owner = owner, .group = group,
 	};
 	char library[PATH_MAX];

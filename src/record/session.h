@@ -33,6 +33,7 @@ struct session_options {
 	uint64_t stacks_min_bytes;	/* --stacks SIZE; 0 = none */
 	uint32_t stacks_every;		/* --stacks 1/N; 0 = none */
 	bool heap;			/* --heap: alloc.heap, too */
+	bool heap_wait;			/* --heap-wait: the workload waits for room */
 	uint64_t offcpu_ns;		/* --offcpu DUR; 0 = none, unless -e has sched.offcpu */
 	bool only;			/* keep only the workload's events */
 	bool force;			/* -f */

@@ -39,7 +39,7 @@ static int check_options(const struct session_options *o, uint32_t *ret_sources,
 
 	if (err)
 		return err;
-	if (o->heap)
+	if (o->heap || o->heap_wait)
 		*ret_sources |= SOURCE_BIT(SOURCE_HEAP);
 	if (o->offcpu_ns)
 		*ret_sources |= SOURCE_BIT(SOURCE_OFFCPU);

@@ -8,21 +8,27 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "preload/heap_share.h"
+#include "ring/heap_clock.h"
 
 #define CHUNKS_MIN 4u
 #define FIRST_READ 32u		/* records; a chunk that has more is read to its end */
 #define LOOK_NS 50000000ULL	/* how often owners are looked for that have ended */
 #define AHEAD_MAX_NS 1000000000ULL	/* a later instant was never read from a clock */
 #define LOST_MAX (1ULL << 32)	/* between two passes */
+#define YOUNG_S 10
 #define TID_MAX (1u << 22)	/* the kernel's PID_MAX_LIMIT */
 
 struct chunk {
@@ -55,6 +61,7 @@ struct heap_ring {
 	size_t record_bytes;
 	bool again;
 
+	struct heap_clock clock;
 	uint64_t lost_seen[HEAP_SHARE_KINDS];
 	/* by kind; the reader writes and any thread reads */
 	uint64_t taken_cnt[HEAP_SHARE_KINDS], lost_cnt[HEAP_SHARE_KINDS], bad_cnt;
@@ -65,15 +72,48 @@ struct heap_ring {
 
 /* ---- the file ---- */
 
+#define PLACE "/dev/shm/ebpfrec-heap."
+
+/* Removes what a recorder that was killed has left: a recorder that lives holds a lock. */
+static void remove_left(void)
+{
+	time_t now = time(NULL);
+	char path[PATH_MAX];
+	struct stat st;
+	size_t i;
+	glob_t g;
+	int fd;
+
+	if (glob(PLACE "*", 0, NULL, &g))
+		return;
+	for (i = 0; i < g.gl_pathc; i++) {
+		snprintf(path, sizeof(path), "%s/events", g.gl_pathv[i]);
+		/* a younger one may not be locked yet */
+		if (lstat(g.gl_pathv[i], &st) || !S_ISDIR(st.st_mode) ||
+		    st.st_mtime + YOUNG_S > now)
+			continue;
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+		if (fd >= 0 && !flock(fd, LOCK_EX | LOCK_NB)) {
+			unlink(path);
+			rmdir(g.gl_pathv[i]);
+		}
+		if (fd >= 0)
+			close(fd);
+	}
+	globfree(&g);
+}
+
 static int make_file(struct heap_ring *h)
 {
 	struct heap_share_head head = {
 		.magic = HEAP_SHARE_MAGIC, .chunk_cnt = h->chunk_cnt, .waits = h->config.waits,
+		.counts_cycles = h->config.counts_cycles, .recorder = (uint32_t)getpid(),
 	};
 	off_t bytes = HEAP_SHARE_HEAD_BYTES + (off_t)h->chunk_cnt * HEAP_CHUNK_BYTES;
 	struct stat st;
 
-	snprintf(h->dir, sizeof(h->dir), "/dev/shm/ebpfrec-heap.XXXXXX");
+	remove_left();
+	snprintf(h->dir, sizeof(h->dir), PLACE "XXXXXX");
 	if (!mkdtemp(h->dir)) {
 		h->dir[0] = 0;
 		return -errno;
@@ -84,7 +124,8 @@ static int make_file(struct heap_ring *h)
 		return -errno;
 	if (!stat("/proc/self/ns/pid", &st))
 		head.pid_ns = st.st_ino;
-	if (ftruncate(h->fd, bytes) || pwrite(h->fd, &head, sizeof(head), 0) != sizeof(head) ||
+	if (flock(h->fd, LOCK_EX | LOCK_NB) || ftruncate(h->fd, bytes) ||
+	    pwrite(h->fd, &head, sizeof(head), 0) != sizeof(head) ||
 	    (h->config.uid != geteuid() && fchown(h->fd, h->config.uid, h->config.gid)) ||
 	    (h->config.owner != geteuid() && chown(h->dir, h->config.owner, h->config.group)) ||
 	    chmod(h->dir, 0711))
@@ -113,6 +154,8 @@ int heap_ring_new(struct heap_ring **ret, const struct heap_ring_config *config,
 		return err_set(e, err, "cannot make the memory for heap events in /dev/shm: %s",
 			       strerror(-err));
 	}
+	if (h->config.counts_cycles)
+		heap_clock_read(&h->clock);
 	*ret = h;
 	return 0;
 }
@@ -151,6 +194,11 @@ void heap_ring_end(struct heap_ring *h)
 		return;
 	(void)!pwrite(h->fd, &off, sizeof(off), offsetof(struct heap_share_head, off));
 	store(&h->is_ended, true);
+}
+
+uint64_t heap_ring_clock_error_ns(const struct heap_ring *h)
+{
+	return load(&h->clock.error_ns);
 }
 
 static off_t chunk_offset(unsigned int chunk)
@@ -203,6 +251,8 @@ static bool begin_pass(struct heap_ring *h)
 	    pread(h->fd, h->owner, bytes, offsetof(struct heap_share_head, owner)) !=
 		    (ssize_t)bytes)
 		return false;	/* the workload cut the file: there is nothing any more */
+	if (h->config.counts_cycles)
+		heap_clock_read(&h->clock);
 	count_lost(h, lost);
 	h->looks = now_ns - h->look_ns >= LOOK_NS;
 	if (h->looks)
@@ -224,7 +274,7 @@ static void free_chunk(struct heap_ring *h, unsigned int chunk)
 
 static bool is_whole(const struct heap_share_record *r)
 {
-	return r->ts_ns && r->addr && r->site_kind && r->bytes_cpu;
+	return r->at && r->addr && r->site_kind && r->bytes_cpu;
 }
 
 /* Reads up to cnt records of the chunk at hand into the batch. */
@@ -258,16 +308,16 @@ static bool begin_chunk(struct heap_ring *h)
 }
 
 /* Turns what a thread wrote into a record. False: it is none. */
-static bool convert(struct heap_ring *h, const struct heap_share_record *r)
+static bool convert(struct heap_ring *h, const struct heap_share_record *r, uint64_t ts_ns)
 {
 	uint64_t cpu = (r->bytes_cpu & 0xffff) - 1, bytes = r->bytes_cpu >> 16;
 	unsigned int kind = r->site_kind & 0xff;
 	struct wire_hdr *hdr = &h->record.alloc.hdr;
 
-	if (cpu >= h->cpu_cnt || bytes >= HEAP_SHARE_BYTES_MAX ||
+	if (!ts_ns || cpu >= h->cpu_cnt || bytes >= HEAP_SHARE_BYTES_MAX ||
 	    (kind != HEAP_SHARE_ALLOC && kind != HEAP_SHARE_FREE))
 		return false;
-	*hdr = (struct wire_hdr){ .ts_ns = r->ts_ns, .cpu = (uint16_t)cpu,
+	*hdr = (struct wire_hdr){ .ts_ns = ts_ns, .cpu = (uint16_t)cpu,
 				  .tid = h->chunks[h->at].tid };
 	if (kind == HEAP_SHARE_ALLOC) {
 		hdr->hook = WIRE_HEAP_ALLOC;
@@ -292,6 +342,7 @@ static bool next_of_chunk(struct heap_ring *h, uint64_t end_ns)
 
 	for (;;) {
 		const struct heap_share_record *r = &h->batch[h->batch_at];
+		uint64_t ts_ns;
 
 		if (h->batch_at == h->batch_cnt) {
 			if (!h->batch_cnt || c->taken == HEAP_CHUNK_RECORDS)
@@ -301,14 +352,15 @@ static bool next_of_chunk(struct heap_ring *h, uint64_t end_ns)
 				return false;
 			continue;
 		}
+		ts_ns = h->config.counts_cycles ? heap_clock_ns(&h->clock, r->at) : r->at;
 		if (!is_whole(r)) {
 			/* a signal handler or the end came between; what follows is whole */
 			if (!is_last)
 				return false;
-		} else if (r->ts_ns > end_ns && r->ts_ns - end_ns < AHEAD_MAX_NS &&
+		} else if (ts_ns > end_ns && ts_ns - end_ns < AHEAD_MAX_NS &&
 			   !h->owner_ended) {
 			return false;
-		} else if (r->ts_ns > end_ns + AHEAD_MAX_NS || !convert(h, r)) {
+		} else if (ts_ns > end_ns + AHEAD_MAX_NS || !convert(h, r, ts_ns)) {
 			count_bad(h);
 		} else {
 			h->batch_at++;

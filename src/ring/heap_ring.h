@@ -24,6 +24,7 @@ struct heap_ring;
 struct heap_ring_config {
 	uint64_t bytes;		/* of all chunks; rounded and limited */
 	bool waits;		/* the workload waits where the memory is full */
+	bool counts_cycles;	/* instants are the counter's: heap_clock_is_there() */
 	uid_t uid;		/* the workload's: nobody else may open the file */
 	gid_t gid;
 	uid_t owner;		/* of the file's directory: who is to remove both */
@@ -39,6 +40,9 @@ const char *heap_ring_path(const struct heap_ring *h);
 
 /* Records of a CPU from cpu_cnt on are none. Before the first heap_ring_next(). */
 void heap_ring_limit_cpus(struct heap_ring *h, unsigned int cpu_cnt);
+
+/* By how much an instant may be wrong where the counter is read; 0 otherwise. */
+uint64_t heap_ring_clock_error_ns(const struct heap_ring *h);
 
 /* No event is written any more, but for those under way. NULL is fine. */
 void heap_ring_end(struct heap_ring *h);

@@ -21,6 +21,14 @@ check "heap: its memory is gone" '[ -n "$memory" ] && [ ! -e "${memory%/*}" ]' "
 
 recorded whole --heap -e alloc.heap,task -- "$WORK/heap_user" 200000 5000 1
 recorded full --heap -e alloc.heap,task --ring-size 4KiB -- "$WORK/heap_user" 200000 5000 1
+recorded waits --heap-wait -e alloc.heap,task --ring-size 4KiB -- "$WORK/heap_user" 200000 5000 1
+
+# The workload does not wait for a recorder that is no more.
+record dead --heap-wait -e alloc.heap,task --ring-size 4KiB -- \
+	sh -c 'echo "memory=$EBPFREC_HEAP"; kill -9 $PPID; "$1" 20000 5000 1; touch "$2/went_on"' sh "$WORK/heap_user" "$tmp"
+wait_for "the workload has ended" 60 '[ -e "$tmp/went_on" ]' && ok "heap, waiting: it ends without a recorder"
+memory=$(kv "$tmp/dead.out" memory)
+[ -z "$memory" ] || rm -rf "${memory%/*}"
 
 checker <<'EOF_PY'
 from trace_query import *
@@ -45,6 +53,9 @@ sums = t.balance(["alloc"])["alloc"]
 check("heap: nothing is lost", sums[2] == 0 and sums[0] == sums[1], sums)
 
 whole, full = Trace(tmp + "/whole"), Trace(tmp + "/full")
+waits = Trace(tmp + "/waits")
+check("heap, waiting: nothing is lost, and every event is there", waits.balance(["alloc"])["alloc"] == whole.balance(["alloc"])["alloc"],
+      (waits.balance(["alloc"]), whole.balance(["alloc"])))
 w, f = whole.balance(["alloc"])["alloc"], full.balance(["alloc"])["alloc"]
 check("heap, full: some is lost, and all is counted", f[2] > 0 and f[0] == f[1] + f[2] and f[0] == w[0] == w[1] >= 399999, (f, w))
 where = full.one("SELECT count(*) FROM losses WHERE cpu IS NULL AND full_cnt > 0 AND to_ns > from_ns AND source = 'alloc.heap'")

@@ -191,7 +191,7 @@ static void test_the_chunk_of_an_ended_thread_is_read_and_given_back(void **stat
 	waitpid(pid, NULL, 0);
 	assert_int_equal(read_all(b, 1000), 2);
 	assert_int_equal(b->head->owner[3], 0);
-	assert_int_equal(slot(b, 3, 2)->ts_ns, 0);
+	assert_int_equal(slot(b, 3, 2)->at, 0);
 	assert_balance(b);
 }
 
@@ -285,6 +285,47 @@ static void test_the_file_is_private_and_is_removed(void **state)
 	assert_int_equal(access(path, F_OK), -1);
 }
 
+static void make_dir(char *dir, const char *name, bool old)
+{
+	const struct timespec times[2] = { { .tv_sec = 1 }, { .tv_sec = 1 } };
+	char path[128];
+	int fd;
+
+	snprintf(dir, 64, "/dev/shm/ebpfrec-heap.%s%d", name, getpid());
+	snprintf(path, sizeof(path), "%s/events", dir);
+	assert_int_equal(mkdir(dir, 0700), 0);
+	fd = open(path, O_RDWR | O_CREAT, 0600);
+	assert_true(fd >= 0);
+	close(fd);
+	if (old)
+		assert_int_equal(utimensat(AT_FDCWD, dir, times, 0), 0);
+}
+
+static void test_what_a_killed_recorder_left_is_removed(void **state)
+{
+	const struct heap_ring_config config = { .bytes = 1, .uid = geteuid(), .gid = getegid(),
+						 .owner = geteuid(), .group = getegid() };
+	char left[64], young[64], path[128], held[128];
+	struct heap_ring *first, *second;
+
+	make_dir(left, "left", true);
+	make_dir(young, "young", false);
+	assert_int_equal(heap_ring_new(&first, &config, NULL), 0);
+	snprintf(held, sizeof(held), "%s", heap_ring_path(first));
+	*strrchr(held, '/') = 0;
+	assert_int_equal(utimensat(AT_FDCWD, held, (struct timespec[2]){ { 1, 0 }, { 1, 0 } }, 0),
+			 0);
+	assert_int_equal(heap_ring_new(&second, &config, NULL), 0);
+	assert_int_equal(access(left, F_OK), -1);
+	assert_int_equal(access(young, F_OK), 0);
+	assert_int_equal(access(heap_ring_path(first), F_OK), 0);
+	heap_ring_free(first);
+	heap_ring_free(second);
+	snprintf(path, sizeof(path), "%s/events", young);
+	unlink(path);
+	rmdir(young);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -298,6 +339,7 @@ int main(void)
 		TEST(test_losses_are_counted_and_a_jump_is_not_believed),
 		TEST(test_a_workload_that_scribbles_costs_itself_events),
 		cmocka_unit_test(test_the_file_is_private_and_is_removed),
+		cmocka_unit_test(test_what_a_killed_recorder_left_is_removed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
