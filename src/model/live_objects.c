@@ -16,6 +16,7 @@
 
 #define KIND_EMPTY UINT32_MAX
 #define KIND_ENDED (UINT32_MAX - 1)
+#define CAP_MIN 1024
 #define RECENT_KINDS 256
 #define NEAR_ORDER 6		/* blocks up to this order lie in one group of 2^6 frames */
 #define NEAR_ORDERS 0x7eu	/* the bits of orders 1 to 6 */
@@ -130,13 +131,12 @@ static struct live_slot *find_live(const struct live_objects *o, uint32_t space,
 	return is_live(s) ? s : NULL;
 }
 
-/* A new table without the entries whose objects ended, larger if those were few. */
-static int grow(struct live_objects *o)
+/* A new table of cap entries, a power of two, without those whose objects ended. */
+static int resize(struct live_objects *o, size_t cap)
 {
-	size_t old_cap = o->cap, cap = o->cnt * 4 >= old_cap ? old_cap * 2 : old_cap, i;
 	struct live_slot *old = o->slots, *slots;
+	size_t old_cap = o->cap, i;
 
-	cap = cap ? cap : 1024;
 	/* an entry lies in one cache line */
 	slots = aligned_alloc(64, cap * sizeof(*slots));
 	if (!slots)
@@ -151,6 +151,23 @@ static int grow(struct live_objects *o)
 			*find_slot(o, old[i].space, old[i].addr) = old[i];
 	free(old);
 	return 0;
+}
+
+/* Larger if those whose objects ended were few. */
+static int grow(struct live_objects *o)
+{
+	size_t cap = o->cnt * 4 >= o->cap ? o->cap * 2 : o->cap;
+
+	return resize(o, cap ? cap : CAP_MIN);
+}
+
+int live_objects_reserve(struct live_objects *o, size_t cnt)
+{
+	size_t cap = o->cap ? o->cap : CAP_MIN;
+
+	while (cap / 2 <= cnt)
+		cap *= 2;
+	return cap > o->cap ? resize(o, cap) : 0;
 }
 
 static struct live_object object_of(const struct live_slot *s)

@@ -56,6 +56,11 @@ int live_objects_new(struct live_objects **ret, uint32_t page_bytes);
 void live_objects_free(struct live_objects *o);
 /* Removes all objects and keeps the memory. */
 void live_objects_clear(struct live_objects *o);
+/*
+ * Makes room for cnt objects at once. Adding what live_objects_rest() gave to a table that grows
+ * takes long: in the order of one table, objects crowd together in a smaller one. 0 or -ENOMEM.
+ */
+int live_objects_reserve(struct live_objects *o, size_t cnt);
 
 /*
  * Adds an object. sink gets every object that the new object proves lost, before the call returns.

@@ -37,7 +37,10 @@ static bool is_sorted(const struct trace_list *l, int (*cmp)(const void *, const
 	return true;
 }
 
-/* Sorts a list by id. A refresh needs the map, because it adds rows. */
+/*
+ * Sorts a list by id. A refresh needs the map, because it adds rows; where the order is that of
+ * adding, the map has it.
+ */
 static int sort_by_id(struct trace *t, unsigned int list, int (*cmp)(const void *, const void *))
 {
 	struct trace_list *l = &t->rows[list];
@@ -45,8 +48,9 @@ static int sort_by_id(struct trace *t, unsigned int list, int (*cmp)(const void 
 	size_t i;
 
 	/* usually in order already: ids count up, and a refresh adds few */
-	if (!is_sorted(l, cmp))
-		qsort(l->v, l->cnt, l->row_bytes, cmp);
+	if (is_sorted(l, cmp))
+		return 0;
+	qsort(l->v, l->cnt, l->row_bytes, cmp);
 	/* all keys are in the map, so putting them again allocates nothing */
 	for (i = 0; i < l->cnt; i++)
 		if (hash_map_put(&t->by_key[list], key_of(list, v + i * l->row_bytes),

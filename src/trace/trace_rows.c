@@ -441,8 +441,15 @@ const struct trace_name *trace_names(const struct trace *t, enum trace_name_type
 
 static size_t index_of(const struct trace *t, unsigned int list, uint64_t key)
 {
-	size_t i = trace_rows_from(t, list, key);
+	size_t i, cnt = t->rows[list].cnt;
 
+	/* ids count up: most often a row is as far from the first one as its id */
+	if (!t->lists && cnt && key - key_at(t, list, 0) < cnt) {
+		i = key - key_at(t, list, 0);
+		if (key_at(t, list, i) == key)
+			return i;
+	}
+	i = trace_rows_from(t, list, key);
 	return i < t->rows[list].cnt && key_at(t, list, i) == key ? i : SIZE_MAX;
 }
 
