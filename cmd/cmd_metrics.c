@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * cmd_metrics: `ebpfrec metrics` counts a trace for Prometheus: once, or again and again while it
- * is recorded, for an endpoint or a file. What follows the last window is counted at a scrape, and
- * at least once in an interval, so that a flight recorder removes nothing uncounted.
+ * is recorded, for an endpoint or a file. What follows the last window is counted at a scrape, when
+ * it has many events, so that no scrape takes long, and at least once in an interval, so that a
+ * flight recorder removes nothing uncounted.
  *
  * A program that follows a recording begins where the trace ends: Prometheus takes the first values
  * after a restart for what has been added since the last ones, so what was recorded before the
@@ -30,6 +31,7 @@
 
 #define INTERVAL_NS (10 * UNITS_NS_PER_S)
 #define AGAIN_NS UNITS_NS_PER_S /* a block comes about once a second */
+#define MANY_EVENTS 200000 /* counting them takes some hundredths of a second */
 #define TEXTFILE "ebpfrec.prom"
 
 struct metrics_job {
@@ -43,7 +45,8 @@ struct metrics_job {
 	uint64_t counted_ns; /* by the trace's clock; 0: nothing of this trace */
 	bool from_start; /* this trace counts from its beginning */
 	uint64_t peaks_ns; /* the interval whose peaks are being counted begins here */
-	uint64_t looked_ns; /* when that was done last */
+	uint64_t asked_ns; /* when all there was was counted last */
+	uint64_t looked_ns; /* when it was looked how much that is */
 	bool is_gone; /* the trace that is open was removed while it was recorded */
 	bool failed;
 };
@@ -94,6 +97,7 @@ static int count_window(struct metrics_job *j, uint64_t start_ns, uint64_t end_n
 		missing_ns = start_ns - j->counted_ns;
 		j->counted_ns = start_ns;
 	}
+	j->in.follow_from_ns = j->counted_ns;
 	c = input_open_analysis(&j->in);
 	if (c)
 		return c;
@@ -128,14 +132,65 @@ static int count(struct metrics_job *j)
 	return c;
 }
 
+/*
+ * Begins to follow the trace at its end: what was recorded just before gives the first labels, and
+ * tells who waits for what. So the first scrape takes no longer than another.
+ */
+static int prepare(struct metrics_job *j)
+{
+	uint64_t end_ns = input_known_ns(&j->in);
+	struct err e = { "" };
+	size_t cnt, i;
+	const struct trace_block *b = trace_blocks(j->in.trace, &cnt);
+	int c;
+
+	for (i = cnt; i && b[i - 1].from_ns + INTERVAL_NS > end_ns; i--)
+		;
+	if (i == cnt || b[i].from_ns >= end_ns)
+		return 0;
+	j->in.follow_from_ns = b[i].from_ns;
+	c = input_open_analysis(&j->in);
+	if (c)
+		return c;
+	c = input_status(metrics_give_labels(j->m, j->in.analysis, b[i].from_ns, end_ns, &e), &e);
+	analysis_close(j->in.analysis);
+	j->in.analysis = NULL;
+	return c;
+}
+
+/* Events that are not counted yet. */
+static uint64_t uncounted(const struct metrics_job *j)
+{
+	uint64_t end_ns = input_known_ns(&j->in), events = 0;
+	size_t cnt;
+	const struct trace_block *b = trace_blocks(j->in.trace, &cnt);
+
+	while (cnt-- && b[cnt].from_ns >= j->counted_ns)
+		if (b[cnt].from_ns < end_ns)
+			events += trace_block_events(&b[cnt], UINT32_MAX);
+	return events;
+}
+
 /* Counts again, unless that was done just now. */
 static int count_again(struct metrics_job *j, uint64_t wait_ns)
 {
-	if (clock_mono_ns() - j->looked_ns < wait_ns)
+	if (clock_mono_ns() - j->asked_ns < wait_ns)
 		return 0;
 	look(j);
 	j->failed = j->failed || count(j);
 	/* from the end on, or requests that queue up would each count again */
+	j->asked_ns = j->looked_ns = clock_mono_ns();
+	return j->failed ? EXIT_FAILED : 0;
+}
+
+/* Nobody asks: counts if there are many events. */
+static int count_many(struct metrics_job *j)
+{
+	if (clock_mono_ns() - j->looked_ns < AGAIN_NS)
+		return 0;
+	look(j);
+	if (uncounted(j) >= MANY_EVENTS)
+		j->failed = j->failed || count(j);
 	j->looked_ns = clock_mono_ns();
 	return j->failed ? EXIT_FAILED : 0;
 }
@@ -201,7 +256,8 @@ static int serve(struct metrics_job *j, struct metrics_http *h)
 			metrics_http_run(h, 500);
 		else
 			poll(NULL, 0, 500);
-		if (clock_mono_ns() - j->looked_ns < j->interval_ns)
+		c = count_many(j);
+		if (c || clock_mono_ns() - j->asked_ns < j->interval_ns)
 			continue;
 		c = count_again(j, 0);
 		if (!c)
@@ -234,14 +290,16 @@ static int run(void *job)
 	if (c)
 		return c;
 	j->m = metrics_new(j->o.by, (unsigned int)j->o.top);
-	if (!j->m)
+	if (!j->m || (!j->once && analysis_follow_new(&j->in.follow) < 0))
 		return input_status(-ENOMEM, &e);
 	j->from_start = j->once;
 	if (j->listen)
 		c = input_status(metrics_http_start(&h, j->listen, make_text, j, &e), &e);
+	if (!c && !j->once)
+		c = prepare(j);
 	if (!c)
 		c = count(j);
-	j->looked_ns = clock_mono_ns();
+	j->asked_ns = j->looked_ns = clock_mono_ns();
 	if (!c)
 		c = give(j);
 	if (!c && h)
@@ -258,6 +316,7 @@ static void done(void *job)
 
 	input_close(&j->in);
 	metrics_free(j->m);
+	analysis_follow_free(j->in.follow);
 }
 
 static const struct opts_option options[] = {

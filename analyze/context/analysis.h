@@ -81,17 +81,34 @@ void analysis_close(struct analysis *a);
  * needed. Answers are the same with and without, except that order statistics of many values are
  * within 0.4 % instead of exact. An analysis uses no index before this call.
  */
+struct analysis_follow;
 struct analysis_index_use {
 	bool use;
 	bool always;	/* even where the trace is so small that it does not pay */
 	bool save;	/* keep it beside the trace, or in the user's cache */
 	/* between two checkpoints for cuts, at least; 0: as it pays */
 	uint64_t checkpoint_events;
+	/*
+	 * The index is the one that is being kept here, in memory. Questions are about windows from
+	 * follow_from_ns on, or later, to the end of the blocks that no event can be missing of.
+	 * NULL: the trace's own.
+	 */
+	struct analysis_follow *follow;
+	uint64_t follow_from_ns;
 	/* While parts are made, some times a second, and at the end (both equal); may be NULL. */
 	void (*progress)(void *ctx, uint64_t done_events, uint64_t all_events);
 	void *ctx;
 };
 void analysis_use_index(struct analysis *a, const struct analysis_index_use *use);
+
+/*
+ * What an index knows at the end of a live trace: analyses of the trace that follow each other go
+ * on from there, and decode what was recorded since. The first one begins up to a minute before
+ * follow_from_ns. Of threads, requests and memory it knows what happened since then, as if the
+ * recording had begun there. free(NULL) is fine; -ENOMEM.
+ */
+int analysis_follow_new(struct analysis_follow **ret);
+void analysis_follow_free(struct analysis_follow *f);
 /*
  * Makes now all parts of the index that any question may need, which otherwise are made when the
  * first question needs them. An index that cannot be made is no error.

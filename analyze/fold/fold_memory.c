@@ -233,13 +233,19 @@ static int give_step(struct memory_machine *x, enum alloc_source source, uint32_
 static int start(void *machine, uint64_t from_ns, size_t block, struct err *e)
 {
 	struct memory_machine *x = machine;
-	size_t cnt, i;
-	const struct trace_rss *rows = trace_rss_baselines(x->f.a->trace, &cnt);
+	const struct trace_rss *rows;
+	size_t cnt = 0, i;
 	uint32_t p;
 	int ret = 0;
 
 	forget_processes(x);
-	x->change.ts_ns = x->f.a->start_ns;
+	x->change.ts_ns = block ? from_ns : x->f.a->start_ns;
+	if (!block)
+		rows = trace_rss_baselines(x->f.a->trace, &cnt);
+	else if (x->f.def->kinds & LEVEL_KINDS)
+		ret = trace_block_rss(x->f.a->trace, block, &rows, &cnt, e);
+	if (ret == -EBADMSG)	/* what is damaged is not known */
+		ret = 0;
 	for (i = 0; i < cnt && !ret; i++) {
 		struct mem_step rss = { 0 }, vm = { 0 };
 
@@ -411,8 +417,9 @@ static void put_interval(void *m, struct buf *out)
 
 struct saving {
 	const struct memory_machine *x;
-	struct buf *out;
+	struct buf out;
 	uint64_t last_addr;
+	size_t cnt;
 };
 
 static int save_object(void *ctx, const struct live_object *obj, uint64_t bytes, enum live_end end)
@@ -422,15 +429,24 @@ static int save_object(void *ctx, const struct live_object *obj, uint64_t bytes,
 
 	if (!is_kept(x, obj))
 		return 0;
-	put_object(x, obj, s->last_addr, s->out);
+	put_object(x, obj, s->last_addr, &s->out);
 	s->last_addr = obj->addr;
-	return s->out->failed ? -ENOMEM : 0;
+	s->cnt++;
+	return s->out.failed ? -ENOMEM : 0;
+}
+
+static void add_rows(struct buf *out, size_t cnt, struct buf *rows)
+{
+	packed_put(out, cnt);
+	buf_add(out, rows->data, rows->len);
+	out->failed |= rows->failed;
+	buf_done(rows);
 }
 
 static void save(void *m, uint64_t at_ns, struct buf *out)
 {
 	const struct memory_machine *x = m;
-	struct saving s = { x, out, 0 };
+	struct saving s = { .x = x };
 	struct buf rows = { 0 };
 	uint32_t cnt = 0, i;
 
@@ -443,11 +459,9 @@ static void save(void *m, uint64_t at_ns, struct buf *out)
 		put_process(x, i, &rows);
 		cnt++;
 	}
-	packed_put(out, cnt);
-	buf_add(out, rows.data, rows.len);
-	out->failed |= rows.failed;
-	buf_done(&rows);
+	add_rows(out, cnt, &rows);
 	(void)live_objects_rest(kept_objects(x), save_object, &s);
+	add_rows(out, s.cnt, &s.out);
 }
 
 struct carrying {
@@ -535,9 +549,10 @@ static int load_objects(struct memory_machine *x, struct packed_in *in)
 	struct live_objects *o = kept_objects(x);
 	struct older_object older;
 	uint64_t addr = 0;
-	int ret = 0;
+	size_t cnt = packed_get_cnt(in);
+	int ret = live_objects_reserve(o, cnt);
 
-	while (!ret && in->p != in->end && !in->bad) {
+	for (; cnt && !ret && !in->bad; cnt--) {
 		get_object(x, in, &older);
 		addr += (uint64_t)older.addr;
 		ret = add_object(x, o, object_pairs_space(&x->pairs, kept_family(x),

@@ -111,7 +111,7 @@ static int place_at_edge(struct fold_reader *r, const struct fold_range *range, 
 	r->begin_ns = block ? trace_blocks(r->a->trace, &cnt)[block].from_ns : r->a->start_ns;
 	r->from_ns[n] = block || !def->state ? r->begin_ns : 0;
 	ret = def->start ? def->start(r->machines[n], r->begin_ns, block, e) : 0;
-	if (ret < 0 || !block || !def->state)
+	if (ret < 0 || !block || !def->state || range->start == FOLD_READER_NEW)
 		return ret;
 	return load(r, range->index, n, block,
 		    range->start == FOLD_READER_TAIL && r->begin_ns == range->from_ns);
@@ -123,6 +123,7 @@ static int place_machine(struct fold_reader *r, const struct fold_range *range, 
 {
 	const struct fold_def *def = r->machines[n]->def;
 	uint64_t ns = range->start == FOLD_READER_TRACE ? 0 : range->from_ns;
+	size_t interval = range->index ? index_interval_at(range->index, ns) : 0;
 
 	if (range->checkpoint) {
 		r->from_ns[n] = range->from_ns;
@@ -130,9 +131,11 @@ static int place_machine(struct fold_reader *r, const struct fold_range *range, 
 	}
 	if (def->begin == FOLD_FROM_EDGE)
 		return place_at_edge(r, range, n, ns, e);
+	if (range->start == FOLD_READER_NEW) {
+		r->from_ns[n] = ns;
+		return def->start ? def->start(r->machines[n], ns, interval, e) : 0;
+	}
 	if (def->state && range->index && range->start != FOLD_READER_TRACE) {
-		size_t interval = index_interval_at(range->index, ns);
-
 		r->from_ns[n] = index_interval_from(range->index, interval);
 		return load(r, range->index, n, interval, range->start == FOLD_READER_TAIL);
 	}

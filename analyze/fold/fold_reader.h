@@ -30,6 +30,8 @@ enum fold_reader_start {
 	FOLD_READER_AT,		/* where the machine has to begin for from_ns */
 	FOLD_READER_TRACE,	/* at the trace's start */
 	FOLD_READER_TAIL,	/* at from_ns, with the index's tails */
+	/* at from_ns, where an interval begins, as if the recording had begun there */
+	FOLD_READER_NEW,
 };
 
 struct fold_range {

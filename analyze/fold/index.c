@@ -69,6 +69,8 @@ void index_free(struct index *x)
 {
 	if (!x)
 		return;
+	if (x->follow && x->d)
+		index_follow_close(x);
 	index_free(x->before);
 	derived_file_close(x->d);
 	free(x->from_ns);
@@ -83,11 +85,16 @@ static void find_made(struct index *x)
 	unsigned int job;
 
 	for (job = 0; job < JOB_CNT; job++) {
-		uint64_t cnt = 0;
+		uint64_t cnt;
 
-		if (index_read_part(x, DERIVED_INDEX_INFO, job, &mem, &in) == 0)
-			cnt = packed_get(&in);
-		x->made_cnt[job] = cnt > x->interval_cnt || in.bad ? 0 : cnt;
+		x->made_cnt[job] = x->begin;
+		if (index_read_part(x, DERIVED_INDEX_INFO, job, &mem, &in) < 0 || in.p == in.end)
+			continue;
+		cnt = packed_get(&in) - x->key_base;
+		if (cnt > x->end || in.bad)
+			continue;
+		x->made_cnt[job] = cnt;
+		x->has_tail |= 1u << job;
 	}
 	buf_done(&mem);
 }
@@ -99,14 +106,14 @@ static uint32_t missing_jobs(const struct index *x, uint32_t kinds, size_t *ret_
 	unsigned int i;
 
 	for (i = 0; i < JOB_CNT; i++) {
-		if (x->made_cnt[i] == x->interval_cnt)
+		if (x->made_cnt[i] == x->end)
 			continue;
 		missing |= 1u << i;
 		jobs |= job_asks(i) & kinds ? 1u << i : 0;
 	}
 	if (!(RATES_JOBS & missing & ~jobs))
 		jobs &= ~(1u << JOB_RATES);
-	*ret_from = x->interval_cnt;
+	*ret_from = x->end;
 	for (i = 0; i < JOB_CNT; i++)
 		if (jobs & 1u << i && x->made_cnt[i] < *ret_from)
 			*ret_from = x->made_cnt[i];
@@ -135,14 +142,18 @@ int index_open(struct index **ret, struct analysis *a, bool save, struct err *e)
 	x->a = a;
 	blocks = trace_blocks(a->trace, &x->interval_cnt);
 	trace_damages(a->trace, &x->damage_cnt);
+	x->end = x->interval_cnt;
+	x->follow = a->index_use.follow;
 	x->from_ns = calloc(x->interval_cnt + 1, sizeof(*x->from_ns));
-	r = x->from_ns ? derived_file_open(&x->d, a->trace, save ? DERIVED_SAVE : 0) : -ENOMEM;
+	for (i = 0; i < x->interval_cnt && x->from_ns; i++)
+		x->from_ns[i] = blocks[i].from_ns;
+	r = !x->from_ns ? -ENOMEM :
+	    x->follow   ? index_follow_open(x) :
+			  derived_file_open(&x->d, a->trace, save ? DERIVED_SAVE : 0);
 	if (r < 0) {
 		index_free(x);
 		return r;
 	}
-	for (i = 0; i < x->interval_cnt; i++)
-		x->from_ns[i] = blocks[i].from_ns;
 	find_made(x);
 	*ret = x;
 	return 0;
@@ -152,6 +163,7 @@ int index_open(struct index **ret, struct analysis *a, bool save, struct err *e)
 static void forget_all(struct index *x)
 {
 	memset(x->made_cnt, 0, sizeof(x->made_cnt));
+	x->has_tail = 0;
 	derived_file_drop(x->d, DERIVED_FIRST_OF_INDEX, DERIVED_TYPE_CNT);
 }
 
@@ -169,6 +181,8 @@ static int begin_file(struct index *x, bool save)
 	bool had_info = has_info(x);
 	int r = derived_file_begin(x->d, save);
 
+	if (x->follow)
+		return r;
 	/* the old file could not be taken over */
 	if (!r && had_info && !has_info(x)) {
 		x->damaged = x->in_use;
@@ -215,6 +229,7 @@ static int run_job(void *ctx, unsigned int piece, struct err *e)
 	struct build *b = ctx;
 	unsigned int i = b->order[piece];
 	struct index_job *j = &b->jobs[i];
+	unsigned int skipped = j->x->follow && i <= JOB_IRQ;
 	int ret = zpack_new(&j->z, 0);
 
 	if (ret < 0)
@@ -224,8 +239,8 @@ static int run_job(void *ctx, unsigned int piece, struct err *e)
 		ret = index_memory_job(j, (enum index_group)(i - JOB_MEMORY));
 	else if (i == JOB_RATES)
 		ret = index_rates_job(j);
-	else
-		ret = index_fold_job(j, folds[i], fold_cnt(i), NULL);
+	else	/* nobody cuts a trace with an index that follows it */
+		ret = index_fold_job(j, &folds[i][skipped], fold_cnt(i) - skipped, NULL);
 	zpack_free(j->z);
 	return ret;
 }
@@ -251,12 +266,15 @@ static void make_jobs(struct build *b, struct index *x, uint32_t jobs, size_t la
 		if (!(jobs & 1u << i))
 			continue;
 		b->jobs[i] = (struct index_job){ .a = x->a, .x = x, .number = i,
-						 .from = x->made_cnt[i], .end = x->interval_cnt,
+						 .from = x->made_cnt[i], .end = x->end,
+						 .start = x->has_tail & 1u << i ? FOLD_READER_TAIL :
+							  x->made_cnt[i] ? FOLD_READER_NEW :
+									   FOLD_READER_TRACE,
 						 .last = last > x->made_cnt[i] ? last :
 										 x->made_cnt[i],
 						 .kinds = job_kinds(i),
 						 .stop = &b->workers.stop };
-		work_of[i] = index_events(x, x->made_cnt[i], x->interval_cnt, job_kinds(i));
+		work_of[i] = index_events(x, x->made_cnt[i], x->end, job_kinds(i));
 		b->total += work_of[i];
 		for (k = b->workers.cnt++; k && work_of[b->order[k - 1]] < work_of[i]; k--)
 			b->order[k] = b->order[k - 1];
@@ -293,7 +311,7 @@ static int add_spikes(struct index *x, uint32_t jobs)
 	for (g = 0; g < INDEX_GROUP_CNT && !ret; g++) {
 		uint32_t job = 1u << (JOB_MEMORY + g);
 
-		if (job & RATES_JOBS && x->made_cnt[JOB_RATES] == x->interval_cnt)
+		if (job & RATES_JOBS && x->made_cnt[JOB_RATES] == x->end)
 			continue;
 		if (jobs & job || (jobs & 1u << JOB_RATES && job & RATES_JOBS))
 			ret = spikes_save(x, z, x->a, (enum index_group)g);
@@ -306,14 +324,14 @@ static int add_spikes(struct index *x, uint32_t jobs)
 static int make_parts(struct index *x, uint32_t jobs, size_t from, bool save,
 		      const struct analysis_index_use *use, struct err *e)
 {
-	size_t last = trace_is_finished(x->a->trace) ? x->interval_cnt : x->interval_cnt - 1, i;
+	size_t last = x->follow || trace_is_finished(x->a->trace) ? x->end : x->end - 1, i;
 	unsigned int job;
 	int r = trace_mm_resets_prepare(x->a->trace);	/* threads share them */
 
 	if (!r)
 		r = begin_file(x, save);
 	/* the jobs read only some columns of some kinds */
-	for (i = from; i < x->interval_cnt && !r; i++)
+	for (i = from; i < x->end && !r; i++)
 		if (trace_block_verify(x->a->trace, i, NULL) == -ENOMEM)
 			r = -ENOMEM;
 	if (!index_read_cnt(x))
@@ -322,14 +340,16 @@ static int make_parts(struct index *x, uint32_t jobs, size_t from, bool save,
 		r = build(x, jobs, last, use, e);
 	if (!r && !index_is_true(x))
 		r = -EBADMSG;
-	if (!r && last == x->interval_cnt)
+	if (!r && last == x->interval_cnt && !x->follow)
 		r = add_spikes(x, jobs);
 	/* an index that cannot be saved is still used */
 	if (!r && save && last)
 		(void)save_file(x, jobs, last);
 	for (job = 0; job < JOB_CNT && !r; job++)
-		if (jobs & 1u << job)
-			x->made_cnt[job] = x->interval_cnt;
+		if (jobs & 1u << job) {
+			x->made_cnt[job] = x->end;
+			x->has_tail |= 1u << job;
+		}
 	return r;
 }
 
@@ -338,10 +358,10 @@ int index_need(struct index *x, uint32_t kinds, const struct analysis_index_use 
 {
 	size_t from;
 	uint32_t jobs = missing_jobs(x, kinds, &from);
-	uint64_t fresh = index_events(x, from, x->interval_cnt, UINT32_MAX);
+	uint64_t fresh = index_events(x, from, x->end, UINT32_MAX);
 	int r = 0;
 
-	if (!x->interval_cnt || x->failed || (!from && !use->always && fresh < SMALL_EVENTS))
+	if (!x->end || x->failed || (!from && !use->always && fresh < SMALL_EVENTS))
 		return 0;
 	if (jobs)
 		r = make_parts(x, jobs, from, use->save && (use->always || fresh >= SAVE_EVENTS),

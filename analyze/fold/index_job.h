@@ -13,7 +13,7 @@
 #include <stdatomic.h>
 
 #include "analyze/context/context.h"
-#include "analyze/fold/fold.h"
+#include "analyze/fold/fold_reader.h"
 #include "analyze/fold/index.h"
 
 struct derived_file;
@@ -29,7 +29,13 @@ struct index {
 	struct analysis *a;
 	struct derived_file *d;
 	size_t interval_cnt;	/* as many as the trace has blocks */
-	size_t made_cnt[JOB_CNT];	/* the first of these have the job's parts */
+	/* parts are made of the intervals [begin, end) */
+	size_t begin, end;
+	struct analysis_follow *follow;	/* NULL: the index is the trace's own */
+	uint64_t key_base;	/* the key of the parts of interval 0 */
+	/* the first of these, from begin on, have the parts of the job */
+	size_t made_cnt[JOB_CNT];
+	uint32_t has_tail;	/* 1u << job: it can go on from there */
 	uint64_t *from_ns;	/* of the intervals */
 	size_t damage_cnt;	/* of the trace, when the parts were made or opened */
 	bool damaged;
@@ -37,6 +43,11 @@ struct index {
 	bool failed;		/* parts could not be made: no more are */
 	struct index *before;	/* no longer true, but in use: this one frees it at its end */
 };
+
+/* Takes over what was kept at the end of the analysis before, or begins anew. 0 or -ENOMEM. */
+int index_follow_open(struct index *x);
+/* Keeps what the next analysis goes on from. */
+void index_follow_close(struct index *x);
 
 /* A part by its type in the derived file. */
 int index_read_part(const struct index *x, unsigned int type, uint64_t key, struct buf *mem,
@@ -48,7 +59,8 @@ struct index_job {
 	struct zpack *z;
 	unsigned int number;	/* and enum checkpoint_part */
 	size_t from, end;	/* intervals to make */
-	/* the tail is the state at this interval's beginning; end: there is none */
+	enum fold_reader_start start;
+	/* the tail is the state at this interval's beginning; the trace's end: there is none */
 	size_t last;
 	uint32_t kinds;		/* of events it reads */
 	_Atomic uint64_t done_events;	/* for progress: of the intervals that are done */

@@ -470,11 +470,11 @@ static int prepare(struct memory_job *s)
 	s->levels = new_levels(a);
 	s->owner_rows = calloc((size_t)owner_cnt(a) * INDEX_SLOT_CNT, sizeof(*s->owner_rows));
 	s->has_rates = (s->group == INDEX_SLAB || s->group == INDEX_HEAP) &&
-		       s->j->x->made_cnt[JOB_RATES] == s->j->x->interval_cnt;
+		       s->j->x->made_cnt[JOB_RATES] == s->j->x->end;
 	if (!s->levels || !s->owner_rows || index_rates_init(&s->rates, a) < 0 ||
 	    grouping_init(&s->comms, &a->ids, KEY(COMM)) < 0)
 		return -ENOMEM;
-	return s->j->from ? load_levels(s) : 0;
+	return s->j->start == FOLD_READER_TAIL ? load_levels(s) : 0;
 }
 
 int index_memory_job(struct index_job *j, enum index_group group)

@@ -71,14 +71,14 @@ int index_read_part(const struct index *x, unsigned int type, uint64_t key, stru
 int index_read(const struct index *x, size_t interval, unsigned int part, struct buf *mem,
 	       struct packed_in *ret)
 {
-	return index_read_part(x, DERIVED_INDEX + part, interval, mem, ret);
+	return index_read_part(x, DERIVED_INDEX + part, interval + x->key_base, mem, ret);
 }
 
 int index_has(const struct index *x, size_t interval, unsigned int part)
 {
 	struct derived_part p;
 
-	return derived_file_get(x->d, DERIVED_INDEX + part, interval, &p);
+	return derived_file_get(x->d, DERIVED_INDEX + part, interval + x->key_base, &p);
 }
 
 int index_read_tail(const struct index *x, unsigned int tail, struct buf *mem,
@@ -90,12 +90,13 @@ int index_read_tail(const struct index *x, unsigned int tail, struct buf *mem,
 int index_add(struct index *x, struct zpack *z, size_t interval, unsigned int part,
 	      const struct buf *b)
 {
-	return derived_file_add(x->d, z, DERIVED_INDEX + part, interval, 0, b);
+	return derived_file_add(x->d, x->follow ? NULL : z, DERIVED_INDEX + part,
+				interval + x->key_base, 0, b);
 }
 
 int index_add_tail(struct index *x, struct zpack *z, unsigned int tail, const struct buf *b)
 {
-	return derived_file_add(x->d, z, DERIVED_INDEX_TAIL + tail, 0, 0, b);
+	return derived_file_add(x->d, x->follow ? NULL : z, DERIVED_INDEX_TAIL + tail, 0, 0, b);
 }
 
 int index_add_checkpoint(struct index *x, struct zpack *z, unsigned int job, size_t interval,

@@ -51,8 +51,8 @@ static int open_pass(struct fold_pass *p, const struct fold_def *const *defs, un
 {
 	struct index_job *j = p->j;
 	const struct fold_range range = {
-		.from_ns = index_interval_from(j->x, j->from), .to_ns = j->a->end_ns,
-		.index = j->x, .start = j->from ? FOLD_READER_TAIL : FOLD_READER_TRACE,
+		.from_ns = index_interval_from(j->x, j->from),
+		.to_ns = index_interval_to(j->x, j->end - 1), .index = j->x, .start = j->start,
 	};
 	struct fold_use uses[FOLD_USES_MAX];
 	int ret;
@@ -93,6 +93,21 @@ static int add_state(struct fold_pass *p, unsigned int n, size_t interval)
 	return index_add(p->j->x, p->j->z, interval, def->state->part + def->group, &p->out);
 }
 
+/* Where a trace that is followed will go on. */
+static int save_tails(struct fold_pass *p)
+{
+	size_t end = p->j->end;
+	unsigned int n;
+	int ret = 0;
+
+	if (p->j->last != end || end == index_interval_cnt(p->j->x))
+		return 0;
+	for (n = 0; n < p->cnt && !ret; n++)
+		if (p->shares[n].def->state)
+			ret = save_tail(p, n, index_interval_from(p->j->x, end));
+	return ret;
+}
+
 static int begin_state(struct fold_pass *p, unsigned int n, size_t interval, uint64_t from_ns)
 {
 	const struct fold_state_def *state = p->shares[n].def->state;
@@ -130,6 +145,8 @@ static bool is_checkpoint_due(const struct fold_pass *p)
 {
 	uint64_t asked = p->j->a->index_use.checkpoint_events;
 
+	if (p->j->x->follow)
+		return false;
 	if (asked)
 		return p->since_checkpoint >= asked;
 	return p->since_checkpoint >= CHECKPOINT_EVENTS &&
@@ -218,6 +235,8 @@ int index_fold_job(struct index_job *j, const struct fold_def *const *defs, unsi
 		if (!ret)
 			ret = done_interval(&p, i);
 	}
+	if (!ret)
+		ret = save_tails(&p);
 	fold_reader_close(p.reader);
 	for (n = 0; n < p.cnt; n++)
 		if (p.shares[n].sums.def)

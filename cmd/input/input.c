@@ -127,7 +127,9 @@ static void show_progress(void *ctx, uint64_t done, uint64_t all)
 
 int input_open_analysis(struct input *in)
 {
-	struct analysis_index_use use = { .use = !in->no_index, .save = true, .ctx = in };
+	struct analysis_index_use use = { .use = !in->no_index, .save = !in->follow,
+					  .always = in->follow, .follow = in->follow,
+					  .follow_from_ns = in->follow_from_ns, .ctx = in };
 	struct err e = { "" };
 	int r = analysis_open(&in->analysis, in->trace, &e);
 

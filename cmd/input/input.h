@@ -30,6 +30,9 @@ struct input {
 	enum render_format format;
 	bool anyway;		/* open it without a manifest, too */
 	bool quick;		/* may read and write its lists in derived.idx */
+	/* the analyses of a trace that grows go on from each other, from the instant on; NULL */
+	struct analysis_follow *follow;
+	uint64_t follow_from_ns;
 	bool folded_count;	/* see struct render_options */
 	bool wide; /* tables: see struct render_options, as is drops */
 	bool of_bins; /* the same */

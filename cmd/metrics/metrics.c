@@ -538,9 +538,8 @@ static int run(struct metrics *m, struct analysis *a, uint64_t from_ns, uint64_t
 	return c;
 }
 
-/* Counts the first window in vain, so that who gets a label in its last section has it in all. */
-static int give_labels(struct metrics *m, struct analysis *a, uint64_t from_ns, uint64_t to_ns,
-		       struct err *e)
+int metrics_give_labels(struct metrics *m, struct analysis *a, uint64_t from_ns, uint64_t to_ns,
+			struct err *e)
 {
 	int c = run(m, a, from_ns, to_ns, e);
 
@@ -592,7 +591,7 @@ static int forget_hidden(struct metrics *m)
 int metrics_count(struct metrics *m, struct analysis *a, uint64_t from_ns, uint64_t to_ns,
 		  struct err *e)
 {
-	int c = m->is_first ? give_labels(m, a, from_ns, to_ns, e) :
+	int c = m->is_first ? metrics_give_labels(m, a, from_ns, to_ns, e) :
 		m->who.cnt > METRICS_KNOWN * m->who.max ? forget_hidden(m) : 0;
 
 	make_way(m);
@@ -640,7 +639,7 @@ int metrics_write_bins(struct metrics *m, struct analysis *a, const struct trace
 	int c = align_window(t, every_ns, &from_ns, &to_ns, e);
 
 	if (!c)
-		c = give_labels(m, a, from_ns, to_ns, e);
+		c = metrics_give_labels(m, a, from_ns, to_ns, e);
 	if (c)
 		return c;
 	m->from_rel = (int64_t)(from_ns - trace_start_ns(t));

@@ -33,10 +33,17 @@ void metrics_free(struct metrics *m);
 
 /*
  * Adds the window [from_ns, to_ns) to all counters, once; gauges of the trace are then those of its
- * end. After an error a part of the window may have been added. The first call drops what was put.
+ * end. After an error a part of the window may have been added. Without labels it gives them first,
+ * which drops what was put.
  */
 int metrics_count(struct metrics *m, struct analysis *a, uint64_t from_ns, uint64_t to_ns,
 		  struct err *e);
+/*
+ * Gives the first labels, to those who are large in this window, which is counted in vain. Who gets
+ * one in the last section then has it in all.
+ */
+int metrics_give_labels(struct metrics *m, struct analysis *a, uint64_t from_ns, uint64_t to_ns,
+			struct err *e);
 /* The peaks of what was counted since the last call are now shown, and new ones begin. */
 void metrics_end_interval(struct metrics *m);
 

@@ -28,7 +28,7 @@
 #include "trace/trace_state.h"
 
 #define DERIVED_MAGIC "EBRDERV\n"
-#define DERIVED_VERSION 22
+#define DERIVED_VERSION 23
 #define PART_RAW_MAX (1u << 31)
 /*
  * A part that packs better is stored as it is: so a file makes a reader take a bounded multiple of
@@ -312,7 +312,7 @@ int derived_file_open(struct derived_file **ret, struct trace *t, unsigned int f
 	derived_file_drop(d, 0, DERIVED_TYPE_CNT);
 	pthread_mutex_init(&d->lock, NULL);
 	r = zunpack_new(&d->zunpack);
-	if (r == 0)
+	if (r == 0 && !(flags & DERIVED_APART))
 		r = find_place(d, t, flags);
 	if (r == 0 && d->state == -ENOMEM)
 		r = -ENOMEM;

@@ -68,6 +68,7 @@ enum derived_flags {
 	DERIVED_SAVE = 1,	/* parts will be added: choose a place that can be written to */
 	DERIVED_BESIDE = 2,	/* only the trace's own directory will do, not the user's cache */
 	DERIVED_UNBOUND = 4,	/* do not compare with the trace: its blocks are not read yet */
+	DERIVED_APART = 8,	/* no file: what is added stays in memory */
 };
 
 /*

@@ -63,6 +63,28 @@ def cpu(found):
     return round(sum(v for k, v in found.items() if k.startswith("ebpfrec_cpu_seconds_total")) * 1e9)
 
 
+def states(found):
+    """ns in each state, and memory allocated and freed by source, of everybody"""
+    sums = {}
+    for k, v in found.items():
+        m = re.match(r'ebpfrec_(?:thread_state_seconds|(allocated|freed|exit)_bytes)_total\{.*(?:state|source)="(.*)"', k)
+        if m:
+            sums[m.groups()] = sums.get(m.groups(), 0) + round(v if m[1] else v * 1e9)
+    return {k: v for k, v in sums.items() if v}
+
+
+def reported_states(until, since):
+    window, sums = ["--from", since, "--until", until, "--by", "comm"], {}
+    for r in ask("report", "-i", trace.whole, "states", *window):
+        for state in ("running", "runnable", "preempted", "disk", "uninterruptible", "sleeping", "stopped", "unknown"):
+            sums[None, state] = sums.get((None, state), 0) + int(r[state + "_ns"] or 0)
+    for r in ask("report", "-i", trace.whole, "alloc", *window):
+        for name in ("allocated", "freed", "exit"):
+            key = name, r["source"]
+            sums[key] = sums.get(key, 0) + int(r[{"allocated": "alloc", "freed": "free"}.get(name, name) + "_bytes"])
+    return {k: v for k, v in sums.items() if v and k[1] != "vm"}
+
+
 def report(until, since="0s"):
     return sum(int(r["oncpu_ns"]) for r in ask("report", "-i", trace.whole, "cpu", "--by", "comm", "--from", since, "--until", until))
 
@@ -81,6 +103,8 @@ with tempfile.TemporaryDirectory() as tmp:
         trace.grow(3)
         got = values(prom, trace_end_monotonic_seconds=1002)
         check("a live trace is counted up to its last block", got.get(END) == 1002 and cpu(got) == report("2s", "1s") and got["ebpfrec_missing_seconds_total"] == 0, got)
+        check("what threads did, and memory, goes on from what was counted in vain", states(got) == reported_states("2s", "1s") and len(states(got)) == 6,
+              (states(got), reported_states("2s", "1s")))
         # its last block wakes at 0.6 s whom the CPU took at 1.5 s
         trace.grow(4)
         got = values(prom, trace_end_monotonic_seconds=1003)

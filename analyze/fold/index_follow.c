@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * An index in memory that goes on from analysis to analysis of a live trace. It has the tails of
+ * its jobs, and the parts of the last intervals: machines that begin at a sure keyframe may begin
+ * some intervals back, and so may a burst.
+ *
+ * The recorder of a flight trace removes blocks in front, which changes the intervals' numbers.
+ * Parts keep their keys: key_base is what has to be added to a number.
+ */
+#include "analyze/fold/index_job.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "trace/derived_file.h"
+
+#define BEGIN_NS 60000000000ull	/* so much is read before the first window, */
+#define BEGIN_EVENTS 2000000	/* but not many more events than these */
+#define KEEP_NS 2000000000ull	/* parts of so much time are kept */
+
+struct analysis_follow {
+	struct derived_file *d;	/* NULL: nothing is kept */
+	uint64_t at_ns, at_key;	/* the next interval: its beginning, and the key of its parts */
+	uint64_t start_ns;	/* of the trace, from which granules of rates are counted */
+};
+
+int analysis_follow_new(struct analysis_follow **ret)
+{
+	*ret = calloc(1, sizeof(**ret));
+	return *ret ? 0 : -ENOMEM;
+}
+
+void analysis_follow_free(struct analysis_follow *f)
+{
+	if (f)
+		derived_file_close(f->d);
+	free(f);
+}
+
+/* ---- opening ---- */
+
+static size_t first_interval(const struct index *x)
+{
+	uint64_t from_ns = x->a->index_use.follow_from_ns, events;
+	size_t end = index_interval_at(x, from_ns), i;
+
+	i = index_interval_at(x, from_ns > BEGIN_NS ? from_ns - BEGIN_NS : 0);
+	events = index_events(x, i, end, UINT32_MAX);
+	for (; i < end && events > BEGIN_EVENTS; i++)
+		events -= index_events(x, i, i + 1, UINT32_MAX);
+	while (i && !x->a->block_is_clean[i])
+		i--;
+	return i;
+}
+
+int index_follow_open(struct index *x)
+{
+	struct analysis_follow *f = x->follow;
+	size_t i = lower_bound_plain(x->from_ns, x->interval_cnt, f->at_ns);
+
+	if (x->end && trace_is_live(x->a->trace))
+		x->end--;
+	if (!f->d || i > x->end || i == x->interval_cnt || x->from_ns[i] != f->at_ns) {
+		derived_file_close(f->d);
+		f->d = NULL;
+		x->begin = first_interval(x);
+		return derived_file_open(&x->d, x->a->trace, DERIVED_APART);
+	}
+	x->d = f->d;
+	f->d = NULL;
+	x->begin = i;
+	x->key_base = f->at_key - i;
+	if (f->start_ns != x->a->start_ns)
+		derived_file_drop(x->d, DERIVED_INDEX + INDEX_RATES,
+				  DERIVED_INDEX + INDEX_RATES + INDEX_GROUP_CNT);
+	return 0;
+}
+
+/* ---- closing ---- */
+
+/* From here on parts are kept. */
+static size_t first_kept(const struct index *x)
+{
+	size_t i = x->end;
+
+	while (i && (!x->a->block_is_clean[i] || x->from_ns[x->end] - x->from_ns[i] < KEEP_NS))
+		i--;
+	return i;
+}
+
+/* Copies the parts of a type from a key on. */
+static int keep_type(const struct index *x, struct derived_file *to, unsigned int type,
+		     uint64_t key, struct buf *mem)
+{
+	const struct derived_part *v;
+	const uint8_t *raw;
+	size_t cnt, i;
+	int r = derived_file_parts(x->d, type, &v, &cnt);
+
+	for (i = lower_bound(v, cnt, key, key); i < cnt && !r; i++) {
+		r = derived_file_read(x->d, &v[i], mem, &raw);
+		if (!r)
+			r = derived_file_add(to, NULL, type, v[i].key, 0,
+					     &(struct buf){ .data = (uint8_t *)raw,
+							    .len = v[i].raw_bytes });
+	}
+	return r;
+}
+
+static int keep_parts(const struct index *x, struct derived_file *to)
+{
+	uint64_t key = first_kept(x) + x->key_base;
+	struct buf mem = { 0 }, info = { 0 };
+	unsigned int i;
+	int r = derived_file_begin(to, false);
+
+	for (i = 0; i < INDEX_PART_CNT && !r; i++)
+		r = keep_type(x, to, DERIVED_INDEX + i, key, &mem);
+	for (i = 0; i < INDEX_TAIL_CNT && !r; i++)
+		r = keep_type(x, to, DERIVED_INDEX_TAIL + i, 0, &mem);
+	for (i = 0; i < JOB_CNT && !r; i++) {
+		if (!(x->has_tail & 1u << i))
+			continue;
+		buf_reset(&info);
+		packed_put(&info, x->made_cnt[i] + x->key_base);
+		r = derived_file_add(to, NULL, DERIVED_INDEX_INFO, i, 0, &info);
+	}
+	buf_done(&mem);
+	buf_done(&info);
+	return r;
+}
+
+void index_follow_close(struct index *x)
+{
+	struct analysis_follow *f = x->follow;
+	struct derived_file *to;
+
+	/* behind the end of a recording nothing follows, and intervals without length are rare */
+	if (!index_is_true(x) || x->failed || !x->end || x->end == x->interval_cnt ||
+	    x->from_ns[x->end - 1] == x->from_ns[x->end] ||
+	    derived_file_open(&to, x->a->trace, DERIVED_APART) < 0)
+		return;
+	if (keep_parts(x, to) < 0) {
+		derived_file_close(to);
+		return;
+	}
+	f->d = to;
+	f->at_ns = x->from_ns[x->end];
+	f->at_key = x->end + x->key_base;
+	f->start_ns = x->a->start_ns;
+}
