@@ -61,7 +61,13 @@ struct block_cpu {
 	uint32_t row, end;		/* switches to come */
 	uint32_t run;			/* slot */
 	uint64_t since_ns;
-	uint64_t doubt_ns;		/* from here on it was seen elsewhere; UINT64_MAX */
+};
+
+/* Where the switches of a slice saw a thread last. */
+struct block_sight {
+	uint64_t left_ns, came_ns;
+	uint32_t came_to;		/* CPU + 1; 0: nowhere */
+	bool is_on;			/* a CPU when the slice begins */
 };
 
 struct block_steps {
@@ -105,9 +111,8 @@ struct block_writer {
 	struct block_runner *runners;	/* by cpu */
 	uint32_t *running;		/* by cpu: slot at from_ns */
 	struct block_cpu *cpus;		/* by cpu */
-	uint32_t *cpu_heap;		/* CPUs with switches left, a heap by the next one's time */
-	uint32_t *claim;		/* by slot: 1 + the CPU that has it; 0 */
-	uint32_t claim_cap;
+	struct block_sight *sights;	/* by slot */
+	size_t sight_cap;
 	uint64_t number;		/* of the block being made */
 	uint64_t epoch; /* of the attempt: a failed one leaves marks behind that must not count */
 	bool force_keyframe;			/* the next block lists every task */

@@ -25,8 +25,7 @@ static int writer_alloc(struct block_writer *w)
 	w->runners = calloc(cpu_cnt, sizeof(*w->runners));
 	w->running = calloc(cpu_cnt, sizeof(*w->running));
 	w->cpus = calloc(cpu_cnt, sizeof(*w->cpus));
-	w->cpu_heap = calloc(cpu_cnt, sizeof(*w->cpu_heap));
-	if (!w->tally || !w->pos || !w->runners || !w->running || !w->cpus || !w->cpu_heap)
+	if (!w->tally || !w->pos || !w->runners || !w->running || !w->cpus)
 		return -ENOMEM;
 	return 0;
 }
@@ -81,8 +80,7 @@ void block_writer_free(struct block_writer *w)
 	free(w->runners);
 	free(w->running);
 	free(w->cpus);
-	free(w->cpu_heap);
-	free(w->claim);
+	free(w->sights);
 	for (i = 0; i < CHUNK_SMALL_END; i++)
 		buf_done(&w->small[i].out);
 	free(w);

@@ -5,13 +5,13 @@
  * That is the thread that the last switch before the slice went to; before the first switch of all,
  * the thread that this switch leaves, or the one a snapshot saw. A thread has one CPU at a time:
  * when another CPU's switch names it, its way there was lost, and from then on nobody knows who has
- * the CPU, until its next switch. To see that, the switches of all CPUs are gone through in order
- * of time.
+ * the CPU, until its next switch. So at the slice's end a thread is where it was seen last.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "record/encode/block_state.h"
 
 static bool lost_switches(const struct block_slice *s, unsigned int cpu)
@@ -103,8 +103,7 @@ static int begin_cpu(struct block_writer *w, const struct block_slice *s, unsign
 
 	*c = (struct block_cpu){ .row = k->cpu_start[cpu],
 				 .end = k->cpu_start[cpu + 1],
-				 .since_ns = w->from_ns,
-				 .doubt_ns = UINT64_MAX };
+				 .since_ns = w->from_ns };
 	c->run = r->known ? runner_slot(w, r) : first_runner(w, s, cpu, c->row, c->end, &r->known);
 	if (c->run == UINT32_MAX)
 		return -ENOMEM;
@@ -113,16 +112,6 @@ static int begin_cpu(struct block_writer *w, const struct block_slice *s, unsign
 		if (k->ts_ns[c->row] >= r->last_ns)
 			c->run = after_switch(k, c->row);
 	return 0;
-}
-
-/* The thread comes onto cpu; where it was thought to be, it has not been from now on. */
-static void claim(struct block_writer *w, uint32_t slot, unsigned int cpu, uint64_t ts_ns)
-{
-	uint32_t had = w->claim[slot];
-
-	if (had && had != cpu + 1 && w->cpus[had - 1].doubt_ns > ts_ns)
-		w->cpus[had - 1].doubt_ns = ts_ns;
-	w->claim[slot] = cpu + 1;
 }
 
 static int begin_cpus(struct block_writer *w, const struct block_slice *s)
@@ -135,101 +124,50 @@ static int begin_cpus(struct block_writer *w, const struct block_slice *s)
 		if (r < 0)
 			return r;
 	}
-	if (w->claim_cap < w->slots.cnt) {
-		free(w->claim);
-		w->claim_cap = w->slots.cnt * 2;
-		w->claim = malloc((size_t)w->claim_cap * sizeof(*w->claim));
-		if (!w->claim) {
-			w->claim_cap = 0;
-			return -ENOMEM;
-		}
-	}
-	memset(w->claim, 0, w->slots.cnt * sizeof(*w->claim));
+	if (array_reserve(&w->sights, &w->sight_cap, w->slots.cnt) < 0)
+		return -ENOMEM;
+	memset(w->sights, 0, w->slots.cnt * sizeof(*w->sights));
 	for (cpu = 0; cpu < w->config.cpu_cnt; cpu++) {
 		struct block_cpu *c = &w->cpus[cpu];
 
 		/* A keyframe never says that one thread runs twice. */
-		if (c->run >= SLOT_FIRST && w->claim[c->run])
+		if (c->run >= SLOT_FIRST && w->sights[c->run].is_on)
 			c->run = SLOT_UNKNOWN;
-		if (c->run >= SLOT_FIRST)
-			w->claim[c->run] = cpu + 1;
+		w->sights[c->run].is_on = true;
 		w->running[cpu] = c->run;
 	}
 	return 0;
 }
 
-static void account_switch(struct block_writer *w, unsigned int cpu)
+static void account_switches(struct block_writer *w, unsigned int cpu)
 {
 	const struct kind_rows *k = &w->rows[EVENT_SWITCH];
-	struct block_cpu *c = &w->cpus[cpu], *other;
-	uint32_t prev = k->utid[c->row], next = after_switch(k, c->row), had;
-	uint64_t ts_ns = k->ts_ns[c->row];
+	struct block_cpu *c = &w->cpus[cpu];
+	struct block_sight *s;
 
-	if (w->claim[c->run] == cpu + 1)
-		w->claim[c->run] = 0;
-	had = w->claim[prev];
-	if (had) {
-		/* At one timestamp it may have left here and come there, in either order. */
-		other = &w->cpus[had - 1];
-		if (other->since_ns < ts_ns && other->doubt_ns > ts_ns)
-			other->doubt_ns = ts_ns;
+	for (; c->row < c->end && k->ts_ns[c->row] < w->to_ns; c->row++) {
+		c->since_ns = k->ts_ns[c->row];
+		s = &w->sights[k->utid[c->row]];
+		if (c->since_ns > s->left_ns)
+			s->left_ns = c->since_ns;
+		c->run = after_switch(k, c->row);
+		s = &w->sights[c->run];
+		if (c->since_ns >= s->came_ns) {
+			s->came_ns = c->since_ns;
+			s->came_to = cpu + 1;
+		}
 	}
-	if (next >= SLOT_FIRST)
-		claim(w, next, cpu, ts_ns);
-	c->since_ns = ts_ns;
-	c->doubt_ns = UINT64_MAX;
-	c->run = next;
-	c->row++;
 }
 
-/* The time of a CPU's next switch; UINT64_MAX: none is left in the slice. */
-static uint64_t next_ns(const struct block_writer *w, unsigned int cpu)
+/* At one timestamp a thread may have left here and come there, in either order. */
+static bool is_elsewhere(const struct block_writer *w, unsigned int cpu)
 {
 	const struct block_cpu *c = &w->cpus[cpu];
-	uint64_t ts_ns = c->row < c->end ? w->rows[EVENT_SWITCH].ts_ns[c->row] : UINT64_MAX;
+	const struct block_sight *s = &w->sights[c->run];
 
-	return ts_ns < w->to_ns ? ts_ns : UINT64_MAX;
-}
-
-static bool goes_first(const struct block_writer *w, unsigned int a, unsigned int b)
-{
-	uint64_t x = next_ns(w, a), y = next_ns(w, b);
-
-	return x < y || (x == y && a < b);
-}
-
-static void sift_down(struct block_writer *w, uint32_t i, uint32_t cnt)
-{
-	uint32_t child, swap;
-
-	for (; (child = 2 * i + 1) < cnt; i = child) {
-		if (child + 1 < cnt && goes_first(w, w->cpu_heap[child + 1], w->cpu_heap[child]))
-			child++;
-		if (!goes_first(w, w->cpu_heap[child], w->cpu_heap[i]))
-			return;
-		swap = w->cpu_heap[i];
-		w->cpu_heap[i] = w->cpu_heap[child];
-		w->cpu_heap[child] = swap;
-	}
-}
-
-static void account_switches(struct block_writer *w)
-{
-	uint32_t cnt = 0, i;
-	unsigned int cpu;
-
-	for (cpu = 0; cpu < w->config.cpu_cnt; cpu++)
-		if (next_ns(w, cpu) != UINT64_MAX)
-			w->cpu_heap[cnt++] = cpu;
-	for (i = cnt / 2; i-- > 0;)
-		sift_down(w, i, cnt);
-	while (cnt) {
-		cpu = w->cpu_heap[0];
-		account_switch(w, cpu);
-		if (next_ns(w, cpu) == UINT64_MAX)
-			w->cpu_heap[0] = w->cpu_heap[--cnt];
-		sift_down(w, 0, cnt);
-	}
+	return c->run >= SLOT_FIRST &&
+	       (s->left_ns > c->since_ns ||
+		(s->came_to && s->came_to != cpu + 1 && s->came_ns >= c->since_ns));
 }
 
 static void end_cpu(struct block_writer *w, unsigned int cpu)
@@ -237,10 +175,9 @@ static void end_cpu(struct block_writer *w, unsigned int cpu)
 	const struct kind_rows *k = &w->rows[EVENT_SWITCH];
 	struct block_runner *r = &w->runners[cpu];
 	struct block_cpu *c = &w->cpus[cpu];
-	bool doubted = c->doubt_ns < w->to_ns;
 
 	/* The next slice's first switch tells. */
-	if (doubted) {
+	if (is_elsewhere(w, cpu)) {
 		c->run = SLOT_UNKNOWN;
 		r->known = false;
 	}
@@ -261,7 +198,8 @@ int block_account_cpus(struct block_writer *w, const struct block_slice *s)
 	r = begin_cpus(w, s);
 	if (r < 0)
 		return r;
-	account_switches(w);
+	for (cpu = 0; cpu < w->config.cpu_cnt; cpu++)
+		account_switches(w, cpu);
 	for (cpu = 0; cpu < w->config.cpu_cnt; cpu++)
 		end_cpu(w, cpu);
 	return 0;
