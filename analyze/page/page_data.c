@@ -14,15 +14,13 @@
 #include "analyze/page/row_log.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include "analyze/fold/index.h"
 #include "base/array.h"
+#include "base/workers.h"
 
 #define BINS_WANTED   800
 #define ROWS_WANTED   30000	/* of a result with a row per bin and process, by kind of row */
@@ -148,7 +146,7 @@ struct page_job {
 struct page_jobs {
 	struct analysis *a;
 	struct page_job jobs[JOB_CNT];
-	atomic_uint next;	/* of job_order */
+	_Atomic unsigned int next;	/* of job_order */
 	bool has_index;
 	const char *path;	/* of the trace, and what tells that it is the same */
 	uint64_t hash;
@@ -306,12 +304,12 @@ static int run_jobs(struct page_jobs *j, struct analysis *a, struct err *e)
 	unsigned int i;
 	int ret = 0;
 
-	while (!ret && (i = atomic_fetch_add(&j->next, 1)) < ORDER_CNT)
+	while (!ret && (i = j->next++) < ORDER_CNT)
 		ret = run_job(a, j->jobs, job_order[i], e);
 	return ret;
 }
 
-/* ---- the helper: a thread with the same trace, opened once more ---- */
+/* ---- the second thread: it has the same trace, opened once more ---- */
 
 /* Nothing is damaged, and nothing grows: a helper finds what the page's own thread would find. */
 static bool is_steady(struct trace *t, struct page_jobs *j)
@@ -340,28 +338,32 @@ static bool open_helper(struct page_jobs *j, struct trace *t, struct analysis **
 	return !analysis_index_of(*ret, PAGE_KINDS, &x, NULL) && x;
 }
 
-static void *help(void *ctx)
+/* The first thread has the page's own trace. */
+static int take_jobs(void *ctx, unsigned int thread, struct err *e)
 {
 	struct page_jobs *j = ctx;
 	struct trace *t = NULL;
 	struct analysis *a = NULL;
+	int ret = 0;
 
-	if (!trace_open_quick(&t, j->path, NULL)) {
+	if (!thread) {
+		ret = run_jobs(j, j->a, e);
+		j->next = ORDER_CNT;
+	} else if (j->next < ORDER_CNT && !trace_open_quick(&t, j->path, NULL)) {
 		if (open_helper(j, t, &a))
 			(void)run_jobs(j, a, NULL);
 		j->is_doubtful = !is_steady(t, j) || (a && analysis_index_failed(a));
 	}
 	analysis_close(a);
 	trace_close(t);
-	return NULL;
+	return ret;
 }
 
 /* Finds here what the helper did not find, and says why if it cannot be found. */
 static int find_all(struct page_jobs *j, struct err *e)
 {
+	struct workers w = { .thread_max = 2, .run = take_jobs, .ctx = j };
 	const struct index *x = NULL;
-	bool has_helper;
-	pthread_t helper;
 	int ret = analysis_index_of(j->a, PAGE_KINDS, &x, e);
 
 	if (ret < 0)
@@ -369,12 +371,8 @@ static int find_all(struct page_jobs *j, struct err *e)
 	j->has_index = x;
 	trace_blocks(j->a->trace, &j->block_cnt);
 	j->hash = trace_blocks_hash(j->a->trace, j->block_cnt);
-	has_helper = sysconf(_SC_NPROCESSORS_ONLN) > 1 && is_steady(j->a->trace, j) &&
-		     !pthread_create(&helper, NULL, help, j);
-	ret = run_jobs(j, j->a, e);
-	atomic_store(&j->next, ORDER_CNT);
-	if (has_helper)
-		pthread_join(helper, NULL);
+	w.cnt = is_steady(j->a->trace, j) ? 2 : 1;
+	ret = workers_run(&w, e);
 	for (unsigned int i = 0; i < JOB_CNT && !ret; i++) {
 		if (j->jobs[i].is_done && !j->is_doubtful)
 			continue;
