@@ -16,18 +16,11 @@
 
 static const char *const class_names[LOSS_CLASS_CNT] = { "task", "sched", "alloc", "block" };
 
-static int compare_edges(const void *pa, const void *pb)
-{
-	const struct loss_edge *a = pa, *b = pb;
-
-	return compare_numbers(a->ts_ns, b->ts_ns);
-}
-
 static void sum_up(struct loss_edge *edges, size_t cnt)
 {
 	size_t i;
 
-	qsort(edges, cnt, sizeof(*edges), compare_edges);
+	qsort(edges, cnt, sizeof(*edges), compare_u64);
 	for (i = 1; i < cnt; i++)
 		edges[i].sum_cnt += edges[i - 1].sum_cnt;
 }

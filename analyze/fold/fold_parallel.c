@@ -105,13 +105,6 @@ static uint64_t drop_ended(struct parallel_machine *m, uint64_t ts_ns)
 	return next;
 }
 
-static int compare_pieces(const void *pa, const void *pb)
-{
-	const struct busy_piece *a = pa, *b = pb;
-
-	return compare_numbers(a->from_ns, b->from_ns);
-}
-
 static int sweep(struct parallel_machine *m)
 {
 	uint64_t at = 0, next;
@@ -119,7 +112,7 @@ static int sweep(struct parallel_machine *m)
 	int ret = 0;
 
 	if (m->piece_cnt)
-		qsort(m->pieces, m->piece_cnt, sizeof(*m->pieces), compare_pieces);
+		qsort(m->pieces, m->piece_cnt, sizeof(*m->pieces), compare_u64);
 	while (ret >= 0) {
 		next = drop_ended(m, at);
 		if (i < m->piece_cnt && m->pieces[i].from_ns < next)

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "analyze/engine/report_view.h"
+#include "base/array.h"
 #include "base/textsafe.h"
 #include "base/units.h"
 #include "cmd/input/input.h"
@@ -39,13 +40,6 @@ static int add_file(struct members *m, const char *dir, const char *name)
 	return 0;
 }
 
-static int name_cmp(const void *a, const void *b)
-{
-	const struct bundle_member *x = a, *y = b;
-
-	return strcmp(x->name, y->name);
-}
-
 /* The trace's files: the manifest and the chunk files, nothing that an analysis left there. */
 static int add_trace(struct members *m, const char *dir, struct err *err)
 {
@@ -62,7 +56,7 @@ static int add_trace(struct members *m, const char *dir, struct err *err)
 		return err_set(err, r, "'%s': %s", dir,
 			       r == -E2BIG ? "it has too many files for a bundle" :
 					     err_text(NULL, r));
-	qsort(m->v, m->cnt, sizeof(m->v[0]), name_cmp);
+	qsort(m->v, m->cnt, sizeof(m->v[0]), compare_texts);
 	return 0;
 }
 

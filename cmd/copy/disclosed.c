@@ -93,18 +93,13 @@ static void add_uids(struct disclosed *d, const struct trace *t)
 	}
 }
 
-static int text_cmp(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 static void sort(struct disclosed *d, unsigned int c)
 {
 	char **s = d->strings[c];
 	size_t i, n = 0;
 
 	if (d->cnt[c])
-		qsort(s, d->cnt[c], sizeof(*s), text_cmp);
+		qsort(s, d->cnt[c], sizeof(*s), compare_texts);
 	for (i = 0; i < d->cnt[c]; i++) {
 		if (n && !strcmp(s[n - 1], s[i]))
 			free(s[i]);
@@ -122,7 +117,7 @@ static void keep_real(struct disclosed *d, const struct disclosed *real, unsigne
 	for (size_t i = 0; i < d->cnt[c]; i++) {
 		char *s = d->strings[c][i];
 
-		if (bsearch(&s, real->strings[c], real->cnt[c], sizeof(s), text_cmp))
+		if (bsearch(&s, real->strings[c], real->cnt[c], sizeof(s), compare_texts))
 			d->strings[c][n++] = s;
 		else
 			free(s);

@@ -51,13 +51,6 @@ struct place {
 	size_t at;
 };
 
-static int place_cmp(const void *a, const void *b)
-{
-	const struct place *x = a, *y = b;
-
-	return compare_numbers(x->key, y->key) ?: compare_numbers(x->at, y->at);
-}
-
 size_t *array_order(const void *items, size_t cnt, size_t elem_bytes)
 {
 	struct place *places = malloc((cnt + 1) * sizeof(*places));
@@ -72,7 +65,7 @@ size_t *array_order(const void *items, size_t cnt, size_t elem_bytes)
 		places[i].at = i;
 		memcpy(&places[i].key, (const char *)items + i * elem_bytes, sizeof(uint64_t));
 	}
-	qsort(places, cnt, sizeof(*places), place_cmp);
+	qsort(places, cnt, sizeof(*places), compare_u64_pair);
 	for (i = 0; i < cnt; i++)
 		order[i] = places[i].at;
 	free(places);
@@ -87,4 +80,14 @@ int compare_u32(const void *a, const void *b)
 int compare_u64(const void *a, const void *b)
 {
 	return compare_numbers(*(const uint64_t *)a, *(const uint64_t *)b);
+}
+
+int compare_u64_pair(const void *a, const void *b)
+{
+	return compare_u64(a, b) ?: compare_u64((const uint64_t *)a + 1, (const uint64_t *)b + 1);
+}
+
+int compare_texts(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }

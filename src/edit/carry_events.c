@@ -358,13 +358,6 @@ static int add_places(const struct carry_events *c, struct places *p)
 	return r;
 }
 
-static int compare_places(const void *a, const void *b)
-{
-	const struct event_place *x = a, *y = b;
-
-	return compare_numbers(x->nr, y->nr);
-}
-
 int carry_events_save(struct carry_events *c, uint64_t at_ns, struct checkpoint *ret)
 {
 	struct places p = { 0 };
@@ -374,7 +367,7 @@ int carry_events_save(struct carry_events *c, uint64_t at_ns, struct checkpoint 
 	if (r >= 0)
 		r = add_places(c, &p);
 	if (r == 0 && p.cnt)
-		qsort(p.v, p.cnt, sizeof(*p.v), compare_places);
+		qsort(p.v, p.cnt, sizeof(*p.v), compare_u64);
 	for (i = 0; i < p.cnt && r == 0; i++) {
 		const struct sched_event *s = p.v[i].sched;
 		struct event ev = { 0 };

@@ -166,13 +166,6 @@ static void drain(struct exec_maps *m, struct cpu_ring *r)
 	__atomic_store_n(&r->page->data_tail, head, __ATOMIC_RELEASE);
 }
 
-static int by_time(const void *a, const void *b)
-{
-	const struct event_place *x = a, *y = b;
-
-	return compare_numbers(x->ts_ns, y->ts_ns) ?: compare_numbers(x->at, y->at);
-}
-
 /* A path, pid and tid, and the time follow. */
 struct mmap2 {
 	struct perf_event_header h;
@@ -263,7 +256,7 @@ int exec_maps_read(struct exec_maps *m, int (*note)(void *ctx, const struct map_
 	order = (struct event_place *)m->order.data;
 	cnt = m->order.len / sizeof(*order);
 	if (cnt)
-		qsort(order, cnt, sizeof(*order), by_time);
+		qsort(order, cnt, sizeof(*order), compare_u64_pair);
 	for (k = 0; k < cnt && !r; k++) {
 		if (!parse(m, (const void *)(m->bytes.data + order[k].at), &rec))
 			continue;

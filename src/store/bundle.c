@@ -269,13 +269,6 @@ static int stat_members(zip_t *z, zip_stat_t *st, size_t cnt, uint64_t file_byte
 	return 0;
 }
 
-static int number_cmp(const void *a, const void *b)
-{
-	const struct bundle_file *x = a, *y = b;
-
-	return compare_numbers(x->number, y->number);
-}
-
 static int take_members(struct bundle *b, zip_t *z, uint64_t file_bytes, struct err *e)
 {
 	zip_int64_t cnt = zip_get_num_entries(z, 0), i;
@@ -302,7 +295,7 @@ static int take_members(struct bundle *b, zip_t *z, uint64_t file_bytes, struct 
 	if (r == 0 && !b->manifest)
 		r = err_set(e, -EINVAL, "not a bundle: it has no member '%s'", MANIFEST_NAME);
 	if (b->cnt)
-		qsort(b->files, b->cnt, sizeof(*b->files), number_cmp);
+		qsort(b->files, b->cnt, sizeof(*b->files), compare_u64);
 	return r;
 }
 

@@ -24,13 +24,6 @@ struct kallsyms {
 	struct buf arena;
 };
 
-static int by_addr(const void *a, const void *b)
-{
-	const struct symbol *x = a, *y = b;
-
-	return compare_numbers(x->addr, y->addr);
-}
-
 static int add(struct kallsyms *k, uint64_t addr, const char *name, const char *module)
 {
 	char full[256];
@@ -68,7 +61,7 @@ int kallsyms_open(struct kallsyms **ret)
 	if (!err && !k->cnt)
 		err = -EPERM;
 	if (!err)
-		qsort(k->symbols, k->cnt, sizeof(*k->symbols), by_addr);
+		qsort(k->symbols, k->cnt, sizeof(*k->symbols), compare_u64);
 out:
 	if (f)
 		fclose(f);

@@ -114,13 +114,6 @@ void source_lines_free(struct source_lines *s)
 	free(s);
 }
 
-static int by_start(const void *a, const void *b)
-{
-	const struct range *x = a, *y = b;
-
-	return compare_numbers(x->start, y->start);
-}
-
 static int add_unit(struct binary *b, Dwarf_Die *die)
 {
 	Dwarf_Addr base, start, end;
@@ -153,7 +146,7 @@ static bool take_lines(void *binary, int fd)
 		close_binary(b);
 		return false;
 	}
-	qsort(b->ranges, b->range_cnt, sizeof(*b->ranges), by_start);
+	qsort(b->ranges, b->range_cnt, sizeof(*b->ranges), compare_u64);
 	return true;
 }
 

@@ -11,13 +11,6 @@
 #include "base/array.h"
 #include "trace/trace_state.h"
 
-static int name_cmp(const void *a, const void *b)
-{
-	const struct trace_name *x = a, *y = b;
-
-	return compare_numbers(x->id, y->id) ?: compare_numbers(x->arg, y->arg);
-}
-
 static uint64_t key_of(unsigned int list, const void *row)
 {
 	const struct trace_name *n = row;
@@ -193,7 +186,7 @@ int trace_load_finish(struct trace *t)
 		return -ENOMEM;
 	link_tasks(t);
 	for (type = 1; type < TRACE_NAME_TYPE_CNT; type++)
-		if (sort_by_id(t, TRACE_LIST_NAMES + type, name_cmp) < 0)
+		if (sort_by_id(t, TRACE_LIST_NAMES + type, compare_u64_pair) < 0)
 			return -ENOMEM;
 	for (i = 0; i < sizeof(by_time); i++)
 		if (sort_by_time(t, by_time[i]) < 0)

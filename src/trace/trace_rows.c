@@ -142,13 +142,6 @@ void trace_estimate_costs(struct trace *t)
 		h[i].cost_ns = hook_cost_ns(&h[i], &means[h[i].hook]);
 }
 
-static int stack_cmp(const void *a, const void *b)
-{
-	const struct trace_stack *x = a, *y = b;
-
-	return compare_numbers(x->stack, y->stack);
-}
-
 void trace_stacks_index(struct trace *t)
 {
 	const struct trace_frame *frames = t->rows[CHUNK_FRAMES].v;
@@ -158,7 +151,7 @@ void trace_stacks_index(struct trace *t)
 	for (i = 0; i < t->rows[CHUNK_FRAMES].cnt; i++)
 		if (frames[i].nth == 0)
 			v[n++] = (struct trace_stack){ frames[i].stack, i };
-	qsort(v, n, sizeof(*v), stack_cmp);
+	qsort(v, n, sizeof(*v), compare_u64);
 	t->stacks.cnt = n;
 }
 
@@ -547,17 +540,10 @@ const struct trace_name *trace_file_find(const struct trace *t, uint32_t dev, ui
 
 uint64_t trace_real_ns(const struct trace *t, uint64_t mono_ns)
 {
-	size_t cnt, low = 0, high;
+	size_t cnt, low;
 	const struct trace_clock *c = trace_clocks(t, &cnt);
 
-	for (high = cnt; low < high;) { /* the first reading after mono_ns; they are in order */
-		size_t middle = low + (high - low) / 2;
-
-		if (c[middle].mono_ns <= mono_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	low = lower_bound(c, cnt, mono_ns, mono_ns + 1);	/* the first reading after it */
 	/* the reading before is the nearest one, unless the next one is nearer */
 	if (low && (low == cnt || mono_ns - c[low - 1].mono_ns <= c[low].mono_ns - mono_ns))
 		low--;
