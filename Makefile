@@ -202,7 +202,7 @@ $(B)/table_columns.h: schema/tables.awk schema/tables.decl
 	$(Q)mkdir -p $(@D)
 	$(Q)$(TABLES_AWK) out=columns schema/tables.decl > $@
 
-$(filter $(B)/analyze/tables/%.o $(B)/analyze/views/%.o,$(LIB_OBJ)): | $(B)/table_columns.h
+$(filter $(B)/analyze/tables/%.o $(B)/analyze/views/%.o $(B)/analyze/engine/sql_functions.o,$(LIB_OBJ)): | $(B)/table_columns.h
 
 $(B)/sql_schema_items.c: schema/tables.awk schema/tables.decl schema/events.awk $(EVENT_SRC) schema/sql_schema.awk schema/QUERIES.md
 	$(call say,SCHEMA,$@)

@@ -5,8 +5,8 @@
 #     awk -f schema/tables.awk -v out=OUT schema/tables.decl
 #
 # OUT is one of
-#     columns    build/table_columns.h: columns of tables and functions, and which lists are tables, for analyze/tables and
-#                analyze/views
+#     columns    build/table_columns.h: columns of tables and functions, which lists are tables, and the functions of values,
+#                for analyze/tables, analyze/views and analyze/engine
 #     lists, made, calls, functions, views    parts of schema/TABLES.md
 #     sql_lists, sql_made    parts of schema/tables.sql
 #     items_lists, items_rest    parts of build/sql_schema_items.c, what `sql --schema` shows
@@ -33,7 +33,7 @@
 #     instant, known_instant    counted from the trace's start; known_instant: NULL instead of 0
 #     flag                  whether the field has the bit FLAG
 #     thread, process       an id, as a row of threads or processes has it
-# and of a function
+# and of a table-valued function
 #     number, text, instant as above; number of a struct quantile with quantile=
 #     level                 a number; below 0 it is 0, as nobody held less: [unknown] may have frees only
 #     window                t_ns; t_end_ns and span_ns, which follow, come with it
@@ -176,6 +176,12 @@ function put_column_c(n, c,    use_c, from)
 	printf " },"
 }
 
+function argument_cnt(n,    text)
+{
+	text = call[n]
+	return text ~ /\(\)/ ? 0 : gsub(/,/, "", text) + 1
+}
+
 # The arguments of a function, which are its hidden columns.
 function put_arguments_c(n,    text, args, cnt, i)
 {
@@ -223,6 +229,10 @@ function put_columns(    n, c)
 	for (n = 1; n <= cnt; n++)
 		if (kind[n] == "list")
 			printf " \\\n\tX(%s, %s, %s, %d, %d, %s, %s)", word_c[n], quoted(name[n]), quoted(doc[n]), time_column(n), key[n], window[n], code[n]
+	printf "\n\n/* Functions of SQL that are no aggregates: X(NAME, arguments). */\n#define SQL_FUNCTIONS(X)"
+	for (n = 1; n <= cnt; n++)
+		if (kind[n] == "function" && about[n] !~ /^aggregate:/)
+			printf " \\\n\tX(%s, %d)", name[n], argument_cnt(n)
 	print "\n\n#endif /* TABLE_COLUMNS_H */"
 }
 

@@ -17,6 +17,7 @@
 #include "model/task_state.h"
 #include "analyze/engine/report_view.h" /* has macros of the names of fold/index.h */
 #include "model/thread_states.h"
+#include "table_columns.h"
 
 static uint64_t real_of(const struct analysis *a, int64_t ts_ns)
 {
@@ -412,7 +413,7 @@ static void fn_page_bytes(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	sqlite3_result_int64(ctx, trace_page_bytes(a->trace));
 }
 
-static void fn_finished(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+static void fn_trace_finished(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	const struct analysis *a = sqlite3_user_data(ctx);
 
@@ -491,25 +492,10 @@ int sql_functions_register(struct analysis *a, struct err *e)
 		int args;
 		void (*fn)(sqlite3_context *, int, sqlite3_value **);
 	} functions[] = {
-		{ "wall_time", 1, fn_wall_time },     { "unix_ns", 1, fn_unix_ns },
-		{ "symbol", 1, fn_symbol },           { "cache_name", 1, fn_cache_name },
-		{ "device_name", 1, fn_device_name }, { "lost_events", 3, fn_lost_events },
-		{ "view_complete", 2, fn_view_complete }, { "view_complete", 3, fn_view_complete },
-		{ "view_lost", 2, fn_view_lost }, { "view_lost", 3, fn_view_lost },
-		{ "is_complete", 3, fn_is_complete }, { "trace_finished", 0, fn_finished },
-		{ "is_covered", 2, fn_is_covered }, { "source_off_ns", 3, fn_source_off_ns },
-		{ "was_recorded", 1, fn_was_recorded },
-		{ "window_share", 5, fn_window_share },
-		{ "thread_state", 1, fn_thread_state },
-		{ "in_scope", 1, fn_in_scope },       { "size_class", 1, fn_size_class },
-		{ "thread_in_scope", 1, fn_thread_in_scope },
-		{ "scope_of_threads", 0, fn_scope_of_threads },
-		{ "page_bytes", 0, fn_page_bytes },   { "task_key", 2, fn_task_key },
-		{ "file_name", 2, fn_file_name },     { "irq_name", 2, fn_irq_name },
-		{ "path_name", 1, fn_path_name },
-		{ "irq_recorded", 2, fn_irq_recorded },
-		{ "user_symbol", 3, fn_user_symbol }, { "stack_text", 2, fn_stack_text },
-		{ "stack_text", 3, fn_stack_text },
+#define FUNCTION(name_, args_) { #name_, args_, fn_##name_ },
+		SQL_FUNCTIONS(FUNCTION)
+		/* with a source */
+		{ "view_complete", 3, fn_view_complete }, { "view_lost", 3, fn_view_lost },
 	};
 	/* not DETERMINISTIC: reading may find damage, and is_complete() must be asked again then */
 	int flags = SQLITE_UTF8 | SQLITE_INNOCUOUS;
