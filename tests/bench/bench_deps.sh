@@ -23,6 +23,7 @@ if ! perf version >/dev/null 2>&1; then
 fi
 need bpftrace bpftrace
 need fio fio
+need heaptrack heaptrack
 need libbpf-tools offcputime
 need python3 python3
 

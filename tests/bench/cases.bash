@@ -214,6 +214,10 @@ turn_heap()
 		[ "$(kv "$run.count" mallocs)" -ge "$pairs" ] ||
 			{ invalid "$1" "it counted fewer calls than there were"; return; }
 		;;
+	heaptrack)
+		run_side none heap heaptrack -o "$run/heaptrack" "$bin/load_heap" "$pairs" "$cpu"
+		ran none $? || return
+		;;
 	bpf-uprobe)
 		# Without the meter in between: cpid is the load itself. bpftrace's own calls would never end.
 		rm -rf "$run" && mkdir -p "$run"
@@ -229,12 +233,12 @@ turn_heap()
 		;;
 	esac
 	op_samples "$1" pair
-	[ "$1" != ebpfrec ] || lost_sample "$1"
+	[[ $1 != ebpfrec* ]] || lost_sample "$1"
 }
 
 case_heap()
 {
-	take_turns "$(pick 3 10)" "none ebpfrec preload bpf-uprobe" turn_heap
+	take_turns "$(pick 3 10)" "none ebpfrec ebpfrec-uprobes preload heaptrack bpf-uprobe" turn_heap
 }
 
 # ---- macro ----

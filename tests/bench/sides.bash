@@ -13,6 +13,7 @@
 #     none          COMMAND alone, under the same meters
 #     ebpfrec       ebpfrec record
 #     ebpfrec-light    ebpfrec record -e light, whatever SET says
+#     ebpfrec-uprobes  ebpfrec record, the heap by uprobes, which the -p makes it use
 #     perf, perf-z  perf record, plain and compressed, system-wide, every event (-c 1), no build ids
 #     ftrace        tracefs, every event read and written to files
 #     ftrace-ring   tracefs, flight recorder: nothing is read or written
@@ -85,6 +86,7 @@ side_missing()
 		command -v offcputime >/dev/null || { echo "offcputime of libbpf-tools is not installed"; return; }
 		timeout -k 5 60 offcputime -m 10000 1 >/dev/null 2>&1 || echo "offcputime of libbpf-tools does not run here"
 		;;
+	heaptrack) command -v heaptrack >/dev/null || echo "heaptrack is not installed" ;;
 	perf) perf version >/dev/null 2>&1 || echo "perf is not installed" ;;
 	perf-z)
 		perf version --build-options 2>/dev/null | grep -q 'zstd: \[ on' ||
@@ -139,6 +141,9 @@ run_side()
 	ebpfrec-light)
 		metered "$EBPFREC" record -o "$run/trace" -e light -- "${inner[@]}"
 		;;
+	ebpfrec-uprobes)
+		metered "$EBPFREC" record -o "$run/trace" -e "${ebpfrec_set[$set]}" -p $$ -- "${inner[@]}"
+		;;
 	ebpfrec-offcpu)
 		metered "$EBPFREC" record -o "$run/trace" -e "${ebpfrec_set[$set]}" --offcpu 10ms -- "${inner[@]}"
 		;;
@@ -179,7 +184,7 @@ side_counts()
 {
 	events='' lost='' skipped='' bytes=''
 	case $1 in
-	ebpfrec | ebpfrec-light | ebpfrec-offcpu)
+	ebpfrec | ebpfrec-light | ebpfrec-offcpu | ebpfrec-uprobes)
 		# The closing line: "ebpfrec: TRACE: N events (...), SIZE, N lost, ...".
 		events=$(sed -nE 's/^ebpfrec: .*: ([0-9,]+) events.*/\1/p' "$run/tool.err" | tail -n 1 | tr -d ,)
 		lost=$(sed -nE 's/^ebpfrec: .* events.*, ([0-9,]+) lost.*/\1/p' "$run/tool.err" | tail -n 1 | tr -d ,)

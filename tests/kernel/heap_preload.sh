@@ -19,6 +19,18 @@ check "heap: the library recorded it" 'grep -qx heap=library "$tmp/many/manifest
 memory=$(kv "$tmp/many.out" memory)
 check "heap: its memory is gone" '[ -n "$memory" ] && [ ! -e "${memory%/*}" ]' "$memory"
 
+# A setuid program gets nothing of it, and no program a descriptor.
+cp "$calls" "$(command -v cat)" "$tmp" && chown nobody "$tmp/heap_calls" "$tmp/cat" && chmod 4755 "$tmp/heap_calls" "$tmp/cat" && chmod 755 "$tmp"
+recorded rights --heap -e alloc.heap,task -- sh -c '
+	cat /proc/self/maps | grep -c "ebpfrec[_-]heap"
+	"$1/cat" /proc/self/maps | grep -c "ebpfrec[_-]heap"
+	ls -l /proc/self/fd | grep -c "ebpfrec[_-]heap"
+	"$1/heap_calls" killed 5
+	true' sh "$tmp"
+check "heap: a setuid program has neither library nor memory, and none has a descriptor" \
+	'[ "$(sed -n 1p "$tmp/rights.out")" -gt 1 ] && [ "$(sed -n 2,3p "$tmp/rights.out")" = $'"'0\\n0'"' ] && grep -q size=50147,6,5, "$tmp/rights.out"' \
+	"$(cat "$tmp/rights.out")"
+
 recorded whole --heap -e alloc.heap,task -- "$WORK/heap_user" 200000 5000 1
 recorded full --heap -e alloc.heap,task --ring-size 4KiB -- "$WORK/heap_user" 200000 5000 1
 recorded waits --heap-wait -e alloc.heap,task --ring-size 4KiB -- "$WORK/heap_user" 200000 5000 1
