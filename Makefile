@@ -256,7 +256,7 @@ $(B)/ebpfrec: $(CMD_OBJ) $(LIB)
 $(B)/ebpfrec_heap.so: src/preload/heap_preload.c
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu11 $(WARN) -O2 -g -Isrc -D_GNU_SOURCE -fPIC -fno-builtin -fvisibility=hidden -MMD -MP -MF $@.d -MT $@ \
+	$(Q)$(CC) -std=gnu11 $(WARN) -O2 -g -Isrc -D_GNU_SOURCE -fPIC -fno-builtin -fno-omit-frame-pointer -fvisibility=hidden -MMD -MP -MF $@.d -MT $@ \
 		-shared -Wl,-z,now -o $@ $<
 
 # ---- tests ----

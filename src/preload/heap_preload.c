@@ -129,14 +129,17 @@ static uint64_t last_epoch;
 static struct heap_share_head *head;
 static char *chunks;
 static unsigned int chunk_cnt;
-static bool counts_cycles;
+static bool counts_cycles, takes_stacks;
+static uint32_t stacks_every;
+static uint64_t stacks_min;
 static enum { UNTRIED, OPENING, OPEN, OFF } state;
 
 LOCAL_THREAD struct {
 	uint64_t epoch;
 	struct heap_share_record *slot;	/* the next one */
+	uint32_t allocs;	/* for stacks_every */
 	unsigned int lose;	/* so many events are lost before it looks for a chunk again */
-} mine = { 0, PARKED, 0 };
+} mine = { 0, PARKED, 0, 0 };
 
 #define LOSE_AT_ONCE 64		/* looking at all chunks costs as much as that many events */
 
@@ -176,6 +179,9 @@ static bool map_share(const char *path)
 		return false;
 	head = h;
 	counts_cycles = h->counts_cycles;
+	stacks_every = h->stacks_every;
+	stacks_min = h->stacks_min;
+	takes_stacks = stacks_every || stacks_min;
 	chunks = (char *)h + HEAP_SHARE_HEAD_BYTES;
 	return true;
 }
@@ -247,28 +253,29 @@ static struct heap_share_record *claim_chunk(void)
 	return NULL;
 }
 
-/* Takes the next slot, in one instruction, so that a signal handler gets another one. */
-static inline struct heap_share_record *take_slot(void)
+/* Takes the next slots, in one instruction, so that a signal handler gets others. */
+static inline struct heap_share_record *take_slots(unsigned int cnt)
 {
 #ifdef __x86_64__
-	uintptr_t at = sizeof(struct heap_share_record);
+	uintptr_t at = cnt * sizeof(struct heap_share_record);
 
 	__asm__ volatile("xaddq %0, %1" : "+r"(at), "+m"(mine.slot) : : "memory");
 	return (struct heap_share_record *)at;
 #else
-	return (void *)__atomic_fetch_add((uintptr_t *)&mine.slot, sizeof(struct heap_share_record),
-					  __ATOMIC_RELAXED);
+	return (void *)__atomic_fetch_add((uintptr_t *)&mine.slot,
+					  cnt * sizeof(struct heap_share_record), __ATOMIC_RELAXED);
 #endif
 }
 
-static inline bool is_usable(const struct heap_share_record *slot)
+/* So many slots of the chunk are before it. */
+static inline unsigned int place_of(const struct heap_share_record *slot)
 {
-	return (uintptr_t)slot % HEAP_CHUNK_BYTES <
-	       HEAP_CHUNK_RECORDS * sizeof(struct heap_share_record);
+	return (uintptr_t)slot % HEAP_CHUNK_BYTES / sizeof(*slot);
 }
 
-/* A slot in a new chunk. NULL: the event is not recorded, which is counted if it should be. */
-static __attribute__((noinline)) struct heap_share_record *find_slot(enum heap_share_kind kind)
+/* Slots in a new chunk. NULL: the event is not recorded, which is counted if it should be. */
+static __attribute__((noinline)) struct heap_share_record *find_slots(enum heap_share_kind kind,
+								      unsigned int cnt)
 {
 	struct heap_share_record *slot;
 	int saved = errno;
@@ -284,7 +291,7 @@ static __attribute__((noinline)) struct heap_share_record *find_slot(enum heap_s
 	slot = mine.lose ? NULL : claim_chunk();
 	mine.lose = slot ? 0 : mine.lose ? mine.lose - 1 : LOSE_AT_ONCE;
 	if (slot)
-		mine.slot = slot + 1;
+		mine.slot = slot + cnt;
 	else if (!head->off)
 		__atomic_fetch_add(&head->lost[kind], 1, __ATOMIC_RELAXED);
 	errno = saved;
@@ -329,29 +336,109 @@ static inline struct instant now(bool fence)
 				 cpu_number() };
 }
 
-static inline void put(enum heap_share_kind kind, const void *p, size_t bytes, uint64_t caller,
-		       struct instant when)
+static inline void write_record(struct heap_share_record *slot, unsigned int kind, const void *p,
+				size_t bytes, uint64_t caller, struct instant when)
 {
-	struct heap_share_record *slot = NULL;
-
-	if (likely(mine.epoch == process->epoch))
-		slot = take_slot();
-	if (unlikely(!is_usable(slot) || !slot)) {
-		slot = find_slot(kind);
-		if (!slot)
-			return;
-	}
-	if (!when.at)
-		when = now(kind == HEAP_SHARE_ALLOC);
 	slot->at = when.at;
 	slot->addr = (uint64_t)(uintptr_t)p;
 	slot->site_kind = caller << 8 | kind;
 	slot->bytes_cpu = (uint64_t)bytes << 16 | (when.cpu + 1);
 }
 
-static inline void *allocated(void *p, size_t bytes, uint64_t caller)
+static inline void put(enum heap_share_kind kind, const void *p, size_t bytes, uint64_t caller,
+		       struct instant when)
 {
-	if (likely(p != NULL))
+	struct heap_share_record *slot = NULL;
+
+	if (likely(mine.epoch == process->epoch))
+		slot = take_slots(1);
+	if (unlikely(place_of(slot) >= HEAP_CHUNK_RECORDS || !slot)) {
+		slot = find_slots(kind, 1);
+		if (!slot)
+			return;
+	}
+	if (!when.at)
+		when = now(kind == HEAP_SHARE_ALLOC);
+	write_record(slot, kind, p, bytes, caller, when);
+}
+
+/* ---- stacks ---- */
+
+/* Whether the memory of an address may be read: the kernel says so, in any program. */
+static bool is_readable(uintptr_t at)
+{
+	int saved = errno;
+	bool ret;
+
+	/* it reads a set of signals there, and then finds that it does not know what to do */
+	ret = syscall(SYS_rt_sigprocmask, -1, at & ~(uintptr_t)7, NULL, 8) && errno == EINVAL;
+	errno = saved;
+	return ret;
+}
+
+/*
+ * Follows the chain of frame pointers outwards. Code without them leaves anything in the register,
+ * so each page is asked for before it is read, and the chain may only go up, not too far.
+ */
+static unsigned int walk(uint64_t frames[HEAP_SHARE_FRAMES], uint64_t caller, uintptr_t fp)
+{
+	const uintptr_t page = 4096, far = 1u << 20;
+	uintptr_t asked = 0, up;
+	unsigned int cnt = 0;
+
+	frames[cnt++] = caller;
+	/* its first frame is the function of this library that was called */
+	while (cnt < HEAP_SHARE_FRAMES && fp && !(fp % 8) && fp % page < page - 8) {
+		if (fp / page != asked && !is_readable(fp))
+			break;
+		asked = fp / page;
+		up = ((const uintptr_t *)fp)[0];
+		if (cnt > 1 || ((const uint64_t *)fp)[1] != caller)
+			frames[cnt++] = ((const uint64_t *)fp)[1];
+		if (frames[cnt - 1] < page || up <= fp || up - fp > far)
+			break;
+		fp = up;
+	}
+	return frames[cnt - 1] < page ? cnt - 1 : cnt;
+}
+
+static bool wants_stack(size_t bytes)
+{
+	if (stacks_every)
+		return mine.allocs++ % stacks_every == 0;
+	return bytes >= stacks_min;
+}
+
+/* An allocation with its stack. */
+static __attribute__((noinline)) void put_stack(const void *p, size_t bytes, uint64_t caller,
+						uintptr_t fp)
+{
+	struct instant when = now(true);
+	struct heap_share_record *slot = NULL;
+	uint64_t frames[HEAP_SHARE_FRAMES];
+	unsigned int cnt = walk(frames, caller, fp), slots = (cnt + 3) / 4, place;
+
+	while (cnt % 4)
+		frames[cnt++] = 1;
+	if (likely(mine.epoch == process->epoch))
+		slot = take_slots(1 + slots);
+	place = place_of(slot);
+	if (place + 1 + slots > HEAP_CHUNK_RECORDS || !slot) {
+		for (; slot && place < HEAP_CHUNK_RECORDS; place++)
+			write_record(slot++, HEAP_SHARE_REST, "", 0, 0, when);
+		slot = find_slots(HEAP_SHARE_ALLOC, 1 + slots);
+		if (!slot)
+			return;
+	}
+	write_record(slot, HEAP_SHARE_STACK + slots, p, bytes, caller, when);
+	memcpy(slot + 1, frames, cnt * sizeof(frames[0]));
+}
+
+static inline __attribute__((always_inline)) void *allocated(void *p, size_t bytes, uint64_t caller)
+{
+	if (unlikely(takes_stacks) && p && wants_stack(bytes))
+		put_stack(p, bytes, caller, (uintptr_t)__builtin_frame_address(0));
+	else if (likely(p != NULL))
 		put(HEAP_SHARE_ALLOC, p, bytes, caller, (struct instant){ 0, 0 });
 	return p;
 }
@@ -383,7 +470,7 @@ WRAPS void free(void *p)
 }
 
 /* The old object is free from the call on, and told so once it is known to have succeeded. */
-static inline void *change(void *p, size_t bytes, uint64_t caller)
+static inline __attribute__((always_inline)) void *change(void *p, size_t bytes, uint64_t caller)
 {
 	struct instant before;
 	void *to;

@@ -26,9 +26,22 @@
  * The last slots stay empty. A thread's next slot is one of these when its chunk is full; several,
  * because signal handlers may allocate until the thread has noticed.
  */
-#define HEAP_CHUNK_RECORDS 496u
+#define HEAP_CHUNK_RECORDS 448u
 
-enum heap_share_kind { HEAP_SHARE_ALLOC = 1, HEAP_SHARE_FREE, HEAP_SHARE_KINDS };
+/*
+ * HEAP_SHARE_REST: nothing, up to the end of the chunk. HEAP_SHARE_STACK + n: an allocation, and n
+ * slots with the frames of its stack, innermost first; what is left of the last one is 1.
+ */
+enum heap_share_kind {
+	HEAP_SHARE_ALLOC = 1,
+	HEAP_SHARE_FREE,
+	HEAP_SHARE_KINDS,
+	HEAP_SHARE_REST = HEAP_SHARE_KINDS,
+	HEAP_SHARE_STACK = 16,
+};
+
+#define HEAP_SHARE_FRAMES 48u	/* at most */
+#define HEAP_SHARE_SLOTS (HEAP_SHARE_FRAMES / 4)
 
 struct heap_share_record {
 	uint64_t at;		/* CLOCK_MONOTONIC, or the time-stamp counter */
@@ -48,8 +61,9 @@ struct heap_share_head {
 	uint32_t off;		/* 1: the recording has ended */
 	uint32_t counts_cycles;	/* 1: instants are those of the time-stamp counter */
 	uint32_t recorder;	/* its pid, for those who wait */
-	uint32_t zero;
-	uint64_t zeros[3];
+	uint32_t stacks_every;	/* stacks of every n-th allocation of a thread; 0: by size */
+	uint64_t stacks_min;	/* of so many bytes and more; 0: none */
+	uint64_t zeros[2];
 	uint64_t lost[HEAP_SHARE_KINDS];	/* for want of a chunk, by kind */
 	uint64_t more_zeros[5];
 	uint32_t owner[HEAP_CHUNKS_MAX];	/* thread id; 0: the chunk is free */

@@ -49,8 +49,6 @@ static const char *refusal(const struct session_options *o, char path[PATH_MAX])
 		return "of processes that run already";
 	if (o->pid_cnt || o->cgroup)
 		return "with -p or --cgroup";
-	if (o->stacks_min_bytes || o->stacks_every)
-		return "with --stacks";
 	if (own_pids_are_other())
 		return "in a pid namespace of its own";
 	if (!find_library(path))
@@ -78,6 +76,7 @@ int preload_open(struct preload *p, const struct session_options *o, uid_t owner
 	struct heap_ring_config config = {
 		.bytes = RINGS_WORTH * (o->rings.bytes ? o->rings.bytes : RINGS_DEFAULT_BYTES),
 		.counts_cycles = heap_clock_is_there(), .waits = o->heap_wait,
+		.stacks_every = o->stacks_every, .stacks_min_bytes = o->stacks_min_bytes,
 		.uid = geteuid(), .gid = getegid(), .owner = owner, .group = group,
 	};
 	char library[PATH_MAX];

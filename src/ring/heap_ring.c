@@ -58,13 +58,17 @@ struct heap_ring {
 		struct wire_heap_alloc alloc;
 		struct wire_heap_free free;
 	} record;
-	size_t record_bytes;
+	struct wire_stack stack;	/* of the allocation that was given last */
+	size_t record_bytes, stack_bytes;	/* stack_bytes: 0 if it is not to be given next */
+	const struct wire_hdr *given;		/* the last one */
+	size_t given_bytes;
 	bool again;
 
 	struct heap_clock clock;
 	uint64_t lost_seen[HEAP_SHARE_KINDS];
 	/* by kind; the reader writes and any thread reads */
 	uint64_t taken_cnt[HEAP_SHARE_KINDS], lost_cnt[HEAP_SHARE_KINDS], bad_cnt;
+	uint64_t stack_cnt;
 };
 
 #define load(p) __atomic_load_n(p, __ATOMIC_RELAXED)
@@ -108,6 +112,7 @@ static int make_file(struct heap_ring *h)
 	struct heap_share_head head = {
 		.magic = HEAP_SHARE_MAGIC, .chunk_cnt = h->chunk_cnt, .waits = h->config.waits,
 		.counts_cycles = h->config.counts_cycles, .recorder = (uint32_t)getpid(),
+		.stacks_every = h->config.stacks_every, .stacks_min = h->config.stacks_min_bytes,
 	};
 	off_t bytes = HEAP_SHARE_HEAD_BYTES + (off_t)h->chunk_cnt * HEAP_CHUNK_BYTES;
 	struct stat st;
@@ -124,7 +129,11 @@ static int make_file(struct heap_ring *h)
 		return -errno;
 	if (!stat("/proc/self/ns/pid", &st))
 		head.pid_ns = st.st_ino;
-	if (flock(h->fd, LOCK_EX | LOCK_NB) || ftruncate(h->fd, bytes) ||
+	/*
+	 * All of it is there from the start. In a full file system a write would end the workload,
+	 * and elsewhere the pages would be allocations of the workload.
+	 */
+	if (flock(h->fd, LOCK_EX | LOCK_NB) || fallocate(h->fd, 0, 0, bytes) ||
 	    pwrite(h->fd, &head, sizeof(head), 0) != sizeof(head) ||
 	    (h->config.uid != geteuid() && fchown(h->fd, h->config.uid, h->config.gid)) ||
 	    (h->config.owner != geteuid() && chown(h->dir, h->config.owner, h->config.group)) ||
@@ -151,7 +160,8 @@ int heap_ring_new(struct heap_ring **ret, const struct heap_ring_config *config,
 	err = h->chunks ? make_file(h) : -ENOMEM;
 	if (err) {
 		heap_ring_free(h);
-		return err_set(e, err, "cannot make the memory for heap events in /dev/shm: %s",
+		return err_set(e, err, "cannot make the memory for heap events in /dev/shm: %s; "
+			       "try a smaller --ring-size",
 			       strerror(-err));
 	}
 	if (h->config.counts_cycles)
@@ -231,6 +241,8 @@ struct heap_ring_count heap_ring_count(const struct heap_ring *h, unsigned int h
 	unsigned int kind = hook == WIRE_HEAP_ALLOC ? HEAP_SHARE_ALLOC : HEAP_SHARE_FREE;
 	struct heap_ring_count c = { 0 };
 
+	if (h && hook == WIRE_STACK)
+		c.attempted = load(&h->stack_cnt);
 	if (!h || (hook != WIRE_HEAP_ALLOC && hook != WIRE_HEAP_FREE))
 		return c;
 	c.lost_full = load(&h->lost_cnt[kind]);
@@ -307,11 +319,41 @@ static bool begin_chunk(struct heap_ring *h)
 	return true;
 }
 
+/* The frames that follow an allocation. */
+static void convert_stack(struct heap_ring *h, const struct heap_share_record *slots,
+			  unsigned int cnt)
+{
+	struct wire_stack *s = &h->stack;
+
+	memset(s, 0, offsetof(struct wire_stack, frames));
+	s->hdr = h->record.alloc.hdr;
+	s->hdr.hook = WIRE_STACK;
+	s->addr = h->record.alloc.addr;
+	s->bytes = h->record.alloc.bytes;
+	s->call_site = h->record.alloc.call_site;
+	s->of = WIRE_HEAP_ALLOC;
+	s->user_cnt = (uint16_t)(4 * cnt);
+	memcpy(s->frames, slots, cnt * sizeof(*slots));
+	while (s->user_cnt && s->frames[s->user_cnt - 1] == 1)
+		s->user_cnt--;
+	h->stack_bytes = offsetof(struct wire_stack, frames) + s->user_cnt * sizeof(s->frames[0]);
+	store(&h->stack_cnt, h->stack_cnt + 1);
+}
+
+/* How many slots with frames follow a record. */
+static unsigned int frame_slots(const struct heap_share_record *r)
+{
+	unsigned int kind = r->site_kind & 0xff;
+
+	return kind > HEAP_SHARE_STACK && kind <= HEAP_SHARE_STACK + HEAP_SHARE_SLOTS ?
+		       kind - HEAP_SHARE_STACK : 0;
+}
+
 /* Turns what a thread wrote into a record. False: it is none. */
 static bool convert(struct heap_ring *h, const struct heap_share_record *r, uint64_t ts_ns)
 {
 	uint64_t cpu = (r->bytes_cpu & 0xffff) - 1, bytes = r->bytes_cpu >> 16;
-	unsigned int kind = r->site_kind & 0xff;
+	unsigned int kind = frame_slots(r) ? HEAP_SHARE_ALLOC : r->site_kind & 0xff;
 	struct wire_hdr *hdr = &h->record.alloc.hdr;
 
 	if (!ts_ns || cpu >= h->cpu_cnt || bytes >= HEAP_SHARE_BYTES_MAX ||
@@ -334,6 +376,29 @@ static bool convert(struct heap_ring *h, const struct heap_share_record *r, uint
 	return true;
 }
 
+/* *ret: how many slots with frames follow the record at hand. False: none, or not all yet. */
+static bool has_frames(struct heap_ring *h, unsigned int *ret)
+{
+	unsigned int cnt = frame_slots(&h->batch[h->batch_at]), i;
+
+	if (!cnt || h->chunks[h->at].taken + 1 + cnt > HEAP_CHUNK_RECORDS)
+		return false;
+	*ret = cnt;
+	if (h->batch_at + cnt >= h->batch_cnt)
+		read_batch(h, HEAP_CHUNK_RECORDS);
+	if (h->batch_at + cnt >= h->batch_cnt || frame_slots(&h->batch[h->batch_at]) != cnt)
+		return false;
+	for (i = 1; i <= cnt; i++)
+		if (!is_whole(&h->batch[h->batch_at + i]))
+			return false;
+	return true;
+}
+
+static bool is_rest(const struct heap_share_record *r)
+{
+	return (r->site_kind & 0xff) == HEAP_SHARE_REST;
+}
+
 /* The next record of the chunk at hand. False: there is none for now. */
 static bool next_of_chunk(struct heap_ring *h, uint64_t end_ns)
 {
@@ -342,9 +407,11 @@ static bool next_of_chunk(struct heap_ring *h, uint64_t end_ns)
 
 	for (;;) {
 		const struct heap_share_record *r = &h->batch[h->batch_at];
+		unsigned int slots = 0;
+		bool has_stack;
 		uint64_t ts_ns;
 
-		if (h->batch_at == h->batch_cnt) {
+		if (h->batch_at >= h->batch_cnt) {
 			if (!h->batch_cnt || c->taken == HEAP_CHUNK_RECORDS)
 				return false;
 			read_batch(h, HEAP_CHUNK_RECORDS);
@@ -352,6 +419,10 @@ static bool next_of_chunk(struct heap_ring *h, uint64_t end_ns)
 				return false;
 			continue;
 		}
+		has_stack = is_whole(r) && has_frames(h, &slots);
+		if (slots && !has_stack && !is_last)
+			return false;
+		r = &h->batch[h->batch_at];	/* it may have been read anew */
 		ts_ns = h->config.counts_cycles ? heap_clock_ns(&h->clock, r->at) : r->at;
 		if (!is_whole(r)) {
 			/* a signal handler or the end came between; what follows is whole */
@@ -360,16 +431,28 @@ static bool next_of_chunk(struct heap_ring *h, uint64_t end_ns)
 		} else if (ts_ns > end_ns && ts_ns - end_ns < AHEAD_MAX_NS &&
 			   !h->owner_ended) {
 			return false;
+		} else if (is_rest(r)) {
+			slots = 0;
 		} else if (ts_ns > end_ns + AHEAD_MAX_NS || !convert(h, r, ts_ns)) {
 			count_bad(h);
 		} else {
-			h->batch_at++;
-			c->taken++;
+			if (has_stack)
+				convert_stack(h, r + 1, slots);
+			h->batch_at += 1 + slots;
+			c->taken += 1 + slots;
 			return true;
 		}
-		h->batch_at++;
-		c->taken++;
+		h->batch_at += 1 + slots;
+		c->taken += 1 + slots;
 	}
+}
+
+static const struct wire_hdr *give(struct heap_ring *h, const struct wire_hdr *record,
+				   size_t bytes)
+{
+	h->given = record;
+	h->given_bytes = bytes;
+	return record;
 }
 
 const struct wire_hdr *heap_ring_next(void *ring, uint64_t end_ns, size_t *ret_bytes)
@@ -379,8 +462,13 @@ const struct wire_hdr *heap_ring_next(void *ring, uint64_t end_ns, size_t *ret_b
 
 	if (h->again) {
 		h->again = false;
-		*ret_bytes = h->record_bytes;
-		return &h->record.alloc.hdr;
+		*ret_bytes = h->given_bytes;
+		return h->given;
+	}
+	if (h->stack_bytes) {
+		*ret_bytes = h->stack_bytes;
+		h->stack_bytes = 0;
+		return give(h, &h->stack.hdr, *ret_bytes);
 	}
 	if (!goes_on) {
 		if (!begin_pass(h))
@@ -392,7 +480,7 @@ const struct wire_hdr *heap_ring_next(void *ring, uint64_t end_ns, size_t *ret_b
 			continue;
 		if (next_of_chunk(h, end_ns)) {
 			*ret_bytes = h->record_bytes;
-			return &h->record.alloc.hdr;
+			return give(h, &h->record.alloc.hdr, h->record_bytes);
 		}
 		if (h->owner_ended || h->chunks[h->at].taken == HEAP_CHUNK_RECORDS)
 			free_chunk(h, h->at);

@@ -24,6 +24,8 @@ struct heap_ring;
 struct heap_ring_config {
 	uint64_t bytes;		/* of all chunks; rounded and limited */
 	bool waits;		/* the workload waits where the memory is full */
+	uint32_t stacks_every;	/* stacks of every n-th allocation of a thread; 0: by size */
+	uint64_t stacks_min_bytes;	/* of so many bytes and more; 0: none */
 	bool counts_cycles;	/* instants are the counter's: heap_clock_is_there() */
 	uid_t uid;		/* the workload's: nobody else may open the file */
 	gid_t gid;

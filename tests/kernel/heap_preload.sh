@@ -31,6 +31,8 @@ check "heap: a setuid program has neither library nor memory, and none has a des
 	'[ "$(sed -n 1p "$tmp/rights.out")" -gt 1 ] && [ "$(sed -n 2,3p "$tmp/rights.out")" = $'"'0\\n0'"' ] && grep -q size=50147,6,5, "$tmp/rights.out"' \
 	"$(cat "$tmp/rights.out")"
 
+recorded frames --heap --stacks 1/1 -e alloc.heap,task -- "$calls" frames 200
+
 recorded whole --heap -e alloc.heap,task -- "$WORK/heap_user" 200000 5000 1
 recorded full --heap -e alloc.heap,task --ring-size 4KiB -- "$WORK/heap_user" 200000 5000 1
 recorded waits --heap-wait -e alloc.heap,task --ring-size 4KiB -- "$WORK/heap_user" 200000 5000 1
@@ -63,6 +65,12 @@ for what, sizes in (("every function", [50003, 50008, 50017, 50176, 50047, 50053
 check("heap: both programs, the second after a chain of execs", len([k for k in said if k[1] == 50003]) == 2, said)
 sums = t.balance(["alloc"])["alloc"]
 check("heap: nothing is lost", sums[2] == 0 and sums[0] == sums[1], sums)
+
+t = Trace(tmp + "/frames")
+bytes_, allocs, frees, pid = map(int, truth(tmp + "/frames.out")["size"].split(","))
+got = [t.one("SELECT count(*) FROM %s WHERE bytes = %d" % (table, bytes_)) for table in ("heap_allocs", "stack_samples")]
+check("heap: any frame pointer does no harm, and each allocation has a stack", got == [allocs, allocs] and
+      t.balance(["alloc"])["alloc"][2] == 0, (got, allocs))
 
 whole, full = Trace(tmp + "/whole"), Trace(tmp + "/full")
 waits = Trace(tmp + "/waits")

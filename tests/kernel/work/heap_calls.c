@@ -58,6 +58,7 @@ void *realloc(void *p, size_t bytes)
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 
@@ -238,6 +239,51 @@ static void signals(long cnt)
 	say(50137, i, i);
 }
 
+/* As code without frame pointers leaves it, whose callers are not known. */
+#ifdef __x86_64__
+static void *malloc_below(size_t bytes, uintptr_t fp)
+{
+	void *p = malloc;
+
+	__asm__ volatile("lea -128(%%rsp), %%rsp\n\t"
+			 "push %%rbp\n\t"
+			 "mov %%rsp, %%r12\n\t"
+			 "and $-16, %%rsp\n\t"
+			 "mov %%rsi, %%rbp\n\t"
+			 "call *%%rax\n\t"
+			 "mov %%r12, %%rsp\n\t"
+			 "pop %%rbp\n\t"
+			 "lea 128(%%rsp), %%rsp"
+			 : "+a"(p), "+D"(bytes), "+S"(fp)
+			 :
+			 : "rcx", "rdx", "r8", "r9", "r10", "r11", "r12", "memory", "cc");
+	return p;
+}
+#else
+static void *malloc_below(size_t bytes, uintptr_t fp)
+{
+	return malloc(bytes);
+}
+#endif
+
+static void frames(long cnt)
+{
+	char *none = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uintptr_t loop[2] = { (uintptr_t)loop, (uintptr_t)frames }, at = (uintptr_t)none;
+	const uintptr_t bad[] = { 0, 1, 8, (uintptr_t)-8, (uintptr_t)-4096, 0xdeadbeef000,
+				  1ul << 63, at, at + 4096, at + 4096 - 8, at + 4096 - 16,
+				  (uintptr_t)loop };
+	long i, j, all = sizeof(bad) / sizeof(bad[0]);
+
+	((uintptr_t *)none)[0] = at + 4096;	/* a frame whose caller's cannot be read */
+	((uintptr_t *)none)[1] = (uintptr_t)frames;
+	mprotect(none + 4096, 4096, PROT_NONE);
+	for (i = 0; i < cnt; i++)
+		for (j = 0; j < all; j++)
+			free(need(malloc_below(50153, bad[j])));
+	say(50153, cnt * all, cnt * all);
+}
+
 static void killed(long cnt)
 {
 	give(50147, cnt, malloc);
@@ -250,7 +296,7 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(long cnt);
 	} whats[] = { { "kinds", kinds }, { "threads", threads }, { "forks", forks },
-		      { "signals", signals }, { "killed", killed } };
+		      { "signals", signals }, { "frames", frames }, { "killed", killed } };
 	unsigned int i;
 
 	for (i = 0; argc > 1 && i < sizeof(whats) / sizeof(whats[0]); i++) {

@@ -82,9 +82,11 @@ static const struct wire_hdr *next(struct both *b, uint64_t end_ns)
 
 	if (!h)
 		return NULL;
-	assert_true(h->hook == WIRE_HEAP_ALLOC || h->hook == WIRE_HEAP_FREE);
-	assert_int_equal(bytes, h->hook == WIRE_HEAP_ALLOC ? sizeof(struct wire_heap_alloc)
-							   : sizeof(struct wire_heap_free));
+	if (h->hook == WIRE_STACK)
+		bytes -= ((const struct wire_stack *)h)->user_cnt * sizeof(uint64_t);
+	assert_int_equal(bytes, h->hook == WIRE_HEAP_ALLOC ? sizeof(struct wire_heap_alloc) :
+				h->hook == WIRE_HEAP_FREE  ? sizeof(struct wire_heap_free) :
+				h->hook == WIRE_STACK ? offsetof(struct wire_stack, frames) : 0);
 	assert_true(h->cpu < CPUS && h->tid && h->flags == 0);
 	if (h->hook == WIRE_HEAP_ALLOC)
 		assert_true(((const struct wire_heap_alloc *)h)->bytes < HEAP_SHARE_BYTES_MAX);
@@ -145,6 +147,46 @@ static void test_records_are_read_once_when_they_are_whole(void **state)
 	assert_balance(b);
 }
 
+/* A stack comes right after its allocation, once all its slots are whole. */
+static void test_a_stack_follows_its_allocation(void **state)
+{
+	struct both *b = *state;
+	const struct wire_stack *s;
+	unsigned int i;
+
+	b->head->owner[0] = (uint32_t)getpid();
+	for (i = 0; i < 31; i++)	/* the frames lie across two reads */
+		write_alloc(b, 0, i, 100 + i);
+	write_alloc(b, 0, 31, 200);
+	slot(b, 0, 31)->site_kind = 0x7777ull << 8 | (HEAP_SHARE_STACK + 2);
+	*slot(b, 0, 32) = (struct heap_share_record){ 0x7777, 0x8888, 0x9999, 0xaaaa };
+	assert_int_equal(read_all(b, 1000), 31);
+	*slot(b, 0, 33) = (struct heap_share_record){ 0xbbbb, 1, 1, 1 };
+	assert_int_equal(next(b, 1000)->hook, WIRE_HEAP_ALLOC);
+	s = (const void *)next(b, 1000);
+	assert_int_equal(s->hdr.hook, WIRE_STACK);
+	assert_int_equal(s->hdr.ts_ns, 200);
+	assert_int_equal(s->of, WIRE_HEAP_ALLOC);
+	assert_int_equal(s->addr, 0x1000 + 31);
+	assert_int_equal(s->bytes, 131);
+	assert_int_equal(s->call_site, 0x7777);
+	assert_int_equal(s->kernel_cnt, 0);
+	assert_int_equal(s->user_cnt, 5);
+	assert_int_equal(s->frames[0], 0x7777);
+	assert_int_equal(s->frames[4], 0xbbbb);
+	assert_null(next(b, 1000));
+	write_alloc(b, 0, 34, 300);
+	assert_int_equal(next(b, 1000)->ts_ns, 300);
+	/* up to the end of the chunk there is nothing */
+	for (i = 35; i < HEAP_CHUNK_RECORDS; i++)
+		*slot(b, 0, i) = (struct heap_share_record){ 400, 1, HEAP_SHARE_REST, 1 };
+	assert_null(next(b, 1000));
+	assert_null(next(b, 1000));
+	assert_int_equal(b->head->owner[0], 0);
+	assert_int_equal(heap_ring_count(b->ring, WIRE_STACK).attempted, 1);
+	assert_balance(b);
+}
+
 static void test_later_records_wait_for_their_pass(void **state)
 {
 	struct both *b = *state;
@@ -200,7 +242,7 @@ static void test_what_is_no_record_is_counted_as_lost(void **state)
 	static const struct heap_share_record bad[] = {
 		{ 500, 1, HEAP_SHARE_ALLOC, 0xffff0000 },	/* no CPU */
 		{ 500, 1, HEAP_SHARE_ALLOC, CPUS + 1 },
-		{ 500, 1, HEAP_SHARE_KINDS, 1 },
+		{ 500, 1, HEAP_SHARE_REST + 1, 1 },
 		{ 500, 1, 0x7700, 1 },
 		{ 500, 1, HEAP_SHARE_ALLOC, HEAP_SHARE_BYTES_MAX << 16 | 1 },
 		{ UINT64_MAX, 1, HEAP_SHARE_FREE, 1 },
@@ -247,7 +289,7 @@ static void test_a_workload_that_scribbles_costs_itself_events(void **state)
 	for (round = 0; round < 3000; round++) {
 		assert_int_equal(ftruncate(b->fd, BYTES), 0);
 		for (i = 0; i < 200; i++) {
-			uint64_t v = (uint64_t)random() << (random() % 34);
+			uint64_t v = (uint64_t)random() << (random() % 34) | random() % 32;
 
 			words[(unsigned long)random() % (BYTES / 8)] = random() % 4 ? v : v % 1024;
 		}
@@ -332,6 +374,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_records_are_read_once_when_they_are_whole),
+		TEST(test_a_stack_follows_its_allocation),
 		TEST(test_later_records_wait_for_their_pass),
 		TEST(test_a_full_chunk_is_given_back_empty),
 		TEST(test_the_chunk_of_an_ended_thread_is_read_and_given_back),
