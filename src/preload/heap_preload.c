@@ -3,7 +3,7 @@
  * heap_preload: the library that `record --heap -- COMMAND` puts into the workload by LD_PRELOAD.
  * It wraps the C library's allocator, and writes a record of each allocation and each free into
  * memory shared with the recorder (heap_share.h). It starts no thread, keeps no descriptor open,
- * and makes no system call but for the first event of a process and of each chunk.
+ * and makes no system call but for the first event of a process and of each chunk, and for stacks.
  *
  * It may be called before libc is ready, inside dlsym(), in signal handlers, and by children of
  * fork() that never exec. A thread takes a slot by one instruction that a signal cannot split. The
@@ -25,16 +25,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/rseq.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "preload/heap_share.h"
-
+#if __has_include(<sys/rseq.h>)
+#include <sys/rseq.h>
 #pragma weak __rseq_size
 #pragma weak __rseq_offset
+#define HAS_RSEQ
+#endif
+
+#include "preload/heap_share.h"
 
 #define WRAPS __attribute__((visibility("default")))
 #define LOCAL_THREAD static __thread __attribute__((tls_model("initial-exec")))
@@ -132,7 +135,8 @@ static unsigned int chunk_cnt;
 static bool counts_cycles, takes_stacks;
 static uint32_t stacks_every;
 static uint64_t stacks_min;
-static enum { UNTRIED, OPENING, OPEN, OFF } state;
+enum { UNTRIED, OPENING, OPEN, OFF };
+static int state;
 
 LOCAL_THREAD struct {
 	uint64_t epoch;
@@ -305,13 +309,15 @@ struct instant {
 
 static inline uint64_t cpu_number(void)
 {
-	int cpu;
+	int cpu = -1;
 
+#ifdef HAS_RSEQ
 	/* what sched_getcpu() of such a C library reads */
 	if (likely(&__rseq_size && __rseq_size))
 		cpu = *(volatile int *)((char *)__builtin_thread_pointer() + __rseq_offset +
 					offsetof(struct rseq, cpu_id));
-	else
+#endif
+	if (unlikely(cpu < 0))
 		cpu = sched_getcpu();
 	return cpu < 0 ? 0 : (uint64_t)cpu;
 }
@@ -383,7 +389,8 @@ static bool is_readable(uintptr_t at)
 static unsigned int walk(uint64_t frames[HEAP_SHARE_FRAMES], uint64_t caller, uintptr_t fp)
 {
 	const uintptr_t page = 4096, far = 1u << 20;
-	uintptr_t asked = 0, up;
+	/* what is there of this function's frame is readable */
+	uintptr_t asked = (uintptr_t)__builtin_frame_address(0) / page, up;
 	unsigned int cnt = 0;
 
 	frames[cnt++] = caller;
