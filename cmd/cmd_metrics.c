@@ -9,6 +9,7 @@
  * after a restart for what has been added since the last ones, so what was recorded before the
  * program began must not be in them. The next recording of the name counts from its beginning.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
@@ -116,11 +117,37 @@ static int count_window(struct metrics_job *j, uint64_t start_ns, uint64_t end_n
 	return c;
 }
 
+/* The directories TRACE.snapshot-TIME beside the trace. -errno: nobody may look there. */
+static int count_snapshots(const char *path)
+{
+	size_t len = strlen(path), at;
+	char dir[PATH_MAX], name[NAME_MAX + 16];
+	const struct dirent *entry;
+	int cnt = 0, n;
+	DIR *d;
+
+	while (len > 1 && path[len - 1] == '/')
+		len--;
+	for (at = len; at && path[at - 1] != '/'; at--)
+		;
+	snprintf(dir, sizeof(dir), "%.*s", at ? (int)at : 1, at ? path : ".");
+	n = snprintf(name, sizeof(name), "%.*s.snapshot-", (int)(len - at), path + at);
+	if (n < 0 || (size_t)n >= sizeof(name))
+		return -ENAMETOOLONG;
+	d = opendir(dir);
+	if (!d)
+		return -errno;
+	while ((entry = readdir(d)))
+		cnt += !strncmp(entry->d_name, name, (size_t)n);
+	closedir(d);
+	return cnt;
+}
+
 /* Counts what has not been counted. 0 or an exit status. */
 static int count(struct metrics_job *j)
 {
 	uint64_t start_ns = trace_start_ns(j->in.trace), end_ns = input_known_ns(&j->in);
-	int c = 0;
+	int c = 0, snapshots = count_snapshots(input_path(&j->in));
 
 	if (!j->counted_ns)
 		j->counted_ns = j->peaks_ns = j->from_start ? start_ns : end_ns;
@@ -128,6 +155,8 @@ static int count(struct metrics_job *j)
 	if (end_ns > j->counted_ns && !j->is_gone)
 		c = count_window(j, start_ns, end_ns);
 	metrics_put(j->m, "recording", trace_is_live(j->in.trace) && !j->is_gone);
+	if (snapshots >= 0)
+		metrics_put(j->m, "snapshots", (uint64_t)snapshots);
 	metrics_put(j->m, "build_info", 1);
 	return c;
 }

@@ -13,6 +13,7 @@
 --
 -- gauge peak_interval_seconds peak_interval_ns: Length of the interval whose peaks are shown.
 -- gauge recording recording: 1: the trace is being recorded.
+-- gauge snapshots snapshots: Snapshots that lie beside the trace, made by SIGUSR2 or --trigger.
 -- gauge build_info build_info: 1: the version of ebpfrec that counts.
 
 -- section: cpu

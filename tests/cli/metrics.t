@@ -125,6 +125,7 @@ $ ebpfrec metrics --once -i golden.ebpfrec --top 2 | grep -v -e '^#' -e _bucket
 1> ebpfrec_trace_end_monotonic_seconds 1004.000000000
 1> ebpfrec_peak_interval_seconds 4.000000000
 1> ebpfrec_recording 0
+1> ebpfrec_snapshots 0
 1> ebpfrec_build_info{version="0.1.0"} 1
 
 $ ebpfrec metrics --once -i golden.ebpfrec | grep -e 'HELP ebpfrec_request_seconds' -A 6
@@ -138,6 +139,11 @@ $ ebpfrec metrics --once -i golden.ebpfrec | grep -e 'HELP ebpfrec_request_secon
 
 $ ebpfrec metrics --once -i golden.ebpfrec | tail -n 1
 1> # EOF
+
+# Snapshots beside the trace, and not those of another name.
+$ mkdir beside beside/t.snapshot-20260301T120000Z beside/t.snapshot-20260301T120000Z-2 beside/tt.snapshot-1 beside/t.snap; cp -r golden.ebpfrec beside/t; ebpfrec metrics --once -i beside/t/ | grep '^ebpfrec_snap'; cd beside && ebpfrec metrics --once -i t | grep '^ebpfrec_snap'
+1> ebpfrec_snapshots 2
+1> ebpfrec_snapshots 2
 
 $ mkdir out; ebpfrec metrics --once -i golden.ebpfrec --textfile out; stat -c '%a %n' out/*; head -n 3 out/*; grep -c EOF out/*
 ? 1
@@ -156,7 +162,7 @@ $ diff <(ebpfrec metrics --list | sed 's/ .*//') <(ebpfrec metrics --once -i gol
 
 $ ebpfrec metrics --list | wc -l; grep -o 'ebpfrec_[a-z_]*' "$(dirname "$README")/schema/grafana.json" | sed 's/_total$//; s/_bucket$//' | sort -u | grep -vxF -f <(ebpfrec metrics --list | sed 's/ .*//')
 ? 1
-1> 32
+1> 33
 
 $ ebpfrec export -i golden.ebpfrec --to csv --every 1s
 ? 2

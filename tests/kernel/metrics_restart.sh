@@ -13,7 +13,7 @@ prometheus=$(PATH=$PATH:/usr/sbin command -v prometheus)
 cp "$top/schema/prometheus_rules.yml" "$here/metrics_rules.yml" "$tmp"
 said=$(promtool check rules "$tmp/prometheus_rules.yml" 2>&1) && said+=$(promtool test rules "$tmp/metrics_rules.yml" 2>&1)
 check "metrics, rules: promtool finds what the samples call for" "[ $? -eq 0 ]" "$said"
-unknown=$(sed '/^ *#/d' "$tmp/prometheus_rules.yml" | grep -o '\bebpfrec_[a-z_]*\[\|\bebpfrec_[a-z_]* ==' | sed 's/\[$//; s/ ==$//; s/_total$//' | sort -u |
+unknown=$(sed '/^ *#/d' "$tmp/prometheus_rules.yml" | grep -o '\bebpfrec_[a-z_]*\[\|\bebpfrec_[a-z_]* ==\|\bebpfrec_[a-z_]* offset' | sed 's/\[$//; s/ \(==\|offset\)$//; s/_total$//' | sort -u |
 	grep -vxF -f <("$EBPFREC" metrics --list | sed 's/ .*//'))
 check "metrics, rules: they ask for metrics that there are" '[ -z "$unknown" ]' "$unknown"
 
