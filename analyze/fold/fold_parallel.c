@@ -35,7 +35,8 @@ static int on_cpu_piece(void *ctx, const void *found)
 
 	if (!context_has_cpu(a, p->cpu) || p->from_ns == p->to_ns)
 		return 0;	/* a CPU that does not exist, or nothing */
-	if (thread == EVENT_ID_IDLE || thread == EVENT_ID_FILTERED ||
+	/* of a CPU that nobody knows anything of, nobody knows that it was busy */
+	if (thread == EVENT_ID_IDLE || thread == EVENT_ID_FILTERED || thread == EVENT_ID_UNKNOWN ||
 	    !scope_has_thread(&a->scope, thread))
 		return 0;
 	if (array_reserve(&m->pieces, &m->piece_cap, m->piece_cnt + 1) < 0)

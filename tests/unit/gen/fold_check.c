@@ -349,7 +349,7 @@ static void check_parallel(const struct fold_check *c, int64_t from, int64_t to)
 
 	rows_window(&a, c->plain,
 		    "WITH s AS MATERIALIZED (SELECT start_ns, end_ns FROM sched_slices(:w) "
-		    "WHERE dur_ns > 0 AND utid NOT IN (0, 3)), "
+		    "WHERE dur_ns > 0 AND utid NOT IN (0, 1, 3)), "
 		    "g AS (SELECT ts, sum(d) AS d FROM (SELECT start_ns AS ts, 1 AS d FROM s "
 		    "UNION ALL SELECT end_ns, -1 FROM s) GROUP BY ts), "
 		    "n AS (SELECT sum(d) OVER next AS busy, lead(ts) OVER next - ts AS ns FROM g "
