@@ -50,6 +50,7 @@ check "keep: disk is bounded by the limit and a chunk file at every instant" \
 	"[ $most -gt 0 ] && [ $most -le $((4 * 1024 * 1024 + largest)) ]" "$most bytes, largest file $largest"
 check "keep: closing line says what was kept" "grep -q 'kept: the last' '$tmp/kept.err'" "$(cat "$tmp/kept.err")"
 check "snapshot: by signal, one" "[ $(snapshots kept | wc -l) -eq 1 ]" "$(ls "$tmp")"
+check "snapshot: the recorder says its name and size" "grep -Eq 'snapshot written to $(snapshots kept): [0-9.]+ [kM]?B\$' '$tmp/kept.err'" "$(cat "$tmp/kept.err")"
 check "snapshot: for their owner only, as the trace" "[ -z \"\$(find '$tmp/kept' '$tmp/by-command' \"$(snapshots kept)\" \\( -type d ! -perm 700 -o -type f ! -perm 600 \\) 2>&1)\" ]" "$(ls -laR "$tmp/kept" "$tmp/by-command" "$(snapshots kept)")"
 mv "$(snapshots kept)" "$tmp/by-signal" 2>/dev/null
 for t in kept by-command by-signal; do

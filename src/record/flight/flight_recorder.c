@@ -5,6 +5,7 @@
  */
 #include "record/flight/flight_recorder.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -12,8 +13,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/units.h"
 #include "record/flight/snapshotter.h"
 #include "store/control_socket.h"
 #include "store/store_writer.h"
@@ -232,15 +235,33 @@ void flight_recorder_polls(const struct flight_recorder *w, struct pollfd *fds)
 	fds[1] = (struct pollfd){ .fd = w->marks.fd, .events = POLLIN };
 }
 
+/* What the files of a trace have, in all. */
+static uint64_t dir_bytes(const char *path)
+{
+	DIR *d = opendir(path);
+	const struct dirent *entry;
+	uint64_t bytes = 0;
+	struct stat st;
+
+	while (d && (entry = readdir(d)))
+		if (!fstatat(dirfd(d), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) &&
+		    S_ISREG(st.st_mode))
+			bytes += (uint64_t)st.st_size;
+	if (d)
+		closedir(d);
+	return bytes;
+}
+
 static void reap(struct flight_recorder *w, bool wait)
 {
 	struct err e = { "" };
 	const char *path;
-	char text[700];
+	char text[700], size[UNITS_TEXT_MAX];
 	int r = snapshotter_reap(w->snapshotter, wait, &path, &e);
 
 	if (r > 0) {
-		snprintf(text, sizeof(text), "snapshot written to %s", path);
+		snprintf(text, sizeof(text), "snapshot written to %s: %s", path,
+			 units_format_bytes_si(size, sizeof(size), dir_bytes(path)));
 		tell(w, text);
 	} else if (r < 0) {
 		notices_warn(w->notices, "no snapshot: %s; recording goes on", err_text(&e, r));
