@@ -5,8 +5,10 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define LABEL_MAX 128
+#define TIME_NAME "t_ns" /* also of a process, which is in brackets then */
 #define CELLS_MAX (64u << 20) /* figures of all groups: half a GiB */
 
 static int end(void *ctx)
@@ -26,9 +28,10 @@ static int end(void *ctx)
 	}
 	bin_groups_sort(g, cnt);
 	if (!r) {
-		names[0] = "t_ns";
+		names[0] = TIME_NAME;
 		for (size_t i = 0; i < cnt; i++)
-			names[i + 1] = g->v[i].label;
+			names[i + 1] = strcmp(g->v[i].label, TIME_NAME) ? g->v[i].label :
+									  "[" TIME_NAME "]";
 		r = p->next->begin(p->next->ctx, (unsigned int)cnt + 1, names);
 	}
 	for (uint64_t bin = 0; bin < g->o.bin_cnt && r >= 0; bin++) {

@@ -19,6 +19,7 @@
 #include "cmd/input/lists.h"
 #include "cmd/input/nearest.h"
 #include "cmd/input/opts.h"
+#include "cmd/render/pivot.h"
 #include "cmd/render/render.h"
 #include "base/textsafe.h"
 
@@ -306,6 +307,33 @@ static void test_render_takes_names_of_things_for_no_columns(void **state)
 	fclose(o.out);
 	assert_string_equal(text, "T (s)  load_ns  Xorg  xorg  complete  stack\n"
 				  "0.000     52.0   1.0   2.0       1.0    0.0\n");
+	free(text);
+}
+
+static void test_pivot_has_no_two_columns_of_one_name(void **state)
+{
+	static const char *const columns[] = { "t_ns", "comm", "ios" };
+	struct pivot p = { .groups.o = { .by = "comm", .figure = "ios", .every_ns = 10,
+					 .bin_cnt = 1 } };
+	struct render_options o = { .format = RENDER_JSON };
+	const struct row_sink sink = pivot_sink(&p);
+	char *text = NULL;
+	struct render *r;
+	size_t size;
+
+	o.out = open_memstream(&text, &size);
+	assert_int_equal(render_new(&r, &o), 0);
+	p.next = render_sink(r);
+	assert_int_equal(sink.begin(sink.ctx, 3, columns), 0);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(sink.row(sink.ctx, (const struct value[]){
+						val_int(0), value_text(i ? "t_ns" : "cat"),
+						val_int(2 - i) }), 0);
+	assert_int_equal(sink.end(sink.ctx), 0);
+	bin_groups_done(&p.groups);
+	render_free(r);
+	fclose(o.out);
+	assert_string_equal(text, "[\n{\"t_ns\":0,\"cat\":2,\"[t_ns]\":1}\n]\n");
 	free(text);
 }
 
@@ -830,6 +858,7 @@ int main(void)
 		cmocka_unit_test(test_render_writes_json),
 		cmocka_unit_test(test_render_writes_tables_for_people),
 		cmocka_unit_test(test_render_takes_names_of_things_for_no_columns),
+		cmocka_unit_test(test_pivot_has_no_two_columns_of_one_name),
 		cmocka_unit_test(test_render_makes_an_object_of_sections),
 		cmocka_unit_test(test_render_leaves_sql_tables_as_they_are),
 		cmocka_unit_test(test_render_streams_long_tables_whole),
