@@ -37,7 +37,7 @@ static const struct {
 	char *(*format)(char *buf, size_t size, uint64_t v);
 } metrics[] = {
 	[DIFF_ONCPU] = { "CPU time", units_format_duration },
-	[DIFF_RSS_PEAK] = { "peak memory", units_format_bytes },
+	[DIFF_RSS_PEAK] = { "largest RSS", units_format_bytes },
 	[DIFF_IOS] = { "I/Os", units_format_count },
 	[DIFF_IO_BYTES] = { "I/O bytes", units_format_bytes },
 	[DIFF_LAT_P50] = { "I/O lat p50", units_format_duration },

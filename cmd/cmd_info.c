@@ -28,6 +28,27 @@ static const struct opts_option options[] = {
 	{ 0 },
 };
 
+#define NAME_WIDTH 20
+
+/*
+ * A text, whose lines after the first one begin at a column. Nothing is lost between them, so a
+ * line ends behind a space or a comma, or where the terminal does.
+ */
+static void print_beside(const char *text, size_t column)
+{
+	size_t width = input_terminal_width(), room = width > 2 * column ? width - column : 0;
+	size_t len = strlen(text), end;
+
+	for (; room && len > room; text += end, len -= end) {
+		for (end = room; end && text[end - 1] != ' ' && text[end - 1] != ','; end--)
+			;
+		for (end = end ? end : room; end > 1 && (text[end] & 0xc0) == 0x80; end--)
+			;
+		printf("%.*s\n%*s", (int)end, text, (int)column, "");
+	}
+	printf("%s\n", text);
+}
+
 /* Writes facts: as rows of (section, name, value), or as lines under headings. */
 struct facts {
 	struct render *render; /* NULL: for people */
@@ -51,7 +72,8 @@ static void add_fact(struct facts *f, const char *section, const char *name, str
 	n = strlen(name);
 	if (n > 3 && !strcmp(name + n - 3, "_ns"))
 		n -= 3;
-	printf("  %-20.*s %s\n", (int)n, say_text(name), say_text(shown));
+	printf("  %-*.*s ", NAME_WIDTH, (int)n, say_text(name));
+	print_beside(say_text(shown), n < NAME_WIDTH ? NAME_WIDTH + 3 : n + 3);
 }
 
 static void add_text(struct facts *f, const char *section, const char *name, const char *text)

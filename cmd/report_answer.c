@@ -406,9 +406,8 @@ static int run(struct answer *r)
 	o->in.of_bins = of_bins;
 	/* without submitter and reason its rows would look alike */
 	o->q.merge_unknown = o->in.format == RENDER_TABLE && !o->in.wide;
-	/* A section of the summary does not stop at ten rows before they are counted either. */
 	if (o->has_limit)
-		o->q.summary_rows = o->q.limit ? (int64_t)(o->q.limit & INT64_MAX) : -1;
+		o->q.summary_rows = limit ? (int64_t)(limit & INT64_MAX) : -1;
 	more.also = r->drawing ? sparkline_sink(r->drawing) : NULL;
 	o->in.drops = o->view->drops;
 	input_is_complete(r->trace, o->view->needs, o->q.from_ns, o->q.to_ns, r->missing,

@@ -39,15 +39,15 @@ SELECT (SELECT count(*) FROM cpus) AS cpus,
 	       coalesce(sum(bytes) FILTER (WHERE op = 'write'), 0) AS written_bytes
 	  FROM io_usage(:from, :to, 0, 'none')) AS io
 
--- section: CPU by name
+-- section: CPU by name (4: report cpu --by comm)
 SELECT p.comm AS comm, count(DISTINCT u.upid) AS processes,
        CASE count(DISTINCT u.upid) WHEN 1 THEN p.pid END AS pid, sum(u.oncpu_ns) AS oncpu_ns,
        round(100.0 * sum(u.oncpu_ns) / u.span_ns, 3) AS util_pct,
        sum(u.switches) AS switches, sum(u.preempted) AS preempted
   FROM cpu_usage(:from, :to) AS u CROSS JOIN processes AS p ON p.upid = u.upid
- GROUP BY p.comm ORDER BY oncpu_ns DESC, comm LIMIT CASE WHEN :brief THEN 5 ELSE :top END
+ GROUP BY p.comm ORDER BY oncpu_ns DESC, comm
 
--- section: Waiting by name
+-- section: Waiting by name (3: report sched --by comm)
 SELECT comm, sum(cpu_wait_ns) AS cpu_wait_ns, max(cpu_wait_max_ns) AS cpu_wait_max_ns,
        sum(disk_wait_ns) AS disk_wait_ns, sum(uninterruptible_ns) AS uninterruptible_ns
   FROM (SELECT name AS comm, wait_ns AS cpu_wait_ns, wait_max_ns AS cpu_wait_max_ns,
@@ -58,31 +58,29 @@ SELECT comm, sum(cpu_wait_ns) AS cpu_wait_ns, max(cpu_wait_max_ns) AS cpu_wait_m
 	  FROM thread_states(:from, :to, 0, 'comm'))
  GROUP BY comm HAVING coalesce(sum(cpu_wait_ns), 0) + coalesce(sum(disk_wait_ns), 0) + coalesce(sum(uninterruptible_ns), 0) > 0
  ORDER BY max(coalesce(sum(cpu_wait_ns), 0), coalesce(sum(disk_wait_ns), 0), coalesce(sum(uninterruptible_ns), 0)) DESC, comm
- LIMIT CASE WHEN :brief THEN 4 ELSE :top END
 
--- section: Memory by name
+-- section: Memory by name (3: report memory --by comm)
 SELECT u.name AS comm, p.cnt AS processes, CASE p.cnt WHEN 1 THEN p.pid END AS pid,
        u.peak_bytes AS rss_peak_bytes, u.peak_ns AS rss_peak_at_ns, u.alloc_bytes AS rss_grown_bytes
   FROM alloc_usage(:from, :to, 0, 'comm') AS u
   JOIN (SELECT m.name AS name, count(*) AS cnt, max(p.pid) AS pid
 	  FROM alloc_usage(:from, :to, 0, 'process') AS m LEFT JOIN processes AS p ON p.upid = m.upid
 	 WHERE m.source = 'rss' GROUP BY m.name) AS p ON p.name = u.name
- WHERE u.source = 'rss' ORDER BY rss_peak_bytes DESC, rss_grown_bytes DESC, u.name LIMIT CASE WHEN :brief THEN 3 ELSE :top END
+ WHERE u.source = 'rss' ORDER BY rss_peak_bytes DESC, rss_grown_bytes DESC, u.name
 
--- section: Spikes
+-- section: Spikes (2: report spikes)
 SELECT p.pid AS pid, p.comm AS comm, u.source AS source, u.start_ns AS start_ns, u.dur_ns AS dur_ns,
        u.bytes AS bytes, u.bytes_per_s AS bytes_per_s
   FROM spikes(:from, :to, :spike_window, :spike_min) AS u LEFT JOIN processes AS p ON p.upid = u.upid
- ORDER BY u.bytes DESC LIMIT CASE WHEN :brief THEN 3 ELSE :top END
+ ORDER BY u.bytes DESC
 
--- section: Block I/O by name
--- Discards come last: they read and write nothing, however many bytes they are of.
+-- section: Block I/O by name (3: report io --by comm)
+-- Discards come last, on a screenful the largest in the third row: they read and write nothing, however many bytes they are of.
 SELECT comm, device_name(dev) AS device, op, ios, bytes, lat_p50_ns, lat_p99_ns, lat_max_ns
   FROM (SELECT u.*, u.name AS comm, row_number() OVER (PARTITION BY u.op = 'discard'
 		ORDER BY u.bytes DESC, u.ios DESC, u.lat_max_ns DESC, u.name) AS nth
 	  FROM io_usage(:from, :to, 0, 'comm') AS u)
- WHERE nth <= CASE WHEN :brief AND op = 'discard' THEN 1 WHEN :brief THEN 3 WHEN :top < 0 THEN nth ELSE :top END
- ORDER BY op = 'discard', nth
+ ORDER BY op = 'discard' AND NOT (:brief AND nth = 1), nth + 1.5 * (op = 'discard')
 
 -- section: +Events
 SELECT class, sum(attempted_cnt) AS attempted, sum(read_cnt) AS read,

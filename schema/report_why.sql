@@ -39,15 +39,15 @@ SELECT state, ns AS time_ns, round(100.0 * ns / nullif(sum(ns) OVER (), 0), 3) A
                             (6, 'sleeping'), (7, 'stopped'), (8, 'unknown')) AS v)
  WHERE ns > 0 ORDER BY n
 
--- section: Waited longest
+-- section: Waited longest (4)
 SELECT p.pid AS pid, t.comm AS comm, u.start_ns AS at_ns, u.wait_ns AS wait_ns, u.wait_reason AS reason, u.cpu AS cpu
   FROM (SELECT utid, start_ns, wait_ns, wait_reason, cpu FROM sched_slices(:from, :to)
          WHERE wait_ns > 0 AND thread_in_scope(utid)
          ORDER BY wait_ns DESC, start_ns LIMIT 20) AS u
   JOIN threads AS t ON t.utid = u.utid JOIN processes AS p ON p.upid = t.upid
- ORDER BY u.wait_ns DESC, u.start_ns LIMIT CASE WHEN :brief THEN 4 ELSE 20 END
+ ORDER BY u.wait_ns DESC, u.start_ns
 
--- section: Ran instead
+-- section: Ran instead (4)
 WITH w AS MATERIALIZED (
 	SELECT start_ns, wait_ns, cpu FROM sched_slices(:from, :to)
 	 WHERE wait_ns > 0 AND thread_in_scope(utid)
@@ -58,38 +58,38 @@ SELECT p.pid AS pid, p.comm AS comm, o.cpu AS cpu, sum(o.oncpu_ns) AS oncpu_ns
           FROM sched_slices(:from, :to) AS s CROSS JOIN w
          WHERE s.cpu = w.cpu AND s.start_ns < w.start_ns AND s.end_ns > w.start_ns - w.wait_ns GROUP BY s.utid, s.cpu) AS o
   JOIN threads AS t ON t.utid = o.utid JOIN processes AS p ON p.upid = t.upid
- GROUP BY p.upid, o.cpu ORDER BY oncpu_ns DESC, pid LIMIT CASE WHEN :brief THEN 4 ELSE :top END
+ GROUP BY p.upid, o.cpu ORDER BY oncpu_ns DESC, pid
 
--- section: Requests
+-- section: Requests (3)
 SELECT device_name(dev) AS device, op, ios, bytes, lat_p50_ns, lat_max_ns, queue_max_ns, device_max_ns
-  FROM io_usage(:from, :to, 0, 'none') WHERE ios > 0 ORDER BY lat_sum_ns DESC LIMIT CASE WHEN :brief THEN 3 ELSE :top END
+  FROM io_usage(:from, :to, 0, 'none') WHERE ios > 0 ORDER BY lat_sum_ns DESC
 
--- section: Files
+-- section: Files (3)
 SELECT file, op, count(*) AS ios, sum(bytes) AS bytes, max(latency_ns) AS lat_max_ns
   FROM block_requests
  WHERE end_ns >= :from AND end_ns < :to AND file NOT NULL
    AND iif(owner_upid = submitter_upid, thread_in_scope(submitter_utid), in_scope(owner_upid))
- GROUP BY file, op ORDER BY max(latency_ns) DESC, file LIMIT CASE WHEN :brief THEN 3 ELSE :top END
+ GROUP BY file, op ORDER BY max(latency_ns) DESC, file
 
--- section: Beside them
+-- section: Beside them (3)
 SELECT p.pid AS pid, p.comm AS comm, device_name(b.dev) AS device, b.op AS op, count(*) AS ios, sum(b.bytes) AS bytes
   FROM block_requests AS b LEFT JOIN processes AS p ON p.upid = b.submitter_upid
  WHERE b.end_ns >= :from AND b.end_ns < :to AND NOT thread_in_scope(b.submitter_utid)
    AND b.dev IN (SELECT dev FROM io_usage(:from, :to, 0, 'none') WHERE ios > 0)
- GROUP BY b.submitter_upid, b.dev, b.op ORDER BY bytes DESC, ios DESC LIMIT CASE WHEN :brief THEN 3 ELSE :top END
+ GROUP BY b.submitter_upid, b.dev, b.op ORDER BY bytes DESC, ios DESC
 
--- section: Woken by
+-- section: Woken by (4)
 SELECT p.pid AS pid, CASE WHEN u.irq THEN '[interrupt]' ELSE p.comm END AS comm, u.wakeups AS wakeups,
        u.slept_ns AS slept_ns, u.slept_max_ns AS slept_max_ns, u.at_ns AS at_ns
   FROM woken_by(:from, :to) AS u LEFT JOIN processes AS p ON p.upid = u.upid
- ORDER BY slept_ns DESC, u.irq DESC, u.upid LIMIT CASE WHEN :brief THEN 4 ELSE :top END
+ ORDER BY slept_ns DESC, u.irq DESC, u.upid
 
--- section: Memory
+-- section: Memory (2)
 SELECT u.name AS comm, u.alloc_bytes AS rss_grown_bytes, u.peak_bytes AS rss_peak_bytes, u.peak_ns AS rss_peak_at_ns
   FROM alloc_usage(:from, :to, 0, 'comm') AS u WHERE u.source = 'rss' AND u.alloc_bytes > 0
- ORDER BY u.alloc_bytes DESC LIMIT CASE WHEN :brief THEN 2 ELSE :top END
+ ORDER BY u.alloc_bytes DESC
 
--- section: Chain
+-- section: Chain (8)
 SELECT p.pid AS pid, t.comm AS comm, coalesce(c.woken_ns, max(:from, :to - 1000000000, 0)) AS start_ns, c.until_ns AS end_ns,
        c.until_ns - coalesce(c.woken_ns, max(:from, :to - 1000000000, 0)) AS dur_ns,
        CASE WHEN c.woken_ns IS NULL THEN 'since before' WHEN c.irq THEN 'woken by an interrupt'
@@ -97,4 +97,4 @@ SELECT p.pid AS pid, t.comm AS comm, coalesce(c.woken_ns, max(:from, :to - 10000
        CASE WHEN c.irq THEN c.woken_ns - c.left_ns END AS slept_ns
   FROM blocking_chain(max(:from, :to - 1000000000, 0), :to) AS c
   JOIN threads AS t ON t.utid = c.utid JOIN processes AS p ON p.upid = t.upid
- ORDER BY c.n LIMIT CASE WHEN :brief THEN 8 ELSE 20 END
+ ORDER BY c.n

@@ -70,6 +70,8 @@ struct row_sink {
 	 * section, row, name and value: a row per value. 1 leaves the part out.
 	 */
 	int (*section)(void *ctx, const char *title);
+	/* May be NULL. Before a part's end(): cnt rows were left out; command gives them all. */
+	void (*more)(void *ctx, uint64_t cnt, const char *command);
 };
 
 /* Takes no ownership of t, which must outlive the analysis. */

@@ -223,7 +223,7 @@ static int check_sort(struct analysis *a, struct report_request *r, const char *
 /* Turns its parts into one long result. */
 struct flat {
 	const struct row_sink *out;
-	char title[64];
+	const char *title;
 	unsigned int col_cnt;
 	const char *const *names;
 	int64_t row;
@@ -252,6 +252,58 @@ static int flat_row(void *ctx, const struct value *values)
 		ret = f->out->row(f->out->ctx, row);
 	}
 	return ret;
+}
+
+/* Gives the first rows of a part, and says how many there are beyond. */
+struct part {
+	const struct row_sink *out;
+	char title[64], command[64];
+	uint64_t max, cnt;
+};
+
+/*
+ * "CPU by name (4: report cpu --by comm)": 4 rows on a screenful, and what gives all. Without
+ * these, all rows are given.
+ */
+static void part_init(struct part *p, const char *line, bool brief, uint64_t top,
+		      const struct row_sink *out)
+{
+	size_t len = strcspn(line, "(\n");
+	const char *at = line + len;
+
+	*p = (struct part){ .out = out, .max = UINT64_MAX };
+	while (len && line[len - 1] == ' ')
+		len--;
+	snprintf(p->title, sizeof(p->title), "%.*s", (int)len, line);
+	if (*at != '(')
+		return;
+	p->max = brief ? strtoull(at + 1, NULL, 10) : top;
+	at += strcspn(at, ":)\n");
+	at += *at == ':' ? 2 : 0;
+	snprintf(p->command, sizeof(p->command), "%.*s", (int)strcspn(at, ")\n"), at);
+}
+
+static int part_begin(void *ctx, unsigned int cnt, const char *const *names)
+{
+	const struct part *p = ctx;
+
+	return p->out->begin ? p->out->begin(p->out->ctx, cnt, names) : 0;
+}
+
+static int part_row(void *ctx, const struct value *values)
+{
+	struct part *p = ctx;
+
+	return p->cnt++ < p->max ? p->out->row(p->out->ctx, values) : 0;
+}
+
+static int part_end(void *ctx)
+{
+	const struct part *p = ctx;
+
+	if (p->cnt > p->max && p->out->more)
+		p->out->more(p->out->ctx, p->cnt - p->max, p->command);
+	return p->out->end ? p->out->end(p->out->ctx) : 0;
 }
 
 static int run_part(struct analysis *a, const char *text, size_t len,
@@ -290,7 +342,7 @@ static int run_machine_part(struct analysis *a, const char *text, size_t len,
  * the section is not on the first screen; @, it is about the machine.
  */
 static int run_sections(struct analysis *a, const char *text, const struct statement_param *params,
-			bool brief, const struct row_sink *sink, struct err *e)
+			bool brief, uint64_t top, const struct row_sink *sink, struct err *e)
 {
 	static const char *const flat_names[] = { "section", "row", "name", "value" };
 	const char *at = strstr(text, MARK), *next;
@@ -303,24 +355,24 @@ static int run_sections(struct analysis *a, const char *text, const struct state
 	for (; at && ret >= 0; at = next) {
 		const char *title = at + strlen(MARK);
 		bool more = *title == '+', of_machine = *title == '@';
-		size_t len;
+		struct part p;
+		const struct row_sink part_sink = {
+			.ctx = &p, .begin = part_begin, .row = part_row, .end = part_end
+		};
 
 		ret = 0;
 		next = strstr(at + 1, MARK);
 		if (more && brief)
 			continue;
-		title += more || of_machine;
-		len = strcspn(title, "\n");
-		if (len >= sizeof(f.title))
-			len = sizeof(f.title) - 1;
-		memcpy(f.title, title, len);
-		f.title[len] = 0;
+		part_init(&p, title + (more || of_machine), brief, top,
+			  sink->section ? sink : &flat_sink);
+		f.title = p.title;
 		if (sink->section)
-			ret = sink->section(sink->ctx, f.title);
+			ret = sink->section(sink->ctx, p.title);
 		if (!ret)
 			ret = (of_machine ? run_machine_part : run_part)(
-				a, at, next ? (size_t)(next - at) : strlen(at), params,
-				sink->section ? sink : &flat_sink, e);
+				a, at, next ? (size_t)(next - at) : strlen(at), params, &part_sink,
+				e);
 	}
 	if (ret >= 0 && !sink->section && sink->end)
 		ret = sink->end(sink->ctx);
@@ -367,7 +419,6 @@ static int run_view(struct analysis *a, const struct report_request *r, const st
 		{ ":to", value_int((uint64_t)context_rel_clamped(a, r->to_ns)) },
 		{ ":every", value_int(r->every_ns > INT64_MAX ? INT64_MAX : r->every_ns) },
 		{ ":by", value_text(by_argument(keys, by)) },
-		{ ":top", value_int((uint64_t)(r->summary_rows ?: REPORT_SECTION_ROWS)) },
 		{ ":brief", value_int(brief) },
 		{ ":spike_window", value_int(r->spike_window_ns) },
 		{ ":spike_min", value_int(r->spike_min_bytes) },
@@ -386,7 +437,8 @@ static int run_view(struct analysis *a, const struct report_request *r, const st
 	if (!text)
 		return err_set(e, -EINVAL, "report %s has no --histogram", v->name);
 	if (strstr(text, MARK))
-		return run_sections(a, text, params, brief, sink, e);
+		return run_sections(a, text, params, brief,
+				    (uint64_t)(r->summary_rows ?: REPORT_SECTION_ROWS), sink, e);
 	sql = expand(r, keys, text);
 	if (!sql)
 		return err_set(e, -ENOMEM, "out of memory");

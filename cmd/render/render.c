@@ -109,12 +109,21 @@ int render_put(void *render, const struct value *values)
 	return done(r, r->ops->row(r->state, &r->out, values));
 }
 
+static void render_more(void *render, uint64_t cnt, const char *command)
+{
+	struct render *r = render;
+
+	r->left_out = cnt;
+	r->out.more = command;
+}
+
 int render_end(void *render)
 {
 	struct render *r = render;
 
 	if (r->ops->end && !r->out.error)
 		r->ops->end(r->state, &r->out, r->left_out);
+	r->out.more = NULL;
 	return render_out_flush(&r->out);
 }
 
@@ -160,6 +169,8 @@ int render_new(struct render **ret, const struct render_options *o)
 	};
 	if (o->format == RENDER_TABLE || o->format == RENDER_JSON)
 		r->sink.section = render_section;
+	if (o->format == RENDER_TABLE)
+		r->sink.more = render_more;
 	if (!r->out.buf || !r->state) {
 		render_free(r);
 		return -ENOMEM;

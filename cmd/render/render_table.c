@@ -671,8 +671,11 @@ static void table_end(void *state, struct render_out *out, uint64_t left_out)
 	name_hidden(t, out, HIDDEN_ZERO, "(0 in all rows: ", "");
 	name_hidden(t, out, HIDDEN_NO_ROOM, "(no room for: ", "; --wide shows all");
 	if (left_out) {
-		snprintf(line, sizeof(line), "(%s more; --limit 0 shows all)\n",
-			 units_format_count(n, sizeof(n), left_out));
+		units_format_count(n, sizeof(n), left_out);
+		if (out->more && *out->more)
+			snprintf(line, sizeof(line), "(%s more: %s)\n", n, out->more);
+		else
+			snprintf(line, sizeof(line), "(%s more; --limit 0 shows all)\n", n);
 		render_out_text(out, line);
 	}
 }

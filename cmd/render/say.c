@@ -9,13 +9,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/textsafe.h"
 #include "base/units.h"
+#include "cmd/render/render.h"
 
 #define TEXT_BYTES 1024
+#define PREFIX "ebpfrec: "
 #define FIGURE_BYTES 64
 
 const char *say_text(const char *s)
@@ -89,14 +93,23 @@ const char *say_instant(int64_t ns)
 	return units_format_instant(figure(), FIGURE_BYTES, ns);
 }
 
+/* Messages longer than the terminal go on below their own beginning. */
 static void say(const char *fmt, va_list ap)
 {
 	char text[TEXT_BYTES];
+	struct winsize w;
+	const char *safe;
 
 	vsnprintf(text, sizeof(text), fmt, ap);
+	safe = say_text(text);
 	/* stdout first, so that data and messages come in the order they were made. */
 	fflush(stdout);
-	fprintf(stderr, "ebpfrec: %s\n", say_text(text));
+	fputs(PREFIX, stderr);
+	if (!isatty(STDERR_FILENO) || ioctl(STDERR_FILENO, TIOCGWINSZ, &w) || !w.ws_col ||
+	    strlen(PREFIX) + strlen(safe) <= w.ws_col || strchr(safe, '\n'))
+		fprintf(stderr, "%s\n", safe);
+	else
+		render_wrap_beside(stderr, safe, w.ws_col, (unsigned int)strlen(PREFIX));
 }
 
 int say_error(const char *fmt, ...)

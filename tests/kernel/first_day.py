@@ -62,7 +62,7 @@ def look(width, height):
     for view in views():
         rc, full = screen(400, 100, "report", view, "--notes")
         words = set(" ".join(full).split())
-        for args in ([], ["--notes"], ["--every", "100ms"])[:3 if view in ("cpu", "io", "devices", "memory") else 2]:
+        for args in ([], ["--notes"], ["--every", "100ms"], ["--phases"])[:4 if view in ("cpu", "io", "devices", "memory") else 2]:
             rc, lines = screen(width, height, "report", view, *args)
             if rc:
                 failed.append((view, args, lines[-2:]))
@@ -80,9 +80,10 @@ def look(width, height):
                 alike = [x for x in rows if rows.count(x) > 1]
                 check("first day, %dx%d: rows of io do not look alike" % (width, height), not alike, alike[:3])
     name = "first day, %dx%d: " % (width, height)
-    wide = [(args, x) for args in (["report", "--list"], ["--help"], ["export", "--list"], ["record", "-e", "list"], ["sql", "SELECT * FROM switches LIMIT 3"]) + tuple([c, "--help"] for c in ("record", "report", "cut", "export", "sql"))
+    wide = [(args, x) for args in (["report", "--list"], ["--help"], ["export", "--list"], ["record", "-e", "list"], ["sql", "SELECT * FROM switches LIMIT 3"],
+                                 ["info"], ["check"], ["record", "-f", "-o", "shown", "true"]) + tuple([c, "--help"] for c in ("record", "report", "cut", "export", "sql"))
             for x in screen(width, height, *args)[1] if len(x) > width]
-    check(name + "no line of lists, --help and sql is longer than the terminal", not wide, wide[:3])
+    check(name + "no line of lists, --help, sql, info, check and of what record says is longer than the terminal", not wide, wide[:3])
     check(name + "every view answers", not failed, failed[:3])
     check(name + "no line is longer than the terminal", not long, long[:3])
     check(name + "each view shows what it is about", not lacking, lacking[:5])
@@ -90,6 +91,10 @@ def look(width, height):
     rc, lines = screen(width, height, "report")
     # a machine that hides a task from BPF may lose a switch
     check(name + "the summary is a screen of 40 rows", len(lines) <= 40 and "complete" in lines[0].lower(), (len(lines), lines[:1]))
+    more = [x.split(": ")[1][:-1] for x in lines if re.match(r"\([0-9,]+ more: ", x)]
+    wrong = [x for x in more if screen(width, height, *x.split())[0]]
+    cut = [x for x in lines if "--limit 0" in x]
+    check(name + "a section that is cut names what shows all of it", more and not wrong and not cut, (more, wrong, cut))
     rc, lines = screen(width, height, "doctor")
     check(name + "doctor begins with its verdict", rc == 0 and lines[0].startswith("Ready: ") and len(lines) <= height, lines[:3])
     rc, lines = screen(width, height, "doctor", "--all")
