@@ -24,7 +24,7 @@
 /* So much that no slice has more records than a block takes. */
 #define DEFAULT_MEMORY_BYTES (128ULL << 20)
 #define DEFAULT_POLL_MS 50
-#define FEED_POLL_MS 5	/* a feed wakes nobody, so one that had records is soon looked at again */
+#define FEED_POLL_MS 5	/* a feed wakes nobody, and may fill in 50 ms */
 #define PUBLISH_BYTES (64 * 1024)
 /*
  * A record's instant is read some ns before the record is in the ring, or longer before when a
@@ -35,7 +35,6 @@
 struct reader {
 	struct ring_group *group;
 	bool is_feed;			/* it reads group->config.feed, and has no ring */
-	bool is_busy;			/* the feed had records */
 	unsigned long *consumer_pos;	/* the ring's memory: see map_ring() */
 	const unsigned long *producer_pos;
 	const unsigned char *data;
@@ -258,14 +257,12 @@ static bool drain(struct reader *r, unsigned long end, bool cut_is_due)
 	uint64_t *cnt;
 	size_t bytes;
 
-	r->is_busy = false;
 	for (;;) {
 		before = r->pos;
 		h = r->is_feed ? g->config.feed.next(g->config.feed.ctx, end, &bytes) :
 				 next_record(r, end, &bytes);
 		if (!h)
 			break;
-		r->is_busy = true;
 		if (r->is_feed)
 			r->pos += bytes;
 		cnt = &r->kept_cnt[h->hook % WIRE_HOOK_MAX];
@@ -317,7 +314,7 @@ static int sleep_ms(const struct reader *r)
 	uint64_t now_ns, due_ns;
 
 	if (load(&g->cut_gen) == r->done_gen)
-		return r->is_busy && r->is_feed ? FEED_POLL_MS : (int)g->config.poll_ms;
+		return r->is_feed ? FEED_POLL_MS : (int)g->config.poll_ms;
 	now_ns = clock_mono_ns();
 	due_ns = load(&g->cut_ns) + STRAGGLER_NS;
 	return due_ns <= now_ns ? 0 : (int)((due_ns - now_ns) / 1000000 + 1);
