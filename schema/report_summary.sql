@@ -47,7 +47,7 @@ SELECT p.comm AS comm, count(DISTINCT u.upid) AS processes,
   FROM cpu_usage(:from, :to) AS u CROSS JOIN processes AS p ON p.upid = u.upid
  GROUP BY p.comm ORDER BY oncpu_ns DESC, comm
 
--- section: Waiting by name (3: report sched --by comm)
+-- section: Waiting by name (2: report sched --by comm)
 SELECT comm, sum(cpu_wait_ns) AS cpu_wait_ns, max(cpu_wait_max_ns) AS cpu_wait_max_ns,
        sum(disk_wait_ns) AS disk_wait_ns, sum(uninterruptible_ns) AS uninterruptible_ns
   FROM (SELECT name AS comm, wait_ns AS cpu_wait_ns, wait_max_ns AS cpu_wait_max_ns,
@@ -68,7 +68,7 @@ SELECT u.name AS comm, p.cnt AS processes, CASE p.cnt WHEN 1 THEN p.pid END AS p
 	 WHERE m.source = 'rss' GROUP BY m.name) AS p ON p.name = u.name
  WHERE u.source = 'rss' ORDER BY rss_peak_bytes DESC, rss_grown_bytes DESC, u.name
 
--- section: Spikes (2: report spikes)
+-- section: Spikes (1: report spikes)
 SELECT p.pid AS pid, p.comm AS comm, u.source AS source, u.start_ns AS start_ns, u.dur_ns AS dur_ns,
        u.bytes AS bytes, u.bytes_per_s AS bytes_per_s
   FROM spikes(:from, :to, :spike_window, :spike_min) AS u LEFT JOIN processes AS p ON p.upid = u.upid
