@@ -146,6 +146,13 @@ $(EVENT_GEN): schema/events.awk $(EVENT_SRC)
 	$(Q)mkdir -p $(@D)
 	$(Q)LC_ALL=C awk -f schema/events.awk -v out=$(OUT) $(EVENT_SRC) > $@
 
+$(B)/calls.h: schema/calls.awk schema/calls.decl
+	$(call say,CALLS,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)LC_ALL=C awk -f schema/calls.awk schema/calls.decl > $@
+
+$(B)/src/model/call.o: | $(B)/calls.h
+
 # the tables in documents that are made from declarations; tests/format/run.sh compares them
 documents:
 	$(Q)schema/documents.sh

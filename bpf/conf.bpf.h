@@ -58,6 +58,8 @@ const volatile __u32 conf_reentrant __weak = 0;
 /* The constants below say what the kernel's tracepoints look like. */
 /* sched_switch passes prev_state as argument 3. */
 const volatile __u32 conf_switch_state_arg __weak = 0;
+/* The registers that a task entered the kernel with can be read (bpf_task_pt_regs, 5.15). */
+const volatile __u32 conf_call __weak = 0;
 /* block_rq_*: which argument is the request. */
 const volatile __u32 conf_rq_arg __weak = 0;
 /* kmalloc has the cache before the sizes (5.19, 6.0). */

@@ -3,6 +3,7 @@
  * sched: which task runs on which CPU, which task woke which, and which went to another CPU. The
  * programs run in the scheduler with interrupts off. They read a few fields and send one record.
  */
+#include "call.bpf.h"
 #include "emit.bpf.h"
 #include "filter.bpf.h"
 #include "fixes.bpf.h"
@@ -48,6 +49,9 @@ static __always_inline void send_switch(struct emit *e, struct wire_switch *r,
 	r->prev_state = state;
 	r->prev_prio = prev->prio;
 	r->next_prio = next->prio;
+	r->call = call_of(prev, state != 0);
+	r->zero = 0;
+	r->zero2 = 0;
 	emit_submit(e, r);
 }
 

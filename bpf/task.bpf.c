@@ -4,6 +4,7 @@
  * process is gone before anything could read /proc. The task iterator that makes the snapshots is
  * here, too, and the reader of single facts, which user space runs by hand.
  */
+#include "call.bpf.h"
 #include "emit.bpf.h"
 #include "filter.bpf.h"
 #include "fixes.bpf.h"
@@ -302,6 +303,7 @@ int task_snapshot(struct bpf_iter__task *ctx)
 	s.cpu = fix_task_cpu(t);
 	s.on_cpu = BPF_CORE_READ(t, on_cpu) != 0;
 	s.off_cpu_state = fix_off_cpu_state(t);
+	s.off_cpu_call = s.off_cpu_state ? call_of(t, s.off_cpu_state > 1) : 0;
 	/* The task's events up to here may be newer than its state, those after are not. */
 	s.read_ns = bpf_ktime_get_ns();
 	mm = BPF_CORE_READ(t, mm);

@@ -119,6 +119,11 @@ struct cfs_rq {
 	struct rq *rq;
 };
 
+/* with CONFIG_CFS_BANDWIDTH */
+struct cfs_rq___throttled {
+	int throttle_count;
+};
+
 struct sched_entity {
 	u64 sum_exec_runtime;
 	struct cfs_rq *cfs_rq;
@@ -167,6 +172,10 @@ struct thread_info {
 	u32 cpu;
 };
 
+struct thread_info___x86 {
+	u32 status;
+};
+
 /* its first word, whatever that means: a type to read 8 bytes of anything by */
 struct thread_info___word {
 	unsigned long flags;
@@ -182,6 +191,7 @@ struct task_struct {
 	struct sched_entity se;
 	struct sched_info sched_info;
 	struct mm_struct *mm;
+	struct files_struct *files;
 	pid_t pid;
 	pid_t tgid;
 	struct task_struct *real_parent;
@@ -207,6 +217,11 @@ struct task_struct___old_state {
 /* before 5.16 the CPU was in the task itself when thread_info was elsewhere */
 struct task_struct___cpu {
 	unsigned int cpu;
+};
+
+/* since 6.18 (kernel 7fc2d1439247) */
+struct task_struct___throttled {
+	bool throttled;
 };
 
 struct linux_binprm {
@@ -258,6 +273,7 @@ struct address_space {
 
 struct inode {
 	unsigned short i_mode;
+	unsigned int i_flags;
 	struct super_block *i_sb;
 	unsigned long i_ino;
 	struct hlist_head i_dentry;
@@ -301,6 +317,15 @@ struct bio {
 struct file {
 	struct inode *f_inode;
 	struct address_space *f_mapping;
+};
+
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+};
+
+struct files_struct {
+	struct fdtable *fdt;
 };
 
 struct kiocb {
@@ -367,6 +392,7 @@ struct pt_regs {
 #elif defined(__TARGET_ARCH_arm64)
 struct user_pt_regs {
 	u64 regs[31];
+	u64 pstate;
 };
 struct pt_regs {
 	struct user_pt_regs user_regs;

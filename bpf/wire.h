@@ -58,6 +58,28 @@ typedef __s64 wire_s64;
 /* SWITCH_MORE: the switch that brought the leaving thread ran no program. */
 #define WIRE_F_BREAK 0x40
 
+/*
+ * A wire_call is one of these, or the number of a system call with WIRE_CALL_IS_NUMBER. The same
+ * number is in traces.
+ */
+#define WIRE_CALL_UNKNOWN 0
+#define WIRE_CALL_KERNEL 1	/* a kernel thread, or a worker of the kernel's for a process */
+#define WIRE_CALL_USER 2	/* user code, or an exception of it such as a page fault */
+#define WIRE_CALL_THROTTLED 3	/* the quota of its control group was used up */
+#define WIRE_CALL_OTHER 4	/* a system call whose number is too large to be kept */
+#define WIRE_CALL_NUMBER_MASK 0x01ff
+#define WIRE_CALL_FILE_SHIFT 9	/* four bits: WIRE_FILE_* of the file that is read or written */
+#define WIRE_CALL_IS_32_BIT 0x2000
+#define WIRE_CALL_IS_NUMBER 0x4000
+
+/* The type of a file: the kernel's S_IFMT >> 12, and */
+#define WIRE_FILE_UNKNOWN 0
+#define WIRE_FILE_PIPE 1
+#define WIRE_FILE_DEVICE 2	/* a character device, such as a terminal */
+#define WIRE_FILE_REGULAR 8
+#define WIRE_FILE_SOCKET 12
+#define WIRE_FILE_ANONYMOUS 15	/* eventfd, timerfd, inotify and the like */
+
 struct wire_hdr {
 	wire_u64 ts_ns;		/* CLOCK_MONOTONIC, read before the reservation */
 	wire_u8 hook;		/* enum wire_hook */
@@ -128,7 +150,7 @@ struct wire_counters {
 /* Structures that addresses are cast to: the loader puts their BTF ids where these numbers are. */
 #define WIRE_CAST_TYPES(X) \
 	X(thread_info) X(task_struct) X(mm_struct) X(percpu_counter) X(kmem_cache) \
-	X(address_space) X(request) X(rq)
+	X(address_space) X(request) X(rq) X(files_struct) X(fdtable) X(file) X(inode)
 
 enum wire_cast_type {
 	WIRE_CAST_FIRST = 0x65620100,

@@ -28,12 +28,13 @@ SELECT u.t_ns AS t_ns, task_key(:by, u.upid) AS who, sum(u.oncpu_ns) AS oncpu_ns
 -- counter thread_state_seconds running_ns state=running: Time that threads spent in a state.
 -- counter thread_state_seconds runnable_ns state=runnable
 -- counter thread_state_seconds preempted_ns state=preempted
+-- counter thread_state_seconds throttled_ns state=throttled
 -- counter thread_state_seconds disk_ns state=disk
 -- counter thread_state_seconds uninterruptible_ns state=uninterruptible
 -- counter thread_state_seconds sleeping_ns state=sleeping
 -- counter thread_state_seconds stopped_ns state=stopped
 -- counter thread_state_seconds unknown_ns state=unknown
-SELECT t_ns, name AS who, running_ns, runnable_ns, preempted_ns, CASE WHEN was_recorded('block') THEN disk_ns END AS disk_ns,
+SELECT t_ns, name AS who, running_ns, runnable_ns, preempted_ns, throttled_ns, CASE WHEN was_recorded('block') THEN disk_ns END AS disk_ns,
        uninterruptible_ns, sleeping_ns, stopped_ns, unknown_ns
   FROM thread_states(:from, :to, :every, :by) ORDER BY t_ns, running_ns DESC, who
 

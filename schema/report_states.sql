@@ -8,7 +8,7 @@
 -- index: states
 -- takes: every who threads sort
 -- figure: runnable_ns
--- drops: life_ns lost_events unknown_ns stopped_ns uninterruptible_ns
+-- drops: life_ns lost_events unknown_ns stopped_ns throttled_ns uninterruptible_ns
 -- rows: sums
 --
 -- The result has one row per process (or thread, comm, cgroup); a row adds up its threads. Columns:
@@ -16,6 +16,8 @@
 --   running_ns          on a CPU; [unknown] has the time of which nobody knows who ran, as in report cpu
 --   runnable_ns         from a wake-up to the switch-in
 --   preempted_ns        from leaving the CPU, while it could have gone on, to the switch-in; also after a yield
+--   throttled_ns        the same, because the quota of the thread's control group was used up. Before Linux 6.18
+--                       a thread that is woken while its group is throttled is runnable until it leaves a CPU
 --   disk_ns             in an uninterruptible sleep while a block request that the thread submitted was in
 --                       flight; empty unless block was recorded
 --   uninterruptible_ns  in another uninterruptible sleep
@@ -29,8 +31,9 @@
 -- request that another thread submitted, such as a journal's: such waits are in uninterruptible_ns.
 SELECT $t
        $keys
-       u.running_ns + u.runnable_ns + u.preempted_ns + u.disk_ns + u.uninterruptible_ns + u.sleeping_ns + u.stopped_ns + u.unknown_ns AS life_ns,
-       u.running_ns AS running_ns, u.runnable_ns AS runnable_ns, u.preempted_ns AS preempted_ns,
+       u.running_ns + u.runnable_ns + u.preempted_ns + u.throttled_ns + u.disk_ns + u.uninterruptible_ns + u.sleeping_ns + u.stopped_ns
+       + u.unknown_ns AS life_ns,
+       u.running_ns AS running_ns, u.runnable_ns AS runnable_ns, u.preempted_ns AS preempted_ns, u.throttled_ns AS throttled_ns,
        CASE WHEN was_recorded('block') THEN u.disk_ns END AS disk_ns,
        u.uninterruptible_ns AS uninterruptible_ns, u.sleeping_ns AS sleeping_ns, u.stopped_ns AS stopped_ns,
        u.unknown_ns AS unknown_ns,
@@ -39,4 +42,4 @@ SELECT $t
   FROM thread_states(:from, :to, :every, :by) AS u
   LEFT JOIN processes AS p ON p.upid = u.upid
   LEFT JOIN threads AS t ON t.utid = u.utid
- ORDER BY u.t_ns, u.running_ns + u.runnable_ns + u.preempted_ns + u.disk_ns + u.uninterruptible_ns DESC, u.running_ns DESC, u.upid, u.utid, u.name
+ ORDER BY u.t_ns, u.running_ns + u.runnable_ns + u.preempted_ns + u.throttled_ns + u.disk_ns + u.uninterruptible_ns DESC, u.running_ns DESC, u.upid, u.utid, u.name

@@ -230,7 +230,8 @@ CREATE TABLE switches (
 	prev_prio INTEGER NOT NULL,
 	next_prio INTEGER NOT NULL,
 	steal_ns INTEGER NOT NULL,
-	stay_ns INTEGER NOT NULL
+	stay_ns INTEGER NOT NULL,
+	call INTEGER NOT NULL
 ) STRICT;
 
 -- Wake-ups: thread utid makes target_utid runnable.

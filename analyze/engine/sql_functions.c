@@ -12,6 +12,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "model/call.h"
 #include "model/quantile.h"
 #include "analyze/context/code_text.h"
 #include "model/task_state.h"
@@ -394,6 +395,16 @@ static void fn_thread_state(sqlite3_context *ctx, int argc, sqlite3_value **argv
 				   "dead" : thread_state_name(thread_state_of_bits(bits));
 
 	if (sqlite3_value_type(argv[0]) != SQLITE_NULL)
+		sqlite3_result_text(ctx, name, -1, SQLITE_STATIC);
+}
+
+static void fn_call_name(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	const struct analysis *a = sqlite3_user_data(ctx);
+	const char *name = call_name(call_machine_of(trace_get(a->trace, "machine")),
+				     (uint32_t)sqlite3_value_int64(argv[0]));
+
+	if (sqlite3_value_type(argv[0]) != SQLITE_NULL && name)
 		sqlite3_result_text(ctx, name, -1, SQLITE_STATIC);
 }
 

@@ -169,7 +169,8 @@ static int states_start(void *machine, uint64_t from_ns, size_t block, struct er
 		if (t->start_ns && t->start_ns < start_ns &&
 		    (!t->end_ns || t->end_ns > start_ns) &&
 		    followed(m, dense_utid(m->ids, i)) == i)
-			ret = thread_states_begin(m->states, i, start_ns, t->start_state);
+			ret = thread_states_begin(m->states, i, start_ns, t->start_state,
+						  t->start_call);
 	}
 	return ret;
 }
@@ -269,41 +270,60 @@ static const struct fold_state_def states_state = {
 
 /* ---- sums ---- */
 
-static int states_add(void *ctx, const void *found)
+static int add_wait(struct fold_target *t, const struct thread_wait *w)
 {
-	const struct states_found *x = found;
-	const struct thread_wait *w = x->wait;
+	bool is_throttled = w->reason == THREAD_WAIT_THROTTLED;
+	const struct fold_key key = state_key(w->thread, is_throttled ? THREAD_THROTTLED : 0, 0);
 	struct state_sum *sum;
 	void *at;
-	int ret;
+	int ret = fold_sum_at(t, w->to_ns, &key, &at);
 
-	if (x->piece) {
-		const struct fold_key key = { .a = x->piece->thread };
-
-		return fold_sum_add_time(
-			ctx, &key, offsetof(struct state_sum, ns[x->piece->state]),
-			x->piece->from_ns, x->piece->to_ns);
-	}
-	if (!w)
-		return 0;
-	ret = fold_sum_at(ctx, w->to_ns, &(const struct fold_key){ .a = w->thread }, &at);
 	if (ret <= 0)
 		return ret;
 	sum = at;
 	sum->by_reason[w->reason]++;
-	sum->migrations += w->is_migrated;
+	sum->migrations += w->is_migrated && !is_throttled;
 	return w->reason ? quantile_add(&sum->waits, w->to_ns - w->from_ns) : 0;
+}
+
+static int add_sleep(struct fold_target *t, const struct thread_sleep *x)
+{
+	const struct fold_key key = state_key(x->thread, x->state, x->call);
+	void *at;
+	int ret = fold_sum_at(t, x->end_ns, &key, &at);
+
+	return ret <= 0 ? ret :
+			  quantile_add(&((struct state_sum *)at)->waits, x->end_ns - x->left_ns);
+}
+
+static int states_add(void *ctx, const void *found)
+{
+	const struct states_found *x = found;
+	const struct thread_piece *p = x->piece;
+
+	if (p) {
+		const struct fold_key key = state_key(p->thread, p->state, p->call);
+
+		return fold_sum_add_time(ctx, &key, offsetof(struct state_sum, ns[p->state]),
+					 p->from_ns, p->to_ns);
+	}
+	return x->wait ? add_wait(ctx, x->wait) : x->sleep ? add_sleep(ctx, x->sleep) : 0;
 }
 
 static void states_put_key(const struct dense_ids *d, const struct fold_key *key, struct buf *out)
 {
 	packed_put(out, dense_utid(d, (uint32_t)key->a));
+	packed_put(out, key->b);
 }
 
 static void states_get_key(const struct dense_ids *d, struct packed_in *in, struct fold_key *ret)
 {
-	*ret = (struct fold_key){ .a = dense_thread(d, (uint32_t)packed_get(in)) };
+	ret->a = dense_thread(d, (uint32_t)packed_get(in));
+	ret->b = packed_get(in);
 }
+
+_Static_assert(THREAD_STATE_CNT + THREAD_WAIT_REASON_CNT + 1 <= FOLD_SUMS_COUNTS,
+	       "room for all counts");
 
 #define STATE_SUMS                                                                                 \
 	.bytes = sizeof(struct state_sum), .quantile_cnt = 1,                                     \
@@ -313,7 +333,8 @@ static void states_get_key(const struct dense_ids *d, struct packed_in *in, stru
 static const struct fold_sums_def state_sums = { STATE_SUMS };
 static const struct fold_sums_def wait_sums = { STATE_SUMS, .is_exact_decoded = true };
 
-#define SWITCH_COLUMNS (FOLD_CPU_COLUMNS | 1u << EV_SWITCH_PREV_STATE)
+#define SWITCH_COLUMNS                                                                             \
+	(FOLD_CPU_COLUMNS | 1u << EV_SWITCH_PREV_STATE | 1u << EV_SWITCH_CALL)
 #define REQUEST_COLUMNS                                                                            \
 	(EVENT_COL_UTID | EVENT_COL_FLAGS | 1u << EV_REQUEST_RQ | 1u << EV_REQUEST_DEV |          \
 	 1u << EV_REQUEST_ACTION | 1u << EV_REQUEST_SECTOR | 1u << EV_REQUEST_BYTES |             \

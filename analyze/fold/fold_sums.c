@@ -12,8 +12,6 @@
 #include "model/quantile.h"
 #include "base/array.h"
 
-enum { COUNTS_MAX = 12 };	/* of a sum */
-
 /* ---- one sum: quantiles, counts, anything else ---- */
 
 /* Empties a sum, which may keep its memory. */
@@ -51,7 +49,7 @@ void fold_sum_put(const struct fold_sums_def *def, void *sum, struct buf *out)
 int fold_sum_merge(const struct fold_sums_def *def, void *sum, struct packed_in *in)
 {
 	struct quantile *q = sum;
-	uint64_t *counts = (uint64_t *)&q[def->quantile_cnt], more[COUNTS_MAX];
+	uint64_t *counts = (uint64_t *)&q[def->quantile_cnt], more[FOLD_SUMS_COUNTS];
 	unsigned int i;
 	int ret = 0;
 

@@ -18,7 +18,10 @@ struct fold_row {
 	_Alignas(8) unsigned char sum[];
 };
 
-enum { FOLD_SUMS_RECENT = 1024 };
+enum {
+	FOLD_SUMS_RECENT = 1024,
+	FOLD_SUMS_COUNTS = 16,	/* the most that a sum has */
+};
 
 struct fold_sums {
 	const struct fold_sums_def *def;

@@ -38,7 +38,8 @@ extern const struct fold_def fold_carried[];
 /*
  * This fold finds what each thread did at every instant of its life, and its waits for a CPU as
  * they end. Found: struct states_found, whose threads are dense. Sums: struct state_sum per key
- * (thread, 0). A piece counts where it lies; a wait counts where it ends, with its whole length.
+ * of state_key(). A piece counts where it lies; a wait or sleep counts where it ends, with its
+ * whole length.
  */
 extern const struct fold_def fold_states;
 /* The same without requests: no state is THREAD_DISK. Its sums are exact when they are decoded. */
@@ -55,6 +56,17 @@ struct states_found {		/* one of these */
 	const struct event *offcpu;		/* fold_offcpu */
 	const struct cpu_piece *ran;	/* behind what it says of its thread */
 };
+
+/*
+ * A thread has one sum for its life but sleeps and throttling; there, waits are for a CPU. Of the
+ * others it has one for each state with each call that it did (model/call.h).
+ */
+static inline struct fold_key state_key(uint32_t thread, unsigned int state, uint32_t call)
+{
+	bool is_own = state >= THREAD_THROTTLED && state != THREAD_UNKNOWN;
+
+	return (struct fold_key){ thread, is_own ? call << 4 | state : 0 };
+}
 
 struct state_sum {
 	struct quantile waits;		/* of those whose beginning is known */

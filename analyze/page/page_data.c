@@ -44,9 +44,9 @@ static const struct page_rows_def defs[ROWS_CNT] = {
 	  .values = { "wait_ns", "waits", "^wait_max_ns" }, .measured = 1 },
 	/* nearly all threads sleep nearly always */
 	[ROWS_STATES] = { "states", "thread_states", "process", .keys = { "upid" }, .ranked = 1,
-	  .values = { "running_ns", "runnable_ns", "preempted_ns", "disk_ns",
-		      "uninterruptible_ns", "sleeping_ns", "stopped_ns", "unknown_ns" },
-	  .measured = 5, .is_sparse = true },
+	  .values = { "running_ns", "runnable_ns", "preempted_ns", "throttled_ns",
+		      "disk_ns", "uninterruptible_ns", "sleeping_ns", "stopped_ns", "unknown_ns" },
+	  .measured = 6, .is_sparse = true },
 	/* mapped memory may be unused */
 	[ROWS_MEMORY] = { "memory", "alloc_usage", "process", .without = "source",
 	  .without_text = "vm", .keys = { "source", "upid" }, .ranked = 2,

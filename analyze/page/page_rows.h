@@ -15,7 +15,7 @@
 
 #include "analyze/context/analysis.h"
 
-enum { PAGE_KEYS_MAX = 5, PAGE_VALUES_MAX = 8 };
+enum { PAGE_KEYS_MAX = 5, PAGE_VALUES_MAX = 9 };
 
 struct page_rows_def {
 	const char *result, *table;

@@ -333,6 +333,7 @@ const of_device_op = { key: (r, i) => device(r.dev[i]) + ' ' + texts[r.op[i]], i
 /* Columns as series: these are on top of each other in this order. */
 const STATES = {
 	uninterruptible_ns: ['other uninterruptible sleep', '#882255'], disk_ns: ['waiting for its disk requests', '#56b4e9'],
+	throttled_ns: ['throttled by a quota', '#999933'],
 	preempted_ns: ['preempted, waiting for a CPU', '#e69f00'], runnable_ns: ['woken, waiting for a CPU', '#d55e00'], running_ns: ['running', '#009e73'],
 };
 const moves_bytes = (r, i) => texts[r.op[i]] !== 'discard';
@@ -536,11 +537,11 @@ const TABLES = [
 		columns: [...columns.process, columns.sum('waits', 'WAITS', count), columns.sum('wait_ns', 'WAIT', duration),
 			columns.sum('wait_max_ns', 'WAIT MAX', duration)] },
 	{ result: 'states', title: 'States of threads', report: 'states', keys: ['process'], max: [], sort: 'running_ns',
-		sums: ['running_ns', 'runnable_ns', 'preempted_ns', 'disk_ns', 'uninterruptible_ns', 'sleeping_ns', 'stopped_ns', 'unknown_ns'],
+		sums: ['running_ns', 'runnable_ns', 'preempted_ns', 'throttled_ns', 'disk_ns', 'uninterruptible_ns', 'sleeping_ns', 'stopped_ns', 'unknown_ns'],
 		columns: [...columns.process,
 			{ id: 'life_ns', name: 'LIFE', format: duration, of: (x) => Object.values(x.sums).reduce((a, b) => a + b) },
 			columns.sum('running_ns', 'RUNNING', duration), columns.sum('runnable_ns', 'RUNNABLE', duration),
-			columns.sum('preempted_ns', 'PREEMPTED', duration),
+			columns.sum('preempted_ns', 'PREEMPTED', duration), columns.sum('throttled_ns', 'THROTTLED', duration),
 			{ id: 'disk_ns', name: 'DISK', format: duration, of: (x) => was_recorded('block') ? x.sums.disk_ns : null },
 			columns.sum('uninterruptible_ns', 'UNINTERRUPTIBLE', duration), columns.sum('sleeping_ns', 'SLEEPING', duration),
 			columns.sum('stopped_ns', 'STOPPED', duration), columns.sum('unknown_ns', 'UNKNOWN', duration)] },

@@ -38,7 +38,7 @@ struct row_cpu_end {
 	T(start_ns) T(end_ns) U(cgroup_id) S(comm) S(exe) S(cmdline)
 #define ROW_THREAD(U, T, S)                                                                 \
 	U(utid) U(upid) U(tid) U(ns_tid) U(flags) T(start_ns) T(end_ns)                     \
-	U(sum_exec_start_ns) U(sum_exec_end_ns) S(comm) U(start_state)
+	U(sum_exec_start_ns) U(sum_exec_end_ns) S(comm) U(start_state) U(start_call)
 #define ROW_TASK_EVENT(U, T, S)                                                             \
 	T(ts_ns) U(type) U(cpu) U(utid) U(upid) U(exit_code) U(cgroup_id)                   \
 	S(comm) S(exe) S(cmdline)

@@ -48,6 +48,7 @@ struct trace_thread {
 	 * switch or wake-up; 0 not known
 	 */
 	uint32_t start_state;
+	uint32_t start_call;		/* what it did there, as a switch tells it; 0 not known */
 	uint64_t start_ns, end_ns;
 	/* the scheduler's own CPU time of the thread at its snapshot row */
 	uint64_t sum_exec_start_ns;

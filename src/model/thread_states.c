@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "model/call.h"
 #include "model/task_state.h"
 
 /*
@@ -35,6 +36,7 @@ struct thread {
 	uint32_t in_flight;	/* block requests it submitted */
 	uint32_t waker;
 	uint16_t cpu;		/* of the last switch to it or away, plus one; 0: not known */
+	uint16_t call;		/* what it did when it fell asleep */
 	uint8_t phase;
 	uint8_t slept;		/* since it left its CPU it has slept so: enum thread_state */
 	bool is_behind;		/* an event came behind end_ns */
@@ -99,7 +101,7 @@ enum thread_state thread_state_of_bits(uint64_t prev_state)
 const char *thread_state_name(unsigned int state)
 {
 	static const char *const names[THREAD_STATE_CNT] = {
-		"running", "runnable", "preempted", "disk",
+		"running", "runnable", "preempted", "throttled", "disk",
 		"uninterruptible", "sleeping", "stopped", "unknown",
 	};
 
@@ -109,7 +111,7 @@ const char *thread_state_name(unsigned int state)
 const char *thread_wait_reason_name(unsigned int reason)
 {
 	static const char *const names[THREAD_WAIT_REASON_CNT] = {
-		"unknown", "wakeup", "preempt",
+		"unknown", "wakeup", "preempt", "throttled",
 	};
 
 	return names[reason];
@@ -149,11 +151,26 @@ static void end(struct thread_states *s, struct thread *t)
 	*t = (struct thread){ .in_flight = t->in_flight, .phase = PHASE_NONE };
 }
 
+static bool is_asleep(const struct thread *t)
+{
+	return t->phase == THREAD_UNINTERRUPTIBLE || t->phase == THREAD_SLEEPING ||
+	       t->phase == THREAD_STOPPED;
+}
+
+/* It has been able to run since it left its CPU. */
+static bool is_ready(const struct thread *t)
+{
+	return t->phase == THREAD_PREEMPTED || t->phase == THREAD_THROTTLED;
+}
+
 /* Gives out the time up to to_ns. The thread may have ended by that. */
 static int give(struct thread_states *s, struct thread *t, enum thread_state state, uint64_t to_ns)
 {
-	struct thread_piece p = { (uint32_t)(t - s->threads), (uint8_t)state,
-				  t->is_behind, t->since_ns, to_ns };
+	struct thread_piece p = {
+		.thread = (uint32_t)(t - s->threads), .state = (uint8_t)state,
+		.is_behind = t->is_behind, .from_ns = t->since_ns, .to_ns = to_ns,
+		.call = state >= THREAD_DISK && state != THREAD_UNKNOWN ? t->call : 0,
+	};
 	int ret;
 
 	if (to_ns <= t->since_ns || t->phase == PHASE_NONE)
@@ -168,12 +185,6 @@ static int give(struct thread_states *s, struct thread *t, enum thread_state sta
 static uint64_t sooner(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
-}
-
-static bool is_asleep(const struct thread *t)
-{
-	return t->phase == THREAD_UNINTERRUPTIBLE || t->phase == THREAD_SLEEPING ||
-	       t->phase == THREAD_STOPPED;
 }
 
 /* Gives out the phase, up to the wake-up if there was one. */
@@ -205,7 +216,7 @@ static int end_sleep(struct thread_states *s, struct thread *t, uint64_t by_ns)
 	struct thread_sleep x = {
 		.thread = (uint32_t)(t - s->threads), .waker = t->waker, .left_ns = t->off_ns,
 		.end_ns = is_woken ? t->woken_ns : by_ns, .state = t->phase,
-		.is_seen = is_woken && t->is_seen, .is_irq = t->is_irq,
+		.is_seen = is_woken && t->is_seen, .is_irq = t->is_irq, .call = t->call,
 	};
 
 	if (!is_asleep(t) || !t->off_ns || x.end_ns + x.is_seen <= x.left_ns)
@@ -274,26 +285,34 @@ static void set_phase(struct thread *t, unsigned int phase, uint64_t off_ns)
 	t->woken_ns = t->seen_ns = t->disk_ns = 0;
 	t->slept = 0;
 	t->is_seen = false;
+	t->call = 0;
 	set_disk(t);
 }
 
 static void set_off_cpu(struct thread_states *s, struct thread *t, bool preempt, uint64_t bits,
-			uint64_t ts_ns)
+			uint16_t call, uint64_t ts_ns)
 {
-	if (!preempt && task_state_of_bits(bits) == TASK_STATE_DEAD)
+	enum thread_state state = preempt ? THREAD_PREEMPTED : thread_state_of_bits(bits);
+
+	if (!preempt && task_state_of_bits(bits) == TASK_STATE_DEAD) {
 		end(s, t);
-	else
-		set_phase(t, preempt ? THREAD_PREEMPTED : thread_state_of_bits(bits), ts_ns);
+		return;
+	}
+	if (state == THREAD_PREEMPTED && call == CALL_THROTTLED)
+		state = THREAD_THROTTLED;
+	set_phase(t, state, ts_ns);
+	if (is_asleep(t))
+		t->call = call;
 }
 
 int thread_states_begin(struct thread_states *s, uint32_t thread, uint64_t ts_ns,
-			uint32_t start_state)
+			uint32_t start_state, uint32_t start_call)
 {
 	struct thread *t = thread_at(s, thread);
 	int ret = t ? begin(s, t, ts_ns) : 0;
 
 	if (t && ret >= 0 && start_state)
-		set_off_cpu(s, t, false, start_state - 1, 0);
+		set_off_cpu(s, t, false, start_state - 1, (uint16_t)start_call, 0);
 	return ret;
 }
 
@@ -351,10 +370,12 @@ static int get_cpu(struct thread_states *s, struct thread *t, uint32_t cpu, uint
 	int ret;
 
 	wake_early(t);
-	since_ns = t->phase == THREAD_PREEMPTED ? t->off_ns : t->woken_ns;
+	since_ns = is_ready(t) ? t->off_ns : t->woken_ns;
 	if (since_ns && since_ns <= ts_ns && !(t->seen_ns && t->seen_ns < ts_ns)) {
 		w.from_ns = since_ns;
-		w.reason = t->phase == THREAD_PREEMPTED ? THREAD_WAIT_PREEMPT : THREAD_WAIT_WAKEUP;
+		w.reason = t->phase == THREAD_THROTTLED ? THREAD_WAIT_THROTTLED :
+			   t->phase == THREAD_PREEMPTED ? THREAD_WAIT_PREEMPT :
+							  THREAD_WAIT_WAKEUP;
 	}
 	ret = give_until(s, t, ts_ns, true);
 	if (ret >= 0)
@@ -404,8 +425,9 @@ int thread_states_leave(struct thread_states *s, const struct event *ev, uint32_
 	if (ret < 0)
 		return ret;
 	t->cpu = ev->cpu + 1;
-	set_off_cpu(s, t, ev->flags & EVENT_F_PREEMPT, bits, ev->ts_ns);
-	t->is_woken &= t->phase != THREAD_PREEMPTED;
+	set_off_cpu(s, t, ev->flags & EVENT_F_PREEMPT, bits, (uint16_t)ev->v[EV_SWITCH_CALL],
+		    ev->ts_ns);
+	t->is_woken &= !is_ready(t);
 	return 0;
 }
 
@@ -439,7 +461,7 @@ int thread_states_wake(struct thread_states *s, uint32_t thread, uint64_t ts_ns,
 		return ret;
 	if (t->phase == THREAD_RUNNING) {
 		t->is_woken = true;
-	} else if (is_off_cpu(t) && t->phase != THREAD_PREEMPTED) {
+	} else if (is_off_cpu(t) && !is_ready(t)) {
 		if (!t->woken_ns || (t->woken_ns == ts_ns && t->is_seen && t->is_irq && !is_irq)) {
 			t->woken_ns = ts_ns;
 			t->waker = waker;
@@ -503,9 +525,9 @@ void thread_states_forget(struct thread_states *s)
 /* The instant that a phase goes on knowing at an edge. NULL: there is none. */
 static uint64_t *kept_ns(struct thread *t)
 {
-	return t->phase == THREAD_RUNNABLE		    ? &t->woken_ns :
-	       t->phase == THREAD_PREEMPTED || is_asleep(t) ? &t->off_ns :
-							      NULL;
+	return t->phase == THREAD_RUNNABLE   ? &t->woken_ns :
+	       is_ready(t) || is_asleep(t) ? &t->off_ns :
+					     NULL;
 }
 
 void thread_states_save(struct thread_states *s, uint64_t at_ns, thread_states_number id_of,
@@ -525,6 +547,8 @@ void thread_states_save(struct thread_states *s, uint64_t at_ns, thread_states_n
 			packed_put(out, *kept ? at_ns - *kept + 1 : 0);
 		if (t->phase == THREAD_UNINTERRUPTIBLE)
 			packed_put(out, t->disk_ns);
+		if (is_asleep(t))
+			packed_put(out, t->call);
 		if (t->phase == THREAD_RUNNABLE)
 			packed_put(out, t->slept);
 	}
@@ -550,7 +574,8 @@ int thread_states_load(struct thread_states *s, thread_states_number thread_of, 
 		kept = kept_ns(t);
 		ago = kept ? packed_get(in) : 0;
 		t->disk_ns = t->phase == THREAD_UNINTERRUPTIBLE ? packed_get(in) : 0;
-		t->slept = t->phase == THREAD_RUNNABLE ? packed_get(in) & 7 : 0;
+		t->call = is_asleep(t) ? (uint16_t)packed_get(in) : 0;
+		t->slept = t->phase == THREAD_RUNNABLE ? packed_get(in) & 15 : 0;
 		if (in->bad || ago > s->start_ns + 1 || (!ago && t->phase == THREAD_RUNNABLE))
 			return -EBADMSG;
 		if (ago)

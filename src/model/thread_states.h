@@ -6,8 +6,9 @@
  *     switches, wake-ups, time on CPUs, requests --[thread_states]--> pieces, sleeps, waits
  *
  *   - Time on a CPU is what the CPU timeline says (cpu_timeline.h), and nothing else.
- *   - A thread that leaves its CPU is preempted if it could have gone on; otherwise it is in the
- *     state that the kernel gives. A wake-up makes it runnable, and a switch-in ends both.
+ *   - A thread that leaves its CPU is preempted if it could have gone on, or throttled if the
+ *     quota of its control group was used up; otherwise it is in the state that the kernel gives. A
+ *     wake-up makes it runnable, and a switch-in ends both.
  *   - An uninterruptible sleep is a wait for a disk while a block request that the thread submitted
  *     is in flight.
  *   - A wake-up that comes while the thread is on its CPU belongs to the sleep that follows if the
@@ -51,18 +52,20 @@ enum thread_state {
 	THREAD_RUNNING = 0,
 	THREAD_RUNNABLE = 1,		/* after a wake-up */
 	THREAD_PREEMPTED = 2,		/* runnable since it left its CPU; also after a yield */
-	THREAD_DISK = 3,
-	THREAD_UNINTERRUPTIBLE = 4,
-	THREAD_SLEEPING = 5,		/* also the idle sleep of kernel threads, and parked ones */
-	THREAD_STOPPED = 6,		/* or traced */
-	THREAD_UNKNOWN = 7,
-	THREAD_STATE_CNT = 8,
+	THREAD_THROTTLED = 3,		/* the same, but its control group has used up its quota */
+	THREAD_DISK = 4,
+	THREAD_UNINTERRUPTIBLE = 5,
+	THREAD_SLEEPING = 6,		/* also the idle sleep of kernel threads, and parked ones */
+	THREAD_STOPPED = 7,		/* or traced */
+	THREAD_UNKNOWN = 8,
+	THREAD_STATE_CNT = 9,
 };
 
 struct thread_piece {
 	uint32_t thread;
 	uint8_t state;			/* enum thread_state */
 	bool is_behind;			/* an event of the thread came behind its end */
+	uint16_t call;			/* of a sleep: what the thread did (model/call.h) */
 	uint64_t from_ns, to_ns;	/* from < to */
 };
 
@@ -70,7 +73,8 @@ enum thread_wait_reason {
 	THREAD_WAIT_UNKNOWN = 0,
 	THREAD_WAIT_WAKEUP = 1,
 	THREAD_WAIT_PREEMPT = 2,	/* also a yield */
-	THREAD_WAIT_REASON_CNT = 3,
+	THREAD_WAIT_THROTTLED = 3,	/* for the quota rather than for a CPU */
+	THREAD_WAIT_REASON_CNT = 4,
 };
 
 /* A wait for a CPU that is over. */
@@ -91,6 +95,7 @@ struct thread_sleep {
 	uint8_t state;			/* enum thread_state; THREAD_DISK: half of it or more was */
 	bool is_seen;			/* the wake-up was */
 	bool is_irq;			/* an interrupt woke the thread */
+	uint16_t call;			/* what the thread did (model/call.h) */
 };
 
 struct thread_states_sink {
@@ -112,11 +117,11 @@ void thread_states_free(struct thread_states *s);
 void thread_states_start(struct thread_states *s, uint64_t from_ns);
 
 /*
- * The thread lives. start_state is 1 + the kernel's bits of its state off the CPUs, or 0: nothing
- * is known of it yet.
+ * The thread lives. start_state is 1 + the kernel's bits of its state off the CPUs, and start_call
+ * what it did there; or 0: nothing is known of it yet.
  */
 int thread_states_begin(struct thread_states *s, uint32_t thread, uint64_t ts_ns,
-			uint32_t start_state);
+			uint32_t start_state, uint32_t start_call);
 bool thread_states_lives(const struct thread_states *s, uint32_t thread);
 /* The thread is on a CPU, if nothing else is known of it. */
 void thread_states_on_cpu(struct thread_states *s, uint32_t thread);

@@ -163,7 +163,7 @@ static int load_thread(struct trace *t, struct trace_thread *row)
 	uintptr_t at = (uintptr_t)hash_map_get(&t->by_key[CHUNK_THREADS], row->utid);
 
 	if (at && !row->start_state)
-		row->start_state = v[at - 1].start_state;
+		row->start_state = v[at - 1].start_state, row->start_call = v[at - 1].start_call;
 	return row->utid < EVENT_ID_FIRST ? 0 : put_row(t, CHUNK_THREADS, row->utid, row);
 }
 

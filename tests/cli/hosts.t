@@ -33,8 +33,8 @@ $ ebpfrec report cpu -i db.ebpfrec -i nowhere
 2~ ebpfrec: nowhere: no such trace*
 
 $ ebpfrec export -i db.ebpfrec --to csv --with-host -t switches -o - 2>/dev/null | head -n 2
-1> host,unix_ns,ts_ns,cpu,utid,preempted,next_utid,prev_state,prev_prio,next_prio,steal_ns,stay_ns
-1> db,1700001000500000000,500000000,0,17,0,0,1,120,120,0,0
+1> host,unix_ns,ts_ns,cpu,utid,preempted,next_utid,prev_state,prev_prio,next_prio,steal_ns,stay_ns,call
+1> db,1700001000500000000,500000000,0,17,0,0,1,120,120,0,0,0
 
 $ ebpfrec export -i db.ebpfrec --to sqlite --with-host
 ? 2
@@ -81,7 +81,7 @@ $ for key in comm unit container user; do ebpfrec export -q -i golden.ebpfrec --
 
 # What is sent are the rows of report bins --align: whole bins, of which the last is incomplete when the trace ends in it.
 $ for window in "" "--from 0.3s --until 1.9s"; do diff <(ebpfrec export -q -i golden.ebpfrec --to clickhouse --every 1500ms $window -o - 2>/dev/null | landing - comm_bins) <(ebpfrec report bins -i golden.ebpfrec --every 1500ms --align $window --format csv 2>/dev/null | cut -d , -f 1,2,4- | sed "s/\"'=/\"=/;s/\"\",,/,,/" | tr -d '\r'); done
-$ ebpfrec export -q -i golden.ebpfrec --to clickhouse --every 1500ms -o - 2>/dev/null | landing - comm_bins | cut -d , -f 1,3,27- | grep -v ',,'
+$ ebpfrec export -q -i golden.ebpfrec --to clickhouse --every 1500ms -o - 2>/dev/null | landing - comm_bins | cut -d , -f 1,3,28- | grep -v ',,'
 1> unix_ns,bin_ns,cpus,lost_events,complete
 1> 1700001000000000000,1500000000,2,0,1
 1> 1700001001500000000,1500000000,2,3,0

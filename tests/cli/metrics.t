@@ -55,6 +55,10 @@ $ ebpfrec metrics --once -i golden.ebpfrec --top 2 | grep -v -e '^#' -e _bucket
 1> ebpfrec_thread_state_seconds_total{comm="[other]",state="preempted"} 0.000000000
 1> ebpfrec_thread_state_seconds_total{comm="cc1",state="preempted"} 1.500000000
 1> ebpfrec_thread_state_seconds_total{comm="make",state="preempted"} 0.000000000
+1> ebpfrec_thread_state_seconds_total{comm="=1+\\x1b[31m,\"\\xff",state="throttled"} 0.000000000
+1> ebpfrec_thread_state_seconds_total{comm="[other]",state="throttled"} 0.000000000
+1> ebpfrec_thread_state_seconds_total{comm="cc1",state="throttled"} 0.000000000
+1> ebpfrec_thread_state_seconds_total{comm="make",state="throttled"} 0.000000000
 1> ebpfrec_thread_state_seconds_total{comm="=1+\\x1b[31m,\"\\xff",state="disk"} 0.000000000
 1> ebpfrec_thread_state_seconds_total{comm="[other]",state="disk"} 0.000000000
 1> ebpfrec_thread_state_seconds_total{comm="cc1",state="disk"} 0.000000000
@@ -118,7 +122,7 @@ $ ebpfrec metrics --once -i golden.ebpfrec --top 2 | grep -v -e '^#' -e _bucket
 1> ebpfrec_source_off_seconds_total{source="sched.switch"} 0.000000000
 1> ebpfrec_recorder_cpu_seconds_total{mode="user"} 0.032000000
 1> ebpfrec_recorder_cpu_seconds_total{mode="system"} 0.008000000
-1> ebpfrec_recorder_written_bytes_total 6504
+1> ebpfrec_recorder_written_bytes_total 6616
 1> ebpfrec_incomplete_seconds_total 4.000000000
 1> ebpfrec_missing_seconds_total 0.000000000
 1> ebpfrec_trace_end_timestamp_seconds 1700001004.000000000
@@ -216,9 +220,9 @@ $ ebpfrec export -q -i golden.ebpfrec --to openmetrics --top 1 -o - | grep -e cp
 
 $ ebpfrec export -i golden.ebpfrec --to openmetrics --every 500ms --from 1s; ls golden.openmetrics; grep -c . golden.openmetrics
 1> golden.openmetrics
-1> 615
+1> 643
 2> ebpfrec: golden.ebpfrec: the window is incomplete: sched: 3 events lost
-2~ ebpfrec: golden.openmetrics: 556 samples, [0-9.]* kB
+2> ebpfrec: golden.openmetrics: 584 samples, 50.4 kB
 
 # The window grows to whole bins of UTC; the last one has what the trace has of it.
 $ ebpfrec export -q -i golden.ebpfrec --to openmetrics --top 1 --from 300ms --until 1300ms -o - 2>/dev/null | grep -e 'cpu_seconds_total{comm="cc1"' -e 'end_timestamp.* '

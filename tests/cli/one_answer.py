@@ -26,12 +26,13 @@ EBPFREC, GEN = os.environ.setdefault("EBPFREC", os.path.join(BUILD, "ebpfrec")),
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "kernel"))
 import landing  # noqa: E402
 
-STATES = ["running", "runnable", "preempted", "disk", "uninterruptible", "sleeping", "stopped", "unknown"]
+STATES = ["running", "runnable", "preempted", "throttled", "disk", "uninterruptible", "sleeping", "stopped", "unknown"]
 # View, what tells its rows apart, and columns whose bins add up, ^ those of which the largest counts
 SUMS = [
     ("cpu", ["comm"], ["oncpu_ns", "switches", "preempted"]),
     ("sched", ["comm"], ["waits", "wait_ns", "^wait_max_ns", "wakeups", "preempts", "unknown_waits"]),
     ("states", ["comm"], ["life_ns"] + [s + "_ns" for s in STATES]),
+    ("waits", ["comm", "kind"], ["waits", "wait_ns", "^wait_max_ns"]),
     ("parallel", ["comm"], ["oncpu_ns"]),
     ("alloc", ["comm", "source"], ["allocs", "frees", "alloc_bytes", "free_bytes", "exit_bytes", "^peak_bytes"]),
     ("memory", ["comm"], ["^rss_peak_bytes"]),
@@ -166,7 +167,7 @@ class Trace:
         results = self.page()
         for view, keys, columns in SUMS:
             name = {"sched": "waits", "alloc": "memory"}.get(view, view)
-            if name not in ("cpu", "waits", "states", "memory", "io") or view == "memory":
+            if name not in ("cpu", "waits", "states", "memory", "io") or view in ("memory", "waits"):
                 continue
             keys = [k for k in keys if k not in ("device", "op")]
             columns = [c for c in columns if c.lstrip("^") in results[name]]
@@ -184,18 +185,22 @@ class Trace:
         bins = report(self.path, "bins", "--every", "1s", "--align")[0]
         data = run("export", "-q", "-i", self.path, "--to", "clickhouse", "--every", "1s", "-o", "-")[0]
         sent = [row for table, row in landing.rows(data) if table == "comm_bins"]
-        columns = ["running_ns", "runnable_ns", "preempted_ns", "disk_ns", "uninterruptible_ns", "unknown_ns", "^rss_peak_bytes", "rss_grown_bytes",
+        columns = ["running_ns", "runnable_ns", "preempted_ns", "throttled_ns", "disk_ns", "uninterruptible_ns", "unknown_ns", "^rss_peak_bytes", "rss_grown_bytes",
                    "slab_alloc_bytes", "page_alloc_bytes", "heap_alloc_bytes", "spikes", "ios", "io_bytes", "lat_sum_ns", "^lat_max_ns", "lat_ios",
                    "lost_events"]
         self.same("bins and ClickHouse", added(bins, ["name"], columns), added(sent, ["name"], columns))
         self.same("bins and ClickHouse, complete", added(bins, ["name"], ["complete"]), added(sent, ["name"], ["complete"]))
 
-        states = self.all_of("states", ["comm"], columns[:6])
+        states = self.all_of("states", ["comm"], columns[:7])
+        off_cpu = {}
+        for (comm, column), v in self.all_of("states", ["comm"], [s + "_ns" for s in STATES[1:]]).items():
+            off_cpu[comm, "wait_ns"] = off_cpu.get((comm, "wait_ns"), 0) + v
+        self.same("states off the CPUs and waits", off_cpu, self.all_of("waits", ["comm"], ["wait_ns"]))
         self.same("states and cpu", self.all_of("states", ["comm"], columns[:1]),
                   {k[:-1] + ("running_ns",): v for k, v in self.all_of("cpu", ["comm"], ["oncpu_ns"]).items() if k[0] != "[idle]"})
-        self.same("bins and states", added(bins, ["name"], columns[:6]), states)
+        self.same("bins and states", added(bins, ["name"], columns[:7]), states)
         self.same("bins and memory", added(bins, ["name"], ["^rss_peak_bytes"]), self.all_of("memory", ["comm"], ["^rss_peak_bytes"]))
-        self.same("bins and alloc", added(bins, ["name"], columns[7:11]),
+        self.same("bins and alloc", added(bins, ["name"], columns[8:12]),
                   {(comm, {"rss": "rss_grown_bytes"}.get(source, source + "_alloc_bytes")): v
                    for (comm, source, _), v in self.all_of("alloc", ["comm", "source"], ["alloc_bytes"]).items() if source != "vm"})
         io_rows = [dict(r, io_bytes=r["bytes"], name=r["comm"]) for r in report(self.path, "io", "--by", "comm,device,op", "--with-recorder")[0]]

@@ -311,7 +311,7 @@ $ ebpfrec report -i golden.ebpfrec --format csv 2>/dev/null | grep '^Machine\|^C
 1> Waiting by name,2,uninterruptible_ns,0
 
 $ ebpfrec report --list | grep -c '?$'
-1> 25
+1> 26
 
 $ ebpfrec report why -i golden.ebpfrec --comm make
 1> 0 .. 4 s of golden.ebpfrec, started 2023-11-14 22:30:00 UTC, INCOMPLETE: sched: 3 events lost
@@ -386,19 +386,19 @@ $ ebpfrec report parallel -i golden.ebpfrec --histogram --comm 'c*' --every 2s -
 2> ebpfrec: golden.ebpfrec: the window is incomplete: sched: 3 events lost
 
 $ ebpfrec report states -i golden.ebpfrec --format csv
-1> pid,comm,life_ns,running_ns,runnable_ns,preempted_ns,disk_ns,uninterruptible_ns,sleeping_ns,stopped_ns,unknown_ns,complete,lost_events
-1> 200,cc1,3000000000,1500000000,0,1500000000,0,0,0,0,0,0,3
-1> 300,"'=1+\x1b[31m,""\xff",4000000000,250000000,0,1500000000,0,0,2250000000,0,0,0,3
-1> 100,make,4000000000,1000000000,0,0,0,0,3000000000,0,0,0,3
-1> 1,systemd,4000000000,0,0,0,0,0,4000000000,0,0,0,3
+1> pid,comm,life_ns,running_ns,runnable_ns,preempted_ns,throttled_ns,disk_ns,uninterruptible_ns,sleeping_ns,stopped_ns,unknown_ns,complete,lost_events
+1> 200,cc1,3000000000,1500000000,0,1500000000,0,0,0,0,0,0,0,3
+1> 300,"'=1+\x1b[31m,""\xff",4000000000,250000000,0,1500000000,0,0,0,2250000000,0,0,0,3
+1> 100,make,4000000000,1000000000,0,0,0,0,0,3000000000,0,0,0,3
+1> 1,systemd,4000000000,0,0,0,0,0,0,4000000000,0,0,0,3
 2> ebpfrec: golden.ebpfrec: the window is incomplete: sched: 3 events lost
 
 $ ebpfrec report states -i golden.ebpfrec --by thread --every 2s --from 1500ms --pid 100
 1> 1.5 .. 4 s of golden.ebpfrec, started 2023-11-14 22:30:00 UTC, INCOMPLETE: sched: 3 events lost
 1>
-1> T (s)  PID  TID  COMM    LIFE  RUNNING  RUNNABLE  PREEMPTED  DISK  UNINTERRUPTIBLE  SLEEPING  STOPPED  UNKNOWN  COMPLETE  LOST EVENTS
-1> 1.500  100  100  make  2.00 s   500 ms      0 ns       0 ns  0 ns             0 ns    1.50 s     0 ns     0 ns        NO            3
-1> 3.500  100  100  make  500 ms     0 ns      0 ns       0 ns  0 ns             0 ns    500 ms     0 ns     0 ns       yes            0
+1> T (s)  PID  TID  COMM    LIFE  RUNNING  RUNNABLE  PREEMPTED  THROTTLED  DISK  UNINTERRUPTIBLE  SLEEPING  STOPPED  UNKNOWN  COMPLETE  LOST EVENTS
+1> 1.500  100  100  make  2.00 s   500 ms      0 ns       0 ns       0 ns  0 ns             0 ns    1.50 s     0 ns     0 ns        NO            3
+1> 3.500  100  100  make  500 ms     0 ns      0 ns       0 ns       0 ns  0 ns             0 ns    500 ms     0 ns     0 ns       yes            0
 1>
 1> The parts of a thread add up to its life in the window. (More: --notes.)
 
@@ -601,16 +601,16 @@ $ ebpfrec report cpu -i golden.ebpfrec --every 1s --during cc1 --format jsonl --
 # The view bins: a machine's row, rows of names, of requests, and of the steps of their latency.
 $ ebpfrec report bins -i golden.ebpfrec --every 2s --align --format jsonl 2>/dev/null
 1> {"trace_id":"00000000-0000-87ac-8e00-000000000000","unix_ns":1700001000000000000,"wall_uncertainty_ns":20,"t_ns":0,"bin_ns":2000000000,"name":"","cpus":2,"lost_events":0,"complete":1}
-1> {"trace_id":"00000000-0000-87ac-8e00-000000000000","unix_ns":1700001000000000000,"wall_uncertainty_ns":20,"t_ns":0,"bin_ns":2000000000,"name":"=1+\u001b[31m,\"�","running_ns":250000000,"runnable_ns":0,"preempted_ns":1500000000,"disk_ns":0,"uninterruptible_ns":0,"unknown_ns":0,"rss_bytes":2097152,"rss_peak_bytes":2097152}
-1> {"trace_id":"00000000-0000-87ac-8e00-000000000000","unix_ns":1700001000000000000,"wall_uncertainty_ns":20,"t_ns":0,"bin_ns":2000000000,"name":"cc1","running_ns":1000000000,"runnable_ns":0,"preempted_ns":0,"disk_ns":0,"uninterruptible_ns":0,"unknown_ns":0,"rss_bytes":33554432,"rss_peak_bytes":33554432,"rss_grown_bytes":33554432,"slab_alloc_bytes":19200,"spikes":1,"spike_max_bytes":33554432}
-1> {"trace_id":"00000000-0000-87ac-8e00-000000000000","unix_ns":1700001000000000000,"wall_uncertainty_ns":20,"t_ns":0,"bin_ns":2000000000,"name":"ebpfrec","running_ns":100000000,"runnable_ns":0,"preempted_ns":1750000000,"disk_ns":0,"uninterruptible_ns":0,"unknown_ns":0,"rss_bytes":2097152,"rss_peak_bytes":2097152}
-1> {"trace_id":"00000000-0000-87ac-8e00-000000000000","unix_ns":1700001000000000000,"wall_uncertainty_ns":20,"t_ns":0,"bin_ns":2000000000,"name":"make","running_ns":500000000,"runnable_ns":0,"preempted_ns":0,"disk_ns":0,"uninterruptible_ns":0,"unknown_ns":0,"rss_bytes":2097152,"rss_peak_bytes":2097152}
+1> {"trace_id":"00000000-0000-87ac-8e00-000000000000","unix_ns":1700001000000000000,"wall_uncertainty_ns":20,"t_ns":0,"bin_ns":2000000000,"name":"=1+\u001b[31m,\"�","running_ns":250000000,"runnable_ns":0,"preempted_ns":1500000000,"throttled_ns":0,"disk_ns":0,"uninterruptible_ns":0,"unknown_ns":0,"rss_bytes":2097152,"rss_peak_bytes":2097152}
+1> {"trace_id":"00000000-0000-87ac-8e00-000000000000","unix_ns":1700001000000000000,"wall_uncertainty_ns":20,"t_ns":0,"bin_ns":2000000000,"name":"cc1","running_ns":1000000000,"runnable_ns":0,"preempted_ns":0,"throttled_ns":0,"disk_ns":0,"uninterruptible_ns":0,"unknown_ns":0,"rss_bytes":33554432,"rss_peak_bytes":33554432,"rss_grown_bytes":33554432,"slab_alloc_bytes":19200,"spikes":1,"spike_max_bytes":33554432}
+1> {"trace_id":"00000000-0000-87ac-8e00-000000000000","unix_ns":1700001000000000000,"wall_uncertainty_ns":20,"t_ns":0,"bin_ns":2000000000,"name":"ebpfrec","running_ns":100000000,"runnable_ns":0,"preempted_ns":1750000000,"throttled_ns":0,"disk_ns":0,"uninterruptible_ns":0,"unknown_ns":0,"rss_bytes":2097152,"rss_peak_bytes":2097152}
+1> {"trace_id":"00000000-0000-87ac-8e00-000000000000","unix_ns":1700001000000000000,"wall_uncertainty_ns":20,"t_ns":0,"bin_ns":2000000000,"name":"make","running_ns":500000000,"runnable_ns":0,"preempted_ns":0,"throttled_ns":0,"disk_ns":0,"uninterruptible_ns":0,"unknown_ns":0,"rss_bytes":2097152,"rss_peak_bytes":2097152}
 1> {"trace_id":"00000000-0000-87ac-8e00-000000000000","unix_ns":1700001000000000000,"wall_uncertainty_ns":20,"t_ns":0,"bin_ns":2000000000,"name":"make","device":"dev8:0","op":"write","ios":10,"io_bytes":655360,"lat_sum_ns":50000000,"lat_max_ns":5000000}
 1> {"trace_id":"00000000-0000-87ac-8e00-000000000000","unix_ns":1700001000000000000,"wall_uncertainty_ns":20,"t_ns":0,"bin_ns":2000000000,"name":"make","device":"dev8:0","op":"write","lat_low_ns":4194304,"lat_ios":10}
 1> {"trace_id":"00000000-0000-87ac-8e00-000000000000","unix_ns":1700001000000000000,"wall_uncertainty_ns":20,"t_ns":0,"bin_ns":2000000000,"name":"systemd","rss_bytes":2097152,"rss_peak_bytes":2097152}
 1> {"trace_id":"00000000-0000-87ac-8e00-000000000000","unix_ns":1700001002000000000,"wall_uncertainty_ns":20,"t_ns":2000000000,"bin_ns":2000000000,"name":"","cpus":2,"lost_events":3,"complete":0}
-1> {"trace_id":"00000000-0000-87ac-8e00-000000000000","unix_ns":1700001002000000000,"wall_uncertainty_ns":20,"t_ns":2000000000,"bin_ns":2000000000,"name":"cc1","running_ns":500000000,"runnable_ns":0,"preempted_ns":1500000000,"disk_ns":0,"uninterruptible_ns":0,"unknown_ns":0}
-1> {"trace_id":"00000000-0000-87ac-8e00-000000000000","unix_ns":1700001002000000000,"wall_uncertainty_ns":20,"t_ns":2000000000,"bin_ns":2000000000,"name":"make","running_ns":500000000,"runnable_ns":0,"preempted_ns":0,"disk_ns":0,"uninterruptible_ns":0,"unknown_ns":0}
+1> {"trace_id":"00000000-0000-87ac-8e00-000000000000","unix_ns":1700001002000000000,"wall_uncertainty_ns":20,"t_ns":2000000000,"bin_ns":2000000000,"name":"cc1","running_ns":500000000,"runnable_ns":0,"preempted_ns":1500000000,"throttled_ns":0,"disk_ns":0,"uninterruptible_ns":0,"unknown_ns":0}
+1> {"trace_id":"00000000-0000-87ac-8e00-000000000000","unix_ns":1700001002000000000,"wall_uncertainty_ns":20,"t_ns":2000000000,"bin_ns":2000000000,"name":"make","running_ns":500000000,"runnable_ns":0,"preempted_ns":0,"throttled_ns":0,"disk_ns":0,"uninterruptible_ns":0,"unknown_ns":0}
 
 # Of the rows that export sends for it, these are the columns.
 $ diff <(ebpfrec export --to clickhouse --schema | grep '^CREATE TABLE IF NOT EXISTS comm_bins_here' | grep -o '`[a-z_]*`' | tr -d '`') <(ebpfrec report bins -i golden.ebpfrec --every 1s --format csv 2>/dev/null | head -n 1 | tr -d '\r' | tr , '\n' | sed 1d)

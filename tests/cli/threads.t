@@ -28,12 +28,12 @@ $ ebpfrec report cpu -i threads.ebpfrec --by thread_name --format csv
 1> server,11000000,1.1,2,0,1,0,,,
 
 $ ebpfrec report states -i threads.ebpfrec --by comm,thread_name --format csv
-1> thread_name,comm,life_ns,running_ns,runnable_ns,preempted_ns,disk_ns,uninterruptible_ns,sleeping_ns,stopped_ns,unknown_ns,complete,lost_events
-1> req-0,client,500000000,51000000,2000000,0,0,0,447000000,0,0,1,0
-1> client,client,600000000,41000000,2000000,0,0,0,557000000,0,0,1,0
-1> req-1,server,700000000,31000000,2000000,0,0,0,667000000,0,0,1,0
-1> req-0,server,700000000,21000000,2000000,0,0,0,677000000,0,0,1,0
-1> server,server,900000000,11000000,2000000,0,0,0,887000000,0,0,1,0
+1> thread_name,comm,life_ns,running_ns,runnable_ns,preempted_ns,throttled_ns,disk_ns,uninterruptible_ns,sleeping_ns,stopped_ns,unknown_ns,complete,lost_events
+1> req-0,client,500000000,51000000,2000000,0,0,0,0,447000000,0,0,1,0
+1> client,client,600000000,41000000,2000000,0,0,0,0,557000000,0,0,1,0
+1> req-1,server,700000000,31000000,2000000,0,0,0,0,667000000,0,0,1,0
+1> req-0,server,700000000,21000000,2000000,0,0,0,0,677000000,0,0,1,0
+1> server,server,900000000,11000000,2000000,0,0,0,0,887000000,0,0,1,0
 
 $ ebpfrec report irq -i threads.ebpfrec --by thread_name --format csv
 1> thread_name,type,vector,name,runs,run_ns,util_pct,run_p50_ns,run_p99_ns,run_max_ns,broken,complete,lost_events

@@ -44,7 +44,7 @@ tmp = os.environ["tmp"]
 t, w = Trace(tmp + "/states"), truth(tmp + "/states.out")
 TICK = 10_000_000
 OFF = ["disk_ns", "uninterruptible_ns", "sleeping_ns", "stopped_ns"]
-PARTS = ["running_ns", "runnable_ns", "preempted_ns", *OFF, "unknown_ns"]
+PARTS = ["running_ns", "runnable_ns", "preempted_ns", "throttled_ns", *OFF, "unknown_ns"]
 
 
 def states(lo, hi):

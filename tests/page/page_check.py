@@ -79,7 +79,7 @@ TABLES = """Object.fromEntries([...document.querySelectorAll('table[id]')].map((
 VIEWS = [
     ("cpu", "cpu", ["pid", "comm"], ["oncpu_ns", "util_pct", "switches", "preempted"]),
     ("sched", "waits", ["pid", "comm"], ["waits", "wait_ns", "^wait_max_ns"]),
-    ("states", "states", ["pid", "comm"], ["life_ns", "running_ns", "runnable_ns", "preempted_ns", "disk_ns", "uninterruptible_ns", "sleeping_ns", "stopped_ns",
+    ("states", "states", ["pid", "comm"], ["life_ns", "running_ns", "runnable_ns", "preempted_ns", "throttled_ns", "disk_ns", "uninterruptible_ns", "sleeping_ns", "stopped_ns",
                                            "unknown_ns"]),
     ("alloc", "memory", ["pid", "comm", "source"], ["allocs", "frees", "alloc_bytes", "free_bytes", "net_bytes", "^peak_bytes", "exit_bytes"]),
     ("io", "io", ["pid", "comm", "device", "op", "submitter", "owner_how"], ["ios", "bytes", "iops", "^lat_max_ns", "errors"]),

@@ -87,7 +87,7 @@ async function check_states()
 			  "WHERE s.end_reason = 'slept' AND s.wait_ns >= s.gap_ns");
 	const at_start = sql("WITH f AS (SELECT utid, min(ts_ns) AS ns FROM (SELECT utid, ts_ns FROM switches UNION ALL " +
 			     "SELECT next_utid, ts_ns FROM switches UNION ALL SELECT target_utid, ts_ns FROM wakeups) GROUP BY utid) " +
-			     "SELECT t.tid AS tid, s.preempted_ns AS waiting, s.uninterruptible_ns AS uninterruptible, " +
+			     "SELECT t.tid AS tid, s.preempted_ns + s.throttled_ns AS waiting, s.uninterruptible_ns AS uninterruptible, " +
 			     "s.sleeping_ns AS sleeping, s.stopped_ns AS stopped FROM threads AS t LEFT JOIN f USING (utid) " +
 			     "JOIN thread_states(0, coalesce(f.ns, (SELECT max(to_ns) FROM blocks)), 0, 'thread') AS s ON s.utid = t.utid " +
 			     "WHERE t.at_start AND t.tid > 0");
@@ -95,7 +95,7 @@ async function check_states()
 	const want = [];
 
 	for (const r of rows)
-		want.push([r.tid, "running", r.running_ns], [r.tid, "waiting", r.runnable_ns + r.preempted_ns],
+		want.push([r.tid, "running", r.running_ns], [r.tid, "waiting", r.runnable_ns + r.preempted_ns + r.throttled_ns],
 			  [r.tid, "uninterruptible", (r.disk_ns ?? 0) + r.uninterruptible_ns], [r.tid, "sleeping", r.sleeping_ns],
 			  [r.tid, "stopped", r.stopped_ns]);
 	for (const r of at_start)

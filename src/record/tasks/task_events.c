@@ -238,6 +238,7 @@ static int apply_snap(struct task_table *id, const struct wire_snap *s)
 		set_parent(id, p, task_process_find(id, r->ppid, r->hdr.ts_ns));
 	if (id->is_first && !t->snap_cnt && t->flags & TRACE_TASK_AT_START) {
 		t->start_state = s->off_cpu_state;
+		t->start_call = s->off_cpu_call;
 		t->state_ns = s->read_ns;
 	}
 	if (t->snap_cnt++ || !(t->flags & TRACE_TASK_AT_START))

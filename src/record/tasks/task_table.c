@@ -496,7 +496,7 @@ int task_table_put_tasks(struct task_table *id, struct row_writer *processes,
 			.start_ns = t->start_ns, .end_ns = t->life.end_ns,
 			.sum_exec_start_ns = t->sum_exec_start_ns,
 			.sum_exec_end_ns = t->sum_exec_end_ns, .comm = t->comm,
-			.start_state = t->start_state,
+			.start_state = t->start_state, .start_call = t->start_call,
 		};
 
 		if (t->process) {

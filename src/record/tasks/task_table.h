@@ -73,7 +73,7 @@ struct task_thread {
 	uint64_t start_ns, sum_exec_start_ns, sum_exec_end_ns;
 	uint64_t seen_ns;		/* the instant of the first record about it */
 	/* its state off the CPUs since the recording's start, as it was read at state_ns; 0 */
-	uint32_t start_state;
+	uint32_t start_state, start_call;
 	uint64_t state_ns;
 	char comm[TRACE_COMM_LEN + 1];
 	uint32_t snap_cnt;

@@ -358,13 +358,17 @@ static void compare_report(const struct pair *p, const struct report_view *v, un
 		.with_idle = true,
 	};
 	bool is_sched = !strcmp(v->name, "sched") || !strcmp(v->name, "summary") ||
-			!strcmp(v->name, "states");
+			!strcmp(v->name, "states") || !strcmp(v->name, "waits");
 	enum differ waiting = is_sched ? waiting_differs(p) : SAME;
 	struct rows a, b;
 	char what[64];
 
-	/* why: instants as text; both: what other views tell, spikes among them */
+	/*
+	 * why: instants as text; both: what other views tell, spikes among them. What waits has of
+	 * a CPU and of unknown time, states has, too.
+	 */
 	if (!strcmp(v->name, "why") || !strcmp(v->name, "bins") ||
+	    (!strcmp(v->name, "waits") && waiting != SAME) ||
 	    (!strcmp(v->name, "states") && waiting == UNSURE_WAITING))
 		return;
 	snprintf(what, sizeof(what), "report %s by %#x%s", v->name, by,

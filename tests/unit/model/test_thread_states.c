@@ -12,6 +12,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "model/call.h"
 #include "model/thread_states.h"
 
 #define THREADS (EVENT_ID_FIRST + 8)
@@ -27,11 +28,22 @@ static struct event sw(uint64_t ts, unsigned int cpu, uint32_t prev, uint32_t ne
 	return ev;
 }
 
+/* The same of a thread that was in a call (model/call.h). */
+static struct event sw_in(uint64_t ts, uint32_t prev, unsigned int flags, unsigned int state,
+			  unsigned int call)
+{
+	struct event ev = sw(ts, 0, prev, 0, flags, state);
+
+	ev.v[EV_SWITCH_CALL] = call;
+	return ev;
+}
+
 struct lives {
 	uint64_t ns[THREADS][THREAD_STATE_CNT];
 	uint64_t end_ns[THREADS];
 	struct thread_wait last;	/* the wait that ended last */
 	struct thread_sleep last_sleep;
+	struct thread_piece last_piece;
 	unsigned int waits, sleeps;
 };
 
@@ -42,6 +54,7 @@ static int on_state(void *ctx, const struct thread_piece *p)
 	assert_true(p->thread < THREADS && p->from_ns < p->to_ns);
 	assert_true(p->from_ns >= l->end_ns[p->thread]);	/* no instant has two states */
 	l->end_ns[p->thread] = p->to_ns;
+	l->last_piece = *p;
 	l->ns[p->thread][p->state] += p->to_ns - p->from_ns;
 	return 0;
 }
@@ -112,7 +125,7 @@ static void test_thread_states_divide_a_life(void **state)
 	struct lives l;
 	struct thread_states *s = new_states(&l);
 
-	thread_states_begin(s, 20, 100, 0);		/* unknown until it is woken */
+	thread_states_begin(s, 20, 100, 0, 0);		/* unknown until it is woken */
 	wake(s, 20, 110);
 	stay(s, 20, 113, 120, EVENT_F_PREEMPT, 0);
 	stay(s, 20, 125, 130, 0, 0x402);		/* an idle sleep */
@@ -121,7 +134,59 @@ static void test_thread_states_divide_a_life(void **state)
 	wake(s, 20, 190);
 	stay(s, 20, 190, 200, 0, 0x80);			/* dead */
 	thread_states_until(s, 300);
-	check_life(&l, 20, (const uint64_t[]){ 31, 4, 5, 0, 0, 20, 30, 10 });
+	check_life(&l, 20, (const uint64_t[]){ 31, 4, 5, 0, 0, 0, 20, 30, 10 });
+	thread_states_free(s);
+}
+
+enum { CALL_READ = CALL_IS_NUMBER | CALL_FILE_PIPE << 9 };
+
+/* A sleep has the call that led to it: in its pieces, over an edge of a block, and at its end. */
+static void test_sleeps_have_the_call_that_the_thread_was_in(void **state)
+{
+	struct lives l;
+	struct thread_states *s = new_states(&l);
+	struct event ev = sw_in(120, 20, 0, 0x1, CALL_READ);
+
+	thread_states_begin(s, 20, 100, 1 + 0x1, CALL_KERNEL);
+	wake(s, 20, 110);
+	thread_states_enter(s, 20, 0, 110);
+	assert_int_equal(l.last_piece.call, CALL_KERNEL);
+	thread_states_ran(s, 20, 0, 110, 120);
+	thread_states_leave(s, &ev, 20);
+	assert_int_equal(l.last_piece.state, THREAD_RUNNING);
+	assert_int_equal(l.last_piece.call, 0);
+	thread_states_until(s, 150);
+	assert_int_equal(l.last_piece.call, CALL_READ);
+	wake(s, 20, 160);
+	thread_states_enter(s, 20, 0, 170);
+	assert_int_equal(l.last_sleep.call, CALL_READ);
+	assert_int_equal(l.last_sleep.left_ns, 120);
+	assert_int_equal(l.last_sleep.end_ns, 160);
+	assert_int_equal(l.last_piece.state, THREAD_RUNNABLE);
+	assert_int_equal(l.last_piece.call, 0);
+	thread_states_free(s);
+}
+
+/* Throttling is no wait for a CPU, and a thread that sleeps is not throttled. */
+static void test_threads_without_quota_are_throttled(void **state)
+{
+	struct lives l;
+	struct thread_states *s = new_states(&l);
+	struct event ev = sw_in(120, 20, EVENT_F_PREEMPT, 0, CALL_THROTTLED);
+
+	thread_states_enter(s, 20, 0, 100);
+	thread_states_ran(s, 20, 0, 100, 120);
+	thread_states_leave(s, &ev, 20);
+	thread_states_until(s, 150);
+	thread_states_enter(s, 20, 0, 200);
+	check_life(&l, 20, (const uint64_t[]){ 20, 0, 0, 80, 0, 0, 0, 0, 0 });
+	assert_int_equal(l.last.reason, THREAD_WAIT_THROTTLED);
+	assert_int_equal(l.last.from_ns, 120);
+	thread_states_ran(s, 20, 0, 200, 210);
+	ev = sw_in(210, 20, 0, 0x1, CALL_THROTTLED);
+	thread_states_leave(s, &ev, 20);
+	thread_states_until(s, 220);
+	check_life(&l, 20, (const uint64_t[]){ 30, 0, 0, 80, 0, 0, 10, 0, 0 });
 	thread_states_free(s);
 }
 
@@ -130,17 +195,17 @@ static void test_thread_states_begin_with_what_a_snapshot_read(void **state)
 	struct lives l;
 	struct thread_states *s = new_states(&l);
 
-	thread_states_begin(s, 20, 100, 1 + 0x1);
-	thread_states_begin(s, 21, 100, 1 + 0x4);
-	thread_states_begin(s, 22, 100, 1 + 0);		/* waits for a CPU */
-	thread_states_begin(s, 23, 100, 1 + 0x80);	/* a zombie has no state any more */
+	thread_states_begin(s, 20, 100, 1 + 0x1, 0);
+	thread_states_begin(s, 21, 100, 1 + 0x4, 0);
+	thread_states_begin(s, 22, 100, 1 + 0, 0);		/* waits for a CPU */
+	thread_states_begin(s, 23, 100, 1 + 0x80, 0);	/* a zombie has no state any more */
 	wake(s, 20, 150);
 	stay(s, 20, 151, 160, 0, 0x2);
 	stay(s, 22, 130, 140, 0, 0x1);
 	thread_states_until(s, 300);
-	check_life(&l, 20, (const uint64_t[]){ 9, 1, 0, 0, 140, 50, 0, 0 });
-	check_life(&l, 21, (const uint64_t[]){ 0, 0, 0, 0, 0, 0, 200, 0 });
-	check_life(&l, 22, (const uint64_t[]){ 10, 0, 30, 0, 0, 160, 0, 0 });
+	check_life(&l, 20, (const uint64_t[]){ 9, 1, 0, 0, 0, 140, 50, 0, 0 });
+	check_life(&l, 21, (const uint64_t[]){ 0, 0, 0, 0, 0, 0, 0, 200, 0 });
+	check_life(&l, 22, (const uint64_t[]){ 10, 0, 30, 0, 0, 0, 160, 0, 0 });
 	check_life(&l, 23, (const uint64_t[THREAD_STATE_CNT]){ 0 });
 	thread_states_free(s);
 }
@@ -161,7 +226,7 @@ static void test_thread_states_tell_disk_from_other_uninterruptible_sleep(void *
 	thread_states_flight(s, 22, 1, 160);		/* another thread's */
 	stay(s, 20, 170, 180, 0, 0x102);
 	thread_states_until(s, 200);
-	check_life(&l, 20, (const uint64_t[]){ 30, 3, 0, 20, 27, 20, 0, 0 });
+	check_life(&l, 20, (const uint64_t[]){ 30, 3, 0, 0, 20, 27, 20, 0, 0 });
 	thread_states_free(s);
 }
 
@@ -184,8 +249,8 @@ static void test_thread_states_handle_a_wakeup_before_the_sleeper_has_left(void 
 	wake(s, 21, 180);
 	stay(s, 21, 185, 190, 0, 0x80);
 	thread_states_until(s, 200);
-	check_life(&l, 20, (const uint64_t[]){ 13, 7, 0, 0, 0, 80, 0, 0 });
-	check_life(&l, 21, (const uint64_t[]){ 15, 5, 0, 0, 0, 50, 0, 0 });
+	check_life(&l, 20, (const uint64_t[]){ 13, 7, 0, 0, 0, 0, 80, 0, 0 });
+	check_life(&l, 21, (const uint64_t[]){ 15, 5, 0, 0, 0, 0, 50, 0, 0 });
 	thread_states_free(s);
 }
 
@@ -202,7 +267,7 @@ static void test_thread_states_do_not_guess(void **state)
 	wake(s, 20, 180);
 	thread_states_enter(s, 20, 0, 185);
 	thread_states_until(s, 200);		/* the timeline has no time of it */
-	check_life(&l, 20, (const uint64_t[]){ 10, 5, 0, 0, 0, 0, 0, 85 });
+	check_life(&l, 20, (const uint64_t[]){ 10, 5, 0, 0, 0, 0, 0, 0, 85 });
 	thread_states_free(s);
 }
 
@@ -238,7 +303,7 @@ static void test_thread_states_do_not_take_an_unseen_stay_for_a_wait_for_a_disk(
 	thread_states_flight(s, 20, -1, 175);
 	leave_after_unseen_stay(s, 150, 190);
 	thread_states_until(s, 200);
-	check_life(&l, 20, (const uint64_t[]){ 50, 0, 0, 40, 0, 10, 0, 0 });
+	check_life(&l, 20, (const uint64_t[]){ 50, 0, 0, 0, 40, 0, 10, 0, 0 });
 	thread_states_free(s);
 }
 
@@ -251,7 +316,7 @@ static void test_thread_states_do_not_take_an_unseen_stay_for_a_wait_for_a_cpu(v
 	wake(s, 20, 170);		/* on its CPU, which nobody knows yet */
 	leave_after_unseen_stay(s, 150, 190);
 	thread_states_until(s, 200);
-	check_life(&l, 20, (const uint64_t[]){ 50, 0, 0, 20, 20, 10, 0, 0 });
+	check_life(&l, 20, (const uint64_t[]){ 50, 0, 0, 0, 20, 20, 10, 0, 0 });
 	thread_states_free(s);
 }
 
@@ -271,7 +336,7 @@ static void test_thread_states_know_that_who_is_woken_twice_has_run(void **state
 	thread_states_enter(s, 20, 0, 165);
 	thread_states_ran(s, 20, 0, 165, 170);
 	thread_states_until(s, 170);
-	check_life(&l, 20, (const uint64_t[]){ 15, 10, 0, 0, 0, 10, 0, 35 });
+	check_life(&l, 20, (const uint64_t[]){ 15, 10, 0, 0, 0, 0, 10, 0, 35 });
 	thread_states_free(s);
 }
 
@@ -452,7 +517,7 @@ static void test_sleeps_that_nobody_saw_begin_or_end_are_none(void **state)
 	struct lives l;
 	struct thread_states *s = new_states(&l);
 
-	thread_states_begin(s, 20, 100, 1 + 0x1);	/* asleep since before */
+	thread_states_begin(s, 20, 100, 1 + 0x1, 0);	/* asleep since before */
 	wake(s, 20, 120);
 	stay(s, 20, 121, 130, 0, 0x1);
 	thread_states_leave(s, &(struct event){ .ts_ns = 150, .v[EV_SWITCH_PREV_STATE] = 1 }, 20);
@@ -555,6 +620,7 @@ static void one_round(struct walk *w)
 		thread_states_flight(w->s, 20, 1, 1000 + since);
 	edges(w, true, &since);
 	ev = sw(1000 + w->at, w->cpu, 20, 0, 0, sleeps[kind].bits);
+	ev.v[EV_SWITCH_CALL] = sleep.call = CALL_IS_NUMBER | below(3);
 	since_wait = sleep.left_ns = 1000 + w->at;
 	thread_states_ran(w->s, 20, w->cpu, 1000 + since, 1000 + w->at);
 	thread_states_leave(w->s, &ev, 20);
@@ -609,6 +675,7 @@ static int compare_sleep(void *ctx, const struct thread_sleep *got)
 	assert_int_equal(got->left_ns, want->left_ns);
 	assert_int_equal(got->end_ns, want->end_ns);
 	assert_int_equal(got->state, want->state);
+	assert_int_equal(got->call, want->call);
 	assert_int_equal(got->waker, want->waker);
 	assert_int_equal(got->is_irq, want->is_irq);
 	assert_true(got->is_seen);
@@ -665,6 +732,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_thread_states_divide_a_life),
+		cmocka_unit_test(test_sleeps_have_the_call_that_the_thread_was_in),
+		cmocka_unit_test(test_threads_without_quota_are_throttled),
 		cmocka_unit_test(test_thread_states_begin_with_what_a_snapshot_read),
 		cmocka_unit_test(
 			test_thread_states_tell_disk_from_other_uninterruptible_sleep),

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * call.bpf.h: what a thread was doing when it left its CPU, as a wire_call: a system call, with the
+ * type of the file that it reads or writes; user code; a kernel thread; or nothing, because the
+ * quota of its group was used up. On the way into the kernel a task leaves the registers of user
+ * space on its stack, with the number of the call, or -1 after an exception or interrupt.
+ */
+#ifndef CALL_BPF_H
+#define CALL_BPF_H
+
+#include "fixes.bpf.h"
+
+#define TASK_PF_IO_WORKER 0x00000010
+#define TASK_PF_USER_WORKER 0x00004000
+#define TASK_TS_COMPAT 0x0002
+#define TASK_PSR_MODE32 0x10
+#define INODE_S_ANON (1u << 19)	/* an anonymous inode has the mode of a file since 6.16 */
+
+/* Holds the registers that a call was made with. */
+struct call_regs {
+	__s64 number;
+	__u64 arg;
+	bool is_32_bit;
+};
+
+static __always_inline struct call_regs call_regs_of(struct task_struct *task)
+{
+	struct pt_regs *regs = (void *)bpf_task_pt_regs(task);
+	struct call_regs r = { .number = -1 };
+
+#if defined(__TARGET_ARCH_x86)
+	struct thread_info___x86 *ti = (void *)&task->thread_info;
+
+	r.number = (__s64)regs->orig_ax;
+	r.arg = regs->di;
+	r.is_32_bit = r.number >= 0 && ti->status & TASK_TS_COMPAT;
+#elif defined(__TARGET_ARCH_arm64)
+	r.number = regs->syscallno;
+	r.arg = regs->orig_x0;
+	r.is_32_bit = regs->user_regs.pstate & TASK_PSR_MODE32;
+#endif
+	return r;
+}
+
+/* The calls whose first argument is a file of any type: read, write, their relatives, and ioctl. */
+static __always_inline bool call_is_of_file(__u64 number)
+{
+#if defined(__TARGET_ARCH_x86)
+	return number <= 1 || (number >= 16 && number <= 20);
+#else
+	return (number >= 63 && number <= 68) || number == 29;
+#endif
+}
+
+/* WIRE_FILE_*: the type of a task's open file. */
+static __always_inline __u32 call_file_type(struct task_struct *task, __u64 fd)
+{
+	struct files_struct *files = task->files;
+	struct fdtable *fdt;
+	struct inode *inode;
+	struct file *file;
+	__u32 mode;
+
+	if (!files)
+		return WIRE_FILE_UNKNOWN;
+	fdt = FIX_CAST(files)->fdt;
+	if (fd >= FIX_CAST(fdt)->max_fds)
+		return WIRE_FILE_UNKNOWN;
+	file = (void *)fix_peek((__u64)FIX_CAST(fdt)->fd + fd * 8);
+	inode = FIX_CAST(file)->f_inode;
+	if (!file || !inode)
+		return WIRE_FILE_UNKNOWN;
+	mode = FIX_CAST(inode)->i_mode >> 12;
+	if (!mode || (mode == WIRE_FILE_REGULAR && FIX_CAST(inode)->i_flags & INODE_S_ANON))
+		return WIRE_FILE_ANONYMOUS;
+	return mode;
+}
+
+static __always_inline bool call_is_throttled(struct task_struct *task)
+{
+	struct task_struct___throttled *t = (void *)task;
+	struct cfs_rq___throttled *queue = NULL;
+
+	/* Since 6.18 a task leaves at its way back to user space, and says so (7fc2d1439247). */
+	if (bpf_core_field_exists(t->throttled))
+		return t->throttled;
+	if (!bpf_core_field_exists(task->se.cfs_rq) ||
+	    !bpf_core_field_exists(queue->throttle_count))
+		return false;
+	queue = (void *)task->se.cfs_rq;
+	return queue->throttle_count > 0;
+}
+
+/* What the task does, or would do if it had a CPU. is_asleep: it waits in what it does. */
+static __always_inline __u16 call_of(struct task_struct *task, bool is_asleep)
+{
+	struct call_regs r;
+	__u32 type = 0;
+
+	if (!task->pid)
+		return WIRE_CALL_UNKNOWN;
+	if (task->flags & (TASK_PF_KTHREAD | TASK_PF_IO_WORKER | TASK_PF_USER_WORKER))
+		return WIRE_CALL_KERNEL;
+	if (!is_asleep && call_is_throttled(task))
+		return WIRE_CALL_THROTTLED;
+	if (!conf_call)
+		return WIRE_CALL_UNKNOWN;
+	r = call_regs_of(task);
+	if (r.number < 0)
+		return WIRE_CALL_USER;
+	if (r.number > WIRE_CALL_NUMBER_MASK)
+		return WIRE_CALL_OTHER;
+	if (is_asleep && conf_peek && !r.is_32_bit && call_is_of_file(r.number))
+		type = call_file_type(task, r.arg);
+	return WIRE_CALL_IS_NUMBER | (r.is_32_bit ? WIRE_CALL_IS_32_BIT : 0) |
+	       type << WIRE_CALL_FILE_SHIFT | r.number;
+}
+
+#endif /* CALL_BPF_H */

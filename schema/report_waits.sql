@@ -1,0 +1,45 @@
+-- view 8: What did threads wait for?
+-- note: A row is a kind of wait and the system call that waited. WAIT is the time of waits in the window;
+--   with the time on CPUs it adds up to the life of the threads. The number and the maximum are of the
+--   waits that ended in the window, each with its whole length.
+-- by: who
+-- needs: sched.switch sched.wakeup block?
+-- reach: before
+-- index: states
+-- takes: every who threads sort
+-- figure: wait_ns
+-- drops: lost_events wait_max_ns
+-- rows: sums
+--
+-- The result has one row per process (or thread, comm, cgroup), kind and call. Columns:
+--   kind         cpu        runnable, and no CPU was free: runnable_ns + preempted_ns of report_states.sql
+--                throttled  the quota of the thread's control group was used up
+--                disk       a block request of the thread's own was in flight, or it slept in a call that
+--                           reads, writes or syncs a file: another thread's request, such as a journal's
+--                lock       futex, flock, semop: a mutex, a condition variable, a barrier
+--                socket, pipe  reading, writing, accepting, connecting
+--                poll       poll, select, epoll_wait, io_uring_enter: for one of several things
+--                timer      nanosleep and its like
+--                child      wait4, waitid, vfork
+--                fault      an exception of user code: a page that had to be read or given
+--                kernel     kernel threads, which wait for work
+--                call       another system call, or a file of another type (a terminal, an eventfd)
+--                stopped    stopped or traced
+--                unknown    unknown_ns of report_states.sql, and a sleep of which the call is not known:
+--                           it began before the trace, or the kernel is older than 5.15
+--   call         the system call, user code or kernel thread. The type of a file is not known before
+--                Linux 6.2: a read is a call then
+--   waits        waits that ended in the window; wait_max_ns: the longest
+--   wait_ns      time in the window, also of waits that end later
+--   share_pct    of the time that the group's threads waited
+SELECT $t
+       $keys
+       u.kind AS kind, u.call AS call, sum(u.waits) AS waits, sum(u.wait_ns) AS wait_ns, max(u.wait_max_ns) AS wait_max_ns,
+       round(100.0 * sum(u.wait_ns) / nullif(sum(sum(u.wait_ns)) OVER (PARTITION BY u.t_ns, u.upid, u.utid, u.name), 0), 3) AS share_pct,
+       view_complete(u.t_ns, u.t_end_ns) AS complete,
+       view_lost(u.t_ns, u.t_end_ns) AS lost_events
+  FROM wait_kinds(:from, :to, :every, :by) AS u
+  LEFT JOIN processes AS p ON p.upid = u.upid
+  LEFT JOIN threads AS t ON t.utid = u.utid
+ GROUP BY u.t_ns, u.upid, u.utid, u.name, u.kind, u.call
+ ORDER BY u.t_ns, u.kind = 'kernel', sum(u.wait_ns) DESC, u.upid, u.utid, u.name, u.kind, u.call

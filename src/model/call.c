@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* call: tables by number, which schema/calls.awk makes from schema/calls.decl. */
+#include "model/call.h"
+
+#include <string.h>
+
+#define CALL_FILE_SAYS WAIT_KIND_CNT	/* in the tables: the type of the file says the kind */
+
+struct call_decl {
+	const char *name;
+	uint8_t kind;		/* enum wait_kind, or CALL_FILE_SAYS */
+};
+
+#include "calls.h"
+
+enum call_machine call_machine_of(const char *machine)
+{
+	if (machine && !strcmp(machine, "x86_64"))
+		return CALL_MACHINE_X86_64;
+	return machine && !strcmp(machine, "aarch64") ? CALL_MACHINE_ARM64 : CALL_MACHINE_UNKNOWN;
+}
+
+/* NULL: it is no system call. 32-bit calls of arm64 are not in the tables. */
+static const struct call_decl *find(enum call_machine machine, uint32_t call)
+{
+	static const struct call_decl other = { "another call", WAIT_CALL };
+	uint32_t nr = CALL_NUMBER(call);
+
+	if (call == CALL_OTHER)
+		return &other;
+	if (!(call & CALL_IS_NUMBER))
+		return NULL;
+	if (machine == CALL_MACHINE_X86_64)
+		return call & CALL_IS_32_BIT ? &calls_i386[nr] : &calls_x86_64[nr];
+	return machine == CALL_MACHINE_ARM64 && !(call & CALL_IS_32_BIT) ? &calls_arm64[nr] :
+									    &other;
+}
+
+const char *call_name(enum call_machine machine, uint32_t call)
+{
+	const struct call_decl *d = find(machine, call);
+
+	if (d)
+		return d->name;
+	switch (call) {
+	case CALL_KERNEL:
+		return "kernel thread";
+	case CALL_USER:
+		return "user code";
+	case CALL_THROTTLED:
+		return "throttled";
+	default:
+		return NULL;
+	}
+}
+
+static enum wait_kind kind_of_file(uint32_t call)
+{
+	switch (CALL_FILE(call)) {
+	case CALL_FILE_PIPE:
+		return WAIT_PIPE;
+	case CALL_FILE_SOCKET:
+		return WAIT_SOCKET;
+	case CALL_FILE_REGULAR:
+	case CALL_FILE_BLOCK_DEVICE:
+	case CALL_FILE_DIRECTORY:
+		return WAIT_DISK;
+	default:
+		return WAIT_CALL;
+	}
+}
+
+static enum wait_kind kind_of_call(enum call_machine machine, uint32_t call)
+{
+	const struct call_decl *d = find(machine, call);
+
+	if (d)
+		return d->kind == CALL_FILE_SAYS ? kind_of_file(call) : (enum wait_kind)d->kind;
+	switch (call) {
+	case CALL_KERNEL:
+		return WAIT_KERNEL;
+	case CALL_USER:
+		return WAIT_FAULT;
+	default:
+		return WAIT_UNKNOWN;
+	}
+}
+
+enum wait_kind wait_kind_of(enum call_machine machine, enum thread_state state, uint32_t call)
+{
+	switch (state) {
+	case THREAD_RUNNABLE:
+	case THREAD_PREEMPTED:
+		return WAIT_CPU;
+	case THREAD_THROTTLED:
+		return WAIT_THROTTLED;
+	case THREAD_DISK:
+		return WAIT_DISK;
+	case THREAD_STOPPED:
+		return WAIT_STOPPED;
+	case THREAD_UNINTERRUPTIBLE:
+	case THREAD_SLEEPING:
+		return kind_of_call(machine, call);
+	default:
+		return WAIT_UNKNOWN;
+	}
+}
+
+const char *wait_kind_name(enum wait_kind kind)
+{
+	static const char *const names[WAIT_KIND_CNT] = {
+		"cpu", "throttled", "disk", "lock", "socket", "pipe", "poll", "timer", "child",
+		"fault", "kernel", "call", "stopped", "unknown",
+	};
+
+	return names[kind];
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * call: what a thread was doing when it left its CPU, and what a thread that does this waits for.
+ *
+ *     column `call` of a switch --[call]--> a name; with the thread's state, a kind of wait
+ *
+ * A call is a number as in schema/FORMAT.md, section 6. Names and kinds are those of
+ * schema/calls.decl, by the machine that was recorded. Any number is valid. Threads: any.
+ */
+#ifndef CALL_H
+#define CALL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/thread_states.h"
+
+#define CALL_UNKNOWN 0
+#define CALL_KERNEL 1		/* a kernel thread, or a worker of the kernel's for a process */
+#define CALL_USER 2		/* user code, or an exception of it such as a page fault */
+#define CALL_THROTTLED 3	/* the quota of its control group was used up */
+#define CALL_OTHER 4		/* a system call whose number is too large to be kept */
+#define CALL_IS_NUMBER 0x4000	/* a system call: */
+#define CALL_IS_32_BIT 0x2000	/* by the numbers of 32-bit programs */
+#define CALL_NUMBER_CNT 512
+#define CALL_NUMBER(call) ((call) & (CALL_NUMBER_CNT - 1))
+#define CALL_FILE(call) ((call) >> 9 & 15)	/* enum call_file, of what is read or written */
+
+enum call_file {
+	CALL_FILE_UNKNOWN = 0,
+	CALL_FILE_PIPE = 1,
+	CALL_FILE_DEVICE = 2,		/* a character device, such as a terminal */
+	CALL_FILE_DIRECTORY = 4,
+	CALL_FILE_BLOCK_DEVICE = 6,
+	CALL_FILE_REGULAR = 8,
+	CALL_FILE_SOCKET = 12,
+	CALL_FILE_ANONYMOUS = 15,	/* eventfd, timerfd, inotify and the like */
+};
+
+/* What time off the CPUs is spent on. */
+enum wait_kind {
+	WAIT_CPU,		/* runnable */
+	WAIT_THROTTLED,
+	WAIT_DISK,		/* also for a file's pages, and for a sync */
+	WAIT_LOCK,
+	WAIT_SOCKET,
+	WAIT_PIPE,
+	WAIT_POLL,		/* for one of several things */
+	WAIT_TIMER,
+	WAIT_CHILD,
+	WAIT_FAULT,		/* in an exception of user code: a page that has to be read */
+	WAIT_KERNEL,		/* of kernel threads */
+	WAIT_CALL,		/* in another system call */
+	WAIT_STOPPED,
+	WAIT_UNKNOWN,
+	WAIT_KIND_CNT,
+};
+
+enum call_machine {
+	CALL_MACHINE_UNKNOWN = 0,
+	CALL_MACHINE_X86_64,
+	CALL_MACHINE_ARM64,
+};
+
+/* machine: as uname() has it; may be NULL. */
+enum call_machine call_machine_of(const char *machine);
+
+/*
+ * The name of a system call, or "call 500" of one that is too new to have one here; or what else
+ * the thread was doing: "user code", "kernel thread". NULL: not known.
+ */
+const char *call_name(enum call_machine machine, uint32_t call);
+
+/* state: not THREAD_RUNNING. */
+enum wait_kind wait_kind_of(enum call_machine machine, enum thread_state state, uint32_t call);
+const char *wait_kind_name(enum wait_kind kind);
+
+#endif /* CALL_H */

@@ -1,0 +1,67 @@
+#!/bin/bash
+# SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+#
+# A thread waits 150 ms each for a lock, a pipe, two sockets, an eventfd, a timer and a child. `report waits` has all of
+# the time that it slept meanwhile as waits of that kind in that call: its parts add up to the part's length, to the ns,
+# and the time that is neither of this kind nor running nor a wait for a CPU is none.
+#
+# A process with a quota of 20 ms in 100 would burn 2 s of CPU time on one CPU. `report states` has what cpu.stat counts as
+# throttled, within 5 %: cpu.stat counts from the instant at which the quota was used up to the one at which there was
+# some again; the thread leaves its CPU a little later, at its way back to user space, and gets one a little later.
+. "$(dirname "$0")/harness.bash"
+
+recorded kinds -- "$WORK/wait_kinds"
+
+quota=/sys/fs/cgroup/cpu/ebpfrec-quota-$$
+if mkdir "$quota" 2>/dev/null; then
+	undo+=("rmdir '$quota'")
+	echo 100000 >"$quota/cpu.cfs_period_us" && echo 20000 >"$quota/cpu.cfs_quota_us" || rmdir "$quota"
+elif mkdir "/sys/fs/cgroup/ebpfrec-quota-$$" 2>/dev/null && [ -e "/sys/fs/cgroup/ebpfrec-quota-$$/cpu.max" ]; then
+	quota=/sys/fs/cgroup/ebpfrec-quota-$$
+	undo+=("rmdir '$quota'")
+	echo '20000 100000' >"$quota/cpu.max"
+fi
+if [ -d "$quota" ]; then
+	recorded quota -- sh -c "echo \$\$ >'$quota/cgroup.procs'; exec taskset -c 0 '$WORK/duty' quota 100 2 >/dev/null"
+	# v1 counts in ns, v2 in us
+	awk '/^throttled_time/ { print $2 } /^throttled_usec/ { print $2 * 1000 }' "$quota/cpu.stat" >"$tmp/throttled"
+else
+	echo "SKIP kernel/wait_kinds: throttling: no control group with quotas can be made here"
+fi
+
+checker <<'EOF_PY'
+from trace_query import *
+tmp = os.environ["tmp"]
+t, w = Trace(tmp + "/kinds"), truth(tmp + "/kinds.out")
+files = t.one("SELECT count(*) FROM switches WHERE call_name(call) = 'read' AND call & 0x1e00")
+CASES = [("lock", "lock", "futex"), ("pipe", "pipe", "read"), ("socket", "socket", "read"), ("tcp", "socket", "read"),
+         ("poll", "poll", "epoll_wait"), ("event", "call", "read"), ("timer", "timer", "clock_nanosleep"),
+         ("child", "child", "wait4")]
+
+for part, kind, call in CASES:
+    lo, hi = t.at(w[part + "_from"]), t.at(w[part + "_to"])
+    window = t.window(lo, hi)
+    rows = [r for r in t.report("waits", "--by", "thread", *window) if r["tid"] == w["tid"]]
+    ran = sum(r["running_ns"] for r in t.report("states", "--by", "thread", *window) if r["tid"] == w["tid"])
+    kinds = {}
+    for r in rows:
+        kinds[r["kind"], r["call"]] = kinds.get((r["kind"], r["call"]), 0) + r["wait_ns"]
+    check("%s: the parts add up" % part, sum(kinds.values()) + ran == hi - lo, (kinds, ran, hi - lo))
+    if call == "read" and not files:
+        kind = "call"    # the kernel is older than 6.2
+    if call == "epoll_wait" and (kind, call) not in kinds:
+        call = "epoll_pwait"    # arm64 has no other
+    hidden = kinds.pop(("unknown", ""), 0)
+    slept = {k: v for k, v in kinds.items() if k[0] != "cpu"}
+    check("%s: all sleep is of kind %s, in %s" % (part, kind, call), list(slept) == [(kind, call)], (kinds, hidden))
+    check("%s: it is most of the part" % part, slept.get((kind, call), 0) + hidden > 100_000_000, (kinds, hidden, hi - lo))
+
+if os.path.exists(tmp + "/throttled"):
+    q = Trace(tmp + "/quota")
+    want = int(open(tmp + "/throttled").read())
+    got = sum(r["throttled_ns"] for r in q.report("states", "--by", "comm") if r["comm"] == "quota")
+    check("the quota was used up", want > 1_000_000_000, want)
+    near("throttled time is what cpu.stat counts", got, want, rel=0.05)
+    waits = [r for r in q.report("waits", "--by", "comm") if r["comm"] == "quota" and r["kind"] == "throttled"]
+    check("waits has the same time", [r["wait_ns"] for r in waits] == [got], (waits, got))
+EOF_PY

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * wait_kinds: waits 150 ms for each of several things in turn, all of which another thread or
+ * process gives when it has slept, and prints the instants before and after each.
+ *
+ *   lock    a mutex that a thread named holder has     pipe, socket, tcp   data
+ *   poll    an eventfd, by epoll_wait                  event               an eventfd, by read
+ *   timer   nothing: it sleeps                         child               a process's end
+ */
+#include <arpa/inet.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "truth.h"
+
+#define WAIT_MS 150
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_barrier_t begun;
+static char data[8] = { 1 };	/* is one more for an eventfd, too */
+
+static void *hold(void *arg)
+{
+	prctl(PR_SET_NAME, "holder");
+	pthread_mutex_lock(&lock);
+	pthread_barrier_wait(&begun);
+	truth_sleep_ms(WAIT_MS);
+	pthread_mutex_unlock(&lock);
+	return NULL;
+}
+
+/* A process that writes to fd when it has slept; with -1 it just ends then. */
+static pid_t give_later(int fd)
+{
+	pid_t child = fork();
+
+	if (child < 0)
+		truth_fail("fork");
+	if (child)
+		return child;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	truth_sleep_ms(WAIT_MS);
+	_exit(fd >= 0 && write(fd, data, sizeof(data)) != sizeof(data));
+}
+
+static void begin(const char *part)
+{
+	printf("%s_from=%llu\n", part, (unsigned long long)truth_now_ns());
+}
+
+static void end(const char *part)
+{
+	printf("%s_to=%llu\n", part, (unsigned long long)truth_now_ns());
+}
+
+static void take(const char *part, int from, int to)
+{
+	pid_t child = give_later(to);
+
+	begin(part);
+	if (read(from, data, sizeof(data)) != sizeof(data))
+		truth_fail("read");
+	end(part);
+	waitpid(child, NULL, 0);
+}
+
+static void do_lock(void)
+{
+	pthread_t holder;
+
+	pthread_barrier_init(&begun, NULL, 2);
+	pthread_create(&holder, NULL, hold, NULL);
+	pthread_barrier_wait(&begun);
+	begin("lock");
+	pthread_mutex_lock(&lock);
+	end("lock");
+	pthread_join(holder, NULL);
+}
+
+static void do_sockets(void)
+{
+	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
+	int server = socket(AF_INET, SOCK_STREAM, 0), client = socket(AF_INET, SOCK_STREAM, 0);
+	socklen_t len = sizeof(a);
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) || bind(server, (void *)&a, len) ||
+	    listen(server, 1) || getsockname(server, (void *)&a, &len) ||
+	    connect(client, (void *)&a, len))
+		truth_fail("socket");
+	take("socket", pair[0], pair[1]);
+	take("tcp", accept(server, NULL, NULL), client);
+}
+
+static void do_poll(int event)
+{
+	struct epoll_event e = { .events = EPOLLIN };
+	int poll = epoll_create1(0);
+	pid_t child;
+
+	epoll_ctl(poll, EPOLL_CTL_ADD, event, &e);
+	child = give_later(event);
+	begin("poll");
+	epoll_wait(poll, &e, 1, -1);
+	end("poll");
+	waitpid(child, NULL, 0);
+	if (read(event, data, sizeof(data)) != sizeof(data))
+		truth_fail("read");
+}
+
+int main(void)
+{
+	int fds[2], event = eventfd(0, 0);
+	pid_t child;
+
+	printf("tid=%d\n", truth_tid());
+	do_lock();
+	if (pipe(fds))
+		truth_fail("pipe");
+	take("pipe", fds[0], fds[1]);
+	do_sockets();
+	do_poll(event);
+	take("event", event, event);
+	begin("timer");
+	truth_sleep_ms(WAIT_MS);
+	end("timer");
+	child = give_later(-1);
+	begin("child");
+	waitpid(child, NULL, 0);
+	end("child");
+	return 0;
+}
