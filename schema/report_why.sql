@@ -1,5 +1,5 @@
 -- view 7: Why did it take that long?
--- note: Below the states are the longest waits for a CPU and what ran there instead, the requests, who
+-- note: Below the waits and states are the longest waits for a CPU and what ran there instead, the requests, who
 --   ended the sleep, and the chain: from the window's end back along the wake-ups, in the last second.
 -- nobody: This is about all threads together; give --pid, --comm, --tid, --thread or --during.
 -- needs: sched.switch sched.wakeup block? alloc.rss?
@@ -11,6 +11,9 @@
 -- rows: sums
 --
 -- The result has several sections about the report's threads (--pid, --comm, --tid, --thread) in the window:
+--   Waited for         what they waited for, as in report waits: a row per kind and system call. ended_by is the thread
+--                      that ended most of this time, with its share if others did, too, and meanwhile what this thread
+--                      did during these waits: the kinds that took the most. For a lock it is who held it
 --   States             what they did (report states), threads added up, with a bar
 --   Waited longest     their 20 longest waits for a CPU that ended in the window, by what ended them
 --   Ran instead        who had the CPU on which such a wait ended, during these waits
@@ -28,15 +31,29 @@
 --                      chain takes every wake-up for the cause, also one that came for another reason; it
 --                      ends after 20 links, and at a wake-up by a task that is not known.
 
+-- section: Waited for (8)
+WITH e AS MATERIALIZED (
+	SELECT kind, call, coalesce(t.comm, '[interrupt]') AS comm, irq, wait_ns, meanwhile,
+	       row_number() OVER (PARTITION BY kind, call ORDER BY wait_ns DESC, irq DESC, e.utid) AS n,
+	       100 * wait_ns / nullif(sum(wait_ns) OVER (PARTITION BY kind, call), 0) AS share
+	  FROM wait_ends(:from, :to) AS e LEFT JOIN threads AS t ON t.utid = e.utid)
+SELECT k.kind AS kind, k.call AS call, k.waits AS waits, k.wait_ns AS wait_ns, k.wait_max_ns AS wait_max_ns,
+       CASE WHEN e.n THEN e.comm || CASE WHEN e.share < 100 THEN printf(' %d %%', e.share) ELSE '' END END AS ended_by,
+       e.meanwhile AS meanwhile
+  FROM (SELECT kind, call, sum(waits) AS waits, sum(wait_ns) AS wait_ns, max(wait_max_ns) AS wait_max_ns
+          FROM wait_kinds(:from, :to, 0, 'none') GROUP BY kind, call) AS k
+  LEFT JOIN e ON e.n = 1 AND e.kind = k.kind AND e.call IS k.call
+ ORDER BY k.kind = 'kernel', k.wait_ns DESC, k.kind, k.call
+
 -- section: States
 SELECT state, ns AS time_ns, round(100.0 * ns / nullif(sum(ns) OVER (), 0), 3) AS share_pct,
        printf('%.*c', (30 * ns + sum(ns) OVER () - 1) / sum(ns) OVER (), '#') AS bar
   FROM (SELECT v.column1 AS n, v.column2 AS state,
-               CASE v.column1 WHEN 1 THEN running_ns WHEN 2 THEN runnable_ns WHEN 3 THEN preempted_ns WHEN 4 THEN disk_ns
-                    WHEN 5 THEN uninterruptible_ns WHEN 6 THEN sleeping_ns WHEN 7 THEN stopped_ns ELSE unknown_ns END AS ns
+               CASE v.column1 WHEN 1 THEN running_ns WHEN 2 THEN runnable_ns WHEN 3 THEN preempted_ns WHEN 4 THEN throttled_ns WHEN 5 THEN disk_ns
+                    WHEN 6 THEN uninterruptible_ns WHEN 7 THEN sleeping_ns WHEN 8 THEN stopped_ns ELSE unknown_ns END AS ns
           FROM thread_states(:from, :to, 0, 'none')
-         CROSS JOIN (VALUES (1, 'running'), (2, 'runnable'), (3, 'preempted'), (4, 'disk'), (5, 'uninterruptible'),
-                            (6, 'sleeping'), (7, 'stopped'), (8, 'unknown')) AS v)
+         CROSS JOIN (VALUES (1, 'running'), (2, 'runnable'), (3, 'preempted'), (4, 'throttled'), (5, 'disk'), (6, 'uninterruptible'),
+                            (7, 'sleeping'), (8, 'stopped'), (9, 'unknown')) AS v)
  WHERE ns > 0 ORDER BY n
 
 -- section: Waited longest (4)

@@ -346,6 +346,12 @@ static const uint32_t states_columns[EVENT_KIND_CNT] = {
 	[EVENT_REQUEST] = REQUEST_COLUMNS,
 };
 
+static const uint32_t ends_columns[EVENT_KIND_CNT] = {
+	[EVENT_SWITCH] = SWITCH_COLUMNS,
+	[EVENT_WAKEUP] = EVENT_COL_UTID | EVENT_COL_FLAGS | 1u << EV_WAKEUP_TARGET_UTID,
+	[EVENT_REQUEST] = REQUEST_COLUMNS,
+};
+
 static const uint32_t offcpu_columns[EVENT_KIND_CNT] = {
 	[EVENT_SWITCH] = SWITCH_COLUMNS,
 	[EVENT_WAKEUP] = 1u << EV_WAKEUP_TARGET_UTID,
@@ -376,6 +382,10 @@ const struct fold_def fold_waits = {
 
 const struct fold_def fold_sleeps = {
 	STATES_FOLD, .kinds = WAITS_KINDS, .columns = sleeps_columns,
+};
+
+const struct fold_def fold_ends = {
+	STATES_FOLD, .kinds = WAITS_KINDS | 1u << EVENT_REQUEST, .columns = ends_columns,
 };
 
 const struct fold_def fold_offcpu = {

@@ -46,12 +46,14 @@ extern const struct fold_def fold_states;
 extern const struct fold_def fold_waits;
 /* As fold_waits, and wakers of sleeps are known. The index has no sums of it. */
 extern const struct fold_def fold_sleeps;
+/* As fold_states, and wakers of sleeps are known. The index has no sums of it. */
+extern const struct fold_def fold_ends;
 /* As fold_states, and the events of waits off the CPU. The index has no sums of it. */
 extern const struct fold_def fold_offcpu;
 
 struct states_found {		/* one of these */
 	const struct thread_piece *piece;
-	const struct thread_sleep *sleep;	/* the waker: fold_sleeps, dense */
+	const struct thread_sleep *sleep;	/* the waker: fold_sleeps, fold_ends; dense */
 	const struct thread_wait *wait;
 	const struct event *offcpu;		/* fold_offcpu */
 	const struct cpu_piece *ran;	/* behind what it says of its thread */
