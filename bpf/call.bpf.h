@@ -91,12 +91,26 @@ static __always_inline bool call_is_throttled(struct task_struct *task)
 	return queue->throttle_count > 0;
 }
 
-/* What the task does, or would do if it had a CPU. is_asleep: it waits in what it does. */
-static __always_inline __u16 call_of(struct task_struct *task, bool is_asleep)
+/* The calls that wait for a lock, whose address is their first argument: futex, futex_wait. */
+static __always_inline bool call_is_of_lock(__u64 number)
+{
+#if defined(__TARGET_ARCH_x86)
+	return number == 202 || number == 455;
+#else
+	return number == 98 || number == 455;
+#endif
+}
+
+/*
+ * What the task does, or would do if it had a CPU. is_asleep: it waits in what it does; then
+ * *ret_lock is the address of the lock that it waits for, or 0.
+ */
+static __always_inline __u16 call_of(struct task_struct *task, bool is_asleep, __u64 *ret_lock)
 {
 	struct call_regs r;
 	__u32 type = 0;
 
+	*ret_lock = 0;
 	if (!task->pid)
 		return WIRE_CALL_UNKNOWN;
 	if (task->flags & (TASK_PF_KTHREAD | TASK_PF_IO_WORKER | TASK_PF_USER_WORKER))
@@ -112,6 +126,8 @@ static __always_inline __u16 call_of(struct task_struct *task, bool is_asleep)
 		return WIRE_CALL_OTHER;
 	if (is_asleep && conf_peek && !r.is_32_bit && call_is_of_file(r.number))
 		type = call_file_type(task, r.arg);
+	if (is_asleep && !r.is_32_bit && call_is_of_lock(r.number))
+		*ret_lock = r.arg;
 	return WIRE_CALL_IS_NUMBER | (r.is_32_bit ? WIRE_CALL_IS_32_BIT : 0) |
 	       type << WIRE_CALL_FILE_SHIFT | r.number;
 }

@@ -45,13 +45,15 @@ static __always_inline void send_switch(struct emit *e, struct wire_switch *r,
 					struct task_struct *prev, struct task_struct *next,
 					__u32 state)
 {
+	__u64 lock;
+
 	r->next_tid = next->pid;
 	r->prev_state = state;
 	r->prev_prio = prev->prio;
 	r->next_prio = next->prio;
-	r->call = call_of(prev, state != 0);
-	r->zero = 0;
-	r->zero2 = 0;
+	r->call = call_of(prev, state != 0, &lock);
+	r->lock_high = lock >> 32;
+	r->lock_low = lock;
 	emit_submit(e, r);
 }
 

@@ -1,4 +1,4 @@
--- view 10: Who allocated, freed and held how much memory?
+-- view 11: Who allocated, freed and held how much memory?
 -- note: Sources overlap; do not add them. The kernel batches RSS counters per CPU, some tens of
 --   pages each. Levels of slab, page and heap count from the trace's start, so losses before the
 --   window affect them too.

@@ -1,4 +1,4 @@
--- view 15: How busy was each block device?
+-- view 16: How busy was each block device?
 -- note: The view counts all requests, whatever process owns them. A request is in flight from
 --   queueing to completion. Devices stack; do not add layers.
 -- default: device

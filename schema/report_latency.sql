@@ -1,4 +1,4 @@
--- view 13: Where did block requests spend their time?
+-- view 14: Where did block requests spend their time?
 -- note: queue: until the first issue to the device; device: from the last issue to completion.
 --   Percentiles are exact up to 65536 requests a row, otherwise within 0.4 %.
 -- by: who device op size

@@ -1,4 +1,4 @@
--- view 19: What was allocated in the window and not freed by its end?
+-- view 20: What was allocated in the window and not freed by its end?
 -- note: HELD live: the process lives; at exit: the process held this heap memory when it ended (or
 --   called exec); after exit: this kernel memory outlived the process. The rows include caches and
 --   other memory that is meant to stay. Sources overlap; do not add them.

@@ -1,4 +1,4 @@
--- view 20: How long did allocations live, and which were short-lived?
+-- view 21: How long did allocations live, and which were short-lived?
 -- note: freed: by the window's end. temporary: within 1 ms. Sources overlap; do not add them.
 -- by: who
 -- needs: alloc

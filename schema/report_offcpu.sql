@@ -1,4 +1,4 @@
--- view 23: Where did threads wait off the CPU, and who woke them?
+-- view 24: Where did threads wait off the CPU, and who woke them?
 -- note: A wait belongs to the window in which it ends, and keeps its whole length. `ebpfrec record --offcpu DUR --
 --   COMMAND` records waits of at least that long. User-space frames come from frame pointers: code
 --   without them, as most C libraries, cuts a stack short or omits callers.

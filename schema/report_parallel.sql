@@ -1,4 +1,4 @@
--- view 9: Whose time was it, when several CPUs were busy at once?
+-- view 10: Whose time was it, when several CPUs were busy at once?
 -- note: wall: the time of day, each instant divided among the threads that ran; the rows add up to
 --   the time in which any ran. With --histogram: how long how many CPUs were busy. Only threads
 --   that --tid, --thread, --pid or --comm name count, if you give these.

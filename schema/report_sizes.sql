@@ -1,4 +1,4 @@
--- view 21: How large were allocations?
+-- view 22: How large were allocations?
 -- note: There is one row per power of two. Sources overlap; do not add them.
 -- by: who
 -- needs: alloc

@@ -1,4 +1,4 @@
--- view 11: Which processes allocated much in a short time?
+-- view 12: Which processes allocated much in a short time?
 -- note: A spike reaches the threshold within the spike window. The threshold is ten times the
 --   process's own median rate, at least 16 MiB, unless --spike-min sets it. Bursts without a pause
 --   longer than the spike window are one spike.

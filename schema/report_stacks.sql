@@ -1,4 +1,4 @@
--- view 22: From which stacks was memory allocated?
+-- view 23: From which stacks was memory allocated?
 -- note: The bytes are no totals: only allocations with a recorded stack count. User-space frames
 --   come from frame pointers: code without them, as most C libraries, cuts a stack short or omits
 --   callers. Sources overlap; do not add them.

@@ -231,7 +231,8 @@ CREATE TABLE switches (
 	next_prio INTEGER NOT NULL,
 	steal_ns INTEGER NOT NULL,
 	stay_ns INTEGER NOT NULL,
-	call INTEGER NOT NULL
+	call INTEGER NOT NULL,
+	lock INTEGER NOT NULL
 ) STRICT;
 
 -- Wake-ups: thread utid makes target_utid runnable.

@@ -334,7 +334,8 @@ static const struct fold_sums_def state_sums = { STATE_SUMS };
 static const struct fold_sums_def wait_sums = { STATE_SUMS, .is_exact_decoded = true };
 
 #define SWITCH_COLUMNS                                                                             \
-	(FOLD_CPU_COLUMNS | 1u << EV_SWITCH_PREV_STATE | 1u << EV_SWITCH_CALL)
+	(FOLD_CPU_COLUMNS | 1u << EV_SWITCH_PREV_STATE | 1u << EV_SWITCH_CALL |                   \
+	 1u << EV_SWITCH_LOCK)
 #define REQUEST_COLUMNS                                                                            \
 	(EVENT_COL_UTID | EVENT_COL_FLAGS | 1u << EV_REQUEST_RQ | 1u << EV_REQUEST_DEV |          \
 	 1u << EV_REQUEST_ACTION | 1u << EV_REQUEST_SECTOR | 1u << EV_REQUEST_BYTES |             \

@@ -1,37 +1,47 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * wait_ends(from_ns, to_ns): who ended the sleeps of the report's threads, and what that thread did
- * meanwhile. A row is a kind of wait, a call and the thread that ended such waits, or interrupts.
+ * meanwhile. Rows are by the thread that slept, the kind of its wait, its call, its lock, and the
+ * thread that ended such waits, or interrupts: one row with the waits, and one for each kind of
+ * wait, or running, that took time of the other thread during these waits.
  *
  * A sleep counts if it ended in the window and its wake-up was seen; its time, and what the other
- * thread did, are of its part in the window. Of each thread the last HISTORY pieces of its life are
- * kept; what lies before these is unknown. Since its last piece that ended, the thread that ends a
- * sleep has been running.
+ * thread did, are of its part in the window. Who ended a wait for a lock, but waited for a lock
+ * itself during more than half of it, only passed it on: whoever ended that wait counts instead.
+ *
+ * Of each thread the last HISTORY pieces of its life are kept; what lies before these is unknown.
+ * Since its last piece that ended, the thread that ends a sleep has been running.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "analyze/fold/folds.h"
 #include "analyze/views/view.h"
+#include "base/array.h"
+#include "base/hash_map.h"
 #include "model/call.h"
 #include "table_columns.h"
 
-#define HISTORY 64
+#define HISTORY 256
 #define RUNNING WAIT_KIND_CNT	/* beside the kinds of waits */
 
 struct history {		/* of a thread */
 	uint64_t from_ns[HISTORY], to_ns[HISTORY];
+	uint32_t holder[HISTORY];	/* of the lock that was waited for; 0: not known */
 	uint8_t kind[HISTORY];
 	unsigned int cnt;	/* of all that there were */
+};
+
+/* What a number in a row's key stands for. */
+struct object {
+	uint32_t waiter;	/* the thread that slept */
+	uint64_t lock;		/* its address, or 0 */
 };
 
 struct wait_end {
 	struct view_carried carried;
 	uint64_t waits, wait_ns, wait_max_ns, at_ns;	/* at_ns: the end of the longest */
-	uint32_t longest;				/* the thread that waited */
 	uint64_t meanwhile_ns[WAIT_KIND_CNT + 1];
-	char text[96];
 };
 
 static const struct fold_sums_def ends_def = { .bytes = sizeof(struct wait_end) };
@@ -40,7 +50,16 @@ struct ends_view {
 	struct view v;
 	enum call_machine machine;
 	struct history **threads;	/* by number, dense */
+	struct hash_map numbers;	/* of objects */
+	struct object *objects;
+	size_t object_cap;
 };
+
+/* A row's key: kind, call, and the number of its object. */
+static uint64_t key_of(enum wait_kind kind, uint32_t call, uint32_t object)
+{
+	return (uint64_t)kind << 48 | (uint64_t)call << 32 | object;
+}
 
 static int note_piece(struct ends_view *x, const struct thread_piece *p)
 {
@@ -64,6 +83,7 @@ static int note_piece(struct ends_view *x, const struct thread_piece *p)
 	h->from_ns[last] = p->from_ns;
 	h->to_ns[last] = p->to_ns;
 	h->kind[last] = kind;
+	h->holder[last] = 0;
 	return 0;
 }
 
@@ -87,85 +107,133 @@ static void add_meanwhile(const struct history *h, uint64_t from_ns, uint64_t to
 	ns[WAIT_UNKNOWN] += to_ns - from_ns;
 }
 
-static int on_end(void *ctx, const void *found)
+/* The thread that had a lock, which waker gave away at the end of [from_ns, to_ns). */
+static uint32_t holder_of(const struct ends_view *x, uint32_t waker, uint64_t from_ns,
+			  uint64_t to_ns)
 {
-	struct ends_view *x = ctx;
-	struct view *v = &x->v;
-	const struct states_found *f = found;
-	const struct thread_sleep *s = f->sleep;
-	uint64_t from_ns, slept_ns;
-	struct wait_end *w;
-	enum wait_kind kind;
+	const struct history *h = x->threads[waker];
+	unsigned int n;
 
-	if (f->piece)
-		return note_piece(x, f->piece);
-	if (!s || !s->is_seen || s->end_ns < v->w.from_ns || s->end_ns >= v->w.to_ns ||
-	    !scope_has_thread(&v->a->scope, s->thread))
-		return 0;
-	kind = wait_kind_of(x->machine, s->state, s->call);
-	w = view_carry(v, s->is_irq ? 0 : s->waker, (uint64_t)kind << 32 | s->call);
-	if (!w)
-		return -ENOMEM;
-	slept_ns = s->end_ns - s->left_ns;
-	if (!w->waits++ || slept_ns > w->wait_max_ns ||
-	    (slept_ns == w->wait_max_ns && s->thread < w->longest)) {
-		w->wait_max_ns = slept_ns;
-		w->at_ns = s->end_ns;
-		w->longest = s->thread;
+	for (n = 0; h && n < h->cnt && n < HISTORY; n++) {
+		unsigned int i = (h->cnt - 1 - n) % HISTORY;
+		uint64_t begin_ns = h->from_ns[i] > from_ns ? h->from_ns[i] : from_ns;
+		uint64_t end_ns = h->to_ns[i] < to_ns ? h->to_ns[i] : to_ns;
+
+		if (h->kind[i] == WAIT_LOCK && h->holder[i] && end_ns > begin_ns &&
+		    end_ns - begin_ns > (to_ns - from_ns) / 2)
+			return h->holder[i];
 	}
-	from_ns = s->left_ns > v->w.from_ns ? s->left_ns : v->w.from_ns;
-	w->wait_ns += s->end_ns - from_ns;
-	if (!s->is_irq)
-		add_meanwhile(x->threads[s->waker], from_ns, s->end_ns, w->meanwhile_ns);
+	return waker;
+}
+
+/* The thread waited for a lock that holder had until now. */
+static void note_holder(struct history *h, uint64_t from_ns, uint32_t holder)
+{
+	unsigned int n;
+
+	for (n = 0; h && n < h->cnt && n < HISTORY; n++) {
+		unsigned int i = (h->cnt - 1 - n) % HISTORY;
+
+		if (h->to_ns[i] <= from_ns)
+			break;
+		if (h->kind[i] == WAIT_LOCK)
+			h->holder[i] = holder;
+	}
+}
+
+static int object_of(struct ends_view *x, const struct thread_sleep *s, uint32_t *ret)
+{
+	int added = hash_map_intern(&x->numbers, s->thread, s->lock, ret);
+
+	if (added < 0 || (*ret >= x->object_cap &&
+			  array_reserve(&x->objects, &x->object_cap, *ret + 1) < 0))
+		return -ENOMEM;
+	x->objects[*ret] = (struct object){ s->thread, s->lock };
 	return 0;
 }
 
-/* The kinds that took the most of the time, in order, each with its share: "timer 91 %, disk 8 %". */
-static const char *meanwhile(struct wait_end *w)
+static int on_sleep(struct ends_view *x, const struct thread_sleep *s)
 {
-	uint64_t limit = UINT64_MAX;
-	size_t len = 0;
+	struct view *v = &x->v;
+	enum wait_kind kind = wait_kind_of(x->machine, s->state, s->call);
+	uint64_t from_ns = s->left_ns > v->w.from_ns ? s->left_ns : v->w.from_ns;
+	uint32_t ender = s->is_irq ? 0 : s->waker, object;
+	struct wait_end *w;
 
-	w->text[0] = 0;
-	for (unsigned int n = 0; n < 3; n++) {
-		unsigned int k, best = 0;
-		uint64_t pct;
-
-		for (k = 1; k <= RUNNING; k++)
-			if (w->meanwhile_ns[k] < limit &&
-			    (w->meanwhile_ns[k] > w->meanwhile_ns[best] ||
-			     w->meanwhile_ns[best] >= limit))
-				best = k;
-		pct = (w->meanwhile_ns[best] * 200 + w->wait_ns) / (2 * w->wait_ns + !w->wait_ns);
-		if (w->meanwhile_ns[best] >= limit || !pct)
-			break;
-		len += (size_t)snprintf(w->text + len, sizeof(w->text) - len, "%s%s %llu %%",
-					n ? ", " : "",
-					best == RUNNING ? "running" : wait_kind_name(best),
-					(unsigned long long)pct);
-		limit = w->meanwhile_ns[best];
+	if (ender && kind == WAIT_LOCK) {
+		ender = holder_of(x, ender, from_ns, s->end_ns);
+		note_holder(x->threads[s->thread], from_ns, ender);
 	}
-	return w->text;
+	if (s->end_ns < v->w.from_ns || s->end_ns >= v->w.to_ns ||
+	    !scope_has_thread(&v->a->scope, s->thread))
+		return 0;
+	if (object_of(x, s, &object) < 0)
+		return -ENOMEM;
+	w = view_carry(v, ender, key_of(kind, s->call, object));
+	if (!w)
+		return -ENOMEM;
+	w->waits++;
+	w->wait_ns += s->end_ns - from_ns;
+	if (s->end_ns - s->left_ns > w->wait_max_ns) {
+		w->wait_max_ns = s->end_ns - s->left_ns;
+		w->at_ns = s->end_ns;
+	}
+	if (ender)
+		add_meanwhile(x->threads[ender], from_ns, s->end_ns, w->meanwhile_ns);
+	return 0;
+}
+
+static int on_found(void *ctx, const void *found)
+{
+	const struct states_found *f = found;
+
+	if (f->piece)
+		return note_piece(ctx, f->piece);
+	return f->sleep && f->sleep->is_seen ? on_sleep(ctx, f->sleep) : 0;
+}
+
+/* meanwhile: a kind of wait, or RUNNING; otherwise the row is of the waits. */
+static struct cell *give_row(struct ends_view *x, const struct view_place *at,
+			     struct wait_end *w, unsigned int meanwhile)
+{
+	static const struct wait_end none;
+	const struct dense_ids *ids = &x->v.a->ids;
+	const struct object *o = &x->objects[(uint32_t)at->b];
+	const char *call = call_name(x->machine, (uint16_t)(at->b >> 32));
+	struct cell *c = view_row(&x->v, 0, meanwhile > RUNNING ? w : (void *)&none);
+
+	if (!c)
+		return NULL;
+	cell_text(&c[COL_WAIT_ENDS_KIND], wait_kind_name(at->b >> 48));
+	if (call)
+		cell_text(&c[COL_WAIT_ENDS_CALL], call);
+	cell_int(&c[COL_WAIT_ENDS_UTID], dense_utid(ids, o->waiter));
+	if (o->lock)
+		cell_int(&c[COL_WAIT_ENDS_LOCK], (int64_t)o->lock);
+	if (at->group)
+		cell_int(&c[COL_WAIT_ENDS_ENDER_UTID], dense_utid(ids, at->group));
+	cell_int(&c[COL_WAIT_ENDS_IRQ], !at->group);
+	if (meanwhile > RUNNING) {
+		cell_int(&c[COL_WAIT_ENDS_AT_NS], context_rel(x->v.a, w->at_ns));
+		return c;
+	}
+	cell_text(&c[COL_WAIT_ENDS_MEANWHILE],
+		  meanwhile == RUNNING ? "running" : wait_kind_name(meanwhile));
+	cell_int(&c[COL_WAIT_ENDS_MEANWHILE_NS], (int64_t)w->meanwhile_ns[meanwhile]);
+	return c;
 }
 
 static int give_end(struct view *v, const struct view_place *at, void *sum)
 {
-	const struct ends_view *x = (struct ends_view *)v;
+	struct ends_view *x = (struct ends_view *)v;
 	struct wait_end *w = sum;
-	const char *call = call_name(x->machine, (uint32_t)at->b);
-	struct cell *c = view_row(v, 0, sum);
+	unsigned int kind;
 
-	if (!c)
+	if (!give_row(x, at, w, RUNNING + 1))
 		return -ENOMEM;
-	cell_text(&c[COL_WAIT_ENDS_KIND], wait_kind_name(at->b >> 32));
-	if (call)
-		cell_text(&c[COL_WAIT_ENDS_CALL], call);
-	cell_int(&c[COL_WAIT_ENDS_IRQ], !at->group);
-	cell_int(&c[COL_WAIT_ENDS_WAITER_UTID], dense_utid(&v->a->ids, w->longest));
-	if (at->group) {
-		cell_int(&c[COL_WAIT_ENDS_UTID], dense_utid(&v->a->ids, at->group));
-		cell_text(&c[COL_WAIT_ENDS_MEANWHILE], meanwhile(w));
-	}
+	for (kind = 0; kind <= RUNNING; kind++)
+		if (w->meanwhile_ns[kind] && !give_row(x, at, w, kind))
+			return -ENOMEM;
 	return 0;
 }
 
@@ -185,11 +253,13 @@ static void close_ends(struct view *v)
 	for (uint32_t i = 0; x->threads && i < v->a->ids.thread_cnt; i++)
 		free(x->threads[i]);
 	free(x->threads);
+	free(x->objects);
+	hash_map_done(&x->numbers);
 }
 
 static const struct view_def ends_view = {
 	.bytes = sizeof(struct ends_view), .is_one_bin = true, .fold = &fold_ends,
-	.sums = &ends_def, .open = open_ends, .close = close_ends, .carry = on_end,
+	.sums = &ends_def, .open = open_ends, .close = close_ends, .carry = on_found,
 	.row = give_end,
 };
 

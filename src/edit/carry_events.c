@@ -19,7 +19,7 @@
 
 #define NONE UINT32_MAX
 #define RECENT_THREADS 4096
-#define SCHED_VALUES 7
+#define SCHED_VALUES 8
 
 _Static_assert((int)EV_SWITCH_CNT <= SCHED_VALUES && (int)EV_WAKEUP_CNT <= SCHED_VALUES,
 	       "room for all values");

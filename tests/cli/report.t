@@ -237,7 +237,7 @@ $ ebpfrec report -i golden.ebpfrec --format json 2>/dev/null | python3 -c 'impor
 1> ['cc1', 'make', '=1+\x1b[31m,"�'] [{'pid': 200, 'comm': 'cc1', 'source': 'rss', 'start_ns': 1201562500, 'dur_ns': 48437500, 'bytes': 33554432, 'bytes_per_s': 692736660.6451613}]
 
 $ ebpfrec report why -i golden.ebpfrec --comm cc1 --format json 2>/dev/null | python3 -c 'import json, sys; print([(k, len(v)) for k, v in json.load(sys.stdin).items()])'
-1> [('States', 2), ('Waited longest', 0), ('Ran instead', 0), ('Requests', 0), ('Files', 0), ('Beside them', 0), ('Woken by', 0), ('Memory', 1), ('Chain', 0)]
+1> [('Waited for', 1), ('States', 2), ('Waited longest', 0), ('Ran instead', 0), ('Requests', 0), ('Files', 0), ('Beside them', 0), ('Woken by', 0), ('Memory', 1), ('Chain', 0)]
 
 $ ebpfrec report -i golden.ebpfrec --format json --limit 1 2>/dev/null | python3 -c 'import json, sys; print([len(v) for v in json.load(sys.stdin).values()])'
 1> [1, 1, 1, 1, 1, 1, 0, 5, 1]
@@ -311,10 +311,14 @@ $ ebpfrec report -i golden.ebpfrec --format csv 2>/dev/null | grep '^Machine\|^C
 1> Waiting by name,2,uninterruptible_ns,0
 
 $ ebpfrec report --list | grep -c '?$'
-1> 26
+1> 27
 
 $ ebpfrec report why -i golden.ebpfrec --comm make
 1> 0 .. 4 s of golden.ebpfrec, started 2023-11-14 22:30:00 UTC, INCOMPLETE: sched: 3 events lost
+1>
+1> Waited for
+1> KIND     CALL  OBJECT  WAITS    WAIT  WAIT MAX  ENDED BY  MEANWHILE
+1> unknown     -       -      1  3.00 s    2.00 s         -          -
 1>
 1> States
 1> STATE       TIME  SHARE %  BAR
@@ -353,7 +357,7 @@ $ ebpfrec report why -i golden.ebpfrec --comm make
 1> PID  COMM  START (s)  END (s)   DUR  LINK
 1> 100  make      3.000    3.000  0 ns  since before
 1>
-1> Below the states are the longest waits for a CPU and what ran there instead, the requests, who ended the sleep, and the chain: from the window's end back along the wake-ups, in the last second.
+1> Below the waits and states are the longest waits for a CPU and what ran there instead, the requests, who ended the sleep, and the chain: from the window's end back along the wake-ups, in the last second.
 
 $ ebpfrec report why -i golden.ebpfrec --every 1s
 ? 1
@@ -621,4 +625,5 @@ $ ebpfrec report -i golden.ebpfrec --limit 1 | grep more; ebpfrec report -i gold
 1> (1 more: report sched --by comm)
 1> (3 more: report memory --by comm)
 1> (4 more; --limit 0 shows all)
+1> (1 more; --limit 0 shows all)
 1> (2 more; --limit 0 shows all)

@@ -34,8 +34,8 @@ $ ebpfrec sql --schema swiches
 2> ebpfrec: there is no table, view or function 'swiches'; did you mean 'switches'?
 2~ there are: processes threads *
 2...
-2>   rss_named requests_named cpu_by_process cpu_by_second waits_by_process states_by_process
-2>   alloc_by_process rss_by_process io_by_process io_by_second
+2>   percentile epoch slices_named rss_named requests_named cpu_by_process cpu_by_second
+2>   waits_by_process states_by_process alloc_by_process rss_by_process io_by_process io_by_second
 
 $ ebpfrec sql -i golden.ebpfrec 'SELECT * FROM swiches'
 ? 1
@@ -49,7 +49,7 @@ $ ebpfrec sql -i golden.ebpfrec 'SELECT s.tz_ns FROM switches AS s JOIN cpus AS 
 ? 1
 2> ebpfrec: no such column: s.tz_ns; did you mean 'ts_ns'?
 2> the columns are: cpu ts_ns cpu utid preempted next_utid prev_state prev_prio next_prio steal_ns
-2>   stay_ns call
+2>   stay_ns call lock
 
 $ ebpfrec sql -i golden.ebpfrec 'SELECT percentil(cpu, 50) FROM cpus'
 ? 1

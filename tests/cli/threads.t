@@ -104,6 +104,11 @@ $ ebpfrec report timeline -i threads.ebpfrec --tid 101 --format csv
 $ ebpfrec report why -i threads.ebpfrec --thread req-0
 1> 0 .. 1 s of threads.ebpfrec, started 2023-11-14 22:30:00 UTC, complete
 1>
+1> Waited for
+1> KIND     CALL  OBJECT  WAITS     WAIT  WAIT MAX  ENDED BY    MEANWHILE
+1> unknown     -       -      2   1.12 s   20.0 ms  server 1 %  unknown 100 %
+1> cpu         -       -      2  4.00 ms   2.00 ms  -           -
+1>
 1> States
 1> STATE        TIME  SHARE %  BAR
 1> running   72.0 ms      6.0  ##
@@ -152,10 +157,26 @@ $ ebpfrec report why -i threads.ebpfrec --thread req-0
 1>
 1> The figures are of threads (--tid, --thread): resident and mapped memory and spikes belong to processes, and are left out.
 1>
-1> Below the states are the longest waits for a CPU and what ran there instead, the requests, who ended the sleep, and the chain: from the window's end back along the wake-ups, in the last second.
+1> Below the waits and states are the longest waits for a CPU and what ran there instead, the requests, who ended the sleep, and the chain: from the window's end back along the wake-ups, in the last second.
 
 $ ebpfrec report why -i threads.ebpfrec --tid 101 --format csv
 1> section,row,name,value
+1> Waited for,1,kind,unknown
+1> Waited for,1,call,
+1> Waited for,1,object,
+1> Waited for,1,waits,1
+1> Waited for,1,wait_ns,677000000
+1> Waited for,1,wait_max_ns,20000000
+1> Waited for,1,ended_by,server 2 %
+1> Waited for,1,meanwhile,unknown 100 %
+1> Waited for,2,kind,cpu
+1> Waited for,2,call,
+1> Waited for,2,object,
+1> Waited for,2,waits,1
+1> Waited for,2,wait_ns,2000000
+1> Waited for,2,wait_max_ns,2000000
+1> Waited for,2,ended_by,
+1> Waited for,2,meanwhile,
 1> States,1,state,running
 1> States,1,time_ns,21000000
 1> States,1,share_pct,3

@@ -455,7 +455,7 @@ def stretches_of(block, switches):
     """[utid, cpu, from_ns, to_ns, place of the switch that begins it]: the slice's time, CPU by CPU."""
     last = {cpu: (block.from_ns, utid, -1) for cpu, utid in block.small.get(4, [])}
     out = []
-    for place, (ts, cpu, flags, utid, next_utid, *_, stay, _) in enumerate(switches):
+    for place, (ts, cpu, flags, utid, next_utid, *_, stay, _, _) in enumerate(switches):
         since, runs, begun = last.get(cpu, (block.from_ns, UNKNOWN, -1))
         to = max(since, ts - stay) if stay and runs != FILTERED else ts
         out.append([runs if runs in (utid, FILTERED) and to == ts else UNKNOWN, cpu, since, to, begun])
@@ -508,7 +508,7 @@ def waits_of(switches, wakeups, off, end_ns):
                 off[utid] = ts
                 woken.discard(utid)
             continue
-        _, _, flags, utid, next_utid, prev_state, *_, stay, _ = e
+        _, _, flags, utid, next_utid, prev_state, *_, stay, _, _ = e
         if utid not in running and stay:
             enters(utid, ts - stay)
         running.discard(utid)

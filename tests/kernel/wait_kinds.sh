@@ -3,7 +3,8 @@
 #
 # A thread waits 150 ms each for a lock, a pipe, two sockets, an eventfd, a timer and a child. `report waits` has all of
 # the time that it slept meanwhile as waits of that kind in that call: its parts add up to the part's length, to the ns,
-# and the time that is neither of this kind nor running nor a wait for a CPU is none.
+# and the time that is neither of this kind nor running nor a wait for a CPU is none. `report locks` names the lock by
+# its address, the thread that held it, and that this thread slept meanwhile; so does `report why` in its first lines.
 #
 # A process with a quota of 20 ms in 100 would burn 2 s of CPU time on one CPU. `report states` has what cpu.stat counts as
 # throttled, within 5 %: cpu.stat counts from the instant at which the quota was used up to the one at which there was
@@ -30,6 +31,7 @@ else
 fi
 
 checker <<'EOF_PY'
+import re
 from trace_query import *
 tmp = os.environ["tmp"]
 t, w = Trace(tmp + "/kinds"), truth(tmp + "/kinds.out")
@@ -55,6 +57,17 @@ for part, kind, call in CASES:
     slept = {k: v for k, v in kinds.items() if k[0] != "cpu"}
     check("%s: all sleep is of kind %s, in %s" % (part, kind, call), list(slept) == [(kind, call)], (kinds, hidden))
     check("%s: it is most of the part" % part, slept.get((kind, call), 0) + hidden > 100_000_000, (kinds, hidden, hi - lo))
+
+window = t.window(t.at(w["lock_from"]), t.at(w["lock_to"]))
+locks = t.report("locks", "--tid", str(w["tid"]), *window)
+check("locks: one lock, by its address, with its holder", len(locks) == 1 and str(locks[0]["object"]) == str(w["lock"]) and
+      (locks[0]["holder"], locks[0]["waits"], locks[0]["waiters"], locks[0]["held_pct"]) == ("holder", 1, 1, 100), locks)
+waits = [r for r in t.report("waits", "--tid", str(w["tid"]), *window) if r["kind"] == "lock"]
+check("locks: its time is that of waits", [r["wait_ns"] for r in locks] == [r["wait_ns"] for r in waits], (locks, waits))
+share = re.fullmatch(r"timer (\d+) %(, .*)?", locks[0]["meanwhile"]) if locks else None
+check("locks: the holder slept meanwhile", share and int(share[1]) >= 80, locks)
+first = run("report", "-i", tmp + "/kinds", "why", "--tid", str(w["tid"]), *window).splitlines()[:6]
+check("why: lock and holder stand in its first lines", any(re.search(r"^lock +futex +%s .* holder .*timer" % w["lock"], x) for x in first), first)
 
 if os.path.exists(tmp + "/throttled"):
     q = Trace(tmp + "/quota")

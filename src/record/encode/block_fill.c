@@ -156,6 +156,12 @@ static void note_step(struct fill *f, const struct wire_hdr *h, uint32_t at)
 		f->failed = true;
 }
 
+static inline void note_switch(struct fill *f, const struct kind_rows *k, uint32_t at,
+			       const struct wire_switch *r)
+{
+	k->val[EV_SWITCH_LOCK][at] = (uint64_t)r->lock_high << 32 | r->lock_low;
+}
+
 /*
  * A switch that no program saw brought this thread: the kernel hides the task that it left, so no
  * counter of the kernel tells of it. The time since the switch before is the hidden task's up to
@@ -172,6 +178,7 @@ static void note_switch_more(struct fill *f, const struct kind_rows *k, uint32_t
 	struct block_writer *w = f->w;
 	uint64_t *stay_ns = &k->val[EV_SWITCH_STAY_NS][at], from_ns, to_ns = w->from_ns;
 
+	note_switch(f, k, at, &r->common);
 	from_ns = at > k->cpu_start[h->cpu] ? k->ts_ns[at - 1] : w->runners[h->cpu].last_ns;
 	if (from_ns > h->ts_ns)
 		from_ns = h->ts_ns;

@@ -120,7 +120,7 @@ int main(void)
 	int fds[2], event = eventfd(0, 0);
 	pid_t child;
 
-	printf("tid=%d\n", truth_tid());
+	printf("tid=%d\nlock=%llx\n", truth_tid(), (unsigned long long)(uintptr_t)&lock);
 	do_lock();
 	if (pipe(fds))
 		truth_fail("pipe");

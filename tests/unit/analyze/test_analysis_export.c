@@ -66,7 +66,7 @@ static void test_sql_refuses_all_that_is_not_reading(void **state)
 	assert_true(rows_int(&r, 0, 0) > 4);
 	rows_done(&r);
 	rows_sql(&r, made.a, "PRAGMA table_info(switches)");
-	assert_int_equal(r.row_cnt, 11);
+	assert_int_equal(r.row_cnt, 12);
 	rows_done(&r);
 	assert_int_not_equal(access("/tmp/ebpfrec-vacuum.db", F_OK), 0);
 }

@@ -358,7 +358,8 @@ static void compare_report(const struct pair *p, const struct report_view *v, un
 		.with_idle = true,
 	};
 	bool is_sched = !strcmp(v->name, "sched") || !strcmp(v->name, "summary") ||
-			!strcmp(v->name, "states") || !strcmp(v->name, "waits");
+			!strcmp(v->name, "states") || !strcmp(v->name, "waits") ||
+			!strcmp(v->name, "locks");
 	enum differ waiting = is_sched ? waiting_differs(p) : SAME;
 	struct rows a, b;
 	char what[64];
@@ -368,7 +369,7 @@ static void compare_report(const struct pair *p, const struct report_view *v, un
 	 * a CPU and of unknown time, states has, too.
 	 */
 	if (!strcmp(v->name, "why") || !strcmp(v->name, "bins") ||
-	    (!strcmp(v->name, "waits") && waiting != SAME) ||
+	    ((!strcmp(v->name, "waits") || !strcmp(v->name, "locks")) && waiting != SAME) ||
 	    (!strcmp(v->name, "states") && waiting == UNSURE_WAITING))
 		return;
 	snprintf(what, sizeof(what), "report %s by %#x%s", v->name, by,

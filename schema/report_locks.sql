@@ -1,0 +1,40 @@
+-- view 9: Which locks were waited for, and who held them?
+-- note: A row is a lock of a process, by its address. A wait counts in the window in which it ended; WAIT is its
+--   time in the window. The holder is the thread that ended most of this time, and MEANWHILE what it
+--   did then. A condition variable or a thread's end is waited for in the same way.
+-- needs: sched.switch sched.wakeup block?
+-- reach: before
+-- index: states
+-- takes: who threads sort
+-- figure: wait_ns
+-- drops: lost_events tid
+--
+-- The result has one row per process and lock that a thread waited for in futex, flock or semop. Columns:
+--   object       address of the lock in the memory of the process; empty for flock and semop, whose locks are not told
+--                apart, and where the kernel does not tell the call (before Linux 5.15)
+--   waits        waits that ended in the window; waiters: threads that had one; wait_max_ns: the longest, with its
+--                whole length
+--   holder       thread that ended most of the time, tid its number; [interrupt]: a timeout did, or a signal. A thread
+--                that waited for a lock itself during more than half of a wait only passed it on: who held that
+--                counts instead
+--   held_pct     share of wait_ns that the holder ended
+--   meanwhile    what the holder did during these waits: the kinds of report waits that took most of it
+-- A lock in memory that several processes share is a row of each.
+WITH e AS MATERIALIZED (
+	SELECT e.*, t.upid AS upid FROM wait_ends(:from, :to) AS e JOIN threads AS t ON t.utid = e.utid WHERE e.kind = 'lock'),
+w AS (SELECT upid, lock, sum(waits) AS waits, count(DISTINCT utid) AS waiters, sum(wait_ns) AS wait_ns, max(wait_max_ns) AS wait_max_ns
+        FROM e GROUP BY upid, lock),
+h AS (SELECT upid, lock, ender_utid, sum(wait_ns) AS wait_ns,
+             row_number() OVER (PARTITION BY upid, lock ORDER BY sum(wait_ns) DESC, ender_utid) AS n
+        FROM e GROUP BY upid, lock, ender_utid)
+SELECT p.pid AS pid, p.comm AS comm, iif(w.lock NOT NULL, printf('%x', w.lock), NULL) AS object, w.waits AS waits, w.waiters AS waiters,
+       w.wait_ns AS wait_ns, w.wait_max_ns AS wait_max_ns, coalesce(t.comm, '[interrupt]') AS holder, t.tid AS tid,
+       round(100.0 * h.wait_ns / nullif(w.wait_ns, 0), 3) AS held_pct,
+       (SELECT group_concat(text, ', ')
+          FROM (SELECT printf('%s %d %%', meanwhile, sum(meanwhile_ns) * 100 / h.wait_ns) AS text
+                  FROM e WHERE e.upid = w.upid AND e.lock IS w.lock AND e.ender_utid = h.ender_utid AND e.meanwhile NOT NULL
+                 GROUP BY meanwhile HAVING sum(meanwhile_ns) * 100 >= h.wait_ns ORDER BY sum(meanwhile_ns) DESC, meanwhile LIMIT 3)) AS meanwhile,
+       view_complete(:from, :to) AS complete, view_lost(:from, :to) AS lost_events
+  FROM w JOIN h ON h.n = 1 AND h.upid = w.upid AND h.lock IS w.lock JOIN processes AS p ON p.upid = w.upid
+  LEFT JOIN threads AS t ON t.utid = h.ender_utid
+ ORDER BY w.wait_ns DESC, w.upid, w.lock
