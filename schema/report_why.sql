@@ -11,6 +11,7 @@
 -- rows: sums
 --
 -- The result has several sections about the report's threads (--pid, --comm, --tid, --thread) in the window:
+--   In short           a sentence: what took the most of their time, and who ended that
 --   Waited for         what they waited for, as in report waits: a row per kind and system call, and per lock (object:
 --                      its address). ended_by is the thread that ended most of this time, with its share where it is
 --                      not all, and meanwhile what this thread did during these waits: the kinds that took the most.
@@ -31,6 +32,30 @@
 --                      an interrupt did, with the same thread before the sleep, which lasted slept_ns. The
 --                      chain takes every wake-up for the cause, also one that came for another reason; it
 --                      ends after 20 links, and at a wake-up by a task that is not known.
+
+-- section: In short
+WITH k AS MATERIALIZED (
+	SELECT kind, call, sum(wait_ns) AS wait_ns FROM wait_kinds(:from, :to, 0, 'none') GROUP BY 1, 2),
+s AS MATERIALIZED (
+	SELECT running_ns, running_ns + runnable_ns + preempted_ns + throttled_ns + disk_ns + uninterruptible_ns + sleeping_ns + stopped_ns + unknown_ns AS life_ns
+	  FROM thread_states(:from, :to, 0, 'none')),
+-- time on CPUs, and each kind of wait; what idle threads do counts where nothing else took a twentieth of the time
+t AS (SELECT 'running' AS kind, running_ns AS ns, 1 AS busy FROM s
+      UNION ALL
+      SELECT kind, sum(wait_ns), kind IN ('cpu', 'throttled', 'disk', 'lock', 'socket', 'pipe', 'fault') FROM k GROUP BY kind),
+top AS (SELECT t.kind AS kind, t.ns AS ns, s.life_ns AS life_ns FROM t, s WHERE t.ns > 0 ORDER BY t.kind = 'kernel', busy AND 20 * t.ns >= s.life_ns DESC, t.ns DESC, t.kind LIMIT 1),
+e AS (SELECT t.comm AS comm, e.utid, e.ender_utid, e.lock, e.wait_ns, sum(e.wait_ns) OVER (PARTITION BY e.ender_utid) AS by_ns
+        FROM wait_ends(:from, :to) AS e JOIN threads AS t ON t.utid = e.ender_utid, top WHERE e.kind = top.kind AND e.waits > 0),
+by AS (SELECT comm, by_ns FROM e ORDER BY by_ns DESC, ender_utid LIMIT 1)
+SELECT printf('%s %.3g s of %.3g s (%d %%) %s', CASE kind WHEN 'running' THEN 'The threads ran for' WHEN 'stopped' THEN 'The threads were stopped for' WHEN 'throttled'
+              THEN 'The threads were throttled for' WHEN 'unknown' THEN 'What the threads did is not known for' ELSE 'The threads waited' END,
+              ns / 1e9, life_ns / 1e9, ns * 100 / life_ns,
+              CASE kind WHEN 'running' THEN 'on CPUs' WHEN 'throttled' THEN 'because the quota of their control group was used up' WHEN 'cpu' THEN 'for a CPU' WHEN 'disk' THEN 'for a disk'
+              WHEN 'lock' THEN 'for locks' WHEN 'fault' THEN 'for pages' WHEN 'poll' THEN 'for events' WHEN 'call' THEN 'in system calls' WHEN 'kernel' THEN 'for work, as kernel threads'
+              WHEN 'socket' THEN 'for sockets' WHEN 'pipe' THEN 'for pipes' WHEN 'timer' THEN 'for timers' WHEN 'child' THEN 'for children' ELSE '' END)
+       || CASE WHEN kind IN ('lock', 'socket', 'pipe', 'fault') AND (SELECT 2 * by_ns >= ns FROM by)
+               THEN printf('; %s ended %.3g s of that', (SELECT comm FROM by), (SELECT by_ns FROM by) / 1e9) ELSE '' END AS answer
+  FROM top
 
 -- section: Waited for (8)
 WITH e AS MATERIALIZED (SELECT e.*, t.upid AS upid FROM wait_ends(:from, :to) AS e JOIN threads AS t ON t.utid = e.utid),
