@@ -132,12 +132,12 @@ def compare(view, bundle, args):
 
 z, once = Trace(tmp + "/public.zip"), Trace(tmp + "/at-once.zip")
 check("share: all views are compared", {"totals", "cpu", "irq", "sched", "states", "parallel", "why", "alloc", "spikes", "io", "latency", "pattern", "devices", "preempts", "timeline",
-                                        "memory", "leaks", "lifetimes", "sizes", "stacks", "loss", "cost", "summary"} <= set(views), views)
+                                        "waits", "locks", "memory", "leaks", "lifetimes", "sizes", "stacks", "loss", "cost", "summary"} <= set(views), views)
 for view in views:
     if view in ("summary", "why", "offcpu"):    # the first two have sections; long waits were not recorded
         continue
     compare(view, z, [])
-    if view not in ("leaks", "lifetimes", "stacks"):    # they have no --every
+    if view not in ("leaks", "lifetimes", "stacks", "locks"):    # they have no --every
         compare(view, z, ["--every", "100ms"])
 for view, by in (("cpu", "thread"), ("cpu", "cpu"), ("sched", "thread"), ("states", "thread"), ("io", "device"), ("irq", "cpu")):
     compare(view, z, ["--by", by])
