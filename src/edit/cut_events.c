@@ -44,7 +44,9 @@ static int on_piece(void *ctx, const struct cpu_piece *p)
 	/* a switch at the first instant is an event of the slice: whoever leaves had the CPU */
 	if (c->cpu_first[p->cpu] == NOBODY &&
 	    (p->to_ns > x->from_ns || (p->to_ns == x->from_ns && p->end))) {
-		c->cpu_first[p->cpu] = owner;
+		/* the switch that ends a restored stay of the slice restores it in the cut, too */
+		c->cpu_first[p->cpu] = p->is_restored && p->from_ns >= x->from_ns ?
+					       EVENT_ID_UNKNOWN : owner;
 		c->cpu_since[p->cpu] = p->from_ns < x->from_ns ? p->from_ns : 0;
 	}
 	if (p->from_ns < x->to_ns && p->to_ns >= x->to_ns) {

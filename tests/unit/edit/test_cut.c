@@ -792,6 +792,44 @@ static void test_what_a_late_switch_tells_of_before_stays_there(void **state)
 	assert_int_equal(difference_cnt, 0);
 }
 
+/*
+ * A hidden task gave a CPU to a thread in the block before; only the switch away from it tells, and
+ * of steal, which may be the hidden task's: it is nobody's, in a cut that has all of the stay, too.
+ */
+static void test_steal_of_a_restored_stay_is_nobodys(void **state)
+{
+	static const uint64_t windows[][2] = { { 1, 15 }, { 3, 15 } };
+	const uint64_t t0 = CHAOS_T0, ms = 1000000;
+	char dir[64], path[80];
+	struct pair p = { .from_ns = 0 };
+	struct gen *g;
+	size_t i;
+
+	gen_temp_dir(dir);
+	snprintf(path, sizeof(path), "%s/trace", dir);
+	g = gen_open(path, &(struct gen_config){ .from_ns = t0 });
+	gen_snap(g, t0, 0, 100, 100, 1, "robbed");
+	gen_switch(g, t0 + 1 * ms / 2, 0, 100, 0, 0);
+	gen_slice(g, t0 + 5 * ms);
+	gen_switch_more(g, t0 + 12 * ms, 0, 100, 0, 0, 3 * ms, 10 * ms);
+	gen_slice(g, t0 + 20 * ms);
+	gen_finish(g);
+	open_side(&p.old, path);
+	difference_cnt = 0;
+	for (i = 0; i < sizeof(windows) / sizeof(*windows); i++) {
+		p.from_ns = t0 + windows[i][0] * ms;
+		p.to_ns = t0 + windows[i][1] * ms;
+		snprintf(p.cut_path, sizeof(p.cut_path), "%s/cut-%zu", dir, i);
+		make_cut(p.old.t, &p, p.cut_path);
+		open_side(&p.cut, p.cut_path);
+		compare_sql(&p, "SELECT utid, oncpu_ns, steal_ns FROM cpu_usage(%lld, %lld)");
+		close_side(&p.cut);
+	}
+	close_side(&p.old);
+	gen_remove_dir(dir);
+	assert_int_equal(difference_cnt, 0);
+}
+
 /* ---- some processes only ---- */
 
 /* Picks some pids at random. Fills upids with all processes that have them; returns how many. */
@@ -952,6 +990,7 @@ int main(void)
 		cmocka_unit_test(test_spike_is_told_as_far_as_it_lies_inside),
 		cmocka_unit_test(test_steal_is_told_as_far_as_it_lies_inside),
 		cmocka_unit_test(test_what_a_late_switch_tells_of_before_stays_there),
+		cmocka_unit_test(test_steal_of_a_restored_stay_is_nobodys),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
