@@ -47,12 +47,12 @@ top AS (SELECT t.kind AS kind, t.ns AS ns, s.life_ns AS life_ns FROM t, s WHERE 
 e AS (SELECT t.comm AS comm, e.utid, e.ender_utid, e.lock, e.wait_ns, sum(e.wait_ns) OVER (PARTITION BY e.ender_utid) AS by_ns
         FROM wait_ends(:from, :to) AS e JOIN threads AS t ON t.utid = e.ender_utid, top WHERE e.kind = top.kind AND e.waits > 0),
 by AS (SELECT comm, by_ns FROM e ORDER BY by_ns DESC, ender_utid LIMIT 1)
-SELECT printf('%s %.3g s of %.3g s (%d %%) %s', CASE kind WHEN 'running' THEN 'The threads ran for' WHEN 'stopped' THEN 'The threads were stopped for' WHEN 'throttled'
+SELECT rtrim(printf('%s %.3g s of %.3g s (%d %%) %s', CASE kind WHEN 'running' THEN 'The threads ran for' WHEN 'stopped' THEN 'The threads were stopped for' WHEN 'throttled'
               THEN 'The threads were throttled for' WHEN 'unknown' THEN 'What the threads did is not known for' ELSE 'The threads waited' END,
               ns / 1e9, life_ns / 1e9, ns * 100 / life_ns,
               CASE kind WHEN 'running' THEN 'on CPUs' WHEN 'throttled' THEN 'because the quota of their control group was used up' WHEN 'cpu' THEN 'for a CPU' WHEN 'disk' THEN 'for a disk'
               WHEN 'lock' THEN 'for locks' WHEN 'fault' THEN 'for pages' WHEN 'poll' THEN 'for events' WHEN 'call' THEN 'in system calls' WHEN 'kernel' THEN 'for work, as kernel threads'
-              WHEN 'socket' THEN 'for sockets' WHEN 'pipe' THEN 'for pipes' WHEN 'timer' THEN 'for timers' WHEN 'child' THEN 'for children' ELSE '' END)
+              WHEN 'socket' THEN 'for sockets' WHEN 'pipe' THEN 'for pipes' WHEN 'timer' THEN 'for timers' WHEN 'child' THEN 'for children' ELSE '' END))
        || CASE WHEN kind IN ('lock', 'socket', 'pipe', 'fault') AND (SELECT 2 * by_ns >= ns FROM by)
                THEN printf('; %s ended %.3g s of that', (SELECT comm FROM by), (SELECT by_ns FROM by) / 1e9) ELSE '' END AS answer
   FROM top

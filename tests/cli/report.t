@@ -237,7 +237,7 @@ $ ebpfrec report -i golden.ebpfrec --format json 2>/dev/null | python3 -c 'impor
 1> ['cc1', 'make', '=1+\x1b[31m,"�'] [{'pid': 200, 'comm': 'cc1', 'source': 'rss', 'start_ns': 1201562500, 'dur_ns': 48437500, 'bytes': 33554432, 'bytes_per_s': 692736660.6451613}]
 
 $ ebpfrec report why -i golden.ebpfrec --comm cc1 --format json 2>/dev/null | python3 -c 'import json, sys; print([(k, len(v)) for k, v in json.load(sys.stdin).items()])'
-1> [('Waited for', 1), ('States', 2), ('Waited longest', 0), ('Ran instead', 0), ('Requests', 0), ('Files', 0), ('Beside them', 0), ('Woken by', 0), ('Memory', 1), ('Chain', 0)]
+1> [('In short', 1), ('Waited for', 1), ('States', 2), ('Waited longest', 0), ('Ran instead', 0), ('Requests', 0), ('Files', 0), ('Beside them', 0), ('Woken by', 0), ('Memory', 1), ('Chain', 0)]
 
 $ ebpfrec report -i golden.ebpfrec --format json --limit 1 2>/dev/null | python3 -c 'import json, sys; print([len(v) for v in json.load(sys.stdin).values()])'
 1> [1, 1, 1, 1, 1, 1, 0, 5, 1]
@@ -315,6 +315,10 @@ $ ebpfrec report --list | grep -c '?$'
 
 $ ebpfrec report why -i golden.ebpfrec --comm make
 1> 0 .. 4 s of golden.ebpfrec, started 2023-11-14 22:30:00 UTC, INCOMPLETE: sched: 3 events lost
+1>
+1> In short
+1> ANSWER
+1> The threads ran for 1 s of 4 s (25 %) on CPUs
 1>
 1> Waited for
 1> KIND     CALL  OBJECT  WAITS    WAIT  WAIT MAX  ENDED BY  MEANWHILE

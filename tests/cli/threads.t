@@ -104,6 +104,10 @@ $ ebpfrec report timeline -i threads.ebpfrec --tid 101 --format csv
 $ ebpfrec report why -i threads.ebpfrec --thread req-0
 1> 0 .. 1 s of threads.ebpfrec, started 2023-11-14 22:30:00 UTC, complete
 1>
+1> In short
+1> ANSWER
+1> The threads ran for 0.072 s of 1.2 s (6 %) on CPUs
+1>
 1> Waited for
 1> KIND     CALL  OBJECT  WAITS     WAIT  WAIT MAX  ENDED BY    MEANWHILE
 1> unknown     -       -      2   1.12 s   20.0 ms  server 1 %  unknown 100 %
@@ -161,6 +165,7 @@ $ ebpfrec report why -i threads.ebpfrec --thread req-0
 
 $ ebpfrec report why -i threads.ebpfrec --tid 101 --format csv
 1> section,row,name,value
+1> In short,1,answer,What the threads did is not known for 0.677 s of 0.7 s (96 %)
 1> Waited for,1,kind,unknown
 1> Waited for,1,call,
 1> Waited for,1,object,
