@@ -55,11 +55,12 @@ static int give_kind(struct view *v, uint32_t group, enum thread_state state, ui
 {
 	enum call_machine machine = call_machine_of(trace_get(v->a->trace, "machine"));
 	uint64_t waits = state == THREAD_UNKNOWN ? 0 : x->waits.cnt;
+	struct state_sum none = { .migrations = 0 };
 	struct cell *c;
 
 	if (!wait_ns && !waits)
 		return 0;
-	c = view_row(v, group, state == THREAD_UNKNOWN ? &(struct state_sum){ 0 } : x);
+	c = view_row(v, group, state == THREAD_UNKNOWN ? &none : x);
 	if (!c)
 		return -ENOMEM;
 	cell_text(&c[COL_WAIT_KINDS_KIND], wait_kind_name(wait_kind_of(machine, state, call)));
