@@ -102,8 +102,8 @@ static __always_inline bool call_is_of_lock(__u64 number)
 }
 
 /*
- * What the task does, or would do if it had a CPU. is_asleep: it waits in what it does; then
- * *ret_lock is the address of the lock that it waits for, or 0.
+ * Returns what the task does, or would do if it had a CPU. is_asleep: it waits in what it does;
+ * then *ret_lock is the address of the lock that it waits for, or 0.
  */
 static __always_inline __u16 call_of(struct task_struct *task, bool is_asleep, __u64 *ret_lock)
 {

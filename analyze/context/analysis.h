@@ -104,10 +104,10 @@ struct analysis_index_use {
 void analysis_use_index(struct analysis *a, const struct analysis_index_use *use);
 
 /*
- * What an index knows at the end of a live trace: analyses of the trace that follow each other go
- * on from there, and decode what was recorded since. The first one begins up to a minute before
- * follow_from_ns. Of threads, requests and memory it knows what happened since then, as if the
- * recording had begun there. free(NULL) is fine; -ENOMEM.
+ * It keeps what an index knows at the end of a live trace. Analyses of the trace that follow each
+ * other go on from there, and decode what was recorded since. The first one begins up to a minute
+ * before follow_from_ns. Of threads, requests and memory it knows what happened since then, as if
+ * the recording had begun there. free(NULL) is fine; -ENOMEM.
  */
 int analysis_follow_new(struct analysis_follow **ret);
 void analysis_follow_free(struct analysis_follow *f);

@@ -93,7 +93,7 @@ static int add_state(struct fold_pass *p, unsigned int n, size_t interval)
 	return index_add(p->j->x, p->j->z, interval, def->state->part + def->group, &p->out);
 }
 
-/* Where a trace that is followed will go on. */
+/* A trace that is followed will go on from these. */
 static int save_tails(struct fold_pass *p)
 {
 	size_t end = p->j->end;

@@ -32,7 +32,7 @@ struct history {		/* of a thread */
 	unsigned int cnt;	/* of all that there were */
 };
 
-/* What a number in a row's key stands for. */
+/* A number in a row's key stands for one of these. */
 struct object {
 	uint32_t waiter;	/* the thread that slept */
 	uint64_t lock;		/* its address, or 0 */

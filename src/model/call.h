@@ -38,7 +38,7 @@ enum call_file {
 	CALL_FILE_ANONYMOUS = 15,	/* eventfd, timerfd, inotify and the like */
 };
 
-/* What time off the CPUs is spent on. */
+/* Time off the CPUs is spent on one of these. */
 enum wait_kind {
 	WAIT_CPU,		/* runnable */
 	WAIT_THROTTLED,

@@ -63,8 +63,8 @@ static bool ready;		/* next is filled */
 LOCAL_THREAD bool resolving;	/* this thread is filling it */
 
 /*
- * What dlsym() allocates while the allocator is looked up. It is never given back. An object has
- * its size in front.
+ * dlsym() allocates from here while the allocator is looked up. Nothing is given back. An object
+ * has its size in front.
  */
 static char early[8192] __attribute__((aligned(16)));
 static size_t early_used;
@@ -123,7 +123,7 @@ struct process {
 	uint64_t epoch;		/* 0: this process is not known yet */
 };
 
-/* Where a thread that has no chunk has its next slot: one that is never written. */
+/* A thread that has no chunk has its next slot here. It is never written. */
 #define PARKED ((struct heap_share_record *)(uintptr_t)(HEAP_CHUNK_RECORDS * 32))
 
 static const struct process unknown;
@@ -370,7 +370,7 @@ static inline void put(enum heap_share_kind kind, const void *p, size_t bytes, u
 
 /* ---- stacks ---- */
 
-/* Whether the memory of an address may be read: the kernel says so, in any program. */
+/* Returns whether the memory of an address may be read. The kernel says so, in any program. */
 static bool is_readable(uintptr_t at)
 {
 	int saved = errno;

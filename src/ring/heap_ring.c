@@ -340,7 +340,7 @@ static void convert_stack(struct heap_ring *h, const struct heap_share_record *s
 	store(&h->stack_cnt, h->stack_cnt + 1);
 }
 
-/* How many slots with frames follow a record. */
+/* Returns how many slots with frames follow a record. */
 static unsigned int frame_slots(const struct heap_share_record *r)
 {
 	unsigned int kind = r->site_kind & 0xff;

@@ -63,7 +63,7 @@ struct block_cpu {
 	uint64_t since_ns;
 };
 
-/* Where the switches of a slice saw a thread last. */
+/* The switches of a slice saw a thread here last. */
 struct block_sight {
 	uint64_t left_ns, came_ns;
 	uint32_t came_to;		/* CPU + 1; 0: nowhere */

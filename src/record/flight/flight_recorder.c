@@ -235,7 +235,7 @@ void flight_recorder_polls(const struct flight_recorder *w, struct pollfd *fds)
 	fds[1] = (struct pollfd){ .fd = w->marks.fd, .events = POLLIN };
 }
 
-/* What the files of a trace have, in all. */
+/* Returns how many bytes the files of a trace have in all. */
 static uint64_t dir_bytes(const char *path)
 {
 	DIR *d = opendir(path);
