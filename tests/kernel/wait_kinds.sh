@@ -66,7 +66,8 @@ waits = [r for r in t.report("waits", "--tid", str(w["tid"]), *window) if r["kin
 check("locks: its time is that of waits", [r["wait_ns"] for r in locks] == [r["wait_ns"] for r in waits], (locks, waits))
 share = re.fullmatch(r"timer (\d+) %(, .*)?", locks[0]["meanwhile"]) if locks else None
 check("locks: the holder slept meanwhile", share and int(share[1]) >= 80, locks)
-first = run("report", "-i", tmp + "/kinds", "why", "--tid", str(w["tid"]), *window).splitlines()[:6]
+first = run("report", "-i", tmp + "/kinds", "why", "--tid", str(w["tid"]), *window).splitlines()[:9]
+check("why: one sentence says who held it up", any("for locks; holder ended" in x for x in first[:5]), first)
 check("why: lock and holder stand in its first lines", any(re.search(r"^lock +futex +%s .* holder .*timer" % w["lock"], x) for x in first), first)
 
 if os.path.exists(tmp + "/throttled"):
