@@ -35,18 +35,18 @@
 
 -- section: In short
 WITH k AS MATERIALIZED (
-	SELECT kind, call, sum(wait_ns) AS wait_ns FROM wait_kinds(:from, :to, 0, 'none') GROUP BY 1, 2),
+	SELECT kind, sum(wait_ns) AS wait_ns FROM wait_kinds(:from, :to, 0, 'none') GROUP BY kind),
 s AS MATERIALIZED (
 	SELECT running_ns, running_ns + runnable_ns + preempted_ns + throttled_ns + disk_ns + uninterruptible_ns + sleeping_ns + stopped_ns + unknown_ns AS life_ns
 	  FROM thread_states(:from, :to, 0, 'none')),
 -- time on CPUs, and each kind of wait; what idle threads do counts where nothing else took a twentieth of the time
 t AS (SELECT 'running' AS kind, running_ns AS ns, 1 AS busy FROM s
       UNION ALL
-      SELECT kind, sum(wait_ns), kind IN ('cpu', 'throttled', 'disk', 'lock', 'socket', 'pipe', 'fault') FROM k GROUP BY kind),
+      SELECT kind, wait_ns, kind IN ('cpu', 'throttled', 'disk', 'lock', 'socket', 'pipe', 'fault') FROM k),
 top AS (SELECT t.kind AS kind, t.ns AS ns, s.life_ns AS life_ns FROM t, s WHERE t.ns > 0 ORDER BY t.kind = 'kernel', busy AND 20 * t.ns >= s.life_ns DESC, t.ns DESC, t.kind LIMIT 1),
-e AS (SELECT t.comm AS comm, e.utid, e.ender_utid, e.lock, e.wait_ns, sum(e.wait_ns) OVER (PARTITION BY e.ender_utid) AS by_ns
-        FROM wait_ends(:from, :to) AS e JOIN threads AS t ON t.utid = e.ender_utid, top WHERE e.kind = top.kind AND e.waits > 0),
-by AS (SELECT comm, by_ns FROM e ORDER BY by_ns DESC, ender_utid LIMIT 1)
+by AS (SELECT t.comm AS comm, sum(e.wait_ns) AS by_ns
+         FROM wait_ends(:from, :to) AS e JOIN threads AS t ON t.utid = e.ender_utid, top WHERE e.kind = top.kind
+        GROUP BY e.ender_utid ORDER BY by_ns DESC, e.ender_utid LIMIT 1)
 SELECT rtrim(printf('%s %.3g s of %.3g s (%d %%) %s', CASE kind WHEN 'running' THEN 'The threads ran for' WHEN 'stopped' THEN 'The threads were stopped for' WHEN 'throttled'
               THEN 'The threads were throttled for' WHEN 'unknown' THEN 'What the threads did is not known for' ELSE 'The threads waited' END,
               ns / 1e9, life_ns / 1e9, ns * 100 / life_ns,
