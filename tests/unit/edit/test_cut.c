@@ -747,6 +747,31 @@ static void compare_sql(struct pair *p, const char *sql)
 	compare(p, &r[0], &r[1], sql);
 }
 
+/* Cuts of the trace, from and to so many ms, have the waits and the CPU time of its threads. */
+static void compare_windows(const char *dir, const char *path, const uint64_t (*windows)[2],
+			    size_t cnt)
+{
+	const uint64_t ms = 1000000;
+	struct pair p = { .from_ns = 0 };
+	size_t i;
+
+	open_side(&p.old, path);
+	difference_cnt = 0;
+	for (i = 0; i < cnt; i++) {
+		p.from_ns = CHAOS_T0 + windows[i][0] * ms;
+		p.to_ns = CHAOS_T0 + windows[i][1] * ms;
+		snprintf(p.cut_path, sizeof(p.cut_path), "%s/cut-%zu", dir, i);
+		make_cut(p.old.t, &p, p.cut_path);
+		open_side(&p.cut, p.cut_path);
+		compare_sql(&p, "SELECT utid, waits, wait_ns, wakeups, preempts, unknown_waits "
+				"FROM sched_waits(%lld, %lld, 0, 'thread')");
+		compare_sql(&p, "SELECT utid, oncpu_ns, steal_ns FROM cpu_usage(%lld, %lld)");
+		close_side(&p.cut);
+	}
+	close_side(&p.old);
+	assert_int_equal(difference_cnt, 0);
+}
+
 /*
  * The switch away from a thread tells that the thread has had the CPU since before the cut, and of
  * more steal than fits into that stay: both are of the time before the cut.
@@ -757,9 +782,7 @@ static void test_what_a_late_switch_tells_of_before_stays_there(void **state)
 					       { 31, 33 }, { 31, 40 } };
 	const uint64_t t0 = CHAOS_T0, ms = 1000000;
 	char dir[64], path[80];
-	struct pair p = { .from_ns = 0 };
 	struct gen *g;
-	size_t i;
 
 	gen_temp_dir(dir);
 	snprintf(path, sizeof(path), "%s/trace", dir);
@@ -773,23 +796,8 @@ static void test_what_a_late_switch_tells_of_before_stays_there(void **state)
 	gen_switch_more(g, t0 + 32 * ms, 0, 100, 0, 0, 5 * ms, 0);
 	gen_slice(g, t0 + 50 * ms);
 	gen_finish(g);
-	open_side(&p.old, path);
-	difference_cnt = 0;
-	for (i = 0; i < sizeof(windows) / sizeof(*windows); i++) {
-		p.from_ns = t0 + windows[i][0] * ms;
-		p.to_ns = t0 + windows[i][1] * ms;
-		snprintf(p.cut_path, sizeof(p.cut_path), "%s/cut-%zu", dir, i);
-		make_cut(p.old.t, &p, p.cut_path);
-		open_side(&p.cut, p.cut_path);
-		compare_sql(&p, "SELECT utid, waits, wait_ns, wakeups, preempts, unknown_waits "
-				"FROM sched_waits(%lld, %lld, 0, 'thread')");
-		compare_sql(&p, "SELECT utid, oncpu_ns, steal_ns "
-				"FROM cpu_usage(%lld, %lld)");
-		close_side(&p.cut);
-	}
-	close_side(&p.old);
+	compare_windows(dir, path, windows, sizeof(windows) / sizeof(*windows));
 	gen_remove_dir(dir);
-	assert_int_equal(difference_cnt, 0);
 }
 
 /*
@@ -801,9 +809,7 @@ static void test_steal_of_a_restored_stay_is_nobodys(void **state)
 	static const uint64_t windows[][2] = { { 1, 15 }, { 3, 15 } };
 	const uint64_t t0 = CHAOS_T0, ms = 1000000;
 	char dir[64], path[80];
-	struct pair p = { .from_ns = 0 };
 	struct gen *g;
-	size_t i;
 
 	gen_temp_dir(dir);
 	snprintf(path, sizeof(path), "%s/trace", dir);
@@ -814,20 +820,8 @@ static void test_steal_of_a_restored_stay_is_nobodys(void **state)
 	gen_switch_more(g, t0 + 12 * ms, 0, 100, 0, 0, 3 * ms, 10 * ms);
 	gen_slice(g, t0 + 20 * ms);
 	gen_finish(g);
-	open_side(&p.old, path);
-	difference_cnt = 0;
-	for (i = 0; i < sizeof(windows) / sizeof(*windows); i++) {
-		p.from_ns = t0 + windows[i][0] * ms;
-		p.to_ns = t0 + windows[i][1] * ms;
-		snprintf(p.cut_path, sizeof(p.cut_path), "%s/cut-%zu", dir, i);
-		make_cut(p.old.t, &p, p.cut_path);
-		open_side(&p.cut, p.cut_path);
-		compare_sql(&p, "SELECT utid, oncpu_ns, steal_ns FROM cpu_usage(%lld, %lld)");
-		close_side(&p.cut);
-	}
-	close_side(&p.old);
+	compare_windows(dir, path, windows, sizeof(windows) / sizeof(*windows));
 	gen_remove_dir(dir);
-	assert_int_equal(difference_cnt, 0);
 }
 
 /* ---- some processes only ---- */
