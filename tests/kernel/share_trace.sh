@@ -18,6 +18,8 @@ import json
 import os
 import resource
 import sys
+import threading
+import time
 percent, truth = sys.argv[1:]
 work, tmp, s = os.environ["WORK"], os.environ["tmp"], int(os.environ["seconds"])
 roles, children = {}, {}
@@ -47,6 +49,18 @@ def wait():
         sys.exit("%s: %d" % (role, status))
 
 
+def take_turns(lock, over):
+    """two threads that do so wait for one another's lock at any instant"""
+    while not over.is_set():
+        with lock:
+            time.sleep(0.02)
+        time.sleep(0.001)
+
+
+lock, over = threading.Lock(), threading.Event()
+turns = [threading.Thread(target=take_turns, args=(lock, over)) for _ in range(2)]
+for thread in turns:
+    thread.start()
 start("duty[steady]", work + "/duty", "steady", "20", str(s))
 start("duty[worker]", work + "/duty", "worker", percent, str(s))
 start("pingpong", work + "/pingpong", str(3000 * s), "0", "process")
@@ -62,6 +76,9 @@ for i in range(2 * s):
         wait()
 while children:
     wait()
+over.set()
+for thread in turns:
+    thread.join()
 roles["steal"] = steal() - before, 0
 usage = resource.getrusage(resource.RUSAGE_SELF)
 roles["python3"] = int((usage.ru_utime + usage.ru_stime) * 1e9), usage.ru_inblock + usage.ru_oublock
@@ -95,7 +112,7 @@ check("share: the bundle is below its size, and whole", size <= LIMIT, size)
 check("share: other programs take it", subprocess.run(["unzip", "-tq", tmp + "/public.zip"], stdout=subprocess.DEVNULL).returncode == 0, "unzip -t")
 
 # ---- the same numbers, other names ----
-NAMES = {"comm", "by_comm", "submitter", "largest_rss_comm", "call_site", "user_stack", "kernel_stack", "stack"}
+NAMES = {"comm", "by_comm", "holder", "submitter", "largest_rss_comm", "call_site", "user_stack", "kernel_stack", "stack"}
 # the size of blocks with other names is their own
 NAMES |= {"bytes_written", "bytes_per_event"}
 INSTANTS = {"t_ns", "start_ns", "end_ns", "peak_ns", "rss_peak_at_ns"}
@@ -125,7 +142,7 @@ def compare(view, bundle, args):
           (len(a) > 0 or view in ("spikes", "stacks")), [x for x in zip(alike, [x for x, _ in b]) if x[0] != x[1]][:2] or (len(a), len(b)))
     for (x, ra), (y, rb) in zip(a, b):
         if times[x] == 1 and x == y:
-            for k in ("comm", "by_comm", "submitter", "largest_rss_comm"):
+            for k in ("comm", "by_comm", "holder", "submitter", "largest_rss_comm"):
                 if ra.get(k):
                     pseudonyms.setdefault(ra[k], set()).add(rb[k])
 
