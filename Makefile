@@ -323,7 +323,7 @@ $(B)/work/%: tests/kernel/work/%.c
 
 # its frames are walked, and the same source is a library it loads
 $(B)/work/heap_sites: WORK_FLAGS = -fno-omit-frame-pointer -ldl
-$(B)/work/waits: WORK_FLAGS = -fno-omit-frame-pointer
+$(B)/work/waits $(B)/work/profile: WORK_FLAGS = -fno-omit-frame-pointer
 $(B)/work/heap_calls: WORK_FLAGS = -fno-builtin
 $(WORK_LIB): $(B)/work/%.so: tests/kernel/work/%.c
 	$(call say,WORK,$@)

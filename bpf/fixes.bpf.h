@@ -64,8 +64,8 @@ static __always_inline __u64 fix_peek(__u64 addr)
 	return PEEK(word, flags);
 }
 
-/* Which of the WIRE_LEVELS this CPU works at. Where the kernel does not tell, it is the task's. */
-static __always_inline __u32 fix_level(const struct wire_counters *c)
+/* The preemption count; 0 where the kernel does not tell. */
+static __always_inline __u32 fix_preempt_count(const struct wire_counters *c)
 {
 	__u32 count = 0;
 
@@ -80,9 +80,23 @@ static __always_inline __u32 fix_level(const struct wire_counters *c)
 
 	count = BPF_CORE_READ(ti, preempt_count);
 #endif
+	return count;
+}
+
+/* Which of the WIRE_LEVELS this CPU works at. Where the kernel does not tell, it is the task's. */
+static __always_inline __u32 fix_level(const struct wire_counters *c)
+{
+	__u32 count = fix_preempt_count(c);
+
 	if (!(count & (PREEMPT_SERVING_SOFTIRQ | PREEMPT_HARDIRQ_MASK | PREEMPT_NMI_MASK)))
 		return 0;
 	return count & PREEMPT_NMI_MASK ? 3 : count & PREEMPT_HARDIRQ_MASK ? 2 : 1;
+}
+
+/* Whether the interrupt in which a program runs interrupted a soft interrupt. */
+static __always_inline bool fix_interrupted_softirq(const struct wire_counters *c)
+{
+	return fix_preempt_count(c) & PREEMPT_SERVING_SOFTIRQ;
 }
 
 /* WIRE_F_IRQ when an interrupt, a softirq or an NMI is being served on this CPU, else 0. */

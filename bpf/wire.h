@@ -6,8 +6,8 @@
  *
  * Every record starts with struct wire_hdr and has the fixed size of its hook,
  * except WIRE_TASK_EXEC and WIRE_PATH, whose tails are cut to the strings they carry, and
- * WIRE_STACK and WIRE_OFFCPU, which are cut to their frames. Records never reach the disk
- * as they are: src/record/encode turns them into columns. The two ends are built together,
+ * WIRE_STACK, WIRE_OFFCPU and WIRE_SAMPLE, which are cut to their frames. Records never reach the
+ * disk as they are: src/record/encode turns them into columns. The two ends are built together,
  * so this layout may change freely; what is on disk (schema/FORMAT.md) may not.
  *
  * Byte order is the machine's. No record has holes: a ring reservation is not

@@ -205,7 +205,8 @@ static void on_renamed(void *ctx, uint64_t real_ns, bool replaces)
 static const struct {
 	const char *name;
 	unsigned int index;
-} classes[SAMPLER_CLASS_CNT] = { { "sched", 1 }, { "alloc", 2 }, { "block", 3 }, { "task", 0 } };
+} classes[SAMPLER_CLASS_CNT] = { { "sched", 1 }, { "alloc", 2 }, { "block", 3 }, { "cpu", 4 },
+				 { "task", 0 } };
 
 /* "sched 1,234, block 5": the classes in which cnt is not 0. */
 static void list_classes(char *buf, size_t size, const uint64_t *cnt)
@@ -613,6 +614,10 @@ static const struct opts_option options[] = {
 	  "record waits off the CPU of at least DUR, with stacks: of the workload's\nthreads, or "
 	  "of all with -a",
 	  OPTS_STEP, AT(o.offcpu_ns), .min = 1, .refuse = "at least 1ns" },
+	{ 0, "profile", "[HZ]",
+	  "sample the code that runs on each CPU, with stacks, HZ times a second\n(default: 99)",
+	  OPTS_COUNT, AT(o.profile_hz), .otherwise = SESSION_PROFILE_HZ, .min = 1, .max = 10000,
+	  .refuse = " is out of range; 1 to 10000 samples a second" },
 	{ 0, "heap", NULL,
 	  "record each malloc and free of COMMAND and its children, as\n-e +alloc.heap does",
 	  OPTS_FLAG, AT(o.heap) },

@@ -29,7 +29,7 @@
 #     field TYPE NAME [DOC]           u8 u16 u32 u64 s64 TYPE[N] char[N]; wire_RECORD only as the first, in place of the header
 #     hook ID NAME RECORD [KIND] [action=VALUE] [internal]    append only, IDs are stored in traces
 #     program NAME TRACEPOINT [optional] [silent] [second|second_when_skipped] DOC
-#                                     serves the hook before it; TRACEPOINT - is a uprobe, silent: sends nothing itself
+#                                     serves the hook before it; TRACEPOINT - is none, silent: sends nothing itself
 #     kind ID NAME [c=NAME] table=TABLE flags=FLAG,... [whose=COLUMN|special] [repeats]
 #                                     append only; flags: EVENT_F_*; repeats: a row mostly has the tuple of the row
 #                                     before. whose: the thread or process that an event belongs to (cut --pid) where
@@ -90,7 +90,7 @@ function quoted(text) { gsub(/\\/, "\\\\", text); gsub(/"/, "\\\"", text); retur
 function sentence(text) { return toupper(substr(text, 1, 1)) substr(text, 2) (text ~ /\.$/ ? "" : ".") }
 
 BEGIN {
-	class_cnt = split("TASK SCHED ALLOC BLOCK", classes, " ")
+	class_cnt = split("TASK SCHED ALLOC BLOCK CPU", classes, " ")
 	for (i = 1; i <= class_cnt; i++)
 		class_of[classes[i]] = i
 	split("", kind_ids)

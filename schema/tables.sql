@@ -418,6 +418,15 @@ CREATE TABLE offcpu (
 	runnable_ns INTEGER NOT NULL
 ) STRICT;
 
+-- Samples of the code that ran on a CPU (record --profile), as often as the manifest's profile.period_ns says; none of idle CPUs (cpu.sample).
+CREATE TABLE cpu_samples (
+	ts_ns INTEGER NOT NULL,
+	cpu INTEGER NOT NULL,
+	utid INTEGER NOT NULL REFERENCES threads (utid),
+	irq INTEGER NOT NULL,
+	stack INTEGER NOT NULL
+) STRICT;
+
 -- end
 
 -- made from schema/tables.decl by `make documents`: sql_made

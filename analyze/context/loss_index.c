@@ -14,7 +14,8 @@
 #include "base/array.h"
 #include "format/hook.h"
 
-static const char *const class_names[LOSS_CLASS_CNT] = { "task", "sched", "alloc", "block" };
+static const char *const class_names[LOSS_CLASS_CNT] = { "task", "sched", "alloc", "block",
+							 "cpu" };
 
 static void sum_up(struct loss_edge *edges, size_t cnt)
 {

@@ -31,7 +31,7 @@
 #include "trace/trace.h"
 
 enum {
-	LOSS_CLASS_CNT = 4,	/* enum event_class: task, sched, alloc, block */
+	LOSS_CLASS_CNT = 5,	/* enum event_class: task, sched, alloc, block, cpu */
 	LOSS_SOURCE_CNT = 32,	/* there are fewer */
 	LOSS_OFF_CNT = 16,	/* lists of sources whose times off are kept */
 };
@@ -136,7 +136,7 @@ uint64_t loss_index_off_ns(struct loss_index *x, const char *sources, uint64_t f
  */
 bool loss_index_covered(struct loss_index *x, uint64_t from_ns, uint64_t to_ns);
 
-/* "task", "sched", "alloc", "block", or NULL. */
+/* "task", "sched", "alloc", "block", "cpu", or NULL. */
 const char *loss_class_name(unsigned int cls);
 /* The class that a source is part of, or a class's own number; LOSS_CLASS_CNT: it is neither. */
 unsigned int loss_source_class(const char *source);

@@ -121,7 +121,10 @@ static int take_value(const struct opts_option *p, void *job, const char *value)
 		r = p->take(field, value, &e);
 		break;
 	default:
-		r = value ? take_number(p, field, value, &e) : -EINVAL;
+		if (value)
+			r = take_number(p, field, value, &e);
+		else
+			*(uint64_t *)field = p->otherwise;
 		break;
 	}
 	if (r >= 0 || r == OPTS_LEAVE)

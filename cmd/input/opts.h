@@ -56,6 +56,7 @@ struct opts_option {
 	 */
 	uint64_t min, max;
 	const char *refuse;
+	uint64_t otherwise; /* a number whose value is left out */
 	/* A text that the command cannot do without: what is said if it is missing or empty. */
 	const char *needed;
 };

@@ -245,7 +245,7 @@ static const struct {
 	{ "page_bytes", ENTRY_NUMBERS }, { "only", ENTRY_NUMBERS }, { "stacks.*", ENTRY_NUMBERS },
 	{ "steal", ENTRY_NUMBERS }, { "heap", AS_IS },
 	{ "heap.*", ENTRY_NUMBERS },
-	{ "offcpu.*", ENTRY_NUMBERS },
+	{ "offcpu.*", ENTRY_NUMBERS }, { "profile.*", ENTRY_NUMBERS },
 	{ "max_overhead_ppm", ENTRY_NUMBERS }, { "ring.*", ENTRY_NUMBERS },
 	{ "disk.*", ENTRY_NUMBERS }, { "keep.*", ENTRY_NUMBERS }, { "kept.*", ENTRY_NUMBERS },
 	{ "dropped.*", ENTRY_NUMBERS }, { "snapshot.*", ENTRY_NUMBERS },

@@ -11,8 +11,11 @@
 #include <glob.h>
 #include <limits.h>
 #include <linux/capability.h>
+#include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/privilege.h"
 #include "probe/adapt.h"
@@ -152,6 +155,48 @@ static int attach_heap(struct attached *a, const struct source_program *sp,
 	return err;
 }
 
+/* ---- the clocks of the CPUs ---- */
+
+/*
+ * A clock of software has a fixed period everywhere, as counters of cycles have not. It goes off on
+ * an idle CPU too, where no program runs. Code that runs with interrupts off is seen where it
+ * allows them again. CPUs that come online later have no clock.
+ */
+static int attach_clocks(struct attached *a, struct bpf_program *prog, struct err *e)
+{
+	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE, .size = sizeof(attr),
+					.config = PERF_COUNT_SW_CPU_CLOCK,
+					.sample_period = a->profile_ns, .exclude_idle = 1 };
+	unsigned int cpu;
+
+	for (cpu = 0; cpu < a->cpu_cnt; cpu++) {
+		int fd = (int)syscall(SYS_perf_event_open, &attr, -1, (int)cpu, -1,
+				      PERF_FLAG_FD_CLOEXEC);
+		struct bpf_link *link;
+
+		if (fd < 0 && errno == ENODEV)	/* not online */
+			continue;
+		if (fd < 0)
+			return err_set(e, -errno, "cpu.sample: cannot open the clock of CPU %u: %s",
+				       cpu, strerror(errno));
+		if (a->link_cnt == ATTACH_LINKS_MAX) {
+			close(fd);
+			return err_set(e, -E2BIG, "too many programs to attach: a bug");
+		}
+		libbpf_text_clear();
+		link = bpf_program__attach_perf_event(prog, fd);	/* takes fd, if it can */
+		if (!link) {
+			int err = errno;
+
+			close(fd);
+			return err_set(e, -err, "cpu.sample: cannot attach to CPU %u: %s%s%s", cpu,
+				       strerror(err), *libbpf_text() ? "; " : "", libbpf_text());
+		}
+		a->links[a->link_cnt++] = link;
+	}
+	return 0;
+}
+
 /* Attaches a program of the table, if it was loaded. */
 static int attach_one(struct attached *a, const struct source_program *sp, struct err *e)
 {
@@ -161,7 +206,11 @@ static int attach_one(struct attached *a, const struct source_program *sp, struc
 
 	if (!prog || !bpf_program__autoload(prog))
 		return 0;
-	err = sp->tracepoint ? attach_tracepoint(a, sp, prog, e) : attach_heap(a, sp, prog, e);
+	if (sp->source == SOURCE_SAMPLE)
+		err = attach_clocks(a, prog, e);
+	else
+		err = sp->tracepoint ? attach_tracepoint(a, sp, prog, e) :
+				       attach_heap(a, sp, prog, e);
 	memset(a->link_source + first, sp->source, a->link_cnt - first);
 	return err;
 }

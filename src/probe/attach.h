@@ -16,11 +16,13 @@
 struct bpf_link;
 struct bpf_object;
 
-#define ATTACH_LINKS_MAX 256
+#define ATTACH_LINKS_MAX (256 + 8192)	/* programs, and a clock for each CPU */
 
-/* Zeroed, with obj set: nothing is attached. */
+/* Zeroed, with the first three set: nothing is attached. */
 struct attached {
 	struct bpf_object *obj;		/* loaded; the caller's */
+	unsigned int cpu_cnt;		/* possible CPUs */
+	uint64_t profile_ns;		/* cpu.sample: the period of the clocks */
 	struct bpf_link *links[ATTACH_LINKS_MAX];	/* in the order of attaching */
 	uint8_t link_source[ATTACH_LINKS_MAX];		/* enum source */
 	unsigned int link_cnt;

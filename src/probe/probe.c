@@ -185,6 +185,8 @@ static int size_maps(struct probe *p, const struct probe_config *config)
 		bpf_map__set_max_entries(p->skel->maps.only_requests, ONLY_REQUESTS_MAX);
 	if (!(config->sources & SOURCE_BIT(SOURCE_HEAP)))
 		bpf_map__set_max_entries(p->skel->maps.heap_calls, 1);
+	if (config->sources & SOURCE_BIT(SOURCE_SAMPLE))
+		bpf_map__set_max_entries(p->skel->maps.sample_places, p->cpu_cnt);
 	bpf_map__set_autocreate(p->skel->maps.offcpu_places,
 				bpf_program__autoload(p->skel->progs.offcpu_seed));
 	return track;
@@ -387,6 +389,8 @@ static int load(struct probe *p, const struct probe_config *config, struct err *
 	if (err)
 		return err;
 	p->attached.obj = p->skel->obj;
+	p->attached.cpu_cnt = p->cpu_cnt;
+	p->attached.profile_ns = config->profile_ns;
 	find_cpu_areas(p, config);
 	calibrate_pages(p, config);
 	return 0;

@@ -32,6 +32,7 @@ struct probe_config {
 	 * PROBE_OFFCPU_NS, and no error
 	 */
 	uint64_t offcpu_ns;
+	uint64_t profile_ns;	/* cpu.sample: a sample of each CPU so often */
 	bool offcpu_all;	/* of all threads, not just of the target set */
 	bool targets;		/* keep the target set even if no program looks it up */
 	bool only;		/* the programs drop what does not belong to the target set */

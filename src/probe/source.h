@@ -45,7 +45,7 @@ enum source_copy {
 /* One BPF program. */
 struct source_program {
 	const char *program;	/* its name in the object */
-	const char *tracepoint;	/* kernel tracepoint, or NULL for a uprobe */
+	const char *tracepoint;	/* NULL: a uprobe, or the clock of a CPU (cpu.sample) */
 	enum source source;
 	uint8_t hook;		/* enum wire_hook it counts under; 0: sends nothing itself */
 	bool optional; /* a kernel without it is still whole: another program or none is needed */

@@ -76,8 +76,10 @@ unsigned int session_hooks(const struct session_hook **ret)
 		const struct source_program *p = &source_programs[i];
 
 		snprintf(texts[i], sizeof(texts[i]), "%s%s",
-			 p->tracepoint ? "tracepoint " : "uprobe ",
-			 p->tracepoint ? p->tracepoint : p->program + strlen("heap_"));
+			 p->tracepoint ? "tracepoint " :
+			 p->source == SOURCE_SAMPLE ? "perf event " : "uprobe ",
+			 p->tracepoint ? p->tracepoint :
+			 p->source == SOURCE_SAMPLE ? "cpu-clock" : p->program + strlen("heap_"));
 		hooks[i] = (struct session_hook){
 			.source = source_infos[p->source].name,
 			.name = p->program,

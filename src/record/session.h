@@ -23,6 +23,8 @@
 
 struct session;
 
+#define SESSION_PROFILE_HZ 99 /* out of step with timers, which go off at round rates */
+
 struct session_options {
 	const char *output;		/* trace directory */
 	const char *events;		/* "-e" list, NULL = default */
@@ -35,6 +37,7 @@ struct session_options {
 	bool heap;			/* --heap: alloc.heap, too */
 	bool heap_wait;			/* --heap-wait: the workload waits for room */
 	uint64_t offcpu_ns;		/* --offcpu DUR; 0 = none, unless -e has sched.offcpu */
+	uint64_t profile_hz;		/* --profile HZ; 0 = none, unless -e has cpu.sample */
 	bool only;			/* keep only the workload's events */
 	bool force;			/* -f */
 	bool all_cmdlines; /* keep command lines of all processes, not just the workload's */

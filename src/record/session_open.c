@@ -43,6 +43,8 @@ static int check_options(const struct session_options *o, uint32_t *ret_sources,
 		*ret_sources |= SOURCE_BIT(SOURCE_HEAP);
 	if (o->offcpu_ns)
 		*ret_sources |= SOURCE_BIT(SOURCE_OFFCPU);
+	if (o->profile_hz)
+		*ret_sources |= SOURCE_BIT(SOURCE_SAMPLE);
 	if (o->rings.bytes > 1ULL << 30)
 		return err_set(e, -EINVAL, "a ring of %llu bytes is too large: at most 1 GiB",
 			       (unsigned long long)o->rings.bytes);
@@ -105,7 +107,12 @@ static void find_user(struct session *s)
 static bool takes_stacks(const struct session *s)
 {
 	return s->o.stacks_min_bytes || s->o.stacks_every ||
-	       s->sources & SOURCE_BIT(SOURCE_OFFCPU);
+	       s->sources & (SOURCE_BIT(SOURCE_OFFCPU) | SOURCE_BIT(SOURCE_SAMPLE));
+}
+
+static uint64_t profile_period_ns(const struct session *s)
+{
+	return 1000000000 / (s->o.profile_hz ? s->o.profile_hz : SESSION_PROFILE_HZ);
 }
 
 bool session_is_of_all(const struct session *s)
@@ -126,6 +133,7 @@ static int open_probe(struct session *s, struct err *e)
 				       .targets = s->preload.ring != NULL,
 				       .offcpu_ns = s->o.offcpu_ns,
 				       .offcpu_all = session_is_of_all(s),
+				       .profile_ns = profile_period_ns(s),
 				       .stacks_min_bytes = s->o.stacks_min_bytes,
 				       .stacks_every = s->o.stacks_every };
 	int err;
@@ -275,6 +283,8 @@ static int check_descriptors(uint32_t sources, struct err *e)
 
 	if (sources & SOURCE_BIT(SOURCE_HEAP))
 		need += FILES_NEEDED_HEAP;
+	if (sources & SOURCE_BIT(SOURCE_SAMPLE))	/* a clock each, and its link */
+		need += 2 * (rlim_t)(cpus < 1 ? 1 : cpus);
 	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= need)
 		return 0;
 	return err_set(e, -EMFILE,
@@ -333,6 +343,8 @@ static int fill_manifest(struct session *s, struct err *e)
 	if (s->sources & SOURCE_BIT(SOURCE_OFFCPU))
 		store_writer_set_number(w, "offcpu.min_ns",
 					o->offcpu_ns ? o->offcpu_ns : PROBE_OFFCPU_NS);
+	if (s->sources & SOURCE_BIT(SOURCE_SAMPLE))
+		store_writer_set_number(w, "profile.period_ns", profile_period_ns(s));
 	if (o->cgroup)
 		store_writer_set(w, "cgroup", o->cgroup);
 	set_unless_zero(w, "max_overhead_ppm", o->budget_ppm);

@@ -32,6 +32,13 @@ static size_t stack_size(const struct wire_stack *s)
 	return offsetof(struct wire_stack, frames) + 8u * (s->kernel_cnt + s->user_cnt);
 }
 
+static size_t sample_size(const struct wire_sample *s)
+{
+	if (s->kernel_cnt > WIRE_STACK_KERNEL || s->user_cnt > WIRE_STACK_USER)
+		return 0;
+	return offsetof(struct wire_sample, frames) + 8u * (s->kernel_cnt + s->user_cnt);
+}
+
 static size_t offcpu_size(const struct wire_offcpu *o)
 {
 	if (o->kernel_cnt > WIRE_STACK_KERNEL || o->waker_kernel_cnt > WIRE_STACK_KERNEL ||
@@ -57,6 +64,8 @@ size_t wire_record_size_odd(const void *data, size_t max)
 		bytes = stack_size(data);
 	else if (h->hook == WIRE_OFFCPU && max >= offsetof(struct wire_offcpu, frames))
 		bytes = offcpu_size(data);
+	else if (h->hook == WIRE_SAMPLE && max >= offsetof(struct wire_sample, frames))
+		bytes = sample_size(data);
 	else if (h->hook == WIRE_PATH && max >= offsetof(struct wire_path, names))
 		bytes = path_size(data);
 	return bytes <= max ? bytes : 0;

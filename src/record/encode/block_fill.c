@@ -353,6 +353,18 @@ static void fill_stack(struct fill *f, const struct wire_stack *r)
 	fill_tuple(f, k, at, tuple, 3, false);
 }
 
+static void fill_sample(struct fill *f, const struct wire_sample *r)
+{
+	uint64_t tuple[] = { r->hdr.flags & EVENT_F_IRQ, 0 };
+	struct stack_frames s = { .kernel = r->frames, .kernel_cnt = r->kernel_cnt,
+				  .user = r->frames + r->kernel_cnt, .user_cnt = r->user_cnt };
+	uint32_t at;
+	struct kind_rows *k = fill_row(f, &r->hdr, EVENT_SAMPLE, &at);
+
+	tuple[1] = fill_frames(f, k->utid[at], &s, r->hdr.ts_ns);
+	fill_tuple(f, k, at, tuple, 2, false);
+}
+
 static void fill_offcpu(struct fill *f, const struct wire_offcpu *r)
 {
 	const uint64_t *waker_user = r->frames + r->user_cnt + r->waker_kernel_cnt;

@@ -79,10 +79,11 @@ bool block_slice_lacks(const struct block_slice *s, unsigned int hook, bool whol
 
 /* Holds what a caller may want to print. */
 struct block_stats {
-	uint64_t event_cnt[4]; /* by enum event_class, without rows of snapshots and paths */
+	/* by enum event_class, without rows of snapshots and paths */
+	uint64_t event_cnt[EVENT_CLASS_CNT];
 	uint64_t late_cnt;		/* records with ts_ns < from_ns */
 	uint64_t bad_cnt;		/* records that were no record: 0 unless there is a bug */
-	uint64_t unseen_cnt[4];		/* losses, by class, that only the records tell */
+	uint64_t unseen_cnt[EVENT_CLASS_CNT];	/* losses that only the records tell */
 };
 
 int block_writer_new(struct block_writer **ret, const struct block_writer_config *config);

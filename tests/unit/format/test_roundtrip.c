@@ -329,6 +329,19 @@ static void add_stack(struct gen *g, struct model *m, uint64_t *seed, uint64_t t
 	model_add(m, &ev);
 }
 
+static void add_sample(struct gen *g, struct model *m, uint64_t *seed, uint64_t ts,
+		       unsigned int cpus)
+{
+	struct wire_sample r = { .hdr = any_hdr(seed, WIRE_SAMPLE, ts, cpus),
+				 .kernel_cnt = (wire_u16)(gen_random(seed) % 4) };
+	struct event ev = base_of(&r.hdr, EVENT_SAMPLE);
+
+	any_frames(seed, r.frames, r.kernel_cnt);
+	gen_raw(g, &r, offsetof(struct wire_sample, frames) + 8 * r.kernel_cnt);
+	ev.v[EV_SAMPLE_STACK] = stack_number(r.frames, r.kernel_cnt);
+	model_add(m, &ev);
+}
+
 /* What tid_of() has for a waker that is no thread. */
 #define PSEUDO_TID 1000000
 
@@ -499,6 +512,9 @@ static void add_any(struct gen *g, struct model *m, uint64_t *seed, uint64_t ts,
 	case WIRE_OFFCPU:
 		add_offcpu(g, m, seed, ts, cpus);
 		break;
+	case WIRE_SAMPLE:
+		add_sample(g, m, seed, ts, cpus);
+		break;
 	default:
 		if (hook >= WIRE_IRQ_ENTRY && hook <= WIRE_VECTOR_EXIT)
 			add_irq(g, m, seed, hook, ts, cpus);
@@ -619,7 +635,8 @@ static void run_shape(const struct shape *s, uint64_t seed)
 		assert_int_equal(gen_last_stats(g)->bad_cnt, 0);
 		assert_int_equal(gen_last_stats(g)->event_cnt[EVENT_CLASS_SCHED] +
 				 gen_last_stats(g)->event_cnt[EVENT_CLASS_ALLOC] +
-				 gen_last_stats(g)->event_cnt[EVENT_CLASS_BLOCK], s->per_slice);
+				 gen_last_stats(g)->event_cnt[EVENT_CLASS_BLOCK] +
+				 gen_last_stats(g)->event_cnt[EVENT_CLASS_CPU], s->per_slice);
 	}
 	gen_finish(g);
 	if (m.cnt)

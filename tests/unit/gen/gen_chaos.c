@@ -85,6 +85,21 @@ static void offcpu(struct chaos *f, unsigned int cpu, uint32_t tid)
 	gen_raw(f->g, &r, offsetof(struct wire_offcpu, frames) + n * 8);
 }
 
+/* A sample of running code, of one of a few stacks. */
+static void sample(struct chaos *f, unsigned int cpu, uint32_t tid)
+{
+	struct wire_sample r = { .hdr = { .ts_ns = f->m.now_ns, .hook = WIRE_SAMPLE,
+					  .flags = f->m.now_ns % 5 ? 0 : WIRE_F_IRQ,
+					  .cpu = (wire_u16)cpu, .tid = tid },
+				 .kernel_cnt = (wire_u16)(f->m.now_ns % 3),
+				 .user_cnt = (wire_u16)(f->m.now_ns % 4) };
+	unsigned int i, n = r.kernel_cnt + r.user_cnt;
+
+	for (i = 0; i < n; i++)
+		r.frames[i] = (i < r.kernel_cnt ? 0xffffffff81000000ull : 0x7f0000) + i * 64;
+	gen_raw(f->g, &r, offsetof(struct wire_sample, frames) + n * 8);
+}
+
 /*
  * A thread of that CPU that nobody heard of, from the CPU on which another one ran: only the switch
  * away tells of its stay. It sleeps also in D, and requests of its own begin and end meanwhile.
@@ -124,6 +139,7 @@ static void one(struct chaos *f)
 		break;
 	case 2:
 		gen_kfree(g, f->m.now_ns, cpu, tid, addr);
+		sample(f, cpu, tid);
 		break;
 	case 3:
 	case 4:

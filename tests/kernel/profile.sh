@@ -1,0 +1,80 @@
+#!/bin/bash
+# SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+#
+# record --profile: functions of known names use the CPU for known times, which the workload measures by the scheduler's
+# clock. The samples' shares are those of the times, and their number is the time on the CPU by the period.
+. "$(dirname "$0")/harness.bash"
+
+HZ=997
+recorded burn -e sched --profile=$HZ -- "$WORK/profile" 10
+recorded default -e cpu.sample -- "$WORK/profile" 1
+recorded none -e sched -- true
+recorded only -e sched --only --profile=$HZ -- "$WORK/profile" 2
+"$EBPFREC" redact -i "$tmp/burn" -o "$tmp/gone" 2>"$tmp/gone.err" && "$EBPFREC" cut -i "$tmp/burn" -o "$tmp/part" --from 0s 2>"$tmp/part.err" &&
+	"$EBPFREC" cut -i "$tmp/burn" -o "$tmp/one" --pid "$(kv "$tmp/burn.out" pid)" 2>>"$tmp/part.err"
+check "profile: redact and cut take it" "[ $? -eq 0 ]" "$(cat "$tmp/gone.err" "$tmp/part.err")"
+for bad in 0 10001 x; do
+	"$EBPFREC" record -o "$tmp/bad" --profile=$bad -- true 2>"$tmp/bad.err"
+	check "profile: $bad times a second is refused" "[ $? -eq 2 ] && [ ! -e '$tmp/bad' ]" "$(cat "$tmp/bad.err")"
+done
+
+HZ=$HZ checker <<'EOF_PY'
+import math
+import re
+from trace_query import *
+tmp = os.environ["tmp"]
+period_ns = 1_000_000_000 // int(os.environ["HZ"])
+t = Trace(tmp + "/burn")
+w = truth(tmp + "/burn.out")
+ITS = "FROM cpu_samples JOIN threads USING (utid) WHERE tid = %d"
+
+
+def lost_of(t):
+    return t.one("SELECT coalesce(sum(lost_cnt + missed_cnt), 0) FROM losses WHERE source = 'cpu.sample'")
+
+
+lost = lost_of(t)
+# How many of a thread's samples are in each function, among those that have a user stack of this thread's code
+texts = [r["text"] for r in t.sql("SELECT stack_text(stack, ts_ns, 'user') AS text " + ITS % w["tid_user"])]
+inner = {f: sum(1 for x in texts if x and "burn_%s" % f in x) for f in ("alpha", "beta", "gamma")}
+n = sum(inner.values())
+check("profile: nearly all samples show the function", n >= 0.9 * len(texts) - 10, (n, len(texts)))
+measured = sum(w[f + "_ns"] for f in inner)
+for f, cnt in inner.items():
+    p = w[f + "_ns"] / measured
+    # Five standard deviations of a binomial distribution of n samples: of samples that fall at random, one run in a
+    # million lies outside.
+    check("profile: the share of burn_%s" % f, abs(cnt - n * p) <= 5 * math.sqrt(n * p * (1 - p)), (cnt, n, p))
+system = [r["text"] or "" for r in t.sql("SELECT stack_text(stack, ts_ns, 'kernel') AS text " + ITS % w["tid_system"])]
+check("profile: a thread in system calls has kernel stacks", sum("vfs_read" in x for x in system) >= 0.8 * len(system) - 10 and system, system[:3])
+stacks = [r["text"] or "" for r in t.sql("SELECT stack_text(stack, ts_ns) AS text " + ITS % w["tid_system"])]
+check("profile: of which user space is the outer part", any(re.search("system_calls;.*vfs_read", x) for x in stacks), stacks[:3])
+check("profile: no frame is the recorder's own", not any("bpf_" in x or "perf_" in x or "hrtimer_interrupt" in x for x in stacks), stacks[:3])
+for thread in "user", "system", "idle":
+    # The clock goes off at fixed times. Where a stay on the CPU begins between two is chance: half a sample or less for
+    # each, which add up like chances do, and twice as much is allowed. What a hypervisor took hides clocks that are late.
+    used, stays, steal = t.sql("SELECT coalesce(sum(oncpu_ns), 0) AS a, coalesce(sum(switches), 0) AS b, coalesce(sum(steal_ns), 0) AS c "
+        "FROM cpu_usage(0, NULL, 0) JOIN threads USING (utid) WHERE tid = %d" % w["tid_" + thread])[0].values()
+    got, most = t.one("SELECT count(*) " + ITS % w["tid_" + thread]), used / period_ns
+    slack = 3 + 5 * math.sqrt(min(most, stays + 1))
+    check("profile: thread %s has a sample for each period on the CPU" % thread,
+        most - steal / period_ns - slack - lost <= got <= most + slack, (got, most, stays, steal, lost))
+stats = t.sql("SELECT sum(attempted_cnt) AS attempted, sum(read_cnt) AS read FROM hook_stats WHERE source = 'cpu.sample'")[0]
+check("profile: attempted = read + lost", stats["attempted"] == stats["read"] + lost and stats["read"] == t.one("SELECT count(*) FROM cpu_samples"), (stats, lost))
+check("profile: idle CPUs have none", t.one("SELECT count(*) FROM cpu_samples WHERE utid = 0") == 0, "")
+check("profile: each class of events is counted", re.search(r"\bcpu [\d,]+", open(tmp + "/burn.err").read()), open(tmp + "/burn.err").read())
+period = "SELECT CAST(value AS INTEGER) FROM info WHERE key = 'profile.period_ns'"
+check("profile: the period is said", t.one(period) == period_ns, t.one(period))
+check("profile: 99 a second by default", Trace(tmp + "/default").one(period) == 1_000_000_000 // 99, "not")
+check("profile: none unless asked for", "cpu_sample" not in run("info", "-i", tmp + "/none", "--format", "csv"), "programs")
+only = Trace(tmp + "/only")
+check("profile: --only keeps the workload's", only.one("SELECT count(*) FROM cpu_samples JOIN threads USING (utid) WHERE NOT is_workload") == 0 and
+      only.one("SELECT count(*) FROM cpu_samples") > 0, only.sql("SELECT comm, count(*) FROM cpu_samples JOIN threads USING (utid) GROUP BY 1"))
+own = "SELECT ts_ns, tid, stack_text(stack, ts_ns) AS text FROM cpu_samples JOIN threads USING (utid) JOIN processes USING (upid) WHERE pid = %d ORDER BY 1, 2"
+rows = t.sql(own % w["pid"])
+for name in "part", "one":
+    check("profile: a cut has the same (%s)" % name, Trace("%s/%s" % (tmp, name)).sql(own % w["pid"]) == rows and rows, len(rows))
+gone = Trace(tmp + "/gone")
+texts = [r["text"] for r in gone.sql("SELECT stack_text(stack, ts_ns) AS text FROM cpu_samples")]
+check("profile: redacted, the same samples without names of the program's functions", len(texts) == stats["read"] and not any("burn_" in x for x in texts), texts[:3])
+EOF_PY
