@@ -1,4 +1,4 @@
--- view 26: What was lost?
+-- view 27: What was lost?
 -- note: Losses are known per interval of about a second; a loss counts where its interval ends, and
 --   every window that its interval touches is incomplete. Counted: the kernel offered the event, or skipped a program. Inferred: no
 --   program ran, as while a task runs that the kernel hides from BPF; later events tell.

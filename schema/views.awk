@@ -31,7 +31,7 @@
 #                          idle time are in them; few: rows are not of tasks, so that a bin has few; zeros: bins
 #                          without a row get one of 0
 #
-# Another file, report_VIEW_*.sql, begins with "-- variant of VIEW every|histogram|by KEY: QUESTION": it answers instead
+# Another file, report_VIEW_*.sql, begins with "-- variant of VIEW every|histogram|stacks|by KEY: QUESTION": it answers instead
 # where that is asked for. "-- note: TEXT" may follow, which then stands for the view's note.
 
 function fail(text)
@@ -69,10 +69,10 @@ function text_member(name, text) { if (text != "") member(name, quoted(text)) }
 function begin_variant(    w)
 {
 	split(word, w, " ")
-	if (w[4] !~ /^(every|histogram|by)$/)
-		fail("a variant is asked for by every, histogram or by, not '" w[4] "'")
+	if (w[4] !~ /^(every|histogram|stacks|by)$/)
+		fail("a variant is asked for by every, histogram, stacks or by, not '" w[4] "'")
 	# those that a more special question asks for come first
-	at = w[3] SUBSEP (w[4] == "histogram" ? 1 : w[4] == "by" ? 2 : 3)
+	at = w[3] SUBSEP (w[4] ~ /^(histogram|stacks)$/ ? 1 : w[4] == "by" ? 2 : 3)
 	variant[at] = sprintf("{ .when = REPORT_WHEN_%s, .by = %s, .sql = %s", toupper(w[4]), w[4] == "by" ? keys(w[5]) : 0, quoted(file))
 	has_variant[w[3]] = 1
 	if (w[4] == "histogram")

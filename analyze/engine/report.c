@@ -386,6 +386,7 @@ const struct report_variant *report_variant_find(const struct report_view *v,
 {
 	for (const struct report_variant *x = v->variants; x && x->sql; x++)
 		if (x->when == REPORT_WHEN_HISTOGRAM ? r->histogram :
+		    x->when == REPORT_WHEN_STACKS    ? r->stacks_apart :
 		    x->when == REPORT_WHEN_BY	     ? r->by & x->by :
 						       r->every_ns > 0)
 			return x;

@@ -35,7 +35,8 @@ enum report_rows { REPORT_ROWS_SUMS = 1, REPORT_ROWS_MACHINE = 2, REPORT_ROWS_FE
 
 /* Another text of a view, where the question asks for it. */
 struct report_variant {
-	enum { REPORT_WHEN_EVERY = 1, REPORT_WHEN_HISTOGRAM, REPORT_WHEN_BY } when;
+	enum { REPORT_WHEN_EVERY = 1, REPORT_WHEN_HISTOGRAM, REPORT_WHEN_STACKS,
+	       REPORT_WHEN_BY } when;
 	unsigned int by; /* 1u << REPORT_BY_x */
 	const char *sql; /* for schema_text() */
 	const char *notes; /* NULL: those of the view */

@@ -177,7 +177,7 @@ extern const struct table_def
 	table_woken_by, table_wait_ends, table_blocking_chain, table_offcpu_waits,
 	table_alloc_usage, table_lifetime_usage,
 	table_spikes, table_io_usage, table_window_loss, table_io_pattern, table_latency_hist,
-	table_device_usage, table_memory_levels, table_irq_usage, table_totals;
+	table_cpu_profile, table_device_usage, table_memory_levels, table_irq_usage, table_totals;
 
 /* Registers all of them with a->db. */
 int table_vtab_register(struct analysis *a, struct err *e);

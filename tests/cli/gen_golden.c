@@ -173,6 +173,37 @@ static void write_waits(struct gen *g)
 	}
 }
 
+/*
+ * Samples of cc1: three in a function that calls itself, two in the kernel below it, one without
+ * any frame; and one of the process whose name is ugly, in a soft interrupt. make has none.
+ */
+static void write_samples(struct gen *g)
+{
+	static const struct {
+		unsigned int ms;
+		uint32_t tid;
+		wire_u16 kernel_cnt, user_cnt;
+	} samples[] = { { 1010, CC1, 0, 3 }, { 1020, CC1, 0, 3 }, { 1030, CC1, 1, 2 },
+			{ 1040, CC1, 0, 3 }, { 1050, CC1, 1, 2 }, { 1060, CC1, 0, 0 },
+			{ 1600, UGLY, 1, 0 } };
+	static const uint64_t user[] = { 0x555555501240, 0x555555501240, 0x555555500180 };
+
+	for (unsigned int i = 0; i < sizeof(samples) / sizeof(samples[0]); i++) {
+		unsigned int n = samples[i].kernel_cnt;
+		struct wire_sample r = { .hdr = { .ts_ns = AT(samples[i].ms), .hook = WIRE_SAMPLE,
+						  .cpu = samples[i].tid == UGLY,
+						  .flags = samples[i].tid == UGLY ? WIRE_F_IRQ : 0,
+						  .tid = samples[i].tid },
+					 .kernel_cnt = samples[i].kernel_cnt,
+					 .user_cnt = samples[i].user_cnt,
+					 .frames = { 0xffffffff81001000 } };
+
+		for (unsigned int k = 3 - samples[i].user_cnt; k < 3; k++)
+			r.frames[n++] = user[k];
+		gen_raw(g, &r, offsetof(struct wire_sample, frames) + n * sizeof(r.frames[0]));
+	}
+}
+
 static void write_loss(struct gen *g, unsigned int from_ms, unsigned int to_ms)
 {
 	const struct trace_loss loss = {
@@ -382,6 +413,7 @@ int main(int argc, char **argv)
 	if (stacks) {
 		write_stacks(g);
 		write_waits(g);
+		write_samples(g);
 	}
 	gen_switch(g, AT(1500), 1, 0, UGLY, 0);
 	gen_switch(g, AT(1750), 1, UGLY, RECORDER, 0);

@@ -52,13 +52,14 @@ check("profile: of which user space is the outer part", any(re.search("system_ca
 check("profile: no frame is the recorder's own", not any("bpf_" in x or "perf_" in x or "hrtimer_interrupt" in x for x in stacks), stacks[:3])
 for thread in "user", "system", "idle":
     # The clock goes off at fixed times. Where a stay on the CPU begins between two is chance: half a sample or less for
-    # each, which add up like chances do, and twice as much is allowed. What a hypervisor took hides clocks that are late.
+    # each, which add up like chances do, and ten times as much is allowed. A CPU that its hypervisor takes away for more than a period
+    # has one sample for all of it: a tenth of the time may be gone so, and what the kernel says was stolen.
     used, stays, steal = t.sql("SELECT coalesce(sum(oncpu_ns), 0) AS a, coalesce(sum(switches), 0) AS b, coalesce(sum(steal_ns), 0) AS c "
         "FROM cpu_usage(0, NULL, 0) JOIN threads USING (utid) WHERE tid = %d" % w["tid_" + thread])[0].values()
     got, most = t.one("SELECT count(*) " + ITS % w["tid_" + thread]), used / period_ns
     slack = 3 + 5 * math.sqrt(min(most, stays + 1))
     check("profile: thread %s has a sample for each period on the CPU" % thread,
-        most - steal / period_ns - slack - lost <= got <= most + slack, (got, most, stays, steal, lost))
+        0.9 * most - steal / period_ns - slack - lost <= got <= most + slack, (got, most, stays, steal, lost))
 stats = t.sql("SELECT sum(attempted_cnt) AS attempted, sum(read_cnt) AS read FROM hook_stats WHERE source = 'cpu.sample'")[0]
 check("profile: attempted = read + lost", stats["attempted"] == stats["read"] + lost and stats["read"] == t.one("SELECT count(*) FROM cpu_samples"), (stats, lost))
 check("profile: idle CPUs have none", t.one("SELECT count(*) FROM cpu_samples WHERE utid = 0") == 0, "")
@@ -67,11 +68,33 @@ period = "SELECT CAST(value AS INTEGER) FROM info WHERE key = 'profile.period_ns
 check("profile: the period is said", t.one(period) == period_ns, t.one(period))
 check("profile: 99 a second by default", Trace(tmp + "/default").one(period) == 1_000_000_000 // 99, "not")
 check("profile: none unless asked for", "cpu_sample" not in run("info", "-i", tmp + "/none", "--format", "csv"), "programs")
+def times(t, view, column, *args):
+    sums = {}
+    for r in t.report(view, "--by", "thread", *args):
+        sums[r["tid"]] = sums.get(r["tid"], 0) + r[column]
+    return {tid: ns for tid, ns in sums.items() if ns}
+
+
+# Where the samples are does not change how much there is: in the whole trace, and in windows that cut samples apart
+span = t.one("SELECT max(ts_ns) FROM switches")
+for args in [()] + [("--from", "%dns" % (span * i // 7), "--to", "%dns" % (span * (i + 1) // 7)) for i in range(7)]:
+    a, b = times(t, "profile", "self_ns", *args), times(t, "cpu", "oncpu_ns", *args)
+    check("profile: each thread's rows add up to its time on the CPU %s" % " ".join(args), a == b and a, {k: (a.get(k), b.get(k)) for k in a.keys() | b.keys() if a.get(k) != b.get(k)})
+names = t.report("profile", "--tid", str(w["tid_user"]))
+self_ns = {f: sum(r["self_ns"] for r in names if "burn_" + f in r["function"]) for f in inner}
+check("profile: a caller has the time of what it calls", sum(self_ns.values()) <= sum(r["total_ns"] for r in names if r["function"] == "burn_outer"), names[:6])
+check("profile: functions are in the order of their time", self_ns["alpha"] > self_ns["beta"] > self_ns["gamma"], self_ns)
 only = Trace(tmp + "/only")
 check("profile: --only keeps the workload's", only.one("SELECT count(*) FROM cpu_samples JOIN threads USING (utid) WHERE NOT is_workload") == 0 and
       only.one("SELECT count(*) FROM cpu_samples") > 0, only.sql("SELECT comm, count(*) FROM cpu_samples JOIN threads USING (utid) GROUP BY 1"))
 own = "SELECT ts_ns, tid, stack_text(stack, ts_ns) AS text FROM cpu_samples JOIN threads USING (utid) JOIN processes USING (upid) WHERE pid = %d ORDER BY 1, 2"
 rows = t.sql(own % w["pid"])
+def of_process(t, *args):
+    return sorted((r["function"], r["self_ns"], r["samples"]) for r in t.report("profile", *args))
+
+
+its = of_process(t, "--pid", str(w["pid"]))
+check("profile: a cut of the process has the same rows", of_process(Trace(tmp + "/one"), "--pid", str(w["pid"])) == its and its, its[:5])
 for name in "part", "one":
     check("profile: a cut has the same (%s)" % name, Trace("%s/%s" % (tmp, name)).sql(own % w["pid"]) == rows and rows, len(rows))
 gone = Trace(tmp + "/gone")

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * cpu_profile(from_ns, to_ns): the time on the CPU of each thread, divided among its samples.
+ *
+ *     cpu_usage(), how long --+
+ *                             +--[by thread and stack]--> rows, which add up to cpu_usage()
+ *     cpu_samples, where -----+
+ *
+ * The n-th of a thread's samples ends at n / all of its time, so that no ns is left over, however
+ * the samples are grouped. A thread without a sample has one row without a stack.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/engine/table.h"
+#include "base/array.h"
+#include "base/hash_map.h"
+#include "table_columns.h"
+
+/* Columns of cpu_samples: ts_ns, cpu, utid, irq, stack. */
+enum { SAMPLES_TS_NS = 0, SAMPLES_UTID = 2, SAMPLES_STACK = 4 };
+
+struct thread {
+	int64_t utid, upid;
+	uint64_t oncpu_ns, sample_cnt;
+	uint64_t given_cnt, given_ns;	/* of both */
+};
+
+struct stack {
+	uint32_t thread;
+	int64_t stack, last_ns;
+	uint64_t sample_cnt;
+};
+
+struct profile {
+	struct analysis *a;
+	struct table_query window;	/* args 0 and 1 */
+	struct hash_map thread_map, stack_map;
+	struct thread *threads;
+	struct stack *stacks;
+	size_t thread_cap, stack_cap, thread_cnt, stack_cnt;
+};
+
+/* NULL: out of memory. */
+static struct thread *thread_of(struct profile *p, int64_t utid, uint32_t *ret_number)
+{
+	int r = hash_map_intern(&p->thread_map, (uint64_t)utid, 0, ret_number);
+
+	if (r > 0 && array_reserve(&p->threads, &p->thread_cap, p->thread_cnt + 1) < 0)
+		r = -ENOMEM;
+	if (r > 0) {
+		const struct dense_ids *d = &p->a->ids;
+		uint32_t process = dense_process_of(d, dense_thread(d, (uint32_t)utid));
+
+		p->threads[p->thread_cnt++] =
+			(struct thread){ .utid = utid, .upid = dense_upid(d, process) };
+	}
+	return r < 0 ? NULL : &p->threads[*ret_number];
+}
+
+static int add_usage(struct profile *p, const struct cell *row)
+{
+	uint32_t number;
+	struct thread *t = thread_of(p, row[COL_CPU_USAGE_UTID].i, &number);
+
+	if (!t)
+		return -ENOMEM;
+	t->oncpu_ns += (uint64_t)row[COL_CPU_USAGE_ONCPU_NS].i;
+	return 0;
+}
+
+static int add_sample(struct profile *p, const struct cell *row)
+{
+	int64_t ts_ns = row[SAMPLES_TS_NS].i, utid = row[SAMPLES_UTID].i;
+	int64_t stack = row[SAMPLES_STACK].i;
+	uint32_t thread, number;
+	struct thread *t;
+	int r;
+
+	if (ts_ns < p->window.from_ns || ts_ns >= p->window.to_ns ||
+	    !scope_has_thread(&p->a->scope, dense_thread(&p->a->ids, (uint32_t)utid)))
+		return 0;
+	t = thread_of(p, utid, &thread);
+	r = t ? hash_map_intern(&p->stack_map, (uint64_t)utid, (uint64_t)stack, &number) : -ENOMEM;
+	if (r > 0 && array_reserve(&p->stacks, &p->stack_cap, p->stack_cnt + 1) < 0)
+		r = -ENOMEM;
+	if (r > 0)
+		p->stacks[p->stack_cnt++] = (struct stack){ .thread = thread, .stack = stack };
+	if (r < 0)
+		return r;
+	t->sample_cnt++;
+	p->stacks[number].sample_cnt++;
+	p->stacks[number].last_ns = ts_ns;
+	return 0;
+}
+
+static int read_table(struct profile *p, const struct table_def *def, uint32_t cols,
+		      int (*add)(struct profile *p, const struct cell *row), struct err *e)
+{
+	struct table_query q = p->window;
+	struct table_scan scan = { 0 };
+	const struct cell *row;
+	int ret;
+
+	q.cols_used = cols;
+	ret = table_scan_open(&scan, p->a, def, &q, e);
+	while (ret >= 0 && (ret = table_scan_next(&scan, &row, e)) > 0) {
+		ret = add(p, row);
+		if (ret < 0)
+			err_set(e, ret, "out of memory");
+	}
+	table_scan_done(&scan);
+	return ret;
+}
+
+static void profile_close(void *state)
+{
+	struct profile *p = state;
+
+	hash_map_done(&p->thread_map);
+	hash_map_done(&p->stack_map);
+	free(p->threads);
+	free(p->stacks);
+	free(p);
+}
+
+static int profile_open(struct analysis *a, const struct table_def *def,
+			const struct table_query *q, void **ret_state, struct err *e)
+{
+	struct profile *p = calloc(1, sizeof(*p));
+	struct window w = { 0 };
+	int ret;
+
+	if (!p)
+		return err_set(e, -ENOMEM, "out of memory");
+	p->a = a;
+	memcpy(p->window.args, q->args, 2 * sizeof(q->args[0]));
+	ret = window_init(&w, a, &p->window, e);
+	p->window.from_ns = context_rel(a, w.from_ns);
+	p->window.to_ns = context_rel(a, w.to_ns);
+	if (!ret)
+		ret = read_table(p, &table_cpu_usage,
+				 1u << COL_CPU_USAGE_UTID | 1u << COL_CPU_USAGE_ONCPU_NS, add_usage,
+				 e);
+	if (!ret)
+		ret = read_table(p, table_find("cpu_samples"),
+				 1u << SAMPLES_TS_NS | 1u << SAMPLES_UTID | 1u << SAMPLES_STACK,
+				 add_sample, e);
+	if (ret < 0) {
+		profile_close(p);
+		return ret;
+	}
+	*ret_state = p;
+	return 0;
+}
+
+static struct cell *give(struct rowbuf *out, const struct thread *t, uint64_t sample_cnt,
+			 uint64_t oncpu_ns)
+{
+	struct cell *c = rowbuf_add(out);
+
+	if (!c)
+		return NULL;
+	cell_int(&c[COL_CPU_PROFILE_UTID], t->utid);
+	cell_int(&c[COL_CPU_PROFILE_UPID], t->upid);
+	cell_int(&c[COL_CPU_PROFILE_SAMPLES], (int64_t)sample_cnt);
+	cell_int(&c[COL_CPU_PROFILE_ONCPU_NS], (int64_t)oncpu_ns);
+	return c;
+}
+
+static int profile_step(void *state, struct rowbuf *out, struct err *e)
+{
+	struct profile *p = state;
+	struct cell *c = NULL;
+	size_t i;
+
+	for (i = 0; i < p->stack_cnt; i++) {
+		const struct stack *s = &p->stacks[i];
+		struct thread *t = &p->threads[s->thread];
+		uint64_t end_ns, from_ns = t->given_ns;
+
+		t->given_cnt += s->sample_cnt;
+		end_ns = (uint64_t)((unsigned __int128)t->oncpu_ns * t->given_cnt / t->sample_cnt);
+		t->given_ns = end_ns;
+		c = give(out, t, s->sample_cnt, end_ns - from_ns);
+		if (!c)
+			return err_set(e, -ENOMEM, "out of memory");
+		cell_int(&c[COL_CPU_PROFILE_STACK], s->stack);
+		cell_int(&c[COL_CPU_PROFILE_LAST_NS], s->last_ns);
+	}
+	for (i = 0; i < p->thread_cnt; i++) {
+		const struct thread *t = &p->threads[i];
+
+		if (!t->sample_cnt && t->oncpu_ns && !give(out, t, 0, t->oncpu_ns))
+			return err_set(e, -ENOMEM, "out of memory");
+	}
+	return 0;
+}
+
+const struct table_def table_cpu_profile = {
+	.name = NAME_CPU_PROFILE, .cols = (const struct table_column[]){ COLS_CPU_PROFILE },
+	.col_cnt = COL_CPU_PROFILE_CNT, .arg_cnt = ARGS_CPU_PROFILE,
+	.time_col = -1, .cpu_col = -1, .utid_col = -1, .key_col = -1,
+	.open = profile_open, .step = profile_step, .close = profile_close,
+};

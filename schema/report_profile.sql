@@ -1,0 +1,40 @@
+-- view 25: Which code ran on the CPU?
+-- note: The time is the scheduler's, divided among the samples that a thread has in the window: samples says how many
+--   a row has, and few say little. User-space frames come from frame pointers: code without them, as
+--   most C libraries, cuts a stack short or omits callers.
+-- without profile.period_ns: No samples were recorded; `ebpfrec record --profile -- COMMAND` records
+--   some.
+-- by: who
+-- needs: sched.switch cpu.sample
+-- index: sched
+-- takes: who threads lines sort stacks
+-- figure: self_pct
+-- drops: total_samples self_pct
+--
+-- The result has one row per process (or thread, comm, cgroup) and function that was on a stack, if samples
+-- were recorded (record --profile). Columns:
+--   function         of the program or the kernel, as stacks name it. [no sample]: threads that used the CPU, and have no
+--                    sample in the window
+--   self_ns          the part of the time on the CPU in which it ran itself. It adds up to oncpu_ns of report cpu, exactly
+--   self_pct         self_ns in percent of that of all rows
+--   total_ns         the part in which it or a function that it called ran
+--   samples          how many samples self_ns stands for, and total_samples the same of total_ns. Of n samples
+--                    a share p of the time is known to about sqrt(p * (1 - p) / n)
+-- The formats of stacks have a row per stack (report_profile_stacks.sql).
+WITH s AS MATERIALIZED (
+	SELECT row_number() OVER () AS n, utid, upid, samples, oncpu_ns,
+	       '[' || replace(json_quote(coalesce(stack_text(stack, last_ns), '[no sample]')), ';', '","') || ']' AS frames
+	  FROM cpu_profile(:from, :to)
+	 WHERE EXISTS (SELECT 1 FROM info WHERE key = 'profile.period_ns')),
+-- a function that is on a stack twice counts once
+f AS (
+	SELECT s.utid AS utid, s.upid AS upid, j.value AS function, s.samples AS samples, s.oncpu_ns AS oncpu_ns,
+	       max(j.key) = json_array_length(s.frames) - 1 AS is_self
+	  FROM s, json_each(s.frames) AS j GROUP BY s.n, j.value)
+SELECT $cpukeys u.function AS function, sum(u.oncpu_ns * u.is_self) AS self_ns,
+       round(100.0 * sum(u.oncpu_ns * u.is_self) / nullif(sum(sum(u.oncpu_ns * u.is_self)) OVER (), 0), 3) AS self_pct,
+       sum(u.oncpu_ns) AS total_ns, sum(u.samples * u.is_self) AS samples, sum(u.samples) AS total_samples,
+       view_complete(:from, :to) AS complete, view_lost(:from, :to) AS lost_events
+  FROM f AS u JOIN threads AS t ON t.utid = u.utid JOIN processes AS p ON p.upid = u.upid
+ GROUP BY $cpugroup u.function
+ ORDER BY self_ns DESC, samples DESC, total_ns DESC, u.function
