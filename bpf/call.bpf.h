@@ -16,6 +16,13 @@
 #define TASK_PSR_MODE32 0x10
 #define INODE_S_ANON (1u << 19)	/* an anonymous inode has the mode of a file since 6.16 */
 
+/* Holds what a task does, and what it waits for. */
+struct call {
+	__u16 call;		/* WIRE_CALL_* */
+	__u64 object;		/* address of a lock, inode number of a socket or pipe; or 0 */
+	struct file *socket;	/* NULL: it is none */
+};
+
 /* Holds the registers that a call was made with. */
 struct call_regs {
 	__s64 number;
@@ -42,18 +49,25 @@ static __always_inline struct call_regs call_regs_of(struct task_struct *task)
 	return r;
 }
 
-/* The calls whose first argument is a file of any type: read, write, their relatives, and ioctl. */
+/*
+ * The calls whose first argument is a file of any type: read, write, their relatives, and ioctl;
+ * or a socket: connect, accept, send, recv and theirs.
+ */
 static __always_inline bool call_is_of_file(__u64 number)
 {
 #if defined(__TARGET_ARCH_x86)
-	return number <= 1 || (number >= 16 && number <= 20);
+	return number <= 1 || (number >= 16 && number <= 20) || (number >= 42 && number <= 47) ||
+	       number == 288 || number == 299 || number == 307;
 #else
-	return (number >= 63 && number <= 68) || number == 29;
+	return (number >= 63 && number <= 68) || number == 29 ||
+	       (number >= 202 && number <= 207) || number == 211 || number == 212 ||
+	       number == 242 || number == 243 || number == 269;
 #endif
 }
 
-/* WIRE_FILE_*: the type of a task's open file. */
-static __always_inline __u32 call_file_type(struct task_struct *task, __u64 fd)
+/* Returns WIRE_FILE_*: the type of a task's open file. Sets what a sleep for it is for. */
+static __always_inline __u32 call_look_at_file(struct task_struct *task, __u64 fd,
+					       struct call *c)
 {
 	struct files_struct *files = task->files;
 	struct fdtable *fdt;
@@ -73,6 +87,10 @@ static __always_inline __u32 call_file_type(struct task_struct *task, __u64 fd)
 	mode = FIX_CAST(inode)->i_mode >> 12;
 	if (!mode || (mode == WIRE_FILE_REGULAR && FIX_CAST(inode)->i_flags & INODE_S_ANON))
 		return WIRE_FILE_ANONYMOUS;
+	if (mode == WIRE_FILE_SOCKET || mode == WIRE_FILE_PIPE)
+		c->object = FIX_CAST(inode)->i_ino;
+	if (mode == WIRE_FILE_SOCKET)
+		c->socket = file;
 	return mode;
 }
 
@@ -101,21 +119,17 @@ static __always_inline bool call_is_of_lock(__u64 number)
 #endif
 }
 
-/*
- * Returns what the task does, or would do if it had a CPU. is_asleep: it waits in what it does;
- * then *ret_lock is the address of the lock that it waits for, or 0.
- */
-static __always_inline __u16 call_of(struct task_struct *task, bool is_asleep, __u64 *ret_lock)
+/* WIRE_CALL_* of what the task does, or would do if it had a CPU; with c, what it waits for. */
+static __always_inline __u16 call_number(struct task_struct *task, struct call *c)
 {
 	struct call_regs r;
 	__u32 type = 0;
 
-	*ret_lock = 0;
 	if (!task->pid)
 		return WIRE_CALL_UNKNOWN;
 	if (task->flags & (TASK_PF_KTHREAD | TASK_PF_IO_WORKER | TASK_PF_USER_WORKER))
 		return WIRE_CALL_KERNEL;
-	if (!is_asleep && call_is_throttled(task))
+	if (!c && call_is_throttled(task))
 		return WIRE_CALL_THROTTLED;
 	if (!conf_call)
 		return WIRE_CALL_UNKNOWN;
@@ -124,12 +138,21 @@ static __always_inline __u16 call_of(struct task_struct *task, bool is_asleep, _
 		return WIRE_CALL_USER;
 	if (r.number > WIRE_CALL_NUMBER_MASK)
 		return WIRE_CALL_OTHER;
-	if (is_asleep && conf_peek && !r.is_32_bit && call_is_of_file(r.number))
-		type = call_file_type(task, r.arg);
-	if (is_asleep && !r.is_32_bit && call_is_of_lock(r.number))
-		*ret_lock = r.arg;
+	if (c && conf_peek && !r.is_32_bit && call_is_of_file(r.number))
+		type = call_look_at_file(task, r.arg, c);
+	if (c && !r.is_32_bit && call_is_of_lock(r.number))
+		c->object = r.arg;
 	return WIRE_CALL_IS_NUMBER | (r.is_32_bit ? WIRE_CALL_IS_32_BIT : 0) |
 	       type << WIRE_CALL_FILE_SHIFT | r.number;
+}
+
+/* is_asleep: the task waits in what it does. */
+static __always_inline struct call call_of(struct task_struct *task, bool is_asleep)
+{
+	struct call c = {};
+
+	c.call = is_asleep ? call_number(task, &c) : call_number(task, NULL);
+	return c;
 }
 
 #endif /* CALL_BPF_H */

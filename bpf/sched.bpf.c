@@ -7,6 +7,7 @@
 #include "emit.bpf.h"
 #include "filter.bpf.h"
 #include "fixes.bpf.h"
+#include "sockets.bpf.h"
 
 /* Holds what a switch tells besides what every switch tells. */
 struct stay {
@@ -43,17 +44,15 @@ static __always_inline bool look_back(struct wire_counters *c, struct task_struc
 
 static __always_inline void send_switch(struct emit *e, struct wire_switch *r,
 					struct task_struct *prev, struct task_struct *next,
-					__u32 state)
+					__u32 state, const struct call *call)
 {
-	__u64 lock;
-
 	r->next_tid = next->pid;
 	r->prev_state = state;
 	r->prev_prio = prev->prio;
 	r->next_prio = next->prio;
-	r->call = call_of(prev, state != 0, &lock);
-	r->lock_high = lock >> 32;
-	r->lock_low = lock;
+	r->call = call->call;
+	r->object_high = call->object >> 32;
+	r->object_low = call->object;
 	emit_submit(e, r);
 }
 
@@ -67,6 +66,7 @@ int sched_switch(u64 *ctx)
 	struct wire_switch_more *more;
 	struct wire_switch *r;
 	struct stay stay;
+	struct call call;
 	__u8 flags = 0;
 	struct emit e;
 	__u32 state;
@@ -100,11 +100,14 @@ int sched_switch(u64 *ctx)
 		flags |= WIRE_F_PREEMPT;
 	if (preempt)
 		state = 0;
+	call = call_of(prev, state != 0);
+	if (call.socket)
+		socket_send(&e, call.socket, call.object, prev->pid);
 	if (!look_back(e.cnt, prev, next_tid1, &stay)) {
 		r = emit_reserve(&e, sizeof(*r), prev->pid, flags);
 		if (!r)
 			goto lost;
-		send_switch(&e, r, prev, next, state);
+		send_switch(&e, r, prev, next, state, &call);
 		return 0;
 	}
 	e.hook = WIRE_SWITCH_MORE;
@@ -114,7 +117,7 @@ int sched_switch(u64 *ctx)
 		goto lost;
 	more->steal_ns = stay.steal_ns;
 	more->stay_ns = stay.known_ns;
-	send_switch(&e, &more->common, prev, next, state);
+	send_switch(&e, &more->common, prev, next, state, &call);
 	return 0;
 lost:
 	e.cnt->next_tid1 = 0;

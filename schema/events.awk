@@ -303,7 +303,7 @@ function check(    i, h, k, n, c)
 				return k ": there are no names " c
 			if (c == "FILE" && column_name[k, n + 1] !~ /_dev$/)
 				return k ": the column after a file is its file system"
-			if (is_name(c) && c !~ /^(FILE|PATH)$/ && column_codec[k, n] != "TUPLE")
+			if (is_name(c) && c !~ /^(FILE|PATH|SOCKET)$/ && column_codec[k, n] != "TUPLE")
 				return k ": the writer finds names " c " in tuples only"
 		}
 		if (kind_whose[k] !~ /^(special)?$/ && whose(k) == "")

@@ -22,19 +22,19 @@
 -- A lock in memory that several processes share is a row of each.
 WITH e AS MATERIALIZED (
 	SELECT e.*, t.upid AS upid FROM wait_ends(:from, :to) AS e JOIN threads AS t ON t.utid = e.utid WHERE e.kind = 'lock'),
-w AS (SELECT upid, lock, sum(waits) AS waits, count(DISTINCT utid) AS waiters, sum(wait_ns) AS wait_ns, max(wait_max_ns) AS wait_max_ns
-        FROM e GROUP BY upid, lock),
-h AS (SELECT upid, lock, ender_utid, sum(wait_ns) AS wait_ns,
-             row_number() OVER (PARTITION BY upid, lock ORDER BY sum(wait_ns) DESC, ender_utid) AS n
-        FROM e GROUP BY upid, lock, ender_utid)
-SELECT p.pid AS pid, p.comm AS comm, iif(w.lock NOT NULL, printf('%x', w.lock), NULL) AS object, w.waits AS waits, w.waiters AS waiters,
+w AS (SELECT upid, object, sum(waits) AS waits, count(DISTINCT utid) AS waiters, sum(wait_ns) AS wait_ns, max(wait_max_ns) AS wait_max_ns
+        FROM e GROUP BY upid, object),
+h AS (SELECT upid, object, ender_utid, sum(wait_ns) AS wait_ns,
+             row_number() OVER (PARTITION BY upid, object ORDER BY sum(wait_ns) DESC, ender_utid) AS n
+        FROM e GROUP BY upid, object, ender_utid)
+SELECT p.pid AS pid, p.comm AS comm, w.object AS object, w.waits AS waits, w.waiters AS waiters,
        w.wait_ns AS wait_ns, w.wait_max_ns AS wait_max_ns, coalesce(t.comm, '[interrupt]') AS holder, t.tid AS tid,
        round(100.0 * h.wait_ns / nullif(w.wait_ns, 0), 3) AS held_pct,
        (SELECT group_concat(text, ', ')
           FROM (SELECT printf('%s %d %%', meanwhile, sum(meanwhile_ns) * 100 / h.wait_ns) AS text
-                  FROM e WHERE e.upid = w.upid AND e.lock IS w.lock AND e.ender_utid = h.ender_utid AND e.meanwhile NOT NULL
+                  FROM e WHERE e.upid = w.upid AND e.object IS w.object AND e.ender_utid = h.ender_utid AND e.meanwhile NOT NULL
                  GROUP BY meanwhile HAVING sum(meanwhile_ns) * 100 >= h.wait_ns ORDER BY sum(meanwhile_ns) DESC, meanwhile LIMIT 3)) AS meanwhile,
        view_complete(:from, :to) AS complete, view_lost(:from, :to) AS lost_events
-  FROM w JOIN h ON h.n = 1 AND h.upid = w.upid AND h.lock IS w.lock JOIN processes AS p ON p.upid = w.upid
+  FROM w JOIN h ON h.n = 1 AND h.upid = w.upid AND h.object IS w.object JOIN processes AS p ON p.upid = w.upid
   LEFT JOIN threads AS t ON t.utid = h.ender_utid
- ORDER BY w.wait_ns DESC, w.upid, w.lock
+ ORDER BY w.wait_ns DESC, w.upid, w.object

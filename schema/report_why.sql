@@ -12,8 +12,8 @@
 --
 -- The result has several sections about the report's threads (--pid, --comm, --tid, --thread) in the window:
 --   In short           a sentence: what took the most of their time, and who ended that
---   Waited for         what they waited for, as in report waits: a row per kind and system call, and per lock (object:
---                      its address). ended_by is the thread that ended most of this time, with its share where it is
+--   Waited for         what they waited for, as in report waits: a row per kind and system call, and per lock, socket and
+--                      pipe (object: an address, or the ends of the socket). ended_by is the thread that ended most of this time, with its share where it is
 --                      not all, and meanwhile what this thread did during these waits: the kinds that took the most.
 --                      Of a lock it is who held it: a thread that waited for a lock itself meanwhile only passed it on
 --   States             what they did (report states), threads added up, with a bar
@@ -59,33 +59,33 @@ SELECT rtrim(printf('%s %.3g s of %.3g s (%d %%) %s', CASE kind WHEN 'running' T
 
 -- section: Waited for (8)
 WITH e AS MATERIALIZED (SELECT e.*, t.upid AS upid FROM wait_ends(:from, :to) AS e JOIN threads AS t ON t.utid = e.utid),
--- what is waited for: a lock of a process, or a call
-w AS (SELECT kind, call, lock, iif(lock NOT NULL, upid, NULL) AS of_upid, sum(waits) AS waits, sum(wait_ns) AS wait_ns, max(wait_max_ns) AS wait_max_ns
+-- what is waited for: a lock, socket or pipe of a process, or a call
+w AS (SELECT kind, call, object, iif(object NOT NULL, upid, NULL) AS of_upid, sum(waits) AS waits, sum(wait_ns) AS wait_ns, max(wait_max_ns) AS wait_max_ns
         FROM e GROUP BY 1, 2, 3, 4),
 k AS (SELECT kind, call, sum(waits) AS waits, sum(wait_ns) AS wait_ns, max(wait_max_ns) AS wait_max_ns
         FROM wait_kinds(:from, :to, 0, 'none') GROUP BY 1, 2),
 rows AS (
-	SELECT kind, call, lock, of_upid, waits, wait_ns, wait_max_ns FROM w WHERE lock NOT NULL
+	SELECT kind, call, object, of_upid, waits, wait_ns, wait_max_ns FROM w WHERE object NOT NULL
 	UNION ALL
 	-- all other waits, those that did not end among them
 	SELECT k.kind, k.call, NULL, NULL, k.waits - coalesce(sum(w.waits), 0), k.wait_ns - coalesce(sum(w.wait_ns), 0),
-	       iif(count(w.lock), NULL, k.wait_max_ns)
-	  FROM k LEFT JOIN w ON w.kind = k.kind AND w.call IS k.call AND w.lock NOT NULL
+	       iif(count(w.object), NULL, k.wait_max_ns)
+	  FROM k LEFT JOIN w ON w.kind = k.kind AND w.call IS k.call AND w.object NOT NULL
 	 GROUP BY k.kind, k.call HAVING k.wait_ns > coalesce(sum(w.wait_ns), 0)),
 enders AS (
-	SELECT kind, call, lock, iif(lock NOT NULL, upid, NULL) AS of_upid, ender_utid, sum(wait_ns) AS wait_ns,
-	       row_number() OVER (PARTITION BY kind, call, lock, iif(lock NOT NULL, upid, NULL) ORDER BY sum(wait_ns) DESC, ender_utid) AS n
+	SELECT kind, call, object, iif(object NOT NULL, upid, NULL) AS of_upid, ender_utid, sum(wait_ns) AS wait_ns,
+	       row_number() OVER (PARTITION BY kind, call, object, iif(object NOT NULL, upid, NULL) ORDER BY sum(wait_ns) DESC, ender_utid) AS n
 	  FROM e GROUP BY 1, 2, 3, 4, 5)
-SELECT r.kind AS kind, r.call AS call, iif(r.lock NOT NULL, printf('%x', r.lock), NULL) AS object, r.waits AS waits, r.wait_ns AS wait_ns, r.wait_max_ns AS wait_max_ns,
+SELECT r.kind AS kind, r.call AS call, r.object AS object, r.waits AS waits, r.wait_ns AS wait_ns, r.wait_max_ns AS wait_max_ns,
        CASE WHEN n.n THEN coalesce((SELECT comm FROM threads WHERE utid = n.ender_utid), '[interrupt]')
                           || iif(n.wait_ns * 100 / r.wait_ns < 99, printf(' %d %%', n.wait_ns * 100 / r.wait_ns), '') END AS ended_by,
        (SELECT group_concat(text, ', ')
           FROM (SELECT printf('%s %d %%', meanwhile, sum(meanwhile_ns) * 100 / n.wait_ns) AS text
-                  FROM e WHERE e.kind = r.kind AND e.call IS r.call AND e.lock IS r.lock AND (r.lock IS NULL OR e.upid = r.of_upid)
+                  FROM e WHERE e.kind = r.kind AND e.call IS r.call AND e.object IS r.object AND (r.object IS NULL OR e.upid = r.of_upid)
                    AND e.ender_utid = n.ender_utid AND e.meanwhile NOT NULL
                  GROUP BY meanwhile HAVING sum(meanwhile_ns) * 100 >= n.wait_ns ORDER BY sum(meanwhile_ns) DESC, meanwhile LIMIT 3)) AS meanwhile
-  FROM rows AS r LEFT JOIN enders AS n ON n.n = 1 AND n.kind = r.kind AND n.call IS r.call AND n.lock IS r.lock AND n.of_upid IS r.of_upid AND n.wait_ns > 0
- ORDER BY r.kind = 'kernel', r.wait_ns DESC, r.kind, r.call, r.lock
+  FROM rows AS r LEFT JOIN enders AS n ON n.n = 1 AND n.kind = r.kind AND n.call IS r.call AND n.object IS r.object AND n.of_upid IS r.of_upid AND n.wait_ns > 0
+ ORDER BY r.kind = 'kernel', r.wait_ns DESC, r.kind, r.call, r.object
 
 -- section: States
 SELECT state, ns AS time_ns, round(100.0 * ns / nullif(sum(ns) OVER (), 0), 3) AS share_pct,

@@ -232,7 +232,7 @@ CREATE TABLE switches (
 	steal_ns INTEGER NOT NULL,
 	stay_ns INTEGER NOT NULL,
 	call INTEGER NOT NULL,
-	lock INTEGER NOT NULL
+	object INTEGER NOT NULL
 ) STRICT;
 
 -- Wake-ups: thread utid makes target_utid runnable.

@@ -15,6 +15,7 @@
 #include "model/call.h"
 #include "model/quantile.h"
 #include "analyze/context/code_text.h"
+#include "analyze/context/object_text.h"
 #include "model/task_state.h"
 #include "analyze/engine/report_view.h" /* has macros of the names of fold/index.h */
 #include "model/thread_states.h"
@@ -406,6 +407,16 @@ static void fn_call_name(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 
 	if (sqlite3_value_type(argv[0]) != SQLITE_NULL && name)
 		sqlite3_result_text(ctx, name, -1, SQLITE_STATIC);
+}
+
+static void fn_object_name(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	const struct analysis *a = sqlite3_user_data(ctx);
+	char text[OBJECT_TEXT_BYTES];
+
+	if (object_text(a->trace, (uint32_t)sqlite3_value_int64(argv[0]),
+			(uint64_t)sqlite3_value_int64(argv[1]), text))
+		sqlite3_result_text(ctx, text, -1, SQLITE_TRANSIENT);
 }
 
 static void fn_size_class(sqlite3_context *ctx, int argc, sqlite3_value **argv)

@@ -335,7 +335,7 @@ static const struct fold_sums_def wait_sums = { STATE_SUMS, .is_exact_decoded = 
 
 #define SWITCH_COLUMNS                                                                             \
 	(FOLD_CPU_COLUMNS | 1u << EV_SWITCH_PREV_STATE | 1u << EV_SWITCH_CALL |                   \
-	 1u << EV_SWITCH_LOCK)
+	 1u << EV_SWITCH_OBJECT)
 #define REQUEST_COLUMNS                                                                            \
 	(EVENT_COL_UTID | EVENT_COL_FLAGS | 1u << EV_REQUEST_RQ | 1u << EV_REQUEST_DEV |          \
 	 1u << EV_REQUEST_ACTION | 1u << EV_REQUEST_SECTOR | 1u << EV_REQUEST_BYTES |             \

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * wait_ends(from_ns, to_ns): who ended the sleeps of the report's threads, and what that thread did
- * meanwhile. Rows are by the thread that slept, the kind of its wait, its call, its lock, and the
+ * meanwhile. Rows are by the thread that slept, the kind of its wait, its call, its object, and the
  * thread that ended such waits, or interrupts: one row with the waits, and one for each kind of
  * wait, or running, that took time of the other thread during these waits.
  *
  * A sleep counts if it ended in the window and its wake-up was seen; its time, and what the other
  * thread did, are of its part in the window. Who ended a wait for a lock, but waited for a lock
  * itself during more than half of it, only passed it on: whoever ended that wait counts instead.
+ * Who sent to a socket of the same machine counts although an interrupt delivers that.
  *
  * Of each thread the last HISTORY pieces of its life are kept; what lies before these is unknown.
  * Since its last piece that ended, the thread that ends a sleep has been running.
@@ -15,10 +16,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "analyze/context/object_text.h"
 #include "analyze/fold/folds.h"
 #include "analyze/views/view.h"
 #include "base/array.h"
 #include "base/hash_map.h"
+#include "base/strpool.h"
 #include "model/call.h"
 #include "table_columns.h"
 
@@ -35,7 +38,7 @@ struct history {		/* of a thread */
 /* A number in a row's key stands for one of these. */
 struct object {
 	uint32_t waiter;	/* the thread that slept */
-	uint64_t lock;		/* its address, or 0 */
+	uint64_t what;		/* object of the switch, or 0 */
 };
 
 struct wait_end {
@@ -53,6 +56,7 @@ struct ends_view {
 	struct hash_map numbers;	/* of objects */
 	struct object *objects;
 	size_t object_cap;
+	struct strpool *texts;
 };
 
 /* A row's key: kind, call, and the number of its object. */
@@ -143,13 +147,26 @@ static void note_holder(struct history *h, uint64_t from_ns, uint32_t holder)
 
 static int object_of(struct ends_view *x, const struct thread_sleep *s, uint32_t *ret)
 {
-	int added = hash_map_intern(&x->numbers, s->thread, s->lock, ret);
+	int added = hash_map_intern(&x->numbers, s->thread, s->object, ret);
 
 	if (added < 0 || (*ret >= x->object_cap &&
 			  array_reserve(&x->objects, &x->object_cap, *ret + 1) < 0))
 		return -ENOMEM;
-	x->objects[*ret] = (struct object){ s->thread, s->lock };
+	x->objects[*ret] = (struct object){ s->thread, s->object };
 	return 0;
+}
+
+/*
+ * What a socket of this machine sends to another one arrives in a soft interrupt, which the kernel
+ * serves at the end of the sender's call.
+ */
+static bool is_sent_here(const struct ends_view *x, const struct thread_sleep *s)
+{
+	char text[OBJECT_TEXT_BYTES];
+
+	return s->waker >= EVENT_ID_FIRST && s->object &&
+	       call_object_of(s->call) == CALL_OBJECT_SOCKET &&
+	       object_text(x->v.a->trace, s->call, s->object, text) && object_text_is_local(text);
 }
 
 static int on_sleep(struct ends_view *x, const struct thread_sleep *s)
@@ -157,7 +174,7 @@ static int on_sleep(struct ends_view *x, const struct thread_sleep *s)
 	struct view *v = &x->v;
 	enum wait_kind kind = wait_kind_of(x->machine, s->state, s->call);
 	uint64_t from_ns = s->left_ns > v->w.from_ns ? s->left_ns : v->w.from_ns;
-	uint32_t ender = s->is_irq ? 0 : s->waker, object;
+	uint32_t ender = s->is_irq && !is_sent_here(x, s) ? 0 : s->waker, object;
 	struct wait_end *w;
 
 	if (ender && kind == WAIT_LOCK) {
@@ -200,6 +217,7 @@ static struct cell *give_row(struct ends_view *x, const struct view_place *at,
 	const struct dense_ids *ids = &x->v.a->ids;
 	const struct object *o = &x->objects[(uint32_t)at->b];
 	const char *call = call_name(x->machine, (uint16_t)(at->b >> 32));
+	char text[OBJECT_TEXT_BYTES];
 	struct cell *c = view_row(&x->v, 0, meanwhile > RUNNING ? w : (void *)&none);
 
 	if (!c)
@@ -208,8 +226,11 @@ static struct cell *give_row(struct ends_view *x, const struct view_place *at,
 	if (call)
 		cell_text(&c[COL_WAIT_ENDS_CALL], call);
 	cell_int(&c[COL_WAIT_ENDS_UTID], dense_utid(ids, o->waiter));
-	if (o->lock)
-		cell_int(&c[COL_WAIT_ENDS_LOCK], (int64_t)o->lock);
+	if (object_text(x->v.a->trace, (uint16_t)(at->b >> 32), o->what, text)) {
+		cell_text(&c[COL_WAIT_ENDS_OBJECT], strpool_put(x->texts, text));
+		if (!c[COL_WAIT_ENDS_OBJECT].s)
+			return NULL;
+	}
 	if (at->group)
 		cell_int(&c[COL_WAIT_ENDS_ENDER_UTID], dense_utid(ids, at->group));
 	cell_int(&c[COL_WAIT_ENDS_IRQ], !at->group);
@@ -243,7 +264,9 @@ static int open_ends(struct view *v, const struct table_query *q, struct err *e)
 
 	x->machine = call_machine_of(trace_get(v->a->trace, "machine"));
 	x->threads = calloc(v->a->ids.thread_cnt + 1, sizeof(*x->threads));
-	return x->threads ? 0 : err_set(e, -ENOMEM, "out of memory");
+	if (!x->threads || strpool_new(&x->texts) < 0)
+		return err_set(e, -ENOMEM, "out of memory");
+	return 0;
 }
 
 static void close_ends(struct view *v)
@@ -254,6 +277,7 @@ static void close_ends(struct view *v)
 		free(x->threads[i]);
 	free(x->threads);
 	free(x->objects);
+	strpool_free(x->texts);
 	hash_map_done(&x->numbers);
 }
 

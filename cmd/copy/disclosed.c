@@ -17,7 +17,7 @@
 #define REDACT_UID REDACT_KIND_CNT
 
 /* Slab caches and symbols tell nothing: the kernel has them on every machine. */
-_Static_assert(REDACT_KIND_CNT == 13, "a new kind of strings belongs into a class");
+_Static_assert(REDACT_KIND_CNT == 14, "a new kind of strings belongs into a class");
 
 static const struct {
 	const char *name;
@@ -29,6 +29,7 @@ static const struct {
 	{ "user names", KIND(USER) },	/* and in paths and command lines, below /home */
 	{ "user ids", KIND(UID) },
 	{ "host names", KIND(HOST) },
+	{ "addresses of sockets", KIND(SOCKET) },
 	{ "devices", KIND(DEVICE) },
 	{ "marks and notes", KIND(MARK) | KIND(NOTE) },
 	{ "functions", KIND(FUNCTION) },	/* that asked for memory or were on a stack */

@@ -79,7 +79,7 @@ static void say_counts(const char *path, const char *what, const uint64_t *count
 		[REDACT_CACHE] = "slab cache",	[REDACT_SYMBOL] = "kernel symbol",
 		[REDACT_MARK] = "mark",		[REDACT_NOTE] = "note",
 		[REDACT_FUNCTION] = "function", [REDACT_BUILD_ID] = "build id",
-		[REDACT_USER] = "user name",
+		[REDACT_USER] = "user name",	[REDACT_SOCKET] = "socket",
 	};
 	char text[512];
 	size_t at = 0;

@@ -341,6 +341,51 @@ static void add_symbol(struct redact_words *w, const char *s)
 	buf_add(&w->out, s + n, strlen(s + n));
 }
 
+/* An address and a port. Addresses that mean the same on every machine stay. */
+static void add_end(struct redact_words *w, const char *s, size_t len)
+{
+	static const char *const usual[] = { "0.0.0.0", "127.0.0.1", "[::]", "[::1]" };
+	size_t n = len, i;
+
+	while (n && s[n - 1] != ':')
+		n--;
+	n -= n > 0;
+	for (i = 0; i < sizeof(usual) / sizeof(usual[0]); i++)
+		if (strlen(usual[i]) == n && !memcmp(usual[i], s, n))
+			break;
+	if (i < sizeof(usual) / sizeof(usual[0]) || !n || is_kept(w, s, n))
+		buf_add(&w->out, s, n);
+	else
+		add_pseudonym(w, "addr-", s, n);
+	buf_add(&w->out, s + n, len - n);
+}
+
+/* "tcp 10.0.0.1:80 > 10.0.0.2:40112", "unix /run/x.sock", "netlink" */
+static void add_socket(struct redact_words *w, const char *s)
+{
+	size_t n = strcspn(s, " ");
+	const char *other;
+
+	buf_add(&w->out, s, n);
+	s += n;
+	if (!*s)
+		return;
+	buf_add(&w->out, s++, 1);
+	if (n == 4 && !strncmp(s - 5, "unix", 4)) {
+		if (*s == '@')
+			buf_add(&w->out, s++, 1);
+		add_path(w, s, strlen(s), add_path_part);
+		return;
+	}
+	other = strstr(s, " > ");
+	n = other ? (size_t)(other - s) : strlen(s);
+	add_end(w, s, n);
+	if (!other)
+		return;
+	buf_add(&w->out, other, 3);
+	add_end(w, other + 3, strlen(other + 3));
+}
+
 /* ---- strings ---- */
 
 /* kmem_cache names of old kernels may have a cgroup's name in brackets behind them. */
@@ -366,6 +411,8 @@ static void add_string(struct redact_words *w, enum redact_kind kind, const char
 		add_path(w, s, len, add_cgroup_part);
 	else if (kind == REDACT_PATH)
 		add_path(w, s, len, add_path_part);
+	else if (kind == REDACT_SOCKET)
+		add_socket(w, s);
 	else if (kind == REDACT_SYMBOL)
 		add_symbol(w, s);
 	else if (is_kept(w, s, len) || (kind == REDACT_CACHE && is_plain_cache(s)) ||

@@ -37,7 +37,7 @@ struct thread {
 	uint32_t waker;
 	uint16_t cpu;		/* of the last switch to it or away, plus one; 0: not known */
 	uint16_t call;		/* what it did when it fell asleep */
-	uint64_t lock;		/* the lock that it waits for */
+	uint64_t object;	/* what it waits for */
 	uint8_t phase;
 	uint8_t slept;		/* since it left its CPU it has slept so: enum thread_state */
 	bool is_behind;		/* an event came behind end_ns */
@@ -218,7 +218,7 @@ static int end_sleep(struct thread_states *s, struct thread *t, uint64_t by_ns)
 		.thread = (uint32_t)(t - s->threads), .waker = t->waker, .left_ns = t->off_ns,
 		.end_ns = is_woken ? t->woken_ns : by_ns, .state = t->phase,
 		.is_seen = is_woken && t->is_seen, .is_irq = t->is_irq, .call = t->call,
-		.lock = t->lock,
+		.object = t->object,
 	};
 
 	if (!is_asleep(t) || !t->off_ns || x.end_ns + x.is_seen <= x.left_ns)
@@ -288,7 +288,7 @@ static void set_phase(struct thread *t, unsigned int phase, uint64_t off_ns)
 	t->slept = 0;
 	t->is_seen = false;
 	t->call = 0;
-	t->lock = 0;
+	t->object = 0;
 	set_disk(t);
 }
 
@@ -431,7 +431,7 @@ int thread_states_leave(struct thread_states *s, const struct event *ev, uint32_
 	set_off_cpu(s, t, ev->flags & EVENT_F_PREEMPT, bits, (uint16_t)ev->v[EV_SWITCH_CALL],
 		    ev->ts_ns);
 	if (is_asleep(t))
-		t->lock = ev->v[EV_SWITCH_LOCK];
+		t->object = ev->v[EV_SWITCH_OBJECT];
 	t->is_woken &= !is_ready(t);
 	return 0;
 }
@@ -554,7 +554,7 @@ void thread_states_save(struct thread_states *s, uint64_t at_ns, thread_states_n
 			packed_put(out, t->disk_ns);
 		if (is_asleep(t)) {
 			packed_put(out, t->call);
-			packed_put(out, t->lock);
+			packed_put(out, t->object);
 		}
 		if (t->phase == THREAD_RUNNABLE)
 			packed_put(out, t->slept);
@@ -582,7 +582,7 @@ int thread_states_load(struct thread_states *s, thread_states_number thread_of, 
 		ago = kept ? packed_get(in) : 0;
 		t->disk_ns = t->phase == THREAD_UNINTERRUPTIBLE ? packed_get(in) : 0;
 		t->call = is_asleep(t) ? (uint16_t)packed_get(in) : 0;
-		t->lock = is_asleep(t) ? packed_get(in) : 0;
+		t->object = is_asleep(t) ? packed_get(in) : 0;
 		t->slept = t->phase == THREAD_RUNNABLE ? packed_get(in) & 15 : 0;
 		if (in->bad || ago > s->start_ns + 1 || (!ago && t->phase == THREAD_RUNNABLE))
 			return -EBADMSG;

@@ -96,7 +96,7 @@ struct thread_sleep {
 	bool is_seen;			/* the wake-up was */
 	bool is_irq;			/* an interrupt woke the thread */
 	uint16_t call;			/* what the thread did (model/call.h) */
-	uint64_t lock;			/* address of the lock that it waited for; 0: none */
+	uint64_t object;		/* what it waited for (call_object_of()); 0: not known */
 };
 
 struct thread_states_sink {

@@ -28,6 +28,7 @@
 #include "format/rows.h"
 #include "probe/probe.h"
 #include "ring/heap_ring.h"
+#include "ring/wire_record.h"
 #include "ring/ring.h"
 #include "record/launch.h"
 #include "record/machine.h"
@@ -573,7 +574,7 @@ void session_get_stats(const struct session *s, struct session_stats *ret)
 	ring_group_stats(s->rings, &ring, false);
 	memset(ret->event_cnt, 0, sizeof(ret->event_cnt));
 	for (h = 1; h < WIRE_HOOK_MAX; h++)
-		if (h != WIRE_PATH)
+		if (!wire_hook_is_name(h))
 			ret->event_cnt[wire_hook_class[h]] += ring.kept_cnt[h];
 	if (s->store)
 		count_stored(s, ret);

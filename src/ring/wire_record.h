@@ -32,6 +32,12 @@ static inline size_t wire_record_size(const void *data, size_t max)
 	return bytes;
 }
 
+/* The record is the name of something that other records refer to, and no event. */
+static inline bool wire_hook_is_name(unsigned int hook)
+{
+	return hook == WIRE_PATH || hook == WIRE_SOCKET;
+}
+
 /* The record at *at, which becomes the place of the next one. NULL: there is none. */
 const struct wire_hdr *slab_next_record(const struct ring_slab *s, size_t *at);
 /* Calls keep for each record of the slices, and removes the records for which it says false. */

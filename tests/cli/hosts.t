@@ -33,7 +33,7 @@ $ ebpfrec report cpu -i db.ebpfrec -i nowhere
 2~ ebpfrec: nowhere: no such trace*
 
 $ ebpfrec export -i db.ebpfrec --to csv --with-host -t switches -o - 2>/dev/null | head -n 2
-1> host,unix_ns,ts_ns,cpu,utid,preempted,next_utid,prev_state,prev_prio,next_prio,steal_ns,stay_ns,call,lock
+1> host,unix_ns,ts_ns,cpu,utid,preempted,next_utid,prev_state,prev_prio,next_prio,steal_ns,stay_ns,call,object
 1> db,1700001000500000000,500000000,0,17,0,0,1,120,120,0,0,0,0
 
 $ ebpfrec export -i db.ebpfrec --to sqlite --with-host

@@ -49,7 +49,7 @@ $ ebpfrec sql -i golden.ebpfrec 'SELECT s.tz_ns FROM switches AS s JOIN cpus AS 
 ? 1
 2> ebpfrec: no such column: s.tz_ns; did you mean 'ts_ns'?
 2> the columns are: cpu ts_ns cpu utid preempted next_utid prev_state prev_prio next_prio steal_ns
-2>   stay_ns call lock
+2>   stay_ns call object
 
 $ ebpfrec sql -i golden.ebpfrec 'SELECT percentil(cpu, 50) FROM cpus'
 ? 1

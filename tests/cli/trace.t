@@ -329,7 +329,7 @@ $ ls out | sed 's/[.].*//' | sort >there; ebpfrec export --list | awk '{ print $
 1> every table
 
 $ head -n 3 out/switches.csv
-1> ts_ns,cpu,utid,preempted,next_utid,prev_state,prev_prio,next_prio,steal_ns,stay_ns,call,lock
+1> ts_ns,cpu,utid,preempted,next_utid,prev_state,prev_prio,next_prio,steal_ns,stay_ns,call,object
 1> 500000000,0,17,0,0,1,120,120,0,0,0,0
 1> 1000000000,0,0,0,20,1,120,120,0,0,0,0
 
@@ -352,7 +352,7 @@ $ ls -A out | grep -c part
 1> 0
 
 $ ebpfrec export -i golden.ebpfrec --to csv -t switches -o - --from 1s --to 1.5s
-1> ts_ns,cpu,utid,preempted,next_utid,prev_state,prev_prio,next_prio,steal_ns,stay_ns,call,lock
+1> ts_ns,cpu,utid,preempted,next_utid,prev_state,prev_prio,next_prio,steal_ns,stay_ns,call,object
 1> 1000000000,0,0,0,20,1,120,120,0,0,0,0
 
 $ ebpfrec export -i golden.ebpfrec --to csv -t swiches -o -

@@ -24,7 +24,7 @@ const uint8_t wire_hook_class[WIRE_HOOK_MAX] = {
 #undef X
 };
 
-/* Paths, tasks and rows of snapshots have no columns. Rows of snapshots are no events of a CPU. */
+/* Names, tasks and rows of snapshots have no columns. Rows of snapshots are no events of a CPU. */
 static int count_step(struct block_writer *w, const struct wire_hdr *h)
 {
 	if (h->hook != WIRE_TASK_SNAP) {
@@ -32,9 +32,11 @@ static int count_step(struct block_writer *w, const struct wire_hdr *h)
 			w->stats.bad_cnt++;
 			return 0;
 		}
-		w->stats.event_cnt[wire_hook_class[h->hook]] += h->hook != WIRE_PATH;
+		w->stats.event_cnt[wire_hook_class[h->hook]] += !wire_hook_is_name(h->hook);
 		w->stats.late_cnt += h->ts_ns < w->from_ns;
 	}
+	if (h->hook == WIRE_SOCKET)
+		return socket_names_note(w, (const struct wire_socket *)h);
 	return block_steps_add(h->hook == WIRE_PATH ? &w->steps : &w->tasks, h, 0);
 }
 

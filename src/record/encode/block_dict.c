@@ -88,6 +88,24 @@ fail:
 	return NULL;
 }
 
+int block_set_name(struct block_writer *w, enum trace_name_type type, uint64_t id, const char *name)
+{
+	struct name_entry *n = hash_map_get(&w->names[type], id);
+	char *copy;
+
+	if (!n)
+		n = name_make(w, type, id);
+	if (!n || (n->name && !strcmp(n->name, name)))
+		return n ? 0 : -ENOMEM;
+	copy = strdup(name);
+	if (!copy)
+		return -ENOMEM;
+	free(n->name);
+	n->name = copy;
+	n->used_block = 0;
+	return 0;
+}
+
 int block_use_name(struct block_writer *w, enum trace_name_type type, uint64_t id)
 {
 	struct name_entry *n;

@@ -61,6 +61,7 @@ int block_slots_begin(struct block_writer *w)
 			return -ENOMEM;
 	memset(w->seen, 0, sizeof(w->seen));
 	memset(w->seen_pids, 0, sizeof(w->seen_pids));
+	memset(w->last_sockets, 0, sizeof(w->last_sockets));
 	return 0;
 }
 
@@ -159,7 +160,11 @@ static void note_step(struct fill *f, const struct wire_hdr *h, uint32_t at)
 static inline void note_switch(struct fill *f, const struct kind_rows *k, uint32_t at,
 			       const struct wire_switch *r)
 {
-	k->val[EV_SWITCH_LOCK][at] = (uint64_t)r->lock_high << 32 | r->lock_low;
+	uint64_t object = (uint64_t)r->object_high << 32 | r->object_low;
+
+	k->val[EV_SWITCH_OBJECT][at] = object;
+	if (object && socket_names_use(f->w, r->call, object) < 0)
+		f->failed = true;
 }
 
 /*

@@ -3,7 +3,8 @@
  * block_state: what the parts of the block writer share: block_writer.c (sections), wire_record.c
  * (how many of what), block_fill.c (records to arrays), cpu_keyframe.c (who ran when),
  * writeback_owner.c (whose pages a request writes back), file_paths.c (of which file),
- * request_lost_end.c (ends of requests that nobody saw). Nobody else.
+ * socket_names.c (what a socket connects), request_lost_end.c (ends of requests that nobody saw).
+ * Nobody else.
  */
 #ifndef BLOCK_STATE_H
 #define BLOCK_STATE_H
@@ -88,10 +89,13 @@ struct request_lost_end {
 	size_t suspect_cnt, suspect_cap;
 };
 
+#define BLOCK_LAST_SOCKETS 64
+
 struct block_writer {
 	struct block_writer_config config;
 	struct task_table *task_table;
 	struct hash_map names[TRACE_NAME_TYPE_CNT];	/* by id; all names ever asked for */
+	uint64_t last_sockets[BLOCK_LAST_SOCKETS];	/* whose names this block has */
 	struct block_dict sites, stacks;
 	struct writeback_owners owners;	/* writeback_owner.c */
 	struct inode_cache paths;	/* file_paths.c */
@@ -157,6 +161,9 @@ void block_fill_done(struct block_writer *w);
 
 /* The block refers to id: appends its name, once per block. Ignores ids without a name, and 0. */
 int block_use_name(struct block_writer *w, enum trace_name_type type, uint64_t id);
+/* From now on id has this name. */
+int block_set_name(struct block_writer *w, enum trace_name_type type, uint64_t id,
+		   const char *name);
 /*
  * Forgets the ids that no block since epoch referred to: ids come and go, and a recording may last
  * for weeks.
@@ -210,6 +217,13 @@ void block_end_start_states(struct block_writer *w);
 void file_paths_init(struct inode_cache *paths);
 /* Fills path of the block's issues, and names the files. Before the rows are ordered. */
 int file_paths_resolve(struct block_writer *w, const struct block_slice *s);
+
+/* ---- socket_names.c: 0 or -ENOMEM ---- */
+
+/* A socket has these ends. */
+int socket_names_note(struct block_writer *w, const struct wire_socket *r);
+/* A thread sleeps in call (WIRE_CALL_*) for object: the block gets the socket's name. */
+int socket_names_use(struct block_writer *w, uint32_t call, uint64_t object);
 
 /* ---- writeback_owner.c ---- */
 

@@ -153,7 +153,10 @@ static int use_irq_names(struct block_writer *w)
 	return r;
 }
 
-/* The names that a kind's columns are declared to refer to; paths get theirs with their numbers. */
+/*
+ * The names that a kind's columns are declared to refer to; paths and sockets get theirs with
+ * their numbers.
+ */
 static int use_kind_names(struct block_writer *w, unsigned int kind)
 {
 	const struct event_column *c;

@@ -269,11 +269,11 @@ void sampler_leave_out(struct sampler *s, const uint64_t cnt[WIRE_HOOK_MAX])
 
 /*
  * Returns how many of the records read are events of a slice, and not before the start or after the
- * end. A path is the name of a file, and no event.
+ * end. Names are no events.
  */
 static uint64_t kept_of(const struct sampler *s, const struct ring_stats *ring, unsigned int hook)
 {
-	return hook == WIRE_PATH ? 0 : ring->kept_cnt[hook] - s->left_out[hook];
+	return wire_hook_is_name(hook) ? 0 : ring->kept_cnt[hook] - s->left_out[hook];
 }
 
 static uint64_t outside_of(const struct sampler *s, const struct ring_stats *ring,

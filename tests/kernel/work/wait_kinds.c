@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * wait_kinds: waits 150 ms for each of several things in turn, all of which another thread or
- * process gives when it has slept, and prints the instants before and after each.
+ * process gives when it has slept, and prints the instants before and after each, and the lock's
+ * address, inode numbers and ports.
  *
  *   lock    a mutex that a thread named holder has     pipe, socket, tcp   data
  *   poll    an eventfd, by epoll_wait                  event               an eventfd, by read
@@ -15,6 +16,7 @@
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -71,6 +73,15 @@ static void take(const char *part, int from, int to)
 	waitpid(child, NULL, 0);
 }
 
+static unsigned long long inode(int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		truth_fail("fstat");
+	return st.st_ino;
+}
+
 static void do_lock(void)
 {
 	pthread_t holder;
@@ -89,14 +100,17 @@ static void do_sockets(void)
 	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
 	int server = socket(AF_INET, SOCK_STREAM, 0), client = socket(AF_INET, SOCK_STREAM, 0);
 	socklen_t len = sizeof(a);
-	int pair[2];
+	int pair[2], accepted;
 
 	if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) || bind(server, (void *)&a, len) ||
 	    listen(server, 1) || getsockname(server, (void *)&a, &len) ||
 	    connect(client, (void *)&a, len))
 		truth_fail("socket");
+	printf("tcp_from_port=%d\n", ntohs(a.sin_port));
+	accepted = accept(server, (void *)&a, &len);
+	printf("tcp_to_port=%d\nsocket_ino=%llu\n", ntohs(a.sin_port), inode(pair[0]));
 	take("socket", pair[0], pair[1]);
-	take("tcp", accept(server, NULL, NULL), client);
+	take("tcp", accepted, client);
 }
 
 static void do_poll(int event)
@@ -124,6 +138,7 @@ int main(void)
 	do_lock();
 	if (pipe(fds))
 		truth_fail("pipe");
+	printf("pipe_ino=%llu\n", inode(fds[0]));
 	take("pipe", fds[0], fds[1]);
 	do_sockets();
 	do_poll(event);

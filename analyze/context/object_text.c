@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* object_text: implementation. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/context/object_text.h"
+#include "model/call.h"
+
+bool object_text(const struct trace *t, uint32_t call, uint64_t object,
+		 char ret[OBJECT_TEXT_BYTES])
+{
+	const struct trace_name *n;
+
+	*ret = 0;
+	if (!object)
+		return false;
+	switch (call_object_of(call)) {
+	case CALL_OBJECT_PIPE:
+		snprintf(ret, OBJECT_TEXT_BYTES, "pipe:[%" PRIu64 "]", object);
+		break;
+	case CALL_OBJECT_SOCKET:
+		n = trace_name_find(t, TRACE_NAME_SOCKET, object);
+		if (n)
+			snprintf(ret, OBJECT_TEXT_BYTES, "%s", n->name);
+		else
+			snprintf(ret, OBJECT_TEXT_BYTES, "socket:[%" PRIu64 "]", object);
+		break;
+	case CALL_OBJECT_LOCK:
+		snprintf(ret, OBJECT_TEXT_BYTES, "%" PRIx64, object);
+		break;
+	}
+	return true;
+}
+
+bool object_text_is_local(const char *text)
+{
+	const char *local = strchr(text, ' '), *remote = strstr(text, " > "), *port;
+
+	if (!local || !remote)
+		return false;
+	port = strrchr(remote, ':');
+	return port && !strncmp(local + 1, remote + 3, (size_t)(port + 1 - (remote + 3)));
+}

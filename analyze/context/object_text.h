@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* object_text: what a thread waited for, as people read it. Threads: any. No errors. */
+#ifndef OBJECT_TEXT_H
+#define OBJECT_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "trace/trace.h"
+
+#define OBJECT_TEXT_BYTES 256
+
+/*
+ * `object` of a switch with this `call`: the address of a lock ("7f33a0012018"), "pipe:[4711]" as
+ * in /proc/PID/fd, a socket by its name ("tcp 127.0.0.1:80 > 127.0.0.1:40112"), or
+ * "socket:[4711]" of one without. False, and "": the object is 0, that is, not known.
+ */
+bool object_text(const struct trace *t, uint32_t call, uint64_t object,
+		 char ret[OBJECT_TEXT_BYTES]);
+
+/* The text is of a socket whose two ends have one address: both are on this machine. */
+bool object_text_is_local(const char *text);
+
+#endif /* OBJECT_TEXT_H */

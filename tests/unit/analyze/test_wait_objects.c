@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * What threads wait for: locks, pipes and sockets with their ends, from the records of the kernel
+ * to what SQL says, and who ended such a wait. Hand-made events, by ms.
+ */
+#include <arpa/inet.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <cmocka.h>
+
+#include "analyze/context/object_text.h"
+#include "bpf/wire.h"
+#include "edit/trace_redact.h"
+#include "tests/unit/gen/made_trace.h"
+#include "tests/unit/gen/table_rows.h"
+
+#define MS 1000000ull
+#define T0 (1000 * MS)
+#define AT(ms) (T0 + (ms) * MS)
+#define CALL(type) (WIRE_CALL_IS_NUMBER | (type) << WIRE_CALL_FILE_SHIFT)
+
+enum { API = 100, DB = 200, TCP = 4711, LISTENS, REMOTE, UNIX, ABSTRACT, NAMELESS, LOST, PIPE };
+
+static void sleep_for(struct gen *g, uint64_t ts, uint32_t tid, uint32_t type, uint64_t object)
+{
+	struct wire_switch r = { .hdr = { .ts_ns = ts, .hook = WIRE_SWITCH, .tid = tid },
+				 .prev_state = 1, .call = (wire_u16)CALL(type),
+				 .object_high = (wire_u16)(object >> 32),
+				 .object_low = (wire_u32)object };
+
+	gen_raw(g, &r, sizeof(r));
+}
+
+static void inet_socket(struct gen *g, uint64_t ino, int family, const char *local,
+			unsigned int local_port, const char *remote, unsigned int remote_port)
+{
+	struct wire_socket r = { .hdr = { .ts_ns = T0, .hook = WIRE_SOCKET, .tid = API },
+				 .ino = ino, .family = (wire_u16)family, .type = SOCK_STREAM,
+				 .local_port = (wire_u16)local_port,
+				 .remote_port = (wire_u16)remote_port };
+
+	assert_int_equal(inet_pton(family, local, r.local), 1);
+	assert_int_equal(inet_pton(family, remote, r.remote), 1);
+	gen_raw(g, &r, sizeof(r));
+}
+
+static void unix_socket(struct gen *g, uint64_t ino, const char *path, uint32_t len)
+{
+	struct wire_socket r = { .hdr = { .ts_ns = T0, .hook = WIRE_SOCKET, .tid = API },
+				 .ino = ino, .family = AF_UNIX, .type = SOCK_STREAM,
+				 .path_len = len };
+
+	memcpy(r.path, path, len);
+	gen_raw(g, &r, sizeof(r));
+}
+
+/* api sleeps for an object from at_ms on, and is woken 5 ms later on CPU 1. */
+static void wait_for(struct gen *g, uint64_t at_ms, uint32_t type, uint64_t object, bool is_irq)
+{
+	gen_switch(g, AT(at_ms - 1), 0, 0, API, 0);
+	sleep_for(g, AT(at_ms), API, type, object);
+	gen_wakeup(g, AT(at_ms + 5), 1, DB, API, is_irq ? WIRE_F_IRQ : 0);
+}
+
+/* Sockets are described in the first block, and waited for in that and the second. */
+static void make(struct made_trace *m)
+{
+	made_begin(m, &(struct gen_config){ .cpu_cnt = 2, .from_ns = T0 });
+	gen_snap(m->g, T0, 0, API, API, 1, "api");
+	gen_snap(m->g, T0, 1, DB, DB, 1, "db");
+	gen_switch(m->g, T0, 1, 0, DB, 0);
+	inet_socket(m->g, TCP, AF_INET, "127.0.0.1", 40112, "127.0.0.1", 5432);
+	inet_socket(m->g, LISTENS, AF_INET6, "::1", 80, "::", 0);
+	inet_socket(m->g, REMOTE, AF_INET, "10.0.0.1", 40113, "10.0.0.10", 443);
+	unix_socket(m->g, UNIX, "/run/db.sock", 13);
+	unix_socket(m->g, ABSTRACT, "\0db", 3);
+	unix_socket(m->g, NAMELESS, "", 0);
+	wait_for(m->g, 10, WIRE_FILE_SOCKET, TCP, true);
+	gen_slice(m->g, AT(19));
+	wait_for(m->g, 20, WIRE_FILE_SOCKET, REMOTE, true);
+	wait_for(m->g, 30, WIRE_FILE_SOCKET, LISTENS, true);
+	wait_for(m->g, 40, WIRE_FILE_SOCKET, UNIX, false);
+	wait_for(m->g, 50, WIRE_FILE_SOCKET, ABSTRACT, false);
+	wait_for(m->g, 60, WIRE_FILE_SOCKET, NAMELESS, false);
+	wait_for(m->g, 70, WIRE_FILE_SOCKET, LOST, false);
+	wait_for(m->g, 80, WIRE_FILE_PIPE, PIPE, false);
+	wait_for(m->g, 90, WIRE_FILE_UNKNOWN, 0x7f33a0012018, false);
+	wait_for(m->g, 100, WIRE_FILE_REGULAR, 0, false);
+	gen_switch(m->g, AT(106), 0, 0, API, 0);
+	gen_slice(m->g, AT(110));
+	made_open(m);
+}
+
+static const char *const wanted[] = {
+	"tcp 127.0.0.1:40112 > 127.0.0.1:5432", "tcp 10.0.0.1:40113 > 10.0.0.10:443",
+	"tcp [::1]:80", "unix /run/db.sock", "unix @db", "socket:[4716]", "socket:[4717]",
+	"pipe:[4718]", "7f33a0012018",
+};
+
+static void test_a_switch_tells_what_the_thread_waits_for(void **state)
+{
+	struct made_trace m;
+	char sql[256];
+	unsigned int i;
+
+	make(&m);
+	for (i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		snprintf(sql, sizeof(sql), "SELECT ts_ns / 1000000 FROM switches "
+			 "WHERE object_name(call, object) = '%s'", wanted[i]);
+		assert_int_equal(rows_one(m.a, sql), 10 * (i + 1));
+	}
+	assert_int_equal(rows_one(m.a, "SELECT count(object_name(call, object)) FROM switches"), i);
+	made_close(&m);
+}
+
+static void test_waits_that_ended_have_the_same_objects(void **state)
+{
+	struct made_trace m;
+	char sql[256];
+	unsigned int i;
+
+	make(&m);
+	for (i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		snprintf(sql, sizeof(sql), "SELECT wait_ns FROM wait_ends "
+			 "WHERE waits AND object = '%s'", wanted[i]);
+		assert_int_equal(rows_one(m.a, sql), 5 * MS);
+	}
+	assert_int_equal(rows_one(m.a, "SELECT count(*) FROM wait_ends WHERE waits"), i + 1);
+	made_close(&m);
+}
+
+/* What comes from another machine, or to a socket that listens, an interrupt brings. */
+static void test_who_sent_from_this_machine_ended_the_wait(void **state)
+{
+	struct made_trace m;
+
+	make(&m);
+	assert_int_equal(rows_one(m.a, "SELECT count(*) FROM wait_ends JOIN threads AS t "
+				       "ON t.utid = ender_utid WHERE waits AND comm = 'db' "
+				       "AND object LIKE 'tcp 127%%'"), 1);
+	assert_int_equal(rows_one(m.a, "SELECT count(*) FROM wait_ends WHERE waits AND irq "
+				       "AND ender_utid IS NULL AND object LIKE 'tcp %%'"), 2);
+	made_close(&m);
+}
+
+static void test_two_ends_are_on_one_machine_if_their_addresses_are_one(void **state)
+{
+	assert_true(object_text_is_local("tcp 10.0.0.1:40113 > 10.0.0.1:443"));
+	assert_true(object_text_is_local("udp [::1]:1 > [::1]:2"));
+	assert_false(object_text_is_local("tcp 10.0.0.1:40113 > 10.0.0.10:443"));
+	assert_false(object_text_is_local("tcp 10.0.0.10:40113 > 10.0.0.1:443"));
+	assert_false(object_text_is_local("tcp 10.0.0.1:443"));
+	assert_false(object_text_is_local("unix /run/a > b:c"));
+	assert_false(object_text_is_local("pipe:[4718]"));
+	assert_false(object_text_is_local(""));
+}
+
+/* Protocols, ports and which ends are on one machine stay; paths and addresses do not. */
+static void test_redaction_leaves_of_a_socket_what_tells_nothing(void **state)
+{
+	static const char *const patterns[] = {
+		"tcp 127.0.0.1:40112 > 127.0.0.1:5432", "tcp addr-*:40113 > addr-*:443",
+		"tcp [[]::1]:80", "unix /*.sock", "unix @*", "socket:[[]4716]",
+	};
+	const struct redact_options o = { .salt = "x", .salt_bytes = 1 };
+	struct made_trace m;
+	struct redact_result r;
+	struct analysis *a;
+	struct trace *t;
+	struct err e = { "" };
+	char path[100];
+	unsigned int i;
+
+	make(&m);
+	snprintf(path, sizeof(path), "%s/redacted", m.dir);
+	assert_int_equal(trace_redact(m.t, path, &o, &r, &e), 0);
+	assert_int_equal(trace_open(&t, path, NULL), 0);
+	assert_int_equal(analysis_open(&a, t, NULL), 0);
+	for (i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++)
+		assert_int_equal(rows_one(a, "SELECT count(*) FROM switches WHERE ts_ns = %u "
+					     "AND object_name(call, object) GLOB '%s'",
+					  10000000 * (i + 1), patterns[i]), 1);
+	assert_int_equal(rows_one(a, "SELECT count(*) FROM switches WHERE object_name(call, "
+				     "object) GLOB '*db*' OR object_name(call, object) "
+				     "GLOB '*10.0*'"), 0);
+	analysis_close(a);
+	trace_close(t);
+	made_close(&m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_switch_tells_what_the_thread_waits_for),
+		cmocka_unit_test(test_waits_that_ended_have_the_same_objects),
+		cmocka_unit_test(test_redaction_leaves_of_a_socket_what_tells_nothing),
+		cmocka_unit_test(test_who_sent_from_this_machine_ended_the_wait),
+		cmocka_unit_test(test_two_ends_are_on_one_machine_if_their_addresses_are_one),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
