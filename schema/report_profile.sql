@@ -24,8 +24,7 @@
 WITH s AS MATERIALIZED (
 	SELECT row_number() OVER () AS n, utid, upid, samples, oncpu_ns,
 	       '[' || replace(json_quote(coalesce(stack_text(stack, last_ns), '[no sample]')), ';', '","') || ']' AS frames
-	  FROM cpu_profile(:from, :to)
-	 WHERE EXISTS (SELECT 1 FROM info WHERE key = 'profile.period_ns')),
+	  FROM cpu_profile(:from, :to)),
 -- a function that is on a stack twice counts once
 f AS (
 	SELECT s.utid AS utid, s.upid AS upid, j.value AS function, s.samples AS samples, s.oncpu_ns AS oncpu_ns,

@@ -8,8 +8,7 @@
 SELECT $cpukeys sum(u.oncpu_ns) AS oncpu_ns, sum(u.samples) AS samples, u.text AS stack,
        view_complete(:from, :to) AS complete, view_lost(:from, :to) AS lost_events
   FROM (SELECT utid, upid, samples, oncpu_ns, coalesce(stack_text(stack, last_ns), '[no sample]') AS text
-          FROM cpu_profile(:from, :to)
-         WHERE EXISTS (SELECT 1 FROM info WHERE key = 'profile.period_ns')) AS u
+          FROM cpu_profile(:from, :to)) AS u
   JOIN threads AS t ON t.utid = u.utid JOIN processes AS p ON p.upid = u.upid
  GROUP BY $cpugroup u.text
  ORDER BY sum(u.oncpu_ns) DESC, u.text

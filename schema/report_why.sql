@@ -2,7 +2,7 @@
 -- note: Below the waits and states are the longest waits for a CPU and what ran there instead, the requests, who
 --   ended the sleep, and the chain: from the window's end back along the wake-ups, in the last second.
 -- nobody: This is about all threads together; give --pid, --comm, --tid, --thread or --during.
--- needs: sched.switch sched.wakeup block? alloc.rss?
+-- needs: sched.switch sched.wakeup block? alloc.rss? cpu.sample?
 -- reach: before
 -- index: states sched requests levels
 -- threads: The figures are of threads (--tid, --thread): resident and mapped memory and spikes belong to
@@ -17,6 +17,8 @@
 --                      not all, and meanwhile what this thread did during these waits: the kinds that took the most.
 --                      Of a lock it is who held it: a thread that waited for a lock itself meanwhile only passed it on
 --   States             what they did (report states), threads added up, with a bar
+--   Where it ran       the functions that had the CPU (report profile), if samples were recorded: self_ns, the part of
+--                      the time in which the function itself ran; called_by, its caller on the stack that has the most
 --   Waited longest     their 20 longest waits for a CPU that ended in the window, by what ended them
 --   Ran instead        who had the CPU on which such a wait ended, during these waits
 --   Requests           their block requests, as in report latency
@@ -97,6 +99,17 @@ SELECT state, ns AS time_ns, round(100.0 * ns / nullif(sum(ns) OVER (), 0), 3) A
          CROSS JOIN (VALUES (1, 'running'), (2, 'runnable'), (3, 'preempted'), (4, 'throttled'), (5, 'disk'), (6, 'uninterruptible'),
                             (7, 'sleeping'), (8, 'stopped'), (9, 'unknown')) AS v)
  WHERE ns > 0 ORDER BY n
+
+-- section: ?Where it ran (5: report profile)
+WITH s AS MATERIALIZED (
+	SELECT samples, oncpu_ns, '[' || replace(json_quote(coalesce(stack_text(stack, last_ns), '[no sample]')), ';', '","') || ']' AS frames
+	  FROM cpu_profile(:from, :to))
+SELECT function, self_ns, round(100.0 * self_ns / nullif(sum(self_ns) OVER (), 0), 3) AS self_pct, samples, called_by
+  FROM (SELECT json_extract(frames, '$[#-1]') AS function, sum(oncpu_ns) AS self_ns, sum(samples) AS samples,
+               json_extract(frames, '$[#-2]') AS called_by, max(oncpu_ns)
+          FROM s GROUP BY 1)
+ WHERE (SELECT sum(samples) FROM s) > 0
+ ORDER BY self_ns DESC, samples DESC, function
 
 -- section: Waited longest (4)
 SELECT p.pid AS pid, t.comm AS comm, u.start_ns AS at_ns, u.wait_ns AS wait_ns, u.wait_reason AS reason, u.cpu AS cpu

@@ -259,6 +259,10 @@ struct part {
 	const struct row_sink *out;
 	char title[64], command[64];
 	uint64_t max, cnt;
+	/* The title and these columns wait for the first row. */
+	bool waits;
+	unsigned int col_cnt;
+	const char *const *names;
 };
 
 /*
@@ -285,22 +289,33 @@ static void part_init(struct part *p, const char *line, bool brief, uint64_t top
 
 static int part_begin(void *ctx, unsigned int cnt, const char *const *names)
 {
-	const struct part *p = ctx;
+	struct part *p = ctx;
 
-	return p->out->begin ? p->out->begin(p->out->ctx, cnt, names) : 0;
+	p->col_cnt = cnt;
+	p->names = names;
+	return !p->waits && p->out->begin ? p->out->begin(p->out->ctx, cnt, names) : 0;
 }
 
 static int part_row(void *ctx, const struct value *values)
 {
 	struct part *p = ctx;
+	int ret = 0;
 
-	return p->cnt++ < p->max ? p->out->row(p->out->ctx, values) : 0;
+	if (p->waits) {
+		p->waits = false;
+		ret = p->out->section(p->out->ctx, p->title);
+		if (!ret)
+			ret = part_begin(p, p->col_cnt, p->names);
+	}
+	return !ret && p->cnt++ < p->max ? p->out->row(p->out->ctx, values) : ret;
 }
 
 static int part_end(void *ctx)
 {
 	const struct part *p = ctx;
 
+	if (p->waits)
+		return 0;
 	if (p->cnt > p->max && p->out->more)
 		p->out->more(p->out->ctx, p->cnt - p->max, p->command);
 	return p->out->end ? p->out->end(p->out->ctx) : 0;
@@ -339,7 +354,8 @@ static int run_machine_part(struct analysis *a, const char *text, size_t len,
 /*
  * Runs a text with sections part by part. With sink->section each part is a result of its own,
  * otherwise all of it is one result: section, row, name, value. A title may begin with marks: +,
- * the section is not on the first screen; @, it is about the machine.
+ * the section is not on the first screen; @, it is about the machine; ?, without rows it is not
+ * there.
  */
 static int run_sections(struct analysis *a, const char *text, const struct statement_param *params,
 			bool brief, uint64_t top, const struct row_sink *sink, struct err *e)
@@ -354,7 +370,7 @@ static int run_sections(struct analysis *a, const char *text, const struct state
 		ret = sink->begin(sink->ctx, 4, flat_names);
 	for (; at && ret >= 0; at = next) {
 		const char *title = at + strlen(MARK);
-		bool more = *title == '+', of_machine = *title == '@';
+		bool more = *title == '+', of_machine = *title == '@', if_any = *title == '?';
 		struct part p;
 		const struct row_sink part_sink = {
 			.ctx = &p, .begin = part_begin, .row = part_row, .end = part_end
@@ -364,10 +380,11 @@ static int run_sections(struct analysis *a, const char *text, const struct state
 		next = strstr(at + 1, MARK);
 		if (more && brief)
 			continue;
-		part_init(&p, title + (more || of_machine), brief, top,
+		part_init(&p, title + (more || of_machine || if_any), brief, top,
 			  sink->section ? sink : &flat_sink);
 		f.title = p.title;
-		if (sink->section)
+		p.waits = if_any && sink->section;
+		if (sink->section && !if_any)
 			ret = sink->section(sink->ctx, p.title);
 		if (!ret)
 			ret = (of_machine ? run_machine_part : run_part)(

@@ -132,7 +132,7 @@ static void put_window(const struct analysis *a, struct buf *out)
 /* ---- jobs ---- */
 
 /* A job finds rows per bin, or a report. The page has the results in this order. */
-enum { JOB_PAGE = ROWS_CNT, JOB_STACKS, JOB_SPIKES, JOB_SUMMARY, JOB_CNT };
+enum { JOB_PAGE = ROWS_CNT, JOB_STACKS, JOB_PROFILE, JOB_SPIKES, JOB_SUMMARY, JOB_CNT };
 
 struct page_job {
 	const struct page_rows_def *rows;	/* NULL: a report */
@@ -156,7 +156,8 @@ struct page_jobs {
 
 /* JOB_PAGE does those that are not in here. */
 static const unsigned int job_order[] = {
-	JOB_SPIKES, ROWS_MEMORY, JOB_PAGE, ROWS_STATES, JOB_SUMMARY, ROWS_CPU, JOB_STACKS
+	JOB_SPIKES, ROWS_MEMORY, JOB_PAGE, ROWS_STATES, JOB_SUMMARY, ROWS_CPU, JOB_STACKS,
+	JOB_PROFILE
 };
 #define ORDER_CNT (sizeof(job_order) / sizeof(job_order[0]))
 
@@ -175,6 +176,9 @@ static void init_jobs(struct page_jobs *j, struct analysis *a, uint64_t from_ns,
 	j->jobs[JOB_PAGE].report.every_ns = INT64_MAX;
 	j->jobs[JOB_STACKS].report.view = j->jobs[JOB_STACKS].section = "stacks";
 	j->jobs[JOB_STACKS].report.limit = STACKS_SHOWN;
+	j->jobs[JOB_PROFILE].report.view = j->jobs[JOB_PROFILE].section = "profile";
+	j->jobs[JOB_PROFILE].report.limit = STACKS_SHOWN;
+	j->jobs[JOB_PROFILE].report.stacks_apart = true;
 	j->jobs[JOB_SPIKES].report.view = j->jobs[JOB_SPIKES].section = "spikes";
 	j->jobs[JOB_SPIKES].report.limit = SPIKES_SHOWN;
 	j->jobs[JOB_SUMMARY].report.from_ns = from_ns;

@@ -7,7 +7,8 @@
  *     cpu_samples, where -----+
  *
  * The n-th of a thread's samples ends at n / all of its time, so that no ns is left over, however
- * the samples are grouped. A thread without a sample has one row without a stack.
+ * the samples are grouped. A thread without a sample has one row without a stack. There are no rows
+ * if no samples were recorded.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -114,6 +115,17 @@ static int read_table(struct profile *p, const struct table_def *def, uint32_t c
 	return ret;
 }
 
+static int read_both(struct profile *p, struct err *e)
+{
+	int ret = read_table(p, &table_cpu_usage,
+			     1u << COL_CPU_USAGE_UTID | 1u << COL_CPU_USAGE_ONCPU_NS, add_usage, e);
+
+	return ret ? ret :
+		     read_table(p, table_find("cpu_samples"),
+				1u << SAMPLES_TS_NS | 1u << SAMPLES_UTID | 1u << SAMPLES_STACK,
+				add_sample, e);
+}
+
 static void profile_close(void *state)
 {
 	struct profile *p = state;
@@ -139,14 +151,8 @@ static int profile_open(struct analysis *a, const struct table_def *def,
 	ret = window_init(&w, a, &p->window, e);
 	p->window.from_ns = context_rel(a, w.from_ns);
 	p->window.to_ns = context_rel(a, w.to_ns);
-	if (!ret)
-		ret = read_table(p, &table_cpu_usage,
-				 1u << COL_CPU_USAGE_UTID | 1u << COL_CPU_USAGE_ONCPU_NS, add_usage,
-				 e);
-	if (!ret)
-		ret = read_table(p, table_find("cpu_samples"),
-				 1u << SAMPLES_TS_NS | 1u << SAMPLES_UTID | 1u << SAMPLES_STACK,
-				 add_sample, e);
+	if (!ret && trace_was_recorded(a->trace, "cpu.sample"))
+		ret = read_both(p, e);
 	if (ret < 0) {
 		profile_close(p);
 		return ret;

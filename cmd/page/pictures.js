@@ -188,15 +188,20 @@ function add_lanes() {
 	picture.canvas.addEventListener('dblclick', () => { zoomed = null; picture.draw(); });
 }
 
-/* ---- stacks of allocations ---- */
+/* ---- stacks of allocations, and of what ran ---- */
 
-function add_flame() {
-	const r = results.stacks, stacks = [], box = element('div', {});
-	if (!r.cnt)
+function add_flame_of(id, r, figure, format, what) {
+	const stacks = [], box = element('div', {});
+	if (!r.cnt || !r.samples.some((n) => n))
 		return;
 	for (let i = 0; i < r.cnt; i++)
-		stacks.push([['[' + texts[r.source[i]] + ']', texts[r.comm[i]], ...texts[r.stack[i]].split(';')], r.bytes[i]]);
-	$('flame-graph').hidden = false;
-	$('flame-graph').append(element('div', { class: 'note' }, 'of the whole page; the ' + count(r.cnt) + ' stacks with most bytes, of allocations whose stacks were recorded'), box);
-	flame_graph(box, stacks, bytes);
+		stacks.push([[...(r.source ? ['[' + texts[r.source[i]] + ']'] : []), texts[r.comm[i]], ...texts[r.stack[i]].split(';')], r[figure][i]]);
+	$(id).hidden = false;
+	$(id).append(element('div', { class: 'note' }, 'of the whole page; the ' + count(r.cnt) + ' stacks with most ' + what), box);
+	flame_graph(box, stacks, format);
+}
+
+function add_flame() {
+	add_flame_of('flame-profile', results.profile, 'oncpu_ns', duration, 'time: that of each thread on the CPUs, divided among its samples');
+	add_flame_of('flame-graph', results.stacks, 'bytes', bytes, 'bytes, of allocations whose stacks were recorded');
 }

@@ -264,16 +264,8 @@ $ ebpfrec info --columns -i stacks.ebpfrec --format csv | grep ^state | cut -d, 
 1> processes threads task_events cpu_state rss_state rss_snaps loss cost clocks names utids sites frames
 
 # samples of the CPU: 1.5 s of cc1, less what it waited, are divided among six samples, and make has no sample
-$ ebpfrec report -i stacks.ebpfrec profile; cp -r stacks.ebpfrec sampled.ebpfrec; sed -i '/^crc32c=/d;$a profile.period_ns=10000000' sampled.ebpfrec/manifest
+$ ebpfrec report -i stacks.ebpfrec profile
 1> 0 .. 4 s of stacks.ebpfrec, started 2023-11-14 22:30:00 UTC, INCOMPLETE: sched: 3 events lost
-1>
-1> PID  COMM  FUNCTION  SELF  SELF %  TOTAL  SAMPLES  TOTAL SAMPLES  COMPLETE  LOST EVENTS
-1> (nothing)
-1>
-1> The time is the scheduler's, divided among the samples that a thread has in the window: samples says how many a row has, and few say little. (More: --notes.)
-
-$ ebpfrec report -i sampled.ebpfrec profile
-1> 0 .. 4 s of sampled.ebpfrec, started 2023-11-14 22:30:00 UTC, INCOMPLETE: sched: 3 events lost
 1>
 1> PID  COMM               FUNCTION                   SELF  SELF %   TOTAL  SAMPLES  TOTAL SAMPLES
 1> 100  make               [no sample]              1.00 s    37.2  1.00 s        0              0
@@ -286,7 +278,7 @@ $ ebpfrec report -i sampled.ebpfrec profile
 1>
 1> The time is the scheduler's, divided among the samples that a thread has in the window: samples says how many a row has, and few say little. (More: --notes.)
 
-$ ebpfrec report -i sampled.ebpfrec profile --from 1s --to 1.035s --format csv; ebpfrec report -i sampled.ebpfrec cpu --from 1s --to 1.035s --format csv
+$ ebpfrec report -i stacks.ebpfrec profile --from 1s --to 1.035s --format csv; ebpfrec report -i stacks.ebpfrec cpu --from 1s --to 1.035s --format csv
 1> pid,comm,function,self_ns,self_pct,total_ns,samples,total_samples,complete,lost_events
 1> 200,cc1,ufunc_12,23333333,66.667,35000000,2,3,1,0
 1> 200,cc1,function_ffffffff810010,11666667,33.333,11666667,1,1,1,0
@@ -294,36 +286,36 @@ $ ebpfrec report -i sampled.ebpfrec profile --from 1s --to 1.035s --format csv; 
 1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,steal_ns,irq_ns,softirq_ns
 1> 200,cc1,35000000,100,0,0,1,0,,,
 
-$ ebpfrec report -i sampled.ebpfrec profile --from 2.1s --by comm,thread_name --format csv
+$ ebpfrec report -i stacks.ebpfrec profile --from 2.1s --by comm,thread_name --format csv
 1> thread_name,comm,function,self_ns,self_pct,total_ns,samples,total_samples,complete,lost_events
 1> make,make,[no sample],500000000,55.556,500000000,0,0,0,3
 1> cc1,cc1,[no sample],400000000,44.444,400000000,0,0,0,3
-2> ebpfrec: sampled.ebpfrec: the window is incomplete: sched: 3 events lost
+2> ebpfrec: stacks.ebpfrec: the window is incomplete: sched: 3 events lost
 
-$ ebpfrec report -i sampled.ebpfrec profile --sort total_ns --comm cc1 --limit 2 --format csv
+$ ebpfrec report -i stacks.ebpfrec profile --sort total_ns --comm cc1 --limit 2 --format csv
 1> pid,comm,function,self_ns,self_pct,total_ns,samples,total_samples,complete,lost_events
 1> 200,cc1,ufunc_12,719999800,50,1199999666,3,5,0,3
 1> 200,cc1,ufunc_1,0,0,1199999666,0,5,0,3
-2> ebpfrec: sampled.ebpfrec: the window is incomplete: sched: 3 events lost
+2> ebpfrec: stacks.ebpfrec: the window is incomplete: sched: 3 events lost
 
-$ ebpfrec report -i sampled.ebpfrec profile --format folded
+$ ebpfrec report -i stacks.ebpfrec profile --format folded
 1> make;[no sample] 1000000000
 1> cc1;ufunc_1;ufunc_12;ufunc_12 719999800
 1> cc1;ufunc_1;ufunc_12;function_ffffffff810010 479999866
 1> =1+\x1b[31m,"\xff;function_ffffffff810010 250000000
 1> cc1;[no stack] 239999934
-2> ebpfrec: sampled.ebpfrec: the window is incomplete: sched: 3 events lost
+2> ebpfrec: stacks.ebpfrec: the window is incomplete: sched: 3 events lost
 
-$ ebpfrec report -i sampled.ebpfrec profile --format folded --sort samples
+$ ebpfrec report -i stacks.ebpfrec profile --format folded --sort samples
 1> cc1;ufunc_1;ufunc_12;ufunc_12 3
 1> cc1;ufunc_1;ufunc_12;function_ffffffff810010 2
 1> =1+\x1b[31m,"\xff;function_ffffffff810010 1
 1> cc1;[no stack] 1
 1> make;[no sample] 0
-2> ebpfrec: sampled.ebpfrec: the window is incomplete: sched: 3 events lost
+2> ebpfrec: stacks.ebpfrec: the window is incomplete: sched: 3 events lost
 
 # the rows add up to report cpu, whatever they go by
-$ for by in process thread comm tree; do for view in 'profile self_ns' 'cpu oncpu_ns'; do set -- $view; ebpfrec report -i sampled.ebpfrec $1 --by $by --format json | sed 's/.*"'$2'":\([0-9]*\).*/\1/;/^[0-9]/!d' | awk '{ s += $1 } END { printf "%.0f\n", s }'; done; done
+$ for by in process thread comm tree; do for view in 'profile self_ns' 'cpu oncpu_ns'; do set -- $view; ebpfrec report -i stacks.ebpfrec $1 --by $by --format json | sed 's/.*"'$2'":\([0-9]*\).*/\1/;/^[0-9]/!d' | awk '{ s += $1 } END { printf "%.0f\n", s }'; done; done
 1> 2689999600
 1> 2689999600
 1> 2689999600
@@ -332,22 +324,40 @@ $ for by in process thread comm tree; do for view in 'profile self_ns' 'cpu oncp
 1> 2689999600
 1> 2689999600
 1> 2689999600
-2> ebpfrec: sampled.ebpfrec: the window is incomplete: sched: 3 events lost
-2> ebpfrec: sampled.ebpfrec: the window is incomplete: sched: 3 events lost
-2> ebpfrec: sampled.ebpfrec: the window is incomplete: sched: 3 events lost
-2> ebpfrec: sampled.ebpfrec: the window is incomplete: sched: 3 events lost
-2> ebpfrec: sampled.ebpfrec: the window is incomplete: sched: 3 events lost
-2> ebpfrec: sampled.ebpfrec: the window is incomplete: sched: 3 events lost
-2> ebpfrec: sampled.ebpfrec: the window is incomplete: sched: 3 events lost
-2> ebpfrec: sampled.ebpfrec: the window is incomplete: sched: 3 events lost
+2> ebpfrec: stacks.ebpfrec: the window is incomplete: sched: 3 events lost
+2> ebpfrec: stacks.ebpfrec: the window is incomplete: sched: 3 events lost
+2> ebpfrec: stacks.ebpfrec: the window is incomplete: sched: 3 events lost
+2> ebpfrec: stacks.ebpfrec: the window is incomplete: sched: 3 events lost
+2> ebpfrec: stacks.ebpfrec: the window is incomplete: sched: 3 events lost
+2> ebpfrec: stacks.ebpfrec: the window is incomplete: sched: 3 events lost
+2> ebpfrec: stacks.ebpfrec: the window is incomplete: sched: 3 events lost
+2> ebpfrec: stacks.ebpfrec: the window is incomplete: sched: 3 events lost
 
-$ ebpfrec sql -i sampled.ebpfrec "SELECT utid, stack IS NULL AS n, samples, oncpu_ns FROM cpu_profile(1e9, 1.045e9)"
+$ ebpfrec sql -i stacks.ebpfrec "SELECT utid, stack IS NULL AS n, samples, oncpu_ns FROM cpu_profile(1e9, 1.045e9)"
 1> utid  n  samples  oncpu_ns
 1>   20  0        3  33750000
 1>   20  0        1  11250000
 1>    0  1        0  45000000
 
-$ ebpfrec sql -i sampled.ebpfrec "SELECT ts_ns, cpu, comm, irq, stack_text(stack, ts_ns) AS text FROM cpu_samples JOIN threads USING (utid) WHERE ts_ns > 1.05e9" --format csv
+$ ebpfrec sql -i stacks.ebpfrec "SELECT ts_ns, cpu, comm, irq, stack_text(stack, ts_ns) AS text FROM cpu_samples JOIN threads USING (utid) WHERE ts_ns > 1.05e9" --format csv
 1> ts_ns,cpu,comm,irq,text
 1> 1060000000,0,cc1,0,[no stack]
 1> 1600000000,1,"'=1+\x1b[31m,""\xff",1,function_ffffffff810010
+
+# why has the innermost functions, with a caller, and does not mention them without samples
+$ ebpfrec report why -i stacks.ebpfrec --comm cc1 2>/dev/null | sed -n '/^Where it ran/,/^$/p'; ebpfrec report why -i golden.ebpfrec --comm cc1 --to 1s 2>/dev/null | grep -c '^Where it ran'
+? 1
+1> Where it ran
+1> FUNCTION                   SELF  SELF %  SAMPLES  CALLED BY
+1> ufunc_12                 720 ms    50.0        3  ufunc_12
+1> function_ffffffff810010  480 ms    33.3        2  ufunc_12
+1> [no stack]               240 ms    16.7        1  -
+1>
+1> 0
+
+$ ebpfrec report why -i stacks.ebpfrec --comm cc1 --format csv 2>/dev/null | grep '^Where it ran,1'
+1> Where it ran,1,function,ufunc_12
+1> Where it ran,1,self_ns,719999800
+1> Where it ran,1,self_pct,50
+1> Where it ran,1,samples,3
+1> Where it ran,1,called_by,ufunc_12

@@ -85,7 +85,7 @@ roles["python3"] = int((usage.ru_utime + usage.ru_stime) * 1e9), usage.ru_inbloc
 json.dump(roles, open(truth, "w"))
 EOF_PY
 for run in before:5 after:15; do
-	recorded "${run%:*}" -e sched,alloc,block,sched.irq --stacks 256KiB -- "${undisturbed[@]}" python3 "$tmp/run.py" "${run#*:}" "$tmp/${run%:*}.truth"
+	recorded "${run%:*}" -e sched,alloc,block,sched.irq --stacks 256KiB --profile -- "${undisturbed[@]}" python3 "$tmp/run.py" "${run#*:}" "$tmp/${run%:*}.truth"
 done
 
 checker <<'EOF_PY'
@@ -112,7 +112,7 @@ check("share: the bundle is below its size, and whole", size <= LIMIT, size)
 check("share: other programs take it", subprocess.run(["unzip", "-tq", tmp + "/public.zip"], stdout=subprocess.DEVNULL).returncode == 0, "unzip -t")
 
 # ---- the same numbers, other names ----
-NAMES = {"comm", "by_comm", "holder", "submitter", "largest_rss_comm", "call_site", "user_stack", "kernel_stack", "stack"}
+NAMES = {"comm", "by_comm", "holder", "submitter", "largest_rss_comm", "call_site", "user_stack", "kernel_stack", "stack", "function"}
 # the size of blocks with other names is their own
 NAMES |= {"bytes_written", "bytes_per_event"}
 INSTANTS = {"t_ns", "start_ns", "end_ns", "peak_ns", "rss_peak_at_ns"}
@@ -149,12 +149,12 @@ def compare(view, bundle, args):
 
 z, once = Trace(tmp + "/public.zip"), Trace(tmp + "/at-once.zip")
 check("share: all views are compared", {"totals", "cpu", "irq", "sched", "states", "parallel", "why", "alloc", "spikes", "io", "latency", "pattern", "devices", "preempts", "timeline",
-                                        "waits", "locks", "memory", "leaks", "lifetimes", "sizes", "stacks", "loss", "cost", "summary"} <= set(views), views)
+                                        "waits", "locks", "memory", "leaks", "lifetimes", "sizes", "stacks", "profile", "loss", "cost", "summary"} <= set(views), views)
 for view in views:
     if view in ("summary", "why", "offcpu"):    # the first two have sections; long waits were not recorded
         continue
     compare(view, z, [])
-    if view not in ("leaks", "lifetimes", "stacks", "locks"):    # they have no --every
+    if view not in ("leaks", "lifetimes", "stacks", "profile", "locks"):    # they have no --every
         compare(view, z, ["--every", "100ms"])
 for view, by in (("cpu", "thread"), ("cpu", "cpu"), ("sched", "thread"), ("states", "thread"), ("io", "device"), ("irq", "cpu")):
     compare(view, z, ["--by", by])

@@ -387,6 +387,18 @@ def check_flame():
     check("a search marks frames and says what they have", found == ["function_ffffffff81def0"] and "[slab]: found 20 (25.0 % of [slab])" in about, (found, about))
 
 
+def check_profile():
+    """The page has a flame graph of the code that ran, if samples were recorded: gen_golden's, whose cc1 ran 1.44 s in six of them."""
+    path = os.path.join(tmp, "profile.html")
+    subprocess.run([ebpfrec, "export", "-q", "--to", "html", "-i", os.path.join(tmp, "stacks"), "-o", path], check=True, stderr=subprocess.DEVNULL)
+    browser.open(path)
+    frames = browser.evaluate("[...document.querySelectorAll('#flame-profile .frames div')].map((e) => e.title)")
+    check("the page shows the code that ran", any(re.match(r"cc1: 1\.44 s \(", t) for t in frames) and any(re.match(r"ufunc_12: 1\.20 s \(", t) for t in frames) and
+          any(t.startswith("[no sample]: 1.00 s") for t in frames), frames)
+    browser.open(os.path.join(tmp, "golden.html"))
+    check("and nothing of it without samples", browser.evaluate("document.getElementById('flame-profile').hidden") is True, "shown")
+
+
 def check_without_script():
     path = os.path.join(tmp, "golden.html")
     text = open(path, encoding="utf-8").read()
@@ -413,5 +425,6 @@ with Browser() as browser:
     check_windows("golden trace", os.path.join(tmp, "golden"), 3)
     check_pictures()
     check_flame()
+    check_profile()
     check_hostile()
 raise SystemExit(failed > 0)

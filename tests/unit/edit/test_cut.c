@@ -854,7 +854,7 @@ static void compare_processes(const struct pair *p, const uint32_t *pids, unsign
 	 */
 	static const char *const names[] = { "io",    "latency", "cpu",	  "sched",
 					     "alloc", "memory",	 "leaks", "lifetimes",
-					     "sizes", "irq",	 "stacks" };
+					     "sizes", "irq",	 "stacks", "profile" };
 	struct report_request q = { .from_ns = p->from_ns,
 				    .to_ns = p->to_ns,
 				    .pids = pids,

@@ -230,7 +230,8 @@ void chaos_begin(struct chaos *f, uint64_t seed)
 					      .recorder_pid = 1004,
 					      .sources = "sched.switch,sched.wakeup,sched.irq,"
 							 "alloc.slab,alloc.page,alloc.rss,alloc.vm,"
-							 "alloc.heap,block,block.dirty",
+							 "alloc.heap,block,block.dirty,"
+							 "cpu.sample",
 					      .file_bytes = 200000 });
 	gen_mix_start(f->g, &f->m);
 }
