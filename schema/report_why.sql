@@ -11,7 +11,9 @@
 -- rows: sums
 --
 -- The result has several sections about the report's threads (--pid, --comm, --tid, --thread) in the window:
---   In short           a sentence: what took the most of their time, and who ended that
+--   In short           what took the most of their time; the object or system call that half of this is for, and the
+--                      thread that ended half of it; for a CPU, who had it during the 20 longest waits; for a disk,
+--                      the file whose requests took longest, and the process that moved most on the same devices
 --   Waited for         what they waited for, as in report waits: a row per kind and system call, and per lock, socket and
 --                      pipe (object: an address, or the ends of the socket). ended_by is the thread that ended most of this time, with its share where it is
 --                      not all, and meanwhile what this thread did during these waits: the kinds that took the most.
@@ -36,28 +38,57 @@
 --                      ends after 20 links, and at a wake-up by a task that is not known.
 
 -- section: In short
-WITH k AS MATERIALIZED (
-	SELECT kind, sum(wait_ns) AS wait_ns FROM wait_kinds(:from, :to, 0, 'none') GROUP BY kind),
+WITH k AS MATERIALIZED (SELECT kind, call, sum(wait_ns) AS wait_ns FROM wait_kinds(:from, :to, 0, 'none') GROUP BY kind, call),
 s AS MATERIALIZED (
 	SELECT running_ns, running_ns + runnable_ns + preempted_ns + throttled_ns + disk_ns + uninterruptible_ns + sleeping_ns + stopped_ns + unknown_ns AS life_ns
 	  FROM thread_states(:from, :to, 0, 'none')),
 -- time on CPUs, and each kind of wait; what idle threads do counts where nothing else took a twentieth of the time
 t AS (SELECT 'running' AS kind, running_ns AS ns, 1 AS busy FROM s
       UNION ALL
-      SELECT kind, wait_ns, kind IN ('cpu', 'throttled', 'disk', 'lock', 'socket', 'pipe', 'fault') FROM k),
-top AS (SELECT t.kind AS kind, t.ns AS ns, s.life_ns AS life_ns FROM t, s WHERE t.ns > 0 ORDER BY t.kind = 'kernel', busy AND 20 * t.ns >= s.life_ns DESC, t.ns DESC, t.kind LIMIT 1),
-by AS (SELECT t.comm AS comm, sum(e.wait_ns) AS by_ns
-         FROM wait_ends(:from, :to) AS e JOIN threads AS t ON t.utid = e.ender_utid, top WHERE e.kind = top.kind
-        GROUP BY e.ender_utid ORDER BY by_ns DESC, e.ender_utid LIMIT 1)
+      SELECT kind, sum(wait_ns), kind IN ('cpu', 'throttled', 'disk', 'lock', 'socket', 'pipe', 'fault', 'call') FROM k GROUP BY kind),
+top AS MATERIALIZED (
+	SELECT t.kind AS kind, t.ns AS ns, s.life_ns AS life_ns FROM t, s WHERE t.ns > 0
+	 ORDER BY t.kind = 'kernel', busy AND 20 * t.ns >= s.life_ns DESC, t.ns DESC, t.kind LIMIT 1),
+-- what ended, where somebody may have ended it
+e AS MATERIALIZED (
+	SELECT e.*, t.upid AS upid FROM top CROSS JOIN wait_ends(:from, :to) AS e JOIN threads AS t ON t.utid = e.utid WHERE e.kind = top.kind AND top.kind IN ('lock', 'socket', 'pipe', 'fault', 'call', 'child')),
+object AS (SELECT object, call, sum(wait_ns) AS ns FROM e WHERE object NOT NULL GROUP BY upid, object ORDER BY ns DESC, object LIMIT 1),
+call AS (SELECT k.call AS call, k.wait_ns AS ns FROM k, top WHERE k.kind = top.kind AND k.call NOT NULL ORDER BY k.wait_ns DESC, k.call LIMIT 1),
+ender AS (SELECT e.ender_utid AS utid, t.comm AS comm, sum(e.wait_ns) AS ns
+            FROM e JOIN threads AS t ON t.utid = e.ender_utid GROUP BY e.ender_utid ORDER BY ns DESC, e.ender_utid LIMIT 1),
+meanwhile AS (SELECT group_concat(text, ', ') AS text
+                FROM (SELECT printf('%s %d %%', e.meanwhile, sum(e.meanwhile_ns) * 100 / ender.ns) AS text
+                        FROM e, ender WHERE e.ender_utid = ender.utid AND e.meanwhile NOT NULL
+                       GROUP BY e.meanwhile HAVING sum(e.meanwhile_ns) * 20 >= ender.ns ORDER BY sum(e.meanwhile_ns) DESC, e.meanwhile LIMIT 2)),
+-- the longest waits for a CPU, and who had it then
+w AS MATERIALIZED (
+	SELECT x.start_ns AS start_ns, x.wait_ns AS wait_ns, x.cpu AS cpu FROM top CROSS JOIN sched_slices(:from, :to) AS x
+	 WHERE top.kind = 'cpu' AND x.wait_ns > 0 AND thread_in_scope(x.utid) ORDER BY x.wait_ns DESC, x.start_ns LIMIT 20),
+ran AS (SELECT p.comm AS comm, 100 * sum(min(x.end_ns, w.start_ns) - max(x.start_ns, w.start_ns - w.wait_ns)) / (SELECT sum(wait_ns) FROM w) AS pct
+          FROM top CROSS JOIN sched_slices(:from, :to) AS x CROSS JOIN w JOIN threads AS p ON p.utid = x.utid
+         WHERE top.kind = 'cpu' AND x.cpu = w.cpu AND x.start_ns < w.start_ns AND x.end_ns > w.start_ns - w.wait_ns
+         GROUP BY p.upid, p.comm ORDER BY pct DESC, p.upid, p.comm LIMIT 1),
+-- requests of the threads, and those of others on the same devices
+r AS MATERIALIZED (
+	SELECT b.*, iif(b.owner_upid = b.submitter_upid, thread_in_scope(b.submitter_utid), in_scope(b.owner_upid)) AS mine
+	  FROM top CROSS JOIN block_requests AS b WHERE top.kind = 'disk' AND b.end_ns >= :from AND b.end_ns < :to),
+file AS (SELECT file, sum(latency_ns) AS ns, sum(bytes) AS bytes FROM r WHERE mine GROUP BY file ORDER BY ns DESC, file LIMIT 1),
+beside AS (SELECT t.comm AS comm, sum(r.bytes) AS bytes FROM r JOIN threads AS t ON t.utid = r.submitter_utid
+            WHERE NOT r.mine AND NOT thread_in_scope(r.submitter_utid) AND r.dev IN (SELECT dev FROM r WHERE mine) GROUP BY t.upid, t.comm ORDER BY bytes DESC, t.upid, t.comm LIMIT 1)
 SELECT rtrim(printf('%s %.3g s of %.3g s (%d %%) %s', CASE kind WHEN 'running' THEN 'The threads ran for' WHEN 'stopped' THEN 'The threads were stopped for' WHEN 'throttled'
               THEN 'The threads were throttled for' WHEN 'unknown' THEN 'What the threads did is not known for' ELSE 'The threads waited' END,
               ns / 1e9, life_ns / 1e9, ns * 100 / life_ns,
               CASE kind WHEN 'running' THEN 'on CPUs' WHEN 'throttled' THEN 'because the quota of their control group was used up' WHEN 'cpu' THEN 'for a CPU' WHEN 'disk' THEN 'for a disk'
               WHEN 'lock' THEN 'for locks' WHEN 'fault' THEN 'for pages' WHEN 'poll' THEN 'for events' WHEN 'call' THEN 'in system calls' WHEN 'kernel' THEN 'for work, as kernel threads'
-              WHEN 'socket' THEN 'for sockets' WHEN 'pipe' THEN 'for pipes' WHEN 'timer' THEN 'for timers' WHEN 'child' THEN 'for children' ELSE '' END))
-       || CASE WHEN kind IN ('lock', 'socket', 'pipe', 'fault') AND (SELECT 2 * by_ns >= ns FROM by)
-               THEN printf('; %s ended %.3g s of that', (SELECT comm FROM by), (SELECT by_ns FROM by) / 1e9) ELSE '' END AS answer
+              WHEN 'socket' THEN 'for sockets' WHEN 'pipe' THEN 'for pipes' WHEN 'timer' THEN 'for timers' WHEN 'child' THEN 'for children' ELSE '' END)) AS answer
   FROM top
+UNION ALL SELECT printf('%.3g s of that was for %s (%s)', object.ns / 1e9, object.object, object.call) FROM object, top WHERE 2 * object.ns >= top.ns
+UNION ALL SELECT printf('%.3g s of that was in %s', call.ns / 1e9, call.call) FROM call, top WHERE top.kind = 'call' AND 2 * call.ns >= top.ns
+UNION ALL SELECT printf('%s ended %.3g s of that; what it did meanwhile: %s', ender.comm, ender.ns / 1e9, coalesce(meanwhile.text, 'unknown'))
+  FROM ender, meanwhile, top WHERE 2 * ender.ns >= top.ns
+UNION ALL SELECT printf('%s had the CPU for %d %% of the longest of these waits', comm, pct) FROM ran WHERE pct >= 25
+UNION ALL SELECT printf('Of the file %s they moved %.3g %s', file, iif(bytes < 1e9, bytes / 1e6, bytes / 1e9), iif(bytes < 1e9, 'MB', 'GB')) FROM file WHERE file NOT NULL
+UNION ALL SELECT printf('Beside them, %s moved %.3g %s on the same disk', comm, iif(bytes < 1e9, bytes / 1e6, bytes / 1e9), iif(bytes < 1e9, 'MB', 'GB')) FROM beside
 
 -- section: Waited for (8)
 WITH e AS MATERIALIZED (SELECT e.*, t.upid AS upid FROM wait_ends(:from, :to) AS e JOIN threads AS t ON t.utid = e.utid),

@@ -82,8 +82,9 @@ for part, want in OBJECTS.items() if files else ():
           (waits[0][1] == "wait_kinds" or part == "tcp" and waits[0][1].startswith("ksoftirqd")), (waits, want))
 
 window = t.window(t.at(w["lock_from"]), t.at(w["lock_to"]))
-first = run("report", "-i", tmp + "/kinds", "why", "--tid", str(w["tid"]), *window).splitlines()[:9]
-check("why: one sentence says who held it up", any("for locks; holder ended" in x for x in first[:5]), first)
+first = run("report", "-i", tmp + "/kinds", "why", "--tid", str(w["tid"]), *window).splitlines()[:12]
+check("why: the first sentences say what for, and who held it up", first[4].endswith("for locks") and
+      any(re.search(r"for %s \(futex\)$" % w["lock"], x) for x in first[5:7]) and any(x.startswith("holder ended") for x in first[5:7]), first)
 check("why: lock and holder stand in its first lines", any(re.search(r"^lock +futex +%s .* holder .*timer" % w["lock"], x) for x in first), first)
 
 if os.path.exists(tmp + "/throttled"):

@@ -1,0 +1,41 @@
+#!/bin/bash
+# SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+#
+# One thread, slowed down by one cause: `report why` names it in its first sentences, with the thread or the file that is
+# to blame. The waits and the time on CPUs are all of the time that the thread's own clock saw, to the ns; what it is told
+# to have waited for is most of that. Causes of other kinds are in kernel/wait_kinds.
+. "$(dirname "$0")/harness.bash"
+
+head -c 16M /dev/urandom >"$tmp/cold"
+head -c 64M /dev/urandom >"$tmp/other"
+sync
+causes="condition cpu mmap mapped read"
+for cause in $causes; do
+	recorded "$cause" -e sched,block,alloc.rss -- "$WORK/causes" "$cause" "$tmp/cold" "$tmp/other"
+done
+
+checker <<'EOF_PY'
+import re
+from trace_query import *
+tmp = os.environ["tmp"]
+WANTED = {
+    "condition": ("lock", ["for locks$", "^culprit ended .*: timer "]),
+    "cpu": ("cpu", ["for a CPU$", "^culprit had the CPU for "]),
+    "mmap": ("call", ["in system calls$", "in (mmap|munmap)$", "^culprit ended "]),
+    "mapped": ("disk", ["for a disk$", "^Of the file .*/cold they moved ", "^Beside them, culprit moved .* on the same disk$"]),
+    "read": ("disk", ["for a disk$", "^Of the file .*/cold they moved ", "^Beside them, culprit moved .* on the same disk$"]),
+}
+for cause, (kind, patterns) in WANTED.items():
+    t, w = Trace(tmp + "/" + cause), truth(tmp + "/" + cause + ".out")
+    lo, hi = t.at(w["from"]), t.at(w["to"])
+    window = t.window(lo, hi)
+    waits = [r for r in t.report("waits", "--by", "thread", *window) if r["tid"] == w["tid"]]
+    ran = sum(r["running_ns"] for r in t.report("states", "--by", "thread", *window) if r["tid"] == w["tid"])
+    check("%s: waits and time on CPUs are all of its time" % cause, sum(r["wait_ns"] for r in waits) + ran == hi - lo, (waits, ran, hi - lo))
+    most = max(waits, key=lambda r: r["wait_ns"])
+    check("%s: most of the waiting is of kind %s" % (cause, kind), most["kind"] == kind, waits)
+    answer = [r["value"] for r in rows_of(run("report", "-i", t.path, "why", "--tid", str(w["tid"]), *window, "--format", "csv"))
+              if r["section"] == "In short"]
+    check("%s: the first sentences name the cause" % cause, len(answer) >= len(patterns) and
+          all(any(re.search(p, a) for a in answer[:4]) for p in patterns), answer)
+EOF_PY

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * causes CAUSE FILE OTHER: a thread named victim, and threads named culprit that slow it down:
+ *
+ *   condition   it waits for a condition variable, which culprit signals when it has slept
+ *   cpu         they share one CPU; in all other cases it gets one before everybody else
+ *   mmap        culprit maps and unmaps memory, victim too
+ *   mapped      it reads a mapped FILE that is not in memory, beside those that read OTHER
+ *   read        the same with pread
+ *
+ * Prints the thread's number, and the instants before and after what it does.
+ */
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "truth.h"
+
+#define ROUNDS 20
+#define CULPRIT_MAX 6
+#define STEP (256 * 1024)	/* further than what is read ahead */
+#define CHUNK (1 << 20)
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+static int signalled;
+static atomic_int is_over, begun;
+static const char *file, *other;
+
+static void *signal_it(void *arg)
+{
+	int i;
+
+	for (i = 0; i < ROUNDS; i++) {
+		truth_sleep_ms(30);
+		pthread_mutex_lock(&mutex);
+		signalled++;
+		pthread_cond_signal(&condition);
+		pthread_mutex_unlock(&mutex);
+	}
+	return NULL;
+}
+
+static void wait_for_it(void)
+{
+	int i;
+
+	for (i = 0; i < ROUNDS; i++) {
+		pthread_mutex_lock(&mutex);
+		while (!signalled)
+			pthread_cond_wait(&condition, &mutex);
+		signalled--;
+		pthread_mutex_unlock(&mutex);
+	}
+}
+
+static void *burn(void *arg)
+{
+	begun++;
+	while (!is_over)
+		;
+	return NULL;
+}
+
+static void count(void)
+{
+	volatile long sum = 0;
+	long i;
+
+	for (i = 0; i < 60000000; i++)
+		sum += i;
+}
+
+static void *map_much(void *arg)
+{
+	const size_t bytes = 256u << 20;
+
+	while (!is_over) {
+		void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+		if (p == MAP_FAILED)
+			truth_fail("mmap");
+		munmap(p, bytes);
+	}
+	return NULL;
+}
+
+static void map_little(void)
+{
+	uint64_t end_ns = truth_now_ns() + 1000000000;
+
+	while (truth_now_ns() < end_ns) {
+		void *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			       -1, 0);
+
+		if (p == MAP_FAILED || munmap(p, 4096))
+			truth_fail("mmap");
+	}
+}
+
+static void *read_much(void *arg)
+{
+	int fd = open(other, O_RDONLY | O_DIRECT);
+	void *data = aligned_alloc(4096, CHUNK);
+	off_t at = 0;
+
+	begun++;
+	while (!is_over) {
+		ssize_t n = pread(fd, data, CHUNK, at);
+
+		if (n < 0)
+			truth_fail(other);
+		at = n ? at + n : 0;
+	}
+	free(data);
+	close(fd);
+	return NULL;
+}
+
+static int open_cold(off_t *ret_bytes)
+{
+	int fd = open(file, O_RDONLY);
+
+	*ret_bytes = lseek(fd, 0, SEEK_END);
+	if (fd < 0 || *ret_bytes <= 0 || posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED) ||
+	    posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM))
+		truth_fail(file);
+	return fd;
+}
+
+static void read_mapped(void)
+{
+	volatile long sum = 0;
+	off_t bytes, at;
+	int fd = open_cold(&bytes);
+	char *p = mmap(NULL, (size_t)bytes, PROT_READ, MAP_SHARED, fd, 0);
+
+	if (p == MAP_FAILED || madvise(p, (size_t)bytes, MADV_RANDOM))
+		truth_fail("mmap");
+	for (at = 0; at < bytes; at += STEP)
+		sum += p[at];
+}
+
+static void read_plain(void)
+{
+	off_t bytes, at;
+	int fd = open_cold(&bytes);
+	char data[4096];
+
+	for (at = 0; at < bytes; at += STEP)
+		if (pread(fd, data, sizeof(data), at) < 0)
+			truth_fail("pread");
+}
+
+static const struct cause {
+	const char *name;
+	void *(*culprit)(void *arg);
+	void (*victim)(void);
+	int culprit_cnt;
+	enum { SAME_CPU, VICTIM_FIRST, BOTH_FIRST } how;
+} causes[] = {
+	{ "condition", signal_it, wait_for_it, 1, VICTIM_FIRST },
+	{ "cpu", burn, count, CULPRIT_MAX, SAME_CPU },
+	{ "mmap", map_much, map_little, 1, VICTIM_FIRST },
+	{ "mapped", read_much, read_mapped, 4, BOTH_FIRST },
+	{ "read", read_much, read_plain, 4, BOTH_FIRST },
+};
+
+/* Gets a CPU before everybody else, so that a busy machine is no other cause. */
+static void come_first(void)
+{
+	const struct sched_param first = { .sched_priority = 1 };
+
+	if (sched_setscheduler(0, SCHED_FIFO, &first) && setpriority(PRIO_PROCESS, 0, -20))
+		truth_fail("setpriority");
+}
+
+int main(int argc, char **argv)
+{
+	const struct cause *c = causes;
+	pthread_t threads[CULPRIT_MAX];
+	cpu_set_t cpus;
+	int i;
+
+	if (argc < 4)
+		return 2;
+	file = argv[2];
+	other = argv[3];
+	while (strcmp(c->name, argv[1]))
+		c++;
+	CPU_ZERO(&cpus);
+	CPU_SET(0, &cpus);
+	if (c->how == SAME_CPU && sched_setaffinity(0, sizeof(cpus), &cpus))
+		truth_fail("sched_setaffinity");
+	if (c->how == BOTH_FIRST)
+		come_first();
+	/* threads have their maker's name, and come first if he does */
+	prctl(PR_SET_NAME, "culprit");
+	for (i = 0; i < c->culprit_cnt; i++)
+		pthread_create(&threads[i], NULL, c->culprit, NULL);
+	prctl(PR_SET_NAME, "victim");
+	if (c->how == VICTIM_FIRST)
+		come_first();
+	while (c->how != VICTIM_FIRST && begun < c->culprit_cnt)
+		truth_sleep_ms(1);
+	printf("tid=%d\nfrom=%llu\n", truth_tid(), (unsigned long long)truth_now_ns());
+	c->victim();
+	printf("to=%llu\n", (unsigned long long)truth_now_ns());
+	is_over = 1;
+	for (i = 0; i < c->culprit_cnt; i++)
+		pthread_join(threads[i], NULL);
+	return 0;
+}
