@@ -44,6 +44,7 @@ int cpu_sample(void *ctx)
 	s->hdr.tid = id;
 	s->hdr.flags = fix_interrupted_softirq(e.cnt) ? WIRE_F_IRQ : 0;
 	kernel_cnt += user_cnt;
+	barrier_var(kernel_cnt);	/* the compiler knows what 5.10's verifier has to be told */
 	if (kernel_cnt <= WIRE_STACK_KERNEL + WIRE_STACK_USER)
 		emit_output(&e, s, offsetof(struct wire_sample, frames) + kernel_cnt * 8);
 	return 0;

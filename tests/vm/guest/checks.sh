@@ -506,6 +506,7 @@ check_slab
 check_heap
 check_stacks
 check_offcpu
+check_profile
 check_irq
 check_optional
 check_btf_file

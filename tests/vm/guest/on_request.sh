@@ -131,6 +131,30 @@ check_offcpu()
 	forget offcpu
 }
 
+# Like tests/kernel/profile.sh, which has more of it.
+check_profile()
+{
+	local tid got most entry=do_syscall_64
+
+	[ "$(uname -m)" = x86_64 ] || entry=el0
+	recorded profile -e sched --profile=200 -- profile 10 || return
+	for thread in user system; do
+		tid=$(kv profile tid_$thread)
+		got=$(sql profile "SELECT count(*) FROM cpu_samples JOIN threads USING (utid) WHERE tid = $tid")
+		most=$(sql profile "SELECT sum(oncpu_ns) / 5000000 FROM cpu_usage(0, NULL, 0) JOIN threads USING (utid) WHERE tid = $tid")
+		# A clock that goes off while the emulator has no CPU has one sample for all of that time.
+		check "profile: thread $thread has a sample for each period on the CPU" \
+			"[ '${got:-0}' -ge $((${most:-0} / 2)) ] && [ '${got:-0}' -le $((${most:-0} * 5 / 4 + 5)) ]" "$got of $most"
+	done
+	got=$(sql profile "SELECT count(*) FROM cpu_samples JOIN threads USING (utid) WHERE tid = $tid AND stack_text(stack, ts_ns, 'kernel') LIKE '%$entry%vfs_read%'
+		AND stack_text(stack, ts_ns, 'user') NOT NULL")
+	check "profile: stacks go down through the system call" "[ '${got:-0}' -gt 0 ]" "none: $(report profile profile | head -n 5)"
+	got=$(sql profile "SELECT (SELECT sum(oncpu_ns) FROM cpu_profile(0, NULL)) = (SELECT sum(oncpu_ns) FROM cpu_usage(0, NULL, 0))")
+	check "profile: the samples' time is all time on the CPU" "[ '$got' = 1 ]" "$got"
+	balanced profile cpu
+	forget profile
+}
+
 # A kernel's BTF that is not to be seen, given by a copy.
 check_btf_file()
 {
