@@ -20,6 +20,7 @@
  *              1 .. 1.6 s; a third argument is its trace's number
  *     who      another trace: see write_who()
  *     threads  another trace: see write_threads()
+ *     waits    another trace: see write_hard_waits()
  *     heap     another trace: thread 201 of process 200 allocates 4000 bytes of heap and keeps them
  *              until the process ends, after half of the trace's second
  */
@@ -354,6 +355,48 @@ static void write_threads(struct gen *g)
 	gen_slice(g, AT(1000));
 }
 
+/*
+ * Waits for a CPU that are hard to tell, in slices of a second. 100 waits 10 ms until it runs
+ * first, and then for its quota, which is no wait for a CPU. 101 waits 30 ms, since it was
+ * woken in the stay that only the switch at 100 ms tells of. 102 waits 100 ms, until the edge
+ * of a slice behind which it is known to have had a CPU since before. 103 waits 100 ms, since
+ * the edge before which it was told to sleep, though it had been woken on its CPU. 104 waits
+ * 1010 ms until it runs first; later it is woken twice, so that it may have had a CPU in
+ * between, and nothing is a wait.
+ */
+static void write_hard_waits(struct gen *g)
+{
+	const struct wire_switch throttled = {
+		.hdr = { .ts_ns = AT(20), .hook = WIRE_SWITCH, .flags = WIRE_F_PREEMPT,
+			 .tid = 100 },
+		.prev_prio = 120, .next_prio = 120, .call = WIRE_CALL_THROTTLED,
+	};
+
+	for (uint32_t tid = 100; tid < 105; tid++)
+		gen_snap(g, START, 0, tid, tid, 1, "waits");
+	gen_switch(g, AT(10), 0, 0, 100, 0);
+	gen_raw(g, &throttled, sizeof(throttled));
+	gen_switch(g, AT(50), 0, 0, 100, 0);
+	gen_switch(g, AT(60), 0, 100, 0, 0);
+	gen_wakeup(g, AT(90), 1, 0, 101, 0);
+	gen_switch_more(g, AT(100), 0, 101, 0, 0, 0, 20 * MS);
+	gen_switch(g, AT(130), 0, 0, 101, 0);
+	gen_switch(g, AT(140), 0, 101, 102, 0);
+	gen_switch(g, AT(900), 0, 102, 0, WIRE_F_PREEMPT);
+	gen_slice(g, AT(1000));
+	gen_switch_more(g, AT(1010), 0, 102, 104, 0, 0, 60 * MS);
+	gen_switch(g, AT(1200), 0, 104, 0, 0);
+	gen_wakeup(g, AT(1300), 1, 0, 104, 0);
+	gen_wakeup(g, AT(1400), 1, 0, 104, 0);
+	gen_switch(g, AT(1500), 0, 0, 104, 0);
+	gen_switch(g, AT(1900), 0, 104, 103, 0);
+	gen_wakeup(g, AT(1940), 1, 0, 103, 0);
+	gen_switch(g, AT(1950), 0, 103, 0, 0);
+	gen_slice(g, AT(2000));
+	gen_switch(g, AT(2100), 0, 0, 103, 0);
+	gen_slice(g, AT(2200));
+}
+
 static void write_heap(struct gen *g)
 {
 	gen_snap(g, START, 0, 200, 200, 1, "client");
@@ -373,6 +416,8 @@ static int make_other(const char *dir, const char *which)
 		write_who(g);
 	else if (!strcmp(which, "heap"))
 		write_heap(g);
+	else if (!strcmp(which, "waits"))
+		write_hard_waits(g);
 	else
 		write_threads(g);
 	gen_finish(g);
@@ -387,11 +432,11 @@ int main(int argc, char **argv)
 	struct gen *g;
 
 	if (argc > 2 && (!strcmp(argv[2], "who") || !strcmp(argv[2], "threads") ||
-			 !strcmp(argv[2], "heap")))
+			 !strcmp(argv[2], "waits") || !strcmp(argv[2], "heap")))
 		return make_other(argv[1], argv[2]);
 	if (argc < 2) {
-		fprintf(stderr, "usage: gen_golden DIR [stacks|damaged|open|late|who|threads|heap] "
-				"[NUMBER]\n");
+		fprintf(stderr, "usage: gen_golden DIR "
+				"[stacks|damaged|open|late|who|threads|waits|heap] [NUMBER]\n");
 		return 2;
 	}
 	g = gen_open(argv[1], &(struct gen_config){ .cpu_cnt = 2,

@@ -6,6 +6,7 @@
 # OUT/processes.csv and OUT/threads.csv, and per thread what it had of CPUs, waited for them and allocated as
 # OUT/sums.csv (tid, oncpu_ns, wait_ns, alloc_bytes). Says on stderr what it passed over. Slow and simple on purpose.
 
+import bisect
 import ctypes
 import os
 import re
@@ -96,7 +97,7 @@ CPU, TS, UTID, FLAGS, TUPLE = 0xF0, 0xF1, 0xF2, 0xF3, 0xF4
 U = 64
 SMALL = {
     1: [32] * 8 + ["T", "T", U, "S", "S", "S"],
-    2: [32] * 5 + ["T", "T", U, U, "S", 32],
+    2: [32] * 5 + ["T", "T", U, U, "S", 32, 32],
     3: ["T", 8, 16, 32, 32, 32, U, "S", "S", "S"],
     4: [32, 32],
     5: ["T", 32, U, U, U, U, U, 32],
@@ -449,6 +450,7 @@ def blocks_of(path, before):
 
 UNKNOWN, FILTERED, FIRST_UTID = 1, 3, 16
 PREEMPT, NEXT_OUT = 2, 8
+THROTTLED = 3  # call
 
 
 def stretches_of(block, switches):
@@ -481,20 +483,42 @@ def stretches_of(block, switches):
     return out
 
 
-def waits_of(switches, wakeups, off, end_ns):
-    """Per utid the time in which it could run and had no CPU. off: who has none at the start, as below."""
-    total, left = {}, {}
-    # since when a thread waits, None: it sleeps
-    off = dict(off)
-    running, woken = set(), set()
+class Waiting:
+    """A thread without a CPU, since ts if is_ready: it could have gone on, so that wake-ups are of no use to it."""
+
+    def __init__(self, ts=None, is_ready=False, call=0):
+        self.is_ready = is_ready
+        # It waits since then, None: it sleeps, or it waits for the quota of its group, and not for a CPU.
+        self.since = ts if is_ready and call != THROTTLED else None
+        self.woken = self.again = None  # when it was woken first, and then again, which tells of a stay that nobody saw
+
+
+def waits_of(switches, wakeups, off, running, starts, end_ns):
+    """
+    Per utid the time in which it could run and had no CPU. off: who has none at the start, running: who has one;
+    starts: from_ns of the blocks.
+    """
+    total, left, woken = {}, {}, set()
+
+    def start_of_block(ts):
+        return starts[bisect.bisect_right(starts, ts) - 1]
+
+    def waited(utid, x, ts):
+        # A stay that nobody saw makes the rest of its block unknown.
+        if x.again is not None and x.again < ts:
+            ts = start_of_block(x.again)
+        if x.since is not None and x.since < ts:
+            total[utid] = total.get(utid, 0) + ts - x.since
 
     def enters(utid, ts):
-        since = off.pop(utid, None)
-        if since is None and utid in woken and utid not in running:
-            since = left.get(utid)
-        if since is not None:
-            total[utid] = total.get(utid, 0) + max(ts - since, 0)
+        x = off.pop(utid, None) or Waiting()
+        # It was woken before it had left, but what a block has said of it stands.
+        if x.since is None and not x.is_ready and utid in woken and utid in left:
+            x.since = max(left[utid], start_of_block(ts))
+        waited(utid, x, ts)
         woken.discard(utid)
+        if x.again is not None and x.again >= ts or x.woken is not None and x.woken >= ts:
+            woken.add(utid)
         running.add(utid)
 
     # At one instant the order of arrival: the wake-up of a sleeper does not come before it has left.
@@ -502,25 +526,30 @@ def waits_of(switches, wakeups, off, end_ns):
     for ts, _, is_wakeup, e in events:
         if is_wakeup:
             utid = e[4]
-            if utid in running:
+            x = off.setdefault(utid, Waiting()) if utid not in running else None
+            if not x:
                 woken.add(utid)
-            elif off.get(utid) is None:
-                off[utid] = ts
+            elif not x.is_ready:
+                if x.since is None:
+                    x.since = x.woken = ts
+                elif x.again is None and ts > x.since:
+                    x.again = ts
                 woken.discard(utid)
             continue
-        _, _, flags, utid, next_utid, prev_state, *_, stay, _, _ = e
+        _, _, flags, utid, next_utid, prev_state, _, _, _, stay, call, _ = e
         if utid not in running and stay:
-            enters(utid, ts - stay)
+            enters(utid, max(ts - stay, start_of_block(ts)))
+        elif utid in off:
+            waited(utid, off[utid], start_of_block(ts))
         running.discard(utid)
         left[utid] = ts
-        off[utid] = ts if flags & PREEMPT or not prev_state else None
-        if off[utid] is not None:
+        off[utid] = Waiting(ts, flags & PREEMPT or not prev_state, call)
+        if off[utid].is_ready:
             woken.discard(utid)
         if not flags & NEXT_OUT:
             enters(next_utid, ts)
-    for utid, since in off.items():
-        if since is not None:
-            total[utid] = total.get(utid, 0) + end_ns - since
+    for utid, x in off.items():
+        waited(utid, x, end_ns)
     return total
 
 
@@ -558,12 +587,13 @@ def main():
     start, before = None, None
     rows = {kind: [] for kind in KINDS}
     tasks = {1: {}, 2: {}}
-    oncpu, off_cpu = {}, {}
+    oncpu, off_cpu, starts = {}, {}, []
     for _, name in files:
         for block, events in blocks_of(os.path.join(trace, name), before):
             before = block
+            starts.append(block.from_ns)
             if start is None:
-                start = block.from_ns
+                start, running = block.from_ns, {utid for _, utid in block.small.get(4, [])}
             # What was carried over is state, and part of no span.
             for kind in events if not block.is_carried else ():
                 rows[kind].extend(events[kind])
@@ -572,7 +602,7 @@ def main():
                 oncpu[utid] = oncpu.get(utid, 0) + end - begin
             for row in block.small.get(2, []):
                 if row[10]:
-                    off_cpu.setdefault(row[0], start if row[10] == 1 else None)
+                    off_cpu.setdefault(row[0], Waiting(start, row[10] == 1, row[11]))
             for table in tasks:
                 for row in block.small.get(table, []):
                     tasks[table][row[0]] = row
@@ -587,7 +617,7 @@ def main():
             for key in sorted(tasks[table]):
                 # A name may hold what ends a line.
                 f.write(",".join(str(tasks[table][key][i]).replace("\n", " ") for i in keep) + "\n")
-    sums = oncpu, waits_of(rows[1], rows[2], off_cpu, before.to_ns if before else 0), allocated_by(rows)
+    sums = oncpu, waits_of(rows[1], rows[2], off_cpu, running, starts, before.to_ns), allocated_by(rows)
     with open(os.path.join(out, "sums.csv"), "w", encoding="ascii") as f:
         for utid in sorted(set().union(*sums)):
             if utid >= FIRST_UTID:
