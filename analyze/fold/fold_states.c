@@ -36,8 +36,7 @@ static uint64_t end_of(void *ctx, uint32_t thread)
 
 /*
  * A thread whose last switch was lost lives no longer than its exit: what it did off the CPUs since
- * before does not go on behind. (Behind its exit a thread may still sleep.) A cut carries switches
- * for the sake of one of their two threads; the other may have ended before the cut.
+ * before does not go on behind. (Behind its exit a thread may still sleep.)
  */
 static int on_state(void *ctx, const struct thread_piece *p)
 {
@@ -47,7 +46,7 @@ static int on_state(void *ctx, const struct thread_piece *p)
 	int ret;
 
 	if (!end_ns || end_ns >= p->to_ns || p->state == THREAD_RUNNING ||
-	    (p->is_behind && end_ns > m->f.a->start_ns && p->state != THREAD_UNKNOWN))
+	    (p->is_behind && p->state != THREAD_UNKNOWN))
 		return fold_found(&m->f, &(struct states_found){ .piece = p });
 	mine = *p;
 	mine.to_ns = end_ns;

@@ -14,6 +14,7 @@
 #include "base/hash_map.h"
 #include "model/irq_track.h"
 #include "model/request_track.h"
+#include "model/task_state.h"
 #include "trace/irq_holes.h"
 #include "trace/trace.h"
 
@@ -115,11 +116,14 @@ void carry_events_free(struct carry_events *c)
 
 /* ---- threads ---- */
 
-/* The thread ended, and left its CPU after that: it does not come back. */
+/* The thread left its CPU dead: it does not come back. */
 static bool is_gone(const struct carried_thread *h)
 {
-	return h->is_behind && h->last[LEAVE].nr && h->last[LEAVE].ts_ns >= h->end_ns &&
-	       h->last[LEAVE].nr > h->last[ENTER].nr && !h->last[WOKEN].nr;
+	const struct sched_event *left = &h->last[LEAVE];
+
+	return left->nr > h->last[ENTER].nr && !h->last[WOKEN].nr &&
+	       !(left->flags & EVENT_F_PREEMPT) &&
+	       task_state_of_bits(left->v[EV_SWITCH_PREV_STATE]) == TASK_STATE_DEAD;
 }
 
 /*
@@ -320,7 +324,7 @@ int carry_events_take(struct carry_events *c, const struct event *ev)
 struct event_place {
 	uint64_t nr;
 	const struct sched_event *sched;	/* NULL: in the pool */
-	uint32_t at;
+	uint32_t at;		/* in the pool; else what a thread needs the event for */
 };
 
 struct places {
@@ -350,7 +354,7 @@ static int add_places(const struct carry_events *c, struct places *p)
 			continue;
 		for (k = 0; k < ABOUT_CNT && r == 0; k++)
 			if (h->last[k].nr)
-				r = add_place(p, h->last[k].nr, &h->last[k], 0);
+				r = add_place(p, h->last[k].nr, &h->last[k], k);
 	}
 	for (i = 0; i < c->subject_nr.cnt; i++)
 		for (at = c->subjects[i].last; at != NONE && r == 0; at = c->pool[at].next)
@@ -358,30 +362,47 @@ static int add_places(const struct carry_events *c, struct places *p)
 	return r;
 }
 
+/*
+ * The event at the first of cnt places, which are those of one event. A switch keeps the threads
+ * that need it: of the other one a later event is known, by which it may be dead.
+ */
+static struct event event_at(const struct carry_events *c, const struct event_place *p, size_t cnt)
+{
+	const struct sched_event *s = p->sched;
+	struct event ev;
+	bool needs[ABOUT_CNT] = { false };
+	size_t i;
+
+	if (!s)
+		return c->pool[p->at].ev;
+	for (i = 0; i < cnt; i++)
+		needs[p[i].at] = true;
+	ev = (struct event){ .ts_ns = s->ts_ns, .utid = s->utid, .cpu = s->cpu, .kind = s->kind,
+			     .flags = s->flags };
+	memcpy(ev.v, s->v, sizeof(s->v));
+	if (ev.kind == EVENT_SWITCH && !needs[LEAVE])
+		ev.utid = EVENT_ID_UNKNOWN;
+	if (ev.kind == EVENT_SWITCH && !needs[ENTER])
+		ev.v[EV_SWITCH_NEXT_UTID] = EVENT_ID_UNKNOWN;
+	return ev;
+}
+
 int carry_events_save(struct carry_events *c, uint64_t at_ns, struct checkpoint *ret)
 {
 	struct places p = { 0 };
-	size_t i;
+	size_t i, cnt;
 	int r = forget_irqs(c, at_ns);
 
 	if (r >= 0)
 		r = add_places(c, &p);
 	if (r == 0 && p.cnt)
 		qsort(p.v, p.cnt, sizeof(*p.v), compare_u64);
-	for (i = 0; i < p.cnt && r == 0; i++) {
-		const struct sched_event *s = p.v[i].sched;
-		struct event ev = { 0 };
+	for (i = 0; i < p.cnt && r == 0; i += cnt) {
+		struct event ev;
 
-		/* a switch that two threads need is there once */
-		if (i && p.v[i].nr == p.v[i - 1].nr)
-			continue;
-		if (s) {
-			ev = (struct event){ .ts_ns = s->ts_ns, .utid = s->utid, .cpu = s->cpu,
-					     .kind = s->kind, .flags = s->flags };
-			memcpy(ev.v, s->v, sizeof(s->v));
-		} else {
-			ev = c->pool[p.v[i].at].ev;
-		}
+		for (cnt = 1; i + cnt < p.cnt && p.v[i + cnt].nr == p.v[i].nr; cnt++)
+			;
+		ev = event_at(c, &p.v[i], cnt);
 		r = checkpoint_add_event(ret, &ev);
 	}
 	free(p.v);

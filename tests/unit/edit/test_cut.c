@@ -23,6 +23,9 @@
 
 #define below chaos_below
 
+/* What of a view's rows differs by definition: see by_definition. */
+enum differ { SAME, NO_FREES, NOT_IN_FLIGHT, UNSURE_WAITING, TOLD_BEHIND, NO_ROWS };
+
 struct side {
 	struct trace *t;
 	struct analysis *a;
@@ -31,6 +34,7 @@ struct side {
 struct pair {
 	struct side old, cut;
 	uint64_t from_ns, to_ns; /* what is compared */
+	enum differ waiting; /* what differs in the waits of threads */
 	char cut_path[160];
 };
 
@@ -77,11 +81,10 @@ static bool is_instant(const char *name)
  *     measure;
  *   - when a trace began, which `summary` says.
  * And where is_doubtful() says so, for how long threads waited for a CPU, and whether they ran on
- * another one before (UNSURE_WAITING). Where is_woken_behind() says so, how long they wait at the
- * window's end (WOKEN_BEHIND).
+ * another one before (UNSURE_WAITING): also since a wait whose wake-up was not seen begins at the
+ * last edge of a block, which the start of a cut is, too. Where is_told_behind() says so, what a
+ * thread does off the CPUs at the window's end (TOLD_BEHIND).
  */
-enum differ { SAME, NO_FREES, NOT_IN_FLIGHT, UNSURE_WAITING, WOKEN_BEHIND, NO_ROWS };
-
 static const struct {
 	const char *name;
 	enum differ differ;
@@ -121,12 +124,15 @@ static bool is_percentile(const char *name)
 static bool is_left_out(enum differ d, const char *name, bool outlives)
 {
 	static const char *const frees[] = { "free_ns", "life_ns", "free_utid", "free_lost", NULL };
-	static const char *const waiting[] = { "wait_ns", "migrations", NULL };
-	static const char *const at_end[] = { "wait_ns", "runnable_ns", "unknown_ns", NULL };
+	static const char *const waiting[] = { "wait_ns", "wait_p50_ns", "wait_p99_ns",
+					       "wait_max_ns", "migrations", NULL };
+	static const char *const at_end[] = { "wait_ns", "life_ns", "runnable_ns",
+					      "preempted_ns", "disk_ns", "uninterruptible_ns",
+					      "sleeping_ns", "stopped_ns", "unknown_ns", NULL };
 
 	return (from_index && is_percentile(name)) ||
 	       (d == UNSURE_WAITING && is_one_of(name, waiting)) ||
-	       (d == WOKEN_BEHIND && is_one_of(name, at_end)) ||
+	       (d == TOLD_BEHIND && is_one_of(name, at_end)) ||
 	       (d == NO_FREES && outlives && is_one_of(name, frees));
 }
 
@@ -152,9 +158,11 @@ static bool is_passed_over(enum differ d, const struct rows *r, unsigned int row
 		return true;
 	if (d == NO_FREES && !strcmp(rows_text(r, row, rows_col(r, "source")), "page"))
 		return true;
-	if ((d == UNSURE_WAITING || d == WOKEN_BEHIND) && !strcmp(r->names[0], "section"))
+	if ((d == UNSURE_WAITING || d == TOLD_BEHIND) && !strcmp(r->names[0], "section"))
 		return !strcmp(rows_text(r, row, 0), "Waiting by name");
-	if (d == UNSURE_WAITING || (d == WOKEN_BEHIND && has_col(r, "waits")))
+	if (d == TOLD_BEHIND && has_col(r, "running_ns"))
+		return !rows_cell(r, row, "running_ns");
+	if ((d == UNSURE_WAITING || d == TOLD_BEHIND) && has_col(r, "waits"))
 		return !rows_cell(r, row, "waits") && !rows_cell(r, row, "unknown_waits");
 	if (d != NO_FREES && d != NOT_IN_FLIGHT)
 		return false;
@@ -309,41 +317,49 @@ static bool is_doubtful(const struct pair *p)
 }
 
 /*
- * A thread that waits for a CPU when the cut ends is woken again behind that, by which the trace
- * knows that it has run unseen (schema/LIMITS.md).
+ * A thread that is off the CPUs when the cut ends has an event behind that, by which the trace
+ * knows that it has run unseen: it is woken while it waits for a CPU, or leaves a CPU
+ * (schema/LIMITS.md).
  */
-static bool is_woken_behind(const struct pair *p)
+static bool is_told_behind(const struct pair *p)
 {
-	uint64_t start = trace_start_ns(p->old.t), cut_start = trace_start_ns(p->cut.t);
-	uint64_t end = p->to_ns - start, cut_end = p->to_ns - cut_start;
-	struct rows old, cut;
-	char sql[256];
-	unsigned int i;
+	static const char states[] =
+		"SELECT utid FROM thread_states(%lld, %lld, 0, 'thread') WHERE NOT unknown_ns";
+	int64_t end = (int64_t)(p->to_ns - trace_start_ns(p->old.t));
+	int64_t cut_end = (int64_t)(p->to_ns - trace_start_ns(p->cut.t));
+	struct rows old, cut, later;
+	unsigned int i, k;
+	char sql[300];
 	bool ret = false;
 
-	snprintf(sql, sizeof(sql),
-		 "SELECT utid FROM thread_states(%lld, %lld, 0, 'thread') AS s WHERE unknown_ns "
-		 "AND EXISTS (SELECT 1 FROM wakeups WHERE ts_ns >= %lld AND target_utid = s.utid)",
-		 (long long)end - 1, (long long)end, (long long)end);
+	snprintf(sql, sizeof(sql), states, (long long)end - 1, (long long)end);
 	rows_sql(&old, p->old.a, sql);
-	for (i = 0; i < old.row_cnt && !ret; i++) {
+	snprintf(sql, sizeof(sql), states, (long long)cut_end - 1, (long long)cut_end);
+	rows_sql(&cut, p->cut.a, sql);
+	for (i = 0; i < cut.row_cnt && !ret; i++) {
+		int64_t utid = rows_int(&cut, i, 0);
+
+		for (k = 0; k < old.row_cnt && rows_int(&old, k, 0) != utid; k++)
+			;
+		if (k < old.row_cnt)
+			continue;
 		snprintf(sql, sizeof(sql),
-			 "SELECT 1 FROM thread_states(%lld, %lld, 0, 'thread') "
-			 "WHERE utid = %lld AND runnable_ns",
-			 (long long)cut_end - 1, (long long)cut_end,
-			 (long long)rows_int(&old, i, 0));
-		rows_sql(&cut, p->cut.a, sql);
-		ret = cut.row_cnt;
-		rows_done(&cut);
+			 "SELECT 1 FROM wakeups WHERE ts_ns >= %lld AND target_utid = %lld "
+			 "UNION SELECT 1 FROM switches WHERE ts_ns >= %lld AND utid = %lld",
+			 (long long)end, (long long)utid, (long long)end, (long long)utid);
+		rows_sql(&later, p->old.a, sql);
+		ret = later.row_cnt;
+		rows_done(&later);
 	}
 	rows_done(&old);
+	rows_done(&cut);
 	return ret;
 }
 
 /* What differs in the waits of threads. */
 static enum differ waiting_differs(const struct pair *p)
 {
-	return is_doubtful(p) ? UNSURE_WAITING : is_woken_behind(p) ? WOKEN_BEHIND : SAME;
+	return is_doubtful(p) ? UNSURE_WAITING : is_told_behind(p) ? TOLD_BEHIND : SAME;
 }
 
 static void compare_report(const struct pair *p, const struct report_view *v, unsigned int by,
@@ -359,8 +375,8 @@ static void compare_report(const struct pair *p, const struct report_view *v, un
 	};
 	bool is_sched = !strcmp(v->name, "sched") || !strcmp(v->name, "summary") ||
 			!strcmp(v->name, "states") || !strcmp(v->name, "waits") ||
-			!strcmp(v->name, "locks");
-	enum differ waiting = is_sched ? waiting_differs(p) : SAME;
+			!strcmp(v->name, "locks") || !strcmp(v->name, "totals");
+	enum differ waiting = is_sched ? p->waiting : SAME;
 	struct rows a, b;
 	char what[64];
 
@@ -379,11 +395,12 @@ static void compare_report(const struct pair *p, const struct report_view *v, un
 	compare_but(p, &a, &b, what, waiting == SAME ? differ_of(what) : waiting);
 }
 
-static void compare_reports(const struct pair *p)
+static void compare_reports(struct pair *p)
 {
 	const struct report_view *views = report_view_list;
 	unsigned int cnt = report_view_cnt, i, by;
 
+	p->waiting = waiting_differs(p);
 	for (i = 0; i < cnt; i++) {
 		for (by = 0; by < REPORT_BY_CNT; by++)
 			if (views[i].by_mask & 1u << by)
@@ -766,6 +783,8 @@ static void compare_windows(const char *dir, const char *path, const uint64_t (*
 		compare_sql(&p, "SELECT utid, waits, wait_ns, wakeups, preempts, unknown_waits "
 				"FROM sched_waits(%lld, %lld, 0, 'thread')");
 		compare_sql(&p, "SELECT utid, oncpu_ns, steal_ns FROM cpu_usage(%lld, %lld)");
+		compare_sql(&p, "SELECT utid, runnable_ns, sleeping_ns, unknown_ns "
+				"FROM thread_states(%lld, %lld, 0, 'thread')");
 		close_side(&p.cut);
 	}
 	close_side(&p.old);
@@ -824,6 +843,57 @@ static void test_steal_of_a_restored_stay_is_nobodys(void **state)
 	gen_remove_dir(dir);
 }
 
+/* To idle, for good. */
+static void switch_from_dead(struct gen *g, uint64_t ts_ns, unsigned int cpu, uint32_t tid)
+{
+	const struct wire_switch w = {
+		.hdr = { .ts_ns = ts_ns, .hook = WIRE_SWITCH, .cpu = (uint8_t)cpu, .tid = tid },
+		.prev_state = 0x80, .prev_prio = 120, .next_prio = 120,
+	};
+
+	gen_raw(g, &w, sizeof(w));
+}
+
+/*
+ * After its exit a thread still sleeps until it leaves its CPU as dead (100). One that was off the
+ * CPUs when it ended is woken later (101), or the switch away from it tells where another got its
+ * CPU, in which it still slept, and it is dead since (102): its sleep is not the cut's.
+ */
+static void test_what_threads_do_behind_their_exit_is_told(void **state)
+{
+	static const uint64_t windows[][2] = { { 20, 40 }, { 8, 20 }, { 16, 35 } };
+	const uint64_t t0 = CHAOS_T0, ms = 1000000;
+	char dir[64], path[80];
+	struct gen *g;
+
+	gen_temp_dir(dir);
+	snprintf(path, sizeof(path), "%s/trace", dir);
+	g = gen_open(path, &(struct gen_config){ .from_ns = t0, .cpu_cnt = 2 });
+	gen_snap(g, t0, 0, 99, 99, 1, "other");
+	for (uint32_t tid = 100; tid < 103; tid++)
+		gen_snap(g, t0, 0, tid, tid, 1, "ends");
+	gen_switch(g, t0 + 1 * ms, 1, 0, 101, 0);
+	gen_switch(g, t0 + 2 * ms, 1, 101, 0, 0);
+	gen_switch(g, t0 + 3 * ms, 0, 0, 100, 0);
+	gen_exit(g, t0 + 4 * ms, 0, 100, 100, 0, true, 0);
+	gen_switch(g, t0 + 5 * ms, 0, 100, 102, 0);
+	gen_exit(g, t0 + 6 * ms, 1, 101, 101, 0, true, 0);
+	gen_exit(g, t0 + 7 * ms, 0, 102, 102, 0, true, 0);
+	gen_switch(g, t0 + 9 * ms, 0, 102, 99, 0);
+	gen_wakeup(g, t0 + 10 * ms, 0, 99, 102, 0);
+	gen_switch(g, t0 + 11 * ms, 1, 0, 102, 0);
+	switch_from_dead(g, t0 + 12 * ms, 1, 102);
+	gen_slice(g, t0 + 15 * ms);
+	gen_wakeup(g, t0 + 25 * ms, 0, 99, 101, 0);
+	gen_wakeup(g, t0 + 30 * ms, 0, 99, 100, 0);
+	gen_switch(g, t0 + 31 * ms, 1, 0, 100, 0);
+	switch_from_dead(g, t0 + 32 * ms, 1, 100);
+	gen_slice(g, t0 + 40 * ms);
+	gen_finish(g);
+	compare_windows(dir, path, windows, sizeof(windows) / sizeof(*windows));
+	gen_remove_dir(dir);
+}
+
 /* ---- some processes only ---- */
 
 /* Picks some pids at random. Fills upids with all processes that have them; returns how many. */
@@ -859,7 +929,7 @@ static void compare_processes(const struct pair *p, const uint32_t *pids, unsign
 				    .to_ns = p->to_ns,
 				    .pids = pids,
 				    .pid_cnt = pid_cnt };
-	enum differ waiting = is_woken_behind(p) ? WOKEN_BEHIND : SAME;
+	enum differ waiting = is_told_behind(p) ? TOLD_BEHIND : SAME;
 	struct rows a, b;
 	char what[64];
 
@@ -985,6 +1055,7 @@ int main(void)
 		cmocka_unit_test(test_steal_is_told_as_far_as_it_lies_inside),
 		cmocka_unit_test(test_what_a_late_switch_tells_of_before_stays_there),
 		cmocka_unit_test(test_steal_of_a_restored_stay_is_nobodys),
+		cmocka_unit_test(test_what_threads_do_behind_their_exit_is_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
