@@ -63,8 +63,6 @@ static int take_sort(void *options, const char *value, struct err *e)
 	value += ascending;
 	if (strlen(value) + 8 >= sizeof(r->sort))
 		return err_set(e, -EINVAL, "there is no such column");
-	if (!strcasecmp(value, "%CPU"))
-		value = "util_pct";
 	if (ascending)
 		*to++ = '-';
 	for (; *value && strcmp(value, " %") && strcmp(value, " (s)"); value++)
@@ -185,9 +183,6 @@ static int check_together(struct report_options *r)
 	if (r->wide_by && !r->q.every_ns)
 		return opts_usage_error("--wide-by makes columns of what --every makes rows of: "
 					"give --every");
-	if (r->phases && !(takes & REPORT_TAKES_SORT))
-		return opts_usage_error("the summary has many parts; --phases without a view has a "
-					"row per interval");
 	if (is_stack_format(r->in.format) &&
 	    (!(takes & REPORT_TAKES_STACKS) || r->paths.cnt > 1))
 		return opts_usage_error(

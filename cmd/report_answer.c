@@ -31,7 +31,7 @@ struct answer {
 	char heading[1024];
 };
 
-/* A trace whose manifest has none of some keys lacks what the view shows. */
+/* A trace whose manifest has none of some keys or sources lacks what the view shows. */
 static const char *without_note(const struct answer *r)
 {
 	const char *key = r->o->view->without_keys ? r->o->view->without_keys : "";
@@ -41,17 +41,17 @@ static const char *without_note(const struct answer *r)
 	for (; *key; key += n + (key[n] == ',')) {
 		n = strcspn(key, ",");
 		snprintf(name, sizeof(name), "%.*s", (int)n, key);
-		if (trace_get(r->trace, name))
+		if (trace_get(r->trace, name) || trace_was_recorded(r->trace, name))
 			return NULL;
 	}
-	return trace_get(r->trace, "sources") ? r->o->view->without_note : NULL;
+	return r->o->view->without_note;
 }
 
-#define NOTE_MAX 6
+#define NOTE_MAX 5
 
 /*
- * Finds what a view leaves out, or cannot know about a trace of some processes, without stacks, or
- * cut out of a larger one. Returns how many notes there are.
+ * Finds what a view leaves out, or cannot know about a trace of some processes, or cut out
+ * of a larger one. Returns how many notes there are.
  */
 static unsigned int find_notes(const struct answer *r, const char *ret[NOTE_MAX])
 {
@@ -60,7 +60,7 @@ static unsigned int find_notes(const struct answer *r, const char *ret[NOTE_MAX]
 	bool of_all = !q->pid_cnt && !q->comm && !q->tid_cnt && !q->thread && !r->o->in.during;
 	bool is_part = trace_carried_ns(r->trace) || trace_is_cut_short(r->trace);
 	const char *all[NOTE_MAX] = {
-		input_part_note(r->trace), without_note(r),
+		input_part_note(r->trace),
 		input_waits_note(r->trace, v->name),
 		q->tids || q->thread ? v->threads_note : NULL,
 		of_all ? v->nobody_note : NULL,
@@ -139,18 +139,24 @@ static void print_table_notes(const struct answer *r)
 		render_wrap(stdout, text, input_terminal_width());
 }
 
-/* With csv and json, the heading is a note. */
+/*
+ * What the trace lacks as a whole comes before the rows. With csv and json, the heading is a note.
+ */
 static void print_heading(void *ctx)
 {
 	const struct answer *r = ctx;
-	const char *found[NOTE_MAX];
+	const char *found[NOTE_MAX], *without = r->o->q.continues ? NULL : without_note(r);
 	unsigned int found_cnt = r->o->q.continues ? 0 : find_notes(r, found);
 
 	if (r->o->in.format == RENDER_TABLE) {
 		render_wrap(stdout, r->heading, input_terminal_width());
+		if (without)
+			render_wrap(stdout, without, input_terminal_width());
 		printf("\n");
 		return;
 	}
+	if (without)
+		say_note("%s: %s", input_path(&r->o->in), without);
 	if (r->missing[0])
 		say_note("%s: the window is incomplete: %s", input_path(&r->o->in), r->missing);
 	for (unsigned int i = 0; i < found_cnt; i++)
@@ -225,24 +231,51 @@ static int run_interval(struct row_prefix *p, struct analysis *a, const struct t
 	return analysis_report(a, &mine, &p->sink, e);
 }
 
-/*
- * One result of a report over each interval between marks, whose rows begin with the interval. A
- * phase is called after the mark it begins with; the one before the first mark is [start]. Marks
- * that triggers made begin none.
- */
-static int report_phases(const struct answer *o, const struct row_sink *sink, struct err *e)
+struct phase_section {
+	uint64_t left_out; /* rows of all intervals */
+	char command[64]; /* shows them */
+};
+
+/* The title stands above the rows of the first interval. */
+static int begin_phase_section(void *ctx, const char *title)
 {
-	const struct report_request *q = &o->o->q;
+	const struct row_prefix *p = ctx;
+
+	return p->col_cnt ? 0 : p->next->section(p->next->ctx, title);
+}
+
+static void leave_out(void *ctx, uint64_t cnt, const char *command)
+{
+	const struct row_prefix *p = ctx;
+	struct phase_section *s = p->ctx;
+
+	s->left_out += cnt;
+	snprintf(s->command, sizeof(s->command), "%s%s", command, *command ? " --phases" : "");
+}
+
+/*
+ * One result of a report, or of a section, over each interval between marks, whose rows begin with
+ * the interval. A phase is called after the mark it begins with; the one before the first mark is
+ * [start]. Marks that triggers made begin none.
+ */
+static int report_section_phases(const struct answer *o, const struct report_request *q,
+				 const struct row_sink *sink, struct err *e)
+{
 	struct analysis *a = o->o->in.analysis;
 	const struct trace *t = o->trace;
+	struct phase_section section = { 0 };
 	struct row_prefix p = { .next = sink, .cnt = 3, .names = { "phase", "t_ns", "dur_ns" },
-				.joins = true };
+				.joins = true, .ctx = &section };
 	uint64_t from_ns = q->from_ns;
 	const struct trace_mark *of = NULL, *m;
 	size_t cnt, i;
 	int r = 0;
 
 	row_prefix_init(&p);
+	if (q->section)
+		p.sink.section = begin_phase_section;
+	if (q->section && sink->more)
+		p.sink.more = leave_out;
 	m = trace_marks(t, &cnt);
 	for (i = 0; i < cnt && r == 0; i++) {
 		if (m[i].origin == TRACE_MARK_TRIGGER || m[i].ts_ns < q->from_ns ||
@@ -254,7 +287,25 @@ static int report_phases(const struct answer *o, const struct row_sink *sink, st
 	}
 	if (r == 0)
 		r = run_interval(&p, a, t, q, of, from_ns, q->to_ns, e);
+	if (section.left_out)
+		sink->more(sink->ctx, section.left_out, section.command);
 	return row_prefix_end(&p, r);
+}
+
+/* Where sections are results of their own, each has the rows of all intervals. */
+static int report_phases(const struct answer *o, const struct row_sink *sink, struct err *e)
+{
+	struct report_request q = o->o->q;
+	bool any;
+	int r;
+
+	q.ret_has_section = &any;
+	do {
+		q.section += sink->section ? 1 : 0;
+		any = false;
+		r = report_section_phases(o, &q, sink, e);
+	} while (!r && any);
+	return r;
 }
 
 /* ---- --wide-by ---- */

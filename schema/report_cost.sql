@@ -1,7 +1,8 @@
 -- view 28: What did recording cost?
--- note: The recorder samples its counters about once a second; a window gets its share of a sample's time and bytes.
---   Events and skipped runs count where their sample ends, as in `loss`. Time in the kernel is extrapolated from the measured runs, about one in sixteen. machine_pct is
---   the share of all CPUs.
+-- note: The recorder samples its counters about once a second; a window gets its share of a
+--   sample's time and bytes. Events and skipped runs count in the window in which their sample
+--   ends, as in `loss`. Time in the kernel is extrapolated from the measured runs, about one in
+--   sixteen. MACHINE % is the share of the time of all CPUs.
 -- needs: sched? alloc? block?
 -- takes: every sort
 --

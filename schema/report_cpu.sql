@@ -1,7 +1,8 @@
 -- view 3: Who used the CPU?
--- note: Interrupts count for the thread they interrupted, as in the scheduler's own accounting; irq
---   and softirq are the interrupts' part, if sched.irq was recorded. [unknown]: switches were lost,
---   or belong to tasks that the kernel hides from BPF.
+-- note: The time of an interrupt counts for the thread that it interrupted, as in the kernel's
+--   own accounting; IRQ and SOFTIRQ say how much of ONCPU that is, if sched.irq was recorded.
+--   [unknown] has the time of which nobody knows who ran: switches were lost, or the kernel hides
+--   the task from BPF.
 -- by: who cpu
 -- needs: sched.switch sched.irq?
 -- index: sched

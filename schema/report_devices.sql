@@ -1,6 +1,7 @@
 -- view 16: How busy was each block device?
 -- note: The view counts all requests, whatever process owns them. A request is in flight from
---   queueing to completion. Devices stack; do not add layers.
+--   queueing to completion. A device that lies on another, such as a volume on a disk, has the
+--   same requests once more, so do not add them up.
 -- default: device
 -- needs: block
 -- reach: before

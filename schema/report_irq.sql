@@ -1,6 +1,9 @@
 -- view 4: Which interrupts took time, and whose?
--- note: Times exclude nested interrupts. Handlers that share a line form one row. Interrupts of tasks
---   that the kernel hides from BPF are missing. `ebpfrec record -e +sched.irq -- COMMAND` records them.
+-- note: The time of an interrupt is without that of other interrupts that came in between.
+--   Handlers that share a line form one row. Interrupts of tasks that the kernel hides from BPF
+--   are missing.
+-- without sched.irq: Interrupts were not recorded; `ebpfrec record -e +sched.irq -- COMMAND` records
+--   them.
 -- by: who cpu vector
 -- default: vector
 -- needs: sched.irq sched.switch?

@@ -1,6 +1,7 @@
 -- view 14: Where did block requests spend their time?
--- note: queue: until the first issue to the device; device: from the last issue to completion.
---   Percentiles are exact up to 65536 requests a row, otherwise within 0.4 %.
+-- note: QUEUE is the time until a request first goes to the device; DEVICE is the time from when
+--   it last went there to its completion. Percentiles are exact up to 65536 requests a row,
+--   otherwise within 0.4 %.
 -- by: who device op size
 -- default: device
 -- needs: block

@@ -1,7 +1,11 @@
 -- view 20: What was allocated in the window and not freed by its end?
--- note: HELD live: the process lives; at exit: the process held this heap memory when it ended (or
---   called exec); after exit: this kernel memory outlived the process. The rows include caches and
---   other memory that is meant to stay. Sources overlap; do not add them.
+-- note: HELD says who has the memory: a process that lives (live), a process that had this heap
+--   memory when it ended or called exec (at exit), the kernel, which kept it longer than the
+--   process lived (after exit), or a cache of the kernel for names, inodes and buffers of files,
+--   which it frees when memory runs short (cache). Most pages that outlive a process are of
+--   files, too. Sources overlap, so do not add them up.
+-- without alloc.heap: Heap memory was not recorded, so nothing is known about malloc: `ebpfrec record
+--   --heap -- COMMAND` records it. The rows are memory of the kernel; its caches come last.
 -- by: who site
 -- needs: alloc
 -- reach: before
@@ -10,7 +14,7 @@
 -- drops: newest_ns unsure oldest_ns objects
 --
 -- The result has one row per process (or thread, comm, cgroup), source, kind, call site and recorded
--- stack, or (by site) one row per source, kind and call site: heap first, pages last. Columns:
+-- stack, or (by site) one row per source, kind and call site: heap first, then slab, pages and caches. Columns:
 --   kind       kmem_cache, or order of the pages
 --   call_site  kernel function that allocated, or (heap) function of the program, or the reason why
 --              it has no name; empty for pages
@@ -24,8 +28,9 @@
 --              recorded stack that holds the most bytes
 --   held       live: the process lives and may still use it; at exit: the process held this heap memory
 --              when it ended or called exec, within the window; after exit: kernel memory that was still
---              allocated at the window's end, though the process that allocated it had ended. A row by
---              site may have two of them
+--              allocated at the window's end, though the process that allocated it had ended; cache: slab
+--              memory of caches that the kernel can shrink, by their names. A row by site may have two
+--              of them
 WITH ends AS MATERIALIZED (
 	SELECT upid, end_ns FROM processes WHERE end_ns < :to
 	UNION ALL SELECT upid, ts_ns FROM task_events WHERE type = 'exec' AND ts_ns < :to
@@ -50,7 +55,9 @@ g AS (
 	       coalesce(u.symbol, CASE WHEN u.call_site IS NOT NULL THEN printf('0x%x', u.call_site) END, '') AS call_site,
 	       sum(u.objects) AS objects, sum(u.bytes) AS bytes, max(u.oldest_ns) AS oldest_ns,
 	       min(u.newest_ns) AS newest_ns, sum(u.unsure) AS unsure, u.user_stack AS user_stack, u.kernel_stack AS kernel_stack,
-	       CASE WHEN u.is_live AND (p.end_ns IS NULL OR p.end_ns >= :to) THEN 'live'
+	       CASE WHEN u.cache IN ('buffer_head', 'dentry', 'radix_tree_node', 'jbd2_journal_head', 'mb_cache_entry')
+			 OR u.cache GLOB '*inode*' OR u.cache GLOB '*extent_status' THEN 'cache'
+		    WHEN u.is_live AND (p.end_ns IS NULL OR p.end_ns >= :to) THEN 'live'
 	            WHEN u.source = 'heap' THEN 'at exit' ELSE 'after exit' END AS held_by,
 	       iif(:by = 'site' AND :stacks IS NOT 1, 0, row_number() OVER ()) AS apart
 	  FROM u JOIN threads AS t ON t.utid = u.utid JOIN processes AS p ON p.upid = t.upid
@@ -68,4 +75,4 @@ SELECT $rkeys r.source, r.kind, r.call_site, r.all_objects AS objects, r.all_byt
        view_complete(:from, :to, r.source) AS complete, view_lost(:from, :to, r.source) AS lost_events,
        r.user_stack, r.kernel_stack, coalesce(r.held_too, '') || r.held AS held
   FROM r WHERE r.nth = 1
- ORDER BY CASE r.source WHEN 'heap' THEN 1 WHEN 'slab' THEN 2 ELSE 3 END, r.all_bytes DESC
+ ORDER BY r.held = 'cache', CASE r.source WHEN 'heap' THEN 1 WHEN 'slab' THEN 2 ELSE 3 END, r.all_bytes DESC

@@ -1,11 +1,12 @@
 -- view 21: How long did allocations live, and which were short-lived?
--- note: freed: by the window's end. temporary: within 1 ms. Sources overlap; do not add them.
+-- note: TEMPORARY counts allocations that were freed within 1 ms, FREED those that were freed by
+--   the window's end. Sources overlap, so do not add them up.
 -- by: who
 -- needs: alloc
 -- reach: before
 -- index: objects
 -- takes: who threads lines sort
--- drops: life_max_ns temporary_bytes freed bytes life_avg_ns
+-- drops: life_max_ns freed temporary_bytes life_avg_ns temporary_pct
 --
 -- The result has one row per process (or thread, comm, cgroup), source, kind and call site of the
 -- allocations in the window. Columns:

@@ -1,7 +1,8 @@
 -- view 9: Which locks were waited for, and who held them?
--- note: A row is a lock of a process, by its address. A wait counts in the window in which it ended; WAIT is its
---   time in the window. The holder is the thread that ended most of this time, and MEANWHILE what it
---   did then. A condition variable or a thread's end is waited for in the same way.
+-- note: Each row is a lock of a process; OBJECT is its address. A wait counts in the window in
+--   which it ended; WAIT is its time in the window. The holder is the thread that ended most of
+--   this time, and MEANWHILE is what that thread did during the waits. Waits for a condition
+--   variable or for a thread's end look the same, and are rows, too.
 -- needs: sched.switch sched.wakeup block?
 -- reach: before
 -- index: states

@@ -1,7 +1,9 @@
 -- view 27: What was lost?
--- note: Losses are known per interval of about a second; a loss counts where its interval ends, and
---   every window that its interval touches is incomplete. Counted: the kernel offered the event, or skipped a program. Inferred: no
---   program ran, as while a task runs that the kernel hides from BPF; later events tell.
+-- note: When an event was lost is known to about a second: it counts in the window in which that
+--   second ends, and every window that the second touches is incomplete. LOST COUNTED has events
+--   that the kernel offered, and those for which it skipped a program. LOST INFERRED has events
+--   for which no program ran, as while a task runs that the kernel hides from BPF; later events
+--   show that they are missing.
 -- by: cpu
 -- default: cpu
 -- needs: sched? alloc? block?

@@ -1,7 +1,7 @@
 -- view 19: How much memory did processes have?
--- note: Levels are from the end of the window or bin. The kernel batches RSS counters per CPU: each
---   may be off by up to 32 pages (or twice the number of CPUs, if that is more) per CPU; the error
---   does not accumulate.
+-- note: Sizes are those at the end of the window or bin. The kernel batches RSS counters per CPU:
+--   each may be off by up to 32 pages (or twice the number of CPUs, if that is more) per CPU; the
+--   error does not accumulate.
 -- by: process comm cgroup container unit user tree
 -- needs: alloc.rss alloc.vm?
 -- reach: before levels

@@ -1,7 +1,7 @@
 -- view 24: Where did threads wait off the CPU, and who woke them?
--- note: A wait belongs to the window in which it ends, and keeps its whole length. `ebpfrec record --offcpu DUR --
---   COMMAND` records waits of at least that long. User-space frames come from frame pointers: code
---   without them, as most C libraries, cuts a stack short or omits callers.
+-- note: A wait belongs to the window in which it ends, and keeps its whole length. User-space
+--   frames come from frame pointers: where code has none, as in most C libraries, a stack ends
+--   early or lacks callers.
 -- without offcpu.min_ns: No waits were recorded; `ebpfrec record --offcpu 1ms -- COMMAND` records
 --   some.
 -- by: who waker

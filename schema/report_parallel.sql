@@ -1,7 +1,8 @@
 -- view 10: Whose time was it, when several CPUs were busy at once?
--- note: wall: the time of day, each instant divided among the threads that ran; the rows add up to
---   the time in which any ran. With --histogram: how long how many CPUs were busy. Only threads
---   that --tid, --thread, --pid or --comm name count, if you give these.
+-- note: WALL shares the time that passed: each instant is divided equally among the threads that
+--   ran, so the rows add up to the time in which any thread ran. With --histogram, the rows say
+--   for how long how many CPUs were busy. If you give --tid, --thread, --pid or --comm, only the
+--   threads that these name count.
 -- by: who
 -- needs: sched.switch
 -- takes: every who threads histogram sort

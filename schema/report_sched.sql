@@ -1,8 +1,8 @@
 -- view 5: Who waited for a CPU, and for how long?
--- note: WAIT is the time that threads waited in the window, as RUNNABLE and PREEMPTED of `states`.
---   Percentiles and the maximum are of the waits that ended in the window, each with its whole
---   length. Percentiles are exact up to 65536 waits a row in a window of up to a million events,
---   otherwise within 0.4 %.
+-- note: WAIT is the time in the window in which threads waited for a CPU: RUNNABLE and PREEMPTED
+--   of `report states` together. Percentiles and the maximum are of the waits that ended in the
+--   window, each with its whole length. Percentiles are exact up to 65536 waits a row in a window
+--   of up to a million events, otherwise within 0.4 %.
 -- by: who
 -- needs: sched.switch sched.wakeup sched.migrate?
 -- reach: before

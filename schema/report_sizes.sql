@@ -1,5 +1,6 @@
 -- view 22: How large were allocations?
--- note: There is one row per power of two. Sources overlap; do not add them.
+-- note: Each row has the allocations from one power of two up to the next. Sources overlap, so do
+--   not add them up.
 -- by: who
 -- needs: alloc
 -- takes: every who threads sort

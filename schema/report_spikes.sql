@@ -1,7 +1,8 @@
 -- view 12: Which processes allocated much in a short time?
--- note: A spike reaches the threshold within the spike window. The threshold is ten times the
---   process's own median rate, at least 16 MiB, unless --spike-min sets it. Bursts without a pause
---   longer than the spike window are one spike.
+-- note: A spike is memory that a process got within 100 ms, or what --spike-window says, and that
+--   reaches the threshold. The threshold is ten times the process's own median rate, and at least
+--   16 MiB, unless --spike-min sets it. Bursts without a pause longer than the spike window are
+--   one spike.
 -- cut: Cut out of a larger trace: the median rate is that of what is left, and a burst at its edge
 --   is told as far as it lies inside.
 -- by: process

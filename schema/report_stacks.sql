@@ -1,7 +1,7 @@
 -- view 23: From which stacks was memory allocated?
--- note: The bytes are no totals: only allocations with a recorded stack count. User-space frames
---   come from frame pointers: code without them, as most C libraries, cuts a stack short or omits
---   callers. Sources overlap; do not add them.
+-- note: Only allocations whose stack was recorded count, so the bytes are no totals. User-space
+--   frames come from frame pointers: where code has none, as in most C libraries, a stack ends
+--   early or lacks callers. Sources overlap, so do not add them up.
 -- without stacks.min_bytes stacks.every: No stacks were recorded; `ebpfrec record --stacks --
 --   COMMAND` records some.
 -- by: who

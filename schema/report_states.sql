@@ -1,7 +1,8 @@
 -- view 6: What did threads do all the time: run, wait, sleep?
--- note: The parts of a thread add up to its life in the window. disk: an uninterruptible sleep
---   while a block request that the thread submitted is in flight. unknown: where events were lost,
---   and before the first event of a thread whose state was not read when the recording began.
+-- note: The parts of a thread add up to its life in the window. DISK is uninterruptible sleep
+--   while a block request that the thread submitted is in flight; UNINTERR is other
+--   uninterruptible sleep. UNKNOWN is the time in which events were lost, and the time before the
+--   first event of a thread whose state was not read when the recording began.
 -- by: who
 -- needs: sched.switch sched.wakeup block?
 -- reach: before

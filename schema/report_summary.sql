@@ -7,6 +7,7 @@
 -- threads: The figures are of threads (--tid, --thread): resident and mapped memory and spikes belong to
 --   processes, and are left out.
 -- takes: who threads spikes
+-- drops: lat_p50_ns lat_p99_ns
 -- rows: sums
 --
 -- The result has several sections, each the beginning of another view, with the definitions of that

@@ -1,7 +1,7 @@
 -- view 8: What did threads wait for?
--- note: A row is a kind of wait and the system call that waited. WAIT is the time of waits in the window;
---   with the time on CPUs it adds up to the life of the threads. The number and the maximum are of the
---   waits that ended in the window, each with its whole length.
+-- note: Each row is a kind of wait, and the system call in which threads waited. WAIT is the time
+--   of waits in the window; with the time on CPUs it adds up to the life of the threads. The
+--   number and the maximum are of the waits that ended in the window, each with its whole length.
 -- by: who
 -- needs: sched.switch sched.wakeup block?
 -- reach: before

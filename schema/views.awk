@@ -10,7 +10,7 @@
 #     view N: QUESTION     N is the view's place in `report --list`; 0: it is not listed, other code asks for it
 #     note: TEXT           approximations and their bounds. Below a table stands its first sentence
 #     below: TEXT          stands below a table instead
-#     without KEY ...: TEXT    a further note for a trace whose manifest has none of the keys
+#     without KEY ...: TEXT    stands above the rows of a trace that has none of these keys in its manifest, or sources
 #     threads: TEXT        a further note for --tid and --thread: what is left out
 #     nobody: TEXT         a further note where no option says who is asked about
 #     cut: TEXT            a further note for a trace that was cut out of a larger one

@@ -207,6 +207,8 @@ struct report_request {
 	 * REPORT_SECTION_ROWS, or a screenful where sections are results of their own.
 	 */
 	int64_t summary_rows;
+	unsigned int section; /* only this one of a view that has sections, from 1; 0: all */
+	bool *ret_has_section; /* whether there is one of this number */
 	bool histogram;			/* latency: counts by powers of two instead */
 	bool continues; /* bins: the window before this one was asked for */
 	bool stacks_apart; /* leaks: a row per stack, also by site */

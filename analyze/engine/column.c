@@ -59,8 +59,9 @@ char *column_heading(char *buf, size_t size, const char *name)
 
 bool column_is_called(const char *name, const char *word)
 {
-	const char *unit;
+	const char *unit, *heading = column_find(name)->heading;
 	size_t n = stem_len(name, &unit);
 
-	return !strcasecmp(name, word) || (strlen(word) == n && !strncasecmp(name, word, n));
+	return !strcasecmp(name, word) || (heading && !strcasecmp(heading, word)) ||
+	       (strlen(word) == n && !strncasecmp(name, word, n));
 }

@@ -40,7 +40,7 @@ extern const struct column_decl column_list[];	/* one without name ends it */
 const struct column_decl *column_find(const char *name);
 /* The heading people see: "%CPU" for util_pct. Returns buf. */
 char *column_heading(char *buf, size_t size, const char *name);
-/* True if the word, in any case, is the name, or the name without its unit: "wait" of wait_ns. */
+/* True if the word, in any case, is the name, a declared heading, or the name without its unit. */
 bool column_is_called(const char *name, const char *word);
 
 #endif /* COLUMN_H */

@@ -357,13 +357,16 @@ static int run_machine_part(struct analysis *a, const char *text, size_t len,
  * the section is not on the first screen; @, it is about the machine; ?, without rows it is not
  * there.
  */
-static int run_sections(struct analysis *a, const char *text, const struct statement_param *params,
-			bool brief, uint64_t top, const struct row_sink *sink, struct err *e)
+static int run_sections(struct analysis *a, const struct report_request *r, const char *text,
+			const struct statement_param *params, const struct row_sink *sink,
+			struct err *e)
 {
 	static const char *const flat_names[] = { "section", "row", "name", "value" };
 	const char *at = strstr(text, MARK), *next;
 	struct flat f = { .out = sink };
 	struct row_sink flat_sink = { .ctx = &f, .begin = flat_begin, .row = flat_row };
+	bool brief = sink->section && !r->summary_rows;
+	unsigned int nth = 0;
 	int ret = 0;
 
 	if (!sink->section && sink->begin)
@@ -378,9 +381,12 @@ static int run_sections(struct analysis *a, const char *text, const struct state
 
 		ret = 0;
 		next = strstr(at + 1, MARK);
-		if (more && brief)
+		if ((more && brief) || (++nth != r->section && r->section))
 			continue;
-		part_init(&p, title + (more || of_machine || if_any), brief, top,
+		if (r->section)
+			*r->ret_has_section = true;
+		part_init(&p, title + (more || of_machine || if_any), brief,
+			  (uint64_t)(r->summary_rows ?: REPORT_SECTION_ROWS),
 			  sink->section ? sink : &flat_sink);
 		f.title = p.title;
 		p.waits = if_any && sink->section;
@@ -455,8 +461,7 @@ static int run_view(struct analysis *a, const struct report_request *r, const st
 	if (!text)
 		return err_set(e, -EINVAL, "report %s has no --histogram", v->name);
 	if (strstr(text, MARK))
-		return run_sections(a, text, params, brief,
-				    (uint64_t)(r->summary_rows ?: REPORT_SECTION_ROWS), sink, e);
+		return run_sections(a, r, text, params, sink, e);
 	sql = expand(r, keys, text);
 	if (!sql)
 		return err_set(e, -ENOMEM, "out of memory");

@@ -48,7 +48,7 @@ struct report_view {
 	const char *question;		/* one line, ends with a question mark */
 	const char *notes;		/* approximations and their bounds; may be "" */
 	const char *below;		/* stands below a table instead of notes */
-	const char *without_keys;	/* a trace whose manifest has none of these keys ... */
+	const char *without_keys;	/* a trace that has none of these keys or sources ... */
 	const char *without_note;	/* ... has this note */
 	const char *threads_note;	/* an answer of some threads has this */
 	const char *nobody_note;	/* an answer about nobody in particular has this */

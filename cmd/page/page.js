@@ -543,7 +543,7 @@ const TABLES = [
 			columns.sum('running_ns', 'RUNNING', duration), columns.sum('runnable_ns', 'RUNNABLE', duration),
 			columns.sum('preempted_ns', 'PREEMPTED', duration), columns.sum('throttled_ns', 'THROTTLED', duration),
 			{ id: 'disk_ns', name: 'DISK', format: duration, of: (x) => was_recorded('block') ? x.sums.disk_ns : null },
-			columns.sum('uninterruptible_ns', 'UNINTERRUPTIBLE', duration), columns.sum('sleeping_ns', 'SLEEPING', duration),
+			columns.sum('uninterruptible_ns', 'UNINTERR', duration), columns.sum('sleeping_ns', 'SLEEPING', duration),
 			columns.sum('stopped_ns', 'STOPPED', duration), columns.sum('unknown_ns', 'UNKNOWN', duration)] },
 	{ result: 'memory', title: 'Memory', report: 'alloc', keys: ['process', 'source'], sums: ['allocs', 'frees', 'alloc_bytes', 'free_bytes', 'exit_bytes'],
 		max: ['peak_bytes'], sort: 'alloc_bytes',

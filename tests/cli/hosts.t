@@ -4,7 +4,7 @@ $ cp -r golden.ebpfrec db.ebpfrec; sed -i '/^crc32c=/d;$a host=db' db.ebpfrec/ma
 1~ 2 traces, aligned by wall clock, as read within *; how far the hosts' clocks were apart is not known
 1> golden.ebpfrec: golden.ebpfrec, 0.000 .. 4.000 s, from 2023-11-14T22:30:00.000+00:00, INCOMPLETE: sched: 3 events lost
 1> db: db.ebpfrec, 0.000 .. 4.000 s, from 2023-11-14T22:30:00.000+00:00, INCOMPLETE: sched: 3 events lost
-1> Interrupts count for the thread they interrupted, as in the scheduler's own accounting; irq and softirq are the interrupts' part, if sched.irq was recorded. [unknown]: switches were lost, or belong to tasks that the kernel hides from BPF.
+1> The time of an interrupt counts for the thread that it interrupted, as in the kernel's own accounting; IRQ and SOFTIRQ say how much of ONCPU that is, if sched.irq was recorded. [unknown] has the time of which nobody knows who ran: switches were lost, or the kernel hides the task from BPF.
 1> At most 1 row of each host; --limit 0 shows all.
 1>
 1> HOST            PID  COMM   ONCPU  %CPU  SWITCHES  PREEMPTED
@@ -134,7 +134,7 @@ $ ebpfrec report cpu --every 1500ms --align --from 1s --until 2s --limit 1 -i go
 1> 2 traces, aligned by wall clock, as read within 40 ns; how far the hosts' clocks were apart is not known
 1> golden.ebpfrec: golden.ebpfrec, 0.000 .. 3.000 s, from 2023-11-14T22:30:00.000+00:00, INCOMPLETE: sched: 3 events lost
 1> db: db.ebpfrec, 0.000 .. 3.000 s, from 2023-11-14T22:30:00.000+00:00, INCOMPLETE: sched: 3 events lost
-1> Interrupts count for the thread they interrupted, as in the scheduler's own accounting; irq and softirq are the interrupts' part, if sched.irq was recorded. [unknown]: switches were lost, or belong to tasks that the kernel hides from BPF.
+1> The time of an interrupt counts for the thread that it interrupted, as in the kernel's own accounting; IRQ and SOFTIRQ say how much of ONCPU that is, if sched.irq was recorded. [unknown] has the time of which nobody knows who ran: switches were lost, or the kernel hides the task from BPF.
 1> At most 1 row of each host; --limit 0 shows all.
 1>
 1> HOST            T (s)  PID  COMM   ONCPU  %CPU  SWITCHES  PREEMPTED

@@ -8,7 +8,7 @@ $ ebpfrec report cpu -i golden.ebpfrec
 1> 300  =1+\x1b[31m,"\xff  250 ms   6.3         1          0
 1> (in all rows, COMPLETE: NO, LOST EVENTS: 3)
 1>
-1> Interrupts count for the thread they interrupted, as in the scheduler's own accounting; irq and softirq are the interrupts' part, if sched.irq was recorded. (More: --notes.)
+1> The time of an interrupt counts for the thread that it interrupted, as in the kernel's own accounting; IRQ and SOFTIRQ say how much of ONCPU that is, if sched.irq was recorded. (More: --notes.)
 
 $ ebpfrec report cpu -i golden.ebpfrec --from 1s --to 2s
 1> 1 .. 2 s of golden.ebpfrec, started 2023-11-14 22:30:00 UTC, complete
@@ -17,7 +17,7 @@ $ ebpfrec report cpu -i golden.ebpfrec --from 1s --to 2s
 1> 200  cc1                1.00 s  100.0         0          0
 1> 300  =1+\x1b[31m,"\xff  250 ms   25.0         1          0
 1>
-1> Interrupts count for the thread they interrupted, as in the scheduler's own accounting; irq and softirq are the interrupts' part, if sched.irq was recorded. (More: --notes.)
+1> The time of an interrupt counts for the thread that it interrupted, as in the kernel's own accounting; IRQ and SOFTIRQ say how much of ONCPU that is, if sched.irq was recorded. (More: --notes.)
 
 $ ebpfrec report cpu -i golden.ebpfrec --from -3s --to 2023-11-14T22:30:02Z --format csv
 1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,steal_ns,irq_ns,softirq_ns
@@ -82,7 +82,7 @@ $ ebpfrec report cpu -i golden.ebpfrec --sort comm --limit 1
 1> (in all rows, COMPLETE: NO, LOST EVENTS: 3)
 1> (2 more; --limit 0 shows all)
 1>
-1> Interrupts count for the thread they interrupted, as in the scheduler's own accounting; irq and softirq are the interrupts' part, if sched.irq was recorded. (More: --notes.)
+1> The time of an interrupt counts for the thread that it interrupted, as in the kernel's own accounting; IRQ and SOFTIRQ say how much of ONCPU that is, if sched.irq was recorded. (More: --notes.)
 
 $ ebpfrec report cpu -i golden.ebpfrec --sort -oncpu_ns --limit 1 --format csv
 1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,steal_ns,irq_ns,softirq_ns
@@ -100,7 +100,7 @@ $ ebpfrec report cpu -i golden.ebpfrec --from 3.5s --to 4s
 1...
 1> (nothing)
 1>
-1> Interrupts count for the thread they interrupted, as in the scheduler's own accounting; irq and softirq are the interrupts' part, if sched.irq was recorded. (More: --notes.)
+1> The time of an interrupt counts for the thread that it interrupted, as in the kernel's own accounting; IRQ and SOFTIRQ say how much of ONCPU that is, if sched.irq was recorded. (More: --notes.)
 
 $ ebpfrec report cpu -i golden.ebpfrec --from 10s --to 11s --format csv
 1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,steal_ns,irq_ns,softirq_ns
@@ -157,6 +157,7 @@ $ ebpfrec report cpu -i golden.ebpfrec --every 1s --limit 1 | grep -e '^ *[0-9T]
 1> 2.000  200  cc1   500 ms   50.0         1          1        NO            3
 1> 3.000  100  make    0 ns    0.0         1          0       yes            0
 1> (2 more; --limit 0 shows all)
+1> The time of an interrupt counts for the thread that it interrupted, as in the kernel's own accounting; IRQ and SOFTIRQ say how much of ONCPU that is, if sched.irq was recorded. (More: --notes.)
 
 $ ebpfrec report cpu -i golden.ebpfrec --every 1s --sparklines --with-recorder
 1> 0 .. 4 s of golden.ebpfrec, started 2023-11-14 22:30:00 UTC, INCOMPLETE: sched: 3 events lost
@@ -169,7 +170,7 @@ $ ebpfrec report cpu -i golden.ebpfrec --every 1s --sparklines --with-recorder
 1> 900 ebpfrec             @    10.0 %
 1> (--limit N shows the N largest of each bin in numbers)
 1>
-1> Interrupts count for the thread they interrupted, as in the scheduler's own accounting; irq and softirq are the interrupts' part, if sched.irq was recorded. (More: --notes.)
+1> The time of an interrupt counts for the thread that it interrupted, as in the kernel's own accounting; IRQ and SOFTIRQ say how much of ONCPU that is, if sched.irq was recorded. (More: --notes.)
 
 $ ebpfrec report cpu -i golden.ebpfrec --every 1s --by cpu --sparklines | tail -n 6
 1> %CPU over time, each line from 0 to its own highest value:
@@ -361,7 +362,7 @@ $ ebpfrec report why -i golden.ebpfrec --comm make
 1> PID  COMM  START (s)  END (s)   DUR  LINK
 1> 100  make      3.000    3.000  0 ns  since before
 1>
-1> Below the waits and states are the longest waits for a CPU and what ran there instead, the requests, who ended the sleep, and the chain: from the window's end back along the wake-ups, in the last second.
+1> The sections say what the threads waited for, what else they did, where they waited longest for a CPU and who ran there, which requests they made, and who woke them. (More: --notes.)
 
 $ ebpfrec report why -i golden.ebpfrec --every 1s
 ? 1
@@ -383,7 +384,7 @@ $ ebpfrec report parallel -i golden.ebpfrec --histogram
 1>    2  250 ms     6.3  500 ms
 1> (in all rows, COMPLETE: NO, LOST EVENTS: 3)
 1>
-1> wall: the time of day, each instant divided among the threads that ran; the rows add up to the time in which any ran. (More: --notes.)
+1> WALL shares the time that passed: each instant is divided equally among the threads that ran, so the rows add up to the time in which any thread ran. (More: --notes.)
 
 $ ebpfrec report parallel -i golden.ebpfrec --histogram --comm 'c*' --every 2s --format csv
 1> t_ns,busy,wall_ns,wall_pct,oncpu_ns,complete,lost_events
@@ -404,15 +405,27 @@ $ ebpfrec report states -i golden.ebpfrec --format csv
 $ ebpfrec report states -i golden.ebpfrec --by thread --every 2s --from 1500ms --pid 100
 1> 1.5 .. 4 s of golden.ebpfrec, started 2023-11-14 22:30:00 UTC, INCOMPLETE: sched: 3 events lost
 1>
-1> T (s)  PID  TID  COMM    LIFE  RUNNING  RUNNABLE  PREEMPTED  THROTTLED  DISK  UNINTERRUPTIBLE  SLEEPING  STOPPED  UNKNOWN  COMPLETE  LOST EVENTS
-1> 1.500  100  100  make  2.00 s   500 ms      0 ns       0 ns       0 ns  0 ns             0 ns    1.50 s     0 ns     0 ns        NO            3
-1> 3.500  100  100  make  500 ms     0 ns      0 ns       0 ns       0 ns  0 ns             0 ns    500 ms     0 ns     0 ns       yes            0
+1> T (s)  PID  TID  COMM    LIFE  RUNNING  RUNNABLE  PREEMPTED  THROTTLED  DISK  UNINTERR  SLEEPING  STOPPED  UNKNOWN  COMPLETE  LOST EVENTS
+1> 1.500  100  100  make  2.00 s   500 ms      0 ns       0 ns       0 ns  0 ns      0 ns    1.50 s     0 ns     0 ns        NO            3
+1> 3.500  100  100  make  500 ms     0 ns      0 ns       0 ns       0 ns  0 ns      0 ns    500 ms     0 ns     0 ns       yes            0
 1>
 1> The parts of a thread add up to its life in the window. (More: --notes.)
 
 $ ebpfrec report -i golden.ebpfrec --phases --format csv
 1> phase,t_ns,dur_ns,oncpu_ns,util_pct,switches,preempted,wait_max_ns,rss_alloc_bytes,slab_alloc_bytes,page_alloc_bytes,rss_peak_bytes,largest_rss_bytes,largest_rss_comm,ios,io_bytes,io_lat_max_ns,complete,lost_events
 1> [start],0,4000000000,2750000000,68.75,4,1,,33554432,19200,0,39845888,33554432,cc1,10,655360,5000000,0,3
+2> ebpfrec: golden.ebpfrec: the window is incomplete: sched: 3 events lost
+
+$ ebpfrec report -i golden.ebpfrec summary --phases --format json | python3 -c 'import json, sys; [print(k, [[r["phase"], r["t_ns"], list(r.values())[3]] for r in v]) for k, v in json.load(sys.stdin).items()]'
+1> Machine [['[start]', 0, 2]]
+1> CPU by name [['[start]', 0, 'cc1'], ['[start]', 0, 'make'], ['[start]', 0, '=1+\x1b[31m,"�']]
+1> Waiting by name [['[start]', 0, '=1+\x1b[31m,"�'], ['[start]', 0, 'cc1']]
+1> Memory by name [['[start]', 0, 'cc1'], ['[start]', 0, '=1+\x1b[31m,"�'], ['[start]', 0, 'make'], ['[start]', 0, 'systemd']]
+1> Spikes [['[start]', 0, 200]]
+1> Block I/O by name [['[start]', 0, 'make']]
+1> Events []
+1> Recording [['[start]', 0, 'started'], ['[start]', 0, 'window'], ['[start]', 0, 'length'], ['[start]', 0, 'complete'], ['[start]', 0, 'cpus']]
+1> Recording cost [['[start]', 0, 40000000]]
 2> ebpfrec: golden.ebpfrec: the window is incomplete: sched: 3 events lost
 
 $ ebpfrec report -i golden.ebpfrec cpu --phases --comm cc1 --format csv 2>/dev/null
@@ -561,7 +574,7 @@ $ ebpfrec report cpu -i golden.ebpfrec --every 1500ms --align --limit 1
 1> 3.000  100  make    0 ns   0.0         1          0        NO            0
 1> (3 more; --limit 0 shows all)
 1>
-1> Interrupts count for the thread they interrupted, as in the scheduler's own accounting; irq and softirq are the interrupts' part, if sched.irq was recorded. (More: --notes.)
+1> The time of an interrupt counts for the thread that it interrupted, as in the kernel's own accounting; IRQ and SOFTIRQ say how much of ONCPU that is, if sched.irq was recorded. (More: --notes.)
 
 $ ebpfrec report cpu -i golden.ebpfrec --align
 ? 2

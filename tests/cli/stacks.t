@@ -16,7 +16,7 @@ $ gen_golden stacks.ebpfrec stacks; ebpfrec report -i stacks.ebpfrec leaks
 1>       user: ufunc_22 < ufunc_1
 1>       kernel: function_ffffffff817770
 1>
-1> HELD live: the process lives; at exit: the process held this heap memory when it ended (or called exec); after exit: this kernel memory outlived the process. (More: --notes.)
+1> HELD says who has the memory: a process that lives (live), a process that had this heap memory when it ended or called exec (at exit), the kernel, which kept it longer than the process lived (after exit), or a cache of the kernel for names, inodes and buffers of files, which it frees when memory runs short (cache). (More: --notes.)
 
 $ ebpfrec report -i stacks.ebpfrec leaks --format csv
 1> pid,comm,source,kind,call_site,objects,bytes,oldest_ns,newest_ns,unsure,complete,lost_events,user_stack,kernel_stack,held
@@ -63,7 +63,7 @@ $ ebpfrec report -i stacks.ebpfrec spikes
 1>       user: ufunc_22 < ufunc_1
 1>       kernel: function_ffffffff817770
 1>
-1> A spike reaches the threshold within the spike window. (More: --notes.)
+1> A spike is memory that a process got within 100 ms, or what --spike-window says, and that reaches the threshold. (More: --notes.)
 
 $ ebpfrec report -i stacks.ebpfrec spikes --format csv
 1> pid,comm,source,start_ns,dur_ns,bytes,bytes_per_s,baseline_bytes,end_ns,threshold_bytes,cause,complete,lost_events,user_stack,kernel_stack,stack_bytes
@@ -86,7 +86,7 @@ $ ebpfrec report -i stacks.ebpfrec stacks
 1> 200  cc1   slab         20  3.75 KiB
 1>       stack: function_ffffffff810010 < function_ffffffff81def0 < prog+0x1341 (stripped) < ufunc_1
 1>
-1> The bytes are no totals: only allocations with a recorded stack count. (More: --notes.)
+1> Only allocations whose stack was recorded count, so the bytes are no totals. (More: --notes.)
 
 $ ebpfrec report -i stacks.ebpfrec stacks --format folded --sort samples
 1> cc1;[slab];ufunc_1;ufunc_12;function_ffffffff81abc0;function_ffffffff810010 60

@@ -75,7 +75,7 @@ $ ebpfrec report totals -i threads.ebpfrec --tid 101
 1>
 1> The figures are of threads (--tid, --thread): resident and mapped memory and spikes belong to processes, and are left out.
 1>
-1> Requests of stacked devices count in each layer.
+1> A request that goes through several devices, such as a volume on a disk, counts once for each.
 
 $ ebpfrec report offcpu -i threads.ebpfrec --thread req-0 --format csv
 1> pid,tid,comm,state,waker,waits,offcpu_ns,offcpu_max_ns,runnable_ns,stack,complete,lost_events
@@ -161,7 +161,7 @@ $ ebpfrec report why -i threads.ebpfrec --thread req-0
 1>
 1> The figures are of threads (--tid, --thread): resident and mapped memory and spikes belong to processes, and are left out.
 1>
-1> Below the waits and states are the longest waits for a CPU and what ran there instead, the requests, who ended the sleep, and the chain: from the window's end back along the wake-ups, in the last second.
+1> The sections say what the threads waited for, what else they did, where they waited longest for a CPU and who ran there, which requests they made, and who woke them. (More: --notes.)
 
 $ ebpfrec report why -i threads.ebpfrec --tid 101 --format csv
 1> section,row,name,value
@@ -266,7 +266,7 @@ $ ebpfrec report cpu -i threads.ebpfrec --during req-1 --by thread --limit 1
 1> 200  201  req-0  51.0 ms   5.1         2          0
 1> (4 more; --limit 0 shows all)
 1>
-1> Interrupts count for the thread they interrupted, as in the scheduler's own accounting; irq and softirq are the interrupts' part, if sched.irq was recorded. (More: --notes.)
+1> The time of an interrupt counts for the thread that it interrupted, as in the kernel's own accounting; IRQ and SOFTIRQ say how much of ONCPU that is, if sched.irq was recorded. (More: --notes.)
 
 $ ebpfrec report cpu -i threads.ebpfrec --during req-0
 ? 2

@@ -75,6 +75,9 @@ def look(width, height):
             elif args == ["--notes"]:
                 said = [x for x in lines if re.match(r"[A-Z][a-z]", x) and not re.search(r"  ", x)]
                 broken += [(view, w) for x in said for w in x.split() if w not in words and "…" not in w]
+            if view == "states" and not args:
+                hidden = re.search(r"\(no room for: [^)]*\b(RUNNING|RUNNABLE|PREEMPTED|DISK|UNINTERR|SLEEPING)\b", " ".join(text.split()))
+                check("first day, %dx%d: every usual state of a thread has room" % (width, height), not hidden, text)
             if view == "io" and not args:
                 rows = [tuple(x.split()[:4]) for x in lines if re.search(r" vd| sd| nvme| loop| dm-", x)]
                 alike = [x for x in rows if rows.count(x) > 1]
@@ -95,6 +98,8 @@ def look(width, height):
     wrong = [x for x in more if screen(width, height, *x.split())[0]]
     cut = [x for x in lines if "--limit 0" in x]
     check(name + "a section that is cut names what shows all of it", more and not wrong and not cut, (more, wrong, cut))
+    begins = [" ".join(screen(width, height, "report", "leaks", "-i", x)[1][1:4]) for x in ("trace.ebpfrec.old", "trace.ebpfrec")]
+    check(name + "without the heap's events, leaks begins with what it cannot know", [x.startswith("Heap memory was not recorded") for x in begins] == [True, False], begins)
     rc, lines = screen(width, height, "doctor")
     check(name + "doctor begins with its verdict", rc == 0 and lines[0].startswith("Ready: ") and len(lines) <= height, lines[:3])
     rc, lines = screen(width, height, "doctor", "--all")
