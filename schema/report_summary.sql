@@ -21,7 +21,8 @@
 -- together at one instant, the highest; memory that they share counts for each.
 -- Waiting: the time in which the threads of a name waited. cpu_wait_ns is from being runnable to
 -- running; disk_wait_ns and uninterruptible_ns are those of `states`: sleeps with a block request of
--- the thread in flight, and other uninterruptible sleeps.
+-- the thread in flight, and other uninterruptible sleeps. waited_for: the two kinds of `waits` that
+-- took most of all the time in which they waited.
 --
 -- :brief is 1 for a screenful. A section whose title begins with + is then left out.
 
@@ -48,9 +49,14 @@ SELECT p.comm AS comm, count(DISTINCT u.upid) AS processes,
   FROM cpu_usage(:from, :to) AS u CROSS JOIN processes AS p ON p.upid = u.upid
  GROUP BY p.comm ORDER BY oncpu_ns DESC, comm
 
--- section: Waiting by name (2: report sched --by comm)
+-- section: Waiting by name (2: report waits --by comm)
+WITH k AS (SELECT name, kind, sum(wait_ns) AS ns FROM wait_kinds(:from, :to, 0, 'comm') GROUP BY name, kind),
+kinds AS MATERIALIZED (
+	SELECT name, kind, ns, 100 * ns / sum(ns) OVER (PARTITION BY name) AS pct,
+	       row_number() OVER (PARTITION BY name ORDER BY ns DESC, kind) AS nth FROM k WHERE ns > 0)
 SELECT comm, sum(cpu_wait_ns) AS cpu_wait_ns, max(cpu_wait_max_ns) AS cpu_wait_max_ns,
-       sum(disk_wait_ns) AS disk_wait_ns, sum(uninterruptible_ns) AS uninterruptible_ns
+       sum(disk_wait_ns) AS disk_wait_ns, sum(uninterruptible_ns) AS uninterruptible_ns,
+       (SELECT group_concat(printf('%s %d %%', kind, pct), ', ') FROM kinds WHERE name = comm AND nth <= 2 AND pct > 0) AS waited_for
   FROM (SELECT name AS comm, wait_ns AS cpu_wait_ns, wait_max_ns AS cpu_wait_max_ns,
 	       NULL AS disk_wait_ns, NULL AS uninterruptible_ns
 	  FROM sched_waits(:from, :to, 0, 'comm')

@@ -305,11 +305,13 @@ $ ebpfrec report -i golden.ebpfrec --format csv 2>/dev/null | grep '^Machine\|^C
 1> Waiting by name,1,cpu_wait_max_ns,
 1> Waiting by name,1,disk_wait_ns,0
 1> Waiting by name,1,uninterruptible_ns,0
+1> Waiting by name,1,waited_for,"unknown 60 %, cpu 40 %"
 1> Waiting by name,2,comm,cc1
 1> Waiting by name,2,cpu_wait_ns,1500000000
 1> Waiting by name,2,cpu_wait_max_ns,
 1> Waiting by name,2,disk_wait_ns,0
 1> Waiting by name,2,uninterruptible_ns,0
+1> Waiting by name,2,waited_for,cpu 100 %
 
 $ ebpfrec report --list | grep -c '?$'
 1> 28
@@ -639,7 +641,7 @@ $ diff <(ebpfrec export --to clickhouse --schema | grep '^CREATE TABLE IF NOT EX
 # A section that was cut says how many rows it has beyond, and what shows them.
 $ ebpfrec report -i golden.ebpfrec --limit 1 | grep more; ebpfrec report -i golden.ebpfrec why --limit 1 | grep more
 1> (2 more: report cpu --by comm)
-1> (1 more: report sched --by comm)
+1> (1 more: report waits --by comm)
 1> (3 more: report memory --by comm)
 1> (4 more; --limit 0 shows all)
 1> (1 more; --limit 0 shows all)

@@ -112,7 +112,7 @@ static void test_a_switch_tells_what_the_thread_waits_for(void **state)
 	for (i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
 		snprintf(sql, sizeof(sql), "SELECT ts_ns / 1000000 FROM switches "
 			 "WHERE object_name(call, object) = '%s'", wanted[i]);
-		assert_int_equal(rows_one(m.a, sql), 10 * (i + 1));
+		assert_int_equal(rows_one(m.a, "%s", sql), 10 * (i + 1));
 	}
 	assert_int_equal(rows_one(m.a, "SELECT count(object_name(call, object)) FROM switches"), i);
 	made_close(&m);
@@ -128,7 +128,7 @@ static void test_waits_that_ended_have_the_same_objects(void **state)
 	for (i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
 		snprintf(sql, sizeof(sql), "SELECT wait_ns FROM wait_ends "
 			 "WHERE waits AND object = '%s'", wanted[i]);
-		assert_int_equal(rows_one(m.a, sql), 5 * MS);
+		assert_int_equal(rows_one(m.a, "%s", sql), 5 * MS);
 	}
 	assert_int_equal(rows_one(m.a, "SELECT count(*) FROM wait_ends WHERE waits"), i + 1);
 	made_close(&m);
