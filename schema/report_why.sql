@@ -66,8 +66,8 @@ w AS MATERIALIZED (
 	SELECT x.start_ns AS start_ns, x.wait_ns AS wait_ns, x.cpu AS cpu FROM top CROSS JOIN sched_slices(:from, :to) AS x
 	 WHERE top.kind = 'cpu' AND x.wait_ns > 0 AND thread_in_scope(x.utid) ORDER BY x.wait_ns DESC, x.start_ns LIMIT 20),
 ran AS (SELECT p.comm AS comm, 100 * sum(min(x.end_ns, w.start_ns) - max(x.start_ns, w.start_ns - w.wait_ns)) / (SELECT sum(wait_ns) FROM w) AS pct
-          FROM top CROSS JOIN sched_slices(:from, :to) AS x CROSS JOIN w JOIN threads AS p ON p.utid = x.utid
-         WHERE top.kind = 'cpu' AND x.cpu = w.cpu AND x.start_ns < w.start_ns AND x.end_ns > w.start_ns - w.wait_ns
+          FROM top CROSS JOIN sched_slices(:from, :to) AS x CROSS JOIN w CROSS JOIN threads AS p
+         WHERE top.kind = 'cpu' AND p.utid = x.utid AND x.cpu = w.cpu AND x.start_ns < w.start_ns AND x.end_ns > w.start_ns - w.wait_ns
          GROUP BY p.upid, p.comm ORDER BY pct DESC, p.upid, p.comm LIMIT 1),
 -- requests of the threads, and those of others on the same devices
 r AS MATERIALIZED (
