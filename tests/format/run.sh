@@ -175,7 +175,12 @@ elif ! timeout -k 5 300 "$EBPFREC" record -q -o "$dir/real.ebpfrec" -- \
 	echo "SKIP real: this machine cannot record: $(head -n 1 "$dir/err")"
 else
 	# Long enough for more than one block.
+	before=$status
 	compare real "$dir/real.ebpfrec" whole waits
+	if [ $before -ne $status ]; then	# what was recorded is not recorded again
+		rm -rf "$build/format-differs.ebpfrec"
+		cp -r "$dir/real.ebpfrec" "$build/format-differs.ebpfrec" && echo "# kept: $build/format-differs.ebpfrec"
+	fi
 	if "$EBPFREC" cut -i "$dir/real.ebpfrec" --from 0.3s --to -0.3s -o "$dir/real-cut.ebpfrec" 2>"$dir/err"; then
 		compare real-cut "$dir/real-cut.ebpfrec" whole
 	else

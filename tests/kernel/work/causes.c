@@ -35,6 +35,7 @@ static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
 static int signalled;
 static atomic_int is_over, begun;
 static const char *file, *other;
+static volatile long sum;	/* what is computed is used */
 
 static void *signal_it(void *arg)
 {
@@ -73,7 +74,6 @@ static void *burn(void *arg)
 
 static void count(void)
 {
-	volatile long sum = 0;
 	long i;
 
 	for (i = 0; i < 60000000; i++)
@@ -140,7 +140,6 @@ static int open_cold(off_t *ret_bytes)
 
 static void read_mapped(void)
 {
-	volatile long sum = 0;
 	off_t bytes, at;
 	int fd = open_cold(&bytes);
 	char *p = mmap(NULL, (size_t)bytes, PROT_READ, MAP_SHARED, fd, 0);
