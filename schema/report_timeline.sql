@@ -1,4 +1,4 @@
--- view 18: Which thread ran on which CPU, and when?
+-- view 19: Which thread ran on which CPU, and when?
 -- note: Each row is a time in which one thread had a CPU. With --every, each row is the process that
 --   had a CPU longest in a bin.
 -- needs: sched.switch sched.wakeup

@@ -201,4 +201,4 @@ SELECT p.pid AS pid, t.comm AS comm, coalesce(c.woken_ns, max(:from, :to - 10000
        CASE WHEN c.irq THEN c.woken_ns - c.left_ns END AS slept_ns
   FROM blocking_chain(max(:from, :to - 1000000000, 0), :to) AS c
   JOIN threads AS t ON t.utid = c.utid JOIN processes AS p ON p.upid = t.upid
- ORDER BY c.n
+ ORDER BY c.n LIMIT 20

@@ -42,3 +42,16 @@ bool object_text_is_local(const char *text)
 	port = strrchr(remote, ':');
 	return port && !strncmp(local + 1, remote + 3, (size_t)(port + 1 - (remote + 3)));
 }
+
+uint32_t object_waker(const struct trace *t, const struct thread_sleep *s)
+{
+	char text[OBJECT_TEXT_BYTES];
+
+	if (!s->is_irq)
+		return s->waker;
+	return s->waker >= EVENT_ID_FIRST && call_object_of(s->call) == CALL_OBJECT_SOCKET &&
+			       object_text(t, s->call, s->object, text) &&
+			       object_text_is_local(text) ?
+		       s->waker :
+		       0;
+}

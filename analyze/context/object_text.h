@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "model/thread_states.h"
 #include "trace/trace.h"
 
 #define OBJECT_TEXT_BYTES 256
@@ -21,5 +22,11 @@ bool object_text(const struct trace *t, uint32_t call, uint64_t object,
 
 /* The text is of a socket whose two ends have one address: both are on this machine. */
 bool object_text_is_local(const char *text);
+
+/*
+ * The thread that ended a sleep; 0: an interrupt did. A socket's other end on the same machine
+ * sends in a soft interrupt, which the kernel serves in the sender's call, so the sender counts.
+ */
+uint32_t object_waker(const struct trace *t, const struct thread_sleep *s);
 
 #endif /* OBJECT_TEXT_H */

@@ -156,25 +156,12 @@ static int object_of(struct ends_view *x, const struct thread_sleep *s, uint32_t
 	return 0;
 }
 
-/*
- * What a socket of this machine sends to another one arrives in a soft interrupt, which the kernel
- * serves at the end of the sender's call.
- */
-static bool is_sent_here(const struct ends_view *x, const struct thread_sleep *s)
-{
-	char text[OBJECT_TEXT_BYTES];
-
-	return s->waker >= EVENT_ID_FIRST && s->object &&
-	       call_object_of(s->call) == CALL_OBJECT_SOCKET &&
-	       object_text(x->v.a->trace, s->call, s->object, text) && object_text_is_local(text);
-}
-
 static int on_sleep(struct ends_view *x, const struct thread_sleep *s)
 {
 	struct view *v = &x->v;
 	enum wait_kind kind = wait_kind_of(x->machine, s->state, s->call);
 	uint64_t from_ns = s->left_ns > v->w.from_ns ? s->left_ns : v->w.from_ns;
-	uint32_t ender = s->is_irq && !is_sent_here(x, s) ? 0 : s->waker, object;
+	uint32_t ender = object_waker(v->a->trace, s), object;
 	struct wait_end *w;
 
 	if (ender && kind == WAIT_LOCK) {

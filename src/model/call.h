@@ -57,14 +57,14 @@ enum wait_kind {
 	WAIT_KIND_CNT,
 };
 
-/* What `object` of a switch is. */
+/* Says what `object` of a switch is. */
 enum call_object {
 	CALL_OBJECT_LOCK,	/* the address of a lock, in the memory of the process */
 	CALL_OBJECT_PIPE,	/* an inode number */
 	CALL_OBJECT_SOCKET,	/* an inode number */
 };
 
-/* Of a call with an object. */
+/* The call has an object. */
 static inline enum call_object call_object_of(uint32_t call)
 {
 	return !(call & CALL_IS_NUMBER)               ? CALL_OBJECT_LOCK :

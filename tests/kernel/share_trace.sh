@@ -117,7 +117,7 @@ NAMES = {"comm", "by_comm", "holder", "submitter", "largest_rss_comm", "call_sit
 NAMES |= {"bytes_written", "bytes_per_event"}
 INSTANTS = {"t_ns", "start_ns", "end_ns", "peak_ns", "rss_peak_at_ns"}
 # What the names of vectors are, a part of a trace may not know. A burst over an edge is shorter in a part.
-BEYOND = {"irq": {"name"}, "bins": {"name", "spikes", "spike_max_bytes"}}
+BEYOND = {"path": {"object"}, "irq": {"name"}, "bins": {"name", "spikes", "spike_max_bytes"}}
 ARGS = {"spikes": ["--spike-min", "1MiB"]}
 views = [line.split()[0] for line in run("report", "--list").splitlines() if line[:1].strip()]
 pseudonyms = {}
@@ -149,12 +149,12 @@ def compare(view, bundle, args):
 
 z, once = Trace(tmp + "/public.zip"), Trace(tmp + "/at-once.zip")
 check("share: all views are compared", {"totals", "cpu", "irq", "sched", "states", "parallel", "why", "alloc", "spikes", "io", "latency", "pattern", "devices", "preempts", "timeline",
-                                        "waits", "locks", "memory", "leaks", "lifetimes", "sizes", "stacks", "profile", "loss", "cost", "summary"} <= set(views), views)
+                                        "waits", "locks", "path", "memory", "leaks", "lifetimes", "sizes", "stacks", "profile", "loss", "cost", "summary"} <= set(views), views)
 for view in views:
     if view in ("summary", "why", "offcpu"):    # the first two have sections; long waits were not recorded
         continue
     compare(view, z, [])
-    if view not in ("leaks", "lifetimes", "stacks", "profile", "locks"):    # they have no --every
+    if view not in ("leaks", "lifetimes", "stacks", "profile", "locks", "path"):    # they have no --every
         compare(view, z, ["--every", "100ms"])
 for view, by in (("cpu", "thread"), ("cpu", "cpu"), ("sched", "thread"), ("states", "thread"), ("io", "device"), ("irq", "cpu")):
     compare(view, z, ["--by", by])

@@ -92,11 +92,81 @@ static void test_woken_by_agrees_with_states_after_a_stay_that_was_not_seen(void
 	made_close(&m);
 }
 
+/*
+ * make sleeps from 10 to 30 ms, which a timer ends, and starts cc1 at 40 ms, which sleeps from 60
+ * to 70 ms, until make wakes it, and ends at 99 ms. cc1_sleeps: false leaves its sleep out.
+ */
+static void make_build(struct made_trace *m, bool cc1_sleeps)
+{
+	made_begin(m, &(struct gen_config){ .cpu_cnt = 2, .from_ns = T0 });
+	gen_snap(m->g, T0, 0, 100, 100, 1, "make");
+	gen_switch(m->g, AT(1), 0, 0, 100, 0);
+	gen_switch(m->g, AT(10), 0, 100, 0, 0);
+	gen_wakeup(m->g, AT(30), 0, 0, 100, WIRE_F_IRQ);
+	gen_switch(m->g, AT(31), 0, 0, 100, 0);
+	gen_new(m->g, AT(40), 0, 100, 300, 300, 100, "cc1");
+	gen_switch(m->g, AT(41), 1, 0, 300, 0);
+	if (cc1_sleeps) {
+		gen_switch(m->g, AT(60), 1, 300, 0, 0);
+		gen_wakeup(m->g, AT(70), 0, 100, 300, 0);
+		gen_switch(m->g, AT(71), 1, 0, 300, 0);
+	}
+	gen_switch(m->g, AT(95), 0, 100, 0, 0);
+	gen_switch(m->g, AT(99), 1, 300, 0, 0);
+	gen_slice(m->g, AT(100));
+	made_open(m);
+}
+
+/* ms of the path, by the thread's name and the kind of its part; 0: there is no such row */
+static int64_t path_ms(const struct made_trace *m, const char *comm, const char *kind)
+{
+	struct report_request q = made_request(m, "path");
+	int64_t ns = 0;
+	struct rows r;
+	unsigned int i;
+
+	rows_report(&r, m->a, &q);
+	for (i = 0; i < r.row_cnt; i++)
+		if (!*comm || (!strcmp(rows_text(&r, i, rows_col(&r, "comm")), comm) &&
+			       !strcmp(rows_text(&r, i, rows_col(&r, "kind")), kind)))
+			ns += rows_cell(&r, i, "path_ns");
+	rows_done(&r);
+	return (ns + (int64_t)MS / 2) / (int64_t)MS;	/* a thread began just before its event */
+}
+
+static void test_the_path_goes_from_the_end_of_the_window_to_its_beginning(void **state)
+{
+	struct made_trace m;
+
+	make_build(&m, true);
+	assert_int_equal(path_ms(&m, "cc1", "asleep"), 1);
+	assert_int_equal(path_ms(&m, "cc1", "awake"), 29);
+	assert_int_equal(path_ms(&m, "make", "awake"), 40);
+	assert_int_equal(path_ms(&m, "make", "unknown"), 20);	/* its call is not known */
+	assert_int_equal(path_ms(&m, "make", "before"), 10);
+	assert_int_equal(path_ms(&m, "", ""), 100);
+	made_close(&m);
+}
+
+static void test_who_began_a_thread_is_on_the_path_before_it(void **state)
+{
+	struct made_trace m;
+
+	make_build(&m, false);
+	assert_int_equal(path_ms(&m, "cc1", "awake"), 59);
+	assert_int_equal(path_ms(&m, "make", "awake"), 10);
+	assert_int_equal(path_ms(&m, "", ""), 100);
+	made_close(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 			test_a_lost_end_of_a_request_does_not_make_a_sleep_a_wait_for_a_disk),
+		cmocka_unit_test(
+			test_the_path_goes_from_the_end_of_the_window_to_its_beginning),
+		cmocka_unit_test(test_who_began_a_thread_is_on_the_path_before_it),
 		cmocka_unit_test(
 			test_woken_by_agrees_with_states_after_a_stay_that_was_not_seen),
 	};
