@@ -6,7 +6,7 @@
 -- reach: before
 -- index: objects
 -- takes: who threads lines sort
--- drops: life_max_ns freed temporary_bytes life_avg_ns temporary_pct
+-- drops: life_max_ns freed temporary_bytes life_avg_ns temporary_pct bytes
 --
 -- The result has one row per process (or thread, comm, cgroup), source, kind and call site of the
 -- allocations in the window. Columns:
