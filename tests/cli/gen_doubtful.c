@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * gen_doubtful KIND DIR: writes a trace of some seconds that is not complete, for one_answer.py.
+ * gen_doubtful KIND DIR [SEED]: writes a trace of some seconds that is not complete, for
+ * one_answer.py and tests/format. SEED makes another chaotic one.
  *
  *     chaotic   gen_chaos: losses, late records, unknown threads, lost frees
  *     damaged   the same, with a byte in the middle of a chunk file changed
@@ -37,11 +38,11 @@ static void damage(const char *dir)
 		abort();
 }
 
-static void write_chaos(const char *dir)
+static void write_chaos(const char *dir, uint64_t seed)
 {
 	struct chaos f;
 
-	chaos_begin(&f, 12);
+	chaos_begin(&f, seed);
 	f.m.per_second = EVENTS_PER_S;
 	chaos_add_blocks(&f, 30);
 	chaos_end(&f, true);
@@ -89,11 +90,11 @@ static void write_mix(const char *dir, const char *sources, bool lossy)
 
 int main(int argc, char **argv)
 {
-	const char *kind = argc == 3 ? argv[1] : "";
+	const char *kind = argc == 3 || argc == 4 ? argv[1] : "";
 	bool lossy = !strcmp(kind, "lossy");
 
 	if (!strcmp(kind, "chaotic") || !strcmp(kind, "damaged"))
-		write_chaos(argv[2]);
+		write_chaos(argv[2], argc == 4 ? strtoull(argv[3], NULL, 10) : 12);
 	else if (lossy || !strcmp(kind, "partial"))
 		write_mix(argv[2],
 			  lossy ? "sched.switch,sched.wakeup,alloc.slab,alloc.page,alloc.rss,"

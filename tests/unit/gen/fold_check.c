@@ -444,7 +444,10 @@ static char *sleeps_of(const struct fold_check *c, int64_t from, int64_t to)
 	return out;
 }
 
-/* Who ended sleeps, and the chain of wake-ups, are what the events say in order. */
+/*
+ * Who ended sleeps, and the chain of wake-ups, are what the events say in order: the first 20
+ * links, up to where no sleep is known.
+ */
 static void check_sleeps(const struct fold_check *c, int64_t from, int64_t to)
 {
 #define SLEEPS "WITH RECURSIVE s (utid, left_ns, ns, waker, irq) AS MATERIALIZED (VALUES %3$s)"
@@ -465,7 +468,10 @@ static void check_sleeps(const struct fold_check *c, int64_t from, int64_t to)
 	};
 	static const char *const given[] = {
 		"SELECT * FROM woken_by(:w) ORDER BY irq, upid",
-		"SELECT * FROM blocking_chain(:w) ORDER BY n",
+		"SELECT n, utid, until_ns, left_ns, iif(left_ns IS NULL, NULL, woken_ns), "
+		"waker_utid, irq FROM (SELECT *, count(*) FILTER (WHERE left_ns IS NULL) OVER "
+		"(ORDER BY n) AS unknown FROM blocking_chain(:w)) "
+		"WHERE n <= 20 AND unknown <= (left_ns IS NULL) ORDER BY n",
 	};
 	char *sleeps = sleeps_of(c, from, to), *sql;
 	struct rows a, b;

@@ -76,16 +76,19 @@ static void apply_rule(const struct made *m, unsigned int cpu)
 			const struct event *ev = &m->ev[i];
 			uint64_t stay = ev->v[EV_SWITCH_STAY_NS], back;
 			uint32_t owner = runs;
+			bool was_away;
 
 			if (ev->cpu != cpu || ev->ts_ns < from || ev->ts_ns >= to)
 				continue;
 			back = ev->ts_ns - stay > from ? ev->ts_ns - stay : from;
-			if (runs != ev->utid && runs != EVENT_ID_FILTERED)
+			was_away = stay && runs == ev->utid && back > from &&
+				   runs != EVENT_ID_FILTERED;
+			if (was_away || (runs != ev->utid && runs != EVENT_ID_FILTERED))
 				owner = EVENT_ID_UNKNOWN;
 			if (is_elsewhere(m, cpu, runs, from, ev->ts_ns) && owner == runs)
 				owner = EVENT_ID_UNKNOWN;
 			give(cpu, from, ev->ts_ns, owner);
-			if (stay && runs != ev->utid)
+			if (was_away || (stay && runs != ev->utid))
 				give(cpu, back, ev->ts_ns, ev->utid);
 			from = ev->ts_ns;
 			runs = next_of(ev);
