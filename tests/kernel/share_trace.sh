@@ -117,7 +117,8 @@ NAMES = {"comm", "by_comm", "holder", "submitter", "largest_rss_comm", "call_sit
 NAMES |= {"bytes_written", "bytes_per_event"}
 INSTANTS = {"t_ns", "start_ns", "end_ns", "peak_ns", "rss_peak_at_ns"}
 # What the names of vectors are, a part of a trace may not know. A burst over an edge is shorter in a part.
-BEYOND = {"path": {"object"}, "irq": {"name"}, "bins": {"name", "spikes", "spike_max_bytes"}}
+# The ns that is left over when a thread's time is divided among its samples may be another function's.
+BEYOND = {"path": {"object"}, "profile": {"self_ns", "total_ns", "self_pct"}, "irq": {"name"}, "bins": {"name", "spikes", "spike_max_bytes"}}
 ARGS = {"spikes": ["--spike-min", "1MiB"]}
 views = [line.split()[0] for line in run("report", "--list").splitlines() if line[:1].strip()]
 pseudonyms = {}
@@ -140,6 +141,8 @@ def compare(view, bundle, args):
     times = collections.Counter(alike)
     check("share: report %s has the same numbers (%d rows)" % (" ".join([view] + args), len(a)), alike == [x for x, _ in b] and
           (len(a) > 0 or view in ("spikes", "stacks")), [x for x in zip(alike, [x for x, _ in b]) if x[0] != x[1]][:2] or (len(a), len(b)))
+    if view == "profile":
+        check("share: report profile has all of the time", sum(r["self_ns"] for _, r in a) == sum(r["self_ns"] for _, r in b), "self_ns")
     for (x, ra), (y, rb) in zip(a, b):
         if times[x] == 1 and x == y:
             for k in ("comm", "by_comm", "holder", "submitter", "largest_rss_comm"):

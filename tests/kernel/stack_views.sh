@@ -54,7 +54,9 @@ for name, t in ("all", every), ("some", some):
     check("stack views: %s: the leak is one row, of one stack" % name, len(rows) == 1 and
           re.search(r"(^|;)main;leak_outer;leak_alpha$", rows[0]["user_stack"]) and rows[0]["kernel_stack"] == "" or lost(t), rows)
     check("stack views: %s: with all its objects" % name, [(r["objects"], r["bytes"]) for r in rows] == [(50, 50 * 7001)] or lost(t), (rows, lost(t)))
-    check("stack views: %s: what was freed is not there" % name, not [r for r in leaks(t) if "burst_beta" in r["user_stack"]], "burst_beta")
+    # (what the kernel took for itself meanwhile, such as a page table, it may keep)
+    freed = [r for r in leaks(t) if r["source"] == "heap" and "burst_beta" in r["user_stack"]]
+    check("stack views: %s: what was freed is not there" % name, not freed or lost(t), freed)
     # the same process ended by the end of the trace, and held it then
     rows = [r for r in t.report("leaks") if r["source"] == "heap" and r["call_site"].startswith("leak_alpha")]
     check("stack views: %s: what the process held when it ended is a leak, and told apart" % name,
