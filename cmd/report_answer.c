@@ -297,7 +297,7 @@ static int report_phases(const struct answer *o, const struct row_sink *sink, st
 {
 	struct report_request q = o->o->q;
 	bool any;
-	int r;
+	int r = 0;
 
 	q.ret_has_section = &any;
 	do {
