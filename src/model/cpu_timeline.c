@@ -147,11 +147,13 @@ int cpu_timeline_switch(struct cpu_timeline *tl, const struct event *ev)
 		return 0;
 	if (ev->flags & EVENT_F_NEXT_OUT)
 		next = EVENT_ID_FILTERED;
+	if (stay_ns > ev->ts_ns)
+		stay_ns = 0;
 	owner = owner_of(tl->runs[ev->cpu], ev);
-	if (stay_ns && stay_ns <= ev->ts_ns && owner == ev->utid && owner != EVENT_ID_FILTERED &&
+	if (stay_ns && owner == ev->utid && owner != EVENT_ID_FILTERED &&
 	    tl->cpus[ev->cpu].since_ns < ev->ts_ns - stay_ns)
 		owner = EVENT_ID_UNKNOWN;	/* the thread was away meanwhile */
-	if (owner != ev->utid && stay_ns && stay_ns <= ev->ts_ns) {
+	if (stay_ns && owner != ev->utid) {
 		ret = restore(tl, ev->cpu, owner, ev->utid, ev->ts_ns - stay_ns);
 		owner = ev->utid;
 	}
