@@ -49,9 +49,8 @@ uint32_t object_waker(const struct trace *t, const struct thread_sleep *s)
 
 	if (!s->is_irq)
 		return s->waker;
-	return s->waker >= EVENT_ID_FIRST && call_object_of(s->call) == CALL_OBJECT_SOCKET &&
-			       object_text(t, s->call, s->object, text) &&
-			       object_text_is_local(text) ?
-		       s->waker :
-		       0;
+	if (s->waker < EVENT_ID_FIRST || call_object_of(s->call) != CALL_OBJECT_SOCKET)
+		return 0;
+	return object_text(t, s->call, s->object, text) && object_text_is_local(text) ? s->waker :
+											0;
 }

@@ -64,13 +64,14 @@ enum call_object {
 	CALL_OBJECT_SOCKET,	/* an inode number */
 };
 
-/* The call has an object. */
+/* Call it for a switch whose object is not 0. */
 static inline enum call_object call_object_of(uint32_t call)
 {
-	return !(call & CALL_IS_NUMBER)               ? CALL_OBJECT_LOCK :
-	       CALL_FILE(call) == CALL_FILE_SOCKET ? CALL_OBJECT_SOCKET :
-	       CALL_FILE(call) == CALL_FILE_PIPE   ? CALL_OBJECT_PIPE :
-						     CALL_OBJECT_LOCK;
+	unsigned int file = call & CALL_IS_NUMBER ? CALL_FILE(call) : CALL_FILE_UNKNOWN;
+
+	if (file == CALL_FILE_SOCKET)
+		return CALL_OBJECT_SOCKET;
+	return file == CALL_FILE_PIPE ? CALL_OBJECT_PIPE : CALL_OBJECT_LOCK;
 }
 
 enum call_machine {
