@@ -93,7 +93,7 @@ static __always_inline __u32 fix_level(const struct wire_counters *c)
 	return count & PREEMPT_NMI_MASK ? 3 : count & PREEMPT_HARDIRQ_MASK ? 2 : 1;
 }
 
-/* Whether the interrupt in which a program runs interrupted a soft interrupt. */
+/* Returns whether the interrupt in which a program runs interrupted a soft interrupt. */
 static __always_inline bool fix_interrupted_softirq(const struct wire_counters *c)
 {
 	return fix_preempt_count(c) & PREEMPT_SERVING_SOFTIRQ;

@@ -177,8 +177,8 @@ static int give_sleep(struct chain *c, struct cell *cells, const struct thread_s
 }
 
 /*
- * Who made a thread that began in the window, before to_ns: the first thread of its process, or of
- * the process before if it is that itself. 0: nobody that is known.
+ * Finds who made a thread that began in the window, before to_ns: the first thread of its process,
+ * or of its parent if it is that itself. 0: nobody that is known.
  */
 static uint32_t maker_of(const struct chain *c, uint32_t thread, uint64_t to_ns, uint64_t *ret_ns)
 {

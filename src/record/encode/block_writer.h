@@ -79,7 +79,7 @@ bool block_slice_lacks(const struct block_slice *s, unsigned int hook, bool whol
 
 /* Holds what a caller may want to print. */
 struct block_stats {
-	/* by enum event_class, without rows of snapshots and paths */
+	/* by enum event_class, without rows of snapshots and names */
 	uint64_t event_cnt[EVENT_CLASS_CNT];
 	uint64_t late_cnt;		/* records with ts_ns < from_ns */
 	uint64_t bad_cnt;		/* records that were no record: 0 unless there is a bug */
