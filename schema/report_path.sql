@@ -11,7 +11,7 @@
 --
 -- The result has one row per thread, kind, call and object on the path: what would have to be shorter for the window to end
 -- sooner. Columns:
---   kind         awake: the thread ran, or waited for a CPU; a kind of report waits: it slept until an interrupt woke it.
+--   kind         awake: the thread ran, or waited for a CPU, or slept and nobody saw its wake-up; a kind of report waits: it slept until an interrupt woke it.
 --                before: no earlier sleep of the thread is known: it began before the window, or its
 --                wake-up was not seen. A thread is begun by the first one of its process, a process by that of its
 --                parent. asleep: all the threads slept at the end of the window
