@@ -471,6 +471,8 @@ static int report_hosts(struct report_options *o)
 		c = hosts_window(&h, &o->in, o->q.every_ns, o->align, o->view->needs);
 	if (!c)
 		c = hosts_report(&h, &o->in, o->view, &o->q, limit, o->align);
+	if (!c && o->in.format == RENDER_TABLE)
+		report_print_notes(o);
 	hosts_close(&h);
 	return c;
 }

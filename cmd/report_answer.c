@@ -27,6 +27,7 @@ struct answer {
 	const struct trace *trace;
 	struct sparkline *drawing; /* NULL: none is made */
 	bool only_drawn; /* the rows are too many to read */
+	bool has_rows;
 	char missing[400]; /* what the window lacks; empty: nothing */
 	char heading[1024];
 };
@@ -110,33 +111,40 @@ static void make_heading(struct answer *r)
 			 r->missing[0] ? "INCOMPLETE: " : "complete", r->missing);
 }
 
-/* Below a table: what the view is about in a sentence, or with --notes all that is to be said. */
-static void print_table_notes(const struct answer *r)
+void report_print_notes(const struct report_options *o)
 {
-	const struct report_variant *variant = report_variant_find(r->o->view, &r->o->q);
-	const char *notes = variant && variant->notes ? variant->notes : r->o->view->notes;
-	const char *found[NOTE_MAX];
-	unsigned int found_cnt = find_notes(r, found);
+	const struct report_variant *variant = report_variant_find(o->view, &o->q);
+	const char *notes = variant && variant->notes ? variant->notes : o->view->notes;
 	const char *end = strstr(notes, ". ");
 	char text[1600];
 
-	if (r->o->notes)
-		snprintf(text, sizeof(text), "%s %s", r->o->view->question, notes);
-	else if (r->o->view->below)
-		snprintf(text, sizeof(text), "%s", r->o->view->below);
+	if (o->notes)
+		snprintf(text, sizeof(text), "%s %s", o->view->question, notes);
+	else if (o->view->below)
+		snprintf(text, sizeof(text), "%s", o->view->below);
 	else if (end)
 		snprintf(text, sizeof(text), "%.*s (More: --notes.)", (int)(end + 1 - notes),
 			 notes);
 	else
 		snprintf(text, sizeof(text), "%s", notes);
+	if (!text[0])
+		return;
+	printf("\n");
+	render_wrap(stdout, text, input_terminal_width());
+}
+
+static void print_table_notes(const struct answer *r)
+{
+	const char *found[NOTE_MAX];
+	unsigned int found_cnt = find_notes(r, found);
+
 	for (unsigned int i = 0; i < found_cnt; i++) {
 		printf("\n");
 		render_wrap(stdout, found[i], input_terminal_width());
 	}
-	if (text[0])
-		printf("\n");
-	if (text[0])
-		render_wrap(stdout, text, input_terminal_width());
+	/* what a view is about explains rows */
+	if (r->has_rows || r->o->notes)
+		report_print_notes(r->o);
 }
 
 /*
@@ -471,6 +479,7 @@ static int run(struct answer *r)
 		return EXIT_FAILED;
 	trace_damages(r->trace, &damage_cnt);
 	c = report_to(r, render_sink(out), &e);
+	r->has_rows = render_row_cnt(out) || r->only_drawn;
 	render_free(out);
 	if (!c && r->drawing && !r->only_drawn)
 		printf("\n");

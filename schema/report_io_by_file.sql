@@ -1,4 +1,6 @@
 -- variant of io by file: Which files did block requests read and write?
+-- note: A row in brackets has requests without a known file: [metadata] those of a file system, its
+--   journal or a whole device, [no data] flushes and discards, [unknown] those whose path was not recorded.
 --
 -- The result has one row per file, and per process, device, operation and so on where --by names those, too.
 -- Columns, besides those of the keys:

@@ -10,7 +10,7 @@
 -- threads: The figures are of threads (--tid, --thread): requests that others submitted for their process,
 --   such as write-back, are left out.
 -- takes: every who threads histogram sort
--- drops: errors queue_p999_ns device_p999_ns lat_p999_ns queue_p90_ns device_p90_ns lat_p90_ns
+-- drops: errors upto_pct queue_p999_ns device_p999_ns lat_p999_ns queue_p90_ns device_p90_ns lat_p90_ns
 --   lat_p50_ns queue_max_ns device_max_ns lat_max_ns lat_p99_ns ios
 -- rows: sums zeros
 --

@@ -1,4 +1,5 @@
 -- variant of parallel histogram: How many CPUs were busy at once?
+-- note: Each row says for how long so many CPUs were busy at once.
 --
 -- The result has one row per number of CPUs, from the least to the most that were busy. Columns:
 --   busy        so many CPUs ran threads of the report's processes; 0: none did

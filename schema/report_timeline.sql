@@ -1,6 +1,5 @@
 -- view 19: Which thread ran on which CPU, and when?
--- note: Each row is a time in which one thread had a CPU. With --every, each row is the process that
---   had a CPU longest in a bin.
+-- note: Each row is a time in which one thread had a CPU.
 -- needs: sched.switch sched.wakeup
 -- reach: before
 -- index: states

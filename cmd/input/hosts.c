@@ -151,7 +151,7 @@ struct joined {
 	const struct host *host;	/* the host whose rows come now */
 	const struct report_view *view;
 	struct row_prefix prefix;	/* puts the host before each row */
-	uint64_t limit;
+	uint64_t limit; /* a table counts the rows it leaves out */
 	bool table;
 };
 
@@ -208,11 +208,6 @@ static void say_what(void *ctx)
 			render_wrap(stdout, text, input_terminal_width());
 		}
 	}
-	if (j->view->notes[0])
-		render_wrap(stdout, j->view->notes, input_terminal_width());
-	if (j->limit)
-		printf("At most %llu row%s of each host; --limit 0 shows all.\n",
-		       (unsigned long long)j->limit, j->limit == 1 ? "" : "s");
 	printf("\n");
 }
 
@@ -271,15 +266,15 @@ int hosts_report(struct hosts *h, const struct input *in, const struct report_vi
 {
 	bool table = in->format == RENDER_TABLE;
 	struct joined j = {
-		.hosts = h, .view = view, .limit = limit, .table = table,
+		.hosts = h, .view = view, .limit = table ? 0 : limit, .table = table,
 		.align_ns = align ? q->every_ns : 0,
 		.names_trace = in->format == RENDER_JSONL && q->every_ns,
 		.prefix = { .cnt = align && !table ? 1 + ALIGN_COLUMN_CNT : 1,
 			    .names = { "host", ALIGN_COLUMNS }, .joins = true, .picks = is_instant,
 			    .change = shift_instants, .ctx = &j },
 	};
-	const struct render_options more = { .heading = say_what, .ctx = &j };
-	struct render *out = input_render(in, 0, true, &more);
+	const struct render_options more = { .heading = say_what, .ctx = &j, .per_first = true };
+	struct render *out = input_render(in, limit, true, &more);
 	struct err e = { "" };
 	int c = 0;
 

@@ -455,7 +455,7 @@ struct render *input_render(const struct input *in, uint64_t table_limit, bool h
 	o.format = in->format;
 	o.out = stdout;
 	o.limit = in->format == RENDER_TABLE || in->of_bins ? table_limit : 0;
-	o.of_bins = in->of_bins;
+	o.per_first |= in->of_bins;
 	o.human = human;
 	o.folded_count = in->folded_count;
 	o.wide = in->wide;

@@ -17,9 +17,9 @@ struct render {
 	void *state;
 	struct render_out out;
 	struct row_sink sink;
-	uint64_t row_cnt; /* of the query running */
+	uint64_t row_cnt; /* of all results */
 	uint64_t cnt, left_out; /* rows of it, or of its bin, until now; rows beyond the limit */
-	int64_t bin;
+	struct value first; /* of the last row */
 	unsigned int section_cnt;
 	bool has_heading;
 };
@@ -58,8 +58,8 @@ int render_begin(void *render, unsigned int col_cnt, const char *const *names)
 	print_heading(r);
 	if (also && done(r, also->begin(also->ctx, col_cnt, names)))
 		return r->out.error;
-	r->row_cnt = r->cnt = r->left_out = 0;
-	r->bin = INT64_MIN;
+	r->cnt = r->left_out = 0;
+	r->first = value_null();
 	clear(r);
 	return done(r, r->ops->begin(r->state, &r->options, &r->out, col_cnt, names));
 }
@@ -98,8 +98,9 @@ int render_put(void *render, const struct value *values)
 		return r->out.error;
 	if (++r->row_cnt % RENDER_PROGRESS_ROWS == 0 && o->progress)
 		o->progress(o->ctx, r->row_cnt);
-	if (o->of_bins && values[0].i != r->bin) {
-		r->bin = values[0].i;
+	if (o->per_first && (values[0].type != r->first.type || values[0].i != r->first.i ||
+			     values[0].text != r->first.text)) {
+		r->first = values[0];
 		r->cnt = 0;
 	}
 	if (o->limit && r->cnt++ >= o->limit) {
@@ -109,7 +110,7 @@ int render_put(void *render, const struct value *values)
 	return done(r, r->ops->row(r->state, &r->out, values));
 }
 
-static void render_more(void *render, uint64_t cnt, const char *command)
+static void leave_out(void *render, uint64_t cnt, const char *command)
 {
 	struct render *r = render;
 
@@ -170,7 +171,7 @@ int render_new(struct render **ret, const struct render_options *o)
 	if (o->format == RENDER_TABLE || o->format == RENDER_JSON)
 		r->sink.section = render_section;
 	if (o->format == RENDER_TABLE)
-		r->sink.more = render_more;
+		r->sink.more = leave_out;
 	if (!r->out.buf || !r->state) {
 		render_free(r);
 		return -ENOMEM;

@@ -43,7 +43,7 @@ struct render_options {
 	enum render_format format;
 	FILE *out; /* not owned */
 	uint64_t limit; /* rows shown at most (of each section, or bin); 0: all */
-	bool of_bins; /* the first column is a bin's beginning: limit holds for each bin */
+	bool per_first; /* limit holds for each value of the first column: a bin, a host */
 	bool folded_count; /* formats of stacks: samples, objects or waits, not bytes or ns */
 	const char *title; /* flame and pprof: what the rows are about */
 	bool human; /* table: headings and values with units */
@@ -68,7 +68,7 @@ int render_new(struct render **ret, const struct render_options *o);
 void render_free(struct render *r);
 /* The sink is valid as long as r. One query after another may use it. */
 const struct row_sink *render_sink(struct render *r);
-/* Rows of the last result. */
+/* Rows of all results. */
 uint64_t render_row_cnt(const struct render *r);
 
 /*
@@ -91,5 +91,8 @@ bool render_is_one_of(const char *name, const char *const *list); /* which NULL 
 void render_wrap(FILE *f, const char *text, unsigned int width);
 /* The same of text that begins, and goes on, to the right of so many cells. */
 void render_wrap_beside(FILE *f, const char *text, unsigned int width, unsigned int left);
+
+/* "(3 more: report cpu --by comm)": how many rows are left out, and what shows them. */
+void render_more(FILE *f, uint64_t cnt, const char *command);
 
 #endif /* RENDER_H */

@@ -14,7 +14,7 @@ struct render_out {
 	char *buf;
 	size_t n, cap;
 	int error;
-	const char *more;	/* what gives the rows that are left out; NULL: --limit 0 */
+	const char *more;	/* shows the rows that are left out; NULL or "": --limit 0 */
 };
 
 /*

@@ -187,3 +187,11 @@ void render_wrap(FILE *f, const char *text, unsigned int width)
 {
 	render_wrap_beside(f, text, width, 0);
 }
+
+void render_more(FILE *f, uint64_t cnt, const char *command)
+{
+	char n[UNITS_TEXT_MAX];
+
+	units_format_count(n, sizeof(n), cnt);
+	fprintf(f, "(%s more: %s)\n", n, command && *command ? command : "--limit 0");
+}

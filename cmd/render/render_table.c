@@ -12,7 +12,7 @@
 #include "cmd/render/stack_columns.h"
 #include "base/textsafe.h"
 
-#define BAR_CELLS 20 /* of a step of a histogram: its share of 100 % */
+#define BAR_CELLS 14 /* of a step of a histogram: its share of 100 % */
 #define GAP	       2 /* spaces between columns */
 #define BELOW_INDENT   6 /* of a stack under its row */
 #define TEXT_CELLS_GOOD 12 /* rather than cut it below this, what a view can spare is left out */
@@ -660,7 +660,6 @@ static void name_same(const struct table *t, struct render_out *out)
 static void table_end(void *state, struct render_out *out, uint64_t left_out)
 {
 	struct table *t = state;
-	char n[UNITS_TEXT_MAX], line[128];
 	bool is_empty = !t->is_streaming && !t->held_cnt;
 
 	if (!t->is_streaming)
@@ -668,15 +667,13 @@ static void table_end(void *state, struct render_out *out, uint64_t left_out)
 	if (is_empty)
 		render_out_text(out, "(nothing)\n");
 	name_same(t, out);
-	name_hidden(t, out, HIDDEN_ZERO, "(0 in all rows: ", "");
-	name_hidden(t, out, HIDDEN_NO_ROOM, "(no room for: ", "; --wide shows all");
+	if (!is_empty) {
+		name_hidden(t, out, HIDDEN_ZERO, "(0 in all rows: ", "");
+		name_hidden(t, out, HIDDEN_NO_ROOM, "(no room for: ", "; --wide shows all");
+	}
 	if (left_out) {
-		units_format_count(n, sizeof(n), left_out);
-		if (out->more && *out->more)
-			snprintf(line, sizeof(line), "(%s more: %s)\n", n, out->more);
-		else
-			snprintf(line, sizeof(line), "(%s more; --limit 0 shows all)\n", n);
-		render_out_text(out, line);
+		render_out_flush(out);
+		render_more(out->f, left_out, out->more);
 	}
 }
 

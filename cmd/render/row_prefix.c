@@ -64,10 +64,18 @@ static int prefix_end(void *ctx)
 	return p->joins ? 0 : p->next->end(p->next->ctx);
 }
 
+static void prefix_more(void *ctx, uint64_t cnt, const char *command)
+{
+	const struct row_prefix *p = ctx;
+
+	p->next->more(p->next->ctx, cnt, command);
+}
+
 void row_prefix_init(struct row_prefix *p)
 {
 	p->sink = (struct row_sink){
-		.ctx = p, .begin = prefix_begin, .row = prefix_row, .end = prefix_end
+		.ctx = p, .begin = prefix_begin, .row = prefix_row, .end = prefix_end,
+		.more = p->next->more ? prefix_more : NULL
 	};
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/units.h"
 #include "cmd/render/bin_groups.h"
+#include "cmd/render/render.h"
 
 #define LABEL_MAX 48
 #define LINE_MIN 10
@@ -140,5 +141,5 @@ void sparkline_print(struct sparkline *s, FILE *out)
 	for (i = 0; i < shown; i++)
 		print_group(s, &g->v[i], chars, (int)label, out);
 	if (shown < g->cnt || g->left_out)
-		fprintf(out, "(%zu more; --limit 0 shows all)\n", g->cnt - shown + g->left_out);
+		render_more(out, g->cnt - shown + g->left_out, NULL);
 }

@@ -4,13 +4,14 @@ $ cp -r golden.ebpfrec db.ebpfrec; sed -i '/^crc32c=/d;$a host=db' db.ebpfrec/ma
 1~ 2 traces, aligned by wall clock, as read within *; how far the hosts' clocks were apart is not known
 1> golden.ebpfrec: golden.ebpfrec, 0.000 .. 4.000 s, from 2023-11-14T22:30:00.000+00:00, INCOMPLETE: sched: 3 events lost
 1> db: db.ebpfrec, 0.000 .. 4.000 s, from 2023-11-14T22:30:00.000+00:00, INCOMPLETE: sched: 3 events lost
-1> The time of an interrupt counts for the thread that it interrupted, as in the kernel's own accounting; IRQ and SOFTIRQ say how much of ONCPU that is, if sched.irq was recorded. [unknown] has the time of which nobody knows who ran: switches were lost, or the kernel hides the task from BPF.
-1> At most 1 row of each host; --limit 0 shows all.
 1>
 1> HOST            PID  COMM   ONCPU  %CPU  SWITCHES  PREEMPTED
 1> golden.ebpfrec  200  cc1   1.50 s  37.5         1          1
 1> db              200  cc1   1.50 s  37.5         1          1
 1> (in all rows, COMPLETE: NO, LOST EVENTS: 3)
+1> (4 more: --limit 0)
+1>
+1> The time of an interrupt counts for the thread that it interrupted, as in the kernel's own accounting. (More: --notes.)
 
 # A pattern of the shell; hosts of the same name are told apart.
 $ ebpfrec report cpu --from 1s --to 2s --every 500ms --format csv -i copy.ebpfrec db.ebpfrec
@@ -134,12 +135,13 @@ $ ebpfrec report cpu --every 1500ms --align --from 1s --until 2s --limit 1 -i go
 1> 2 traces, aligned by wall clock, as read within 40 ns; how far the hosts' clocks were apart is not known
 1> golden.ebpfrec: golden.ebpfrec, 0.000 .. 3.000 s, from 2023-11-14T22:30:00.000+00:00, INCOMPLETE: sched: 3 events lost
 1> db: db.ebpfrec, 0.000 .. 3.000 s, from 2023-11-14T22:30:00.000+00:00, INCOMPLETE: sched: 3 events lost
-1> The time of an interrupt counts for the thread that it interrupted, as in the kernel's own accounting; IRQ and SOFTIRQ say how much of ONCPU that is, if sched.irq was recorded. [unknown] has the time of which nobody knows who ran: switches were lost, or the kernel hides the task from BPF.
-1> At most 1 row of each host; --limit 0 shows all.
 1>
 1> HOST            T (s)  PID  COMM   ONCPU  %CPU  SWITCHES  PREEMPTED
 1> golden.ebpfrec  0.000  100  make  500 ms  33.3         1          0
 1> db              0.000  100  make  500 ms  33.3         1          0
+1> (8 more: --limit 0)
+1>
+1> The time of an interrupt counts for the thread that it interrupted, as in the kernel's own accounting. (More: --notes.)
 
 # Lines of several hosts name the trace, too.
 $ ebpfrec report cpu --by cpu --every 2s --format jsonl -i golden.ebpfrec -i db.ebpfrec 2>/dev/null

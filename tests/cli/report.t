@@ -8,7 +8,7 @@ $ ebpfrec report cpu -i golden.ebpfrec
 1> 300  =1+\x1b[31m,"\xff  250 ms   6.3         1          0
 1> (in all rows, COMPLETE: NO, LOST EVENTS: 3)
 1>
-1> The time of an interrupt counts for the thread that it interrupted, as in the kernel's own accounting; IRQ and SOFTIRQ say how much of ONCPU that is, if sched.irq was recorded. (More: --notes.)
+1> The time of an interrupt counts for the thread that it interrupted, as in the kernel's own accounting. (More: --notes.)
 
 $ ebpfrec report cpu -i golden.ebpfrec --from 1s --to 2s
 1> 1 .. 2 s of golden.ebpfrec, started 2023-11-14 22:30:00 UTC, complete
@@ -17,7 +17,7 @@ $ ebpfrec report cpu -i golden.ebpfrec --from 1s --to 2s
 1> 200  cc1                1.00 s  100.0         0          0
 1> 300  =1+\x1b[31m,"\xff  250 ms   25.0         1          0
 1>
-1> The time of an interrupt counts for the thread that it interrupted, as in the kernel's own accounting; IRQ and SOFTIRQ say how much of ONCPU that is, if sched.irq was recorded. (More: --notes.)
+1> The time of an interrupt counts for the thread that it interrupted, as in the kernel's own accounting. (More: --notes.)
 
 $ ebpfrec report cpu -i golden.ebpfrec --from -3s --to 2023-11-14T22:30:02Z --format csv
 1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,steal_ns,irq_ns,softirq_ns
@@ -80,9 +80,9 @@ $ ebpfrec report cpu -i golden.ebpfrec --sort comm --limit 1
 1>
 1...
 1> (in all rows, COMPLETE: NO, LOST EVENTS: 3)
-1> (2 more; --limit 0 shows all)
+1> (2 more: --limit 0)
 1>
-1> The time of an interrupt counts for the thread that it interrupted, as in the kernel's own accounting; IRQ and SOFTIRQ say how much of ONCPU that is, if sched.irq was recorded. (More: --notes.)
+1> The time of an interrupt counts for the thread that it interrupted, as in the kernel's own accounting. (More: --notes.)
 
 $ ebpfrec report cpu -i golden.ebpfrec --sort -oncpu_ns --limit 1 --format csv
 1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,steal_ns,irq_ns,softirq_ns
@@ -99,8 +99,6 @@ $ ebpfrec report cpu -i golden.ebpfrec --from 3.5s --to 4s
 1>
 1...
 1> (nothing)
-1>
-1> The time of an interrupt counts for the thread that it interrupted, as in the kernel's own accounting; IRQ and SOFTIRQ say how much of ONCPU that is, if sched.irq was recorded. (More: --notes.)
 
 $ ebpfrec report cpu -i golden.ebpfrec --from 10s --to 11s --format csv
 1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,steal_ns,irq_ns,softirq_ns
@@ -156,8 +154,8 @@ $ ebpfrec report cpu -i golden.ebpfrec --every 1s --limit 1 | grep -e '^ *[0-9T]
 1> 1.000  200  cc1   1.00 s  100.0         0          0       yes            0
 1> 2.000  200  cc1   500 ms   50.0         1          1        NO            3
 1> 3.000  100  make    0 ns    0.0         1          0       yes            0
-1> (2 more; --limit 0 shows all)
-1> The time of an interrupt counts for the thread that it interrupted, as in the kernel's own accounting; IRQ and SOFTIRQ say how much of ONCPU that is, if sched.irq was recorded. (More: --notes.)
+1> (2 more: --limit 0)
+1> The time of an interrupt counts for the thread that it interrupted, as in the kernel's own accounting. (More: --notes.)
 
 $ ebpfrec report cpu -i golden.ebpfrec --every 1s --sparklines --with-recorder
 1> 0 .. 4 s of golden.ebpfrec, started 2023-11-14 22:30:00 UTC, INCOMPLETE: sched: 3 events lost
@@ -170,7 +168,7 @@ $ ebpfrec report cpu -i golden.ebpfrec --every 1s --sparklines --with-recorder
 1> 900 ebpfrec             @    10.0 %
 1> (--limit N shows the N largest of each bin in numbers)
 1>
-1> The time of an interrupt counts for the thread that it interrupted, as in the kernel's own accounting; IRQ and SOFTIRQ say how much of ONCPU that is, if sched.irq was recorded. (More: --notes.)
+1> The time of an interrupt counts for the thread that it interrupted, as in the kernel's own accounting. (More: --notes.)
 
 $ ebpfrec report cpu -i golden.ebpfrec --every 1s --by cpu --sparklines | tail -n 6
 1> %CPU over time, each line from 0 to its own highest value:
@@ -386,7 +384,7 @@ $ ebpfrec report parallel -i golden.ebpfrec --histogram
 1>    2  250 ms     6.3  500 ms
 1> (in all rows, COMPLETE: NO, LOST EVENTS: 3)
 1>
-1> WALL shares the time that passed: each instant is divided equally among the threads that ran, so the rows add up to the time in which any thread ran. (More: --notes.)
+1> Each row says for how long so many CPUs were busy at once.
 
 $ ebpfrec report parallel -i golden.ebpfrec --histogram --comm 'c*' --every 2s --format csv
 1> t_ns,busy,wall_ns,wall_pct,oncpu_ns,complete,lost_events
@@ -574,9 +572,9 @@ $ ebpfrec report cpu -i golden.ebpfrec --every 1500ms --align --limit 1
 1> 0.000  100  make  500 ms  33.3         1          0       yes            0
 1> 1.500  200  cc1   1.00 s  66.7         1          1        NO            3
 1> 3.000  100  make    0 ns   0.0         1          0        NO            0
-1> (3 more; --limit 0 shows all)
+1> (3 more: --limit 0)
 1>
-1> The time of an interrupt counts for the thread that it interrupted, as in the kernel's own accounting; IRQ and SOFTIRQ say how much of ONCPU that is, if sched.irq was recorded. (More: --notes.)
+1> The time of an interrupt counts for the thread that it interrupted, as in the kernel's own accounting. (More: --notes.)
 
 $ ebpfrec report cpu -i golden.ebpfrec --align
 ? 2
@@ -643,6 +641,6 @@ $ ebpfrec report -i golden.ebpfrec --limit 1 | grep more; ebpfrec report -i gold
 1> (2 more: report cpu --by comm)
 1> (1 more: report waits --by comm)
 1> (3 more: report memory --by comm)
-1> (4 more; --limit 0 shows all)
-1> (1 more; --limit 0 shows all)
-1> (2 more; --limit 0 shows all)
+1> (4 more: --limit 0)
+1> (1 more: --limit 0)
+1> (2 more: --limit 0)

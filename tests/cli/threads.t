@@ -264,9 +264,9 @@ $ ebpfrec report cpu -i threads.ebpfrec --during req-1 --by thread --limit 1
 1>
 1> PID  TID  COMM     ONCPU  %CPU  SWITCHES  PREEMPTED
 1> 200  201  req-0  51.0 ms   5.1         2          0
-1> (4 more; --limit 0 shows all)
+1> (4 more: --limit 0)
 1>
-1> The time of an interrupt counts for the thread that it interrupted, as in the kernel's own accounting; IRQ and SOFTIRQ say how much of ONCPU that is, if sched.irq was recorded. (More: --notes.)
+1> The time of an interrupt counts for the thread that it interrupted, as in the kernel's own accounting. (More: --notes.)
 
 $ ebpfrec report cpu -i threads.ebpfrec --during req-0
 ? 2

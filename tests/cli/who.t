@@ -13,7 +13,7 @@ $ gen_golden who.ebpfrec who; ebpfrec report cpu -i who.ebpfrec --by container
 1> docker:fedcba987654            4.00 ms   0.4         2          0
 1> docker:0123456789ab            3.00 ms   0.3         2          0
 1>
-1> The time of an interrupt counts for the thread that it interrupted, as in the kernel's own accounting; IRQ and SOFTIRQ say how much of ONCPU that is, if sched.irq was recorded. (More: --notes.)
+1> The time of an interrupt counts for the thread that it interrupted, as in the kernel's own accounting. (More: --notes.)
 
 $ ebpfrec report cpu -i who.ebpfrec --by unit
 1> 0 .. 1 s of who.ebpfrec, started 2023-11-14 22:30:00 UTC, complete
@@ -30,7 +30,7 @@ $ ebpfrec report cpu -i who.ebpfrec --by unit
 1> docker-0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef.scope          3.00 ms   0.3         2          0
 1> init.scope                                                                             2.00 ms   0.2         2          0
 1>
-1> The time of an interrupt counts for the thread that it interrupted, as in the kernel's own accounting; IRQ and SOFTIRQ say how much of ONCPU that is, if sched.irq was recorded. (More: --notes.)
+1> The time of an interrupt counts for the thread that it interrupted, as in the kernel's own accounting. (More: --notes.)
 
 $ ebpfrec report cpu -i who.ebpfrec --by user
 1> 0 .. 1 s of who.ebpfrec, started 2023-11-14 22:30:00 UTC, complete
@@ -40,7 +40,7 @@ $ ebpfrec report cpu -i who.ebpfrec --by user
 1> 1234  12.0 ms   1.2         2          0
 1> ann   11.0 ms   1.1         2          0
 1>
-1> The time of an interrupt counts for the thread that it interrupted, as in the kernel's own accounting; IRQ and SOFTIRQ say how much of ONCPU that is, if sched.irq was recorded. (More: --notes.)
+1> The time of an interrupt counts for the thread that it interrupted, as in the kernel's own accounting. (More: --notes.)
 
 # 110 is the root of 111 and 112; systemd is the root of no other
 $ ebpfrec report cpu -i who.ebpfrec --by tree
@@ -58,7 +58,7 @@ $ ebpfrec report cpu -i who.ebpfrec --by tree
 1> 102 work2  2.00 ms   0.2         2          0
 1> 101 work1  1.00 ms   0.1         2          0
 1>
-1> The time of an interrupt counts for the thread that it interrupted, as in the kernel's own accounting; IRQ and SOFTIRQ say how much of ONCPU that is, if sched.irq was recorded. (More: --notes.)
+1> The time of an interrupt counts for the thread that it interrupted, as in the kernel's own accounting. (More: --notes.)
 
 $ ebpfrec report cpu -i who.ebpfrec --by user,container --limit 3 --format csv
 1> container,user,oncpu_ns,util_pct,switches,preempted,complete,lost_events,steal_ns,irq_ns,softirq_ns

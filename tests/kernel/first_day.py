@@ -98,6 +98,11 @@ def look(width, height):
     wrong = [x for x in more if screen(width, height, *x.split())[0]]
     cut = [x for x in lines if "--limit 0" in x]
     check(name + "a section that is cut names what shows all of it", more and not wrong and not cut, (more, wrong, cut))
+    cut = [x for view in ("cpu", "why", "waits", "latency") for x in screen(width, height, "report", view, "--limit", "1")[1]
+           if " more" in x and not re.fullmatch(r"\([0-9,]+ more: (--limit 0|report [a-z -]+)\)", x)]
+    check(name + "all that is cut says so in the same words", not cut, cut)
+    lines = screen(width, height, "report", "irq", "-i", "trace.ebpfrec.old")[1]
+    check(name + "what explains rows does not stand below none", "(nothing)" == lines[-1], lines)
     begins = [" ".join(screen(width, height, "report", "leaks", "-i", x)[1][1:4]) for x in ("trace.ebpfrec.old", "trace.ebpfrec")]
     check(name + "without the heap's events, leaks begins with what it cannot know", [x.startswith("Heap memory was not recorded") for x in begins] == [True, False], begins)
     rc, lines = screen(width, height, "doctor")

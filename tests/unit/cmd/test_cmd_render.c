@@ -281,7 +281,7 @@ static void test_render_writes_tables_for_people(void **state)
 	assert_string_equal(text, " PID  COMM      ONCPU  %CPU  NET BYTES  COMPLETE\n"
 				  "1000  make    12.3 ms  33.3  -2.00 MiB         -\n"
 				  "1001  =x\\x1b  12.3 ms  33.3  -2.00 MiB         -\n"
-				  "(1,300 more; --limit 0 shows all)\n");
+				  "(1,300 more: --limit 0)\n");
 	free(text);
 }
 
