@@ -377,7 +377,7 @@ static int columns(const struct input *in)
 static int tree(struct input *in)
 {
 	const char *sql = in->format == RENDER_TABLE ?
-				  TREE_SQL "SELECT pid, printf('%*s%s', 2 * depth, '', comm) AS "
+				  TREE_SQL "SELECT pid, printf('%*s%s', depth, '', comm) AS "
 					   "comm, " TREE_REST :
 				  TREE_SQL "SELECT upid, pid, ppid, depth, comm, " TREE_REST;
 	struct render *r;

@@ -265,10 +265,10 @@ $ ebpfrec cut -i who.ebpfrec -o part.ebpfrec --pid 111,103 2>/dev/null; ebpfrec 
 1> user,ann
 
 $ ebpfrec info -i who.ebpfrec --tree | head -n 4
-1> PID  COMM         USER  CONTAINER                      START (s)  END (s)  CMDLINE
-1>   1  systemd      root  -                               -999.999        -  
-1> 101    work1      root  -                                  0.019        -  
-1> 102    work2      root  -                                  0.039        -  
+1> PID  COMM      USER  CONTAINER                      START (s)  END (s)  CMDLINE
+1>   1  systemd   root  -                               -999.999        -  
+1> 101   work1    root  -                                  0.019        -  
+1> 102   work2    root  -                                  0.039        -  
 
 $ ebpfrec info -i who.ebpfrec --tree --format csv | tail -n 3
 1> 26,110,1,1,work2,root,,199000000,,""
