@@ -15,7 +15,6 @@
 #include "cmd/input/input.h"
 #include "cmd/render/say.h"
 
-#define TABLE_ROWS_DEFAULT 30
 #define COLUMN_CNT	   11
 
 struct diff {
@@ -24,6 +23,7 @@ struct diff {
 	uint64_t every_ns;
 	uint64_t limit;
 	bool only_changed, only_workload, exit_code;
+	bool has_small, has_few, has_digits; /* of rows in the table, which the legend explains */
 	struct render *render;
 };
 
@@ -97,7 +97,7 @@ static struct value verdict(enum render_format format, const struct diff_row *r,
 	if (format != RENDER_TABLE || r->verdict != DIFF_SAME || !r->reason)
 		return value_text(diff_verdict_name(r->verdict));
 	metrics[r->metric].format(n, sizeof(n), (uint64_t)llround(fabs(r->value[1] - r->value[0])));
-	snprintf(buf, size, r->reason == DIFF_TOO_SMALL ? "only %s" :
+	snprintf(buf, size, r->reason == DIFF_TOO_SMALL ? "small: %s" :
 			    r->reason == DIFF_TOO_FEW	? "same: few I/Os" : "same: noise", n);
 	return value_text(buf);
 }
@@ -124,10 +124,13 @@ static int put_row(void *ctx, const struct diff_row *r)
 	};
 
 	/* the wall time is there for people even if nothing else is */
-	return d->only_changed && !diff_is_change(r->verdict) &&
-			       !(r->metric == DIFF_WALL && format == RENDER_TABLE) ?
-		       0 :
-		       render_put(d->render, row);
+	if (d->only_changed && !diff_is_change(r->verdict) &&
+	    !(r->metric == DIFF_WALL && format == RENDER_TABLE))
+		return 0;
+	d->has_small |= r->verdict == DIFF_SAME && r->reason == DIFF_TOO_SMALL;
+	d->has_few |= r->verdict == DIFF_SAME && r->reason == DIFF_TOO_FEW;
+	d->has_digits |= strchr(r->role, '#') != NULL;
+	return render_put(d->render, row);
 }
 
 /* Returns what the rows' figures need, which are those of three views: diff.c. */
@@ -181,18 +184,19 @@ static int clip_window(struct input *in, struct diff_side *ret)
 	return 0;
 }
 
-static void print_legend(const struct diff_summary *sum)
+static void print_legend(const struct diff *d, const struct diff_summary *sum)
 {
 	char text[640];
 
 	snprintf(text, sizeof(text),
-		 "%s changed by more than noise. Noise is how much a figure varies from one bin of "
-		 "%s to the next; how much it varies from one run to the next, two traces cannot "
-		 "tell. The chance that noise alone makes any of these changes is 1 %%. Of what is "
-		 "the same although it differs, the reason follows: 'only' a difference that is "
-		 "too small to matter, too few I/Os for percentiles, or noise. # in a role stands "
-		 "for digits that differ.",
-		 say_counted(sum->changed, "figure"), say_duration(sum->bin_ns));
+		 "%s changed by more than noise, which is how much a figure varies from one bin of "
+		 "%s to the next inside a trace. How much it varies from run to run, two traces do "
+		 "not tell. Of 100 comparisons in which nothing changed, about one calls a figure "
+		 "changed.%s%s%s",
+		 say_counted(sum->changed, "figure"), say_duration(sum->bin_ns),
+		 d->has_small ? " A difference called small is too small to matter." : "",
+		 d->has_few ? " Percentiles of few I/Os are not compared." : "",
+		 d->has_digits ? " A # in a role stands for digits that differ." : "");
 	printf("\n");
 	render_wrap(stdout, text, input_terminal_width());
 }
@@ -223,7 +227,7 @@ static int compare(struct diff *d)
 	if (c)
 		return c;
 	if (d->in[0].format == RENDER_TABLE)
-		print_legend(&sum);
+		print_legend(d, &sum);
 	return d->exit_code && sum.changed ? EXIT_FAILED : 0;
 }
 
@@ -274,7 +278,7 @@ static const struct opts_option options[] = {
 	  OPTS_FLAG, offsetof(struct diff, only_workload) },
 	{ 0, "changed", NULL, "only what has changed",
 	  OPTS_FLAG, offsetof(struct diff, only_changed) },
-	{ 0, "limit", "N", "rows at most, 0 for all (default: 30 for tables, else all)",
+	{ 0, "limit", "N", "rows at most, 0 for all (default: 20 for tables, else all)",
 	  OPTS_COUNT, offsetof(struct diff, limit),
 	  .refuse = " is no number of rows; 0 is for all" },
 	{ 0, "exit-code", NULL, "end with 1 when something has changed",
@@ -298,7 +302,7 @@ const struct opts_command diff_opts = {
 		    "  ebpfrec diff --workload --exit-code before.ebpfrec after.ebpfrec\n"
 		    "  ebpfrec diff --changed --format csv before.ebpfrec after.ebpfrec\n",
 	.bytes = sizeof(struct diff),
-	.initial = &(const struct diff){ .limit = TABLE_ROWS_DEFAULT },
+	.initial = &(const struct diff){ .limit = INPUT_TABLE_ROWS },
 	.done = done,
 	.operand = take_trace,
 	.run = run,

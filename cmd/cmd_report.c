@@ -457,7 +457,7 @@ static int follow(struct report_options *o)
 static int report_hosts(struct report_options *o)
 {
 	uint64_t limit =
-		o->has_limit || o->in.format != RENDER_TABLE ? o->q.limit : REPORT_TABLE_ROWS;
+		o->has_limit || o->in.format != RENDER_TABLE ? o->q.limit : INPUT_TABLE_ROWS;
 	unsigned int found = 0;
 	struct hosts h;
 	int c = hosts_open(&h, &o->in, o->paths.v, o->paths.cnt);

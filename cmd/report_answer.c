@@ -449,12 +449,12 @@ static int run(struct answer *r)
 	bool of_bins = o->q.every_ns && !o->wide_by;
 	uint64_t limit = o->has_limit ? o->q.limit :
 			 o->q.histogram ? 0 :
-			 !of_bins ? REPORT_TABLE_ROWS :
+			 !of_bins ? INPUT_TABLE_ROWS :
 			 o->in.format == RENDER_TABLE ? REPORT_BIN_ROWS : 0;
 	struct err e = { "" };
 	size_t damage_cnt, found_cnt;
 	struct render *out;
-	int c = begin(r, o->has_limit ? limit : REPORT_TABLE_ROWS);
+	int c = begin(r, o->has_limit ? limit : INPUT_TABLE_ROWS);
 
 	if (c)
 		return c;

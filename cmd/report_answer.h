@@ -12,7 +12,6 @@
 #include "cmd/input/lists.h"
 
 /* Rows of a table unless --limit says otherwise. */
-#define REPORT_TABLE_ROWS 20
 #define REPORT_BIN_ROWS	  5 /* of each bin */
 
 /* Holds what was asked of `ebpfrec report`. */

@@ -158,7 +158,7 @@ int disclosed_say(const struct trace *t, const struct trace *real, bool show)
 	for (unsigned int c = 0; c < CLASS_CNT && !d.error; c++) {
 		if (real)
 			keep_real(&d, &r, c);
-		say_note("  %8s %s", say_count(d.cnt[c]), classes[c].name);
+		say_note("  %-20s %8s", classes[c].name, say_count(d.cnt[c]));
 		for (size_t i = 0; show && i < d.cnt[c]; i++)
 			printf("%s: %s\n", classes[c].name, say_text(d.strings[c][i]));
 	}

@@ -22,6 +22,8 @@
 
 #define INPUT_TRACE_DEFAULT "trace.ebpfrec"
 
+#define INPUT_TABLE_ROWS 20 /* of a table at most, unless --limit says otherwise */
+
 struct input {
 	const char *path;	/* NULL: the default */
 	const char *from, *to;	/* as written, NULL: the trace's own */

@@ -33,6 +33,7 @@ struct column {
 	unsigned int cells, decimals;
 	bool is_text; /* some value is: to the left */
 	bool is_zero; /* all values kept are 0 or NULL, of a kind that may then be left out */
+	bool is_null; /* all values kept are NULL */
 	/* a length of time, or what is rare, that no row kept has: it was not measured */
 	bool is_empty;
 	bool may_be_same; /* whether the row is complete: a column only where rows differ */
@@ -398,7 +399,7 @@ static bool fit_columns(struct table *t, bool has_all_rows)
 		struct column *c = &t->columns[i];
 
 		if (c->is_zero && !c->shown && !c->below && line_cells(t, 0) > width)
-			c->shown = HIDDEN_ZERO;
+			c->shown = c->is_null ? HIDDEN_EMPTY : HIDDEN_ZERO;
 	}
 	if (t->options->human && line_cells(t, 0) > width)
 		dropped = drop_columns(t);
@@ -444,6 +445,7 @@ static void find_widths(struct table *t)
 	for (unsigned int i = 0; i < t->col_cnt; i++) {
 		struct column *c = &t->columns[i];
 
+		c->is_null = true;
 		c->cells = (unsigned int)strlen(c->heading);
 		c->is_empty = t->options->human && !c->below &&
 			      (c->kind == COLUMN_DURATION || column_find(c->name)->is_rare);
@@ -456,6 +458,7 @@ static void find_widths(struct table *t)
 				c->cells = cell->cells;
 			c->is_text |= cell->is_text;
 			c->is_zero &= cell->is_zero;
+			c->is_null &= cell->is_null;
 			c->is_empty &= cell->is_null;
 		}
 	}

@@ -34,11 +34,11 @@ $ ebpfrec diff --from 1s --to 2s golden.ebpfrec golden.ebpfrec --format csv | gr
 1> cc1 a.c,make,oncpu_ns,1000000000,1000000000,0,same,1,1,1,1
 
 $ ebpfrec diff golden.ebpfrec golden.ebpfrec | tail -n 1
-1> 0 figures changed by more than noise. Noise is how much a figure varies from one bin of 80.0 ms to the next; how much it varies from one run to the next, two traces cannot tell. The chance that noise alone makes any of these changes is 1 %. Of what is the same although it differs, the reason follows: 'only' a difference that is too small to matter, too few I/Os for percentiles, or noise. # in a role stands for digits that differ.
+1> 0 figures changed by more than noise, which is how much a figure varies from one bin of 80.0 ms to the next inside a trace. How much it varies from run to run, two traces do not tell. Of 100 comparisons in which nothing changed, about one calls a figure changed.
 
 # Nobody reads "same" beside +100 %: people are told why. Nor is the wall time of two runs unknown.
 $ for s in 1001ms 1002ms; do ebpfrec cut -i golden.ebpfrec --until $s -o part-$s 2>/dev/null; done; ebpfrec diff part-1001ms part-1002ms | grep "^cc1.*CPU time" | tr -s " "; ebpfrec diff part-1001ms part-1002ms --format csv | grep "^cc1.*oncpu" | cut -d, -f1-7
-1> cc1 a.c make CPU time 1.00 ms 2.00 ms +100.0 only 1.00 ms - 1 1
+1> cc1 a.c make CPU time 1.00 ms 2.00 ms +100.0 small: 1.00 ms - 1 1
 1> cc1 a.c,make,oncpu_ns,1000000,2000000,100,same
 
 

@@ -17,7 +17,7 @@ check "bundle: other programs take it" "unzip -t run.zip >out 2>&1" "$(cat out)"
 check "bundle: members are stored as they are" "[ -z \"\$(unzip -v run.zip | grep Defl)\" ]" "$(unzip -v run.zip)"
 check "bundle: for its owner only" "[ \$(stat -c %a run.zip) = 600 ]" "$(stat -c %a run.zip)"
 check "bundle: lists what it discloses" "grep -qx 'process names: dd' strings && grep -q '^host names: ' strings" "$(head -n 3 strings)"
-check "bundle: and counts it" "grep -q ' 1 host names' said" "$(cat said)"
+check "bundle: and counts it" "grep -q 'host names  *1$' said" "$(cat said)"
 for view in cpu sched alloc io latency spikes devices loss; do
 	"$EBPFREC" report -i run.ebpfrec "$view" --format csv >a 2>/dev/null
 	"$EBPFREC" report -i run.zip "$view" --format csv >b 2>/dev/null
@@ -49,7 +49,7 @@ check "bundle: clears away what a killed one left" "[ $? -eq 0 ] && [ ! -e .ebpf
 exec 8<&-
 rmdir .ebpfrec-new.in_use
 "$EBPFREC" bundle -i run.ebpfrec --redact -o hidden.zip --show-strings >strings 2>said
-check "bundle: redacted, no pseudonym counts as disclosed" "[ $? -eq 0 ] && grep -q 'besides pseudonyms' said && grep -q ' 0 host names' said && ! grep -q ': proc-\|: /p' strings" "$(cat said; head -n 3 strings)"
+check "bundle: redacted, no pseudonym counts as disclosed" "[ $? -eq 0 ] && grep -q 'besides pseudonyms' said && grep -q 'host names  *0$' said && ! grep -q ': proc-\|: /p' strings" "$(cat said; head -n 3 strings)"
 check "bundle: redacted, what stays does" "grep -q '^process names: ksoftirqd' strings" "$(head -n 9 strings)"
 "$EBPFREC" bundle -i run.ebpfrec --salt x -o none.zip >out 2>&1
 check "bundle: --salt without --redact" "[ $? -eq 2 ] && grep -q 'go with --redact' out" "$(cat out)"

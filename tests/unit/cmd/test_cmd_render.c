@@ -472,11 +472,11 @@ static void test_render_table_puts_stacks_under_their_row(void **state)
 static void test_render_leaves_out_columns_there_is_no_room_for(void **state)
 {
 	static const char *const cols[] = { "pid",   "comm",   "ios",	  "threshold_bytes",
-					    "bytes", "errors", "wait_ns", "complete" };
+					    "bytes", "errors", "wait_ns", "complete", "p_value" };
 	const struct value row[] = { val_int(1),    val_text("a-name-of-20-letters"),
 				     val_int(7),    val_int(1024),
 				     val_int(2048), val_int(0),
-				     val_int(1000), val_int(1) };
+				     val_int(1000), val_int(1), value_null() };
 	const struct row_sink *sink;
 	struct render_options o = { .format = RENDER_TABLE,
 				    .human = true,
@@ -489,7 +489,7 @@ static void test_render_leaves_out_columns_there_is_no_room_for(void **state)
 	o.out = open_memstream(&text, &size);
 	assert_int_equal(render_new(&r, &o), 0);
 	sink = render_sink(r);
-	assert_int_equal(sink->begin(sink->ctx, 8, cols), 0);
+	assert_int_equal(sink->begin(sink->ctx, 9, cols), 0);
 	assert_int_equal(sink->row(sink->ctx, row), 0);
 	assert_int_equal(sink->row(sink->ctx, row), 0);
 	assert_int_equal(sink->end(sink->ctx), 0);
@@ -498,7 +498,7 @@ static void test_render_leaves_out_columns_there_is_no_room_for(void **state)
 	/*
 	 * Columns go in this order: zeros, columns that the options name, and when texts cannot be
 	 * cut any more, from the right. Who it is never goes. That all rows are complete is not
-	 * worth a column.
+	 * worth a column, and what no row has is not 0.
 	 */
 	assert_string_equal(text, "PID  COMM      IOS     BYTES     WAIT\n"
 				  "  1  a-name-" ELLIPSIS "    7  2.00 KiB  1.00 us\n"
@@ -510,7 +510,7 @@ static void test_render_leaves_out_columns_there_is_no_room_for(void **state)
 	o.out = open_memstream(&text, &size);
 	assert_int_equal(render_new(&r, &o), 0);
 	sink = render_sink(r);
-	assert_int_equal(sink->begin(sink->ctx, 8, cols), 0);
+	assert_int_equal(sink->begin(sink->ctx, 9, cols), 0);
 	assert_int_equal(sink->row(sink->ctx, row), 0);
 	assert_int_equal(sink->row(sink->ctx, row), 0);
 	assert_int_equal(sink->end(sink->ctx), 0);
@@ -522,18 +522,18 @@ static void test_render_leaves_out_columns_there_is_no_room_for(void **state)
 				  "(0 in all rows: ERRORS)\n"
 				  "(no room for: THRESHOLD BYTES, WAIT;\n--wide shows all)\n");
 	free(text);
-	text = table_of(8, cols, row, 37, true); /* a row alone stands upright */
+	text = table_of(9, cols, row, 37, true); /* a row alone stands upright */
 	assert_string_equal(
 		text,
 		"PID              1\nCOMM             a-name-of-20-letters\nIOS              7\n"
 		"THRESHOLD BYTES  1.00 KiB\nBYTES            2.00 KiB\nERRORS           0\n"
 		"WAIT             1.00 us\n");
 	free(text);
-	text = table_of(8, cols, row, 0, true);
+	text = table_of(9, cols, row, 0, true);
 	assert_null(strstr(text, "in all rows"));
 	assert_null(strstr(text, "no room"));
 	free(text);
-	text = table_of(8, cols, row, 37, false); /* of a query: what was asked for is there */
+	text = table_of(9, cols, row, 37, false); /* of a query: what was asked for is there */
 	assert_non_null(strstr(text, "threshold_bytes"));
 	assert_null(strstr(text, "no room"));
 	free(text);
