@@ -12,6 +12,7 @@
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 #define CGROUP_DEPTH_MAX 16
+#define CGROUP_ROOT 1	/* id, in each hierarchy */
 
 static __always_inline __u8 task_flags(struct task_struct *t)
 {
@@ -34,6 +35,33 @@ static __always_inline __u32 ns_nr(struct pid *pid)
 	return nr;
 }
 
+/* The group of the CPU controller; NULL: the kernel has none. */
+static __always_inline struct cgroup *cpu_cgroup(struct task_struct *t)
+{
+	struct css_set *set = BPF_CORE_READ(t, cgroups);
+	struct cgroup_subsys_state *css = NULL;
+
+	if (!bpf_core_enum_value_exists(enum cgroup_subsys_id, cpu_cgrp_id))
+		return NULL;
+	bpf_probe_read_kernel(&css, sizeof(css),
+			      (void *)__builtin_preserve_access_index(&set->subsys[0]) +
+				      bpf_core_enum_value(enum cgroup_subsys_id, cpu_cgrp_id) *
+					      sizeof(css));
+	return BPF_CORE_READ(css, cgroup);
+}
+
+/*
+ * The id of the version 2 group. Where that is the root, the CPU controller may have a hierarchy of
+ * its own, in which the task is in another group.
+ */
+static __always_inline __u64 cgroup_id_of(struct task_struct *t)
+{
+	__u64 id = BPF_CORE_READ(t, cgroups, dfl_cgrp, kn, id);
+	__u64 cpu = id == CGROUP_ROOT ? BPF_CORE_READ(cpu_cgroup(t), kn, id) : 0;
+
+	return cpu > CGROUP_ROOT ? cpu | WIRE_CGROUP_V1 : id;
+}
+
 /* Fills everything of a wire_task but its header. */
 static __always_inline void fill_task(struct wire_task *r, struct task_struct *t)
 {
@@ -44,7 +72,7 @@ static __always_inline void fill_task(struct wire_task *r, struct task_struct *t
 	r->ns_pid = ns_nr(BPF_CORE_READ(t, group_leader, thread_pid));
 	r->uid = BPF_CORE_READ(t, real_cred, uid.val);
 	r->start_ns = BPF_CORE_READ(t, start_time);
-	r->cgroup_id = BPF_CORE_READ(t, cgroups, dfl_cgrp, kn, id);
+	r->cgroup_id = cgroup_id_of(t);
 	__builtin_memset(r->comm, 0, sizeof(r->comm));
 	BPF_CORE_READ_STR_INTO(&r->comm, t, comm);
 }
@@ -127,7 +155,7 @@ int task_exec(u64 *ctx)
 	r->pid = t->tgid;
 	r->old_tid = ctx[1];
 	r->uid = BPF_CORE_READ(t, real_cred, uid.val);
-	r->cgroup_id = BPF_CORE_READ(t, cgroups, dfl_cgrp, kn, id);
+	r->cgroup_id = cgroup_id_of(t);
 	__builtin_memset(r->comm, 0, sizeof(r->comm));
 	BPF_CORE_READ_STR_INTO(&r->comm, t, comm);
 	r->zero = 0;
@@ -255,7 +283,6 @@ int task_cgroup(u64 *ctx)
 {
 	struct cgroup *cg = (void *)ctx[0];
 	struct task_struct *t = (void *)ctx[2];
-	__u64 new_id = BPF_CORE_READ(cg, kn, id);
 	__u32 pid = t->tgid;
 	struct wire_cgroup *r;
 	struct emit e;
@@ -268,15 +295,15 @@ int task_cgroup(u64 *ctx)
 		else
 			bpf_map_delete_elem(&targets, &pid);
 	}
-	/* The event also comes for cgroup v1 hierarchies, but only the task's v2 group counts. */
-	if (BPF_CORE_READ(t, cgroups, dfl_cgrp, kn, id) != new_id)
+	/* The event also comes for other hierarchies of cgroup version 1. */
+	if (cg != BPF_CORE_READ(t, cgroups, dfl_cgrp) && cg != cpu_cgroup(t))
 		return 0;
 	r = emit_begin(&e, WIRE_TASK_CGROUP, sizeof(*r), bpf_get_current_pid_tgid(), task_flags(t));
 	if (!r)
 		return 0;
 	r->tid = t->pid;
 	r->pid = pid;
-	r->cgroup_id = new_id;
+	r->cgroup_id = cgroup_id_of(t);
 	r->whole_process = ctx[3] & 1;
 	r->zero = 0;
 	emit_submit(&e, r);

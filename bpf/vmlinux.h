@@ -75,6 +75,7 @@ struct cgroup {
 
 struct css_set {
 	struct cgroup *dfl_cgrp;
+	struct cgroup_subsys_state *subsys[1];	/* more; by enum cgroup_subsys_id */
 };
 
 struct upid {
@@ -292,6 +293,10 @@ struct page___head {
 /* newer kernels: an address or a mask */
 struct page___info {
 	unsigned long compound_info;
+};
+
+enum cgroup_subsys_id {
+	cpu_cgrp_id,
 };
 
 enum pageflags {

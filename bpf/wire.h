@@ -33,6 +33,8 @@ typedef __s64 wire_s64;
 #endif
 
 #define WIRE_COMM_LEN 16
+/* In cgroup_id: the group of the CPU controller's own hierarchy, cgroup version 1. */
+#define WIRE_CGROUP_V1 (1ULL << 52)
 #define WIRE_FILE_MAX 256	/* file name at exec, with its NUL */
 #define WIRE_ARGS_MAX 512	/* command line at exec, NUL-separated as in /proc/PID/cmdline */
 #define WIRE_RSS_MEMBERS 4	/* file, anon, swap, shmem: the kernel's MM_* order */

@@ -1,4 +1,4 @@
--- view 26: Which code ran on the CPU?
+-- view 27: Which code ran on the CPU?
 -- note: The time is the scheduler's, divided among the samples that a thread has in the window: samples says how many
 --   a row has, and few say little. User-space frames come from frame pointers: code without them, as
 --   most C libraries, cuts a stack short or omits callers.

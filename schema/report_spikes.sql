@@ -1,4 +1,4 @@
--- view 13: Which processes allocated much in a short time?
+-- view 14: Which processes allocated much in a short time?
 -- note: A spike is memory that a process got within 100 ms, or what --spike-window says, and that
 --   reaches the threshold. The threshold is ten times the process's own median rate, and at least
 --   16 MiB, unless --spike-min sets it. Bursts without a pause longer than the spike window are

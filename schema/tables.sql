@@ -173,6 +173,18 @@ CREATE TABLE source_gaps (
 	budget_pct REAL NOT NULL
 ) STRICT;
 
+-- Intervals in which a quota of CPU time held for a control group with recorded processes: its own, or that of the nearest group above that has one.
+CREATE TABLE quotas (
+	from_ns INTEGER NOT NULL,
+	to_ns INTEGER NOT NULL,
+	cgroup_id INTEGER NOT NULL,
+	cgroup TEXT,
+	limit_id INTEGER NOT NULL,
+	quota_of TEXT,
+	quota_ns INTEGER NOT NULL,
+	period_ns INTEGER NOT NULL
+) STRICT;
+
 -- Instants that were named during the recording.
 CREATE TABLE marks (
 	ts_ns INTEGER NOT NULL,

@@ -380,6 +380,14 @@ static void gap_more(const struct analysis *a, size_t i, const void *row, struct
 	cell_real(&c[COL_SOURCE_GAPS_BUDGET_PCT], (double)g->budget_ppm / 1e4);
 }
 
+static void quota_more(const struct analysis *a, size_t i, const void *row, struct cell *c)
+{
+	const struct trace_quota *q = row;
+
+	cell_text(&c[COL_QUOTAS_CGROUP], name_text(a->trace, TRACE_NAME_CGROUP, q->cgroup_id));
+	cell_text(&c[COL_QUOTAS_QUOTA_OF], name_text(a->trace, TRACE_NAME_CGROUP, q->limit_id));
+}
+
 static void block_more(const struct analysis *a, size_t i, const void *row, struct cell *c)
 {
 	cell_int(&c[COL_BLOCKS_BLOCK], (int64_t)i);

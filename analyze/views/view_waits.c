@@ -4,6 +4,8 @@
  * wait_kinds(from_ns, to_ns, every_ns, by): what threads waited for, of any kind: a row for each
  * kind of wait and each system call that waited.
  *
+ * throttled_periods(from_ns, to_ns): in how many periods of their quotas groups were throttled.
+ *
  * wait_ns is the waiting in the bin; in sched_waits() that is runnable_ns + preempted_ns of
  * thread_states(), and in wait_kinds() all of a life but running. All else is about the waits that
  * ended in the bin, with their whole length.
@@ -89,6 +91,59 @@ static const struct view_def kinds_view = {
 	.bytes = sizeof(struct view), .fold = &fold_states, .is_sorted = true,
 	.place = place_kind, .row = give_kinds,
 };
+
+/* ---- throttled periods ---- */
+
+struct throttled {
+	struct view_carried carried;
+	uint64_t periods;
+	uint64_t last_ns;	/* the last instant at which a period is known to have ended */
+};
+
+static const struct fold_sums_def throttled_def = { .bytes = sizeof(struct throttled) };
+
+/*
+ * The threads of a group get a new quota all at once, in waits that none of them has ended before.
+ * So waits that share an instant count as one period, and a wait that begins behind the end of all
+ * these is of another one.
+ */
+static int on_throttled(void *ctx, const void *found)
+{
+	struct view *v = ctx;
+	const struct thread_wait *w = ((const struct states_found *)found)->wait;
+	const struct trace_process *p;
+	struct throttled *t;
+
+	if (!w || w->reason != THREAD_WAIT_THROTTLED || w->to_ns < v->w.from_ns ||
+	    w->to_ns >= v->w.to_ns || !scope_has_thread(&v->a->scope, w->thread))
+		return 0;
+	p = dense_process_row(&v->a->ids, dense_process_of(&v->a->ids, w->thread));
+	t = p ? view_carry(v, 0, p->cgroup_id) : NULL;
+	if (!t)
+		return p ? -ENOMEM : 0;
+	if (w->from_ns >= t->last_ns) {
+		t->periods++;
+		t->last_ns = w->to_ns;
+	}
+	return 0;
+}
+
+static int give_throttled(struct view *v, const struct view_place *at, void *sum)
+{
+	struct cell *c = view_row(v, 0, sum);
+
+	if (c)
+		cell_int(&c[COL_THROTTLED_PERIODS_CGROUP_ID], (int64_t)at->b);
+	return c ? 0 : -ENOMEM;
+}
+
+static const struct view_def throttled_view = {
+	.bytes = sizeof(struct view), .is_one_bin = true, .fold = &fold_waits,
+	.sums = &throttled_def, .carry = on_throttled, .row = give_throttled,
+};
+
+const struct table_def table_throttled_periods =
+	VIEW_TABLE(THROTTLED_PERIODS, throttled_view);
 
 const struct table_def table_wait_kinds =
 	VIEW_TABLE(WAIT_KINDS, kinds_view);

@@ -138,6 +138,26 @@ static void put_gaps(struct cut *c, const struct disk_block *head)
 	block_out_add_rows(&c->out, CHUNK_GAPS, &c->rows);
 }
 
+/* The quotas of the slice. */
+static void put_quotas(struct cut *c, const struct disk_block *head)
+{
+	size_t cnt, i;
+	const struct trace_quota *quota = trace_quotas(c->t, &cnt);
+	struct trace_quota row;
+
+	cut_begin_rows(c, head->from_ns);
+	for (i = 0; i < cnt && quota[i].from_ns < head->to_ns; i++) {
+		row = quota[i];
+		if (row.from_ns < head->from_ns)
+			row.from_ns = head->from_ns;
+		if (row.to_ns > head->to_ns)
+			row.to_ns = head->to_ns;
+		if (row.from_ns < row.to_ns && cut_has_quota(c, &row))
+			row_put_quota(&c->rows, &row);
+	}
+	block_out_add_rows(&c->out, CHUNK_QUOTAS, &c->rows);
+}
+
 /* ---- state ---- */
 
 /* A CPU before this one has the same thread. No thread is on two CPUs at a time. */
@@ -252,6 +272,7 @@ int cut_put_block(struct cut *c, size_t i, struct err *e)
 	block_out_begin(&c->out);
 	put_lists(c, &head, is_last);
 	put_gaps(c, &head);
+	put_quotas(c, &head);
 	r = put_state(c, i, &head, e);
 	if (r == 0)
 		r = cut_put_tasks(c, c->events, c->event_cnt, !c->is_part && i == c->first,

@@ -214,6 +214,33 @@ static int put_path_mark(struct cut *c, struct refs *f)
 	return cnt ? put_name(c, f, TRACE_NAME_PATH, &mark) : 0;
 }
 
+bool cut_has_quota(const struct cut *c, const struct trace_quota *q)
+{
+	size_t cnt, i;
+	const struct trace_process *p = trace_processes(c->t, &cnt);
+
+	if (q->from_ns >= c->to_ns || q->to_ns <= c->from_ns)
+		return false;
+	for (i = 0; c->filter && i < cnt; i++)
+		if (p[i].cgroup_id == q->cgroup_id &&
+		    cut_filter_has_process(c->filter, p[i].upid))
+			return true;
+	return !c->filter;
+}
+
+/* Groups whose quota holds for a group below. */
+static int put_limit_names(struct cut *c, struct refs *f)
+{
+	size_t cnt, i;
+	const struct trace_quota *q = trace_quotas(c->t, &cnt);
+	int r = 0;
+
+	for (i = 0; i < cnt && r == 0; i++)
+		if (cut_has_quota(c, &q[i]))
+			r = put_name_of(c, f, TRACE_NAME_CGROUP, q[i].limit_id);
+	return r;
+}
+
 /* Names that no event need refer to: cgroups that processes moved to, devices, interrupt lines. */
 static int put_window_names(struct cut *c, struct refs *f)
 {
@@ -225,6 +252,8 @@ static int put_window_names(struct cut *c, struct refs *f)
 		if (ev[i].ts_ns >= c->from_ns && ev[i].ts_ns < c->to_ns &&
 		    hash_map_get(&f->processes, ev[i].upid))
 			r = put_name_of(c, f, TRACE_NAME_CGROUP, ev[i].cgroup_id);
+	if (r == 0)
+		r = put_limit_names(c, f);
 	if (r == 0)
 		r = put_all_names(c, f, TRACE_NAME_DEVICE);
 	if (r == 0)

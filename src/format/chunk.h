@@ -107,7 +107,8 @@ struct disk_block {
 	X(SITES, 17, sites, site)		/* what is at user-space code addresses */      \
 	/* of a cut trace's last block: who has each CPU up to to_ns */                         \
 	X(CPU_END, 18, cpu_end, cpu_end)                                                        \
-	X(FRAMES, 19, frames, frame)		/* stacks, a row for each frame */
+	X(FRAMES, 19, frames, frame)		/* stacks, a row for each frame */              \
+	X(QUOTAS, 20, quotas, quota)		/* of CPU time of control groups */
 
 enum chunk_section_type {
 	/* small sections, in front */

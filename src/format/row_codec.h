@@ -58,6 +58,8 @@ struct row_cpu_end {
 	U(sampled_ns) U(sampled_cnt)
 #define ROW_GAP(U, T, S)                                                                    \
 	T(from_ns) T(to_ns) S(source) S(reason) U(cost_ppm) U(budget_ppm)
+#define ROW_QUOTA(U, T, S)                                                                  \
+	T(from_ns) T(to_ns) U(cgroup_id) U(limit_id) U(quota_ns) U(period_ns)
 #define ROW_CLOCK(U, T, S) T(mono_ns) U(boot_ns) U(real_ns) U(tai_ns) U(uncertainty_ns)
 #define ROW_MARK(U, T, S) T(ts_ns) U(origin) S(text)
 #define ROW_NAME(U, T, S) U(type) U(id) U(arg) S(name)
@@ -82,6 +84,7 @@ struct row_cpu_end {
 	X(mark, trace_mark, ROW_MARK)                     \
 	X(name, trace_name, ROW_NAME)                     \
 	X(gap, trace_gap, ROW_GAP)                        \
+	X(quota, trace_quota, ROW_QUOTA)                  \
 	X(site, trace_site, ROW_SITE)                     \
 	X(frame, trace_frame, ROW_FRAME)                  \
 	X(mm_reset, trace_mm_reset, ROW_MM_RESET)

@@ -132,6 +132,17 @@ struct trace_gap {
 	uint64_t cost_ppm, budget_ppm;
 };
 
+/*
+ * The threads of a control group together may have a CPU for quota_ns in each period_ns. In a
+ * block, cut at its end; a reader hands out what follows without a hole as one.
+ */
+struct trace_quota {
+	uint64_t from_ns, to_ns;
+	uint64_t cgroup_id;
+	uint64_t limit_id;	/* the group that has the quota: it, or one above */
+	uint64_t quota_ns, period_ns;
+};
+
 /* An instant somebody, or something, gave a name to while it was recorded. */
 enum trace_mark_origin {
 	TRACE_MARK_COMMAND = 0,		/* `ebpfrec mark` */

@@ -27,7 +27,7 @@
 static int cgroup_dir(const char *path, char full[PATH_MAX], struct err *e)
 {
 	char mount[PATH_MAX];
-	int err = cgroup_find_mount(mount);
+	int err = cgroup_find_mount(NULL, mount);
 
 	if (err)
 		return err_set(e, err, "--cgroup %s: no cgroup v2 file system is mounted", path);

@@ -157,6 +157,7 @@ TRACE_LIST(losses, trace_loss);
 TRACE_LIST(costs, trace_cost);
 TRACE_LIST(hook_stats, trace_hook_stat);
 TRACE_LIST(gaps, trace_gap);	/* by from_ns */
+TRACE_LIST(quotas, trace_quota);	/* by from_ns */
 TRACE_LIST(sites, trace_site);	/* by upid, addr, from_ns */
 TRACE_LIST(frames, trace_frame);	/* those of a stack together, innermost first */
 TRACE_LIST(clocks, trace_clock);

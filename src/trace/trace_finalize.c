@@ -83,6 +83,7 @@ _Static_assert(offsetof(struct trace_rss, ts_ns) == 0, "sort_by_time");
 _Static_assert(offsetof(struct trace_clock, mono_ns) == 0, "sort_by_time");
 _Static_assert(offsetof(struct trace_loss, from_ns) == 0, "sort_by_time");
 _Static_assert(offsetof(struct trace_gap, from_ns) == 0, "sort_by_time");
+_Static_assert(offsetof(struct trace_quota, from_ns) == 0, "sort_by_time");
 _Static_assert(offsetof(struct trace_mark, ts_ns) == 0, "sort_by_time");
 
 static void link_tasks(struct trace *t)
@@ -174,7 +175,8 @@ void trace_finalize_blocks(struct trace *t)
 int trace_load_finish(struct trace *t)
 {
 	static const uint8_t by_time[] = { CHUNK_TASK_EVENTS, CHUNK_RSS_SNAPS, CHUNK_CLOCKS,
-					   CHUNK_LOSS, CHUNK_MARKS, CHUNK_GAPS };
+					   CHUNK_LOSS, CHUNK_MARKS, CHUNK_GAPS,
+					   CHUNK_QUOTAS };
 	unsigned int type;
 	size_t i;
 

@@ -120,6 +120,28 @@ static int load_gap(struct trace *t, const struct trace_gap *row)
 	return append_row(t, CHUNK_GAPS, row);
 }
 
+static bool same_quota(const struct trace_quota *a, const struct trace_quota *b)
+{
+	return a->limit_id == b->limit_id && a->quota_ns == b->quota_ns &&
+	       a->period_ns == b->period_ns;
+}
+
+/* So is a quota that stays the same. */
+static int load_quota(struct trace *t, const struct trace_quota *row)
+{
+	struct trace_quota *p = t->rows[CHUNK_QUOTAS].v;
+	size_t i = t->rows[CHUNK_QUOTAS].cnt;
+
+	if (row->to_ns <= row->from_ns)
+		return 0;
+	while (i-- > 0 && p[i].cgroup_id != row->cgroup_id)
+		;
+	if (i == SIZE_MAX || p[i].to_ns != row->from_ns || !same_quota(&p[i], row))
+		return append_row(t, CHUNK_QUOTAS, row);
+	p[i].to_ns = row->to_ns;
+	return 0;
+}
+
 /* A utid for each CPU of a block, unknown as yet; NULL: out of memory. */
 static uint32_t *new_cpus(const struct trace_block_more *m)
 {
@@ -188,6 +210,8 @@ static int load_row(struct trace *t, unsigned int type, union row *row)
 		return load_cost(t, &row->cost);
 	case CHUNK_GAPS:
 		return load_gap(t, &row->gap);
+	case CHUNK_QUOTAS:
+		return load_quota(t, &row->quota);
 	case CHUNK_CPU_STATE:
 		load_cpu(t, &row->cpu_state);
 		return 0;

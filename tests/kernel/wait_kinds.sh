@@ -11,6 +11,8 @@
 # throttled, within 5 %: cpu.stat counts from the instant at which the quota was used up to the one at which there was
 # some again; the thread leaves its CPU a little later, at its way back to user space, and gets one a little later. No event
 # tells when there is some again, so what others have of its CPU then may be in ours, but not in cpu.stat's.
+# After 3 s the quota is doubled. `report throttle` names the group with the last quota, and has as many periods as cpu.stat's
+# nr_throttled, within 2: the kernel counts a period at its end, the trace a wait at its own, and the recording has two ends.
 . "$(dirname "$0")/harness.bash"
 
 recorded kinds -- "$WORK/wait_kinds"
@@ -18,16 +20,22 @@ recorded kinds -- "$WORK/wait_kinds"
 quota=/sys/fs/cgroup/cpu/ebpfrec-quota-$$
 if mkdir "$quota" 2>/dev/null; then
 	undo+=("rmdir '$quota'")
-	echo 100000 >"$quota/cpu.cfs_period_us" && echo 20000 >"$quota/cpu.cfs_quota_us" || rmdir "$quota"
+	file=cpu.cfs_quota_us period=
+	echo 100000 >"$quota/cpu.cfs_period_us" && echo 20000 >"$quota/$file" || rmdir "$quota"
 elif mkdir "/sys/fs/cgroup/ebpfrec-quota-$$" 2>/dev/null && [ -e "/sys/fs/cgroup/ebpfrec-quota-$$/cpu.max" ]; then
 	quota=/sys/fs/cgroup/ebpfrec-quota-$$
 	undo+=("rmdir '$quota'")
-	echo '20000 100000' >"$quota/cpu.max"
+	file=cpu.max period=' 100000'
+	echo "20000$period" >"$quota/$file"
 fi
 if [ -d "$quota" ]; then
+	(sleep 3 && echo "40000$period" >"$quota/$file") &
 	recorded quota -- sh -c "echo \$\$ >'$quota/cgroup.procs'; exec taskset -c 0 '$WORK/duty' quota 100 2 >/dev/null"
+	wait
 	# v1 counts in ns, v2 in us
 	awk '/^throttled_time/ { print $2 } /^throttled_usec/ { print $2 * 1000 }' "$quota/cpu.stat" >"$tmp/throttled"
+	awk '/^nr_throttled/ { print $2 }' "$quota/cpu.stat" >"$tmp/periods"
+	basename "$quota" >"$tmp/group"
 else
 	echo "SKIP kernel/wait_kinds: throttling: no control group with quotas can be made here"
 fi
@@ -107,4 +115,14 @@ if os.path.exists(tmp + "/throttled"):
     check("throttled time is what cpu.stat counts", 0.95 * want <= got <= 1.05 * want + others, (got, want, others))
     waits = [r for r in q.report("waits", "--by", "comm") if r["comm"] == "quota" and r["kind"] == "throttled"]
     check("waits has the same time", [r["wait_ns"] for r in waits] == [got], (waits, got))
+    group, periods = open(tmp + "/group").read().strip(), int(open(tmp + "/periods").read())
+    rows = [r for r in q.report("throttle") if r["cgroup"] == "/" + group]
+    check("throttle: the group, by its path, with its last quota", [(r["quota_ns"], r["period_ns"]) for r in rows] == [(40_000_000, 100_000_000)], rows)
+    check("throttle: its time is that of states, of one thread", [(r["throttled_ns"], r["threads"]) for r in rows] == [(got, 1)], (rows, got))
+    check("throttle: the periods are cpu.stat's", len(rows) == 1 and abs(rows[0]["periods"] - periods) <= 2, (rows, periods))
+    held = q.sql("SELECT from_ns, to_ns, quota_ns FROM quotas WHERE cgroup = '/%s' ORDER BY from_ns" % group)
+    check("quotas: both, one after the other", [r["quota_ns"] for r in held] == [20_000_000, 40_000_000] and
+          held[0]["to_ns"] == held[1]["from_ns"], held)
+    early = [r for r in q.report("throttle", "--until", "%dns" % held[0]["to_ns"]) if r["cgroup"] == "/" + group]
+    check("throttle: a window has the quota of its time", [r["quota_ns"] for r in early] == [20_000_000], early)
 EOF_PY

@@ -193,6 +193,27 @@ static int put_names(struct block_writer *w)
 	return r;
 }
 
+/* The quotas of the groups that have names by now, and the names of the groups that have these. */
+static int put_quotas(struct block_writer *w, const struct block_slice *s)
+{
+	const struct id_names_calls *names = &w->config.names;
+	const struct trace_quota *q;
+	size_t i;
+	int r = 0;
+
+	for (i = 0; r == 0 && names->quota && (q = names->quota(names->ctx, i)); i++) {
+		struct trace_quota row = *q;
+
+		if (!row.quota_ns)
+			continue;
+		row.from_ns = s->from_ns;
+		row.to_ns = s->to_ns;
+		row_put_quota(&w->small[CHUNK_QUOTAS], &row);
+		r = block_use_name(w, TRACE_NAME_CGROUP, row.limit_id);
+	}
+	return r;
+}
+
 /* ---- putting it together ---- */
 
 /* Forgets names that no block since the last such one used; it used every live cgroup. */
@@ -237,6 +258,8 @@ static int build(struct block_writer *w, const struct block_slice *s)
 	block_end_start_states(w);
 	if (r == 0)
 		r = put_names(w);
+	if (r == 0)
+		r = put_quotas(w, s);
 	if (r < 0)
 		return r;
 	for (i = 0; i < CHUNK_SMALL_END; i++)

@@ -10,10 +10,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <mntent.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "format/rows.h"
 
 #define DEPTH_MAX 64
 
@@ -27,14 +30,15 @@ struct id_handle {
 	uint64_t id[4];
 };
 
-int cgroup_find_mount(char dir[PATH_MAX])
+int cgroup_find_mount(const char *controller, char dir[PATH_MAX])
 {
 	FILE *f = setmntent("/proc/self/mounts", "re");
 	struct mntent *m;
 	int err = -ENOTSUP;
 
 	while (f && err && (m = getmntent(f))) {
-		if (strcmp(m->mnt_type, "cgroup2"))
+		if (strcmp(m->mnt_type, controller ? "cgroup" : "cgroup2") ||
+		    (controller && !hasmntopt(m, controller)))
 			continue;
 		snprintf(dir, PATH_MAX, "%s", m->mnt_dir);
 		err = 0;
@@ -114,4 +118,62 @@ int cgroup_walk(int mount_fd, int (*row)(void *ctx, uint64_t id, const char *pat
 		return walk_below(&w, fd, 0, 0);
 	close(fd);
 	return err;
+}
+
+/* ---- quotas ---- */
+
+/* Reads numbers from a file of a group below the mount. Returns how many there are. */
+static int read_numbers(int mount_fd, int len, const char *path, const char *file, long long *ret_a,
+			long long *ret_b)
+{
+	char full[PATH_MAX], buf[64];
+	ssize_t n;
+	int fd;
+
+	if (snprintf(full, sizeof(full), ".%.*s/%s", len, path, file) >= (int)sizeof(full))
+		return 0;
+	fd = openat(mount_fd, full, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	n = read(fd, buf, sizeof(buf) - 1);
+	close(fd);
+	buf[n > 0 ? n : 0] = '\0';
+	return sscanf(buf, "%lld %lld", ret_a, ret_b);
+}
+
+/* Both versions count in us. "max 100000" and -1 mean that there is no quota. */
+static bool has_quota(int mount_fd, int len, const char *path, long long *ret_quota_us,
+		      long long *ret_period_us)
+{
+	long long none;
+
+	if (read_numbers(mount_fd, len, path, "cpu.max", ret_quota_us, ret_period_us) == 2)
+		return true;
+	return read_numbers(mount_fd, len, path, "cpu.cfs_quota_us", ret_quota_us, &none) > 0 &&
+	       read_numbers(mount_fd, len, path, "cpu.cfs_period_us", ret_period_us, &none) > 0 &&
+	       *ret_quota_us > 0;
+}
+
+int cgroup_quota(int mount_fd, const char *path, struct trace_quota *ret)
+{
+	int left = (int)strlen(path);
+	long long quota_us, period_us;
+	char full[PATH_MAX];
+	struct stat st;
+
+	if (snprintf(full, sizeof(full), ".%s", path) >= (int)sizeof(full))
+		return -ENAMETOOLONG;
+	while (left > 1 && !has_quota(mount_fd, left, path, &quota_us, &period_us))
+		left = (int)((const char *)memrchr(path, '/', (size_t)left) - path);
+	if (fstatat(mount_fd, full, &st, 0))
+		return -errno;
+	if (left <= 1)
+		return 1;
+	full[1 + left] = '\0';
+	if (fstatat(mount_fd, full, &st, 0))
+		return -errno;
+	ret->limit_id = st.st_ino;
+	ret->quota_ns = (uint64_t)quota_us * 1000;
+	ret->period_ns = (uint64_t)period_us * 1000;
+	return 0;
 }

@@ -16,6 +16,8 @@
 #include <unistd.h>
 
 #include "base/account.h"
+#include "base/array.h"
+#include "base/clock.h"
 #include "base/hash_map.h"
 #include "base/strpool.h"
 #include "probe/probe.h"
@@ -24,16 +26,38 @@
 #include "record/tasks/user_sites.h"
 #include "symbol/kallsyms.h"
 
+/* A quota may change at any time, and reading one of each group takes about 10 us. */
+#define QUOTAS_EVERY_NS 2000000000ULL
+
+/* A mount of control groups; hierarchies of version 1 count their ids anew. */
+struct cgroups {
+	struct id_names *names;
+	uint64_t flag;		/* in the ids: WIRE_CGROUP_V1 or 0 */
+	int fd;			/* -1: it is not mounted */
+};
+
 struct id_names {
 	struct probe *probe;
 	struct user_sites *sites;
 	struct kallsyms *kallsyms;	/* only where the probe has no symbols; NULL: hidden */
-	char cgroup_root[PATH_MAX];
-	int cgroup_fd;			/* -1: cgroup v2 is not mounted */
-	struct hash_map cgroups;		/* id -> path (in the pool), as of the last walk */
+	struct cgroups v2, v1;		/* v1: where the CPU controller is */
+	struct hash_map cgroup_paths;	/* id -> path (in the pool), as of the last walk */
+	struct trace_quota *quotas;	/* of all groups that were named; quota_ns 0: none */
+	size_t quota_cnt, quota_cap;
+	uint64_t quotas_ns;		/* when they were read */
 	struct strpool *pool;
 	struct mounts mounts;
 };
+
+static struct cgroups open_cgroups(struct id_names *n, const char *controller, uint64_t flag)
+{
+	struct cgroups c = { .names = n, .flag = flag, .fd = -1 };
+	char dir[PATH_MAX];
+
+	if (!cgroup_find_mount(controller, dir))
+		c.fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return c;
+}
 
 int id_names_new(struct id_names **ret, struct probe *probe)
 {
@@ -42,15 +66,14 @@ int id_names_new(struct id_names **ret, struct probe *probe)
 	if (!n)
 		return -ENOMEM;
 	n->probe = probe;
-	n->cgroup_fd = -1;
+	n->v2 = open_cgroups(n, NULL, 0);
+	n->v1 = open_cgroups(n, "cpu", WIRE_CGROUP_V1);
 	if (!probe_has_symbols(probe) && kallsyms_open(&n->kallsyms))
 		n->kallsyms = NULL;
 	if (strpool_new(&n->pool)) {
 		id_names_free(n);
 		return -ENOMEM;
 	}
-	if (!cgroup_find_mount(n->cgroup_root))
-		n->cgroup_fd = open(n->cgroup_root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	*ret = n;
 	return 0;
 }
@@ -59,10 +82,13 @@ void id_names_free(struct id_names *n)
 {
 	if (!n)
 		return;
-	if (n->cgroup_fd >= 0)
-		close(n->cgroup_fd);
+	if (n->v2.fd >= 0)
+		close(n->v2.fd);
+	if (n->v1.fd >= 0)
+		close(n->v1.fd);
 	kallsyms_close(n->kallsyms);
-	hash_map_done(&n->cgroups);
+	hash_map_done(&n->cgroup_paths);
+	free(n->quotas);
 	mounts_done(&n->mounts);
 	strpool_free(n->pool);
 	free(n);
@@ -112,33 +138,91 @@ void id_names_of_device(uint32_t dev, char *buf, size_t size)
 		snprintf(buf, size, "device %u:%u", dev >> 20, dev & 0xfffff);
 }
 
+/* ---- control groups ---- */
+
 static int keep_cgroup(void *ctx, uint64_t id, const char *path)
 {
-	struct id_names *n = ctx;
-	const char *kept = strpool_put(n->pool, path);
+	const struct cgroups *c = ctx;
+	const char *kept = strpool_put(c->names->pool, path);
 
-	return kept ? hash_map_put(&n->cgroups, id, (void *)kept) : -ENOMEM;
+	return kept ? hash_map_put(&c->names->cgroup_paths, id | c->flag, (void *)kept) : -ENOMEM;
+}
+
+/* With the CPU controller in version 1, its hierarchy may have a group of the same path. */
+static int read_quota(const struct id_names *n, struct trace_quota *q)
+{
+	const char *path = hash_map_get(&n->cgroup_paths, q->cgroup_id);
+	bool is_v1 = q->cgroup_id & WIRE_CGROUP_V1;
+	int err = is_v1 ? 1 : cgroup_quota(n->v2.fd, path, q);
+
+	q->quota_ns = err ? 0 : q->quota_ns;
+	if (err != 1 || n->v1.fd < 0)
+		return err;
+	err = cgroup_quota(n->v1.fd, path, q);
+	q->quota_ns = err ? 0 : q->quota_ns;
+	q->limit_id |= WIRE_CGROUP_V1;
+	return is_v1 ? err : 0;
+}
+
+/* Adds a group that has just been named. */
+static int add_quota(struct id_names *n, uint64_t id)
+{
+	struct trace_quota q = { .cgroup_id = id };
+	size_t i;
+
+	for (i = 0; i < n->quota_cnt; i++)
+		if (n->quotas[i].cgroup_id == id)
+			return 0;
+	if (array_reserve(&n->quotas, &n->quota_cap, n->quota_cnt + 1) < 0)
+		return -ENOMEM;
+	if (read_quota(n, &q) >= 0)
+		n->quotas[n->quota_cnt++] = q;
+	return 0;
+}
+
+/* Groups that are gone have no quotas any more. */
+static void read_quotas(struct id_names *n)
+{
+	uint64_t now_ns = clock_mono_ns();
+	size_t i;
+
+	if (now_ns - n->quotas_ns < QUOTAS_EVERY_NS)
+		return;
+	n->quotas_ns = now_ns;
+	for (i = n->quota_cnt; i-- > 0;)
+		if (read_quota(n, &n->quotas[i]) < 0)
+			n->quotas[i] = n->quotas[--n->quota_cnt];
+}
+
+static const struct trace_quota *quota_at(void *ctx, size_t i)
+{
+	struct id_names *n = ctx;
+
+	if (!i)
+		read_quotas(n);
+	return i < n->quota_cnt ? &n->quotas[i] : NULL;
 }
 
 /* The writer asks once per id. An unknown id belongs to a new cgroup, so all are read again. */
 static int cgroup_name(struct id_names *n, uint64_t id, char *path, size_t size)
 {
+	struct cgroups *c = id & WIRE_CGROUP_V1 ? &n->v1 : &n->v2;
 	const char *kept;
 	int err;
 
-	if (n->cgroup_fd < 0)
+	if (c->fd < 0)
 		return -ENOTSUP;
-	kept = hash_map_get(&n->cgroups, id);
+	kept = hash_map_get(&n->cgroup_paths, id);
 	if (!kept) {
-		err = cgroup_walk(n->cgroup_fd, keep_cgroup, n);
+		err = cgroup_walk(c->fd, keep_cgroup, c);
 		if (err)
 			return err;
-		kept = hash_map_get(&n->cgroups, id);
+		kept = hash_map_get(&n->cgroup_paths, id);
 	}
 	if (!kept)
 		return -ENOENT;
 	snprintf(path, size, "%s", kept);
-	return 0;
+	return add_quota(n, id);
 }
 
 static int user_name(uid_t uid, char *name, size_t size)
@@ -208,5 +292,6 @@ struct id_names_calls id_names_calls(struct id_names *n, struct user_sites *site
 {
 	n->sites = sites;
 	return (struct id_names_calls){ .ctx = n, .name = find_name,
+					.quota = quota_at,
 					.site = sites ? site_name : NULL, .path = file_path };
 }

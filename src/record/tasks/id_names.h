@@ -24,6 +24,11 @@ struct id_names_calls {
 	int (*name)(void *ctx, enum trace_name_type type, uint64_t id, char *name, size_t size,
 		    uint64_t *ret_arg);
 	/*
+	 * The quota of the i-th group that was named; quota_ns 0: it has none. Groups that are
+	 * named meanwhile come last. NULL: there are no more. The member may be NULL.
+	 */
+	const struct trace_quota *(*quota)(void *ctx, size_t i);
+	/*
 	 * Says what process pid has at ret->addr at ts_ns: fills all of ret but upid and addr,
 	 * strings good until the next call. It is so from ret->from_ns to *ret_until_ns. < 0:
 	 * nothing is to be said.

@@ -437,6 +437,32 @@ static void compare_tables(const struct pair *p)
 	compare_leaked_pages(p);
 }
 
+static void rows_of_quotas(struct rows *r, const struct pair *p, const struct side *s)
+{
+	unsigned long long start = trace_start_ns(s->t), from = p->from_ns, to = p->to_ns;
+	char sql[400];
+
+	snprintf(sql, sizeof(sql),
+		 "SELECT max(from_ns + %llu, %llu) AS since, min(to_ns + %llu, %llu) AS until,"
+		 " cgroup, quota_of, quota_ns, period_ns FROM quotas"
+		 " WHERE from_ns + %llu < %llu AND to_ns + %llu > %llu"
+		 " ORDER BY 1, 3",
+		 start, from, start, to, start, to, start, from);
+	rows_sql(r, s->a, sql);
+}
+
+static unsigned int quota_cnt;
+
+static void compare_quotas(const struct pair *p)
+{
+	struct rows a, b;
+
+	rows_of_quotas(&a, p, &p->old);
+	rows_of_quotas(&b, p, &p->cut);
+	quota_cnt += a.row_cnt;
+	compare(p, &a, &b, "quotas");
+}
+
 /* ---- spikes ---- */
 
 static unsigned int spike_cnt;
@@ -585,6 +611,7 @@ static void compare_all(struct pair *p)
 	compare_reports(p);
 	compare_tables(p);
 	compare_spikes(p);
+	compare_quotas(p);
 	close_side(&p->cut);
 	from_index = false;
 }
@@ -626,7 +653,7 @@ static void test_cut_tells_what_the_trace_tells(void **state)
 	struct chaos f;
 	unsigned int i, k;
 
-	difference_cnt = spike_cnt = 0;
+	difference_cnt = spike_cnt = quota_cnt = 0;
 	for (i = 0; i < seeds() + 1; i++) {
 		chaos_begin(&f, seed_of(i));
 		chaos_add_blocks(&f, 3 + (unsigned int)below(8));
@@ -649,6 +676,7 @@ static void test_cut_tells_what_the_trace_tells(void **state)
 	}
 	assert_int_equal(difference_cnt, 0);
 	assert_true(spike_cnt > seeds());
+	assert_true(quota_cnt > seeds());
 }
 
 /* A burst of 40 MiB in 40 ms: the whole trace, and a cut that begins in the middle of the burst. */

@@ -232,6 +232,7 @@ void chaos_begin(struct chaos *f, uint64_t seed)
 							 "alloc.slab,alloc.page,alloc.rss,alloc.vm,"
 							 "alloc.heap,block,block.dirty,"
 							 "cpu.sample",
+					      .quotas = true,
 					      .file_bytes = 200000 });
 	gen_mix_start(f->g, &f->m);
 }

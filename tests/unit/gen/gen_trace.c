@@ -77,6 +77,20 @@ static int name_of(void *ctx, enum trace_name_type type, uint64_t id, char *name
 	}
 }
 
+/* Group 77 has that of a group above. That of group 1 changes, ends, and comes back. */
+static const struct trace_quota *quota_at(void *ctx, size_t i)
+{
+	static struct trace_quota own = { .cgroup_id = 1, .limit_id = 1, .period_ns = 100000000 };
+	static const struct trace_quota above = { .cgroup_id = 77, .limit_id = 7,
+						  .quota_ns = 5000000, .period_ns = 10000000 };
+	static unsigned int blocks;
+
+	if (i)
+		return i == 1 ? &above : NULL;
+	own.quota_ns = blocks++ / 3 % 3 * 20000000;
+	return &own;
+}
+
 /* An even address has a name; an odd one is in a file without symbols. */
 static int name_site(void *ctx, uint32_t pid, uint64_t ts_ns, struct trace_site *ret,
 		     uint64_t *ret_until_ns)
@@ -129,6 +143,8 @@ struct gen *gen_open(const char *dir, const struct gen_config *config)
 		bc.cpu_online = online;
 	if (config->sites)
 		bc.names.site = name_site;
+	if (config->quotas)
+		bc.names.quota = quota_at;
 	if (config->no_names)
 		memset(&bc.names, 0, sizeof(bc.names));
 	bc.watch_requests = config->watch_requests;

@@ -37,6 +37,7 @@ struct gen_config {
 	bool watch_requests;		/* as in block_writer_config */
 	/* paths of cgroups by id, NULL ends them: and user 0 is root, 1000 ann; NULL: /group-ID */
 	const char *const *cgroups;
+	bool quotas;			/* the groups 1 and 77 have quotas, the first for a while */
 };
 
 /* dir NULL: blocks are encoded, not stored. */
