@@ -26,7 +26,7 @@
 #include "record/tasks/user_sites.h"
 #include "symbol/kallsyms.h"
 
-/* A quota may change at any time, and reading one of each group takes about 10 us. */
+/* A quota may change at any time. To read that of a group takes 10 to 20 us. */
 #define QUOTAS_EVERY_NS 2000000000ULL
 
 /* A mount of control groups; hierarchies of version 1 count their ids anew. */
