@@ -77,6 +77,7 @@ static void look(struct metrics_job *j)
 		return;
 	j->is_gone = j->is_gone || c != -ESTALE;
 	next.trace = NULL;
+	next.analysis = NULL;
 	if (access(input_path(&j->in), F_OK) || input_open(&next, false))
 		return;
 	if (strcmp(trace_uuid(next.trace), trace_uuid(j->in.trace))) {
@@ -86,6 +87,17 @@ static void look(struct metrics_job *j)
 	input_close(&j->in);
 	j->in = next;
 	j->is_gone = false;
+}
+
+/* The analysis goes on with the trace as it is now. */
+static int follow_from(struct metrics_job *j, uint64_t from_ns)
+{
+	struct err e = { "" };
+
+	j->in.follow_from_ns = from_ns;
+	return j->in.analysis ?
+		       input_status(analysis_refresh(j->in.analysis, from_ns, &e), &e) :
+		       input_open_analysis(&j->in);
 }
 
 static int count_window(struct metrics_job *j, uint64_t start_ns, uint64_t end_ns)
@@ -98,16 +110,13 @@ static int count_window(struct metrics_job *j, uint64_t start_ns, uint64_t end_n
 		missing_ns = start_ns - j->counted_ns;
 		j->counted_ns = start_ns;
 	}
-	j->in.follow_from_ns = j->counted_ns;
-	c = input_open_analysis(&j->in);
+	c = follow_from(j, j->counted_ns);
 	if (c)
 		return c;
 	input_verify(&j->in, true, j->counted_ns, end_ns);
 	c = input_status(metrics_count(j->m, j->in.analysis, j->counted_ns, end_ns, &e), &e);
 	metrics_put(j->m, "missing_ns", missing_ns);
 	input_note_damage(&j->in);
-	analysis_close(j->in.analysis);
-	j->in.analysis = NULL;
 	j->counted_ns = end_ns;
 	if (j->once || end_ns - j->peaks_ns >= j->interval_ns) {
 		metrics_end_interval(j->m);
@@ -177,14 +186,11 @@ static int prepare(struct metrics_job *j)
 		;
 	if (i == cnt || b[i].from_ns >= end_ns)
 		return 0;
-	j->in.follow_from_ns = b[i].from_ns;
-	c = input_open_analysis(&j->in);
+	c = follow_from(j, b[i].from_ns);
 	if (c)
 		return c;
-	c = input_status(metrics_give_labels(j->m, j->in.analysis, b[i].from_ns, end_ns, &e), &e);
-	analysis_close(j->in.analysis);
-	j->in.analysis = NULL;
-	return c;
+	return input_status(metrics_give_labels(j->m, j->in.analysis, b[i].from_ns, end_ns, &e),
+			    &e);
 }
 
 /* Events that are not counted yet. */

@@ -77,6 +77,12 @@ struct row_sink {
 /* Takes no ownership of t, which must outlive the analysis. */
 int analysis_open(struct analysis **ret, struct trace *t, struct err *e);
 void analysis_close(struct analysis *a);
+/*
+ * The trace was refreshed: takes in what came. An index that follows the trace goes on, and
+ * questions are about windows from follow_from_ns on, or later. After an error it may only be
+ * closed.
+ */
+int analysis_refresh(struct analysis *a, uint64_t follow_from_ns, struct err *e);
 
 /*
  * Lets answers come from an index (schema/FORMAT.md, "The index"), whose parts are made when first
@@ -104,10 +110,11 @@ struct analysis_index_use {
 void analysis_use_index(struct analysis *a, const struct analysis_index_use *use);
 
 /*
- * It keeps what an index knows at the end of a live trace. Analyses of the trace that follow each
- * other go on from there, and decode what was recorded since. The first one begins up to a minute
- * before follow_from_ns. Of threads, requests and memory it knows what happened since then, as if
- * the recording had begun there. free(NULL) is fine; -ENOMEM.
+ * An index in memory that goes on, from refresh to refresh and from analysis to analysis of a live
+ * trace, and decodes what was recorded since. This keeps what it knows from an analysis to the next
+ * one. The first one begins up to a minute before follow_from_ns. Of threads, requests and memory
+ * it knows what happened since then, as if the recording had begun there. free(NULL) is fine;
+ * -ENOMEM.
  */
 int analysis_follow_new(struct analysis_follow **ret);
 void analysis_follow_free(struct analysis_follow *f);

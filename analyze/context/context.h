@@ -38,6 +38,9 @@ struct analysis {
 	 * after. */
 	uint8_t *block_is_clean;
 	bool declaring; /* a virtual table is naming its columns: the guard lets it */
+	/* of an analysis that follows a trace, which asks the same again and again */
+	struct kept_statement *statements;
+	size_t statement_cnt, statement_cap;
 	struct analysis_index_use index_use;
 	struct index *index;
 	unsigned int index_tries;	/* so often it was opened */

@@ -108,6 +108,38 @@ static int open_db(struct analysis *a, struct err *e)
 	return ret;
 }
 
+/* What is known of the trace as it is. done() also after an error. */
+static int take_in_trace(struct analysis *a, struct err *e)
+{
+	int r;
+
+	a->start_ns = trace_start_ns(a->trace);
+	a->end_ns = trace_end_ns(a->trace);
+	if (a->end_ns < a->start_ns)
+		a->end_ns = a->start_ns;
+	task_keys_init(&a->keys, &a->ids);
+	r = dense_init(&a->ids, a->trace);
+	if (!r)
+		r = loss_index_init(&a->losses, a->trace);
+	if (!r)
+		r = find_clean_blocks(a);
+	if (r < 0)
+		return err_set(e, r, "out of memory");
+	return find_cpus(a, e);
+}
+
+static void drop_trace(struct analysis *a)
+{
+	task_keys_done(&a->keys);
+	dense_done(&a->ids);
+	loss_index_done(&a->losses);
+	free(a->block_is_clean);
+	free(a->cpus);
+	a->block_is_clean = NULL;
+	a->cpus = NULL;
+	a->cpu_cnt = 0;
+}
+
 int analysis_open(struct analysis **ret, struct trace *t, struct err *e)
 {
 	struct analysis *a = calloc(1, sizeof(*a));
@@ -116,21 +148,8 @@ int analysis_open(struct analysis **ret, struct trace *t, struct err *e)
 	if (!a)
 		return err_set(e, -ENOMEM, "out of memory");
 	a->trace = t;
-	a->start_ns = trace_start_ns(t);
-	a->end_ns = trace_end_ns(t);
-	if (a->end_ns < a->start_ns)
-		a->end_ns = a->start_ns;
 	a->needs = LOSS_NEEDS_ALL;
-	task_keys_init(&a->keys, &a->ids);
-	r = dense_init(&a->ids, t);
-	if (!r)
-		r = loss_index_init(&a->losses, t);
-	if (!r)
-		r = find_clean_blocks(a);
-	if (r < 0)
-		err_set(e, r, "out of memory");
-	if (!r)
-		r = find_cpus(a, e);
+	r = take_in_trace(a, e);
 	if (!r)
 		r = open_db(a, e);
 	if (r < 0) {
@@ -141,19 +160,31 @@ int analysis_open(struct analysis **ret, struct trace *t, struct err *e)
 	return 0;
 }
 
+int analysis_refresh(struct analysis *a, uint64_t follow_from_ns, struct err *e)
+{
+	int r;
+
+	drop_trace(a);
+	r = take_in_trace(a, e);
+	a->index_use.follow_from_ns = follow_from_ns;
+	if (r < 0 || !a->index || index_follow_on(a->index))
+		return r;
+	index_free(a->index);
+	a->index = NULL;
+	a->index_tries = 0;
+	return 0;
+}
+
 void analysis_close(struct analysis *a)
 {
 	if (!a)
 		return;
+	statement_forget_all(a);
 	sqlite3_close_v2(a->db);
 	scope_done(&a->scope);
-	task_keys_done(&a->keys);
-	dense_done(&a->ids);
-	loss_index_done(&a->losses);
 	index_free(a->index);
+	drop_trace(a);
 	source_lines_free(a->lines);
-	free(a->block_is_clean);
-	free(a->cpus);
 	free(a);
 }
 

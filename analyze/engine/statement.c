@@ -11,8 +11,14 @@
 #include <string.h>
 
 #include "analyze/fold/index.h"
+#include "base/array.h"
 
 #define STATEMENT_TRIES 4
+
+struct kept_statement {
+	char *text;
+	sqlite3_stmt *stmt;
+};
 
 static bool pragma_reads(const char *name, const char *arg)
 {
@@ -113,6 +119,53 @@ static int prepare(struct analysis *a, const char *text, sqlite3_stmt **ret, str
 	return 0;
 }
 
+/* As prepare(); what is kept is not compiled again. end_use() instead of sqlite3_finalize(). */
+static int begin_use(struct analysis *a, const char *text, sqlite3_stmt **ret, struct err *e)
+{
+	struct kept_statement *s = a->statements, *end = s + a->statement_cnt;
+	int r;
+
+	a->failed = 0;
+	while (s < end && strcmp(s->text, text))
+		s++;
+	if (s < end) {
+		*ret = s->stmt;
+		return 0;
+	}
+	r = prepare(a, text, ret, e);
+	if (r < 0 || !a->index_use.follow ||
+	    array_reserve(&a->statements, &a->statement_cap, a->statement_cnt + 1) < 0)
+		return r;
+	s = &a->statements[a->statement_cnt];
+	s->text = strdup(text);
+	s->stmt = *ret;
+	a->statement_cnt += s->text != NULL;
+	return 0;
+}
+
+static void end_use(struct analysis *a, sqlite3_stmt *stmt)
+{
+	size_t i = 0;
+
+	while (i < a->statement_cnt && a->statements[i].stmt != stmt)
+		i++;
+	if (i == a->statement_cnt)
+		sqlite3_finalize(stmt);
+	else
+		sqlite3_reset(stmt);
+}
+
+void statement_forget_all(struct analysis *a)
+{
+	while (a->statement_cnt) {
+		const struct kept_statement *s = &a->statements[--a->statement_cnt];
+
+		sqlite3_finalize(s->stmt);
+		free(s->text);
+	}
+	free(a->statements);
+}
+
 int statement_bind(sqlite3_stmt *stmt, int n, const struct value *v)
 {
 	switch (v->type) {
@@ -204,12 +257,12 @@ int statement_run(struct analysis *a, const char *text, const struct statement_p
 	int ret;
 
 	do {
-		ret = prepare(a, text, &stmt, e);
+		ret = begin_use(a, text, &stmt, e);
 		if (ret < 0)
 			return ret;
 		ret = bind(stmt, params) < 0 ? err_set(e, -ENOMEM, "out of memory")
 					     : pump(a, stmt, sink, &begun, e);
-		sqlite3_finalize(stmt);
+		end_use(a, stmt);
 		/* a damaged index costs nothing but time */
 	} while (ret == -EBADMSG && !begun && analysis_index_failed(a) &&
 		 ++tries < STATEMENT_TRIES);

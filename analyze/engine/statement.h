@@ -21,6 +21,12 @@ struct statement_param {
 int statement_run(struct analysis *a, const char *text, const struct statement_param *params,
 		  const struct row_sink *sink, struct err *e);
 
+/*
+ * An analysis that follows a trace keeps the statements it has run, compiled, for the next time.
+ * This ends them.
+ */
+void statement_forget_all(struct analysis *a);
+
 /* Binds a value to the n-th parameter, from 1. A code of SQLite. */
 int statement_bind(sqlite3_stmt *stmt, int n, const struct value *v);
 

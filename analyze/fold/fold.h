@@ -42,6 +42,9 @@ struct fold_machine {
 	struct fold_sink sink;
 };
 
+/* NULL is fine. */
+void fold_machine_free(struct fold_machine *m);
+
 static inline int fold_found(const struct fold_machine *m, const void *found)
 {
 	return m->sink.found ? m->sink.found(m->sink.ctx, found) : 0;
@@ -139,6 +142,11 @@ struct fold_def {
 	 * it is not this fold's.
 	 */
 	int (*restore)(void *m, uint64_t at_ns, const struct checkpoint *from);
+	/*
+	 * The trace has grown, and the machine goes on as it is: there may be more threads and
+	 * processes. NULL: it cannot, and goes on from its tail. 0 or -ENOMEM.
+	 */
+	int (*resume)(void *m);
 	/* There is no more in the trace. May be NULL. */
 	int (*end)(void *m);
 	/*

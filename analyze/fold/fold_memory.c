@@ -54,6 +54,8 @@ struct memory_machine {
 	uint32_t source_mask;
 	struct object_pairs pairs;
 	struct process_state *processes;	/* by dense_process() */
+	size_t process_cap;
+	uint32_t process_cnt;
 	struct alloc_change change;	/* the next one that is given out */
 	uint64_t op, op_addr;	/* allocations and frees of this interval so far; the last one's */
 	/* notes being made */
@@ -83,8 +85,8 @@ static int machine_open(void *machine)
 
 	x->ids = &x->f.a->ids;
 	x->source_mask = x->f.def->arg;
-	x->processes = calloc(x->ids->process_cnt, sizeof(*x->processes));
-	if (!x->processes)
+	x->process_cnt = x->ids->process_cnt;
+	if (array_reserve(&x->processes, &x->process_cap, x->process_cnt) < 0)
 		return -ENOMEM;
 	return object_pairs_init(&x->pairs, trace_page_bytes(x->f.a->trace), x->ids->process_cnt);
 }
@@ -181,13 +183,24 @@ static void note_process(struct memory_machine *x, uint32_t process)
 	put_process(x, process, &x->process_notes);
 }
 
-/* Begins anew: no process has had an event. */
-static void forget_processes(struct memory_machine *x)
+/* Begins anew: no process from a row on has had an event. */
+static void forget_processes(struct memory_machine *x, uint32_t from)
 {
-	uint32_t i;
-
-	for (i = 0; i < x->ids->process_cnt; i++)
+	for (uint32_t i = from; i < x->process_cnt; i++)
 		fold_levels_fresh(x->f.a, i, &x->processes[i].mem);
+}
+
+static int resume(void *machine)
+{
+	struct memory_machine *x = machine;
+	uint32_t before = x->process_cnt, cnt = x->ids->process_cnt;
+
+	if (array_reserve(&x->processes, &x->process_cap, cnt) < 0 ||
+	    object_pairs_grow(&x->pairs, before, cnt) < 0)
+		return -ENOMEM;
+	x->process_cnt = cnt;
+	forget_processes(x, before);
+	return 0;
 }
 
 /* Puts back the objects that the present operation needs. */
@@ -238,7 +251,7 @@ static int start(void *machine, uint64_t from_ns, size_t block, struct err *e)
 	uint32_t p;
 	int ret = 0;
 
-	forget_processes(x);
+	forget_processes(x, 0);
 	x->change.ts_ns = block ? from_ns : x->f.a->start_ns;
 	if (!block)
 		rows = trace_rss_baselines(x->f.a->trace, &cnt);
@@ -450,7 +463,7 @@ static void save(void *m, uint64_t at_ns, struct buf *out)
 	struct buf rows = { 0 };
 	uint32_t cnt = 0, i;
 
-	for (i = 0; i < x->ids->process_cnt; i++) {
+	for (i = 0; i < x->process_cnt; i++) {
 		struct mem_process fresh;
 
 		fold_levels_fresh(x->f.a, i, &fresh);
@@ -572,7 +585,7 @@ static int load(void *m, uint64_t at_ns, struct packed_in *in, bool is_tail)
 	x->older_cnt = x->older_at = 0;
 	live_objects_clear(kept_objects(x));
 	if (is_tail) {
-		forget_processes(x);
+		forget_processes(x, 0);
 		for (cnt = packed_get_cnt(in); cnt; cnt--) {
 			packed_get(in);
 			packed_get_signed(in);
@@ -601,7 +614,7 @@ static const struct fold_state_def memory_state = {
 		.group = g, .arg = mask, .bytes = sizeof(struct memory_machine),                  \
 		.open = machine_open, .close = machine_close, .start = start,                     \
 		.events = on_events, .reset = on_reset_, .checkpoint = checkpoint_memory,         \
-		.restore = restore,                                                               \
+		.restore = restore, .resume = resume,                                             \
 	}
 
 static const struct fold_def group_folds[INDEX_GROUP_CNT] = {

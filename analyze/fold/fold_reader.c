@@ -190,13 +190,29 @@ static int open_streams(struct fold_reader *r, uint64_t to_ns, struct err *e)
 	return open_cursor(r, from_ns, end_ns, e);
 }
 
+/* A machine goes on where it stands. */
+static int resume_machine(struct fold_reader *r, const struct fold_range *range,
+			  const struct fold_use *use)
+{
+	struct fold_machine *m = *use->kept;
+
+	*use->kept = NULL;
+	m->sink = use->sink;
+	r->from_ns[r->cnt] = range->from_ns;
+	r->machines[r->cnt++] = m;
+	return use->def->resume(m);
+}
+
 static int open_machine(struct fold_reader *r, const struct fold_range *range,
 			const struct fold_use *use, struct err *e)
 {
 	unsigned int n = r->cnt;
-	struct fold_machine *m = calloc(1, use->def->bytes);
+	struct fold_machine *m;
 	int ret;
 
+	if (use->kept && *use->kept)
+		return resume_machine(r, range, use);
+	m = calloc(1, use->def->bytes);
 	if (!m)
 		return -ENOMEM;
 	r->machines[r->cnt++] = m;
@@ -234,6 +250,13 @@ int fold_reader_open(struct fold_reader **ret, struct analysis *a, const struct 
 	return 0;
 }
 
+void fold_machine_free(struct fold_machine *m)
+{
+	if (m && m->def->close)
+		m->def->close(m);
+	free(m);
+}
+
 void fold_reader_close(struct fold_reader *r)
 {
 	unsigned int n;
@@ -241,11 +264,8 @@ void fold_reader_close(struct fold_reader *r)
 	if (!r)
 		return;
 	event_cursor_close(r->cursor);
-	for (n = 0; n < r->cnt; n++) {
-		if (r->machines[n]->def->close)
-			r->machines[n]->def->close(r->machines[n]);
-		free(r->machines[n]);
-	}
+	for (n = 0; n < r->cnt; n++)
+		fold_machine_free(r->machines[n]);
 	buf_done(&r->mem);
 	free(r);
 }
@@ -460,6 +480,14 @@ int fold_reader_run_on(struct fold_reader *r, uint64_t to_ns, struct err *e)
 void *fold_reader_machine(const struct fold_reader *r, unsigned int n)
 {
 	return r->machines[n];
+}
+
+struct fold_machine *fold_reader_take(struct fold_reader *r, unsigned int n)
+{
+	struct fold_machine *m = r->machines[n];
+
+	r->machines[n] = NULL;
+	return m;
 }
 
 uint64_t fold_reader_begin_ns(const struct fold_reader *r)

@@ -24,6 +24,10 @@ enum { FOLD_USES_MAX = 3 };
 struct fold_use {
 	const struct fold_def *def;
 	struct fold_sink sink;
+	/*
+	 * A machine that stands at from_ns, and goes on, if there is one: it is the reader's then.
+	 */
+	struct fold_machine **kept;
 };
 
 enum fold_reader_start {
@@ -60,6 +64,8 @@ int fold_reader_run_on(struct fold_reader *r, uint64_t to_ns, struct err *e);
 
 /* The machine of a fold, for its own functions. */
 void *fold_reader_machine(const struct fold_reader *r, unsigned int n);
+/* The same; it is the caller's from now on, and the reader may only be closed. */
+struct fold_machine *fold_reader_take(struct fold_reader *r, unsigned int n);
 /* The first block edge that was handed out. */
 uint64_t fold_reader_begin_ns(const struct fold_reader *r);
 

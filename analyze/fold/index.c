@@ -120,36 +120,19 @@ static uint32_t missing_jobs(const struct index *x, uint32_t kinds, size_t *ret_
 	return jobs;
 }
 
-size_t index_read_cnt(const struct index *x)
-{
-	size_t cnt = 0;
-	unsigned int job;
-
-	for (job = 0; job < JOB_CNT; job++)
-		cnt = x->made_cnt[job] > cnt ? x->made_cnt[job] : cnt;
-	return cnt;
-}
-
 int index_open(struct index **ret, struct analysis *a, bool save, struct err *e)
 {
 	struct index *x = calloc(1, sizeof(*x));
-	const struct trace_block *blocks;
-	size_t i;
 	int r;
 
 	if (!x)
 		return err_set(e, -ENOMEM, "out of memory");
 	x->a = a;
-	blocks = trace_blocks(a->trace, &x->interval_cnt);
-	trace_damages(a->trace, &x->damage_cnt);
-	x->end = x->interval_cnt;
 	x->follow = a->index_use.follow;
-	x->from_ns = calloc(x->interval_cnt + 1, sizeof(*x->from_ns));
-	for (i = 0; i < x->interval_cnt && x->from_ns; i++)
-		x->from_ns[i] = blocks[i].from_ns;
-	r = !x->from_ns ? -ENOMEM :
-	    x->follow   ? index_follow_open(x) :
-			  derived_file_open(&x->d, a->trace, save ? DERIVED_SAVE : 0);
+	r = index_place(x);
+	if (!r)
+		r = x->follow ? index_follow_open(x) :
+				derived_file_open(&x->d, a->trace, save ? DERIVED_SAVE : 0);
 	if (r < 0) {
 		index_free(x);
 		return r;
@@ -289,7 +272,8 @@ static int build(struct index *x, uint32_t jobs, size_t last, const struct analy
 	struct build b = { .use = use };
 	int ret;
 
-	b.workers = (struct workers){ .thread_max = WORKERS_MAX, .run = run_job,
+	/* beside a recording one CPU will do, and one block at a time takes less memory */
+	b.workers = (struct workers){ .thread_max = x->follow ? 0 : WORKERS_MAX, .run = run_job,
 				      .tick = tell_progress, .ctx = &b };
 	make_jobs(&b, x, jobs, last);
 	ret = workers_run(&b.workers, e);

@@ -128,6 +128,11 @@ int index_need(struct index *x, uint32_t kinds, const struct analysis_index_use 
 /* So many blocks were read whole, and found good, when parts were made. */
 size_t index_read_cnt(const struct index *x);
 void index_free(struct index *x);
+/*
+ * The trace that the index follows has grown. False: it cannot go on, and another one has to be
+ * opened.
+ */
+bool index_follow_on(struct index *x);
 /* False when the trace has lost a block since, or a part of the index was found damaged. */
 bool index_is_true(const struct index *x);
 /*

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * An index in memory that goes on from analysis to analysis of a live trace. It has the tails of
- * its jobs, and the parts of the last intervals: machines that begin at a sure keyframe may begin
- * some intervals back, and so may a burst.
+ * An index in memory that goes on as a live trace grows. It has the tails of its jobs, machines
+ * that go on as they are, and the parts of the last intervals: machines that begin at a sure
+ * keyframe may begin some intervals back, and so may a burst.
  *
- * The recorder of a flight trace removes blocks in front, which changes the intervals' numbers.
+ * The recorder of a flight trace removes blocks in front, and the trace has to be opened anew,
+ * which changes the numbers of intervals, threads and processes. Then machines become tails, too.
  * Parts keep their keys: key_base is what has to be added to a number.
  */
 #include "analyze/fold/index_job.h"
@@ -12,12 +13,14 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "analyze/fold/fold.h"
 #include "base/array.h"
 #include "trace/derived_file.h"
 
 #define BEGIN_NS 60000000000ull	/* so much is read before the first window, */
 #define BEGIN_EVENTS 2000000	/* but not many more events than these */
 #define KEEP_NS 2000000000ull	/* parts of so much time are kept */
+#define DROP_INTERVALS 16	/* older parts are dropped every so many intervals */
 
 struct analysis_follow {
 	struct derived_file *d;	/* NULL: nothing is kept */
@@ -54,13 +57,39 @@ static size_t first_interval(const struct index *x)
 	return i;
 }
 
+/* The last block may get late records yet. */
+static void leave_out_last(struct index *x)
+{
+	if (x->end && trace_is_live(x->a->trace))
+		x->end--;
+}
+
+static uint32_t utid_at(const struct index *x, size_t cnt)
+{
+	return cnt ? trace_thread_at(x->a->trace, cnt - 1)->utid : 0;
+}
+
+static uint32_t upid_at(const struct index *x, size_t cnt)
+{
+	return cnt ? trace_process_at(x->a->trace, cnt - 1)->upid : 0;
+}
+
+/* Remembers how threads and processes are numbered. */
+static void note_ids(struct index *x)
+{
+	x->thread_cnt = trace_thread_cnt(x->a->trace);
+	x->process_cnt = trace_process_cnt(x->a->trace);
+	x->last_utid = utid_at(x, x->thread_cnt);
+	x->last_upid = upid_at(x, x->process_cnt);
+}
+
 int index_follow_open(struct index *x)
 {
 	struct analysis_follow *f = x->follow;
 	size_t i = lower_bound_plain(x->from_ns, x->interval_cnt, f->at_ns);
 
-	if (x->end && trace_is_live(x->a->trace))
-		x->end--;
+	leave_out_last(x);
+	note_ids(x);
 	if (!f->d || i > x->end || i == x->interval_cnt || x->from_ns[i] != f->at_ns) {
 		derived_file_close(f->d);
 		f->d = NULL;
@@ -77,7 +106,7 @@ int index_follow_open(struct index *x)
 	return 0;
 }
 
-/* ---- closing ---- */
+/* ---- going on ---- */
 
 /* From here on parts are kept. */
 static size_t first_kept(const struct index *x)
@@ -108,9 +137,10 @@ static int keep_type(const struct index *x, struct derived_file *to, unsigned in
 	return r;
 }
 
-static int keep_parts(const struct index *x, struct derived_file *to)
+/* Takes over the parts from an interval on into another file. */
+static int keep_parts(const struct index *x, size_t from, struct derived_file *to)
 {
-	uint64_t key = first_kept(x) + x->key_base;
+	uint64_t key = from + x->key_base;
 	struct buf mem = { 0 }, info = { 0 };
 	unsigned int i;
 	int r = derived_file_begin(to, false);
@@ -131,17 +161,81 @@ static int keep_parts(const struct index *x, struct derived_file *to)
 	return r;
 }
 
-void index_follow_close(struct index *x)
+static int drop_old_parts(struct index *x)
+{
+	struct derived_file *to;
+	int r = derived_file_open(&to, x->a->trace, DERIVED_APART);
+
+	if (!r)
+		r = keep_parts(x, first_kept(x), to);
+	if (r < 0) {
+		derived_file_close(to);
+		return r;
+	}
+	derived_file_close(x->d);
+	x->d = to;
+	return 0;
+}
+
+bool index_follow_on(struct index *x)
+{
+	size_t before = x->end;
+	unsigned int i;
+
+	if (!index_is_true(x) || x->failed || index_place(x) < 0 ||
+	    utid_at(x, x->thread_cnt) != x->last_utid || upid_at(x, x->process_cnt) != x->last_upid)
+		return false;
+	leave_out_last(x);
+	note_ids(x);
+	x->begin = before;
+	for (i = 0; i < JOB_CNT; i++)
+		if (!(x->has_tail & 1u << i))
+			x->made_cnt[i] = before;
+	return before / DROP_INTERVALS == x->end / DROP_INTERVALS || drop_old_parts(x) == 0;
+}
+
+/* ---- closing ---- */
+
+/* A machine becomes the rest of its tail, of which the job has put the first part. */
+static int save_kept(struct index *x, unsigned int job)
+{
+	struct fold_machine *m = x->kept[job];
+	const struct fold_state_def *state = m->def->state;
+	unsigned int tail = state->tail + m->def->group;
+	struct buf mem = { 0 }, out = { 0 };
+	struct packed_in in;
+	int r = index_read_tail(x, tail, &mem, &in);
+
+	if (!r) {
+		buf_add(&out, in.p, (size_t)(in.end - in.p));
+		state->save(m, x->from_ns[x->end], &out);
+		r = index_add_tail(x, NULL, tail, &out);
+	}
+	buf_done(&mem);
+	buf_done(&out);
+	return r;
+}
+
+static void keep(struct index *x)
 {
 	struct analysis_follow *f = x->follow;
 	struct derived_file *to;
+	unsigned int i;
+	int r = 0;
 
+	/* the trace may have been refreshed, and nothing asked */
+	x->end = index_read_cnt(x);
+	for (i = 0; i < JOB_CNT; i++)
+		if (x->made_cnt[i] != x->end)
+			x->has_tail &= ~(1u << i);
 	/* behind the end of a recording nothing follows, and intervals without length are rare */
 	if (!index_is_true(x) || x->failed || !x->end || x->end == x->interval_cnt ||
 	    x->from_ns[x->end - 1] == x->from_ns[x->end] ||
 	    derived_file_open(&to, x->a->trace, DERIVED_APART) < 0)
 		return;
-	if (keep_parts(x, to) < 0) {
+	for (i = 0; i < JOB_CNT && !r; i++)
+		r = x->kept[i] && x->has_tail & 1u << i ? save_kept(x, i) : 0;
+	if (r < 0 || keep_parts(x, first_kept(x), to) < 0) {
 		derived_file_close(to);
 		return;
 	}
@@ -149,4 +243,13 @@ void index_follow_close(struct index *x)
 	f->at_ns = x->from_ns[x->end];
 	f->at_key = x->end + x->key_base;
 	f->start_ns = x->a->start_ns;
+}
+
+void index_follow_close(struct index *x)
+{
+	unsigned int i;
+
+	keep(x);
+	for (i = 0; i < JOB_CNT; i++)
+		fold_machine_free(x->kept[i]);
 }

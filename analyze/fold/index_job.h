@@ -17,6 +17,7 @@
 #include "analyze/fold/index.h"
 
 struct derived_file;
+struct fold_machine;
 struct zpack;
 
 /* The values are in files. */
@@ -28,7 +29,7 @@ enum {
 struct index {
 	struct analysis *a;
 	struct derived_file *d;
-	size_t interval_cnt;	/* as many as the trace has blocks */
+	size_t interval_cnt;	/* as many as the trace has blocks; their numbers are those */
 	/* parts are made of the intervals [begin, end) */
 	size_t begin, end;
 	struct analysis_follow *follow;	/* NULL: the index is the trace's own */
@@ -41,9 +42,18 @@ struct index {
 	bool damaged;
 	bool in_use;		/* answers come from it */
 	bool failed;		/* parts could not be made: no more are */
+	/*
+	 * Of an index that follows: machines whose state is too large to be stored at each end, by
+	 * job, and the threads and processes that they know: how many, and the last rows.
+	 */
+	struct fold_machine *kept[JOB_CNT];
+	size_t thread_cnt, process_cnt;
+	uint32_t last_utid, last_upid;
 	struct index *before;	/* no longer true, but in use: this one frees it at its end */
 };
 
+/* Reads where the intervals begin, and of which of them parts can be made. 0 or -ENOMEM. */
+int index_place(struct index *x);
 /* Takes over what was kept at the end of the analysis before, or begins anew. 0 or -ENOMEM. */
 int index_follow_open(struct index *x);
 /* Keeps what the next analysis goes on from. */

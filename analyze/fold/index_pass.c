@@ -62,7 +62,9 @@ static int open_pass(struct fold_pass *p, const struct fold_def *const *defs, un
 
 		s->def = defs[p->cnt];
 		s->target = (struct fold_target){ .ids = &j->a->ids, .sum = find_sum };
-		uses[p->cnt] = (struct fold_use){ s->def, { 0 } };
+		uses[p->cnt] = (struct fold_use){ .def = s->def };
+		if (s->def->resume && j->x->follow)
+			uses[p->cnt].kept = &j->x->kept[j->number];
 		if (p->keeper)
 			uses[p->cnt].sink = p->keeper->sink;
 		if (!s->def->sums)
@@ -82,7 +84,9 @@ static int save_tail(struct fold_pass *p, unsigned int n, uint64_t at_ns)
 	buf_reset(&p->out);
 	if (p->keeper)
 		p->keeper->put_tail(p->keeper->sink.ctx, &p->out);
-	state->save(fold_reader_machine(p->reader, n), at_ns, &p->out);
+	/* a machine that goes on as it is saves its state when it ends */
+	if (!p->j->x->follow || !p->shares[n].def->resume)
+		state->save(fold_reader_machine(p->reader, n), at_ns, &p->out);
 	return index_add_tail(p->j->x, p->j->z, state->tail + p->shares[n].def->group, &p->out);
 }
 
@@ -105,6 +109,9 @@ static int save_tails(struct fold_pass *p)
 	for (n = 0; n < p->cnt && !ret; n++)
 		if (p->shares[n].def->state)
 			ret = save_tail(p, n, index_interval_from(p->j->x, end));
+	for (n = 0; n < p->cnt && !ret; n++)
+		if (p->shares[n].def->resume && p->j->x->follow)
+			p->j->x->kept[p->j->number] = fold_reader_take(p->reader, n);
 	return ret;
 }
 

@@ -74,11 +74,23 @@ int object_pairs_init(struct object_pairs *p, uint32_t page_bytes, uint32_t proc
 	unsigned int i;
 	int ret = 0;
 
-	*p = (struct object_pairs){ .page_bytes = page_bytes, .heap_space_cnt = process_cnt };
+	*p = (struct object_pairs){ .page_bytes = page_bytes, .next_heap_space = UINT32_MAX };
 	p->heap_spaces = calloc(process_cnt + 1, sizeof(*p->heap_spaces));
 	for (i = 0; i < OBJECT_FAMILY_CNT && !ret; i++)
 		ret = live_objects_new(&p->of[i], i == OBJECT_PAGE ? page_bytes : 0);
 	return p->heap_spaces ? ret : -ENOMEM;
+}
+
+int object_pairs_grow(struct object_pairs *p, uint32_t before, uint32_t cnt)
+{
+	uint32_t *spaces = realloc(p->heap_spaces, ((size_t)cnt + 1) * sizeof(*spaces));
+
+	if (!spaces)
+		return -ENOMEM;
+	p->heap_spaces = spaces;
+	if (cnt > before)
+		memset(&spaces[before], 0, (cnt - before) * sizeof(*spaces));
+	return 0;
 }
 
 void object_pairs_done(struct object_pairs *p)
@@ -92,7 +104,7 @@ void object_pairs_done(struct object_pairs *p)
 
 void object_pairs_reset(struct object_pairs *p, uint32_t process)
 {
-	p->heap_spaces[process] = p->heap_space_cnt++;
+	p->heap_spaces[process] = p->next_heap_space--;
 }
 
 uint32_t object_pairs_space(const struct object_pairs *p, unsigned int family, uint32_t process)

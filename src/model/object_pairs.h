@@ -39,13 +39,15 @@ bool object_event_read(const struct event *ev, uint32_t page_bytes, struct objec
 struct object_pairs {
 	struct live_objects *of[OBJECT_FAMILY_CNT];
 	uint32_t *heap_spaces;		/* by process; 0: the process's own number */
-	uint32_t heap_space_cnt;
+	uint32_t next_heap_space;	/* counts down from the highest number */
 	uint32_t page_bytes;
 };
 
 /* Processes have numbers below process_cnt. 0 or -ENOMEM; done() also after that. */
 int object_pairs_init(struct object_pairs *p, uint32_t page_bytes, uint32_t process_cnt);
 void object_pairs_done(struct object_pairs *p);
+/* There are more processes: cnt, in place of before. 0 or -ENOMEM. */
+int object_pairs_grow(struct object_pairs *p, uint32_t before, uint32_t cnt);
 /* The process calls exec, or ends. */
 void object_pairs_reset(struct object_pairs *p, uint32_t process);
 /* The address space for live_objects of an event of the process. */
