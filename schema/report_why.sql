@@ -1,7 +1,7 @@
 -- view 7: Why did it take that long?
 -- note: The sections say what the threads waited for, what else they did, where they waited
 --   longest for a CPU and who ran there, which requests they made, and who woke them. The last
---   section, Chain, goes back along the wake-ups through the last second of the window.
+--   section, Path, goes back along the wake-ups from the end of the window to its beginning.
 -- nobody: This is about all threads together; give --pid, --comm, --tid, --thread or --during.
 -- needs: sched.switch sched.wakeup block? alloc.rss? cpu.sample?
 -- reach: before
@@ -30,13 +30,8 @@
 --   Woken by           who ended their sleep: a thread that ran, or [interrupt] (a timer, a device, the network).
 --                      slept_ns is the time from leaving the CPU to the wake-up; at_ns is the end of the longest
 --   Memory             growth and peak of their resident memory; page faults are not recorded
---   Chain              the blocking chain in the last second of the window, the latest link first. It begins
---                      with the thread that was last on a CPU. A link is the time start_ns to end_ns in which
---                      a thread was awake (dur_ns: it ran or waited for a CPU) after the sleep before. If
---                      another thread ended this sleep, the chain goes on with that thread at the wake-up; if
---                      an interrupt did, with the same thread before the sleep, which lasted slept_ns. The
---                      chain takes every wake-up for the cause, also one that came for another reason; it
---                      ends after 20 links, and at a wake-up by a task that is not known.
+--   Path               what the end of the window waited for, all the way back to its beginning (report path): where
+--                      another thread ended a sleep or began the thread, the path goes on with that thread
 
 -- section: In short
 WITH k AS MATERIALIZED (SELECT kind, call, sum(wait_ns) AS wait_ns FROM wait_kinds(:from, :to, 0, 'none') GROUP BY kind, call),
@@ -193,12 +188,9 @@ SELECT u.name AS comm, u.alloc_bytes AS rss_grown_bytes, u.peak_bytes AS rss_pea
   FROM alloc_usage(:from, :to, 0, 'comm') AS u WHERE u.source = 'rss' AND u.alloc_bytes > 0
  ORDER BY u.alloc_bytes DESC
 
--- section: Chain (8)
-SELECT p.pid AS pid, t.comm AS comm, coalesce(c.woken_ns, max(:from, :to - 1000000000, 0)) AS start_ns, c.until_ns AS end_ns,
-       c.until_ns - coalesce(c.woken_ns, max(:from, :to - 1000000000, 0)) AS dur_ns,
-       CASE WHEN c.woken_ns IS NULL THEN 'since before' WHEN c.irq THEN 'woken by an interrupt'
-            WHEN c.waker_utid >= 16 THEN 'woken by the next' ELSE 'woken by an unknown task' END AS link,
-       CASE WHEN c.irq THEN c.woken_ns - c.left_ns END AS slept_ns
-  FROM blocking_chain(max(:from, :to - 1000000000, 0), :to) AS c
-  JOIN threads AS t ON t.utid = c.utid JOIN processes AS p ON p.upid = t.upid
- ORDER BY c.n LIMIT 20
+-- section: Path (5: report path)
+SELECT p.pid AS pid, t.comm AS comm, c.kind AS kind, c.call AS call, c.object AS object, count(*) AS parts, sum(c.end_ns - c.start_ns) AS path_ns,
+       round(100.0 * sum(c.end_ns - c.start_ns) / nullif(:to - :from, 0), 3) AS share_pct
+  FROM blocking_chain(:from, :to) AS c JOIN threads AS t ON t.utid = c.utid JOIN processes AS p ON p.upid = t.upid
+ GROUP BY c.utid, c.kind, c.call, c.object
+ ORDER BY path_ns DESC, c.utid, c.kind, c.call, c.object

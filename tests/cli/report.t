@@ -236,7 +236,7 @@ $ ebpfrec report -i golden.ebpfrec --format json 2>/dev/null | python3 -c 'impor
 1> ['cc1', 'make', '=1+\x1b[31m,"�'] [{'pid': 200, 'comm': 'cc1', 'source': 'rss', 'start_ns': 1201562500, 'dur_ns': 48437500, 'bytes': 33554432, 'bytes_per_s': 692736660.6451613}]
 
 $ ebpfrec report why -i golden.ebpfrec --comm cc1 --format json 2>/dev/null | python3 -c 'import json, sys; print([(k, len(v)) for k, v in json.load(sys.stdin).items()])'
-1> [('In short', 1), ('Waited for', 1), ('States', 2), ('Waited longest', 0), ('Ran instead', 0), ('Requests', 0), ('Files', 0), ('Beside them', 0), ('Woken by', 0), ('Memory', 1), ('Chain', 0)]
+1> [('In short', 1), ('Waited for', 1), ('States', 2), ('Waited longest', 0), ('Ran instead', 0), ('Requests', 0), ('Files', 0), ('Beside them', 0), ('Woken by', 0), ('Memory', 1), ('Path', 4)]
 
 $ ebpfrec report -i golden.ebpfrec --format json --limit 1 2>/dev/null | python3 -c 'import json, sys; print([len(v) for v in json.load(sys.stdin).values()])'
 1> [1, 1, 1, 1, 1, 1, 0, 5, 1]
@@ -358,9 +358,10 @@ $ ebpfrec report why -i golden.ebpfrec --comm make
 1> COMM  RSS GROWN BYTES  RSS PEAK BYTES  RSS PEAK AT (s)
 1> (nothing)
 1>
-1> Chain
-1> PID  COMM  START (s)  END (s)   DUR  LINK
-1> 100  make      3.000    3.000  0 ns  since before
+1> Path
+1> PID  COMM  KIND     CALL  OBJECT  PARTS    PATH  SHARE %
+1> 100  make  unknown     -       -      2  3.00 s     75.0
+1> 100  make  running     -       -      2  1.00 s     25.0
 1>
 1> The sections say what the threads waited for, what else they did, where they waited longest for a CPU and who ran there, which requests they made, and who woke them. (More: --notes.)
 
@@ -644,3 +645,4 @@ $ ebpfrec report -i golden.ebpfrec --limit 1 | grep more; ebpfrec report -i gold
 1> (4 more: --limit 0)
 1> (1 more: --limit 0)
 1> (2 more: --limit 0)
+1> (1 more: report path)

@@ -150,14 +150,14 @@ $ ebpfrec report why -i threads.ebpfrec --thread req-0
 1> COMM  RSS GROWN BYTES  RSS PEAK BYTES  RSS PEAK AT (s)
 1> (nothing)
 1>
-1> Chain
-1> PID  COMM    START (s)  END (s)      DUR  LINK
-1> 200  req-0       0.570    0.573  3.00 ms  woken by the next
-1> 200  client      0.460    0.570   110 ms  woken by the next
-1> 100  req-1       0.350    0.460   110 ms  woken by the next
-1> 100  req-0       0.240    0.350   110 ms  woken by the next
-1> 100  server      0.130    0.240   110 ms  woken by the next
-1>   -              0.000    0.130   130 ms  since before
+1> Path
+1> PID  COMM    KIND     CALL  OBJECT  PARTS    PATH  SHARE %
+1> 200  req-0   unknown     -       -      1  427 ms     42.7
+1>   -          unknown     -       -      1  130 ms     13.0
+1> 100  server  unknown     -       -      1  107 ms     10.7
+1> 100  req-0   unknown     -       -      1  107 ms     10.7
+1> 100  req-1   unknown     -       -      1  107 ms     10.7
+1> (11 more: report path)
 1>
 1> The figures are of threads (--tid, --thread): resident and mapped memory and spikes belong to processes, and are left out.
 1>
@@ -230,27 +230,70 @@ $ ebpfrec report why -i threads.ebpfrec --tid 101 --format csv
 1> Woken by,1,slept_ns,20000000
 1> Woken by,1,slept_max_ns,20000000
 1> Woken by,1,at_ns,240000000
-1> Chain,1,pid,100
-1> Chain,1,comm,req-0
-1> Chain,1,start_ns,240000000
-1> Chain,1,end_ns,243000000
-1> Chain,1,dur_ns,3000000
-1> Chain,1,link,woken by the next
-1> Chain,1,slept_ns,
-1> Chain,2,pid,100
-1> Chain,2,comm,server
-1> Chain,2,start_ns,130000000
-1> Chain,2,end_ns,240000000
-1> Chain,2,dur_ns,110000000
-1> Chain,2,link,woken by the next
-1> Chain,2,slept_ns,
-1> Chain,3,pid,
-1> Chain,3,comm,""
-1> Chain,3,start_ns,0
-1> Chain,3,end_ns,130000000
-1> Chain,3,dur_ns,130000000
-1> Chain,3,link,since before
-1> Chain,3,slept_ns,
+1> Path,1,pid,100
+1> Path,1,comm,req-0
+1> Path,1,kind,unknown
+1> Path,1,call,
+1> Path,1,object,
+1> Path,1,parts,1
+1> Path,1,path_ns,657000000
+1> Path,1,share_pct,65.7
+1> Path,2,pid,
+1> Path,2,comm,""
+1> Path,2,kind,unknown
+1> Path,2,call,
+1> Path,2,object,
+1> Path,2,parts,1
+1> Path,2,path_ns,130000000
+1> Path,2,share_pct,13
+1> Path,3,pid,100
+1> Path,3,comm,server
+1> Path,3,kind,unknown
+1> Path,3,call,
+1> Path,3,object,
+1> Path,3,parts,1
+1> Path,3,path_ns,107000000
+1> Path,3,share_pct,10.7
+1> Path,4,pid,100
+1> Path,4,comm,req-0
+1> Path,4,kind,ended
+1> Path,4,call,
+1> Path,4,object,
+1> Path,4,parts,1
+1> Path,4,path_ns,100000000
+1> Path,4,share_pct,10
+1> Path,5,pid,100
+1> Path,5,comm,server
+1> Path,5,kind,cpu
+1> Path,5,call,
+1> Path,5,object,
+1> Path,5,parts,1
+1> Path,5,path_ns,2000000
+1> Path,5,share_pct,0.2
+1> Path,6,pid,100
+1> Path,6,comm,req-0
+1> Path,6,kind,cpu
+1> Path,6,call,
+1> Path,6,object,
+1> Path,6,parts,1
+1> Path,6,path_ns,2000000
+1> Path,6,share_pct,0.2
+1> Path,7,pid,100
+1> Path,7,comm,server
+1> Path,7,kind,running
+1> Path,7,call,
+1> Path,7,object,
+1> Path,7,parts,1
+1> Path,7,path_ns,1000000
+1> Path,7,share_pct,0.1
+1> Path,8,pid,100
+1> Path,8,comm,req-0
+1> Path,8,kind,running
+1> Path,8,call,
+1> Path,8,object,
+1> Path,8,parts,1
+1> Path,8,path_ns,1000000
+1> Path,8,share_pct,0.1
 2> ebpfrec: threads.ebpfrec: The figures are of threads (--tid, --thread): resident and mapped memory and spikes belong to processes, and are left out.
 
 # the window is the life of a thread

@@ -444,48 +444,65 @@ static char *sleeps_of(const struct fold_check *c, int64_t from, int64_t to)
 	return out;
 }
 
-/*
- * Who ended sleeps, and the chain of wake-ups, are what the events say in order: the first 20
- * links, up to where no sleep is known.
- */
+#define SLEEPS "WITH s (utid, left_ns, ns, waker, irq) AS MATERIALIZED (VALUES %1$s)"
+
+/* Who ended sleeps is what the events say in order. */
 static void check_sleeps(const struct fold_check *c, int64_t from, int64_t to)
 {
-#define SLEEPS "WITH RECURSIVE s (utid, left_ns, ns, waker, irq) AS MATERIALIZED (VALUES %3$s)"
-	static const char *const wanted[] = {
-		SLEEPS " SELECT iif(s.irq, NULL, t.upid) AS upid, s.irq, count(*), "
-		"sum(ns - left_ns), max(ns - left_ns), ns FROM s JOIN threads AS t "
-		"ON t.utid = s.waker WHERE irq IS NOT NULL GROUP BY 1, 2 ORDER BY 2, 1",
-		SLEEPS ", chain (n, utid, to_ns) AS (SELECT 1, utid, ns FROM (SELECT utid, "
-		"end_ns AS ns FROM sched_slices(%1$lld, %2$lld) WHERE utid >= 16 "
-		"ORDER BY end_ns DESC, utid LIMIT 1) UNION ALL "
-		"SELECT c.n + 1, iif(s.irq, c.utid, s.waker), iif(s.irq, s.left_ns, s.ns) "
-		"FROM chain AS c JOIN s ON s.utid = c.utid AND s.ns = (SELECT max(x.ns) "
-		"FROM s AS x WHERE x.utid = c.utid AND x.ns < c.to_ns) "
-		"WHERE c.n < 20 AND (s.irq OR s.waker >= 16)) "
-		"SELECT c.n, c.utid, c.to_ns, s.left_ns, s.ns, s.waker, s.irq FROM chain AS c "
-		"LEFT JOIN s ON s.utid = c.utid AND s.ns = (SELECT max(x.ns) FROM s AS x "
-		"WHERE x.utid = c.utid AND x.ns < c.to_ns) ORDER BY c.n",
-	};
-	static const char *const given[] = {
-		"SELECT * FROM woken_by(:w) ORDER BY irq, upid",
-		"SELECT n, utid, until_ns, left_ns, iif(left_ns IS NULL, NULL, woken_ns), "
-		"waker_utid, irq FROM (SELECT *, count(*) FILTER (WHERE left_ns IS NULL) OVER "
-		"(ORDER BY n) AS unknown FROM blocking_chain(:w)) "
-		"WHERE n <= 20 AND unknown <= (left_ns IS NULL) ORDER BY n",
-	};
 	char *sleeps = sleeps_of(c, from, to), *sql;
 	struct rows a, b;
-	unsigned int i;
 
-	for (i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
-		assert_true(asprintf(&sql, wanted[i], (long long)from, (long long)to, sleeps) > 0);
-		rows_sql(&a, c->plain, sql);
-		free(sql);
-		rows_window(&b, c->indexed, given[i], from, to);
-		rows_compare(&a, &b);
-		rows_done(&a);
-		rows_done(&b);
-	}
+	assert_true(asprintf(&sql,
+			     SLEEPS " SELECT iif(s.irq, NULL, t.upid) AS upid, s.irq, count(*), "
+			     "sum(ns - left_ns), max(ns - left_ns), ns FROM s JOIN threads AS t "
+			     "ON t.utid = s.waker WHERE irq IS NOT NULL GROUP BY 1, 2 "
+			     "ORDER BY 2, 1", sleeps) > 0);
+	rows_sql(&a, c->plain, sql);
+	free(sql);
+	rows_window(&b, c->indexed, "SELECT * FROM woken_by(:w) ORDER BY irq, upid", from, to);
+	rows_compare(&a, &b);
+	rows_done(&a);
+	rows_done(&b);
+	free(sleeps);
+}
+
+/*
+ * The blocking chain: its parts are the window, what each says of its thread is what the states
+ * say, it leaves a thread where another one ended its sleep, and only there or where it began.
+ */
+static void check_chain(const struct fold_check *c, int64_t from, int64_t to)
+{
+	static const char wrong[] =
+		SLEEPS ", p AS MATERIALIZED (SELECT *, row_number() OVER () AS n, "
+		"lag(start_ns, 1, %3$lld) OVER () AS end, lag(utid) OVER () AS later "
+		"FROM blocking_chain(%2$lld, %3$lld)) "
+		"SELECT 'a gap', * FROM p WHERE end_ns <> end UNION ALL "
+		"SELECT 'it ends early', * FROM p WHERE n = (SELECT max(n) FROM p) "
+		"AND start_ns > %2$lld UNION ALL "
+		"SELECT 'another state', p.* FROM p, "
+		"thread_states(p.start_ns, p.end_ns, 0, 'thread') AS t WHERE n <= 20 "
+		"AND t.utid = p.utid AND p.end_ns - p.start_ns <> CASE p.kind "
+		"WHEN 'running' THEN running_ns WHEN 'cpu' THEN runnable_ns + preempted_ns "
+		"WHEN 'throttled' THEN throttled_ns ELSE p.end_ns - p.start_ns - running_ns - "
+		"runnable_ns - preempted_ns - throttled_ns END UNION ALL "
+		"SELECT 'it stays', p.* FROM p JOIN s ON s.utid = p.utid AND s.ns = p.end_ns "
+		"WHERE s.left_ns < s.ns AND NOT s.irq AND s.waker >= 16 "
+		"AND s.waker <> s.utid UNION ALL "
+		"SELECT 'it leaves', p.* FROM p WHERE later <> utid AND NOT EXISTS (SELECT 1 "
+		"FROM s WHERE s.utid = p.later AND s.ns = p.end_ns AND s.waker = p.utid) "
+		"AND NOT EXISTS (SELECT 1 FROM threads AS t WHERE t.utid = p.later "
+		"AND t.start_ns >= %2$lld AND t.start_ns < p.end_ns)";
+	char *sleeps = sleeps_of(c, 0, to), *sql;
+	struct rows r;
+
+	assert_true(asprintf(&sql, wrong, sleeps, (long long)from, (long long)to) > 0);
+	rows_sql(&r, c->indexed, sql);
+	if (r.row_cnt)
+		fail_msg("%s in [%lld, %lld), thread %lld until %lld, %s", rows_text(&r, 0, 0),
+			 (long long)from, (long long)to, (long long)rows_int(&r, 0, 1),
+			 (long long)rows_int(&r, 0, 3), rows_text(&r, 0, 4));
+	rows_done(&r);
+	free(sql);
 	free(sleeps);
 }
 
@@ -611,6 +628,7 @@ void fold_check_windows(const struct fold_check *c, unsigned int cnt, bool with_
 		check_waits(c, at[0], at[2]);
 		check_parallel(c, at[0], at[2]);
 		check_sleeps(c, at[0], at[2]);
+		check_chain(c, at[0], at[2]);
 		check_lifetimes(c, at[0], at[2]);
 		check_memory(c, at[0], at[2]);
 		check_levels(c, at[0], at[2]);
