@@ -7,7 +7,8 @@
 --
 -- This is for `ebpfrec metrics` and `export --to openmetrics`. schema/metrics.awk says how the lines declare metrics.
 -- Texts are labels, and "who" is the label of --by. Rows with equal labels are added up; of peaks, the highest
--- counts. The first figure of a section says who is large: its rows begin with the largest.
+-- counts. The first figure of a section says who is large: its rows begin with the largest. Who sleeps is not large, so
+-- waits by kind stand behind the waits for a CPU.
 -- Rows of the trace's lists (sources, cost) count where they end, so that neighbouring windows add up. The first and the last bin of an
 -- export may reach beyond the trace: span_ns is the part inside.
 --
@@ -42,8 +43,12 @@ SELECT t_ns, name AS who, running_ns, runnable_ns, preempted_ns, throttled_ns, C
 -- counter cpu_wait_seconds wait_ns: Time spent waiting for a CPU.
 -- counter cpu_waits waits: Waits for a CPU that ended.
 -- peak cpu_wait_peak_seconds wait_max_ns: Longest wait for a CPU that ended in the peak interval.
-SELECT t_ns, name AS who, wait_ns, waits, wait_max_ns
-  FROM sched_waits(:from, :to, :every, :by) ORDER BY t_ns, wait_ns DESC, who
+-- counter wait_seconds kind_ns: Time that threads spent off the CPUs, by what they waited for.
+SELECT t_ns, name AS who, NULL AS kind, wait_ns, waits, wait_max_ns, NULL AS kind_ns
+  FROM sched_waits(:from, :to, :every, :by)
+UNION ALL
+SELECT t_ns, name, kind, NULL, NULL, NULL, sum(wait_ns) FROM wait_kinds(:from, :to, :every, :by) GROUP BY t_ns, name, kind
+ ORDER BY t_ns, wait_ns DESC, who, kind
 
 -- section: memory
 -- gauge resident_bytes rss_bytes: Resident memory.

@@ -85,6 +85,11 @@ $ ebpfrec metrics --once -i golden.ebpfrec --top 2 | grep -v -e '^#' -e _bucket
 1> ebpfrec_cpu_waits_total{comm="=1+\\x1b[31m,\"\\xff"} 0
 1> ebpfrec_cpu_waits_total{comm="cc1"} 0
 1> ebpfrec_cpu_waits_total{comm="make"} 0
+1> ebpfrec_wait_seconds_total{comm="=1+\\x1b[31m,\"\\xff",kind="cpu"} 1.500000000
+1> ebpfrec_wait_seconds_total{comm="=1+\\x1b[31m,\"\\xff",kind="unknown"} 2.250000000
+1> ebpfrec_wait_seconds_total{comm="[other]",kind="unknown"} 4.000000000
+1> ebpfrec_wait_seconds_total{comm="cc1",kind="cpu"} 1.500000000
+1> ebpfrec_wait_seconds_total{comm="make",kind="unknown"} 3.000000000
 1> ebpfrec_resident_bytes{comm="=1+\\x1b[31m,\"\\xff"} 2097152
 1> ebpfrec_resident_bytes{comm="[other]"} 2097152
 1> ebpfrec_resident_bytes{comm="cc1"} 33554432
@@ -166,7 +171,7 @@ $ diff <(ebpfrec metrics --list | sed 's/ .*//') <(ebpfrec metrics --once -i gol
 
 $ ebpfrec metrics --list | wc -l; grep -o 'ebpfrec_[a-z_]*' "$(dirname "$README")/schema/grafana.json" | sed 's/_total$//; s/_bucket$//' | sort -u | grep -vxF -f <(ebpfrec metrics --list | sed 's/ .*//')
 ? 1
-1> 33
+1> 34
 
 $ ebpfrec export -i golden.ebpfrec --to csv --every 1s
 ? 2
@@ -220,9 +225,9 @@ $ ebpfrec export -q -i golden.ebpfrec --to openmetrics --top 1 -o - | grep -e cp
 
 $ ebpfrec export -i golden.ebpfrec --to openmetrics --every 500ms --from 1s; ls golden.openmetrics; grep -c . golden.openmetrics
 1> golden.openmetrics
-1> 643
+1> 681
 2> ebpfrec: golden.ebpfrec: the window is incomplete: sched: 3 events lost
-2> ebpfrec: golden.openmetrics: 584 samples, 50.4 kB
+2> ebpfrec: golden.openmetrics: 619 samples, 53.6 kB
 
 # The window grows to whole bins of UTC; the last one has what the trace has of it.
 $ ebpfrec export -q -i golden.ebpfrec --to openmetrics --top 1 --from 300ms --until 1300ms -o - 2>/dev/null | grep -e 'cpu_seconds_total{comm="cc1"' -e 'end_timestamp.* '

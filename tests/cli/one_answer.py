@@ -244,6 +244,11 @@ class Trace:
             self.same("metric %s" % metric, of(last, metric), column(view, ["comm"], name))
         for state in STATES:
             self.same("metric of state %s" % state, of(last, "thread_state_seconds", state=state), column("states", ["comm"], state + "_ns"))
+        for kind in sorted({r["kind"] for r in report(self.path, "waits")[0]}):
+            self.same("metric of waits for %s" % kind, of(last, "wait_seconds", kind=kind), column("waits", ["comm"], "wait_ns", kind=kind))
+        self.same("metrics of waits and of states", of(last, "wait_seconds"),
+                  {k: v - of(last, "thread_state_seconds", state="running").get(k, 0) for k, v in of(last, "thread_state_seconds").items()
+                   if v != of(last, "thread_state_seconds", state="running").get(k, 0)})
         for metric, name in [("allocated_bytes", "alloc_bytes"), ("freed_bytes", "free_bytes"), ("exit_bytes", "exit_bytes")]:
             for source in ("rss", "slab", "page", "heap"):
                 self.same("metric %s of %s" % (metric, source), of(last, metric, source=source), column("alloc", ["comm"], name, source=source))

@@ -47,6 +47,7 @@ def sums(t, window=(), by="comm"):
     yield of("preemptions_total", "cpu", "preempted", [by], 1, *who)
     yield of("cpu_wait_seconds_total", "sched", "wait_ns", [by], 1e9, *who)
     yield of("cpu_waits_total", "sched", "waits", [by], 1, *who)
+    yield of("wait_seconds_total", "waits", "wait_ns", [by, "kind"], 1e9, *who)
     yield of("io_bytes_total", "io", "bytes", [by, "op"], 1, "--by", by + ",op")
     yield of("io_requests_total", "io", "ios", [by, "op"], 1, "--by", by + ",op")
     yield of("device_bytes_total", "io", "bytes", ["device", "op"], 1, *disk)

@@ -477,6 +477,27 @@ check_memlock()
 	rm -rf "$tmp/memlock"
 }
 
+# A quota of 20 ms in 100 for a group that has none of its own, and one thread in it: cpu.stat counts the periods.
+check_quota()
+{
+	local group=/sys/fs/cgroup/quota at
+
+	if ! mkdir -p $group || ! echo +cpu >/sys/fs/cgroup/cgroup.subtree_control || ! echo '20000 100000' >$group/cpu.max; then
+		skip "quota: periods" "this kernel has no quotas of version 2"
+		return
+	fi
+	mkdir $group/inner
+	recorded quota -e sched,task -- sh -c 'echo $$ >/sys/fs/cgroup/quota/inner/cgroup.procs; exec busy_threads one 3000' || return
+	at="cgroup=/quota/inner"
+	near "quota: is that of the group above" "$(report quota throttle | column_sum quota_ns $at)" 20000000 0
+	near "quota: its period" "$(report quota throttle | column_sum period_ns $at)" 100000000 0
+	# the kernel counts a period at its end, the trace a wait at its own, and the recording has two ends
+	near "quota: used up in as many periods as cpu.stat counts" "$(report quota throttle | column_sum periods $at)" \
+		"$(awk '/^nr_throttled/ { print $2 }' $group/cpu.stat)" 2
+	check "quota: the thread was throttled" "[ '$(report quota throttle | column_sum throttled_ns $at)' -gt 1000000000 ]" "$(report quota throttle)"
+	forget quota
+}
+
 # Both kinds of cgroups at once: the id that is kept is the v2 group's.
 check_cgroup1()
 {
@@ -526,6 +547,7 @@ fi
 check_files vda
 check_only
 check_cgroup
+check_quota
 check_clock
 check_hotplug
 check_memlock
