@@ -28,6 +28,8 @@ void block_dict_begin(struct block_dict *b)
 /* ---- names ---- */
 
 #define NAME_MAX_BYTES 4096
+/* The kernel does not tell again for a while what it told of so many sockets (sockets.bpf.h). */
+#define SOCKETS_KEPT 4096
 
 struct name_entry {
 	uint64_t used_block;	/* the last epoch that wrote the name */
@@ -51,7 +53,9 @@ void block_names_forget(struct block_writer *w, uint64_t epoch)
 	unsigned int type;
 
 	for (type = 0; type < TRACE_NAME_TYPE_CNT; type++)
-		hash_map_drop_if(&w->names[type], drop_name, &epoch);
+		if (type != TRACE_NAME_SOCKET || w->names[type].cnt > SOCKETS_KEPT ||
+		    epoch == UINT64_MAX)
+			hash_map_drop_if(&w->names[type], drop_name, &epoch);
 }
 
 void block_names_done(struct block_writer *w)

@@ -166,7 +166,7 @@ int block_set_name(struct block_writer *w, enum trace_name_type type, uint64_t i
 		   const char *name);
 /*
  * Forgets the ids that no block since epoch referred to: ids come and go, and a recording may last
- * for weeks.
+ * for weeks. Some thousands of sockets stay, since the kernel tells of one only now and then.
  */
 void block_names_forget(struct block_writer *w, uint64_t epoch);
 void block_names_done(struct block_writer *w);

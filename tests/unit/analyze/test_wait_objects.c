@@ -67,10 +67,13 @@ static void wait_for(struct gen *g, uint64_t at_ms, uint32_t type, uint64_t obje
 	gen_wakeup(g, AT(at_ms + 5), 1, DB, API, is_irq ? WIRE_F_IRQ : 0);
 }
 
-/* Sockets are described in the first block, and waited for in that and the second. */
+/*
+ * Sockets are described in the first block, and waited for in that and the fourth. Each block
+ * begins a file, which forgets names that no block of the last file needed.
+ */
 static void make(struct made_trace *m)
 {
-	made_begin(m, &(struct gen_config){ .cpu_cnt = 2, .from_ns = T0 });
+	made_begin(m, &(struct gen_config){ .cpu_cnt = 2, .from_ns = T0, .file_bytes = 1 });
 	gen_snap(m->g, T0, 0, API, API, 1, "api");
 	gen_snap(m->g, T0, 1, DB, DB, 1, "db");
 	gen_switch(m->g, T0, 1, 0, DB, 0);
@@ -81,6 +84,8 @@ static void make(struct made_trace *m)
 	unix_socket(m->g, ABSTRACT, "\0db", 3);
 	unix_socket(m->g, NAMELESS, "", 0);
 	wait_for(m->g, 10, WIRE_FILE_SOCKET, TCP, true);
+	gen_slice(m->g, AT(17));
+	gen_slice(m->g, AT(18));
 	gen_slice(m->g, AT(19));
 	wait_for(m->g, 20, WIRE_FILE_SOCKET, REMOTE, true);
 	wait_for(m->g, 30, WIRE_FILE_SOCKET, LISTENS, true);
