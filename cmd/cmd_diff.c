@@ -293,10 +293,11 @@ const struct opts_command diff_opts = {
 	.synopsis = "[OPTIONS] A B",
 	.text = "Processes are matched by what they run and who started them, never by PID. A "
 		"figure\n"
-		"has changed when the difference is larger than its variation from bin to bin\n"
-		"explains, at least 5 %, and large enough to matter. --from and --until count from "
-		"the\n"
-		"start of each trace.\n",
+		"has changed when it differs by 5 % or more, by more than its variation from "
+		"bin\n"
+		"to bin explains, and by enough to matter. --from and --until count from the "
+		"start\n"
+		"of each trace.\n",
 	.options = options,
 	.examples = "  ebpfrec diff before.ebpfrec after.ebpfrec\n"
 		    "  ebpfrec diff --workload --exit-code before.ebpfrec after.ebpfrec\n"

@@ -173,9 +173,9 @@ const struct opts_command doctor_opts = {
 	.synopsis = "[--all] [--format FORMAT]",
 	.text = "First comes whether this user can record every default source on this kernel, "
 		"then "
-		"what\nis missing and what to do. --all, csv and json have a row per kernel hook: "
-		"'there' is\nno where this kernel lacks the hook, and unused where a better hook "
-		"takes its place.\nThe exit status is 1 when a default source has no hook or this "
+		"what\nis missing and what to do. --all, csv and json have a row per kernel hook. "
+		"THERE says\nno if this kernel lacks the hook, and unused if a better hook takes "
+		"its place.\nThe exit status is 1 when a default source has no hook or this "
 		"user may not record.\n",
 	.options = options,
 	.examples = "  ebpfrec doctor\n"

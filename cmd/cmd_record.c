@@ -588,7 +588,7 @@ static const struct opts_option options[] = {
 	{ 'e', "events", "LIST",
 	  "classes and sources to record, such as sched,alloc.page,block\n(default: all "
 	  "but " EVENT_NOT_DEFAULT "); +NAME adds to\nthe default, -NAME takes away; light "
-	  "is sched,block,alloc.rss; all;\n'-e list' shows them",
+	  "is sched,block,alloc.rss; all is every\nsource; '-e list' shows them",
 	  OPTS_CALL, AT(events), lists_take_words },
 	{ 'a', "all", NULL, "record without COMMAND, until -d or Ctrl-C", OPTS_FLAG, AT(all) },
 	{ 'p', "pid", "PID,...", "these processes and their descendants are the workload",
@@ -622,7 +622,8 @@ static const struct opts_option options[] = {
 	  "record each malloc and free of COMMAND and its children, as\n-e +alloc.heap does",
 	  OPTS_FLAG, AT(o.heap) },
 	{ 0, "heap-wait", NULL,
-	  "--heap, and the command waits where its events find no room, so that\nnone is lost",
+	  "as --heap, but the command waits while there is no room for its\nevents, so that none "
+	  "is lost",
 	  OPTS_FLAG, AT(o.heap_wait) },
 	{ 0, "note", "KEY=VALUE", "keep a remark with the trace; may be repeated", OPTS_CALL,
 	  AT(notes), add_note },

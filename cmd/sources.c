@@ -13,14 +13,16 @@
 #include "event_lists.h"
 #include "record/session.h"
 
+#define NAME_CELLS 13
 #define WORDS_MAX 64
 
-/* "a; b" without saying a thing twice. */
+/* "a; b" without saying a thing twice: of a program that does the same, the first tells. */
 static void add_use(struct source_row *s, const char *use)
 {
 	size_t n = strlen(s->used_for);
 
-	if (use && *use && !strstr(s->used_for, use) && n + strlen(use) + 3 < sizeof(s->used_for))
+	if (use && *use && strncmp(use, "the same", 8) && !strstr(s->used_for, use) &&
+	    n + strlen(use) + 3 < sizeof(s->used_for))
 		snprintf(s->used_for + n, sizeof(s->used_for) - n, "%s%s", n ? "; " : "", use);
 }
 
@@ -72,32 +74,21 @@ int sources_check(const char *list)
 
 int sources_print(void)
 {
-	static const char *const names[] = { "source", "default", "this kernel", "for" };
-	const struct input in = { .format = RENDER_TABLE };
 	const struct source_row *sources;
-	unsigned int cnt = sources_list(&sources);
-	struct render *r = input_render(&in, 0, true, NULL);
-	int c;
+	unsigned int cnt = sources_list(&sources), width = input_terminal_width();
 
-	if (!r)
-		return EXIT_FAILED;
-	render_begin(r, 4, names);
+	printf("%-*s  DEFAULT  THIS KERNEL  FOR\n", NAME_CELLS, "SOURCE");
 	for (unsigned int i = 0; i < cnt; i++) {
 		const struct source_row *s = &sources[i];
 
-		render_put(r, (struct value[]){ value_text(s->name),
-						value_text(s->is_default ? "yes" : "no"),
-						value_text(s->there_cnt ? "yes" : "NO"),
-						value_text(s->used_for) });
+		printf("%-*s  %-7s  %-11s  ", NAME_CELLS, s->name, s->is_default ? "yes" : "no",
+		       s->there_cnt ? "yes" : "NO");
+		render_wrap_beside(stdout, s->used_for, width, NAME_CELLS + 24);
 	}
-	c = input_render_end(r, 0, NULL);
-	if (!c) {
-		printf("\n");
-		render_wrap(stdout, "A class stands for its default sources: sched, alloc, block. "
-		       "light is sched, block and alloc.rss. all is everything. "
-		       "+NAME adds to the default, -NAME takes away from it: -e +sched.irq,"
-		       "-alloc.slab. The source task is always recorded.",
-			    input_terminal_width());
-	}
-	return c;
+	printf("\n");
+	render_wrap(stdout, "A class stands for its default sources: sched, alloc, block. "
+		    "light is sched, block and alloc.rss. all is everything. +NAME adds to the "
+		    "default, -NAME takes away from it: -e +sched.irq,-alloc.slab. The source task "
+		    "is always recorded.", width);
+	return 0;
 }

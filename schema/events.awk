@@ -187,7 +187,7 @@ $1 == "program" {
 	program_copy[p] = "second" in opt ? "SECOND" : "second_when_skipped" in opt ? "SECOND_WHEN_SKIPPED" : "FIRST"
 	program_optional[p] = "optional" in opt || program_copy[p] != "FIRST"
 	if (program_copy[p] != "FIRST")
-		program_doc[p] = "what interrupts a program of the same hook"
+		program_doc[p] = "the same, in an interrupt of that program"
 	next
 }
 $1 == "kind" {

@@ -64,7 +64,7 @@ SELECT t_ns, name AS who, source, alloc_bytes, free_bytes, exit_bytes
   FROM alloc_usage(:from, :to, :every, :by) WHERE source <> 'vm' ORDER BY t_ns, alloc_bytes DESC, who
 
 -- section: bursts
--- peak burst_peak_bytes bytes: Largest spike of resident memory of 16 MiB and more that began in the peak interval.
+-- peak burst_peak_bytes bytes: Largest spike of resident memory (at least 16 MiB) that began in the peak interval.
 SELECT :from + coalesce((start_ns - :from) / nullif(:every, 0) * :every, 0) AS t_ns, task_key(:by, upid) AS who, bytes
   FROM spikes(:from, :to, :spike_window, 16777216, 'rss') ORDER BY bytes DESC, who
 
@@ -114,8 +114,8 @@ SELECT :from + coalesce((to_ns - 1 - :from) / nullif(:every, 0) * :every, 0), NU
   FROM hook_stats WHERE to_ns > :from AND to_ns <= :to
 
 -- section: trace
--- counter incomplete_seconds incomplete_ns: Time of windows of which something that was recorded is missing: what was counted there is not complete.
--- counter missing_seconds missing_ns: Time that the trace has no block of, that was removed before it was counted, or whose events came after.
+-- counter incomplete_seconds incomplete_ns: Time of windows whose counts are not complete, because events were lost, a source was off or a part is damaged.
+-- counter missing_seconds missing_ns: Time that was not counted: the trace has no block of it, it was removed before, or its events came too late.
 -- gauge trace_end_timestamp_seconds end_unix_ns: Wall clock of the instant up to which all other values count.
 -- gauge trace_end_monotonic_seconds end_mono_ns: The same instant by the trace's own clock, CLOCK_MONOTONIC.
 SELECT b.t_ns AS t_ns, unix_ns(max(b.t_ns, 0) + b.span_ns) AS end_unix_ns,

@@ -1,8 +1,9 @@
 -- view 10: What was the window's end waiting for, all the way back to its beginning?
--- note: The path begins at the end of the window with the thread that was on a CPU last, and goes back in
---   time: where another thread ended a sleep or began the thread, it goes on with that thread. It takes every wake-up
---   for the cause, also one that came for another reason. The parts add up to the window.
--- nobody: The path ends with the thread of all that was on a CPU last; give --pid, --comm, --tid, --thread or --during.
+-- note: The path goes back in time from the thread that was on a CPU last in the window. Where another thread ended a
+--   sleep or started the thread, it goes on with that thread. Every wake-up counts as the cause, also one that came
+--   for another reason. The parts add up to the window.
+-- nobody: The path ends with the last thread on a CPU, whoever it belongs to; --pid, --comm, --tid, --thread or
+--   --during picks one.
 -- needs: sched.switch sched.wakeup block?
 -- reach: before
 -- takes: who threads sort

@@ -1,7 +1,7 @@
 -- view 27: Which code ran on the CPU?
--- note: The time is the scheduler's, divided among the samples that a thread has in the window: samples says how many
---   a row has, and few say little. User-space frames come from frame pointers: code without them, as
---   most C libraries, cuts a stack short or omits callers.
+-- note: The time is exact: the time on the CPU that each thread had is divided among its samples in the window.
+--   SAMPLES says how many samples a row has; where they are few, the division is rough. User-space frames come from
+--   frame pointers: code without them, as most C libraries, cuts a stack short or omits callers.
 -- without profile.period_ns: No samples were recorded; `ebpfrec record --profile -- COMMAND` records
 --   some.
 -- by: who

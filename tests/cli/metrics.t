@@ -227,7 +227,7 @@ $ ebpfrec export -i golden.ebpfrec --to openmetrics --every 500ms --from 1s; ls 
 1> golden.openmetrics
 1> 681
 2> ebpfrec: golden.ebpfrec: the window is incomplete: sched: 3 events lost
-2> ebpfrec: golden.openmetrics: 619 samples, 53.6 kB
+2> ebpfrec: golden.openmetrics: 619 samples, 53.7 kB
 
 # The window grows to whole bins of UTC; the last one has what the trace has of it.
 $ ebpfrec export -q -i golden.ebpfrec --to openmetrics --top 1 --from 300ms --until 1300ms -o - 2>/dev/null | grep -e 'cpu_seconds_total{comm="cc1"' -e 'end_timestamp.* '

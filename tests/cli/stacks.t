@@ -276,7 +276,7 @@ $ ebpfrec report -i stacks.ebpfrec profile
 1> 200  cc1                ufunc_1                    0 ns     0.0  1.20 s        0              5
 1> (in all rows, COMPLETE: NO, LOST EVENTS: 3)
 1>
-1> The time is the scheduler's, divided among the samples that a thread has in the window: samples says how many a row has, and few say little. (More: --notes.)
+1> The time is exact: the time on the CPU that each thread had is divided among its samples in the window. (More: --notes.)
 
 $ ebpfrec report -i stacks.ebpfrec profile --from 1s --to 1.035s --format csv; ebpfrec report -i stacks.ebpfrec cpu --from 1s --to 1.035s --format csv
 1> pid,comm,function,self_ns,self_pct,total_ns,samples,total_samples,complete,lost_events
