@@ -74,6 +74,9 @@ struct perfetto_event {
 };
 void perfetto_event(struct perfetto *x, struct perfetto_event *v, uint64_t ts_ns, unsigned int cpu,
 		    uint32_t tid, unsigned int field);
+/* The same in a packet that has begun: v->packet is its mark. */
+void perfetto_event_in(struct perfetto *x, struct perfetto_event *v, uint64_t ts_ns,
+		       unsigned int cpu, uint32_t tid, unsigned int field);
 int perfetto_event_end(struct perfetto *x, const struct perfetto_event *v);
 
 /* ---- the parts ---- */

@@ -103,9 +103,15 @@ uint32_t perfetto_pid(const struct perfetto *x, uint32_t process)
 void perfetto_event(struct perfetto *x, struct perfetto_event *v, uint64_t ts_ns, unsigned int cpu,
 		    uint32_t tid, unsigned int field)
 {
+	perfetto_packet(x, 0, &v->packet);
+	perfetto_event_in(x, v, ts_ns, cpu, tid, field);
+}
+
+void perfetto_event_in(struct perfetto *x, struct perfetto_event *v, uint64_t ts_ns,
+		       unsigned int cpu, uint32_t tid, unsigned int field)
+{
 	struct buf *p = &x->packet;
 
-	perfetto_packet(x, 0, &v->packet);
 	proto_begin(p, PACKET_FTRACE, &v->bundle);
 	proto_uint(p, BUNDLE_CPU, cpu);
 	proto_begin(p, BUNDLE_EVENT, &v->event);

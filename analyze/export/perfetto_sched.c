@@ -13,8 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/context/object_text.h"
 #include "analyze/fold/fold_reader.h"
 #include "analyze/fold/folds.h"
+#include "base/hash_map.h"
+#include "base/strpool.h"
+#include "model/call.h"
 #include "model/task_state.h"
 
 enum {
@@ -22,6 +26,8 @@ enum {
 	FTRACE_SWITCH = 4,
 	SWITCH_PREV_COMM = 1, SWITCH_PREV_PID = 2, SWITCH_PREV_PRIO = 3, SWITCH_PREV_STATE = 4,
 	SWITCH_NEXT_COMM = 5, SWITCH_NEXT_PID = 6, SWITCH_NEXT_PRIO = 7,
+	FTRACE_BLOCKED = 18, BLOCKED_PID = 1, BLOCKED_CALLER = 2,
+	PACKET_INTERNED = 12, INTERNED_SYMBOL = 26, IID = 1, SYMBOL_NAME = 2,
 	FTRACE_RSS = 313, RSS_MEMBER = 1, RSS_SIZE = 2,
 	FLAG_HARDIRQ = 0x08,
 	BATCH_ROWS = 1024,
@@ -65,6 +71,9 @@ struct sched {
 	uint16_t *name_place;
 	uint32_t bundle;
 	struct buf column;
+	enum call_machine machine;
+	struct hash_map wait_numbers;	/* (text of wait_texts, 0): those that were written */
+	struct strpool *wait_texts;
 };
 
 /* ---- columns ---- */
@@ -173,6 +182,66 @@ static uint16_t reported_state(const struct event *ev)
 		       reports[task_state_of_bits(ev->v[EV_SWITCH_PREV_STATE])];
 }
 
+/* ---- what threads sleep for ---- */
+
+/* "futex 7f33a0012018", "read pipe:[4711]"; "": it did not begin to sleep, or nothing is known. */
+static void wait_text(const struct sched *s, const struct event *ev, char *text, size_t size)
+{
+	uint32_t call = (uint32_t)ev->v[EV_SWITCH_CALL];
+	enum task_state state = task_state_of_bits(ev->v[EV_SWITCH_PREV_STATE]);
+	const char *name = call_name(s->machine, call);
+	char object[OBJECT_TEXT_BYTES];
+
+	*text = 0;
+	if (ev->flags & EVENT_F_PREEMPT || state == TASK_STATE_RUNNABLE ||
+	    state == TASK_STATE_DEAD || !name)
+		return;
+	object_text(s->x->t, call, ev->v[EV_SWITCH_OBJECT], object);
+	snprintf(text, size, "%s%s%s", name, *object ? " " : "", object);
+}
+
+/* The number of the text; one that is new is put into the packet that has begun. */
+static int put_symbol(struct sched *s, const char *name, uint32_t *ret)
+{
+	struct buf *p = &s->x->packet;
+	const char *text = strpool_put(s->wait_texts, name);
+	int is_new = text ? hash_map_intern(&s->wait_numbers, (uintptr_t)text, 0, ret) : -ENOMEM;
+	size_t interned, m;
+
+	++*ret;
+	if (is_new <= 0)
+		return is_new;
+	proto_begin(p, PACKET_INTERNED, &interned);
+	proto_begin(p, INTERNED_SYMBOL, &m);
+	proto_uint(p, IID, *ret);
+	perfetto_text(p, SYMBOL_NAME, name);
+	proto_end(p, m);
+	proto_end(p, interned);
+	return 0;
+}
+
+/* The thread is off its CPU an instant later. */
+static int write_wait(struct sched *s, const struct cpu_piece *p, uint32_t thread)
+{
+	struct perfetto *x = s->x;
+	char text[OBJECT_TEXT_BYTES + 64];
+	struct perfetto_event v;
+	uint32_t number;
+	int ret;
+
+	wait_text(s, p->end, text, sizeof(text));
+	if (!*text)
+		return 0;
+	perfetto_packet(x, 0, &v.packet);
+	ret = put_symbol(s, text, &number);
+	perfetto_event_in(x, &v, p->to_ns + 1, p->cpu, perfetto_tid(x, thread), FTRACE_BLOCKED);
+	proto_uint(&x->packet, BLOCKED_PID, perfetto_tid(x, thread));
+	proto_uint(&x->packet, BLOCKED_CALLER, number);
+	return ret < 0 ? ret : perfetto_event_end(x, &v);
+}
+
+/* ---- pieces ---- */
+
 /* From idle to the thread that has the CPU when the window begins. */
 static int write_first(struct sched *s, unsigned int cpu, uint64_t ts_ns, uint32_t thread)
 {
@@ -219,6 +288,8 @@ static int on_piece(void *ctx, const void *found)
 	}
 	if (s->x->left_cpu_ns[thread] < p->to_ns)
 		s->x->left_cpu_ns[thread] = p->to_ns;
+	if (!ret && p->end && p->end->utid == p->utid && p->to_ns + 1 < s->x->to_ns)
+		ret = write_wait(s, p, thread);
 	return ret;
 }
 
@@ -227,7 +298,8 @@ static int write_switches(struct sched *s, struct err *e)
 	static const uint32_t columns[EVENT_KIND_CNT] = {
 		[EVENT_SWITCH] = EVENT_COL_UTID | EVENT_COL_FLAGS | 1u << EV_SWITCH_NEXT_UTID |
 				 1u << EV_SWITCH_PREV_STATE | 1u << EV_SWITCH_NEXT_PRIO |
-				 1u << EV_SWITCH_STAY_NS,
+				 1u << EV_SWITCH_STAY_NS | 1u << EV_SWITCH_CALL |
+				 1u << EV_SWITCH_OBJECT,
 	};
 	struct fold_def cpu = fold_cpu;
 	const struct fold_use use = { &cpu, { s, on_piece } };
@@ -360,14 +432,15 @@ static int write_wakeups(struct sched *s, struct err *e)
 
 int perfetto_sched(struct perfetto *x, struct err *e)
 {
-	struct sched s = { .x = x, .cpu_cnt = trace_cpu_cnt(x->t) };
+	struct sched s = { .x = x, .cpu_cnt = trace_cpu_cnt(x->t),
+			   .machine = call_machine_of(trace_get(x->t, "machine")) };
 	unsigned int i;
 	int ret = -ENOMEM;
 
 	s.cpus = calloc(s.cpu_cnt + 1, sizeof(*s.cpus));
 	s.name_bundle = calloc(x->a->ids.thread_cnt, sizeof(*s.name_bundle));
 	s.name_place = calloc(x->a->ids.thread_cnt, sizeof(*s.name_place));
-	if (s.cpus && s.name_bundle && s.name_place) {
+	if (s.cpus && s.name_bundle && s.name_place && !strpool_new(&s.wait_texts)) {
 		for (i = 0; i < x->a->cpu_cnt; i++)
 			s.cpus[x->a->cpus[i]].exists = true;
 		ret = write_switches(&s, e);
@@ -381,6 +454,8 @@ int perfetto_sched(struct perfetto *x, struct err *e)
 	free(s.cpus);
 	free(s.name_bundle);
 	free(s.name_place);
+	strpool_free(s.wait_texts);
+	hash_map_done(&s.wait_numbers);
 	buf_done(&s.column);
 	return ret;
 }

@@ -12,7 +12,8 @@
 # some again; the thread leaves its CPU a little later, at its way back to user space, and gets one a little later. No event
 # tells when there is some again, so what others have of its CPU then may be in ours, but not in cpu.stat's.
 # After 3 s the quota is doubled. `report throttle` names the group with the last quota, and has as many periods as cpu.stat's
-# nr_throttled, within 2: the kernel counts a period at its end, the trace a wait at its own, and the recording has two ends.
+# nr_throttled, within 2: the kernel counts a period at its end, the trace a wait at its own, and the recording has two ends. A
+# timer that comes late, as where a hypervisor takes the CPU, counts all periods since the last one, so 10 % may be missing.
 . "$(dirname "$0")/harness.bash"
 
 recorded kinds -- "$WORK/wait_kinds"
@@ -117,7 +118,7 @@ if os.path.exists(tmp + "/throttled"):
     rows = [r for r in q.report("throttle") if r["cgroup"] == "/" + group]
     check("throttle: the group, by its path, with its last quota", [(r["quota_ns"], r["period_ns"]) for r in rows] == [(40_000_000, 100_000_000)], rows)
     check("throttle: its time is that of states, of one thread", [(r["throttled_ns"], r["threads"]) for r in rows] == [(got, 1)], (rows, got))
-    check("throttle: the periods are cpu.stat's", len(rows) == 1 and abs(rows[0]["periods"] - periods) <= 2, (rows, periods))
+    check("throttle: the periods are cpu.stat's", len(rows) == 1 and 0.9 * periods - 2 <= rows[0]["periods"] <= periods + 2, (rows, periods))
     held = q.sql("SELECT from_ns, to_ns, quota_ns FROM quotas WHERE cgroup = '/%s' ORDER BY from_ns" % group)
     check("quotas: both, one after the other", [r["quota_ns"] for r in held] == [20_000_000, 40_000_000] and
           held[0]["to_ns"] == held[1]["from_ns"], held)

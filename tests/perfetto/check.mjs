@@ -110,6 +110,19 @@ async function check_states()
 	     nonzero(sums(want.filter((r) => !hidden.has(String(r[0]))), (r) => `${r[0]} ${r[1]}`, (r) => r[2])));
 }
 
+/* What each thread slept for, as often as it left a CPU so. */
+async function check_waits()
+{
+	if (from || sql("SELECT count(*) AS n FROM losses WHERE class IN ('sched', 'task')")[0].n)
+		return;
+	const states = await tp.query("SELECT tid, blocked_function AS text FROM thread_state JOIN thread USING (utid) " +
+				      "WHERE blocked_function IS NOT NULL");
+	const rows = sql("SELECT tid, call_name(call) || coalesce(' ' || object_name(call, object), '') AS text FROM switches JOIN threads USING (utid) " +
+			 "WHERE NOT preempted AND prev_state > 0 AND prev_state & 176 = 0 AND call_name(call) NOT NULL AND tid > 0");
+
+	same("what threads slept for", sums(states, (r) => `${r.tid} ${r.text}`, () => 1), sums(rows, (r) => `${r.tid} ${r.text}`, () => 1));
+}
+
 async function check_requests()
 {
 	const slices = await tp.query("SELECT d.name AS device, s.name AS op, s.dur AS dur, extract_arg(s.arg_set_id, 'debug.bytes') AS bytes " +
@@ -208,6 +221,7 @@ async function check_stats()
 
 await check_cpu();
 await check_states();
+await check_waits();
 await check_requests();
 await check_rates();
 await check_memory();

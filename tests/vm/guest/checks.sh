@@ -480,7 +480,7 @@ check_memlock()
 # A quota of 20 ms in 100 for a group that has none of its own, and one thread in it: cpu.stat counts the periods.
 check_quota()
 {
-	local group=/sys/fs/cgroup/quota at
+	local group=/sys/fs/cgroup/quota at got want
 
 	if ! mkdir -p $group || ! echo +cpu >/sys/fs/cgroup/cgroup.subtree_control || ! echo '20000 100000' >$group/cpu.max; then
 		skip "quota: periods" "this kernel has no quotas of version 2"
@@ -491,9 +491,11 @@ check_quota()
 	at="cgroup=/quota/inner"
 	near "quota: is that of the group above" "$(report quota throttle | column_sum quota_ns $at)" 20000000 0
 	near "quota: its period" "$(report quota throttle | column_sum period_ns $at)" 100000000 0
-	# the kernel counts a period at its end, the trace a wait at its own, and the recording has two ends
-	near "quota: used up in as many periods as cpu.stat counts" "$(report quota throttle | column_sum periods $at)" \
-		"$(awk '/^nr_throttled/ { print $2 }' $group/cpu.stat)" 2
+	# The kernel counts a period at its end, the trace a wait at its own, and the recording has two ends. A timer that comes late,
+	# as where the emulator stands still, counts all periods since the last one as throttled.
+	got=$(report quota throttle | column_sum periods $at) want=$(awk '/^nr_throttled/ { print $2 }' $group/cpu.stat)
+	check "quota: used up in as many periods as cpu.stat counts" "[ '${got:-0}' -le $((want + 2)) ] && [ '${got:-0}' -ge $((want / 2)) ]" \
+		"$got, cpu.stat has $want"
 	check "quota: the thread was throttled" "[ '$(report quota throttle | column_sum throttled_ns $at)' -gt 1000000000 ]" "$(report quota throttle)"
 	forget quota
 }
