@@ -49,8 +49,8 @@ static int mark(struct input *in, uint64_t now_ns, const char *text)
 		return 0;
 	case -ENOENT:
 	case -ECONNREFUSED:
-		return say_error("%s: nobody is recording into it now; a mark can only be made "
-				 "meanwhile",
+		return say_error("%s: nobody is recording into it; only a running recording takes "
+				 "marks",
 				 path);
 	case -EACCES:
 	case -EPERM:

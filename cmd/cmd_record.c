@@ -313,7 +313,8 @@ static int take_stacks(void *job, const char *value, struct err *e)
 	if (!c && every && (!v || v > UINT32_MAX))
 		c = err_set(e, -ERANGE, "%s: N is 1 or more", value);
 	if (!c && !v)
-		c = err_set(e, -ERANGE, "of at least 1 byte; 1/1 is of all");
+		c = err_set(e, -ERANGE, "the size must be 1 byte or more; 1/1 takes every "
+					"allocation");
 	o->stacks_every = every ? (uint32_t)v : 0;
 	o->stacks_min_bytes = every ? 0 : v;
 	return c;

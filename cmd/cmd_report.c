@@ -222,10 +222,10 @@ static int check_who(const struct report_options *r)
 			: r->q.with_idle     ? "--with-idle"
 					     : NULL;
 	else if (takes & REPORT_TAKES_WHO && !(takes & REPORT_TAKES_THREADS))
-		return opts_usage_error("view '%s' is of what processes have as a whole; it takes "
-					"no %s", r->view->name, given);
+		return opts_usage_error("view '%s' shows what whole processes have; it takes no %s",
+					r->view->name, given);
 	if (given && !(takes & REPORT_TAKES_WHO))
-		return opts_usage_error("view '%s' is of the whole machine; it takes no %s",
+		return opts_usage_error("view '%s' shows the whole machine; it takes no %s",
 					r->view->name, given);
 	return 0;
 }
@@ -239,18 +239,18 @@ static int check_view(const struct report_options *r)
 	struct err e = { "" };
 
 	if (r->in.lines && !(takes & REPORT_TAKES_LINES))
-		return opts_usage_error("--lines is of the views %s, not of '%s'",
+		return opts_usage_error("--lines is for the views %s, not for '%s'",
 					views_with(REPORT_TAKES_LINES), view);
 	if (r->q.histogram && !(takes & REPORT_TAKES_HISTOGRAM))
-		return opts_usage_error("--histogram is of the views %s, not of '%s'",
+		return opts_usage_error("--histogram is for the views %s, not for '%s'",
 					views_with(REPORT_TAKES_HISTOGRAM), view);
 	if ((r->q.spike_window_ns || r->q.spike_min_bytes) && !(takes & REPORT_TAKES_SPIKES))
 		return opts_usage_error(
-			"--spike-window and --spike-min are of the views %s, not of '%s'",
+			"--spike-window and --spike-min are for the views %s, not for '%s'",
 			views_with(REPORT_TAKES_SPIKES), view);
 	if (!(takes & REPORT_TAKES_SORT) && (r->q.every_ns || r->q.sort))
 		return opts_usage_error(
-			"the summary has many parts; --%s is of one view: `ebpfrec report --list` "
+			"the summary has many parts; --%s is for one view: `ebpfrec report --list` "
 			"shows them, and 'totals' has a row for all",
 			r->q.every_ns ? "every" : "sort");
 	if (check_who(r))
@@ -375,7 +375,7 @@ static void note_lost_bins(struct report_options *o)
 			 say_instant((int64_t)(o->known_ns - start_ns)));
 	lost_cnt = lost_before(o->in.trace, o->known_ns);
 	if (o->q.continues && lost_cnt > o->lost_cnt)
-		say_note("%s: %s events were lost in bins that came before that was known",
+		say_note("%s: %s events were lost in bins that had already been given",
 			 input_path(&o->in), say_count(lost_cnt - o->lost_cnt));
 }
 
@@ -485,8 +485,8 @@ static int check_named(const struct report_options *o)
 	if (!o->follow_ns || !trace_is_live(o->in.trace))
 		return who_check(&o->in, &o->q, found);
 	if (found != WHO_ALL)
-		say_note("%s: nobody has been recorded yet whom --pid, --comm, --tid and --thread "
-			 "name together", input_path(&o->in));
+		say_note("%s: nothing that matches --pid, --comm, --tid and --thread has been "
+			 "recorded yet", input_path(&o->in));
 	return 0;
 }
 

@@ -492,8 +492,8 @@ static int run(struct answer *r)
 		print_table_notes(r);
 	trace_damages(r->trace, &found_cnt);
 	if (!c && found_cnt != damage_cnt) {
-		say_error("%s: more damage was found while the answer was made, which may lack it; "
-			  "ask again",
+		say_error("%s: more damage was found while the answer was made, and the answer may "
+			  "not tell of it; ask again",
 			  input_path(&o->in));
 		return EXIT_FAILED;
 	}

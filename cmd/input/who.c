@@ -250,7 +250,7 @@ int who_check(const struct input *in, const struct report_request *q, unsigned i
 		snprintf(id, sizeof(id), "%u", w[i].ids[0]);
 		return who_none(in, kind_of(i), id);
 	}
-	return say_error("%s: nobody is named by all of these at once: %s",
+	return say_error("%s: no process or thread matches all of these: %s",
 			 input_path(in), given);
 }
 

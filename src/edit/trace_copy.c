@@ -111,8 +111,9 @@ int trace_copy_block(struct trace *t, size_t i, struct store_writer *w, struct e
 		block_meta_free(o.meta);
 		if (r < 0 || !is_whole(p, b->bytes))
 			r = err_set(e, -EIO,
-				    "'%s/%s', block at %" PRIu64 ": was whole and is no more; is "
-				    "the disk failing? Copy the trace away, then repair the copy",
+				    "'%s/%s', block at %" PRIu64 ": was whole before and is "
+				    "damaged now; is the disk failing? Copy the trace away, then "
+				    "repair the copy",
 				    trace_path(t), b->file, b->offset);
 	}
 	if (r == 0)

@@ -405,7 +405,7 @@ static int make_words(struct redact *x, uint64_t *ret_id, struct err *e)
 	else
 		r = pseudonym_key_random(key);
 	if (r < 0)
-		return err_set(e, r, "no random salt to be had: %s; give one with --salt",
+		return err_set(e, r, "cannot make a random salt: %s; give one with --salt",
 			       err_text(NULL, r));
 	r = redact_words_new(&x->words, key, x->o->keep, x->o->keep_cnt);
 	memcpy(mixed, key, sizeof(key));

@@ -117,8 +117,9 @@ int kernel_info_open(struct kernel_info **ret, const char *btf_file, struct err 
 		return err_set(e, err == -EACCES ? err : -ENOENT,
 			       "cannot read this kernel's BTF, " KERNEL_BTF
 			       " (%s): boot a kernel built with CONFIG_DEBUG_INFO_BTF=y, as Debian "
-			       "and Ubuntu kernels since 5.10 are, or, where it is only not to be "
-			       "seen, as in a container without /sys, give a copy with --btf FILE",
+			       "and Ubuntu kernels since 5.10 are, or, if it is merely not "
+			       "visible, as in a container without /sys, give a copy with --btf "
+			       "FILE",
 			       strerror(-err));
 	}
 	err = index_names(k);

@@ -65,7 +65,7 @@ static int check_options(const struct session_options *o, uint32_t *ret_sources,
 	if ((o->pid_cnt || o->cgroup) && own_pids_are_other())
 		return err_set(e, -EINVAL,
 			       "-p and --cgroup name processes of the host, and this is a pid "
-			       "namespace of its own: give a COMMAND, or record from the host's");
+			       "namespace of its own: give a COMMAND, or record outside of it");
 	for (unsigned int i = 0; i < o->pid_cnt; i++)
 		if (kill((pid_t)o->pids[i], 0) && errno == ESRCH)
 			return err_set(e, -ESRCH, "-p %u: there is no such process", o->pids[i]);
@@ -159,7 +159,7 @@ static int open_probe(struct session *s, struct err *e)
 	}
 	if (s->o.budget_ppm && !privilege_has(CAP_SYS_ADMIN))
 		return err_set(e, -EPERM,
-			       "--max-overhead: to measure what programs cost takes CAP_SYS_ADMIN; "
+			       "--max-overhead: measuring what programs cost takes CAP_SYS_ADMIN; "
 			       "run with sudo");
 	if ((s->sources & SOURCE_BIT(SOURCE_SLAB) || stacks) &&
 	    !id_names_has_kernel_symbols(s->names))
@@ -186,7 +186,7 @@ static int find_own_pids(struct session *s, struct err *e)
 	if (!err && s->launch && !s->own_pids[OWN_COMMAND])
 		err = err_set(e, -ESRCH,
 			      "in this pid namespace COMMAND cannot be told from others; "
-			      "record from the host's");
+			      "record outside of it");
 	return err;
 }
 

@@ -16,7 +16,7 @@ $ ebpfrec mark -i nowhere hello
 
 $ gen_golden killed.ebpfrec open; ebpfrec mark -i killed.ebpfrec hello
 ? 1
-2> ebpfrec: killed.ebpfrec: nobody is recording into it now; a mark can only be made meanwhile
+2> ebpfrec: killed.ebpfrec: nobody is recording into it; only a running recording takes marks
 
 $ ebpfrec snapshot -i empty -o copy
 ? 1

@@ -118,7 +118,7 @@ with tempfile.TemporaryDirectory() as tmp:
                        for line in want.splitlines(True))
         check("bins are given once, up to the last block", "".join(first) + out == want, (first, out, want, err))
         check("a note says that bins may lack what came too late", err.count("bins of the 1.40 s before 2.000 s may lack") == 1, err)
-        check("so does one that there was a loss in them", err.count("3 events were lost in bins that came before that was known") == 1, err)
+        check("so does one that there was a loss in them", err.count("3 events were lost in bins that had already been given") == 1, err)
         check("a report of a trace that is removed ends with an error", f.returncode == 1, f.returncode)
         got = values(prom, recording=0)
         check("a trace that is removed is not recorded, and nothing is lost", got["ebpfrec_recording"] == 0 and cpu(got) == report("3s", "1s") and p.poll() is None, got)

@@ -453,7 +453,7 @@ $ ebpfrec report -i golden.ebpfrec cpu --during nobody
 
 $ ebpfrec mark -i golden.ebpfrec hello
 ? 1
-2> ebpfrec: golden.ebpfrec: nobody is recording into it now; a mark can only be made meanwhile
+2> ebpfrec: golden.ebpfrec: nobody is recording into it; only a running recording takes marks
 
 $ ebpfrec mark
 ? 2
@@ -504,7 +504,7 @@ $ ebpfrec report cpu -i golden.ebpfrec --pid 4242
 
 $ ebpfrec report devices -i golden.ebpfrec --comm make
 ? 2
-2> ebpfrec report: view 'devices' is of the whole machine; it takes no --comm
+2> ebpfrec report: view 'devices' shows the whole machine; it takes no --comm
 2> Try 'ebpfrec report --help'.
 
 $ ebpfrec report cpu -i golden.ebpfrec --sparklines

@@ -354,15 +354,15 @@ $ ebpfrec report cpu -i threads.ebpfrec --comm 'req-?'
 # each is known, but nobody is both
 $ ebpfrec report cpu -i threads.ebpfrec --comm server --thread client
 ? 1
-2> ebpfrec: threads.ebpfrec: nobody is named by all of these at once: --comm, --thread
+2> ebpfrec: threads.ebpfrec: no process or thread matches all of these: --comm, --thread
 
 $ ebpfrec report cpu -i threads.ebpfrec --pid 100 --tid 201 --thread 'req-*'
 ? 1
-2> ebpfrec: threads.ebpfrec: nobody is named by all of these at once: --pid, --tid, --thread
+2> ebpfrec: threads.ebpfrec: no process or thread matches all of these: --pid, --tid, --thread
 
 $ ebpfrec report memory -i threads.ebpfrec --pid 100 --comm client
 ? 1
-2> ebpfrec: threads.ebpfrec: nobody is named by all of these at once: --pid, --comm
+2> ebpfrec: threads.ebpfrec: no process or thread matches all of these: --pid, --comm
 
 # of several traces, one is enough, for each option and for all together
 $ cp -r threads.ebpfrec more.ebpfrec; ebpfrec report cpu -i threads.ebpfrec -i more.ebpfrec --thread nosuch
@@ -374,7 +374,7 @@ $ ebpfrec report cpu -i golden.ebpfrec -i threads.ebpfrec --thread req-0 --comm 
 
 $ ebpfrec report cpu -i golden.ebpfrec -i threads.ebpfrec --comm server --thread client
 ? 1
-2> ebpfrec: golden.ebpfrec: nobody is named by all of these at once: --comm, --thread
+2> ebpfrec: golden.ebpfrec: no process or thread matches all of these: --comm, --thread
 
 # a trace that is followed, but no longer recorded
 $ ebpfrec report cpu -i threads.ebpfrec --thread nosuch --follow
@@ -384,22 +384,22 @@ $ ebpfrec report cpu -i threads.ebpfrec --thread nosuch --follow
 # views that know no threads
 $ ebpfrec report memory -i threads.ebpfrec --tid 101
 ? 2
-2> ebpfrec report: view 'memory' is of what processes have as a whole; it takes no --tid
+2> ebpfrec report: view 'memory' shows what whole processes have; it takes no --tid
 2> Try 'ebpfrec report --help'.
 
 $ ebpfrec report spikes -i threads.ebpfrec --thread req-0
 ? 2
-2> ebpfrec report: view 'spikes' is of what processes have as a whole; it takes no --thread
+2> ebpfrec report: view 'spikes' shows what whole processes have; it takes no --thread
 2> Try 'ebpfrec report --help'.
 
 $ ebpfrec report bins -i threads.ebpfrec --thread req-0
 ? 2
-2> ebpfrec report: view 'bins' is of what processes have as a whole; it takes no --thread
+2> ebpfrec report: view 'bins' shows what whole processes have; it takes no --thread
 2> Try 'ebpfrec report --help'.
 
 $ ebpfrec report devices -i threads.ebpfrec --tid 101
 ? 2
-2> ebpfrec report: view 'devices' is of the whole machine; it takes no --tid
+2> ebpfrec report: view 'devices' shows the whole machine; it takes no --tid
 2> Try 'ebpfrec report --help'.
 
 $ ebpfrec report memory -i threads.ebpfrec --by thread_name

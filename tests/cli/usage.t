@@ -273,17 +273,17 @@ $ ebpfrec bundle --max-size 0
 # What a view has no use for is refused, not ignored.
 $ ebpfrec report --every 1s
 ? 2
-2> ebpfrec report: the summary has many parts; --every is of one view: `ebpfrec report --list` shows them, and 'totals' has a row for all
+2> ebpfrec report: the summary has many parts; --every is for one view: `ebpfrec report --list` shows them, and 'totals' has a row for all
 2> Try 'ebpfrec report --help'.
 
 $ ebpfrec report summary --sort oncpu_ns
 ? 2
-2~ ebpfrec report: the summary has many parts; --sort is of one view: *
+2> ebpfrec report: the summary has many parts; --sort is for one view: `ebpfrec report --list` shows them, and 'totals' has a row for all
 2> Try 'ebpfrec report --help'.
 
 $ ebpfrec report cpu --spike-min 1MiB
 ? 2
-2> ebpfrec report: --spike-window and --spike-min are of the views 'summary' and 'spikes', not of 'cpu'
+2> ebpfrec report: --spike-window and --spike-min are for the views 'summary' and 'spikes', not for 'cpu'
 2> Try 'ebpfrec report --help'.
 
 $ ebpfrec record --mark-fd 9 -- true 9>/dev/null

@@ -140,7 +140,7 @@ def paste(command):
 WRONG = [
     ("reprot", "did you mean 'report'"), ("report cup", "did you mean 'cpu'"), ("report --form csv", "did you mean '--format'"),
     ("report cpu --from 10:30", "T10:30"), ("report cpu --from 99h", "the trace has 0 .."), ("report cpu --from 500ms --until 200ms", "must be before"),
-    ("report --every 1s", "--every is of one view"), ("report cpu --wide-by comm", "give --every"), ("report cpu --every 1s --wide-by foo", "no column 'foo'"),
+    ("report --every 1s", "--every is for one view"), ("report cpu --wide-by comm", "give --every"), ("report cpu --every 1s --wide-by foo", "no column 'foo'"),
     ("report cpu --by proces", "did you mean 'process'"),
     ("report io --by vector", "it takes --by"), ("report cpu --pid 4194305", "there is no process"), ("report cpu --comm pyhton3", "did you mean 'python3'"),
     ("report --during pyhton3", "did you mean 'python3'"), ("cut --comm pyhton3 -o none", "did you mean 'python3'"),

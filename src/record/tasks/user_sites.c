@@ -185,8 +185,8 @@ int user_sites_new(struct user_sites **ret, unsigned int cpu_cnt,
 	*ret = u;
 	/* perf and /proc use other pids than BPF there, which name other processes */
 	if (own_pids_are_other()) {
-		notices_warn(notices, "functions of programs are not named in a pid namespace of "
-				      "its own; record from the host's");
+		notices_warn(notices, "inside a pid namespace functions of programs get no names; "
+				      "record outside of it");
 		user_sites_free(u);
 		*ret = NULL;
 		return 0;
