@@ -472,7 +472,7 @@ static int report_hosts(struct report_options *o)
 	if (!c)
 		c = hosts_report(&h, &o->in, o->view, &o->q, limit, o->align);
 	if (!c && o->in.format == RENDER_TABLE)
-		report_print_notes(o);
+		report_print_notes(o, NULL);
 	hosts_close(&h);
 	return c;
 }

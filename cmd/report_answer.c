@@ -28,6 +28,7 @@ struct answer {
 	struct sparkline *drawing; /* NULL: none is made */
 	bool only_drawn; /* the rows are too many to read */
 	bool has_rows;
+	char below[REPORT_BELOW_BYTES]; /* what the answer says below its sections */
 	char missing[400]; /* what the window lacks; empty: nothing */
 	char heading[1024];
 };
@@ -111,7 +112,7 @@ static void make_heading(struct answer *r)
 			 r->missing[0] ? "INCOMPLETE: " : "complete", r->missing);
 }
 
-void report_print_notes(const struct report_options *o)
+void report_print_notes(const struct report_options *o, const char *below)
 {
 	const struct report_variant *variant = report_variant_find(o->view, &o->q);
 	const char *notes = variant && variant->notes ? variant->notes : o->view->notes;
@@ -121,7 +122,7 @@ void report_print_notes(const struct report_options *o)
 	if (o->notes)
 		snprintf(text, sizeof(text), "%s %s", o->view->question, notes);
 	else if (o->view->below)
-		snprintf(text, sizeof(text), "%s", o->view->below);
+		snprintf(text, sizeof(text), "%s", below && *below ? below : o->view->below);
 	else if (end)
 		snprintf(text, sizeof(text), "%.*s (More: --notes.)", (int)(end + 1 - notes),
 			 notes);
@@ -144,7 +145,7 @@ static void print_table_notes(const struct answer *r)
 	}
 	/* what a view is about explains rows */
 	if (r->has_rows || r->o->notes)
-		report_print_notes(r->o);
+		report_print_notes(r->o, r->below);
 }
 
 /*
@@ -368,6 +369,7 @@ static int report_rows(struct answer *r, const struct row_sink *sink, struct err
 			 REPORT_FILL_NONE :
 		 r->o->in.format == RENDER_TABLE ? REPORT_FILL_BINS : REPORT_FILL_GROUPS;
 	q.ret_sparse = &is_sparse;
+	q.ret_below = r->o->in.format == RENDER_TABLE ? r->below : NULL;
 	if (r->drawing && r->only_drawn) {
 		print_heading(r);
 		sink = sparkline_sink(r->drawing);

@@ -25,6 +25,11 @@
 -- took most of all the time in which they waited.
 --
 -- :brief is 1 for a screenful. A section whose title begins with + is then left out.
+--
+-- The last line names the command that says most: about the name that was held up longest, if that is a twentieth of the
+-- window; else about the name that had a CPU for half of the window. Held up is who waited for a CPU, a quota, a disk or
+-- a page; in a workload (a COMMAND, -p, --cgroup), of which alone the names count then, also for a lock, a pipe, a socket
+-- or in another call: in all of a machine, these are mostly of those that have nothing to do.
 
 -- section: @Machine
 WITH machine AS (SELECT count(*) = 0 AS is_whole FROM info WHERE key = 'cut.processes' OR (key = 'only' AND value = '1'))
@@ -130,3 +135,30 @@ c AS (SELECT sum(window_share(user_ns + sys_ns, from_ns, to_ns, :from, :to)) AS 
 SELECT recorder_ns, kernel_ns, round(100.0 * (recorder_ns + kernel_ns) / span.ns / cpus, 3) AS machine_pct,
        bytes_written, round(1.0 * bytes_written / nullif(events, 0), 2) AS bytes_per_event, rss_bytes, ring_used_max_bytes
   FROM c, h, span WHERE recorder_ns IS NOT NULL
+
+-- section: !Next
+WITH has AS MATERIALIZED (SELECT count(*) > 0 AS workload FROM processes WHERE is_workload),
+p AS MATERIALIZED (SELECT upid, comm FROM processes, has WHERE upid > 3 AND NOT is_kthread AND is_workload >= workload),
+k AS MATERIALIZED (
+	SELECT p.comm AS name, u.kind AS kind, sum(u.wait_ns) AS ns, max(u.span_ns) AS span_ns
+	  FROM wait_kinds(:from, :to, 0, 'process') AS u JOIN p ON p.upid = u.upid, has
+	 WHERE u.kind IN ('cpu', 'throttled', 'disk', 'fault') OR (workload AND u.kind IN ('lock', 'pipe', 'socket', 'call'))
+	 GROUP BY p.comm, u.kind),
+held AS (SELECT name, ns, kind FROM k
+          WHERE name = (SELECT name FROM k GROUP BY name HAVING 20 * sum(ns) >= max(span_ns) ORDER BY sum(ns) DESC, name LIMIT 1)
+          ORDER BY ns DESC, kind LIMIT 1),
+ran AS (SELECT p.comm AS name, sum(u.oncpu_ns) AS ns, u.span_ns AS span_ns
+          FROM cpu_usage(:from, :to) AS u JOIN p ON p.upid = u.upid GROUP BY p.comm ORDER BY ns DESC, name LIMIT 1),
+found AS (
+	SELECT name, ns, CASE kind WHEN 'cpu' THEN 'waited %s for a CPU' WHEN 'throttled' THEN 'had no quota of CPU time for %s' WHEN 'disk' THEN 'waited %s for a disk'
+	       WHEN 'fault' THEN 'waited %s for pages' WHEN 'lock' THEN 'waited %s for locks' WHEN 'pipe' THEN 'waited %s for pipes'
+	       WHEN 'socket' THEN 'waited %s for sockets' ELSE 'waited %s in system calls' END AS what,
+	       iif(kind = 'throttled', 'throttle', 'why') AS view FROM held
+	UNION ALL
+	SELECT name, ns, 'ran for %s', iif(EXISTS (SELECT 1 FROM info WHERE key = 'profile.period_ns'), 'profile', 'why')
+	  FROM ran WHERE 2 * ns >= span_ns AND NOT EXISTS (SELECT 1 FROM held))
+-- who has no name that a shell takes as it is, has no command
+SELECT printf('%s %s: ebpfrec report %s --comm %s', name,
+              printf(what, CASE WHEN ns >= 999500000000 THEN printf('%.0f s', ns / 1e9) WHEN ns >= 999500000 THEN printf('%.3g s', ns / 1e9) ELSE printf('%.3g ms', ns / 1e6) END),
+              view, iif(name GLOB '*[^-A-Za-z0-9_.:/+@]*', '''' || name || '''', name)) AS answer
+  FROM found WHERE name <> '' AND name NOT GLOB '-*' AND name NOT GLOB '*[^ -~]*' AND name NOT GLOB '*[''*?\[]*'

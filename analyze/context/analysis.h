@@ -188,6 +188,7 @@ enum report_by {
 /* "process", "thread", ... */
 const char *report_key_name(enum report_by key);
 
+#define REPORT_BELOW_BYTES 240
 #define REPORT_SECTION_ROWS 10 /* of each section of a view, unless asked otherwise */
 
 struct report_request {
@@ -208,6 +209,11 @@ struct report_request {
 	uint64_t limit;			/* 0: all */
 	/* with every_ns: rows of 0 where there is none, of each group or in each bin */
 	enum report_fill { REPORT_FILL_NONE, REPORT_FILL_BINS, REPORT_FILL_GROUPS } fill;
+	/*
+	 * What a view with sections says below them, REPORT_BELOW_BYTES; unchanged where it has
+	 * nothing to say. NULL: nobody asks.
+	 */
+	char *ret_below;
 	bool *ret_sparse; /* set when groups have no rows of 0, as there would be too many */
 	/*
 	 * So many rows of each section are given, in views that have sections; -1: all; 0:

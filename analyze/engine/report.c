@@ -351,11 +351,18 @@ static int run_machine_part(struct analysis *a, const char *text, size_t len,
 	return ret;
 }
 
+static int keep_below(void *ctx, const struct value *values)
+{
+	if (values[0].type == VALUE_TEXT)
+		snprintf(ctx, REPORT_BELOW_BYTES, "%s", values[0].text);
+	return 0;
+}
+
 /*
  * Runs a text with sections part by part. With sink->section each part is a result of its own,
  * otherwise all of it is one result: section, row, name, value. A title may begin with marks: +,
  * the section is not on the first screen; @, it is about the machine; ?, without rows it is not
- * there.
+ * there; !, it is the text below all.
  */
 static int run_sections(struct analysis *a, const struct report_request *r, const char *text,
 			const struct statement_param *params, const struct row_sink *sink,
@@ -381,6 +388,12 @@ static int run_sections(struct analysis *a, const struct report_request *r, cons
 
 		ret = 0;
 		next = strstr(at + 1, MARK);
+		if (*title == '!') {
+			const struct row_sink below = { .ctx = r->ret_below, .row = keep_below };
+
+			ret = !r->ret_below ? 0 : run_part(a, at, strlen(at), params, &below, e);
+			continue;
+		}
 		if ((more && brief) || (++nth != r->section && r->section))
 			continue;
 		if (r->section)

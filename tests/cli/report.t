@@ -646,3 +646,19 @@ $ ebpfrec report -i golden.ebpfrec --limit 1 | grep more; ebpfrec report -i gold
 1> (1 more: --limit 0)
 1> (2 more: --limit 0)
 1> (1 more: report path)
+
+# The last line of the summary names the command that says most: who was held up, or had the CPU; or nobody.
+$ for t in who threads waits; do gen_golden last-$t.ebpfrec $t; done; for t in golden last-who last-threads last-waits; do ebpfrec report -i $t.ebpfrec 2>/dev/null | tail -n 1; done
+1> cc1 waited 1.5 s for a CPU: ebpfrec report why --comm cc1
+1> Why a name was slow: ebpfrec report why --comm NAME
+1> Why a name was slow: ebpfrec report why --comm NAME
+1> waits waited 1.25 s for a CPU: ebpfrec report why --comm waits
+
+$ ebpfrec report -i golden.ebpfrec --pid 1 2>/dev/null | tail -n 1; ebpfrec report -i golden.ebpfrec --from 0s --until 500ms 2>/dev/null | tail -n 1
+1> Why a name was slow: ebpfrec report why --comm NAME
+1> make ran for 500 ms: ebpfrec report why --comm make
+
+$ eval "$(ebpfrec report -i golden.ebpfrec 2>/dev/null | sed -n '$s/.*: ebpfrec \([a-z]* [a-z]*\)/ebpfrec \1 -i golden.ebpfrec/p')" | sed -n 3,5p
+1> In short
+1> ANSWER
+1> The threads waited 1.5 s of 3 s (50 %) for a CPU
