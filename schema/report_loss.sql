@@ -1,5 +1,5 @@
 -- view 29: What was lost?
--- note: When an event was lost is known to about a second: it counts in the window in which that
+-- note: The time of a loss is known to about a second: the loss counts in the window in which that
 --   second ends, and every window that the second touches is incomplete. LOST COUNTED has events
 --   that the kernel offered, and those for which it skipped a program. LOST INFERRED has events
 --   for which no program ran, as while a task runs that the kernel hides from BPF; later events

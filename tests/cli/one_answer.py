@@ -208,6 +208,19 @@ class Trace:
                   added(io_rows, ["name", "device", "op"], ["ios", "io_bytes", "^lat_max_ns"]))
         self.bins = bins
 
+    # ---- histograms ----
+
+    def check_histograms(self):
+        """Every step from the first to the last has a row, in tables as well."""
+        rows = report(self.path, "latency", "--histogram", "--by", "device,op")[0]
+        keys = ["device", "op", "phase"]
+        for a, b in zip(rows, rows[1:]):
+            if [a[k] for k in keys] == [b[k] for k in keys] and a["high_ns"] != b["low_ns"]:
+                self.failed.append("latency --histogram: no step between %s and %s" % (a, b))
+        lines = run("report", "-i", self.path, "latency", "--histogram", "--by", "device,op")[0].decode().splitlines()
+        if len(rows) <= 20 or len([x for x in lines if x.startswith("dev")]) != len(rows) or any(" more: " in x for x in lines):
+            self.failed.append("latency --histogram: %d steps, and the table has %s" % (len(rows), lines[-3:]))
+
     # ---- metrics ----
 
     def metrics(self):
@@ -357,6 +370,7 @@ with tempfile.TemporaryDirectory(prefix="ebpfrec-answers.") as place:
         t = Trace(kind, place)
         t.check_page()
         t.check_machine()
+        t.check_histograms()
         last = t.check_metrics()
         if kind != "partial":    # whose figures are those of the lossy one
             t.check_bins()

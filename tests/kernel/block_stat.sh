@@ -24,7 +24,7 @@ step()
 step write "$WORK/direct_io" "$loop" write 1000 65536
 step read "$WORK/direct_io" "$loop" read 500 65536 4
 step both sh -c "'$WORK/direct_io' '$loop' write 200 16384 2 >/dev/null & '$WORK/direct_io' '$loop' read 300 8192 3 >/dev/null; wait"
-step discard blkdiscard -o 1048576 -l 8388608 "$loop"
+step discard sh -c "blkdiscard -o 1048576 -l 8388608 '$loop'; '$WORK/direct_io' '$loop' write 4 4096"
 step flush "$WORK/direct_io" "$loop" write 10 4096 1 1
 quiet_ext4 "$tmp/mnt" || not_ok "file system on $loop" "cannot make or mount it"
 step files sh -c "dd if=/dev/zero of='$tmp/mnt/buffered' bs=64k count=200 conv=fsync 2>/dev/null; '$WORK/direct_io' '$tmp/mnt/direct' write 200 65536; sync -f '$tmp/mnt'"
@@ -72,6 +72,9 @@ for name in ("write", "read", "both", "discard", "flush", "files"):
 # The test would prove nothing if the device had not seen what it was given.
 check("block: the device saw 1,000 writes", stat("write")["write_ios"] == 1000 and stat("write")["write_sectors"] == 128000, stat("write"))
 check("block: the device saw a discard", stat("discard")["discard_ios"] >= 1, stat("discard"))
+section = [x.split() for x in run("report", "-i", tmp + "/discard").split("Block I/O by name\n")[1].split("\n\n")[0].splitlines()[1:]]
+ops = [x[2] for x in section if len(x) > 6]
+check("block: a discard has a row of the summary, and does not lead it", ops and ops[0] != "discard" and "discard" in ops, section)
 check("block: the device saw a flush", stat("flush")["flush_ios"] >= 1, stat("flush"))
 
 # Who: direct I/O belongs to the process that did it, whoever ran when it completed.
