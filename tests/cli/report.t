@@ -312,7 +312,7 @@ $ ebpfrec report -i golden.ebpfrec --format csv 2>/dev/null | grep '^Machine\|^C
 1> Waiting by name,2,waited_for,cpu 100 %
 
 $ ebpfrec report --list | grep -c '?$'
-1> 30
+1> 31
 
 $ ebpfrec report why -i golden.ebpfrec --comm make
 1> 0 .. 4 s of golden.ebpfrec, started 2023-11-14 22:30:00 UTC, INCOMPLETE: sched: 3 events lost
@@ -662,3 +662,12 @@ $ eval "$(ebpfrec report -i golden.ebpfrec 2>/dev/null | sed -n '$s/.*: ebpfrec 
 1> In short
 1> ANSWER
 1> The threads waited 1.5 s of 3 s (50 %) for a CPU
+
+$ ebpfrec report -i golden.ebpfrec growth --limit 3
+1> 0 .. 4 s of golden.ebpfrec, started 2023-11-14 22:30:00 UTC, complete
+1>
+1> PID  COMM  SOURCE     GROWN     GROWN/S  LINEAR %  CALL SITE                    KEPT %  KEPT BYTES  AGE P50
+1> 200  cc1   rss     32.0 MiB  10.0 MiB/s      62.8  -                                 -           -        -
+1> 200  cc1   slab    7.50 KiB  2.08 KiB/s      42.2  function_ffffffff810010+0x0    40.0    7.50 KiB   2.90 s
+1>
+1> GROWN/S is the slope of the straight line that fits the window best, and LINEAR says how well it fits: 100 % is even growth, little is a step, or memory that comes and goes. (More: --notes.)
