@@ -6,9 +6,9 @@
  *                             +--[by thread and stack]--> rows, which add up to cpu_usage()
  *     cpu_samples, where -----+
  *
- * The n-th of a thread's samples ends at n / all of its time, so that no ns is left over, however
- * the samples are grouped. A thread without a sample has one row without a stack. There are no rows
- * if no samples were recorded.
+ * The n-th of a thread's samples in time ends at n / all of its time, so that no ns is left over,
+ * and a sample has the same ns however samples are grouped. A thread without a sample has one row
+ * without a stack. There are no rows if no samples were recorded.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -25,13 +25,13 @@ enum { SAMPLES_TS_NS = 0, SAMPLES_UTID = 2, SAMPLES_STACK = 4 };
 struct thread {
 	int64_t utid, upid;
 	uint64_t oncpu_ns, sample_cnt;
-	uint64_t given_cnt, given_ns;	/* of both */
+	uint64_t given_cnt;	/* samples whose time was divided */
 };
 
 struct stack {
 	uint32_t thread;
 	int64_t stack, last_ns;
-	uint64_t sample_cnt;
+	uint64_t sample_cnt, oncpu_ns;
 };
 
 struct profile {
@@ -40,7 +40,8 @@ struct profile {
 	struct hash_map thread_map, stack_map;
 	struct thread *threads;
 	struct stack *stacks;
-	size_t thread_cap, stack_cap, thread_cnt, stack_cnt;
+	uint32_t *samples;	/* the stack of each, in order of time */
+	size_t thread_cap, stack_cap, sample_cap, thread_cnt, stack_cnt, sample_cnt;
 };
 
 /* NULL: out of memory. */
@@ -88,8 +89,9 @@ static int add_sample(struct profile *p, const struct cell *row)
 		r = -ENOMEM;
 	if (r > 0)
 		p->stacks[p->stack_cnt++] = (struct stack){ .thread = thread, .stack = stack };
-	if (r < 0)
-		return r;
+	if (r < 0 || array_reserve(&p->samples, &p->sample_cap, p->sample_cnt + 1) < 0)
+		return -ENOMEM;
+	p->samples[p->sample_cnt++] = number;
 	t->sample_cnt++;
 	p->stacks[number].sample_cnt++;
 	p->stacks[number].last_ns = ts_ns;
@@ -126,6 +128,20 @@ static int read_both(struct profile *p, struct err *e)
 				add_sample, e);
 }
 
+static void divide(struct profile *p)
+{
+	size_t i;
+
+	for (i = 0; i < p->sample_cnt; i++) {
+		struct stack *s = &p->stacks[p->samples[i]];
+		struct thread *t = &p->threads[s->thread];
+		unsigned __int128 all_ns = t->oncpu_ns;
+		uint64_t from_ns = (uint64_t)(all_ns * t->given_cnt++ / t->sample_cnt);
+
+		s->oncpu_ns += (uint64_t)(all_ns * t->given_cnt / t->sample_cnt) - from_ns;
+	}
+}
+
 static void profile_close(void *state)
 {
 	struct profile *p = state;
@@ -134,6 +150,7 @@ static void profile_close(void *state)
 	hash_map_done(&p->stack_map);
 	free(p->threads);
 	free(p->stacks);
+	free(p->samples);
 	free(p);
 }
 
@@ -157,6 +174,7 @@ static int profile_open(struct analysis *a, const struct table_def *def,
 		profile_close(p);
 		return ret;
 	}
+	divide(p);
 	*ret_state = p;
 	return 0;
 }
@@ -183,13 +201,8 @@ static int profile_step(void *state, struct rowbuf *out, struct err *e)
 
 	for (i = 0; i < p->stack_cnt; i++) {
 		const struct stack *s = &p->stacks[i];
-		struct thread *t = &p->threads[s->thread];
-		uint64_t end_ns, from_ns = t->given_ns;
 
-		t->given_cnt += s->sample_cnt;
-		end_ns = (uint64_t)((unsigned __int128)t->oncpu_ns * t->given_cnt / t->sample_cnt);
-		t->given_ns = end_ns;
-		c = give(out, t, s->sample_cnt, end_ns - from_ns);
+		c = give(out, &p->threads[s->thread], s->sample_cnt, s->oncpu_ns);
 		if (!c)
 			return err_set(e, -ENOMEM, "out of memory");
 		cell_int(&c[COL_CPU_PROFILE_STACK], s->stack);

@@ -294,14 +294,14 @@ $ ebpfrec report -i stacks.ebpfrec profile --from 2.1s --by comm,thread_name --f
 
 $ ebpfrec report -i stacks.ebpfrec profile --sort total_ns --comm cc1 --limit 2 --format csv
 1> pid,comm,function,self_ns,self_pct,total_ns,samples,total_samples,complete,lost_events
-1> 200,cc1,ufunc_12,719999800,50,1199999666,3,5,0,3
+1> 200,cc1,ufunc_12,719999799,50,1199999666,3,5,0,3
 1> 200,cc1,ufunc_1,0,0,1199999666,0,5,0,3
 2> ebpfrec: stacks.ebpfrec: the window is incomplete: sched: 3 events lost
 
 $ ebpfrec report -i stacks.ebpfrec profile --format folded
 1> make;[no sample] 1000000000
-1> cc1;ufunc_1;ufunc_12;ufunc_12 719999800
-1> cc1;ufunc_1;ufunc_12;function_ffffffff810010 479999866
+1> cc1;ufunc_1;ufunc_12;ufunc_12 719999799
+1> cc1;ufunc_1;ufunc_12;function_ffffffff810010 479999867
 1> =1+\x1b[31m,"\xff;function_ffffffff810010 250000000
 1> cc1;[no stack] 239999934
 2> ebpfrec: stacks.ebpfrec: the window is incomplete: sched: 3 events lost
@@ -357,7 +357,7 @@ $ ebpfrec report why -i stacks.ebpfrec --comm cc1 2>/dev/null | sed -n '/^Where 
 
 $ ebpfrec report why -i stacks.ebpfrec --comm cc1 --format csv 2>/dev/null | grep '^Where it ran,1'
 1> Where it ran,1,function,ufunc_12
-1> Where it ran,1,self_ns,719999800
+1> Where it ran,1,self_ns,719999799
 1> Where it ran,1,self_pct,50
 1> Where it ran,1,samples,3
 1> Where it ran,1,called_by,ufunc_12
