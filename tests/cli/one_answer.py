@@ -208,6 +208,17 @@ class Trace:
                   added(io_rows, ["name", "device", "op"], ["ios", "io_bytes", "^lat_max_ns"]))
         self.bins = bins
 
+    # ---- headings ----
+
+    def check_headings(self):
+        """The page's tables call a figure what the terminal calls it."""
+        script = open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "cmd", "page", "page.js")).read()
+        of_page = {a or b for a, b in re.findall(r"id: '\w+', name: '([^']+)'|columns\.sum\('\w+', '([^']+)'", script)}
+        known = {h for view in ("cpu", "sched", "states", "alloc", "io") for line in run("report", "-i", self.path, view, "--wide")[0].decode("utf-8", "replace").splitlines()
+                 for h in re.split(r"  +", line.strip()) if line.lstrip().startswith("PID")}
+        if len(of_page) < 10 or of_page - known:
+            self.failed.append("headings of the page that no table has: %s" % sorted(of_page - known))
+
     # ---- histograms ----
 
     def check_histograms(self):
@@ -371,6 +382,8 @@ with tempfile.TemporaryDirectory(prefix="ebpfrec-answers.") as place:
         t.check_page()
         t.check_machine()
         t.check_histograms()
+        if kind == "chaotic":
+            t.check_headings()
         last = t.check_metrics()
         if kind != "partial":    # whose figures are those of the lossy one
             t.check_bins()

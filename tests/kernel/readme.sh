@@ -10,8 +10,9 @@ cd "$tmp/readme" || exit 1
 ln -s "$EBPFREC" "$tmp/bin/ebpfrec"
 printf '#!/bin/sh\nexec "$@"\n' >"$tmp/bin/sudo"
 printf '#!/bin/sh\ncat >/dev/null\n' >"$tmp/bin/clickhouse-client"
-printf '#!/bin/sh\n%s 64 50 50 50\nhead -c 4M /dev/zero >file; sync file; exec sleep 3\n' "$WORK/touch_memory" >"$tmp/bin/make"
-printf '#!/bin/sh\ncp /bin/sleep cc1; exec ./cc1 1\n' >server
+printf '#!/bin/sh\n%s 64 50 50 50\nhead -c 4M /dev/zero >file; sync file; cc1 3\n' "$WORK/touch_memory" >"$tmp/bin/make"
+printf '#!/bin/sh\nexec cc1 1\n' >server
+cp /bin/sleep "$tmp/bin/cc1"
 chmod +x "$tmp"/bin/* server
 command -v gnuplot >/dev/null || ln -s /bin/true "$tmp/bin/gnuplot"
 PATH=$tmp/bin:$PATH
@@ -19,14 +20,19 @@ export GNUTERM=dumb
 sleep 300 &
 awk '/^## /{ shown = 0 } NR == 1 || /^## Four jobs/ { shown = 1 } shown && /^    [a-z]/' "$top/README.md" |
 	sed "s/^ *//; s/-d 10s/-d 2s/; s/-d 1m/-d 1s/; s/-p 1234/-p $!/; s/12s/1s/; s/14s/2s/" >../lines
-failed=
+failed='' silent=''
 while read -r line; do
 	seconds=20
 	[[ $line != *" -a"* && $line != *--listen* ]] || seconds=3
+	[[ $line != *"report --list"* ]] || ebpfrec record -f -q -o trace.ebpfrec -- make	# what the questions are about
 	[[ $line != *"diff --workload"* ]] || cp -r trace.ebpfrec before
 	[[ $line != *"diff --workload"* ]] || cp -r trace.ebpfrec after
 	[[ $line != *flight* ]] || cp -r trace.ebpfrec flight.ebpfrec
 	timeout -s INT --preserve-status $seconds bash -c "$line" >../out 2>&1 </dev/null || failed="$failed $line: $(tail -n 2 ../out);"
+	if [[ $line =~ \ -o\ ([a-z][a-z.-]*) ]]; then
+		{ grep -qF "${BASH_REMATCH[1]}" ../out && grep -Eq '[0-9] [kMG]?B' ../out; } || silent="$silent $line: $(tail -n 2 ../out);"
+	fi
 done <../lines
 check "README: every command of its blocks runs as it stands ($(wc -l <../lines))" "[ -z \"\$failed\" ] && [ \$(wc -l <../lines) -ge 40 ]" "$failed"
+check "README: what writes a file says its name and size" "[ -z \"\$silent\" ]" "$silent"
 check "README: and makes what it says" "[ -s report.html -a -s s.html -a -s cpu.csv -a -s trace.db -a -s bins.txt -a -s public.zip -a -d compilers.ebpfrec ]" "$(ls)"
