@@ -3,6 +3,8 @@
  * causes CAUSE FILE OTHER: a thread named victim, and threads named culprit that slow it down:
  *
  *   condition   it waits for a condition variable, which culprit signals when it has slept
+ *   idle        it serves what culprit asks every 30 ms, over a socket, and epolls in between
+ *   loaded      the same, but culprit asks all at once, and each answer takes 5 ms of computing
  *   cpu         they share one CPU; in all other cases it gets one before everybody else
  *   mmap        culprit maps and unmaps memory, victim too
  *   mapped      it reads a mapped FILE that is not in memory, beside those that read OTHER
@@ -18,9 +20,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "truth.h"
@@ -62,6 +66,62 @@ static void wait_for_it(void)
 		signalled--;
 		pthread_mutex_unlock(&mutex);
 	}
+}
+
+static int ends[2];	/* of a socket: victim's, and culprit's */
+
+static void ask(size_t cnt)
+{
+	static const char asked[ROUNDS];
+
+	if (write(ends[1], asked, cnt) != (ssize_t)cnt)
+		truth_fail("write");
+}
+
+static void *ask_slowly(void *arg)
+{
+	int i;
+
+	for (i = 0; i < ROUNDS; i++) {
+		truth_sleep_ms(30);
+		ask(1);
+	}
+	return NULL;
+}
+
+static void *ask_at_once(void *arg)
+{
+	ask(ROUNDS);
+	return NULL;
+}
+
+static void serve(uint64_t busy_ns)
+{
+	struct epoll_event ev = { .events = EPOLLIN };
+	int fd = epoll_create1(0), i;
+
+	if (fd < 0 || epoll_ctl(fd, EPOLL_CTL_ADD, ends[0], &ev))
+		truth_fail("epoll");
+	for (i = 0; i < ROUNDS; i++) {
+		uint64_t end_ns;
+		char c;
+
+		if (epoll_wait(fd, &ev, 1, -1) != 1 || read(ends[0], &c, 1) != 1)
+			truth_fail("epoll_wait");
+		for (end_ns = truth_now_ns() + busy_ns; truth_now_ns() < end_ns;)
+			;
+	}
+	close(fd);
+}
+
+static void serve_idle(void)
+{
+	serve(0);
+}
+
+static void serve_loaded(void)
+{
+	serve(5000000);
 }
 
 static void *burn(void *arg)
@@ -169,6 +229,8 @@ static const struct cause {
 	enum { SAME_CPU, VICTIM_FIRST, BOTH_FIRST } how;
 } causes[] = {
 	{ "condition", signal_it, wait_for_it, 1, VICTIM_FIRST },
+	{ "idle", ask_slowly, serve_idle, 1, VICTIM_FIRST },
+	{ "loaded", ask_at_once, serve_loaded, 1, VICTIM_FIRST },
 	{ "cpu", burn, count, CULPRIT_MAX, SAME_CPU },
 	{ "mmap", map_much, map_little, 1, VICTIM_FIRST },
 	{ "mapped", read_much, read_mapped, 4, BOTH_FIRST },
@@ -197,6 +259,8 @@ int main(int argc, char **argv)
 	other = argv[3];
 	while (strcmp(c->name, argv[1]))
 		c++;
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends))
+		truth_fail("socketpair");
 	CPU_ZERO(&cpus);
 	CPU_SET(0, &cpus);
 	if (c->how == SAME_CPU && sched_setaffinity(0, sizeof(cpus), &cpus))
