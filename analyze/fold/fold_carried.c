@@ -1,34 +1,410 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Finds what a cut takes over of switches, requests and interrupts. */
+/*
+ * Of the events before an instant, the machine keeps those that a trace which begins there still
+ * needs. Replayed, these leave a state machine (thread_states, request_track, irq_track) in the
+ * state that all events would:
+ *   - of a thread stay the last switch to it, the last one away from it, the first wake-up after
+ *     each, and the second one after the latter: they say whether, and since when, the thread
+ *     waits, or that it has run unseen. Of a thread that ended and left its CPU nothing stays;
+ *   - the events of a request stay until a new life begins at its address;
+ *   - of a CPU stay the events since the outermost interrupt that is being served began.
+ *
+ * Threads have room for their few events. Events of requests and interrupts are in a pool, and the
+ * state machines that readers use (request_track.h, irq_track.h) say which of them still matter.
+ * Memory grows with the number of threads, request addresses and CPUs.
+ */
 #include "analyze/fold/folds.h"
 
-#include "edit/carry_events.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/hash_map.h"
+#include "model/task_state.h"
+#include "trace/irq_holes.h"
+
+#define NONE UINT32_MAX
+#define RECENT_THREADS 4096
+#define SCHED_VALUES 8
+
+_Static_assert((int)EV_SWITCH_CNT <= SCHED_VALUES && (int)EV_WAKEUP_CNT <= SCHED_VALUES,
+	       "room for all values");
+
+/* The events of a thread are about one of these. */
+enum { ENTER, LEAVE, WOKEN_RUNNING, WOKEN, WOKEN_AGAIN, ABOUT_CNT };
+
+/* A switch or wake-up, without the room for more values that a struct event has. */
+struct sched_event {
+	uint64_t nr;		/* counts all events, from 1; 0: there is none */
+	uint64_t ts_ns, v[SCHED_VALUES];
+	uint32_t utid;
+	uint16_t cpu;
+	uint8_t kind, flags;
+};
+
+struct carried_thread {
+	uint32_t utid;
+	uint64_t end_ns;	/* UINT64_MAX: it did not end */
+	bool is_behind;		/* it had an event behind its end */
+	struct sched_event last[ABOUT_CNT];
+};
+
+struct kept {
+	struct event ev;
+	uint64_t nr;
+	uint32_t next;		/* in the same chain, or of the free entries */
+};
+
+/* A request or a CPU, with its events. */
+struct subject {
+	uint64_t life;		/* of a request: request_track_life() */
+	uint32_t last;		/* in the pool, NONE */
+};
+
+/* Second half of the key of a CPU; the first is its number. No device has such a number. */
+#define KEY_CPU (1ull << 32)
 
 struct carried_machine {
 	struct fold_machine f;
-	struct carry_events *carry;
+	uint64_t nr;
+	struct hash_map thread_nr;
+	struct carried_thread *threads;
+	size_t thread_cap;
+	uint32_t recent[RECENT_THREADS];	/* numbers of threads asked for lately, by utid */
+	struct kept *pool;
+	size_t cnt, cap;
+	uint32_t free;
+	struct hash_map subject_nr;
+	struct subject *subjects;
+	size_t subject_cap;
+	struct request_track *requests;
+	struct irq_track *irq;
+	struct irq_holes holes;
 };
 
 static int carried_open(void *machine)
 {
-	struct carried_machine *m = machine;
+	struct carried_machine *c = machine;
+	const struct trace *t = c->f.a->trace;
+	int r = request_track_new(&c->requests, NULL, NULL);
 
-	return carry_events_new(&m->carry, m->f.a->trace);
+	c->free = NONE;
+	if (r == 0)
+		r = irq_track_new(&c->irq, trace_cpu_cnt(t), &(struct irq_sink){ 0 });
+	return r == 0 ? irq_holes_find(&c->holes, t) : r;
 }
 
 static void carried_close(void *machine)
 {
-	carry_events_free(((struct carried_machine *)machine)->carry);
+	struct carried_machine *c = machine;
+
+	hash_map_done(&c->thread_nr);
+	free(c->threads);
+	free(c->pool);
+	hash_map_done(&c->subject_nr);
+	free(c->subjects);
+	request_track_free(c->requests);
+	irq_track_free(c->irq);
+	irq_holes_done(&c->holes);
+}
+
+/* ---- threads ---- */
+
+/* The thread left its CPU dead: it does not come back. */
+static bool is_gone(const struct carried_thread *h)
+{
+	const struct sched_event *left = &h->last[LEAVE];
+
+	return left->nr > h->last[ENTER].nr && !h->last[WOKEN].nr &&
+	       !(left->flags & EVENT_F_PREEMPT) &&
+	       task_state_of_bits(left->v[EV_SWITCH_PREV_STATE]) == TASK_STATE_DEAD;
+}
+
+/*
+ * A thread that has an event at ts_ns. Its first event behind its end begins a new life if it was
+ * off the CPUs (thread_states.h), so it matters whatever wake-ups came before. NULL: out of memory.
+ */
+static struct carried_thread *thread_at(struct carried_machine *c, uint32_t utid, uint64_t ts_ns)
+{
+	uint32_t *i = &c->recent[utid % RECENT_THREADS];
+	const struct trace_thread *of;
+	struct carried_thread *h;
+	int r = 0;
+
+	if (*i >= c->thread_nr.cnt || c->threads[*i].utid != utid)
+		r = hash_map_intern(&c->thread_nr, utid, 0, i);
+	if (r < 0 || array_reserve(&c->threads, &c->thread_cap, (size_t)*i + 1) < 0)
+		return NULL;
+	h = &c->threads[*i];
+	if (r > 0) {
+		of = trace_thread_find(c->f.a->trace, utid);
+		*h = (struct carried_thread){
+			.utid = utid, .end_ns = of && of->end_ns ? of->end_ns : UINT64_MAX };
+	}
+	if (ts_ns >= h->end_ns && !h->is_behind) {
+		h->is_behind = true;
+		h->last[WOKEN].nr = h->last[WOKEN_AGAIN].nr = 0;
+	}
+	return h;
+}
+
+static struct sched_event pack(const struct carried_machine *c, const struct event *ev)
+{
+	struct sched_event s = { .nr = c->nr, .ts_ns = ev->ts_ns, .utid = ev->utid,
+				 .cpu = ev->cpu, .kind = ev->kind, .flags = ev->flags };
+
+	memcpy(s.v, ev->v, sizeof(s.v));
+	return s;
+}
+
+static int set_last(struct carried_machine *c, uint32_t utid, unsigned int about, unsigned int wakeup,
+		    const struct event *ev)
+{
+	struct carried_thread *h;
+
+	if (utid < EVENT_ID_FIRST)
+		return 0;
+	h = thread_at(c, utid, ev->ts_ns);
+	if (!h)
+		return -ENOMEM;
+	h->last[about] = pack(c, ev);
+	h->last[wakeup].nr = 0;
+	if (wakeup == WOKEN)
+		h->last[WOKEN_AGAIN].nr = 0;
+	return 0;
+}
+
+static int switch_event(struct carried_machine *c, const struct event *ev)
+{
+	int r = set_last(c, ev->utid, LEAVE, WOKEN, ev);
+
+	if (r < 0 || ev->flags & EVENT_F_NEXT_OUT)
+		return r;
+	return set_last(c, (uint32_t)ev->v[EV_SWITCH_NEXT_UTID], ENTER, WOKEN_RUNNING, ev);
+}
+
+static int wakeup_event(struct carried_machine *c, const struct event *ev)
+{
+	uint32_t target = (uint32_t)ev->v[EV_WAKEUP_TARGET_UTID];
+	struct carried_thread *h;
+	struct sched_event *s;
+
+	if (target < EVENT_ID_FIRST)
+		return 0;
+	h = thread_at(c, target, ev->ts_ns);
+	if (!h)
+		return -ENOMEM;
+	s = &h->last[h->last[ENTER].nr > h->last[LEAVE].nr ? WOKEN_RUNNING : WOKEN];
+	if (s == &h->last[WOKEN] && s->nr && ev->ts_ns > s->ts_ns)
+		s = &h->last[WOKEN_AGAIN];
+	if (!s->nr)
+		*s = pack(c, ev);
+	return 0;
+}
+
+/* ---- requests and interrupts ---- */
+
+/* NULL: out of memory. */
+static struct subject *subject_of(struct carried_machine *c, uint64_t id, uint64_t key)
+{
+	uint32_t i;
+	int r = hash_map_intern(&c->subject_nr, id, key, &i);
+
+	if (r < 0 || array_reserve(&c->subjects, &c->subject_cap, (size_t)i + 1) < 0)
+		return NULL;
+	if (r > 0)
+		c->subjects[i] = (struct subject){ .last = NONE };
+	return &c->subjects[i];
+}
+
+static int chain_add(struct carried_machine *c, struct subject *s, const struct event *ev)
+{
+	uint32_t at = c->free;
+
+	if (at != NONE)
+		c->free = c->pool[at].next;
+	else if (c->cnt < NONE && array_reserve(&c->pool, &c->cap, c->cnt + 1) == 0)
+		at = (uint32_t)c->cnt++;
+	else
+		return -ENOMEM;
+	c->pool[at] = (struct kept){ .ev = *ev, .nr = c->nr, .next = s->last };
+	s->last = at;
+	return 0;
+}
+
+static void chain_drop(struct carried_machine *c, struct subject *s)
+{
+	uint32_t at, next;
+
+	for (at = s->last; at != NONE; at = next) {
+		next = c->pool[at].next;
+		c->pool[at].next = c->free;
+		c->free = at;
+	}
+	s->last = NONE;
+}
+
+static int request_event(struct carried_machine *c, const struct event *ev)
+{
+	uint32_t dev = (uint32_t)ev->v[EV_REQUEST_DEV];
+	struct subject *s = subject_of(c, ev->v[EV_REQUEST_RQ], dev);
+	uint64_t life;
+
+	if (!s || request_track_event(c->requests, ev) < 0)
+		return -ENOMEM;
+	life = request_track_life(c->requests, ev->v[EV_REQUEST_RQ], dev);
+	if (life != s->life)
+		chain_drop(c, s);
+	s->life = life;
+	return chain_add(c, s, ev);
+}
+
+static int irq_event(struct carried_machine *c, const struct event *ev)
+{
+	struct subject *s;
+	unsigned int depth;
+	int r = 0;
+
+	if (ev->cpu >= trace_cpu_cnt(c->f.a->trace))
+		return 0;
+	if (irq_holes_pass(&c->holes, ev->ts_ns + 1))
+		r = irq_track_hole(c->irq);
+	if (r >= 0)
+		r = irq_track_event(c->irq, ev);
+	if (r < 0)
+		return r;
+	s = subject_of(c, ev->cpu, KEY_CPU);
+	if (!s)
+		return -ENOMEM;
+	depth = irq_track_depth(c->irq, ev->cpu);
+	if (!depth || (depth == 1 && ev->v[EV_IRQ_ACTION] == EVENT_IRQ_ENTRY))
+		chain_drop(c, s);
+	return depth ? chain_add(c, s, ev) : 0;
+}
+
+/* Interrupts that are served where events are missing have lost their end. */
+static int forget_irqs(struct carried_machine *c, uint64_t at_ns)
+{
+	unsigned int cpu;
+	uint32_t i;
+	int r = irq_holes_pass(&c->holes, at_ns) ? irq_track_hole(c->irq) : 0;
+
+	for (cpu = 0; cpu < trace_cpu_cnt(c->f.a->trace) && r >= 0; cpu++)
+		if (!irq_track_depth(c->irq, cpu) &&
+		    hash_map_find(&c->subject_nr, cpu, KEY_CPU, &i))
+			chain_drop(c, &c->subjects[i]);
+	return r;
 }
 
 static int carried_event(void *machine, const struct event *ev)
 {
-	return carry_events_take(((struct carried_machine *)machine)->carry, ev);
+	struct carried_machine *c = machine;
+
+	c->nr++;
+	switch (ev->kind) {
+	case EVENT_SWITCH:
+		return switch_event(c, ev);
+	case EVENT_WAKEUP:
+		return wakeup_event(c, ev);
+	case EVENT_REQUEST:
+		return request_event(c, ev);
+	case EVENT_IRQ:
+		return irq_event(c, ev);
+	default:
+		return 0;
+	}
+}
+
+/* ---- what stays at an instant ---- */
+
+struct event_place {
+	uint64_t nr;
+	const struct sched_event *sched;	/* NULL: in the pool */
+	uint32_t at;		/* in the pool; else what a thread needs the event for */
+};
+
+struct places {
+	struct event_place *v;
+	size_t cnt, cap;
+};
+
+static int add_place(struct places *p, uint64_t nr, const struct sched_event *sched, uint32_t at)
+{
+	if (array_reserve(&p->v, &p->cap, p->cnt + 1) < 0)
+		return -ENOMEM;
+	p->v[p->cnt++] = (struct event_place){ nr, sched, at };
+	return 0;
+}
+
+static int add_places(const struct carried_machine *c, struct places *p)
+{
+	unsigned int k;
+	uint32_t at;
+	size_t i;
+	int r = 0;
+
+	for (i = 0; i < c->thread_nr.cnt; i++) {
+		const struct carried_thread *h = &c->threads[i];
+
+		if (is_gone(h))
+			continue;
+		for (k = 0; k < ABOUT_CNT && r == 0; k++)
+			if (h->last[k].nr)
+				r = add_place(p, h->last[k].nr, &h->last[k], k);
+	}
+	for (i = 0; i < c->subject_nr.cnt; i++)
+		for (at = c->subjects[i].last; at != NONE && r == 0; at = c->pool[at].next)
+			r = add_place(p, c->pool[at].nr, NULL, at);
+	return r;
+}
+
+/*
+ * The event at the first of cnt places, which are those of one event. A switch keeps the threads
+ * that need it: of the other one a later event is known, by which it may be dead.
+ */
+static struct event event_at(const struct carried_machine *c, const struct event_place *p, size_t cnt)
+{
+	const struct sched_event *s = p->sched;
+	struct event ev;
+	bool needs[ABOUT_CNT] = { false };
+	size_t i;
+
+	if (!s)
+		return c->pool[p->at].ev;
+	for (i = 0; i < cnt; i++)
+		needs[p[i].at] = true;
+	ev = (struct event){ .ts_ns = s->ts_ns, .utid = s->utid, .cpu = s->cpu, .kind = s->kind,
+			     .flags = s->flags };
+	memcpy(ev.v, s->v, sizeof(s->v));
+	if (ev.kind == EVENT_SWITCH && !needs[LEAVE])
+		ev.utid = EVENT_ID_UNKNOWN;
+	if (ev.kind == EVENT_SWITCH && !needs[ENTER])
+		ev.v[EV_SWITCH_NEXT_UTID] = EVENT_ID_UNKNOWN;
+	return ev;
 }
 
 static int carried_checkpoint(void *machine, uint64_t at_ns, struct checkpoint *ret)
 {
-	return carry_events_save(((struct carried_machine *)machine)->carry, at_ns, ret);
+	struct carried_machine *c = machine;
+	struct places p = { 0 };
+	size_t i, cnt;
+	int r = forget_irqs(c, at_ns);
+
+	if (r >= 0)
+		r = add_places(c, &p);
+	if (r == 0 && p.cnt)
+		qsort(p.v, p.cnt, sizeof(*p.v), compare_u64);
+	for (i = 0; i < p.cnt && r == 0; i += cnt) {
+		struct event ev;
+
+		for (cnt = 1; i + cnt < p.cnt && p.v[i + cnt].nr == p.v[i].nr; cnt++)
+			;
+		ev = event_at(c, &p.v[i], cnt);
+		r = checkpoint_add_event(ret, &ev);
+	}
+	free(p.v);
+	return r;
 }
 
 static int carried_restore(void *machine, uint64_t at_ns, const struct checkpoint *from)

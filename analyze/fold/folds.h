@@ -29,9 +29,8 @@ struct cpu_sum {
 };
 
 /*
- * The folds keep what a cut takes over of threads, requests and interrupts (edit/carry_events.h),
- * by enum checkpoint_part up to CHECKPOINT_IRQ. They find nothing, and are for the index's
- * checkpoints.
+ * The folds keep what a cut takes over of threads, requests and interrupts, by enum checkpoint_part
+ * up to CHECKPOINT_IRQ. They find nothing, and are for the index's checkpoints.
  */
 extern const struct fold_def fold_carried[];
 
