@@ -329,14 +329,6 @@ struct places {
 	size_t cnt, cap;
 };
 
-static int add_place(struct places *p, uint64_t nr, const struct sched_event *sched, uint32_t at)
-{
-	if (array_reserve(&p->v, &p->cap, p->cnt + 1) < 0)
-		return -ENOMEM;
-	p->v[p->cnt++] = (struct event_place){ nr, sched, at };
-	return 0;
-}
-
 static int add_places(const struct carried_machine *c, struct places *p)
 {
 	unsigned int k;
@@ -351,11 +343,13 @@ static int add_places(const struct carried_machine *c, struct places *p)
 			continue;
 		for (k = 0; k < ABOUT_CNT && r == 0; k++)
 			if (h->last[k].nr)
-				r = add_place(p, h->last[k].nr, &h->last[k], k);
+				r = array_add(&p->v, &p->cap, &p->cnt,
+					      (struct event_place){ h->last[k].nr, &h->last[k], k });
 	}
 	for (i = 0; i < c->subject_nr.cnt; i++)
 		for (at = c->subjects[i].last; at != NONE && r == 0; at = c->pool[at].next)
-			r = add_place(p, c->pool[at].nr, NULL, at);
+			r = array_add(&p->v, &p->cap, &p->cnt,
+				      (struct event_place){ c->pool[at].nr, NULL, at });
 	return r;
 }
 

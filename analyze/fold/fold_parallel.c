@@ -39,10 +39,8 @@ static int on_cpu_piece(void *ctx, const void *found)
 	if (thread == EVENT_ID_IDLE || thread == EVENT_ID_FILTERED || thread == EVENT_ID_UNKNOWN ||
 	    !scope_has_thread(&a->scope, thread))
 		return 0;
-	if (array_reserve(&m->pieces, &m->piece_cap, m->piece_cnt + 1) < 0)
-		return -ENOMEM;
-	m->pieces[m->piece_cnt++] = (struct busy_piece){ p->from_ns, p->to_ns, thread };
-	return 0;
+	return array_add(&m->pieces, &m->piece_cap, &m->piece_cnt,
+			 (struct busy_piece){ p->from_ns, p->to_ns, thread });
 }
 
 static int parallel_open(void *machine)
@@ -121,11 +119,8 @@ static int sweep(struct parallel_machine *m)
 		if (next == UINT64_MAX)
 			break;
 		ret = give_active(m, at, next);
-		for (at = next; i < m->piece_cnt && m->pieces[i].from_ns == at && ret >= 0; i++) {
-			ret = array_reserve(&m->active, &m->active_cap, m->active_cnt + 1);
-			if (!ret)
-				m->active[m->active_cnt++] = m->pieces[i];
-		}
+		for (at = next; i < m->piece_cnt && m->pieces[i].from_ns == at && ret >= 0; i++)
+			ret = array_add(&m->active, &m->active_cap, &m->active_cnt, m->pieces[i]);
 	}
 	m->piece_cnt = 0;
 	return ret;

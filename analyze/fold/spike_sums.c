@@ -63,9 +63,8 @@ int spikes_add_bytes(struct spikes *s, uint32_t process, unsigned int source, ui
 	if (!c)
 		return s->is_second ? 0 : -ENOMEM;
 	if (!c->cnt || c->bins[c->cnt - 1].number != bin) {
-		if (array_reserve(&c->bins, &c->cap, c->cnt + 1) < 0)
+		if (array_add(&c->bins, &c->cap, &c->cnt, (struct spike_bin){ bin, 0 }) < 0)
 			return -ENOMEM;
-		c->bins[c->cnt++] = (struct spike_bin){ bin, 0 };
 	}
 	c->bins[c->cnt - 1].bytes += bytes;
 	if (spikes_pair_at(c, c->cnt - 1) > c->pair_max)

@@ -15,14 +15,15 @@
  * Makes room for at least need elements in the array at *items; new elements are zero. The array
  * at least doubles, so that adding elements one by one costs a constant each. 0 or -ENOMEM; after
  * an error the array is what it was.
- *
- *     if (array_reserve(&s->rows, &s->row_cap, s->row_cnt + 1) < 0)
- *             return -ENOMEM;
- *     s->rows[s->row_cnt++] = row;
  */
 #define array_reserve(items, cap, need)                                  \
 	((size_t)(need) <= *(cap) ? 0 :                                  \
 				    array_grow(items, cap, need, sizeof(**(items))))
+
+/* Appends an element to the *cnt that the array has. 0 or -ENOMEM. */
+#define array_add(items, cap, cnt, ...)                                  \
+	(array_reserve(items, cap, *(cnt) + 1) < 0 ? -ENOMEM :           \
+						     ((*(items))[(*(cnt))++] = (__VA_ARGS__), 0))
 
 /* array_reserve() calls this; items is the address of the array's pointer. */
 int array_grow(void *items, size_t *cap, size_t need, size_t elem_bytes);

@@ -9,10 +9,7 @@
 
 int checkpoint_add_event(struct checkpoint *c, const struct event *ev)
 {
-	if (array_reserve(&c->events, &c->event_cap, c->event_cnt + 1) < 0)
-		return -ENOMEM;
-	c->events[c->event_cnt++] = *ev;
-	return 0;
+	return array_add(&c->events, &c->event_cap, &c->event_cnt, *ev);
 }
 
 int checkpoint_add_object(struct checkpoint *c, uint64_t at_ns, enum checkpoint_part part,
@@ -42,13 +39,10 @@ int checkpoint_add_memory(struct checkpoint *c, uint64_t at_ns, const struct tra
 	/* a process that begins later begins with nothing */
 	if (of->ended || !of->known || p->start_ns >= at_ns)
 		return 0;
-	if (array_reserve(&c->memory, &c->memory_cap, c->memory_cnt + 1) < 0)
-		return -ENOMEM;
 	row = mem_process_row(of);
 	row.ts_ns = at_ns;
 	row.upid = p->upid;
-	c->memory[c->memory_cnt++] = row;
-	return 0;
+	return array_add(&c->memory, &c->memory_cap, &c->memory_cnt, row);
 }
 
 void checkpoint_done(struct checkpoint *c)

@@ -72,9 +72,7 @@ static int read_memory(struct packed_in *in, uint64_t at_ns, struct checkpoint *
 		if (row.ts_ns != at_ns ||
 		    (c->memory_cnt && row.upid <= c->memory[c->memory_cnt - 1].upid))
 			return -EBADMSG;
-		r = array_reserve(&c->memory, &c->memory_cap, c->memory_cnt + 1);
-		if (r == 0)
-			c->memory[c->memory_cnt++] = row;
+		r = array_add(&c->memory, &c->memory_cap, &c->memory_cnt, row);
 	}
 	return r;
 }

@@ -101,11 +101,8 @@ static int keep_event(struct cut *c, const struct event *ev)
 
 	if (r <= 0)
 		return r;
-	if (array_reserve(&c->events, &c->event_cap, c->event_cnt + 1) < 0)
-		return -ENOMEM;
 	cut_mark_broken(c, &mine);
-	c->events[c->event_cnt++] = mine;
-	return 0;
+	return array_add(&c->events, &c->event_cap, &c->event_cnt, mine);
 }
 
 static int take_until(struct cut_events *x, uint64_t to_ns, struct err *e)

@@ -20,17 +20,13 @@ static int on_broken(void *ctx, const struct irq_run *r)
 {
 	const struct look *l = ctx;
 	struct cut *c = l->c;
-	struct event *ev;
+	struct event ev = { .ts_ns = r->from_ns, .cpu = (uint16_t)r->cpu };
 
 	if (!l->beyond || r->from_ns >= c->to_ns)
 		return 0;
-	if (array_reserve(&c->broken, &c->broken_cap, c->broken_cnt + 1) < 0)
-		return -ENOMEM;
-	ev = &c->broken[c->broken_cnt++];
-	*ev = (struct event){ .ts_ns = r->from_ns, .cpu = (uint16_t)r->cpu };
-	ev->v[EV_IRQ_TYPE] = r->type;
-	ev->v[EV_IRQ_VECTOR] = r->vector;
-	return 0;
+	ev.v[EV_IRQ_TYPE] = r->type;
+	ev.v[EV_IRQ_VECTOR] = r->vector;
+	return array_add(&c->broken, &c->broken_cap, &c->broken_cnt, ev);
 }
 
 static int take(struct irq_track *track, struct irq_holes *holes, struct look *l,

@@ -126,10 +126,7 @@ static int enter(struct irq_track *t, struct cpu_stack *c, const struct irq_run 
 
 static int add_cut(struct open_run *o, uint64_t from_ns, uint64_t to_ns)
 {
-	if (array_reserve(&o->cuts, &o->cut_cap, o->cut_cnt + 1) < 0)
-		return -ENOMEM;
-	o->cuts[o->cut_cnt++] = (struct irq_span){ from_ns, to_ns };
-	return 0;
+	return array_add(&o->cuts, &o->cut_cap, &o->cut_cnt, (struct irq_span){ from_ns, to_ns });
 }
 
 static int give_run(struct irq_track *t, struct open_run *o, uint64_t to_ns)

@@ -43,10 +43,7 @@ static int add_number(void *ctx, const char *name)
 		return 0;
 	if (l->cnt == CHUNK_FILES_MAX)
 		return -E2BIG;
-	if (array_reserve(&l->v, &l->cap, l->cnt + 1) < 0)
-		return -ENOMEM;
-	l->v[l->cnt++] = n;
-	return 0;
+	return array_add(&l->v, &l->cap, &l->cnt, n);
 }
 
 int chunk_name_list(int dir_fd, uint64_t **ret, size_t *ret_cnt)

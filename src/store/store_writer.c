@@ -40,10 +40,7 @@ void store_keep_done(struct store_keep *k)
 
 int store_keep_add_file(struct store_keep *k, uint64_t number)
 {
-	if (array_reserve(&k->files, &k->cap, k->cnt + 1) < 0)
-		return -ENOMEM;
-	k->files[k->cnt++] = (struct store_file){ .number = number };
-	return 0;
+	return array_add(&k->files, &k->cap, &k->cnt, (struct store_file){ .number = number });
 }
 
 void store_keep_undo_file(struct store_keep *k, uint64_t number)

@@ -50,20 +50,15 @@ struct elf_symbols {
 static int add_function(struct elf_symbols *s, const GElf_Sym *sym, const char *name)
 {
 	size_t len = strlen(name);
-	struct function *f;
+	struct function f = { .addr = sym->st_value, .size = sym->st_size,
+			      .name = (uint32_t)s->arena.len };
 
 	if (s->cnt == SYMBOLS_MAX || s->arena.len + len >= NAMES_MAX)
 		return -E2BIG;
-	if (array_reserve(&s->functions, &s->cap, s->cnt + 1) < 0)
-		return -ENOMEM;
-	f = &s->functions[s->cnt++];
-	f->addr = sym->st_value;
-	f->size = sym->st_size;
-	f->name = (uint32_t)s->arena.len;
-	f->rank = GELF_ST_BIND(sym->st_info) == STB_GLOBAL ? 0 :
-		  GELF_ST_BIND(sym->st_info) == STB_WEAK   ? 1 : 2;
+	f.rank = GELF_ST_BIND(sym->st_info) == STB_GLOBAL ? 0 :
+		 GELF_ST_BIND(sym->st_info) == STB_WEAK   ? 1 : 2;
 	buf_add(&s->arena, name, len + 1);
-	return s->arena.failed ? -ENOMEM : 0;
+	return s->arena.failed ? -ENOMEM : array_add(&s->functions, &s->cap, &s->cnt, f);
 }
 
 static int read_table(struct elf_symbols *s, Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh)

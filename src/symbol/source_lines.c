@@ -122,9 +122,9 @@ static int add_unit(struct binary *b, Dwarf_Die *die)
 	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
 		if (start <= DISCARDED)
 			continue;
-		if (array_reserve(&b->ranges, &b->range_cap, b->range_cnt + 1) < 0)
+		if (array_add(&b->ranges, &b->range_cap, &b->range_cnt,
+			      (struct range){ start, end, dwarf_dieoffset(die) }) < 0)
 			return -ENOMEM;
-		b->ranges[b->range_cnt++] = (struct range){ start, end, dwarf_dieoffset(die) };
 	}
 	return 0;
 }

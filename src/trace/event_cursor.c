@@ -186,9 +186,8 @@ static int add_runs(struct event_cursor *c, struct open_block *o, struct open_ki
 		run.end = first_at(k->ts_ns, run.row, end, c->to_ns);
 		if (run.row == run.end)
 			continue;
-		if (array_reserve(&c->runs, &c->run_cap, c->run_cnt + 1) < 0)
+		if (array_add(&c->runs, &c->run_cap, &c->run_cnt, run) < 0)
 			return -ENOMEM;
-		c->runs[c->run_cnt++] = run;
 		o->runs_left++;
 	}
 	return 0;

@@ -95,11 +95,9 @@ int block_order_rows(struct kind_rows *k, uint32_t start, uint32_t end)
 
 int block_steps_add(struct block_steps *s, const struct wire_hdr *h, uint32_t row)
 {
-	if (array_reserve(&s->v, &s->cap, s->cnt + 1) < 0)
-		return -ENOMEM;
-	s->v[s->cnt] = (struct task_step){ h->ts_ns, h, row, (uint32_t)s->cnt };
-	s->cnt++;
-	return 0;
+	struct task_step step = { h->ts_ns, h, row, (uint32_t)s->cnt };
+
+	return array_add(&s->v, &s->cap, &s->cnt, step);
 }
 
 /* At the same instant: paths, dirtyings, the others. */

@@ -35,13 +35,9 @@ void request_lost_end_done(struct request_lost_end *u)
 
 static int suspect(struct request_lost_end *u, unsigned int hook, uint64_t from_ns, uint64_t to_ns)
 {
-	if (array_reserve(&u->suspects, &u->suspect_cap, u->suspect_cnt + 1) < 0)
-		return -ENOMEM;
-	u->suspects[u->suspect_cnt++] = (struct trace_loss){
+	return array_add(&u->suspects, &u->suspect_cap, &u->suspect_cnt, (struct trace_loss){
 		.from_ns = from_ns, .to_ns = to_ns, .cpu = 0xffff, .hook = (uint8_t)hook,
-		.cls = hook_name_find(hook)->cls, .missed_cnt = 1, .inferred_cnt = 1,
-	};
-	return 0;
+		.cls = hook_name_find(hook)->cls, .missed_cnt = 1, .inferred_cnt = 1 });
 }
 
 static int on_end(void *ctx, const struct block_request *r)

@@ -97,10 +97,7 @@ static int add_loss(struct sampler *s, const struct trace_loss *row)
 		s->loss_cnt = 0;
 		s->losses_given = false;
 	}
-	if (array_reserve(&s->losses, &s->loss_cap, s->loss_cnt + 1) < 0)
-		return -ENOMEM;
-	s->losses[s->loss_cnt++] = *row;
-	return 0;
+	return array_add(&s->losses, &s->loss_cap, &s->loss_cnt, *row);
 }
 
 static struct probe_count count(const struct sampler *s, unsigned int place, unsigned int hook)

@@ -72,14 +72,6 @@ void task_table_free(struct task_table *id)
 	free(id);
 }
 
-static int list_add(struct task_list *l, void *p)
-{
-	if (array_reserve(&l->v, &l->cap, l->cnt + 1) < 0)
-		return -ENOMEM;
-	l->v[l->cnt++] = p;
-	return 0;
-}
-
 /* ---- tasks that have an id one after the other ---- */
 
 /*
@@ -108,7 +100,7 @@ static int life_begin(struct task_list *list, struct hash_map *by_id, uint32_t k
 {
 	struct task_life *newer = NULL, *at;
 
-	if (list_add(list, l) < 0)
+	if (array_add(&list->v, &list->cap, &list->cnt, l) < 0)
 		return -ENOMEM;
 	for (at = hash_map_get(by_id, key); at && at->since_ns > l->since_ns; at = at->older)
 		newer = at;
@@ -411,7 +403,7 @@ static int use(struct task_table *id, struct task_list *used, struct task_life *
 {
 	if (l->used_block == id->epoch)
 		return 0;
-	if (list_add(used, l) < 0) {
+	if (array_add(&used->v, &used->cap, &used->cnt, l) < 0) {
 		id->failed = true;
 		return -ENOMEM;
 	}
