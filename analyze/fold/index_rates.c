@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* A process has a list of granules per slot; the lists lie in one array, in the order of time. */
+/* The rates of all processes lie in one array, in order of time. */
 #include "analyze/fold/index_rates.h"
 
 #include <errno.h>
@@ -11,79 +11,59 @@
 
 struct rate {			/* what a process allocated in a granule */
 	uint64_t granule, bytes;
-	uint32_t next;			/* the row of its next granule + 1 */
-};
-
-struct rate_list {		/* the rates of a slot and process in this interval */
-	uint32_t first, last;		/* rows + 1; 0: there are none */
-	uint32_t cnt;
+	uint32_t number;	/* slot * process_cnt + process */
 };
 
 int index_rates_init(struct index_rates *r, const struct analysis *a)
 {
 	*r = (struct index_rates){ .a = a };
-	r->lists = calloc((size_t)a->ids.process_cnt * INDEX_SLOT_CNT, sizeof(*r->lists));
-	return r->lists ? 0 : -ENOMEM;
+	r->last = calloc((size_t)a->ids.process_cnt * INDEX_SLOT_CNT, sizeof(*r->last));
+	return r->last ? 0 : -ENOMEM;
 }
 
 void index_rates_done(struct index_rates *r)
 {
-	free(r->lists);
+	free(r->last);
 	free(r->rates);
-	free(r->rated);
 }
 
 int index_rates_add(struct index_rates *r, unsigned int slot, const struct alloc_change *c)
 {
-	uint64_t at_ns = c->ts_ns - r->a->start_ns, granule;
-	uint32_t number = slot * r->a->ids.process_cnt + c->process;
-	struct rate_list *l = &r->lists[number];
+	uint64_t at_ns = c->ts_ns - r->a->start_ns;
+	uint32_t number = slot * r->a->ids.process_cnt + c->process, *last = &r->last[number];
 
 	if (c->kind != ALLOC_CHANGE_ALLOC || c->process < EVENT_ID_FIRST)
 		return 0;
 	/* most often the last change was in the same granule: a division takes long */
 	if (at_ns - r->granule * INDEX_GRANULE_NS >= INDEX_GRANULE_NS)
 		r->granule = at_ns / INDEX_GRANULE_NS;
-	granule = r->granule;
-	if (!l->cnt || r->rates[l->last - 1].granule != granule) {
-		if (array_reserve(&r->rates, &r->rate_cap, r->rate_cnt + 1) < 0 ||
-		    array_reserve(&r->rated, &r->rated_cap, r->rated_cnt + 1) < 0)
+	if (!*last || r->rates[*last - 1].granule != r->granule) {
+		if (array_add(&r->rates, &r->cap, &r->cnt,
+			      (struct rate){ .granule = r->granule, .number = number }) < 0)
 			return -ENOMEM;
-		r->rates[r->rate_cnt++] = (struct rate){ .granule = granule };
-		if (l->cnt++) {
-			r->rates[l->last - 1].next = (uint32_t)r->rate_cnt;
-		} else {
-			l->first = (uint32_t)r->rate_cnt;
-			r->rated[r->rated_cnt++] = number;
-		}
-		l->last = (uint32_t)r->rate_cnt;
+		*last = (uint32_t)r->cnt;
 	}
-	r->rates[l->last - 1].bytes += (uint64_t)c->delta;
+	r->rates[*last - 1].bytes += (uint64_t)c->delta;
 	return 0;
 }
 
 void index_rates_put(struct index_rates *r, struct buf *out)
 {
 	const struct dense_ids *d = &r->a->ids;
+	uint64_t granule = 0;
 	size_t i;
 
-	if (r->rated_cnt)
-		qsort(r->rated, r->rated_cnt, sizeof(*r->rated), compare_u32);
-	for (i = 0; i < r->rated_cnt; i++) {
-		uint32_t number = r->rated[i], slot = number / d->process_cnt, row;
-		struct rate_list *l = &r->lists[number];
-		uint64_t granule = 0;
+	for (i = 0; i < r->cnt; i++) {
+		const struct rate *x = &r->rates[i];
 
-		packed_put(out, (uint64_t)dense_upid(d, number % d->process_cnt) << 1 | slot);
-		packed_put(out, l->cnt);
-		for (row = l->first; row; row = r->rates[row - 1].next) {
-			packed_put(out, r->rates[row - 1].granule - granule);
-			packed_put(out, r->rates[row - 1].bytes);
-			granule = r->rates[row - 1].granule;
-		}
-		*l = (struct rate_list){ 0 };
+		packed_put(out, x->granule - granule);
+		packed_put(out, (uint64_t)dense_upid(d, x->number % d->process_cnt) << 1 |
+					x->number / d->process_cnt);
+		packed_put(out, x->bytes);
+		granule = x->granule;
+		r->last[x->number] = 0;
 	}
-	r->rate_cnt = r->rated_cnt = 0;
+	r->cnt = 0;
 }
 
 int index_rates_read(const struct index *x, const struct analysis *a, enum index_group group,
@@ -91,23 +71,17 @@ int index_rates_read(const struct index *x, const struct analysis *a, enum index
 {
 	struct buf mem = { 0 };
 	struct packed_in in;
+	uint64_t granule = 0;
 	int ret = index_read(x, interval, INDEX_RATES + group, &mem, &in);
 
 	while (!ret && in.p != in.end) {
-		uint64_t id = packed_get(&in), granule = 0;
-		uint32_t process = dense_process(&a->ids, (uint32_t)(id >> 1));
+		uint64_t more = packed_get(&in), id = packed_get(&in), bytes = packed_get(&in);
 		int source = index_memory_source(group, id & 1);
-		size_t n = packed_get_cnt(&in);
 
-		ret = in.bad || source < 0 ? -EBADMSG : 0;
-		for (; n && !ret; n--) {
-			uint64_t bytes;
-
-			granule += packed_get(&in);
-			bytes = packed_get(&in);
-			ret = in.bad ? -EBADMSG :
-				       each(ctx, process, (unsigned int)source, granule, bytes);
-		}
+		granule += more;
+		ret = in.bad || source < 0 ?
+			      -EBADMSG : each(ctx, dense_process(&a->ids, (uint32_t)(id >> 1)),
+					      (unsigned int)source, granule, bytes);
 	}
 	buf_done(&mem);
 	return ret;
@@ -120,14 +94,13 @@ static int rates_event(void *machine, const struct event *ev)
 {
 	const struct fold_machine *m = machine;
 	const struct dense_ids *d = &m->a->ids;
-	struct object_event o;
-	struct alloc_change c = { .ts_ns = ev->ts_ns, .kind = ALLOC_CHANGE_ALLOC };
+	bool is_slab = ev->kind == EVENT_SLAB_ALLOC;
+	struct alloc_change c = { .ts_ns = ev->ts_ns, .kind = ALLOC_CHANGE_ALLOC,
+				  .source = is_slab ? ALLOC_SLAB : ALLOC_HEAP };
 
-	object_event_read(ev, 0, &o);
-	c.thread = dense_thread(d, o.utid);
+	c.delta = (int64_t)ev->v[is_slab ? EV_SLAB_ALLOC_BYTES : EV_HEAP_ALLOC_BYTES];
+	c.thread = dense_thread(d, object_event_utid(ev));
 	c.process = dense_process_of(d, c.thread);
-	c.delta = (int64_t)o.kind.bytes;
-	c.source = o.family == OBJECT_SLAB ? ALLOC_SLAB : ALLOC_HEAP;
 	return fold_found(m, &c);
 }
 

@@ -19,19 +19,17 @@ extern const struct fold_def fold_rates;
 
 struct index_rates {			/* of the interval being made */
 	const struct analysis *a;
-	struct rate_list *lists;	/* by slot * process_cnt + process */
+	struct rate *rates;		/* in the order in which they began */
+	size_t cnt, cap;
+	uint32_t *last;		/* by slot * process_cnt + process: its last one + 1; 0: none */
 	uint64_t granule;		/* of the last change */
-	struct rate *rates;
-	size_t rate_cnt, rate_cap;
-	uint32_t *rated;		/* the lists that have any */
-	size_t rated_cnt, rated_cap;
 };
 
 int index_rates_init(struct index_rates *r, const struct analysis *a);	/* 0 or -ENOMEM */
 void index_rates_done(struct index_rates *r);
-/* Allocations count. Changes of a process come in order of time. 0 or -ENOMEM. */
+/* Allocations count. Changes come in order of time. 0 or -ENOMEM. */
 int index_rates_add(struct index_rates *r, unsigned int slot, const struct alloc_change *c);
-/* Writes the rates by slot, process and granule, and forgets them. */
+/* Writes the rates, and forgets them. */
 void index_rates_put(struct index_rates *r, struct buf *out);
 
 /* Makes the rates of groups INDEX_SLAB and INDEX_HEAP. */
