@@ -332,63 +332,28 @@ _Static_assert(THREAD_STATE_CNT + THREAD_WAIT_REASON_CNT + 1 <= FOLD_SUMS_COUNTS
 static const struct fold_sums_def state_sums = { STATE_SUMS };
 static const struct fold_sums_def wait_sums = { STATE_SUMS, .is_exact_decoded = true };
 
-#define SWITCH_COLUMNS                                                                             \
-	(FOLD_CPU_COLUMNS | 1u << EV_SWITCH_PREV_STATE | 1u << EV_SWITCH_CALL |                   \
-	 1u << EV_SWITCH_OBJECT)
-#define REQUEST_COLUMNS                                                                            \
-	(EVENT_COL_UTID | EVENT_COL_FLAGS | 1u << EV_REQUEST_RQ | 1u << EV_REQUEST_DEV |          \
-	 1u << EV_REQUEST_ACTION | 1u << EV_REQUEST_SECTOR | 1u << EV_REQUEST_BYTES |             \
-	 1u << EV_REQUEST_DONE_BYTES | 1u << EV_REQUEST_CMD_FLAGS)
-
 static const uint32_t states_columns[EVENT_KIND_CNT] = {
-	[EVENT_SWITCH] = SWITCH_COLUMNS,
-	[EVENT_WAKEUP] = 1u << EV_WAKEUP_TARGET_UTID,
-	[EVENT_REQUEST] = REQUEST_COLUMNS,
-};
-
-static const uint32_t ends_columns[EVENT_KIND_CNT] = {
-	[EVENT_SWITCH] = SWITCH_COLUMNS,
+	[EVENT_SWITCH] = FOLD_CPU_COLUMNS | 1u << EV_SWITCH_PREV_STATE | 1u << EV_SWITCH_CALL |
+			 1u << EV_SWITCH_OBJECT,
 	[EVENT_WAKEUP] = EVENT_COL_UTID | EVENT_COL_FLAGS | 1u << EV_WAKEUP_TARGET_UTID,
-	[EVENT_REQUEST] = REQUEST_COLUMNS,
-};
-
-static const uint32_t offcpu_columns[EVENT_KIND_CNT] = {
-	[EVENT_SWITCH] = SWITCH_COLUMNS,
-	[EVENT_WAKEUP] = 1u << EV_WAKEUP_TARGET_UTID,
-	[EVENT_REQUEST] = REQUEST_COLUMNS,
+	[EVENT_REQUEST] = EVENT_COL_UTID | EVENT_COL_FLAGS | 1u << EV_REQUEST_RQ |
+			  1u << EV_REQUEST_DEV | 1u << EV_REQUEST_ACTION |
+			  1u << EV_REQUEST_SECTOR | 1u << EV_REQUEST_BYTES |
+			  1u << EV_REQUEST_DONE_BYTES | 1u << EV_REQUEST_CMD_FLAGS,
 	[EVENT_OFFCPU] = EVENT_COL_FLAGS * 2 - 1,
 };
 
-static const uint32_t sleeps_columns[EVENT_KIND_CNT] = {
-	[EVENT_SWITCH] = SWITCH_COLUMNS,
-	[EVENT_WAKEUP] = EVENT_COL_UTID | EVENT_COL_FLAGS | 1u << EV_WAKEUP_TARGET_UTID,
-};
-
 #define STATES_FOLD                                                                                \
-	.asks = ANALYSIS_STATES, .begin = FOLD_FROM_EDGE, .state = &states_state,                 \
-	.bytes = sizeof(struct states_machine), .open = states_open, .close = states_close,       \
-	.start = states_start, .event = states_event, .edge = states_edge, .until = states_until
+	.asks = ANALYSIS_STATES, .columns = states_columns, .begin = FOLD_FROM_EDGE,              \
+	.state = &states_state, .bytes = sizeof(struct states_machine), .open = states_open,      \
+	.close = states_close, .start = states_start, .event = states_event, .edge = states_edge, \
+	.until = states_until
 
 #define WAITS_KINDS (1u << EVENT_SWITCH | 1u << EVENT_WAKEUP)
+#define STATES_KINDS (WAITS_KINDS | 1u << EVENT_REQUEST)
 
-const struct fold_def fold_states = {
-	STATES_FOLD, .kinds = WAITS_KINDS | 1u << EVENT_REQUEST, .columns = states_columns,
-	.sums = &state_sums,
-};
-
-const struct fold_def fold_waits = {
-	STATES_FOLD, .kinds = WAITS_KINDS, .columns = states_columns, .sums = &wait_sums,
-};
-
-const struct fold_def fold_sleeps = {
-	STATES_FOLD, .kinds = WAITS_KINDS, .columns = sleeps_columns,
-};
-
-const struct fold_def fold_ends = {
-	STATES_FOLD, .kinds = WAITS_KINDS | 1u << EVENT_REQUEST, .columns = ends_columns,
-};
-
-const struct fold_def fold_offcpu = {
-	STATES_FOLD, .kinds = WAITS_KINDS | 1u << EVENT_REQUEST | 1u << EVENT_OFFCPU,
-	.columns = offcpu_columns,
-};
+const struct fold_def fold_states = { STATES_FOLD, .kinds = STATES_KINDS, .sums = &state_sums };
+const struct fold_def fold_waits = { STATES_FOLD, .kinds = WAITS_KINDS, .sums = &wait_sums };
+const struct fold_def fold_sleeps = { STATES_FOLD, .kinds = WAITS_KINDS };
+const struct fold_def fold_ends = { STATES_FOLD, .kinds = STATES_KINDS };
+const struct fold_def fold_offcpu = { STATES_FOLD, .kinds = STATES_KINDS | 1u << EVENT_OFFCPU };
