@@ -32,7 +32,6 @@ struct fold_sink {
 enum fold_begin {
 	FOLD_FROM_STATE,	/* at a stored state, or at the trace's start */
 	FOLD_FROM_EDGE,		/* at a block with a complete keyframe */
-	FOLD_FROM_MINUTE,	/* a minute before the instant */
 };
 
 /* Every machine begins with this. */

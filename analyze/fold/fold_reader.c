@@ -12,7 +12,6 @@
 
 #include "base/array.h"
 
-#define MINUTE_NS 60000000000ull
 #define ALL_COLUMNS (EVENT_COL_FLAGS * 2 - 1)
 
 struct fold_reader {
@@ -139,9 +138,7 @@ static int place_machine(struct fold_reader *r, const struct fold_range *range, 
 		r->from_ns[n] = index_interval_from(range->index, interval);
 		return load(r, range->index, n, interval, range->start == FOLD_READER_TAIL);
 	}
-	if (def->begin == FOLD_FROM_MINUTE)
-		r->from_ns[n] = ns > MINUTE_NS ? ns - MINUTE_NS : 0;
-	return def->start ? def->start(r->machines[n], r->from_ns[n], 0, e) : 0;
+	return def->start ? def->start(r->machines[n], 0, 0, e) : 0;
 }
 
 static int open_cursor(struct fold_reader *r, uint64_t from_ns, uint64_t to_ns, struct err *e)

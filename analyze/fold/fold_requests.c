@@ -64,19 +64,6 @@ struct request_track *fold_requests_track(void *machine)
 
 /* ---- states ---- */
 
-static void requests_begin_interval(void *machine, uint64_t from_ns)
-{
-	request_track_begin_notes(fold_requests_track(machine), from_ns);
-}
-
-static void requests_put_interval(void *machine, struct buf *out)
-{
-	const struct buf *notes = request_track_notes(fold_requests_track(machine));
-
-	buf_add(out, notes->data, notes->len);
-	out->failed |= notes->failed;
-}
-
 static void requests_save(void *machine, uint64_t at_ns, struct buf *out)
 {
 	request_track_save(fold_requests_track(machine), at_ns, out);
@@ -88,9 +75,8 @@ static int requests_load(void *machine, uint64_t at_ns, struct packed_in *in, bo
 }
 
 static const struct fold_state_def requests_state = {
-	.part = INDEX_REQUEST_STATE, .tail = INDEX_TAIL_REQUESTS,
-	.begin_interval = requests_begin_interval, .put_interval = requests_put_interval,
-	.save = requests_save, .load = requests_load,
+	.part = INDEX_REQUEST_STATE, .tail = INDEX_TAIL_REQUESTS, .save = requests_save,
+	.load = requests_load,
 };
 
 /* ---- keys: submitter and device; owner, pages, how the owner is known, size, operation ---- */
@@ -233,7 +219,7 @@ const struct fold_def fold_requests = {
 };
 
 const struct fold_def fold_in_flight = {
-	.kinds = 1u << EVENT_REQUEST, .begin = FOLD_FROM_MINUTE,
+	.kinds = 1u << EVENT_REQUEST, .state = &requests_state,
 	.bytes = sizeof(struct requests_machine), .open = in_flight_open, .close = requests_close,
 	.event = requests_event,
 };

@@ -137,10 +137,8 @@ void request_of_key(const struct fold_key *key, struct block_request *ret);
 struct request_track *fold_requests_track(void *machine);
 
 /*
- * The same events, and how many requests are in flight. Found: struct request_step. The index has
- * no state of it, since a state has only the requests that matter in its interval; reading begins
- * a minute before instead. A request that has been in flight for longer (the block layer's own
- * time limit is half of that) is seen from its next event on.
+ * The same events, and how many requests are in flight. Found: struct request_step. Where reading
+ * begins, those that are in flight by then are found.
  */
 extern const struct fold_def fold_in_flight;
 

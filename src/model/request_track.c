@@ -32,7 +32,6 @@ struct rq_entry {
 	uint32_t key_dev;	/* the address is r.rq, or key_rq before the first life */
 	uint64_t key_rq;
 	uint64_t life;		/* its number among all lives */
-	uint32_t noted;		/* the last round of notes that has it */
 	uint8_t state;
 };
 
@@ -44,9 +43,6 @@ struct request_track {
 	struct hash_map map;
 	struct rq_entry *entries;
 	size_t cap;
-	uint32_t round;		/* number of the round of notes, from 1; 0: no notes are made */
-	uint64_t round_ns;	/* when it began */
-	struct buf notes;
 };
 
 int request_track_new(struct request_track **ret, request_track_sink sink, void *ctx)
@@ -71,7 +67,6 @@ void request_track_free(struct request_track *b)
 	if (!b)
 		return;
 	hash_map_done(&b->map);
-	buf_done(&b->notes);
 	free(b->entries);
 	free(b);
 }
@@ -132,26 +127,6 @@ static void put_state(const struct rq_entry *x, uint64_t ts_ns, struct buf *out)
 #undef Y
 }
 
-static void touch(struct request_track *b, struct rq_entry *x)
-{
-	if (x->noted == b->round)
-		return;
-	x->noted = b->round;
-	put_state(x, b->round_ns, &b->notes);
-}
-
-void request_track_begin_notes(struct request_track *b, uint64_t from_ns)
-{
-	b->round++;
-	b->round_ns = from_ns;
-	buf_reset(&b->notes);
-}
-
-const struct buf *request_track_notes(const struct request_track *b)
-{
-	return &b->notes;
-}
-
 void request_track_save(const struct request_track *b, uint64_t ts_ns, struct buf *out)
 {
 	size_t i;
@@ -206,15 +181,6 @@ int request_track_load(struct request_track *b, struct packed_in *in, uint64_t t
 }
 
 /* ---- lives ---- */
-
-static struct rq_entry *entry_of(struct request_track *b, const struct event *ev)
-{
-	struct rq_entry *x = entry_at(b, ev->v[EV_REQUEST_RQ], ev->v[EV_REQUEST_DEV]);
-
-	if (x)
-		touch(b, x);
-	return x;
-}
 
 static int hand_over(struct request_track *b, struct rq_entry *x, uint64_t end_ns,
 		     enum block_end end)
@@ -487,7 +453,7 @@ static int on_event(struct request_track *b, struct rq_entry *x, const struct ev
 
 int request_track_event(struct request_track *b, const struct event *ev)
 {
-	struct rq_entry *x = entry_of(b, ev);
+	struct rq_entry *x = entry_at(b, ev->v[EV_REQUEST_RQ], ev->v[EV_REQUEST_DEV]);
 	uint64_t before = x ? in_flight_of(x) : 0;
 	int ret = x ? on_event(b, x, ev) : -ENOMEM, flight;
 

@@ -117,13 +117,9 @@ int request_track_pending(struct request_track *b, request_track_sink sink, void
 uint64_t request_track_life(const struct request_track *b, uint64_t rq, uint32_t dev);
 
 /*
- * From request_track_begin_notes() on, the state of each address at from_ns is noted when the
- * address first matters; request_track_notes() gives these notes. request_track_save() gives the
- * state of all addresses at ts_ns. request_track_load() takes either: a tracker that loaded the
- * notes handles the following events as this one did. Load: 0, -ENOMEM or -EBADMSG.
+ * The requests of which more may come, as they are at ts_ns: a tracker that loads them handles the
+ * following events as this one does. Load: 0, -ENOMEM or -EBADMSG.
  */
-void request_track_begin_notes(struct request_track *b, uint64_t from_ns);
-const struct buf *request_track_notes(const struct request_track *b);
 void request_track_save(const struct request_track *b, uint64_t ts_ns, struct buf *out);
 int request_track_load(struct request_track *b, struct packed_in *in, uint64_t ts_ns);
 
