@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * A loss touches [from, to) unless it begins at or after "to" or ends at or before "from". With
- * the beginnings and the ends each sorted and summed up, the answer is one subtraction. So is that
- * of the time in which sources were off: their times are joined and summed up when first asked for.
+ * the beginnings and the ends each sorted and summed up, the answer is one subtraction.
  */
 #include "analyze/context/loss_index.h"
 
@@ -85,7 +84,7 @@ static int index_holes(struct loss_index *x)
 	x->hole_cnt = 0;
 	trace_damages(x->trace, &x->damage_cnt);
 	while (x->hole_cnt <= cnt && trace_hole_next(x->trace, &h))
-		x->holes[x->hole_cnt++] = (struct loss_span){ h.from_ns, h.to_ns, 0 };
+		x->holes[x->hole_cnt++] = (struct loss_span){ h.from_ns, h.to_ns };
 	return 0;
 }
 
@@ -108,10 +107,6 @@ void loss_index_done(struct loss_index *x)
 	for (i = 0; i < x->source_cnt; i++) {
 		free(x->edges[i].from);
 		free(x->edges[i].to);
-	}
-	for (i = 0; i < LOSS_OFF_CNT; i++) {
-		free(x->off[i].sources);
-		free(x->off[i].spans);
 	}
 	free(x->holes);
 	memset(x, 0, sizeof(*x));
@@ -215,67 +210,24 @@ uint64_t loss_index_lost(const struct loss_index *x, const char *sources, uint64
 
 /* ---- times off ---- */
 
-/* The times in which any of the sources was off, each instant once. */
-static int index_off(const struct loss_index *x, const char *sources, struct loss_off *ret)
-{
-	size_t cnt, i, n = 0;
-	const struct trace_gap *g = trace_gaps(x->trace, &cnt);
-	struct loss_span *spans = calloc(cnt + 1, sizeof(*spans));
-	uint64_t done = 0, sum = 0;
-
-	ret->sources = strdup(sources);
-	ret->spans = spans;
-	if (!ret->sources || !spans) {
-		free(ret->sources);
-		free(spans);
-		*ret = (struct loss_off){ 0 };
-		return -ENOMEM;
-	}
-	for (i = 0; i < cnt; i++) {
-		uint64_t from = g[i].from_ns > done ? g[i].from_ns : done;
-
-		if (from >= g[i].to_ns || !is_needed_in(g[i].source, sources))
-			continue;
-		done = g[i].to_ns;
-		spans[n++] = (struct loss_span){ from, done, sum };
-		sum += done - from;
-	}
-	ret->cnt = n;
-	return 0;
-}
-
-/* NULL: out of memory. */
-static const struct loss_off *find_off(struct loss_index *x, const char *sources)
-{
-	struct loss_off *off;
-	unsigned int i;
-
-	for (i = 0; i < LOSS_OFF_CNT; i++)
-		if (x->off[i].sources && !strcmp(x->off[i].sources, sources))
-			return &x->off[i];
-	off = &x->off[x->next_off++ % LOSS_OFF_CNT];
-	free(off->sources);
-	free(off->spans);
-	return index_off(x, sources, off) < 0 ? NULL : off;
-}
-
-/* Returns how much of the time before an instant the spans have. */
-static uint64_t span_sum(const struct loss_off *off, uint64_t ts_ns)
-{
-	size_t n = lower_bound(off->spans, off->cnt, from_ns, ts_ns);
-	const struct loss_span *s = n ? &off->spans[n - 1] : NULL;
-
-	return s ? s->sum_ns + (ts_ns < s->to_ns ? ts_ns : s->to_ns) - s->from_ns : 0;
-}
-
-uint64_t loss_index_off_ns(struct loss_index *x, const char *sources, uint64_t from_ns,
+uint64_t loss_index_off_ns(const struct loss_index *x, const char *sources, uint64_t from_ns,
 			   uint64_t to_ns)
 {
-	const struct loss_off *off = from_ns < to_ns ? find_off(x, sources) : NULL;
+	size_t cnt, i;
+	const struct trace_gap *g = trace_gaps(x->trace, &cnt);
+	uint64_t off_ns = 0, done = from_ns;
 
-	if (from_ns >= to_ns)
-		return 0;
-	return off ? span_sum(off, to_ns) - span_sum(off, from_ns) : to_ns - from_ns;
+	/* the gaps of several sources may overlap, and are in order of their beginnings */
+	for (i = 0; i < cnt && g[i].from_ns < to_ns; i++) {
+		uint64_t from = g[i].from_ns > done ? g[i].from_ns : done;
+		uint64_t to = g[i].to_ns < to_ns ? g[i].to_ns : to_ns;
+
+		if (from >= to || !is_needed_in(g[i].source, sources))
+			continue;
+		off_ns += to - from;
+		done = to;
+	}
+	return off_ns;
 }
 
 /* ---- completeness ---- */

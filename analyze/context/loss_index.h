@@ -33,7 +33,6 @@
 enum {
 	LOSS_CLASS_CNT = 5,	/* enum event_class: task, sched, alloc, block, cpu */
 	LOSS_SOURCE_CNT = 32,	/* there are fewer */
-	LOSS_OFF_CNT = 16,	/* lists of sources whose times off are kept */
 };
 
 enum loss_reach { LOSS_BEFORE = 1, LOSS_AFTER = 2, LOSS_LEVELS = 4 };
@@ -81,7 +80,6 @@ struct loss_edge {
 
 struct loss_span {
 	uint64_t from_ns, to_ns;
-	uint64_t sum_ns;	/* of all spans before */
 };
 
 /* The losses of a source, in order of their beginnings and of their ends. */
@@ -92,20 +90,11 @@ struct loss_edges {
 	size_t cnt;
 };
 
-/* The times in which any of some sources was off, in order; they do not overlap. */
-struct loss_off {
-	char *sources;
-	struct loss_span *spans;
-	size_t cnt;
-};
-
 struct loss_index {
 	const struct trace *trace;
 	uint64_t start_ns, end_ns;	/* the trace's span */
 	struct loss_edges edges[LOSS_SOURCE_CNT];
 	unsigned int source_cnt;
-	struct loss_off off[LOSS_OFF_CNT];	/* made when asked for */
-	unsigned int next_off;
 	struct loss_span *holes;	/* time that no valid block covers, in order */
 	size_t hole_cnt;
 	size_t damage_cnt;		/* of the trace when holes was made: more may be found */
@@ -127,7 +116,7 @@ uint64_t loss_index_lost(const struct loss_index *x, const char *sources, uint64
  * Time within [from_ns, to_ns) in which any of the sources was off on purpose. sched.irq is no part
  * of class "sched": what is recorded on request is for questions that name it.
  */
-uint64_t loss_index_off_ns(struct loss_index *x, const char *sources, uint64_t from_ns,
+uint64_t loss_index_off_ns(const struct loss_index *x, const char *sources, uint64_t from_ns,
 			   uint64_t to_ns);
 
 /*
