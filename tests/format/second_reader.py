@@ -450,7 +450,7 @@ def blocks_of(path, before):
 # Section 5: CPU time
 
 UNKNOWN, FILTERED, FIRST_UTID = 1, 3, 16
-PREEMPT, NEXT_OUT = 2, 8
+IRQ, PREEMPT, NEXT_OUT = 1, 2, 8
 THROTTLED = 3  # call
 
 
@@ -558,7 +558,9 @@ def allocated_by(rows):
     total = {}
     for kind, size in (3, lambda r: r[6]), (5, lambda r: 4096 << r[5]), (10, lambda r: r[5]):
         for r in rows[kind]:
-            total[r[3]] = total.get(r[3], 0) + size(r)
+            # What an interrupt allocates is not the interrupted thread's.
+            if not r[2] & IRQ:
+                total[r[3]] = total.get(r[3], 0) + size(r)
     return total
 
 
