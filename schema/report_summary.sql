@@ -138,7 +138,9 @@ SELECT recorder_ns, kernel_ns, round(100.0 * (recorder_ns + kernel_ns) / span.ns
 
 -- section: !Next
 WITH has AS MATERIALIZED (SELECT count(*) > 0 AS workload FROM processes WHERE is_workload),
-p AS MATERIALIZED (SELECT upid, comm FROM processes, has WHERE upid > 3 AND NOT is_kthread AND is_workload >= workload),
+-- all processes of the workload's names, as in the tables above and in the command
+p AS MATERIALIZED (SELECT upid, comm FROM processes WHERE upid > 3 AND NOT is_kthread
+      AND comm IN (SELECT comm FROM processes, has WHERE is_workload >= workload)),
 k AS MATERIALIZED (
 	SELECT p.comm AS name, u.kind AS kind, sum(u.wait_ns) AS ns, max(u.span_ns) AS span_ns
 	  FROM wait_kinds(:from, :to, 0, 'process') AS u JOIN p ON p.upid = u.upid, has
