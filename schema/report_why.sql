@@ -138,7 +138,7 @@ SELECT function, self_ns, round(100.0 * self_ns / nullif(sum(self_ns) OVER (), 0
  WHERE (SELECT sum(samples) FROM s) > 0
  ORDER BY self_ns DESC, samples DESC, function
 
--- section: Waited longest (4)
+-- section: ?Waited longest (4)
 SELECT p.pid AS pid, t.comm AS comm, u.start_ns AS at_ns, u.wait_ns AS wait_ns, u.wait_reason AS reason, u.cpu AS cpu
   FROM (SELECT utid, start_ns, wait_ns, wait_reason, cpu FROM sched_slices(:from, :to)
          WHERE wait_ns > 0 AND thread_in_scope(utid)
@@ -146,7 +146,7 @@ SELECT p.pid AS pid, t.comm AS comm, u.start_ns AS at_ns, u.wait_ns AS wait_ns, 
   JOIN threads AS t ON t.utid = u.utid JOIN processes AS p ON p.upid = t.upid
  ORDER BY u.wait_ns DESC, u.start_ns
 
--- section: Ran instead (4)
+-- section: ?Ran instead (4)
 WITH w AS MATERIALIZED (
 	SELECT start_ns, wait_ns, cpu FROM sched_slices(:from, :to)
 	 WHERE wait_ns > 0 AND thread_in_scope(utid)
@@ -159,36 +159,36 @@ SELECT p.pid AS pid, p.comm AS comm, o.cpu AS cpu, sum(o.oncpu_ns) AS oncpu_ns
   JOIN threads AS t ON t.utid = o.utid JOIN processes AS p ON p.upid = t.upid
  GROUP BY p.upid, o.cpu ORDER BY oncpu_ns DESC, pid
 
--- section: Requests (3)
+-- section: ?Requests (3)
 SELECT device_name(dev) AS device, op, ios, bytes, lat_p50_ns, lat_max_ns, queue_max_ns, device_max_ns
   FROM io_usage(:from, :to, 0, 'none') WHERE ios > 0 ORDER BY lat_sum_ns DESC
 
--- section: Files (3)
+-- section: ?Files (3)
 SELECT file, op, count(*) AS ios, sum(bytes) AS bytes, max(latency_ns) AS lat_max_ns
   FROM block_requests
  WHERE end_ns >= :from AND end_ns < :to AND file NOT NULL
    AND iif(owner_upid = submitter_upid, thread_in_scope(submitter_utid), in_scope(owner_upid))
  GROUP BY file, op ORDER BY max(latency_ns) DESC, file
 
--- section: Beside them (3)
+-- section: ?Beside them (3)
 SELECT p.pid AS pid, p.comm AS comm, device_name(b.dev) AS device, b.op AS op, count(*) AS ios, sum(b.bytes) AS bytes
   FROM block_requests AS b LEFT JOIN processes AS p ON p.upid = b.submitter_upid
  WHERE b.end_ns >= :from AND b.end_ns < :to AND NOT thread_in_scope(b.submitter_utid)
    AND b.dev IN (SELECT dev FROM io_usage(:from, :to, 0, 'none') WHERE ios > 0)
  GROUP BY b.submitter_upid, b.dev, b.op ORDER BY bytes DESC, ios DESC
 
--- section: Woken by (4)
+-- section: ?Woken by (4)
 SELECT p.pid AS pid, CASE WHEN u.irq THEN '[interrupt]' ELSE p.comm END AS comm, u.wakeups AS wakeups,
        u.slept_ns AS slept_ns, u.slept_max_ns AS slept_max_ns, u.at_ns AS at_ns
   FROM woken_by(:from, :to) AS u LEFT JOIN processes AS p ON p.upid = u.upid
  ORDER BY slept_ns DESC, u.irq DESC, u.upid
 
--- section: Memory (2)
+-- section: ?Memory (2)
 SELECT u.name AS comm, u.alloc_bytes AS rss_grown_bytes, u.peak_bytes AS rss_peak_bytes, u.peak_ns AS rss_peak_at_ns
   FROM alloc_usage(:from, :to, 0, 'comm') AS u WHERE u.source = 'rss' AND u.alloc_bytes > 0
  ORDER BY u.alloc_bytes DESC
 
--- section: Path (5: report path)
+-- section: ?Path (5: report path)
 SELECT p.pid AS pid, t.comm AS comm, c.kind AS kind, c.call AS call, c.object AS object, count(*) AS parts, sum(c.end_ns - c.start_ns) AS path_ns,
        round(100.0 * sum(c.end_ns - c.start_ns) / nullif(:to - :from, 0), 3) AS share_pct
   FROM blocking_chain(:from, :to) AS c JOIN threads AS t ON t.utid = c.utid JOIN processes AS p ON p.upid = t.upid

@@ -361,8 +361,8 @@ static int keep_below(void *ctx, const struct value *values)
 /*
  * Runs a text with sections part by part. With sink->section each part is a result of its own,
  * otherwise all of it is one result: section, row, name, value. A title may begin with marks: +,
- * the section is not on the first screen; @, it is about the machine; ?, without rows it is not
- * there; !, it is the text below all.
+ * the section is not on the first screen; @, it is about the machine; ?, without rows people, who
+ * are told what was left out, do not see it; !, it is the text below all.
  */
 static int run_sections(struct analysis *a, const struct report_request *r, const char *text,
 			const struct statement_param *params, const struct row_sink *sink,
@@ -381,6 +381,7 @@ static int run_sections(struct analysis *a, const struct report_request *r, cons
 	for (; at && ret >= 0; at = next) {
 		const char *title = at + strlen(MARK);
 		bool more = *title == '+', of_machine = *title == '@', if_any = *title == '?';
+		bool waits = if_any && sink->more;
 		struct part p;
 		const struct row_sink part_sink = {
 			.ctx = &p, .begin = part_begin, .row = part_row, .end = part_end
@@ -402,8 +403,8 @@ static int run_sections(struct analysis *a, const struct report_request *r, cons
 			  (uint64_t)(r->summary_rows ?: REPORT_SECTION_ROWS),
 			  sink->section ? sink : &flat_sink);
 		f.title = p.title;
-		p.waits = if_any && sink->section;
-		if (sink->section && !if_any)
+		p.waits = waits;
+		if (sink->section && !waits)
 			ret = sink->section(sink->ctx, p.title);
 		if (!ret)
 			ret = (of_machine ? run_machine_part : run_part)(

@@ -236,7 +236,7 @@ $ ebpfrec report -i golden.ebpfrec --format json 2>/dev/null | python3 -c 'impor
 1> ['cc1', 'make', '=1+\x1b[31m,"�'] [{'pid': 200, 'comm': 'cc1', 'source': 'rss', 'start_ns': 1201562500, 'dur_ns': 48437500, 'bytes': 33554432, 'bytes_per_s': 692736660.6451613}]
 
 $ ebpfrec report why -i golden.ebpfrec --comm cc1 --format json 2>/dev/null | python3 -c 'import json, sys; print([(k, len(v)) for k, v in json.load(sys.stdin).items()])'
-1> [('In short', 1), ('Waited for', 1), ('States', 2), ('Waited longest', 0), ('Ran instead', 0), ('Requests', 0), ('Files', 0), ('Beside them', 0), ('Woken by', 0), ('Memory', 1), ('Path', 4)]
+1> [('In short', 1), ('Waited for', 1), ('States', 2), ('Where it ran', 0), ('Waited longest', 0), ('Ran instead', 0), ('Requests', 0), ('Files', 0), ('Beside them', 0), ('Woken by', 0), ('Memory', 1), ('Path', 4)]
 
 $ ebpfrec report -i golden.ebpfrec --format json --limit 1 2>/dev/null | python3 -c 'import json, sys; print([len(v) for v in json.load(sys.stdin).values()])'
 1> [1, 1, 1, 1, 1, 1, 0, 5, 1]
@@ -330,33 +330,9 @@ $ ebpfrec report why -i golden.ebpfrec --comm make
 1> running   1.00 s     25.0  ########
 1> sleeping  3.00 s     75.0  #######################
 1>
-1> Waited longest
-1> PID  COMM  AT (s)  WAIT  REASON  CPU
-1> (nothing)
-1>
-1> Ran instead
-1> PID  COMM  CPU  ONCPU
-1> (nothing)
-1>
 1> Requests
 1> DEVICE  OP     IOS    BYTES  LAT P50  LAT MAX  QUEUE MAX  DEVICE MAX
 1> dev8:0  write   10  640 KiB  5.00 ms  5.00 ms    1.00 ms     4.00 ms
-1>
-1> Files
-1> FILE  OP  IOS  BYTES  LAT MAX
-1> (nothing)
-1>
-1> Beside them
-1> PID  COMM  DEVICE  OP  IOS  BYTES
-1> (nothing)
-1>
-1> Woken by
-1> PID  COMM  WAKEUPS  SLEPT  SLEPT MAX  AT (s)
-1> (nothing)
-1>
-1> Memory
-1> COMM  RSS GROWN BYTES  RSS PEAK BYTES  RSS PEAK AT (s)
-1> (nothing)
 1>
 1> Path
 1> PID  COMM  KIND     CALL  OBJECT  PARTS    PATH  SHARE %

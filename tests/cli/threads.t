@@ -132,10 +132,6 @@ $ ebpfrec report why -i threads.ebpfrec --thread req-0
 1> DEVICE  OP    IOS     BYTES  LAT P50  LAT MAX  QUEUE MAX  DEVICE MAX
 1> dev8:0  read    2  8.00 KiB  5.00 ms  5.00 ms    1.00 ms     4.00 ms
 1>
-1> Files
-1> FILE  OP  IOS  BYTES  LAT MAX
-1> (nothing)
-1>
 1> Beside them
 1> PID  COMM    DEVICE  OP    IOS     BYTES
 1> 100  server  dev8:0  read    2  8.00 KiB
@@ -145,10 +141,6 @@ $ ebpfrec report why -i threads.ebpfrec --thread req-0
 1> PID  COMM    WAKEUPS    SLEPT  SLEPT MAX  AT (s)
 1> 100  server        1  20.0 ms    20.0 ms   0.240
 1> 200  client        1  20.0 ms    20.0 ms   0.570
-1>
-1> Memory
-1> COMM  RSS GROWN BYTES  RSS PEAK BYTES  RSS PEAK AT (s)
-1> (nothing)
 1>
 1> Path
 1> PID  COMM    KIND     CALL  OBJECT  PARTS    PATH  SHARE %
