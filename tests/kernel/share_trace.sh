@@ -150,12 +150,12 @@ def compare(view, bundle, args):
 
 z, once = Trace(tmp + "/public.zip"), Trace(tmp + "/at-once.zip")
 check("share: all views are compared", {"totals", "cpu", "irq", "sched", "states", "parallel", "why", "alloc", "spikes", "io", "latency", "pattern", "devices", "preempts", "timeline",
-                                        "waits", "locks", "path", "throttle", "memory", "leaks", "lifetimes", "sizes", "stacks", "profile", "loss", "cost", "summary"} <= set(views), views)
+                                        "waits", "locks", "path", "throttle", "memory", "growth", "leaks", "lifetimes", "sizes", "stacks", "profile", "loss", "cost", "summary"} <= set(views), views)
 for view in views:
     if view in ("summary", "why", "offcpu", "throttle"):    # the first two have sections; there were no long waits and no quotas
         continue
     compare(view, z, [])
-    if view not in ("leaks", "lifetimes", "stacks", "profile", "locks", "path"):    # they have no --every
+    if view not in ("growth", "leaks", "lifetimes", "stacks", "profile", "locks", "path"):    # they have no --every
         compare(view, z, ["--every", "100ms"])
 for view, by in (("cpu", "thread"), ("cpu", "cpu"), ("sched", "thread"), ("states", "thread"), ("io", "device"), ("irq", "cpu")):
     compare(view, z, ["--by", by])
