@@ -68,6 +68,8 @@ if [ "$what" = test ]; then
 	need python3 cmd python3
 	need zsh cmd zsh
 	need sqlite3 cmd sqlite3
+	# tests/kernel/heap_preload.sh can do without
+	! apt-cache show musl-tools >/dev/null 2>&1 || need musl-tools cmd musl-gcc
 	need gnuplot-nox cmd gnuplot
 	need stress cmd stress
 	need sysstat cmd iostat

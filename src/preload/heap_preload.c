@@ -11,8 +11,8 @@
  * that its chunk is the parent's.
  *
  * An allocation is told after it was made and a free before it is done, so that an address that
- * another thread gets at once is never allocated twice. What the wrapped functions call themselves
- * does not come through here: the C library's allocator does not call itself by name.
+ * another thread gets at once is never allocated twice. An allocator may call itself by name, as
+ * musl's calloc calls malloc: what it calls within such a function is not told (HIDING).
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -145,6 +145,7 @@ LOCAL_THREAD struct {
 	unsigned int lose;	/* so many events are lost before it looks for a chunk again */
 } mine = { 0, PARKED, 0, 0 };
 
+#define HIDDEN UINT64_MAX	/* an epoch that no process has */
 #define LOSE_AT_ONCE 64		/* looking at all chunks costs as much as that many events */
 
 /* Processes of another pid namespace know their threads by numbers that mean others outside. */
@@ -228,11 +229,23 @@ static bool begin_process(void)
 	return true;
 }
 
+/* As the program finds them, which may have an allocator inside that is called instead. */
+static void *(*volatile const named_malloc)(size_t bytes) = malloc;
+static void (*volatile const named_free)(void *p) = free;
+static bool was_called;
+
 /* Before main(), so that no signal handler and no thread comes while the memory is mapped. */
 static __attribute__((constructor)) void begin(void)
 {
-	if (!process->epoch)
-		begin_process();
+	if (process->epoch || state != UNTRIED)
+		return;
+	state = OPENING;	/* this one is not told */
+	named_free(named_malloc(1));
+	state = UNTRIED;
+	if (begin_process() && !was_called) {
+		head->own_malloc_pid = (uint32_t)getpid();
+		__atomic_fetch_add(&head->own_malloc_cnt, 1, __ATOMIC_RELAXED);
+	}
 }
 
 /* The first slot of a chunk that is this thread's from now on. NULL: there is none. */
@@ -284,6 +297,9 @@ static __attribute__((noinline)) struct heap_share_record *find_slots(enum heap_
 	struct heap_share_record *slot;
 	int saved = errno;
 
+	was_called = true;
+	if (mine.epoch == HIDDEN)
+		return NULL;
 	mine.slot = PARKED;
 	if (mine.epoch != process->epoch || !mine.epoch) {
 		if (!process->epoch && !begin_process()) {
@@ -450,6 +466,15 @@ static inline __attribute__((always_inline)) void *allocated(void *p, size_t byt
 	return p;
 }
 
+/* What the calling thread allocates and frees until mine.epoch is as before is not told. */
+#define HIDING(call) ({ \
+	uint64_t epoch_ = mine.epoch; \
+	mine.epoch = HIDDEN; \
+	__typeof__(call) ret_ = (call); \
+	mine.epoch = epoch_; \
+	ret_; \
+})
+
 /* ---- the functions ---- */
 
 WRAPS void *malloc(size_t bytes)
@@ -465,7 +490,7 @@ WRAPS void *calloc(size_t cnt, size_t bytes)
 
 	if (unlikely(!is_ready()))
 		return __builtin_mul_overflow(cnt, bytes, &all) ? NULL : early_alloc(all);
-	return allocated(next.calloc(cnt, bytes), cnt * bytes, CALLER);
+	return allocated(HIDING(next.calloc(cnt, bytes)), cnt * bytes, CALLER);
 }
 
 WRAPS void free(void *p)
@@ -485,7 +510,7 @@ static inline __attribute__((always_inline)) void *change(void *p, size_t bytes,
 	if (!p)
 		return allocated(next.malloc(bytes), bytes, caller);
 	before = now(false);
-	to = next.realloc(p, bytes);
+	to = HIDING(next.realloc(p, bytes));
 	if (to || !bytes)
 		put(HEAP_SHARE_FREE, p, 0, caller, before);
 	return allocated(to, bytes, caller);
@@ -534,14 +559,14 @@ WRAPS void *memalign(size_t align, size_t bytes)
 {
 	if (!is_ready() || !next.memalign)
 		return lacks_function();
-	return allocated(next.memalign(align, bytes), bytes, CALLER);
+	return allocated(HIDING(next.memalign(align, bytes)), bytes, CALLER);
 }
 
 WRAPS void *aligned_alloc(size_t align, size_t bytes)
 {
 	if (!is_ready() || !next.aligned_alloc)
 		return lacks_function();
-	return allocated(next.aligned_alloc(align, bytes), bytes, CALLER);
+	return allocated(HIDING(next.aligned_alloc(align, bytes)), bytes, CALLER);
 }
 
 WRAPS int posix_memalign(void **ret, size_t align, size_t bytes)
@@ -550,7 +575,7 @@ WRAPS int posix_memalign(void **ret, size_t align, size_t bytes)
 
 	if (!is_ready() || !next.posix_memalign)
 		return ENOMEM;
-	err = next.posix_memalign(ret, align, bytes);
+	err = HIDING(next.posix_memalign(ret, align, bytes));
 	if (!err)
 		allocated(*ret, bytes, CALLER);
 	return err;
@@ -560,12 +585,12 @@ WRAPS void *valloc(size_t bytes)
 {
 	if (!is_ready() || !next.valloc)
 		return lacks_function();
-	return allocated(next.valloc(bytes), bytes, CALLER);
+	return allocated(HIDING(next.valloc(bytes)), bytes, CALLER);
 }
 
 WRAPS void *pvalloc(size_t bytes)
 {
 	if (!is_ready() || !next.pvalloc)
 		return lacks_function();
-	return allocated(next.pvalloc(bytes), bytes, CALLER);
+	return allocated(HIDING(next.pvalloc(bytes)), bytes, CALLER);
 }

@@ -63,7 +63,9 @@ struct heap_share_head {
 	uint32_t recorder;	/* its pid, for those who wait */
 	uint32_t stacks_every;	/* stacks of every n-th allocation of a thread; 0: by size */
 	uint64_t stacks_min;	/* of so many bytes and more; 0: none */
-	uint64_t zeros[2];
+	uint32_t own_malloc_cnt;	/* processes that call another malloc than the library's */
+	uint32_t own_malloc_pid;	/* the last one */
+	uint64_t zero;
 	uint64_t lost[HEAP_SHARE_KINDS];	/* for want of a chunk, by kind */
 	uint64_t more_zeros[5];
 	uint32_t owner[HEAP_CHUNKS_MAX];	/* thread id; 0: the chunk is free */

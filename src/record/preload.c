@@ -107,6 +107,19 @@ int preload_open(struct preload *p, const struct session_options *o, uid_t owner
 	return err_set(e, err, "out of memory");
 }
 
+void preload_say(const struct preload *p, const struct session_options *o)
+{
+	uint32_t pid, cnt = p->ring ? heap_ring_own_malloc(p->ring, &pid) : 0;
+	char more[32] = "";
+
+	if (!cnt)
+		return;
+	if (cnt > 1)
+		snprintf(more, sizeof(more), " and %u more", cnt - 1);
+	notices_warn(&o->notices, "the heap of process %u%s is not recorded: a malloc is built in",
+		     pid, more);
+}
+
 void preload_close(struct preload *p)
 {
 	heap_ring_free(p->ring);

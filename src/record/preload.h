@@ -26,6 +26,8 @@ struct preload {
  */
 int preload_open(struct preload *p, const struct session_options *o, uid_t owner, gid_t group,
 		 struct err *e);
+/* At the end of a recording: says which processes the library could not record. */
+void preload_say(const struct preload *p, const struct session_options *o);
 void preload_close(struct preload *p);
 
 #endif /* PRELOAD_H */

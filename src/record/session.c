@@ -438,6 +438,7 @@ static int close_trace(struct session *s, bool ended, int exit_code, struct err 
 	if (s->preload.ring)
 		store_writer_set_number(s->store, "heap.clock_error_ns",
 					heap_ring_clock_error_ns(s->preload.ring));
+	preload_say(&s->preload, &s->o);
 	count_stored(s, &s->stats);
 	err = store_error(e, store_writer_finish(s->store, &why), &why);
 	s->store = NULL;

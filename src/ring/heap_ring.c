@@ -211,6 +211,17 @@ uint64_t heap_ring_clock_error_ns(const struct heap_ring *h)
 	return load(&h->clock.error_ns);
 }
 
+uint32_t heap_ring_own_malloc(const struct heap_ring *h, uint32_t *ret_pid)
+{
+	uint32_t said[2];
+
+	if (pread(h->fd, said, sizeof(said), offsetof(struct heap_share_head, own_malloc_cnt)) !=
+	    sizeof(said))
+		return 0;
+	*ret_pid = said[1];
+	return said[0];
+}
+
 static off_t chunk_offset(unsigned int chunk)
 {
 	return HEAP_SHARE_HEAD_BYTES + (off_t)chunk * HEAP_CHUNK_BYTES;

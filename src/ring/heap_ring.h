@@ -46,6 +46,12 @@ void heap_ring_limit_cpus(struct heap_ring *h, unsigned int cpu_cnt);
 /* By how much an instant may be wrong where the counter is read; 0 otherwise. */
 uint64_t heap_ring_clock_error_ns(const struct heap_ring *h);
 
+/*
+ * How many processes call another malloc than the library's, so that it sees nothing of theirs.
+ * ret_pid: the last one's, as it said itself.
+ */
+uint32_t heap_ring_own_malloc(const struct heap_ring *h, uint32_t *ret_pid);
+
 /* No event is written any more, but for those under way. NULL is fine. */
 void heap_ring_end(struct heap_ring *h);
 

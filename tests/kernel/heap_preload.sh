@@ -33,6 +33,27 @@ check "heap: a setuid program has neither library nor memory, and none has a des
 
 recorded frames --heap --stacks 1/1 -e alloc.heap,task -- "$calls" frames 200
 
+# Of musl instead of glibc: the same library.
+if command -v musl-gcc >/dev/null; then
+	musl-gcc -std=gnu11 -O2 -D_GNU_SOURCE -fno-builtin -o "$tmp/heap_calls_musl" "$top/tests/kernel/work/heap_calls.c" -lpthread
+	recorded musl --heap -e alloc.heap,task -- sh -c 'for what in kinds threads forks killed; do "$1" $what 300; done; true' sh "$tmp/heap_calls_musl"
+else
+	skip "heap: programs of musl" "there is no musl-gcc"
+fi
+
+# An allocator that is in the program itself comes before any library's.
+if command -v cc >/dev/null; then
+	cc -std=gnu11 -O2 -D_GNU_SOURCE -fno-builtin -DLIBRARY -c -o "$tmp/own_calls.o" "$top/tests/kernel/work/heap_calls.c" &&
+		cc -std=gnu11 -O2 -D_GNU_SOURCE -fno-builtin -o "$tmp/own_calls" "$top/tests/kernel/work/heap_calls.c" "$tmp/own_calls.o" -rdynamic -lpthread
+	recorded own --heap -e alloc.heap,task -- sh -c '"$1" threads 10; "$1" killed 10; "$2" killed 10; true' sh "$tmp/own_calls" "$calls"
+	pid=$(sed -n 's/^size=50147,.*,//p' "$tmp/own.out" | head -n 1)
+	check "heap: a line says whose malloc is not recorded" '[ "$(grep -c "heap of process $pid and 1 more is not recorded" "$tmp/own.err")" = 1 ]' "$(cat "$tmp/own.out" "$tmp/own.err")"
+	check "heap: and of no other program" '! grep -q "a malloc is built in" "$tmp"/{many,rights,frames}.err' "$(cat "$tmp"/{many,rights,frames}.err)"
+fi
+
+# Nothing that the program gave back stays out of its allocator's figures.
+recorded live --heap -e alloc.heap,task -- env GLIBC_TUNABLES=glibc.malloc.tcache_count=0 "$calls" live 3000
+
 recorded whole --heap -e alloc.heap,task -- "$WORK/heap_user" 200000 5000 1
 recorded full --heap -e alloc.heap,task --ring-size 4KiB -- "$WORK/heap_user" 200000 5000 1
 recorded waits --heap-wait -e alloc.heap,task --ring-size 4KiB -- "$WORK/heap_user" 200000 5000 1
@@ -48,14 +69,17 @@ checker <<'EOF_PY'
 from trace_query import *
 tmp = os.environ["tmp"]
 t = Trace(tmp + "/many")
-rows = t.sql("""SELECT p.pid AS pid, h.bytes AS bytes, count(*) AS allocs, count(h.free_ns) AS frees FROM allocations h
-                  JOIN threads USING (utid) JOIN processes p USING (upid)
-                 WHERE source = 'heap' AND bytes BETWEEN 30027 AND 100003 GROUP BY 1, 2""")
-seen = {(r["pid"], r["bytes"]): (r["allocs"], r["frees"]) for r in rows}
-said = {}
-for line in truth(tmp + "/many.out")["size"]:
-    bytes_, allocs, frees, pid = map(int, line.split(","))
-    said[pid, bytes_] = (allocs, frees)
+def seen_and_said(trace, name):
+    """(allocations, frees) by (process, bytes): of the trace, and as the programs counted."""
+    rows = trace.sql("""SELECT p.pid AS pid, h.bytes AS bytes, count(*) AS allocs, count(h.free_ns) AS frees FROM allocations h
+                          JOIN threads USING (utid) JOIN processes p USING (upid)
+                         WHERE source = 'heap' AND bytes BETWEEN 30027 AND 100003 GROUP BY 1, 2""")
+    said = {}
+    for line in truth("%s/%s.out" % (tmp, name))["size"]:
+        bytes_, allocs, frees, pid = map(int, line.split(","))
+        said[pid, bytes_] = (allocs, frees)
+    return {(r["pid"], r["bytes"]): (r["allocs"], r["frees"]) for r in rows}, said
+seen, said = seen_and_said(t, "many")
 for what, sizes in (("every function", [50003, 50008, 50017, 50176, 50047, 50053, 50061, 50069, 50101]),
                     ("realloc", [50021, 50023, 100003, 90001, 30027, 50033, 50051]), ("64 threads", [50111]),
                     ("a parent and its child", [50123, 50129]), ("signal handlers", [50131, 50137]), ("kill -9", [50147])):
@@ -65,6 +89,26 @@ for what, sizes in (("every function", [50003, 50008, 50017, 50176, 50047, 50053
 check("heap: both programs, the second after a chain of execs", len([k for k in said if k[1] == 50003]) == 2, said)
 sums = t.balance(["alloc"])["alloc"]
 check("heap: nothing is lost", sums[2] == 0 and sums[0] == sums[1], sums)
+
+if os.path.exists(tmp + "/musl"):
+    t = Trace(tmp + "/musl")
+    seen, said = seen_and_said(t, "musl")
+    check("heap: a program of musl", len(said) > 15 and {k: seen.get(k) for k in said} == said and
+          t.balance(["alloc"])["alloc"][2] == 0, (said, seen))
+
+# glibc's chunk: 8 bytes of its own, 32 at least, multiples of 16; from 128 KiB on, mapped, 16 of its own and whole pages.
+# What is left are tables of glibc's, 656 bytes for each thread and 2.3 KiB for the second arena, and up to 16 bytes where a
+# block was aligned; 8 KiB are four blocks of this program.
+t, w = Trace(tmp + "/live"), truth(tmp + "/live.out")
+rows = [r["bytes"] for r in t.sql("""SELECT bytes FROM allocations JOIN threads USING (utid) JOIN processes USING (upid)
+                                      WHERE source = 'heap' AND free_ns IS NULL AND pid = %d""" % w["pid"])]
+given = sum(max(32, (b + 23) & ~15) for b in rows if b < 1 << 17)
+check("heap: what is live when a program ends, as mallinfo2 says", len(rows) > 3000 and
+      sum((b + 16 + 4095) & ~4095 for b in rows if b >= 1 << 17) == w["mapped"] and 0 <= w["live"] - given <= 8192,
+      (w, given, len(rows)))
+leaks = [r for r in t.report("leaks", "--pid", w["pid"]) if r["source"] == "heap"]
+check("heap: report leaks says the same", {r["held"] for r in leaks} == {"at exit"} and
+      (sum(r["objects"] for r in leaks), sum(r["bytes"] for r in leaks)) == (len(rows), sum(rows)), leaks)
 
 t = Trace(tmp + "/frames")
 bytes_, allocs, frees, pid = map(int, truth(tmp + "/frames.out")["size"].split(","))

@@ -64,6 +64,10 @@ void *realloc(void *p, size_t bytes)
 
 #define THREADS 64
 
+#ifndef __GLIBC__	/* musl */
+#define pvalloc valloc
+#endif
+
 static void say(size_t bytes, long allocs, long frees)
 {
 	printf("size=%zu,%ld,%ld,%d\n", bytes, allocs, frees, (int)getpid());
@@ -284,6 +288,44 @@ static void frames(long cnt)
 	say(50153, cnt * all, cnt * all);
 }
 
+#ifdef __GLIBC__
+static void *live_main(void *arg)
+{
+	long cnt = *(long *)arg, i;
+	char *p, *q = NULL;
+
+	for (i = 0; i < cnt; i++) {
+		p = need(i % 7 ? malloc((size_t)(i * 37 % 3000)) : calloc(3, (size_t)(i % 500)));
+		if (i % 3 == 1)
+			p = need(realloc(p, (size_t)(i * 53 % 5000 + 1)));
+		if (i % 100 == 2)
+			p = need(memalign(256, 1000));
+		if (i % 3)
+			continue;
+		free(q);
+		q = p;
+	}
+	return need(malloc(1000003));	/* mapped for itself */
+}
+
+/* Says what the C library itself has given out, and ends. It keeps nothing of what is freed. */
+static void live(long cnt)
+{
+	struct mallinfo2 m;
+	pthread_t t;
+
+	live_main(&cnt);
+	if (pthread_create(&t, NULL, live_main, &cnt))
+		truth_fail("pthread_create");
+	pthread_join(t, NULL);
+	printf("pid=%d\n", (int)getpid());	/* the stream has its buffer */
+	m = mallinfo2();
+	printf("live=%zu\nmapped=%zu\n", m.uordblks, m.hblkhd);
+	fflush(stdout);
+	_exit(0);
+}
+#endif
+
 static void killed(long cnt)
 {
 	give(50147, cnt, malloc);
@@ -296,7 +338,11 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(long cnt);
 	} whats[] = { { "kinds", kinds }, { "threads", threads }, { "forks", forks },
-		      { "signals", signals }, { "frames", frames }, { "killed", killed } };
+		      { "signals", signals }, { "frames", frames }, { "killed", killed },
+#ifdef __GLIBC__
+		      { "live", live },
+#endif
+		    };
 	unsigned int i;
 
 	for (i = 0; argc > 1 && i < sizeof(whats) / sizeof(whats[0]); i++) {
