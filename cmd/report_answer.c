@@ -31,6 +31,7 @@ struct answer {
 	char below[REPORT_BELOW_BYTES]; /* what the answer says below its sections */
 	char missing[400]; /* what the window lacks; empty: nothing */
 	char heading[1024];
+	char *scope; /* see scope_of() */
 };
 
 /* A trace whose manifest has none of some keys or sources lacks what the view shows. */
@@ -444,6 +445,38 @@ static int begin(struct answer *r, uint64_t limit)
 	return c;
 }
 
+static const char *ids_text(char *buf, size_t size, const uint32_t *ids, unsigned int cnt)
+{
+	size_t n = 0;
+
+	for (unsigned int i = 0; i < cnt && n < size; i++)
+		n += (size_t)snprintf(buf + n, size - n, "%s%u", i ? "," : "", ids[i]);
+	return cnt ? buf : NULL;
+}
+
+/* "--comm 'cc*' --from 1s": whom and when the report is about. malloc'd, or NULL. */
+static char *scope_of(const struct report_options *o)
+{
+	const struct report_request *q = &o->q;
+	char pids[200], tids[200];
+	const char *const given[][2] = {
+		{ "--pid", ids_text(pids, sizeof(pids), q->pids, q->pid_cnt) },
+		{ "--tid", ids_text(tids, sizeof(tids), q->tids, q->tid_cnt) },
+		{ "--comm", q->comm },	    { "--thread", q->thread },
+		{ "--during", o->in.during }, { "--from", o->in.from }, { "--until", o->in.to },
+	};
+	char *argv[2 * sizeof(given) / sizeof(given[0]) + 1] = { NULL };
+	unsigned int n = 0;
+
+	for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++) {
+		if (!given[i][1])
+			continue;
+		argv[n++] = (char *)given[i][0];
+		argv[n++] = (char *)given[i][1];
+	}
+	return lists_join_argv(argv);
+}
+
 static int run(struct answer *r)
 {
 	struct render_options more = { .heading = print_heading, .ctx = r };
@@ -474,6 +507,8 @@ static int run(struct answer *r)
 	input_is_complete(r->trace, o->view->needs, o->q.from_ns, o->q.to_ns, r->missing,
 			  sizeof(r->missing));
 	make_heading(r);
+	r->scope = scope_of(o);
+	more.scope = r->scope;
 	more.title = r->heading;
 	more.figure = o->wide_by ? o->view->figure : NULL;
 	out = input_render(&o->in, limit, true, &more);
@@ -514,6 +549,7 @@ int report_answer(struct report_options *o)
 		input_note_lines(&o->in);
 	o->q.limit = limit; /* the next answer of --follow has as many rows */
 	sparkline_free(r.drawing);
+	free(r.scope);
 	input_note_damage(&o->in);
 	analysis_close(o->in.analysis);
 	o->in.analysis = NULL;

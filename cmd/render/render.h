@@ -50,6 +50,7 @@ struct render_options {
 	bool wide; /* table: every column, with all decimals of instants */
 	/* table: columns after the first are named after things, and have this column's values */
 	const char *figure;
+	const char *scope; /* table: options for commands that show more; may be NULL */
 	const char *drops; /* table: columns to leave out first if there is no room: "ios,bytes" */
 	unsigned int width; /* table: cells to fit into by cutting text; 0: never cut */
 	/* Called once, before anything is written, and not when there is no result; may be NULL. */
@@ -93,6 +94,6 @@ void render_wrap(FILE *f, const char *text, unsigned int width);
 void render_wrap_beside(FILE *f, const char *text, unsigned int width, unsigned int left);
 
 /* "(3 more: report cpu --by comm)": how many rows are left out, and what shows them. */
-void render_more(FILE *f, uint64_t cnt, const char *command);
+void render_more(FILE *f, uint64_t cnt, const char *command, const struct render_options *o);
 
 #endif /* RENDER_H */

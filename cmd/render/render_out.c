@@ -188,10 +188,14 @@ void render_wrap(FILE *f, const char *text, unsigned int width)
 	render_wrap_beside(f, text, width, 0);
 }
 
-void render_more(FILE *f, uint64_t cnt, const char *command)
+void render_more(FILE *f, uint64_t cnt, const char *command, const struct render_options *o)
 {
-	char n[UNITS_TEXT_MAX];
+	char n[UNITS_TEXT_MAX], line[1024];
+	bool of_scope = command && *command && o->scope && *o->scope;
 
 	units_format_count(n, sizeof(n), cnt);
-	fprintf(f, "(%s more: %s)\n", n, command && *command ? command : "--limit 0");
+	snprintf(line, sizeof(line), "(%s more: %s%s%s)", n,
+		 command && *command ? command : "--limit 0", of_scope ? " " : "",
+		 of_scope ? o->scope : "");
+	render_wrap(f, line, o ? o->width : 0);
 }

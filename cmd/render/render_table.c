@@ -676,7 +676,7 @@ static void table_end(void *state, struct render_out *out, uint64_t left_out)
 	}
 	if (left_out) {
 		render_out_flush(out);
-		render_more(out->f, left_out, out->more);
+		render_more(out->f, left_out, out->more, t->options);
 	}
 }
 

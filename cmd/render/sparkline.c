@@ -141,5 +141,5 @@ void sparkline_print(struct sparkline *s, FILE *out)
 	for (i = 0; i < shown; i++)
 		print_group(s, &g->v[i], chars, (int)label, out);
 	if (shown < g->cnt || g->left_out)
-		render_more(out, g->cnt - shown + g->left_out, NULL);
+		render_more(out, g->cnt - shown + g->left_out, NULL, NULL);
 }

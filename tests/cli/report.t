@@ -614,6 +614,11 @@ $ ebpfrec report bins -i golden.ebpfrec --every 2s --align --format jsonl 2>/dev
 $ diff <(ebpfrec export --to clickhouse --schema | grep '^CREATE TABLE IF NOT EXISTS comm_bins_here' | grep -o '`[a-z_]*`' | tr -d '`') <(ebpfrec report bins -i golden.ebpfrec --every 1s --format csv 2>/dev/null | head -n 1 | tr -d '\r' | tr , '\n' | sed 1d)
 
 # A section that was cut says how many rows it has beyond, and what shows them.
+$ ebpfrec report -i golden.ebpfrec --comm '[cm]*' --until 3s --limit 1 | grep more
+1> (1 more: report cpu --by comm --comm '[cm]*' --until 3s)
+1> (1 more: report memory --by comm --comm '[cm]*' --until 3s)
+1> (4 more: --limit 0)
+
 $ ebpfrec report -i golden.ebpfrec --limit 1 | grep more; ebpfrec report -i golden.ebpfrec why --limit 1 | grep more
 1> (2 more: report cpu --by comm)
 1> (1 more: report waits --by comm)
