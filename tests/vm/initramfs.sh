@@ -55,6 +55,7 @@ base)
 		esac
 	done
 	with_libraries "$4" work/heap_user_dynamic
+	install "$build/ebpfrec_heap.so" "$root/work/"
 	# busybox looks at the name it was called by; this one may be called anything
 	with_libraries "$shell" work/shell
 	install "$here"/guest/*.sh "$root/tests/"

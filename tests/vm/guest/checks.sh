@@ -249,22 +249,32 @@ check_slab()
 	forget slab
 }
 
-check_heap()
+# check_heap_by HOW: of uprobes or the library, which is found only beside the recorder
+check_heap_by()
 {
 	local cnt=300 keep=50 pid got
 
-	if [ ! -e /sys/bus/event_source/devices/uprobe ]; then
-		skip "heap: mallocs and frees" "this kernel has no uprobes"
-		return
-	fi
 	recorded heap -e alloc.heap -- heap_user_dynamic $cnt 5000 $keep || return
+	check "heap: $1 recorded it" "grep -qx heap=$1 $tmp/heap/manifest" "$(cat "$tmp/heap.err")"
 	pid=$(kv heap pid)
 	got=$(sql heap "SELECT count(*) FROM heap_allocs WHERE bytes = 5000 AND utid IN
 		(SELECT utid FROM threads JOIN processes USING (upid) WHERE pid = $pid)")
-	near "heap: mallocs" "$got" $cnt 0
+	near "heap, $1: mallocs" "$got" $cnt 0
 	got=$(sql heap "SELECT count(*) FROM allocations WHERE source = 'heap' AND bytes = 5000 AND free_ns IS NOT NULL")
-	near "heap: frees" "$got" $((cnt - keep)) 0
+	near "heap, $1: frees" "$got" $((cnt - keep)) 0
 	forget heap
+}
+
+check_heap()
+{
+	cp /work/ebpfrec_heap.so /bin/
+	check_heap_by library
+	rm /bin/ebpfrec_heap.so
+	if [ -e /sys/bus/event_source/devices/uprobe ]; then
+		check_heap_by uprobes
+	else
+		skip "heap, uprobes: mallocs and frees" "this kernel has no uprobes"
+	fi
 }
 
 # ---- block ----
