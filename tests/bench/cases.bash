@@ -505,6 +505,26 @@ climb()
 	sample "$side" lossless_per_s "$best" 1/s higher
 }
 
+# climb_heap: the same with pairs of malloc and free, by the library, one thread per CPU
+climb_heap()
+{
+	local pairs rate best=0
+
+	for rate in $(pick "1000000 2000000 4000000" "500000 1000000 1500000 2000000 3000000 4000000 8000000"); do
+		run_side ebpfrec heap "$bin/load_rate" $((rate / 16)) 2 "$(nproc)" heap
+		ran ebpfrec $? 1 || return
+		pairs=$(awk -v u="$(kv "$run/work.out" units_per_s)" 'BEGIN { printf "%.0f\n", 16 * u }')
+		if [ "$lost" -gt 0 ]; then
+			sample ebpfrec first_loss_pairs_per_s "$pairs" 1/s -
+			sample ebpfrec lost_pairs_there_pct "$((100 * lost / (events + lost)))" % -
+			break
+		fi
+		[ "$pairs" -le "$best" ] || best=$pairs
+		[ $((pairs * 10)) -ge $((rate * 8)) ] || break
+	done
+	sample ebpfrec lossless_pairs_per_s "$best" 1/s higher
+}
+
 case_ladder()
 {
 	local side sides start=$SECONDS
@@ -514,6 +534,7 @@ case_ladder()
 	for ((round = 1; round <= ${rounds:-$(pick 1 3)}; round++)); do
 		for side in $sides; do
 			climb "$side"
+			[ "$side" != ebpfrec ] || climb_heap
 		done
 		! time_is_up "$round" 1 "$start" "$(share_s ladder)" || break
 	done

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * load_rate UNITS_PER_S SECONDS [THREADS [dense]]: recorded work at a steady rate, on all CPUs.
+ * load_rate UNITS_PER_S SECONDS [THREADS [dense|heap]]: recorded work at a steady rate, on all CPUs.
  *
  * A unit is one round trip between two threads bound to the CPU (switches, wake-ups), four path
  * look-ups that fail at once (each one slab object), and a page mapped, touched and unmapped (page,
  * page tables, resident and mapped memory): about 25 events; how many exactly depends on the
  * kernel and is measured by the caller. With "dense" a unit is 16 such look-ups and nothing else,
- * which is as many events in as little time as a program can cause. The rate is shared evenly by
+ * which is as many events in as little time as a program can cause. With "heap" it is 16 pairs of
+ * malloc and free. The rate is shared evenly by
  * the threads (one per CPU, unless told) and those by the CPUs. Each works off what is due and then
  * sleeps up to 1 ms; one that has fallen behind does not sleep. The rate reached is printed: it is
  * below the one asked for when there was not enough CPU.
@@ -17,7 +18,7 @@
 
 #include "load.h"
 
-enum { THREADS_MAX = 4096, DENSE_LOOKUPS = 16 };
+enum { THREADS_MAX = 4096, DENSE_LOOKUPS = 16, HEAP_PAIRS = 16 };
 
 struct worker {
 	pthread_t thread, partner;
@@ -54,6 +55,17 @@ static void look_up(int times)
 static void dense_unit(struct worker *w)
 {
 	look_up(DENSE_LOOKUPS);
+}
+
+static void heap_unit(struct worker *w)
+{
+	void *volatile object;
+	int i;
+
+	for (i = 0; i < HEAP_PAIRS; i++) {
+		object = malloc((size_t)(16 + i * 48));
+		free(object);
+	}
 }
 
 static void mixed_unit(struct worker *w)
@@ -99,13 +111,17 @@ int main(int argc, char **argv)
 {
 	long rate = load_arg(argc, argv, 1, 20000), seconds = load_arg(argc, argv, 2, 1);
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN), threads = load_arg(argc, argv, 3, cpus), i;
-	bool dense = argc > 4 && !strcmp(argv[4], "dense");
+	const char *kind = argc > 4 ? argv[4] : "mixed";
 	static struct worker workers[THREADS_MAX];
 	uint64_t units = 0, start_ns;
 	cpu_set_t allowed;
 	long cpu = -1;
 
-	if (threads < 1 || threads > THREADS_MAX || (argc > 4 && !dense)) {
+	void (*unit)(struct worker *w) = !strcmp(kind, "dense") ? dense_unit :
+					 !strcmp(kind, "heap") ? heap_unit :
+					 !strcmp(kind, "mixed") ? mixed_unit : NULL;
+
+	if (threads < 1 || threads > THREADS_MAX || !unit) {
 		errno = EINVAL;
 		load_fail("arguments");
 	}
@@ -119,7 +135,7 @@ int main(int argc, char **argv)
 			cpu = (cpu + 1) % CPU_SETSIZE;
 		while (!CPU_ISSET((size_t)cpu, &allowed));
 		w->cpu = cpu;
-		w->unit = dense ? dense_unit : mixed_unit;
+		w->unit = unit;
 		w->units_per_ns = (double)rate / (double)threads / 1e9;
 		w->start_ns = start_ns;
 		w->end_ns = start_ns + (uint64_t)seconds * 1000000000u;
