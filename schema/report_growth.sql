@@ -1,4 +1,4 @@
--- view 22: Whose memory grew, how evenly, and what kept it?
+-- view 23: Whose memory grew, how evenly, and what kept it?
 -- note: GROWN/S is the slope of the straight line that fits the window best, and LINEAR says how well
 --   it fits: 100 % is even growth, little is a step, or memory that comes and goes. The call site is the
 --   one whose allocations of the window hold the most memory at its end. KEPT % says how many of all

@@ -1,4 +1,4 @@
--- view 30: What was lost?
+-- view 31: What was lost?
 -- note: The time of a loss is known to about a second: the loss counts in the window in which that
 --   second ends, and every window that the second touches is incomplete. LOST COUNTED has events
 --   that the kernel offered, and those for which it skipped a program. LOST INFERRED has events

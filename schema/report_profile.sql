@@ -1,4 +1,4 @@
--- view 28: Which code ran on the CPU?
+-- view 29: Which code ran on the CPU?
 -- note: The time is exact: the time on the CPU that each thread had is divided among its samples in the window.
 --   SAMPLES says how many samples a row has; where they are few, the division is rough. User-space frames come from
 --   frame pointers: code without them, as most C libraries, cuts a stack short or omits callers.

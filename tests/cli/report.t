@@ -312,7 +312,7 @@ $ ebpfrec report -i golden.ebpfrec --format csv 2>/dev/null | grep '^Machine\|^C
 1> Waiting by name,2,waited_for,cpu 100 %
 
 $ ebpfrec report --list | grep -c '?$'
-1> 31
+1> 32
 
 $ ebpfrec report why -i golden.ebpfrec --comm make
 1> 0 .. 4 s of golden.ebpfrec, started 2023-11-14 22:30:00 UTC, INCOMPLETE: sched: 3 events lost

@@ -112,7 +112,7 @@ check("share: the bundle is below its size, and whole", size <= LIMIT, size)
 check("share: other programs take it", subprocess.run(["unzip", "-tq", tmp + "/public.zip"], stdout=subprocess.DEVNULL).returncode == 0, "unzip -t")
 
 # ---- the same numbers, other names ----
-NAMES = {"comm", "by_comm", "holder", "submitter", "largest_rss_comm", "call_site", "user_stack", "kernel_stack", "stack", "function"}
+NAMES = {"comm", "by_comm", "beside", "holder", "submitter", "largest_rss_comm", "call_site", "user_stack", "kernel_stack", "stack", "function"}
 # the size of blocks with other names is their own
 NAMES |= {"bytes_written", "bytes_per_event"}
 INSTANTS = {"t_ns", "start_ns", "end_ns", "peak_ns", "rss_peak_at_ns"}
@@ -150,9 +150,10 @@ def compare(view, bundle, args):
 
 z, once = Trace(tmp + "/public.zip"), Trace(tmp + "/at-once.zip")
 check("share: all views are compared", {"totals", "cpu", "irq", "sched", "states", "parallel", "why", "alloc", "spikes", "io", "latency", "pattern", "devices", "preempts", "timeline",
-                                        "waits", "locks", "path", "throttle", "memory", "growth", "leaks", "lifetimes", "sizes", "stacks", "profile", "loss", "cost", "summary"} <= set(views), views)
+                                        "waits", "locks", "path", "throttle", "beside", "memory", "growth", "leaks", "lifetimes", "sizes", "stacks", "profile", "loss", "cost", "summary"} <= set(views), views)
 for view in views:
-    if view in ("summary", "why", "offcpu", "throttle"):    # the first two have sections; there were no long waits and no quotas
+    # the first two have sections; there were no long waits and no quotas; beside looks at requests that end behind the window
+    if view in ("summary", "why", "offcpu", "throttle", "beside"):
         continue
     compare(view, z, [])
     if view not in ("growth", "leaks", "lifetimes", "stacks", "profile", "locks", "path"):    # they have no --every

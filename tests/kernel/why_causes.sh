@@ -42,6 +42,14 @@ for cause, (kind, patterns) in WANTED.items():
               if r["section"] == "In short"]
     check("%s: the first sentences name the cause" % cause, len(answer) >= len(patterns) and
           all(any(re.search(p, a) for a in answer[:4]) for p in patterns), answer)
+    if cause == "read":
+        rows = t.report("beside", "--tid", str(w["tid"]), *window)
+        ios = t.sql("SELECT coalesce(queued_ns, 0) AS since, end_ns AS until, submitter_utid = (SELECT utid FROM threads WHERE tid = %d) AS mine, "
+                    "submitter_utid IN (SELECT utid FROM threads WHERE comm = 'culprit') AS others FROM block_requests WHERE owner_upid = submitter_upid" % w["tid"])
+        mine = [r for r in ios if r["mine"] and lo <= r["until"] < hi]
+        both = sum(any(o["since"] < m["until"] and o["until"] > m["since"] for o in ios if o["others"]) for m in mine)
+        check("read: as many requests as overlap were in flight beside culprit's", rows and rows[0]["beside"] == "culprit" and
+              (rows[0]["with_ios"], rows[0]["without_ios"]) == (both, len(mine) - both) and both > 0, (rows[:1], both, len(mine)))
     if cause in ("idle", "loaded"):
         poll = t.sql("SELECT t.comm AS comm, sum(e.waits) AS waits FROM wait_ends(%d, %d) AS e LEFT JOIN threads AS t ON t.utid = e.ender_utid "
                      "WHERE e.kind = 'poll' AND e.utid = (SELECT utid FROM threads WHERE tid = %d) GROUP BY 1" % (lo, hi, w["tid"]))

@@ -79,7 +79,8 @@ static bool is_instant(const char *name)
  *   - `spikes`: how a burst at the window's edge went on, and the median rate of the whole
  *     trace, which is the measure. Bursts that lie inside are compared below, with a given
  *     measure;
- *   - when a trace began, which `summary` says.
+ *   - when a trace began, which `summary` says;
+ *   - `beside`: which requests were in flight at the window's end, and ended later.
  * And where is_doubtful() says so, for how long threads waited for a CPU, and whether they ran on
  * another one before (UNSURE_WAITING): also since a wait whose wake-up was not seen begins at the
  * last edge of a block, which the start of a cut is, too. Where is_told_behind() says so, what a
@@ -90,6 +91,7 @@ static const struct {
 	enum differ differ;
 } by_definition[] = {
 	{ "report spikes", NO_ROWS },
+	{ "report beside", NO_ROWS },
 	{ "allocations", NO_FREES },
 	{ "block_requests", NOT_IN_FLIGHT },
 };
