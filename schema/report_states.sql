@@ -1,5 +1,6 @@
 -- view 6: What did threads do all the time: run, wait, sleep?
--- note: The parts of a thread add up to its life in the window. DISK is uninterruptible sleep
+-- note: The parts of a thread add up to its life in the window. RUNNABLE and PREEMPTED are waits for a
+--   CPU, after a wake-up and after a preemption; THROTTLED is a wait for a quota of CPU time. DISK is uninterruptible sleep
 --   while a block request that the thread submitted is in flight; UNINTERR is other
 --   uninterruptible sleep. UNKNOWN is the time in which events were lost, and the time before the
 --   first event of a thread whose state was not read when the recording began.

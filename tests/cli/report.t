@@ -651,4 +651,4 @@ $ ebpfrec report -i golden.ebpfrec growth --limit 3
 1> 200  cc1   rss     32.0 MiB  10.0 MiB/s      62.8  -                                 -           -        -
 1> 200  cc1   slab    7.50 KiB  2.08 KiB/s      42.2  function_ffffffff810010+0x0    40.0    7.50 KiB   2.90 s
 1>
-1> GROWN/S is the slope of the straight line that fits the window best, and LINEAR says how well it fits: 100 % is even growth, little is a step, or memory that comes and goes. (More: --notes.)
+1> GROWN/S is the slope of the straight line that fits the window best. (More: --notes.)
