@@ -56,7 +56,7 @@ check "pid namespace: --only keeps the command's events" "[ '$n' -gt 0 ]" "'$n' 
 for who in '-p 1' '--cgroup /'; do
 	# shellcheck disable=SC2086
 	unshare --pid --fork --mount-proc "$EBPFREC" record -o "$tmp/others" $who -d 1s 2>"$tmp/others.err"
-	check "pid namespace: $who is refused in one, with the reason" "[ $? -eq 125 ] && [ ! -e '$tmp/others' ] && grep -q 'pid namespace.*from the host' '$tmp/others.err'" "$(cat "$tmp/others.err")"
+	check "pid namespace: $who is refused in one, with the reason" "[ $? -eq 125 ] && [ ! -e '$tmp/others' ] && grep -q 'pid namespace.*record outside of it' '$tmp/others.err'" "$(cat "$tmp/others.err")"
 done
 
 # ---- no tracefs, no debugfs ----
