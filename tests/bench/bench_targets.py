@@ -128,6 +128,16 @@ def reading_targets(run):
                  bench_stats.interval(run.values("cpu_time", "off_pct", "ebpfrec")))
 
 
+def metrics_targets(run):
+    def of(metric, side="ebpfrec"):
+        return bench_stats.interval(run.values("metrics", metric, side))
+
+    yield Target("metrics: CPU time for an event, a scrape each second", 120, "ns", of("ns_per_event"))
+    yield Target("metrics: of a CPU where nothing happens", .3, "%", of("cpu_pct", "ebpfrec-idle"))
+    yield Target("metrics: slowest scrape", 50, "ms", of("scrape_max_ms"))
+    yield Target("metrics: memory", 64, "MiB", of("mib"))
+
+
 def scale_targets(run):
     """Of 100 M events, in seconds of CPU time."""
     def of(metric, side="ebpfrec"):
@@ -155,7 +165,7 @@ def scale_targets(run):
 
 
 def rows(run):
-    return [t.row() for t in (*cost_targets(run), loss_target(run), *reading_targets(run), *scale_targets(run))]
+    return [t.row() for t in (*cost_targets(run), loss_target(run), *reading_targets(run), *metrics_targets(run), *scale_targets(run))]
 
 
 def markdown_table(rows):

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
 # cases_own.bash: what is measured of ebpfrec alone: its programs in the kernel, whether its CPU times are
-# right, how fast a trace answers.
+# right, how fast a trace answers, what the exporter for Prometheus takes.
 #
 # case programs 14 30: micro: ns per run of each BPF program under the mixed load, by the kernel; and the floor below them
 # case stacks 12 60: micro: ns per stack (record --stacks) of an allocation, on top of its program, under the mixed load, and its frames
 # case cpu_time 10 25: difference between a thread's CPU time in the trace and the scheduler's own account of it
 # case reading 30 150: wake-up latencies next to perf sched; loading into SQLite, window of one second, whole summary
+# case metrics 40 150: the exporter beside a recording of the whole machine at some 300,000 events a second, and beside one of nothing
 #
 # The questions of reading are asked of generated traces of two sizes. With EBPFREC_BENCH_SIZES="100M 1G" reading takes
 # traces of those sizes instead (5 GB of disk and four minutes for each 1G).
@@ -222,4 +223,40 @@ case_reading()
 		rm -rf "$scratch/$size.trace"
 	done
 	has_sample ebpfrec
+}
+
+# turn_metrics SIDE: ebpfrec-idle is beside a recording of a command that sleeps
+turn_metrics()
+{
+	local recorder tries seconds load=(-a --keep 1GiB -- "$bin/load_rate" 11000)
+
+	seconds=$(pick 8 15)
+	[ "$1" = ebpfrec ] || load=(--only -- sleep)
+	rm -rf "$run" && mkdir -p "$run"
+	"$EBPFREC" record -q -o "$run/trace" "${load[@]}" $((seconds + 60)) >"$run/work.out" 2>"$run/tool.err" &
+	recorder=$!
+	for ((tries = 0; tries < 60; tries++)); do
+		[ -z "$(find "$run/trace" -name '*.ebr' -size +1 2>/dev/null)" ] || break
+		sleep 0.5
+	done
+	sleep 2
+	python3 "$bench/scrape.py" "$EBPFREC" "$run/trace" "$seconds" >"$run/scrape.kv" 2>>"$run/tool.err" ||
+		echo "status=$?" >>"$run/scrape.kv"
+	# the recording ends with its command
+	kill "$(pgrep -P $recorder)"
+	wait $recorder
+	[ -z "$(kv "$run/scrape.kv" status)" ] || { invalid "$1" "the exporter was not measured"; return; }
+	sample "$1" cpu_pct "$(kv "$run/scrape.kv" cpu_pct)" % lower
+	sample "$1" scrape_ms "$(kv "$run/scrape.kv" scrape_ms)" ms lower
+	sample "$1" scrape_max_ms "$(kv "$run/scrape.kv" scrape_max_ms)" ms lower
+	sample "$1" mib "$(kv "$run/scrape.kv" mib)" MiB lower
+	[ "$1" = ebpfrec ] || return
+	sample "$1" events_per_s "$(($(kv "$run/scrape.kv" events) / seconds))" 1/s -
+	sample "$1" ns_per_event "$(awk -v t="$(kv "$run/scrape.kv" cpu_ns)" -v n="$(kv "$run/scrape.kv" events)" \
+		'BEGIN { printf "%.1f\n", n ? t / n : 0 }')" ns lower
+}
+
+case_metrics()
+{
+	take_turns "$(pick 1 3)" "ebpfrec ebpfrec-idle" turn_metrics
 }
