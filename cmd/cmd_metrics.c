@@ -13,10 +13,12 @@
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -33,6 +35,8 @@
 #define INTERVAL_NS (10 * UNITS_NS_PER_S)
 #define AGAIN_NS UNITS_NS_PER_S /* a block comes about once a second */
 #define MANY_EVENTS 200000 /* counting them takes some hundredths of a second */
+#define WAIT_NS 20000000 /* a scrape waits so long for what is being counted */
+#define FORMAT_CNT 2 /* of texts; 1: OpenMetrics */
 #define TEXTFILE "ebpfrec.prom"
 
 struct metrics_job {
@@ -50,6 +54,16 @@ struct metrics_job {
 	uint64_t looked_ns; /* when it was looked how much that is */
 	bool is_gone; /* the trace that is open was removed while it was recorded */
 	bool failed;
+	/* between the thread that counts and that of the endpoint, which asks and waits: */
+	struct metrics_http *http;
+	pthread_mutex_t lock;
+	pthread_cond_t is_published;
+	int asked_fd; /* -1: there is no endpoint */
+	unsigned int formats; /* 1u << format: it was asked for once */
+	char *text[FORMAT_CNT];
+	size_t bytes[FORMAT_CNT];
+	uint64_t published; /* so many times */
+	_Atomic bool is_over;
 };
 
 static volatile sig_atomic_t interrupted;
@@ -232,22 +246,79 @@ static int count_many(struct metrics_job *j)
 
 /* ---- where it goes ---- */
 
-static char *make_text(void *ctx, bool openmetrics, size_t *ret_bytes)
+static int make_text(const struct metrics *m, bool openmetrics, char **ret, size_t *ret_bytes)
+{
+	FILE *f = open_memstream(ret, ret_bytes);
+	int c = f ? metrics_write(m, f, openmetrics) : -ENOMEM;
+
+	return f && fclose(f) && !c ? -ENOMEM : c;
+}
+
+/* Makes the texts that are asked for anew, and lets those who wait go on. */
+static int publish(struct metrics_job *j)
+{
+	char *text[FORMAT_CNT] = { NULL };
+	size_t bytes[FORMAT_CNT];
+	unsigned int formats, i;
+	int c = 0;
+
+	pthread_mutex_lock(&j->lock);
+	formats = j->formats;
+	pthread_mutex_unlock(&j->lock);
+	for (i = 0; i < FORMAT_CNT && !c; i++)
+		if (formats & 1u << i)
+			c = make_text(j->m, i, &text[i], &bytes[i]);
+	pthread_mutex_lock(&j->lock);
+	for (i = 0; i < FORMAT_CNT; i++) {
+		if (!text[i])
+			continue;
+		free(j->text[i]);
+		j->text[i] = text[i];
+		j->bytes[i] = bytes[i];
+	}
+	j->failed = j->failed || c;
+	j->published++;
+	pthread_cond_broadcast(&j->is_published);
+	pthread_mutex_unlock(&j->lock);
+	return input_status(c, NULL);
+}
+
+/*
+ * In the thread of the endpoint: what is counted now, if that does not take long, else what was
+ * counted last.
+ */
+static char *answer(void *ctx, bool openmetrics, size_t *ret_bytes)
+{
+	uint64_t until_ns = clock_mono_ns() + WAIT_NS;
+	const struct timespec until = { .tv_sec = (time_t)(until_ns / UNITS_NS_PER_S),
+					.tv_nsec = (long)(until_ns % UNITS_NS_PER_S) };
+	struct metrics_job *j = ctx;
+	uint64_t before;
+	char *text = NULL;
+	int r = 0;
+
+	pthread_mutex_lock(&j->lock);
+	before = j->published;
+	j->formats |= 1u << openmetrics;
+	(void)eventfd_write(j->asked_fd, 1);
+	while (j->published == before && !j->is_over && (!r || !j->text[openmetrics]))
+		r = pthread_cond_timedwait(&j->is_published, &j->lock, &until);
+	if (!j->failed && j->text[openmetrics])
+		text = malloc(j->bytes[openmetrics] + 1);
+	if (text) {
+		*ret_bytes = j->bytes[openmetrics];
+		memcpy(text, j->text[openmetrics], *ret_bytes);
+	}
+	pthread_mutex_unlock(&j->lock);
+	return text;
+}
+
+static void *run_endpoint(void *ctx)
 {
 	struct metrics_job *j = ctx;
-	char *text = NULL;
-	FILE *f;
-	int c;
 
-	if (count_again(j, AGAIN_NS))
-		return NULL;
-	f = open_memstream(&text, ret_bytes);
-	if (!f)
-		return NULL;
-	c = metrics_write(j->m, f, openmetrics);
-	if (!fclose(f) && !c)
-		return text;
-	free(text);
+	while (!j->is_over)
+		metrics_http_run(j->http, 500);
 	return NULL;
 }
 
@@ -279,24 +350,53 @@ static int give(struct metrics_job *j)
 	return j->once ? input_status(metrics_write(j->m, stdout, true), NULL) : 0;
 }
 
-static int serve(struct metrics_job *j, struct metrics_http *h)
+/* Counts what is asked for, until interrupted. */
+static int count_on(struct metrics_job *j)
+{
+	struct pollfd asked = { .fd = j->asked_fd, .events = POLLIN };
+	eventfd_t times;
+	int c = 0;
+
+	while (!c && !interrupted) {
+		bool is_asked = poll(&asked, 1, 500) > 0 && !eventfd_read(j->asked_fd, &times);
+
+		c = is_asked ? count_again(j, AGAIN_NS) : count_many(j);
+		if (!c && clock_mono_ns() - j->asked_ns >= j->interval_ns) {
+			c = count_again(j, 0);
+			if (!c)
+				c = give(j);
+		}
+		if (is_asked)
+			c = publish(j) ? EXIT_FAILED : c;
+	}
+	return c;
+}
+
+/* The endpoint has a thread of its own, so that nobody waits while much is counted. */
+static int serve(struct metrics_job *j)
 {
 	const struct sigaction stop = { .sa_handler = on_interrupt };
+	sigset_t all, before;
+	pthread_t thread;
 	int c = 0;
 
 	sigaction(SIGINT, &stop, NULL);
 	sigaction(SIGTERM, &stop, NULL);
-	while (!c && !interrupted) {
-		if (h)
-			metrics_http_run(h, 500);
-		else
-			poll(NULL, 0, 500);
-		c = count_many(j);
-		if (c || clock_mono_ns() - j->asked_ns < j->interval_ns)
-			continue;
-		c = count_again(j, 0);
-		if (!c)
-			c = give(j);
+	/* signals are for this thread */
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &before);
+	if (j->http)
+		c = pthread_create(&thread, NULL, run_endpoint, j);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (c)
+		return input_status(-c, NULL);
+	c = count_on(j);
+	if (j->http) {
+		pthread_mutex_lock(&j->lock);
+		j->is_over = true;
+		pthread_cond_broadcast(&j->is_published);
+		pthread_mutex_unlock(&j->lock);
+		pthread_join(thread, NULL);
 	}
 	return c || j->failed ? EXIT_FAILED : 0;
 }
@@ -312,10 +412,25 @@ static int check_options(const struct metrics_job *j)
 	return 0;
 }
 
+static int listen_for(struct metrics_job *j)
+{
+	pthread_condattr_t attr;
+	struct err e = { "" };
+
+	pthread_mutex_init(&j->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&j->is_published, &attr);
+	pthread_condattr_destroy(&attr);
+	j->asked_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (j->asked_fd < 0)
+		return input_status(-errno, &e);
+	return input_status(metrics_http_start(&j->http, j->listen, answer, j, &e), &e);
+}
+
 static int run(void *job)
 {
 	struct metrics_job *j = job;
-	struct metrics_http *h = NULL;
 	struct err e = { "" };
 	int c = check_options(j);
 
@@ -329,7 +444,7 @@ static int run(void *job)
 		return input_status(-ENOMEM, &e);
 	j->from_start = j->once;
 	if (j->listen)
-		c = input_status(metrics_http_start(&h, j->listen, make_text, j, &e), &e);
+		c = listen_for(j);
 	if (!c && !j->once)
 		c = prepare(j);
 	if (!c)
@@ -337,11 +452,11 @@ static int run(void *job)
 	j->asked_ns = j->looked_ns = clock_mono_ns();
 	if (!c)
 		c = give(j);
-	if (!c && h)
-		say_note("listening on %s", metrics_http_url(h));
+	if (!c && j->http)
+		say_note("listening on %s", metrics_http_url(j->http));
 	if (!c && !j->once)
-		c = serve(j, h);
-	metrics_http_stop(h);
+		c = serve(j);
+	metrics_http_stop(j->http);
 	return c;
 }
 
@@ -350,6 +465,10 @@ static void done(void *job)
 	struct metrics_job *j = job;
 
 	input_close(&j->in);
+	for (unsigned int i = 0; i < FORMAT_CNT; i++)
+		free(j->text[i]);
+	if (j->asked_fd >= 0)
+		close(j->asked_fd);
 	metrics_free(j->m);
 	analysis_follow_free(j->in.follow);
 }
@@ -389,6 +508,7 @@ const struct opts_command metrics_opts = {
 	.bytes = sizeof(struct metrics_job),
 	.initial = &(const struct metrics_job){ .in.quick = true,
 						.interval_ns = INTERVAL_NS,
+						.asked_fd = -1,
 						.o.top = METRICS_TOP },
 	.done = done,
 	.run = run,

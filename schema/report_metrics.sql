@@ -53,8 +53,8 @@ SELECT t_ns, name, kind, NULL, NULL, NULL, sum(wait_ns) FROM wait_kinds(:from, :
 -- section: memory
 -- gauge resident_bytes rss_bytes: Resident memory.
 -- peak resident_peak_bytes rss_peak_bytes: Highest resident memory in the peak interval.
-SELECT t_ns, name AS who, rss_bytes, rss_peak_bytes
-  FROM memory_levels(:from, :to, :every, :by) ORDER BY t_ns, rss_peak_bytes DESC, who
+SELECT t_ns, name AS who, now_bytes AS rss_bytes, peak_bytes AS rss_peak_bytes
+  FROM alloc_usage(:from, :to, :every, :by) WHERE source = 'rss' ORDER BY t_ns, rss_peak_bytes DESC, who
 
 -- section: alloc
 -- counter allocated_bytes alloc_bytes: Memory allocated. Sources overlap; do not add them.
