@@ -20,7 +20,7 @@
 #define BEGIN_NS 60000000000ull	/* so much is read before the first window, */
 #define BEGIN_EVENTS 2000000	/* but not many more events than these */
 #define KEEP_NS 2000000000ull	/* parts of so much time are kept */
-#define DROP_INTERVALS 16	/* older parts are dropped every so many intervals */
+#define DROP_INTERVALS 4	/* older parts are dropped every so many intervals */
 
 struct analysis_follow {
 	struct derived_file *d;	/* NULL: nothing is kept */
@@ -174,6 +174,7 @@ static int drop_old_parts(struct index *x)
 	}
 	derived_file_close(x->d);
 	x->d = to;
+	x->begin = x->end;
 	return 0;
 }
 
@@ -182,16 +183,19 @@ bool index_follow_on(struct index *x)
 	size_t before = x->end;
 	unsigned int i;
 
-	if (!index_is_true(x) || x->failed || index_place(x) < 0 ||
-	    utid_at(x, x->thread_cnt) != x->last_utid || upid_at(x, x->process_cnt) != x->last_upid)
+	if (!index_is_true(x) || x->failed || x->end >= x->interval_cnt)
+		return false;
+	if (before >= x->begin + DROP_INTERVALS && drop_old_parts(x) < 0)
+		return false;
+	if (index_place(x) < 0 || utid_at(x, x->thread_cnt) != x->last_utid ||
+	    upid_at(x, x->process_cnt) != x->last_upid)
 		return false;
 	leave_out_last(x);
 	note_ids(x);
-	x->begin = before;
 	for (i = 0; i < JOB_CNT; i++)
 		if (!(x->has_tail & 1u << i))
 			x->made_cnt[i] = before;
-	return before / DROP_INTERVALS == x->end / DROP_INTERVALS || drop_old_parts(x) == 0;
+	return true;
 }
 
 /* ---- closing ---- */

@@ -86,16 +86,21 @@ _Static_assert(offsetof(struct trace_gap, from_ns) == 0, "sort_by_time");
 _Static_assert(offsetof(struct trace_quota, from_ns) == 0, "sort_by_time");
 _Static_assert(offsetof(struct trace_mark, ts_ns) == 0, "sort_by_time");
 
+/* Mostly the process of a thread is that of the thread before, or the next one. */
 static void link_tasks(struct trace *t)
 {
 	struct trace_thread *h = t->rows[CHUNK_THREADS].v;
-	const struct trace_process *of;
-	size_t i;
+	const struct trace_process *p = t->rows[CHUNK_PROCESSES].v;
+	size_t cnt = trace_process_cnt(t), at = 0, i;
 
 	for (i = 0; i < trace_thread_cnt(t); i++) {
-		of = trace_process_find(t, h[i].upid);
-		if (of)
-			h[i].flags |= of->flags & (TRACE_TASK_RECORDER | TRACE_TASK_WORKLOAD);
+		at += at + 1 < cnt && p[at].upid < h[i].upid;
+		if (at >= cnt || p[at].upid != h[i].upid)
+			at = trace_process_index(t, h[i].upid);
+		if (at < cnt)
+			h[i].flags |= p[at].flags & (TRACE_TASK_RECORDER | TRACE_TASK_WORKLOAD);
+		else
+			at = 0;
 	}
 }
 
@@ -182,7 +187,6 @@ int trace_load_finish(struct trace *t)
 
 	trace_finalize_blocks(t);
 	end_losses(t);
-	t->has_mm_resets = false;
 	if (sort_by_id(t, CHUNK_PROCESSES, compare_u32) < 0 ||
 	    sort_by_id(t, CHUNK_THREADS, compare_u32) < 0)
 		return -ENOMEM;
@@ -211,36 +215,40 @@ static int mm_reset_cmp(const void *a, const void *b)
 	       compare_numbers(x->upid, y->upid);
 }
 
+/* Puts the rows from cnt on, which are in order, among those before. */
+static int merge_resets(struct trace_mm_reset *v, size_t cnt, size_t all)
+{
+	size_t left = all - cnt, at = all;
+	struct trace_mm_reset *added;
+
+	if (!cnt || mm_reset_cmp(&v[cnt - 1], &v[cnt]) <= 0)
+		return 0;
+	added = malloc(left * sizeof(*added));
+	if (!added)
+		return -ENOMEM;
+	memcpy(added, &v[cnt], left * sizeof(*added));
+	while (left)
+		v[--at] = cnt && mm_reset_cmp(&v[cnt - 1], &added[left - 1]) > 0 ? v[--cnt] :
+										  added[--left];
+	free(added);
+	return 0;
+}
+
 int trace_mm_resets_prepare(struct trace *t)
 {
-	size_t event_cnt, process_cnt, i, n = 0;
-	const struct trace_task_event *ev;
-	const struct trace_process *p;
-	struct trace_mm_reset *v;
+	struct trace_list *l = &t->rows[TRACE_LIST_MM_RESETS];
+	size_t cnt = t->sorted_reset_cnt, i;
+	struct trace_mm_reset *v = l->v;
 
-	if (t->lists || t->has_mm_resets)
+	if (t->lists || cnt == l->cnt)
 		return 0;
-	ev = trace_task_events(t, &event_cnt);
-	p = trace_processes(t, &process_cnt);
-	v = malloc((event_cnt + process_cnt + 1) * sizeof(*v));
-	if (!v)
+	for (i = cnt; i < l->cnt; i++)
+		if (!trace_process_find(t, v[i].upid))
+			v[i].upid = EVENT_ID_UNKNOWN;
+	qsort(&v[cnt], l->cnt - cnt, sizeof(*v), mm_reset_cmp);
+	if (merge_resets(v, cnt, l->cnt) < 0)
 		return -ENOMEM;
-	for (i = 0; i < event_cnt; i++)
-		if (ev[i].type == TRACE_TASK_EXEC)
-			v[n++] = (struct trace_mm_reset){
-				ev[i].ts_ns,
-				trace_process_find(t, ev[i].upid) ? ev[i].upid : EVENT_ID_UNKNOWN,
-				TRACE_MM_RESET_EXEC,
-			};
-	for (i = 0; i < process_cnt; i++)
-		if (p[i].end_ns)
-			v[n++] = (struct trace_mm_reset){ p[i].end_ns, p[i].upid,
-							  TRACE_MM_RESET_EXIT };
-	qsort(v, n, sizeof(*v), mm_reset_cmp);
-	free(t->rows[TRACE_LIST_MM_RESETS].v);
-	t->rows[TRACE_LIST_MM_RESETS].v = v;
-	t->rows[TRACE_LIST_MM_RESETS].cnt = t->rows[TRACE_LIST_MM_RESETS].cap = n;
-	t->has_mm_resets = true;
+	t->sorted_reset_cnt = l->cnt;
 	return 0;
 }
 

@@ -178,6 +178,51 @@ static int load_cpu_end(struct trace *t, const struct row_cpu_end *row)
 	return 0;
 }
 
+/* When memory ends or starts anew is known as it is read; trace_mm_resets_prepare() sorts it. */
+static int add_reset(struct trace *t, uint64_t ts_ns, uint32_t upid, enum trace_mm_reset_kind kind)
+{
+	return append_row(t, TRACE_LIST_MM_RESETS,
+			  &(struct trace_mm_reset){ ts_ns, upid, kind });
+}
+
+/* A later row of a process knows another end. */
+static void drop_exit(struct trace *t, uint32_t upid)
+{
+	struct trace_list *l = &t->rows[TRACE_LIST_MM_RESETS];
+	struct trace_mm_reset *v = l->v;
+	size_t i, n = 0;
+
+	for (i = 0; i < l->cnt; i++)
+		if (v[i].upid != upid || v[i].kind != TRACE_MM_RESET_EXIT)
+			v[n++] = v[i];
+	l->cnt = n;
+	t->sorted_reset_cnt = 0;
+}
+
+static int load_process(struct trace *t, const struct trace_process *row)
+{
+	const struct trace_process *v = t->rows[CHUNK_PROCESSES].v;
+	uintptr_t at = (uintptr_t)hash_map_get(&t->by_key[CHUNK_PROCESSES], row->upid);
+	uint64_t end_ns = at ? v[at - 1].end_ns : 0;
+
+	if (row->upid < EVENT_ID_FIRST)
+		return 0;
+	if (end_ns && end_ns != row->end_ns)
+		drop_exit(t, row->upid);
+	if (row->end_ns && end_ns != row->end_ns &&
+	    add_reset(t, row->end_ns, row->upid, TRACE_MM_RESET_EXIT) < 0)
+		return -ENOMEM;
+	return put_row(t, CHUNK_PROCESSES, row->upid, row);
+}
+
+static int load_task_event(struct trace *t, const struct trace_task_event *row)
+{
+	if (row->type == TRACE_TASK_EXEC &&
+	    add_reset(t, row->ts_ns, row->upid, TRACE_MM_RESET_EXEC) < 0)
+		return -ENOMEM;
+	return append_row(t, CHUNK_TASK_EVENTS, row);
+}
+
 /* Only rows up to the thread's first events have its state at the start. */
 static int load_thread(struct trace *t, struct trace_thread *row)
 {
@@ -195,8 +240,9 @@ static int load_row(struct trace *t, unsigned int type, union row *row)
 
 	switch (type) {
 	case CHUNK_PROCESSES:
-		return row->process.upid < EVENT_ID_FIRST ?
-			       0 : put_row(t, type, row->process.upid, row);
+		return load_process(t, &row->process);
+	case CHUNK_TASK_EVENTS:
+		return load_task_event(t, &row->task_event);
 	case CHUNK_THREADS:
 		return load_thread(t, &row->thread);
 	case CHUNK_NAMES:

@@ -74,7 +74,7 @@ void trace_file_close(const struct trace *t, int fd);
  * baselines), and two more.
  */
 enum trace_list_id {
-	TRACE_LIST_MM_RESETS = CHUNK_SMALL_END,	/* valid with lists, or once has_mm_resets */
+	TRACE_LIST_MM_RESETS = CHUNK_SMALL_END,	/* in order after trace_mm_resets_prepare() */
 	TRACE_LIST_NAMES,	/* + enum trace_name_type, from 1; CHUNK_NAMES itself is empty */
 	TRACE_LIST_CNT = TRACE_LIST_NAMES + TRACE_NAME_TYPE_CNT,
 };

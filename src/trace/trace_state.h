@@ -75,7 +75,7 @@ struct trace {
 	struct strpool *strings;
 	struct trace_list kv, blocks, more, damages;
 	struct trace_list rows[TRACE_LIST_CNT];	/* by enum trace_list_id */
-	bool has_mm_resets;
+	size_t sorted_reset_cnt;	/* so many resets of memory are in order */
 	/*
 	 * The row of a key is here while rows are added, as index + 1: processes and threads by id,
 	 * names by trace_name_key(), frames by stack (its first one), baselines by upid.
