@@ -158,8 +158,8 @@ static struct sched_event pack(const struct carried_machine *c, const struct eve
 	return s;
 }
 
-static int set_last(struct carried_machine *c, uint32_t utid, unsigned int about, unsigned int wakeup,
-		    const struct event *ev)
+static int set_last(struct carried_machine *c, uint32_t utid, unsigned int about,
+		    unsigned int wakeup, const struct event *ev)
 {
 	struct carried_thread *h;
 
@@ -344,7 +344,8 @@ static int add_places(const struct carried_machine *c, struct places *p)
 		for (k = 0; k < ABOUT_CNT && r == 0; k++)
 			if (h->last[k].nr)
 				r = array_add(&p->v, &p->cap, &p->cnt,
-					      (struct event_place){ h->last[k].nr, &h->last[k], k });
+					      (struct event_place){ h->last[k].nr, &h->last[k],
+								    k });
 	}
 	for (i = 0; i < c->subject_nr.cnt; i++)
 		for (at = c->subjects[i].last; at != NONE && r == 0; at = c->pool[at].next)
@@ -357,7 +358,8 @@ static int add_places(const struct carried_machine *c, struct places *p)
  * The event at the first of cnt places, which are those of one event. A switch keeps the threads
  * that need it: of the other one a later event is known, by which it may be dead.
  */
-static struct event event_at(const struct carried_machine *c, const struct event_place *p, size_t cnt)
+static struct event event_at(const struct carried_machine *c, const struct event_place *p,
+			     size_t cnt)
 {
 	const struct sched_event *s = p->sched;
 	struct event ev;

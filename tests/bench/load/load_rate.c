@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * load_rate UNITS_PER_S SECONDS [THREADS [dense|heap]]: recorded work at a steady rate, on all CPUs.
+ * load_rate UNITS_PER_S SECONDS [THREADS [dense|heap]]: recorded work at a steady rate, on all
+ * CPUs.
  *
  * A unit is one round trip between two threads bound to the CPU (switches, wake-ups), four path
  * look-ups that fail at once (each one slab object), and a page mapped, touched and unmapped (page,
