@@ -37,18 +37,19 @@ sums AS (
 line AS (
 	SELECT upid, source, grown_bytes, bins * bins * (bins * bins - 1) / 12.0 AS xx, bins * yy - y * y AS yy, bins * xy - bins * (bins - 1) / 2 * y AS xy
 	  FROM sums WHERE grown_bytes > 0),
+made AS (
+	SELECT upid, source, coalesce(symbol, iif(call_site, printf('0x%x', call_site), NULL), cache, 'order ' || page_order) AS call_site, sum(allocs) AS allocs, sum(allocs - freed) AS kept
+	  FROM lifetime_usage(:from, :to, 'process') GROUP BY 1, 2, 3),
 site AS MATERIALIZED (
 	SELECT *, row_number() OVER (PARTITION BY upid, source ORDER BY kept_bytes DESC, call_site) AS nth
 	  FROM (SELECT upid, source, coalesce(symbol, iif(call_site, printf('0x%x', call_site), NULL), cache, 'order ' || page_order) AS call_site,
-	               100.0 * count(*) FILTER (WHERE free_ns IS NULL) / count(*) AS kept_pct, sum(bytes) FILTER (WHERE free_ns IS NULL) AS kept_bytes,
-	               percentile(:to - alloc_ns, 50) FILTER (WHERE free_ns IS NULL) AS age_p50_ns
-	          FROM allocations(:to) WHERE alloc_ns >= :from AND alloc_ns < :to AND thread_in_scope(utid)
-	         GROUP BY upid, source, coalesce(symbol, call_site, cache, page_order))
-	 WHERE kept_bytes > 0)
+	               sum(bytes) AS kept_bytes, percentile(:to - alloc_ns, 50) AS age_p50_ns
+	          FROM allocations(:to) WHERE alloc_ns >= :from AND alloc_ns < :to AND free_ns IS NULL AND thread_in_scope(utid) GROUP BY 1, 2, 3))
 SELECT p.pid AS pid, p.comm AS comm, x.source AS source, x.grown_bytes AS grown_bytes,
        CAST(round(1e9 * x.xy / nullif(x.xx, 0) / step.ns) AS INTEGER) AS grown_bytes_per_s, round(100 * x.xy * x.xy / nullif(x.xx * x.yy, 0), 3) AS linear_pct,
-       s.call_site AS call_site, round(s.kept_pct, 3) AS kept_pct, s.kept_bytes AS kept_bytes, s.age_p50_ns AS age_p50_ns,
+       s.call_site AS call_site, round(100.0 * m.kept / m.allocs, 3) AS kept_pct, s.kept_bytes AS kept_bytes, s.age_p50_ns AS age_p50_ns,
        view_complete(:from, :to, x.source) AS complete, view_lost(:from, :to, x.source) AS lost_events
   FROM step CROSS JOIN line AS x JOIN processes AS p ON p.upid = x.upid
   LEFT JOIN site AS s ON s.nth = 1 AND s.upid = x.upid AND s.source = x.source
+  LEFT JOIN made AS m ON m.upid = s.upid AND m.source = s.source AND m.call_site = s.call_site
  ORDER BY x.grown_bytes DESC, x.upid, x.source
