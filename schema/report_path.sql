@@ -14,6 +14,7 @@
 -- sooner. Columns:
 --   kind         running: the thread had a CPU. A kind of report waits: it waited for a CPU, or it slept and no thread that
 --                is known ended that, but a timer, a device, the network or a task that the kernel hides.
+--                Of a kernel thread that waited for work until then, the sleep that it ended takes this place.
 --                ended: the thread had ended before the window did. unknown: nothing is known of the thread then
 --   call, object the system call in which it slept, and what for, as in report why
 --   parts        of the path in the row; path_ns: their time; path_max_ns: the longest

@@ -2,7 +2,9 @@
 /*
  * blocking_chain(from_ns, to_ns): from the window's end back to its beginning, along what held the
  * report's threads up. It begins with the thread of the report that was on a CPU last. Where a
- * thread ended the sleep of another one, or began it, the chain goes on with that thread.
+ * thread ended the sleep of another one, or began it, the chain goes on with that thread; from a
+ * kernel thread that had waited for work until then, which no thread is known to have given it, it
+ * goes back to the sleep that this one ended.
  *
  *     what each thread did, who ended its sleeps --[view_chain]--> parts that are the window
  *
@@ -27,6 +29,7 @@
 struct piece {
 	uint64_t from_ns, to_ns;
 	uint64_t object;
+	uint32_t thread;
 	uint32_t before;	/* 1 + place of the thread's piece before; 0: none is kept */
 	uint32_t waker;		/* the thread that ended the sleep with it; 0: none is known */
 	uint16_t call;
@@ -40,6 +43,7 @@ struct chain {
 	struct piece *pieces;		/* those of a thread are in order of time */
 	size_t cnt, cap;
 	uint32_t *last_of;		/* by thread: 1 + place of its last piece; 0: none */
+	uint32_t *woke;			/* the same of the sleep from which the chain came to it */
 	struct strpool *texts;
 	uint64_t known_ns;		/* all pieces are kept that end behind it */
 	uint32_t last;			/* the thread that was on a CPU last; 0: none */
@@ -97,7 +101,8 @@ static int note_piece(struct chain *c, const struct thread_piece *p)
 	if (array_reserve(&c->pieces, &c->cap, c->cnt + 1) < 0)
 		return -ENOMEM;
 	c->pieces[c->cnt] = (struct piece){ .from_ns = from_ns, .to_ns = to_ns, .call = p->call,
-					    .state = p->state, .before = c->last_of[p->thread] };
+					    .state = p->state, .thread = p->thread,
+					    .before = c->last_of[p->thread] };
 	c->last_of[p->thread] = (uint32_t)++c->cnt;
 	return 0;
 }
@@ -126,7 +131,7 @@ static int on_found(void *ctx, const void *found)
 }
 
 /* The thread's last piece that begins before to_ns, which only falls; NULL: there is none. */
-static const struct piece *piece_before(struct chain *c, uint32_t thread, uint64_t to_ns)
+static struct piece *piece_before(struct chain *c, uint32_t thread, uint64_t to_ns)
 {
 	uint32_t *last = &c->last_of[thread];
 
@@ -194,6 +199,26 @@ static int give_part(struct chain *c, uint32_t thread, uint64_t from_ns, uint64_
 	return 0;
 }
 
+/* p ends where the chain is. Returns the thread that the chain goes on with; 0: with p itself. */
+static uint32_t other_than(struct chain *c, struct piece *p)
+{
+	bool is_idle = p->state == THREAD_SLEEPING && p->call == CALL_KERNEL;
+	struct piece *woken = is_idle ? piece_at(c, c->woke[p->thread]) : NULL;
+	uint32_t waker = p->waker;
+
+	if (waker >= EVENT_ID_FIRST) {
+		c->woke[waker] = c->last_of[p->thread];
+		c->last_of[p->thread] = p->before;
+		p->waker = 0;
+		return waker;
+	}
+	if (!woken)
+		return 0;
+	c->last_of[woken->thread] = c->woke[p->thread];
+	c->woke[p->thread] = 0;
+	return woken->thread;
+}
+
 static int give_chain(struct chain *c)
 {
 	const struct window *w = &c->v.w;
@@ -202,23 +227,22 @@ static int give_chain(struct chain *c)
 	int ret = 0;
 
 	while (thread >= EVENT_ID_FIRST && to_ns > w->from_ns && !ret) {
-		const struct piece *p = piece_before(c, thread, to_ns);
-		uint32_t maker = p ? 0 : maker_of(c, thread, to_ns);
+		struct piece *p = piece_before(c, thread, to_ns);
 		uint64_t from_ns = p ? p->from_ns : w->from_ns;
+		uint32_t other = !p		       ? maker_of(c, thread, to_ns) :
+				 p->to_ns == to_ns ? other_than(c, p) :
+						       0;
 
-		if (maker) {
-			thread = maker;
-		} else if (p && p->to_ns == to_ns && p->waker >= EVENT_ID_FIRST) {
-			c->last_of[thread] = p->before;
-			thread = p->waker;
-		} else {
-			if (p && p->to_ns < to_ns) {
-				from_ns = p->to_ns;
-				p = NULL;
-			}
-			ret = give_part(c, thread, from_ns, to_ns, p);
-			to_ns = from_ns;
+		if (other) {
+			thread = other;
+			continue;
 		}
+		if (p && p->to_ns < to_ns) {
+			from_ns = p->to_ns;
+			p = NULL;
+		}
+		ret = give_part(c, thread, from_ns, to_ns, p);
+		to_ns = from_ns;
 	}
 	return ret;
 }
@@ -229,7 +253,8 @@ static int open_chain(struct view *v, const struct table_query *q, struct err *e
 
 	c->machine = call_machine_of(trace_get(v->a->trace, "machine"));
 	c->last_of = calloc(v->a->ids.thread_cnt + 1, sizeof(*c->last_of));
-	if (!c->last_of || strpool_new(&c->texts) < 0)
+	c->woke = calloc(v->a->ids.thread_cnt + 1, sizeof(*c->woke));
+	if (!c->last_of || !c->woke || strpool_new(&c->texts) < 0)
 		return err_set(e, -ENOMEM, "out of memory");
 	return 0;
 }
@@ -258,6 +283,7 @@ static void close_chain(struct view *v)
 
 	free(c->pieces);
 	free(c->last_of);
+	free(c->woke);
 	strpool_free(c->texts);
 }
 

@@ -185,11 +185,46 @@ static void test_a_sleep_whose_wake_up_was_not_seen_is_on_the_path(void **state)
 	made_close(&m);
 }
 
+/*
+ * dd sleeps from 10 ms on. A kernel thread that has waited for work since 5 ms is woken by an
+ * interrupt at 50 ms, and wakes dd at 60 ms.
+ */
+static void test_a_kernel_thread_that_waited_for_work_is_no_part_of_the_path(void **state)
+{
+	struct wire_switch idle = { .hdr = { .ts_ns = AT(5), .hook = WIRE_SWITCH, .tid = 300,
+					     .cpu = 1 },
+				    .prev_state = 1, .call = WIRE_CALL_KERNEL };
+	struct made_trace m;
+
+	made_begin(&m, &(struct gen_config){ .cpu_cnt = 2, .from_ns = T0 });
+	gen_snap(m.g, T0, 0, 100, 100, 1, "dd");
+	gen_snap(m.g, T0, 1, 300, 300, 2, "kworker");
+	gen_switch(m.g, AT(1), 0, 0, 100, 0);
+	gen_switch(m.g, AT(1), 1, 0, 300, 0);
+	gen_raw(m.g, &idle, sizeof(idle));
+	gen_switch(m.g, AT(10), 0, 100, 0, 0);
+	gen_wakeup(m.g, AT(50), 1, 0, 300, WIRE_F_IRQ);
+	gen_switch(m.g, AT(51), 1, 0, 300, 0);
+	gen_wakeup(m.g, AT(60), 1, 300, 100, 0);
+	gen_switch(m.g, AT(61), 0, 0, 100, 0);
+	gen_slice(m.g, AT(100));
+	made_open(&m);
+	assert_int_equal(path_ms(&m, "kworker", "running"), 9);
+	assert_int_equal(path_ms(&m, "kworker", "cpu"), 1);
+	assert_int_equal(path_ms(&m, "kworker", "kernel"), 0);
+	assert_int_equal(path_ms(&m, "dd", "unknown"), 40);
+	assert_int_equal(path_ms(&m, "dd", "running"), 39 + 9);
+	assert_int_equal(path_ms(&m, "", ""), 100);
+	made_close(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 			test_a_lost_end_of_a_request_does_not_make_a_sleep_a_wait_for_a_disk),
+		cmocka_unit_test(
+			test_a_kernel_thread_that_waited_for_work_is_no_part_of_the_path),
 		cmocka_unit_test(test_a_sleep_whose_wake_up_was_not_seen_is_on_the_path),
 		cmocka_unit_test(
 			test_the_path_goes_from_the_end_of_the_window_to_its_beginning),
