@@ -409,7 +409,8 @@ static void write_heap(struct gen *g)
 
 static int make_other(const char *dir, const char *which)
 {
-	const struct gen_config c = { .from_ns = START, .cgroups = who_cgroups };
+	const struct gen_config c = { .from_ns = START, .cgroups = who_cgroups,
+				      .quotas = true };
 	struct gen *g = gen_open(dir, &c);
 
 	if (!strcmp(which, "who"))

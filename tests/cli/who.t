@@ -236,7 +236,7 @@ $ ebpfrec sql -i who.ebpfrec "SELECT task_key('process', 16)"
 
 # a redacted trace has the same groups, with other ids
 $ ebpfrec redact -i who.ebpfrec -o public.ebpfrec --salt pepper 2>&1 | grep -v MB; ebpfrec report cpu -i public.ebpfrec --by container,unit,user --format csv
-1> ebpfrec: public.ebpfrec: 1 block, 3.82 kB, of who.ebpfrec
+1> ebpfrec: public.ebpfrec: 1 block, 3.87 kB, of who.ebpfrec
 1> ebpfrec: public.ebpfrec: replaced: 5 process names, 10 cgroups, 2 devices, 1 user name
 1> ebpfrec: public.ebpfrec: still there: 2 cgroups
 1> container,unit,user,oncpu_ns,util_pct,switches,preempted,complete,lost_events,steal_ns,irq_ns,softirq_ns
@@ -274,3 +274,23 @@ $ ebpfrec info -i who.ebpfrec --tree --format csv | tail -n 3
 1> 26,110,1,1,work2,root,,199000000,,""
 1> 27,111,110,2,work3,ann,,219000000,,""
 1> 28,112,111,3,work0,1234,,239000000,,""
+
+# A group has its quota, or that of a group above, in the window; who had none is no row.
+$ ebpfrec report throttle -i who.ebpfrec --format csv
+1> cgroup,quota_ns,period_ns,quota_of,periods,throttled_ns,throttled_max_ns,threads,complete,lost_events
+1> /,20000000,100000000,,0,0,,0,1,0
+
+$ ebpfrec sql -i who.ebpfrec --format csv 'SELECT * FROM quotas'
+1> from_ns,to_ns,cgroup_id,cgroup,limit_id,quota_of,quota_ns,period_ns
+1> 0,1000000000,1,/,1,/,20000000,100000000
+1> 0,1000000000,77,,7,/kubepods.slice/kubepods-pod11112222_3333_4444_5555_666677778888.slice/cri-containerd-0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef.scope,5000000,10000000
+
+$ ebpfrec report throttle -i public.ebpfrec --format csv
+1> cgroup,quota_ns,period_ns,quota_of,periods,throttled_ns,throttled_max_ns,threads,complete,lost_events
+1> /,20000000,100000000,,0,0,,0,1,0
+
+# a cut of processes has the quotas of their groups
+$ for pid in 101 102; do ebpfrec cut -i who.ebpfrec --pid $pid -o $pid.ebpfrec 2>/dev/null || echo "cut $?"; ebpfrec sql -i $pid.ebpfrec --format csv 'SELECT cgroup_id, quota_ns FROM quotas'; done
+1> cgroup_id,quota_ns
+1> 1,20000000
+1> cgroup_id,quota_ns

@@ -87,7 +87,7 @@ static const struct trace_quota *quota_at(void *ctx, size_t i)
 
 	if (i)
 		return i == 1 ? &above : NULL;
-	own.quota_ns = blocks++ / 3 % 3 * 20000000;
+	own.quota_ns = (blocks++ / 3 + 1) % 3 * 20000000;
 	return &own;
 }
 
