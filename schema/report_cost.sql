@@ -2,12 +2,14 @@
 -- note: The recorder samples its counters about once a second; a window gets its share of a
 --   sample's time and bytes. Events and skipped runs count in the window in which their sample
 --   ends, as in `loss`. Time in the kernel is extrapolated from the measured runs, about one in
---   sixteen. MACHINE % is the share of the time of all CPUs.
+--   sixteen. MACHINE % is the share of the time of all CPUs. What the library of --heap took in the
+--   programs is an estimate without its stacks, and in no other row.
 -- needs: sched? alloc? block?
 -- takes: every sort
 --
 -- The result has one row for everything, one each for the recorder's CPU time in user and in system
--- mode, and one per kernel hook. Columns:
+-- mode, one per kernel hook, and one for the library of record --heap (part workload). That one is its events times
+-- what one took when the program that began last tried: more where caches are cold or stacks are taken. Columns:
 --   cpu_ns, cpu_pct  CPU time, and its share of the window: 100 is one CPU
 --   machine_pct      its share of all CPUs online: record --max-overhead limits this figure
 --   runs, ns_per_run number of runs of the hook's programs, and mean length of a run
@@ -32,7 +34,8 @@ c AS (SELECT sum(window_share(user_ns, from_ns, to_ns, :from, :to)) AS user_ns,
 	FROM s),
 h AS (SELECT hook, sum(window_share(cost_ns, from_ns, to_ns, :from, :to)) AS run_ns,
 	     sum(run_time_ns) AS measured_ns, sum(run_cnt) AS measured,
-	     coalesce(sum(read_cnt) FILTER (WHERE to_ns <= :to), 0) AS events
+	     coalesce(sum(read_cnt) FILTER (WHERE to_ns <= :to), 0) AS events,
+	     sum(window_share(read_cnt, from_ns, to_ns, :from, :to)) AS wrote
 	FROM hook_stats WHERE from_ns < :to AND to_ns > :from GROUP BY hook),
 m AS (SELECT hook, sum(missed_cnt - inferred_cnt) AS skipped
 	FROM losses WHERE missed_cnt > inferred_cnt AND from_ns < :to AND max(to_ns - 1, from_ns) >= :from
@@ -50,7 +53,12 @@ SELECT 1, 'recorder', 'system', sys_ns, NULL, NULL, NULL, NULL, NULL, NULL, NULL
 UNION ALL
 SELECT 2, 'kernel', lower(h.hook), run_ns, CAST(round(1.0 * run_ns * measured / nullif(measured_ns, 0)) AS INTEGER),
        round(1.0 * measured_ns / nullif(measured, 0), 1), measured, events, coalesce(m.skipped, 0), NULL, NULL, NULL, NULL
-  FROM h LEFT JOIN m USING (hook) WHERE measured > 0 OR events > 0 OR run_ns > 0)
+  FROM h LEFT JOIN m USING (hook) WHERE measured > 0 OR events > 0 OR run_ns > 0
+UNION ALL
+SELECT 3, 'workload', 'heap library', CAST(sum(wrote) * value / 1000 AS INTEGER), sum(wrote), round(value / 1000.0, 1),
+       NULL, NULL, NULL, NULL, NULL, NULL, NULL
+  FROM h, (SELECT CAST(value AS INTEGER) AS value FROM info WHERE key = 'heap.event_ps' AND value <> '0')
+ WHERE lower(hook) IN ('heap_alloc', 'heap_free') HAVING sum(wrote) > 0)
 SELECT part, name, cpu_ns, round(100.0 * cpu_ns / span.ns, 3) AS cpu_pct,
        round(100.0 * cpu_ns / span.ns / c.cpus, 3) AS machine_pct,
        runs, ns_per_run, measured, events, skipped, bytes_written, ring_used_max_bytes, queue_max_bytes, rss_bytes

@@ -137,6 +137,7 @@ static uint32_t stacks_every;
 static uint64_t stacks_min;
 enum { UNTRIED, OPENING, OPEN, OFF };
 static int state;
+static bool was_called;		/* something was allocated or freed through this library */
 
 LOCAL_THREAD struct {
 	uint64_t epoch;
@@ -227,25 +228,6 @@ static bool begin_process(void)
 	((struct process *)process)->epoch = ++last_epoch;
 	__atomic_store_n(&state, OPEN, __ATOMIC_RELEASE);
 	return true;
-}
-
-/* As the program finds them, which may have an allocator inside that is called instead. */
-static void *(*volatile const named_malloc)(size_t bytes) = malloc;
-static void (*volatile const named_free)(void *p) = free;
-static bool was_called;
-
-/* Before main(), so that no signal handler and no thread comes while the memory is mapped. */
-static __attribute__((constructor)) void begin(void)
-{
-	if (process->epoch || state != UNTRIED)
-		return;
-	state = OPENING;	/* this one is not told */
-	named_free(named_malloc(1));
-	state = UNTRIED;
-	if (begin_process() && !was_called) {
-		head->own_malloc_pid = (uint32_t)getpid();
-		__atomic_fetch_add(&head->own_malloc_cnt, 1, __ATOMIC_RELAXED);
-	}
 }
 
 /* The first slot of a chunk that is this thread's from now on. NULL: there is none. */
@@ -382,6 +364,41 @@ static inline void put(enum heap_share_kind kind, const void *p, size_t bytes, u
 	if (!when.at)
 		when = now(kind == HEAP_SHARE_ALLOC);
 	write_record(slot, kind, p, bytes, caller, when);
+}
+
+/* As the program finds them, which may have an allocator inside that is called instead. */
+static void *(*volatile const named_malloc)(size_t bytes) = malloc;
+static void (*volatile const named_free)(void *p) = free;
+static void time_events(void)
+{
+	unsigned int i;
+
+	mine.epoch = process->epoch;
+	head->timed_from = now(true).at;
+	for (i = 0; i < HEAP_SHARE_TIMED; i++) {
+		if (!(i % 256))	/* half of them in cold caches */
+			mine.slot = (void *)((char *)head + HEAP_SHARE_ASIDE);
+		put(HEAP_SHARE_ALLOC + i % 2, "", i, CALLER, (struct instant){ 0, 0 });
+	}
+	head->timed_to = now(true).at;
+	mine.slot = PARKED;
+}
+
+/* Before main(), so that no signal handler and no thread comes while the memory is mapped. */
+static __attribute__((constructor)) void begin(void)
+{
+	if (process->epoch || state != UNTRIED)
+		return;
+	state = OPENING;	/* this one is not told */
+	named_free(named_malloc(1));
+	state = UNTRIED;
+	if (!begin_process())
+		return;
+	time_events();
+	if (!was_called) {
+		head->own_malloc_pid = (uint32_t)getpid();
+		__atomic_fetch_add(&head->own_malloc_cnt, 1, __ATOMIC_RELAXED);
+	}
 }
 
 /* ---- stacks ---- */
@@ -555,19 +572,18 @@ static void *lacks_function(void)
 	return NULL;
 }
 
-WRAPS void *memalign(size_t align, size_t bytes)
-{
-	if (!is_ready() || !next.memalign)
-		return lacks_function();
-	return allocated(HIDING(next.memalign(align, bytes)), bytes, CALLER);
+#define WRAP(name, parameters, ...) \
+WRAPS void *name parameters \
+{ \
+	if (!is_ready() || !next.name) \
+		return lacks_function(); \
+	return allocated(HIDING(next.name(__VA_ARGS__)), bytes, CALLER); \
 }
 
-WRAPS void *aligned_alloc(size_t align, size_t bytes)
-{
-	if (!is_ready() || !next.aligned_alloc)
-		return lacks_function();
-	return allocated(HIDING(next.aligned_alloc(align, bytes)), bytes, CALLER);
-}
+WRAP(memalign, (size_t align, size_t bytes), align, bytes)
+WRAP(aligned_alloc, (size_t align, size_t bytes), align, bytes)
+WRAP(valloc, (size_t bytes), bytes)
+WRAP(pvalloc, (size_t bytes), bytes)
 
 WRAPS int posix_memalign(void **ret, size_t align, size_t bytes)
 {
@@ -579,18 +595,4 @@ WRAPS int posix_memalign(void **ret, size_t align, size_t bytes)
 	if (!err)
 		allocated(*ret, bytes, CALLER);
 	return err;
-}
-
-WRAPS void *valloc(size_t bytes)
-{
-	if (!is_ready() || !next.valloc)
-		return lacks_function();
-	return allocated(HIDING(next.valloc(bytes)), bytes, CALLER);
-}
-
-WRAPS void *pvalloc(size_t bytes)
-{
-	if (!is_ready() || !next.pvalloc)
-		return lacks_function();
-	return allocated(HIDING(next.pvalloc(bytes)), bytes, CALLER);
 }

@@ -67,15 +67,19 @@ struct heap_share_head {
 	uint32_t own_malloc_pid;	/* the last one */
 	uint64_t zero;
 	uint64_t lost[HEAP_SHARE_KINDS];	/* for want of a chunk, by kind */
-	uint64_t more_zeros[5];
+	uint64_t timed_from, timed_to;	/* meanwhile a process wrote HEAP_SHARE_TIMED records */
+	uint64_t more_zeros[3];
 	uint32_t owner[HEAP_CHUNKS_MAX];	/* thread id; 0: the chunk is free */
 };
 
 #define HEAP_SHARE_HEAD_BYTES (3 * HEAP_CHUNK_BYTES)
+/* Of the head's last chunk nothing is read from here on: to find out what an event costs. */
+#define HEAP_SHARE_ASIDE (2 * HEAP_CHUNK_BYTES + 1024)
+#define HEAP_SHARE_TIMED 512u
 
 _Static_assert(sizeof(struct heap_share_record) == 32 && HEAP_CHUNK_RECORDS * 32 < HEAP_CHUNK_BYTES,
 	       "a chunk has room for its records");
 _Static_assert(sizeof(struct heap_share_head) == 128 + 4 * HEAP_CHUNKS_MAX &&
-	       sizeof(struct heap_share_head) <= HEAP_SHARE_HEAD_BYTES, "the head has no holes");
+	       sizeof(struct heap_share_head) <= HEAP_SHARE_ASIDE, "the head has no holes");
 
 #endif /* HEAP_SHARE_H */

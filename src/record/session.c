@@ -435,9 +435,12 @@ static int close_trace(struct session *s, bool ended, int exit_code, struct err 
 	store_writer_set_number(s->store, "read", t.read);
 	store_writer_set_number(s->store, "lost", t.lost);
 	store_writer_set_number(s->store, "disk.sync_max_ns", sync.max_ns);
-	if (s->preload.ring)
+	if (s->preload.ring) {
 		store_writer_set_number(s->store, "heap.clock_error_ns",
 					heap_ring_clock_error_ns(s->preload.ring));
+		store_writer_set_number(s->store, "heap.event_ps",
+					heap_ring_event_ps(s->preload.ring));
+	}
 	preload_say(&s->preload, &s->o);
 	count_stored(s, &s->stats);
 	err = store_error(e, store_writer_finish(s->store, &why), &why);

@@ -29,6 +29,7 @@
 #define AHEAD_MAX_NS 1000000000ULL	/* a later instant was never read from a clock */
 #define LOST_MAX (1ULL << 32)	/* between two passes */
 #define YOUNG_S 10
+#define EVENT_MAX_PS 10000000ULL	/* longer, and the thread was away meanwhile */
 #define TID_MAX (1u << 22)	/* the kernel's PID_MAX_LIMIT */
 
 struct chunk {
@@ -68,7 +69,7 @@ struct heap_ring {
 	uint64_t lost_seen[HEAP_SHARE_KINDS];
 	/* by kind; the reader writes and any thread reads */
 	uint64_t taken_cnt[HEAP_SHARE_KINDS], lost_cnt[HEAP_SHARE_KINDS], bad_cnt;
-	uint64_t stack_cnt;
+	uint64_t stack_cnt, event_ps;
 };
 
 #define load(p) __atomic_load_n(p, __ATOMIC_RELAXED)
@@ -211,6 +212,11 @@ uint64_t heap_ring_clock_error_ns(const struct heap_ring *h)
 	return load(&h->clock.error_ns);
 }
 
+uint64_t heap_ring_event_ps(const struct heap_ring *h)
+{
+	return load(&h->event_ps);
+}
+
 uint32_t heap_ring_own_malloc(const struct heap_ring *h, uint32_t *ret_pid)
 {
 	uint32_t said[2];
@@ -264,6 +270,25 @@ struct heap_ring_count heap_ring_count(const struct heap_ring *h, unsigned int h
 
 /* ---- a pass ---- */
 
+static uint64_t to_ns(const struct heap_ring *h, uint64_t at)
+{
+	return h->config.counts_cycles ? heap_clock_ns(&h->clock, at) : at;
+}
+
+/* What the process that began last has found out. */
+static void read_event_cost(struct heap_ring *h)
+{
+	uint64_t at[2], from_ns, ps;
+
+	if (pread(h->fd, at, sizeof(at), offsetof(struct heap_share_head, timed_from)) !=
+	    sizeof(at))
+		return;
+	from_ns = to_ns(h, at[0]);
+	ps = (to_ns(h, at[1]) - from_ns) * 1000 / HEAP_SHARE_TIMED;
+	if (from_ns && ps && ps <= EVENT_MAX_PS)
+		store(&h->event_ps, ps);
+}
+
 static bool begin_pass(struct heap_ring *h)
 {
 	uint64_t lost[HEAP_SHARE_KINDS], now_ns = clock_mono_ns();
@@ -278,8 +303,10 @@ static bool begin_pass(struct heap_ring *h)
 		heap_clock_read(&h->clock);
 	count_lost(h, lost);
 	h->looks = now_ns - h->look_ns >= LOOK_NS;
-	if (h->looks)
+	if (h->looks) {
 		h->look_ns = now_ns;
+		read_event_cost(h);
+	}
 	return true;
 }
 
@@ -434,7 +461,7 @@ static bool next_of_chunk(struct heap_ring *h, uint64_t end_ns)
 		if (slots && !has_stack && !is_last)
 			return false;
 		r = &h->batch[h->batch_at];	/* it may have been read anew */
-		ts_ns = h->config.counts_cycles ? heap_clock_ns(&h->clock, r->at) : r->at;
+		ts_ns = to_ns(h, r->at);
 		if (!is_whole(r)) {
 			/* a signal handler or the end came between; what follows is whole */
 			if (!is_last)

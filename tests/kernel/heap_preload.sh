@@ -120,6 +120,10 @@ whole, full = Trace(tmp + "/whole"), Trace(tmp + "/full")
 waits = Trace(tmp + "/waits")
 check("heap, waiting: nothing is lost, and every event is there", waits.balance(["alloc"])["alloc"] == whole.balance(["alloc"])["alloc"],
       (waits.balance(["alloc"]), whole.balance(["alloc"])))
+cost = {r["part"]: r for r in whole.report("cost")}
+w = cost["workload"]
+check("heap: report cost has the library's share, beside the recorder's", w["runs"] == whole.balance(["alloc"])["alloc"][1] and
+      abs(w["cpu_ns"] - w["runs"] * w["ns_per_run"]) <= w["runs"] * 0.06 and w["events"] in (None, ""), w)
 w, f = whole.balance(["alloc"])["alloc"], full.balance(["alloc"])["alloc"]
 check("heap, full: some is lost, and all is counted", f[2] > 0 and f[0] == f[1] + f[2] and f[0] == w[0] == w[1] >= 399999, (f, w))
 where = full.one("SELECT count(*) FROM losses WHERE cpu IS NULL AND full_cnt > 0 AND to_ns > from_ns AND source = 'alloc.heap'")

@@ -368,6 +368,26 @@ static void test_what_a_killed_recorder_left_is_removed(void **state)
 	rmdir(young);
 }
 
+/* LOOK_NS has passed since the last one. */
+static uint64_t event_ps_of(struct both *b, uint64_t from, uint64_t to)
+{
+	b->head->timed_from = from;
+	b->head->timed_to = to;
+	usleep(60000);
+	assert_int_equal(read_all(b, 1000), 0);
+	return heap_ring_event_ps(b->ring);
+}
+
+static void test_what_an_event_costs_is_believed_within_limits(void **state)
+{
+	struct both *b = *state;
+
+	assert_int_equal(event_ps_of(b, 0, 0), 0);
+	assert_int_equal(event_ps_of(b, 2000, 1000), 0);
+	assert_int_equal(event_ps_of(b, 1000, 1000 + 20 * HEAP_SHARE_TIMED), 20000);
+	assert_int_equal(event_ps_of(b, 1000, UINT64_MAX), 20000);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -381,6 +401,7 @@ int main(void)
 		TEST(test_what_is_no_record_is_counted_as_lost),
 		TEST(test_losses_are_counted_and_a_jump_is_not_believed),
 		TEST(test_a_workload_that_scribbles_costs_itself_events),
+		TEST(test_what_an_event_costs_is_believed_within_limits),
 		cmocka_unit_test(test_the_file_is_private_and_is_removed),
 		cmocka_unit_test(test_what_a_killed_recorder_left_is_removed),
 	};
