@@ -7,7 +7,7 @@
 # case stacks 12 60: micro: ns per stack (record --stacks) of an allocation, on top of its program, under the mixed load, and its frames
 # case cpu_time 10 25: difference between a thread's CPU time in the trace and the scheduler's own account of it
 # case reading 30 150: wake-up latencies next to perf sched; loading into SQLite, window of one second, whole summary
-# case metrics 40 150: the exporter beside a recording of the whole machine at some 300,000 events a second, and beside one of nothing
+# case metrics 45 150: the exporter beside a recording of the whole machine at some 300,000 events a second, and beside one of nothing
 #
 # The questions of reading are asked of generated traces of two sizes. With EBPFREC_BENCH_SIZES="100M 1G" reading takes
 # traces of those sizes instead (5 GB of disk and four minutes for each 1G).
@@ -230,7 +230,7 @@ turn_metrics()
 {
 	local recorder tries seconds load=(-a --keep 1GiB -- "$bin/load_rate" 11000)
 
-	seconds=$(pick 8 15)
+	seconds=$(pick 5 15)
 	[ "$1" = ebpfrec ] || load=(--only -- sleep)
 	rm -rf "$run" && mkdir -p "$run"
 	"$EBPFREC" record -q -o "$run/trace" "${load[@]}" $((seconds + 60)) >"$run/work.out" 2>"$run/tool.err" &

@@ -130,11 +130,38 @@ static void test_other_events_are_of_no_family(void **state)
 	assert_int_equal(object_family_of(UINT64_MAX), -1);
 }
 
+/* A process that is new has a heap of its own, also beside those that began anew before. */
+static void test_heaps_stay_apart_when_there_are_more_processes(void **state)
+{
+	struct object_event o = { .addr = 4096, .family = OBJECT_HEAP, .is_alloc = true,
+				  .kind = { .bytes = 16, .bytes_req = 16 } };
+	struct ended e = { .cnt = 0 };
+	struct object_pairs p;
+	uint64_t unknown;
+
+	assert_int_equal(object_pairs_init(&p, 4096, PROCESSES), 0);
+	for (uint32_t i = 0; i < PROCESSES; i++)
+		object_pairs_reset(&p, i);
+	assert_int_equal(object_pairs_grow(&p, PROCESSES, 3 * PROCESSES), 0);
+	for (uint32_t i = 0; i < 3 * PROCESSES; i++)
+		assert_int_equal(object_pairs_event(&p, &o, i, 100 + i, i, on_end, &e, &unknown), 0);
+	/* each of them is another one's: none was lost */
+	assert_int_equal(e.cnt, 0);
+	o.is_alloc = false;
+	for (uint32_t i = 0; i < 3 * PROCESSES; i++) {
+		assert_int_equal(object_pairs_event(&p, &o, 50, 0, i, on_end, &e, &unknown), 0);
+		assert_int_equal(e.owner, 100 + i);
+		assert_int_equal(e.cnt, i + 1);
+	}
+	object_pairs_done(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pairs_are_those_of_a_list),
 		cmocka_unit_test(test_other_events_are_of_no_family),
+		cmocka_unit_test(test_heaps_stay_apart_when_there_are_more_processes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
