@@ -144,7 +144,8 @@ static void test_heaps_stay_apart_when_there_are_more_processes(void **state)
 		object_pairs_reset(&p, i);
 	assert_int_equal(object_pairs_grow(&p, PROCESSES, 3 * PROCESSES), 0);
 	for (uint32_t i = 0; i < 3 * PROCESSES; i++)
-		assert_int_equal(object_pairs_event(&p, &o, i, 100 + i, i, on_end, &e, &unknown), 0);
+		assert_int_equal(object_pairs_event(&p, &o, i, 100 + i, i, on_end, &e,
+						    &unknown), 0);
 	/* each of them is another one's: none was lost */
 	assert_int_equal(e.cnt, 0);
 	o.is_alloc = false;
