@@ -47,7 +47,7 @@ top AS MATERIALIZED (
 	 ORDER BY t.kind = 'kernel', busy AND 20 * t.ns >= s.life_ns DESC, t.ns DESC, t.kind LIMIT 1),
 -- what ended, where somebody may have ended it
 e AS MATERIALIZED (
-	SELECT e.*, t.upid AS upid FROM top CROSS JOIN wait_ends(:from, :to) AS e JOIN threads AS t ON t.utid = e.utid WHERE e.kind = top.kind AND top.kind IN ('lock', 'socket', 'pipe', 'fault', 'call', 'child')),
+	SELECT e.*, t.upid AS upid FROM top CROSS JOIN wait_ends(:from, :to) AS e JOIN threads AS t ON t.utid = e.utid WHERE e.kind = top.kind AND top.kind IN ('lock', 'socket', 'pipe', 'poll', 'fault', 'call', 'child')),
 object AS (SELECT object, call, sum(wait_ns) AS ns FROM e WHERE object NOT NULL GROUP BY upid, object ORDER BY ns DESC, object LIMIT 1),
 call AS (SELECT k.call AS call, k.wait_ns AS ns FROM k, top WHERE k.kind = top.kind AND k.call NOT NULL ORDER BY k.wait_ns DESC, k.call LIMIT 1),
 ender AS (SELECT e.ender_utid AS utid, t.comm AS comm, sum(e.wait_ns) AS ns

@@ -22,7 +22,7 @@ from trace_query import *
 tmp = os.environ["tmp"]
 WANTED = {
     "condition": ("lock", ["for locks$", "^culprit ended .*: timer "]),
-    "idle": ("poll", ["for events$"]),
+    "idle": ("poll", ["for events$", "^culprit ended "]),
     "loaded": (None, ["^The threads ran for .* on CPUs$"]),
     "cpu": ("cpu", ["for a CPU$", "^culprit had the CPU for "]),
     "mmap": ("call", ["in system calls$", "in (mmap|munmap)$", "^culprit ended "]),
