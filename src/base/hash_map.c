@@ -79,6 +79,20 @@ int hash_map_put(struct hash_map *m, uint64_t key, void *value)
 	return 0;
 }
 
+void *hash_map_make(struct hash_map *m, uint64_t key, size_t bytes)
+{
+	void *value = hash_map_get(m, key);
+
+	if (value)
+		return value;
+	value = calloc(1, bytes);
+	if (value && hash_map_put(m, key, value) < 0) {
+		free(value);
+		value = NULL;
+	}
+	return value;
+}
+
 void *hash_map_remove(struct hash_map *m, uint64_t key)
 {
 	size_t mask, i, j;

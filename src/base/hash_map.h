@@ -40,6 +40,8 @@ void hash_map_clear(struct hash_map *m);
 
 /* Sets the value (not NULL) of a key. 0 or -ENOMEM. */
 int hash_map_put(struct hash_map *m, uint64_t key, void *value);
+/* The value of a key, a new one of so many zero bytes where it has none. NULL: out of memory. */
+void *hash_map_make(struct hash_map *m, uint64_t key, size_t bytes);
 /* Removes a key. Returns its value, or NULL when the key was not there. */
 void *hash_map_remove(struct hash_map *m, uint64_t key);
 

@@ -103,20 +103,11 @@ void redact_words_free(struct redact_words *w)
 static struct item *item_of(struct redact_words *w, const char *s, const char **ret_mine)
 {
 	const char *mine = strpool_put(w->pool, s);
-	struct item *it;
 
 	if (!mine)
 		return NULL;
 	*ret_mine = mine;
-	it = hash_map_get(&w->items, (uintptr_t)mine);
-	if (it)
-		return it;
-	it = calloc(1, sizeof(*it));
-	if (it && hash_map_put(&w->items, (uintptr_t)mine, it)) {
-		free(it);
-		it = NULL;
-	}
-	return it;
+	return hash_map_make(&w->items, (uintptr_t)mine, sizeof(struct item));
 }
 
 int redact_words_keep(struct redact_words *w, enum redact_kind kind, const char *s)

@@ -58,16 +58,12 @@ int inode_cache_get(struct inode_cache *c, uint64_t ino, uint32_t dev, uint64_t 
 		return 0;
 	for (; c->by_inode.cnt >= INODE_CACHE_MAX; idle /= 2)
 		forget(c, !idle ? UINT64_MAX : now_ns > idle ? now_ns - idle : 0);
-	x = calloc(1, c->entry_bytes);
+	x = hash_map_make(&c->by_inode, inode_key(ino, dev), c->entry_bytes);
 	if (!x)
 		return -ENOMEM;
 	x->ino = ino;
 	x->dev = dev;
 	x->used_ns = now_ns;
-	if (hash_map_put(&c->by_inode, inode_key(ino, dev), x) < 0) {
-		free(x);
-		return -ENOMEM;
-	}
 	*ret = x;
 	return 0;
 }

@@ -220,15 +220,10 @@ void trigger_set_leave_out(struct trigger_set *s, const uint32_t pids[TRIGGER_OW
 static int set_task(struct trigger_set *s, uint32_t tid, uint32_t pid,
 		    const char comm[WIRE_COMM_LEN])
 {
-	struct task *t = hash_map_get(&s->tasks, tid);
+	struct task *t = hash_map_make(&s->tasks, tid, sizeof(*t));
 
-	if (!t) {
-		t = calloc(1, sizeof(*t));
-		if (!t || hash_map_put(&s->tasks, tid, t) < 0) {
-			free(t);
-			return -ENOMEM;
-		}
-	}
+	if (!t)
+		return -ENOMEM;
 	t->pid = pid;
 	memcpy(t->comm, comm, WIRE_COMM_LEN);
 	return 0;
@@ -301,11 +296,7 @@ static struct levels *levels_of(struct state *st, uint32_t pid, bool is_born)
 	if (l && !is_born)
 		return l;
 	free(hash_map_remove(&st->by_id, pid));
-	l = calloc(1, sizeof(*l));
-	if (l && hash_map_put(&st->by_id, pid, l) < 0) {
-		free(l);
-		l = NULL;
-	}
+	l = hash_map_make(&st->by_id, pid, sizeof(*l));
 	if (l)
 		mem_process_init(&l->mem, is_born);
 	return l;

@@ -135,25 +135,6 @@ static void life_remove(struct hash_map *by_id, uint32_t key, struct task_life *
 		at->older = l->older;
 }
 
-/* ---- what is asked for before the task is known ---- */
-
-static struct task_waiting *waiting_get(struct task_table *id, uint32_t pid, bool make)
-{
-	struct task_waiting *w = hash_map_get(&id->by_waiting, pid);
-
-	if (w || !make)
-		return w;
-	w = calloc(1, sizeof(*w));
-	if (!w)
-		return NULL;
-	w->pid = pid;
-	if (hash_map_put(&id->by_waiting, pid, w) < 0) {
-		free(w);
-		return NULL;
-	}
-	return w;
-}
-
 /*
  * Passes WORKLOAD on to descendants. They may be in any order: a snapshot may list children before
  * parents.
@@ -196,9 +177,10 @@ int task_table_add_workload(struct task_table *id, uint32_t pid)
 		id->spread = true;
 		return 0;
 	}
-	w = waiting_get(id, pid, true);
+	w = hash_map_make(&id->by_waiting, pid, sizeof(*w));
 	if (!w)
 		return -ENOMEM;
+	w->pid = pid;
 	w->workload = true;
 	return 0;
 }
@@ -218,11 +200,12 @@ int task_table_set_cmdline(struct task_table *id, uint32_t pid, const char *args
 		id->spread = true;
 		return 0;
 	}
-	w = waiting_get(id, pid, true);
+	w = hash_map_make(&id->by_waiting, pid, sizeof(*w));
 	if (!w) {
 		free(s);
 		return -ENOMEM;
 	}
+	w->pid = pid;
 	free(w->cmdline);
 	w->cmdline = s;
 	return 0;
@@ -354,7 +337,7 @@ struct task_process *task_process_make(struct task_table *id, uint32_t pid, uint
 		goto fail;
 	if (ended)
 		(void)task_table_use_process(id, (struct task_process *)ended);
-	w = p->life.end_ns ? NULL : waiting_get(id, pid, false);
+	w = p->life.end_ns ? NULL : hash_map_get(&id->by_waiting, pid);
 	if (w) {
 		if (w->workload)
 			p->flags |= TRACE_TASK_WORKLOAD;

@@ -57,17 +57,12 @@ void workload_filter_done(struct workload_filter *f)
 
 static int note_alloc(struct workload_filter *f, uint64_t key, uint64_t ts_ns)
 {
-	struct object *o = hash_map_get(&f->live, key);
+	struct object *o = hash_map_make(&f->live, key, sizeof(*o));
 
-	if (!o) {
-		o = calloc(1, sizeof(*o));
-		if (!o || hash_map_put(&f->live, key, o)) {
-			free(o);
-			return -ENOMEM;
-		}
-		o->key = key;
-		o->first_alloc_ns = ts_ns;
-	}
+	if (!o)
+		return -ENOMEM;
+	if (!o->last_alloc_ns)
+		*o = (struct object){ .key = key, .first_alloc_ns = ts_ns };
 	if (ts_ns > o->last_alloc_ns)
 		o->last_alloc_ns = ts_ns;
 	if (ts_ns < o->first_alloc_ns)

@@ -170,6 +170,21 @@ static void test_hash_map_against_an_array(void **state)
 	hash_map_done(&m);
 }
 
+static void test_hash_map_makes_a_value_once(void **state)
+{
+	struct hash_map m = { 0 };
+	uint64_t *v = hash_map_make(&m, 7, sizeof(*v));
+
+	assert_non_null(v);
+	assert_int_equal(*v, 0);
+	*v = 1;
+	assert_ptr_equal(hash_map_make(&m, 7, sizeof(*v)), v);
+	assert_int_equal(*v, 1);
+	assert_ptr_not_equal(hash_map_make(&m, 8, sizeof(*v)), v);
+	assert_int_equal(m.cnt, 2);
+	hash_map_done_values(&m);
+}
+
 static void test_array_order_keeps_equal_ones_in_place(void **state)
 {
 	enum { N = 1000 };
@@ -225,6 +240,7 @@ int main(void)
 		cmocka_unit_test(test_crc32c_both_ways_agree),
 		cmocka_unit_test(test_buf_remembers_failure),
 		cmocka_unit_test(test_hash_map_against_an_array),
+		cmocka_unit_test(test_hash_map_makes_a_value_once),
 		cmocka_unit_test(test_array_order_keeps_equal_ones_in_place),
 		cmocka_unit_test(test_strpool_keeps_one_copy),
 	};
