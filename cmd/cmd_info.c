@@ -265,10 +265,10 @@ static void add_marks(struct facts *f, const struct trace *t)
 static void add_manifest(struct facts *f, const struct trace *t)
 {
 	size_t cnt;
-	const struct trace_kv *kv = trace_manifest(t, &cnt);
+	const struct manifest_entry *m = trace_manifest(t, &cnt);
 
 	for (size_t i = 0; i < cnt; i++)
-		add_text(f, "manifest", kv[i].key, kv[i].value);
+		add_text(f, "manifest", m[i].key, m[i].value);
 }
 
 static int facts(const struct input *in)

@@ -20,6 +20,10 @@
 #define TRACE_TASK_WORKLOAD 0x04	/* COMMAND, -p, --cgroup, and all their descendants */
 #define TRACE_TASK_AT_START 0x08	/* lived before the recording began */
 
+struct manifest_entry {
+	char *key, *value;	/* the value may hold any byte but NUL */
+};
+
 struct trace_process {
 	uint32_t upid;
 	uint32_t pid;

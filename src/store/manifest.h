@@ -21,6 +21,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "format/rows.h"
 #include "store/files.h"
 
 #define MANIFEST_NAME "manifest"
@@ -30,10 +31,6 @@
 /* Why the recording's manifest is not known. A copy of the trace keeps this entry. */
 #define MANIFEST_LOST "manifest.lost"
 #define MANIFEST_SUM_DIFFERS "does not match its checksum"
-
-struct manifest_entry {
-	char *key, *value;	/* the value may hold any byte but NUL */
-};
 
 struct manifest {
 	struct manifest_entry *entries;	/* by key */

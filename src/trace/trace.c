@@ -79,7 +79,6 @@ static int check_span(struct trace *t, const uint64_t *numbers, size_t cnt)
 static int load_manifest(struct trace *t, struct err *e)
 {
 	struct manifest m = { 0 };
-	size_t i;
 	int r;
 
 	if (t->dir_fd >= 0)
@@ -97,15 +96,6 @@ static int load_manifest(struct trace *t, struct err *e)
 	t->manifest = m;
 	if (r < 0)
 		return err_set(e, r, "out of memory");
-	t->kv.cnt = 0;
-	for (i = 0; i < t->manifest.cnt; i++) {
-		struct trace_kv *kv = trace_list_add(&t->kv, sizeof(*kv));
-
-		if (!kv)
-			return err_set(e, -ENOMEM, "out of memory");
-		kv->key = t->manifest.entries[i].key;
-		kv->value = t->manifest.entries[i].value;
-	}
 	read_span(t);
 	return 0;
 }
@@ -224,10 +214,8 @@ static int load(struct trace *t, bool anyway, struct err *e)
 
 int trace_refresh(struct trace *t, struct err *e)
 {
-	int r;
+	int r = load(t, false, e);
 
-	t->kv.cnt = 0;
-	r = load(t, false, e);
 	return r < 0 && r != -ESTALE ? err_prefix(e, r, "'%s'", t->path) : r;
 }
 
@@ -304,7 +292,6 @@ void trace_close(struct trace *t)
 		close(t->dir_fd);
 	manifest_done(&t->manifest);
 	strpool_free(t->strings);
-	free(t->kv.v);
 	free(t->blocks.v);
 	free(t->more.v);
 	free(t->damages.v);

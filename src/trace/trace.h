@@ -36,10 +36,6 @@
 
 struct trace;
 
-struct trace_kv {			/* manifest entries: see FORMAT.md */
-	const char *key, *value;
-};
-
 struct trace_damage {
 	const char *file;		/* chunk file name */
 	uint64_t offset, bytes;		/* what was skipped */
@@ -144,7 +140,7 @@ bool trace_was_recorded(const struct trace *t, const char *source);
 
 #define TRACE_LIST(name, type)                                                                     \
 	const struct type *trace_##name(const struct trace *t, size_t *ret_cnt)
-TRACE_LIST(manifest, trace_kv);
+TRACE_LIST(manifest, manifest_entry);
 TRACE_LIST(blocks, trace_block);
 TRACE_LIST(processes, trace_process);	/* by upid, ascending; pseudo ids are not in it */
 TRACE_LIST(threads, trace_thread);	/* by utid, ascending */

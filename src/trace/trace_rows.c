@@ -384,13 +384,18 @@ size_t trace_rows_from(const struct trace *t, unsigned int list, uint64_t key)
 	return lo;
 }
 
+const struct manifest_entry *trace_manifest(const struct trace *t, size_t *ret_cnt)
+{
+	*ret_cnt = t->manifest.cnt;
+	return t->manifest.entries;
+}
+
 #define LIST(name, type, list)                                                   \
 	const struct type *trace_##name(const struct trace *t, size_t *ret_cnt)  \
 	{                                                                        \
 		*ret_cnt = t->list.cnt;                                          \
 		return t->list.v;                                                \
 	}
-LIST(manifest, trace_kv, kv)
 LIST(blocks, trace_block, blocks)
 LIST(damages, trace_damage, damages)
 

@@ -73,7 +73,7 @@ struct trace {
 	bool quick;		/* lists may come from the derived file */
 	struct trace_lists *lists;	/* NULL: the lists come from the blocks */
 	struct strpool *strings;
-	struct trace_list kv, blocks, more, damages;
+	struct trace_list blocks, more, damages;
 	struct trace_list rows[TRACE_LIST_CNT];	/* by enum trace_list_id */
 	size_t sorted_reset_cnt;	/* so many resets of memory are in order */
 	/*
