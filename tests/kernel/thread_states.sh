@@ -81,17 +81,15 @@ for who, column in (("asleep", "sleeping_ns"), ("stopped", "stopped_ns")):
 life, unknown = (sum(r[c] for r in rows) for c in ("life_ns", "unknown_ns"))
 check("states: little is unknown of all threads", unknown <= life / 10 + t.unknown_ns(0, t.at(w["stop_to"])), (unknown, life))
 
-# The last second ends when the thread is stopped: the chain is thread, the process that continued it, that one's timer.
+# The last second ends when the thread is stopped: the path goes from the thread to the process that continued it, and that one slept.
 why = t.report("why", "--limit", "1000", "--pid", str(w["tid"]), *t.window(0, t.at(w["stop_to"])))
-chain = {}
+path = {}
 for r in why:
-    if r["section"] == "Chain":
-        chain.setdefault(r["row"], {})[r["name"]] = r["value"]
-link = [chain.get(n, {}) for n in (1, 2)]
-check("why: another process ended the thread's stop", number(link[0].get("pid", 0)) == w["tid"] and link[0]["link"] == "woken by the next" and
-      number(link[1].get("pid", 0)) not in (0, w["tid"]), link)
-check("why: that one was woken by its timer", link[1].get("link") == "woken by an interrupt" and
-      abs(int(link[1]["slept_ns"]) - 250_000_000) <= TICK, link)
+    if r["section"] == "Path":
+        path.setdefault(r["row"], {})[r["name"]] = r["value"]
+others = [r for r in path.values() if number(r["pid"]) not in (0, w["tid"]) and r["kind"] == "timer"]
+check("why: another process, woken by its timer, ended the thread's stop",
+      any(abs(int(r["path_ns"]) - 250_000_000) <= TICK for r in others), path)
 bar = {r["value"]: i for i, r in enumerate(why) if r["section"] == "States" and r["name"] == "state"}
 ours = [r for r in t.report("states", "--pid", str(w["tid"]), *t.window(0, t.at(w["stop_to"])))][0]
 check("why: its states are those of report states", all(int(why[i + 1]["value"]) == ours[s + "_ns"] for s, i in bar.items()) and len(bar) > 4, (bar, ours))
