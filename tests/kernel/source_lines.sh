@@ -68,7 +68,7 @@ if ! "$EBPFREC" report -i "$tmp/all" stacks --lines >/dev/null 2>"$tmp/err"; the
 	exit
 fi
 "$EBPFREC" report -i "$tmp/all" cpu --lines >/dev/null 2>"$tmp/err"
-check "lines: only views of code take the option" "[ $? -eq 2 ] && grep -q 'leaks.*not of .cpu' '$tmp/err'" "$(cat "$tmp/err")"
+check "lines: only views of code take the option" "[ $? -eq 2 ] && grep -q 'leaks.*not for .cpu' '$tmp/err'" "$(cat "$tmp/err")"
 names='main;tree::Maker::make<int>;tree::leaf::shade;tree::leaf::grow;plain_leaf '
 if "$EBPFREC" --version | grep -q 'libiberty (without)'; then
 	names='main;_ZN4tree5Maker4makeIiEEvT_;_ZN4tree4leaf5shade17h0123456789abcdefE;_RNvNtC4tree4leaf4grow;plain_leaf '

@@ -18,9 +18,9 @@ check "stack copies: a bundle" "[ $? -eq 0 ]" "$(cat said)"
 for line in 'functions: burst_outer' 'functions: touch_gamma' "paths: $(readlink -f "$prog")" "build ids: $(readelf -n "$prog" | sed -n 's/.*Build ID: //p')"; do
 	check "stack copies: a bundle lists ${line%%:*} of stacks" "grep -qxF '$line' strings" "$line: $(grep "^${line%%:*}" strings | head -n 3)"
 done
-check "stack copies: and counts them" "grep -q '[0-9] functions' said && grep -q '[0-9] build ids' said" "$(cat said)"
+check "stack copies: and counts them" "grep -q 'functions  *[1-9]' said && grep -q 'build ids  *[1-9]' said" "$(cat said)"
 "$EBPFREC" bundle -i with -o gone.zip --redact --show-strings >strings 2>said
-check "stack copies: a redacted one has pseudonyms for them" "[ $? -eq 0 ] && grep -q ' 0 functions' said && ! grep -q ': fn-\|burst_outer\|heap_sites' strings" "$(cat said)"
+check "stack copies: a redacted one has pseudonyms for them" "[ $? -eq 0 ] && grep -q 'functions  *0$' said && ! grep -q ': fn-\|burst_outer\|heap_sites' strings" "$(cat said)"
 unzip -q -j -d gone gone.zip
 for word in burst_outer touch_gamma heap_sites "$(readelf -n "$prog" | sed -n 's/.*Build ID: //p')"; do
 	"$EBPFREC" sql -i gone --format csv "SELECT DISTINCT stack_text(stack, ts_ns) FROM stack_samples" >texts
