@@ -86,24 +86,25 @@ static int note_piece(struct chain *c, const struct thread_piece *p)
 	const struct window *w = &c->v.w;
 	uint64_t from_ns = p->from_ns > w->from_ns ? p->from_ns : w->from_ns;
 	uint64_t to_ns = p->to_ns < w->to_ns ? p->to_ns : w->to_ns;
-	struct piece *before = piece_at(c, c->last_of[p->thread]);
+	uint32_t last = c->last_of[p->thread];
+	struct piece *before = piece_at(c, last);
 
 	if (from_ns >= to_ns)
 		return 0;
 	note_last(c, p, to_ns);
-	if (before && before->to_ns == from_ns && before->state == p->state &&
+	if (last && before->to_ns == from_ns && before->state == p->state &&
 	    before->call == p->call && !before->is_over) {
 		before->to_ns = to_ns;
 		return 0;
 	}
 	if (c->cnt == 2 * PIECE_MAX)
 		forget_half(c);
-	if (array_reserve(&c->pieces, &c->cap, c->cnt + 1) < 0)
+	if (array_add(&c->pieces, &c->cap, &c->cnt,
+		      (struct piece){ .from_ns = from_ns, .to_ns = to_ns, .call = p->call,
+				      .state = p->state, .thread = p->thread,
+				      .before = c->last_of[p->thread] }) < 0)
 		return -ENOMEM;
-	c->pieces[c->cnt] = (struct piece){ .from_ns = from_ns, .to_ns = to_ns, .call = p->call,
-					    .state = p->state, .thread = p->thread,
-					    .before = c->last_of[p->thread] };
-	c->last_of[p->thread] = (uint32_t)++c->cnt;
+	c->last_of[p->thread] = (uint32_t)c->cnt;
 	return 0;
 }
 

@@ -191,7 +191,7 @@ void render_wrap(FILE *f, const char *text, unsigned int width)
 void render_more(FILE *f, uint64_t cnt, const char *command, const struct render_options *o)
 {
 	char n[UNITS_TEXT_MAX], line[1024];
-	bool of_scope = command && *command && o->scope && *o->scope;
+	bool of_scope = o && command && *command && o->scope && *o->scope;
 
 	units_format_count(n, sizeof(n), cnt);
 	snprintf(line, sizeof(line), "(%s more: %s%s%s)", n,
