@@ -149,9 +149,7 @@ static void print_table_notes(const struct answer *r)
 		report_print_notes(r->o, r->below);
 }
 
-/*
- * What the trace lacks as a whole comes before the rows. With csv and json, the heading is a note.
- */
+/* The heading says what the trace lacks as a whole. With csv and json it is a note. */
 static void print_heading(void *ctx)
 {
 	const struct answer *r = ctx;
@@ -302,7 +300,7 @@ static int report_section_phases(const struct answer *o, const struct report_req
 	return row_prefix_end(&p, r);
 }
 
-/* Where sections are results of their own, each has the rows of all intervals. */
+/* Each section that is a result of its own has the rows of all intervals. */
 static int report_phases(const struct answer *o, const struct row_sink *sink, struct err *e)
 {
 	struct report_request q = o->o->q;

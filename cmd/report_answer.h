@@ -45,7 +45,7 @@ static inline bool report_streams(const struct report_options *o)
 int report_window(struct report_options *o);
 /* Answers o about the trace open in it, to stdout. 0 or an exit status. */
 int report_answer(struct report_options *o);
-/* What the view is about in a sentence, below its table, or with --notes all that is to be said. */
+/* Prints below a table what the view is about, in a sentence, or with --notes all of its notes. */
 void report_print_notes(const struct report_options *o, const char *below);
 
 #endif /* REPORT_ANSWER_H */

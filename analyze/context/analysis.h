@@ -210,8 +210,8 @@ struct report_request {
 	/* with every_ns: rows of 0 where there is none, of each group or in each bin */
 	enum report_fill { REPORT_FILL_NONE, REPORT_FILL_BINS, REPORT_FILL_GROUPS } fill;
 	/*
-	 * What a view with sections says below them, REPORT_BELOW_BYTES; unchanged where it has
-	 * nothing to say. NULL: nobody asks.
+	 * Holds REPORT_BELOW_BYTES, and gets what a view with sections says below them. It stays
+	 * unchanged where the view has nothing to say. NULL: nobody asks.
 	 */
 	char *ret_below;
 	bool *ret_sparse; /* set when groups have no rows of 0, as there would be too many */

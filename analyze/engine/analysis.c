@@ -108,7 +108,7 @@ static int open_db(struct analysis *a, struct err *e)
 	return ret;
 }
 
-/* What is known of the trace as it is. done() also after an error. */
+/* Takes in what is known of the trace as it is. Call done() also after an error. */
 static int take_in_trace(struct analysis *a, struct err *e)
 {
 	int r;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Of the events before an instant, the machine keeps those that a trace which begins there still
+ * The machine keeps those of the events before an instant that a trace which begins there still
  * needs. Replayed, these leave a state machine (thread_states, request_track, irq_track) in the
  * state that all events would:
  *   - of a thread stay the last switch to it, the last one away from it, the first wake-up after

@@ -43,8 +43,8 @@ struct index {
 	bool in_use;		/* answers come from it */
 	bool failed;		/* parts could not be made: no more are */
 	/*
-	 * Of an index that follows: machines whose state is too large to be stored at each end, by
-	 * job, and the threads and processes that they know: how many, and the last rows.
+	 * An index that follows keeps the machines whose state is too large to be stored at each
+	 * end, by job. They know so many threads and processes, and the last rows of both.
 	 */
 	struct fold_machine *kept[JOB_CNT];
 	size_t thread_cnt, process_cnt;

@@ -78,7 +78,7 @@ void cut_begin_rows(struct cut *c, uint64_t base_ns);
 int cut_put_tasks(struct cut *c, const struct event *events, size_t cnt, bool whole,
 		  uint64_t base_ns);
 
-/* Whether the quota stays: it is of the window, and of the group of a process that does. */
+/* True: the quota stays, since it is of the window and of the group of a process that stays. */
 bool cut_has_quota(const struct cut *c, const struct trace_quota *q);
 
 #endif /* CUT_STATE_H */

@@ -483,7 +483,7 @@ static inline __attribute__((always_inline)) void *allocated(void *p, size_t byt
 	return p;
 }
 
-/* What the calling thread allocates and frees until mine.epoch is as before is not told. */
+/* The calling thread tells nothing of what it allocates and frees during the call. */
 #define HIDING(call) ({ \
 	uint64_t epoch_ = mine.epoch; \
 	mine.epoch = HIDDEN; \

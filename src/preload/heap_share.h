@@ -73,7 +73,7 @@ struct heap_share_head {
 };
 
 #define HEAP_SHARE_HEAD_BYTES (3 * HEAP_CHUNK_BYTES)
-/* Of the head's last chunk nothing is read from here on: to find out what an event costs. */
+/* Nobody reads the head's last chunk from here on: a process times its own records there. */
 #define HEAP_SHARE_ASIDE (2 * HEAP_CHUNK_BYTES + 1024)
 #define HEAP_SHARE_TIMED 512u
 

@@ -275,7 +275,7 @@ static uint64_t to_ns(const struct heap_ring *h, uint64_t at)
 	return h->config.counts_cycles ? heap_clock_ns(&h->clock, at) : at;
 }
 
-/* What the process that began last has found out. */
+/* Reads what the process that began last has measured. */
 static void read_event_cost(struct heap_ring *h)
 {
 	uint64_t at[2], from_ns, ps;

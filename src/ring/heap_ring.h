@@ -47,12 +47,12 @@ void heap_ring_limit_cpus(struct heap_ring *h, unsigned int cpu_cnt);
 uint64_t heap_ring_clock_error_ns(const struct heap_ring *h);
 
 /*
- * How many processes call another malloc than the library's, so that it sees nothing of theirs.
- * ret_pid: the last one's, as it said itself.
+ * Returns how many processes call another malloc than the library's, so that it sees nothing of
+ * theirs. *ret_pid is the last one's pid, as it said itself.
  */
 uint32_t heap_ring_own_malloc(const struct heap_ring *h, uint32_t *ret_pid);
 
-/* What the library takes for an event without a stack, in ps; 0: not known. Any thread. */
+/* Returns what the library takes for an event without a stack, in ps; 0: not known. Any thread. */
 uint64_t heap_ring_event_ps(const struct heap_ring *h);
 
 /* No event is written any more, but for those under way. NULL is fine. */
