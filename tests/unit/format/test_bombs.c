@@ -405,6 +405,50 @@ static void test_writer_keeps_the_limits_with_tasks_all_alike(void **state)
 	end(&f);
 }
 
+/* Makes the block's one section the CPUs of its switches: two numbers, checksums are right. */
+static void make_cpu_column(const struct fixture *f)
+{
+	struct disk_section s;
+	struct disk_block h;
+	char name[120];
+	int fd;
+
+	snprintf(name, sizeof(name), "%s/chunk-000000.ebr", f->path);
+	fd = open(name, O_RDWR);
+	assert_int_equal(pread(fd, &h, sizeof(h), 64), sizeof(h));
+	assert_int_equal(pread(fd, &s, sizeof(s), 64 + sizeof(h)), sizeof(s));
+	s.kind = EVENT_SWITCH;
+	s.column = CHUNK_COL_CPU;
+	s.encoding = CHUNK_ENC_VARINTS;
+	h.front_bytes = h.head_bytes;	/* columns are behind it */
+	h.table_crc = crc32c(0, &s, sizeof(s));
+	h.head_crc = crc32c(0, &h, offsetof(struct disk_block, head_crc));
+	assert_int_equal(pwrite(fd, &h, sizeof(h), 64), sizeof(h));
+	assert_int_equal(pwrite(fd, &s, sizeof(s), 64 + sizeof(h)), sizeof(s));
+	close(fd);
+}
+
+static void test_a_cpu_column_whose_last_number_is_cut_short_is_refused(void **state)
+{
+	static const uint8_t cut_short[] = { 0, 0x81 };
+	struct check_result r = { 0 };
+	struct seen seen = { 0 };
+	struct err e = { "" };
+	struct fixture f;
+	struct trace *t;
+
+	begin(&f);
+	put_bomb(&f, CHUNK_COLUMN, 2, cut_short, sizeof(cut_short), 1);
+	make_cpu_column(&f);
+	if (trace_open_anyway(&t, f.path, &e) < 0)
+		fail_msg("%s", e.text);
+	assert_int_equal(trace_check(t, on_part, &seen, &r, &e), 0);
+	if (!strstr(seen.reason, "CPU column"))
+		fail_msg("'%s' does not name the column", seen.reason);
+	trace_close(t);
+	end(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -412,6 +456,8 @@ int main(void)
 		cmocka_unit_test(test_more_events_than_a_block_may_have_are_refused),
 		cmocka_unit_test(test_rows_that_unpack_to_much_are_refused),
 		cmocka_unit_test(test_more_rows_than_bytes_are_refused),
+		cmocka_unit_test(
+			test_a_cpu_column_whose_last_number_is_cut_short_is_refused),
 		cmocka_unit_test(test_opening_takes_memory_in_proportion),
 		cmocka_unit_test(test_writer_keeps_the_limits_with_events_all_alike),
 		cmocka_unit_test(test_writer_keeps_the_limits_with_tasks_all_alike),
