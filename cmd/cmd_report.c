@@ -112,8 +112,13 @@ static int take_format(void *options, const char *value, struct err *e)
 {
 	struct report_options *r = options;
 
-	return render_parse_format(value, RENDER_OF_STACKS, &r->in.format) ?
-		       input_take_format(&r->in.format, value, e) : 0;
+	r->in.markdown = !strcmp(value, "markdown");
+	if (r->in.markdown)
+		value = "table";
+	if (!render_parse_format(value, RENDER_OF_ROWS | RENDER_OF_STACKS, &r->in.format))
+		return 0;
+	return opts_usage_error("unknown format '%s'; there are table, markdown, csv, json, jsonl, "
+				"folded, html and pprof", value);
 }
 
 static int take_operand(void *options, const char *value)
@@ -565,7 +570,7 @@ static const struct opts_option options[] = {
 	  "rows at most, with --every of each bin, 0 for all (default: 20 for\n"
 	  "tables, 5 of each bin, all for histograms, csv and json)",
 	  OPTS_CALL, .take = take_limit },
-	{ 0, "format", "FORMAT", "table (default), csv, json or jsonl", OPTS_CALL,
+	{ 0, "format", "FORMAT", "table (default), markdown, csv, json or jsonl", OPTS_CALL,
 	  .take = take_format },
 	INPUT_OPTION_LINES(struct report_options, in),
 	{ 0, "wide", NULL, "tables with every column, however long the lines get", OPTS_FLAG,

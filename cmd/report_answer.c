@@ -131,8 +131,8 @@ void report_print_notes(const struct report_options *o, const char *below)
 		snprintf(text, sizeof(text), "%s", notes);
 	if (!text[0])
 		return;
-	printf("\n");
-	render_wrap(stdout, text, input_terminal_width());
+	printf(o->in.markdown ? "" : "\n");
+	render_paragraph(stdout, text, input_terminal_width(), o->in.markdown);
 }
 
 static void print_table_notes(const struct answer *r)
@@ -141,8 +141,8 @@ static void print_table_notes(const struct answer *r)
 	unsigned int found_cnt = find_notes(r, found);
 
 	for (unsigned int i = 0; i < found_cnt; i++) {
-		printf("\n");
-		render_wrap(stdout, found[i], input_terminal_width());
+		printf(r->o->in.markdown ? "" : "\n");
+		render_paragraph(stdout, found[i], input_terminal_width(), r->o->in.markdown);
 	}
 	/* what a view is about explains rows */
 	if (r->has_rows || r->o->notes)
@@ -157,10 +157,11 @@ static void print_heading(void *ctx)
 	unsigned int found_cnt = r->o->q.continues ? 0 : find_notes(r, found);
 
 	if (r->o->in.format == RENDER_TABLE) {
-		render_wrap(stdout, r->heading, input_terminal_width());
+		render_paragraph(stdout, r->heading, input_terminal_width(), r->o->in.markdown);
 		if (without)
-			render_wrap(stdout, without, input_terminal_width());
-		printf("\n");
+			render_paragraph(stdout, without, input_terminal_width(),
+					 r->o->in.markdown);
+		printf(r->o->in.markdown ? "" : "\n");
 		return;
 	}
 	if (without)
@@ -208,8 +209,9 @@ static int begin_drawing(struct answer *r, uint64_t limit)
 		.width = input_terminal_width() ?: 80, .utf8 = input_speaks_utf8(), .limit = limit,
 	};
 
-	if (r->o->in.format != RENDER_TABLE || r->o->wide_by || !r->o->q.every_ns || !o.metric ||
-	    from >= to || !(r->o->sparklines || input_terminal_width()))
+	if (r->o->in.format != RENDER_TABLE || r->o->in.markdown || r->o->wide_by ||
+	    !r->o->q.every_ns || !o.metric || from >= to ||
+	    !(r->o->sparklines || input_terminal_width()))
 		return 0;
 	o.from_ns = (int64_t)(from - start);
 	o.to_ns = (int64_t)(to - start);

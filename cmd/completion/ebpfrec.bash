@@ -28,7 +28,7 @@ _ebpfrec_values()
 		return
 		;;
 	--format)
-		[ "$command" = report ] && echo folded html pprof
+		[ "$command" = report ] && echo markdown folded html pprof
 		echo "table csv json jsonl"
 		return
 		;;

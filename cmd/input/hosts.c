@@ -152,7 +152,7 @@ struct joined {
 	const struct report_view *view;
 	struct row_prefix prefix;	/* puts the host before each row */
 	uint64_t limit; /* a table counts the rows it leaves out */
-	bool table;
+	bool table, markdown;
 };
 
 #define HOST_NOTE_CNT 2
@@ -189,7 +189,7 @@ static void say_what(void *ctx)
 		}
 		return;
 	}
-	render_wrap(stdout, text, input_terminal_width());
+	render_paragraph(stdout, text, input_terminal_width(), j->markdown);
 	for (const struct host *one = h->v; one < h->v + h->cnt; one++) {
 		uint64_t start = trace_start_ns(one->in.trace);
 
@@ -199,16 +199,16 @@ static void say_what(void *ctx)
 			 say_instant((int64_t)(one->to_ns - start) + one->shift_ns),
 			 say_wall(trace_real_ns(one->in.trace, one->from_ns), true),
 			 one->missing[0] ? "INCOMPLETE: " : "complete", one->missing);
-		render_wrap(stdout, text, input_terminal_width());
+		render_paragraph(stdout, text, input_terminal_width(), j->markdown);
 		find_notes(j, one->in.trace, notes);
 		for (unsigned int i = 0; i < HOST_NOTE_CNT; i++) {
 			if (!notes[i])
 				continue;
 			snprintf(text, sizeof(text), "%s: %s", say_text(one->name), notes[i]);
-			render_wrap(stdout, text, input_terminal_width());
+			render_paragraph(stdout, text, input_terminal_width(), j->markdown);
 		}
 	}
-	printf("\n");
+	printf(j->markdown ? "" : "\n");
 }
 
 static bool is_instant(const char *name)
@@ -267,6 +267,7 @@ int hosts_report(struct hosts *h, const struct input *in, const struct report_vi
 	bool table = in->format == RENDER_TABLE;
 	struct joined j = {
 		.hosts = h, .view = view, .limit = table ? 0 : limit, .table = table,
+		.markdown = in->markdown,
 		.align_ns = align ? q->every_ns : 0,
 		.names_trace = in->format == RENDER_JSONL && q->every_ns,
 		.prefix = { .cnt = align && !table ? 1 + ALIGN_COLUMN_CNT : 1,

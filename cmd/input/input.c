@@ -460,7 +460,8 @@ struct render *input_render(const struct input *in, uint64_t table_limit, bool h
 	o.folded_count = in->folded_count;
 	o.wide = in->wide;
 	o.drops = in->drops;
-	o.width = in->wide ? 0 : input_terminal_width();
+	o.markdown = in->markdown;
+	o.width = in->wide || in->markdown ? 0 : input_terminal_width();
 	if (!render_new(&r, &o))
 		return r;
 	say_error("out of memory");

@@ -30,6 +30,7 @@ struct input {
 	const char *during;	/* a process or thread, as written; not with from and to */
 	bool of_threads;	/* the command, or its view, takes --tid and --thread */
 	enum render_format format;
+	bool markdown; /* tables are Markdown's */
 	bool anyway;		/* open it without a manifest, too */
 	bool quick;		/* may read and write its lists in derived.idx */
 	/* the analyses of a trace that grows go on from each other, from the instant on; NULL */

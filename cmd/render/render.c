@@ -76,9 +76,10 @@ static int render_section(void *render, const char *title)
 
 	print_heading(r);
 	if (r->options.format == RENDER_TABLE) {
-		render_out_text(&r->out, r->section_cnt++ ? "\n" : "");
+		render_out_text(&r->out, r->section_cnt++ && !r->options.markdown ? "\n" : "");
+		render_out_text(&r->out, r->options.markdown ? "### " : "");
 		render_out_text(&r->out, title);
-		render_out_text(&r->out, "\n");
+		render_out_text(&r->out, r->options.markdown ? "\n\n" : "\n");
 		return r->out.error;
 	}
 	render_out_text(&r->out, r->section_cnt++ ? "," : "{\n");

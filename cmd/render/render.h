@@ -47,6 +47,7 @@ struct render_options {
 	bool folded_count; /* formats of stacks: samples, objects or waits, not bytes or ns */
 	const char *title; /* flame and pprof: what the rows are about */
 	bool human; /* table: headings and values with units */
+	bool markdown; /* table: as Markdown has it, with human */
 	bool wide; /* table: every column, with all decimals of instants */
 	/* table: columns after the first are named after things, and have this column's values */
 	const char *figure;
@@ -92,6 +93,9 @@ bool render_is_one_of(const char *name, const char *const *list); /* which NULL 
 void render_wrap(FILE *f, const char *text, unsigned int width);
 /* The same of text that begins, and goes on, to the right of so many cells. */
 void render_wrap_beside(FILE *f, const char *text, unsigned int width, unsigned int left);
+
+/* The same as a paragraph of Markdown, in one line, before or behind an empty one. */
+void render_paragraph(FILE *f, const char *text, unsigned int width, bool markdown);
 
 /* "(3 more: report cpu --by comm)": how many rows are left out, and what shows them. */
 void render_more(FILE *f, uint64_t cnt, const char *command, const struct render_options *o);

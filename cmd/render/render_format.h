@@ -32,6 +32,10 @@ int render_out_flush(struct render_out *o);
 /* A number with the unit of its column, in at most size bytes. */
 void render_format_value(char *buf, size_t size, const struct value *v, enum column_kind kind);
 
+/* A cell of a row of Markdown; and, for each column, of the line below the headings. */
+void render_markdown_cell(struct render_out *out, const char *text, bool is_first, bool is_last);
+void render_markdown_rule(struct render_out *out, bool is_text, bool is_last);
+
 struct render_format_ops {
 	size_t state_bytes; /* zeros at first */
 	int (*begin)(void *state, const struct render_options *o, struct render_out *out,

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/textsafe.h"
 #include "base/units.h"
 #include "cmd/render/render_format.h"
 
@@ -146,56 +147,22 @@ void render_format_value(char *buf, size_t size, const struct value *value, enum
 		format_sized(buf, size, v, kind);
 }
 
-/* ---- lines ---- */
+/* ---- Markdown ---- */
 
-/* Bytes of the next word; a command in backquotes is one, so that it can be pasted. */
-static size_t word_len(const char *text)
+void render_markdown_cell(struct render_out *out, const char *text, bool is_first, bool is_last)
 {
-	size_t len = 0;
+	size_t n = strlen(text);
+	char *p;
 
-	while (text[len] && text[len] != ' ' && text[len] != '\n') {
-		if (text[len] == '`' && strchr(text + len + 1, '`'))
-			len += strcspn(text + len + 1, "`") + 1;
-		len++;
-	}
-	return len;
+	render_out_text(out, is_first ? "| " : " | ");
+	p = render_out_room(out, TEXTSAFE_MARKDOWN_MAX(n));
+	if (p)
+		out->n += textsafe_markdown(p, text, n);
+	render_out_text(out, is_last ? " |" : "");
 }
 
-void render_wrap_beside(FILE *f, const char *text, unsigned int width, unsigned int left)
+void render_markdown_rule(struct render_out *out, bool is_text, bool is_last)
 {
-	size_t used = left, len;
-
-	for (;; text += len) {
-		text += strspn(text, " \n");
-		len = word_len(text);
-		if (!len)
-			break;
-		if (used > left && width && used + 1 + len > width) {
-			fprintf(f, "\n%*s", (int)left, "");
-			used = left;
-		} else if (used > left) {
-			fputc(' ', f);
-			used++;
-		}
-		fwrite(text, 1, len, f);
-		used += len;
-	}
-	fputc('\n', f);
-}
-
-void render_wrap(FILE *f, const char *text, unsigned int width)
-{
-	render_wrap_beside(f, text, width, 0);
-}
-
-void render_more(FILE *f, uint64_t cnt, const char *command, const struct render_options *o)
-{
-	char n[UNITS_TEXT_MAX], line[1024];
-	bool of_scope = o && command && *command && o->scope && *o->scope;
-
-	units_format_count(n, sizeof(n), cnt);
-	snprintf(line, sizeof(line), "(%s more: %s%s%s)", n,
-		 command && *command ? command : "--limit 0", of_scope ? " " : "",
-		 of_scope ? o->scope : "");
-	render_wrap(f, line, o ? o->width : 0);
+	render_out_text(out, is_text ? "|---" : "|---:");
+	render_out_text(out, is_last ? "|\n" : "");
 }

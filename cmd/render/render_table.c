@@ -187,6 +187,10 @@ static void put_cell(const struct table *t, struct render_out *out, unsigned int
 
 	if (c->shown || c->below)
 		return;
+	if (t->options->markdown) {
+		render_markdown_cell(out, text, !col, col == t->last);
+		return;
+	}
 	if (col)
 		put_spaces(out, GAP);
 	if (!c->is_text)
@@ -526,6 +530,9 @@ static void write_held(struct table *t, struct render_out *out, bool has_all_row
 			put_cell(t, out, i, t->columns[i].heading,
 				 (unsigned int)strlen(t->columns[i].heading));
 		render_out_text(out, "\n");
+		for (unsigned int i = 0; i < t->col_cnt && t->options->markdown; i++)
+			if (!t->columns[i].shown)
+				render_markdown_rule(out, t->columns[i].is_text, i == t->last);
 		for (unsigned int r = 0; r < t->held_cnt; r++)
 			put_row(t, out, t->cells + r * t->col_cnt);
 	}
@@ -556,7 +563,7 @@ static void begin_column(struct column *c, const struct render_options *o,
 			 const char *const *names, unsigned int i)
 {
 	c->kind = column_find(names[i])->kind;
-	c->below = o->human ? stack_label(names[i]) : NULL;
+	c->below = o->human && !o->markdown ? stack_label(names[i]) : NULL;
 	snprintf(c->name, sizeof(c->name), "%s", names[i]);
 	c->may_be_same = o->human && !o->wide &&
 			 (!strcmp(names[i], "complete") || (!strcmp(names[i], "lost_events") && i &&
@@ -667,6 +674,7 @@ static void table_end(void *state, struct render_out *out, uint64_t left_out)
 
 	if (!t->is_streaming)
 		write_held(t, out, true);
+	render_out_text(out, t->options->markdown ? "\n" : "");
 	if (is_empty)
 		render_out_text(out, "(nothing)\n");
 	name_same(t, out);

@@ -6,7 +6,9 @@
 #include "base/textsafe.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/utf8.h"
 
@@ -178,6 +180,32 @@ size_t textsafe_html(char *dst, const char *src, size_t n)
 			i += escape_one(dst + o, &written, src + i, n - i, &cells);
 		}
 		o += written;
+	}
+	return o;
+}
+
+/* A link begins at "://" and at "www.". */
+static bool begins_link(const char *src, size_t n, size_t i)
+{
+	return (src[i] == ':' && i + 2 < n && src[i + 1] == '/') ||
+	       (src[i] == '.' && i >= 3 && !strncasecmp(src + i - 3, "www", 3));
+}
+
+size_t textsafe_markdown(char *dst, const char *src, size_t n)
+{
+	size_t o = 0, written;
+	unsigned int cells;
+
+	for (size_t i = 0; i < n;) {
+		if (src[i] && strchr("*_`[]|~#$", src[i])) {
+			dst[o++] = '\\';
+			dst[o++] = src[i++];
+		} else if ((src[i] && strchr("&<>\"\\@", src[i])) || begins_link(src, n, i)) {
+			o += (size_t)sprintf(dst + o, "&#%d;", src[i++]);
+		} else {
+			i += escape_one(dst + o, &written, src + i, n - i, &cells);
+			o += written;
+		}
 	}
 	return o;
 }

@@ -10,6 +10,7 @@
  *     CSV             in addition, a cell that a spreadsheet would take for a formula (first byte
  *                     = + - @) gets an apostrophe in front
  *     HTML            in addition, & < > and " become entities
+ *     Markdown        as HTML, and what GitHub takes for markup, a link or a name is escaped
  *     JSON            RFC 8259; control and other unsafe characters as \uNNNN, invalid bytes as
  *     U+FFFD
  *
@@ -38,14 +39,17 @@ void textsafe_cut(char *text, unsigned int cells);
 void textsafe_cut_middle(char *text, unsigned int cells);
 
 /*
- * CSV cell, HTML text (or value of an attribute, without its quotes) and JSON string (with its
- * quotes) of src. dst needs TEXTSAFE_CSV_MAX(n) bytes and so on. Return the bytes written; no NUL.
+ * CSV cell, HTML text (or value of an attribute, without its quotes), Markdown text within a line,
+ * and JSON string (with its quotes) of src. dst needs TEXTSAFE_CSV_MAX(n) bytes and so on. Return
+ * the bytes written; no NUL.
  */
 #define TEXTSAFE_CSV_MAX(n) ((n) * 4 + 3)
 #define TEXTSAFE_HTML_MAX(n) ((n) * 6)
+#define TEXTSAFE_MARKDOWN_MAX(n) ((n) * 6)
 #define TEXTSAFE_JSON_MAX(n) ((n) * 6 + 2)
 size_t textsafe_csv(char *dst, const char *src, size_t n);
 size_t textsafe_html(char *dst, const char *src, size_t n);
+size_t textsafe_markdown(char *dst, const char *src, size_t n);
 size_t textsafe_json(char *dst, const char *src, size_t n);
 
 #endif /* TEXTSAFE_H */

@@ -652,3 +652,25 @@ $ ebpfrec report -i golden.ebpfrec growth --limit 3
 1> 200  cc1   slab    7.50 KiB  2.08 KiB/s      42.2  function_ffffffff810010+0x0    40.0    7.50 KiB   2.90 s
 1>
 1> GROWN/S is the slope of the straight line that fits the window best. (More: --notes.)
+
+# Markdown, with a name that would be markup.
+$ ebpfrec report cpu -i golden.ebpfrec --from 1s --to 2s --format markdown
+1> 1 .. 2 s of golden.ebpfrec, started 2023-11-14 22:30:00 UTC, complete
+1>
+1> | PID | COMM | ONCPU | %CPU | SWITCHES | PREEMPTED |
+1> |---:|---|---:|---:|---:|---:|
+1> | 200 | cc1 | 1.00 s | 100.0 | 0 | 0 |
+1> | 300 | =1+&#92;x1b\[31m,&#34;&#92;xff | 250 ms | 25.0 | 1 | 0 |
+1>
+1> The time of an interrupt counts for the thread that it interrupted, as in the kernel's own accounting. (More: --notes.)
+1>
+
+$ ebpfrec report -i golden.ebpfrec --format markdown | head -n 8
+1> 0 .. 4 s of golden.ebpfrec, started 2023-11-14 22:30:00 UTC, INCOMPLETE: sched: 3 events lost
+1>
+1> ### Machine
+1>
+1> | CPUS | CPU BUSY % | RSS PEAK BYTES | READ BYTES | WRITTEN BYTES | LOST EVENTS |
+1> |---:|---:|---:|---:|---:|---:|
+1> | 2 | 34.4 | 38.0 MiB | 0 B | 640 KiB | 3 |
+1>

@@ -171,6 +171,16 @@ static void test_textsafe_leaves_no_markup_in_html(void **state)
 	assert_string_equal(dst, "&lt;a href=&quot;x&quot;&gt;&amp;\\x1b'&lt;/a&gt;");
 }
 
+static void test_textsafe_leaves_no_markup_in_markdown(void **state)
+{
+	static const char src[] = "a|b*_`[x](www.x.y) @me <b> http://x #1 a.b\x1b";
+	char dst[TEXTSAFE_MARKDOWN_MAX(sizeof(src))];
+
+	dst[textsafe_markdown(dst, src, strlen(src))] = '\0';
+	assert_string_equal(dst, "a\\|b\\*\\_\\`\\[x\\](www&#46;x.y) &#64;me &#60;b&#62; "
+				 "http&#58;//x \\#1 a.b\\x1b");
+}
+
 static void assert_json(const char *src, size_t n, const char *want)
 {
 	char dst[TEXTSAFE_JSON_MAX(64)];
@@ -853,6 +863,7 @@ int main(void)
 		cmocka_unit_test(test_textsafe_cuts_paths_in_the_middle),
 		cmocka_unit_test(test_textsafe_quotes_csv_and_stops_formulas),
 		cmocka_unit_test(test_textsafe_leaves_no_markup_in_html),
+		cmocka_unit_test(test_textsafe_leaves_no_markup_in_markdown),
 		cmocka_unit_test(test_textsafe_makes_valid_json_strings),
 		cmocka_unit_test(test_render_writes_raw_csv),
 		cmocka_unit_test(test_render_writes_json),
