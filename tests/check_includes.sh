@@ -53,7 +53,8 @@ bad=$(find cmd analyze src bpf \( -name 'utils.[ch]' -o -name 'util.[ch]' -o -na
 verdict "no utils.h, no common.h" "$bad"
 
 # Nothing swaps bytes: a machine of the other order is told so by the first header that it matters to.
-bad=$("${CC:-cc}" -fsyntax-only -U__BYTE_ORDER__ -D__BYTE_ORDER__=__ORDER_BIG_ENDIAN__ -Isrc -x c src/format/chunk.h 2>&1) &&
+read -ra cc <<<"${CC:-cc}"
+bad=$("${cc[@]}" -fsyntax-only -U__BYTE_ORDER__ -D__BYTE_ORDER__=__ORDER_BIG_ENDIAN__ -Isrc -x c src/format/chunk.h 2>&1) &&
 	bad='a build for a big-endian machine is not refused'
 grep -q 'error.*traces are little-endian' <<<"$bad" && bad=
 verdict "a build for a big-endian machine is refused by name" "$bad"

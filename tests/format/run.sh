@@ -125,9 +125,10 @@ compare()
 	fi
 }
 
-# Nothing swaps bytes, so a compiler for a big-endian machine must not get through.
+# Nothing swaps bytes, so a compiler for a big-endian machine must not get through. CC may have words: ccache gcc.
+read -ra cc <<<"${CC:-cc}"
 if printf '#undef __BYTE_ORDER__\n#define __BYTE_ORDER__ __ORDER_BIG_ENDIAN__\n#include "format/chunk.h"\n' |
-	"${CC:-cc}" -w -I"$here/../../src" -fsyntax-only -x c - 2>"$dir/err"; then
+	"${cc[@]}" -w -I"$here/../../src" -fsyntax-only -x c - 2>"$dir/err"; then
 	fail "big-endian" "it compiles"
 elif ! grep -q 'traces are little-endian' "$dir/err"; then
 	fail "big-endian" "refused for another reason: $(head -n 1 "$dir/err")"

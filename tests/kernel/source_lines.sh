@@ -42,7 +42,8 @@ int main(void)
 	return 0;
 }
 EOF_C
-build=("${CC:-cc}" -O1 -fno-omit-frame-pointer -fno-optimize-sibling-calls -Wl,--build-id)
+read -ra cc <<<"${CC:-cc}"
+build=("${cc[@]}" -O1 -fno-omit-frame-pointer -fno-optimize-sibling-calls -Wl,--build-id)
 (cd "$tmp/src" && "${build[@]}" -g -o ../with lines.c && "${build[@]}" -o ../without lines.c && "${build[@]}" -g -DOTHER -o ../changed lines.c) ||
 	{ not_ok "lines: the program is built" "$CC"; exit 1; }
 objcopy --only-keep-debug "$tmp/with" "$tmp/beside.debug"
