@@ -8,12 +8,14 @@ of the library is another?
 the tree (`<` to `<=`, `+` to `-`, `&&` to `||`, a condition turned round), makes that object anew, and runs the unit
 tests, the command line tests and those of the format, without a recording, until one fails. The sample is random; its seed is printed.
 
-A change after which the compiler makes the same code is drawn again, and so is one that does not compile. Tests
-that noticed most so far run first, short ones before long ones. The last lines are the mutants that nobody noticed,
+A change after which the compiler makes the same code is drawn again, and so is one that does not compile. The unit tests
+of the changed folder run first, then tests that noticed most so far, short ones before long ones. The last lines are the mutants that nobody noticed,
 and "N of M noticed". The exit status is 0 when at least 85 % were.
 """
 import argparse
+import collections
 import concurrent.futures
+import glob
 import os
 import random
 import re
@@ -26,6 +28,7 @@ import time
 
 ROOMS = ["src/model", "src/format", "src/trace", "src/edit", "analyze/context", "analyze/fold", "analyze/views", "analyze/export"]
 LEAST_PCT = 85
+OWN_WORTH = 10  # a folder's own test counts as one that noticed so many changes of it before
 SWAP = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "+": "-", "-": "+", "&&": "||", "||": "&&",
         "+=": "-=", "-=": "+="}
 OPERATOR = re.compile(r" (%s)(?=[ \n])" % "|".join(re.escape(o) for o in sorted(SWAP, key=len, reverse=True)))
@@ -83,11 +86,15 @@ class Tests:
         self.commands["cli"] = ["tests/cli/run.sh"]
         self.commands["answers"] = ["tests/cli/one_answer.py"]
         self.commands["format"] = ["tests/format/run.sh"]
-        self.seconds, self.kills, self.lock = {}, {}, threading.Lock()
+        sources = glob.glob(os.path.join(top, "tests/unit/*/test_*.c"))
+        self.folder = {os.path.basename(f)[:-2]: os.path.basename(os.path.dirname(f)) for f in sources}
+        self.seconds, self.kills, self.lock = {}, collections.Counter(), threading.Lock()
 
-    def order(self):
+    def order(self, path):
+        room = os.path.dirname(path)
         with self.lock:
-            return sorted(self.commands, key=lambda n: self.seconds.get(n, 0) / (1 + self.kills.get(n, 0)))
+            worth = {n: 1 + self.kills[n, room] + OWN_WORTH * (self.folder.get(n) in room.split("/")) for n in self.commands}
+            return sorted(self.commands, key=lambda n: self.seconds.get(n, 0) / worth[n])
 
     def run(self, tree, name, limit_s):
         env = dict(os.environ, BUILD=os.path.join(tree, BUILD), EBPFREC=os.path.join(tree, BUILD, "ebpfrec"),
@@ -105,11 +112,11 @@ class Tests:
             self.seconds[name] = time.monotonic() - start
         print("%d tests take %.0f s" % (len(self.commands), sum(self.seconds.values())), flush=True)
 
-    def noticed_by(self, tree):
-        for name in self.order():
+    def noticed_by(self, tree, path):
+        for name in self.order(path):
             if not self.run(tree, name, 30 + 10 * self.seconds[name]):
                 with self.lock:
-                    self.kills[name] = self.kills.get(name, 0) + 1
+                    self.kills[name, os.path.dirname(path)] += 1
                 return name
         return None
 
@@ -146,7 +153,7 @@ def judge(tree, tests, mutant):
         open(path, "w").write(mutate(text, mutant))
         if not build(tree, target) or code_of(tree, mutant[0]) == before:
             return mutant, False
-        return mutant, tests.noticed_by(tree)
+        return mutant, tests.noticed_by(tree, mutant[0])
     finally:
         open(path, "w").write(text)
         for name in os.listdir(os.path.join(tree, "tmp")):
