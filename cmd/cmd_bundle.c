@@ -132,11 +132,10 @@ static int trim_to(struct bundle_job *j, uint64_t bytes, struct err *e)
 /* From the sizes of columns, before anything is written. */
 static int plan(struct bundle_job *j, struct err *e)
 {
-	size_t i;
 	int r = 0;
 
 	trace_cut_blocks(j->in.trace, j->cut.from_ns, j->cut.to_ns, &j->first, &j->end, &j->bytes);
-	for (i = j->first; r == 0 && i < j->end; i++)
+	for (size_t i = j->first; r == 0 && i < j->end; i++)
 		r = trace_cut_saved(j->in.trace, i, j->saved, e);
 	return r == 0 ? trim_to(j, j->max_bytes, e) : r;
 }

@@ -37,9 +37,8 @@ struct cut {
 static int keep_source(const char *word, size_t n, uint32_t *left_out)
 {
 	bool found = false;
-	unsigned int i;
 
-	for (i = 0; trace_cut_source(i); i++) {
+	for (unsigned int i = 0; trace_cut_source(i); i++) {
 		const char *name = trace_cut_source(i);
 
 		if (strncmp(name, word, n) || (name[n] && name[n] != '.'))
@@ -54,11 +53,10 @@ static int take_sources(void *job, const char *list, struct err *e)
 {
 	struct cut *c = job;
 	uint32_t *left_out = &c->q.left_out;
-	unsigned int i;
 	size_t n;
 
 	c->events = list;
-	for (i = 0; trace_cut_source(i); i++)
+	for (unsigned int i = 0; trace_cut_source(i); i++)
 		*left_out |= 1u << i;
 	for (; *list; list += n + (list[n] == ',')) {
 		n = strcspn(list, ",");

@@ -347,11 +347,9 @@ fail:
 
 void btree_fill_free(struct btree_fill *b)
 {
-	unsigned int i;
-
 	if (!b)
 		return;
-	for (i = 0; i < b->level_cnt; i++)
+	for (unsigned int i = 0; i < b->level_cnt; i++)
 		free(b->levels[i].page);
 	free(b->overflow);
 	free(b);

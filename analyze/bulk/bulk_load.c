@@ -93,14 +93,13 @@ static int read_schema(struct bulk_load *l, const struct bulk_table_spec *specs,
 {
 	sqlite3_stmt *stmt = NULL;
 	sqlite3 *db = NULL;
-	unsigned int i;
 	int ret = 0;
 
 	if (sqlite3_open_v2(l->path, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL) !=
 		    SQLITE_OK ||
 	    sqlite3_prepare_v2(db, roots_sql, -1, &stmt, NULL) != SQLITE_OK)
 		ret = err_set(e, -EIO, "%s: %s", l->path, sqlite3_errmsg(db));
-	for (i = 0; i < l->table_cnt && !ret; i++) {
+	for (unsigned int i = 0; i < l->table_cnt && !ret; i++) {
 		struct bulk_schema *s = &l->tables[i];
 
 		s->name = specs[i].name;
@@ -120,11 +119,9 @@ static int read_schema(struct bulk_load *l, const struct bulk_table_spec *specs,
 
 static bool is_known(const struct bulk_load *l, const struct bulk_schema *s)
 {
-	unsigned int i;
-
 	if (!s->is_known || !db_file_is_empty_leaf(&l->file, s->root, false))
 		return false;
-	for (i = 0; i < s->index_cnt; i++)
+	for (unsigned int i = 0; i < s->index_cnt; i++)
 		if (!db_file_is_empty_leaf(&l->file, s->indexes[i].root, true))
 			return false;
 	return true;
@@ -133,10 +130,9 @@ static bool is_known(const struct bulk_load *l, const struct bulk_schema *s)
 /* 1: pages can be written, 0: they cannot, -errno. */
 static int knows_all(struct bulk_load *l, struct err *e)
 {
-	unsigned int i;
 	int ret = db_file_open(&l->file, l->path, e);
 
-	for (i = 0; i < l->table_cnt && ret > 0; i++)
+	for (unsigned int i = 0; i < l->table_cnt && ret > 0; i++)
 		ret = is_known(l, &l->tables[i]);
 	return ret;
 }
@@ -198,14 +194,13 @@ int bulk_table_open(struct bulk_table **ret, struct bulk_load *l, unsigned int n
 {
 	const struct bulk_schema *s = &l->tables[number];
 	struct bulk_table *t = calloc(1, sizeof(*t));
-	unsigned int i;
 	int c = -ENOMEM;
 
 	if (t) {
 		t->schema = s;
 		c = btree_fill_new(&t->tree, &l->file, s->root, false);
 	}
-	for (i = 0; !c && i < s->index_cnt; i++)
+	for (unsigned int i = 0; !c && i < s->index_cnt; i++)
 		c = new_index(&t->indexes[i], l, s, &s->indexes[i]);
 	if (c < 0) {
 		bulk_table_free(t);
@@ -217,11 +212,9 @@ int bulk_table_open(struct bulk_table **ret, struct bulk_load *l, unsigned int n
 
 void bulk_table_free(struct bulk_table *t)
 {
-	unsigned int i;
-
 	if (!t)
 		return;
-	for (i = 0; i < t->schema->index_cnt; i++) {
+	for (unsigned int i = 0; i < t->schema->index_cnt; i++) {
 		btree_fill_free(t->indexes[i].tree);
 		key_sort_free(t->indexes[i].sort);
 	}
@@ -265,9 +258,8 @@ static ssize_t make_record(struct bulk_table *t, const struct value *values)
 {
 	uint8_t types[BULK_COLUMNS_MAX * 9];
 	size_t head = 0, body = 0, at, bytes;
-	unsigned int i;
 
-	for (i = 0; i < t->schema->col_cnt; i++) {
+	for (unsigned int i = 0; i < t->schema->col_cnt; i++) {
 		int64_t type = serial_type(&values[i], &bytes);
 
 		if (type < 0)
@@ -282,7 +274,7 @@ static ssize_t make_record(struct bulk_table *t, const struct value *values)
 	db_put_varint(t->record, at + head);
 	memcpy(t->record + at, types, head); /* cppcheck-suppress uninitvar ; head bytes are set */
 	at += head;
-	for (i = 0; i < t->schema->col_cnt; i++)
+	for (unsigned int i = 0; i < t->schema->col_cnt; i++)
 		at += put_value(t->record + at, &values[i]);
 	return (ssize_t)at;
 }
@@ -311,14 +303,13 @@ static int put_entry(const struct table_index *x, const struct sort_key *key, st
 
 static int index_row(struct bulk_table *t, const struct value *values, struct err *e)
 {
-	unsigned int i, k;
 	int ret = 0;
 
-	for (i = 0; i < t->schema->index_cnt && !ret; i++) {
+	for (unsigned int i = 0; i < t->schema->index_cnt && !ret; i++) {
 		const struct table_index *x = &t->indexes[i];
 		struct sort_key key = { .rowid = t->row_cnt };
 
-		for (k = 0; k < x->schema->col_cnt; k++) {
+		for (unsigned int k = 0; k < x->schema->col_cnt; k++) {
 			const struct value *v = &values[x->schema->cols[k]];
 
 			if (v->type == VALUE_INT)
@@ -349,10 +340,9 @@ int bulk_table_row(struct bulk_table *t, const struct value *values, struct err 
 int bulk_table_finish(struct bulk_table *t, struct err *e)
 {
 	struct sort_key key;
-	unsigned int i;
 	int ret = btree_fill_finish(t->tree, e);
 
-	for (i = 0; i < t->schema->index_cnt && !ret; i++) {
+	for (unsigned int i = 0; i < t->schema->index_cnt && !ret; i++) {
 		const struct table_index *x = &t->indexes[i];
 
 		while (x->sort && (ret = key_sort_next(x->sort, &key, e)) > 0) {

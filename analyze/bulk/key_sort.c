@@ -68,11 +68,9 @@ int key_sort_new(struct key_sort **ret, const char *dir, unsigned int col_cnt)
 
 void key_sort_free(struct key_sort *s)
 {
-	uint32_t i;
-
 	if (!s)
 		return;
-	for (i = 0; i < s->run_cnt; i++)
+	for (uint32_t i = 0; i < s->run_cnt; i++)
 		free(s->runs[i].items);
 	if (s->fd >= 0)
 		close(s->fd);
@@ -113,15 +111,14 @@ static void sort_by_byte(struct key_sort *s, unsigned int column, unsigned int s
 static void sort_items(struct key_sort *s)
 {
 	static const unsigned int columns[] = { 1, 0, 2 }; /* the last one counts most */
-	unsigned int c, shift;
 	uint64_t differ;
 	uint32_t i;
 
-	for (c = 0; c < 3; c++) {
+	for (unsigned int c = 0; c < 3; c++) {
 		for (differ = 0, i = 1; i < s->cnt; i++)
 			differ |= digits_of(&s->items[i], columns[c]) ^
 				  digits_of(&s->items[0], columns[c]);
-		for (shift = 0; shift < 64; shift += 8)
+		for (unsigned int shift = 0; shift < 64; shift += 8)
 			if (differ >> shift & 0xff)
 				sort_by_byte(s, columns[c], shift);
 	}
@@ -243,7 +240,6 @@ static void sift_down(struct key_sort *s, uint32_t at)
 
 static int begin_merge(struct key_sort *s, struct err *e)
 {
-	uint32_t i;
 	int ret;
 
 	s->merging = true;
@@ -255,7 +251,7 @@ static int begin_merge(struct key_sort *s, struct err *e)
 	if (ret < 0)
 		return ret;
 	s->heap = malloc(s->run_cnt * sizeof(*s->heap));
-	for (i = 0; i < s->run_cnt; i++) {
+	for (uint32_t i = 0; i < s->run_cnt; i++) {
 		s->runs[i].items = malloc(READ_KEYS * sizeof(*s->runs[i].items));
 		if (!s->heap || !s->runs[i].items)
 			return err_set(e, -ENOMEM, "out of memory");
@@ -264,7 +260,7 @@ static int begin_merge(struct key_sort *s, struct err *e)
 			return ret;
 		s->heap[s->heap_cnt++] = i;
 	}
-	for (i = s->heap_cnt / 2; i-- > 0;)
+	for (uint32_t i = s->heap_cnt / 2; i-- > 0;)
 		sift_down(s, i);
 	return 0;
 }

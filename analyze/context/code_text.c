@@ -140,11 +140,10 @@ static size_t interrupt_frames(const struct trace *t, const struct trace_frame *
 	static const char *const entries[] = { "asm_sysvec_", "asm_common_interrupt", "el1h_64_irq",
 					       "el0t_64_irq" };
 	const char *name;
-	size_t i, k;
 
-	for (i = 0; i < cnt && !f[i].upid; i++) {
+	for (size_t i = 0; i < cnt && !f[i].upid; i++) {
 		name = name_text(t, TRACE_NAME_SYMBOL, f[i].addr);
-		for (k = 0; name && k < sizeof(entries) / sizeof(entries[0]); k++)
+		for (size_t k = 0; name && k < sizeof(entries) / sizeof(entries[0]); k++)
 			if (!strncmp(name, entries[k], strlen(entries[k])))
 				return i + 1;
 	}
@@ -205,9 +204,7 @@ const char *irq_type_name(uint64_t type)
 
 unsigned int irq_type_find(const char *name)
 {
-	unsigned int i;
-
-	for (i = EVENT_IRQ_LINE; i < EVENT_IRQ_TYPE_CNT; i++)
+	for (unsigned int i = EVENT_IRQ_LINE; i < EVENT_IRQ_TYPE_CNT; i++)
 		if (!strcmp(types[i], name))
 			return i;
 	return 0;

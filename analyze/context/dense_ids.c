@@ -12,7 +12,6 @@
 int dense_init(struct dense_ids *d, const struct trace *t)
 {
 	size_t thread_cnt = trace_thread_cnt(t), process_cnt = trace_process_cnt(t);
-	uint32_t i;
 
 	memset(d, 0, sizeof(*d));
 	if (thread_cnt > UINT32_MAX / 2 || process_cnt > UINT32_MAX / 2)
@@ -27,7 +26,7 @@ int dense_init(struct dense_ids *d, const struct trace *t)
 		dense_done(d);
 		return -ENOMEM;
 	}
-	for (i = 0; i < EVENT_ID_FIRST; i++) {
+	for (uint32_t i = 0; i < EVENT_ID_FIRST; i++) {
 		d->thread_is_id[i] = d->process_is_id[i] = dense_pseudo_name(i) != NULL;
 		d->process_of[i] = i + 1;
 	}

@@ -18,10 +18,8 @@ static const char *const class_names[LOSS_CLASS_CNT] = { "task", "sched", "alloc
 
 static void sum_up(struct loss_edge *edges, size_t cnt)
 {
-	size_t i;
-
 	qsort(edges, cnt, sizeof(*edges), compare_u64);
-	for (i = 1; i < cnt; i++)
+	for (size_t i = 1; i < cnt; i++)
 		edges[i].sum_cnt += edges[i - 1].sum_cnt;
 }
 
@@ -102,9 +100,7 @@ int loss_index_init(struct loss_index *x, const struct trace *t)
 
 void loss_index_done(struct loss_index *x)
 {
-	unsigned int i;
-
-	for (i = 0; i < x->source_cnt; i++) {
+	for (unsigned int i = 0; i < x->source_cnt; i++) {
 		free(x->edges[i].from);
 		free(x->edges[i].to);
 	}
@@ -276,12 +272,11 @@ static void miss(struct ask *a, struct loss_missing m)
 static void ask_lost(struct ask *a)
 {
 	const struct loss_index *x = a->x;
-	unsigned int c, i;
 
-	for (c = 0; c < LOSS_CLASS_CNT; c++) {
+	for (unsigned int c = 0; c < LOSS_CLASS_CNT; c++) {
 		uint64_t lost = 0, touch = 0, most = 0;
 
-		for (i = 0; i < x->source_cnt; i++) {
+		for (unsigned int i = 0; i < x->source_cnt; i++) {
 			if (x->edges[i].cls != c || !is_in(x->edges[i].source, a->needs.sources))
 				continue;
 			lost += lost_of(&x->edges[i], a->from_ns, a->to_ns, &touch);

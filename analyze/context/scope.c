@@ -171,9 +171,7 @@ int grouping_init(struct grouping *g, const struct dense_ids *d, unsigned int by
 
 int grouping_number_all(struct grouping *g)
 {
-	uint32_t i;
-
-	for (i = g->first; g->groups && i < g->ids->thread_cnt + g->ids->process_cnt; i++)
+	for (uint32_t i = g->first; g->groups && i < g->ids->thread_cnt + g->ids->process_cnt; i++)
 		if (text_group(g, i) == GROUPING_FAILED)
 			return -ENOMEM;
 	return 0;

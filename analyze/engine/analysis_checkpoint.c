@@ -51,11 +51,10 @@ static int make_part(struct analysis *a, struct derived_file *d, enum checkpoint
 static int make_parts(struct analysis *a, struct derived_file *d, uint64_t at_ns,
 		      uint32_t kind_mask, struct checkpoint *ret, struct err *e)
 {
-	unsigned int part;
 	size_t first;
 	int r = 0;
 
-	for (part = 0; part < CHECKPOINT_PART_CNT && r >= 0; part++) {
+	for (unsigned int part = 0; part < CHECKPOINT_PART_CNT && r >= 0; part++) {
 		if (!is_wanted(part, kind_mask))
 			continue;
 		first = part < CHECKPOINT_SLAB ? 0 : ret->event_cnt;
@@ -71,7 +70,6 @@ static int make_index(struct analysis *a, uint32_t kind_mask, uint64_t at_ns, st
 {
 	struct derived_file *d;
 	uint32_t kinds = 0;
-	unsigned int part;
 	bool has_place;
 	int r = derived_file_open(&d, a->trace, DERIVED_SAVE);
 
@@ -79,7 +77,7 @@ static int make_index(struct analysis *a, uint32_t kind_mask, uint64_t at_ns, st
 		return r;
 	has_place = derived_file_has_place(d);
 	derived_file_close(d);
-	for (part = 0; part < CHECKPOINT_PART_CNT; part++)
+	for (unsigned int part = 0; part < CHECKPOINT_PART_CNT; part++)
 		kinds |= is_wanted(part, kind_mask) ? fold_of(part)->kinds : 0;
 	return has_place ? analysis_prepare_window(a, kinds, 0, at_ns, e) : 0;
 }

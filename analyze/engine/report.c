@@ -243,10 +243,9 @@ static int flat_row(void *ctx, const struct value *values)
 {
 	struct flat *f = ctx;
 	struct value row[4] = { value_text(f->title), value_int((uint64_t)++f->row) };
-	unsigned int i;
 	int ret = 0;
 
-	for (i = 0; i < f->col_cnt && ret >= 0; i++) {
+	for (unsigned int i = 0; i < f->col_cnt && ret >= 0; i++) {
 		row[2] = value_text(f->names[i]);
 		row[3] = values[i];
 		ret = f->out->row(f->out->ctx, row);

@@ -72,9 +72,8 @@ static void fn_user_symbol(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	const struct analysis *a = sqlite3_user_data(ctx);
 	const struct trace_site *s;
 	char text[SITE_TEXT_MAX];
-	int i;
 
-	for (i = 0; i < 3; i++)
+	for (int i = 0; i < 3; i++)
 		if (sqlite3_value_type(argv[i]) != SQLITE_INTEGER)
 			return;
 	s = trace_site_find(a->trace, (uint32_t)sqlite3_value_int64(argv[0]),
@@ -301,9 +300,8 @@ static void fn_irq_recorded(sqlite3_context *ctx, int argc, sqlite3_value **argv
 static void fn_window_share(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	int64_t v[5], lo, hi, len;
-	int i;
 
-	for (i = 0; i < 5; i++) {
+	for (int i = 0; i < 5; i++) {
 		if (sqlite3_value_type(argv[i]) == SQLITE_NULL)
 			return;
 		v[i] = sqlite3_value_int64(argv[i]);
@@ -521,10 +519,9 @@ int sql_functions_register(struct analysis *a, struct err *e)
 	};
 	/* not DETERMINISTIC: reading may find damage, and is_complete() must be asked again then */
 	int flags = SQLITE_UTF8 | SQLITE_INNOCUOUS;
-	size_t i;
 	int rc = SQLITE_OK;
 
-	for (i = 0; i < sizeof(functions) / sizeof(functions[0]) && rc == SQLITE_OK; i++)
+	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]) && rc == SQLITE_OK; i++)
 		rc = sqlite3_create_function(a->db, functions[i].name, functions[i].args, flags, a,
 					     functions[i].fn, NULL, NULL);
 	if (rc == SQLITE_OK)

@@ -28,12 +28,11 @@ static bool pragma_reads(const char *name, const char *arg)
 		"table_list",	  "function_list",   "module_list",
 		"collation_list", "compile_options", "database_list"
 	};
-	size_t i;
 
-	for (i = 0; i < sizeof(with_arg) / sizeof(with_arg[0]); i++)
+	for (size_t i = 0; i < sizeof(with_arg) / sizeof(with_arg[0]); i++)
 		if (!sqlite3_stricmp(name, with_arg[i]))
 			return true;
-	for (i = 0; i < sizeof(without) / sizeof(without[0]); i++)
+	for (size_t i = 0; i < sizeof(without) / sizeof(without[0]); i++)
 		if (!sqlite3_stricmp(name, without[i]))
 			return !arg;
 	return false;

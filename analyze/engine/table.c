@@ -44,9 +44,8 @@ struct cell *rowbuf_add(struct rowbuf *rb)
 const struct table_def *table_at(unsigned int n)
 {
 	const struct table_def *d;
-	size_t i;
 
-	for (i = 0; i < sizeof(families) / sizeof(families[0]); i++)
+	for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++)
 		for (d = families[i]; d->name; d++)
 			if (!n--)
 				return d;

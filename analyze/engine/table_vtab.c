@@ -52,12 +52,11 @@ static int vtab_connect(sqlite3 *db, void *aux, int argc, const char *const *arg
 	const struct table_def *def = b->def;
 	sqlite3_str *s = sqlite3_str_new(db);
 	struct vtab *t;
-	unsigned int i;
 	char *ddl;
 	int rc;
 
 	sqlite3_str_appendf(s, "CREATE TABLE x(");
-	for (i = 0; i < def->col_cnt + def->arg_cnt; i++)
+	for (unsigned int i = 0; i < def->col_cnt + def->arg_cnt; i++)
 		sqlite3_str_appendf(s, "%s\"%w\" %s%s", i ? ", " : "", def->cols[i].name,
 				    types[def->cols[i].type], i >= def->col_cnt ? " HIDDEN" : "");
 	sqlite3_str_appendf(s, ")");
@@ -180,11 +179,9 @@ static int vtab_open(sqlite3_vtab *vt, sqlite3_vtab_cursor **ret)
 
 static void cursor_reset(struct vtab_cursor *c)
 {
-	size_t i;
-
 	table_scan_close(&c->scan);
 	c->row = NULL;
-	for (i = 0; i < sizeof(c->texts) / sizeof(c->texts[0]); i++) {
+	for (size_t i = 0; i < sizeof(c->texts) / sizeof(c->texts[0]); i++) {
 		free(c->texts[i]);
 		c->texts[i] = NULL;
 	}
@@ -272,12 +269,10 @@ static void narrow_time(struct table_query *q, char letter, sqlite3_value *v)
 /* Not all bytes are set: a join comes here for every row. */
 static void query_init(struct table_query *q)
 {
-	unsigned int i;
-
 	q->from_ns = INT64_MIN;
 	q->to_ns = INT64_MAX;
 	q->has_cpu = q->has_utid = q->has_key = false;
-	for (i = 0; i < TABLE_ARG_MAX; i++)
+	for (unsigned int i = 0; i < TABLE_ARG_MAX; i++)
 		q->args[i].type = VALUE_NULL;
 }
 
@@ -435,9 +430,8 @@ int table_vtab_register(struct analysis *a, struct err *e)
 {
 	const struct table_def *d;
 	struct vtab_binding *b;
-	unsigned int i;
 
-	for (i = 0; (d = table_at(i)); i++) {
+	for (unsigned int i = 0; (d = table_at(i)); i++) {
 		b = malloc(sizeof(*b));
 		if (!b)
 			return err_set(e, -ENOMEM, "out of memory");

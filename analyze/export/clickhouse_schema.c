@@ -59,9 +59,8 @@ const struct clickhouse_table clickhouse_loads = { "loads", NULL, load_cols, CNT
 const struct clickhouse_table *clickhouse_table_at(struct clickhouse_table *room, unsigned int n)
 {
 	const struct table_def *def;
-	unsigned int i;
 
-	for (i = 0; (def = table_at(i)); i++) {
+	for (unsigned int i = 0; (def = table_at(i)); i++) {
 		if (!def->is_exported || n--)
 			continue;
 		*room = (struct clickhouse_table){ def->name, def, def->cols, def->col_cnt, 0 };

@@ -87,10 +87,9 @@ static int open_rows(struct fill *f, struct err *e)
 {
 	const struct table_def *def;
 	struct fill_table *t;
-	unsigned int i;
 	int ret = 0;
 
-	for (i = 0; !ret && (def = table_at(i)); i++) {
+	for (unsigned int i = 0; !ret && (def = table_at(i)); i++) {
 		if (!export_fill_has(def))
 			continue;
 		t = &f->tables[f->table_cnt++];
@@ -106,12 +105,11 @@ static int open_rows(struct fill *f, struct err *e)
 static int open_load(struct fill *f, struct err *e)
 {
 	struct bulk_table_spec *specs = calloc(f->table_cnt + 1, sizeof(*specs));
-	unsigned int i;
 	int ret;
 
 	if (!specs)
 		return err_set(e, -ENOMEM, "out of memory");
-	for (i = 0; i < f->table_cnt; i++) {
+	for (unsigned int i = 0; i < f->table_cnt; i++) {
 		const struct table_def *def = f->tables[i].def;
 
 		specs[i].name = def->name;

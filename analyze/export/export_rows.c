@@ -53,12 +53,10 @@ int export_rows_open(struct export_rows **ret, const struct export_to *x,
 
 void export_rows_close(struct export_rows *r)
 {
-	unsigned int i;
-
 	if (!r)
 		return;
 	table_scan_done(&r->scan);
-	for (i = 0; i < COLUMNS_MAX; i++)
+	for (unsigned int i = 0; i < COLUMNS_MAX; i++)
 		free(r->texts[i].data);
 	free(r);
 }

@@ -120,10 +120,9 @@ static int insert_table(struct export_to *x, const struct table_def *def, struct
 static int insert_tables(struct export_to *x, bool events, struct err *e)
 {
 	const struct table_def *def;
-	unsigned int i;
 	int ret = 0;
 
-	for (i = 0; !ret && (def = table_at(i)); i++)
+	for (unsigned int i = 0; !ret && (def = table_at(i)); i++)
 		if (def->is_exported && export_fill_has(def) == events)
 			ret = insert_table(x, def, e);
 	return ret;

@@ -29,9 +29,8 @@ static int make_tables(struct export_to *x, struct err *e)
 				      schema_text("views"),
 				      "COMMIT;" };
 	int ret = export_sql_open(x, e), closed;
-	size_t i;
 
-	for (i = 0; !ret && i < sizeof(texts) / sizeof(texts[0]); i++)
+	for (size_t i = 0; !ret && i < sizeof(texts) / sizeof(texts[0]); i++)
 		ret = export_sql_run(x, texts[i], e);
 	closed = export_sql_close(x, e);
 	return ret ? ret : closed;
@@ -120,9 +119,8 @@ static uint64_t expected_rows(struct analysis *a)
 {
 	const struct table_def *def;
 	double sum = 0;
-	unsigned int i;
 
-	for (i = 0; (def = table_at(i)); i++)
+	for (unsigned int i = 0; (def = table_at(i)); i++)
 		if (def->is_exported)
 			sum += table_row_cnt(a, def);
 	return (uint64_t)sum;

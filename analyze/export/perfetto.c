@@ -84,9 +84,8 @@ static int write_system(struct perfetto *x)
 static int check_size(const struct perfetto *x, struct err *e)
 {
 	uint64_t bytes = 0;
-	unsigned int k;
 
-	for (k = 0; k < EVENT_KIND_CNT; k++)
+	for (unsigned int k = 0; k < EVENT_KIND_CNT; k++)
 		if (event_bytes[k])
 			bytes += context_events(x->a, 1u << k, x->from_ns, x->to_ns) *
 				 event_bytes[k];

@@ -85,10 +85,9 @@ static const uint8_t waking_fields[] = { 7, 8, 9, 10, 11, 12 };
 static void put_names(struct sched *s, const struct cpu *c)
 {
 	uint16_t cnt = 0;
-	unsigned int i;
 
 	s->bundle++;
-	for (i = 0; i < c->row_cnt; i++) {
+	for (unsigned int i = 0; i < c->row_cnt; i++) {
 		uint32_t thread = c->rows[i].thread;
 
 		if (s->name_bundle[thread] == s->bundle)
@@ -152,10 +151,9 @@ static int write_batch(struct sched *s, unsigned int cpu)
 
 static int write_batches(struct sched *s)
 {
-	unsigned int cpu;
 	int ret = 0;
 
-	for (cpu = 0; cpu < s->cpu_cnt && !ret; cpu++)
+	for (unsigned int cpu = 0; cpu < s->cpu_cnt && !ret; cpu++)
 		ret = write_batch(s, cpu);
 	return ret;
 }
@@ -344,10 +342,9 @@ static int on_level(void *ctx, const void *found)
 	struct levels *l = ctx;
 	const struct level_found *f = found;
 	struct mem_process *written = &l->written[f->process];
-	unsigned int k;
 	int ret = 0;
 
-	for (k = 0; l->is_inside && k < MEM_MEMBER_CNT && !ret; k++)
+	for (unsigned int k = 0; l->is_inside && k < MEM_MEMBER_CNT && !ret; k++)
 		if (f->mem->bytes[k] != written->bytes[k])
 			ret = write_rss(l->x, f->ts_ns, f->process, k, f->mem->bytes[k]);
 	*written = *f->mem;
@@ -357,13 +354,11 @@ static int on_level(void *ctx, const void *found)
 /* The counters when the window begins. */
 static int write_begin(struct levels *l)
 {
-	uint32_t i;
-	unsigned int k;
 	int ret = 0;
 
 	l->is_inside = true;
-	for (i = EVENT_ID_FIRST; i < l->x->a->ids.process_cnt; i++)
-		for (k = 0; k < MEM_MEMBER_CNT && !ret; k++)
+	for (uint32_t i = EVENT_ID_FIRST; i < l->x->a->ids.process_cnt; i++)
+		for (unsigned int k = 0; k < MEM_MEMBER_CNT && !ret; k++)
 			if (l->written[i].known >> k & 1)
 				ret = write_rss(l->x, l->x->from_ns, i, k, l->written[i].bytes[k]);
 	return ret;
@@ -434,14 +429,13 @@ int perfetto_sched(struct perfetto *x, struct err *e)
 {
 	struct sched s = { .x = x, .cpu_cnt = trace_cpu_cnt(x->t),
 			   .machine = call_machine_of(trace_get(x->t, "machine")) };
-	unsigned int i;
 	int ret = -ENOMEM;
 
 	s.cpus = calloc(s.cpu_cnt + 1, sizeof(*s.cpus));
 	s.name_bundle = calloc(x->a->ids.thread_cnt, sizeof(*s.name_bundle));
 	s.name_place = calloc(x->a->ids.thread_cnt, sizeof(*s.name_place));
 	if (s.cpus && s.name_bundle && s.name_place && !strpool_new(&s.wait_texts)) {
-		for (i = 0; i < x->a->cpu_cnt; i++)
+		for (unsigned int i = 0; i < x->a->cpu_cnt; i++)
 			s.cpus[x->a->cpus[i]].exists = true;
 		ret = write_switches(&s, e);
 	}
@@ -449,7 +443,7 @@ int perfetto_sched(struct perfetto *x, struct err *e)
 		ret = write_levels(x, e);
 	if (!ret)
 		ret = write_wakeups(&s, e);
-	for (i = 0; i < s.cpu_cnt && s.cpus; i++)
+	for (unsigned int i = 0; i < s.cpu_cnt && s.cpus; i++)
 		free(s.cpus[i].rows);
 	free(s.cpus);
 	free(s.name_bundle);

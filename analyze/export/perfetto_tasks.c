@@ -238,10 +238,9 @@ static int write_end(struct perfetto *x, uint64_t ts_ns, uint32_t tid, const cha
 int perfetto_task_ends(struct perfetto *x)
 {
 	const struct dense_ids *ids = &x->a->ids;
-	uint32_t i;
 	int ret = 0;
 
-	for (i = EVENT_ID_FIRST; i < ids->thread_cnt; i++) {
+	for (uint32_t i = EVENT_ID_FIRST; i < ids->thread_cnt; i++) {
 		const struct trace_thread *t = dense_thread_row(ids, i);
 		const struct trace_process *p;
 		uint64_t end = t ? gone_ns(x, t) : 0;
@@ -255,7 +254,7 @@ int perfetto_task_ends(struct perfetto *x)
 		if (ret)
 			return ret;
 	}
-	for (i = EVENT_ID_FIRST; i < ids->process_cnt && !ret; i++) {
+	for (uint32_t i = EVENT_ID_FIRST; i < ids->process_cnt && !ret; i++) {
 		const struct trace_process *p = dense_process_row(ids, i);
 
 		if (p && p->end_ns && p->end_ns < x->to_ns && x->process_end_ns[i] >= x->from_ns)

@@ -291,10 +291,9 @@ static int64_t per_second(const struct query *q, int64_t sum)
 static int write_rates(struct query *q, int64_t t_ns, const struct value *sums)
 {
 	bool missing = q->next_ns >= 0 && t_ns > q->next_ns;
-	unsigned int i;
 	int ret = 0;
 
-	for (i = 0; i < q->counter_cnt && !ret; i++) {
+	for (unsigned int i = 0; i < q->counter_cnt && !ret; i++) {
 		if (missing)
 			ret = write_count(q->x, context_abs(q->x->a, q->next_ns), q->tracks[i], 0);
 		if (!ret && sums)

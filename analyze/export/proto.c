@@ -43,13 +43,12 @@ void proto_begin(struct buf *p, unsigned int field, size_t *ret_mark)
 void proto_end(struct buf *p, size_t mark)
 {
 	size_t bytes = p->len - mark;
-	unsigned int i;
 
 	if (!p->failed && bytes >> (7 * LEN_BYTES))
 		p->failed = true;
 	if (p->failed)
 		return;
-	for (i = 0; i < LEN_BYTES; i++, bytes >>= 7)
+	for (unsigned int i = 0; i < LEN_BYTES; i++, bytes >>= 7)
 		p->data[mark - LEN_BYTES + i] =
 			(uint8_t)((bytes & 0x7f) | (i + 1 < LEN_BYTES ? 0x80 : 0));
 }

@@ -22,9 +22,7 @@ const char *alloc_source_name(unsigned int source)
 
 int alloc_source_find(const char *name, size_t len)
 {
-	unsigned int i;
-
-	for (i = 0; i < ALLOC_SOURCE_CNT; i++)
+	for (unsigned int i = 0; i < ALLOC_SOURCE_CNT; i++)
 		if (strlen(alloc_source_name(i)) == len && !memcmp(alloc_source_name(i), name, len))
 			return (int)i;
 	return -1;

@@ -58,9 +58,8 @@ const char *allocation_cache(const struct allocation_pairs *p, const struct allo
 static uint32_t kinds_of(const struct allocation_range *range)
 {
 	uint32_t all = range->with_stacks ? 1u << EVENT_STACK : 0;
-	unsigned int i;
 
-	for (i = 0; i < OBJECT_FAMILY_CNT; i++)
+	for (unsigned int i = 0; i < OBJECT_FAMILY_CNT; i++)
 		if (range->families & 1u << i)
 			all |= alloc_source_kinds(alloc_source_of(i));
 	return all;
@@ -171,9 +170,8 @@ static int on_event(struct allocation_pairs *p, const struct event *ev)
 static size_t live_cnt(const struct allocation_pairs *p)
 {
 	size_t cnt = 0;
-	unsigned int i;
 
-	for (i = 0; i < OBJECT_FAMILY_CNT; i++)
+	for (unsigned int i = 0; i < OBJECT_FAMILY_CNT; i++)
 		cnt += live_objects_cnt(p->pairs.of[i]);
 	return cnt;
 }

@@ -286,11 +286,10 @@ static int irq_event(struct carried_machine *c, const struct event *ev)
 /* Interrupts that are served where events are missing have lost their end. */
 static int forget_irqs(struct carried_machine *c, uint64_t at_ns)
 {
-	unsigned int cpu;
 	uint32_t i;
 	int r = irq_holes_pass(&c->holes, at_ns) ? irq_track_hole(c->irq) : 0;
 
-	for (cpu = 0; cpu < trace_cpu_cnt(c->f.a->trace) && r >= 0; cpu++)
+	for (unsigned int cpu = 0; cpu < trace_cpu_cnt(c->f.a->trace) && r >= 0; cpu++)
 		if (!irq_track_depth(c->irq, cpu) &&
 		    hash_map_find(&c->subject_nr, cpu, KEY_CPU, &i))
 			chain_drop(c, &c->subjects[i]);
@@ -331,24 +330,21 @@ struct places {
 
 static int add_places(const struct carried_machine *c, struct places *p)
 {
-	unsigned int k;
-	uint32_t at;
-	size_t i;
 	int r = 0;
 
-	for (i = 0; i < c->thread_nr.cnt; i++) {
+	for (size_t i = 0; i < c->thread_nr.cnt; i++) {
 		const struct carried_thread *h = &c->threads[i];
 
 		if (is_gone(h))
 			continue;
-		for (k = 0; k < ABOUT_CNT && r == 0; k++)
+		for (unsigned int k = 0; k < ABOUT_CNT && r == 0; k++)
 			if (h->last[k].nr)
 				r = array_add(&p->v, &p->cap, &p->cnt,
 					      (struct event_place){ h->last[k].nr, &h->last[k],
 								    k });
 	}
-	for (i = 0; i < c->subject_nr.cnt; i++)
-		for (at = c->subjects[i].last; at != NONE && r == 0; at = c->pool[at].next)
+	for (size_t i = 0; i < c->subject_nr.cnt; i++)
+		for (uint32_t at = c->subjects[i].last; at != NONE && r == 0; at = c->pool[at].next)
 			r = array_add(&p->v, &p->cap, &p->cnt,
 				      (struct event_place){ c->pool[at].nr, NULL, at });
 	return r;
@@ -364,11 +360,10 @@ static struct event event_at(const struct carried_machine *c, const struct event
 	const struct sched_event *s = p->sched;
 	struct event ev;
 	bool needs[ABOUT_CNT] = { false };
-	size_t i;
 
 	if (!s)
 		return c->pool[p->at].ev;
-	for (i = 0; i < cnt; i++)
+	for (size_t i = 0; i < cnt; i++)
 		needs[p[i].at] = true;
 	ev = (struct event){ .ts_ns = s->ts_ns, .utid = s->utid, .cpu = s->cpu, .kind = s->kind,
 			     .flags = s->flags };
@@ -405,10 +400,9 @@ static int carried_checkpoint(void *machine, uint64_t at_ns, struct checkpoint *
 
 static int carried_restore(void *machine, uint64_t at_ns, const struct checkpoint *from)
 {
-	size_t i;
 	int ret = 0;
 
-	for (i = 0; i < from->event_cnt && ret >= 0; i++)
+	for (size_t i = 0; i < from->event_cnt && ret >= 0; i++)
 		ret = carried_event(machine, &from->events[i]);
 	return ret;
 }

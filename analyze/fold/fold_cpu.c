@@ -89,10 +89,9 @@ static bool is_hole_behind(const struct cpu_machine *m, size_t block)
 static int finalize(struct cpu_machine *m, size_t block)
 {
 	const struct row_cpu_end *last;
-	unsigned int cpu;
 	int ret = 0;
 
-	for (cpu = 0; ret >= 0 && cpu < trace_cpu_cnt(m->f.a->trace); cpu++) {
+	for (unsigned int cpu = 0; ret >= 0 && cpu < trace_cpu_cnt(m->f.a->trace); cpu++) {
 		last = trace_block_end(m->f.a->trace, block, cpu);
 		ret = last ? cpu_timeline_finalize(m->tl, last) : 0;
 	}

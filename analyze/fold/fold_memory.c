@@ -100,11 +100,10 @@ static int machine_open(void *machine)
 static void put_process(const struct memory_machine *x, uint32_t process, struct buf *out)
 {
 	const struct mem_process *m = &x->processes[process].mem;
-	unsigned int i;
 
 	packed_put(out, dense_upid(x->ids, process));
 	packed_put(out, m->known | (unsigned int)m->ended << 5);
-	for (i = 0; i < MEM_MEMBER_CNT; i++)
+	for (unsigned int i = 0; i < MEM_MEMBER_CNT; i++)
 		packed_put(out, m->bytes[i]);
 	packed_put(out, m->vm_bytes);
 	packed_put_signed(out, x->processes[process].heap_bytes);
@@ -115,11 +114,10 @@ static int get_process(struct memory_machine *x, struct packed_in *in)
 	uint32_t p = dense_process(x->ids, (uint32_t)packed_get(in));
 	struct mem_process *m = &x->processes[p].mem;
 	uint64_t known = packed_get(in);
-	unsigned int i;
 
 	m->known = (uint8_t)(known & 0x1f);
 	m->ended = known >> 5 & 1;
-	for (i = 0; i < MEM_MEMBER_CNT; i++)
+	for (unsigned int i = 0; i < MEM_MEMBER_CNT; i++)
 		m->bytes[i] = packed_get(in);
 	m->vm_bytes = packed_get(in);
 	x->processes[p].heap_bytes = packed_get_signed(in);
@@ -383,12 +381,11 @@ static void prefetch(const struct memory_machine *x, const struct event *ev)
 static int on_events(void *machine, const struct event *ev, size_t cnt)
 {
 	struct memory_machine *x = machine;
-	size_t i;
 	int ret = 0;
 
-	for (i = 0; i < cnt && i < AHEAD_EVENTS; i++)
+	for (size_t i = 0; i < cnt && i < AHEAD_EVENTS; i++)
 		prefetch(x, &ev[i]);
-	for (i = 0; i < cnt && ret >= 0; i++) {
+	for (size_t i = 0; i < cnt && ret >= 0; i++) {
 		if (i + AHEAD_EVENTS < cnt)
 			prefetch(x, &ev[i + AHEAD_EVENTS]);
 		x->change.ts_ns = ev[i].ts_ns;
@@ -520,23 +517,22 @@ static int restore(void *m, uint64_t at_ns, const struct checkpoint *from)
 {
 	struct memory_machine *x = m;
 	struct mem_process *of;
-	size_t i;
 	int ret = trace_mm_resets_prepare(x->f.a->trace);
 
 	if (!ret)
 		ret = start(m, at_ns, 0, NULL);
 	/* an object that is added late to a process that has ended is not live */
-	for (i = 0; x->f.def->reset && i < trace_mm_reset_cnt(x->f.a->trace) && !ret; i++) {
+	for (size_t i = 0; x->f.def->reset && i < trace_mm_reset_cnt(x->f.a->trace) && !ret; i++) {
 		const struct trace_mm_reset *reset = trace_mm_reset_at(x->f.a->trace, i);
 
 		if (reset->ts_ns >= at_ns)
 			break;
 		ret = on_reset(m, reset);
 	}
-	for (i = 0; i < from->event_cnt && !ret; i++)
+	for (size_t i = 0; i < from->event_cnt && !ret; i++)
 		ret = x->f.def->kinds >> from->events[i].kind & 1 ?
 			      on_events(m, &from->events[i], 1) : -EBADMSG;
-	for (i = 0; i < from->memory_cnt; i++) {
+	for (size_t i = 0; i < from->memory_cnt; i++) {
 		of = &x->processes[dense_process(x->ids, from->memory[i].upid)].mem;
 		mem_process_init(of, false);
 		mem_process_baseline(of, &from->memory[i]);
@@ -582,7 +578,6 @@ static int load_objects(struct memory_machine *x, struct packed_in *in)
 static int load(void *m, uint64_t at_ns, struct packed_in *in, bool is_tail)
 {
 	struct memory_machine *x = m;
-	size_t cnt;
 	int ret = 0;
 
 	x->op = 0;
@@ -590,7 +585,7 @@ static int load(void *m, uint64_t at_ns, struct packed_in *in, bool is_tail)
 	live_objects_clear(kept_objects(x));
 	if (is_tail) {
 		forget_processes(x, 0);
-		for (cnt = packed_get_cnt(in); cnt; cnt--) {
+		for (size_t cnt = packed_get_cnt(in); cnt; cnt--) {
 			packed_get(in);
 			packed_get_signed(in);
 		}
@@ -598,7 +593,7 @@ static int load(void *m, uint64_t at_ns, struct packed_in *in, bool is_tail)
 	/* an interval's notes have every process that matters there */
 	if (in->p == in->end)
 		return in->bad ? -EBADMSG : 0;
-	for (cnt = packed_get_cnt(in); cnt && !ret; cnt--)
+	for (size_t cnt = packed_get_cnt(in); cnt && !ret; cnt--)
 		ret = get_process(x, in);
 	if (ret < 0 || in->bad)
 		return -EBADMSG;

@@ -78,10 +78,9 @@ static int parallel_event(void *machine, const struct event *ev)
 /* Nobody comes or goes between the two instants. */
 static int give_active(struct parallel_machine *m, uint64_t from_ns, uint64_t to_ns)
 {
-	size_t i;
 	int ret = 0;
 
-	for (i = 0; i < m->active_cnt && ret >= 0; i++)
+	for (size_t i = 0; i < m->active_cnt && ret >= 0; i++)
 		ret = fold_found(&m->f, &(struct parallel_piece){
 					       m->active[i].thread, (uint32_t)m->active_cnt,
 					       from_ns, to_ns });

@@ -85,10 +85,8 @@ static int load(struct fold_reader *r, const struct index *x, unsigned int n, si
 /* Finds the next instant at which a machine needs another state. */
 static void set_reload(struct fold_reader *r, size_t interval)
 {
-	unsigned int n;
-
 	r->reload_ns = UINT64_MAX;
-	for (n = 0; n < r->cnt; n++)
+	for (unsigned int n = 0; n < r->cnt; n++)
 		if (r->machines[n]->def->state && r->machines[n]->def->state->put_interval &&
 		    interval + 1 < index_interval_cnt(r->index))
 			r->reload_ns = index_interval_to(r->index, interval);
@@ -144,9 +142,8 @@ static int place_machine(struct fold_reader *r, const struct fold_range *range, 
 static int open_cursor(struct fold_reader *r, uint64_t from_ns, uint64_t to_ns, struct err *e)
 {
 	uint32_t columns[EVENT_KIND_CNT] = { 0 }, kinds = 0, k;
-	unsigned int n;
 
-	for (n = 0; n < r->cnt; n++) {
+	for (unsigned int n = 0; n < r->cnt; n++) {
 		const struct fold_def *def = r->machines[n]->def;
 
 		kinds |= def->kinds;
@@ -163,10 +160,9 @@ static int open_streams(struct fold_reader *r, uint64_t to_ns, struct err *e)
 {
 	uint64_t from_ns = UINT64_MAX, end_ns = to_ns;
 	bool wants_resets = false;
-	unsigned int n;
 	int ret;
 
-	for (n = 0; n < r->cnt; n++) {
+	for (unsigned int n = 0; n < r->cnt; n++) {
 		const struct fold_def *def = r->machines[n]->def;
 
 		from_ns = r->from_ns[n] < from_ns ? r->from_ns[n] : from_ns;
@@ -226,7 +222,6 @@ int fold_reader_open(struct fold_reader **ret, struct analysis *a, const struct 
 		     const struct fold_use *uses, unsigned int cnt, struct err *e)
 {
 	struct fold_reader *r = calloc(1, sizeof(*r));
-	unsigned int n;
 	int err = 0;
 
 	if (!r)
@@ -234,7 +229,7 @@ int fold_reader_open(struct fold_reader **ret, struct analysis *a, const struct 
 	r->a = a;
 	r->index = range->start == FOLD_READER_AT ? range->index : NULL;
 	r->reload_ns = UINT64_MAX;
-	for (n = 0; n < cnt && !err; n++)
+	for (unsigned int n = 0; n < cnt && !err; n++)
 		err = open_machine(r, range, &uses[n], e);
 	if (r->index && !err)
 		set_reload(r, index_interval_at(r->index, range->from_ns));
@@ -256,12 +251,10 @@ void fold_machine_free(struct fold_machine *m)
 
 void fold_reader_close(struct fold_reader *r)
 {
-	unsigned int n;
-
 	if (!r)
 		return;
 	event_cursor_close(r->cursor);
-	for (n = 0; n < r->cnt; n++)
+	for (unsigned int n = 0; n < r->cnt; n++)
 		fold_machine_free(r->machines[n]);
 	buf_done(&r->mem);
 	free(r);
@@ -320,20 +313,18 @@ static int hand_out_to(const struct fold_reader *r, unsigned int n, const struct
 
 static int hand_out_events(struct fold_reader *r, const struct event *ev, size_t cnt)
 {
-	unsigned int n;
 	int ret = 0;
 
-	for (n = 0; n < r->cnt && ret >= 0; n++)
+	for (unsigned int n = 0; n < r->cnt && ret >= 0; n++)
 		ret = hand_out_to(r, n, ev, cnt);
 	return ret;
 }
 
 static int hand_out_edge(struct fold_reader *r)
 {
-	unsigned int i;
 	int ret = 0;
 
-	for (i = 0; i < r->cnt && ret >= 0; i++)
+	for (unsigned int i = 0; i < r->cnt && ret >= 0; i++)
 		if (r->machines[i]->def->edge)
 			ret = r->machines[i]->def->edge(r->machines[i], r->edge / 2, r->edge % 2);
 	r->edge++;
@@ -342,10 +333,9 @@ static int hand_out_edge(struct fold_reader *r)
 
 static int hand_out_reset(struct fold_reader *r)
 {
-	unsigned int i;
 	int ret = 0;
 
-	for (i = 0; i < r->cnt && ret >= 0; i++)
+	for (unsigned int i = 0; i < r->cnt && ret >= 0; i++)
 		if (r->machines[i]->def->reset)
 			ret = r->machines[i]->def->reset(r->machines[i], r->reset);
 	r->reset = NULL;
@@ -413,10 +403,9 @@ static int run(struct fold_reader *r, uint64_t to_ns, size_t max, struct err *e)
 static int reload(struct fold_reader *r)
 {
 	size_t interval = index_interval_at(r->index, r->reload_ns);
-	unsigned int n;
 	int ret = 0;
 
-	for (n = 0; n < r->cnt && !ret; n++)
+	for (unsigned int n = 0; n < r->cnt && !ret; n++)
 		if (r->machines[n]->def->state && r->machines[n]->def->state->put_interval)
 			ret = load(r, r->index, n, interval, false);
 	set_reload(r, interval);
@@ -425,10 +414,9 @@ static int reload(struct fold_reader *r)
 
 static int tell_until(struct fold_reader *r, uint64_t to_ns)
 {
-	unsigned int n;
 	int ret = 0;
 
-	for (n = 0; n < r->cnt && ret >= 0; n++)
+	for (unsigned int n = 0; n < r->cnt && ret >= 0; n++)
 		if (r->machines[n]->def->until)
 			ret = r->machines[n]->def->until(r->machines[n], to_ns);
 	return ret;

@@ -158,11 +158,10 @@ static int states_start(void *machine, uint64_t from_ns, size_t block, struct er
 	struct states_machine *m = machine;
 	uint64_t start_ns = m->f.a->start_ns;
 	int ret = fold_cpu.start(m->cpu, block ? from_ns : start_ns, block, e);
-	uint32_t i;
 
 	m->begin_ns = block ? from_ns : start_ns;
 	thread_states_start(m->states, m->begin_ns);
-	for (i = EVENT_ID_FIRST; !block && i < m->ids->thread_cnt && !ret; i++) {
+	for (uint32_t i = EVENT_ID_FIRST; !block && i < m->ids->thread_cnt && !ret; i++) {
 		const struct trace_thread *t = dense_thread_row(m->ids, i);
 
 		if (t->start_ns && t->start_ns < start_ns &&
@@ -209,7 +208,6 @@ static int states_edge(void *machine, size_t block, bool is_end)
 	const struct trace *t = m->f.a->trace;
 	const struct trace_block *b = &m->blocks[block];
 	bool is_damaged = is_end && trace_block_is_damaged(t, block);
-	unsigned int cpu;
 	int ret;
 
 	if (is_damaged)
@@ -219,7 +217,7 @@ static int states_edge(void *machine, size_t block, bool is_end)
 		ret = thread_states_until(m->states, is_end ? b->to_ns : b->from_ns);
 	if (is_end && block + 1 < m->block_cnt && b[1].from_ns > b->to_ns)
 		thread_states_forget(m->states);
-	for (cpu = 0; !is_end && cpu < trace_cpu_cnt(t); cpu++)
+	for (unsigned int cpu = 0; !is_end && cpu < trace_cpu_cnt(t); cpu++)
 		thread_states_on_cpu(m->states,
 				     dense_thread(m->ids, trace_block_running(t, block, cpu)));
 	return ret;

@@ -28,9 +28,8 @@ static void reset_sum(const struct fold_sums_def *def, void *sum)
 void fold_sum_done(const struct fold_sums_def *def, void *sum)
 {
 	struct quantile *q = sum;
-	unsigned int i;
 
-	for (i = 0; i < def->quantile_cnt; i++)
+	for (unsigned int i = 0; i < def->quantile_cnt; i++)
 		quantile_done(&q[i]);
 }
 
@@ -38,11 +37,10 @@ void fold_sum_put(const struct fold_sums_def *def, void *sum, struct buf *out)
 {
 	struct quantile *q = sum;
 	const uint64_t *counts = (const uint64_t *)&q[def->quantile_cnt];
-	unsigned int i;
 
-	for (i = 0; i < def->count_cnt; i++)
+	for (unsigned int i = 0; i < def->count_cnt; i++)
 		packed_put(out, counts[i]);
-	for (i = 0; i < def->quantile_cnt; i++)
+	for (unsigned int i = 0; i < def->quantile_cnt; i++)
 		quantile_put(&q[i], out);
 }
 
@@ -50,16 +48,15 @@ int fold_sum_merge(const struct fold_sums_def *def, void *sum, struct packed_in 
 {
 	struct quantile *q = sum;
 	uint64_t *counts = (uint64_t *)&q[def->quantile_cnt], more[FOLD_SUMS_COUNTS];
-	unsigned int i;
 	int ret = 0;
 
-	for (i = 0; i < def->count_cnt; i++) {
+	for (unsigned int i = 0; i < def->count_cnt; i++) {
 		more[i] = packed_get(in);
 		counts[i] += more[i];
 	}
 	if (def->merged)
 		def->merged(sum, more);
-	for (i = 0; i < def->quantile_cnt && !ret; i++) {
+	for (unsigned int i = 0; i < def->quantile_cnt && !ret; i++) {
 		if (def->totals_only && !q[i].cnt)
 			q[i].form = QUANTILE_TOTALS;
 		ret = quantile_merge(&q[i], in);
@@ -105,9 +102,7 @@ void fold_sums_init(struct fold_sums *s, const struct fold_sums_def *def)
 
 void fold_sums_done(struct fold_sums *s)
 {
-	size_t i;
-
-	for (i = 0; i < s->used; i++)
+	for (size_t i = 0; i < s->used; i++)
 		fold_sum_done(s->def, fold_sums_at(s, i)->sum);
 	free(s->rows);
 	hash_map_done(&s->map);
@@ -160,9 +155,8 @@ static int compare_rows(const void *pa, const void *pb)
 static void swap_rows(struct fold_sums *s, size_t i, size_t k)
 {
 	uint64_t *x = (uint64_t *)fold_sums_at(s, i), *y = (uint64_t *)fold_sums_at(s, k), v;
-	size_t n;
 
-	for (n = 0; n < s->row_bytes / sizeof(v); n++) {
+	for (size_t n = 0; n < s->row_bytes / sizeof(v); n++) {
 		v = x[n];
 		x[n] = y[n];
 		y[n] = v;

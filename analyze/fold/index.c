@@ -82,9 +82,8 @@ static void find_made(struct index *x)
 {
 	struct buf mem = { 0 };
 	struct packed_in in;
-	unsigned int job;
 
-	for (job = 0; job < JOB_CNT; job++) {
+	for (unsigned int job = 0; job < JOB_CNT; job++) {
 		uint64_t cnt;
 
 		x->made_cnt[job] = x->begin;
@@ -103,9 +102,8 @@ static void find_made(struct index *x)
 static uint32_t missing_jobs(const struct index *x, uint32_t kinds, size_t *ret_from)
 {
 	uint32_t jobs = 0, missing = 0;
-	unsigned int i;
 
-	for (i = 0; i < JOB_CNT; i++) {
+	for (unsigned int i = 0; i < JOB_CNT; i++) {
 		if (x->made_cnt[i] == x->end)
 			continue;
 		missing |= 1u << i;
@@ -114,7 +112,7 @@ static uint32_t missing_jobs(const struct index *x, uint32_t kinds, size_t *ret_
 	if (!(RATES_JOBS & missing & ~jobs))
 		jobs &= ~(1u << JOB_RATES);
 	*ret_from = x->end;
-	for (i = 0; i < JOB_CNT; i++)
+	for (unsigned int i = 0; i < JOB_CNT; i++)
 		if (jobs & 1u << i && x->made_cnt[i] < *ret_from)
 			*ret_from = x->made_cnt[i];
 	return jobs;
@@ -183,14 +181,13 @@ static int begin_file(struct index *x, bool save)
 static int save_file(struct index *x, uint32_t jobs, size_t cnt)
 {
 	struct buf info = { 0 };
-	unsigned int job;
 	int r = 0;
 
 	/* the other parts are of a trace without damage */
 	if (x->damage_cnt)
 		derived_file_drop(x->d, 0, DERIVED_FIRST_OF_INDEX);
 	packed_put(&info, cnt);
-	for (job = 0; job < JOB_CNT && !r; job++)
+	for (unsigned int job = 0; job < JOB_CNT && !r; job++)
 		if (jobs & 1u << job)
 			r = derived_file_add(x->d, NULL, DERIVED_INDEX_INFO, job, 0, &info);
 	buf_done(&info);
@@ -232,9 +229,8 @@ static void tell_progress(void *ctx)
 {
 	struct build *b = ctx;
 	uint64_t done = 0;
-	unsigned int i;
 
-	for (i = 0; i < JOB_CNT; i++)
+	for (unsigned int i = 0; i < JOB_CNT; i++)
 		done += atomic_load(&b->jobs[i].done_events);
 	if (b->use->progress && done < b->total)
 		b->use->progress(b->use->ctx, done, b->total);
@@ -287,12 +283,11 @@ static int build(struct index *x, uint32_t jobs, size_t last, const struct analy
 static int add_spikes(struct index *x, uint32_t jobs)
 {
 	struct zpack *z;
-	unsigned int g;
 	int ret = zpack_new(&z, 0);
 
 	if (ret < 0)
 		return ret;
-	for (g = 0; g < INDEX_GROUP_CNT && !ret; g++) {
+	for (unsigned int g = 0; g < INDEX_GROUP_CNT && !ret; g++) {
 		uint32_t job = 1u << (JOB_MEMORY + g);
 
 		if (job & RATES_JOBS && x->made_cnt[JOB_RATES] == x->end)
@@ -309,7 +304,6 @@ static int make_parts(struct index *x, uint32_t jobs, size_t from, bool save,
 		      const struct analysis_index_use *use, struct err *e)
 {
 	size_t last = x->follow || trace_is_finished(x->a->trace) ? x->end : x->end - 1, i;
-	unsigned int job;
 	int r = trace_mm_resets_prepare(x->a->trace);	/* threads share them */
 
 	if (!r)
@@ -329,7 +323,7 @@ static int make_parts(struct index *x, uint32_t jobs, size_t from, bool save,
 	/* an index that cannot be saved is still used */
 	if (!r && save && last)
 		(void)save_file(x, jobs, last);
-	for (job = 0; job < JOB_CNT && !r; job++)
+	for (unsigned int job = 0; job < JOB_CNT && !r; job++)
 		if (jobs & 1u << job) {
 			x->made_cnt[job] = x->end;
 			x->has_tail |= 1u << job;

@@ -142,14 +142,13 @@ static int keep_parts(const struct index *x, size_t from, struct derived_file *t
 {
 	uint64_t key = from + x->key_base;
 	struct buf mem = { 0 }, info = { 0 };
-	unsigned int i;
 	int r = derived_file_begin(to, false);
 
-	for (i = 0; i < INDEX_PART_CNT && !r; i++)
+	for (unsigned int i = 0; i < INDEX_PART_CNT && !r; i++)
 		r = keep_type(x, to, DERIVED_INDEX + i, key, &mem);
-	for (i = 0; i < INDEX_TAIL_CNT && !r; i++)
+	for (unsigned int i = 0; i < INDEX_TAIL_CNT && !r; i++)
 		r = keep_type(x, to, DERIVED_INDEX_TAIL + i, 0, &mem);
-	for (i = 0; i < JOB_CNT && !r; i++) {
+	for (unsigned int i = 0; i < JOB_CNT && !r; i++) {
 		if (!(x->has_tail & 1u << i))
 			continue;
 		buf_reset(&info);
@@ -181,7 +180,6 @@ static int drop_old_parts(struct index *x)
 bool index_follow_on(struct index *x)
 {
 	size_t before = x->end;
-	unsigned int i;
 
 	if (!index_is_true(x) || x->failed || x->end >= x->interval_cnt)
 		return false;
@@ -192,7 +190,7 @@ bool index_follow_on(struct index *x)
 		return false;
 	leave_out_last(x);
 	note_ids(x);
-	for (i = 0; i < JOB_CNT; i++)
+	for (unsigned int i = 0; i < JOB_CNT; i++)
 		if (!(x->has_tail & 1u << i))
 			x->made_cnt[i] = before;
 	return true;
@@ -224,12 +222,11 @@ static void keep(struct index *x)
 {
 	struct analysis_follow *f = x->follow;
 	struct derived_file *to;
-	unsigned int i;
 	int r = 0;
 
 	/* the trace may have been refreshed, and nothing asked */
 	x->end = index_read_cnt(x);
-	for (i = 0; i < JOB_CNT; i++)
+	for (unsigned int i = 0; i < JOB_CNT; i++)
 		if (x->made_cnt[i] != x->end)
 			x->has_tail &= ~(1u << i);
 	/* behind the end of a recording nothing follows, and intervals without length are rare */
@@ -237,7 +234,7 @@ static void keep(struct index *x)
 	    x->from_ns[x->end - 1] == x->from_ns[x->end] ||
 	    derived_file_open(&to, x->a->trace, DERIVED_APART) < 0)
 		return;
-	for (i = 0; i < JOB_CNT && !r; i++)
+	for (unsigned int i = 0; i < JOB_CNT && !r; i++)
 		r = x->kept[i] && x->has_tail & 1u << i ? save_kept(x, i) : 0;
 	if (r < 0 || keep_parts(x, first_kept(x), to) < 0) {
 		derived_file_close(to);
@@ -251,9 +248,7 @@ static void keep(struct index *x)
 
 void index_follow_close(struct index *x)
 {
-	unsigned int i;
-
 	keep(x);
-	for (i = 0; i < JOB_CNT; i++)
+	for (unsigned int i = 0; i < JOB_CNT; i++)
 		fold_machine_free(x->kept[i]);
 }

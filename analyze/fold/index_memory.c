@@ -104,11 +104,9 @@ static int get_growth(struct packed_in *in, uint64_t interval_ns, struct memory_
 int index_memory_next(const struct analysis *a, struct packed_in *in, uint64_t interval_ns,
 		      struct index_memory_row *ret)
 {
-	unsigned int i;
-
 	if (get_owner(a, in, &ret->owner, &ret->slot) < 0)
 		return -EBADMSG;
-	for (i = 0; i < MEMORY_COUNT_CNT; i++)
+	for (unsigned int i = 0; i < MEMORY_COUNT_CNT; i++)
 		ret->counts[i] = packed_get(in);
 	ret->growth.delta = packed_get_signed(in);
 	return get_growth(in, interval_ns, &ret->growth);
@@ -266,13 +264,12 @@ static struct owner_sum *new_sum(struct memory_job *s, unsigned int slot, uint32
 	struct owner_sum *o = fold_sums_of(&s->owners, slot, owner);
 	uint32_t row = (uint32_t)s->owners.last;
 	uint64_t hash;
-	unsigned int i;
 
 	if (!o)
 		return NULL;
 	s->owner_rows[(size_t)slot * owner_cnt(s->j->a) + owner] = row + 1;
 	hash = index_memory_hash(s->j->a, owner);
-	for (i = 0; i < SET_CNT; i++) {
+	for (unsigned int i = 0; i < SET_CNT; i++) {
 		uint32_t number = set_of(s, i, process);
 		struct set_sum *x;
 
@@ -351,9 +348,7 @@ static int put_set(void *ctx, struct fold_row *r)
 /* The same owners may be several sets. */
 static int put_sets(struct memory_job *s)
 {
-	size_t i;
-
-	for (i = 0; i < fold_sums_cnt(&s->sets); i++) {
+	for (size_t i = 0; i < fold_sums_cnt(&s->sets); i++) {
 		const struct fold_row *r = fold_sums_at(&s->sets, i);
 		const struct set_sum *x = (const struct set_sum *)r->sum;
 		struct memory_growth *kept;
@@ -371,16 +366,14 @@ static int put_sets(struct memory_job *s)
 
 static int put_sums(struct memory_job *s, uint64_t interval_ns)
 {
-	size_t i, k;
-
 	s->interval_ns = interval_ns;
 	packed_put(&s->out, fold_sums_cnt(&s->owners));
-	for (i = 0; i < fold_sums_cnt(&s->owners); i++) {
+	for (size_t i = 0; i < fold_sums_cnt(&s->owners); i++) {
 		const struct fold_row *r = fold_sums_at(&s->owners, i);
 		const struct owner_sum *o = (const struct owner_sum *)r->sum;
 
 		put_owner(s->j->a, (uint32_t)r->b, (unsigned int)r->a, &s->out);
-		for (k = 0; k < MEMORY_COUNT_CNT; k++)
+		for (size_t k = 0; k < MEMORY_COUNT_CNT; k++)
 			packed_put(&s->out, o->counts[k]);
 		packed_put_signed(&s->out, o->growth.delta);
 		put_growth(&o->growth, interval_ns, &s->out);
@@ -418,7 +411,6 @@ static void put_tail(void *ctx, struct buf *out)
 static int put_interval(void *ctx, size_t interval)
 {
 	struct memory_job *s = ctx;
-	size_t i;
 	int ret = 0;
 
 	if (fold_sums_cnt(&s->owners))
@@ -428,7 +420,7 @@ static int put_interval(void *ctx, size_t interval)
 	if (ret < 0)
 		return ret;
 	s->since_base += fold_sums_cnt(&s->owners) + 1;
-	for (i = 0; i < fold_sums_cnt(&s->owners); i++) {
+	for (size_t i = 0; i < fold_sums_cnt(&s->owners); i++) {
 		const struct fold_row *r = fold_sums_at(&s->owners, i);
 		size_t number = r->a * owner_cnt(s->j->a) + r->b;
 
@@ -449,12 +441,11 @@ static int load_levels(struct memory_job *s)
 	const struct analysis *a = s->j->a;
 	struct buf mem = { 0 };
 	struct packed_in in;
-	size_t i;
 	int ret = index_read_tail(s->j->x, INDEX_TAIL_MEMORY + s->group, &mem, &in);
 
 	if (!ret)
 		ret = add_base(a, &in, s->levels);
-	for (i = 0; i < (size_t)owner_cnt(a) * INDEX_SLOT_CNT; i++)
+	for (size_t i = 0; i < (size_t)owner_cnt(a) * INDEX_SLOT_CNT; i++)
 		s->nonzero += s->levels[i] != 0;
 	buf_done(&mem);
 	return ret;

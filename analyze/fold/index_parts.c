@@ -17,13 +17,12 @@
 int index_place(struct index *x)
 {
 	const struct trace_block *blocks = trace_blocks(x->a->trace, &x->interval_cnt);
-	size_t i;
 
 	trace_damages(x->a->trace, &x->damage_cnt);
 	x->end = x->interval_cnt;
 	free(x->from_ns);
 	x->from_ns = calloc(x->interval_cnt + 1, sizeof(*x->from_ns));
-	for (i = 0; i < x->interval_cnt && x->from_ns; i++)
+	for (size_t i = 0; i < x->interval_cnt && x->from_ns; i++)
 		x->from_ns[i] = blocks[i].from_ns;
 	return x->from_ns ? 0 : -ENOMEM;
 }
@@ -66,9 +65,8 @@ uint64_t index_events(const struct index *x, size_t from, size_t to, uint32_t ki
 size_t index_read_cnt(const struct index *x)
 {
 	size_t cnt = 0;
-	unsigned int job;
 
-	for (job = 0; job < JOB_CNT; job++)
+	for (unsigned int job = 0; job < JOB_CNT; job++)
 		cnt = x->made_cnt[job] > cnt ? x->made_cnt[job] : cnt;
 	return cnt;
 }

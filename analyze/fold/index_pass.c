@@ -101,15 +101,14 @@ static int add_state(struct fold_pass *p, unsigned int n, size_t interval)
 static int save_tails(struct fold_pass *p)
 {
 	size_t end = p->j->end;
-	unsigned int n;
 	int ret = 0;
 
 	if (p->j->last != end || end == index_interval_cnt(p->j->x))
 		return 0;
-	for (n = 0; n < p->cnt && !ret; n++)
+	for (unsigned int n = 0; n < p->cnt && !ret; n++)
 		if (p->shares[n].def->state)
 			ret = save_tail(p, n, index_interval_from(p->j->x, end));
-	for (n = 0; n < p->cnt && !ret; n++)
+	for (unsigned int n = 0; n < p->cnt && !ret; n++)
 		if (p->shares[n].def->resume && p->j->x->follow)
 			p->j->x->kept[p->j->number] = fold_reader_take(p->reader, n);
 	return ret;
@@ -163,10 +162,9 @@ static bool is_checkpoint_due(const struct fold_pass *p)
 static int begin_interval(struct fold_pass *p, size_t interval)
 {
 	uint64_t from_ns = index_interval_from(p->j->x, interval);
-	unsigned int n;
 	int ret = 0;
 
-	for (n = 0; n < p->cnt && !ret; n++) {
+	for (unsigned int n = 0; n < p->cnt && !ret; n++) {
 		struct fold_share *s = &p->shares[n];
 
 		s->target.from_ns = from_ns;
@@ -183,10 +181,8 @@ static int begin_interval(struct fold_pass *p, size_t interval)
 
 static int put_sums(struct fold_pass *p, size_t interval, struct fold_share *s)
 {
-	size_t i;
-
 	buf_reset(&p->out);
-	for (i = 0; i < fold_sums_cnt(&s->sums); i++) {
+	for (size_t i = 0; i < fold_sums_cnt(&s->sums); i++) {
 		struct fold_row *r = fold_sums_at(&s->sums, i);
 
 		s->def->sums->put_key(s->target.ids, &(struct fold_key){ r->a, r->b }, &p->out);
@@ -198,10 +194,9 @@ static int put_sums(struct fold_pass *p, size_t interval, struct fold_share *s)
 
 static int put_interval(struct fold_pass *p, size_t interval)
 {
-	unsigned int n;
 	int ret = p->keeper ? p->keeper->put(p->keeper->sink.ctx, interval) : 0;
 
-	for (n = 0; n < p->cnt && !ret; n++) {
+	for (unsigned int n = 0; n < p->cnt && !ret; n++) {
 		struct fold_share *s = &p->shares[n];
 
 		if (s->def->sums)
@@ -228,11 +223,9 @@ int index_fold_job(struct index_job *j, const struct fold_def *const *defs, unsi
 		   const struct index_keeper *keeper)
 {
 	struct fold_pass p = { .j = j, .keeper = keeper };
-	unsigned int n;
-	size_t i;
 	int ret = open_pass(&p, defs, cnt);
 
-	for (i = j->from; i < j->end && !ret; i++) {
+	for (size_t i = j->from; i < j->end && !ret; i++) {
 		ret = begin_interval(&p, i);
 		if (!ret)
 			ret = fold_reader_run(p.reader, index_interval_to(j->x, i), SIZE_MAX, NULL,
@@ -245,7 +238,7 @@ int index_fold_job(struct index_job *j, const struct fold_def *const *defs, unsi
 	if (!ret)
 		ret = save_tails(&p);
 	fold_reader_close(p.reader);
-	for (n = 0; n < p.cnt; n++)
+	for (unsigned int n = 0; n < p.cnt; n++)
 		if (p.shares[n].sums.def)
 			fold_sums_done(&p.shares[n].sums);
 	buf_done(&p.out);

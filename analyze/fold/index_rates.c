@@ -51,9 +51,8 @@ void index_rates_put(struct index_rates *r, struct buf *out)
 {
 	const struct dense_ids *d = &r->a->ids;
 	uint64_t granule = 0;
-	size_t i;
 
-	for (i = 0; i < r->cnt; i++) {
+	for (size_t i = 0; i < r->cnt; i++) {
 		const struct rate *x = &r->rates[i];
 
 		packed_put(out, x->granule - granule);

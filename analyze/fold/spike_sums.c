@@ -13,9 +13,7 @@
 
 void spikes_done(struct spikes *s)
 {
-	size_t i;
-
-	for (i = 0; i < s->cnt; i++) {
+	for (size_t i = 0; i < s->cnt; i++) {
 		burst_done(&s->candidates[i].burst);
 		free(s->candidates[i].bins);
 	}
@@ -100,13 +98,12 @@ static uint64_t median(const struct spikes *s, const struct spike_candidate *c, 
 	uint64_t from = p && p->start_ns > s->a->start_ns ? p->start_ns : s->a->start_ns;
 	uint64_t to = p && p->end_ns && p->end_ns < s->a->end_ns ? p->end_ns : s->a->end_ns;
 	uint64_t bins = (to > from ? to - from : 0) / s->q.window_ns + 1, zeros;
-	size_t i;
 
 	zeros = bins > c->cnt ? bins - c->cnt : 0;
 	bins = zeros + c->cnt;
 	if (bins / 2 < zeros)
 		return 0;
-	for (i = 0; i < c->cnt; i++)
+	for (size_t i = 0; i < c->cnt; i++)
 		sums[i] = c->bins[i].bytes;
 	qsort(sums, c->cnt, sizeof(*sums), compare_u64);
 	return sums[bins / 2 - zeros];

@@ -33,9 +33,8 @@ static int load_group(struct spikes *s, unsigned int group)
 	struct packed_in in;
 	int ret = index_read_tail(s->index, INDEX_TAIL_SPIKES + group, &mem, &in), source;
 	bool is_there = !ret && in.p != in.end;
-	size_t n;
 
-	for (n = is_there ? packed_get_cnt(&in) : 0; n && !ret; n--) {
+	for (size_t n = is_there ? packed_get_cnt(&in) : 0; n && !ret; n--) {
 		uint64_t id = packed_get(&in), median_bytes = packed_get(&in),
 			 pair = packed_get(&in);
 		struct spike_candidate *c;
@@ -67,10 +66,9 @@ static bool is_asked(const struct spikes *s, unsigned int group)
 /* Reads intervals [from, to) of all groups that are asked for. */
 static int read_asked(struct spikes *s, const struct index *x, size_t from, size_t to)
 {
-	unsigned int g;
 	int ret = 0;
 
-	for (g = 0; g < INDEX_GROUP_CNT && !ret; g++)
+	for (unsigned int g = 0; g < INDEX_GROUP_CNT && !ret; g++)
 		if (is_asked(s, g))
 			ret = spikes_read_rates(s, x, g, from, to);
 	return ret;
@@ -82,13 +80,12 @@ static int read_asked(struct spikes *s, const struct index *x, size_t from, size
  */
 static int load_sums(struct spikes *s)
 {
-	unsigned int g;
 	int ret = 1;
 
 	if (s->q.window_ns != SPIKE_WINDOW_NS ||
 	    (s->q.min_bytes && s->q.min_bytes < SPIKE_MIN_BYTES))
 		return 0;
-	for (g = 0; g < INDEX_GROUP_CNT && ret > 0; g++)
+	for (unsigned int g = 0; g < INDEX_GROUP_CNT && ret > 0; g++)
 		if (is_asked(s, g))
 			ret = load_group(s, g);
 	return ret;
@@ -127,10 +124,9 @@ static int run(struct spikes *s, const struct fold_def *def, const struct fold_r
 static int run_all(struct spikes *s, int (*found)(void *ctx, const void *found), struct err *e)
 {
 	const struct fold_range range = { .to_ns = s->a->end_ns, .start = FOLD_READER_TRACE };
-	unsigned int g;
 	int ret = 0;
 
-	for (g = 0; g < INDEX_GROUP_CNT && !ret; g++)
+	for (unsigned int g = 0; g < INDEX_GROUP_CNT && !ret; g++)
 		if (is_asked(s, g))
 			ret = run(s, fold_memory((enum index_group)g), &range, found, e);
 	return ret;
@@ -155,9 +151,8 @@ static int first_pass(struct spikes *s, struct err *e)
 static bool choose(struct spikes *s)
 {
 	uint32_t sources = 0;
-	size_t i;
 
-	for (i = 0; i < s->cnt; i++) {
+	for (size_t i = 0; i < s->cnt; i++) {
 		struct spike_candidate *c = &s->candidates[i];
 
 		c->threshold = s->q.min_bytes;
@@ -243,10 +238,9 @@ static int on_second_pass(void *ctx, const void *found)
 static int finish(struct spikes *s)
 {
 	struct burst_found f;
-	size_t i;
 	int ret = 0;
 
-	for (i = 0; i < s->cnt && ret >= 0; i++) {
+	for (size_t i = 0; i < s->cnt && ret >= 0; i++) {
 		struct spike_candidate *c = &s->candidates[i];
 
 		if (burst_finish(&c->burst, &f))
@@ -358,10 +352,9 @@ static int decode(struct spikes *s, unsigned int group, size_t from, size_t to, 
 	const struct index *x = s->index;
 	const struct fold_range range = { index_interval_from(x, from),
 					  index_interval_to(x, to - 1), x, FOLD_READER_AT };
-	size_t i;
 	int ret;
 
-	for (i = 0; i < s->cnt; i++)
+	for (size_t i = 0; i < s->cnt; i++)
 		s->candidates[i].level = 0;
 	s->counted = fold_memory((enum index_group)group)->arg;
 	s->counted_ns = range.from_ns;
@@ -375,7 +368,6 @@ static int decode(struct spikes *s, unsigned int group, size_t from, size_t to, 
 static int second_pass(struct spikes *s, struct err *e)
 {
 	size_t cnt = s->index ? index_interval_cnt(s->index) : 0, i, end;
-	unsigned int g;
 	int ret = 0;
 
 	if (!s->index) {
@@ -385,7 +377,7 @@ static int second_pass(struct spikes *s, struct err *e)
 	s->marks = malloc(cnt + 1);
 	if (!s->marks)
 		return -ENOMEM;
-	for (g = 0; g < INDEX_GROUP_CNT && !ret; g++) {
+	for (unsigned int g = 0; g < INDEX_GROUP_CNT && !ret; g++) {
 		if (!is_asked(s, g))
 			continue;
 		ret = find_marks(s, g);
@@ -403,9 +395,8 @@ static int second_pass(struct spikes *s, struct err *e)
 static uint32_t parts_asked(const struct spikes *s, bool only_rates)
 {
 	uint32_t asks = 0, kinds;
-	unsigned int g;
 
-	for (g = 0; g < INDEX_GROUP_CNT; g++) {
+	for (unsigned int g = 0; g < INDEX_GROUP_CNT; g++) {
 		kinds = fold_memory((enum index_group)g)->kinds;
 		if (is_asked(s, g))
 			asks |= only_rates && kinds & fold_rates.kinds ? fold_rates.asks : kinds;

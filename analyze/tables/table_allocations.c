@@ -32,9 +32,8 @@ struct allocation_scan {
 static uint32_t families_of(const struct table_query *q)
 {
 	uint32_t all = 0;
-	unsigned int i;
 
-	for (i = 0; i < OBJECT_FAMILY_CNT; i++)
+	for (unsigned int i = 0; i < OBJECT_FAMILY_CNT; i++)
 		if (!q->has_key || q->key.type != VALUE_TEXT ||
 		    !strcmp(q->key.s, alloc_source_name(alloc_source_of(i))))
 			all |= 1u << i;

@@ -130,9 +130,7 @@ static int read_both(struct profile *p, struct err *e)
 
 static void divide(struct profile *p)
 {
-	size_t i;
-
-	for (i = 0; i < p->sample_cnt; i++) {
+	for (size_t i = 0; i < p->sample_cnt; i++) {
 		struct stack *s = &p->stacks[p->samples[i]];
 		struct thread *t = &p->threads[s->thread];
 		unsigned __int128 all_ns = t->oncpu_ns;
@@ -197,9 +195,8 @@ static int profile_step(void *state, struct rowbuf *out, struct err *e)
 {
 	struct profile *p = state;
 	struct cell *c = NULL;
-	size_t i;
 
-	for (i = 0; i < p->stack_cnt; i++) {
+	for (size_t i = 0; i < p->stack_cnt; i++) {
 		const struct stack *s = &p->stacks[i];
 
 		c = give(out, &p->threads[s->thread], s->sample_cnt, s->oncpu_ns);
@@ -208,7 +205,7 @@ static int profile_step(void *state, struct rowbuf *out, struct err *e)
 		cell_int(&c[COL_CPU_PROFILE_STACK], s->stack);
 		cell_int(&c[COL_CPU_PROFILE_LAST_NS], s->last_ns);
 	}
-	for (i = 0; i < p->thread_cnt; i++) {
+	for (size_t i = 0; i < p->thread_cnt; i++) {
 		const struct thread *t = &p->threads[i];
 
 		if (!t->sample_cnt && t->oncpu_ns && !give(out, t, 0, t->oncpu_ns))

@@ -167,7 +167,6 @@ static int slices_prepare(struct slice_scan *s, struct err *e)
 	const struct fold_use waits = { &fold_waits, { s, on_state } };
 	struct fold_range range = { .to_ns = s->to_ns, .start = FOLD_READER_AT };
 	uint64_t from = s->from_ns;
-	unsigned int i;
 	int ret;
 
 	s->cpu = fold_cpu;
@@ -176,7 +175,7 @@ static int slices_prepare(struct slice_scan *s, struct err *e)
 	s->cpus = calloc(s->cpu_cnt + 1, sizeof(*s->cpus));
 	if (!s->cpus)
 		return err_set(e, -ENOMEM, "out of memory");
-	for (i = 0; i < s->a->cpu_cnt; i++)
+	for (unsigned int i = 0; i < s->a->cpu_cnt; i++)
 		s->cpus[s->a->cpus[i]].exists = true;
 	if (!s->cuts && s->q.from_ns > 0) {
 		from = context_abs(s->a, s->q.from_ns);
@@ -227,11 +226,10 @@ static int slices_open(struct analysis *a, const struct table_def *def, const st
 static bool has_all_wanted(const struct slice_scan *s)
 {
 	uint64_t until = context_abs(s->a, s->q.to_ns);
-	unsigned int i;
 
 	if (s->cuts || s->decided_ns < until)
 		return false;
-	for (i = 0; i < s->cpu_cnt; i++)
+	for (unsigned int i = 0; i < s->cpu_cnt; i++)
 		if (s->cpus[i].slice.open && s->cpus[i].slice.from_ns < until)
 			return false;
 	return true;
@@ -241,7 +239,6 @@ static bool has_all_wanted(const struct slice_scan *s)
 static int slices_step(void *state, struct rowbuf *out, struct err *e)
 {
 	struct slice_scan *s = state;
-	unsigned int i;
 	int ret;
 
 	if (!s->reader)
@@ -252,7 +249,7 @@ static int slices_step(void *state, struct rowbuf *out, struct err *e)
 		return ret;
 	if (s->decided_ns < s->to_ns)
 		return 1;
-	for (i = 0; i < s->cpu_cnt && !ret; i++)
+	for (unsigned int i = 0; i < s->cpu_cnt && !ret; i++)
 		ret = give_slice(s, i, NULL);
 	return ret < 0 ? err_set(e, ret, "out of memory") : 0;
 }

@@ -49,9 +49,7 @@ struct totals {
 /* The number of a column that the table shall read, or -EINVAL. */
 static int find_column(struct totals *s, const char *name, size_t len, struct err *e)
 {
-	unsigned int i;
-
-	for (i = 0; i < s->table->col_cnt; i++) {
+	for (unsigned int i = 0; i < s->table->col_cnt; i++) {
 		const char *column = s->table->cols[i].name;
 
 		if (strlen(column) == len && !sqlite3_strnicmp(column, name, (int)len)) {
@@ -138,12 +136,11 @@ static int take_args(struct totals *s, const struct table_query *q, struct err *
 static void totals_close(void *state)
 {
 	struct totals *s = state;
-	size_t i;
 
 	table_scan_done(&s->scan);
-	for (i = 0; i < KEYS_MAX; i++)
+	for (size_t i = 0; i < KEYS_MAX; i++)
 		hash_map_done(&s->maps[i]);
-	for (i = 0; i < s->group_cnt && s->wants_quantiles; i++)
+	for (size_t i = 0; i < s->group_cnt && s->wants_quantiles; i++)
 		quantile_done(&s->quantiles[i]);
 	strpool_free(s->texts);
 	free(s->quantiles);
@@ -192,7 +189,6 @@ static int key_number(struct totals *s, const struct cell *key, uint64_t *ret)
 static int add_group(struct totals *s, const struct cell *row)
 {
 	struct group *g;
-	unsigned int i;
 
 	if (s->group_cnt == GROUPS_MAX)
 		return -E2BIG;
@@ -204,7 +200,7 @@ static int add_group(struct totals *s, const struct cell *row)
 		memset(&s->quantiles[s->group_cnt], 0, sizeof(*s->quantiles));
 	g = &s->groups[s->group_cnt++];
 	memset(g, 0, sizeof(*g));
-	for (i = 0; i < s->key_cnt; i++) {
+	for (unsigned int i = 0; i < s->key_cnt; i++) {
 		g->keys[i] = row[s->keys[i]];
 		if (g->keys[i].type == VALUE_TEXT)
 			g->keys[i].s = strpool_put(s->texts, g->keys[i].s);
@@ -215,12 +211,11 @@ static int add_group(struct totals *s, const struct cell *row)
 /* Each map numbers the pairs of a key's value and the number that the keys before have. */
 static int find_group(struct totals *s, const struct cell *row, uint32_t *ret)
 {
-	unsigned int i;
 	uint32_t number = 0;
 	uint64_t key;
 	int r = s->group_cnt == 0;
 
-	for (i = 0; i < s->key_cnt; i++) {
+	for (unsigned int i = 0; i < s->key_cnt; i++) {
 		const struct cell *c = &row[s->keys[i]];
 
 		r = key_number(s, c, &key);

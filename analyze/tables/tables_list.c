@@ -152,9 +152,7 @@ static const void *process_row(const struct analysis *a, size_t i, size_t *ret_c
 
 static void no_flags(struct cell *c)
 {
-	unsigned int i;
-
-	for (i = 0; i < 4; i++)
+	for (unsigned int i = 0; i < 4; i++)
 		cell_int(&c[i], 0);
 }
 
@@ -284,11 +282,10 @@ static const struct trace_name *name_at(const struct analysis *a, size_t i, unsi
 					size_t *ret_cnt)
 {
 	const struct trace_name *found = NULL;
-	unsigned int type;
 	size_t cnt;
 
 	*ret_cnt = 0;
-	for (type = TRACE_NAME_CACHE; type < TRACE_NAME_TYPE_CNT; type++) {
+	for (unsigned int type = TRACE_NAME_CACHE; type < TRACE_NAME_TYPE_CNT; type++) {
 		const struct trace_name *n = trace_names(a->trace, type, &cnt);
 
 		if (i >= *ret_cnt && i - *ret_cnt < cnt) {

@@ -210,10 +210,9 @@ static void take(struct view *v, const struct table_column *col, uint32_t group,
 struct cell *view_row(struct view *v, uint32_t group, void *sum)
 {
 	struct cell *c = rowbuf_add(v->out);
-	unsigned int i;
 
 	/* quantiles take long to find: only those that are asked for */
-	for (i = 0; c && i < v->table->col_cnt; i++)
+	for (unsigned int i = 0; c && i < v->table->col_cnt; i++)
 		if (v->table->cols[i].take < VIEW_TAKES_QUANTILE ||
 		    v->cols_used & 1u << (i < 31 ? i : 31))
 			take(v, &v->table->cols[i], group, sum, &c[i]);

@@ -43,10 +43,9 @@ static int irq_add(void *ctx, const void *found)
 	uint64_t at = r->from_ns;
 	struct irq_sum *x;
 	void *sum;
-	size_t i;
 	int ret = 0;
 
-	for (i = 0; i < r->cut_cnt && !f->is_broken && !ret; i++) {
+	for (size_t i = 0; i < r->cut_cnt && !f->is_broken && !ret; i++) {
 		ret = fold_sum_add_time(t, &key, run_ns, at, r->cuts[i].from_ns);
 		at = r->cuts[i].to_ns;
 	}

@@ -23,9 +23,8 @@ static int run_bin(struct view *v, struct err *e)
 	static const char *const if_recorded[LOSS_CLASS_CNT] = { "task", "sched?", "alloc?",
 								 "block?", "cpu?" };
 	struct loss_index *losses = &v->a->losses;
-	unsigned int cls;
 
-	for (cls = 0; cls < LOSS_CLASS_CNT; cls++) {
+	for (unsigned int cls = 0; cls < LOSS_CLASS_CNT; cls++) {
 		struct cell *c = view_row(v, 0, NULL);
 		struct loss_needs needs = { .sources = if_recorded[cls] };
 		uint64_t from, to;

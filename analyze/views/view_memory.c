@@ -137,11 +137,9 @@ static int sum_rows(struct memory_walk *m, struct packed_in *in, uint64_t interv
 	struct memory_view *s = m->view;
 	struct index_memory_row row;
 	struct holder *h;
-	unsigned int i;
-	size_t n;
 	int ret;
 
-	for (n = packed_get_cnt(in); n; n--) {
+	for (size_t n = packed_get_cnt(in); n; n--) {
 		if (index_memory_next(s->v.a, in, interval_ns, &row) < 0)
 			return -EBADMSG;
 		ret = holder_of(s, row.owner,
@@ -150,7 +148,7 @@ static int sum_rows(struct memory_walk *m, struct packed_in *in, uint64_t interv
 			continue;
 		if (ret < 0 || (!apply && begin_merging(s, h) < 0))
 			return -ENOMEM;
-		for (i = 0; i < MEMORY_COUNT_CNT && apply; i++)
+		for (unsigned int i = 0; i < MEMORY_COUNT_CNT && apply; i++)
 			h->counts[i] += row.counts[i];
 		if (apply)
 			continue;
@@ -167,10 +165,9 @@ static int read_sets(struct memory_view *s, struct packed_in *in, uint64_t inter
 {
 	struct index_memory_set set;
 	struct memory_growth *growth;
-	size_t n;
 
 	fold_sums_clear(&s->sets);
-	for (n = packed_get_cnt(in); n; n--) {
+	for (size_t n = packed_get_cnt(in); n; n--) {
 		if (index_memory_next_set(in, interval_ns, &set) < 0)
 			return -EBADMSG;
 		growth = fold_sums_of(&s->sets, set.slot, set.hash);
@@ -187,9 +184,7 @@ static int read_sets(struct memory_view *s, struct packed_in *in, uint64_t inter
  */
 static bool find_peaks(struct memory_view *s)
 {
-	size_t i;
-
-	for (i = 0; i < s->merging_cnt; i++) {
+	for (size_t i = 0; i < s->merging_cnt; i++) {
 		const struct fold_row *at = fold_sums_at(&s->v.sums, s->merging[i]);
 		struct holder *h = merging_at(s, i);
 		bool is_entered = h->carried.entered == s->v.bin + 1;
@@ -213,9 +208,7 @@ static bool find_peaks(struct memory_view *s)
 
 static void apply_levels(struct memory_view *s)
 {
-	size_t i;
-
-	for (i = 0; i < s->merging_cnt; i++) {
+	for (size_t i = 0; i < s->merging_cnt; i++) {
 		struct holder *h = merging_at(s, i);
 
 		view_enter(&s->v, h);
@@ -286,16 +279,15 @@ static int begin(struct view *v, struct err *e)
 	struct memory_view *s = (struct memory_view *)v;
 	const struct index *all;
 	uint32_t kinds = 0;
-	unsigned int g;
 	int ret;
 
 	fold_sums_init(&s->sets, &sets_def);
-	for (g = 0; g < INDEX_GROUP_CNT; g++)
+	for (unsigned int g = 0; g < INDEX_GROUP_CNT; g++)
 		if (is_asked(s, g))
 			kinds |= fold_memory((enum index_group)g)->kinds;
 	/* all at once, so that the groups are made side by side */
 	ret = analysis_index_of(v->a, kinds, &all, e);
-	for (g = 0; g < INDEX_GROUP_CNT && !ret; g++) {
+	for (unsigned int g = 0; g < INDEX_GROUP_CNT && !ret; g++) {
 		struct memory_walk *m = &s->walks[g];
 		const struct fold_run_config c = { .def = fold_memory((enum index_group)g),
 						   .window = &v->w, .sink = { m, on_change },
@@ -325,9 +317,8 @@ static int begin(struct view *v, struct err *e)
 static void close_view(struct view *v)
 {
 	struct memory_view *s = (struct memory_view *)v;
-	unsigned int g;
 
-	for (g = 0; g < INDEX_GROUP_CNT; g++)
+	for (unsigned int g = 0; g < INDEX_GROUP_CNT; g++)
 		fold_run_done(&s->walks[g].run);
 	if (s->sets.def)
 		fold_sums_done(&s->sets);
@@ -339,10 +330,9 @@ static int run_bin(struct view *v, struct err *e)
 {
 	struct memory_view *s = (struct memory_view *)v;
 	uint64_t decided;
-	unsigned int g;
 	int ret = 0;
 
-	for (g = 0; g < INDEX_GROUP_CNT && !ret; g++)
+	for (unsigned int g = 0; g < INDEX_GROUP_CNT && !ret; g++)
 		if (is_asked(s, g))
 			ret = fold_run_to(&s->walks[g].run, v->bin_to_ns, &decided, e);
 	return ret;

@@ -214,9 +214,8 @@ struct pattern_sum {
 static bool is_sequential(struct pattern_sum *x, uint64_t from, uint64_t to)
 {
 	bool found = false;
-	unsigned int i;
 
-	for (i = 0; i < SEEN_CNT && !found; i++)
+	for (unsigned int i = 0; i < SEEN_CNT && !found; i++)
 		found = x->seen[i].to > x->seen[i].from &&
 			(x->seen[i].to == from || x->seen[i].from == to);
 	x->seen[x->seen_at].from = from;

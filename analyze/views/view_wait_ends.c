@@ -95,9 +95,7 @@ static int note_piece(struct ends_view *x, const struct thread_piece *p)
 static void add_meanwhile(const struct history *h, uint64_t from_ns, uint64_t to_ns,
 			  uint64_t ns[WAIT_KIND_CNT + 1])
 {
-	unsigned int n;
-
-	for (n = 0; h && n < h->cnt && n < HISTORY && to_ns > from_ns; n++) {
+	for (unsigned int n = 0; h && n < h->cnt && n < HISTORY && to_ns > from_ns; n++) {
 		unsigned int i = (h->cnt - 1 - n) % HISTORY;
 		uint64_t begin_ns = h->from_ns[i] > from_ns ? h->from_ns[i] : from_ns;
 		uint64_t end_ns = h->to_ns[i] < to_ns ? h->to_ns[i] : to_ns;
@@ -116,9 +114,8 @@ static uint32_t holder_of(const struct ends_view *x, uint32_t waker, uint64_t fr
 			  uint64_t to_ns)
 {
 	const struct history *h = x->threads[waker];
-	unsigned int n;
 
-	for (n = 0; h && n < h->cnt && n < HISTORY; n++) {
+	for (unsigned int n = 0; h && n < h->cnt && n < HISTORY; n++) {
 		unsigned int i = (h->cnt - 1 - n) % HISTORY;
 		uint64_t begin_ns = h->from_ns[i] > from_ns ? h->from_ns[i] : from_ns;
 		uint64_t end_ns = h->to_ns[i] < to_ns ? h->to_ns[i] : to_ns;
@@ -133,9 +130,7 @@ static uint32_t holder_of(const struct ends_view *x, uint32_t waker, uint64_t fr
 /* The thread waited for a lock that holder had until now. */
 static void note_holder(struct history *h, uint64_t from_ns, uint32_t holder)
 {
-	unsigned int n;
-
-	for (n = 0; h && n < h->cnt && n < HISTORY; n++) {
+	for (unsigned int n = 0; h && n < h->cnt && n < HISTORY; n++) {
 		unsigned int i = (h->cnt - 1 - n) % HISTORY;
 
 		if (h->to_ns[i] <= from_ns)
@@ -235,11 +230,10 @@ static int give_end(struct view *v, const struct view_place *at, void *sum)
 {
 	struct ends_view *x = (struct ends_view *)v;
 	struct wait_end *w = sum;
-	unsigned int kind;
 
 	if (!give_row(x, at, w, RUNNING + 1))
 		return -ENOMEM;
-	for (kind = 0; kind <= RUNNING; kind++)
+	for (unsigned int kind = 0; kind <= RUNNING; kind++)
 		if (w->meanwhile_ns[kind] && !give_row(x, at, w, kind))
 			return -ENOMEM;
 	return 0;

@@ -54,9 +54,7 @@ static struct task task_at(const struct trace *t, enum who_kind kind, size_t i)
 
 static bool is_wanted(const struct wanted *w, const struct task *task)
 {
-	unsigned int i;
-
-	for (i = 0; i < w->id_cnt; i++)
+	for (unsigned int i = 0; i < w->id_cnt; i++)
 		if (w->ids[i] == task->id)
 			return true;
 	return w->name && (!strcmp(w->name, task->comm) ||

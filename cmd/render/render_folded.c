@@ -122,9 +122,8 @@ static int folded_row(void *state, struct render_out *out, const struct value *v
 static void folded_end(void *state, struct render_out *out, uint64_t left_out)
 {
 	const struct folded *f = state;
-	size_t i;
 
-	for (i = 0; i < f->cnt; i++) {
+	for (size_t i = 0; i < f->cnt; i++) {
 		render_out_text(out, f->lines[i].text);
 		render_out_int(out, f->lines[i].count);
 		render_out_text(out, "\n");

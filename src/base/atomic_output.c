@@ -144,13 +144,12 @@ static void remove_in_use(void)
 {
 	const struct timespec wait = { .tv_nsec = REMOVE_WAIT_NS };
 	struct stat ours, there;
-	int i;
 
 	/* Another program may have renamed the directory, and given its name to something else. */
 	if (!in_use || fstat(in_use->fd, &ours) < 0 || lstat(in_use->dir, &there) < 0 ||
 	    ours.st_dev != there.st_dev || ours.st_ino != there.st_ino)
 		return;
-	for (i = 0; i < REMOVE_TRIES && remove_tree(in_use->dir) == -ENOTEMPTY; i++)
+	for (int i = 0; i < REMOVE_TRIES && remove_tree(in_use->dir) == -ENOTEMPTY; i++)
 		nanosleep(&wait, NULL);
 }
 
@@ -179,12 +178,11 @@ void atomic_output_catch_signals(void)
 	static sigset_t set;
 	struct sigaction old;
 	pthread_t thread;
-	size_t i;
 
 	if (catches_signals)
 		return;
 	sigemptyset(&set);
-	for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
 		if (!sigaction(numbers[i], NULL, &old) && old.sa_handler == SIG_DFL)
 			sigaddset(&set, numbers[i]);
 	if (pthread_sigmask(SIG_BLOCK, &set, NULL))

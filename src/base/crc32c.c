@@ -13,17 +13,15 @@ static pthread_once_t crc_once = PTHREAD_ONCE_INIT;
 
 static void crc_make_table(void)
 {
-	unsigned int i, k;
-
-	for (i = 0; i < 256; i++) {
+	for (unsigned int i = 0; i < 256; i++) {
 		uint32_t c = i;
 
-		for (k = 0; k < 8; k++)
+		for (unsigned int k = 0; k < 8; k++)
 			c = c & 1 ? (c >> 1) ^ 0x82f63b78u : c >> 1;
 		crc_table[0][i] = c;
 	}
-	for (i = 0; i < 256; i++)
-		for (k = 1; k < 8; k++)
+	for (unsigned int i = 0; i < 256; i++)
+		for (unsigned int k = 1; k < 8; k++)
 			crc_table[k][i] = (crc_table[k - 1][i] >> 8) ^
 					  crc_table[0][crc_table[k - 1][i] & 0xff];
 }

@@ -33,10 +33,9 @@ static void close_others(int keep)
 static void become_helper(const char *name, uint64_t caps, int fd)
 {
 	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
-	unsigned int i;
 
 	/* Ctrl-C is for the recorder, whose end closes the socket. */
-	for (i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
+	for (unsigned int i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
 		signal(ignored[i], SIG_IGN);
 	prctl(PR_SET_NAME, name, 0, 0, 0);
 	close_others(fd);

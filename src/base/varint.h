@@ -38,9 +38,8 @@ static inline uint8_t *varint_put(uint8_t *p, uint64_t v)
 static inline const uint8_t *varint_get(const uint8_t *p, const uint8_t *end, uint64_t *ret)
 {
 	uint64_t v = 0;
-	unsigned int shift;
 
-	for (shift = 0; shift < 64; shift += 7) {
+	for (unsigned int shift = 0; shift < 64; shift += 7) {
 		uint8_t b;
 
 		if (p == end)

@@ -23,16 +23,14 @@ void checkpoint_encode(const struct checkpoint *c, uint64_t at_ns, struct buf *o
 	struct row_writer rows = { .base_ns = at_ns };
 	struct event last[EVENT_KIND_CNT] = { { 0 } };
 	uint64_t ts_ns = 0;
-	unsigned int k;
-	size_t i;
 
-	for (i = 0; i < c->memory_cnt; i++)
+	for (size_t i = 0; i < c->memory_cnt; i++)
 		row_put_rss(&rows, &c->memory[i]);
 	buf_add_varint(out, at_ns);
 	buf_add_varint(out, rows.out.len);
 	buf_add(out, rows.out.data, rows.out.len);
 	buf_add_varint(out, c->event_cnt);
-	for (i = 0; i < c->event_cnt; i++) {
+	for (size_t i = 0; i < c->event_cnt; i++) {
 		const struct event *ev = &c->events[i];
 
 		buf_add_varint(out, ev->kind);
@@ -40,7 +38,7 @@ void checkpoint_encode(const struct checkpoint *c, uint64_t at_ns, struct buf *o
 		buf_add_varint(out, ev->cpu);
 		buf_add_varint(out, ev->utid);
 		buf_add_varint(out, ev->ts_ns - ts_ns);
-		for (k = 0; k < event_kind_values(ev->kind); k++)
+		for (unsigned int k = 0; k < event_kind_values(ev->kind); k++)
 			buf_add_varint(out, zigzag_encode(ev->v[k] - last[ev->kind].v[k]));
 		last[ev->kind] = *ev;
 		ts_ns = ev->ts_ns;
@@ -82,7 +80,6 @@ static int read_events(struct packed_in *in, uint64_t max, uint64_t at_ns, unsig
 {
 	uint64_t cnt = take(in, max), ts_ns = 0;
 	struct event last[EVENT_KIND_CNT] = { { 0 } };
-	unsigned int k;
 
 	if (in->bad)
 		return -EBADMSG;
@@ -100,7 +97,7 @@ static int read_events(struct packed_in *in, uint64_t max, uint64_t at_ns, unsig
 		ev->ts_ns = ts_ns += take(in, at_ns - 1 - ts_ns);
 		if (!event_kind_values(ev->kind))
 			return -EBADMSG;
-		for (k = 0; k < event_kind_values(ev->kind); k++)
+		for (unsigned int k = 0; k < event_kind_values(ev->kind); k++)
 			ev->v[k] = last[ev->kind].v[k] + zigzag_decode(take(in, UINT64_MAX));
 		last[ev->kind] = *ev;
 	}

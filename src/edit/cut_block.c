@@ -95,17 +95,14 @@ static void put_list(struct cut *c, unsigned int list, size_t *at, uint64_t base
 static void put_lists(struct cut *c, const struct disk_block *head, bool is_last)
 {
 	uint64_t to_ns = is_last ? UINT64_MAX : head->to_ns;
-	size_t i;
 
-	for (i = 0; i < CUT_LIST_CNT; i++)
+	for (size_t i = 0; i < CUT_LIST_CNT; i++)
 		put_list(c, cut_lists[i], &c->list_at[i], head->from_ns, to_ns);
 }
 
 static bool leaves_out(const struct cut *c, const char *source)
 {
-	unsigned int i;
-
-	for (i = 0; i < c->left_out_cnt; i++)
+	for (unsigned int i = 0; i < c->left_out_cnt; i++)
 		if (!strcmp(c->left_out[i], source))
 			return true;
 	return false;
@@ -163,9 +160,7 @@ static void put_quotas(struct cut *c, const struct disk_block *head)
 /* A CPU before this one has the same thread. No thread is on two CPUs at a time. */
 static bool is_repeated(const uint32_t *owners, unsigned int cpu)
 {
-	unsigned int i;
-
-	for (i = 0; i < cpu && owners[cpu] >= EVENT_ID_FIRST; i++)
+	for (unsigned int i = 0; i < cpu && owners[cpu] >= EVENT_ID_FIRST; i++)
 		if (owners[i] == owners[cpu])
 			return true;
 	return false;
@@ -179,12 +174,10 @@ static bool has_runners(const struct cut *c)
 
 static void put_first(struct cut *c, const uint32_t *owners, const struct disk_block *head)
 {
-	unsigned int cpu;
-
 	if (!has_runners(c))
 		return;
 	cut_begin_rows(c, head->from_ns);
-	for (cpu = 0; cpu < head->cpu_cnt; cpu++) {
+	for (unsigned int cpu = 0; cpu < head->cpu_cnt; cpu++) {
 		struct row_cpu_state row = { cpu, is_repeated(owners, cpu) ? EVENT_ID_UNKNOWN :
 								     owners[cpu] };
 
@@ -195,22 +188,18 @@ static void put_first(struct cut *c, const uint32_t *owners, const struct disk_b
 
 static void put_last(struct cut *c, const struct disk_block *head)
 {
-	unsigned int cpu;
-
 	if (!has_runners(c))
 		return;
 	cut_begin_rows(c, head->from_ns);
-	for (cpu = 0; cpu < head->cpu_cnt; cpu++)
+	for (unsigned int cpu = 0; cpu < head->cpu_cnt; cpu++)
 		row_put_cpu_end(&c->rows, &c->cpu_last[cpu]);
 	block_out_add_rows(&c->out, CHUNK_CPU_END, &c->rows);
 }
 
 static void put_memory(struct cut *c, const struct trace_rss *rows, size_t cnt, uint64_t base_ns)
 {
-	size_t i;
-
 	cut_begin_rows(c, base_ns);
-	for (i = 0; i < cnt; i++)
+	for (size_t i = 0; i < cnt; i++)
 		if (keeps(c, rows[i].upid))
 			row_put_rss(&c->rows, &rows[i]);
 	block_out_add_rows(&c->out, CHUNK_RSS_STATE, &c->rows);
@@ -291,10 +280,9 @@ int cut_put_block(struct cut *c, size_t i, struct err *e)
 /* A CPU on which nobody is known to run exists if somebody ran there at some time. */
 static void find_cpus(const struct cut *c, uint32_t *owners)
 {
-	unsigned int cpu;
 	size_t i;
 
-	for (cpu = 0; cpu < trace_cpu_cnt(c->t); cpu++) {
+	for (unsigned int cpu = 0; cpu < trace_cpu_cnt(c->t); cpu++) {
 		owners[cpu] = c->cpu_first[cpu];
 		for (i = 0; i < trace_block_cnt(c->t) && owners[cpu] == EVENT_ID_UNKNOWN; i++)
 			if (trace_block_running(c->t, i, cpu) != EVENT_ID_UNKNOWN)
@@ -353,10 +341,9 @@ static bool is_switched_to(const struct checkpoint *before, uint32_t utid)
 static int add_switches(struct cut *c)
 {
 	struct checkpoint *before = &c->before;
-	unsigned int cpu;
 	size_t at;
 
-	for (cpu = 0; has_runners(c) && cpu < trace_cpu_cnt(c->t); cpu++) {
+	for (unsigned int cpu = 0; has_runners(c) && cpu < trace_cpu_cnt(c->t); cpu++) {
 		struct event ev = { .ts_ns = c->cpu_since[cpu], .kind = EVENT_SWITCH,
 				    .cpu = (uint16_t)cpu, .utid = EVENT_ID_UNKNOWN };
 

@@ -133,12 +133,11 @@ static int next_block(struct cut_events *x, struct err *e)
 	struct cut *c = x->cut;
 	const struct trace_block *b = trace_block_at(c->t, x->block);
 	const struct row_cpu_end *last;
-	unsigned int cpu;
 	int r;
 
 	x->from_ns = b->from_ns > c->from_ns ? b->from_ns : c->from_ns;
 	x->to_ns = b->to_ns < c->to_ns ? b->to_ns : c->to_ns;
-	for (cpu = 0; cpu < trace_cpu_cnt(c->t); cpu++) {
+	for (unsigned int cpu = 0; cpu < trace_cpu_cnt(c->t); cpu++) {
 		c->cpu_first[cpu] = NOBODY;
 		c->cpu_since[cpu] = 0;
 		c->cpu_last[cpu] = (struct row_cpu_end){ .cpu = cpu, .utid = EVENT_ID_UNKNOWN };
@@ -151,13 +150,13 @@ static int next_block(struct cut_events *x, struct err *e)
 		r = take_until(x, b->to_ns, e);
 	if (trace_block_is_damaged(c->t, x->block))
 		cpu_timeline_forget(x->timeline);
-	for (cpu = 0; r >= 0 && cpu < trace_cpu_cnt(c->t); cpu++) {
+	for (unsigned int cpu = 0; r >= 0 && cpu < trace_cpu_cnt(c->t); cpu++) {
 		last = trace_block_end(c->t, x->block, cpu);
 		r = last ? cpu_timeline_finalize(x->timeline, last) : 0;
 	}
 	if (r >= 0)
 		r = cpu_timeline_boundary(x->timeline, b->to_ns, NULL, NULL);
-	for (cpu = 0; cpu < trace_cpu_cnt(c->t); cpu++)
+	for (unsigned int cpu = 0; cpu < trace_cpu_cnt(c->t); cpu++)
 		if (c->cpu_first[cpu] == NOBODY)
 			c->cpu_first[cpu] = EVENT_ID_UNKNOWN;
 	x->block++;

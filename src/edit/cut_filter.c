@@ -73,13 +73,12 @@ static int number_requests(struct cut_filter *f, struct trace *t, const struct c
 	struct request_track *track = NULL;
 	struct event_cursor *cur;
 	const struct event *ev;
-	size_t i;
 	int r = event_cursor_open(&cur, t, 1u << EVENT_REQUEST, from_ns, to_ns, e);
 
 	if (r < 0)
 		return r;
 	r = request_track_new(&track, NULL, NULL);
-	for (i = 0; i < before->event_cnt && r >= 0; i++)
+	for (size_t i = 0; i < before->event_cnt && r >= 0; i++)
 		if (before->events[i].kind == EVENT_REQUEST)
 			r = number_event(f, track, &before->events[i]);
 	while (r >= 0 && (r = event_cursor_next(cur, &ev, e)) > 0)
@@ -200,9 +199,7 @@ int cut_filter_event(struct cut_filter *f, struct event *ev)
 
 void cut_filter_begin_block(struct cut_filter *f)
 {
-	unsigned int cpu;
-
-	for (cpu = 0; cpu < trace_cpu_cnt(f->t); cpu++)
+	for (unsigned int cpu = 0; cpu < trace_cpu_cnt(f->t); cpu++)
 		f->is_on[cpu] = true;
 }
 
@@ -210,13 +207,12 @@ int cut_filter_new(struct cut_filter **ret, struct trace *t, const uint32_t *upi
 		   const struct checkpoint *before, uint64_t from_ns, uint64_t to_ns, struct err *e)
 {
 	struct cut_filter *f = calloc(1, sizeof(*f));
-	size_t i;
 	int r = 0;
 
 	if (!f)
 		return err_set(e, -ENOMEM, "out of memory");
 	f->t = t;
-	for (i = 0; i < cnt && r == 0; i++)
+	for (size_t i = 0; i < cnt && r == 0; i++)
 		r = hash_map_put(&f->upids, upids[i], (void *)1);
 	f->is_on = calloc(trace_cpu_cnt(t) + 1, sizeof(*f->is_on));
 	if (!f->is_on)

@@ -69,7 +69,6 @@ int cut_find_broken(struct cut *c, struct err *e)
 	const struct irq_sink sink = { .ctx = &l, .broken = on_broken };
 	struct irq_track *track = NULL;
 	struct irq_holes holes = { 0 };
-	size_t i;
 	int r;
 
 	if (!(c->kinds_left & 1u << EVENT_IRQ) || c->to_ns >= trace_end_ns(c->t))
@@ -79,7 +78,7 @@ int cut_find_broken(struct cut *c, struct err *e)
 		r = irq_holes_find(&holes, c->t);
 	if (r == 0)
 		(void)irq_holes_pass(&holes, c->from_ns);
-	for (i = 0; i < c->before.event_cnt && r >= 0; i++)
+	for (size_t i = 0; i < c->before.event_cnt && r >= 0; i++)
 		r = irq_track_event(track, &c->before.events[i]);
 	if (r >= 0)
 		r = look_on(c, track, &holes, &l, e);
@@ -96,11 +95,9 @@ static bool is_same(const struct event *a, const struct event *b)
 
 void cut_mark_broken(const struct cut *c, struct event *ev)
 {
-	size_t i;
-
 	if (ev->kind != EVENT_IRQ || ev->v[EV_IRQ_ACTION] != EVENT_IRQ_ENTRY)
 		return;
-	for (i = 0; i < c->broken_cnt; i++)
+	for (size_t i = 0; i < c->broken_cnt; i++)
 		if (is_same(&c->broken[i], ev))
 			ev->flags |= EVENT_F_BROKEN;
 }

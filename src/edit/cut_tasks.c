@@ -21,13 +21,11 @@ struct refs {
 
 static void refs_done(struct refs *f)
 {
-	unsigned int i;
-
 	hash_map_done(&f->processes);
 	hash_map_done(&f->threads);
 	hash_map_done(&f->sites);
 	hash_map_done(&f->stacks);
-	for (i = 0; i < TRACE_NAME_TYPE_CNT; i++)
+	for (unsigned int i = 0; i < TRACE_NAME_TYPE_CNT; i++)
 		hash_map_done(&f->names[i]);
 }
 
@@ -54,14 +52,12 @@ static int each_ref(struct cut *c, struct refs *f, const struct event *events, s
 {
 	uint32_t columns[EVENT_KIND_CNT] = { 0 }, left;
 	const struct event_column *col;
-	unsigned int kind, k;
-	size_t i;
 	int r = 0;
 
-	for (kind = 1; kind < EVENT_KIND_CNT; kind++)
-		for (k = 0; (col = event_column(kind, k)); k++)
+	for (unsigned int kind = 1; kind < EVENT_KIND_CNT; kind++)
+		for (unsigned int k = 0; (col = event_column(kind, k)); k++)
 			columns[kind] |= what & 1u << col->refers ? 1u << k : 0;
-	for (i = 0; i < cnt; i++)
+	for (size_t i = 0; i < cnt; i++)
 		for (left = columns[events[i].kind]; left && r >= 0; left &= left - 1)
 			r = put(c, f, &events[i],
 				event_column(events[i].kind, (unsigned int)__builtin_ctz(left)));
@@ -313,12 +309,11 @@ static int put_tasks(struct cut *c, const struct hash_map *of, enum chunk_sectio
 {
 	uint32_t *ids = sort_ids(of);
 	const void *row;
-	size_t i;
 
 	if (!ids)
 		return -ENOMEM;
 	cut_begin_rows(c, base_ns);
-	for (i = 0; i < of->cnt; i++) {
+	for (size_t i = 0; i < of->cnt; i++) {
 		row = trace_row_find(c->t, section, ids[i]);
 		if (row)
 			row_put(&c->rows, row_type_of(section), row);
@@ -333,10 +328,9 @@ static int put_process_names(struct cut *c, struct refs *f)
 {
 	uint32_t *upids = sort_ids(&f->processes);
 	const struct trace_process *p;
-	size_t i;
 	int r = upids ? 0 : -ENOMEM;
 
-	for (i = 0; r == 0 && i < f->processes.cnt; i++) {
+	for (size_t i = 0; r == 0 && i < f->processes.cnt; i++) {
 		p = trace_process_find(c->t, upids[i]);
 		if (p)
 			r = put_name_of(c, f, TRACE_NAME_CGROUP, p->cgroup_id);
@@ -387,10 +381,9 @@ int cut_put_tasks(struct cut *c, const struct event *events, size_t cnt, bool wh
 		  uint64_t base_ns)
 {
 	struct refs f = { 0 };
-	size_t i;
 	int r = 0;
 
-	for (i = 0; i < cnt && r >= 0; i++)
+	for (size_t i = 0; i < cnt && r >= 0; i++)
 		r = add_thread(c, &f, events[i].utid);
 	if (r >= 0)
 		r = each_ref(c, &f, events, cnt, TASKS, add_task);

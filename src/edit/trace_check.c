@@ -56,7 +56,6 @@ static int check_columns(struct trace *t, struct block_meta *f, struct chunk_io 
 	struct extent x = { UINT64_MAX, 0 };
 	uint32_t *utids = NULL;
 	struct kind_columns k;
-	unsigned int kind;
 	int r;
 
 	*ret_why = "list of threads";
@@ -64,7 +63,7 @@ static int check_columns(struct trace *t, struct block_meta *f, struct chunk_io 
 	if (r < 0)
 		return r;
 	s.utids = utids;
-	for (kind = 1; r == 0 && kind < EVENT_KIND_CNT; kind++) {
+	for (unsigned int kind = 1; r == 0 && kind < EVENT_KIND_CNT; kind++) {
 		if (!h->kind_cnt[kind])
 			continue;
 		r = column_read_kind(&k, &s, kind, COLUMN_ASK_ALL, ret_why);
@@ -102,10 +101,9 @@ static int check_block(struct trace *t, size_t block)
 
 static int check_blocks(struct trace *t)
 {
-	size_t i;
 	int r = 0;
 
-	for (i = 0; r == 0 && i < trace_block_cnt(t); i++)
+	for (size_t i = 0; r == 0 && i < trace_block_cnt(t); i++)
 		r = trace_block_is_damaged(t, i) ? 0 : check_block(t, i);
 	return r;
 }

@@ -58,7 +58,6 @@ static int filter_before(struct cut *c)
 /* Finds what is known before the first event of the window: the state there, and who stays. */
 static int prepare(struct cut *c, struct err *e)
 {
-	size_t i;
 	int r = 0;
 
 	if (c->is_part)
@@ -70,17 +69,16 @@ static int prepare(struct cut *c, struct err *e)
 		r = filter_before(c);
 	if (r == 0)
 		r = cut_find_broken(c, e);
-	for (i = 0; i < c->before.event_cnt && r == 0; i++)
+	for (size_t i = 0; i < c->before.event_cnt && r == 0; i++)
 		cut_mark_broken(c, &c->before.events[i]);
 	return r == 0 ? cut_events_new(c, e) : r;
 }
 
 static int write_blocks(struct cut *c, struct err *e)
 {
-	size_t i;
 	int r = prepare(c, e);
 
-	for (i = c->first; r == 0 && i < c->end; i++) {
+	for (size_t i = c->first; r == 0 && i < c->end; i++) {
 		r = cut_events_until(c, i, e);
 		if (r == 0 && i == c->first && c->is_part)
 			r = cut_put_before(c, e);
@@ -96,9 +94,8 @@ static int copy_blocks(struct cut *c, struct err *e)
 {
 	const struct trace_block *b = trace_block_at(c->t, 0);
 	int r = 0;
-	size_t i;
 
-	for (i = 0; r == 0 && i < c->end; i++) {
+	for (size_t i = 0; r == 0 && i < c->end; i++) {
 		if (trace_block_is_damaged(c->t, i))
 			continue;
 		r = trace_copy_block(c->t, i, c->w, e);
@@ -110,10 +107,8 @@ static int copy_blocks(struct cut *c, struct err *e)
 
 static int put_blocks(struct cut *c, struct err *e)
 {
-	size_t i;
-
 	/* blocks at the ends that turn out to be damaged are none */
-	for (i = c->first; i < c->end; i++)
+	for (size_t i = c->first; i < c->end; i++)
 		(void)trace_block_verify(c->t, i, NULL);
 	while (c->first < c->end && trace_block_is_damaged(c->t, c->first))
 		c->first++;
@@ -138,15 +133,13 @@ static int copy_manifest(struct cut *c)
 	uint64_t offset_ns = trace_get_number(c->t, "cut.offset_ns");
 	bool is_new = c->is_part || c->left_out_cnt || trace_is_damaged(c->t);
 	char left_out[256] = "";
-	unsigned int s;
-	size_t i;
 	int r = 0;
 
-	for (i = 0; i < m->cnt && r == 0; i++)
+	for (size_t i = 0; i < m->cnt && r == 0; i++)
 		if (strcmp(m->entries[i].key, "state") &&
 		    (!is_new || !trace_copy_key_is_of_whole(m->entries[i].key)))
 			r = store_writer_set(c->w, m->entries[i].key, m->entries[i].value);
-	for (s = 0; s < c->left_out_cnt; s++) {
+	for (unsigned int s = 0; s < c->left_out_cnt; s++) {
 		if (s)
 			strcat(left_out, ",");
 		strcat(left_out, c->left_out[s]);
@@ -223,9 +216,7 @@ static int write_cut(void *ctx, struct store_writer *w, struct err *e)
 /* A source that was not recorded is not left out: the manifest has another reason for it. */
 static void leave_out(struct cut *c)
 {
-	unsigned int s;
-
-	for (s = 0; s < CUT_SOURCE_CNT; s++) {
+	for (unsigned int s = 0; s < CUT_SOURCE_CNT; s++) {
 		if (!(c->q->left_out & 1u << s) || !trace_was_recorded(c->t, cut_sources[s].name))
 			continue;
 		c->left_out[c->left_out_cnt++] = cut_sources[s].name;
@@ -258,8 +249,6 @@ int trace_cut(struct trace *t, const struct trace_cut_request *q, const char *pa
 int trace_cut_saved(struct trace *t, size_t block, uint64_t *saved, struct err *e)
 {
 	struct trace_block_open o;
-	unsigned int source;
-	uint32_t i;
 	int r;
 
 	if (trace_block_is_damaged(t, block))
@@ -267,10 +256,10 @@ int trace_cut_saved(struct trace *t, size_t block, uint64_t *saved, struct err *
 	r = trace_block_open(t, trace_own_reader(t), block, &o, e);
 	if (r < 0)
 		return r;
-	for (i = 0; i < o.meta->head.section_cnt; i++) {
+	for (uint32_t i = 0; i < o.meta->head.section_cnt; i++) {
 		const struct disk_section *s = &o.meta->sections[i];
 
-		for (source = 0; source < CUT_SOURCE_CNT; source++)
+		for (unsigned int source = 0; source < CUT_SOURCE_CNT; source++)
 			if (s->type >= CHUNK_SMALL_END && s->kind < 32 &&
 			    cut_sources[source].kinds & 1u << s->kind)
 				saved[source] += s->stored_bytes;

@@ -79,7 +79,6 @@ static int edit_row(struct redact *x, unsigned int section, const struct row_typ
 		    union row *row)
 {
 	enum redact_kind kind;
-	unsigned int i;
 	const char **s;
 
 	/* a later recorder made a name of another type */
@@ -89,7 +88,7 @@ static int edit_row(struct redact *x, unsigned int section, const struct row_typ
 	}
 	if (section == CHUNK_NAMES && row->name.type == TRACE_NAME_USER)
 		return edit_user(x, &row->name);
-	for (i = 0; (s = row_string(of, row, i)); i++) {
+	for (unsigned int i = 0; (s = row_string(of, row, i)); i++) {
 		kind = string_kind(section, row, i, *s);
 		if (kind != AS_IS)
 			*s = redact_word(x->words, kind, *s);
@@ -166,11 +165,10 @@ static int keep_row(struct redact *x, unsigned int section, const union row *row
 {
 	union row copy = { 0 };
 	bool keep;
-	unsigned int i;
 	const char **s;
 
 	memcpy(&copy, row, row_type_of(section)->bytes);
-	for (i = 0; (s = row_string(row_type_of(section), &copy, i)); i++) {
+	for (unsigned int i = 0; (s = row_string(row_type_of(section), &copy, i)); i++) {
 		keep = flags & TRACE_TASK_WORKLOAD && x->o->keep_workload;
 		if (row_strings[section][i] == REDACT_COMM)
 			keep |= (flags & TRACE_TASK_KTHREAD &&
@@ -195,10 +193,9 @@ static int keep_list(struct redact *x, unsigned int list)
 {
 	const struct trace_process *p;
 	const union row *row;
-	size_t i;
 	int r = 0;
 
-	for (i = 0; r == 0 && (row = trace_row_at(x->t, list, i)); i++) {
+	for (size_t i = 0; r == 0 && (row = trace_row_at(x->t, list, i)); i++) {
 		if (list == CHUNK_THREADS) {
 			r = keep_row(x, list, row, row->thread.flags);
 			continue;

@@ -15,10 +15,9 @@ static int copy_manifest(struct trace *t, struct store_writer *w)
 {
 	const struct manifest *all = trace_stored_manifest(t);
 	const char *state = trace_get(t, "state");
-	size_t i;
 	int r;
 
-	for (i = 0; i < all->cnt; i++) {
+	for (size_t i = 0; i < all->cnt; i++) {
 		const struct manifest_entry *m = &all->entries[i];
 
 		/* the gaps that an earlier repair left are named again */
@@ -41,10 +40,9 @@ static int copy_blocks(struct trace *t, struct store_writer *w, struct repair_re
 		       struct err *e)
 {
 	const struct trace_block *b = trace_block_at(t, 0);
-	size_t i;
 	int r = 0;
 
-	for (i = 0; r == 0 && i < trace_block_cnt(t); i++) {
+	for (size_t i = 0; r == 0 && i < trace_block_cnt(t); i++) {
 		if (trace_block_is_damaged(t, i))
 			continue;
 		r = trace_copy_block(t, i, w, e);

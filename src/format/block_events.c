@@ -24,9 +24,7 @@ struct fill_events {
 
 static void fill_done(struct fill_events *f)
 {
-	unsigned int k;
-
-	for (k = 0; k < EVENT_KIND_CNT; k++)
+	for (unsigned int k = 0; k < EVENT_KIND_CNT; k++)
 		kind_rows_done(&f->rows[k]);
 	free(f->pos);
 	hash_map_done(&f->by_utid);
@@ -38,18 +36,15 @@ static void fill_done(struct fill_events *f)
 
 static int count(struct fill_events *f, const struct event *ev, size_t cnt)
 {
-	unsigned int k;
-	size_t n;
-
 	f->pos = calloc((size_t)EVENT_KIND_CNT * f->cpu_cnt + 1, sizeof(*f->pos));
 	if (!f->pos)
 		return -ENOMEM;
-	for (n = 0; n < cnt; n++) {
+	for (size_t n = 0; n < cnt; n++) {
 		if (!ev[n].kind || ev[n].kind >= EVENT_KIND_CNT || ev[n].cpu >= f->cpu_cnt)
 			return -EINVAL;
 		f->pos[ev[n].cpu * EVENT_KIND_CNT + ev[n].kind]++;
 	}
-	for (k = 1; k < EVENT_KIND_CNT; k++)
+	for (unsigned int k = 1; k < EVENT_KIND_CNT; k++)
 		if (kind_rows_init(&f->rows[k], k, f->cpu_cnt) < 0 ||
 		    kind_rows_place(&f->rows[k], k, &f->pos[k], f->cpu_cnt) < 0)
 			return -ENOMEM;
@@ -113,20 +108,18 @@ int block_events_add(struct block_out *o, const struct event *events, size_t cnt
 {
 	struct fill_events f = { .cpu_cnt = head->cpu_cnt };
 	struct column_writer columns = { 0 };
-	unsigned int k;
-	size_t i;
 	int r;
 
 	if (cnt > CHUNK_EVENTS_MAX)
 		return -E2BIG;
 	r = count(&f, events, cnt);
-	for (i = 0; i < cnt && r == 0; i++)
+	for (size_t i = 0; i < cnt && r == 0; i++)
 		r = fill(&f, &events[i]);
 	if (r == 0)
 		r = add_utids(&f, o);
 	head->first_ns = cnt ? events[0].ts_ns : UINT64_MAX;
 	head->last_ns = cnt ? events[cnt - 1].ts_ns : 0;
-	for (k = 0; k < EVENT_KIND_CNT; k++)
+	for (unsigned int k = 0; k < EVENT_KIND_CNT; k++)
 		head->kind_cnt[k] = f.rows[k].cnt;
 	if (r == 0 && cnt)
 		r = column_write_all(&columns, o, f.rows, f.cpu_cnt, head->first_ns, f.rank);

@@ -33,7 +33,6 @@ int block_head_check(const void *data, struct disk_block *ret, const char **ret_
 {
 	struct disk_block h;
 	uint64_t events = 0;
-	unsigned int i;
 
 	memcpy(&h, data, sizeof(h));
 	*ret_why = "no block header";
@@ -52,7 +51,7 @@ int block_head_check(const void *data, struct disk_block *ret, const char **ret_
 	    h.front_bytes < h.head_bytes || h.front_bytes > h.block_bytes ||
 	    h.front_bytes > CHUNK_FRONT_MAX || h.cpu_cnt > CHUNK_CPUS_MAX || h.to_ns < h.from_ns)
 		return -EBADMSG;
-	for (i = 0; i < CHUNK_KINDS; i++)
+	for (unsigned int i = 0; i < CHUNK_KINDS; i++)
 		events += h.kind_cnt[i];
 	if (events && h.first_ns > h.last_ns)
 		return -EBADMSG;
@@ -85,14 +84,13 @@ static int check_table(struct block_meta *f, const char **ret_why)
 {
 	const struct disk_block *h = &f->head;
 	uint64_t at = h->head_bytes, front_end = at, rows_bytes = 0;
-	unsigned int i;
 	int r;
 
 	*ret_why = "section table checksum";
 	if (crc32c(0, f->sections, h->section_cnt * sizeof(*f->sections)) != h->table_crc)
 		return -EBADMSG;
 	*ret_why = "section table";
-	for (i = 0; i < h->section_cnt; i++) {
+	for (unsigned int i = 0; i < h->section_cnt; i++) {
 		const struct disk_section *s = &f->sections[i];
 
 		f->offsets[i] = at;
@@ -112,7 +110,7 @@ static int check_table(struct block_meta *f, const char **ret_why)
 	if (h->block_bytes - at >= 8 || front_end != h->front_bytes)
 		return -EBADMSG;
 	*ret_why = "section checksum";
-	for (i = 0; i < h->section_cnt && f->sections[i].type < CHUNK_SMALL_END; i++)
+	for (unsigned int i = 0; i < h->section_cnt && f->sections[i].type < CHUNK_SMALL_END; i++)
 		if (crc32c(0, f->bytes + f->offsets[i], f->sections[i].stored_bytes) !=
 		    f->sections[i].crc)
 			return -EBADMSG;
@@ -152,11 +150,9 @@ fail:
 
 void block_meta_free(struct block_meta *f)
 {
-	unsigned int i;
-
 	if (!f)
 		return;
-	for (i = 0; f->unpacked && i < f->head.section_cnt; i++)
+	for (unsigned int i = 0; f->unpacked && i < f->head.section_cnt; i++)
 		free(f->unpacked[i]);
 	free(f->unpacked);
 	free(f->offsets);
@@ -169,11 +165,10 @@ int block_meta_verify(const struct block_meta *f, const struct block_io *io, voi
 {
 	uint64_t at = f->head.front_bytes;	/* the block's offset of the bytes in buf */
 	size_t have = 0, used = 0, n;
-	unsigned int i;
 	int r;
 
 	/* Sections follow each other without gaps: one pass over those behind the small ones. */
-	for (i = 0; i < f->head.section_cnt; i++) {
+	for (unsigned int i = 0; i < f->head.section_cnt; i++) {
 		const struct disk_section *s = &f->sections[i];
 		uint32_t crc = 0, left = s->stored_bytes;
 
@@ -207,9 +202,7 @@ const struct disk_section *block_meta_find(const struct block_meta *f, unsigned 
 					    unsigned int kind, unsigned int column,
 					    unsigned int part)
 {
-	unsigned int i;
-
-	for (i = 0; i < f->head.section_cnt; i++) {
+	for (unsigned int i = 0; i < f->head.section_cnt; i++) {
 		const struct disk_section *s = &f->sections[i];
 
 		if (s->type == type && s->kind == kind && s->column == column && s->part == part)

@@ -195,10 +195,9 @@ int block_copy_events(struct block_out *o, const struct block_meta *f, const str
 	uint8_t *stored = NULL;
 	uint64_t events = 0;
 	size_t room = 0;
-	uint32_t i;
 	int r = 0;
 
-	for (i = 0; i < f->head.section_cnt && r == 0; i++) {
+	for (uint32_t i = 0; i < f->head.section_cnt && r == 0; i++) {
 		const struct disk_section *s = &f->sections[i];
 
 		if (s->type < CHUNK_SMALL_END || !is_known(s->kind))
@@ -211,7 +210,7 @@ int block_copy_events(struct block_out *o, const struct block_meta *f, const str
 		r = r < 0 ? r : o->error;
 	}
 	free(stored);
-	for (i = 0; i < CHUNK_KINDS; i++) {
+	for (uint32_t i = 0; i < CHUNK_KINDS; i++) {
 		if (!is_known(i) && head->kind_cnt[i]) {
 			head->kind_cnt[i] = 0;
 			head->flags |= CHUNK_BLOCK_TRIMMED;

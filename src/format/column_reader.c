@@ -26,14 +26,12 @@ static int bad(struct decode *d, const char *why)
 
 void kind_columns_done(struct kind_columns *k)
 {
-	unsigned int i;
-
 	free(k->runs);
 	free(k->ts_ns);
 	free(k->utid);
 	free(k->tuple);
 	free(k->flags);
-	for (i = 0; i < EVENT_VALUES; i++) {
+	for (unsigned int i = 0; i < EVENT_VALUES; i++) {
 		free(k->tuple_value[i]);
 		free(k->ref[i]);
 		free(k->value[i]);
@@ -512,9 +510,7 @@ static int read_value(struct decode *d, unsigned int column)
 
 static bool needs_tuples(unsigned int kind, uint32_t ask)
 {
-	unsigned int i;
-
-	for (i = 0; i < EVENT_VALUES; i++) {
+	for (unsigned int i = 0; i < EVENT_VALUES; i++) {
 		unsigned int codec = column_codec(kind, i);
 
 		if (ask & 1u << i && (codec == EVENT_CODEC_TUPLE || codec == EVENT_CODEC_TDELTA))
@@ -529,7 +525,6 @@ int column_read_kind(struct kind_columns *ret, const struct column_source *s, un
 	struct kind_columns k = { .kind = kind, .value_cnt = event_kind_values(kind),
 				   .cnt = s->meta->head.kind_cnt[kind] };
 	struct decode d = { .s = s, .k = &k, .why = ret_why };
-	unsigned int i;
 	int r = 0;
 
 	*ret_why = "out of memory";
@@ -542,7 +537,7 @@ int column_read_kind(struct kind_columns *ret, const struct column_source *s, un
 		r = read_tuples(&d);
 	if (r == 0 && ask & COLUMN_ASK_FLAGS)
 		r = read_tuple_values(&d, CHUNK_COL_FLAGS, UINT8_MAX, &k.flags);
-	for (i = 0; r == 0 && i < EVENT_VALUES; i++)
+	for (unsigned int i = 0; r == 0 && i < EVENT_VALUES; i++)
 		if (ask & 1u << i)
 			r = read_value(&d, i);
 	if (r == 0 && ask & COLUMN_ASK_UTID)

@@ -23,14 +23,12 @@ int kind_rows_init(struct kind_rows *k, unsigned int kind, unsigned int cpu_cnt)
 
 void kind_rows_done(struct kind_rows *k)
 {
-	unsigned int i;
-
 	free(k->cpu_start);
 	free(k->ts_ns);
 	free(k->utid);
 	free(k->ref);
 	free(k->tuple);
-	for (i = 0; i < EVENT_VALUES; i++)
+	for (unsigned int i = 0; i < EVENT_VALUES; i++)
 		free(k->val[i]);
 	tuple_dict_done(&k->tuples);
 }
@@ -45,7 +43,6 @@ void kind_rows_done(struct kind_rows *k)
 static int rows_room(struct kind_rows *k, unsigned int kind)
 {
 	uint32_t cap = k->cap ? k->cap : 256;
-	unsigned int i;
 	void *p;
 
 	if (k->cnt <= k->cap)
@@ -55,7 +52,7 @@ static int rows_room(struct kind_rows *k, unsigned int kind)
 	GROW(k->ts_ns)
 	GROW(k->utid)
 	GROW(k->tuple)
-	for (i = 0; i < EVENT_VALUES; i++) {
+	for (unsigned int i = 0; i < EVENT_VALUES; i++) {
 		switch (column_codec(kind, i)) {
 		case 0:
 		case EVENT_CODEC_TUPLE:
@@ -215,9 +212,8 @@ static void add_tokens(struct column_out *x, unsigned int part, unsigned int shi
 static uint64_t all_bits(const uint64_t *v, uint32_t n)
 {
 	uint64_t all = 0;
-	uint32_t i;
 
-	for (i = 0; i < n; i++)
+	for (uint32_t i = 0; i < n; i++)
 		all |= v[i];
 	return all;
 }
@@ -233,9 +229,8 @@ static void write_cpus(struct column_out *x)
 {
 	uint8_t *p = x->c->main;
 	uint32_t runs = 0;
-	unsigned int cpu;
 
-	for (cpu = 0; cpu < x->cpu_cnt; cpu++) {
+	for (unsigned int cpu = 0; cpu < x->cpu_cnt; cpu++) {
 		uint32_t n = x->k->cpu_start[cpu + 1] - x->k->cpu_start[cpu];
 
 		if (!n)
@@ -254,14 +249,12 @@ static void write_ts(struct column_out *x, uint64_t base_ns)
 	struct token_writer w = { .token = x->c->main, .bits = x->c->bits };
 	const struct kind_rows *k = x->k;
 	const uint64_t *ts = k->ts_ns;
-	unsigned int cpu;
-	uint32_t i;
 
-	for (cpu = 0; cpu < x->cpu_cnt; cpu++) {
+	for (unsigned int cpu = 0; cpu < x->cpu_cnt; cpu++) {
 		uint32_t end = k->cpu_start[cpu + 1];
 		uint64_t prev = base_ns;
 
-		for (i = k->cpu_start[cpu]; i < end; i++) {
+		for (uint32_t i = k->cpu_start[cpu]; i < end; i++) {
 			token_put(&w, ts[i] - prev);
 			prev = ts[i];
 		}
@@ -309,13 +302,11 @@ static void write_prev(struct column_out *x, const uint32_t *rank)
 {
 	uint8_t *main = x->c->main, *escape = x->c->bits;
 	const struct kind_rows *k = x->k;
-	unsigned int cpu;
-	uint32_t i;
 
-	for (cpu = 0; cpu < x->cpu_cnt; cpu++) {
+	for (unsigned int cpu = 0; cpu < x->cpu_cnt; cpu++) {
 		uint32_t last = UINT32_MAX;
 
-		for (i = k->cpu_start[cpu]; i < k->cpu_start[cpu + 1]; i++) {
+		for (uint32_t i = k->cpu_start[cpu]; i < k->cpu_start[cpu + 1]; i++) {
 			put_index(&main, &escape, k->utid[i] == last ? 0 : rank[k->utid[i]] + 1);
 			last = k->ref[i];
 		}
@@ -493,9 +484,8 @@ static void write_tuple_values(struct column_out *x, unsigned int column, unsign
 	};
 	uint8_t *p = x->c->main;
 	uint64_t prev = 0;
-	uint32_t i;
 
-	for (i = 0; i < cnt; i++) {
+	for (uint32_t i = 0; i < cnt; i++) {
 		uint64_t v = d->values[(size_t)order[i] * d->width + at];
 
 		p = varint_put(p, zigzag_encode(v - prev));
@@ -559,10 +549,9 @@ static int write_column(struct column_out *x, unsigned int index, const struct k
 int column_write_all(struct column_writer *c, struct block_out *o, struct kind_rows *rows,
 		     unsigned int cpu_cnt, uint64_t base_ns, const uint32_t *slot_rank)
 {
-	unsigned int kind, i;
 	int r;
 
-	for (kind = 1; kind < EVENT_KIND_CNT; kind++) {
+	for (unsigned int kind = 1; kind < EVENT_KIND_CNT; kind++) {
 		struct column_out x = {
 			.c = c, .o = o, .k = &rows[kind], .cpu_cnt = cpu_cnt, .kind = (uint8_t)kind,
 		};
@@ -580,7 +569,7 @@ int column_write_all(struct column_writer *c, struct block_out *o, struct kind_r
 		r = write_tuples(&x);
 		if (r < 0)
 			return r;
-		for (i = 0; i < EVENT_VALUES; i++) {
+		for (unsigned int i = 0; i < EVENT_VALUES; i++) {
 			r = write_column(&x, i, rows, slot_rank);
 			if (r < 0)
 				return r;

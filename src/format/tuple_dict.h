@@ -37,10 +37,9 @@ uint32_t tuple_dict_add_slow(struct tuple_dict *d, const uint64_t *tuple, uint64
 static inline uint64_t tuple_hash(const uint64_t *tuple, unsigned int width)
 {
 	uint64_t hash = 0;
-	unsigned int k;
 
 #pragma GCC unroll 10
-	for (k = 0; k < width; k++)
+	for (unsigned int k = 0; k < width; k++)
 		hash += tuple[k] << (k * 13 & 63) | tuple[k] >> (-k * 13 & 63);
 	return hash * 0x9e3779b97f4a7c15ull;
 }
@@ -51,10 +50,9 @@ static inline bool tuple_dict_hit(const struct tuple_dict *d, uint32_t i, const 
 {
 	const uint64_t *v = d->values + (size_t)i * width;
 	uint64_t diff = 0;
-	unsigned int k;
 
 #pragma GCC unroll 10
-	for (k = 0; k < width; k++)
+	for (unsigned int k = 0; k < width; k++)
 		diff |= v[k] ^ tuple[k];
 	if (!diff)
 		d->hits[i]++;
@@ -66,13 +64,12 @@ static inline uint32_t tuple_dict_add(struct tuple_dict *d, const uint64_t *tupl
 				      unsigned int width)
 {
 	uint64_t hash = tuple_hash(tuple, width);
-	uint32_t slot;
 
 	if (d->slots) {
 		const uint32_t *slots = d->slots;
 		uint32_t mask = (1u << d->bits) - 1;
 
-		for (slot = (uint32_t)(hash >> (64 - d->bits)); slots[slot];
+		for (uint32_t slot = (uint32_t)(hash >> (64 - d->bits)); slots[slot];
 		     slot = (slot + 1) & mask)
 			if (tuple_dict_hit(d, slots[slot] - 1, tuple, width))
 				return slots[slot] - 1;

@@ -77,9 +77,8 @@ static void drop_old(struct burst *b, uint64_t ts_ns)
 static uint64_t sum_at(const struct burst *b, uint64_t ts_ns)
 {
 	uint64_t sum = b->sum;
-	size_t i;
 
-	for (i = 0; i < b->cnt && is_old(b, ring_at(b, i)->ts_ns, ts_ns); i++)
+	for (size_t i = 0; i < b->cnt && is_old(b, ring_at(b, i)->ts_ns, ts_ns); i++)
 		sum -= ring_at(b, i)->bytes;
 	return sum;
 }
@@ -116,7 +115,6 @@ static void begin(struct burst *b, uint64_t total)
 static void end(struct burst *b, struct burst_found *ret)
 {
 	uint64_t gap = b->window_ns / TRIM_GAP_PART, after = 0, cut_bytes = 0;
-	size_t i;
 
 	b->active = false;
 	*ret = b->found;
@@ -126,7 +124,7 @@ static void end(struct burst *b, struct burst_found *ret)
 		drop_first(b);
 	if (b->is_growth)
 		return;
-	for (i = b->cnt; i-- > 1;) {
+	for (size_t i = b->cnt; i-- > 1;) {
 		const struct burst_event *x = ring_at(b, i), *before = ring_at(b, i - 1);
 
 		after += x->bytes;
@@ -202,9 +200,7 @@ int burst_add(struct burst *b, uint64_t ts_ns, uint64_t bytes, uint64_t level,
 
 void burst_shift(struct burst *b, int64_t delta)
 {
-	size_t i;
-
-	for (i = 0; i < b->cnt; i++)
+	for (size_t i = 0; i < b->cnt; i++)
 		ring_at(b, i)->level += (uint64_t)delta;
 	b->peak += (uint64_t)delta;
 	b->base += (uint64_t)delta;

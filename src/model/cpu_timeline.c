@@ -29,7 +29,6 @@ int cpu_timeline_new(struct cpu_timeline **ret, unsigned int cpu_cnt, cpu_timeli
 		     void *ctx)
 {
 	struct cpu_timeline *tl = calloc(1, sizeof(*tl) + cpu_cnt * sizeof(tl->cpus[0]));
-	unsigned int i;
 
 	if (!tl)
 		return -ENOMEM;
@@ -41,7 +40,7 @@ int cpu_timeline_new(struct cpu_timeline **ret, unsigned int cpu_cnt, cpu_timeli
 	tl->sink = sink;
 	tl->ctx = ctx;
 	tl->cpu_cnt = cpu_cnt;
-	for (i = 0; i < cpu_cnt; i++) {
+	for (unsigned int i = 0; i < cpu_cnt; i++) {
 		tl->runs[i] = EVENT_ID_UNKNOWN;
 		tl->cpus[i].doubt_ns = UINT64_MAX;
 	}
@@ -89,10 +88,9 @@ static int cut_piece(struct cpu_timeline *tl, unsigned int cpu, uint64_t ts_ns)
 int cpu_timeline_boundary(struct cpu_timeline *tl, uint64_t ts_ns, cpu_timeline_runner runner,
 			  void *runner_ctx)
 {
-	unsigned int i;
 	int ret;
 
-	for (i = 0; i < tl->cpu_cnt; i++) {
+	for (unsigned int i = 0; i < tl->cpu_cnt; i++) {
 		if (tl->started) {
 			ret = cut_piece(tl, i, ts_ns);
 			if (ret < 0)
@@ -116,11 +114,9 @@ static uint32_t owner_of(uint32_t runs, const struct event *ev)
 static void doubt_others(struct cpu_timeline *tl, uint32_t utid, unsigned int cpu, uint64_t ts_ns,
 			 uint64_t from_ns)
 {
-	unsigned int i;
-
 	if (utid < EVENT_ID_FIRST)
 		return;
-	for (i = 0; i < tl->cpu_cnt; i++)
+	for (unsigned int i = 0; i < tl->cpu_cnt; i++)
 		if (tl->runs[i] == utid && i != cpu && tl->cpus[i].since_ns < from_ns &&
 		    tl->cpus[i].doubt_ns > ts_ns)
 			tl->cpus[i].doubt_ns = ts_ns;
@@ -187,8 +183,6 @@ uint64_t cpu_piece_own_steal_ns(const struct cpu_piece *p)
 
 void cpu_timeline_forget(struct cpu_timeline *tl)
 {
-	unsigned int i;
-
-	for (i = 0; i < tl->cpu_cnt; i++)
+	for (unsigned int i = 0; i < tl->cpu_cnt; i++)
 		tl->runs[i] = EVENT_ID_UNKNOWN;
 }

@@ -52,12 +52,10 @@ int irq_track_new(struct irq_track **ret, unsigned int cpu_cnt, const struct irq
 
 void irq_track_free(struct irq_track *t)
 {
-	unsigned int i, k;
-
 	if (!t)
 		return;
-	for (i = 0; i < t->cpu_cnt; i++)
-		for (k = 0; k < DEPTH_MAX; k++)
+	for (unsigned int i = 0; i < t->cpu_cnt; i++)
+		for (unsigned int k = 0; k < DEPTH_MAX; k++)
 			free(t->cpus[i].open[k].cuts);
 	free(t->cpus);
 	free(t);
@@ -74,12 +72,11 @@ static int give_broken(struct irq_track *t, const struct irq_run *r)
  */
 static int drop_to(struct irq_track *t, struct cpu_stack *c, unsigned int depth)
 {
-	unsigned int i;
 	int ret = 0;
 
 	if (c->depth <= depth)
 		return 0;
-	for (i = 0; i < depth; i++)
+	for (unsigned int i = 0; i < depth; i++)
 		c->open[i].is_broken = true;
 	while (c->depth > depth && ret >= 0) {
 		ret = give_broken(t, &c->open[--c->depth].run);
@@ -132,13 +129,12 @@ static int add_cut(struct open_run *o, uint64_t from_ns, uint64_t to_ns)
 static int give_run(struct irq_track *t, struct open_run *o, uint64_t to_ns)
 {
 	struct irq_run r = o->run;
-	size_t i;
 
 	r.to_ns = to_ns;
 	r.cuts = o->cuts;
 	r.cut_cnt = o->cut_cnt;
 	r.own_ns = to_ns - r.from_ns;
-	for (i = 0; i < r.cut_cnt; i++)
+	for (size_t i = 0; i < r.cut_cnt; i++)
 		r.own_ns -= r.cuts[i].to_ns - r.cuts[i].from_ns;
 	return t->sink.run ? t->sink.run(t->sink.ctx, &r) : 0;
 }
@@ -193,20 +189,18 @@ int irq_track_hole_on(struct irq_track *t, unsigned int cpu)
 
 int irq_track_hole(struct irq_track *t)
 {
-	unsigned int i;
 	int ret = 0;
 
-	for (i = 0; i < t->cpu_cnt && t->open_cnt && ret >= 0; i++)
+	for (unsigned int i = 0; i < t->cpu_cnt && t->open_cnt && ret >= 0; i++)
 		ret = drop_to(t, &t->cpus[i], 0);
 	return ret;
 }
 
 int irq_track_cut(struct irq_track *t, uint64_t end_ns)
 {
-	unsigned int i;
 	int ret = 0;
 
-	for (i = 0; i < t->cpu_cnt && t->open_cnt && ret >= 0; i++) {
+	for (unsigned int i = 0; i < t->cpu_cnt && t->open_cnt && ret >= 0; i++) {
 		struct cpu_stack *c = &t->cpus[i];
 
 		while (c->depth && ret >= 0) {
@@ -222,9 +216,8 @@ int irq_track_cut(struct irq_track *t, uint64_t end_ns)
 uint64_t irq_track_oldest_ns(const struct irq_track *t)
 {
 	uint64_t oldest = UINT64_MAX;
-	unsigned int i;
 
-	for (i = 0; i < t->cpu_cnt && t->open_cnt; i++)
+	for (unsigned int i = 0; i < t->cpu_cnt && t->open_cnt; i++)
 		if (t->cpus[i].depth && t->cpus[i].open[0].run.from_ns < oldest)
 			oldest = t->cpus[i].open[0].run.from_ns;
 	return oldest;
@@ -237,13 +230,10 @@ unsigned int irq_track_depth(const struct irq_track *t, unsigned int cpu)
 
 void irq_track_save(const struct irq_track *t, uint64_t at_ns, struct buf *out)
 {
-	unsigned int i, k;
-	size_t n;
-
-	for (i = 0; i < t->cpu_cnt && t->open_cnt; i++) {
+	for (unsigned int i = 0; i < t->cpu_cnt && t->open_cnt; i++) {
 		const struct cpu_stack *c = &t->cpus[i];
 
-		for (k = 0; k < c->depth; k++) {
+		for (unsigned int k = 0; k < c->depth; k++) {
 			const struct open_run *o = &c->open[k];
 
 			packed_put(out, i);
@@ -253,7 +243,7 @@ void irq_track_save(const struct irq_track *t, uint64_t at_ns, struct buf *out)
 			packed_put(out, at_ns - o->run.from_ns);
 			packed_put(out, o->is_broken);
 			packed_put(out, o->cut_cnt);
-			for (n = 0; n < o->cut_cnt; n++) {
+			for (size_t n = 0; n < o->cut_cnt; n++) {
 				packed_put(out, at_ns - o->cuts[n].from_ns);
 				packed_put(out, o->cuts[n].to_ns - o->cuts[n].from_ns);
 			}

@@ -212,7 +212,6 @@ static void add_order(struct live_objects *o, const struct live_slot *s)
 static void remove_order(struct live_objects *o, const struct live_slot *s)
 {
 	unsigned int order = o->kind_rows[s->kind].order;
-	size_t i;
 
 	if (!--o->order_cnt[order])
 		o->orders &= ~(1u << order);
@@ -222,7 +221,7 @@ static void remove_order(struct live_objects *o, const struct live_slot *s)
 		return;
 	o->removed_cnt = 0;
 	memset(o->held, 0, sizeof(*o->held) << HELD_BITS);
-	for (i = 0; i < o->cap; i++)
+	for (size_t i = 0; i < o->cap; i++)
 		if (is_live(&o->slots[i]))
 			hold(o, &o->slots[i]);
 }
@@ -506,10 +505,9 @@ int live_objects_set_stack(struct live_objects *o, uint32_t space, uint64_t addr
 
 int live_objects_rest(struct live_objects *o, live_objects_sink sink, void *ctx)
 {
-	size_t i;
 	int ret;
 
-	for (i = 0; i < o->cap; i++) {
+	for (size_t i = 0; i < o->cap; i++) {
 		const struct live_slot *s = &o->slots[i];
 
 		if (!is_live(s))

@@ -71,12 +71,11 @@ bool object_event_read(const struct event *ev, uint32_t page_bytes, struct objec
 
 int object_pairs_init(struct object_pairs *p, uint32_t page_bytes, uint32_t process_cnt)
 {
-	unsigned int i;
 	int ret = 0;
 
 	*p = (struct object_pairs){ .page_bytes = page_bytes, .next_heap_space = UINT32_MAX };
 	p->heap_spaces = calloc(process_cnt + 1, sizeof(*p->heap_spaces));
-	for (i = 0; i < OBJECT_FAMILY_CNT && !ret; i++)
+	for (unsigned int i = 0; i < OBJECT_FAMILY_CNT && !ret; i++)
 		ret = live_objects_new(&p->of[i], i == OBJECT_PAGE ? page_bytes : 0);
 	return p->heap_spaces ? ret : -ENOMEM;
 }
@@ -95,9 +94,7 @@ int object_pairs_grow(struct object_pairs *p, uint32_t before, uint32_t cnt)
 
 void object_pairs_done(struct object_pairs *p)
 {
-	unsigned int i;
-
-	for (i = 0; i < OBJECT_FAMILY_CNT; i++)
+	for (unsigned int i = 0; i < OBJECT_FAMILY_CNT; i++)
 		live_objects_free(p->of[i]);
 	free(p->heap_spaces);
 }

@@ -42,11 +42,10 @@ static uint64_t bucket_mid(unsigned int b)
 static int make_dense(struct quantile *q)
 {
 	uint64_t *counts = calloc(BUCKET_CNT, sizeof(*counts));
-	size_t i;
 
 	if (!counts)
 		return -ENOMEM;
-	for (i = 0; q->values && i < q->bucket_cnt; i++)
+	for (size_t i = 0; q->values && i < q->bucket_cnt; i++)
 		counts[q->values[2 * i]] = q->values[2 * i + 1];
 	free(q->values);
 	q->values = counts;

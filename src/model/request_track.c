@@ -129,9 +129,7 @@ static void put_state(const struct rq_entry *x, uint64_t ts_ns, struct buf *out)
 
 void request_track_save(const struct request_track *b, uint64_t ts_ns, struct buf *out)
 {
-	size_t i;
-
-	for (i = 0; i < b->map.cnt; i++)
+	for (size_t i = 0; i < b->map.cnt; i++)
 		if (b->entries[i].state != RQ_FREE)
 			put_state(&b->entries[i], ts_ns, out);
 }
@@ -470,10 +468,9 @@ size_t request_track_addresses(const struct request_track *b)
 
 int request_track_pending(struct request_track *b, request_track_sink sink, void *ctx)
 {
-	size_t i;
 	int ret;
 
-	for (i = 0; i < b->map.cnt; i++) {
+	for (size_t i = 0; i < b->map.cnt; i++) {
 		struct rq_entry *x = &b->entries[i];
 
 		if (!is_live(x) && x->state != RQ_COMPLETED)

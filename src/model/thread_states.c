@@ -59,13 +59,12 @@ int thread_states_new(struct thread_states **ret, uint32_t thread_cnt,
 		      const struct thread_states_sink *sink)
 {
 	struct thread_states *s = calloc(1, sizeof(*s) + thread_cnt * sizeof(s->threads[0]));
-	uint32_t i;
 
 	if (!s)
 		return -ENOMEM;
 	s->sink = *sink;
 	s->thread_cnt = thread_cnt;
-	for (i = 0; i < thread_cnt; i++)
+	for (uint32_t i = 0; i < thread_cnt; i++)
 		s->threads[i].phase = PHASE_NONE;
 	*ret = s;
 	return 0;
@@ -497,11 +496,10 @@ void thread_states_flight(struct thread_states *s, uint32_t thread, int more, ui
 
 int thread_states_until(struct thread_states *s, uint64_t ts_ns)
 {
-	size_t i;
 	int ret = 0;
 
 	/* backwards: the last one takes the place of one that ends */
-	for (i = s->alive_cnt; i-- > 0 && ret >= 0;) {
+	for (size_t i = s->alive_cnt; i-- > 0 && ret >= 0;) {
 		struct thread *t = &s->threads[s->alive[i]];
 
 		ret = give_until(s, t, ts_ns, false);
@@ -517,9 +515,7 @@ int thread_states_until(struct thread_states *s, uint64_t ts_ns)
 
 void thread_states_forget(struct thread_states *s)
 {
-	size_t i;
-
-	for (i = 0; i < s->alive_cnt; i++) {
+	for (size_t i = 0; i < s->alive_cnt; i++) {
 		set_phase(&s->threads[s->alive[i]], THREAD_UNKNOWN, 0);
 		s->threads[s->alive[i]].is_woken = false;
 	}
@@ -538,10 +534,8 @@ static uint64_t *kept_ns(struct thread *t)
 void thread_states_save(struct thread_states *s, uint64_t at_ns, thread_states_number id_of,
 			void *ctx, struct buf *out)
 {
-	size_t i;
-
 	packed_put(out, s->alive_cnt);
-	for (i = 0; i < s->alive_cnt; i++) {
+	for (size_t i = 0; i < s->alive_cnt; i++) {
 		struct thread *t = &s->threads[s->alive[i]];
 		const uint64_t *kept = kept_ns(t);
 

@@ -76,14 +76,13 @@ static unsigned int heap_find_libraries(char libs[HEAP_LIBRARIES_MAX][PATH_MAX])
 		"/lib/ld-musl-*.so.1",
 	};
 	unsigned int cnt = 0, i, k;
-	size_t j;
 
 	for (i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++) {
 		glob_t g;
 
 		if (glob(patterns[i], 0, NULL, &g))
 			continue;
-		for (j = 0; j < g.gl_pathc && cnt < HEAP_LIBRARIES_MAX; j++) {
+		for (size_t j = 0; j < g.gl_pathc && cnt < HEAP_LIBRARIES_MAX; j++) {
 			/* A file with several names would be probed twice. */
 			if (!realpath(g.gl_pathv[j], libs[cnt]))
 				continue;
@@ -123,13 +122,12 @@ static int attach_function(struct attached *a, struct bpf_program *prog, const c
 static int attach_heap_library(struct attached *a, struct bpf_program *prog, const char *name,
 			       const char *lib, struct err *e)
 {
-	size_t i, j;
 	int err = 0;
 
-	for (i = 0; i < sizeof(heap_functions) / sizeof(heap_functions[0]); i++) {
+	for (size_t i = 0; i < sizeof(heap_functions) / sizeof(heap_functions[0]); i++) {
 		if (strcmp(heap_functions[i].program, name))
 			continue;
-		for (j = 0; !err && heap_functions[i].functions[j]; j++)
+		for (size_t j = 0; !err && heap_functions[i].functions[j]; j++)
 			err = attach_function(a, prog, heap_functions[i].functions[j],
 					      !strcmp(name, "heap_return"), lib, e);
 	}
@@ -167,9 +165,8 @@ static int attach_clocks(struct attached *a, struct bpf_program *prog, struct er
 	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE, .size = sizeof(attr),
 					.config = PERF_COUNT_SW_CPU_CLOCK,
 					.sample_period = a->profile_ns, .exclude_idle = 1 };
-	unsigned int cpu;
 
-	for (cpu = 0; cpu < a->cpu_cnt; cpu++) {
+	for (unsigned int cpu = 0; cpu < a->cpu_cnt; cpu++) {
 		int fd = (int)syscall(SYS_perf_event_open, &attr, -1, (int)cpu, -1,
 				      PERF_FLAG_FD_CLOEXEC);
 		struct bpf_link *link;
@@ -217,10 +214,9 @@ static int attach_one(struct attached *a, const struct source_program *sp, struc
 
 int attach_sources(struct attached *a, uint32_t sources, struct err *e)
 {
-	unsigned int i;
 	int err;
 
-	for (i = 0; i < source_program_cnt; i++) {
+	for (unsigned int i = 0; i < source_program_cnt; i++) {
 		const struct source_program *sp = &source_programs[i];
 
 		if (!(sources & SOURCE_BIT(sp->source)))
@@ -236,13 +232,12 @@ int attach_sources(struct attached *a, uint32_t sources, struct err *e)
 
 int attach_second(struct attached *a, unsigned int hook, struct err *e)
 {
-	unsigned int i;
 	int err;
 
 	if (a->takes_skipped[hook])
 		return 0;
 	a->takes_skipped[hook] = true;
-	for (i = 0; i < source_program_cnt; i++) {
+	for (unsigned int i = 0; i < source_program_cnt; i++) {
 		const struct source_program *sp = &source_programs[i];
 
 		if (sp->hook != hook || sp->copy != SOURCE_SECOND_WHEN_SKIPPED)

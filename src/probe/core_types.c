@@ -76,15 +76,13 @@ static int mark_named(struct subset *s, const struct btf *programs)
 static void visit_contents(struct subset *s, struct btf_type *t,
 			   void (*visit)(struct subset *s, uint32_t *id))
 {
-	unsigned int i;
-
 	if (btf_is_mod(t) || btf_is_typedef(t))
 		visit(s, &t->type);
 	if (btf_is_array(t)) {
 		visit(s, &btf_array(t)->type);
 		visit(s, &btf_array(t)->index_type);
 	}
-	for (i = 0; btf_is_composite(t) && i < btf_vlen(t); i++)
+	for (unsigned int i = 0; btf_is_composite(t) && i < btf_vlen(t); i++)
 		visit(s, &btf_members(t)[i].type);
 }
 

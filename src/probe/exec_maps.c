@@ -87,18 +87,17 @@ static int open_ring(struct exec_maps *m, unsigned int cpu)
 int exec_maps_open(struct exec_maps **ret, unsigned int cpu_cnt)
 {
 	struct exec_maps *m = calloc(1, sizeof(*m));
-	unsigned int i;
 	int r = 0;
 
 	if (!m)
 		return -ENOMEM;
 	m->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
 	m->rings = calloc(cpu_cnt, sizeof(*m->rings));
-	for (i = 0; m->rings && i < cpu_cnt; i++)
+	for (unsigned int i = 0; m->rings && i < cpu_cnt; i++)
 		m->rings[i].fd = -1;
 	m->cnt = m->rings ? cpu_cnt : 0;
 	r = m->rings ? 0 : -ENOMEM;
-	for (i = 0; i < m->cnt && !r; i++)
+	for (unsigned int i = 0; i < m->cnt && !r; i++)
 		r = open_ring(m, i);
 	if (r) {
 		exec_maps_close(m);
@@ -110,11 +109,9 @@ int exec_maps_open(struct exec_maps **ret, unsigned int cpu_cnt)
 
 void exec_maps_close(struct exec_maps *m)
 {
-	unsigned int i;
-
 	if (!m)
 		return;
-	for (i = 0; i < m->cnt; i++) {
+	for (unsigned int i = 0; i < m->cnt; i++) {
 		if (m->rings[i].page)
 			munmap(m->rings[i].page, (DATA_PAGES + 1) * m->page_bytes);
 		if (m->rings[i].fd >= 0)
@@ -242,13 +239,12 @@ int exec_maps_read(struct exec_maps *m, int (*note)(void *ctx, const struct map_
 {
 	struct event_place *order;
 	struct map_record rec;
-	unsigned int i;
 	size_t k, cnt;
 	int r = 0;
 
 	buf_reset(&m->bytes);
 	buf_reset(&m->order);
-	for (i = 0; i < m->cnt; i++)
+	for (unsigned int i = 0; i < m->cnt; i++)
 		if (m->rings[i].page)
 			drain(m, &m->rings[i]);
 	if (m->bytes.failed || m->order.failed)

@@ -207,11 +207,10 @@ bool kernel_has_helper(const struct kernel_info *k, const char *name)
 {
 	uint32_t id = find_type(k, BTF_KIND_ENUM, "bpf_func_id");
 	const struct btf_type *t = btf__type_by_id(k->btf, id);
-	int i;
 
 	if (!id)
 		return false;
-	for (i = 0; i < btf_vlen(t); i++) {
+	for (int i = 0; i < btf_vlen(t); i++) {
 		if (!strcmp(btf__name_by_offset(k->btf, btf_enum(t)[i].name_off), name))
 			return true;
 	}
@@ -222,9 +221,8 @@ bool kernel_has_field(const struct kernel_info *k, const char *type, const char 
 {
 	uint32_t id = kernel_struct_id(k, type);
 	const struct btf_type *t = btf__type_by_id(k->btf, id);
-	int i;
 
-	for (i = 0; id && i < btf_vlen(t); i++)
+	for (int i = 0; id && i < btf_vlen(t); i++)
 		if (!strcmp(btf__name_by_offset(k->btf, btf_members(t)[i].name_off), field))
 			return true;
 	return false;
@@ -284,13 +282,12 @@ uint64_t kernel_percpu_at(const struct kernel_info *k, const char *variable)
 	uint32_t sec = find_type(k, BTF_KIND_DATASEC, ".data..percpu");
 	const struct btf_var_secinfo *vars;
 	const struct btf_type *t;
-	int i;
 
 	if (!sec)
 		return percpu_at_by_symbol(variable);
 	t = btf__type_by_id(k->btf, sec);
 	vars = btf_var_secinfos(t);
-	for (i = 0; i < btf_vlen(t); i++) {
+	for (int i = 0; i < btf_vlen(t); i++) {
 		const struct btf_type *var = btf__type_by_id(k->btf, vars[i].type);
 
 		if (!strcmp(btf__name_by_offset(k->btf, var->name_off), variable))
@@ -327,10 +324,8 @@ static unsigned int score(const volatile struct wire_calib *calib, const uint64_
 static int solve(const volatile struct wire_calib *calib, const uint64_t *pfns,
 		 unsigned long long *ret_base)
 {
-	unsigned int i, j;
-
-	for (i = 0; i < calib->cnt; i++) {
-		for (j = 0; j < TOUCHED; j++) {
+	for (unsigned int i = 0; i < calib->cnt; i++) {
+		for (unsigned int j = 0; j < TOUCHED; j++) {
 			uint64_t base = calib->page[i] - pfns[j] * STRUCT_PAGE_BYTES;
 
 			if (base % BASE_ALIGN || score(calib, pfns, base) < TOUCHED / 2)
@@ -347,7 +342,6 @@ int kernel_find_pages(volatile struct wire_calib *calib, unsigned long long *ret
 	long page = sysconf(_SC_PAGESIZE);
 	uint64_t pfns[TOUCHED], entry;
 	int err = 0, fd;
-	unsigned int i;
 	char *area;
 
 	fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
@@ -360,9 +354,9 @@ int kernel_find_pages(volatile struct wire_calib *calib, unsigned long long *ret
 		return -ENOMEM;
 	}
 	madvise(area, TOUCHED * page, MADV_NOHUGEPAGE);
-	for (i = 0; i < TOUCHED; i++)
+	for (unsigned int i = 0; i < TOUCHED; i++)
 		area[i * page] = 1;
-	for (i = 0; i < TOUCHED && !err; i++) {
+	for (unsigned int i = 0; i < TOUCHED && !err; i++) {
 		if (pread(fd, &entry, sizeof(entry),
 			  (uintptr_t)(area + i * page) / page * sizeof(entry)) != sizeof(entry))
 			err = -EIO;

@@ -120,7 +120,6 @@ static int pick_programs(struct probe *p, const struct probe_config *config, str
 {
 	uint32_t sources = config->sources;
 	struct bpf_program *prog;
-	unsigned int i;
 
 	bpf_object__for_each_program(prog, p->skel->obj)
 		bpf_program__set_autoload(prog, false);
@@ -139,7 +138,7 @@ static int pick_programs(struct probe *p, const struct probe_config *config, str
 	}
 	bpf_program__set_autoload(p->skel->progs.offcpu_seed,
 				  !!(sources & SOURCE_BIT(SOURCE_OFFCPU)));
-	for (i = 0; i < source_program_cnt; i++) {
+	for (unsigned int i = 0; i < source_program_cnt; i++) {
 		const struct source_program *sp = &source_programs[i];
 
 		if (!(sources & SOURCE_BIT(sp->source)))
@@ -251,11 +250,9 @@ out:
 
 static void find_cpu_areas(struct probe *p, const struct probe_config *config)
 {
-	unsigned int cpu;
-
 	if (p->skel->rodata->conf_at_runqueues)
 		run_iterator(p->skel->progs.find_cpu_area, NULL, NULL, NULL);
-	for (cpu = 0; cpu < p->cpu_cnt; cpu++) {
+	for (unsigned int cpu = 0; cpu < p->cpu_cnt; cpu++) {
 		if (p->counters[cpu].preempt_at)
 			return;
 	}
@@ -553,18 +550,15 @@ static uint64_t seen_by_second(const struct probe *p, unsigned int hook)
 {
 	const volatile struct wire_counters *c = p->counters;
 	uint64_t sum = 0;
-	unsigned int cpu;
 
-	for (cpu = 0; cpu < p->cpu_cnt; cpu++)
+	for (unsigned int cpu = 0; cpu < p->cpu_cnt; cpu++)
 		sum += c[cpu].tally[1].attempted[hook] + c[cpu].tally[1].passed[hook];
 	return sum;
 }
 
 static unsigned int first_hook(enum source source)
 {
-	unsigned int i;
-
-	for (i = 0; i < source_program_cnt; i++) {
+	for (unsigned int i = 0; i < source_program_cnt; i++) {
 		if (source_programs[i].source == source && source_programs[i].hook)
 			return source_programs[i].hook;
 	}
@@ -573,10 +567,8 @@ static unsigned int first_hook(enum source source)
 
 int probe_read_stats(const struct probe *p, struct probe_run_stats stats[WIRE_HOOK_MAX])
 {
-	unsigned int i;
-
 	memset(stats, 0, WIRE_HOOK_MAX * sizeof(*stats));
-	for (i = 0; i < source_program_cnt; i++) {
+	for (unsigned int i = 0; i < source_program_cnt; i++) {
 		const struct source_program *sp = &source_programs[i];
 		struct bpf_program *prog =
 			bpf_object__find_program_by_name(p->skel->obj, sp->program);
@@ -597,7 +589,7 @@ int probe_read_stats(const struct probe *p, struct probe_run_stats stats[WIRE_HO
 		stats[hook].run_cnt += info.run_cnt;
 	}
 	/* This is read after missed_cnt: at worst it is too much by what has just been skipped. */
-	for (i = 0; i < WIRE_HOOK_MAX; i++) {
+	for (unsigned int i = 0; i < WIRE_HOOK_MAX; i++) {
 		uint64_t done = seen_by_second(p, i);
 
 		stats[i].missed_cnt -= done < stats[i].missed_cnt ? done : stats[i].missed_cnt;

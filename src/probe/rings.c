@@ -33,14 +33,13 @@ static long read_first(const char *path)
 
 void topology_read(const char *dir, unsigned int cpu_cnt, unsigned int *group)
 {
-	unsigned int cpu, i;
 	char path[512];
 
-	for (cpu = 0; cpu < cpu_cnt; cpu++) {
+	for (unsigned int cpu = 0; cpu < cpu_cnt; cpu++) {
 		long best = 0;
 
 		group[cpu] = cpu;
-		for (i = 0; i < 16; i++) {
+		for (unsigned int i = 0; i < 16; i++) {
 			long level, first;
 
 			snprintf(path, sizeof(path), "%s/cpu%u/cache/index%u/level", dir, cpu, i);
@@ -57,7 +56,7 @@ void topology_read(const char *dir, unsigned int cpu_cnt, unsigned int *group)
 		}
 	}
 	/* A CPU leads its group where the leader is off and so does not name itself. */
-	for (cpu = 0; cpu < cpu_cnt; cpu++) {
+	for (unsigned int cpu = 0; cpu < cpu_cnt; cpu++) {
 		if (group[group[cpu]] != group[cpu])
 			group[cpu] = cpu;
 	}
@@ -99,11 +98,9 @@ static unsigned int deal_groups(const unsigned int *group, unsigned int cpu_cnt,
 static unsigned int merge(unsigned int cpu_cnt, unsigned int have, unsigned int cnt,
 			  unsigned int *ring)
 {
-	unsigned int cpu;
-
 	if (have <= cnt)
 		return have;
-	for (cpu = 0; cpu < cpu_cnt; cpu++)
+	for (unsigned int cpu = 0; cpu < cpu_cnt; cpu++)
 		ring[cpu] = (uint64_t)ring[cpu] * cnt / have;
 	return cnt;
 }
@@ -232,9 +229,7 @@ int rings_make(struct rings *r, int slots_fd, bool locked, struct err *e)
 
 void rings_done(struct rings *r)
 {
-	unsigned int i;
-
-	for (i = 0; r->fds && i < r->cnt; i++) {
+	for (unsigned int i = 0; r->fds && i < r->cnt; i++) {
 		if (r->fds[i] >= 0)
 			close(r->fds[i]);
 	}

@@ -79,13 +79,12 @@ bool source_program_usable(const struct source_program *p, const struct kernel_i
 static uint32_t match(const char *word, size_t len, bool any)
 {
 	uint32_t mask = 0;
-	unsigned int i;
 
 	if (len == 3 && !memcmp(word, "all", 3))
 		return SOURCE_BIT(SOURCE_CNT) - 1;
 	if (len == 5 && !memcmp(word, "light", 5))
 		return match("sched", 5, any) | match("block", 5, any) | SOURCE_BIT(SOURCE_RSS);
-	for (i = 0; i < SOURCE_CNT; i++) {
+	for (unsigned int i = 0; i < SOURCE_CNT; i++) {
 		const char *name = source_infos[i].name;
 		const char *dot = strchr(name, '.');
 
@@ -101,10 +100,9 @@ static uint32_t match(const char *word, size_t len, bool any)
 int source_parse(const char *list, uint32_t *ret_mask, struct err *e)
 {
 	uint32_t mask = SOURCE_BIT(SOURCE_TASK), hit;
-	unsigned int i;
 	size_t len;
 
-	for (i = 0; i < SOURCE_CNT && (!list || *list == '+' || *list == '-'); i++)
+	for (unsigned int i = 0; i < SOURCE_CNT && (!list || *list == '+' || *list == '-'); i++)
 		mask |= source_infos[i].is_default ? SOURCE_BIT(i) : 0;
 	for (; list; list = list[len] ? list + len + 1 : NULL) {
 		char sign = *list == '+' || *list == '-' ? *list++ : '+';

@@ -63,7 +63,6 @@ unsigned int session_hooks(const struct session_hook **ret)
 	static struct session_hook *hooks;
 	static char (*texts)[64];
 	struct kernel_info *k = NULL;
-	unsigned int i;
 
 	if (!hooks) {
 		hooks = calloc(source_program_cnt, sizeof(*hooks));
@@ -72,7 +71,7 @@ unsigned int session_hooks(const struct session_hook **ret)
 	if (!hooks || !texts)
 		return 0;
 	kernel_info_open(&k, NULL, NULL);
-	for (i = 0; i < source_program_cnt; i++) {
+	for (unsigned int i = 0; i < source_program_cnt; i++) {
 		const struct source_program *p = &source_programs[i];
 
 		snprintf(texts[i], sizeof(texts[i]), "%s%s",

@@ -85,9 +85,8 @@ static int become(const struct run_as *id)
 static void restore_signals(const sigset_t *ignored)
 {
 	static const int handled[] = { SIGHUP, SIGINT, SIGPIPE, SIGTERM, SIGUSR2, SIGXFSZ };
-	unsigned int i;
 
-	for (i = 0; i < sizeof(handled) / sizeof(handled[0]); i++)
+	for (unsigned int i = 0; i < sizeof(handled) / sizeof(handled[0]); i++)
 		signal(handled[i], sigismember(ignored, handled[i]) == 1 ? SIG_IGN : SIG_DFL);
 }
 

@@ -126,9 +126,8 @@ void machine_visit_cpus(void)
 void machine_read_clocks(struct trace_clock *ret)
 {
 	struct trace_clock best = { .uncertainty_ns = UINT64_MAX };
-	int i;
 
-	for (i = 0; i < 5; i++) {
+	for (int i = 0; i < 5; i++) {
 		struct trace_clock t;
 		uint64_t before, after;
 

@@ -28,13 +28,12 @@ static bool find_library(char path[PATH_MAX])
 	static const char *const places[] = { "", "../lib/ebpfrec/" };
 	char program[PATH_MAX], name[PATH_MAX + 64];
 	ssize_t len = readlink("/proc/self/exe", program, sizeof(program) - 1);
-	unsigned int i;
 
 	if (len <= 0)
 		return false;
 	program[len] = 0;
 	*strrchr(program, '/') = 0;
-	for (i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+	for (unsigned int i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		snprintf(name, sizeof(name), "%s/%sebpfrec_heap.so", program, places[i]);
 		if (realpath(name, path) && !access(path, R_OK))
 			return true;

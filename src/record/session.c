@@ -283,8 +283,6 @@ static bool slice_is_due(struct session *s, uint64_t now_ns)
  */
 static bool is_over(struct session *s, uint64_t now_ns, int *ret_exit)
 {
-	unsigned int i;
-
 	if (s->stop_cnt)
 		return true;
 	if (s->launch && launch_wait(s->launch, 0, ret_exit))
@@ -293,7 +291,7 @@ static bool is_over(struct session *s, uint64_t now_ns, int *ret_exit)
 		return true;
 	if (s->launch || !s->o.pid_cnt || s->o.duration_ns)
 		return false;
-	for (i = 0; i < s->o.pid_cnt; i++) {
+	for (unsigned int i = 0; i < s->o.pid_cnt; i++) {
 		if (!kill(s->o.pids[i], 0) || errno == EPERM)
 			return false;
 	}
@@ -557,14 +555,13 @@ void session_snapshot(struct session *s)
 void session_get_stats(const struct session *s, struct session_stats *ret)
 {
 	struct ring_stats ring;
-	unsigned int h, i;
 
 	*ret = s->stats;
 	ret->has_trace = s->made_output;
 	if (!s->sampler)
 		return;
 	sampler_totals(s->sampler, &ret->totals);
-	for (i = 0; i < SAMPLER_CLASS_CNT; i++) {
+	for (unsigned int i = 0; i < SAMPLER_CLASS_CNT; i++) {
 		ret->totals.lost_cnt[i] += s->unseen_cnt[i];
 		ret->inferred_cnt += s->unseen_cnt[i];
 	}
@@ -577,7 +574,7 @@ void session_get_stats(const struct session *s, struct session_stats *ret)
 	/* what has been read so far, encoded or not */
 	ring_group_stats(s->rings, &ring, false);
 	memset(ret->event_cnt, 0, sizeof(ret->event_cnt));
-	for (h = 1; h < WIRE_HOOK_MAX; h++)
+	for (unsigned int h = 1; h < WIRE_HOOK_MAX; h++)
 		if (!wire_hook_is_name(h))
 			ret->event_cnt[wire_hook_class[h]] += ring.kept_cnt[h];
 	if (s->store)

@@ -314,15 +314,14 @@ static int fill_manifest(struct session *s, struct err *e)
 	const struct session_options *o = &s->o;
 	struct store_writer *w = s->store;
 	struct buf text = {};
-	unsigned int i;
 	int err = 0;
 
 	machine_describe(w);
-	for (i = 0; i < SOURCE_CNT; i++)
+	for (unsigned int i = 0; i < SOURCE_CNT; i++)
 		if (s->sources & SOURCE_BIT(i))
 			join(&text, source_infos[i].name, ",");
 	set_text(w, "sources", &text);
-	for (i = 0; o->command && o->command[i]; i++)
+	for (unsigned int i = 0; o->command && o->command[i]; i++)
 		join(&text, o->command[i], " ");
 	if (o->command)
 		set_text(w, "command", &text);
@@ -350,7 +349,7 @@ static int fill_manifest(struct session *s, struct err *e)
 	set_unless_zero(w, "max_overhead_ppm", o->budget_ppm);
 	store_writer_set_number(w, "ring.bytes", probe_rings(s->probe)->bytes);
 	store_writer_set_number(w, "ring.cnt", probe_rings(s->probe)->cnt);
-	for (i = 0; !err && i < o->note_cnt; i++)
+	for (unsigned int i = 0; !err && i < o->note_cnt; i++)
 		err = target_set_note(w, o->notes[i], e);
 	if (s->lacks.len)
 		set_text(w, "lacks", &s->lacks);

@@ -89,12 +89,11 @@ int target_seed(struct probe *probe, struct block_writer *writer, pid_t command_
 {
 	struct seeding s = { .probe = probe, .writer = writer };
 	char dir[PATH_MAX];
-	unsigned int i;
 	int err = 0;
 
 	if (command_pid)
 		err = seed(probe, writer, command_pid);
-	for (i = 0; !err && i < o->pid_cnt; i++)
+	for (unsigned int i = 0; !err && i < o->pid_cnt; i++)
 		err = seed(probe, writer, o->pids[i]);
 	if (!err && o->cgroup) {
 		err = cgroup_dir(o->cgroup, dir, e);
@@ -109,11 +108,9 @@ int target_seed(struct probe *probe, struct block_writer *writer, pid_t command_
 
 static bool is_target(const struct session_options *o, const struct wire_snap *s)
 {
-	unsigned int i;
-
 	if (o->all_cmdlines || s->task.hdr.flags & WIRE_F_TARGET)
 		return true;
-	for (i = 0; i < o->pid_cnt; i++) {
+	for (unsigned int i = 0; i < o->pid_cnt; i++) {
 		if (o->pids[i] == s->task.pid)
 			return true;
 	}
@@ -148,14 +145,13 @@ int target_set_note(struct store_writer *w, const char *note, struct err *e)
 {
 	const char *eq = strchr(note, '=');
 	char key[80];
-	size_t i;
 
 	if (!eq || eq == note || eq - note > 64)
 		return err_set(e, -EINVAL,
 			       "--note %s: give KEY=VALUE, with a key of at most 64 characters",
 			       note);
 	snprintf(key, sizeof(key), "note.%.*s", (int)(eq - note), note);
-	for (i = 5; key[i]; i++) {
+	for (size_t i = 5; key[i]; i++) {
 		key[i] = tolower((unsigned char)key[i]);
 		if (!isalnum((unsigned char)key[i]) && !strchr("._-", key[i]))
 			return err_set(e, -EINVAL,

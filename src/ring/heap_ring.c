@@ -85,13 +85,12 @@ static void remove_left(void)
 	time_t now = time(NULL);
 	char path[PATH_MAX];
 	struct stat st;
-	size_t i;
 	glob_t g;
 	int fd;
 
 	if (glob(PLACE "*", 0, NULL, &g))
 		return;
-	for (i = 0; i < g.gl_pathc; i++) {
+	for (size_t i = 0; i < g.gl_pathc; i++) {
 		snprintf(path, sizeof(path), "%s/events", g.gl_pathv[i]);
 		/* a younger one may not be locked yet */
 		if (lstat(g.gl_pathv[i], &st) || !S_ISDIR(st.st_mode) ||
@@ -237,9 +236,7 @@ static off_t chunk_offset(unsigned int chunk)
 
 static void count_lost(struct heap_ring *h, const uint64_t *lost)
 {
-	unsigned int kind;
-
-	for (kind = HEAP_SHARE_ALLOC; kind < HEAP_SHARE_KINDS; kind++) {
+	for (unsigned int kind = HEAP_SHARE_ALLOC; kind < HEAP_SHARE_KINDS; kind++) {
 		uint64_t more = lost[kind] - h->lost_seen[kind];
 
 		h->lost_seen[kind] = lost[kind];

@@ -402,10 +402,9 @@ static int wait_entered(struct ring_group *g, struct reader *r)
 
 static int start_readers(struct ring_group *g, struct err *e)
 {
-	unsigned int i;
 	int err;
 
-	for (i = 0; i < g->reader_cnt; i++) {
+	for (unsigned int i = 0; i < g->reader_cnt; i++) {
 		struct reader *r = &g->readers[i];
 		char name[32];
 
@@ -470,14 +469,13 @@ int ring_group_new(struct ring_group **ret, const struct ring_group_config *conf
 void ring_group_free(struct ring_group *g)
 {
 	struct ring_slab *s, *next;
-	unsigned int i;
 
 	if (!g)
 		return;
 	store(&g->stop, true);
 	if (g->wake_fd >= 0)
 		wake_readers(g);
-	for (i = 0; g->readers && i < g->reader_cnt; i++) {
+	for (unsigned int i = 0; g->readers && i < g->reader_cnt; i++) {
 		struct reader *r = &g->readers[i];
 
 		if (r->started)
@@ -522,7 +520,6 @@ unsigned int ring_group_slices(const struct ring_group *g)
 int ring_group_take(struct ring_group *g, struct ring_slice *slices, unsigned int timeout_ms)
 {
 	struct timespec until;
-	unsigned int i;
 	int err = 0;
 
 	clock_gettime(CLOCK_MONOTONIC, &until);
@@ -533,7 +530,7 @@ int ring_group_take(struct ring_group *g, struct ring_slice *slices, unsigned in
 	while (g->ready_cnt < g->reader_cnt && !err)
 		err = pthread_cond_timedwait(&g->handed, &g->lock, &until);
 	if (g->ready_cnt == g->reader_cnt) {
-		for (i = 0; i < g->reader_cnt; i++) {
+		for (unsigned int i = 0; i < g->reader_cnt; i++) {
 			slices[i] = g->readers[i].ready;
 			g->readers[i].ready.first = g->readers[i].ready.last = NULL;
 		}
@@ -546,22 +543,18 @@ int ring_group_take(struct ring_group *g, struct ring_slice *slices, unsigned in
 
 void ring_group_release(struct ring_group *g, struct ring_slice *slices)
 {
-	unsigned int i;
-
-	for (i = 0; i < g->reader_cnt; i++)
+	for (unsigned int i = 0; i < g->reader_cnt; i++)
 		slabs_put(g, &slices[i]);
 }
 
 void ring_group_stats(struct ring_group *g, struct ring_stats *ret, bool reset)
 {
-	unsigned int i, h;
-
 	memset(ret, 0, sizeof(*ret));
-	for (i = 0; i < g->reader_cnt; i++) {
+	for (unsigned int i = 0; i < g->reader_cnt; i++) {
 		struct reader *r = &g->readers[i];
 		uint64_t used = load(&r->used_max_bytes);
 
-		for (h = 0; h < WIRE_HOOK_MAX; h++) {
+		for (unsigned int h = 0; h < WIRE_HOOK_MAX; h++) {
 			uint64_t kept = load(&r->kept_cnt[h]);
 
 			ret->kept_cnt[h] += kept;

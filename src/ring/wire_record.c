@@ -86,9 +86,8 @@ void slices_filter(struct ring_slice *slices, unsigned int slice_cnt,
 	const struct wire_hdr *h;
 	struct ring_slab *s;
 	size_t at, next, to;
-	unsigned int i;
 
-	for (i = 0; i < slice_cnt; i++) {
+	for (unsigned int i = 0; i < slice_cnt; i++) {
 		for (s = slices[i].first; s; s = s->next) {
 			for (at = next = to = 0; (h = slab_next_record(s, &next)); at = next) {
 				if (!keep(ctx, h))

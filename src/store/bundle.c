@@ -21,9 +21,7 @@
 
 void bundle_close(struct bundle *b)
 {
-	size_t i;
-
-	for (i = 0; i < b->cnt; i++)
+	for (size_t i = 0; i < b->cnt; i++)
 		close(b->files[i].fd);
 	free(b->files);
 	free(b->manifest);
@@ -131,10 +129,9 @@ static int check_end(int fd, uint64_t bytes)
 static int open_unnamed(void)
 {
 	const char *places[] = { getenv("TMPDIR"), "/var/tmp", "/tmp" };
-	size_t i;
 	int fd;
 
-	for (i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		if (!places[i] || !*places[i])
 			continue;
 		fd = open(places[i], O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);
@@ -246,10 +243,9 @@ static int check_member(const zip_stat_t *st, const char *first, struct err *e)
 static int stat_members(zip_t *z, zip_stat_t *st, size_t cnt, uint64_t file_bytes, struct err *e)
 {
 	uint64_t sum = 0;
-	size_t i, j;
 	int r;
 
-	for (i = 0; i < cnt; i++) {
+	for (size_t i = 0; i < cnt; i++) {
 		zip_stat_init(&st[i]);
 		if (zip_stat_index(z, i, ZIP_FL_ENC_RAW, &st[i]) < 0 ||
 		    (st[i].valid & STAT_NEEDED) != STAT_NEEDED)
@@ -257,7 +253,7 @@ static int stat_members(zip_t *z, zip_stat_t *st, size_t cnt, uint64_t file_byte
 		r = check_member(&st[i], st[0].name, e);
 		if (r < 0)
 			return r;
-		for (j = 0; j < i; j++)
+		for (size_t j = 0; j < i; j++)
 			if (!strcmp(st[i].name, st[j].name))
 				return err_set(e, -EINVAL,
 					       "not a bundle: two members have one name");
@@ -372,7 +368,6 @@ int bundle_write(const char *path, const char *folder, const struct bundle_membe
 {
 	int code = 0, r = 0;
 	struct stat st;
-	size_t i;
 	zip_t *z;
 
 	z = zip_open(path, ZIP_CREATE | ZIP_EXCL, &code);
@@ -382,7 +377,7 @@ int bundle_write(const char *path, const char *folder, const struct bundle_membe
 	if (folder)
 		r = finish_member(z, zip_dir_add(z, folder, ZIP_FL_ENC_UTF_8), mtime_s,
 				  S_IFDIR | 0700);
-	for (i = 0; i < cnt && r == 0; i++)
+	for (size_t i = 0; i < cnt && r == 0; i++)
 		r = add(z, folder ? folder : "", &members[i], mtime_s);
 	if (r == 0 && zip_close(z) < 0)
 		r = -EIO;

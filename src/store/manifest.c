@@ -23,9 +23,7 @@
 
 void manifest_done(struct manifest *m)
 {
-	size_t i;
-
-	for (i = 0; i < m->cnt; i++) {
+	for (size_t i = 0; i < m->cnt; i++) {
 		free(m->entries[i].key);
 		free(m->entries[i].value);
 	}

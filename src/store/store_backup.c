@@ -61,9 +61,8 @@ static const char *const others[] = {
 static int check_foreign(void *ctx, const char *name)
 {
 	uint64_t number;
-	size_t i;
 
-	for (i = 0; i < OTHER_CNT; i++)
+	for (size_t i = 0; i < OTHER_CNT; i++)
 		if (!strcmp(name, others[i]))
 			return 0;
 	return chunk_name_parse(name, &number) < 0 ? -ENOTEMPTY : 0;

@@ -160,13 +160,12 @@ static int copy_files(struct copy *c)
 
 static int copy_manifest(struct copy *c, const struct manifest *m, const struct store_snapshot *s)
 {
-	size_t i;
 	int r = 0;
 
-	for (i = 0; r == 0 && i < m->cnt; i++)
+	for (size_t i = 0; r == 0 && i < m->cnt; i++)
 		if (strcmp(m->entries[i].key, "state"))
 			r = store_writer_set(c->w, m->entries[i].key, m->entries[i].value);
-	for (i = 0; r == 0 && i < s->note_cnt; i++)
+	for (size_t i = 0; r == 0 && i < s->note_cnt; i++)
 		r = store_writer_set(c->w, s->notes[i].key, s->notes[i].value);
 	return r;
 }

@@ -469,9 +469,8 @@ static int close_file(struct store_writer *w, struct err *e)
 static void count_block(struct store_writer *w, const struct disk_block *h)
 {
 	uint64_t events = 0;
-	unsigned int i;
 
-	for (i = 0; i < CHUNK_KINDS; i++)
+	for (unsigned int i = 0; i < CHUNK_KINDS; i++)
 		events += h->kind_cnt[i];
 	w->file_blocks++;
 	store_keep_add_block(&w->keep, h->block_bytes, h->from_ns, h->to_ns, events);
@@ -499,9 +498,8 @@ static int note_dropped(struct store_writer *w, struct err *e)
 		{ "dropped.events", w->keep.dropped_events },
 		{ "dropped.bytes", w->keep.dropped_bytes },
 	};
-	size_t i;
 
-	for (i = 0; i < sizeof(facts) / sizeof(*facts); i++)
+	for (size_t i = 0; i < sizeof(facts) / sizeof(*facts); i++)
 		store_writer_set_number(w, facts[i].key, facts[i].value);
 	return flush_manifest_later(w, e);
 }
@@ -641,9 +639,8 @@ void store_writer_begins_with(struct store_writer *w, uint64_t number, uint64_t 
 static void note_span(struct store_writer *w)
 {
 	const struct store_file *first = NULL, *last = NULL;
-	size_t i;
 
-	for (i = 0; i < w->keep.cnt; i++) {
+	for (size_t i = 0; i < w->keep.cnt; i++) {
 		if (!w->keep.files[i].block_cnt)
 			continue;
 		first = first ? first : &w->keep.files[i];

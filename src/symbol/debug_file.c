@@ -41,9 +41,7 @@ bool debug_file_has_id(int fd, const uint8_t *id, size_t bytes)
 
 void debug_file_put_hex(char to[DEBUG_FILE_HEX_MAX], const uint8_t *id, size_t bytes)
 {
-	size_t i;
-
-	for (i = 0; i < bytes; i++)
+	for (size_t i = 0; i < bytes; i++)
 		sprintf(to + 2 * i, "%02x", id[i]);
 	to[2 * bytes] = 0;
 }

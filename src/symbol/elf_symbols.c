@@ -274,9 +274,7 @@ size_t elf_symbols_bytes(const struct elf_symbols *s)
 
 bool elf_symbols_addr(const struct elf_symbols *s, uint64_t file_offset, uint64_t *ret)
 {
-	size_t i;
-
-	for (i = 0; i < s->segment_cnt; i++) {
+	for (size_t i = 0; i < s->segment_cnt; i++) {
 		const struct segment *g = &s->segments[i];
 
 		if (file_offset >= g->offset && file_offset - g->offset < g->bytes) {

@@ -102,9 +102,7 @@ static void close_binary(struct binary *b)
 
 void source_lines_free(struct source_lines *s)
 {
-	size_t i;
-
-	for (i = 0; s && i < s->cnt; i++) {
+	for (size_t i = 0; s && i < s->cnt; i++) {
 		close_binary(&s->binaries[i]);
 		elf_symbols_free(s->binaries[i].symbols);
 		free(s->binaries[i].ranges);
@@ -178,9 +176,8 @@ static const char *open_binary(struct binary *b, const char *root)
 static struct binary *binary_of(struct source_lines *s, const char *path, const char *build_id)
 {
 	struct binary *b;
-	size_t i;
 
-	for (i = 0; i < s->cnt; i++)
+	for (size_t i = 0; i < s->cnt; i++)
 		if (!strcmp(s->binaries[i].path, path) &&
 		    !strcmp(s->binaries[i].build_id, build_id))
 			return &s->binaries[i];
@@ -229,11 +226,9 @@ static int by_reason(const void *a, const void *b)
 bool source_lines_missing(struct source_lines *s, unsigned int nr, const char **ret_path,
 			  const char **ret_why)
 {
-	size_t i;
-
 	if (!nr && s->cnt)
 		qsort(s->binaries, s->cnt, sizeof(*s->binaries), by_reason);
-	for (i = 0; i < s->cnt; i++) {
+	for (size_t i = 0; i < s->cnt; i++) {
 		if (!s->binaries[i].why || nr-- > 0)
 			continue;
 		*ret_path = s->binaries[i].path;

@@ -169,13 +169,12 @@ static int read_dir(struct derived_file *d, const char **ret_why)
 {
 	uint64_t at = d->head.dir_offset + sizeof(struct disk_table) * DERIVED_TYPE_CNT;
 	struct disk_table tables[DERIVED_TYPE_CNT];
-	unsigned int type;
 
 	*ret_why = "its directory is damaged: it is not used";
 	if (read_at(d->fd, d->head.dir_offset, tables, sizeof(tables)) < 0 ||
 	    crc32c(0, tables, sizeof(tables)) != d->head.dir_crc)
 		return -EBADMSG;
-	for (type = 0; type < DERIVED_TYPE_CNT; type++) {
+	for (unsigned int type = 0; type < DERIVED_TYPE_CNT; type++) {
 		d->lists[type].table = tables[type];
 		d->lists[type].table_offset = at;
 		d->lists[type].state = 0;
@@ -326,12 +325,10 @@ int derived_file_open(struct derived_file **ret, struct trace *t, unsigned int f
 
 void derived_file_close(struct derived_file *d)
 {
-	unsigned int type;
-
 	if (!d)
 		return;
 	no_parts(d);
-	for (type = 0; type < DERIVED_TYPE_CNT; type++)
+	for (unsigned int type = 0; type < DERIVED_TYPE_CNT; type++)
 		free(d->lists[type].v);
 	if (d->dir_fd >= 0)
 		close(d->dir_fd);
@@ -437,11 +434,10 @@ int derived_file_verify(const struct derived_file *d)
 	const struct derived_part *p;
 	struct buf mem = { 0 };
 	const uint8_t *raw;
-	unsigned int type;
 	size_t cnt, i;
 	int r = 0;
 
-	for (type = 0; r == 0 && type < DERIVED_TYPE_CNT; type++) {
+	for (unsigned int type = 0; r == 0 && type < DERIVED_TYPE_CNT; type++) {
 		r = derived_file_parts(d, type, &p, &cnt);
 		for (i = 0; r == 0 && i < cnt; i++)
 			r = derived_file_read(d, &p[i], &mem, &raw);
@@ -474,15 +470,13 @@ static int copy_parts(int to, int from, uint64_t end)
 /* Marks all parts, which must be known by then. */
 static int mark_all_new(struct derived_file *d)
 {
-	unsigned int type;
-	size_t i;
 	int r;
 
-	for (type = 0; type < DERIVED_TYPE_CNT; type++) {
+	for (unsigned int type = 0; type < DERIVED_TYPE_CNT; type++) {
 		r = need_table(d, type);
 		if (r < 0)
 			return r;
-		for (i = 0; i < d->lists[type].cnt; i++)
+		for (size_t i = 0; i < d->lists[type].cnt; i++)
 			d->lists[type].v[i].is_new = 1;
 	}
 	return 0;
@@ -604,13 +598,11 @@ static void make_dir(const struct derived_file *d, struct buf *dir)
 {
 	struct disk_table tables[DERIVED_TYPE_CNT] = { { 0 } };
 	struct derived_part p;
-	unsigned int type;
-	size_t i;
 
 	buf_add(dir, tables, sizeof(tables));
-	for (type = 0; type < DERIVED_TYPE_CNT; type++) {
+	for (unsigned int type = 0; type < DERIVED_TYPE_CNT; type++) {
 		tables[type].part_cnt = (uint32_t)d->lists[type].cnt;
-		for (i = 0; i < d->lists[type].cnt; i++) {
+		for (size_t i = 0; i < d->lists[type].cnt; i++) {
 			p = d->lists[type].v[i];
 			p.is_new = 0;
 			tables[type].crc = crc32c(tables[type].crc, &p, sizeof(p));
@@ -650,11 +642,8 @@ static int name_file(int fd, int dir_fd, const char *name)
 /* The new file is the one that is open, so that more parts go into another one. */
 static void take_as_opened(struct derived_file *d, const struct disk_derived *h)
 {
-	unsigned int type;
-	size_t i;
-
-	for (type = 0; type < DERIVED_TYPE_CNT; type++)
-		for (i = 0; i < d->lists[type].cnt; i++)
+	for (unsigned int type = 0; type < DERIVED_TYPE_CNT; type++)
+		for (size_t i = 0; i < d->lists[type].cnt; i++)
 			d->lists[type].v[i].is_new = 0;
 	d->head = *h;
 	d->fd = d->new_fd;

@@ -73,20 +73,16 @@ struct event_cursor {
 
 static void close_block(struct open_block *o)
 {
-	unsigned int kind;
-
-	for (kind = 0; kind < EVENT_KIND_CNT; kind++)
+	for (unsigned int kind = 0; kind < EVENT_KIND_CNT; kind++)
 		kind_columns_done(&o->kinds[kind].c);
 	o->used = false;
 }
 
 void event_cursor_close(struct event_cursor *c)
 {
-	unsigned int i;
-
 	if (!c)
 		return;
-	for (i = 0; i < CURSOR_BLOCKS_MAX; i++)
+	for (unsigned int i = 0; i < CURSOR_BLOCKS_MAX; i++)
 		if (c->blocks[i].used)
 			close_block(&c->blocks[i]);
 	trace_reader_done(c->t, &c->reader);
@@ -103,7 +99,6 @@ int event_cursor_open_columns(struct event_cursor **ret, struct trace *t, uint32
 			      uint64_t to_ns, struct err *e)
 {
 	struct event_cursor *c = calloc(1, sizeof(*c));
-	unsigned int kind;
 
 	if (!c)
 		return err_set(e, -ENOMEM, "out of memory");
@@ -116,7 +111,7 @@ int event_cursor_open_columns(struct event_cursor **ret, struct trace *t, uint32
 	c->from_ns = from_ns;
 	c->to_ns = to_ns;
 	c->top_ns = UINT64_MAX;
-	for (kind = 0; kind < EVENT_KIND_CNT; kind++)
+	for (unsigned int kind = 0; kind < EVENT_KIND_CNT; kind++)
 		c->ask[kind] = columns ? columns[kind] : COLUMN_ASK_ALL;
 	*ret = c;
 	return 0;
@@ -142,9 +137,7 @@ void event_cursor_want_cpu(struct event_cursor *c, uint32_t cpu)
 
 static bool has_utid(const uint32_t *utids, uint32_t cnt, uint32_t utid)
 {
-	uint32_t i;
-
-	for (i = 0; i < cnt; i++)
+	for (uint32_t i = 0; i < cnt; i++)
 		if (utids[i] == utid)
 			return true;
 	return false;
@@ -168,14 +161,13 @@ static int compare_runs(const void *pa, const void *pb)
 static int add_runs(struct event_cursor *c, struct open_block *o, struct open_kind *open)
 {
 	const struct kind_columns *k = &open->c;
-	uint32_t i;
 
 	open->block = o;
 	c->filled |= (k->utid ? EVENT_COL_UTID : 0) | (k->flags ? EVENT_COL_FLAGS : 0);
-	for (i = 0; i < k->value_cnt; i++)
+	for (uint32_t i = 0; i < k->value_cnt; i++)
 		if (k->value[i] || k->ref[i] || k->tuple_value[i])
 			c->filled |= 1u << i;
-	for (i = 0; i < k->run_cnt; i++) {
+	for (uint32_t i = 0; i < k->run_cnt; i++) {
 		const struct column_run *r = &k->runs[i];
 		uint32_t end = r->start + r->cnt;
 		struct cursor_run run = { .k = open, .order = r->cpu << 8 | k->kind };
@@ -216,7 +208,6 @@ static int decode_block(struct event_cursor *c, struct open_block *o, const char
 	struct trace_block_open block;
 	struct column_source src;
 	uint32_t *utids = NULL;
-	unsigned int kind;
 	int r;
 
 	*ret_why = "block changed since the trace was opened";
@@ -236,7 +227,7 @@ static int decode_block(struct event_cursor *c, struct open_block *o, const char
 	atomic_fetch_add(&c->t->decoded_blocks, 1);
 	if (r == 0)
 		r = read_small_block(&block, &memory, &src.io);
-	for (kind = 1; r == 0 && kind < EVENT_KIND_CNT; kind++) {
+	for (unsigned int kind = 1; r == 0 && kind < EVENT_KIND_CNT; kind++) {
 		if (!(c->kind_mask & 1u << kind))
 			continue;
 		r = column_read_kind(&o->kinds[kind].c, &src, kind, c->ask[kind], ret_why);
@@ -257,10 +248,8 @@ static bool block_has_any(const struct event_cursor *c, const struct trace_block
 
 static void find_top(struct event_cursor *c)
 {
-	size_t i;
-
 	c->top_ns = UINT64_MAX;
-	for (i = 0; i < c->run_cnt; i++) {
+	for (size_t i = 0; i < c->run_cnt; i++) {
 		uint64_t ts_ns = c->runs[i].k->c.ts_ns[c->runs[i].row];
 
 		c->top_ns = ts_ns < c->top_ns ? ts_ns : c->top_ns;
@@ -273,7 +262,6 @@ static int load_block(struct event_cursor *c, struct open_block *o, struct err *
 	struct trace *t = c->t;
 	size_t block = c->next_block++;
 	struct err ignored = { 0 };
-	unsigned int kind;
 	const char *why;
 	int r;
 
@@ -284,7 +272,7 @@ static int load_block(struct event_cursor *c, struct open_block *o, struct err *
 	o->block = block;
 	o->used = true;
 	r = decode_block(c, o, &why, &ignored);
-	for (kind = 1; r == 0 && kind < EVENT_KIND_CNT; kind++)
+	for (unsigned int kind = 1; r == 0 && kind < EVENT_KIND_CNT; kind++)
 		r = add_runs(c, o, &o->kinds[kind]);
 	if (r == 0 && o->runs_left)
 		qsort(c->runs, c->run_cnt, sizeof(*c->runs), compare_runs);
@@ -298,9 +286,7 @@ static int load_block(struct event_cursor *c, struct open_block *o, struct err *
 
 static struct open_block *free_block(struct event_cursor *c)
 {
-	unsigned int i;
-
-	for (i = 0; i < CURSOR_BLOCKS_MAX; i++)
+	for (unsigned int i = 0; i < CURSOR_BLOCKS_MAX; i++)
 		if (!c->blocks[i].used)
 			return &c->blocks[i];
 	return NULL;
@@ -351,11 +337,10 @@ static uint64_t chunk_end(const struct event_cursor *c, unsigned int run_bits, u
 {
 	uint32_t rows = chunk_rows(c);
 	uint64_t end_ns = until_ns;
-	size_t i;
 
 	if (end_ns - c->top_ns > UINT64_MAX >> run_bits)
 		end_ns = c->top_ns + (UINT64_MAX >> run_bits);
-	for (i = 0; i < c->run_cnt; i++) {
+	for (size_t i = 0; i < c->run_cnt; i++) {
 		const struct cursor_run *r = &c->runs[i];
 
 		if (r->end - r->row > rows && r->k->c.ts_ns[r->row + rows] < end_ns)
@@ -439,13 +424,11 @@ static int take_rows(struct event_cursor *c, unsigned int run_bits, uint64_t end
 /* Sorts what was taken. */
 static void merge_rows(struct event_cursor *c)
 {
-	size_t step, i;
-
-	for (step = 1; step < c->run_cnt; step *= 2) {
+	for (size_t step = 1; step < c->run_cnt; step *= 2) {
 		uint64_t *merged = c->keys_too;
 		size_t cap = c->key_too_cap;
 
-		for (i = 0; i < c->run_cnt; i += 2 * step) {
+		for (size_t i = 0; i < c->run_cnt; i += 2 * step) {
 			size_t from = c->runs[i].start, second = start_of(c, i + step);
 
 			merge_two(c->keys + from, c->keys + second,

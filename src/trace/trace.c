@@ -107,7 +107,6 @@ static int load_manifest(struct trace *t, struct err *e)
 static int hold_files(struct trace *t, const uint64_t *numbers, size_t cnt, size_t *ret_first,
 		      struct err *e)
 {
-	size_t i;
 	int fd;
 
 	*ret_first = 0;
@@ -117,7 +116,7 @@ static int hold_files(struct trace *t, const uint64_t *numbers, size_t cnt, size
 		t->held.files = calloc(HELD_MAX, sizeof(*t->held.files));
 	if (!t->held.files)
 		return err_set(e, -ENOMEM, "out of memory");
-	for (i = 0; i < cnt && t->held.cnt < HELD_MAX; i++) {
+	for (size_t i = 0; i < cnt && t->held.cnt < HELD_MAX; i++) {
 		if (trace_file_held(t, numbers[i]) >= 0)
 			continue;
 		fd = trace_file_open(t, numbers[i]);
@@ -145,10 +144,9 @@ static uint64_t find_whole_below(const struct trace *t, const uint64_t *numbers,
 {
 	struct disk_file h;
 	uint64_t below = 0;
-	size_t i;
 	int fd;
 
-	for (i = 0; i < cnt && !trace_is_finished(t); i++) {
+	for (size_t i = 0; i < cnt && !trace_is_finished(t); i++) {
 		fd = trace_file_open(t, numbers[i]);
 		if (fd < 0)
 			continue;
@@ -224,7 +222,6 @@ static int open_trace(struct trace **ret, const char *path, bool anyway, bool qu
 {
 	struct trace *t = calloc(1, sizeof(*t));
 	const struct row_type *of;
-	unsigned int i;
 	int r = -ENOMEM;
 
 	if (!t)
@@ -232,7 +229,7 @@ static int open_trace(struct trace **ret, const char *path, bool anyway, bool qu
 	t->reader.fd = -1;
 	t->dir_fd = -1;
 	t->quick = quick;
-	for (i = 0; i < TRACE_LIST_CNT; i++) {
+	for (unsigned int i = 0; i < TRACE_LIST_CNT; i++) {
 		of = trace_list_type(i);
 		t->rows[i].row_bytes = of ? of->bytes : 0;
 	}
@@ -279,8 +276,6 @@ int trace_open_anyway(struct trace **ret, const char *path, struct err *e)
 
 void trace_close(struct trace *t)
 {
-	size_t i;
-
 	if (!t)
 		return;
 	trace_blocks_done(t);
@@ -297,7 +292,7 @@ void trace_close(struct trace *t)
 	free(t->damages.v);
 	free(t->stacks.v);
 	free(t->rss.v);
-	for (i = 0; i < TRACE_LIST_CNT; i++) {
+	for (size_t i = 0; i < TRACE_LIST_CNT; i++) {
 		free(t->rows[i].v);
 		hash_map_done(&t->by_key[i]);
 	}

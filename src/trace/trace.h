@@ -58,9 +58,8 @@ struct trace_block {
 static inline uint64_t trace_block_events(const struct trace_block *b, uint32_t kinds)
 {
 	uint64_t events = 0;
-	unsigned int k;
 
-	for (k = 0; k < EVENT_KIND_CNT; k++)
+	for (unsigned int k = 0; k < EVENT_KIND_CNT; k++)
 		if (kinds & 1u << k)
 			events += b->kind_cnt[k];
 	return events;

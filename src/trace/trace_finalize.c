@@ -22,9 +22,8 @@ static uint64_t key_of(unsigned int list, const void *row)
 static bool is_sorted(const struct trace_list *l, int (*cmp)(const void *, const void *))
 {
 	const char *v = l->v;
-	size_t i;
 
-	for (i = 1; i < l->cnt; i++)
+	for (size_t i = 1; i < l->cnt; i++)
 		if (cmp(v + (i - 1) * l->row_bytes, v + i * l->row_bytes) > 0)
 			return false;
 	return true;
@@ -38,14 +37,13 @@ static int sort_by_id(struct trace *t, unsigned int list, int (*cmp)(const void 
 {
 	struct trace_list *l = &t->rows[list];
 	const char *v = l->v;
-	size_t i;
 
 	/* usually in order already: ids count up, and a refresh adds few */
 	if (is_sorted(l, cmp))
 		return 0;
 	qsort(l->v, l->cnt, l->row_bytes, cmp);
 	/* all keys are in the map, so putting them again allocates nothing */
-	for (i = 0; i < l->cnt; i++)
+	for (size_t i = 0; i < l->cnt; i++)
 		if (hash_map_put(&t->by_key[list], key_of(list, v + i * l->row_bytes),
 				 (void *)(i + 1)) < 0)
 			return -ENOMEM;
@@ -109,10 +107,9 @@ int trace_number_marks(struct trace *t)
 {
 	struct trace_mark *m = t->rows[CHUNK_MARKS].v;
 	struct hash_map seen = { 0 };
-	size_t i;
 	int r = 0;
 
-	for (i = 0; i < t->rows[CHUNK_MARKS].cnt && r == 0; i++) {
+	for (size_t i = 0; i < t->rows[CHUNK_MARKS].cnt && r == 0; i++) {
 		const char *text = strpool_put(t->strings, m[i].text);
 
 		if (!text) {
@@ -148,9 +145,8 @@ static void end_losses(struct trace *t)
 static int make_baselines(struct trace *t)
 {
 	const struct trace_rss *row = t->rows[CHUNK_RSS_SNAPS].v;
-	size_t i;
 
-	for (i = 0; i < t->rows[CHUNK_RSS_SNAPS].cnt; i++) {
+	for (size_t i = 0; i < t->rows[CHUNK_RSS_SNAPS].cnt; i++) {
 		const struct trace_process *p = trace_process_find(t, row[i].upid);
 
 		/*
@@ -168,9 +164,8 @@ void trace_finalize_blocks(struct trace *t)
 	struct trace_block_more *m = t->more.v;
 	const struct trace_block *b = t->blocks.v;
 	uint64_t late = UINT64_MAX;
-	size_t i;
 
-	for (i = t->blocks.cnt; i-- > 0;) {
+	for (size_t i = t->blocks.cnt; i-- > 0;) {
 		if (b[i].first_ns < late)
 			late = b[i].first_ns;
 		m[i].late_ns = late;
@@ -182,8 +177,6 @@ int trace_load_finish(struct trace *t)
 	static const uint8_t by_time[] = { CHUNK_TASK_EVENTS, CHUNK_RSS_SNAPS, CHUNK_CLOCKS,
 					   CHUNK_LOSS, CHUNK_MARKS, CHUNK_GAPS,
 					   CHUNK_QUOTAS };
-	unsigned int type;
-	size_t i;
 
 	trace_finalize_blocks(t);
 	end_losses(t);
@@ -191,10 +184,10 @@ int trace_load_finish(struct trace *t)
 	    sort_by_id(t, CHUNK_THREADS, compare_u32) < 0)
 		return -ENOMEM;
 	link_tasks(t);
-	for (type = 1; type < TRACE_NAME_TYPE_CNT; type++)
+	for (unsigned int type = 1; type < TRACE_NAME_TYPE_CNT; type++)
 		if (sort_by_id(t, TRACE_LIST_NAMES + type, compare_u64_pair) < 0)
 			return -ENOMEM;
-	for (i = 0; i < sizeof(by_time); i++)
+	for (size_t i = 0; i < sizeof(by_time); i++)
 		if (sort_by_time(t, by_time[i]) < 0)
 			return -ENOMEM;
 	if (trace_number_marks(t) < 0 || trace_sites_link(t) < 0 ||

@@ -23,9 +23,8 @@ struct layout {
 static struct trace_layout *find(struct layout *l, uint32_t part, uint8_t kind, uint8_t column)
 {
 	struct trace_layout *p = l->list.v;
-	size_t i;
 
-	for (i = 0; i < l->list.cnt; i++)
+	for (size_t i = 0; i < l->list.cnt; i++)
 		if (p[i].part == part && p[i].kind == kind && p[i].column == column)
 			return &p[i];
 	p = trace_list_add(&l->list, sizeof(*p));
@@ -71,7 +70,6 @@ static int add_blocks(struct layout *l, struct err *e)
 	const struct trace_block *b = trace_blocks(l->t, &cnt);
 	struct trace_block_open o;
 	uint64_t sections;
-	uint32_t j;
 	int r = 0;
 
 	for (i = 0; i < cnt && r == 0; i++) {
@@ -79,7 +77,7 @@ static int add_blocks(struct layout *l, struct err *e)
 		if (r < 0)
 			return r;
 		sections = 0;
-		for (j = 0; j < o.meta->head.section_cnt && r == 0; j++) {
+		for (uint32_t j = 0; j < o.meta->head.section_cnt && r == 0; j++) {
 			r = add_section(l, &o.meta->sections[j]);
 			sections += o.meta->sections[j].stored_bytes;
 		}
@@ -191,11 +189,10 @@ static void name_event_column(struct trace_layout *p)
 		{ CHUNK_COL_TUPLE, "tuple", "INDEX" },
 	};
 	const struct event_column *c;
-	size_t i;
 
 	p->kind_name = event_kind_name(p->kind);
 	p->name = p->codec = "?";
-	for (i = 0; i < sizeof(shared) / sizeof(*shared); i++) {
+	for (size_t i = 0; i < sizeof(shared) / sizeof(*shared); i++) {
 		if (shared[i].column != p->column)
 			continue;
 		p->name = shared[i].name;

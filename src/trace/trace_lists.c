@@ -196,7 +196,6 @@ static int files_fit(struct trace *t, const uint64_t *numbers, size_t cnt, struc
 	char name[CHUNK_NAME_BYTES];
 	const uint8_t *raw = NULL;
 	struct stat st;
-	size_t i;
 	int r;
 
 	r = derived_file_get(t->lists->d, DERIVED_FILES, 0, &p);
@@ -209,7 +208,7 @@ static int files_fit(struct trace *t, const uint64_t *numbers, size_t cnt, struc
 	f = (const struct disk_list_file *)raw;
 	if (p.raw_bytes != cnt * sizeof(*f))
 		return -ESTALE;
-	for (i = 0; i < cnt; i++) {
+	for (size_t i = 0; i < cnt; i++) {
 		chunk_name_format(name, numbers[i]);
 		if (f[i].number != numbers[i] ||
 		    fstatat(t->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
@@ -227,7 +226,6 @@ static int take_blocks(struct trace *t, const uint64_t *numbers, size_t cnt)
 	const struct derived_part *p;
 	struct buf mem = { 0 };
 	size_t part_cnt, i;
-	uint32_t rows;
 	int r;
 
 	in.changed = changed;
@@ -237,7 +235,7 @@ static int take_blocks(struct trace *t, const uint64_t *numbers, size_t cnt)
 	for (i = 0; r == 0 && i < part_cnt; i++) {
 		r = derived_file_read(t->lists->d, &p[i], &mem, &in.p);
 		in.end = in.p + p[i].raw_bytes;
-		for (rows = p[i].row_cnt; r == 0 && rows; rows--)
+		for (uint32_t rows = p[i].row_cnt; r == 0 && rows; rows--)
 			r = take_block(t, &in);
 		if (r == 0 && in.p != in.end)
 			r = -EBADMSG;
@@ -252,11 +250,10 @@ static int take_blocks(struct trace *t, const uint64_t *numbers, size_t cnt)
 static int load_now(struct trace *t, const uint64_t *numbers, size_t cnt)
 {
 	int r = take_blocks(t, numbers, cnt);
-	unsigned int list;
 
 	t->lists->thread_hash = derived_file_thread_hash(t->lists->d);
 
-	for (list = 0; r == 0 && list < TRACE_LIST_CNT; list++)
+	for (unsigned int list = 0; r == 0 && list < TRACE_LIST_CNT; list++)
 		r = load_list(t, list);
 	if (r == 0)
 		r = zunpack_new(&t->lists->zunpack);
@@ -274,7 +271,6 @@ static int load_now(struct trace *t, const uint64_t *numbers, size_t cnt)
 int trace_lists_load(struct trace *t, const uint64_t *numbers, size_t cnt)
 {
 	struct trace_lists *l;
-	size_t i;
 
 	if (t->is_live || t->dir_fd < 0 || !trace_is_finished(t))
 		return 0;
@@ -287,7 +283,7 @@ int trace_lists_load(struct trace *t, const uint64_t *numbers, size_t cnt)
 		return 1;
 	trace_blocks_done(t);
 	t->cpu_cnt = 0;
-	for (i = 0; i < TRACE_LIST_CNT; i++)
+	for (size_t i = 0; i < TRACE_LIST_CNT; i++)
 		t->rows[i].cnt = 0;
 	trace_lists_close(t);
 	return 0;
@@ -296,11 +292,10 @@ int trace_lists_load(struct trace *t, const uint64_t *numbers, size_t cnt)
 void trace_lists_close(struct trace *t)
 {
 	struct trace_lists *l = t->lists;
-	unsigned int i;
 
 	if (!l)
 		return;
-	for (i = 0; i < TRACE_LIST_CNT; i++) {
+	for (unsigned int i = 0; i < TRACE_LIST_CNT; i++) {
 		free(l->lists[i].parts);
 		free(l->lists[i].bytes);
 	}
@@ -338,12 +333,11 @@ static int make_list(const struct trace *t, unsigned int list, struct making *m)
 {
 	const struct trace_list *l = &t->rows[list];
 	const struct row_type *of = trace_list_type(list);
-	size_t i;
 	int r = 0;
 
 	m->key = 0;
 	m->rows.base_ns = trace_start_ns(t);
-	for (i = 0; r == 0 && i < l->cnt; i++) {
+	for (size_t i = 0; r == 0 && i < l->cnt; i++) {
 		row_put(&m->rows, of, (const char *)l->v + i * l->row_bytes);
 		if (m->rows.cnt == TRACE_LISTS_ROWS)
 			r = give_part(m, DERIVED_LIST + list);
@@ -410,13 +404,12 @@ static int make_all(struct trace *t, part_sink sink, void *ctx)
 {
 	struct making m = { .sink = sink, .ctx = ctx };
 	int r = trace_mm_resets_prepare(t);
-	unsigned int list;
 
 	if (r == 0)
 		r = make_files(t, &m);
 	if (r == 0)
 		r = make_blocks(t, &m);
-	for (list = 0; r == 0 && list < TRACE_LIST_CNT; list++)
+	for (unsigned int list = 0; r == 0 && list < TRACE_LIST_CNT; list++)
 		r = make_list(t, list, &m);
 	buf_done(&m.rows.out);
 	return r;
@@ -476,7 +469,6 @@ static int compare_part(void *ctx, unsigned int type, uint64_t key, uint32_t row
 	struct comparing *c = ctx;
 	struct derived_part p;
 	const uint8_t *was;
-	size_t i;
 	int r;
 
 	c->part_cnt++;
@@ -489,7 +481,7 @@ static int compare_part(void *ctx, unsigned int type, uint64_t key, uint32_t row
 	if (r < 0 || type != DERIVED_FILES)
 		return r < 0 ? r : memcmp(was, raw->data, raw->len) ? -ESTALE : 0;
 	/* the time of a file's change says nothing about its contents */
-	for (i = 0; i < row_cnt; i++)
+	for (size_t i = 0; i < row_cnt; i++)
 		if (memcmp(was + i * sizeof(struct disk_list_file),
 			   raw->data + i * sizeof(struct disk_list_file),
 			   offsetof(struct disk_list_file, changed_ns)))
@@ -502,10 +494,9 @@ int trace_lists_compare(struct trace *t, struct derived_file *d)
 	struct comparing c = { .d = d };
 	const struct derived_part *p;
 	size_t had = 0, cnt;
-	unsigned int type;
 	int r = 0;
 
-	for (type = DERIVED_LIST; r == 0 && type < DERIVED_FIRST_OF_INDEX; type++) {
+	for (unsigned int type = DERIVED_LIST; r == 0 && type < DERIVED_FIRST_OF_INDEX; type++) {
 		r = derived_file_parts(d, type, &p, &cnt);
 		had += cnt;
 	}

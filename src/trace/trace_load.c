@@ -28,12 +28,11 @@ static int check_rows(struct load *l, struct block_meta *f)
 	const struct disk_section *s;
 	const struct row_type *of;
 	struct row_reader rows;
-	unsigned int type;
 	union row row;
 	uint32_t left;
 	int r = 0;
 
-	for (type = 0; r == 0 && type < CHUNK_SMALL_END; type++) {
+	for (unsigned int type = 0; r == 0 && type < CHUNK_SMALL_END; type++) {
 		of = row_type_of(type);
 		if (!of)
 			continue;
@@ -105,11 +104,10 @@ static int load_cost(struct trace *t, struct trace_cost *row)
 static int load_gap(struct trace *t, const struct trace_gap *row)
 {
 	struct trace_gap *p = t->rows[CHUNK_GAPS].v;
-	size_t i;
 
 	if (row->to_ns <= row->from_ns)
 		return 0;
-	for (i = t->rows[CHUNK_GAPS].cnt; i-- > 0;) {
+	for (size_t i = t->rows[CHUNK_GAPS].cnt; i-- > 0;) {
 		if (strcmp(p[i].source, row->source))
 			continue;
 		if (p[i].to_ns != row->from_ns)
@@ -146,9 +144,8 @@ static int load_quota(struct trace *t, const struct trace_quota *row)
 static uint32_t *new_cpus(const struct trace_block_more *m)
 {
 	uint32_t *utids = malloc((m->head.cpu_cnt + 1) * sizeof(*utids));
-	unsigned int cpu;
 
-	for (cpu = 0; utids && cpu < m->head.cpu_cnt; cpu++)
+	for (unsigned int cpu = 0; utids && cpu < m->head.cpu_cnt; cpu++)
 		utids[cpu] = EVENT_ID_UNKNOWN;
 	return utids;
 }
@@ -164,13 +161,12 @@ static void load_cpu(struct trace *t, const struct row_cpu_state *row)
 static int load_cpu_end(struct trace *t, const struct row_cpu_end *row)
 {
 	struct trace_block_more *m = trace_more_at(t, t->more.cnt - 1);
-	unsigned int cpu;
 
 	if (!m->ends) {
 		m->ends = calloc(m->head.cpu_cnt + 1, sizeof(*m->ends));
 		if (!m->ends)
 			return -ENOMEM;
-		for (cpu = 0; cpu < m->head.cpu_cnt; cpu++)
+		for (unsigned int cpu = 0; cpu < m->head.cpu_cnt; cpu++)
 			m->ends[cpu].utid = EVENT_ID_UNKNOWN;
 	}
 	if (row->cpu < m->head.cpu_cnt)
@@ -276,9 +272,8 @@ static int load_row(struct trace *t, unsigned int type, union row *row)
 static int keep_strings(struct trace *t, const struct row_type *of, void *row)
 {
 	const char **s;
-	unsigned int i;
 
-	for (i = 0; (s = row_string(of, row, i)); i++) {
+	for (unsigned int i = 0; (s = row_string(of, row, i)); i++) {
 		*s = strpool_put(t->strings, *s);
 		if (!*s)
 			return -ENOMEM;
@@ -290,11 +285,10 @@ static int load_sections(struct load *l, struct block_meta *f)
 {
 	const struct row_type *of;
 	struct row_reader rows;
-	unsigned int type;
 	union row row;
 	int r = 0;
 
-	for (type = 0; r == 0 && type < CHUNK_SMALL_END; type++) {
+	for (unsigned int type = 0; r == 0 && type < CHUNK_SMALL_END; type++) {
 		of = row_type_of(type);
 		if (of)
 			r = block_meta_rows(f, l->t->reader.zunpack, type, &rows);
@@ -313,13 +307,12 @@ int trace_load_block(struct trace *t, const char *file, uint64_t file_number, ui
 	struct trace_block *b = trace_list_add(&t->blocks, sizeof(*b));
 	struct trace_block_more *m = trace_list_add(&t->more, sizeof(*m));
 	uint64_t events = 0;
-	unsigned int i;
 
 	if (!b || !m)
 		return -ENOMEM;
 	*b = (struct trace_block){ .file = file, .offset = offset, .bytes = h->block_bytes,
 				   .from_ns = h->from_ns, .to_ns = h->to_ns };
-	for (i = 0; i < EVENT_KIND_CNT; i++) {
+	for (unsigned int i = 0; i < EVENT_KIND_CNT; i++) {
 		b->kind_cnt[i] = h->kind_cnt[i];
 		events += h->kind_cnt[i];
 	}

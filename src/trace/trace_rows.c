@@ -31,9 +31,8 @@ void *trace_list_add(struct trace_list *l, size_t item_bytes)
 void trace_blocks_done(struct trace *t)
 {
 	struct trace_block_more *m = t->more.v;
-	size_t i;
 
-	for (i = 0; i < t->more.cnt; i++) {
+	for (size_t i = 0; i < t->more.cnt; i++) {
 		free(m[i].running);
 		free(m[i].ends);
 	}
@@ -56,9 +55,7 @@ int trace_add_damage(struct trace *t, const char *file, uint64_t offset, uint64_
 
 int trace_file_held(const struct trace *t, uint64_t number)
 {
-	size_t i;
-
-	for (i = 0; i < t->held.cnt; i++)
+	for (size_t i = 0; i < t->held.cnt; i++)
 		if (t->held.files[i].number == number)
 			return t->held.files[i].fd;
 	return -1;
@@ -66,14 +63,12 @@ int trace_file_held(const struct trace *t, uint64_t number)
 
 int trace_file_list(const struct trace *t, uint64_t **ret, size_t *ret_cnt)
 {
-	size_t i;
-
 	if (t->dir_fd >= 0)
 		return chunk_name_list(t->dir_fd, ret, ret_cnt);
 	*ret = malloc((t->held.cnt + 1) * sizeof(**ret));
 	if (!*ret)
 		return -ENOMEM;
-	for (i = 0; i < t->held.cnt; i++)
+	for (size_t i = 0; i < t->held.cnt; i++)
 		(*ret)[i] = t->held.files[i].number;
 	*ret_cnt = t->held.cnt;
 	return 0;
@@ -95,9 +90,7 @@ int trace_file_open(const struct trace *t, uint64_t number)
 
 void trace_file_close(const struct trace *t, int fd)
 {
-	size_t i;
-
-	for (i = 0; i < t->held.cnt; i++)
+	for (size_t i = 0; i < t->held.cnt; i++)
 		if (t->held.files[i].fd == fd)
 			return;
 	close(fd);
@@ -168,14 +161,13 @@ static void unpack_part(struct trace *t, unsigned int list, size_t at)
 	const struct row_type *of = trace_list_type(list);
 	char *row = (char *)t->rows[list].v + at * TRACE_LISTS_ROWS * of->bytes;
 	struct row_reader rows = { p->raw, p->raw + p->part->raw_bytes, trace_start_ns(t) }, none;
-	uint32_t i;
 
 	if (atomic_load(&p->is_ready))
 		return;
 	if (zunpack_run(t->lists->zunpack, p->part->pack, p->raw, p->part->raw_bytes, p->stored,
 			p->part->stored_bytes) < 0)
 		rows.p = rows.end;
-	for (i = 0; i < p->part->row_cnt; i++, row += of->bytes) {
+	for (uint32_t i = 0; i < p->part->row_cnt; i++, row += of->bytes) {
 		none = (struct row_reader){ nothing, nothing + 1, 0 };
 		if (row_get(&rows, of, row) <= 0) {
 			(void)row_get(&none, of, row);
@@ -202,13 +194,12 @@ void trace_lists_rows(const struct trace *of, unsigned int list)
 {
 	struct trace *t = (struct trace *)of;
 	struct trace_stored_list *l = &t->lists->lists[list];
-	size_t i;
 
 	if (atomic_load_explicit(&l->is_ready, memory_order_acquire))
 		return;
 	pthread_mutex_lock(&t->drop_lock);
 	if (!atomic_load(&l->is_ready)) {
-		for (i = 0; i < l->part_cnt; i++)
+		for (size_t i = 0; i < l->part_cnt; i++)
 			unpack_part(t, list, i);
 		/* what is derived from all rows */
 		if (list == CHUNK_HOOK_STATS)
@@ -502,9 +493,8 @@ uint64_t trace_blocks_hash(const struct trace *t, size_t cnt)
 	const struct trace_block *b = t->blocks.v;
 	const struct trace_block_more *m = t->more.v;
 	uint64_t h = 0, to_ns;
-	size_t i;
 
-	for (i = 0; i < cnt; i++) {
+	for (size_t i = 0; i < cnt; i++) {
 		to_ns = i + 1 < t->blocks.cnt ? b[i + 1].from_ns : trace_end_ns(t);
 		h = hash_more(h, m[i].file);
 		h = hash_more(h, b[i].offset);

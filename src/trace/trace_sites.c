@@ -49,13 +49,12 @@ int trace_sites_link(struct trace *t)
 	struct trace_list *l = &t->rows[CHUNK_SITES];
 	const struct trace_site *v = l->v;
 	uint32_t ignored;
-	size_t i;
 
 	if (l->cnt)
 		qsort(l->v, l->cnt, sizeof(*v), site_cmp);
 	/* a refresh goes on to add rows */
 	hash_map_clear(&t->site_row);
-	for (i = 0; i < l->cnt; i++)
+	for (size_t i = 0; i < l->cnt; i++)
 		if (number_site(t, &v[i], &ignored) < 0)
 			return -ENOMEM;
 	return 0;

@@ -73,11 +73,9 @@ static int count_segment(struct block_writer *w, const struct block_segment *g)
 /* Adds the counts by hook up to counts by kind and by class. */
 static void sum_tally(struct block_writer *w)
 {
-	unsigned int cpu, hook;
-
 	memset(w->pos, 0, (size_t)EVENT_KIND_CNT * w->config.cpu_cnt * sizeof(*w->pos));
-	for (cpu = 0; cpu < w->config.cpu_cnt; cpu++) {
-		for (hook = 0; hook < WIRE_HOOK_MAX; hook++) {
+	for (unsigned int cpu = 0; cpu < w->config.cpu_cnt; cpu++) {
+		for (unsigned int hook = 0; hook < WIRE_HOOK_MAX; hook++) {
 			uint32_t n = w->tally[cpu * WIRE_HOOK_MAX + hook];
 
 			w->pos[cpu * EVENT_KIND_CNT + wire_hook_kind[hook]] += n;
@@ -89,20 +87,19 @@ static void sum_tally(struct block_writer *w)
 int block_count_records(struct block_writer *w, const struct block_slice *s)
 {
 	uint64_t total = 0;
-	size_t i;
 	int r;
 
 	memset(w->tally, 0, (size_t)WIRE_HOOK_MAX * w->config.cpu_cnt * sizeof(*w->tally));
 	memset(&w->stats, 0, sizeof(w->stats));
 	w->tasks.cnt = 0;
 	w->steps.cnt = 0;
-	for (i = 0; i < s->segment_cnt; i++) {
+	for (size_t i = 0; i < s->segment_cnt; i++) {
 		r = count_segment(w, &s->segments[i]);
 		if (r < 0)
 			return r;
 	}
 	sum_tally(w);
-	for (i = 0; i < 4; i++)
+	for (size_t i = 0; i < 4; i++)
 		total += w->stats.event_cnt[i];
 	if (total > CHUNK_EVENTS_MAX)
 		return -E2BIG;
@@ -112,13 +109,11 @@ int block_count_records(struct block_writer *w, const struct block_slice *s)
 
 bool block_slice_lacks(const struct block_slice *s, unsigned int hook, bool whole_class)
 {
-	size_t i;
-
-	for (i = 0; i < s->loss_cnt; i++)
+	for (size_t i = 0; i < s->loss_cnt; i++)
 		if (s->losses[i].hook == hook ||
 		    (whole_class && s->losses[i].cls == wire_hook_class[hook]))
 			return true;
-	for (i = 0; i < s->gap_cnt; i++)
+	for (size_t i = 0; i < s->gap_cnt; i++)
 		if (!strcmp(s->gaps[i].source, hook_name_find(hook)->source))
 			return true;
 	return false;

@@ -50,9 +50,7 @@ static bool drop_name(void *ctx, void **value)
 
 void block_names_forget(struct block_writer *w, uint64_t epoch)
 {
-	unsigned int type;
-
-	for (type = 0; type < TRACE_NAME_TYPE_CNT; type++)
+	for (unsigned int type = 0; type < TRACE_NAME_TYPE_CNT; type++)
 		if (type != TRACE_NAME_SOCKET || w->names[type].cnt > SOCKETS_KEPT ||
 		    epoch == UINT64_MAX)
 			hash_map_drop_if(&w->names[type], drop_name, &epoch);
@@ -60,10 +58,8 @@ void block_names_forget(struct block_writer *w, uint64_t epoch)
 
 void block_names_done(struct block_writer *w)
 {
-	unsigned int type;
-
 	block_names_forget(w, UINT64_MAX);
-	for (type = 0; type < TRACE_NAME_TYPE_CNT; type++)
+	for (unsigned int type = 0; type < TRACE_NAME_TYPE_CNT; type++)
 		hash_map_done(&w->names[type]);
 }
 
@@ -193,11 +189,10 @@ static uint64_t mix(uint64_t h, uint64_t v)
 static uint64_t stack_hash(const struct stack_frames *f)
 {
 	uint64_t h = mix(f->upid, f->kernel_cnt);
-	uint32_t i;
 
-	for (i = 0; i < f->kernel_cnt; i++)
+	for (uint32_t i = 0; i < f->kernel_cnt; i++)
 		h = mix(h, f->kernel[i]);
-	for (i = 0; i < f->user_cnt; i++)
+	for (uint32_t i = 0; i < f->user_cnt; i++)
 		h = mix(h, f->user[i]);
 	return h;
 }
@@ -217,7 +212,6 @@ int stack_dict_use(struct block_dict *b, struct row_writer *w, const struct stac
 	struct stored_stack s = { f->upid, f->kernel_cnt, f->user_cnt, 0 };
 	uint64_t id = stack_hash(f);
 	uintptr_t at;
-	uint32_t i;
 
 	*ret_new = false;
 	for (;; id++) {
@@ -236,7 +230,7 @@ int stack_dict_use(struct block_dict *b, struct row_writer *w, const struct stac
 	buf_add(&b->items, f->user, f->user_cnt * sizeof(uint64_t));
 	if (b->items.failed || hash_map_put(&b->by_key, id, (void *)(at + 1)))
 		return -ENOMEM;
-	for (i = 0; i < f->kernel_cnt + f->user_cnt; i++) {
+	for (uint32_t i = 0; i < f->kernel_cnt + f->user_cnt; i++) {
 		struct trace_frame row = { .stack = id, .nth = i };
 
 		row.upid = i < f->kernel_cnt ? 0 : f->upid;

@@ -53,10 +53,9 @@ int block_slots_begin(struct block_writer *w)
 		[SLOT_IDLE] = EVENT_ID_IDLE, [SLOT_UNKNOWN] = EVENT_ID_UNKNOWN,
 		[SLOT_IRQ] = EVENT_ID_IRQ, [SLOT_FILTERED] = EVENT_ID_FILTERED,
 	};
-	unsigned int i;
 
 	w->slots.cnt = 0;
-	for (i = 0; i < SLOT_FIRST; i++)
+	for (unsigned int i = 0; i < SLOT_FIRST; i++)
 		if (slot_add(&w->slots, NULL, pseudo[i]) == UINT32_MAX)
 			return -ENOMEM;
 	memset(w->seen, 0, sizeof(w->seen));
@@ -320,20 +319,19 @@ static uint64_t fill_frames(struct fill *f, uint32_t slot, struct stack_frames *
 	const struct task_thread *t = w->slots.thread[slot];
 	uint64_t id = 0;
 	bool is_new;
-	uint32_t i;
 
 	if (!t || !t->process)
 		s->user_cnt = 0;
 	/* the chain of frame pointers has ended: no code is in the first page */
-	for (i = 0; i < s->user_cnt; i++)
+	for (uint32_t i = 0; i < s->user_cnt; i++)
 		if (s->user[i] < 4096)
 			s->user_cnt = i;
 	s->upid = s->user_cnt ? t->process->upid : 0;
 	if (stack_dict_use(&w->stacks, &w->small[CHUNK_FRAMES], s, &id, &is_new) < 0)
 		f->failed = true;
-	for (i = 0; i < s->user_cnt; i++)
+	for (uint32_t i = 0; i < s->user_cnt; i++)
 		fill_site(f, slot, s->user[i], ts_ns);
-	for (i = 0; !f->failed && is_new && i < s->kernel_cnt; i++)
+	for (uint32_t i = 0; !f->failed && is_new && i < s->kernel_cnt; i++)
 		if (block_use_name(w, TRACE_NAME_SYMBOL, s->kernel[i]) < 0)
 			f->failed = true;
 	return id;
@@ -445,11 +443,9 @@ static void note_ends(struct block_writer *w, const struct kind_rows *k, unsigne
 int block_fill_rows(struct block_writer *w, const struct block_slice *s)
 {
 	struct fill f = { .w = w, .doubtful = w->stats.bad_cnt };
-	unsigned int kind, cpu;
-	size_t i;
 	int r = 0;
 
-	for (kind = 1; kind < EVENT_KIND_CNT && r == 0; kind++)
+	for (unsigned int kind = 1; kind < EVENT_KIND_CNT && r == 0; kind++)
 		r = kind_rows_place(&w->rows[kind], kind, &w->pos[kind], w->config.cpu_cnt);
 	if (r < 0)
 		return r;
@@ -457,7 +453,7 @@ int block_fill_rows(struct block_writer *w, const struct block_slice *s)
 	block_dict_begin(&w->stacks);
 	w->first_ns = UINT64_MAX;
 	w->last_ns = 0;
-	for (i = 0; i < s->segment_cnt && !f.failed; i++)
+	for (size_t i = 0; i < s->segment_cnt && !f.failed; i++)
 		fill_segment(&f, &s->segments[i]);
 	if (f.failed)
 		return -ENOMEM;
@@ -469,8 +465,8 @@ int block_fill_rows(struct block_writer *w, const struct block_slice *s)
 		r = request_lost_end_resolve(w, s);
 	if (r < 0)
 		return r;
-	for (kind = 1; kind < EVENT_KIND_CNT; kind++) {
-		for (cpu = 0; cpu < w->config.cpu_cnt; cpu++) {
+	for (unsigned int kind = 1; kind < EVENT_KIND_CNT; kind++) {
+		for (unsigned int cpu = 0; cpu < w->config.cpu_cnt; cpu++) {
 			r = block_order_rows(&w->rows[kind], w->rows[kind].cpu_start[cpu],
 					     w->rows[kind].cpu_start[cpu + 1]);
 			if (r < 0)
@@ -483,9 +479,7 @@ int block_fill_rows(struct block_writer *w, const struct block_slice *s)
 
 void block_fill_done(struct block_writer *w)
 {
-	unsigned int kind;
-
-	for (kind = 0; kind < EVENT_KIND_CNT; kind++)
+	for (unsigned int kind = 0; kind < EVENT_KIND_CNT; kind++)
 		kind_rows_done(&w->rows[kind]);
 	free(w->slots.thread);
 	free(w->slots.utid);

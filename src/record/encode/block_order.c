@@ -35,12 +35,11 @@ static void apply(void *v, size_t bytes, uint32_t start, const size_t *order, ui
 		  char *scratch)
 {
 	char *first;
-	uint32_t i;
 
 	if (!v)
 		return;
 	first = (char *)v + start * bytes;
-	for (i = 0; i < n; i++)
+	for (uint32_t i = 0; i < n; i++)
 		memcpy(scratch + i * bytes, first + order[i] * bytes, bytes);
 	memcpy(first, scratch, n * bytes);
 }
@@ -49,7 +48,6 @@ static int sort_rows(struct kind_rows *k, uint32_t start, uint32_t n)
 {
 	size_t *sorted = array_order(k->ts_ns + start, n, sizeof(*k->ts_ns));
 	void *scratch = malloc((size_t)n * sizeof(uint64_t));
-	unsigned int c;
 	int r = -ENOMEM;
 
 	if (!sorted || !scratch)
@@ -58,7 +56,7 @@ static int sort_rows(struct kind_rows *k, uint32_t start, uint32_t n)
 	APPLY(k->utid);
 	APPLY(k->ref);
 	APPLY(k->tuple);
-	for (c = 0; c < EVENT_VALUES; c++)
+	for (unsigned int c = 0; c < EVENT_VALUES; c++)
 		APPLY(k->val[c]);
 	APPLY(k->ts_ns);
 #undef APPLY
@@ -73,7 +71,6 @@ int block_order_rows(struct kind_rows *k, uint32_t start, uint32_t end)
 {
 	const uint64_t *ts = k->ts_ns;
 	uint32_t i, lo;
-	unsigned int c;
 
 	for (i = start + 1; i < end; i++) {
 		if (ts[i - 1] <= ts[i])
@@ -85,7 +82,7 @@ int block_order_rows(struct kind_rows *k, uint32_t start, uint32_t end)
 		MOVE(k->utid);
 		MOVE(k->ref);
 		MOVE(k->tuple);
-		for (c = 0; c < EVENT_VALUES; c++)
+		for (unsigned int c = 0; c < EVENT_VALUES; c++)
 			MOVE(k->val[c]);
 		MOVE(k->ts_ns);
 #undef MOVE

@@ -61,8 +61,6 @@ int block_writer_new(struct block_writer **ret, const struct block_writer_config
 
 void block_writer_free(struct block_writer *w)
 {
-	unsigned int i;
-
 	if (!w)
 		return;
 	block_fill_done(w);
@@ -81,7 +79,7 @@ void block_writer_free(struct block_writer *w)
 	free(w->running);
 	free(w->cpus);
 	free(w->sights);
-	for (i = 0; i < CHUNK_SMALL_END; i++)
+	for (unsigned int i = 0; i < CHUNK_SMALL_END; i++)
 		buf_done(&w->small[i].out);
 	free(w);
 }
@@ -105,9 +103,8 @@ void block_writer_force_keyframe(struct block_writer *w)
 static void put_rows(struct block_writer *w, unsigned int section, const void *rows, size_t cnt)
 {
 	const struct row_type *of = row_type_of(section);
-	size_t i;
 
-	for (i = 0; i < cnt; i++)
+	for (size_t i = 0; i < cnt; i++)
 		row_put(&w->small[section], of, (const char *)rows + i * of->bytes);
 }
 
@@ -128,10 +125,9 @@ static int use_tuple_names(struct block_writer *w, unsigned int kind, unsigned i
 			   enum trace_name_type type)
 {
 	const struct tuple_dict *d = &w->rows[kind].tuples;
-	uint32_t i;
 	int r = 0;
 
-	for (i = 0; i < d->cnt && r == 0; i++)
+	for (uint32_t i = 0; i < d->cnt && r == 0; i++)
 		r = block_use_name(w, type, d->values[(size_t)i * d->width + at]);
 	return r;
 }
@@ -140,10 +136,9 @@ static int use_tuple_names(struct block_writer *w, unsigned int kind, unsigned i
 static int use_irq_names(struct block_writer *w)
 {
 	const struct tuple_dict *d = &w->rows[EVENT_IRQ].tuples;
-	uint32_t i;
 	int r = 0;
 
-	for (i = 0; i < d->cnt && r == 0; i++) {
+	for (uint32_t i = 0; i < d->cnt && r == 0; i++) {
 		/* flags, then the TUPLE columns */
 		const uint64_t *v = &d->values[(size_t)i * d->width + 1];
 
@@ -176,11 +171,10 @@ static int use_kind_names(struct block_writer *w, unsigned int kind)
 static int put_names(struct block_writer *w)
 {
 	const struct task_process *const *p;
-	unsigned int kind;
 	size_t i, cnt;
 	int r = 0;
 
-	for (kind = 1; kind < EVENT_KIND_CNT && r == 0; kind++)
+	for (unsigned int kind = 1; kind < EVENT_KIND_CNT && r == 0; kind++)
 		r = use_kind_names(w, kind);
 	if (r == 0)
 		r = use_irq_names(w);
@@ -198,10 +192,9 @@ static int put_quotas(struct block_writer *w, const struct block_slice *s)
 {
 	const struct id_names_calls *names = &w->config.names;
 	const struct trace_quota *q;
-	size_t i;
 	int r = 0;
 
-	for (i = 0; r == 0 && names->quota && (q = names->quota(names->ctx, i)); i++) {
+	for (size_t i = 0; r == 0 && names->quota && (q = names->quota(names->ctx, i)); i++) {
 		struct trace_quota row = *q;
 
 		if (!row.quota_ns)
@@ -227,7 +220,6 @@ static int build(struct block_writer *w, const struct block_slice *s)
 {
 	struct block_slots *slots = &w->slots;
 	struct row_writer *small = w->small;
-	unsigned int i;
 	int r;
 
 	block_out_begin(&w->out);
@@ -262,7 +254,7 @@ static int build(struct block_writer *w, const struct block_slice *s)
 		r = put_quotas(w, s);
 	if (r < 0)
 		return r;
-	for (i = 0; i < CHUNK_SMALL_END; i++)
+	for (unsigned int i = 0; i < CHUNK_SMALL_END; i++)
 		block_out_add_rows(&w->out, i, &small[i]);
 	r = column_add_utids(&w->out, slots->utid, slots->hits, slots->cnt, slots->rank,
 			     slots->order);
@@ -274,7 +266,6 @@ int block_writer_encode(struct block_writer *w, const struct block_slice *s, con
 			size_t *ret_bytes, struct block_stats *ret_stats)
 {
 	struct disk_block head;
-	unsigned int kind, i;
 	int r;
 
 	if (s->to_ns < s->from_ns)
@@ -284,7 +275,7 @@ int block_writer_encode(struct block_writer *w, const struct block_slice *s, con
 	w->epoch++;
 	if (!w->number)
 		w->start_ns = s->from_ns;
-	for (i = 0; i < CHUNK_SMALL_END; i++) {
+	for (unsigned int i = 0; i < CHUNK_SMALL_END; i++) {
 		buf_reset(&w->small[i].out);
 		w->small[i].cnt = 0;
 		w->small[i].base_ns = s->from_ns;
@@ -299,7 +290,7 @@ int block_writer_encode(struct block_writer *w, const struct block_slice *s, con
 	head.last_ns = w->last_ns;
 	head.number = w->number;
 	head.cpu_cnt = w->config.cpu_cnt;
-	for (kind = 1; kind < EVENT_KIND_CNT; kind++)
+	for (unsigned int kind = 1; kind < EVENT_KIND_CNT; kind++)
 		head.kind_cnt[kind] = w->rows[kind].cnt;
 	r = block_out_seal(&w->out, &head, ret_block, ret_bytes);
 	if (r < 0)

@@ -16,9 +16,7 @@
 
 static bool lost_switches(const struct block_slice *s, unsigned int cpu)
 {
-	size_t i;
-
-	for (i = 0; i < s->loss_cnt; i++)
+	for (size_t i = 0; i < s->loss_cnt; i++)
 		if ((s->losses[i].hook == WIRE_SWITCH || s->losses[i].hook == WIRE_SWITCH_MORE) &&
 		    (s->losses[i].cpu == cpu || s->losses[i].cpu == UINT16_MAX))
 			return true;
@@ -116,10 +114,9 @@ static int begin_cpu(struct block_writer *w, const struct block_slice *s, unsign
 
 static int begin_cpus(struct block_writer *w, const struct block_slice *s)
 {
-	unsigned int cpu;
 	int r;
 
-	for (cpu = 0; cpu < w->config.cpu_cnt; cpu++) {
+	for (unsigned int cpu = 0; cpu < w->config.cpu_cnt; cpu++) {
 		r = begin_cpu(w, s, cpu);
 		if (r < 0)
 			return r;
@@ -127,7 +124,7 @@ static int begin_cpus(struct block_writer *w, const struct block_slice *s)
 	if (array_reserve(&w->sights, &w->sight_cap, w->slots.cnt) < 0)
 		return -ENOMEM;
 	memset(w->sights, 0, w->slots.cnt * sizeof(*w->sights));
-	for (cpu = 0; cpu < w->config.cpu_cnt; cpu++) {
+	for (unsigned int cpu = 0; cpu < w->config.cpu_cnt; cpu++) {
 		struct block_cpu *c = &w->cpus[cpu];
 
 		/* A keyframe never says that one thread runs twice. */
@@ -192,15 +189,14 @@ static void end_cpu(struct block_writer *w, unsigned int cpu)
 
 int block_account_cpus(struct block_writer *w, const struct block_slice *s)
 {
-	unsigned int cpu;
 	int r;
 
 	r = begin_cpus(w, s);
 	if (r < 0)
 		return r;
-	for (cpu = 0; cpu < w->config.cpu_cnt; cpu++)
+	for (unsigned int cpu = 0; cpu < w->config.cpu_cnt; cpu++)
 		account_switches(w, cpu);
-	for (cpu = 0; cpu < w->config.cpu_cnt; cpu++)
+	for (unsigned int cpu = 0; cpu < w->config.cpu_cnt; cpu++)
 		end_cpu(w, cpu);
 	return 0;
 }
@@ -217,13 +213,11 @@ static void check_start_state(struct block_writer *w, uint32_t slot, uint64_t ts
 void block_check_start_states(struct block_writer *w)
 {
 	static const unsigned int kinds[] = { EVENT_SWITCH, EVENT_WAKEUP };
-	unsigned int i;
-	uint32_t at;
 
-	for (i = 0; i < 2; i++) {
+	for (unsigned int i = 0; i < 2; i++) {
 		const struct kind_rows *k = &w->rows[kinds[i]];
 
-		for (at = 0; at < k->cnt; at++) {
+		for (uint32_t at = 0; at < k->cnt; at++) {
 			check_start_state(w, k->ref[at], k->ts_ns[at]);
 			if (kinds[i] == EVENT_SWITCH)
 				check_start_state(w, k->utid[at], k->ts_ns[at]);
@@ -233,17 +227,13 @@ void block_check_start_states(struct block_writer *w)
 
 void block_end_start_states(struct block_writer *w)
 {
-	uint32_t slot;
-
-	for (slot = SLOT_FIRST; slot < w->slots.cnt; slot++)
+	for (uint32_t slot = SLOT_FIRST; slot < w->slots.cnt; slot++)
 		w->slots.thread[slot]->start_state = 0;
 }
 
 void block_put_keyframe(struct block_writer *w)
 {
-	unsigned int cpu;
-
-	for (cpu = 0; cpu < w->config.cpu_cnt; cpu++)
+	for (unsigned int cpu = 0; cpu < w->config.cpu_cnt; cpu++)
 		row_put_cpu_state(&w->small[CHUNK_CPU_STATE], &(struct row_cpu_state){
 			.cpu = cpu, .utid = w->slots.utid[w->running[cpu]] });
 }

@@ -124,14 +124,13 @@ static void on_dirty(struct block_writer *w, const struct wire_dirty *r)
 
 int file_paths_resolve(struct block_writer *w, const struct block_slice *s)
 {
-	size_t i;
 	int r = 0;
 
 	if (block_slice_lacks(s, WIRE_PATH, false)) {
 		inode_cache_clear(&w->paths);
 		return 0;
 	}
-	for (i = 0; r == 0 && i < w->steps.cnt; i++) {
+	for (size_t i = 0; r == 0 && i < w->steps.cnt; i++) {
 		const struct wire_hdr *h = w->steps.v[i].h;
 
 		if (h->hook == WIRE_PATH)

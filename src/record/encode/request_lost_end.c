@@ -63,11 +63,10 @@ static int forget(struct request_lost_end *u)
 static void declare(struct block_writer *w, size_t cnt)
 {
 	struct request_lost_end *u = &w->unseen;
-	size_t i;
 
 	if (!cnt)
 		return;
-	for (i = 0; i < cnt; i++)
+	for (size_t i = 0; i < cnt; i++)
 		row_put_loss(&w->small[CHUNK_LOSS], &u->suspects[i]);
 	w->stats.unseen_cnt[EVENT_CLASS_BLOCK] += cnt;
 	u->suspect_cnt -= cnt;

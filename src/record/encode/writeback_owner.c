@@ -43,7 +43,6 @@ static int on_issue(struct block_writer *w, const struct wire_request_issue *r, 
 
 int writeback_owner_resolve(struct block_writer *w, const struct block_slice *s)
 {
-	size_t i;
 	int r = 0;
 
 	/* after a loss the last dirtier is unknown anywhere in the slice */
@@ -51,7 +50,7 @@ int writeback_owner_resolve(struct block_writer *w, const struct block_slice *s)
 		writeback_owners_clear(&w->owners);
 		return 0;
 	}
-	for (i = 0; r == 0 && i < w->steps.cnt; i++) {
+	for (size_t i = 0; r == 0 && i < w->steps.cnt; i++) {
 		const struct wire_hdr *h = w->steps.v[i].h;
 
 		if (h->hook == WIRE_DIRTY)

@@ -92,11 +92,10 @@ static int read_lines(struct marks *m, uint64_t now_ns)
 int marks_read(struct marks *m, uint64_t start_ns, uint64_t now_ns)
 {
 	char text[CONTROL_MESSAGE_MAX];
-	unsigned int i;
 	uint64_t ts;
 	int r = 0;
 
-	for (i = 0; m->socket && i < MARKS_MAX && r == 0 &&
+	for (unsigned int i = 0; m->socket && i < MARKS_MAX && r == 0 &&
 		    control_socket_receive(m->socket, &ts, text) > 0;
 	     i++) {
 		if (ts >= start_ns && ts <= now_ns)
@@ -171,10 +170,9 @@ static int make_triggers(struct flight_recorder *w, uint32_t sources, bool has_c
 	const struct flight_options *o = w->o;
 	const struct trigger_sink sink = { w, on_fired };
 	struct trigger *t = calloc(o->trigger_cnt + 1, sizeof(*t));
-	unsigned int i;
 	int r = t ? 0 : -ENOMEM;
 
-	for (i = 0; i < o->trigger_cnt && r == 0; i++)
+	for (unsigned int i = 0; i < o->trigger_cnt && r == 0; i++)
 		r = trigger_parse(o->triggers[i], sources, has_command, &t[i], e);
 	if (r == 0 && o->trigger_cnt)
 		r = trigger_set_new(&w->triggers, t, o->trigger_cnt, &sink);

@@ -81,12 +81,11 @@ static int commit(struct snapshotter *s, const struct atomic_output *copy, struc
 {
 	char text[32];
 	struct tm tm;
-	unsigned int i;
 	int r = -EEXIST;
 
 	gmtime_r(&s->begun, &tm);
 	strftime(text, sizeof(text), "%Y%m%dT%H%M%SZ", &tm);
-	for (i = 1; r == -EEXIST && i < NAMES_MAX; i++) {
+	for (unsigned int i = 1; r == -EEXIST && i < NAMES_MAX; i++) {
 		free(s->path);
 		s->path = NULL;
 		if ((i == 1 ? asprintf(&s->path, "%s.snapshot-%s", s->trace_path, text)

@@ -177,7 +177,6 @@ int trigger_set_new(struct trigger_set **ret, const struct trigger *triggers, si
 		    const struct trigger_sink *sink)
 {
 	struct trigger_set *s = calloc(1, sizeof(*s) + cnt * sizeof(s->states[0]));
-	size_t i;
 
 	if (!s || request_track_new(&s->requests, io_ended, s) < 0) {
 		free(s);
@@ -187,7 +186,7 @@ int trigger_set_new(struct trigger_set **ret, const struct trigger *triggers, si
 	s->sink = *sink;
 	s->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
 	s->cnt = cnt;
-	for (i = 0; i < cnt; i++) {
+	for (size_t i = 0; i < cnt; i++) {
 		s->states[i].t = triggers[i];
 		s->hooks |= kinds[triggers[i].kind].hooks;
 	}
@@ -197,11 +196,9 @@ int trigger_set_new(struct trigger_set **ret, const struct trigger *triggers, si
 
 void trigger_set_free(struct trigger_set *s)
 {
-	size_t i;
-
 	if (!s)
 		return;
-	for (i = 0; i < s->cnt; i++)
+	for (size_t i = 0; i < s->cnt; i++)
 		hash_map_done_values(&s->states[i].by_id);
 	request_track_free(s->requests);
 	hash_map_done(&s->waiting);
@@ -251,9 +248,7 @@ static int note_task(struct trigger_set *s, const struct wire_hdr *h)
 
 static bool is_own(const struct trigger_set *s, uint32_t pid)
 {
-	unsigned int i;
-
-	for (i = 0; i < TRIGGER_OWN_MAX; i++)
+	for (unsigned int i = 0; i < TRIGGER_OWN_MAX; i++)
 		if (pid && pid == s->own_pids[i])
 			return true;
 	return false;
@@ -384,16 +379,14 @@ static int spike_snapshot(struct trigger_set *s, struct state *st, const struct 
 {
 	const struct wire_snap *rows = (const struct wire_snap *)snapshot->data;
 	struct levels *l;
-	size_t i;
-	unsigned int m;
 	int err = 0;
 
-	for (i = 0; i < snapshot->len / sizeof(*rows) && !err; i++) {
+	for (size_t i = 0; i < snapshot->len / sizeof(*rows) && !err; i++) {
 		struct trace_rss row = { .unknown = 0 };
 
 		if (hash_map_get(&st->by_id, rows[i].task.pid))
 			continue;
-		for (m = 0; m < MEM_MEMBER_CNT; m++)
+		for (unsigned int m = 0; m < MEM_MEMBER_CNT; m++)
 			row.bytes[m] = rows[i].rss_pages[m] < 0 ? 0 :
 				       (uint64_t)rows[i].rss_pages[m] * s->page_bytes;
 		l = levels_of(st, rows[i].task.pid, false);
@@ -424,13 +417,12 @@ static int io_ended(void *ctx, const struct block_request *r)
 	uint32_t tid = number_of(r->submitter), owner = number_of(r->owner_upid);
 	struct trigger_set *s = ctx;
 	uint64_t ns;
-	size_t i;
 	int err = 0;
 
 	if (r->end != BLOCK_END_DONE || !block_request_latency(r, &ns) ||
 	    (owner ? is_own(s, owner) : is_own_thread(s, tid)))
 		return 0;
-	for (i = 0; i < s->cnt && !err; i++) {
+	for (size_t i = 0; i < s->cnt && !err; i++) {
 		if (s->states[i].t.kind != TRIGGER_IO_LATENCY || ns <= s->states[i].t.value)
 			continue;
 		id_names_of_device(r->dev, device, sizeof(device));
@@ -490,7 +482,6 @@ static int runq_record(struct trigger_set *s, const struct wire_hdr *h)
 	const struct wire_switch *w = (const void *)h;
 	char what[128], whom[64], n[UNITS_TEXT_MAX];
 	uint64_t since;
-	size_t i;
 	int err;
 
 	if (!is_switch(h)) {
@@ -503,7 +494,7 @@ static int runq_record(struct trigger_set *s, const struct wire_hdr *h)
 	err = !w->prev_state || hash_map_get(&s->waiting, h->tid) ? can_run(s, h->tid, h->ts_ns)
 								  : 0;
 	since = (uintptr_t)hash_map_remove(&s->waiting, w->next_tid);
-	for (i = 0; i < s->cnt && since && since < h->ts_ns && !err; i++) {
+	for (size_t i = 0; i < s->cnt && since && since < h->ts_ns && !err; i++) {
 		if (s->states[i].t.kind != TRIGGER_RUNQ || h->ts_ns - since <= s->states[i].t.value)
 			continue;
 		snprintf(what, sizeof(what), "%s waited %s for a CPU",
@@ -552,12 +543,11 @@ static int merge_new(struct slice_merge **ret, const struct ring_slice *slices, 
 		    uint64_t hooks)
 {
 	struct slice_merge *m = calloc(1, sizeof(*m) + cnt * sizeof(m->cursors[0]));
-	size_t i;
 
 	if (!m)
 		return -ENOMEM;
 	m->hooks = hooks;
-	for (i = 0; i < cnt; i++) {
+	for (size_t i = 0; i < cnt; i++) {
 		struct cursor *c = &m->cursors[m->cnt];
 
 		*c = (struct cursor){ .slab = slices[i].first };
@@ -588,7 +578,6 @@ static const struct wire_hdr *merge_next(struct slice_merge *m)
 
 static int feed_record(struct trigger_set *s, const struct wire_hdr *h)
 {
-	size_t i;
 	int err = note_task(s, h);
 
 	if (is_switch(h) || h->hook == WIRE_WAKING || h->hook == WIRE_WAKEUP_NEW)
@@ -596,7 +585,7 @@ static int feed_record(struct trigger_set *s, const struct wire_hdr *h)
 	if (!err && (h->hook == WIRE_DIRTY ||
 		     (h->hook >= WIRE_BLOCK_INSERT && h->hook <= WIRE_BLOCK_DONE)))
 		return io_record(s, h);
-	for (i = 0; i < s->cnt && !err; i++)
+	for (size_t i = 0; i < s->cnt && !err; i++)
 		if (s->states[i].t.kind == TRIGGER_SPIKE)
 			err = spike_record(s, &s->states[i], h);
 	return err;
@@ -606,9 +595,8 @@ static int feed_record(struct trigger_set *s, const struct wire_hdr *h)
 static uint64_t lost_of(const struct block_slice *slice)
 {
 	uint64_t cnt = 0;
-	size_t i;
 
-	for (i = 0; i < slice->loss_cnt; i++)
+	for (size_t i = 0; i < slice->loss_cnt; i++)
 		cnt += slice->losses[i].full_cnt + slice->losses[i].other_cnt +
 		       slice->losses[i].missed_cnt;
 	return cnt;
@@ -622,7 +610,6 @@ int trigger_set_feed(struct trigger_set *s, const struct ring_slice *rings, size
 	const struct wire_hdr *h;
 	struct slice_merge *m = NULL;
 	char what[64];
-	size_t i;
 	int err = 0;
 
 	if (block_slice_lacks(slice, WIRE_DIRTY, false))
@@ -631,7 +618,7 @@ int trigger_set_feed(struct trigger_set *s, const struct ring_slice *rings, size
 	if (block_slice_lacks(slice, WIRE_BLOCK_DONE, true) ||
 	    request_track_addresses(s->requests) > ADDRESSES_MAX)
 		err = forget_requests(s);
-	for (i = 0; i < s->cnt && !err; i++) {
+	for (size_t i = 0; i < s->cnt && !err; i++) {
 		struct state *st = &s->states[i];
 
 		st->fired = false;
@@ -643,7 +630,7 @@ int trigger_set_feed(struct trigger_set *s, const struct ring_slice *rings, size
 	}
 	if (err || !s->hooks)
 		return err;
-	for (i = 0; i < snapshot->len / sizeof(*rows) && !err; i++)
+	for (size_t i = 0; i < snapshot->len / sizeof(*rows) && !err; i++)
 		if (!hash_map_get(&s->tasks, rows[i].task.tid))
 			err = set_task(s, rows[i].task.tid, rows[i].task.pid, rows[i].task.comm);
 	if (!err)
@@ -660,11 +647,10 @@ int trigger_set_exit(struct trigger_set *s, uint64_t ts_ns, int status)
 {
 	uint64_t v = (uint64_t)status;
 	char what[64];
-	size_t i;
 	int err = 0;
 
 	snprintf(what, sizeof(what), "the command ended with status %d", status);
-	for (i = 0; i < s->cnt && !err; i++) {
+	for (size_t i = 0; i < s->cnt && !err; i++) {
 		const struct trigger *t = &s->states[i].t;
 
 		if (t->kind != TRIGGER_EXIT)

@@ -16,12 +16,10 @@
 
 void budget_init(struct budget *b, uint64_t budget_ppm, uint32_t sources)
 {
-	unsigned int i;
-
 	memset(b, 0, sizeof(*b));
 	b->budget_ppm = budget_ppm;
 	b->on = sources;
-	for (i = 0; i < SOURCE_CNT; i++)
+	for (unsigned int i = 0; i < SOURCE_CNT; i++)
 		b->hold_ns[i] = BUDGET_HOLD_NS;
 }
 
@@ -29,11 +27,10 @@ void budget_init(struct budget *b, uint64_t budget_ppm, uint32_t sources)
 static void split_cost(const struct budget *b, double cost_ppm[SOURCE_CNT])
 {
 	double events = 0, own = 0;
-	unsigned int i;
 
-	for (i = 0; i < SOURCE_CNT; i++)
+	for (unsigned int i = 0; i < SOURCE_CNT; i++)
 		events += (double)b->event_cnt[i];
-	for (i = 0; i < SOURCE_CNT; i++) {
+	for (unsigned int i = 0; i < SOURCE_CNT; i++) {
 		if (events > 0)
 			own = (double)b->own_ns * (double)b->event_cnt[i] / events;
 		cost_ppm[i] = b->cpu_ns ? ((double)b->source_ns[i] + own) * 1e6 / (double)b->cpu_ns
@@ -81,9 +78,8 @@ unsigned int budget_pick_off(const double cost_ppm[SOURCE_CNT], uint32_t on, uin
 static void note_cost(struct budget *b)
 {
 	double cost = (double)b->own_ns;
-	unsigned int i;
 
-	for (i = 0; i < SOURCE_CNT; i++)
+	for (unsigned int i = 0; i < SOURCE_CNT; i++)
 		cost += (double)b->source_ns[i];
 	b->spent_ns += cost;
 	b->allowed_ns += (double)b->cpu_ns * (double)b->budget_ppm / 1e6;
@@ -161,14 +157,12 @@ static void decide(struct budget *b, struct budget_step *ret)
 
 void budget_judge(struct budget *b, const struct budget_usage *u, struct budget_step *ret)
 {
-	unsigned int i;
-
 	memset(ret, 0, sizeof(*ret));
 	b->dur_ns += u->dur_ns;
 	b->now_ns += u->dur_ns;
 	b->cpu_ns += u->dur_ns * (u->cpu_cnt ? u->cpu_cnt : 1);
 	b->own_ns += u->own_ns;
-	for (i = 0; i < SOURCE_CNT; i++) {
+	for (unsigned int i = 0; i < SOURCE_CNT; i++) {
 		b->source_ns[i] += u->source_ns[i];
 		b->event_cnt[i] += u->event_cnt[i];
 	}

@@ -74,9 +74,8 @@ struct filter {
 static bool lies_in_none(void *ctx, const struct wire_hdr *h)
 {
 	const struct filter *f = ctx;
-	size_t i;
 
-	for (i = 0; i < f->cnt; i++) {
+	for (size_t i = 0; i < f->cnt; i++) {
 		const struct gap *g = &f->list[i];
 
 		if (g->hooks >> h->hook & 1 && h->ts_ns >= g->row.from_ns &&
@@ -176,9 +175,8 @@ void overhead_free(struct overhead *o)
 static uint64_t hooks_of(unsigned int source)
 {
 	uint64_t mask = 0;
-	unsigned int h;
 
-	for (h = 0; h < WIRE_HOOK_MAX; h++) {
+	for (unsigned int h = 0; h < WIRE_HOOK_MAX; h++) {
 		const struct hook_name *n = hook_name_find(h);
 
 		if (n && !strcmp(n->source, source_infos[source].name))
@@ -191,17 +189,16 @@ static void measure(struct overhead *o, struct budget_usage *u)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	struct sampler_cost now;
-	unsigned int i, h;
 
 	memset(u, 0, sizeof(*u));
 	sampler_cost(o->sampler, &now);
 	u->dur_ns = now.at_ns - o->seen.at_ns;
 	u->cpu_cnt = cpus > 0 ? (unsigned int)cpus : 1;
 	u->own_ns = now.own_ns - o->seen.own_ns;
-	for (i = 0; i < SOURCE_CNT; i++) {
+	for (unsigned int i = 0; i < SOURCE_CNT; i++) {
 		uint64_t hooks = hooks_of(i);
 
-		for (h = 0; h < WIRE_HOOK_MAX; h++) {
+		for (unsigned int h = 0; h < WIRE_HOOK_MAX; h++) {
 			if (!(hooks >> h & 1))
 				continue;
 			u->source_ns[i] += now.bpf_ns[h] - o->seen.bpf_ns[h];
@@ -215,10 +212,9 @@ static void list_off(struct overhead *o)
 {
 	const struct budget *b = &o->budget;
 	size_t n = 0;
-	unsigned int i;
 
 	o->off[0] = 0;
-	for (i = 0; i < b->off_cnt && n < sizeof(o->off); i++)
+	for (unsigned int i = 0; i < b->off_cnt && n < sizeof(o->off); i++)
 		n += (size_t)snprintf(o->off + n, sizeof(o->off) - n, "%s%s", n ? " " : "",
 				      source_infos[b->off[i]].name);
 }
@@ -273,12 +269,11 @@ int overhead_look(struct overhead *o)
 {
 	struct budget_step step;
 	struct budget_usage u;
-	unsigned int i;
 	int err = 0;
 
 	measure(o, &u);
 	budget_judge(&o->budget, &u, &step);
-	for (i = 0; i < step.off_cnt && !err; i++)
+	for (unsigned int i = 0; i < step.off_cnt && !err; i++)
 		err = step_off(o, step.off[i]);
 	if (step.is_on)
 		step_on(o, step.on);

@@ -113,13 +113,12 @@ static struct probe_count count(const struct sampler *s, unsigned int place, uns
 int sampler_look(struct sampler *s, uint64_t now_ns)
 {
 	struct trace_loss row = { .from_ns = s->look_ns, .to_ns = now_ns };
-	unsigned int place, h;
 	int err;
 
-	for (place = 0; place < s->place_cnt; place++) {
+	for (unsigned int place = 0; place < s->place_cnt; place++) {
 		struct loss_seen *seen = &s->seen[place];
 
-		for (h = 1; h < WIRE_HOOK_MAX; h++) {
+		for (unsigned int h = 1; h < WIRE_HOOK_MAX; h++) {
 			struct probe_count c = count(s, place, h);
 			uint64_t full = c.lost_full, other = c.lost_other;
 
@@ -146,13 +145,12 @@ static int look_for_skips(struct sampler *s, uint64_t now_ns)
 {
 	struct trace_loss row = { .from_ns = s->take_ns, .to_ns = now_ns, .cpu = 0xffff };
 	struct probe_run_stats stats[WIRE_HOOK_MAX];
-	unsigned int h;
 	int err;
 
 	err = probe_read_stats(s->probe, stats);
 	if (err)
 		return err;
-	for (h = 1; h < WIRE_HOOK_MAX; h++) {
+	for (unsigned int h = 1; h < WIRE_HOOK_MAX; h++) {
 		uint64_t missed = stats[h].missed_cnt - s->missed_before[h];
 
 		/*
@@ -177,20 +175,17 @@ static int look_for_skips(struct sampler *s, uint64_t now_ns)
 static uint64_t attempted(const struct sampler *s, unsigned int hook)
 {
 	uint64_t sum = 0;
-	unsigned int place;
 
-	for (place = 0; place < s->place_cnt; place++)
+	for (unsigned int place = 0; place < s->place_cnt; place++)
 		sum += count(s, place, hook).attempted;
 	return sum;
 }
 
 void sampler_stats_begin(struct sampler *s)
 {
-	unsigned int h;
-
 	if (!s->stats_helper->pid || s->stats_on || probe_read_stats(s->probe, s->stats_at_begin))
 		return;
-	for (h = 1; h < WIRE_HOOK_MAX; h++)
+	for (unsigned int h = 1; h < WIRE_HOOK_MAX; h++)
 		s->attempted_at_begin[h] = attempted(s, h);
 	s->stats_begin_ns = clock_mono_ns();
 	s->stats_on = !probe_stats_switch(s->stats_helper, true);
@@ -199,7 +194,6 @@ void sampler_stats_begin(struct sampler *s)
 void sampler_stats_end(struct sampler *s)
 {
 	struct probe_run_stats now[WIRE_HOOK_MAX];
-	unsigned int h;
 
 	if (!s->stats_on)
 		return;
@@ -207,11 +201,11 @@ void sampler_stats_end(struct sampler *s)
 	if (probe_stats_switch(s->stats_helper, false))
 		return;
 	s->sampled_ns += clock_mono_ns() - s->stats_begin_ns;
-	for (h = 1; h < WIRE_HOOK_MAX; h++)
+	for (unsigned int h = 1; h < WIRE_HOOK_MAX; h++)
 		s->sampled_cnt[h] += attempted(s, h) - s->attempted_at_begin[h];
 	if (probe_read_stats(s->probe, now))
 		return;
-	for (h = 0; h < WIRE_HOOK_MAX; h++) {
+	for (unsigned int h = 0; h < WIRE_HOOK_MAX; h++) {
 		s->run_cnt[h] += now[h].run_cnt - s->stats_at_begin[h].run_cnt;
 		s->run_time_ns[h] += now[h].run_time_ns - s->stats_at_begin[h].run_time_ns;
 	}
@@ -229,11 +223,10 @@ static void own_usage(uint64_t *user_ns, uint64_t *sys_ns)
 void sampler_begin(struct sampler *s, uint64_t start_ns)
 {
 	struct probe_run_stats stats[WIRE_HOOK_MAX];
-	unsigned int h;
 
 	/* while programs were being attached, the second copy of one may not have been there yet */
 	if (!probe_read_stats(s->probe, stats)) {
-		for (h = 0; h < WIRE_HOOK_MAX; h++)
+		for (unsigned int h = 0; h < WIRE_HOOK_MAX; h++)
 			s->missed_before[h] = stats[h].missed_cnt;
 	}
 
@@ -258,9 +251,7 @@ void sampler_drop(struct sampler *s, struct ring_slice *slices, unsigned int sli
 
 void sampler_leave_out(struct sampler *s, const uint64_t cnt[WIRE_HOOK_MAX])
 {
-	unsigned int h;
-
-	for (h = 0; h < WIRE_HOOK_MAX; h++)
+	for (unsigned int h = 0; h < WIRE_HOOK_MAX; h++)
 		s->left_out[h] += cnt[h];
 }
 
@@ -295,10 +286,9 @@ static void fill_hook_stats(struct sampler *s, const struct ring_stats *ring,
 			    struct block_slice *slice)
 {
 	uint64_t to_ns = slice->to_ns;
-	unsigned int h;
 
 	slice->hook_stat_cnt = 0;
-	for (h = 1; h < WIRE_HOOK_MAX; h++) {
+	for (unsigned int h = 1; h < WIRE_HOOK_MAX; h++) {
 		struct trace_hook_stat row = { .from_ns = s->take_ns, .to_ns = to_ns, .hook = h };
 		uint64_t att = attempted(s, h), kept = kept_of(s, ring, h),
 			 outside = outside_of(s, ring, h);
@@ -388,16 +378,15 @@ int sampler_take(struct sampler *s, uint64_t bytes_written, struct block_slice *
 void sampler_totals(struct sampler *s, struct sampler_totals *ret)
 {
 	struct ring_stats ring;
-	unsigned int place, h;
 
 	memset(ret, 0, sizeof(*ret));
 	ring_group_stats(s->rings, &ring, false);
-	for (h = 1; h < WIRE_HOOK_MAX; h++) {
+	for (unsigned int h = 1; h < WIRE_HOOK_MAX; h++) {
 		ret->read += kept_of(s, &ring, h);
 		ret->attempted += attempted(s, h) - outside_of(s, &ring, h);
 		ret->lost_cnt[wire_hook_class[h]] += s->missed_seen[h];
 		ret->bpf_ns += s->cost.bpf_ns[h];
-		for (place = 0; place < s->place_cnt; place++) {
+		for (unsigned int place = 0; place < s->place_cnt; place++) {
 			struct probe_count c = count(s, place, h);
 			uint64_t lost = c.lost_full + c.lost_other;
 

@@ -168,9 +168,8 @@ static int read_quota(const struct id_names *n, struct trace_quota *q)
 static int add_quota(struct id_names *n, uint64_t id)
 {
 	struct trace_quota q = { .cgroup_id = id };
-	size_t i;
 
-	for (i = 0; i < n->quota_cnt; i++)
+	for (size_t i = 0; i < n->quota_cnt; i++)
 		if (n->quotas[i].cgroup_id == id)
 			return 0;
 	if (array_reserve(&n->quotas, &n->quota_cap, n->quota_cnt + 1) < 0)
@@ -184,12 +183,11 @@ static int add_quota(struct id_names *n, uint64_t id)
 static void read_quotas(struct id_names *n)
 {
 	uint64_t now_ns = clock_mono_ns();
-	size_t i;
 
 	if (now_ns - n->quotas_ns < QUOTAS_EVERY_NS)
 		return;
 	n->quotas_ns = now_ns;
-	for (i = n->quota_cnt; i-- > 0;)
+	for (size_t i = n->quota_cnt; i-- > 0;)
 		if (read_quota(n, &n->quotas[i]) < 0)
 			n->quotas[i] = n->quotas[--n->quota_cnt];
 }

@@ -24,9 +24,7 @@ struct mount {
 
 static void clear(struct mounts *m)
 {
-	size_t i;
-
-	for (i = 0; i < m->cnt; i++) {
+	for (size_t i = 0; i < m->cnt; i++) {
 		free(m->v[i].root);
 		free(m->v[i].dir);
 	}
@@ -99,9 +97,8 @@ static const char *below(const char *inside, const char *root)
 static const struct mount *find(const struct mounts *m, uint32_t dev, const char *inside)
 {
 	const struct mount *best = NULL;
-	size_t i;
 
-	for (i = 0; i < m->cnt; i++)
+	for (size_t i = 0; i < m->cnt; i++)
 		if (m->v[i].dev == dev && below(inside, m->v[i].root) &&
 		    (!best || strlen(m->v[i].root) < strlen(best->root)))
 			best = &m->v[i];

@@ -36,9 +36,8 @@ static int keep_process(void *ctx, const struct wire_snap *snap)
 static uint32_t child_of(const struct buf *rows, uint32_t parent, uint32_t ns_pid)
 {
 	const struct wire_task *t = (const void *)rows->data;
-	size_t i;
 
-	for (i = 0; i < rows->len / sizeof(*t); i++) {
+	for (size_t i = 0; i < rows->len / sizeof(*t); i++) {
 		if (t[i].ppid == parent && t[i].ns_pid == ns_pid)
 			return t[i].pid;
 	}
@@ -52,12 +51,10 @@ static uint32_t child_of(const struct buf *rows, uint32_t parent, uint32_t ns_pi
 static bool is_us(const struct buf *rows, const struct wire_task *process, const uint32_t *pids,
 		  size_t cnt, uint32_t *ret)
 {
-	size_t i;
-
 	if (process->ns_pid != pids[0])
 		return false;
 	ret[0] = process->pid;
-	for (i = 1; i < cnt; i++) {
+	for (size_t i = 1; i < cnt; i++) {
 		ret[i] = pids[i] ? child_of(rows, process->pid, pids[i]) : 0;
 		if (pids[i] && !ret[i])
 			return false;
@@ -71,11 +68,10 @@ int own_pids_translate(struct probe *probe, uint32_t *pids, size_t cnt, struct e
 	const struct wire_task *t;
 	struct buf rows = {};
 	unsigned int times = 0;
-	size_t i;
 	int err = probe_snapshot(probe, keep_process, &rows, e);
 
 	t = (const void *)rows.data;
-	for (i = 0; !err && i < rows.len / sizeof(*t); i++) {
+	for (size_t i = 0; !err && i < rows.len / sizeof(*t); i++) {
 		if (is_us(&rows, &t[i], pids, cnt, these) && !times++)
 			memcpy(found, these, cnt * sizeof(*found));
 	}

@@ -180,11 +180,10 @@ static void snap_memory(struct task_table *id, const struct wire_snap *r, struct
 {
 	struct trace_rss row = { .ts_ns = r->task.hdr.ts_ns, .upid = p->upid };
 	uint64_t page = id->config->page_bytes;
-	unsigned int i;
 
 	if (r->total_vm_pages < 0)	/* a kernel thread, or a process that is exiting */
 		return;
-	for (i = 0; i < WIRE_RSS_MEMBERS; i++) {
+	for (unsigned int i = 0; i < WIRE_RSS_MEMBERS; i++) {
 		/* the kernel's batched counters may be a little below 0 for an instant */
 		row.bytes[i] = r->rss_pages[i] < 0 ? 0 : (uint64_t)r->rss_pages[i] * page;
 		task_table_note_rss(p, i, row.bytes[i], row.ts_ns);
@@ -388,9 +387,7 @@ static int apply_one(struct task_table *id, const struct wire_hdr *h)
 /* Links processes whose parent's snapshot row came after their own. */
 static void find_parents(struct task_table *id)
 {
-	size_t i;
-
-	for (i = 0; i < id->processes.cnt; i++) {
+	for (size_t i = 0; i < id->processes.cnt; i++) {
 		struct task_process *p = id->processes.v[i];
 		struct task_process *parent;
 
@@ -439,12 +436,11 @@ static bool apply_waiting(void *ctx, void **value)
 int task_table_apply(struct task_table *id, const struct task_step *records, size_t cnt,
 		   struct row_writer *task_events, struct row_writer *rss_snaps)
 {
-	size_t i;
 	int r;
 
 	id->task_events = task_events;
 	id->rss_snaps = rss_snaps;
-	for (i = 0; i < cnt; i++) {
+	for (size_t i = 0; i < cnt; i++) {
 		r = apply_one(id, records[i].h);
 		if (r < 0)
 			return r;

@@ -28,14 +28,13 @@ int task_table_new(struct task_table **ret, const struct task_table_config *conf
 char *task_join_args(const char *args, size_t args_len)
 {
 	char *s;
-	size_t i;
 
 	while (args_len && !args[args_len - 1])
 		args_len--;
 	s = malloc(args_len + 1);
 	if (!s)
 		return NULL;
-	for (i = 0; i < args_len; i++)
+	for (size_t i = 0; i < args_len; i++)
 		s[i] = args[i] ? args[i] : ' ';
 	s[args_len] = 0;
 	return s;
@@ -142,9 +141,8 @@ static void life_remove(struct hash_map *by_id, uint32_t key, struct task_life *
 void task_spread_workload(struct task_table *id)
 {
 	bool again = true;
-	size_t i;
 
-	for (i = 0; i < id->processes.cnt; i++) {
+	for (size_t i = 0; i < id->processes.cnt; i++) {
 		struct task_process *p = id->processes.v[i];
 
 		if (p->changed)
@@ -153,7 +151,7 @@ void task_spread_workload(struct task_table *id)
 	}
 	while (again) {
 		again = false;
-		for (i = 0; i < id->processes.cnt; i++) {
+		for (size_t i = 0; i < id->processes.cnt; i++) {
 			struct task_process *p = id->processes.v[i];
 
 			if (p->flags & TRACE_TASK_WORKLOAD || !p->parent ||
@@ -311,9 +309,7 @@ fail:
 
 static bool is_recorders(const struct task_table *id, uint32_t pid)
 {
-	unsigned int i;
-
-	for (i = 0; i < TASK_TABLE_HELPERS; i++)
+	for (unsigned int i = 0; i < TASK_TABLE_HELPERS; i++)
 		if (pid && pid == id->config->helper_pids[i])
 			return true;
 	return pid == id->config->recorder_pid;
@@ -410,16 +406,14 @@ int task_table_use_thread(struct task_table *id, struct task_thread *t)
 
 int task_table_use_alive(struct task_table *id, uint64_t from_ns)
 {
-	size_t i;
-
-	for (i = 0; i < id->threads.cnt; i++) {
+	for (size_t i = 0; i < id->threads.cnt; i++) {
 		struct task_thread *t = id->threads.v[i];
 
 		if ((!t->life.end_ns || t->life.end_ns > from_ns) &&
 		    task_table_use_thread(id, t) < 0)
 			return -ENOMEM;
 	}
-	for (i = 0; i < id->processes.cnt; i++) {
+	for (size_t i = 0; i < id->processes.cnt; i++) {
 		struct task_process *p = id->processes.v[i];
 
 		if ((!p->life.end_ns || p->life.end_ns > from_ns) &&
@@ -441,9 +435,7 @@ void task_table_note_rss(struct task_process *p, unsigned int member, uint64_t b
 
 int task_table_put_rss_state(struct task_table *id, struct row_writer *w, uint64_t ts_ns)
 {
-	size_t i;
-
-	for (i = 0; i < id->processes.cnt; i++) {
+	for (size_t i = 0; i < id->processes.cnt; i++) {
 		struct task_process *p = id->processes.v[i];
 		struct trace_rss row = { .ts_ns = ts_ns, .upid = p->upid };
 
@@ -461,9 +453,7 @@ int task_table_put_rss_state(struct task_table *id, struct row_writer *w, uint64
 int task_table_put_tasks(struct task_table *id, struct row_writer *processes,
 		       struct row_writer *threads)
 {
-	size_t i;
-
-	for (i = 0; i < id->used_threads.cnt; i++) {
+	for (size_t i = 0; i < id->used_threads.cnt; i++) {
 		const struct task_thread *t = id->used_threads.v[i];
 		struct trace_thread row = {
 			.utid = t->utid, .tid = t->tid, .ns_tid = t->ns_tid, .flags = t->flags,
@@ -481,7 +471,7 @@ int task_table_put_tasks(struct task_table *id, struct row_writer *processes,
 		}
 		row_put_thread(threads, &row);
 	}
-	for (i = 0; i < id->used_processes.cnt; i++) {
+	for (size_t i = 0; i < id->used_processes.cnt; i++) {
 		const struct task_process *p = id->used_processes.v[i];
 		bool cmdline = id->config->all_cmdlines || p->flags & TRACE_TASK_WORKLOAD;
 		struct trace_process row = {
