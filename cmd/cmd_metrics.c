@@ -29,8 +29,8 @@
 #include "cmd/input/input.h"
 #include "cmd/metrics/metric_options.h"
 #include "cmd/metrics/metrics.h"
-#include "cmd/metrics/metrics_http.h"
 #include "cmd/render/say.h"
+#include "cmd/serve/http_server.h"
 
 #define INTERVAL_NS (10 * UNITS_NS_PER_S)
 #define AGAIN_NS UNITS_NS_PER_S /* a block comes about once a second */
@@ -38,6 +38,7 @@
 #define WAIT_NS 20000000 /* a scrape waits so long for what is being counted */
 #define FORMAT_CNT 2 /* of texts; 1: OpenMetrics */
 #define TEXTFILE "ebpfrec.prom"
+#define OPENMETRICS "application/openmetrics-text"
 
 struct metrics_job {
 	struct input in;
@@ -55,7 +56,7 @@ struct metrics_job {
 	bool is_gone; /* the trace that is open was removed while it was recorded */
 	bool failed;
 	/* between the thread that counts and that of the endpoint, which asks and waits: */
-	struct metrics_http *http;
+	struct http_server *http;
 	pthread_mutex_t lock;
 	pthread_cond_t is_published;
 	int asked_fd; /* -1: there is no endpoint */
@@ -287,12 +288,11 @@ static int publish(struct metrics_job *j)
  * In the thread of the endpoint: what is counted now, if that does not take long, else what was
  * counted last.
  */
-static char *answer(void *ctx, bool openmetrics, size_t *ret_bytes)
+static char *count_now(struct metrics_job *j, bool openmetrics, size_t *ret_bytes)
 {
 	uint64_t until_ns = clock_mono_ns() + WAIT_NS;
 	const struct timespec until = { .tv_sec = (time_t)(until_ns / UNITS_NS_PER_S),
 					.tv_nsec = (long)(until_ns % UNITS_NS_PER_S) };
-	struct metrics_job *j = ctx;
 	uint64_t before;
 	char *text = NULL;
 	int r = 0;
@@ -313,12 +313,31 @@ static char *answer(void *ctx, bool openmetrics, size_t *ret_bytes)
 	return text;
 }
 
+static void answer(void *ctx, const struct http_request *q, struct http_answer *ret)
+{
+	bool openmetrics = strstr(q->accept, OPENMETRICS);
+
+	if (!strcmp(q->path, "/")) {
+		ret->fixed = "ebpfrec: the metrics are at /metrics\n";
+	} else if (strcmp(q->path, "/metrics")) {
+		ret->status = 404;
+		ret->fixed = "the metrics are at /metrics\n";
+	} else {
+		ret->text = count_now(ctx, openmetrics, &ret->bytes);
+		ret->fixed = "the trace cannot be counted\n";
+		ret->status = ret->text ? 200 : 500;
+		if (ret->text)
+			ret->type = openmetrics ? OPENMETRICS "; version=1.0.0; charset=utf-8"
+						: "text/plain; version=0.0.4; charset=utf-8";
+	}
+}
+
 static void *run_endpoint(void *ctx)
 {
 	struct metrics_job *j = ctx;
 
 	while (!j->is_over)
-		metrics_http_run(j->http, 500);
+		http_server_run(j->http, 500);
 	return NULL;
 }
 
@@ -425,7 +444,7 @@ static int listen_for(struct metrics_job *j)
 	j->asked_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (j->asked_fd < 0)
 		return input_status(-errno, &e);
-	return input_status(metrics_http_start(&j->http, j->listen, answer, j, &e), &e);
+	return input_status(http_server_start(&j->http, j->listen, answer, j, &e), &e);
 }
 
 static int run(void *job)
@@ -453,10 +472,10 @@ static int run(void *job)
 	if (!c)
 		c = give(j);
 	if (!c && j->http)
-		say_note("listening on %s", metrics_http_url(j->http));
+		say_note("listening on %s/metrics", http_server_url(j->http));
 	if (!c && !j->once)
 		c = serve(j);
-	metrics_http_stop(j->http);
+	http_server_stop(j->http);
 	return c;
 }
 

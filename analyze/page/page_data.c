@@ -25,6 +25,7 @@
 #define BINS_WANTED   800
 #define ROWS_WANTED   30000	/* of a result with a row per bin and process, by kind of row */
 #define DECODE_EVENTS 10000000	/* as many are decoded in a second or two */
+#define DECODE_QUICKLY 1000000	/* the same, where somebody waits for the next window */
 #define SPIKES_SHOWN  200
 #define STACKS_SHOWN  3000
 #define PEAKS	      5		/* bins in which single events are looked for */
@@ -83,11 +84,11 @@ static uint64_t round_length(uint64_t ns)
 }
 
 static int make_bins(struct page_bins *b, struct analysis *a, uint64_t from_ns, uint64_t to_ns,
-		     struct err *e)
+		     uint64_t decoded, struct err *e)
 {
 	uint64_t length = round_length((to_ns - from_ns) / BINS_WANTED + 1), at = from_ns;
 	const struct index *x = NULL;
-	int ret = context_events(a, UINT32_MAX, from_ns, to_ns) > DECODE_EVENTS ?
+	int ret = context_events(a, UINT32_MAX, from_ns, to_ns) > decoded ?
 		analysis_index_of(a, PAGE_KINDS, &x, e) : 0;
 
 	if (ret < 0)
@@ -120,7 +121,10 @@ static void put_window(const struct analysis *a, struct buf *out)
 {
 	uint64_t before = a->start_ns;
 
-	page_put(out, "{\"edges\":[");
+	page_put(out, "{\"end\":");
+	page_put_int(out, context_rel(a, trace_end_ns(a->trace)));
+	page_put(out, trace_is_live(a->trace) ? ",\"live\":true" : ",\"live\":false");
+	page_put(out, ",\n\"edges\":[");
 	for (size_t i = 0; i <= a->bin_cnt; i++) {
 		page_put(out, i ? "," : "");
 		page_put_int(out, (int64_t)(a->bin_edges[i] - before));
@@ -139,7 +143,7 @@ struct page_job {
 	struct report_request report;
 	const char *section;	/* of a report that has no sections */
 	struct row_log log;
-	bool is_done;
+	bool is_done, is_left_out;
 };
 
 /* Two threads take jobs from one list, those that take long first. */
@@ -309,7 +313,8 @@ static int run_jobs(struct page_jobs *j, struct analysis *a, struct err *e)
 	int ret = 0;
 
 	while (!ret && (i = j->next++) < ORDER_CNT)
-		ret = run_job(a, j->jobs, job_order[i], e);
+		if (!j->jobs[job_order[i]].is_left_out)
+			ret = run_job(a, j->jobs, job_order[i], e);
 	return ret;
 }
 
@@ -378,7 +383,7 @@ static int find_all(struct page_jobs *j, struct err *e)
 	w.cnt = is_steady(j->a->trace, j) ? 2 : 1;
 	ret = workers_run(&w, e);
 	for (unsigned int i = 0; i < JOB_CNT && !ret; i++) {
-		if (j->jobs[i].is_done && !j->is_doubtful)
+		if (j->jobs[i].is_left_out || (j->jobs[i].is_done && !j->is_doubtful))
 			continue;
 		row_log_init(&j->jobs[i].log);
 		ret = run_job(j->a, j->jobs, i, e);
@@ -390,8 +395,8 @@ static int find_all(struct page_jobs *j, struct err *e)
 
 static int put_all(struct page_jobs *j, const struct row_sink *also, struct buf *text)
 {
-	struct row_sink rows = *also;
 	struct page_columns c;
+	struct row_sink rows;
 	int ret = page_columns_init(&c, j->a, text);
 
 	if (ret < 0)
@@ -403,9 +408,11 @@ static int put_all(struct page_jobs *j, const struct row_sink *also, struct buf 
 	page_columns_end(&c);
 	page_put(text, "}\n");
 	page_columns_done(&c);
+	if (ret || !also)
+		return ret;
+	rows = *also;
 	rows.section = NULL;
-	if (!ret)
-		ret = row_log_replay(&j->jobs[JOB_SPIKES].log, &rows);
+	ret = row_log_replay(&j->jobs[JOB_SPIKES].log, &rows);
 	return ret ? ret : row_log_replay(&j->jobs[JOB_SUMMARY].log, also);
 }
 
@@ -421,11 +428,12 @@ int analysis_page(struct analysis *a, uint64_t from_ns, uint64_t to_ns,
 	context_clip(a, &first_ns, &end_ns);
 	if (first_ns == end_ns)
 		return err_set(e, -EINVAL, "the window is empty");
-	r = make_bins(&bins, a, first_ns, end_ns, e);
+	r = make_bins(&bins, a, first_ns, end_ns, also ? DECODE_EVENTS : DECODE_QUICKLY, e);
 	if (!r) {
 		a->bin_edges = bins.edges;
 		a->bin_cnt = bins.cnt - 1;
 		init_jobs(&j, a, from_ns, to_ns);
+		j.jobs[JOB_SUMMARY].is_left_out = !also;
 		r = find_all(&j, e);
 		r = r ? r : put_all(&j, also, &text);
 		if (r == -ENOMEM)

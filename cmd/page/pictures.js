@@ -5,17 +5,27 @@ const LANE_HEIGHT = 22, HEAT_ROW = 14, PICTURE_LEFT = 68;	/* px */
 
 const pictures = [];
 
-/* A card with a canvas of so many rows. draw(context, width) gets a clean one; at(x, y) is what to say of a point. */
-function add_picture(title, about, height, draw, at) {
+/*
+ * A card with a canvas. renew() looks at new data and says how high the canvas is, 0: there is nothing to draw; draw(context, width)
+ * gets a clean one; at(x, y) is what to say of a point.
+ */
+function add_picture(title, about, renew, draw, at) {
 	const canvas = element('canvas', { role: 'img', 'aria-label': title });
 	const value = element('span', { class: 'at' }), note = element('span', { class: 'note' }, about);
 	const box = element('div', { class: 'chart wide' }, element('div', { class: 'head' }, element('h2', {}, title), note, value), canvas);
-	canvas.style.height = height + 'px';
-	const picture = { box, canvas, note, width: 0, draw: () => {
+	const picture = { box, canvas, note, title, width: 0, height: 0, data: null, has_data: () => {
+		if (picture.data !== results)
+			picture.height = renew();
+		picture.data = results;
+		return picture.height > 0;
+	}, draw: () => {
+		if (!picture.has_data())
+			return;
+		canvas.style.height = picture.height + 'px';
 		const scale = devicePixelRatio || 1, c = canvas.getContext('2d');
 		picture.width = canvas.clientWidth;
 		canvas.width = picture.width * scale;
-		canvas.height = height * scale;
+		canvas.height = picture.height * scale;
 		c.scale(scale, scale);
 		c.font = '11px system-ui, sans-serif';
 		c.fillStyle = text_color;
@@ -32,16 +42,20 @@ function add_picture(title, about, height, draw, at) {
 /* ---- latencies of block requests: time from left to right, longer ones above, the more the darker ---- */
 
 function add_heat_map() {
-	const r = results.latencies, lows = [];
-	if (!r.cnt)
-		return;
-	/* all steps from the longest to the shortest, the one below 1 ns being 0 */
-	const least = r.low_ns.reduce((a, b) => Math.min(a, b));
-	for (let low = r.low_ns.reduce((a, b) => Math.max(a, b)); low >= least; low = low > 1 ? low / 2 : low - 1)
-		lows.push(low);
-	const row = new Map(lows.map((low, i) => [low, i]));
-	const height = lows.length * HEAT_ROW;
-	let cells = new Map(), level = 0;
+	let r, lows, row, cells = new Map(), level = 0;
+
+	function renew() {
+		r = results.latencies;
+		lows = [];
+		if (!r.cnt)
+			return 0;
+		/* all steps from the longest to the shortest, the one below 1 ns being 0 */
+		const least = r.low_ns.reduce((a, b) => Math.min(a, b));
+		for (let low = r.low_ns.reduce((a, b) => Math.max(a, b)); low >= least; low = low > 1 ? low / 2 : low - 1)
+			lows.push(low);
+		row = new Map(lows.map((low, i) => [low, i]));
+		return lows.length * HEAT_ROW;
+	}
 
 	function draw(c, width) {
 		const blue = matchMedia('(prefers-color-scheme: dark)').matches ? '86, 180, 233' : '0, 114, 178';
@@ -75,7 +89,7 @@ function add_heat_map() {
 			duration(lows[i]) + ' .. ' + duration(lows[i] ? 2 * lows[i] : 1);
 	}
 
-	const picture = add_picture('Latency of requests', 'requests by power of two of their latency; darker is more', height, draw, at);
+	const picture = add_picture('Latency of requests', 'requests by power of two of their latency; darker is more', renew, draw, at);
 }
 
 /* ---- who ran on each CPU ---- */
@@ -108,14 +122,20 @@ function moment_name(m) {
 }
 
 function add_lanes() {
-	const r = results.slices, kinds = Object.keys(MOMENTS), cpus = [...new Set(r.cpu)].sort((a, b) => a - b);
-	const moments = find_moments(r).sort((a, b) => kinds.indexOf(a.kind) - kinds.indexOf(b.kind));
-	if (!moments.length)
-		return;
-	const lane = new Map(cpus.map((cpu, i) => [cpu, i]));
+	const kinds = Object.keys(MOMENTS);
 	const choice = element('select', { 'aria-label': 'moment', onchange: () => { moment = moments[choice.value]; zoomed = null; picture.draw(); } });
-	let moment = moments[0], zoomed = null, held = null, window_drawn = '';
-	moments.forEach((m, i) => choice.append(element('option', { value: i }, moment_name(m))));
+	let r, cpus, moments, lane, moment, zoomed = null, held = null, window_drawn = '';
+
+	function renew() {
+		r = results.slices;
+		cpus = [...new Set(r.cpu)].sort((a, b) => a - b);
+		lane = new Map(cpus.map((cpu, i) => [cpu, i]));
+		moments = find_moments(r).sort((a, b) => kinds.indexOf(a.kind) - kinds.indexOf(b.kind));
+		moment = moments[0];
+		window_drawn = '';
+		choice.replaceChildren(...moments.map((m, i) => element('option', { value: i }, moment_name(m))));
+		return moments.length ? cpus.length * LANE_HEIGHT + 18 : 0;
+	}
 
 	/* Another window shows a moment in it, if there is one. */
 	function follow_window() {
@@ -175,7 +195,7 @@ function add_lanes() {
 		return 'CPU ' + cpu + ': idle';
 	}
 
-	const picture = add_picture('Who ran on each CPU', '', cpus.length * LANE_HEIGHT + 18, draw, at);
+	const picture = add_picture('Who ran on each CPU', '', renew, draw, at);
 	picture.note.append('each slice of time, in the moments that the page has room for: ', choice, '; drag to zoom, double-click for the whole');
 	picture.canvas.addEventListener('mousedown', (event) => { held = event.offsetX; });
 	picture.canvas.addEventListener('mouseup', (event) => {
@@ -190,18 +210,25 @@ function add_lanes() {
 
 /* ---- stacks of allocations, and of what ran ---- */
 
-function add_flame_of(id, r, figure, format, what) {
+function draw_flame(id, r, figure, format, what) {
 	const stacks = [], box = element('div', {});
-	if (!r.cnt || !r.samples.some((n) => n))
-		return;
 	for (let i = 0; i < r.cnt; i++)
 		stacks.push([[...(r.source ? ['[' + texts[r.source[i]] + ']'] : []), texts[r.comm[i]], ...texts[r.stack[i]].split(';')], r[figure][i]]);
-	$(id).hidden = false;
-	$(id).append(element('div', { class: 'note' }, 'of the whole page; the ' + count(r.cnt) + ' stacks with most ' + what), box);
+	$(id).replaceChildren($(id).firstElementChild,
+		element('div', { class: 'note' }, (source === own_data ? 'of the whole page; the ' : 'the ') + count(r.cnt) + ' stacks with most ' + what), box);
 	flame_graph(box, stacks, format);
 }
 
+function add_flame_of(id, result, ...more) {
+	let drawn = null;
+	parts.push({ box: $(id), has_data: () => results[result].samples.some((n) => n), draw: () => {
+		if (drawn !== results)
+			draw_flame(id, results[result], ...more);
+		drawn = results;
+	} });
+}
+
 function add_flame() {
-	add_flame_of('flame-profile', results.profile, 'oncpu_ns', duration, 'time: that of each thread on the CPUs, divided among its samples');
-	add_flame_of('flame-graph', results.stacks, 'bytes', bytes, 'bytes, of allocations whose stacks were recorded');
+	add_flame_of('flame-profile', 'profile', 'oncpu_ns', duration, 'time: that of each thread on the CPUs, divided among its samples');
+	add_flame_of('flame-graph', 'stacks', 'bytes', bytes, 'bytes, of allocations whose stacks were recorded');
 }

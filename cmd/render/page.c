@@ -217,6 +217,8 @@ static void write_mark(struct page *p, const char *name, size_t n)
 	} marks[] = {
 		{ "SCRIPT", page_script }, { "SCRIPT_HASH", page_script_hash },
 		{ "STYLE", page_style }, { "STYLE_HASH", page_style_hash },
+		{ "CONNECT", p->r->is_served ? "connect-src 'self'; " : "" },
+		{ "SERVED", p->r->is_served ? "yes" : "" },
 		{ "LICENSE", page_license }, { "VERSION", EBPFREC_VERSION },
 		{ "STATE_CLASS", p->r->missing[0] ? "incomplete" : "complete" },
 		{ "TRACE", .text = p->r->path }, { "TITLE", .text = title_text(p) },
@@ -258,7 +260,7 @@ static void write_page(struct page *p)
 int page_write(const struct page_request *r, FILE *f, struct err *e)
 {
 	struct page p = { .r = r, .f = f };
-	int ret = make_tables(&p, e);
+	int ret = r->is_served ? 0 : make_tables(&p, e);
 
 	if (!ret) {
 		write_page(&p);

@@ -23,6 +23,7 @@ struct page_request {
 	const char *path;	/* of the trace, for commands to copy */
 	uint64_t from_ns, to_ns;
 	const char *missing;	/* what the window lacks; "": nothing */
+	bool is_served;		/* it has no data, and asks the server that it comes from */
 };
 
 /* False: the program was built without the library; page_lacks says what to do. */

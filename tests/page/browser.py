@@ -19,6 +19,8 @@ def find():
 
 
 def file_url(path, fragment=""):
+    if path.startswith("http://"):
+        return path + fragment
     return "file://" + "".join(c if re.match(r"[\w./-]", c) else "%%%02x" % ord(c) for c in os.path.abspath(path)) + fragment
 
 
@@ -90,7 +92,7 @@ class Browser:
         return r["result"].get("value")
 
     def open(self, path, fragment=""):
-        """A page from its file, from the beginning, until it is loaded."""
+        """A page from its file, or its address, from the beginning, until it is loaded."""
         for url in ("about:blank", file_url(path, fragment)):
             self.call("Page.navigate", url=url)
             self.wait("document.readyState === 'complete' && (location.protocol === 'about:') === %s" % str(url == "about:blank").lower())

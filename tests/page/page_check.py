@@ -15,6 +15,7 @@ import subprocess
 import threading
 
 from browser import Browser
+from figures import TABLES, compare
 import firefox
 
 tmp, ebpfrec = os.environ["tmp"], os.environ["EBPFREC"]
@@ -71,69 +72,6 @@ class Page(html.parser.HTMLParser):
     def handle_data(self, data):
         if self.in_title:
             self.title += data
-
-
-# View, table of the page, and for each cell of the page the CLI's column, in the page's order. ^ is a maximum.
-TABLES = """Object.fromEntries([...document.querySelectorAll('table[id]')].map((table) => [table.id, [...table.tBodies[0].rows].map((row) =>
-	[...row.cells].map((cell) => [cell.dataset.column || '', cell.title]))]))"""
-VIEWS = [
-    ("cpu", "cpu", ["pid", "comm"], ["oncpu_ns", "util_pct", "switches", "preempted"]),
-    ("sched", "waits", ["pid", "comm"], ["waits", "wait_ns", "^wait_max_ns"]),
-    ("states", "states", ["pid", "comm"], ["life_ns", "running_ns", "runnable_ns", "preempted_ns", "throttled_ns", "disk_ns", "uninterruptible_ns", "sleeping_ns", "stopped_ns",
-                                           "unknown_ns"]),
-    ("alloc", "memory", ["pid", "comm", "source"], ["allocs", "frees", "alloc_bytes", "free_bytes", "net_bytes", "^peak_bytes", "exit_bytes"]),
-    ("io", "io", ["pid", "comm", "device", "op", "submitter", "owner_how"], ["ios", "bytes", "iops", "^lat_max_ns", "errors"]),
-]
-
-
-def report(trace, view, a, b):
-    r = subprocess.run([ebpfrec, "report", "-i", trace, view, "--from", "%d.%09ds" % divmod(a, 10**9), "--to", "%d.%09ds" % divmod(b, 10**9),
-                        "--format", "csv", "--limit", "0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True)
-    return list(csv.DictReader(io.StringIO(r.stdout)))
-
-
-def number(text):
-    return None if text == "" else float(text)
-
-
-def compare(tables, trace, a, b):
-    """What differs, and how many figures were compared."""
-    wrong, figures = [], 0
-    for view, table, keys, values in VIEWS:
-        names = [v.lstrip("^") for v in values]
-        wanted = []
-        for r in report(trace, view, a, b):
-            if view == "alloc" and r["source"] == "vm":
-                continue
-            if view == "io" and r["comm"] != "[unknown]":
-                r["submitter"] = r["owner_how"] = ""
-            key = [r[k][1:] if re.match(r"'[=+@-]", r[k]) else r[k] for k in keys]
-            wanted.append(tuple(key) + tuple(number(r[v]) for v in names))
-        rest, got = collections.Counter(wanted), []
-        for row in tables.get("table-" + table, []):
-            ids = {c: number(v) for c, v in row if c}
-            got.append((tuple(v for c, v in row if not c or c not in names)[:len(keys)], tuple(ids.get(v) for v in names)))
-        named = [k + v for k, v in got if k[1] != "other"]
-        for row in named:
-            figures += len(names)
-            if not rest[row]:
-                wrong.append("%s: the page has %s, report does not" % (view, row))
-            rest[row] -= 1
-        left = [r for r in rest.elements()]
-        others = [(k, v) for k, v in got if k[1] == "other"]
-        for i, v in enumerate(values):
-            if names[i] in ("util_pct", "iops"):
-                continue
-            figures += 1
-            of_rest = [r[len(keys) + i] for r in left if r[len(keys) + i] is not None]
-            of_other = [x[i] for k, x in others if x[i] is not None]
-            if names[i] == "peak_bytes":  # of several processes the highest are known, not what they had together
-                wrong.extend("%s: the page has %s of the others: %s" % (view, v, x) for x in of_other)
-                continue
-            add = max if v[0] == "^" else sum
-            if add(of_rest or [0]) != add(of_other or [0]):
-                wrong.append("%s: %s of the others: the page has %s, report %s" % (view, v, add(of_other or [0]), add(of_rest or [0])))
-    return wrong, figures
 
 
 def check_windows(name, trace, cnt):
@@ -295,7 +233,7 @@ def check_colors():
 
 
 def check_paper():
-    fits = "[...document.querySelectorAll('.plot')].every((e) => Math.abs(e.querySelector('canvas').clientWidth - e.clientWidth) < 2)"
+    fits = "[...document.querySelectorAll('.chart:not([hidden]) .plot')].every((e) => Math.abs(e.querySelector('canvas').clientWidth - e.clientWidth) < 2)"
     dump(os.path.join(tmp, "page.html"))
     width = browser.evaluate("(dispatchEvent(new Event('beforeprint')), document.getElementById('charts').clientWidth)")
     on_paper, after = browser.evaluate(fits), browser.evaluate("(dispatchEvent(new Event('afterprint')), document.getElementById('charts').clientWidth)")
@@ -308,7 +246,7 @@ def check_firefox():
         print("SKIP page: Firefox: there is no firefox here")
         return
     path, trace = os.path.join(tmp, "page.html"), os.path.join(tmp, "large")
-    charts = "[...document.querySelectorAll('.chart h2')].map((e) => e.textContent)"
+    charts = "[...document.querySelectorAll('.chart:not([hidden]) h2')].map((e) => e.textContent)"
     dump(path)
     wanted = browser.evaluate(charts)
     with firefox.Firefox() as f:
@@ -391,11 +329,11 @@ def check_profile():
     """The page has a flame graph of the code that ran, if samples were recorded: gen_golden's, whose cc1 ran 1.44 s in six of them."""
     path = os.path.join(tmp, "profile.html")
     subprocess.run([ebpfrec, "export", "-q", "--to", "html", "-i", os.path.join(tmp, "stacks"), "-o", path], check=True, stderr=subprocess.DEVNULL)
-    browser.open(path)
+    dump(path)
     frames = browser.evaluate("[...document.querySelectorAll('#flame-profile .frames div')].map((e) => e.title)")
     check("the page shows the code that ran", any(re.match(r"cc1: 1\.44 s \(", t) for t in frames) and any(re.match(r"ufunc_12: 1\.20 s \(", t) for t in frames) and
           any(t.startswith("[no sample]: 1.00 s") for t in frames), frames)
-    browser.open(os.path.join(tmp, "golden.html"))
+    dump(os.path.join(tmp, "golden.html"))
     check("and nothing of it without samples", browser.evaluate("document.getElementById('flame-profile').hidden") is True, "shown")
 
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
 # run.sh: the page of `export --to html`, in a browser without a screen: its tables say what `ebpfrec report`
-# says of the same window, and nothing in a trace makes it run or fetch anything.
+# says of the same window, and nothing in a trace makes it run or fetch anything. The same of `ebpfrec view`.
 # Prints "ok NAME", "not ok NAME: what it saw", "SKIP NAME: why".
 set -u
 
@@ -75,4 +75,6 @@ fi
 
 python3 -c 'import sys; sys.path.insert(0, sys.argv[1]); import browser; sys.exit(not browser.find())' "$here" ||
 	{ echo "SKIP page/browser: there is no chromium here"; exit 0; }
-exec python3 "$here/page_check.py"
+python3 "$here/page_check.py"
+status=$?
+python3 "$here/view_check.py" && exit $status

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * metrics_http: a daemon of libmicrohttpd that runs in the caller's thread. It makes an answer when
+ * http_server: a daemon of libmicrohttpd that runs in the caller's thread. It makes an answer when
  * one is asked for.
  *
  * Nobody can keep others out by opening connections: a client that does not end its request in time
  * is cut off, and so is the oldest connection of a client that has too many, or of all when there
  * are too many. libmicrohttpd has a limit per client of its own, but that one refuses newcomers.
  */
-#include "cmd/metrics/metrics_http.h"
+#include "cmd/serve/http_server.h"
 
 #include <errno.h>
 #include <netdb.h>
@@ -31,7 +31,6 @@
 #define CONNECTION_BYTES 16384 /* for the headers of a request */
 #define REQUEST_NS (10 * UNITS_NS_PER_S) /* from the connection to the end of the first answer */
 #define NEXT_NS (40 * UNITS_NS_PER_S) /* to the end of the next one */
-#define OPENMETRICS "application/openmetrics-text"
 
 struct connection {
 	int fd; /* -1: the place is free */
@@ -40,9 +39,9 @@ struct connection {
 	struct in6_addr from; /* of IPv4 the first four bytes */
 };
 
-struct metrics_http {
+struct http_server {
 	struct MHD_Daemon *daemon;
-	metrics_http_text text;
+	http_answer_fn answer;
 	void *ctx;
 	bool is_loopback;
 	char url[128];
@@ -59,7 +58,7 @@ static void cut_off(struct connection *c)
 }
 
 /* Cuts off the oldest connection of those from an address (NULL: any), if there are more. */
-static void make_room(struct metrics_http *h, const struct in6_addr *from, size_t most)
+static void make_room(struct http_server *h, const struct in6_addr *from, size_t most)
 {
 	struct connection *oldest = NULL;
 	size_t cnt = 0;
@@ -77,7 +76,7 @@ static void make_room(struct metrics_http *h, const struct in6_addr *from, size_
 		cut_off(oldest);
 }
 
-static void cut_off_slow(struct metrics_http *h)
+static void cut_off_slow(struct http_server *h)
 {
 	uint64_t now_ns = clock_mono_ns();
 
@@ -90,7 +89,7 @@ static void cut_off_slow(struct metrics_http *h)
 	}
 }
 
-static void begin_connection(struct metrics_http *h, struct MHD_Connection *conn, void **at)
+static void begin_connection(struct http_server *h, struct MHD_Connection *conn, void **at)
 {
 	const struct sockaddr *from =
 		MHD_get_connection_info(conn, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr;
@@ -135,7 +134,7 @@ static void on_answered(void *ctx, struct MHD_Connection *conn, void **state,
  * this machine may read. So a program that listens on loopback answers for names of loopback alone.
  * A client that names no host is no browser.
  */
-static bool is_host_good(const struct metrics_http *h, const char *host)
+static bool is_host_good(const struct http_server *h, const char *host)
 {
 	static const char *const names[] = { "localhost", "127.0.0.1", "[::1]" };
 	const char *own = h->url + strlen("http://");
@@ -195,43 +194,67 @@ static bool pack(char **text, size_t *bytes)
 	return true;
 }
 
-static enum MHD_Result answer(struct MHD_Connection *c, unsigned int status, const char *type,
-			      char *text, size_t bytes, enum MHD_ResponseMemoryMode mode,
-			      bool is_packed)
+static void add_headers(struct MHD_Response *r, const struct http_answer *a, const char *encoding)
 {
-	struct MHD_Response *r = MHD_create_response_from_buffer(bytes, text, mode);
-	enum MHD_Result ret = MHD_NO;
+	char save_as[160];
 
-	if (!r)
-		return MHD_NO;
-	MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, type);
-	if (is_packed)
-		MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_ENCODING, "gzip");
-	if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
+	MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE,
+				a->type ?: "text/plain; charset=utf-8");
+	/* what is asked for again may have changed, and no cache is to keep names of a trace */
+	MHD_add_response_header(r, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+	MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
+	if (encoding)
+		MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_ENCODING, encoding);
+	if (a->policy)
+		MHD_add_response_header(r, "Content-Security-Policy", a->policy);
+	if (a->save_as) {
+		snprintf(save_as, sizeof(save_as), "attachment; filename=\"%s\"", a->save_as);
+		MHD_add_response_header(r, "Content-Disposition", save_as);
+	}
+	if (a->status == MHD_HTTP_METHOD_NOT_ALLOWED)
 		MHD_add_response_header(r, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
-	ret = MHD_queue_response(c, status, r);
+}
+
+/* Frees the text of the answer. */
+static enum MHD_Result give(struct MHD_Connection *c, struct http_answer *a)
+{
+	const char *encodings =
+		MHD_lookup_connection_value(c, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT_ENCODING);
+	bool is_packed = a->text && !a->is_deflated && takes_gzip(encodings) &&
+			 pack(&a->text, &a->bytes);
+	struct MHD_Response *r =
+		a->text ? MHD_create_response_from_buffer(a->bytes, a->text, MHD_RESPMEM_MUST_FREE)
+			: MHD_create_response_from_buffer(strlen(a->fixed), (void *)a->fixed,
+							  MHD_RESPMEM_PERSISTENT);
+	enum MHD_Result ret;
+
+	if (!r) {
+		free(a->text);
+		return MHD_NO;
+	}
+	add_headers(r, a, a->is_deflated ? "deflate" : is_packed ? "gzip" : NULL);
+	ret = MHD_queue_response(c, a->status, r);
 	MHD_destroy_response(r);
 	return ret;
 }
 
 static enum MHD_Result say(struct MHD_Connection *c, unsigned int status, const char *text)
 {
-	return answer(c, status, "text/plain; charset=utf-8", (char *)text, strlen(text),
-		      MHD_RESPMEM_PERSISTENT, false);
+	return give(c, &(struct http_answer){ .status = status, .fixed = text });
 }
 
 static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const char *url,
 				  const char *method, const char *version, const char *upload,
 				  size_t *upload_bytes, void **state)
 {
-	const char *accept = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Accept");
-	const char *host = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Host");
-	const char *encodings =
-		MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Accept-Encoding");
-	bool openmetrics = accept && strstr(accept, OPENMETRICS), is_packed;
-	struct metrics_http *h = ctx;
-	size_t bytes;
-	char *text;
+	const char *host = MHD_lookup_connection_value(c, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST);
+	const struct http_request q = {
+		.path = url, .connection = c,
+		.accept = MHD_lookup_connection_value(c, MHD_HEADER_KIND,
+						      MHD_HTTP_HEADER_ACCEPT) ?: "",
+	};
+	struct http_answer a = { .status = MHD_HTTP_OK };
+	struct http_server *h = ctx;
 
 	/* the first call is for the headers, others for a body, and the last for the answer */
 	if (!*state || *upload_bytes) {
@@ -243,18 +266,22 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const cha
 		return say(c, MHD_HTTP_FORBIDDEN, "only localhost is served here\n");
 	if (strcmp(method, "GET") && strcmp(method, "HEAD"))
 		return say(c, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET\n");
-	if (!strcmp(url, "/"))
-		return say(c, MHD_HTTP_OK, "ebpfrec: the metrics are at /metrics\n");
-	if (strcmp(url, "/metrics"))
-		return say(c, MHD_HTTP_NOT_FOUND, "the metrics are at /metrics\n");
-	text = h->text(h->ctx, openmetrics, &bytes);
-	if (!text)
-		return say(c, MHD_HTTP_INTERNAL_SERVER_ERROR, "the trace cannot be counted\n");
-	is_packed = takes_gzip(encodings) && pack(&text, &bytes);
-	return answer(c, MHD_HTTP_OK,
-		      openmetrics ? OPENMETRICS "; version=1.0.0; charset=utf-8"
-				  : "text/plain; version=0.0.4; charset=utf-8",
-		      text, bytes, MHD_RESPMEM_MUST_FREE, is_packed);
+	h->answer(h->ctx, &q, &a);
+	return give(c, &a);
+}
+
+const char *http_request_argument(const struct http_request *q, const char *name)
+{
+	return MHD_lookup_connection_value(q->connection, MHD_GET_ARGUMENT_KIND, name);
+}
+
+bool http_request_is_gone(const struct http_request *q)
+{
+	int fd = MHD_get_connection_info(q->connection, MHD_CONNECTION_INFO_CONNECTION_FD)
+			 ->connect_fd;
+	char byte;
+
+	return recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
 }
 
 /* ---- listening ---- */
@@ -290,10 +317,10 @@ static bool is_loopback(const struct sockaddr *at)
 	return ntohl(((const struct sockaddr_in *)(const void *)at)->sin_addr.s_addr) >> 24 == 127;
 }
 
-int metrics_http_start(struct metrics_http **ret, const char *address, metrics_http_text text,
-		       void *ctx, struct err *e)
+int http_server_start(struct http_server **ret, const char *address, http_answer_fn answer,
+		      void *ctx, struct err *e)
 {
-	struct metrics_http *h = calloc(1, sizeof(*h));
+	struct http_server *h = calloc(1, sizeof(*h));
 	const union MHD_DaemonInfo *info;
 	struct addrinfo *at = NULL;
 	char host[64] = "";
@@ -306,7 +333,7 @@ int metrics_http_start(struct metrics_http **ret, const char *address, metrics_h
 		free(h);
 		return r;
 	}
-	h->text = text;
+	h->answer = answer;
 	h->ctx = ctx;
 	h->is_loopback = is_loopback(at->ai_addr);
 	for (size_t i = 0; i < CONNECTIONS_MAX + CLOSING_MAX; i++)
@@ -328,51 +355,60 @@ int metrics_http_start(struct metrics_http **ret, const char *address, metrics_h
 	}
 	info = MHD_get_daemon_info(h->daemon, MHD_DAEMON_INFO_BIND_PORT);
 	snprintf(h->url, sizeof(h->url),
-		 r == AF_INET6 ? "http://[%s]:%u/metrics" : "http://%s:%u/metrics", host,
+		 r == AF_INET6 ? "http://[%s]:%u" : "http://%s:%u", host,
 		 info ? info->port : 0);
 	*ret = h;
 	return 0;
 }
 
-void metrics_http_run(struct metrics_http *h, int wait_ms)
+void http_server_run(struct http_server *h, int wait_ms)
 {
 	cut_off_slow(h);
 	MHD_run_wait(h->daemon, wait_ms);
 }
 
-void metrics_http_stop(struct metrics_http *h)
+void http_server_stop(struct http_server *h)
 {
 	if (h)
 		MHD_stop_daemon(h->daemon);
 	free(h);
 }
 
-const char *metrics_http_url(const struct metrics_http *h)
+const char *http_server_url(const struct http_server *h)
 {
 	return h->url;
 }
 
 #else
 
-int metrics_http_start(struct metrics_http **ret, const char *address, metrics_http_text text,
-		       void *ctx, struct err *e)
+int http_server_start(struct http_server **ret, const char *address, http_answer_fn answer,
+		      void *ctx, struct err *e)
 {
 	return err_set(e, -ENOSYS,
-		       "this program was built without libmicrohttpd (Debian: libmicrohttpd-dev); "
-		       "--textfile and --once work");
+		       "this program was built without libmicrohttpd (Debian: libmicrohttpd-dev)");
 }
 
-void metrics_http_run(struct metrics_http *h, int wait_ms)
+void http_server_run(struct http_server *h, int wait_ms)
 {
 }
 
-void metrics_http_stop(struct metrics_http *h)
+void http_server_stop(struct http_server *h)
 {
 }
 
-const char *metrics_http_url(const struct metrics_http *h)
+const char *http_server_url(const struct http_server *h)
 {
 	return "";
+}
+
+const char *http_request_argument(const struct http_request *q, const char *name)
+{
+	return NULL;
+}
+
+bool http_request_is_gone(const struct http_request *q)
+{
+	return true;
 }
 
 #endif

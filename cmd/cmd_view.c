@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * cmd_view: `ebpfrec view` serves the page of `export --to html` without its data, which the page
+ * asks for, window by window. Each answer is made when it is asked for, in this thread; what a
+ * browser has given up meanwhile is not made.
+ *
+ * Only who has the address may ask: it has a random token. The program reads the trace, and writes
+ * nothing but the trace's index.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "analyze/engine/report_view.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/units.h"
+#include "cmd/cmd.h"
+#include "cmd/input/input.h"
+#include "cmd/render/page.h"
+#include "cmd/render/say.h"
+#include "cmd/serve/http_server.h"
+
+#define TOKEN_BYTES 16
+#define TOKEN_CHARS (2 * TOKEN_BYTES)
+#define ANSWER_SECONDS 60 /* an answer takes no longer */
+#define LOOK_NS UNITS_NS_PER_S /* how often a live trace is looked at, at most */
+#define JSON "application/json; charset=utf-8"
+
+struct view_job {
+	struct input in;
+	const char *listen;
+	char token[TOKEN_CHARS + 1];
+	struct http_server *http;
+	uint64_t looked_ns;
+};
+
+/* What a signal ends: the statement that runs, or the program. */
+static struct analysis *volatile running;
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int sig)
+{
+	interrupted |= sig != SIGALRM;
+	if (running)
+		analysis_interrupt(running);
+}
+
+/* ---- the trace ---- */
+
+/* Takes in what was recorded since the last answer. 0 or an exit status. */
+static int look(struct view_job *j)
+{
+	size_t before, now;
+	int c;
+
+	if (!trace_is_live(j->in.trace) || clock_mono_ns() - j->looked_ns < LOOK_NS)
+		return 0;
+	j->looked_ns = clock_mono_ns();
+	trace_blocks(j->in.trace, &before);
+	c = input_refresh(&j->in);
+	if (c)
+		return c;
+	trace_blocks(j->in.trace, &now);
+	if (now == before && j->in.analysis && trace_is_live(j->in.trace))
+		return 0;
+	analysis_close(j->in.analysis);
+	j->in.analysis = NULL;
+	return input_open_analysis(&j->in);
+}
+
+/* ---- answers ---- */
+
+static void refuse(struct http_answer *ret, unsigned int status, const char *why)
+{
+	ret->status = status;
+	ret->fixed = why;
+}
+
+/* An argument in ns from the trace's start, as an instant of its clock. */
+static bool take_instant(const struct http_request *q, const char *name, uint64_t start_ns,
+			 uint64_t *ret)
+{
+	const char *text = http_request_argument(q, name);
+	char *end;
+
+	if (!text || *text < '0' || *text > '9')
+		return false;
+	errno = 0;
+	*ret = strtoull(text, &end, 10);
+	if (errno || *end || *ret > INT64_MAX - start_ns)
+		return false;
+	*ret += start_ns;
+	return true;
+}
+
+/* The data of a page about the window. */
+static void answer_window(struct view_job *j, const struct http_request *q,
+			  struct http_answer *ret)
+{
+	uint64_t start_ns = trace_start_ns(j->in.trace), from_ns, to_ns;
+	struct buf data = { 0 };
+	struct err e = { "" };
+	int c;
+
+	if (!take_instant(q, "from", start_ns, &from_ns) ||
+	    !take_instant(q, "to", start_ns, &to_ns) || from_ns >= to_ns) {
+		refuse(ret, 400, "from and to are ns from the trace's start\n");
+		return;
+	}
+	input_verify(&j->in, true, from_ns, to_ns);
+	c = analysis_page(j->in.analysis, from_ns, to_ns, NULL, &data, &e);
+	if (c) {
+		buf_done(&data);
+		say_note("%s", err_text(&e, c));
+		refuse(ret, 500, "the window cannot be shown; the terminal says why\n");
+		return;
+	}
+	*ret = (struct http_answer){ .status = 200, .type = JSON, .text = (char *)data.data,
+				     .bytes = data.len, .is_deflated = true };
+}
+
+/* The page, without data. */
+static void answer_page(struct view_job *j, struct http_answer *ret)
+{
+	const struct trace *t = j->in.trace;
+	struct loss_needs needs = report_view_find("page")->needs;
+	char missing[400];
+	const struct page_request r = { j->in.analysis, t, input_path(&j->in), trace_start_ns(t),
+					trace_end_ns(t), missing, .is_served = true };
+	FILE *f = open_memstream(&ret->text, &ret->bytes);
+	struct err e = { "" };
+	int c = f ? 0 : -ENOMEM;
+
+	input_is_complete(t, needs, r.from_ns, r.to_ns, missing, sizeof(missing));
+	if (f)
+		c = page_write(&r, f, &e);
+	if (f && fclose(f) && !c)
+		c = -ENOMEM;
+	if (c) {
+		free(ret->text);
+		ret->text = NULL;
+		refuse(ret, 500, "out of memory\n");
+		return;
+	}
+	ret->type = "text/html; charset=utf-8";
+}
+
+/* Compares all of it, however early it differs. */
+static bool is_token(const struct view_job *j, const char *text)
+{
+	unsigned char differs = 0;
+
+	if (strnlen(text, TOKEN_CHARS) < TOKEN_CHARS)
+		return false;
+	for (unsigned int i = 0; i < TOKEN_CHARS; i++)
+		differs |= (unsigned char)(text[i] ^ j->token[i]);
+	return !differs;
+}
+
+static void answer_what(struct view_job *j, const struct http_request *q, const char *what,
+			struct http_answer *ret)
+{
+	if (!strcmp(what, ""))
+		answer_page(j, ret);
+	else if (!strcmp(what, "window"))
+		answer_window(j, q, ret);
+	else
+		refuse(ret, 404, "there is no such page\n");
+}
+
+static void answer(void *ctx, const struct http_request *q, struct http_answer *ret)
+{
+	struct view_job *j = ctx;
+
+	if (*q->path != '/' || !is_token(j, q->path + 1) || q->path[1 + TOKEN_CHARS] != '/') {
+		refuse(ret, 403, "the address that `ebpfrec view` printed has a token\n");
+		return;
+	}
+	if (http_request_is_gone(q)) {
+		refuse(ret, 503, "given up\n");
+		return;
+	}
+	if (look(j)) {
+		refuse(ret, 500, "the trace cannot be read; the terminal says why\n");
+		return;
+	}
+	running = j->in.analysis;
+	alarm(ANSWER_SECONDS);
+	answer_what(j, q, q->path + TOKEN_CHARS + 2, ret);
+	alarm(0);
+	running = NULL;
+}
+
+/* ---- the command ---- */
+
+static int make_token(struct view_job *j)
+{
+	uint8_t bytes[TOKEN_BYTES];
+
+	if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes))
+		return input_status(-errno, NULL);
+	for (unsigned int i = 0; i < TOKEN_BYTES; i++)
+		snprintf(j->token + 2 * i, 3, "%02x", bytes[i]);
+	return 0;
+}
+
+static int serve(struct view_job *j)
+{
+	const struct sigaction stop = { .sa_handler = on_signal };
+
+	sigaction(SIGINT, &stop, NULL);
+	sigaction(SIGTERM, &stop, NULL);
+	sigaction(SIGALRM, &stop, NULL);
+	printf("%s/%s/\n", http_server_url(j->http), j->token);
+	if (fflush(stdout))
+		return EXIT_FAILED;
+	if (isatty(STDERR_FILENO))
+		say_note("open this address in a browser; Ctrl-C ends the viewer");
+	while (!interrupted)
+		http_server_run(j->http, 500);
+	return 0;
+}
+
+static int run(void *job)
+{
+	struct view_job *j = job;
+	struct err e = { "" };
+	int c;
+
+	if (!page_is_built())
+		return say_error("%s", page_lacks);
+	c = input_open(&j->in, true);
+	if (!c)
+		c = trace_is_live(j->in.trace) ? input_open_analysis(&j->in) :
+						 input_analysis(&j->in);
+	if (!c)
+		c = make_token(j);
+	if (!c)
+		c = input_status(http_server_start(&j->http, j->listen, answer, j, &e), &e);
+	if (!c)
+		c = serve(j);
+	http_server_stop(j->http);
+	return c;
+}
+
+static const struct opts_option options[] = {
+	INPUT_OPTION_TRACE(struct view_job, in),
+	{ 0, "listen", "ADDR:PORT",
+	  "serve at this address (127.0.0.1:0: any free port); a port alone is on\n127.0.0.1",
+	  OPTS_TEXT, offsetof(struct view_job, listen),
+	  .refuse = "the address must not be empty" },
+	{ 0 },
+};
+
+const struct opts_command view_opts = {
+	.name = "view",
+	.about = "Look at a trace in a browser, at any window of it.",
+	.synopsis = "[-i TRACE] [--listen ADDR:PORT]",
+	.text = "Prints an address for a browser on this machine, and serves the page of\n"
+		"`export --to html` there, whose windows are as exact as those of `report`:\n"
+		"each step of a zoom is a question to the trace. The address has a token that\n"
+		"only its reader knows. A trace that is being recorded is followed. Ctrl-C ends\n"
+		"the viewer.\n",
+	.options = options,
+	.examples = "  ebpfrec view\n"
+		    "  ebpfrec view -i build.ebpfrec --listen 8080\n"
+		    "  ssh -L 8080:127.0.0.1:8080 server ebpfrec view --listen 8080\n",
+	.bytes = sizeof(struct view_job),
+	.initial = &(const struct view_job){ .in.quick = true, .listen = "127.0.0.1:0" },
+	.done = input_close,
+	.run = run,
+};

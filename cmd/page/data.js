@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * The data of a window: results, which are columns of rows by bin and process, and what they say of whom.
+ * Names come from the trace and are hostile: they reach the document through textContent alone.
+ */
+/* Colours that people with any kind of colour blindness tell apart (Okabe and Ito, and Tol). */
+const PALETTE = ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#56b4e9', '#d55e00', '#b8a600', '#882255',
+	'#7a7ad1', '#44aa99', '#a0703c', '#6f8f2f'];
+const OTHER = '#9a9a9a', UNKNOWN = '#5f6b7a', PEAK = '#808080';
+
+const $ = (id) => document.getElementById(id);
+
+const byteRate = (v) => bytes(v) + '/s';
+const rate = (v) => v.toLocaleString('en-US', { maximumFractionDigits: 1 });
+const instant = (ns) => (ns / 1e9).toFixed(9).replace(/0{1,6}$/, '');
+/* As an option takes it: exact. */
+const option = (ns) => (ns / 1e9).toFixed(9).replace(/\.?0+$/, '') + 's';
+
+let edges = [];		/* of bins, ns from the trace's start */
+let results = {}, texts = [];
+let from = 0, to = 0;	/* bins shown: [from, to) */
+const processes = new Map();	/* number of the text -> { key, pid, comm, color } */
+const colors = new Map();	/* of a process' text: it keeps its colour in other windows */
+let lost = [];	/* bins in which something is missing: [from, to) */
+
+/* What comes as differences becomes what it means. */
+function take_data(all) {
+	texts = all.texts;
+	results = all.results;
+	edges = all.edges;
+	for (let i = 1; i < edges.length; i++)
+		edges[i] += edges[i - 1];
+	for (const r of Object.values(results)) {
+		r.cnt = Object.values(r)[0].length;
+		for (let i = 1; r.bin && i < r.cnt; i++)
+			r.bin[i] += r.bin[i - 1];
+	}
+	from = 0;
+	to = edges.length - 1;
+	processes.clear();
+	paint();
+	find_lost();
+}
+
+/* "upid pid name", or "other" */
+function process(text) {
+	let p = processes.get(text);
+	if (!p) {
+		const parts = /^(\d+) (\d*) (.*)$/s.exec(texts[text]);
+		p = parts ? { key: text, pid: parts[2], comm: parts[3] } : { key: text, pid: '', comm: texts[text], is_other: true };
+		/* [unknown] and [filtered] have no PID, and are no process */
+		p.color = p.is_other || p.pid ? OTHER : UNKNOWN;
+		p.color = colors.get(texts[text]) || p.color;
+		processes.set(text, p);
+	}
+	return p;
+}
+
+/* The first row of a bin or later. */
+function lower(r, bin) {
+	let low = 0, high = r.cnt;
+	while (low < high) {
+		const mid = (low + high) >> 1;
+		if (r.bin[mid] < bin)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* The palette, then its colours mixed with white, then with black. */
+function nth_color(i) {
+	const color = PALETTE[i % PALETTE.length], turn = Math.floor(i / PALETTE.length) % 3;
+	const mixed = [1, 3, 5].map((at) => {
+		const v = parseInt(color.slice(at, at + 2), 16);
+		return Math.round(turn === 1 ? v + (255 - v) * 0.5 : turn === 2 ? v * 0.55 : v);
+	});
+	return 'rgb(' + mixed.join() + ')';
+}
+
+/* One process has one colour everywhere: the first colours are for those with the largest share of anything. */
+function paint() {
+	const share = new Map();
+	for (const [name, column, source] of [['cpu', 'oncpu_ns'], ['memory', 'now_bytes', 'rss'], ['io', 'bytes'],
+		['waits', 'wait_ns'], ['memory', 'alloc_bytes', 'slab']]) {
+		const r = results[name], sums = new Map();
+		let all = 0;
+		for (let i = 0; i < r.cnt; i++) {
+			const v = r[column][i];
+			if ((source && texts[r.source[i]] !== source) || !process(r.process[i]).pid || !v)
+				continue;
+			sums.set(r.process[i], (sums.get(r.process[i]) || 0) + v);
+			all += v;
+		}
+		for (const [p, v] of sums)
+			share.set(p, Math.max(share.get(p) || 0, v / all));
+	}
+	for (const [p] of [...share].sort((a, b) => b[1] - a[1])) {
+		if (!colors.has(texts[p]))
+			colors.set(texts[p], nth_color(colors.size));
+		process(p).color = colors.get(texts[p]);
+	}
+}
+
+function was_recorded(source) {
+	const i = results.info.key.findIndex((key) => texts[key] === 'recorded');
+	return texts[results.info.value[i]].split(' ').includes(source);
+}
+
+function find_lost() {
+	const r = results.loss;
+	lost = [];
+	for (let i = 0; i < r.cnt; i++) {
+		if (texts[r.what[i]] !== 'all')
+			continue;
+		const last = lost[lost.length - 1];
+		if (last && last[1] >= r.bin[i])
+			last[1] = r.bin[i] + 1;
+		else
+			lost.push([r.bin[i], r.bin[i] + 1]);
+	}
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * Which window is shown, how one comes to another one, and where its data comes from: a page has the data of its whole window
+ * in itself, and shows whole bins of it; a page that `ebpfrec view` serves asks for each window, to the nanosecond.
+ */
+const NARROWEST = 100;	/* ns */
+
+let asked = [0, 0];	/* the window that was asked for last, ns: it may not be here yet */
+let steps = 0;		/* windows before this one */
+let waiting = 0;
+
+const span_ns = () => edges[to] - edges[from];
+
+const own_data = {
+	read: async () => {
+		const coded = atob($('data').textContent.trim());
+		const raw = new Uint8Array(coded.length);
+		for (let i = 0; i < coded.length; i++)
+			raw[i] = coded.charCodeAt(i);
+		const text = await new Response(new Blob([raw]).stream().pipeThrough(new DecompressionStream('deflate'))).text();
+		take_data(JSON.parse(text));
+	},
+	whole: () => [edges[0], edges[edges.length - 1]],
+	/* Snapped to the nearest edges; at least one bin. */
+	show: async (a, b) => {
+		const nearest = (ns) => {
+			let i = 0;
+			while (i + 1 < edges.length && Math.abs(edges[i + 1] - ns) <= Math.abs(edges[i] - ns))
+				i++;
+			return i;
+		};
+		from = Math.min(nearest(a), edges.length - 2);
+		to = Math.max(nearest(b), from + 1);
+	},
+};
+
+const served_data = {
+	under_way: null,
+	end: 1,		/* of the trace, ns */
+	is_live: false,
+	read: () => served_data.show(...(address_window() || [0, Number.MAX_SAFE_INTEGER])),
+	whole: () => [0, served_data.end],
+	/* What is under way is overtaken: its answer is not waited for any more. */
+	show: async (a, b) => {
+		if (served_data.under_way)
+			served_data.under_way.abort();
+		served_data.under_way = new AbortController();
+		document.body.classList.add('asking');
+		const answer = await fetch('window?from=' + a + '&to=' + b, { signal: served_data.under_way.signal });
+		if (!answer.ok)
+			throw new Error(await answer.text());
+		const all = await answer.json();
+		served_data.under_way = null;
+		document.body.classList.remove('asking');
+		served_data.end = all.end;
+		served_data.is_live = all.live;
+		take_data(all);
+	},
+};
+
+const source = $('app').dataset.served ? served_data : own_data;
+
+/* "#FROM-TO", ns, and more words after commas: the window that an address names. */
+function address_window() {
+	const named = /^#(\d+)-(\d+)/.exec(location.hash);
+	return named && [Number(named[1]), Number(named[2])];
+}
+
+/* keep: the address has it already. */
+async function go(a, b, keep) {
+	const [begin, end] = source.whole();
+	a = Math.max(begin, Math.min(Math.round(a), end - 1));
+	b = Math.min(end, Math.max(Math.round(b), a + NARROWEST));
+	asked = [a, b];
+	try {
+		await source.show(a, b);
+	} catch (error) {
+		if (error.name !== 'AbortError')
+			$('span').textContent = 'The window could not be had: ' + error.message;
+		return;
+	}
+	asked = [edges[from], edges[to]];
+	if (!keep)
+		name_window();
+	if (!waiting)
+		waiting = requestAnimationFrame(redraw);
+}
+
+/* The address names the window, so that a link to it can be sent, and the browser's Back works. */
+function name_window() {
+	const hash = '#' + edges[from] + '-' + edges[to] + choices();
+	if (hash === location.hash)
+		return;
+	try {
+		history.pushState({ steps: ++steps }, '', hash);
+	} catch (error) { /* a page without an address of its own */ }
+}
+
+/* The address was changed by hand, or by Back. */
+function follow_address() {
+	const named = address_window() || source.whole();
+	steps = (history.state && history.state.steps) || 0;
+	take_choices();
+	go(named[0], named[1], true);
+}
+
+/* Around an instant, which stays where it is; else around the middle. */
+function zoom(factor, at) {
+	const [a, b] = asked, middle = at === undefined ? (a + b) / 2 : at;
+	go(middle - (middle - a) * factor, middle + (b - middle) * factor);
+}
+
+function move(direction) {
+	const [begin, end] = source.whole(), [a, b] = asked, length = b - a;
+	const next = Math.max(begin, Math.min(a + direction * length / 4, end - length));
+	go(next, next + length);
+}
+
+const show_whole = () => go(...source.whole());
+const show_seconds = (a, b) => go(a * 1e9, b * 1e9);
+
+/* The wheel zooms with Ctrl, around what is under the mouse; without it, the page scrolls. at(event): the instant there. */
+function zoom_by_wheel(element, at) {
+	element.addEventListener('wheel', (event) => {
+		if (!event.ctrlKey)
+			return;
+		event.preventDefault();
+		zoom(event.deltaY < 0 ? 0.6 : 1 / 0.6, at(event));
+	}, { passive: false });
+}
+
+/* ---- what is chosen beside the window, in the address, too ---- */
+
+const choices = () => '';
+function take_choices() {}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * http_server: answers GET requests of `ebpfrec metrics --listen` and of `ebpfrec view`, one after
+ * the other, in the caller's thread. Connections, memory for headers and the time of a request are
+ * bounded, for each client and in all.
+ *
+ * Threads: one. Errors: -errno with text; -ENOSYS: the program was built without libmicrohttpd.
+ */
+#ifndef HTTP_SERVER_H
+#define HTTP_SERVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+
+struct http_server;
+
+struct http_request {
+	const char *path;	/* "/metrics" */
+	const char *accept;	/* what the client says that it takes; "": nothing */
+	void *connection;
+};
+/* An argument of the address, decoded; NULL: it has none of this name. */
+const char *http_request_argument(const struct http_request *q, const char *name);
+/* The client sends nothing more: a browser has given up the request, and may have asked again. */
+bool http_request_is_gone(const struct http_request *q);
+
+struct http_answer {
+	unsigned int status;	/* 200, unless it is set */
+	const char *type;	/* of the text; NULL: plain text */
+	const char *policy;	/* Content-Security-Policy; NULL: none */
+	const char *save_as;	/* the name of a file that a browser is to save; NULL: none */
+	char *text;		/* malloc'ed; the server frees it */
+	const char *fixed;	/* in place of text: a string that stays */
+	size_t bytes;		/* of text */
+	bool is_deflated;	/* the text is compressed (zlib's format) */
+};
+typedef void (*http_answer_fn)(void *ctx, const struct http_request *q, struct http_answer *ret);
+
+/* address: "127.0.0.1:19435", "[::1]:19435", or a port alone, on 127.0.0.1; port 0: any. */
+int http_server_start(struct http_server **ret, const char *address, http_answer_fn answer,
+		      void *ctx, struct err *e);
+void http_server_stop(struct http_server *h);
+/* "http://127.0.0.1:19435" */
+const char *http_server_url(const struct http_server *h);
+/* Answers what there is, and waits for more until then. */
+void http_server_run(struct http_server *h, int wait_ms);
+
+#endif /* HTTP_SERVER_H */

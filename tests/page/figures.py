@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+"""The figures in the tables of a page, compared with those of `ebpfrec report` for the same window."""
+import collections
+import csv
+import io
+import os
+import re
+import subprocess
+
+ebpfrec = os.environ["EBPFREC"]
+
+# View, table of the page, and for each cell of the page the CLI's column, in the page's order. ^ is a maximum.
+TABLES = """Object.fromEntries([...document.querySelectorAll('table[id]')].map((table) => [table.id, [...table.tBodies[0].rows].map((row) =>
+	[...row.cells].map((cell) => [cell.dataset.column || '', cell.title]))]))"""
+VIEWS = [
+    ("cpu", "cpu", ["pid", "comm"], ["oncpu_ns", "util_pct", "switches", "preempted"]),
+    ("sched", "waits", ["pid", "comm"], ["waits", "wait_ns", "^wait_max_ns"]),
+    ("states", "states", ["pid", "comm"], ["life_ns", "running_ns", "runnable_ns", "preempted_ns", "throttled_ns", "disk_ns", "uninterruptible_ns", "sleeping_ns", "stopped_ns",
+                                           "unknown_ns"]),
+    ("alloc", "memory", ["pid", "comm", "source"], ["allocs", "frees", "alloc_bytes", "free_bytes", "net_bytes", "^peak_bytes", "exit_bytes"]),
+    ("io", "io", ["pid", "comm", "device", "op", "submitter", "owner_how"], ["ios", "bytes", "iops", "^lat_max_ns", "errors"]),
+]
+
+
+def report(trace, view, a, b):
+    r = subprocess.run([ebpfrec, "report", "-i", trace, view, "--from", "%d.%09ds" % divmod(a, 10**9), "--to", "%d.%09ds" % divmod(b, 10**9),
+                        "--format", "csv", "--limit", "0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True)
+    return list(csv.DictReader(io.StringIO(r.stdout)))
+
+
+def number(text):
+    return None if text == "" else float(text)
+
+
+def compare(tables, trace, a, b):
+    """What differs, and how many figures were compared."""
+    wrong, figures = [], 0
+    for view, table, keys, values in VIEWS:
+        names = [v.lstrip("^") for v in values]
+        wanted = []
+        for r in report(trace, view, a, b):
+            if view == "alloc" and r["source"] == "vm":
+                continue
+            if view == "io" and r["comm"] != "[unknown]":
+                r["submitter"] = r["owner_how"] = ""
+            key = [r[k][1:] if re.match(r"'[=+@-]", r[k]) else r[k] for k in keys]
+            wanted.append(tuple(key) + tuple(number(r[v]) for v in names))
+        rest, got = collections.Counter(wanted), []
+        for row in tables.get("table-" + table, []):
+            ids = {c: number(v) for c, v in row if c}
+            got.append((tuple(v for c, v in row if not c or c not in names)[:len(keys)], tuple(ids.get(v) for v in names)))
+        named = [k + v for k, v in got if k[1] != "other"]
+        for row in named:
+            figures += len(names)
+            if not rest[row]:
+                wrong.append("%s: the page has %s, report does not" % (view, row))
+            rest[row] -= 1
+        left = [r for r in rest.elements()]
+        others = [(k, v) for k, v in got if k[1] == "other"]
+        for i, v in enumerate(values):
+            if names[i] in ("util_pct", "iops"):
+                continue
+            figures += 1
+            of_rest = [r[len(keys) + i] for r in left if r[len(keys) + i] is not None]
+            of_other = [x[i] for k, x in others if x[i] is not None]
+            if names[i] == "peak_bytes":  # of several processes the highest are known, not what they had together
+                wrong.extend("%s: the page has %s of the others: %s" % (view, v, x) for x in of_other)
+                continue
+            add = max if v[0] == "^" else sum
+            if add(of_rest or [0]) != add(of_other or [0]):
+                wrong.append("%s: %s of the others: the page has %s, report %s" % (view, v, add(of_other or [0]), add(of_rest or [0])))
+    return wrong, figures

@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+"""`ebpfrec view`, in a browser: any window has the figures of `ebpfrec report`, whoever has no token is refused, and nobody stops it. Called by run.sh."""
+import http.client
+import json
+import os
+import random
+import re
+import signal
+import socket
+import subprocess
+import sys
+import zlib
+
+from browser import Browser
+from figures import TABLES, compare
+import firefox
+
+tmp, ebpfrec = os.environ["tmp"], os.environ["EBPFREC"]
+failed = 0
+
+
+def check(name, good, saw=""):
+    global failed
+    failed += not good
+    print("ok view: " + name if good else "not ok view: %s: %s" % (name, str(saw)[:600].replace("\n", " ")), flush=True)
+
+
+class Viewer:
+    def __init__(self, trace):
+        self.process = subprocess.Popen([ebpfrec, "view", "-i", trace], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.url = self.process.stdout.readline().strip()
+        if not self.url:
+            raise SystemExit("not ok view: it serves: " + self.process.stderr.read())
+        self.port, self.path = re.match(r"http://127\.0\.0\.1:(\d+)(/[0-9a-f]{32}/)$", self.url).groups()
+
+    def ask(self, path, method="GET", **headers):
+        c = http.client.HTTPConnection("127.0.0.1", int(self.port), timeout=60)
+        c.request(method, path, headers=headers)
+        r = c.getresponse()
+        data = r.read()
+        c.close()
+        return r.status, zlib.decompress(data) if r.getheader("Content-Encoding") == "deflate" else data
+
+    def window(self, begin, end):
+        return json.loads(self.ask("%swindow?from=%d&to=%d" % (self.path, begin, end))[1])
+
+
+def check_refusals(v):
+    wrong = v.path[:-3] + ("0/" if v.path[-2] != "0" else "1/")
+    got = [v.ask(v.path)[0], v.ask("/")[0], v.ask(wrong)[0], v.ask(wrong + "window?from=0&to=1000")[0], v.ask(v.path[:-1])[0],
+           v.ask(v.path, Host="evil.example")[0], v.ask(v.path, method="POST")[0], v.ask(v.path + "etc")[0]]
+    check("without the token, for another host and with POST it refuses", got == [200, 403, 403, 403, 403, 403, 405, 404], got)
+    got = [v.ask(v.path + "window" + q)[0] for q in ("", "?from=1", "?from=5&to=5", "?from=9&to=5", "?from=-1&to=5", "?from=1e3&to=5000", "?from=0&to=99999999999999999999")]
+    check("what is no window is refused", got == [400] * len(got), got)
+
+
+def check_misuse(v):
+    """Clients that never end their request, say nonsense, or come in numbers."""
+    held = []
+    for data in [b"GET " + v.path.encode() + b" HTT", b"", b"\x00\xff" * 500 + b"\r\n\r\n", b"GET / HTTP/1.1\r\nHost: " + b"a" * 60000] + [b"GET /"] * 20:
+        s = socket.create_connection(("127.0.0.1", int(v.port)), 60)
+        try:
+            s.sendall(data)
+        except OSError:
+            pass
+        held.append(s)
+    # one that asks for much, and goes
+    s = socket.create_connection(("127.0.0.1", int(v.port)), 60)
+    s.sendall(b"GET " + v.path.encode() + b"window?from=0&to=99999999999 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    s.close()
+    status, data = v.ask(v.path + "window?from=0&to=1000000")
+    check("garbage, stalled connections and one that goes do not stop it", status == 200 and json.loads(data)["edges"] and v.process.poll() is None, status)
+    for s in held:
+        s.close()
+
+
+def go(b, begin, end):
+    b.evaluate("(delete document.body.dataset.drawn, location.hash = '%d-%d')" % (begin, end))
+    return tuple(map(int, b.wait("document.body.dataset.drawn === '%d-%d' && document.body.dataset.drawn" % (begin, end), 30).split("-")))
+
+
+def press(b, key):
+    b.evaluate("(delete document.body.dataset.drawn, document.body.dispatchEvent(new KeyboardEvent('keydown', { key: '%s', bubbles: true })))" % key)
+    return b.wait("document.body.dataset.drawn", 30)
+
+
+def check_windows(name, b, v, trace, cnt):
+    """Windows of any length, from some us to all."""
+    b.open(v.url, "#all")
+    whole = b.wait("document.body.dataset.drawn", 60)
+    check("%s: the page is drawn" % name, whole, "it is not")
+    end, wrong, figures = int(whole.split("-")[1]), [], 0
+    for _ in range(cnt):
+        length = int(10 ** random.uniform(4, 9.5))
+        begin = random.randrange(max(1, end - length))
+        a, z = go(b, begin, min(begin + length, end))
+        bad, n = compare(b.evaluate(TABLES), trace, a, z)
+        wrong += ["%d..%d: %s" % (a, z, x) for x in bad]
+        figures += n
+    check("%s: every figure of %d windows, to the nanosecond, is that of report (%d figures)" % (name, cnt, figures), not wrong and figures > 10 * cnt,
+          "%d wrong: %s" % (len(wrong), wrong[:4]))
+
+
+def check_steps(b, v):
+    b.open(v.url)
+    seen = [b.wait("document.body.dataset.drawn")]
+    for _ in range(3):
+        seen.append(press(b, "+"))
+    check("a window's address is that of its page", b.evaluate("location.hash").startswith("#" + seen[-1]), (b.evaluate("location.hash"), seen))
+    back = []
+    for _ in range(2):
+        b.evaluate("(delete document.body.dataset.drawn, history.back())")
+        back.append(b.wait("document.body.dataset.drawn"))
+    check("Back shows the windows before", back == [seen[2], seen[1]] and len(set(seen)) == 4, (seen, back))
+    cnt = 0
+    while cnt < 40 and b.evaluate("document.body.dataset.drawn").split("-")[0] != "":
+        begin, end = map(int, press(b, "+").split("-"))
+        cnt += 1
+        if end - begin < 20000000:
+            break
+    check("a zoom comes to %d ns in %d steps" % (end - begin, cnt), end - begin < 20000000, (begin, end))
+
+
+def check_firefox(v, trace):
+    if not firefox.find():
+        print("SKIP view: Firefox: there is no firefox here")
+        return
+    with firefox.Firefox() as f:
+        check_windows("Firefox", f, v, trace, 2)
+
+
+random.seed(25)
+large = os.path.join(tmp, "large")
+viewer = Viewer(large)
+check_refusals(viewer)
+check_misuse(viewer)
+with Browser() as browser:
+    check_windows("generated trace", browser, viewer, large, 8)
+    check_steps(browser, viewer)
+check_firefox(viewer, large)
+viewer.process.send_signal(signal.SIGINT)
+check("Ctrl-C ends it with 0", viewer.process.wait(60) == 0, viewer.process.returncode)
+check("it said nothing else", viewer.process.stderr.read() == "", "it did")
+sys.exit(failed > 0)
