@@ -165,8 +165,7 @@ static int make_once(struct bundle_job *j, struct err *e)
 
 	if (r == 0 && j->redact)
 		r = redact(j, e);
-	if (r == 0)
-		r = trace_open(&t, j->new_trace, e);
+	r = r ?: trace_open(&t, j->new_trace, e);
 	if (r < 0)
 		return r;
 	/* the page names the bundle without the directories of whoever makes it */
@@ -199,8 +198,7 @@ static int make(struct bundle_job *j)
 		/* in proportion to what was too much, so that few attempts are enough */
 		bytes = planned_bytes(j);
 		share = (double)j->max_bytes / (double)j->zip_bytes;
-		if (r == 0)
-			r = trim_to(j, (uint64_t)((double)bytes * share), &e);
+		r = r ?: trim_to(j, (uint64_t)((double)bytes * share), &e);
 		any = planned_bytes(j) < bytes;
 	}
 	if (r < 0)
@@ -302,18 +300,12 @@ static int run(void *job)
 	else if (!*j->output)
 		return opts_usage_error("-o needs the name of a file");
 	c = j->output ? input_open(&j->in, true) : EXIT_FAILED;
-	if (!c)
-		c = input_window(&j->in, &j->cut.from_ns, &j->cut.to_ns);
-	if (!c)
-		c = begin(j);
-	if (!c)
-		c = make(j);
+	c = c ?: input_window(&j->in, &j->cut.from_ns, &j->cut.to_ns) ?: begin(j);
+	c = c ?: make(j);
 	if (!c && chmod(j->zip, 0600) < 0)
 		c = EXIT_FAILED;
-	if (!c)
-		c = say_disclosed(j);
-	if (!c)
-		c = atomic_output_commit_item(&j->out, "zip", j->output, j->force, &e);
+	c = c ?: say_disclosed(j);
+	c = c ?: atomic_output_commit_item(&j->out, "zip", j->output, j->force, &e);
 	if (!c)
 		say_result(j);
 	return input_status(c, &e);

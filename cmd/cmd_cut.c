@@ -170,12 +170,8 @@ static int run(void *job)
 		r = check_recorded(c->in.trace, input_path(&c->in), c->events);
 	if (!r && (c->who.pids || c->who.comm || c->who.cgroup))
 		r = find_processes(c);
-	if (!r)
-		r = input_window(&c->in, &c->q.from_ns, &c->q.to_ns);
-	if (!r)
-		r = input_open_cut(&c->in, &c->q);
-	if (!r)
-		r = new_trace_make(c->in.trace, c->output, write_cut, c, NULL);
+	r = r ?: input_window(&c->in, &c->q.from_ns, &c->q.to_ns) ?: input_open_cut(&c->in, &c->q);
+	r = r ?: new_trace_make(c->in.trace, c->output, write_cut, c, NULL);
 	if (!r)
 		say_result(c);
 	return r;

@@ -252,9 +252,7 @@ static int run(void *job)
 	d->in[1].to = d->in[0].to;
 	d->in[1].during = d->in[0].during;
 	for (int side = 0; side < 2 && !c; side++) {
-		c = input_open(&d->in[side], true);
-		if (!c)
-			c = input_analysis(&d->in[side]);
+		c = input_open(&d->in[side], true) ?: input_analysis(&d->in[side]);
 	}
 	return c ? c : compare(d);
 }

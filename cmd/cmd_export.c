@@ -229,8 +229,7 @@ static int export_directory(struct export *x)
 	snprintf(inside, sizeof(inside), "%s/.", x->output);
 	atomic_output_catch_signals();
 	c = atomic_output_begin(&out, exists ? inside : x->output, false, &e);
-	if (!c)
-		c = write_files(x, &out, &e);
+	c = c ?: write_files(x, &out, &e);
 	if (!c)
 		c = exists ? commit_files(x, &out, &e)
 			   : atomic_output_commit_item(&out, TABLES_ITEM, x->output, false, &e);
@@ -478,9 +477,7 @@ static int export(struct export *x)
 	int c;
 
 	x->in.quick = x->format == FORMAT_HTML;
-	c = input_open(&x->in, true);
-	if (!c)
-		c = input_window(&x->in, &x->from_ns, &x->to_ns);
+	c = input_open(&x->in, true) ?: input_window(&x->in, &x->from_ns, &x->to_ns);
 	if (!c && x->format == FORMAT_HTML) /* whose figures come from the index */
 		c = input_analysis(&x->in);
 	if (c)

@@ -381,9 +381,7 @@ static int count_on(struct metrics_job *j)
 
 		c = is_asked ? count_again(j, AGAIN_NS) : count_many(j);
 		if (!c && clock_mono_ns() - j->asked_ns >= j->interval_ns) {
-			c = count_again(j, 0);
-			if (!c)
-				c = give(j);
+			c = count_again(j, 0) ?: give(j);
 		}
 		if (is_asked)
 			c = publish(j) ? EXIT_FAILED : c;
@@ -466,11 +464,9 @@ static int run(void *job)
 		c = listen_for(j);
 	if (!c && !j->once)
 		c = prepare(j);
-	if (!c)
-		c = count(j);
+	c = c ?: count(j);
 	j->asked_ns = j->looked_ns = clock_mono_ns();
-	if (!c)
-		c = give(j);
+	c = c ?: give(j);
 	if (!c && j->http)
 		say_note("listening on %s/metrics", http_server_url(j->http));
 	if (!c && !j->once)

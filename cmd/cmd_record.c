@@ -429,10 +429,7 @@ static void make_page(const struct record *r)
 	struct err e = { "" };
 	int c = input_open(&in, false);
 
-	if (!c)
-		c = input_window(&in, &q.from_ns, &q.to_ns);
-	if (!c)
-		c = input_analysis(&in);
+	c = c ?: input_window(&in, &q.from_ns, &q.to_ns) ?: input_analysis(&in);
 	if (!c) {
 		input_is_complete(in.trace, report_view_find("page")->needs, q.from_ns, q.to_ns,
 				  missing, sizeof(missing));

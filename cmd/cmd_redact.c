@@ -57,10 +57,8 @@ static int run(void *job)
 	struct redact *r = job;
 	int c = input_open(&r->in, false);
 
-	if (!c)
-		c = check_old(r);
-	if (!c)
-		c = new_trace_make(r->in.trace, r->output, write_redacted, r, &r->made.block_cnt);
+	c = c ?: check_old(r);
+	c = c ?: new_trace_make(r->in.trace, r->output, write_redacted, r, &r->made.block_cnt);
 	if (c)
 		return c;
 	say_note("%s: %s, %s, of %s", r->output, say_counted(r->made.block_cnt, "block"),

@@ -324,10 +324,7 @@ static int check_options(struct report_options *r)
 		c = take_operand(r, r->phases ? "totals" : "summary");
 	if (!c && !r->q.by)
 		imply_by(r);
-	if (!c)
-		c = check_together(r);
-	if (!c)
-		c = check_view(r);
+	c = c ?: check_together(r) ?: check_view(r);
 	/* a screenful is for people */
 	if (r->in.format == RENDER_JSON)
 		r->q.summary_rows = REPORT_SECTION_ROWS;
@@ -472,10 +469,8 @@ static int report_hosts(struct report_options *o)
 	for (unsigned int i = 0; i < h.cnt; i++)
 		found |= who_find(h.v[i].in.trace, &o->q);
 	c = who_check(&h.v[0].in, &o->q, found);
-	if (!c)
-		c = hosts_window(&h, &o->in, o->q.every_ns, o->align, o->view->needs);
-	if (!c)
-		c = hosts_report(&h, &o->in, o->view, &o->q, limit, o->align);
+	c = c ?: hosts_window(&h, &o->in, o->q.every_ns, o->align, o->view->needs);
+	c = c ?: hosts_report(&h, &o->in, o->view, &o->q, limit, o->align);
 	if (!c && o->in.format == RENDER_TABLE)
 		report_print_notes(o, NULL);
 	hosts_close(&h);
@@ -503,8 +498,7 @@ static int run(void *job)
 
 	if (!c && o->paths.cnt > 1)
 		return report_hosts(o);
-	if (!c)
-		c = input_open(&o->in, !o->follow_ns);
+	c = c ?: input_open(&o->in, !o->follow_ns);
 	if (c)
 		return c;
 	c = check_named(o);

@@ -95,8 +95,7 @@ static int write_copy(void *ctx, const char *path, struct err *e)
 	struct stat st;
 	int dir_fd, r = s->at ? wait_for_instant(s) : 0;
 
-	if (!r)
-		r = input_open_dir(&s->in, NOT_OF_BUNDLES, &dir_fd);
+	r = r ?: input_open_dir(&s->in, NOT_OF_BUNDLES, &dir_fd);
 	if (r)
 		return r;
 	snprintf(mono, sizeof(mono), "%" PRIu64, clock_mono_ns());

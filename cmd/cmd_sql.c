@@ -180,12 +180,8 @@ static int run(void *job)
 	if (!shell && *q->statement == '.')
 		return run_command(q, q->statement);
 	c = shell || strcmp(q->statement, "-") ? 0 : read_statement(q);
-	if (!c)
-		c = input_open(&q->in, true);
-	if (!c)
-		c = input_analysis(&q->in);
-	if (!c)
-		c = input_use_lines(&q->in);
+	c = c ?: input_open(&q->in, true) ?: input_analysis(&q->in);
+	c = c ?: input_use_lines(&q->in);
 	if (c || !shell)
 		return c ? c : run_statement(q);
 	say_note("%s; a statement ends with ';', .help shows what else there is",

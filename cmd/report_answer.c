@@ -295,8 +295,7 @@ static int report_section_phases(const struct answer *o, const struct report_req
 		of = &m[i];
 		from_ns = m[i].ts_ns;
 	}
-	if (r == 0)
-		r = run_interval(&p, a, t, q, of, from_ns, q->to_ns, e);
+	r = r ?: run_interval(&p, a, t, q, of, from_ns, q->to_ns, e);
 	if (section.left_out)
 		sink->more(sink->ctx, section.left_out, section.command);
 	return row_prefix_end(&p, r);
@@ -430,8 +429,7 @@ static int begin(struct answer *r, uint64_t limit)
 	struct report_options *o = r->o;
 	int c = o->has_window ? 0 : report_window(o);
 
-	if (!c)
-		c = prepare(o);
+	c = c ?: prepare(o);
 	if (!c)
 		input_verify(&o->in, o->view->rows & REPORT_ROWS_SUMS && !o->q.every_ns,
 			     o->q.from_ns, o->q.to_ns);
@@ -439,8 +437,7 @@ static int begin(struct answer *r, uint64_t limit)
 		c = write_db(o);
 	if (!c) /* a database has none, as with ebpfrec export */
 		c = input_use_lines(&o->in);
-	if (!c)
-		c = input_status(begin_drawing(r, limit), NULL);
+	c = c ?: input_status(begin_drawing(r, limit), NULL);
 	r->only_drawn = r->drawing && !o->has_limit && is_of_tasks(o);
 	return c;
 }
@@ -543,8 +540,7 @@ int report_answer(struct report_options *o)
 	uint64_t limit = o->q.limit;
 	int c = input_open_analysis(&o->in);
 
-	if (!c)
-		c = run(&r);
+	c = c ?: run(&r);
 	if (!c)
 		input_note_lines(&o->in);
 	o->q.limit = limit; /* the next answer of --follow has as many rows */

@@ -151,8 +151,7 @@ int bulk_load_open(struct bulk_load **ret, const char *path, const char *sort_di
 	l->table_cnt = table_cnt;
 	l->tables = calloc(table_cnt + 1, sizeof(*l->tables));
 	c = l->tables ? read_schema(l, tables, e) : err_set(e, c, "out of memory");
-	if (!c)
-		c = knows_all(l, e);
+	c = c ?: knows_all(l, e);
 	if (c > 0)
 		*ret = l;
 	else
@@ -350,8 +349,7 @@ int bulk_table_finish(struct bulk_table *t, struct err *e)
 			if (ret < 0)
 				break;
 		}
-		if (!ret)
-			ret = btree_fill_finish(x->tree, e);
+		ret = ret ?: btree_fill_finish(x->tree, e);
 	}
 	return ret;
 }

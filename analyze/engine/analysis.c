@@ -99,9 +99,7 @@ static int open_db(struct analysis *a, struct err *e)
 	/* a misspelt "column" is an error, not a text */
 	sqlite3_db_config(a->db, SQLITE_DBCONFIG_DQS_DML, 0, NULL);
 	sqlite3_db_config(a->db, SQLITE_DBCONFIG_DQS_DDL, 0, NULL);
-	ret = table_vtab_register(a, e);
-	if (!ret)
-		ret = sql_functions_register(a, e);
+	ret = table_vtab_register(a, e) ?: sql_functions_register(a, e);
 	if (!ret && sqlite3_exec(a->db, schema_text("views"), NULL, NULL, &msg) != SQLITE_OK)
 		ret = err_set(e, -EIO, "schema/views.sql: %s", msg ? msg : "out of memory");
 	sqlite3_free(msg);
@@ -118,11 +116,8 @@ static int take_in_trace(struct analysis *a, struct err *e)
 	if (a->end_ns < a->start_ns)
 		a->end_ns = a->start_ns;
 	task_keys_init(&a->keys, &a->ids);
-	r = dense_init(&a->ids, a->trace);
-	if (!r)
-		r = loss_index_init(&a->losses, a->trace);
-	if (!r)
-		r = find_clean_blocks(a);
+	r = dense_init(&a->ids, a->trace) ?: loss_index_init(&a->losses, a->trace);
+	r = r ?: find_clean_blocks(a);
 	if (r < 0)
 		return err_set(e, r, "out of memory");
 	return find_cpus(a, e);
@@ -149,9 +144,7 @@ int analysis_open(struct analysis **ret, struct trace *t, struct err *e)
 		return err_set(e, -ENOMEM, "out of memory");
 	a->trace = t;
 	a->needs = LOSS_NEEDS_ALL;
-	r = take_in_trace(a, e);
-	if (!r)
-		r = open_db(a, e);
+	r = take_in_trace(a, e) ?: open_db(a, e);
 	if (r < 0) {
 		analysis_close(a);
 		return r;

@@ -102,8 +102,7 @@ int analysis_checkpoint(void *analysis, uint64_t at_ns, uint32_t kind_mask, stru
 		r = make_index(a, kind_mask, at_ns, e);
 	if (r == 0 && may_use_stored(a))
 		r = derived_file_open(&d, a->trace, 0);
-	if (r == 0)
-		r = make_parts(a, d, at_ns, kind_mask, &out, e);
+	r = r ?: make_parts(a, d, at_ns, kind_mask, &out, e);
 	if (r == -EBADMSG && d) {
 		/* the derived file is damaged: it is made again when the next question needs it */
 		derived_file_forget(d);

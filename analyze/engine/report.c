@@ -302,9 +302,7 @@ static int part_row(void *ctx, const struct value *values)
 
 	if (p->waits) {
 		p->waits = false;
-		ret = p->out->section(p->out->ctx, p->title);
-		if (!ret)
-			ret = part_begin(p, p->col_cnt, p->names);
+		ret = p->out->section(p->out->ctx, p->title) ?: part_begin(p, p->col_cnt, p->names);
 	}
 	return !ret && p->cnt++ < p->max ? p->out->row(p->out->ctx, values) : ret;
 }
@@ -508,8 +506,7 @@ static int run_filled(struct analysis *a, const struct report_request *r,
 	whole.sort = NULL;
 	if (r->fill == REPORT_FILL_GROUPS)
 		ret = run_view(a, &whole, v, keys, report_bins_groups(bins), e);
-	if (!ret)
-		ret = run_view(a, r, v, keys, report_bins_rows(bins), e);
+	ret = ret ?: run_view(a, r, v, keys, report_bins_rows(bins), e);
 	if (r->ret_sparse)
 		*r->ret_sparse = report_bins_is_sparse(bins);
 	report_bins_free(bins);

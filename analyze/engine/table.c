@@ -218,10 +218,8 @@ int window_init(struct window *w, const struct analysis *a, const struct table_q
 	memset(w, 0, sizeof(*w));
 	w->to = context_rel(a, a->end_ns);
 	ret = window_arg_ns(q, 0, "from_ns", &w->from, e);
-	if (!ret)
-		ret = window_arg_ns(q, 1, "to_ns", &w->to, e);
-	if (!ret)
-		ret = window_arg_ns(q, 2, "every_ns", &every, e);
+	ret = ret ?: window_arg_ns(q, 1, "to_ns", &w->to, e);
+	ret = ret ?: window_arg_ns(q, 2, "every_ns", &every, e);
 	if (ret < 0)
 		return ret;
 	if (every < 0)

@@ -294,16 +294,9 @@ int analysis_export_clickhouse(struct analysis *a, const struct clickhouse_reque
 				  .whole = mine.from_ns <= a->start_ns && mine.to_ns >= a->end_ns,
 				  .from_ns = context_rel_clamped(a, window.from_ns),
 				  .to_ns = context_rel_clamped(a, window.to_ns) };
-	if (!ret)
-		ret = begin_load(&s);
-	if (!ret)
-		ret = send_loads(&s, false);
-	if (!ret)
-		ret = send_tables(&s);
-	if (!ret)
-		ret = send_loads(&s, true);
-	if (!ret)
-		ret = flush(&s);
+	ret = ret ?: begin_load(&s) ?: send_loads(&s, false);
+	ret = ret ?: send_tables(&s) ?: send_loads(&s, true);
+	ret = ret ?: flush(&s);
 	if (!ret && fflush(out))
 		ret = err_set(e, -errno, "cannot write: %s", strerror(errno));
 	*ret_rows = s.x.row_cnt;

@@ -56,8 +56,7 @@ static int fill_table(void *ctx, unsigned int number, struct err *e)
 	struct bulk_table *out = NULL;
 	int ret = bulk_table_open(&out, f->load, number, e);
 
-	if (!ret)
-		ret = fill_rows(f, f->tables[number].rows, out, e);
+	ret = ret ?: fill_rows(f, f->tables[number].rows, out, e);
 	if (!ret && !f->workers.stop)
 		ret = bulk_table_finish(out, e);
 	bulk_table_free(out);
@@ -133,15 +132,11 @@ int export_fill(struct export_to *x, struct err *e)
 	f.tables = calloc(i + 1, sizeof(*f.tables));
 	if (!f.tables)
 		return err_set(e, -ENOMEM, "out of memory");
-	ret = open_rows(&f, e);
-	if (!ret)
-		ret = open_load(&f, e);
+	ret = open_rows(&f, e) ?: open_load(&f, e);
 	x->inserts = !ret;
 	if (ret > 0) {
 		f.workers.cnt = f.table_cnt;
-		ret = workers_run(&f.workers, e);
-		if (!ret)
-			ret = bulk_load_finish(f.load, e);
+		ret = workers_run(&f.workers, e) ?: bulk_load_finish(f.load, e);
 		bulk_load_free(f.load);
 	}
 	for (i = 0; i < f.table_cnt; i++)

@@ -110,8 +110,7 @@ static int insert_table(struct export_to *x, const struct table_def *def, struct
 	const struct row_sink sink = { .ctx = &in, .row = insert_row };
 	int ret = prepare_insert(&in, def);
 
-	if (!ret)
-		ret = export_rows_all(x, def, &sink, e);
+	ret = ret ?: export_rows_all(x, def, &sink, e);
 	sqlite3_finalize(in.stmt);
 	free(in.room.data);
 	return ret;

@@ -44,12 +44,8 @@ static int insert_rest(struct export_to *x, struct err *e)
 	snprintf(end, sizeof(end),
 		 "PRAGMA application_id = %d; COMMIT; PRAGMA analysis_limit = 1000; ANALYZE;",
 		 x->whole ? EXPORT_APPLICATION_ID : 0);
-	if (!ret)
-		ret = export_sql_run(x, UNSAFE "BEGIN", e);
-	if (!ret)
-		ret = export_sql_insert(x, e);
-	if (!ret)
-		ret = export_sql_run(x, end, e);
+	ret = ret ?: export_sql_run(x, UNSAFE "BEGIN", e) ?: export_sql_insert(x, e);
+	ret = ret ?: export_sql_run(x, end, e);
 	closed = export_sql_close(x, e);
 	return ret ? ret : closed;
 }
@@ -81,12 +77,8 @@ static int write_file(struct export_to *x, int fd, struct err *e)
 	const struct export_request *r = x->request;
 	int ret = make_tables(x, e);
 
-	if (!ret)
-		ret = export_fill(x, e);
-	if (!ret)
-		ret = insert_rest(x, e);
-	if (!ret)
-		ret = sync_file(fd, x->path, e);
+	ret = ret ?: export_fill(x, e) ?: insert_rest(x, e);
+	ret = ret ?: sync_file(fd, x->path, e);
 	if (!ret && r->progress)
 		r->progress(r->ctx, x->row_cnt, x->row_cnt);
 	return ret;
@@ -107,8 +99,7 @@ static int write_new(struct export_to *x, struct err *e)
 	}
 	if (!ret && x->replaces)
 		clear_journal(path);
-	if (!ret)
-		ret = atomic_output_commit(&out, path, x->replaces, e);
+	ret = ret ?: atomic_output_commit(&out, path, x->replaces, e);
 	if (fd >= 0)
 		close(fd);
 	atomic_output_drop(&out);
@@ -178,8 +169,7 @@ int analysis_export_sqlite(struct analysis *a, const struct export_request *r, u
 		ret = check_old_file(&x, e);
 		x.replaces = !ret;
 	}
-	if (!ret)
-		ret = write_new(&x, e);
+	ret = ret ?: write_new(&x, e);
 	*ret_rows = x.row_cnt;
 	return ret;
 }

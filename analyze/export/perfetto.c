@@ -101,19 +101,11 @@ static int write_all(struct perfetto *x, struct err *e)
 {
 	int ret = write_clocks(x);
 
-	if (!ret)
-		ret = write_system(x);
+	ret = ret ?: write_system(x);
 	/* the tasks come after what they did: who leaves a CPU after its exit is known then */
-	if (!ret)
-		ret = perfetto_sched(x, e);
-	if (!ret)
-		ret = perfetto_tasks(x);
-	if (!ret)
-		ret = perfetto_task_ends(x);
-	if (!ret)
-		ret = perfetto_tracks(x, e);
-	if (!ret)
-		ret = perfetto_stacks(x, e);
+	ret = ret ?: perfetto_sched(x, e) ?: perfetto_tasks(x);
+	ret = ret ?: perfetto_task_ends(x) ?: perfetto_tracks(x, e);
+	ret = ret ?: perfetto_stacks(x, e);
 	return ret;
 }
 

@@ -378,12 +378,8 @@ static int write_levels(struct perfetto *x, struct err *e)
 	rss.kinds = 1u << EVENT_RSS;
 	if (l.written)
 		ret = fold_reader_open(&r, x->a, &range, &use, 1, e);
-	if (!ret)
-		ret = fold_reader_run(r, x->from_ns, SIZE_MAX, NULL, e);
-	if (!ret)
-		ret = write_begin(&l);
-	if (!ret)
-		ret = fold_reader_run(r, x->to_ns, SIZE_MAX, NULL, e);
+	ret = ret ?: fold_reader_run(r, x->from_ns, SIZE_MAX, NULL, e) ?: write_begin(&l);
+	ret = ret ?: fold_reader_run(r, x->to_ns, SIZE_MAX, NULL, e);
 	fold_reader_close(r);
 	free(l.written);
 	return ret;
@@ -439,10 +435,7 @@ int perfetto_sched(struct perfetto *x, struct err *e)
 			s.cpus[x->a->cpus[i]].exists = true;
 		ret = write_switches(&s, e);
 	}
-	if (!ret)
-		ret = write_levels(x, e);
-	if (!ret)
-		ret = write_wakeups(&s, e);
+	ret = ret ?: write_levels(x, e) ?: write_wakeups(&s, e);
 	for (unsigned int i = 0; i < s.cpu_cnt && s.cpus; i++)
 		free(s.cpus[i].rows);
 	free(s.cpus);

@@ -152,12 +152,10 @@ static int write_session(struct perfetto *x, const char *name, const char *rows,
 	int ret = s.counted ? strpool_new(&s.texts) : -ENOMEM;
 
 	x->sequence++;
-	if (!ret)
-		ret = begin_session(&s, name);
+	ret = ret ?: begin_session(&s, name);
 	snprintf(sql, sizeof(sql), "%s AND ts_ns >= %lld AND ts_ns < %lld", rows,
 		 (long long)context_rel(x->a, x->from_ns), (long long)context_rel(x->a, x->to_ns));
-	if (!ret)
-		ret = analysis_sql(x->a, sql, &sink, e);
+	ret = ret ?: analysis_sql(x->a, sql, &sink, e);
 	hash_map_done(&s.stacks);
 	hash_map_done(&s.names);
 	strpool_free(s.texts);

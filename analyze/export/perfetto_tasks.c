@@ -212,8 +212,7 @@ int perfetto_tasks(struct perfetto *x)
 		find_process_ends(x);
 		ret = write_tree(x);
 	}
-	if (!ret)
-		ret = write_lives(x, is_born);
+	ret = ret ?: write_lives(x, is_born);
 	free(is_born);
 	return ret;
 }

@@ -249,8 +249,7 @@ static int write_request(struct query *q, const struct value *v)
 		q->lanes.cnt = 0;
 		ret = write_track(x, q->group, q->key, NULL, &q->lanes.parent);
 	}
-	if (!ret)
-		ret = lane_take(x, &q->lanes, queued, complete, &track);
+	ret = ret ?: lane_take(x, &q->lanes, queued, complete, &track);
 	if (ret)
 		return ret;
 	begin_event(x, &ev, queued, track, TYPE_BEGIN, v[REQUEST_OP].text);
@@ -355,10 +354,7 @@ static int write_all_rates(struct perfetto *x, struct err *e)
 				   .next_ns = -1 };
 
 		ret = write_track(x, 0, groups[i].group, NULL, &q.group);
-		if (!ret)
-			ret = query_run(&q, groups[i].sql, e);
-		if (!ret)
-			ret = end_rates(&q);
+		ret = ret ?: query_run(&q, groups[i].sql, e) ?: end_rates(&q);
 	}
 	return ret;
 }
@@ -389,8 +385,7 @@ static int write_missing(struct perfetto *x, struct lanes *l, uint64_t from_ns, 
 	if (from_ns > to_ns)
 		return 0;
 	ret = l->parent ? 0 : write_track(x, 0, "Missing", NULL, &l->parent);
-	if (!ret)
-		ret = lane_take(x, l, from_ns, to_ns, &track);
+	ret = ret ?: lane_take(x, l, from_ns, to_ns, &track);
 	return ret ? ret : write_phase(x, track, name, from_ns, to_ns);
 }
 
@@ -439,8 +434,7 @@ static int write_marks(struct perfetto *x)
 	uint64_t track;
 	int ret = write_track(x, 0, "Marks", NULL, &track);
 
-	if (!ret)
-		ret = write_event(x, x->from_ns, track, TYPE_INSTANT, "the window begins");
+	ret = ret ?: write_event(x, x->from_ns, track, TYPE_INSTANT, "the window begins");
 	for (i = 0; i < cnt && !ret; i++)
 		if (r[i].ts_ns >= x->from_ns && r[i].ts_ns < x->to_ns)
 			ret = write_event(x, r[i].ts_ns, track, TYPE_INSTANT, r[i].text);
@@ -452,12 +446,8 @@ int perfetto_tracks(struct perfetto *x, struct err *e)
 	struct lanes missing = { 0 };
 	int ret = write_requests(x, e);
 
-	if (!ret)
-		ret = write_all_rates(x, e);
-	if (!ret)
-		ret = write_losses(x, &missing);
-	if (!ret)
-		ret = write_gaps(x, &missing);
+	ret = ret ?: write_all_rates(x, e) ?: write_losses(x, &missing);
+	ret = ret ?: write_gaps(x, &missing);
 	free(missing.items);
 	return ret ? ret : write_marks(x);
 }

@@ -90,15 +90,10 @@ int allocation_pairs_open(struct allocation_pairs **ret, struct analysis *a,
 	p->sink = sink;
 	p->ctx = ctx;
 	r = object_pairs_init(&p->pairs, trace_page_bytes(a->trace), a->ids.process_cnt);
-	if (!r)
-		r = strpool_new(&p->texts);
-	if (!r)
-		r = trace_mm_resets_prepare(a->trace);
+	r = r ?: strpool_new(&p->texts) ?: trace_mm_resets_prepare(a->trace);
 	if (from_ns < trace_carried_ns(a->trace))
 		from_ns = trace_carried_ns(a->trace);
-	if (!r)
-		r = event_cursor_open(&p->cursor, a->trace, kinds_of(range), from_ns,
-				      range->at_ns, e);
+	r = r ?: event_cursor_open(&p->cursor, a->trace, kinds_of(range), from_ns, range->at_ns, e);
 	if (r < 0) {
 		allocation_pairs_close(p);
 		return r;

@@ -90,8 +90,7 @@ static int carried_open(void *machine)
 	int r = request_track_new(&c->requests, NULL, NULL);
 
 	c->free = NONE;
-	if (r == 0)
-		r = irq_track_new(&c->irq, trace_cpu_cnt(t), &(struct irq_sink){ 0 });
+	r = r ?: irq_track_new(&c->irq, trace_cpu_cnt(t), &(struct irq_sink){ 0 });
 	return r == 0 ? irq_holes_find(&c->holes, t) : r;
 }
 

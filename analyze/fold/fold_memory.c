@@ -272,8 +272,7 @@ static int start(void *machine, uint64_t from_ns, size_t block, struct err *e)
 		rss.after = mem_process_rss(&x->processes[p].mem);
 		vm.after = x->processes[p].mem.vm_bytes;
 		ret = give_step(x, ALLOC_RSS, p, &rss, ALLOC_CHANGE_BASELINE);
-		if (!ret)
-			ret = give_step(x, ALLOC_VM, p, &vm, ALLOC_CHANGE_BASELINE);
+		ret = ret ?: give_step(x, ALLOC_VM, p, &vm, ALLOC_CHANGE_BASELINE);
 	}
 	return ret;
 }
@@ -519,8 +518,7 @@ static int restore(void *m, uint64_t at_ns, const struct checkpoint *from)
 	struct mem_process *of;
 	int ret = trace_mm_resets_prepare(x->f.a->trace);
 
-	if (!ret)
-		ret = start(m, at_ns, 0, NULL);
+	ret = ret ?: start(m, at_ns, 0, NULL);
 	/* an object that is added late to a process that has ended is not live */
 	for (size_t i = 0; x->f.def->reset && i < trace_mm_reset_cnt(x->f.a->trace) && !ret; i++) {
 		const struct trace_mm_reset *reset = trace_mm_reset_at(x->f.a->trace, i);

@@ -165,8 +165,7 @@ static int decode_to(struct fold_run *r, uint64_t to_ns, struct err *e)
 		to_ns = r->stretch_to_ns;
 	if (to_ns > r->decided_ns)
 		ret = fold_reader_run(r->reader, to_ns, SIZE_MAX, &r->decided_ns, e);
-	if (!ret)
-		ret = fold_reader_run_on(r->reader, to_ns, e);
+	ret = ret ?: fold_reader_run_on(r->reader, to_ns, e);
 	if (ret < 0)
 		return ret;
 	if (r->decided_ns > r->stretch_to_ns)

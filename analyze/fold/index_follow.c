@@ -165,8 +165,7 @@ static int drop_old_parts(struct index *x)
 	struct derived_file *to;
 	int r = derived_file_open(&to, x->a->trace, DERIVED_APART);
 
-	if (!r)
-		r = keep_parts(x, first_kept(x), to);
+	r = r ?: keep_parts(x, first_kept(x), to);
 	if (r < 0) {
 		derived_file_close(to);
 		return r;

@@ -167,12 +167,10 @@ static int find_levels(const struct index *x, const struct analysis *a, enum ind
 		base--;
 	if (ret >= 0)
 		ret = index_read(x, base, INDEX_BASE + group, &mem, &in);
-	if (!ret)
-		ret = add_base(a, &in, levels);
+	ret = ret ?: add_base(a, &in, levels);
 	for (; !ret && base < interval; base++) {
 		ret = index_read(x, base, INDEX_SUMS + group, &mem, &in);
-		if (!ret)
-			ret = add_deltas(a, &in, levels);
+		ret = ret ?: add_deltas(a, &in, levels);
 	}
 	buf_done(&mem);
 	return ret;
@@ -415,8 +413,7 @@ static int put_interval(void *ctx, size_t interval)
 
 	if (fold_sums_cnt(&s->owners))
 		ret = put_sums(s, index_interval_from(s->j->x, interval));
-	if (!ret)
-		ret = add(s, interval, INDEX_SUMS);
+	ret = ret ?: add(s, interval, INDEX_SUMS);
 	if (ret < 0)
 		return ret;
 	s->since_base += fold_sums_cnt(&s->owners) + 1;
@@ -443,8 +440,7 @@ static int load_levels(struct memory_job *s)
 	struct packed_in in;
 	int ret = index_read_tail(s->j->x, INDEX_TAIL_MEMORY + s->group, &mem, &in);
 
-	if (!ret)
-		ret = add_base(a, &in, s->levels);
+	ret = ret ?: add_base(a, &in, s->levels);
 	for (size_t i = 0; i < (size_t)owner_cnt(a) * INDEX_SLOT_CNT; i++)
 		s->nonzero += s->levels[i] != 0;
 	buf_done(&mem);
@@ -476,8 +472,7 @@ int index_memory_job(struct index_job *j, enum index_group group)
 					     .put_tail = put_tail, .put = put_interval };
 	int ret = prepare(&s);
 
-	if (!ret)
-		ret = index_fold_job(j, &fold, 1, &keeper);
+	ret = ret ?: index_fold_job(j, &fold, 1, &keeper);
 	grouping_done(&s.comms);
 	fold_sums_done(&s.owners);
 	fold_sums_done(&s.sets);

@@ -139,8 +139,7 @@ static int add_checkpoint(struct fold_pass *p, unsigned int n, size_t interval)
 
 	if (!ret && c.event_cnt)
 		ret = checkpoint_sort(&c, 0, p->j->number >= CHECKPOINT_SLAB);
-	if (!ret)
-		ret = index_add_checkpoint(p->j->x, p->j->z, p->j->number, interval, &c);
+	ret = ret ?: index_add_checkpoint(p->j->x, p->j->z, p->j->number, interval, &c);
 	p->since_checkpoint = 0;
 	p->checkpoint_rows = c.event_cnt + c.memory_cnt;
 	checkpoint_done(&c);
@@ -227,16 +226,11 @@ int index_fold_job(struct index_job *j, const struct fold_def *const *defs, unsi
 
 	for (size_t i = j->from; i < j->end && !ret; i++) {
 		ret = begin_interval(&p, i);
-		if (!ret)
-			ret = fold_reader_run(p.reader, index_interval_to(j->x, i), SIZE_MAX, NULL,
-					      j->e);
-		if (!ret)
-			ret = put_interval(&p, i);
-		if (!ret)
-			ret = done_interval(&p, i);
+		ret = ret ?: fold_reader_run(p.reader, index_interval_to(j->x, i), SIZE_MAX, NULL,
+					     j->e);
+		ret = ret ?: put_interval(&p, i) ?: done_interval(&p, i);
 	}
-	if (!ret)
-		ret = save_tails(&p);
+	ret = ret ?: save_tails(&p);
 	fold_reader_close(p.reader);
 	for (unsigned int n = 0; n < p.cnt; n++)
 		if (p.shares[n].sums.def)

@@ -154,10 +154,7 @@ int index_rates_job(struct index_job *j)
 	const struct index_keeper keeper = { .sink = { &s, on_change }, .put = put_interval };
 	int ret = index_rates_init(&s.slab, j->a);
 
-	if (!ret)
-		ret = index_rates_init(&s.heap, j->a);
-	if (!ret)
-		ret = index_fold_job(j, &fold, 1, &keeper);
+	ret = ret ?: index_rates_init(&s.heap, j->a) ?: index_fold_job(j, &fold, 1, &keeper);
 	index_rates_done(&s.slab);
 	index_rates_done(&s.heap);
 	buf_done(&s.out);

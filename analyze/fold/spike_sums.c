@@ -132,8 +132,7 @@ int spikes_save(struct index *x, struct zpack *z, struct analysis *a, enum index
 	size_t i, cnt = 0;
 	int ret = spikes_read_rates(&s, x, group, 0, index_interval_cnt(x));
 
-	if (!ret)
-		ret = spikes_find_medians(&s);
+	ret = ret ?: spikes_find_medians(&s);
 	for (i = 0; i < s.cnt; i++)
 		cnt += s.candidates[i].pair_max >= SPIKE_MIN_BYTES;
 	packed_put(&out, cnt);
@@ -147,8 +146,7 @@ int spikes_save(struct index *x, struct zpack *z, struct analysis *a, enum index
 		packed_put(&out, c->median);
 		packed_put(&out, c->pair_max);
 	}
-	if (!ret)
-		ret = index_add_tail(x, z, INDEX_TAIL_SPIKES + group, &out);
+	ret = ret ?: index_add_tail(x, z, INDEX_TAIL_SPIKES + group, &out);
 	buf_done(&out);
 	spikes_done(&s);
 	return ret;

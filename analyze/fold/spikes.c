@@ -417,8 +417,7 @@ int spikes_find(struct analysis *a, const struct spikes_query *q, struct err *e)
 	if (!ret && choose(&s)) {
 		if (s.index)
 			ret = analysis_index_of(a, parts_asked(&s, q->any_baseline), &s.index, e);
-		if (!ret)
-			ret = second_pass(&s, e);
+		ret = ret ?: second_pass(&s, e);
 	}
 	spikes_done(&s);
 	return ret == -EBADMSG && s.index ? index_fail(s.index, ret, e) : ret;

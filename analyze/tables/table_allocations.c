@@ -111,8 +111,7 @@ static int allocations_open(struct analysis *a, const struct table_def *def,
 	range.until_ns = q->to_ns == INT64_MAX ? UINT64_MAX : context_abs(a, q->to_ns);
 	range.at_ns = s->at_ns;
 	range.with_stacks = q->cols_used & 1u << COL_ALLOC_STACK;
-	if (!ret)
-		ret = allocation_pairs_open(&s->pairs, a, &range, give_row, s, e);
+	ret = ret ?: allocation_pairs_open(&s->pairs, a, &range, give_row, s, e);
 	if (ret < 0) {
 		allocations_close(s);
 		return ret;

@@ -106,8 +106,7 @@ static int requests_open(struct analysis *a, const struct table_def *def,
 	range.from_ns = q->from_ns == INT64_MIN ? 0 : context_abs(a, q->from_ns);
 	if (range.from_ns > a->start_ns)
 		ret = analysis_index_of(a, fold_requests.kinds, &range.index, e);
-	if (!ret)
-		ret = fold_reader_open(&s->reader, a, &range, &use, 1, e);
+	ret = ret ?: fold_reader_open(&s->reader, a, &range, &use, 1, e);
 	if (ret < 0) {
 		free(s);
 		return ret;

@@ -159,8 +159,7 @@ static int totals_open(struct analysis *a, const struct table_def *def, const st
 	ret = take_args(s, q, e);
 	if (!ret && strpool_new(&s->texts) < 0)
 		ret = err_set(e, -ENOMEM, "out of memory");
-	if (!ret)
-		ret = table_scan_open(&s->scan, a, s->table, &s->query, e);
+	ret = ret ?: table_scan_open(&s->scan, a, s->table, &s->query, e);
 	if (ret < 0) {
 		totals_close(s);
 		return ret;
@@ -219,9 +218,8 @@ static int find_group(struct totals *s, const struct cell *row, uint32_t *ret)
 		const struct cell *c = &row[s->keys[i]];
 
 		r = key_number(s, c, &key);
-		if (!r)
-			r = hash_map_intern(&s->maps[i], key, (uint64_t)number << 2 | c->type,
-					    &number);
+		r = r ?: hash_map_intern(&s->maps[i], key, (uint64_t)number << 2 | c->type,
+					 &number);
 		if (r < 0)
 			return r;
 	}

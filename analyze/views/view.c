@@ -148,8 +148,7 @@ int view_open(struct analysis *a, const struct table_def *def, const struct tabl
 	else if (!ret && def->arg_cnt > 3)
 		ret = window_grouping(&v->groups, a, &q->args[3], e);
 	v->bin = v->w.first_bin;
-	if (!ret)
-		ret = begin(v, e);
+	ret = ret ?: begin(v, e);
 	if (ret < 0) {
 		view_close(v);
 		return ret;

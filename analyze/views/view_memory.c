@@ -233,10 +233,7 @@ static int merge_interval(void *ctx, const struct index *x, size_t interval, str
 		return 1;
 	s->merges++;
 	s->merging_cnt = 0;
-	if (!ret)
-		ret = sum_rows(m, &in, interval_ns, false);
-	if (!ret)
-		ret = read_sets(s, &in, interval_ns);
+	ret = ret ?: sum_rows(m, &in, interval_ns, false) ?: read_sets(s, &in, interval_ns);
 	if (ret < 0)
 		return index_fail(x, ret, e);
 	if (!find_peaks(s))
@@ -308,8 +305,7 @@ static int begin(struct view *v, struct err *e)
 				return index_fail(x, ret, e);
 		}
 		/* rows come in the order in which their groups turn up */
-		if (!ret)
-			ret = fold_run_enter(&m->run, e);
+		ret = ret ?: fold_run_enter(&m->run, e);
 	}
 	return ret;
 }

@@ -193,8 +193,7 @@ static int give_hist(struct view *v, const struct view_place *at, void *sum)
 	struct io_sum *x = sum;
 	int ret = give_phase(v, at, x, "total", &x->r.latency);
 
-	if (!ret)
-		ret = give_phase(v, at, x, "queue", &x->r.queue);
+	ret = ret ?: give_phase(v, at, x, "queue", &x->r.queue);
 	return ret ? ret : give_phase(v, at, x, "device", &x->r.device);
 }
 

@@ -102,8 +102,7 @@ static int put_summary(FILE *f, struct trace *t, enum render_format format, stru
 
 	if (r == 0 && render_new(&render, &o) < 0)
 		r = err_set(e, -ENOMEM, "out of memory");
-	if (r == 0)
-		r = analysis_report(a, &q, render_sink(render), e);
+	r = r ?: analysis_report(a, &q, render_sink(render), e);
 	render_free(render);
 	analysis_close(a);
 	return r;
@@ -218,8 +217,7 @@ int bundle_zip_make(const char *zip, const char *folder, const char *dir, struct
 	struct members *m = calloc(1, sizeof(*m));
 	int r = m ? add_trace(m, dir, e) : -ENOMEM;
 
-	if (r == 0)
-		r = add_texts(m, t, e);
+	r = r ?: add_texts(m, t, e);
 	if (r == 0 && page_of && page_is_built())
 		r = add_page(m, t, page_of, e);
 	if (r == 0) {

@@ -37,14 +37,10 @@ int new_trace_make(const struct trace *of, const char *output,
 	int r = of ? trace_copy_refuse(of, output, &e) : 0;
 
 	atomic_output_catch_signals();
-	if (!r)
-		r = atomic_output_begin(&out, output, true, &e);
-	if (!r)
-		r = write(ctx, out.path, &e);
+	r = r ?: atomic_output_begin(&out, output, true, &e) ?: write(ctx, out.path, &e);
 	if (!r && checked_block_cnt)
 		r = check(output, out.path, *checked_block_cnt);
-	if (!r)
-		r = atomic_output_commit(&out, output, false, &e);
+	r = r ?: atomic_output_commit(&out, output, false, &e);
 	atomic_output_drop(&out);
 	return input_status(r, &e);
 }

@@ -470,8 +470,7 @@ struct render *input_render(const struct input *in, uint64_t table_limit, bool h
 
 int input_render_end(struct render *r, int code, const struct err *e)
 {
-	if (!code)
-		code = render_end(r);
+	code = code ?: render_end(r);
 	render_free(r);
 	return input_status(code, e);
 }

@@ -280,9 +280,7 @@ int opts_run(const struct opts_command *c, char **argv)
 		return say_error("out of memory");
 	if (c->initial)
 		memcpy(job, c->initial, c->bytes);
-	r = opts_parse(c, job, argv);
-	if (!r)
-		r = c->run(job);
+	r = opts_parse(c, job, argv) ?: c->run(job);
 	if (c->done)
 		c->done(job);
 	free(job);

@@ -27,8 +27,7 @@ void pager_begin(void)
 	const char *command = getenv("PAGER");
 	int ends[2];
 
-	if (!command)
-		command = DEFAULT;
+	command = command ?: DEFAULT;
 	if (!*command || !strcmp(command, "cat") || !isatty(STDOUT_FILENO) || pipe(ends))
 		return;
 	fflush(stdout);

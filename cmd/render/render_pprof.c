@@ -190,8 +190,7 @@ static int pprof_begin(void *state, const struct render_options *o, struct rende
 	enum column_kind kind;
 	uint32_t empty;
 
-	if (!ret)
-		ret = strpool_new(&p->texts);
+	ret = ret ?: strpool_new(&p->texts);
 	if (ret)
 		return ret;
 	fd = dup(fileno(o->out));

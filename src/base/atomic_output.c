@@ -407,10 +407,8 @@ int atomic_output_file(const char *output, bool replace,
 	struct atomic_output o = { 0 };
 	int r = atomic_output_begin(&o, output, !replace, e);
 
-	if (!r)
-		r = fill_file(&o, output, fill, ctx, e);
-	if (!r)
-		r = atomic_output_commit(&o, output, replace, e);
+	r = r ?: fill_file(&o, output, fill, ctx, e);
+	r = r ?: atomic_output_commit(&o, output, replace, e);
 	atomic_output_drop(&o);
 	return r;
 }

@@ -47,8 +47,7 @@ static size_t escape_one(char *dst, size_t *ret_written, const char *src, size_t
 		*ret_cells = utf8_cells(code);
 		return len;
 	}
-	if (!len)
-		len = 1;
+	len = len ?: 1;
 	for (size_t i = 0; i < len; i++)
 		w += put_hex(dst + w, (unsigned char)src[i]);
 	*ret_written = w;

@@ -111,10 +111,7 @@ int checkpoint_decode(const void *bytes, size_t cnt, uint64_t event_max, uint64_
 	struct checkpoint c = { 0 };
 	int r = at_ns && take(&in, UINT64_MAX) == at_ns && !in.bad ? 0 : -EBADMSG;
 
-	if (r == 0)
-		r = read_memory(&in, at_ns, &c);
-	if (r == 0)
-		r = read_events(&in, event_max, at_ns, cpu_cnt, &c);
+	r = r ?: read_memory(&in, at_ns, &c) ?: read_events(&in, event_max, at_ns, cpu_cnt, &c);
 	if (r < 0) {
 		checkpoint_done(&c);
 		return r;
@@ -181,9 +178,8 @@ int checkpoint_find(struct derived_file *d, const struct trace *t, enum checkpoi
 	if (r <= 0)
 		return r;
 	r = derived_file_read(d, &p, &mem, &bytes);
-	if (r == 0)
-		r = checkpoint_decode(bytes, p.raw_bytes, p.stored_bytes, found_ns,
-				      trace_cpu_cnt(t), ret);
+	r = r ?: checkpoint_decode(bytes, p.raw_bytes, p.stored_bytes, found_ns, trace_cpu_cnt(t),
+				   ret);
 	buf_done(&mem);
 	if (r < 0)
 		return r == -ENOMEM ? r : -EBADMSG;

@@ -236,8 +236,7 @@ static int append(struct cut *c, struct disk_block *head, const struct event *ev
 		if (events[i].cpu >= head->cpu_cnt)
 			head->cpu_cnt = events[i].cpu + 1u;
 	r = block_events_add(&c->out, events, cnt, head);
-	if (r == 0)
-		r = block_out_seal(&c->out, head, &bytes, &byte_cnt);
+	r = r ?: block_out_seal(&c->out, head, &bytes, &byte_cnt);
 	if (r < 0)
 		return err_set(e, r, "'%s': a block cannot be written again: %s", trace_path(c->t),
 			       err_text(NULL, r));
@@ -263,9 +262,8 @@ int cut_put_block(struct cut *c, size_t i, struct err *e)
 	put_gaps(c, &head);
 	put_quotas(c, &head);
 	r = put_state(c, i, &head, e);
-	if (r == 0)
-		r = cut_put_tasks(c, c->events, c->event_cnt, !c->is_part && i == c->first,
-				  head.from_ns);
+	r = r ?: cut_put_tasks(c, c->events, c->event_cnt, !c->is_part && i == c->first,
+			       head.from_ns);
 	if (r < 0)
 		return err_set(e, r, "'%s': a block cannot be written again: %s", trace_path(c->t),
 			       err_text(e, r));

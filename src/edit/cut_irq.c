@@ -73,9 +73,7 @@ int cut_find_broken(struct cut *c, struct err *e)
 
 	if (!(c->kinds_left & 1u << EVENT_IRQ) || c->to_ns >= trace_end_ns(c->t))
 		return 0;
-	r = irq_track_new(&track, trace_cpu_cnt(c->t), &sink);
-	if (r == 0)
-		r = irq_holes_find(&holes, c->t);
+	r = irq_track_new(&track, trace_cpu_cnt(c->t), &sink) ?: irq_holes_find(&holes, c->t);
 	if (r == 0)
 		(void)irq_holes_pass(&holes, c->from_ns);
 	for (size_t i = 0; i < c->before.event_cnt && r >= 0; i++)

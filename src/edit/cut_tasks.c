@@ -248,12 +248,8 @@ static int put_window_names(struct cut *c, struct refs *f)
 		if (ev[i].ts_ns >= c->from_ns && ev[i].ts_ns < c->to_ns &&
 		    hash_map_get(&f->processes, ev[i].upid))
 			r = put_name_of(c, f, TRACE_NAME_CGROUP, ev[i].cgroup_id);
-	if (r == 0)
-		r = put_limit_names(c, f);
-	if (r == 0)
-		r = put_all_names(c, f, TRACE_NAME_DEVICE);
-	if (r == 0)
-		r = put_path_mark(c, f);
+	r = r ?: put_limit_names(c, f) ?: put_all_names(c, f, TRACE_NAME_DEVICE);
+	r = r ?: put_path_mark(c, f);
 	return r == 0 ? put_all_names(c, f, TRACE_NAME_IRQ) : r;
 }
 
@@ -353,25 +349,19 @@ static int put_sections(struct cut *c, struct refs *f, const struct event *event
 {
 	int r = put_tasks(c, &f->threads, CHUNK_THREADS, base_ns);
 
-	if (r == 0)
-		r = put_tasks(c, &f->processes, CHUNK_PROCESSES, base_ns);
+	r = r ?: put_tasks(c, &f->processes, CHUNK_PROCESSES, base_ns);
 	cut_begin_rows(c, base_ns);
-	if (r == 0)
-		r = put_process_names(c, f);
-	if (r == 0)
-		r = each_ref(c, f, events, cnt, NAMES, put_names);
+	r = r ?: put_process_names(c, f) ?: each_ref(c, f, events, cnt, NAMES, put_names);
 	if (r == 0 && whole)
 		r = put_window_names(c, f);
 	if (r == 0)
 		block_out_add_rows(&c->out, CHUNK_NAMES, &c->rows);
 	cut_begin_rows(c, base_ns);
-	if (r == 0)
-		r = each_ref(c, f, events, cnt, SITES, put_sites);
+	r = r ?: each_ref(c, f, events, cnt, SITES, put_sites);
 	if (r == 0)
 		block_out_add_rows(&c->out, CHUNK_SITES, &c->rows);
 	cut_begin_rows(c, base_ns);
-	if (r == 0)
-		r = each_ref(c, f, events, cnt, STACKS, put_frames);
+	r = r ?: each_ref(c, f, events, cnt, STACKS, put_frames);
 	if (r == 0)
 		block_out_add_rows(&c->out, CHUNK_FRAMES, &c->rows);
 	return r;

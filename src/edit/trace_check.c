@@ -90,10 +90,8 @@ static int check_block(struct trace *t, size_t block)
 	struct trace_block_open o = { 0 };
 	int r = trace_block_verify(t, block, NULL);
 
-	if (r == 0)
-		r = trace_block_open(t, trace_own_reader(t), block, &o, NULL);
-	if (r == 0)
-		r = check_columns(t, o.meta, &o.io, &why);
+	r = r ?: trace_block_open(t, trace_own_reader(t), block, &o, NULL);
+	r = r ?: check_columns(t, o.meta, &o.io, &why);
 	block_meta_free(o.meta);
 	/* one that did not verify is dropped already, for its own reason */
 	return r == 0 || r == -ENOMEM ? r : trace_block_drop(t, block, why);
@@ -408,12 +406,8 @@ int trace_check(struct trace *t, check_part_fn fn, void *ctx, struct check_resul
 	int r = check_blocks(t);
 
 	c.res.valid_to_ns = c.covered_ns = trace_start_ns(t);
-	if (r == 0)
-		r = check_manifest(&c);
-	if (r == 0)
-		r = trace_file_list(t, &numbers, &cnt);
-	if (r == 0)
-		r = add_missing_files(t, &numbers, &cnt);
+	r = r ?: check_manifest(&c) ?: trace_file_list(t, &numbers, &cnt);
+	r = r ?: add_missing_files(t, &numbers, &cnt);
 	for (i = 0; r == 0 && i < cnt; i++)
 		r = check_file(&c, numbers[i], e);
 	if (r == 0 && trace_dir_fd(t) >= 0)

@@ -64,8 +64,7 @@ int trace_copy_make(const struct trace *t, const char *path, const struct store_
 	struct store_writer *w;
 	int r = trace_copy_refuse(t, path, e);
 
-	if (r == 0)
-		r = store_writer_create(&w, path, config, e);
+	r = r ?: store_writer_create(&w, path, config, e);
 	if (r < 0)
 		return r;
 	r = write(ctx, w, e);
@@ -116,8 +115,7 @@ int trace_copy_block(struct trace *t, size_t i, struct store_writer *w, struct e
 				    "repair the copy",
 				    trace_path(t), b->file, b->offset);
 	}
-	if (r == 0)
-		r = store_writer_append(w, p, b->bytes, 0, e);
+	r = r ?: store_writer_append(w, p, b->bytes, 0, e);
 	free(p);
 	return r;
 }

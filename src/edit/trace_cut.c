@@ -67,8 +67,7 @@ static int prepare(struct cut *c, struct err *e)
 				   c->from_ns, c->to_ns, e);
 	if (r == 0 && c->filter)
 		r = filter_before(c);
-	if (r == 0)
-		r = cut_find_broken(c, e);
+	r = r ?: cut_find_broken(c, e);
 	for (size_t i = 0; i < c->before.event_cnt && r == 0; i++)
 		cut_mark_broken(c, &c->before.events[i]);
 	return r == 0 ? cut_events_new(c, e) : r;
@@ -146,15 +145,12 @@ static int copy_manifest(struct cut *c)
 	}
 	if (r == 0 && !c->is_same)
 		r = store_writer_set(c->w, "trace.origin", trace_uuid(c->t));
-	if (r == 0)
-		r = store_writer_set(c->w, "cut", "1");
+	r = r ?: store_writer_set(c->w, "cut", "1");
 	if (r == 0 && c->is_part) {
 		r = store_writer_set_number(c->w, "cut.from_ns", c->from_ns);
-		if (r == 0)
-			r = store_writer_set_number(c->w, "cut.to_ns", c->to_ns);
+		r = r ?: store_writer_set_number(c->w, "cut.to_ns", c->to_ns);
 		offset_ns += c->from_ns - trace_start_ns(c->t);
-		if (r == 0)
-			r = store_writer_set_number(c->w, "cut.offset_ns", offset_ns);
+		r = r ?: store_writer_set_number(c->w, "cut.offset_ns", offset_ns);
 	}
 	if (r == 0 && c->q->processes)
 		r = store_writer_set(c->w, "cut.processes", c->q->processes);

@@ -142,10 +142,8 @@ static int copy_block(struct redact *x, size_t i, struct redact_result *ret, str
 		if (o.meta->sections[s].type < CHUNK_SMALL_END)
 			r = copy_section(x, o.meta, o.meta->sections[s].type);
 	}
-	if (r == 0)
-		r = block_copy_events(&x->out, o.meta, &io, &head);
-	if (r == 0)
-		r = block_out_seal(&x->out, &head, &bytes, &cnt);
+	r = r ?: block_copy_events(&x->out, o.meta, &io, &head);
+	r = r ?: block_out_seal(&x->out, &head, &bytes, &cnt);
 	block_meta_free(o.meta);
 	if (r < 0)
 		return err_set(e, r, "'%s/%s', block at %" PRIu64 ": %s", trace_path(x->t), b->file,
@@ -219,10 +217,7 @@ static int keep_names(struct redact *x)
 {
 	int r = keep_list(x, CHUNK_PROCESSES);
 
-	if (r == 0)
-		r = keep_list(x, CHUNK_THREADS);
-	if (r == 0)
-		r = keep_list(x, CHUNK_TASK_EVENTS);
+	r = r ?: keep_list(x, CHUNK_THREADS) ?: keep_list(x, CHUNK_TASK_EVENTS);
 	return r == 0 ? keep_list(x, CHUNK_SITES) : r;
 }
 
@@ -323,8 +318,7 @@ static int copy_manifest(struct redact *x, struct redact_result *ret)
 			 strncmp(m->key, "trace.", 6))
 			ret->entries_left_out++;
 	}
-	if (r == 0)
-		r = store_writer_set(x->store, "redacted", "1");
+	r = r ?: store_writer_set(x->store, "redacted", "1");
 	if (r == 0 && !trace_get(x->t, "redacted.state"))
 		r = store_writer_set(x->store, "redacted.state",
 				     state && !strcmp(state, "finished") ? state : "recording");
@@ -376,10 +370,7 @@ static int write_redacted(void *ctx, struct store_writer *w, struct err *e)
 	int r = keep_names(x);
 
 	x->store = w;
-	if (r == 0)
-		r = block_out_init(&x->out, 0);
-	if (r == 0)
-		r = copy_manifest(x, res);
+	r = r ?: block_out_init(&x->out, 0) ?: copy_manifest(x, res);
 	if (r < 0)
 		return err_set(e, r, "out of memory");
 	for (size_t i = 0; r == 0 && i < trace_block_cnt(x->t); i++)
@@ -426,8 +417,7 @@ int trace_redact(struct trace *t, const char *path, const struct redact_options 
 	struct redact x = { .t = t, .o = o };
 	int r = make_words(&x, &config.trace_id, e);
 
-	if (r == 0)
-		r = trace_copy_make(t, path, &config, write_redacted, &x, e);
+	r = r ?: trace_copy_make(t, path, &config, write_redacted, &x, e);
 	block_out_done(&x.out);
 	buf_done(&x.rows.out);
 	redact_words_free(x.words);

@@ -29,8 +29,7 @@ static int copy_manifest(struct trace *t, struct store_writer *w)
 			return r;
 	}
 	r = store_writer_set(w, "trace.origin", trace_uuid(t));
-	if (r == 0)
-		r = store_writer_set(w, "repaired", "1");
+	r = r ?: store_writer_set(w, "repaired", "1");
 	if (r == 0)
 		r = store_writer_set(w, "repaired.state", state ? state : "unknown");
 	return r;

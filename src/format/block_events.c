@@ -115,8 +115,7 @@ int block_events_add(struct block_out *o, const struct event *events, size_t cnt
 	r = count(&f, events, cnt);
 	for (size_t i = 0; i < cnt && r == 0; i++)
 		r = fill(&f, &events[i]);
-	if (r == 0)
-		r = add_utids(&f, o);
+	r = r ?: add_utids(&f, o);
 	head->first_ns = cnt ? events[0].ts_ns : UINT64_MAX;
 	head->last_ns = cnt ? events[cnt - 1].ts_ns : 0;
 	for (unsigned int k = 0; k < EVENT_KIND_CNT; k++)

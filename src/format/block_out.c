@@ -203,8 +203,7 @@ int block_copy_events(struct block_out *o, const struct block_meta *f, const str
 		if (s->type < CHUNK_SMALL_END || !is_known(s->kind))
 			continue;
 		r = array_reserve(&stored, &room, (size_t)s->stored_bytes + 1);
-		if (r == 0)
-			r = io->read(io->ctx, block_meta_offset(f, s), stored, s->stored_bytes);
+		r = r ?: io->read(io->ctx, block_meta_offset(f, s), stored, s->stored_bytes);
 		if (r == 0)
 			copy_stored(o, s, stored);
 		r = r < 0 ? r : o->error;

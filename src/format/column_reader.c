@@ -474,8 +474,7 @@ static int read_xref(struct decode *d, unsigned int column)
 		r = read_refs(&a, 0, NULL, 0);
 	if (r == 0 && !there)
 		there = alloc.cnt ? alloc.value[0] : &none;
-	if (r == 0)
-		r = read_refs(d, column, there, alloc.cnt);
+	r = r ?: read_refs(d, column, there, alloc.cnt);
 	kind_columns_done(&alloc);
 	return r;
 }
@@ -530,9 +529,7 @@ int column_read_kind(struct kind_columns *ret, const struct column_source *s, un
 	*ret_why = "out of memory";
 	if (!k.cnt)
 		goto done;
-	r = read_runs(&d);
-	if (r == 0)
-		r = read_ts(&d);
+	r = read_runs(&d) ?: read_ts(&d);
 	if (r == 0 && needs_tuples(kind, ask))
 		r = read_tuples(&d);
 	if (r == 0 && ask & COLUMN_ASK_FLAGS)

@@ -256,8 +256,7 @@ static int insert(struct live_objects *o, const struct live_slot *entry, struct 
 			return -ENOMEM;
 		at = NULL;
 	}
-	if (!at)
-		at = find_slot(o, entry->space, entry->addr);
+	at = at ?: find_slot(o, entry->space, entry->addr);
 	o->used += at->kind == KIND_EMPTY;
 	*at = *entry;
 	o->cnt++;

@@ -158,10 +158,7 @@ int core_types_write(const struct btf *kernel, const struct btf *programs, int f
 		if (s.pending.failed)
 			err = -ENOMEM;
 	}
-	if (!err)
-		err = copy_marked(&s, to);
-	if (!err)
-		err = write_all(to, fd);
+	err = err ?: copy_marked(&s, to) ?: write_all(to, fd);
 out:
 	btf__free(to);
 	buf_done(&s.pending);

@@ -378,11 +378,9 @@ static int load(struct probe *p, const struct probe_config *config, struct err *
 			notices_warn(&config->notices, "each event costs more than it should: %s",
 				     first.text);
 	}
-	if (!err)
-		err = map_counters(p, e);
-	if (!err)
-		err = rings_make(&p->rings, bpf_map__fd(p->skel->maps.rings),
-				 kernel_locks_map_memory(p->kernel), e);
+	err = err ?: map_counters(p, e);
+	err = err ?: rings_make(&p->rings, bpf_map__fd(p->skel->maps.rings),
+				kernel_locks_map_memory(p->kernel), e);
 	if (err)
 		return err;
 	p->attached.obj = p->skel->obj;

@@ -158,10 +158,7 @@ static int begin(struct session *s, struct err *e)
 {
 	int err = wait_for_start(s, ATTACH_AHEAD_NS, e);
 
-	if (!err)
-		err = probe_attach(s->probe, e);
-	if (!err)
-		err = wait_for_start(s, START_AHEAD_NS, e);
+	err = err ?: probe_attach(s->probe, e) ?: wait_for_start(s, START_AHEAD_NS, e);
 	if (err)
 		return err;
 	s->start_ns = choose_start(s);
@@ -220,13 +217,10 @@ static int write_slice(struct session *s, uint64_t to_ns, bool is_last, struct e
 
 	if (s->overhead)
 		err = overhead_slice(s->overhead, s->slices, ring_cnt, &slice);
-	if (!err)
-		err = sampler_take(s->sampler, store_writer_bytes(s->store), &slice);
+	err = err ?: sampler_take(s->sampler, store_writer_bytes(s->store), &slice);
 	if (!err && s->o.only)
 		err = workload_filter_apply(&s->only, s->slices, ring_cnt);
-	if (!err)
-		err = flight_recorder_slice(s->flight, s->slices, ring_cnt, &s->snapshot, &slice,
-					    e);
+	err = err ?: flight_recorder_slice(s->flight, s->slices, ring_cnt, &s->snapshot, &slice, e);
 	if (s->snapshot.len)
 		add_segment(&list, s->snapshot.data, s->snapshot.len);
 	for (i = 0; i < ring_cnt; i++)
@@ -239,12 +233,10 @@ static int write_slice(struct session *s, uint64_t to_ns, bool is_last, struct e
 	slice.segment_cnt = list.len / sizeof(struct block_segment);
 	slice.clocks = &clock;
 	slice.clock_cnt = 1;
-	if (!err)
-		err = user_sites_look(s->sites);
+	err = err ?: user_sites_look(s->sites);
 	if (store_writer_begins_file(s->store))
 		block_writer_force_keyframe(s->writer);
-	if (!err)
-		err = block_writer_encode(s->writer, &slice, &block, &bytes, &stats);
+	err = err ?: block_writer_encode(s->writer, &slice, &block, &bytes, &stats);
 	if (err)
 		err_set(e, err, "cannot encode: %s", strerror(-err));
 	else
@@ -322,9 +314,7 @@ static int run_loop(struct session *s, int *ret_exit, struct err *e)
 		if (err)
 			return err;
 		sampler_stats_end(s->sampler);
-		err = sampler_look(s->sampler, now_ns);
-		if (!err)
-			err = user_sites_look(s->sites);
+		err = sampler_look(s->sampler, now_ns) ?: user_sites_look(s->sites);
 		if (err)
 			return err_set(e, err, "out of memory");
 		if (!cut_ns && slice_is_due(s, now_ns)) {
@@ -514,10 +504,7 @@ int session_run(struct session *s, int *ret_exit, struct err *e)
 	err = run_loop(s, &code, e);
 	if (!err && s->launch && launch_wait(s->launch, 0, &code))
 		err = flight_recorder_exit(s->flight, clock_mono_ns(), code, e);
-	if (!err)
-		err = flight_recorder_look(s->flight, s->start_ns, clock_mono_ns(), e);
-	if (!err)
-		err = end(s, e);
+	err = err ?: flight_recorder_look(s->flight, s->start_ns, clock_mono_ns(), e) ?: end(s, e);
 	if (!err)
 		flight_recorder_end(s->flight);
 	if (!err)

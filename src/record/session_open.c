@@ -410,12 +410,9 @@ int session_open(struct session **ret, const struct session_options *o, struct e
 	s->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	s->other_ids = own_pids_are_other();
 	find_user(s);
-	err = check_options(o, &s->sources, e);
-	if (!err)
-		err = check_descriptors(s->sources, e);
-	if (!err)
-		err = flight_recorder_new(&s->flight, &s->o.flight, &s->o.notices, s->sources,
-					  o->command, e);
+	err = check_options(o, &s->sources, e) ?: check_descriptors(s->sources, e);
+	err = err ?: flight_recorder_new(&s->flight, &s->o.flight, &s->o.notices, s->sources,
+					 o->command, e);
 	if (!err && s->sources & SOURCE_BIT(SOURCE_HEAP))
 		err = preload_open(&s->preload, o, s->user.change ? s->user.uid : geteuid(),
 				   s->user.change ? s->user.gid : getegid(), e);
@@ -426,25 +423,16 @@ int session_open(struct session **ret, const struct session_options *o, struct e
 		*ret = s;
 		return 0;
 	}
-	if (!err)
-		err = open_probe(s, e);
-	if (!err)
-		err = find_own_pids(s, e);
-	if (!err)
-		err = open_writers(s, e);
-	if (!err)
-		err = fill_manifest(s, e);
-	if (!err)
-		err = store_writer_flush_manifest(s->store, e);
-	if (!err)
-		err = target_seed(s->probe, s->writer, s->own_pids[OWN_COMMAND], o, e);
+	err = err ?: open_probe(s, e) ?: find_own_pids(s, e);
+	err = err ?: open_writers(s, e) ?: fill_manifest(s, e);
+	err = err ?: store_writer_flush_manifest(s->store, e);
+	err = err ?: target_seed(s->probe, s->writer, s->own_pids[OWN_COMMAND], o, e);
 	if (!err)
 		err = flight_recorder_begin(s->flight, s->store, s->o.output,
 					    (const uint32_t[]){ s->own_pids[OWN_RECORDER],
 								s->own_pids[OWN_STATS],
 								s->own_pids[OWN_OPENER] }, e);
-	if (!err)
-		err = start_readers(s, e);
+	err = err ?: start_readers(s, e);
 	if (err) {
 		session_close(s);
 		return err;

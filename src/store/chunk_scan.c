@@ -255,8 +255,7 @@ int chunk_scan_from(int fd, uint64_t offset, bool verify, const struct chunk_sin
 						 : "file header");
 		at = next;
 	}
-	if (r == 0)
-		r = scan_blocks(&s, at);
+	r = r ?: scan_blocks(&s, at);
 	free(s.buf);
 	*ret = s.info;
 	return r;

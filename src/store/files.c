@@ -60,9 +60,7 @@ static int kernel_open_dir(void *ctx, const char *path, uid_t *ret_uid, mode_t *
 	path_parent_close(&p);
 	if (fd < 0)
 		return fd;
-	r = result(fstat(fd, &st));
-	if (r == 0)
-		r = files_each(fd, any_name, NULL);
+	r = result(fstat(fd, &st)) ?: files_each(fd, any_name, NULL);
 	if (r < 0) {
 		close(fd);
 		return r;

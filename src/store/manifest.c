@@ -270,8 +270,7 @@ int manifest_parse(struct manifest *m, const char *text, size_t bytes)
 	}
 	while (at < bytes) {
 		nl = memchr(text + at, '\n', bytes - at);
-		if (!nl)
-			nl = text + bytes;
+		nl = nl ?: text + bytes;
 		r = parse_line(m, text + at, (size_t)(nl - text) - at);
 		if (r < 0)
 			return r;
@@ -348,14 +347,10 @@ int manifest_replace(const struct manifest_place *place, const char *text, size_
 	r = 0;
 	if (place->uid != (uid_t)-1 || place->gid != (gid_t)-1)
 		r = f->set_owner(f->ctx, fd, place->uid, place->gid);
-	if (r == 0)
-		r = files_write_all(f, fd, text, bytes, 0);
-	if (r == 0)
-		r = f->sync(f->ctx, fd);
+	r = r ?: files_write_all(f, fd, text, bytes, 0) ?: f->sync(f->ctx, fd);
 	r2 = f->close(f->ctx, fd);
 	r = r < 0 ? r : r2;
-	if (r == 0)
-		r = f->rename(f->ctx, place->dir_fd, MANIFEST_NEW, MANIFEST_NAME);
+	r = r ?: f->rename(f->ctx, place->dir_fd, MANIFEST_NEW, MANIFEST_NAME);
 	if (r == 0)
 		r = f->sync_dir(f->ctx, place->dir_fd);
 	else

@@ -89,9 +89,7 @@ int store_remove(const char *path, struct err *e)
 	fd = open_trace(path, e);
 	if (fd < 0)
 		return fd;
-	r = files_each(fd, check_foreign, NULL);
-	if (r == 0)
-		r = chunk_name_list(fd, &numbers, &cnt);
+	r = files_each(fd, check_foreign, NULL) ?: chunk_name_list(fd, &numbers, &cnt);
 	for (i = 0; r == 0 && i < cnt; i++) {
 		chunk_name_format(name, numbers[i]);
 		if (unlinkat(fd, name, 0) < 0)
@@ -102,8 +100,7 @@ int store_remove(const char *path, struct err *e)
 		if (unlinkat(fd, others[i], 0) < 0 && errno != ENOENT)
 			r = -errno;
 	close(fd);
-	if (r == 0)
-		r = files_kernel.remove_dir(files_kernel.ctx, path);
+	r = r ?: files_kernel.remove_dir(files_kernel.ctx, path);
 	return removal_error(path, r, e);
 }
 

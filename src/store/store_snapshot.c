@@ -81,8 +81,7 @@ static int adopt_file(struct copy *c, uint64_t number)
 			n = copy_file_range(from, NULL, to, NULL, 1u << 30, 0);
 			r = n < 0 ? -errno : 0;
 		} while (n > 0);
-	if (r == 0)
-		r = files_kernel.sync(NULL, to);
+	r = r ?: files_kernel.sync(NULL, to);
 	close(from);
 	close(to);
 	return r;
@@ -184,16 +183,14 @@ int store_snapshot_take(int dir_fd, const struct store_snapshot *s, struct err *
 	r = manifest_read(&m, dir_fd, e);
 	id = manifest_get(&m, "trace.id");
 	config.trace_id = id ? strtoull(id, NULL, 16) : 0;
-	if (r == 0)
-		r = store_writer_create(&c.w, s->path, &config, e);
+	r = r ?: store_writer_create(&c.w, s->path, &config, e);
 	if (r < 0) {
 		manifest_done(&m);
 		return r;
 	}
 	r = copy_manifest(&c, &m, s);
 	manifest_done(&m);
-	if (r == 0)
-		r = copy_files(&c);
+	r = r ?: copy_files(&c);
 	if (r == 0) {
 		r = store_writer_finish(c.w, e);
 	} else {

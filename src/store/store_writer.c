@@ -270,8 +270,7 @@ int store_writer_create(struct store_writer **ret, const char *path,
 	r = make_directory(w, e);
 	if (r == 0) {
 		r = manifest_set(&w->manifest, "state", "recording");
-		if (r == 0)
-			r = store_writer_flush_manifest(w, e);
+		r = r ?: store_writer_flush_manifest(w, e);
 		if (r < 0 && w->dir_fd >= 0) {
 			unlink_name(w, MANIFEST_NEW);
 			unlink_name(w, MANIFEST_NAME);
@@ -404,14 +403,10 @@ static int start_file(struct store_writer *w, struct err *e)
 		w->fd = -1;
 		return file_error(w, r, e);
 	}
-	r = set_owner(w, w->fd);
-	if (r == 0)
-		r = store_keep_add_file(&w->keep, w->next_number);
-	if (r == 0)
-		r = files_write_all(w->files, w->fd, &h, sizeof(h), 0);
+	r = set_owner(w, w->fd) ?: store_keep_add_file(&w->keep, w->next_number);
+	r = r ?: files_write_all(w->files, w->fd, &h, sizeof(h), 0);
 	/* The name must last as long as the blocks in the file. */
-	if (r == 0)
-		r = w->files->sync_dir(w->files->ctx, w->dir_fd);
+	r = r ?: w->files->sync_dir(w->files->ctx, w->dir_fd);
 	if (r < 0) {
 		close_fd(w, w->fd);
 		w->fd = -1;
@@ -572,8 +567,7 @@ int store_writer_append(struct store_writer *w, const void *block, size_t bytes,
 		return err_set(e, r, "'%s/%s' was removed while it was being written", w->path,
 			       w->name);
 	}
-	if (r == 0)
-		r = files_write_all(w->files, w->fd, block, bytes, w->offset);
+	r = r ?: files_write_all(w->files, w->fd, block, bytes, w->offset);
 	if (r < 0) {
 		if (w->files->truncate(w->files->ctx, w->fd, w->offset) < 0)
 			drop_file(w);
@@ -664,10 +658,8 @@ int store_writer_finish(struct store_writer *w, struct err *e)
 			sync_error(w, r, e);
 	}
 	note_span(w);
-	if (r == 0)
-		r = manifest_set(&w->manifest, "state", "finished");
-	if (r == 0)
-		r = store_writer_flush_manifest(w, e);
+	r = r ?: manifest_set(&w->manifest, "state", "finished");
+	r = r ?: store_writer_flush_manifest(w, e);
 	store_free(w);
 	return r;
 }

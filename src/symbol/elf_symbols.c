@@ -209,8 +209,7 @@ static int read_elf(struct elf_symbols *s, int fd, bool is_first)
 	r = elf_kind(elf) == ELF_K_ELF ? 0 : -ENOEXEC;
 	if (!r && is_first)
 		r = read_segments(s, elf);
-	if (!r)
-		r = read_sections(s, elf, is_first);
+	r = r ?: read_sections(s, elf, is_first);
 	elf_end(elf);
 	if (!r && s->cnt)
 		qsort(s->functions, s->cnt, sizeof(*s->functions), by_addr);

@@ -215,9 +215,7 @@ struct module *module_cache_of(struct module_cache *cache, const struct map_reco
 	key = strpool_put(cache->pool, text);
 	if (!key)
 		return NULL;
-	m = hash_map_get(&cache->by_key, (uintptr_t)key);
-	if (!m)
-		m = add_module(cache, r, key);
+	m = hash_map_get(&cache->by_key, (uintptr_t)key) ?: add_module(cache, r, key);
 	if (m && m->has_file && !m->symbols && m->fd < 0 && !m->failed &&
 	    cache->open_cnt < OPEN_MAX_CNT)
 		(void)open_module(cache, m, r->pid, r->start, r->end);

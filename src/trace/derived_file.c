@@ -458,9 +458,7 @@ static int copy_parts(int to, int from, uint64_t end)
 	while (r == 0 && at < end) {
 		size_t n = end - at < COPY_BYTES ? (size_t)(end - at) : COPY_BYTES;
 
-		r = read_at(from, at, block, n);
-		if (r == 0)
-			r = files_write_all(&files_kernel, to, block, n, at);
+		r = read_at(from, at, block, n) ?: files_write_all(&files_kernel, to, block, n, at);
 		at += n;
 	}
 	free(block);
@@ -497,9 +495,7 @@ int derived_file_begin(struct derived_file *d, bool save)
 		return -errno;
 	d->new_end = sizeof(struct disk_derived);
 	if (d->saves && d->fd >= 0) {
-		r = mark_all_new(d);
-		if (r == 0)
-			r = copy_parts(fd, d->fd, d->head.dir_offset);
+		r = mark_all_new(d) ?: copy_parts(fd, d->fd, d->head.dir_offset);
 		if (r == 0)
 			d->new_end = d->head.dir_offset;
 		else if (r != -EBADMSG)
@@ -670,11 +666,9 @@ int derived_file_commit(struct derived_file *d, struct trace *t, size_t block_cn
 	h.crc = crc32c(0, &h, offsetof(struct disk_derived, crc));
 	r = dir.failed ? -ENOMEM :
 			 files_write_all(&files_kernel, d->new_fd, dir.data, dir.len, h.dir_offset);
-	if (r == 0)
-		r = files_write_all(&files_kernel, d->new_fd, &h, sizeof(h), 0);
+	r = r ?: files_write_all(&files_kernel, d->new_fd, &h, sizeof(h), 0);
 	buf_done(&dir);
-	if (r == 0)
-		r = name_file(d->new_fd, d->dir_fd, d->name);
+	r = r ?: name_file(d->new_fd, d->dir_fd, d->name);
 	if (r == 0)
 		take_as_opened(d, &h);
 	return r;

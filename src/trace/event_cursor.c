@@ -225,8 +225,7 @@ static int decode_block(struct event_cursor *c, struct open_block *o, const char
 	if (r == 0 && c->has_thread && !has_utid(utids, src.utid_cnt, c->thread))
 		goto out;
 	atomic_fetch_add(&c->t->decoded_blocks, 1);
-	if (r == 0)
-		r = read_small_block(&block, &memory, &src.io);
+	r = r ?: read_small_block(&block, &memory, &src.io);
 	for (unsigned int kind = 1; r == 0 && kind < EVENT_KIND_CNT; kind++) {
 		if (!(c->kind_mask & 1u << kind))
 			continue;

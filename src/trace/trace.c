@@ -168,8 +168,7 @@ static int load_files(struct trace *t, struct err *e)
 		return err_set(e, r, "cannot list the chunk files: %s", err_text(NULL, r));
 	if (t->scanned && (!cnt || numbers[0] != t->first_file))
 		r = -ESTALE;
-	if (r == 0)
-		r = hold_files(t, numbers, cnt, &i, e);
+	r = r ?: hold_files(t, numbers, cnt, &i, e);
 	if (r == 0 && !t->scanned && i < cnt)
 		t->first_file = numbers[i];
 	if (r == 0 && t->quick && !t->scanned && trace_lists_load(t, numbers, cnt) > 0) {
@@ -181,11 +180,9 @@ static int load_files(struct trace *t, struct err *e)
 	for (; r == 0 && i < cnt; i++)
 		if (!t->scanned || numbers[i] >= t->scanned_file)
 			r = trace_load_file(t, numbers[i], i + 1 == cnt, e);
-	if (r == 0)
-		r = check_span(t, numbers, cnt);
+	r = r ?: check_span(t, numbers, cnt);
 	free(numbers);
-	if (r == 0)
-		r = trace_load_finish(t);
+	r = r ?: trace_load_finish(t);
 	return r < 0 ? err_set(e, r, "%s", err_text(NULL, r)) : 0;
 }
 

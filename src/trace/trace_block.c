@@ -55,8 +55,7 @@ int trace_block_head(const struct trace *t, size_t block, struct chunk_io *io, c
 	int r = chunk_io_read(io, 0, raw, sizeof(raw));
 
 	*ret_why = "block header";
-	if (r == 0)
-		r = block_head_check(raw, &head, ret_why);
+	r = r ?: block_head_check(raw, &head, ret_why);
 	/* The block was valid when the trace was opened; a later change is not accepted. */
 	return r < 0 || memcmp(&head, &trace_more_at(t, block)->head, sizeof(head)) ? -EBADMSG : 0;
 }
@@ -72,8 +71,7 @@ int trace_block_open(const struct trace *t, struct trace_reader *reader, size_t 
 	if (r < 0)
 		return r;
 	r = trace_block_head(t, block, &ret->io, &why);
-	if (r == 0)
-		r = block_meta_open(&ret->meta, &trace_more_at(t, block)->head, &io, &why);
+	r = r ?: block_meta_open(&ret->meta, &trace_more_at(t, block)->head, &io, &why);
 	if (r == -ENOMEM)
 		return err_set(e, r, "out of memory");
 	return r < 0 ? err_set(e, -EBADMSG, "'%s/%s', block at %llu: %s", t->path, b->file,

@@ -82,8 +82,7 @@ static int add_blocks(struct layout *l, struct err *e)
 			sections += o.meta->sections[j].stored_bytes;
 		}
 		block_meta_free(o.meta);
-		if (r == 0)
-			r = add(l, TRACE_LAYOUT_BLOCK_HEADERS, 1, b[i].bytes - sections);
+		r = r ?: add(l, TRACE_LAYOUT_BLOCK_HEADERS, 1, b[i].bytes - sections);
 		l->block_bytes += b[i].bytes;
 	}
 	return r < 0 ? err_set(e, r, "out of memory") : 0;
@@ -138,8 +137,7 @@ static int add_files(struct layout *l)
 				   : sizeof(struct disk_file);
 	}
 	free(numbers);
-	if (r == 0)
-		r = add(l, TRACE_LAYOUT_FILE_HEADERS, cnt, headers);
+	r = r ?: add(l, TRACE_LAYOUT_FILE_HEADERS, cnt, headers);
 	known = headers + l->block_bytes + l->damaged_bytes;
 	/* a header inside a damaged part was counted twice */
 	if (r == 0 && bytes > known)
@@ -241,10 +239,7 @@ int trace_layout_read(struct trace *t, struct trace_layout **ret, size_t *ret_cn
 	struct layout l = { .t = t };
 	int r = add_blocks(&l, e);
 
-	if (r == 0)
-		r = add_damages(&l);
-	if (r == 0)
-		r = add_files(&l);
+	r = r ?: add_damages(&l) ?: add_files(&l);
 	if (r < 0) {
 		free(l.list.v);
 		return err_set(e, r, "the trace's layout: %s", err_text(e, r));

@@ -165,10 +165,7 @@ static int take_block(struct trace *t, struct block_in *in)
 	if (r == 0 && (block_head_check(&d.head, &head, &why) < 0 ||
 		       head.from_ns < trace_blocks_end_ns(t)))
 		r = -EBADMSG;
-	if (r == 0)
-		r = find_file(t, in, d.file);
-	if (r == 0)
-		r = trace_load_block(t, in->name, d.file, d.offset, &head);
+	r = r ?: find_file(t, in, d.file) ?: trace_load_block(t, in->name, d.file, d.offset, &head);
 	if (r < 0)
 		return r;
 	m = trace_more_at(t, t->more.cnt - 1);
@@ -230,8 +227,7 @@ static int take_blocks(struct trace *t, const uint64_t *numbers, size_t cnt)
 
 	in.changed = changed;
 	r = changed ? files_fit(t, numbers, cnt, &mem, changed) : -ENOMEM;
-	if (r == 0)
-		r = derived_file_parts(t->lists->d, DERIVED_BLOCKS, &p, &part_cnt);
+	r = r ?: derived_file_parts(t->lists->d, DERIVED_BLOCKS, &p, &part_cnt);
 	for (i = 0; r == 0 && i < part_cnt; i++) {
 		r = derived_file_read(t->lists->d, &p[i], &mem, &in.p);
 		in.end = in.p + p[i].raw_bytes;
@@ -255,10 +251,8 @@ static int load_now(struct trace *t, const uint64_t *numbers, size_t cnt)
 
 	for (unsigned int list = 0; r == 0 && list < TRACE_LIST_CNT; list++)
 		r = load_list(t, list);
-	if (r == 0)
-		r = zunpack_new(&t->lists->zunpack);
-	if (r == 0)
-		r = trace_stacks_reserve(t, t->rows[CHUNK_FRAMES].cnt);
+	r = r ?: zunpack_new(&t->lists->zunpack);
+	r = r ?: trace_stacks_reserve(t, t->rows[CHUNK_FRAMES].cnt);
 	if (r < 0)
 		return r;
 	trace_finalize_blocks(t);
@@ -405,10 +399,7 @@ static int make_all(struct trace *t, part_sink sink, void *ctx)
 	struct making m = { .sink = sink, .ctx = ctx };
 	int r = trace_mm_resets_prepare(t);
 
-	if (r == 0)
-		r = make_files(t, &m);
-	if (r == 0)
-		r = make_blocks(t, &m);
+	r = r ?: make_files(t, &m) ?: make_blocks(t, &m);
 	for (unsigned int list = 0; r == 0 && list < TRACE_LIST_CNT; list++)
 		r = make_list(t, list, &m);
 	buf_done(&m.rows.out);
@@ -441,10 +432,7 @@ void trace_lists_save(struct trace *t)
 	    t->blocks.cnt < LISTS_MIN_BLOCKS)
 		return;
 	r = derived_file_open(&k.d, t, DERIVED_SAVE | DERIVED_BESIDE);
-	if (r == 0)
-		r = derived_file_begin(k.d, true);
-	if (r == 0)
-		r = zpack_new(&k.z, 0);
+	r = r ?: derived_file_begin(k.d, true) ?: zpack_new(&k.z, 0);
 	if (r == 0) {
 		derived_file_drop(k.d, DERIVED_LIST, DERIVED_FIRST_OF_INDEX);
 		r = make_all(t, keep_part, &k);

@@ -293,9 +293,7 @@ static int load_sections(struct load *l, struct block_meta *f)
 		if (of)
 			r = block_meta_rows(f, l->t->reader.zunpack, type, &rows);
 		while (of && r == 0 && (r = row_get(&rows, of, &row)) > 0) {
-			r = keep_strings(l->t, of, &row);
-			if (r == 0)
-				r = load_row(l->t, type, &row);
+			r = keep_strings(l->t, of, &row) ?: load_row(l->t, type, &row);
 		}
 	}
 	return r;

@@ -93,8 +93,7 @@ int block_set_name(struct block_writer *w, enum trace_name_type type, uint64_t i
 	struct name_entry *n = hash_map_get(&w->names[type], id);
 	char *copy;
 
-	if (!n)
-		n = name_make(w, type, id);
+	n = n ?: name_make(w, type, id);
 	if (!n || (n->name && !strcmp(n->name, name)))
 		return n ? 0 : -ENOMEM;
 	copy = strdup(name);
@@ -112,9 +111,7 @@ int block_use_name(struct block_writer *w, enum trace_name_type type, uint64_t i
 
 	if (!id)
 		return 0;
-	n = hash_map_get(&w->names[type], id);
-	if (!n)
-		n = name_make(w, type, id);
+	n = hash_map_get(&w->names[type], id) ?: name_make(w, type, id);
 	if (!n)
 		return -ENOMEM;
 	if (n->used_block == w->epoch)

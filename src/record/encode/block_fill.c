@@ -415,8 +415,7 @@ static void fill_segment(struct fill *f, const struct block_segment *g)
 		    !wire_record_size(p, (size_t)(end - p)))
 			return;
 		bytes = wire_record_room[h->hook];
-		if (!bytes)
-			bytes = wire_record_size_odd(p, (size_t)(end - p));
+		bytes = bytes ?: wire_record_size_odd(p, (size_t)(end - p));
 		p += bytes;
 		__builtin_prefetch(p + BLOCK_AHEAD_BYTES);
 		if (__builtin_expect(f->doubtful, 0) && h->cpu >= cpu_cnt)
@@ -458,9 +457,7 @@ int block_fill_rows(struct block_writer *w, const struct block_slice *s)
 	if (f.failed)
 		return -ENOMEM;
 	block_steps_order(&w->steps);
-	r = file_paths_resolve(w, s);
-	if (r == 0)
-		r = writeback_owner_resolve(w, s);
+	r = file_paths_resolve(w, s) ?: writeback_owner_resolve(w, s);
 	if (r == 0 && w->config.watch_requests)
 		r = request_lost_end_resolve(w, s);
 	if (r < 0)

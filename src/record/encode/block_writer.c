@@ -46,11 +46,8 @@ int block_writer_new(struct block_writer **ret, const struct block_writer_config
 	file_paths_init(&w->paths);
 	if (!w->config.tasks.page_bytes)
 		w->config.tasks.page_bytes = 4096;
-	r = writer_alloc(w);
-	if (r == 0)
-		r = task_table_new(&w->task_table, &w->config.tasks);
-	if (r == 0)
-		r = block_out_init(&w->out, config->zstd_level);
+	r = writer_alloc(w) ?: task_table_new(&w->task_table, &w->config.tasks);
+	r = r ?: block_out_init(&w->out, config->zstd_level);
 	if (r < 0) {
 		block_writer_free(w);
 		return r;
@@ -176,13 +173,11 @@ static int put_names(struct block_writer *w)
 
 	for (unsigned int kind = 1; kind < EVENT_KIND_CNT && r == 0; kind++)
 		r = use_kind_names(w, kind);
-	if (r == 0)
-		r = use_irq_names(w);
+	r = r ?: use_irq_names(w);
 	p = task_table_used_processes(w->task_table, &cnt);
 	for (i = 0; i < cnt && r == 0; i++) {
 		r = block_use_name(w, TRACE_NAME_CGROUP, p[i]->cgroup_id);
-		if (r == 0)
-			r = block_use_name(w, TRACE_NAME_USER, p[i]->uid + 1ull);
+		r = r ?: block_use_name(w, TRACE_NAME_USER, p[i]->uid + 1ull);
 	}
 	return r;
 }
@@ -224,19 +219,12 @@ static int build(struct block_writer *w, const struct block_slice *s)
 
 	block_out_begin(&w->out);
 	r = block_count_records(w, s);
-	if (r == 0)
-		r = task_table_begin(w->task_table, w->epoch, s->from_ns, w->start_ns);
-	if (r == 0)
-		r = block_slots_begin(w);
-	if (r == 0)
-		r = task_table_put_rss_state(w->task_table, &small[CHUNK_RSS_STATE], s->from_ns);
-	if (r == 0)
-		r = task_table_apply(w->task_table, w->tasks.v, w->tasks.cnt,
-				     &small[CHUNK_TASK_EVENTS], &small[CHUNK_RSS_SNAPS]);
-	if (r == 0)
-		r = block_fill_rows(w, s);
-	if (r == 0)
-		r = block_account_cpus(w, s);
+	r = r ?: task_table_begin(w->task_table, w->epoch, s->from_ns, w->start_ns);
+	r = r ?: block_slots_begin(w);
+	r = r ?: task_table_put_rss_state(w->task_table, &small[CHUNK_RSS_STATE], s->from_ns);
+	r = r ?: task_table_apply(w->task_table, w->tasks.v, w->tasks.cnt,
+				  &small[CHUNK_TASK_EVENTS], &small[CHUNK_RSS_SNAPS]);
+	r = r ?: block_fill_rows(w, s) ?: block_account_cpus(w, s);
 	if (r < 0)
 		return r;
 	if (!w->number)
@@ -244,14 +232,10 @@ static int build(struct block_writer *w, const struct block_slice *s)
 	block_put_keyframe(w);
 	put_slice_rows(w, s);
 	r = w->force_keyframe ? list_all(w, s->from_ns) : 0;
-	if (r == 0)
-		r = task_table_put_tasks(w->task_table, &small[CHUNK_PROCESSES],
-					 &small[CHUNK_THREADS]);
+	r = r ?: task_table_put_tasks(w->task_table, &small[CHUNK_PROCESSES],
+				      &small[CHUNK_THREADS]);
 	block_end_start_states(w);
-	if (r == 0)
-		r = put_names(w);
-	if (r == 0)
-		r = put_quotas(w, s);
+	r = r ?: put_names(w) ?: put_quotas(w, s);
 	if (r < 0)
 		return r;
 	for (unsigned int i = 0; i < CHUNK_SMALL_END; i++)

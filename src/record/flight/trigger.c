@@ -633,8 +633,7 @@ int trigger_set_feed(struct trigger_set *s, const struct ring_slice *rings, size
 	for (size_t i = 0; i < snapshot->len / sizeof(*rows) && !err; i++)
 		if (!hash_map_get(&s->tasks, rows[i].task.tid))
 			err = set_task(s, rows[i].task.tid, rows[i].task.pid, rows[i].task.comm);
-	if (!err)
-		err = merge_new(&m, rings, ring_cnt, s->hooks | TASK_HOOKS);
+	err = err ?: merge_new(&m, rings, ring_cnt, s->hooks | TASK_HOOKS);
 	if (err)
 		return err;
 	while (!err && (h = merge_next(m)))

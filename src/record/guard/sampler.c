@@ -341,8 +341,7 @@ int sampler_take(struct sampler *s, uint64_t bytes_written, struct block_slice *
 
 	/* the last slice has all that was lost until the programs were detached */
 	err = sampler_look(s, slice->is_last ? to_ns : clock_mono_ns());
-	if (!err)
-		err = look_for_skips(s, to_ns);
+	err = err ?: look_for_skips(s, to_ns);
 	if (err)
 		return err;
 	ring_group_stats(s->rings, &ring, true);

@@ -173,11 +173,8 @@ int user_sites_new(struct user_sites **ret, unsigned int cpu_cnt,
 
 	if (!u)
 		return err_set(e, -ENOMEM, "out of memory");
-	r = opener_start(&u->opener);
-	if (!r)
-		r = map_cache_new(&u->cache);
-	if (!r)
-		r = module_cache_new(&u->modules, open_mapped, &u->opener);
+	r = opener_start(&u->opener) ?: map_cache_new(&u->cache);
+	r = r ?: module_cache_new(&u->modules, open_mapped, &u->opener);
 	if (r) {
 		user_sites_free(u);
 		return err_set(e, r, "cannot prepare to look up functions: %s", strerror(-r));
@@ -335,8 +332,7 @@ int user_sites_find(void *ctx, uint32_t pid, uint64_t ts_ns, struct trace_site *
 	if (r == -ESRCH) {
 		/* the process moved into the cgroup, or its fork was lost */
 		r = user_sites_add(u, pid);
-		if (!r)
-			r = map_cache_find(u->cache, pid, ret->addr - 1, ts_ns, &hit);
+		r = r ?: map_cache_find(u->cache, pid, ret->addr - 1, ts_ns, &hit);
 	}
 	ret->symbol = ret->module = ret->build_id = "";
 	ret->why = TRACE_SITE_UNMAPPED;
