@@ -5,13 +5,10 @@
  * A command prints data to stdout and everything meant for a person to stderr; main.c checks at the
  * end that stdout took it all.
  */
-#ifndef CMD_H
-#define CMD_H
+#pragma once
 
 #include "cmd/input/opts.h"
 
 extern const struct opts_command record_opts, report_opts, sql_opts, export_opts, info_opts,
 	check_opts, repair_opts, redact_opts, snapshot_opts, mark_opts, diff_opts, cut_opts,
 	bundle_opts, metrics_opts, doctor_opts, view_opts;
-
-#endif /* CMD_H */

@@ -4,8 +4,7 @@
  *
  * Threads: one. Prints what goes wrong.
  */
-#ifndef REPORT_ANSWER_H
-#define REPORT_ANSWER_H
+#pragma once
 
 #include "analyze/engine/report_view.h"
 #include "cmd/input/input.h"
@@ -47,5 +46,3 @@ int report_window(struct report_options *o);
 int report_answer(struct report_options *o);
 /* Prints below a table what the view is about, in a sentence, or with --notes all of its notes. */
 void report_print_notes(const struct report_options *o, const char *below);
-
-#endif /* REPORT_ANSWER_H */

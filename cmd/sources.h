@@ -3,8 +3,7 @@
  * sources: the words `record -e` takes, from the session's list of hooks.
  * Threads: one. Print; return an exit status.
  */
-#ifndef SOURCES_H
-#define SOURCES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -26,5 +25,3 @@ int sources_print(void);
  * EXIT_USAGE names the nearest one.
  */
 int sources_check(const char *list);
-
-#endif /* SOURCES_H */

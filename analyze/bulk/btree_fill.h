@@ -11,8 +11,7 @@
  *
  * Threads: a b-tree belongs to one; any number of threads may fill b-trees of one db_file.
  */
-#ifndef BTREE_FILL_H
-#define BTREE_FILL_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -62,5 +61,3 @@ size_t db_put_varint(uint8_t *dst, uint64_t v);
 /* Serial type of an integer, and its bytes (0 to 8). */
 unsigned int db_int_type(int64_t v);
 size_t db_put_int(uint8_t *dst, int64_t v, unsigned int type);
-
-#endif /* BTREE_FILL_H */

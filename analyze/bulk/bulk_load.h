@@ -37,8 +37,7 @@
  * finishing belong to one thread. Memory: 12 MiB for each index of an open table that has to be
  * sorted. Errors: 0 or -errno; never prints.
  */
-#ifndef BULK_LOAD_H
-#define BULK_LOAD_H
+#pragma once
 
 #include "analyze/context/analysis.h"
 
@@ -71,5 +70,3 @@ int bulk_table_row(struct bulk_table *t, const struct value *values, struct err 
 int bulk_table_finish(struct bulk_table *t, struct err *e);
 /* Before bulk_load_finish(). */
 void bulk_table_free(struct bulk_table *t);
-
-#endif /* BULK_LOAD_H */

@@ -6,8 +6,7 @@
  *
  * Keys beyond KEY_SORT_ROWS go to sorted runs in a file without a name. Threads: one.
  */
-#ifndef KEY_SORT_H
-#define KEY_SORT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,5 +31,3 @@ void key_sort_free(struct key_sort *s);
 int key_sort_add(struct key_sort *s, const struct sort_key *key, struct err *e);
 /* Call it after the last key_sort_add(). 1 and the next key, 0 at the end, or -errno. */
 int key_sort_next(struct key_sort *s, struct sort_key *ret, struct err *e);
-
-#endif /* KEY_SORT_H */

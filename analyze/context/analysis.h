@@ -9,8 +9,7 @@
  *
  * Threads: one. Errors: 0 or -errno and struct err. Never prints: rows go to a sink.
  */
-#ifndef ANALYSIS_H
-#define ANALYSIS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -305,5 +304,3 @@ int analysis_page(struct analysis *a, uint64_t from_ns, uint64_t to_ns,
 
 /* SQLite's version at run time: "3.40.1". */
 const char *analysis_library_version(void);
-
-#endif /* ANALYSIS_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* code_text: how people read code addresses, stacks of them, and interrupts. Threads: any. */
-#ifndef CODE_TEXT_H
-#define CODE_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -58,5 +57,3 @@ unsigned int irq_type_find(const char *name);
  * known.
  */
 const char *irq_vector_name(const struct trace *t, uint64_t type, uint64_t vector);
-
-#endif /* CODE_TEXT_H */

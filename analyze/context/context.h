@@ -5,8 +5,7 @@
  * SQL counts time from the trace's start, the trace in CLOCK_MONOTONIC: context_rel() and
  * context_abs() convert. Threads: one.
  */
-#ifndef CONTEXT_H
-#define CONTEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -108,5 +107,3 @@ void context_clip(const struct analysis *a, uint64_t *from_ns, uint64_t *to_ns);
 
 /* Registers the SQL functions with a->db. */
 int sql_functions_register(struct analysis *a, struct err *e);
-
-#endif /* CONTEXT_H */

@@ -9,8 +9,7 @@
  * looked up when its id is first used: a trace opened quickly does not read the other rows.
  * Threads: any. The trace must outlive the numbers.
  */
-#ifndef DENSE_IDS_H
-#define DENSE_IDS_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -72,5 +71,3 @@ const char *dense_process_comm(const struct dense_ids *d, uint32_t process);
 /* The ids in the trace. */
 uint32_t dense_utid(const struct dense_ids *d, uint32_t thread);
 uint32_t dense_upid(const struct dense_ids *d, uint32_t process);
-
-#endif /* DENSE_IDS_H */

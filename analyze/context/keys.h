@@ -7,8 +7,7 @@
  * one line in the table of keys.c; views, SQL and the options of `report` take it from there.
  * Threads: a struct task_keys belongs to one.
  */
-#ifndef KEYS_H
-#define KEYS_H
+#pragma once
 
 #include "analyze/context/analysis.h"
 #include "analyze/context/dense_ids.h"
@@ -50,5 +49,3 @@ void task_keys_done(struct task_keys *k);
 const char *task_keys_text(struct task_keys *k, enum report_by key, uint32_t process);
 /* The same of a thread's name; "" for a number that is no thread's. */
 const char *task_keys_thread_name(struct task_keys *k, uint32_t thread);
-
-#endif /* KEYS_H */

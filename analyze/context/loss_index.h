@@ -22,8 +22,7 @@
  * of its events, and is not complete.
  * Times are CLOCK_MONOTONIC. Threads: one.
  */
-#ifndef LOSS_INDEX_H
-#define LOSS_INDEX_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -129,5 +128,3 @@ bool loss_index_covered(struct loss_index *x, uint64_t from_ns, uint64_t to_ns);
 const char *loss_class_name(unsigned int cls);
 /* The class that a source is part of, or a class's own number; LOSS_CLASS_CNT: it is neither. */
 unsigned int loss_source_class(const char *source);
-
-#endif /* LOSS_INDEX_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* object_text: what a thread waited for, as people read it. Threads: any. No errors. */
-#ifndef OBJECT_TEXT_H
-#define OBJECT_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,5 +27,3 @@ bool object_text_is_local(const char *text);
  * sends in a soft interrupt, which the kernel serves in the sender's call, so the sender counts.
  */
 uint32_t object_waker(const struct trace *t, const struct thread_sleep *s);
-
-#endif /* OBJECT_TEXT_H */

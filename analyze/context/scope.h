@@ -9,8 +9,7 @@
  * recorder, the idle task and what --only left out. [unknown] and [irq] are in scope unless the
  * filter has an id or a name. Threads: one.
  */
-#ifndef SCOPE_H
-#define SCOPE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -112,5 +111,3 @@ struct grouping_label {
 	const char *name;		/* comm, the text of the first key, or "" */
 };
 void grouping_label(struct grouping *g, uint32_t group, struct grouping_label *ret);
-
-#endif /* SCOPE_H */

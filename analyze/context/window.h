@@ -6,8 +6,7 @@
  * exist. The length WINDOW_OWN_BINS stands for the analysis' own bins, which have any lengths.
  * Instants here are CLOCK_MONOTONIC. Threads: one.
  */
-#ifndef WINDOW_H
-#define WINDOW_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -40,4 +39,3 @@ static inline uint64_t window_bin(const struct window *w, uint64_t ts_ns)
 /* The part of a bin inside window and span, absolute. */
 void window_bin_span(const struct window *w, uint64_t bin, uint64_t *ret_from_ns,
 		     uint64_t *ret_to_ns);
-#endif /* WINDOW_H */

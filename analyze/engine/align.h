@@ -9,8 +9,7 @@
  * machine is suspended. From then on a bin has the nearest multiple, and its uncertainty holds the
  * distance. Threads: one.
  */
-#ifndef ALIGN_H
-#define ALIGN_H
+#pragma once
 
 #include <stdint.h>
 
@@ -43,5 +42,3 @@ uint64_t align_end(uint64_t from_ns, uint64_t to_ns, uint64_t every_ns);
  */
 uint64_t align_real_ns(const struct trace *t, uint64_t every_ns, uint64_t mono_ns,
 		       uint64_t *ret_off_ns);
-
-#endif /* ALIGN_H */

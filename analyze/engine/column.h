@@ -4,8 +4,7 @@
  *
  *     schema/columns.decl --schema/columns.awk--> build/columns.c --[column]--> report, cmd
  */
-#ifndef COLUMN_H
-#define COLUMN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,5 +41,3 @@ const struct column_decl *column_find(const char *name);
 char *column_heading(char *buf, size_t size, const char *name);
 /* True if the word, in any case, is the name, a declared heading, or the name without its unit. */
 bool column_is_called(const char *name, const char *word);
-
-#endif /* COLUMN_H */

@@ -13,8 +13,7 @@
  *
  * Memory: the groups, and no rows. Threads: one. Errors: -ENOMEM, and those of the next sink.
  */
-#ifndef REPORT_BINS_H
-#define REPORT_BINS_H
+#pragma once
 
 #include "analyze/context/context.h"
 #include "analyze/engine/report_view.h"
@@ -32,5 +31,3 @@ const struct row_sink *report_bins_groups(struct report_bins *b);
 const struct row_sink *report_bins_rows(struct report_bins *b);
 /* Nothing is added, since it would be too much. */
 bool report_bins_is_sparse(const struct report_bins *b);
-
-#endif /* REPORT_BINS_H */

@@ -6,8 +6,7 @@
  *
  * schema/views.awk says what the words of a head mean. Lists are words with commas between them.
  */
-#ifndef REPORT_VIEW_H
-#define REPORT_VIEW_H
+#pragma once
 
 #include "analyze/context/analysis.h"
 #include "analyze/context/loss_index.h"
@@ -76,5 +75,3 @@ const struct report_variant *report_variant_find(const struct report_view *v,
 const struct report_view *report_view_find(const char *name);
 /* -EINVAL: the view takes no such keys (1u << REPORT_BY_x), or not together. */
 int report_check_keys(const struct report_view *v, unsigned int by, struct err *e);
-
-#endif /* REPORT_VIEW_H */

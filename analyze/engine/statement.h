@@ -4,8 +4,7 @@
  * to analyze/. Threads: one. Errors: 0 or -errno; a message of SQLite's is completed with what may
  * help.
  */
-#ifndef STATEMENT_H
-#define STATEMENT_H
+#pragma once
 
 #include "analyze/engine/table.h"
 
@@ -46,6 +45,3 @@ extern const struct schema_sql schema_sql[];
 
 /* Text of schema/NAME.sql; NULL if there is none. */
 const char *schema_text(const char *name);
-
-#endif /* STATEMENT_H */
-

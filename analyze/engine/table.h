@@ -8,8 +8,7 @@
  * range, cpu, thread, key) is in the table_query; a table may use it to read less but need not:
  * SQLite checks again. Arguments of a table-valued function are its hidden columns. Threads: one.
  */
-#ifndef TABLE_H
-#define TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -205,5 +204,3 @@ void window_cells(const struct window *w, uint64_t bin, struct cell *c);
 /* Argument "by" of such a function: the grouping it names; not given: by process. -EINVAL. */
 int window_grouping(struct grouping *g, const struct analysis *a, const struct cell *arg,
 		    struct err *e);
-
-#endif /* TABLE_H */

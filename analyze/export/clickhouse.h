@@ -9,8 +9,7 @@
  * One INSERT can carry all tables for this reason. The server's materialized views take each row
  * apart by its table's name and layout.
  */
-#ifndef CLICKHOUSE_H
-#define CLICKHOUSE_H
+#pragma once
 
 #include "analyze/engine/table.h"
 
@@ -37,5 +36,3 @@ static inline bool clickhouse_is_text(const struct table_column *c)
 {
 	return c->type != COLUMN_INT;
 }
-
-#endif /* CLICKHOUSE_H */

@@ -5,8 +5,7 @@
  *     event tables --[export_rows]--> [export_fill: a thread for each table] --bulk_load--> file
  *     lists        --analysis_table()--> [export_sql] --INSERT--> file
  */
-#ifndef EXPORT_H
-#define EXPORT_H
+#pragma once
 
 #include "analyze/engine/table.h"
 
@@ -88,5 +87,3 @@ int export_sql_close(struct export_to *x, struct err *e);
 int export_sql_run(const struct export_to *x, const char *sql, struct err *e);
 /* Inserts all rows of the tables that are not filled yet, inside the caller's transaction. */
 int export_sql_insert(struct export_to *x, struct err *e);
-
-#endif /* EXPORT_H */

@@ -11,8 +11,7 @@
  * The parts are written one after the other: trace_processor sorts by time. Field numbers are those
  * of protos/perfetto/trace/perfetto_trace.proto. Threads: one. Errors: 0 or -errno.
  */
-#ifndef PERFETTO_H
-#define PERFETTO_H
+#pragma once
 
 #include <stdio.h>
 
@@ -88,5 +87,3 @@ int perfetto_task_ends(struct perfetto *x);
 int perfetto_sched(struct perfetto *x, struct err *e);
 int perfetto_tracks(struct perfetto *x, struct err *e);
 int perfetto_stacks(struct perfetto *x, struct err *e);
-
-#endif /* PERFETTO_H */

@@ -7,8 +7,7 @@
  * A message grows in a buffer until its owner writes it. Bare numbers of packed fields are
  * buf_add_varint(). Threads: one. https://protobuf.dev/programming-guides/encoding/
  */
-#ifndef PROTO_H
-#define PROTO_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -23,5 +22,3 @@ void proto_text(struct buf *p, unsigned int field, const char *text);
 /* A message inside a message: what is written until proto_end(p, *ret_mark) is its content. */
 void proto_begin(struct buf *p, unsigned int field, size_t *ret_mark);
 void proto_end(struct buf *p, size_t mark);
-
-#endif /* PROTO_H */

@@ -10,8 +10,7 @@
  *
  * Errors: 0 or -errno. Threads: one.
  */
-#ifndef ALLOCATION_PAIRS_H
-#define ALLOCATION_PAIRS_H
+#pragma once
 
 #include "analyze/context/context.h"
 #include "model/object_pairs.h"
@@ -50,5 +49,3 @@ int allocation_pairs_next(struct allocation_pairs *p, struct err *e);
  */
 const char *allocation_symbol(const struct allocation_pairs *p, const struct allocation *x);
 const char *allocation_cache(const struct allocation_pairs *p, const struct allocation *x);
-
-#endif /* ALLOCATION_PAIRS_H */

@@ -12,8 +12,7 @@
  *
  * Errors: 0 or -errno. Threads: a machine belongs to one.
  */
-#ifndef FOLD_H
-#define FOLD_H
+#pragma once
 
 #include "analyze/context/context.h"
 #include "analyze/fold/index.h"
@@ -154,5 +153,3 @@ struct fold_def {
 	 */
 	uint64_t (*undecided_ns)(const void *m);
 };
-
-#endif /* FOLD_H */

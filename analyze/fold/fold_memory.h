@@ -11,8 +11,7 @@
  * free may end what was allocated any time before, and baselines are found first. What the index
  * adds up is in index_memory.h. Memory: live objects, processes. Threads: one.
  */
-#ifndef FOLD_MEMORY_H
-#define FOLD_MEMORY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -56,5 +55,3 @@ int alloc_source_find(const char *name, size_t len);
 uint32_t alloc_source_kinds(unsigned int source);	/* of events: 1u << EVENT_x */
 const char *alloc_source_event_source(unsigned int source);	/* "alloc.rss" and so on */
 enum alloc_source alloc_source_of(unsigned int family);		/* enum object_family */
-
-#endif /* FOLD_MEMORY_H */

@@ -14,8 +14,7 @@
  * that is stored there, and takes over the next interval's state at each edge. Without, it begins
  * at the trace's start. A machine may find something that lies before that instant. Threads: one.
  */
-#ifndef FOLD_READER_H
-#define FOLD_READER_H
+#pragma once
 
 #include "analyze/fold/fold.h"
 
@@ -68,5 +67,3 @@ void *fold_reader_machine(const struct fold_reader *r, unsigned int n);
 struct fold_machine *fold_reader_take(struct fold_reader *r, unsigned int n);
 /* The first block edge that was handed out. */
 uint64_t fold_reader_begin_ns(const struct fold_reader *r);
-
-#endif /* FOLD_READER_H */

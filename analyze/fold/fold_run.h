@@ -10,8 +10,7 @@
  * may as well be exact. Neighbouring intervals that have to be decoded are one stretch. Without an
  * index the whole window is one. Threads: one.
  */
-#ifndef FOLD_RUN_H
-#define FOLD_RUN_H
+#pragma once
 
 #include "analyze/fold/fold_reader.h"
 #include "analyze/context/window.h"
@@ -63,5 +62,3 @@ int fold_run_enter(struct fold_run *r, struct err *e);
  * *ret_decided_ns: all that lies before has been given out; it is to_ns or later.
  */
 int fold_run_to(struct fold_run *r, uint64_t to_ns, uint64_t *ret_decided_ns, struct err *e);
-
-#endif /* FOLD_RUN_H */

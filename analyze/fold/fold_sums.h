@@ -7,8 +7,7 @@
  * The index keys rows by fold_key. A view has the bin in the upper half of a, so that the rows of
  * bins that are over can be taken out while others still grow. Threads: one.
  */
-#ifndef FOLD_SUMS_H
-#define FOLD_SUMS_H
+#pragma once
 
 #include "analyze/fold/fold.h"
 #include "base/hash_map.h"
@@ -85,5 +84,3 @@ int fold_sums_each(struct fold_sums *s, uint64_t below_a, bool by_number, fold_s
 		   void *ctx);
 int fold_sums_take(struct fold_sums *s, uint64_t below_a, bool by_number, fold_sums_give give,
 		   void *ctx);
-
-#endif /* FOLD_SUMS_H */

@@ -3,8 +3,7 @@
  * folds: the folds there are, what each one finds, and its sums. Those of memory are in
  * fold_memory.h.
  */
-#ifndef FOLDS_H
-#define FOLDS_H
+#pragma once
 
 #include "analyze/fold/fold.h"
 #include "model/quantile.h"
@@ -165,5 +164,3 @@ struct level_found {
 
 /* Sets *ret to what is known of a process (dense) before its baseline and its first event. */
 void fold_levels_fresh(const struct analysis *a, uint32_t process, struct mem_process *ret);
-
-#endif /* FOLDS_H */

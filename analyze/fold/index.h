@@ -15,8 +15,7 @@
  *
  * Threads: index_add(), index_read() and their tails from any, the rest from one at a time.
  */
-#ifndef INDEX_H
-#define INDEX_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -154,5 +153,3 @@ int analysis_index_of(struct analysis *a, uint32_t kinds, const struct index **r
 
 /* The index in use proved untrue: the question may be asked again. */
 bool analysis_index_failed(const struct analysis *a);
-
-#endif /* INDEX_H */

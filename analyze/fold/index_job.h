@@ -7,8 +7,7 @@
  * Jobs have nothing in common but the trace, and run side by side. Private to index*.c. Threads: a
  * job belongs to one.
  */
-#ifndef INDEX_JOB_H
-#define INDEX_JOB_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -96,5 +95,3 @@ struct index_keeper {
 int index_fold_job(struct index_job *j, const struct fold_def *const *defs, unsigned int cnt,
 		   const struct index_keeper *keeper);
 int index_memory_job(struct index_job *j, enum index_group group);
-
-#endif /* INDEX_JOB_H */

@@ -8,8 +8,7 @@
  * per owner, and for the sets of owners that questions sum up most: those of a process, of a name,
  * of all. A set is known by a hash of the owners it has in the interval. Threads: one.
  */
-#ifndef INDEX_MEMORY_H
-#define INDEX_MEMORY_H
+#pragma once
 
 #include "analyze/fold/fold_memory.h"
 #include "analyze/fold/index.h"
@@ -81,5 +80,3 @@ int index_memory_next_set(struct packed_in *in, uint64_t interval_ns, struct ind
 typedef int (*index_memory_level)(void *ctx, uint32_t owner, unsigned int source, int64_t level);
 int index_memory_levels(const struct index *x, const struct analysis *a, enum index_group group,
 			size_t interval, index_memory_level each, void *ctx);
-
-#endif /* INDEX_MEMORY_H */

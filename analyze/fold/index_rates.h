@@ -6,8 +6,7 @@
  * have a job of their own, index_rates_job(), since it takes a fraction of the time: nothing has to
  * be paired. Spikes need no more of most traces. Threads: one.
  */
-#ifndef INDEX_RATES_H
-#define INDEX_RATES_H
+#pragma once
 
 #include "analyze/fold/fold_memory.h"
 #include "analyze/fold/index.h"
@@ -43,5 +42,3 @@ typedef int (*index_rates_each)(void *ctx, uint32_t process, unsigned int source
 				uint64_t bytes);
 int index_rates_read(const struct index *x, const struct analysis *a, enum index_group group,
 		     size_t interval, index_rates_each each, void *ctx);
-
-#endif /* INDEX_RATES_H */

@@ -17,8 +17,7 @@
  * 100 M events, a question about one second takes 0.06 s of CPU time with it, 0.30 s without.
  * Threads: one.
  */
-#ifndef SPIKES_H
-#define SPIKES_H
+#pragma once
 
 #include "analyze/context/context.h"
 #include "model/burst.h"
@@ -107,5 +106,3 @@ int spikes_add_bytes(struct spikes *s, uint32_t process, unsigned int source, ui
 int spikes_read_rates(struct spikes *s, const struct index *x, unsigned int group, size_t from,
 		      size_t to);
 int spikes_find_medians(struct spikes *s);
-
-#endif /* SPIKES_H */

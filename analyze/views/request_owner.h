@@ -7,8 +7,7 @@
  * dirtied them, often by somebody else. Where nothing tells, the owner is unknown: no guess.
  * Threads: one.
  */
-#ifndef REQUEST_OWNER_H
-#define REQUEST_OWNER_H
+#pragma once
 
 #include "model/request_track.h"
 #include "analyze/context/context.h"
@@ -48,5 +47,3 @@ struct request_charge {
  */
 void request_charge(const struct analysis *a, struct grouping *groups,
 		    const struct block_request *r, struct request_charge *ret);
-
-#endif /* REQUEST_OWNER_H */

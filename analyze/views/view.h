@@ -8,8 +8,7 @@
  * they take from a row's sum. A view that carries something from bin to bin has rows of its own
  * instead, and gets what the fold finds. Threads: one.
  */
-#ifndef VIEW_H
-#define VIEW_H
+#pragma once
 
 #include "analyze/engine/table.h"
 #include "analyze/fold/fold_run.h"
@@ -128,5 +127,3 @@ void view_enter(struct view *v, void *row);
 		.open = view_open, .step = view_step, .close = view_close,                         \
 	}
 #define VIEW_TABLE(word, view) VIEW_TABLE_BY(-1, word, view)
-
-#endif /* VIEW_H */

@@ -3,8 +3,7 @@
  * bundle_zip: what is in a bundle: the trace's own files, and what people read: what the machine
  * was, and what happened in short. Threads: one. Errors: -errno and a struct err.
  */
-#ifndef BUNDLE_ZIP_H
-#define BUNDLE_ZIP_H
+#pragma once
 
 #include "trace/trace.h"
 
@@ -16,5 +15,3 @@
  */
 int bundle_zip_make(const char *zip, const char *folder, const char *dir, struct trace *t,
 		    const char *page_of, uint64_t *ret_bytes, struct err *e);
-
-#endif /* BUNDLE_ZIP_H */

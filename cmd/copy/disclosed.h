@@ -3,8 +3,7 @@
  * disclosed: the strings of a trace that tell something about people and machines, by class, each
  * once: what a reader of the trace learns. Threads: one.
  */
-#ifndef DISCLOSED_H
-#define DISCLOSED_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -15,5 +14,3 @@
  * that this trace has, too, which t was made of; so pseudonyms do not. May be NULL. 0 or -ENOMEM.
  */
 int disclosed_say(const struct trace *t, const struct trace *real, bool show);
-
-#endif /* DISCLOSED_H */

@@ -3,8 +3,7 @@
  * new_trace: how cut, redact, repair and snapshot write a trace that has its name only when it is
  * whole (base/atomic_output.h). Threads: one. Prints what goes wrong.
  */
-#ifndef NEW_TRACE_H
-#define NEW_TRACE_H
+#pragma once
 
 #include "trace/trace.h"
 
@@ -19,5 +18,3 @@
 int new_trace_make(const struct trace *of, const char *output,
 		   int (*write)(void *ctx, const char *path, struct err *e), void *ctx,
 		   const uint64_t *checked_block_cnt);
-
-#endif /* NEW_TRACE_H */

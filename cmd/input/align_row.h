@@ -3,8 +3,7 @@
  * align_row: says in front of a row when its bin was by the wall clock (analyze/engine/align.h),
  * and whose the row is.
  */
-#ifndef ALIGN_ROW_H
-#define ALIGN_ROW_H
+#pragma once
 
 #include "cmd/render/row_prefix.h"
 #include "trace/trace.h"
@@ -21,5 +20,3 @@ void align_row(const struct trace *t, uint64_t every_ns, int64_t t_ns, struct va
  * from. The texts are t's. Call it before row_prefix_init().
  */
 void align_name_trace(struct row_prefix *p, const struct trace *t);
-
-#endif /* ALIGN_ROW_H */

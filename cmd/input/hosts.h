@@ -10,8 +10,7 @@
  * was read, but not the offset between the clocks of different hosts. Threads: one. Functions print
  * errors to stderr and return an exit status, as in input.h.
  */
-#ifndef HOSTS_H
-#define HOSTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -60,5 +59,3 @@ int hosts_window(struct hosts *h, const struct input *in, uint64_t every_ns, boo
  */
 int hosts_report(struct hosts *h, const struct input *in, const struct report_view *view,
 		 const struct report_request *q, uint64_t limit, bool align);
-
-#endif /* HOSTS_H */

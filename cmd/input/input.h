@@ -5,8 +5,7 @@
  *
  * Threads: one. Functions print what is wrong to stderr and return an exit status; 0 goes on.
  */
-#ifndef INPUT_H
-#define INPUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -207,5 +206,3 @@ int input_report_status(int code, const struct err *e);
 
 /* The tables for `export -t` and SQL, on stdout: takes the option --list. */
 int input_list_tables(void *field, const char *value, struct err *e);
-
-#endif /* INPUT_H */

@@ -3,8 +3,7 @@
  * lists: comma-separated values of one option, which may also be given several times.
  * Threads: any. Errors: -EINVAL with text, -ENOMEM.
  */
-#ifndef LISTS_H
-#define LISTS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -34,5 +33,3 @@ int lists_take_words(void *list, const char *s, struct err *e);
  * malloc'd, or NULL.
  */
 char *lists_join_argv(char *const *argv);
-
-#endif /* LISTS_H */

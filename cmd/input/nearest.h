@@ -3,8 +3,7 @@
  * nearest: "did you mean ...": the closest of a list of names to a mistyped one.
  * Threads: any. No errors.
  */
-#ifndef NEAREST_H
-#define NEAREST_H
+#pragma once
 
 /*
  * The index of the name closest to word (insertions, deletions, replacements and swaps of
@@ -12,5 +11,3 @@
  * enough to be worth suggesting. names[i] may be NULL and is skipped.
  */
 int nearest_find(const char *word, const char *const *names, unsigned int cnt);
-
-#endif /* NEAREST_H */

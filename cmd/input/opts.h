@@ -9,8 +9,7 @@
  *
  * Threads: one; the command that was parsed last is remembered for opts_usage_error().
  */
-#ifndef OPTS_H
-#define OPTS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -118,5 +117,3 @@ int opts_unknown(const char *what, const char *before, const char *word, const c
 /* The place of word among names; or what opts_unknown() returns, if it is none of them. */
 int opts_pick(unsigned int *ret, const char *what, const char *before, const char *word,
 	      const char *const *names, unsigned int cnt, const char *if_near, const char *if_not);
-
-#endif /* OPTS_H */

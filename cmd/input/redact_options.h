@@ -3,8 +3,7 @@
  * redact_options: --keep, --keep-workload and --salt of the commands that write pseudonyms, and
  * their closing notes. Threads: one.
  */
-#ifndef REDACT_OPTIONS_H
-#define REDACT_OPTIONS_H
+#pragma once
 
 #include "base/buf.h"
 #include "cmd/input/lists.h"
@@ -40,5 +39,3 @@ void redact_options_done(struct redact_options_taken *r);	/* wipes the salt */
 
 /* Notes on stderr how many names went, and which kinds stayed. */
 void redact_options_say(const char *path, const struct redact_result *res);
-
-#endif /* REDACT_OPTIONS_H */

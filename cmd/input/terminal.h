@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* terminal: how large the terminal on stdout is, and what it can show. Threads: one. No errors. */
-#ifndef TERMINAL_H
-#define TERMINAL_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -11,5 +10,3 @@ unsigned int input_terminal_width(void);
 unsigned int input_terminal_height(void);
 /* Returns whether the terminal takes more than ASCII. */
 bool input_speaks_utf8(void);
-
-#endif /* TERMINAL_H */

@@ -15,8 +15,7 @@
  * process' TZ. Errors: -EINVAL (not a time), -ERANGE (does not fit), -ENOENT (there is no mark of
  * that name), with a text that says what was expected.
  */
-#ifndef TIMEEXPR_H
-#define TIMEEXPR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -53,5 +52,3 @@ int timeexpr_resolve(const char *s, const struct timeexpr_base *base, uint64_t *
  */
 int timeexpr_resolve_future(const char *s, uint64_t now_real_ns, uint64_t *ret_real_ns,
 			    struct err *e);
-
-#endif /* TIMEEXPR_H */

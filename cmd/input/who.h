@@ -4,8 +4,7 @@
  *
  * Threads: one. Functions print what is wrong to stderr and return an exit status; 0 goes on.
  */
-#ifndef WHO_H
-#define WHO_H
+#pragma once
 
 #include "cmd/input/input.h"
 
@@ -31,5 +30,3 @@ int who_check(const struct input *in, const struct report_request *q, unsigned i
  * in the trace.
  */
 int who_during(const struct input *in, uint64_t *from_ns, uint64_t *to_ns);
-
-#endif /* WHO_H */

@@ -7,8 +7,7 @@
  *
  * Threads: one.
  */
-#ifndef BIN_GROUPS_H
-#define BIN_GROUPS_H
+#pragma once
 
 #include "base/hash_map.h"
 #include "base/strpool.h"
@@ -68,5 +67,3 @@ int bin_groups_row(void *groups, const struct value *v);
  * number. Labels no longer find their groups.
  */
 void bin_groups_sort(struct bin_groups *g, size_t cnt);
-
-#endif /* BIN_GROUPS_H */

@@ -9,8 +9,7 @@
  * the range selector do not work without their images, which are data: addresses in the library.)
  * Threads: one.
  */
-#ifndef PAGE_H
-#define PAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -39,5 +38,3 @@ int page_make(const struct page_request *r, const char *path, bool force, struct
 extern const char page_script[], page_style[], page_license[], page_page[];
 extern const char page_script_hash[], page_style_hash[];
 extern const char page_flame[];	/* of a flame graph, with marks for render_folded.c */
-
-#endif /* PAGE_H */

@@ -6,12 +6,9 @@
  * What asks whether stdout is a terminal must do so before. Threads: one. Prints nothing; without a
  * pager, stdout stays as it is.
  */
-#ifndef PAGER_H
-#define PAGER_H
+#pragma once
 
 /* Begins, if stdout is a terminal and there is a pager. PAGER="" and PAGER=cat mean none. */
 void pager_begin(void);
 /* Flushes stdout, waits until the reader has left the pager, and gives the terminal back. */
 void pager_end(void);
-
-#endif /* PAGER_H */

@@ -7,8 +7,7 @@
  *
  * Threads: one.
  */
-#ifndef PIVOT_H
-#define PIVOT_H
+#pragma once
 
 #include "cmd/render/bin_groups.h"
 
@@ -21,5 +20,3 @@ struct pivot {
 
 /* Takes the rows. Errors: those of bin_groups, and of the next sink. */
 struct row_sink pivot_sink(struct pivot *p);
-
-#endif /* PIVOT_H */

@@ -3,8 +3,7 @@
  * progress: one line on the terminal that shows how far a task is, until the task ends. Callers
  * without a terminal on stderr show none. All zeros: no line is shown. Threads: one.
  */
-#ifndef PROGRESS_H
-#define PROGRESS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -19,5 +18,3 @@ void progress_line(struct progress *p, const char *fmt, ...) __attribute__((form
 void progress_show(struct progress *p, const char *what, uint64_t done, uint64_t all,
 		   const char *unit);
 void progress_erase(struct progress *p);
-
-#endif /* PROGRESS_H */

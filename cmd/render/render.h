@@ -18,8 +18,7 @@
  * Threads: one. Errors: -ENOMEM, or the errno of a failed write. Nothing is flushed to the kernel
  * here; the owner of the stream does and checks that.
  */
-#ifndef RENDER_H
-#define RENDER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -99,5 +98,3 @@ void render_paragraph(FILE *f, const char *text, unsigned int width, bool markdo
 
 /* "(3 more: report cpu --by comm)": how many rows are left out, and what shows them. */
 void render_more(FILE *f, uint64_t cnt, const char *command, const struct render_options *o);
-
-#endif /* RENDER_H */

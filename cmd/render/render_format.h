@@ -3,8 +3,7 @@
  * render_format: inside of render: what a format is made of, and the buffer all of them write to.
  * Only render*.c include this.
  */
-#ifndef RENDER_FORMAT_H
-#define RENDER_FORMAT_H
+#pragma once
 
 #include "cmd/render/render.h"
 
@@ -47,5 +46,3 @@ struct render_format_ops {
 
 extern const struct render_format_ops render_table_ops, render_lines_ops, render_folded_ops,
 	render_flame_ops, render_pprof_ops;
-
-#endif /* RENDER_FORMAT_H */

@@ -6,8 +6,7 @@
  *
  * Threads: one. Errors: -ENOMEM, and those of the next sink.
  */
-#ifndef ROW_PREFIX_H
-#define ROW_PREFIX_H
+#pragma once
 
 #include "analyze/context/analysis.h"
 
@@ -35,5 +34,3 @@ struct row_prefix {
 void row_prefix_init(struct row_prefix *p);
 /* Ends the result, unless r < 0 or nothing began, and frees. Returns r, or the error of the end. */
 int row_prefix_end(struct row_prefix *p, int r);
-
-#endif /* ROW_PREFIX_H */

@@ -6,8 +6,7 @@
  * invisible characters in them are shown as \xNN.
  * Threads: one (say_text() has one static buffer per call, four in turn). No errors.
  */
-#ifndef SAY_H
-#define SAY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -49,5 +48,3 @@ const char *say_text(const char *s);
  * valid as long as that of say_format().
  */
 const char *say_clock(uint64_t real_ns);
-
-#endif /* SAY_H */

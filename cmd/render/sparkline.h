@@ -7,8 +7,7 @@
  *
  * Threads: one.
  */
-#ifndef SPARKLINE_H
-#define SPARKLINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,5 +36,3 @@ void sparkline_free(struct sparkline *s);
  */
 const struct row_sink *sparkline_sink(const struct sparkline *s);
 void sparkline_print(struct sparkline *s, FILE *out);
-
-#endif /* SPARKLINE_H */

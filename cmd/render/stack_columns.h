@@ -4,8 +4,7 @@
  * Only render*.c include this. A call chain is one text, outermost function first, with ';' between
  * functions. What no stack was recorded of has no text there; sums need it all the same.
  */
-#ifndef STACK_COLUMNS_H
-#define STACK_COLUMNS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,5 +30,3 @@ struct stack_line {
 };
 /* False: the frame has no line. */
 bool stack_line_find(struct stack_line *ret, const char *frame, size_t bytes);
-
-#endif /* STACK_COLUMNS_H */

@@ -6,8 +6,7 @@
  *
  * Threads: one. Errors: -errno with text; -ENOSYS: the program was built without libmicrohttpd.
  */
-#ifndef HTTP_SERVER_H
-#define HTTP_SERVER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,5 +45,3 @@ void http_server_stop(struct http_server *h);
 const char *http_server_url(const struct http_server *h);
 /* Answers what there is, and waits for more until then. */
 void http_server_run(struct http_server *h, int wait_ms);
-
-#endif /* HTTP_SERVER_H */

@@ -6,8 +6,7 @@
  *
  * Threads: one.
  */
-#ifndef SQL_SCHEMA_H
-#define SQL_SCHEMA_H
+#pragma once
 
 #include "cmd/render/render.h"
 
@@ -41,5 +40,3 @@ int sql_schema_show(const char *name, struct render *r);
  * name and a list of those there are. Returns EXIT_FAILED.
  */
 int sql_schema_error(const char *statement, const char *message);
-
-#endif /* SQL_SCHEMA_H */

@@ -6,8 +6,7 @@
  * that was built without libedit reads plain lines, and says so.
  * Threads: one.
  */
-#ifndef SQL_SHELL_H
-#define SQL_SHELL_H
+#pragma once
 
 /* Asks ask() until the input ends or .quit. Returns an exit status. */
 int sql_shell_run(void (*ask)(void *ctx, const char *text), void *ctx);
@@ -17,5 +16,3 @@ struct sql_shell_command {
 	const char *name, *arg, *help;
 };
 extern const struct sql_shell_command sql_shell_commands[];
-
-#endif /* SQL_SHELL_H */

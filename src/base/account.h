@@ -4,8 +4,7 @@
  * reads only /etc/passwd and /etc/group, because the C library would load modules that fit only the
  * library it was built with. Threads: one.
  */
-#ifndef ACCOUNT_H
-#define ACCOUNT_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -23,5 +22,3 @@ int account_find_uid(struct account *ret, uid_t uid);
  * Fills gids with a user's groups, gid first, at most max (1 or more). Returns the number filled.
  */
 int account_groups(const char *name, gid_t gid, gid_t *groups, int max);
-
-#endif /* ACCOUNT_H */

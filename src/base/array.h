@@ -5,8 +5,7 @@
  * An array is a pointer and a capacity in elements (size_t), both the caller's; both start as zero.
  * The caller frees the pointer. Threads: none are known here.
  */
-#ifndef ARRAY_H
-#define ARRAY_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -60,5 +59,3 @@ int compare_u64(const void *a, const void *b);
 int compare_u64_pair(const void *a, const void *b);
 /* By the text that elements begin with. */
 int compare_texts(const void *a, const void *b);
-
-#endif /* ARRAY_H */

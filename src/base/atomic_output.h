@@ -13,8 +13,7 @@
  *
  * Threads: any; an output belongs to one thread. Errors: 0 or -errno; never prints.
  */
-#ifndef ATOMIC_OUTPUT_H
-#define ATOMIC_OUTPUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -65,5 +64,3 @@ void atomic_output_drop(struct atomic_output *o);
  * in use at a time, by one thread. Best effort: without it, the next program removes the directory.
  */
 void atomic_output_catch_signals(void);
-
-#endif /* ATOMIC_OUTPUT_H */

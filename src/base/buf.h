@@ -3,8 +3,7 @@
  * buf: a growing byte buffer. A failed allocation is remembered (failed), further calls do
  * nothing, so that a run of appends needs one check at its end. All zeros is an empty buffer.
  */
-#ifndef BUF_H
-#define BUF_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,5 +23,3 @@ void buf_reset(struct buf *b);	/* empty, keeps the memory, forgets a failure */
 uint8_t *buf_room(struct buf *b, size_t bytes);
 void buf_add(struct buf *b, const void *data, size_t bytes);
 void buf_add_varint(struct buf *b, uint64_t v);
-
-#endif /* BUF_H */

@@ -9,8 +9,7 @@
  *
  * Nothing but the path is looked at, so the answer is the same on any machine. Threads: any.
  */
-#ifndef CGROUP_PATH_H
-#define CGROUP_PATH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,5 +40,3 @@ bool cgroup_path_part(const char *s, size_t len, struct cgroup_part *ret);
 
 /* An id of hexadecimal digits, and dashes or underscores between them: a container's or pod's. */
 bool cgroup_path_is_id(const char *s, size_t len);
-
-#endif /* CGROUP_PATH_H */

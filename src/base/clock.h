@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* clock: the machine's clocks in ns. Threads: any. */
-#ifndef CLOCK_H
-#define CLOCK_H
+#pragma once
 
 #include <stdint.h>
 #include <time.h>
@@ -9,5 +8,3 @@
 uint64_t clock_ns(clockid_t id);	/* 0 where there is no such clock */
 uint64_t clock_mono_ns(void);	/* CLOCK_MONOTONIC: the clock of a trace */
 uint64_t clock_real_ns(void);	/* CLOCK_REALTIME */
-
-#endif /* CLOCK_H */

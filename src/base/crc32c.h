@@ -4,8 +4,7 @@
  * initial value and final inversion 0xffffffff. crc32c(0, "123456789", 9) is 0xe3069283.
  * Threads: any.
  */
-#ifndef CRC32C_H
-#define CRC32C_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -15,5 +14,3 @@ uint32_t crc32c(uint32_t crc, const void *data, size_t bytes);
 
 /* The same in portable C, for machines without the instruction and for tests. */
 uint32_t crc32c_portable(uint32_t crc, const void *data, size_t bytes);
-
-#endif /* CRC32C_H */

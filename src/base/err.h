@@ -7,8 +7,7 @@
  * as one sentence without a trailing newline. Passing NULL is always allowed.
  * The first message wins: a caller that adds context uses err_prefix().
  */
-#ifndef ERR_H
-#define ERR_H
+#pragma once
 
 struct err {
 	char text[512];
@@ -36,5 +35,3 @@ void notices_warn(const struct notices *n, const char *fmt, ...)
 
 /* The text, or what the code means without one. Never NULL; may point to e->text. */
 const char *err_text(const struct err *e, int code);
-
-#endif /* ERR_H */

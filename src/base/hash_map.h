@@ -9,8 +9,7 @@
  *
  * Threads: a map belongs to one thread at a time.
  */
-#ifndef HASH_MAP_H
-#define HASH_MAP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -86,5 +85,3 @@ static inline void *hash_map_get(const struct hash_map *m, uint64_t key)
 {
 	return m->slots ? hash_map_slot(m, key, 0)->value : NULL;
 }
-
-#endif /* HASH_MAP_H */

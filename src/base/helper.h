@@ -4,8 +4,7 @@
  * requests over a socket. It ends when the recorder closes the socket, however that happened.
  * Threads: one.
  */
-#ifndef HELPER_H
-#define HELPER_H
+#pragma once
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -25,5 +24,3 @@ int helper_start(struct helper *ret, const char *name, uint64_t caps, int socket
 		 void (*serve)(int fd));
 /* Closes the socket and waits for the process, if there is one. */
 void helper_end(const struct helper *h);
-
-#endif /* HELPER_H */

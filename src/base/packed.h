@@ -3,8 +3,7 @@
  * packed: numbers as varints, in which states and sums are saved (schema/FORMAT.md, "The derived
  * file"). Inline functions; no state.
  */
-#ifndef PACKED_H
-#define PACKED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -65,5 +64,3 @@ static inline size_t packed_get_cnt(struct packed_in *in)
 	}
 	return (size_t)v;
 }
-
-#endif /* PACKED_H */

@@ -8,8 +8,7 @@
  * the kernel's protected_symlinks, but always on and for any such directory). The last name is not
  * examined. Threads: any.
  */
-#ifndef PATH_PARENT_H
-#define PATH_PARENT_H
+#pragma once
 
 #include <limits.h>
 
@@ -29,5 +28,3 @@ void path_parent_close(struct path_parent *p);
  * may allow writing but not opening.
  */
 void path_parent_sync(const struct path_parent *p);
-
-#endif /* PATH_PARENT_H */

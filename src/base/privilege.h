@@ -8,8 +8,7 @@
  *
  * Capabilities are the numbers of linux/capability.h; masks have bit 1 << number.
  */
-#ifndef PRIVILEGE_H
-#define PRIVILEGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -59,5 +58,3 @@ void privilege_drop_ambient(void);
  * -EPERM otherwise, and the text says which thread has what.
  */
 int privilege_check_threads(uint64_t keep, struct err *e);
-
-#endif /* PRIVILEGE_H */

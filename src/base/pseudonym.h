@@ -8,8 +8,7 @@
  * dictionaries of several traces with the same key agree except for those rare longer words, which
  * depend on the order of strings. Threads: one per dictionary.
  */
-#ifndef PSEUDONYM_H
-#define PSEUDONYM_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -35,5 +34,3 @@ const char *pseudonym_word(struct pseudonyms *p, const char *s, size_t bytes);
  * memory.
  */
 uint64_t pseudonym_number(struct pseudonyms *p, uint64_t v, uint64_t from, uint64_t span);
-
-#endif /* PSEUDONYM_H */

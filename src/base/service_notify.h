@@ -3,8 +3,7 @@
  * service_notify: tells the service manager about this process, as sd_notify(3) describes the
  * protocol: one datagram to the socket that NOTIFY_SOCKET names. Threads: any.
  */
-#ifndef SERVICE_NOTIFY_H
-#define SERVICE_NOTIFY_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -16,5 +15,3 @@ bool service_notify_wanted(void);
  * message that finds the manager's queue full is dropped, so send again what matters.
  */
 void service_notify(const char *text);
-
-#endif /* SERVICE_NOTIFY_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* strpool: keeps one copy of each string. Pointers stay valid as long as the pool. Threads: one. */
-#ifndef STRPOOL_H
-#define STRPOOL_H
+#pragma once
 
 struct strpool;
 
@@ -9,5 +8,3 @@ int strpool_new(struct strpool **ret);
 void strpool_free(struct strpool *p);
 /* The pool's copy of s; NULL: out of memory. "" is always the same static string. */
 const char *strpool_put(struct strpool *p, const char *s);
-
-#endif /* STRPOOL_H */

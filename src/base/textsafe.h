@@ -16,8 +16,7 @@
  *
  * Threads: any. No errors but a full output.
  */
-#ifndef TEXTSAFE_H
-#define TEXTSAFE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -51,5 +50,3 @@ size_t textsafe_csv(char *dst, const char *src, size_t n);
 size_t textsafe_html(char *dst, const char *src, size_t n);
 size_t textsafe_markdown(char *dst, const char *src, size_t n);
 size_t textsafe_json(char *dst, const char *src, size_t n);
-
-#endif /* TEXTSAFE_H */

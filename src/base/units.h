@@ -15,8 +15,7 @@
  * Threads: any. Errors: 0 or -EINVAL (no such thing) or -ERANGE (does not fit in 64
  * bits); outputs are untouched on failure; struct err says what was expected.
  */
-#ifndef UNITS_H
-#define UNITS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -50,5 +49,3 @@ char *units_format_bytes(char *buf, size_t size, uint64_t bytes);	/* 1.5 MiB, bi
 char *units_format_bytes_si(char *buf, size_t size, uint64_t bytes);	/* 3.4 MB, decimal */
 /* An instant as seconds with as many decimals (3, 6 or 9) as it takes to be exact. */
 char *units_format_instant(char *buf, size_t size, int64_t ns);
-
-#endif /* UNITS_H */

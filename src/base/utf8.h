@@ -5,8 +5,7 @@
  * Names in a trace may hold any byte. These two decide what of it may be shown as it is.
  * Threads: any. No errors.
  */
-#ifndef UTF8_H
-#define UTF8_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,5 +29,3 @@ bool utf8_is_unsafe(uint32_t code);
  * wcwidth().
  */
 unsigned int utf8_cells(uint32_t code);
-
-#endif /* UTF8_H */

@@ -3,8 +3,7 @@
  * varint: unsigned LEB128 (7 bits a byte, lowest first, top bit = more follows, at most 10
  * bytes) and zigzag (0, -1, 1, -2, ... as 0, 1, 2, 3, ...).
  */
-#ifndef VARINT_H
-#define VARINT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -55,5 +54,3 @@ static inline const uint8_t *varint_get(const uint8_t *p, const uint8_t *end, ui
 	}
 	return 0;
 }
-
-#endif /* VARINT_H */

@@ -5,8 +5,7 @@
  * Each thread takes the next piece and does it to its end. After the first failure no piece is
  * begun. Without a second thread to be had, the caller's own does the work.
  */
-#ifndef WORKERS_H
-#define WORKERS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -31,5 +30,3 @@ struct workers {
 
 /* Returns when all threads have ended: 0, or what the first piece that failed has returned. */
 int workers_run(struct workers *w, struct err *e);
-
-#endif /* WORKERS_H */

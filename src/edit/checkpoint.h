@@ -18,8 +18,7 @@
  *
  * Threads: one. Memory: in proportion to what is live.
  */
-#ifndef CHECKPOINT_H
-#define CHECKPOINT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -95,5 +94,3 @@ void checkpoint_encode(const struct checkpoint *c, uint64_t at_ns, struct buf *o
  */
 int checkpoint_decode(const void *bytes, size_t cnt, uint64_t event_max, uint64_t at_ns,
 		      unsigned int cpu_cnt, struct checkpoint *ret);
-
-#endif /* CHECKPOINT_H */

@@ -13,8 +13,7 @@
  *
  * Threads: one. Errors: -errno.
  */
-#ifndef CUT_FILTER_H
-#define CUT_FILTER_H
+#pragma once
 
 #include <stddef.h>
 
@@ -44,5 +43,3 @@ void cut_filter_begin_block(struct cut_filter *f);
  * does not.
  */
 int cut_filter_event(struct cut_filter *f, struct event *ev);
-
-#endif /* CUT_FILTER_H */

@@ -4,8 +4,7 @@
  * cut_events.c (the events that stay), cut_block.c (one block), cut_tasks.c (what a block refers
  * to) and cut_irq.c.
  */
-#ifndef CUT_STATE_H
-#define CUT_STATE_H
+#pragma once
 
 #include "edit/checkpoint.h"
 #include "edit/cut_filter.h"
@@ -80,5 +79,3 @@ int cut_put_tasks(struct cut *c, const struct event *events, size_t cnt, bool wh
 
 /* True: the quota stays, since it is of the window and of the group of a process that stays. */
 bool cut_has_quota(const struct cut *c, const struct trace_quota *q);
-
-#endif /* CUT_STATE_H */

@@ -19,8 +19,7 @@
  * dm-0), and names that the user wants to keep. Threads: one. Errors: NULL or -ENOMEM: out of
  * memory.
  */
-#ifndef REDACT_WORDS_H
-#define REDACT_WORDS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -56,5 +55,3 @@ struct redact_counts {
 	uint64_t replaced[REDACT_KIND_CNT], kept[REDACT_KIND_CNT];
 };
 const struct redact_counts *redact_words_counts(const struct redact_words *w);
-
-#endif /* REDACT_WORDS_H */

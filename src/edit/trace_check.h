@@ -11,8 +11,7 @@
  * A block that fails counts as damaged from then on in the trace it was found in (trace_damages()).
  * Threads: one. Memory: a few blocks' events.
  */
-#ifndef TRACE_CHECK_H
-#define TRACE_CHECK_H
+#pragma once
 
 #include <stdint.h>
 
@@ -58,5 +57,3 @@ typedef int (*check_part_fn)(void *ctx, const struct check_part *part);
 /* 0 also when there is damage. -errno: the check itself failed. */
 int trace_check(struct trace *t, check_part_fn fn, void *ctx, struct check_result *ret,
 		struct err *e);
-
-#endif /* TRACE_CHECK_H */

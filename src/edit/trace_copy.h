@@ -6,8 +6,7 @@
  *
  * Threads: one. Errors: 0 or -errno and a struct err.
  */
-#ifndef TRACE_COPY_H
-#define TRACE_COPY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -53,5 +52,3 @@ int trace_copy_declare_gaps(const struct trace *t, uint64_t from_ns, uint64_t to
 			    struct store_writer *w, struct trace_copy_gaps *ret);
 /* A key of what belongs to the recording as a whole, or to another copy: not of a part of it. */
 bool trace_copy_key_is_of_whole(const char *key);
-
-#endif /* TRACE_COPY_H */

@@ -19,8 +19,7 @@
  *
  * Threads: one. Errors: 0 or -errno and a struct err; after one there is no new trace.
  */
-#ifndef TRACE_CUT_H
-#define TRACE_CUT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -65,5 +64,3 @@ int trace_cut_saved(struct trace *t, size_t block, uint64_t *saved, struct err *
 /* path must not exist nor lie inside of t. -ENODATA: there is no valid block. */
 int trace_cut(struct trace *t, const struct trace_cut_request *q, const char *path,
 	      struct trace_cut_result *ret, struct err *e);
-
-#endif /* TRACE_CUT_H */

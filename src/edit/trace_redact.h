@@ -11,8 +11,7 @@
  *
  * Threads: one. Errors: 0 or -errno and a struct err; after one there is no new trace.
  */
-#ifndef TRACE_REDACT_H
-#define TRACE_REDACT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,5 +48,3 @@ int trace_redact(struct trace *t, const char *path, const struct redact_options 
  */
 typedef void (*trace_string_fn)(void *ctx, enum redact_kind kind, const char *text);
 void trace_strings_each(const struct trace *t, trace_string_fn fn, void *ctx);
-
-#endif /* TRACE_REDACT_H */

@@ -11,8 +11,7 @@
  *
  * Threads: one. Errors: 0 or -errno and a struct err; after one there is no new trace.
  */
-#ifndef TRACE_REPAIR_H
-#define TRACE_REPAIR_H
+#pragma once
 
 #include <stdint.h>
 
@@ -30,5 +29,3 @@ struct repair_result {
  * nor lie inside of t (-EINVAL). -ENODATA: there is nothing valid in t.
  */
 int trace_repair(struct trace *t, const char *path, struct repair_result *ret, struct err *e);
-
-#endif /* TRACE_REPAIR_H */

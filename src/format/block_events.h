@@ -3,8 +3,7 @@
  * block_events: converts all events of a block into columns, for programs that select events.
  * Threads: one. Errors: -ENOMEM, -EINVAL, -E2BIG.
  */
-#ifndef BLOCK_EVENTS_H
-#define BLOCK_EVENTS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -18,5 +17,3 @@
  */
 int block_events_add(struct block_out *o, const struct event *events, size_t cnt,
 		     struct disk_block *head);
-
-#endif /* BLOCK_EVENTS_H */

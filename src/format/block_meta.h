@@ -8,8 +8,7 @@
  * block_meta_verify() do not accept never existed. All sizes are checked before anything is
  * allocated for them. Threads: it belongs to one thread.
  */
-#ifndef BLOCK_META_H
-#define BLOCK_META_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -74,5 +73,3 @@ int block_meta_rows(struct block_meta *f, struct zunpack *z, enum chunk_section_
 
 /* The utids that columns index, malloc'ed. */
 int block_meta_utids(struct block_meta *f, struct zunpack *z, uint32_t **ret, uint32_t *ret_cnt);
-
-#endif /* BLOCK_META_H */

@@ -3,8 +3,7 @@
  * block_out: assembles a block from sections. Add the small ones first (type below
  * CHUNK_SMALL_END), then the columns. Errors are kept until the seal. Threads: one.
  */
-#ifndef BLOCK_OUT_H
-#define BLOCK_OUT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -65,6 +64,3 @@ void block_copy_small(struct block_out *o, const struct block_meta *f, unsigned 
  */
 int block_copy_events(struct block_out *o, const struct block_meta *f, const struct block_io *io,
 		      struct disk_block *head);
-
-#endif /* BLOCK_OUT_H */
-

@@ -8,8 +8,7 @@
  * layout. All numbers are little-endian and fixed-width, there are no holes, and padding and
  * reserved fields are zero. Enums are append-only.
  */
-#ifndef CHUNK_H
-#define CHUNK_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -213,5 +212,3 @@ CHUNK_ASSERT_AT(disk_section, item_cnt, 8);
 CHUNK_ASSERT_AT(disk_section, raw_bytes, 12);
 CHUNK_ASSERT_AT(disk_section, stored_bytes, 16);
 CHUNK_ASSERT_AT(disk_section, crc, 20);
-
-#endif /* CHUNK_H */

@@ -5,8 +5,7 @@
  *
  * Threads: one. Memory: 4 or 8 bytes per row and decoded column.
  */
-#ifndef COLUMN_READER_H
-#define COLUMN_READER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -55,5 +54,3 @@ struct column_source {
 int column_read_kind(struct kind_columns *ret, const struct column_source *s, unsigned int kind,
 		     uint32_t ask, const char **ret_why);
 void kind_columns_done(struct kind_columns *k);
-
-#endif /* COLUMN_READER_H */

@@ -3,8 +3,7 @@
  * column_writer: the events of one block as arrays per kind and column, and their conversion to
  * sections. Rows are ordered by (cpu, ts_ns, arrival). Codecs: schema/FORMAT.md, "Columns".
  */
-#ifndef COLUMN_WRITER_H
-#define COLUMN_WRITER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -62,5 +61,3 @@ int column_rank(const uint32_t *hits, uint32_t cnt, uint32_t *ret_rank, uint32_t
  */
 int column_add_utids(struct block_out *o, const uint32_t *utids, const uint32_t *hits, uint32_t cnt,
 		     uint32_t *ret_rank, uint32_t *order);
-
-#endif /* COLUMN_WRITER_H */

@@ -9,8 +9,7 @@
  * Kinds and columns are declared in schema/events/; the codec, FORMAT.md's table, the SQL event
  * tables and `info --columns` follow the declarations.
  */
-#ifndef EVENT_H
-#define EVENT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -107,5 +106,3 @@ const char *event_shown(const struct event_column *c, uint64_t value);
  * belongs to its utid.
  */
 const struct event_column *event_owner_column(unsigned int kind);
-
-#endif /* EVENT_H */

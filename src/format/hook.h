@@ -3,8 +3,7 @@
  * hook: names for the hook numbers in loss and cost rows, and an estimate of what a hook's programs
  * cost in an interval from a sample of it. Threads: any. No errors.
  */
-#ifndef HOOK_H
-#define HOOK_H
+#pragma once
 
 #include <stdint.h>
 
@@ -37,5 +36,3 @@ static inline void hook_mean_add(struct hook_mean *m, const struct trace_hook_st
  * known; at most INT64_MAX.
  */
 uint64_t hook_cost_ns(const struct trace_hook_stat *row, const struct hook_mean *mean);
-
-#endif /* HOOK_H */

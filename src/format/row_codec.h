@@ -12,8 +12,7 @@
  *
  * One list makes both directions, so they cannot drift.
  */
-#ifndef ROW_CODEC_H
-#define ROW_CODEC_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -152,5 +151,3 @@ int row_get(struct row_reader *r, const struct row_type *of, void *ret);
 	}
 ROW_TYPES(X)
 #undef X
-
-#endif /* ROW_CODEC_H */

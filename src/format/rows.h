@@ -6,8 +6,7 @@
  * Strings are NUL-terminated and never NULL in what a reader hands out; they may hold any
  * other byte. Times are CLOCK_MONOTONIC ns.
  */
-#ifndef ROWS_H
-#define ROWS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -230,5 +229,3 @@ struct trace_frame {
 	uint32_t nth;		/* from 0, the innermost */
 	uint32_t upid;		/* whose code it is; 0: the kernel's */
 };
-
-#endif /* ROWS_H */

@@ -9,8 +9,7 @@
  *
  * The bit stream is filled from the lowest bit of each byte up, lowest bit of a value first.
  */
-#ifndef TOKEN_H
-#define TOKEN_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -126,5 +125,3 @@ static inline uint64_t token_get(struct token_reader *r)
 	v &= ((uint64_t)1 << n) - 1;
 	return v | (uint64_t)(4 | (t & 3)) << n;
 }
-
-#endif /* TOKEN_H */

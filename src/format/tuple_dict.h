@@ -4,8 +4,7 @@
  * in one block. Most kinds have few: an allocation's call site says its cache and its size.
  * All zeros with width set is an empty one. Threads: one.
  */
-#ifndef TUPLE_DICT_H
-#define TUPLE_DICT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -90,5 +89,3 @@ static inline uint32_t tuple_dict_add_again(struct tuple_dict *d, const uint64_t
 		d->last = i;
 	return i;
 }
-
-#endif /* TUPLE_DICT_H */

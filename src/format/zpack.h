@@ -3,8 +3,7 @@
  * zpack: packs and unpacks the stored bytes of a section. The only user of zstd.
  * Threads: one per packer or unpacker.
  */
-#ifndef ZPACK_H
-#define ZPACK_H
+#pragma once
 
 #include <stddef.h>
 
@@ -36,5 +35,3 @@ int zunpack_run(struct zunpack *z, unsigned int pack, void *dst, size_t raw_byte
 
 /* The version of the library that packs, at run time: "1.5.4". */
 const char *zpack_library_version(void);
-
-#endif /* ZPACK_H */

@@ -18,8 +18,7 @@
  *
  * Calls come in time order. Memory: the events of one window. Threads: one.
  */
-#ifndef BURST_H
-#define BURST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -67,5 +66,3 @@ int burst_add(struct burst *b, uint64_t ts_ns, uint64_t bytes, uint64_t level,
 void burst_shift(struct burst *b, int64_t delta);
 /* No more events. 1: *ret_found is the last burst; 0: there is none. */
 int burst_finish(struct burst *b, struct burst_found *ret_found);
-
-#endif /* BURST_H */

@@ -7,8 +7,7 @@
  * A call is a number as in schema/FORMAT.md, section 6. Names and kinds are those of
  * schema/calls.decl, by the machine that was recorded. Any number is valid. Threads: any.
  */
-#ifndef CALL_H
-#define CALL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -92,5 +91,3 @@ const char *call_name(enum call_machine machine, uint32_t call);
 /* state: not THREAD_RUNNING. */
 enum wait_kind wait_kind_of(enum call_machine machine, enum thread_state state, uint32_t call);
 const char *wait_kind_name(enum wait_kind kind);
-
-#endif /* CALL_H */

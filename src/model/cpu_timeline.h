@@ -22,8 +22,7 @@
  * Calls come in order of time: boundary, switches, boundary, switches, ..., boundary. An instant
  * before a CPU's last one counts as that one. Threads: one.
  */
-#ifndef CPU_TIMELINE_H
-#define CPU_TIMELINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -81,5 +80,3 @@ int cpu_timeline_finalize(struct cpu_timeline *tl, const struct row_cpu_end *las
  * damaged.
  */
 void cpu_timeline_forget(struct cpu_timeline *tl);
-
-#endif /* CPU_TIMELINE_H */

@@ -5,8 +5,7 @@
  *
  * All zeros but for the constants is an empty cache. Threads: a cache belongs to one.
  */
-#ifndef INODE_CACHE_H
-#define INODE_CACHE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -39,5 +38,3 @@ void *inode_cache_find(const struct inode_cache *c, uint64_t ino, uint32_t dev);
  * same hash, which is then not followed; -ENOMEM.
  */
 int inode_cache_get(struct inode_cache *c, uint64_t ino, uint32_t dev, uint64_t now_ns, void **ret);
-
-#endif /* INODE_CACHE_H */

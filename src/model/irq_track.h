@@ -9,8 +9,7 @@
  * entry and detects a lost partner. A run with a part of unknown length counts as one that lost its
  * partner: nothing is guessed. Threads: one. Errors: -ENOMEM, -EBADMSG.
  */
-#ifndef IRQ_TRACK_H
-#define IRQ_TRACK_H
+#pragma once
 
 #include <stdint.h>
 
@@ -67,5 +66,3 @@ unsigned int irq_track_depth(const struct irq_track *t, unsigned int cpu);
 /* Saves what is being served at at_ns. A tracker that loads it has seen nothing earlier. */
 void irq_track_save(const struct irq_track *t, uint64_t at_ns, struct buf *out);
 int irq_track_load(struct irq_track *t, struct packed_in *in, uint64_t at_ns);
-
-#endif /* IRQ_TRACK_H */

@@ -15,8 +15,7 @@
  * fill a quarter) plus the distinct (call site, cache, sizes, flags, stack) there are. Calls come
  * in time order. Threads: one. Errors: -ENOMEM or what a callback returned.
  */
-#ifndef LIVE_OBJECTS_H
-#define LIVE_OBJECTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -100,5 +99,3 @@ void live_objects_begin_notes(struct live_objects *o, live_objects_older older, 
 
 size_t live_objects_cnt(const struct live_objects *o);
 const struct live_kind *live_objects_kind(const struct live_objects *o, uint32_t kind);
-
-#endif /* LIVE_OBJECTS_H */

@@ -14,8 +14,7 @@
  * The kernel batches its counters per CPU: a value may be off by some tens of pages per CPU, and
  * these errors never accumulate. Threads: one.
  */
-#ifndef MEM_LEVELS_H
-#define MEM_LEVELS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -57,5 +56,3 @@ void mem_process_exit(struct mem_process *p, struct mem_step *ret_rss, struct me
 void mem_process_exec(struct mem_process *p, struct mem_step *ret_rss);
 
 uint64_t mem_process_rss(const struct mem_process *p);
-
-#endif /* MEM_LEVELS_H */

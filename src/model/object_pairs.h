@@ -11,8 +11,7 @@
  * there are no interrupts. A page order that no kernel has is damage, and pairs with nothing.
  * Threads: one.
  */
-#ifndef OBJECT_PAIRS_H
-#define OBJECT_PAIRS_H
+#pragma once
 
 #include "format/event.h"
 #include "model/live_objects.h"
@@ -60,5 +59,3 @@ uint32_t object_pairs_space(const struct object_pairs *p, unsigned int family, u
 int object_pairs_event(struct object_pairs *p, const struct object_event *o, uint64_t ts_ns,
 		       uint32_t owner, uint32_t process, live_objects_sink sink, void *ctx,
 		       uint64_t *ret_unknown);
-
-#endif /* OBJECT_PAIRS_H */

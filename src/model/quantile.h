@@ -9,8 +9,7 @@
  * A quantile p is the nearest-rank one: the smallest value that at least p percent of all
  * values do not exceed. All zeros is an empty one. Threads: one.
  */
-#ifndef QUANTILE_H
-#define QUANTILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,5 +51,3 @@ void quantile_put(struct quantile *q, struct buf *out);
 int quantile_merge(struct quantile *q, struct packed_in *in);
 void quantile_reset(struct quantile *q);	/* empty, keeps exact memory */
 void quantile_done(struct quantile *q);
-
-#endif /* QUANTILE_H */

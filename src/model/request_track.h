@@ -27,8 +27,7 @@
  * of request addresses, which the kernel allocates once per queue. Calls come in order of time.
  * Threads: one.
  */
-#ifndef REQUEST_TRACK_H
-#define REQUEST_TRACK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -134,5 +133,3 @@ uint64_t block_request_queued_ns(const struct block_request *r);
 bool block_request_latency(const struct block_request *r, uint64_t *ret_ns);
 bool block_request_queue_latency(const struct block_request *r, uint64_t *ret_ns);
 bool block_request_device_latency(const struct block_request *r, uint64_t *ret_ns);
-
-#endif /* REQUEST_TRACK_H */

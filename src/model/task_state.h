@@ -3,8 +3,7 @@
  * task_state: what the kernel's task state bits (TASK_*, include/linux/sched.h) of a thread that
  * leaves its CPU mean. The bits have been the same since 4.14.
  */
-#ifndef TASK_STATE_H
-#define TASK_STATE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -34,5 +33,3 @@ static inline enum task_state task_state_of_bits(uint64_t bits)
 	return bits & (0x0002u | 0x1000u | 0x8000u) ? TASK_STATE_UNINTERRUPTIBLE :
 						      TASK_STATE_SLEEPING;
 }
-
-#endif /* TASK_STATE_H */

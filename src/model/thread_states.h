@@ -37,8 +37,7 @@
  * proportional to the number of threads. Functions return 0, -ENOMEM or what the sink returned.
  * Threads: one.
  */
-#ifndef THREAD_STATES_H
-#define THREAD_STATES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -162,5 +161,3 @@ int thread_states_load(struct thread_states *s, thread_states_number thread_of, 
 enum thread_state thread_state_of_bits(uint64_t prev_state);
 const char *thread_state_name(unsigned int state);
 const char *thread_wait_reason_name(unsigned int reason);
-
-#endif /* THREAD_STATES_H */

@@ -9,8 +9,7 @@
  * lost since (the caller then clears the inodes), until the inode is dirtied again. A process is
  * whatever the caller takes for one. Calls come in order of time. Threads: one.
  */
-#ifndef WRITEBACK_OWNERS_H
-#define WRITEBACK_OWNERS_H
+#pragma once
 
 #include "model/inode_cache.h"
 
@@ -34,5 +33,3 @@ int writeback_owners_dirty(struct writeback_owners *o, uint64_t ts_ns, uint64_t 
 /* EVENT_OWNER_*, and the owner unless that is EVENT_OWNER_NONE. */
 unsigned int writeback_owners_of(const struct writeback_owners *o, const struct writeback *r,
 				 void **ret_process);
-
-#endif /* WRITEBACK_OWNERS_H */

@@ -4,8 +4,7 @@
  * program. The verifier removes code that cannot run, but it looks at some instructions before it
  * knows that they cannot run.
  */
-#ifndef ADAPT_H
-#define ADAPT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -46,5 +45,3 @@ int adapt_program(struct bpf_program *prog, const struct kernel_info *k, uint32_
 void adapt_keep_text(void);
 void libbpf_text_clear(void);
 const char *libbpf_text(void);
-
-#endif /* ADAPT_H */

@@ -4,8 +4,7 @@
  *
  * Threads: one.
  */
-#ifndef ATTACH_H
-#define ATTACH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ int attach_second(struct attached *a, unsigned int hook, struct err *e);
 
 /* Detaches everything. */
 void attach_drop_all(struct attached *a);
-
-#endif /* ATTACH_H */

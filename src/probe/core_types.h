@@ -6,8 +6,7 @@
  * 130,000. Of the 40 ms that this takes nothing is left when libbpf is given the structures of the
  * programs' names, with what they contain, as a BTF file of their own.
  */
-#ifndef CORE_TYPES_H
-#define CORE_TYPES_H
+#pragma once
 
 struct btf;
 
@@ -17,5 +16,3 @@ struct btf;
  * 0 or -errno.
  */
 int core_types_write(const struct btf *kernel, const struct btf *programs, int fd);
-
-#endif /* CORE_TYPES_H */

@@ -7,8 +7,7 @@
  *
  * CPUs that come online later are not covered. Threads: one.
  */
-#ifndef EXEC_MAPS_H
-#define EXEC_MAPS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -27,5 +26,3 @@ void exec_maps_close(struct exec_maps *m);
  */
 int exec_maps_read(struct exec_maps *m, int (*note)(void *ctx, const struct map_record *r),
 		   void *ctx, uint64_t *ret_lost);
-
-#endif /* EXEC_MAPS_H */

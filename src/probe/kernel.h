@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* kernel: what the running kernel offers, found out and never taken from its version. */
-#ifndef KERNEL_H
-#define KERNEL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -57,5 +56,3 @@ uint64_t kernel_percpu_at(const struct kernel_info *k, const char *variable);
  * explains the pages.
  */
 int kernel_find_pages(volatile struct wire_calib *calib, unsigned long long *ret_base);
-
-#endif /* KERNEL_H */

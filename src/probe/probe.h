@@ -7,8 +7,7 @@
  * Opening checks privileges and picks programs by what the kernel offers. Nothing runs until
  * probe_attach(). Threads: one, except that any thread may call probe_count().
  */
-#ifndef PROBE_H
-#define PROBE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -139,5 +138,3 @@ const char *probe_programs(const struct probe *p);
 
 /* libbpf's version at run time: "v1.1". */
 const char *probe_library_version(void);
-
-#endif /* PROBE_H */

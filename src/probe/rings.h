@@ -7,8 +7,7 @@
  * of larger machines share rings. They share with CPUs behind the same last-level cache, where the
  * positions of the ring stay.
  */
-#ifndef RINGS_H
-#define RINGS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -70,5 +69,3 @@ void topology_read(const char *dir, unsigned int cpu_cnt, unsigned int *group);
  */
 unsigned int topology_deal(const unsigned int *group, unsigned int cpu_cnt,
 			   enum ring_sharing sharing, unsigned int cnt, unsigned int *ring);
-
-#endif /* RINGS_H */

@@ -3,8 +3,7 @@
  * source: the list of what can be recorded, and which program serves which hook, as declared in
  * schema/events/. CONTRIBUTING.md tells how a source is added.
  */
-#ifndef SOURCE_H
-#define SOURCE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -83,5 +82,3 @@ bool source_program_usable(const struct source_program *p, const struct kernel_i
  * task is always in. -EINVAL names the word.
  */
 int source_parse(const char *list, uint32_t *ret_mask, struct err *e);
-
-#endif /* SOURCE_H */

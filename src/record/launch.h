@@ -4,8 +4,7 @@
  * before anything is attached, and waits; it is released when recording has begun, so its
  * first instruction is in the trace.
  */
-#ifndef LAUNCH_H
-#define LAUNCH_H
+#pragma once
 
 #include <signal.h>
 #include <sys/types.h>
@@ -46,5 +45,3 @@ int launch_wait(struct launch *l, int block, int *ret_exit);
  * command is left alone.
  */
 void launch_free(struct launch *l);
-
-#endif /* LAUNCH_H */

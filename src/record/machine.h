@@ -2,8 +2,7 @@
 /*
  * machine: what a trace says about where it was recorded. Never environment variables.
  */
-#ifndef MACHINE_H
-#define MACHINE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -27,5 +26,3 @@ void machine_visit_cpus(void);
  * the other clocks in between. Tries a few times and keeps the tightest.
  */
 void machine_read_clocks(struct trace_clock *ret);
-
-#endif /* MACHINE_H */

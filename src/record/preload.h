@@ -3,8 +3,7 @@
  * preload: decides whether a library in the workload records the heap, or uprobes do, and what
  * COMMAND's environment says of the library.
  */
-#ifndef PRELOAD_H
-#define PRELOAD_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -29,5 +28,3 @@ int preload_open(struct preload *p, const struct session_options *o, uid_t owner
 /* At the end of a recording: says which processes the library could not record. */
 void preload_say(const struct preload *p, const struct session_options *o);
 void preload_close(struct preload *p);
-
-#endif /* PRELOAD_H */

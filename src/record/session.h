@@ -8,8 +8,7 @@
  * through the callbacks. All functions are for one thread (the command's main thread), except
  * session_stop() and session_snapshot(), which are async-signal-safe.
  */
-#ifndef SESSION_H
-#define SESSION_H
+#pragma once
 
 #include <signal.h>
 #include <stdbool.h>
@@ -132,5 +131,3 @@ struct session_hook {
 };
 /* Returns the length of the static list. */
 unsigned int session_hooks(const struct session_hook **ret);
-
-#endif /* SESSION_H */

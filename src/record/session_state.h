@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* session_state: what a recording is made of; private to session_open.c and session.c. */
-#ifndef SESSION_STATE_H
-#define SESSION_STATE_H
+#pragma once
 
 #include <signal.h>
 #include <stdbool.h>
@@ -66,5 +65,3 @@ uint32_t session_probe_sources(const struct session *s);
 
 /* Frees the flight recorder. A snapshot under way reads from the store, so it must end first. */
 void session_end_flight(struct session *s);
-
-#endif /* SESSION_STATE_H */

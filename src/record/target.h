@@ -3,8 +3,7 @@
  * target: which processes are the workload: the command, -p, --cgroup. Fills the kernel's target
  * set and the writer's workload marks, and collects command lines of running processes.
  */
-#ifndef TARGET_H
-#define TARGET_H
+#pragma once
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -35,5 +34,3 @@ int target_read_cmdlines(struct block_writer *writer, const struct session_optio
 
 /* Turns "K=V" into the manifest entry note.K. */
 int target_set_note(struct store_writer *w, const char *note, struct err *e);
-
-#endif /* TARGET_H */

@@ -4,8 +4,7 @@
  * trace. Both clocks are read one after the other again and again, and an instant between two such
  * pairs lies on the line between them: later instants are never given earlier ones.
  */
-#ifndef HEAP_CLOCK_H
-#define HEAP_CLOCK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,5 +38,3 @@ void heap_clock_add(struct heap_clock *c, struct heap_clock_pair pair);
  * pair, or after the newest, than the pairs reach.
  */
 uint64_t heap_clock_ns(const struct heap_clock *c, uint64_t cycles);
-
-#endif /* HEAP_CLOCK_H */

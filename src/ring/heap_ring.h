@@ -8,8 +8,7 @@
  * heap_ring_count() for any; the others for the controlling one. src/preload/heap_share.h tells the
  * layout, and why nothing in it is believed.
  */
-#ifndef HEAP_RING_H
-#define HEAP_RING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -73,5 +72,3 @@ struct heap_ring_count {
 };
 /* By hook, since heap_ring_new(). */
 struct heap_ring_count heap_ring_count(const struct heap_ring *h, unsigned int hook);
-
-#endif /* HEAP_RING_H */

@@ -15,8 +15,7 @@
  *
  * Threads: one controlling thread calls the functions; the readers are internal.
  */
-#ifndef RING_H
-#define RING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -95,5 +94,3 @@ struct ring_stats {
 	uint64_t used_max_bytes;		/* the fullest any ring was since the last reset */
 };
 void ring_group_stats(struct ring_group *g, struct ring_stats *ret, bool reset);
-
-#endif /* RING_H */

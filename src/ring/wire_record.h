@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* wire_record: where a record of the wire ends, and the way through the records of a slice. */
-#ifndef WIRE_RECORD_H
-#define WIRE_RECORD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,5 +42,3 @@ const struct wire_hdr *slab_next_record(const struct ring_slab *s, size_t *at);
 /* Calls keep for each record of the slices, and removes the records for which it says false. */
 void slices_filter(struct ring_slice *slices, unsigned int slice_cnt,
 		   bool (*keep)(void *ctx, const struct wire_hdr *h), void *ctx);
-
-#endif /* WIRE_RECORD_H */

@@ -16,8 +16,7 @@
  *
  * Threads: one per bundle. Errors: 0 or -errno and a struct err.
  */
-#ifndef BUNDLE_H
-#define BUNDLE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -63,5 +62,3 @@ int bundle_write(const char *path, const char *folder, const struct bundle_membe
 
 /* "1.7.3"; NULL: built without libzip. */
 const char *bundle_library_version(void);
-
-#endif /* BUNDLE_H */

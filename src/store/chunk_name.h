@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* chunk_name: names of chunk files, and the list of those in a directory. Threads: any. */
-#ifndef CHUNK_NAME_H
-#define CHUNK_NAME_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -18,5 +17,3 @@ void chunk_name_format(char name[CHUNK_NAME_BYTES], uint64_t number);
 int chunk_name_parse(const char *name, uint64_t *ret_number);
 /* Numbers of the chunk files in dir_fd, ascending, malloc'ed. */
 int chunk_name_list(int dir_fd, uint64_t **ret, size_t *ret_cnt);
-
-#endif /* CHUNK_NAME_H */

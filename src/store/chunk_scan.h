@@ -6,8 +6,7 @@
  *
  * The file may grow meanwhile; the scan sees it as it was at the start. Threads: any, one per file.
  */
-#ifndef CHUNK_SCAN_H
-#define CHUNK_SCAN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,5 +49,3 @@ struct chunk_io {
 };
 /* ctx is a struct chunk_io. -ENODATA: the file ends too early. */
 int chunk_io_read(void *ctx, uint64_t offset, void *dst, size_t bytes);
-
-#endif /* CHUNK_SCAN_H */

@@ -11,8 +11,7 @@
  * A message is at most CONTROL_MESSAGE_MAX bytes: an instant (CLOCK_MONOTONIC ns, decimal), a
  * blank, and a text. Threads: one per socket. Errors: 0 or -errno.
  */
-#ifndef CONTROL_SOCKET_H
-#define CONTROL_SOCKET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -40,5 +39,3 @@ int control_socket_receive(struct control_socket *p, uint64_t *ret_ts_ns,
 int control_socket_send(int dir_fd, uint64_t ts_ns, const char *text);
 /* True when a recorder writes into that directory now. Sends nothing. */
 bool control_socket_has_owner(int dir_fd);
-
-#endif /* CONTROL_SOCKET_H */

@@ -9,8 +9,7 @@
  * are relative to a directory's descriptor; symbolic links are never followed. Threads: any, at the
  * same time.
  */
-#ifndef FILES_H
-#define FILES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -60,5 +59,3 @@ int files_write_all(const struct files *f, int fd, const void *data, size_t byte
  * is the result. -errno: the directory cannot be read.
  */
 int files_each(int dir_fd, int (*f)(void *ctx, const char *name), void *ctx);
-
-#endif /* FILES_H */

@@ -13,8 +13,7 @@
  * Keys are [a-z0-9._-]+, sorted. In values every byte outside 0x20..0x7e, and the backslash, is
  * written as \xHH. Threads: one.
  */
-#ifndef MANIFEST_H
-#define MANIFEST_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -70,5 +69,3 @@ int manifest_replace(const struct manifest_place *place, const char *text, size_
 
 /* Reads dir_fd/manifest. Errors as manifest_parse() and openat(). */
 int manifest_read(struct manifest *m, int dir_fd, struct err *e);
-
-#endif /* MANIFEST_H */

@@ -10,8 +10,7 @@
  *
  * Threads: any. Errors: 0 or -errno and a struct err; nothing is left behind.
  */
-#ifndef STORE_SNAPSHOT_H
-#define STORE_SNAPSHOT_H
+#pragma once
 
 #include <stddef.h>
 #include <sys/types.h>
@@ -31,5 +30,3 @@ struct store_snapshot {
 };
 
 int store_snapshot_take(int dir_fd, const struct store_snapshot *s, struct err *e);
-
-#endif /* STORE_SNAPSHOT_H */

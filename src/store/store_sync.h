@@ -13,8 +13,7 @@
  *
  * Threads: functions are for one controlling thread; the syncing thread is internal.
  */
-#ifndef STORE_SYNC_H
-#define STORE_SYNC_H
+#pragma once
 
 #include <stdint.h>
 
@@ -46,5 +45,3 @@ struct store_sync_stats {
 	uint64_t failed_number;	/* of the file whose sync failed */
 };
 void store_sync_get_stats(struct store_sync *s, struct store_sync_stats *ret);
-
-#endif /* STORE_SYNC_H */

@@ -17,8 +17,7 @@
  *
  * Threads: one. Errors: 0 or -errno and a struct err; what was appended before stays valid.
  */
-#ifndef STORE_WRITER_H
-#define STORE_WRITER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -166,5 +165,3 @@ int store_backup(const char *path, int force, uid_t user, struct err *e);
  */
 int store_backup_check(const char *path, int force, uid_t user, uint64_t *ret_real_ns,
 		       struct err *e);
-
-#endif /* STORE_WRITER_H */

@@ -7,8 +7,7 @@
  * that of the file it belongs to, or, where that has none, if its CRC is the one in .gnu_debuglink.
  * Threads: any.
  */
-#ifndef DEBUG_FILE_H
-#define DEBUG_FILE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -33,5 +32,3 @@ bool debug_file_search(const struct elf_symbols *s, const char *root, const char
 
 /* The CRC of the whole file at fd, as .gnu_debuglink defines it; false: the file cannot be read. */
 bool debug_file_crc(int fd, uint32_t *ret_crc);
-
-#endif /* DEBUG_FILE_H */

@@ -7,8 +7,7 @@
  * Any program can choose its names, and a mangled name of a few hundred bytes can stand for
  * gigabytes: work ends when the room for the result is full. Threads: any.
  */
-#ifndef SYMBOL_DEMANGLE_H
-#define SYMBOL_DEMANGLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,5 +20,3 @@ bool demangle_is_offered(void);
  * is no such name.
  */
 const char *demangle(char *to, size_t size, const char *symbol);
-
-#endif /* SYMBOL_DEMANGLE_H */

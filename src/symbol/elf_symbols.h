@@ -11,8 +11,7 @@
  *
  * Threads: one at a time per object.
  */
-#ifndef ELF_SYMBOLS_H
-#define ELF_SYMBOLS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,5 +51,3 @@ const char *elf_symbols_find(const struct elf_symbols *s, uint64_t file_offset,
 
 /* The libelf this program was built with: 188 for 0.188. It has no such call at run time. */
 unsigned int elf_symbols_library(void);
-
-#endif /* ELF_SYMBOLS_H */

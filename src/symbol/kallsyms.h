@@ -3,8 +3,7 @@
  * kallsyms: names of kernel code addresses, for the running kernel. Addresses are valid for this
  * boot only, so they are resolved while recording.
  */
-#ifndef KALLSYMS_H
-#define KALLSYMS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -19,5 +18,3 @@ void kallsyms_close(struct kallsyms *k);
  * Writes "function+0x1a", followed by " [module]" in a module. -ENOENT: no function there is known.
  */
 int kallsyms_find(const struct kallsyms *k, uint64_t addr, char *name, size_t size);
-
-#endif /* KALLSYMS_H */

@@ -9,8 +9,7 @@
  * process inherits from its parent what it has not mapped itself since its fork and its last exec.
  * Records may arrive out of order. Threads: one. Errors: -ENOMEM.
  */
-#ifndef MAP_CACHE_H
-#define MAP_CACHE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -70,5 +69,3 @@ int map_cache_find(const struct map_cache *c, uint32_t pid, uint64_t addr, uint6
 void map_cache_forget(struct map_cache *c, uint64_t before_ns);
 /* Calls f for every followed process that has not exited. */
 int map_cache_each(struct map_cache *c, int (*f)(void *ctx, uint32_t pid), void *ctx);
-
-#endif /* MAP_CACHE_H */

@@ -11,8 +11,7 @@
  * only if it proves to be the mapped one. Separate debug files are searched by build id and
  * .gnu_debuglink, in the process's file system and in the recorder's. Threads: one.
  */
-#ifndef MODULE_CACHE_H
-#define MODULE_CACHE_H
+#pragma once
 
 #include "symbol/map_cache.h"
 
@@ -59,5 +58,3 @@ struct module_answer {
  */
 int module_cache_find(struct module_cache *cache, struct module *m, uint32_t pid, uint64_t start,
 		     uint64_t end, uint64_t file_offset, struct module_answer *ret);
-
-#endif /* MODULE_CACHE_H */

@@ -10,8 +10,7 @@
  * libdw reads these files as debuggers do: unlike elf_symbols, it is not meant for files of an
  * enemy. Threads: one.
  */
-#ifndef SOURCE_LINES_H
-#define SOURCE_LINES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,5 +38,3 @@ const char *source_lines_find(struct source_lines *s, const char *path, const ch
  */
 bool source_lines_missing(struct source_lines *s, unsigned int nr, const char **ret_path,
 			  const char **ret_why);
-
-#endif /* SOURCE_LINES_H */

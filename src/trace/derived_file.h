@@ -21,8 +21,7 @@
  * -EBADMSG means that the file is damaged: call derived_file_forget(), and make the parts from the
  * blocks.
  */
-#ifndef DERIVED_FILE_H
-#define DERIVED_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -145,5 +144,3 @@ int derived_file_commit(struct derived_file *d, struct trace *t, size_t block_cn
 
 /* The file proved damaged: removes it. The parts of d stay as they are. Threads: any. */
 void derived_file_forget(struct derived_file *d);
-
-#endif /* DERIVED_FILE_H */

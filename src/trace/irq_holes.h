@@ -6,8 +6,7 @@
  * A reader of a trace's events calls irq_track_hole() at each of them, before the events of that
  * instant. Threads: one.
  */
-#ifndef IRQ_HOLES_H
-#define IRQ_HOLES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,5 +23,3 @@ int irq_holes_find(struct irq_holes *h, const struct trace *t);	/* 0 or -ENOMEM 
 void irq_holes_done(struct irq_holes *h);
 /* True when there is a hole before below_ns that no earlier call has passed. */
 bool irq_holes_pass(struct irq_holes *h, uint64_t below_ns);
-
-#endif /* IRQ_HOLES_H */

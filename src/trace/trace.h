@@ -23,8 +23,7 @@
  * Reading takes no lock and never disturbs the recorder. What was opened stays readable, even when
  * the recorder removes old chunk files meanwhile.
  */
-#ifndef TRACE_H
-#define TRACE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -285,5 +284,3 @@ int event_cursor_next(struct event_cursor *c, const struct event **ret, struct e
 int event_cursor_next_all(struct event_cursor *c, const struct event **ret, size_t *ret_cnt,
 			  struct err *e);
 void event_cursor_close(struct event_cursor *c);
-
-#endif /* TRACE_H */

@@ -3,8 +3,7 @@
  * trace_layout: where a trace's bytes are: per column of events, per small section, and the rest.
  * Reads the section tables of all blocks, and no events. Threads: the trace's.
  */
-#ifndef TRACE_LAYOUT_H
-#define TRACE_LAYOUT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -36,5 +35,3 @@ struct trace_layout {
  * now.
  */
 int trace_layout_read(struct trace *t, struct trace_layout **ret, size_t *ret_cnt, struct err *e);
-
-#endif /* TRACE_LAYOUT_H */

@@ -5,8 +5,7 @@
  *
  * Threads: one, unless a function says more. Errors: as in trace.h.
  */
-#ifndef TRACE_READ_H
-#define TRACE_READ_H
+#pragma once
 
 #include "format/block_meta.h"
 #include "store/chunk_scan.h"
@@ -123,5 +122,3 @@ int trace_block_open(const struct trace *t, struct trace_reader *r, size_t block
 		     struct trace_block_open *ret, struct err *e);
 /* Remembers that block i is damaged. */
 int trace_block_drop(struct trace *t, size_t block, const char *reason);
-
-#endif /* TRACE_READ_H */

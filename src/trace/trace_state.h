@@ -6,8 +6,7 @@
  * trace.c (opening), event_cursor.c. Each calls only those before it. Only they include it; others
  * read through trace.h and trace_read.h.
  */
-#ifndef TRACE_STATE_H
-#define TRACE_STATE_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -163,5 +162,3 @@ int trace_block_seek(const struct trace *t, struct trace_reader *r, size_t block
 /* 0: the block's header there is what it was when the trace was opened; -EBADMSG. */
 int trace_block_head(const struct trace *t, size_t block, struct chunk_io *io,
 		     const char **ret_why);
-
-#endif /* TRACE_STATE_H */

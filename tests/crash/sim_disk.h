@@ -14,8 +14,7 @@
  * Operations are counted from 0. Threads: any. An error of the simulation itself aborts the
  * program.
  */
-#ifndef SIM_DISK_H
-#define SIM_DISK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -62,5 +61,3 @@ bool sim_save_after_crash(struct sim_disk *d, const char *path, uint64_t seed);
  * sure.
  */
 bool sim_is_durable(struct sim_disk *d, const char *name, uint64_t offset, uint64_t bytes);
-
-#endif /* SIM_DISK_H */

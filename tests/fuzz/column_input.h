@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* column_input: what fuzz_column.c reads and make_seeds.c writes. No holes; little-endian. */
-#ifndef COLUMN_INPUT_H
-#define COLUMN_INPUT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -23,5 +22,3 @@ struct column_section {
 _Static_assert(sizeof(struct column_input) == 66, "layout");
 _Static_assert(EVENT_KIND_CNT <= 32, "more kinds than there is room for");
 _Static_assert(sizeof(struct column_section) == 12, "layout");
-
-#endif /* COLUMN_INPUT_H */

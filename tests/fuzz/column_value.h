@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* column_value: one value of a decoded column, however the column came. */
-#ifndef COLUMN_VALUE_H
-#define COLUMN_VALUE_H
+#pragma once
 
 #include "format/column_reader.h"
 
@@ -14,5 +13,3 @@ static inline uint64_t kind_columns_value(const struct kind_columns *k, unsigned
 		return k->tuple_value[column][k->tuple ? k->tuple[row] : 0];
 	return k->ref[column] ? k->ref[column][row] : 0;
 }
-
-#endif /* COLUMN_VALUE_H */

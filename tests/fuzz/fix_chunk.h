@@ -4,8 +4,7 @@
  * fuzzer at the door. The code under test is the one that ships: nothing in it is switched off.
  * Threads: any.
  */
-#ifndef FIX_CHUNK_H
-#define FIX_CHUNK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,5 +18,3 @@ size_t fix_block(uint8_t *p, size_t bytes, bool sizes);
 
 /* The file header at p, and every block that has a magic. In place. */
 void fix_chunk(uint8_t *p, size_t bytes, bool sizes);
-
-#endif /* FIX_CHUNK_H */

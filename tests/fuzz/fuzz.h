@@ -3,8 +3,7 @@
  * fuzz: what every target has. With -fsanitize=fuzzer it is a libFuzzer binary; linked with
  * replay_main.c it runs the files named on its command line, for `make test`.
  */
-#ifndef FUZZ_H
-#define FUZZ_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -21,5 +20,3 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 			abort();                                                      \
 		}                                                                     \
 	} while (0)
-
-#endif /* FUZZ_H */

@@ -4,8 +4,7 @@
  * and index. For the targets that change what is beside a trace, and the seeds they begin with.
  * Threads: one. Whatever fails here aborts the program.
  */
-#ifndef INDEX_TRACE_H
-#define INDEX_TRACE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,5 +37,3 @@ void index_trace_fix(uint8_t *p, size_t bytes);
 /* Puts data in place of a part of t's derived file, with all checksums right. */
 void index_trace_put_part(struct trace *t, const struct derived_part *part, const uint8_t *data,
 			  size_t bytes);
-
-#endif /* INDEX_TRACE_H */

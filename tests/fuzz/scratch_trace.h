@@ -3,8 +3,7 @@
  * scratch_trace: one trace directory, in memory if there is a place for it, filled again and again.
  * Threads: one. Whatever fails here aborts the program.
  */
-#ifndef SCRATCH_TRACE_H
-#define SCRATCH_TRACE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -21,5 +20,3 @@ const char *scratch_trace(const uint8_t *data, size_t bytes);
 
 /* Removes the files of a directory, and the directory. Missing ones are no error. */
 void scratch_remove(const char *path);
-
-#endif /* SCRATCH_TRACE_H */

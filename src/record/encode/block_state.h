@@ -6,8 +6,7 @@
  * socket_names.c (what a socket connects), request_lost_end.c (ends of requests that nobody saw).
  * Nobody else.
  */
-#ifndef BLOCK_STATE_H
-#define BLOCK_STATE_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/hash_map.h"
@@ -237,5 +236,3 @@ int writeback_owner_resolve(struct block_writer *w, const struct block_slice *s)
 void request_lost_end_done(struct request_lost_end *u);
 /* Puts LOSS rows for what must have happened. */
 int request_lost_end_resolve(struct block_writer *w, const struct block_slice *s);
-
-#endif /* BLOCK_STATE_H */

@@ -15,8 +15,7 @@
  *
  * Threads: a writer belongs to one thread. Errors: 0 or -errno; never prints.
  */
-#ifndef BLOCK_WRITER_H
-#define BLOCK_WRITER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -114,5 +113,3 @@ int block_writer_encode(struct block_writer *w, const struct block_slice *s, con
 			size_t *ret_bytes, struct block_stats *ret_stats);
 
 extern const uint8_t wire_hook_class[];	/* by hook: enum event_class */
-
-#endif /* BLOCK_WRITER_H */

@@ -7,8 +7,7 @@
  *
  * What the recorder looks up by itself (thread, path, owner) is left 0.
  */
-#ifndef REQUEST_EVENT_H
-#define REQUEST_EVENT_H
+#pragma once
 
 #include "bpf/wire.h"
 #include "format/event.h"
@@ -18,5 +17,3 @@
 void request_event_of(const struct wire_hdr *h, struct event *ret);
 /* An issue, for who owns it. */
 struct writeback request_writeback_of(const struct wire_request_issue *r);
-
-#endif /* REQUEST_EVENT_H */

@@ -8,8 +8,7 @@
  * Threads: the session's, except flight_recorder_ask_snapshot(). Errors: 0 or -errno and a struct
  * err.
  */
-#ifndef FLIGHT_RECORDER_H
-#define FLIGHT_RECORDER_H
+#pragma once
 
 #include <poll.h>
 #include <stdbool.h>
@@ -103,5 +102,3 @@ int marks_add(struct marks *m, uint64_t ts_ns, enum trace_mark_origin origin, co
 /* The marks since the last marks_clear(), valid until the next one. */
 size_t marks_rows(struct marks *m, const struct trace_mark **ret);
 void marks_clear(struct marks *m);
-
-#endif /* FLIGHT_RECORDER_H */

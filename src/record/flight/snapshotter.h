@@ -8,8 +8,7 @@
  * One is made at a time. Threads: all functions are for the session's thread; the copying thread is
  * internal.
  */
-#ifndef SNAPSHOTTER_H
-#define SNAPSHOTTER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,5 +38,3 @@ bool snapshotter_is_busy(const struct snapshotter *s);
  * its path (valid until the next begin); < 0: it failed; 0: none ended.
  */
 int snapshotter_reap(struct snapshotter *s, bool wait, const char **ret_path, struct err *e);
-
-#endif /* SNAPSHOTTER_H */

@@ -14,8 +14,7 @@
  * A trigger costs a few nanoseconds per record that its condition is about, in the encoding thread.
  * Memory grows with the number of live processes, threads or requests. Threads: one.
  */
-#ifndef TRIGGER_H
-#define TRIGGER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -83,5 +82,3 @@ int trigger_set_feed(struct trigger_set *s, const struct ring_slice *rings, size
 		     const struct buf *snapshot, const struct block_slice *slice);
 /* The command has ended. */
 int trigger_set_exit(struct trigger_set *s, uint64_t ts_ns, int status);
-
-#endif /* TRIGGER_H */

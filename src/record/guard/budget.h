@@ -17,8 +17,7 @@
  * long the next time. Pure computation: no clock, no kernel.
  * Threads: one.
  */
-#ifndef BUDGET_H
-#define BUDGET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -81,5 +80,3 @@ uint64_t budget_cost_ppm(const struct budget *b);
 
 /* The source could not be turned on: it counts as off again, and stays off for a time. */
 void budget_failed_on(struct budget *b, unsigned int source);
-
-#endif /* BUDGET_H */

@@ -7,8 +7,7 @@
  * Nothing here fails a recording: a source that cannot be turned on again stays off, declared.
  * Threads: one.
  */
-#ifndef OVERHEAD_H
-#define OVERHEAD_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -87,5 +86,3 @@ void gaps_filter(struct gaps *g, struct ring_slice *slices, unsigned int slice_c
  */
 int gaps_rows(struct gaps *g, uint64_t from_ns, uint64_t to_ns, const struct trace_gap **ret,
 	      size_t *ret_cnt);
-
-#endif /* OVERHEAD_H */

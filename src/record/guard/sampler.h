@@ -3,8 +3,7 @@
  * sampler: turns counters that only grow (of the kernel side, the readers, the recorder's own
  * resource use) into rows about the time between two looks: losses, hook statistics, cost.
  */
-#ifndef SAMPLER_H
-#define SAMPLER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -85,5 +84,3 @@ void sampler_leave_out(struct sampler *s, const uint64_t cnt[WIRE_HOOK_MAX]);
 
 /* Records that were read but lie after the recording's end, and so belong to no slice. */
 void sampler_drop(struct sampler *s, struct ring_slice *slices, unsigned int slice_cnt);
-
-#endif /* SAMPLER_H */

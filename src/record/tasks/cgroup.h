@@ -3,8 +3,7 @@
  * cgroup: paths, ids and CPU quotas of control groups, of version 2 or the hierarchy that the CPU
  * controller has in version 1. A group's id is its kernfs file handle.
  */
-#ifndef CGROUP_H
-#define CGROUP_H
+#pragma once
 
 #include <limits.h>
 #include <stdint.h>
@@ -32,5 +31,3 @@ struct trace_quota;
  * none; -ENOENT: there is no such group.
  */
 int cgroup_quota(int mount_fd, const char *path, struct trace_quota *ret);
-
-#endif /* CGROUP_H */

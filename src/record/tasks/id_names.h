@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* id_names: names for ids that the block writer asks for, from the machine that is recorded. */
-#ifndef ID_NAMES_H
-#define ID_NAMES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -60,5 +59,3 @@ void id_names_of_device(uint32_t dev, char *buf, size_t size);
 
 /* n and sites (NULL: no names of user code) must outlive the writer. */
 struct id_names_calls id_names_calls(struct id_names *n, struct user_sites *sites);
-
-#endif /* ID_NAMES_H */

@@ -6,8 +6,7 @@
  * The table is read again when an unknown file system is asked for, at most once a second.
  * Threads: a table belongs to one thread.
  */
-#ifndef MOUNTS_H
-#define MOUNTS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -29,5 +28,3 @@ void mounts_path(struct mounts *m, uint32_t dev, const char *inside, char *ret, 
 
 /* Replaces the table by the lines of a mountinfo file. For tests. 0 or -errno. */
 int mounts_read(struct mounts *m, const char *mountinfo);
-
-#endif /* MOUNTS_H */

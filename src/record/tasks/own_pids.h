@@ -3,8 +3,7 @@
  * own_pids: translates process ids of the recorder's pid namespace to those of the initial one,
  * which BPF programs see, and in which the recorder's numbers name other processes. Threads: one.
  */
-#ifndef OWN_PIDS_H
-#define OWN_PIDS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,5 +22,3 @@ bool own_pids_are_other(void);
  */
 #define OWN_PIDS_MAX 8
 int own_pids_translate(struct probe *probe, uint32_t *pids, size_t cnt, struct err *e);
-
-#endif /* OWN_PIDS_H */

@@ -15,8 +15,7 @@
  *
  * Threads: one. Pointers to tasks stay valid until the next task_table_begin().
  */
-#ifndef TASK_TABLE_H
-#define TASK_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -147,5 +146,3 @@ const struct task_process *const *task_table_used_processes(struct task_table *i
 struct task_thread *task_table_snap_runner(struct task_table *id, uint32_t cpu, uint64_t from_ns);
 /* True when a snapshot row came at or after from_ns. */
 bool task_table_has_snap_since(const struct task_table *id, uint64_t from_ns);
-
-#endif /* TASK_TABLE_H */

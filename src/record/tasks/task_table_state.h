@@ -3,8 +3,7 @@
  * task_table_state: shared by task_table.c (maps, rows) and task_events.c (task records); private
  * to them.
  */
-#ifndef TASK_TABLE_STATE_H
-#define TASK_TABLE_STATE_H
+#pragma once
 
 #include "base/hash_map.h"
 #include "record/tasks/task_table.h"
@@ -56,5 +55,3 @@ struct task_process *task_process_make(struct task_table *id, uint32_t pid, uint
 /* As task_table_x_at(), but NULL when no task is known. */
 struct task_thread *task_thread_find(struct task_table *id, uint32_t tid, uint64_t ts_ns);
 struct task_process *task_process_find(struct task_table *id, uint32_t pid, uint64_t ts_ns);
-
-#endif /* TASK_TABLE_STATE_H */

@@ -7,8 +7,7 @@
  * A process is followed from its mappings on (/proc/PID/maps), its children from their forks.
  * Threads: the encoding thread.
  */
-#ifndef USER_SITES_H
-#define USER_SITES_H
+#pragma once
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -41,5 +40,3 @@ void user_sites_end_slice(struct user_sites *u, uint64_t to_ns);
 /* For struct id_names_calls; ctx is a struct user_sites. */
 int user_sites_find(void *ctx, uint32_t pid, uint64_t ts_ns, struct trace_site *ret,
 		    uint64_t *ret_until_ns);
-
-#endif /* USER_SITES_H */

@@ -6,8 +6,7 @@
  * filtered. This filter knows the workload's live objects and decides. Memory grows with their
  * number.
  */
-#ifndef WORKLOAD_FILTER_H
-#define WORKLOAD_FILTER_H
+#pragma once
 
 #include "base/hash_map.h"
 #include "ring/ring.h"
@@ -27,5 +26,3 @@ void workload_filter_done(struct workload_filter *f);
  */
 int workload_filter_apply(struct workload_filter *f, struct ring_slice *slices,
 			  unsigned int slice_cnt);
-
-#endif /* WORKLOAD_FILTER_H */

@@ -7,8 +7,7 @@
  * the work is done before the clock is read. A generator that could not do what it was asked exits
  * with 9 and says why on stderr, so that no number is ever taken from work that did not happen.
  */
-#ifndef LOAD_H
-#define LOAD_H
+#pragma once
 
 #include <errno.h>
 #include <sched.h>
@@ -72,5 +71,3 @@ static inline void load_pin(long cpu)
 	if (sched_setaffinity(0, sizeof(set), &set) != 0)
 		load_fail("sched_setaffinity");
 }
-
-#endif /* LOAD_H */

@@ -6,8 +6,7 @@
  * (CLOCK_THREAD_CPUTIME_ID). A workload that cannot do what it was asked says so on stderr and
  * exits 9, so that a test never compares a recording with work that did not happen.
  */
-#ifndef TRUTH_H
-#define TRUTH_H
+#pragma once
 
 #include <errno.h>
 #include <sched.h>
@@ -91,5 +90,3 @@ static inline long truth_arg(int argc, char **argv, int i, long otherwise)
 {
 	return argc > i ? strtol(argv[i], NULL, 0) : otherwise;
 }
-
-#endif /* TRUTH_H */

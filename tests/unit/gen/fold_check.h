@@ -7,8 +7,7 @@
  * A row of a table says which columns of a function are sums, and what they go by. Windows are cut
  * anywhere: at the edges of blocks, at the trace's, outside of it. Fails the running test.
  */
-#ifndef FOLD_CHECK_H
-#define FOLD_CHECK_H
+#pragma once
 
 #include "analyze/context/analysis.h"
 #include "tests/unit/gen/gen_chaos.h"
@@ -28,5 +27,3 @@ void fold_check_close(struct fold_check *c);
 void fold_check_rows(const struct fold_check *c, const char *sql);
 /* Every function over cnt random windows, bins and keys; with_sums: neighbours and bins, too. */
 void fold_check_windows(const struct fold_check *c, unsigned int cnt, bool with_sums);
-
-#endif /* FOLD_CHECK_H */

@@ -4,8 +4,7 @@
  * split pages, heaps, interrupts in interrupts, requests in any order, tiny and empty blocks.
  * The dice are its own, so the same seed gives the same trace.
  */
-#ifndef GEN_CHAOS_H
-#define GEN_CHAOS_H
+#pragma once
 
 #include "tests/unit/gen/gen_trace.h"
 
@@ -37,5 +36,3 @@ void chaos_end(struct chaos *f, bool finished);
 /* Makes the index in derived.idx, with checkpoints every so many events of a job. */
 struct trace;
 void chaos_make_index(struct trace *t, uint64_t checkpoint_events);
-
-#endif /* GEN_CHAOS_H */

@@ -9,8 +9,7 @@
  *     gen_slice(g, 1000000);          // everything so far becomes the block [1000, 1000000)
  *     gen_finish(g);
  */
-#ifndef GEN_TRACE_H
-#define GEN_TRACE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -166,5 +165,3 @@ struct gen_mix {
 void gen_mix_start(struct gen *g, struct gen_mix *m);
 void gen_mix_run(struct gen *g, struct gen_mix *m, uint64_t cnt);
 void gen_mix_done(struct gen_mix *m);
-
-#endif /* GEN_TRACE_H */

@@ -7,8 +7,7 @@
  *     gen_switch(m.g, 2000, 0, 100, 0, 0);  gen_slice(m.g, 1000000);
  *     made_open(&m);  rows_one(m.a, "SELECT count(*) FROM switches");  made_close(&m);
  */
-#ifndef MADE_TRACE_H
-#define MADE_TRACE_H
+#pragma once
 
 #include "analyze/context/analysis.h"
 #include "tests/unit/gen/gen_trace.h"
@@ -38,5 +37,3 @@ struct report_request made_request(const struct made_trace *m, const char *view)
 #define MADE_HOSTILE_SAFE "\\x1b[31mr\\x0aa\\xc3'\"x"
 #define MADE_HOSTILE_FROM_NS 5000000000ull
 void made_hostile(struct made_trace *m);
-
-#endif /* MADE_TRACE_H */

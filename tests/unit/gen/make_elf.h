@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* make_elf: small ELF files for tests of what reads them. */
-#ifndef MAKE_ELF_H
-#define MAKE_ELF_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -29,5 +28,3 @@ struct elf_plan {
 void make_elf(struct buf *out, const struct elf_plan *plan);
 /* A descriptor of a file without a name that has these bytes. */
 int make_elf_fd(const void *data, size_t bytes);
-
-#endif /* MAKE_ELF_H */

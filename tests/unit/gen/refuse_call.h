@@ -3,8 +3,7 @@
  * refuse_call: makes a system call fail from here on, as on another kernel or file system, or in
  * a container. It uses a seccomp filter, which cannot be taken back: call it in a child process.
  */
-#ifndef REFUSE_CALL_H
-#define REFUSE_CALL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,5 +13,3 @@
  * that argument is value. False: this machine has no such filters.
  */
 bool refuse_call(int nr, int arg, uint32_t value, int error);
-
-#endif /* REFUSE_CALL_H */

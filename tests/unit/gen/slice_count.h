@@ -3,8 +3,7 @@
  * slice_count: each thread's share of one block's slice, counted event by event as FORMAT.md, "CPU
  * time", says. For each CPU the times add up to the slice's length. Threads: one.
  */
-#ifndef SLICE_COUNT_H
-#define SLICE_COUNT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -25,5 +24,3 @@ struct slice_share {
 /* Shares by utid. They live until the next call. 0 or what reading the block gives. */
 int slice_count(struct trace *t, size_t block, const struct slice_share **ret, size_t *ret_cnt,
 		struct err *e);
-
-#endif /* SLICE_COUNT_H */

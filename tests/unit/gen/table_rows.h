@@ -5,8 +5,7 @@
  *
  *     rows_sql(&r, a, "SELECT ...");  rows_int(&r, 0, rows_col(&r, "bytes"));  rows_done(&r);
  */
-#ifndef TABLE_ROWS_H
-#define TABLE_ROWS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -49,5 +48,3 @@ void rows_windows2(struct rows *r, struct analysis *a, const char *key, const ch
 		   const char *table, int64_t from, int64_t mid, int64_t to);
 /* Fails unless both hold the same. */
 void rows_compare(const struct rows *a, const struct rows *b);
-
-#endif /* TABLE_ROWS_H */
