@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * elf_symbols: uses libelf, which checks offsets against the file's size. This code checks every
- * section and segment against a limit before it asks for the data. Functions are sorted by address;
- * their names share one arena.
+ * section and segment against a limit before it asks for the data. Symbols are sorted by address;
+ * their names share one arena. Of variables only those count that the program can write.
  */
 #include "symbol/elf_symbols.h"
 
@@ -22,19 +22,25 @@
 #define SEGMENTS_MAX 4096
 #define SECTIONS_MAX (1u << 20)
 
-struct function {
+struct symbol {
 	uint64_t addr, size;	/* size 0: the file does not say */
 	uint32_t name;		/* offset into the arena */
-	uint32_t rank;	/* of several functions at one address, the one of lowest rank is shown */
+	uint32_t rank;	/* of several symbols at one address, the one of lowest rank is shown */
+};
+
+struct symbol_list {
+	struct symbol *v;
+	size_t cnt, cap;
 };
 
 struct segment {
 	uint64_t offset, bytes, addr;
+	uint64_t mem_bytes;	/* with the zeros behind the bytes of the file */
+	bool is_writable;
 };
 
 struct elf_symbols {
-	struct function *functions;
-	size_t cnt, cap;
+	struct symbol_list functions, variables;
 	struct buf arena;
 	struct segment *segments;
 	size_t segment_cnt;
@@ -47,18 +53,37 @@ struct elf_symbols {
 
 /* ---- reading ---- */
 
-static int add_function(struct elf_symbols *s, const GElf_Sym *sym, const char *name)
+/* The list that a symbol belongs to; NULL: none. */
+static struct symbol_list *list_of(struct elf_symbols *s, const GElf_Sym *sym)
+{
+	size_t i;
+
+	if (sym->st_shndx == SHN_UNDEF || !sym->st_value)
+		return NULL;
+	if (GELF_ST_TYPE(sym->st_info) == STT_FUNC || GELF_ST_TYPE(sym->st_info) == STT_GNU_IFUNC)
+		return &s->functions;
+	if (GELF_ST_TYPE(sym->st_info) != STT_OBJECT)
+		return NULL;
+	for (i = 0; i < s->segment_cnt; i++)
+		if (s->segments[i].is_writable &&
+		    sym->st_value - s->segments[i].addr < s->segments[i].mem_bytes)
+			return &s->variables;
+	return NULL;
+}
+
+static int add_symbol(struct elf_symbols *s, struct symbol_list *to, const GElf_Sym *sym,
+		      const char *name)
 {
 	size_t len = strlen(name);
-	struct function f = { .addr = sym->st_value, .size = sym->st_size,
+	struct symbol f = { .addr = sym->st_value, .size = sym->st_size,
 			      .name = (uint32_t)s->arena.len };
 
-	if (s->cnt == SYMBOLS_MAX || s->arena.len + len >= NAMES_MAX)
+	if (to->cnt == SYMBOLS_MAX || s->arena.len + len >= NAMES_MAX)
 		return -E2BIG;
 	f.rank = GELF_ST_BIND(sym->st_info) == STB_GLOBAL ? 0 :
 		 GELF_ST_BIND(sym->st_info) == STB_WEAK   ? 1 : 2;
 	buf_add(&s->arena, name, len + 1);
-	return s->arena.failed ? -ENOMEM : array_add(&s->functions, &s->cap, &s->cnt, f);
+	return s->arena.failed ? -ENOMEM : array_add(&to->v, &to->cap, &to->cnt, f);
 }
 
 static int read_table(struct elf_symbols *s, Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh)
@@ -80,18 +105,16 @@ static int read_table(struct elf_symbols *s, Elf *elf, Elf_Scn *scn, const GElf_
 		return -ENOEXEC;
 	cnt = data->d_size / sh->sh_entsize;
 	for (i = 0; i < cnt && !r; i++) {
+		struct symbol_list *to;
 		const char *name;
 		GElf_Sym sym;
 
 		if (!gelf_getsym(data, (int)i, &sym))
 			return -ENOEXEC;
-		if ((GELF_ST_TYPE(sym.st_info) != STT_FUNC &&
-		     GELF_ST_TYPE(sym.st_info) != STT_GNU_IFUNC) ||
-		    sym.st_shndx == SHN_UNDEF || !sym.st_value)
-			continue;
-		name = elf_strptr(elf, sh->sh_link, sym.st_name);
+		to = list_of(s, &sym);
+		name = to ? elf_strptr(elf, sh->sh_link, sym.st_name) : NULL;
 		if (name && *name)
-			r = add_function(s, &sym, name);
+			r = add_symbol(s, to, &sym, name);
 	}
 	return r;
 }
@@ -179,8 +202,9 @@ static int read_segments(struct elf_symbols *s, Elf *elf)
 		if (!gelf_getphdr(elf, (int)i, &ph))
 			return -ENOEXEC;
 		if (ph.p_type == PT_LOAD && ph.p_filesz)
-			s->segments[s->segment_cnt++] = (struct segment){ ph.p_offset, ph.p_filesz,
-									  ph.p_vaddr };
+			s->segments[s->segment_cnt++] = (struct segment){
+				ph.p_offset, ph.p_filesz, ph.p_vaddr, ph.p_memsz,
+				ph.p_flags & PF_W };
 		else if (ph.p_type == PT_NOTE && !s->build_id_bytes)
 			read_notes(s, elf, &ph);
 	}
@@ -189,11 +213,17 @@ static int read_segments(struct elf_symbols *s, Elf *elf)
 
 static int by_addr(const void *a, const void *b)
 {
-	const struct function *x = a, *y = b;
+	const struct symbol *x = a, *y = b;
 
-	/* the search runs backwards, so the function to show comes last */
+	/* the search runs backwards, so the symbol to show comes last */
 	return compare_numbers(x->addr, y->addr) ?: compare_numbers(y->rank, x->rank) ?:
 	       compare_numbers(y->name, x->name);
+}
+
+static void sort_symbols(const struct symbol_list *l)
+{
+	if (l->cnt)
+		qsort(l->v, l->cnt, sizeof(*l->v), by_addr);
 }
 
 static int read_elf(struct elf_symbols *s, int fd, bool is_first)
@@ -211,8 +241,10 @@ static int read_elf(struct elf_symbols *s, int fd, bool is_first)
 		r = read_segments(s, elf);
 	r = r ?: read_sections(s, elf, is_first);
 	elf_end(elf);
-	if (!r && s->cnt)
-		qsort(s->functions, s->cnt, sizeof(*s->functions), by_addr);
+	if (!r) {
+		sort_symbols(&s->functions);
+		sort_symbols(&s->variables);
+	}
 	return r;
 }
 
@@ -241,7 +273,8 @@ void elf_symbols_free(struct elf_symbols *s)
 {
 	if (!s)
 		return;
-	free(s->functions);
+	free(s->functions.v);
+	free(s->variables.v);
 	free(s->segments);
 	buf_done(&s->arena);
 	free(s);
@@ -268,7 +301,8 @@ int elf_symbols_is_full(const struct elf_symbols *s)
 
 size_t elf_symbols_bytes(const struct elf_symbols *s)
 {
-	return s->cap * sizeof(*s->functions) + s->arena.cap + sizeof(*s);
+	return (s->functions.cap + s->variables.cap) * sizeof(struct symbol) + s->arena.cap +
+	       sizeof(*s);
 }
 
 bool elf_symbols_addr(const struct elf_symbols *s, uint64_t file_offset, uint64_t *ret)
@@ -285,29 +319,55 @@ bool elf_symbols_addr(const struct elf_symbols *s, uint64_t file_offset, uint64_
 }
 
 /*
- * A function may lie inside another (parts with names of their own), so the search looks back a
+ * A symbol may lie inside another (parts with names of their own), so the search looks back a
  * little.
  */
 #define LOOK_BACK 16
 
-const char *elf_symbols_find(const struct elf_symbols *s, uint64_t file_offset,
-			     uint64_t *ret_offset)
+static const char *find_in(const struct elf_symbols *s, const struct symbol_list *l, uint64_t addr,
+			   uint64_t *ret_offset)
 {
-	size_t after, i;
-	uint64_t addr;
+	size_t after = lower_bound(l->v, l->cnt, addr, addr + 1), i;
 
-	if (!elf_symbols_addr(s, file_offset, &addr))
-		return NULL;
-	after = lower_bound(s->functions, s->cnt, addr, addr + 1);
 	for (i = after; i-- > 0 && after - i <= LOOK_BACK;) {
-		const struct function *f = &s->functions[i];
+		const struct symbol *f = &l->v[i];
 
-		if (!f->size && f->addr != s->functions[after - 1].addr)
-			continue; /* another function begins between this one and the address */
+		if (!f->size && f->addr != l->v[after - 1].addr)
+			continue; /* another symbol begins between this one and the address */
 		if (!f->size || addr - f->addr < f->size) {
 			*ret_offset = addr - f->addr;
 			return (const char *)s->arena.data + f->name;
 		}
+	}
+	return NULL;
+}
+
+const char *elf_symbols_find(const struct elf_symbols *s, uint64_t file_offset,
+			     uint64_t *ret_offset)
+{
+	uint64_t addr;
+
+	if (!elf_symbols_addr(s, file_offset, &addr))
+		return NULL;
+	return find_in(s, &s->functions, addr, ret_offset);
+}
+
+/* A mapping begins with a page, and its segment may begin inside that. */
+#define PAGE_MAX 65536
+
+const char *elf_symbols_find_variable(const struct elf_symbols *s, uint64_t map_offset,
+				      uint64_t bytes, uint64_t *ret_offset)
+{
+	size_t i;
+
+	for (i = 0; i < s->segment_cnt; i++) {
+		const struct segment *g = &s->segments[i];
+		uint64_t at = map_offset - g->offset;
+
+		if (!g->is_writable || (at >= g->bytes && -at >= PAGE_MAX))
+			continue;
+		if (at + bytes < g->mem_bytes)
+			return find_in(s, &s->variables, g->addr + at + bytes, ret_offset);
 	}
 	return NULL;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * elf_symbols: the functions of one ELF file, by their place in the file.
+ * elf_symbols: the functions and variables of one ELF file, by their place in the file.
  *
  *     file (and a separate file with its symbols) --> [elf_symbols] --> name, offset
  *
@@ -28,7 +28,7 @@ struct elf_symbols;
  * Mi symbols or 512 MiB of names; -ENOMEM. A file without symbols is no error.
  */
 int elf_symbols_read(struct elf_symbols **ret, int fd);
-/* Adds the functions of a separate debug file, which has the same addresses. Errors as above. */
+/* Adds the symbols of a separate debug file, which has the same addresses. Errors as above. */
 int elf_symbols_add(struct elf_symbols *s, int fd);
 void elf_symbols_free(struct elf_symbols *s);
 
@@ -48,6 +48,13 @@ bool elf_symbols_addr(const struct elf_symbols *s, uint64_t file_offset, uint64_
  */
 const char *elf_symbols_find(const struct elf_symbols *s, uint64_t file_offset,
 			     uint64_t *ret_offset);
+
+/*
+ * The variable that holds a byte of memory: so many bytes behind the start of a mapping, which
+ * shows the file from map_offset on. Zeros behind the file's own bytes count.
+ */
+const char *elf_symbols_find_variable(const struct elf_symbols *s, uint64_t map_offset,
+				      uint64_t bytes, uint64_t *ret_offset);
 
 /* The libelf this program was built with: 188 for 0.188. It has no such call at run time. */
 unsigned int elf_symbols_library(void);

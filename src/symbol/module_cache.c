@@ -297,25 +297,31 @@ static int read_module(struct module_cache *cache, struct module *m, uint32_t pi
 	return 0;
 }
 
-int module_cache_find(struct module_cache *cache, struct module *m, uint32_t pid, uint64_t start,
-		     uint64_t end, uint64_t file_offset, struct module_answer *ret)
+/* Reads the file's symbols if need be. False: *ret says why there are none, or *r is an error. */
+static bool has_symbols(struct module_cache *cache, struct module *m, uint32_t pid, uint64_t start,
+			uint64_t end, struct module_answer *ret, int *r)
 {
-	const char *symbol;
-	int r = 0;
-
+	*r = 0;
 	*ret = (struct module_answer){ .symbol = "", .path = m->path, .build_id = m->build_id,
 				       .why = m->has_file ? m->failed : MODULE_ANONYMOUS };
 	if (ret->why != MODULE_NAMED)
-		return 0;
+		return false;
 	m->used_turn = cache->turn;
 	if (!m->symbols)
-		r = read_module(cache, m, pid, start, end);
+		*r = read_module(cache, m, pid, start, end);
 	ret->build_id = m->build_id;
-	if (r) {
-		ret->why = r == -ESRCH ? MODULE_EXITED : m->failed;
-		return r == -ENOMEM ? r : 0;
-	}
-	symbol = elf_symbols_find(m->symbols, file_offset, &ret->symbol_offset);
+	if (!*r)
+		return true;
+	ret->why = *r == -ESRCH ? MODULE_EXITED : m->failed;
+	if (*r != -ENOMEM)
+		*r = 0;
+	return false;
+}
+
+/* symbol: NULL: there is none at that place. */
+static int give_symbol(struct module_cache *cache, const struct module *m, const char *symbol,
+		       struct module_answer *ret)
+{
 	if (symbol) {
 		/* the table may be freed before the answer is used */
 		ret->symbol = strpool_put(cache->pool, symbol);
@@ -323,4 +329,27 @@ int module_cache_find(struct module_cache *cache, struct module *m, uint32_t pid
 	}
 	ret->why = elf_symbols_is_full(m->symbols) ? MODULE_NO_FUNCTION : MODULE_STRIPPED;
 	return 0;
+}
+
+int module_cache_find(struct module_cache *cache, struct module *m, uint32_t pid, uint64_t start,
+		     uint64_t end, uint64_t file_offset, struct module_answer *ret)
+{
+	int r;
+
+	if (!has_symbols(cache, m, pid, start, end, ret, &r))
+		return r;
+	return give_symbol(cache, m, elf_symbols_find(m->symbols, file_offset, &ret->symbol_offset),
+			   ret);
+}
+
+int module_cache_find_variable(struct module_cache *cache, struct module *m, uint32_t pid,
+			       uint64_t start, uint64_t end, uint64_t map_offset, uint64_t bytes,
+			       struct module_answer *ret)
+{
+	int r;
+
+	if (!has_symbols(cache, m, pid, start, end, ret, &r))
+		return r;
+	return give_symbol(cache, m, elf_symbols_find_variable(m->symbols, map_offset, bytes,
+							       &ret->symbol_offset), ret);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * module_cache: the files that code was mapped from, and the names of functions in them.
+ * module_cache: the files that memory was mapped from, and the names of what is in them.
  *
  *     mapping, and the process that has it
- *         --> [module_cache] --> function + offset, file, build id, or why there is no name
+ *         --> [module_cache] --> symbol + offset, file, build id, or why there is no name
  *
  * A build id identifies a file; without one its device, inode and path do. The cache opens a file
  * when it first sees a mapping of it, so that the file may be deleted and its process may exit soon
@@ -19,7 +19,7 @@
 enum module_why {
 	MODULE_NAMED = 0,
 	MODULE_STRIPPED = 1,	/* no .symtab, and no separate file with one */
-	MODULE_NO_FUNCTION = 2,	/* there are symbols, but no function at that address */
+	MODULE_NO_FUNCTION = 2,	/* there are symbols, but none at that address */
 	MODULE_ANONYMOUS = 3,	/* no file: code made at run time, or the kernel's own pages */
 	MODULE_EXITED = 4,	/* the process had exited, and the path leads to no such file */
 	MODULE_DELETED = 5,	/* the file was deleted before it could be opened */
@@ -47,7 +47,7 @@ void module_cache_close_unused(struct module_cache *cache);
 struct module_answer {
 	enum module_why why;
 	const char *symbol;		/* "" if there is none */
-	uint64_t symbol_offset;		/* of the byte, from the function's start */
+	uint64_t symbol_offset;		/* of the byte, from the symbol's start */
 	const char *path;		/* without " (deleted)" */
 	const char *build_id;		/* hexadecimal digits; "" if not known */
 };
@@ -58,3 +58,11 @@ struct module_answer {
  */
 int module_cache_find(struct module_cache *cache, struct module *m, uint32_t pid, uint64_t start,
 		     uint64_t end, uint64_t file_offset, struct module_answer *ret);
+
+/*
+ * Finds the variable so many bytes behind the start of the mapping [start, end), which shows the
+ * file from map_offset on; the byte may lie behind it, where the loader adds memory. As above.
+ */
+int module_cache_find_variable(struct module_cache *cache, struct module *m, uint32_t pid,
+			       uint64_t start, uint64_t end, uint64_t map_offset, uint64_t bytes,
+			       struct module_answer *ret);

@@ -76,11 +76,11 @@ void make_elf(struct buf *out, const struct elf_plan *plan)
 			  .e_shentsize = sizeof(Elf64_Shdr), .e_shnum = SEC_CNT,
 			  .e_shstrndx = SEC_NAMES };
 	Elf64_Phdr ph[2] = { { .p_type = PT_LOAD,
-			       .p_flags = PF_R | PF_X,
+			       .p_flags = PF_R | (plan->zero_bytes ? PF_W : PF_X),
 			       .p_offset = plan->text_offset,
 			       .p_vaddr = plan->text_addr,
 			       .p_filesz = plan->text_bytes,
-			       .p_memsz = plan->text_bytes,
+			       .p_memsz = plan->text_bytes + plan->zero_bytes,
 			       .p_align = 4096 },
 			     { .p_type = PT_NOTE, .p_align = 4 } };
 	Elf64_Shdr sh[SEC_CNT] = { { 0 } };

@@ -99,6 +99,37 @@ static void test_elf_symbols_finds_functions_by_file_offset(void **state)
 	elf_symbols_free(s);
 }
 
+/* The segment begins inside the first page of its mapping, and zeros follow its bytes. */
+static void test_elf_symbols_finds_variables_by_their_mapping(void **state)
+{
+	static const struct elf_function variables[] = {
+		{ "code", 0x404e20, 0x10, STB_GLOBAL, 0 },
+		{ "lock", 0x404e40, 0x28, STB_LOCAL, STT_OBJECT },
+		{ "zeros", 0x406000, 0x100, STB_GLOBAL, STT_OBJECT },
+		{ "elsewhere", 0x409000, 0x10, STB_GLOBAL, STT_OBJECT },
+	};
+	struct elf_plan plan = { .functions = variables, .cnt = 4, .text_offset = 0x2e10,
+				 .text_addr = 0x404e10, .text_bytes = 0x200,
+				 .zero_bytes = 0x2000 };
+	struct elf_symbols *s = read_plan(&plan);
+	uint64_t offset = 0;
+
+	assert_string_equal(elf_symbols_find_variable(s, 0x2000, 0xe40, &offset), "lock");
+	assert_int_equal(offset, 0);
+	assert_string_equal(elf_symbols_find_variable(s, 0x2000, 0xe67, &offset), "lock");
+	assert_int_equal(offset, 0x27);
+	assert_null(elf_symbols_find_variable(s, 0x2000, 0xe68, &offset));
+	assert_null(elf_symbols_find_variable(s, 0x2000, 0xe20, &offset));
+	assert_string_equal(elf_symbols_find_variable(s, 0x2000, 0x20ff, &offset), "zeros");
+	assert_int_equal(offset, 0xff);
+	/* the memory behind the segment, and pages that are not the segment's */
+	assert_null(elf_symbols_find_variable(s, 0x2000, 0x5000, &offset));
+	assert_null(elf_symbols_find_variable(s, 0x100000, 0x20ff, &offset));
+	assert_null(elf_symbols_find_variable(s, UINT64_MAX, 1, &offset));
+	expect(s, 0x2e40, NULL, 0);	/* no function */
+	elf_symbols_free(s);
+}
+
 static void test_elf_symbols_of_a_stripped_file_are_none(void **state)
 {
 	struct elf_plan plan = plan_of(1);
@@ -329,6 +360,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_elf_symbols_finds_functions_by_file_offset),
+		cmocka_unit_test(test_elf_symbols_finds_variables_by_their_mapping),
 		cmocka_unit_test(test_elf_symbols_of_a_stripped_file_are_none),
 		cmocka_unit_test(test_elf_symbols_survives_any_damage),
 		cmocka_unit_test(test_elf_symbols_refuses_what_is_too_much),
