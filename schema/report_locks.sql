@@ -1,5 +1,5 @@
 -- view 9: Which locks were waited for, and who held them?
--- note: Each row is a lock of a process; OBJECT is its address. A wait counts in the window in
+-- note: Each row is a lock of a process; OBJECT is the variable with it, or its address. A wait counts in the window in
 --   which it ended; WAIT is its time in the window. The holder is the thread that ended most of
 --   this time, and MEANWHILE is what that thread did during the waits. Waits for a condition
 --   variable or for a thread's end look the same, and are rows, too.
@@ -11,7 +11,8 @@
 -- drops: lost_events tid
 --
 -- The result has one row per process and lock that a thread waited for in futex, flock or semop. Columns:
---   object       address of the lock in the memory of the process; empty for flock and semop, whose locks are not told
+--   object       the variable that has the lock, with its file: "audit_lock (server)"; its address in the memory of the process, if it is in
+--                none (on the heap, on a stack), or the recorder could not read the process's mappings before it exited; empty for flock and semop, whose locks are not told
 --                apart, and where the kernel does not tell the call (before Linux 5.15)
 --   waits        waits that ended in the window; waiters: threads that had one; wait_max_ns: the longest, with its
 --                whole length

@@ -16,7 +16,7 @@
 --                      thread that ended half of it; for a CPU, who had it during the 20 longest waits; for a disk,
 --                      the file whose requests took longest, and the process that moved most on the same devices
 --   Waited for         what they waited for, as in report waits: a row per kind and system call, and per lock, socket and
---                      pipe (object: an address, or the ends of the socket). ended_by is the thread that ended most of this time, with its share where it is
+--                      pipe (object: a variable or an address, or the ends of the socket). ended_by is the thread that ended most of this time, with its share where it is
 --                      not all, and meanwhile what this thread did during these waits: the kinds that took the most.
 --                      Of a lock it is who held it: a thread that waited for a lock itself meanwhile only passed it on
 --   States             what they did (report states), threads added up, with a bar

@@ -70,7 +70,7 @@ CREATE TABLE names (
 	name TEXT NOT NULL
 ) STRICT;
 
--- The code at the user-space addresses that allocated memory (heap_allocs.call_site, stack_frames).
+-- The code at the user-space addresses that allocated memory or were on a stack (heap_allocs.call_site, stack_frames), and the variables of mapped files in which locks were waited for (switches.object).
 CREATE TABLE user_sites (
 	upid INTEGER NOT NULL,
 	addr INTEGER NOT NULL,

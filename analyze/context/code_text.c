@@ -88,6 +88,20 @@ void site_text_format(char *to, size_t size, const struct trace_site *s, bool wi
 		add_line(to, size, s, with_offset, lines);
 }
 
+void site_text_variable(char *to, size_t size, const struct trace_site *s)
+{
+	char name[NAME_SHOWN + 1];
+	const char *symbol = demangle(name, sizeof(name), s->symbol);
+
+	if (!s->symbol[0])
+		snprintf(to, size, "%" PRIx64 " (%s)", s->addr, file_of(s));
+	else if (s->symbol_offset)
+		snprintf(to, size, "%.120s+0x%" PRIx64 " (%s)", symbol, s->symbol_offset,
+			 file_of(s));
+	else
+		snprintf(to, size, "%.120s (%s)", symbol, file_of(s));
+}
+
 /* ---- stacks ---- */
 
 static void frame_text(char *to, size_t size, const struct trace *t, const struct trace_frame *f,

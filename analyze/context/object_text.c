@@ -4,11 +4,24 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/context/code_text.h"
 #include "analyze/context/object_text.h"
 #include "model/call.h"
 
-bool object_text(const struct trace *t, uint32_t call, uint64_t object,
-		 char ret[OBJECT_TEXT_BYTES])
+static void put_lock(const struct trace *t, uint32_t utid, uint64_t ts_ns, uint64_t addr,
+		     char ret[OBJECT_TEXT_BYTES])
+{
+	const struct trace_thread *of = trace_thread_find(t, utid);
+	const struct trace_site *s = of ? trace_site_find(t, of->upid, addr, ts_ns) : NULL;
+
+	if (s && s->module[0])
+		site_text_variable(ret, OBJECT_TEXT_BYTES, s);
+	else
+		snprintf(ret, OBJECT_TEXT_BYTES, "%" PRIx64, addr);
+}
+
+bool object_text(const struct trace *t, uint32_t utid, uint64_t ts_ns, uint32_t call,
+		 uint64_t object, char ret[OBJECT_TEXT_BYTES])
 {
 	const struct trace_name *n;
 
@@ -27,7 +40,7 @@ bool object_text(const struct trace *t, uint32_t call, uint64_t object,
 			snprintf(ret, OBJECT_TEXT_BYTES, "socket:[%" PRIu64 "]", object);
 		break;
 	case CALL_OBJECT_LOCK:
-		snprintf(ret, OBJECT_TEXT_BYTES, "%" PRIx64, object);
+		put_lock(t, utid, ts_ns, object, ret);
 		break;
 	}
 	return true;
@@ -51,6 +64,7 @@ uint32_t object_waker(const struct trace *t, const struct thread_sleep *s)
 		return s->waker;
 	if (s->waker < EVENT_ID_FIRST || call_object_of(s->call) != CALL_OBJECT_SOCKET)
 		return 0;
-	return object_text(t, s->call, s->object, text) && object_text_is_local(text) ? s->waker :
-											0;
+	/* the name of a socket is nobody's own */
+	return object_text(t, EVENT_ID_UNKNOWN, s->end_ns, s->call, s->object, text) &&
+	       object_text_is_local(text) ? s->waker : 0;
 }

@@ -12,12 +12,14 @@
 #define OBJECT_TEXT_BYTES 256
 
 /*
- * `object` of a switch with this `call`: the address of a lock ("7f33a0012018"), "pipe:[4711]" as
- * in /proc/PID/fd, a socket by its name ("tcp 127.0.0.1:80 > 127.0.0.1:40112"), or
- * "socket:[4711]" of one without. False, and "": the object is 0, that is, not known.
+ * `object` of a switch of thread utid with this `call`: a lock in a variable of a mapped file
+ * ("audit_lock (server)", "locks+0x28 (server)"), in a file without symbols ("7f33a0012018
+ * (libx.so)"), or elsewhere ("7f33a0012018"); "pipe:[4711]" as in /proc/PID/fd, a socket by its
+ * name ("tcp 127.0.0.1:80 > 127.0.0.1:40112"), or "socket:[4711]" of one without. False, and "":
+ * the object is 0, that is, not known.
  */
-bool object_text(const struct trace *t, uint32_t call, uint64_t object,
-		 char ret[OBJECT_TEXT_BYTES]);
+bool object_text(const struct trace *t, uint32_t utid, uint64_t ts_ns, uint32_t call,
+		 uint64_t object, char ret[OBJECT_TEXT_BYTES]);
 
 /* The text is of a socket whose two ends have one address: both are on this machine. */
 bool object_text_is_local(const char *text);

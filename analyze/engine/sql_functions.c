@@ -407,12 +407,15 @@ static void fn_call_name(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 		sqlite3_result_text(ctx, name, -1, SQLITE_STATIC);
 }
 
+/* object_name(call, object [, utid, ts_ns]) */
 static void fn_object_name(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	const struct analysis *a = sqlite3_user_data(ctx);
+	uint32_t utid = argc > 2 ? (uint32_t)sqlite3_value_int64(argv[2]) : EVENT_ID_UNKNOWN;
+	uint64_t ts_ns = argc > 3 ? context_abs(a, sqlite3_value_int64(argv[3])) : UINT64_MAX;
 	char text[OBJECT_TEXT_BYTES];
 
-	if (object_text(a->trace, (uint32_t)sqlite3_value_int64(argv[0]),
+	if (object_text(a->trace, utid, ts_ns, (uint32_t)sqlite3_value_int64(argv[0]),
 			(uint64_t)sqlite3_value_int64(argv[1]), text))
 		sqlite3_result_text(ctx, text, -1, SQLITE_TRANSIENT);
 }

@@ -194,7 +194,7 @@ static void wait_text(const struct sched *s, const struct event *ev, char *text,
 	if (ev->flags & EVENT_F_PREEMPT || state == TASK_STATE_RUNNABLE ||
 	    state == TASK_STATE_DEAD || !name)
 		return;
-	object_text(s->x->t, call, ev->v[EV_SWITCH_OBJECT], object);
+	object_text(s->x->t, ev->utid, ev->ts_ns, call, ev->v[EV_SWITCH_OBJECT], object);
 	snprintf(text, size, "%s%s%s", name, *object ? " " : "", object);
 }
 

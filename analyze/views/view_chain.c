@@ -173,7 +173,8 @@ static int give_piece(struct chain *c, struct cell *cells, const struct piece *p
 			  "running" :
 			  wait_kind_name(wait_kind_of(c->machine, p->state, p->call)));
 	cell_text(&cells[COL_BLOCKING_CHAIN_CALL], call_name(c->machine, p->call));
-	if (!object_text(t, p->call, p->object, text))
+	if (!object_text(t, dense_utid(&c->v.a->ids, p->thread), p->to_ns, p->call, p->object,
+			 text))
 		return 0;
 	copy = strpool_put(c->texts, text);
 	cell_text(&cells[COL_BLOCKING_CHAIN_OBJECT], copy);

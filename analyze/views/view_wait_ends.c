@@ -208,7 +208,8 @@ static struct cell *give_row(struct ends_view *x, const struct view_place *at,
 	if (call)
 		cell_text(&c[COL_WAIT_ENDS_CALL], call);
 	cell_int(&c[COL_WAIT_ENDS_UTID], dense_utid(ids, o->waiter));
-	if (object_text(x->v.a->trace, (uint16_t)(at->b >> 32), o->what, text)) {
+	if (object_text(x->v.a->trace, dense_utid(ids, o->waiter), w->at_ns,
+			(uint16_t)(at->b >> 32), o->what, text)) {
 		cell_text(&c[COL_WAIT_ENDS_OBJECT], strpool_put(x->texts, text));
 		if (!c[COL_WAIT_ENDS_OBJECT].s)
 			return NULL;

@@ -10,6 +10,7 @@
 #include "edit/cut_state.h"
 #include "base/array.h"
 #include "base/hash_map.h"
+#include "model/call.h"
 
 /* Collects what a block refers to. */
 struct refs {
@@ -43,7 +44,8 @@ typedef int (*put_ref_fn)(struct cut *c, struct refs *f, const struct event *ev,
 
 #define TASKS (1u << EVENT_REFERS_THREAD | 1u << EVENT_REFERS_PROCESS)
 #define STACKS (1u << EVENT_REFERS_STACK)
-#define SITES (STACKS | 1u << EVENT_REFERS_SITE)
+#define OBJECTS (1u << (EVENT_REFERS_NAME + TRACE_NAME_SOCKET))
+#define SITES (STACKS | OBJECTS | 1u << EVENT_REFERS_SITE)
 #define NAMES (STACKS | ~((2u << EVENT_REFERS_NAME) - 1))
 
 /* Calls put for all columns that refer to something of what, bits 1 << enum event_refers. */
@@ -253,7 +255,7 @@ static int put_window_names(struct cut *c, struct refs *f)
 	return r == 0 ? put_all_names(c, f, TRACE_NAME_IRQ) : r;
 }
 
-/* ---- code addresses ---- */
+/* ---- addresses of user space ---- */
 
 static int put_site(struct cut *c, struct refs *f, uint32_t upid, uint64_t addr, uint64_t ts_ns)
 {
@@ -271,7 +273,7 @@ static int put_frame_site(struct cut *c, struct refs *f, const struct trace_fram
 	return frame->upid ? put_site(c, f, frame->upid, frame->addr, ts_ns) : 0;
 }
 
-/* Puts what stands at the code addresses of heap objects, and in stacks. */
+/* Puts what stands at the code addresses of heap objects and in stacks, and where locks are. */
 static int put_sites(struct cut *c, struct refs *f, const struct event *ev,
 		     const struct event_column *col)
 {
@@ -279,6 +281,9 @@ static int put_sites(struct cut *c, struct refs *f, const struct event *ev,
 
 	if (col->refers == EVENT_REFERS_STACK)
 		return each_frame(c, f, ev->v[col->index], ev->ts_ns, put_frame_site);
+	if (OBJECTS & 1u << col->refers &&
+	    call_object_of((uint32_t)ev->v[EV_SWITCH_CALL]) != CALL_OBJECT_LOCK)
+		return 0;
 	of = trace_thread_find(c->t, ev->utid);
 	return of ? put_site(c, f, of->upid, ev->v[col->index], ev->ts_ns) : 0;
 }

@@ -207,17 +207,17 @@ enum trace_site_why {
 };
 
 /*
- * Says what is at a code address of a process, from from_ns on, until the next row of the same
- * address.
+ * Says what is at an address of code, or of a lock, of a process, from from_ns on, until the next
+ * row of the same address.
  */
 struct trace_site {
 	uint32_t upid;
 	uint8_t why;			/* enum trace_site_why */
-	uint64_t addr;	/* where a call returns to: its function has the byte before */
+	uint64_t addr;	/* where a call returns to: its function has the byte before; or a lock */
 	uint64_t from_ns;		/* when that came there; 0: not known */
-	uint64_t symbol_offset;		/* of addr in the function */
+	uint64_t symbol_offset;		/* of addr in the function or variable */
 	uint64_t module_offset;		/* of addr in the file */
-	const char *symbol;		/* function, as the linker knows it; "" if not known */
+	const char *symbol;	/* function or variable, as the linker knows it; "" if not known */
 	const char *module; /* file, as the process sees it, "[vdso]", ...; "" if there is none */
 	const char *build_id;		/* hexadecimal digits; "" if not known */
 };

@@ -296,6 +296,7 @@ static int run_loop(struct session *s, int *ret_exit, struct err *e)
 					       { .fd = s->launch ? launch_fd(s->launch) : -1,
 						 .events = POLLIN } };
 	uint64_t cut_ns = 0, tick_ns = 0, now_ns;
+	bool has_list = false;	/* the command may exit before a slice is written */
 	int err = 0;
 
 	sampler_stats_begin(s->sampler);
@@ -315,6 +316,9 @@ static int run_loop(struct session *s, int *ret_exit, struct err *e)
 			return err;
 		sampler_stats_end(s->sampler);
 		err = sampler_look(s->sampler, now_ns) ?: user_sites_look(s->sites);
+		if (!err && s->launch && !has_list)
+			err = user_sites_read_list(s->sites, launch_pid(s->launch));
+		has_list = true;
 		if (err)
 			return err_set(e, err, "out of memory");
 		if (!cut_ns && slice_is_due(s, now_ns)) {

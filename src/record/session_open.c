@@ -81,8 +81,10 @@ static void join(struct buf *text, const char *word, const char *sep)
 }
 
 /* Adds a line to the manifest: what every recording here lacks is not worth a warning each time. */
-static void add_lack(struct session *s, const char *text)
+static void add_lack(void *ctx, const char *text)
 {
+	struct session *s = ctx;
+
 	join(&s->lacks, text, "; ");
 }
 
@@ -128,7 +130,8 @@ uint32_t session_probe_sources(const struct session *s)
 static int open_probe(struct session *s, struct err *e)
 {
 	const struct notices lacks = { .warn = note_lack, .ctx = s };
-	bool stacks = takes_stacks(s);
+	const struct notices quiet = { .warn = add_lack, .ctx = s };
+	bool stacks = takes_stacks(s), has_code;
 	struct probe_config config = { .sources = session_probe_sources(s), .only = s->o.only,
 				       .targets = s->preload.ring != NULL,
 				       .offcpu_ns = s->o.offcpu_ns,
@@ -152,8 +155,10 @@ static int open_probe(struct session *s, struct err *e)
 	err = id_names_new(&s->names, s->probe);
 	if (err)
 		return err_set(e, err, "out of memory");
-	if (s->sources & SOURCE_BIT(SOURCE_HEAP) || stacks) {
-		err = user_sites_new(&s->sites, probe_cpu_cnt(s->probe), &lacks, e);
+	if (s->sources & (SOURCE_BIT(SOURCE_HEAP) | SOURCE_BIT(SOURCE_SWITCH)) || stacks) {
+		has_code = s->sources & SOURCE_BIT(SOURCE_HEAP) || stacks;
+		err = user_sites_new(&s->sites, probe_cpu_cnt(s->probe), has_code,
+				     has_code ? &lacks : &quiet, e);
 		if (err)
 			return err;
 	}

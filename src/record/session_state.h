@@ -21,7 +21,7 @@ struct session {
 	struct probe *probe;
 	struct ring_group *rings;
 	struct id_names *names;
-	struct user_sites *sites;	/* with alloc.heap or stacks; NULL: not available */
+	struct user_sites *sites; /* with switches, alloc.heap or stacks; NULL: not available */
 	struct sampler *sampler;
 	struct workload_filter only;	/* with --only */
 	struct overhead *overhead;	/* with --max-overhead */

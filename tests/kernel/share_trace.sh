@@ -112,12 +112,12 @@ check("share: the bundle is below its size, and whole", size <= LIMIT, size)
 check("share: other programs take it", subprocess.run(["unzip", "-tq", tmp + "/public.zip"], stdout=subprocess.DEVNULL).returncode == 0, "unzip -t")
 
 # ---- the same numbers, other names ----
-NAMES = {"comm", "by_comm", "beside", "holder", "submitter", "largest_rss_comm", "call_site", "user_stack", "kernel_stack", "stack", "function"}
+NAMES = {"comm", "by_comm", "beside", "holder", "submitter", "largest_rss_comm", "call_site", "user_stack", "kernel_stack", "stack", "function", "object"}
 # the size of blocks with other names is their own
 NAMES |= {"bytes_written", "bytes_per_event"}
 INSTANTS = {"t_ns", "start_ns", "end_ns", "peak_ns", "rss_peak_at_ns"}
 # What the names of vectors are, a part of a trace may not know. A burst over an edge is shorter in a part.
-BEYOND = {"path": {"object"}, "irq": {"name"}, "bins": {"name", "spikes", "spike_max_bytes"}}
+BEYOND = {"irq": {"name"}, "bins": {"name", "spikes", "spike_max_bytes"}}
 ARGS = {"spikes": ["--spike-min", "1MiB"]}
 views = [line.split()[0] for line in run("report", "--list").splitlines() if line[:1].strip()]
 pseudonyms = {}

@@ -134,31 +134,45 @@ struct site_asked {
 	uint32_t next;		/* the next answer of the same hash: index + 1; 0: none */
 };
 
-int block_use_site(struct block_writer *w, uint32_t upid, uint32_t pid, uint64_t addr,
-		   uint64_t ts_ns)
+/* Says what process p has at row->addr; -errno: nothing. */
+static int ask_site(struct block_writer *w, const struct task_process *p, bool is_variable,
+		    uint64_t ts_ns, struct trace_site *row, uint64_t *ret_until_ns)
+{
+	const struct id_names_calls *names = &w->config.names;
+	uint64_t since_ns = p->exec_ns > p->life.since_ns ? p->exec_ns : p->life.since_ns;
+
+	if (!is_variable)
+		return names->site(names->ctx, p->pid, ts_ns, row, ret_until_ns);
+	*ret_until_ns = UINT64_MAX;
+	return names->variable(names->ctx, p->pid, since_ns, ts_ns, row);
+}
+
+int block_use_site(struct block_writer *w, const struct task_process *p, uint64_t addr,
+		   bool is_variable, uint64_t ts_ns)
 {
 	const struct id_names_calls *names = &w->config.names;
 	struct block_dict *b = &w->sites;
-	uint64_t key = addr ^ (uint64_t)upid * 0x9e3779b97f4a7c15ull;
+	uint64_t key = addr ^ (uint64_t)p->upid * 0x9e3779b97f4a7c15ull;
 	struct site_asked *v = (struct site_asked *)b->items.data,
-			  new = { .addr = addr, .upid = upid };
+			  new = { .addr = addr, .upid = p->upid };
 	uint32_t first = (uint32_t)(uintptr_t)hash_map_get(&b->by_key, key), i;
-	struct trace_site row = { .upid = upid, .addr = addr };
+	struct trace_site row = { .upid = p->upid, .addr = addr };
 	size_t cnt = b->items.len / sizeof(*v);
 	int r;
 
-	if (!names->site || !addr)
+	if (!addr || !(is_variable ? names->variable != NULL : names->site != NULL))
 		return 0;
 	for (i = first; i; i = v[i - 1].next)
-		if (v[i - 1].addr == addr && v[i - 1].upid == upid && ts_ns >= v[i - 1].from_ns &&
-		    ts_ns < v[i - 1].until_ns)
+		if (v[i - 1].addr == addr && v[i - 1].upid == p->upid &&
+		    ts_ns >= v[i - 1].from_ns && ts_ns < v[i - 1].until_ns)
 			return 0;
 	if (cnt == SITE_DICT_MAX)
 		return 0;
-	r = names->site(names->ctx, pid, ts_ns, &row, &new.until_ns);
-	if (r)
+	r = ask_site(w, p, is_variable, ts_ns, &row, &new.until_ns);
+	if (r == -ENOMEM || (r && !is_variable))
 		return r == -ENOMEM ? r : 0;
-	row_put_site(&w->small[CHUNK_SITES], &row);
+	if (!r)
+		row_put_site(&w->small[CHUNK_SITES], &row);
 	new.from_ns = row.from_ns;
 	new.next = first;
 	buf_add(&b->items, &new, sizeof(new));

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/call.h"
 #include "record/encode/block_state.h"
 #include "format/chunk.h"
 
@@ -156,13 +157,27 @@ static void note_step(struct fill *f, const struct wire_hdr *h, uint32_t at)
 		f->failed = true;
 }
 
+/* The thread in a slot refers to an address of user space. */
+static void fill_site(struct fill *f, uint32_t slot, uint64_t addr, bool is_variable,
+		      uint64_t ts_ns)
+{
+	const struct task_thread *t = f->w->slots.thread[slot];
+
+	if (t && t->process && block_use_site(f->w, t->process, addr, is_variable, ts_ns) < 0)
+		f->failed = true;
+}
+
 static inline void note_switch(struct fill *f, const struct kind_rows *k, uint32_t at,
 			       const struct wire_switch *r)
 {
 	uint64_t object = (uint64_t)r->object_high << 32 | r->object_low;
 
 	k->val[EV_SWITCH_OBJECT][at] = object;
-	if (object && socket_names_use(f->w, r->call, object) < 0)
+	if (!object)
+		return;
+	if (call_object_of(r->call) == CALL_OBJECT_LOCK)
+		fill_site(f, k->utid[at], object, true, r->hdr.ts_ns);
+	else if (socket_names_use(f->w, r->call, object) < 0)
 		f->failed = true;
 }
 
@@ -221,20 +236,10 @@ static inline void note_dirty(struct fill *f, const struct kind_rows *k, uint32_
 	note_step(f, &r->hdr, at);
 }
 
-/* A user-space code address of the thread in a slot. */
-static void fill_site(struct fill *f, uint32_t slot, uint64_t addr, uint64_t ts_ns)
-{
-	const struct task_thread *t = f->w->slots.thread[slot];
-
-	if (t && t->process &&
-	    block_use_site(f->w, t->process->upid, t->process->pid, addr, ts_ns) < 0)
-		f->failed = true;
-}
-
 static inline void note_heap_alloc(struct fill *f, const struct kind_rows *k, uint32_t at,
 				   const struct wire_heap_alloc *r)
 {
-	fill_site(f, k->utid[at], r->call_site, r->hdr.ts_ns);
+	fill_site(f, k->utid[at], r->call_site, false, r->hdr.ts_ns);
 }
 
 /* ---- records whose values have to be worked out ---- */
@@ -330,7 +335,7 @@ static uint64_t fill_frames(struct fill *f, uint32_t slot, struct stack_frames *
 	if (stack_dict_use(&w->stacks, &w->small[CHUNK_FRAMES], s, &id, &is_new) < 0)
 		f->failed = true;
 	for (uint32_t i = 0; i < s->user_cnt; i++)
-		fill_site(f, slot, s->user[i], ts_ns);
+		fill_site(f, slot, s->user[i], false, ts_ns);
 	for (uint32_t i = 0; !f->failed && is_new && i < s->kernel_cnt; i++)
 		if (block_use_name(w, TRACE_NAME_SYMBOL, s->kernel[i]) < 0)
 			f->failed = true;

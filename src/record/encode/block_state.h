@@ -174,11 +174,12 @@ void block_dict_done(struct block_dict *b);
 void block_dict_begin(struct block_dict *b);	/* begins a block */
 
 /*
- * An event of process upid, pid at ts_ns has the user-space code address. Each (process, address)
- * is asked for once per block, or once for each mapping that was there in turn.
+ * An event of a process at ts_ns has an address of user space: code, or a lock, which may be a
+ * variable. Each (process, address) is asked for once per block, or once for each mapping that was
+ * there in turn.
  */
-int block_use_site(struct block_writer *w, uint32_t upid, uint32_t pid, uint64_t addr,
-		   uint64_t ts_ns);
+int block_use_site(struct block_writer *w, const struct task_process *p, uint64_t addr,
+		   bool is_variable, uint64_t ts_ns);
 
 struct stack_frames {
 	uint32_t upid;		/* of the user frames; 0: there are none */

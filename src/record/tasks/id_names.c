@@ -281,6 +281,12 @@ static int site_name(void *ctx, uint32_t pid, uint64_t ts_ns, struct trace_site 
 	return user_sites_find(((struct id_names *)ctx)->sites, pid, ts_ns, ret, ret_until_ns);
 }
 
+static int variable_name(void *ctx, uint32_t pid, uint64_t since_ns, uint64_t ts_ns,
+			 struct trace_site *ret)
+{
+	return user_sites_find_variable(((struct id_names *)ctx)->sites, pid, since_ns, ts_ns, ret);
+}
+
 static void file_path(void *ctx, uint32_t dev, const char *inside, char *ret, size_t size)
 {
 	mounts_path(&((struct id_names *)ctx)->mounts, dev, inside, ret, size);
@@ -291,5 +297,7 @@ struct id_names_calls id_names_calls(struct id_names *n, struct user_sites *site
 	n->sites = sites;
 	return (struct id_names_calls){ .ctx = n, .name = find_name,
 					.quota = quota_at,
-					.site = sites ? site_name : NULL, .path = file_path };
+					.site = sites ? site_name : NULL,
+					.variable = sites ? variable_name : NULL,
+					.path = file_path };
 }

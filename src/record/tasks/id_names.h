@@ -34,6 +34,9 @@ struct id_names_calls {
 	 */
 	int (*site)(void *ctx, uint32_t pid, uint64_t ts_ns, struct trace_site *ret,
 		    uint64_t *ret_until_ns);
+	/* The variable at ret->addr: user_sites_find_variable(). */
+	int (*variable)(void *ctx, uint32_t pid, uint64_t since_ns, uint64_t ts_ns,
+			struct trace_site *ret);
 	/*
 	 * The path, from the root, of what is at inside in the file system dev; NULL: paths stay
 	 * those inside the file system.
@@ -57,5 +60,5 @@ bool id_names_has_kernel_symbols(const struct id_names *n);
 /* "vda", or "device 8:0" where the kernel has no name for it. */
 void id_names_of_device(uint32_t dev, char *buf, size_t size);
 
-/* n and sites (NULL: no names of user code) must outlive the writer. */
+/* n and sites (NULL: no names of user code and of locks) must outlive the writer. */
 struct id_names_calls id_names_calls(struct id_names *n, struct user_sites *sites);

@@ -294,6 +294,7 @@ static int apply_exec(struct task_table *id, const struct wire_exec *r)
 	memcpy(p->comm, t->comm, sizeof(p->comm));
 	p->uid = r->uid;
 	p->cgroup_id = r->cgroup_id;
+	p->exec_ns = r->hdr.ts_ns;
 	if (r->hdr.flags & WIRE_F_TARGET)
 		p->flags |= TRACE_TASK_WORKLOAD;
 	free(p->exe);

@@ -54,6 +54,7 @@ struct task_process {
 	uint32_t upid, pid, ns_pid, ppid, uid, flags, exit_code;
 	uint32_t parent_upid;
 	uint64_t start_ns, cgroup_id;
+	uint64_t exec_ns;		/* when it last changed its program; 0: not in the trace */
 	char comm[TRACE_COMM_LEN + 1];
 	char *exe, *cmdline;		/* NULL: not known */
 	struct task_process *parent;	/* NULL: not known, or forgotten */

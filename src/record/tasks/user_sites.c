@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * user_sites: looks an address up one byte before the call's return address, because a call that
- * never returns may be its function's last instruction.
+ * user_sites: looks an address of code up one byte before the call's return address, because a call
+ * that never returns may be its function's last instruction. Variables need no records of mappings:
+ * the list of a process is read when a thread of it first sleeps for a lock, and again for memory
+ * that was mapped later.
  */
 #include "record/tasks/user_sites.h"
 
@@ -13,7 +15,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/clock.h"
+#include "base/hash_map.h"
 #include "base/helper.h"
 #include "base/privilege.h"
 #include "probe/exec_maps.h"
@@ -22,13 +26,30 @@
 #include "symbol/module_cache.h"
 
 #define KEEP_NS 2000000000ULL	/* records of one ring may be a slice late */
+#define READ_AGAIN_NS 2000000000ULL	/* reading the mappings of a process holds it up */
+#define KEEP_LIST_NS 60000000000ULL	/* of a process that nobody asks for */
 
 struct user_sites {
 	struct helper opener;
 	struct exec_maps *maps;		/* NULL: not available */
 	struct map_cache *cache;
 	struct module_cache *modules;
+	struct hash_map lists;		/* of mappings (struct map_list), by pid */
+	bool has_code;
 	uint64_t forgot_ns;
+};
+
+/* Holds a mapping that can be written, with the memory that the loader adds behind a file's. */
+struct map_range {
+	struct map_record map;
+	uint64_t end;
+	char *path;			/* map's; NULL: no file */
+};
+
+struct map_list {
+	struct map_range *v;		/* by address */
+	size_t cnt, cap;
+	uint64_t read_ns, used_ns;	/* read_ns 0: not yet */
 };
 
 _Static_assert((int)MODULE_STRIPPED == TRACE_SITE_STRIPPED &&
@@ -165,7 +186,7 @@ static int open_mapped(void *ctx, uint32_t pid, uint64_t start, uint64_t end)
 	return opener_open(ctx, pid, start, end);
 }
 
-int user_sites_new(struct user_sites **ret, unsigned int cpu_cnt,
+int user_sites_new(struct user_sites **ret, unsigned int cpu_cnt, bool has_code,
 		   const struct notices *notices, struct err *e)
 {
 	struct user_sites *u = calloc(1, sizeof(*u));
@@ -173,6 +194,7 @@ int user_sites_new(struct user_sites **ret, unsigned int cpu_cnt,
 
 	if (!u)
 		return err_set(e, -ENOMEM, "out of memory");
+	u->has_code = has_code;
 	r = opener_start(&u->opener) ?: map_cache_new(&u->cache);
 	r = r ?: module_cache_new(&u->modules, open_mapped, &u->opener);
 	if (r) {
@@ -182,23 +204,46 @@ int user_sites_new(struct user_sites **ret, unsigned int cpu_cnt,
 	*ret = u;
 	/* perf and /proc use other pids than BPF there, which name other processes */
 	if (own_pids_are_other()) {
-		notices_warn(notices, "inside a pid namespace functions of programs get no names; "
-				      "record outside of it");
+		notices_warn(notices, "inside a pid namespace %s of programs get no names; "
+				      "record outside of it", has_code ? "functions" : "locks");
 		user_sites_free(u);
 		*ret = NULL;
 		return 0;
 	}
-	r = exec_maps_open(&u->maps, cpu_cnt);
+	r = has_code ? exec_maps_open(&u->maps, cpu_cnt) : 0;
 	if (r)
 		notices_warn(notices, "functions of short-lived processes are not named: "
 				      "perf_event_open: %s", strerror(-r));
 	return 0;
 }
 
+static void drop_ranges(struct map_list *l)
+{
+	while (l->cnt)
+		free(l->v[--l->cnt].path);
+}
+
+/* before_ns: when the list must have been used for it to stay */
+static bool drop_list(void *before_ns, void **list)
+{
+	struct map_list *l = *list;
+
+	if (l->used_ns >= *(uint64_t *)before_ns)
+		return false;
+	drop_ranges(l);
+	free(l->v);
+	free(l);
+	return true;
+}
+
 void user_sites_free(struct user_sites *u)
 {
+	uint64_t all = UINT64_MAX;
+
 	if (!u)
 		return;
+	hash_map_drop_if(&u->lists, drop_list, &all);
+	hash_map_done(&u->lists);
 	exec_maps_close(u->maps);
 	map_cache_free(u->cache);
 	module_cache_free(u->modules);
@@ -229,8 +274,8 @@ static int note(void *ctx, const struct map_record *r)
 	return map_cache_note(u->cache, &with);
 }
 
-/* Parses one line of /proc/PID/maps; false: the memory is not executable. */
-static bool parse_line(char *line, struct map_record *r)
+/* Parses one line of /proc/PID/maps; false: the memory lacks the permission, a letter. */
+static bool parse_line(char *line, char permission, struct map_record *r)
 {
 	unsigned long long start, end, offset, ino;
 	unsigned int major, minor;
@@ -239,7 +284,7 @@ static bool parse_line(char *line, struct map_record *r)
 
 	line[strcspn(line, "\n")] = 0;
 	if (sscanf(line, "%llx-%llx %7s %llx %x:%x %llu %n", &start, &end, perms, &offset, &major,
-		   &minor, &ino, &at) < 7 || !at || perms[2] != 'x')
+		   &minor, &ino, &at) < 7 || !at || !strchr(perms, permission))
 		return false;
 	r->start = start;
 	r->end = end;
@@ -251,8 +296,9 @@ static bool parse_line(char *line, struct map_record *r)
 	return true;
 }
 
-/* Reads a process's mappings. 0 also when the process is gone. */
-static int read_maps(struct user_sites *u, uint32_t pid, uint64_t now_ns)
+/* Calls add for the mappings that have a permission. 0 also when the process is gone. */
+static int read_maps(struct user_sites *u, uint32_t pid, uint64_t now_ns, char permission,
+		     int (*add)(void *ctx, const struct map_record *r), void *ctx)
 {
 	int fd = opener_open(&u->opener, pid, 0, 0), r = 0;
 	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
@@ -266,8 +312,8 @@ static int read_maps(struct user_sites *u, uint32_t pid, uint64_t now_ns)
 		return 0;
 	}
 	while (!r && getline(&line, &room, f) > 0)
-		if (parse_line(line, &rec))
-			r = note(u, &rec);
+		if (parse_line(line, permission, &rec))
+			r = add(ctx, &rec);
 	free(line);
 	fclose(f);
 	return r;
@@ -276,9 +322,9 @@ static int read_maps(struct user_sites *u, uint32_t pid, uint64_t now_ns)
 int user_sites_add(struct user_sites *u, uint32_t pid)
 {
 	uint64_t now_ns = clock_mono_ns();
-	int r = map_cache_add(u->cache, pid, now_ns);
+	int r = u->has_code ? map_cache_add(u->cache, pid, now_ns) : 0;
 
-	return r ? r : read_maps(u, pid, now_ns);
+	return r || !u->has_code ? r : read_maps(u, pid, now_ns, 'x', note, u);
 }
 
 static int renew(void *ctx, uint32_t pid)
@@ -292,7 +338,7 @@ static int renew(void *ctx, uint32_t pid)
 	if (access(path, F_OK))
 		return 0;	/* its exit record is still to come, or was lost */
 	r = map_cache_renew(u->cache, pid, now_ns);
-	return r ? r : read_maps(u, pid, now_ns);
+	return r ? r : read_maps(u, pid, now_ns, 'x', note, u);
 }
 
 int user_sites_look(struct user_sites *u)
@@ -310,6 +356,8 @@ int user_sites_look(struct user_sites *u)
 
 void user_sites_end_slice(struct user_sites *u, uint64_t to_ns)
 {
+	uint64_t before_ns;
+
 	if (!u)
 		return;
 	module_cache_close_unused(u->modules);
@@ -317,6 +365,8 @@ void user_sites_end_slice(struct user_sites *u, uint64_t to_ns)
 		return;
 	u->forgot_ns = to_ns;
 	map_cache_forget(u->cache, to_ns - KEEP_NS);
+	before_ns = to_ns > KEEP_LIST_NS ? to_ns - KEEP_LIST_NS : 0;
+	hash_map_drop_if(&u->lists, drop_list, &before_ns);
 }
 
 /* ---- answering ---- */
@@ -360,5 +410,97 @@ int user_sites_find(void *ctx, uint32_t pid, uint64_t ts_ns, struct trace_site *
 	ret->module = a.path;
 	ret->module_offset = a.path[0] ? ret->addr - hit.start + hit.offset : 0;
 	ret->build_id = a.build_id;
+	return 0;
+}
+
+/* ---- variables ---- */
+
+static int add_range(void *ctx, const struct map_record *r)
+{
+	struct map_list *l = ctx;
+	struct map_range *last = l->cnt ? &l->v[l->cnt - 1] : NULL, new = { .map = *r };
+
+	if (last && last->end == r->start && !r->ino) {
+		last->end = r->end;
+		return 0;
+	}
+	new.end = r->end;
+	new.path = r->ino ? strdup(r->path) : NULL;
+	if (r->ino && !new.path)
+		return -ENOMEM;
+	new.map.path = new.path;
+	if (array_add(&l->v, &l->cap, &l->cnt, new) == 0)
+		return 0;
+	free(new.path);
+	return -ENOMEM;
+}
+
+/* The range that holds an address; NULL: none does. */
+static struct map_range *range_of(const struct map_list *l, uint64_t addr)
+{
+	size_t lo = 0, hi = l->cnt;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (l->v[mid].end <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < l->cnt && addr >= l->v[lo].map.start ? &l->v[lo] : NULL;
+}
+
+int user_sites_read_list(struct user_sites *u, uint32_t pid)
+{
+	struct map_list *l = u ? hash_map_make(&u->lists, pid, sizeof(*l)) : NULL;
+
+	if (!l)
+		return u ? -ENOMEM : 0;
+	drop_ranges(l);
+	l->read_ns = l->used_ns = clock_mono_ns();
+	return read_maps(u, pid, l->read_ns, 'w', add_range, l);
+}
+
+/* The range of an address, of a list that is as new as it has to be. */
+static int find_range(struct user_sites *u, uint32_t pid, uint64_t addr, uint64_t since_ns,
+		      uint64_t ts_ns, struct map_range **ret)
+{
+	struct map_list *l = hash_map_get(&u->lists, pid);
+	int r;
+
+	*ret = l ? range_of(l, addr) : NULL;
+	if (l)
+		l->used_ns = ts_ns;
+	if (l && l->read_ns >= since_ns && (*ret || ts_ns < l->read_ns + READ_AGAIN_NS))
+		return 0;
+	r = user_sites_read_list(u, pid);
+	l = hash_map_get(&u->lists, pid);
+	*ret = l ? range_of(l, addr) : NULL;
+	return r;
+}
+
+int user_sites_find_variable(struct user_sites *u, uint32_t pid, uint64_t since_ns, uint64_t ts_ns,
+			     struct trace_site *ret)
+{
+	struct map_range *m;
+	struct module_answer a;
+	int r = find_range(u, pid, ret->addr, since_ns, ts_ns, &m);
+
+	if (r || ts_ns < since_ns || !m || !m->path)
+		return r ? r : -ENOENT;
+	if (!m->map.module)
+		m->map.module = module_cache_of(u->modules, &m->map);
+	if (!m->map.module)
+		return -ENOMEM;
+	r = module_cache_find_variable(u->modules, m->map.module, pid, m->map.start, m->map.end,
+				       m->map.offset, ret->addr - m->map.start, &a);
+	if (r)
+		return r;
+	*ret = (struct trace_site){ .upid = ret->upid, .addr = ret->addr, .from_ns = since_ns,
+				    .why = (uint8_t)a.why, .symbol = a.symbol,
+				    .symbol_offset = a.symbol[0] ? a.symbol_offset : 0,
+				    .module = a.path, .build_id = a.build_id,
+				    .module_offset = ret->addr - m->map.start + m->map.offset };
 	return 0;
 }

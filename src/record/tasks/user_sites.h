@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * user_sites: the functions at user-space code addresses of the workload, found while it runs.
+ * user_sites: the functions at user-space code addresses of the workload, and the variables at the
+ * addresses of locks, found while it runs.
  *
  *     exec_maps --> map_cache: which file is mapped where, when --> module_cache: which function
  *
@@ -9,6 +10,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -19,9 +21,10 @@ struct user_sites;
 
 /*
  * Call while privileged, and while there is one thread. Calls warn for what is not available:
- * without perf events only processes that live long enough are followed.
+ * without perf events only processes that live long enough are followed. Without has_code, which
+ * costs every process of the machine a little, there are variables only.
  */
-int user_sites_new(struct user_sites **ret, unsigned int cpu_cnt,
+int user_sites_new(struct user_sites **ret, unsigned int cpu_cnt, bool has_code,
 		   const struct notices *notices, struct err *e);
 void user_sites_free(struct user_sites *u);
 /* the helper's pid; 0: there is none, or u is NULL */
@@ -40,3 +43,13 @@ void user_sites_end_slice(struct user_sites *u, uint64_t to_ns);
 /* For struct id_names_calls; ctx is a struct user_sites. */
 int user_sites_find(void *ctx, uint32_t pid, uint64_t ts_ns, struct trace_site *ret,
 		    uint64_t *ret_until_ns);
+
+/*
+ * Fills all of ret but upid and addr with the variable of a mapped file at an address of process
+ * pid, which has run its program since since_ns. -ENOENT: no file is mapped there; -ENOMEM. The
+ * mappings are those of a little later: a process that has exited by then has none.
+ */
+int user_sites_find_variable(struct user_sites *u, uint32_t pid, uint64_t since_ns, uint64_t ts_ns,
+			     struct trace_site *ret);
+/* Reads the mappings of a process for that now, since it may exit soon. u may be NULL. */
+int user_sites_read_list(struct user_sites *u, uint32_t pid);

@@ -73,7 +73,8 @@ static void wait_for(struct gen *g, uint64_t at_ms, uint32_t type, uint64_t obje
  */
 static void make(struct made_trace *m)
 {
-	made_begin(m, &(struct gen_config){ .cpu_cnt = 2, .from_ns = T0, .file_bytes = 1 });
+	made_begin(m, &(struct gen_config){ .cpu_cnt = 2, .from_ns = T0, .file_bytes = 1,
+					    .sites = true });
 	gen_snap(m->g, T0, 0, API, API, 1, "api");
 	gen_snap(m->g, T0, 1, DB, DB, 1, "db");
 	gen_switch(m->g, T0, 1, 0, DB, 0);
@@ -94,17 +95,21 @@ static void make(struct made_trace *m)
 	wait_for(m->g, 60, WIRE_FILE_SOCKET, NAMELESS, false);
 	wait_for(m->g, 70, WIRE_FILE_SOCKET, LOST, false);
 	wait_for(m->g, 80, WIRE_FILE_PIPE, PIPE, false);
-	wait_for(m->g, 90, WIRE_FILE_UNKNOWN, 0x7f33a0012018, false);
-	wait_for(m->g, 100, WIRE_FILE_REGULAR, 0, false);
-	gen_switch(m->g, AT(106), 0, 0, API, 0);
-	gen_slice(m->g, AT(110));
+	wait_for(m->g, 90, WIRE_FILE_UNKNOWN, 0xbf33a0012018, false);
+	wait_for(m->g, 100, WIRE_FILE_UNKNOWN, 0x7f33a0012000, false);
+	wait_for(m->g, 110, WIRE_FILE_UNKNOWN, 0x7f33a0012018, false);
+	wait_for(m->g, 120, WIRE_FILE_UNKNOWN, 0x7f33a0012019, false);
+	wait_for(m->g, 130, WIRE_FILE_REGULAR, 0, false);
+	gen_switch(m->g, AT(136), 0, 0, API, 0);
+	gen_slice(m->g, AT(140));
 	made_open(m);
 }
 
 static const char *const wanted[] = {
 	"tcp 127.0.0.1:40112 > 127.0.0.1:5432", "tcp 10.0.0.1:40113 > 10.0.0.10:443",
 	"tcp [::1]:80", "unix /run/db.sock", "unix @db", "socket:[4716]", "socket:[4717]",
-	"pipe:[4718]", "7f33a0012018",
+	"pipe:[4718]", "bf33a0012018", "ufunc_120 (prog)", "ufunc_120+0x18 (prog)",
+	"7f33a0012019 (prog)",
 };
 
 #define WANTED (sizeof(wanted) / sizeof(wanted[0]))
@@ -117,7 +122,8 @@ static void test_switches_and_waits_that_ended_tell_what_the_thread_waited_for(v
 	make(&m);
 	for (i = 0; i < WANTED; i++) {
 		assert_int_equal(rows_one(m.a, "SELECT ts_ns FROM switches WHERE "
-					       "object_name(call, object) = '%s'", wanted[i]),
+					       "object_name(call, object, utid, ts_ns) = '%s'",
+					 wanted[i]),
 				 10 * (i + 1) * MS);
 		assert_int_equal(rows_one(m.a, "SELECT wait_ns FROM wait_ends "
 					       "WHERE waits AND object = '%s'", wanted[i]),
@@ -156,12 +162,25 @@ static void test_two_ends_are_on_one_machine_if_their_addresses_are_one(void **s
 	assert_false(object_text_is_local(""));
 }
 
+/* A lock has no name where its process is not told. */
+static void test_object_name_without_a_thread_is_the_address(void **state)
+{
+	struct made_trace m;
+
+	make(&m);
+	assert_int_equal(rows_one(m.a, "SELECT count(*) FROM switches WHERE "
+				       "object_name(call, object) LIKE '_f33a00120__'"), 4);
+	made_close(&m);
+}
+
 /* Protocols, ports and which ends are on one machine stay; paths and addresses do not. */
 static void test_redaction_leaves_of_a_socket_what_tells_nothing(void **state)
 {
 	static const char *const patterns[] = {
 		"tcp 127.0.0.1:40112 > 127.0.0.1:5432", "tcp addr-*:40113 > addr-*:443",
 		"tcp [[]::1]:80", "unix /*.sock", "unix @*", "socket:[[]4716]",
+		"socket:[[]4717]", "pipe:[[]4718]", "bf33a0012018", "fn-* (*)", "fn-*+0x18 (*)",
+		"7f33a0012019 (*)",
 	};
 	const struct redact_options o = { .salt = "x", .salt_bytes = 1 };
 	struct made_trace m;
@@ -179,11 +198,12 @@ static void test_redaction_leaves_of_a_socket_what_tells_nothing(void **state)
 	assert_int_equal(analysis_open(&a, t, NULL), 0);
 	for (i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++)
 		assert_int_equal(rows_one(a, "SELECT count(*) FROM switches WHERE ts_ns = %u "
-					     "AND object_name(call, object) GLOB '%s'",
+					     "AND object_name(call, object, utid, ts_ns) GLOB '%s'",
 					  10000000 * (i + 1), patterns[i]), 1);
 	assert_int_equal(rows_one(a, "SELECT count(*) FROM switches WHERE object_name(call, "
-				     "object) GLOB '*db*' OR object_name(call, object) "
-				     "GLOB '*10.0*'"), 0);
+				     "object) GLOB '*db*' OR object_name(call, object, utid, "
+				     "ts_ns) GLOB '*10.0*' OR object_name(call, object, utid, "
+				     "ts_ns) GLOB '*prog)'"), 0);
 	analysis_close(a);
 	trace_close(t);
 	made_close(&m);
@@ -194,6 +214,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 			test_switches_and_waits_that_ended_tell_what_the_thread_waited_for),
+		cmocka_unit_test(test_object_name_without_a_thread_is_the_address),
 		cmocka_unit_test(test_redaction_leaves_of_a_socket_what_tells_nothing),
 		cmocka_unit_test(test_who_sent_from_this_machine_ended_the_wait),
 		cmocka_unit_test(test_two_ends_are_on_one_machine_if_their_addresses_are_one),

@@ -110,6 +110,15 @@ static int name_site(void *ctx, uint32_t pid, uint64_t ts_ns, struct trace_site 
 	return 0;
 }
 
+/* Locks above 2^47 are in no file. */
+static int name_variable(void *ctx, uint32_t pid, uint64_t since_ns, uint64_t ts_ns,
+			 struct trace_site *ret)
+{
+	uint64_t until_ns;
+
+	return ret->addr >> 47 ? -ENOENT : name_site(ctx, pid, ts_ns, ret, &until_ns);
+}
+
 struct gen *gen_open(const char *dir, const struct gen_config *config)
 {
 	struct gen *g = calloc(1, sizeof(*g));
@@ -141,8 +150,10 @@ struct gen *gen_open(const char *dir, const struct gen_config *config)
 	memset(online, 1, sizeof(online));
 	if (config->cpus_online)
 		bc.cpu_online = online;
-	if (config->sites)
+	if (config->sites) {
 		bc.names.site = name_site;
+		bc.names.variable = name_variable;
+	}
 	if (config->quotas)
 		bc.names.quota = quota_at;
 	if (config->no_names)
