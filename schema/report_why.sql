@@ -189,8 +189,6 @@ SELECT u.name AS comm, u.alloc_bytes AS rss_grown_bytes, u.peak_bytes AS rss_pea
  ORDER BY u.alloc_bytes DESC
 
 -- section: ?Path (5: report path)
-SELECT p.pid AS pid, t.comm AS comm, c.kind AS kind, c.call AS call, c.object AS object, count(*) AS parts, sum(c.end_ns - c.start_ns) AS path_ns,
-       round(100.0 * sum(c.end_ns - c.start_ns) / nullif(:to - :from, 0), 3) AS share_pct
-  FROM blocking_chain(:from, :to) AS c JOIN threads AS t ON t.utid = c.utid JOIN processes AS p ON p.upid = t.upid
- GROUP BY c.utid, c.kind, c.call, c.object
- ORDER BY path_ns DESC, c.utid, c.kind, c.call, c.object
+SELECT pid, comm, kind, call, object, parts, path_ns, share_pct FROM (
+-- rows of path
+)
