@@ -97,7 +97,7 @@ SELECT comm, device_name(dev) AS device, op, ios, bytes, lat_p50_ns, lat_p99_ns,
 -- section: +Events
 SELECT class, sum(attempted_cnt) AS attempted, sum(read_cnt) AS read,
        lost_events(class, :from, :to) AS lost_events, is_complete(class || '?', :from, :to) AS complete
-  FROM hook_stats WHERE from_ns < :to AND max(to_ns - 1, from_ns) >= :from AND max(to_ns - 1, from_ns) < :to
+  FROM hook_stats WHERE from_ns < to_ns AND to_ns > :from AND to_ns <= :to
  GROUP BY class ORDER BY class
 
 -- section: +Recording

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <cmocka.h>
 
 #include "edit/trace_cut.h"
@@ -118,6 +119,64 @@ static void test_cuts_of_a_trace_share_no_loss(void **state)
 	made_close(&m);
 }
 
+/* How many rows `loss` and the section Events of the summary have of a window. */
+static void count_rows(struct analysis *a, uint64_t from_ns, uint64_t to_ns, unsigned int ret[2])
+{
+	struct report_request q = { .view = "loss", .from_ns = from_ns, .to_ns = to_ns };
+	struct rows r;
+
+	rows_report(&r, a, &q);
+	ret[0] = r.row_cnt;
+	rows_done(&r);
+	q.view = "summary";
+	rows_report(&r, a, &q);
+	ret[1] = 0;
+	for (unsigned int i = 0; i < r.row_cnt; i++)
+		ret[1] += !strcmp(rows_text(&r, i, 0), "Events") &&
+			  !strcmp(rows_text(&r, i, 2), "class");
+	rows_done(&r);
+}
+
+/* What hooks cost elsewhere in the trace is in the cut for its estimates, and no sample of it. */
+static void test_a_cut_has_no_rows_of_samples_outside(void **state)
+{
+	unsigned int of_trace[2], of_cut[2], half;
+	struct made_trace m;
+
+	made_begin(&m, &(struct gen_config){ .cpu_cnt = 1, .from_ns = T0 });
+	for (half = 0; half < 2; half++) {
+		gen_hook_stat(m.g, &(struct trace_hook_stat){
+			.from_ns = T0 + half * 10 * MS, .to_ns = T0 + (half + 1) * 10 * MS,
+			.hook = half ? WIRE_SWITCH : WIRE_VM, .attempted_cnt = 8, .read_cnt = 8,
+			.run_cnt = 8, .run_time_ns = 800, .sampled_ns = MS, .sampled_cnt = 8 });
+		gen_slice(m.g, T0 + (half + 1) * 10 * MS);
+	}
+	made_open(&m);
+	for (half = 0; half < 2; half++) {
+		struct trace_cut_request q = { .from_ns = T0 + half * 10 * MS,
+					       .to_ns = T0 + (half + 1) * 10 * MS,
+					       .reason = "test", .before = analysis_checkpoint,
+					       .before_ctx = m.a };
+		struct trace_cut_result made;
+		struct analysis *a;
+		struct trace *t;
+		char path[100];
+
+		snprintf(path, sizeof(path), "%s/cut-%u", m.dir, half);
+		assert_int_equal(trace_cut(m.t, &q, path, &made, NULL), 0);
+		assert_int_equal(trace_open(&t, path, NULL), 0);
+		assert_int_equal(analysis_open(&a, t, NULL), 0);
+		count_rows(m.a, q.from_ns, q.to_ns, of_trace);
+		count_rows(a, q.from_ns, q.to_ns, of_cut);
+		assert_int_equal(of_trace[0], 1);
+		assert_int_equal(of_trace[1], 1);
+		assert_memory_equal(of_cut, of_trace, sizeof(of_cut));
+		analysis_close(a);
+		trace_close(t);
+	}
+	made_close(&m);
+}
+
 /* A sample of counters and its losses count in one of two windows, in cost as in loss. */
 static void test_cost_counts_a_sample_where_it_ends(void **state)
 {
@@ -171,6 +230,7 @@ int main(void)
 		cmocka_unit_test(test_a_loss_that_ends_after_the_trace_counts_at_its_end),
 		cmocka_unit_test(test_a_killed_recorder_leaves_such_a_loss),
 		cmocka_unit_test(test_cuts_of_a_trace_share_no_loss),
+		cmocka_unit_test(test_a_cut_has_no_rows_of_samples_outside),
 		cmocka_unit_test(test_cost_counts_a_sample_where_it_ends),
 		cmocka_unit_test(test_memory_needs_changes_of_mapped_memory),
 	};
