@@ -161,6 +161,6 @@ found AS (
 	  FROM ran WHERE 2 * ns >= span_ns AND NOT EXISTS (SELECT 1 FROM held))
 -- who has no name that a shell takes as it is, has no command
 SELECT printf('%s %s: ebpfrec report %s --comm %s', name,
-              printf(what, CASE WHEN ns >= 999500000000 THEN printf('%.0f s', ns / 1e9) WHEN ns >= 999500000 THEN printf('%.3g s', ns / 1e9) ELSE printf('%.3g ms', ns / 1e6) END),
+              printf(what, duration_text(ns)),
               view, iif(name GLOB '*[^-A-Za-z0-9_.:/+@]*', '''' || name || '''', name)) AS answer
   FROM found WHERE name <> '' AND name NOT GLOB '-*' AND name NOT GLOB '*[^ -~]*' AND name NOT GLOB '*[''*?\[]*'

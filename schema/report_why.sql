@@ -71,16 +71,16 @@ r AS MATERIALIZED (
 file AS (SELECT file, sum(latency_ns) AS ns, sum(bytes) AS bytes FROM r WHERE mine GROUP BY file ORDER BY ns DESC, file LIMIT 1),
 beside AS (SELECT t.comm AS comm, sum(r.bytes) AS bytes FROM r JOIN threads AS t ON t.utid = r.submitter_utid
             WHERE NOT r.mine AND NOT thread_in_scope(r.submitter_utid) AND r.dev IN (SELECT dev FROM r WHERE mine) GROUP BY t.upid, t.comm ORDER BY bytes DESC, t.upid, t.comm LIMIT 1)
-SELECT rtrim(printf('%s %s s of %s s (%d %%) %s', CASE kind WHEN 'running' THEN 'The threads ran for' WHEN 'stopped' THEN 'The threads were stopped for' WHEN 'throttled'
+SELECT rtrim(printf('%s %s of %s (%d %%) %s', CASE kind WHEN 'running' THEN 'The threads ran for' WHEN 'stopped' THEN 'The threads were stopped for' WHEN 'throttled'
               THEN 'The threads were throttled for' WHEN 'unknown' THEN 'What the threads did is not known for' ELSE 'The threads waited' END,
-              printf(iif(ns < 999.5e9, '%.3g', '%.0f'), ns / 1e9), printf(iif(life_ns < 999.5e9, '%.3g', '%.0f'), life_ns / 1e9), ns * 100 / life_ns,
+              duration_text(ns), duration_text(life_ns), ns * 100 / life_ns,
               CASE kind WHEN 'running' THEN 'on CPUs' WHEN 'throttled' THEN 'because the quota of their control group was used up' WHEN 'cpu' THEN 'for a CPU' WHEN 'disk' THEN 'for a disk'
               WHEN 'lock' THEN 'for locks' WHEN 'fault' THEN 'for pages' WHEN 'poll' THEN 'for events' WHEN 'call' THEN 'in system calls' WHEN 'kernel' THEN 'for work, as kernel threads'
               WHEN 'socket' THEN 'for sockets' WHEN 'pipe' THEN 'for pipes' WHEN 'timer' THEN 'for timers' WHEN 'child' THEN 'for children' ELSE '' END)) AS answer
   FROM top
-UNION ALL SELECT printf('%s s of that was for %s (%s)', printf(iif(object.ns < 999.5e9, '%.3g', '%.0f'), object.ns / 1e9), object.object, object.call) FROM object, top WHERE 2 * object.ns >= top.ns
-UNION ALL SELECT printf('%s s of that was in %s', printf(iif(call.ns < 999.5e9, '%.3g', '%.0f'), call.ns / 1e9), call.call) FROM call, top WHERE top.kind = 'call' AND 2 * call.ns >= top.ns
-UNION ALL SELECT printf('%s ended %s s of that; what it did meanwhile: %s', ender.comm, printf(iif(ender.ns < 999.5e9, '%.3g', '%.0f'), ender.ns / 1e9), coalesce(meanwhile.text, 'unknown'))
+UNION ALL SELECT printf('%s of that was for %s (%s)', duration_text(object.ns), object.object, object.call) FROM object, top WHERE 2 * object.ns >= top.ns
+UNION ALL SELECT printf('%s of that was in %s', duration_text(call.ns), call.call) FROM call, top WHERE top.kind = 'call' AND 2 * call.ns >= top.ns
+UNION ALL SELECT printf('%s ended %s of that; what it did meanwhile: %s', ender.comm, duration_text(ender.ns), coalesce(meanwhile.text, 'unknown'))
   FROM ender, meanwhile, top WHERE 2 * ender.ns >= top.ns
 UNION ALL SELECT printf('%s had the CPU for %d %% of the longest of these waits', comm, pct) FROM ran WHERE pct >= 25
 UNION ALL SELECT printf('Of the file %s they moved %.3g %s', file, iif(bytes < 1e9, bytes / 1e6, bytes / 1e9), iif(bytes < 1e9, 'MB', 'GB')) FROM file WHERE file NOT NULL

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/units.h"
 #include "model/call.h"
 #include "model/quantile.h"
 #include "analyze/context/code_text.h"
@@ -418,6 +419,16 @@ static void fn_object_name(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	if (object_text(a->trace, utid, ts_ns, (uint32_t)sqlite3_value_int64(argv[0]),
 			(uint64_t)sqlite3_value_int64(argv[1]), text))
 		sqlite3_result_text(ctx, text, -1, SQLITE_TRANSIENT);
+}
+
+static void fn_duration_text(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	char text[UNITS_TEXT_MAX];
+	int64_t ns = sqlite3_value_int64(argv[0]);
+
+	if (sqlite3_value_type(argv[0]) != SQLITE_NULL && ns >= 0)
+		sqlite3_result_text(ctx, units_format_duration(text, sizeof(text), (uint64_t)ns),
+				    -1, SQLITE_TRANSIENT);
 }
 
 static void fn_size_class(sqlite3_context *ctx, int argc, sqlite3_value **argv)

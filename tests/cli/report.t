@@ -319,7 +319,7 @@ $ ebpfrec report why -i golden.ebpfrec --comm make
 1>
 1> In short
 1> ANSWER
-1> The threads ran for 1 s of 4 s (25 %) on CPUs
+1> The threads ran for 1.00 s of 4.00 s (25 %) on CPUs
 1>
 1> Waited for
 1> KIND     CALL  OBJECT  WAITS    WAIT  WAIT MAX  ENDED BY  MEANWHILE
@@ -630,7 +630,7 @@ $ ebpfrec report -i golden.ebpfrec --limit 1 | grep more; ebpfrec report -i gold
 
 # The last line of the summary names the command that says most: who was held up, or had the CPU; or nobody.
 $ for t in who threads waits; do gen_golden last-$t.ebpfrec $t; done; for t in golden last-who last-threads last-waits; do ebpfrec report -i $t.ebpfrec 2>/dev/null | tail -n 1; done
-1> cc1 waited 1.5 s for a CPU: ebpfrec report why --comm cc1
+1> cc1 waited 1.50 s for a CPU: ebpfrec report why --comm cc1
 1> Why a name was slow: ebpfrec report why --comm NAME
 1> Why a name was slow: ebpfrec report why --comm NAME
 1> waits waited 1.25 s for a CPU: ebpfrec report why --comm waits
@@ -642,7 +642,7 @@ $ ebpfrec report -i golden.ebpfrec --pid 1 2>/dev/null | tail -n 1; ebpfrec repo
 $ eval "$(ebpfrec report -i golden.ebpfrec 2>/dev/null | sed -n '$s/.*: ebpfrec \([a-z]* [a-z]*\)/ebpfrec \1 -i golden.ebpfrec/p')" | sed -n 3,5p
 1> In short
 1> ANSWER
-1> The threads waited 1.5 s of 3 s (50 %) for a CPU
+1> The threads waited 1.50 s of 3.00 s (50 %) for a CPU
 
 $ ebpfrec report -i golden.ebpfrec growth --limit 3
 1> 0 .. 4 s of golden.ebpfrec, started 2023-11-14 22:30:00 UTC, complete

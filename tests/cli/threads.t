@@ -106,7 +106,7 @@ $ ebpfrec report why -i threads.ebpfrec --thread req-0
 1>
 1> In short
 1> ANSWER
-1> The threads ran for 0.072 s of 1.2 s (6 %) on CPUs
+1> The threads ran for 72.0 ms of 1.20 s (6 %) on CPUs
 1>
 1> Waited for
 1> KIND     CALL  OBJECT  WAITS     WAIT  WAIT MAX  ENDED BY    MEANWHILE
@@ -157,7 +157,7 @@ $ ebpfrec report why -i threads.ebpfrec --thread req-0
 
 $ ebpfrec report why -i threads.ebpfrec --tid 101 --format csv
 1> section,row,name,value
-1> In short,1,answer,What the threads did is not known for 0.677 s of 0.7 s (96 %)
+1> In short,1,answer,What the threads did is not known for 677 ms of 700 ms (96 %)
 1> Waited for,1,kind,unknown
 1> Waited for,1,call,
 1> Waited for,1,object,
