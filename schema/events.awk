@@ -469,7 +469,7 @@ function put_sources(    i, j, n, s, mask)
 function put_lists(    i)
 {
 	head("What there is to record: kinds, columns, sources, hooks, programs.")
-	print "#ifndef EVENT_LISTS_H\n#define EVENT_LISTS_H\n\nenum event_class {"
+	print "#pragma once\n\nenum event_class {"
 	for (i = 1; i <= class_cnt; i++)
 		printf "\tEVENT_CLASS_%s = %d,\n", classes[i], i - 1
 	printf "\tEVENT_CLASS_CNT = %d\n};\n", class_cnt
@@ -477,7 +477,6 @@ function put_lists(    i)
 	put_kinds()
 	put_sources()
 	put_texts()
-	print "\n#endif /* EVENT_LISTS_H */"
 }
 
 function c_type(type)

@@ -207,7 +207,7 @@ function put_columns(    n, c)
 {
 	print "/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */"
 	print "/* Columns of tables, and lists that are tables. Made by schema/tables.awk from schema/tables.decl. */"
-	print "#ifndef TABLE_COLUMNS_H\n#define TABLE_COLUMNS_H\n\n#include <stddef.h>"
+	print "#pragma once\n\n#include <stddef.h>"
 	for (n = 1; n <= cnt; n++) {
 		if (kind[n] !~ /^(list|table|call)$/)
 			continue
@@ -233,7 +233,7 @@ function put_columns(    n, c)
 	for (n = 1; n <= cnt; n++)
 		if (kind[n] == "function" && about[n] !~ /^aggregate:/)
 			printf " \\\n\tX(%s, %d)", name[n], argument_cnt(n)
-	print "\n\n#endif /* TABLE_COLUMNS_H */"
+	print ""
 }
 
 # ---- documents ----
