@@ -20,6 +20,7 @@
 #include "format/chunk.h"
 #include "edit/trace_check.h"
 #include "edit/trace_repair.h"
+#include "trace/trace_read.h"
 #include "tests/unit/gen/gen_trace.h"
 
 #define BLOCKS 6
@@ -278,6 +279,31 @@ static void test_lost_file_is_a_hole(void **state)
 	assert_int_equal(r.missing_ns, p->to_ns - p->from_ns);
 	blocks[2].bytes = 0;
 	assert_int_equal(r.block_cnt, BLOCKS - 2);
+	unmake();
+}
+
+/* 64 of them: a manifest or a name may say that there were millions. */
+static void test_of_many_lost_files_the_first_are_named(void **state)
+{
+	const struct trace_damage *d;
+	size_t cnt, i, named = 0;
+	char from[160], to[160];
+	struct trace *t;
+
+	make(true);
+	snprintf(from, sizeof(from), "%s/%s", path, blocks[4].file);
+	snprintf(to, sizeof(to), "%s/chunk-000102.ebr", path);
+	assert_int_equal(rename(from, to), 0);
+	assert_int_equal(trace_open_anyway(&t, path, NULL), 0);
+	d = trace_damages(t, &cnt);
+	for (i = 0; i < cnt; i++) {
+		if (strcmp(d[i].reason, TRACE_FILE_MISSING))
+			continue;
+		snprintf(from, sizeof(from), "chunk-%06zu.ebr", 2 + named++);
+		assert_string_equal(d[i].file, from);
+	}
+	assert_int_equal(named, 64);
+	trace_close(t);
 	unmake();
 }
 
@@ -568,6 +594,7 @@ int main(void)
 		cmocka_unit_test(test_killed_recorder_is_no_damage),
 		cmocka_unit_test(test_damage_is_placed_in_file_and_time),
 		cmocka_unit_test(test_lost_file_is_a_hole),
+		cmocka_unit_test(test_of_many_lost_files_the_first_are_named),
 		cmocka_unit_test(test_lies_with_right_checksums_are_found),
 		cmocka_unit_test(test_strangers_and_manifest),
 		cmocka_unit_test(test_manifest_changed_anywhere),
