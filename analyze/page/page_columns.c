@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/context/keys.h"
 #include "base/array.h"
 #include "base/textsafe.h"
 
@@ -79,6 +80,16 @@ static int put_text(struct page_columns *c, struct buf *out, const struct value 
 	return 0;
 }
 
+/* Others that have a name in common. */
+static int put_others(struct page_columns *c, struct buf *out, const struct value *v)
+{
+	char text[80];
+	int n = snprintf(text, sizeof(text), "other %.*s", (int)v->text_bytes, v->text);
+
+	return put_text(c, out, &(struct value){ .type = VALUE_TEXT, .text = text,
+						 .text_bytes = (size_t)n });
+}
+
 /* A process is the text "upid pid name"; NULL is "other". */
 static int put_process(struct page_columns *c, struct buf *out, const struct value *v)
 {
@@ -87,8 +98,11 @@ static int put_process(struct page_columns *c, struct buf *out, const struct val
 	const struct trace_process *p;
 	char safe[4 * 64 + 1], text[sizeof(safe) + 40], pid[16] = "";
 	uint32_t number, process;
-	int ret = hash_map_intern(&c->numbers, upid, 1, &number);
+	int ret;
 
+	if (v->type == VALUE_TEXT)
+		return put_others(c, out, v);
+	ret = hash_map_intern(&c->numbers, upid, 1, &number);
 	if (ret < 0)
 		return ret;
 	if (ret && v->type != VALUE_INT) {
@@ -102,6 +116,9 @@ static int put_process(struct page_columns *c, struct buf *out, const struct val
 				strlen(dense_process_comm(d, process)), NULL);
 		snprintf(text, sizeof(text), "%" PRIu64 " %s %s", upid, pid, safe);
 		add_text(c, text);
+		if (array_reserve(&c->upids, &c->upid_cap, c->upid_cnt + 1) < 0)
+			return -ENOMEM;
+		c->upids[c->upid_cnt++] = (uint32_t)upid;
 	}
 	page_put_int(out, number);
 	return 0;
@@ -205,6 +222,30 @@ static int section(void *ctx, const char *title)
 	return 0;
 }
 
+static const char *const who_names[] = { "upid", "container", "unit", "user" };
+static const enum report_by who_keys[] = { REPORT_BY_CONTAINER, REPORT_BY_UNIT, REPORT_BY_USER };
+enum { WHO_CNT = sizeof(who_keys) / sizeof(who_keys[0]) };
+
+int page_columns_put_who(struct page_columns *c)
+{
+	struct task_keys keys;
+	struct value row_of[1 + WHO_CNT];
+	int ret = begin(c, 1 + WHO_CNT, who_names);
+
+	section(c, "who");
+	task_keys_init(&keys, &c->a->ids);
+	for (size_t i = 0; !ret && i < c->upid_cnt; i++) {
+		uint32_t process = dense_process(&c->a->ids, c->upids[i]);
+
+		row_of[0] = value_int(c->upids[i]);
+		for (unsigned int k = 0; k < WHO_CNT; k++)
+			row_of[1 + k] = value_text(task_keys_text(&keys, who_keys[k], process));
+		ret = row(c, row_of);
+	}
+	task_keys_done(&keys);
+	return ret ? ret : end(c);
+}
+
 int page_columns_init(struct page_columns *c, const struct analysis *a, struct buf *out)
 {
 	*c = (struct page_columns){
@@ -227,4 +268,5 @@ void page_columns_done(struct page_columns *c)
 	strpool_free(c->texts);
 	hash_map_done(&c->numbers);
 	buf_done(&c->text_list);
+	free(c->upids);
 }

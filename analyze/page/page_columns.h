@@ -6,7 +6,7 @@
  *
  * A text is a number, an index into a list of all texts, which is written at the end. In a column
  * t_ns, instants at which a bin begins become "bin": how many bins later than the row before. A
- * column upid becomes "process": a text of number, PID and name.
+ * column upid becomes "process": a text of number, PID and name, or "other" and the name of others.
  * Threads: one.
  */
 #ifndef PAGE_COLUMNS_H
@@ -26,6 +26,8 @@ struct page_columns {
 	/* in the list: (pointer, 0) of a text, (upid, 1) of a process */
 	struct hash_map numbers;
 	struct buf text_list;
+	uint32_t *upids;	/* of processes in the list */
+	size_t upid_cnt, upid_cap;
 	unsigned int col_cnt;
 	struct page_column *cols;
 };
@@ -33,6 +35,8 @@ struct page_columns {
 /* Writes to out. 0 or -ENOMEM. */
 int page_columns_init(struct page_columns *c, const struct analysis *a, struct buf *out);
 void page_columns_done(struct page_columns *c);
+/* A result "who": the container, the unit and the user of each process that came before. */
+int page_columns_put_who(struct page_columns *c);
 /* All results are there: the list of texts. */
 void page_columns_end(struct page_columns *c);
 

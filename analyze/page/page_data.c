@@ -404,6 +404,8 @@ static int put_all(struct page_jobs *j, const struct row_sink *also, struct buf 
 	put_window(j->a, text);
 	for (unsigned int i = 0; i <= JOB_SPIKES && !ret; i++)
 		ret = row_log_replay(&j->jobs[i].log, &c.sink);
+	if (!ret)
+		ret = page_columns_put_who(&c);
 	page_put(text, "}");
 	page_columns_end(&c);
 	page_put(text, "}\n");

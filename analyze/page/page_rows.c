@@ -16,6 +16,7 @@
 
 #define NULL_VALUE UINT64_MAX
 #define ROWS_KEPT 250000	/* a sparse table of more is scanned twice */
+#define NAMES_KEPT 30	/* of processes that have no rows of their own */
 #define SCAN_TRIES 3	/* an index that proves damaged is made anew */
 
 struct page_key {
@@ -24,6 +25,7 @@ struct page_key {
 	uint64_t value;		/* a number, a text of texts, or NULL_VALUE */
 	uint64_t total, rows;	/* of the measure, when it is ranked */
 	bool is_named;
+	uint64_t others;	/* what stands for its upid where it is one of others */
 };
 
 struct page_row {
@@ -90,7 +92,8 @@ static int key_add(struct page_rows *p, uint32_t *key, unsigned int column, uint
 		return ret;
 	if (array_reserve(&p->keys, &p->key_cap, *key + 1) < 0)
 		return -ENOMEM;
-	p->keys[*key] = (struct page_key){ .before = before, .column = column, .value = value };
+	p->keys[*key] = (struct page_key){ .before = before, .column = column, .value = value,
+					.others = NULL_VALUE };
 	return 0;
 }
 
@@ -131,10 +134,11 @@ static int key_of_others(struct page_rows *p, uint32_t key, uint32_t *ret)
 	int r = 0;
 
 	for (unsigned int i = p->key_cnt; i--; key = p->keys[key].before)
-		values[i] = p->keys[key].value;
+		values[i] = strcmp(p->def->keys[i], "upid") ? p->keys[key].value
+							    : p->keys[key].others;
 	*ret = UINT32_MAX;
 	for (unsigned int i = 0; i < p->key_cnt && r >= 0; i++)
-		r = key_add(p, ret, i, strcmp(p->def->keys[i], "upid") ? values[i] : NULL_VALUE);
+		r = key_add(p, ret, i, values[i]);
 	return r;
 }
 
@@ -276,10 +280,70 @@ static void name_leaders(struct page_rows *p)
 		ranked_key(p, best->key)->is_named = true;
 }
 
+/* What the processes of a name have together, of those without rows of their own. */
+struct page_name {
+	const char *text;
+	uint64_t total;
+};
+
+static int by_name_total(const void *a, const void *b)
+{
+	const struct page_name *x = a, *y = b;
+
+	return x->total != y->total ? (x->total < y->total) - (x->total > y->total)
+				    : strcmp(x->text, y->text);
+}
+
+/* The name of a key's process, if it has a known one; its address is the same each time. */
+static const char *name_of(struct page_rows *p, const struct page_key *k)
+{
+	uint32_t process = dense_process(&p->a->ids, (uint32_t)k->value);
+
+	if (k->value == NULL_VALUE || strcmp(p->def->keys[k->column], "upid"))
+		return NULL;
+	return dense_process_row(&p->a->ids, process) ?
+		       strpool_put(p->texts, dense_process_comm(&p->a->ids, process)) : NULL;
+}
+
+/* Names of others with most of the measure: these keep their name. ranking: cnt keys. */
+static int name_others(struct page_rows *p, struct page_key *const *ranking, size_t cnt)
+{
+	struct page_name *names = calloc(cnt + 1, sizeof(*names));
+	struct hash_map numbers = { 0 };
+	size_t name_cnt = 0;
+	uint32_t n;
+	int r = names ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < cnt && r >= 0; i++) {
+		const char *text = ranking[i]->is_named ? NULL : name_of(p, ranking[i]);
+
+		if (!text)
+			continue;
+		r = hash_map_intern(&numbers, (uintptr_t)text, 0, &n);
+		if (r > 0)
+			names[name_cnt++].text = text;
+		if (r >= 0)
+			names[n].total += ranking[i]->total;
+	}
+	if (r >= 0)
+		qsort(names, name_cnt, sizeof(*names), by_name_total);
+	for (size_t i = 0; i < cnt && r >= 0; i++) {
+		const char *text = ranking[i]->is_named ? NULL : name_of(p, ranking[i]);
+
+		for (size_t k = 0; text && k < name_cnt && k < NAMES_KEPT; k++)
+			if (names[k].text == text)
+				ranking[i]->others = (uintptr_t)text;
+	}
+	hash_map_done(&numbers);
+	free(names);
+	return r < 0 ? r : 0;
+}
+
 static int name_keys(struct page_rows *p, size_t rows_wanted)
 {
 	size_t cnt = p->key_numbers.cnt, n = 0, rows = 0;
 	struct page_key **ranking = calloc(cnt + 1, sizeof(*ranking));
+	int ret;
 
 	if (!ranking)
 		return -ENOMEM;
@@ -296,8 +360,9 @@ static int name_keys(struct page_rows *p, size_t rows_wanted)
 	for (size_t i = 0; i < n && (rows += ranking[i]->rows) <= rows_wanted; i++)
 		ranking[i]->is_named = true;
 	name_leaders(p);
+	ret = name_others(p, ranking, n);
 	free(ranking);
-	return 0;
+	return ret;
 }
 
 static void forget_rows(struct page_rows *p)
@@ -334,8 +399,10 @@ static void put_keys(const struct page_rows *p, uint32_t key, struct value *valu
 	for (unsigned int i = p->key_cnt; i--; key = p->keys[key].before) {
 		uint64_t v = p->keys[key].value;
 
+		/* a upid has 32 bits, and the address of a name more */
 		values[i] = v == NULL_VALUE ? value_null() :
-			    p->is_text[i]   ? value_text((const char *)(uintptr_t)v) :
+			    p->is_text[i] || v > UINT32_MAX ?
+					      value_text((const char *)(uintptr_t)v) :
 					      value_int(v);
 	}
 }

@@ -5,8 +5,9 @@
  *     table --[page_rows: added up by bin and key, small ones as "other"]--> sink
  *
  * The keys with most of a measure have rows of their own, up to a number of rows, and so has the
- * one that leads in any bin. What all others have is added up in rows of their bin whose upid is
- * NULL, so that the sums of a bin are always exact. Threads: one.
+ * one that leads in any bin. What all others have is added up in rows of their bin: where they have
+ * one of the names with most, by this name, which stands in place of the upid; of the rest the upid
+ * is NULL. So the sums of a bin, and those of these names, are always exact. Threads: one.
  */
 #ifndef PAGE_ROWS_H
 #define PAGE_ROWS_H

@@ -3,7 +3,7 @@
  * Charts: bins per process, added up to points that are as wide as pixels.
  * Series have numbers as labels, so that the charts' library never sees a name.
  */
-const SERIES = 7;	/* processes of a chart; the rest is one series */
+const SERIES = 9;	/* groups of a chart; the rest is one series */
 const POINTS = 400;	/* of a chart: wider windows show the sums of several bins as one */
 
 const charts = [];
@@ -60,14 +60,18 @@ function leaders(chart) {
 	const order = [...chart.keys.keys()].filter((n) => sums[n] > 0 && !def.is_other(chart.keys[n]));
 	if (!def.series)
 		order.sort((a, b) => sums[b] - sums[a]);
-	return order.slice(0, SERIES);
+	chart.left_out = order.slice(0, chart.skip);
+	return order.slice(chart.skip, chart.skip + SERIES);
 }
 
 /* What each series has in each bin. */
 function bin_values(chart) {
 	const values = new Float64Array((edges.length - 1) * (SERIES + 1)), slot = new Int32Array(chart.keys.length).fill(SERIES);
 	chart.shown.forEach((n, i) => { slot[n] = i; });
+	chart.left_out.forEach((n) => { slot[n] = -1; });
 	for (let i = 0; i < chart.rows; i++) {
+		if (slot[chart.key[i]] < 0)
+			continue;
 		const at = chart.bin[i] * (SERIES + 1) + slot[chart.key[i]];
 		values[at] = chart.def.per === 'max' ? Math.max(values[at], chart.value[i]) : values[at] + chart.value[i];
 	}
@@ -210,9 +214,9 @@ function draw_spikes(g, canvas) {
 	canvas.restore();
 }
 
-const of_process = {
-	key: (r, i) => r.process[i], is_other: (key) => process(key).is_other,
-	name: (key) => process(key).comm + (process(key).pid ? ' ' + process(key).pid : ''), color: (key) => process(key).color,
+const of_group = {
+	key: (r, i) => group_of(r.process[i]), is_other: (g) => g.is_other, name: (g) => g.label + (g.members > 1 && by === 'name' ? ' (' + g.members + ')' : ''),
+	color: (g) => g.color, is_group: true,
 };
 const source_is = (name) => (r, i) => texts[r.source[i]] === name;
 function device(dev) {
@@ -247,34 +251,34 @@ function chart_defs() {
 		{ title: 'What threads did', about: 'threads, on average; those that slept are left out', result: 'states', columns: Object.keys(STATES), series: true,
 			per: 'ns', wide: true, is_other: () => false, name: (key) => STATES[key][0], color: (key) => STATES[key][1], format: tick,
 			stacked: true },
-		{ title: 'CPU by process', about: 'CPUs', result: 'cpu', columns: ['oncpu_ns'], per: 'ns', stacked: true, ...of_process,
+		{ title: () => 'CPU by ' + by, about: 'CPUs', result: 'cpu', columns: ['oncpu_ns'], per: 'ns', stacked: true, ...of_group,
 			format: (v) => v.toFixed(3) },
 		{ title: 'CPU by CPU', about: '%; shaded from the lowest to the highest bin', band: true, result: 'cpus', columns: ['oncpu_ns'], per: 'ns', scale: 100, key: (r, i) => r.cpu[i],
 			is_other: () => false, name: (key) => 'CPU ' + key, color: (key) => PALETTE[key % PALETTE.length],
 			format: (v) => v.toFixed(1) },
 		{ title: 'Waiting for a CPU', about: 'threads, on average', result: 'states', columns: ['runnable_ns', 'preempted_ns'], per: 'ns', stacked: true,
-			...of_process, format: (v) => v.toFixed(3) },
+			...of_group, format: (v) => v.toFixed(3) },
 		{ title: 'Longest wait for a CPU', about: 'of each bin', result: 'waits', columns: ['wait_max_ns'], per: 'max', ...single,
 			name: () => 'longest', format: duration },
-		{ title: 'Waiting for disk requests', about: 'threads, on average', result: 'states', columns: ['disk_ns'], per: 'ns', stacked: true, ...of_process,
+		{ title: 'Waiting for disk requests', about: 'threads, on average', result: 'states', columns: ['disk_ns'], per: 'ns', stacked: true, ...of_group,
 			format: (v) => v.toFixed(3) },
 		{ title: 'Slowest request', about: 'of each bin, by device and operation', result: 'io', columns: ['lat_max_ns'], per: 'max', ...of_device_op,
 			format: duration },
 		{ title: 'Resident memory', about: 'at the end of each bin; triangles are spikes', band: true, result: 'memory', columns: ['now_bytes'], per: 'level', stacked: true,
-			...of_process, where: source_is('rss'), format: bytes, spikes: true },
+			...of_group, where: source_is('rss'), format: bytes, spikes: true },
 		{ title: 'Highest resident memory', about: 'of a process, at any instant of a bin', result: 'memory', columns: ['peak_bytes'], per: 'max', ...single,
 			where: source_is('rss'), name: () => 'highest', format: bytes },
-		{ title: 'Resident memory grown', about: 'per second', result: 'memory', columns: ['alloc_bytes'], per: 's', stacked: true, ...of_process,
+		{ title: 'Resident memory grown', about: 'per second', result: 'memory', columns: ['alloc_bytes'], per: 's', stacked: true, ...of_group,
 			where: source_is('rss'), format: byteRate, spikes: true },
 		{ title: 'Kernel objects allocated', about: 'slab, per second', result: 'memory', columns: ['alloc_bytes'], per: 's', stacked: true,
-			...of_process, where: source_is('slab'), format: byteRate },
+			...of_group, where: source_is('slab'), format: byteRate },
 		{ title: 'Heap allocated', about: 'per second', result: 'memory', columns: ['alloc_bytes'], per: 's', stacked: true,
-			...of_process, where: source_is('heap'), format: byteRate },
-		{ title: 'Block I/O by process', about: 'bytes per second, without discards', result: 'io', columns: ['bytes'], per: 's', stacked: true, ...of_process,
+			...of_group, where: source_is('heap'), format: byteRate },
+		{ title: () => 'Block I/O by ' + by, about: 'bytes per second, without discards', result: 'io', columns: ['bytes'], per: 's', stacked: true, ...of_group,
 			where: moves_bytes, format: byteRate },
 		{ title: 'Block I/O by device', about: 'bytes per second of the highest bin, without discards', result: 'io', columns: ['bytes'], per: 'top',
 			...of_device, where: moves_bytes, format: byteRate },
-		{ title: 'Requests by process', about: 'per second', result: 'io', columns: ['ios'], per: 's', stacked: true, ...of_process, format: rate },
+		{ title: () => 'Requests by ' + by, about: 'per second', result: 'io', columns: ['ios'], per: 's', stacked: true, ...of_group, format: rate },
 		{ title: 'Requests by device', about: 'per second, of the highest bin', result: 'io', columns: ['ios'], per: 'top', ...of_device, format: rate },
 	];
 }
@@ -294,6 +298,26 @@ function color_of(def, key, i) {
 	return key === null ? OTHER : def.color ? def.color(key) : PALETTE[i % PALETTE.length];
 }
 
+/* What a click on a group does: a name with several processes is unfolded, or folded again. */
+function opening(g) {
+	if (by !== 'name')
+		return null;
+	if (g.name)
+		return g.members > 1 && (() => fold(g.name));
+	return unfolded.has(g.comm) && (() => fold(g.comm));
+}
+
+/* An entry of a legend; one that opens is a button. */
+function entry(name, open, ...inside) {
+	const more = open ? { role: 'button', tabindex: 0, onclick: open, onkeydown: (event) => {
+		if (event.key === 'Enter' || event.key === ' ') {
+			event.preventDefault();
+			open();
+		}
+	} } : {};
+	return element('span', { title: name + (open ? ': click to open or close' : ''), 'data-name': name, ...more }, ...inside);
+}
+
 /* The series of the window, with their names; a series that is not there is 0 and has none. */
 function choose(chart) {
 	const def = chart.def, shown = leaders(chart);
@@ -307,13 +331,17 @@ function choose(chart) {
 	const colors = keys.map((key, i) => key === undefined ? OTHER : color_of(def, key, chart.keys.indexOf(key)));
 	chart.values = [];
 	chart.legend.replaceChildren();
-	const add = (i, name, color, kind) => {
+	const add = (i, name, color, kind, open) => {
 		chart.values[i] = element('b');
-		chart.legend.append(element('span', { title: name }, element('i', { color, class: kind || '' }), name, chart.values[i]));
+		chart.legend.append(entry(name, open, element('i', { color, class: kind || '' }), name, chart.values[i]));
 	};
+	const skip = (n) => () => { chart.skip = n; chart.data = null; redraw(); };
+	if (chart.skip)
+		chart.legend.append(entry('the largest', skip(0), '\u2190 the largest'));
 	keys.forEach((key, i) => {
 		if (key !== undefined && (key !== null || others))
-			add(i, name_of(def, key), colors[i]);
+			add(i, name_of(def, key), colors[i], '', key === null ? def.is_group && shown.length === SERIES && skip(chart.skip + SERIES) :
+				def.is_group && opening(key));
 	});
 	if (def.stacked && chart.level)
 		add(SERIES + 1, 'highest bin', PEAK, 'line');
@@ -327,27 +355,31 @@ function date_window() {
 	return [edges[from] / 1e9, (edges[to] - span_ns() * 1e-4) / 1e9];
 }
 
+const text_of = (text) => typeof text === 'function' ? text() : text;
+
 function add_chart(def) {
-	const chart = { def, data: null };
+	const chart = { def, data: null, skip: 0 };
 	chart.at = element('span', { class: 'at' });
 	chart.legend = element('div', { class: 'legend' });
-	const plot = element('div', { class: 'plot' }), about = element('span', { class: 'note' });
+	const plot = element('div', { class: 'plot' }), about = element('span', { class: 'note' }), title = element('h2', {}, text_of(def.title));
 	const box = element('div', { class: def.wide ? 'chart wide' : 'chart' },
-		element('div', { class: 'head' }, element('h2', {}, def.title), about, chart.at), plot, chart.legend);
+		element('div', { class: 'head' }, title, about, chart.at), plot, chart.legend);
 	$('charts').append(box);
 	charts.push(chart);
 	zoom_by_wheel(plot, (event) => chart.graph.toDataXCoord(event.clientX - plot.getBoundingClientRect().left) * 1e9);
 	parts.push({ box, draw: () => {
-		if (chart.data !== results) {
+		if (chart.data !== results || chart.regrouped !== regrouped) {
 			prepare(chart);
 			chart.data = results;
-			about.textContent = typeof def.about === 'function' ? def.about() : def.about;
+			chart.regrouped = regrouped;
+			title.textContent = text_of(def.title);
+			about.textContent = text_of(def.about) + (chart.skip ? '; without the ' + chart.skip + ' largest' : '');
 		}
 		if (chart.graph)
 			chart.graph.updateOptions(choose(chart));
 		else
 			make_graph(chart, plot);
-	}, title: def.title, has_data: () => has_values(def) });
+	}, title: text_of(def.title), has_data: () => has_values(def) });
 }
 
 function make_graph(chart, plot) {

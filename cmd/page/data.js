@@ -19,8 +19,7 @@ const option = (ns) => (ns / 1e9).toFixed(9).replace(/\.?0+$/, '') + 's';
 let edges = [];		/* of bins, ns from the trace's start */
 let results = {}, texts = [];
 let from = 0, to = 0;	/* bins shown: [from, to) */
-const processes = new Map();	/* number of the text -> { key, pid, comm, color } */
-const colors = new Map();	/* of a process' text: it keeps its colour in other windows */
+const processes = new Map();	/* number of the text -> { pid, comm, is_other, name, group } */
 let lost = [];	/* bins in which something is missing: [from, to) */
 
 /* What comes as differences becomes what it means. */
@@ -38,19 +37,18 @@ function take_data(all) {
 	from = 0;
 	to = edges.length - 1;
 	processes.clear();
+	begin_groups();
 	paint();
 	find_lost();
 }
 
-/* "upid pid name", or "other" */
+/* "upid pid name"; of those without rows of their own "other", or "other" and their name */
 function process(text) {
 	let p = processes.get(text);
 	if (!p) {
-		const parts = /^(\d+) (\d*) (.*)$/s.exec(texts[text]);
-		p = parts ? { key: text, pid: parts[2], comm: parts[3] } : { key: text, pid: '', comm: texts[text], is_other: true };
+		const parts = /^(\d+) (\d*) (.*)$/s.exec(texts[text]), name = texts[text].slice('other '.length);
 		/* [unknown] and [filtered] have no PID, and are no process */
-		p.color = p.is_other || p.pid ? OTHER : UNKNOWN;
-		p.color = colors.get(texts[text]) || p.color;
+		p = parts ? { pid: parts[2], comm: parts[3] } : { pid: '', comm: name || 'other', is_other: true, name };
 		processes.set(text, p);
 	}
 	return p;
@@ -77,30 +75,6 @@ function nth_color(i) {
 		return Math.round(turn === 1 ? v + (255 - v) * 0.5 : turn === 2 ? v * 0.55 : v);
 	});
 	return 'rgb(' + mixed.join() + ')';
-}
-
-/* One process has one colour everywhere: the first colours are for those with the largest share of anything. */
-function paint() {
-	const share = new Map();
-	for (const [name, column, source] of [['cpu', 'oncpu_ns'], ['memory', 'now_bytes', 'rss'], ['io', 'bytes'],
-		['waits', 'wait_ns'], ['memory', 'alloc_bytes', 'slab']]) {
-		const r = results[name], sums = new Map();
-		let all = 0;
-		for (let i = 0; i < r.cnt; i++) {
-			const v = r[column][i];
-			if ((source && texts[r.source[i]] !== source) || !process(r.process[i]).pid || !v)
-				continue;
-			sums.set(r.process[i], (sums.get(r.process[i]) || 0) + v);
-			all += v;
-		}
-		for (const [p, v] of sums)
-			share.set(p, Math.max(share.get(p) || 0, v / all));
-	}
-	for (const [p] of [...share].sort((a, b) => b[1] - a[1])) {
-		if (!colors.has(texts[p]))
-			colors.set(texts[p], nth_color(colors.size));
-		process(p).color = colors.get(texts[p]);
-	}
 }
 
 function was_recorded(source) {

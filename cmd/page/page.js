@@ -25,6 +25,7 @@ function redraw() {
 	$('span').className = lack ? 'incomplete' : '';
 	$('command').textContent = command('');
 	$('back').disabled = !steps;
+	$('by').value = by;
 	draw_seen();
 	document.body.dataset.ms = (performance.now() - begin).toFixed(1);
 	timer = setTimeout(() => {
@@ -91,7 +92,7 @@ function wire() {
 	/* a window may be given as the address's fragment */
 	window.addEventListener('hashchange', follow_address);
 	document.addEventListener('keydown', (event) => {
-		if (event.target.tagName === 'INPUT') {
+		if (['INPUT', 'SELECT'].includes(event.target.tagName)) {
 			if (event.key === 'Escape')
 				event.target.blur();
 			return;
@@ -126,7 +127,9 @@ function wire() {
 }
 
 async function start() {
+	take_choices();
 	await source.read();
+	add_group_choice();
 	$('fallback').hidden = true;
 	$('summary').open = false;
 	$('app').hidden = false;

@@ -169,7 +169,7 @@ function add_lanes() {
 				continue;
 			const left = PICTURE_LEFT + Math.max(0, start - begin) * scale, right = PICTURE_LEFT + (Math.min(stop, end) - begin) * scale;
 			const top = lane.get(r.cpu[i]) * LANE_HEIGHT, p = process(r.process[i]);
-			c.fillStyle = p.color;
+			c.fillStyle = group_of(r.process[i]).color;
 			c.fillRect(left, top, Math.max(0.5, right - left), LANE_HEIGHT - 3);
 			if (right - left < 40)
 				continue;

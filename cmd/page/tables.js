@@ -3,8 +3,10 @@
 const ROWS = 15;	/* of a table, until all are asked for */
 
 const columns = {
-	process: [{ name: 'PID', text: true, of: (x) => process(x.key.process).pid },
-		{ name: 'COMM', text: true, of: (x) => process(x.key.process).comm, color: (x) => process(x.key.process).color }],
+	process: [{ name: 'PID', text: true, of: (x) => x.group.pid },
+		{ name: 'COMM', heading: () => by === 'process' ? 'COMM' : by.toUpperCase(), text: true, of: (x) => by === 'process' || x.group.is_single ? x.group.comm : x.group.label,
+			color: (x) => x.group.color, open: (x) => opening(x.group) },
+		{ name: 'PROCESSES', is_hidden: () => by === 'process', of: (x) => x.group.is_other ? null : x.group.members }],
 	text: (name, title) => ({ name: title, text: true, of: (x) => x.key[name] === null ? '' : texts[x.key[name]] }),
 	sum: (id, name, format) => ({ id, name, format, of: (x) => x.sums[id] }),
 };
@@ -33,7 +35,7 @@ const TABLES = [
 			columns.sum('alloc_bytes', 'ALLOC BYTES', bytes), columns.sum('free_bytes', 'FREE BYTES', bytes),
 			{ id: 'net_bytes', name: 'NET BYTES', format: bytes, of: (x) => x.sums.alloc_bytes - x.sums.free_bytes - x.sums.exit_bytes },
 			/* of several processes the highest are known, not what they had together */
-			{ id: 'peak_bytes', name: 'PEAK BYTES', format: bytes, of: (x) => process(x.key.process).is_other ? null : x.sums.peak_bytes },
+			{ id: 'peak_bytes', name: 'PEAK BYTES', format: bytes, of: (x) => x.group.is_single ? x.sums.peak_bytes : null },
 			columns.sum('exit_bytes', 'EXIT BYTES', bytes)] },
 	{ result: 'io', title: 'Block I/O', report: 'io', keys: ['process', 'dev', 'op', 'submitter', 'owner_how'],
 		sums: ['ios', 'bytes', 'errors'], max: ['lat_max_ns'], sort: 'bytes',
@@ -63,7 +65,7 @@ function number_rows(def) {
 	const r = results[def.result], numbers = new Map();
 	def.group = new Int32Array(r.cnt);
 	for (let i = 0; i < r.cnt; i++) {
-		const id = def.keys.map((k) => r[k][i]).join();
+		const id = def.keys.map((k) => k === 'process' ? group_of(r[k][i]).key : r[k][i]).join();
 		if (!numbers.has(id))
 			numbers.set(id, numbers.size);
 		def.group[i] = numbers.get(id);
@@ -72,13 +74,14 @@ function number_rows(def) {
 
 function rows_of(def) {
 	const r = results[def.result], rows = [];
-	if (def.data !== results)
+	if (def.data !== results || def.regrouped !== regrouped)
 		number_rows(def);
 	def.data = results;
+	def.regrouped = regrouped;
 	for (let i = lower(r, from); i < r.cnt && r.bin[i] < to; i++) {
 		let x = rows[def.group[i]];
 		if (!x) {
-			x = rows[def.group[i]] = { key: {}, sums: {} };
+			x = rows[def.group[i]] = { key: {}, sums: {}, group: group_of(r.process[i]) };
 			def.keys.forEach((k) => { x.key[k] = r[k][i]; });
 			def.sums.forEach((k) => { x.sums[k] = 0; });
 			def.max.forEach((k) => { x.sums[k] = null; });
@@ -107,13 +110,15 @@ function missing(view) {
 	return !incomplete ? '' : events ? 'INCOMPLETE: events were lost' : 'INCOMPLETE: events may be missing';
 }
 
+const shown_columns = (def) => def.columns.filter((c) => !c.is_hidden || !c.is_hidden());
+
 function heading(def, s, redraw) {
-	return element('tr', {}, ...def.columns.map((c) => {
+	return element('tr', {}, ...shown_columns(def).map((c) => {
 		const th = element('th', { scope: 'col', class: c.text ? 'text' : '' }, element('button', { onclick: () => {
 			s.down = s.sort === c.name ? !s.down : !c.text;
 			s.sort = c.name;
 			redraw();
-		} }, c.name));
+		} }, c.heading ? c.heading() : c.name));
 		if (s.sort === c.name)
 			th.setAttribute('aria-sort', s.down ? 'descending' : 'ascending');
 		return th;
@@ -124,6 +129,9 @@ function cell(c, x) {
 	const v = c.of(x);
 	if (v === null || v === undefined)
 		return element('td');
+	const open = c.open && c.open(x);
+	if (open)
+		return element('td', { class: 'text', title: v }, element('i', { color: c.color(x) }), element('button', { class: 'open', onclick: open }, v));
 	if (c.text)
 		return element('td', { class: 'text', title: v }, ...(c.color ? [element('i', { color: c.color(x) })] : []), String(v));
 	return element('td', { title: String(v), 'data-column': c.id }, c.format ? c.format(v) : String(v));
@@ -142,7 +150,7 @@ function fill(box, def, rows, note) {
 	box.replaceChildren(element('h3', {}, def.title),
 		element('div', { class: 'note' }, ...note),
 		element('table', { id: 'table-' + def.result }, element('thead', {}, heading(def, s, redraw)),
-			element('tbody', {}, ...shown.map((x) => element('tr', {}, ...def.columns.map((c) => cell(c, x)))))));
+			element('tbody', {}, ...shown.map((x) => element('tr', {}, ...shown_columns(def).map((c) => cell(c, x)))))));
 	if (rows.length > ROWS)
 		box.append(element('button', { onclick: () => { s.all = !s.all; redraw(); } },
 			s.all ? 'fewer' : (rows.length - ROWS) + ' more'));
@@ -150,7 +158,7 @@ function fill(box, def, rows, note) {
 
 function draw_table(def) {
 	const word = wanted(), note = missing(def.report);
-	const rows = rows_of(def).filter((x) => matches(word, process(x.key.process).comm, process(x.key.process).pid));
+	const rows = rows_of(def).filter((x) => matches(word, x.group.label, x.group.pid));
 	fill($('box-' + def.result), def, rows, [element('code', {}, command(def.report)),
 		...(note ? [' ', element('span', { class: 'incomplete' }, note)] : [])]);
 }

@@ -101,6 +101,9 @@ function follow_address() {
 	const named = address_window() || source.whole();
 	steps = (history.state && history.state.steps) || 0;
 	take_choices();
+	begin_groups();
+	paint();
+	regrouped++;
 	go(named[0], named[1], true);
 }
 
@@ -128,8 +131,3 @@ function zoom_by_wheel(element, at) {
 		zoom(event.deltaY < 0 ? 0.6 : 1 / 0.6, at(event));
 	}, { passive: false });
 }
-
-/* ---- what is chosen beside the window, in the address, too ---- */
-
-const choices = () => '';
-function take_choices() {}

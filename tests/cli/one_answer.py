@@ -212,7 +212,7 @@ class Trace:
 
     def check_headings(self):
         """The page's tables call a figure what the terminal calls it."""
-        script = open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "cmd", "page", "page.js")).read()
+        script = open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "cmd", "page", "tables.js")).read()
         of_page = {a or b for a, b in re.findall(r"id: '\w+', name: '([^']+)'|columns\.sum\('\w+', '([^']+)'", script)}
         known = {h for view in ("cpu", "sched", "states", "alloc", "io") for line in run("report", "-i", self.path, view, "--wide")[0].decode("utf-8", "replace").splitlines()
                  for h in re.split(r"  +", line.strip()) if line.lstrip().startswith("PID")}

@@ -22,8 +22,8 @@ VIEWS = [
 ]
 
 
-def report(trace, view, a, b):
-    r = subprocess.run([ebpfrec, "report", "-i", trace, view, "--from", "%d.%09ds" % divmod(a, 10**9), "--to", "%d.%09ds" % divmod(b, 10**9),
+def report(trace, view, a, b, *more):
+    r = subprocess.run([ebpfrec, "report", "-i", trace, view, *more, "--from", "%d.%09ds" % divmod(a, 10**9), "--to", "%d.%09ds" % divmod(b, 10**9),
                         "--format", "csv", "--limit", "0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True)
     return list(csv.DictReader(io.StringIO(r.stdout)))
 
@@ -70,3 +70,19 @@ def compare(tables, trace, a, b):
             if add(of_rest or [0]) != add(of_other or [0]):
                 wrong.append("%s: %s of the others: the page has %s, report %s" % (view, v, add(of_other or [0]), add(of_rest or [0])))
     return wrong, figures
+
+
+def compare_names(tables, trace, a, b):
+    """The same of names that have several processes: what differs from report --by comm, and how many names there were."""
+    wrong, names = [], 0
+    for view, table, column in [("cpu", "cpu", "oncpu_ns"), ("sched", "waits", "wait_ns"), ("states", "states", "running_ns")]:
+        wanted = {re.sub(r"^'(?=[=+@-])", "", r["comm"]): number(r[column]) for r in report(trace, view, a, b, "--by", "comm")}
+        got = {}
+        for row in tables["table-" + table]:
+            got[row[1][1]] = got.get(row[1][1], 0) + number(dict((c, v) for c, v in row if c)[column])
+        names += len(got)
+        wrong += ["%s of %s: the page has %s, report %s" % (view, k, v, wanted.get(k)) for k, v in got.items() if k != "other" and wanted.get(k) != v]
+        rest = sum(v for k, v in wanted.items() if k not in got)
+        if got.get("other", 0) != rest:
+            wrong.append("%s of others: the page has %s, report %s" % (view, got.get("other"), rest))
+    return wrong, names

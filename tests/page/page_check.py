@@ -77,7 +77,7 @@ class Page(html.parser.HTMLParser):
 def check_windows(name, trace, cnt):
     path = os.path.join(tmp, "page.html")
     subprocess.run([ebpfrec, "export", "-q", "-f", "--to", "html", "-i", trace, "-o", path], check=True, stderr=subprocess.DEVNULL)
-    whole = dump(path, "#all")
+    whole = dump(path, "#all,by=process")
     drawn = whole.body.get("data-drawn", "")
     check("%s: the page is drawn (%s ms, again in %s)" % (name, whole.body.get("data-start-ms"), whole.body.get("data-ms")), drawn, whole.body)
     if not drawn:
@@ -86,7 +86,7 @@ def check_windows(name, trace, cnt):
     windows = [(begin, end)] + [sorted((random.uniform(begin, end), random.uniform(begin, end))) for _ in range(cnt)]
     wrong, figures = [], 0
     for a, b in windows:
-        browser.evaluate("delete document.body.dataset.drawn; location.hash = '%d-%d,%d'" % (a, b, figures))
+        browser.evaluate("delete document.body.dataset.drawn; location.hash = '%d-%d,%d,by=process'" % (a, b, figures))
         a, b = map(int, browser.wait("document.body.dataset.drawn", 30).split("-"))
         bad, n = compare(browser.evaluate(TABLES), trace, a, b)
         wrong += ["%d..%d: %s" % (a, b, x) for x in bad]
@@ -162,7 +162,7 @@ def check_hostile_flame(trace):
 # The largest (Math.max) value that the legend of a chart gives a series, or the smallest, with the mouse near a place from 0 to 1 of the time shown.
 EXTREME = """((title, series, at, pick) => {
 	const card = [...document.querySelectorAll('.chart')].find((e) => e.querySelector('h2').textContent === title), plot = card.querySelectorAll('canvas')[1];
-	const entry = [...card.querySelectorAll('.legend span')].find((e) => e.title === series), place = plot.getBoundingClientRect();
+	const entry = [...card.querySelectorAll('.legend span')].find((e) => e.dataset.name === series), place = plot.getBoundingClientRect();
 	let most;
 	/* the axis takes 71 px */
 	for (let x = 71 + at * (place.width - 71) - 8, end = x + 16; entry && x < end; x++) {
@@ -192,7 +192,7 @@ def check_highest():
     """The whole of the generated trace has two bins of 1 ms in a point."""
     path, trace = os.path.join(tmp, "page.html"), os.path.join(tmp, "large")
     subprocess.run([ebpfrec, "export", "-q", "-f", "--to", "html", "-i", trace, "-o", path], check=True, stderr=subprocess.DEVNULL)
-    dump(path)
+    dump(path, "#,by=process")
     row = sql(trace, "SELECT max(n) AS n, t_ns * 1.0 / (SELECT max(end_ns) FROM sched_slices) AS at FROM (SELECT t_ns, sum(ios) * 1e9 / (t_end_ns - t_ns) AS n "
               "FROM io_usage(0, 10000000000, 1000000, 'none') GROUP BY t_ns)")[0]
     wanted = float(row["n"])
@@ -208,8 +208,8 @@ def check_highest():
 # How many columns of pixels have the color of the series that lies on the axis, and how many have another one of the legend.
 LOWEST_COLOR = """((title, series) => {
 	const card = [...document.querySelectorAll('.chart')].find((e) => e.querySelector('h2').textContent === title), canvas = card.querySelector('canvas');
-	const color = (name) => getComputedStyle([...card.querySelectorAll('.legend span')].find((e) => e.title === name).querySelector('i')).backgroundColor;
-	const names = [...card.querySelectorAll('.legend span')].map((e) => e.title).filter((name) => !name.endsWith(' bin'));
+	const color = (name) => getComputedStyle([...card.querySelectorAll('.legend span')].find((e) => e.dataset.name === name).querySelector('i')).backgroundColor;
+	const names = [...card.querySelectorAll('.legend span')].map((e) => e.dataset.name).filter((name) => !name.endsWith(' bin'));
 	const { data, width, height } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height), found = [0, 0];
 	for (let x = 80; x < width - 10; x++)
 		for (let y = height - 1; y >= 0; y--) {
@@ -247,10 +247,10 @@ def check_firefox():
         return
     path, trace = os.path.join(tmp, "page.html"), os.path.join(tmp, "large")
     charts = "[...document.querySelectorAll('.chart:not([hidden]) h2')].map((e) => e.textContent)"
-    dump(path)
+    dump(path, "#,by=process")
     wanted = browser.evaluate(charts)
     with firefox.Firefox() as f:
-        f.open(path, "#all")
+        f.open(path, "#all,by=process")
         f.wait("document.body.dataset.drawn")
         shown = f.evaluate(charts)
         check("Firefox draws the page from disk (%s charts, %s ms)" % (len(shown), f.evaluate("document.body.dataset.startMs")),

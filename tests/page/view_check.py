@@ -13,7 +13,7 @@ import sys
 import zlib
 
 from browser import Browser
-from figures import TABLES, compare
+from figures import TABLES, compare, compare_names
 import firefox
 
 tmp, ebpfrec = os.environ["tmp"], os.environ["EBPFREC"]
@@ -75,8 +75,8 @@ def check_misuse(v):
         s.close()
 
 
-def go(b, begin, end):
-    b.evaluate("(delete document.body.dataset.drawn, location.hash = '%d-%d')" % (begin, end))
+def go(b, begin, end, more=",by=process"):
+    b.evaluate("(delete document.body.dataset.drawn, location.hash = '%d-%d%s')" % (begin, end, more))
     return tuple(map(int, b.wait("document.body.dataset.drawn === '%d-%d' && document.body.dataset.drawn" % (begin, end), 30).split("-")))
 
 
@@ -87,7 +87,7 @@ def press(b, key):
 
 def check_windows(name, b, v, trace, cnt):
     """Windows of any length, from some us to all."""
-    b.open(v.url, "#all")
+    b.open(v.url, "#all,by=process")
     whole = b.wait("document.body.dataset.drawn", 60)
     check("%s: the page is drawn" % name, whole, "it is not")
     end, wrong, figures = int(whole.split("-")[1]), [], 0
@@ -100,6 +100,24 @@ def check_windows(name, b, v, trace, cnt):
         figures += n
     check("%s: every figure of %d windows, to the nanosecond, is that of report (%d figures)" % (name, cnt, figures), not wrong and figures > 10 * cnt,
           "%d wrong: %s" % (len(wrong), wrong[:4]))
+
+
+def check_groups(b, v, trace):
+    wrong, names = [], 0
+    end = v.window(0, 10**15)["end"]
+    for begin, end in ((0, end), (end // 7, end // 2 + 1)):
+        a, z = go(b, begin, end, ",by=name")
+        bad, n = compare_names(b.evaluate(TABLES), trace, a, z)
+        wrong += bad
+        names += n
+    check("names have what report --by comm has (%d)" % names, not wrong and names > 6, wrong[:4])
+    name = b.evaluate("document.querySelector('#table-cpu .open').textContent")
+    rows = "document.querySelectorAll('#table-cpu tbody tr').length"
+    before = b.evaluate(rows)
+    b.evaluate("(delete document.body.dataset.drawn, document.querySelector('#table-cpu .open').click())")
+    b.wait("document.body.dataset.drawn")
+    pids = b.evaluate("[...document.querySelectorAll('#table-cpu tbody tr')].filter((r) => r.cells[1].title === '%s' && r.cells[0].title).length" % name)
+    check("a name with many processes unfolds", pids > 1 and b.evaluate(rows) > before and b.evaluate("location.hash").endswith(",open=" + name), (name, pids, before))
 
 
 def check_steps(b, v):
@@ -137,6 +155,7 @@ check_refusals(viewer)
 check_misuse(viewer)
 with Browser() as browser:
     check_windows("generated trace", browser, viewer, large, 8)
+    check_groups(browser, viewer, large)
     check_steps(browser, viewer)
 check_firefox(viewer, large)
 viewer.process.send_signal(signal.SIGINT)

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * How processes are put together: by name, where a name has many; or each alone, or by container, unit or user.
+ * A name can be unfolded: its processes then stand alone. What has no row of its own is in "other", some of it by name.
+ */
+const BY = { name: 'name', process: 'process', container: 'container', unit: 'unit', user: 'user' };
+const MANY = 6;		/* processes of a name */
+
+let by = '';			/* '': as it suits what is shown */
+const unfolded = new Set();	/* names */
+const colors = new Map();	/* of a group's key: it keeps its colour in other windows */
+let groups = new Map();		/* key -> { key, label, comm, pid, color, members, is_other, name } */
+let who = new Map();		/* number of a process' text -> row of results.who */
+
+function begin_groups() {
+	groups = new Map();
+	who = new Map(results.who.process.map((text, i) => [text, i]));
+	if (!by)
+		by = has_many() ? 'name' : 'process';
+	processes.forEach((p) => { p.group = null; });
+}
+
+function has_many() {
+	const cnt = new Map();
+	for (const text of results.who.process)
+		cnt.set(process(text).comm, (cnt.get(process(text).comm) || 0) + 1);
+	return [...cnt.values()].some((n) => n >= MANY);
+}
+
+/* Where a process belongs: [key, what it is called, its name if it can be unfolded]. */
+function place_of(text) {
+	const p = process(text), row = who.get(text);
+	if (by === 'process' || (by === 'name' && !p.is_other && unfolded.has(p.comm)))
+		return p.is_other ? ['other', 'other'] : [texts[text], p.comm + (p.pid ? ' ' + p.pid : '')];
+	if (by === 'name')
+		return p.is_other && !p.name ? ['other', 'other'] :
+			['name ' + p.comm, unfolded.has(p.comm) ? 'other ' + p.comm : p.comm, p.comm];
+	/* what is no process has no container either */
+	if (row === undefined)
+		return ['other', 'other'];
+	return p.pid ? [by + ' ' + texts[results.who[by][row]], texts[results.who[by][row]]] : [texts[text], p.comm];
+}
+
+/* The group of a process; texts[text] is its text. */
+function group_of(text) {
+	const p = process(text);
+	if (p.group)
+		return p.group;
+	const [key, label, name] = place_of(text);
+	let g = groups.get(key);
+	if (!g) {
+		g = { key, label, name, comm: label, pid: '', members: 0, is_other: key === 'other', is_single: false };
+		g.color = colors.get(key) || (p.is_other || p.pid ? OTHER : UNKNOWN);
+		groups.set(key, g);
+	}
+	g.members += p.is_other ? 2 : 1;
+	/* it is one process, as far as is known here */
+	g.is_single = g.members === 1;
+	g.pid = g.is_single ? p.pid : '';
+	if (key === texts[text])
+		g.comm = p.comm;
+	p.group = g;
+	return g;
+}
+
+/* One group has one colour everywhere: the first colours are for those with the largest share of anything. */
+function paint() {
+	const share = new Map();
+	for (const [name, column, source] of [['cpu', 'oncpu_ns'], ['memory', 'now_bytes', 'rss'], ['io', 'bytes'],
+		['waits', 'wait_ns'], ['memory', 'alloc_bytes', 'slab']]) {
+		const r = results[name], sums = new Map();
+		let all = 0;
+		for (let i = 0; i < r.cnt; i++) {
+			const v = r[column][i], g = group_of(r.process[i]);
+			if ((source && texts[r.source[i]] !== source) || g.color === UNKNOWN || g.is_other || !v)
+				continue;
+			sums.set(g, (sums.get(g) || 0) + v);
+			all += v;
+		}
+		for (const [g, v] of sums)
+			share.set(g, Math.max(share.get(g) || 0, v / all));
+	}
+	for (const [g] of [...share].sort((a, b) => b[1] - a[1])) {
+		if (!colors.has(g.key))
+			colors.set(g.key, nth_color(colors.size));
+		g.color = colors.get(g.key);
+	}
+}
+
+/* All that is drawn is drawn anew. */
+function regroup() {
+	begin_groups();
+	paint();
+	regrouped++;
+	name_window();
+	redraw();
+}
+let regrouped = 0;
+
+function fold(name) {
+	if (!unfolded.delete(name))
+		unfolded.add(name);
+	regroup();
+}
+
+/* ---- in the address ---- */
+
+const choices = () => (by ? ',by=' + by : '') + (unfolded.size ? ',open=' + [...unfolded].map(encodeURIComponent).join('+') : '');
+
+function take_choices() {
+	const named = /,by=([a-z]+)/.exec(location.hash), open = /,open=([^,]*)/.exec(location.hash);
+	by = named && BY[named[1]] ? named[1] : by;
+	unfolded.clear();
+	if (open)
+		open[1].split('+').forEach((name) => unfolded.add(decodeURIComponent(name)));
+}
+
+function add_group_choice() {
+	const choice = $('by');
+	choice.append(...Object.keys(BY).map((value) => element('option', { value }, 'by ' + value)));
+	choice.onchange = () => { by = choice.value; regroup(); };
+}
