@@ -89,7 +89,7 @@ int allocation_pairs_open(struct allocation_pairs **ret, struct analysis *a,
 	p->range = *range;
 	p->sink = sink;
 	p->ctx = ctx;
-	r = object_pairs_init(&p->pairs, trace_page_bytes(a->trace), a->ids.process_cnt);
+	r = object_pairs_init(&p->pairs, trace_page_bytes(a->trace), a->ids.process_cnt, true);
 	r = r ?: strpool_new(&p->texts) ?: trace_mm_resets_prepare(a->trace);
 	if (from_ns < trace_carried_ns(a->trace))
 		from_ns = trace_carried_ns(a->trace);

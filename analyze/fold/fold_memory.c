@@ -92,7 +92,8 @@ static int machine_open(void *machine)
 	x->process_cnt = x->ids->process_cnt;
 	if (array_reserve(&x->processes, &x->process_cap, x->process_cnt) < 0)
 		return -ENOMEM;
-	return object_pairs_init(&x->pairs, trace_page_bytes(x->f.a->trace), x->ids->process_cnt);
+	return object_pairs_init(&x->pairs, trace_page_bytes(x->f.a->trace), x->ids->process_cnt,
+				 false);
 }
 
 /* ---- what processes and objects are as bytes ---- */
@@ -430,7 +431,7 @@ static void put_interval(void *m, struct buf *out)
 
 struct saving {
 	const struct memory_machine *x;
-	struct buf out;
+	struct buf *out;	/* NULL: objects are only counted */
 	uint64_t last_addr;
 	size_t cnt;
 };
@@ -442,10 +443,12 @@ static int save_object(void *ctx, const struct live_object *obj, uint64_t bytes,
 
 	if (!is_kept(x, obj))
 		return 0;
-	put_object(x, obj, s->last_addr, &s->out);
-	s->last_addr = obj->addr;
 	s->cnt++;
-	return s->out.failed ? -ENOMEM : 0;
+	if (!s->out)
+		return 0;
+	put_object(x, obj, s->last_addr, s->out);
+	s->last_addr = obj->addr;
+	return s->out->failed ? -ENOMEM : 0;
 }
 
 static void add_rows(struct buf *out, size_t cnt, struct buf *rows)
@@ -473,8 +476,11 @@ static void save(void *m, uint64_t at_ns, struct buf *out)
 		cnt++;
 	}
 	add_rows(out, cnt, &rows);
+	/* there may be so many that a second buffer would be large */
 	(void)live_objects_rest(kept_objects(x), save_object, &s);
-	add_rows(out, s.cnt, &s.out);
+	packed_put(out, s.cnt);
+	s.out = out;
+	(void)live_objects_rest(kept_objects(x), save_object, &s);
 }
 
 struct carrying {

@@ -217,7 +217,7 @@ int cut_filter_new(struct cut_filter **ret, struct trace *t, const uint32_t *upi
 	f->is_on = calloc(trace_cpu_cnt(t) + 1, sizeof(*f->is_on));
 	if (!f->is_on)
 		r = -ENOMEM;
-	r = r ?: object_pairs_init(&f->pairs, trace_page_bytes(t), 1);
+	r = r ?: object_pairs_init(&f->pairs, trace_page_bytes(t), 1, false);
 	r = r ?: irq_track_new(&f->irq, trace_cpu_cnt(t), &(struct irq_sink){ 0 });
 	r = r ?: number_requests(f, t, before, from_ns, to_ns, e);
 	if (r < 0) {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * live_objects: an open-addressing table of small entries (address, instant, owner, kind); what
- * objects have in common is interned. An allocator soon gives out the same address again, so an
- * entry whose object ended stays where it is, until the table is made anew. Which orders live page
+ * live_objects: open-addressing tables of small entries (address, owner, kind, and if somebody
+ * wants to know, instant and space); what objects have in common is interned. An allocator soon
+ * gives out the same address again, so an entry whose object ended stays where it is, until its
+ * table is made anew. That takes the memory of both, so there are several tables, of which one is
+ * made anew at a time; the memory of the old one goes back to the system. Which orders live page
  * blocks have, in all and near an address, tells where a page has to be looked for.
  */
 #include "model/live_objects.h"
@@ -10,13 +12,16 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/array.h"
 #include "base/hash_map.h"
 
 #define KIND_EMPTY UINT32_MAX
 #define KIND_ENDED (UINT32_MAX - 1)
-#define CAP_MIN 1024
+#define TABLE_BITS 4		/* of a hash say in which table */
+#define TABLE_CNT (1u << TABLE_BITS)
+#define CAP_STEP 256u		/* a table has a multiple of this */
 #define RECENT_KINDS 256
 #define NEAR_ORDER 6		/* blocks up to this order lie in one group of 2^6 frames */
 #define NEAR_ORDERS 0x7eu	/* the bits of orders 1 to 6 */
@@ -24,18 +29,29 @@
 
 struct live_slot {
 	uint64_t addr;
-	uint64_t ts_ns;
 	uint32_t owner;
 	uint32_t kind;		/* KIND_EMPTY: no entry; KIND_ENDED: the object ended */
+};
+
+struct live_wide_slot {		/* if the objects are detailed */
+	struct live_slot slot;
+	uint64_t ts_ns;
 	uint32_t space;
-	uint32_t round;		/* the round of notes in which it was added */
+	uint32_t unused;
+};
+
+struct live_table {
+	void *slots;
+	uint64_t *noted;	/* a bit per slot: it was added since notes began */
+	size_t cap, cnt;	/* cnt: objects */
+	size_t used;		/* with entries whose object ended */
 };
 
 struct live_objects {
-	struct live_slot *slots;
-	size_t cap, cnt;	/* cnt: objects */
-	size_t used;		/* with entries whose object ended */
-	unsigned int shift;	/* 64 - log2 of cap */
+	struct live_table tables[TABLE_CNT];
+	size_t cap, cnt;	/* of all */
+	unsigned int slot_shift;	/* log2 of a slot's bytes */
+	bool is_detailed;
 	uint32_t page_bytes;
 	size_t order_cnt[LIVE_ORDER_MAX + 1];
 	uint32_t orders;	/* 1 << order of all page blocks */
@@ -49,18 +65,31 @@ struct live_objects {
 	struct live_kind *kind_rows;
 	size_t kind_cap;
 	uint32_t recent[RECENT_KINDS];	/* kinds used lately, plus one, by a hash */
-	uint32_t round;
 	live_objects_older older;
 	void *older_ctx;
 };
 
-int live_objects_new(struct live_objects **ret, uint32_t page_bytes)
+/* Slots, and a bit for each of them. */
+static size_t table_bytes(const struct live_objects *o, size_t cap)
+{
+	return (cap << o->slot_shift) + cap / 8;
+}
+
+static void free_table(const struct live_objects *o, struct live_table *t)
+{
+	if (t->cap)
+		munmap(t->slots, table_bytes(o, t->cap));
+}
+
+int live_objects_new(struct live_objects **ret, uint32_t page_bytes, bool is_detailed)
 {
 	struct live_objects *o = calloc(1, sizeof(*o));
 
 	if (!o)
 		return -ENOMEM;
 	o->page_bytes = page_bytes;
+	o->is_detailed = is_detailed;
+	o->slot_shift = is_detailed ? 5 : 4;
 	if (page_bytes)
 		o->held = calloc((size_t)1 << HELD_BITS, sizeof(*o->held));
 	if (page_bytes && !o->held) {
@@ -75,28 +104,56 @@ void live_objects_free(struct live_objects *o)
 {
 	if (!o)
 		return;
+	for (unsigned int i = 0; i < TABLE_CNT; i++)
+		free_table(o, &o->tables[i]);
 	hash_map_done(&o->sites);
 	hash_map_done(&o->places);
 	hash_map_done(&o->sizes);
 	hash_map_done(&o->kinds);
 	free(o->kind_rows);
-	free(o->slots);
 	free(o->held);
 	free(o);
 }
 
+static void clear_table(const struct live_objects *o, struct live_table *t)
+{
+	memset(t->slots, 0xff, t->cap << o->slot_shift);
+	memset(t->noted, 0, t->cap / 8);
+	t->cnt = t->used = 0;
+}
+
 void live_objects_clear(struct live_objects *o)
 {
-	if (o->used)
-		memset(o->slots, 0xff, o->cap * sizeof(*o->slots));
-	o->cnt = o->used = 0;
+	for (unsigned int i = 0; i < TABLE_CNT; i++)
+		if (o->tables[i].used)
+			clear_table(o, &o->tables[i]);
+	o->cnt = 0;
 	memset(o->order_cnt, 0, sizeof(o->order_cnt));
 	o->orders = 0;
 }
 
-static size_t home_of(const struct live_objects *o, uint32_t space, uint64_t addr)
+static uint64_t hash_of(uint32_t space, uint64_t addr)
 {
-	return (addr + ((uint64_t)space << 48)) * 0x9e3779b97f4a7c15ull >> o->shift;
+	return (addr + ((uint64_t)space << 48)) * 0x9e3779b97f4a7c15ull;
+}
+
+static const struct live_table *table_of(const struct live_objects *o, uint64_t hash)
+{
+	return &o->tables[hash >> (64 - TABLE_BITS)];
+}
+
+static struct live_slot *slot_at(const struct live_objects *o, const struct live_table *t, size_t i)
+{
+	return (struct live_slot *)((char *)t->slots + (i << o->slot_shift));
+}
+
+/*
+ * In the order of hashes, so that a table is read and written from one end to the other when it is
+ * made anew.
+ */
+static size_t home_of(const struct live_table *t, uint64_t hash)
+{
+	return (size_t)((hash << TABLE_BITS >> 32) * t->cap >> 32);
 }
 
 static bool is_live(const struct live_slot *s)
@@ -104,80 +161,130 @@ static bool is_live(const struct live_slot *s)
 	return s->kind < KIND_ENDED;
 }
 
-/* The entry of an address, or the empty one where it belongs. */
-static struct live_slot *find_slot(const struct live_objects *o, uint32_t space, uint64_t addr)
+static uint32_t space_of(const struct live_objects *o, const struct live_slot *s)
 {
-	size_t i = home_of(o, space, addr);
+	return o->is_detailed ? ((const struct live_wide_slot *)s)->space : 0;
+}
 
-	while (o->slots[i].kind != KIND_EMPTY &&
-	       (o->slots[i].addr != addr || o->slots[i].space != space))
-		i = (i + 1) & (o->cap - 1);
-	return &o->slots[i];
+static uint64_t instant_of(const struct live_objects *o, const struct live_slot *s)
+{
+	return o->is_detailed ? ((const struct live_wide_slot *)s)->ts_ns : 0;
+}
+
+/* The entry of an address, or the empty one where it belongs. The table has room. */
+static struct live_slot *find_slot(const struct live_objects *o, const struct live_table *t,
+				   uint64_t hash, uint32_t space, uint64_t addr)
+{
+	size_t i = home_of(t, hash);
+	struct live_slot *s = slot_at(o, t, i);
+
+	while (s->kind != KIND_EMPTY && (s->addr != addr || space_of(o, s) != space)) {
+		i = i + 1 < t->cap ? i + 1 : 0;
+		s = slot_at(o, t, i);
+	}
+	return s;
 }
 
 void live_objects_prefetch(const struct live_objects *o, uint32_t space, uint64_t addr)
 {
-	if (o->cnt)
-		__builtin_prefetch(&o->slots[home_of(o, space, addr)], 1);
+	uint64_t hash = hash_of(space, addr);
+	const struct live_table *t = table_of(o, hash);
+
+	if (t->cap)
+		__builtin_prefetch(slot_at(o, t, home_of(t, hash)), 1);
 }
 
 static struct live_slot *find_live(const struct live_objects *o, uint32_t space, uint64_t addr)
 {
+	uint64_t hash = hash_of(space, addr);
+	const struct live_table *t = table_of(o, hash);
 	struct live_slot *s;
 
-	if (!o->cnt)
+	if (!t->cnt)
 		return NULL;
-	s = find_slot(o, space, addr);
+	s = find_slot(o, t, hash, space, addr);
 	return is_live(s) ? s : NULL;
 }
 
-/* A new table of cap entries, a power of two, without those whose objects ended. */
-static int resize(struct live_objects *o, size_t cap)
-{
-	struct live_slot *old = o->slots, *slots;
-	size_t old_cap = o->cap, i;
+/* ---- room ---- */
 
+static size_t number_of(const struct live_objects *o, const struct live_table *t,
+			const struct live_slot *s)
+{
+	return (size_t)((const char *)s - (const char *)t->slots) >> o->slot_shift;
+}
+
+static bool is_noted(const struct live_table *t, size_t i)
+{
+	return t->noted[i / 64] >> i % 64 & 1;
+}
+
+static void note(struct live_table *t, size_t i)
+{
+	t->noted[i / 64] |= 1ull << i % 64;
+}
+
+/* A new table of cap entries, without those whose objects ended. */
+static int resize(struct live_objects *o, struct live_table *t, size_t cap)
+{
+	struct live_table old = *t;
 	/* an entry lies in one cache line */
-	slots = aligned_alloc(64, cap * sizeof(*slots));
-	if (!slots)
+	char *slots = mmap(NULL, table_bytes(o, cap), PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+	if (slots == MAP_FAILED)
 		return -ENOMEM;
-	memset(slots, 0xff, cap * sizeof(*slots));
-	o->slots = slots;
-	o->cap = cap;
-	o->shift = 64 - (unsigned int)__builtin_ctzll(cap);
-	o->used = o->cnt;
-	for (i = 0; i < old_cap; i++)
-		if (is_live(&old[i]))
-			*find_slot(o, old[i].space, old[i].addr) = old[i];
-	free(old);
+	*t = (struct live_table){ slots, (uint64_t *)(slots + (cap << o->slot_shift)), cap };
+	clear_table(o, t);
+	for (size_t i = 0; i < old.cap; i++) {
+		const struct live_slot *s = slot_at(o, &old, i);
+		struct live_slot *to;
+		uint32_t space;
+
+		if (!is_live(s))
+			continue;
+		space = space_of(o, s);
+		to = find_slot(o, t, hash_of(space, s->addr), space, s->addr);
+		memcpy(to, s, (size_t)1 << o->slot_shift);
+		if (is_noted(&old, i))
+			note(t, number_of(o, t, to));
+	}
+	t->cnt = t->used = old.cnt;
+	o->cap += cap - old.cap;
+	free_table(o, &old);
 	return 0;
 }
 
 /* Larger if those whose objects ended were few. */
-static int grow(struct live_objects *o)
+static int grow(struct live_objects *o, struct live_table *t)
 {
-	size_t cap = o->cnt * 4 >= o->cap ? o->cap * 2 : o->cap;
+	size_t cap = (t->cnt * 2 + CAP_STEP) / CAP_STEP * CAP_STEP;
 
-	return resize(o, cap ? cap : CAP_MIN);
+	return resize(o, t, cap > t->cap ? cap : t->cap);
 }
 
 int live_objects_reserve(struct live_objects *o, size_t cnt)
 {
-	size_t cap = o->cap ? o->cap : CAP_MIN;
+	size_t cap = (cnt / TABLE_CNT * 2 + CAP_STEP) / CAP_STEP * CAP_STEP;
+	int ret = 0;
 
-	while (cap / 2 <= cnt)
-		cap *= 2;
-	return cap > o->cap ? resize(o, cap) : 0;
+	for (unsigned int i = 0; i < TABLE_CNT && !ret; i++)
+		if (cap > o->tables[i].cap)
+			ret = resize(o, &o->tables[i], cap);
+	return ret;
 }
 
-static struct live_object object_of(const struct live_slot *s)
+static struct live_object object_of(const struct live_objects *o, const struct live_slot *s)
 {
-	return (struct live_object){ s->addr, s->ts_ns, s->owner, s->kind, s->space };
+	return (struct live_object){ s->addr, instant_of(o, s), s->owner, s->kind,
+				     space_of(o, s) };
 }
 
 void live_objects_begin_notes(struct live_objects *o, live_objects_older older, void *ctx)
 {
-	o->round++;
+	for (unsigned int i = 0; i < TABLE_CNT; i++)
+		if (o->tables[i].used)
+			memset(o->tables[i].noted, 0, o->tables[i].cap / 8);
 	o->older = older;
 	o->older_ctx = ctx;
 }
@@ -221,9 +328,10 @@ static void remove_order(struct live_objects *o, const struct live_slot *s)
 		return;
 	o->removed_cnt = 0;
 	memset(o->held, 0, sizeof(*o->held) << HELD_BITS);
-	for (size_t i = 0; i < o->cap; i++)
-		if (is_live(&o->slots[i]))
-			hold(o, &o->slots[i]);
+	for (unsigned int k = 0; k < TABLE_CNT; k++)
+		for (size_t i = 0; i < o->tables[k].cap; i++)
+			if (is_live(slot_at(o, &o->tables[k], i)))
+				hold(o, slot_at(o, &o->tables[k], i));
 }
 
 /* The orders of this one and more of which a block may hold addr. */
@@ -237,31 +345,43 @@ static uint32_t orders_holding(const struct live_objects *o, uint64_t addr, unsi
 
 static void remove_slot(struct live_objects *o, struct live_slot *s)
 {
-	if (o->older && s->round != o->round) {
-		struct live_object obj = object_of(s);
+	struct live_table *t = (struct live_table *)table_of(o, hash_of(space_of(o, s), s->addr));
+
+	if (o->older && !is_noted(t, number_of(o, t, s))) {
+		struct live_object obj = object_of(o, s);
 
 		o->older(o->older_ctx, &obj);
 	}
 	if (o->page_bytes)
 		remove_order(o, s);
 	s->kind = KIND_ENDED;
+	t->cnt--;
 	o->cnt--;
 }
 
-/* at: the slot of the entry's address, which has no object; NULL: it is to be found. */
-static int insert(struct live_objects *o, const struct live_slot *entry, struct live_slot *at)
+/* at: the slot of the object's address, which has none; NULL: it is to be found. */
+static int insert(struct live_objects *o, const struct live_object *obj, struct live_slot *at)
 {
-	if (o->used * 2 >= o->cap) {
-		if (grow(o) < 0)
+	uint64_t hash = hash_of(obj->space, obj->addr);
+	struct live_table *t = (struct live_table *)table_of(o, hash);
+
+	if (t->used * 4 >= t->cap * 3) {
+		if (grow(o, t) < 0)
 			return -ENOMEM;
 		at = NULL;
 	}
-	at = at ?: find_slot(o, entry->space, entry->addr);
-	o->used += at->kind == KIND_EMPTY;
-	*at = *entry;
+	at = at ?: find_slot(o, t, hash, obj->space, obj->addr);
+	t->used += at->kind == KIND_EMPTY;
+	*at = (struct live_slot){ obj->addr, obj->owner, obj->kind };
+	if (o->is_detailed) {
+		((struct live_wide_slot *)at)->ts_ns = obj->ts_ns;
+		((struct live_wide_slot *)at)->space = obj->space;
+	}
+	note(t, number_of(o, t, at));
+	t->cnt++;
 	o->cnt++;
 	if (o->page_bytes)
-		add_order(o, entry);
+		add_order(o, at);
 	return 0;
 }
 
@@ -317,34 +437,31 @@ static int intern_kind(struct live_objects *o, const struct live_kind *k, uint32
 	return r;
 }
 
-static int hand_out(const struct live_slot *s, uint64_t bytes, enum live_end end,
+static int hand_out(const struct live_object *obj, uint64_t bytes, enum live_end end,
 		    live_objects_sink sink, void *ctx)
 {
-	struct live_object obj = object_of(s);
-
-	return sink ? sink(ctx, &obj, bytes, end) : 0;
+	return sink ? sink(ctx, obj, bytes, end) : 0;
 }
 
 /* Removes an object as a whole, and hands it out. */
 static int take(struct live_objects *o, struct live_slot *s, enum live_end end,
 		live_objects_sink sink, void *ctx)
 {
-	struct live_slot copy = *s;
+	struct live_object obj = object_of(o, s);
 
 	remove_slot(o, s);
-	return hand_out(&copy, o->kind_rows[copy.kind].bytes, end, sink, ctx);
+	return hand_out(&obj, o->kind_rows[obj.kind].bytes, end, sink, ctx);
 }
 
 /* When the part (addr, order) leaves a block, inserts the rest of the block as smaller blocks. */
-static int split_block(struct live_objects *o, struct live_slot whole, uint64_t addr,
+static int split_block(struct live_objects *o, struct live_object whole, uint64_t addr,
 		       unsigned int order)
 {
 	struct live_kind k = o->kind_rows[whole.kind];
 	unsigned int j = k.order;
-	struct live_slot rest = whole;
+	struct live_object rest = whole;
 	int ret;
 
-	rest.round = o->round;
 	while (j-- > order) {
 		uint64_t upper = whole.addr + ((uint64_t)1 << j);
 
@@ -375,7 +492,8 @@ static int take_holding(struct live_objects *o, uint64_t addr, unsigned int orde
 	int ret;
 
 	for (; orders; orders &= orders - 1) {
-		struct live_slot *s, part;
+		struct live_object part;
+		struct live_slot *s;
 
 		k = (unsigned int)__builtin_ctz(orders);
 		if (k > NEAR_ORDER && !(*held_at(o, addr, k) >> k & 1))
@@ -383,7 +501,7 @@ static int take_holding(struct live_objects *o, uint64_t addr, unsigned int orde
 		s = find_live(o, 0, addr & ~(((uint64_t)1 << k) - 1));
 		if (!s || o->kind_rows[s->kind].order != k)
 			continue;
-		part = *s;
+		part = object_of(o, s);
 		remove_slot(o, s);
 		if (k > order) {
 			ret = split_block(o, part, addr, order);
@@ -407,13 +525,14 @@ static int take_inside(struct live_objects *o, uint64_t addr, unsigned int order
 	int ret;
 
 	while (has_lower && p < cnt) {
-		struct live_slot *s = find_live(o, 0, addr + p), part;
+		struct live_slot *s = find_live(o, 0, addr + p);
+		struct live_object part;
 
 		if (!s || o->kind_rows[s->kind].order >= order) {
 			p++;
 			continue;
 		}
-		part = *s;
+		part = object_of(o, s);
 		k = o->kind_rows[part.kind].order;
 		remove_slot(o, s);
 		ret = hand_out(&part, (uint64_t)o->page_bytes << k, end, sink, ctx);
@@ -467,26 +586,26 @@ int live_objects_add(struct live_objects *o, uint32_t space, uint64_t addr, uint
 		     uint32_t owner, const struct live_kind *kind, live_objects_sink sink,
 		     void *ctx)
 {
-	struct live_slot entry = { .addr = addr, .ts_ns = ts_ns, .owner = owner, .space = space,
-				   .round = o->round };
+	struct live_object obj = { addr, ts_ns, owner, 0, space };
+	uint64_t hash = hash_of(space, addr), unknown;
+	const struct live_table *t = table_of(o, hash);
 	struct live_slot *at = NULL;
-	uint64_t unknown;
 	int ret = 0;
 
 	if (kind->order > LIVE_ORDER_MAX)
 		return 0;
 	if (o->page_bytes)
 		ret = take_pages(o, addr, kind->order, LIVE_LOST, sink, ctx, &unknown);
-	if (!ret && o->cnt) {
-		at = find_slot(o, space, addr);
+	if (!ret && t->used) {
+		at = find_slot(o, t, hash, space, addr);
 		/* of pages, an unaligned block, or a larger one that begins here: damage */
 		if (is_live(at))
 			ret = take(o, at, LIVE_LOST, sink, ctx);
 	}
 	if (ret < 0)
 		return ret;
-	ret = intern_kind(o, kind, &entry.kind);
-	return ret < 0 ? ret : insert(o, &entry, at);
+	ret = intern_kind(o, kind, &obj.kind);
+	return ret < 0 ? ret : insert(o, &obj, at);
 }
 
 int live_objects_set_stack(struct live_objects *o, uint32_t space, uint64_t addr, uint64_t ts_ns,
@@ -495,27 +614,37 @@ int live_objects_set_stack(struct live_objects *o, uint32_t space, uint64_t addr
 	struct live_slot *s = find_live(o, space, addr);
 	struct live_kind k;
 
-	if (!s || s->ts_ns != ts_ns)
+	if (!s || instant_of(o, s) != ts_ns)
 		return 0;
 	k = o->kind_rows[s->kind];
 	k.stack = stack;
 	return intern_kind(o, &k, &s->kind);
 }
 
-int live_objects_rest(struct live_objects *o, live_objects_sink sink, void *ctx)
+static int rest_of_table(const struct live_objects *o, const struct live_table *t,
+			 live_objects_sink sink, void *ctx)
 {
-	int ret;
+	int ret = 0;
 
-	for (size_t i = 0; i < o->cap; i++) {
-		const struct live_slot *s = &o->slots[i];
+	for (size_t i = 0; i < t->cap && ret >= 0; i++) {
+		const struct live_slot *s = slot_at(o, t, i);
+		struct live_object obj;
 
 		if (!is_live(s))
 			continue;
-		ret = hand_out(s, o->kind_rows[s->kind].bytes, LIVE_REMAINS, sink, ctx);
-		if (ret < 0)
-			return ret;
+		obj = object_of(o, s);
+		ret = hand_out(&obj, o->kind_rows[s->kind].bytes, LIVE_REMAINS, sink, ctx);
 	}
-	return 0;
+	return ret < 0 ? ret : 0;
+}
+
+int live_objects_rest(struct live_objects *o, live_objects_sink sink, void *ctx)
+{
+	int ret = 0;
+
+	for (unsigned int i = 0; i < TABLE_CNT && !ret; i++)
+		ret = rest_of_table(o, &o->tables[i], sink, ctx);
+	return ret;
 }
 
 size_t live_objects_cnt(const struct live_objects *o)

@@ -50,8 +50,11 @@ enum live_end { LIVE_FREED = 1, LIVE_LOST = 2, LIVE_REMAINS = 3 };
 typedef int (*live_objects_sink)(void *ctx, const struct live_object *object, uint64_t bytes,
 				 enum live_end end);
 
-/* pages: addresses are page frames, of page_bytes each; 0: plain addresses. */
-int live_objects_new(struct live_objects **ret, uint32_t page_bytes);
+/*
+ * pages: addresses are page frames, of page_bytes each; 0: plain addresses. is_detailed: instants
+ * and spaces are kept, which takes twice the memory; without, both are 0.
+ */
+int live_objects_new(struct live_objects **ret, uint32_t page_bytes, bool is_detailed);
 void live_objects_free(struct live_objects *o);
 /* Removes all objects and keeps the memory. */
 void live_objects_clear(struct live_objects *o);

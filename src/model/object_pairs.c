@@ -69,14 +69,16 @@ bool object_event_read(const struct event *ev, uint32_t page_bytes, struct objec
 	return true;
 }
 
-int object_pairs_init(struct object_pairs *p, uint32_t page_bytes, uint32_t process_cnt)
+int object_pairs_init(struct object_pairs *p, uint32_t page_bytes, uint32_t process_cnt,
+		      bool has_instants)
 {
 	int ret = 0;
 
 	*p = (struct object_pairs){ .page_bytes = page_bytes, .next_heap_space = UINT32_MAX };
 	p->heap_spaces = calloc(process_cnt + 1, sizeof(*p->heap_spaces));
 	for (unsigned int i = 0; i < OBJECT_FAMILY_CNT && !ret; i++)
-		ret = live_objects_new(&p->of[i], i == OBJECT_PAGE ? page_bytes : 0);
+		ret = live_objects_new(&p->of[i], i == OBJECT_PAGE ? page_bytes : 0,
+				       has_instants || i == OBJECT_HEAP);
 	return p->heap_spaces ? ret : -ENOMEM;
 }
 

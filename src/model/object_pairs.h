@@ -42,8 +42,12 @@ struct object_pairs {
 	uint32_t page_bytes;
 };
 
-/* Processes have numbers below process_cnt. 0 or -ENOMEM; done() also after that. */
-int object_pairs_init(struct object_pairs *p, uint32_t page_bytes, uint32_t process_cnt);
+/*
+ * Processes have numbers below process_cnt. has_instants: objects know when they were allocated.
+ * 0 or -ENOMEM; done() also after that.
+ */
+int object_pairs_init(struct object_pairs *p, uint32_t page_bytes, uint32_t process_cnt,
+		      bool has_instants);
 void object_pairs_done(struct object_pairs *p);
 /* There are more processes: cnt, in place of before. 0 or -ENOMEM. */
 int object_pairs_grow(struct object_pairs *p, uint32_t before, uint32_t cnt);

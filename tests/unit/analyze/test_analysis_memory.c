@@ -44,7 +44,7 @@ static struct live_objects *objects_new(uint32_t page_bytes)
 	struct live_objects *o;
 
 	memset(&ends, 0, sizeof(ends));
-	assert_int_equal(live_objects_new(&o, page_bytes), 0);
+	assert_int_equal(live_objects_new(&o, page_bytes, true), 0);
 	return o;
 }
 

@@ -56,7 +56,7 @@ static void run(unsigned int seed)
 	unsigned int freed = 0, lost = 0;
 
 	srand(seed);
-	assert_int_equal(object_pairs_init(&p, 4096, PROCESSES), 0);
+	assert_int_equal(object_pairs_init(&p, 4096, PROCESSES, true), 0);
 	for (i = 0; i < EVENTS; i++) {
 		static const uint8_t kinds[] = { EVENT_SLAB_ALLOC, EVENT_PAGE_ALLOC,
 						 EVENT_HEAP_ALLOC };
@@ -139,7 +139,7 @@ static void test_heaps_stay_apart_when_there_are_more_processes(void **state)
 	struct object_pairs p;
 	uint64_t unknown;
 
-	assert_int_equal(object_pairs_init(&p, 4096, PROCESSES), 0);
+	assert_int_equal(object_pairs_init(&p, 4096, PROCESSES, true), 0);
 	for (uint32_t i = 0; i < PROCESSES; i++)
 		object_pairs_reset(&p, i);
 	assert_int_equal(object_pairs_grow(&p, PROCESSES, 3 * PROCESSES), 0);
