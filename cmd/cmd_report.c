@@ -515,14 +515,44 @@ static int run(void *job)
 	return c || block_cnt || trace_is_live(o->in.trace) ? c : EXIT_FAILED;
 }
 
+static void free_lists(struct report_options *r)
+{
+	free(r->paths.v);
+	free(r->pids.v);
+	free(r->tids.v);
+}
+
 static void done(void *options)
 {
 	struct report_options *r = options;
 
 	input_close(&r->in);
-	free(r->paths.v);
-	free(r->pids.v);
-	free(r->tids.v);
+	free_lists(r);
+}
+
+int report_collect(char **argv, struct input *in, const struct row_sink *rows,
+		   char ret_missing[static REPORT_MISSING_BYTES])
+{
+	struct report_options o = { .rows = rows };
+	int c = opts_parse(&report_opts, &o, argv);
+
+	if (!c && (o.paths.cnt || o.follow_ns || o.db || o.list || o.sparklines || o.wide_by))
+		c = opts_usage_error("here, there is no -i, --follow, --db, --list, --sparklines "
+				     "or --wide-by");
+	o.in.format = RENDER_JSON;
+	o.in.path = in->path;
+	o.in.trace = in->trace;
+	o.in.damage_noted = in->damage_noted;
+	if (!c)
+		c = check_options(&o);
+	if (!c)
+		c = check_named(&o);
+	if (!c)
+		c = report_answer(&o);
+	in->damage_noted = o.in.damage_noted;
+	memcpy(ret_missing, o.missing, sizeof(o.missing));
+	free_lists(&o);
+	return c == OPTS_LEAVE ? EXIT_USAGE : c;
 }
 
 #define AT(field) offsetof(struct report_options, field)

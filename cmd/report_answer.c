@@ -29,7 +29,6 @@ struct answer {
 	bool only_drawn; /* the rows are too many to read */
 	bool has_rows;
 	char below[REPORT_BELOW_BYTES]; /* what the answer says below its sections */
-	char missing[400]; /* what the window lacks; empty: nothing */
 	char heading[1024];
 	char *scope; /* see scope_of() */
 };
@@ -110,7 +109,7 @@ static void make_heading(struct answer *r)
 			 r->o->align ? say_format("whole bins of UTC, as read within %s, ",
 						  say_duration(align_clock_uncertainty(r->trace)))
 				     : "",
-			 r->missing[0] ? "INCOMPLETE: " : "complete", r->missing);
+			 r->o->missing[0] ? "INCOMPLETE: " : "complete", r->o->missing);
 }
 
 void report_print_notes(const struct report_options *o, const char *below)
@@ -166,8 +165,8 @@ static void print_heading(void *ctx)
 	}
 	if (without)
 		say_note("%s: %s", input_path(&r->o->in), without);
-	if (r->missing[0])
-		say_note("%s: the window is incomplete: %s", input_path(&r->o->in), r->missing);
+	if (r->o->missing[0])
+		say_note("%s: the window is incomplete: %s", input_path(&r->o->in), r->o->missing);
 	for (unsigned int i = 0; i < found_cnt; i++)
 		say_note("%s: %s", input_path(&r->o->in), found[i]);
 }
@@ -501,19 +500,19 @@ static int run(struct answer *r)
 		o->q.summary_rows = limit ? (int64_t)(limit & INT64_MAX) : -1;
 	more.also = r->drawing ? sparkline_sink(r->drawing) : NULL;
 	o->in.drops = o->view->drops;
-	input_is_complete(r->trace, o->view->needs, o->q.from_ns, o->q.to_ns, r->missing,
-			  sizeof(r->missing));
+	input_is_complete(r->trace, o->view->needs, o->q.from_ns, o->q.to_ns, o->missing,
+			  sizeof(o->missing));
 	make_heading(r);
 	r->scope = scope_of(o);
 	more.scope = r->scope;
 	more.title = r->heading;
 	more.figure = o->wide_by ? o->view->figure : NULL;
-	out = input_render(&o->in, limit, true, &more);
-	if (!out)
+	out = o->rows ? NULL : input_render(&o->in, limit, true, &more);
+	if (!out && !o->rows)
 		return EXIT_FAILED;
 	trace_damages(r->trace, &damage_cnt);
-	c = report_to(r, render_sink(out), &e);
-	r->has_rows = render_row_cnt(out) || r->only_drawn;
+	c = report_to(r, out ? render_sink(out) : o->rows, &e);
+	r->has_rows = r->only_drawn || (out && render_row_cnt(out));
 	render_free(out);
 	if (!c && r->drawing && !r->only_drawn)
 		printf("\n");

@@ -13,6 +13,8 @@
 /* Rows of a table unless --limit says otherwise. */
 #define REPORT_BIN_ROWS	  5 /* of each bin */
 
+#define REPORT_MISSING_BYTES 400
+
 /* Holds what was asked of `ebpfrec report`. */
 struct report_options {
 	struct input in;
@@ -27,6 +29,8 @@ struct report_options {
 	bool has_limit, force, list, sparklines, phases, notes, align;
 	uint64_t follow_ns; /* 0: once */
 	bool has_window; /* the window is in q already */
+	const struct row_sink *rows; /* gets the rows, and stdout nothing; NULL: there is none */
+	char missing[REPORT_MISSING_BYTES]; /* of the answer's window; "": nothing */
 	/*
 	 * Bins that are followed have an end, an instant up to which all was known last time, and a
 	 * number of events that were known to be lost before that.
@@ -44,5 +48,11 @@ static inline bool report_streams(const struct report_options *o)
 int report_window(struct report_options *o);
 /* Answers o about the trace open in it, to stdout. 0 or an exit status. */
 int report_answer(struct report_options *o);
+/*
+ * Answers a command line of report (argv[0] is "report") about the trace open in in. The rows go to
+ * a sink, as json has them. ret_missing: what the window lacks. 0 or an exit status.
+ */
+int report_collect(char **argv, struct input *in, const struct row_sink *rows,
+		   char ret_missing[static REPORT_MISSING_BYTES]);
 /* Prints below a table what the view is about, in a sentence, or with --notes all of its notes. */
 void report_print_notes(const struct report_options *o, const char *below);

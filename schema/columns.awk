@@ -35,7 +35,7 @@ BEGIN {
 	unit = $2 in units ? units[$2] : ""
 	more = ""
 	for (i = 3; i <= NF; i++) {
-		if ($i == "key" || $i == "single" || $i == "rare")
+		if ($i == "key" || $i == "single" || $i == "rare" || $i == "floor")
 			more = more ", .is_" $i " = true"
 		else if ($i ~ /^heading=/)
 			more = more ", .heading = " quoted(substr($i, 9))

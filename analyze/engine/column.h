@@ -30,6 +30,7 @@ struct column_decl {
 	const char *heading;	/* NULL: column_heading() makes it of the name */
 	bool is_key;		/* before all figures, it tells rows apart */
 	bool is_rare;		/* not measured everywhere */
+	bool is_floor;		/* in a row that is not complete, no larger than the true figure */
 	bool is_single;		/* of single events: there is none where there is no event */
 };
 

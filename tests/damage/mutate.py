@@ -9,6 +9,8 @@
 #
 #   - a row that says complete=1 is a row of the undamaged trace's answer;
 #   - an answer that does not call its window incomplete is the undamaged trace's answer;
+#   - in a row that is not complete, about somebody known, no column that schema/columns.decl calls a floor is above
+#     that row of the undamaged trace's answer;
 #   - the heading of a table says the same as csv (asked of one view in each case);
 #   - the program ends with 0 or 1, and does not take long.
 #
@@ -62,6 +64,28 @@ def applies(view, window):
 
 
 KEYS = ("t_ns", "pid", "tid", "comm", "source", "cpu", "device", "op", "type", "vector", "name", "by_pid", "by_comm")
+
+
+with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../schema/columns.decl")) as f:
+    FLOORS = {words[0] for words in map(str.split, f) if "floor" in words[2:] and words[0] != "#"}
+
+
+def too_much(rows, want):
+    """A floor column of a row that is above the undamaged one's, of rows that their keys tell apart."""
+    def key_of(header, row):
+        return header, tuple(v for n, v in zip(header, row) if n in KEYS)
+    by_key, twice = {}, set()
+    for header, row in want:
+        (twice.add if key_of(header, row) in by_key else by_key.__contains__)(key_of(header, row))
+        by_key[key_of(header, row)] = row
+    for header, row in rows:
+        key = key_of(header, row)
+        if "complete" not in header or row[header.index("complete")] == "1" or "[unknown]" in row or key in twice or key not in by_key:
+            continue
+        for name, is_now, was in zip(header, row, by_key[key]):
+            if name in FLOORS and is_now and was and float(is_now) > float(was) * (1 + 1e-9):
+                return f"{name} is {is_now}, and was {was}: {dict(zip(header, row))}"
+    return None
 
 
 def is_absent(header, row, want_rows):
@@ -187,6 +211,9 @@ def judge(view, window, with_heading):
         if "complete" in header and row[header.index("complete")] == "1" and (header, row) not in want_rows \
                 and not is_absent(header, row, want_rows):
             return f"a row says it is complete and is not the undamaged one: {dict(zip(header, row))}"
+    above = too_much(rows_of(out), want)
+    if above:
+        return f"a row has more than the undamaged one: {above}"
     if not with_heading:
         return None
     rc, table, _ = ask(copy, view, window, "table")

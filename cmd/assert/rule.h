@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * rule: a line of a file of rules, in words.
+ *
+ *     [every:] [if-any:] VIEW [OPTIONS of report] [mark:NAME] [COLUMN=VALUE...] COLUMN OP LIMIT
+ *     [every:] sql: SELECT ...
+ *
+ *     cpu --by comm comm=server util_pct < 60
+ *
+ * Words are divided by blanks; quotes keep a word together. An operator needs no blanks around it.
+ * VALUE may be a pattern. COLUMN may be "rows", the number of rows, "sum:COLUMN", and wait_ms where
+ * the view has wait_ns, rss_mib where it has rss_bytes. Threads: one.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analyze/engine/column.h"
+#include "base/err.h"
+
+#define RULE_WORDS_MAX 48
+#define RULE_FILTERS_MAX 8
+
+enum rule_op { RULE_LESS, RULE_AT_MOST, RULE_MORE, RULE_AT_LEAST, RULE_EQUAL, RULE_DIFFERENT };
+
+struct rule {
+	const char *text; /* as written, without blanks at its ends */
+	unsigned int line;
+	bool of_every, if_any;
+	const char *sql; /* NULL: it is about a view */
+	char *words; /* all words, one after the other */
+	/* "report", the view, its options, NULL */
+	char *argv[RULE_WORDS_MAX + 3];
+	struct rule_filter {
+		const char *column, *pattern;
+	} filters[RULE_FILTERS_MAX];
+	unsigned int filter_cnt;
+	const char *column;
+	bool is_sum;
+	enum rule_op op;
+	const char *limit_text;
+	double limit;
+	enum column_kind kind; /* of the figure and the limit */
+	/* the column as the view has it, and how many of its units make one of the rule's */
+	char base[64];
+	double scale;
+};
+
+/* text must outlive the rule. -EINVAL with the reason; -ENOMEM. */
+int rule_parse(struct rule *ret, const char *text, unsigned int line, struct err *e);
+void rule_free(struct rule *r);
+
+const char *rule_op_text(enum rule_op op); /* "<" */
+bool rule_holds(const struct rule *r, double figure);
+/* Of two figures, whether a is farther from what the rule wants. */
+bool rule_is_worse(const struct rule *r, double a, double b);

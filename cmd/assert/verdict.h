@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * verdict: does a rule hold for these traces, or can that not be known?
+ *
+ *     rows of a view --[finding]--> a figure of one trace
+ *     figures of all traces --[verdict]--> PASS, FAIL, INDETERMINATE
+ *
+ * A figure that is not complete never passes. It fails if it is too large already, and its column
+ * is one that missing data can only make smaller (`floor` in schema/columns.decl). A rule of
+ * several traces is about the median of their figures, or about each of them. Threads: one.
+ */
+#pragma once
+
+#include "analyze/context/analysis.h"
+#include "cmd/assert/rule.h"
+
+enum verdict { VERDICT_PASS, VERDICT_INDETERMINATE, VERDICT_FAIL };
+
+#define FINDING_COLUMNS_MAX 100 /* no view has as many */
+
+/* What one trace says. why and which begin as "". */
+struct finding {
+	const struct rule *rule;
+	bool has; /* there is a figure */
+	bool is_complete;
+	bool is_floor; /* the true figure is not smaller */
+	double figure; /* of the row that is farthest from what the rule wants, or of all rows */
+	uint64_t rows; /* that match */
+	char which[160]; /* that row's keys: "comm=server" */
+	char why[400]; /* what is missing */
+	char error[300]; /* the rule is wrong for this view */
+	/* while rows come */
+	int col, complete, filters[RULE_FILTERS_MAX];
+	bool of_rows;
+	unsigned int col_cnt;
+	double scale; /* the column's units that make one of the rule's */
+	char *names[FINDING_COLUMNS_MAX]; /* copies: those of begin() end before the rows do */
+};
+
+void finding_init(struct finding *f, const struct rule *rule);
+/* Takes the rows. After an error is set, its begin() returns -EPIPE, which nobody prints. */
+struct row_sink finding_sink(struct finding *f);
+/* The rows are all there, or never come; missing: what the window lacks, or "". */
+void finding_end(struct finding *f, const char *missing);
+
+struct verdict_result {
+	enum verdict verdict;
+	bool has;
+	double figure;
+	unsigned int trace; /* the one that decides; of a median, one that is not complete, or 0 */
+	bool of_median;
+	const char *why, *which; /* may be "" */
+};
+/* cnt > 0. room holds cnt numbers. */
+struct verdict_result verdict_of(const struct finding *f, unsigned int cnt, double *room);
+
+const char *verdict_name(enum verdict v);
+/* "7.20 ms": a figure or a limit of a rule. */
+void verdict_format(char *buf, size_t size, const struct rule *r, double v);
