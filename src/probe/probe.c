@@ -110,10 +110,12 @@ static bool needs_targets(const struct probe_config *config)
 {
 	uint32_t of_targets = SOURCE_BIT(SOURCE_HEAP);
 
-	if (!config->offcpu_all)
-		of_targets |= SOURCE_BIT(SOURCE_OFFCPU);
+	/* of them the recorder follows what code they map, to name it in stacks */
+	if (!config->of_all)
+		of_targets |= SOURCE_BIT(SOURCE_OFFCPU) | SOURCE_BIT(SOURCE_SAMPLE);
 	return config->targets || config->only || config->cgroup_id ||
-	       (config->sources & of_targets);
+	       (config->sources & of_targets) ||
+	       (!config->of_all && (config->stacks_min_bytes || config->stacks_every));
 }
 
 static int pick_programs(struct probe *p, const struct probe_config *config, struct err *e)
@@ -323,7 +325,7 @@ static int load_from(struct probe *p, const struct probe_config *config, int typ
 	p->skel->rodata->conf_stacks_every = config->stacks_every;
 	p->skel->rodata->conf_offcpu_ns =
 		config->offcpu_ns ? config->offcpu_ns : PROBE_OFFCPU_NS;
-	p->skel->rodata->conf_offcpu_targets = !config->offcpu_all;
+	p->skel->rodata->conf_offcpu_targets = !config->of_all;
 	p->skel->rodata->conf_page_bytes = (uint32_t)sysconf(_SC_PAGESIZE);
 	p->skel->rodata->conf_cgroup_id = config->cgroup_id;
 	p->skel->rodata->conf_rss = !!(config->sources & SOURCE_BIT(SOURCE_RSS));

@@ -32,7 +32,7 @@ struct probe_config {
 	 */
 	uint64_t offcpu_ns;
 	uint64_t profile_ns;	/* cpu.sample: a sample of each CPU so often */
-	bool offcpu_all;	/* of all threads, not just of the target set */
+	bool of_all;		/* there is no target set: stacks and waits are those of all threads */
 	bool targets;		/* keep the target set even if no program looks it up */
 	bool only;		/* the programs drop what does not belong to the target set */
 	uint64_t cgroup_id;	/* the target set follows this cgroup; 0: none */

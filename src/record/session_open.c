@@ -135,7 +135,7 @@ static int open_probe(struct session *s, struct err *e)
 	struct probe_config config = { .sources = session_probe_sources(s), .only = s->o.only,
 				       .targets = s->preload.ring != NULL,
 				       .offcpu_ns = s->o.offcpu_ns,
-				       .offcpu_all = session_is_of_all(s),
+				       .of_all = session_is_of_all(s),
 				       .profile_ns = profile_period_ns(s),
 				       .stacks_min_bytes = s->o.stacks_min_bytes,
 				       .stacks_every = s->o.stacks_every };

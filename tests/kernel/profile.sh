@@ -8,6 +8,7 @@
 HZ=997
 recorded burn -e sched --profile=$HZ -- "$WORK/profile" 10
 recorded default -e cpu.sample -- "$WORK/profile" 1
+recorded short -e sched --profile=$HZ -- "$WORK/profile" 1
 recorded none -e sched -- true
 recorded only -e sched --only --profile=$HZ -- "$WORK/profile" 2
 "$EBPFREC" redact -i "$tmp/burn" -o "$tmp/gone" 2>"$tmp/gone.err" && "$EBPFREC" cut -i "$tmp/burn" -o "$tmp/part" --from 0s 2>"$tmp/part.err" &&
@@ -86,6 +87,9 @@ names = t.report("profile", "--tid", str(w["tid_user"]))
 self_ns = {f: sum(r["self_ns"] for r in names if "burn_" + f in r["function"]) for f in inner}
 check("profile: a caller has the time of what it calls", sum(self_ns.values()) <= sum(r["total_ns"] for r in names if r["function"] == "burn_outer"), names[:6])
 check("profile: functions are in the order of their time", self_ns["alpha"] > self_ns["beta"] > self_ns["gamma"], self_ns)
+# (all of it is over before the recorder has looked at a sample)
+brief = [r["text"] or "" for r in Trace(tmp + "/short").sql("SELECT stack_text(stack, ts_ns, 'user') AS text " + ITS % truth(tmp + "/short.out")["tid_user"])]
+check("profile: a short program's functions have names", sum("burn_" in x for x in brief) >= 0.9 * len(brief) - 3 and brief, brief[:3])
 only = Trace(tmp + "/only")
 check("profile: --only keeps the workload's", only.one("SELECT count(*) FROM cpu_samples JOIN threads USING (utid) WHERE NOT is_workload") == 0 and
       only.one("SELECT count(*) FROM cpu_samples") > 0, only.sql("SELECT comm, count(*) FROM cpu_samples JOIN threads USING (utid) GROUP BY 1"))
